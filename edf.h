@@ -1,0 +1,3835 @@
+/* edf.h - v1.0 - the Educational Framework: backpropagation in one C header
+
+   A model is a list of assignments. There are three kinds of node, Input, Parameter and
+   CompNode, and three loops over them: Forward, Backward and SGD. A product of tensors is
+   written as on the slide, y[b,j] = W[I,j] x[b,I] - B[j]; its backward program is derived,
+   can be printed as loops, and runs through the same contraction kernel, at BLAS speed.
+
+       #define EDF_IMPLEMENTATION      in exactly one C or C++ file, before the include
+       #include "edf.h"
+       cc -g hw1.c -lm                 is all it takes; -O3 -march=native makes it fast
+
+   MIT licence (at the end of the file). C99 and C++11; needs the C library alone.
+
+   This file's contract
+     - Construction order is the schedule: no sort, no recursion, no thread.
+     - A value is a plain row-major C array: print y->value[3] in a debugger.
+     - A mistake stops the program with names, shapes and source lines; nothing returns NULL.
+     - After Backward(loss) every grad in the graph is the derivative of the mean of loss.
+     - Nothing is clamped; NaN and Inf go through unchanged.
+
+   Not here, on purpose: operator overloading, a layer class hierarchy, configuration files,
+   plugins, several number types in one graph, a thread pool.
+
+   Contents (search for the anchor)
+     >>example      a whole program           >>core         nodes, lists, the three loops
+     >>config       what may be overridden    >>nest         loop nests, plans, kernels
+     >>notation     the index notation        >>equation     the notation's parser
+     >>api          the declarations          >>einsum       equations as nodes
+       >>graph      nodes and lists           >>nodes        nodes from Sigmoid to LogLoss
+       >>constructors  every node's formulas  >>init         initialisation, random numbers
+       >>kernels    the kernel's interface    >>check        printing, gradient check
+     >>memory       errors, memory, names     >>data         IDX, CSV, shuffling
+                                              >>short        short names
+*/
+
+/* ---- >>example  A whole program ------------------------------------------------------------
+
+   #define EDF_IMPLEMENTATION
+   #include "edf.h"
+   int main(void) {
+     edf_real points[] = { 0,0,  0,1,  1,0,  1,1 }, classes[] = { 0, 1, 1, 0 };
+     Input *x = edf_input("x[b,2]"), *y = edf_input("y[b]");
+     AffineParams Phi1 = edf_affine_params(2, 8), Phi2 = edf_affine_params(8, 2);
+     CompNode *h   = Tanh(Affine(Phi1, x));
+     CompNode *Q   = Softmax(Affine(Phi2, h));
+     CompNode *ell = LogLoss(Q, y);
+     edf_feed(x, points, 4);
+     edf_feed(y, classes, 4);
+     for (int i = 0; i < 500; i++) {
+       Forward();
+       Backward(ell);
+       SGD(0.5f);
+     }
+     Forward();
+     for (int b = 0; b < 4; b++) printf("P(1) = %.3f\n", (double)Q->value[b * 2 + 1]);
+     edf_clear();
+     return 0;
+   }
+   ---- end of the example ---- */
+
+#ifndef EDF_H
+#define EDF_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- >>config  Define these before the include ----------------------------------------------
+
+   name                default        meaning
+   EDF_IMPLEMENTATION  -              compile the second half, in exactly one file
+   EDF_REAL            float          float or double, the same in every file of a program
+   EDF_CBLAS           -              use the CBLAS of <cblas.h> for matrix products
+   EDF_NO_SHORT_NAMES  -              no Input, Affine, Forward ...: only names with edf_
+   EDF_PANIC(message)  print, abort   what a mistake does; it may longjmp, it must not return
+   EDF_ASSERT(c)       assert         the header's own invariants
+   EDF_MALLOC(n) EDF_REALLOC(p,n) EDF_FREE(p)    the C library's    all three or none        */
+
+#ifndef EDF_REAL
+#define EDF_REAL float
+#endif
+#define EDF__PASTE2(a, b) a##b
+#define EDF__PASTE(a, b) EDF__PASTE2(a, b)
+#define EDF__IS_float 1
+#define EDF__IS_double 2
+#if EDF__PASTE(EDF__IS_, EDF_REAL) != 1 && EDF__PASTE(EDF__IS_, EDF_REAL) != 2
+#error "EDF_REAL must be float or double"
+#endif
+#define EDF_REAL_IS_DOUBLE (EDF__PASTE(EDF__IS_, EDF_REAL) == 2)
+
+#ifdef __GNUC__
+#define EDF__PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define EDF__USED __attribute__((used))
+#else
+#define EDF__PRINTF(f, a)
+#define EDF__USED
+#endif
+
+/* Two files with different EDF_REAL must not link: each refers to the symbol of its own type,
+   and the implementation defines the one it was compiled with. */
+#define EDF__TYPE_MARK EDF__PASTE(edf_real_is_, EDF_REAL)
+extern const char EDF__TYPE_MARK;
+static const char *const edf__type_mark EDF__USED = &EDF__TYPE_MARK;
+
+#define EDF_MAX_RANK   8         /* dimensions of a tensor                       */
+#define EDF_MAX_INDEX  16        /* index letters of an equation                 */
+#define EDF_MAX_FACTOR 8         /* tensors multiplied in one term               */
+
+/* ---- >>notation  The index notation ---------------------------------------------------------
+
+   edf_einsum("y[b,j] = W[I,j] x[b,I] - B[j]", W, x, B) makes one node from one line of a slide:
+   a signed sum of products. It means: for all b,j: y[b,j] = sum over I of W[I,j] x[b,I], less
+   B[j]. Operands are bound to the names on the right in the order of their first appearance.
+
+     equation = tensor "=" ["-"] term { ("+"|"-") term } [ "|" bound { "," bound } ]
+     bound    = index "<" number
+     term     = [ number ["*"] ] tensor { ["*"] tensor }
+     tensor   = name [ "[" place { "," place } "]" ]        a scalar has no brackets
+     place    = i   or a sum with whole factors and a constant:   2*i+DI   t-1   0
+
+   free      An index on the left is free, whatever its case.
+   summed    An index that is not on the left is summed, within its term, and must begin with
+             a capital.
+   extent    An index has one extent. Alone in a place it has that dimension's. After a bar it
+             may be given: | i<28. What is then unknown is as long as it can be with every read
+             inside the tensor (a "valid" convolution).
+   outside   A read outside a tensor is an error, but in a place with a bounded index it counts
+             as zero ("same" padding).
+   scatter   A sum on the left writes there: y[b,2*i+DI] = ...; entries written twice add up,
+             entries never written are 0.
+   repeat    A term without an index that stands alone on the left is repeated along it.
+   diagonal  An index twice in one tensor walks its diagonal. A tensor may appear twice.
+
+   The gradient is the swap rule: for each factor, exchange it with the output and add .grad.
+     y[b,j] += W[i,j] x[b,i]   gives   W.grad[i,j] += y.grad[b,j] x[b,i]
+                                       x.grad[b,i] += W[i,j] y.grad[b,j]
+   It is the same loop nest with the operands' roles exchanged: one kernel does both.       */
+
+/* ---- >>api >>graph  Nodes, lists and the three loops ---------------------------------------- */
+
+typedef EDF_REAL edf_real;
+typedef struct edf_node edf_node;
+typedef enum { EDF_INPUT, EDF_PARAMETER, EDF_COMPNODE } edf_kind;
+
+struct edf_node {
+  edf_kind     kind;
+  const char  *op, *name;                /* "Affine", "h1"                                    */
+  const char  *file; int line;           /* where the user's program built it                 */
+  int          rank, dim[EDF_MAX_RANK];  /* shape; 0 is a batch that is not known yet         */
+  size_t       size;                     /* product of dim                                    */
+  edf_real    *value, *grad;             /* row-major; grad is NULL where none is needed      */
+  edf_node   **in; int n_in;
+  void       (*shape)(edf_node *);       /* dim from the inputs' dims, or stop with an error  */
+  void       (*forward)(edf_node *);     /* value from the inputs' values                     */
+  void       (*backward)(edf_node *);    /* adds to the inputs' grads                         */
+  void        *state;                    /* what forward keeps for backward                   */
+  /* the framework's own */
+  const struct edf_op *about;            /* a built-in node's formulas, for printing          */
+  unsigned     graph, batched;           /* its graph; bit d: dim[d] follows the batch        */
+  unsigned long ran;                     /* edf.feeds when forward last ran                   */
+  int          fed;                      /* rows of an Input's last feed, -1: never fed       */
+  char         wanted, need, visit;      /* gradient asked for; needed; ancestor of the loss  */
+  char         lazy, fresh;              /* backward accepts fresh grads; grad counts as zero */
+};
+
+/* What a built-in node says about itself, beside its code. The formulas name the output first. */
+typedef struct edf_op {
+  const char *name;
+  void (*shape)(edf_node *), (*forward)(edf_node *), (*backward)(edf_node *);
+  const char *tensors;                   /* "y x": how the formulas call output and inputs    */
+  const char *formula, *gradient;        /* "y[i] = tanh(x[i])"; lines separated by \n         */
+} edf_op;
+
+/* The whole graph is one value. A program with two graphs keeps two and assigns:
+   edf_graph a = edf; edf = b; */
+typedef struct edf_graph {
+  edf_node **inputs, **parameters, **compnodes;     /* in the order of construction           */
+  int n_inputs, n_parameters, n_compnodes;
+  int training;                          /* 1; set to 0 to evaluate (dropout, batch norm)     */
+  int eager;                             /* 0; 1: a constructor runs its node's forward       */
+  int accumulate;                        /* 0; 1: Backward adds to the parameters' grads      */
+  int kernel;                            /* EDF_FASTEST; see edf_kernel                       */
+  unsigned long long seed, draws;        /* random numbers: the n-th depends on these alone   */
+  /* the framework's own */
+  unsigned id;
+  unsigned long feeds;                   /* how often edf_feed was called                     */
+  int batch, n_packages;                 /* the batch that the shapes were inferred for       */
+  const char *batch_name;                /* "b"                                               */
+  struct edf__block *kept, *computed;    /* memory, until edf_clear and edf_clear_compnodes   */
+  struct edf__workspace *workspace;
+} edf_graph;
+
+extern edf_graph edf;
+
+#define EDF__HERE __FILE__, __LINE__     /* constructors know the line that called them       */
+
+/* An input, declared by name and shape: edf_input("x[b,784]"), edf_input("x[b,i=%d]", n).
+   A first index without a number is the batch; its extent comes with each feed.
+   A scalar has no brackets. Errors: a malformed or too long declaration. */
+#define edf_input(...) edf_input_at(EDF__HERE, __VA_ARGS__)
+edf_node *edf_input_at(const char *file, int line, const char *decl, ...) EDF__PRINTF(3, 4);
+
+/* A parameter, zero until it is initialised: edf_parameter("W[784,64]"). It has no batch. */
+#define edf_parameter(...) edf_parameter_at(EDF__HERE, __VA_ARGS__)
+edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) EDF__PRINTF(3, 4);
+
+/* A node of your own: edf_compnode("MyRelu", forward, backward, x), shaped like its first input.
+   forward writes y->value from y->in[k]->value. backward adds y->grad times the derivative to
+   y->in[k]->grad, best with edf_addgrad; NULL means that no gradient flows through.
+   edf_compnode_shaped("Op", shape, forward, backward, x) has a shape function: it sets y->rank
+   and y->dim from the inputs'. */
+#define edf_compnode(op, forward, ...) edf_compnode_shaped(op, NULL, forward, __VA_ARGS__)
+#define edf_compnode_shaped(op, shape, forward, ...) \
+  edf_compnode_at(EDF__HERE, op, shape, forward, __VA_ARGS__, (edf_node *)0)
+edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*shape)(edf_node *),
+                          void (*forward)(edf_node *), void (*backward)(edf_node *), ...);
+
+/* x.grad[i] += d, or nothing where x has no gradient: the slide's x.addgrad. */
+static inline void edf_addgrad(edf_node *x, size_t i, edf_real d) {
+  if (x->grad) x->grad[i] += d;
+}
+
+/* Memory owned by node y, at least `bytes` long, zero at first; it keeps its content when it
+   grows. The same as y->state. */
+void *edf_state(edf_node *y, size_t bytes);
+
+/* Names a node in messages and prints (default: its op and its number); returns it. */
+edf_node *edf_name(edf_node *node, const char *name);
+
+/* Asks for the gradient of an Input; returns it. */
+edf_node *edf_want_grad(edf_node *input);
+
+/* Gives an Input `batch` rows of data. Nothing is copied: the data stays the caller's and must
+   live unchanged until the next feed or the end of Backward. An Input without a batch index
+   takes its whole tensor, with batch 1. */
+void edf_feed(edf_node *input, const edf_real *data, int batch);
+
+/* for c in CompNodes: c.forward(). Shapes follow a batch that has changed. Errors: an input that
+   was never fed, fed inputs that disagree on the batch. */
+void edf_forward(void);
+
+/* The same for a node and what it is computed from: prediction without labels. */
+void edf_forward_to(edf_node *node);
+
+/* All grads = 0; loss.grad[i] = 1/n for a loss of n entries; c.backward() for c in reversed
+   CompNodes. So every grad is the derivative of the mean loss. (The slides seed 1 and take the
+   mean at the parameter: the parameters' gradients are the same numbers.) Errors: no Forward
+   since the last feed; a loss that no parameter and no wanted input reaches. */
+void edf_backward(edf_node *loss);
+
+/* p -= eta * p.grad for p in Parameters. */
+void edf_sgd(edf_real eta);
+
+void edf_zero_grad(void);                /* every gradient = 0, for use with edf.accumulate   */
+void edf_clear(void);                    /* forget the whole graph, free everything           */
+void edf_clear_compnodes(void);          /* keep inputs and parameters: a new graph per step  */
+edf_graph edf_new_graph(void);           /* an empty graph with the defaults                  */
+
+/* Host arrays that are current: node->value and node->grad, brought back from a device if there
+   is one. edf_grad is NULL where there is no gradient. edf_push says that the program has
+   written node->value on the host. */
+edf_real *edf_value(edf_node *node);
+edf_real *edf_grad(edf_node *node);
+void edf_push(edf_node *node);
+
+/* ---- >>constructors  Every node and its formulas --------------------------------------------
+
+   Each is a macro that adds the source line to a function edf_NAME_at; break on that one. In
+   the formulas i stands for all indices of an element-wise node. */
+
+/* One node from one equation; see the notation above. edf_fmt puts run-time numbers into it, for
+   one call: edf_einsum(edf_fmt("a[t,s] = %g Q[t,I] K[s,I]", c), Q, K). */
+#define edf_einsum(...) edf_einsum_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
+edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...);
+const char *edf_fmt(const char *format, ...) EDF__PRINTF(1, 2);
+
+/* Affine: s[b,j] = W[I,j] x[b,I] - B[j]. The bias is a threshold and is subtracted. x has any
+   rank from 1 on; its last index is summed. W [n_in, n_out] starts uniform in
+   +-sqrt(3/n_in), which has variance 1/n_in, and B [n_out] starts 0. */
+typedef struct { edf_node *w, *b; } edf_affine_package;
+#define edf_affine_params(n_in, n_out) edf_affine_params_at(EDF__HERE, n_in, n_out)
+#define edf_affine(Phi, x)             edf_affine_at(EDF__HERE, Phi, x)
+edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out);
+edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x);
+
+#define edf_sigmoid(x) edf_sigmoid_at(EDF__HERE, x)  /* y = 1/(1+exp(-x))    dx += dy y (1-y) */
+#define edf_tanh(x)    edf_tanh_at(EDF__HERE, x)     /* y = tanh(x)          dx += dy (1-y^2) */
+#define edf_relu(x)    edf_relu_at(EDF__HERE, x)     /* y = max(0, x)        dx += dy [x > 0] */
+#define edf_exp(x)     edf_exp_at(EDF__HERE, x)      /* y = exp(x)           dx += dy y       */
+#define edf_log(x)     edf_log_at(EDF__HERE, x)      /* y = ln(x)            dx += dy / x     */
+#define edf_sqrt(x)    edf_sqrt_at(EDF__HERE, x)     /* y = sqrt(x)          dx += dy / (2 y) */
+#define edf_square(x)  edf_square_at(EDF__HERE, x)   /* y = x^2              dx += dy 2 x     */
+edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x);
+edf_node *edf_tanh_at(const char *file, int line, edf_node *x);
+edf_node *edf_relu_at(const char *file, int line, edf_node *x);
+edf_node *edf_exp_at(const char *file, int line, edf_node *x);
+edf_node *edf_log_at(const char *file, int line, edf_node *x);
+edf_node *edf_sqrt_at(const char *file, int line, edf_node *x);
+edf_node *edf_square_at(const char *file, int line, edf_node *x);
+
+/* y = a + b, a - b, a b, a / b. The shapes are equal, or one is the trailing part of the other
+   (and repeats along the rest), or one operand is a scalar. */
+#define edf_add(a, b) edf_add_at(EDF__HERE, a, b)
+#define edf_sub(a, b) edf_sub_at(EDF__HERE, a, b)
+#define edf_mul(a, b) edf_mul_at(EDF__HERE, a, b)    /* da += dy b        db += dy a          */
+#define edf_div(a, b) edf_div_at(EDF__HERE, a, b)    /* da += dy / b      db -= dy y / b      */
+edf_node *edf_add_at(const char *file, int line, edf_node *a, edf_node *b);
+edf_node *edf_sub_at(const char *file, int line, edf_node *a, edf_node *b);
+edf_node *edf_mul_at(const char *file, int line, edf_node *a, edf_node *b);
+edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b);
+
+/* Softmax over the last index k: P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j]), computed with the
+   row's maximum subtracted.   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j]) */
+#define edf_softmax(s) edf_softmax_at(EDF__HERE, s)
+edf_node *edf_softmax_at(const char *file, int line, edf_node *s);
+
+/* LogLoss of probabilities P[b,k] for classes y[b], whole numbers from 0 to K-1 stored as reals:
+   l[b] = -ln P[b,y[b]].   P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]].
+   SoftmaxLogLoss takes the scores: l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]], stable.
+   Errors, in Forward: a label out of range or not whole, with its row and value. */
+#define edf_log_loss(P, y)         edf_log_loss_at(EDF__HERE, P, y)
+#define edf_softmax_log_loss(s, y) edf_softmax_log_loss_at(EDF__HERE, s, y)
+edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y);
+edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y);
+
+/* Over all entries, to a scalar: y = sum_i x[i], and y = (1/n) sum_i x[i]. */
+#define edf_sum(x)  edf_sum_at(EDF__HERE, x)
+#define edf_mean(x) edf_mean_at(EDF__HERE, x)
+edf_node *edf_sum_at(const char *file, int line, edf_node *x);
+edf_node *edf_mean_at(const char *file, int line, edf_node *x);
+
+/* ---- Initialisation and random numbers. Each number is a hash of (edf.seed, how many were drawn
+   before), the same on every platform. edf_seed starts again from draw 0. */
+void     edf_seed(unsigned long long seed);
+edf_real edf_uniform(edf_real lo, edf_real hi);               /* in [lo, hi)                  */
+edf_real edf_normal(edf_real mean, edf_real deviation);       /* Box and Muller               */
+int      edf_below(int n);                                    /* 0 .. n-1                     */
+void     edf_init_uniform(edf_node *p, edf_real lo, edf_real hi);
+void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
+
+/* ---- Checking and printing.
+   edf_gradcheck compares a node's backward, through everything it is computed from, with
+   central differences under a random cotangent r: d/dx sum_i r[i] y[i]. It returns the worst
+   |a - n| / (|a| + |n| + floor) over all parameters and wanted inputs, where floor is 1/1000 of
+   the tensor's largest entry, and prints a report with the worst entry and the likely mistake.
+   At most 1000 entries of a tensor are tried, drawn at random. Compile with -DEDF_REAL=double:
+   below 1e-6 is right; in float one can only see errors above about 1e-2. Everything is put back. */
+double edf_gradcheck(edf_node *node);
+void   edf_print(edf_node *node);              /* one screen about one node, to stdout        */
+void   edf_print_program(FILE *out);           /* forward, and the derived backward as loops  */
+
+/* ---- Data. Arrays are the caller's, freed with edf_free_array. Files are checked before memory
+   is taken; an error names the file, the byte or line, what was expected and found. */
+typedef struct { int rank, dim[EDF_MAX_RANK]; size_t size; edf_real *value; } edf_array;
+edf_array edf_load_idx(const char *path);      /* IDX of unsigned bytes, the numbers as stored */
+edf_array edf_load_images(const char *path);   /* IDX [n, rows, columns] as [n, pixels] / 255  */
+edf_array edf_load_labels(const char *path);   /* IDX [n]                                      */
+edf_array edf_load_csv(const char *path);      /* [rows, columns]; a heading line is skipped   */
+void   edf_free_array(edf_array *a);
+void   edf_shuffle(edf_array *x, edf_array *y); /* rows of both, same random order; y or NULL   */
+double edf_error_rate(edf_node *scores, edf_node *labels);
+               /* share of rows b where argmax_k scores[b,k] is not labels[b], after Forward    */
+
+/* ---- >>kernels  The kernel's interface ------------------------------------------------------
+
+   A term of an equation is a loop nest: loops with an extent and a stride in each operand, in any
+   order, whose body is out[..] += alpha * a[..] * b[..]. An absent operand has stride 0. */
+enum { EDF_OUT, EDF_A, EDF_B };
+enum { EDF_FASTEST, EDF_BUILTIN, EDF_REFERENCE };         /* edf.kernel: which code contracts */
+typedef struct { ptrdiff_t n, s[3]; } edf_loop;
+typedef struct {
+  int n;
+  edf_loop loop[EDF_MAX_INDEX];
+  ptrdiff_t start[3];                    /* first element of each operand                     */
+  edf_real alpha;
+} edf_nest;
+
+/* A plan: the nest in canonical form, its loops in the order outside | M | N | K. Outside loops
+   run one after another; the rest is a matrix product out[M,N] += a[M,K] b[K,N], in blocks.
+   `product` 0 means no product: the innermost loop is a vector loop, the others run outside. */
+typedef struct { ptrdiff_t n, step, run; } edf_axis;      /* loops flattened, seen by an operand */
+typedef struct { edf_axis row, column; int direct, tall; } edf_matrix;   /* tall: column-major  */
+typedef struct {
+  edf_nest nest;
+  int product, first[4];                 /* index of the first M, N, K loop, and the end      */
+  ptrdiff_t extent[3], block[3];         /* of M, N, K                                        */
+  edf_matrix matrix[3];                  /* out [M,N], a [M,K], b [K,N]                       */
+  size_t covers;                         /* entries of out written, each once; else 0         */
+} edf_route;
+
+edf_route edf_plan(const edf_nest *nest);                 /* a pure function                  */
+
+/* out[..] += alpha a[..] b[..], or with `assign` out[..] = for the entries covered (only where
+   route->covers > 0). out must not overlap a or b. */
+void edf_contract(const edf_route *route, int assign, edf_real *out, const edf_real *a,
+                  const edf_real *b);
+void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
+                            const edf_real *b);           /* six lines: the definition        */
+
+/* The seam. Linking edf_cuda.o in sets edf_device; each kernel begins by handing over to it. `node`
+   runs a built-in node's forward (0) or backward (1) and returns 0 where it has no kernel. */
+typedef struct edf_device_table {
+  void (*contract)(const edf_route *, int assign, edf_real *, const edf_real *, const edf_real *);
+  int  (*node)(edf_node *y, int backward);
+  void (*fill)(edf_real *x, size_t n, edf_real number);
+  void (*update)(edf_real *p, const edf_real *grad, size_t n, edf_real eta);
+  void (*pull)(edf_node *node), (*push)(edf_node *node);
+} edf_device_table;
+extern edf_device_table *edf_device;
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* EDF_H */
+
+/* ==== Everything below is implementation ====================================================== */
+#if defined(EDF_IMPLEMENTATION) && !defined(EDF__IMPLEMENTED)
+#define EDF__IMPLEMENTED
+
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <errno.h>
+
+#ifdef EDF_CBLAS
+#include <cblas.h>
+#undef I                                 /* <cblas.h> may include <complex.h>                 */
+#endif
+
+#if defined(EDF_MALLOC) != defined(EDF_FREE) || defined(EDF_MALLOC) != defined(EDF_REALLOC)
+#error "define all of EDF_MALLOC, EDF_REALLOC and EDF_FREE, or none"
+#endif
+#ifndef EDF_MALLOC
+#define EDF_MALLOC(n) malloc(n)
+#define EDF_REALLOC(p, n) realloc(p, n)
+#define EDF_FREE(p) free(p)
+#endif
+#ifndef EDF_ASSERT
+#include <assert.h>
+#define EDF_ASSERT(c) assert(c)
+#endif
+#ifndef EDF_PANIC
+#define EDF_PANIC(message) (fprintf(stderr, "%s\n", message), abort())
+#endif
+#ifdef __GNUC__
+#define EDF__NORETURN __attribute__((noreturn))
+#else
+#define EDF__NORETURN
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const char EDF__TYPE_MARK;
+const char EDF__TYPE_MARK = 1;
+edf_device_table *edf_device = NULL;
+
+/* ==== >>memory  Errors, memory and names ====================================================== */
+
+/* ---- A message is put together piece by piece, then edf__stop hands it to EDF_PANIC. */
+static char edf__message[8192];
+static size_t edf__length;
+
+static void edf__vsay(const char *format, va_list args) {
+  size_t room = sizeof edf__message - edf__length;
+  int n = vsnprintf(edf__message + edf__length, room, format, args);
+  if (n > 0) edf__length += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+EDF__PRINTF(1, 2) static void edf__say(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  edf__vsay(format, args);
+  va_end(args);
+}
+
+EDF__NORETURN static void edf__stop(void) {
+  edf__length = 0;                       /* the next message starts afresh                    */
+  EDF_PANIC(edf__message);
+  abort();
+}
+
+EDF__NORETURN EDF__PRINTF(1, 2) static void edf__fail(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  edf__vsay(format, args);
+  va_end(args);
+  edf__stop();
+}
+
+/* Spaces up to the given column of the message's last line, at least two. */
+static void edf__say_column(size_t column) {
+  size_t at = edf__length, start = at;
+  while (start > 0 && edf__message[start - 1] != '\n') start--;
+  at -= start;
+  edf__say("%*s", (int)(at + 2 < column ? column - at : 2), "");
+}
+
+/* ---- Memory: blocks in a list, which belongs to the graph; so edf_clear finds all of them, also
+   after a panic that jumped out of the middle of something. Data is aligned to 64 bytes. */
+typedef struct edf__block {
+  struct edf__block *next, **link;       /* link: what points at this block                   */
+  size_t bytes;
+  void *raw;
+} edf__block;
+enum { EDF__ALIGN = 64 };
+
+static size_t edf__times(size_t a, size_t b) {
+  if (b && a > SIZE_MAX / 4 / b) edf__fail("edf: a size of %zu times %zu bytes overflows", a, b);
+  return a * b;
+}
+
+static edf__block *edf__header(void *data) {
+  return (edf__block *)(void *)((char *)data - EDF__ALIGN);
+}
+
+static void *edf__raw_alloc(edf__block **list, size_t bytes) {
+  void *raw = EDF_MALLOC(bytes + 2 * EDF__ALIGN);
+  if (!raw) edf__fail("edf: out of memory: %zu bytes are not to be had", bytes);
+  uintptr_t data = ((uintptr_t)raw + 2 * EDF__ALIGN - 1) / EDF__ALIGN * EDF__ALIGN;
+  edf__block *block = edf__header((void *)data);
+  block->raw = raw;
+  block->bytes = bytes;
+  block->next = *list;
+  block->link = list;
+  if (*list) (*list)->link = &block->next;
+  *list = block;
+  return (void *)data;
+}
+
+static void *edf__alloc(edf__block **list, size_t bytes) {
+  return memset(edf__raw_alloc(list, bytes), 0, bytes);
+}
+
+static void edf__free(void *data) {
+  if (!data) return;
+  edf__block *block = edf__header(data);
+  *block->link = block->next;
+  if (block->next) block->next->link = block->link;
+  EDF_FREE(block->raw);
+}
+
+static void edf__free_list(edf__block **list) {
+  while (*list) edf__free((char *)*list + EDF__ALIGN);
+}
+
+/* At least `bytes`, with the old content and then zeros. Never shrinks. */
+static void *edf__grow(edf__block **list, void *old, size_t bytes) {
+  if (old && edf__header(old)->bytes >= bytes) return old;
+  void *data = edf__alloc(list, bytes);
+  if (old) memcpy(data, old, edf__header(old)->bytes);
+  edf__free(old);
+  return data;
+}
+
+static char *edf__copy(edf__block **list, const char *text) {
+  return (char *)memcpy(edf__alloc(list, strlen(text) + 1), text, strlen(text) + 1);
+}
+
+static edf__block **edf__list_of(const edf_node *x) {
+  return x->kind == EDF_COMPNODE ? &edf.computed : &edf.kept;
+}
+
+static edf_real *edf__reals(const edf_node *x, edf_real *old) {
+  return (edf_real *)edf__grow(edf__list_of(x), old, edf__times(x->size, sizeof *old));
+}
+
+/* ---- How messages name a node:  Relu "h" [b=64, 100]      built at hw1.c:55 */
+static int edf__fed_batch(void) {
+  for (int i = 0; i < edf.n_inputs; i++)
+    if (edf.inputs[i]->batched && edf.inputs[i]->fed > 0) return edf.inputs[i]->fed;
+  return 0;
+}
+
+static void edf__say_shape(const edf_node *x) {
+  if (x->rank) edf__say("[");
+  for (int d = 0; d < x->rank; d++) {
+    int n = x->dim[d] ? x->dim[d] : edf__fed_batch();
+    if (x->batched >> d & 1 && n) edf__say("%s=%d", edf.batch_name, n);
+    else if (!x->dim[d]) edf__say("%s", edf.batch_name);
+    else edf__say("%d", n);
+    edf__say(d + 1 < x->rank ? ", " : "]");
+  }
+  if (!x->rank) edf__say("scalar");
+}
+
+static void edf__say_node(const edf_node *x) {
+  edf__say("%s \"%s\" ", x->op, x->name);
+  edf__say_shape(x);
+  edf__say_column(48);
+  edf__say("%s at %s:%d", x->kind == EDF_COMPNODE ? "built" : "declared", x->file, x->line);
+}
+
+/* ==== >>core  Nodes, lists and the three loops ================================================ */
+
+#define EDF__EMPTY_GRAPH \
+  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, 0, 1, 0, 0, "b", NULL, NULL, NULL }
+
+static void edf__declare(edf_node *x, const char *format, va_list args);
+static void edf__declared(edf_node *x, int batch);
+static const char *edf__numbered_name(const edf_node *y, int number);
+static void edf__shape_of_first(edf_node *y);
+static void edf__check_node(const char *who, const edf_node *x);
+static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x);
+static void edf__check_feed(const edf_node *x, const edf_real *data, int batch);
+static void edf__check_loss(const edf_node *loss);
+static void edf__fill(edf_real *x, size_t n, edf_real number);
+static void edf__update(edf_real *p, const edf_real *grad, size_t n, edf_real eta);
+
+/* >>core begin */
+edf_graph edf = EDF__EMPTY_GRAPH;
+
+static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, int line, int n) {
+  edf__block **list = kind == EDF_COMPNODE ? &edf.computed : &edf.kept;
+  edf_node *x = (edf_node *)edf__alloc(list, sizeof *x + (size_t)n * sizeof *x->in);
+  x->kind = kind;
+  x->op = op;
+  x->file = file;
+  x->line = line;
+  x->graph = edf.id;
+  x->fed = -1;
+  x->n_in = n;
+  x->in = (edf_node **)(x + 1);
+  return x;
+}
+
+static void edf__append(edf_node ***list, int *n, edf_node *x) {
+  if ((*n & (*n - 1)) == 0)              /* 0, 1, 2, 4 ...: full                              */
+    *list = (edf_node **)edf__grow(&edf.kept, *list, (*n ? 2 * (size_t)*n : 1) * sizeof x);
+  (*list)[(*n)++] = x;
+}
+
+edf_node *edf_input_at(const char *file, int line, const char *decl, ...) {
+  edf_node *x = edf__new_node(EDF_INPUT, "Input", file, line, 0);
+  va_list args;
+  va_start(args, decl);
+  edf__declare(x, decl, args);
+  va_end(args);
+  edf__append(&edf.inputs, &edf.n_inputs, x);
+  return x;
+}
+
+edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
+  edf_node *p = edf__new_node(EDF_PARAMETER, "Parameter", file, line, 0);
+  va_list args;
+  va_start(args, decl);
+  edf__declare(p, decl, args);
+  va_end(args);
+  p->value = edf__reals(p, NULL);
+  edf__append(&edf.parameters, &edf.n_parameters, p);
+  return p;
+}
+
+static void edf__infer(edf_node *y) {
+  y->shape(y);
+  y->size = 1;
+  for (int d = 0; d < y->rank; d++) y->size = edf__times(y->size, (size_t)y->dim[d]);
+  if (y->size) y->value = edf__reals(y, y->value);
+}
+
+/* A new node is inferred with the batch unknown too: so a number never passes for the batch, and
+   `batched` tells which dimensions follow it. */
+static void edf__infer_new(edf_node *y) {
+  size_t row = sizeof y->dim;
+  char *known = (char *)edf__alloc(&edf.computed, (size_t)y->n_in * row);
+  if (edf.batch) edf__infer(y);
+  for (int k = 0; k < y->n_in; k++) {
+    memcpy(known + (size_t)k * row, y->in[k]->dim, row);
+    for (int d = 0; d < y->in[k]->rank; d++)
+      if (y->in[k]->batched >> d & 1) y->in[k]->dim[d] = 0;
+  }
+  edf__infer(y);
+  for (int d = 0; d < y->rank; d++) y->batched |= (unsigned)(y->dim[d] == 0) << d;
+  for (int k = y->n_in; k-- > 0;) memcpy(y->in[k]->dim, known + (size_t)k * row, row);
+  edf__free(known);
+  if (edf.batch) edf__infer(y);
+}
+
+/* ---- Forward */
+static void edf__call_forward(edf_node *c) {
+  if (!(edf_device && c->about && edf_device->node(c, 0))) c->forward(c);
+  c->ran = edf.feeds;
+}
+
+static void edf__mark(const edf_node *target) {      /* its ancestors; everything for NULL     */
+  for (int i = 0; i < edf.n_inputs; i++) edf.inputs[i]->visit = 0;
+  for (int i = 0; i < edf.n_parameters; i++) edf.parameters[i]->visit = 0;
+  for (int i = 0; i < edf.n_compnodes; i++) edf.compnodes[i]->visit = 0;
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    edf_node *c = edf.compnodes[i];
+    if (!target || c == target) c->visit = 1;
+    for (int k = 0; c->visit && k < c->n_in; k++) c->in[k]->visit = 1;
+  }
+}
+
+static void edf__check_fed(const edf_node *x) {
+  if (x->fed >= 0) return;
+  edf__say("edf_forward: an input was never fed\n  ");
+  edf__say_node(x);
+  edf__stop();
+}
+
+/* The batch on which all fed inputs agree; of the marked ones alone for a target. */
+static int edf__find_batch(const edf_node *target) {
+  edf_node *first = NULL;
+  for (int i = 0; i < edf.n_inputs; i++) {
+    edf_node *x = edf.inputs[i];
+    if (x->visit) edf__check_fed(x);
+    if (!x->batched || x->fed < 0 || (target && !x->visit)) continue;
+    if (!first) first = x;
+    if (x->fed == first->fed) continue;
+    edf__say("edf_forward: the inputs disagree on the batch\n  %d rows were fed to ", x->fed);
+    edf__say_node(x);
+    edf__say("\n  %d rows were fed to ", first->fed);
+    edf__say_node(first);
+    edf__stop();
+  }
+  return first ? first->fed : edf.batch;
+}
+
+static void edf__set_batch(int batch) {
+  if (batch == edf.batch) return;
+  edf.batch = batch;
+  for (int i = 0; i < edf.n_inputs; i++)
+    if (edf.inputs[i]->batched) edf__declared(edf.inputs[i], batch);
+  for (int i = 0; i < edf.n_compnodes; i++) edf__infer(edf.compnodes[i]);
+}
+
+static void edf__run(edf_node *target) {
+  edf__mark(target);
+  edf__set_batch(edf__find_batch(target));
+  for (int i = 0; i < edf.n_compnodes; i++)
+    if (edf.compnodes[i]->visit) edf__call_forward(edf.compnodes[i]);
+}
+
+void edf_forward(void) { edf__run(NULL); }
+
+void edf_forward_to(edf_node *node) {
+  edf__check_node("edf_forward_to", node);
+  edf__run(node);
+}
+
+void edf_feed(edf_node *x, const edf_real *data, int batch) {
+  edf__check_feed(x, data, batch);
+  x->value = (edf_real *)data;
+  x->fed = batch;
+  edf.feeds++;
+  edf_push(x);
+}
+
+/* ---- A computed node. Inputs come before it, so the order of construction is a schedule. */
+static edf_node *edf__computed(const edf_op *about, const char *file, int line, int n,
+                               edf_node **in) {
+  edf_node *y = edf__new_node(EDF_COMPNODE, about->name, file, line, n);
+  for (int k = 0; k < n; k++) y->in[k] = edf__check_operand(y, k, in[k]);
+  y->about = about->formula ? about : NULL;
+  y->shape = about->shape ? about->shape : edf__shape_of_first;
+  y->forward = about->forward;
+  y->backward = about->backward;
+  y->name = edf__numbered_name(y, edf.n_compnodes);
+  return y;
+}
+
+static edf_node *edf__add_compnode(edf_node *y) {
+  edf__infer_new(y);
+  edf__append(&edf.compnodes, &edf.n_compnodes, y);
+  if (edf.eager) edf__set_batch(edf__find_batch(y));
+  for (int k = 0; edf.eager && k < y->n_in; k++)
+    if (y->in[k]->kind == EDF_INPUT) edf__check_fed(y->in[k]);
+  if (edf.eager) edf__call_forward(y);
+  return y;
+}
+
+/* ---- Backward. A gradient that is `fresh` counts as zero whatever its memory holds: the first
+   kernel that adds to it may write instead, which saves a pass over every weight. */
+static void edf__settle(edf_node *x) {
+  if (x->grad && x->fresh) edf__fill(x->grad, x->size, 0);
+  x->fresh = 0;
+}
+
+static void edf__call_backward(edf_node *c) {
+  edf__settle(c);
+  for (int k = 0; !c->lazy && k < c->n_in; k++) edf__settle(c->in[k]);
+  if (!(edf_device && c->about && edf_device->node(c, 1))) c->backward(c);
+}
+
+static void edf__prepare_grad(edf_node *x) {
+  char keep = edf.accumulate && x->kind == EDF_PARAMETER && x->grad;
+  if (x->need && x->visit) x->grad = edf__reals(x, x->grad);
+  x->fresh = x->grad && !keep;
+}
+
+/* A node needs a gradient if a parameter or a wanted input reaches it. */
+static void edf__find_need(edf_node *loss) {
+  edf__mark(loss);
+  for (int i = 0; i < edf.n_inputs; i++) edf.inputs[i]->need = edf.inputs[i]->wanted;
+  for (int i = 0; i < edf.n_parameters; i++) edf.parameters[i]->need = 1;
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *c = edf.compnodes[i];
+    c->need = 0;
+    for (int k = 0; c->backward && k < c->n_in; k++) c->need |= c->in[k]->need;
+  }
+}
+
+static void edf__each_grad(void (*action)(edf_node *)) {
+  for (int i = 0; i < edf.n_inputs; i++) action(edf.inputs[i]);
+  for (int i = 0; i < edf.n_parameters; i++) action(edf.parameters[i]);
+  for (int i = 0; i < edf.n_compnodes; i++) action(edf.compnodes[i]);
+}
+
+/* Backward from loss.grad = seed, or 1/n in every entry where seed is NULL. */
+static void edf__backward_from(edf_node *loss, const edf_real *seed) {
+  edf__check_node("edf_backward", loss);
+  edf__find_need(loss);
+  edf__check_loss(loss);
+  edf__each_grad(edf__prepare_grad);
+  edf__fill(loss->grad, loss->size, (edf_real)1 / (edf_real)loss->size);
+  if (seed) memcpy(loss->grad, seed, loss->size * sizeof *seed);
+  loss->fresh = 0;
+  for (int i = edf.n_compnodes - 1; i >= 0; i--)
+    if (edf.compnodes[i]->visit && edf.compnodes[i]->need) edf__call_backward(edf.compnodes[i]);
+  edf__each_grad(edf__settle);
+}
+
+void edf_backward(edf_node *loss) { edf__backward_from(loss, NULL); }
+
+/* ---- SGD */
+void edf_sgd(edf_real eta) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    if (p->grad) edf__update(p->value, p->grad, p->size, eta);
+  }
+}
+/* >>core end */
+
+/* ---- Around the core: clearing, names, accessors and the checks of its arguments. */
+void edf_zero_grad(void) {
+  for (int i = 0; i < edf.n_inputs; i++) edf.inputs[i]->fresh = 1;
+  for (int i = 0; i < edf.n_parameters; i++) edf.parameters[i]->fresh = 1;
+  for (int i = 0; i < edf.n_compnodes; i++) edf.compnodes[i]->fresh = 1;
+  edf__each_grad(edf__settle);
+}
+
+void edf_clear_compnodes(void) {
+  edf__free_list(&edf.computed);
+  edf.n_compnodes = 0;
+}
+
+void edf_clear(void) {
+  edf_clear_compnodes();
+  edf__free_list(&edf.kept);
+  edf.inputs = edf.parameters = edf.compnodes = NULL;
+  edf.n_inputs = edf.n_parameters = edf.n_packages = edf.batch = 0;
+  edf.batch_name = "b";
+  edf.workspace = NULL;
+}
+
+edf_graph edf_new_graph(void) {
+  static unsigned graphs = 0;
+  edf_graph empty = EDF__EMPTY_GRAPH;
+  empty.id = ++graphs;
+  return empty;
+}
+
+void *edf_state(edf_node *y, size_t bytes) {
+  return y->state = edf__grow(edf__list_of(y), y->state, bytes);
+}
+
+edf_node *edf_name(edf_node *node, const char *name) {
+  if (!name) edf__fail("edf_name: the name is NULL");
+  edf__check_node("edf_name", node);
+  node->name = edf__copy(edf__list_of(node), name);
+  return node;
+}
+
+edf_node *edf_want_grad(edf_node *input) {
+  edf__check_node("edf_want_grad", input);
+  input->wanted = 1;
+  return input;
+}
+
+edf_real *edf_value(edf_node *node) {
+  if (edf_device) edf_device->pull(node);
+  return node->value;
+}
+
+edf_real *edf_grad(edf_node *node) {
+  if (edf_device && node->grad) edf_device->pull(node);
+  return node->grad;
+}
+
+void edf_push(edf_node *node) {
+  if (edf_device) edf_device->push(node);
+}
+
+static const char *edf__numbered_name(const edf_node *y, int number) {
+  char *name = (char *)edf__alloc(&edf.computed, strlen(y->op) + 12);
+  snprintf(name, strlen(y->op) + 12, "%s%d", y->op, number);
+  return name;
+}
+
+static void edf__shape_of_first(edf_node *y) {
+  if (!y->n_in) edf__fail("%s:%d: %s: a node without inputs needs a shape function", y->file,
+                          y->line, y->op);
+  y->rank = y->in[0]->rank;
+  memcpy(y->dim, y->in[0]->dim, sizeof y->dim);
+}
+
+static void edf__check_graph(const edf_node *x) {
+  if (x->graph == edf.id) return;
+  edf__say("a node of another graph: ");
+  edf__say_node(x);
+  edf__stop();
+}
+
+static void edf__check_node(const char *who, const edf_node *x) {
+  edf__say("%s: ", who);
+  if (!x) edf__fail("the node is NULL");
+  edf__check_graph(x);
+  edf__length = 0;
+}
+
+static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x) {
+  edf__say("%s:%d: %s: operand %d is ", y->file, y->line, y->op, k + 1);
+  if (!x) edf__fail("NULL");
+  edf__check_graph(x);
+  edf__length = 0;
+  return x;
+}
+
+static void edf__check_feed(const edf_node *x, const edf_real *data, int batch) {
+  edf__check_node("edf_feed", x);
+  int fixed = x->kind == EDF_INPUT && !x->batched;
+  int fits = fixed ? batch == 1 || (x->rank && batch == x->dim[0]) : batch >= 1;
+  if (x->kind == EDF_INPUT && data && fits) return;
+  if (x->kind != EDF_INPUT) edf__say("edf_feed: only an Input can be fed\n  ");
+  else if (!data) edf__say("edf_feed: the data is NULL\n  ");
+  else if (fixed) edf__say("edf_feed: batch is %d, but this Input has none: expected 1\n  ", batch);
+  else edf__say("edf_feed: batch is %d, expected 1 or more\n  ", batch);
+  edf__say_node(x);
+  edf__stop();
+}
+
+static void edf__check_loss(const edf_node *loss) {
+  if (loss->kind == EDF_COMPNODE && loss->need && loss->ran == edf.feeds) return;
+  if (loss->kind != EDF_COMPNODE) edf__say("edf_backward: the loss is not a computed node\n  ");
+  else if (!loss->need)
+    edf__say("edf_backward: no parameter and no wanted input reaches the loss\n  ");
+  else edf__say("edf_backward: no edf_forward to the loss since the last feed\n  ");
+  edf__say_node(loss);
+  edf__stop();
+}
+
+/* A constructor's operands, up to the end mark, as a NULL-terminated block of the graph. */
+static edf_node **edf__operands(va_list args, int *n) {
+  edf_node **in = NULL, *x;
+  *n = 0;
+  do {
+    x = va_arg(args, edf_node *);
+    in = (edf_node **)edf__grow(&edf.computed, in, (size_t)(*n + 8) / 8 * 8 * sizeof *in);
+    in[(*n)++] = x;
+  } while (x);
+  *n -= 1;
+  return in;
+}
+
+edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*shape)(edf_node *),
+                          void (*forward)(edf_node *), void (*backward)(edf_node *), ...) {
+  edf_op about = { op, shape, forward, backward, NULL, NULL, NULL };
+  int n;
+  va_list args;
+  if (!op || !forward) edf__fail("%s:%d: edf_compnode: %s is NULL", file, line,
+                                 op ? "forward" : "the name");
+  va_start(args, backward);
+  edf_node **in = edf__operands(args, &n);
+  va_end(args);
+  about.name = edf__copy(&edf.computed, op);
+  edf_node *y = edf__add_compnode(edf__computed(&about, file, line, n, in));
+  edf__free(in);
+  return y;
+}
+
+/* ==== >>nest  Loop nests, plans and kernels =================================================== */
+
+/* ---- The definition. Everything else in this section computes the same, faster. In a debugger the
+   stack is the nest, and every index is visible. */
+static void edf__walk(int n, const edf_loop *l, edf_real alpha, edf_real *out, const edf_real *a,
+                      const edf_real *b) {
+  if (n == 0) { *out += alpha * *a * *b; return; }
+  for (ptrdiff_t i = 0; i < l->n; i++)
+    edf__walk(n - 1, l + 1, alpha, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A], b + i * l->s[EDF_B]);
+}
+
+void edf_contract_reference(const edf_nest *t, edf_real *out, const edf_real *a, const edf_real *b) {
+  edf__walk(t->n, t->loop, t->alpha, out + t->start[EDF_OUT], a + t->start[EDF_A], b + t->start[EDF_B]);
+}
+
+static void edf__walk_zero(int n, const edf_loop *l, edf_real *out) {
+  if (n == 0) { *out = 0; return; }
+  for (ptrdiff_t i = 0; i < l->n; i++) edf__walk_zero(n - 1, l + 1, out + i * l->s[EDF_OUT]);
+}
+
+/* ---- Canonical form. Loops commute, so a nest is a set of loops: those of extent 1 are dropped, one
+   that is in no operand multiplies alpha, and two are fused where their strides allow it. */
+static void edf__drop(edf_nest *t, int i) {
+  t->loop[i] = t->loop[--t->n];
+}
+
+static int edf__fuses(const edf_loop *outer, const edf_loop *inner) {
+  for (int x = 0; x < 3; x++)
+    if (outer->s[x] != inner->n * inner->s[x]) return 0;
+  return 1;
+}
+
+static int edf__fuse_one(edf_nest *t) {
+  for (int i = 0; i < t->n; i++)
+    for (int j = 0; j < t->n; j++)
+      if (i != j && edf__fuses(&t->loop[i], &t->loop[j])) {
+        t->loop[j].n *= t->loop[i].n;
+        edf__drop(t, i);
+        return 1;
+      }
+  return 0;
+}
+
+static edf_nest edf__canonical(const edf_nest *nest) {
+  edf_nest t = *nest;
+  for (int i = t.n - 1; i >= 0; i--) {
+    edf_loop *l = &t.loop[i];
+    if (l->n <= 0) { t.n = 1; t.loop[0] = *l; t.loop[0].n = 0; return t; }  /* an empty sum */
+  }
+  for (int i = t.n - 1; i >= 0; i--) {
+    edf_loop *l = &t.loop[i];
+    int absent = !l->s[EDF_OUT] && !l->s[EDF_A] && !l->s[EDF_B];
+    if (absent) t.alpha *= (edf_real)l->n;
+    if (absent || l->n == 1) edf__drop(&t, i);
+  }
+  while (edf__fuse_one(&t)) {}
+  return t;
+}
+
+/* ---- Roles. out and a share an M loop, out and b an N loop, a and b a K loop; any other loop runs
+   outside of the product. */
+enum { EDF__M, EDF__N, EDF__K, EDF__OUTSIDE };
+
+static int edf__role(const edf_loop *l) {
+  int in = (l->s[EDF_OUT] != 0) | (l->s[EDF_A] != 0) << 1 | (l->s[EDF_B] != 0) << 2;
+  return in == 3 ? EDF__M : in == 5 ? EDF__N : in == 6 ? EDF__K : EDF__OUTSIDE;
+}
+
+static ptrdiff_t edf__abs(ptrdiff_t s) { return s < 0 ? -s : s; }
+static ptrdiff_t edf__least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+
+/* Outer loops first: by the stride in out, for a sum by the stride in a. */
+static void edf__sort(edf_loop *l, int n) {
+  for (int i = 1; i < n; i++)
+    for (int j = i; j > 0; j--) {
+      ptrdiff_t s = edf__abs(l[j].s[EDF_OUT]), r = edf__abs(l[j - 1].s[EDF_OUT]);
+      if (s < r || (s == r && edf__abs(l[j].s[EDF_A]) <= edf__abs(l[j - 1].s[EDF_A]))) break;
+      edf_loop swap = l[j];
+      l[j] = l[j - 1];
+      l[j - 1] = swap;
+    }
+}
+
+/* Puts the loops in the order outside | M | N | K, where `in` has the bits of those inside. */
+static void edf__arrange(edf_route *r, const edf_nest *t, unsigned in) {
+  static const int order[4] = { EDF__OUTSIDE, EDF__M, EDF__N, EDF__K };
+  r->nest = *t;
+  r->nest.n = 0;
+  for (int group = 0; group < 4; group++) {
+    int begin = r->nest.n;
+    for (int i = 0; i < t->n; i++) {
+      int role = in >> i & 1 ? edf__role(&t->loop[i]) : EDF__OUTSIDE;
+      if (role == order[group]) r->nest.loop[r->nest.n++] = t->loop[i];
+    }
+    edf__sort(r->nest.loop + begin, r->nest.n - begin);
+    r->first[group] = r->nest.n;
+  }
+}
+
+/* Loops flattened into one axis, as operand x sees it: step is 0 where it is uneven; run is how
+   many entries from the start follow one another in memory. */
+static edf_axis edf__flatten(const edf_loop *l, int n, int x) {
+  edf_axis axis = { 1, 1, 1 };
+  int even = 1;
+  for (int i = n - 1; i >= 0; i--) {
+    ptrdiff_t s = l[i].s[x];
+    if (i == n - 1) axis.step = s;
+    else if (s != l[i + 1].n * l[i + 1].s[x]) even = 0;
+    if (even && axis.step == 1) axis.run *= l[i].n;
+    axis.n *= l[i].n;
+  }
+  if (!even) axis.step = 0;
+  return axis;
+}
+
+/* BLAS reads an operand in place if it is row-major or column-major without overlap. What is not
+   is packed along its longer run. */
+static edf_matrix edf__matrix(edf_axis row, edf_axis column) {
+  edf_matrix m = { row, column, 1, 0 };
+  int fits = row.step <= INT_MAX && column.step <= INT_MAX;
+  if (fits && column.step == 1 && row.step >= column.n) return m;
+  m.tall = 1;
+  if (fits && row.step == 1 && column.step >= row.n) return m;
+  m.direct = 0;
+  m.tall = row.run > column.run;
+  return m;
+}
+
+static const int edf__axes[3][2] = {     /* rows and columns of out, a, b                     */
+  { EDF__M, EDF__N }, { EDF__M, EDF__K }, { EDF__K, EDF__N } };
+
+static void edf__find_matrices(edf_route *r) {
+  for (int x = 0; x < 3; x++) {
+    edf_axis axis[2];
+    for (int k = 0; k < 2; k++) {
+      int group = edf__axes[x][k], begin = r->first[group];
+      axis[k] = edf__flatten(r->nest.loop + begin, r->first[group + 1] - begin, x);
+      r->extent[group] = axis[k].n;
+    }
+    r->matrix[x] = edf__matrix(axis[0], axis[1]);
+  }
+}
+
+/* Halves the longer side of a packed block until it fits the workspace. */
+enum { EDF__PANEL = 32768 };             /* entries of a packed block                         */
+
+static void edf__choose_blocks(edf_route *r) {
+  memcpy(r->block, r->extent, sizeof r->block);
+  for (int g = 0; g < 3; g++) if (r->block[g] > INT_MAX) r->block[g] = INT_MAX;
+  for (int x = 0; x < 3; x++) {
+    ptrdiff_t *rows = &r->block[edf__axes[x][0]], *columns = &r->block[edf__axes[x][1]];
+    while (!r->matrix[x].direct && *rows > EDF__PANEL / *columns) {
+      ptrdiff_t *longer = *rows > *columns ? rows : columns;
+      *longer = (*longer + 1) / 2;
+    }
+  }
+}
+
+/* ---- The cost of a plan, in nanoseconds as measured on one machine; only ratios matter. */
+static double edf__copy_cost(const edf_matrix *m, double run_cost, double other, ptrdiff_t least) {
+  ptrdiff_t run = m->row.run > m->column.run ? m->row.run : m->column.run;
+  if (m->direct) return 0;
+  return (double)m->row.n * (double)m->column.n
+       * (run >= least ? run_cost + 2.0 / (double)run : other);
+}
+
+static double edf__blocks_of(const edf_route *r, int group) {
+  return (double)((r->extent[group] + r->block[group] - 1) / r->block[group]);
+}
+
+static double edf__product_cost(const edf_route *r) {
+  double m = (double)r->extent[EDF__M], n = (double)r->extent[EDF__N], k = (double)r->extent[EDF__K];
+  double bm = edf__blocks_of(r, EDF__M), bn = edf__blocks_of(r, EDF__N), bk = edf__blocks_of(r, EDF__K);
+  double cost = 1000 * bm * bn * bk + 0.012 * m * n * k + 0.1 * (m * k + k * n) + 0.2 * m * n;
+  cost += edf__copy_cost(&r->matrix[EDF_A], 0.2, 0.7, 8) * bn;
+  cost += edf__copy_cost(&r->matrix[EDF_B], 0.2, 0.7, 8);
+  cost += edf__copy_cost(&r->matrix[EDF_OUT], 0.3, 0.9, 4) * bk;
+  for (int i = 0; i < r->first[EDF__M]; i++) cost *= (double)r->nest.loop[i].n;
+  return cost;
+}
+
+/* The product with the loops of `in` inside, and its cost; none without a K and an M or N loop. */
+static double edf__try_product(edf_route *r, const edf_nest *t, unsigned in) {
+  edf__arrange(r, t, in);
+  r->product = r->first[3] > r->first[2] && r->first[2] > r->first[0];
+  if (!r->product) return HUGE_VAL;
+  edf__find_matrices(r);
+  edf__choose_blocks(r);
+  return edf__product_cost(r);
+}
+
+/* Thin work runs as plain loops around a vector loop: the one that is cheapest innermost. */
+static double edf__try_loops(edf_route *r, const edf_nest *t) {
+  double best = HUGE_VAL, iterations = 1;
+  int innermost = 0;
+  for (int i = 0; i < t->n; i++) iterations *= (double)t->loop[i].n;
+  for (int i = 0; i < t->n; i++) {
+    ptrdiff_t widest = 0;
+    for (int x = 0; x < 3; x++)
+      if (edf__abs(t->loop[i].s[x]) > widest) widest = edf__abs(t->loop[i].s[x]);
+    double each = widest <= 1 ? 0.15 : widest <= 8 ? 0.8 : 3;
+    double cost = iterations * each + 4 * iterations / (double)t->loop[i].n;
+    if (cost < best) { best = cost; innermost = i; }
+  }
+  edf__arrange(r, t, 0);
+  r->product = 0;
+  for (int i = 0; i < t->n; i++)         /* move it to the end                                */
+    if (!memcmp(&r->nest.loop[i], &t->loop[innermost], sizeof(edf_loop))) {
+      memmove(&r->nest.loop[i], &r->nest.loop[i + 1], (size_t)(t->n - 1 - i) * sizeof(edf_loop));
+      r->nest.loop[t->n - 1] = t->loop[innermost];
+      break;
+    }
+  r->first[EDF__M] = t->n ? t->n - 1 : 0;
+  return best;
+}
+
+/* Entries of out written, each by one pass of the loops that run outside of a sum; 0 where an entry
+   is visited again. Loops sorted by stride write disjoint entries if each stride is longer than
+   the reach of all smaller ones (mixed radix). */
+static size_t edf__covers(const edf_route *r) {
+  edf_loop l[EDF_MAX_INDEX];
+  int n = 0, end = r->product ? r->first[2] : r->nest.n;
+  size_t entries = 1;
+  ptrdiff_t reach = 0;
+  for (int i = 0; i < end; i++) l[n++] = r->nest.loop[i];
+  edf__sort(l, n);
+  for (int i = n - 1; i >= 0; i--) {
+    ptrdiff_t s = edf__abs(l[i].s[EDF_OUT]);
+    if (s <= reach) return 0;
+    reach += (l[i].n - 1) * s;
+    entries *= (size_t)l[i].n;
+  }
+  return entries;
+}
+
+/* Greedy: starting with all M, N, K loops inside the product, move the one loop outside that lowers
+   the cost most, until none does. Then the cheaper of that and plain loops. */
+edf_route edf_plan(const edf_nest *nest) {
+  edf_nest t = edf__canonical(nest);
+  edf_route best, r;
+  unsigned in = 0;
+  memset(&best, 0, sizeof best);
+  memset(&r, 0, sizeof r);
+  for (int i = 0; i < t.n; i++) in |= (unsigned)(edf__role(&t.loop[i]) != EDF__OUTSIDE) << i;
+  double cost = edf__try_product(&best, &t, in);
+  for (unsigned before = 0; before != in && cost < HUGE_VAL;) {
+    before = in;
+    for (int i = 0; i < t.n; i++) {
+      if (!(before >> i & 1)) continue;
+      double other = edf__try_product(&r, &t, before & ~(1u << i));
+      if (other < cost) { cost = other; best = r; in = before & ~(1u << i); }
+    }
+  }
+  if (edf__try_loops(&r, &t) < cost || !best.product) best = r;
+  best.covers = edf__covers(&best);
+  return best;
+}
+
+/* ---- Vector loops: the innermost loop of thin work, each case a loop a compiler vectorises. */
+static void edf__add_scaled(edf_real *out, const edf_real *a, ptrdiff_t n, edf_real c) {
+  for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i];
+}
+
+static void edf__add_product(edf_real *out, const edf_real *a, const edf_real *b, ptrdiff_t n,
+                             edf_real c) {
+  for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i] * b[i];
+}
+
+static edf_real edf__dot(const edf_real *a, const edf_real *b, ptrdiff_t n) {
+  enum { LANES = 16 };                   /* partial sums, so that the compiler may vectorise  */
+  edf_real lane[LANES] = { 0 }, sum = 0;
+  ptrdiff_t i = 0;
+  for (; i + LANES <= n; i += LANES)
+    for (int l = 0; l < LANES; l++) lane[l] += a[i + l] * b[i + l];
+  for (; i < n; i++) sum += a[i] * b[i];
+  for (int l = 0; l < LANES; l++) sum += lane[l];
+  return sum;
+}
+
+static edf_real edf__total(const edf_real *a, ptrdiff_t n) {
+  enum { LANES = 16 };
+  edf_real lane[LANES] = { 0 }, sum = 0;
+  ptrdiff_t i = 0;
+  for (; i + LANES <= n; i += LANES)
+    for (int l = 0; l < LANES; l++) lane[l] += a[i + l];
+  for (; i < n; i++) sum += a[i];
+  for (int l = 0; l < LANES; l++) sum += lane[l];
+  return sum;
+}
+
+static void edf__vector_loop(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                             const edf_real *b) {
+  ptrdiff_t n = l->n, so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
+  if (so == 1 && sa == 1 && sb == 1) edf__add_product(out, a, b, n, c);
+  else if (so == 1 && sa == 1 && sb == 0) edf__add_scaled(out, a, n, c * *b);
+  else if (so == 1 && sa == 0 && sb == 1) edf__add_scaled(out, b, n, c * *a);
+  else if (so == 0 && sa == 1 && sb == 1) *out += c * edf__dot(a, b, n);
+  else if (so == 0 && sa == 1 && sb == 0) *out += c * *b * edf__total(a, n);
+  else if (so == 0 && sa == 0 && sb == 1) *out += c * *a * edf__total(b, n);
+  else for (ptrdiff_t i = 0; i < n; i++) out[i * so] += c * a[i * sa] * b[i * sb];
+}
+
+/* With `assign` the entries are set to zero first, a piece that stays in cache at a time. */
+static void edf__loops(const edf_loop *l, edf_real c, int assign, edf_real *out, const edf_real *a,
+                       const edf_real *b) {
+  enum { PIECE = 2048 };
+  edf_loop piece = *l;
+  for (ptrdiff_t i = 0; i < l->n; i += piece.n) {
+    edf_real *o = out + i * l->s[EDF_OUT];
+    piece.n = assign ? edf__least(l->n - i, PIECE) : l->n;
+    if (assign && l->s[EDF_OUT] == 1) memset(o, 0, (size_t)piece.n * sizeof *o);
+    else if (assign) edf__walk_zero(1, &piece, o);
+    edf__vector_loop(&piece, c, o, a + i * l->s[EDF_A], b + i * l->s[EDF_B]);
+  }
+}
+
+/* ---- Matrix product in blocks. Any operand, seen as a matrix, is p[row offset + column offset],
+   since strides add. So one packing loop serves transposes, im2col, dilation and traces, and one
+   adding loop serves their gradients. */
+enum { EDF__MC = 192, EDF__KC = 256, EDF__NC = 512 };    /* blocks of the built-in product    */
+
+typedef struct edf__workspace {
+  edf_real panel[3][EDF__PANEL];
+  edf_real a[(EDF__MC + 32) * EDF__KC], b[(EDF__NC + 64) * EDF__KC];
+  ptrdiff_t major[EDF__PANEL + 1], minor[EDF__PANEL + 1], ends[EDF__PANEL + 1];
+} edf__workspace;
+
+static void edf__offsets(const edf_loop *l, int n, int x, ptrdiff_t first, ptrdiff_t count,
+                         ptrdiff_t *offset) {
+  ptrdiff_t at[EDF_MAX_INDEX], o = 0;
+  for (int i = n - 1; i >= 0; first /= l[i--].n) {
+    at[i] = first % l[i].n;
+    o += at[i] * l[i].s[x];
+  }
+  for (ptrdiff_t c = 0; c < count; c++) {
+    offset[c] = o;
+    for (int i = n - 1; i >= 0; i--) {   /* an odometer                                       */
+      o += l[i].s[x];
+      if (++at[i] < l[i].n) break;
+      o -= l[i].n * l[i].s[x];
+      at[i] = 0;
+    }
+  }
+}
+
+/* Where the runs of neighbours in `offset` end; returns how many there are. */
+static ptrdiff_t edf__runs(const ptrdiff_t *offset, ptrdiff_t n, ptrdiff_t *end) {
+  ptrdiff_t runs = 0;
+  for (ptrdiff_t i = 1; i <= n; i++)
+    if (i == n || offset[i] != offset[i - 1] + 1) end[runs++] = i;
+  return runs;
+}
+
+typedef struct { ptrdiff_t row, rows, column, columns; } edf__range;
+typedef struct { edf_real *p; ptrdiff_t ld; } edf__tile;
+
+/* A block of operand x as the offsets of its major and minor direction; the number of minor runs. */
+static ptrdiff_t edf__block_offsets(const edf_route *r, int x, edf__range at, edf__workspace *w) {
+  const edf_loop *row = r->nest.loop + r->first[edf__axes[x][0]];
+  const edf_loop *column = r->nest.loop + r->first[edf__axes[x][1]];
+  int rows = r->first[edf__axes[x][0] + 1] - r->first[edf__axes[x][0]];
+  int columns = r->first[edf__axes[x][1] + 1] - r->first[edf__axes[x][1]];
+  int tall = r->matrix[x].tall;
+  edf__offsets(row, rows, x, at.row, at.rows, tall ? w->minor : w->major);
+  edf__offsets(column, columns, x, at.column, at.columns, tall ? w->major : w->minor);
+  return edf__runs(w->minor, tall ? at.rows : at.columns, w->ends);
+}
+
+/* panel[i][j] = p[major[i] + minor[j]] */
+static void edf__pack(edf_real *panel, const edf_real *p, ptrdiff_t ni, ptrdiff_t nj,
+                      ptrdiff_t runs, const edf__workspace *w) {
+  for (ptrdiff_t i = 0; i < ni; i++, panel += nj) {
+    const edf_real *row = p + w->major[i];
+    if (runs * 8 > nj)
+      for (ptrdiff_t j = 0; j < nj; j++) panel[j] = row[w->minor[j]];
+    else
+      for (ptrdiff_t e = 0, j = 0; e < runs; j = w->ends[e++])
+        memcpy(panel + j, row + w->minor[j], (size_t)(w->ends[e] - j) * sizeof *panel);
+  }
+}
+
+/* p[major[i] + minor[j]] += panel[i][j], or = with assign */
+static void edf__unpack(edf_real *p, const edf_real *panel, ptrdiff_t ni, ptrdiff_t nj,
+                        ptrdiff_t runs, int assign, const edf__workspace *w) {
+  for (ptrdiff_t i = 0; i < ni; i++, panel += nj) {
+    edf_real *row = p + w->major[i];
+    for (ptrdiff_t e = 0, j = 0; e < runs; j = w->ends[e++]) {
+      size_t n = (size_t)(w->ends[e] - j);
+      if (assign) memcpy(row + w->minor[j], panel + j, n * sizeof *panel);
+      else edf__add_scaled(row + w->minor[j], panel + j, (ptrdiff_t)n, 1);
+    }
+  }
+}
+
+/* Operand x's block as a matrix for gemm: in place, or packed into its panel. */
+static edf__tile edf__tile_of(const edf_route *r, int x, edf_real *p, edf__range at,
+                              edf__workspace *w) {
+  const edf_matrix *m = &r->matrix[x];
+  edf__tile tile = { w->panel[x], m->tall ? at.rows : at.columns };
+  if (m->direct) {
+    tile.p = p + at.row * m->row.step + at.column * m->column.step;
+    tile.ld = m->tall ? m->column.step : m->row.step;
+  } else if (x != EDF_OUT) {
+    ptrdiff_t runs = edf__block_offsets(r, x, at, w);
+    edf__pack(tile.p, p, m->tall ? at.columns : at.rows, tile.ld, runs, w);
+  }
+  return tile;
+}
+
+/* ---- The built-in product, for machines without a BLAS: c += alpha a b, c row-major, a and b with
+   any strides. Blocks of a and b are packed into strips of MR rows and NR columns, and the
+   innermost loops keep MR x NR sums in registers, as vectors where the compiler has them. */
+#if defined(__GNUC__) && defined(__AVX512F__)
+#define EDF__VECTOR_BYTES 64
+#define EDF__STRIP_ROWS 12
+#elif defined(__GNUC__) && defined(__AVX__)
+#define EDF__VECTOR_BYTES 32
+#define EDF__STRIP_ROWS 6
+#elif defined(__GNUC__)
+#define EDF__VECTOR_BYTES 16
+#define EDF__STRIP_ROWS 6
+#else
+#define EDF__VECTOR_BYTES sizeof(edf_real)
+#define EDF__STRIP_ROWS 4
+#endif
+#ifdef __GNUC__
+typedef edf_real edf__vector __attribute__((vector_size(EDF__VECTOR_BYTES), may_alias,
+                                            aligned(sizeof(edf_real))));
+#else
+typedef edf_real edf__vector;
+#endif
+enum {
+  EDF__LANES = (int)(EDF__VECTOR_BYTES / sizeof(edf_real)),
+  EDF__MR = EDF__STRIP_ROWS, EDF__NR = 2 * EDF__LANES, EDF__SUMS = EDF__MR * EDF__NR
+};
+
+static void edf__strip_product(ptrdiff_t k, const edf_real *a, const edf_real *b, edf_real *sums) {
+  edf__vector sum[EDF__MR][2];
+  memset(sum, 0, sizeof sum);
+  for (; k > 0; k--, a += EDF__MR, b += EDF__NR) {
+    edf__vector b0 = *(const edf__vector *)(const void *)b;
+    edf__vector b1 = *(const edf__vector *)(const void *)(b + EDF__LANES);
+#ifdef __clang__
+#pragma clang loop unroll(full)
+#elif defined(__GNUC__)
+#pragma GCC unroll 16
+#endif
+    for (int i = 0; i < EDF__MR; i++) {
+      sum[i][0] += a[i] * b0;
+      sum[i][1] += a[i] * b1;
+    }
+  }
+  memcpy(sums, sum, sizeof sum);
+}
+
+/* strip by strip: to[k][i] = x[i s + k t], with zeros after the last of m rows */
+static void edf__strips(edf_real *to, const edf_real *x, ptrdiff_t s, ptrdiff_t t, int width,
+                        ptrdiff_t m, ptrdiff_t k) {
+  for (ptrdiff_t i0 = 0; i0 < m; i0 += width, x += width * s, to += width * k) {
+    int rows = m - i0 < width ? (int)(m - i0) : width;
+    if (rows < width) memset(to, 0, (size_t)(width * k) * sizeof *to);
+    if (s == 1)
+      for (ptrdiff_t j = 0; j < k; j++) memcpy(to + j * width, x + j * t, (size_t)rows * sizeof *to);
+    else
+      for (int i = 0; i < rows; i++)
+        for (ptrdiff_t j = 0; j < k; j++) to[j * width + i] = x[i * s + j * t];
+  }
+}
+
+typedef struct { const edf_real *p; ptrdiff_t row, column; } edf__strided;
+
+static void edf__block_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real alpha, edf_real *c,
+                               ptrdiff_t ld, const edf__workspace *w) {
+  edf_real sums[EDF__SUMS];
+  for (ptrdiff_t j = 0; j < n; j += EDF__NR)
+    for (ptrdiff_t i = 0; i < m; i += EDF__MR) {
+      ptrdiff_t rows = edf__least(m - i, EDF__MR), columns = edf__least(n - j, EDF__NR);
+      edf__strip_product(k, w->a + i * k, w->b + j * k, sums);
+      for (ptrdiff_t r = 0; r < rows; r++)
+        edf__add_scaled(c + (i + r) * ld + j, sums + r * EDF__NR, columns, alpha);
+    }
+}
+
+static void edf__builtin_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real alpha,
+                                 edf__strided a, edf__strided b, edf_real *c, ptrdiff_t ld,
+                                 edf__workspace *w) {
+  for (ptrdiff_t j = 0; j < n; j += EDF__NC)
+    for (ptrdiff_t h = 0; h < k; h += EDF__KC) {
+      ptrdiff_t nb = edf__least(EDF__NC, n - j), kb = edf__least(EDF__KC, k - h);
+      edf__strips(w->b, b.p + h * b.row + j * b.column, b.column, b.row, EDF__NR, nb, kb);
+      for (ptrdiff_t i = 0; i < m; i += EDF__MC) {
+        ptrdiff_t mb = edf__least(EDF__MC, m - i);
+        edf__strips(w->a, a.p + i * a.row + h * a.column, a.row, a.column, EDF__MR, mb, kb);
+        edf__block_product(mb, nb, kb, alpha, c + i * ld + j, ld, w);
+      }
+    }
+}
+
+static edf__strided edf__strides_of(edf__tile t, int tall, int transposed) {
+  edf__strided x = { t.p, tall ? 1 : t.ld, tall ? t.ld : 1 };
+  if (transposed) { x.row = tall ? t.ld : 1; x.column = tall ? 1 : t.ld; }
+  return x;
+}
+
+/* A column-major c is the row-major transpose: c' = b' a'. */
+static void edf__builtin_gemm(const edf_route *r, const ptrdiff_t *n, edf__tile a, edf__tile b,
+                              int keep, edf__tile c, edf__workspace *w) {
+  int t = r->matrix[EDF_OUT].tall;
+  ptrdiff_t rows = t ? n[EDF__N] : n[EDF__M], columns = t ? n[EDF__M] : n[EDF__N];
+  edf__strided sa = edf__strides_of(a, r->matrix[EDF_A].tall, t);
+  edf__strided sb = edf__strides_of(b, r->matrix[EDF_B].tall, t);
+  for (ptrdiff_t i = 0; !keep && i < rows; i++)
+    memset(c.p + i * c.ld, 0, (size_t)columns * sizeof *c.p);
+  edf__builtin_product(rows, columns, n[EDF__K], r->nest.alpha, t ? sb : sa, t ? sa : sb, c.p, c.ld, w);
+}
+
+/* c = alpha a b, or c += with keep. One argument, the order, serves all eight layouts. */
+static void edf__gemm(const edf_route *r, const ptrdiff_t *n, edf__tile a, edf__tile b, int keep,
+                      edf__tile c, edf__workspace *w) {
+#ifdef EDF_CBLAS
+  int tall = r->matrix[EDF_OUT].tall;
+  CBLAS_TRANSPOSE ta = r->matrix[EDF_A].tall == tall ? CblasNoTrans : CblasTrans;
+  CBLAS_TRANSPOSE tb = r->matrix[EDF_B].tall == tall ? CblasNoTrans : CblasTrans;
+  if (edf.kernel == EDF_BUILTIN) { edf__builtin_gemm(r, n, a, b, keep, c, w); return; }
+#if EDF_REAL_IS_DOUBLE
+  cblas_dgemm
+#else
+  cblas_sgemm
+#endif
+    (tall ? CblasColMajor : CblasRowMajor, ta, tb, (int)n[EDF__M], (int)n[EDF__N], (int)n[EDF__K],
+     r->nest.alpha, a.p, (int)a.ld, b.p, (int)b.ld, keep ? 1 : 0, c.p, (int)c.ld);
+#else
+  edf__builtin_gemm(r, n, a, b, keep, c, w);
+#endif
+}
+
+static void edf__add_tile(const edf_route *r, edf__tile c, edf__range at, int assign, edf_real *out,
+                          edf__workspace *w) {
+  if (r->matrix[EDF_OUT].direct) return;
+  ptrdiff_t runs = edf__block_offsets(r, EDF_OUT, at, w);
+  ptrdiff_t major = r->matrix[EDF_OUT].tall ? at.columns : at.rows;
+  edf__unpack(out, c.p, major, c.ld, runs, assign, w);
+}
+
+static void edf__product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                         const edf_real *b, edf__workspace *w) {
+  const ptrdiff_t *all = r->extent, *block = r->block;
+  for (ptrdiff_t k = 0; k < all[EDF__K]; k += block[EDF__K])
+    for (ptrdiff_t j = 0; j < all[EDF__N]; j += block[EDF__N]) {
+      ptrdiff_t n[3] = { 0, edf__least(block[EDF__N], all[EDF__N] - j),
+                            edf__least(block[EDF__K], all[EDF__K] - k) };
+      edf__range at_b = { k, n[EDF__K], j, n[EDF__N] };
+      edf__tile tb = edf__tile_of(r, EDF_B, (edf_real *)b, at_b, w);
+      for (ptrdiff_t i = 0; i < all[EDF__M]; i += block[EDF__M]) {
+        n[EDF__M] = edf__least(block[EDF__M], all[EDF__M] - i);
+        edf__range at_a = { i, n[EDF__M], k, n[EDF__K] }, at_c = { i, n[EDF__M], j, n[EDF__N] };
+        edf__tile ta = edf__tile_of(r, EDF_A, (edf_real *)a, at_a, w);
+        edf__tile tc = edf__tile_of(r, EDF_OUT, out, at_c, w);
+        int first = assign && k == 0;
+        edf__gemm(r, n, ta, tb, r->matrix[EDF_OUT].direct && !first, tc, w);
+        edf__add_tile(r, tc, at_c, first, out, w);
+      }
+    }
+}
+
+/* ---- The kernels: contract, fill, update. Each begins by handing over to a device. */
+static void edf__outside(const edf_route *r, int d, int assign, edf_real *out, const edf_real *a,
+                         const edf_real *b) {
+  const edf_loop *l = &r->nest.loop[d];
+  if (d == r->first[EDF__M] && r->product) edf__product(r, assign, out, a, b, edf.workspace);
+  else if (d == r->first[EDF__M]) edf__loops(l, r->nest.alpha, assign, out, a, b);
+  else
+    for (ptrdiff_t i = 0; i < l->n; i++)
+      edf__outside(r, d + 1, assign, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A], b + i * l->s[EDF_B]);
+}
+
+void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                  const edf_real *b) {
+  if (edf_device) { edf_device->contract(r, assign, out, a, b); return; }
+  static const edf_loop once = { 1, { 0, 0, 0 } };
+  const edf_nest *t = &r->nest;
+  if (edf.kernel == EDF_REFERENCE) {
+    if (assign) edf__walk_zero(t->n, t->loop, out + t->start[EDF_OUT]);
+    edf_contract_reference(t, out, a, b);
+    return;
+  }
+  if (!edf.workspace && r->product)
+    edf.workspace = (edf__workspace *)edf__raw_alloc(&edf.kept, sizeof(edf__workspace));
+  out += t->start[EDF_OUT];
+  a += t->start[EDF_A];
+  b += t->start[EDF_B];
+  if (t->n) edf__outside(r, 0, assign, out, a, b);
+  else edf__loops(&once, t->alpha, assign, out, a, b);
+}
+
+static void edf__fill(edf_real *x, size_t n, edf_real number) {
+  if (edf_device) { edf_device->fill(x, n, number); return; }
+  if (number == 0) { memset(x, 0, n * sizeof *x); return; }
+  for (size_t i = 0; i < n; i++) x[i] = number;
+}
+
+static void edf__update(edf_real *p, const edf_real *grad, size_t n, edf_real eta) {
+  if (edf_device) { edf_device->update(p, grad, n, eta); return; }
+  for (size_t i = 0; i < n; i++) p[i] -= eta * grad[i];
+}
+
+/* ==== >>equation  Declarations and equations =================================================== */
+
+/* ---- A text that is being read, and where; an error puts a caret under the place. */
+typedef struct { const char *file; int line; const char *op, *text, *at; } edf__scan;
+
+static void edf__say_caret(const edf__scan *s, const char *at) {
+  edf__say("%s:%d: %s: %s\n", s->file, s->line, s->op, s->text);
+  int prefix = snprintf(NULL, 0, "%s:%d: %s: ", s->file, s->line, s->op);
+  edf__say("%*s^\n  ", prefix + (int)(at - s->text), "");
+}
+
+EDF__NORETURN EDF__PRINTF(3, 4) static void edf__syntax(const edf__scan *s, const char *at,
+                                                        const char *format, ...) {
+  va_list args;
+  edf__say_caret(s, at);
+  va_start(args, format);
+  edf__vsay(format, args);
+  va_end(args);
+  edf__stop();
+}
+
+static int edf__is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static int edf__is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static char edf__peek(edf__scan *s) {
+  while (*s->at == ' ' || *s->at == '\t') s->at++;
+  return *s->at;
+}
+
+static int edf__accept(edf__scan *s, char c) {
+  if (edf__peek(s) != c || !c) return 0;
+  s->at++;
+  return 1;
+}
+
+static void edf__expect(edf__scan *s, char c, const char *why) {
+  if (edf__accept(s, c)) return;
+  if (*s->at) edf__syntax(s, s->at, "expected '%c' %s, found '%c'", c, why, *s->at);
+  edf__syntax(s, s->at, "expected '%c' %s, found the end", c, why);
+}
+
+/* An identifier: its first character and its length. */
+static const char *edf__identifier(edf__scan *s, int *length, const char *what) {
+  char c = edf__peek(s);
+  const char *start = s->at;
+  if (!c) edf__syntax(s, s->at, "expected %s, found the end", what);
+  if (!edf__is_letter(c)) edf__syntax(s, s->at, "expected %s, found '%c'", what, c);
+  while (edf__is_letter(*s->at) || edf__is_digit(*s->at)) s->at++;
+  *length = (int)(s->at - start);
+  return start;
+}
+
+static int edf__whole(edf__scan *s) {
+  const char *start = s->at;
+  long n = 0;
+  for (; edf__is_digit(*s->at); s->at++) {
+    n = 10 * n + (*s->at - '0');
+    if (n > 1000000000) edf__syntax(s, start, "the number is too large: at most 1000000000");
+  }
+  return (int)n;
+}
+
+/* 12, 0.125, .5, 1e-3: a decimal number whatever the locale, rounded once up to 15 digits. */
+static double edf__decimal(edf__scan *s) {
+  const char *start = s->at;
+  double n = 0;
+  int scale = 0, power = 0, sign = 1;
+  for (; edf__is_digit(*s->at); s->at++) n = 10 * n + (*s->at - '0');
+  if (*s->at == '.')
+    for (s->at++; edf__is_digit(*s->at); s->at++, scale--) n = 10 * n + (*s->at - '0');
+  if (s->at - start > 300) edf__syntax(s, start, "the number is too long");
+  const char *e = s->at;
+  if (*e == 'e' || *e == 'E') {
+    if (*++e == '-') sign = -1;
+    if (*e == '-' || *e == '+') e++;
+    if (edf__is_digit(*e)) { s->at = e; power = edf__whole(s); }
+  }
+  if (power > 999) edf__syntax(s, start, "the number is out of range");
+  scale += sign * power;
+  return scale < 0 ? n / pow(10, -scale) : n * pow(10, scale);
+}
+
+/* ---- Declarations: x[b,784]  W[784,64]  v[i=3]  z */
+static void edf__declare_place(edf_node *x, edf__scan *s) {
+  int d = x->rank++, length = 0;
+  const char *at = s->at, *name = NULL;
+  if (d == EDF_MAX_RANK) edf__syntax(s, at, "a tensor has at most %d dimensions", EDF_MAX_RANK);
+  if (!edf__is_digit(edf__peek(s))) name = edf__identifier(s, &length, "an extent or an index");
+  at = s->at;
+  if (name && !edf__accept(s, '=')) {
+    if (x->kind != EDF_INPUT || d > 0)
+      edf__syntax(s, name, "an index without a number is the batch: only first, and only in an Input");
+    char *copy = (char *)edf__alloc(&edf.kept, (size_t)length + 1);
+    edf.batch_name = (char *)memcpy(copy, name, (size_t)length);
+    x->batched = 1;
+    x->dim[d] = edf.batch;
+    return;
+  }
+  if (!edf__is_digit(edf__peek(s))) edf__syntax(s, s->at, "expected a number after '='");
+  at = s->at;
+  x->dim[d] = edf__whole(s);
+  if (x->dim[d] == 0) edf__syntax(s, at, "an extent is at least 1");
+}
+
+static void edf__declared(edf_node *x, int batch) {
+  x->size = 1;
+  if (x->batched) x->dim[0] = batch;
+  for (int d = 0; d < x->rank; d++) x->size = edf__times(x->size, (size_t)x->dim[d]);
+}
+
+static void edf__declare(edf_node *x, const char *format, va_list args) {
+  char text[256];
+  int length = 0;
+  edf__scan s = { x->file, x->line, x->kind == EDF_INPUT ? "edf_input" : "edf_parameter", text, text };
+  if (!format) edf__fail("%s:%d: %s: the declaration is NULL", s.file, s.line, s.op);
+  int n = vsnprintf(text, sizeof text, format, args);
+  if (n < 0 || n >= (int)sizeof text)
+    edf__fail("%s:%d: %s: the declaration is too long: %d characters", s.file, s.line, s.op, n);
+  const char *name = edf__identifier(&s, &length, "a name");
+  if (edf__accept(&s, '[')) {
+    do edf__declare_place(x, &s); while (edf__accept(&s, ','));
+    edf__expect(&s, ']', "or ','");
+  }
+  if (edf__peek(&s)) edf__syntax(&s, s.at, "expected the end, found '%c'", *s.at);
+  char *copy = (char *)edf__alloc(&edf.kept, (size_t)length + 1);
+  x->name = (char *)memcpy(copy, name, (size_t)length);
+  edf__declared(x, edf.batch);
+}
+
+const char *edf_fmt(const char *format, ...) {
+  static char text[4][512];              /* four, so that a call may have several              */
+  static int turn = 0;
+  va_list args;
+  turn = (turn + 1) % 4;
+  va_start(args, format);
+  int n = vsnprintf(text[turn], sizeof text[turn], format, args);
+  va_end(args);
+  if (n < 0 || n >= (int)sizeof text[turn]) edf__fail("edf_fmt: the text is too long: %d characters", n);
+  return text[turn];
+}
+
+/* ---- An equation, parsed. Names point into its text. */
+enum { EDF__MAX_REF = 32 };
+typedef struct { int factor[EDF_MAX_INDEX], constant; const char *at; } edf__place;   /* 2*i+DI-1 */
+typedef struct {
+  const char *name;
+  int length, operand, rank;             /* operand -1: the left side                          */
+  edf__place place[EDF_MAX_RANK];
+} edf__ref;                              /* a tensor where it stands: W[I,j]                   */
+typedef struct { const char *name; int length, left, bound; } edf__letter;
+typedef struct { double number; int first, n; const char *at; } edf__term;   /* refs first .. first+n-1 */
+
+typedef struct {
+  edf__scan scan;
+  int n_letter, n_ref, n_term, n_operand;
+  edf__letter letter[EDF_MAX_INDEX];
+  edf__term term[EDF__MAX_REF];
+  edf__ref *ref;                         /* ref[0] is the left side                            */
+} edf__equation;
+
+static int edf__same_name(const char *a, int na, const char *b, int nb) {
+  return na == nb && !memcmp(a, b, (size_t)na);
+}
+
+static int edf__letter_of(edf__equation *e, const char *name, int length) {
+  for (int i = 0; i < e->n_letter; i++)
+    if (edf__same_name(e->letter[i].name, e->letter[i].length, name, length)) return i;
+  if (e->n_letter == EDF_MAX_INDEX)
+    edf__syntax(&e->scan, name, "an equation has at most %d indices", EDF_MAX_INDEX);
+  edf__letter letter = { name, length, 0, 0 };
+  e->letter[e->n_letter] = letter;
+  return e->n_letter++;
+}
+
+/* One summand of a place: 2*i, 2i, i or 3 */
+static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
+  edf__scan *s = &e->scan;
+  int factor = 1, number = edf__is_digit(edf__peek(s)), length;
+  if (number) factor = edf__whole(s);
+  int times = number && edf__accept(s, '*');
+  if (number && !times && !edf__is_letter(edf__peek(s))) { place->constant += sign * factor; return; }
+  const char *name = edf__identifier(s, &length, "an index or a number");
+  if (factor > 1000000) edf__syntax(s, name, "the factor of an index is too large");
+  place->factor[edf__letter_of(e, name, length)] += sign * factor;
+}
+
+static void edf__parse_place(edf__equation *e, edf__place *place) {
+  edf__scan *s = &e->scan;
+  memset(place, 0, sizeof *place);
+  int sign = edf__accept(s, '-') ? -1 : 1;
+  edf__peek(s);
+  place->at = s->at;
+  for (;;) {
+    edf__parse_summand(e, place, sign);
+    if (edf__accept(s, '+')) sign = 1;
+    else if (edf__accept(s, '-')) sign = -1;
+    else return;
+  }
+}
+
+static edf__ref *edf__parse_tensor(edf__equation *e) {
+  edf__scan *s = &e->scan;
+  edf__ref *r = &e->ref[e->n_ref];
+  if (e->n_ref == EDF__MAX_REF) edf__syntax(s, s->at, "an equation has at most %d tensors", EDF__MAX_REF);
+  memset(r, 0, sizeof *r);
+  r->operand = -1;
+  r->name = edf__identifier(s, &r->length, "a tensor");
+  e->n_ref++;
+  if (!edf__accept(s, '[')) return r;
+  do {
+    if (r->rank == EDF_MAX_RANK) edf__syntax(s, s->at, "a tensor has at most %d indices", EDF_MAX_RANK);
+    edf__parse_place(e, &r->place[r->rank++]);
+  } while (edf__accept(s, ','));
+  edf__expect(s, ']', "or ','");
+  return r;
+}
+
+/* Operands are numbered in the order in which their names first appear on the right. */
+static void edf__bind(edf__equation *e, edf__ref *r) {
+  const edf__ref *left = &e->ref[0];
+  if (edf__same_name(left->name, left->length, r->name, r->length))
+    edf__syntax(&e->scan, r->name, "%.*s is the left side and may not stand on the right",
+                r->length, r->name);
+  for (edf__ref *o = e->ref + 1; o < r; o++)
+    if (edf__same_name(o->name, o->length, r->name, r->length)) { r->operand = o->operand; return; }
+  r->operand = e->n_operand++;
+}
+
+static int edf__term_ends(char c) { return c == 0 || c == '+' || c == '-' || c == '|'; }
+
+static void edf__parse_term(edf__equation *e, int sign) {
+  edf__scan *s = &e->scan;
+  edf__term *t = &e->term[e->n_term++];
+  int number = edf__is_digit(edf__peek(s)) || *s->at == '.';
+  t->at = s->at;
+  t->number = sign * (number ? edf__decimal(s) : 1);
+  t->first = e->n_ref;
+  t->n = 0;
+  if (number && !edf__accept(s, '*') && edf__term_ends(edf__peek(s)))
+    edf__syntax(s, t->at, "a term needs a tensor; for a constant use a scalar Parameter or Input: "
+                "one - G[b,j]");
+  do {
+    if (t->n++ == EDF_MAX_FACTOR) edf__syntax(s, s->at, "a term has at most %d factors", EDF_MAX_FACTOR);
+    edf__bind(e, edf__parse_tensor(e));
+  } while (edf__accept(s, '*') || edf__is_letter(edf__peek(s)));
+}
+
+static void edf__parse_bound(edf__equation *e) {
+  edf__scan *s = &e->scan;
+  int length, n = e->n_letter;
+  const char *name = edf__identifier(s, &length, "an index");
+  int i = edf__letter_of(e, name, length);
+  if (i == n) edf__syntax(s, name, "%.*s is an index of no tensor", length, name);
+  if (e->letter[i].bound) edf__syntax(s, name, "%.*s has two bounds", length, name);
+  edf__expect(s, '<', "and a number");
+  if (!edf__is_digit(edf__peek(s))) edf__syntax(s, s->at, "expected a number after '<'");
+  const char *at = s->at;
+  e->letter[i].bound = edf__whole(s);
+  if (e->letter[i].bound == 0) edf__syntax(s, at, "a bound is at least 1");
+}
+
+/* An index alone in its place: its number, else -1. */
+static int edf__alone(const edf__equation *e, const edf__place *p) {
+  int found = -1;
+  for (int i = 0; i < e->n_letter; i++) {
+    if (p->factor[i] == 0) continue;
+    if (p->factor[i] != 1 || found >= 0) return -1;
+    found = i;
+  }
+  return p->constant == 0 ? found : -1;
+}
+
+static int edf__term_has(const edf__equation *e, const edf__term *t, int letter) {
+  for (int f = t->first; f < t->first + t->n; f++)
+    for (int d = 0; d < e->ref[f].rank; d++)
+      if (e->ref[f].place[d].factor[letter]) return 1;
+  return 0;
+}
+
+/* What is not on the left is summed, and must be a capital. Where a lower-case one is first met its
+   letter points at it, so the caret stands there. */
+static void edf__check_letters(edf__equation *e) {
+  for (int i = 0; i < e->n_letter; i++) {
+    const edf__letter *l = &e->letter[i];
+    if (l->left || l->name[0] == '_' || (l->name[0] >= 'A' && l->name[0] <= 'Z')) continue;
+    edf__syntax(&e->scan, l->name, "index %.*s is not on the left, so it is summed: write the "
+                "capital, %c%.*s", l->length, l->name, l->name[0] - 'a' + 'A', l->length - 1,
+                l->name + 1);
+  }
+}
+
+/* A term may lack an index that stands alone on the left, but not one of a sum there. */
+static void edf__check_terms(const edf__equation *e) {
+  for (int d = 0; d < e->ref[0].rank; d++) {
+    const edf__place *p = &e->ref[0].place[d];
+    for (int i = 0; i < e->n_letter && edf__alone(e, p) < 0; i++)
+      for (int t = 0; p->factor[i] && t < e->n_term; t++)
+        if (!edf__term_has(e, &e->term[t], i))
+          edf__syntax(&e->scan, e->term[t].at, "this term lacks index %.*s, which is part of a sum "
+                      "on the left", e->letter[i].length, e->letter[i].name);
+  }
+}
+
+static void edf__parse(edf__equation *e) {
+  edf__scan *s = &e->scan;
+  edf__parse_tensor(e);
+  for (int i = 0; i < e->n_letter; i++) e->letter[i].left = 1;
+  edf__expect(s, '=', "after the left side");
+  int sign = edf__accept(s, '-') ? -1 : 1;
+  for (;;) {
+    edf__parse_term(e, sign);
+    if (edf__accept(s, '+')) sign = 1;
+    else if (edf__accept(s, '-')) sign = -1;
+    else break;
+  }
+  if (edf__accept(s, '|'))
+    do edf__parse_bound(e); while (edf__accept(s, ','));
+  if (edf__peek(s)) edf__syntax(s, s->at, "expected '+', '-', '|' or the end, found '%c'", *s->at);
+  edf__check_letters(e);
+  edf__check_terms(e);
+}
+
+/* ==== >>einsum  Equations as nodes ============================================================= */
+
+/* ---- An equation becomes steps, each one contraction: buffer out += a b. Buffers 0 .. n_in-1 are the
+   operands, n_in is the output, what follows is memory of the node: a padded copy of an operand
+   that is read outside, or the product of two of more than two factors. Backward runs the steps
+   in reverse, with the roles swapped. */
+enum { EDF__ONE = -1 };                  /* the buffer that holds the number 1                */
+typedef struct {
+  int out, a, b, pad;
+  edf_nest nest;
+  edf_route forward, back_a, back_b;
+  char planned;                          /* back_a and back_b are                             */
+} edf__step;
+
+typedef struct {
+  int n_step, n_buffer;
+  int *dim;                              /* the operands' shapes that it was made for         */
+  edf__step *step;
+  size_t *size;                          /* of the buffers                                    */
+} edf__program;
+
+typedef struct { edf_real *value, *grad; char fresh, need; } edf__buffer;
+
+typedef struct {
+  edf__equation e;
+  ptrdiff_t extent[EDF_MAX_INDEX];       /* of each index; 0 for the batch that is not known  */
+  const edf__ref *source[EDF_MAX_INDEX]; /* where the extent came from                        */
+  edf__program program[2];               /* of the last two batch sizes                       */
+  int now, max_buffer;
+  edf__buffer *buffer;
+} edf__einsum;
+
+/* ---- Extents */
+static void edf__say_equation(const edf_node *y) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  edf__say("%s:%d: %s: %s", y->file, y->line, y->op, m->e.scan.text);
+}
+
+static void edf__say_operand(const edf_node *y, const edf__ref *r) {
+  edf__say("%.*s = ", r->length, r->name);
+  edf__say_node(y->in[r->operand]);
+}
+
+/*  I is 100 in x = Relu "h" [b=64, 100]          built at hw1.c:55 */
+static void edf__say_extent(const edf_node *y, int i, const edf__ref *r, ptrdiff_t n) {
+  const edf__letter *l = &((const edf__einsum *)y->state)->e.letter[i];
+  edf__say("\n  %.*s is ", l->length, l->name);
+  if (n) edf__say("%ld in ", (long)n);
+  else edf__say("the batch in ");
+  edf__say_operand(y, r);
+}
+
+EDF__NORETURN EDF__PRINTF(4, 5) static void edf__place_error(const edf_node *y, const edf__ref *r,
+                                                             int d, const char *format, ...) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  va_list args;
+  edf__say_caret(&m->e.scan, r->place[d].at);
+  va_start(args, format);
+  edf__vsay(format, args);
+  va_end(args);
+  if (r->operand >= 0) {
+    edf__say("\n  ");
+    edf__say_operand(y, r);
+  }
+  edf__stop();
+}
+
+static void edf__check_ranks(const edf_node *y) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  for (int f = 1; f < m->e.n_ref; f++) {
+    const edf__ref *r = &m->e.ref[f];
+    const edf_node *x = y->in[r->operand];
+    if (r->rank == x->rank) continue;
+    edf__say_caret(&m->e.scan, r->name);
+    edf__say("%.*s has %d %s here, but the tensor has %d\n  ", r->length, r->name, r->rank,
+             r->rank == 1 ? "index" : "indices", x->rank);
+    edf__say_operand(y, r);
+    edf__stop();
+  }
+}
+
+/* An index alone in a place takes that dimension; all such places agree. */
+static void edf__extent_alone(const edf_node *y, const edf__ref *r, int d) {
+  edf__einsum *m = (edf__einsum *)y->state;
+  int i = edf__alone(&m->e, &r->place[d]), n = y->in[r->operand]->dim[d];
+  if (i < 0) return;
+  const edf__letter *l = &m->e.letter[i];
+  if (l->bound && n && l->bound > n)
+    edf__place_error(y, r, d, "the bound %.*s<%d is longer than this dimension, %d", l->length,
+                     l->name, l->bound, n);
+  if (l->bound) return;
+  if (!m->source[i]) { m->source[i] = r; m->extent[i] = n; }
+  if (m->extent[i] == n) return;
+  edf__say_equation(y);
+  edf__say_extent(y, i, r, n);
+  edf__say_extent(y, i, m->source[i], m->extent[i]);
+  edf__stop();
+}
+
+/* The least and greatest value of a place, without index `skip`; 0 if the batch is unknown. */
+static int edf__reach(const edf__einsum *m, const edf__place *p, int skip, ptrdiff_t *least,
+                      ptrdiff_t *greatest) {
+  int known = 1;
+  *least = *greatest = p->constant;
+  for (int i = 0; i < m->e.n_letter; i++) {
+    if (i == skip || !p->factor[i]) continue;
+    ptrdiff_t far = (m->extent[i] - 1) * p->factor[i];
+    if (m->extent[i] == 0) known = 0;
+    if (far > 0) *greatest += far;
+    else *least += far;
+  }
+  return known;
+}
+
+/* The one index of a place whose extent is unknown (-1): as long as every read is inside. */
+static int edf__unknown_of(const edf__einsum *m, const edf__place *p) {
+  int found = -1;
+  for (int i = 0; i < m->e.n_letter; i++) {
+    if (!p->factor[i] || m->extent[i] >= 0) continue;
+    if (found >= 0) return -1;
+    found = i;
+  }
+  return found;
+}
+
+static ptrdiff_t edf__longest(const edf_node *y, const edf__ref *r, int d, int i) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  const edf__place *p = &r->place[d];
+  const edf__letter *l = &m->e.letter[i];
+  ptrdiff_t least, greatest, n = y->in[r->operand]->dim[d];
+  int known = edf__reach(m, p, i, &least, &greatest), factor = p->factor[i];
+  if (!known || n == 0) return 0;
+  if (least < 0 || greatest >= n)
+    edf__place_error(y, r, d, "this place reads %ld to %ld when %.*s is 0, but the dimension has "
+                     "%ld entries: give %.*s a bound, | %.*s<n, and reads outside count as zero",
+                     (long)least, (long)greatest, l->length, l->name, (long)n, l->length, l->name,
+                     l->length, l->name);
+  return 1 + (factor > 0 ? (n - 1 - greatest) / factor : least / -factor);
+}
+
+/* Offset places with one unknown index fix it; the smallest over all such places counts. */
+static int edf__extent_offsets(const edf_node *y) {
+  edf__einsum *m = (edf__einsum *)y->state;
+  ptrdiff_t longest[EDF_MAX_INDEX];
+  int found = 0;
+  for (int i = 0; i < EDF_MAX_INDEX; i++) longest[i] = -1;
+  for (int f = 1; f < m->e.n_ref; f++)
+    for (int d = 0; d < m->e.ref[f].rank; d++) {
+      int i = edf__unknown_of(m, &m->e.ref[f].place[d]);
+      if (i < 0) continue;
+      ptrdiff_t n = edf__longest(y, &m->e.ref[f], d, i);
+      if (longest[i] < 0 || n < longest[i]) longest[i] = n;
+    }
+  for (int i = 0; i < m->e.n_letter; i++)
+    if (longest[i] >= 0) { m->extent[i] = longest[i]; found = 1; }
+  return found;
+}
+
+static void edf__check_known(const edf_node *y) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  for (int i = 0; i < m->e.n_letter; i++) {
+    const edf__letter *l = &m->e.letter[i];
+    if (m->extent[i] >= 0) continue;
+    edf__syntax(&m->e.scan, l->name, "the extent of %.*s is unknown: nowhere on the right does it "
+                "stand alone; give it after a bar, | %.*s<n", l->length, l->name, l->length, l->name);
+  }
+}
+
+static int edf__has_bound(const edf__equation *e, const edf__place *p) {
+  for (int i = 0; i < e->n_letter; i++)
+    if (p->factor[i] && e->letter[i].bound) return 1;
+  return 0;
+}
+
+static void edf__check_reads(const edf_node *y, const edf__ref *r, int d) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  const edf__place *p = &r->place[d];
+  ptrdiff_t least, greatest, n = y->in[r->operand]->dim[d];
+  if (!edf__reach(m, p, -1, &least, &greatest) || n == 0) return;
+  if (least >= 0 && greatest < n) return;
+  if (edf__has_bound(&m->e, p)) return;
+  if (least == greatest)
+    edf__place_error(y, r, d, "this place reads entry %ld of a dimension with entries 0 to %ld",
+                     (long)least, (long)(n - 1));
+  edf__place_error(y, r, d, "this place reads entries %ld to %ld of a dimension with entries 0 to "
+                   "%ld: give an index of it a bound, | i<n, and reads outside count as zero",
+                   (long)least, (long)greatest, (long)(n - 1));
+}
+
+static void edf__left_shape(edf_node *y) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  const edf__ref *left = &m->e.ref[0];
+  y->rank = left->rank;
+  for (int d = 0; d < left->rank; d++) {
+    ptrdiff_t least, greatest;
+    int known = edf__reach(m, &left->place[d], -1, &least, &greatest);
+    if (known && least < 0)
+      edf__place_error(y, left, d, "this place writes entry %ld, below 0", (long)least);
+    if (known && greatest >= INT_MAX)
+      edf__place_error(y, left, d, "this dimension is too long: %ld", (long)greatest + 1);
+    y->dim[d] = known ? (int)greatest + 1 : 0;
+  }
+}
+
+static void edf__einsum_shape(edf_node *y) {
+  edf__einsum *m = (edf__einsum *)y->state;
+  const edf__equation *e = &m->e;
+  memset(m->source, 0, sizeof m->source);
+  for (int i = 0; i < e->n_letter; i++) m->extent[i] = e->letter[i].bound ? e->letter[i].bound : -1;
+  for (int f = 1; f < e->n_ref; f++)
+    for (int d = 0; d < e->ref[f].rank; d++) edf__extent_alone(y, &e->ref[f], d);
+  while (edf__extent_offsets(y)) {}
+  edf__check_known(y);
+  for (int f = 1; f < e->n_ref; f++)
+    for (int d = 0; d < e->ref[f].rank; d++) edf__check_reads(y, &e->ref[f], d);
+  edf__left_shape(y);
+}
+
+/* ---- Views: how a buffer is walked by the indices. */
+typedef struct { int buffer; ptrdiff_t start, s[EDF_MAX_INDEX]; unsigned has; } edf__view;
+
+static edf__view edf__view_of(const edf__equation *e, const edf__ref *r, int buffer,
+                              const ptrdiff_t *dim, const ptrdiff_t *origin) {
+  edf__view v;
+  ptrdiff_t stride = 1;
+  memset(&v, 0, sizeof v);
+  v.buffer = buffer;
+  for (int d = r->rank - 1; d >= 0; stride *= dim[d--]) {
+    v.start += (r->place[d].constant - origin[d]) * stride;
+    for (int i = 0; i < e->n_letter; i++) {
+      v.s[i] += r->place[d].factor[i] * stride;
+      v.has |= (unsigned)(r->place[d].factor[i] != 0) << i;
+    }
+  }
+  return v;
+}
+
+static edf_nest edf__nest_of(const edf__einsum *m, const edf__view *out, const edf__view *a,
+                             const edf__view *b, double alpha) {
+  edf_nest t;
+  unsigned has = out->has | a->has | b->has;
+  memset(&t, 0, sizeof t);
+  t.alpha = (edf_real)alpha;
+  t.start[EDF_OUT] = out->start;
+  t.start[EDF_A] = a->start;
+  t.start[EDF_B] = b->start;
+  for (int i = 0; i < m->e.n_letter; i++) {
+    edf_loop l = { m->extent[i], { out->s[i], a->s[i], b->s[i] } };
+    if (has >> i & 1) t.loop[t.n++] = l;
+  }
+  return t;
+}
+
+static edf__step *edf__emit(edf__program *p, int out, int a, int b, edf_nest nest) {
+  size_t bytes = (size_t)(p->n_step + 1) * sizeof *p->step;
+  p->step = (edf__step *)edf__grow(&edf.computed, p->step, bytes);
+  edf__step *s = &p->step[p->n_step++];
+  memset(s, 0, sizeof *s);
+  s->out = out;
+  s->a = a;
+  s->b = b;
+  s->nest = nest;
+  s->forward = edf_plan(&nest);
+  return s;
+}
+
+static void edf__emit_product(edf__einsum *m, edf__program *p, const edf__view *out,
+                              const edf__view *a, const edf__view *b, double alpha) {
+  edf__emit(p, out->buffer, a->buffer, b->buffer, edf__nest_of(m, out, a, b, alpha));
+}
+
+static const edf__view edf__no_view = { EDF__ONE, 0, { 0 }, 0 };
+
+static int edf__new_buffer(edf__einsum *m, edf__program *p, size_t size) {
+  EDF_ASSERT(p->n_buffer < m->max_buffer);
+  p->size[p->n_buffer] = size;
+  return p->n_buffer++;
+}
+
+/* The view of a factor. Where it reads outside, of a copy with zeros around: the copy has the entries
+   from the least to the greatest that is read, and is itself a step. */
+static edf_nest edf__copy_nest(int rank, const int *dim, const ptrdiff_t *origin,
+                               const ptrdiff_t *extent) {
+  edf_nest t;
+  ptrdiff_t s_out = 1, s_in = 1;
+  memset(&t, 0, sizeof t);
+  t.alpha = 1;
+  for (int d = rank - 1; d >= 0; d--) {
+    ptrdiff_t begin = origin[d] > 0 ? origin[d] : 0, end = origin[d] + extent[d];
+    if (end > dim[d]) end = dim[d];
+    edf_loop l = { end > begin ? end - begin : 0, { s_out, s_in, 0 } };
+    t.loop[t.n++] = l;
+    t.start[EDF_OUT] += (begin - origin[d]) * s_out;
+    t.start[EDF_A] += begin * s_in;
+    s_out *= extent[d];
+    s_in *= dim[d];
+  }
+  return t;
+}
+
+static edf__view edf__factor_view(const edf_node *y, edf__program *p, const edf__ref *r) {
+  edf__einsum *m = (edf__einsum *)y->state;
+  const edf_node *x = y->in[r->operand];
+  ptrdiff_t origin[EDF_MAX_RANK], extent[EDF_MAX_RANK], zero[EDF_MAX_RANK] = { 0 };
+  ptrdiff_t dim[EDF_MAX_RANK], greatest;
+  int outside = 0;
+  size_t size = 1;
+  for (int d = 0; d < r->rank; d++) {
+    edf__reach(m, &r->place[d], -1, &origin[d], &greatest);
+    outside |= origin[d] < 0 || greatest >= x->dim[d];
+    extent[d] = greatest - origin[d] + 1;
+    dim[d] = x->dim[d];
+    size = edf__times(size, (size_t)extent[d]);
+  }
+  if (!outside) return edf__view_of(&m->e, r, r->operand, dim, zero);
+  int buffer = edf__new_buffer(m, p, size);
+  edf_nest copy = edf__copy_nest(r->rank, x->dim, origin, extent);
+  edf__emit(p, buffer, r->operand, EDF__ONE, copy)->pad = 1;
+  return edf__view_of(&m->e, r, buffer, extent, origin);
+}
+
+/* ---- More than two factors: products of two, in the cheapest order. */
+static double edf__volume(const edf__einsum *m, unsigned has) {
+  double volume = 1;
+  for (int i = 0; i < m->e.n_letter; i++) if (has >> i & 1) volume *= (double)m->extent[i];
+  return volume;
+}
+
+/* The indices that the product of factors i and j keeps: those that are needed elsewhere. */
+static unsigned edf__kept(const unsigned *has, int n, int i, int j, unsigned left) {
+  unsigned others = left;
+  for (int k = 0; k < n; k++) if (k != i && k != j) others |= has[k];
+  return (has[i] | has[j]) & others;
+}
+
+/* Multiplications of the best order for n factors with these indices, and its first pair. */
+static double edf__best_order(const edf__einsum *m, const unsigned *has, int n, unsigned left,
+                              int *first, int *second) {
+  double best = HUGE_VAL;
+  if (n <= 2) return edf__volume(m, has[0] | has[n - 1]);
+  for (int i = 0; i < n; i++)
+    for (int j = i + 1; j < n; j++) {
+      unsigned rest[EDF_MAX_FACTOR];
+      int count = 0, x, y;
+      for (int k = 0; k < n; k++) if (k != i && k != j) rest[count++] = has[k];
+      rest[count++] = edf__kept(has, n, i, j, left);
+      double cost = edf__volume(m, has[i] | has[j]) + edf__best_order(m, rest, count, left, &x, &y);
+      if (cost < best) { best = cost; *first = i; *second = j; }
+    }
+  return best;
+}
+
+/* Multiplies factors i < j into a new buffer; it takes the place of i, and the last that of j. */
+static void edf__multiply(edf__einsum *m, edf__program *p, edf__view *v, int n, int i, int j,
+                          unsigned kept) {
+  edf__view product;
+  ptrdiff_t stride = 1;
+  memset(&product, 0, sizeof product);
+  product.has = kept;
+  for (int k = m->e.n_letter - 1; k >= 0; k--)
+    if (kept >> k & 1) { product.s[k] = stride; stride *= m->extent[k]; }
+  product.buffer = edf__new_buffer(m, p, (size_t)stride);
+  edf__emit_product(m, p, &product, &v[i], &v[j], 1);
+  v[i] = product;
+  v[j] = v[n - 1];
+}
+
+static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t, const edf__view *out) {
+  edf__einsum *m = (edf__einsum *)y->state;
+  edf__view v[EDF_MAX_FACTOR];
+  int n = t->n, i = 0, j = 0;
+  for (int f = 0; f < n; f++) v[f] = edf__factor_view(y, p, &m->e.ref[t->first + f]);
+  for (; n > 2; n--) {
+    unsigned has[EDF_MAX_FACTOR];
+    for (int f = 0; f < n; f++) has[f] = v[f].has;
+    edf__best_order(m, has, n, out->has, &i, &j);
+    edf__multiply(m, p, v, n, i, j, edf__kept(has, n, i, j, out->has));
+  }
+  edf__emit_product(m, p, out, &v[0], n == 2 ? &v[1] : &edf__no_view, t->number);
+}
+
+/* Terms of one factor come first: a bias then costs no pass of its own, since the product that
+   follows would have had to fill the output with zeros. */
+static void edf__compile(edf_node *y, edf__program *p) {
+  edf__einsum *m = (edf__einsum *)y->state;
+  ptrdiff_t dim[EDF_MAX_RANK], zero[EDF_MAX_RANK] = { 0 };
+  for (int d = 0; d < y->rank; d++) dim[d] = y->dim[d];
+  edf__view out = edf__view_of(&m->e, &m->e.ref[0], y->n_in, dim, zero);
+  p->n_step = 0;
+  p->n_buffer = y->n_in + 1;
+  for (int single = 1; single >= 0; single--)
+    for (int t = 0; t < m->e.n_term; t++)
+      if ((m->e.term[t].n == 1) == single) edf__compile_term(y, p, &m->e.term[t], &out);
+  for (int k = 0; k < y->n_in; k++)
+    memcpy(p->dim + k * EDF_MAX_RANK, y->in[k]->dim, sizeof y->dim);
+}
+
+static int edf__fits(const edf_node *y, const edf__program *p) {
+  if (!p->n_step) return 0;
+  for (int k = 0; k < y->n_in; k++)
+    if (memcmp(p->dim + k * EDF_MAX_RANK, y->in[k]->dim, sizeof y->dim)) return 0;
+  return 1;
+}
+
+/* The memory of a program's buffers; a padded copy's border has to be zero. */
+static void edf__make_buffers(edf_node *y, edf__program *p) {
+  edf__einsum *m = (edf__einsum *)y->state;
+  for (int k = y->n_in + 1; k < p->n_buffer; k++) {
+    edf__buffer *b = &m->buffer[k];
+    size_t bytes = edf__times(p->size[k], sizeof *b->value);
+    b->value = (edf_real *)edf__grow(&edf.computed, b->value, bytes);
+  }
+  for (int s = 0; s < p->n_step; s++)
+    if (p->step[s].pad) edf__fill(m->buffer[p->step[s].out].value, p->size[p->step[s].out], 0);
+}
+
+static edf__program *edf__program_of(edf_node *y) {
+  edf__einsum *m = (edf__einsum *)y->state;
+  if (edf__fits(y, &m->program[m->now])) return &m->program[m->now];
+  m->now = !m->now;
+  edf__program *p = &m->program[m->now];
+  if (!edf__fits(y, p)) edf__compile(y, p);
+  edf__make_buffers(y, p);
+  return p;
+}
+
+/* ---- Running the steps */
+static const edf_real edf__one = 1;
+
+static const edf_real *edf__value_of(const edf_node *y, int k) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  return k == EDF__ONE ? &edf__one : k < y->n_in ? y->in[k]->value
+       : k == y->n_in ? y->value : m->buffer[k].value;
+}
+
+/* out += a b, or out = a b where out is fresh; entries that are not covered are then set to 0. */
+static void edf__contract_into(const edf_route *r, edf_real *out, size_t size, char *fresh,
+                               const edf_real *a, const edf_real *b) {
+  int assign = *fresh && r->covers == size;
+  if (*fresh && !assign) edf__fill(out, size, 0);
+  *fresh = 0;
+  edf_contract(r, assign, out, a, b);
+}
+
+static void edf__einsum_forward(edf_node *y) {
+  edf__einsum *m = (edf__einsum *)y->state;
+  edf__program *p = edf__program_of(y);
+  for (int k = y->n_in; k < p->n_buffer; k++) m->buffer[k].fresh = 1;
+  for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
+    const edf_real *a = edf__value_of(y, s->a), *b = edf__value_of(y, s->b);
+    edf_real *out = s->out == y->n_in ? y->value : m->buffer[s->out].value;
+    size_t size = s->out == y->n_in ? y->size : p->size[s->out];
+    if (s->pad) edf_contract(&s->forward, s->forward.covers > 0, out, a, b);
+    else edf__contract_into(&s->forward, out, size, &m->buffer[s->out].fresh, a, b);
+  }
+}
+
+/* The swap rule: exchange a factor with the output. */
+static edf_nest edf__swap(const edf_nest *nest, int x) {
+  edf_nest t = *nest;
+  for (int i = 0; i < t.n; i++) {
+    t.loop[i].s[EDF_OUT] = nest->loop[i].s[x];
+    t.loop[i].s[x] = nest->loop[i].s[EDF_OUT];
+  }
+  t.start[EDF_OUT] = nest->start[x];
+  t.start[x] = nest->start[EDF_OUT];
+  return t;
+}
+
+static int edf__buffer_need(const edf_node *y, int k) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  return k == EDF__ONE ? 0 : k < y->n_in ? y->in[k]->grad != NULL : m->buffer[k].need;
+}
+
+static void edf__make_grads(edf_node *y, edf__program *p) {
+  edf__einsum *m = (edf__einsum *)y->state;
+  for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
+    if (!s->planned) {
+      edf_nest swapped = edf__swap(&s->nest, EDF_A);
+      s->back_a = edf_plan(&swapped);
+      swapped = edf__swap(&s->nest, EDF_B);
+      s->back_b = edf_plan(&swapped);
+      s->planned = 1;
+    }
+    if (s->out == y->n_in) continue;
+    edf__buffer *b = &m->buffer[s->out];
+    b->need = (char)(edf__buffer_need(y, s->a) || edf__buffer_need(y, s->b));
+    b->fresh = 1;
+    if (b->need) b->grad = (edf_real *)edf__grow(&edf.computed, b->grad, p->size[s->out] * sizeof *b->grad);
+  }
+}
+
+static void edf__add_swapped(edf_node *y, const edf__program *p, int to, const edf_route *r,
+                             const edf_real *a, const edf_real *b) {
+  edf__einsum *m = (edf__einsum *)y->state;
+  if (!edf__buffer_need(y, to)) return;
+  if (to < y->n_in) edf__contract_into(r, y->in[to]->grad, y->in[to]->size, &y->in[to]->fresh, a, b);
+  else edf__contract_into(r, m->buffer[to].grad, p->size[to], &m->buffer[to].fresh, a, b);
+}
+
+static void edf__einsum_backward(edf_node *y) {
+  edf__einsum *m = (edf__einsum *)y->state;
+  edf__program *p = edf__program_of(y);
+  edf__make_grads(y, p);
+  for (int i = p->n_step - 1; i >= 0; i--) {
+    const edf__step *s = &p->step[i];
+    const edf_real *dout = s->out == y->n_in ? y->grad : m->buffer[s->out].grad;
+    if (s->out != y->n_in && !m->buffer[s->out].need) continue;
+    edf__add_swapped(y, p, s->a, &s->back_a, dout, edf__value_of(y, s->b));
+    edf__add_swapped(y, p, s->b, &s->back_b, edf__value_of(y, s->a), dout);
+  }
+}
+
+static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_forward,
+                                       edf__einsum_backward, NULL, NULL, NULL };
+
+/* ---- The constructor, also for nodes that are equations under another name. */
+static void edf__check_count(const edf__equation *e, int n) {
+  if (n == e->n_operand) return;
+  edf__say_caret(&e->scan, e->scan.text);
+  edf__say("the equation has %d %s, but %d %s given:", e->n_operand,
+           e->n_operand == 1 ? "operand" : "operands", n, n == 1 ? "was" : "were");
+  for (int k = 0, f = 1; f < e->n_ref; f++)
+    if (e->ref[f].operand == k) edf__say("%s %.*s", k++ ? "," : "", e->ref[f].length, e->ref[f].name);
+  edf__stop();
+}
+
+/* Everything that an equation keeps, in memory that lives with the node. */
+static edf__einsum *edf__new_einsum(edf__equation *e, int n) {
+  edf__block **list = &edf.computed;
+  edf__einsum *m = (edf__einsum *)edf__alloc(list, sizeof *m);
+  size_t refs = (size_t)e->n_ref * sizeof *e->ref;
+  m->max_buffer = n + 1 + 2 * e->n_ref;
+  m->buffer = (edf__buffer *)edf__alloc(list, (size_t)m->max_buffer * sizeof *m->buffer);
+  for (edf__program *p = m->program; p < m->program + 2; p++) {
+    p->size = (size_t *)edf__alloc(list, (size_t)m->max_buffer * sizeof *p->size);
+    p->dim = (int *)edf__alloc(list, (size_t)n * EDF_MAX_RANK * sizeof *p->dim);
+  }
+  m->e = *e;
+  m->e.ref = (edf__ref *)memcpy(edf__alloc(list, refs), e->ref, refs);
+  return m;
+}
+
+static edf_node *edf__equation_node(const char *op, const char *file, int line, const char *equation,
+                                    int n, edf_node **in) {
+  static edf__ref refs[EDF__MAX_REF];
+  edf_op about = edf__einsum_op;
+  edf__equation e;
+  if (!equation) edf__fail("%s:%d: %s: the equation is NULL", file, line, op);
+  memset(&e, 0, sizeof e);
+  e.ref = refs;
+  edf__scan scan = { file, line, op, edf__copy(&edf.computed, equation), NULL };
+  scan.at = scan.text;
+  e.scan = scan;
+  edf__parse(&e);
+  edf__check_count(&e, n);
+  about.name = op;
+  edf_node *y = edf__computed(&about, file, line, n, in);
+  y->state = edf__new_einsum(&e, n);
+  y->lazy = 1;
+  edf__check_ranks(y);
+  return edf__add_compnode(y);
+}
+
+edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
+  int n;
+  va_list args;
+  va_start(args, equation);
+  edf_node **in = edf__operands(args, &n);
+  va_end(args);
+  edf_node *y = edf__equation_node("Einsum", file, line, equation, n, in);
+  edf__free(in);
+  return y;
+}
+
+/* ==== >>nodes  Nodes, from the simplest ======================================================= */
+
+static edf_node *edf__node1(const edf_op *about, const char *file, int line, edf_node *x) {
+  return edf__add_compnode(edf__computed(about, file, line, 1, &x));
+}
+
+static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf_node *a,
+                            edf_node *b) {
+  edf_node *in[2];
+  in[0] = a;
+  in[1] = b;
+  return edf__add_compnode(edf__computed(about, file, line, 2, in));
+}
+
+/* exp that a compiler vectorises: x = n ln2 + r, a polynomial for exp(r), and 2^n by the exponent's
+   bits, in two halves so that results below the smallest normal number are right. Within 1 ulp;
+   NaN stays NaN. In double the C library's. Coefficients: Cephes, expf. */
+#if EDF_REAL_IS_DOUBLE
+static double edf__exp(double x) { return exp(x); }
+static double edf__tanh(double x) { return tanh(x); }
+static double edf__ln(double x) { return log(x); }
+static double edf__root(double x) { return sqrt(x); }
+#else
+static inline float edf__power_of_two(int32_t n) {
+  float power;
+  n = (int32_t)((uint32_t)(n + 127) << 23);
+  memcpy(&power, &n, sizeof power);
+  return power;
+}
+
+static inline float edf__exp(float x) {
+  float t = x < -104 ? -104 : x;
+  t = t > 89 ? 89 : t;
+  float n = (t * 1.44269504f + 12582912.f) - 12582912.f;       /* rounds to a whole number     */
+  float r = (t - n * 0.693359375f) + n * 2.12194440e-4f;
+  float p = 1.9875691500e-4f * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  int32_t k = n == n ? (int32_t)n : 0, half = k / 2;
+  return (p * r * r + r + 1) * edf__power_of_two(half) * edf__power_of_two(k - half);
+}
+
+/* tanh by the same exp, near 0 by an odd polynomial (Cephes, tanhf). */
+static inline float edf__tanh(float x) {
+  float size = x < 0 ? -x : x, z = x * x;
+  float p = -5.70498872745e-3f * z + 2.06390887954e-2f;
+  p = p * z - 5.37397155531e-2f;
+  p = p * z + 1.33314422036e-1f;
+  p = p * z - 3.33332819422e-1f;
+  float near = p * z * x + x, far = 1 - 2 / (edf__exp(2 * size) + 1);
+  return size < 0.625f ? near : x < 0 ? -far : far;
+}
+static float edf__ln(float x) { return logf(x); }
+static float edf__root(float x) { return sqrtf(x); }
+#endif
+
+/* ---- Sigmoid   y[i] = 1/(1+exp(-x[i]))     x.grad[i] += y.grad[i] y[i] (1-y[i]) ---- */
+static void edf__sigmoid_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = 1 / (1 + edf__exp(-x->value[i]));
+}
+static void edf__sigmoid_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(x, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
+}
+static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward, edf__sigmoid_backward,
+  "y x", "y[i] = 1/(1+exp(-x[i]))", "x.grad[i] += y.grad[i] y[i] (1-y[i])" };
+edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__sigmoid_op, file, line, x);
+}
+
+/* ---- Tanh   y[i] = tanh(x[i])     x.grad[i] += y.grad[i] (1-y[i]^2) ---- */
+static void edf__tanh_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__tanh(x->value[i]);
+}
+static void edf__tanh_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(x, i, y->grad[i] * (1 - y->value[i] * y->value[i]));
+}
+static const edf_op edf__tanh_op = { "Tanh", NULL, edf__tanh_forward, edf__tanh_backward,
+  "y x", "y[i] = tanh(x[i])", "x.grad[i] += y.grad[i] (1-y[i]^2)" };
+edf_node *edf_tanh_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__tanh_op, file, line, x);
+}
+
+/* ---- Relu   y[i] = max(0, x[i])     x.grad[i] += y.grad[i] [x[i] > 0]
+   Written so that a NaN stays one. The derivative at 0 is 0. ---- */
+static void edf__relu_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] < 0 ? 0 : x->value[i];
+}
+static void edf__relu_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, x->value[i] > 0 ? y->grad[i] : 0);
+}
+static const edf_op edf__relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
+  "y x", "y[i] = max(0, x[i])", "x.grad[i] += y.grad[i] [x[i] > 0]" };
+edf_node *edf_relu_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__relu_op, file, line, x);
+}
+
+/* ---- Exp   y[i] = exp(x[i])     x.grad[i] += y.grad[i] y[i] ---- */
+static void edf__exp_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__exp(x->value[i]);
+}
+static void edf__exp_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * y->value[i]);
+}
+static const edf_op edf__exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
+  "y x", "y[i] = exp(x[i])", "x.grad[i] += y.grad[i] y[i]" };
+edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__exp_op, file, line, x);
+}
+
+/* ---- Log   y[i] = ln(x[i])     x.grad[i] += y.grad[i] / x[i] ---- */
+static void edf__log_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__ln(x->value[i]);
+}
+static void edf__log_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / x->value[i]);
+}
+static const edf_op edf__log_op = { "Log", NULL, edf__log_forward, edf__log_backward,
+  "y x", "y[i] = ln(x[i])", "x.grad[i] += y.grad[i] / x[i]" };
+edf_node *edf_log_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__log_op, file, line, x);
+}
+
+/* ---- Sqrt   y[i] = sqrt(x[i])     x.grad[i] += y.grad[i] / (2 y[i]) ---- */
+static void edf__sqrt_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__root(x->value[i]);
+}
+static void edf__sqrt_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / (2 * y->value[i]));
+}
+static const edf_op edf__sqrt_op = { "Sqrt", NULL, edf__sqrt_forward, edf__sqrt_backward,
+  "y x", "y[i] = sqrt(x[i])", "x.grad[i] += y.grad[i] / (2 y[i])" };
+edf_node *edf_sqrt_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__sqrt_op, file, line, x);
+}
+
+/* ---- Square   y[i] = x[i]^2     x.grad[i] += y.grad[i] 2 x[i] ---- */
+static void edf__square_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] * x->value[i];
+}
+static void edf__square_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * 2 * x->value[i]);
+}
+static const edf_op edf__square_op = { "Square", NULL, edf__square_forward, edf__square_backward,
+  "y x", "y[i] = x[i]^2", "x.grad[i] += y.grad[i] 2 x[i]" };
+edf_node *edf_square_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__square_op, file, line, x);
+}
+
+/* ---- Add, Sub, Mul are equations over the indices of the longer operand: the shorter one has the
+   last of them, a scalar none.     y[i,j] = a[i,j] + b[j]     y[i,j] = a[i,j] b[j] ---- */
+static const char *edf__indices(int rank, int longest) {
+  static const char *const tail[EDF_MAX_RANK + 1] = { "", "[p]", "[o,p]", "[n,o,p]", "[m,n,o,p]",
+    "[l,m,n,o,p]", "[k,l,m,n,o,p]", "[j,k,l,m,n,o,p]", "[i,j,k,l,m,n,o,p]" };
+  static const char *const head[5][5] = { { "" }, { "", "[i]" }, { "", "[j]", "[i,j]" },
+    { "", "[k]", "[j,k]", "[i,j,k]" }, { "", "[l]", "[k,l]", "[j,k,l]", "[i,j,k,l]" } };
+  return longest <= 4 ? head[longest][rank] : tail[rank];
+}
+
+static edf_node *edf__pairwise(const char *op, const char *sign, const char *file, int line,
+                               edf_node *a, edf_node *b) {
+  char equation[96];
+  edf_node *in[2];
+  int ra = a ? a->rank : 0, rb = b ? b->rank : 0, longest = ra > rb ? ra : rb;
+  snprintf(equation, sizeof equation, "y%s = a%s %s%sb%s", edf__indices(longest, longest),
+           edf__indices(ra, longest), sign, *sign ? " " : "", edf__indices(rb, longest));
+  in[0] = a;
+  in[1] = b;
+  return edf__equation_node(op, file, line, equation, 2, in);
+}
+
+edf_node *edf_add_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf__pairwise("Add", "+", file, line, a, b);
+}
+edf_node *edf_sub_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf__pairwise("Sub", "-", file, line, a, b);
+}
+edf_node *edf_mul_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf__pairwise("Mul", "", file, line, a, b);
+}
+
+/* ---- Div   y[i] = a[i] / b[i]     a.grad[i] += y.grad[i] / b[i]
+                                     b.grad[i] -= y.grad[i] y[i] / b[i]
+   The shorter operand repeats: entry i of y meets entry i mod size of each. ---- */
+static void edf__div_shape(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1], *longer = a->rank >= b->rank ? a : b;
+  edf_node *shorter = longer == a ? b : a;
+  int skip = longer->rank - shorter->rank, equal = 1;
+  for (int d = 0; d < shorter->rank; d++) equal &= shorter->dim[d] == longer->dim[skip + d];
+  if (!equal) {
+    edf__say("%s:%d: %s: the shapes must be equal, or one the trailing part of the other\n  ",
+             y->file, y->line, y->op);
+    edf__say_node(a);
+    edf__say("\n  ");
+    edf__say_node(b);
+    edf__stop();
+  }
+  y->rank = longer->rank;
+  memcpy(y->dim, longer->dim, sizeof y->dim);
+}
+static void edf__div_forward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = a->value[i % a->size] / b->value[i % b->size];
+}
+static void edf__div_backward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real divisor = b->value[i % b->size];
+    edf_addgrad(a, i % a->size, y->grad[i] / divisor);
+    edf_addgrad(b, i % b->size, -y->grad[i] * y->value[i] / divisor);
+  }
+}
+static const edf_op edf__div_op = { "Div", edf__div_shape, edf__div_forward, edf__div_backward,
+  "y a b", "y[i] = a[i] / b[i]",
+  "a.grad[i] += y.grad[i] / b[i]\nb.grad[i] -= y.grad[i] y[i] / b[i]" };
+edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf__node2(&edf__div_op, file, line, a, b);
+}
+
+/* ---- Sum   y = sum_i x[i]     x.grad[i] += y.grad ---- */
+static void edf__scalar_shape(edf_node *y) { y->rank = 0; }
+static void edf__sum_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  y->value[0] = edf__total(x->value, (ptrdiff_t)x->size);
+}
+static void edf__sum_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0]);
+}
+static const edf_op edf__sum_op = { "Sum", edf__scalar_shape, edf__sum_forward, edf__sum_backward,
+  "y x", "y = sum_i x[i]", "x.grad[i] += y.grad" };
+edf_node *edf_sum_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__sum_op, file, line, x);
+}
+
+/* ---- Mean   y = (1/n) sum_i x[i]     x.grad[i] += y.grad / n ---- */
+static void edf__mean_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  y->value[0] = edf__total(x->value, (ptrdiff_t)x->size) / (edf_real)x->size;
+}
+static void edf__mean_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0] / (edf_real)x->size);
+}
+static const edf_op edf__mean_op = { "Mean", edf__scalar_shape, edf__mean_forward, edf__mean_backward,
+  "y x", "y = (1/n) sum_i x[i]", "x.grad[i] += y.grad / n" };
+edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__mean_op, file, line, x);
+}
+
+/* ---- Softmax   P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])
+                  s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
+   The row's maximum is subtracted first, which changes nothing but the rounding. The exponentials
+   of all rows are one long loop, so that short rows are vectorised too. ---- */
+static void edf__softmax_shape(edf_node *P) {
+  edf__shape_of_first(P);
+  if (P->rank) return;
+  edf__say("%s:%d: %s: a scalar has no last index\n  ", P->file, P->line, P->op);
+  edf__say_node(P->in[0]);
+  edf__stop();
+}
+
+static void edf__softmax_rows(edf_real *P, const edf_real *s, size_t rows, size_t K) {
+  for (size_t b = 0; b < rows; b++) {
+    const edf_real *row = s + b * K;
+    edf_real max = row[0];
+    for (size_t k = 1; k < K; k++) max = row[k] > max ? row[k] : max;
+    for (size_t k = 0; k < K; k++) P[b * K + k] = row[k] - max;
+  }
+  for (size_t i = 0; i < rows * K; i++) P[i] = edf__exp(P[i]);
+  for (size_t b = 0; b < rows; b++) {
+    edf_real *row = P + b * K, Z = 0;
+    for (size_t k = 0; k < K; k++) Z += row[k];
+    for (size_t k = 0; k < K; k++) row[k] /= Z;
+  }
+}
+
+static void edf__softmax_forward(edf_node *P) {
+  size_t K = (size_t)P->dim[P->rank - 1];
+  edf__softmax_rows(P->value, P->in[0]->value, P->size / K, K);
+}
+static void edf__softmax_backward(edf_node *P) {
+  edf_node *s = P->in[0];
+  size_t K = (size_t)P->dim[P->rank - 1];
+  for (size_t b = 0; b < P->size; b += K) {
+    edf_real e = 0;
+    for (size_t k = b; k < b + K; k++) e += P->value[k] * P->grad[k];
+    for (size_t k = b; k < b + K; k++) edf_addgrad(s, k, P->value[k] * (P->grad[k] - e));
+  }
+}
+static const edf_op edf__softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
+  edf__softmax_backward, "P s", "P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])",
+  "s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])" };
+edf_node *edf_softmax_at(const char *file, int line, edf_node *s) {
+  return edf__node1(&edf__softmax_op, file, line, s);
+}
+
+/* ---- Labels: class numbers, one for each row of scores. */
+static void edf__rows_shape(edf_node *loss) {
+  edf_node *P = loss->in[0], *y = loss->in[1];
+  int equal = P->rank == y->rank + 1;
+  for (int d = 0; equal && d < y->rank; d++) equal = y->dim[d] == P->dim[d];
+  if (!equal) {
+    edf__say("%s:%d: %s: expected one label for each row: the shape of the labels is that of the "
+             "scores without the last index\n  ", loss->file, loss->line, loss->op);
+    edf__say_node(P);
+    edf__say("\n  ");
+    edf__say_node(y);
+    edf__stop();
+  }
+  loss->rank = y->rank;
+  memcpy(loss->dim, y->dim, sizeof loss->dim);
+}
+
+static size_t edf__label(const edf_node *loss, size_t b, size_t K) {
+  edf_node *y = loss->in[1];
+  double label = (double)y->value[b];
+  int whole = label == floor(label);
+  if (whole && label >= 0 && label < (double)K) return (size_t)label;
+  edf__say("%s:%d: %s: label %g in row %zu of %s %s: expected 0 to %zu\n  ", loss->file, loss->line,
+           loss->op, label, b, y->name, whole ? "is out of range" : "is not a whole number", K - 1);
+  edf__say_node(y);
+  edf__stop();
+}
+
+/* ---- LogLoss   l[b] = -ln P[b,y[b]]     P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]] ---- */
+static void edf__log_loss_forward(edf_node *l) {
+  edf_node *P = l->in[0];
+  size_t K = (size_t)P->dim[P->rank - 1];
+  for (size_t b = 0; b < l->size; b++)
+    l->value[b] = -edf__ln(P->value[b * K + edf__label(l, b, K)]);
+}
+static void edf__log_loss_backward(edf_node *l) {
+  edf_node *P = l->in[0];
+  size_t K = (size_t)P->dim[P->rank - 1];
+  for (size_t b = 0; b < l->size; b++) {
+    size_t i = b * K + edf__label(l, b, K);
+    edf_addgrad(P, i, -l->grad[b] / P->value[i]);
+  }
+}
+static const edf_op edf__log_loss_op = { "LogLoss", edf__rows_shape, edf__log_loss_forward,
+  edf__log_loss_backward, "l P y", "l[b] = -ln P[b,y[b]]", "P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]]" };
+edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) {
+  return edf__node2(&edf__log_loss_op, file, line, P, y);
+}
+
+/* ---- SoftmaxLogLoss   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]
+                         s.grad[b,k] += l.grad[b] (softmax(s)[b,k] - [k = y[b]])
+   The state holds P = softmax(s). The row's greatest entry has P = 1/Z, with Z the sum of exp(s - max):
+   so l = -ln(max P) + max s - s[y], which loses nothing where P[y] is tiny. ---- */
+static void edf__softmax_log_loss_forward(edf_node *l) {
+  edf_node *s = l->in[0];
+  size_t K = (size_t)s->dim[s->rank - 1];
+  edf_real *P = (edf_real *)edf_state(l, s->size * sizeof *P);
+  edf__softmax_rows(P, s->value, l->size, K);
+  for (size_t b = 0; b < l->size; b++) {
+    size_t best = b * K, label = b * K + edf__label(l, b, K);
+    for (size_t k = best; k < b * K + K; k++) best = s->value[k] > s->value[best] ? k : best;
+    l->value[b] = (s->value[best] - s->value[label]) - edf__ln(P[best]);
+  }
+}
+static void edf__softmax_log_loss_backward(edf_node *l) {
+  edf_node *s = l->in[0];
+  const edf_real *P = (const edf_real *)l->state;
+  size_t K = (size_t)s->dim[s->rank - 1];
+  for (size_t b = 0; b < l->size; b++) {
+    for (size_t k = b * K; k < b * K + K; k++) edf_addgrad(s, k, l->grad[b] * P[k]);
+    edf_addgrad(s, b * K + edf__label(l, b, K), -l->grad[b]);
+  }
+}
+static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__rows_shape,
+  edf__softmax_log_loss_forward, edf__softmax_log_loss_backward, "l s y",
+  "l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]",
+  "s.grad[b,k] += l.grad[b] (exp(s[b,k]) / sum_j exp(s[b,j]) - [k = y[b]])" };
+edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
+  return edf__node2(&edf__softmax_log_loss_op, file, line, s, y);
+}
+
+/* ---- Affine   s[b,j] = W[I,j] x[b,I] - B[j] : an equation, one for each rank of x ---- */
+edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out) {
+  edf_affine_package Phi;
+  int n = ++edf.n_packages;
+  if (n_in < 1 || n_out < 1)
+    edf__fail("%s:%d: edf_affine_params: %d inputs and %d outputs: expected at least 1 of each",
+              file, line, n_in, n_out);
+  Phi.w = edf_parameter_at(file, line, "w%d[%d,%d]", n, n_in, n_out);
+  Phi.b = edf_parameter_at(file, line, "b%d[%d]", n, n_out);
+  edf_real bound = edf__root((edf_real)3 / (edf_real)n_in);
+  edf_init_uniform(Phi.w, -bound, bound);
+  return Phi;
+}
+
+edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
+  static const char *const equation[5] = { NULL, "s[j] = W[I,j] x[I] - B[j]",
+    "s[b,j] = W[I,j] x[b,I] - B[j]", "s[b,t,j] = W[I,j] x[b,t,I] - B[j]",
+    "s[b,h,t,j] = W[I,j] x[b,h,t,I] - B[j]" };
+  edf_node *in[3];
+  in[0] = Phi.w;
+  in[1] = x;
+  in[2] = Phi.b;
+  int rank = x ? x->rank : 2;
+  if (rank >= 1 && rank <= 4)
+    return edf__equation_node("Affine", file, line, equation[rank], 3, in);
+  edf__say("%s:%d: Affine: x has %d dimensions, expected 1 to 4\n  x = ", file, line, rank);
+  edf__say_node(x);
+  edf__stop();
+}
+
+/* ==== >>init  Random numbers and initialisation =============================================== */
+
+/* The n-th number is a hash of the seed and n (the finaliser of SplitMix64, Steele et al. 2014). */
+static uint64_t edf__random(void) {
+  uint64_t z = edf.seed * UINT64_C(0xD1342543DE82EF95) + ++edf.draws * UINT64_C(0x9E3779B97F4A7C15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+  return z ^ (z >> 31);
+}
+
+static double edf__random_unit(void) {   /* in [0, 1), with 53 bits                           */
+  return (double)(edf__random() >> 11) * (1.0 / 9007199254740992.0);
+}
+
+void edf_seed(unsigned long long seed) {
+  edf.seed = seed;
+  edf.draws = 0;
+}
+
+edf_real edf_uniform(edf_real lo, edf_real hi) {
+  edf_real x = (edf_real)((double)lo + ((double)hi - (double)lo) * edf__random_unit());
+  return x < hi ? x : lo;                /* rounding may have reached hi                      */
+}
+
+edf_real edf_normal(edf_real mean, edf_real deviation) {
+  double radius = sqrt(-2 * log(1 - edf__random_unit()));
+  double angle = 6.283185307179586 * edf__random_unit();
+  return (edf_real)((double)mean + (double)deviation * radius * cos(angle));
+}
+
+int edf_below(int n) {
+  if (n < 1) edf__fail("edf_below: n is %d, expected at least 1", n);
+  return (int)(edf__random_unit() * n);
+}
+
+static void edf__check_parameter(const char *who, const edf_node *p) {
+  edf__check_node(who, p);
+  if (p->kind == EDF_PARAMETER) return;
+  edf__say("%s: only a Parameter can be initialised\n  ", who);
+  edf__say_node(p);
+  edf__stop();
+}
+
+void edf_init_uniform(edf_node *p, edf_real lo, edf_real hi) {
+  edf__check_parameter("edf_init_uniform", p);
+  for (size_t i = 0; i < p->size; i++) p->value[i] = edf_uniform(lo, hi);
+  edf_push(p);
+}
+
+void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
+  edf__check_parameter("edf_init_normal", p);
+  for (size_t i = 0; i < p->size; i++) p->value[i] = edf_normal(mean, deviation);
+  edf_push(p);
+}
+
+/* ==== >>check  Printing and the gradient check ================================================ */
+
+/* ---- A program as text. Tensors go by the names of their nodes. */
+static char edf__lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+/* In a loop every index is lower-case, unless two would then be the same. */
+static int edf__lower_clashes(const edf__equation *e, int i) {
+  for (int k = 0; k < e->n_letter; k++) {
+    int c = 0, same = k != i && e->letter[k].length == e->letter[i].length;
+    for (; same && c < e->letter[i].length; c++)
+      same = edf__lower(e->letter[k].name[c]) == edf__lower(e->letter[i].name[c]);
+    if (same) return 1;
+  }
+  return 0;
+}
+
+static void edf__print_letter(FILE *out, const edf__equation *e, int i, int loop) {
+  int lower = loop && !edf__lower_clashes(e, i);
+  for (int c = 0; c < e->letter[i].length; c++)
+    fputc(lower ? edf__lower(e->letter[i].name[c]) : e->letter[i].name[c], out);
+}
+
+static void edf__print_place(FILE *out, const edf__equation *e, const edf__place *p, int loop) {
+  int first = 1;
+  for (int i = 0; i < e->n_letter; i++) {
+    int f = p->factor[i];
+    if (!f) continue;
+    if (f < 0 || !first) fputc(f < 0 ? '-' : '+', out);
+    if (f != 1 && f != -1) fprintf(out, "%d*", f < 0 ? -f : f);
+    edf__print_letter(out, e, i, loop);
+    first = 0;
+  }
+  if (p->constant || first) fprintf(out, first ? "%d" : "%+d", p->constant);
+}
+
+static void edf__print_ref(FILE *out, const edf_node *y, const edf__ref *r, const char *grad, int loop) {
+  const edf__equation *e = &((const edf__einsum *)y->state)->e;
+  fprintf(out, "%s%s", r->operand < 0 ? y->name : y->in[r->operand]->name, grad);
+  for (int d = 0; d < r->rank; d++) {
+    fputc(d ? ',' : '[', out);
+    edf__print_place(out, e, &r->place[d], loop);
+  }
+  if (r->rank) fputc(']', out);
+}
+
+static void edf__print_equation(FILE *out, const edf_node *y) {
+  const edf__equation *e = &((const edf__einsum *)y->state)->e;
+  edf__print_ref(out, y, &e->ref[0], "", 0);
+  for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
+    double size = fabs(t->number);
+    fprintf(out, "%s", t == e->term ? t->number < 0 ? " = -" : " = " : t->number < 0 ? " - " : " + ");
+    if (size != 1) fprintf(out, "%g ", size);
+    for (int f = 0; f < t->n; f++) {
+      if (f) fputc(' ', out);
+      edf__print_ref(out, y, &e->ref[t->first + f], "", 0);
+    }
+  }
+  for (int i = 0, n = 0; i < e->n_letter; i++) {
+    if (!e->letter[i].bound) continue;
+    fputs(n++ ? ", " : " | ", out);
+    edf__print_letter(out, e, i, 0);
+    fprintf(out, "<%d", e->letter[i].bound);
+  }
+}
+
+static int edf__letter_before(const edf__equation *e, int a, int b) {
+  const edf__letter *x = &e->letter[a], *y = &e->letter[b];
+  for (int c = 0; c < x->length && c < y->length; c++)
+    if (edf__lower(x->name[c]) != edf__lower(y->name[c]))
+      return edf__lower(x->name[c]) < edf__lower(y->name[c]);
+  return x->length != y->length ? x->length < y->length : a < b;
+}
+
+/* for b,i,j: with every index of the term and of the left side, in alphabetical order */
+static void edf__print_loops(FILE *out, const edf__equation *e, const edf__term *t) {
+  int list[EDF_MAX_INDEX], n = 0;
+  for (int i = 0; i < e->n_letter; i++) {
+    if (!e->letter[i].left && !edf__term_has(e, t, i)) continue;
+    int k = n++;
+    for (; k > 0 && edf__letter_before(e, i, list[k - 1]); k--) list[k] = list[k - 1];
+    list[k] = i;
+  }
+  for (int k = 0; k < n; k++) {
+    fputs(k ? "," : "for ", out);
+    edf__print_letter(out, e, list[k], 1);
+  }
+  if (n) fputs(": ", out);
+}
+
+/* The swap rule, printed: factor f exchanged with the output. */
+static void edf__print_swapped(FILE *out, const edf_node *y, const edf__term *t, int f) {
+  const edf__equation *e = &((const edf__einsum *)y->state)->e;
+  fputs("       ", out);
+  edf__print_loops(out, e, t);
+  edf__print_ref(out, y, &e->ref[f], ".grad", 1);
+  fputs(t->number < 0 ? " -= " : " += ", out);
+  if (fabs(t->number) != 1) fprintf(out, "%g ", fabs(t->number));
+  for (int k = t->first; k < t->first + t->n; k++) {
+    if (k > t->first) fputc(' ', out);
+    if (k == f) edf__print_ref(out, y, &e->ref[0], ".grad", 1);
+    else edf__print_ref(out, y, &e->ref[k], "", 1);
+  }
+  fputc('\n', out);
+}
+
+static int edf__is_einsum(const edf_node *y) { return y->forward == edf__einsum_forward; }
+
+/* The node that a formula calls by this identifier: y->about->tensors lists output and inputs. */
+static const edf_node *edf__formal(const edf_node *y, const char *name, size_t n) {
+  const char *t = y->about->tensors;
+  for (int k = -1; k < y->n_in; k++) {
+    size_t length = strcspn(t, " ");
+    if (length == n && !memcmp(t, name, n)) return k < 0 ? y : y->in[k];
+    t += length + (t[length] == ' ');
+  }
+  return NULL;
+}
+
+/* A formula with the nodes' names; a scalar's indices are left out. */
+static void edf__print_formula(FILE *out, const edf_node *y, const char *formula, const char *newline) {
+  for (const char *c = formula; *c;) {
+    size_t n = 0;
+    while (edf__is_letter(c[n]) || (n && edf__is_digit(c[n]))) n++;
+    const edf_node *x = n ? edf__formal(y, c, n) : NULL;
+    if (x) fputs(x->name, out);
+    else if (*c == '\n') fputs(newline, out);
+    else fprintf(out, "%.*s", n ? (int)n : 1, c);
+    c += n ? n : 1;
+    if (x && !strncmp(c, ".grad", 5)) { fputs(".grad", out); c += 5; }
+    if (x && x->rank == 0 && *c == '[') c += strcspn(c, "]") + 1;
+  }
+}
+
+static void edf__print_text(FILE *out, const edf_node *x) {   /* kind, shape, place             */
+  edf__length = 0;
+  edf__say_shape(x);
+  fprintf(out, "   %s %s   %s:%d\n", x->op, edf__message, x->file, x->line);
+  edf__length = 0;
+}
+
+static void edf__print_forward_line(FILE *out, const edf_node *y) {
+  if (edf__is_einsum(y)) edf__print_equation(out, y);
+  else if (y->about) edf__print_formula(out, y, y->about->formula, "\n       ");
+  else {
+    fprintf(out, "%s = %s(", y->name, y->op);
+    for (int k = 0; k < y->n_in; k++) fprintf(out, "%s%s", k ? ", " : "", y->in[k]->name);
+    fputc(')', out);
+  }
+}
+
+static void edf__print_backward_lines(FILE *out, const edf_node *y) {
+  const edf__equation *e = edf__is_einsum(y) ? &((const edf__einsum *)y->state)->e : NULL;
+  for (int t = 0; e && t < e->n_term; t++)
+    for (int f = e->term[t].first; f < e->term[t].first + e->term[t].n; f++)
+      if (y->in[e->ref[f].operand]->need) edf__print_swapped(out, y, &e->term[t], f);
+  if (e) return;
+  fputs("       ", out);
+  if (y->about) edf__print_formula(out, y, y->about->gradient, "\n       ");
+  for (int k = 0, n = 0; !y->about && k < y->n_in; k++)
+    if (y->in[k]->need) fprintf(out, "%s%s.grad", n++ ? ", " : "", y->in[k]->name);
+  fputs(y->about ? "\n" : " += by its own code\n", out);
+}
+
+static void edf__print_leaves(FILE *out, const char *title, edf_node **list, int n) {
+  if (n) fprintf(out, "%s\n", title);
+  for (int i = 0; i < n; i++) {
+    fprintf(out, "       %s", list[i]->name);
+    edf__print_text(out, list[i]);
+  }
+}
+
+void edf_print_program(FILE *out) {
+  edf__find_need(NULL);
+  edf__print_leaves(out, "inputs", edf.inputs, edf.n_inputs);
+  edf__print_leaves(out, "parameters", edf.parameters, edf.n_parameters);
+  fprintf(out, "forward\n");
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    fprintf(out, "  %3d  ", i);
+    edf__print_forward_line(out, edf.compnodes[i]);
+    edf__print_text(out, edf.compnodes[i]);
+  }
+  fprintf(out, "backward\n");
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    if (!edf.compnodes[i]->need) continue;
+    fprintf(out, "  %3d  %s\n", i, edf.compnodes[i]->name);
+    edf__print_backward_lines(out, edf.compnodes[i]);
+  }
+}
+
+/* ---- One node on one screen */
+static void edf__print_numbers(const char *what, const edf_node *x, const edf_real *v, size_t n) {
+  enum { ROWS = 6, COLUMNS = 8 };
+  size_t width = x->rank ? (size_t)x->dim[x->rank - 1] : 1, rows = width ? n / width : 0;
+  double least = HUGE_VAL, greatest = -HUGE_VAL, sum = 0;
+  size_t bad = 0;
+  for (size_t i = 0; i < n; i++) {
+    double number = (double)v[i];
+    if (number - number != 0) { bad++; continue; }            /* NaN or Inf                    */
+    least = number < least ? number : least;
+    greatest = number > greatest ? number : greatest;
+    sum += number;
+  }
+  printf("  %s: ", what);
+  if (n > bad) printf("%g to %g, mean %g", least, greatest, sum / (double)(n - bad));
+  if (bad) printf(" (%zu of %zu are NaN or Inf)", bad, n);
+  printf("\n");
+  for (size_t b = 0; b < rows && b < ROWS; b++) {
+    for (size_t i = 0; i < width && i < COLUMNS; i++) printf(" %11.5g", (double)v[b * width + i]);
+    printf(width > COLUMNS ? " ...\n" : "\n");
+  }
+  if (rows > ROWS) printf(" ... %zu rows\n", rows);
+}
+
+void edf_print(edf_node *node) {
+  edf__check_node("edf_print", node);
+  printf("%s", node->name);
+  edf__print_text(stdout, node);
+  if (node->kind == EDF_COMPNODE) {
+    printf("  ");
+    edf__print_forward_line(stdout, node);
+    printf("\n");
+  }
+  size_t n = node->size;
+  if (node->kind == EDF_INPUT && node->batched && node->fed < node->dim[0])
+    n = node->fed > 0 ? n / (size_t)node->dim[0] * (size_t)node->fed : 0;
+  if (node->value && n) edf__print_numbers("value", node, edf_value(node), n);
+  else printf("  value: none yet\n");
+  if (node->grad && n) edf__print_numbers("grad", node, edf_grad(node), n);
+}
+
+/* ---- The gradient check. h is a compromise: the error of a central difference is h^2 y'''/6, and that
+   of rounding eps |y| / h. */
+#if EDF_REAL_IS_DOUBLE
+static const double edf__step_size = 1e-5, edf__tolerance = 1e-6, edf__small = 1e-3;
+static const double edf__rounding = 1e6 * 2.2e-16 / 1e-5;     /* 1e6 times the rounding error  */
+#else
+static const double edf__step_size = 1e-2, edf__tolerance = 2e-2, edf__small = 5e-2;
+static const double edf__rounding = 50 * 1.2e-7 / 1e-2;
+#endif
+enum { EDF__TRIES = 1000 };
+
+typedef struct {
+  edf_node *node, *x;                    /* d sum_i r[i] node[i] / d x                         */
+  edf_real *r, *plus, *centre;
+  size_t n_entry, n_kink, n_wrong, worst;
+  size_t entry[EDF__TRIES];
+  double yours[EDF__TRIES], numeric[EDF__TRIES], error, floor, rounding;
+} edf__check;
+
+static edf_real *edf__new_reals(size_t n) {
+  return (edf_real *)edf__alloc(&edf.kept, edf__times(n ? n : 1, sizeof(edf_real)));
+}
+
+static void edf__eval(edf__check *c, size_t i, edf_real number) {
+  c->x->value[i] = number;
+  edf_push(c->x);
+  edf_forward_to(c->node);
+  edf_value(c->node);
+}
+
+/* sum_i r[i] (to[i] - from[i]): differences first, so that less is lost to rounding. */
+static double edf__difference(const edf__check *c, const edf_real *to, const edf_real *from) {
+  double sum = 0;
+  for (size_t i = 0; i < c->node->size; i++)
+    sum += (double)c->r[i] * ((double)to[i] - (double)from[i]);
+  return sum;
+}
+
+/* Central difference at x[i]; `bend` is how much the slopes to the right and left differ. */
+static double edf__slope(edf__check *c, size_t i, double h, double *bend) {
+  edf_real old = c->x->value[i];
+  edf_real up = (edf_real)((double)old + h), down = (edf_real)((double)old - h);
+  size_t bytes = c->node->size * sizeof *c->plus;
+  edf__eval(c, i, up);
+  memcpy(c->plus, c->node->value, bytes);
+  edf__eval(c, i, down);
+  double right = edf__difference(c, c->plus, c->centre) / ((double)up - (double)old);
+  double left = edf__difference(c, c->centre, c->node->value) / ((double)old - (double)down);
+  double slope = edf__difference(c, c->plus, c->node->value) / ((double)up - (double)down);
+  c->x->value[i] = old;
+  *bend = fabs(right - left);
+  return slope;
+}
+
+static double edf__relative(const edf__check *c, double a, double n) {
+  double error = fabs(a - n) / (fabs(a) + fabs(n) + c->floor);
+  return error == error ? error : HUGE_VAL;                   /* NaN never passes              */
+}
+
+/* A slope that does not agree is tried again with a smaller step: if right and left still differ as
+   much, the entry is at a kink and is skipped. */
+static int edf__at_kink(edf__check *c, size_t k) {
+  double h = edf__step_size, bend, smaller_bend;
+  edf_real x = c->x->value[c->entry[k]];
+  h *= fabs((double)x) > 1 ? fabs((double)x) : 1;
+  double slope = edf__slope(c, c->entry[k], h, &bend);
+  double smaller = edf__slope(c, c->entry[k], h / 16, &smaller_bend);
+  if (bend < 1e-3 * (fabs(slope) + c->floor)) return 0;
+  if (smaller_bend > 0.5 * bend) return 1;
+  if (edf__relative(c, c->yours[k], smaller) < edf__relative(c, c->yours[k], slope))
+    c->numeric[k] = smaller;
+  return 0;
+}
+
+static void edf__choose_entries(edf__check *c) {
+  size_t n = c->x->size;
+  c->n_entry = n < (size_t)EDF__TRIES ? n : (size_t)EDF__TRIES;
+  for (size_t k = 0; k < c->n_entry; k++)
+    c->entry[k] = n == c->n_entry ? k : (size_t)(edf__random_unit() * (double)n);
+}
+
+static void edf__compare(edf__check *c, const edf_real *grad) {
+  double largest = 0, bend;
+  edf__choose_entries(c);
+  for (size_t k = 0; k < c->n_entry; k++) {
+    double h = edf__step_size, x = fabs((double)c->x->value[c->entry[k]]);
+    c->yours[k] = (double)grad[c->entry[k]];
+    c->numeric[k] = edf__slope(c, c->entry[k], x > 1 ? h * x : h, &bend);
+    if (fabs(c->yours[k]) > largest) largest = fabs(c->yours[k]);
+    if (fabs(c->numeric[k]) > largest) largest = fabs(c->numeric[k]);
+  }
+  c->floor = edf__small * (largest < HUGE_VAL ? largest : 0) + c->rounding;
+  c->error = 0;
+  c->n_kink = c->n_wrong = c->worst = 0;
+  for (size_t k = 0; k < c->n_entry;) {
+    if (edf__relative(c, c->yours[k], c->numeric[k]) > edf__tolerance && edf__at_kink(c, k)) {
+      c->n_kink++;                       /* the last entry takes its place                     */
+      c->n_entry--;
+      c->entry[k] = c->entry[c->n_entry];
+      c->yours[k] = c->yours[c->n_entry];
+      c->numeric[k] = c->numeric[c->n_entry];
+      continue;
+    }
+    double error = edf__relative(c, c->yours[k], c->numeric[k]);
+    if (error > c->error) { c->error = error; c->worst = k; }
+    c->n_wrong += error > edf__tolerance;
+    k++;
+  }
+}
+
+/* ---- The likely mistake, from how yours and the numeric derivative differ. */
+static int edf__all_equal(const edf__check *c, double factor) {
+  for (size_t k = 0; k < c->n_entry; k++)
+    if (edf__relative(c, c->yours[k], factor * c->numeric[k]) > 1e3 * edf__tolerance * (1 - EDF_REAL_IS_DOUBLE)
+        + 1e-3 * EDF_REAL_IS_DOUBLE) return 0;
+  return 1;
+}
+
+static double edf__best_factor(const edf__check *c) {
+  double yn = 0, nn = 0;
+  for (size_t k = 0; k < c->n_entry; k++) {
+    yn += c->yours[k] * c->numeric[k];
+    nn += c->numeric[k] * c->numeric[k];
+  }
+  return nn > 0 ? yn / nn : 0;
+}
+
+static int edf__is_transposed(const edf__check *c) {
+  const edf_node *x = c->x;
+  if (x->rank != 2 || c->n_entry != x->size || c->n_kink) return 0;
+  size_t rows = (size_t)x->dim[0], columns = (size_t)x->dim[1];
+  if (rows == 1 || columns == 1) return 0;
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < columns; j++)
+      if (edf__relative(c, c->yours[j * rows + i], c->numeric[i * columns + j]) > 0.01) return 0;
+  return 1;
+}
+
+/* Where the entries that are wrong have a zero: 1 in yours, 2 in the numeric derivative. */
+static int edf__zero_where_wrong(const edf__check *c) {
+  int yours = 1, numeric = 1;
+  for (size_t k = 0; k < c->n_entry; k++) {
+    if (edf__relative(c, c->yours[k], c->numeric[k]) <= edf__tolerance) continue;
+    yours &= c->yours[k] == 0;
+    numeric &= fabs(c->numeric[k]) < c->floor * 1e-2;
+  }
+  return yours ? 1 : numeric ? 2 : 0;
+}
+
+static void edf__say_factor(const edf__check *c, double factor) {
+  const edf_node *y = c->node;
+  printf("a factor: yours is %.4g times the numeric derivative", factor);
+  for (int d = 0; d < y->rank; d++) {
+    if (fabs(factor / y->dim[d] - 1) < 0.01) printf(", and dimension %d of %s is %d", d, y->name, y->dim[d]);
+    if (fabs(factor * y->dim[d] - 1) < 0.01) printf(", and dimension %d of %s is %d, so 1/%d", d, y->name,
+                                                    y->dim[d], y->dim[d]);
+  }
+}
+
+static void edf__say_likely(const edf__check *c, int agrees_when_constant) {
+  double factor = edf__best_factor(c);
+  int zero = edf__zero_where_wrong(c), alone = c->n_wrong == c->n_entry;
+  printf("        likely: ");
+  if (edf__best_factor(c) == 0 && zero == 1) printf("the gradient is never written");
+  else if (edf__all_equal(c, -1)) printf("the sign");
+  else if (edf__all_equal(c, factor)) edf__say_factor(c, factor);
+  else if (edf__is_transposed(c)) printf("transposed: yours[j,i] is the derivative for [i,j]");
+  else if (zero == 1 && !alone) printf("some entries are never written (a dropped row?)");
+  else if (zero == 2) printf("a mask is missing: wrong where the derivative is 0");
+  else if (agrees_when_constant) printf("a cross term: it agrees when y.grad is constant");
+  else printf("not a simple pattern; check one entry by hand");
+  printf("\n");
+}
+
+static void edf__print_entry(const edf_node *x, size_t i) {
+  size_t at[EDF_MAX_RANK];
+  for (int d = x->rank - 1; d >= 0; i /= (size_t)x->dim[d--]) at[d] = i % (size_t)x->dim[d];
+  printf("%s", x->name);
+  for (int d = 0; d < x->rank; d++) printf("%s%zu%s", d ? "," : "[", at[d], d + 1 < x->rank ? "" : "]");
+}
+
+static void edf__report(const edf__check *c) {
+  printf("  %s  ", c->error > edf__tolerance ? "FAIL" : "ok  ");
+  printf("%s: worst %.2g", c->x->name, c->error);
+  if (c->n_entry) {
+    printf(" at ");
+    edf__print_entry(c->x, c->entry[c->worst]);
+    printf(": yours %.6g, numeric %.6g", c->yours[c->worst], c->numeric[c->worst]);
+  }
+  printf("   (%zu of %zu entries tried, %zu wrong, %zu at kinks skipped)\n", c->n_entry + c->n_kink,
+         c->x->size, c->n_wrong, c->n_kink);
+}
+
+/* Forward and backward from the cotangent r; the gradient of x is copied. */
+static edf_real *edf__your_gradient(edf__check *c) {
+  edf_forward_to(c->node);
+  edf__backward_from(c->node, c->r);
+  edf_real *grad = edf__new_reals(c->x->size);
+  memcpy(grad, edf_grad(c->x), c->x->size * sizeof *grad);
+  memcpy(c->centre, edf_value(c->node), c->node->size * sizeof *c->centre);
+  return grad;
+}
+
+static int edf__agrees_when_constant(edf__check *c, edf__check *again) {
+  *again = *c;
+  again->r = edf__new_reals(c->node->size);
+  for (size_t i = 0; i < c->node->size; i++) again->r[i] = 1;
+  edf_real *grad = edf__your_gradient(again);
+  edf__compare(again, grad);
+  edf__free(grad);
+  edf__free(again->r);
+  return again->error <= 100 * edf__tolerance;
+}
+
+/* A wrong entry is compared on the program's own data if it is fed: a copy, since the data is the
+   caller's and may be constant. */
+static double edf__check_leaf(edf__check *c, edf_node *x) {
+  edf_real *data = x->value;
+  c->x = x;
+  if (!x->visit || !x->need) return 0;
+  if (x->kind == EDF_INPUT) {
+    x->value = (edf_real *)memcpy(edf__new_reals(x->size), data, x->size * sizeof *data);
+    edf_push(x);
+  }
+  edf_real *grad = edf__your_gradient(c);
+  edf__compare(c, grad);
+  edf__report(c);
+  double error = c->error;
+  if (error > edf__tolerance) {
+    edf__check *again = (edf__check *)edf__alloc(&edf.kept, sizeof *again);
+    edf__say_likely(c, edf__agrees_when_constant(c, again));
+    edf__free(again);
+  }
+  edf__free(grad);
+  if (x->kind == EDF_INPUT) { edf__free(x->value); x->value = data; edf_push(x); }
+  return error;
+}
+
+/* A node of the user's must add to its inputs' gradients: from 1 it has to arrive one higher than
+   from 0. Else it assigns, which goes unnoticed until a node is used twice. */
+static double edf__check_adds(edf_node *y) {
+  double worst = 0;
+  for (int k = 0; k < y->n_in; k++) {
+    edf_node *x = y->in[k];
+    if (!x->grad || !x->need) continue;
+    edf_real *saved = edf__new_reals(x->size), *from_zero = edf__new_reals(x->size);
+    memcpy(saved, x->grad, x->size * sizeof *saved);
+    edf__fill(x->grad, x->size, 0);
+    y->backward(y);
+    memcpy(from_zero, x->grad, x->size * sizeof *saved);
+    edf__fill(x->grad, x->size, 1);
+    y->backward(y);
+    for (size_t i = 0; i < x->size; i++) {
+      double gap = fabs((double)x->grad[i] - (double)from_zero[i] - 1);
+      if (gap > worst && gap > 1e-3 * (1 + fabs((double)from_zero[i]))) worst = gap;
+    }
+    if (worst > 0)
+      printf("  FAIL  %s (%s:%d): its backward does not add to %s.grad\n        likely: '=' where '+=' "
+             "is needed\n", y->op, y->file, y->line, x->name);
+    memcpy(x->grad, saved, x->size * sizeof *saved);
+    edf__free(saved);
+    edf__free(from_zero);
+  }
+  return worst > 0 ? 1 : 0;
+}
+
+static void edf__start_check(edf__check *c, edf_node *node) {
+  double norm = 0;
+  c->node = node;
+  edf_forward_to(node);
+  c->r = edf__new_reals(node->size);
+  c->plus = edf__new_reals(node->size);
+  c->centre = edf__new_reals(node->size);
+  for (size_t i = 0; i < node->size; i++) {
+    edf_real size = edf_uniform((edf_real)0.5, (edf_real)1.5);
+    c->r[i] = edf__random_unit() < 0.5 ? -size : size;
+    norm += (double)(c->r[i] * c->r[i] * node->value[i] * node->value[i]);
+  }
+  c->rounding = edf__rounding * (norm < HUGE_VAL ? sqrt(norm) : 0);
+  if (c->rounding < 1e-30) c->rounding = 1e-30;
+}
+
+static double edf__run_check(edf__check *c) {
+  double worst = 0, error;
+  for (int i = 0; i < edf.n_parameters; i++)
+    if ((error = edf__check_leaf(c, edf.parameters[i])) > worst) worst = error;
+  for (int i = 0; i < edf.n_inputs; i++)
+    if ((error = edf__check_leaf(c, edf.inputs[i])) > worst) worst = error;
+  edf_forward_to(c->node);
+  edf__backward_from(c->node, c->r);
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *y = edf.compnodes[i];
+    if (y->visit && y->need && !y->about && !edf__is_einsum(y) && (error = edf__check_adds(y)) > worst)
+      worst = error;
+  }
+  return worst;
+}
+
+double edf_gradcheck(edf_node *node) {
+  edf__check_node("edf_gradcheck", node);
+  unsigned long long seed = edf.seed, draws = edf.draws;
+  int accumulate = edf.accumulate;
+  edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
+  edf.accumulate = 0;
+  edf__start_check(c, node);
+  edf__find_need(node);
+  edf__check_loss(node);
+  printf("gradcheck %s (%s:%d): central differences, random cotangent, %s\n", node->name, node->file,
+         node->line, EDF_REAL_IS_DOUBLE ? "double"
+         : "float: only errors above 2e-2 show; compile with -DEDF_REAL=double");
+  double worst = edf__run_check(c);
+  edf__free(c->r);
+  edf__free(c->plus);
+  edf__free(c->centre);
+  edf__free(c);
+  edf.accumulate = accumulate;
+  edf.seed = seed;
+  edf.draws = draws;
+  return worst;
+}
+
+/* ==== >>data  IDX, CSV, shuffling ============================================================= */
+
+static edf_array edf__new_array(int rank, const int *dim) {
+  edf_array a;
+  memset(&a, 0, sizeof a);
+  a.rank = rank;
+  a.size = 1;
+  for (int d = 0; d < rank; d++) {
+    a.dim[d] = dim[d];
+    a.size *= (size_t)dim[d];
+  }
+  a.value = (edf_real *)EDF_MALLOC(a.size ? a.size * sizeof *a.value : 1);
+  return a;
+}
+
+void edf_free_array(edf_array *a) {
+  if (a->value) EDF_FREE(a->value);
+  memset(a, 0, sizeof *a);
+}
+
+static const char *edf__why(void) { return errno ? strerror(errno) : "it ended early"; }
+
+/* ---- IDX (LeCun et al., the MNIST page): 0 0 type rank, rank big-endian extents, the entries. */
+typedef struct { const char *path; FILE *file; long length; } edf__file;
+
+EDF__NORETURN EDF__PRINTF(3, 4) static void edf__file_error(edf__file *f, long byte,
+                                                            const char *format, ...) {
+  va_list args;
+  edf__say("%s: ", f->path);
+  if (byte >= 0) edf__say("byte %ld: ", byte);
+  va_start(args, format);
+  edf__vsay(format, args);
+  va_end(args);
+  if (f->file) fclose(f->file);
+  edf__stop();
+}
+
+static edf__file edf__open(const char *path) {
+  edf__file f = { path ? path : "(no path)", NULL, 0 };
+  errno = 0;
+  if (path) f.file = fopen(path, "rb");
+  if (!f.file) edf__file_error(&f, -1, "cannot be opened: %s", path ? strerror(errno) : "it is NULL");
+  int c = getc(f.file);                  /* a directory opens, but cannot be read             */
+  if (c == EOF && ferror(f.file)) edf__file_error(&f, -1, "cannot be read: %s", strerror(errno));
+  if (fseek(f.file, 0, SEEK_END) || (f.length = ftell(f.file)) < 0 || fseek(f.file, 0, SEEK_SET))
+    edf__file_error(&f, -1, "its length cannot be found: %s", strerror(errno));
+  return f;
+}
+
+static void edf__read(edf__file *f, long at, void *to, size_t n) {
+  errno = 0;
+  if (fread(to, 1, n, f->file) != n)
+    edf__file_error(f, at, "expected %zu more bytes, but the file has %ld: %s", n, f->length, edf__why());
+}
+
+/* The shape in the header, checked against the length before any memory is taken. */
+static int edf__idx_header(edf__file *f, int *dim) {
+  unsigned char h[4];
+  edf__read(f, 0, h, 4);
+  if (h[0] == 0x1f && h[1] == 0x8b)
+    edf__file_error(f, 0, "the file is compressed with gzip: unpack it first, with gunzip");
+  if (h[0] || h[1])
+    edf__file_error(f, 0, "expected an IDX file, which begins with two zeros; found %d %d", h[0], h[1]);
+  if (h[2] != 8) edf__file_error(f, 2, "expected type 8, unsigned bytes; found type %d", h[2]);
+  if (h[3] < 1 || h[3] > EDF_MAX_RANK)
+    edf__file_error(f, 3, "expected 1 to %d dimensions, found %d", EDF_MAX_RANK, h[3]);
+  int rank = h[3];
+  unsigned long long size = 1;
+  for (int d = 0; d < rank; d++) {
+    edf__read(f, 4 + 4 * d, h, 4);
+    unsigned long n = (unsigned long)h[0] << 24 | (unsigned long)h[1] << 16 | (unsigned long)h[2] << 8 | h[3];
+    if (n < 1 || n > INT_MAX)
+      edf__file_error(f, 4 + 4 * d, "dimension %d: expected 1 to %d entries, found %lu", d, INT_MAX, n);
+    if (size > (unsigned long long)f->length) size = (unsigned long long)f->length + 1;
+    size *= n;
+    dim[d] = (int)n;
+  }
+  unsigned long long rest = (unsigned long long)(f->length < 4 + 4 * rank ? 0 : f->length - 4 - 4 * rank);
+  if (size != rest)
+    edf__file_error(f, 4 + 4 * rank, "the header promises %s%llu entries, but %llu bytes follow",
+                    size > rest ? "at least " : "", size, rest);
+  return rank;
+}
+
+edf_array edf_load_idx(const char *path) {
+  int dim[EDF_MAX_RANK];
+  edf__file f = edf__open(path);
+  int rank = edf__idx_header(&f, dim);
+  edf_array a = edf__new_array(rank, dim);
+  if (!a.value) edf__file_error(&f, -1, "out of memory for %zu entries", a.size);
+  unsigned char piece[4096];
+  for (size_t i = 0; i < a.size;) {
+    size_t n = a.size - i < sizeof piece ? a.size - i : sizeof piece;
+    if (fread(piece, 1, n, f.file) != n) {
+      edf_free_array(&a);
+      edf__file_error(&f, 4 + 4 * rank + (long)i, "cannot be read: %s", edf__why());
+    }
+    for (size_t k = 0; k < n; k++) a.value[i++] = piece[k];
+  }
+  fclose(f.file);
+  return a;
+}
+
+static edf_array edf__idx_of_rank(const char *path, int rank, const char *what) {
+  edf_array a = edf_load_idx(path);
+  int found = a.rank;
+  if (found == rank) return a;
+  edf_free_array(&a);
+  edf__fail("%s: byte 3: expected %d %s for %s, found %d", path, rank,
+            rank == 1 ? "dimension" : "dimensions", what, found);
+}
+
+edf_array edf_load_images(const char *path) {
+  edf_array a = edf__idx_of_rank(path, 3, "images");
+  for (size_t i = 0; i < a.size; i++) a.value[i] /= 255;
+  a.rank = 2;
+  a.dim[1] *= a.dim[2];
+  a.dim[2] = 0;
+  return a;
+}
+
+edf_array edf_load_labels(const char *path) { return edf__idx_of_rank(path, 1, "labels"); }
+
+/* ---- CSV: numbers between commas, the same count in each line; a first line that does not begin with
+   a number is a heading. */
+typedef struct { edf__file f; char *text; const char *at, *line_start; int line; } edf__csv;
+
+EDF__NORETURN static void edf__csv_error(edf__csv *c, const char *message) {
+  edf__file f = c->f;
+  long byte = (long)(c->at - c->text);
+  EDF_FREE(c->text);
+  edf__file_error(&f, byte, "line %d: %s", c->line, message);
+}
+
+static edf__csv edf__csv_open(const char *path) {
+  edf__csv c = { edf__open(path), NULL, NULL, NULL, 1 };
+  size_t n = (size_t)c.f.length;
+  errno = 0;
+  c.text = (char *)EDF_MALLOC(n + 1);
+  if (!c.text) edf__file_error(&c.f, -1, "out of memory for %zu bytes", n);
+  if (fread(c.text, 1, n, c.f.file) != n) {
+    EDF_FREE(c.text);
+    edf__file_error(&c.f, -1, "cannot be read: %s", edf__why());
+  }
+  fclose(c.f.file);
+  c.f.file = NULL;
+  c.text[n] = 0;
+  c.at = c.line_start = c.text;
+  return c;
+}
+
+static void edf__csv_blanks(edf__csv *c) {
+  while (*c->at == ' ' || *c->at == '\t' || *c->at == '\r') c->at++;
+}
+
+static void edf__csv_heading(edf__csv *c) {
+  edf__csv_blanks(c);
+  if (edf__is_digit(*c->at) || (*c->at && strchr("+-.\n", *c->at)) || !*c->at) return;
+  while (*c->at && *c->at != '\n') c->at++;
+  if (*c->at) { c->at++; c->line++; }
+}
+
+static double edf__csv_number(edf__csv *c) {
+  char *end;
+  edf__csv_blanks(c);
+  if (!edf__is_digit(*c->at) && !(*c->at && strchr("+-.", *c->at)))
+    edf__csv_error(c, "expected a number");
+  double number = strtod(c->at, &end);
+  if (end == c->at) edf__csv_error(c, "expected a number");
+  if (!(fabs(number) < HUGE_VAL) || !(fabs((double)(edf_real)number) < HUGE_VAL))
+    edf__csv_error(c, "expected a finite number");
+  c->at = end;
+  edf__csv_blanks(c);
+  if (*c->at && *c->at != ',' && *c->at != '\n') edf__csv_error(c, "expected ',' or the end of the line");
+  return number;
+}
+
+/* Goes over the rows; with `value` it stores the numbers. */
+static void edf__csv_rows(edf__csv *c, int *rows, int *columns, edf_real *value) {
+  *rows = 0;
+  for (;; c->line++) {
+    int n = 0;
+    edf__csv_blanks(c);
+    if (*c->at == '\n') { c->at++; continue; }               /* an empty line                 */
+    if (!*c->at) {
+      if (c->at != c->text + c->f.length) edf__csv_error(c, "expected text, found a zero byte");
+      return;
+    }
+    do {
+      double number = edf__csv_number(c);
+      if (value) *value++ = (edf_real)number;
+      n++;
+    } while (*c->at == ',' && c->at++ && n < INT_MAX);
+    if (*rows == 0) *columns = n;
+    if (n != *columns) {
+      char message[96];
+      snprintf(message, sizeof message, "expected %d numbers as in the first row, found %d", *columns, n);
+      edf__csv_error(c, message);
+    }
+    *rows += 1;
+    if (*c->at == '\n') c->at++;
+  }
+}
+
+edf_array edf_load_csv(const char *path) {
+  int dim[2] = { 0, 0 };
+  edf__csv c = edf__csv_open(path);
+  edf__csv_heading(&c);
+  const char *start = c.at;
+  edf__csv_rows(&c, &dim[0], &dim[1], NULL);
+  if (dim[0] == 0) edf__csv_error(&c, "expected at least one row of numbers");
+  edf_array a = edf__new_array(2, dim);
+  if (!a.value) edf__csv_error(&c, "out of memory for the numbers");
+  c.at = start;
+  edf__csv_rows(&c, &dim[0], &dim[1], a.value);
+  EDF_FREE(c.text);
+  return a;
+}
+
+/* ---- Rows in random order (Fisher and Yates), and the share of wrong answers. */
+static void edf__swap_rows(edf_array *a, int i, int j) {
+  size_t width = a->size / (size_t)a->dim[0];
+  edf_real *x = a->value + (size_t)i * width, *y = a->value + (size_t)j * width;
+  for (size_t k = 0; i != j && k < width; k++) {
+    edf_real old = x[k];
+    x[k] = y[k];
+    y[k] = old;
+  }
+}
+
+void edf_shuffle(edf_array *x, edf_array *y) {
+  if (!x || x->rank < 1 || (y && (y->rank < 1 || y->dim[0] != x->dim[0])))
+    edf__fail("edf_shuffle: expected as many rows in both arrays, found %d and %d",
+              x && x->rank ? x->dim[0] : 0, y && y->rank ? y->dim[0] : 0);
+  for (int i = x->dim[0] - 1; i > 0; i--) {
+    int j = edf_below(i + 1);
+    edf__swap_rows(x, i, j);
+    if (y) edf__swap_rows(y, i, j);
+  }
+}
+
+double edf_error_rate(edf_node *scores, edf_node *labels) {
+  edf__check_node("edf_error_rate", scores);
+  edf__check_node("edf_error_rate", labels);
+  size_t K = scores->rank ? (size_t)scores->dim[scores->rank - 1] : 0, wrong = 0;
+  if (!K || !labels->size || scores->size != labels->size * K || !scores->value || !labels->value)
+    edf__fail("edf_error_rate: expected one label for each row of scores, found %zu scores and %zu "
+              "labels", scores->size, labels->size);
+  const edf_real *s = edf_value(scores), *y = edf_value(labels);
+  for (size_t b = 0; b < labels->size; b++) {
+    size_t best = 0;
+    for (size_t k = 1; k < K; k++) if (s[b * K + k] > s[b * K + best]) best = k;
+    wrong += (edf_real)best != y[b];
+  }
+  return (double)wrong / (double)labels->size;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* EDF_IMPLEMENTATION */
+
+/* ---- >>short  Short names, so that programs read like the slides ---------------------------- */
+#if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__SHORT_NAMES)
+#define EDF__SHORT_NAMES
+typedef edf_node Node, Input, Parameter, CompNode;
+typedef edf_affine_package AffineParams;
+#define Forward         edf_forward
+#define Backward        edf_backward
+#define SGD             edf_sgd
+#define Einsum          edf_einsum
+#define Affine          edf_affine
+#define Sigmoid         edf_sigmoid
+#define Tanh            edf_tanh
+#define Relu            edf_relu
+#define Exp             edf_exp
+#define Log             edf_log
+#define Sqrt            edf_sqrt
+#define Square          edf_square
+#define Add             edf_add
+#define Sub             edf_sub
+#define Mul             edf_mul
+#define Div             edf_div
+#define Sum             edf_sum
+#define Mean            edf_mean
+#define Softmax         edf_softmax
+#define LogLoss         edf_log_loss
+#define SoftmaxLogLoss  edf_softmax_log_loss
+#endif
+
+/* History
+   1.0  the graph, the notation, one kernel
+
+   MIT licence
+
+   Copyright (c) 2026 the edf.h authors
+
+   Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
+   associated documentation files (the "Software"), to deal in the Software without restriction,
+   including without limitation the rights to use, copy, modify, merge, publish, distribute,
+   sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
+   furnished to do so, subject to the following conditions: The above copyright notice and this
+   permission notice shall be included in all copies or substantial portions of the Software.
+
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+   NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+   NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
+   DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT
+   OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE. */
