@@ -254,7 +254,7 @@ void edf_backward(edf_node *loss);
 /* p -= eta * p.grad for p in Parameters. */
 void edf_sgd(edf_real eta);
 
-void edf_zero_grad(void);                /* every gradient = 0, for use with edf.accumulate   */
+void edf_zero_grad(void);                /* parameters' grads = 0, for edf.accumulate         */
 void edf_clear(void);                    /* forget the whole graph, free everything           */
 void edf_clear_compnodes(void);          /* keep inputs and parameters: a new graph per step  */
 edf_graph edf_new_graph(void);           /* an empty graph with the defaults                  */
@@ -607,6 +607,8 @@ static void edf__declare(edf_node *x, const char *format, va_list args);
 static void edf__declared(edf_node *x, int batch);
 static const char *edf__numbered_name(const edf_node *y, int number);
 static void edf__shape_of_first(edf_node *y);
+static void edf__infer_new(edf_node *y);
+static int edf__find_batch(const edf_node *target);
 static void edf__check_node(const char *who, const edf_node *x);
 static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x);
 static void edf__check_feed(const edf_node *x, const edf_real *data, int batch);
@@ -663,24 +665,7 @@ static void edf__infer(edf_node *y) {
   y->size = 1;
   for (int d = 0; d < y->rank; d++) y->size = edf__times(y->size, (size_t)y->dim[d]);
   if (y->size) y->value = edf__reals(y, y->value);
-}
-
-/* A new node is inferred with the batch unknown too: so a number never passes for the batch, and
-   `batched` tells which dimensions follow it. */
-static void edf__infer_new(edf_node *y) {
-  size_t row = sizeof y->dim;
-  char *known = (char *)edf__alloc(&edf.computed, (size_t)y->n_in * row);
-  if (edf.batch) edf__infer(y);
-  for (int k = 0; k < y->n_in; k++) {
-    memcpy(known + (size_t)k * row, y->in[k]->dim, row);
-    for (int d = 0; d < y->in[k]->rank; d++)
-      if (y->in[k]->batched >> d & 1) y->in[k]->dim[d] = 0;
-  }
-  edf__infer(y);
-  for (int d = 0; d < y->rank; d++) y->batched |= (unsigned)(y->dim[d] == 0) << d;
-  for (int k = y->n_in; k-- > 0;) memcpy(y->in[k]->dim, known + (size_t)k * row, row);
-  edf__free(known);
-  if (edf.batch) edf__infer(y);
+  if (y->grad) y->grad = edf__reals(y, y->grad);
 }
 
 /* ---- Forward */
@@ -689,10 +674,16 @@ static void edf__call_forward(edf_node *c) {
   c->ran = edf.feeds;
 }
 
+static void edf__each(void (*action)(edf_node *)) {
+  for (int i = 0; i < edf.n_inputs; i++) action(edf.inputs[i]);
+  for (int i = 0; i < edf.n_parameters; i++) action(edf.parameters[i]);
+  for (int i = 0; i < edf.n_compnodes; i++) action(edf.compnodes[i]);
+}
+
+static void edf__unmark(edf_node *x) { x->visit = 0; }
+
 static void edf__mark(const edf_node *target) {      /* its ancestors; everything for NULL     */
-  for (int i = 0; i < edf.n_inputs; i++) edf.inputs[i]->visit = 0;
-  for (int i = 0; i < edf.n_parameters; i++) edf.parameters[i]->visit = 0;
-  for (int i = 0; i < edf.n_compnodes; i++) edf.compnodes[i]->visit = 0;
+  edf__each(edf__unmark);
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     edf_node *c = edf.compnodes[i];
     if (!target || c == target) c->visit = 1;
@@ -700,36 +691,11 @@ static void edf__mark(const edf_node *target) {      /* its ancestors; everythin
   }
 }
 
-static void edf__check_fed(const edf_node *x) {
-  if (x->fed >= 0) return;
-  edf__say("edf_forward: an input was never fed\n  ");
-  edf__say_node(x);
-  edf__stop();
-}
-
-/* The batch on which all fed inputs agree; of the marked ones alone for a target. */
-static int edf__find_batch(const edf_node *target) {
-  edf_node *first = NULL;
-  for (int i = 0; i < edf.n_inputs; i++) {
-    edf_node *x = edf.inputs[i];
-    if (x->visit) edf__check_fed(x);
-    if (!x->batched || x->fed < 0 || (target && !x->visit)) continue;
-    if (!first) first = x;
-    if (x->fed == first->fed) continue;
-    edf__say("edf_forward: the inputs disagree on the batch\n  %d rows were fed to ", x->fed);
-    edf__say_node(x);
-    edf__say("\n  %d rows were fed to ", first->fed);
-    edf__say_node(first);
-    edf__stop();
-  }
-  return first ? first->fed : edf.batch;
-}
-
 static void edf__set_batch(int batch) {
   if (batch == edf.batch) return;
   edf.batch = batch;
   for (int i = 0; i < edf.n_inputs; i++)
-    if (edf.inputs[i]->batched) edf__declared(edf.inputs[i], batch);
+    edf__declared(edf.inputs[i], batch);
   for (int i = 0; i < edf.n_compnodes; i++) edf__infer(edf.compnodes[i]);
 }
 
@@ -771,10 +737,11 @@ static edf_node *edf__computed(const edf_op *about, const char *file, int line, 
 static edf_node *edf__add_compnode(edf_node *y) {
   edf__infer_new(y);
   edf__append(&edf.compnodes, &edf.n_compnodes, y);
-  if (edf.eager) edf__set_batch(edf__find_batch(y));
-  for (int k = 0; edf.eager && k < y->n_in; k++)
-    if (y->in[k]->kind == EDF_INPUT) edf__check_fed(y->in[k]);
-  if (edf.eager) edf__call_forward(y);
+  if (edf.eager) {
+    edf__mark(y);
+    edf__set_batch(edf__find_batch(y));
+    edf__call_forward(y);
+  }
   return y;
 }
 
@@ -792,41 +759,29 @@ static void edf__call_backward(edf_node *c) {
 }
 
 static void edf__prepare_grad(edf_node *x) {
-  char keep = edf.accumulate && x->kind == EDF_PARAMETER && x->grad;
+  x->fresh = !(edf.accumulate && x->kind == EDF_PARAMETER && x->grad);
   if (x->need && x->visit) x->grad = edf__reals(x, x->grad);
-  x->fresh = x->grad && !keep;
 }
 
 /* A node needs a gradient if a parameter or a wanted input reaches it. */
-static void edf__find_need(edf_node *loss) {
-  edf__mark(loss);
-  for (int i = 0; i < edf.n_inputs; i++) edf.inputs[i]->need = edf.inputs[i]->wanted;
-  for (int i = 0; i < edf.n_parameters; i++) edf.parameters[i]->need = 1;
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    edf_node *c = edf.compnodes[i];
-    c->need = 0;
-    for (int k = 0; c->backward && k < c->n_in; k++) c->need |= c->in[k]->need;
-  }
-}
-
-static void edf__each_grad(void (*action)(edf_node *)) {
-  for (int i = 0; i < edf.n_inputs; i++) action(edf.inputs[i]);
-  for (int i = 0; i < edf.n_parameters; i++) action(edf.parameters[i]);
-  for (int i = 0; i < edf.n_compnodes; i++) action(edf.compnodes[i]);
+static void edf__find_need(edf_node *x) {
+  x->need = x->kind == EDF_PARAMETER || (x->kind == EDF_INPUT && x->wanted);
+  for (int k = 0; x->backward && k < x->n_in; k++) x->need |= x->in[k]->need;
 }
 
 /* Backward from loss.grad = seed, or 1/n in every entry where seed is NULL. */
 static void edf__backward_from(edf_node *loss, const edf_real *seed) {
   edf__check_node("edf_backward", loss);
-  edf__find_need(loss);
+  edf__mark(loss);
+  edf__each(edf__find_need);
   edf__check_loss(loss);
-  edf__each_grad(edf__prepare_grad);
+  edf__each(edf__prepare_grad);
   edf__fill(loss->grad, loss->size, (edf_real)1 / (edf_real)loss->size);
   if (seed) memcpy(loss->grad, seed, loss->size * sizeof *seed);
   loss->fresh = 0;
   for (int i = edf.n_compnodes - 1; i >= 0; i--)
     if (edf.compnodes[i]->visit && edf.compnodes[i]->need) edf__call_backward(edf.compnodes[i]);
-  edf__each_grad(edf__settle);
+  edf__each(edf__settle);
 }
 
 void edf_backward(edf_node *loss) { edf__backward_from(loss, NULL); }
@@ -841,11 +796,54 @@ void edf_sgd(edf_real eta) {
 /* >>core end */
 
 /* ---- Around the core: clearing, names, accessors and the checks of its arguments. */
+/* A new node is inferred with the batch unknown too: so a number never passes for the batch, and
+   `batched` tells which dimensions follow it. */
+static void edf__infer_new(edf_node *y) {
+  size_t row = sizeof y->dim;
+  char *known = (char *)edf__alloc(&edf.computed, (size_t)y->n_in * row);
+  if (edf.batch) edf__infer(y);
+  for (int k = 0; k < y->n_in; k++) {
+    memcpy(known + (size_t)k * row, y->in[k]->dim, row);
+    for (int d = 0; d < y->in[k]->rank; d++)
+      if (y->in[k]->batched >> d & 1) y->in[k]->dim[d] = 0;
+  }
+  edf__infer(y);
+  for (int d = 0; d < y->rank; d++) y->batched |= (unsigned)(y->dim[d] == 0) << d;
+  for (int k = y->n_in; k-- > 0;) memcpy(y->in[k]->dim, known + (size_t)k * row, row);
+  edf__free(known);
+  if (edf.batch) edf__infer(y);
+}
+
+static void edf__check_fed(const edf_node *x) {
+  if (x->fed >= 0) return;
+  edf__say("edf_forward: an input was never fed\n  ");
+  edf__say_node(x);
+  edf__stop();
+}
+
+/* The batch on which all fed inputs agree; of the marked ones alone for a target. */
+static int edf__find_batch(const edf_node *target) {
+  edf_node *first = NULL;
+  for (int i = 0; i < edf.n_inputs; i++) {
+    edf_node *x = edf.inputs[i];
+    if (x->visit) edf__check_fed(x);
+    if (!x->batched || x->fed < 0 || (target && !x->visit)) continue;
+    if (!first) first = x;
+    if (x->fed == first->fed) continue;
+    edf__say("edf_forward: the inputs disagree on the batch\n  %d rows were fed to ", x->fed);
+    edf__say_node(x);
+    edf__say("\n  %d rows were fed to ", first->fed);
+    edf__say_node(first);
+    edf__stop();
+  }
+  return first ? first->fed : edf.batch;
+}
+
 void edf_zero_grad(void) {
-  for (int i = 0; i < edf.n_inputs; i++) edf.inputs[i]->fresh = 1;
-  for (int i = 0; i < edf.n_parameters; i++) edf.parameters[i]->fresh = 1;
-  for (int i = 0; i < edf.n_compnodes; i++) edf.compnodes[i]->fresh = 1;
-  edf__each_grad(edf__settle);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf.parameters[i]->fresh = 1;
+    edf__settle(edf.parameters[i]);
+  }
 }
 
 void edf_clear_compnodes(void) {
@@ -1030,6 +1028,28 @@ static int edf__fuse_one(edf_nest *t) {
   return 0;
 }
 
+static ptrdiff_t edf__abs(ptrdiff_t s) { return s < 0 ? -s : s; }
+static ptrdiff_t edf__least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+
+/* Outer loops first: by the stride in out, then in a, then in b. The order is total, so a plan does
+   not depend on the order in which the loops were given. */
+static int edf__outer(const edf_loop *l, const edf_loop *m) {
+  for (int x = 0; x < 3; x++)
+    if (edf__abs(l->s[x]) != edf__abs(m->s[x])) return edf__abs(l->s[x]) > edf__abs(m->s[x]);
+  for (int x = 0; x < 3; x++)
+    if (l->s[x] != m->s[x]) return l->s[x] > m->s[x];
+  return l->n > m->n;
+}
+
+static void edf__sort(edf_loop *l, int n) {
+  for (int i = 1; i < n; i++)
+    for (int j = i; j > 0 && edf__outer(&l[j], &l[j - 1]); j--) {
+      edf_loop swap = l[j];
+      l[j] = l[j - 1];
+      l[j - 1] = swap;
+    }
+}
+
 static edf_nest edf__canonical(const edf_nest *nest) {
   edf_nest t = *nest;
   for (int i = t.n - 1; i >= 0; i--) {
@@ -1042,7 +1062,8 @@ static edf_nest edf__canonical(const edf_nest *nest) {
     if (absent) t.alpha *= (edf_real)l->n;
     if (absent || l->n == 1) edf__drop(&t, i);
   }
-  while (edf__fuse_one(&t)) {}
+  edf__sort(t.loop, t.n);
+  while (edf__fuse_one(&t)) edf__sort(t.loop, t.n);
   return t;
 }
 
@@ -1055,20 +1076,7 @@ static int edf__role(const edf_loop *l) {
   return in == 3 ? EDF__M : in == 5 ? EDF__N : in == 6 ? EDF__K : EDF__OUTSIDE;
 }
 
-static ptrdiff_t edf__abs(ptrdiff_t s) { return s < 0 ? -s : s; }
-static ptrdiff_t edf__least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
-/* Outer loops first: by the stride in out, for a sum by the stride in a. */
-static void edf__sort(edf_loop *l, int n) {
-  for (int i = 1; i < n; i++)
-    for (int j = i; j > 0; j--) {
-      ptrdiff_t s = edf__abs(l[j].s[EDF_OUT]), r = edf__abs(l[j - 1].s[EDF_OUT]);
-      if (s < r || (s == r && edf__abs(l[j].s[EDF_A]) <= edf__abs(l[j - 1].s[EDF_A]))) break;
-      edf_loop swap = l[j];
-      l[j] = l[j - 1];
-      l[j - 1] = swap;
-    }
-}
 
 /* Puts the loops in the order outside | M | N | K, where `in` has the bits of those inside. */
 static void edf__arrange(edf_route *r, const edf_nest *t, unsigned in) {
@@ -1703,6 +1711,7 @@ static void edf__declared(edf_node *x, int batch) {
   x->size = 1;
   if (x->batched) x->dim[0] = batch;
   for (int d = 0; d < x->rank; d++) x->size = edf__times(x->size, (size_t)x->dim[d]);
+  if (x->grad) x->grad = edf__reals(x, x->grad);
 }
 
 static void edf__declare(edf_node *x, const char *format, va_list args) {
@@ -2590,7 +2599,10 @@ static void edf__relu_forward(edf_node *y) {
 }
 static void edf__relu_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, x->value[i] > 0 ? y->grad[i] : 0);
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real dy = y->grad[i];            /* read in any case: so the loop has no branch        */
+    edf_addgrad(x, i, x->value[i] > 0 ? dy : 0);
+  }
 }
 static const edf_op edf__relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
   "y x", "y[i] = max(0, x[i])", "x.grad[i] += y.grad[i] [x[i] > 0]" };
@@ -3145,7 +3157,7 @@ static void edf__print_leaves(FILE *out, const char *title, edf_node **list, int
 }
 
 void edf_print_program(FILE *out) {
-  edf__find_need(NULL);
+  edf__each(edf__find_need);
   edf__print_leaves(out, "inputs", edf.inputs, edf.n_inputs);
   edf__print_leaves(out, "parameters", edf.parameters, edf.n_parameters);
   fprintf(out, "forward\n");
@@ -3508,7 +3520,8 @@ double edf_gradcheck(edf_node *node) {
   edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
   edf.accumulate = 0;
   edf__start_check(c, node);
-  edf__find_need(node);
+  edf__mark(node);
+  edf__each(edf__find_need);
   edf__check_loss(node);
   printf("gradcheck %s (%s:%d): central differences, random cotangent, %s\n", node->name, node->file,
          node->line, EDF_REAL_IS_DOUBLE ? "double"
