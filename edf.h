@@ -139,7 +139,7 @@ static const char *const edf__type_mark EDF__USED = &EDF__TYPE_MARK;
                                        x.grad[b,i] += W[i,j] y.grad[b,j]
    It is the same loop nest with the operands' roles exchanged: one kernel does both.       */
 
-/* ---- >>api >>graph  Nodes, lists and the three loops ---------------------------------------- */
+/* ---- >>api >>graph  Nodes, lists and the three loops ------------------------------------ */
 
 typedef EDF_REAL edf_real;
 typedef struct edf_node edf_node;
@@ -166,12 +166,13 @@ struct edf_node {
   char         lazy, fresh;              /* backward accepts fresh grads; grad counts as zero */
 };
 
-/* What a built-in node says about itself, beside its code. The formulas name the output first. */
+/* What a built-in node says about itself, beside its code. The formulas name the output
+   first. */
 typedef struct edf_op {
   const char *name;
   void (*shape)(edf_node *), (*forward)(edf_node *), (*backward)(edf_node *);
   const char *tensors;                   /* "y x": how the formulas call output and inputs    */
-  const char *formula, *gradient;        /* "y[i] = tanh(x[i])"; lines separated by \n         */
+  const char *formula, *gradient;        /* "y[i] = tanh(x[i])"; lines separated by \n */
 } edf_op;
 
 /* The whole graph is one value. A program with two graphs keeps two and assigns:
@@ -207,11 +208,11 @@ edf_node *edf_input_at(const char *file, int line, const char *decl, ...) EDF__P
 #define edf_parameter(...) edf_parameter_at(EDF__HERE, __VA_ARGS__)
 edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) EDF__PRINTF(3, 4);
 
-/* A node of your own: edf_compnode("MyRelu", forward, backward, x), shaped like its first input.
-   forward writes y->value from y->in[k]->value. backward adds y->grad times the derivative to
-   y->in[k]->grad, best with edf_addgrad; NULL means that no gradient flows through.
-   edf_compnode_shaped("Op", shape, forward, backward, x) has a shape function: it sets y->rank
-   and y->dim from the inputs'. */
+/* A node of your own: edf_compnode("MyRelu", forward, backward, x), shaped like its first
+   input. forward writes y->value from y->in[k]->value. backward adds y->grad times the
+   derivative to y->in[k]->grad, best with edf_addgrad; NULL means that no gradient flows
+   through. edf_compnode_shaped("Op", shape, forward, backward, x) has a shape function: it
+   sets y->rank and y->dim from the inputs'. */
 #define edf_compnode(op, forward, ...) edf_compnode_shaped(op, NULL, forward, __VA_ARGS__)
 #define edf_compnode_shaped(op, shape, forward, ...) \
   edf_compnode_at(EDF__HERE, op, shape, forward, __VA_ARGS__, (edf_node *)0)
@@ -238,8 +239,8 @@ edf_node *edf_want_grad(edf_node *input);
    takes its whole tensor, with batch 1. */
 void edf_feed(edf_node *input, const edf_real *data, int batch);
 
-/* for c in CompNodes: c.forward(). Shapes follow a batch that has changed. Errors: an input that
-   was never fed, fed inputs that disagree on the batch. */
+/* for c in CompNodes: c.forward(). Shapes follow a batch that has changed. Errors: an input
+   that was never fed, fed inputs that disagree on the batch. */
 void edf_forward(void);
 
 /* The same for a node and what it is computed from: prediction without labels. */
@@ -271,8 +272,8 @@ void edf_push(edf_node *node);
    Each is a macro that adds the source line to a function edf_NAME_at; break on that one. In
    the formulas i stands for all indices of an element-wise node. */
 
-/* One node from one equation; see the notation above. edf_fmt puts run-time numbers into it, for
-   one call: edf_einsum(edf_fmt("a[t,s] = %g Q[t,I] K[s,I]", c), Q, K). */
+/* One node from one equation; see the notation above. edf_fmt puts run-time numbers into it,
+   for one call: edf_einsum(edf_fmt("a[t,s] = %g Q[t,I] K[s,I]", c), Q, K). */
 #define edf_einsum(...) edf_einsum_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...);
 const char *edf_fmt(const char *format, ...) EDF__PRINTF(1, 2);
@@ -317,8 +318,8 @@ edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b);
 #define edf_softmax(s) edf_softmax_at(EDF__HERE, s)
 edf_node *edf_softmax_at(const char *file, int line, edf_node *s);
 
-/* LogLoss of probabilities P[b,k] for classes y[b], whole numbers from 0 to K-1 stored as reals:
-   l[b] = -ln P[b,y[b]].   P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]].
+/* LogLoss of probabilities P[b,k] for classes y[b], whole numbers from 0 to K-1 stored as
+   reals: l[b] = -ln P[b,y[b]].   P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]].
    SoftmaxLogLoss takes the scores: l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]], stable.
    Errors, in Forward: a label out of range or not whole, with its row and value. */
 #define edf_log_loss(P, y)         edf_log_loss_at(EDF__HERE, P, y)
@@ -332,8 +333,8 @@ edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_n
 edf_node *edf_sum_at(const char *file, int line, edf_node *x);
 edf_node *edf_mean_at(const char *file, int line, edf_node *x);
 
-/* ---- Initialisation and random numbers. Each number is a hash of (edf.seed, how many were drawn
-   before), the same on every platform. edf_seed starts again from draw 0. */
+/* ---- Initialisation and random numbers. Each number is a hash of (edf.seed, how many were
+   drawn before), the same on every platform. edf_seed starts again from draw 0. */
 void     edf_seed(unsigned long long seed);
 edf_real edf_uniform(edf_real lo, edf_real hi);               /* in [lo, hi)                  */
 edf_real edf_normal(edf_real mean, edf_real deviation);       /* Box and Muller               */
@@ -347,27 +348,29 @@ void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
    |a - n| / (|a| + |n| + floor) over all parameters and wanted inputs, where floor is 1/1000 of
    the tensor's largest entry, and prints a report with the worst entry and the likely mistake.
    At most 1000 entries of a tensor are tried, drawn at random. Compile with -DEDF_REAL=double:
-   below 1e-6 is right; in float one can only see errors above about 1e-2. Everything is put back. */
+   below 1e-6 is right; in float one can only see errors above about 1e-2. Everything is put
+   back. */
 double edf_gradcheck(edf_node *node);
 void   edf_print(edf_node *node);              /* one screen about one node, to stdout        */
 void   edf_print_program(FILE *out);           /* forward, and the derived backward as loops  */
 
-/* ---- Data. Arrays are the caller's, freed with edf_free_array. Files are checked before memory
-   is taken; an error names the file, the byte or line, what was expected and found. */
+/* ---- Data. Arrays are the caller's, freed with edf_free_array. Files are checked before
+   memory is taken; an error names the file, the byte or line, what was expected and found. */
 typedef struct { int rank, dim[EDF_MAX_RANK]; size_t size; edf_real *value; } edf_array;
-edf_array edf_load_idx(const char *path);      /* IDX of unsigned bytes, the numbers as stored */
-edf_array edf_load_images(const char *path);   /* IDX [n, rows, columns] as [n, pixels] / 255  */
-edf_array edf_load_labels(const char *path);   /* IDX [n]                                      */
-edf_array edf_load_csv(const char *path);      /* [rows, columns]; a heading line is skipped   */
+edf_array edf_load_idx(const char *path);     /* IDX of unsigned bytes, the numbers as stored */
+edf_array edf_load_images(const char *path);   /* IDX [n, rows, columns] as [n, pixels] / 255 */
+edf_array edf_load_labels(const char *path);   /* IDX [n] */
+edf_array edf_load_csv(const char *path);      /* [rows, columns]; a heading line is skipped */
 void   edf_free_array(edf_array *a);
-void   edf_shuffle(edf_array *x, edf_array *y); /* rows of both, same random order; y or NULL   */
+void   edf_shuffle(edf_array *x, edf_array *y); /* rows of both, same random order; y or NULL */
 double edf_error_rate(edf_node *scores, edf_node *labels);
-               /* share of rows b where argmax_k scores[b,k] is not labels[b], after Forward    */
+               /* share of rows b where argmax_k scores[b,k] is not labels[b], after Forward
+      */
 
 /* ---- >>kernels  The kernel's interface ------------------------------------------------------
 
-   A term of an equation is a loop nest: loops with an extent and a stride in each operand, in any
-   order, whose body is out[..] += alpha * a[..] * b[..]. An absent operand has stride 0. */
+   A term of an equation is a loop nest: loops with an extent and a stride in each operand, in
+   any order, whose body is out[..] += alpha * a[..] * b[..]. An absent operand has stride 0. */
 enum { EDF_OUT, EDF_A, EDF_B };
 enum { EDF_FASTEST, EDF_BUILTIN, EDF_REFERENCE };         /* edf.kernel: which code contracts */
 typedef struct { ptrdiff_t n, s[3]; } edf_loop;
@@ -381,8 +384,8 @@ typedef struct {
 /* A plan: the nest in canonical form, its loops in the order outside | M | N | K. Outside loops
    run one after another; the rest is a matrix product out[M,N] += a[M,K] b[K,N], in blocks.
    `product` 0 means no product: the innermost loop is a vector loop, the others run outside. */
-typedef struct { ptrdiff_t n, step, run; } edf_axis;      /* loops flattened, seen by an operand */
-typedef struct { edf_axis row, column; int direct, tall; } edf_matrix;   /* tall: column-major  */
+typedef struct { ptrdiff_t n, step, run; } edf_axis;   /* loops flattened, seen by an operand */
+typedef struct { edf_axis row, column; int direct, tall; } edf_matrix;  /* tall: column-major */
 typedef struct {
   edf_nest nest;
   int product, first[4];                 /* index of the first M, N, K loop, and the end      */
@@ -400,10 +403,12 @@ void edf_contract(const edf_route *route, int assign, edf_real *out, const edf_r
 void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
                             const edf_real *b);           /* six lines: the definition        */
 
-/* The seam. Linking edf_cuda.o in sets edf_device; each kernel begins by handing over to it. `node`
-   runs a built-in node's forward (0) or backward (1) and returns 0 where it has no kernel. */
+/* The seam. Linking edf_cuda.o in sets edf_device; each kernel begins by handing over to it.
+   `node` runs a built-in node's forward (0) or backward (1) and returns 0 where it has no
+   kernel. */
 typedef struct edf_device_table {
-  void (*contract)(const edf_route *, int assign, edf_real *, const edf_real *, const edf_real *);
+  void (*contract)(const edf_route *, int assign, edf_real *, const edf_real *,
+                   const edf_real *);
   int  (*node)(edf_node *y, int backward);
   void (*fill)(edf_real *x, size_t n, edf_real number);
   void (*update)(edf_real *p, const edf_real *grad, size_t n, edf_real eta);
@@ -416,7 +421,7 @@ extern edf_device_table *edf_device;
 #endif
 #endif /* EDF_H */
 
-/* ==== Everything below is implementation ====================================================== */
+/* ==== Everything below is implementation ================================================= */
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF__IMPLEMENTED)
 #define EDF__IMPLEMENTED
 
@@ -462,7 +467,7 @@ extern const char EDF__TYPE_MARK;
 const char EDF__TYPE_MARK = 1;
 edf_device_table *edf_device = NULL;
 
-/* ==== >>memory  Errors, memory and names ====================================================== */
+/* ==== >>memory  Errors, memory and names ================================================= */
 
 /* ---- A message is put together piece by piece, then edf__stop hands it to EDF_PANIC. */
 static char edf__message[8192];
@@ -503,8 +508,9 @@ static void edf__say_column(size_t column) {
   edf__say("%*s", (int)(at + 2 < column ? column - at : 2), "");
 }
 
-/* ---- Memory: blocks in a list, which belongs to the graph; so edf_clear finds all of them, also
-   after a panic that jumped out of the middle of something. Data is aligned to 64 bytes. */
+/* ---- Memory: blocks in a list, which belongs to the graph; so edf_clear finds all of them,
+   also after a panic that jumped out of the middle of something. Data is aligned to 64
+   bytes. */
 typedef struct edf__block {
   struct edf__block *next, **link;       /* link: what points at this block                   */
   size_t bytes;
@@ -513,7 +519,8 @@ typedef struct edf__block {
 enum { EDF__ALIGN = 64 };
 
 static size_t edf__times(size_t a, size_t b) {
-  if (b && a > SIZE_MAX / 4 / b) edf__fail("edf: a size of %zu times %zu bytes overflows", a, b);
+  if (b && a > SIZE_MAX / 4 / b)
+    edf__fail("edf: a size of %zu times %zu bytes overflows", a, b);
   return a * b;
 }
 
@@ -598,7 +605,7 @@ static void edf__say_node(const edf_node *x) {
   edf__say("%s at %s:%d", x->kind == EDF_COMPNODE ? "built" : "declared", x->file, x->line);
 }
 
-/* ==== >>core  Nodes, lists and the three loops ================================================ */
+/* ==== >>core  Nodes, lists and the three loops =========================================== */
 
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, 0, 1, 0, 0, "b", NULL, NULL, NULL }
@@ -619,7 +626,8 @@ static void edf__update(edf_real *p, const edf_real *grad, size_t n, edf_real et
 /* >>core begin */
 edf_graph edf = EDF__EMPTY_GRAPH;
 
-static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, int line, int n) {
+static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, int line,
+                               int n) {
   edf__block **list = kind == EDF_COMPNODE ? &edf.computed : &edf.kept;
   edf_node *x = (edf_node *)edf__alloc(list, sizeof *x + (size_t)n * sizeof *x->in);
   x->kind = kind;
@@ -682,7 +690,7 @@ static void edf__each(void (*action)(edf_node *)) {
 
 static void edf__unmark(edf_node *x) { x->visit = 0; }
 
-static void edf__mark(const edf_node *target) {      /* its ancestors; everything for NULL     */
+static void edf__mark(const edf_node *target) {      /* its ancestors; everything for NULL */
   edf__each(edf__unmark);
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     edf_node *c = edf.compnodes[i];
@@ -796,8 +804,8 @@ void edf_sgd(edf_real eta) {
 /* >>core end */
 
 /* ---- Around the core: clearing, names, accessors and the checks of its arguments. */
-/* A new node is inferred with the batch unknown too: so a number never passes for the batch, and
-   `batched` tells which dimensions follow it. */
+/* A new node is inferred with the batch unknown too: so a number never passes for the batch,
+   and `batched` tells which dimensions follow it. */
 static void edf__infer_new(edf_node *y) {
   size_t row = sizeof y->dim;
   char *known = (char *)edf__alloc(&edf.computed, (size_t)y->n_in * row);
@@ -940,7 +948,8 @@ static void edf__check_feed(const edf_node *x, const edf_real *data, int batch) 
   if (x->kind == EDF_INPUT && data && fits) return;
   if (x->kind != EDF_INPUT) edf__say("edf_feed: only an Input can be fed\n  ");
   else if (!data) edf__say("edf_feed: the data is NULL\n  ");
-  else if (fixed) edf__say("edf_feed: batch is %d, but this Input has none: expected 1\n  ", batch);
+  else if (fixed)
+    edf__say("edf_feed: batch is %d, but this Input has none: expected 1\n  ", batch);
   else edf__say("edf_feed: batch is %d, expected 1 or more\n  ", batch);
   edf__say_node(x);
   edf__stop();
@@ -985,19 +994,22 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
   return y;
 }
 
-/* ==== >>nest  Loop nests, plans and kernels =================================================== */
+/* ==== >>nest  Loop nests, plans and kernels ============================================== */
 
-/* ---- The definition. Everything else in this section computes the same, faster. In a debugger the
-   stack is the nest, and every index is visible. */
-static void edf__walk(int n, const edf_loop *l, edf_real alpha, edf_real *out, const edf_real *a,
-                      const edf_real *b) {
+/* ---- The definition. Everything else in this section computes the same, faster. In a
+   debugger the stack is the nest, and every index is visible. */
+static void edf__walk(int n, const edf_loop *l, edf_real alpha, edf_real *out,
+                      const edf_real *a, const edf_real *b) {
   if (n == 0) { *out += alpha * *a * *b; return; }
   for (ptrdiff_t i = 0; i < l->n; i++)
-    edf__walk(n - 1, l + 1, alpha, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A], b + i * l->s[EDF_B]);
+    edf__walk(n - 1, l + 1, alpha, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A],
+              b + i * l->s[EDF_B]);
 }
 
-void edf_contract_reference(const edf_nest *t, edf_real *out, const edf_real *a, const edf_real *b) {
-  edf__walk(t->n, t->loop, t->alpha, out + t->start[EDF_OUT], a + t->start[EDF_A], b + t->start[EDF_B]);
+void edf_contract_reference(const edf_nest *t, edf_real *out, const edf_real *a,
+                            const edf_real *b) {
+  edf__walk(t->n, t->loop, t->alpha, out + t->start[EDF_OUT], a + t->start[EDF_A],
+            b + t->start[EDF_B]);
 }
 
 static void edf__walk_zero(int n, const edf_loop *l, edf_real *out) {
@@ -1005,8 +1017,9 @@ static void edf__walk_zero(int n, const edf_loop *l, edf_real *out) {
   for (ptrdiff_t i = 0; i < l->n; i++) edf__walk_zero(n - 1, l + 1, out + i * l->s[EDF_OUT]);
 }
 
-/* ---- Canonical form. Loops commute, so a nest is a set of loops: those of extent 1 are dropped, one
-   that is in no operand multiplies alpha, and two are fused where their strides allow it. */
+/* ---- Canonical form. Loops commute, so a nest is a set of loops: those of extent 1 are
+   dropped, one that is in no operand multiplies alpha, and two are fused where their
+   strides allow it. */
 static void edf__drop(edf_nest *t, int i) {
   t->loop[i] = t->loop[--t->n];
 }
@@ -1031,8 +1044,8 @@ static int edf__fuse_one(edf_nest *t) {
 static ptrdiff_t edf__abs(ptrdiff_t s) { return s < 0 ? -s : s; }
 static ptrdiff_t edf__least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
-/* Outer loops first: by the stride in out, then in a, then in b. The order is total, so a plan does
-   not depend on the order in which the loops were given. */
+/* Outer loops first: by the stride in out, then in a, then in b. The order is total, so a plan
+   does not depend on the order in which the loops were given. */
 static int edf__outer(const edf_loop *l, const edf_loop *m) {
   for (int x = 0; x < 3; x++)
     if (edf__abs(l->s[x]) != edf__abs(m->s[x])) return edf__abs(l->s[x]) > edf__abs(m->s[x]);
@@ -1067,8 +1080,8 @@ static edf_nest edf__canonical(const edf_nest *nest) {
   return t;
 }
 
-/* ---- Roles. out and a share an M loop, out and b an N loop, a and b a K loop; any other loop runs
-   outside of the product. */
+/* ---- Roles. out and a share an M loop, out and b an N loop, a and b a K loop; any other loop
+   runs outside of the product. */
 enum { EDF__M, EDF__N, EDF__K, EDF__OUTSIDE };
 
 static int edf__role(const edf_loop *l) {
@@ -1110,8 +1123,8 @@ static edf_axis edf__flatten(const edf_loop *l, int n, int x) {
   return axis;
 }
 
-/* BLAS reads an operand in place if it is row-major or column-major without overlap. What is not
-   is packed along its longer run. */
+/* BLAS reads an operand in place if it is row-major or column-major without overlap. What is
+   not is packed along its longer run. */
 static edf_matrix edf__matrix(edf_axis row, edf_axis column) {
   edf_matrix m = { row, column, 1, 0 };
   int fits = row.step <= INT_MAX && column.step <= INT_MAX;
@@ -1154,7 +1167,8 @@ static void edf__choose_blocks(edf_route *r) {
 }
 
 /* ---- The cost of a plan, in nanoseconds as measured on one machine; only ratios matter. */
-static double edf__copy_cost(const edf_matrix *m, double run_cost, double other, ptrdiff_t least) {
+static double edf__copy_cost(const edf_matrix *m, double run_cost, double other,
+                             ptrdiff_t least) {
   ptrdiff_t run = m->row.run > m->column.run ? m->row.run : m->column.run;
   if (m->direct) return 0;
   return (double)m->row.n * (double)m->column.n
@@ -1166,8 +1180,10 @@ static double edf__blocks_of(const edf_route *r, int group) {
 }
 
 static double edf__product_cost(const edf_route *r) {
-  double m = (double)r->extent[EDF__M], n = (double)r->extent[EDF__N], k = (double)r->extent[EDF__K];
-  double bm = edf__blocks_of(r, EDF__M), bn = edf__blocks_of(r, EDF__N), bk = edf__blocks_of(r, EDF__K);
+  double m = (double)r->extent[EDF__M], n = (double)r->extent[EDF__N],
+         k = (double)r->extent[EDF__K];
+  double bm = edf__blocks_of(r, EDF__M), bn = edf__blocks_of(r, EDF__N),
+         bk = edf__blocks_of(r, EDF__K);
   double cost = 1000 * bm * bn * bk + 0.012 * m * n * k + 0.1 * (m * k + k * n) + 0.2 * m * n;
   cost += edf__copy_cost(&r->matrix[EDF_A], 0.2, 0.7, 8) * bn;
   cost += edf__copy_cost(&r->matrix[EDF_B], 0.2, 0.7, 8);
@@ -1176,7 +1192,8 @@ static double edf__product_cost(const edf_route *r) {
   return cost;
 }
 
-/* The product with the loops of `in` inside, and its cost; none without a K and an M or N loop. */
+/* The product with the loops of `in` inside, and its cost; none without a K and an M or N
+   loop. */
 static double edf__try_product(edf_route *r, const edf_nest *t, unsigned in) {
   edf__arrange(r, t, in);
   r->product = r->first[3] > r->first[2] && r->first[2] > r->first[0];
@@ -1203,7 +1220,8 @@ static double edf__try_loops(edf_route *r, const edf_nest *t) {
   r->product = 0;
   for (int i = 0; i < t->n; i++)         /* move it to the end                                */
     if (!memcmp(&r->nest.loop[i], &t->loop[innermost], sizeof(edf_loop))) {
-      memmove(&r->nest.loop[i], &r->nest.loop[i + 1], (size_t)(t->n - 1 - i) * sizeof(edf_loop));
+      memmove(&r->nest.loop[i], &r->nest.loop[i + 1],
+              (size_t)(t->n - 1 - i) * sizeof(edf_loop));
       r->nest.loop[t->n - 1] = t->loop[innermost];
       break;
     }
@@ -1211,9 +1229,9 @@ static double edf__try_loops(edf_route *r, const edf_nest *t) {
   return best;
 }
 
-/* Entries of out written, each by one pass of the loops that run outside of a sum; 0 where an entry
-   is visited again. Loops sorted by stride write disjoint entries if each stride is longer than
-   the reach of all smaller ones (mixed radix). */
+/* Entries of out written, each by one pass of the loops that run outside of a sum; 0 where an
+   entry is visited again. Loops sorted by stride write disjoint entries if each stride is
+   longer than the reach of all smaller ones (mixed radix). */
 static size_t edf__covers(const edf_route *r) {
   edf_loop l[EDF_MAX_INDEX];
   int n = 0, end = r->product ? r->first[2] : r->nest.n;
@@ -1230,8 +1248,8 @@ static size_t edf__covers(const edf_route *r) {
   return entries;
 }
 
-/* Greedy: starting with all M, N, K loops inside the product, move the one loop outside that lowers
-   the cost most, until none does. Then the cheaper of that and plain loops. */
+/* Greedy: starting with all M, N, K loops inside the product, move the one loop outside that
+   lowers the cost most, until none does. Then the cheaper of that and plain loops. */
 edf_route edf_plan(const edf_nest *nest) {
   edf_nest t = edf__canonical(nest);
   edf_route best, r;
@@ -1253,7 +1271,8 @@ edf_route edf_plan(const edf_nest *nest) {
   return best;
 }
 
-/* ---- Vector loops: the innermost loop of thin work, each case a loop a compiler vectorises. */
+/* ---- Vector loops: the innermost loop of thin work, each case a loop a compiler
+   vectorises. */
 static void edf__add_scaled(edf_real *out, const edf_real *a, ptrdiff_t n, edf_real c) {
   for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i];
 }
@@ -1298,8 +1317,8 @@ static void edf__vector_loop(const edf_loop *l, edf_real c, edf_real *out, const
 }
 
 /* With `assign` the entries are set to zero first, a piece that stays in cache at a time. */
-static void edf__loops(const edf_loop *l, edf_real c, int assign, edf_real *out, const edf_real *a,
-                       const edf_real *b) {
+static void edf__loops(const edf_loop *l, edf_real c, int assign, edf_real *out,
+                       const edf_real *a, const edf_real *b) {
   enum { PIECE = 2048 };
   edf_loop piece = *l;
   for (ptrdiff_t i = 0; i < l->n; i += piece.n) {
@@ -1311,9 +1330,9 @@ static void edf__loops(const edf_loop *l, edf_real c, int assign, edf_real *out,
   }
 }
 
-/* ---- Matrix product in blocks. Any operand, seen as a matrix, is p[row offset + column offset],
-   since strides add. So one packing loop serves transposes, im2col, dilation and traces, and one
-   adding loop serves their gradients. */
+/* ---- Matrix product in blocks. Any operand, seen as a matrix, is p[row offset + column
+   offset], since strides add. So one packing loop serves transposes, im2col, dilation and
+   traces, and one adding loop serves their gradients. */
 enum { EDF__MC = 192, EDF__KC = 256, EDF__NC = 512 };    /* blocks of the built-in product    */
 
 typedef struct edf__workspace {
@@ -1351,8 +1370,10 @@ static ptrdiff_t edf__runs(const ptrdiff_t *offset, ptrdiff_t n, ptrdiff_t *end)
 typedef struct { ptrdiff_t row, rows, column, columns; } edf__range;
 typedef struct { edf_real *p; ptrdiff_t ld; } edf__tile;
 
-/* A block of operand x as the offsets of its major and minor direction; the number of minor runs. */
-static ptrdiff_t edf__block_offsets(const edf_route *r, int x, edf__range at, edf__workspace *w) {
+/* A block of operand x as the offsets of its major and minor direction; the number of minor
+   runs. */
+static ptrdiff_t edf__block_offsets(const edf_route *r, int x, edf__range at,
+                                    edf__workspace *w) {
   const edf_loop *row = r->nest.loop + r->first[edf__axes[x][0]];
   const edf_loop *column = r->nest.loop + r->first[edf__axes[x][1]];
   int rows = r->first[edf__axes[x][0] + 1] - r->first[edf__axes[x][0]];
@@ -1404,8 +1425,8 @@ static edf__tile edf__tile_of(const edf_route *r, int x, edf_real *p, edf__range
   return tile;
 }
 
-/* ---- The built-in product, for machines without a BLAS: c += alpha a b, c row-major, a and b with
-   any strides. Blocks of a and b are packed into strips of MR rows and NR columns, and the
+/* ---- The built-in product, for machines without a BLAS: c += alpha a b, c row-major, a and b
+   with any strides. Blocks of a and b are packed into strips of MR rows and NR columns, and the
    innermost loops keep MR x NR sums in registers, as vectors where the compiler has them. */
 #if defined(__GNUC__) && defined(__AVX512F__)
 #define EDF__VECTOR_BYTES 64
@@ -1431,7 +1452,8 @@ enum {
   EDF__MR = EDF__STRIP_ROWS, EDF__NR = 2 * EDF__LANES, EDF__SUMS = EDF__MR * EDF__NR
 };
 
-static void edf__strip_product(ptrdiff_t k, const edf_real *a, const edf_real *b, edf_real *sums) {
+static void edf__strip_product(ptrdiff_t k, const edf_real *a, const edf_real *b,
+                               edf_real *sums) {
   edf__vector sum[EDF__MR][2];
   memset(sum, 0, sizeof sum);
   for (; k > 0; k--, a += EDF__MR, b += EDF__NR) {
@@ -1457,7 +1479,8 @@ static void edf__strips(edf_real *to, const edf_real *x, ptrdiff_t s, ptrdiff_t 
     int rows = m - i0 < width ? (int)(m - i0) : width;
     if (rows < width) memset(to, 0, (size_t)(width * k) * sizeof *to);
     if (s == 1)
-      for (ptrdiff_t j = 0; j < k; j++) memcpy(to + j * width, x + j * t, (size_t)rows * sizeof *to);
+      for (ptrdiff_t j = 0; j < k; j++)
+        memcpy(to + j * width, x + j * t, (size_t)rows * sizeof *to);
     else
       for (int i = 0; i < rows; i++)
         for (ptrdiff_t j = 0; j < k; j++) to[j * width + i] = x[i * s + j * t];
@@ -1466,8 +1489,8 @@ static void edf__strips(edf_real *to, const edf_real *x, ptrdiff_t s, ptrdiff_t 
 
 typedef struct { const edf_real *p; ptrdiff_t row, column; } edf__strided;
 
-static void edf__block_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real alpha, edf_real *c,
-                               ptrdiff_t ld, const edf__workspace *w) {
+static void edf__block_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real alpha,
+                               edf_real *c, ptrdiff_t ld, const edf__workspace *w) {
   edf_real sums[EDF__SUMS];
   for (ptrdiff_t j = 0; j < n; j += EDF__NR)
     for (ptrdiff_t i = 0; i < m; i += EDF__MR) {
@@ -1508,12 +1531,13 @@ static void edf__builtin_gemm(const edf_route *r, const ptrdiff_t *n, edf__tile 
   edf__strided sb = edf__strides_of(b, r->matrix[EDF_B].tall, t);
   for (ptrdiff_t i = 0; !keep && i < rows; i++)
     memset(c.p + i * c.ld, 0, (size_t)columns * sizeof *c.p);
-  edf__builtin_product(rows, columns, n[EDF__K], r->nest.alpha, t ? sb : sa, t ? sa : sb, c.p, c.ld, w);
+  edf__builtin_product(rows, columns, n[EDF__K], r->nest.alpha, t ? sb : sa, t ? sa : sb, c.p,
+                       c.ld, w);
 }
 
 /* c = alpha a b, or c += with keep. One argument, the order, serves all eight layouts. */
-static void edf__gemm(const edf_route *r, const ptrdiff_t *n, edf__tile a, edf__tile b, int keep,
-                      edf__tile c, edf__workspace *w) {
+static void edf__gemm(const edf_route *r, const ptrdiff_t *n, edf__tile a, edf__tile b,
+                      int keep, edf__tile c, edf__workspace *w) {
 #ifdef EDF_CBLAS
   int tall = r->matrix[EDF_OUT].tall;
   CBLAS_TRANSPOSE ta = r->matrix[EDF_A].tall == tall ? CblasNoTrans : CblasTrans;
@@ -1524,15 +1548,16 @@ static void edf__gemm(const edf_route *r, const ptrdiff_t *n, edf__tile a, edf__
 #else
   cblas_sgemm
 #endif
-    (tall ? CblasColMajor : CblasRowMajor, ta, tb, (int)n[EDF__M], (int)n[EDF__N], (int)n[EDF__K],
-     r->nest.alpha, a.p, (int)a.ld, b.p, (int)b.ld, keep ? 1 : 0, c.p, (int)c.ld);
+      (tall ? CblasColMajor : CblasRowMajor, ta, tb, (int)n[EDF__M], (int)n[EDF__N],
+       (int)n[EDF__K], r->nest.alpha, a.p, (int)a.ld, b.p, (int)b.ld, keep ? 1 : 0, c.p,
+       (int)c.ld);
 #else
   edf__builtin_gemm(r, n, a, b, keep, c, w);
 #endif
 }
 
-static void edf__add_tile(const edf_route *r, edf__tile c, edf__range at, int assign, edf_real *out,
-                          edf__workspace *w) {
+static void edf__add_tile(const edf_route *r, edf__tile c, edf__range at, int assign,
+                          edf_real *out, edf__workspace *w) {
   if (r->matrix[EDF_OUT].direct) return;
   ptrdiff_t runs = edf__block_offsets(r, EDF_OUT, at, w);
   ptrdiff_t major = r->matrix[EDF_OUT].tall ? at.columns : at.rows;
@@ -1561,14 +1586,15 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
 }
 
 /* ---- The kernels: contract, fill, update. Each begins by handing over to a device. */
-static void edf__outside(const edf_route *r, int d, int assign, edf_real *out, const edf_real *a,
-                         const edf_real *b) {
+static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
+                         const edf_real *a, const edf_real *b) {
   const edf_loop *l = &r->nest.loop[d];
   if (d == r->first[EDF__M] && r->product) edf__product(r, assign, out, a, b, edf.workspace);
   else if (d == r->first[EDF__M]) edf__loops(l, r->nest.alpha, assign, out, a, b);
   else
     for (ptrdiff_t i = 0; i < l->n; i++)
-      edf__outside(r, d + 1, assign, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A], b + i * l->s[EDF_B]);
+      edf__outside(r, d + 1, assign, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A],
+                   b + i * l->s[EDF_B]);
 }
 
 void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
@@ -1601,7 +1627,7 @@ static void edf__update(edf_real *p, const edf_real *grad, size_t n, edf_real et
   for (size_t i = 0; i < n; i++) p[i] -= eta * grad[i];
 }
 
-/* ==== >>equation  Declarations and equations =================================================== */
+/* ==== >>equation  Declarations and equations ============================================= */
 
 /* ---- A text that is being read, and where; an error puts a caret under the place. */
 typedef struct { const char *file; int line; const char *op, *text, *at; } edf__scan;
@@ -1694,7 +1720,8 @@ static void edf__declare_place(edf_node *x, edf__scan *s) {
   at = s->at;
   if (name && !edf__accept(s, '=')) {
     if (x->kind != EDF_INPUT || d > 0)
-      edf__syntax(s, name, "an index without a number is the batch: only first, and only in an Input");
+      edf__syntax(s, name,
+                  "an index without a number is the batch: only first, and only in an Input");
     char *copy = (char *)edf__alloc(&edf.kept, (size_t)length + 1);
     edf.batch_name = (char *)memcpy(copy, name, (size_t)length);
     x->batched = 1;
@@ -1717,7 +1744,8 @@ static void edf__declared(edf_node *x, int batch) {
 static void edf__declare(edf_node *x, const char *format, va_list args) {
   char text[256];
   int length = 0;
-  edf__scan s = { x->file, x->line, x->kind == EDF_INPUT ? "edf_input" : "edf_parameter", text, text };
+  edf__scan s = { x->file, x->line, x->kind == EDF_INPUT ? "edf_input" : "edf_parameter", text,
+                  text };
   if (!format) edf__fail("%s:%d: %s: the declaration is NULL", s.file, s.line, s.op);
   int n = vsnprintf(text, sizeof text, format, args);
   if (n < 0 || n >= (int)sizeof text)
@@ -1734,34 +1762,38 @@ static void edf__declare(edf_node *x, const char *format, va_list args) {
 }
 
 const char *edf_fmt(const char *format, ...) {
-  static char text[4][512];              /* four, so that a call may have several              */
+  static char text[4][512];              /* four, so that a call may have several */
   static int turn = 0;
   va_list args;
   turn = (turn + 1) % 4;
   va_start(args, format);
   int n = vsnprintf(text[turn], sizeof text[turn], format, args);
   va_end(args);
-  if (n < 0 || n >= (int)sizeof text[turn]) edf__fail("edf_fmt: the text is too long: %d characters", n);
+  if (n < 0 || n >= (int)sizeof text[turn])
+    edf__fail("edf_fmt: the text is too long: %d characters", n);
   return text[turn];
 }
 
 /* ---- An equation, parsed. Names point into its text. */
 enum { EDF__MAX_REF = 32 };
-typedef struct { int factor[EDF_MAX_INDEX], constant; const char *at; } edf__place;   /* 2*i+DI-1 */
+typedef struct {                         /* 2*i+DI-1                                          */
+  int factor[EDF_MAX_INDEX], constant;
+  const char *at;
+} edf__place;
 typedef struct {
   const char *name;
-  int length, operand, rank;             /* operand -1: the left side                          */
+  int length, operand, rank;             /* operand -1: the left side */
   edf__place place[EDF_MAX_RANK];
-} edf__ref;                              /* a tensor where it stands: W[I,j]                   */
+} edf__ref;                              /* a tensor where it stands: W[I,j] */
 typedef struct { const char *name; int length, left, bound; } edf__letter;
-typedef struct { double number; int first, n; const char *at; } edf__term;   /* refs first .. first+n-1 */
+typedef struct { double number; int first, n; const char *at; } edf__term;   /* n refs from first */
 
 typedef struct {
   edf__scan scan;
   int n_letter, n_ref, n_term, n_operand;
   edf__letter letter[EDF_MAX_INDEX];
   edf__term term[EDF__MAX_REF];
-  edf__ref *ref;                         /* ref[0] is the left side                            */
+  edf__ref *ref;                         /* ref[0] is the left side */
 } edf__equation;
 
 static int edf__same_name(const char *a, int na, const char *b, int nb) {
@@ -1784,7 +1816,10 @@ static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
   int factor = 1, number = edf__is_digit(edf__peek(s)), length;
   if (number) factor = edf__whole(s);
   int times = number && edf__accept(s, '*');
-  if (number && !times && !edf__is_letter(edf__peek(s))) { place->constant += sign * factor; return; }
+  if (number && !times && !edf__is_letter(edf__peek(s))) {
+    place->constant += sign * factor;
+    return;
+  }
   const char *name = edf__identifier(s, &length, "an index or a number");
   if (factor > 1000000) edf__syntax(s, name, "the factor of an index is too large");
   place->factor[edf__letter_of(e, name, length)] += sign * factor;
@@ -1807,14 +1842,16 @@ static void edf__parse_place(edf__equation *e, edf__place *place) {
 static edf__ref *edf__parse_tensor(edf__equation *e) {
   edf__scan *s = &e->scan;
   edf__ref *r = &e->ref[e->n_ref];
-  if (e->n_ref == EDF__MAX_REF) edf__syntax(s, s->at, "an equation has at most %d tensors", EDF__MAX_REF);
+  if (e->n_ref == EDF__MAX_REF)
+    edf__syntax(s, s->at, "an equation has at most %d tensors", EDF__MAX_REF);
   memset(r, 0, sizeof *r);
   r->operand = -1;
   r->name = edf__identifier(s, &r->length, "a tensor");
   e->n_ref++;
   if (!edf__accept(s, '[')) return r;
   do {
-    if (r->rank == EDF_MAX_RANK) edf__syntax(s, s->at, "a tensor has at most %d indices", EDF_MAX_RANK);
+    if (r->rank == EDF_MAX_RANK)
+      edf__syntax(s, s->at, "a tensor has at most %d indices", EDF_MAX_RANK);
     edf__parse_place(e, &r->place[r->rank++]);
   } while (edf__accept(s, ','));
   edf__expect(s, ']', "or ','");
@@ -1828,7 +1865,10 @@ static void edf__bind(edf__equation *e, edf__ref *r) {
     edf__syntax(&e->scan, r->name, "%.*s is the left side and may not stand on the right",
                 r->length, r->name);
   for (edf__ref *o = e->ref + 1; o < r; o++)
-    if (edf__same_name(o->name, o->length, r->name, r->length)) { r->operand = o->operand; return; }
+    if (edf__same_name(o->name, o->length, r->name, r->length)) {
+      r->operand = o->operand;
+      return;
+    }
   r->operand = e->n_operand++;
 }
 
@@ -1843,10 +1883,12 @@ static void edf__parse_term(edf__equation *e, int sign) {
   t->first = e->n_ref;
   t->n = 0;
   if (number && !edf__accept(s, '*') && edf__term_ends(edf__peek(s)))
-    edf__syntax(s, t->at, "a term needs a tensor; for a constant use a scalar Parameter or Input: "
+    edf__syntax(s, t->at,
+                "a term needs a tensor; for a constant use a scalar Parameter or Input: "
                 "one - G[b,j]");
   do {
-    if (t->n++ == EDF_MAX_FACTOR) edf__syntax(s, s->at, "a term has at most %d factors", EDF_MAX_FACTOR);
+    if (t->n++ == EDF_MAX_FACTOR)
+      edf__syntax(s, s->at, "a term has at most %d factors", EDF_MAX_FACTOR);
     edf__bind(e, edf__parse_tensor(e));
   } while (edf__accept(s, '*') || edf__is_letter(edf__peek(s)));
 }
@@ -1883,8 +1925,8 @@ static int edf__term_has(const edf__equation *e, const edf__term *t, int letter)
   return 0;
 }
 
-/* What is not on the left is summed, and must be a capital. Where a lower-case one is first met its
-   letter points at it, so the caret stands there. */
+/* What is not on the left is summed, and must be a capital. Where a lower-case one is first
+   met its letter points at it, so the caret stands there. */
 static void edf__check_letters(edf__equation *e) {
   for (int i = 0; i < e->n_letter; i++) {
     const edf__letter *l = &e->letter[i];
@@ -1902,8 +1944,10 @@ static void edf__check_terms(const edf__equation *e) {
     for (int i = 0; i < e->n_letter && edf__alone(e, p) < 0; i++)
       for (int t = 0; p->factor[i] && t < e->n_term; t++)
         if (!edf__term_has(e, &e->term[t], i))
-          edf__syntax(&e->scan, e->term[t].at, "this term lacks index %.*s, which is part of a sum "
-                      "on the left", e->letter[i].length, e->letter[i].name);
+          edf__syntax(&e->scan, e->term[t].at,
+                      "this term lacks index %.*s, which is part of a sum "
+                      "on the left",
+                      e->letter[i].length, e->letter[i].name);
   }
 }
 
@@ -1921,17 +1965,18 @@ static void edf__parse(edf__equation *e) {
   }
   if (edf__accept(s, '|'))
     do edf__parse_bound(e); while (edf__accept(s, ','));
-  if (edf__peek(s)) edf__syntax(s, s->at, "expected '+', '-', '|' or the end, found '%c'", *s->at);
+  if (edf__peek(s))
+    edf__syntax(s, s->at, "expected '+', '-', '|' or the end, found '%c'", *s->at);
   edf__check_letters(e);
   edf__check_terms(e);
 }
 
-/* ==== >>einsum  Equations as nodes ============================================================= */
+/* ==== >>einsum  Equations as nodes ======================================================= */
 
-/* ---- An equation becomes steps, each one contraction: buffer out += a b. Buffers 0 .. n_in-1 are the
-   operands, n_in is the output, what follows is memory of the node: a padded copy of an operand
-   that is read outside, or the product of two of more than two factors. Backward runs the steps
-   in reverse, with the roles swapped. */
+/* ---- An equation becomes steps, each one contraction: buffer out += a b. Buffers 0 .. n_in-1
+   are the operands, n_in is the output, what follows is memory of the node: a padded copy of
+   an operand that is read outside, or the product of two of more than two factors. Backward
+   runs the steps in reverse, with the roles swapped. */
 enum { EDF__ONE = -1 };                  /* the buffer that holds the number 1                */
 typedef struct {
   int out, a, b, pad;
@@ -1978,8 +2023,9 @@ static void edf__say_extent(const edf_node *y, int i, const edf__ref *r, ptrdiff
   edf__say_operand(y, r);
 }
 
-EDF__NORETURN EDF__PRINTF(4, 5) static void edf__place_error(const edf_node *y, const edf__ref *r,
-                                                             int d, const char *format, ...) {
+EDF__NORETURN EDF__PRINTF(4, 5) static void edf__place_error(const edf_node *y,
+                                                             const edf__ref *r, int d,
+                                                             const char *format, ...) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   va_list args;
   edf__say_caret(&m->e.scan, r->place[d].at);
@@ -2059,10 +2105,12 @@ static ptrdiff_t edf__longest(const edf_node *y, const edf__ref *r, int d, int i
   int known = edf__reach(m, p, i, &least, &greatest), factor = p->factor[i];
   if (!known || n == 0) return 0;
   if (least < 0 || greatest >= n)
-    edf__place_error(y, r, d, "this place reads %ld to %ld when %.*s is 0, but the dimension has "
-                     "%ld entries: give %.*s a bound, | %.*s<n, and reads outside count as zero",
-                     (long)least, (long)greatest, l->length, l->name, (long)n, l->length, l->name,
-                     l->length, l->name);
+    edf__place_error(
+        y, r, d,
+        "this place reads %ld to %ld when %.*s is 0, but the dimension has "
+        "%ld entries: give %.*s a bound, | %.*s<n, and reads outside count as zero",
+        (long)least, (long)greatest, l->length, l->name, (long)n, l->length, l->name,
+        l->length, l->name);
   return 1 + (factor > 0 ? (n - 1 - greatest) / factor : least / -factor);
 }
 
@@ -2089,8 +2137,10 @@ static void edf__check_known(const edf_node *y) {
   for (int i = 0; i < m->e.n_letter; i++) {
     const edf__letter *l = &m->e.letter[i];
     if (m->extent[i] >= 0) continue;
-    edf__syntax(&m->e.scan, l->name, "the extent of %.*s is unknown: nowhere on the right does it "
-                "stand alone; give it after a bar, | %.*s<n", l->length, l->name, l->length, l->name);
+    edf__syntax(&m->e.scan, l->name,
+                "the extent of %.*s is unknown: nowhere on the right does it "
+                "stand alone; give it after a bar, | %.*s<n",
+                l->length, l->name, l->length, l->name);
   }
 }
 
@@ -2110,7 +2160,8 @@ static void edf__check_reads(const edf_node *y, const edf__ref *r, int d) {
   if (least == greatest)
     edf__place_error(y, r, d, "this place reads entry %ld of a dimension with entries 0 to %ld",
                      (long)least, (long)(n - 1));
-  edf__place_error(y, r, d, "this place reads entries %ld to %ld of a dimension with entries 0 to "
+  edf__place_error(y, r, d,
+                   "this place reads entries %ld to %ld of a dimension with entries 0 to "
                    "%ld: give an index of it a bound, | i<n, and reads outside count as zero",
                    (long)least, (long)greatest, (long)(n - 1));
 }
@@ -2134,7 +2185,8 @@ static void edf__einsum_shape(edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   const edf__equation *e = &m->e;
   memset(m->source, 0, sizeof m->source);
-  for (int i = 0; i < e->n_letter; i++) m->extent[i] = e->letter[i].bound ? e->letter[i].bound : -1;
+  for (int i = 0; i < e->n_letter; i++)
+    m->extent[i] = e->letter[i].bound ? e->letter[i].bound : -1;
   for (int f = 1; f < e->n_ref; f++)
     for (int d = 0; d < e->ref[f].rank; d++) edf__extent_alone(y, &e->ref[f], d);
   while (edf__extent_offsets(y)) {}
@@ -2205,8 +2257,8 @@ static int edf__new_buffer(edf__einsum *m, edf__program *p, size_t size) {
   return p->n_buffer++;
 }
 
-/* The view of a factor. Where it reads outside, of a copy with zeros around: the copy has the entries
-   from the least to the greatest that is read, and is itself a step. */
+/* The view of a factor. Where it reads outside, of a copy with zeros around: the copy has the
+   entries from the least to the greatest that is read, and is itself a step. */
 static edf_nest edf__copy_nest(int rank, const int *dim, const ptrdiff_t *origin,
                                const ptrdiff_t *extent) {
   edf_nest t;
@@ -2272,13 +2324,15 @@ static double edf__best_order(const edf__einsum *m, const unsigned *has, int n, 
       int count = 0, x, y;
       for (int k = 0; k < n; k++) if (k != i && k != j) rest[count++] = has[k];
       rest[count++] = edf__kept(has, n, i, j, left);
-      double cost = edf__volume(m, has[i] | has[j]) + edf__best_order(m, rest, count, left, &x, &y);
+      double cost =
+          edf__volume(m, has[i] | has[j]) + edf__best_order(m, rest, count, left, &x, &y);
       if (cost < best) { best = cost; *first = i; *second = j; }
     }
   return best;
 }
 
-/* Multiplies factors i < j into a new buffer; it takes the place of i, and the last that of j. */
+/* Multiplies factors i < j into a new buffer; it takes the place of i, and the last that of
+   j. */
 static void edf__multiply(edf__einsum *m, edf__program *p, edf__view *v, int n, int i, int j,
                           unsigned kept) {
   edf__view product;
@@ -2293,7 +2347,8 @@ static void edf__multiply(edf__einsum *m, edf__program *p, edf__view *v, int n, 
   v[j] = v[n - 1];
 }
 
-static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t, const edf__view *out) {
+static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
+                              const edf__view *out) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf__view v[EDF_MAX_FACTOR];
   int n = t->n, i = 0, j = 0;
@@ -2361,7 +2416,8 @@ static const edf_real *edf__value_of(const edf_node *y, int k) {
        : k == y->n_in ? y->value : m->buffer[k].value;
 }
 
-/* out += a b, or out = a b where out is fresh; entries that are not covered are then set to 0. */
+/* out += a b, or out = a b where out is fresh; entries that are not covered are then set to
+   0. */
 static void edf__contract_into(const edf_route *r, edf_real *out, size_t size, char *fresh,
                                const edf_real *a, const edf_real *b) {
   int assign = *fresh && r->covers == size;
@@ -2414,7 +2470,9 @@ static void edf__make_grads(edf_node *y, edf__program *p) {
     edf__buffer *b = &m->buffer[s->out];
     b->need = (char)(edf__buffer_need(y, s->a) || edf__buffer_need(y, s->b));
     b->fresh = 1;
-    if (b->need) b->grad = (edf_real *)edf__grow(&edf.computed, b->grad, p->size[s->out] * sizeof *b->grad);
+    if (b->need)
+      b->grad =
+          (edf_real *)edf__grow(&edf.computed, b->grad, p->size[s->out] * sizeof *b->grad);
   }
 }
 
@@ -2422,7 +2480,8 @@ static void edf__add_swapped(edf_node *y, const edf__program *p, int to, const e
                              const edf_real *a, const edf_real *b) {
   edf__einsum *m = (edf__einsum *)y->state;
   if (!edf__buffer_need(y, to)) return;
-  if (to < y->n_in) edf__contract_into(r, y->in[to]->grad, y->in[to]->size, &y->in[to]->fresh, a, b);
+  if (to < y->n_in)
+    edf__contract_into(r, y->in[to]->grad, y->in[to]->size, &y->in[to]->fresh, a, b);
   else edf__contract_into(r, m->buffer[to].grad, p->size[to], &m->buffer[to].fresh, a, b);
 }
 
@@ -2449,7 +2508,8 @@ static void edf__check_count(const edf__equation *e, int n) {
   edf__say("the equation has %d %s, but %d %s given:", e->n_operand,
            e->n_operand == 1 ? "operand" : "operands", n, n == 1 ? "was" : "were");
   for (int k = 0, f = 1; f < e->n_ref; f++)
-    if (e->ref[f].operand == k) edf__say("%s %.*s", k++ ? "," : "", e->ref[f].length, e->ref[f].name);
+    if (e->ref[f].operand == k)
+      edf__say("%s %.*s", k++ ? "," : "", e->ref[f].length, e->ref[f].name);
   edf__stop();
 }
 
@@ -2469,8 +2529,8 @@ static edf__einsum *edf__new_einsum(edf__equation *e, int n) {
   return m;
 }
 
-static edf_node *edf__equation_node(const char *op, const char *file, int line, const char *equation,
-                                    int n, edf_node **in) {
+static edf_node *edf__equation_node(const char *op, const char *file, int line,
+                                    const char *equation, int n, edf_node **in) {
   static edf__ref refs[EDF__MAX_REF];
   edf_op about = edf__einsum_op;
   edf__equation e;
@@ -2501,7 +2561,7 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   return y;
 }
 
-/* ==== >>nodes  Nodes, from the simplest ======================================================= */
+/* ==== >>nodes  Nodes, from the simplest ================================================== */
 
 static edf_node *edf__node1(const edf_op *about, const char *file, int line, edf_node *x) {
   return edf__add_compnode(edf__computed(about, file, line, 1, &x));
@@ -2515,9 +2575,9 @@ static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf
   return edf__add_compnode(edf__computed(about, file, line, 2, in));
 }
 
-/* exp that a compiler vectorises: x = n ln2 + r, a polynomial for exp(r), and 2^n by the exponent's
-   bits, in two halves so that results below the smallest normal number are right. Within 1 ulp;
-   NaN stays NaN. In double the C library's. Coefficients: Cephes, expf. */
+/* exp that a compiler vectorises: x = n ln2 + r, a polynomial for exp(r), and 2^n by the
+   exponent's bits, in two halves so that results below the smallest normal number are right.
+   Within 1 ulp; NaN stays NaN. In double the C library's. Coefficients: Cephes, expf. */
 #if EDF_REAL_IS_DOUBLE
 static double edf__exp(double x) { return exp(x); }
 static double edf__tanh(double x) { return tanh(x); }
@@ -2534,7 +2594,7 @@ static inline float edf__power_of_two(int32_t n) {
 static inline float edf__exp(float x) {
   float t = x < -104 ? -104 : x;
   t = t > 89 ? 89 : t;
-  float n = (t * 1.44269504f + 12582912.f) - 12582912.f;       /* rounds to a whole number     */
+  float n = (t * 1.44269504f + 12582912.f) - 12582912.f;       /* rounds to a whole number */
   float r = (t - n * 0.693359375f) + n * 2.12194440e-4f;
   float p = 1.9875691500e-4f * r + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
@@ -2569,8 +2629,8 @@ static void edf__sigmoid_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++)
     edf_addgrad(x, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
 }
-static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward, edf__sigmoid_backward,
-  "y x", "y[i] = 1/(1+exp(-x[i]))", "x.grad[i] += y.grad[i] y[i] (1-y[i])" };
+static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward,
+  edf__sigmoid_backward, "y x", "y[i] = 1/(1+exp(-x[i]))", "x.grad[i] += y.grad[i] y[i] (1-y[i])" };
 edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sigmoid_op, file, line, x);
 }
@@ -2600,7 +2660,7 @@ static void edf__relu_forward(edf_node *y) {
 static void edf__relu_backward(edf_node *y) {
   edf_node *x = y->in[0];
   for (size_t i = 0; i < y->size; i++) {
-    edf_real dy = y->grad[i];            /* read in any case: so the loop has no branch        */
+    edf_real dy = y->grad[i];            /* read in any case: so the loop has no branch */
     edf_addgrad(x, i, x->value[i] > 0 ? dy : 0);
   }
 }
@@ -2664,17 +2724,17 @@ static void edf__square_backward(edf_node *y) {
   edf_node *x = y->in[0];
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * 2 * x->value[i]);
 }
-static const edf_op edf__square_op = { "Square", NULL, edf__square_forward, edf__square_backward,
-  "y x", "y[i] = x[i]^2", "x.grad[i] += y.grad[i] 2 x[i]" };
+static const edf_op edf__square_op = { "Square", NULL, edf__square_forward,
+  edf__square_backward, "y x", "y[i] = x[i]^2", "x.grad[i] += y.grad[i] 2 x[i]" };
 edf_node *edf_square_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__square_op, file, line, x);
 }
 
-/* ---- Add, Sub, Mul are equations over the indices of the longer operand: the shorter one has the
-   last of them, a scalar none.     y[i,j] = a[i,j] + b[j]     y[i,j] = a[i,j] b[j] ---- */
+/* ---- Add, Sub, Mul are equations over the indices of the longer operand: the shorter one has
+   the last of them, a scalar none.     y[i,j] = a[i,j] + b[j]     y[i,j] = a[i,j] b[j] ---- */
 static const char *edf__indices(int rank, int longest) {
-  static const char *const tail[EDF_MAX_RANK + 1] = { "", "[p]", "[o,p]", "[n,o,p]", "[m,n,o,p]",
-    "[l,m,n,o,p]", "[k,l,m,n,o,p]", "[j,k,l,m,n,o,p]", "[i,j,k,l,m,n,o,p]" };
+  static const char *const tail[EDF_MAX_RANK + 1] = { "", "[p]", "[o,p]", "[n,o,p]",
+    "[m,n,o,p]", "[l,m,n,o,p]", "[k,l,m,n,o,p]", "[j,k,l,m,n,o,p]", "[i,j,k,l,m,n,o,p]" };
   static const char *const head[5][5] = { { "" }, { "", "[i]" }, { "", "[j]", "[i,j]" },
     { "", "[k]", "[j,k]", "[i,j,k]" }, { "", "[l]", "[k,l]", "[j,k,l]", "[i,j,k,l]" } };
   return longest <= 4 ? head[longest][rank] : tail[rank];
@@ -2751,8 +2811,8 @@ static void edf__sum_backward(edf_node *y) {
   edf_node *x = y->in[0];
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0]);
 }
-static const edf_op edf__sum_op = { "Sum", edf__scalar_shape, edf__sum_forward, edf__sum_backward,
-  "y x", "y = sum_i x[i]", "x.grad[i] += y.grad" };
+static const edf_op edf__sum_op = { "Sum", edf__scalar_shape, edf__sum_forward,
+  edf__sum_backward, "y x", "y = sum_i x[i]", "x.grad[i] += y.grad" };
 edf_node *edf_sum_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sum_op, file, line, x);
 }
@@ -2766,16 +2826,16 @@ static void edf__mean_backward(edf_node *y) {
   edf_node *x = y->in[0];
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0] / (edf_real)x->size);
 }
-static const edf_op edf__mean_op = { "Mean", edf__scalar_shape, edf__mean_forward, edf__mean_backward,
-  "y x", "y = (1/n) sum_i x[i]", "x.grad[i] += y.grad / n" };
+static const edf_op edf__mean_op = { "Mean", edf__scalar_shape, edf__mean_forward,
+  edf__mean_backward, "y x", "y = (1/n) sum_i x[i]", "x.grad[i] += y.grad / n" };
 edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__mean_op, file, line, x);
 }
 
 /* ---- Softmax   P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])
                   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
-   The row's maximum is subtracted first, which changes nothing but the rounding. The exponentials
-   of all rows are one long loop, so that short rows are vectorised too. ---- */
+   The row's maximum is subtracted first, which changes nothing but the rounding. The
+   exponentials of all rows are one long loop, so that short rows are vectorised too. ---- */
 static void edf__softmax_shape(edf_node *P) {
   edf__shape_of_first(P);
   if (P->rank) return;
@@ -2825,8 +2885,10 @@ static void edf__rows_shape(edf_node *loss) {
   int equal = P->rank == y->rank + 1;
   for (int d = 0; equal && d < y->rank; d++) equal = y->dim[d] == P->dim[d];
   if (!equal) {
-    edf__say("%s:%d: %s: expected one label for each row: the shape of the labels is that of the "
-             "scores without the last index\n  ", loss->file, loss->line, loss->op);
+    edf__say(
+        "%s:%d: %s: expected one label for each row: the shape of the labels is that of the "
+        "scores without the last index\n  ",
+        loss->file, loss->line, loss->op);
     edf__say_node(P);
     edf__say("\n  ");
     edf__say_node(y);
@@ -2841,8 +2903,9 @@ static size_t edf__label(const edf_node *loss, size_t b, size_t K) {
   double label = (double)y->value[b];
   int whole = label == floor(label);
   if (whole && label >= 0 && label < (double)K) return (size_t)label;
-  edf__say("%s:%d: %s: label %g in row %zu of %s %s: expected 0 to %zu\n  ", loss->file, loss->line,
-           loss->op, label, b, y->name, whole ? "is out of range" : "is not a whole number", K - 1);
+  edf__say("%s:%d: %s: label %g in row %zu of %s %s: expected 0 to %zu\n  ", loss->file,
+           loss->line, loss->op, label, b, y->name,
+           whole ? "is out of range" : "is not a whole number", K - 1);
   edf__say_node(y);
   edf__stop();
 }
@@ -2862,16 +2925,22 @@ static void edf__log_loss_backward(edf_node *l) {
     edf_addgrad(P, i, -l->grad[b] / P->value[i]);
   }
 }
-static const edf_op edf__log_loss_op = { "LogLoss", edf__rows_shape, edf__log_loss_forward,
-  edf__log_loss_backward, "l P y", "l[b] = -ln P[b,y[b]]", "P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]]" };
+static const edf_op edf__log_loss_op = { "LogLoss",
+                                         edf__rows_shape,
+                                         edf__log_loss_forward,
+                                         edf__log_loss_backward,
+                                         "l P y",
+                                         "l[b] = -ln P[b,y[b]]",
+                                         "P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]]" };
 edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) {
   return edf__node2(&edf__log_loss_op, file, line, P, y);
 }
 
 /* ---- SoftmaxLogLoss   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]
                          s.grad[b,k] += l.grad[b] (softmax(s)[b,k] - [k = y[b]])
-   The state holds P = softmax(s). The row's greatest entry has P = 1/Z, with Z the sum of exp(s - max):
-   so l = -ln(max P) + max s - s[y], which loses nothing where P[y] is tiny. ---- */
+   The state holds P = softmax(s). The row's greatest entry has P = 1/Z, with Z the sum of
+   exp(s - max): so l = -ln(max P) + max s - s[y], which loses nothing where P[y] is tiny.
+   ---- */
 static void edf__softmax_log_loss_forward(edf_node *l) {
   edf_node *s = l->in[0];
   size_t K = (size_t)s->dim[s->rank - 1];
@@ -2930,11 +2999,13 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
   edf__stop();
 }
 
-/* ==== >>init  Random numbers and initialisation =============================================== */
+/* ==== >>init  Random numbers and initialisation ========================================== */
 
-/* The n-th number is a hash of the seed and n (the finaliser of SplitMix64, Steele et al. 2014). */
+/* The n-th number is a hash of the seed and n (the finaliser of SplitMix64, Steele et al.
+   2014). */
 static uint64_t edf__random(void) {
-  uint64_t z = edf.seed * UINT64_C(0xD1342543DE82EF95) + ++edf.draws * UINT64_C(0x9E3779B97F4A7C15);
+  uint64_t z =
+      edf.seed * UINT64_C(0xD1342543DE82EF95) + ++edf.draws * UINT64_C(0x9E3779B97F4A7C15);
   z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
   z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
   return z ^ (z >> 31);
@@ -2985,7 +3056,7 @@ void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
   edf_push(p);
 }
 
-/* ==== >>check  Printing and the gradient check ================================================ */
+/* ==== >>check  Printing and the gradient check =========================================== */
 
 /* ---- A program as text. Tensors go by the names of their nodes. */
 static char edf__lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
@@ -3020,7 +3091,8 @@ static void edf__print_place(FILE *out, const edf__equation *e, const edf__place
   if (p->constant || first) fprintf(out, first ? "%d" : "%+d", p->constant);
 }
 
-static void edf__print_ref(FILE *out, const edf_node *y, const edf__ref *r, const char *grad, int loop) {
+static void edf__print_ref(FILE *out, const edf_node *y, const edf__ref *r, const char *grad,
+                           int loop) {
   const edf__equation *e = &((const edf__einsum *)y->state)->e;
   fprintf(out, "%s%s", r->operand < 0 ? y->name : y->in[r->operand]->name, grad);
   for (int d = 0; d < r->rank; d++) {
@@ -3035,7 +3107,10 @@ static void edf__print_equation(FILE *out, const edf_node *y) {
   edf__print_ref(out, y, &e->ref[0], "", 0);
   for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
     double size = fabs(t->number);
-    fprintf(out, "%s", t == e->term ? t->number < 0 ? " = -" : " = " : t->number < 0 ? " - " : " + ");
+    fprintf(out, "%s",
+            t == e->term    ? t->number < 0 ? " = -" : " = "
+            : t->number < 0 ? " - "
+                            : " + ");
     if (size != 1) fprintf(out, "%g ", size);
     for (int f = 0; f < t->n; f++) {
       if (f) fputc(' ', out);
@@ -3092,7 +3167,8 @@ static void edf__print_swapped(FILE *out, const edf_node *y, const edf__term *t,
 
 static int edf__is_einsum(const edf_node *y) { return y->forward == edf__einsum_forward; }
 
-/* The node that a formula calls by this identifier: y->about->tensors lists output and inputs. */
+/* The node that a formula calls by this identifier: y->about->tensors lists output and
+   inputs. */
 static const edf_node *edf__formal(const edf_node *y, const char *name, size_t n) {
   const char *t = y->about->tensors;
   for (int k = -1; k < y->n_in; k++) {
@@ -3104,7 +3180,8 @@ static const edf_node *edf__formal(const edf_node *y, const char *name, size_t n
 }
 
 /* A formula with the nodes' names; a scalar's indices are left out. */
-static void edf__print_formula(FILE *out, const edf_node *y, const char *formula, const char *newline) {
+static void edf__print_formula(FILE *out, const edf_node *y, const char *formula,
+                               const char *newline) {
   for (const char *c = formula; *c;) {
     size_t n = 0;
     while (edf__is_letter(c[n]) || (n && edf__is_digit(c[n]))) n++;
@@ -3118,7 +3195,7 @@ static void edf__print_formula(FILE *out, const edf_node *y, const char *formula
   }
 }
 
-static void edf__print_text(FILE *out, const edf_node *x) {   /* kind, shape, place             */
+static void edf__print_text(FILE *out, const edf_node *x) {   /* kind, shape, place */
   edf__length = 0;
   edf__say_shape(x);
   fprintf(out, "   %s %s   %s:%d\n", x->op, edf__message, x->file, x->line);
@@ -3175,14 +3252,16 @@ void edf_print_program(FILE *out) {
 }
 
 /* ---- One node on one screen */
-static void edf__print_numbers(const char *what, const edf_node *x, const edf_real *v, size_t n) {
+static void edf__print_numbers(const char *what, const edf_node *x, const edf_real *v,
+                               size_t n) {
   enum { ROWS = 6, COLUMNS = 8 };
   size_t width = x->rank ? (size_t)x->dim[x->rank - 1] : 1, rows = width ? n / width : 0;
   double least = HUGE_VAL, greatest = -HUGE_VAL, sum = 0;
   size_t bad = 0;
   for (size_t i = 0; i < n; i++) {
     double number = (double)v[i];
-    if (number - number != 0) { bad++; continue; }            /* NaN or Inf                    */
+    if (number - number != 0) { bad++; continue; }            /* NaN or Inf                 
+     */
     least = number < least ? number : least;
     greatest = number > greatest ? number : greatest;
     sum += number;
@@ -3192,7 +3271,8 @@ static void edf__print_numbers(const char *what, const edf_node *x, const edf_re
   if (bad) printf(" (%zu of %zu are NaN or Inf)", bad, n);
   printf("\n");
   for (size_t b = 0; b < rows && b < ROWS; b++) {
-    for (size_t i = 0; i < width && i < COLUMNS; i++) printf(" %11.5g", (double)v[b * width + i]);
+    for (size_t i = 0; i < width && i < COLUMNS; i++)
+      printf(" %11.5g", (double)v[b * width + i]);
     printf(width > COLUMNS ? " ...\n" : "\n");
   }
   if (rows > ROWS) printf(" ... %zu rows\n", rows);
@@ -3215,11 +3295,11 @@ void edf_print(edf_node *node) {
   if (node->grad && n) edf__print_numbers("grad", node, edf_grad(node), n);
 }
 
-/* ---- The gradient check. h is a compromise: the error of a central difference is h^2 y'''/6, and that
-   of rounding eps |y| / h. */
+/* ---- The gradient check. h is a compromise: the error of a central difference is h^2 y'''/6,
+   and that of rounding eps |y| / h. */
 #if EDF_REAL_IS_DOUBLE
 static const double edf__step_size = 1e-5, edf__tolerance = 1e-6, edf__small = 1e-3;
-static const double edf__rounding = 1e6 * 2.2e-16 / 1e-5;     /* 1e6 times the rounding error  */
+static const double edf__rounding = 1e6 * 2.2e-16 / 1e-5;     /* 1e6 times the rounding error */
 #else
 static const double edf__step_size = 1e-2, edf__tolerance = 2e-2, edf__small = 5e-2;
 static const double edf__rounding = 50 * 1.2e-7 / 1e-2;
@@ -3227,7 +3307,7 @@ static const double edf__rounding = 50 * 1.2e-7 / 1e-2;
 enum { EDF__TRIES = 1000 };
 
 typedef struct {
-  edf_node *node, *x;                    /* d sum_i r[i] node[i] / d x                         */
+  edf_node *node, *x;                    /* d sum_i r[i] node[i] / d x */
   edf_real *r, *plus, *centre;
   size_t n_entry, n_kink, n_wrong, worst;
   size_t entry[EDF__TRIES];
@@ -3271,11 +3351,11 @@ static double edf__slope(edf__check *c, size_t i, double h, double *bend) {
 
 static double edf__relative(const edf__check *c, double a, double n) {
   double error = fabs(a - n) / (fabs(a) + fabs(n) + c->floor);
-  return error == error ? error : HUGE_VAL;                   /* NaN never passes              */
+  return error == error ? error : HUGE_VAL;                   /* NaN never passes */
 }
 
-/* A slope that does not agree is tried again with a smaller step: if right and left still differ as
-   much, the entry is at a kink and is skipped. */
+/* A slope that does not agree is tried again with a smaller step: if right and left still
+   differ as much, the entry is at a kink and is skipped. */
 static int edf__at_kink(edf__check *c, size_t k) {
   double h = edf__step_size, bend, smaller_bend;
   edf_real x = c->x->value[c->entry[k]];
@@ -3311,7 +3391,7 @@ static void edf__compare(edf__check *c, const edf_real *grad) {
   c->n_kink = c->n_wrong = c->worst = 0;
   for (size_t k = 0; k < c->n_entry;) {
     if (edf__relative(c, c->yours[k], c->numeric[k]) > edf__tolerance && edf__at_kink(c, k)) {
-      c->n_kink++;                       /* the last entry takes its place                     */
+      c->n_kink++;                       /* the last entry takes its place */
       c->n_entry--;
       c->entry[k] = c->entry[c->n_entry];
       c->yours[k] = c->yours[c->n_entry];
@@ -3328,8 +3408,9 @@ static void edf__compare(edf__check *c, const edf_real *grad) {
 /* ---- The likely mistake, from how yours and the numeric derivative differ. */
 static int edf__all_equal(const edf__check *c, double factor) {
   for (size_t k = 0; k < c->n_entry; k++)
-    if (edf__relative(c, c->yours[k], factor * c->numeric[k]) > 1e3 * edf__tolerance * (1 - EDF_REAL_IS_DOUBLE)
-        + 1e-3 * EDF_REAL_IS_DOUBLE) return 0;
+    if (edf__relative(c, c->yours[k], factor * c->numeric[k]) >
+        1e3 * edf__tolerance * (1 - EDF_REAL_IS_DOUBLE) + 1e-3 * EDF_REAL_IS_DOUBLE)
+      return 0;
   return 1;
 }
 
@@ -3349,7 +3430,8 @@ static int edf__is_transposed(const edf__check *c) {
   if (rows == 1 || columns == 1) return 0;
   for (size_t i = 0; i < rows; i++)
     for (size_t j = 0; j < columns; j++)
-      if (edf__relative(c, c->yours[j * rows + i], c->numeric[i * columns + j]) > 0.01) return 0;
+      if (edf__relative(c, c->yours[j * rows + i], c->numeric[i * columns + j]) > 0.01)
+        return 0;
   return 1;
 }
 
@@ -3368,9 +3450,10 @@ static void edf__say_factor(const edf__check *c, double factor) {
   const edf_node *y = c->node;
   printf("a factor: yours is %.4g times the numeric derivative", factor);
   for (int d = 0; d < y->rank; d++) {
-    if (fabs(factor / y->dim[d] - 1) < 0.01) printf(", and dimension %d of %s is %d", d, y->name, y->dim[d]);
-    if (fabs(factor * y->dim[d] - 1) < 0.01) printf(", and dimension %d of %s is %d, so 1/%d", d, y->name,
-                                                    y->dim[d], y->dim[d]);
+    if (fabs(factor / y->dim[d] - 1) < 0.01)
+      printf(", and dimension %d of %s is %d", d, y->name, y->dim[d]);
+    if (fabs(factor * y->dim[d] - 1) < 0.01)
+      printf(", and dimension %d of %s is %d, so 1/%d", d, y->name, y->dim[d], y->dim[d]);
   }
 }
 
@@ -3393,7 +3476,8 @@ static void edf__print_entry(const edf_node *x, size_t i) {
   size_t at[EDF_MAX_RANK];
   for (int d = x->rank - 1; d >= 0; i /= (size_t)x->dim[d--]) at[d] = i % (size_t)x->dim[d];
   printf("%s", x->name);
-  for (int d = 0; d < x->rank; d++) printf("%s%zu%s", d ? "," : "[", at[d], d + 1 < x->rank ? "" : "]");
+  for (int d = 0; d < x->rank; d++)
+    printf("%s%zu%s", d ? "," : "[", at[d], d + 1 < x->rank ? "" : "]");
 }
 
 static void edf__report(const edf__check *c) {
@@ -3404,8 +3488,8 @@ static void edf__report(const edf__check *c) {
     edf__print_entry(c->x, c->entry[c->worst]);
     printf(": yours %.6g, numeric %.6g", c->yours[c->worst], c->numeric[c->worst]);
   }
-  printf("   (%zu of %zu entries tried, %zu wrong, %zu at kinks skipped)\n", c->n_entry + c->n_kink,
-         c->x->size, c->n_wrong, c->n_kink);
+  printf("   (%zu of %zu entries tried, %zu wrong, %zu at kinks skipped)\n",
+         c->n_entry + c->n_kink, c->x->size, c->n_wrong, c->n_kink);
 }
 
 /* Forward and backward from the cotangent r; the gradient of x is copied. */
@@ -3429,8 +3513,8 @@ static int edf__agrees_when_constant(edf__check *c, edf__check *again) {
   return again->error <= 100 * edf__tolerance;
 }
 
-/* A wrong entry is compared on the program's own data if it is fed: a copy, since the data is the
-   caller's and may be constant. */
+/* A wrong entry is compared on the program's own data if it is fed: a copy, since the data is
+   the caller's and may be constant. */
 static double edf__check_leaf(edf__check *c, edf_node *x) {
   edf_real *data = x->value;
   c->x = x;
@@ -3453,8 +3537,8 @@ static double edf__check_leaf(edf__check *c, edf_node *x) {
   return error;
 }
 
-/* A node of the user's must add to its inputs' gradients: from 1 it has to arrive one higher than
-   from 0. Else it assigns, which goes unnoticed until a node is used twice. */
+/* A node of the user's must add to its inputs' gradients: from 1 it has to arrive one higher
+   than from 0. Else it assigns, which goes unnoticed until a node is used twice. */
 static double edf__check_adds(edf_node *y) {
   double worst = 0;
   for (int k = 0; k < y->n_in; k++) {
@@ -3472,8 +3556,11 @@ static double edf__check_adds(edf_node *y) {
       if (gap > worst && gap > 1e-3 * (1 + fabs((double)from_zero[i]))) worst = gap;
     }
     if (worst > 0)
-      printf("  FAIL  %s (%s:%d): its backward does not add to %s.grad\n        likely: '=' where '+=' "
-             "is needed\n", y->op, y->file, y->line, x->name);
+      printf(
+          "  FAIL  %s (%s:%d): its backward does not add to %s.grad\n        likely: '=' where
+   '+=' "
+          "is needed\n",
+          y->op, y->file, y->line, x->name);
     memcpy(x->grad, saved, x->size * sizeof *saved);
     edf__free(saved);
     edf__free(from_zero);
@@ -3507,7 +3594,8 @@ static double edf__run_check(edf__check *c) {
   edf__backward_from(c->node, c->r);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
-    if (y->visit && y->need && !y->about && !edf__is_einsum(y) && (error = edf__check_adds(y)) > worst)
+    if (y->visit && y->need && !y->about && !edf__is_einsum(y) &&
+        (error = edf__check_adds(y)) > worst)
       worst = error;
   }
   return worst;
@@ -3523,9 +3611,11 @@ double edf_gradcheck(edf_node *node) {
   edf__mark(node);
   edf__each(edf__find_need);
   edf__check_loss(node);
-  printf("gradcheck %s (%s:%d): central differences, random cotangent, %s\n", node->name, node->file,
-         node->line, EDF_REAL_IS_DOUBLE ? "double"
-         : "float: only errors above 2e-2 show; compile with -DEDF_REAL=double");
+  printf("gradcheck %s (%s:%d): central differences, random cotangent, %s\n", node->name,
+         node->file, node->line,
+         EDF_REAL_IS_DOUBLE
+             ? "double"
+             : "float: only errors above 2e-2 show; compile with -DEDF_REAL=double");
   double worst = edf__run_check(c);
   edf__free(c->r);
   edf__free(c->plus);
@@ -3537,7 +3627,7 @@ double edf_gradcheck(edf_node *node) {
   return worst;
 }
 
-/* ==== >>data  IDX, CSV, shuffling ============================================================= */
+/* ==== >>data  IDX, CSV, shuffling ======================================================== */
 
 static edf_array edf__new_array(int rank, const int *dim) {
   edf_array a;
@@ -3559,7 +3649,8 @@ void edf_free_array(edf_array *a) {
 
 static const char *edf__why(void) { return errno ? strerror(errno) : "it ended early"; }
 
-/* ---- IDX (LeCun et al., the MNIST page): 0 0 type rank, rank big-endian extents, the entries. */
+/* ---- IDX (LeCun et al., the MNIST page): 0 0 type rank, rank big-endian extents, the
+   entries. */
 typedef struct { const char *path; FILE *file; long length; } edf__file;
 
 EDF__NORETURN EDF__PRINTF(3, 4) static void edf__file_error(edf__file *f, long byte,
@@ -3578,10 +3669,13 @@ static edf__file edf__open(const char *path) {
   edf__file f = { path ? path : "(no path)", NULL, 0 };
   errno = 0;
   if (path) f.file = fopen(path, "rb");
-  if (!f.file) edf__file_error(&f, -1, "cannot be opened: %s", path ? strerror(errno) : "it is NULL");
+  if (!f.file)
+    edf__file_error(&f, -1, "cannot be opened: %s", path ? strerror(errno) : "it is NULL");
   int c = getc(f.file);                  /* a directory opens, but cannot be read             */
-  if (c == EOF && ferror(f.file)) edf__file_error(&f, -1, "cannot be read: %s", strerror(errno));
-  if (fseek(f.file, 0, SEEK_END) || (f.length = ftell(f.file)) < 0 || fseek(f.file, 0, SEEK_SET))
+  if (c == EOF && ferror(f.file))
+    edf__file_error(&f, -1, "cannot be read: %s", strerror(errno));
+  if (fseek(f.file, 0, SEEK_END) || (f.length = ftell(f.file)) < 0 ||
+      fseek(f.file, 0, SEEK_SET))
     edf__file_error(&f, -1, "its length cannot be found: %s", strerror(errno));
   return f;
 }
@@ -3589,7 +3683,8 @@ static edf__file edf__open(const char *path) {
 static void edf__read(edf__file *f, long at, void *to, size_t n) {
   errno = 0;
   if (fread(to, 1, n, f->file) != n)
-    edf__file_error(f, at, "expected %zu more bytes, but the file has %ld: %s", n, f->length, edf__why());
+    edf__file_error(f, at, "expected %zu more bytes, but the file has %ld: %s", n, f->length,
+                    edf__why());
 }
 
 /* The shape in the header, checked against the length before any memory is taken. */
@@ -3599,7 +3694,8 @@ static int edf__idx_header(edf__file *f, int *dim) {
   if (h[0] == 0x1f && h[1] == 0x8b)
     edf__file_error(f, 0, "the file is compressed with gzip: unpack it first, with gunzip");
   if (h[0] || h[1])
-    edf__file_error(f, 0, "expected an IDX file, which begins with two zeros; found %d %d", h[0], h[1]);
+    edf__file_error(f, 0, "expected an IDX file, which begins with two zeros; found %d %d",
+                    h[0], h[1]);
   if (h[2] != 8) edf__file_error(f, 2, "expected type 8, unsigned bytes; found type %d", h[2]);
   if (h[3] < 1 || h[3] > EDF_MAX_RANK)
     edf__file_error(f, 3, "expected 1 to %d dimensions, found %d", EDF_MAX_RANK, h[3]);
@@ -3607,16 +3703,20 @@ static int edf__idx_header(edf__file *f, int *dim) {
   unsigned long long size = 1;
   for (int d = 0; d < rank; d++) {
     edf__read(f, 4 + 4 * d, h, 4);
-    unsigned long n = (unsigned long)h[0] << 24 | (unsigned long)h[1] << 16 | (unsigned long)h[2] << 8 | h[3];
+    unsigned long n = (unsigned long)h[0] << 24 | (unsigned long)h[1] << 16 |
+                      (unsigned long)h[2] << 8 | h[3];
     if (n < 1 || n > INT_MAX)
-      edf__file_error(f, 4 + 4 * d, "dimension %d: expected 1 to %d entries, found %lu", d, INT_MAX, n);
+      edf__file_error(f, 4 + 4 * d, "dimension %d: expected 1 to %d entries, found %lu", d,
+                      INT_MAX, n);
     if (size > (unsigned long long)f->length) size = (unsigned long long)f->length + 1;
     size *= n;
     dim[d] = (int)n;
   }
-  unsigned long long rest = (unsigned long long)(f->length < 4 + 4 * rank ? 0 : f->length - 4 - 4 * rank);
+  unsigned long long rest =
+      (unsigned long long)(f->length < 4 + 4 * rank ? 0 : f->length - 4 - 4 * rank);
   if (size != rest)
-    edf__file_error(f, 4 + 4 * rank, "the header promises %s%llu entries, but %llu bytes follow",
+    edf__file_error(f, 4 + 4 * rank,
+                    "the header promises %s%llu entries, but %llu bytes follow",
                     size > rest ? "at least " : "", size, rest);
   return rank;
 }
@@ -3660,8 +3760,8 @@ edf_array edf_load_images(const char *path) {
 
 edf_array edf_load_labels(const char *path) { return edf__idx_of_rank(path, 1, "labels"); }
 
-/* ---- CSV: numbers between commas, the same count in each line; a first line that does not begin with
-   a number is a heading. */
+/* ---- CSV: numbers between commas, the same count in each line; a first line that does not
+   begin with a number is a heading. */
 typedef struct { edf__file f; char *text; const char *at, *line_start; int line; } edf__csv;
 
 EDF__NORETURN static void edf__csv_error(edf__csv *c, const char *message) {
@@ -3710,7 +3810,8 @@ static double edf__csv_number(edf__csv *c) {
     edf__csv_error(c, "expected a finite number");
   c->at = end;
   edf__csv_blanks(c);
-  if (*c->at && *c->at != ',' && *c->at != '\n') edf__csv_error(c, "expected ',' or the end of the line");
+  if (*c->at && *c->at != ',' && *c->at != '\n')
+    edf__csv_error(c, "expected ',' or the end of the line");
   return number;
 }
 
@@ -3733,7 +3834,8 @@ static void edf__csv_rows(edf__csv *c, int *rows, int *columns, edf_real *value)
     if (*rows == 0) *columns = n;
     if (n != *columns) {
       char message[96];
-      snprintf(message, sizeof message, "expected %d numbers as in the first row, found %d", *columns, n);
+      snprintf(message, sizeof message, "expected %d numbers as in the first row, found %d",
+               *columns, n);
       edf__csv_error(c, message);
     }
     *rows += 1;
@@ -3782,9 +3884,12 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
   edf__check_node("edf_error_rate", scores);
   edf__check_node("edf_error_rate", labels);
   size_t K = scores->rank ? (size_t)scores->dim[scores->rank - 1] : 0, wrong = 0;
-  if (!K || !labels->size || scores->size != labels->size * K || !scores->value || !labels->value)
-    edf__fail("edf_error_rate: expected one label for each row of scores, found %zu scores and %zu "
-              "labels", scores->size, labels->size);
+  if (!K || !labels->size || scores->size != labels->size * K || !scores->value ||
+      !labels->value)
+    edf__fail(
+        "edf_error_rate: expected one label for each row of scores, found %zu scores and %zu "
+        "labels",
+        scores->size, labels->size);
   const edf_real *s = edf_value(scores), *y = edf_value(labels);
   for (size_t b = 0; b < labels->size; b++) {
     size_t best = 0;
@@ -3799,7 +3904,7 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
 #endif
 #endif /* EDF_IMPLEMENTATION */
 
-/* ---- >>short  Short names, so that programs read like the slides ---------------------------- */
+/* ---- >>short  Short names, so that programs read like the slides ------------------------ */
 #if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__SHORT_NAMES)
 #define EDF__SHORT_NAMES
 typedef edf_node Node, Input, Parameter, CompNode;
@@ -3834,15 +3939,17 @@ typedef edf_affine_package AffineParams;
 
    Copyright (c) 2026 the edf.h authors
 
-   Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
-   associated documentation files (the "Software"), to deal in the Software without restriction,
-   including without limitation the rights to use, copy, modify, merge, publish, distribute,
-   sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
-   furnished to do so, subject to the following conditions: The above copyright notice and this
-   permission notice shall be included in all copies or substantial portions of the Software.
+   Permission is hereby granted, free of charge, to any person obtaining a copy of this
+   software and associated documentation files (the "Software"), to deal in the Software
+   without restriction, including without limitation the rights to use, copy, modify, merge,
+   publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons
+   to whom the Software is furnished to do so, subject to the following conditions: The above
+   copyright notice and this permission notice shall be included in all copies or substantial
+   portions of the Software.
 
-   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
-   NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
-   NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
-   DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT
-   OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE. */
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED,
+   INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR
+   PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE
+   FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+   OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER
+   DEALINGS IN THE SOFTWARE. */
