@@ -2630,7 +2630,8 @@ static void edf__sigmoid_backward(edf_node *y) {
     edf_addgrad(x, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
 }
 static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward,
-  edf__sigmoid_backward, "y x", "y[i] = 1/(1+exp(-x[i]))", "x.grad[i] += y.grad[i] y[i] (1-y[i])" };
+  edf__sigmoid_backward, "y x", "y[i] = 1/(1+exp(-x[i]))",
+  "x.grad[i] += y.grad[i] y[i] (1-y[i])" };
 edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sigmoid_op, file, line, x);
 }
@@ -3556,11 +3557,8 @@ static double edf__check_adds(edf_node *y) {
       if (gap > worst && gap > 1e-3 * (1 + fabs((double)from_zero[i]))) worst = gap;
     }
     if (worst > 0)
-      printf(
-          "  FAIL  %s (%s:%d): its backward does not add to %s.grad\n        likely: '=' where
-   '+=' "
-          "is needed\n",
-          y->op, y->file, y->line, x->name);
+      printf("  FAIL  %s (%s:%d): its backward does not add to %s.grad\n"
+             "        likely: '=' where '+=' is needed\n", y->op, y->file, y->line, x->name);
     memcpy(x->grad, saved, x->size * sizeof *saved);
     edf__free(saved);
     edf__free(from_zero);
