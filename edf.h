@@ -1271,15 +1271,17 @@ edf_route edf_plan(const edf_nest *nest) {
   return best;
 }
 
-/* ---- Vector loops: the innermost loop of thin work, each case a loop a compiler
-   vectorises. */
+/* ---- Vector loops: the innermost loop of thin work, each case a loop that a compiler
+   vectorises. The outer loops choose the case once and then call it for each row. */
+typedef void edf__kernel(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                         const edf_real *b);
+
 static void edf__add_scaled(edf_real *out, const edf_real *a, ptrdiff_t n, edf_real c) {
   for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i];
 }
 
-static void edf__add_product(edf_real *out, const edf_real *a, const edf_real *b, ptrdiff_t n,
-                             edf_real c) {
-  for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i] * b[i];
+static void edf__set_scaled(edf_real *out, const edf_real *a, ptrdiff_t n, edf_real c) {
+  for (ptrdiff_t i = 0; i < n; i++) out[i] = c * a[i];
 }
 
 static edf_real edf__dot(const edf_real *a, const edf_real *b, ptrdiff_t n) {
@@ -1304,29 +1306,74 @@ static edf_real edf__total(const edf_real *a, ptrdiff_t n) {
   return sum;
 }
 
-static void edf__vector_loop(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+static void edf__add_a(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                       const edf_real *b) {
+  edf__add_scaled(out, a, l->n, c * *b);
+}
+static void edf__add_b(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                       const edf_real *b) {
+  edf__add_scaled(out, b, l->n, c * *a);
+}
+static void edf__set_a(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                       const edf_real *b) {
+  edf__set_scaled(out, a, l->n, c * *b);
+}
+static void edf__set_b(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                       const edf_real *b) {
+  edf__set_scaled(out, b, l->n, c * *a);
+}
+static void edf__add_product(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
                              const edf_real *b) {
-  ptrdiff_t n = l->n, so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
-  if (so == 1 && sa == 1 && sb == 1) edf__add_product(out, a, b, n, c);
-  else if (so == 1 && sa == 1 && sb == 0) edf__add_scaled(out, a, n, c * *b);
-  else if (so == 1 && sa == 0 && sb == 1) edf__add_scaled(out, b, n, c * *a);
-  else if (so == 0 && sa == 1 && sb == 1) *out += c * edf__dot(a, b, n);
-  else if (so == 0 && sa == 1 && sb == 0) *out += c * *b * edf__total(a, n);
-  else if (so == 0 && sa == 0 && sb == 1) *out += c * *a * edf__total(b, n);
-  else for (ptrdiff_t i = 0; i < n; i++) out[i * so] += c * a[i * sa] * b[i * sb];
+  for (ptrdiff_t i = 0; i < l->n; i++) out[i] += c * a[i] * b[i];
+}
+static void edf__set_product(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                             const edf_real *b) {
+  for (ptrdiff_t i = 0; i < l->n; i++) out[i] = c * a[i] * b[i];
+}
+static void edf__sum_product(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                             const edf_real *b) {
+  *out += c * edf__dot(a, b, l->n);
+}
+static void edf__sum_a(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                       const edf_real *b) {
+  *out += c * *b * edf__total(a, l->n);
+}
+static void edf__sum_b(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                       const edf_real *b) {
+  *out += c * *a * edf__total(b, l->n);
+}
+static void edf__add_any(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                         const edf_real *b) {
+  ptrdiff_t so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
+  for (ptrdiff_t i = 0; i < l->n; i++) out[i * so] += c * a[i * sa] * b[i * sb];
+}
+static void edf__set_any(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                         const edf_real *b) {
+  ptrdiff_t so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
+  for (ptrdiff_t i = 0; i < l->n; i++) out[i * so] = c * a[i * sa] * b[i * sb];
 }
 
-/* With `assign` the entries are set to zero first, a piece that stays in cache at a time. */
-static void edf__loops(const edf_loop *l, edf_real c, int assign, edf_real *out,
+static edf__kernel *edf__kernel_for(const edf_loop *l, int assign) {
+  ptrdiff_t so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
+  if (so == 1 && sa == 1 && sb == 1) return assign ? edf__set_product : edf__add_product;
+  if (so == 1 && sa == 1 && sb == 0) return assign ? edf__set_a : edf__add_a;
+  if (so == 1 && sa == 0 && sb == 1) return assign ? edf__set_b : edf__add_b;
+  if (so == 0 && sa == 1 && sb == 1) return edf__sum_product;
+  if (so == 0 && sa == 1 && sb == 0) return edf__sum_a;
+  if (so == 0 && sa == 0 && sb == 1) return edf__sum_b;
+  return assign ? edf__set_any : edf__add_any;
+}
+
+/* The last of n loops is the vector loop. */
+static void edf__loops(int n, const edf_loop *l, edf__kernel *kernel, edf_real c, edf_real *out,
                        const edf_real *a, const edf_real *b) {
-  enum { PIECE = 2048 };
-  edf_loop piece = *l;
-  for (ptrdiff_t i = 0; i < l->n; i += piece.n) {
-    edf_real *o = out + i * l->s[EDF_OUT];
-    piece.n = assign ? edf__least(l->n - i, PIECE) : l->n;
-    if (assign && l->s[EDF_OUT] == 1) memset(o, 0, (size_t)piece.n * sizeof *o);
-    else if (assign) edf__walk_zero(1, &piece, o);
-    edf__vector_loop(&piece, c, o, a + i * l->s[EDF_A], b + i * l->s[EDF_B]);
+  if (n == 1) { kernel(l, c, out, a, b); return; }
+  for (ptrdiff_t i = 0; i < l->n; i++) {
+    if (n == 2) kernel(l + 1, c, out, a, b);
+    else edf__loops(n - 1, l + 1, kernel, c, out, a, b);
+    out += l->s[EDF_OUT];
+    a += l->s[EDF_A];
+    b += l->s[EDF_B];
   }
 }
 
@@ -1589,31 +1636,37 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
 static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
                          const edf_real *a, const edf_real *b) {
   const edf_loop *l = &r->nest.loop[d];
-  if (d == r->first[EDF__M] && r->product) edf__product(r, assign, out, a, b, edf.workspace);
-  else if (d == r->first[EDF__M]) edf__loops(l, r->nest.alpha, assign, out, a, b);
-  else
-    for (ptrdiff_t i = 0; i < l->n; i++)
-      edf__outside(r, d + 1, assign, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A],
-                   b + i * l->s[EDF_B]);
+  if (d == r->first[EDF__M]) { edf__product(r, assign, out, a, b, edf.workspace); return; }
+  for (ptrdiff_t i = 0; i < l->n; i++)
+    edf__outside(r, d + 1, assign, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A],
+                 b + i * l->s[EDF_B]);
+}
+
+static void edf__run_reference(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                               const edf_real *b) {
+  const edf_nest *t = &r->nest;
+  if (assign) edf__walk_zero(t->n, t->loop, out + t->start[EDF_OUT]);
+  edf_contract_reference(t, out, a, b);
 }
 
 void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                   const edf_real *b) {
   if (edf_device) { edf_device->contract(r, assign, out, a, b); return; }
+  if (edf.kernel == EDF_REFERENCE) { edf__run_reference(r, assign, out, a, b); return; }
   static const edf_loop once = { 1, { 0, 0, 0 } };
   const edf_nest *t = &r->nest;
-  if (edf.kernel == EDF_REFERENCE) {
-    if (assign) edf__walk_zero(t->n, t->loop, out + t->start[EDF_OUT]);
-    edf_contract_reference(t, out, a, b);
-    return;
-  }
-  if (!edf.workspace && r->product)
-    edf.workspace = (edf__workspace *)edf__raw_alloc(&edf.kept, sizeof(edf__workspace));
+  const edf_loop *innermost = t->n ? &t->loop[t->n - 1] : &once;
   out += t->start[EDF_OUT];
   a += t->start[EDF_A];
   b += t->start[EDF_B];
-  if (t->n) edf__outside(r, 0, assign, out, a, b);
-  else edf__loops(&once, t->alpha, assign, out, a, b);
+  if (!r->product) {
+    edf__kernel *kernel = edf__kernel_for(innermost, assign);
+    edf__loops(t->n ? t->n : 1, t->n ? t->loop : &once, kernel, t->alpha, out, a, b);
+    return;
+  }
+  if (!edf.workspace)
+    edf.workspace = (edf__workspace *)edf__raw_alloc(&edf.kept, sizeof(edf__workspace));
+  edf__outside(r, 0, assign, out, a, b);
 }
 
 static void edf__fill(edf_real *x, size_t n, edf_real number) {
@@ -1786,7 +1839,7 @@ typedef struct {
   edf__place place[EDF_MAX_RANK];
 } edf__ref;                              /* a tensor where it stands: W[I,j] */
 typedef struct { const char *name; int length, left, bound; } edf__letter;
-typedef struct { double number; int first, n; const char *at; } edf__term;   /* n refs from first */
+typedef struct { double number; int first, n; const char *at; } edf__term;  /* its n refs */
 
 typedef struct {
   edf__scan scan;
