@@ -347,9 +347,10 @@ void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
    central differences under a random cotangent r: d/dx sum_i r[i] y[i]. It returns the worst
    |a - n| / (|a| + |n| + floor) over all parameters and wanted inputs, where floor is 1/1000 of
    the tensor's largest entry, and prints a report with the worst entry and the likely mistake.
-   At most 1000 entries of a tensor are tried, drawn at random. Compile with -DEDF_REAL=double:
-   below 1e-6 is right; in float one can only see errors above about 1e-2. Everything is put
-   back. */
+   Nodes of your own are also checked one by one. At most 1000 entries of a tensor are tried,
+   drawn at random. Compile with -DEDF_REAL=double: below 1e-6 is right; in float one can only
+   see errors above about 1e-2. Values and random state are put back; the gradients left are
+   those of edf_backward(node). */
 double edf_gradcheck(edf_node *node);
 void   edf_print(edf_node *node);              /* one screen about one node, to stdout        */
 void   edf_print_program(FILE *out);           /* forward, and the derived backward as loops  */
@@ -3350,32 +3351,39 @@ void edf_print(edf_node *node) {
 }
 
 /* ---- The gradient check. h is a compromise: the error of a central difference is h^2 y'''/6,
-   and that of rounding eps |y| / h. */
+   and that of rounding is eps |y| / h. */
 #if EDF_REAL_IS_DOUBLE
-static const double edf__step_size = 1e-5, edf__tolerance = 1e-6, edf__small = 1e-3;
-static const double edf__rounding = 1e6 * 2.2e-16 / 1e-5;     /* 1e6 times the rounding error */
+static const double edf__h = 1e-5, edf__tolerance = 1e-6, edf__same = 1e-3, edf__small = 1e-3;
+static const double edf__noise = 1e6 * 2.2e-16 / 1e-5;        /* rounding over tolerance      */
+static const char edf__precision[] = "double";
 #else
-static const double edf__step_size = 1e-2, edf__tolerance = 2e-2, edf__small = 5e-2;
-static const double edf__rounding = 50 * 1.2e-7 / 1e-2;
+static const double edf__h = 1e-2, edf__tolerance = 2e-2, edf__same = 5e-2, edf__small = 5e-2;
+static const double edf__noise = 50 * 1.2e-7 / 1e-2;
+static const char edf__precision[] =
+    "float: errors below 2e-2 do not show, compile with -DEDF_REAL=double";
 #endif
 enum { EDF__TRIES = 1000 };
 
 typedef struct {
-  edf_node *node, *x;                    /* d sum_i r[i] node[i] / d x */
+  edf_node *node, *x;                    /* d sum_i r[i] node[i] / d x                        */
+  int local, found;                      /* through this node alone; a culprit was found      */
   edf_real *r, *plus, *centre;
-  size_t n_entry, n_kink, n_wrong, worst;
-  size_t entry[EDF__TRIES];
-  double yours[EDF__TRIES], numeric[EDF__TRIES], error, floor, rounding;
+  size_t n, n_kink, n_wrong, worst, entry[EDF__TRIES];
+  double yours[EDF__TRIES], numeric[EDF__TRIES], error, floor, noise;
 } edf__check;
 
 static edf_real *edf__new_reals(size_t n) {
   return (edf_real *)edf__alloc(&edf.kept, edf__times(n ? n : 1, sizeof(edf_real)));
 }
 
-static void edf__eval(edf__check *c, size_t i, edf_real number) {
-  c->x->value[i] = number;
+static edf_real *edf__copy_reals(const edf_real *from, size_t n) {
+  return (edf_real *)memcpy(edf__new_reals(n), from, n * sizeof *from);
+}
+
+static void edf__evaluate(edf__check *c) {
   edf_push(c->x);
-  edf_forward_to(c->node);
+  if (c->local) edf__call_forward(c->node);
+  else edf_forward_to(c->node);
   edf_value(c->node);
 }
 
@@ -3389,88 +3397,107 @@ static double edf__difference(const edf__check *c, const edf_real *to, const edf
 
 /* Central difference at x[i]; `bend` is how much the slopes to the right and left differ. */
 static double edf__slope(edf__check *c, size_t i, double h, double *bend) {
-  edf_real old = c->x->value[i];
-  edf_real up = (edf_real)((double)old + h), down = (edf_real)((double)old - h);
-  size_t bytes = c->node->size * sizeof *c->plus;
-  edf__eval(c, i, up);
-  memcpy(c->plus, c->node->value, bytes);
-  edf__eval(c, i, down);
+  edf_real *x = &c->x->value[i], old = *x;
+  double scaled = h * (fabs((double)old) > 1 ? fabs((double)old) : 1);
+  edf_real up = (edf_real)((double)old + scaled), down = (edf_real)((double)old - scaled);
+  *x = up;
+  edf__evaluate(c);
+  memcpy(c->plus, c->node->value, c->node->size * sizeof *c->plus);
+  *x = down;
+  edf__evaluate(c);
+  *x = old;
   double right = edf__difference(c, c->plus, c->centre) / ((double)up - (double)old);
   double left = edf__difference(c, c->centre, c->node->value) / ((double)old - (double)down);
-  double slope = edf__difference(c, c->plus, c->node->value) / ((double)up - (double)down);
-  c->x->value[i] = old;
   *bend = fabs(right - left);
-  return slope;
+  return edf__difference(c, c->plus, c->node->value) / ((double)up - (double)down);
 }
 
 static double edf__relative(const edf__check *c, double a, double n) {
   double error = fabs(a - n) / (fabs(a) + fabs(n) + c->floor);
-  return error == error ? error : HUGE_VAL;                   /* NaN never passes */
+  return error == error ? error : HUGE_VAL;                    /* NaN never passes            */
+}
+
+static double edf__error(const edf__check *c, size_t k) {
+  return edf__relative(c, c->yours[k], c->numeric[k]);
 }
 
 /* A slope that does not agree is tried again with a smaller step: if right and left still
    differ as much, the entry is at a kink and is skipped. */
 static int edf__at_kink(edf__check *c, size_t k) {
-  double h = edf__step_size, bend, smaller_bend;
-  edf_real x = c->x->value[c->entry[k]];
-  h *= fabs((double)x) > 1 ? fabs((double)x) : 1;
-  double slope = edf__slope(c, c->entry[k], h, &bend);
-  double smaller = edf__slope(c, c->entry[k], h / 16, &smaller_bend);
+  double bend, smaller_bend;
+  double slope = edf__slope(c, c->entry[k], edf__h, &bend);
+  double smaller = edf__slope(c, c->entry[k], edf__h / 16, &smaller_bend);
   if (bend < 1e-3 * (fabs(slope) + c->floor)) return 0;
   if (smaller_bend > 0.5 * bend) return 1;
-  if (edf__relative(c, c->yours[k], smaller) < edf__relative(c, c->yours[k], slope))
-    c->numeric[k] = smaller;
+  if (edf__relative(c, c->yours[k], smaller) < edf__error(c, k)) c->numeric[k] = smaller;
   return 0;
 }
 
-static void edf__choose_entries(edf__check *c) {
-  size_t n = c->x->size;
-  c->n_entry = n < (size_t)EDF__TRIES ? n : (size_t)EDF__TRIES;
-  for (size_t k = 0; k < c->n_entry; k++)
-    c->entry[k] = n == c->n_entry ? k : (size_t)(edf__random_unit() * (double)n);
-}
-
-static void edf__compare(edf__check *c, const edf_real *grad) {
+/* All entries of a small tensor; of a large one a sample, drawn at random. */
+static void edf__measure(edf__check *c, const edf_real *grad) {
   double largest = 0, bend;
-  edf__choose_entries(c);
-  for (size_t k = 0; k < c->n_entry; k++) {
-    double h = edf__step_size, x = fabs((double)c->x->value[c->entry[k]]);
+  size_t all = c->x->size;
+  c->n = all < (size_t)EDF__TRIES ? all : (size_t)EDF__TRIES;
+  for (size_t k = 0; k < c->n; k++) {
+    c->entry[k] = all == c->n ? k : (size_t)(edf__random_unit() * (double)all);
     c->yours[k] = (double)grad[c->entry[k]];
-    c->numeric[k] = edf__slope(c, c->entry[k], x > 1 ? h * x : h, &bend);
+    c->numeric[k] = edf__slope(c, c->entry[k], edf__h, &bend);
     if (fabs(c->yours[k]) > largest) largest = fabs(c->yours[k]);
     if (fabs(c->numeric[k]) > largest) largest = fabs(c->numeric[k]);
   }
-  c->floor = edf__small * (largest < HUGE_VAL ? largest : 0) + c->rounding;
+  c->floor = edf__small * (largest < HUGE_VAL ? largest : 0) + c->noise;
+}
+
+static void edf__skip_kinks(edf__check *c) {
+  c->n_kink = 0;
+  for (size_t k = 0; k < c->n;) {
+    if (edf__error(c, k) <= edf__tolerance || !edf__at_kink(c, k)) { k++; continue; }
+    c->n_kink++;
+    c->n--;                              /* the last entry takes its place                    */
+    c->entry[k] = c->entry[c->n];
+    c->yours[k] = c->yours[c->n];
+    c->numeric[k] = c->numeric[c->n];
+  }
+}
+
+static void edf__compare(edf__check *c, const edf_real *grad) {
+  edf__measure(c, grad);
+  edf__skip_kinks(c);
   c->error = 0;
-  c->n_kink = c->n_wrong = c->worst = 0;
-  for (size_t k = 0; k < c->n_entry;) {
-    if (edf__relative(c, c->yours[k], c->numeric[k]) > edf__tolerance && edf__at_kink(c, k)) {
-      c->n_kink++;                       /* the last entry takes its place */
-      c->n_entry--;
-      c->entry[k] = c->entry[c->n_entry];
-      c->yours[k] = c->yours[c->n_entry];
-      c->numeric[k] = c->numeric[c->n_entry];
-      continue;
-    }
-    double error = edf__relative(c, c->yours[k], c->numeric[k]);
+  c->n_wrong = c->worst = 0;
+  for (size_t k = 0; k < c->n; k++) {
+    double error = edf__error(c, k);
     if (error > c->error) { c->error = error; c->worst = k; }
     c->n_wrong += error > edf__tolerance;
-    k++;
   }
+}
+
+/* The backward that is checked, from the cotangent r; a copy of the gradient of x. */
+static edf_real *edf__your_gradient(edf__check *c) {
+  edf_node *y = c->node;
+  edf__evaluate(c);
+  memcpy(c->centre, y->value, y->size * sizeof *c->centre);
+  if (!c->local) edf__backward_from(y, c->r);
+  else {
+    memcpy(y->grad, c->r, y->size * sizeof *c->r);
+    for (int k = 0; k < y->n_in; k++)
+      if (y->in[k]->grad) edf__fill(y->in[k]->grad, y->in[k]->size, 0);
+    y->backward(y);
+  }
+  return edf__copy_reals(edf_grad(c->x), c->x->size);
 }
 
 /* ---- The likely mistake, from how yours and the numeric derivative differ. */
 static int edf__all_equal(const edf__check *c, double factor) {
-  for (size_t k = 0; k < c->n_entry; k++)
-    if (edf__relative(c, c->yours[k], factor * c->numeric[k]) >
-        1e3 * edf__tolerance * (1 - EDF_REAL_IS_DOUBLE) + 1e-3 * EDF_REAL_IS_DOUBLE)
-      return 0;
+  for (size_t k = 0; k < c->n; k++)
+    if (edf__relative(c, c->yours[k], factor * c->numeric[k]) > edf__same) return 0;
   return 1;
 }
 
+/* The factor that turns the numeric derivative into yours best. */
 static double edf__best_factor(const edf__check *c) {
   double yn = 0, nn = 0;
-  for (size_t k = 0; k < c->n_entry; k++) {
+  for (size_t k = 0; k < c->n; k++) {
     yn += c->yours[k] * c->numeric[k];
     nn += c->numeric[k] * c->numeric[k];
   }
@@ -3479,176 +3506,190 @@ static double edf__best_factor(const edf__check *c) {
 
 static int edf__is_transposed(const edf__check *c) {
   const edf_node *x = c->x;
-  if (x->rank != 2 || c->n_entry != x->size || c->n_kink) return 0;
+  if (x->rank != 2 || c->n != x->size) return 0;
   size_t rows = (size_t)x->dim[0], columns = (size_t)x->dim[1];
   if (rows == 1 || columns == 1) return 0;
   for (size_t i = 0; i < rows; i++)
-    for (size_t j = 0; j < columns; j++)
-      if (edf__relative(c, c->yours[j * rows + i], c->numeric[i * columns + j]) > 0.01)
-        return 0;
+    for (size_t j = 0; j < columns; j++) {
+      double yours = c->yours[j * rows + i];
+      if (edf__relative(c, yours, c->numeric[i * columns + j]) > edf__same) return 0;
+    }
   return 1;
 }
 
-/* Where the entries that are wrong have a zero: 1 in yours, 2 in the numeric derivative. */
+/* Where the wrong entries are zero: 1 in yours, 2 in the numeric derivative, else 0. */
 static int edf__zero_where_wrong(const edf__check *c) {
   int yours = 1, numeric = 1;
-  for (size_t k = 0; k < c->n_entry; k++) {
-    if (edf__relative(c, c->yours[k], c->numeric[k]) <= edf__tolerance) continue;
+  for (size_t k = 0; k < c->n; k++) {
+    if (edf__error(c, k) <= edf__tolerance) continue;
     yours &= c->yours[k] == 0;
-    numeric &= fabs(c->numeric[k]) < c->floor * 1e-2;
+    numeric &= fabs(c->numeric[k]) <= c->noise;
   }
   return yours ? 1 : numeric ? 2 : 0;
 }
 
 static void edf__say_factor(const edf__check *c, double factor) {
-  const edf_node *y = c->node;
-  printf("a factor: yours is %.4g times the numeric derivative", factor);
-  for (int d = 0; d < y->rank; d++) {
-    if (fabs(factor / y->dim[d] - 1) < 0.01)
-      printf(", and dimension %d of %s is %d", d, y->name, y->dim[d]);
-    if (fabs(factor * y->dim[d] - 1) < 0.01)
-      printf(", and dimension %d of %s is %d, so 1/%d", d, y->name, y->dim[d], y->dim[d]);
-  }
+  const edf_node *list[2];
+  list[0] = c->node;
+  list[1] = c->x;
+  printf("a factor: yours is %.4g times the derivative", factor);
+  for (int k = 0; k < 2; k++)
+    for (int d = 0; d < list[k]->rank; d++) {
+      int n = list[k]->dim[d];
+      if (n < 2 || (fabs(factor / n - 1) > 0.01 && fabs(factor * n - 1) > 0.01)) continue;
+      printf("; dimension %d of %s is %d", d, list[k]->name, n);
+      return;
+    }
 }
 
-static void edf__say_likely(const edf__check *c, int agrees_when_constant) {
-  double factor = edf__best_factor(c);
-  int zero = edf__zero_where_wrong(c), alone = c->n_wrong == c->n_entry;
-  printf("        likely: ");
-  if (edf__best_factor(c) == 0 && zero == 1) printf("the gradient is never written");
-  else if (edf__all_equal(c, -1)) printf("the sign");
-  else if (edf__all_equal(c, factor)) edf__say_factor(c, factor);
-  else if (edf__is_transposed(c)) printf("transposed: yours[j,i] is the derivative for [i,j]");
-  else if (zero == 1 && !alone) printf("some entries are never written (a dropped row?)");
-  else if (zero == 2) printf("a mask is missing: wrong where the derivative is 0");
-  else if (agrees_when_constant) printf("a cross term: it agrees when y.grad is constant");
-  else printf("not a simple pattern; check one entry by hand");
-  printf("\n");
-}
-
-static void edf__print_entry(const edf_node *x, size_t i) {
-  size_t at[EDF_MAX_RANK];
-  for (int d = x->rank - 1; d >= 0; i /= (size_t)x->dim[d--]) at[d] = i % (size_t)x->dim[d];
-  printf("%s", x->name);
-  for (int d = 0; d < x->rank; d++)
-    printf("%s%zu%s", d ? "," : "[", at[d], d + 1 < x->rank ? "" : "]");
-}
-
-static void edf__report(const edf__check *c) {
-  printf("  %s  ", c->error > edf__tolerance ? "FAIL" : "ok  ");
-  printf("%s: worst %.2g", c->x->name, c->error);
-  if (c->n_entry) {
-    printf(" at ");
-    edf__print_entry(c->x, c->entry[c->worst]);
-    printf(": yours %.6g, numeric %.6g", c->yours[c->worst], c->numeric[c->worst]);
-  }
-  printf("   (%zu of %zu entries tried, %zu wrong, %zu at kinks skipped)\n",
-         c->n_entry + c->n_kink, c->x->size, c->n_wrong, c->n_kink);
-}
-
-/* Forward and backward from the cotangent r; the gradient of x is copied. */
-static edf_real *edf__your_gradient(edf__check *c) {
-  edf_forward_to(c->node);
-  edf__backward_from(c->node, c->r);
-  edf_real *grad = edf__new_reals(c->x->size);
-  memcpy(grad, edf_grad(c->x), c->x->size * sizeof *grad);
-  memcpy(c->centre, edf_value(c->node), c->node->size * sizeof *c->centre);
-  return grad;
-}
-
-static int edf__agrees_when_constant(edf__check *c, edf__check *again) {
+/* Once more with a cotangent of ones, which hides a missing cross term. */
+static int edf__agrees_when_constant(const edf__check *c) {
+  edf__check *again = (edf__check *)edf__alloc(&edf.kept, sizeof *again);
   *again = *c;
   again->r = edf__new_reals(c->node->size);
   for (size_t i = 0; i < c->node->size; i++) again->r[i] = 1;
   edf_real *grad = edf__your_gradient(again);
   edf__compare(again, grad);
+  int agrees = again->error <= 100 * edf__tolerance;
   edf__free(grad);
   edf__free(again->r);
-  return again->error <= 100 * edf__tolerance;
+  edf__free(again);
+  return agrees;
 }
 
-/* A wrong entry is compared on the program's own data if it is fed: a copy, since the data is
-   the caller's and may be constant. */
-static double edf__check_leaf(edf__check *c, edf_node *x) {
+static void edf__say_likely(const edf__check *c) {
+  double factor = edf__best_factor(c);
+  int zero = edf__zero_where_wrong(c), all_zero = zero == 1 && edf__all_equal(c, 0);
+  printf("        likely: ");
+  if (all_zero) printf("the gradient is never written");
+  else if (edf__all_equal(c, -1)) printf("the sign");
+  else if (fabs(factor) > 1e-6 && edf__all_equal(c, factor)) edf__say_factor(c, factor);
+  else if (edf__is_transposed(c)) printf("transposed: yours[j,i] is the derivative for [i,j]");
+  else if (zero == 1) printf("some entries are never written (a dropped row?)");
+  else if (edf__agrees_when_constant(c))
+    printf("a cross term: it agrees where the gradient of %s is constant", c->node->name);
+  else if (zero == 2) printf("a mask is missing: wrong where the derivative is 0");
+  else printf("no simple pattern; work out one entry by hand");
+  printf("\n");
+}
+
+/* ---- The report */
+static void edf__print_entry(const edf_node *x, size_t i) {
+  size_t at[EDF_MAX_RANK];
+  for (int d = x->rank - 1; d >= 0; i /= (size_t)x->dim[d--]) at[d] = i % (size_t)x->dim[d];
+  printf("%s", x->name);
+  for (int d = 0; d < x->rank; d++) printf("%c%zu", d ? ',' : '[', at[d]);
+  if (x->rank) printf("]");
+}
+
+static void edf__report(const edf__check *c) {
+  int wrong = c->error > edf__tolerance;
+  printf("  %s  d %s / d %s: worst relative error %.2g", wrong ? "FAIL" : "ok  ", c->node->name,
+         c->x->name, c->error);
+  if (wrong) {
+    printf(" at ");
+    edf__print_entry(c->x, c->entry[c->worst]);
+    printf(": yours %.6g, numeric %.6g\n", c->yours[c->worst], c->numeric[c->worst]);
+    printf("        %zu of %zu entries tried are wrong", c->n_wrong, c->n);
+  } else printf(", %zu of %zu entries tried", c->n, c->x->size);
+  if (c->n_kink) printf(", %zu at kinks skipped", c->n_kink);
+  printf("\n");
+}
+
+/* Derivative of the node with respect to x. The values of x are a copy meanwhile: those of an
+   Input are the caller's and may be constant. */
+static double edf__check_one(edf__check *c, edf_node *x) {
   edf_real *data = x->value;
   c->x = x;
-  if (!x->visit || !x->need) return 0;
-  if (x->kind == EDF_INPUT) {
-    x->value = (edf_real *)memcpy(edf__new_reals(x->size), data, x->size * sizeof *data);
-    edf_push(x);
-  }
+  x->value = edf__copy_reals(data, x->size);
   edf_real *grad = edf__your_gradient(c);
   edf__compare(c, grad);
-  edf__report(c);
+  if (!c->local || c->error > edf__tolerance) edf__report(c);
   double error = c->error;
-  if (error > edf__tolerance) {
-    edf__check *again = (edf__check *)edf__alloc(&edf.kept, sizeof *again);
-    edf__say_likely(c, edf__agrees_when_constant(c, again));
-    edf__free(again);
-  }
+  if (error > edf__tolerance && (c->local || !c->found)) edf__say_likely(c);
   edf__free(grad);
-  if (x->kind == EDF_INPUT) { edf__free(x->value); x->value = data; edf_push(x); }
+  edf__free(x->value);
+  x->value = data;
+  edf_push(x);
   return error;
 }
 
-/* A node of the user's must add to its inputs' gradients: from 1 it has to arrive one higher
-   than from 0. Else it assigns, which goes unnoticed until a node is used twice. */
-static double edf__check_adds(edf_node *y) {
-  double worst = 0;
-  for (int k = 0; k < y->n_in; k++) {
-    edf_node *x = y->in[k];
-    if (!x->grad || !x->need) continue;
-    edf_real *saved = edf__new_reals(x->size), *from_zero = edf__new_reals(x->size);
-    memcpy(saved, x->grad, x->size * sizeof *saved);
-    edf__fill(x->grad, x->size, 0);
-    y->backward(y);
-    memcpy(from_zero, x->grad, x->size * sizeof *saved);
-    edf__fill(x->grad, x->size, 1);
-    y->backward(y);
-    for (size_t i = 0; i < x->size; i++) {
-      double gap = fabs((double)x->grad[i] - (double)from_zero[i] - 1);
-      if (gap > worst && gap > 1e-3 * (1 + fabs((double)from_zero[i]))) worst = gap;
-    }
-    if (worst > 0)
-      printf("  FAIL  %s (%s:%d): its backward does not add to %s.grad\n"
-             "        likely: '=' where '+=' is needed\n", y->op, y->file, y->line, x->name);
-    memcpy(x->grad, saved, x->size * sizeof *saved);
-    edf__free(saved);
-    edf__free(from_zero);
-  }
-  return worst > 0 ? 1 : 0;
-}
-
-static void edf__start_check(edf__check *c, edf_node *node) {
+static void edf__start_check(edf__check *c, edf_node *node, int local) {
   double norm = 0;
   c->node = node;
-  edf_forward_to(node);
+  c->local = local;
   c->r = edf__new_reals(node->size);
   c->plus = edf__new_reals(node->size);
   c->centre = edf__new_reals(node->size);
   for (size_t i = 0; i < node->size; i++) {
     edf_real size = edf_uniform((edf_real)0.5, (edf_real)1.5);
     c->r[i] = edf__random_unit() < 0.5 ? -size : size;
-    norm += (double)(c->r[i] * c->r[i] * node->value[i] * node->value[i]);
+    norm += pow((double)(c->r[i] * node->value[i]), 2);
   }
-  c->rounding = edf__rounding * (norm < HUGE_VAL ? sqrt(norm) : 0);
-  if (c->rounding < 1e-30) c->rounding = 1e-30;
+  c->noise = edf__noise * (norm < HUGE_VAL ? sqrt(norm) : 0) + 1e-30;
 }
 
-static double edf__run_check(edf__check *c) {
+static void edf__end_check(edf__check *c) {
+  edf__free(c->r);
+  edf__free(c->plus);
+  edf__free(c->centre);
+}
+
+/* A backward must add to its inputs' gradients: from 1 it has to arrive one higher than from 0.
+   Else it assigns, which shows in the numbers only where a node is used twice. */
+static double edf__check_adds(edf__check *c, edf_node *x) {
+  edf_node *y = c->node;
+  c->x = x;
+  edf_real *from_zero = edf__your_gradient(c);
+  edf__fill(x->grad, x->size, 1);
+  y->backward(y);
+  double worst = 0;
+  for (size_t i = 0; i < x->size; i++) {
+    double gap = fabs((double)x->grad[i] - (double)from_zero[i] - 1);
+    if (!(gap < 1e-3 * (1 + fabs((double)from_zero[i])))) worst = 1;
+  }
+  edf__free(from_zero);
+  if (worst > 0)
+    printf("  FAIL  d %s / d %s: backward does not add to %s.grad\n"
+           "        likely: '=' where '+=' is needed\n", y->name, x->name, x->name);
+  return worst;
+}
+
+/* The backward of one node of the user's, alone; not once more where that is what the check
+   through the graph will do. */
+static double edf__check_alone(edf__check *c, edf_node *y, const edf_node *whole) {
   double worst = 0, error;
-  for (int i = 0; i < edf.n_parameters; i++)
-    if ((error = edf__check_leaf(c, edf.parameters[i])) > worst) worst = error;
-  for (int i = 0; i < edf.n_inputs; i++)
-    if ((error = edf__check_leaf(c, edf.inputs[i])) > worst) worst = error;
-  edf_forward_to(c->node);
-  edf__backward_from(c->node, c->r);
+  edf__start_check(c, y, 1);
+  for (int k = 0; k < y->n_in; k++) {
+    if (!y->in[k]->need) continue;
+    int same = y == whole && y->in[k]->kind != EDF_COMPNODE;
+    if (!same && (error = edf__check_one(c, y->in[k])) > worst) worst = error;
+    if ((error = edf__check_adds(c, y->in[k])) > worst) worst = error;
+  }
+  edf__end_check(c);
+  edf__call_forward(y);
+  if (worst > edf__tolerance)
+    printf("        in the backward of %s, built at %s:%d\n", y->op, y->file, y->line);
+  c->found |= worst > edf__tolerance;
+  return worst;
+}
+
+/* First each node of the user's alone, which finds the culprit; then through the graph. */
+static double edf__check_graph_of(edf__check *c, edf_node *node) {
+  double worst = 0, error;
+  edf__backward_from(node, NULL);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
-    if (y->visit && y->need && !y->about && !edf__is_einsum(y) &&
-        (error = edf__check_adds(y)) > worst)
-      worst = error;
+    if (!y->visit || !y->need || y->about || edf__is_einsum(y)) continue;
+    if ((error = edf__check_alone(c, y, node)) > worst) worst = error;
   }
+  edf__start_check(c, node, 0);
+  for (int i = 0; i < edf.n_parameters + edf.n_inputs; i++) {
+    edf_node *x = i < edf.n_parameters ? edf.parameters[i] : edf.inputs[i - edf.n_parameters];
+    if (!x->visit || !x->need) continue;
+    if ((error = edf__check_one(c, x)) > worst) worst = error;
+  }
+  edf__end_check(c);
   return worst;
 }
 
@@ -3656,22 +3697,17 @@ double edf_gradcheck(edf_node *node) {
   edf__check_node("edf_gradcheck", node);
   unsigned long long seed = edf.seed, draws = edf.draws;
   int accumulate = edf.accumulate;
-  edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
-  edf.accumulate = 0;
-  edf__start_check(c, node);
-  edf__mark(node);
+  edf_forward_to(node);
   edf__each(edf__find_need);
   edf__check_loss(node);
-  printf("gradcheck %s (%s:%d): central differences, random cotangent, %s\n", node->name,
-         node->file, node->line,
-         EDF_REAL_IS_DOUBLE
-             ? "double"
-             : "float: only errors above 2e-2 show; compile with -DEDF_REAL=double");
-  double worst = edf__run_check(c);
-  edf__free(c->r);
-  edf__free(c->plus);
-  edf__free(c->centre);
+  printf("gradcheck of %s, built at %s:%d, in %s\n", node->name, node->file, node->line,
+         edf__precision);
+  edf.accumulate = 0;
+  edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
+  double worst = edf__check_graph_of(c, node);
   edf__free(c);
+  edf_forward_to(node);
+  edf__backward_from(node, NULL);
   edf.accumulate = accumulate;
   edf.seed = seed;
   edf.draws = draws;

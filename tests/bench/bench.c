@@ -1,0 +1,647 @@
+/* bench.c - how close a training step comes to its matrix products alone.
+
+     bench [MODEL ...]            times; without arguments all models
+     bench profile [MODEL ...]    where the time of a step goes, node by node
+
+   mlp_a, mlp_b    our step (feed, Forward, Backward, SGD) against the step's gemm calls alone,
+                   on the step's own operands, and against the same step written by hand
+   mlp_a_builtin   our step without a BLAS against our step with it
+   gemm512         the built-in kernel against the BLAS at 512 x 512 x 512
+
+   The contestants take turns, some 10 ms each, and go through the same rows of one data set in
+   memory. A ratio is the median over the turns; q1 and q3 are its quartiles. Time is that of the
+   thread, so that other programs disturb less; so the BLAS has to run in one thread, too:
+   OPENBLAS_NUM_THREADS=1. */
+
+#define _POSIX_C_SOURCE 199309L                              /* clock_gettime */
+#define EDF_IMPLEMENTATION
+#include "../../edf.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef edf_real real;
+
+enum { ROWS = 60000, PIXELS = 784, CLASSES = 10, MAX_LAYERS = 3 };
+enum { MAX_TURNS = 301, MAX_SAMPLES = 1000 };
+
+static double microseconds(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+/* The thread's own time; the wall clock is quicker to read, for short pieces. */
+static double thread_time(void) { return microseconds(CLOCK_THREAD_CPUTIME_ID); }
+static double now(void) { return microseconds(CLOCK_MONOTONIC); }
+
+static real *reals(size_t n) {
+  real *p = (real *)calloc(n, sizeof *p);
+  if (!p) { fprintf(stderr, "bench: no memory for %zu numbers\n", n); exit(1); }
+  return p;
+}
+
+/* ---- Data: as sparse as written digits, with classes that can be learnt, and one label in
+   ten at random, so that the loss does not vanish and no number becomes denormal. */
+static real *images, *labels;
+
+static unsigned random_bits(void) {
+  static unsigned long long state = 1;
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (unsigned)(state >> 40);                            /* 24 bits */
+}
+
+static void make_data(void) {
+  images = reals((size_t)ROWS * PIXELS);
+  labels = reals(ROWS);
+  for (size_t r = 0; r < ROWS; r++) {
+    unsigned k = random_bits() % CLASSES;
+    labels[r] = (real)(random_bits() % 10 ? k : random_bits() % CLASSES);
+    for (unsigned i = 0; i < PIXELS; i++) {
+      unsigned u = random_bits(), often = i * 5 / 7 % CLASSES == k ? 2 : 6;
+      images[r * PIXELS + i] = (u >> 8) % often ? 0 : (real)(u & 255) / 255;
+    }
+  }
+}
+
+/* ---- Contestants take turns. */
+typedef struct {
+  void (*step)(void *self, const real *x, const real *y);
+  void *self;
+  size_t at;                                                 /* the next row to train on */
+  double us[MAX_TURNS];                                      /* time of a step, turn by turn */
+} contestant;
+
+static void run_steps(contestant *c, int steps, int batch) {
+  for (int i = 0; i < steps; i++) {
+    if (c->at + (size_t)batch > ROWS) c->at = 0;
+    c->step(c->self, images + c->at * PIXELS, labels + c->at);
+    c->at += (size_t)batch;
+  }
+}
+
+static int steps_per_turn(contestant *c, int batch) {
+  run_steps(c, 2, batch);
+  double start = thread_time();
+  run_steps(c, 3, batch);
+  double steps = 10e3 / ((thread_time() - start) / 3);
+  return steps < 1 ? 1 : (int)steps;
+}
+
+/* Each turn begins with one untimed step, which brings its own operands into the caches. */
+static int take_turns(contestant *c, int n, int batch) {
+  int steps = steps_per_turn(&c[0], batch), turns;
+  double begin = now();
+  for (turns = 0; turns < MAX_TURNS && (turns < 31 || now() - begin < 7e6); turns++)
+    for (int k = 0; k < n; k++) {
+      contestant *me = &c[(turns + k) % n];
+      run_steps(me, 1, batch);
+      double start = thread_time();
+      run_steps(me, steps, batch);
+      me->us[turns] = (thread_time() - start) / steps;
+    }
+  return turns;
+}
+
+/* ---- Medians */
+typedef struct { double q1, median, q3; } summary;
+
+static int compare_doubles(const void *a, const void *b) {
+  double d = *(const double *)a - *(const double *)b;
+  return (d > 0) - (d < 0);
+}
+
+static summary summarise(const double *x, int n) {
+  static double sorted[MAX_SAMPLES];
+  memcpy(sorted, x, (size_t)n * sizeof *x);
+  qsort(sorted, (size_t)n, sizeof *sorted, compare_doubles);
+  summary s = { sorted[n / 4], sorted[n / 2], sorted[(3 * n) / 4] };
+  return s;
+}
+
+static summary ratios(const contestant *a, const contestant *b, int n) {
+  double x[MAX_TURNS];
+  for (int i = 0; i < n; i++) x[i] = a->us[i] / b->us[i];
+  return summarise(x, n);
+}
+
+static double median_us(const contestant *c, int n) { return summarise(c->us, n).median; }
+
+#ifdef EDF_CBLAS
+enum { WITH_BLAS = 1 };
+#else
+enum { WITH_BLAS = 0 };
+#endif
+
+/* The line's beginning: us of the first, and, where there is a BLAS, of the second. */
+static void report(const char *model, const char *first, const char *second,
+                   const contestant *c, int n) {
+  printf("bench %s %s_us=%.1f", model, first, median_us(&c[0], n));
+  if (!WITH_BLAS) return;
+  summary r = ratios(&c[0], &c[1], n);
+  printf(" %s_us=%.1f ratio=%.3f q1=%.3f q3=%.3f turns=%d", second, median_us(&c[1], n),
+         r.median, r.q1, r.q3, n);
+}
+
+/* ---- Models */
+typedef struct {
+  const char *name;
+  int relu, batch, layers, width[MAX_LAYERS + 1];
+  real eta;
+} spec;
+
+static const spec mlp_a = { "mlp_a", 0, 64, 2, { PIXELS, 64, CLASSES, 0 }, (real)0.5 };
+static const spec mlp_b = { "mlp_b", 1, 128, 3, { PIXELS, 512, 512, CLASSES }, (real)0.05 };
+
+/* ---- Ours */
+typedef struct {
+  const spec *is;
+  int kernel;
+  edf_node *x, *y, *loss, *score[MAX_LAYERS], *output[MAX_LAYERS];
+  edf_affine_package layer[MAX_LAYERS];
+} net;
+
+static net build(const spec *is) {
+  net m;
+  edf_clear();
+  edf_seed(1);
+  m.is = is;
+  m.kernel = EDF_FASTEST;
+  m.x = edf_input("x[b,%d]", is->width[0]);
+  m.y = edf_input("y[b]");
+  for (int l = 0; l < is->layers; l++) {
+    m.layer[l] = edf_affine_params(is->width[l], is->width[l + 1]);
+    m.score[l] = edf_affine(m.layer[l], l ? m.output[l - 1] : m.x);
+    m.output[l] = l + 1 == is->layers ? edf_softmax(m.score[l])
+                  : is->relu ? edf_relu(m.score[l]) : edf_sigmoid(m.score[l]);
+  }
+  m.loss = edf_log_loss(m.output[is->layers - 1], m.y);
+  return m;
+}
+
+static void our_step(void *self, const real *x, const real *y) {
+  net *m = (net *)self;
+  edf.kernel = m->kernel;
+  edf_feed(m->x, x, m->is->batch);
+  edf_feed(m->y, y, m->is->batch);
+  edf_forward();
+  edf_backward(m->loss);
+  edf_sgd(m->is->eta);
+}
+
+static double epoch_seconds(const net *m, double us) {
+  return us * ((ROWS + m->is->batch - 1) / m->is->batch) / 1e6;
+}
+
+#ifdef EDF_CBLAS
+/* ---- The step's gemm calls alone, on our nodes' arrays: for each layer  s = x W,  dW = x' ds
+   and, above the first layer,  dx = ds W'. */
+static void gemm(int ta, int tb, int m, int n, int k, const real *a, const real *b,
+                 real *out) {
+  enum CBLAS_TRANSPOSE opa = ta ? CblasTrans : CblasNoTrans;
+  enum CBLAS_TRANSPOSE opb = tb ? CblasTrans : CblasNoTrans;
+  int lda = ta ? m : k, ldb = tb ? k : n;
+#if EDF_REAL_IS_DOUBLE
+  cblas_dgemm(CblasRowMajor, opa, opb, m, n, k, 1, a, lda, b, ldb, 0, out, n);
+#else
+  cblas_sgemm(CblasRowMajor, opa, opb, m, n, k, 1, a, lda, b, ldb, 0, out, n);
+#endif
+}
+
+enum { FORWARD, WEIGHTS, INPUTS };
+
+static void gemm_call(const net *m, int l, int which, const real *x) {
+  int rows = m->is->batch, in = m->is->width[l], out = m->is->width[l + 1];
+  const edf_node *s = m->score[l], *w = m->layer[l].w, *h = l ? m->output[l - 1] : m->x;
+  if (l) x = h->value;
+  if (which == FORWARD) gemm(0, 0, rows, out, in, x, w->value, s->value);
+  if (which == WEIGHTS) gemm(1, 0, in, out, rows, x, s->grad, w->grad);
+  if (which == INPUTS && l) gemm(0, 1, rows, in, out, s->grad, w->value, h->grad);
+}
+
+static void gemm_step(void *self, const real *x, const real *y) {
+  const net *m = (const net *)self;
+  (void)y;
+  for (int l = 0; l < m->is->layers; l++) gemm_call(m, l, FORWARD, x);
+  for (int l = m->is->layers - 1; l >= 0; l--) {
+    gemm_call(m, l, WEIGHTS, x);
+    gemm_call(m, l, INPUTS, x);
+  }
+}
+
+/* ---- The same step by hand: gemm, and between two of them loops that do all the rest. The
+   gradients are kept until the update, as in ours; a gemm with beta = 1 straight into W would
+   save that pass, but then there is no gradient to look at. */
+typedef struct {
+  const spec *is;
+  real *w[MAX_LAYERS], *b[MAX_LAYERS], *dw[MAX_LAYERS], *db[MAX_LAYERS];
+  real *h[MAX_LAYERS], *d[MAX_LAYERS];       /* of layer l: output; gradient of its score */
+  real loss;
+} hand;
+
+static hand hand_build(const net *m) {
+  hand t;
+  t.is = m->is;
+  for (int l = 0; l < t.is->layers; l++) {
+    size_t in = (size_t)t.is->width[l], out = (size_t)t.is->width[l + 1];
+    size_t batch = (size_t)t.is->batch;
+    t.w[l] = reals(in * out); t.dw[l] = reals(in * out);
+    t.b[l] = reals(out);      t.db[l] = reals(out);
+    t.h[l] = reals(batch * out); t.d[l] = reals(batch * out);
+    memcpy(t.w[l], m->layer[l].w->value, in * out * sizeof(real));
+    memcpy(t.b[l], m->layer[l].b->value, out * sizeof(real));
+  }
+  return t;
+}
+
+static void hand_free(hand *t) {
+  for (int l = 0; l < t->is->layers; l++) {
+    free(t->w[l]); free(t->dw[l]); free(t->b[l]); free(t->db[l]); free(t->h[l]); free(t->d[l]);
+  }
+}
+
+/* exp without a call, so that the loop around it becomes vector code: x = n ln 2 + r,
+   exp(x) = 2^n exp(r), and a polynomial for exp(r), |r| <= ln 2 / 2. */
+static inline real exp_inline(real v) {
+#if EDF_REAL_IS_DOUBLE
+  return exp(v);
+#else
+  float x = v < -87 ? -87 : v > 88 ? 88 : v, scale;
+  float n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;   /* rounds to a whole number */
+  float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  int bits = ((int)n + 127) * (1 << 23);
+  memcpy(&scale, &bits, sizeof scale);
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  return scale * (p * r * r + r + 1);
+#endif
+}
+
+static void hand_activate(const hand *t, int l) {
+  int n = t->is->width[l + 1];
+  for (int b = 0; b < t->is->batch; b++) {
+    real *s = t->h[l] + b * n;
+    const real *bias = t->b[l];
+    if (t->is->relu)
+      for (int j = 0; j < n; j++) s[j] = s[j] - bias[j] < 0 ? 0 : s[j] - bias[j];
+    else
+      for (int j = 0; j < n; j++) s[j] = 1 / (1 + exp_inline(bias[j] - s[j]));
+  }
+}
+
+/* Bias, softmax, loss and its gradient (P - [k = y]) / B, a row at a time. */
+static void hand_loss(hand *t, const real *y) {
+  int l = t->is->layers - 1, n = t->is->width[l + 1];
+  t->loss = 0;
+  for (int b = 0; b < t->is->batch; b++) {
+    real *p = t->h[l] + b * n, *d = t->d[l] + b * n, max = p[0] - t->b[l][0], sum = 0;
+    int label = (int)y[b];
+    for (int k = 0; k < n; k++) { p[k] -= t->b[l][k]; max = p[k] > max ? p[k] : max; }
+    for (int k = 0; k < n; k++) p[k] = exp_inline(p[k] - max);
+    for (int k = 0; k < n; k++) sum += p[k];
+    for (int k = 0; k < n; k++) p[k] /= sum;
+    for (int k = 0; k < n; k++) d[k] = p[k] / (real)t->is->batch;
+    d[label] -= 1 / (real)t->is->batch;
+    t->loss -= (real)log((double)p[label]) / (real)t->is->batch;
+  }
+}
+
+/* d arrives as the gradient of the layer's output and leaves as that of its score. */
+static void hand_derive(const hand *t, int l) {
+  int n = t->is->width[l + 1];
+  for (int b = 0; b < t->is->batch; b++) {
+    real *d = t->d[l] + b * n;
+    const real *h = t->h[l] + b * n;
+    if (t->is->relu) for (int j = 0; j < n; j++) d[j] = h[j] > 0 ? d[j] : 0;
+    else for (int j = 0; j < n; j++) d[j] *= h[j] * (1 - h[j]);
+  }
+}
+
+static void hand_bias(const hand *t, int l) {
+  int n = t->is->width[l + 1];
+  real *restrict db = t->db[l];
+  memset(db, 0, (size_t)n * sizeof(real));
+  for (int b = 0; b < t->is->batch; b++) {
+    const real *restrict d = t->d[l] + b * n;
+    for (int j = 0; j < n; j++) db[j] -= d[j];
+  }
+}
+
+static void hand_update(const hand *t, int l) {
+  int out = t->is->width[l + 1], n = t->is->width[l] * out;
+  real *restrict w = t->w[l], *restrict b = t->b[l], eta = t->is->eta;
+  const real *restrict dw = t->dw[l], *restrict db = t->db[l];
+  for (int i = 0; i < n; i++) w[i] -= eta * dw[i];
+  for (int j = 0; j < out; j++) b[j] -= eta * db[j];
+}
+
+static void hand_step(void *self, const real *x, const real *y) {
+  hand *t = (hand *)self;
+  const spec *is = t->is;
+  for (int l = 0; l < is->layers; l++) {
+    const real *in = l ? t->h[l - 1] : x;
+    gemm(0, 0, is->batch, is->width[l + 1], is->width[l], in, t->w[l], t->h[l]);
+    if (l + 1 < is->layers) hand_activate(t, l);
+  }
+  hand_loss(t, y);
+  for (int l = is->layers - 1; l >= 0; l--) {
+    const real *in = l ? t->h[l - 1] : x;
+    gemm(1, 0, is->width[l], is->width[l + 1], is->batch, in, t->d[l], t->dw[l]);
+    hand_bias(t, l);
+    if (l) {
+      gemm(0, 1, is->batch, is->width[l], is->width[l + 1], t->d[l], t->w[l], t->d[l - 1]);
+      hand_derive(t, l - 1);
+    }
+    hand_update(t, l);
+  }
+}
+
+/* Two programs that compute different things must not be compared: after some steps over the
+   same rows their parameters agree. */
+static void agree(const net *m, const hand *t) {
+  for (int l = 0; l < m->is->layers; l++) {
+    double off = 0, size = 0;
+    for (size_t i = 0; i < m->layer[l].w->size; i++) {
+      double p = (double)m->layer[l].w->value[i], q = (double)t->w[l][i];
+      if (!(fabs(p - q) <= off)) off = fabs(p - q);
+      if (fabs(q) > size) size = fabs(q);
+    }
+    if (off <= 1e-2 * size) continue;
+    printf("bench: %s w%d: ours and by hand differ by %g of %g\n", m->is->name, l + 1, off,
+           size);
+    exit(1);
+  }
+}
+
+static void bench_model(const spec *is) {
+  net m = build(is);
+  hand t = hand_build(&m);
+  contestant c[3] = { { our_step, &m, 0, { 0 } }, { gemm_step, &m, 0, { 0 } },
+                      { hand_step, &t, 0, { 0 } } };
+  run_steps(&c[0], 10, is->batch);
+  run_steps(&c[2], 10, is->batch);
+  agree(&m, &t);
+  int n = take_turns(c, 3, is->batch);
+  report(is->name, "ours", "gemm", c, n);
+  printf(" hand_us=%.1f hand_ratio=%.3f epoch_s=%.3f loss=%.3f\n", median_us(&c[2], n),
+         ratios(&c[0], &c[2], n).median, epoch_seconds(&m, median_us(&c[0], n)),
+         (double)t.loss);
+  hand_free(&t);
+}
+#else
+static void bench_model(const spec *is) {
+  net m = build(is);
+  contestant c = { our_step, &m, 0, { 0 } };
+  int n = take_turns(&c, 1, is->batch);
+  report(is->name, "ours", "", &c, n);
+  printf(" epoch_s=%.3f\n", epoch_seconds(&m, median_us(&c, n)));
+}
+#endif
+
+static void bench_mlp_a(void) { bench_model(&mlp_a); }
+static void bench_mlp_b(void) { bench_model(&mlp_b); }
+
+/* ---- Our step without a BLAS and with it */
+static void bench_builtin(void) {
+  net m = build(&mlp_a), fastest = m;
+  m.kernel = EDF_BUILTIN;
+  contestant c[2] = { { our_step, &m, 0, { 0 } }, { our_step, &fastest, 0, { 0 } } };
+  int n = take_turns(c, 1 + WITH_BLAS, mlp_a.batch);
+  report("mlp_a_builtin", "ours", "blas", c, n);
+  printf("\n");
+}
+
+/* ---- out[i,j] = a[i,K] b[K,j] at 512 cubed */
+enum { CUBE = 512 };
+typedef struct { int kernel; edf_route route; real *a, *b, *out; } product;
+
+static void product_step(void *self, const real *x, const real *y) {
+  product *p = (product *)self;
+  (void)x; (void)y;
+  edf.kernel = p->kernel;
+  edf_contract(&p->route, p->route.covers > 0, p->out, p->a, p->b);
+}
+
+static product cube(void) {
+  edf_nest nest = { 0 };
+  edf_loop i = { CUBE, { CUBE, CUBE, 0 } };
+  edf_loop j = { CUBE, { 1, 0, 1 } };
+  edf_loop k = { CUBE, { 0, 1, CUBE } };
+  nest.n = 3;
+  nest.loop[0] = i; nest.loop[1] = j; nest.loop[2] = k;
+  nest.alpha = 1;
+  product p = { EDF_BUILTIN, edf_plan(&nest), NULL, NULL, reals((size_t)CUBE * CUBE) };
+  p.a = images;                                   /* any numbers will do */
+  p.b = images + (size_t)CUBE * CUBE;
+  return p;
+}
+
+static void bench_gemm512(void) {
+  edf_clear();
+  product builtin = cube(), blas = builtin;
+  blas.kernel = EDF_FASTEST;
+  contestant c[2] = { { product_step, &builtin, 0, { 0 } },
+                      { product_step, &blas, 0, { 0 } } };
+  int n = take_turns(c, 1 + WITH_BLAS, 1);
+  double gflop = 2e-3 * CUBE * CUBE * CUBE;                  /* over microseconds */
+  report("gemm512", "builtin", "blas", c, n);
+  printf(" builtin_gflops=%.1f\n", gflop / median_us(&c[0], n));
+  free(builtin.out);
+}
+
+/* ---- profile: each node's functions are replaced by ones that time them, so that what runs
+   is the framework's own Forward and Backward. Printed is the median of many steps. */
+enum { MAX_NODES = 16 };
+typedef struct { int n; double us[MAX_SAMPLES]; } series;
+
+static struct {
+  void (*forward)(edf_node *), (*backward)(edf_node *);
+  series time[2];
+} timed[MAX_NODES];
+
+static struct {
+  double nodes;                                              /* time in nodes so far */
+  series forward, backward, around[2], update, feed, gemm[MAX_LAYERS][3];
+} whole;
+
+static void add_time(series *s, double us) {
+  if (s->n < MAX_SAMPLES) s->us[s->n++] = us;
+}
+
+static double median_of(const series *s) { return s->n ? summarise(s->us, s->n).median : 0; }
+
+static int position(const edf_node *c) {
+  int i = 0;
+  while (edf.compnodes[i] != c) i++;
+  return i;
+}
+
+static void timed_forward(edf_node *c) {
+  int i = position(c);
+  double start = now();
+  timed[i].forward(c);
+  double us = now() - start;
+  add_time(&timed[i].time[0], us);
+  whole.nodes += us;
+}
+
+static void timed_backward(edf_node *c) {
+  int i = position(c);
+  double start = now();
+  timed[i].backward(c);
+  double us = now() - start;
+  add_time(&timed[i].time[1], us);
+  whole.nodes += us;
+}
+
+static void time_nodes(void) {
+  memset(timed, 0, sizeof timed);
+  memset(&whole, 0, sizeof whole);
+  for (int i = 0; i < edf.n_compnodes && i < MAX_NODES; i++) {
+    edf_node *c = edf.compnodes[i];
+    timed[i].forward = c->forward;
+    timed[i].backward = c->backward;
+    c->forward = timed_forward;
+    c->backward = timed_backward;
+  }
+}
+
+static void profiled_step(void *self, const real *x, const real *y) {
+  const net *m = (const net *)self;
+  double start = now(), before = whole.nodes;
+  edf_feed(m->x, x, m->is->batch);
+  edf_feed(m->y, y, m->is->batch);
+  double fed = now();
+  edf_forward();
+  double forward = now(), middle = whole.nodes;
+  edf_backward(m->loss);
+  double backward = now();
+  edf_sgd(m->is->eta);
+  add_time(&whole.update, now() - backward);
+  add_time(&whole.backward, backward - forward);
+  add_time(&whole.around[1], backward - forward - (whole.nodes - middle));
+  add_time(&whole.forward, forward - fed);
+  add_time(&whole.around[0], forward - fed - (middle - before));
+  add_time(&whole.feed, fed - start);
+}
+
+/* The gemm calls in their order within a step and on rows of their own, so that each finds the
+   caches as it would. */
+#ifdef EDF_CBLAS
+static void time_gemm(const net *m, int l, int which, const real *x) {
+  double start = now();
+  gemm_call(m, l, which, x);
+  add_time(&whole.gemm[l][which], now() - start);
+}
+
+static void gemm_profiled(void *self, const real *x, const real *y) {
+  const net *m = (const net *)self;
+  (void)y;
+  for (int l = 0; l < m->is->layers; l++) time_gemm(m, l, FORWARD, x);
+  for (int l = m->is->layers - 1; l >= 0; l--) {
+    time_gemm(m, l, WEIGHTS, x);
+    if (l) time_gemm(m, l, INPUTS, x);
+  }
+}
+#else
+static void gemm_profiled(void *self, const real *x, const real *y) {
+  (void)self; (void)x; (void)y;
+}
+#endif
+
+static void print_line(const char *what, const series *forward, const series *backward) {
+  printf("  %-24s %10.2f %10.2f", what, median_of(forward), median_of(backward));
+}
+
+static void print_nodes(const net *m) {
+  for (int i = 0; i < edf.n_compnodes && i < MAX_NODES; i++) {
+    print_line(edf.compnodes[i]->name, &timed[i].time[0], &timed[i].time[1]);
+    for (int l = 0; WITH_BLAS && l < m->is->layers; l++)
+      if (edf.compnodes[i] == m->score[l])
+        printf("   gemm alone %10.2f  %10.2f dW %10.2f dx", median_of(&whole.gemm[l][0]),
+               median_of(&whole.gemm[l][1]), median_of(&whole.gemm[l][2]));
+    printf("\n");
+  }
+  print_line("around the nodes", &whole.around[0], &whole.around[1]);
+}
+
+static void profile_model(const spec *is) {
+  net m = build(is);
+  contestant ours = { profiled_step, &m, 0, { 0 } };
+  contestant alone = { gemm_profiled, &m, ROWS / 2, { 0 } };
+  run_steps(&ours, 10, is->batch);
+  time_nodes();
+  double begin = now();
+  while (whole.update.n < MAX_SAMPLES && now() - begin < 6e6) {
+    run_steps(&ours, 1, is->batch);
+    run_steps(&alone, 1, is->batch);
+  }
+  printf("profile %s: microseconds, forward and backward; medians of %d steps\n", is->name,
+         whole.update.n);
+  print_nodes(&m);
+  printf("\n  feed %.2f  Forward %.2f  Backward %.2f  SGD %.2f\n", median_of(&whole.feed),
+         median_of(&whole.forward), median_of(&whole.backward), median_of(&whole.update));
+}
+
+static void profile_mlp_a(void) { profile_model(&mlp_a); }
+static void profile_mlp_b(void) { profile_model(&mlp_b); }
+
+/* ---- The program */
+static const struct { const char *name; void (*run)(void), (*profile)(void); } models[] = {
+  { "mlp_a", bench_mlp_a, profile_mlp_a },
+  { "mlp_b", bench_mlp_b, profile_mlp_b },
+  { "gemm512", bench_gemm512, NULL },
+  { "mlp_a_builtin", bench_builtin, NULL },
+};
+enum { MODELS = sizeof models / sizeof *models };
+
+/* Only OpenBLAS has these; with another BLAS they are not there, and NULL. */
+#if defined EDF_CBLAS && defined __GNUC__ && defined __ELF__
+extern char *openblas_get_config(void) __attribute__((weak));
+extern int openblas_get_num_threads(void) __attribute__((weak));
+
+static void print_blas(void) {
+  if (!openblas_get_config || !openblas_get_num_threads) {
+    printf("BLAS: not OpenBLAS; see to it that it runs one thread\n");
+    return;
+  }
+  int threads = openblas_get_num_threads();
+  printf("BLAS: %s, %d thread%s\n", openblas_get_config(), threads,
+         threads == 1 ? "" : "s: NOT COMPARABLE, set OPENBLAS_NUM_THREADS=1");
+}
+#elif defined EDF_CBLAS
+static void print_blas(void) { printf("BLAS: see to it that it runs one thread\n"); }
+#else
+static void print_blas(void) { printf("BLAS: none, compiled without EDF_CBLAS: ours only\n"); }
+#endif
+
+static int find_model(const char *name) {
+  for (int i = 0; i < MODELS; i++)
+    if (strcmp(models[i].name, name) == 0) return i;
+  fprintf(stderr, "bench: no model \"%s\"; there are", name);
+  for (int i = 0; i < MODELS; i++) fprintf(stderr, " %s", models[i].name);
+  fprintf(stderr, "\n");
+  exit(2);
+}
+
+int main(int argc, char **argv) {
+  int profiling = argc > 1 && strcmp(argv[1], "profile") == 0, first = 1 + profiling;
+  int chosen[MODELS] = { 0 };
+  for (int i = first; i < argc; i++) chosen[find_model(argv[i])] = 1;
+  print_blas();
+  make_data();
+  for (int i = 0; i < MODELS; i++) {
+    void (*run)(void) = profiling ? models[i].profile : models[i].run;
+    if (run && (chosen[i] || argc == first)) run();
+    fflush(stdout);
+  }
+  edf_clear();
+  free(images);
+  free(labels);
+  return 0;
+}

@@ -1,0 +1,51 @@
+#!/bin/sh
+# Fuzzes the parsers of files and equations with libFuzzer: FUZZ_SECONDS each, or 20 where CI is
+# set, else not at all. What it finds stays in build/fuzz.
+
+cd "$(dirname "$0")/.." || exit 1
+dir=build/fuzz
+seconds=${FUZZ_SECONDS:-${CI:+20}}
+mkdir -p $dir
+if [ -z "$seconds" ]; then
+  echo 'skip fuzz: it runs where CI or FUZZ_SECONDS is set, and by make fuzz'
+  exit
+fi
+
+echo 'int LLVMFuzzerTestOneInput(const char *p, long n);
+int LLVMFuzzerTestOneInput(const char *p, long n) { return !p && n; }' > $dir/works.c
+clang='clang -std=c99 -g -O1 -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all'
+if ! $clang $dir/works.c -o $dir/works 2>/dev/null; then
+  echo 'skip fuzz: no clang with -fsanitize=fuzzer'
+  exit
+fi
+
+seed() { mkdir -p $dir/$1; printf "$3" > $dir/$1/$2; }    # seed TARGET NAME BYTES
+seed idx images '\0\0\10\3\0\0\0\2\0\0\0\1\0\0\0\3abcdef'
+seed idx labels '\0\0\10\1\0\0\0\3abc'
+seed csv plain '1,-2.5\n3e2,4\n'
+seed csv heading 'size,"a b"\r\n1,-2.5\r\n3e2,4\r\n\r\n'
+seed equation affine 'y[b,j] = W[I,j] x[b,I] - B[j]\nW[3,2]\n?x[b,3]\nB[2]'
+seed equation conv 'y[b,i,k] = w[D,C,k] x[b,2*i+D-1,C] | i<4\nw[3,2,2]\n?x[b,8,2]'
+seed equation scatter 'y[2*i+D] = 0.5 w[D] x[i] + w[D] w[D] x[i]\nw[3]\nx[4]'
+seed equation trace 'y = -2.5*A[I,I] B[I]*C + A[0,1]\nA[3,3]\nB[3]\nC'
+seed equation bound 'd[b,j] = x[b,j+1] - x[b,j] | j<3\n?x[b,n=4]'
+
+bad=0
+for target in idx csv equation; do
+  if ! $clang tests/fuzz_$target.c -o $dir/fuzz_$target -lm > $dir/$target.log 2>&1; then
+    echo "not ok fuzz_$target: it does not compile"
+    head -n 12 $dir/$target.log | sed 's/^/  /'
+    bad=1
+  elif $dir/fuzz_$target -max_total_time=$seconds -max_len=1024 -timeout=20 -rss_limit_mb=2000 \
+       -artifact_prefix=$dir/found_${target}_ $dir/$target > $dir/$target.log 2>&1; then
+    echo "ok fuzz_$target"
+    echo "  $(tail -n 1 $dir/$target.log)"
+  else
+    bad=1
+    echo "not ok fuzz_$target: see $dir/$target.log"
+    grep -E 'ERROR|SUMMARY|Test unit|^    #[0-6]|runtime error' $dir/$target.log | head -n 12 |
+      sed 's/^/  /'
+  fi
+done
+rm -f $dir/input.*
+exit $bad

@@ -1,0 +1,100 @@
+#!/bin/sh
+# A student's session in the debugger: break on the backward of example 04, look at the node,
+# read a gradient as a plain array, step a line.
+#   sh tests/gdb.sh [directory for what is built]
+
+cd "$(dirname "$0")/.." || exit 1
+dir=${1:-build/tests/gdb}
+mkdir -p "$dir"
+if ! command -v gdb >/dev/null 2>&1; then echo 'skip gdb: no gdb'; exit; fi
+${CC:-cc} -O0 -g -I. examples/04_custom_node.c -o "$dir/04" -lm || exit 1
+
+cat > "$dir/commands" <<'END'
+set pagination off
+set confirm off
+set width 0
+break relu_backward
+run
+echo ---- backtrace\n
+backtrace
+echo ---- node\n
+print *y
+echo ---- names\n
+printf "op %s, name %s, size %d, rank %d, ", y->op, y->name, (int)y->size, y->rank
+printf "dim %d %d\n", y->dim[0], y->dim[1]
+echo ---- grad\n
+print y->grad[0]
+print y->value[0]@3
+print y->in[0]->name
+echo ---- step\n
+next
+step
+step
+echo ---- addgrad\n
+info args
+finish
+delete
+echo ---- forward\n
+break edf_forward_to
+break edf_relu_at
+info breakpoints
+delete
+continue
+END
+
+# Not every machine lets gdb call a function: that comes by itself.
+cat > "$dir/call" <<'END'
+set pagination off
+break relu_backward
+run
+call (void)edf_print(y)
+END
+timeout 100 gdb -q -nx -batch -x "$dir/commands" "$dir/04" > "$dir/out" 2>&1
+status=$?
+if grep -q -i -E 'could not trace|ptrace: Operation not permitted' "$dir/out"; then
+  echo 'skip gdb: no process may be traced here'
+  exit
+elif [ $status != 0 ]; then
+  echo "not ok gdb: gdb failed"
+  tail -n 12 "$dir/out" | sed 's/^/  /'
+  exit 1
+fi
+
+bad=0
+section() { sed -n "/^---- $1\$/,/^---- /p" "$dir/out" | grep -v '^----'; }
+shows() {                                      # shows NAME SECTION PATTERN
+  if section "$2" | grep -q -E "$3"; then echo "ok gdb-$1"
+  else
+    bad=1
+    echo "not ok gdb-$1: no line matches $3 in"
+    section "$2" | head -n 12 | sed 's/^/  /'
+  fi
+}
+
+shows backtrace-in-the-students-code backtrace \
+  '^#0 +relu_backward \(y=0x[0-9a-f]+\) at .*04_custom_node.c:[0-9]+'
+shows backtrace-from-backward backtrace '^#[1-9]+ .*edf__?backward'
+shows node-kind node 'kind = EDF_COMPNODE, op = 0x[0-9a-f]+ "MyRelu"'
+shows node-functions node \
+  'forward = 0x[0-9a-f]+ <relu_forward>, backward = 0x[0-9a-f]+ <relu_backward>'
+shows node-source node 'file = 0x[0-9a-f]+ ".*04_custom_node.c"'
+shows names names '^op MyRelu, name MyRelu0, size 15, rank 2, dim 5 3$'
+shows grad grad '^\$[0-9]+ = -?[0-9.e-]*[1-9][0-9.e-]*$'
+shows value grad '^\$[0-9]+ = \{[-0-9.e]+, [-0-9.e]+, [-0-9.e]+\}$'
+shows input grad '^\$[0-9]+ = 0x[0-9a-f]+ "x"$'
+shows step-a-line step 'for \(size_t i = 0; i < y->size; i\+\+\) edf_addgrad'
+shows step-into-addgrad addgrad '^x = 0x[0-9a-f]+$'
+shows step-out addgrad 'relu_backward \(y=0x'
+shows constructors-are-functions forward 'in edf_relu_at at .*edf.h:[0-9]+'
+shows runs-to-its-end forward 'exited normally'
+
+timeout 100 gdb -q -nx -batch -x "$dir/call" "$dir/04" > "$dir/called" 2>&1
+if grep -q "Couldn't write extended state" "$dir/called"; then
+  echo 'skip gdb-calls-edf_print: gdb cannot call functions on this machine'
+elif grep -q -E '^MyRelu0 +MyRelu \[b=5, 3\]' "$dir/called"; then echo 'ok gdb-calls-edf_print'
+else
+  bad=1
+  echo 'not ok gdb-calls-edf_print: it printed'
+  tail -n 12 "$dir/called" | sed 's/^/  /'
+fi
+exit $bad

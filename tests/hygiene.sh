@@ -1,0 +1,226 @@
+#!/bin/sh
+# The header compiles without a warning in C and C++, links, and leaves its user's names alone.
+#   sh tests/hygiene.sh [directory for what is built]
+
+cd "$(dirname "$0")/.." || exit 1
+dir=${1:-build/tests/hygiene}
+warnings='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
+mkdir -p "$dir"
+top=$PWD bad=0
+
+has() { command -v "$1" >/dev/null 2>&1; }
+pass() { echo "ok $1"; }
+fail() { bad=1; echo "not ok $1: $2"; head -n 12 "$dir/out" | sed 's/^/  /'; }
+run() { "$@" > "$dir/out" 2>&1; }
+works() { name=$1; shift; if run "$@"; then pass "$name"; else fail "$name" "$*"; fi; }
+
+# fails NAME PATTERN COMMAND: it must fail, and say why
+fails() {
+  name=$1 pattern=$2; shift 2
+  if run "$@"; then fail "$name" "this should not compile: $*"
+  elif grep -q "$pattern" "$dir/out"; then pass "$name"
+  else fail "$name" "its message does not contain '$pattern'"
+  fi
+}
+
+gcc=; clang=; gxx=; clangxx=
+has gcc && gcc=gcc
+has clang && clang=clang
+has g++ && gxx=g++
+has clang++ && clangxx=clang++
+[ "$gcc" ] || echo 'skip gcc: no gcc'
+[ "$clang" ] || echo 'skip clang: no clang'
+[ "$gxx" ] || echo 'skip g++: no g++'
+[ "$clangxx" ] || echo 'skip clang++: no clang++'
+cc=${CC:-cc} cxx=${gxx:-$clangxx}
+blas="${BLAS_CFLAGS:-}"
+[ "$blas" ] || echo 'skip hygiene with EDF_CBLAS: no CBLAS was found'
+
+# ---- A program that proves, by its result, that the implementation is there
+
+cat > "$dir/use.h" <<'END'
+#include "edf.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+int use_c(void);
+int use_cxx(void);
+#ifdef __cplusplus
+}
+#endif
+static inline int use(int n) {           /* 3 * n, by a product and its gradient */
+  edf_real three = 3, y;
+  edf_node *x = edf_want_grad(edf_input("x[1]")), *p = edf_einsum("y = 1.5 x[J] x[J]", x);
+  edf_feed(x, &three, 1);
+  edf_forward();
+  edf_backward(p);
+  y = x->grad[0] == 3 * three && p->value[0] == (edf_real)13.5 ? three : 0;
+  edf_clear();
+  return (int)y * n;
+}
+END
+printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "use.h"' \
+  'int main(void) { return use(5) != 15; }' > "$dir/whole.c"
+
+compile() {                              # compile NAME COMPILER FLAGS LIBRARIES: build and run
+  name=$1
+  if run $2 $warnings -I. $3 "$dir/whole.c" -o "$dir/whole" $4 -lm && run "$dir/whole"; then
+    pass "$name"
+  else fail "$name" "$2 $3"; fi
+}
+
+every() {                                # every COMPILER LANGUAGE-FLAG STANDARD...
+  compiler=$1 language=$2; shift 2
+  for std in "$@"; do for real in float double; do
+    compile "$compiler-$std-$real" $compiler "$language -std=$std -DEDF_REAL=$real"
+    [ "$blas" ] && compile "$compiler-$std-$real-cblas" $compiler \
+      "$language -std=$std -DEDF_REAL=$real $blas" "$BLAS_LIBS"
+  done; done
+  compile "$compiler-O3" $compiler "$language -O3 -march=native"    # some warnings need -O
+  compile "$compiler-NDEBUG" $compiler "$language -O2 -DNDEBUG -DEDF_REAL=double $blas" \
+    "$BLAS_LIBS"
+}
+
+[ "$gcc" ]     && every gcc '' c99 c11 c17
+[ "$clang" ]   && every clang '' c99 c11 c17
+[ "$gxx" ]     && every g++ '-x c++' c++11 c++17 c++20
+[ "$clangxx" ] && every clang++ '-x c++' c++11 c++17 c++20
+
+# ---- The declaring half alone, twice, and twice around the implementation
+
+echo '#include "edf.h"' > "$dir/alone.c"
+printf '%s\n' '#include "edf.h"' '#include "edf.h"' '#define EDF_IMPLEMENTATION' \
+  '#include "edf.h"' '#include "edf.h"' '#include "use.h"' \
+  'int main(void) { return use(5) != 15; }' > "$dir/twice.c"
+for std in c99 c17; do
+  works "alone-$std" $cc -std=$std $warnings -I. -c "$dir/alone.c" -o "$dir/alone.o"
+done
+works twice $cc -std=c99 $warnings -I. "$dir/twice.c" -o "$dir/twice" -lm
+works twice-runs "$dir/twice"
+if [ "$cxx" ]; then
+  for std in c++11 c++17 c++20; do
+    works "alone-$std" $cxx -x c++ -std=$std $warnings -I. -c "$dir/alone.c" -o "$dir/alone.o"
+  done
+  works twice-c++ $cxx -x c++ $warnings -I. "$dir/twice.c" -o "$dir/twice"
+fi
+
+# ---- Two C files and a C++ file in one program; the implementation in either language
+
+echo '#include "use.h"
+int use_c(void) { return use(2); }' > "$dir/two.c"
+echo '#include "use.h"
+int use_cxx(void) { return use(4); }' > "$dir/three.cpp"
+printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "use.h"' > "$dir/impl.c"
+printf '%s\n' '#include "use.h"' \
+  'int main(void) { return use(1) + use_c() + use_cxx() != 21; }' > "$dir/one.c"
+works link-compile $cc $warnings -I. -c "$dir/impl.c" -o "$dir/impl.o"
+for file in one two; do $cc -I. -c "$dir/$file.c" -o "$dir/$file.o"; done
+if [ "$cxx" ]; then
+  works link-c++ $cxx $warnings -I. "$dir/three.cpp" "$dir/one.o" "$dir/two.o" "$dir/impl.o" \
+    -o "$dir/linked" -lm
+  works link-c++-runs "$dir/linked"
+  works link-compile-c++ $cxx -x c++ $warnings -I. -c "$dir/impl.c" -o "$dir/impl_cxx.o"
+  works link-implementation-in-c++ $cxx -I. "$dir/three.cpp" "$dir/one.o" "$dir/two.o" \
+    "$dir/impl_cxx.o" -o "$dir/linked" -lm
+  works link-implementation-in-c++-runs "$dir/linked"
+else echo 'skip link-c++: no C++ compiler'; fi
+
+fails link-implementation-missing 'edf_' $cc "$dir/one.o" "$dir/two.o" -o "$dir/linked" -lm
+$cc -I. -DEDF_REAL=double -c "$dir/two.c" -o "$dir/two_double.o"
+echo 'int use_cxx(void); int use_cxx(void) { return 12; }' > "$dir/no_cxx.c"
+works link-one-type $cc "$dir/one.o" "$dir/two.o" "$dir/impl.o" "$dir/no_cxx.c" \
+  -o "$dir/linked" -lm
+fails link-two-types 'edf_real_is_double' $cc "$dir/one.o" "$dir/two_double.o" "$dir/impl.o" \
+  "$dir/no_cxx.c" -o "$dir/linked" -lm
+
+# ---- Names
+
+for object in impl impl_cxx; do
+  [ -f "$dir/$object.o" ] || continue
+  if ! has nm; then echo "skip nm-$object: no nm"; continue; fi
+  nm -g --defined-only "$dir/$object.o" | awk 'NF { print $NF }' > "$dir/symbols"
+  grep -v -E '^(edf|edf_.*)$' "$dir/symbols" > "$dir/out"
+  if [ -s "$dir/out" ]; then fail "nm-$object" 'symbols that do not begin with edf_'
+  elif grep -q -x edf_forward "$dir/symbols" && grep -q -x edf "$dir/symbols"
+  then pass "nm-$object"
+  else fail "nm-$object" 'no edf and edf_forward'; fi
+done
+
+# Every macro of the header, and the short names among them
+macros() {
+  $cc "$@" -dM -E -I. "$dir/macros.c" | awk '{ sub(/\(.*/, "", $2); print $2 }' | sort -u
+}
+echo '#include <stddef.h>
+#include <stdio.h>' > "$dir/macros.c"
+macros > "$dir/macros_before"
+echo '#include "edf.h"' >> "$dir/macros.c"
+macros | comm -13 "$dir/macros_before" - > "$dir/macros_all"
+macros -DEDF_NO_SHORT_NAMES | comm -13 "$dir/macros_before" - > "$dir/macros_long"
+comm -23 "$dir/macros_all" "$dir/macros_long" > "$dir/short"
+grep -v -E '^(EDF_|edf_)' "$dir/macros_long" > "$dir/out"
+if [ -s "$dir/out" ]; then fail no-short-names-macros 'these macros remain'
+else pass no-short-names-macros; fi
+grep -E '^I$|^[^A-Z]' "$dir/short" > "$dir/out"
+if [ -s "$dir/out" ]; then fail short-names-are-capitalised 'these are not, or are I'
+elif grep -q -x Forward "$dir/short" && grep -q -x Affine "$dir/short"
+then pass short-names-are-capitalised
+else fail short-names-are-capitalised 'Forward and Affine are not there'; fi
+
+types='Node Input Parameter CompNode AffineParams'
+{ echo '#define EDF_IMPLEMENTATION'
+  echo '#include "use.h"'
+  echo 'int main(void) {'
+  for own in $types $(cat "$dir/short") I; do echo "int $own = 1; (void)$own;"; done
+  echo 'return use(5) != 15; }'
+} > "$dir/own_names.c"
+works no-short-names $cc $warnings $blas -DEDF_NO_SHORT_NAMES -I. "$dir/own_names.c" \
+  -o "$dir/own_names" $BLAS_LIBS -lm
+works no-short-names-runs "$dir/own_names"
+for type in $types; do
+  printf '%s\n' '#include "edf.h"' "int f($type *x);" > "$dir/type.c"
+  works "short-name-$type" $cc -I. -fsyntax-only "$dir/type.c"
+  fails "no-short-name-$type" "$type" $cc -I. -DEDF_NO_SHORT_NAMES -fsyntax-only "$dir/type.c"
+done
+
+# ---- Overrides: all or none
+
+m='-DEDF_MALLOC(n)=malloc(n)' r='-DEDF_REALLOC(p,n)=realloc(p,n)' f='-DEDF_FREE(p)=free(p)'
+for some in "$m" "$r" "$f" "$m $r" "$m $f" "$r $f"; do
+  fails "override $(echo "$some" | sed 's/-D\(EDF_[A-Z]*\)[^ ]*/\1/g') only" \
+    'error.*EDF_MALLOC.*EDF_REALLOC.*EDF_FREE' $cc -I. $some -c "$dir/impl.c" -o "$dir/x.o"
+done
+works 'override EDF_MALLOC EDF_REALLOC EDF_FREE' $cc -I. -include stdlib.h $m $r $f \
+  -c "$dir/impl.c" -o "$dir/x.o"
+fails 'EDF_REAL=int' 'error.*EDF_REAL' $cc -I. -DEDF_REAL=int -c "$dir/alone.c" -o "$dir/x.o"
+
+# ---- The example in the header's first comment, as a student compiles it
+
+mkdir -p "$dir/student"
+cp edf.h "$dir/student"
+sed -n '/>>example  A whole program/,/end of the example/p' edf.h | sed '1d;$d' \
+  > "$dir/student/x.c"
+lines=$(grep -c '[^ ]' "$dir/student/x.c")
+if [ "$lines" -gt 15 ] && [ "$lines" -le 25 ]; then pass example-length
+else : > "$dir/out"; fail example-length "it has $lines lines, 25 are promised"; fi
+cd "$dir/student" || exit 1
+dir=.
+works example-compiles $cc -g x.c -lm
+[ -s out ] && fail example-compiles-silently 'the compiler says'
+run ./a.out && [ "$(awk '/^P\(1\) = / { print ($3 > 0.5) }' out | tr '\n' ' ')" = '0 1 1 0 ' ]
+if [ $? = 0 ]; then pass example-runs; else fail example-runs 'it does not print XOR'; fi
+cd "$top" || exit 1
+dir=${1:-build/tests/hygiene}
+
+# ---- The other sources are clean too, and no line is too long
+
+for source in tests/*.c tests/bench/*.c examples/*.c; do
+  [ -f "$source" ] || continue
+  for compiler in $gcc $clang; do
+    works "$compiler $source" $compiler -std=c99 $warnings $blas -I. -fsyntax-only "$source"
+  done
+done
+works lines awk -f tests/lines.awk edf.h
+awk 'length($0) > 96 { print FILENAME ":" FNR ": " length($0) " columns" }' \
+  Makefile tests/*.* tests/bench/*.* examples/*.* > "$dir/out" 2>&1
+if [ -s "$dir/out" ]; then fail columns 'over 96'; else pass columns; fi
+exit $bad

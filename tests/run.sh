@@ -1,0 +1,117 @@
+#!/bin/sh
+# Builds and runs the tests; `make test` calls it. The last line is `N passed, N failed,
+# N skipped`, and the exit status is the verdict.
+#   make test TESTS="nests errors"      these alone
+#   sh build/tests/NAME.sh              one job again; it printed build/tests/NAME.log
+#
+# A test is a C program in tests/ that prints ok, not ok and skip lines, or a script that does.
+# It is built in float and in double, without and with CBLAS; a line `Built as: double none` in
+# its head says less; `sanitized` adds a build with -fsanitize=address,undefined, `valgrind` a
+# run in valgrind, `blis` a build with BLIS.
+
+cd "$(dirname "$0")/.." || exit 1
+CC=${CC:-cc}
+out=build/tests
+warnings='-std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion'
+sanitize='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all'
+rm -rf $out
+mkdir -p $out
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# ---- The jobs: a small script each, so that every one can be run again by hand
+
+job() { jobs="$jobs $1"; printf '%s\n' "$2" > "$out/$1.sh"; }         # job NAME COMMANDS
+
+program() {                                # program NAME SOURCE FLAGS LIBRARIES [WRAPPER]
+  job "$1" "$CC $warnings $3 -I. $2 -o $out/$1 $4 -lm && $5 $out/$1"
+}
+
+missing() { job "$1" "echo 'skip $1: $2'"; }
+
+works() {                                  # does the compiler take these flags?
+  echo 'int main(void) { return 0; }' > $out/works.c
+  $CC "$@" $out/works.c -o $out/works 2>/dev/null && $out/works
+}
+works -fsanitize=address,undefined && sanitizer=1 || sanitizer=
+
+blis=$(CC=$CC sh tests/blas.sh blis 2>/dev/null)
+blis_flags=$(echo "$blis" | sed -n 's/^BLAS_CFLAGS = -DEDF_CBLAS//p')
+blis_libs=$(echo "$blis" | sed -n 's/^BLAS_LIBS = //p')
+
+variants() {                               # variants SOURCE
+  name=$(basename "$1" .c)
+  as=$(sed -n 's/.*Built as: *\([a-z ]*\).*/\1/p' "$1" | head -n 1)
+  case $as in *float*|*double*) reals= ;; *) reals='float double' ;; esac
+  case $as in *none*|*cblas*) kernels= ;; *) kernels='none cblas' ;; esac
+  for word in $as; do
+    case $word in
+      float|double) reals="$reals $word" ;;
+      none|cblas) kernels="$kernels $word" ;;
+    esac
+  done
+  case $as in *sanitized*)
+    if [ $sanitizer ]; then program $name-sanitized $1 "-DEDF_REAL=double $sanitize"
+    else missing $name-sanitized "$CC has no -fsanitize=address,undefined"; fi ;;
+  esac
+  case $as in *valgrind*)
+    if has valgrind; then                  # it may not know the instructions of -march=native
+      program $name-valgrind $1 '-O1 -g' '' \
+        'valgrind -q --leak-check=full --show-leak-kinds=all --error-exitcode=9'
+    else missing $name-valgrind 'no valgrind'; fi ;;
+  esac
+  case $as in *blis*)
+    if [ "$blis_libs" ]; then program $name-blis $1 "-O2 -DEDF_CBLAS $blis_flags" "$blis_libs"
+    else missing $name-blis 'no BLIS'; fi ;;
+  esac
+  for real in $reals; do for kernel in $kernels; do
+    each=$name-$real-$kernel flags="-O2 -DEDF_REAL=$real"
+    if [ $kernel = none ]; then program $each $1 "$flags"
+    elif [ -n "$BLAS_CFLAGS" ]; then program $each $1 "$flags $BLAS_CFLAGS" "$BLAS_LIBS"
+    else missing $each 'no CBLAS was found'; fi
+  done; done
+}
+
+wanted() { [ -z "$only" ] && return; case " $only " in *" $1 "*) ;; *) return 1 ;; esac; }
+
+only=$*
+for test in hygiene examples gdb fuzz; do
+  [ -f tests/$test.sh ] && wanted $test && job $test "CC='$CC' sh tests/$test.sh $out/$test"
+done
+for source in tests/*.c; do
+  case $source in tests/fuzz_*) continue ;; esac
+  wanted "$(basename $source .c)" && variants $source
+done
+
+# ---- Run them, two at a time where xargs can, and count
+
+cat > $out/do <<END
+limit=; command -v timeout >/dev/null && limit='timeout 400'
+start=\$(date +%s)
+\$limit sh $out/\$1.sh > $out/\$1.log 2>&1
+echo \$? \$((\$(date +%s) - start)) > $out/\$1.status
+END
+two=; echo | xargs -P 2 true 2>/dev/null && two='-P 2'
+printf '%s\n' $jobs | xargs -n 1 $two sh $out/do
+
+passed=0 failed=0 skipped=0
+for name in $jobs; do
+  log=$out/$name.log
+  read -r status seconds < $out/$name.status
+  p=$(grep -c '^ok ' $log) f=$(grep -c '^not ok ' $log) s=$(grep -c '^skip ' $log)
+  if [ "$status" != 0 ] && [ "$f" = 0 ]; then
+    f=1
+    echo "not ok $name: exit status $status, the end of $log:"
+    tail -n 15 $log | sed 's/^/  /'
+  fi
+  [ $((p + f + s)) = 0 ] && f=1 && echo "not ok $name: it tested nothing"
+  awk '/^not ok / { n = 6 } n-- > 0 && /^(not ok|  )/' $log
+  printf '%-28s %4d ok %3d failed %3d skipped %4d s\n' $name $p $f $s $seconds
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+done
+if [ $skipped -gt 0 ]; then
+  echo 'SKIPPED, not tested here:'
+  for name in $jobs; do sed -n "s/^skip /  $name: /p" $out/$name.log; done
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ] && [ $passed -gt 0 ]

@@ -1,0 +1,163 @@
+/* Memory and time around training: no allocation in a steady step, a quick start, and a graph
+   that is rebuilt again and again in constant memory. */
+
+#define _POSIX_C_SOURCE 199309L                              /* clock_gettime */
+#include "harness.h"
+#include <time.h>
+
+/* Counted memory: the size of a block stands before it. */
+enum { BLOCK_HEAD = 16 };
+static long calls, live, blocks;
+
+static size_t *block_head(void *p) {
+  return p ? (size_t *)(void *)((char *)p - BLOCK_HEAD) : NULL;
+}
+
+static void *counted_realloc(void *old, size_t n) {
+  size_t *head = block_head(old), before = head ? *head : 0;
+  calls++;
+  head = (size_t *)realloc(head, n + BLOCK_HEAD);
+  if (!head) return NULL;
+  live += (long)n - (long)before;
+  blocks += !old;
+  *head = n;
+  return (char *)head + BLOCK_HEAD;
+}
+
+static void counted_free(void *p) {
+  calls++;
+  if (!p) return;
+  size_t *head = block_head(p);
+  live -= (long)*head;
+  blocks--;
+  free(head);
+}
+
+#define EDF_MALLOC(n) counted_realloc(NULL, n)
+#define EDF_REALLOC(p, n) counted_realloc(p, n)
+#define EDF_FREE(p) counted_free(p)
+#define EDF_IMPLEMENTATION
+#include "../edf.h"
+
+static edf_real images[64 * 784], labels[64];
+
+typedef struct { edf_node *x, *y, *loss; edf_affine_package Phi[2]; } model;
+
+/* Everything that is computed, over given inputs and parameters. */
+static void build_nodes(model *m) {
+  edf_node *h = edf_sigmoid(edf_affine(m->Phi[0], m->x));
+  m->loss = edf_log_loss(edf_softmax(edf_affine(m->Phi[1], h)), m->y);
+}
+
+static model build(void) {
+  model m;
+  m.x = edf_input("x[b,784]");
+  m.y = edf_input("y[b]");
+  m.Phi[0] = edf_affine_params(784, 64);
+  m.Phi[1] = edf_affine_params(64, 10);
+  build_nodes(&m);
+  return m;
+}
+
+static void step(const model *m, int rows) {
+  edf_feed(m->x, images, rows);
+  edf_feed(m->y, labels, rows);
+  edf_forward();
+  edf_backward(m->loss);
+  edf_sgd((edf_real)0.5);
+}
+
+static void make_data(void) {
+  for (int i = 0; i < 64 * 784; i++) images[i] = (edf_real)(i * 7919 % 1000) / 1000;
+  for (int i = 0; i < 64; i++) labels[i] = (edf_real)(i % 10);
+}
+
+/* Calls to the allocator in steps 10 to 60, when the batch sizes take turns from the start. */
+static long calls_when_steady(int even_rows, int odd_rows) {
+  long before = 0;
+  model m = build();
+  double first = 0, last = 0;
+  for (int i = 0; i < 60; i++) {
+    if (i == 10) before = calls;
+    step(&m, i % 2 ? odd_rows : even_rows);
+    last = (double)m.loss->value[0];
+    if (i == 0) first = last;
+  }
+  long during = calls - before;
+  CHECK(before > 0, "the allocator is not ours");
+  CHECK(last < first, "it does not train: %g, then %g", first, last);
+  edf_clear();
+  return during;
+}
+
+static void test_no_allocation_in_a_steady_step(void) {
+  long during = calls_when_steady(64, 64);
+  CHECK(during == 0, "%ld calls to the allocator in 50 steps", during);
+}
+
+static void test_no_allocation_when_two_batch_sizes_alternate(void) {
+  long during = calls_when_steady(64, 32);
+  CHECK(during == 0, "%ld calls to the allocator in 50 steps", during);
+  during = calls_when_steady(1, 64);
+  CHECK(during == 0, "%ld calls to the allocator in 50 steps of 1 and 64 rows", during);
+}
+
+static double milliseconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* The best of a few, since the machine may be busy; an instrumented build proves nothing. */
+static void test_start_up_time(void) {
+#if !defined __OPTIMIZE__ || defined __SANITIZE_ADDRESS__
+  SKIP("not an optimised build");
+#else
+  double best = HUGE_VAL;
+  for (int i = 0; i < 5; i++) {
+    double start = milliseconds();
+    model m = build();
+    step(&m, 64);
+    double took = milliseconds() - start;
+    if (took < best) best = took;
+    edf_clear();
+  }
+  CHECK(best < 50, "building the graph and one step took %.1f ms", best);
+#endif
+}
+
+/* Each step builds its graph anew over the same parameters. */
+static void rebuild(int times, model *m, long *most) {
+  for (int i = 0; i < times; i++) {
+    edf_clear_compnodes();
+    build_nodes(m);
+    step(m, i % 3 ? 8 : 4);
+    if (live > *most) *most = live;
+  }
+}
+
+static void test_rebuilding_the_graph_1000_times(void) {
+  long most = 0;
+  model m = build();
+  rebuild(12, &m, &most);
+  long few_live = live, few_blocks = blocks;
+  double first = (double)m.loss->value[0];
+  most = 0;
+  rebuild(999, &m, &most);
+  CHECK(edf.n_compnodes == 5, "%d nodes instead of 5", edf.n_compnodes);
+  CHECK(live == few_live, "%ld bytes after 12 rebuilds, %ld after 1011", few_live, live);
+  CHECK(blocks == few_blocks, "%ld blocks after 12 rebuilds, then %ld", few_blocks, blocks);
+  CHECK(most <= few_live + few_live / 10, "%ld bytes at most, usually %ld", most, few_live);
+  CHECK((double)m.loss->value[0] < first, "the rebuilt graph does not train");
+  edf_clear();
+  CHECK(live == 0 && blocks == 0, "%ld bytes in %ld blocks after edf_clear", live, blocks);
+}
+
+int main(void) {
+  make_data();
+  RUN(test_no_allocation_in_a_steady_step);
+  RUN(test_no_allocation_when_two_batch_sizes_alternate);
+  RUN(test_start_up_time);
+  RUN(test_rebuilding_the_graph_1000_times);
+  return harness_report();
+}
