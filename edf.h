@@ -1707,6 +1707,9 @@ static int edf__is_letter(char c) {
 }
 static int edf__is_digit(char c) { return c >= '0' && c <= '9'; }
 
+static char edf__upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c; }
+static char edf__lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
 static char edf__peek(edf__scan *s) {
   while (*s->at == ' ' || *s->at == '\t') s->at++;
   return *s->at;
@@ -1979,15 +1982,19 @@ static int edf__term_has(const edf__equation *e, const edf__term *t, int letter)
   return 0;
 }
 
-/* What is not on the left is summed, and must be a capital. Where a lower-case one is first
-   met its letter points at it, so the caret stands there. */
-static void edf__check_letters(edf__equation *e) {
+/* What is not on the left is summed, and must be a capital. A letter's name points at the place
+   where it was first met, so the caret stands there. */
+static void edf__check_letters(const edf__equation *e) {
+  char capital[32];
   for (int i = 0; i < e->n_letter; i++) {
     const edf__letter *l = &e->letter[i];
-    if (l->left || l->name[0] == '_' || (l->name[0] >= 'A' && l->name[0] <= 'Z')) continue;
+    int c = 0;
+    if (l->left || l->name[0] < 'a' || l->name[0] > 'z') continue;
+    for (; c < l->length && c < (int)sizeof capital - 1; c++)
+      capital[c] = edf__upper(l->name[c]);
+    capital[c] = 0;
     edf__syntax(&e->scan, l->name, "index %.*s is not on the left, so it is summed: write the "
-                "capital, %c%.*s", l->length, l->name, l->name[0] - 'a' + 'A', l->length - 1,
-                l->name + 1);
+                "capital, %s", l->length, l->name, capital);
   }
 }
 
@@ -2559,12 +2566,12 @@ static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_
 static void edf__check_count(const edf__equation *e, int n) {
   if (n == e->n_operand) return;
   edf__say_caret(&e->scan, e->scan.text);
-  edf__say("the equation has %d %s, but %d %s given:", e->n_operand,
-           e->n_operand == 1 ? "operand" : "operands", n, n == 1 ? "was" : "were");
-  for (int k = 0, f = 1; f < e->n_ref; f++)
-    if (e->ref[f].operand == k)
-      edf__say("%s %.*s", k++ ? "," : "", e->ref[f].length, e->ref[f].name);
-  edf__stop();
+  edf__say("the equation has %d %s", e->n_operand, e->n_operand == 1 ? "operand" : "operands");
+  for (int k = 0, f = 1; f < e->n_ref; f++) {
+    if (e->ref[f].operand != k) continue;
+    edf__say("%s%.*s", k++ ? ", " : " (", e->ref[f].length, e->ref[f].name);
+  }
+  edf__fail("), but %d %s given", n, n == 1 ? "was" : "were");
 }
 
 /* Everything that an equation keeps, in memory that lives with the node. */
@@ -3113,10 +3120,8 @@ void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
 
 /* ==== >>check  Printing and the gradient check =========================================== */
 
-/* ---- A program as text. Tensors go by the names of their nodes. */
-static char edf__lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-
-/* In a loop every index is lower-case, unless two would then be the same. */
+/* ---- A program as text. Tensors go by the names of their nodes. In a loop every index is
+   lower-case, unless two would then be the same. */
 static int edf__lower_clashes(const edf__equation *e, int i) {
   for (int k = 0; k < e->n_letter; k++) {
     int c = 0, same = k != i && e->letter[k].length == e->letter[i].length;
