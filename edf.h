@@ -1869,16 +1869,19 @@ static int edf__letter_of(edf__equation *e, const char *name, int length) {
 
 /* One summand of a place: 2*i, 2i, i or 3 */
 static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
+  enum { LARGEST = 1000000 };
   edf__scan *s = &e->scan;
   int factor = 1, number = edf__is_digit(edf__peek(s)), length;
+  const char *at = s->at;
   if (number) factor = edf__whole(s);
+  if (factor > LARGEST)
+    edf__syntax(s, at, "the number is too large: at most %d in a place", LARGEST);
   int times = number && edf__accept(s, '*');
   if (number && !times && !edf__is_letter(edf__peek(s))) {
     place->constant += sign * factor;
     return;
   }
   const char *name = edf__identifier(s, &length, "an index or a number");
-  if (factor > 1000000) edf__syntax(s, name, "the factor of an index is too large");
   place->factor[edf__letter_of(e, name, length)] += sign * factor;
 }
 
@@ -2596,6 +2599,8 @@ static edf_node *edf__equation_node(const char *op, const char *file, int line,
   edf_op about = edf__einsum_op;
   edf__equation e;
   if (!equation) edf__fail("%s:%d: %s: the equation is NULL", file, line, op);
+  if (strlen(equation) > 1000)
+    edf__fail("%s:%d: %s: the equation has more than 1000 characters", file, line, op);
   memset(&e, 0, sizeof e);
   e.ref = refs;
   edf__scan scan = { file, line, op, edf__copy(&edf.computed, equation), NULL };
