@@ -920,26 +920,24 @@ static void edf__shape_of_first(edf_node *y) {
   memcpy(y->dim, y->in[0]->dim, sizeof y->dim);
 }
 
-static void edf__check_graph(const edf_node *x) {
-  if (x->graph == edf.id) return;
+EDF__NORETURN static void edf__say_other_graph(const edf_node *x) {
   edf__say("a node of another graph: ");
   edf__say_node(x);
   edf__stop();
 }
 
 static void edf__check_node(const char *who, const edf_node *x) {
+  if (x && x->graph == edf.id) return;
   edf__say("%s: ", who);
   if (!x) edf__fail("the node is NULL");
-  edf__check_graph(x);
-  edf__length = 0;
+  edf__say_other_graph(x);
 }
 
 static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x) {
+  if (x && x->graph == edf.id) return x;
   edf__say("%s:%d: %s: operand %d is ", y->file, y->line, y->op, k + 1);
   if (!x) edf__fail("NULL");
-  edf__check_graph(x);
-  edf__length = 0;
-  return x;
+  edf__say_other_graph(x);
 }
 
 static void edf__check_feed(const edf_node *x, const edf_real *data, int batch) {
@@ -1500,6 +1498,9 @@ enum {
   EDF__MR = EDF__STRIP_ROWS, EDF__NR = 2 * EDF__LANES, EDF__SUMS = EDF__MR * EDF__NR
 };
 
+#ifdef __clang__                         /* else it splits the vectors                         */
+__attribute__((min_vector_width(EDF__VECTOR_BYTES * 8)))
+#endif
 static void edf__strip_product(ptrdiff_t k, const edf_real *a, const edf_real *b,
                                edf_real *sums) {
   edf__vector sum[EDF__MR][2];
@@ -2685,6 +2686,25 @@ static float edf__ln(float x) { return logf(x); }
 static float edf__root(float x) { return sqrtf(x); }
 #endif
 
+/* The activations are where a training step spends what it does not spend in products. Each
+   writes a gradient that is still fresh (see Backward) instead of adding to zeros. */
+static int edf__first(edf_node *x) {
+  int first = x->fresh;
+  x->fresh = 0;
+  return first;
+}
+
+static inline void edf__addgrad(edf_node *x, int first, size_t i, edf_real d) {
+  if (first && x->grad) x->grad[i] = d;
+  else edf_addgrad(x, i, d);
+}
+
+static edf_node *edf__activation(const edf_op *about, const char *file, int line, edf_node *x) {
+  edf_node *y = edf__computed(about, file, line, 1, &x);
+  y->lazy = 1;
+  return edf__add_compnode(y);
+}
+
 /* ---- Sigmoid   y[i] = 1/(1+exp(-x[i]))     x.grad[i] += y.grad[i] y[i] (1-y[i]) ---- */
 static void edf__sigmoid_forward(edf_node *y) {
   edf_node *x = y->in[0];
@@ -2692,14 +2712,15 @@ static void edf__sigmoid_forward(edf_node *y) {
 }
 static void edf__sigmoid_backward(edf_node *y) {
   edf_node *x = y->in[0];
+  int first = edf__first(x);
   for (size_t i = 0; i < y->size; i++)
-    edf_addgrad(x, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
+    edf__addgrad(x, first, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
 }
 static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward,
   edf__sigmoid_backward, "y x", "y[i] = 1/(1+exp(-x[i]))",
   "x.grad[i] += y.grad[i] y[i] (1-y[i])" };
 edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__sigmoid_op, file, line, x);
+  return edf__activation(&edf__sigmoid_op, file, line, x);
 }
 
 /* ---- Tanh   y[i] = tanh(x[i])     x.grad[i] += y.grad[i] (1-y[i]^2) ---- */
@@ -2709,16 +2730,17 @@ static void edf__tanh_forward(edf_node *y) {
 }
 static void edf__tanh_backward(edf_node *y) {
   edf_node *x = y->in[0];
+  int first = edf__first(x);
   for (size_t i = 0; i < y->size; i++)
-    edf_addgrad(x, i, y->grad[i] * (1 - y->value[i] * y->value[i]));
+    edf__addgrad(x, first, i, y->grad[i] * (1 - y->value[i] * y->value[i]));
 }
 static const edf_op edf__tanh_op = { "Tanh", NULL, edf__tanh_forward, edf__tanh_backward,
   "y x", "y[i] = tanh(x[i])", "x.grad[i] += y.grad[i] (1-y[i]^2)" };
 edf_node *edf_tanh_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__tanh_op, file, line, x);
+  return edf__activation(&edf__tanh_op, file, line, x);
 }
 
-/* ---- Relu   y[i] = max(0, x[i])     x.grad[i] += y.grad[i] [x[i] > 0]
+/* ---- Relu   y[i] = max(0, x[i])     x.grad[i] += y.grad[i] [y[i] > 0]
    Written so that a NaN stays one. The derivative at 0 is 0. ---- */
 static void edf__relu_forward(edf_node *y) {
   edf_node *x = y->in[0];
@@ -2726,15 +2748,16 @@ static void edf__relu_forward(edf_node *y) {
 }
 static void edf__relu_backward(edf_node *y) {
   edf_node *x = y->in[0];
+  int first = edf__first(x);
   for (size_t i = 0; i < y->size; i++) {
-    edf_real dy = y->grad[i];            /* read in any case: so the loop has no branch */
-    edf_addgrad(x, i, x->value[i] > 0 ? dy : 0);
+    edf_real dy = y->grad[i];            /* read in any case: so the loop has no branch       */
+    edf__addgrad(x, first, i, y->value[i] > 0 ? dy : 0);
   }
 }
 static const edf_op edf__relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
-  "y x", "y[i] = max(0, x[i])", "x.grad[i] += y.grad[i] [x[i] > 0]" };
+  "y x", "y[i] = max(0, x[i])", "x.grad[i] += y.grad[i] [y[i] > 0]" };
 edf_node *edf_relu_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__relu_op, file, line, x);
+  return edf__activation(&edf__relu_op, file, line, x);
 }
 
 /* ---- Exp   y[i] = exp(x[i])     x.grad[i] += y.grad[i] y[i] ---- */

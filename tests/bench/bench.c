@@ -9,8 +9,8 @@
    gemm512         the built-in kernel against the BLAS at 512 x 512 x 512
 
    The contestants take turns, some 10 ms each, and go through the same rows of one data set in
-   memory. A ratio is the median over the turns; q1 and q3 are its quartiles. Time is that of the
-   thread, so that other programs disturb less; so the BLAS has to run in one thread, too:
+   memory. A ratio is the median over the turns; q1 and q3 are its quartiles. Time is that of
+   the thread, so that other programs disturb less; so the BLAS has to run in one thread, too:
    OPENBLAS_NUM_THREADS=1. */
 
 #define _POSIX_C_SOURCE 199309L                              /* clock_gettime */
