@@ -86,7 +86,7 @@ build/bench: tests/bench/bench.c edf.h build/flags
 	$(COMPILE)
 
 bench: build/bench
-	$(ENV) build/bench $(MODELS)
+	@$(ENV) build/bench $(MODELS)
 
 lines:
 	@awk -f tests/lines.awk edf.h

@@ -1498,7 +1498,7 @@ enum {
   EDF__MR = EDF__STRIP_ROWS, EDF__NR = 2 * EDF__LANES, EDF__SUMS = EDF__MR * EDF__NR
 };
 
-#ifdef __clang__                         /* else it splits the vectors                         */
+#ifdef __clang__                         /* else it splits the vectors                        */
 __attribute__((min_vector_width(EDF__VECTOR_BYTES * 8)))
 #endif
 static void edf__strip_product(ptrdiff_t k, const edf_real *a, const edf_real *b,
@@ -1749,24 +1749,24 @@ static int edf__whole(edf__scan *s) {
   return (int)n;
 }
 
-/* 12, 0.125, .5, 1e-3: a decimal number whatever the locale, rounded once up to 15 digits. */
-static double edf__decimal(edf__scan *s) {
-  const char *start = s->at;
+/* The decimal number at *at, which moves behind it: 12, 0.125, .5, 1e-3. Unlike strtod's it is
+   the same in every locale. Up to 15 digits are rounded once. */
+static double edf__decimal(const char **at) {
+  const char *c = *at, *e;
   double n = 0;
   int scale = 0, power = 0, sign = 1;
-  for (; edf__is_digit(*s->at); s->at++) n = 10 * n + (*s->at - '0');
-  if (*s->at == '.')
-    for (s->at++; edf__is_digit(*s->at); s->at++, scale--) n = 10 * n + (*s->at - '0');
-  if (s->at - start > 300) edf__syntax(s, start, "the number is too long");
-  const char *e = s->at;
-  if (*e == 'e' || *e == 'E') {
-    if (*++e == '-') sign = -1;
-    if (*e == '-' || *e == '+') e++;
-    if (edf__is_digit(*e)) { s->at = e; power = edf__whole(s); }
+  for (; edf__is_digit(*c); c++) n = 10 * n + (*c - '0');
+  if (*c == '.')
+    for (c++; edf__is_digit(*c); c++, scale -= scale > -10000) n = 10 * n + (*c - '0');
+  *at = c;
+  if (*c == 'e' || *c == 'E') {
+    e = c[1] == '-' || c[1] == '+' ? c + 2 : c + 1;
+    if (c[1] == '-') sign = -1;
+    for (c = e; edf__is_digit(*c); c++) power = power < 10000 ? 10 * power + (*c - '0') : power;
+    if (c > e) *at = c;
   }
-  if (power > 999) edf__syntax(s, start, "the number is out of range");
   scale += sign * power;
-  return scale < 0 ? n / pow(10, -scale) : n * pow(10, scale);
+  return n == 0 ? 0 : scale < 0 ? n / pow(10.0, (double)-scale) : n * pow(10.0, (double)scale);
 }
 
 /* ---- Declarations: x[b,784]  W[784,64]  v[i=3]  z */
@@ -1940,7 +1940,8 @@ static void edf__parse_term(edf__equation *e, int sign) {
   edf__term *t = &e->term[e->n_term++];
   int number = edf__is_digit(edf__peek(s)) || *s->at == '.';
   t->at = s->at;
-  t->number = sign * (number ? edf__decimal(s) : 1);
+  t->number = sign * (number ? edf__decimal(&s->at) : 1);
+  if (!(fabs(t->number) < HUGE_VAL)) edf__syntax(s, t->at, "the number is out of range");
   t->first = e->n_ref;
   t->n = 0;
   if (number && !edf__accept(s, '*') && edf__term_ends(edf__peek(s)))
@@ -2318,6 +2319,7 @@ static const edf__view edf__no_view = { EDF__ONE, 0, { 0 }, 0 };
 
 static int edf__new_buffer(edf__einsum *m, edf__program *p, size_t size) {
   EDF_ASSERT(p->n_buffer < m->max_buffer);
+  (void)m;                               /* not looked at where assertions are off            */
   p->size[p->n_buffer] = size;
   return p->n_buffer++;
 }
@@ -3657,7 +3659,8 @@ static void edf__start_check(edf__check *c, edf_node *node, int local) {
   for (size_t i = 0; i < node->size; i++) {
     edf_real size = edf_uniform((edf_real)0.5, (edf_real)1.5);
     c->r[i] = edf__random_unit() < 0.5 ? -size : size;
-    norm += pow((double)(c->r[i] * node->value[i]), 2);
+    double term = (double)(c->r[i] * node->value[i]);
+    norm += term * term;
   }
   c->noise = edf__noise * (norm < HUGE_VAL ? sqrt(norm) : 0) + 1e-30;
 }
@@ -3794,10 +3797,16 @@ static edf__file edf__open(const char *path) {
   int c = getc(f.file);                  /* a directory opens, but cannot be read             */
   if (c == EOF && ferror(f.file))
     edf__file_error(&f, -1, "cannot be read: %s", strerror(errno));
-  if (fseek(f.file, 0, SEEK_END) || (f.length = ftell(f.file)) < 0 ||
-      fseek(f.file, 0, SEEK_SET))
-    edf__file_error(&f, -1, "its length cannot be found: %s", strerror(errno));
+  if (c == 0x1f && getc(f.file) == 0x8b)
+    edf__file_error(&f, 0, "the file is compressed with gzip: unpack it first, with gunzip");
+  rewind(f.file);
   return f;
+}
+
+static void edf__find_length(edf__file *f) {
+  if (fseek(f->file, 0, SEEK_END) || (f->length = ftell(f->file)) < 0)
+    edf__file_error(f, -1, "its length cannot be found: %s", strerror(errno));
+  rewind(f->file);
 }
 
 static void edf__read(edf__file *f, long at, void *to, size_t n) {
@@ -3810,9 +3819,8 @@ static void edf__read(edf__file *f, long at, void *to, size_t n) {
 /* The shape in the header, checked against the length before any memory is taken. */
 static int edf__idx_header(edf__file *f, int *dim) {
   unsigned char h[4];
+  edf__find_length(f);
   edf__read(f, 0, h, 4);
-  if (h[0] == 0x1f && h[1] == 0x8b)
-    edf__file_error(f, 0, "the file is compressed with gzip: unpack it first, with gunzip");
   if (h[0] || h[1])
     edf__file_error(f, 0, "expected an IDX file, which begins with two zeros; found %d %d",
                     h[0], h[1]);
@@ -3871,6 +3879,11 @@ static edf_array edf__idx_of_rank(const char *path, int rank, const char *what) 
 
 edf_array edf_load_images(const char *path) {
   edf_array a = edf__idx_of_rank(path, 3, "images");
+  int rows = a.dim[1], columns = a.dim[2];
+  if (rows > INT_MAX / columns) {
+    edf_free_array(&a);
+    edf__fail("%s: byte 8: images of %d by %d pixels are too large", path, rows, columns);
+  }
   for (size_t i = 0; i < a.size; i++) a.value[i] /= 255;
   a.rank = 2;
   a.dim[1] *= a.dim[2];
@@ -3882,7 +3895,7 @@ edf_array edf_load_labels(const char *path) { return edf__idx_of_rank(path, 1, "
 
 /* ---- CSV: numbers between commas, the same count in each line; a first line that does not
    begin with a number is a heading. */
-typedef struct { edf__file f; char *text; const char *at, *line_start; int line; } edf__csv;
+typedef struct { edf__file f; char *text; const char *at; int line; } edf__csv;
 
 EDF__NORETURN static void edf__csv_error(edf__csv *c, const char *message) {
   edf__file f = c->f;
@@ -3891,20 +3904,26 @@ EDF__NORETURN static void edf__csv_error(edf__csv *c, const char *message) {
   edf__file_error(&f, byte, "line %d: %s", c->line, message);
 }
 
+/* The whole text, with a zero at its end. */
 static edf__csv edf__csv_open(const char *path) {
-  edf__csv c = { edf__open(path), NULL, NULL, NULL, 1 };
-  size_t n = (size_t)c.f.length;
-  errno = 0;
-  c.text = (char *)EDF_MALLOC(n + 1);
-  if (!c.text) edf__file_error(&c.f, -1, "out of memory for %zu bytes", n);
-  if (fread(c.text, 1, n, c.f.file) != n) {
-    EDF_FREE(c.text);
-    edf__file_error(&c.f, -1, "cannot be read: %s", edf__why());
+  edf__csv c = { edf__open(path), NULL, NULL, 1 };
+  size_t n = 0, room = 1 << 10;
+  for (;; room *= 2) {
+    char *text = (char *)(c.text ? EDF_REALLOC(c.text, room + 1) : EDF_MALLOC(room + 1));
+    if (!text && c.text) EDF_FREE(c.text);
+    if (!text) edf__file_error(&c.f, -1, "out of memory for %zu bytes", room);
+    c.text = text;
+    n += fread(c.text + n, 1, room - n, c.f.file);
+    if (n < room) break;
   }
+  int broken = ferror(c.f.file);
+  if (broken) EDF_FREE(c.text);
+  if (broken) edf__file_error(&c.f, (long)n, "cannot be read: %s", edf__why());
   fclose(c.f.file);
   c.f.file = NULL;
+  c.f.length = (long)n;
   c.text[n] = 0;
-  c.at = c.line_start = c.text;
+  c.at = c.text + (strncmp(c.text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);     /* a byte order mark */
   return c;
 }
 
@@ -3920,15 +3939,17 @@ static void edf__csv_heading(edf__csv *c) {
 }
 
 static double edf__csv_number(edf__csv *c) {
-  char *end;
   edf__csv_blanks(c);
-  if (!edf__is_digit(*c->at) && !(*c->at && strchr("+-.", *c->at)))
-    edf__csv_error(c, "expected a number");
-  double number = strtod(c->at, &end);
-  if (end == c->at) edf__csv_error(c, "expected a number");
-  if (!(fabs(number) < HUGE_VAL) || !(fabs((double)(edf_real)number) < HUGE_VAL))
-    edf__csv_error(c, "expected a finite number");
-  c->at = end;
+  const char *start = c->at;
+  double sign = *c->at == '-' ? -1 : 1;
+  if (*c->at == '-' || *c->at == '+') c->at++;
+  int digits = edf__is_digit(*c->at) || (*c->at == '.' && edf__is_digit(c->at[1]));
+  if (!digits) { c->at = start; edf__csv_error(c, "expected a number"); }
+  double number = sign * edf__decimal(&c->at);
+  if (!(fabs((double)(edf_real)number) < HUGE_VAL)) {
+    c->at = start;
+    edf__csv_error(c, "the number is too large");
+  }
   edf__csv_blanks(c);
   if (*c->at && *c->at != ',' && *c->at != '\n')
     edf__csv_error(c, "expected ',' or the end of the line");

@@ -6,7 +6,8 @@
    In double, since differences of floats are too coarse for the check. Of each node it prints
    one report; the wrong one's says (yours: by backward, numeric: by central differences)
 
-     FAIL  x: worst 1 at x[4,1]: yours -1.44907, numeric 0 ...
+     FAIL  d WrongRelu1 / d x: worst relative error 1 at x[3,0]: yours -1.3544, numeric 0
+           8 of 15 entries tried are wrong
            likely: a mask is missing: wrong where the derivative is 0
 
    and the program ends with status 0 when the right node passes and the wrong one is found.

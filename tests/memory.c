@@ -113,7 +113,8 @@ static void write_files(void) {
   fclose(f);
   f = fopen(csv_file, "w");
   if (!f) abort();
-  fprintf(f, "height,weight\n1,2\n3,4\n5,6\n");
+  fprintf(f, "height,weight\n");
+  for (int i = 0; i < 500; i++) fprintf(f, "%d,%d\n", i, i + 1);   /* long enough to grow */
   fclose(f);
 }
 

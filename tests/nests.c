@@ -387,14 +387,14 @@ static edf_nest random_product(void) {
 }
 
 static void random_nests(void) {
-  for (int i = 0; i < (SANITIZED ? 2000 : 12000); i++) {
+  for (int i = 0; i < (SANITIZED ? 2000 : 6000); i++) {
     edf_nest q = random_nest();
     check(&q);
   }
 }
 
 static void random_products(void) {
-  for (int i = 0; i < (SANITIZED ? 300 : 2000); i++) {
+  for (int i = 0; i < (SANITIZED ? 300 : 1000); i++) {
     edf_nest q = random_product();
     check3(&q);
   }
