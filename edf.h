@@ -587,17 +587,20 @@ static int edf__fed_batch(void) {
   return 0;
 }
 
-static void edf__say_shape(const edf_node *x) {
-  if (x->rank) edf__say("[");
-  for (int d = 0; d < x->rank; d++) {
+static void edf__say_dims(const edf_node *x, int rank) {
+  if (rank > 0) edf__say("[");
+  for (int d = 0; d < rank; d++) {
     int n = x->dim[d] ? x->dim[d] : edf__fed_batch();
+    if (x->kind == EDF_INPUT && d == 0 && x->fed > 0) n = x->batched ? x->fed : n;
     if (x->batched >> d & 1 && n) edf__say("%s=%d", edf.batch_name, n);
     else if (!x->dim[d]) edf__say("%s", edf.batch_name);
     else edf__say("%d", n);
-    edf__say(d + 1 < x->rank ? ", " : "]");
+    edf__say(d + 1 < rank ? ", " : "]");
   }
-  if (!x->rank) edf__say("scalar");
+  if (rank <= 0) edf__say("scalar");
 }
+
+static void edf__say_shape(const edf_node *x) { edf__say_dims(x, x->rank); }
 
 static void edf__say_node(const edf_node *x) {
   edf__say("%s \"%s\" ", x->op, x->name);
@@ -823,9 +826,12 @@ static void edf__infer_new(edf_node *y) {
   if (edf.batch) edf__infer(y);
 }
 
-static void edf__check_fed(const edf_node *x) {
+static void edf__check_fed(const edf_node *x, const edf_node *target) {
   if (x->fed >= 0) return;
-  edf__say("edf_forward: an input was never fed\n  ");
+  if (target && edf.eager)
+    edf__say("%s:%d: %s: edf.eager is 1, and an input was never fed\n  ", target->file,
+             target->line, target->op);
+  else edf__say("edf_forward: an input was never fed\n  ");
   edf__say_node(x);
   edf__stop();
 }
@@ -835,7 +841,7 @@ static int edf__find_batch(const edf_node *target) {
   edf_node *first = NULL;
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
-    if (x->visit) edf__check_fed(x);
+    if (x->visit) edf__check_fed(x, target);
     if (!x->batched || x->fed < 0 || (target && !x->visit)) continue;
     if (!first) first = x;
     if (x->fed == first->fed) continue;
@@ -959,7 +965,8 @@ static void edf__check_loss(const edf_node *loss) {
   if (loss->kind != EDF_COMPNODE) edf__say("edf_backward: the loss is not a computed node\n  ");
   else if (!loss->need)
     edf__say("edf_backward: no parameter and no wanted input reaches the loss\n  ");
-  else edf__say("edf_backward: no edf_forward to the loss since the last feed\n  ");
+  else
+    edf__say("edf_backward: the loss has no value for the last feed: call edf_forward first\n  ");
   edf__say_node(loss);
   edf__stop();
 }
@@ -1722,18 +1729,25 @@ static int edf__accept(edf__scan *s, char c) {
   return 1;
 }
 
-static void edf__expect(edf__scan *s, char c, const char *why) {
-  if (edf__accept(s, c)) return;
-  if (*s->at) edf__syntax(s, s->at, "expected '%c' %s, found '%c'", c, why, *s->at);
-  edf__syntax(s, s->at, "expected '%c' %s, found the end", c, why);
+/* The character at which reading stopped, with all its bytes where it is not an ASCII one. */
+EDF__NORETURN static void edf__found(const edf__scan *s, const char *expected,
+                                     const char *hint) {
+  const unsigned char *c = (const unsigned char *)s->at;
+  int length = 1;
+  while (c[0] >= 0xC0 && (c[length] & 0xC0) == 0x80) length++;
+  if (!*s->at) edf__syntax(s, s->at, "expected %s, found the end", expected);
+  edf__syntax(s, s->at, "expected %s, found '%.*s'%s", expected, length, s->at, hint);
+}
+
+static void edf__expect(edf__scan *s, char c, const char *expected, const char *hint) {
+  if (!edf__accept(s, c)) edf__found(s, expected, hint);
 }
 
 /* An identifier: its first character and its length. */
 static const char *edf__identifier(edf__scan *s, int *length, const char *what) {
   char c = edf__peek(s);
   const char *start = s->at;
-  if (!c) edf__syntax(s, s->at, "expected %s, found the end", what);
-  if (!edf__is_letter(c)) edf__syntax(s, s->at, "expected %s, found '%c'", what, c);
+  if (!edf__is_letter(c)) edf__found(s, what, "");
   while (edf__is_letter(*s->at) || edf__is_digit(*s->at)) s->at++;
   *length = (int)(s->at - start);
   return start;
@@ -1778,8 +1792,8 @@ static void edf__declare_place(edf_node *x, edf__scan *s) {
   at = s->at;
   if (name && !edf__accept(s, '=')) {
     if (x->kind != EDF_INPUT || d > 0)
-      edf__syntax(s, name,
-                  "an index without a number is the batch: only first, and only in an Input");
+      edf__syntax(s, name, "%.*s needs a number, as in %.*s=10: only the batch has none, the "
+                  "first index of an Input", length, name, length, name);
     char *copy = (char *)edf__alloc(&edf.kept, (size_t)length + 1);
     edf.batch_name = (char *)memcpy(copy, name, (size_t)length);
     x->batched = 1;
@@ -1811,9 +1825,9 @@ static void edf__declare(edf_node *x, const char *format, va_list args) {
   const char *name = edf__identifier(&s, &length, "a name");
   if (edf__accept(&s, '[')) {
     do edf__declare_place(x, &s); while (edf__accept(&s, ','));
-    edf__expect(&s, ']', "or ','");
+    edf__expect(&s, ']', "']' or ','", "");
   }
-  if (edf__peek(&s)) edf__syntax(&s, s.at, "expected the end, found '%c'", *s.at);
+  if (edf__peek(&s)) edf__found(&s, "the end", "");
   char *copy = (char *)edf__alloc(&edf.kept, (size_t)length + 1);
   x->name = (char *)memcpy(copy, name, (size_t)length);
   edf__declared(x, edf.batch);
@@ -1915,7 +1929,8 @@ static edf__ref *edf__parse_tensor(edf__equation *e) {
       edf__syntax(s, s->at, "a tensor has at most %d indices", EDF_MAX_RANK);
     edf__parse_place(e, &r->place[r->rank++]);
   } while (edf__accept(s, ','));
-  edf__expect(s, ']', "or ','");
+  const char *hint = edf__peek(s) == '.' ? ": the factor of an index is a whole number" : "";
+  edf__expect(s, ']', "']' or ','", hint);
   return r;
 }
 
@@ -1962,7 +1977,7 @@ static void edf__parse_bound(edf__equation *e) {
   int i = edf__letter_of(e, name, length);
   if (i == n) edf__syntax(s, name, "%.*s is an index of no tensor", length, name);
   if (e->letter[i].bound) edf__syntax(s, name, "%.*s has two bounds", length, name);
-  edf__expect(s, '<', "and a number");
+  edf__expect(s, '<', "'<' and a number", "");
   if (!edf__is_digit(edf__peek(s))) edf__syntax(s, s->at, "expected a number after '<'");
   const char *at = s->at;
   e->letter[i].bound = edf__whole(s);
@@ -2021,7 +2036,8 @@ static void edf__parse(edf__equation *e) {
   edf__scan *s = &e->scan;
   edf__parse_tensor(e);
   for (int i = 0; i < e->n_letter; i++) e->letter[i].left = 1;
-  edf__expect(s, '=', "after the left side");
+  const char *hint = edf__peek(s) == '+' ? ": the sum always begins at 0" : "";
+  edf__expect(s, '=', "'=' after the left side", hint);
   int sign = edf__accept(s, '-') ? -1 : 1;
   for (;;) {
     edf__parse_term(e, sign);
@@ -2031,8 +2047,9 @@ static void edf__parse(edf__equation *e) {
   }
   if (edf__accept(s, '|'))
     do edf__parse_bound(e); while (edf__accept(s, ','));
-  if (edf__peek(s))
-    edf__syntax(s, s->at, "expected '+', '-', '|' or the end, found '%c'", *s->at);
+  hint = edf__peek(s) && strchr("(/^", *s->at)
+       ? ": an equation is a sum of products, functions are nodes of their own" : "";
+  if (*s->at) edf__found(s, "'+', '-', '|' or the end", hint);
   edf__check_letters(e);
   edf__check_terms(e);
 }
@@ -2163,20 +2180,36 @@ static int edf__unknown_of(const edf__einsum *m, const edf__place *p) {
   return found;
 }
 
+/* A read outside; `at_zero` is the index whose extent was asked for, else -1. */
+EDF__NORETURN static void edf__read_error(const edf_node *y, const edf__ref *r, int d,
+                                          int at_zero, ptrdiff_t least, ptrdiff_t greatest) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  const edf__letter *l = NULL;
+  for (int i = m->e.n_letter - 1; i >= 0; i--)
+    if (at_zero < 0 ? r->place[d].factor[i] != 0 : i == at_zero) l = &m->e.letter[i];
+  edf__say_caret(&m->e.scan, r->place[d].at);
+  edf__say("this place reads %s %ld", least == greatest ? "entry" : "entries", (long)least);
+  if (least < greatest) edf__say(" to %ld", (long)greatest);
+  if (l && at_zero >= 0) edf__say(" when %.*s is 0,", l->length, l->name);
+  edf__say(" of a dimension with entries 0 to %d", y->in[r->operand]->dim[d] - 1);
+  if (l)
+    edf__say(": give %.*s a bound, | %.*s<n, and reads outside count as zero", l->length,
+             l->name, l->length, l->name);
+  edf__say("\n  ");
+  edf__say_operand(y, r);
+  for (int i = 0; i < m->e.n_letter; i++)
+    if (r->place[d].factor[i] && m->source[i]) edf__say_extent(y, i, m->source[i], m->extent[i]);
+  edf__stop();
+}
+
 static ptrdiff_t edf__longest(const edf_node *y, const edf__ref *r, int d, int i) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__place *p = &r->place[d];
-  const edf__letter *l = &m->e.letter[i];
   ptrdiff_t least, greatest, n = y->in[r->operand]->dim[d];
   int known = edf__reach(m, p, i, &least, &greatest), factor = p->factor[i];
   if (!known || n == 0) return 0;
   if (least < 0 || greatest >= n)
-    edf__place_error(
-        y, r, d,
-        "this place reads %ld to %ld when %.*s is 0, but the dimension has "
-        "%ld entries: give %.*s a bound, | %.*s<n, and reads outside count as zero",
-        (long)least, (long)greatest, l->length, l->name, (long)n, l->length, l->name,
-        l->length, l->name);
+    edf__read_error(y, r, d, i, least, greatest);
   return 1 + (factor > 0 ? (n - 1 - greatest) / factor : least / -factor);
 }
 
@@ -2223,13 +2256,7 @@ static void edf__check_reads(const edf_node *y, const edf__ref *r, int d) {
   if (!edf__reach(m, p, -1, &least, &greatest) || n == 0) return;
   if (least >= 0 && greatest < n) return;
   if (edf__has_bound(&m->e, p)) return;
-  if (least == greatest)
-    edf__place_error(y, r, d, "this place reads entry %ld of a dimension with entries 0 to %ld",
-                     (long)least, (long)(n - 1));
-  edf__place_error(y, r, d,
-                   "this place reads entries %ld to %ld of a dimension with entries 0 to "
-                   "%ld: give an index of it a bound, | i<n, and reads outside count as zero",
-                   (long)least, (long)greatest, (long)(n - 1));
+  edf__read_error(y, r, d, -1, least, greatest);
 }
 
 static void edf__left_shape(edf_node *y) {
@@ -2569,15 +2596,28 @@ static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_
                                        edf__einsum_backward, NULL, NULL, NULL };
 
 /* ---- The constructor, also for nodes that are equations under another name. */
-static void edf__check_count(const edf__equation *e, int n) {
+static const edf__ref *edf__ref_of(const edf__equation *e, int operand) {
+  for (int f = 1; f < e->n_ref; f++)
+    if (e->ref[f].operand == operand) return &e->ref[f];
+  return NULL;
+}
+
+static void edf__check_count(const edf__equation *e, int n, edf_node **in) {
   if (n == e->n_operand) return;
   edf__say_caret(&e->scan, e->scan.text);
   edf__say("the equation has %d %s", e->n_operand, e->n_operand == 1 ? "operand" : "operands");
-  for (int k = 0, f = 1; f < e->n_ref; f++) {
-    if (e->ref[f].operand != k) continue;
-    edf__say("%s%.*s", k++ ? ", " : " (", e->ref[f].length, e->ref[f].name);
+  for (int k = 0; k < e->n_operand; k++)
+    edf__say("%s%.*s", k ? ", " : " (", edf__ref_of(e, k)->length, edf__ref_of(e, k)->name);
+  edf__say("), but %d %s given", n, n == 1 ? "was" : "were");
+  for (int k = 0; k < (n > e->n_operand ? n : e->n_operand); k++) {
+    const edf__ref *r = edf__ref_of(e, k);
+    edf__say("\n  ");
+    if (!r) edf__say("no name for ");
+    else if (k < n) edf__say("%.*s = ", r->length, r->name);
+    else edf__say("%.*s is missing, or NULL", r->length, r->name);
+    if (k < n) edf__say_node(in[k]);
   }
-  edf__fail("), but %d %s given", n, n == 1 ? "was" : "were");
+  edf__stop();
 }
 
 /* Everything that an equation keeps, in memory that lives with the node. */
@@ -2610,7 +2650,7 @@ static edf_node *edf__equation_node(const char *op, const char *file, int line,
   scan.at = scan.text;
   e.scan = scan;
   edf__parse(&e);
-  edf__check_count(&e, n);
+  edf__check_count(&e, n, in);
   about.name = op;
   edf_node *y = edf__computed(&about, file, line, n, in);
   y->state = edf__new_einsum(&e, n);
@@ -2977,12 +3017,15 @@ static void edf__rows_shape(edf_node *loss) {
   int equal = P->rank == y->rank + 1;
   for (int d = 0; equal && d < y->rank; d++) equal = y->dim[d] == P->dim[d];
   if (!equal) {
-    edf__say(
-        "%s:%d: %s: expected one label for each row: the shape of the labels is that of the "
-        "scores without the last index\n  ",
-        loss->file, loss->line, loss->op);
+    const char *scores = loss->op[0] == 'L' ? "P" : "s";
+    edf__say("%s:%d: %s: expected one label for each row of %s: y is ", loss->file, loss->line,
+             loss->op, scores);
+    edf__say_shape(y);
+    edf__say(", not ");
+    edf__say_dims(P, P->rank - 1);
+    edf__say("\n  %s = ", scores);
     edf__say_node(P);
-    edf__say("\n  ");
+    edf__say("\n  y = ");
     edf__say_node(y);
     edf__stop();
   }
@@ -2990,13 +3033,24 @@ static void edf__rows_shape(edf_node *loss) {
   memcpy(loss->dim, y->dim, sizeof loss->dim);
 }
 
+static void edf__say_row(const edf_node *y, size_t b) {      /* 3, or [3,5] for y[b,t]        */
+  if (y->rank < 2) { edf__say("%zu", b); return; }
+  size_t stride = y->size;
+  for (int d = 0; d < y->rank; d++) {
+    stride /= (size_t)y->dim[d];
+    edf__say(d ? ",%zu" : "[%zu", b / stride % (size_t)y->dim[d]);
+  }
+  edf__say("]");
+}
+
 static size_t edf__label(const edf_node *loss, size_t b, size_t K) {
   edf_node *y = loss->in[1];
   double label = (double)y->value[b];
   int whole = label == floor(label);
   if (whole && label >= 0 && label < (double)K) return (size_t)label;
-  edf__say("%s:%d: %s: label %g in row %zu of %s %s: expected 0 to %zu\n  ", loss->file,
-           loss->line, loss->op, label, b, y->name,
+  edf__say("%s:%d: %s: label %g in row ", loss->file, loss->line, loss->op, label);
+  edf__say_row(y, b);
+  edf__say(" of %s %s: expected 0 to %zu\n  ", y->name,
            whole ? "is out of range" : "is not a whole number", K - 1);
   edf__say_node(y);
   edf__stop();
@@ -3083,7 +3137,9 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
   in[0] = Phi.w;
   in[1] = x;
   in[2] = Phi.b;
-  int rank = x ? x->rank : 2;
+  const char *null = !Phi.w ? "Phi.w" : !x ? "x" : !Phi.b ? "Phi.b" : NULL;
+  if (null) edf__fail("%s:%d: Affine: %s is NULL", file, line, null);
+  int rank = x->rank;
   if (rank >= 1 && rank <= 4)
     return edf__equation_node("Affine", file, line, equation[rank], 3, in);
   edf__say("%s:%d: Affine: x has %d dimensions, expected 1 to 4\n  x = ", file, line, rank);
@@ -3456,15 +3512,17 @@ static double edf__error(const edf__check *c, size_t k) {
   return edf__relative(c, c->yours[k], c->numeric[k]);
 }
 
-/* A slope that does not agree is tried again with a smaller step: if right and left still
-   differ as much, the entry is at a kink and is skipped. */
+/* Where a slope does not agree and differs between right and left, smaller steps are tried: if
+   right and left then still differ as much, the entry is at a kink and is skipped; if not, it
+   was only near one, and the slope of a step that does not reach it counts. */
 static int edf__at_kink(edf__check *c, size_t k) {
-  double bend, smaller_bend;
-  double slope = edf__slope(c, c->entry[k], edf__h, &bend);
-  double smaller = edf__slope(c, c->entry[k], edf__h / 16, &smaller_bend);
+  double bend, smaller_bend, slope = edf__slope(c, c->entry[k], edf__h, &bend);
   if (bend < 1e-3 * (fabs(slope) + c->floor)) return 0;
-  if (smaller_bend > 0.5 * bend) return 1;
-  if (edf__relative(c, c->yours[k], smaller) < edf__error(c, k)) c->numeric[k] = smaller;
+  for (double h = edf__h / 16; h > edf__h / 300; h /= 4) {
+    slope = edf__slope(c, c->entry[k], h, &smaller_bend);
+    if (smaller_bend > 0.5 * bend) return 1;
+    if (edf__relative(c, c->yours[k], slope) < edf__error(c, k)) c->numeric[k] = slope;
+  }
   return 0;
 }
 
