@@ -609,6 +609,25 @@ static void edf__say_node(const edf_node *x) {
   edf__say("%s at %s:%d", x->kind == EDF_COMPNODE ? "built" : "declared", x->file, x->line);
 }
 
+/* The size of a tensor, from dimensions that a shape function of the user's may have set. */
+static void edf__find_size(edf_node *x) {
+  if (x->rank < 0 || x->rank > EDF_MAX_RANK)
+    edf__fail("%s:%d: %s: its shape function set rank %d, expected 0 to %d", x->file, x->line,
+              x->op, x->rank, EDF_MAX_RANK);
+  x->size = 1;
+  for (int d = 0; d < x->rank; d++) {
+    if (x->dim[d] < 0)
+      edf__fail("%s:%d: %s: its shape function set dimension %d to %d, expected 1 or more",
+                x->file, x->line, x->op, d, x->dim[d]);
+    if (x->size > SIZE_MAX / 64 / ((size_t)x->dim[d] + 1)) {
+      edf__say("%s:%d: %s: the tensor is too large\n  ", x->file, x->line, x->op);
+      edf__say_node(x);
+      edf__stop();
+    }
+    x->size *= (size_t)x->dim[d];
+  }
+}
+
 /* ==== >>core  Nodes, lists and the three loops =========================================== */
 
 #define EDF__EMPTY_GRAPH \
@@ -623,7 +642,7 @@ static int edf__find_batch(const edf_node *target);
 static void edf__check_node(const char *who, const edf_node *x);
 static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x);
 static void edf__check_feed(const edf_node *x, const edf_real *data, int batch);
-static void edf__check_loss(const edf_node *loss);
+static void edf__check_loss(const char *who, const char *what, const edf_node *x);
 static void edf__fill(edf_real *x, size_t n, edf_real number);
 static void edf__update(edf_real *p, const edf_real *grad, size_t n, edf_real eta);
 
@@ -674,8 +693,7 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
 
 static void edf__infer(edf_node *y) {
   y->shape(y);
-  y->size = 1;
-  for (int d = 0; d < y->rank; d++) y->size = edf__times(y->size, (size_t)y->dim[d]);
+  edf__find_size(y);
   if (y->size) y->value = edf__reals(y, y->value);
   if (y->grad) y->grad = edf__reals(y, y->grad);
 }
@@ -786,7 +804,7 @@ static void edf__backward_from(edf_node *loss, const edf_real *seed) {
   edf__check_node("edf_backward", loss);
   edf__mark(loss);
   edf__each(edf__find_need);
-  edf__check_loss(loss);
+  edf__check_loss("edf_backward", "loss", loss);
   edf__each(edf__prepare_grad);
   edf__fill(loss->grad, loss->size, (edf_real)1 / (edf_real)loss->size);
   if (seed) memcpy(loss->grad, seed, loss->size * sizeof *seed);
@@ -960,14 +978,15 @@ static void edf__check_feed(const edf_node *x, const edf_real *data, int batch) 
   edf__stop();
 }
 
-static void edf__check_loss(const edf_node *loss) {
-  if (loss->kind == EDF_COMPNODE && loss->need && loss->ran == edf.feeds) return;
-  if (loss->kind != EDF_COMPNODE) edf__say("edf_backward: the loss is not a computed node\n  ");
-  else if (!loss->need)
-    edf__say("edf_backward: no parameter and no wanted input reaches the loss\n  ");
-  else
-    edf__say("edf_backward: the loss has no value for the last feed: call edf_forward first\n  ");
-  edf__say_node(loss);
+static void edf__check_loss(const char *who, const char *what, const edf_node *x) {
+  if (x->kind == EDF_COMPNODE && x->need && x->ran == edf.feeds) return;
+  edf__say("%s: ", who);
+  if (x->kind != EDF_COMPNODE) edf__say("the %s is not a computed node", what);
+  else if (!x->need)
+    edf__say("no parameter reaches the %s, and no input with edf_want_grad", what);
+  else edf__say("the %s has no value for the last feed: call edf_forward first", what);
+  edf__say("\n  ");
+  edf__say_node(x);
   edf__stop();
 }
 
@@ -1807,9 +1826,8 @@ static void edf__declare_place(edf_node *x, edf__scan *s) {
 }
 
 static void edf__declared(edf_node *x, int batch) {
-  x->size = 1;
   if (x->batched) x->dim[0] = batch;
-  for (int d = 0; d < x->rank; d++) x->size = edf__times(x->size, (size_t)x->dim[d]);
+  edf__find_size(x);
   if (x->grad) x->grad = edf__reals(x, x->grad);
 }
 
@@ -1821,7 +1839,8 @@ static void edf__declare(edf_node *x, const char *format, va_list args) {
   if (!format) edf__fail("%s:%d: %s: the declaration is NULL", s.file, s.line, s.op);
   int n = vsnprintf(text, sizeof text, format, args);
   if (n < 0 || n >= (int)sizeof text)
-    edf__fail("%s:%d: %s: the declaration is too long: %d characters", s.file, s.line, s.op, n);
+    edf__fail("%s:%d: %s: the declaration is too long: %d characters, at most %d", s.file,
+              s.line, s.op, n, (int)sizeof text - 1);
   const char *name = edf__identifier(&s, &length, "a name");
   if (edf__accept(&s, '[')) {
     do edf__declare_place(x, &s); while (edf__accept(&s, ','));
@@ -1842,7 +1861,8 @@ const char *edf_fmt(const char *format, ...) {
   int n = vsnprintf(text[turn], sizeof text[turn], format, args);
   va_end(args);
   if (n < 0 || n >= (int)sizeof text[turn])
-    edf__fail("edf_fmt: the text is too long: %d characters", n);
+    edf__fail("edf_fmt: the text is too long: %d characters, at most %d", n,
+              (int)sizeof text[turn] - 1);
   return text[turn];
 }
 
@@ -2198,7 +2218,8 @@ EDF__NORETURN static void edf__read_error(const edf_node *y, const edf__ref *r, 
   edf__say("\n  ");
   edf__say_operand(y, r);
   for (int i = 0; i < m->e.n_letter; i++)
-    if (r->place[d].factor[i] && m->source[i]) edf__say_extent(y, i, m->source[i], m->extent[i]);
+    if (r->place[d].factor[i] && m->source[i] && m->source[i]->operand != r->operand)
+      edf__say_extent(y, i, m->source[i], m->extent[i]);
   edf__stop();
 }
 
@@ -3793,7 +3814,7 @@ double edf_gradcheck(edf_node *node) {
   int accumulate = edf.accumulate;
   edf_forward_to(node);
   edf__each(edf__find_need);
-  edf__check_loss(node);
+  edf__check_loss("edf_gradcheck", "node", node);
   printf("gradcheck of %s, built at %s:%d, in %s\n", node->name, node->file, node->line,
          edf__precision);
   edf.accumulate = 0;
@@ -4083,12 +4104,15 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
   edf__check_node("edf_error_rate", scores);
   edf__check_node("edf_error_rate", labels);
   size_t K = scores->rank ? (size_t)scores->dim[scores->rank - 1] : 0, wrong = 0;
-  if (!K || !labels->size || scores->size != labels->size * K || !scores->value ||
-      !labels->value)
-    edf__fail(
-        "edf_error_rate: expected one label for each row of scores, found %zu scores and %zu "
-        "labels",
-        scores->size, labels->size);
+  if (!K || scores->size != labels->size * K) {
+    edf__say("edf_error_rate: expected one label for each row of scores\n  ");
+    edf__say_node(scores);
+    edf__say("\n  ");
+    edf__say_node(labels);
+    edf__stop();
+  }
+  if (!labels->size || !scores->value || !labels->value)
+    edf__fail("edf_error_rate: no edf_forward was made yet");
   const edf_real *s = edf_value(scores), *y = edf_value(labels);
   for (size_t b = 0; b < labels->size; b++) {
     size_t best = 0;
