@@ -2600,17 +2600,23 @@ static void edf__add_swapped(edf_node *y, const edf__program *p, int to, const e
   else edf__contract_into(r, m->buffer[to].grad, p->size[to], &m->buffer[to].fresh, a, b);
 }
 
-static void edf__einsum_backward(edf_node *y) {
+static void edf__step_backward(edf_node *y, const edf__program *p, const edf__step *s) {
   edf__einsum *m = (edf__einsum *)y->state;
+  const edf_real *dout = s->out == y->n_in ? y->grad : m->buffer[s->out].grad;
+  if (s->out != y->n_in && !m->buffer[s->out].need) return;
+  edf__add_swapped(y, p, s->a, &s->back_a, dout, edf__value_of(y, s->b));
+  edf__add_swapped(y, p, s->b, &s->back_b, edf__value_of(y, s->a), dout);
+}
+
+/* The terms first, and of them those of one factor: y.grad is then still in cache from the node
+   that wrote it. What the terms were made from follows in reverse. */
+static void edf__einsum_backward(edf_node *y) {
   edf__program *p = edf__program_of(y);
   edf__make_grads(y, p);
-  for (int i = p->n_step - 1; i >= 0; i--) {
-    const edf__step *s = &p->step[i];
-    const edf_real *dout = s->out == y->n_in ? y->grad : m->buffer[s->out].grad;
-    if (s->out != y->n_in && !m->buffer[s->out].need) continue;
-    edf__add_swapped(y, p, s->a, &s->back_a, dout, edf__value_of(y, s->b));
-    edf__add_swapped(y, p, s->b, &s->back_b, edf__value_of(y, s->a), dout);
-  }
+  for (int i = 0; i < p->n_step; i++)
+    if (p->step[i].out == y->n_in) edf__step_backward(y, p, &p->step[i]);
+  for (int i = p->n_step - 1; i >= 0; i--)
+    if (p->step[i].out != y->n_in) edf__step_backward(y, p, &p->step[i]);
 }
 
 static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_forward,

@@ -17,12 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EQ_RANK = 8, EQ_LETTERS = 16, EQ_FACTORS = 8, EQ_TERMS = 8, EQ_NAMES = 24, EQ_NAME = 32 };
+enum { EQ_RANK = 8, EQ_LETTERS = 16, EQ_FACTORS = 8, EQ_TERMS = 8 };
+enum { EQ_NAMES = 24, EQ_NAME = 32 };
 
 typedef struct { int rank, dim[EQ_RANK]; double *value, *grad; } eq_tensor;
 
-/* A place is constant + sum of factor[l] * letter l for the letters that it has; a use is a tensor
-   with its places. */
+/* A place is constant + sum of factor[l] * letter l for the letters that it has; a use is a
+   tensor with its places. */
 typedef struct { long constant, factor[EQ_LETTERS]; int has[EQ_LETTERS]; } eq_place;
 typedef struct { int name, rank; eq_place place[EQ_RANK]; } eq_use;
 typedef struct { double number; int n; eq_use use[EQ_FACTORS]; } eq_term;
@@ -49,7 +50,9 @@ static inline int eq_take(eq_equation *e, char c) {
   return 1;
 }
 
-static inline void eq_mistake(eq_equation *e, const char *wrong) { if (!e->wrong) e->wrong = wrong; }
+static inline void eq_mistake(eq_equation *e, const char *wrong) {
+  if (!e->wrong) e->wrong = wrong;
+}
 
 static inline void eq_expect(eq_equation *e, char c, const char *wrong) {
   if (!eq_take(e, c)) eq_mistake(e, wrong);
@@ -367,7 +370,8 @@ static inline void eq_forward(const eq_equation *e, eq_tensor *const *operand, e
   eq_run(e, operand, out, 0);
 }
 
-static inline void eq_backward(const eq_equation *e, eq_tensor *const *operand, eq_tensor *out) {
+static inline void eq_backward(const eq_equation *e, eq_tensor *const *operand,
+                               eq_tensor *out) {
   eq_run(e, operand, out, 1);
 }
 
