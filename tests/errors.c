@@ -513,7 +513,8 @@ static const bad_program programs[] = {
     "  s = Input \"Q\" [b, 7, 10]                      declared at hw1.c:1\n"
     "  y = Input \"y\" scalar                          declared at hw1.c:2" },
   { label_10,
-    "hw1.c:3: LogLoss: label 10 in row 2 of y is out of range: expected 0 to 9\n"
+    "hw1.c:3: LogLoss: label 10 in row 2 of y is out of range: expected 0 to 9 (are the "
+    "classes counted from 1?)\n"
     "  Input \"y\" [b=4]                               declared at hw1.c:2" },
   { label_negative,
     "hw1.c:3: SoftmaxLogLoss: label -1 in row 3 of y is out of range: expected 0 to 9\n"
