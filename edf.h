@@ -166,13 +166,12 @@ struct edf_node {
   char         lazy, fresh;              /* backward accepts fresh grads; grad counts as zero */
 };
 
-/* What a built-in node says about itself, beside its code. The formulas name the output
-   first. */
+/* What a built-in node says about itself, beside its code. */
 typedef struct edf_op {
   const char *name;
   void (*shape)(edf_node *), (*forward)(edf_node *), (*backward)(edf_node *);
   const char *tensors;                   /* "y x": how the formulas call output and inputs    */
-  const char *formula, *gradient;        /* "y[i] = tanh(x[i])"; lines separated by \n */
+  const char *formula, *gradient;        /* "y[i] = tanh(x[i])"; several lines with \n        */
 } edf_op;
 
 /* The whole graph is one value. A program with two graphs keeps two and assigns:
@@ -183,7 +182,7 @@ typedef struct edf_graph {
   int training;                          /* 1; set to 0 to evaluate (dropout, batch norm)     */
   int eager;                             /* 0; 1: a constructor runs its node's forward       */
   int accumulate;                        /* 0; 1: Backward adds to the parameters' grads      */
-  int kernel;                            /* EDF_FASTEST; see edf_kernel                       */
+  int kernel;                            /* EDF_FASTEST, EDF_BUILTIN or EDF_REFERENCE         */
   unsigned long long seed, draws;        /* random numbers: the n-th depends on these alone   */
   /* the framework's own */
   unsigned id;
@@ -269,8 +268,8 @@ void edf_push(edf_node *node);
 
 /* ---- >>constructors  Every node and its formulas --------------------------------------------
 
-   Each is a macro that adds the source line to a function edf_NAME_at; break on that one. In
-   the formulas i stands for all indices of an element-wise node. */
+   Each is a macro that adds the source line to a function edf_NAME_at; break on that one. dx is
+   x.grad. In the formulas of element-wise nodes one index stands for all. */
 
 /* One node from one equation; see the notation above. edf_fmt puts run-time numbers into it,
    for one call: edf_einsum(edf_fmt("a[t,s] = %g Q[t,I] K[s,I]", c), Q, K). */
@@ -289,7 +288,7 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 
 #define edf_sigmoid(x) edf_sigmoid_at(EDF__HERE, x)  /* y = 1/(1+exp(-x))    dx += dy y (1-y) */
 #define edf_tanh(x)    edf_tanh_at(EDF__HERE, x)     /* y = tanh(x)          dx += dy (1-y^2) */
-#define edf_relu(x)    edf_relu_at(EDF__HERE, x)     /* y = max(0, x)        dx += dy [x > 0] */
+#define edf_relu(x)    edf_relu_at(EDF__HERE, x)     /* y = max(0, x)        dx += dy [y > 0] */
 #define edf_exp(x)     edf_exp_at(EDF__HERE, x)      /* y = exp(x)           dx += dy y       */
 #define edf_log(x)     edf_log_at(EDF__HERE, x)      /* y = ln(x)            dx += dy / x     */
 #define edf_sqrt(x)    edf_sqrt_at(EDF__HERE, x)     /* y = sqrt(x)          dx += dy / (2 y) */
@@ -346,7 +345,8 @@ void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
    edf_gradcheck compares a node's backward, through everything it is computed from, with
    central differences under a random cotangent r: d/dx sum_i r[i] y[i]. It returns the worst
    |a - n| / (|a| + |n| + floor) over all parameters and wanted inputs, where floor is 1/1000 of
-   the tensor's largest entry, and prints a report with the worst entry and the likely mistake.
+   the tensor's largest entry and a bound on rounding, and prints a report with the worst entry
+   and the likely mistake.
    Nodes of your own are also checked one by one. At most 1000 entries of a tensor are tried,
    drawn at random. Compile with -DEDF_REAL=double: below 1e-6 is right; in float one can only
    see errors above about 1e-2. Values and random state are put back; the gradients left are
@@ -358,15 +358,17 @@ void   edf_print_program(FILE *out);           /* forward, and the derived backw
 /* ---- Data. Arrays are the caller's, freed with edf_free_array. Files are checked before
    memory is taken; an error names the file, the byte or line, what was expected and found. */
 typedef struct { int rank, dim[EDF_MAX_RANK]; size_t size; edf_real *value; } edf_array;
-edf_array edf_load_idx(const char *path);     /* IDX of unsigned bytes, the numbers as stored */
-edf_array edf_load_images(const char *path);   /* IDX [n, rows, columns] as [n, pixels] / 255 */
-edf_array edf_load_labels(const char *path);   /* IDX [n] */
-edf_array edf_load_csv(const char *path);      /* [rows, columns]; a heading line is skipped */
-void   edf_free_array(edf_array *a);
-void   edf_shuffle(edf_array *x, edf_array *y); /* rows of both, same random order; y or NULL */
+edf_array edf_load_idx(const char *path);      /* IDX of unsigned bytes, numbers as stored    */
+edf_array edf_load_images(const char *path);   /* IDX [n, rows, columns]: [n, pixels] / 255   */
+edf_array edf_load_labels(const char *path);   /* IDX [n]                                     */
+edf_array edf_load_csv(const char *path);      /* [rows, columns]; a heading line is skipped  */
+void      edf_free_array(edf_array *a);
+
+/* Puts the rows of x, and of y unless it is NULL, into the same random order. */
+void edf_shuffle(edf_array *x, edf_array *y);
+
+/* After a Forward: the share of rows b in which argmax_k scores[b,k] is not labels[b]. */
 double edf_error_rate(edf_node *scores, edf_node *labels);
-               /* share of rows b where argmax_k scores[b,k] is not labels[b], after Forward
-      */
 
 /* ---- >>kernels  The kernel's interface ------------------------------------------------------
 

@@ -1,0 +1,115 @@
+/* device.c - the seam: with edf_device set, every kernel is handed over, and what comes back is
+   what the CPU computes.
+
+   The device here is the CPU again, behind the table: each entry counts, takes the table away,
+   calls the same kernel, and puts the table back.
+
+   Built as: float double none */
+#define EDF_IMPLEMENTATION
+#include "../edf.h"
+#include "harness.h"
+
+static struct { int contract, node, fill, update, pull, push; } calls;
+static int runs_nodes;                       /* has the device kernels for built-in nodes? */
+
+static void device_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                            const edf_real *b) {
+  edf_device_table *device = edf_device;
+  calls.contract++;
+  edf_device = NULL;
+  edf_contract(r, assign, out, a, b);
+  edf_device = device;
+}
+
+static int device_node(edf_node *y, int backward) {
+  calls.node++;
+  if (!runs_nodes) return 0;
+  if (backward) y->backward(y);
+  else y->forward(y);
+  return 1;
+}
+
+static void device_fill(edf_real *x, size_t n, edf_real number) {
+  calls.fill++;
+  for (size_t i = 0; i < n; i++) x[i] = number;
+}
+
+static void device_update(edf_real *p, const edf_real *grad, size_t n, edf_real eta) {
+  calls.update++;
+  for (size_t i = 0; i < n; i++) p[i] -= eta * grad[i];
+}
+
+static void device_pull(edf_node *node) { (void)node; calls.pull++; }
+static void device_push(edf_node *node) { (void)node; calls.push++; }
+
+static edf_device_table table = { device_contract, device_node, device_fill, device_update,
+                                  device_pull, device_push };
+
+/* Five steps of a small network; its first weights, or NaN where they are not there. */
+static double train(edf_real *weights, size_t n) {
+  static const edf_real x[] = { 0, 1, 1, 0, 1, 1 }, y[] = { 0, 2, 1 };
+  Input *in = edf_input("x[b,2]"), *label = edf_input("y[b]");
+  AffineParams a = edf_affine_params(2, 5), c = edf_affine_params(5, 3);
+  CompNode *loss = LogLoss(Softmax(Affine(c, Sigmoid(Affine(a, in)))), label);
+  edf_feed(in, x, 3);
+  edf_feed(label, y, 3);
+  for (int i = 0; i < 5; i++) {
+    Forward();
+    Backward(loss);
+    SGD((edf_real)0.5);
+  }
+  double sum = 0;
+  for (size_t i = 0; i < 3; i++) sum += (double)edf_value(loss)[i];
+  memcpy(weights, edf_value(a.w), n * sizeof *weights);
+  return sum;
+}
+
+static void everything_is_handed_over(void) {
+  edf_real on_cpu[10], on_device[10];
+  for (runs_nodes = 0; runs_nodes <= 1; runs_nodes++) {
+    edf_seed(3);
+    double expected = train(on_cpu, 10);
+    edf_clear();
+    edf_seed(3);
+    memset(&calls, 0, sizeof calls);
+    edf_device = &table;
+    double found = train(on_device, 10);
+    edf_device = NULL;
+    edf_clear();
+    CHECK(expected == found, "the loss is %g, on the device %g", expected, found);
+    CHECK(!memcmp(on_cpu, on_device, sizeof on_cpu), "the weights differ");
+    CHECK(calls.contract == 5 * (2 + 2 + 2 + 3), "%d contractions", calls.contract);
+    CHECK(calls.node == 5 * 2 * 3, "%d built-in nodes", calls.node);
+    CHECK(calls.update == 5 * 4, "%d updates", calls.update);
+    CHECK(calls.fill > 0 && calls.push >= 2 && calls.pull == 4, "%d %d %d", calls.fill,
+          calls.push, calls.pull);
+  }
+}
+
+/* A node of the user's is plain C: the device is not asked. */
+static void twice_forward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->value[i] = 2 * y->in[0]->value[i];
+}
+static void twice_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, 2 * y->grad[i]);
+}
+
+static void custom_nodes_stay(void) {
+  Parameter *p = edf_parameter("p[3]");
+  CompNode *y = edf_compnode("Twice", twice_forward, twice_backward, p);
+  memset(&calls, 0, sizeof calls);
+  edf_device = &table;
+  Forward();
+  Backward(y);
+  edf_device = NULL;
+  CHECK(calls.node == 0, "%d calls", calls.node);
+  for (int i = 0; i < 3; i++)
+    CHECK(fabs((double)p->grad[i] - 2.0 / 3) < 1e-6, "%g", (double)p->grad[i]);
+  edf_clear();
+}
+
+int main(void) {
+  RUN(everything_is_handed_over);
+  RUN(custom_nodes_stay);
+  return harness_report();
+}
