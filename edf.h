@@ -1555,6 +1555,8 @@ enum {
 
 #ifdef __clang__                         /* else it splits the vectors                        */
 __attribute__((min_vector_width(EDF__VECTOR_BYTES * 8)))
+#elif defined(__GNUC__)                  /* else -std=c99 keeps it from fusing a * b + c      */
+__attribute__((optimize("fp-contract=fast")))
 #endif
 static void edf__strip_product(ptrdiff_t k, const edf_real *a, const edf_real *b,
                                edf_real *sums) {
