@@ -15,7 +15,8 @@
      - Construction order is the schedule: no sort, no recursion, no thread.
      - A value is a plain row-major C array: print y->value[3] in a debugger.
      - A mistake stops the program with names, shapes and source lines; nothing returns NULL.
-     - After Backward(loss) every grad in the graph is the derivative of the mean of loss.
+     - After Backward(loss) every grad in the graph is the derivative of the mean of loss
+       (with edf.accumulate parameters keep what they had, and it is added).
      - Nothing is clamped; NaN and Inf go through unchanged.
 
    Not here, on purpose: operator overloading, a layer class hierarchy, configuration files,
@@ -255,7 +256,7 @@ void edf_backward(edf_node *loss);
 void edf_sgd(edf_real eta);
 
 void edf_zero_grad(void);                /* parameters' grads = 0, for edf.accumulate         */
-void edf_clear(void);                    /* forget the whole graph, free everything           */
+void edf_clear(void);                    /* forget all nodes, free everything; settings stay  */
 void edf_clear_compnodes(void);          /* keep inputs and parameters: a new graph per step  */
 edf_graph edf_new_graph(void);           /* an empty graph with the defaults                  */
 
@@ -282,7 +283,7 @@ const char *edf_fmt(const char *format, ...) EDF__PRINTF(1, 2);
    +-sqrt(3/n_in), which has variance 1/n_in, and B [n_out] starts 0. */
 typedef struct { edf_node *w, *b; } edf_affine_package;
 #define edf_affine_params(n_in, n_out) edf_affine_params_at(EDF__HERE, n_in, n_out)
-#define edf_affine(Phi, x)             edf_affine_at(EDF__HERE, Phi, x)
+#define edf_affine(...)                edf_affine_at(EDF__HERE, __VA_ARGS__)
 edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out);
 edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x);
 
@@ -344,13 +345,13 @@ void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
 /* ---- Checking and printing.
    edf_gradcheck compares a node's backward, through everything it is computed from, with
    central differences under a random cotangent r: d/dx sum_i r[i] y[i]. It returns the worst
-   |a - n| / (|a| + |n| + floor) over all parameters and wanted inputs, where floor is 1/1000 of
-   the tensor's largest entry and a bound on rounding, and prints a report with the worst entry
-   and the likely mistake.
+   |a - n| / (|a| + |n| + floor) over all parameters and wanted inputs, where floor is 1/1000
+   (in float 1/20) of the tensor's largest entry and a bound on rounding, and prints a report
+   with the worst entry and the likely mistake.
    Nodes of your own are also checked one by one. At most 1000 entries of a tensor are tried,
    drawn at random. Compile with -DEDF_REAL=double: below 1e-6 is right; in float one can only
-   see errors above about 1e-2. Values and random state are put back; the gradients left are
-   those of edf_backward(node). */
+   see errors above about 1e-2. Values, the states of nodes and random numbers are put back;
+   the gradients left are those of edf_backward(node). */
 double edf_gradcheck(edf_node *node);
 void   edf_print(edf_node *node);              /* one screen about one node, to stdout        */
 void   edf_print_program(FILE *out);           /* forward, and the derived backward as loops  */
@@ -407,8 +408,9 @@ void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real 
                             const edf_real *b);           /* six lines: the definition        */
 
 /* The seam. Linking edf_cuda.o in sets edf_device; each kernel begins by handing over to it.
-   `node` runs a built-in node's forward (0) or backward (1) and returns 0 where it has no
-   kernel. */
+   `node` runs a built-in node's forward (0) or backward (1), which adds to gradients that are
+   up to date, and returns 0 where it has no kernel: then the node's C code runs. The number 1
+   that stands for an absent factor in `contract` belongs to no node. */
 typedef struct edf_device_table {
   void (*contract)(const edf_route *, int assign, edf_real *, const edf_real *,
                    const edf_real *);
@@ -745,10 +747,11 @@ static void edf__mark(const edf_node *target) {      /* its ancestors; everythin
 
 static void edf__set_batch(int batch) {
   if (batch == edf.batch) return;
-  edf.batch = batch;
-  for (int i = 0; i < edf.n_inputs; i++)
-    edf__declared(edf.inputs[i], batch);
+  edf.batch = 0;                         /* so after a panic Forward infers all shapes again  */
+  for (int i = 0; i < edf.n_inputs; i++) edf__declared(edf.inputs[i], batch);
   for (int i = 0; i < edf.n_compnodes; i++) edf__infer(edf.compnodes[i]);
+  edf.batch = batch;
+  edf.feeds++;                           /* what ran with another batch is stale              */
 }
 
 static void edf__run(edf_node *target) {
@@ -791,8 +794,8 @@ static edf_node *edf__add_compnode(edf_node *y) {
   edf__append(&edf.compnodes, &edf.n_compnodes, y);
   if (edf.eager) {
     edf__mark(y);
-    edf__set_batch(edf__find_batch(y));
-    edf__call_forward(y);
+    if (edf__find_batch(y) != edf.batch) edf__run(y);      /* what it is computed from, too */
+    else edf__call_forward(y);
   }
   return y;
 }
@@ -806,8 +809,9 @@ static void edf__settle(edf_node *x) {
 
 static void edf__call_backward(edf_node *c) {
   edf__settle(c);
-  for (int k = 0; !c->lazy && k < c->n_in; k++) edf__settle(c->in[k]);
-  if (!(edf_device && c->about && edf_device->node(c, 1))) c->backward(c);
+  int device = edf_device && c->about;
+  for (int k = 0; (device || !c->lazy) && k < c->n_in; k++) edf__settle(c->in[k]);
+  if (!(device && edf_device->node(c, 1))) c->backward(c);
 }
 
 static void edf__prepare_grad(edf_node *x) {
@@ -832,7 +836,8 @@ static void edf__backward_from(edf_node *loss, const edf_real *seed) {
   if (seed) memcpy(loss->grad, seed, loss->size * sizeof *seed);
   loss->fresh = 0;
   for (int i = edf.n_compnodes - 1; i >= 0; i--)
-    if (edf.compnodes[i]->visit && edf.compnodes[i]->need) edf__call_backward(edf.compnodes[i]);
+    if (edf.compnodes[i]->visit && edf.compnodes[i]->need && edf.compnodes[i]->backward)
+      edf__call_backward(edf.compnodes[i]);
   edf__each(edf__settle);
 }
 
@@ -1142,8 +1147,6 @@ static int edf__role(const edf_loop *l) {
   int in = (l->s[EDF_OUT] != 0) | (l->s[EDF_A] != 0) << 1 | (l->s[EDF_B] != 0) << 2;
   return in == 3 ? EDF__M : in == 5 ? EDF__N : in == 6 ? EDF__K : EDF__OUTSIDE;
 }
-
-
 
 /* Puts the loops in the order outside | M | N | K, where `in` has the bits of those inside. */
 static void edf__arrange(edf_route *r, const edf_nest *t, unsigned in) {
@@ -1825,9 +1828,13 @@ static double edf__decimal(const char **at) {
   const char *c = *at, *e;
   double n = 0;
   int scale = 0, power = 0, sign = 1;
-  for (; edf__is_digit(*c); c++) n = 10 * n + (*c - '0');
-  if (*c == '.')
-    for (c++; edf__is_digit(*c); c++, scale -= scale > -10000) n = 10 * n + (*c - '0');
+  const double enough = 1e18;            /* digits behind it do not change the number         */
+  for (; edf__is_digit(*c); c++)
+    if (n < enough) n = 10 * n + (*c - '0');
+    else scale += scale < 10000;
+  if (*c == '.') c++;
+  for (; edf__is_digit(*c); c++)
+    if (n < enough) { n = 10 * n + (*c - '0'); scale--; }
   *at = c;
   if (*c == 'e' || *c == 'E') {
     e = c[1] == '-' || c[1] == '+' ? c + 2 : c + 1;
@@ -2094,10 +2101,8 @@ static void edf__check_terms(const edf__equation *e) {
     for (int i = 0; i < e->n_letter && edf__alone(e, p) < 0; i++)
       for (int t = 0; p->factor[i] && t < e->n_term; t++)
         if (!edf__term_has(e, &e->term[t], i))
-          edf__syntax(&e->scan, e->term[t].at,
-                      "this term lacks index %.*s, which is part of a sum "
-                      "on the left",
-                      e->letter[i].length, e->letter[i].name);
+          edf__syntax(&e->scan, e->term[t].at, "this term lacks index %.*s, which is part of a "
+                      "sum on the left", e->letter[i].length, e->letter[i].name);
   }
 }
 
@@ -2306,10 +2311,9 @@ static void edf__check_known(const edf_node *y) {
   for (int i = 0; i < m->e.n_letter; i++) {
     const edf__letter *l = &m->e.letter[i];
     if (m->extent[i] >= 0) continue;
-    edf__syntax(&m->e.scan, l->name,
-                "the extent of %.*s is unknown: nowhere on the right does it "
-                "stand alone; give it after a bar, | %.*s<n",
-                l->length, l->name, l->length, l->name);
+    edf__syntax(&m->e.scan, l->name, "the extent of %.*s is unknown: nowhere on the right does "
+                "it stand alone; give it after a bar, | %.*s<n", l->length, l->name, l->length,
+                l->name);
   }
 }
 
@@ -2488,8 +2492,8 @@ static double edf__best_order(const edf__einsum *m, const unsigned *has, int n, 
       int count = 0, x, y;
       for (int k = 0; k < n; k++) if (k != i && k != j) rest[count++] = has[k];
       rest[count++] = edf__kept(has, n, i, j, left);
-      double cost =
-          edf__volume(m, has[i] | has[j]) + edf__best_order(m, rest, count, left, &x, &y);
+      double cost = edf__volume(m, has[i] | has[j]);
+      cost += edf__best_order(m, rest, count, left, &x, &y);
       if (cost < best) { best = cost; *first = i; *second = j; }
     }
   return best;
@@ -2504,7 +2508,10 @@ static void edf__multiply(edf__einsum *m, edf__program *p, edf__view *v, int n, 
   memset(&product, 0, sizeof product);
   product.has = kept;
   for (int k = m->e.n_letter - 1; k >= 0; k--)
-    if (kept >> k & 1) { product.s[k] = stride; stride *= m->extent[k]; }
+    if (kept >> k & 1) {
+      product.s[k] = stride;
+      stride = (ptrdiff_t)edf__times((size_t)stride, (size_t)m->extent[k]);
+    }
   product.buffer = edf__new_buffer(m, p, (size_t)stride);
   edf__emit_product(m, p, &product, &v[i], &v[j], 1);
   v[i] = product;
@@ -2533,6 +2540,7 @@ static void edf__compile(edf_node *y, edf__program *p) {
   ptrdiff_t dim[EDF_MAX_RANK], zero[EDF_MAX_RANK] = { 0 };
   for (int d = 0; d < y->rank; d++) dim[d] = y->dim[d];
   edf__view out = edf__view_of(&m->e, &m->e.ref[0], y->n_in, dim, zero);
+  p->dim[0] = -1;                        /* fits nothing until it is complete                 */
   p->n_step = 0;
   p->n_buffer = y->n_in + 1;
   for (int single = 1; single >= 0; single--)
@@ -2564,10 +2572,10 @@ static void edf__make_buffers(edf_node *y, edf__program *p) {
 static edf__program *edf__program_of(edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   if (edf__fits(y, &m->program[m->now])) return &m->program[m->now];
-  m->now = !m->now;
-  edf__program *p = &m->program[m->now];
+  edf__program *p = &m->program[!m->now];
   if (!edf__fits(y, p)) edf__compile(y, p);
   edf__make_buffers(y, p);
+  m->now = !m->now;                      /* last: a panic above leaves nothing half made      */
   return p;
 }
 
@@ -2634,9 +2642,8 @@ static void edf__make_grads(edf_node *y, edf__program *p) {
     edf__buffer *b = &m->buffer[s->out];
     b->need = (char)(edf__buffer_need(y, s->a) || edf__buffer_need(y, s->b));
     b->fresh = 1;
-    if (b->need)
-      b->grad =
-          (edf_real *)edf__grow(&edf.computed, b->grad, p->size[s->out] * sizeof *b->grad);
+    size_t bytes = edf__times(p->size[s->out], sizeof *b->grad);
+    if (b->need) b->grad = (edf_real *)edf__grow(&edf.computed, b->grad, bytes);
   }
 }
 
@@ -3149,13 +3156,9 @@ static void edf__log_loss_backward(edf_node *l) {
     edf_addgrad(P, i, -l->grad[b] / P->value[i]);
   }
 }
-static const edf_op edf__log_loss_op = { "LogLoss",
-                                         edf__rows_shape,
-                                         edf__log_loss_forward,
-                                         edf__log_loss_backward,
-                                         "l P y",
-                                         "l[b] = -ln P[b,y[b]]",
-                                         "P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]]" };
+static const edf_op edf__log_loss_op = { "LogLoss", edf__rows_shape, edf__log_loss_forward,
+  edf__log_loss_backward, "l P y", "l[b] = -ln P[b,y[b]]",
+  "P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]]" };
 edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) {
   return edf__node2(&edf__log_loss_op, file, line, P, y);
 }
@@ -3230,8 +3233,8 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 /* The n-th number is a hash of the seed and n (the finaliser of SplitMix64, Steele et al.
    2014). */
 static uint64_t edf__random(void) {
-  uint64_t z =
-      edf.seed * UINT64_C(0xD1342543DE82EF95) + ++edf.draws * UINT64_C(0x9E3779B97F4A7C15);
+  uint64_t z = ++edf.draws * UINT64_C(0x9E3779B97F4A7C15);
+  z += edf.seed * UINT64_C(0xD1342543DE82EF95);
   z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
   z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
   return z ^ (z >> 31);
@@ -3331,10 +3334,8 @@ static void edf__print_equation(FILE *out, const edf_node *y) {
   edf__print_ref(out, y, &e->ref[0], "", 0);
   for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
     double size = fabs(t->number);
-    fprintf(out, "%s",
-            t == e->term    ? t->number < 0 ? " = -" : " = "
-            : t->number < 0 ? " - "
-                            : " + ");
+    if (t == e->term) fputs(t->number < 0 ? " = -" : " = ", out);
+    else fputs(t->number < 0 ? " - " : " + ", out);
     if (size != 1) fprintf(out, "%g ", size);
     for (int f = 0; f < t->n; f++) {
       if (f) fputc(' ', out);
@@ -3484,8 +3485,7 @@ static void edf__print_numbers(const char *what, const edf_node *x, const edf_re
   size_t bad = 0;
   for (size_t i = 0; i < n; i++) {
     double number = (double)v[i];
-    if (number - number != 0) { bad++; continue; }            /* NaN or Inf                 
-     */
+    if (number - number != 0) { bad++; continue; }             /* NaN or Inf                 */
     least = number < least ? number : least;
     greatest = number > greatest ? number : greatest;
     sum += number;
@@ -3539,6 +3539,7 @@ typedef struct {
   edf_real *r, *plus, *centre;
   size_t n, n_kink, n_wrong, worst, entry[EDF__TRIES];
   double yours[EDF__TRIES], numeric[EDF__TRIES], error, floor, noise;
+  unsigned long long draws;
 } edf__check;
 
 static edf_real *edf__new_reals(size_t n) {
@@ -3549,11 +3550,15 @@ static edf_real *edf__copy_reals(const edf_real *from, size_t n) {
   return (edf_real *)memcpy(edf__new_reals(n), from, n * sizeof *from);
 }
 
+/* Every forward of the check draws the same random numbers. */
 static void edf__evaluate(edf__check *c) {
+  unsigned long long draws = edf.draws;
+  edf.draws = c->draws;
   edf_push(c->x);
   if (c->local) edf__call_forward(c->node);
   else edf_forward_to(c->node);
   edf_value(c->node);
+  edf.draws = draws;
 }
 
 /* sum_i r[i] (to[i] - from[i]): differences first, so that less is lost to rounding. */
@@ -3818,7 +3823,8 @@ static void edf__say_likely(edf__check *c) {
   if (all_zero) printf("the gradient is never written");
   else if (edf__ignores_cotangent(c)) printf("the gradient of %s is not used", c->node->name);
   else if (edf__all_equal(c, -1)) printf("the sign");
-  else if (fabs(factor) > 1e-6 && edf__all_equal(c, factor)) edf__say_factor(c, factor);
+  else if (fabs(factor) > 1e-6 && fabs(factor - 1) > 0.01 && edf__all_equal(c, factor))
+    edf__say_factor(c, factor);
   else if (edf__is_transposed(c)) printf("transposed: yours[j,i] is the derivative for [i,j]");
   else if (zero == 1) printf("some entries are never written (a dropped row?)");
   else if (zero == 2 && !edf__agrees_when_constant(c))
@@ -3844,8 +3850,9 @@ static void edf__print_entry(const edf_node *x, size_t i) {
 
 static void edf__report(const edf__check *c) {
   int wrong = c->error > edf__tolerance;
-  printf("  %s  d %s / d %s: worst relative error %.2g", wrong ? "FAIL" : "ok  ", c->node->name,
-         c->x->name, c->error);
+  printf("  %s  d %s / d %s: ", wrong ? "FAIL" : c->n ? "ok  " : "NONE", c->node->name,
+         c->x->name);
+  printf(c->n ? "worst relative error %.2g" : "nothing was compared", c->error);
   if (wrong) {
     printf(" at ");
     edf__print_entry(c->x, c->entry[c->worst]);
@@ -3947,7 +3954,7 @@ static double edf__check_graph_of(edf__check *c, edf_node *node) {
   edf__backward_from(node, NULL);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
-    if (!y->visit || !y->need || y->about || edf__is_einsum(y)) continue;
+    if (!y->visit || !y->need || !y->backward || y->about || edf__is_einsum(y)) continue;
     if ((error = edf__check_alone(c, y, node)) > worst) worst = error;
   }
   edf__start_check(c, node, 0);
@@ -3960,8 +3967,37 @@ static double edf__check_graph_of(edf__check *c, edf_node *node) {
   return worst;
 }
 
+/* The states of the user's nodes, such as running statistics, are put back in the end. A state
+   that is not edf_state's is the user's own affair. */
+static int edf__has_state(const edf_node *y) {
+  const edf__block *b = edf.computed;
+  while (b && (const char *)b + EDF__ALIGN != (const char *)y->state) b = b->next;
+  return b != NULL && !y->about && !edf__is_einsum(y);
+}
+
+static void **edf__save_states(void) {
+  void **saved = (void **)edf__alloc(&edf.kept, (size_t)(edf.n_compnodes + 1) * sizeof *saved);
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    const edf_node *y = edf.compnodes[i];
+    if (!edf__has_state(y)) continue;
+    size_t bytes = edf__header(y->state)->bytes;
+    saved[i] = memcpy(edf__alloc(&edf.kept, bytes), y->state, bytes);
+  }
+  return saved;
+}
+
+static void edf__restore_states(void **saved) {
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    if (saved[i] && edf__has_state(edf.compnodes[i]))
+      memcpy(edf.compnodes[i]->state, saved[i], edf__header(saved[i])->bytes);
+    edf__free(saved[i]);
+  }
+  edf__free(saved);
+}
+
 double edf_gradcheck(edf_node *node) {
   edf__check_node("edf_gradcheck", node);
+  void **states = edf__save_states();
   unsigned long long seed = edf.seed, draws = edf.draws;
   int accumulate = edf.accumulate;
   edf_forward_to(node);
@@ -3971,10 +4007,13 @@ double edf_gradcheck(edf_node *node) {
          edf__precision);
   edf.accumulate = 0;
   edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
+  c->draws = draws;
   double worst = edf__check_graph_of(c, node);
   edf__free(c);
+  edf.draws = draws;
   edf_forward_to(node);
   edf__backward_from(node, NULL);
+  edf__restore_states(states);
   edf.accumulate = accumulate;
   edf.seed = seed;
   edf.draws = draws;
@@ -4058,7 +4097,7 @@ static int edf__idx_header(edf__file *f, int *dim) {
   if (h[2] != 8) edf__file_error(f, 2, "expected type 8, unsigned bytes; found type %d", h[2]);
   if (h[3] < 1 || h[3] > EDF_MAX_RANK)
     edf__file_error(f, 3, "expected 1 to %d dimensions, found %d", EDF_MAX_RANK, h[3]);
-  int rank = h[3];
+  int rank = h[3], capped = 0;
   unsigned long long size = 1;
   for (int d = 0; d < rank; d++) {
     edf__read(f, 4 + 4 * d, h, 4);
@@ -4067,7 +4106,8 @@ static int edf__idx_header(edf__file *f, int *dim) {
     if (n < 1 || n > INT_MAX)
       edf__file_error(f, 4 + 4 * d, "dimension %d: expected 1 to %d entries, found %lu", d,
                       INT_MAX, n);
-    if (size > (unsigned long long)f->length) size = (unsigned long long)f->length + 1;
+    capped |= size > (unsigned long long)f->length;
+    if (capped) size = (unsigned long long)f->length + 1;
     size *= n;
     dim[d] = (int)n;
   }
@@ -4076,7 +4116,7 @@ static int edf__idx_header(edf__file *f, int *dim) {
   if (size != rest)
     edf__file_error(f, 4 + 4 * rank,
                     "the header promises %s%llu entries, but %llu bytes follow",
-                    size > rest ? "at least " : "", size, rest);
+                    capped ? "at least " : "", size, rest);
   return rank;
 }
 
@@ -4263,8 +4303,17 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
     edf__say_node(labels);
     edf__stop();
   }
-  if (!labels->size || !scores->value || !labels->value)
-    edf__fail("edf_error_rate: no edf_forward was made yet");
+  if (labels->kind == EDF_INPUT && labels->batched && labels->fed != labels->dim[0]) {
+    edf__say("edf_error_rate: %d labels were fed for %d rows of scores\n  ",
+             labels->fed < 0 ? 0 : labels->fed, labels->dim[0]);
+    edf__say_node(labels);
+    edf__stop();
+  }
+  if (!labels->size || !scores->value || !labels->value) {
+    edf__say("edf_error_rate: the scores have no value: call edf_forward first\n  ");
+    edf__say_node(scores);
+    edf__stop();
+  }
   const edf_real *s = edf_value(scores), *y = edf_value(labels);
   for (size_t b = 0; b < labels->size; b++) {
     size_t best = 0;
