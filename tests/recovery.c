@@ -1,0 +1,162 @@
+/* recovery.c - what once went wrong after a caught panic, after the batch changed between two
+   uses of a graph, and in gradient checks of nodes that draw random numbers or keep a state.
+
+   Built as: float double none sanitized */
+#define _POSIX_C_SOURCE 200112L             /* capture.h: fileno, ftruncate */
+#define HARNESS_CATCH
+#include "harness.h"
+#include "counted.h"
+#define EDF_MALLOC(n) counted_malloc(n)
+#define EDF_REALLOC(p, n) counted_realloc(p, n)
+#define EDF_FREE(p) counted_free(p)
+#define EDF_IMPLEMENTATION
+#include "../edf.h"
+#include "capture.h"
+
+static edf_real zeros[40000], ones[40000];
+
+/* No memory for the new batch; then a second Forward must not use the old buffers. */
+static void no_memory_for_a_larger_batch(void) {
+  Input *x = edf_input("x[b,4]");
+  CompNode *y = Relu(x);
+  edf_feed(x, ones, 2);
+  Forward();
+  edf_feed(x, ones, 10000);
+  memory.limit = 100000;
+  TRY(Forward());
+  CHECK(panicked && strstr(caught, "Relu: out of memory"), "%s", caught);
+  memory.limit = 0;
+  Forward();
+  CHECK(y->size == 40000 && y->value[39999] == 1, "size %zu", y->size);
+  edf_clear();
+}
+
+/* The same in the padded copy of an equation. */
+static void no_memory_for_a_padded_copy(void) {
+  Input *x = edf_input("x[b,4]");
+  CompNode *y = Einsum("y[b] = x[b,I-1] | I<6", x);
+  edf_feed(x, ones, 2);
+  Forward();
+  edf_feed(x, ones, 10000);
+  memory.limit = 200000;
+  TRY(Forward());
+  CHECK(panicked && strstr(caught, "out of memory"), "%s", caught);
+  memory.limit = 0;
+  Forward();
+  CHECK(y->value[9999] == 4, "%g", (double)y->value[9999]);
+  edf_clear();
+}
+
+/* Another forward_to with another batch has resized what the first one computed. */
+static void backward_of_a_resized_node(void) {
+  Input *x = edf_input("x[b,2]"), *z = edf_input("z[b,2]");
+  AffineParams Phi = edf_affine_params(2, 2);
+  CompNode *a = Affine(Phi, x), *c = Affine(Phi, z);
+  edf_feed(x, ones, 5);
+  edf_feed(z, ones, 100);
+  edf_forward_to(a);
+  edf_forward_to(c);
+  TRY(Backward(a));
+  CHECK(panicked && strstr(caught, "call edf_forward first"), "%s", caught);
+  Backward(c);
+  edf_clear();
+}
+
+static void labels_of_another_batch(void) {
+  Input *x = edf_input("x[b,3]"), *y = edf_input("y[b]");
+  CompNode *scores = Relu(x), *loss = SoftmaxLogLoss(scores, y);
+  edf_feed(x, ones, 4);
+  edf_feed(y, zeros, 4);
+  Forward();
+  CHECK(edf_error_rate(scores, y) == 0, "%g", (double)loss->value[0]);
+  edf_feed(x, ones, 100);
+  edf_forward_to(scores);
+  TRY(edf_error_rate(scores, y));
+  CHECK(panicked && strstr(caught, "4 labels were fed for 100 rows"), "%s", caught);
+  edf_clear();
+}
+
+/* Eager: what was computed from the last feed is computed again for a larger one. */
+static void eager_with_a_new_batch(void) {
+  static const edf_real fives[] = { 5, 5, 5, 5, 5, 5, 5, 5 };
+  edf.eager = 1;
+  Input *x = edf_input("x[b,2]");
+  Parameter *p = edf_parameter("p[2]");
+  p->value[0] = p->value[1] = 1;
+  edf_feed(x, ones, 2);
+  CompNode *h = Mul(x, p);
+  edf_feed(x, fives, 4);
+  CompNode *s = Sum(h);
+  Backward(s);
+  CHECK(s->value[0] == 40 && p->grad[0] == 20, "%g %g", (double)s->value[0],
+        (double)p->grad[0]);
+  edf.eager = 0;
+  edf_clear();
+}
+
+static void no_op(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->value[i] = y->in[0]->value[i];
+}
+
+static void wanted_without_a_backward(void) {
+  Parameter *p = edf_parameter("p[3]");
+  CompNode *stop = edf_want_grad(edf_compnode("Stop", no_op, NULL, Square(p)));
+  CompNode *loss = Sum(stop);
+  Forward();
+  Backward(loss);
+  CHECK(stop->grad && stop->grad[2] == 1, "no gradient");
+  CHECK(!p->grad || p->grad[0] == 0, "it flowed through");
+  edf_clear();
+}
+
+/* Dropout: the mask, kept in the state, with the number of forwards behind it. */
+static void drop_forward(CompNode *y) {
+  edf_real *mask = (edf_real *)edf_state(y, (y->size + 1) * sizeof *mask);
+  mask[y->size] += 1;
+  for (size_t i = 0; i < y->size; i++) {
+    mask[i] = edf_uniform(0, 1) < (edf_real)0.5 ? 0 : 2;
+    y->value[i] = mask[i] * y->in[0]->value[i] * y->in[0]->value[i];
+  }
+}
+static void drop_backward(CompNode *y) {
+  const edf_real *mask = (const edf_real *)y->state, *x = y->in[0]->value;
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(y->in[0], i, y->grad[i] * mask[i] * 2 * x[i]);
+}
+static void unmasked_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(y->in[0], i, y->grad[i] * 2 * y->in[0]->value[i]);
+}
+
+static double check_drop(void (*backward)(CompNode *), double *forwards) {
+  Parameter *p = edf_parameter("p[50]");
+  edf_init_normal(p, 0, 1);
+  CompNode *y = edf_compnode("Drop", drop_forward, backward, Tanh(p));
+  Forward();
+  capture_begin();
+  double error = edf_gradcheck(y);
+  capture_end();
+  *forwards = (double)((edf_real *)y->state)[y->size];
+  edf_clear();
+  return error;
+}
+
+static void random_nodes_are_checked(void) {
+  double forwards;
+  CHECK(check_drop(drop_backward, &forwards) < (EDF_REAL_IS_DOUBLE ? 1e-6 : 0.05),
+        "the right one\n%s", captured);
+  CHECK(forwards == 1, "the state was not put back: %g forwards", forwards);
+  CHECK(check_drop(unmasked_backward, &forwards) > 0.1, "the wrong one\n%s", captured);
+}
+
+int main(void) {
+  for (size_t i = 0; i < sizeof ones / sizeof *ones; i++) ones[i] = 1;
+  RUN(no_memory_for_a_larger_batch);
+  RUN(no_memory_for_a_padded_copy);
+  RUN(backward_of_a_resized_node);
+  RUN(labels_of_another_batch);
+  RUN(eager_with_a_new_batch);
+  RUN(wanted_without_a_backward);
+  RUN(random_nodes_are_checked);
+  return harness_report();
+}
