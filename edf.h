@@ -640,7 +640,7 @@ static void edf__find_size(edf_node *x) {
     for (int d = 0; d < x->in[k]->rank; d++) unknown |= x->in[k]->dim[d] == 0;
   for (int d = 0; d < x->rank; d++) {
     if (unknown && x->dim[d] < 0) x->dim[d] = 0;
-    if (x->dim[d] < 0)
+    if (x->dim[d] < (x->kind == EDF_COMPNODE && !unknown))
       edf__fail("%s:%d: %s: its shape function set dimension %d to %d, expected 1 or more",
                 x->file, x->line, x->op, d, x->dim[d]);
     if (x->size > SIZE_MAX / 64 / ((size_t)x->dim[d] + 1)) {
@@ -3569,8 +3569,8 @@ static double edf__difference(const edf__check *c, const edf_real *to, const edf
   return sum;
 }
 
-/* Central difference at x[i]; `bend` is how much the slopes to the right and left differ. */
-static double edf__slope(edf__check *c, size_t i, double h, double *bend) {
+/* Central difference at x[i]; and the slopes to the left and to the right. */
+static double edf__slope(edf__check *c, size_t i, double h, double *side) {
   edf_real *x = &c->x->value[i], old = *x;
   double scaled = h * (fabs((double)old) > 1 ? fabs((double)old) : 1);
   edf_real up = (edf_real)((double)old + scaled), down = (edf_real)((double)old - scaled);
@@ -3580,9 +3580,8 @@ static double edf__slope(edf__check *c, size_t i, double h, double *bend) {
   *x = down;
   edf__evaluate(c);
   *x = old;
-  double right = edf__difference(c, c->plus, c->centre) / ((double)up - (double)old);
-  double left = edf__difference(c, c->centre, c->node->value) / ((double)old - (double)down);
-  *bend = fabs(right - left);
+  side[0] = edf__difference(c, c->centre, c->node->value) / ((double)old - (double)down);
+  side[1] = edf__difference(c, c->plus, c->centre) / ((double)up - (double)old);
   return edf__difference(c, c->plus, c->node->value) / ((double)up - (double)down);
 }
 
@@ -3596,14 +3595,18 @@ static double edf__error(const edf__check *c, size_t k) {
 }
 
 /* Where a slope does not agree and differs between right and left, smaller steps are tried: if
-   right and left then still differ as much, the entry is at a kink and is skipped; if not, it
-   was only near one, and the slope of a step that does not reach it counts. */
+   right and left then still differ as much, the entry is at a kink, and is skipped if yours is
+   between the two; if not, it was only near one, and the slope of a step that does not reach
+   it counts. */
 static int edf__at_kink(edf__check *c, size_t k) {
-  double bend, smaller_bend, slope = edf__slope(c, c->entry[k], edf__h, &bend);
+  double side[2], slope = edf__slope(c, c->entry[k], edf__h, side), yours = c->yours[k];
+  double bend = fabs(side[1] - side[0]), slack = edf__same * bend + c->noise;
   if (bend < 1e-3 * (fabs(slope) + c->floor)) return 0;
   for (double h = edf__h / 16; h > edf__h / 300; h /= 4) {
-    slope = edf__slope(c, c->entry[k], h, &smaller_bend);
-    if (smaller_bend > 0.5 * bend) return 1;
+    slope = edf__slope(c, c->entry[k], h, side);
+    if (fabs(side[1] - side[0]) > 0.5 * bend)
+      return (yours - side[0] - slack) * (yours - side[1] + slack) <= 0 ||
+             (yours - side[0] + slack) * (yours - side[1] - slack) <= 0;
     if (edf__relative(c, c->yours[k], slope) < edf__error(c, k)) c->numeric[k] = slope;
   }
   return 0;
@@ -3611,13 +3614,13 @@ static int edf__at_kink(edf__check *c, size_t k) {
 
 /* All entries of a small tensor; of a large one a sample, drawn at random. */
 static void edf__measure(edf__check *c, const edf_real *grad) {
-  double largest = 0, bend;
+  double largest = 0, side[2];
   size_t all = c->x->size;
   c->n = all < (size_t)EDF__TRIES ? all : (size_t)EDF__TRIES;
   for (size_t k = 0; k < c->n; k++) {
     c->entry[k] = all == c->n ? k : (size_t)(edf__random_unit() * (double)all);
     c->yours[k] = (double)grad[c->entry[k]];
-    c->numeric[k] = edf__slope(c, c->entry[k], edf__h, &bend);
+    c->numeric[k] = edf__slope(c, c->entry[k], edf__h, side);
     if (fabs(c->yours[k]) > largest) largest = fabs(c->yours[k]);
     if (fabs(c->numeric[k]) > largest) largest = fabs(c->numeric[k]);
   }
@@ -3912,10 +3915,11 @@ static double edf__check_adds(edf__check *c, edf_node *x) {
   edf__fill(x->grad, x->size, 1);
   y->backward(y);
   double worst = 0;
-  int assigned = 1;
+  int assigned = 1, finite = 1;
   for (size_t i = 0; i < x->size; i++) {
     double zero = (double)from_zero[i], one = (double)x->grad[i];
     double slack = 1e-3 * (1 + fabs(zero));
+    finite &= fabs(zero) < HUGE_VAL;
     if (fabs(one - zero - 1) < slack) continue;
     worst = 1;
     assigned &= fabs(one - zero) < slack;
@@ -3923,10 +3927,42 @@ static double edf__check_adds(edf__check *c, edf_node *x) {
   edf__free(from_zero);
   if (worst > 0)
     printf("  FAIL  d %s / d %s: backward %s\n        likely: %s\n", y->name, x->name,
-           assigned ? "does not add to what is there" : "differs when it runs again",
-           assigned ? "'=' where '+=' is needed"
-                    : "a buffer is not cleared before it is added to");
+           !finite ? "gives NaN or Inf"
+           : assigned ? "does not add to what is there" : "differs when it runs again",
+           !finite ? "a division by 0, or the log or square root of a negative number"
+           : assigned ? "'=' where '+=' is needed"
+                      : "a buffer is not cleared before it is added to");
   return worst;
+}
+
+/* What no derivative shows: forward must write the same values when it runs again, and neither
+   forward nor backward may write the values of an input. They get copies meanwhile. */
+static double edf__check_writes(edf__check *c, edf_node *y) {
+  size_t bytes = y->size * sizeof *y->value;
+  int again = 0, input = 0;
+  c->x = y;
+  for (int k = 0; k < y->n_in; k++) {
+    edf_node *x = y->in[k];
+    edf_real *data = x->value;
+    x->value = edf__copy_reals(data, x->size);
+    edf__evaluate(c);
+    memcpy(c->centre, y->value, bytes);
+    edf__evaluate(c);
+    again |= memcmp(c->centre, y->value, bytes) != 0;
+    y->backward(y);
+    if (memcmp(x->value, data, x->size * sizeof *data)) input = 1 + k;
+    edf__free(x->value);
+    x->value = data;
+  }
+  edf__evaluate(c);
+  if (input)
+    printf("  FAIL  %s: it changes the values of %s\n"
+           "        likely: value where grad is meant, or a forward in place\n", y->name,
+           y->in[input - 1]->name);
+  else if (again)
+    printf("  FAIL  %s: forward gives other values when it runs again\n"
+           "        likely: '+=' into values that are not cleared\n", y->name);
+  return input || again ? 1 : 0;
 }
 
 /* The backward of one node of the user's, alone; not once more where that is what the check
@@ -3934,7 +3970,8 @@ static double edf__check_adds(edf__check *c, edf_node *x) {
 static double edf__check_alone(edf__check *c, edf_node *y, const edf_node *whole) {
   double worst = 0, error;
   edf__start_check(c, y, 1);
-  for (int k = 0; k < y->n_in; k++) {
+  worst = edf__check_writes(c, y);
+  for (int k = 0; k < y->n_in && !worst; k++) {
     if (!y->in[k]->need) continue;
     int same = y == whole && y->in[k]->kind != EDF_COMPNODE;
     if (!same && (error = edf__check_one(c, y->in[k])) > worst) worst = error;
@@ -3943,7 +3980,7 @@ static double edf__check_alone(edf__check *c, edf_node *y, const edf_node *whole
   edf__end_check(c);
   edf__call_forward(y);
   if (worst > edf__tolerance)
-    printf("        in the backward of %s, built at %s:%d\n", y->op, y->file, y->line);
+    printf("        in %s, built at %s:%d\n", y->op, y->file, y->line);
   c->found |= worst > edf__tolerance;
   return worst;
 }

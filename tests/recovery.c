@@ -149,6 +149,54 @@ static void random_nodes_are_checked(void) {
   CHECK(check_drop(unmasked_backward, &forwards) > 0.1, "the wrong one\n%s", captured);
 }
 
+/* Forward adds to what is there; backward writes the value where the gradient is meant. */
+static void adding_forward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->value[i] += y->in[0]->value[i];
+}
+static void adding_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, y->grad[i]);
+}
+static void value_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->in[0]->value[i] += y->grad[i];
+}
+
+static void check_says(void (*forward)(CompNode *), void (*backward)(CompNode *),
+                       const char *cause) {
+  Parameter *p = edf_parameter("p[5]");
+  edf_init_normal(p, 0, 1);
+  CompNode *y = edf_compnode("Mine", forward, backward, p);
+  Forward();
+  capture_begin();
+  double error = edf_gradcheck(y);
+  capture_end();
+  CHECK(error > 1e-3 && strstr(captured, cause), "%g\n%s", error, captured);
+  edf_clear();
+}
+
+static void what_no_derivative_shows(void) {
+  check_says(adding_forward, adding_backward, "values that are not cleared");
+  check_says(no_op, value_backward, "changes the values of p");
+}
+
+/* At a kink yours has to lie between the slopes on both sides. */
+static void abs_forward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = y->in[0]->value[i] < 0 ? -y->in[0]->value[i] : y->in[0]->value[i];
+}
+static void far_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, 77 * y->grad[i]);
+}
+
+static void a_wrong_slope_at_a_kink(void) {
+  CompNode *y = edf_compnode("Abs", abs_forward, far_backward, edf_parameter("p[3]"));
+  Forward();
+  capture_begin();
+  double error = edf_gradcheck(y);
+  capture_end();
+  CHECK(error > 1e-3, "%g\n%s", error, captured);
+  edf_clear();
+}
+
 int main(void) {
   for (size_t i = 0; i < sizeof ones / sizeof *ones; i++) ones[i] = 1;
   RUN(no_memory_for_a_larger_batch);
@@ -158,5 +206,7 @@ int main(void) {
   RUN(eager_with_a_new_batch);
   RUN(wanted_without_a_backward);
   RUN(random_nodes_are_checked);
+  RUN(what_no_derivative_shows);
+  RUN(a_wrong_slope_at_a_kink);
   return harness_report();
 }
