@@ -3971,7 +3971,7 @@ static double edf__check_alone(edf__check *c, edf_node *y, const edf_node *whole
   double worst = 0, error;
   edf__start_check(c, y, 1);
   worst = edf__check_writes(c, y);
-  for (int k = 0; k < y->n_in && !worst; k++) {
+  for (int k = 0; k < y->n_in && worst == 0; k++) {
     if (!y->in[k]->need) continue;
     int same = y == whole && y->in[k]->kind != EDF_COMPNODE;
     if (!same && (error = edf__check_one(c, y->in[k])) > worst) worst = error;
