@@ -187,7 +187,7 @@ typedef struct edf_graph {
   unsigned long long seed, draws;        /* random numbers: the n-th depends on these alone   */
   /* the framework's own */
   unsigned id;
-  unsigned long feeds;                   /* how often edf_feed was called                     */
+  unsigned long feeds;                   /* grows with each feed and each change of batch     */
   int batch, n_packages;                 /* the batch that the shapes were inferred for       */
   const char *batch_name;                /* "b"                                               */
   struct edf__block *kept, *computed;    /* memory, until edf_clear and edf_clear_compnodes   */

@@ -323,18 +323,7 @@ static void twin_backward(twin *t) {
 
 static edf_real cotangent_of(size_t i) { return (edf_real)((double)(i * 7919 % 13) - 5.5) / 4; }
 
-static void scalar_shape(edf_node *y) { y->rank = 0; }
-
-static void cotangent_forward(edf_node *z) {
-  edf_real sum = 0;
-  for (size_t i = 0; i < z->in[0]->size; i++) sum += cotangent_of(i) * z->in[0]->value[i];
-  z->value[0] = sum;
-}
-
-static void cotangent_backward(edf_node *z) {
-  for (size_t i = 0; i < z->in[0]->size; i++)
-    edf_addgrad(z->in[0], i, z->grad[0] * cotangent_of(i));
-}
+#include "cotangent.h"
 
 static void compare(const char *what, const edf_node *x, const edf_real *found,
                     const double *expected) {

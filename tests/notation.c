@@ -39,18 +39,7 @@ static void *take(size_t n, size_t each) {
 
 static edf_real cotangent_of(size_t i) { return (edf_real)((double)(i * 7919 % 13) - 6.5) / 2; }
 
-static void scalar_shape(edf_node *y) { y->rank = 0; }
-
-static void cotangent_forward(edf_node *z) {
-  edf_real sum = 0;
-  for (size_t i = 0; i < z->in[0]->size; i++) sum += cotangent_of(i) * z->in[0]->value[i];
-  z->value[0] = sum;
-}
-
-static void cotangent_backward(edf_node *z) {
-  for (size_t i = 0; i < z->in[0]->size; i++)
-    edf_addgrad(z->in[0], i, z->grad[0] * cotangent_of(i));
-}
+#include "cotangent.h"
 
 static edf_node *cotangent(edf_node *y) {
   return edf_compnode_shaped("Cotangent", scalar_shape, cotangent_forward, cotangent_backward,
