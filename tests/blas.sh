@@ -51,13 +51,16 @@ case $want in
                          echo 'BLAS_FOUND = missing'; exit 1; } ;;
 esac
 
-# An OpenBLAS older than the processor falls back to kernels of 2004, five times slower. It can
-# be told to use those of the newest processor that it knows.
+# An OpenBLAS older than the processor falls back to kernels of 2004, five times slower, or on a
+# Zen with AVX-512 to those for AVX2, twice slower. It can be told to use those of the newest
+# processor that it knows.
 env=
-case $core in Prescott|Core2|Generic)
-  if grep -qs avx512vl /proc/cpuinfo; then env=OPENBLAS_CORETYPE=SkylakeX
-  elif grep -qs avx2 /proc/cpuinfo; then env=OPENBLAS_CORETYPE=Haswell
-  fi ;;
+if grep -qs avx512vl /proc/cpuinfo; then newest=SkylakeX
+elif grep -qs avx2 /proc/cpuinfo; then newest=Haswell
+else newest=
+fi
+case $core$newest in
+  Prescott?*|Core2?*|Generic?*|HaswellSkylakeX|ZenSkylakeX) env=OPENBLAS_CORETYPE=$newest ;;
 esac
 
 echo "BLAS_NAME = ${found:-none}"
