@@ -3517,6 +3517,7 @@ void edf_print(edf_node *node) {
   if (node->value && n) edf__print_numbers("value", node, edf_value(node), n);
   else printf("  value: none yet\n");
   if (node->grad && n) edf__print_numbers("grad", node, edf_grad(node), n);
+  fflush(stdout);                        /* called from a debugger, it must show at once      */
 }
 
 /* ---- The gradient check. h is a compromise: the error of a central difference is h^2 y'''/6,
