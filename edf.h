@@ -158,6 +158,8 @@ struct edf_node {
   void       (*forward)(edf_node *);     /* value from the inputs' values                     */
   void       (*backward)(edf_node *);    /* adds to the inputs' grads                         */
   void        *state;                    /* what forward keeps for backward                   */
+  void       (*update)(edf_node *, edf_real eta);      /* a Parameter's own rule, or NULL     */
+  edf_real    *m, *s; long steps;        /* what its optimiser remembers; steps made          */
   /* the framework's own */
   const struct edf_op *about;            /* a built-in node's formulas, for printing          */
   unsigned     graph, batched;           /* its graph; bit d: dim[d] follows the batch        */
@@ -165,6 +167,7 @@ struct edf_node {
   int          fed;                      /* rows of an Input's last feed, -1: never fed       */
   char         wanted, need, visit;      /* gradient asked for; needed; ancestor of the loss  */
   char         lazy, fresh;              /* backward accepts fresh grads; grad counts as zero */
+  char         over, until;              /* a row: its last `over` indices; | S<=t            */
 };
 
 /* What a built-in node says about itself, beside its code. */
@@ -302,6 +305,17 @@ edf_node *edf_log_at(const char *file, int line, edf_node *x);
 edf_node *edf_sqrt_at(const char *file, int line, edf_node *x);
 edf_node *edf_square_at(const char *file, int line, edf_node *x);
 
+
+/* LeakyRelu: y = x where x > 0, else slope x.   dx += dy (1 where x > 0, else slope)
+   Gelu: y = x/2 (1 + tanh(c (x + 0.044715 x^3))), c = sqrt(2/pi).
+   Softplus: y = ln(1 + exp(x)).   dx += dy / (1+exp(-x)) */
+#define edf_leaky_relu(x, slope) edf_leaky_relu_at(EDF__HERE, x, slope)
+#define edf_gelu(x)              edf_gelu_at(EDF__HERE, x)
+#define edf_softplus(x)          edf_softplus_at(EDF__HERE, x)
+edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope);
+edf_node *edf_gelu_at(const char *file, int line, edf_node *x);
+edf_node *edf_softplus_at(const char *file, int line, edf_node *x);
+
 /* y = a + b, a - b, a b, a / b. The shapes are equal, or one is the trailing part of the other
    (and repeats along the rest), or one operand is a scalar. */
 #define edf_add(a, b) edf_add_at(EDF__HERE, a, b)
@@ -314,9 +328,13 @@ edf_node *edf_mul_at(const char *file, int line, edf_node *a, edf_node *b);
 edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b);
 
 /* Softmax over the last index k: P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j]), computed with the
-   row's maximum subtracted.   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j]) */
-#define edf_softmax(s) edf_softmax_at(EDF__HERE, s)
+   row's maximum subtracted.   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
+   LogSoftmax is its logarithm, y[b,k] = s[b,k] - ln sum_j exp(s[b,j]), stable.
+                               s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] */
+#define edf_softmax(s)     edf_softmax_at(EDF__HERE, s)
+#define edf_log_softmax(s) edf_log_softmax_at(EDF__HERE, s)
 edf_node *edf_softmax_at(const char *file, int line, edf_node *s);
+edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s);
 
 /* LogLoss of probabilities P[b,k] for classes y[b], whole numbers from 0 to K-1 stored as
    reals: l[b] = -ln P[b,y[b]].   P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]].
@@ -327,11 +345,205 @@ edf_node *edf_softmax_at(const char *file, int line, edf_node *s);
 edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y);
 edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y);
 
+/* BCELoss: cross entropy of yes-or-no scores s[i] and targets y[i] from 0 to 1,
+   l[i] = -y ln p - (1-y) ln(1-p) with p = 1/(1+exp(-s)), as ln(1 + exp(s)) - y s: stable.
+     s.grad[i] += l.grad[i] (p - y[i])          y.grad[i] -= l.grad[i] s[i]
+   MSE: the scalar (1/n) sum_i (a[i] - b[i])^2.
+   MaskedMean: the scalar sum_i m[i] x[i] / sum_i m[i]; m is 0 or 1, for lines of different
+   length. Shapes as for Mul. */
+#define edf_bce_loss(s, y)    edf_bce_loss_at(EDF__HERE, s, y)
+#define edf_mse(a, b)         edf_mse_at(EDF__HERE, a, b)
+#define edf_masked_mean(x, m) edf_masked_mean_at(EDF__HERE, x, m)
+edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y);
+edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b);
+edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m);
+
 /* Over all entries, to a scalar: y = sum_i x[i], and y = (1/n) sum_i x[i]. */
 #define edf_sum(x)  edf_sum_at(EDF__HERE, x)
 #define edf_mean(x) edf_mean_at(EDF__HERE, x)
 edf_node *edf_sum_at(const char *file, int line, edf_node *x);
 edf_node *edf_mean_at(const char *file, int line, edf_node *x);
+
+/* ---- Functions over named indices. A spec is the tensor with its indices, and a capital names
+   what the function goes over, one index or several, anywhere: "a[b,h,t,S]", "x[b,X,Y,c]".
+
+   These keep the shape:
+     SoftmaxOver("a[b,h,t,S]", s)          sums to 1 over S
+     SoftmaxOver("a[b,h,t,S] | S<=t", s)   over the S up to t alone, else 0: the causal mask
+     LogSoftmaxOver("a[b,K,t]", s)
+     NormalizeOver("x[b,t,J]", x, eps)     (x - m)/sqrt(v + eps); m, v: mean and variance over J
+   These keep the indices that are not capitals:
+     SumOver("x[b,T,j]", x)                y[b,j] = sum_T x[b,T,j]
+     MeanOver("x[b,T,j]", x)               divided by how many there are
+     VarianceOver("x[b,T,j]", x)           the mean of (x - mean)^2; SampleVarianceOver divides
+                                           by one less, as the course does
+     MaxOver("x[b,T,j]", x)                of equal ones the first alone gets the gradient
+   Instead of a spec, SumOver, MeanOver and MaxOver take an equation of the notation as well;
+   the sum is then a mean or a maximum, and what MaxOver reads outside is minus infinity:
+     MaxOver("y[b,i,c] = x[b,2*i+DI,c] | DI<2", x) */
+#define edf_softmax_over(spec, s)         edf_softmax_over_at(EDF__HERE, spec, s)
+#define edf_log_softmax_over(spec, s)     edf_log_softmax_over_at(EDF__HERE, spec, s)
+#define edf_normalize_over(spec, x, eps)  edf_normalize_over_at(EDF__HERE, spec, x, eps)
+#define edf_sum_over(spec, x)             edf_sum_over_at(EDF__HERE, spec, x)
+#define edf_mean_over(spec, x)            edf_mean_over_at(EDF__HERE, spec, x)
+#define edf_variance_over(spec, x)        edf_variance_over_at(EDF__HERE, spec, x)
+#define edf_sample_variance_over(spec, x) edf_sample_variance_over_at(EDF__HERE, spec, x)
+#define edf_max_over(spec, x)             edf_max_over_at(EDF__HERE, spec, x)
+edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_node *s);
+edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, edf_node *s);
+edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
+                                edf_real eps);
+edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x);
+edf_node *edf_mean_over_at(const char *file, int line, const char *spec, edf_node *x);
+edf_node *edf_variance_over_at(const char *file, int line, const char *spec, edf_node *x);
+edf_node *edf_sample_variance_over_at(const char *file, int line, const char *spec,
+                                      edf_node *x);
+edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node *x);
+
+/* LayerNorm: y[b,t,j] = A[j] n[b,t,j] + B[j] with n = NormalizeOver("x[b,t,J]", x, 1e-5), over
+   the last index (Ba et al. 2016). A starts 1 and B 0; B is added, as in the course.
+   BatchNorm: the same, where n is normalised over every index but the last: with the batch's
+   mean and variance (divisor n) in training, with running ones where edf.training is 0. The
+   running ones are Parameters that no optimiser moves, so that they are saved (Ioffe and
+   Szegedy 2015). For statistics of every position use Reshape before. */
+typedef struct { edf_node *gain, *bias; } edf_layer_norm_package;
+typedef struct { edf_node *gain, *bias, *mean, *variance; } edf_batch_norm_package;
+#define edf_layer_norm_params(n) edf_layer_norm_params_at(EDF__HERE, n)
+#define edf_layer_norm(...)      edf_layer_norm_at(EDF__HERE, __VA_ARGS__)
+#define edf_batch_norm_params(n) edf_batch_norm_params_at(EDF__HERE, n)
+#define edf_batch_norm(...)      edf_batch_norm_at(EDF__HERE, __VA_ARGS__)
+edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n);
+edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
+                            edf_node *x);
+edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int n);
+edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
+                            edf_node *x);
+
+/* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate); y = x where
+   edf.training is 0.   dx += dy where it was kept, over 1-rate */
+#define edf_dropout(x, rate) edf_dropout_at(EDF__HERE, x, rate)
+edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
+
+/* Embed: y[b,t,j] = W[k[b,t],j], for class numbers k as for LogLoss. A class that occurs twice
+   is paid twice.   W.grad[k[b,t],j] += y.grad[b,t,j] */
+#define edf_embed(W, k) edf_embed_at(EDF__HERE, W, k)
+edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k);
+
+/* Concat("h[b,t,J]", a, b, ...): one after the other along the capital, the slide's
+   h[t,2J] = a[t,J]; b[t,J]. An operand without that index counts as one entry, so
+   ConcatList("h[b,T,j]", n, list) makes one tensor of n steps in time.
+   Slice("x[b,t,J]", x, from, count): y[b,t,j] = x[b,t,j+from], j < count.
+   Select("x[b,T,j]", x, n): y[b,j] = x[b,n,j].
+   Reshape(x, "y[b,4,128]"): the same numbers in the same order; y is also the node's name. A
+   first index without a number takes what is left, for the batch. */
+#define edf_concat(...)                edf_concat_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
+#define edf_concat_list(spec, n, list) edf_concat_list_at(EDF__HERE, spec, n, list)
+#define edf_slice(spec, x, from, n)    edf_slice_at(EDF__HERE, spec, x, from, n)
+#define edf_select(spec, x, n)         edf_select_at(EDF__HERE, spec, x, n)
+#define edf_reshape(...)               edf_reshape_at(EDF__HERE, __VA_ARGS__)
+edf_node *edf_concat_at(const char *file, int line, const char *spec, ...);
+edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
+                             edf_node **list);
+edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
+                       int count);
+edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n);
+edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
+    EDF__PRINTF(4, 5);
+
+/* ---- Compositions: packages of parameters, and nodes that are equations over them. Weights
+   start uniform with variance 1/n for sums of n products, thresholds 0.
+
+   Conv: y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+d*DI-p,s*j+d*DJ-p,C] - B[n], for 1 to 3 dimensions;
+   edf_conv_params(dims, size, n_in, n_out). Stride s, dilation d and padding p are fields of
+   the package, 1, 1 and 0 until changed: Phi.stride = 2. edf_grouped_conv_params has one number
+   more: the groups that share no product. Size of y: (X + 2p - d (size-1) - 1)/s + 1.
+   TransposedConv writes where Conv reads: u[b,s*i+d*DI,...,n] = W[DI,...,C,n] x[b,i,...,C],
+   less p entries at each side, - B[n]. Size of y: s (X-1) + d (size-1) + 1 - 2p.
+   MaxPool(x, size, stride), AvgPool: y[b,i,j,c] = max or mean of x[b,s*i+DI,s*j+DJ,c]. */
+typedef struct {
+  edf_node *w, *b;
+  int stride, dilation, padding, groups;
+} edf_conv_package;
+#define edf_conv_params(dims, size, n_in, n_out) \
+  edf_conv_params_at(EDF__HERE, dims, size, n_in, n_out, 1)
+#define edf_grouped_conv_params(dims, size, n_in, n_out, groups) \
+  edf_conv_params_at(EDF__HERE, dims, size, n_in, n_out, groups)
+#define edf_conv(...)                  edf_conv_at(EDF__HERE, __VA_ARGS__)
+#define edf_transposed_conv(...)       edf_transposed_conv_at(EDF__HERE, __VA_ARGS__)
+#define edf_max_pool(x, size, stride)  edf_max_pool_at(EDF__HERE, x, size, stride)
+#define edf_avg_pool(x, size, stride)  edf_avg_pool_at(EDF__HERE, x, size, stride)
+edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
+                                    int n_out, int groups);
+edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node *x);
+edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Phi,
+                                 edf_node *x);
+edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride);
+edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride);
+
+/* Residual: y = x + Conv(second, Relu(Conv(first, x))), of the same shape; the size is odd.
+   Highway: y = G R + (1-G) x, G = Sigmoid(Affine(gate, x)), R = Relu(Affine(transform, x)). */
+typedef struct { edf_conv_package first, second; } edf_residual_package;
+typedef struct { edf_affine_package gate, transform; } edf_highway_package;
+#define edf_residual_params(dims, size, n) edf_residual_params_at(EDF__HERE, dims, size, n)
+#define edf_residual(...)                  edf_residual_at(EDF__HERE, __VA_ARGS__)
+#define edf_highway_params(n)              edf_highway_params_at(EDF__HERE, n)
+#define edf_highway(...)                   edf_highway_at(EDF__HERE, __VA_ARGS__)
+edf_residual_package edf_residual_params_at(const char *file, int line, int dims, int size,
+                                            int n);
+edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x);
+edf_highway_package edf_highway_params_at(const char *file, int line, int n);
+edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, edf_node *x);
+
+/* Attention of x[b,t,i] to itself, with h heads (Vaswani et al. 2017):
+     q[b,t,h,d] = WQ[I,h,d] x[b,t,I], and k, v alike
+     a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]
+     P          = SoftmaxOver("a[b,h,t,S]", a); CausalAttention: "a[b,h,t,S] | S<=t"
+     o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]
+     y[b,t,j]   = WO[H,D,j] o[b,t,H,D] */
+typedef struct { edf_node *wq, *wk, *wv, *wo; } edf_attention_package;
+#define edf_attention_params(n, heads) edf_attention_params_at(EDF__HERE, n, heads)
+#define edf_attention(...)             edf_attention_at(EDF__HERE, __VA_ARGS__)
+#define edf_causal_attention(...)      edf_causal_attention_at(EDF__HERE, __VA_ARGS__)
+edf_attention_package edf_attention_params_at(const char *file, int line, int n, int heads);
+edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x);
+edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
+                                  edf_node *x);
+
+/* Recurrent cells. Gate k of each is  z[b,k,j] + Wh[I,k,j] h[b,I],  where
+   z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]; h' and c' are the new state:
+     RNN     h' = tanh(gate 0)
+     UGRNN   G = sigmoid(gate 0), R = tanh(gate 1), h' = G h + (1-G) R
+     GRU     G0, G1 = sigmoid(gates 0, 1), R = tanh(gate 2, of G0 h), h' = (1-G1) h + G1 R
+     LSTM    F, I, O = sigmoid(gates 0, 1, 2), R = tanh(gate 3), c' = F c + I R,
+             h' = O tanh(c'); F's threshold starts at -1, so that it is open
+   One step of x[b,i]:             s = LSTM(Phi, x, s), which begins with { NULL, NULL }: zeros
+   All steps of x[b,t,i]:          h[b,t,j] = Unroll(Phi, x), for the parameters of any cell */
+typedef struct edf_cell edf_cell;
+typedef struct { edf_node *wx, *wh, *b; const edf_cell *cell; } edf_recurrent_package;
+typedef struct { edf_node *h, *c; } edf_recurrent_state;
+extern const edf_cell edf_rnn_cell, edf_ugrnn_cell, edf_gru_cell, edf_lstm_cell;
+#define edf_rnn_params(n_in, n)   edf_recurrent_params_at(EDF__HERE, &edf_rnn_cell, n_in, n)
+#define edf_ugrnn_params(n_in, n) edf_recurrent_params_at(EDF__HERE, &edf_ugrnn_cell, n_in, n)
+#define edf_gru_params(n_in, n)   edf_recurrent_params_at(EDF__HERE, &edf_gru_cell, n_in, n)
+#define edf_lstm_params(n_in, n)  edf_recurrent_params_at(EDF__HERE, &edf_lstm_cell, n_in, n)
+#define edf_rnn(...)              edf_cell_at(EDF__HERE, &edf_rnn_cell, __VA_ARGS__)
+#define edf_ugrnn(...)            edf_cell_at(EDF__HERE, &edf_ugrnn_cell, __VA_ARGS__)
+#define edf_gru(...)              edf_cell_at(EDF__HERE, &edf_gru_cell, __VA_ARGS__)
+#define edf_lstm(...)             edf_cell_at(EDF__HERE, &edf_lstm_cell, __VA_ARGS__)
+#define edf_unroll(...)           edf_unroll_at(EDF__HERE, __VA_ARGS__)
+edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const edf_cell *cell,
+                                              int n_in, int n);
+edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
+                                edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s);
+edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x);
+
+/* The slide's own line, unrolled over the index that the left side has on the right one less:
+     Recurrence("h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j])",
+                Whh, Wxh, x, B)
+   Operands are those but h. Around the sum may stand tanh, sigmoid, relu, gelu, softplus, exp,
+   softmax, or nothing. h before the first time is 0; with t+1 time runs backwards. */
+#define edf_recurrence(...) edf_recurrence_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
+edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...);
 
 /* ---- Initialisation and random numbers. Each number is a hash of (edf.seed, how many were
    drawn before), the same on every platform. edf_seed starts again from draw 0. */
@@ -341,6 +553,47 @@ edf_real edf_normal(edf_real mean, edf_real deviation);       /* Box and Muller 
 int      edf_below(int n);                                    /* 0 .. n-1                     */
 void     edf_init_uniform(edf_node *p, edf_real lo, edf_real hi);
 void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
+
+/* ---- Optimisers. g is the gradient of a parameter p; its m and s, and how many steps t it has
+   made, live with it. The course's number N is 1/(1-beta). edf_sgd is above.
+     edf_momentum      m = mu m + eta g;  p -= m                     (heavy ball, Polyak 1964)
+     edf_average       m = beta m + (1-beta) g;  p -= eta m
+     edf_adagrad       s += g^2;  p -= eta g / (sqrt s + eps)        (Duchi et al. 2011)
+     edf_rmsprop       s = beta s + (1-beta) g^2;  p -= eta g / (sqrt s + eps)
+     edf_adam          m = beta1 m + (1-beta1) g;  s = beta2 s + (1-beta2) g^2;
+                       p -= eta m' / (sqrt s' + eps), m' = m/(1-beta1^t), s' = s/(1-beta2^t)
+                                                                     (Kingma and Ba 2014)
+     edf_adamw         the same with p *= 1 - eta decay before       (Loshchilov, Hutter 2017)
+     edf_adam_slides   beta = 1 - 1/min(t, N) in place of the two divisions, as on the slides
+   All parameters that have a gradient make one step. One with an `update` function of its own
+   gets that instead: p->update = mine; it may call an edf_update_NAME, which makes the step of
+   one parameter. p->update = edf_frozen: no step, and no gradient is computed for it. */
+void edf_momentum(edf_real eta, edf_real mu);
+void edf_average(edf_real eta, edf_real beta);
+void edf_adagrad(edf_real eta, edf_real eps);
+void edf_rmsprop(edf_real eta, edf_real beta, edf_real eps);
+void edf_adam(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
+void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay);
+void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
+void edf_update_sgd(edf_node *p, edf_real eta);
+void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu);
+void edf_update_average(edf_node *p, edf_real eta, edf_real beta);
+void edf_update_adagrad(edf_node *p, edf_real eta, edf_real eps);
+void edf_update_rmsprop(edf_node *p, edf_real eta, edf_real beta, edf_real eps);
+void edf_update_adam(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
+void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps,
+                      edf_real decay);
+void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2,
+                            edf_real eps);
+void edf_frozen(edf_node *p, edf_real eta);
+
+/* Between Backward and the step. edf_clip: all g *= min(1, most/|g|), with the norm |g| of all
+   gradients together, which it returns; edf_clip_each: each parameter by its own norm.
+   Shrinkage: edf_l2: g += gamma p;  edf_l1: g += gamma sign(p). */
+double edf_clip(double most);
+void   edf_clip_each(double most);
+void   edf_l2(edf_real gamma);
+void   edf_l1(edf_real gamma);
 
 /* ---- Checking and printing.
    edf_gradcheck compares a node's backward, through everything it is computed from, with
@@ -411,12 +664,16 @@ void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real 
    `node` runs a built-in node's forward (0) or backward (1), which adds to gradients that are
    up to date, and returns 0 where it has no kernel: then the node's C code runs. The number 1
    that stands for an absent factor in `contract` belongs to no node. */
+typedef enum {                           /* the loops of the optimisers                       */
+  EDF_SGD_RULE, EDF_MOMENTUM_RULE, EDF_SQUARE_RULE, EDF_ADAM_RULE, EDF_SCALE_RULE, EDF_L2_RULE,
+  EDF_L1_RULE
+} edf_rule;
 typedef struct edf_device_table {
   void (*contract)(const edf_route *, int assign, edf_real *, const edf_real *,
                    const edf_real *);
   int  (*node)(edf_node *y, int backward);
   void (*fill)(edf_real *x, size_t n, edf_real number);
-  void (*update)(edf_real *p, const edf_real *grad, size_t n, edf_real eta);
+  void (*update)(edf_node *p, edf_rule rule, const edf_real *numbers);
   void (*pull)(edf_node *node), (*push)(edf_node *node);
 } edf_device_table;
 extern edf_device_table *edf_device;
@@ -668,7 +925,8 @@ static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x);
 static void edf__check_feed(const edf_node *x, const edf_real *data, int batch);
 static void edf__check_loss(const char *who, const char *what, const edf_node *x);
 static void edf__fill(edf_real *x, size_t n, edf_real number);
-static void edf__update(edf_real *p, const edf_real *grad, size_t n, edf_real eta);
+static int edf__due(edf_node *p, edf_real eta);
+static uint64_t edf__draw(unsigned long long n);
 
 /* >>core begin */
 edf_graph edf = EDF__EMPTY_GRAPH;
@@ -786,6 +1044,7 @@ static edf_node *edf__computed(const edf_op *about, const char *file, int line, 
   y->forward = about->forward;
   y->backward = about->backward;
   y->name = edf__numbered_name(y, edf.n_compnodes);
+  y->over = 1;
   return y;
 }
 
@@ -821,7 +1080,7 @@ static void edf__prepare_grad(edf_node *x) {
 
 /* A node needs a gradient if a parameter or a wanted input reaches it. */
 static void edf__find_need(edf_node *x) {
-  x->need = x->kind == EDF_PARAMETER || x->wanted;
+  x->need = (x->kind == EDF_PARAMETER && x->update != edf_frozen) || x->wanted;
   for (int k = 0; x->backward && k < x->n_in; k++) x->need |= x->in[k]->need;
 }
 
@@ -845,10 +1104,8 @@ void edf_backward(edf_node *loss) { edf__backward_from(loss, NULL); }
 
 /* ---- SGD */
 void edf_sgd(edf_real eta) {
-  for (int i = 0; i < edf.n_parameters; i++) {
-    edf_node *p = edf.parameters[i];
-    if (p->grad) edf__update(p->value, p->grad, p->size, eta);
-  }
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf__due(edf.parameters[i], eta)) edf_update_sgd(edf.parameters[i], eta);
 }
 /* >>core end */
 
@@ -1363,6 +1620,26 @@ static edf_real edf__total(const edf_real *a, ptrdiff_t n) {
   return sum;
 }
 
+/* A loop of 16 choices: gcc would unroll it, and then not make a vector of it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define EDF__KEEP_LOOP _Pragma("GCC unroll 1")
+#else
+#define EDF__KEEP_LOOP
+#endif
+
+static edf_real edf__largest(const edf_real *a, ptrdiff_t n) {
+  enum { LANES = 16 };
+  edf_real lane[LANES], most = a[0];
+  ptrdiff_t i = 0;
+  for (int l = 0; l < LANES; l++) lane[l] = most;
+  for (; i + LANES <= n; i += LANES)
+    EDF__KEEP_LOOP for (int l = 0; l < LANES; l++)
+      lane[l] = a[i + l] > lane[l] ? a[i + l] : lane[l];
+  for (; i < n; i++) most = a[i] > most ? a[i] : most;
+  for (int l = 0; l < LANES; l++) most = lane[l] > most ? lane[l] : most;
+  return most;
+}
+
 static void edf__add_a(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
                        const edf_real *b) {
   edf__add_scaled(out, a, l->n, c * *b);
@@ -1694,7 +1971,7 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
     }
 }
 
-/* ---- The kernels: contract, fill, update. Each begins by handing over to a device. */
+/* ---- The kernels: contract and fill. Each begins by handing over to a device. */
 static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
                          const edf_real *a, const edf_real *b) {
   const edf_loop *l = &r->nest.loop[d];
@@ -1735,11 +2012,6 @@ static void edf__fill(edf_real *x, size_t n, edf_real number) {
   if (edf_device) { edf_device->fill(x, n, number); return; }
   if (number == 0) { memset(x, 0, n * sizeof *x); return; }
   for (size_t i = 0; i < n; i++) x[i] = number;
-}
-
-static void edf__update(edf_real *p, const edf_real *grad, size_t n, edf_real eta) {
-  if (edf_device) { edf_device->update(p, grad, n, eta); return; }
-  for (size_t i = 0; i < n; i++) p[i] -= eta * grad[i];
 }
 
 /* ==== >>equation  Declarations and equations ============================================= */
@@ -1854,13 +2126,14 @@ static void edf__declare_place(edf_node *x, edf__scan *s) {
   if (!edf__is_digit(edf__peek(s))) name = edf__identifier(s, &length, "an extent or an index");
   at = s->at;
   if (name && !edf__accept(s, '=')) {
-    if (x->kind != EDF_INPUT || d > 0)
+    if (x->kind == EDF_PARAMETER || d > 0)
       edf__syntax(s, name, "%.*s needs a number, as in %.*s=10: only the batch has none, the "
                   "first index of an Input", length, name, length, name);
+    x->batched = 1;
+    x->dim[d] = x->kind == EDF_INPUT ? edf.batch : 0;
+    if (x->kind != EDF_INPUT) return;
     char *copy = (char *)edf__alloc(&edf.kept, (size_t)length + 1);
     edf.batch_name = (char *)memcpy(copy, name, (size_t)length);
-    x->batched = 1;
-    x->dim[d] = edf.batch;
     return;
   }
   if (!edf__is_digit(edf__peek(s))) edf__syntax(s, s->at, "expected a number after '='");
@@ -1878,8 +2151,9 @@ static void edf__declared(edf_node *x, int batch) {
 static void edf__declare(edf_node *x, const char *format, va_list args) {
   char text[256];
   int length = 0;
-  edf__scan s = { x->file, x->line, x->kind == EDF_INPUT ? "edf_input" : "edf_parameter", text,
-                  text };
+  const char *op = x->kind == EDF_INPUT ? "edf_input"
+                 : x->kind == EDF_PARAMETER ? "edf_parameter" : x->op;
+  edf__scan s = { x->file, x->line, op, text, text };
   if (!format) edf__fail("%s:%d: %s: the declaration is NULL", s.file, s.line, s.op);
   int n = vsnprintf(text, sizeof text, format, args);
   if (n < 0 || n >= (int)sizeof text)
@@ -1892,16 +2166,16 @@ static void edf__declare(edf_node *x, const char *format, va_list args) {
     edf__expect(&s, ']', "']' or ','", "");
   }
   if (edf__peek(&s)) edf__found(&s, "the end", "");
-  char *copy = (char *)edf__alloc(&edf.kept, (size_t)length + 1);
+  char *copy = (char *)edf__alloc(edf__list_of(x), (size_t)length + 1);
   x->name = (char *)memcpy(copy, name, (size_t)length);
-  edf__declared(x, edf.batch);
+  if (x->kind != EDF_COMPNODE) edf__declared(x, edf.batch);
 }
 
 const char *edf_fmt(const char *format, ...) {
-  static char text[4][512];              /* four, so that a call may have several */
+  static char text[8][512];              /* eight, so that a call may have several */
   static int turn = 0;
   va_list args;
-  turn = (turn + 1) % 4;
+  turn = (turn + 1) % 8;
   va_start(args, format);
   int n = vsnprintf(text[turn], sizeof text[turn], format, args);
   va_end(args);
@@ -1912,7 +2186,7 @@ const char *edf_fmt(const char *format, ...) {
 }
 
 /* ---- An equation, parsed. Names point into its text. */
-enum { EDF__MAX_REF = 32 };
+enum { EDF__MAX_REF = 32, EDF__SELF = -2 };  /* SELF: a recurrence's own left side            */
 typedef struct {                         /* 2*i+DI-1                                          */
   int factor[EDF_MAX_INDEX], constant;
   const char *at;
@@ -1930,7 +2204,9 @@ typedef struct {
   int n_letter, n_ref, n_term, n_operand;
   edf__letter letter[EDF_MAX_INDEX];
   edf__term term[EDF__MAX_REF];
-  edf__ref *ref;                         /* ref[0] is the left side */
+  edf__ref *ref;                         /* ref[0] is the left side                           */
+  int recurrent;                         /* the left side may stand on the right              */
+  const char *function; int n_function;  /* then: the tanh of tanh(...)                       */
 } edf__equation;
 
 static int edf__same_name(const char *a, int na, const char *b, int nb) {
@@ -2009,18 +2285,20 @@ static edf__ref *edf__parse_tensor(edf__equation *e) {
 /* Operands are numbered in the order in which their names first appear on the right. */
 static void edf__bind(edf__equation *e, edf__ref *r) {
   const edf__ref *left = &e->ref[0];
-  if (edf__same_name(left->name, left->length, r->name, r->length))
+  int self = edf__same_name(left->name, left->length, r->name, r->length);
+  if (self && e->recurrent) { r->operand = EDF__SELF; return; }
+  if (self)
     edf__syntax(&e->scan, r->name, "%.*s is the left side and may not stand on the right",
                 r->length, r->name);
   for (edf__ref *o = e->ref + 1; o < r; o++)
-    if (edf__same_name(o->name, o->length, r->name, r->length)) {
+    if (o->operand >= 0 && edf__same_name(o->name, o->length, r->name, r->length)) {
       r->operand = o->operand;
       return;
     }
   r->operand = e->n_operand++;
 }
 
-static int edf__term_ends(char c) { return c == 0 || c == '+' || c == '-' || c == '|'; }
+static int edf__term_ends(char c) { return !c || strchr("+-|)", c); }
 
 static void edf__parse_term(edf__equation *e, int sign) {
   edf__scan *s = &e->scan;
@@ -2106,12 +2384,24 @@ static void edf__check_terms(const edf__equation *e) {
   }
 }
 
+/* A recurrence may have a function around its sum: tanh( ... ) */
+static void edf__parse_function(edf__equation *e) {
+  edf__scan *s = &e->scan, start = *s;
+  int length;
+  if (!edf__is_letter(edf__peek(s))) return;
+  const char *name = edf__identifier(s, &length, "a function");
+  if (!edf__accept(s, '(')) { *s = start; return; }
+  e->function = name;
+  e->n_function = length;
+}
+
 static void edf__parse(edf__equation *e) {
   edf__scan *s = &e->scan;
   edf__parse_tensor(e);
   for (int i = 0; i < e->n_letter; i++) e->letter[i].left = 1;
   const char *hint = edf__peek(s) == '+' ? ": the sum always begins at 0" : "";
   edf__expect(s, '=', "'=' after the left side", hint);
+  if (e->recurrent) edf__parse_function(e);
   int sign = edf__accept(s, '-') ? -1 : 1;
   for (;;) {
     edf__parse_term(e, sign);
@@ -2119,6 +2409,7 @@ static void edf__parse(edf__equation *e) {
     else if (edf__accept(s, '-')) sign = -1;
     else break;
   }
+  if (e->function) edf__expect(s, ')', "')'", "");
   if (edf__accept(s, '|'))
     do edf__parse_bound(e); while (edf__accept(s, ','));
   hint = edf__peek(s) && strchr("(/^", *s->at)
@@ -2151,12 +2442,17 @@ typedef struct {
 
 typedef struct { edf_real *value, *grad; char fresh, need; } edf__buffer;
 
+/* What the summed indices do: add up, give a mean with divisor n or n - 1, or a maximum. */
+typedef enum { EDF__SUM, EDF__MEAN, EDF__SAMPLE, EDF__MAX } edf__reduction_kind;
+
 typedef struct {
   edf__equation e;
+  edf__reduction_kind kind;
   ptrdiff_t extent[EDF_MAX_INDEX];       /* of each index; 0 for the batch that is not known  */
   const edf__ref *source[EDF_MAX_INDEX]; /* where the extent came from                        */
   edf__program program[2];               /* of the last two batch sizes                       */
-  int now, max_buffer;
+  int now, max_buffer, *winner;          /* winner and window: see MaxOver                    */
+  ptrdiff_t *window;
   edf__buffer *buffer;
 } edf__einsum;
 
@@ -2518,6 +2814,14 @@ static void edf__multiply(edf__einsum *m, edf__program *p, edf__view *v, int n, 
   v[j] = v[n - 1];
 }
 
+/* By what a mean divides: the number of its entries, or one less. */
+static double edf__divisor(const edf__einsum *m, const edf__term *t) {
+  double entries = 1;
+  for (int i = 0; i < m->e.n_letter; i++)
+    if (!m->e.letter[i].left && edf__term_has(&m->e, t, i)) entries *= (double)m->extent[i];
+  return m->kind == EDF__MEAN ? entries : m->kind == EDF__SAMPLE ? entries - 1 : 1;
+}
+
 static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
                               const edf__view *out) {
   edf__einsum *m = (edf__einsum *)y->state;
@@ -2530,7 +2834,8 @@ static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
     edf__best_order(m, has, n, out->has, &i, &j);
     edf__multiply(m, p, v, n, i, j, edf__kept(has, n, i, j, out->has));
   }
-  edf__emit_product(m, p, out, &v[0], n == 2 ? &v[1] : &edf__no_view, t->number);
+  edf__emit_product(m, p, out, &v[0], n == 2 ? &v[1] : &edf__no_view,
+                    t->number / edf__divisor(m, t));
 }
 
 /* Terms of one factor come first: a bias then costs no pass of its own, since the product that
@@ -2557,7 +2862,8 @@ static int edf__fits(const edf_node *y, const edf__program *p) {
   return 1;
 }
 
-/* The memory of a program's buffers; a padded copy's border has to be zero. */
+/* The memory of a program's buffers; a padded copy's border counts as zero, which is minus
+   infinity for a maximum. */
 static void edf__make_buffers(edf_node *y, edf__program *p) {
   edf__einsum *m = (edf__einsum *)y->state;
   for (int k = y->n_in + 1; k < p->n_buffer; k++) {
@@ -2565,8 +2871,10 @@ static void edf__make_buffers(edf_node *y, edf__program *p) {
     size_t bytes = edf__times(p->size[k], sizeof *b->value);
     b->value = (edf_real *)edf__grow(&edf.computed, b->value, bytes);
   }
+  edf_real border = m->kind == EDF__MAX ? -(edf_real)HUGE_VAL : 0;
   for (int s = 0; s < p->n_step; s++)
-    if (p->step[s].pad) edf__fill(m->buffer[p->step[s].out].value, p->size[p->step[s].out], 0);
+    if (p->step[s].pad)
+      edf__fill(m->buffer[p->step[s].out].value, p->size[p->step[s].out], border);
 }
 
 static edf__program *edf__program_of(edf_node *y) {
@@ -2598,6 +2906,12 @@ static void edf__contract_into(const edf_route *r, edf_real *out, size_t size, c
   edf_contract(r, assign, out, a, b);
 }
 
+/* The copy in the middle of a buffer; the border was filled when it was made. */
+static void edf__pad_forward(edf_node *y, const edf__step *s) {
+  edf_real *out = ((edf__einsum *)y->state)->buffer[s->out].value;
+  edf_contract(&s->forward, s->forward.covers > 0, out, edf__value_of(y, s->a), &edf__one);
+}
+
 static void edf__einsum_forward(edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf__program *p = edf__program_of(y);
@@ -2606,7 +2920,7 @@ static void edf__einsum_forward(edf_node *y) {
     const edf_real *a = edf__value_of(y, s->a), *b = edf__value_of(y, s->b);
     edf_real *out = s->out == y->n_in ? y->value : m->buffer[s->out].value;
     size_t size = s->out == y->n_in ? y->size : p->size[s->out];
-    if (s->pad) edf_contract(&s->forward, s->forward.covers > 0, out, a, b);
+    if (s->pad) edf__pad_forward(y, s);
     else edf__contract_into(&s->forward, out, size, &m->buffer[s->out].fresh, a, b);
   }
 }
@@ -2647,13 +2961,22 @@ static void edf__make_grads(edf_node *y, edf__program *p) {
   }
 }
 
-static void edf__add_swapped(edf_node *y, const edf__program *p, int to, const edf_route *r,
+/* The gradient of buffer k, an operand or one of the node's own. */
+typedef struct { edf_real *grad; size_t size; char *fresh; } edf__target;
+
+static edf__target edf__grad_of(edf_node *y, const edf__program *p, int k) {
+  edf__buffer *b = &((edf__einsum *)y->state)->buffer[k];
+  edf__target own = { b->grad, p->size[k], &b->fresh };
+  if (k >= y->n_in) return own;
+  edf__target operand = { y->in[k]->grad, y->in[k]->size, &y->in[k]->fresh };
+  return operand;
+}
+
+static void edf__add_swapped(edf_node *y, const edf__program *p, int k, const edf_route *r,
                              const edf_real *a, const edf_real *b) {
-  edf__einsum *m = (edf__einsum *)y->state;
-  if (!edf__buffer_need(y, to)) return;
-  if (to < y->n_in)
-    edf__contract_into(r, y->in[to]->grad, y->in[to]->size, &y->in[to]->fresh, a, b);
-  else edf__contract_into(r, m->buffer[to].grad, p->size[to], &m->buffer[to].fresh, a, b);
+  if (!edf__buffer_need(y, k)) return;
+  edf__target to = edf__grad_of(y, p, k);
+  edf__contract_into(r, to.grad, to.size, to.fresh, a, b);
 }
 
 static void edf__step_backward(edf_node *y, const edf__program *p, const edf__step *s) {
@@ -2719,28 +3042,82 @@ static edf__einsum *edf__new_einsum(edf__equation *e, int n) {
   return m;
 }
 
-static edf_node *edf__equation_node(const char *op, const char *file, int line,
-                                    const char *equation, int n, edf_node **in) {
-  static edf__ref refs[EDF__MAX_REF];
-  edf_op about = edf__einsum_op;
-  edf__equation e;
-  if (!equation) edf__fail("%s:%d: %s: the equation is NULL", file, line, op);
+/* Where a constructor was called, and under which name: what its nodes and errors say. */
+typedef struct { const char *op, *file; int line; } edf__site;
+
+static edf__scan edf__scan_of(const edf__site *at, const char *equation) {
+  if (!equation) edf__fail("%s:%d: %s: the equation is NULL", at->file, at->line, at->op);
   if (strlen(equation) > 1000)
-    edf__fail("%s:%d: %s: the equation has more than 1000 characters", file, line, op);
+    edf__fail("%s:%d: %s: the equation has more than 1000 characters", at->file, at->line,
+              at->op);
+  char *text = edf__copy(&edf.computed, equation);
+  edf__scan scan = { at->file, at->line, at->op, text, text };
+  edf__one_line(text);
+  return scan;
+}
+
+/* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
+static void edf__check_reduction(const edf__equation *e, edf__reduction_kind kind) {
+  if (kind == EDF__SUM) return;
+  for (int d = 0; d < e->ref[0].rank; d++)
+    if (edf__alone(e, &e->ref[0].place[d]) < 0)
+      edf__syntax(&e->scan, e->ref[0].place[d].at, "%s needs single indices on the left",
+                  e->scan.op);
+  if (kind == EDF__MAX && (e->n_term != 1 || e->term[0].n != 1 || !(e->term[0].number == 1)))
+    edf__syntax(&e->scan, e->term[0].at, "%s goes over one tensor, without a factor",
+                e->scan.op);
+}
+
+static edf_node *edf__reduction(const edf__site *at, const edf_op *is, edf__reduction_kind kind,
+                                const char *equation, int n, edf_node **in) {
+  static edf__ref refs[EDF__MAX_REF];
+  edf_op about = *is;
+  edf__equation e;
   memset(&e, 0, sizeof e);
   e.ref = refs;
-  char *text = edf__copy(&edf.computed, equation);
-  edf__scan scan = { file, line, op, text, text };
-  edf__one_line(text);
-  e.scan = scan;
+  e.scan = edf__scan_of(at, equation);
   edf__parse(&e);
+  edf__check_reduction(&e, kind);
   edf__check_count(&e, n, in);
-  about.name = op;
-  edf_node *y = edf__computed(&about, file, line, n, in);
-  y->state = edf__new_einsum(&e, n);
+  about.name = at->op;
+  edf_node *y = edf__computed(&about, at->file, at->line, n, in);
+  edf__einsum *m = edf__new_einsum(&e, n);
+  m->kind = kind;
+  y->state = m;
+  y->about = is->formula ? is : NULL;
   y->lazy = 1;
   edf__check_ranks(y);
   return edf__add_compnode(y);
+}
+
+/* The names of the nodes that follow, with a blank between; none of them may be NULL. */
+static void edf__no_nulls(const edf__site *at, const char *names, ...) {
+  va_list args;
+  va_start(args, names);
+  for (const char *name = names; *name; name += *name == ' ') {
+    size_t n = strcspn(name, " ");
+    if (!va_arg(args, edf_node *))
+      edf__fail("%s:%d: %s: %.*s is NULL", at->file, at->line, at->op, (int)n, name);
+    name += n;
+  }
+  va_end(args);
+}
+
+static edf_node *edf__equation_node(const char *op, const char *file, int line,
+                                    const char *equation, int n, edf_node **in) {
+  edf__site at = { op, file, line };
+  return edf__reduction(&at, &edf__einsum_op, EDF__SUM, equation, n, in);
+}
+
+/* One line of a composition: an equation over the n nodes that follow. */
+static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...) {
+  edf_node *in[EDF_MAX_FACTOR];
+  va_list args;
+  EDF_ASSERT(n <= EDF_MAX_FACTOR);
+  va_start(args, n);
+  for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
+  va_end(args);
+  return edf__reduction(at, &edf__einsum_op, EDF__SUM, equation, n, in);
 }
 
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
@@ -2775,6 +3152,7 @@ static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf
 static double edf__exp(double x) { return exp(x); }
 static double edf__tanh(double x) { return tanh(x); }
 static double edf__ln(double x) { return log(x); }
+static double edf__ln1p(double x) { return log1p(x); }
 static double edf__root(double x) { return sqrt(x); }
 #else
 static inline float edf__power_of_two(int32_t n) {
@@ -2809,6 +3187,7 @@ static inline float edf__tanh(float x) {
   return size < 0.625f ? near : x < 0 ? -far : far;
 }
 static float edf__ln(float x) { return logf(x); }
+static float edf__ln1p(float x) { return log1pf(x); }
 static float edf__root(float x) { return sqrtf(x); }
 #endif
 
@@ -2946,6 +3325,85 @@ edf_node *edf_square_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__square_op, file, line, x);
 }
 
+/* ---- LeakyRelu   y[i] = x[i] if x[i] > 0, else slope x[i]
+                    x.grad[i] += y.grad[i] (1 if x[i] > 0, else slope)
+   The state is the slope, which formulas call #. ---- */
+static void edf__leaky_relu_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  edf_real slope = *(edf_real *)y->state;
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = x->value[i] > 0 ? x->value[i] : slope * x->value[i];
+}
+static void edf__leaky_relu_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  edf_real slope = *(edf_real *)y->state;
+  int first = edf__first(x);
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real dy = y->grad[i];            /* read in any case: so the loop has no branch       */
+    edf__addgrad(x, first, i, x->value[i] > 0 ? dy : slope * dy);
+  }
+}
+static const edf_op edf__leaky_relu_op = { "LeakyRelu", NULL, edf__leaky_relu_forward,
+  edf__leaky_relu_backward, "y x", "y[i] = x[i] if x[i] > 0, else # x[i]",
+  "x.grad[i] += y.grad[i] (1 if x[i] > 0, else #)" };
+edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope) {
+  edf_node *y = edf__computed(&edf__leaky_relu_op, file, line, 1, &x);
+  y->lazy = 1;
+  *(edf_real *)edf_state(y, sizeof slope) = slope;
+  return edf__add_compnode(y);
+}
+
+/* ---- Gelu   y[i] = x[i] s[i], s = sigmoid(u), u[i] = 2 c (x[i] + 0.044715 x[i]^3), where
+   c = sqrt(2/pi); the same as x/2 (1 + tanh(u/2)) (Hendrycks and Gimpel 2016).
+   x.grad[i] += y.grad[i] (s[i] + x[i] s[i] (1-s[i]) 2 c (1 + 0.134145 x[i]^2)) ---- */
+static const edf_real edf__gelu_c = (edf_real)1.5957691216057308;             /* 2 c          */
+static const edf_real edf__gelu_d = (edf_real)(1.5957691216057308 * 0.044715);
+
+static void edf__gelu_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real v = x->value[i], u = v * (edf__gelu_c + edf__gelu_d * v * v);
+    y->value[i] = v / (1 + edf__exp(-u));
+  }
+}
+static void edf__gelu_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  int first = edf__first(x);
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real v = x->value[i], u = v * (edf__gelu_c + edf__gelu_d * v * v);
+    edf_real s = 1 / (1 + edf__exp(-u)), du = edf__gelu_c + 3 * edf__gelu_d * v * v;
+    edf__addgrad(x, first, i, y->grad[i] * (s + v * s * (1 - s) * du));
+  }
+}
+static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
+  "y x", "y[i] = x[i]/2 (1 + tanh(sqrt(2/pi) (x[i] + 0.044715 x[i]^3)))",
+  "x.grad[i] += y.grad[i] (s + x[i] s (1-s) sqrt(8/pi) (1 + 0.134145 x[i]^2)), s = y[i]/x[i]" };
+edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
+  return edf__activation(&edf__gelu_op, file, line, x);
+}
+
+/* ---- Softplus   y[i] = ln(1 + exp(x[i])) = max(0, x[i]) + ln(1 + exp(-|x[i]|))
+                   x.grad[i] += y.grad[i] / (1+exp(-x[i])) ---- */
+static void edf__softplus_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real v = x->value[i], size = v < 0 ? -v : v;
+    y->value[i] = (v < 0 ? 0 : v) + edf__ln1p(edf__exp(-size));
+  }
+}
+static void edf__softplus_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  int first = edf__first(x);
+  for (size_t i = 0; i < y->size; i++)
+    edf__addgrad(x, first, i, y->grad[i] / (1 + edf__exp(-x->value[i])));
+}
+static const edf_op edf__softplus_op = { "Softplus", NULL, edf__softplus_forward,
+  edf__softplus_backward, "y x", "y[i] = ln(1 + exp(x[i]))",
+  "x.grad[i] += y.grad[i] / (1+exp(-x[i]))" };
+edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
+  return edf__activation(&edf__softplus_op, file, line, x);
+}
+
 /* ---- Add, Sub, Mul are equations over the indices of the longer operand: the shorter one has
    the last of them, a scalar none.     y[i,j] = a[i,j] + b[j]     y[i,j] = a[i,j] b[j] ---- */
 static const char *edf__indices(int rank, int longest) {
@@ -2981,19 +3439,22 @@ edf_node *edf_mul_at(const char *file, int line, edf_node *a, edf_node *b) {
 /* ---- Div   y[i] = a[i] / b[i]     a.grad[i] += y.grad[i] / b[i]
                                      b.grad[i] -= y.grad[i] y[i] / b[i]
    The shorter operand repeats: entry i of y meets entry i mod size of each. ---- */
+EDF__NORETURN static void edf__operands_error(const edf_node *y, const char *rule) {
+  edf__say("%s:%d: %s: %s", y->file, y->line, y->op, rule);
+  for (int k = 0; k < y->n_in; k++) {
+    edf__say("\n  ");
+    edf__say_node(y->in[k]);
+  }
+  edf__stop();
+}
+
 static void edf__div_shape(edf_node *y) {
   edf_node *a = y->in[0], *b = y->in[1], *longer = a->rank >= b->rank ? a : b;
   edf_node *shorter = longer == a ? b : a;
   int skip = longer->rank - shorter->rank, equal = 1;
   for (int d = 0; d < shorter->rank; d++) equal &= shorter->dim[d] == longer->dim[skip + d];
-  if (!equal) {
-    edf__say("%s:%d: %s: the shapes must be equal, or one the trailing part of the other\n  ",
-             y->file, y->line, y->op);
-    edf__say_node(a);
-    edf__say("\n  ");
-    edf__say_node(b);
-    edf__stop();
-  }
+  if (!equal)
+    edf__operands_error(y, "the shapes must be equal, or one the trailing part of the other");
   y->rank = longer->rank;
   memcpy(y->dim, longer->dim, sizeof y->dim);
 }
@@ -3060,39 +3521,88 @@ static void edf__softmax_shape(edf_node *P) {
   edf__stop();
 }
 
-static void edf__softmax_rows(edf_real *P, const edf_real *s, size_t rows, size_t K) {
+/* Many functions go over rows: over the last y->over indices, flattened. */
+static size_t edf__columns(const edf_node *y) {
+  size_t K = 1;
+  for (int d = y->rank - y->over; d < y->rank; d++) K *= (size_t)y->dim[d];
+  return K;
+}
+
+/* With a bound | S<=t row t has its first t + 1 entries alone. */
+static size_t edf__row_end(const edf_node *y, size_t row, size_t K) {
+  size_t n = y->until ? row % (size_t)y->dim[y->rank - y->over - 1] + 1 : K;
+  return n < K ? n : K;
+}
+
+static void edf__exp_all(edf_real *x, size_t n) {
+  for (size_t i = 0; i < n; i++) x[i] = edf__exp(x[i]);
+}
+
+static void edf__softmax_rows(const edf_node *y, edf_real *P, const edf_real *s, size_t rows,
+                              size_t K) {
   for (size_t b = 0; b < rows; b++) {
-    const edf_real *row = s + b * K;
-    edf_real max = row[0];
-    for (size_t k = 1; k < K; k++) max = row[k] > max ? row[k] : max;
-    for (size_t k = 0; k < K; k++) P[b * K + k] = row[k] - max;
+    size_t n = edf__row_end(y, b, K);
+    const edf_real *row = s + b * K, max = edf__largest(row, (ptrdiff_t)n);
+    for (size_t k = 0; k < n; k++) P[b * K + k] = row[k] - max;
+    memset(P + b * K + n, 0, (K - n) * sizeof *P);
+    if (y->until) edf__exp_all(P + b * K, n);
   }
-  for (size_t i = 0; i < rows * K; i++) P[i] = edf__exp(P[i]);
+  if (!y->until) edf__exp_all(P, rows * K);
   for (size_t b = 0; b < rows; b++) {
-    edf_real *row = P + b * K, Z = 0;
-    for (size_t k = 0; k < K; k++) Z += row[k];
+    edf_real *row = P + b * K, Z = edf__total(row, (ptrdiff_t)edf__row_end(y, b, K));
     for (size_t k = 0; k < K; k++) row[k] /= Z;
   }
 }
 
 static void edf__softmax_forward(edf_node *P) {
-  size_t K = (size_t)P->dim[P->rank - 1];
-  edf__softmax_rows(P->value, P->in[0]->value, P->size / K, K);
+  size_t K = edf__columns(P);
+  edf__softmax_rows(P, P->value, P->in[0]->value, P->size / K, K);
 }
 static void edf__softmax_backward(edf_node *P) {
   edf_node *s = P->in[0];
-  size_t K = (size_t)P->dim[P->rank - 1];
+  size_t K = edf__columns(P);
+  int first = edf__first(s);
   for (size_t b = 0; b < P->size; b += K) {
-    edf_real e = 0;
-    for (size_t k = b; k < b + K; k++) e += P->value[k] * P->grad[k];
-    for (size_t k = b; k < b + K; k++) edf_addgrad(s, k, P->value[k] * (P->grad[k] - e));
+    edf_real e = edf__dot(P->value + b, P->grad + b, (ptrdiff_t)K);
+    for (size_t k = b; k < b + K; k++)
+      edf__addgrad(s, first, k, P->value[k] * (P->grad[k] - e));
   }
 }
 static const edf_op edf__softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
   edf__softmax_backward, "P s", "P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])",
   "s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])" };
 edf_node *edf_softmax_at(const char *file, int line, edf_node *s) {
-  return edf__node1(&edf__softmax_op, file, line, s);
+  return edf__activation(&edf__softmax_op, file, line, s);
+}
+
+/* ---- LogSoftmax   y[b,k] = s[b,k] - ln sum_j exp(s[b,j])
+                     s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] ---- */
+static void edf__log_softmax_forward(edf_node *y) {
+  edf_node *s = y->in[0];
+  size_t K = edf__columns(y);
+  for (size_t b = 0; b < y->size; b += K) {
+    edf_real *row = y->value + b, max = edf__largest(s->value + b, (ptrdiff_t)K);
+    for (size_t k = 0; k < K; k++) row[k] = edf__exp(s->value[b + k] - max);
+    edf_real ln_Z = edf__ln(edf__total(row, (ptrdiff_t)K));
+    for (size_t k = 0; k < K; k++) row[k] = (s->value[b + k] - max) - ln_Z;
+  }
+}
+static void edf__log_softmax_backward(edf_node *y) {
+  edf_node *s = y->in[0];
+  size_t K = edf__columns(y);
+  int first = edf__first(s);
+  for (size_t b = 0; b < y->size; b += K) {
+    edf_real sum = edf__total(y->grad + b, (ptrdiff_t)K);
+    for (size_t k = b; k < b + K; k++)
+      edf__addgrad(s, first, k, y->grad[k] - edf__exp(y->value[k]) * sum);
+  }
+}
+static const edf_op edf__log_softmax_op = { "LogSoftmax", edf__softmax_shape,
+  edf__log_softmax_forward, edf__log_softmax_backward, "y s",
+  "y[b,k] = s[b,k] - ln sum_j exp(s[b,j])",
+  "s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j]" };
+edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
+  return edf__activation(&edf__log_softmax_op, file, line, s);
 }
 
 /* ---- Labels: class numbers, one for each row of scores. */
@@ -3127,18 +3637,23 @@ static void edf__say_row(const edf_node *y, size_t b) {      /* 3, or [3,5] for 
   edf__say("]");
 }
 
-static size_t edf__label(const edf_node *loss, size_t b, size_t K) {
-  edf_node *y = loss->in[1];
+/* The class number in row b of the second operand. */
+static size_t edf__class(const edf_node *node, const char *what, size_t b, size_t K) {
+  edf_node *y = node->in[1];
   double label = (double)y->value[b];
   int whole = label == floor(label);
   if (whole && label >= 0 && label < (double)K) return (size_t)label;
-  edf__say("%s:%d: %s: label %g in row ", loss->file, loss->line, loss->op, label);
+  edf__say("%s:%d: %s: %s %g in row ", node->file, node->line, node->op, what, label);
   edf__say_row(y, b);
   edf__say(" of %s %s: expected 0 to %zu%s\n  ", y->name,
            whole ? "is out of range" : "is not a whole number", K - 1,
            label == (double)K ? " (are the classes counted from 1?)" : "");
   edf__say_node(y);
   edf__stop();
+}
+
+static size_t edf__label(const edf_node *loss, size_t b, size_t K) {
+  return edf__class(loss, "label", b, K);
 }
 
 /* ---- LogLoss   l[b] = -ln P[b,y[b]]     P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]] ---- */
@@ -3172,7 +3687,7 @@ static void edf__softmax_log_loss_forward(edf_node *l) {
   edf_node *s = l->in[0];
   size_t K = (size_t)s->dim[s->rank - 1];
   edf_real *P = (edf_real *)edf_state(l, s->size * sizeof *P);
-  edf__softmax_rows(P, s->value, l->size, K);
+  edf__softmax_rows(l, P, s->value, l->size, K);
   for (size_t b = 0; b < l->size; b++) {
     size_t best = b * K, label = b * K + edf__label(l, b, K);
     for (size_t k = best; k < b * K + K; k++) best = s->value[k] > s->value[best] ? k : best;
@@ -3183,8 +3698,9 @@ static void edf__softmax_log_loss_backward(edf_node *l) {
   edf_node *s = l->in[0];
   const edf_real *P = (const edf_real *)l->state;
   size_t K = (size_t)s->dim[s->rank - 1];
+  int first = edf__first(s);
   for (size_t b = 0; b < l->size; b++) {
-    for (size_t k = b * K; k < b * K + K; k++) edf_addgrad(s, k, l->grad[b] * P[k]);
+    for (size_t k = b * K; k < b * K + K; k++) edf__addgrad(s, first, k, l->grad[b] * P[k]);
     edf_addgrad(s, b * K + edf__label(l, b, K), -l->grad[b]);
   }
 }
@@ -3193,20 +3709,803 @@ static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__rows_sha
   "l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]",
   "s.grad[b,k] += l.grad[b] (exp(s[b,k]) / sum_j exp(s[b,j]) - [k = y[b]])" };
 edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
-  return edf__node2(&edf__softmax_log_loss_op, file, line, s, y);
+  edf_node *in[2];
+  in[0] = s;
+  in[1] = y;
+  edf_node *l = edf__computed(&edf__softmax_log_loss_op, file, line, 2, in);
+  l->lazy = 1;
+  return edf__add_compnode(l);
+}
+
+/* ---- BCELoss   l[i] = ln(1 + exp(s[i])) - y[i] s[i], which is -y ln p - (1-y) ln(1-p) for
+   p = 1/(1+exp(-s)), without the logarithm of 0.
+                  s.grad[i] += l.grad[i] (1/(1+exp(-s[i])) - y[i])
+                  y.grad[i] -= l.grad[i] s[i] ---- */
+static void edf__bce_shape(edf_node *l) {
+  edf_node *s = l->in[0], *y = l->in[1];
+  int equal = s->rank == y->rank;
+  for (int d = 0; equal && d < s->rank; d++) equal = s->dim[d] == y->dim[d];
+  if (!equal) edf__operands_error(l, "the shapes must be equal");
+  edf__shape_of_first(l);
+}
+static void edf__bce_forward(edf_node *l) {
+  edf_node *s = l->in[0], *y = l->in[1];
+  for (size_t i = 0; i < l->size; i++) {
+    edf_real v = s->value[i], size = v < 0 ? -v : v;
+    l->value[i] = (v < 0 ? 0 : v) - y->value[i] * v + edf__ln1p(edf__exp(-size));
+  }
+}
+static void edf__bce_backward(edf_node *l) {
+  edf_node *s = l->in[0], *y = l->in[1];
+  for (size_t i = 0; i < l->size; i++) {
+    edf_real p = 1 / (1 + edf__exp(-s->value[i]));
+    edf_addgrad(s, i, l->grad[i] * (p - y->value[i]));
+    edf_addgrad(y, i, -l->grad[i] * s->value[i]);
+  }
+}
+static const edf_op edf__bce_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
+  edf__bce_backward, "l s y", "l[i] = ln(1 + exp(s[i])) - y[i] s[i]",
+  "s.grad[i] += l.grad[i] (1/(1+exp(-s[i])) - y[i])\ny.grad[i] -= l.grad[i] s[i]" };
+edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
+  return edf__node2(&edf__bce_op, file, line, s, y);
+}
+
+/* ---- MSE   (1/n) sum_i (a[i] - b[i])^2      MaskedMean   sum_i m[i] x[i] / sum_i m[i] ---- */
+edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf_mean_at(file, line, edf_square_at(file, line, edf_sub_at(file, line, a, b)));
+}
+
+edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m) {
+  edf_node *chosen = edf_sum_at(file, line, edf_mul_at(file, line, x, m));
+  return edf_div_at(file, line, chosen, edf_sum_at(file, line, m));
+}
+
+/* ---- A tensor whose capitals name what a function goes over: "a[b,h,t,S]", "x[b,X,Y,c]",
+   "a[b,t,S] | S<=t". Its places in the order: those that stay, then those gone over. */
+typedef struct {
+  edf__equation e;
+  edf__ref ref;
+  int n_kept, n_over, until, order[EDF_MAX_RANK];
+} edf__spec;
+
+/* | S<=t: the row S ends with entry t, so t has to be the last index that stays. */
+static void edf__read_until(edf__spec *s) {
+  edf__scan *at = &s->e.scan;
+  int length;
+  const char *name = edf__identifier(at, &length, "the index with a capital"), *place = at->at;
+  int over = edf__letter_of(&s->e, name, length);
+  edf__expect(at, '<', "'<=' and an index", "");
+  edf__expect(at, '=', "'<=' and an index", "");
+  name = edf__identifier(at, &length, "an index");
+  int t = edf__letter_of(&s->e, name, length), k = 0;
+  if (s->n_over != 1 || over != s->order[s->n_kept])
+    edf__syntax(at, place, "a bound is for the one index with a capital, as in | S<=t");
+  while (k < s->n_kept && s->order[k] != t) k++;
+  if (k == s->n_kept) edf__syntax(at, name, "%.*s is not an index that stays", length, name);
+  for (; k + 1 < s->n_kept; k++) s->order[k] = s->order[k + 1];
+  s->order[k] = t;
+  s->until = 1;
+}
+
+static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text, int until) {
+  memset(s, 0, sizeof *s);
+  s->e.scan = edf__scan_of(at, text);
+  s->e.ref = &s->ref;
+  edf__parse_tensor(&s->e);
+  for (int d = 0; d < s->ref.rank; d++)
+    if (edf__alone(&s->e, &s->ref.place[d]) != d)
+      edf__syntax(&s->e.scan, s->ref.place[d].at, "expected an index alone, and each once");
+  for (int capital = 0; capital < 2; capital++)
+    for (int d = 0; d < s->ref.rank; d++) {
+      char c = s->e.letter[d].name[0];
+      if ((c >= 'A' && c <= 'Z') == capital) s->order[s->n_kept + s->n_over] = d;
+      else continue;
+      *(capital ? &s->n_over : &s->n_kept) += 1;
+    }
+  if (!s->n_over)
+    edf__syntax(&s->e.scan, s->ref.name, "no index begins with a capital: a capital names what "
+                "%s goes over", at->op);
+  if (until && edf__accept(&s->e.scan, '|')) edf__read_until(s);
+  if (edf__peek(&s->e.scan)) edf__found(&s->e.scan, until ? "'|' or the end" : "the end", "");
+}
+
+/* The same for one operand, which it must fit. */
+static void edf__read_spec_of(edf__spec *s, const edf__site *at, const char *text,
+                              const edf_node *x, int until) {
+  edf__no_nulls(at, "x", x);
+  edf__read_spec(s, at, text, until);
+  if (s->ref.rank == x->rank) return;
+  edf__say_caret(&s->e.scan, s->ref.name);
+  edf__say("%.*s has %d %s here, but the tensor has %d\n  %.*s = ", s->ref.length, s->ref.name,
+           s->ref.rank, s->ref.rank == 1 ? "index" : "indices", x->rank, s->ref.length,
+           s->ref.name);
+  edf__say_node(x);
+  edf__stop();
+}
+
+/* ---- Texts from a spec. In a pattern @ stands for all indices, [b,t,S,j], and ! for them with
+   `place` in place of the capital, or behind it where that begins with a sign; ^ for those that
+   stay and then those gone over, [b,t,j,S]; & for those that stay, [b,t,j]; ~ for the names of
+   those gone over, S. */
+typedef struct { char at[2000]; size_t n; } edf__text;
+
+EDF__PRINTF(2, 3) static void edf__put(edf__text *to, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(to->at + to->n, sizeof to->at - to->n, format, args);
+  va_end(args);
+  if (n < 0 || (size_t)n >= sizeof to->at - to->n) edf__fail("edf: an equation is too long");
+  to->n += (size_t)n;
+}
+
+static void edf__put_indices(edf__text *to, const edf__spec *s, const int *order, int n,
+                             const char *place) {
+  for (int k = 0; k < n; k++) {
+    int d = order ? order[k] : k, here = place && d == s->order[s->n_kept];
+    int name = !here || !edf__is_digit(place[0]);
+    edf__put(to, k ? "," : "[");
+    if (name) edf__put(to, "%.*s", s->e.letter[d].length, s->e.letter[d].name);
+    if (here) edf__put(to, "%s", place);
+  }
+  if (n) edf__put(to, "]");
+}
+
+static const char *edf__expand(const edf__spec *s, const char *pattern, const char *place) {
+  static edf__text text[2];              /* two, so that one may stand in the other           */
+  static int turn = 0;
+  edf__text *to = &text[turn = !turn];
+  memset(to, 0, sizeof *to);
+  for (const char *c = pattern; *c; c++)
+    if (*c == '@') edf__put_indices(to, s, NULL, s->ref.rank, NULL);
+    else if (*c == '!') edf__put_indices(to, s, NULL, s->ref.rank, place);
+    else if (*c == '^') edf__put_indices(to, s, s->order, s->ref.rank, NULL);
+    else if (*c == '&') edf__put_indices(to, s, s->order, s->n_kept, NULL);
+    else if (*c == '~')
+      for (int k = s->n_kept; k < s->ref.rank; k++)
+        edf__put(to, "%s%.*s", k > s->n_kept ? "," : "", s->e.letter[s->order[k]].length,
+                 s->e.letter[s->order[k]].name);
+    else edf__put(to, "%c", *c);
+  return to->at;
+}
+
+/* A row function over the indices that a spec names with capitals. Rows have to lie together:
+   where they do not, one equation moves the indices, and another moves them back. */
+static edf_node *edf__over_rows(const edf__site *at, const edf_op *is, const char *text,
+                                edf_node *x, int until, edf_real number) {
+  edf__spec s;
+  int moved = 0;
+  edf__read_spec_of(&s, at, text, x, until);
+  for (int d = 0; d < s.ref.rank; d++) moved |= s.order[d] != d;
+  if (moved) x = edf__line(at, edf__expand(&s, "y^ = x@", NULL), 1, x);
+  edf_op *about = (edf_op *)edf__alloc(&edf.computed, sizeof *about);
+  *about = *is;
+  about->formula = edf__copy(&edf.computed, edf__expand(&s, is->formula, NULL));
+  about->gradient = edf__copy(&edf.computed, edf__expand(&s, is->gradient, NULL));
+  edf_node *y = edf__computed(about, at->file, at->line, 1, &x);
+  y->over = (char)s.n_over;
+  y->until = (char)s.until;
+  y->lazy = 1;
+  *(edf_real *)edf_state(y, sizeof number) = number;
+  edf__add_compnode(y);
+  return moved ? edf__line(at, edf__expand(&s, "y@ = x^", NULL), 1, y) : y;
+}
+
+static const edf_op edf__softmax_over_op = { "SoftmaxOver", NULL, edf__softmax_forward,
+  edf__softmax_backward, "P s", "P^ = softmax_~ s^",
+  "s.grad^ += P^ (P.grad^ - sum_~ P^ P.grad^)" };
+edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
+  edf__site at = { "SoftmaxOver", file, line };
+  return edf__over_rows(&at, &edf__softmax_over_op, spec, s, 1, 0);
+}
+
+static const edf_op edf__log_softmax_over_op = { "LogSoftmaxOver", NULL,
+  edf__log_softmax_forward, edf__log_softmax_backward, "y s", "y^ = s^ - ln sum_~ exp(s^)",
+  "s.grad^ += y.grad^ - exp(y^) sum_~ y.grad^" };
+edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
+  edf__site at = { "LogSoftmaxOver", file, line };
+  return edf__over_rows(&at, &edf__log_softmax_over_op, spec, s, 0, 0);
+}
+
+/* ---- NormalizeOver   y = (x - m) r, r = 1/sqrt(v + eps), with m and v the row's mean and
+   variance (divisor n)
+                        x.grad += r (y.grad - mean y.grad - y mean(y y.grad))
+   The second mean is the cross term: every entry of the row moves v. The state is eps, then r
+   of each row. ---- */
+enum { EDF__HEAD = 16 };                 /* numbers before an array in a state: it is aligned */
+
+static void edf__normalize_forward(edf_node *y) {
+  const edf_node *x = y->in[0];
+  size_t K = edf__columns(y), rows = y->size / K;
+  edf_real *r = (edf_real *)edf_state(y, (EDF__HEAD + rows) * sizeof *r), eps = r[0];
+  r += EDF__HEAD;
+  for (size_t b = 0; b < rows; b++) {
+    const edf_real *in = x->value + b * K;
+    edf_real *out = y->value + b * K, n = (edf_real)K, m = edf__total(in, (ptrdiff_t)K) / n;
+    for (size_t k = 0; k < K; k++) out[k] = in[k] - m;
+    r[b] = 1 / edf__root(edf__dot(out, out, (ptrdiff_t)K) / n + eps);
+    for (size_t k = 0; k < K; k++) out[k] *= r[b];
+  }
+}
+static void edf__normalize_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  size_t K = edf__columns(y);
+  const edf_real *r = (const edf_real *)y->state + EDF__HEAD;
+  int first = edf__first(x);
+  for (size_t b = 0; b < y->size / K; b++) {
+    const edf_real *out = y->value + b * K, *dy = y->grad + b * K;
+    edf_real n = (edf_real)K, mean = edf__total(dy, (ptrdiff_t)K) / n;
+    edf_real cross = edf__dot(out, dy, (ptrdiff_t)K) / n;
+    for (size_t k = 0; k < K; k++)
+      edf__addgrad(x, first, b * K + k, r[b] * (dy[k] - mean - out[k] * cross));
+  }
+}
+static const edf_op edf__normalize_op = { "NormalizeOver", NULL, edf__normalize_forward,
+  edf__normalize_backward, "y x", "y^ = (x^ - mean_~ x^) / sqrt(variance_~ x^ + #)",
+  "x.grad^ += (y.grad^ - mean_~ y.grad^ - y^ mean_~ y^ y.grad^) / sqrt(variance_~ x^ + #)" };
+edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
+                                edf_real eps) {
+  edf__site at = { "NormalizeOver", file, line };
+  return edf__over_rows(&at, &edf__normalize_op, spec, x, 0, eps);
+}
+
+/* ---- SumOver, MeanOver: equations. VarianceOver: the mean of squared deviations. ---- */
+static edf_node *edf__over(const edf__site *at, const edf_op *is, edf__reduction_kind kind,
+                           const char *text, edf_node *x) {
+  edf__spec s;
+  if (text && strchr(text, '=')) return edf__reduction(at, is, kind, text, 1, &x);
+  edf__read_spec_of(&s, at, text, x, 0);
+  return edf__reduction(at, is, kind, edf__expand(&s, "y& = x@", NULL), 1, &x);
+}
+
+edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x) {
+  edf__site at = { "SumOver", file, line };
+  return edf__over(&at, &edf__einsum_op, EDF__SUM, spec, x);
+}
+
+edf_node *edf_mean_over_at(const char *file, int line, const char *spec, edf_node *x) {
+  edf__site at = { "MeanOver", file, line };
+  return edf__over(&at, &edf__einsum_op, EDF__MEAN, spec, x);
+}
+
+static edf_node *edf__variance(const edf__site *at, edf__reduction_kind kind, const char *spec,
+                               edf_node *x) {
+  const edf_op *is = &edf__einsum_op;
+  edf__spec s;
+  edf__read_spec_of(&s, at, spec, x, 0);
+  edf_node *m = edf__reduction(at, is, EDF__MEAN, edf__expand(&s, "m& = x@", NULL), 1, &x);
+  edf_node *d = edf__line(at, edf__expand(&s, "d@ = x@ - m&", NULL), 2, x, m);
+  return edf__reduction(at, is, kind, edf__expand(&s, "v& = d@ d@", NULL), 1, &d);
+}
+
+edf_node *edf_variance_over_at(const char *file, int line, const char *spec, edf_node *x) {
+  edf__site at = { "VarianceOver", file, line };
+  return edf__variance(&at, EDF__MEAN, spec, x);
+}
+
+edf_node *edf_sample_variance_over_at(const char *file, int line, const char *spec,
+                                      edf_node *x) {
+  edf__site at = { "SampleVarianceOver", file, line };
+  return edf__variance(&at, EDF__SAMPLE, spec, x);
+}
+
+/* ---- MaxOver   y[b,i] = max_J x[b,2*i+J]     x.grad[b,2*i+J] += y.grad[b,i] at the winner
+   An equation with a maximum in place of the sum, over the same nest; what is read outside is
+   minus infinity. The summed loops are the window; winner[] keeps, for every entry of y, which
+   entry of the window was the first greatest, and it alone is paid. NaN wins. ---- */
+typedef struct {
+  edf_nest t;                            /* the loops that stay come first                    */
+  int n_kept;
+  ptrdiff_t n, *offset;                  /* of the window's entries                           */
+  int *winner, assign;
+  edf_real *y, *x;                       /* values, or in backward gradients                  */
+} edf__window;
+
+static edf__window edf__window_of(const edf_node *y, const edf__step *s) {
+  edf__einsum *m = (edf__einsum *)y->state;
+  edf__window w;
+  memset(&w, 0, sizeof w);
+  w.t = edf__canonical(&s->nest);        /* sorted: those without a stride in y are last      */
+  while (w.n_kept < w.t.n && w.t.loop[w.n_kept].s[EDF_OUT]) w.n_kept++;
+  w.n = 1;
+  for (int i = w.n_kept; i < w.t.n; i++) w.n *= w.t.loop[i].n;
+  size_t table = (size_t)w.n * sizeof *w.offset;
+  m->window = (ptrdiff_t *)edf__grow(&edf.computed, m->window, table);
+  m->winner = (int *)edf__grow(&edf.computed, m->winner, y->size * sizeof *m->winner);
+  w.offset = m->window;
+  w.winner = m->winner;
+  edf__offsets(w.t.loop + w.n_kept, w.t.n - w.n_kept, EDF_A, 0, w.n, w.offset);
+  return w;
+}
+
+enum { EDF__WIDE = 16 };                 /* neighbours at a time, so that compilers vectorise */
+
+static void edf__max_wide(const edf__window *w, edf_real *y, int *winner, const edf_real *x) {
+  edf_real most[EDF__WIDE];
+  int first[EDF__WIDE] = { 0 };
+  for (int l = 0; l < EDF__WIDE; l++) most[l] = x[w->offset[0] + l];
+  for (int k = 1; k < w->n; k++) {
+    const edf_real *in = x + w->offset[k];
+    for (int l = 0; l < EDF__WIDE; l++) {
+      int wins = in[l] > most[l] || in[l] != in[l];
+      most[l] = wins ? in[l] : most[l];
+      first[l] = wins ? k : first[l];
+    }
+  }
+  memcpy(y, most, sizeof most);
+  memcpy(winner, first, sizeof first);
+}
+
+static void edf__max_row(const edf__window *w, const edf_loop *l, edf_real *y, int *winner,
+                         edf_real *x) {
+  ptrdiff_t i = 0, so = l->s[EDF_OUT], sx = l->s[EDF_A];
+  for (; so == 1 && sx == 1 && i + EDF__WIDE <= l->n; i += EDF__WIDE)
+    edf__max_wide(w, y + i, winner + i, x + i);
+  for (; i < l->n; i++) {
+    edf_real *most = x + i * sx + w->offset[0], *in;
+    int first = 0;
+    for (int k = 1; k < w->n; k++) {
+      in = x + i * sx + w->offset[k];
+      if (*in > *most || *in != *in) { most = in; first = k; }
+    }
+    y[i * so] = *most;
+    winner[i * so] = first;
+  }
+}
+
+/* The winner is paid; where windows do not overlap and x.grad is fresh, the others get 0. */
+static void edf__pay_wide(const edf__window *w, const edf_real *dy, const int *winner,
+                          edf_real *dx) {
+  for (int k = 0; k < w->n; k++) {
+    edf_real *out = dx + w->offset[k];
+    for (int l = 0; l < EDF__WIDE; l++) out[l] = winner[l] == k ? dy[l] : 0;
+  }
+}
+
+static void edf__pay_row(const edf__window *w, const edf_loop *l, edf_real *dy, int *winner,
+                         edf_real *dx) {
+  ptrdiff_t i = 0, so = l->s[EDF_OUT], sx = l->s[EDF_A];
+  for (; w->assign && so == 1 && sx == 1 && i + EDF__WIDE <= l->n; i += EDF__WIDE)
+    edf__pay_wide(w, dy + i, winner + i, dx + i);
+  for (; i < l->n; i++) {
+    for (int k = 0; w->assign && k < w->n; k++) dx[i * sx + w->offset[k]] = 0;
+    dx[i * sx + w->offset[winner[i * so]]] += dy[i * so];
+  }
+}
+
+typedef void edf__row(const edf__window *w, const edf_loop *l, edf_real *y, int *winner,
+                      edf_real *x);
+
+static void edf__each_row(const edf__window *w, int d, edf__row *row, edf_real *y, int *winner,
+                          edf_real *x) {
+  static const edf_loop once = { 1, { 0, 0, 0 } };
+  const edf_loop *l = d < w->n_kept ? &w->t.loop[d] : &once;
+  if (d + 1 >= w->n_kept) { row(w, l, y, winner, x); return; }
+  for (ptrdiff_t i = 0; i < l->n; i++)
+    edf__each_row(w, d + 1, row, y + i * l->s[EDF_OUT], winner + i * l->s[EDF_OUT],
+                  x + i * l->s[EDF_A]);
+}
+
+static void edf__max_forward(edf_node *y) {
+  edf__program *p = edf__program_of(y);
+  for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
+    edf_real *x = (edf_real *)edf__value_of(y, s->a);
+    if (s->pad) { edf__pad_forward(y, s); continue; }
+    edf__window w = edf__window_of(y, s);
+    edf__each_row(&w, 0, edf__max_row, y->value, w.winner, x + s->nest.start[EDF_A]);
+  }
+}
+
+static void edf__max_backward(edf_node *y) {
+  edf__program *p = edf__program_of(y);
+  edf__make_grads(y, p);
+  for (int i = p->n_step - 1; i >= 0; i--) {
+    edf__step *s = &p->step[i];
+    if (s->pad) { edf__step_backward(y, p, s); continue; }
+    if (!edf__buffer_need(y, s->a)) continue;
+    edf__target to = edf__grad_of(y, p, s->a);
+    edf__window w = edf__window_of(y, s);
+    w.assign = *to.fresh && s->back_a.covers == to.size;
+    if (*to.fresh && !w.assign) edf__fill(to.grad, to.size, 0);
+    *to.fresh = 0;
+    edf__each_row(&w, 0, edf__pay_row, y->grad, w.winner, to.grad + s->nest.start[EDF_A]);
+  }
+}
+
+static const edf_op edf__max_op = { "MaxOver", edf__einsum_shape, edf__max_forward,
+                                    edf__max_backward, "y x", "max", "the first greatest" };
+edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node *x) {
+  edf__site at = { "MaxOver", file, line };
+  return edf__over(&at, &edf__max_op, EDF__MAX, spec, x);
+}
+
+/* ---- BatchNormalize   y[r,c] = (x[r,c] - m[c]) / sqrt(v[c] + eps), where r goes over every
+   index but the last; m and v are the column's mean and variance (divisor n) in training, and
+   the running ones otherwise. In training the running mean and the running variance (divisor
+   n-1) move towards them by the rate 0.1. (Ioffe and Szegedy 2015)
+   With q[c] = 1/sqrt(v[c] + eps):
+     x.grad[r,c] += q[c] (y.grad[r,c] - mean_r y.grad[r,c] - y[r,c] mean_r y[r,c] y.grad[r,c])
+   and outside of training x.grad[r,c] += q[c] y.grad[r,c]. The state is eps and whether it
+   trained, then four rows: m, q, and the two means. ---- */
+static void edf__batch_normalize_shape(edf_node *y) {
+  const edf_node *x = y->in[0], *m = y->in[1], *v = y->in[2];
+  edf__softmax_shape(y);
+  int n = x->dim[x->rank - 1];
+  if (m->rank != 1 || v->rank != 1 || m->dim[0] != n || v->dim[0] != n)
+    edf__operands_error(y, "the last index of x must be as long as the parameters");
+}
+
+/* sum[c] = sum_r x[r,c] y[r,c] / rows, or without y sum_r x[r,c] / rows */
+static void edf__column_means(edf_real *sum, const edf_real *x, const edf_real *y, size_t rows,
+                              size_t C) {
+  memset(sum, 0, C * sizeof *sum);
+  for (size_t r = 0; r < rows; r++)
+    for (size_t c = 0; c < C; c++) sum[c] += y ? x[r * C + c] * y[r * C + c] : x[r * C + c];
+  for (size_t c = 0; c < C; c++) sum[c] /= (edf_real)rows;
+}
+
+static void edf__move_running(edf_node *y, const edf_real *m, const edf_real *v, size_t rows) {
+  edf_node *mean = y->in[1], *variance = y->in[2];
+  edf_real rate = (edf_real)0.1, sample = (edf_real)rows / (edf_real)(rows - 1);
+  for (size_t c = 0; c < mean->size; c++) {
+    mean->value[c] += rate * (m[c] - mean->value[c]);
+    variance->value[c] += rate * (sample * v[c] - variance->value[c]);
+  }
+  edf_push(mean);
+  edf_push(variance);
+}
+
+static void edf__batch_normalize_forward(edf_node *y) {
+  const edf_real *x = y->in[0]->value;
+  size_t C = edf__columns(y), rows = y->size / C;
+  edf_real *state = (edf_real *)edf_state(y, (EDF__HEAD + 4 * C) * sizeof *state);
+  edf_real *m = state + EDF__HEAD, *q = m + C, eps = state[0];
+  int training = edf.training;
+  state[1] = (edf_real)training;
+  if (training && rows < 2)
+    edf__operands_error(y, "one row has no variance: training needs a batch of 2 or more");
+  if (training) edf__column_means(m, x, NULL, rows, C);
+  else memcpy(m, y->in[1]->value, C * sizeof *m);
+  for (size_t r = 0; r < rows; r++)
+    for (size_t c = 0; c < C; c++) y->value[r * C + c] = x[r * C + c] - m[c];
+  if (training) edf__column_means(q, y->value, y->value, rows, C);
+  else memcpy(q, y->in[2]->value, C * sizeof *q);
+  if (training) edf__move_running(y, m, q, rows);
+  for (size_t c = 0; c < C; c++) q[c] = 1 / edf__root(q[c] + eps);
+  for (size_t r = 0; r < rows; r++)
+    for (size_t c = 0; c < C; c++) y->value[r * C + c] *= q[c];
+}
+static void edf__batch_normalize_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  size_t C = edf__columns(y), rows = y->size / C;
+  edf_real *state = (edf_real *)y->state, *q = state + EDF__HEAD + C, *mean = q + C;
+  edf_real *cross = mean + C;
+  int first = edf__first(x);
+  memset(mean, 0, 2 * C * sizeof *mean);
+  if (state[1] != 0) {
+    edf__column_means(mean, y->grad, NULL, rows, C);
+    edf__column_means(cross, y->grad, y->value, rows, C);
+  }
+  for (size_t r = 0; r < rows; r++)
+    for (size_t c = 0; c < C; c++) {
+      size_t i = r * C + c;
+      edf__addgrad(x, first, i, q[c] * (y->grad[i] - mean[c] - y->value[i] * cross[c]));
+    }
+}
+static const edf_op edf__batch_normalize_op = { "BatchNormalize", edf__batch_normalize_shape,
+  edf__batch_normalize_forward, edf__batch_normalize_backward, "y x m v",
+  "y[r,c] = (x[r,c] - mean_r x[r,c]) / sqrt(variance_r x[r,c] + #)",
+  "x.grad[r,c] += (y.grad[r,c] - mean_r y.grad[r,c] - y[r,c] mean_r y[r,c] y.grad[r,c])"
+  " / sqrt(variance_r x[r,c] + #)" };
+
+/* ---- Parameter packages: their number, and what their constructors share. */
+static int edf__new_package(const char *file, int line, const char *who, int n_in, int n_out) {
+  if (n_in < 1 || n_out < 1)
+    edf__fail("%s:%d: %s: %d inputs and %d outputs: expected at least 1 of each", file, line,
+              who, n_in, n_out);
+  return ++edf.n_packages;
+}
+
+/* Uniform in +-sqrt(3/n), which has variance 1/n, for sums of n products. */
+static void edf__init_for(edf_node *w, int n) {
+  edf_real bound = edf__root((edf_real)3 / (edf_real)n);
+  edf_init_uniform(w, -bound, bound);
+}
+
+/* ---- LayerNorm   y[b,t,j] = A[j] n[b,t,j] + B[j], with n = NormalizeOver("x[b,t,J]", x)
+        BatchNorm   the same with n = BatchNormalize(x) ---- */
+static edf_node *edf__ones(const char *file, int line, const char *name, int package, int n) {
+  edf_node *p = edf_parameter_at(file, line, "%s%d[%d]", name, package, n);
+  edf__fill(p->value, p->size, 1);
+  edf_push(p);
+  return p;
+}
+
+edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n) {
+  edf_layer_norm_package Phi;
+  int package = edf__new_package(file, line, "edf_layer_norm_params", n, n);
+  Phi.gain = edf__ones(file, line, "gain", package, n);
+  Phi.bias = edf_parameter_at(file, line, "bias%d[%d]", package, n);
+  return Phi;
+}
+
+edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int n) {
+  edf_batch_norm_package Phi;
+  int package = edf__new_package(file, line, "edf_batch_norm_params", n, n);
+  Phi.gain = edf__ones(file, line, "gain", package, n);
+  Phi.bias = edf_parameter_at(file, line, "bias%d[%d]", package, n);
+  Phi.mean = edf_parameter_at(file, line, "mean%d[%d]", package, n);
+  Phi.variance = edf__ones(file, line, "variance", package, n);
+  Phi.mean->update = Phi.variance->update = edf_frozen;
+  return Phi;
+}
+
+static edf_node *edf__gained(const edf__site *at, const edf_op *is, int n, edf_node **in,
+                             edf_node *gain, edf_node *bias) {
+  edf_node *y = edf__computed(is, at->file, at->line, n, in);
+  y->lazy = 1;
+  *(edf_real *)edf_state(y, sizeof(edf_real)) = (edf_real)1e-5;
+  edf__add_compnode(y);
+  const char *all = edf__indices(y->rank, y->rank), *last = edf__indices(1, y->rank);
+  return edf__line(at, edf_fmt("y%s = A%s n%s + B%s", all, last, all, last), 3, gain, y, bias);
+}
+
+static const edf_op edf__normalize_last_op = { "Normalize", edf__softmax_shape,
+  edf__normalize_forward, edf__normalize_backward, "y x",
+  "y[b,k] = (x[b,k] - mean_j x[b,j]) / sqrt(variance_j x[b,j] + #)",
+  "x.grad[b,k] += (y.grad[b,k] - mean_j y.grad[b,j] - y[b,k] mean_j y[b,j] y.grad[b,j])"
+  " / sqrt(variance_j x[b,j] + #)" };
+edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
+                            edf_node *x) {
+  edf__site at = { "LayerNorm", file, line };
+  edf__no_nulls(&at, "Phi.gain Phi.bias x", Phi.gain, Phi.bias, x);
+  return edf__gained(&at, &edf__normalize_last_op, 1, &x, Phi.gain, Phi.bias);
+}
+
+edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
+                            edf_node *x) {
+  edf__site at = { "BatchNorm", file, line };
+  edf_node *in[3];
+  edf__no_nulls(&at, "Phi.gain Phi.bias Phi.mean Phi.variance x", Phi.gain, Phi.bias, Phi.mean,
+                Phi.variance, x);
+  in[0] = x;
+  in[1] = Phi.mean;
+  in[2] = Phi.variance;
+  return edf__gained(&at, &edf__batch_normalize_op, 3, in, Phi.gain, Phi.bias);
+}
+
+/* ---- Dropout   y[i] = m[i] x[i] / (1-rate), m[i] = 0 with probability rate, else 1
+                  x.grad[i] += y.grad[i] m[i] / (1-rate)
+   "Inverted": outside of training y = x. Entry i's number is a hash of (edf.seed, edf.draws
+   before this Forward + i), so a device draws the same mask. The state is the rate and the
+   factor of this Forward, then the mask. (Srivastava et al. 2014) ---- */
+static void edf__dropout_forward(edf_node *y) {
+  const edf_node *x = y->in[0];
+  size_t bytes = EDF__HEAD * sizeof(edf_real) + y->size;
+  edf_real *state = (edf_real *)edf_state(y, bytes), rate = edf.training ? state[0] : 0;
+  unsigned char *m = (unsigned char *)(state + EDF__HEAD);
+  uint32_t limit = (uint32_t)((double)rate * 16777216);      /* of 24 random bits             */
+  state[1] = 1 / (1 - rate);
+  for (size_t i = 0; i < y->size; i++)
+    m[i] = rate > 0 ? edf__draw(edf.draws + i + 1) >> 40 >= limit : 1;
+  if (rate > 0) edf.draws += y->size;
+  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] * (edf_real)m[i] * state[1];
+}
+static void edf__dropout_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  const edf_real *state = (const edf_real *)y->state;
+  const unsigned char *m = (const unsigned char *)(state + EDF__HEAD);
+  int first = edf__first(x);
+  for (size_t i = 0; i < y->size; i++)
+    edf__addgrad(x, first, i, y->grad[i] * (edf_real)m[i] * state[1]);
+}
+static const edf_op edf__dropout_op = { "Dropout", NULL, edf__dropout_forward,
+  edf__dropout_backward, "y x", "y[i] = m[i] x[i] / (1-#)",
+  "x.grad[i] += y.grad[i] m[i] / (1-#)" };
+edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
+  edf_node *y = edf__computed(&edf__dropout_op, file, line, 1, &x);
+  if (!(rate >= 0 && rate < 1))
+    edf__fail("%s:%d: Dropout: the rate is %g, expected 0 or more and less than 1", file, line,
+              rate);
+  y->lazy = 1;
+  *(edf_real *)edf_state(y, sizeof(edf_real)) = (edf_real)rate;
+  return edf__add_compnode(y);
+}
+
+/* ---- Embed   y[b,t,j] = W[k[b,t],j]     W.grad[k[b,t],j] += y.grad[b,t,j]
+   A class that occurs twice is paid twice. ---- */
+static void edf__embed_shape(edf_node *y) {
+  const edf_node *W = y->in[0], *k = y->in[1];
+  if (W->rank < 1 || W->rank + k->rank - 1 > EDF_MAX_RANK)
+    edf__operands_error(y, "W has a row for each class; y has the indices of k and of a row");
+  y->rank = k->rank + W->rank - 1;
+  memcpy(y->dim, k->dim, sizeof y->dim);
+  for (int d = 1; d < W->rank; d++) y->dim[k->rank + d - 1] = W->dim[d];
+}
+static void edf__embed_forward(edf_node *y) {
+  const edf_node *W = y->in[0];
+  size_t K = (size_t)W->dim[0], J = W->size / K;
+  for (size_t b = 0; b < y->size / J; b++)
+    memcpy(y->value + b * J, W->value + edf__class(y, "class", b, K) * J, J * sizeof *W->value);
+}
+static void edf__embed_backward(edf_node *y) {
+  edf_node *W = y->in[0];
+  size_t K = (size_t)W->dim[0], J = W->size / K;
+  for (size_t b = 0; W->grad && b < y->size / J; b++) {
+    edf_real *row = W->grad + edf__class(y, "class", b, K) * J;
+    edf__add_scaled(row, y->grad + b * J, (ptrdiff_t)J, 1);
+  }
+}
+static const edf_op edf__embed_op = { "Embed", edf__embed_shape, edf__embed_forward,
+  edf__embed_backward, "y W k", "y[b,j] = W[k[b],j]", "W.grad[k[b],j] += y.grad[b,j]" };
+edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
+  return edf__node2(&edf__embed_op, file, line, W, k);
+}
+
+/* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J]
+                 a.grad[b,t,j] += y.grad[b,t,j], c.grad[b,t,j] += y.grad[b,t,j+J]
+   A row of y, from the joined index on, is a row of each operand after the other. ---- */
+static void edf__concat_shape(edf_node *y) {
+  int axis = y->rank - y->over, joined = 0;
+  for (int k = 0; k < y->n_in; k++) {
+    const edf_node *x = y->in[k];
+    int lacks = x->rank == y->rank - 1;  /* one entry of the joined index                     */
+    if (x->rank != y->rank && !lacks)
+      edf__operands_error(y, "operands have the indices of the result, or lack the joined one");
+    for (int d = 0; d < y->rank; d++) {
+      int n = d == axis ? (lacks ? 1 : x->dim[d]) : x->dim[d - (lacks && d > axis)];
+      if (d == axis && n == 0) edf__operands_error(y, "the batch cannot be joined");
+      if (d == axis) joined += n;
+      else if (k && n != y->dim[d])
+        edf__operands_error(y, "operands may differ in the joined index alone");
+      else y->dim[d] = n;
+    }
+  }
+  y->dim[axis] = joined;
+}
+static void edf__concat_forward(edf_node *y) {
+  size_t row = edf__columns(y), rows = y->size / row, at = 0;
+  for (int k = 0; k < y->n_in; k++) {
+    size_t part = y->in[k]->size / rows;
+    for (size_t b = 0; b < rows; b++)
+      memcpy(y->value + b * row + at, y->in[k]->value + b * part, part * sizeof *y->value);
+    at += part;
+  }
+}
+static void edf__concat_backward(edf_node *y) {
+  size_t row = edf__columns(y), rows = y->size / row, at = 0;
+  for (int k = 0; k < y->n_in; k++) {
+    edf_node *x = y->in[k];
+    size_t part = x->size / rows;
+    int first = edf__first(x);
+    for (size_t b = 0; b < rows; b++)
+      for (size_t i = 0; i < part; i++)
+        edf__addgrad(x, first, b * part + i, y->grad[b * row + at + i]);
+    at += part;
+  }
+}
+static const edf_op edf__concat_op = { "Concat", edf__concat_shape, edf__concat_forward,
+  edf__concat_backward, "y", "y = $", "each of $ .grad += its part of y.grad" };
+
+/* Nodes joined along index `axis` of the result, which has this rank. */
+static edf_node *edf__joined(const edf__site *at, int rank, int axis, int n, edf_node **in) {
+  if (n < 1) edf__fail("%s:%d: %s: expected at least one operand", at->file, at->line, at->op);
+  edf_node *y = edf__computed(&edf__concat_op, at->file, at->line, n, in);
+  y->rank = rank;
+  y->over = (char)(rank - axis);
+  y->lazy = 1;
+  return edf__add_compnode(y);
+}
+
+static edf_node *edf__concat(const edf__site *at, const char *spec, int n, edf_node **in) {
+  edf__spec s;
+  edf__read_spec(&s, at, spec, 0);
+  if (s.n_over != 1)
+    edf__syntax(&s.e.scan, s.ref.name, "one capital names the index along which is joined");
+  return edf__joined(at, s.ref.rank, s.order[s.n_kept], n, in);
+}
+
+edf_node *edf_concat_at(const char *file, int line, const char *spec, ...) {
+  edf__site at = { "Concat", file, line };
+  int n;
+  va_list args;
+  va_start(args, spec);
+  edf_node **in = edf__operands(args, &n), *y = edf__concat(&at, spec, n, in);
+  va_end(args);
+  edf__free(in);
+  return y;
+}
+
+edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
+                             edf_node **list) {
+  edf__site at = { "Concat", file, line };
+  return edf__concat(&at, spec, n, list);
+}
+
+/* ---- Slice, Select   equations: y[b,J] = x[b,J+from] | J<count, and y[b] = x[b,n] ---- */
+static int edf__one_over(edf__spec *s, const edf__site *at, const char *text,
+                         const edf_node *x) {
+  edf__read_spec_of(s, at, text, x, 0);
+  if (s->n_over != 1) edf__syntax(&s->e.scan, s->ref.name, "one index has a capital");
+  int d = s->order[s->n_kept];
+  if (x->batched >> d & 1) edf__syntax(&s->e.scan, s->ref.place[d].at, "the batch changes");
+  return d;
+}
+
+EDF__NORETURN static void edf__outside_error(const edf__spec *s, int d, const edf_node *x,
+                                             int first, int last) {
+  edf__say_caret(&s->e.scan, s->ref.place[d].at);
+  edf__say("entries %d to %d of a dimension with entries 0 to %d\n  ", first, last,
+           x->dim[d] - 1);
+  edf__say_node(x);
+  edf__stop();
+}
+
+edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
+                       int count) {
+  edf__site at = { "Slice", file, line };
+  edf__spec s;
+  int d = edf__one_over(&s, &at, spec, x);
+  if (from < 0 || count < 1 || from > x->dim[d] - count)
+    edf__outside_error(&s, d, x, from, from + count - 1);
+  const char *shifted = edf__expand(&s, "y@ = x!", from ? edf_fmt("+%d", from) : "");
+  edf__text equation = { { 0 }, 0 };
+  edf__put(&equation, "%s | %s<%d", shifted, edf__expand(&s, "~", ""), count);
+  return edf__line(&at, equation.at, 1, x);
+}
+
+edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n) {
+  edf__site at = { "Select", file, line };
+  edf__spec s;
+  int d = edf__one_over(&s, &at, spec, x);
+  if (n < 0 || n >= x->dim[d]) edf__outside_error(&s, d, x, n, n);
+  return edf__line(&at, edf__expand(&s, "y& = x!", edf_fmt("%d", n)), 1, x);
+}
+
+/* ---- Reshape   y = x: the same numbers in the same order     x.grad += y.grad
+   The state is the shape that was declared; 0 is the batch. ---- */
+static void edf__reshape_shape(edf_node *y) {
+  const edf_node *x = y->in[0];
+  size_t rest = 1;
+  memcpy(y->dim, y->state, sizeof y->dim);
+  for (int d = 0; d < y->rank; d++) if (y->dim[d]) rest *= (size_t)y->dim[d];
+  int batch = y->rank && y->dim[0] == 0, unknown = x->size == 0;
+  if (batch ? x->size % rest != 0 : unknown || x->size != rest) {
+    edf__say("%s:%d: %s: the entries of x do not fill the shape", y->file, y->line, y->op);
+    edf__say(unknown ? ": x has a batch, so its first index has no number\n  "
+                     : ", which has %zu%s\n  ", rest, batch ? " a row" : "");
+    edf__say_node(x);
+    edf__stop();
+  }
+  if (batch) y->dim[0] = (int)(x->size / rest);
+}
+static void edf__reshape_forward(edf_node *y) {
+  memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value);
+}
+static void edf__reshape_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  int first = edf__first(x);
+  for (size_t i = 0; i < y->size; i++) edf__addgrad(x, first, i, y->grad[i]);
+}
+static const edf_op edf__reshape_op = { "Reshape", edf__reshape_shape, edf__reshape_forward,
+  edf__reshape_backward, "y x", "y = x in another shape", "x.grad += y.grad" };
+edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...) {
+  edf_node *y = edf__computed(&edf__reshape_op, file, line, 1, &x);
+  va_list args;
+  va_start(args, decl);
+  edf__declare(y, decl, args);
+  va_end(args);
+  memcpy(edf_state(y, sizeof y->dim), y->dim, sizeof y->dim);
+  y->lazy = 1;
+  return edf__add_compnode(y);
 }
 
 /* ---- Affine   s[b,j] = W[I,j] x[b,I] - B[j] : an equation, one for each rank of x ---- */
 edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out) {
   edf_affine_package Phi;
-  int n = ++edf.n_packages;
-  if (n_in < 1 || n_out < 1)
-    edf__fail("%s:%d: edf_affine_params: %d inputs and %d outputs: expected at least 1 of each",
-              file, line, n_in, n_out);
+  int n = edf__new_package(file, line, "edf_affine_params", n_in, n_out);
   Phi.w = edf_parameter_at(file, line, "w%d[%d,%d]", n, n_in, n_out);
   Phi.b = edf_parameter_at(file, line, "b%d[%d]", n, n_out);
-  edf_real bound = edf__root((edf_real)3 / (edf_real)n_in);
-  edf_init_uniform(Phi.w, -bound, bound);
+  edf__init_for(Phi.w, n_in);
   return Phi;
 }
 
@@ -3214,26 +4513,802 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
   static const char *const equation[5] = { NULL, "s[j] = W[I,j] x[I] - B[j]",
     "s[b,j] = W[I,j] x[b,I] - B[j]", "s[b,t,j] = W[I,j] x[b,t,I] - B[j]",
     "s[b,h,t,j] = W[I,j] x[b,h,t,I] - B[j]" };
-  edf_node *in[3];
-  in[0] = Phi.w;
-  in[1] = x;
-  in[2] = Phi.b;
-  const char *null = !Phi.w ? "Phi.w" : !x ? "x" : !Phi.b ? "Phi.b" : NULL;
-  if (null) edf__fail("%s:%d: Affine: %s is NULL", file, line, null);
+  edf__site at = { "Affine", file, line };
+  edf__no_nulls(&at, "Phi.w x Phi.b", Phi.w, x, Phi.b);
   int rank = x->rank;
-  if (rank >= 1 && rank <= 4)
-    return edf__equation_node("Affine", file, line, equation[rank], 3, in);
+  if (rank >= 1 && rank <= 4) return edf__line(&at, equation[rank], 3, Phi.w, x, Phi.b);
   edf__say("%s:%d: Affine: x has %d dimensions, expected 1 to 4\n  x = ", file, line, rank);
   edf__say_node(x);
   edf__stop();
 }
 
+/* ---- Conv   y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+d*DI-p,s*j+d*DJ-p,C] - B[n], an equation with
+   stride s, dilation d and padding p. With groups, g has its own products and channels:
+               y[b,i,j,N*g+n] = W[DI,DJ,g,C,n] x[b,i+DI,j+DJ,K*g+C] - B[N*g+n] ---- */
+edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
+                                    int n_out, int groups) {
+  edf_conv_package Phi;
+  int package = edf__new_package(file, line, "edf_conv_params", n_in, n_out), taps = 1;
+  edf__text shape = { { 0 }, 0 };
+  if (dims < 1 || dims > 3 || size < 1)
+    edf__fail("%s:%d: edf_conv_params: %d dimensions of size %d: expected 1 to 3, of size 1 or "
+              "more", file, line, dims, size);
+  if (groups < 1 || n_in % groups || n_out % groups)
+    edf__fail("%s:%d: edf_conv_params: %d groups do not divide %d and %d channels", file, line,
+              groups, n_in, n_out);
+  for (int d = 0; d < dims; d++, taps *= size) edf__put(&shape, "%d,", size);
+  if (groups > 1) edf__put(&shape, "%d,", groups);
+  Phi.w = edf_parameter_at(file, line, "w%d[%s%d,%d]", package, shape.at, n_in / groups,
+                           n_out / groups);
+  Phi.b = edf_parameter_at(file, line, "b%d[%d]", package, n_out);
+  Phi.stride = Phi.dilation = 1;
+  Phi.padding = 0;
+  Phi.groups = groups;
+  edf__init_for(Phi.w, taps * (n_in / groups));
+  return Phi;
+}
+
+/* The texts of one equation, for each of its tensors. */
+typedef struct { edf__text y, w, x, bound; int dims; } edf__conv_text;
+
+static void edf__check_conv(const edf__site *at, const edf_conv_package *Phi, int dims,
+                            const edf_node *x) {
+  if (x->rank != dims + 2) {
+    edf__say("%s:%d: %s: x needs a batch, %d dimension%s and channels\n  x = ", at->file,
+             at->line, at->op, dims, dims > 1 ? "s" : "");
+    edf__say_node(x);
+    edf__stop();
+  }
+  if (Phi->stride < 1 || Phi->dilation < 1 || Phi->padding < 0)
+    edf__fail("%s:%d: %s: stride %d, dilation %d, padding %d: expected 1, 1 and 0 or more",
+              at->file, at->line, at->op, Phi->stride, Phi->dilation, Phi->padding);
+}
+
+static edf__conv_text edf__conv_indices(const edf__site *at, const edf_conv_package *Phi,
+                                        const edf_node *x) {
+  edf__conv_text t;
+  memset(&t, 0, sizeof t);
+  t.dims = Phi->w->rank - 2 - (Phi->groups > 1);
+  edf__check_conv(at, Phi, t.dims, x);
+  for (int d = 0; d < t.dims; d++) {
+    int n = x->dim[1 + d] + 2 * Phi->padding - Phi->dilation * (Phi->w->dim[d] - 1) - 1;
+    edf__put(&t.y, ",%c", 'i' + d);
+    edf__put(&t.w, "D%c,", 'I' + d);
+    edf__put(&t.x, ",");
+    if (Phi->stride > 1) edf__put(&t.x, "%d*", Phi->stride);
+    edf__put(&t.x, "%c+", 'i' + d);
+    if (Phi->dilation > 1) edf__put(&t.x, "%d*", Phi->dilation);
+    edf__put(&t.x, "D%c", 'I' + d);
+    if (Phi->padding) edf__put(&t.x, "-%d", Phi->padding);
+    if (Phi->padding && n >= 0)
+      edf__put(&t.bound, "%s%c<%d", d ? ", " : " | ", 'i' + d, n / Phi->stride + 1);
+  }
+  return t;
+}
+
+edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node *x) {
+  edf__site at = { "Conv", file, line };
+  edf__text equation = { { 0 }, 0 };
+  edf__no_nulls(&at, "Phi.w Phi.b x", Phi.w, Phi.b, x);
+  edf__conv_text t = edf__conv_indices(&at, &Phi, x);
+  if (Phi.groups == 1)
+    edf__put(&equation, "y[b%s,n] = W[%sC,n] x[b%s,C] - B[n]%s", t.y.at, t.w.at, t.x.at,
+             t.bound.at);
+  else {
+    int K = Phi.w->dim[t.dims + 1], N = Phi.w->dim[t.dims + 2];
+    edf__put(&equation, "y[b%s,%d*g+n] = W[%sg,C,n] x[b%s,%d*g+C] - B[%d*g+n]%s", t.y.at, N,
+             t.w.at, t.x.at, K, N, t.bound.at);
+  }
+  return edf__line(&at, equation.at, 3, Phi.w, x, Phi.b);
+}
+
+/* ---- TransposedConv   u[b,s*i+d*DI,s*j+d*DJ,n] = W[DI,DJ,C,n] x[b,i,j,C]
+                         y[b,i,j,n] = u[b,i+p,j+p,n] - B[n]
+   The same indices with the roles of x and y exchanged: where Conv reads, this writes. ---- */
+edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Phi,
+                                 edf_node *x) {
+  edf__site at = { "TransposedConv", file, line };
+  edf__text crop = { { 0 }, 0 }, bound = { { 0 }, 0 };
+  edf_conv_package whole = Phi;
+  edf__no_nulls(&at, "Phi.w Phi.b x", Phi.w, Phi.b, x);
+  if (Phi.groups != 1)
+    edf__fail("%s:%d: TransposedConv: %d groups: expected 1", file, line, Phi.groups);
+  whole.padding = 0;
+  edf__conv_text t = edf__conv_indices(&at, &whole, x);
+  edf_node *u = edf__line(&at, edf_fmt("u[b%s,n] = W[%sC,n] x[b%s,C]", t.x.at, t.w.at, t.y.at),
+                          2, Phi.w, x);
+  for (int d = 0; d < t.dims; d++) {
+    int p = Phi.padding, n = u->dim[1 + d] - 2 * p;
+    if (n < 1)
+      edf__fail("%s:%d: TransposedConv: padding %d leaves nothing of dimension %d, which has "
+                "%d", file, line, p, d + 1, u->dim[1 + d]);
+    edf__put(&crop, p ? ",%c+%d" : ",%c", 'i' + d, p);
+    if (p) edf__put(&bound, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
+  }
+  const char *equation = edf_fmt("y[b%s,n] = u[b%s,n] - B[n]%s", t.y.at, crop.at, bound.at);
+  return edf__line(&at, equation, 2, u, Phi.b);
+}
+
+/* ---- MaxPool, AvgPool   y[b,i,j,c] = max or mean of x[b,s*i+DI,s*j+DJ,c] | DI<size, DJ<size
+   ---- */
+static edf_node *edf__pool(const edf__site *at, const edf_op *is, edf__reduction_kind kind,
+                           edf_node *x, int size, int stride) {
+  edf__text y = { { 0 }, 0 }, in = { { 0 }, 0 }, bound = { { 0 }, 0 };
+  edf__no_nulls(at, "x", x);
+  if (x->rank < 3 || x->rank > 5 || size < 1 || stride < 1) {
+    edf__say("%s:%d: %s: window %d, stride %d: expected 1 or more, and x with a batch, 1 to 3 "
+             "dimensions and channels\n  x = ", at->file, at->line, at->op, size, stride);
+    edf__say_node(x);
+    edf__stop();
+  }
+  for (int d = 0; d < x->rank - 2; d++) {
+    edf__put(&y, ",%c", 'i' + d);
+    edf__put(&in, stride > 1 ? ",%d*" : ",", stride);
+    edf__put(&in, "%c+D%c", 'i' + d, 'I' + d);
+    edf__put(&bound, "%sD%c<%d", d ? ", " : " | ", 'I' + d, size);
+  }
+  const char *equation = edf_fmt("y[b%s,c] = x[b%s,c]%s", y.at, in.at, bound.at);
+  return edf__reduction(at, is, kind, equation, 1, &x);
+}
+
+edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
+  edf__site at = { "MaxPool", file, line };
+  return edf__pool(&at, &edf__max_op, EDF__MAX, x, size, stride);
+}
+
+edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
+  edf__site at = { "AvgPool", file, line };
+  return edf__pool(&at, &edf__einsum_op, EDF__MEAN, x, size, stride);
+}
+
+/* ---- Residual   y = x + Conv(Phi2, Relu(Conv(Phi1, x))), of the same shape ---- */
+edf_residual_package edf_residual_params_at(const char *file, int line, int dims, int size,
+                                            int n) {
+  edf_residual_package Phi;
+  if (size % 2 == 0)
+    edf__fail("%s:%d: edf_residual_params: size %d: the shape stays the same for an odd one",
+              file, line, size);
+  Phi.first = edf_conv_params_at(file, line, dims, size, n, n, 1);
+  Phi.second = edf_conv_params_at(file, line, dims, size, n, n, 1);
+  Phi.first.padding = Phi.second.padding = size / 2;
+  return Phi;
+}
+
+edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x) {
+  edf_node *h = edf_relu_at(file, line, edf_conv_at(file, line, Phi.first, x));
+  return edf_add_at(file, line, x, edf_conv_at(file, line, Phi.second, h));
+}
+
+/* ---- Highway   G = sigmoid(Affine(gate, x)), R = relu(Affine(transform, x))
+                  y = x + G R - G x ---- */
+edf_highway_package edf_highway_params_at(const char *file, int line, int n) {
+  edf_highway_package Phi;
+  Phi.gate = edf_affine_params_at(file, line, n, n);
+  Phi.transform = edf_affine_params_at(file, line, n, n);
+  return Phi;
+}
+
+edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, edf_node *x) {
+  edf__site at = { "Highway", file, line };
+  edf_node *G = edf_sigmoid_at(file, line, edf_affine_at(file, line, Phi.gate, x));
+  edf_node *R = edf_relu_at(file, line, edf_affine_at(file, line, Phi.transform, x));
+  const char *i = edf__indices(x->rank, x->rank);
+  return edf__line(&at, edf_fmt("y%s = x%s + G%s R%s - G%s x%s", i, i, i, i, i, i), 3, x, G, R);
+}
+
+/* ---- Attention   q[b,t,h,d] = WQ[I,h,d] x[b,t,I]     k, v alike with WK, WV
+                    a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]
+                    P[b,h,t,S] = softmax_S a[b,h,t,S]     causal: | S<=t
+                    o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]
+                    y[b,t,j]   = WO[H,D,j] o[b,t,H,D]     (Vaswani et al. 2017) ---- */
+edf_attention_package edf_attention_params_at(const char *file, int line, int n, int heads) {
+  edf_attention_package Phi;
+  int package = edf__new_package(file, line, "edf_attention_params", n, heads), d = n / heads;
+  if (n % heads)
+    edf__fail("%s:%d: edf_attention_params: %d heads do not divide %d", file, line, heads, n);
+  Phi.wq = edf_parameter_at(file, line, "wq%d[%d,%d,%d]", package, n, heads, d);
+  Phi.wk = edf_parameter_at(file, line, "wk%d[%d,%d,%d]", package, n, heads, d);
+  Phi.wv = edf_parameter_at(file, line, "wv%d[%d,%d,%d]", package, n, heads, d);
+  Phi.wo = edf_parameter_at(file, line, "wo%d[%d,%d,%d]", package, heads, d, n);
+  edf__init_for(Phi.wq, n);
+  edf__init_for(Phi.wk, n);
+  edf__init_for(Phi.wv, n);
+  edf__init_for(Phi.wo, n);
+  return Phi;
+}
+
+static edf_node *edf__attention(const edf__site *at, edf_attention_package Phi, edf_node *x,
+                                const char *spec) {
+  edf__no_nulls(at, "Phi.wq Phi.wk Phi.wv Phi.wo x", Phi.wq, Phi.wk, Phi.wv, Phi.wo, x);
+  double c = 1 / sqrt((double)Phi.wq->dim[2]);
+  edf_node *q = edf__line(at, "q[b,t,h,d] = WQ[I,h,d] x[b,t,I]", 2, Phi.wq, x);
+  edf_node *k = edf__line(at, "k[b,t,h,d] = WK[I,h,d] x[b,t,I]", 2, Phi.wk, x);
+  edf_node *v = edf__line(at, "v[b,t,h,d] = WV[I,h,d] x[b,t,I]", 2, Phi.wv, x);
+  edf_node *a = edf__line(at, edf_fmt("a[b,h,t,s] = %.17g q[b,t,h,D] k[b,s,h,D]", c), 2, q, k);
+  edf_node *P = edf__over_rows(at, &edf__softmax_over_op, spec, a, 1, 0);
+  edf_node *o = edf__line(at, "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]", 2, P, v);
+  return edf__line(at, "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", 2, Phi.wo, o);
+}
+
+edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x) {
+  edf__site at = { "Attention", file, line };
+  return edf__attention(&at, Phi, x, "a[b,h,t,S]");
+}
+
+edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
+                                  edf_node *x) {
+  edf__site at = { "CausalAttention", file, line };
+  return edf__attention(&at, Phi, x, "a[b,h,t,S] | S<=t");
+}
+
+/* ---- Recurrent cells. What the input gives to the gates k does not depend on h; so it is one
+   equation, for all times at once where x has a time:
+     z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]
+   A step adds Wh h to it, as given with each cell below. h NULL is h = 0. ---- */
+typedef edf_recurrent_state edf__cell_step(const edf__site *at, edf_recurrent_package Phi,
+                                           edf_node *z, int t, edf_recurrent_state s);
+struct edf_cell { const char *name; int gates; edf__cell_step *step; };
+
+/* Gate k, or with `below` the gates below k: g[b,j] = z[b,t,k,j] + Wh[I,k,j] h[b,I]; t is -1
+   where z has no time. */
+static edf_node *edf__gate(const edf__site *at, edf_recurrent_package Phi, edf_node *z, int t,
+                           int below, int k, edf_node *h) {
+  const char *gate = below ? "k" : edf_fmt("%d", k), *time = t < 0 ? "" : edf_fmt("%d,", t);
+  const char *left = below ? "g[b,k,j]" : "g[b,j]", *bound = below ? edf_fmt(" | k<%d", k) : "";
+  if (!h) return edf__line(at, edf_fmt("%s = z[b,%s%s,j]%s", left, time, gate, bound), 1, z);
+  return edf__line(at, edf_fmt("%s = z[b,%s%s,j] + Wh[I,%s,j] h[b,I]%s", left, time, gate, gate,
+                               bound), 3, z, Phi.wh, h);
+}
+
+static edf_node *edf__sigmoid_gates(const edf__site *at, edf_recurrent_package Phi, edf_node *z,
+                                    int t, int n, edf_node *h) {
+  return edf_sigmoid_at(at->file, at->line, edf__gate(at, Phi, z, t, 1, n, h));
+}
+
+static edf_node *edf__tanh_gate(const edf__site *at, edf_recurrent_package Phi, edf_node *z,
+                                int t, int k, edf_node *h) {
+  return edf_tanh_at(at->file, at->line, edf__gate(at, Phi, z, t, 0, k, h));
+}
+
+/* ---- RNN   h' = tanh(gate 0) ---- */
+static edf_recurrent_state edf__rnn_step(const edf__site *at, edf_recurrent_package Phi,
+                                         edf_node *z, int t, edf_recurrent_state s) {
+  s.h = edf__tanh_gate(at, Phi, z, t, 0, s.h);
+  return s;
+}
+
+/* ---- UGRNN   G = sigmoid(gate 0), R = tanh(gate 1), h' = G h + (1-G) R
+   (Collins et al. 2016) ---- */
+static edf_recurrent_state edf__ugrnn_step(const edf__site *at, edf_recurrent_package Phi,
+                                           edf_node *z, int t, edf_recurrent_state s) {
+  edf_node *G = edf__sigmoid_gates(at, Phi, z, t, 1, s.h);
+  edf_node *R = edf__tanh_gate(at, Phi, z, t, 1, s.h);
+  s.h = s.h ? edf__line(at, "n[b,j] = R[b,j] - G[b,0,j] R[b,j] + G[b,0,j] h[b,j]", 3, R, G, s.h)
+            : edf__line(at, "n[b,j] = R[b,j] - G[b,0,j] R[b,j]", 2, R, G);
+  return s;
+}
+
+/* ---- GRU   G = sigmoid(gates 0 and 1), R = tanh(gate 2 of G0 h), h' = (1-G1) h + G1 R
+   (Cho et al. 2014) ---- */
+static edf_recurrent_state edf__gru_step(const edf__site *at, edf_recurrent_package Phi,
+                                         edf_node *z, int t, edf_recurrent_state s) {
+  edf_node *G = edf__sigmoid_gates(at, Phi, z, t, 2, s.h);
+  edf_node *m = s.h ? edf__line(at, "m[b,j] = G[b,0,j] h[b,j]", 2, G, s.h) : NULL;
+  edf_node *R = edf__tanh_gate(at, Phi, z, t, 2, m);
+  s.h = s.h ? edf__line(at, "n[b,j] = h[b,j] - G[b,1,j] h[b,j] + G[b,1,j] R[b,j]", 3, s.h, G, R)
+            : edf__line(at, "n[b,j] = G[b,1,j] R[b,j]", 2, G, R);
+  return s;
+}
+
+/* ---- LSTM   F, I, O = sigmoid(gates 0, 1, 2), R = tanh(gate 3), c' = F c + I R,
+   h' = O tanh(c')   (Hochreiter and Schmidhuber 1997, Gers et al. 2000) ---- */
+static edf_recurrent_state edf__lstm_step(const edf__site *at, edf_recurrent_package Phi,
+                                          edf_node *z, int t, edf_recurrent_state s) {
+  edf_node *G = edf__sigmoid_gates(at, Phi, z, t, 3, s.h);
+  edf_node *R = edf__tanh_gate(at, Phi, z, t, 3, s.h);
+  s.c = s.c ? edf__line(at, "n[b,j] = G[b,0,j] c[b,j] + G[b,1,j] R[b,j]", 3, G, s.c, R)
+            : edf__line(at, "n[b,j] = G[b,1,j] R[b,j]", 2, G, R);
+  edf_node *q = edf_tanh_at(at->file, at->line, s.c);
+  s.h = edf__line(at, "h[b,j] = G[b,2,j] q[b,j]", 2, G, q);
+  return s;
+}
+
+const edf_cell edf_rnn_cell   = { "RNN",   1, edf__rnn_step };
+const edf_cell edf_ugrnn_cell = { "UGRNN", 2, edf__ugrnn_step };
+const edf_cell edf_gru_cell   = { "GRU",   3, edf__gru_step };
+const edf_cell edf_lstm_cell  = { "LSTM",  4, edf__lstm_step };
+
+/* The LSTM's forget gate starts open, with the threshold -1 (Jozefowicz et al. 2015). */
+edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const edf_cell *cell,
+                                              int n_in, int n) {
+  edf_recurrent_package Phi;
+  int package = edf__new_package(file, line, cell->name, n_in, n);
+  Phi.cell = cell;
+  Phi.wx = edf_parameter_at(file, line, "wx%d[%d,%d,%d]", package, n_in, cell->gates, n);
+  Phi.wh = edf_parameter_at(file, line, "wh%d[%d,%d,%d]", package, n, cell->gates, n);
+  Phi.b = edf_parameter_at(file, line, "b%d[%d,%d]", package, cell->gates, n);
+  edf__init_for(Phi.wx, n_in + n);
+  edf__init_for(Phi.wh, n_in + n);
+  if (cell == &edf_lstm_cell) edf__fill(Phi.b->value, (size_t)n, -1);
+  edf_push(Phi.b);
+  return Phi;
+}
+
+static edf__site edf__cell_site(const char *file, int line, const edf_cell *cell,
+                                edf_recurrent_package Phi, const edf_node *x) {
+  edf__site at = { cell ? cell->name : "Unroll", file, line };
+  if (!Phi.cell) edf__fail("%s:%d: %s: Phi was not made by its constructor", file, line, at.op);
+  if (cell && cell != Phi.cell)
+    edf__fail("%s:%d: %s: Phi are the parameters of a %s", file, line, at.op, Phi.cell->name);
+  at.op = Phi.cell->name;
+  edf__no_nulls(&at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
+  return at;
+}
+
+edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
+                                edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s) {
+  edf__site at = edf__cell_site(file, line, cell, Phi, x);
+  edf_node *z = edf__line(&at, "z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]", 3, Phi.wx, x, Phi.b);
+  return Phi.cell->step(&at, Phi, z, -1, s);
+}
+
+edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
+  edf__site at = edf__cell_site(file, line, NULL, Phi, x);
+  edf_recurrent_state s = { NULL, NULL };
+  edf_node *z = edf__line(&at, "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]", 3, Phi.wx, x, Phi.b);
+  int T = x->dim[1];
+  edf_node **h = (edf_node **)edf__alloc(&edf.computed, (size_t)T * sizeof *h);
+  for (int t = 0; t < T; t++) {
+    s = Phi.cell->step(&at, Phi, z, t, s);
+    h[t] = s.h;
+  }
+  edf_node *all = edf__joined(&at, 3, 1, T, h);
+  edf__free(h);
+  return all;
+}
+
+/* ---- Recurrence   h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j])
+   The terms without h are one equation, for all times; a step adds the others, with a number in
+   place of t and h at the time before:
+     h_in[b,t,j] = Wxh[j,K] x[b,t,K] - B[j]
+     h_next[b,j] = h_in[b,3,j] + Whh[j,I] h[b,I]
+   With h[b,t+1,I] time runs backwards. What is before the first h is 0. ---- */
+typedef struct {
+  edf__equation *e;
+  int d, letter, step, T;                /* the place of the time, its index, 1 or -1         */
+  edf_node **in;
+} edf__recurrence;
+
+static int edf__is_self(const edf__ref *r) { return r->operand == EDF__SELF; }
+
+static int edf__term_has_self(const edf__equation *e, const edf__term *t) {
+  for (int f = t->first; f < t->first + t->n; f++) if (edf__is_self(&e->ref[f])) return 1;
+  return 0;
+}
+
+/* The place that is t-1 or t+1 where the left side has t. */
+static void edf__find_time(edf__recurrence *r, const edf__ref *self) {
+  const edf__equation *e = r->e;
+  const edf__ref *left = &e->ref[0];
+  int found = -1, step = 0;
+  if (self->rank != left->rank)
+    edf__syntax(&e->scan, self->name, "expected %d indices, as on the left", left->rank);
+  for (int d = 0; d < left->rank; d++) {
+    edf__place p = self->place[d];
+    int i = edf__alone(e, &left->place[d]), shift = p.constant;
+    p.constant = 0;
+    if (i < 0) edf__syntax(&e->scan, left->place[d].at, "expected an index alone");
+    if (shift && edf__alone(e, &p) == i && (shift == 1 || shift == -1) && found < 0) {
+      found = d;
+      step = -shift;
+    } else if (shift) edf__syntax(&e->scan, p.at, "expected one place with t-1 or t+1");
+  }
+  if (found < 0 || (r->step && (found != r->d || step != r->step)))
+    edf__syntax(&e->scan, self->name, "%.*s stands on the right: expected the time before, as "
+                "in h[b,t-1,I], the same everywhere", self->length, self->name);
+  r->d = found;
+  r->step = step;
+  r->letter = edf__alone(e, &left->place[found]);
+}
+
+static void edf__find_times(edf__recurrence *r) {
+  const edf__equation *e = r->e;
+  for (int f = 1; f < e->n_ref; f++)
+    if (edf__is_self(&e->ref[f])) edf__find_time(r, &e->ref[f]);
+  if (!r->step)
+    edf__syntax(&e->scan, e->ref[0].name, "%.*s is not on the right: this is an equation for "
+                "Einsum", e->ref[0].length, e->ref[0].name);
+  r->T = e->letter[r->letter].bound;
+  for (int f = 1; f < e->n_ref && !r->T; f++)
+    for (int d = 0; d < e->ref[f].rank && !edf__is_self(&e->ref[f]); d++)
+      if (edf__alone(e, &e->ref[f].place[d]) == r->letter)
+        r->T = r->in[e->ref[f].operand]->dim[d];
+  if (!r->T)
+    edf__syntax(&e->scan, e->letter[r->letter].name, "the number of times is unknown: index "
+                "%.*s needs a dimension, or a bound", e->letter[r->letter].length,
+                e->letter[r->letter].name);
+}
+
+/* A place with time t; without a time for t < 0. */
+static void edf__put_place(edf__text *to, const edf__recurrence *r, const edf__place *p,
+                           int t) {
+  int constant = p->constant, first = 1;
+  for (int i = 0; i < r->e->n_letter; i++) {
+    const edf__letter *l = &r->e->letter[i];
+    int f = p->factor[i];
+    if (i == r->letter && t >= 0) { constant += f * t; continue; }
+    if (!f) continue;
+    edf__put(to, f < 0 ? "-" : first ? "" : "+");
+    if (f != 1 && f != -1) edf__put(to, "%d*", f < 0 ? -f : f);
+    edf__put(to, "%.*s", l->length, l->name);
+    first = 0;
+  }
+  if (constant || first) edf__put(to, first ? "%d" : "%+d", constant);
+}
+
+/* A tensor at time t, or at all times for t < 0; h itself without its time. */
+static void edf__put_ref(edf__text *to, const edf__recurrence *r, const edf__ref *ref,
+                         const char *suffix, int t, int no_time) {
+  int places = 0;
+  edf__put(to, " %.*s%s", ref->length, ref->name, suffix);
+  for (int d = 0; d < ref->rank; d++) {
+    if (no_time && d == r->d) continue;
+    edf__put(to, places++ ? "," : "[");
+    edf__put_place(to, r, &ref->place[d], t);
+  }
+  edf__put(to, places ? "]" : "");
+}
+
+/* The terms with h, or those without it, behind what is there; then the bounds. */
+static void edf__put_terms(edf__text *to, const edf__recurrence *r, int with_h, int t,
+                           int first) {
+  const edf__equation *e = r->e;
+  for (const edf__term *m = e->term; m < e->term + e->n_term; m++) {
+    if (edf__term_has_self(e, m) != with_h) continue;
+    edf__put(to, m->number < 0 ? " -" : first ? "" : " +");
+    if (fabs(m->number) != 1) edf__put(to, " %.17g", fabs(m->number));
+    for (int f = m->first; f < m->first + m->n; f++)
+      edf__put_ref(to, r, &e->ref[f], "", t, edf__is_self(&e->ref[f]));
+    first = 0;
+  }
+}
+
+static void edf__put_bounds(edf__text *to, const edf__recurrence *r, int t) {
+  const edf__equation *e = r->e;
+  for (int i = 0, n = 0; i < e->n_letter; i++)
+    if (e->letter[i].bound && (t < 0 || i != r->letter))
+      edf__put(to, "%s%.*s<%d", n++ ? ", " : " | ", e->letter[i].length, e->letter[i].name,
+               e->letter[i].bound);
+}
+
+/* Their operands, in the order of the names; returns how many there are now. */
+static int edf__term_operands(const edf__recurrence *r, int with_h, edf_node *h, edf_node **in,
+                              int n) {
+  const edf__equation *e = r->e;
+  char used[EDF__MAX_REF + 1] = { 0 };   /* by operand; the last is h                         */
+  for (const edf__term *m = e->term; m < e->term + e->n_term; m++)
+    for (int f = m->first; f < m->first + m->n; f++) {
+      int self = edf__is_self(&e->ref[f]), k = self ? EDF__MAX_REF : e->ref[f].operand;
+      if (edf__term_has_self(e, m) != with_h || used[k]) continue;
+      used[k] = 1;
+      in[n++] = self ? h : r->in[k];
+    }
+  return n;
+}
+
+/* h_in of all times, or h_next of one, from h_in, if there is one, and h before. */
+static edf_node *edf__recurrence_in(const edf__site *at, const edf__recurrence *r) {
+  edf__text text = { { 0 }, 0 };
+  edf_node *in[EDF__MAX_REF];
+  int n = edf__term_operands(r, 0, NULL, in, 0);
+  if (!n) return NULL;
+  edf__put_ref(&text, r, &r->e->ref[0], "_in", -1, 0);
+  edf__put(&text, " =");
+  edf__put_terms(&text, r, 0, -1, 1);
+  edf__put_bounds(&text, r, -1);
+  return edf__reduction(at, &edf__einsum_op, EDF__SUM, text.at, n, in);
+}
+
+static edf_node *edf__recurrence_step(const edf__site *at, const edf__recurrence *r, int t,
+                                      edf_node *z, edf_node *h) {
+  edf__text text = { { 0 }, 0 };
+  edf_node *in[EDF__MAX_REF];
+  int n = 0;
+  edf__put_ref(&text, r, &r->e->ref[0], "_next", t, 1);
+  edf__put(&text, " =");
+  if (z) {
+    in[n++] = z;
+    edf__put_ref(&text, r, &r->e->ref[0], "_in", t, 0);
+  }
+  if (h) {
+    n = edf__term_operands(r, 1, h, in, n);
+    edf__put_terms(&text, r, 1, t, !z);
+  }
+  edf__put_bounds(&text, r, t);
+  return edf__reduction(at, &edf__einsum_op, EDF__SUM, text.at, n, in);
+}
+
+/* The function around the sum, if any. */
+static edf_node *edf__apply(const edf__equation *e, edf_node *x) {
+  static const struct { const char *name; edf_node *(*node)(const char *, int, edf_node *); }
+      known[] = { { "tanh", edf_tanh_at }, { "sigmoid", edf_sigmoid_at },
+                  { "relu", edf_relu_at }, { "gelu", edf_gelu_at },
+                  { "softplus", edf_softplus_at }, { "exp", edf_exp_at },
+                  { "softmax", edf_softmax_at } };
+  if (!e->function) return x;
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+    if (edf__same_name(known[k].name, (int)strlen(known[k].name), e->function, e->n_function))
+      return known[k].node(e->scan.file, e->scan.line, x);
+  edf__syntax(&e->scan, e->function, "expected tanh, sigmoid, relu, gelu, softplus, exp or "
+              "softmax");
+}
+
+edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...) {
+  static edf__ref refs[EDF__MAX_REF];
+  edf__site at = { "Recurrence", file, line };
+  edf__equation e;
+  int n;
+  va_list args;
+  va_start(args, equation);
+  edf_node **in = edf__operands(args, &n), *h = NULL;
+  va_end(args);
+  memset(&e, 0, sizeof e);
+  e.ref = refs;
+  e.recurrent = 1;
+  e.scan = edf__scan_of(&at, equation);
+  edf__parse(&e);
+  edf__check_count(&e, n, in);
+  edf__recurrence r = { &e, 0, 0, 0, 0, in };
+  edf__find_times(&r);
+  edf_node *z = edf__recurrence_in(&at, &r);
+  if (!z) edf__syntax(&e.scan, e.scan.text, "every term has %.*s, which begins with 0",
+                      e.ref[0].length, e.ref[0].name);
+  edf_node **all = (edf_node **)edf__alloc(&edf.computed, (size_t)r.T * sizeof *all);
+  for (int k = 0; k < r.T; k++) {
+    int t = r.step > 0 ? k : r.T - 1 - k;
+    all[t] = h = edf__apply(&e, edf__recurrence_step(&at, &r, t, z, h));
+  }
+  h = edf__joined(&at, e.ref[0].rank, r.d, r.T, all);
+  edf__free(all);
+  edf__free(in);
+  return h;
+}
+
+/* ==== >>optim  Optimisers ================================================================ */
+
+/* A root that a compiler vectorises without leave to ignore errno: the well-known first guess
+   of 1/sqrt(x) by its bits, Newton's steps, and a last one for sqrt(x) itself. Within 2 ulp for
+   normal x; 0 stays 0. */
+#if EDF_REAL_IS_DOUBLE
+static double edf__fast_root(double x) { return sqrt(x); }
+#else
+static inline float edf__fast_root(float x) {
+  int32_t bits;
+  float r, s;
+  memcpy(&bits, &x, sizeof bits);
+  bits = 0x5f375a86 - (bits >> 1);
+  memcpy(&r, &bits, sizeof r);
+  for (int k = 0; k < 3; k++) r *= 1.5f - 0.5f * x * r * r;
+  s = x * r;
+  return s + 0.5f * r * (x - s * s);
+}
+#endif
+
+/* ---- The rules, each a loop over one parameter p with gradient g; m and s are what it keeps
+   of gradients and of their squares, and c its numbers. */
+typedef struct { edf_real *p, *g, *m, *s; size_t n; } edf__slot;
+
+static void edf__sgd_rule(edf__slot a, const edf_real *c) {
+  edf_real eta = c[0];
+  for (size_t i = 0; i < a.n; i++) a.p[i] -= eta * a.g[i];
+}
+
+static void edf__momentum_rule(edf__slot a, const edf_real *c) {
+  edf_real eta = c[0], mu = c[1], step = c[2];
+  for (size_t i = 0; i < a.n; i++) {
+    a.m[i] = mu * a.m[i] + eta * a.g[i];
+    a.p[i] -= step * a.m[i];
+  }
+}
+
+static void edf__square_rule(edf__slot a, const edf_real *c) {
+  edf_real eta = c[0], keep = c[1], add = c[2], eps = c[3];
+  for (size_t i = 0; i < a.n; i++) {
+    a.s[i] = keep * a.s[i] + add * a.g[i] * a.g[i];
+    a.p[i] -= eta * a.g[i] / (edf__fast_root(a.s[i]) + eps);
+  }
+}
+
+static void edf__adam_rule(edf__slot a, const edf_real *c) {
+  edf_real b1 = c[0], b2 = c[1], eta = c[2], scale = c[3], eps = c[4], keep = c[5];
+  for (size_t i = 0; i < a.n; i++) {
+    edf_real g = a.g[i], m = b1 * a.m[i] + (1 - b1) * g, s = b2 * a.s[i] + (1 - b2) * g * g;
+    a.m[i] = m;
+    a.s[i] = s;
+    a.p[i] = keep * a.p[i] - eta * m / (scale * edf__fast_root(s) + eps);
+  }
+}
+
+static void edf__scale_rule(edf__slot a, const edf_real *c) {
+  for (size_t i = 0; i < a.n; i++) a.g[i] *= c[0];
+}
+
+static void edf__l2_rule(edf__slot a, const edf_real *c) {
+  for (size_t i = 0; i < a.n; i++) a.g[i] += c[0] * a.p[i];
+}
+
+static void edf__l1_rule(edf__slot a, const edf_real *c) {
+  for (size_t i = 0; i < a.n; i++) a.g[i] += a.p[i] > 0 ? c[0] : a.p[i] < 0 ? -c[0] : 0;
+}
+
+static void edf__update(edf_node *p, edf_rule rule, const edf_real *c) {
+  static void (*const rules[])(edf__slot, const edf_real *) = { edf__sgd_rule,
+    edf__momentum_rule, edf__square_rule, edf__adam_rule, edf__scale_rule, edf__l2_rule,
+    edf__l1_rule };
+  if (rule == EDF_MOMENTUM_RULE || rule == EDF_ADAM_RULE) p->m = edf__reals(p, p->m);
+  if (rule == EDF_SQUARE_RULE || rule == EDF_ADAM_RULE) p->s = edf__reals(p, p->s);
+  if (edf_device) { edf_device->update(p, rule, c); return; }
+  edf__slot slot = { p->value, p->grad, p->m, p->s, p->size };
+  rules[rule](slot, c);
+}
+
+/* ---- One parameter by one rule */
+static void edf__check_update(const char *who, const edf_node *p) {
+  edf__check_node(who, p);
+  if (p->kind == EDF_PARAMETER && p->grad) return;
+  edf__say("%s: only a Parameter that has a gradient can be updated\n  ", who);
+  edf__say_node(p);
+  edf__stop();
+}
+
+void edf_update_sgd(edf_node *p, edf_real eta) {
+  edf__check_update("edf_update_sgd", p);
+  edf__update(p, EDF_SGD_RULE, &eta);
+}
+
+void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu) {
+  edf_real c[3] = { eta, mu, 1 };
+  edf__check_update("edf_update_momentum", p);
+  edf__update(p, EDF_MOMENTUM_RULE, c);
+}
+
+void edf_update_average(edf_node *p, edf_real eta, edf_real beta) {
+  edf_real c[3] = { 1 - beta, beta, eta };
+  edf__check_update("edf_update_average", p);
+  edf__update(p, EDF_MOMENTUM_RULE, c);
+}
+
+void edf_update_adagrad(edf_node *p, edf_real eta, edf_real eps) {
+  edf_real c[4] = { eta, 1, 1, eps };
+  edf__check_update("edf_update_adagrad", p);
+  edf__update(p, EDF_SQUARE_RULE, c);
+}
+
+void edf_update_rmsprop(edf_node *p, edf_real eta, edf_real beta, edf_real eps) {
+  edf_real c[4] = { eta, beta, 1 - beta, eps };
+  edf__check_update("edf_update_rmsprop", p);
+  edf__update(p, EDF_SQUARE_RULE, c);
+}
+
+void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps,
+                      edf_real decay) {
+  edf__check_update("edf_update_adamw", p);
+  double t = (double)(p->steps > 0 ? p->steps : 1);
+  double bias1 = 1 - pow((double)beta1, t), bias2 = 1 - pow((double)beta2, t);
+  edf_real c[6] = { beta1, beta2, (edf_real)((double)eta / bias1),
+                    (edf_real)(1 / sqrt(bias2)), eps, 1 - eta * decay };
+  edf__update(p, EDF_ADAM_RULE, c);
+}
+
+void edf_update_adam(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
+  edf_update_adamw(p, eta, beta1, beta2, eps, 0);
+}
+
+/* beta = 1 - 1/min(t, N), with N = 1/(1-beta): a plain average of the first N gradients. */
+void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2,
+                            edf_real eps) {
+  edf__check_update("edf_update_adam_slides", p);
+  edf_real first = 1 - 1 / (edf_real)(p->steps > 0 ? p->steps : 1);
+  edf_real b1 = first < beta1 ? first : beta1, b2 = first < beta2 ? first : beta2;
+  edf_real c[6] = { b1, b2, eta, 1, eps, 1 };
+  edf__update(p, EDF_ADAM_RULE, c);
+}
+
+/* ---- All parameters. One with an update function of its own gets that instead. */
+static int edf__due(edf_node *p, edf_real eta) {
+  if (!p->grad || p->update == edf_frozen) return 0;
+  p->steps++;
+  if (p->update) p->update(p, eta);
+  return !p->update;
+}
+
+void edf_frozen(edf_node *p, edf_real eta) {
+  (void)p;
+  (void)eta;
+}
+
+void edf_momentum(edf_real eta, edf_real mu) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf__due(edf.parameters[i], eta)) edf_update_momentum(edf.parameters[i], eta, mu);
+}
+
+void edf_average(edf_real eta, edf_real beta) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf__due(edf.parameters[i], eta)) edf_update_average(edf.parameters[i], eta, beta);
+}
+
+void edf_adagrad(edf_real eta, edf_real eps) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf__due(edf.parameters[i], eta)) edf_update_adagrad(edf.parameters[i], eta, eps);
+}
+
+void edf_rmsprop(edf_real eta, edf_real beta, edf_real eps) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf__due(edf.parameters[i], eta)) edf_update_rmsprop(edf.parameters[i], eta, beta, eps);
+}
+
+void edf_adam(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
+  edf_adamw(eta, beta1, beta2, eps, 0);
+}
+
+void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf__due(edf.parameters[i], eta))
+      edf_update_adamw(edf.parameters[i], eta, beta1, beta2, eps, decay);
+}
+
+void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf__due(edf.parameters[i], eta))
+      edf_update_adam_slides(edf.parameters[i], eta, beta1, beta2, eps);
+}
+
+/* ---- Before the step: clipping and shrinkage change the gradients. */
+static double edf__square_norm(edf_node *p) {
+  enum { BLOCK = 4096 };                 /* sums of floats, but not long ones                 */
+  const edf_real *g = edf_grad(p);
+  double sum = 0;
+  for (size_t i = 0; i < p->size; i += BLOCK) {
+    size_t n = p->size - i < (size_t)BLOCK ? p->size - i : (size_t)BLOCK;
+    sum += (double)edf__dot(g + i, g + i, (ptrdiff_t)n);
+  }
+  return sum;
+}
+
+static void edf__change_grads(edf_rule rule, edf_real c) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    if (p->grad && p->update != edf_frozen) edf__update(p, rule, &c);
+  }
+}
+
+double edf_clip(double most) {
+  double sum = 0;
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf.parameters[i]->grad) sum += edf__square_norm(edf.parameters[i]);
+  double norm = sqrt(sum);
+  if (norm > most) edf__change_grads(EDF_SCALE_RULE, (edf_real)(most / norm));
+  return norm;
+}
+
+void edf_clip_each(double most) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    double norm = p->grad ? sqrt(edf__square_norm(p)) : 0;
+    edf_real factor = (edf_real)(most / norm);
+    if (norm > most) edf__update(p, EDF_SCALE_RULE, &factor);
+  }
+}
+
+void edf_l2(edf_real gamma) { edf__change_grads(EDF_L2_RULE, gamma); }
+void edf_l1(edf_real gamma) { edf__change_grads(EDF_L1_RULE, gamma); }
+
 /* ==== >>init  Random numbers and initialisation ========================================== */
 
 /* The n-th number is a hash of the seed and n (the finaliser of SplitMix64, Steele et al.
    2014). */
-static uint64_t edf__random(void) {
-  uint64_t z = ++edf.draws * UINT64_C(0x9E3779B97F4A7C15);
+static uint64_t edf__draw(unsigned long long n) {
+  uint64_t z = n * UINT64_C(0x9E3779B97F4A7C15);
   z += edf.seed * UINT64_C(0xD1342543DE82EF95);
   z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
   z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
@@ -3241,7 +5316,7 @@ static uint64_t edf__random(void) {
 }
 
 static double edf__random_unit(void) {   /* in [0, 1), with 53 bits                           */
-  return (double)(edf__random() >> 11) * (1.0 / 9007199254740992.0);
+  return (double)(edf__draw(++edf.draws) >> 11) * (1.0 / 9007199254740992.0);
 }
 
 void edf_seed(unsigned long long seed) {
@@ -3329,6 +5404,17 @@ static void edf__print_ref(FILE *out, const edf_node *y, const edf__ref *r, cons
   if (r->rank) fputc(']', out);
 }
 
+/* What the summed indices do where they do not add up, in the equation and in its gradient. */
+static const char *edf__word_of(const edf_node *y) {
+  static const char *const word[] = { "", "mean ", "n/(n-1) mean ", "max " };
+  return word[((const edf__einsum *)y->state)->kind];
+}
+
+static const char *edf__share_of(const edf_node *y) {
+  static const char *const share[] = { "", "1/n ", "1/(n-1) ", "[the first greatest] " };
+  return share[((const edf__einsum *)y->state)->kind];
+}
+
 static void edf__print_equation(FILE *out, const edf_node *y) {
   const edf__equation *e = &((const edf__einsum *)y->state)->e;
   edf__print_ref(out, y, &e->ref[0], "", 0);
@@ -3336,6 +5422,7 @@ static void edf__print_equation(FILE *out, const edf_node *y) {
     double size = fabs(t->number);
     if (t == e->term) fputs(t->number < 0 ? " = -" : " = ", out);
     else fputs(t->number < 0 ? " - " : " + ", out);
+    if (t == e->term) fputs(edf__word_of(y), out);
     if (size != 1) fprintf(out, "%g ", size);
     for (int f = 0; f < t->n; f++) {
       if (f) fputc(' ', out);
@@ -3381,6 +5468,7 @@ static void edf__print_swapped(FILE *out, const edf_node *y, const edf__term *t,
   edf__print_loops(out, e, t);
   edf__print_ref(out, y, &e->ref[f], ".grad", 1);
   fputs(t->number < 0 ? " -= " : " += ", out);
+  fputs(edf__share_of(y), out);
   if (fabs(t->number) != 1) fprintf(out, "%g ", fabs(t->number));
   for (int k = t->first; k < t->first + t->n; k++) {
     if (k > t->first) fputc(' ', out);
@@ -3390,7 +5478,7 @@ static void edf__print_swapped(FILE *out, const edf_node *y, const edf__term *t,
   fputc('\n', out);
 }
 
-static int edf__is_einsum(const edf_node *y) { return y->forward == edf__einsum_forward; }
+static int edf__is_einsum(const edf_node *y) { return y->shape == edf__einsum_shape; }
 
 /* The node that a formula calls by this identifier: y->about->tensors lists output and
    inputs. */
@@ -3404,15 +5492,22 @@ static const edf_node *edf__formal(const edf_node *y, const char *name, size_t n
   return NULL;
 }
 
-/* A formula with the nodes' names; a scalar's indices are left out. */
+/* A formula with the nodes' names; a scalar's indices are left out. # is the first number of
+   the state, and $ stands for all inputs. Between brackets an identifier is an index, unless it
+   has indices of its own. */
 static void edf__print_formula(FILE *out, const edf_node *y, const char *formula,
                                const char *newline) {
+  int depth = 0;
   for (const char *c = formula; *c;) {
     size_t n = 0;
     while (edf__is_letter(c[n]) || (n && edf__is_digit(c[n]))) n++;
-    const edf_node *x = n ? edf__formal(y, c, n) : NULL;
+    const edf_node *x = n && (!depth || c[n] == '[') ? edf__formal(y, c, n) : NULL;
+    depth += (*c == '[') - (*c == ']');
     if (x) fputs(x->name, out);
     else if (*c == '\n') fputs(newline, out);
+    else if (*c == '#') fprintf(out, "%g", (double)*(const edf_real *)y->state);
+    else if (*c == '$')
+      for (int k = 0; k < y->n_in; k++) fprintf(out, "%s%s", k ? "; " : "", y->in[k]->name);
     else fprintf(out, "%.*s", n ? (int)n : 1, c);
     c += n ? n : 1;
     if (x && !strncmp(c, ".grad", 5)) { fputs(".grad", out); c += 5; }
@@ -4013,21 +6108,30 @@ static int edf__has_state(const edf_node *y) {
   return b != NULL && !y->about && !edf__is_einsum(y);
 }
 
+/* What a check must put back: number i of the states and of the parameters that a forward
+   itself may move, which are running statistics. */
+static void *edf__to_save(int i) {
+  edf_node *y = i < edf.n_compnodes ? edf.compnodes[i] : edf.parameters[i - edf.n_compnodes];
+  if (y->kind == EDF_PARAMETER) return y->update == edf_frozen ? edf_value(y) : NULL;
+  return edf__has_state(y) ? y->state : NULL;
+}
+
 static void **edf__save_states(void) {
-  void **saved = (void **)edf__alloc(&edf.kept, (size_t)(edf.n_compnodes + 1) * sizeof *saved);
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    const edf_node *y = edf.compnodes[i];
-    if (!edf__has_state(y)) continue;
-    size_t bytes = edf__header(y->state)->bytes;
-    saved[i] = memcpy(edf__alloc(&edf.kept, bytes), y->state, bytes);
+  int n = edf.n_compnodes + edf.n_parameters;
+  void **saved = (void **)edf__alloc(&edf.kept, (size_t)(n + 1) * sizeof *saved);
+  for (int i = 0; i < n; i++) {
+    void *data = edf__to_save(i);
+    size_t bytes = data ? edf__header(data)->bytes : 0;
+    if (data) saved[i] = memcpy(edf__alloc(&edf.kept, bytes), data, bytes);
   }
   return saved;
 }
 
 static void edf__restore_states(void **saved) {
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    if (saved[i] && edf__has_state(edf.compnodes[i]))
-      memcpy(edf.compnodes[i]->state, saved[i], edf__header(saved[i])->bytes);
+  for (int i = 0; i < edf.n_compnodes + edf.n_parameters; i++) {
+    void *data = saved[i] ? edf__to_save(i) : NULL;
+    if (data) memcpy(data, saved[i], edf__header(saved[i])->bytes);
+    if (data && i >= edf.n_compnodes) edf_push(edf.parameters[i - edf.n_compnodes]);
     edf__free(saved[i]);
   }
   edf__free(saved);
@@ -4371,6 +6475,14 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
 #define EDF__SHORT_NAMES
 typedef edf_node Node, Input, Parameter, CompNode;
 typedef edf_affine_package AffineParams;
+typedef edf_layer_norm_package LayerNormParams;
+typedef edf_batch_norm_package BatchNormParams;
+typedef edf_conv_package ConvParams;
+typedef edf_residual_package ResidualParams;
+typedef edf_highway_package HighwayParams;
+typedef edf_attention_package AttentionParams;
+typedef edf_recurrent_package RNNParams, UGRNNParams, GRUParams, LSTMParams;
+typedef edf_recurrent_state RecurrentState;
 #define Forward         edf_forward
 #define Backward        edf_backward
 #define SGD             edf_sgd
@@ -4390,8 +6502,51 @@ typedef edf_affine_package AffineParams;
 #define Sum             edf_sum
 #define Mean            edf_mean
 #define Softmax         edf_softmax
+#define LogSoftmax      edf_log_softmax
 #define LogLoss         edf_log_loss
 #define SoftmaxLogLoss  edf_softmax_log_loss
+#define LeakyRelu       edf_leaky_relu
+#define Gelu            edf_gelu
+#define Softplus        edf_softplus
+#define BCELoss         edf_bce_loss
+#define MSE             edf_mse
+#define MaskedMean      edf_masked_mean
+#define SoftmaxOver     edf_softmax_over
+#define LogSoftmaxOver  edf_log_softmax_over
+#define NormalizeOver   edf_normalize_over
+#define SumOver         edf_sum_over
+#define MeanOver        edf_mean_over
+#define VarianceOver    edf_variance_over
+#define SampleVarianceOver edf_sample_variance_over
+#define MaxOver         edf_max_over
+#define LayerNorm       edf_layer_norm
+#define BatchNorm       edf_batch_norm
+#define Dropout         edf_dropout
+#define Embed           edf_embed
+#define Concat          edf_concat
+#define ConcatList      edf_concat_list
+#define Slice           edf_slice
+#define Select          edf_select
+#define Reshape         edf_reshape
+#define Conv            edf_conv
+#define TransposedConv  edf_transposed_conv
+#define MaxPool         edf_max_pool
+#define AvgPool         edf_avg_pool
+#define Residual        edf_residual
+#define Highway         edf_highway
+#define Attention       edf_attention
+#define CausalAttention edf_causal_attention
+#define RNN             edf_rnn
+#define UGRNN           edf_ugrnn
+#define GRU             edf_gru
+#define LSTM            edf_lstm
+#define Unroll          edf_unroll
+#define Recurrence      edf_recurrence
+#define Momentum        edf_momentum
+#define AdaGrad         edf_adagrad
+#define RMSProp         edf_rmsprop
+#define Adam            edf_adam
+#define AdamW           edf_adamw
 #endif
 
 /* History

@@ -37,9 +37,10 @@ static void device_fill(edf_real *x, size_t n, edf_real number) {
   for (size_t i = 0; i < n; i++) x[i] = number;
 }
 
-static void device_update(edf_real *p, const edf_real *grad, size_t n, edf_real eta) {
+static void device_update(edf_node *p, edf_rule rule, const edf_real *c) {
   calls.update++;
-  for (size_t i = 0; i < n; i++) p[i] -= eta * grad[i];
+  if (rule != EDF_SGD_RULE) abort();
+  for (size_t i = 0; i < p->size; i++) p->value[i] -= c[0] * p->grad[i];
 }
 
 static void device_pull(edf_node *node) { (void)node; calls.pull++; }
