@@ -1,0 +1,283 @@
+/* Optimisers against their formulas in plain loops in double, step by step, each parameter with
+   gradients that change; what an update of one's own replaces; clipping and shrinkage.
+
+   Built as: float double none sanitized */
+
+#include "node_checks.h"
+#include <float.h>
+
+enum { N = 37, STEPS = 12 };
+static const double bound = EDF_REAL_IS_DOUBLE ? 1e-12 : 2e-5;
+
+/* The loss sum_i x[i] p[i], so that p.grad is x, which is fed: new in each step. */
+static edf_real rows[STEPS][N];
+static edf_node *x, *p, *loss;
+
+static void build(void) {
+  begin(5);
+  x = edf_input("x[%d]", N);
+  p = parameter(edf_fmt("p[%d]", N), -1, 1);
+  loss = edf_einsum("l = x[I] p[I]", x, p);
+  for (int t = 0; t < STEPS; t++)
+    for (int i = 0; i < N; i++) rows[t][i] = edf_uniform(-2, 2);
+  rows[0][0] = rows[1][0] = 0;                               /* a gradient of 0 to begin with */
+}
+
+static void gradient(int t) {
+  edf_feed(x, rows[t], 1);
+  edf_forward();
+  edf_backward(loss);
+}
+
+typedef struct { double p, m, s; } slot;                     /* of one number */
+typedef void rule(slot *a, double g, int t);
+
+static const double eta = 0.1, mu = 0.75, b1 = 0.8, b2 = 0.95, eps = 1e-3, decay = 0.25;
+
+static void sgd(slot *a, double g, int t) { (void)t; a->p -= eta * g; }
+static void momentum(slot *a, double g, int t) {
+  (void)t;
+  a->m = mu * a->m + eta * g;
+  a->p -= a->m;
+}
+static void average(slot *a, double g, int t) {
+  (void)t;
+  a->m = b1 * a->m + (1 - b1) * g;
+  a->p -= eta * a->m;
+}
+static void adagrad(slot *a, double g, int t) {
+  (void)t;
+  a->s += g * g;
+  a->p -= eta * g / (sqrt(a->s) + eps);
+}
+static void rmsprop(slot *a, double g, int t) {
+  (void)t;
+  a->s = b2 * a->s + (1 - b2) * g * g;
+  a->p -= eta * g / (sqrt(a->s) + eps);
+}
+static void adam(slot *a, double g, int t) {
+  a->m = b1 * a->m + (1 - b1) * g;
+  a->s = b2 * a->s + (1 - b2) * g * g;
+  a->p -= eta * (a->m / (1 - pow(b1, t))) / (sqrt(a->s / (1 - pow(b2, t))) + eps);
+}
+static void adamw(slot *a, double g, int t) {
+  a->p *= 1 - eta * decay;
+  adam(a, g, t);
+}
+static void slides(slot *a, double g, int t) {               /* N' = min(t, N), as on slide 85 */
+  double n1 = fmin(t, 1 / (1 - b1)), n2 = fmin(t, 1 / (1 - b2));
+  a->m = (1 - 1 / n1) * a->m + 1 / n1 * g;
+  a->s = (1 - 1 / n2) * a->s + 1 / n2 * g * g;
+  a->p -= eta * a->m / (sqrt(a->s) + eps);
+}
+
+static edf_real r(double x_) { return (edf_real)x_; }
+static void our_sgd(void) { edf_sgd(r(eta)); }
+static void our_momentum(void) { edf_momentum(r(eta), r(mu)); }
+static void our_average(void) { edf_average(r(eta), r(b1)); }
+static void our_adagrad(void) { edf_adagrad(r(eta), r(eps)); }
+static void our_rmsprop(void) { edf_rmsprop(r(eta), r(b2), r(eps)); }
+static void our_adam(void) { edf_adam(r(eta), r(b1), r(b2), r(eps)); }
+static void our_adamw(void) { edf_adamw(r(eta), r(b1), r(b2), r(eps), r(decay)); }
+static void our_slides(void) { edf_adam_slides(r(eta), r(b1), r(b2), r(eps)); }
+
+static void same_steps(rule *plain, void (*ours)(void)) {
+  slot a[N];
+  build();
+  memset(a, 0, sizeof a);
+  for (int i = 0; i < N; i++) a[i].p = (double)p->value[i];
+  for (int t = 1; t <= STEPS; t++) {
+    gradient(t - 1);
+    ours();
+    for (int i = 0; i < N; i++) {
+      plain(&a[i], (double)rows[t - 1][i], t);
+      CLOSE(p->value[i], a[i].p, bound * t, bound);
+    }
+  }
+  CHECK(p->steps == STEPS, "%ld steps were counted", p->steps);
+}
+
+/* By their numbers in the course, with the usual forms of 85 beside the slides' */
+#define RULE(test, name) static void test(void) { same_steps(name, our_##name); }
+RULE(course_81_sgd, sgd)
+RULE(course_82_heavy_ball, momentum)
+RULE(course_83_average, average)
+RULE(course_84_rmsprop, rmsprop)
+RULE(course_85_adam_of_the_slides, slides)
+RULE(course_85_adam, adam)
+RULE(adamw_rule, adamw)
+RULE(course_86_adagrad, adagrad)
+
+/* ---- An update of one's own, and a frozen parameter */
+
+static int own_calls;
+
+static void own(edf_node *q, edf_real rate) {
+  own_calls++;
+  for (size_t i = 0; i < q->size; i++) q->value[i] -= 2 * rate * q->grad[i];
+}
+
+static void without_decay(edf_node *q, edf_real rate) {
+  edf_update_adam(q, rate, r(b1), r(b2), r(eps));
+}
+
+static void override(void) {
+  build();
+  double before[N];
+  for (int i = 0; i < N; i++) before[i] = (double)p->value[i];
+  own_calls = 0;
+  p->update = own;
+  gradient(0);
+  our_sgd();
+  gradient(1);
+  our_adamw();
+  CHECK(own_calls == 2, "it was called %d times", own_calls);
+  for (int i = 0; i < N; i++)
+    CLOSE(p->value[i], before[i] - 2 * eta * ((double)rows[0][i] + (double)rows[1][i]), bound,
+          bound);
+  build();
+  slot a[N];
+  memset(a, 0, sizeof a);
+  p->update = without_decay;
+  for (int i = 0; i < N; i++) a[i].p = (double)p->value[i];
+  for (int t = 1; t <= STEPS; t++) {
+    gradient(t - 1);
+    our_adamw();
+    for (int i = 0; i < N; i++) adam(&a[i], (double)rows[t - 1][i], t);
+  }
+  for (int i = 0; i < N; i++) CLOSE(p->value[i], a[i].p, bound * STEPS, bound);
+}
+
+static void frozen(void) {
+  build();
+  edf_node *q = parameter(edf_fmt("q[%d]", N), -1, 1), *both = edf_mul(edf_add(p, q), q);
+  edf_real old[N];
+  memcpy(old, q->value, sizeof old);
+  q->update = edf_frozen;
+  edf_feed(x, rows[0], 1);
+  edf_forward();
+  edf_backward(both);
+  CHECK(!q->grad, "a frozen parameter got a gradient");
+  our_sgd(); our_momentum(); our_adamw();
+  edf_clip(1e-3);
+  edf_l2(1);
+  CHECK(!memcmp(old, q->value, sizeof old) && !q->m && q->steps == 0, "it moved");
+  q->update = NULL;
+  edf_forward();
+  edf_backward(both);
+  our_sgd();
+  CHECK(q->grad && memcmp(old, q->value, sizeof old), "it does not move when thawed");
+}
+
+/* ---- Clipping and shrinkage */
+
+static double norm_of(const edf_node *q) {
+  double sum = 0;
+  for (size_t i = 0; i < q->size; i++) sum += (double)q->grad[i] * (double)q->grad[i];
+  return sqrt(sum);
+}
+
+static void course_88_clipping(void) {
+  build();
+  edf_node *q = parameter("q[20000]", -1, 1), *y = edf_einsum("y = l + q[I] q[I]", loss, q);
+  edf_feed(x, rows[3], 1);
+  edf_forward();
+  edf_backward(y);
+  double norm = hypot(norm_of(p), norm_of(q)), gp = (double)p->grad[5], gq = (double)q->grad[7];
+  CLOSE(edf_clip(2 * norm), norm, 0, 1e-5);
+  CHECK((double)p->grad[5] == gp, "clipped below the limit");
+  CLOSE(edf_clip(norm / 4), norm, 0, 1e-5);
+  CLOSE(p->grad[5], gp / 4, 0, 1e-5);
+  CLOSE(q->grad[7], gq / 4, 0, 1e-5);
+  CLOSE(hypot(norm_of(p), norm_of(q)), norm / 4, 0, 1e-5);
+  edf_backward(y);
+  double np = norm_of(p);
+  CHECK(norm_of(q) > 2 * np, "the test wants one long gradient and a short one");
+  edf_clip_each(2 * np);
+  CLOSE(norm_of(p), np, 0, 1e-6);
+  CLOSE(norm_of(q), 2 * np, 0, 1e-5);
+}
+
+/* w = w - eta dL + eta e1 + sqrt(eta) e2, in the user's own code */
+static void langevin(edf_node *q, edf_real rate) {
+  for (size_t i = 0; i < q->size; i++) {
+    edf_real e1 = edf_normal(0, r(0.5)), e2 = edf_normal(0, 1);
+    q->value[i] += rate * (e1 - q->grad[i]) + (edf_real)sqrt((double)rate) * e2;
+  }
+}
+
+static void course_88_sgld(void) {
+  build();
+  double before[N];
+  for (int i = 0; i < N; i++) before[i] = (double)p->value[i];
+  p->update = langevin;
+  gradient(0);
+  unsigned long long draws = edf.draws;
+  our_sgd();
+  edf.draws = draws;
+  for (int i = 0; i < N; i++) {
+    double e1 = (double)edf_normal(0, r(0.5)), e2 = (double)edf_normal(0, 1);
+    CLOSE(p->value[i], before[i] + eta * (e1 - (double)rows[0][i]) + sqrt(eta) * e2, bound,
+          bound);
+  }
+}
+
+static void course_87_shrinkage(void) {
+  build();
+  p->value[3] = 0;
+  gradient(0);
+  edf_l2(r(0.5));
+  for (int i = 0; i < N; i++)
+    CLOSE(p->grad[i], (double)rows[0][i] + 0.5 * (double)p->value[i], bound, bound);
+  gradient(0);
+  edf_l1(r(0.5));
+  for (int i = 0; i < N; i++) {
+    double v = (double)p->value[i], sign = v > 0 ? 1 : v < 0 ? -1 : 0;
+    CLOSE(p->grad[i], (double)rows[0][i] + 0.5 * sign, bound, bound);
+  }
+}
+
+/* ---- The root that compilers vectorise */
+
+static void accuracy_of_the_root(void) {
+  double worst = 0, relative = EDF_REAL_IS_DOUBLE ? DBL_EPSILON : FLT_EPSILON;
+  for (double v = 1.2e-38; v < 3e38; v *= 1.00037) {
+    double rounded = (double)(edf_real)v;
+    double error = fabs((double)edf__fast_root((edf_real)v) / sqrt(rounded) - 1);
+    if (!(error <= worst)) worst = error;
+  }
+  CHECK(worst < 2 * relative, "off by %g of itself", worst);
+  CHECK(edf__fast_root(0) == 0 && edf__fast_root(1) == 1 && edf__fast_root(4) == 2, "0, 1, 4");
+  edf_real nan = edf__fast_root((edf_real)NAN);
+  CHECK(nan != nan, "NaN becomes %g", (double)nan);
+}
+
+static void no_gradient_yet(void) {
+  begin(1);
+  edf_node *q = parameter("q[3]", -1, 1);
+  edf_adam(r(eta), r(b1), r(b2), r(eps));
+  CHECK(q->steps == 0 && !q->m, "a parameter without a gradient moved");
+  TRY(edf_update_adam(q, r(eta), r(b1), r(b2), r(eps)));
+  CHECK(panicked && strstr(caught, "edf_update_adam") && strstr(caught, "\"q\""), "%s", caught);
+  edf_clear();
+}
+
+int main(void) {
+  RUN(course_81_sgd);
+  RUN(course_82_heavy_ball);
+  RUN(course_83_average);
+  RUN(course_84_rmsprop);
+  RUN(course_85_adam_of_the_slides);
+  RUN(course_85_adam);
+  RUN(adamw_rule);
+  RUN(course_86_adagrad);
+  RUN(override);
+  RUN(frozen);
+  RUN(course_88_clipping);
+  RUN(course_88_sgld);
+  RUN(course_87_shrinkage);
+  RUN(accuracy_of_the_root);
+  RUN(no_gradient_yet);
+  edf_clear();
+  return harness_report();
+}
