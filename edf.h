@@ -618,6 +618,40 @@ edf_array edf_load_labels(const char *path);   /* IDX [n]                       
 edf_array edf_load_csv(const char *path);      /* [rows, columns]; a heading line is skipped  */
 void      edf_free_array(edf_array *a);
 
+/* .npy: arrays that NumPy reads and writes. Whole numbers and both byte orders are read too;
+   Fortran order is an error. A view of a node's value is not to be freed. */
+edf_array edf_view(edf_node *node);
+edf_array edf_load_npy(const char *path);
+void      edf_save_npy(const char *path, edf_array a);
+
+/* Pictures: [rows, columns] or [rows, columns, 3], from 0 to 1. PGM and PPM files are read; by
+   the end of the name .png, .pgm or .ppm is written, and what is outside of 0..1 is cut off. A
+   contact sheet of [n, rows, columns], or with channels, has `columns` of them in a row; lo
+   becomes 0 and hi 1. */
+edf_array edf_load_image(const char *path);
+void      edf_save_image(const char *path, edf_array a);
+edf_array edf_contact_sheet(edf_array a, int columns, edf_real lo, edf_real hi);
+
+/* Text as class numbers: its different bytes in their order, symbol[0 .. symbols-1]. number[c]
+   is the class of byte c, or -1. edf_encode stops at a byte that the text does not have;
+   edf_decode writes n bytes and a zero. edf_sample draws k with probability P[k]. */
+typedef struct { int symbols, number[256]; char symbol[256]; edf_array classes; } edf_text;
+edf_text edf_load_text(const char *path);
+edf_text edf_text_of(const char *text, size_t length);
+void     edf_free_text(edf_text *t);
+void     edf_encode(const edf_text *t, const char *text, size_t length, edf_real *classes);
+void     edf_decode(const edf_text *t, const edf_real *classes, size_t n, char *text);
+int      edf_sample(const edf_real *P, int n);
+
+/* Saved models, as safetensors files: parameters by name, what the optimiser remembers (p.m and
+   p.s), steps, and the state of the random numbers, so that training goes on bit for bit. The
+   program first builds the same parameters, then loads. A file of F32 or F64 will do, and one
+   without optimiser state. Errors name the file, the byte, the tensor and the shapes, and then
+   nothing has changed: everything is read and checked before. A file is written whole or not at
+   all (to path.tmp, then renamed). */
+void edf_save(const char *path);
+void edf_load(const char *path);
+
 /* Puts the rows of x, and of y unless it is NULL, into the same random order. */
 void edf_shuffle(edf_array *x, edf_array *y);
 
@@ -6186,7 +6220,7 @@ static const char *edf__why(void) { return errno ? strerror(errno) : "it ended e
 
 /* ---- IDX (LeCun et al., the MNIST page): 0 0 type rank, rank big-endian extents, the
    entries. */
-typedef struct { const char *path; FILE *file; long length; } edf__file;
+typedef struct { const char *path; FILE *file; long length; void *owned; } edf__file;
 
 EDF__NORETURN EDF__PRINTF(3, 4) static void edf__file_error(edf__file *f, long byte,
                                                             const char *format, ...) {
@@ -6197,11 +6231,20 @@ EDF__NORETURN EDF__PRINTF(3, 4) static void edf__file_error(edf__file *f, long b
   edf__vsay(format, args);
   va_end(args);
   if (f->file) fclose(f->file);
+  if (f->owned) EDF_FREE(f->owned);
   edf__stop();
 }
 
+/* An array for what the file has; an error frees it. */
+static edf_array edf__array_for(edf__file *f, int rank, const int *dim) {
+  edf_array a = edf__new_array(rank, dim);
+  if (!a.value) edf__file_error(f, -1, "out of memory for %zu entries", a.size);
+  f->owned = a.value;
+  return a;
+}
+
 static edf__file edf__open(const char *path) {
-  edf__file f = { path ? path : "(no path)", NULL, 0 };
+  edf__file f = { path ? path : "(no path)", NULL, 0, NULL };
   errno = 0;
   if (path) f.file = fopen(path, "rb");
   if (!f.file)
@@ -6226,6 +6269,40 @@ static void edf__read(edf__file *f, long at, void *to, size_t n) {
   if (fread(to, 1, n, f->file) != n)
     edf__file_error(f, at, "expected %zu more bytes, but the file has %ld: %s", n, f->length,
                     edf__why());
+}
+
+/* ---- Numbers in files. */
+static uint64_t edf__get_number(const unsigned char *from, size_t bytes, int big) {
+  uint64_t bits = 0;
+  for (size_t k = 0; k < bytes; k++) bits |= (uint64_t)from[big ? bytes - 1 - k : k] << 8 * k;
+  return bits;
+}
+
+/* One number of a file: 'f', 'i', 'u' or 'b' and its bytes. */
+static double edf__number_at(const unsigned char *from, char kind, size_t bytes, int big) {
+  uint64_t bits = edf__get_number(from, bytes, big);
+  uint32_t half = (uint32_t)bits;
+  uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
+  float single;
+  double number;
+  memcpy(&single, &half, sizeof single);
+  memcpy(&number, &bits, sizeof number);
+  if (kind == 'f') return bytes == 4 ? (double)single : number;
+  if (kind == 'i' && bits & sign) return -(double)((~bits + 1) & (sign | (sign - 1)));
+  return (double)bits;
+}
+
+/* Reads n numbers in pieces. */
+static int edf__read_numbers(FILE *file, edf_real *to, size_t n, char kind, size_t bytes,
+                             int big) {
+  unsigned char piece[4096];
+  for (size_t i = 0; i < n;) {
+    size_t room = sizeof piece / bytes, count = n - i < room ? n - i : room;
+    if (fread(piece, bytes, count, file) != count) return 0;
+    for (size_t k = 0; k < count; k++)
+      to[i++] = (edf_real)edf__number_at(piece + k * bytes, kind, bytes, big);
+  }
+  return 1;
 }
 
 /* The shape in the header, checked against the length before any memory is taken. */
@@ -6266,17 +6343,9 @@ edf_array edf_load_idx(const char *path) {
   int dim[EDF_MAX_RANK];
   edf__file f = edf__open(path);
   int rank = edf__idx_header(&f, dim);
-  edf_array a = edf__new_array(rank, dim);
-  if (!a.value) edf__file_error(&f, -1, "out of memory for %zu entries", a.size);
-  unsigned char piece[4096];
-  for (size_t i = 0; i < a.size;) {
-    size_t n = a.size - i < sizeof piece ? a.size - i : sizeof piece;
-    if (fread(piece, 1, n, f.file) != n) {
-      edf_free_array(&a);
-      edf__file_error(&f, 4 + 4 * rank + (long)i, "cannot be read: %s", edf__why());
-    }
-    for (size_t k = 0; k < n; k++) a.value[i++] = piece[k];
-  }
+  edf_array a = edf__array_for(&f, rank, dim);
+  if (!edf__read_numbers(f.file, a.value, a.size, 'u', 1, 0))
+    edf__file_error(&f, ftell(f.file), "cannot be read: %s", edf__why());
   fclose(f.file);
   return a;
 }
@@ -6318,7 +6387,7 @@ EDF__NORETURN static void edf__csv_error(edf__csv *c, const char *message) {
 }
 
 /* The whole text, with a zero at its end. */
-static edf__csv edf__csv_open(const char *path) {
+static edf__csv edf__open_text(const char *path) {
   edf__csv c = { edf__open(path), NULL, NULL, 1 };
   size_t n = 0, room = 1 << 10;
   for (;; room *= 2) {
@@ -6399,7 +6468,7 @@ static void edf__csv_rows(edf__csv *c, int *rows, int *columns, edf_real *value)
 
 edf_array edf_load_csv(const char *path) {
   int dim[2] = { 0, 0 };
-  edf__csv c = edf__csv_open(path);
+  edf__csv c = edf__open_text(path);
   edf__csv_heading(&c);
   const char *start = c.at;
   edf__csv_rows(&c, &dim[0], &dim[1], NULL);
@@ -6463,6 +6532,856 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
     wrong += (edf_real)best != y[b];
   }
   return (double)wrong / (double)labels->size;
+}
+
+/* ==== >>files  Files that are written, pictures, text, saved models ====================== */
+
+/* ---- A file is written under another name and renamed at the end: whatever happens, there is
+   the old one or the whole new one. */
+typedef struct { const char *path; char *temporary; FILE *file; } edf__writer;
+
+static edf__writer edf__create(const char *path) {
+  edf__writer w = { path, NULL, NULL };
+  if (!path) edf__fail("edf: the path of a file to write is NULL");
+  w.temporary = (char *)edf__alloc(&edf.kept, strlen(path) + 5);
+  memcpy(w.temporary, path, strlen(path));
+  strcat(w.temporary, ".tmp");
+  errno = 0;
+  w.file = fopen(w.temporary, "wb");
+  if (w.file) return w;
+  edf__say("%s: cannot be written: %s: %s", path, w.temporary, strerror(errno));
+  edf__free(w.temporary);
+  edf__stop();
+}
+
+/* Errors of writing show here: a full disk at the latest when the file is closed. */
+static void edf__finish(edf__writer *w) {
+  int bad = fflush(w->file) != 0 || ferror(w->file), why = errno;
+  if (fclose(w->file) && !bad) { bad = 1; why = errno; }
+#ifdef _WIN32
+  if (!bad) remove(w->path);             /* there rename does not replace                     */
+#endif
+  if (!bad && rename(w->temporary, w->path)) { bad = 1; why = errno; }
+  if (bad) remove(w->temporary);
+  edf__free(w->temporary);
+  if (bad) edf__fail("%s: cannot be written: %s", w->path, strerror(why));
+}
+
+/* Numbers are little-endian in files, whatever they are here. */
+static void edf__put_number(unsigned char *to, uint64_t bits, size_t bytes) {
+  for (size_t k = 0; k < bytes; k++) to[k] = (unsigned char)(bits >> 8 * k);
+}
+
+static void edf__write_reals(edf__writer *w, const edf_real *x, size_t n) {
+  unsigned char piece[512 * sizeof *x];
+  for (size_t i = 0; i < n;) {
+    size_t count = n - i < 512 ? n - i : 512;
+    for (size_t k = 0; k < count; k++, i++) {
+      uint64_t bits = 0;
+      uint32_t half;
+      memcpy(&half, &x[i], sizeof half);
+      if (sizeof *x == 8) memcpy(&bits, &x[i], sizeof *x);
+      edf__put_number(piece + k * sizeof *x, sizeof *x == 8 ? bits : half, sizeof *x);
+    }
+    fwrite(piece, sizeof *x, count, w->file);
+  }
+}
+
+edf_array edf_view(edf_node *node) {
+  edf_array a;
+  edf__check_node("edf_view", node);
+  memset(&a, 0, sizeof a);
+  a.rank = node->rank;
+  memcpy(a.dim, node->dim, sizeof a.dim);
+  a.size = node->size;
+  a.value = edf_value(node);
+  if (a.value) return a;
+  edf__say("edf_view: the node has no value yet: call edf_forward first\n  ");
+  edf__say_node(node);
+  edf__stop();
+}
+
+static void edf__check_array(const char *who, const edf_array *a) {
+  size_t size = 1;
+  for (int d = 0; d < a->rank && d < EDF_MAX_RANK; d++) size *= (size_t)a->dim[d];
+  if (a->value && a->rank >= 0 && a->rank <= EDF_MAX_RANK && size == a->size) return;
+  edf__fail("%s: the array has %s", who,
+            a->value ? "a size that is not the product of its dimensions" : "no numbers");
+}
+
+/* ---- .npy (NumPy enhancement proposal 1): a magic number, the length of a header, the header,
+   which is a Python dictionary, and the numbers. */
+void edf_save_npy(const char *path, edf_array a) {
+  edf__text header = { { 0 }, 0 };
+  edf__check_array("edf_save_npy", &a);
+  edf__put(&header, "{'descr': '<f%d', 'fortran_order': False, 'shape': (",
+           (int)sizeof *a.value);
+  for (int d = 0; d < a.rank; d++) edf__put(&header, d ? ", %d" : "%d", a.dim[d]);
+  edf__put(&header, a.rank == 1 ? ",), }" : "), }");
+  while ((10 + header.n + 1) % 64) edf__put(&header, " ");
+  edf__put(&header, "\n");
+  edf__writer w = edf__create(path);
+  fwrite("\x93NUMPY\x01", 1, 7, w.file);
+  fputc(0, w.file);
+  fputc((int)(header.n & 255), w.file);
+  fputc((int)(header.n >> 8), w.file);
+  fwrite(header.at, 1, header.n, w.file);
+  edf__write_reals(&w, a.value, a.size);
+  edf__finish(&w);
+}
+
+typedef struct { char kind; int bytes, big, rank, dim[EDF_MAX_RANK]; } edf__npy;
+
+/* The text behind 'key': in the header; its place in the file for errors. */
+static const char *edf__npy_key(edf__file *f, const char *header, const char *key) {
+  char quoted[32];
+  snprintf(quoted, sizeof quoted, "'%s':", key);
+  const char *at = strstr(header, quoted);
+  if (!at) edf__file_error(f, 10, "expected a header with %s", quoted);
+  at += strlen(quoted);
+  while (*at == ' ') at++;
+  return at;
+}
+
+static void edf__npy_type(edf__file *f, edf__npy *a, const char *at) {
+  int known = at[0] == '\'' && at[1] && strchr("<>|=", at[1]);
+  known = known && at[2] && at[3] && at[4] == '\'';
+  a->kind = known ? at[2] : 0;
+  a->bytes = known ? at[3] - '0' : 0;
+  a->big = known && at[1] == '>';
+  if (a->kind == 'f' && (a->bytes == 4 || a->bytes == 8)) return;
+  if (a->kind && strchr("iu", a->kind) && strchr("1248", at[3])) return;
+  if (a->kind == 'b' && a->bytes == 1) return;
+  edf__file_error(f, 10, "expected numbers of type f4, f8, i1 to i8, u1 to u8 or b1, found "
+                  "%.*s", (int)strcspn(at, ",}\n"), at);
+}
+
+static void edf__npy_shape(edf__file *f, edf__npy *a, const char *at) {
+  if (*at++ != '(') edf__file_error(f, 10, "expected a shape as in (3, 4)");
+  while (*at != ')') {
+    long n = 0;
+    if (!edf__is_digit(*at)) edf__file_error(f, 10, "expected a shape as in (3, 4)");
+    for (; edf__is_digit(*at); at++) n = n > INT_MAX ? n : 10 * n + (*at - '0');
+    if (n < 1 || n > INT_MAX)
+      edf__file_error(f, 10, "dimension %d: expected 1 to %d entries, found %ld", a->rank,
+                      INT_MAX, n);
+    if (a->rank == EDF_MAX_RANK)
+      edf__file_error(f, 10, "expected at most %d dimensions", EDF_MAX_RANK);
+    a->dim[a->rank++] = (int)n;
+    while (*at == ',' || *at == ' ') at++;
+  }
+}
+
+static edf__npy edf__npy_header(edf__file *f, long *begin) {
+  unsigned char h[12];
+  char text[4096];
+  edf__npy a;
+  memset(&a, 0, sizeof a);
+  edf__find_length(f);
+  edf__read(f, 0, h, 10);
+  if (memcmp(h, "\x93NUMPY", 6)) edf__file_error(f, 0, "expected an .npy file");
+  if (h[6] < 1 || h[6] > 3) edf__file_error(f, 6, "expected version 1 to 3, found %d", h[6]);
+  if (h[6] > 1) edf__read(f, 10, h + 10, 2);
+  uint64_t length = edf__get_number(h + 8, h[6] > 1 ? 4 : 2, 0);
+  if (length >= sizeof text)
+    edf__file_error(f, 8, "expected a header of less than %d bytes, found %lu",
+                    (int)sizeof text, (unsigned long)length);
+  *begin = (h[6] > 1 ? 12 : 10) + (long)length;
+  edf__read(f, *begin - (long)length, text, (size_t)length);
+  text[length] = 0;
+  edf__npy_type(f, &a, edf__npy_key(f, text, "descr"));
+  if (strncmp(edf__npy_key(f, text, "fortran_order"), "False", 5))
+    edf__file_error(f, 10, "the array is in Fortran order: save np.ascontiguousarray(x)");
+  edf__npy_shape(f, &a, edf__npy_key(f, text, "shape"));
+  return a;
+}
+
+edf_array edf_load_npy(const char *path) {
+  long begin;
+  edf__file f = edf__open(path);
+  edf__npy a = edf__npy_header(&f, &begin);
+  unsigned long long size = (unsigned long long)a.bytes, rest = (unsigned long long)f.length;
+  for (int d = 0; d < a.rank && size <= rest; d++) size *= (unsigned long long)a.dim[d];
+  if (size != rest - (unsigned long long)begin)
+    edf__file_error(&f, begin, "the header promises %s%llu bytes of numbers, but %llu follow",
+                    size > rest ? "at least " : "", size, rest - (unsigned long long)begin);
+  edf_array out = edf__array_for(&f, a.rank, a.dim);
+  if (!edf__read_numbers(f.file, out.value, out.size, a.kind, (size_t)a.bytes, a.big))
+    edf__file_error(&f, begin, "cannot be read: %s", edf__why());
+  fclose(f.file);
+  return out;
+}
+
+/* ---- Pictures: PGM and PPM (netpbm), PNG (ISO 15948). A PNG is a signature, then chunks of
+   length, type, data and the CRC of type and data; the pixels are one zlib stream of stored
+   blocks: larger than it must be, and simple. */
+typedef struct { FILE *file; uint32_t crc, adler_a, adler_b; } edf__png;
+
+static void edf__png_bytes(edf__png *png, const void *data, size_t n) {
+  const unsigned char *byte = (const unsigned char *)data;
+  for (size_t i = 0; i < n; i++) {
+    png->crc ^= byte[i];
+    for (int k = 0; k < 8; k++) png->crc = png->crc >> 1 ^ (png->crc & 1 ? 0xedb88320u : 0);
+  }
+  fwrite(data, 1, n, png->file);
+}
+
+static void edf__png_number(edf__png *png, uint32_t x) {       /* big-endian                 */
+  unsigned char byte[4] = { (unsigned char)(x >> 24), (unsigned char)(x >> 16),
+                            (unsigned char)(x >> 8), (unsigned char)x };
+  edf__png_bytes(png, byte, 4);
+}
+
+static void edf__png_chunk(edf__png *png, const char *type, size_t length) {
+  edf__png_number(png, (uint32_t)length);
+  png->crc = 0xffffffffu;
+  edf__png_bytes(png, type, 4);
+}
+
+static void edf__png_end(edf__png *png) { edf__png_number(png, ~png->crc); }
+
+/* Data that the reader unpacks: counts in the zlib stream's Adler-32. */
+static void edf__png_pixels(edf__png *png, const unsigned char *byte, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    png->adler_a = (png->adler_a + byte[i]) % 65521;
+    png->adler_b = (png->adler_b + png->adler_a) % 65521;
+  }
+  edf__png_bytes(png, byte, n);
+}
+
+/* A row is a block: a flag for the last one, its length, the length's complement, the filter
+   type 0, the pixels. A block holds 65535 bytes. */
+static void edf__png_row(edf__png *png, const unsigned char *row, size_t n, int last) {
+  size_t length = n + 1;
+  unsigned char head[5] = { (unsigned char)last, (unsigned char)length,
+                            (unsigned char)(length >> 8), (unsigned char)~length,
+                            (unsigned char)(~length >> 8) };
+  edf__png_bytes(png, head, 5);
+  edf__png_pixels(png, (const unsigned char *)"", 1);
+  edf__png_pixels(png, row, n);
+}
+
+typedef struct { int rows, columns, channels; unsigned char *byte; } edf__picture;
+
+static void edf__write_png(edf__writer *w, const edf__picture *p) {
+  edf__png png = { w->file, 0, 1, 0 };
+  unsigned char rest[5] = { 8, 0, 0, 0, 0 };                   /* 8 bits a channel           */
+  size_t row = (size_t)p->columns * (size_t)p->channels;
+  if (p->channels == 3) rest[1] = 2;
+  edf__png_bytes(&png, "\x89PNG\r\n\x1a\n", 8);
+  edf__png_chunk(&png, "IHDR", 13);
+  edf__png_number(&png, (uint32_t)p->columns);
+  edf__png_number(&png, (uint32_t)p->rows);
+  edf__png_bytes(&png, rest, 5);
+  edf__png_end(&png);
+  edf__png_chunk(&png, "IDAT", 2 + (size_t)p->rows * (row + 6) + 4);
+  edf__png_bytes(&png, "\x78\x01", 2);
+  for (int y = 0; y < p->rows; y++)
+    edf__png_row(&png, p->byte + (size_t)y * row, row, y == p->rows - 1);
+  edf__png_number(&png, png.adler_b << 16 | png.adler_a);
+  edf__png_end(&png);
+  edf__png_chunk(&png, "IEND", 0);
+  edf__png_end(&png);
+}
+
+static void edf__write_pnm(edf__writer *w, const edf__picture *p, int channels) {
+  size_t n = (size_t)p->rows * (size_t)p->columns;
+  fprintf(w->file, "P%c\n%d %d\n255\n", channels == 3 ? '6' : '5', p->columns, p->rows);
+  for (size_t i = 0; i < n; i++)
+    for (int c = 0; c < channels; c++)
+      fputc(p->byte[i * (size_t)p->channels + (size_t)(p->channels == 3 ? c : 0)], w->file);
+}
+
+/* 0..1 to 0..255; what is outside is cut off, and NaN is black. */
+static edf__picture edf__picture_of(const char *path, const edf_array *a) {
+  edf__picture p = { 0, 0, 1, NULL };
+  edf__check_array("edf_save_image", a);
+  if (a->rank == 3) p.channels = a->dim[2];
+  if (a->rank < 2 || a->rank > 3 || (p.channels != 1 && p.channels != 3))
+    edf__fail("edf_save_image: %s: expected [rows, columns], or with 1 or 3 channels, found %d "
+              "dimensions", path, a->rank);
+  p.rows = a->dim[0];
+  p.columns = a->dim[1];
+  p.byte = (unsigned char *)edf__alloc(&edf.kept, a->size);
+  for (size_t i = 0; i < a->size; i++) {
+    double v = (double)a->value[i];
+    p.byte[i] = (unsigned char)(v >= 1 ? 255 : v > 0 ? v * 255 + 0.5 : 0);
+  }
+  return p;
+}
+
+void edf_save_image(const char *path, edf_array a) {
+  const char *dot = path ? strrchr(path, '.') : NULL;
+  int png = dot && !strcmp(dot, ".png"), ppm = dot && !strcmp(dot, ".ppm");
+  if (!png && !ppm && (!dot || strcmp(dot, ".pgm")))
+    edf__fail("edf_save_image: %s: expected a name that ends in .png, .pgm or .ppm",
+              path ? path : "NULL");
+  edf__picture p = edf__picture_of(path, &a);
+  if (dot[2] == 'g' && p.channels == 3)
+    edf__fail("edf_save_image: %s: a .pgm is grey, but the array has 3 channels", path);
+  if (png && (size_t)p.columns * (size_t)p.channels > 65534)
+    edf__fail("edf_save_image: %s: a row of a .png has at most 65534 bytes here", path);
+  edf__writer w = edf__create(path);
+  if (png) edf__write_png(&w, &p);
+  else edf__write_pnm(&w, &p, ppm ? 3 : 1);
+  edf__free(p.byte);
+  edf__finish(&w);
+}
+
+/* ---- PGM and PPM, as text (P2, P3) or bytes (P5, P6): the kind, columns, rows, the greatest
+   number, then the pixels. A # begins a comment. */
+static int edf__pnm_skip(FILE *file) {   /* the first character behind blanks and comments    */
+  int c, comment = 0;
+  do {
+    c = getc(file);
+    comment = c == '#' || (comment && c != '\n' && c != EOF);
+  } while (comment || c == ' ' || c == '\t' || c == '\r' || c == '\n');
+  return c;
+}
+
+/* A number from least to most, with one character behind it. */
+static long edf__pnm_number(edf__file *f, const char *what, long least, long most) {
+  int c = edf__pnm_skip(f->file);
+  long n = -1, at = ftell(f->file) - (c != EOF);
+  for (; c >= '0' && c <= '9'; c = getc(f->file))
+    if (n <= most) n = 10 * (n < 0 ? 0 : n) + (c - '0');
+  if (n >= least && n <= most) return n;
+  if (n < 0)
+    edf__file_error(f, at, "expected %s, found %s", what, c == EOF ? "the end" : "no number");
+  edf__file_error(f, at, "expected %s from %ld to %ld, found %ld%s", what, least, most, n,
+                  n > most ? " or more" : "");
+}
+
+static void edf__pnm_pixels(edf__file *f, edf_array *a, int text, long most) {
+  size_t bytes = most > 255 ? 2 : 1;
+  long begin = ftell(f->file);
+  if (!text && !edf__read_numbers(f->file, a->value, a->size, 'u', bytes, 1))
+    edf__file_error(f, ftell(f->file), "cannot be read: %s", edf__why());
+  for (size_t i = 0; i < a->size; i++) {
+    if (text) a->value[i] = (edf_real)edf__pnm_number(f, "a pixel", 0, most);
+    if (a->value[i] > (edf_real)most)
+      edf__file_error(f, begin + (long)(i * bytes), "expected a pixel from 0 to %ld, found %g",
+                      most, (double)a->value[i]);
+    a->value[i] /= (edf_real)most;
+  }
+}
+
+edf_array edf_load_image(const char *path) {
+  edf__file f = edf__open(path);
+  edf__find_length(&f);
+  int p = getc(f.file), kind = getc(f.file), dim[3] = { 0, 0, 3 };
+  if (p != 'P' || kind == EOF || !strchr("2356", kind))
+    edf__file_error(&f, 0, "expected a PGM or PPM file, which begins with P2, P3, P5 or P6");
+  int text = kind < '5', colour = kind == '3' || kind == '6';
+  dim[1] = (int)edf__pnm_number(&f, "the number of columns", 1, INT_MAX / 8);
+  dim[0] = (int)edf__pnm_number(&f, "the number of rows", 1, INT_MAX / 8);
+  long most = edf__pnm_number(&f, "the greatest number", 1, 65535), begin = ftell(f.file);
+  unsigned long long bytes = text || most > 255 ? 2 : 1, left;
+  bytes *= (unsigned long long)dim[0] * (unsigned long long)dim[1] * (colour ? 3 : 1);
+  left = f.length > begin ? (unsigned long long)(f.length - begin) : 0;
+  if (bytes > left + (unsigned)text)
+    edf__file_error(&f, begin, "%d x %d pixels need %llu bytes, but %llu follow", dim[1],
+                    dim[0], bytes, left);
+  edf_array a = edf__array_for(&f, colour ? 3 : 2, dim);
+  edf__pnm_pixels(&f, &a, text, most);
+  fclose(f.file);
+  return a;
+}
+
+/* ---- A sheet of n pictures, in rows, with two pixels of grey around each. */
+edf_array edf_contact_sheet(edf_array a, int columns, edf_real lo, edf_real hi) {
+  enum { GAP = 2 };
+  edf__check_array("edf_contact_sheet", &a);
+  if (a.rank < 3 || a.rank > 4 || columns < 1)
+    edf__fail("edf_contact_sheet: expected [pictures, rows, columns], or with channels, and 1 "
+              "or more in a row; found %d dimensions and %d", a.rank, columns);
+  int n = a.dim[0], h = a.dim[1], w = a.dim[2], c = a.rank == 4 ? a.dim[3] : 1, dim[3];
+  if (columns > n) columns = n;
+  dim[0] = (n + columns - 1) / columns * (h + GAP) + GAP;
+  dim[1] = columns * (w + GAP) + GAP;
+  dim[2] = c;
+  edf_array sheet = edf__new_array(a.rank - 1, dim);
+  if (!sheet.value) edf__fail("edf_contact_sheet: out of memory for %zu pixels", sheet.size);
+  for (size_t i = 0; i < sheet.size; i++) sheet.value[i] = (edf_real)0.5;
+  for (int k = 0; k < n; k++)
+    for (int y = 0; y < h; y++)
+      for (int x = 0; x < w * c; x++) {
+        size_t row = (size_t)(GAP + k / columns * (h + GAP) + y);
+        size_t column = (size_t)((GAP + k % columns * (w + GAP)) * c + x);
+        edf_real v = a.value[((size_t)k * (size_t)h + (size_t)y) * (size_t)(w * c) + (size_t)x];
+        sheet.value[row * (size_t)(dim[1] * c) + column] = (v - lo) / (hi - lo);
+      }
+  return sheet;
+}
+
+/* ---- Text as class numbers: the different bytes of a text, in their order. */
+static int edf__find_symbols(edf_text *t, const char *text, size_t length) {
+  int seen[256] = { 0 }, dim[1];
+  memset(t, 0, sizeof *t);
+  for (size_t i = 0; i < length; i++) seen[(unsigned char)text[i]] = 1;
+  for (int c = 0; c < 256; c++) {
+    t->number[c] = seen[c] ? t->symbols : -1;
+    if (seen[c]) t->symbol[t->symbols++] = (char)c;
+  }
+  dim[0] = (int)length;
+  t->classes = edf__new_array(1, dim);
+  if (t->classes.value) edf_encode(t, text, length, t->classes.value);
+  return t->classes.value != NULL;
+}
+
+edf_text edf_text_of(const char *text, size_t length) {
+  edf_text t;
+  if (!text || length < 1 || length > INT_MAX)
+    edf__fail("edf_text_of: a text has 1 to %d bytes, found %zu", INT_MAX, text ? length : 0);
+  if (!edf__find_symbols(&t, text, length))
+    edf__fail("edf_text_of: out of memory for %zu classes", length);
+  return t;
+}
+
+edf_text edf_load_text(const char *path) {
+  edf__csv whole = edf__open_text(path);
+  size_t length = (size_t)(whole.text + whole.f.length - whole.at);
+  edf_text t;
+  if (length < 1 || length > INT_MAX) edf__csv_error(&whole, "expected 1 byte or more");
+  if (!edf__find_symbols(&t, whole.at, length)) edf__csv_error(&whole, "out of memory");
+  EDF_FREE(whole.text);
+  return t;
+}
+
+void edf_encode(const edf_text *t, const char *text, size_t length, edf_real *classes) {
+  for (size_t i = 0; i < length; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (t->number[c] < 0)
+      edf__fail(c > 32 && c < 127 ? "edf_encode: byte %zu, %d or '%c', is not in the text"
+                                  : "edf_encode: byte %zu, %d, is not in the text", i, c, c);
+    classes[i] = (edf_real)t->number[c];
+  }
+}
+
+void edf_decode(const edf_text *t, const edf_real *classes, size_t n, char *text) {
+  for (size_t i = 0; i < n; i++) {
+    double k = (double)classes[i];
+    if (!(k >= 0 && k < t->symbols && k == floor(k)))
+      edf__fail("edf_decode: number %zu is %g, expected a class from 0 to %d", i, k,
+                t->symbols - 1);
+    text[i] = t->symbol[(int)k];
+  }
+  text[n] = 0;
+}
+
+void edf_free_text(edf_text *t) {
+  edf_free_array(&t->classes);
+  memset(t, 0, sizeof *t);
+}
+
+int edf_sample(const edf_real *P, int n) {
+  double sum = 0;
+  for (int k = 0; k < n; k++) sum += (double)P[k];
+  double u = edf__random_unit() * sum;
+  for (int k = 0; k < n; k++) {
+    u -= (double)P[k];
+    if (u < 0 && P[k] > 0) return k;
+  }
+  for (int k = n - 1; k > 0; k--) if (P[k] > 0) return k;    /* rounding reached the end     */
+  return 0;
+}
+
+/* ---- Saved models, in the safetensors format: the length of a header, the header, which is
+   JSON, and the numbers. A parameter p is the tensor "p", what its optimiser remembers "p.m"
+   and "p.s"; its steps and the state of the random numbers are metadata. */
+enum { EDF__PARTS = 3 };                 /* value, m and s                                    */
+static const char *const edf__suffix[EDF__PARTS] = { "", ".m", ".s" };
+
+static edf_real *edf__part(const edf_node *p, int part) {
+  return part == 0 ? p->value : part == 1 ? p->m : p->s;
+}
+
+/* A name as JSON. */
+static void edf__write_name(FILE *file, const char *name, const char *suffix) {
+  fputc('"', file);
+  for (; *name; name++) {
+    if (*name == '"' || *name == '\\') fputc('\\', file);
+    if ((unsigned char)*name < 32) fprintf(file, "\\u%04x", (unsigned char)*name);
+    else fputc(*name, file);
+  }
+  fprintf(file, "%s\"", suffix);
+}
+
+static void edf__write_entry(FILE *file, const edf_node *p, int part, unsigned long long at) {
+  edf__write_name(file, p->name, edf__suffix[part]);
+  fprintf(file, ":{\"dtype\":\"F%d\",\"shape\":[", (int)sizeof(edf_real) * 8);
+  for (int d = 0; d < p->rank; d++) fprintf(file, d ? ",%d" : "%d", p->dim[d]);
+  fprintf(file, "],\"data_offsets\":[%llu,%llu]}", at,
+          at + (unsigned long long)(p->size * sizeof(edf_real)));
+}
+
+static void edf__write_metadata(FILE *file) {
+  fprintf(file, "{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",\"draws\":\"%llu\"",
+          edf.seed, edf.draws);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    const edf_node *p = edf.parameters[i];
+    if (!p->steps) continue;
+    fputc(',', file);
+    edf__write_name(file, p->name, ".steps");
+    fprintf(file, ":\"%ld\"", p->steps);
+  }
+  fputc('}', file);
+}
+
+/* The parameter of this name, and which part of it: 3 i + part; -1 for none. */
+static int edf__part_of_name(const char *name) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    for (int part = 0; part < EDF__PARTS; part++) {
+      size_t n = strlen(edf.parameters[i]->name);
+      if (!strncmp(edf.parameters[i]->name, name, n) && !strcmp(name + n, edf__suffix[part]))
+        return EDF__PARTS * i + part;
+    }
+  return -1;
+}
+
+/* Every tensor of the file needs a name of its own. */
+static void edf__check_names(void) {
+  char name[256];
+  if (!edf.n_parameters) edf__fail("edf_save: there is no parameter");
+  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
+    const edf_node *p = edf.parameters[k / EDF__PARTS];
+    int n = snprintf(name, sizeof name, "%s%s", p->name, edf__suffix[k % EDF__PARTS]);
+    int other = edf__part_of_name(name);
+    if (n >= 0 && n < (int)sizeof name && other == k) continue;
+    edf__say("edf_save: %s; edf_name gives another\n  ",
+             other == k ? "the name is too long" : "two parameters have one name");
+    if (other >= 0 && other != k) {
+      edf__say_node(edf.parameters[other / EDF__PARTS]);
+      edf__say("\n  ");
+    }
+    edf__say_node(p);
+    edf__stop();
+  }
+}
+
+void edf_save(const char *path) {
+  unsigned long long at = 0;
+  edf__check_names();
+  for (int i = 0; i < edf.n_parameters; i++) edf_value(edf.parameters[i]);
+  edf__writer w = edf__create(path);
+  fwrite("\0\0\0\0\0\0\0", 1, 8, w.file);
+  edf__write_metadata(w.file);
+  for (int i = 0; i < edf.n_parameters; i++)
+    for (int part = 0; part < EDF__PARTS; part++) {
+      if (!edf__part(edf.parameters[i], part)) continue;
+      fputc(',', w.file);
+      edf__write_entry(w.file, edf.parameters[i], part, at);
+      at += edf.parameters[i]->size * sizeof(edf_real);
+    }
+  fputc('}', w.file);
+  long end = ftell(w.file);
+  for (; end % 8; end++) fputc(' ', w.file);
+  unsigned char length[8];
+  edf__put_number(length, (uint64_t)(end - 8), 8);
+  fseek(w.file, 0, SEEK_SET);
+  fwrite(length, 1, 8, w.file);
+  fseek(w.file, end, SEEK_SET);
+  for (int i = 0; i < edf.n_parameters; i++)
+    for (int part = 0; part < EDF__PARTS; part++) {
+      const edf_real *x = edf__part(edf.parameters[i], part);
+      if (x) edf__write_reals(&w, x, edf.parameters[i]->size);
+    }
+  edf__finish(&w);
+}
+
+/* ---- Reading. Nothing is changed before everything is known to fit and is in memory. */
+typedef struct { int bytes; unsigned long long begin, end; edf_real *value; } edf__saved;
+
+typedef struct {
+  edf__file f;
+  char *header, *at, *end;               /* the JSON text, where it is read, and its end      */
+  edf__saved *part;                      /* of parameter i: 3 i, 3 i + 1, 3 i + 2             */
+  long *steps;
+  unsigned long long seed, draws;
+} edf__model;
+
+static void edf__free_model(edf__model *m) {
+  for (int k = 0; m->part && k < EDF__PARTS * edf.n_parameters; k++)
+    edf__free(m->part[k].value);
+  edf__free(m->part);
+  edf__free(m->steps);
+  edf__free(m->header);
+}
+
+EDF__NORETURN EDF__PRINTF(2, 3) static void edf__model_error(edf__model *m, const char *format,
+                                                             ...) {
+  va_list args;
+  edf__say("%s: byte %ld: ", m->f.path, 8 + (long)(m->at - m->header));
+  va_start(args, format);
+  edf__vsay(format, args);
+  va_end(args);
+  fclose(m->f.file);
+  edf__free_model(m);
+  edf__stop();
+}
+
+static char edf__json_peek(edf__model *m) {
+  while (*m->at == ' ' || *m->at == '\n' || *m->at == '\t' || *m->at == '\r') m->at++;
+  return *m->at;
+}
+
+static int edf__json_accept(edf__model *m, char c) {
+  if (edf__json_peek(m) != c) return 0;
+  m->at++;
+  return 1;
+}
+
+static void edf__json_expect(edf__model *m, char c) {
+  if (edf__json_accept(m, c)) return;
+  edf__model_error(m, *m->at >= 32 && *m->at < 127 ? "expected '%c', found '%c'"
+                                                   : "expected '%c', found byte %d", c, *m->at);
+}
+
+/* \u and four digits, as UTF-8. */
+static char *edf__json_unicode(edf__model *m, char *to) {
+  unsigned long code = 0;
+  for (int k = 0; k < 4; k++, m->at++) {
+    const char *digits = "0123456789abcdef0123456789ABCDEF", *d = strchr(digits, *m->at);
+    if (!*m->at || !d) edf__model_error(m, "expected four hexadecimal digits");
+    code = code * 16 + (unsigned long)(d - digits) % 16;
+  }
+  if (code < 0x80) *to++ = (char)code;
+  else if (code < 0x800) *to++ = (char)(0xC0 | code >> 6);
+  else { *to++ = (char)(0xE0 | code >> 12); *to++ = (char)(0x80 | (code >> 6 & 63)); }
+  if (code >= 0x80) *to++ = (char)(0x80 | (code & 63));
+  return to;
+}
+
+/* A string, decoded where it stands: it does not become longer. */
+static char *edf__json_string(edf__model *m) {
+  edf__json_expect(m, '"');
+  char *start = m->at, *to = m->at;
+  while (*m->at != '"') {
+    static const char from[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
+    if ((unsigned char)*m->at < 32) edf__model_error(m, "a string does not end");
+    if (*m->at != '\\') { *to++ = *m->at++; continue; }
+    const char *escape = m->at[1] ? strchr(from, m->at[1]) : NULL;
+    m->at += 2;
+    if (escape) *to++ = means[escape - from];
+    else if (m->at[-1] == 'u') to = edf__json_unicode(m, to);
+    else edf__model_error(m, "a string has an unknown escape");
+  }
+  m->at++;
+  *to = 0;
+  return start;
+}
+
+static unsigned long long edf__json_whole(edf__model *m) {
+  unsigned long long n = 0;
+  if (!edf__is_digit(edf__json_peek(m))) edf__model_error(m, "expected a whole number");
+  for (; edf__is_digit(*m->at); m->at++) {
+    if (n > ULLONG_MAX / 20) edf__model_error(m, "the number is too large");
+    n = 10 * n + (unsigned long long)(*m->at - '0');
+  }
+  return n;
+}
+
+/* "shape":[784,64], which must be the parameter's. */
+static void edf__json_shape(edf__model *m, const char *name, const edf_node *p) {
+  unsigned long long dim[EDF_MAX_RANK];
+  int rank = 0, same;
+  edf__json_expect(m, '[');
+  while (edf__json_peek(m) != ']') {
+    if (rank) edf__json_expect(m, ',');
+    if (rank == EDF_MAX_RANK)
+      edf__model_error(m, "tensor %s has more than %d dimensions", name, EDF_MAX_RANK);
+    dim[rank++] = edf__json_whole(m);
+  }
+  m->at++;
+  same = rank == p->rank;
+  for (int d = 0; same && d < rank; d++) same = dim[d] == (unsigned long long)p->dim[d];
+  if (same) return;
+  edf__text found = { { 0 }, 0 };
+  for (int d = 0; d < rank; d++) edf__put(&found, d ? ", %llu" : "%llu", dim[d]);
+  edf__text expected = { { 0 }, 0 };
+  for (int d = 0; d < p->rank; d++) edf__put(&expected, d ? ", %d" : "%d", p->dim[d]);
+  edf__model_error(m, "tensor %s has the shape [%s], but parameter \"%s\" [%s], declared at "
+                   "%s:%d", name, found.at, p->name, expected.at, p->file, p->line);
+}
+
+static void edf__json_offsets(edf__model *m, edf__saved *s) {
+  edf__json_expect(m, '[');
+  s->begin = edf__json_whole(m);
+  edf__json_expect(m, ',');
+  s->end = edf__json_whole(m);
+  edf__json_expect(m, ']');
+}
+
+/* "w1":{"dtype":"F32","shape":[784,64],"data_offsets":[0,200704]} */
+static void edf__json_tensor(edf__model *m, const char *name) {
+  int part = edf__part_of_name(name);
+  if (part < 0) edf__model_error(m, "tensor %s is no parameter of this program", name);
+  const edf_node *p = edf.parameters[part / EDF__PARTS];
+  edf__saved *s = &m->part[part];
+  if (s->bytes) edf__model_error(m, "tensor %s is there twice", name);
+  unsigned seen = 0;
+  edf__json_expect(m, '{');
+  do {
+    const char *key = edf__json_string(m);
+    edf__json_expect(m, ':');
+    int which = !strcmp(key, "dtype") ? 1 : !strcmp(key, "shape") ? 2
+              : !strcmp(key, "data_offsets") ? 4 : 0;
+    if (!which || seen & (unsigned)which)
+      edf__model_error(m, "tensor %s: unexpected key %s", name, key);
+    seen |= (unsigned)which;
+    if (which == 2) edf__json_shape(m, name, p);
+    if (which == 4) edf__json_offsets(m, s);
+    if (which != 1) continue;
+    const char *type = edf__json_string(m);
+    s->bytes = !strcmp(type, "F32") ? 4 : !strcmp(type, "F64") ? 8 : 0;
+    if (!s->bytes)
+      edf__model_error(m, "tensor %s has the type %s, expected F32 or F64", name, type);
+  } while (edf__json_accept(m, ','));
+  edf__json_expect(m, '}');
+  if (seen != 7) edf__model_error(m, "tensor %s lacks dtype, shape or data_offsets", name);
+  unsigned long long bytes = (unsigned long long)p->size * (unsigned)s->bytes;
+  if (s->end < s->begin || s->end - s->begin != bytes)
+    edf__model_error(m, "tensor %s has the offsets %llu to %llu, expected %llu bytes", name,
+                     s->begin, s->end, bytes);
+}
+
+/* Seed, draws and steps are ours; other metadata is let alone. */
+static void edf__json_metadata(edf__model *m) {
+  edf__json_expect(m, '{');
+  if (edf__json_accept(m, '}')) return;
+  do {
+    char *key = edf__json_string(m), *dot = strrchr(key, '.');
+    edf__json_expect(m, ':');
+    const char *text = edf__json_string(m);
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    int whole = edf__is_digit(*text) && !*end && !errno;
+    if (!strcmp(key, "seed") && whole) m->seed = number;
+    if (!strcmp(key, "draws") && whole) m->draws = number;
+    if (!dot || strcmp(dot, ".steps")) continue;
+    *dot = 0;
+    int part = edf__part_of_name(key);
+    if (part < 0 || part % EDF__PARTS) continue;
+    if (!whole || number > LONG_MAX)
+      edf__model_error(m, "the steps of %s are %s, expected a whole number", key, text);
+    m->steps[part / EDF__PARTS] = (long)number;
+  } while (edf__json_accept(m, ','));
+  edf__json_expect(m, '}');
+}
+
+static void edf__json_model(edf__model *m) {
+  edf__json_expect(m, '{');
+  if (!edf__json_accept(m, '}')) {
+    do {
+      const char *name = edf__json_string(m);
+      edf__json_expect(m, ':');
+      if (!strcmp(name, "__metadata__")) edf__json_metadata(m);
+      else edf__json_tensor(m, name);
+    } while (edf__json_accept(m, ','));
+    edf__json_expect(m, '}');
+  }
+  edf__json_peek(m);
+  if (m->at != m->end) edf__model_error(m, "expected the end of the header");
+}
+
+/* The length, and the header; the numbers begin behind it. */
+static unsigned long long edf__open_model(edf__model *m, const char *path) {
+  enum { LONGEST = 100000000 };          /* as the format has it                              */
+  unsigned char length[8];
+  m->f = edf__open(path);
+  edf__find_length(&m->f);
+  edf__read(&m->f, 0, length, 8);
+  uint64_t n = edf__get_number(length, 8, 0), rest = (uint64_t)m->f.length - 8;
+  if (n < 2 || n > LONGEST || n > rest)
+    edf__file_error(&m->f, 0, "expected a safetensors file: its header would have %llu bytes, "
+                    "but %llu follow", (unsigned long long)n, (unsigned long long)rest);
+  size_t parts = EDF__PARTS * (size_t)edf.n_parameters;
+  m->header = m->at = (char *)edf__alloc(&edf.kept, (size_t)n + 1);
+  m->end = m->header + n;
+  m->part = (edf__saved *)edf__alloc(&edf.kept, parts * sizeof *m->part);
+  m->steps = (long *)edf__alloc(&edf.kept, (size_t)edf.n_parameters * sizeof *m->steps);
+  if (fread(m->header, 1, (size_t)n, m->f.file) != n)
+    edf__model_error(m, "cannot be read: %s", edf__why());
+  return rest - n;
+}
+
+static int edf__saved_order(const void *a, const void *b) {
+  const edf__saved *s = *(const edf__saved *const *)a, *t = *(const edf__saved *const *)b;
+  return (s->begin > t->begin) - (s->begin < t->begin);
+}
+
+/* Every parameter is there, and the numbers lie one after the other up to the end. */
+static void edf__check_model(edf__model *m, unsigned long long length) {
+  size_t parts = EDF__PARTS * (size_t)edf.n_parameters, n = 0;
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (!m->part[EDF__PARTS * i].bytes) {
+      const edf_node *p = edf.parameters[i];
+      edf__model_error(m, "there is no tensor for parameter \"%s\", declared at %s:%d", p->name,
+                       p->file, p->line);
+    }
+  edf__saved **order = (edf__saved **)edf__alloc(&edf.kept, parts * sizeof *order);
+  for (size_t k = 0; k < parts; k++) if (m->part[k].bytes) order[n++] = &m->part[k];
+  qsort(order, n, sizeof *order, edf__saved_order);
+  unsigned long long end = 0, begin = 0;
+  for (size_t k = 0; k < n && begin == end; k++) {
+    begin = order[k]->begin;
+    if (begin == end) begin = end = order[k]->end;
+  }
+  edf__free(order);
+  if (begin != end)
+    edf__model_error(m, "a tensor begins at offset %llu, where %llu was expected: a gap, or an "
+                     "overlap", begin, end);
+  if (end != length)
+    edf__model_error(m, "the tensors end at offset %llu, but %llu bytes follow the header", end,
+                     length);
+}
+
+static void edf__read_model(edf__model *m, unsigned long long length) {
+  long begin = m->f.length - (long)length;
+  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
+    edf__saved *s = &m->part[k];
+    size_t n = edf.parameters[k / EDF__PARTS]->size;
+    if (!s->bytes) continue;
+    s->value = edf__new_reals(n);
+    if (fseek(m->f.file, begin + (long)s->begin, SEEK_SET) ||
+        !edf__read_numbers(m->f.file, s->value, n, 'f', (size_t)s->bytes, 0))
+      edf__model_error(m, "cannot be read: %s", edf__why());
+  }
+}
+
+/* From here on nothing can go wrong. A part that the file lacks begins afresh. */
+static void edf__take_model(edf__model *m) {
+  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
+    edf_node *p = edf.parameters[k / EDF__PARTS];
+    edf_real *to = edf__part(p, k % EDF__PARTS), *from = m->part[k].value;
+    if (from) memcpy(to, from, p->size * sizeof *to);
+    else if (to) memset(to, 0, p->size * sizeof *to);
+    p->steps = m->steps[k / EDF__PARTS];
+    edf_push(p);
+  }
+  edf.seed = m->seed;
+  edf.draws = m->draws;
+}
+
+void edf_load(const char *path) {
+  edf__model m;
+  memset(&m, 0, sizeof m);
+  m.seed = edf.seed;
+  m.draws = edf.draws;
+  if (!edf.n_parameters) edf__fail("edf_load: there is no parameter to load into");
+  unsigned long long length = edf__open_model(&m, path);
+  edf__json_model(&m);
+  edf__check_model(&m, length);
+  edf__read_model(&m, length);
+  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
+    edf_node *p = edf.parameters[k / EDF__PARTS];
+    if (k % EDF__PARTS == 1 && m.part[k].bytes) p->m = edf__reals(p, p->m);
+    if (k % EDF__PARTS == 2 && m.part[k].bytes) p->s = edf__reals(p, p->s);
+  }
+  edf__take_model(&m);
+  fclose(m.f.file);
+  edf__free_model(&m);
 }
 
 #ifdef __cplusplus

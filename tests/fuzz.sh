@@ -29,9 +29,21 @@ seed equation conv 'y[b,i,k] = w[D,C,k] x[b,2*i+D-1,C] | i<4\nw[3,2,2]\n?x[b,8,2
 seed equation scatter 'y[2*i+D] = 0.5 w[D] x[i] + w[D] w[D] x[i]\nw[3]\nx[4]'
 seed equation trace 'y = -2.5*A[I,I] B[I]*C + A[0,1]\nA[3,3]\nB[3]\nC'
 seed equation bound 'd[b,j] = x[b,j+1] - x[b,j] | j<3\n?x[b,n=4]'
+seed npy floats "\\223NUMPY\\1\\0\\72\\0{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }\\n12345678"
+seed npy bytes "\\223NUMPY\\1\\0\\67\\0{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }\\n123"
+seed image bytes 'P5 2 2 255\nabcd'
+seed image text 'P3\n# colours\n2 1 9\n1 2 3 4 5 6\n'
+tensor() { printf '"%s":{"dtype":"F32","shape":[%s],"data_offsets":[%s]}' "$1" "$2" "$3"; }
+model() {                                      # model NAME HEADER: its length first
+  length=$(printf '\\%03o' ${#2})
+  seed safetensors $1 "$length\\0\\0\\0\\0\\0\\0\\0${2}123456789012345678901234567890123456"
+}
+three="$(tensor W 2,3 0,24),$(tensor v 2 24,32),$(tensor s '' 32,36)"
+model plain "{$three}"
+model steps "{\"__metadata__\":{\"W.steps\":\"3\",\"draws\":\"7\"},$three}"
 
 bad=0
-for target in idx csv equation; do
+for target in idx csv equation npy image safetensors; do
   if ! $clang tests/fuzz_$target.c -o $dir/fuzz_$target -lm > $dir/$target.log 2>&1; then
     echo "not ok fuzz_$target: it does not compile"
     head -n 12 $dir/$target.log | sed 's/^/  /'
