@@ -9,6 +9,7 @@ WARNINGS  = -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion
 DEBUG     = -O0 -g3
 SECONDS   = 20
 MODELS    =
+EXAMPLE   = 03_mnist
 EXAMPLES  = $(patsubst examples/%.c,build/%,$(wildcard examples/[0-9]*.c))
 .DEFAULT_GOAL = help
 
@@ -39,6 +40,7 @@ help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
 	@echo '                EDF_DATA=dir takes the IDX files there, plain or .gz; else data/mnist,'
 	@echo '                else digits drawn by the program; ARGS=... goes to the program'
+	@echo 'make run EXAMPLE=07_gpt     another example; EDF_TEXT=file takes the text there'
 	@echo 'make mnist      download MNIST to data/mnist'
 	@echo 'make examples   build all examples; make debug: the same with $(DEBUG)'
 	@echo 'make test       all tests, or TESTS="nests errors"'
@@ -62,8 +64,8 @@ debug:
 PACKED = $(wildcard $(EDF_DATA)/*.gz)
 DATA   = $(if $(PACKED),EDF_DATA=build/mnist)
 
-run: build/03_mnist $(if $(PACKED),unpack)
-	@$(ENV) $(DATA) build/03_mnist $(ARGS)
+run: build/$(EXAMPLE) $(if $(PACKED),unpack)
+	@$(ENV) $(DATA) build/$(EXAMPLE) $(ARGS)
 
 .PHONY: unpack
 unpack:

@@ -168,6 +168,7 @@ struct edf_node {
   char         wanted, need, visit;      /* gradient asked for; needed; ancestor of the loss  */
   char         lazy, fresh;              /* backward accepts fresh grads; grad counts as zero */
   char         over, until;              /* a row: its last `over` indices; | S<=t            */
+  char         mismatch, beyond;         /* edf_expect_mismatch; behind such a node           */
 };
 
 /* What a built-in node says about itself, beside its code. */
@@ -604,8 +605,12 @@ void   edf_l1(edf_real gamma);
    Nodes of your own are also checked one by one. At most 1000 entries of a tensor are tried,
    drawn at random. Compile with -DEDF_REAL=double: below 1e-6 is right; in float one can only
    see errors above about 1e-2. Values, the states of nodes and random numbers are put back;
-   the gradients left are those of edf_backward(node). */
+   the gradients left are those of edf_backward(node).
+   edf_expect_mismatch says of a node of your own that its backward is not the derivative, on
+   purpose (straight-through estimators, gradient reversal); it returns the node. The check then
+   fails where it is the derivative after all, and compares nothing through the node. */
 double edf_gradcheck(edf_node *node);
+edf_node *edf_expect_mismatch(edf_node *node);
 void   edf_print(edf_node *node);              /* one screen about one node, to stdout        */
 void   edf_print_program(FILE *out);           /* forward, and the derived backward as loops  */
 
@@ -626,11 +631,11 @@ void      edf_save_npy(const char *path, edf_array a);
 
 /* Pictures: [rows, columns] or [rows, columns, 3], from 0 to 1. PGM and PPM files are read; by
    the end of the name .png, .pgm or .ppm is written, and what is outside of 0..1 is cut off. A
-   contact sheet of [n, rows, columns], or with channels, has `columns` of them in a row; lo
-   becomes 0 and hi 1. */
+   contact sheet of [n, rows, columns], or with channels, has `columns` of them in a row, each
+   pixel zoom x zoom large; lo becomes 0 and hi 1. */
 edf_array edf_load_image(const char *path);
 void      edf_save_image(const char *path, edf_array a);
-edf_array edf_contact_sheet(edf_array a, int columns, edf_real lo, edf_real hi);
+edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi);
 
 /* Text as class numbers: its different bytes in their order, symbol[0 .. symbols-1]. number[c]
    is the class of byte c, or -1. edf_encode stops at a byte that the text does not have;
@@ -6095,15 +6100,56 @@ static double edf__check_writes(edf__check *c, edf_node *y) {
   return input || again ? 1 : 0;
 }
 
+edf_node *edf_expect_mismatch(edf_node *node) {
+  edf__check_node("edf_expect_mismatch", node);
+  if (node->kind == EDF_COMPNODE && !node->about && !edf__is_einsum(node)) {
+    node->mismatch = 1;
+    return node;
+  }
+  edf__say("edf_expect_mismatch: the node is not one of your own\n  ");
+  edf__say_node(node);
+  edf__stop();
+}
+
+/* A backward that is not the derivative on purpose: the two must differ for some input. */
+static double edf__check_mismatch(edf__check *c, edf_node *y) {
+  double worst = 0;
+  for (int k = 0; k < y->n_in; k++) {
+    if (!y->in[k]->need) continue;
+    c->x = y->in[k];
+    edf_real *grad = edf__your_gradient(c);
+    edf__compare(c, grad);
+    edf__free(grad);
+    if (c->error > worst) worst = c->error;
+  }
+  int differs = worst > edf__tolerance;
+  printf("  %s  %s: its backward is %sthe derivative, %s expected\n", differs ? "ok  " : "FAIL",
+         y->name, differs ? "not " : "", differs ? "as" : "but a mismatch was");
+  return differs ? 0 : 1;
+}
+
+/* Marks what is computed into a node whose backward is no derivative. */
+static void edf__not_beyond(edf_node *x) { x->beyond = 0; }
+
+static void edf__mark_beyond(void) {
+  edf__each(edf__not_beyond);
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    const edf_node *c = edf.compnodes[i];
+    for (int k = 0; k < c->n_in; k++)
+      c->in[k]->beyond |= (char)(c->visit && (c->mismatch || c->beyond));
+  }
+}
+
 /* The backward of one node of the user's, alone; not once more where that is what the check
    through the graph will do. */
 static double edf__check_alone(edf__check *c, edf_node *y, const edf_node *whole) {
   double worst = 0, error;
   edf__start_check(c, y, 1);
   worst = edf__check_writes(c, y);
+  if (y->mismatch && worst == 0) worst = edf__check_mismatch(c, y);
   for (int k = 0; k < y->n_in && worst == 0; k++) {
     if (!y->in[k]->need) continue;
-    int same = y == whole && y->in[k]->kind != EDF_COMPNODE;
+    int same = y->mismatch || (y == whole && y->in[k]->kind != EDF_COMPNODE);
     if (!same && (error = edf__check_one(c, y->in[k])) > worst) worst = error;
     if ((error = edf__check_adds(c, y->in[k])) > worst) worst = error;
   }
@@ -6125,10 +6171,14 @@ static double edf__check_graph_of(edf__check *c, edf_node *node) {
     if ((error = edf__check_alone(c, y, node)) > worst) worst = error;
   }
   edf__start_check(c, node, 0);
+  edf__mark_beyond();
   for (int i = 0; i < edf.n_parameters + edf.n_inputs; i++) {
     edf_node *x = i < edf.n_parameters ? edf.parameters[i] : edf.inputs[i - edf.n_parameters];
     if (!x->visit || !x->need) continue;
-    if ((error = edf__check_one(c, x)) > worst) worst = error;
+    if (x->beyond)
+      printf("  skip  d %s / d %s: through a node whose backward is not the derivative\n",
+             node->name, x->name);
+    else if ((error = edf__check_one(c, x)) > worst) worst = error;
   }
   edf__end_check(c);
   return worst;
@@ -6888,29 +6938,40 @@ edf_array edf_load_image(const char *path) {
   return a;
 }
 
-/* ---- A sheet of n pictures, in rows, with two pixels of grey around each. */
-edf_array edf_contact_sheet(edf_array a, int columns, edf_real lo, edf_real hi) {
-  enum { GAP = 2 };
+/* ---- A sheet of n pictures, in rows, with a grey frame around each. */
+static int edf__gap(int zoom) { return 2 + zoom / 3; }
+
+/* Picture k of [n, h, w, c] to its place, each pixel zoom times zoom. */
+static void edf__put_tile(edf_array *sheet, const edf_array *a, int k, int columns, int zoom,
+                          edf_real lo, edf_real hi) {
+  int h = a->dim[1], w = a->dim[2], c = a->rank == 4 ? a->dim[3] : 1;
+  int gap = edf__gap(zoom);
+  int top = gap + k / columns * (h * zoom + gap), left = gap + k % columns * (w * zoom + gap);
+  const edf_real *from = a->value + (size_t)k * (size_t)(h * w * c);
+  for (int y = 0; y < h * zoom; y++)
+    for (int x = 0; x < w * zoom; x++)
+      for (int i = 0; i < c; i++) {
+        size_t at = (size_t)(top + y) * (size_t)sheet->dim[1] + (size_t)(left + x);
+        edf_real v = from[(y / zoom * w + x / zoom) * c + i];
+        sheet->value[at * (size_t)c + (size_t)i] = (v - lo) / (hi - lo);
+      }
+}
+
+edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi) {
+  int dim[3], gap = edf__gap(zoom);
   edf__check_array("edf_contact_sheet", &a);
-  if (a.rank < 3 || a.rank > 4 || columns < 1)
+  if (a.rank < 3 || a.rank > 4 || columns < 1 || zoom < 1)
     edf__fail("edf_contact_sheet: expected [pictures, rows, columns], or with channels, and 1 "
-              "or more in a row; found %d dimensions and %d", a.rank, columns);
-  int n = a.dim[0], h = a.dim[1], w = a.dim[2], c = a.rank == 4 ? a.dim[3] : 1, dim[3];
-  if (columns > n) columns = n;
-  dim[0] = (n + columns - 1) / columns * (h + GAP) + GAP;
-  dim[1] = columns * (w + GAP) + GAP;
-  dim[2] = c;
+              "or more in a row, enlarged 1 or more times; found %d dimensions, %d and %d",
+              a.rank, columns, zoom);
+  if (columns > a.dim[0]) columns = a.dim[0];
+  dim[0] = (a.dim[0] + columns - 1) / columns * (a.dim[1] * zoom + gap) + gap;
+  dim[1] = columns * (a.dim[2] * zoom + gap) + gap;
+  dim[2] = a.rank == 4 ? a.dim[3] : 1;
   edf_array sheet = edf__new_array(a.rank - 1, dim);
   if (!sheet.value) edf__fail("edf_contact_sheet: out of memory for %zu pixels", sheet.size);
   for (size_t i = 0; i < sheet.size; i++) sheet.value[i] = (edf_real)0.5;
-  for (int k = 0; k < n; k++)
-    for (int y = 0; y < h; y++)
-      for (int x = 0; x < w * c; x++) {
-        size_t row = (size_t)(GAP + k / columns * (h + GAP) + y);
-        size_t column = (size_t)((GAP + k % columns * (w + GAP)) * c + x);
-        edf_real v = a.value[((size_t)k * (size_t)h + (size_t)y) * (size_t)(w * c) + (size_t)x];
-        sheet.value[row * (size_t)(dim[1] * c) + column] = (v - lo) / (hi - lo);
-      }
+  for (int k = 0; k < a.dim[0]; k++) edf__put_tile(&sheet, &a, k, columns, zoom, lo, hi);
   return sheet;
 }
 

@@ -22,48 +22,23 @@
 #define EDF_IMPLEMENTATION
 #include "edf.h"
 #include "digits.h"
+#include "options.h"
 #include "pictures.h"
 #include <time.h>
 #include <unistd.h>
 
 enum { BATCH = 64, CLASSES = 10 };
 
-static struct {
-  int shuffle, epochs, hidden, seed;
-  double eta;
-} option = { 1, 10, 64, 1, 0.5 };
-
-static void usage(const char *what, const char *argument) {
-  fprintf(stderr, "03_mnist: %s %s\nusage: 03_mnist [--no-shuffle] [--epochs N] [--hidden N] "
-          "[--seed N] [--eta X]\n", what, argument);
-  exit(2);
-}
-
-static double number(const char *name, const char *text, double lo, double hi) {
-  char *end;
-  if (!text) usage("a number must follow", name);
-  double x = strtod(text, &end);
-  if (end == text || *end || !(x >= lo && x <= hi)) usage(name, "cannot be this number");
-  return x;
-}
-
-static int whole(const char *name, const char *text, double lo, double hi) {
-  double x = number(name, text, lo, hi);
-  if (x != floor(x)) usage(name, "takes whole numbers");
-  return (int)x;
-}
+static struct { int shuffle, epochs, hidden, seed; double eta; } chosen;
 
 static void read_options(int argc, char **argv) {
-  for (int i = 1; i < argc; i++) {
-    const char *name = argv[i], *text = argv[i + 1];      /* argv ends with a NULL */
-    if (!strcmp(name, "--no-shuffle")) { option.shuffle = 0; continue; }
-    if (!strcmp(name, "--epochs")) option.epochs = whole(name, text, 1, 1000);
-    else if (!strcmp(name, "--hidden")) option.hidden = whole(name, text, 1, 1e5);
-    else if (!strcmp(name, "--seed")) option.seed = whole(name, text, 0, 1e9);
-    else if (!strcmp(name, "--eta")) option.eta = number(name, text, 0, 1e3);
-    else usage("unknown option", name);
-    i++;
-  }
+  options_begin("03_mnist", argc, argv);
+  chosen.shuffle = !option_flag("--no-shuffle");
+  chosen.epochs  = (int)option("--epochs", 10, 1, 1000);
+  chosen.hidden  = (int)option("--hidden", 64, 1, 1e5);
+  chosen.seed    = (int)option("--seed", 1, 0, 1e9);
+  chosen.eta     = option_real("--eta", 0.5, 0, 1e3);
+  options_end();
 }
 
 /* ---- The model: x and y, class probabilities Q, loss ell ---- */
@@ -74,8 +49,8 @@ static network build(void) {
   network net;
   net.x = edf_input("x[b,%d]", DIGITS_PIXELS);
   net.y = edf_input("y[b]");
-  AffineParams Phi1 = edf_affine_params(DIGITS_PIXELS, option.hidden);
-  AffineParams Phi2 = edf_affine_params(option.hidden, CLASSES);
+  AffineParams Phi1 = edf_affine_params(DIGITS_PIXELS, chosen.hidden);
+  AffineParams Phi2 = edf_affine_params(chosen.hidden, CLASSES);
   CompNode *h = Sigmoid(Affine(Phi1, net.x));
   net.Q   = Softmax(Affine(Phi2, h));
   net.ell = LogLoss(net.Q, net.y);
@@ -116,13 +91,13 @@ static void progress(int epoch, int done, int n, double loss, double time) {
 static result train_epoch(network net, digits_set set, int epoch) {
   int n = set.x.dim[0], terminal = isatty(1);
   double start = seconds(), shown = start, loss = 0, wrong = 0;
-  if (option.shuffle) edf_shuffle(&set.x, &set.y);
+  if (chosen.shuffle) edf_shuffle(&set.x, &set.y);
   for (int i = 0; i < n; i += BATCH) {
     int rows = n - i < BATCH ? n - i : BATCH;            /* the last batch may be short */
     loss += forward(net, set, i, rows);
     wrong += rows * edf_error_rate(net.Q, net.y);
     Backward(net.ell);
-    SGD((edf_real)option.eta);
+    SGD((edf_real)chosen.eta);
     if (!terminal || seconds() - shown < 0.1) continue;
     shown = seconds();
     progress(epoch, i + rows, n, loss / (i + rows), shown - start);
@@ -141,10 +116,10 @@ static double test_error(network net, digits_set set) {
 /* ---- What comes out ---- */
 
 /* A sheet of the test images that the last Forward got wrong, the largest loss first. */
-static int write_mistakes(const char *path, network net, digits_set set) {
+static void write_mistakes(const char *path, network net, digits_set set) {
   int n = 0, rows = set.x.dim[0];
   sheet_tile *tile = (sheet_tile *)calloc((size_t)rows, sizeof *tile);
-  if (!tile) return 1;
+  if (!tile) { fprintf(stderr, "no memory for %d images\n", rows); exit(1); }
   const edf_real *Q = edf_value(net.Q), *ell = edf_value(net.ell);
   for (int b = 0; b < rows; b++) {
     const edf_real *q = Q + (size_t)b * CLASSES;
@@ -155,9 +130,8 @@ static int write_mistakes(const char *path, network net, digits_set set) {
     tile[n].weight = (double)ell[b];
     snprintf(tile[n++].text, sizeof tile->text, "%d > %d", truth, said);
   }
-  int bad = sheet_write_png(path, "WORST MISTAKES ON TEST IMAGES - TRUE > PREDICTED", tile, n);
+  sheet_write_png(path, "WORST MISTAKES ON TEST IMAGES - TRUE > PREDICTED", tile, n);
   free(tile);
-  return bad;
 }
 
 static int write_curves(const char *path, const result *r, int n) {
@@ -177,24 +151,23 @@ static void print_table(const result *r, int n) {
 
 int main(int argc, char **argv) {
   digits_set train, test;
-  int bad = 0;
   read_options(argc, argv);
   digits_find(&train, &test);
-  edf_seed((unsigned)option.seed);
+  edf_seed((unsigned)chosen.seed);
   network net = build();
-  result *r = (result *)calloc((size_t)option.epochs, sizeof *r);
+  result *r = (result *)calloc((size_t)chosen.epochs, sizeof *r);
   if (!r) return 1;
-  for (int i = 0; i < option.epochs; i++) {
+  for (int i = 0; i < chosen.epochs; i++) {
     r[i] = train_epoch(net, train, i + 1);
     r[i].test_error = test_error(net, test);
     printf("  test error %.2f %%\n", r[i].test_error);
     fflush(stdout);
   }
-  print_table(r, option.epochs);
-  bad |= write_curves("build/mnist_curves.svg", r, option.epochs);
-  bad |= write_mistakes("build/mnist_mistakes.png", net, test);
+  print_table(r, chosen.epochs);
+  int bad = write_curves("build/mnist_curves.svg", r, chosen.epochs);
+  write_mistakes("build/mnist_mistakes.png", net, test);
   if (!bad) printf("\nsee build/mnist_curves.svg and build/mnist_mistakes.png\n");
-  printf("test error %.2f %%\n", r[option.epochs - 1].test_error);
+  printf("test error %.2f %%\n", r[chosen.epochs - 1].test_error);
   free(r);
   digits_free(&train);
   digits_free(&test);

@@ -1,10 +1,9 @@
-/* pictures.h - small picture writers for the examples, with no dependency
+/* pictures.h - what the examples draw
 
-     picture_write_png     grey or RGB pixels
      sheet_write_png       a sheet of small images, each with a line of text
      chart_write_svg       curves over 1, 2, 3 ... with axes and a legend
 
-   The writers return 0, or print what went wrong with which file and return 1. */
+   chart_write_svg returns 0, or prints what went wrong with which file and returns 1. */
 #ifndef PICTURES_H
 #define PICTURES_H
 
@@ -30,96 +29,18 @@ static int picture_close(FILE *file, const char *path) {
   return bad != 0;
 }
 
-/* ---- PNG: a signature, then chunks of length, type, data and the CRC of type and data. The
-   pixels are one zlib stream of stored blocks: larger than it must be, and simple. ---- */
-
-typedef struct { FILE *file; uint32_t crc, adler_a, adler_b; } png_stream;
-
-static void png_bytes(png_stream *png, const void *data, size_t n) {
-  const unsigned char *byte = (const unsigned char *)data;
-  for (size_t i = 0; i < n; i++) {
-    png->crc ^= byte[i];
-    for (int k = 0; k < 8; k++) png->crc = png->crc >> 1 ^ (png->crc & 1 ? 0xedb88320u : 0);
-  }
-  fwrite(data, 1, n, png->file);
-}
-
-static void png_number(png_stream *png, uint32_t x) {     /* most significant byte first */
-  unsigned char byte[4] = { (unsigned char)(x >> 24), (unsigned char)(x >> 16),
-                            (unsigned char)(x >> 8), (unsigned char)x };
-  png_bytes(png, byte, 4);
-}
-
-static void png_chunk(png_stream *png, const char *type, size_t length) {
-  png_number(png, (uint32_t)length);
-  png->crc = 0xffffffffu;
-  png_bytes(png, type, 4);
-}
-
-static void png_end_chunk(png_stream *png) { png_number(png, ~png->crc); }
-
-static void png_header(png_stream *png, int width, int height, int channels) {
-  unsigned char rest[5] = { 8, 0, 0, 0, 0 };              /* 8 bits, nothing special */
-  if (channels == 3) rest[1] = 2;
-  png_bytes(png, "\x89PNG\r\n\x1a\n", 8);
-  png_chunk(png, "IHDR", 13);
-  png_number(png, (uint32_t)width);
-  png_number(png, (uint32_t)height);
-  png_bytes(png, rest, 5);
-  png_end_chunk(png);
-}
-
-/* Data that the reader unpacks: counts in the zlib stream's Adler-32. */
-static void png_pixels(png_stream *png, const unsigned char *byte, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    png->adler_a = (png->adler_a + byte[i]) % 65521;
-    png->adler_b = (png->adler_b + png->adler_a) % 65521;
-  }
-  png_bytes(png, byte, n);
-}
-
-/* A row is a block: a flag for the last one, its length, the length's complement, the filter
-   type 0, the pixels. A block holds 65535 bytes. */
-static void png_row(png_stream *png, const unsigned char *row, size_t n, int last) {
-  size_t length = n + 1;
-  unsigned char head[5] = { (unsigned char)last, (unsigned char)length,
-                            (unsigned char)(length >> 8), (unsigned char)~length,
-                            (unsigned char)(~length >> 8) };
-  png_bytes(png, head, 5);
-  png_pixels(png, (const unsigned char *)"", 1);
-  png_pixels(png, row, n);
-}
-
-/* Pixels row by row from the top, one byte of grey or three of RGB. */
-static int picture_write_png(const char *path, int width, int height, int channels,
-                             const unsigned char *pixels) {
-  size_t row = (size_t)width * (size_t)channels;
-  png_stream png = { picture_open(path, "wb"), 0, 1, 0 };
-  if (!png.file) return 1;
-  png_header(&png, width, height, channels);
-  png_chunk(&png, "IDAT", 2 + (size_t)height * (row + 6) + 4);
-  png_bytes(&png, "\x78\x01", 2);
-  for (int y = 0; y < height; y++)
-    png_row(&png, pixels + (size_t)y * row, row, y == height - 1);
-  png_number(&png, png.adler_b << 16 | png.adler_a);
-  png_end_chunk(&png);
-  png_chunk(&png, "IEND", 0);
-  png_end_chunk(&png);
-  return picture_close(png.file, path);
-}
-
 /* ---- A grey picture and what is drawn on it ---- */
 
-typedef struct { int width, height; unsigned char *grey; } picture;
+typedef struct { int width, height; edf_real *grey; } picture;
 
 static picture picture_new(int width, int height) {       /* white; free picture.grey */
   size_t size = (size_t)width * (size_t)height;
-  picture p = { width, height, (unsigned char *)malloc(size) };
+  picture p = { width, height, (edf_real *)malloc(size * sizeof(edf_real)) };
   if (!p.grey) {
     fprintf(stderr, "no memory for a picture of %d x %d\n", width, height);
     exit(1);
   }
-  memset(p.grey, 255, size);
+  for (size_t i = 0; i < size; i++) p.grey[i] = 1;
   return p;
 }
 
@@ -127,7 +48,7 @@ static int picture_within(const picture *p, int x, int y) {
   return x >= 0 && x < p->width && y >= 0 && y < p->height;
 }
 
-static void picture_box(picture *p, int x, int y, int side, unsigned char grey) {
+static void picture_box(picture *p, int x, int y, int side, edf_real grey) {
   for (int dy = 0; dy < side; dy++)
     for (int dx = 0; dx < side; dx++)
       if (picture_within(p, x + dx, y + dy))
@@ -185,7 +106,7 @@ static void sheet_draw(picture *p, int x, int y, const sheet_tile *tile) {
   for (int i = 0; i < 28; i++)
     for (int j = 0; j < 28; j++)
       picture_box(p, x + j * SHEET_ZOOM, y + i * SHEET_ZOOM, SHEET_ZOOM,
-                  (unsigned char)(255 - 255 * tile->pixels[i * 28 + j]));
+                  1 - tile->pixels[i * 28 + j]);
   picture_text(p, x + (SHEET_SIDE - width) / 2, y + SHEET_SIDE + 4, 2, tile->text);
 }
 
@@ -195,7 +116,7 @@ static int sheet_by_weight(const void *a, const void *b) {
 }
 
 /* Sorts the images, the largest weight first, and shows as many as there is room for. */
-static int sheet_write_png(const char *path, const char *title, sheet_tile *tile, int n) {
+static void sheet_write_png(const char *path, const char *title, sheet_tile *tile, int n) {
   int room = SHEET_COLUMNS * SHEET_ROWS;
   qsort(tile, (size_t)n, sizeof *tile, sheet_by_weight);
   if (n > room) n = room;
@@ -206,9 +127,9 @@ static int sheet_write_png(const char *path, const char *title, sheet_tile *tile
   for (int i = 0; i < n; i++)
     sheet_draw(&p, SHEET_MARGIN + i % SHEET_COLUMNS * SHEET_STEP_X,
                SHEET_TITLE + i / SHEET_COLUMNS * SHEET_STEP_Y, &tile[i]);
-  int bad = picture_write_png(path, p.width, p.height, 1, p.grey);
+  edf_array a = { 2, { p.height, p.width }, (size_t)p.height * (size_t)p.width, p.grey };
+  edf_save_image(path, a);
   free(p.grey);
-  return bad;
 }
 
 /* ---- An SVG chart ---- */

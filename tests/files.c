@@ -266,18 +266,21 @@ static void contact_sheets(void) {
   edf_real numbers[3 * 2 * 2];
   for (int i = 0; i < 12; i++) numbers[i] = (edf_real)i;
   edf_array a = { 3, { 3, 2, 2 }, 12, numbers };
-  edf_array s = edf_contact_sheet(a, 2, 0, 10);
-  CHECK(s.rank == 3 || (s.rank == 2 && s.dim[0] == 10 && s.dim[1] == 10), "%d x %d", s.dim[0],
-        s.dim[1]);
-  CLOSE(s.value[0], 0.5, 0, 0);
-  for (int k = 0; k < 3; k++)
-    for (int y = 0; y < 2; y++)
-      for (int x = 0; x < 2; x++)
-        CLOSE(s.value[(2 + k / 2 * 4 + y) * 10 + 2 + k % 2 * 4 + x], (k * 4 + y * 2 + x) / 10.0,
-              1e-6, 0);
-  edf_free_array(&s);
+  edf_array s;
+  for (int zoom = 1; zoom <= 3; zoom++) {
+    int gap = 2 + zoom / 3, step = 2 * zoom + gap, side = gap + 2 * step;
+    s = edf_contact_sheet(a, 2, zoom, 0, 10);
+    CHECK(s.rank == 2 && s.dim[0] == side && s.dim[1] == side, "%d x %d", s.dim[0], s.dim[1]);
+    CLOSE(s.value[0], 0.5, 0, 0);
+    for (int k = 0; k < 3; k++)
+      for (int y = 0; y < 2 * zoom; y++)
+        for (int x = 0; x < 2 * zoom; x++)
+          CLOSE(s.value[(gap + k / 2 * step + y) * side + gap + k % 2 * step + x],
+                (k * 4 + y / zoom * 2 + x / zoom) / 10.0, 1e-6, 0);
+    edf_free_array(&s);
+  }
   edf_array colour = { 4, { 1, 1, 2, 3 }, 6, numbers };
-  s = edf_contact_sheet(colour, 5, 0, 1);
+  s = edf_contact_sheet(colour, 5, 1, 0, 1);
   CHECK(s.rank == 3 && s.dim[0] == 5 && s.dim[1] == 6 && s.dim[2] == 3, "%d x %d", s.dim[0],
         s.dim[1]);
   for (int i = 0; i < 6; i++) CLOSE(s.value[(2 * 6 + 2) * 3 + i], i, 1e-6, 0);
@@ -300,7 +303,7 @@ static void bad_calls(void) {
   CHECK(panicked && strstr(caught, "no numbers"), "%s", caught);
   TRY(edf_save_npy("x.npy", wrong));
   CHECK(panicked && strstr(caught, "not the product"), "%s", caught);
-  TRY(sheet = edf_contact_sheet(dot, 1, 0, 1));
+  TRY(sheet = edf_contact_sheet(dot, 1, 1, 0, 1));
   CHECK(panicked && strstr(caught, "edf_contact_sheet"), "%s", caught);
   TRY(edf_save_npy(file("no/such/directory.npy"), dot));
   CHECK(panicked && strstr(caught, "cannot be written") && strstr(caught, strerror(ENOENT)), "%s",

@@ -29,8 +29,9 @@ seed equation conv 'y[b,i,k] = w[D,C,k] x[b,2*i+D-1,C] | i<4\nw[3,2,2]\n?x[b,8,2
 seed equation scatter 'y[2*i+D] = 0.5 w[D] x[i] + w[D] w[D] x[i]\nw[3]\nx[4]'
 seed equation trace 'y = -2.5*A[I,I] B[I]*C + A[0,1]\nA[3,3]\nB[3]\nC'
 seed equation bound 'd[b,j] = x[b,j+1] - x[b,j] | j<3\n?x[b,n=4]'
-seed npy floats "\\223NUMPY\\1\\0\\72\\0{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }\\n12345678"
-seed npy bytes "\\223NUMPY\\1\\0\\67\\0{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }\\n123"
+npy() { echo "{'descr': '$1', 'fortran_order': False, 'shape': ($2), }"; }
+seed npy floats "\\223NUMPY\\1\\0\\74\\0$(npy '<f4' '1, 2')\\n12345678"
+seed npy bytes "\\223NUMPY\\1\\0\\72\\0$(npy '|u1' '3,')\\n123"
 seed image bytes 'P5 2 2 255\nabcd'
 seed image text 'P3\n# colours\n2 1 9\n1 2 3 4 5 6\n'
 tensor() { printf '"%s":{"dtype":"F32","shape":[%s],"data_offsets":[%s]}' "$1" "$2" "$3"; }

@@ -1,0 +1,102 @@
+/* 08_autoencoder.c - handwritten digits through 16 numbers and back
+
+     make run EXAMPLE=08_autoencoder                     EDF_DATA=dir: the IDX files there
+     build/08_autoencoder --epochs 5 --code 16 --seed 1
+
+   784-128-16-128-784. The output is a score for every pixel; the loss is the cross entropy of
+   pixels between 0 and 1. The picture has 40 test images, and below each what came back. With
+   the real images it prints
+
+     data: data/mnist, 60000 training images, 10000 test images
+     epoch 1  loss 0.1560  test 0.1196
+     epoch 2  loss 0.1170  test 0.1121
+     ...
+
+     see build/autoencoder.png: images and reconstructions by turns
+     test loss 0.1047 per pixel
+*/
+#define EDF_IMPLEMENTATION
+#include "edf.h"
+#include "digits.h"
+#include "options.h"
+
+enum { BATCH = 64, HIDDEN = 128, SHOWN = 40, COLUMNS = 10 };
+
+typedef struct { Input *x; CompNode *again, *ell; } network;
+
+static network build(int code) {
+  network net;
+  AffineParams in = edf_affine_params(DIGITS_PIXELS, HIDDEN);
+  AffineParams narrow = edf_affine_params(HIDDEN, code), wide = edf_affine_params(code, HIDDEN);
+  AffineParams out = edf_affine_params(HIDDEN, DIGITS_PIXELS);
+  net.x = edf_input("x[b,%d]", DIGITS_PIXELS);
+  CompNode *z = edf_name(Affine(narrow, Relu(Affine(in, net.x))), "code");
+  CompNode *s = Affine(out, Relu(Affine(wide, z)));
+  net.again = Sigmoid(s);
+  net.ell   = Mean(BCELoss(s, net.x));
+  return net;
+}
+
+static double forward(network net, digits_set set, int i, int n) {
+  edf_feed(net.x, set.x.value + (size_t)i * DIGITS_PIXELS, n);
+  edf_forward_to(net.ell);
+  return (double)*edf_value(net.ell);
+}
+
+static double test_loss(network net, digits_set set) {
+  double sum = 0;
+  for (int i = 0, n = 0; i < set.x.dim[0]; i += n) {
+    n = set.x.dim[0] - i < BATCH ? set.x.dim[0] - i : BATCH;
+    sum += n * forward(net, set, i, n);
+  }
+  return sum / set.x.dim[0];
+}
+
+/* Rows of ten images, and under each the row of what came back. */
+static void write_sheet(const char *path, network net, digits_set set) {
+  enum { ROW = COLUMNS * DIGITS_PIXELS };
+  static edf_real pixels[2 * SHOWN * DIGITS_PIXELS];
+  edf_array all = { 3, { 2 * SHOWN, 28, 28 }, sizeof pixels / sizeof *pixels, pixels };
+  edf_feed(net.x, set.x.value, SHOWN);
+  edf_forward_to(net.again);
+  for (int row = 0; row < SHOWN / COLUMNS; row++) {
+    memcpy(pixels + 2 * row * ROW, set.x.value + row * ROW, ROW * sizeof *pixels);
+    memcpy(pixels + (2 * row + 1) * ROW, edf_value(net.again) + row * ROW,
+           ROW * sizeof *pixels);
+  }
+  edf_array sheet = edf_contact_sheet(all, COLUMNS, 2, 0, 1);
+  edf_save_image(path, sheet);
+  edf_free_array(&sheet);
+}
+
+int main(int argc, char **argv) {
+  digits_set train, test;
+  double loss = 0;
+  options_begin("08_autoencoder", argc, argv);
+  int epochs = (int)option("--epochs", 5, 1, 1000), code = (int)option("--code", 16, 1, 1000);
+  int seed = (int)option("--seed", 1, 0, 1e9);
+  options_end();
+  digits_find(&train, &test);
+  edf_seed((unsigned)seed);
+  network net = build(code);
+  int steps = train.x.dim[0] / BATCH;
+  for (int epoch = 1; epoch <= epochs; epoch++) {
+    double sum = 0;
+    edf_shuffle(&train.x, NULL);
+    for (int i = 0; i < steps; i++) {
+      sum += forward(net, train, i * BATCH, BATCH);
+      Backward(net.ell);
+      Adam((edf_real)0.001, (edf_real)0.9, (edf_real)0.999, (edf_real)1e-8);
+    }
+    loss = test_loss(net, test);
+    printf("epoch %d  loss %.4f  test %.4f\n", epoch, sum / steps, loss);
+    fflush(stdout);
+  }
+  write_sheet("build/autoencoder.png", net, test);
+  printf("\nsee build/autoencoder.png: images and reconstructions by turns\n"
+         "test loss %.4f per pixel\n", loss);
+  digits_free(&train);
+  digits_free(&test);
+  edf_clear();
+  return 0;
+}

@@ -1,0 +1,136 @@
+/* 09_own_gradients.c - two nodes whose backward is not the derivative, on purpose
+
+     cc -g -std=c99 -I. examples/09_own_gradients.c -o build/09_own_gradients -lm
+     build/09_own_gradients
+
+   Straight through (Bengio et al. 2013): Sign has the derivative 0, and nothing before it would
+   learn. Its backward passes the gradient on where |x| <= 1. So four hidden units of -1 and 1
+   learn the parity of three bits, from five beginnings; by the derivative they do not.
+
+   Gradient reversal (Ganin and Lempitsky 2015): forward changes nothing, backward changes the
+   sign. What is below it then learns to make worse what is above it: features that tell the
+   label, but not from which of two sources a row came.
+
+   edf_expect_mismatch tells the gradient check that this is meant. In double, it prints
+
+     gradcheck of Affine2, ...
+       ok    Sign1: its backward is not the derivative, as expected
+       skip  d Affine2 / d w1: through a node whose backward is not the derivative
+       skip  d Affine2 / d b1: through a node whose backward is not the derivative
+     parity of three bits: straight through 40 of 40 right, by the derivative 29 of 40
+
+     reversal 0.0: label 100 % right, source 100 % right
+     reversal 1.0: label 100 % right, source 50 % right
+*/
+#define EDF_REAL double
+#define EDF_IMPLEMENTATION
+#include "edf.h"
+
+/* y[i] = 1 if x[i] > 0, else -1         x.grad[i] += y.grad[i] where -1 <= x[i] <= 1 */
+static void sign_forward(CompNode *y) {
+  Node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] > 0 ? 1 : -1;
+}
+static void straight_backward(CompNode *y) {
+  Node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(x, i, fabs(x->value[i]) <= 1 ? y->grad[i] : 0);
+}
+static CompNode *StraightSign(Node *x) {
+  return edf_expect_mismatch(edf_compnode("Sign", sign_forward, straight_backward, x));
+}
+
+/* The derivative of Sign, where it has one */
+static void zero_backward(CompNode *y) { (void)y; }
+static CompNode *Sign(Node *x) {
+  return edf_compnode("Sign", sign_forward, zero_backward, x);
+}
+
+/* y[i] = x[i]         x.grad[i] -= lambda y.grad[i] */
+static double lambda;
+
+static void same_forward(CompNode *y) {
+  memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value);
+}
+static void reverse_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, -lambda * y->grad[i]);
+}
+static CompNode *Reverse(Node *x) {
+  return edf_expect_mismatch(edf_compnode("Reverse", same_forward, reverse_backward, x));
+}
+
+/* How many of the 8 patterns of three bits get the right parity. */
+static int learn_parity(int straight, unsigned seed) {
+  edf_real bits[8][3], parity[8];
+  for (int i = 0; i < 8; i++) {
+    for (int k = 0; k < 3; k++) bits[i][k] = i >> k & 1 ? 1 : -1;
+    parity[i] = (i ^ i >> 1 ^ i >> 2) & 1;
+  }
+  edf_seed(seed);
+  Input *x = edf_input("x[b,3]"), *y = edf_input("y[b]");
+  AffineParams Phi1 = edf_affine_params(3, 4), Phi2 = edf_affine_params(4, 2);
+  edf_init_uniform(Phi1.b, -1, 1);
+  CompNode *s = Affine(Phi1, x);
+  CompNode *h = straight ? StraightSign(s) : Sign(s);
+  CompNode *scores = Affine(Phi2, h), *ell = SoftmaxLogLoss(scores, y);
+  edf_feed(x, bits[0], 8);
+  edf_feed(y, parity, 8);
+  if (straight && seed == 1) edf_gradcheck(scores);
+  for (int i = 0; i < 2000; i++) {
+    Forward();
+    Backward(ell);
+    SGD(0.1);
+  }
+  Forward();
+  int right = 8 - (int)(8 * edf_error_rate(scores, y) + 0.5);
+  edf_clear();
+  return right;
+}
+
+/* Rows of (label, source), both -1 or 1, with noise, mixed up. The feature is one number. */
+static void hide_the_source(double strength) {
+  enum { N = 400 };
+  static edf_real rows[N][2], label[N], source[N];
+  edf_seed(5);
+  for (int i = 0; i < N; i++) {
+    double a = i & 1 ? 1 : -1, c = i & 2 ? 1 : -1;
+    rows[i][0] = a + 0.9 * c + edf_normal(0, 0.02);
+    rows[i][1] = 0.9 * a - c + edf_normal(0, 0.02);
+    label[i] = i & 1;
+    source[i] = i >> 1 & 1;
+  }
+  lambda = strength;
+  Input *x = edf_input("x[b,2]"), *y = edf_input("y[b]"), *d = edf_input("d[b]");
+  AffineParams feature = edf_affine_params(2, 1);
+  AffineParams up1 = edf_affine_params(1, 8), down1 = edf_affine_params(8, 2);
+  AffineParams up2 = edf_affine_params(1, 8), down2 = edf_affine_params(8, 2);
+  CompNode *f = Affine(feature, x);
+  CompNode *labels  = Affine(down1, Tanh(Affine(up1, f)));
+  CompNode *sources = Affine(down2, Tanh(Affine(up2, Reverse(f))));
+  CompNode *loss = Add(SoftmaxLogLoss(labels, y), SoftmaxLogLoss(sources, d));
+  edf_feed(x, rows[0], N);
+  edf_feed(y, label, N);
+  edf_feed(d, source, N);
+  for (int i = 0; i < 3000; i++) {
+    Forward();
+    Backward(loss);
+    SGD(0.1);
+  }
+  Forward();
+  printf("reversal %.1f: label %.0f %% right, source %.0f %% right\n", strength,
+         100 - 100 * edf_error_rate(labels, y), 100 - 100 * edf_error_rate(sources, d));
+  edf_clear();
+}
+
+int main(void) {
+  int straight = 0, derivative = 0;
+  for (unsigned seed = 1; seed <= 5; seed++) {
+    straight += learn_parity(1, seed);
+    derivative += learn_parity(0, seed);
+  }
+  printf("parity of three bits: straight through %d of 40 right, by the derivative %d of 40\n"
+         "\n", straight, derivative);
+  hide_the_source(0);
+  hide_the_source(1);
+  return straight > derivative ? 0 : 1;
+}
