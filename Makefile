@@ -45,7 +45,8 @@ help:
 	@echo 'make examples   build all examples; make debug: the same with $(DEBUG)'
 	@echo 'make test       all tests, or TESTS="nests errors"'
 	@echo 'make fuzz       SECONDS=60: fuzz the parsers, so long each'
-	@echo 'make bench      time of a step against its BLAS calls alone; MODELS="mlp_a mlp_b"'
+	@echo 'make bench      time of a step against its BLAS calls alone, threads, memory;'
+	@echo '                MODELS="mlp_a lenet lstm gpt threads memory"'
 	@echo 'make lines      size of edf.h and of its core'
 	@echo 'make clean      remove build/'
 	@echo 'BLAS=none, openblas, blis ...: which CBLAS; CC=, CFLAGS=: compiler and its flags'
@@ -77,18 +78,18 @@ mnist:
 
 # ---- Checking
 
-export CC BLAS_CFLAGS BLAS_LIBS BLAS_ENV
+export CC CFLAGS BLAS_CFLAGS BLAS_LIBS BLAS_ENV
 test: $(if $(PACKED),unpack)
 	@$(ENV) $(DATA) sh tests/run.sh $(TESTS)
 
 fuzz:
 	@FUZZ_SECONDS=$(SECONDS) sh tests/fuzz.sh
 
-build/bench: tests/bench/bench.c edf.h build/flags
+build/bench: tests/bench/bench.c $(wildcard tests/bench/*.h) edf.h build/flags
 	$(COMPILE)
 
-bench: build/bench
-	@$(ENV) build/bench $(MODELS)
+bench: build/bench $(if $(PACKED),unpack)
+	@$(ENV) $(DATA) sh tests/bench/run.sh $(MODELS)
 
 lines:
 	@awk -f tests/lines.awk edf.h

@@ -195,7 +195,8 @@ typedef struct edf_graph {
   int batch, n_packages;                 /* the batch that the shapes were inferred for       */
   const char *batch_name;                /* "b"                                               */
   struct edf__block *kept, *computed;    /* memory, until edf_clear and edf_clear_compnodes   */
-  struct edf__workspace *workspace;
+  struct edf__workspace *workspace;      /* one for each thread                               */
+  int n_workspaces;
 } edf_graph;
 
 extern edf_graph edf;
@@ -688,6 +689,7 @@ typedef struct {
   ptrdiff_t extent[3], block[3];         /* of M, N, K                                        */
   edf_matrix matrix[3];                  /* out [M,N], a [M,K], b [K,N]                       */
   size_t covers;                         /* entries of out written, each once; else 0         */
+  double cost;                           /* estimated nanoseconds, by one thread              */
 } edf_route;
 
 edf_route edf_plan(const edf_nest *nest);                 /* a pure function                  */
@@ -734,6 +736,9 @@ extern edf_device_table *edf_device;
 #include <string.h>
 #include <errno.h>
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 #ifdef EDF_CBLAS
 #include <cblas.h>
 #undef I                                 /* <cblas.h> may include <complex.h>                 */
@@ -951,7 +956,8 @@ static void edf__find_size(edf_node *x) {
 /* ==== >>core  Nodes, lists and the three loops =========================================== */
 
 #define EDF__EMPTY_GRAPH \
-  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, 0, 1, 0, 0, "b", NULL, NULL, NULL }
+  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, 0, 1, 0, 0, "b", NULL, NULL, NULL, \
+    0 }
 
 static void edf__declare(edf_node *x, const char *format, va_list args);
 static void edf__declared(edf_node *x, int batch);
@@ -1217,6 +1223,7 @@ void edf_clear(void) {
   edf.n_inputs = edf.n_parameters = edf.n_packages = edf.batch = 0;
   edf.batch_name = "b";
   edf.workspace = NULL;
+  edf.n_workspaces = 0;
 }
 
 edf_graph edf_new_graph(void) {
@@ -1556,17 +1563,23 @@ static double edf__try_product(edf_route *r, const edf_nest *t, unsigned in) {
   return edf__product_cost(r);
 }
 
+/* Plain loops with number i innermost. */
+static double edf__loops_cost(const edf_nest *t, int i) {
+  double iterations = 1;
+  ptrdiff_t widest = 0;
+  for (int k = 0; k < t->n; k++) iterations *= (double)t->loop[k].n;
+  for (int x = 0; x < 3; x++)
+    if (edf__abs(t->loop[i].s[x]) > widest) widest = edf__abs(t->loop[i].s[x]);
+  double each = widest <= 1 ? 0.15 : widest <= 8 ? 0.8 : 3;
+  return iterations * each + 4 * iterations / (double)t->loop[i].n;
+}
+
 /* Thin work runs as plain loops around a vector loop: the one that is cheapest innermost. */
 static double edf__try_loops(edf_route *r, const edf_nest *t) {
-  double best = HUGE_VAL, iterations = 1;
+  double best = HUGE_VAL;
   int innermost = 0;
-  for (int i = 0; i < t->n; i++) iterations *= (double)t->loop[i].n;
   for (int i = 0; i < t->n; i++) {
-    ptrdiff_t widest = 0;
-    for (int x = 0; x < 3; x++)
-      if (edf__abs(t->loop[i].s[x]) > widest) widest = edf__abs(t->loop[i].s[x]);
-    double each = widest <= 1 ? 0.15 : widest <= 8 ? 0.8 : 3;
-    double cost = iterations * each + 4 * iterations / (double)t->loop[i].n;
+    double cost = edf__loops_cost(t, i);
     if (cost < best) { best = cost; innermost = i; }
   }
   edf__arrange(r, t, 0);
@@ -1619,8 +1632,10 @@ edf_route edf_plan(const edf_nest *nest) {
       if (other < cost) { cost = other; best = r; in = before & ~(1u << i); }
     }
   }
-  if (edf__try_loops(&r, &t) < cost || !best.product) best = r;
+  double loops = edf__try_loops(&r, &t);
+  if (loops < cost || !best.product) { best = r; cost = loops; }
   best.covers = edf__covers(&best);
+  best.cost = t.n ? cost : 1;
   return best;
 }
 
@@ -2010,16 +2025,134 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
     }
 }
 
-/* ---- The kernels: contract and fill. Each begins by handing over to a device. */
+/* ---- A route with the memory it needs. */
 static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
-                         const edf_real *a, const edf_real *b) {
+                         const edf_real *a, const edf_real *b, edf__workspace *w) {
   const edf_loop *l = &r->nest.loop[d];
-  if (d == r->first[EDF__M]) { edf__product(r, assign, out, a, b, edf.workspace); return; }
+  if (d == r->first[EDF__M]) { edf__product(r, assign, out, a, b, w); return; }
   for (ptrdiff_t i = 0; i < l->n; i++)
     edf__outside(r, d + 1, assign, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A],
-                 b + i * l->s[EDF_B]);
+                 b + i * l->s[EDF_B], w);
 }
 
+static void edf__run_route(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                           const edf_real *b, edf__workspace *w) {
+  static const edf_loop once = { 1, { 0, 0, 0 } };
+  const edf_nest *t = &r->nest;
+  const edf_loop *innermost = t->n ? &t->loop[t->n - 1] : &once;
+  out += t->start[EDF_OUT];
+  a += t->start[EDF_A];
+  b += t->start[EDF_B];
+  if (r->product) { edf__outside(r, 0, assign, out, a, b, w); return; }
+  edf__kernel *kernel = edf__kernel_for(innermost, assign);
+  edf__loops(t->n ? t->n : 1, t->n ? t->loop : &once, kernel, t->alpha, out, a, b);
+}
+
+static edf__workspace *edf__workspaces(int n) {
+  if (edf.n_workspaces >= n) return edf.workspace;
+  edf__free(edf.workspace);
+  edf.workspace = NULL;
+  edf.n_workspaces = 0;
+  size_t bytes = (size_t)n * sizeof(edf__workspace);
+  edf.workspace = (edf__workspace *)edf__raw_alloc(&edf.kept, bytes);
+  edf.n_workspaces = n;
+  return edf.workspace;
+}
+
+/* ---- Threads, where the header is compiled with OpenMP: a route is cut along one loop, whose
+   iterations write entries of their own, and each thread runs a slice of it, alone. The BLAS
+   has to stay at one thread: never two pools. */
+#ifdef _OPENMP
+#if defined(EDF_CBLAS) && defined(__GNUC__) && defined(__ELF__)
+extern void openblas_set_num_threads(int) __attribute__((weak));   /* if it is OpenBLAS       */
+#endif
+
+/* Do different iterations of loop d write different entries? If every stride from the longest
+   down to that of d is longer than the reach of all shorter ones (mixed radix). */
+static int edf__writes_apart(const edf_route *r, int d) {
+  const edf_loop *l = r->nest.loop;
+  ptrdiff_t least = edf__abs(l[d].s[EDF_OUT]);
+  for (int i = 0; i < r->nest.n; i++) {
+    ptrdiff_t s = edf__abs(l[i].s[EDF_OUT]), reach = 0;
+    if (s < least) continue;
+    for (int k = 0; k < r->nest.n; k++) {
+      ptrdiff_t other = edf__abs(l[k].s[EDF_OUT]);
+      if (k != i && other <= s) reach += (l[k].n - 1) * other;
+    }
+    if (s <= reach) return 0;
+  }
+  return least > 0;
+}
+
+/* Iterations begin .. end-1 of loop d, which is outside, or the first of M or N. */
+static edf_route edf__slice(const edf_route *r, int d, ptrdiff_t begin, ptrdiff_t end) {
+  edf_route part = *r;
+  ptrdiff_t whole = r->nest.loop[d].n;
+  part.nest.loop[d].n = end - begin;
+  for (int x = 0; x < 3; x++) part.nest.start[x] += begin * r->nest.loop[d].s[x];
+  if (!r->product || d < r->first[EDF__M]) return part;
+  int group = d < r->first[EDF__N] ? EDF__M : EDF__N;
+  ptrdiff_t n = part.extent[group] = r->extent[group] / whole * (end - begin);
+  part.block[group] = edf__least(r->block[group], n);
+  for (int x = 0; x < 3; x++) {
+    if (edf__axes[x][0] == group) part.matrix[x].row.n = n;
+    if (edf__axes[x][1] == group) part.matrix[x].column.n = n;
+  }
+  return part;
+}
+
+static double edf__worth = 40000;        /* nanoseconds; 0, in tests: cut whatever can be cut */
+
+/* Of the longest slice; two threads must not write into one line of the cache, 64 bytes. */
+static double edf__slice_cost(const edf_route *r, int d, int threads) {
+  ptrdiff_t whole = r->nest.loop[d].n, most = (whole + threads - 1) / threads;
+  edf_route part = edf__slice(r, d, 0, most);
+  size_t apart = (size_t)(most * edf__abs(r->nest.loop[d].s[EDF_OUT])) * sizeof(edf_real);
+  if (apart < 64 && edf__worth > 0) return HUGE_VAL;
+  return r->product ? edf__product_cost(&part) : edf__loops_cost(&part.nest, r->nest.n - 1);
+}
+
+/* The loop to cut, or -1 where that gains too little. */
+static int edf__loop_to_cut(const edf_route *r, int threads) {
+  double best = edf__worth > 0 ? 0.75 * r->cost : HUGE_VAL;
+  int cut = -1;
+  if (threads < 2 || r->cost < edf__worth) return -1;
+  for (int d = 0; d < r->nest.n; d++) {
+    int inner = r->product && d > r->first[EDF__M] && d != r->first[EDF__N];
+    if (inner || (r->product && d >= r->first[EDF__K]) || !edf__writes_apart(r, d)) continue;
+    double cost = edf__slice_cost(r, d, threads);
+    if (cost < best) { best = cost; cut = d; }
+  }
+  return cut;
+}
+
+static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                           const edf_real *b) {
+  int threads = omp_in_parallel() ? 1 : omp_get_max_threads();
+  int d = edf__loop_to_cut(r, threads);
+  if (d < 0) return 0;
+  edf__workspace *w = edf__workspaces(threads);
+  ptrdiff_t whole = r->nest.loop[d].n, most = (whole + threads - 1) / threads;
+#ifdef EDF_CBLAS
+  if (openblas_set_num_threads) openblas_set_num_threads(1);
+#endif
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int t = 0; t < threads; t++) {
+    ptrdiff_t begin = edf__least(t * most, whole), end = edf__least(begin + most, whole);
+    edf_route part = edf__slice(r, d, begin, end);
+    if (end > begin) edf__run_route(&part, assign, out, a, b, &w[t]);
+  }
+  return 1;
+}
+#else
+static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                           const edf_real *b) {
+  (void)r; (void)assign; (void)out; (void)a; (void)b;
+  return 0;
+}
+#endif
+
+/* ---- The kernels: contract and fill. Each begins by handing over to a device. */
 static void edf__run_reference(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                                const edf_real *b) {
   const edf_nest *t = &r->nest;
@@ -2031,20 +2164,9 @@ void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real 
                   const edf_real *b) {
   if (edf_device) { edf_device->contract(r, assign, out, a, b); return; }
   if (edf.kernel == EDF_REFERENCE) { edf__run_reference(r, assign, out, a, b); return; }
-  static const edf_loop once = { 1, { 0, 0, 0 } };
-  const edf_nest *t = &r->nest;
-  const edf_loop *innermost = t->n ? &t->loop[t->n - 1] : &once;
-  out += t->start[EDF_OUT];
-  a += t->start[EDF_A];
-  b += t->start[EDF_B];
-  if (!r->product) {
-    edf__kernel *kernel = edf__kernel_for(innermost, assign);
-    edf__loops(t->n ? t->n : 1, t->n ? t->loop : &once, kernel, t->alpha, out, a, b);
-    return;
-  }
-  if (!edf.workspace)
-    edf.workspace = (edf__workspace *)edf__raw_alloc(&edf.kept, sizeof(edf__workspace));
-  edf__outside(r, 0, assign, out, a, b);
+  if (edf__run_slices(r, assign, out, a, b)) return;
+  edf__workspace *w = r->product ? edf__workspaces(1) : NULL;
+  edf__run_route(r, assign, out, a, b, w);
 }
 
 static void edf__fill(edf_real *x, size_t n, edf_real number) {
@@ -4061,11 +4183,11 @@ enum { EDF__WIDE = 16 };                 /* neighbours at a time, so that compil
 static void edf__max_wide(const edf__window *w, edf_real *y, int *winner, const edf_real *x) {
   edf_real most[EDF__WIDE];
   int first[EDF__WIDE] = { 0 };
-  for (int l = 0; l < EDF__WIDE; l++) most[l] = x[w->offset[0] + l];
+  memcpy(most, x + w->offset[0], sizeof most);
   for (int k = 1; k < w->n; k++) {
     const edf_real *in = x + w->offset[k];
-    for (int l = 0; l < EDF__WIDE; l++) {
-      int wins = in[l] > most[l] || in[l] != in[l];
+    EDF__KEEP_LOOP for (int l = 0; l < EDF__WIDE; l++) {
+      int wins = (in[l] > most[l]) | (in[l] != in[l]);
       most[l] = wins ? in[l] : most[l];
       first[l] = wins ? k : first[l];
     }
@@ -4096,7 +4218,7 @@ static void edf__pay_wide(const edf__window *w, const edf_real *dy, const int *w
                           edf_real *dx) {
   for (int k = 0; k < w->n; k++) {
     edf_real *out = dx + w->offset[k];
-    for (int l = 0; l < EDF__WIDE; l++) out[l] = winner[l] == k ? dy[l] : 0;
+    EDF__KEEP_LOOP for (int l = 0; l < EDF__WIDE; l++) out[l] = winner[l] == k ? dy[l] : 0;
   }
 }
 

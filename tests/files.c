@@ -29,8 +29,8 @@ static void npy_round_trip(void) {
     for (int d = 0; d < rank; d++) a.size *= (size_t)a.dim[d];
     edf_save_npy(file("array.npy"), a);
     edf_array b = edf_load_npy(path);
-    CHECK(b.rank == rank && b.size == a.size && !memcmp(b.dim, a.dim, (size_t)rank * sizeof(int)),
-          "rank %d, size %zu", b.rank, b.size);
+    CHECK(b.rank == rank && b.size == a.size, "rank %d, size %zu", b.rank, b.size);
+    for (int d = 0; d < rank; d++) CHECK(b.dim[d] == a.dim[d], "dimension %d", d);
     CHECK(!memcmp(a.value, b.value, a.size * sizeof *a.value), "the numbers");
     edf_free_array(&b);
   }
@@ -54,7 +54,8 @@ static void put_npy(int version, const char *header, const char *data, size_t n)
   write_bytes(bytes, at + length + n);
 }
 
-#define HEAD(type, shape) "{'descr': '" type "', 'fortran_order': False, 'shape': " shape ", }\n"
+#define HEAD(type, shape) \
+  "{'descr': '" type "', 'fortran_order': False, 'shape': " shape ", }\n"
 
 static void npy_of_others(void) {                            /* as NumPy writes them */
   static const struct {
@@ -96,10 +97,10 @@ static void refuses_npy(const char *message) {
 static void bad_npy(void) {
   static const struct { const char *header, *data; size_t n; const char *message; } table[] = {
     { "{}", BYTES(""), "%: byte 10: expected a header with 'descr':" },
-    { HEAD("<c8", "(3,)"), BYTES(""), "%: byte 10: expected numbers of type f4, f8, i1 to i8, u1 "
-      "to u8 or b1, found '<c8'" },
-    { HEAD("|O8", "(3,)"), BYTES(""), "%: byte 10: expected numbers of type f4, f8, i1 to i8, u1 "
-      "to u8 or b1, found '|O8'" },
+    { HEAD("<c8", "(3,)"), BYTES(""),
+      "%: byte 10: expected numbers of type f4, f8, i1 to i8, u1 to u8 or b1, found '<c8'" },
+    { HEAD("|O8", "(3,)"), BYTES(""),
+      "%: byte 10: expected numbers of type f4, f8, i1 to i8, u1 to u8 or b1, found '|O8'" },
     { "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }\n", BYTES(""),
       "%: byte 10: the array is in Fortran order: save np.ascontiguousarray(x)" },
     { HEAD("<f4", "(3,)"), BYTES("1234567"),
@@ -110,8 +111,8 @@ static void bad_npy(void) {
       "%: byte 10: dimension 0: expected 1 to 2147483647 entries, found 0" },
     { HEAD("<f4", "(3000000000,)"), BYTES(""),
       "%: byte 10: dimension 0: expected 1 to 2147483647 entries, found 3000000000" },
-    { HEAD("<f8", "(2000000000,2000000000,99)"), BYTES(""), "%: byte 90: the header promises at "
-      "least 16000000000 bytes of numbers, but 0 follow" },
+    { HEAD("<f8", "(2000000000,2000000000,99)"), BYTES(""),
+      "%: byte 90: the header promises at least 16000000000 bytes of numbers, but 0 follow" },
     { HEAD("<f4", "(1,1,1,1,1,1,1,1,1)"), BYTES("1234"),
       "%: byte 10: expected at most 8 dimensions" },
     { HEAD("<f4", "[3]"), BYTES(""), "%: byte 10: expected a shape as in (3, 4)" },
@@ -175,7 +176,8 @@ static unsigned long crc_of(const unsigned char *p, size_t n) {
 }
 
 static unsigned long big(const unsigned char *p) {
-  return (unsigned long)p[0] << 24 | (unsigned long)p[1] << 16 | (unsigned long)p[2] << 8 | p[3];
+  unsigned long high = (unsigned long)p[0] << 8 | p[1], low = (unsigned long)p[2] << 8 | p[3];
+  return high << 16 | low;
 }
 
 /* Chunk by chunk: lengths, checksums, and the pixels of the stored blocks. */
@@ -192,7 +194,7 @@ static void png_is_right(void) {
     unsigned long length = big(p + at);
     CHECK(!memcmp(p + at + 4, chunk == 0 ? "IHDR" : chunk == 1 ? "IDAT" : "IEND", 4), "%.4s",
           raw + at + 4);
-    CHECK(crc_of(p + at + 4, length + 4) == big(p + at + 8 + length), "chunk %d: the CRC", chunk);
+    CHECK(crc_of(p + at + 4, length + 4) == big(p + at + 8 + length), "CRC of chunk %d", chunk);
     if (chunk == 0) CHECK(big(p + at + 8) == 3 && big(p + at + 12) == 2, "the size");
     if (chunk == 1) {
       unsigned long s1 = 1, s2 = 0;
@@ -201,7 +203,8 @@ static void png_is_right(void) {
         CHECK(block[0] == (y == 1) && block[1] == 4 && block[3] == 251 && block[5] == 0,
               "block %d", y);
         for (int k = 5; k < 9; k++) { s1 = (s1 + block[k]) % 65521; s2 = (s2 + s1) % 65521; }
-        for (int x = 0; x < 3; x++) CHECK(block[6 + x] == (y * 3 + x) * 51, "pixel %d", block[6 + x]);
+        for (int x = 0; x < 3; x++)
+          CHECK(block[6 + x] == (y * 3 + x) * 51, "pixel %d", block[6 + x]);
       }
       CHECK(big(p + at + 8 + length - 4) == (s2 << 16 | s1), "the Adler-32");
     }
@@ -225,13 +228,15 @@ static void bad_pictures(void) {
     { BYTES("P5 1 1 65536 x"), "%: byte 7: expected the greatest number from 1 to 65535, found "
       "65536 or more" },
     { BYTES("P5 2 2 255 abc"), "%: byte 11: 2 x 2 pixels need 4 bytes, but 3 follow" },
-    { BYTES("P6 2 2 255 abcdefghijk"), "%: byte 11: 2 x 2 pixels need 12 bytes, but 11 follow" },
+    { BYTES("P6 2 2 255 abcdefghijk"),
+      "%: byte 11: 2 x 2 pixels need 12 bytes, but 11 follow" },
     { BYTES("P5 2 2 256 abcdefg"), "%: byte 11: 2 x 2 pixels need 8 bytes, but 7 follow" },
     { BYTES("P5 200000000 200000000 255 a"),
       "%: byte 27: 200000000 x 200000000 pixels need 40000000000000000 bytes, but 1 follow" },
     { BYTES("P5 2 2 9\n\1\2\12\3"), "%: byte 11: expected a pixel from 0 to 9, found 10" },
     { BYTES("P2 2 2 9\n1 2 3"), "%: byte 9: 2 x 2 pixels need 8 bytes, but 5 follow" },
-    { BYTES("P2 2 2 9\n1 2 3 10"), "%: byte 15: expected a pixel from 0 to 9, found 10 or more" },
+    { BYTES("P2 2 2 9\n1 2 3 10"),
+      "%: byte 15: expected a pixel from 0 to 9, found 10 or more" },
     { BYTES("P2 2 2 9\n1 2 3 # nothing"), "%: byte 24: expected a pixel, found the end" },
     { BYTES("P2 2 2 9\n1 2 x 4"), "%: byte 13: expected a pixel, found no number" },
   };
@@ -306,8 +311,8 @@ static void bad_calls(void) {
   TRY(sheet = edf_contact_sheet(dot, 1, 1, 0, 1));
   CHECK(panicked && strstr(caught, "edf_contact_sheet"), "%s", caught);
   TRY(edf_save_npy(file("no/such/directory.npy"), dot));
-  CHECK(panicked && strstr(caught, "cannot be written") && strstr(caught, strerror(ENOENT)), "%s",
-        caught);
+  CHECK(panicked && strstr(caught, "cannot be written") && strstr(caught, strerror(ENOENT)),
+        "%s", caught);
   TRY(edf_save_npy("/dev/full/x", dot));
   CHECK(panicked, "a directory that is none");
   (void)sheet;
@@ -323,8 +328,8 @@ static void text_and_back(void) {
   file("t.txt");
   write_bytes(BYTES("hello \xc3\xa4 world\n"));
   edf_text t = edf_load_text(path);
-  CHECK(t.symbols == 11 && t.classes.size == sizeof text - 1, "%d symbols, %zu bytes", t.symbols,
-        t.classes.size);
+  CHECK(t.symbols == 11 && t.classes.size == sizeof text - 1, "%d symbols, %zu bytes",
+        t.symbols, t.classes.size);
   for (int k = 1; k < t.symbols; k++)
     CHECK((unsigned char)t.symbol[k - 1] < (unsigned char)t.symbol[k], "not in order");
   CHECK(t.number['\n'] == 0 && t.number['z'] == -1, "%d %d", t.number['\n'], t.number['z']);
@@ -338,7 +343,7 @@ static void text_and_back(void) {
         caught);
   numbers[0] = 11;
   TRY(edf_decode(&t, numbers, 1, back));
-  CHECK(panicked && !strcmp(caught, "edf_decode: number 0 is 11, expected a class from 0 to 10"),
+  CHECK(panicked && strstr(caught, "edf_decode: number 0 is 11, expected a class from 0 to 10"),
         "%s", caught);
   edf_free_text(&t);
   write_bytes("", 0);
@@ -422,7 +427,7 @@ static void training_goes_on_bit_for_bit(void) {
   m = build(1);
   train(&m, 5);
   snapshot five = look();
-  CHECK(memcmp(&whole, &five, sizeof whole), "five steps change nothing: the test proves nothing");
+  CHECK(memcmp(&whole, &five, sizeof whole), "five steps more change nothing");
   no_temporary_is_left();
   edf_clear();
   CHECK(memory.live == 0, "%ld blocks are left", memory.live);
@@ -513,9 +518,11 @@ static void bad_models(void) {
     { "{\"W\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[24,0]}," V32 "}", 32,
       "%: byte 64: tensor W has the offsets 24 to 0, expected 24 bytes" },
     { "{" W32 ",\"v\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[16,24]}}", 32,
-      "%: byte 120: a tensor begins at offset 16, where 24 was expected: a gap, or an overlap" },
+      "%: byte 120: a tensor begins at offset 16, where 24 was expected: a gap, or an "
+      "overlap" },
     { "{" W32 ",\"v\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[32,40]}}", 40,
-      "%: byte 120: a tensor begins at offset 32, where 24 was expected: a gap, or an overlap" },
+      "%: byte 120: a tensor begins at offset 32, where 24 was expected: a gap, or an "
+      "overlap" },
     { "{" W32 "," V32 "}", 31,
       "%: byte 120: the tensors end at offset 32, but 31 bytes follow the header" },
     { "{" W32 "," V32 "}", 33,
@@ -558,10 +565,10 @@ static void bad_models(void) {
 static void bad_lengths(void) {
   static const struct { const char *bytes; size_t n; const char *message; } table[] = {
     { BYTES(""), "%: byte 0: expected 8 more bytes, but the file has 0: it ended early" },
-    { BYTES("\1\0\0\0\0\0\0\0{"), "%: byte 0: expected a safetensors file: its header would have "
-      "1 bytes, but 1 follow" },
-    { BYTES("\377\377\377\377\377\377\377\377{}"), "%: byte 0: expected a safetensors file: its "
-      "header would have 18446744073709551615 bytes, but 2 follow" },
+    { BYTES("\1\0\0\0\0\0\0\0{"), "%: byte 0: expected a safetensors file: its header would "
+      "have 1 bytes, but 1 follow" },
+    { BYTES("\377\377\377\377\377\377\377\377{}"), "%: byte 0: expected a safetensors file: "
+      "its header would have 18446744073709551615 bytes, but 2 follow" },
     { BYTES("PK\3\4 a zip archive"), "%: byte 0: expected a safetensors file: its header would "
       "have 8800140462016121680 bytes, but 10 follow" },
   };
@@ -645,7 +652,8 @@ static void names_must_differ(void) {
   TRY(edf_save(path));
   CHECK(panicked && !strcmp(caught, "edf_save: there is no parameter"), "%s", caught);
   TRY(edf_load(path));
-  CHECK(panicked && !strcmp(caught, "edf_load: there is no parameter to load into"), "%s", caught);
+  CHECK(panicked && !strcmp(caught, "edf_load: there is no parameter to load into"), "%s",
+        caught);
 }
 
 static void running_statistics_are_saved(void) {

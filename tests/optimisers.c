@@ -64,7 +64,7 @@ static void adamw(slot *a, double g, int t) {
   a->p *= 1 - eta * decay;
   adam(a, g, t);
 }
-static void slides(slot *a, double g, int t) {               /* N' = min(t, N), as on slide 85 */
+static void slides(slot *a, double g, int t) {               /* N' = min(t, N): equation 85 */
   double n1 = fmin(t, 1 / (1 - b1)), n2 = fmin(t, 1 / (1 - b2));
   a->m = (1 - 1 / n1) * a->m + 1 / n1 * g;
   a->s = (1 - 1 / n2) * a->s + 1 / n2 * g * g;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Files that Python writes are read here, and the other way round: safetensors and .npy, with
-# the packages safetensors and numpy. In CI they are installed into build/venv where they are not
-# there.
+# the packages safetensors and numpy. In CI they are installed into build/venv where they are
+# missing.
 #   sh tests/python.sh [directory for what is built]
 
 cd "$(dirname "$0")/.." || exit 1

@@ -7,7 +7,8 @@
 # A test is a C program in tests/ that prints ok, not ok and skip lines, or a script that does.
 # It is built in float and in double, without and with CBLAS; a line `Built as: double none` in
 # its head says less; `sanitized` adds a build with -fsanitize=address,undefined, `valgrind` a
-# run in valgrind, `blis` a build with BLIS.
+# run in valgrind, `blis` a build with BLIS, `openmp` one with OpenMP;
+# `alone` leaves it at these.
 
 cd "$(dirname "$0")/.." || exit 1
 CC=${CC:-cc}
@@ -34,6 +35,7 @@ works() {                                  # does the compiler take these flags?
   $CC "$@" $out/works.c -o $out/works 2>/dev/null && $out/works
 }
 works -fsanitize=address,undefined && sanitizer=1 || sanitizer=
+works -fopenmp && openmp=1 || openmp=
 
 blis=$(CC=$CC sh tests/blas.sh blis 2>/dev/null)
 blis_flags=$(echo "$blis" | sed -n 's/^BLAS_CFLAGS = -DEDF_CBLAS//p')
@@ -60,10 +62,16 @@ variants() {                               # variants SOURCE
         'valgrind -q --leak-check=full --show-leak-kinds=all --error-exitcode=9'
     else missing $name-valgrind 'no valgrind'; fi ;;
   esac
+  case $as in *openmp*)
+    if [ $openmp ]; then
+      program $name-openmp $1 "-O2 -fopenmp $BLAS_CFLAGS" "$BLAS_LIBS"
+    else missing $name-openmp "$CC has no OpenMP"; fi ;;
+  esac
   case $as in *blis*)
     if [ "$blis_libs" ]; then program $name-blis $1 "-O2 -DEDF_CBLAS $blis_flags" "$blis_libs"
     else missing $name-blis 'no BLIS'; fi ;;
   esac
+  case $as in *alone*) reals= ;; esac
   for real in $reals; do for kernel in $kernels; do
     each=$name-$real-$kernel flags="-O2 -DEDF_REAL=$real"
     if [ $kernel = none ]; then program $each $1 "$flags"

@@ -5,6 +5,10 @@
 
    mlp_a, mlp_b    our step (feed, Forward, Backward, SGD) against the step's gemm calls alone,
                    on the step's own operands, and against the same step written by hand
+   lenet, lstm, gpt    the models of examples 05, 06 and 07, against the products of a step
+                   alone, on operands that are ready (see products.h)
+   threads         mlp_b, lenet, lstm and gpt with two threads against one, where the bench is
+                   compiled with OpenMP; by the wall clock
    mlp_a_builtin   our step without a BLAS against our step with it
    gemm512         the built-in kernel against the BLAS at 512 x 512 x 512
 
@@ -81,27 +85,31 @@ static void run_steps(contestant *c, int steps, int batch) {
   }
 }
 
-static int steps_per_turn(contestant *c, int batch) {
+static int steps_per_turn(contestant *c, int batch, double (*clock)(void)) {
   run_steps(c, 2, batch);
-  double start = thread_time();
+  double start = clock();
   run_steps(c, 3, batch);
-  double steps = 10e3 / ((thread_time() - start) / 3);
+  double steps = 10e3 / ((clock() - start) / 3);
   return steps < 1 ? 1 : (int)steps;
 }
 
 /* Each turn begins with one untimed step, which brings its own operands into the caches. */
-static int take_turns(contestant *c, int n, int batch) {
-  int steps = steps_per_turn(&c[0], batch), turns;
+static int take_turns_by(double (*clock)(void), contestant *c, int n, int batch) {
+  int steps = steps_per_turn(&c[0], batch, clock), turns;
   double begin = now();
   for (turns = 0; turns < MAX_TURNS && (turns < 31 || now() - begin < 7e6); turns++)
     for (int k = 0; k < n; k++) {
       contestant *me = &c[(turns + k) % n];
       run_steps(me, 1, batch);
-      double start = thread_time();
+      double start = clock();
       run_steps(me, steps, batch);
-      me->us[turns] = (thread_time() - start) / steps;
+      me->us[turns] = (clock() - start) / steps;
     }
   return turns;
+}
+
+static int take_turns(contestant *c, int n, int batch) {
+  return take_turns_by(thread_time, c, n, batch);
 }
 
 /* ---- Medians */
@@ -197,16 +205,21 @@ static double epoch_seconds(const net *m, double us) {
 #ifdef EDF_CBLAS
 /* ---- The step's gemm calls alone, on our nodes' arrays: for each layer  s = x W,  dW = x' ds
    and, above the first layer,  dx = ds W'. */
-static void gemm(int ta, int tb, int m, int n, int k, const real *a, const real *b,
-                 real *out) {
+static void gemm_into(int ta, int tb, int m, int n, int k, const real *a, const real *b,
+                      real *out, int add) {
   enum CBLAS_TRANSPOSE opa = ta ? CblasTrans : CblasNoTrans;
   enum CBLAS_TRANSPOSE opb = tb ? CblasTrans : CblasNoTrans;
   int lda = ta ? m : k, ldb = tb ? k : n;
 #if EDF_REAL_IS_DOUBLE
-  cblas_dgemm(CblasRowMajor, opa, opb, m, n, k, 1, a, lda, b, ldb, 0, out, n);
+  cblas_dgemm(CblasRowMajor, opa, opb, m, n, k, 1, a, lda, b, ldb, (real)add, out, n);
 #else
-  cblas_sgemm(CblasRowMajor, opa, opb, m, n, k, 1, a, lda, b, ldb, 0, out, n);
+  cblas_sgemm(CblasRowMajor, opa, opb, m, n, k, 1, a, lda, b, ldb, (real)add, out, n);
 #endif
+}
+
+static void gemm(int ta, int tb, int m, int n, int k, const real *a, const real *b,
+                 real *out) {
+  gemm_into(ta, tb, m, n, k, a, b, out, 0);
 }
 
 enum { FORWARD, WEIGHTS, INPUTS };
@@ -406,6 +419,86 @@ static void bench_model(const spec *is) {
 static void bench_mlp_a(void) { bench_model(&mlp_a); }
 static void bench_mlp_b(void) { bench_model(&mlp_b); }
 
+/* ---- The models of the examples */
+#include "products.h"
+#include "models.h"
+
+static void bench_trained(trained (*build_model)(void), products (*of_a_step)(void),
+                          const char *unit, double per_step) {
+  trained m = build_model();
+  products p = of_a_step();
+  real *text = letters(m.batch), *next = reals((size_t)m.batch * TIMES);
+  for (int b = 0; b < m.batch; b++)
+    memcpy(next + b * TIMES, text + b * TIMES + 1, TIMES * sizeof *next);
+  if (m.width == TIMES) { m.data = text; m.classes = next; }
+#ifdef EDF_CBLAS
+  contestant c[2] = { { trained_step, &m, 0, { 0 } }, { products_step, &p, 0, { 0 } } };
+#else
+  contestant c[1] = { { trained_step, &m, 0, { 0 } } };
+#endif
+  run_steps(&c[0], 3, m.batch);
+  double first = (double)m.loss->value[0];
+  int n = take_turns(c, 1 + WITH_BLAS, m.batch);
+  report(m.name, "ours", "gemm", c, n);
+  printf(" %s=%.3f loss=%.3f then %.3f\n", unit, median_us(&c[0], n) * per_step / 1e6, first,
+         (double)m.loss->value[0]);
+  free_products(&p);
+  free(text);
+  free(next);
+}
+
+static void bench_lenet(void) {
+  bench_trained(build_lenet, lenet_products, "images10000_s", 10000 / 64.0);
+}
+static void bench_lstm(void) { bench_trained(build_lstm, lstm_products, "steps1000_s", 1000); }
+static void bench_gpt(void) { bench_trained(build_gpt, gpt_products, "steps1000_s", 1000); }
+
+/* ---- Two threads against one */
+#ifdef _OPENMP
+#include <omp.h>
+
+typedef struct { void (*step)(void *self, const real *x, const real *y); void *self; } threaded;
+
+static void on_one(void *self, const real *x, const real *y) {
+  const threaded *t = (const threaded *)self;
+  omp_set_num_threads(1);
+  t->step(t->self, x, y);
+}
+
+static void on_two(void *self, const real *x, const real *y) {
+  const threaded *t = (const threaded *)self;
+  omp_set_num_threads(2);
+  t->step(t->self, x, y);
+}
+
+static void compare_threads(const char *model, threaded *t, int batch) {
+  contestant c[2] = { { on_two, t, 0, { 0 } }, { on_one, t, 0, { 0 } } };
+  run_steps(&c[0], 3, batch);
+  int n = take_turns_by(now, c, 2, batch);
+  summary r = ratios(&c[0], &c[1], n);
+  printf("bench threads %s two_us=%.1f one_us=%.1f ratio=%.3f q1=%.3f q3=%.3f turns=%d\n",
+         model, median_us(&c[0], n), median_us(&c[1], n), r.median, r.q1, r.q3, n);
+}
+
+static void bench_threads(void) {
+  trained (*const build_model[])(void) = { build_lenet, build_lstm, build_gpt };
+  net mlp = build(&mlp_b);
+  threaded t = { our_step, &mlp };
+  compare_threads("mlp_b", &t, mlp_b.batch);
+  for (int k = 0; k < 3; k++) {
+    trained m = build_model[k]();
+    real *text = letters(m.batch);
+    if (m.width == TIMES) m.data = m.classes = text;
+    t.step = trained_step;
+    t.self = &m;
+    compare_threads(m.name, &t, m.batch);
+    free(text);
+  }
+}
+#else
+static void bench_threads(void) {}
+#endif
+
 /* ---- Our step without a BLAS and with it */
 static void bench_builtin(void) {
   net m = build(&mlp_a), fastest = m;
@@ -456,7 +549,7 @@ static void bench_gemm512(void) {
 
 /* ---- profile: each node's functions are replaced by ones that time them, so that what runs
    is the framework's own Forward and Backward. Printed is the median of many steps. */
-enum { MAX_NODES = 16 };
+enum { MAX_NODES = 16, MAX_GRAPH = 1024 };
 typedef struct { int n; double us[MAX_SAMPLES]; } series;
 
 static struct {
@@ -588,6 +681,99 @@ static void profile_model(const spec *is) {
          median_of(&whole.forward), median_of(&whole.backward), median_of(&whole.update));
 }
 
+/* Of a larger graph the nodes of one name are added up, step by step. */
+enum { MAX_OPS = 32 };
+static struct { const char *op; int n; double sum[2]; series time[2]; } ops[MAX_OPS];
+static int n_ops, op_of[MAX_GRAPH];
+static struct { void (*forward)(edf_node *), (*backward)(edf_node *); } saved[MAX_GRAPH];
+
+/* Nodes run in order, up and then down: the next one is beside the last one. */
+static int beside(const edf_node *c) {
+  static int i;
+  int n = edf.n_compnodes;
+  if (edf.compnodes[(i + 1) % n] == c) i = (i + 1) % n;
+  else if (edf.compnodes[(i + n - 1) % n] == c) i = (i + n - 1) % n;
+  else i = position(c);
+  return i;
+}
+
+static void op_forward(edf_node *c) {
+  int i = beside(c);
+  double start = now();
+  saved[i].forward(c);
+  ops[op_of[i]].sum[0] += now() - start;
+}
+
+static void op_backward(edf_node *c) {
+  int i = beside(c);
+  double start = now();
+  saved[i].backward(c);
+  ops[op_of[i]].sum[1] += now() - start;
+}
+
+static void time_ops(void) {
+  memset(ops, 0, sizeof ops);
+  n_ops = 0;
+  for (int i = 0; i < edf.n_compnodes && i < MAX_GRAPH; i++) {
+    edf_node *c = edf.compnodes[i];
+    int k = 0;
+    while (k < n_ops && strcmp(ops[k].op, c->op)) k++;
+    if (k == MAX_OPS) { fprintf(stderr, "bench: too many kinds of node\n"); exit(1); }
+    if (k == n_ops) ops[n_ops++].op = c->op;
+    ops[k].n++;
+    op_of[i] = k;
+    saved[i].forward = c->forward;
+    saved[i].backward = c->backward;
+    c->forward = op_forward;
+    c->backward = op_backward;
+  }
+}
+
+static void profiled_trained(trained *m, const real *x, const real *y) {
+  double start = now(), nodes = 0;
+  edf_feed(m->x, m->data ? m->data : x, m->batch);
+  edf_feed(m->y, m->data ? m->classes : y, m->batch);
+  edf_forward();
+  edf_backward(m->loss);
+  double done = now();
+  m->update();
+  add_time(&whole.update, now() - done);
+  for (int k = 0; k < n_ops; k++)
+    for (int pass = 0; pass < 2; pass++) {
+      add_time(&ops[k].time[pass], ops[k].sum[pass]);
+      nodes += ops[k].sum[pass];
+      ops[k].sum[pass] = 0;
+    }
+  add_time(&whole.around[0], done - start - nodes);
+}
+
+static void profile_trained(trained (*build_model)(void)) {
+  trained m = build_model();
+  real *text = letters(m.batch);
+  if (m.width == TIMES) m.data = m.classes = text;
+  memset(&whole, 0, sizeof whole);
+  for (int i = 0; i < 3; i++) trained_step(&m, images, labels);
+  time_ops();
+  double begin = now();
+  while (whole.update.n < MAX_SAMPLES && now() - begin < 4e6)
+    profiled_trained(&m, images, labels);
+  printf("profile %s: microseconds, forward and backward; medians of %d steps\n", m.name,
+         whole.update.n);
+  for (int k = 0; k < n_ops; k++) {
+    char what[64];
+    snprintf(what, sizeof what, "%d %s", ops[k].n, ops[k].op);
+    print_line(what, &ops[k].time[0], &ops[k].time[1]);
+    printf("\n");
+  }
+  printf("  around the nodes %.2f  update %.2f\n", median_of(&whole.around[0]),
+         median_of(&whole.update));
+  free(text);
+}
+
+static void profile_lenet(void) { profile_trained(build_lenet); }
+static void profile_lstm(void) { profile_trained(build_lstm); }
+static void profile_gpt(void) { profile_trained(build_gpt); }
+
 static void profile_mlp_a(void) { profile_model(&mlp_a); }
 static void profile_mlp_b(void) { profile_model(&mlp_b); }
 
@@ -595,6 +781,10 @@ static void profile_mlp_b(void) { profile_model(&mlp_b); }
 static const struct { const char *name; void (*run)(void), (*profile)(void); } models[] = {
   { "mlp_a", bench_mlp_a, profile_mlp_a },
   { "mlp_b", bench_mlp_b, profile_mlp_b },
+  { "lenet", bench_lenet, profile_lenet },
+  { "lstm", bench_lstm, profile_lstm },
+  { "gpt", bench_gpt, profile_gpt },
+  { "threads", bench_threads, NULL },
   { "gemm512", bench_gemm512, NULL },
   { "mlp_a_builtin", bench_builtin, NULL },
 };

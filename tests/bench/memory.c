@@ -1,0 +1,81 @@
+/* memory.c - the peak of an example's memory, against what its arrays take: at most 1.25 times
+   the bytes of parameters, values, gradients and optimiser state, the data set, and 20 MB.
+
+     cc -DEXAMPLE='"../../examples/05_lenet.c"' -DNAME='"05_lenet"' memory.c ... && ./a.out ARGS
+
+   The example is compiled into this program, under another name for its main. */
+
+#define _POSIX_C_SOURCE 200809L
+#define EDF_IMPLEMENTATION
+#include "edf.h"
+#include "../../examples/digits.h"
+#include <sys/resource.h>
+
+#ifndef EXAMPLE                                              /* for a look at this file alone */
+#define EXAMPLE "../../examples/05_lenet.c"
+#define NAME "05_lenet"
+#define TAKES_ARGUMENTS
+#endif
+
+enum { PARAMETERS, VALUES, GRADIENTS, OPTIMISER, KINDS };
+static double bytes[KINDS], data_bytes;
+
+/* The largest graph so far */
+static void look(void) {
+  double now[KINDS] = { 0 }, sum = 0, before = 0;
+  for (int i = 0; i < edf.n_parameters; i++) {
+    const edf_node *p = edf.parameters[i];
+    double size = (double)(p->size * sizeof(edf_real));
+    now[PARAMETERS] += size;
+    now[GRADIENTS] += p->grad ? size : 0;
+    now[OPTIMISER] += (p->m ? size : 0) + (p->s ? size : 0);
+  }
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    const edf_node *c = edf.compnodes[i];
+    now[VALUES] += c->value ? (double)edf__header(c->value)->bytes : 0;
+    now[GRADIENTS] += c->grad ? (double)edf__header(c->grad)->bytes : 0;
+  }
+  for (int k = 0; k < KINDS; k++) { sum += now[k]; before += bytes[k]; }
+  if (sum > before) memcpy(bytes, now, sizeof bytes);
+}
+
+static void count_digits(const digits_set *train, const digits_set *test) {
+  size_t n = train->x.size + train->y.size + test->x.size + test->y.size;
+  data_bytes += (double)(n * sizeof(edf_real));
+}
+
+static edf_text count_text(edf_text t) {
+  data_bytes += (double)(t.classes.size * sizeof(edf_real));
+  return t;
+}
+
+#define edf_clear() (look(), edf_clear())
+#define edf_clear_compnodes() (look(), edf_clear_compnodes())
+#define digits_find(train, test) (digits_find(train, test), count_digits(train, test))
+#define edf_load_text(path) count_text(edf_load_text(path))
+#define edf_text_of(text, n) count_text(edf_text_of(text, n))
+#define main example_main
+#include EXAMPLE
+#undef main
+
+int main(int argc, char **argv) {
+  struct rusage use;
+  (void)count_text;                                          /* not every example has one */
+  (void)count_digits;
+  double arrays = 0, mb = 1 << 20;
+#ifdef TAKES_ARGUMENTS
+  int status = example_main(argc, argv);
+#else
+  int status = example_main();
+  (void)argc; (void)argv;
+#endif
+  getrusage(RUSAGE_SELF, &use);
+  for (int k = 0; k < KINDS; k++) arrays += bytes[k];
+  double peak = (double)use.ru_maxrss / 1024;
+  double allowed = (1.25 * arrays + data_bytes) / mb + 20;
+  fprintf(stderr, "bench memory %s peak_mb=%.1f allowed_mb=%.1f parameters_mb=%.2f "
+          "values_mb=%.2f gradients_mb=%.2f optimiser_mb=%.2f data_mb=%.1f\n", NAME, peak,
+          allowed, bytes[PARAMETERS] / mb, bytes[VALUES] / mb, bytes[GRADIENTS] / mb,
+          bytes[OPTIMISER] / mb, data_bytes / mb);
+  return status || peak > allowed;
+}
