@@ -156,11 +156,56 @@ static void test_rebuilding_the_graph_1000_times(void) {
   CHECK(live == 0 && blocks == 0, "%ld bytes in %ld blocks after edf_clear", live, blocks);
 }
 
+/* Sequences of different lengths: each step has a graph of its own length over the same
+   parameters, with cells, joining, an embedding and dropout in it. */
+static edf_node *sequence(edf_node *x, edf_node *y, edf_node *E, edf_recurrent_package cell,
+                          edf_affine_package out, int T) {
+  edf_node *h[12];
+  edf_recurrent_state s = { NULL, NULL };
+  for (int t = 0; t < T; t++) {
+    s = edf_lstm(cell, edf_embed(E, edf_select("x[b,T]", x, t)), s);
+    h[t] = s.h;
+  }
+  edf_node *all = edf_dropout(edf_concat_list("h[b,T,j]", T, h), 0.25);
+  return edf_softmax_log_loss(edf_affine(out, edf_max_over("h[b,T,j]", all)), y);
+}
+
+static void test_10000_graphs_of_different_lengths(void) {
+  enum { CYCLE = 36 };                                       /* lengths times batches */
+  long bytes[CYCLE] = { 0 }, grown = 0;
+  double first = 0, loss = 0;
+  edf_seed(2);
+  edf_node *x = edf_input("x[b,12]"), *y = edf_input("y[b]"), *E = edf_parameter("E[10,4]");
+  edf_init_normal(E, 0, 1);
+  edf_recurrent_package cell = edf_lstm_params(4, 5);
+  edf_affine_package out = edf_affine_params(5, 10);
+  for (int i = 0; i < 10000 + 2 * CYCLE; i++) {
+    int rows = i % 3 ? 4 : 2;
+    edf_clear_compnodes();
+    edf_node *ell = sequence(x, y, E, cell, out, 1 + i * 7 % 12);
+    edf_feed(x, labels, rows);
+    edf_feed(y, labels, rows);
+    edf_forward();
+    edf_backward(ell);
+    edf_adam((edf_real)0.01, (edf_real)0.9, (edf_real)0.999, (edf_real)1e-8);
+    loss = (double)ell->value[0];
+    if (i == 0) first = loss;
+    if (i < 2 * CYCLE) bytes[i % CYCLE] = live;              /* at first buffers still grow */
+    else if (live != bytes[i % CYCLE]) grown = live - bytes[i % CYCLE];
+  }
+  CHECK(bytes[0] > 0, "the allocator is not ours");
+  CHECK(grown == 0, "the same graph takes %ld bytes more than at first", grown);
+  CHECK(edf.n_parameters == 6 && loss < first, "it does not train: %g, then %g", first, loss);
+  edf_clear();
+  CHECK(live == 0 && blocks == 0, "%ld bytes in %ld blocks after edf_clear", live, blocks);
+}
+
 int main(void) {
   make_data();
   RUN(test_no_allocation_in_a_steady_step);
   RUN(test_no_allocation_when_two_batch_sizes_alternate);
   RUN(test_start_up_time);
   RUN(test_rebuilding_the_graph_1000_times);
+  RUN(test_10000_graphs_of_different_lengths);
   return harness_report();
 }
