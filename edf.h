@@ -3264,6 +3264,18 @@ static void edf__no_nulls(const edf__site *at, const char *names, ...) {
   va_end(args);
 }
 
+EDF__NORETURN EDF__PRINTF(3, 4) static void edf__x_error(const edf__site *at, const edf_node *x,
+                                                         const char *format, ...) {
+  va_list args;
+  edf__say("%s:%d: %s: ", at->file, at->line, at->op);
+  va_start(args, format);
+  edf__vsay(format, args);
+  va_end(args);
+  edf__say("\n  x = ");
+  edf__say_node(x);
+  edf__stop();
+}
+
 static edf_node *edf__equation_node(const char *op, const char *file, int line,
                                     const char *equation, int n, edf_node **in) {
   edf__site at = { op, file, line };
@@ -4352,7 +4364,7 @@ static void edf__batch_normalize_backward(edf_node *y) {
       edf__addgrad(x, first, i, q[c] * (y->grad[i] - mean[c] - y->value[i] * cross[c]));
     }
 }
-static const edf_op edf__batch_normalize_op = { "BatchNormalize", edf__batch_normalize_shape,
+static const edf_op edf__batch_norm_op = { "BatchNorm", edf__batch_normalize_shape,
   edf__batch_normalize_forward, edf__batch_normalize_backward, "y x m v",
   "y[r,c] = (x[r,c] - mean_r x[r,c]) / sqrt(variance_r x[r,c] + #)",
   "x.grad[r,c] += (y.grad[r,c] - mean_r y.grad[r,c] - y[r,c] mean_r y[r,c] y.grad[r,c])"
@@ -4410,7 +4422,7 @@ static edf_node *edf__gained(const edf__site *at, const edf_op *is, int n, edf_n
   return edf__line(at, edf_fmt("y%s = A%s n%s + B%s", all, last, all, last), 3, gain, y, bias);
 }
 
-static const edf_op edf__normalize_last_op = { "Normalize", edf__softmax_shape,
+static const edf_op edf__layer_norm_op = { "LayerNorm", edf__softmax_shape,
   edf__normalize_forward, edf__normalize_backward, "y x",
   "y[b,k] = (x[b,k] - mean_j x[b,j]) / sqrt(variance_j x[b,j] + #)",
   "x.grad[b,k] += (y.grad[b,k] - mean_j y.grad[b,j] - y[b,k] mean_j y[b,j] y.grad[b,j])"
@@ -4419,7 +4431,7 @@ edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package P
                             edf_node *x) {
   edf__site at = { "LayerNorm", file, line };
   edf__no_nulls(&at, "Phi.gain Phi.bias x", Phi.gain, Phi.bias, x);
-  return edf__gained(&at, &edf__normalize_last_op, 1, &x, Phi.gain, Phi.bias);
+  return edf__gained(&at, &edf__layer_norm_op, 1, &x, Phi.gain, Phi.bias);
 }
 
 edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
@@ -4431,7 +4443,7 @@ edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package P
   in[0] = x;
   in[1] = Phi.mean;
   in[2] = Phi.variance;
-  return edf__gained(&at, &edf__batch_normalize_op, 3, in, Phi.gain, Phi.bias);
+  return edf__gained(&at, &edf__batch_norm_op, 3, in, Phi.gain, Phi.bias);
 }
 
 /* ---- Dropout   y[i] = m[i] x[i] / (1-rate), m[i] = 0 with probability rate, else 1
@@ -4586,17 +4598,18 @@ edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n
 static int edf__one_over(edf__spec *s, const edf__site *at, const char *text,
                          const edf_node *x) {
   edf__read_spec_of(s, at, text, x, 0);
-  if (s->n_over != 1) edf__syntax(&s->e.scan, s->ref.name, "one index has a capital");
+  if (s->n_over != 1) edf__syntax(&s->e.scan, s->ref.name, "expected one capital");
   int d = s->order[s->n_kept];
-  if (x->batched >> d & 1) edf__syntax(&s->e.scan, s->ref.place[d].at, "the batch changes");
+  if (x->batched >> d & 1)
+    edf__syntax(&s->e.scan, s->ref.place[d].at, "this is the batch, whose extent changes");
   return d;
 }
 
 EDF__NORETURN static void edf__outside_error(const edf__spec *s, int d, const edf_node *x,
                                              int first, int last) {
   edf__say_caret(&s->e.scan, s->ref.place[d].at);
-  edf__say("entries %d to %d of a dimension with entries 0 to %d\n  ", first, last,
-           x->dim[d] - 1);
+  edf__say(first == last ? "asks for entry %d" : "asks for entries %d to %d", first, last);
+  edf__say(" of a dimension with entries 0 to %d\n  ", x->dim[d] - 1);
   edf__say_node(x);
   edf__stop();
 }
@@ -4626,14 +4639,15 @@ edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *
    The state is the shape that was declared; 0 is the batch. ---- */
 static void edf__reshape_shape(edf_node *y) {
   const edf_node *x = y->in[0];
-  size_t rest = 1;
+  size_t rest = 1, known = 1;            /* without a batch that is not known                 */
   memcpy(y->dim, y->state, sizeof y->dim);
   for (int d = 0; d < y->rank; d++) if (y->dim[d]) rest *= (size_t)y->dim[d];
+  for (int d = 0; d < x->rank; d++) if (x->dim[d]) known *= (size_t)x->dim[d];
   int batch = y->rank && y->dim[0] == 0, unknown = x->size == 0;
-  if (batch ? x->size % rest != 0 : unknown || x->size != rest) {
+  if (batch ? known % rest != 0 : unknown || known != rest) {
     edf__say("%s:%d: %s: the entries of x do not fill the shape", y->file, y->line, y->op);
-    edf__say(unknown ? ": x has a batch, so its first index has no number\n  "
-                     : ", which has %zu%s\n  ", rest, batch ? " a row" : "");
+    if (unknown && !batch) edf__say(": x has a batch, so its first index has no number\n  ");
+    else edf__say(", which has %zu%s\n  ", rest, batch ? " a row" : "");
     edf__say_node(x);
     edf__stop();
   }
@@ -4678,9 +4692,7 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
   edf__no_nulls(&at, "Phi.w x Phi.b", Phi.w, x, Phi.b);
   int rank = x->rank;
   if (rank >= 1 && rank <= 4) return edf__line(&at, equation[rank], 3, Phi.w, x, Phi.b);
-  edf__say("%s:%d: Affine: x has %d dimensions, expected 1 to 4\n  x = ", file, line, rank);
-  edf__say_node(x);
-  edf__stop();
+  edf__x_error(&at, x, "x has %d dimensions, expected 1 to 4", rank);
 }
 
 /* ---- Conv   y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+d*DI-p,s*j+d*DJ-p,C] - B[n], an equation with
@@ -4714,25 +4726,32 @@ typedef struct { edf__text y, w, x, bound; int dims; } edf__conv_text;
 
 static void edf__check_conv(const edf__site *at, const edf_conv_package *Phi, int dims,
                             const edf_node *x) {
-  if (x->rank != dims + 2) {
-    edf__say("%s:%d: %s: x needs a batch, %d dimension%s and channels\n  x = ", at->file,
-             at->line, at->op, dims, dims > 1 ? "s" : "");
-    edf__say_node(x);
-    edf__stop();
-  }
+  if (x->rank != dims + 2)
+    edf__x_error(at, x, "x needs a batch, %d dimension%s and channels", dims,
+                 dims > 1 ? "s" : "");
   if (Phi->stride < 1 || Phi->dilation < 1 || Phi->padding < 0)
     edf__fail("%s:%d: %s: stride %d, dilation %d, padding %d: expected 1, 1 and 0 or more",
               at->file, at->line, at->op, Phi->stride, Phi->dilation, Phi->padding);
 }
 
+/* A window that finds no place. */
+static void edf__check_window(const edf__site *at, const edf_node *x, int d, int reach,
+                              int padding) {
+  if (reach <= x->dim[1 + d] + 2 * padding) return;
+  edf__x_error(at, x, "the window reaches over %d entries, but dimension %d of x has %d, and "
+               "the padding is %d", reach, 1 + d, x->dim[1 + d], padding);
+}
+
 static edf__conv_text edf__conv_indices(const edf__site *at, const edf_conv_package *Phi,
-                                        const edf_node *x) {
+                                        const edf_node *x, int reads) {
   edf__conv_text t;
   memset(&t, 0, sizeof t);
   t.dims = Phi->w->rank - 2 - (Phi->groups > 1);
   edf__check_conv(at, Phi, t.dims, x);
   for (int d = 0; d < t.dims; d++) {
-    int n = x->dim[1 + d] + 2 * Phi->padding - Phi->dilation * (Phi->w->dim[d] - 1) - 1;
+    int reach = Phi->dilation * (Phi->w->dim[d] - 1) + 1;
+    int n = (x->dim[1 + d] + 2 * Phi->padding - reach) / Phi->stride + 1;
+    if (reads) edf__check_window(at, x, d, reach, Phi->padding);
     edf__put(&t.y, ",%c", 'i' + d);
     edf__put(&t.w, "D%c,", 'I' + d);
     edf__put(&t.x, ",");
@@ -4741,8 +4760,7 @@ static edf__conv_text edf__conv_indices(const edf__site *at, const edf_conv_pack
     if (Phi->dilation > 1) edf__put(&t.x, "%d*", Phi->dilation);
     edf__put(&t.x, "D%c", 'I' + d);
     if (Phi->padding) edf__put(&t.x, "-%d", Phi->padding);
-    if (Phi->padding && n >= 0)
-      edf__put(&t.bound, "%s%c<%d", d ? ", " : " | ", 'i' + d, n / Phi->stride + 1);
+    if (Phi->padding) edf__put(&t.bound, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
   }
   return t;
 }
@@ -4751,7 +4769,7 @@ edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node
   edf__site at = { "Conv", file, line };
   edf__text equation = { { 0 }, 0 };
   edf__no_nulls(&at, "Phi.w Phi.b x", Phi.w, Phi.b, x);
-  edf__conv_text t = edf__conv_indices(&at, &Phi, x);
+  edf__conv_text t = edf__conv_indices(&at, &Phi, x, 1);
   if (Phi.groups == 1)
     edf__put(&equation, "y[b%s,n] = W[%sC,n] x[b%s,C] - B[n]%s", t.y.at, t.w.at, t.x.at,
              t.bound.at);
@@ -4775,7 +4793,7 @@ edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Ph
   if (Phi.groups != 1)
     edf__fail("%s:%d: TransposedConv: %d groups: expected 1", file, line, Phi.groups);
   whole.padding = 0;
-  edf__conv_text t = edf__conv_indices(&at, &whole, x);
+  edf__conv_text t = edf__conv_indices(&at, &whole, x, 0);
   edf_node *u = edf__line(&at, edf_fmt("u[b%s,n] = W[%sC,n] x[b%s,C]", t.x.at, t.w.at, t.y.at),
                           2, Phi.w, x);
   for (int d = 0; d < t.dims; d++) {
@@ -4796,13 +4814,13 @@ static edf_node *edf__pool(const edf__site *at, const edf_op *is, edf__reduction
                            edf_node *x, int size, int stride) {
   edf__text y = { { 0 }, 0 }, in = { { 0 }, 0 }, bound = { { 0 }, 0 };
   edf__no_nulls(at, "x", x);
-  if (x->rank < 3 || x->rank > 5 || size < 1 || stride < 1) {
-    edf__say("%s:%d: %s: window %d, stride %d: expected 1 or more, and x with a batch, 1 to 3 "
-             "dimensions and channels\n  x = ", at->file, at->line, at->op, size, stride);
-    edf__say_node(x);
-    edf__stop();
-  }
+  if (size < 1 || stride < 1)
+    edf__fail("%s:%d: %s: window %d, stride %d: expected 1 or more", at->file, at->line, at->op,
+              size, stride);
+  if (x->rank < 3 || x->rank > 5)
+    edf__x_error(at, x, "x needs a batch, 1 to 3 dimensions and channels");
   for (int d = 0; d < x->rank - 2; d++) {
+    edf__check_window(at, x, d, size, 0);
     edf__put(&y, ",%c", 'i' + d);
     edf__put(&in, stride > 1 ? ",%d*" : ",", stride);
     edf__put(&in, "%c+D%c", 'i' + d, 'I' + d);

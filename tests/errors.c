@@ -3,41 +3,7 @@
 
    Built as: float double none sanitized */
 
-#define HARNESS_CATCH
-#include "harness.h"
-#include "counted.h"
-
-#define EDF_IMPLEMENTATION
-#include "edf.h"
-
-#define HW1(line) "hw1.c", line
-#define END (edf_node *)0
-
-static edf_node *input(int line, const char *decl) {
-  return edf_input_at(HW1(line), "%s", decl);
-}
-
-static edf_node *parameter(int line, const char *decl) {
-  return edf_parameter_at(HW1(line), "%s", decl);
-}
-
-/* A batch makes it an Input. */
-static edf_node *declared(int line, const char *decl) {
-  return strstr(decl, "[b") ? input(line, decl) : parameter(line, decl);
-}
-
-/* After TRY: the message was this one, and everything can be cleared. */
-static void expect(const char *message) {
-  static char found[sizeof caught];
-  int stopped = panicked;
-  snprintf(found, sizeof found, "%s", stopped ? caught : "(no error)");
-  CHECK(stopped && !strcmp(found, message), "\n--- expected\n%s\n--- found\n%s\n---", message,
-        found);
-  edf.eager = 0;
-  TRY(edf_clear());
-  CHECK(!panicked && memory.live == 0, "%ld blocks are left after\n%s", memory.live, found);
-  memory.live = 0;
-}
+#include "wrong_programs.h"
 
 /* The text with a caret below, as messages have it: "hw1.c:9: Einsum: y[b] = ..." */
 static const char *message(const char *start, const char *text, const char *caret,
@@ -444,8 +410,6 @@ static void check_nothing(void) {
 static void print_null(void) { edf_print(NULL); }
 static void error_rate(void) { edf_error_rate(parameter(1, "s[3,4]"), parameter(2, "y[4]")); }
 
-typedef struct { void (*program)(void); const char *message; } bad_program;
-
 static const bad_program programs[] = {
   { the_slide,
     "hw1.c:57: Affine: s[b,j] = W[I,j] x[b,I] - B[j]\n"
@@ -623,11 +587,7 @@ static const bad_program programs[] = {
 };
 
 static void bad_programs(void) {
-  size_t n = sizeof programs / sizeof *programs;
-  for (const bad_program *p = programs; p < programs + n; p++) {
-    TRY(p->program());
-    expect(p->message);
-  }
+  expect_all(programs, sizeof programs / sizeof *programs);
 }
 
 /* ---- Nodes of another graph: as operand, as loss, to feed */

@@ -1,0 +1,425 @@
+/* Wrong uses of layers, functions over named indices and recurrences, and the whole message of
+   each.
+
+   Built as: float double none sanitized */
+
+#include "wrong_programs.h"
+
+static const edf_real data[64];
+
+/* The program in one expression; what it makes is not looked at. */
+#define WRONG(name, ...) static void name(void) { __VA_ARGS__; }
+
+/* Line 1 declares, line 2 builds, or line 3. */
+static edf_node *x3(void) { return input(1, "x[b,4,5]"); }
+
+WRONG(over_null, edf_softmax_over_at(HW1(2), "a[b,T]", NULL))
+WRONG(over_no_capital, edf_softmax_over_at(HW1(2), "a[b,t,s]", x3()))
+WRONG(over_rank, edf_softmax_over_at(HW1(2), "a[b,T]", x3()))
+WRONG(over_twice, edf_softmax_over_at(HW1(2), "a[b,T,T]", x3()))
+WRONG(over_sum, edf_softmax_over_at(HW1(2), "a[b,t,S+1]", x3()))
+WRONG(over_open, edf_softmax_over_at(HW1(2), "a[b,t,S", x3()))
+WRONG(over_behind, edf_softmax_over_at(HW1(2), "a[b,t,S] = x", x3()))
+WRONG(over_no_spec, edf_softmax_over_at(HW1(2), NULL, x3()))
+WRONG(until_less, edf_softmax_over_at(HW1(2), "a[b,t,S] | S<t", x3()))
+WRONG(until_small, edf_softmax_over_at(HW1(2), "a[b,t,S] | t<=S", x3()))
+WRONG(until_unknown, edf_softmax_over_at(HW1(2), "a[b,t,S] | S<=u", x3()))
+WRONG(until_two, edf_softmax_over_at(HW1(2), "a[b,T,S] | S<=b", x3()))
+WRONG(until_elsewhere, edf_log_softmax_over_at(HW1(2), "a[b,t,S] | S<=t", x3()))
+WRONG(normalize_rank, edf_normalize_over_at(HW1(2), "x[J]", x3(), 0))
+WRONG(mean_equation, edf_mean_over_at(HW1(2), "m[b,i+j] = x[b,i,j]", x3()))
+WRONG(mean_rank, edf_mean_over_at(HW1(2), "x[b,T]", x3()))
+WRONG(max_two_terms, edf_max_over_at(HW1(2), "m[b] = x[b,I,J] + x[b,I,J]", x3()))
+WRONG(max_number, edf_max_over_at(HW1(2), "m[b] = 2 x[b,I,J]", x3()))
+WRONG(variance_null, edf_variance_over_at(HW1(2), "x[B]", NULL))
+
+static edf_layer_norm_package norm3(void) { return edf_layer_norm_params_at(HW1(2), 3); }
+WRONG(layer_norm_size, edf_layer_norm_at(HW1(3), norm3(), x3()))
+WRONG(layer_norm_null, edf_layer_norm_at(HW1(3), norm3(), NULL))
+WRONG(layer_norm_0, edf_layer_norm_params_at(HW1(2), 0))
+WRONG(batch_norm_size, edf_batch_norm_at(HW1(3), edf_batch_norm_params_at(HW1(2), 3), x3()))
+static void batch_norm_one(void) {
+  edf_node *x = input(1, "x[b,3]");
+  edf_batch_norm_at(HW1(3), edf_batch_norm_params_at(HW1(2), 3), x);
+  edf_feed(x, data, 1);
+  edf_forward();
+}
+WRONG(dropout_1, edf_dropout_at(HW1(2), x3(), 1))
+WRONG(dropout_nan, edf_dropout_at(HW1(2), x3(), NAN))
+static void embed_65(void) {
+  static const edf_real words[4] = { 0, 1, 65, 2 };
+  edf_node *k = input(1, "k[b,2]");
+  edf_embed_at(HW1(3), parameter(2, "E[65,8]"), k);
+  edf_feed(k, words, 2);
+  edf_forward();
+}
+WRONG(embed_scalar, edf_embed_at(HW1(2), parameter(1, "E"), input(1, "k[b]")))
+WRONG(concat_none, edf_concat_at(HW1(2), "y[b,J]", END))
+WRONG(concat_no_capital, edf_concat_at(HW1(2), "y[b,j]", input(1, "x[b,3]"), END))
+WRONG(concat_two, edf_concat_at(HW1(2), "y[B,J]", input(1, "x[b,3]"), END))
+WRONG(concat_batch, edf_concat_at(HW1(2), "y[B,j]", input(1, "x[b,3]"), END))
+WRONG(concat_shapes, edf_concat_at(HW1(3), "y[b,t,J]", input(1, "x[b,4,3]"),
+                                   input(2, "z[b,5,3]"), END))
+WRONG(concat_ranks, edf_concat_at(HW1(3), "y[b,t,J]", input(1, "x[b,4,3]"), input(2, "z[b]"),
+                                  END))
+WRONG(slice_outside, edf_slice_at(HW1(2), "x[b,T,j]", x3(), 3, 2))
+WRONG(slice_negative, edf_slice_at(HW1(2), "x[b,T,j]", x3(), -1, 2))
+WRONG(slice_batch, edf_slice_at(HW1(2), "x[B,t,j]", x3(), 0, 2))
+WRONG(slice_two, edf_slice_at(HW1(2), "x[b,T,J]", x3(), 0, 2))
+WRONG(select_outside, edf_select_at(HW1(2), "x[b,T,j]", x3(), 4))
+WRONG(reshape_size, edf_reshape_at(HW1(2), x3(), "y[b,%d]", 21))
+WRONG(reshape_no_batch, edf_reshape_at(HW1(2), x3(), "y[4,5]"))
+WRONG(reshape_known, edf_reshape_at(HW1(2), parameter(1, "W[4,5]"), "y[3,7]"))
+WRONG(reshape_two, edf_reshape_at(HW1(2), x3(), "y[b,t,5]"))
+WRONG(bce_shapes, edf_bce_loss_at(HW1(3), input(1, "s[b,4]"), input(2, "y[b]")))
+WRONG(masked_shapes, edf_masked_mean_at(HW1(3), input(1, "x[b,4]"), input(2, "m[b,3]")))
+
+static edf_conv_package conv(int dims, int size, int n_in) {
+  return edf_conv_params_at(HW1(2), dims, size, n_in, 8, 1);
+}
+WRONG(conv_dims, edf_conv_params_at(HW1(2), 4, 3, 1, 8, 1))
+WRONG(conv_groups, edf_conv_params_at(HW1(2), 2, 3, 4, 6, 4))
+WRONG(conv_rank, edf_conv_at(HW1(3), conv(2, 3, 5), x3()))
+WRONG(conv_channels, edf_conv_at(HW1(3), conv(2, 3, 2), input(1, "x[b,6,6,3]")))
+WRONG(conv_large, edf_conv_at(HW1(3), conv(2, 7, 3), input(1, "x[b,6,6,3]")))
+static void conv_padded_large(void) {
+  edf_conv_package Phi = conv(1, 9, 3);
+  Phi.padding = 1;
+  edf_conv_at(HW1(3), Phi, input(1, "x[b,6,3]"));
+}
+static void conv_stride_0(void) {
+  edf_conv_package Phi = conv(1, 3, 3);
+  Phi.stride = 0;
+  edf_conv_at(HW1(3), Phi, input(1, "x[b,6,3]"));
+}
+static void transposed_padding(void) {
+  edf_conv_package Phi = conv(1, 3, 3);
+  Phi.padding = 4;
+  edf_transposed_conv_at(HW1(3), Phi, input(1, "x[b,6,3]"));
+}
+WRONG(pool_rank, edf_max_pool_at(HW1(2), input(1, "x[b,6]"), 2, 2))
+WRONG(pool_size, edf_avg_pool_at(HW1(2), input(1, "x[b,6,3]"), 0, 2))
+WRONG(pool_large, edf_max_pool_at(HW1(2), input(1, "x[b,6,3]"), 7, 1))
+WRONG(residual_even, edf_residual_params_at(HW1(2), 2, 4, 8))
+WRONG(highway_size, edf_highway_at(HW1(3), edf_highway_params_at(HW1(2), 4),
+                                   input(1, "x[b,5]")))
+WRONG(heads, edf_attention_params_at(HW1(2), 10, 3))
+WRONG(attention_rank, edf_attention_at(HW1(3), edf_attention_params_at(HW1(2), 6, 2),
+                                       input(1, "x[b,6]")))
+WRONG(attention_size, edf_causal_attention_at(HW1(3), edf_attention_params_at(HW1(2), 6, 2),
+                                              x3()))
+
+static edf_recurrent_package gru(void) {
+  return edf_recurrent_params_at(HW1(2), &edf_gru_cell, 5, 3);
+}
+static const edf_recurrent_state none = { NULL, NULL };
+WRONG(cell_of_another, edf_cell_at(HW1(3), &edf_lstm_cell, gru(), input(1, "x[b,5]"), none))
+WRONG(cell_input, edf_cell_at(HW1(3), &edf_gru_cell, gru(), input(1, "x[b,4]"), none))
+WRONG(cell_null, edf_cell_at(HW1(3), &edf_gru_cell, gru(), NULL, none))
+WRONG(unroll_rank, edf_unroll_at(HW1(3), gru(), input(1, "x[b,5]")))
+static void unroll_nothing(void) {
+  edf_recurrent_package Phi;
+  memset(&Phi, 0, sizeof Phi);
+  edf_unroll_at(HW1(3), Phi, input(1, "x[b,4,5]"));
+}
+
+static void recurrence(const char *equation) {
+  edf_node *w = parameter(1, "W[3,3]"), *u = parameter(1, "U[3,5]"), *x = input(2, "x[b,4,5]");
+  edf_recurrence_at(HW1(3), equation, w, u, x, END);
+}
+WRONG(no_self, recurrence("h[b,t,j] = tanh(W[j,I] g[b,t-1,I] + U[j,K] x[b,t,K])"))
+WRONG(self_now, recurrence("h[b,t,j] = tanh(W[j,I] h[b,t,I] + U[j,K] x[b,t,K])"))
+WRONG(self_two_back, recurrence("h[b,t,j] = tanh(W[j,I] h[b,t-2,I] + U[j,K] x[b,t,K])"))
+WRONG(self_rank, recurrence("h[b,t,j] = tanh(W[j,I] h[t-1,I] + U[j,K] x[b,t,K])"))
+WRONG(unknown_function, recurrence("h[b,t,j] = tan(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K])"))
+WRONG(not_closed, recurrence("h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K]"))
+WRONG(only_self, edf_recurrence_at(HW1(3), "h[t,j] = W[j,I] h[t-1,I] | t<4",
+                                   parameter(1, "W[3,3]"), END))
+WRONG(no_times, edf_recurrence_at(HW1(3), "h[t,j] = W[j,I] h[t-1,I] + W[j,J]",
+                                  parameter(1, "W[3,3]"), END))
+WRONG(mismatch_builtin, edf_expect_mismatch(edf_relu_at(HW1(2), x3())))
+
+static const bad_program programs[] = {
+  { over_null,
+    "hw1.c:2: SoftmaxOver: x is NULL" },
+  { over_no_capital,
+    "hw1.c:2: SoftmaxOver: a[b,t,s]\n"
+    "                      ^\n"
+    "  no index begins with a capital: a capital names what SoftmaxOver goes over" },
+  { over_rank,
+    "hw1.c:2: SoftmaxOver: a[b,T]\n"
+    "                      ^\n"
+    "  a has 2 indices here, but the tensor has 3\n"
+    "  a = Input \"x\" [b, 4, 5]                       declared at hw1.c:1" },
+  { over_twice,
+    "hw1.c:2: SoftmaxOver: a[b,T,T]\n"
+    "                            ^\n"
+    "  expected an index alone, and each once" },
+  { over_sum,
+    "hw1.c:2: SoftmaxOver: a[b,t,S+1]\n"
+    "                            ^\n"
+    "  expected an index alone, and each once" },
+  { over_open,
+    "hw1.c:2: SoftmaxOver: a[b,t,S\n"
+    "                             ^\n"
+    "  expected ']' or ',', found the end" },
+  { over_behind,
+    "hw1.c:2: SoftmaxOver: a[b,t,S] = x\n"
+    "                               ^\n"
+    "  expected '|' or the end, found '='" },
+  { over_no_spec,
+    "hw1.c:2: SoftmaxOver: the equation is NULL" },
+  { until_less,
+    "hw1.c:2: SoftmaxOver: a[b,t,S] | S<t\n"
+    "                                   ^\n"
+    "  expected '<=' and an index, found 't'" },
+  { until_small,
+    "hw1.c:2: SoftmaxOver: a[b,t,S] | t<=S\n"
+    "                                  ^\n"
+    "  a bound is for the one index with a capital, as in | S<=t" },
+  { until_unknown,
+    "hw1.c:2: SoftmaxOver: a[b,t,S] | S<=u\n"
+    "                                    ^\n"
+    "  u is not an index that stays" },
+  { until_two,
+    "hw1.c:2: SoftmaxOver: a[b,T,S] | S<=b\n"
+    "                                  ^\n"
+    "  a bound is for the one index with a capital, as in | S<=t" },
+  { until_elsewhere,
+    "hw1.c:2: LogSoftmaxOver: a[b,t,S] | S<=t\n"
+    "                                  ^\n"
+    "  expected the end, found '|'" },
+  { normalize_rank,
+    "hw1.c:2: NormalizeOver: x[J]\n"
+    "                        ^\n"
+    "  x has 1 index here, but the tensor has 3\n"
+    "  x = Input \"x\" [b, 4, 5]                       declared at hw1.c:1" },
+  { mean_equation,
+    "hw1.c:2: MeanOver: m[b,i+j] = x[b,i,j]\n"
+    "                       ^\n"
+    "  MeanOver needs single indices on the left" },
+  { mean_rank,
+    "hw1.c:2: MeanOver: x[b,T]\n"
+    "                   ^\n"
+    "  x has 2 indices here, but the tensor has 3\n"
+    "  x = Input \"x\" [b, 4, 5]                       declared at hw1.c:1" },
+  { max_two_terms,
+    "hw1.c:2: MaxOver: m[b] = x[b,I,J] + x[b,I,J]\n"
+    "                         ^\n"
+    "  MaxOver goes over one tensor, without a factor" },
+  { max_number,
+    "hw1.c:2: MaxOver: m[b] = 2 x[b,I,J]\n"
+    "                         ^\n"
+    "  MaxOver goes over one tensor, without a factor" },
+  { variance_null,
+    "hw1.c:2: VarianceOver: x is NULL" },
+  { layer_norm_size,
+    "hw1.c:3: LayerNorm: y[i,j,k] = A[k] n[i,j,k] + B[k]\n"
+    "  k is 5 in n = LayerNorm \"LayerNorm0\" [b, 4, 5]  built at hw1.c:3\n"
+    "  k is 3 in A = Parameter \"gain1\" [3]           declared at hw1.c:2" },
+  { layer_norm_null,
+    "hw1.c:3: LayerNorm: x is NULL" },
+  { layer_norm_0,
+    "hw1.c:2: edf_layer_norm_params: 0 inputs and 0 outputs: expected at least 1 of each" },
+  { batch_norm_size,
+    "hw1.c:3: BatchNorm: the last index of x must be as long as the parameters\n"
+    "  Input \"x\" [b, 4, 5]                           declared at hw1.c:1\n"
+    "  Parameter \"mean1\" [3]                         declared at hw1.c:2\n"
+    "  Parameter \"variance1\" [3]                     declared at hw1.c:2" },
+  { batch_norm_one,
+    "hw1.c:3: BatchNorm: one row has no variance: training needs a batch of 2 or more\n"
+    "  Input \"x\" [b=1, 3]                            declared at hw1.c:1\n"
+    "  Parameter \"mean1\" [3]                         declared at hw1.c:2\n"
+    "  Parameter \"variance1\" [3]                     declared at hw1.c:2" },
+  { dropout_1,
+    "hw1.c:2: Dropout: the rate is 1, expected 0 or more and less than 1" },
+  { dropout_nan,
+    "hw1.c:2: Dropout: the rate is nan, expected 0 or more and less than 1" },
+  { embed_65,
+    "hw1.c:3: Embed: class 65 in row [1,0] of k is out of range: expected 0 to 64 (are the "
+    "classes counted from 1?)\n"
+    "  Input \"k\" [b=2, 2]                            declared at hw1.c:1" },
+  { embed_scalar,
+    "hw1.c:2: Embed: W has a row for each class; y has the indices of k and of a row\n"
+    "  Parameter \"E\" scalar                          declared at hw1.c:1\n"
+    "  Input \"k\" [b]                                 declared at hw1.c:1" },
+  { concat_none,
+    "hw1.c:2: Concat: expected at least one operand" },
+  { concat_no_capital,
+    "hw1.c:2: Concat: y[b,j]\n"
+    "                 ^\n"
+    "  no index begins with a capital: a capital names what Concat goes over" },
+  { concat_two,
+    "hw1.c:2: Concat: y[B,J]\n"
+    "                 ^\n"
+    "  one capital names the index along which is joined" },
+  { concat_batch,
+    "hw1.c:2: Concat: the batch cannot be joined\n"
+    "  Input \"x\" [b, 3]                              declared at hw1.c:1" },
+  { concat_shapes,
+    "hw1.c:3: Concat: operands may differ in the joined index alone\n"
+    "  Input \"x\" [b, 4, 3]                           declared at hw1.c:1\n"
+    "  Input \"z\" [b, 5, 3]                           declared at hw1.c:2" },
+  { concat_ranks,
+    "hw1.c:3: Concat: operands have the indices of the result, or lack the joined one\n"
+    "  Input \"x\" [b, 4, 3]                           declared at hw1.c:1\n"
+    "  Input \"z\" [b]                                 declared at hw1.c:2" },
+  { slice_outside,
+    "hw1.c:2: Slice: x[b,T,j]\n"
+    "                    ^\n"
+    "  asks for entries 3 to 4 of a dimension with entries 0 to 3\n"
+    "  Input \"x\" [b, 4, 5]                           declared at hw1.c:1" },
+  { slice_negative,
+    "hw1.c:2: Slice: x[b,T,j]\n"
+    "                    ^\n"
+    "  asks for entries -1 to 0 of a dimension with entries 0 to 3\n"
+    "  Input \"x\" [b, 4, 5]                           declared at hw1.c:1" },
+  { slice_batch,
+    "hw1.c:2: Slice: x[B,t,j]\n"
+    "                  ^\n"
+    "  this is the batch, whose extent changes" },
+  { slice_two,
+    "hw1.c:2: Slice: x[b,T,J]\n"
+    "                ^\n"
+    "  expected one capital" },
+  { select_outside,
+    "hw1.c:2: Select: x[b,T,j]\n"
+    "                     ^\n"
+    "  asks for entry 4 of a dimension with entries 0 to 3\n"
+    "  Input \"x\" [b, 4, 5]                           declared at hw1.c:1" },
+  { reshape_size,
+    "hw1.c:2: Reshape: the entries of x do not fill the shape, which has 21 a row\n"
+    "  Input \"x\" [b, 4, 5]                           declared at hw1.c:1" },
+  { reshape_no_batch,
+    "hw1.c:2: Reshape: the entries of x do not fill the shape: x has a batch, so its first "
+    "index has no number\n"
+    "  Input \"x\" [b, 4, 5]                           declared at hw1.c:1" },
+  { reshape_known,
+    "hw1.c:2: Reshape: the entries of x do not fill the shape, which has 21\n"
+    "  Parameter \"W\" [4, 5]                          declared at hw1.c:1" },
+  { reshape_two,
+    "hw1.c:2: Reshape: y[b,t,5]\n"
+    "                      ^\n"
+    "  t needs a number, as in t=10: only the batch has none, the first index of an Input" },
+  { bce_shapes,
+    "hw1.c:3: BCELoss: the shapes must be equal\n"
+    "  Input \"s\" [b, 4]                              declared at hw1.c:1\n"
+    "  Input \"y\" [b]                                 declared at hw1.c:2" },
+  { masked_shapes,
+    "hw1.c:3: Mul: y[i,j] = a[i,j] b[i,j]\n"
+    "  j is 3 in b = Input \"m\" [b, 3]                declared at hw1.c:2\n"
+    "  j is 4 in a = Input \"x\" [b, 4]                declared at hw1.c:1" },
+  { conv_dims,
+    "hw1.c:2: edf_conv_params: 4 dimensions of size 3: expected 1 to 3, of size 1 or more" },
+  { conv_groups,
+    "hw1.c:2: edf_conv_params: 4 groups do not divide 4 and 6 channels" },
+  { conv_rank,
+    "hw1.c:3: Conv: x needs a batch, 2 dimensions and channels\n"
+    "  x = Input \"x\" [b, 4, 5]                       declared at hw1.c:1" },
+  { conv_channels,
+    "hw1.c:3: Conv: y[b,i,j,n] = W[DI,DJ,C,n] x[b,i+DI,j+DJ,C] - B[n]\n"
+    "  C is 3 in x = Input \"x\" [b, 6, 6, 3]          declared at hw1.c:1\n"
+    "  C is 2 in W = Parameter \"w1\" [3, 3, 2, 8]     declared at hw1.c:2" },
+  { conv_large,
+    "hw1.c:3: Conv: the window reaches over 7 entries, but dimension 1 of x has 6, and the "
+    "padding is 0\n"
+    "  x = Input \"x\" [b, 6, 6, 3]                    declared at hw1.c:1" },
+  { conv_padded_large,
+    "hw1.c:3: Conv: the window reaches over 9 entries, but dimension 1 of x has 6, and the "
+    "padding is 1\n"
+    "  x = Input \"x\" [b, 6, 3]                       declared at hw1.c:1" },
+  { conv_stride_0,
+    "hw1.c:3: Conv: stride 0, dilation 1, padding 0: expected 1, 1 and 0 or more" },
+  { transposed_padding,
+    "hw1.c:3: TransposedConv: padding 4 leaves nothing of dimension 1, which has 8" },
+  { pool_rank,
+    "hw1.c:2: MaxPool: x needs a batch, 1 to 3 dimensions and channels\n"
+    "  x = Input \"x\" [b, 6]                          declared at hw1.c:1" },
+  { pool_size,
+    "hw1.c:2: AvgPool: window 0, stride 2: expected 1 or more" },
+  { pool_large,
+    "hw1.c:2: MaxPool: the window reaches over 7 entries, but dimension 1 of x has 6, and "
+    "the padding is 0\n"
+    "  x = Input \"x\" [b, 6, 3]                       declared at hw1.c:1" },
+  { residual_even,
+    "hw1.c:2: edf_residual_params: size 4: the shape stays the same for an odd one" },
+  { highway_size,
+    "hw1.c:3: Affine: s[b,j] = W[I,j] x[b,I] - B[j]\n"
+    "  I is 5 in x = Input \"x\" [b, 5]                declared at hw1.c:1\n"
+    "  I is 4 in W = Parameter \"w1\" [4, 4]           declared at hw1.c:2" },
+  { heads,
+    "hw1.c:2: edf_attention_params: 3 heads do not divide 10" },
+  { attention_rank,
+    "hw1.c:3: Attention: q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n"
+    "                                           ^\n"
+    "  x has 3 indices here, but the tensor has 2\n"
+    "  x = Input \"x\" [b, 6]                          declared at hw1.c:1" },
+  { attention_size,
+    "hw1.c:3: CausalAttention: q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n"
+    "  I is 5 in x = Input \"x\" [b, 4, 5]             declared at hw1.c:1\n"
+    "  I is 6 in WQ = Parameter \"wq1\" [6, 2, 3]      declared at hw1.c:2" },
+  { cell_of_another,
+    "hw1.c:3: LSTM: Phi are the parameters of a GRU" },
+  { cell_input,
+    "hw1.c:3: GRU: z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]\n"
+    "  I is 4 in x = Input \"x\" [b, 4]                declared at hw1.c:1\n"
+    "  I is 5 in Wx = Parameter \"wx1\" [5, 3, 3]      declared at hw1.c:2" },
+  { cell_null,
+    "hw1.c:3: GRU: x is NULL" },
+  { unroll_rank,
+    "hw1.c:3: GRU: z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"
+    "                                     ^\n"
+    "  x has 3 indices here, but the tensor has 2\n"
+    "  x = Input \"x\" [b, 5]                          declared at hw1.c:1" },
+  { unroll_nothing,
+    "hw1.c:3: Unroll: Phi was not made by its constructor" },
+  { no_self,
+    "hw1.c:3: Recurrence: h[b,t,j] = tanh(W[j,I] g[b,t-1,I] + U[j,K] x[b,t,K])\n"
+    "                     ^\n"
+    "  the equation has 4 operands (W, g, U, x), but 3 were given\n"
+    "  W = Parameter \"W\" [3, 3]                      declared at hw1.c:1\n"
+    "  g = Parameter \"U\" [3, 5]                      declared at hw1.c:1\n"
+    "  U = Input \"x\" [b, 4, 5]                       declared at hw1.c:2\n"
+    "  x is missing, or NULL" },
+  { self_now,
+    "hw1.c:3: Recurrence: h[b,t,j] = tanh(W[j,I] h[b,t,I] + U[j,K] x[b,t,K])\n"
+    "                                            ^\n"
+    "  h stands on the right: expected the time before, as in h[b,t-1,I], the same "
+    "everywhere" },
+  { self_two_back,
+    "hw1.c:3: Recurrence: h[b,t,j] = tanh(W[j,I] h[b,t-2,I] + U[j,K] x[b,t,K])\n"
+    "                                                ^\n"
+    "  expected one place with t-1 or t+1" },
+  { self_rank,
+    "hw1.c:3: Recurrence: h[b,t,j] = tanh(W[j,I] h[t-1,I] + U[j,K] x[b,t,K])\n"
+    "                                            ^\n"
+    "  expected 3 indices, as on the left" },
+  { unknown_function,
+    "hw1.c:3: Recurrence: h[b,t,j] = tan(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K])\n"
+    "                                ^\n"
+    "  expected tanh, sigmoid, relu, gelu, softplus, exp or softmax" },
+  { not_closed,
+    "hw1.c:3: Recurrence: h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K]\n"
+    "                                                                        ^\n"
+    "  expected ')', found the end" },
+  { only_self,
+    "hw1.c:3: Recurrence: h[t,j] = W[j,I] h[t-1,I] | t<4\n"
+    "                     ^\n"
+    "  every term has h, which begins with 0" },
+  { no_times,
+    "hw1.c:3: Recurrence: h[t,j] = W[j,I] h[t-1,I] + W[j,J]\n"
+    "                       ^\n"
+    "  the number of times is unknown: index t needs a dimension, or a bound" },
+  { mismatch_builtin,
+    "edf_expect_mismatch: the node is not one of your own\n"
+    "  Relu \"Relu0\" [b, 4, 5]                        built at hw1.c:2" },
+};
+
+static void layers(void) {
+  expect_all(programs, sizeof programs / sizeof *programs);
+}
+
+int main(void) {
+  RUN(layers);
+  return harness_report();
+}
