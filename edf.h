@@ -1,4 +1,4 @@
-/* edf.h - v1.0 - the Educational Framework: backpropagation in one C header
+/* edf.h - v1.1 - the Educational Framework: backpropagation in one C header
 
    A model is a list of assignments. There are three kinds of node, Input, Parameter and
    CompNode, and three loops over them: Forward, Backward and SGD. A product of tensors is
@@ -23,14 +23,17 @@
    plugins, several number types in one graph, a thread pool.
 
    Contents (search for the anchor)
-     >>example      a whole program           >>core         nodes, lists, the three loops
-     >>config       what may be overridden    >>nest         loop nests, plans, kernels
-     >>notation     the index notation        >>equation     the notation's parser
-     >>api          the declarations          >>einsum       equations as nodes
-       >>graph      nodes and lists           >>nodes        nodes from Sigmoid to LogLoss
-       >>constructors  every node's formulas  >>init         initialisation, random numbers
+     >>example      a whole program           >>nest         loop nests, plans, kernels
+     >>config       what may be overridden    >>equation     the notation's parser
+     >>notation     the index notation        >>einsum       equations as nodes
+     >>api          the declarations          >>nodes        nodes from Sigmoid to LogLoss
+       >>graph      nodes and lists           >>over         functions over named indices
+       >>constructors  every node's formulas  >>layers       from LayerNorm to recurrences
+       >>training   initialisation, optimisers   >>optim     optimisers
+       >>files      data, saved models        >>init         random numbers
        >>kernels    the kernel's interface    >>check        printing, gradient check
-     >>memory       errors, memory, names     >>data         IDX, CSV, shuffling
+     >>memory       errors, memory, names     >>data         IDX, CSV, arrays, pictures, text
+     >>core         nodes, the three loops    >>models       saved models
                                               >>short        short names
 */
 
@@ -78,7 +81,9 @@ extern "C" {
    EDF_NO_SHORT_NAMES  -              no Input, Affine, Forward ...: only names with edf_
    EDF_PANIC(message)  print, abort   what a mistake does; it may longjmp, it must not return
    EDF_ASSERT(c)       assert         the header's own invariants
-   EDF_MALLOC(n) EDF_REALLOC(p,n) EDF_FREE(p)    the C library's    all three or none        */
+   EDF_MALLOC(n) EDF_REALLOC(p,n) EDF_FREE(p)    the C library's    all three or none
+   Compiled with OpenMP (-fopenmp), large products run on all its threads; set OMP_NUM_THREADS,
+   and keep the BLAS at one thread.                                                          */
 
 #ifndef EDF_REAL
 #define EDF_REAL float
@@ -307,9 +312,9 @@ edf_node *edf_log_at(const char *file, int line, edf_node *x);
 edf_node *edf_sqrt_at(const char *file, int line, edf_node *x);
 edf_node *edf_square_at(const char *file, int line, edf_node *x);
 
-
 /* LeakyRelu: y = x where x > 0, else slope x.   dx += dy (1 where x > 0, else slope)
-   Gelu: y = x/2 (1 + tanh(c (x + 0.044715 x^3))), c = sqrt(2/pi).
+   Gelu: y = x/2 (1 + tanh(c (x + 0.044715 x^3))), c = sqrt(2/pi) (Hendrycks, Gimpel 2016).
+         dx += dy (s + x s (1-s) 2 c (1 + 0.134145 x^2)), s = sigmoid(2 c (x + 0.044715 x^3))
    Softplus: y = ln(1 + exp(x)).   dx += dy / (1+exp(-x)) */
 #define edf_leaky_relu(x, slope) edf_leaky_relu_at(EDF__HERE, x, slope)
 #define edf_gelu(x)              edf_gelu_at(EDF__HERE, x)
@@ -352,7 +357,7 @@ edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_n
      s.grad[i] += l.grad[i] (p - y[i])          y.grad[i] -= l.grad[i] s[i]
    MSE: the scalar (1/n) sum_i (a[i] - b[i])^2.
    MaskedMean: the scalar sum_i m[i] x[i] / sum_i m[i]; m is 0 or 1, for lines of different
-   length. Shapes as for Mul. */
+   length. MSE and MaskedMean take shapes as Sub and Mul do, BCELoss equal ones. */
 #define edf_bce_loss(s, y)    edf_bce_loss_at(EDF__HERE, s, y)
 #define edf_mse(a, b)         edf_mse_at(EDF__HERE, a, b)
 #define edf_masked_mean(x, m) edf_masked_mean_at(EDF__HERE, x, m)
@@ -382,7 +387,10 @@ edf_node *edf_mean_at(const char *file, int line, edf_node *x);
      MaxOver("x[b,T,j]", x)                of equal ones the first alone gets the gradient
    Instead of a spec, SumOver, MeanOver and MaxOver take an equation of the notation as well;
    the sum is then a mean or a maximum, and what MaxOver reads outside is minus infinity:
-     MaxOver("y[b,i,c] = x[b,2*i+DI,c] | DI<2", x) */
+     MaxOver("y[b,i,c] = x[b,2*i+DI,c] | DI<2", x)
+   Gradients: Softmax's as above; NormalizeOver: x.grad += (y.grad - mean y.grad
+   - y mean(y y.grad)) / sqrt(v + eps); the others by the swap rule. Errors: a place that is not
+   one index, an index twice, no capital, another rank than the tensor's. */
 #define edf_softmax_over(spec, s)         edf_softmax_over_at(EDF__HERE, spec, s)
 #define edf_log_softmax_over(spec, s)     edf_log_softmax_over_at(EDF__HERE, spec, s)
 #define edf_normalize_over(spec, x, eps)  edf_normalize_over_at(EDF__HERE, spec, x, eps)
@@ -407,7 +415,8 @@ edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node
    BatchNorm: the same, where n is normalised over every index but the last: with the batch's
    mean and variance (divisor n) in training, with running ones where edf.training is 0. The
    running ones are Parameters that no optimiser moves, so that they are saved (Ioffe and
-   Szegedy 2015). For statistics of every position use Reshape before. */
+   Szegedy 2015). They move a tenth of the way in each Forward of training. For statistics of
+   every position use Reshape before. Errors: gain and last index differ; training on 1 row. */
 typedef struct { edf_node *gain, *bias; } edf_layer_norm_package;
 typedef struct { edf_node *gain, *bias, *mean, *variance; } edf_batch_norm_package;
 #define edf_layer_norm_params(n) edf_layer_norm_params_at(EDF__HERE, n)
@@ -422,12 +431,14 @@ edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package P
                             edf_node *x);
 
 /* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate); y = x where
-   edf.training is 0.   dx += dy where it was kept, over 1-rate */
+   edf.training is 0.   dx += dy/(1-rate) where x was kept. (Srivastava et al. 2014.) The mask
+   depends on edf.seed and edf.draws alone. Errors: a rate that is not in [0, 1). */
 #define edf_dropout(x, rate) edf_dropout_at(EDF__HERE, x, rate)
 edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
 
 /* Embed: y[b,t,j] = W[k[b,t],j], for class numbers k as for LogLoss. A class that occurs twice
-   is paid twice.   W.grad[k[b,t],j] += y.grad[b,t,j] */
+   is paid twice.   W.grad[k[b,t],j] += y.grad[b,t,j]
+   Errors, in Forward: a class out of range or not whole, with its row and value. */
 #define edf_embed(W, k) edf_embed_at(EDF__HERE, W, k)
 edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k);
 
@@ -437,7 +448,9 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k);
    Slice("x[b,t,J]", x, from, count): y[b,t,j] = x[b,t,j+from], j < count.
    Select("x[b,T,j]", x, n): y[b,j] = x[b,n,j].
    Reshape(x, "y[b,4,128]"): the same numbers in the same order; y is also the node's name. A
-   first index without a number takes what is left, for the batch. */
+   first index without a number takes what is left, for the batch.
+   Gradients go back where the numbers came from. Errors: operands that differ in another index
+   than the joined one, the batch joined or sliced, entries outside, sizes that differ. */
 #define edf_concat(...)                edf_concat_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
 #define edf_concat_list(spec, n, list) edf_concat_list_at(EDF__HERE, spec, n, list)
 #define edf_slice(spec, x, from, n)    edf_slice_at(EDF__HERE, spec, x, from, n)
@@ -461,7 +474,9 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
    more: the groups that share no product. Size of y: (X + 2p - d (size-1) - 1)/s + 1.
    TransposedConv writes where Conv reads: u[b,s*i+d*DI,...,n] = W[DI,...,C,n] x[b,i,...,C],
    less p entries at each side, - B[n]. Size of y: s (X-1) + d (size-1) + 1 - 2p.
-   MaxPool(x, size, stride), AvgPool: y[b,i,j,c] = max or mean of x[b,s*i+DI,s*j+DJ,c]. */
+   MaxPool(x, size, stride), AvgPool: y[b,i,j,c] = max or mean of x[b,s*i+DI,s*j+DJ,c].
+   Gradients by the swap rule. Errors: another rank or other channels than the package has, a
+   window longer than the padded x, groups that do not divide the channels. */
 typedef struct {
   edf_node *w, *b;
   int stride, dilation, padding, groups;
@@ -483,7 +498,8 @@ edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int
 edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride);
 
 /* Residual: y = x + Conv(second, Relu(Conv(first, x))), of the same shape; the size is odd.
-   Highway: y = G R + (1-G) x, G = Sigmoid(Affine(gate, x)), R = Relu(Affine(transform, x)). */
+   (He et al. 2015, without normalisation.) Highway: y = G R + (1-G) x, with
+   G = Sigmoid(Affine(gate, x)), R = Relu(Affine(transform, x)) (Srivastava et al. 2015). */
 typedef struct { edf_conv_package first, second; } edf_residual_package;
 typedef struct { edf_affine_package gate, transform; } edf_highway_package;
 #define edf_residual_params(dims, size, n) edf_residual_params_at(EDF__HERE, dims, size, n)
@@ -501,7 +517,8 @@ edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, ed
      a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]
      P          = SoftmaxOver("a[b,h,t,S]", a); CausalAttention: "a[b,h,t,S] | S<=t"
      o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]
-     y[b,t,j]   = WO[H,D,j] o[b,t,H,D] */
+     y[b,t,j]   = WO[H,D,j] o[b,t,H,D]
+   x has n numbers at each t, y too. Errors: heads that do not divide n, another n. */
 typedef struct { edf_node *wq, *wk, *wv, *wo; } edf_attention_package;
 #define edf_attention_params(n, heads) edf_attention_params_at(EDF__HERE, n, heads)
 #define edf_attention(...)             edf_attention_at(EDF__HERE, __VA_ARGS__)
@@ -519,7 +536,9 @@ edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_pack
      LSTM    F, I, O = sigmoid(gates 0, 1, 2), R = tanh(gate 3), c' = F c + I R,
              h' = O tanh(c'); F's threshold starts at -1, so that it is open
    One step of x[b,i]:             s = LSTM(Phi, x, s), which begins with { NULL, NULL }: zeros
-   All steps of x[b,t,i]:          h[b,t,j] = Unroll(Phi, x), for the parameters of any cell */
+   All steps of x[b,t,i]:          h[b,t,j] = Unroll(Phi, x), for the parameters of any cell
+   (Collins et al. 2016; Cho et al. 2014; Hochreiter, Schmidhuber 1997; Gers et al. 2000.)
+   Errors: the parameters of another cell, another length of x. */
 typedef struct edf_cell edf_cell;
 typedef struct { edf_node *wx, *wh, *b; const edf_cell *cell; } edf_recurrent_package;
 typedef struct { edf_node *h, *c; } edf_recurrent_state;
@@ -543,12 +562,13 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
      Recurrence("h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j])",
                 Whh, Wxh, x, B)
    Operands are those but h. Around the sum may stand tanh, sigmoid, relu, gelu, softplus, exp,
-   softmax, or nothing. h before the first time is 0; with t+1 time runs backwards. */
+   softmax, or nothing. h before the first time is 0; with t+1 time runs backwards. Errors: no
+   place with t-1 or t+1, or several; a number of times that is unknown; no term without h. */
 #define edf_recurrence(...) edf_recurrence_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
 edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...);
 
-/* ---- Initialisation and random numbers. Each number is a hash of (edf.seed, how many were
-   drawn before), the same on every platform. edf_seed starts again from draw 0. */
+/* ---- >>training  Initialisation and random numbers. Each number is a hash of (edf.seed, how
+   many were drawn before), the same on every platform. edf_seed starts again from draw 0. */
 void     edf_seed(unsigned long long seed);
 edf_real edf_uniform(edf_real lo, edf_real hi);               /* in [lo, hi)                  */
 edf_real edf_normal(edf_real mean, edf_real deviation);       /* Box and Muller               */
@@ -569,7 +589,8 @@ void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
      edf_adam_slides   beta = 1 - 1/min(t, N) in place of the two divisions, as on the slides
    All parameters that have a gradient make one step. One with an `update` function of its own
    gets that instead: p->update = mine; it may call an edf_update_NAME, which makes the step of
-   one parameter. p->update = edf_frozen: no step, and no gradient is computed for it. */
+   one parameter. p->update = edf_frozen: no step, and no gradient is computed for it. Errors:
+   a beta that is not in [0, 1). */
 void edf_momentum(edf_real eta, edf_real mu);
 void edf_average(edf_real eta, edf_real beta);
 void edf_adagrad(edf_real eta, edf_real eps);
@@ -615,8 +636,9 @@ edf_node *edf_expect_mismatch(edf_node *node);
 void   edf_print(edf_node *node);              /* one screen about one node, to stdout        */
 void   edf_print_program(FILE *out);           /* forward, and the derived backward as loops  */
 
-/* ---- Data. Arrays are the caller's, freed with edf_free_array. Files are checked before
-   memory is taken; an error names the file, the byte or line, what was expected and found. */
+/* ---- >>files  Data. Arrays are the caller's, freed with edf_free_array. Files are checked
+   before memory is taken; an error names the file, the byte or line, what was expected and
+   found. */
 typedef struct { int rank, dim[EDF_MAX_RANK]; size_t size; edf_real *value; } edf_array;
 edf_array edf_load_idx(const char *path);      /* IDX of unsigned bytes, numbers as stored    */
 edf_array edf_load_images(const char *path);   /* IDX [n, rows, columns]: [n, pixels] / 255   */
@@ -3251,6 +3273,16 @@ static edf_node *edf__reduction(const edf__site *at, const edf_op *is, edf__redu
   return edf__add_compnode(y);
 }
 
+/* A line in the middle of a composition goes by the name on its left: q2, k3, a5. */
+static edf_node *edf__inner(edf_node *y) {
+  const edf__ref *left = &((edf__einsum *)y->state)->e.ref[0];
+  char *name = (char *)edf__alloc(&edf.computed, (size_t)left->length + 12);
+  snprintf(name, (size_t)left->length + 12, "%.*s%d", left->length, left->name,
+           edf.n_compnodes - 1);
+  y->name = name;
+  return y;
+}
+
 /* The names of the nodes that follow, with a blank between; none of them may be NULL. */
 static void edf__no_nulls(const edf__site *at, const char *names, ...) {
   va_list args;
@@ -3550,7 +3582,8 @@ static void edf__gelu_backward(edf_node *y) {
 }
 static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
   "y x", "y[i] = x[i]/2 (1 + tanh(sqrt(2/pi) (x[i] + 0.044715 x[i]^3)))",
-  "x.grad[i] += y.grad[i] (s + x[i] s (1-s) sqrt(8/pi) (1 + 0.134145 x[i]^2)), s = y[i]/x[i]" };
+  "x.grad[i] += y.grad[i] (s + x[i] s (1-s) sqrt(8/pi) (1 + 0.134145 x[i]^2)), "
+  "s = 1/(1+exp(-sqrt(8/pi) (x[i] + 0.044715 x[i]^3)))" };
 edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
   return edf__activation(&edf__gelu_op, file, line, x);
 }
@@ -3933,6 +3966,8 @@ edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *
   return edf_div_at(file, line, chosen, edf_sum_at(file, line, m));
 }
 
+/* ==== >>over  Functions over named indices =============================================== */
+
 /* ---- A tensor whose capitals name what a function goes over: "a[b,h,t,S]", "x[b,X,Y,c]",
    "a[b,t,S] | S<=t". Its places in the order: those that stay, then those gone over. */
 typedef struct {
@@ -4041,6 +4076,21 @@ static const char *edf__expand(const edf__spec *s, const char *pattern, const ch
   return to->at;
 }
 
+/* What such a node says about itself: the formulas with the spec's indices. */
+static const edf_op *edf__about_rows(const edf__spec *s, const edf_op *is) {
+  edf__text formula = { { 0 }, 0 };
+  edf__put(&formula, "%s", edf__expand(s, is->formula, NULL));
+  if (s->until) {
+    const edf__letter *t = &s->e.letter[s->order[s->n_kept - 1]];
+    edf__put(&formula, " | %s<=%.*s", edf__expand(s, "~", NULL), t->length, t->name);
+  }
+  edf_op *about = (edf_op *)edf__alloc(&edf.computed, sizeof *about);
+  *about = *is;
+  about->formula = edf__copy(&edf.computed, formula.at);
+  about->gradient = edf__copy(&edf.computed, edf__expand(s, is->gradient, NULL));
+  return about;
+}
+
 /* A row function over the indices that a spec names with capitals. Rows have to lie together:
    where they do not, one equation moves the indices, and another moves them back. */
 static edf_node *edf__over_rows(const edf__site *at, const edf_op *is, const char *text,
@@ -4049,12 +4099,8 @@ static edf_node *edf__over_rows(const edf__site *at, const edf_op *is, const cha
   int moved = 0;
   edf__read_spec_of(&s, at, text, x, until);
   for (int d = 0; d < s.ref.rank; d++) moved |= s.order[d] != d;
-  if (moved) x = edf__line(at, edf__expand(&s, "y^ = x@", NULL), 1, x);
-  edf_op *about = (edf_op *)edf__alloc(&edf.computed, sizeof *about);
-  *about = *is;
-  about->formula = edf__copy(&edf.computed, edf__expand(&s, is->formula, NULL));
-  about->gradient = edf__copy(&edf.computed, edf__expand(&s, is->gradient, NULL));
-  edf_node *y = edf__computed(about, at->file, at->line, 1, &x);
+  if (moved) x = edf__inner(edf__line(at, edf__expand(&s, "moved^ = x@", NULL), 1, x));
+  edf_node *y = edf__computed(edf__about_rows(&s, is), at->file, at->line, 1, &x);
   y->over = (char)s.n_over;
   y->until = (char)s.until;
   y->lazy = 1;
@@ -4146,7 +4192,8 @@ static edf_node *edf__variance(const edf__site *at, edf__reduction_kind kind, co
   edf__spec s;
   edf__read_spec_of(&s, at, spec, x, 0);
   edf_node *m = edf__reduction(at, is, EDF__MEAN, edf__expand(&s, "m& = x@", NULL), 1, &x);
-  edf_node *d = edf__line(at, edf__expand(&s, "d@ = x@ - m&", NULL), 2, x, m);
+  edf_node *d = edf__line(at, edf__expand(&s, "d@ = x@ - m&", NULL), 2, x, edf__inner(m));
+  edf__inner(d);
   return edf__reduction(at, is, kind, edf__expand(&s, "v& = d@ d@", NULL), 1, &d);
 }
 
@@ -4290,6 +4337,8 @@ edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node
   edf__site at = { "MaxOver", file, line };
   return edf__over(&at, &edf__max_op, EDF__MAX, spec, x);
 }
+
+/* ==== >>layers  Layers, from normalisation to recurrences ================================ */
 
 /* ---- BatchNormalize   y[r,c] = (x[r,c] - m[c]) / sqrt(v[c] + eps), where r goes over every
    index but the last; m and v are the column's mean and variance (divisor n) in training, and
@@ -4794,8 +4843,8 @@ edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Ph
     edf__fail("%s:%d: TransposedConv: %d groups: expected 1", file, line, Phi.groups);
   whole.padding = 0;
   edf__conv_text t = edf__conv_indices(&at, &whole, x, 0);
-  edf_node *u = edf__line(&at, edf_fmt("u[b%s,n] = W[%sC,n] x[b%s,C]", t.x.at, t.w.at, t.y.at),
-                          2, Phi.w, x);
+  const char *scatter = edf_fmt("u[b%s,n] = W[%sC,n] x[b%s,C]", t.x.at, t.w.at, t.y.at);
+  edf_node *u = edf__inner(edf__line(&at, scatter, 2, Phi.w, x));
   for (int d = 0; d < t.dims; d++) {
     int p = Phi.padding, n = u->dim[1 + d] - 2 * p;
     if (n < 1)
@@ -4900,12 +4949,13 @@ static edf_node *edf__attention(const edf__site *at, edf_attention_package Phi, 
                                 const char *spec) {
   edf__no_nulls(at, "Phi.wq Phi.wk Phi.wv Phi.wo x", Phi.wq, Phi.wk, Phi.wv, Phi.wo, x);
   double c = 1 / sqrt((double)Phi.wq->dim[2]);
-  edf_node *q = edf__line(at, "q[b,t,h,d] = WQ[I,h,d] x[b,t,I]", 2, Phi.wq, x);
-  edf_node *k = edf__line(at, "k[b,t,h,d] = WK[I,h,d] x[b,t,I]", 2, Phi.wk, x);
-  edf_node *v = edf__line(at, "v[b,t,h,d] = WV[I,h,d] x[b,t,I]", 2, Phi.wv, x);
-  edf_node *a = edf__line(at, edf_fmt("a[b,h,t,s] = %.17g q[b,t,h,D] k[b,s,h,D]", c), 2, q, k);
+  edf_node *q = edf__inner(edf__line(at, "q[b,t,h,d] = WQ[I,h,d] x[b,t,I]", 2, Phi.wq, x));
+  edf_node *k = edf__inner(edf__line(at, "k[b,t,h,d] = WK[I,h,d] x[b,t,I]", 2, Phi.wk, x));
+  edf_node *v = edf__inner(edf__line(at, "v[b,t,h,d] = WV[I,h,d] x[b,t,I]", 2, Phi.wv, x));
+  const char *scores = edf_fmt("a[b,h,t,s] = %.17g q[b,t,h,D] k[b,s,h,D]", c);
+  edf_node *a = edf__inner(edf__line(at, scores, 2, q, k));
   edf_node *P = edf__over_rows(at, &edf__softmax_over_op, spec, a, 1, 0);
-  edf_node *o = edf__line(at, "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]", 2, P, v);
+  edf_node *o = edf__inner(edf__line(at, "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]", 2, P, v));
   return edf__line(at, "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", 2, Phi.wo, o);
 }
 
@@ -4934,9 +4984,11 @@ static edf_node *edf__gate(const edf__site *at, edf_recurrent_package Phi, edf_n
                            int below, int k, edf_node *h) {
   const char *gate = below ? "k" : edf_fmt("%d", k), *time = t < 0 ? "" : edf_fmt("%d,", t);
   const char *left = below ? "g[b,k,j]" : "g[b,j]", *bound = below ? edf_fmt(" | k<%d", k) : "";
-  if (!h) return edf__line(at, edf_fmt("%s = z[b,%s%s,j]%s", left, time, gate, bound), 1, z);
-  return edf__line(at, edf_fmt("%s = z[b,%s%s,j] + Wh[I,%s,j] h[b,I]%s", left, time, gate, gate,
-                               bound), 3, z, Phi.wh, h);
+  const char *equation = edf_fmt(h ? "%s = z[b,%s%s,j] + Wh[I,%s,j] h[b,I]%s"
+                                   : "%s = z[b,%s%s,j]%s%s", left, time, gate, h ? gate : "",
+                                 bound);
+  edf_node *g = h ? edf__line(at, equation, 3, z, Phi.wh, h) : edf__line(at, equation, 1, z);
+  return edf__inner(g);
 }
 
 static edf_node *edf__sigmoid_gates(const edf__site *at, edf_recurrent_package Phi, edf_node *z,
@@ -4973,6 +5025,7 @@ static edf_recurrent_state edf__gru_step(const edf__site *at, edf_recurrent_pack
                                          edf_node *z, int t, edf_recurrent_state s) {
   edf_node *G = edf__sigmoid_gates(at, Phi, z, t, 2, s.h);
   edf_node *m = s.h ? edf__line(at, "m[b,j] = G[b,0,j] h[b,j]", 2, G, s.h) : NULL;
+  if (m) edf__inner(m);
   edf_node *R = edf__tanh_gate(at, Phi, z, t, 2, m);
   s.h = s.h ? edf__line(at, "n[b,j] = h[b,j] - G[b,1,j] h[b,j] + G[b,1,j] R[b,j]", 3, s.h, G, R)
             : edf__line(at, "n[b,j] = G[b,1,j] R[b,j]", 2, G, R);
@@ -4985,8 +5038,9 @@ static edf_recurrent_state edf__lstm_step(const edf__site *at, edf_recurrent_pac
                                           edf_node *z, int t, edf_recurrent_state s) {
   edf_node *G = edf__sigmoid_gates(at, Phi, z, t, 3, s.h);
   edf_node *R = edf__tanh_gate(at, Phi, z, t, 3, s.h);
-  s.c = s.c ? edf__line(at, "n[b,j] = G[b,0,j] c[b,j] + G[b,1,j] R[b,j]", 3, G, s.c, R)
-            : edf__line(at, "n[b,j] = G[b,1,j] R[b,j]", 2, G, R);
+  s.c = s.c ? edf__line(at, "C[b,j] = G[b,0,j] c[b,j] + G[b,1,j] R[b,j]", 3, G, s.c, R)
+            : edf__line(at, "C[b,j] = G[b,1,j] R[b,j]", 2, G, R);
+  edf__inner(s.c);
   edf_node *q = edf_tanh_at(at->file, at->line, s.c);
   s.h = edf__line(at, "h[b,j] = G[b,2,j] q[b,j]", 2, G, q);
   return s;
@@ -5028,7 +5082,7 @@ edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell
                                 edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s) {
   edf__site at = edf__cell_site(file, line, cell, Phi, x);
   edf_node *z = edf__line(&at, "z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]", 3, Phi.wx, x, Phi.b);
-  return Phi.cell->step(&at, Phi, z, -1, s);
+  return Phi.cell->step(&at, Phi, edf__inner(z), -1, s);
 }
 
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
@@ -5037,6 +5091,7 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
   edf_node *z = edf__line(&at, "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]", 3, Phi.wx, x, Phi.b);
   int T = x->dim[1];
   edf_node **h = (edf_node **)edf__alloc(&edf.computed, (size_t)T * sizeof *h);
+  edf__inner(z);
   for (int t = 0; t < T; t++) {
     s = Phi.cell->step(&at, Phi, z, t, s);
     h[t] = s.h;
@@ -5185,7 +5240,7 @@ static edf_node *edf__recurrence_in(const edf__site *at, const edf__recurrence *
   edf__put(&text, " =");
   edf__put_terms(&text, r, 0, -1, 1);
   edf__put_bounds(&text, r, -1);
-  return edf__reduction(at, &edf__einsum_op, EDF__SUM, text.at, n, in);
+  return edf__inner(edf__reduction(at, &edf__einsum_op, EDF__SUM, text.at, n, in));
 }
 
 static edf_node *edf__recurrence_step(const edf__site *at, const edf__recurrence *r, int t,
@@ -5204,7 +5259,7 @@ static edf_node *edf__recurrence_step(const edf__site *at, const edf__recurrence
     edf__put_terms(&text, r, 1, t, !z);
   }
   edf__put_bounds(&text, r, t);
-  return edf__reduction(at, &edf__einsum_op, EDF__SUM, text.at, n, in);
+  return edf__inner(edf__reduction(at, &edf__einsum_op, EDF__SUM, text.at, n, in));
 }
 
 /* The function around the sum, if any. */
@@ -5340,6 +5395,11 @@ static void edf__check_update(const char *who, const edf_node *p) {
   edf__stop();
 }
 
+static void edf__check_beta(const char *who, edf_real beta) {
+  if (!(beta >= 0 && beta < 1))
+    edf__fail("%s: beta is %g, expected 0 or more and less than 1", who, (double)beta);
+}
+
 void edf_update_sgd(edf_node *p, edf_real eta) {
   edf__check_update("edf_update_sgd", p);
   edf__update(p, EDF_SGD_RULE, &eta);
@@ -5354,6 +5414,7 @@ void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu) {
 void edf_update_average(edf_node *p, edf_real eta, edf_real beta) {
   edf_real c[3] = { 1 - beta, beta, eta };
   edf__check_update("edf_update_average", p);
+  edf__check_beta("edf_update_average", beta);
   edf__update(p, EDF_MOMENTUM_RULE, c);
 }
 
@@ -5366,12 +5427,15 @@ void edf_update_adagrad(edf_node *p, edf_real eta, edf_real eps) {
 void edf_update_rmsprop(edf_node *p, edf_real eta, edf_real beta, edf_real eps) {
   edf_real c[4] = { eta, beta, 1 - beta, eps };
   edf__check_update("edf_update_rmsprop", p);
+  edf__check_beta("edf_update_rmsprop", beta);
   edf__update(p, EDF_SQUARE_RULE, c);
 }
 
 void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps,
                       edf_real decay) {
   edf__check_update("edf_update_adamw", p);
+  edf__check_beta("edf_update_adamw", beta1);
+  edf__check_beta("edf_update_adamw", beta2);
   double t = (double)(p->steps > 0 ? p->steps : 1);
   double bias1 = 1 - pow((double)beta1, t), bias2 = 1 - pow((double)beta2, t);
   edf_real c[6] = { beta1, beta2, (edf_real)((double)eta / bias1),
@@ -5387,6 +5451,8 @@ void edf_update_adam(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, 
 void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2,
                             edf_real eps) {
   edf__check_update("edf_update_adam_slides", p);
+  edf__check_beta("edf_update_adam_slides", beta1);
+  edf__check_beta("edf_update_adam_slides", beta2);
   edf_real first = 1 - 1 / (edf_real)(p->steps > 0 ? p->steps : 1);
   edf_real b1 = first < beta1 ? first : beta1, b2 = first < beta2 ? first : beta2;
   edf_real c[6] = { b1, b2, eta, 1, eps, 1 };
@@ -6386,7 +6452,7 @@ double edf_gradcheck(edf_node *node) {
   return worst;
 }
 
-/* ==== >>data  IDX, CSV, shuffling ======================================================== */
+/* ==== >>data  Files of data, arrays, pictures, text ====================================== */
 
 static edf_array edf__new_array(int rank, const int *dim) {
   edf_array a;
@@ -6723,8 +6789,6 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
   }
   return (double)wrong / (double)labels->size;
 }
-
-/* ==== >>files  Files that are written, pictures, text, saved models ====================== */
 
 /* ---- A file is written under another name and renamed at the end: whatever happens, there is
    the old one or the whole new one. */
@@ -7187,7 +7251,9 @@ int edf_sample(const edf_real *P, int n) {
   return 0;
 }
 
-/* ---- Saved models, in the safetensors format: the length of a header, the header, which is
+/* ==== >>models  Saved models ============================================================= */
+
+/* ---- The safetensors format: the length of a header, the header, which is
    JSON, and the numbers. A parameter p is the tensor "p", what its optimiser remembers "p.m"
    and "p.s"; its steps and the state of the random numbers are metadata. */
 enum { EDF__PARTS = 3 };                 /* value, m and s                                    */
@@ -7670,6 +7736,7 @@ typedef edf_recurrent_state RecurrentState;
 #endif
 
 /* History
+   1.1  functions over named indices, layers, recurrence, optimisers, saved models, threads
    1.0  the graph, the notation, one kernel
 
    MIT licence

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Fuzzes the parsers of files and equations with libFuzzer: FUZZ_SECONDS each, or 60 where CI is
 # set, else not at all. What it finds stays in build/fuzz.
+#   sh tests/fuzz.sh [TARGET]
 
 cd "$(dirname "$0")/.." || exit 1
 dir=build/fuzz
@@ -12,9 +13,10 @@ if [ -z "$seconds" ]; then
 fi
 
 echo 'int LLVMFuzzerTestOneInput(const char *p, long n);
-int LLVMFuzzerTestOneInput(const char *p, long n) { return !p && n; }' > $dir/works.c
+int LLVMFuzzerTestOneInput(const char *p, long n) { return !p && n; }' > $dir/works.$$.c
+trap 'rm -f $dir/works.$$ $dir/works.$$.c' EXIT
 clang='clang -std=c99 -g -O1 -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all'
-if ! $clang $dir/works.c -o $dir/works 2>/dev/null; then
+if ! $clang $dir/works.$$.c -o $dir/works.$$ 2>/dev/null; then
   echo 'skip fuzz: no clang with -fsanitize=fuzzer'
   exit
 fi
@@ -44,7 +46,7 @@ model plain "{$three}"
 model steps "{\"__metadata__\":{\"W.steps\":\"3\",\"draws\":\"7\"},$three}"
 
 bad=0
-for target in idx csv equation npy image safetensors; do
+for target in ${1:-idx csv equation npy image safetensors}; do
   if ! $clang tests/fuzz_$target.c -o $dir/fuzz_$target -lm > $dir/$target.log 2>&1; then
     echo "not ok fuzz_$target: it does not compile"
     head -n 12 $dir/$target.log | sed 's/^/  /'
@@ -60,5 +62,4 @@ for target in idx csv equation npy image safetensors; do
       sed 's/^/  /'
   fi
 done
-rm -f $dir/input.*
 exit $bad

@@ -262,6 +262,21 @@ static void no_gradient_yet(void) {
   edf_clear();
 }
 
+static void bad_betas(void) {
+  static const edf_real wrong[] = { 1, (edf_real)-0.5, 2, (edf_real)NAN };
+  for (int k = 0; k < 16; k++) {
+    edf_real beta = wrong[k % 4];
+    build();
+    gradient(0);
+    edf_real before = p->value[3];
+    TRY(k < 4 ? edf_average(r(eta), beta) : k < 8 ? edf_rmsprop(r(eta), beta, r(eps))
+        : k < 12 ? edf_adam(r(eta), r(b1), beta, r(eps))
+                 : edf_adam_slides(r(eta), beta, r(b2), r(eps)));
+    CHECK(panicked && strstr(caught, "expected 0 or more and less than 1"), "%s", caught);
+    CHECK(p->value[3] == before, "it moved");
+  }
+}
+
 int main(void) {
   RUN(course_81_sgd);
   RUN(course_82_heavy_ball);
@@ -278,6 +293,7 @@ int main(void) {
   RUN(course_87_shrinkage);
   RUN(accuracy_of_the_root);
   RUN(no_gradient_yet);
+  RUN(bad_betas);
   edf_clear();
   return harness_report();
 }

@@ -83,8 +83,12 @@ variants() {                               # variants SOURCE
 wanted() { [ -z "$only" ] && return; case " $only " in *" $1 "*) ;; *) return 1 ;; esac; }
 
 only=$*
-for test in hygiene examples gdb python fuzz; do
+for test in hygiene examples gdb python; do
   [ -f tests/$test.sh ] && wanted $test && job $test "CC='$CC' sh tests/$test.sh $out/$test"
+done
+for source in tests/fuzz_*.c; do
+  name=$(basename $source .c)
+  wanted fuzz && job $name "sh tests/fuzz.sh ${name#fuzz_}"
 done
 for source in tests/*.c; do
   case $source in tests/fuzz_*) continue ;; esac
