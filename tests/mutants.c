@@ -470,6 +470,51 @@ static void kinks_are_no_mistakes(void) {
   edf_clear();
 }
 
+/* A backward that is no derivative on purpose: the check wants it to differ, does not look
+   through it, and still finds the mistake of another node. */
+static void sign_forward(edf_node *y) {
+  for (size_t i = 0; i < y->size; i++) y->value[i] = y->in[0]->value[i] > 0 ? 1 : -1;
+}
+static void straight_backward(edf_node *y) {
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, y->grad[i]);
+}
+static void assigning_backward(edf_node *y) {
+  for (size_t i = 0; i < y->size; i++) y->in[0]->grad[i] = y->grad[i];
+}
+
+static double check_of(edf_node *y) {
+  static double error;
+  error = HUGE_VAL;
+  capture_begin();
+  TRY(error = edf_gradcheck(y));
+  capture_end();
+  CHECK(!panicked, "%s", caught);
+  return error;
+}
+
+static void mismatches_that_are_expected(void) {
+  for (int k = 0; k < 4; k++) {
+    edf_clear();
+    edf_seed(9);
+    mistake = k == 1 ? SIGN : RIGHT;
+    edf_node *w = parameter("w[3,4]", -1, 1), *v = parameter("v[4]", -1, 1);
+    edf_node *s = k == 2 ? edf_compnode("Same", relu_forward, relu_backward, w)
+                : edf_compnode("Sign", sign_forward, k == 3 ? assigning_backward
+                                                           : straight_backward, w);
+    edf_expect_mismatch(s);
+    double error = check_of(edf_mul(s, relu_of(edf_add(s, v))));
+    int skipped = strstr(captured, "/ d w: through a node") != NULL;
+    int expected = strstr(captured, "its backward is not the derivative, as expected") != NULL;
+    CHECK(skipped, "%s", captured);
+    if (k == 0) CHECK(error < 0.05 && expected && !strstr(captured, "FAIL"), "%s", captured);
+    if (k == 1) CHECK(error > 0.5 && strstr(captured, "MyRelu"), "%s", captured);
+    if (k == 2) CHECK(error == 1 && strstr(captured, "but a mismatch was"), "%s", captured);
+    if (k == 3) CHECK(error == 1 && strstr(captured, "'=' where '+='"), "%s", captured);
+  }
+  mistake = RIGHT;
+  edf_clear();
+}
+
 static void wrong_ones_are_caught(void) {
   for (const mutant *m = mutants; m < mutants + sizeof mutants / sizeof *mutants; m++)
     for (unsigned seed = 1; seed <= 10; seed++) {
@@ -514,6 +559,7 @@ static void right_ones_pass(void) {
 
 int main(void) {
   RUN(right_ones_pass);
+  RUN(mismatches_that_are_expected);
   RUN(kinks_are_no_mistakes);
   RUN(wrong_ones_are_caught);
   if (EDF_REAL_IS_DOUBLE) RUN(causes_are_named);             /* in float it may only guess */
