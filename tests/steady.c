@@ -102,6 +102,39 @@ static void test_no_allocation_when_two_batch_sizes_alternate(void) {
   CHECK(during == 0, "%ld calls to the allocator in 50 steps of 1 and 64 rows", during);
 }
 
+/* Every kind of layer: pooling keeps winners, dropout a mask, normalisation its statistics. */
+static edf_node *layers(edf_node *x, edf_node *y) {
+  edf_node *h = edf_relu(edf_max_pool(edf_conv(edf_conv_params(2, 5, 1, 4),
+                                               edf_reshape(x, "image[b,28,28,1]")), 2, 2));
+  h = edf_batch_norm(edf_batch_norm_params(4), h);
+  h = edf_reshape(edf_avg_pool(edf_dropout(h, 0.25), 3, 3), "rows[b,4,16]");
+  h = edf_layer_norm(edf_layer_norm_params(16), h);
+  h = edf_add(h, edf_causal_attention(edf_attention_params(16, 2), h));
+  h = edf_unroll(edf_gru_params(16, 8), edf_softmax_over("h[b,T,j]", h));
+  h = edf_concat("h[b,J]", edf_select("h[b,T,j]", h, 3), edf_max_over("h[b,T,j]", h));
+  return edf_softmax_log_loss(edf_affine(edf_affine_params(16, 10), h), y);
+}
+
+static void test_no_allocation_in_a_steady_step_of_layers(void) {
+  long before = 0;
+  double first = 0;
+  edf_node *x = edf_input("x[b,784]"), *y = edf_input("y[b]"), *loss = layers(x, y);
+  for (int i = 0; i < 30; i++) {
+    if (i == 6) before = calls;
+    edf_feed(x, images, i % 2 ? 16 : 9);
+    edf_feed(y, labels, i % 2 ? 16 : 9);
+    edf_forward();
+    edf_backward(loss);
+    edf_clip(1);
+    edf_adamw((edf_real)0.01, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8, (edf_real)0.1);
+    if (i == 0) first = (double)loss->value[0];
+  }
+  CHECK(calls == before, "%ld calls to the allocator in 24 steps", calls - before);
+  CHECK((double)loss->value[0] < first, "it does not train");
+  edf_clear();
+  CHECK(live == 0 && blocks == 0, "%ld bytes in %ld blocks after edf_clear", live, blocks);
+}
+
 #if !defined __OPTIMIZE__ || defined __SANITIZE_ADDRESS__ || defined UNDER_VALGRIND
 enum { INSTRUMENTED = 1 };
 #else
@@ -204,6 +237,7 @@ int main(void) {
   make_data();
   RUN(test_no_allocation_in_a_steady_step);
   RUN(test_no_allocation_when_two_batch_sizes_alternate);
+  RUN(test_no_allocation_in_a_steady_step_of_layers);
   RUN(test_start_up_time);
   RUN(test_rebuilding_the_graph_1000_times);
   RUN(test_10000_graphs_of_different_lengths);
