@@ -175,6 +175,7 @@ struct edf_node {
   char         over, until;              /* a row: its last `over` indices; | S<=t            */
   char         mismatch, beyond;         /* edf_expect_mismatch; behind such a node           */
 };
+  char         reached;                  /* Backward has given it a gradient to step by       */
 
 /* What a built-in node says about itself, beside its code. */
 typedef struct edf_op {
@@ -587,10 +588,10 @@ void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
                                                                      (Kingma and Ba 2014)
      edf_adamw         the same with p *= 1 - eta decay before       (Loshchilov, Hutter 2017)
      edf_adam_slides   beta = 1 - 1/min(t, N) in place of the two divisions, as on the slides
-   All parameters that have a gradient make one step. One with an `update` function of its own
-   gets that instead: p->update = mine; it may call an edf_update_NAME, which makes the step of
-   one parameter. p->update = edf_frozen: no step, and no gradient is computed for it. Errors:
-   a beta that is not in [0, 1). */
+   All parameters that the last Backward reached make one step, others none. One with an
+   `update` function of its own gets that instead: p->update = mine; it may call an
+   edf_update_NAME, which makes the step of one parameter. p->update = edf_frozen: no step, and
+   no gradient is computed for it. Errors: a mu or a beta that is not in [0, 1). */
 void edf_momentum(edf_real eta, edf_real mu);
 void edf_average(edf_real eta, edf_real beta);
 void edf_adagrad(edf_real eta, edf_real eps);
@@ -930,6 +931,11 @@ static int edf__fed_batch(void) {
 }
 
 static void edf__say_dims(const edf_node *x, int rank) {
+static edf_real *edf__forget_reals(edf_real *old) {
+  edf__free(old);
+  return NULL;
+}
+
   int own = x->kind == EDF_INPUT && x->fed > 0, batch = own ? x->fed : edf__fed_batch();
   if (rank > 0) edf__say("[");
   for (int d = 0; d < rank; d++) {
@@ -1141,8 +1147,10 @@ static void edf__call_backward(edf_node *c) {
 }
 
 static void edf__prepare_grad(edf_node *x) {
-  x->fresh = !(edf.accumulate && x->kind == EDF_PARAMETER && x->grad);
-  if (x->need && x->visit) x->grad = edf__reals(x, x->grad);
+  int keep = edf.accumulate && x->kind == EDF_PARAMETER && x->grad, now = x->need && x->visit;
+  x->fresh = !keep;
+  x->reached = (char)(now || (keep && x->reached));
+  x->grad = now ? edf__reals(x, x->grad) : x->need ? x->grad : edf__forget_reals(x->grad);
 }
 
 /* A node needs a gradient if a parameter or a wanted input reaches it. */
@@ -1342,7 +1350,8 @@ static void edf__check_loss(const char *who, const char *what, const edf_node *x
   edf__say("%s: ", who);
   if (x->kind != EDF_COMPNODE) edf__say("the %s is not a computed node", what);
   else if (!x->need)
-    edf__say("no parameter reaches the %s, and no input with edf_want_grad", what);
+    edf__say("no parameter%s reaches the %s, and no input with edf_want_grad",
+             edf__some_frozen() ? " that is not frozen" : "", what);
   else edf__say("the %s has no value for the last feed: call edf_forward first", what);
   edf__say("\n  ");
   edf__say_node(x);
@@ -1353,6 +1362,12 @@ static void edf__check_loss(const char *who, const char *what, const edf_node *x
 static edf_node **edf__operands(va_list args, int *n) {
   edf_node **in = NULL, *x;
   *n = 0;
+static int edf__some_frozen(void) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf.parameters[i]->update == edf_frozen) return 1;
+  return 0;
+}
+
   do {
     x = va_arg(args, edf_node *);
     in = (edf_node **)edf__grow(&edf.computed, in, (size_t)(*n + 8) / 8 * 8 * sizeof *in);
@@ -5461,7 +5476,7 @@ void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real 
 
 /* ---- All parameters. One with an update function of its own gets that instead. */
 static int edf__due(edf_node *p, edf_real eta) {
-  if (!p->grad || p->update == edf_frozen) return 0;
+  if (!edf__may_step(p)) return 0;
   p->steps++;
   if (p->update) p->update(p, eta);
   return !p->update;
@@ -5511,6 +5526,10 @@ void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps)
 /* ---- Before the step: clipping and shrinkage change the gradients. */
 static double edf__square_norm(edf_node *p) {
   enum { BLOCK = 4096 };                 /* sums of floats, but not long ones                 */
+static int edf__may_step(const edf_node *p) {
+  return p->grad && p->reached && p->update != edf_frozen;
+}
+
   const edf_real *g = edf_grad(p);
   double sum = 0;
   for (size_t i = 0; i < p->size; i += BLOCK) {
@@ -5523,14 +5542,14 @@ static double edf__square_norm(edf_node *p) {
 static void edf__change_grads(edf_rule rule, edf_real c) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    if (p->grad && p->update != edf_frozen) edf__update(p, rule, &c);
+    if (edf__may_step(p)) edf__update(p, rule, &c);
   }
 }
 
 double edf_clip(double most) {
   double sum = 0;
   for (int i = 0; i < edf.n_parameters; i++)
-    if (edf.parameters[i]->grad) sum += edf__square_norm(edf.parameters[i]);
+    if (edf__may_step(edf.parameters[i])) sum += edf__square_norm(edf.parameters[i]);
   double norm = sqrt(sum);
   if (norm > most) edf__change_grads(EDF_SCALE_RULE, (edf_real)(most / norm));
   return norm;
@@ -5539,7 +5558,7 @@ double edf_clip(double most) {
 void edf_clip_each(double most) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    double norm = p->grad ? sqrt(edf__square_norm(p)) : 0;
+    double norm = edf__may_step(p) ? sqrt(edf__square_norm(p)) : 0;
     edf_real factor = (edf_real)(most / norm);
     if (norm > most) edf__update(p, EDF_SCALE_RULE, &factor);
   }
