@@ -97,6 +97,10 @@ extern "C" {
 #endif
 #define EDF_REAL_IS_DOUBLE (EDF__PASTE(EDF__IS_, EDF_REAL) == 2)
 
+#ifdef __FAST_MATH__
+#error "edf.h needs NaN, infinity and the order of additions: -O3, not -ffast-math or -Ofast"
+#endif
+
 #ifdef __GNUC__
 #define EDF__PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define EDF__USED __attribute__((used))
@@ -171,11 +175,11 @@ struct edf_node {
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
   int          fed;                      /* rows of an Input's last feed, -1: never fed       */
   char         wanted, need, visit;      /* gradient asked for; needed; ancestor of the loss  */
+  char         reached;                  /* Backward has given it a gradient to step by       */
   char         lazy, fresh;              /* backward accepts fresh grads; grad counts as zero */
-  char         over, until;              /* a row: its last `over` indices; | S<=t            */
+  char         over, until;              /* a row: the last `over` indices; | S<=t            */
   char         mismatch, beyond;         /* edf_expect_mismatch; behind such a node           */
 };
-  char         reached;                  /* Backward has given it a gradient to step by       */
 
 /* What a built-in node says about itself, beside its code. */
 typedef struct edf_op {
@@ -246,8 +250,8 @@ edf_node *edf_name(edf_node *node, const char *name);
 edf_node *edf_want_grad(edf_node *node);
 
 /* Gives an Input `batch` rows of data. Nothing is copied: the data stays the caller's and must
-   live unchanged until the next feed or the end of Backward. An Input without a batch index
-   takes its whole tensor, with batch 1. */
+   live unchanged until the next feed or the end of Backward. All Inputs with a batch index have
+   one extent of it; an Input without takes its whole tensor, with batch 1. */
 void edf_feed(edf_node *input, const edf_real *data, int batch);
 
 /* for c in CompNodes: c.forward(). Shapes follow a batch that has changed. Errors: an input
@@ -284,7 +288,8 @@ void edf_push(edf_node *node);
    x.grad. In the formulas of element-wise nodes one index stands for all. */
 
 /* One node from one equation; see the notation above. edf_fmt puts run-time numbers into it,
-   for one call: edf_einsum(edf_fmt("a[t,s] = %g Q[t,I] K[s,I]", c), Q, K). */
+   for one call, at most 511 characters:
+     edf_einsum(edf_fmt("a[t,s] = %g Q[t,I] K[s,I]", c), Q, K) */
 #define edf_einsum(...) edf_einsum_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...);
 const char *edf_fmt(const char *format, ...) EDF__PRINTF(1, 2);
@@ -384,7 +389,7 @@ edf_node *edf_mean_at(const char *file, int line, edf_node *x);
      SumOver("x[b,T,j]", x)                y[b,j] = sum_T x[b,T,j]
      MeanOver("x[b,T,j]", x)               divided by how many there are
      VarianceOver("x[b,T,j]", x)           the mean of (x - mean)^2; SampleVarianceOver divides
-                                           by one less, as the course does
+                                           by one less, as the course does (NaN for one entry)
      MaxOver("x[b,T,j]", x)                of equal ones the first alone gets the gradient
    Instead of a spec, SumOver, MeanOver and MaxOver take an equation of the notation as well;
    the sum is then a mean or a maximum, and what MaxOver reads outside is minus infinity:
@@ -471,10 +476,11 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
 
    Conv: y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+d*DI-p,s*j+d*DJ-p,C] - B[n], for 1 to 3 dimensions;
    edf_conv_params(dims, size, n_in, n_out). Stride s, dilation d and padding p are fields of
-   the package, 1, 1 and 0 until changed: Phi.stride = 2. edf_grouped_conv_params has one number
-   more: the groups that share no product. Size of y: (X + 2p - d (size-1) - 1)/s + 1.
+   the package, 1, 1 and 0 until changed: Phi.stride = 2. Size of y: (X + 2p - d (size-1) - 1)/s
+   + 1. edf_grouped_conv_params has one number more, the groups g that share no product: then it
+   is W[DI,DJ,g,C,n], and y has channel N*g+n.
    TransposedConv writes where Conv reads: u[b,s*i+d*DI,...,n] = W[DI,...,C,n] x[b,i,...,C],
-   less p entries at each side, - B[n]. Size of y: s (X-1) + d (size-1) + 1 - 2p.
+   less p entries at each side, - B[n]; no groups. Size of y: s (X-1) + d (size-1) + 1 - 2p.
    MaxPool(x, size, stride), AvgPool: y[b,i,j,c] = max or mean of x[b,s*i+DI,s*j+DJ,c].
    Gradients by the swap rule. Errors: another rank or other channels than the package has, a
    window longer than the padded x, groups that do not divide the channels. */
@@ -562,9 +568,10 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
 /* The slide's own line, unrolled over the index that the left side has on the right one less:
      Recurrence("h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j])",
                 Whh, Wxh, x, B)
-   Operands are those but h. Around the sum may stand tanh, sigmoid, relu, gelu, softplus, exp,
-   softmax, or nothing. h before the first time is 0; with t+1 time runs backwards. Errors: no
-   place with t-1 or t+1, or several; a number of times that is unknown; no term without h. */
+   Operands are those but h. Around the whole sum may stand tanh, sigmoid, relu, gelu, softplus,
+   exp, softmax (over the last index), or nothing. h before the first time is 0; with t+1 time
+   runs backwards. Errors: no place with t-1 or t+1, or several; a number of times that is
+   unknown; no term without h. */
 #define edf_recurrence(...) edf_recurrence_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
 edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...);
 
@@ -664,7 +671,7 @@ edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf
 
 /* Text as class numbers: its different bytes in their order, symbol[0 .. symbols-1]. number[c]
    is the class of byte c, or -1. edf_encode stops at a byte that the text does not have;
-   edf_decode writes n bytes and a zero. edf_sample draws k with probability P[k]. */
+   edf_decode writes n bytes and a zero. edf_sample draws k with probability P[k] / sum P. */
 typedef struct { int symbols, number[256]; char symbol[256]; edf_array classes; } edf_text;
 edf_text edf_load_text(const char *path);
 edf_text edf_text_of(const char *text, size_t length);
@@ -781,7 +788,7 @@ extern edf_device_table *edf_device;
 #define EDF_ASSERT(c) assert(c)
 #endif
 #ifndef EDF_PANIC
-#define EDF_PANIC(message) (fprintf(stderr, "%s\n", message), abort())
+#define EDF_PANIC(message) (fflush(stdout), fprintf(stderr, "%s\n", message), abort())
 #endif
 #ifdef __GNUC__
 #define EDF__NORETURN __attribute__((noreturn))
@@ -924,6 +931,11 @@ static edf_real *edf__reals(const edf_node *x, edf_real *old) {
   return old;
 }
 
+static edf_real *edf__forget_reals(edf_real *old) {
+  edf__free(old);
+  return NULL;
+}
+
 /* ---- How messages name a node:  Relu "h" [b=64, 100]      built at hw1.c:55 */
 static int edf__fed_batch(void) {
   for (int i = 0; i < edf.n_inputs; i++)
@@ -932,11 +944,6 @@ static int edf__fed_batch(void) {
 }
 
 static void edf__say_dims(const edf_node *x, int rank) {
-static edf_real *edf__forget_reals(edf_real *old) {
-  edf__free(old);
-  return NULL;
-}
-
   int own = x->kind == EDF_INPUT && x->fed > 0, batch = own ? x->fed : edf__fed_batch();
   if (rank > 0) edf__say("[");
   for (int d = 0; d < rank; d++) {
@@ -997,6 +1004,7 @@ static int edf__find_batch(const edf_node *target);
 static void edf__check_node(const char *who, const edf_node *x);
 static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x);
 static void edf__check_feed(const edf_node *x, const edf_real *data, int batch);
+EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x);
 static void edf__check_loss(const char *who, const char *what, const edf_node *x);
 static void edf__fill(edf_real *x, size_t n, edf_real number);
 static int edf__due(edf_node *p, edf_real eta);
@@ -1118,7 +1126,6 @@ static edf_node *edf__computed(const edf_op *about, const char *file, int line, 
   y->forward = about->forward;
   y->backward = about->backward;
   y->name = edf__numbered_name(y, edf.n_compnodes);
-  y->over = 1;
   return y;
 }
 
@@ -1284,6 +1291,7 @@ edf_node *edf_want_grad(edf_node *node) {
 
 edf_real *edf_value(edf_node *node) {
   edf__check_node("edf_value", node);
+  if (!node->value) edf__no_value("edf_value", node);
   if (edf_device) edf_device->pull(node);
   return node->value;
 }
@@ -1297,6 +1305,13 @@ edf_real *edf_grad(edf_node *node) {
 void edf_push(edf_node *node) {
   edf__check_node("edf_push", node);
   if (edf_device) edf_device->push(node);
+}
+
+EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x) {
+  edf__say("%s: the node has no value yet: %s first\n  ", who,
+           x->kind == EDF_INPUT ? "feed it" : "call edf_forward");
+  edf__say_node(x);
+  edf__stop();
 }
 
 static const char *edf__numbered_name(const edf_node *y, int number) {
@@ -1346,6 +1361,12 @@ static void edf__check_feed(const edf_node *x, const edf_real *data, int batch) 
   edf__stop();
 }
 
+static int edf__some_frozen(void) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf.parameters[i]->update == edf_frozen) return 1;
+  return 0;
+}
+
 static void edf__check_loss(const char *who, const char *what, const edf_node *x) {
   if (x->kind == EDF_COMPNODE && x->need && x->ran == edf.feeds) return;
   edf__say("%s: ", who);
@@ -1363,12 +1384,6 @@ static void edf__check_loss(const char *who, const char *what, const edf_node *x
 static edf_node **edf__operands(va_list args, int *n) {
   edf_node **in = NULL, *x;
   *n = 0;
-static int edf__some_frozen(void) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf.parameters[i]->update == edf_frozen) return 1;
-  return 0;
-}
-
   do {
     x = va_arg(args, edf_node *);
     in = (edf_node **)edf__grow(&edf.computed, in, (size_t)(*n + 8) / 8 * 8 * sizeof *in);
@@ -2609,6 +2624,9 @@ static void edf__parse(edf__equation *e) {
     else break;
   }
   if (e->function) edf__expect(s, ')', "')'", "");
+  if (e->function && edf__peek(s) && *s->at != '|')
+    edf__syntax(s, s->at, "%.*s stands around the whole sum: behind its bracket may stand a "
+                "bound, nothing else", e->n_function, e->function);
   if (edf__accept(s, '|'))
     do edf__parse_bound(e); while (edf__accept(s, ','));
   hint = edf__peek(s) && strchr("(/^", *s->at)
@@ -3312,14 +3330,16 @@ static void edf__no_nulls(const edf__site *at, const char *names, ...) {
   va_end(args);
 }
 
-EDF__NORETURN EDF__PRINTF(3, 4) static void edf__x_error(const edf__site *at, const edf_node *x,
-                                                         const char *format, ...) {
+/* A rule, and the operand that does not keep it. */
+EDF__NORETURN EDF__PRINTF(4, 5) static void edf__x_error(const edf__site *at, const char *name,
+                                                         const edf_node *x, const char *format,
+                                                         ...) {
   va_list args;
   edf__say("%s:%d: %s: ", at->file, at->line, at->op);
   va_start(args, format);
   edf__vsay(format, args);
   va_end(args);
-  edf__say("\n  x = ");
+  edf__say("\n  %s = ", name);
   edf__say_node(x);
   edf__stop();
 }
@@ -3743,10 +3763,10 @@ static void edf__softmax_shape(edf_node *P) {
   edf__stop();
 }
 
-/* Many functions go over rows: over the last y->over indices, flattened. */
+/* Many functions go over rows: over the last y->over indices, flattened; 0 stands for 1. */
 static size_t edf__columns(const edf_node *y) {
   size_t K = 1;
-  for (int d = y->rank - y->over; d < y->rank; d++) K *= (size_t)y->dim[d];
+  for (int d = y->rank - (y->over ? y->over : 1); d < y->rank; d++) K *= (size_t)y->dim[d];
   return K;
 }
 
@@ -4366,6 +4386,7 @@ edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node
    trained, then four rows: m, q, and the two means. ---- */
 static void edf__batch_normalize_shape(edf_node *y) {
   const edf_node *x = y->in[0], *m = y->in[1], *v = y->in[2];
+  if (x->rank < 2) edf__operands_error(y, "x needs a batch, and channels as its last index");
   edf__softmax_shape(y);
   int n = x->dim[x->rank - 1];
   if (m->rank != 1 || v->rank != 1 || m->dim[0] != n || v->dim[0] != n)
@@ -4443,6 +4464,11 @@ static int edf__new_package(const char *file, int line, const char *who, int n_i
   return ++edf.n_packages;
 }
 
+static int edf__new_norm(const char *file, int line, const char *who, int n) {
+  if (n < 1) edf__fail("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
+  return ++edf.n_packages;
+}
+
 /* Uniform in +-sqrt(3/n), which has variance 1/n, for sums of n products. */
 static void edf__init_for(edf_node *w, int n) {
   edf_real bound = edf__root((edf_real)3 / (edf_real)n);
@@ -4460,7 +4486,7 @@ static edf_node *edf__ones(const char *file, int line, const char *name, int pac
 
 edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n) {
   edf_layer_norm_package Phi;
-  int package = edf__new_package(file, line, "edf_layer_norm_params", n, n);
+  int package = edf__new_norm(file, line, "edf_layer_norm_params", n);
   Phi.gain = edf__ones(file, line, "gain", package, n);
   Phi.bias = edf_parameter_at(file, line, "bias%d[%d]", package, n);
   return Phi;
@@ -4468,7 +4494,7 @@ edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int 
 
 edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int n) {
   edf_batch_norm_package Phi;
-  int package = edf__new_package(file, line, "edf_batch_norm_params", n, n);
+  int package = edf__new_norm(file, line, "edf_batch_norm_params", n);
   Phi.gain = edf__ones(file, line, "gain", package, n);
   Phi.bias = edf_parameter_at(file, line, "bias%d[%d]", package, n);
   Phi.mean = edf_parameter_at(file, line, "mean%d[%d]", package, n);
@@ -4553,6 +4579,8 @@ edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
    A class that occurs twice is paid twice. ---- */
 static void edf__embed_shape(edf_node *y) {
   const edf_node *W = y->in[0], *k = y->in[1];
+  if (k->kind == EDF_PARAMETER)
+    edf__operands_error(y, "the second operand has the class numbers; a Parameter has none");
   if (W->rank < 1 || W->rank + k->rank - 1 > EDF_MAX_RANK)
     edf__operands_error(y, "W has a row for each class; y has the indices of k and of a row");
   y->rank = k->rank + W->rank - 1;
@@ -4638,7 +4666,7 @@ static edf_node *edf__concat(const edf__site *at, const char *spec, int n, edf_n
   edf__spec s;
   edf__read_spec(&s, at, spec, 0);
   if (s.n_over != 1)
-    edf__syntax(&s.e.scan, s.ref.name, "one capital names the index along which is joined");
+    edf__syntax(&s.e.scan, s.ref.name, "expected one capital, the index that is joined");
   return edf__joined(at, s.ref.rank, s.order[s.n_kept], n, in);
 }
 
@@ -4671,9 +4699,10 @@ static int edf__one_over(edf__spec *s, const edf__site *at, const char *text,
 }
 
 EDF__NORETURN static void edf__outside_error(const edf__spec *s, int d, const edf_node *x,
-                                             int first, int last) {
+                                             long long first, long long last) {
   edf__say_caret(&s->e.scan, s->ref.place[d].at);
-  edf__say(first == last ? "asks for entry %d" : "asks for entries %d to %d", first, last);
+  edf__say("asks for entr%s %lld", first == last ? "y" : "ies", first);
+  if (first != last) edf__say(" to %lld", last);
   edf__say(" of a dimension with entries 0 to %d\n  ", x->dim[d] - 1);
   edf__say_node(x);
   edf__stop();
@@ -4685,7 +4714,7 @@ edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x
   edf__spec s;
   int d = edf__one_over(&s, &at, spec, x);
   if (from < 0 || count < 1 || from > x->dim[d] - count)
-    edf__outside_error(&s, d, x, from, from + count - 1);
+    edf__outside_error(&s, d, x, from, (long long)from + count - 1);
   const char *shifted = edf__expand(&s, "y@ = x!", from ? edf_fmt("+%d", from) : "");
   edf__text equation = { { 0 }, 0 };
   edf__put(&equation, "%s | %s<%d", shifted, edf__expand(&s, "~", ""), count);
@@ -4749,15 +4778,19 @@ edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, in
   return Phi;
 }
 
-edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
+static edf_node *edf__affine(const edf__site *at, edf_affine_package Phi, edf_node *x) {
   static const char *const equation[5] = { NULL, "s[j] = W[I,j] x[I] - B[j]",
     "s[b,j] = W[I,j] x[b,I] - B[j]", "s[b,t,j] = W[I,j] x[b,t,I] - B[j]",
     "s[b,h,t,j] = W[I,j] x[b,h,t,I] - B[j]" };
-  edf__site at = { "Affine", file, line };
-  edf__no_nulls(&at, "Phi.w x Phi.b", Phi.w, x, Phi.b);
+  edf__no_nulls(at, "Phi.w x Phi.b", Phi.w, x, Phi.b);
   int rank = x->rank;
-  if (rank >= 1 && rank <= 4) return edf__line(&at, equation[rank], 3, Phi.w, x, Phi.b);
-  edf__x_error(&at, x, "x has %d dimensions, expected 1 to 4", rank);
+  if (rank >= 1 && rank <= 4) return edf__line(at, equation[rank], 3, Phi.w, x, Phi.b);
+  edf__x_error(at, "x", x, "x has %d dimensions, expected 1 to 4", rank);
+}
+
+edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
+  edf__site at = { "Affine", file, line };
+  return edf__affine(&at, Phi, x);
 }
 
 /* ---- Conv   y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+d*DI-p,s*j+d*DJ-p,C] - B[n], an equation with
@@ -4792,19 +4825,22 @@ typedef struct { edf__text y, w, x, bound; int dims; } edf__conv_text;
 static void edf__check_conv(const edf__site *at, const edf_conv_package *Phi, int dims,
                             const edf_node *x) {
   if (x->rank != dims + 2)
-    edf__x_error(at, x, "x needs a batch, %d dimension%s and channels", dims,
+    edf__x_error(at, "x", x, "x needs a batch, %d dimension%s and channels", dims,
                  dims > 1 ? "s" : "");
-  if (Phi->stride < 1 || Phi->dilation < 1 || Phi->padding < 0)
-    edf__fail("%s:%d: %s: stride %d, dilation %d, padding %d: expected 1, 1 and 0 or more",
-              at->file, at->line, at->op, Phi->stride, Phi->dilation, Phi->padding);
+  enum { LARGEST = 10000 };
+  if (Phi->stride < 1 || Phi->dilation < 1 || Phi->padding < 0 || Phi->stride > LARGEST ||
+      Phi->dilation > LARGEST || Phi->padding > LARGEST)
+    edf__fail("%s:%d: %s: stride %d, dilation %d, padding %d: expected 1, 1 and 0 or more, at "
+              "most %d", at->file, at->line, at->op, Phi->stride, Phi->dilation, Phi->padding,
+              LARGEST);
 }
 
 /* A window that finds no place. */
 static void edf__check_window(const edf__site *at, const edf_node *x, int d, int reach,
                               int padding) {
   if (reach <= x->dim[1 + d] + 2 * padding) return;
-  edf__x_error(at, x, "the window reaches over %d entries, but dimension %d of x has %d, and "
-               "the padding is %d", reach, 1 + d, x->dim[1 + d], padding);
+  edf__x_error(at, "x", x, "the window reaches over %d entries, but dimension %d of x has %d, "
+               "and the padding is %d", reach, 1 + d, x->dim[1 + d], padding);
 }
 
 static edf__conv_text edf__conv_indices(const edf__site *at, const edf_conv_package *Phi,
@@ -4812,6 +4848,9 @@ static edf__conv_text edf__conv_indices(const edf__site *at, const edf_conv_pack
   edf__conv_text t;
   memset(&t, 0, sizeof t);
   t.dims = Phi->w->rank - 2 - (Phi->groups > 1);
+  if (t.dims < 1 || (Phi->groups > 1 && Phi->w->dim[t.dims] != Phi->groups))
+    edf__x_error(at, "Phi.w", Phi->w, "Phi.groups is %d, but Phi.w was not made for that; see "
+                 "edf_grouped_conv_params", Phi->groups);
   edf__check_conv(at, Phi, t.dims, x);
   for (int d = 0; d < t.dims; d++) {
     int reach = Phi->dilation * (Phi->w->dim[d] - 1) + 1;
@@ -4830,11 +4869,10 @@ static edf__conv_text edf__conv_indices(const edf__site *at, const edf_conv_pack
   return t;
 }
 
-edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node *x) {
-  edf__site at = { "Conv", file, line };
+static edf_node *edf__conv(const edf__site *at, edf_conv_package Phi, edf_node *x) {
   edf__text equation = { { 0 }, 0 };
-  edf__no_nulls(&at, "Phi.w Phi.b x", Phi.w, Phi.b, x);
-  edf__conv_text t = edf__conv_indices(&at, &Phi, x, 1);
+  edf__no_nulls(at, "Phi.w Phi.b x", Phi.w, Phi.b, x);
+  edf__conv_text t = edf__conv_indices(at, &Phi, x, 1);
   if (Phi.groups == 1)
     edf__put(&equation, "y[b%s,n] = W[%sC,n] x[b%s,C] - B[n]%s", t.y.at, t.w.at, t.x.at,
              t.bound.at);
@@ -4843,7 +4881,12 @@ edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node
     edf__put(&equation, "y[b%s,%d*g+n] = W[%sg,C,n] x[b%s,%d*g+C] - B[%d*g+n]%s", t.y.at, N,
              t.w.at, t.x.at, K, N, t.bound.at);
   }
-  return edf__line(&at, equation.at, 3, Phi.w, x, Phi.b);
+  return edf__line(at, equation.at, 3, Phi.w, x, Phi.b);
+}
+
+edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node *x) {
+  edf__site at = { "Conv", file, line };
+  return edf__conv(&at, Phi, x);
 }
 
 /* ---- TransposedConv   u[b,s*i+d*DI,s*j+d*DJ,n] = W[DI,DJ,C,n] x[b,i,j,C]
@@ -4883,7 +4926,7 @@ static edf_node *edf__pool(const edf__site *at, const edf_op *is, edf__reduction
     edf__fail("%s:%d: %s: window %d, stride %d: expected 1 or more", at->file, at->line, at->op,
               size, stride);
   if (x->rank < 3 || x->rank > 5)
-    edf__x_error(at, x, "x needs a batch, 1 to 3 dimensions and channels");
+    edf__x_error(at, "x", x, "x needs a batch, 1 to 3 dimensions and channels");
   for (int d = 0; d < x->rank - 2; d++) {
     edf__check_window(at, x, d, size, 0);
     edf__put(&y, ",%c", 'i' + d);
@@ -4919,8 +4962,9 @@ edf_residual_package edf_residual_params_at(const char *file, int line, int dims
 }
 
 edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x) {
-  edf_node *h = edf_relu_at(file, line, edf_conv_at(file, line, Phi.first, x));
-  return edf_add_at(file, line, x, edf_conv_at(file, line, Phi.second, h));
+  edf__site at = { "Residual", file, line };
+  edf_node *h = edf_relu_at(file, line, edf__conv(&at, Phi.first, x));
+  return edf_add_at(file, line, x, edf__conv(&at, Phi.second, h));
 }
 
 /* ---- Highway   G = sigmoid(Affine(gate, x)), R = relu(Affine(transform, x))
@@ -4934,8 +4978,8 @@ edf_highway_package edf_highway_params_at(const char *file, int line, int n) {
 
 edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, edf_node *x) {
   edf__site at = { "Highway", file, line };
-  edf_node *G = edf_sigmoid_at(file, line, edf_affine_at(file, line, Phi.gate, x));
-  edf_node *R = edf_relu_at(file, line, edf_affine_at(file, line, Phi.transform, x));
+  edf_node *G = edf_sigmoid_at(file, line, edf__affine(&at, Phi.gate, x));
+  edf_node *R = edf_relu_at(file, line, edf__affine(&at, Phi.transform, x));
   const char *i = edf__indices(x->rank, x->rank);
   return edf__line(&at, edf_fmt("y%s = x%s + G%s R%s - G%s x%s", i, i, i, i, i, i), 3, x, G, R);
 }
@@ -4947,9 +4991,10 @@ edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, ed
                     y[b,t,j]   = WO[H,D,j] o[b,t,H,D]     (Vaswani et al. 2017) ---- */
 edf_attention_package edf_attention_params_at(const char *file, int line, int n, int heads) {
   edf_attention_package Phi;
-  int package = edf__new_package(file, line, "edf_attention_params", n, heads), d = n / heads;
-  if (n % heads)
-    edf__fail("%s:%d: edf_attention_params: %d heads do not divide %d", file, line, heads, n);
+  if (heads < 1 || n < 1 || n % heads)
+    edf__fail("%s:%d: edf_attention_params: %d heads do not divide %d numbers", file, line,
+              heads, n);
+  int package = ++edf.n_packages, d = n / heads;
   Phi.wq = edf_parameter_at(file, line, "wq%d[%d,%d,%d]", package, n, heads, d);
   Phi.wk = edf_parameter_at(file, line, "wk%d[%d,%d,%d]", package, n, heads, d);
   Phi.wv = edf_parameter_at(file, line, "wv%d[%d,%d,%d]", package, n, heads, d);
@@ -5087,16 +5132,20 @@ static edf__site edf__cell_site(const char *file, int line, const edf_cell *cell
                                 edf_recurrent_package Phi, const edf_node *x) {
   edf__site at = { cell ? cell->name : "Unroll", file, line };
   if (!Phi.cell) edf__fail("%s:%d: %s: Phi was not made by its constructor", file, line, at.op);
-  if (cell && cell != Phi.cell)
-    edf__fail("%s:%d: %s: Phi are the parameters of a %s", file, line, at.op, Phi.cell->name);
-  at.op = Phi.cell->name;
   edf__no_nulls(&at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
+  if (cell && cell != Phi.cell)
+    edf__x_error(&at, "Phi.wx", Phi.wx, "Phi has the parameters of another cell: %s",
+                 Phi.cell->name);
+  at.op = Phi.cell->name;
   return at;
 }
 
 edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
                                 edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s) {
   edf__site at = edf__cell_site(file, line, cell, Phi, x);
+  if (cell == &edf_lstm_cell && !s.h != !s.c)
+    edf__fail("%s:%d: LSTM: the state has one of h and c: expected both, or none for zeros",
+              file, line);
   edf_node *z = edf__line(&at, "z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]", 3, Phi.wx, x, Phi.b);
   return Phi.cell->step(&at, Phi, edf__inner(z), -1, s);
 }
@@ -5256,7 +5305,7 @@ static edf_node *edf__recurrence_in(const edf__site *at, const edf__recurrence *
   edf__put(&text, " =");
   edf__put_terms(&text, r, 0, -1, 1);
   edf__put_bounds(&text, r, -1);
-  return edf__inner(edf__reduction(at, &edf__einsum_op, EDF__SUM, text.at, n, in));
+  return edf__inner(edf__reduction(at, &edf__einsum_op, EDF__SUM, text.at + 1, n, in));
 }
 
 static edf_node *edf__recurrence_step(const edf__site *at, const edf__recurrence *r, int t,
@@ -5275,7 +5324,7 @@ static edf_node *edf__recurrence_step(const edf__site *at, const edf__recurrence
     edf__put_terms(&text, r, 1, t, !z);
   }
   edf__put_bounds(&text, r, t);
-  return edf__inner(edf__reduction(at, &edf__einsum_op, EDF__SUM, text.at, n, in));
+  return edf__inner(edf__reduction(at, &edf__einsum_op, EDF__SUM, text.at + 1, n, in));
 }
 
 /* The function around the sum, if any. */
@@ -5413,7 +5462,7 @@ static void edf__check_update(const char *who, const edf_node *p) {
 
 static void edf__check_beta(const char *who, edf_real beta) {
   if (!(beta >= 0 && beta < 1))
-    edf__fail("%s: beta is %g, expected 0 or more and less than 1", who, (double)beta);
+    edf__fail("%s is %g, expected 0 or more and less than 1", who, (double)beta);
 }
 
 void edf_update_sgd(edf_node *p, edf_real eta) {
@@ -5424,13 +5473,14 @@ void edf_update_sgd(edf_node *p, edf_real eta) {
 void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu) {
   edf_real c[3] = { eta, mu, 1 };
   edf__check_update("edf_update_momentum", p);
+  edf__check_beta("edf_momentum: mu", mu);
   edf__update(p, EDF_MOMENTUM_RULE, c);
 }
 
 void edf_update_average(edf_node *p, edf_real eta, edf_real beta) {
   edf_real c[3] = { 1 - beta, beta, eta };
   edf__check_update("edf_update_average", p);
-  edf__check_beta("edf_update_average", beta);
+  edf__check_beta("edf_average: beta", beta);
   edf__update(p, EDF_MOMENTUM_RULE, c);
 }
 
@@ -5443,15 +5493,15 @@ void edf_update_adagrad(edf_node *p, edf_real eta, edf_real eps) {
 void edf_update_rmsprop(edf_node *p, edf_real eta, edf_real beta, edf_real eps) {
   edf_real c[4] = { eta, beta, 1 - beta, eps };
   edf__check_update("edf_update_rmsprop", p);
-  edf__check_beta("edf_update_rmsprop", beta);
+  edf__check_beta("edf_rmsprop: beta", beta);
   edf__update(p, EDF_SQUARE_RULE, c);
 }
 
 void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps,
                       edf_real decay) {
   edf__check_update("edf_update_adamw", p);
-  edf__check_beta("edf_update_adamw", beta1);
-  edf__check_beta("edf_update_adamw", beta2);
+  edf__check_beta("edf_adam: beta1", beta1);
+  edf__check_beta("edf_adam: beta2", beta2);
   double t = (double)(p->steps > 0 ? p->steps : 1);
   double bias1 = 1 - pow((double)beta1, t), bias2 = 1 - pow((double)beta2, t);
   edf_real c[6] = { beta1, beta2, (edf_real)((double)eta / bias1),
@@ -5467,8 +5517,8 @@ void edf_update_adam(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, 
 void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2,
                             edf_real eps) {
   edf__check_update("edf_update_adam_slides", p);
-  edf__check_beta("edf_update_adam_slides", beta1);
-  edf__check_beta("edf_update_adam_slides", beta2);
+  edf__check_beta("edf_adam_slides: beta1", beta1);
+  edf__check_beta("edf_adam_slides: beta2", beta2);
   edf_real first = 1 - 1 / (edf_real)(p->steps > 0 ? p->steps : 1);
   edf_real b1 = first < beta1 ? first : beta1, b2 = first < beta2 ? first : beta2;
   edf_real c[6] = { b1, b2, eta, 1, eps, 1 };
@@ -5476,6 +5526,10 @@ void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real 
 }
 
 /* ---- All parameters. One with an update function of its own gets that instead. */
+static int edf__may_step(const edf_node *p) {
+  return p->grad && p->reached && p->update != edf_frozen;
+}
+
 static int edf__due(edf_node *p, edf_real eta) {
   if (!edf__may_step(p)) return 0;
   p->steps++;
@@ -5527,10 +5581,6 @@ void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps)
 /* ---- Before the step: clipping and shrinkage change the gradients. */
 static double edf__square_norm(edf_node *p) {
   enum { BLOCK = 4096 };                 /* sums of floats, but not long ones                 */
-static int edf__may_step(const edf_node *p) {
-  return p->grad && p->reached && p->update != edf_frozen;
-}
-
   const edf_real *g = edf_grad(p);
   double sum = 0;
   for (size_t i = 0; i < p->size; i += BLOCK) {
@@ -5547,8 +5597,13 @@ static void edf__change_grads(edf_rule rule, edf_real c) {
   }
 }
 
+static void edf__check_most(const char *who, double most) {
+  if (!(most > 0)) edf__fail("%s: the greatest norm is %g, expected more than 0", who, most);
+}
+
 double edf_clip(double most) {
   double sum = 0;
+  edf__check_most("edf_clip", most);
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__may_step(edf.parameters[i])) sum += edf__square_norm(edf.parameters[i]);
   double norm = sqrt(sum);
@@ -5557,6 +5612,7 @@ double edf_clip(double most) {
 }
 
 void edf_clip_each(double most) {
+  edf__check_most("edf_clip_each", most);
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     double norm = edf__may_step(p) ? sqrt(edf__square_norm(p)) : 0;
@@ -5757,6 +5813,14 @@ static const edf_node *edf__formal(const edf_node *y, const char *name, size_t n
   return NULL;
 }
 
+/* At most eight of them. */
+static void edf__print_inputs(FILE *out, const edf_node *y) {
+  enum { SHOWN = 8 };
+  for (int k = 0; k < y->n_in && k < SHOWN; k++)
+    fprintf(out, "%s%s", k ? "; " : "", y->in[k]->name);
+  if (y->n_in > SHOWN) fprintf(out, "; ... %d more", y->n_in - SHOWN);
+}
+
 /* A formula with the nodes' names; a scalar's indices are left out. # is the first number of
    the state, and $ stands for all inputs. Between brackets an identifier is an index, unless it
    has indices of its own. */
@@ -5772,7 +5836,7 @@ static void edf__print_formula(FILE *out, const edf_node *y, const char *formula
     else if (*c == '\n') fputs(newline, out);
     else if (*c == '#') fprintf(out, "%g", (double)*(const edf_real *)y->state);
     else if (*c == '$')
-      for (int k = 0; k < y->n_in; k++) fprintf(out, "%s%s", k ? "; " : "", y->in[k]->name);
+      edf__print_inputs(out, y);
     else fprintf(out, "%.*s", n ? (int)n : 1, c);
     c += n ? n : 1;
     if (x && !strncmp(c, ".grad", 5)) { fputs(".grad", out); c += 5; }
@@ -6244,6 +6308,7 @@ static void edf__report(const edf__check *c) {
     printf("        %zu of %zu entries tried are wrong", c->n_wrong, c->n);
   } else printf(", %zu of %zu entries tried", c->n, c->x->size);
   if (c->n_kink) printf(", %zu at kinks skipped", c->n_kink);
+  if (c->n_noise) printf(", %zu too small to measure", c->n_noise);
   printf("\n");
 }
 
@@ -6308,7 +6373,6 @@ static double edf__check_adds(edf__check *c, edf_node *x) {
   edf__free(from_zero);
   if (worst > 0)
     printf("  FAIL  d %s / d %s: backward %s\n        likely: %s\n", y->name, x->name,
-  if (c->n_noise) printf(", %zu too small to measure", c->n_noise);
            !finite ? "gives NaN or Inf"
            : assigned ? "does not add to what is there" : "differs when it runs again",
            !finite ? "a division by 0, or the log or square root of a negative number"
@@ -6817,8 +6881,10 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
     edf__say_node(labels);
     edf__stop();
   }
-  if (!labels->size || !scores->value || !labels->value) {
-    edf__say("edf_error_rate: the scores have no value: call edf_forward first\n  ");
+  int stale = scores->kind == EDF_COMPNODE && scores->ran != edf.feeds;
+  if (!labels->size || !scores->value || !labels->value || stale) {
+    edf__say("edf_error_rate: the scores have no value%s: call edf_forward first\n  ",
+             scores->value && stale ? " for the last feed" : "");
     edf__say_node(scores);
     edf__stop();
   }
@@ -6889,11 +6955,9 @@ edf_array edf_view(edf_node *node) {
   a.rank = node->rank;
   memcpy(a.dim, node->dim, sizeof a.dim);
   a.size = node->size;
+  if (!node->value) edf__no_value("edf_view", node);
   a.value = edf_value(node);
-  if (a.value) return a;
-  edf__say("edf_view: the node has no value yet: call edf_forward first\n  ");
-  edf__say_node(node);
-  edf__stop();
+  return a;
 }
 
 static void edf__check_array(const char *who, const edf_array *a) {
@@ -7094,7 +7158,7 @@ static edf__picture edf__picture_of(const char *path, const edf_array *a) {
   if (a->rank == 3) p.channels = a->dim[2];
   if (a->rank < 2 || a->rank > 3 || (p.channels != 1 && p.channels != 3))
     edf__fail("edf_save_image: %s: expected [rows, columns], or with 1 or 3 channels, found %d "
-              "dimensions", path, a->rank);
+              "dimensions, the last of %d", path, a->rank, a->rank ? a->dim[a->rank - 1] : 1);
   p.rows = a->dim[0];
   p.columns = a->dim[1];
   p.byte = (unsigned char *)edf__alloc(&edf.kept, a->size);
@@ -7183,7 +7247,7 @@ edf_array edf_load_image(const char *path) {
   return a;
 }
 
-/* ---- A sheet of n pictures, in rows, with a grey frame around each. */
+/* ---- A sheet of n pictures, in rows, with a white frame around each. */
 static int edf__gap(int zoom) { return 2 + zoom / 3; }
 
 /* Picture k of [n, h, w, c] to its place, each pixel zoom times zoom. */
@@ -7203,19 +7267,25 @@ static void edf__put_tile(edf_array *sheet, const edf_array *a, int k, int colum
 }
 
 edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi) {
+  enum { LARGEST = 20000 };
   int dim[3], gap = edf__gap(zoom);
   edf__check_array("edf_contact_sheet", &a);
-  if (a.rank < 3 || a.rank > 4 || columns < 1 || zoom < 1)
-    edf__fail("edf_contact_sheet: expected [pictures, rows, columns], or with channels, and 1 "
-              "or more in a row, enlarged 1 or more times; found %d dimensions, %d and %d",
-              a.rank, columns, zoom);
+  if (a.rank < 3 || a.rank > 4)
+    edf__fail("edf_contact_sheet: expected [pictures, rows, columns], or with channels, found "
+              "%d dimensions", a.rank);
+  if (columns < 1 || zoom < 1 || !(lo < hi))
+    edf__fail("edf_contact_sheet: %d in a row, enlarged %d times, from %g to %g: expected 1 or "
+              "more, 1 or more, and a range", columns, zoom, (double)lo, (double)hi);
+  if (a.dim[1] > LARGEST / zoom || a.dim[2] > LARGEST / zoom)
+    edf__fail("edf_contact_sheet: pictures of %d x %d, enlarged %d times, are larger than %d",
+              a.dim[1], a.dim[2], zoom, LARGEST);
   if (columns > a.dim[0]) columns = a.dim[0];
   dim[0] = (a.dim[0] + columns - 1) / columns * (a.dim[1] * zoom + gap) + gap;
   dim[1] = columns * (a.dim[2] * zoom + gap) + gap;
   dim[2] = a.rank == 4 ? a.dim[3] : 1;
   edf_array sheet = edf__new_array(a.rank - 1, dim);
   if (!sheet.value) edf__fail("edf_contact_sheet: out of memory for %zu pixels", sheet.size);
-  for (size_t i = 0; i < sheet.size; i++) sheet.value[i] = (edf_real)0.5;
+  for (size_t i = 0; i < sheet.size; i++) sheet.value[i] = 1;
   for (int k = 0; k < a.dim[0]; k++) edf__put_tile(&sheet, &a, k, columns, zoom, lo, hi);
   return sheet;
 }
@@ -7355,9 +7425,11 @@ static void edf__check_names(void) {
     const edf_node *p = edf.parameters[k / EDF__PARTS];
     int n = snprintf(name, sizeof name, "%s%s", p->name, edf__suffix[k % EDF__PARTS]);
     int other = edf__part_of_name(name);
-    if (n >= 0 && n < (int)sizeof name && other == k) continue;
+    if (n >= 0 && n < (int)sizeof name && other == k && strcmp(name, "__metadata__")) continue;
     edf__say("edf_save: %s; edf_name gives another\n  ",
-             other == k ? "the name is too long" : "two parameters have one name");
+             other == k ? "the name is too long or the file's own"
+             : other % EDF__PARTS || k % EDF__PARTS ? "a name is that of an optimiser's memory"
+             : "two parameters have one name");
     if (other >= 0 && other != k) {
       edf__say_node(edf.parameters[other / EDF__PARTS]);
       edf__say("\n  ");
@@ -7406,6 +7478,7 @@ typedef struct {
   edf__saved *part;                      /* of parameter i: 3 i, 3 i + 1, 3 i + 2             */
   long *steps;
   unsigned long long seed, draws;
+  int random;                            /* 3: the file has both of these                     */
 } edf__model;
 
 static void edf__free_model(edf__model *m) {
@@ -7565,8 +7638,8 @@ static void edf__json_metadata(edf__model *m) {
     errno = 0;
     unsigned long long number = strtoull(text, &end, 10);
     int whole = edf__is_digit(*text) && !*end && !errno;
-    if (!strcmp(key, "seed") && whole) m->seed = number;
-    if (!strcmp(key, "draws") && whole) m->draws = number;
+    if (!strcmp(key, "seed") && whole) { m->seed = number; m->random |= 1; }
+    if (!strcmp(key, "draws") && whole) { m->draws = number; m->random |= 2; }
     if (!dot || strcmp(dot, ".steps")) continue;
     *dot = 0;
     int part = edf__part_of_name(key);
@@ -7668,6 +7741,7 @@ static void edf__take_model(edf__model *m) {
     p->steps = m->steps[k / EDF__PARTS];
     edf_push(p);
   }
+  if (m->random != 3) return;
   edf.seed = m->seed;
   edf.draws = m->draws;
 }
@@ -7675,8 +7749,6 @@ static void edf__take_model(edf__model *m) {
 void edf_load(const char *path) {
   edf__model m;
   memset(&m, 0, sizeof m);
-  m.seed = edf.seed;
-  m.draws = edf.draws;
   if (!edf.n_parameters) edf__fail("edf_load: there is no parameter to load into");
   unsigned long long length = edf__open_model(&m, path);
   edf__json_model(&m);

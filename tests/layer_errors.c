@@ -10,7 +10,7 @@ static const edf_real data[64];
 /* The program in one expression; what it makes is not looked at. */
 #define WRONG(name, ...) static void name(void) { __VA_ARGS__; }
 
-/* Line 1 declares, line 2 builds, or line 3. */
+/* Line 1 declares, line 2 builds. */
 static edf_node *x3(void) { return input(1, "x[b,4,5]"); }
 
 WRONG(over_null, edf_softmax_over_at(HW1(2), "a[b,T]", NULL))
@@ -44,6 +44,8 @@ static void batch_norm_one(void) {
   edf_feed(x, data, 1);
   edf_forward();
 }
+WRONG(batch_norm_rank, edf_batch_norm_at(HW1(3), edf_batch_norm_params_at(HW1(2), 3),
+                                         input(1, "x[b]")))
 WRONG(dropout_1, edf_dropout_at(HW1(2), x3(), 1))
 WRONG(dropout_nan, edf_dropout_at(HW1(2), x3(), NAN))
 static void embed_65(void) {
@@ -54,6 +56,7 @@ static void embed_65(void) {
   edf_forward();
 }
 WRONG(embed_scalar, edf_embed_at(HW1(2), parameter(1, "E"), input(1, "k[b]")))
+WRONG(embed_swapped, edf_embed_at(HW1(3), input(1, "k[b]"), parameter(2, "E[65,8]")))
 WRONG(concat_none, edf_concat_at(HW1(2), "y[b,J]", END))
 WRONG(concat_no_capital, edf_concat_at(HW1(2), "y[b,j]", input(1, "x[b,3]"), END))
 WRONG(concat_two, edf_concat_at(HW1(2), "y[B,J]", input(1, "x[b,3]"), END))
@@ -82,11 +85,12 @@ WRONG(conv_groups, edf_conv_params_at(HW1(2), 2, 3, 4, 6, 4))
 WRONG(conv_rank, edf_conv_at(HW1(3), conv(2, 3, 5), x3()))
 WRONG(conv_channels, edf_conv_at(HW1(3), conv(2, 3, 2), input(1, "x[b,6,6,3]")))
 WRONG(conv_large, edf_conv_at(HW1(3), conv(2, 7, 3), input(1, "x[b,6,6,3]")))
-static void conv_padded_large(void) {
+static edf_conv_package padded(int padding) {
   edf_conv_package Phi = conv(1, 9, 3);
-  Phi.padding = 1;
-  edf_conv_at(HW1(3), Phi, input(1, "x[b,6,3]"));
+  Phi.padding = padding;
+  return Phi;
 }
+WRONG(conv_padded_large, edf_conv_at(HW1(3), padded(1), input(1, "x[b,6,3]")))
 static void conv_stride_0(void) {
   edf_conv_package Phi = conv(1, 3, 3);
   Phi.stride = 0;
@@ -97,10 +101,18 @@ static void transposed_padding(void) {
   Phi.padding = 4;
   edf_transposed_conv_at(HW1(3), Phi, input(1, "x[b,6,3]"));
 }
+static void conv_groups_by_hand(void) {
+  edf_conv_package Phi = conv(2, 3, 4);
+  Phi.groups = 2;
+  edf_conv_at(HW1(3), Phi, input(1, "x[b,6,6,4]"));
+}
+WRONG(conv_padding_huge, edf_conv_at(HW1(3), padded(20000), input(1, "x[b,6,3]")))
 WRONG(pool_rank, edf_max_pool_at(HW1(2), input(1, "x[b,6]"), 2, 2))
 WRONG(pool_size, edf_avg_pool_at(HW1(2), input(1, "x[b,6,3]"), 0, 2))
 WRONG(pool_large, edf_max_pool_at(HW1(2), input(1, "x[b,6,3]"), 7, 1))
 WRONG(residual_even, edf_residual_params_at(HW1(2), 2, 4, 8))
+WRONG(residual_size, edf_residual_at(HW1(3), edf_residual_params_at(HW1(2), 1, 3, 4),
+                                     input(1, "x[b,9,5]")))
 WRONG(highway_size, edf_highway_at(HW1(3), edf_highway_params_at(HW1(2), 4),
                                    input(1, "x[b,5]")))
 WRONG(heads, edf_attention_params_at(HW1(2), 10, 3))
@@ -116,6 +128,12 @@ static const edf_recurrent_state none = { NULL, NULL };
 WRONG(cell_of_another, edf_cell_at(HW1(3), &edf_lstm_cell, gru(), input(1, "x[b,5]"), none))
 WRONG(cell_input, edf_cell_at(HW1(3), &edf_gru_cell, gru(), input(1, "x[b,4]"), none))
 WRONG(cell_null, edf_cell_at(HW1(3), &edf_gru_cell, gru(), NULL, none))
+static void half_a_state(void) {
+  edf_node *x = input(1, "x[b,5]");
+  edf_recurrent_state half = { input(1, "h[b,3]"), NULL };
+  edf_cell_at(HW1(3), &edf_lstm_cell, edf_recurrent_params_at(HW1(2), &edf_lstm_cell, 5, 3), x,
+              half);
+}
 WRONG(unroll_rank, edf_unroll_at(HW1(3), gru(), input(1, "x[b,5]")))
 static void unroll_nothing(void) {
   edf_recurrent_package Phi;
@@ -133,11 +151,42 @@ WRONG(self_two_back, recurrence("h[b,t,j] = tanh(W[j,I] h[b,t-2,I] + U[j,K] x[b,
 WRONG(self_rank, recurrence("h[b,t,j] = tanh(W[j,I] h[t-1,I] + U[j,K] x[b,t,K])"))
 WRONG(unknown_function, recurrence("h[b,t,j] = tan(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K])"))
 WRONG(not_closed, recurrence("h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K]"))
+WRONG(not_around_all, recurrence("h[b,t,j] = tanh(W[j,I] h[b,t-1,I]) + U[j,K] x[b,t,K]"))
+WRONG(recurrent_shapes, recurrence("h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + U[j,K] x[b,K,t])"))
 WRONG(only_self, edf_recurrence_at(HW1(3), "h[t,j] = W[j,I] h[t-1,I] | t<4",
                                    parameter(1, "W[3,3]"), END))
 WRONG(no_times, edf_recurrence_at(HW1(3), "h[t,j] = W[j,I] h[t-1,I] + W[j,J]",
                                   parameter(1, "W[3,3]"), END))
 WRONG(mismatch_builtin, edf_expect_mismatch(edf_relu_at(HW1(2), x3())))
+
+/* ---- Values and steps */
+
+WRONG(value_before_forward, edf_value(edf_relu_at(HW1(2), x3())))
+WRONG(value_before_feed, edf_value(x3()))
+WRONG(view_before_forward, edf_view(edf_relu_at(HW1(2), x3())))
+static void stale_scores(void) {
+  edf_node *s = input(1, "s[b,3]"), *y = input(2, "y[b]"), *P = edf_softmax_at(HW1(3), s);
+  edf_feed(s, data, 2);
+  edf_feed(y, data, 2);
+  edf_forward();
+  edf_feed(s, data, 2);
+  edf_error_rate(P, y);
+}
+static void all_frozen(void) {
+  edf_node *w = parameter(1, "w[3]"), *y = edf_square_at(HW1(2), w);
+  w->update = edf_frozen;
+  edf_forward();
+  edf_backward(y);
+}
+static void with_gradient(void) {
+  edf_node *y = edf_square_at(HW1(2), parameter(1, "w[3]"));
+  edf_forward();
+  edf_backward(y);
+}
+static void clip_negative(void) { with_gradient(); edf_clip(-1); }
+static void clip_nan(void) { with_gradient(); edf_clip_each(NAN); }
+static void momentum_1(void) { with_gradient(); edf_momentum(1, 1); }
+static void adam_beta(void) { with_gradient(); edf_adamw(1, 0, 1, 0, 0); }
 
 static const bad_program programs[] = {
   { over_null,
@@ -220,7 +269,7 @@ static const bad_program programs[] = {
   { layer_norm_null,
     "hw1.c:3: LayerNorm: x is NULL" },
   { layer_norm_0,
-    "hw1.c:2: edf_layer_norm_params: 0 inputs and 0 outputs: expected at least 1 of each" },
+    "hw1.c:2: edf_layer_norm_params: n is 0, expected at least 1" },
   { batch_norm_size,
     "hw1.c:3: BatchNorm: the last index of x must be as long as the parameters\n"
     "  Input \"x\" [b, 4, 5]                           declared at hw1.c:1\n"
@@ -231,18 +280,27 @@ static const bad_program programs[] = {
     "  Input \"x\" [b=1, 3]                            declared at hw1.c:1\n"
     "  Parameter \"mean1\" [3]                         declared at hw1.c:2\n"
     "  Parameter \"variance1\" [3]                     declared at hw1.c:2" },
+  { batch_norm_rank,
+    "hw1.c:3: BatchNorm: x needs a batch, and channels as its last index\n"
+    "  Input \"x\" [b]                                 declared at hw1.c:1\n"
+    "  Parameter \"mean1\" [3]                         declared at hw1.c:2\n"
+    "  Parameter \"variance1\" [3]                     declared at hw1.c:2" },
   { dropout_1,
     "hw1.c:2: Dropout: the rate is 1, expected 0 or more and less than 1" },
   { dropout_nan,
     "hw1.c:2: Dropout: the rate is nan, expected 0 or more and less than 1" },
   { embed_65,
-    "hw1.c:3: Embed: class 65 in row [1,0] of k is out of range: expected 0 to 64 (are the "
-    "classes counted from 1?)\n"
+    "hw1.c:3: Embed: class 65 in row [1,0] of k is out of range: expected 0 to 64 (are "
+    "the classes counted from 1?)\n"
     "  Input \"k\" [b=2, 2]                            declared at hw1.c:1" },
   { embed_scalar,
     "hw1.c:2: Embed: W has a row for each class; y has the indices of k and of a row\n"
     "  Parameter \"E\" scalar                          declared at hw1.c:1\n"
     "  Input \"k\" [b]                                 declared at hw1.c:1" },
+  { embed_swapped,
+    "hw1.c:3: Embed: the second operand has the class numbers; a Parameter has none\n"
+    "  Input \"k\" [b]                                 declared at hw1.c:1\n"
+    "  Parameter \"E\" [65, 8]                         declared at hw1.c:2" },
   { concat_none,
     "hw1.c:2: Concat: expected at least one operand" },
   { concat_no_capital,
@@ -252,7 +310,7 @@ static const bad_program programs[] = {
   { concat_two,
     "hw1.c:2: Concat: y[B,J]\n"
     "                 ^\n"
-    "  one capital names the index along which is joined" },
+    "  expected one capital, the index that is joined" },
   { concat_batch,
     "hw1.c:2: Concat: the batch cannot be joined\n"
     "  Input \"x\" [b, 3]                              declared at hw1.c:1" },
@@ -291,8 +349,8 @@ static const bad_program programs[] = {
     "hw1.c:2: Reshape: the entries of x do not fill the shape, which has 21 a row\n"
     "  Input \"x\" [b, 4, 5]                           declared at hw1.c:1" },
   { reshape_no_batch,
-    "hw1.c:2: Reshape: the entries of x do not fill the shape: x has a batch, so its first "
-    "index has no number\n"
+    "hw1.c:2: Reshape: the entries of x do not fill the shape: x has a batch, so its "
+    "first index has no number\n"
     "  Input \"x\" [b, 4, 5]                           declared at hw1.c:1" },
   { reshape_known,
     "hw1.c:2: Reshape: the entries of x do not fill the shape, which has 21\n"
@@ -321,34 +379,46 @@ static const bad_program programs[] = {
     "  C is 3 in x = Input \"x\" [b, 6, 6, 3]          declared at hw1.c:1\n"
     "  C is 2 in W = Parameter \"w1\" [3, 3, 2, 8]     declared at hw1.c:2" },
   { conv_large,
-    "hw1.c:3: Conv: the window reaches over 7 entries, but dimension 1 of x has 6, and the "
-    "padding is 0\n"
+    "hw1.c:3: Conv: the window reaches over 7 entries, but dimension 1 of x has 6, and "
+    "the padding is 0\n"
     "  x = Input \"x\" [b, 6, 6, 3]                    declared at hw1.c:1" },
   { conv_padded_large,
-    "hw1.c:3: Conv: the window reaches over 9 entries, but dimension 1 of x has 6, and the "
-    "padding is 1\n"
+    "hw1.c:3: Conv: the window reaches over 9 entries, but dimension 1 of x has 6, and "
+    "the padding is 1\n"
     "  x = Input \"x\" [b, 6, 3]                       declared at hw1.c:1" },
   { conv_stride_0,
-    "hw1.c:3: Conv: stride 0, dilation 1, padding 0: expected 1, 1 and 0 or more" },
+    "hw1.c:3: Conv: stride 0, dilation 1, padding 0: expected 1, 1 and 0 or more, at "
+    "most 10000" },
   { transposed_padding,
     "hw1.c:3: TransposedConv: padding 4 leaves nothing of dimension 1, which has 8" },
+  { conv_groups_by_hand,
+    "hw1.c:3: Conv: Phi.groups is 2, but Phi.w was not made for that; see "
+    "edf_grouped_conv_params\n"
+    "  Phi.w = Parameter \"w1\" [3, 3, 4, 8]           declared at hw1.c:2" },
+  { conv_padding_huge,
+    "hw1.c:3: Conv: stride 1, dilation 1, padding 20000: expected 1, 1 and 0 or more, at "
+    "most 10000" },
   { pool_rank,
     "hw1.c:2: MaxPool: x needs a batch, 1 to 3 dimensions and channels\n"
     "  x = Input \"x\" [b, 6]                          declared at hw1.c:1" },
   { pool_size,
     "hw1.c:2: AvgPool: window 0, stride 2: expected 1 or more" },
   { pool_large,
-    "hw1.c:2: MaxPool: the window reaches over 7 entries, but dimension 1 of x has 6, and "
-    "the padding is 0\n"
+    "hw1.c:2: MaxPool: the window reaches over 7 entries, but dimension 1 of x has 6, "
+    "and the padding is 0\n"
     "  x = Input \"x\" [b, 6, 3]                       declared at hw1.c:1" },
   { residual_even,
     "hw1.c:2: edf_residual_params: size 4: the shape stays the same for an odd one" },
+  { residual_size,
+    "hw1.c:3: Residual: y[b,i,n] = W[DI,C,n] x[b,i+DI-1,C] - B[n] | i<9\n"
+    "  C is 5 in x = Input \"x\" [b, 9, 5]             declared at hw1.c:1\n"
+    "  C is 4 in W = Parameter \"w1\" [3, 4, 4]        declared at hw1.c:2" },
   { highway_size,
-    "hw1.c:3: Affine: s[b,j] = W[I,j] x[b,I] - B[j]\n"
+    "hw1.c:3: Highway: s[b,j] = W[I,j] x[b,I] - B[j]\n"
     "  I is 5 in x = Input \"x\" [b, 5]                declared at hw1.c:1\n"
     "  I is 4 in W = Parameter \"w1\" [4, 4]           declared at hw1.c:2" },
   { heads,
-    "hw1.c:2: edf_attention_params: 3 heads do not divide 10" },
+    "hw1.c:2: edf_attention_params: 3 heads do not divide 10 numbers" },
   { attention_rank,
     "hw1.c:3: Attention: q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n"
     "                                           ^\n"
@@ -359,13 +429,16 @@ static const bad_program programs[] = {
     "  I is 5 in x = Input \"x\" [b, 4, 5]             declared at hw1.c:1\n"
     "  I is 6 in WQ = Parameter \"wq1\" [6, 2, 3]      declared at hw1.c:2" },
   { cell_of_another,
-    "hw1.c:3: LSTM: Phi are the parameters of a GRU" },
+    "hw1.c:3: LSTM: Phi has the parameters of another cell: GRU\n"
+    "  Phi.wx = Parameter \"wx1\" [5, 3, 3]            declared at hw1.c:2" },
   { cell_input,
     "hw1.c:3: GRU: z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]\n"
     "  I is 4 in x = Input \"x\" [b, 4]                declared at hw1.c:1\n"
     "  I is 5 in Wx = Parameter \"wx1\" [5, 3, 3]      declared at hw1.c:2" },
   { cell_null,
     "hw1.c:3: GRU: x is NULL" },
+  { half_a_state,
+    "hw1.c:3: LSTM: the state has one of h and c: expected both, or none for zeros" },
   { unroll_rank,
     "hw1.c:3: GRU: z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"
     "                                     ^\n"
@@ -402,6 +475,14 @@ static const bad_program programs[] = {
     "hw1.c:3: Recurrence: h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K]\n"
     "                                                                        ^\n"
     "  expected ')', found the end" },
+  { not_around_all,
+    "hw1.c:3: Recurrence: h[b,t,j] = tanh(W[j,I] h[b,t-1,I]) + U[j,K] x[b,t,K]\n"
+    "                                                        ^\n"
+    "  tanh stands around the whole sum: behind its bracket may stand a bound, nothing else" },
+  { recurrent_shapes,
+    "hw1.c:3: Recurrence: h_in[b,t,j] = U[j,K] x[b,K,t]\n"
+    "  K is 4 in x = Input \"x\" [b, 4, 5]             declared at hw1.c:2\n"
+    "  K is 5 in U = Parameter \"U\" [3, 5]            declared at hw1.c:1" },
   { only_self,
     "hw1.c:3: Recurrence: h[t,j] = W[j,I] h[t-1,I] | t<4\n"
     "                     ^\n"
@@ -413,6 +494,30 @@ static const bad_program programs[] = {
   { mismatch_builtin,
     "edf_expect_mismatch: the node is not one of your own\n"
     "  Relu \"Relu0\" [b, 4, 5]                        built at hw1.c:2" },
+  { value_before_forward,
+    "edf_value: the node has no value yet: call edf_forward first\n"
+    "  Relu \"Relu0\" [b, 4, 5]                        built at hw1.c:2" },
+  { value_before_feed,
+    "edf_value: the node has no value yet: feed it first\n"
+    "  Input \"x\" [b, 4, 5]                           declared at hw1.c:1" },
+  { view_before_forward,
+    "edf_view: the node has no value yet: call edf_forward first\n"
+    "  Relu \"Relu0\" [b, 4, 5]                        built at hw1.c:2" },
+  { stale_scores,
+    "edf_error_rate: the scores have no value for the last feed: call edf_forward first\n"
+    "  Softmax \"Softmax0\" [b=2, 3]                   built at hw1.c:3" },
+  { all_frozen,
+    "edf_backward: no parameter that is not frozen reaches the loss, and no input with "
+    "edf_want_grad\n"
+    "  Square \"Square0\" [3]                          built at hw1.c:2" },
+  { clip_negative,
+    "edf_clip: the greatest norm is -1, expected more than 0" },
+  { clip_nan,
+    "edf_clip_each: the greatest norm is nan, expected more than 0" },
+  { momentum_1,
+    "edf_momentum: mu is 1, expected 0 or more and less than 1" },
+  { adam_beta,
+    "edf_adam: beta2 is 1, expected 0 or more and less than 1" },
 };
 
 static void layers(void) {
