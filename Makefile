@@ -10,7 +10,8 @@ DEBUG     = -O0 -g3
 SECONDS   = 20
 MODELS    =
 EXAMPLE   = 03_mnist
-EXAMPLES  = $(patsubst examples/%.c,build/%,$(wildcard examples/[0-9]*.c))
+NAMES     = $(patsubst examples/%.c,%,$(wildcard examples/[0-9]*.c))
+EXAMPLES  = $(NAMES:%=build/%)
 .DEFAULT_GOAL = help
 
 # A CBLAS is looked for at every call that needs one. BLAS_CFLAGS, BLAS_LIBS and BLAS_ENV, the
@@ -40,7 +41,8 @@ help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
 	@echo '                EDF_DATA=dir takes the IDX files there, plain or .gz; else data/mnist,'
 	@echo '                else digits drawn by the program; ARGS=... goes to the program'
-	@echo 'make run EXAMPLE=07_gpt     another example; EDF_TEXT=file takes the text there'
+	@echo 'make run EXAMPLE=07     another one; EDF_TEXT=file gives a language model the text there:'
+	@echo '$(NAMES)' | fold -s -w 60 | sed 's/^/                /'
 	@echo 'make mnist      download MNIST to data/mnist'
 	@echo 'make examples   build all examples; make debug: the same with $(DEBUG)'
 	@echo 'make test       all tests, or TESTS="nests errors"'
@@ -65,8 +67,14 @@ debug:
 PACKED = $(wildcard $(EDF_DATA)/*.gz)
 DATA   = $(if $(PACKED),EDF_DATA=build/mnist)
 
-run: build/$(EXAMPLE) $(if $(PACKED),unpack)
-	@$(ENV) $(DATA) build/$(EXAMPLE) $(ARGS)
+# Its number is enough.
+CHOSEN = $(filter $(EXAMPLE) $(EXAMPLE)_% 0$(EXAMPLE)_%,$(NAMES))
+ifneq ($(words $(CHOSEN)),1)
+  $(error EXAMPLE=$(EXAMPLE): expected the number or the name of one of $(NAMES))
+endif
+
+run: build/$(CHOSEN) $(if $(PACKED),unpack)
+	@$(ENV) $(DATA) build/$(CHOSEN) $(ARGS)
 
 .PHONY: unpack
 unpack:

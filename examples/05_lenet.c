@@ -76,6 +76,8 @@ int main(int argc, char **argv) {
   options_begin("05_lenet", argc, argv);
   int epochs = (int)option("--epochs", 5, 1, 1000), seed = (int)option("--seed", 1, 0, 1e9);
   double eta = option_real("--eta", 0.05, 0, 10);
+  const char *windows = option_output("build/lenet_filters.png");
+  const char *model = option_output("build/lenet.safetensors");
   options_end();
   digits_find(&train, &test);
   edf_seed((unsigned)seed);
@@ -100,9 +102,9 @@ int main(int argc, char **argv) {
   CompNode *first = Einsum("f[n,i,j] = W[i,j,0,n]", net.first.w);
   edf_forward_to(first);
   edf_array sheet = edf_contact_sheet(edf_view(first), 8, 12, (edf_real)-0.5, (edf_real)0.5);
-  edf_save_image("build/lenet_filters.png", sheet);
-  edf_save("build/lenet.safetensors");
-  printf("\nsee build/lenet_filters.png, build/lenet.safetensors\ntest error %.2f %%\n", error);
+  edf_save_image(windows, sheet);
+  edf_save(model);
+  printf("\nsee %s, %s\ntest error %.2f %%\n", windows, model, error);
   edf_free_array(&sheet);
   digits_free(&train);
   digits_free(&test);

@@ -79,6 +79,7 @@ int main(int argc, char **argv) {
   options_begin("06_char_lstm", argc, argv);
   int steps = (int)option("--steps", 3000, 1, 1e9), seed = (int)option("--seed", 1, 0, 1e9);
   double eta = option_real("--eta", 0.005, 0, 10);
+  const char *file = option_output("build/char_lstm.safetensors");
   options_end();
   text_set text = text_find();
   edf_seed((unsigned)seed);
@@ -106,11 +107,10 @@ int main(int argc, char **argv) {
     fflush(stdout);
     loss = 0;
   }
-  edf_save("build/char_lstm.safetensors");
+  edf_save(file);
   edf_clear_compnodes();                             /* the parameters stay */
   write_text(m, &text, 400);
-  printf("see build/char_lstm.safetensors\ntest loss %.4f per character after %d steps\n", test,
-         steps);
+  printf("see %s\ntest loss %.4f per character after %d steps\n", file, test, steps);
   text_free(&text);
   edf_clear();
   return 0;

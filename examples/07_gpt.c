@@ -101,6 +101,7 @@ int main(int argc, char **argv) {
   options_begin("07_gpt", argc, argv);
   int steps = (int)option("--steps", 2000, 1, 1e9), seed = (int)option("--seed", 1, 0, 1e9);
   double eta = option_real("--eta", 0.002, 0, 10);
+  const char *file = option_output("build/gpt.safetensors");
   options_end();
   text_set text = text_find();
   edf_seed((unsigned)seed);
@@ -123,10 +124,9 @@ int main(int argc, char **argv) {
     fflush(stdout);
     loss = 0;
   }
-  edf_save("build/gpt.safetensors");
+  edf_save(file);
   write_text(net, &text, 400);
-  printf("see build/gpt.safetensors\ntest loss %.4f per character after %d steps\n", test,
-         steps);
+  printf("see %s\ntest loss %.4f per character after %d steps\n", file, test, steps);
   text_free(&text);
   edf_clear();
   return 0;

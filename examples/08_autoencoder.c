@@ -75,6 +75,7 @@ int main(int argc, char **argv) {
   options_begin("08_autoencoder", argc, argv);
   int epochs = (int)option("--epochs", 5, 1, 1000), code = (int)option("--code", 16, 1, 1000);
   int seed = (int)option("--seed", 1, 0, 1e9);
+  const char *sheet = option_output("build/autoencoder.png");
   options_end();
   digits_find(&train, &test);
   edf_seed((unsigned)seed);
@@ -92,9 +93,9 @@ int main(int argc, char **argv) {
     printf("epoch %d  loss %.4f  test %.4f\n", epoch, sum / steps, loss);
     fflush(stdout);
   }
-  write_sheet("build/autoencoder.png", net, test);
-  printf("\nsee build/autoencoder.png: images and reconstructions by turns\n"
-         "test loss %.4f per pixel\n", loss);
+  write_sheet(sheet, net, test);
+  printf("\nsee %s: images and reconstructions by turns\ntest loss %.4f per pixel\n", sheet,
+         loss);
   digits_free(&train);
   digits_free(&test);
   edf_clear();

@@ -4,6 +4,7 @@
      int epochs = (int)option("--epochs", 5, 1, 1000);      its number, else 5; whole, 1 to 1000
      double eta = option_real("--eta", 0.1, 0, 10);
      int shuffle = !option_flag("--no-shuffle");
+     const char *model = option_output("build/lenet.safetensors");   will be written at the end
      options_end();                                        stops at what nobody asked for
 
    A mistake prints the names and their ranges, and ends the program with status 2. */
@@ -67,6 +68,14 @@ static inline double option(const char *name, double otherwise, double lo, doubl
   double x = option_real(name, otherwise, lo, hi);
   if (x != floor(x)) options_wrong("takes whole numbers:", name);
   return x;
+}
+
+/* That it cannot be written is known now, not after the training. */
+static inline const char *option_output(const char *path) {
+  FILE *out = fopen(path, "ab");
+  if (out) fclose(out);
+  else options_wrong("cannot write", path);
+  return path;
 }
 
 static inline void options_end(void) {
