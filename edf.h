@@ -12,7 +12,8 @@
    MIT licence (at the end of the file). C99 and C++11; needs the C library alone.
 
    This file's contract
-     - Construction order is the schedule: no sort, no recursion, no thread.
+     - Construction order is the schedule: no sort, no recursion, no thread (OpenMP may
+       slice one kernel's loops).
      - A value is a plain row-major C array: print y->value[3] in a debugger.
      - A mistake stops the program with names, shapes and source lines; nothing returns NULL.
      - After Backward(loss) every grad in the graph is the derivative of the mean of loss
@@ -759,7 +760,9 @@ extern edf_device_table *edf_device;
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF__IMPLEMENTED)
 #define EDF__IMPLEMENTED
 
+#include <float.h>
 #include <limits.h>
+#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -814,6 +817,17 @@ static void edf__vsay(const char *format, va_list args) {
   size_t room = sizeof edf__message - edf__length;
   int n = vsnprintf(edf__message + edf__length, room, format, args);
   if (n > 0) edf__length += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+/* vsnprintf, with a point in numbers in every locale: an equation reads a comma as a comma. */
+static int edf__format(char *to, size_t room, const char *format, va_list args) {
+  char locale[128];
+  if (*localeconv()->decimal_point == '.') return vsnprintf(to, room, format, args);
+  snprintf(locale, sizeof locale, "%s", setlocale(LC_NUMERIC, NULL));
+  setlocale(LC_NUMERIC, "C");
+  int n = vsnprintf(to, room, format, args);
+  setlocale(LC_NUMERIC, locale);
+  return n;
 }
 
 EDF__PRINTF(1, 2) static void edf__say(const char *format, ...) {
@@ -877,9 +891,10 @@ static edf__block *edf__header(void *data) {
   return (edf__block *)(void *)((char *)data - EDF__ALIGN);
 }
 
-static void *edf__raw_alloc(edf__block **list, size_t bytes) {
+/* NULL where there is no memory. */
+static void *edf__try_raw(edf__block **list, size_t bytes) {
   void *raw = EDF_MALLOC(bytes + 2 * EDF__ALIGN);
-  if (!raw) edf__out_of_memory(bytes);
+  if (!raw) return NULL;
   uintptr_t data = ((uintptr_t)raw + 2 * EDF__ALIGN - 1) / EDF__ALIGN * EDF__ALIGN;
   edf__block *block = edf__header((void *)data);
   block->raw = raw;
@@ -889,6 +904,17 @@ static void *edf__raw_alloc(edf__block **list, size_t bytes) {
   if (*list) (*list)->link = &block->next;
   *list = block;
   return (void *)data;
+}
+
+static void *edf__try_alloc(edf__block **list, size_t bytes) {
+  void *data = edf__try_raw(list, bytes);
+  return data ? memset(data, 0, bytes) : NULL;
+}
+
+static void *edf__raw_alloc(edf__block **list, size_t bytes) {
+  void *data = edf__try_raw(list, bytes);
+  if (!data) edf__out_of_memory(bytes);
+  return data;
 }
 
 static void *edf__alloc(edf__block **list, size_t bytes) {
@@ -1200,7 +1226,8 @@ static void edf__infer_new(edf_node *y) {
   char *known = (char *)edf__alloc(&edf.computed, (size_t)y->n_in * row);
   int batch = edf.batch;
   if (batch) edf__infer(y);
-  edf.batch = 0;                         /* so after a panic Forward infers all shapes again  */
+  edf.batch = 0;                         /* so after a panic Forward infers all shapes again, */
+  edf.feeds++;                           /* and nothing has run                               */
   for (int k = 0; k < y->n_in; k++) {
     memcpy(known + (size_t)k * row, y->in[k]->dim, row);
     for (int d = 0; d < y->in[k]->rank; d++)
@@ -1211,6 +1238,7 @@ static void edf__infer_new(edf_node *y) {
   for (int k = y->n_in; k-- > 0;) memcpy(y->in[k]->dim, known + (size_t)k * row, row);
   edf__free(known);
   edf.batch = batch;
+  edf.feeds--;
   if (batch) edf__infer(y);
 }
 
@@ -2222,10 +2250,14 @@ void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real 
   edf__run_route(r, assign, out, a, b, w);
 }
 
-static void edf__fill(edf_real *x, size_t n, edf_real number) {
-  if (edf_device) { edf_device->fill(x, n, number); return; }
+static void edf__fill_here(edf_real *x, size_t n, edf_real number) {
   if (number == 0) { memset(x, 0, n * sizeof *x); return; }
   for (size_t i = 0; i < n; i++) x[i] = number;
+}
+
+static void edf__fill(edf_real *x, size_t n, edf_real number) {
+  if (edf_device) edf_device->fill(x, n, number);
+  else edf__fill_here(x, n, number);
 }
 
 /* ==== >>equation  Declarations and equations ============================================= */
@@ -2300,7 +2332,7 @@ static const char *edf__identifier(edf__scan *s, int *length, const char *what) 
 
 static int edf__whole(edf__scan *s) {
   const char *start = s->at;
-  long n = 0;
+  long long n = 0;
   for (; edf__is_digit(*s->at); s->at++) {
     n = 10 * n + (*s->at - '0');
     if (n > 1000000000) edf__syntax(s, start, "the number is too large: at most 1000000000");
@@ -2391,7 +2423,7 @@ const char *edf_fmt(const char *format, ...) {
   va_list args;
   turn = (turn + 1) % 8;
   va_start(args, format);
-  int n = vsnprintf(text[turn], sizeof text[turn], format, args);
+  int n = edf__format(text[turn], sizeof text[turn], format, args);
   va_end(args);
   if (n < 0 || n >= (int)sizeof text[turn])
     edf__fail("edf_fmt: the text is too long: %d characters, at most %d", n,
@@ -3852,6 +3884,7 @@ static void edf__rows_shape(edf_node *loss) {
   edf_node *P = loss->in[0], *y = loss->in[1];
   int equal = P->rank == y->rank + 1;
   for (int d = 0; equal && d < y->rank; d++) equal = y->dim[d] == P->dim[d];
+  if (!P->rank) edf__operands_error(loss, "the first operand needs an index of classes");
   if (!equal) {
     const char *scores = loss->op[0] == 'L' ? "P" : "s";
     edf__say("%s:%d: %s: expected one label for each row of %s: y is ", loss->file, loss->line,
@@ -4032,9 +4065,13 @@ static void edf__read_until(edf__spec *s) {
 }
 
 static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text, int until) {
+  enum { LONGEST = 200 };
   memset(s, 0, sizeof *s);
   s->e.scan = edf__scan_of(at, text);
   s->e.ref = &s->ref;
+  if (strlen(text) > LONGEST)
+    edf__syntax(&s->e.scan, s->e.scan.text, "the text is too long: at most %d characters",
+                LONGEST);
   edf__parse_tensor(&s->e);
   for (int d = 0; d < s->ref.rank; d++)
     if (edf__alone(&s->e, &s->ref.place[d]) != d)
@@ -4076,7 +4113,7 @@ typedef struct { char at[2000]; size_t n; } edf__text;
 EDF__PRINTF(2, 3) static void edf__put(edf__text *to, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  int n = vsnprintf(to->at + to->n, sizeof to->at - to->n, format, args);
+  int n = edf__format(to->at + to->n, sizeof to->at - to->n, format, args);
   va_end(args);
   if (n < 0 || (size_t)n >= sizeof to->at - to->n) edf__fail("edf: an equation is too long");
   to->n += (size_t)n;
@@ -4207,7 +4244,10 @@ edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, ed
 static edf_node *edf__over(const edf__site *at, const edf_op *is, edf__reduction_kind kind,
                            const char *text, edf_node *x) {
   edf__spec s;
-  if (text && strchr(text, '=')) return edf__reduction(at, is, kind, text, 1, &x);
+  const char *equals = text ? strchr(text, '=') : NULL;
+  edf__no_nulls(at, "x", x);
+  if (equals && !memchr(text, '|', (size_t)(equals - text)))
+    return edf__reduction(at, is, kind, text, 1, &x);
   edf__read_spec_of(&s, at, text, x, 0);
   return edf__reduction(at, is, kind, edf__expand(&s, "y& = x@", NULL), 1, &x);
 }
@@ -4347,6 +4387,7 @@ static void edf__max_forward(edf_node *y) {
     edf_real *x = (edf_real *)edf__value_of(y, s->a);
     if (s->pad) { edf__pad_forward(y, s); continue; }
     edf__window w = edf__window_of(y, s);
+    if (s->forward.covers != y->size) edf__fill(y->value, y->size, 0);
     edf__each_row(&w, 0, edf__max_row, y->value, w.winner, x + s->nest.start[EDF_A]);
   }
 }
@@ -4470,7 +4511,7 @@ static int edf__new_norm(const char *file, int line, const char *who, int n) {
 }
 
 /* Uniform in +-sqrt(3/n), which has variance 1/n, for sums of n products. */
-static void edf__init_for(edf_node *w, int n) {
+static void edf__init_for(edf_node *w, double n) {
   edf_real bound = edf__root((edf_real)3 / (edf_real)n);
   edf_init_uniform(w, -bound, bound);
 }
@@ -4479,7 +4520,7 @@ static void edf__init_for(edf_node *w, int n) {
         BatchNorm   the same with n = BatchNormalize(x) ---- */
 static edf_node *edf__ones(const char *file, int line, const char *name, int package, int n) {
   edf_node *p = edf_parameter_at(file, line, "%s%d[%d]", name, package, n);
-  edf__fill(p->value, p->size, 1);
+  edf__fill_here(p->value, p->size, 1);
   edf_push(p);
   return p;
 }
@@ -4540,7 +4581,7 @@ edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package P
 /* ---- Dropout   y[i] = m[i] x[i] / (1-rate), m[i] = 0 with probability rate, else 1
                   x.grad[i] += y.grad[i] m[i] / (1-rate)
    "Inverted": outside of training y = x. Entry i's number is a hash of (edf.seed, edf.draws
-   before this Forward + i), so a device draws the same mask. The state is the rate and the
+   before this Forward + i + 1), so a device draws the same mask. The state is the rate and the
    factor of this Forward, then the mask. (Srivastava et al. 2014) ---- */
 static void edf__dropout_forward(edf_node *y) {
   const edf_node *x = y->in[0];
@@ -4567,9 +4608,9 @@ static const edf_op edf__dropout_op = { "Dropout", NULL, edf__dropout_forward,
   "x.grad[i] += y.grad[i] m[i] / (1-#)" };
 edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
   edf_node *y = edf__computed(&edf__dropout_op, file, line, 1, &x);
-  if (!(rate >= 0 && rate < 1))
-    edf__fail("%s:%d: Dropout: the rate is %g, expected 0 or more and less than 1", file, line,
-              rate);
+  if (!(rate >= 0 && (edf_real)rate < 1))
+    edf__fail("%s:%d: Dropout: the rate is %.9g, expected 0 or more and less than 1", file,
+              line, rate);
   y->lazy = 1;
   *(edf_real *)edf_state(y, sizeof(edf_real)) = (edf_real)rate;
   return edf__add_compnode(y);
@@ -4738,7 +4779,8 @@ static void edf__reshape_shape(edf_node *y) {
   for (int d = 0; d < y->rank; d++) if (y->dim[d]) rest *= (size_t)y->dim[d];
   for (int d = 0; d < x->rank; d++) if (x->dim[d]) known *= (size_t)x->dim[d];
   int batch = y->rank && y->dim[0] == 0, unknown = x->size == 0;
-  if (batch ? known % rest != 0 : unknown || known != rest) {
+  int merges = unknown && rest % known == 0;         /* whole rows of x; which, Forward knows */
+  if (batch ? known % rest != 0 && !merges : unknown || known != rest) {
     edf__say("%s:%d: %s: the entries of x do not fill the shape", y->file, y->line, y->op);
     if (unknown && !batch) edf__say(": x has a batch, so its first index has no number\n  ");
     else edf__say(", which has %zu%s\n  ", rest, batch ? " a row" : "");
@@ -4764,6 +4806,7 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
   edf__declare(y, decl, args);
   va_end(args);
   memcpy(edf_state(y, sizeof y->dim), y->dim, sizeof y->dim);
+  y->batched = 0;                        /* what the shape is computed from decides that      */
   y->lazy = 1;
   return edf__add_compnode(y);
 }
@@ -4799,7 +4842,7 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
                                     int n_out, int groups) {
   edf_conv_package Phi;
-  int package = edf__new_package(file, line, "edf_conv_params", n_in, n_out), taps = 1;
+  int package = edf__new_package(file, line, "edf_conv_params", n_in, n_out);
   edf__text shape = { { 0 }, 0 };
   if (dims < 1 || dims > 3 || size < 1)
     edf__fail("%s:%d: edf_conv_params: %d dimensions of size %d: expected 1 to 3, of size 1 or "
@@ -4807,7 +4850,7 @@ edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int si
   if (groups < 1 || n_in % groups || n_out % groups)
     edf__fail("%s:%d: edf_conv_params: %d groups do not divide %d and %d channels", file, line,
               groups, n_in, n_out);
-  for (int d = 0; d < dims; d++, taps *= size) edf__put(&shape, "%d,", size);
+  for (int d = 0; d < dims; d++) edf__put(&shape, "%d,", size);
   if (groups > 1) edf__put(&shape, "%d,", groups);
   Phi.w = edf_parameter_at(file, line, "w%d[%s%d,%d]", package, shape.at, n_in / groups,
                            n_out / groups);
@@ -4815,7 +4858,7 @@ edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int si
   Phi.stride = Phi.dilation = 1;
   Phi.padding = 0;
   Phi.groups = groups;
-  edf__init_for(Phi.w, taps * (n_in / groups));
+  edf__init_for(Phi.w, (double)Phi.w->size / (n_out / groups));
   return Phi;
 }
 
@@ -5123,7 +5166,7 @@ edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const 
   Phi.b = edf_parameter_at(file, line, "b%d[%d,%d]", package, cell->gates, n);
   edf__init_for(Phi.wx, n_in + n);
   edf__init_for(Phi.wh, n_in + n);
-  if (cell == &edf_lstm_cell) edf__fill(Phi.b->value, (size_t)n, -1);
+  if (cell == &edf_lstm_cell) edf__fill_here(Phi.b->value, (size_t)n, -1);
   edf_push(Phi.b);
   return Phi;
 }
@@ -5136,7 +5179,6 @@ static edf__site edf__cell_site(const char *file, int line, const edf_cell *cell
   if (cell && cell != Phi.cell)
     edf__x_error(&at, "Phi.wx", Phi.wx, "Phi has the parameters of another cell: %s",
                  Phi.cell->name);
-  at.op = Phi.cell->name;
   return at;
 }
 
@@ -5153,6 +5195,8 @@ edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
   edf__site at = edf__cell_site(file, line, NULL, Phi, x);
   edf_recurrent_state s = { NULL, NULL };
+  if (x->rank > 1 && x->batched >> 1 & 1)
+    edf__x_error(&at, "x", x, "the time, the second index of x, has to be a number");
   edf_node *z = edf__line(&at, "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]", 3, Phi.wx, x, Phi.b);
   int T = x->dim[1];
   edf_node **h = (edf_node **)edf__alloc(&edf.computed, (size_t)T * sizeof *h);
@@ -5171,11 +5215,13 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
    place of t and h at the time before:
      h_in[b,t,j] = Wxh[j,K] x[b,t,K] - B[j]
      h_next[b,j] = h_in[b,3,j] + Whh[j,I] h[b,I]
+   (with more underscores where an operand has that name).
    With h[b,t+1,I] time runs backwards. What is before the first h is 0. ---- */
 typedef struct {
   edf__equation *e;
   int d, letter, step, T;                /* the place of the time, its index, 1 or -1         */
   edf_node **in;
+  const char *mark;                      /* between h and "in"                                */
 } edf__recurrence;
 
 static int edf__is_self(const edf__ref *r) { return r->operand == EDF__SELF; }
@@ -5185,7 +5231,7 @@ static int edf__term_has_self(const edf__equation *e, const edf__term *t) {
   return 0;
 }
 
-/* The place that is t-1 or t+1 where the left side has t. */
+/* The place that is t-1 or t+1 where the left side has t; other places are free. */
 static void edf__find_time(edf__recurrence *r, const edf__ref *self) {
   const edf__equation *e = r->e;
   const edf__ref *left = &e->ref[0];
@@ -5197,10 +5243,10 @@ static void edf__find_time(edf__recurrence *r, const edf__ref *self) {
     int i = edf__alone(e, &left->place[d]), shift = p.constant;
     p.constant = 0;
     if (i < 0) edf__syntax(&e->scan, left->place[d].at, "expected an index alone");
-    if (shift && edf__alone(e, &p) == i && (shift == 1 || shift == -1) && found < 0) {
-      found = d;
-      step = -shift;
-    } else if (shift) edf__syntax(&e->scan, p.at, "expected one place with t-1 or t+1");
+    if (edf__alone(e, &p) != i || (shift != 1 && shift != -1)) continue;
+    if (found >= 0) edf__syntax(&e->scan, p.at, "expected one place with t-1 or t+1");
+    found = d;
+    step = -shift;
   }
   if (found < 0 || (r->step && (found != r->d || step != r->step)))
     edf__syntax(&e->scan, self->name, "%.*s stands on the right: expected the time before, as "
@@ -5218,14 +5264,35 @@ static void edf__find_times(edf__recurrence *r) {
     edf__syntax(&e->scan, e->ref[0].name, "%.*s is not on the right: this is an equation for "
                 "Einsum", e->ref[0].length, e->ref[0].name);
   r->T = e->letter[r->letter].bound;
-  for (int f = 1; f < e->n_ref && !r->T; f++)
-    for (int d = 0; d < e->ref[f].rank && !edf__is_self(&e->ref[f]); d++)
-      if (edf__alone(e, &e->ref[f].place[d]) == r->letter)
-        r->T = r->in[e->ref[f].operand]->dim[d];
+  for (int f = 1; f < e->n_ref; f++)
+    for (int d = 0; d < e->ref[f].rank && !edf__is_self(&e->ref[f]); d++) {
+      const edf_node *x = r->in[e->ref[f].operand];
+      if (edf__alone(e, &e->ref[f].place[d]) != r->letter) continue;
+      if (x->batched >> d & 1)
+        edf__syntax(&e->scan, e->ref[f].place[d].at, "this is the batch, whose extent changes; "
+                    "the number of times has to be known");
+      if (!r->T && d < x->rank) r->T = x->dim[d];
+    }
   if (!r->T)
     edf__syntax(&e->scan, e->letter[r->letter].name, "the number of times is unknown: index "
                 "%.*s needs a dimension, or a bound", e->letter[r->letter].length,
                 e->letter[r->letter].name);
+}
+
+/* A term of the step for time t. One that reads outside a tensor there is 0, and left out,
+   where a bound on the time lets it. */
+static int edf__term_counts(const edf__recurrence *r, const edf__term *m, int with_h, int t) {
+  const edf__equation *e = r->e;
+  if (edf__term_has_self(e, m) != with_h) return 0;
+  for (int f = m->first; with_h && e->letter[r->letter].bound && f < m->first + m->n; f++)
+    for (int d = 0; d < e->ref[f].rank && !edf__is_self(&e->ref[f]); d++) {
+      edf__place p = e->ref[f].place[d];
+      int factor = p.factor[r->letter], n = r->in[e->ref[f].operand]->dim[d], others = 0;
+      for (int i = 0; i < e->n_letter; i++) others |= i != r->letter && p.factor[i];
+      int at = p.constant + factor * t;
+      if (factor && !others && n && (at < 0 || at >= n)) return 0;
+    }
+  return 1;
 }
 
 /* A place with time t; without a time for t < 0. */
@@ -5245,11 +5312,26 @@ static void edf__put_place(edf__text *to, const edf__recurrence *r, const edf__p
   if (constant || first) edf__put(to, first ? "%d" : "%+d", constant);
 }
 
+/* How many underscores make h_in and h_next no operand's name. */
+static const char *edf__find_mark(const edf__equation *e) {
+  static const char marks[] = "______________________________________";
+  const char *mark = marks + sizeof marks - 2;
+  const edf__ref *h = &e->ref[0];
+  for (int f = 1; f < e->n_ref; f++) {
+    const edf__ref *r = &e->ref[f];
+    int n = r->length - h->length, marked = 0;
+    if (n < 1 || memcmp(r->name, h->name, (size_t)h->length)) continue;
+    while (marked < n && r->name[h->length + marked] == '_') marked++;
+    while (mark > marks && marked >= (int)strlen(mark)) mark--;
+  }
+  return mark;
+}
+
 /* A tensor at time t, or at all times for t < 0; h itself without its time. */
 static void edf__put_ref(edf__text *to, const edf__recurrence *r, const edf__ref *ref,
                          const char *suffix, int t, int no_time) {
   int places = 0;
-  edf__put(to, " %.*s%s", ref->length, ref->name, suffix);
+  edf__put(to, " %.*s%s%s", ref->length, ref->name, *suffix ? r->mark : "", suffix);
   for (int d = 0; d < ref->rank; d++) {
     if (no_time && d == r->d) continue;
     edf__put(to, places++ ? "," : "[");
@@ -5263,7 +5345,7 @@ static void edf__put_terms(edf__text *to, const edf__recurrence *r, int with_h, 
                            int first) {
   const edf__equation *e = r->e;
   for (const edf__term *m = e->term; m < e->term + e->n_term; m++) {
-    if (edf__term_has_self(e, m) != with_h) continue;
+    if (!edf__term_counts(r, m, with_h, t)) continue;
     edf__put(to, m->number < 0 ? " -" : first ? "" : " +");
     if (fabs(m->number) != 1) edf__put(to, " %.17g", fabs(m->number));
     for (int f = m->first; f < m->first + m->n; f++)
@@ -5280,15 +5362,16 @@ static void edf__put_bounds(edf__text *to, const edf__recurrence *r, int t) {
                e->letter[i].bound);
 }
 
-/* Their operands, in the order of the names; returns how many there are now. */
-static int edf__term_operands(const edf__recurrence *r, int with_h, edf_node *h, edf_node **in,
+/* Their operands, in the order of the names, those with h where it is given; returns how many
+   there are now. */
+static int edf__term_operands(const edf__recurrence *r, int t, edf_node *h, edf_node **in,
                               int n) {
   const edf__equation *e = r->e;
   char used[EDF__MAX_REF + 1] = { 0 };   /* by operand; the last is h                         */
   for (const edf__term *m = e->term; m < e->term + e->n_term; m++)
     for (int f = m->first; f < m->first + m->n; f++) {
       int self = edf__is_self(&e->ref[f]), k = self ? EDF__MAX_REF : e->ref[f].operand;
-      if (edf__term_has_self(e, m) != with_h || used[k]) continue;
+      if (!edf__term_counts(r, m, h != NULL, t) || used[k]) continue;
       used[k] = 1;
       in[n++] = self ? h : r->in[k];
     }
@@ -5299,9 +5382,9 @@ static int edf__term_operands(const edf__recurrence *r, int with_h, edf_node *h,
 static edf_node *edf__recurrence_in(const edf__site *at, const edf__recurrence *r) {
   edf__text text = { { 0 }, 0 };
   edf_node *in[EDF__MAX_REF];
-  int n = edf__term_operands(r, 0, NULL, in, 0);
+  int n = edf__term_operands(r, -1, NULL, in, 0);
   if (!n) return NULL;
-  edf__put_ref(&text, r, &r->e->ref[0], "_in", -1, 0);
+  edf__put_ref(&text, r, &r->e->ref[0], "in", -1, 0);
   edf__put(&text, " =");
   edf__put_terms(&text, r, 0, -1, 1);
   edf__put_bounds(&text, r, -1);
@@ -5313,14 +5396,14 @@ static edf_node *edf__recurrence_step(const edf__site *at, const edf__recurrence
   edf__text text = { { 0 }, 0 };
   edf_node *in[EDF__MAX_REF];
   int n = 0;
-  edf__put_ref(&text, r, &r->e->ref[0], "_next", t, 1);
+  edf__put_ref(&text, r, &r->e->ref[0], "next", t, 1);
   edf__put(&text, " =");
   if (z) {
     in[n++] = z;
-    edf__put_ref(&text, r, &r->e->ref[0], "_in", t, 0);
+    edf__put_ref(&text, r, &r->e->ref[0], "in", t, 0);
   }
   if (h) {
-    n = edf__term_operands(r, 1, h, in, n);
+    n = edf__term_operands(r, t, h, in, n);
     edf__put_terms(&text, r, 1, t, !z);
   }
   edf__put_bounds(&text, r, t);
@@ -5357,7 +5440,7 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
   e.scan = edf__scan_of(&at, equation);
   edf__parse(&e);
   edf__check_count(&e, n, in);
-  edf__recurrence r = { &e, 0, 0, 0, 0, in };
+  edf__recurrence r = { &e, 0, 0, 0, 0, in, edf__find_mark(&e) };
   edf__find_times(&r);
   edf_node *z = edf__recurrence_in(&at, &r);
   if (!z) edf__syntax(&e.scan, e.scan.text, "every term has %.*s, which begins with 0",
@@ -5377,7 +5460,7 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
 
 /* A root that a compiler vectorises without leave to ignore errno: the well-known first guess
    of 1/sqrt(x) by its bits, Newton's steps, and a last one for sqrt(x) itself. Within 2 ulp for
-   normal x; 0 stays 0. */
+   normal x; 0 and infinity stay. */
 #if EDF_REAL_IS_DOUBLE
 static double edf__fast_root(double x) { return sqrt(x); }
 #else
@@ -5389,7 +5472,7 @@ static inline float edf__fast_root(float x) {
   memcpy(&r, &bits, sizeof r);
   for (int k = 0; k < 3; k++) r *= 1.5f - 0.5f * x * r * r;
   s = x * r;
-  return s + 0.5f * r * (x - s * s);
+  return x <= FLT_MAX ? s + 0.5f * r * (x - s * s) : x;
 }
 #endif
 
@@ -5533,8 +5616,9 @@ static int edf__may_step(const edf_node *p) {
 static int edf__due(edf_node *p, edf_real eta) {
   if (!edf__may_step(p)) return 0;
   p->steps++;
-  if (p->update) p->update(p, eta);
-  return !p->update;
+  if (!p->update) return 1;
+  p->update(p, eta);
+  return 0;
 }
 
 void edf_frozen(edf_node *p, edf_real eta) {
@@ -5587,6 +5671,9 @@ static double edf__square_norm(edf_node *p) {
     size_t n = p->size - i < (size_t)BLOCK ? p->size - i : (size_t)BLOCK;
     sum += (double)edf__dot(g + i, g + i, (ptrdiff_t)n);
   }
+  if (sum < HUGE_VAL) return sum;
+  sum = 0;                               /* a float's square may overflow: once more, slowly  */
+  for (size_t i = 0; i < p->size; i++) sum += (double)g[i] * (double)g[i];
   return sum;
 }
 
@@ -6568,6 +6655,7 @@ static edf_array edf__new_array(int rank, const int *dim) {
     a.dim[d] = dim[d];
     a.size *= (size_t)dim[d];
   }
+  if (a.size > SIZE_MAX / sizeof *a.value) return a;
   a.value = (edf_real *)EDF_MALLOC(a.size ? a.size * sizeof *a.value : 1);
   return a;
 }
@@ -6952,11 +7040,13 @@ edf_array edf_view(edf_node *node) {
   edf_array a;
   edf__check_node("edf_view", node);
   memset(&a, 0, sizeof a);
-  a.rank = node->rank;
-  memcpy(a.dim, node->dim, sizeof a.dim);
-  a.size = node->size;
   if (!node->value) edf__no_value("edf_view", node);
   a.value = edf_value(node);
+  a.rank = node->rank;
+  memcpy(a.dim, node->dim, sizeof a.dim);
+  if (node->kind == EDF_INPUT && node->batched) a.dim[0] = node->fed;
+  a.size = 1;
+  for (int d = 0; d < a.rank; d++) a.size *= (size_t)a.dim[d];
   return a;
 }
 
@@ -7018,11 +7108,11 @@ static void edf__npy_type(edf__file *f, edf__npy *a, const char *at) {
 static void edf__npy_shape(edf__file *f, edf__npy *a, const char *at) {
   if (*at++ != '(') edf__file_error(f, 10, "expected a shape as in (3, 4)");
   while (*at != ')') {
-    long n = 0;
+    long long n = 0;
     if (!edf__is_digit(*at)) edf__file_error(f, 10, "expected a shape as in (3, 4)");
     for (; edf__is_digit(*at); at++) n = n > INT_MAX ? n : 10 * n + (*at - '0');
     if (n < 1 || n > INT_MAX)
-      edf__file_error(f, 10, "dimension %d: expected 1 to %d entries, found %ld", a->rank,
+      edf__file_error(f, 10, "dimension %d: expected 1 to %d entries, found %lld", a->rank,
                       INT_MAX, n);
     if (a->rank == EDF_MAX_RANK)
       edf__file_error(f, 10, "expected at most %d dimensions", EDF_MAX_RANK);
@@ -7279,7 +7369,7 @@ edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf
   if (a.dim[1] > LARGEST / zoom || a.dim[2] > LARGEST / zoom)
     edf__fail("edf_contact_sheet: pictures of %d x %d, enlarged %d times, are larger than %d",
               a.dim[1], a.dim[2], zoom, LARGEST);
-  if (columns > a.dim[0]) columns = a.dim[0];
+  if (columns > a.dim[0] && a.dim[0]) columns = a.dim[0];
   dim[0] = (a.dim[0] + columns - 1) / columns * (a.dim[1] * zoom + gap) + gap;
   dim[1] = columns * (a.dim[2] * zoom + gap) + gap;
   dim[2] = a.rank == 4 ? a.dim[3] : 1;
@@ -7482,6 +7572,8 @@ typedef struct {
 } edf__model;
 
 static void edf__free_model(edf__model *m) {
+  if (m->f.file) fclose(m->f.file);
+  m->f.file = NULL;
   for (int k = 0; m->part && k < EDF__PARTS * edf.n_parameters; k++)
     edf__free(m->part[k].value);
   edf__free(m->part);
@@ -7496,9 +7588,15 @@ EDF__NORETURN EDF__PRINTF(2, 3) static void edf__model_error(edf__model *m, cons
   va_start(args, format);
   edf__vsay(format, args);
   va_end(args);
-  fclose(m->f.file);
   edf__free_model(m);
   edf__stop();
+}
+
+/* Memory that is the graph's; without it the file is closed. */
+static void *edf__model_alloc(edf__model *m, size_t bytes) {
+  void *data = edf__try_alloc(&edf.kept, bytes);
+  if (!data) edf__model_error(m, "out of memory: %zu bytes", bytes);
+  return data;
 }
 
 static char edf__json_peek(edf__model *m) {
@@ -7515,7 +7613,8 @@ static int edf__json_accept(edf__model *m, char c) {
 static void edf__json_expect(edf__model *m, char c) {
   if (edf__json_accept(m, c)) return;
   edf__model_error(m, *m->at >= 32 && *m->at < 127 ? "expected '%c', found '%c'"
-                                                   : "expected '%c', found byte %d", c, *m->at);
+                                                   : "expected '%c', found byte %d", c,
+                   (unsigned char)*m->at);
 }
 
 /* \u and four digits, as UTF-8. */
@@ -7526,6 +7625,7 @@ static char *edf__json_unicode(edf__model *m, char *to) {
     if (!*m->at || !d) edf__model_error(m, "expected four hexadecimal digits");
     code = code * 16 + (unsigned long)(d - digits) % 16;
   }
+  if (!code) edf__model_error(m, "a name has a NUL");
   if (code < 0x80) *to++ = (char)code;
   else if (code < 0x800) *to++ = (char)(0xC0 | code >> 6);
   else { *to++ = (char)(0xE0 | code >> 12); *to++ = (char)(0x80 | (code >> 6 & 63)); }
@@ -7678,10 +7778,10 @@ static unsigned long long edf__open_model(edf__model *m, const char *path) {
     edf__file_error(&m->f, 0, "expected a safetensors file: its header would have %llu bytes, "
                     "but %llu follow", (unsigned long long)n, (unsigned long long)rest);
   size_t parts = EDF__PARTS * (size_t)edf.n_parameters;
-  m->header = m->at = (char *)edf__alloc(&edf.kept, (size_t)n + 1);
+  m->header = m->at = (char *)edf__model_alloc(m, (size_t)n + 1);
   m->end = m->header + n;
-  m->part = (edf__saved *)edf__alloc(&edf.kept, parts * sizeof *m->part);
-  m->steps = (long *)edf__alloc(&edf.kept, (size_t)edf.n_parameters * sizeof *m->steps);
+  m->part = (edf__saved *)edf__model_alloc(m, parts * sizeof *m->part);
+  m->steps = (long *)edf__model_alloc(m, (size_t)edf.n_parameters * sizeof *m->steps);
   if (fread(m->header, 1, (size_t)n, m->f.file) != n)
     edf__model_error(m, "cannot be read: %s", edf__why());
   return rest - n;
@@ -7701,7 +7801,7 @@ static void edf__check_model(edf__model *m, unsigned long long length) {
       edf__model_error(m, "there is no tensor for parameter \"%s\", declared at %s:%d", p->name,
                        p->file, p->line);
     }
-  edf__saved **order = (edf__saved **)edf__alloc(&edf.kept, parts * sizeof *order);
+  edf__saved **order = (edf__saved **)edf__model_alloc(m, parts * sizeof *order);
   for (size_t k = 0; k < parts; k++) if (m->part[k].bytes) order[n++] = &m->part[k];
   qsort(order, n, sizeof *order, edf__saved_order);
   unsigned long long end = 0, begin = 0;
@@ -7724,7 +7824,7 @@ static void edf__read_model(edf__model *m, unsigned long long length) {
     edf__saved *s = &m->part[k];
     size_t n = edf.parameters[k / EDF__PARTS]->size;
     if (!s->bytes) continue;
-    s->value = edf__new_reals(n);
+    s->value = (edf_real *)edf__model_alloc(m, edf__times(n, sizeof *s->value));
     if (fseek(m->f.file, begin + (long)s->begin, SEEK_SET) ||
         !edf__read_numbers(m->f.file, s->value, n, 'f', (size_t)s->bytes, 0))
       edf__model_error(m, "cannot be read: %s", edf__why());
@@ -7754,13 +7854,14 @@ void edf_load(const char *path) {
   edf__json_model(&m);
   edf__check_model(&m, length);
   edf__read_model(&m, length);
+  fclose(m.f.file);
+  m.f.file = NULL;
   for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
     edf_node *p = edf.parameters[k / EDF__PARTS];
     if (k % EDF__PARTS == 1 && m.part[k].bytes) p->m = edf__reals(p, p->m);
     if (k % EDF__PARTS == 2 && m.part[k].bytes) p->s = edf__reals(p, p->s);
   }
   edf__take_model(&m);
-  fclose(m.f.file);
   edf__free_model(&m);
 }
 

@@ -284,6 +284,10 @@ static void contact_sheets(void) {
                 (k * 4 + y / zoom * 2 + x / zoom) / 10.0, 1e-6, 0);
     edf_free_array(&s);
   }
+  edf_array nothing = { 3, { 0, 2, 2 }, 0, numbers };
+  s = edf_contact_sheet(nothing, 3, 1, 0, 1);
+  CHECK(s.rank == 2 && s.dim[0] == 2, "%d rows of no picture", s.dim[0]);
+  edf_free_array(&s);
   edf_array colour = { 4, { 1, 1, 2, 3 }, 6, numbers };
   s = edf_contact_sheet(colour, 5, 1, 0, 1);
   CHECK(s.rank == 3 && s.dim[0] == 5 && s.dim[1] == 6 && s.dim[2] == 3, "%d x %d", s.dim[0],
@@ -318,6 +322,18 @@ static void bad_calls(void) {
   (void)sheet;
   edf_clear();
   CHECK(memory.live == 0, "%ld blocks are left", memory.live);
+}
+
+/* A view of an input has the rows that it was fed, also before Forward. */
+static void views_of_inputs(void) {
+  edf_real rows[6] = { 1, 2, 3, 4, 5, 6 };
+  edf_node *x = edf_input("x[b,2]");
+  edf_feed(x, rows, 3);
+  edf_forward();
+  edf_feed(x, rows + 2, 1);
+  edf_array a = edf_view(x);
+  CHECK(a.rank == 2 && a.dim[0] == 1 && a.size == 2 && a.value[1] == 4, "%d rows", a.dim[0]);
+  edf_clear();
 }
 
 /* ---- Text */
@@ -540,7 +556,9 @@ static void bad_models(void) {
     { "{\"W\":", 0, "%: byte 13: expected '{', found byte 0" },
     { "{\"W\\q\":{}}", 0, "%: byte 13: a string has an unknown escape" },
     { "{\"\\u12G4\":{}}", 0, "%: byte 14: expected four hexadecimal digits" },
-    { "[]", 0, "%: byte 8: expected '{', found '['" },
+    { "{\"W\\u0000x\":{}}", 0, "%: byte 17: a name has a NUL" },
+    { "[\xc3", 0, "%: byte 8: expected '{', found '['" },
+    { "\xc3 ", 0, "%: byte 8: expected '{', found byte 195" },
     { "{" W32 "," V32 "} x", 32, "%: byte 121: expected the end of the header" },
     { "{\"__metadata__\":{\"W.steps\":\"many\"}," W32 "," V32 "}", 32,
       "%: byte 41: the steps of W are many, expected a whole number" },
@@ -688,6 +706,7 @@ int main(void) {
   RUN(bad_pictures);
   RUN(pictures_of_others);
   RUN(contact_sheets);
+  RUN(views_of_inputs);
   RUN(bad_calls);
   RUN(text_and_back);
   RUN(sampling);

@@ -21,6 +21,8 @@ WRONG(over_sum, edf_softmax_over_at(HW1(2), "a[b,t,S+1]", x3()))
 WRONG(over_open, edf_softmax_over_at(HW1(2), "a[b,t,S", x3()))
 WRONG(over_behind, edf_softmax_over_at(HW1(2), "a[b,t,S] = x", x3()))
 WRONG(over_no_spec, edf_softmax_over_at(HW1(2), NULL, x3()))
+WRONG(over_bound, edf_sum_over_at(HW1(2), "x[b,t,T] | T<=t", x3()))
+WRONG(max_of_null, edf_max_over_at(HW1(2), "y[b] = x[b,T]", NULL))
 WRONG(until_less, edf_softmax_over_at(HW1(2), "a[b,t,S] | S<t", x3()))
 WRONG(until_small, edf_softmax_over_at(HW1(2), "a[b,t,S] | t<=S", x3()))
 WRONG(until_unknown, edf_softmax_over_at(HW1(2), "a[b,t,S] | S<=u", x3()))
@@ -135,6 +137,27 @@ static void half_a_state(void) {
               half);
 }
 WRONG(unroll_rank, edf_unroll_at(HW1(3), gru(), input(1, "x[b,5]")))
+static void unroll_batch(void) {
+  edf_node *one = edf_parameter_at(HW1(1), "one[1]"), *x = input(2, "x[b,5]");
+  edf_node *y = edf_einsum_at(HW1(3), "y[n,t,i] = one[n] x[t,i]", one, x, END);
+  edf_unroll_at(HW1(4), edf_recurrent_params_at(HW1(4), &edf_rnn_cell, 5, 3), y);
+}
+static void self_two_times(void) {
+  edf_recurrence_at(HW1(3), "h[b,t,j] = h[b,t-1,j-1] + x[b,t,j]", input(2, "x[b,4,5]"), END);
+}
+static void time_is_batch(void) {
+  edf_node *w = edf_parameter_at(HW1(1), "W[5,5]");
+  edf_recurrence_at(HW1(3), "h[t,j] = W[j,I] h[t-1,I] + x[t,j]", w, input(2, "x[b,5]"), END);
+}
+static void long_spec(void) {
+  char spec[300] = "a[b,t,";
+  memset(spec + strlen(spec), 'S', 196);
+  edf_softmax_over_at(HW1(2), strcat(spec, "]"), x3());
+}
+static void scalar_scores(void) {
+  edf_node *s = edf_parameter_at(HW1(1), "s"), *y = input(2, "y[1]");
+  edf_softmax_log_loss_at(HW1(3), s, y);
+}
 static void unroll_nothing(void) {
   edf_recurrent_package Phi;
   memset(&Phi, 0, sizeof Phi);
@@ -218,6 +241,22 @@ static const bad_program programs[] = {
     "  expected '|' or the end, found '='" },
   { over_no_spec,
     "hw1.c:2: SoftmaxOver: the equation is NULL" },
+  { over_bound,
+    "hw1.c:2: SumOver: x[b,t,T] | T<=t\n"
+    "                           ^\n"
+    "  expected the end, found '|'" },
+  { max_of_null,
+    "hw1.c:2: MaxOver: x is NULL" },
+  { long_spec,
+    "hw1.c:2: SoftmaxOver: a[b,t,SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS"
+    "SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS"
+    "SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS]\n"
+    "                      ^\n"
+    "  the text is too long: at most 200 characters" },
+  { scalar_scores,
+    "hw1.c:3: SoftmaxLogLoss: the first operand needs an index of classes\n"
+    "  Parameter \"s\" scalar                          declared at hw1.c:1\n"
+    "  Input \"y\" [1]                                 declared at hw1.c:2" },
   { until_less,
     "hw1.c:2: SoftmaxOver: a[b,t,S] | S<t\n"
     "                                   ^\n"
@@ -440,10 +479,13 @@ static const bad_program programs[] = {
   { half_a_state,
     "hw1.c:3: LSTM: the state has one of h and c: expected both, or none for zeros" },
   { unroll_rank,
-    "hw1.c:3: GRU: z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"
-    "                                     ^\n"
+    "hw1.c:3: Unroll: z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"
+    "                                        ^\n"
     "  x has 3 indices here, but the tensor has 2\n"
     "  x = Input \"x\" [b, 5]                          declared at hw1.c:1" },
+  { unroll_batch,
+    "hw1.c:4: Unroll: the time, the second index of x, has to be a number\n"
+    "  x = Einsum \"Einsum0\" [1, b, 5]                built at hw1.c:3" },
   { unroll_nothing,
     "hw1.c:3: Unroll: Phi was not made by its constructor" },
   { no_self,
@@ -461,8 +503,9 @@ static const bad_program programs[] = {
     "everywhere" },
   { self_two_back,
     "hw1.c:3: Recurrence: h[b,t,j] = tanh(W[j,I] h[b,t-2,I] + U[j,K] x[b,t,K])\n"
-    "                                                ^\n"
-    "  expected one place with t-1 or t+1" },
+    "                                            ^\n"
+    "  h stands on the right: expected the time before, as in h[b,t-1,I], the same "
+    "everywhere" },
   { self_rank,
     "hw1.c:3: Recurrence: h[b,t,j] = tanh(W[j,I] h[t-1,I] + U[j,K] x[b,t,K])\n"
     "                                            ^\n"
@@ -487,6 +530,14 @@ static const bad_program programs[] = {
     "hw1.c:3: Recurrence: h[t,j] = W[j,I] h[t-1,I] | t<4\n"
     "                     ^\n"
     "  every term has h, which begins with 0" },
+  { self_two_times,
+    "hw1.c:3: Recurrence: h[b,t,j] = h[b,t-1,j-1] + x[b,t,j]\n"
+    "                                        ^\n"
+    "  expected one place with t-1 or t+1" },
+  { time_is_batch,
+    "hw1.c:3: Recurrence: h[t,j] = W[j,I] h[t-1,I] + x[t,j]\n"
+    "                                                  ^\n"
+    "  this is the batch, whose extent changes; the number of times has to be known" },
   { no_times,
     "hw1.c:3: Recurrence: h[t,j] = W[j,I] h[t-1,I] + W[j,J]\n"
     "                       ^\n"

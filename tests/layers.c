@@ -565,6 +565,37 @@ static void moving(void) {
   CHECK(rows->dim[0] == T && flat->dim[0] == 1, "%d rows of a batch of 1", rows->dim[0]);
 }
 
+/* Rows that were merged are split again; a shape without a batch in it does not get one. */
+static void merged_and_split(void) {
+  begin(15);
+  edf_node *x = in("x[b,4,5]"), *p = par("p[6,4]");
+  edf_node *split = edf_reshape(edf_reshape(x, "rows[n,5]"), "x[b,4,5]");
+  AGREES(split, plain_same, x);
+  CHECK(split->dim[0] == B && split->batched == 1, "%d rows", split->dim[0]);
+  edf_node *fixed = edf_reshape(p, "y[n,8]");
+  CHECK(fixed->dim[0] == 3 && !fixed->batched, "%d rows of 24 numbers", fixed->dim[0]);
+  edf_node *row = edf_select("y[N,j]", fixed, 2);
+  edf_forward();
+  CHECK(row->value[7] == p->value[23], "%g", (double)row->value[7]);
+}
+
+/* What a maximum does not write is 0, also where another batch wrote before. */
+static void maximum_on_the_diagonal(void) {
+  begin(16);
+  edf_real rows[9] = { 5, 1, 0, 2, 7, 3, -1, -2, -3 };
+  edf_node *x = edf_input("x[b,3]"), *y = edf_max_over("y[b,b] = x[b,J]", x);
+  for (int n = 2; n <= 3; n++) {
+    edf_feed(x, rows, n);
+    edf_forward();
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++) {
+        double expected = i != j ? 0 : i == 0 ? 5 : i == 1 ? 7 : -1;
+        CHECK((double)y->value[i * n + j] == expected, "y[%d,%d] of %d is %g", i, j, n,
+              (double)y->value[i * n + j]);
+      }
+  }
+}
+
 /* ---- Convolutions. One plain version for all: the position of each entry as digits. */
 
 static struct {
@@ -871,6 +902,40 @@ static void recurrence(void) {
   AGREES(edf_recurrence("y[t] = a[t] + 0.5 y[t-1] a[t]", a), plain_chain, a);
 }
 
+/* Names of our lines that an operand has too; a read behind the last time; a shifted place. */
+static void plain_ahead(const double *const *x, double *y) {     /* x: in its 0.3 x + h x' */
+  for (int b = 0; b < B; b++)
+    for (int t = 0; t < T; t++)
+      for (int j = 0; j < IN; j++) {
+        const double *in_ = x[0] + b * T * IN + j;
+        double h = t ? y[(b * T + t - 1) * IN + j] : 0;
+        double ahead = t + 1 < T ? in_[(t + 1) * IN] : 0;
+        y[(b * T + t) * IN + j] = 0.3 * in_[t * IN] + h * ahead;
+      }
+}
+static void plain_shifted(const double *const *x, double *y) {   /* neighbours of h */
+  for (int t = 0; t < T; t++)
+    for (int j = 0; j < 5; j++) {
+      double h = 0;
+      for (int d = 0; d < 3; d++)
+        if (t && j + d - 1 >= 0 && j + d - 1 < 5) h += y[(t - 1) * 5 + j + d - 1] * x[1][d];
+      y[t * 5 + j] = h + x[0][t * 5 + j];
+    }
+}
+
+static void recurrences_of_all_kinds(void) {
+  begin(42);
+  edf_node *x = in("x[b,4,2]"), *s = par("s[4,5]"), *w = par("w[3]");
+  edf_node *wh = par("Whh[3,3]"), *wx = par("Wxh[3,2]"), *bias = par("B[3]");
+  AGREES(edf_recurrence("h[b,t,j] = h[b,t-1,j] x[b,t+1,j] + 0.3 x[b,t,j] | t<4", x),
+         plain_ahead, x);
+  AGREES(edf_recurrence("h[t,j] = h[t-1,j+D-1] w[D] + s[t,j] | j<5", w, s), plain_shifted, s,
+         w);
+  backwards = 0;
+  AGREES(edf_recurrence("h[b,t,j] = tanh(h_in[j,I] h[b,t-1,I] + h_next[j,K] x[b,t,K]"
+                        " - h__in[j])", wh, wx, x, bias), plain_recurrence, wh, wx, x, bias);
+}
+
 int main(void) {
   RUN(element_wise);
   RUN(extremes);
@@ -888,6 +953,8 @@ int main(void) {
   RUN(dropout_rate);
   RUN(embed);
   RUN(moving);
+  RUN(merged_and_split);
+  RUN(maximum_on_the_diagonal);
   RUN(convolutions);
   RUN(transposed_convolutions);
   RUN(blocks);
@@ -895,6 +962,7 @@ int main(void) {
   RUN(cells);
   RUN(steps_are_the_unrolled);
   RUN(recurrence);
+  RUN(recurrences_of_all_kinds);
   edf_clear();
   return harness_report();
 }

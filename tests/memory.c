@@ -15,7 +15,7 @@ static long asserted;
 #define EDF_IMPLEMENTATION
 #include "edf.h"
 
-static char idx_file[64], csv_file[64];
+static char idx_file[64], csv_file[64], model_file[64];
 static edf_array loaded[3];
 static FILE *nowhere;
 
@@ -90,8 +90,15 @@ static void load(void) {
   edf_shuffle(&loaded[0], NULL);
 }
 
+static void models(void) {
+  edf_adam((edf_real)0.1, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8);
+  edf_save(model_file);
+  edf_load(model_file);
+}
+
 static void everything(void) {
   train();
+  models();
   load();
 }
 
@@ -107,6 +114,7 @@ static void write_files(void) {
   FILE *f;
   snprintf(idx_file, sizeof idx_file, "build/memory.%ld.idx", (long)getpid());
   snprintf(csv_file, sizeof csv_file, "build/memory.%ld.csv", (long)getpid());
+  snprintf(model_file, sizeof model_file, "build/memory.%ld.safetensors", (long)getpid());
   f = fopen(idx_file, "wb");
   if (!f) abort();
   fwrite("\0\0\10\3\0\0\0\2\0\0\0\2\0\0\0\3""123456abcdef", 1, 28, f);
@@ -133,11 +141,15 @@ static void overrides_are_used(void) {
 
 static void every_allocation_fails_once(void) {
   long failed = 0;
+  int free_descriptor = dup(0);
+  close(free_descriptor);
   for (long n = 1;; n++) {
     memory.until_failure = n;
     memory.refused = 0;
     with_stdout_closed(everything);
-    int over = memory.until_failure != 0;                    /* there were fewer than n */
+    int over = memory.until_failure != 0, next = dup(0);     /* there were fewer than n */
+    close(next);
+    CHECK(next == free_descriptor, "a file is open after failure %ld", n);
     memory.until_failure = 0;
     let_go();
     CHECK(memory.live == 0, "%ld blocks are left after failure %ld", memory.live, n);
@@ -282,6 +294,7 @@ int main(void) {
   RUN(every_allocation_fails_once);
   remove(idx_file);
   remove(csv_file);
+  remove(model_file);
   fclose(nowhere);
   return harness_report();
 }

@@ -248,8 +248,42 @@ static void accuracy_of_the_root(void) {
   }
   CHECK(worst < 2 * relative, "off by %g of itself", worst);
   CHECK(edf__fast_root(0) == 0 && edf__fast_root(1) == 1 && edf__fast_root(4) == 2, "0, 1, 4");
+  CHECK(edf__fast_root((edf_real)HUGE_VAL) == (edf_real)HUGE_VAL, "infinity");
   edf_real nan = edf__fast_root((edf_real)NAN);
   CHECK(nan != nan, "NaN becomes %g", (double)nan);
+}
+
+/* A rule for one step alone, which hands over to the common one. */
+static void once(edf_node *q, edf_real rate) {
+  (void)rate;
+  q->update = NULL;
+}
+
+static void a_rule_that_ends_itself(void) {
+  build();
+  gradient(0);
+  p->update = once;
+  edf_real before = p->value[3];
+  edf_sgd(r(eta));
+  CHECK(p->value[3] == before && p->steps == 1, "it moved");
+  edf_sgd(r(eta));
+  CHECK(p->value[3] != before && p->steps == 2, "it does not move");
+  edf_clear();
+}
+
+/* Squares beyond the range of a float. */
+static void clipping_of_large_numbers(void) {
+  build();
+  gradient(0);
+  double sum = 0, large = EDF_REAL_IS_DOUBLE ? 1e100 : 1e25;
+  for (size_t i = 0; i < p->size; i++) {
+    p->grad[i] = r(i % 2 ? large : -large);
+    sum += large * large;
+  }
+  double norm = edf_clip(1);
+  CLOSE(norm, sqrt(sum), 0, 1e-6);
+  CLOSE(p->grad[1], large / sqrt(sum), 0, 1e-6);
+  edf_clear();
 }
 
 static void no_gradient_yet(void) {
@@ -292,6 +326,8 @@ int main(void) {
   RUN(course_88_sgld);
   RUN(course_87_shrinkage);
   RUN(accuracy_of_the_root);
+  RUN(a_rule_that_ends_itself);
+  RUN(clipping_of_large_numbers);
   RUN(no_gradient_yet);
   RUN(bad_betas);
   edf_clear();

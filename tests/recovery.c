@@ -31,6 +31,24 @@ static void no_memory_for_a_larger_batch(void) {
   edf_clear();
 }
 
+/* A constructor that fails has looked at its operands without a batch. */
+static void backward_after_a_failed_constructor(void) {
+  Input *x = edf_input("x[b,3]");
+  Parameter *w = edf_parameter("w[3]");
+  CompNode *y = Einsum("y[b] = w[I] x[b,I]", w, x), *loss = Mean(Square(y));
+  edf_feed(x, ones, 2);
+  for (int i = 0; i < 3; i++) w->value[i] = 1;
+  Forward();
+  TRY(Concat("y[B]", y, y));
+  CHECK(panicked && strstr(caught, "the batch cannot be joined"), "%s", caught);
+  TRY(Backward(loss));
+  CHECK(panicked && strstr(caught, "call edf_forward first"), "%s", caught);
+  Forward();
+  Backward(loss);
+  CHECK(y->dim[0] == 2 && w->grad[2] == 6, "%g", (double)w->grad[2]);
+  edf_clear();
+}
+
 /* The same in the padded copy of an equation. */
 static void no_memory_for_a_padded_copy(void) {
   Input *x = edf_input("x[b,4]");
@@ -200,6 +218,7 @@ static void a_wrong_slope_at_a_kink(void) {
 int main(void) {
   for (size_t i = 0; i < sizeof ones / sizeof *ones; i++) ones[i] = 1;
   RUN(no_memory_for_a_larger_batch);
+  RUN(backward_after_a_failed_constructor);
   RUN(no_memory_for_a_padded_copy);
   RUN(backward_of_a_resized_node);
   RUN(labels_of_another_batch);
