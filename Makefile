@@ -41,7 +41,7 @@ help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
 	@echo '                EDF_DATA=dir takes the IDX files there, plain or .gz; else data/mnist,'
 	@echo '                else digits drawn by the program; ARGS=... goes to the program'
-	@echo 'make run EXAMPLE=07     another one; EDF_TEXT=file gives a language model the text there:'
+	@echo 'make run EXAMPLE=07     another; EDF_TEXT=file: the text for a language model'
 	@echo '$(NAMES)' | fold -s -w 60 | sed 's/^/                /'
 	@echo 'make mnist      download MNIST to data/mnist'
 	@echo 'make examples   build all examples; make debug: the same with $(DEBUG)'
