@@ -80,6 +80,9 @@ extern "C" {
    EDF_REAL            float          float or double, the same in every file of a program
    EDF_CBLAS           -              use the CBLAS of <cblas.h> for matrix products
    EDF_NO_SHORT_NAMES  -              no Input, Affine, Forward ...: only names with edf_
+   EDF_DEBUG           -              values and gradients are NaN until they are written
+   EDF_NO_DEBUG        -              leaves out what prints, checks, steps and watches: a small
+                                      program, where calls of these functions do nothing
    EDF_PANIC(message)  print, abort   what a mistake does; it may longjmp, it must not return
    EDF_ASSERT(c)       assert         the header's own invariants
    EDF_MALLOC(n) EDF_REALLOC(p,n) EDF_FREE(p)    the C library's    all three or none
@@ -208,6 +211,10 @@ typedef struct edf_graph {
   struct edf__block *kept, *computed;    /* memory, until edf_clear and edf_clear_compnodes   */
   struct edf__workspace *workspace;      /* one for each thread                               */
   int n_workspaces;
+  int at, way, held;                     /* what runs; 1 forward, -1 back; a debugger waits   */
+  edf_node *loss;                        /* the last Backward's                               */
+  unsigned watch;                        /* who is told what runs: see >>watch                */
+  struct edf__break *breaks;
 } edf_graph;
 
 extern edf_graph edf;
@@ -646,6 +653,25 @@ edf_node *edf_expect_mismatch(edf_node *node);
 void   edf_print(edf_node *node);              /* one screen about one node, to stdout        */
 void   edf_print_program(FILE *out);           /* forward, and the derived backward as loops  */
 
+/* ---- Stepping, in any debugger or from the program.
+   edf_step_forward and edf_step_backward run one node and return it, NULL when the program is
+   over. The first call begins a Forward of everything, or a Backward from the last loss (else
+   from the last node); inside of one that runs, they go on from the node that it has stopped
+   at, and the program follows. edf_where prints which assignment is next, and how many
+   contributions each gradient has received of how many.
+   edf_break("h1") stops in edf_breakpoint, an empty function, when the node of that name is
+   about to run, forward or backward; NULL takes all of these back.
+   edf_find_nan looks for the first node with finite inputs and a value, or a gradient, that is
+   NaN or infinite; it prints the entry, what it was computed from, and the line, and returns
+   the node, or NULL. With EDF_DEBUG every value and gradient is NaN until it is written, and
+   the first NaN of a Forward or Backward is reported by itself. */
+edf_node *edf_step_forward(void);
+edf_node *edf_step_backward(void);
+void      edf_where(void);
+void      edf_break(const char *name);
+void      edf_breakpoint(edf_node *node);
+edf_node *edf_find_nan(void);
+
 /* ---- >>files  Data. Arrays are the caller's, freed with edf_free_array. Files are checked
    before memory is taken; an error names the file, the byte or line, what was expected and
    found. */
@@ -1017,9 +1043,15 @@ static void edf__find_size(edf_node *x) {
 
 /* ==== >>core  Nodes, lists and the three loops =========================================== */
 
+enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4, EDF__DOCTOR = 8, EDF__TRACE = 16 };
+#if defined EDF_DEBUG && !defined EDF_NO_DEBUG
+#define EDF__FIRST_WATCH (EDF__POISON | EDF__FINITE)
+#else
+#define EDF__FIRST_WATCH 0
+#endif
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, 0, 1, 0, 0, "b", NULL, NULL, NULL, \
-    0 }
+    0, 0, 0, 0, NULL, EDF__FIRST_WATCH, NULL }
 
 static void edf__declare(edf_node *x, const char *format, va_list args);
 static void edf__declared(edf_node *x, int batch);
@@ -1034,7 +1066,28 @@ EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x);
 static void edf__check_loss(const char *who, const char *what, const edf_node *x);
 static void edf__fill(edf_real *x, size_t n, edf_real number);
 static int edf__due(edf_node *p, edf_real eta);
+static void edf__find_need(edf_node *x);
+static void edf__prepare_grad(edf_node *x);
+static int edf__runs_backward(const edf_node *c);
+static void edf__begin(int way, edf_node *target);
+static void edf__end(void);
 static uint64_t edf__draw(unsigned long long n);
+
+/* What is told to those who watch: see >>watch. */
+typedef enum {
+  EDF__BEGIN_FORWARD, EDF__BEFORE_FORWARD, EDF__AFTER_FORWARD, EDF__END_FORWARD,
+  EDF__BEGIN_BACKWARD, EDF__BEFORE_BACKWARD, EDF__AFTER_BACKWARD, EDF__END_BACKWARD,
+  EDF__STEP                              /* a parameter is about to move                      */
+} edf__event;
+/* 1: a debugger has run the node meanwhile. */
+#ifdef EDF_NO_DEBUG
+static int edf__tell(edf__event event, edf_node *x) { return (void)event, (void)x, 0; }
+#else
+static int edf__told(edf__event event, edf_node *x);
+static int edf__tell(edf__event event, edf_node *x) {
+  return edf.watch ? edf__told(event, x) : 0;
+}
+#endif
 
 /* >>core begin */
 edf_graph edf = EDF__EMPTY_GRAPH;
@@ -1090,8 +1143,10 @@ static void edf__infer(edf_node *y) {
 
 /* ---- Forward */
 static void edf__call_forward(edf_node *c) {
+  if (edf__tell(EDF__BEFORE_FORWARD, c)) return;
   if (!(edf_device && c->about && edf_device->node(c, 0))) c->forward(c);
   c->ran = edf.feeds;
+  edf__tell(EDF__AFTER_FORWARD, c);
 }
 
 static void edf__each(void (*action)(edf_node *)) {
@@ -1123,8 +1178,10 @@ static void edf__set_batch(int batch) {
 static void edf__run(edf_node *target) {
   edf__mark(target);
   edf__set_batch(edf__find_batch(target));
-  for (int i = 0; i < edf.n_compnodes; i++)
-    if (edf.compnodes[i]->visit) edf__call_forward(edf.compnodes[i]);
+  edf__begin(1, target);
+  for (edf.at = 0; edf.at < edf.n_compnodes; edf.at++)
+    if (edf.compnodes[edf.at]->visit) edf__call_forward(edf.compnodes[edf.at]);
+  edf__end();
 }
 
 void edf_forward(void) { edf__run(NULL); }
@@ -1139,6 +1196,7 @@ void edf_feed(edf_node *x, const edf_real *data, int batch) {
   x->value = (edf_real *)data;
   x->fed = batch;
   edf.feeds++;
+  edf.way = 0;
   edf_push(x);
 }
 
@@ -1175,26 +1233,15 @@ static void edf__settle(edf_node *x) {
 
 static void edf__call_backward(edf_node *c) {
   edf__settle(c);
+  if (edf__tell(EDF__BEFORE_BACKWARD, c)) return;
   int device = edf_device && c->about;
   for (int k = 0; (device || !c->lazy) && k < c->n_in; k++) edf__settle(c->in[k]);
   if (!(device && edf_device->node(c, 1))) c->backward(c);
+  edf__tell(EDF__AFTER_BACKWARD, c);
 }
 
-static void edf__prepare_grad(edf_node *x) {
-  int keep = edf.accumulate && x->kind == EDF_PARAMETER && x->grad, now = x->need && x->visit;
-  x->fresh = !keep;
-  x->reached = (char)(now || (keep && x->reached));
-  x->grad = now ? edf__reals(x, x->grad) : x->need ? x->grad : edf__forget_reals(x->grad);
-}
-
-/* A node needs a gradient if a parameter or a wanted input reaches it. */
-static void edf__find_need(edf_node *x) {
-  x->need = (x->kind == EDF_PARAMETER && x->update != edf_frozen) || x->wanted;
-  for (int k = 0; x->backward && k < x->n_in; k++) x->need |= x->in[k]->need;
-}
-
-/* Backward from loss.grad = seed, or 1/n in every entry where seed is NULL. */
-static void edf__backward_from(edf_node *loss, const edf_real *seed) {
+/* loss.grad = seed, or 1/n in every entry where seed is NULL; all others 0. */
+static void edf__begin_backward(edf_node *loss, const edf_real *seed) {
   edf__check_node("edf_backward", loss);
   edf__mark(loss);
   edf__each(edf__find_need);
@@ -1203,10 +1250,14 @@ static void edf__backward_from(edf_node *loss, const edf_real *seed) {
   edf__fill(loss->grad, loss->size, (edf_real)1 / (edf_real)loss->size);
   if (seed) memcpy(loss->grad, seed, loss->size * sizeof *seed);
   loss->fresh = 0;
-  for (int i = edf.n_compnodes - 1; i >= 0; i--)
-    if (edf.compnodes[i]->visit && edf.compnodes[i]->need && edf.compnodes[i]->backward)
-      edf__call_backward(edf.compnodes[i]);
-  edf__each(edf__settle);
+  edf__begin(-1, loss);
+}
+
+static void edf__backward_from(edf_node *loss, const edf_real *seed) {
+  edf__begin_backward(loss, seed);
+  for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--)
+    if (edf__runs_backward(edf.compnodes[edf.at])) edf__call_backward(edf.compnodes[edf.at]);
+  edf__end();
 }
 
 void edf_backward(edf_node *loss) { edf__backward_from(loss, NULL); }
@@ -1241,6 +1292,34 @@ static void edf__infer_new(edf_node *y) {
   edf.feeds--;
   if (batch) edf__infer(y);
 }
+
+static void edf__begin(int way, edf_node *target) {
+  edf.way = way;
+  edf.at = way > 0 ? -1 : edf.n_compnodes;
+  if (way < 0) edf.loss = target;
+  edf__tell(way > 0 ? EDF__BEGIN_FORWARD : EDF__BEGIN_BACKWARD, target);
+}
+
+static void edf__end(void) {
+  if (edf.way < 0) edf__each(edf__settle);
+  edf__tell(edf.way > 0 ? EDF__END_FORWARD : EDF__END_BACKWARD, edf.loss);
+  edf.way = 0;
+}
+
+static void edf__prepare_grad(edf_node *x) {
+  int keep = edf.accumulate && x->kind == EDF_PARAMETER && x->grad, now = x->need && x->visit;
+  x->fresh = !keep;
+  x->reached = (char)(now || (keep && x->reached));
+  x->grad = now ? edf__reals(x, x->grad) : x->need ? x->grad : edf__forget_reals(x->grad);
+}
+
+/* A node needs a gradient if a parameter or a wanted input reaches it. */
+static void edf__find_need(edf_node *x) {
+  x->need = (x->kind == EDF_PARAMETER && x->update != edf_frozen) || x->wanted;
+  for (int k = 0; x->backward && k < x->n_in; k++) x->need |= x->in[k]->need;
+}
+
+static int edf__runs_backward(const edf_node *c) { return c->visit && c->need && c->backward; }
 
 static void edf__check_fed(const edf_node *x, const edf_node *target) {
   if (x->fed >= 0) return;
@@ -1279,7 +1358,8 @@ void edf_zero_grad(void) {
 
 void edf_clear_compnodes(void) {
   edf__free_list(&edf.computed);
-  edf.n_compnodes = 0;
+  edf.n_compnodes = edf.way = 0;
+  edf.loss = NULL;
 }
 
 void edf_clear(void) {
@@ -1290,6 +1370,8 @@ void edf_clear(void) {
   edf.batch_name = "b";
   edf.workspace = NULL;
   edf.n_workspaces = 0;
+  edf.watch = EDF__FIRST_WATCH;
+  edf.breaks = NULL;
 }
 
 edf_graph edf_new_graph(void) {
@@ -5614,6 +5696,7 @@ static int edf__may_step(const edf_node *p) {
 }
 
 static int edf__due(edf_node *p, edf_real eta) {
+  edf__tell(EDF__STEP, p);
   if (!edf__may_step(p)) return 0;
   p->steps++;
   if (!p->update) return 1;
@@ -6624,6 +6707,8 @@ double edf_gradcheck(edf_node *node) {
   void **states = edf__save_states();
   unsigned long long seed = edf.seed, draws = edf.draws;
   int accumulate = edf.accumulate;
+  unsigned watch = edf.watch;
+  edf.watch = 0;
   edf_forward_to(node);
   edf__each(edf__find_need);
   edf__check_loss("edf_gradcheck", "node", node);
@@ -6639,9 +6724,118 @@ double edf_gradcheck(edf_node *node) {
   edf__backward_from(node, NULL);
   edf__restore_states(states);
   edf.accumulate = accumulate;
+  edf.watch = watch;
   edf.seed = seed;
   edf.draws = draws;
   return worst;
+}
+
+/* ==== >>watch  Stepping, and who is told what runs ======================================= */
+
+/* ---- Breakpoints */
+struct edf__break { struct edf__break *next; char *name; };
+static edf_node *volatile edf__stopped_at;
+
+void edf_breakpoint(edf_node *node) { edf__stopped_at = node; }
+
+static int edf__named(const char *name) {
+  int found = 0;
+  for (int i = 0; i < edf.n_compnodes; i++) found |= !strcmp(edf.compnodes[i]->name, name);
+  return found;
+}
+
+void edf_break(const char *name) {
+  while (!name && edf.breaks) {
+    struct edf__break *b = edf.breaks;
+    edf.breaks = b->next;
+    edf__free(b->name);
+    edf__free(b);
+  }
+  edf.watch &= ~(unsigned)EDF__BREAKS;
+  if (name) {
+    struct edf__break *b = (struct edf__break *)edf__alloc(&edf.kept, sizeof *b);
+    b->name = edf__copy(&edf.kept, name);
+    b->next = edf.breaks;
+    edf.breaks = b;
+  }
+  if (name && !edf__named(name))
+    fprintf(stderr, "edf_break: no computed node is called %s so far\n", name);
+  if (edf.breaks) edf.watch |= EDF__BREAKS;
+}
+
+/* 1: the debugger has run the node. */
+static int edf__stop_at(edf__event event, edf_node *x) {
+  const struct edf__break *b = edf.breaks;
+  if (event != EDF__BEFORE_FORWARD && event != EDF__BEFORE_BACKWARD) return 0;
+  while (b && strcmp(b->name, x->name)) b = b->next;
+  if (!b) return 0;
+  edf.held = 1;
+  edf_breakpoint(x);
+  int ran = !edf.held;
+  edf.held = 0;
+  return ran;
+}
+
+/* ---- One node. Without a program around it, the first begins. */
+static edf_node *edf__step_by(int way) {
+  unsigned watch = edf.watch;
+  edf_node *c = NULL;
+  edf.watch &= ~(unsigned)EDF__BREAKS;
+  if (!edf.held) edf.at += way;
+  edf.held = 0;
+  for (; !c && edf.at >= 0 && edf.at < edf.n_compnodes; edf.at += c ? 0 : way) {
+    c = edf.compnodes[edf.at];
+    if (way > 0 ? !c->visit : !edf__runs_backward(c)) c = NULL;
+  }
+  if (c && way > 0) edf__call_forward(c);
+  else if (c) edf__call_backward(c);
+  else edf__end();
+  edf.watch = watch;
+  return c;
+}
+
+/* Another program may not begin inside of one that waits. */
+static int edf__waits(const char *who, int way) {
+  if (!edf.held || edf.way == way) return 0;
+  fprintf(stderr, "%s: a %s is running: let it end first\n", who,
+          edf.way > 0 ? "Forward" : "Backward");
+  return 1;
+}
+
+edf_node *edf_step_forward(void) {
+  if (edf__waits("edf_step_forward", 1)) return NULL;
+  if (edf.way != 1) {
+    edf__mark(NULL);
+    edf__set_batch(edf__find_batch(NULL));
+    edf__begin(1, NULL);
+  }
+  return edf__step_by(1);
+}
+
+edf_node *edf_step_backward(void) {
+  if (edf__waits("edf_step_backward", -1)) return NULL;
+  if (edf.way != -1) {
+    edf_node *last = edf.n_compnodes ? edf.compnodes[edf.n_compnodes - 1] : NULL;
+    edf__begin_backward(edf.loss ? edf.loss : last, NULL);
+    edf__each(edf__settle);              /* so that what has not arrived shows as 0           */
+  }
+  return edf__step_by(-1);
+}
+
+/* ---- EDF_DEBUG: what is not written yet is NaN. */
+static void edf__poison_grad(edf_node *x) {
+  if (x->grad && x->fresh) edf__fill(x->grad, x->size, (edf_real)NAN);
+}
+
+static void edf__poison(edf__event event, edf_node *x) {
+  if (event == EDF__BEFORE_FORWARD) edf__fill(x->value, x->size, (edf_real)NAN);
+  if (event == EDF__BEGIN_BACKWARD) edf__each(edf__poison_grad);
+}
+
+static int edf__told(edf__event event, edf_node *x) {
+  if (edf.watch & EDF__POISON) edf__poison(event, x);
+  if ((edf.watch & EDF__BREAKS) && edf__stop_at(event, x)) return 1;
+  return 0;
 }
 
 /* ==== >>data  Files of data, arrays, pictures, text ====================================== */
