@@ -6458,13 +6458,15 @@ static void edf__say_likely(edf__check *c) {
 }
 
 /* ---- The report */
-static void edf__print_entry(const edf_node *x, size_t i) {
+static void edf__print_entry_of(const edf_node *x, const char *grad, size_t i) {
   size_t at[EDF_MAX_RANK];
   for (int d = x->rank - 1; d >= 0; i /= (size_t)x->dim[d--]) at[d] = i % (size_t)x->dim[d];
-  printf("%s", x->name);
+  printf("%s%s", x->name, grad);
   for (int d = 0; d < x->rank; d++) printf("%c%zu", d ? ',' : '[', at[d]);
   if (x->rank) printf("]");
 }
+
+static void edf__print_entry(const edf_node *x, size_t i) { edf__print_entry_of(x, "", i); }
 
 static void edf__report(const edf__check *c) {
   int wrong = c->error > edf__tolerance;
@@ -6822,6 +6824,255 @@ edf_node *edf_step_backward(void) {
   return edf__step_by(-1);
 }
 
+/* ---- Where it is */
+static edf_node *edf__next(void) {
+  for (int i = edf.held ? edf.at : edf.at + edf.way; i >= 0 && i < edf.n_compnodes;
+       i += edf.way) {
+    edf_node *c = edf.compnodes[i];
+    if (edf.way > 0 ? c->visit : edf__runs_backward(c)) return c;
+  }
+  return NULL;
+}
+
+static int edf__place_of(const edf_node *c) {
+  int i = 0;
+  while (i < edf.n_compnodes && edf.compnodes[i] != c) i++;
+  return i;
+}
+
+/* The lines of c's backward that add to x.grad. */
+static int edf__lines_to(const edf_node *c, const edf_node *x) {
+  const edf__equation *e = edf__is_einsum(c) ? &((const edf__einsum *)c->state)->e : NULL;
+  int n = 0;
+  for (int f = 1; e && f < e->n_ref; f++) n += c->in[e->ref[f].operand] == x;
+  for (int k = 0; !e && k < c->n_in; k++) n += c->in[k] == x;
+  return n;
+}
+
+/* Of how many contributions to x.grad how many have arrived; the loss's own is its seed. */
+static void edf__where_grad(const edf_node *x) {
+  const edf_node *next = edf__next();
+  int from = next ? edf__place_of(next) : -1, all = x == edf.loss, arrived = all;
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    const edf_node *c = edf.compnodes[i];
+    int n = edf__runs_backward(c) ? edf__lines_to(c, x) : 0;
+    all += n;
+    arrived += i > from ? n : 0;
+  }
+  printf("       %s.grad: %d of %d contribution%s%s\n", x->name, arrived, all,
+         all == 1 ? "" : "s", x == next ? ", now passed on" : "");
+}
+
+static void edf__where_grads(void) {
+  enum { SHOWN = 20 };
+  int n = 0, total = edf.n_inputs + edf.n_parameters + edf.n_compnodes;
+  for (int i = 0; i < total; i++) {
+    edf_node *x = i < edf.n_inputs ? edf.inputs[i]
+                : i < edf.n_inputs + edf.n_parameters ? edf.parameters[i - edf.n_inputs]
+                : edf.compnodes[total - 1 - i];
+    if (x->visit && x->need && n++ < SHOWN) edf__where_grad(x);
+  }
+  if (n > SHOWN) printf("       ... and %d more\n", n - SHOWN);
+}
+
+void edf_where(void) {
+  const edf_node *next = edf.way ? edf__next() : NULL;
+  const char *what = edf.way > 0 ? "forward" : "backward";
+  if (!edf.way) printf("nothing runs: the program has %d assignments\n", edf.n_compnodes);
+  else if (!next) printf("%s: all assignments have run\n", what);
+  else {
+    printf("%s: next is\n  %3d  ", what, edf__place_of(next));
+    if (edf.way > 0) edf__print_forward_line(stdout, next);
+    else printf("%s", next->name);
+    edf__print_text(stdout, next);
+    if (edf.way < 0) edf__print_backward_lines(stdout, next);
+  }
+  if (edf.way < 0) edf__where_grads();
+  fflush(stdout);
+}
+
+/* ---- NaN and infinity: where they begin. */
+static size_t edf__first_bad(const edf_real *v, size_t n) {
+  size_t i = 0;
+  while (i < n && v[i] - v[i] == 0) i++;
+  return i;
+}
+
+static int edf__is_bad(const edf_node *x, const edf_real *v) {
+  return v && x->size && edf__first_bad(v, x->size) < x->size;
+}
+
+static int edf__inputs_are_good(const edf_node *y) {
+  for (int k = 0; k < y->n_in; k++) if (edf__is_bad(y->in[k], y->in[k]->value)) return 0;
+  return 1;
+}
+
+/* Entry i of x, and what its row has, since a row function sees all of that. */
+static void edf__print_origin(const edf_node *x, size_t i) {
+  size_t width = x->rank ? (size_t)x->dim[x->rank - 1] : 1, row = i / width * width;
+  double least = (double)x->value[row], greatest = least;
+  for (size_t k = row; k < row + width; k++) {
+    double v = (double)x->value[k];
+    least = v < least ? v : least;
+    greatest = v > greatest ? v : greatest;
+  }
+  printf("  from ");
+  edf__print_entry(x, i);
+  printf(" = %g", (double)x->value[i]);
+  if (x->rank > 1 && width > 1) printf(", its row %g to %g", least, greatest);
+  edf__print_text(stdout, x);
+}
+
+/* Where a factor of a term is read for these indices; -1 outside. */
+static ptrdiff_t edf__entry_of(const edf__einsum *m, const edf__ref *r, const edf_node *x,
+                               const ptrdiff_t *index) {
+  ptrdiff_t entry = 0;
+  for (int d = 0; d < r->rank; d++) {
+    ptrdiff_t at = r->place[d].constant;
+    for (int i = 0; i < m->e.n_letter; i++) at += r->place[d].factor[i] * index[i];
+    if (at < 0 || at >= x->dim[d]) return -1;
+    entry = entry * x->dim[d] + at;
+  }
+  return entry;
+}
+
+/* The next values of a term's indices; 0 after the last ones. */
+static int edf__next_index(const edf__einsum *m, const edf__term *t, ptrdiff_t *index) {
+  for (int i = m->e.n_letter - 1; i >= 0; i--) {
+    if (!m->e.letter[i].left && !edf__term_has(&m->e, t, i)) continue;
+    if (++index[i] < m->extent[i]) return 1;
+    index[i] = 0;
+  }
+  return 0;
+}
+
+/* The product of a term at these indices. */
+static double edf__product_at(const edf_node *y, const edf__term *t, const ptrdiff_t *index) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  double product = t->number;
+  for (int f = t->first; f < t->first + t->n; f++) {
+    const edf_node *x = y->in[m->e.ref[f].operand];
+    ptrdiff_t entry = edf__entry_of(m, &m->e.ref[f], x, index);
+    product *= entry < 0 ? 0 : (double)x->value[entry];
+  }
+  return product;
+}
+
+/* The greatest product that goes into an entry of an equation. */
+static void edf__print_greatest(const edf_node *y, size_t entry) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  const edf__term *of = NULL;
+  ptrdiff_t most[EDF_MAX_INDEX];
+  double greatest = -1;
+  for (const edf__term *t = m->e.term; t < m->e.term + m->e.n_term; t++) {
+    ptrdiff_t index[EDF_MAX_INDEX] = { 0 };
+    do {
+      if (edf__entry_of(m, &m->e.ref[0], y, index) != (ptrdiff_t)entry) continue;
+      double product = fabs(edf__product_at(y, t, index));
+      if (product <= greatest) continue;
+      greatest = product;
+      of = t;
+      memcpy(most, index, sizeof most);
+    } while (edf__next_index(m, t, index));
+  }
+  if (!of) return;
+  printf("  the greatest of its products is %g\n", edf__product_at(y, of, most));
+  for (int f = of->first; f < of->first + of->n; f++) {
+    const edf_node *x = y->in[m->e.ref[f].operand];
+    ptrdiff_t from = edf__entry_of(m, &m->e.ref[f], x, most);
+    if (from >= 0) edf__print_origin(x, (size_t)from);
+  }
+}
+
+/* An entry's ancestry: one step back, and where an input was computed entry by entry, two. */
+static void edf__print_ancestry(const edf_node *y, size_t entry) {
+  if (y->kind != EDF_COMPNODE) return;
+  if (edf__is_einsum(y)) { edf__print_greatest(y, entry); return; }
+  for (int k = 0; k < y->n_in; k++) {
+    const edf_node *x = y->in[k];
+    if (x->size == y->size) edf__print_origin(x, entry);
+    else if (x->size && y->size % x->size == 0) edf__print_origin(x, entry % x->size);
+    else if (x->size && x->size % y->size == 0)
+      edf__print_origin(x, entry * (x->size / y->size));
+    const edf_node *before = x->size == y->size && x->n_in == 1 ? x->in[0] : NULL;
+    if (before && before->size == x->size && before->value) edf__print_origin(before, entry);
+  }
+}
+
+static void edf__print_bad(const edf_node *y, const char *grad, const edf_real *v) {
+  size_t entry = edf__first_bad(v, y->size), n = 0;
+  for (size_t i = 0; i < y->size; i++) n += v[i] - v[i] != 0;
+  printf("edf_find_nan: ");
+  edf__print_entry_of(y, grad, entry);
+  printf(" is %g: of %zu entries %zu %s NaN or infinite\n", (double)v[entry], y->size, n,
+         n == 1 ? "is" : "are");
+  printf("  %s", y->name);
+  edf__print_text(stdout, y);
+}
+
+static edf_node *edf__say_bad_value(edf_node *y) {
+  edf__print_bad(y, "", y->value);
+  if (y->kind == EDF_COMPNODE) {
+    printf("  ");
+    edf__print_forward_line(stdout, y);
+    printf("\n");
+  } else if (y->kind == EDF_INPUT) printf("  it was fed so\n");
+  else printf("  after %ld steps of the optimiser\n", y->steps);
+  edf__print_ancestry(y, edf__first_bad(y->value, y->size));
+  fflush(stdout);
+  return y;
+}
+
+/* The backward of y has made x.grad bad. */
+static edf_node *edf__say_bad_grad(edf_node *y, const edf_node *x) {
+  size_t entry = edf__first_bad(x->grad, x->size);
+  edf__print_bad(x, ".grad", x->grad);
+  printf("  computed by the backward of %s", y->name);
+  edf__print_text(stdout, y);
+  edf__print_backward_lines(stdout, y);
+  edf__print_origin(x, entry);
+  if (y->size == x->size) edf__print_origin(y, entry);
+  fflush(stdout);
+  return y;
+}
+
+/* Does this node turn finite inputs into a value that is not? */
+static int edf__makes_bad(const edf_node *y) {
+  return y->ran == edf.feeds && edf__is_bad(y, y->value) && edf__inputs_are_good(y);
+}
+
+static const edf_node *edf__bad_grad_of(const edf_node *y) {
+  for (int k = 0; k < y->n_in; k++)
+    if (edf__is_bad(y->in[k], y->in[k]->grad)) return y->in[k];
+  return NULL;
+}
+
+edf_node *edf_find_nan(void) {
+  for (int i = 0; i < edf.n_inputs + edf.n_parameters; i++) {
+    edf_node *x = i < edf.n_inputs ? edf.inputs[i] : edf.parameters[i - edf.n_inputs];
+    size_t n = x->kind == EDF_INPUT && x->fed != edf.batch && x->batched ? 0 : x->size;
+    if (n && edf__is_bad(x, x->value)) return edf__say_bad_value(x);
+  }
+  for (int i = 0; i < edf.n_compnodes; i++)
+    if (edf__makes_bad(edf.compnodes[i])) return edf__say_bad_value(edf.compnodes[i]);
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    edf_node *y = edf.compnodes[i];
+    if (!edf__runs_backward(y) || !y->grad || edf__is_bad(y, y->grad)) continue;
+    if (edf__bad_grad_of(y)) return edf__say_bad_grad(y, edf__bad_grad_of(y));
+  }
+  return NULL;
+}
+
+/* With EDF_DEBUG the first one is told by itself, once. */
+static void edf__watch_finite(edf__event event, edf_node *y) {
+  const edf_node *x = NULL;
+  if (event == EDF__AFTER_FORWARD && edf__makes_bad(y)) edf__say_bad_value(y);
+  else if (event != EDF__AFTER_BACKWARD || edf__is_bad(y, y->grad)) return;
+  else if ((x = edf__bad_grad_of(y)) != NULL && !x->fresh) edf__say_bad_grad(y, x);
+  else return;
+  edf.watch &= ~(unsigned)EDF__FINITE;
+}
+
 /* ---- EDF_DEBUG: what is not written yet is NaN. */
 static void edf__poison_grad(edf_node *x) {
   if (x->grad && x->fresh) edf__fill(x->grad, x->size, (edf_real)NAN);
@@ -6834,6 +7085,7 @@ static void edf__poison(edf__event event, edf_node *x) {
 
 static int edf__told(edf__event event, edf_node *x) {
   if (edf.watch & EDF__POISON) edf__poison(event, x);
+  if (edf.watch & EDF__FINITE) edf__watch_finite(event, x);
   if ((edf.watch & EDF__BREAKS) && edf__stop_at(event, x)) return 1;
   return 0;
 }
