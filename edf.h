@@ -174,7 +174,8 @@ struct edf_node {
   void       (*update)(edf_node *, edf_real eta);      /* a Parameter's own rule, or NULL     */
   edf_real    *m, *s; long steps;        /* what its optimiser remembers; steps made          */
   /* the framework's own */
-  const struct edf_op *about;            /* a built-in node's formulas, for printing          */
+  const struct edf_op *about, *says;     /* a built-in node; what is printed of any           */
+  const char  *letters;                  /* its indices, [b,t,S], where a text has named them */
   unsigned     graph, batched;           /* its graph; bit d: dim[d] follows the batch        */
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
   int          fed;                      /* rows of an Input's last feed, -1: never fed       */
@@ -190,7 +191,7 @@ typedef struct edf_op {
   const char *name;
   void (*shape)(edf_node *), (*forward)(edf_node *), (*backward)(edf_node *);
   const char *tensors;                   /* "y x": how the formulas call output and inputs    */
-  const char *formula, *gradient;        /* "y[i] = tanh(x[i])"; several lines with \n        */
+  const char *formula, *gradient;        /* "y@ = tanh(x@)": see >>print; lines end with \n   */
 } edf_op;
 
 /* The whole graph is one value. A program with two graphs keeps two and assigns:
@@ -652,6 +653,7 @@ double edf_gradcheck(edf_node *node);
 edf_node *edf_expect_mismatch(edf_node *node);
 void   edf_print(edf_node *node);              /* one screen about one node, to stdout        */
 void   edf_print_program(FILE *out);           /* forward, and the derived backward as loops  */
+void   edf_print_node(FILE *out, edf_node *node);      /* the same of one node                */
 
 /* ---- Stepping, in any debugger or from the program.
    edf_step_forward and edf_step_backward run one node and return it, NULL when the program is
@@ -1205,7 +1207,7 @@ static edf_node *edf__computed(const edf_op *about, const char *file, int line, 
                                edf_node **in) {
   edf_node *y = edf__new_node(EDF_COMPNODE, about->name, file, line, n);
   for (int k = 0; k < n; k++) y->in[k] = edf__check_operand(y, k, in[k]);
-  y->about = about->formula ? about : NULL;
+  y->about = y->says = about->formula ? about : NULL;
   y->shape = about->shape ? about->shape : edf__shape_of_first;
   y->forward = about->forward;
   y->backward = about->backward;
@@ -3415,7 +3417,7 @@ static edf_node *edf__reduction(const edf__site *at, const edf_op *is, edf__redu
   edf__einsum *m = edf__new_einsum(&e, n);
   m->kind = kind;
   y->state = m;
-  y->about = is->formula ? is : NULL;
+  y->about = y->says = is->formula ? is : NULL;
   y->lazy = 1;
   edf__check_ranks(y);
   return edf__add_compnode(y);
@@ -3484,6 +3486,88 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   edf_node *y = edf__equation_node("Einsum", file, line, equation, n, in);
   edf__free(in);
   return y;
+}
+
+static void edf__reshape_shape(edf_node *y);
+static void edf__embed_shape(edf_node *y);
+static void edf__div_shape(edf_node *y);
+static int edf__is_einsum(const edf_node *y) { return y->shape == edf__einsum_shape; }
+
+/* ---- A short text, put together for an equation. */
+typedef struct { char at[2000]; size_t n; } edf__text;
+
+EDF__PRINTF(2, 3) static void edf__put(edf__text *to, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = edf__format(to->at + to->n, sizeof to->at - to->n, format, args);
+  va_end(args);
+  if (n < 0 || (size_t)n >= sizeof to->at - to->n) edf__fail("edf: an equation is too long");
+  to->n += (size_t)n;
+}
+
+/* ---- The letters of a node's indices: those on the left of its equation, those of a text as
+   "a[b,t,S]", or those of what it was computed from; where nobody has named them i, j, k. */
+enum { EDF__LETTER = 16 };
+typedef struct { int n; char name[EDF_MAX_RANK][EDF__LETTER]; } edf__letters;
+
+static int edf__same_letter(const char *a, const char *b) {
+  while (*a && edf__lower(*a) == edf__lower(*b)) { a++; b++; }
+  return *a == *b;
+}
+
+/* A letter of a loop is lower-case. One that is there already is not added. */
+static int edf__add_letter(edf__letters *l, const char *name, int length) {
+  char *to = l->name[l->n];
+  int n = length < EDF__LETTER - 1 ? length : EDF__LETTER - 1;
+  for (int c = 0; c < n; c++) to[c] = edf__lower(name[c]);
+  to[n] = 0;
+  for (int k = 0; k < l->n; k++) if (edf__same_letter(l->name[k], to)) return 0;
+  l->n++;
+  return 1;
+}
+
+/* The next one, where nobody has named it. */
+static void edf__any_letter(edf__letters *l, const edf_node *x) {
+  const char *batch = edf.batch_name;
+  if (l->n == 0 && (x->batched & 1) && edf__add_letter(l, batch, (int)strlen(batch))) return;
+  for (const char *c = "ijklmnopq"; *c && !edf__add_letter(l, c, 1); c++) {}
+}
+
+static void edf__letters_on_left(edf__letters *l, const edf_node *y) {
+  const edf__equation *e = &((const edf__einsum *)y->state)->e;
+  for (int d = 0; d < y->rank; d++) {
+    int i = edf__alone(e, &e->ref[0].place[d]);
+    const edf__letter *named = i < 0 ? NULL : &e->letter[i];
+    if (!named || !edf__add_letter(l, named->name, named->length)) edf__any_letter(l, y);
+  }
+}
+
+static edf__letters edf__letters_of(const edf_node *y) {
+  const edf_node *x = y;
+  edf__letters l;
+  memset(&l, 0, sizeof l);
+  if (!y) return l;                      /* an operand that is missing is an error later      */
+  while (!x->letters && !edf__is_einsum(x) && x->n_in && x->shape != edf__reshape_shape) {
+    int longer = x->n_in == 2 && x->in[1]->rank > x->in[0]->rank;
+    x = x->in[x->shape == edf__embed_shape || longer];
+  }
+  if (x->letters)
+    for (const char *c = x->letters + 1; *c && l.n < EDF_MAX_RANK; c += strspn(c, ",]")) {
+      edf__add_letter(&l, c, (int)strcspn(c, ",]"));
+      c += strcspn(c, ",]");
+    }
+  else if (edf__is_einsum(x)) edf__letters_on_left(&l, x);
+  if (l.n > y->rank) l.n = y->rank;
+  while (l.n < y->rank) edf__any_letter(&l, y);
+  return l;
+}
+
+/* The last `rank` of them: [i,j] */
+static const char *edf__last_letters(const edf__letters *l, int rank) {
+  edf__text text = { { 0 }, 0 };
+  for (int d = l->n - rank; d < l->n; d++)
+    edf__put(&text, "%s%s", d > l->n - rank ? "," : "[", l->name[d]);
+  return edf_fmt(rank ? "%s]" : "%s", text.at);
 }
 
 /* ==== >>nodes  Nodes, from the simplest ================================================== */
@@ -3577,8 +3661,8 @@ static void edf__sigmoid_backward(edf_node *y) {
     edf__addgrad(x, first, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
 }
 static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward,
-  edf__sigmoid_backward, "y x", "y[i] = 1/(1+exp(-x[i]))",
-  "x.grad[i] += y.grad[i] y[i] (1-y[i])" };
+  edf__sigmoid_backward, "y x", "y@ = 1/(1+exp(-x@))",
+  "x.grad@ += y.grad@ y@ (1-y@)" };
 edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x) {
   return edf__activation(&edf__sigmoid_op, file, line, x);
 }
@@ -3595,7 +3679,7 @@ static void edf__tanh_backward(edf_node *y) {
     edf__addgrad(x, first, i, y->grad[i] * (1 - y->value[i] * y->value[i]));
 }
 static const edf_op edf__tanh_op = { "Tanh", NULL, edf__tanh_forward, edf__tanh_backward,
-  "y x", "y[i] = tanh(x[i])", "x.grad[i] += y.grad[i] (1-y[i]^2)" };
+  "y x", "y@ = tanh(x@)", "x.grad@ += y.grad@ (1-y@^2)" };
 edf_node *edf_tanh_at(const char *file, int line, edf_node *x) {
   return edf__activation(&edf__tanh_op, file, line, x);
 }
@@ -3615,7 +3699,7 @@ static void edf__relu_backward(edf_node *y) {
   }
 }
 static const edf_op edf__relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
-  "y x", "y[i] = max(0, x[i])", "x.grad[i] += y.grad[i] [y[i] > 0]" };
+  "y x", "y@ = max(0, x@)", "x.grad@ += y.grad@ [y@ > 0]" };
 edf_node *edf_relu_at(const char *file, int line, edf_node *x) {
   return edf__activation(&edf__relu_op, file, line, x);
 }
@@ -3630,7 +3714,7 @@ static void edf__exp_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * y->value[i]);
 }
 static const edf_op edf__exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
-  "y x", "y[i] = exp(x[i])", "x.grad[i] += y.grad[i] y[i]" };
+  "y x", "y@ = exp(x@)", "x.grad@ += y.grad@ y@" };
 edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__exp_op, file, line, x);
 }
@@ -3645,7 +3729,7 @@ static void edf__log_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / x->value[i]);
 }
 static const edf_op edf__log_op = { "Log", NULL, edf__log_forward, edf__log_backward,
-  "y x", "y[i] = ln(x[i])", "x.grad[i] += y.grad[i] / x[i]" };
+  "y x", "y@ = ln(x@)", "x.grad@ += y.grad@ / x@" };
 edf_node *edf_log_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__log_op, file, line, x);
 }
@@ -3660,7 +3744,7 @@ static void edf__sqrt_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / (2 * y->value[i]));
 }
 static const edf_op edf__sqrt_op = { "Sqrt", NULL, edf__sqrt_forward, edf__sqrt_backward,
-  "y x", "y[i] = sqrt(x[i])", "x.grad[i] += y.grad[i] / (2 y[i])" };
+  "y x", "y@ = sqrt(x@)", "x.grad@ += y.grad@ / (2 y@)" };
 edf_node *edf_sqrt_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sqrt_op, file, line, x);
 }
@@ -3675,7 +3759,7 @@ static void edf__square_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * 2 * x->value[i]);
 }
 static const edf_op edf__square_op = { "Square", NULL, edf__square_forward,
-  edf__square_backward, "y x", "y[i] = x[i]^2", "x.grad[i] += y.grad[i] 2 x[i]" };
+  edf__square_backward, "y x", "y@ = x@^2", "x.grad@ += y.grad@ 2 x@" };
 edf_node *edf_square_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__square_op, file, line, x);
 }
@@ -3699,8 +3783,8 @@ static void edf__leaky_relu_backward(edf_node *y) {
   }
 }
 static const edf_op edf__leaky_relu_op = { "LeakyRelu", NULL, edf__leaky_relu_forward,
-  edf__leaky_relu_backward, "y x", "y[i] = x[i] if x[i] > 0, else # x[i]",
-  "x.grad[i] += y.grad[i] (1 if x[i] > 0, else #)" };
+  edf__leaky_relu_backward, "y x", "y@ = max(0, x@) + # min(0, x@)",
+  "x.grad@ += y.grad@ ([x@ > 0] + # [x@ <= 0])" };
 edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope) {
   edf_node *y = edf__computed(&edf__leaky_relu_op, file, line, 1, &x);
   y->lazy = 1;
@@ -3731,9 +3815,9 @@ static void edf__gelu_backward(edf_node *y) {
   }
 }
 static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
-  "y x", "y[i] = x[i]/2 (1 + tanh(sqrt(2/pi) (x[i] + 0.044715 x[i]^3)))",
-  "x.grad[i] += y.grad[i] (s + x[i] s (1-s) sqrt(8/pi) (1 + 0.134145 x[i]^2)), "
-  "s = 1/(1+exp(-sqrt(8/pi) (x[i] + 0.044715 x[i]^3)))" };
+  "y x", "y@ = x@/2 (1 + tanh(sqrt(2/pi) (x@ + 0.044715 x@^3)))",
+  "x.grad@ += y.grad@ (s + x@ s (1-s) sqrt(8/pi) (1 + 0.134145 x@^2)), "
+  "s = 1/(1+exp(-sqrt(8/pi) (x@ + 0.044715 x@^3)))" };
 edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
   return edf__activation(&edf__gelu_op, file, line, x);
 }
@@ -3754,42 +3838,35 @@ static void edf__softplus_backward(edf_node *y) {
     edf__addgrad(x, first, i, y->grad[i] / (1 + edf__exp(-x->value[i])));
 }
 static const edf_op edf__softplus_op = { "Softplus", NULL, edf__softplus_forward,
-  edf__softplus_backward, "y x", "y[i] = ln(1 + exp(x[i]))",
-  "x.grad[i] += y.grad[i] / (1+exp(-x[i]))" };
+  edf__softplus_backward, "y x", "y@ = ln(1 + exp(x@))", "x.grad@ += y.grad@ / (1+exp(-x@))" };
 edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
   return edf__activation(&edf__softplus_op, file, line, x);
 }
 
 /* ---- Add, Sub, Mul are equations over the indices of the longer operand: the shorter one has
-   the last of them, a scalar none.     y[i,j] = a[i,j] + b[j]     y[i,j] = a[i,j] b[j] ---- */
-static const char *edf__indices(int rank, int longest) {
-  static const char *const tail[EDF_MAX_RANK + 1] = { "", "[p]", "[o,p]", "[n,o,p]",
-    "[m,n,o,p]", "[l,m,n,o,p]", "[k,l,m,n,o,p]", "[j,k,l,m,n,o,p]", "[i,j,k,l,m,n,o,p]" };
-  static const char *const head[5][5] = { { "" }, { "", "[i]" }, { "", "[j]", "[i,j]" },
-    { "", "[k]", "[j,k]", "[i,j,k]" }, { "", "[l]", "[k,l]", "[j,k,l]", "[i,j,k,l]" } };
-  return longest <= 4 ? head[longest][rank] : tail[rank];
-}
-
+   the last of them, a scalar none.     y[b,j] = u[b,j] + v[j]     y[b,j] = u[b,j] v[j] ---- */
 static edf_node *edf__pairwise(const char *op, const char *sign, const char *file, int line,
-                               edf_node *a, edf_node *b) {
-  char equation[96];
+                               edf_node *u, edf_node *v) {
+  edf__text equation = { { 0 }, 0 };
   edf_node *in[2];
-  int ra = a ? a->rank : 0, rb = b ? b->rank : 0, longest = ra > rb ? ra : rb;
-  snprintf(equation, sizeof equation, "y%s = a%s %s%sb%s", edf__indices(longest, longest),
-           edf__indices(ra, longest), sign, *sign ? " " : "", edf__indices(rb, longest));
-  in[0] = a;
-  in[1] = b;
-  return edf__equation_node(op, file, line, equation, 2, in);
+  int ru = u ? u->rank : 0, rv = v ? v->rank : 0;
+  edf__letters l = edf__letters_of(!u || (v && rv > ru) ? v : u);
+  edf__put(&equation, "y%s = ", edf__last_letters(&l, l.n));
+  edf__put(&equation, "u%s %s%s", edf__last_letters(&l, ru), sign, *sign ? " " : "");
+  edf__put(&equation, "v%s", edf__last_letters(&l, rv));
+  in[0] = u;
+  in[1] = v;
+  return edf__equation_node(op, file, line, equation.at, 2, in);
 }
 
-edf_node *edf_add_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__pairwise("Add", "+", file, line, a, b);
+edf_node *edf_add_at(const char *file, int line, edf_node *u, edf_node *v) {
+  return edf__pairwise("Add", "+", file, line, u, v);
 }
-edf_node *edf_sub_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__pairwise("Sub", "-", file, line, a, b);
+edf_node *edf_sub_at(const char *file, int line, edf_node *u, edf_node *v) {
+  return edf__pairwise("Sub", "-", file, line, u, v);
 }
-edf_node *edf_mul_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__pairwise("Mul", "", file, line, a, b);
+edf_node *edf_mul_at(const char *file, int line, edf_node *u, edf_node *v) {
+  return edf__pairwise("Mul", "", file, line, u, v);
 }
 
 /* ---- Div   y[i] = a[i] / b[i]     a.grad[i] += y.grad[i] / b[i]
@@ -3828,8 +3905,7 @@ static void edf__div_backward(edf_node *y) {
   }
 }
 static const edf_op edf__div_op = { "Div", edf__div_shape, edf__div_forward, edf__div_backward,
-  "y a b", "y[i] = a[i] / b[i]",
-  "a.grad[i] += y.grad[i] / b[i]\nb.grad[i] -= y.grad[i] y[i] / b[i]" };
+  "y a b", "y@ = a@ / b@", "a.grad@ += y.grad@ / b@\nb.grad@ -= y.grad@ y@ / b@" };
 edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
   return edf__node2(&edf__div_op, file, line, a, b);
 }
@@ -3845,7 +3921,7 @@ static void edf__sum_backward(edf_node *y) {
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0]);
 }
 static const edf_op edf__sum_op = { "Sum", edf__scalar_shape, edf__sum_forward,
-  edf__sum_backward, "y x", "y = sum_i x[i]", "x.grad[i] += y.grad" };
+  edf__sum_backward, "y x", "y = sum_~ x~", "x.grad@ += y.grad" };
 edf_node *edf_sum_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sum_op, file, line, x);
 }
@@ -3860,7 +3936,7 @@ static void edf__mean_backward(edf_node *y) {
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0] / (edf_real)x->size);
 }
 static const edf_op edf__mean_op = { "Mean", edf__scalar_shape, edf__mean_forward,
-  edf__mean_backward, "y x", "y = (1/n) sum_i x[i]", "x.grad[i] += y.grad / n" };
+  edf__mean_backward, "y x", "y = 1/% sum_~ x~", "x.grad@ += y.grad / %" };
 edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__mean_op, file, line, x);
 }
@@ -3925,8 +4001,8 @@ static void edf__softmax_backward(edf_node *P) {
   }
 }
 static const edf_op edf__softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
-  edf__softmax_backward, "P s", "P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])",
-  "s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])" };
+  edf__softmax_backward, "P s", "P@ = exp(s@) / sum_~ exp(s~)",
+  "s.grad@ += P@ (P.grad@ - sum_~ P~ P.grad~)" };
 edf_node *edf_softmax_at(const char *file, int line, edf_node *s) {
   return edf__activation(&edf__softmax_op, file, line, s);
 }
@@ -3955,8 +4031,7 @@ static void edf__log_softmax_backward(edf_node *y) {
 }
 static const edf_op edf__log_softmax_op = { "LogSoftmax", edf__softmax_shape,
   edf__log_softmax_forward, edf__log_softmax_backward, "y s",
-  "y[b,k] = s[b,k] - ln sum_j exp(s[b,j])",
-  "s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j]" };
+  "y@ = s@ - ln sum_~ exp(s~)", "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~" };
 edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
   return edf__activation(&edf__log_softmax_op, file, line, s);
 }
@@ -4029,8 +4104,8 @@ static void edf__log_loss_backward(edf_node *l) {
   }
 }
 static const edf_op edf__log_loss_op = { "LogLoss", edf__rows_shape, edf__log_loss_forward,
-  edf__log_loss_backward, "l P y", "l[b] = -ln P[b,y[b]]",
-  "P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]]" };
+  edf__log_loss_backward, "l P y", "l@ = -ln P[&y@]",
+  "P.grad[&y@] -= l.grad@ / P[&y@]" };
 edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) {
   return edf__node2(&edf__log_loss_op, file, line, P, y);
 }
@@ -4063,8 +4138,8 @@ static void edf__softmax_log_loss_backward(edf_node *l) {
 }
 static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__rows_shape,
   edf__softmax_log_loss_forward, edf__softmax_log_loss_backward, "l s y",
-  "l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]",
-  "s.grad[b,k] += l.grad[b] (exp(s[b,k]) / sum_j exp(s[b,j]) - [k = y[b]])" };
+  "l@ = ln sum_~ exp(s~) - s[&y@]",
+  "s.grad@ += l.grad@ (exp(s@) / sum_~ exp(s~) - [! = y@])" };
 edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
   edf_node *in[2];
   in[0] = s;
@@ -4101,8 +4176,8 @@ static void edf__bce_backward(edf_node *l) {
   }
 }
 static const edf_op edf__bce_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
-  edf__bce_backward, "l s y", "l[i] = ln(1 + exp(s[i])) - y[i] s[i]",
-  "s.grad[i] += l.grad[i] (1/(1+exp(-s[i])) - y[i])\ny.grad[i] -= l.grad[i] s[i]" };
+  edf__bce_backward, "l s y", "l@ = ln(1 + exp(s@)) - y@ s@",
+  "s.grad@ += l.grad@ (1/(1+exp(-s@)) - y@)\ny.grad@ -= l.grad@ s@" };
 edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
   return edf__node2(&edf__bce_op, file, line, s, y);
 }
@@ -4186,21 +4261,10 @@ static void edf__read_spec_of(edf__spec *s, const edf__site *at, const char *tex
   edf__stop();
 }
 
-/* ---- Texts from a spec. In a pattern @ stands for all indices, [b,t,S,j], and ! for them with
+/* Texts from a spec. In a pattern @ stands for all indices, [b,t,S,j], and ! for them with
    `place` in place of the capital, or behind it where that begins with a sign; ^ for those that
    stay and then those gone over, [b,t,j,S]; & for those that stay, [b,t,j]; ~ for the names of
    those gone over, S. */
-typedef struct { char at[2000]; size_t n; } edf__text;
-
-EDF__PRINTF(2, 3) static void edf__put(edf__text *to, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  int n = edf__format(to->at + to->n, sizeof to->at - to->n, format, args);
-  va_end(args);
-  if (n < 0 || (size_t)n >= sizeof to->at - to->n) edf__fail("edf: an equation is too long");
-  to->n += (size_t)n;
-}
-
 static void edf__put_indices(edf__text *to, const edf__spec *s, const int *order, int n,
                              const char *place) {
   for (int k = 0; k < n; k++) {
@@ -4231,21 +4295,6 @@ static const char *edf__expand(const edf__spec *s, const char *pattern, const ch
   return to->at;
 }
 
-/* What such a node says about itself: the formulas with the spec's indices. */
-static const edf_op *edf__about_rows(const edf__spec *s, const edf_op *is) {
-  edf__text formula = { { 0 }, 0 };
-  edf__put(&formula, "%s", edf__expand(s, is->formula, NULL));
-  if (s->until) {
-    const edf__letter *t = &s->e.letter[s->order[s->n_kept - 1]];
-    edf__put(&formula, " | %s<=%.*s", edf__expand(s, "~", NULL), t->length, t->name);
-  }
-  edf_op *about = (edf_op *)edf__alloc(&edf.computed, sizeof *about);
-  *about = *is;
-  about->formula = edf__copy(&edf.computed, formula.at);
-  about->gradient = edf__copy(&edf.computed, edf__expand(s, is->gradient, NULL));
-  return about;
-}
-
 /* A row function over the indices that a spec names with capitals. Rows have to lie together:
    where they do not, one equation moves the indices, and another moves them back. */
 static edf_node *edf__over_rows(const edf__site *at, const edf_op *is, const char *text,
@@ -4255,7 +4304,8 @@ static edf_node *edf__over_rows(const edf__site *at, const edf_op *is, const cha
   edf__read_spec_of(&s, at, text, x, until);
   for (int d = 0; d < s.ref.rank; d++) moved |= s.order[d] != d;
   if (moved) x = edf__inner(edf__line(at, edf__expand(&s, "moved^ = x@", NULL), 1, x));
-  edf_node *y = edf__computed(edf__about_rows(&s, is), at->file, at->line, 1, &x);
+  edf_node *y = edf__computed(is, at->file, at->line, 1, &x);
+  y->letters = edf__copy(&edf.computed, edf__expand(&s, "^", NULL));
   y->over = (char)s.n_over;
   y->until = (char)s.until;
   y->lazy = 1;
@@ -4265,16 +4315,16 @@ static edf_node *edf__over_rows(const edf__site *at, const edf_op *is, const cha
 }
 
 static const edf_op edf__softmax_over_op = { "SoftmaxOver", NULL, edf__softmax_forward,
-  edf__softmax_backward, "P s", "P^ = softmax_~ s^",
-  "s.grad^ += P^ (P.grad^ - sum_~ P^ P.grad^)" };
+  edf__softmax_backward, "P s", "P@ = exp(s@) / sum_~ exp(s~)",
+  "s.grad@ += P@ (P.grad@ - sum_~ P~ P.grad~)" };
 edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
   edf__site at = { "SoftmaxOver", file, line };
   return edf__over_rows(&at, &edf__softmax_over_op, spec, s, 1, 0);
 }
 
 static const edf_op edf__log_softmax_over_op = { "LogSoftmaxOver", NULL,
-  edf__log_softmax_forward, edf__log_softmax_backward, "y s", "y^ = s^ - ln sum_~ exp(s^)",
-  "s.grad^ += y.grad^ - exp(y^) sum_~ y.grad^" };
+  edf__log_softmax_forward, edf__log_softmax_backward, "y s", "y@ = s@ - ln sum_~ exp(s~)",
+  "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~" };
 edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
   edf__site at = { "LogSoftmaxOver", file, line };
   return edf__over_rows(&at, &edf__log_softmax_over_op, spec, s, 0, 0);
@@ -4314,8 +4364,8 @@ static void edf__normalize_backward(edf_node *y) {
   }
 }
 static const edf_op edf__normalize_op = { "NormalizeOver", NULL, edf__normalize_forward,
-  edf__normalize_backward, "y x", "y^ = (x^ - mean_~ x^) / sqrt(variance_~ x^ + #)",
-  "x.grad^ += (y.grad^ - mean_~ y.grad^ - y^ mean_~ y^ y.grad^) / sqrt(variance_~ x^ + #)" };
+  edf__normalize_backward, "y x", "y@ = (x@ - mean_~ x~) / sqrt(variance_~ x~ + #)",
+  "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)" };
 edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
                                 edf_real eps) {
   edf__site at = { "NormalizeOver", file, line };
@@ -4575,9 +4625,8 @@ static void edf__batch_normalize_backward(edf_node *y) {
 }
 static const edf_op edf__batch_norm_op = { "BatchNorm", edf__batch_normalize_shape,
   edf__batch_normalize_forward, edf__batch_normalize_backward, "y x m v",
-  "y[r,c] = (x[r,c] - mean_r x[r,c]) / sqrt(variance_r x[r,c] + #)",
-  "x.grad[r,c] += (y.grad[r,c] - mean_r y.grad[r,c] - y[r,c] mean_r y[r,c] y.grad[r,c])"
-  " / sqrt(variance_r x[r,c] + #)" };
+  "y@ = (x@ - mean_? x?) / sqrt(variance_? x? + #)",
+  "x.grad@ += (y.grad@ - mean_? y.grad? - y@ mean_? (y? y.grad?)) / sqrt(variance_? x? + #)" };
 
 /* ---- Parameter packages: their number, and what their constructors share. */
 static int edf__new_package(const char *file, int line, const char *who, int n_in, int n_out) {
@@ -4632,15 +4681,15 @@ static edf_node *edf__gained(const edf__site *at, const edf_op *is, int n, edf_n
   y->lazy = 1;
   *(edf_real *)edf_state(y, sizeof(edf_real)) = (edf_real)1e-5;
   edf__add_compnode(y);
-  const char *all = edf__indices(y->rank, y->rank), *last = edf__indices(1, y->rank);
+  edf__letters l = edf__letters_of(y);
+  const char *all = edf__last_letters(&l, y->rank), *last = edf__last_letters(&l, 1);
   return edf__line(at, edf_fmt("y%s = A%s n%s + B%s", all, last, all, last), 3, gain, y, bias);
 }
 
 static const edf_op edf__layer_norm_op = { "LayerNorm", edf__softmax_shape,
   edf__normalize_forward, edf__normalize_backward, "y x",
-  "y[b,k] = (x[b,k] - mean_j x[b,j]) / sqrt(variance_j x[b,j] + #)",
-  "x.grad[b,k] += (y.grad[b,k] - mean_j y.grad[b,j] - y[b,k] mean_j y[b,j] y.grad[b,j])"
-  " / sqrt(variance_j x[b,j] + #)" };
+  "y@ = (x@ - mean_~ x~) / sqrt(variance_~ x~ + #)",
+  "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)" };
 edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
                             edf_node *x) {
   edf__site at = { "LayerNorm", file, line };
@@ -4686,8 +4735,8 @@ static void edf__dropout_backward(edf_node *y) {
     edf__addgrad(x, first, i, y->grad[i] * (edf_real)m[i] * state[1]);
 }
 static const edf_op edf__dropout_op = { "Dropout", NULL, edf__dropout_forward,
-  edf__dropout_backward, "y x", "y[i] = m[i] x[i] / (1-#)",
-  "x.grad[i] += y.grad[i] m[i] / (1-#)" };
+  edf__dropout_backward, "y x", "y@ = mask@ x@ / (1-#)",
+  "x.grad@ += y.grad@ mask@ / (1-#)" };
 edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
   edf_node *y = edf__computed(&edf__dropout_op, file, line, 1, &x);
   if (!(rate >= 0 && (edf_real)rate < 1))
@@ -4725,7 +4774,7 @@ static void edf__embed_backward(edf_node *y) {
   }
 }
 static const edf_op edf__embed_op = { "Embed", edf__embed_shape, edf__embed_forward,
-  edf__embed_backward, "y W k", "y[b,j] = W[k[b],j]", "W.grad[k[b],j] += y.grad[b,j]" };
+  edf__embed_backward, "y W k", "y@ = W[k@,!]", "W.grad[k@,!] += y.grad@" };
 edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
   return edf__node2(&edf__embed_op, file, line, W, k);
 }
@@ -4773,14 +4822,16 @@ static void edf__concat_backward(edf_node *y) {
   }
 }
 static const edf_op edf__concat_op = { "Concat", edf__concat_shape, edf__concat_forward,
-  edf__concat_backward, "y", "y = $", "each of $ .grad += its part of y.grad" };
+  edf__concat_backward, "y", "joined", "joined" };
 
 /* Nodes joined along index `axis` of the result, which has this rank. */
-static edf_node *edf__joined(const edf__site *at, int rank, int axis, int n, edf_node **in) {
+static edf_node *edf__joined(const edf__site *at, int rank, int axis, const char *letters,
+                             int n, edf_node **in) {
   if (n < 1) edf__fail("%s:%d: %s: expected at least one operand", at->file, at->line, at->op);
   edf_node *y = edf__computed(&edf__concat_op, at->file, at->line, n, in);
   y->rank = rank;
   y->over = (char)(rank - axis);
+  y->letters = edf__copy(&edf.computed, letters);
   y->lazy = 1;
   return edf__add_compnode(y);
 }
@@ -4790,7 +4841,7 @@ static edf_node *edf__concat(const edf__site *at, const char *spec, int n, edf_n
   edf__read_spec(&s, at, spec, 0);
   if (s.n_over != 1)
     edf__syntax(&s.e.scan, s.ref.name, "expected one capital, the index that is joined");
-  return edf__joined(at, s.ref.rank, s.order[s.n_kept], n, in);
+  return edf__joined(at, s.ref.rank, s.order[s.n_kept], edf__expand(&s, "@", NULL), n, in);
 }
 
 edf_node *edf_concat_at(const char *file, int line, const char *spec, ...) {
@@ -4880,7 +4931,7 @@ static void edf__reshape_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf__addgrad(x, first, i, y->grad[i]);
 }
 static const edf_op edf__reshape_op = { "Reshape", edf__reshape_shape, edf__reshape_forward,
-  edf__reshape_backward, "y x", "y = x in another shape", "x.grad += y.grad" };
+  edf__reshape_backward, "y x", "y.flat[i] = x.flat[i]", "x.grad.flat[i] += y.grad.flat[i]" };
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...) {
   edf_node *y = edf__computed(&edf__reshape_op, file, line, 1, &x);
   va_list args;
@@ -5105,7 +5156,8 @@ edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, ed
   edf__site at = { "Highway", file, line };
   edf_node *G = edf_sigmoid_at(file, line, edf__affine(&at, Phi.gate, x));
   edf_node *R = edf_relu_at(file, line, edf__affine(&at, Phi.transform, x));
-  const char *i = edf__indices(x->rank, x->rank);
+  edf__letters l = edf__letters_of(x);
+  const char *i = edf__last_letters(&l, x->rank);
   return edf__line(&at, edf_fmt("y%s = x%s + G%s R%s - G%s x%s", i, i, i, i, i, i), 3, x, G, R);
 }
 
@@ -5287,7 +5339,7 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
     s = Phi.cell->step(&at, Phi, z, t, s);
     h[t] = s.h;
   }
-  edf_node *all = edf__joined(&at, 3, 1, T, h);
+  edf_node *all = edf__joined(&at, 3, 1, "[b,t,j]", T, h);
   edf__free(h);
   return all;
 }
@@ -5532,7 +5584,9 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
     int t = r.step > 0 ? k : r.T - 1 - k;
     all[t] = h = edf__apply(&e, edf__recurrence_step(&at, &r, t, z, h));
   }
-  h = edf__joined(&at, e.ref[0].rank, r.d, r.T, all);
+  edf__text letters = { { 0 }, 0 };
+  edf__put_ref(&letters, &r, &e.ref[0], "", -1, 0);
+  h = edf__joined(&at, e.ref[0].rank, r.d, letters.at + 1 + e.ref[0].length, r.T, all);
   edf__free(all);
   edf__free(in);
   return h;
@@ -5851,10 +5905,33 @@ void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
   edf_push(p);
 }
 
-/* ==== >>check  Printing and the gradient check =========================================== */
+/* ==== >>print  A program as text ========================================================= */
 
-/* ---- A program as text. Tensors go by the names of their nodes. In a loop every index is
-   lower-case, unless two would then be the same. */
+/* ---- Text that grows. It belongs to the graph, so a panic leaks nothing. */
+typedef struct { char *at; size_t n; } edf__page;
+
+EDF__PRINTF(2, 3) static void edf__write(edf__page *to, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int n = edf__format(NULL, 0, format, again);
+  va_end(again);
+  size_t room = to->at ? edf__header(to->at)->bytes : 0;
+  if (n < 0) edf__fail("edf: a text cannot be written");
+  if (to->n + (size_t)n >= room)
+    to->at = (char *)edf__grow(&edf.kept, to->at, 2 * (to->n + (size_t)n) + 256);
+  edf__format(to->at + to->n, (size_t)n + 1, format, args);
+  to->n += (size_t)n;
+  va_end(args);
+}
+
+static void edf__end_page(FILE *out, edf__page *page) {
+  if (page->at) fputs(page->at, out);
+  edf__free(page->at);
+}
+
+/* ---- Equations. Tensors go by the names of their nodes. In a loop every index is lower-case,
+   unless two would then be the same. */
 static int edf__lower_clashes(const edf__equation *e, int i) {
   for (int k = 0; k < e->n_letter; k++) {
     int c = 0, same = k != i && e->letter[k].length == e->letter[i].length;
@@ -5865,66 +5942,82 @@ static int edf__lower_clashes(const edf__equation *e, int i) {
   return 0;
 }
 
-static void edf__print_letter(FILE *out, const edf__equation *e, int i, int loop) {
+static void edf__write_letter(edf__page *out, const edf__equation *e, int i, int loop) {
   int lower = loop && !edf__lower_clashes(e, i);
   for (int c = 0; c < e->letter[i].length; c++)
-    fputc(lower ? edf__lower(e->letter[i].name[c]) : e->letter[i].name[c], out);
+    edf__write(out, "%c", lower ? edf__lower(e->letter[i].name[c]) : e->letter[i].name[c]);
 }
 
-static void edf__print_place(FILE *out, const edf__equation *e, const edf__place *p, int loop) {
+static void edf__write_place(edf__page *out, const edf__equation *e, const edf__place *p,
+                             int loop) {
   int first = 1;
   for (int i = 0; i < e->n_letter; i++) {
     int f = p->factor[i];
     if (!f) continue;
-    if (f < 0 || !first) fputc(f < 0 ? '-' : '+', out);
-    if (f != 1 && f != -1) fprintf(out, "%d*", f < 0 ? -f : f);
-    edf__print_letter(out, e, i, loop);
+    edf__write(out, f < 0 ? "-" : first ? "" : "+");
+    if (f != 1 && f != -1) edf__write(out, "%d*", f < 0 ? -f : f);
+    edf__write_letter(out, e, i, loop);
     first = 0;
   }
-  if (p->constant || first) fprintf(out, first ? "%d" : "%+d", p->constant);
+  if (p->constant || first) edf__write(out, first ? "%d" : "%+d", p->constant);
 }
 
-static void edf__print_ref(FILE *out, const edf_node *y, const edf__ref *r, const char *grad,
-                           int loop) {
+static void edf__write_ref(edf__page *out, const edf_node *y, const edf__ref *r,
+                           const char *grad, int loop) {
   const edf__equation *e = &((const edf__einsum *)y->state)->e;
-  fprintf(out, "%s%s", r->operand < 0 ? y->name : y->in[r->operand]->name, grad);
+  edf__write(out, "%s%s", r->operand < 0 ? y->name : y->in[r->operand]->name, grad);
   for (int d = 0; d < r->rank; d++) {
-    fputc(d ? ',' : '[', out);
-    edf__print_place(out, e, &r->place[d], loop);
+    edf__write(out, d ? "," : "[");
+    edf__write_place(out, e, &r->place[d], loop);
   }
-  if (r->rank) fputc(']', out);
+  if (r->rank) edf__write(out, "]");
 }
 
-/* What the summed indices do where they do not add up, in the equation and in its gradient. */
-static const char *edf__word_of(const edf_node *y) {
-  static const char *const word[] = { "", "mean ", "n/(n-1) mean ", "max " };
-  return word[((const edf__einsum *)y->state)->kind];
+/* What the summed indices do where they do not just add up: mean_I, max_I, 1/(n-1). */
+static void edf__write_reduction(edf__page *out, const edf_node *y, const edf__term *t) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  double n = edf__divisor(m, t);
+  if (m->kind == EDF__SAMPLE && n > 0) edf__write(out, "1/%g ", n);
+  else if (m->kind == EDF__SAMPLE) edf__write(out, "1/(n-1) ");
+  if (m->kind != EDF__MEAN && m->kind != EDF__MAX) return;
+  edf__write(out, m->kind == EDF__MAX ? "max" : "mean");
+  for (int i = 0, k = 0; i < m->e.n_letter; i++) {
+    if (m->e.letter[i].left || !edf__term_has(&m->e, t, i)) continue;
+    edf__write(out, k++ ? "," : "_");
+    edf__write_letter(out, &m->e, i, 0);
+  }
+  edf__write(out, " ");
 }
 
-static const char *edf__share_of(const edf_node *y) {
-  static const char *const share[] = { "", "1/n ", "1/(n-1) ", "[the first greatest] " };
-  return share[((const edf__einsum *)y->state)->kind];
+/* What a term's gradient has of that. */
+static void edf__write_share(edf__page *out, const edf_node *y, const edf__term *t) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  double n = edf__divisor(m, t);
+  if (m->kind == EDF__MAX) edf__write(out, "[the first greatest] ");
+  else if (m->kind != EDF__SUM && n > 0) edf__write(out, "1/%g ", n);
+  else if (m->kind != EDF__SUM) edf__write(out, m->kind == EDF__MEAN ? "1/n " : "1/(n-1) ");
 }
 
-static void edf__print_equation(FILE *out, const edf_node *y) {
+static void edf__write_equation(edf__page *out, const edf_node *y) {
   const edf__equation *e = &((const edf__einsum *)y->state)->e;
-  edf__print_ref(out, y, &e->ref[0], "", 0);
+  edf__write_ref(out, y, &e->ref[0], "", 0);
   for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
     double size = fabs(t->number);
-    if (t == e->term) fputs(t->number < 0 ? " = -" : " = ", out);
-    else fputs(t->number < 0 ? " - " : " + ", out);
-    if (t == e->term) fputs(edf__word_of(y), out);
-    if (size != 1) fprintf(out, "%g ", size);
+    edf__write(out, t == e->term ? " = " : " ");
+    if (t > e->term || t->number < 0)
+      edf__write(out, t == e->term ? "-" : t->number < 0 ? "- " : "+ ");
+    edf__write_reduction(out, y, t);
+    if (size != 1) edf__write(out, "%g ", size);
     for (int f = 0; f < t->n; f++) {
-      if (f) fputc(' ', out);
-      edf__print_ref(out, y, &e->ref[t->first + f], "", 0);
+      if (f) edf__write(out, " ");
+      edf__write_ref(out, y, &e->ref[t->first + f], "", 0);
     }
   }
   for (int i = 0, n = 0; i < e->n_letter; i++) {
     if (!e->letter[i].bound) continue;
-    fputs(n++ ? ", " : " | ", out);
-    edf__print_letter(out, e, i, 0);
-    fprintf(out, "<%d", e->letter[i].bound);
+    edf__write(out, n++ ? ", " : " | ");
+    edf__write_letter(out, e, i, 0);
+    edf__write(out, "<%d", e->letter[i].bound);
   }
 }
 
@@ -5937,7 +6030,7 @@ static int edf__letter_before(const edf__equation *e, int a, int b) {
 }
 
 /* for b,i,j: with every index of the term and of the left side, in alphabetical order */
-static void edf__print_loops(FILE *out, const edf__equation *e, const edf__term *t) {
+static void edf__write_loops(edf__page *out, const edf__equation *e, const edf__term *t) {
   int list[EDF_MAX_INDEX], n = 0;
   for (int i = 0; i < e->n_letter; i++) {
     if (!e->letter[i].left && !edf__term_has(e, t, i)) continue;
@@ -5946,35 +6039,86 @@ static void edf__print_loops(FILE *out, const edf__equation *e, const edf__term 
     list[k] = i;
   }
   for (int k = 0; k < n; k++) {
-    fputs(k ? "," : "for ", out);
-    edf__print_letter(out, e, list[k], 1);
+    edf__write(out, k ? "," : "for ");
+    edf__write_letter(out, e, list[k], 1);
+    if (e->letter[list[k]].bound) edf__write(out, "<%d", e->letter[list[k]].bound);
   }
-  if (n) fputs(": ", out);
+  if (n) edf__write(out, ": ");
 }
 
 /* The swap rule, printed: factor f exchanged with the output. */
-static void edf__print_swapped(FILE *out, const edf_node *y, const edf__term *t, int f) {
+static void edf__write_swapped(edf__page *out, const edf_node *y, const edf__term *t, int f) {
   const edf__equation *e = &((const edf__einsum *)y->state)->e;
-  fputs("       ", out);
-  edf__print_loops(out, e, t);
-  edf__print_ref(out, y, &e->ref[f], ".grad", 1);
-  fputs(t->number < 0 ? " -= " : " += ", out);
-  fputs(edf__share_of(y), out);
-  if (fabs(t->number) != 1) fprintf(out, "%g ", fabs(t->number));
+  edf__write(out, "       ");
+  edf__write_loops(out, e, t);
+  edf__write_ref(out, y, &e->ref[f], ".grad", 1);
+  edf__write(out, t->number < 0 ? " -= " : " += ");
+  edf__write_share(out, y, t);
+  if (fabs(t->number) != 1) edf__write(out, "%g ", fabs(t->number));
   for (int k = t->first; k < t->first + t->n; k++) {
-    if (k > t->first) fputc(' ', out);
-    if (k == f) edf__print_ref(out, y, &e->ref[0], ".grad", 1);
-    else edf__print_ref(out, y, &e->ref[k], "", 1);
+    if (k > t->first) edf__write(out, " ");
+    if (k == f) edf__write_ref(out, y, &e->ref[0], ".grad", 1);
+    else edf__write_ref(out, y, &e->ref[k], "", 1);
   }
-  fputc('\n', out);
+  edf__write(out, "\n");
 }
 
-static int edf__is_einsum(const edf_node *y) { return y->shape == edf__einsum_shape; }
+/* ---- Formulas of the other nodes, with the nodes' names and letters put in. A tensor's name
+   is followed by
+     @  its indices                        P[b,t,k]
+     ~  the same, those of the row summed  P[b,t,K]
+     ?  the same, all but the last summed  P[B,T,k]
+   and alone
+     ~ ?  stand for the summed ones        sum_K      !  the row's ones        k
+     &    for those before the row         b,t,       #  the state's number    %  x's entries
+   The row is what y lacks or reduces. A line of several is a statement each. */
+typedef struct { const edf_node *y; edf__letters l; int row, repeats; } edf__formula;
 
-/* The node that a formula calls by this identifier: y->about->tensors lists output and
-   inputs. */
+static edf__formula edf__formula_of(const edf_node *y) {
+  edf__formula f;
+  const edf_node *x = y->n_in ? y->in[0] : y;
+  int embed = y->shape == edf__embed_shape, longer = !embed && x->rank > y->rank;
+  f.y = y;
+  f.repeats = y->shape == edf__div_shape;            /* the shorter one has the last indices  */
+  f.l = edf__letters_of(longer ? x : y);
+  f.row = longer ? x->rank - y->rank : embed ? y->rank - y->in[1]->rank
+        : y->over ? y->over : 1;
+  if (f.row > f.l.n) f.row = f.l.n;
+  return f;
+}
+
+/* Letters from..to-1; those of from_capital..to_capital-1 are capital. */
+static void edf__write_letters(edf__page *out, const edf__formula *f, int from, int to,
+                               int from_capital, int to_capital) {
+  for (int d = from; d < to; d++) {
+    if (d > from) edf__write(out, ",");
+    for (const char *c = f->l.name[d]; *c; c++)
+      edf__write(out, "%c", d >= from_capital && d < to_capital ? edf__upper(*c) : *c);
+  }
+}
+
+/* A mark after the tensor x, or alone for x NULL. */
+static void edf__write_mark(edf__page *out, const edf__formula *f, char mark,
+                            const edf_node *x) {
+  if (!x && mark == '@') x = f->y;       /* after a name of the formula's own, mask@          */
+  int n = f->l.n, rank = x ? x->rank : 0, begin = n - f->row;
+  if (rank > n) rank = n;
+  if (x && rank) edf__write(out, "[");
+  if (x && mark == '@' && f->repeats) edf__write_letters(out, f, n - rank, n, 0, 0);
+  else if (x && mark == '@') edf__write_letters(out, f, 0, rank, 0, 0);
+  else if (x && mark == '~') edf__write_letters(out, f, 0, rank, begin, n);
+  else if (x) edf__write_letters(out, f, 0, rank, 0, n - 1);
+  else if (mark == '~') edf__write_letters(out, f, begin, n, begin, n);
+  else if (mark == '?') edf__write_letters(out, f, 0, n - 1, 0, n - 1);
+  else if (mark == '!') edf__write_letters(out, f, begin, n, 0, 0);
+  else if (mark == '&') edf__write_letters(out, f, 0, begin, 0, 0);
+  if (mark == '&' && begin > 0) edf__write(out, ",");
+  if (x && rank) edf__write(out, "]");
+}
+
+/* The node that a formula calls by this name: y->says->tensors lists output and inputs. */
 static const edf_node *edf__formal(const edf_node *y, const char *name, size_t n) {
-  const char *t = y->about->tensors;
+  const char *t = y->says->tensors;
   for (int k = -1; k < y->n_in; k++) {
     size_t length = strcspn(t, " ");
     if (length == n && !memcmp(t, name, n)) return k < 0 ? y : y->in[k];
@@ -5983,91 +6127,258 @@ static const edf_node *edf__formal(const edf_node *y, const char *name, size_t n
   return NULL;
 }
 
-/* At most eight of them. */
-static void edf__print_inputs(FILE *out, const edf_node *y) {
-  enum { SHOWN = 8 };
-  for (int k = 0; k < y->n_in && k < SHOWN; k++)
-    fprintf(out, "%s%s", k ? "; " : "", y->in[k]->name);
-  if (y->n_in > SHOWN) fprintf(out, "; ... %d more", y->n_in - SHOWN);
+static size_t edf__name_length(const char *c) {
+  size_t n = 0;
+  while (edf__is_letter(c[n]) || (n && edf__is_digit(c[n]))) n++;
+  return n;
 }
 
-/* A formula with the nodes' names; a scalar's indices are left out. # is the first number of
-   the state, and $ stands for all inputs. Between brackets an identifier is an index, unless it
-   has indices of its own. */
-static void edf__print_formula(FILE *out, const edf_node *y, const char *formula,
-                               const char *newline) {
+static int edf__begins(const char *text, const char *with) {
+  return !strncmp(text, with, strlen(with));
+}
+
+/* The tensor at a place of a formula. Between brackets a name is one if it has indices. */
+static const edf_node *edf__tensor_at(const edf_node *y, const char *c, int depth) {
+  size_t n = edf__name_length(c);
+  if (!n || (depth && !strchr("[@~?", c[n]) && !edf__begins(c + n, ".grad"))) return NULL;
+  return c[n] ? edf__formal(y, c, n) : depth ? NULL : edf__formal(y, c, n);
+}
+
+/* One statement, up to the end of its line. A scalar's indices are left out. */
+static void edf__write_formula(edf__page *out, const edf__formula *f, const char *c) {
+  const edf_node *x = NULL;              /* the tensor just before                            */
   int depth = 0;
-  for (const char *c = formula; *c;) {
-    size_t n = 0;
-    while (edf__is_letter(c[n]) || (n && edf__is_digit(c[n]))) n++;
-    const edf_node *x = n && (!depth || c[n] == '[') ? edf__formal(y, c, n) : NULL;
+  while (*c && *c != '\n') {
+    size_t n = edf__name_length(c);
+    const edf_node *tensor = edf__tensor_at(f->y, c, depth);
     depth += (*c == '[') - (*c == ']');
-    if (x) fputs(x->name, out);
-    else if (*c == '\n') fputs(newline, out);
-    else if (*c == '#') fprintf(out, "%g", (double)*(const edf_real *)y->state);
-    else if (*c == '$')
-      edf__print_inputs(out, y);
-    else fprintf(out, "%.*s", n ? (int)n : 1, c);
+    if (tensor) edf__write(out, "%s", tensor->name);
+    else if (strchr("@~?!&", *c)) edf__write_mark(out, f, *c, x);
+    else if (*c == '#') edf__write(out, "%g", (double)*(const edf_real *)f->y->state);
+    else if (*c == '%' && f->y->in[0]->size) edf__write(out, "%zu", f->y->in[0]->size);
+    else if (*c == '%') edf__write(out, "n");
+    else edf__write(out, "%.*s", n ? (int)n : 1, c);
     c += n ? n : 1;
-    if (x && !strncmp(c, ".grad", 5)) { fputs(".grad", out); c += 5; }
+    x = tensor;
+    if (x && edf__begins(c, ".grad")) { edf__write(out, ".grad"); c += 5; }
     if (x && x->rank == 0 && *c == '[') c += strcspn(c, "]") + 1;
   }
 }
 
-static void edf__print_text(FILE *out, const edf_node *x) {   /* kind, shape, place */
-  edf__length = 0;
-  edf__say_shape(x);
-  fprintf(out, "   %s %s   %s:%d\n", x->op, edf__message, x->file, x->line);
-  edf__length = 0;
+/* The row ends with an earlier index: | s<=t */
+static void edf__write_until(edf__page *out, const edf__formula *f) {
+  int n = f->l.n;
+  if (!f->y->until || n < 2) return;
+  edf__write(out, " | %s<=%s, ", f->l.name[n - 1], f->l.name[n - 2]);
+  edf__write_letters(out, f, n - 1, n, n - 1, n);
+  edf__write(out, "<=%s", f->l.name[n - 2]);
 }
 
-static void edf__print_forward_line(FILE *out, const edf_node *y) {
-  if (edf__is_einsum(y)) edf__print_equation(out, y);
-  else if (y->about) edf__print_formula(out, y, y->about->formula, "\n       ");
+/* The letters on the left of a statement, in the order in which they stand there. */
+static edf__letters edf__loop_letters(const edf__formula *f, const char *c) {
+  edf__letters l;
+  const edf_node *x = NULL;
+  int depth = 0, begin = f->l.n - f->row;
+  memset(&l, 0, sizeof l);
+  for (; *c && *c != '\n' && *c != '='; c += edf__name_length(c) ? edf__name_length(c) : 1) {
+    const edf_node *tensor = edf__tensor_at(f->y, c, depth);
+    size_t n = edf__name_length(c);
+    int first = *c == '!' ? begin : 0, end = *c == '@' && x ? x->rank : *c == '!' ? f->l.n
+              : *c == '&' ? begin : 0;
+    for (int d = first; d < end && d < f->l.n && l.n < EDF_MAX_RANK; d++)
+      edf__add_letter(&l, f->l.name[d], (int)strlen(f->l.name[d]));
+    if (n && depth && !tensor && l.n < EDF_MAX_RANK) edf__add_letter(&l, c, (int)n);
+    depth += (*c == '[') - (*c == ']');
+    if (tensor || (*c != '.' && !edf__begins(c, "grad"))) x = tensor;
+  }
+  return l;
+}
+
+/* for b,k: s.grad[b,k] += ... */
+static void edf__write_statement(edf__page *out, const edf__formula *f, const char *c) {
+  edf__letters l = f->repeats ? f->l : edf__loop_letters(f, c);
+  const char *target = c;
+  const edf_node *x = edf__tensor_at(f->y, target, 0);
+  if (x && !x->need) return;
+  edf__write(out, "       ");
+  for (int d = 0; d < l.n; d++) edf__write(out, "%s%s", d ? "," : "for ", l.name[d]);
+  if (f->y->until && l.n > 1) edf__write(out, "<=%s", l.name[l.n - 2]);
+  if (l.n) edf__write(out, ": ");
+  edf__write_formula(out, f, c);
+  edf__write(out, "\n");
+}
+
+/* ---- Concat: y[b,t+2,j] = x[b,t,j] for its operand k, at most eight of them. */
+enum { EDF__SHOWN = 8 };
+
+static void edf__write_part(edf__page *out, const edf_node *y, int k, const char *grad) {
+  edf__formula f = edf__formula_of(y);
+  int axis = y->rank - y->over, from = 0;
+  for (int i = 0; i < k; i++)
+    from += y->in[i]->rank < y->rank ? 1 : y->in[i]->dim[axis];
+  int lacks = y->in[k]->rank < y->rank;
+  edf__write(out, "%s%s[", y->name, grad);
+  for (int d = 0; d < y->rank; d++) {
+    if (d) edf__write(out, ",");
+    if (d != axis || !lacks) edf__write(out, "%s", f.l.name[d]);
+    if (d == axis && lacks) edf__write(out, "%d", from);
+    else if (d == axis && from) edf__write(out, "+%d", from);
+  }
+  edf__write(out, "]");
+}
+
+static void edf__write_operand(edf__page *out, const edf_node *y, int k, const char *grad) {
+  edf__formula f = edf__formula_of(y);
+  int axis = y->rank - y->over, lacks = y->in[k]->rank < y->rank, n = 0;
+  edf__write(out, "%s%s", y->in[k]->name, grad);
+  for (int d = 0; d < y->rank; d++)
+    if (d != axis || !lacks) edf__write(out, "%s%s", n++ ? "," : "[", f.l.name[d]);
+  if (n) edf__write(out, "]");
+}
+
+static void edf__write_concat(edf__page *out, const edf_node *y) {
+  for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++) {
+    edf__write(out, k ? "; " : "");
+    edf__write_part(out, y, k, "");
+    edf__write(out, " = ");
+    edf__write_operand(out, y, k, "");
+  }
+  if (y->n_in > EDF__SHOWN) edf__write(out, "; ... %d more", y->n_in - EDF__SHOWN);
+}
+
+static void edf__write_concat_backward(edf__page *out, const edf_node *y) {
+  edf__formula f = edf__formula_of(y);
+  int axis = y->rank - y->over, shown = 0;
+  for (int k = 0; k < y->n_in; k++) {
+    int lacks = y->in[k]->rank < y->rank, n = 0;
+    if (!y->in[k]->need || shown++ >= EDF__SHOWN) continue;
+    edf__write(out, "       ");
+    for (int d = 0; d < y->rank; d++)
+      if (d != axis || !lacks) edf__write(out, "%s%s", n++ ? "," : "for ", f.l.name[d]);
+    edf__write(out, n ? ": " : "");
+    edf__write_operand(out, y, k, ".grad");
+    edf__write(out, " += ");
+    edf__write_part(out, y, k, ".grad");
+    edf__write(out, "\n");
+  }
+  if (shown > EDF__SHOWN) edf__write(out, "       ... %d more\n", shown - EDF__SHOWN);
+}
+
+/* ---- Any node: its line forward, and its lines backward. */
+static void edf__write_call(edf__page *out, const edf_node *y) {
+  edf__write(out, "%s = %s(", y->name, y->op);
+  for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++)
+    edf__write(out, "%s%s", k ? ", " : "", y->in[k]->name);
+  edf__write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
+}
+
+static void edf__write_forward(edf__page *out, const edf_node *y) {
+  if (edf__is_einsum(y)) edf__write_equation(out, y);
+  else if (y->shape == edf__concat_shape) edf__write_concat(out, y);
+  else if (!y->says) edf__write_call(out, y);
   else {
-    fprintf(out, "%s = %s(", y->name, y->op);
-    for (int k = 0; k < y->n_in; k++) fprintf(out, "%s%s", k ? ", " : "", y->in[k]->name);
-    fputc(')', out);
+    edf__formula f = edf__formula_of(y);
+    edf__write_formula(out, &f, y->says->formula);
+    edf__write_until(out, &f);
   }
 }
 
-static void edf__print_backward_lines(FILE *out, const edf_node *y) {
+/* A node that has not said its formula: what its code is given, and what it adds to. */
+static void edf__write_own_code(edf__page *out, const edf_node *y) {
+  for (int k = 0; k < y->n_in; k++) {
+    if (!y->in[k]->need) continue;
+    edf__write(out, "       %s.grad += by the code of %s, from %s.grad, %s", y->in[k]->name,
+               y->op, y->name, y->name);
+    for (int i = 0; i < y->n_in && i < EDF__SHOWN; i++)
+      edf__write(out, ", %s", y->in[i]->name);
+    edf__write(out, "\n");
+  }
+}
+
+static void edf__write_backward(edf__page *out, const edf_node *y) {
   const edf__equation *e = edf__is_einsum(y) ? &((const edf__einsum *)y->state)->e : NULL;
   for (int t = 0; e && t < e->n_term; t++)
     for (int f = e->term[t].first; f < e->term[t].first + e->term[t].n; f++)
-      if (y->in[e->ref[f].operand]->need) edf__print_swapped(out, y, &e->term[t], f);
+      if (y->in[e->ref[f].operand]->need) edf__write_swapped(out, y, &e->term[t], f);
   if (e) return;
-  fputs("       ", out);
-  if (y->about) edf__print_formula(out, y, y->about->gradient, "\n       ");
-  for (int k = 0, n = 0; !y->about && k < y->n_in; k++)
-    if (y->in[k]->need) fprintf(out, "%s%s.grad", n++ ? ", " : "", y->in[k]->name);
-  fputs(y->about ? "\n" : " += by its own code\n", out);
+  if (y->shape == edf__concat_shape) { edf__write_concat_backward(out, y); return; }
+  if (!y->says) { edf__write_own_code(out, y); return; }
+  edf__formula f = edf__formula_of(y);
+  for (const char *c = y->says->gradient; *c; c += *c == '\n') {
+    edf__write_statement(out, &f, c);
+    c += strcspn(c, "\n");
+  }
 }
 
-static void edf__print_leaves(FILE *out, const char *title, edf_node **list, int n) {
-  if (n) fprintf(out, "%s\n", title);
+/* Kind, shape, place. */
+static void edf__write_about(edf__page *out, const edf_node *x) {
+  edf__length = 0;
+  edf__say_shape(x);
+  edf__write(out, "   %s %s   %s:%d\n", x->op, edf__message, x->file, x->line);
+  edf__length = 0;
+}
+
+static void edf__write_leaves(edf__page *out, const char *title, edf_node **list, int n) {
+  if (n) edf__write(out, "%s\n", title);
   for (int i = 0; i < n; i++) {
-    fprintf(out, "       %s", list[i]->name);
-    edf__print_text(out, list[i]);
+    edf__write(out, "       %s", list[i]->name);
+    edf__write_about(out, list[i]);
+  }
+}
+
+static void edf__write_program(edf__page *out) {
+  edf__each(edf__find_need);
+  edf__write_leaves(out, "inputs", edf.inputs, edf.n_inputs);
+  edf__write_leaves(out, "parameters", edf.parameters, edf.n_parameters);
+  edf__write(out, "forward\n");
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf__write(out, "  %3d  ", i);
+    edf__write_forward(out, edf.compnodes[i]);
+    edf__write_about(out, edf.compnodes[i]);
+  }
+  edf__write(out, "backward\n");
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    if (!edf.compnodes[i]->need) continue;
+    edf__write(out, "  %3d  %s\n", i, edf.compnodes[i]->name);
+    if (edf.compnodes[i]->backward) edf__write_backward(out, edf.compnodes[i]);
+    else edf__write(out, "       no gradient goes through\n");
   }
 }
 
 void edf_print_program(FILE *out) {
+  edf__page page = { NULL, 0 };
+  edf__write_program(&page);
+  edf__end_page(out, &page);
+}
+
+/* One node's forward and backward. */
+void edf_print_node(FILE *out, edf_node *node) {
+  edf__page page = { NULL, 0 };
+  edf__check_node("edf_print_node", node);
   edf__each(edf__find_need);
-  edf__print_leaves(out, "inputs", edf.inputs, edf.n_inputs);
-  edf__print_leaves(out, "parameters", edf.parameters, edf.n_parameters);
-  fprintf(out, "forward\n");
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    fprintf(out, "  %3d  ", i);
-    edf__print_forward_line(out, edf.compnodes[i]);
-    edf__print_text(out, edf.compnodes[i]);
-  }
-  fprintf(out, "backward\n");
-  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
-    if (!edf.compnodes[i]->need) continue;
-    fprintf(out, "  %3d  %s\n", i, edf.compnodes[i]->name);
-    edf__print_backward_lines(out, edf.compnodes[i]);
-  }
+  if (node->kind == EDF_COMPNODE) edf__write_forward(&page, node);
+  else edf__write(&page, "%s", node->name);
+  edf__write_about(&page, node);
+  if (node->need && node->backward) edf__write_backward(&page, node);
+  edf__end_page(out, &page);
+}
+
+static void edf__print_text(FILE *out, const edf_node *x) {
+  edf__page page = { NULL, 0 };
+  edf__write_about(&page, x);
+  edf__end_page(out, &page);
+}
+
+static void edf__print_forward_line(FILE *out, const edf_node *y) {
+  edf__page page = { NULL, 0 };
+  edf__write_forward(&page, y);
+  edf__end_page(out, &page);
+}
+
+static void edf__print_backward_lines(FILE *out, const edf_node *y) {
+  edf__page page = { NULL, 0 };
+  edf__write_backward(&page, y);
+  edf__end_page(out, &page);
 }
 
 /* ---- One node on one screen */
@@ -6114,7 +6425,9 @@ void edf_print(edf_node *node) {
   fflush(stdout);                        /* called from a debugger, it must show at once      */
 }
 
-/* ---- The gradient check. h is a compromise: the error of a central difference is h^2 y'''/6,
+/* ==== >>check  The gradient check ======================================================== */
+
+/* ---- h is a compromise: the error of a central difference is h^2 y'''/6,
    and that of rounding is eps |y| / h. */
 #if EDF_REAL_IS_DOUBLE
 static const double edf__h = 1e-5, edf__tolerance = 1e-6, edf__same = 1e-3, edf__small = 1e-3;

@@ -441,17 +441,17 @@ static const bad_program programs[] = {
   { relu_null, "hw1.c:2: Relu: operand 1 is NULL" },
   { add_null, "hw1.c:2: Add: operand 2 is NULL" },
   { add_lengths,
-    "hw1.c:3: Add: y[i] = a[i] + b[i]\n"
-    "  i is 4 in b = Parameter \"c\" [4]               declared at hw1.c:2\n"
-    "  i is 3 in a = Parameter \"a\" [3]               declared at hw1.c:1" },
+    "hw1.c:3: Add: y[i] = u[i] + v[i]\n"
+    "  i is 4 in v = Parameter \"c\" [4]               declared at hw1.c:2\n"
+    "  i is 3 in u = Parameter \"a\" [3]               declared at hw1.c:1" },
   { sub_leading,
     "hw1.c:3: Sub: y[i,j] = a[i,j] - b[j]\n"
     "  j is 3 in b = Parameter \"c\" [3]               declared at hw1.c:2\n"
     "  j is 4 in a = Parameter \"a\" [3, 4]            declared at hw1.c:1" },
   { mul_batch,
-    "hw1.c:3: Mul: y[i,j] = a[i,j] b[i,j]\n"
-    "  i is 3 in b = Parameter \"c\" [3, 4]            declared at hw1.c:2\n"
-    "  i is the batch in a = Input \"x\" [b, 4]        declared at hw1.c:1" },
+    "hw1.c:3: Mul: y[b,i] = u[b,i] v[b,i]\n"
+    "  b is 3 in v = Parameter \"c\" [3, 4]            declared at hw1.c:2\n"
+    "  b is the batch in u = Input \"x\" [b, 4]        declared at hw1.c:1" },
   { div_swapped,
     "hw1.c:3: Div: the shapes must be equal, or one the trailing part of the other\n"
     "  Parameter \"a\" [3, 4]                          declared at hw1.c:1\n"

@@ -104,8 +104,8 @@ ${CC:-cc} -O0 -g -I. examples/01_sqrt.c -o "$dir/01" -lm || exit 1
 { echo 'set pagination off'; echo 'set confirm off'
   sed -n 's/^ *(gdb) //p' notes/stepping.md; } > "$dir/note"
 timeout 100 gdb -q -nx -batch -x "$dir/note" "$dir/01" > "$dir/noted" 2>&1
-sed -n '/^    (gdb)/,/^## /p' notes/stepping.md | grep '^    ' | grep -v '(gdb)\|(lldb)\|^    \$' |
-  sed 's/^ *//; s/  */ /g' > "$dir/expected"
+sed -n '/^    (gdb)/,/^## /p' notes/stepping.md | grep '^    ' |
+  grep -v '(gdb)\|(lldb)\|^    \$' | sed 's/^ *//; s/  */ /g' > "$dir/expected"
 if grep -q "Couldn't write extended state" "$dir/noted"; then
   echo 'skip gdb-session-of-the-note: gdb cannot call functions on this machine'
 elif sed 's/  */ /g' "$dir/noted" | awk '

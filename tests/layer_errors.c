@@ -302,9 +302,9 @@ static const bad_program programs[] = {
   { variance_null,
     "hw1.c:2: VarianceOver: x is NULL" },
   { layer_norm_size,
-    "hw1.c:3: LayerNorm: y[i,j,k] = A[k] n[i,j,k] + B[k]\n"
-    "  k is 5 in n = LayerNorm \"LayerNorm0\" [b, 4, 5]  built at hw1.c:3\n"
-    "  k is 3 in A = Parameter \"gain1\" [3]           declared at hw1.c:2" },
+    "hw1.c:3: LayerNorm: y[b,i,j] = A[j] n[b,i,j] + B[j]\n"
+    "  j is 5 in n = LayerNorm \"LayerNorm0\" [b, 4, 5]  built at hw1.c:3\n"
+    "  j is 3 in A = Parameter \"gain1\" [3]           declared at hw1.c:2" },
   { layer_norm_null,
     "hw1.c:3: LayerNorm: x is NULL" },
   { layer_norm_0,
@@ -403,9 +403,9 @@ static const bad_program programs[] = {
     "  Input \"s\" [b, 4]                              declared at hw1.c:1\n"
     "  Input \"y\" [b]                                 declared at hw1.c:2" },
   { masked_shapes,
-    "hw1.c:3: Mul: y[i,j] = a[i,j] b[i,j]\n"
-    "  j is 3 in b = Input \"m\" [b, 3]                declared at hw1.c:2\n"
-    "  j is 4 in a = Input \"x\" [b, 4]                declared at hw1.c:1" },
+    "hw1.c:3: Mul: y[b,i] = u[b,i] v[b,i]\n"
+    "  i is 3 in v = Input \"m\" [b, 3]                declared at hw1.c:2\n"
+    "  i is 4 in u = Input \"x\" [b, 4]                declared at hw1.c:1" },
   { conv_dims,
     "hw1.c:2: edf_conv_params: 4 dimensions of size 3: expected 1 to 3, of size 1 or more" },
   { conv_groups,
