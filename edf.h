@@ -652,8 +652,19 @@ void   edf_l1(edf_real gamma);
 double edf_gradcheck(edf_node *node);
 edf_node *edf_expect_mismatch(edf_node *node);
 void   edf_print(edf_node *node);              /* one screen about one node, to stdout        */
-void   edf_print_program(FILE *out);           /* forward, and the derived backward as loops  */
-void   edf_print_node(FILE *out, edf_node *node);      /* the same of one node                */
+
+/* ---- The program, printed: forward in the notation, a line for each node with its shape and
+   source line, and the backward that runs, as loops (`for b,i,j: W.grad[i,j] += ...`). A
+   capital index is summed. print_node prints one node's, print_latex a LaTeX article.
+   edf_formula gives a node of your own its lines, for these prints:
+     edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
+   where the left side names the node, and the other tensors its inputs in their order; several
+   backward lines have \n between. Without it a print says what the node's code is given and
+   what it adds to. It returns the node. Errors: more names than inputs. */
+void edf_print_program(FILE *out);
+void edf_print_node(FILE *out, edf_node *node);
+void edf_print_latex(FILE *out);
+edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
 
 /* ---- Stepping, in any debugger or from the program.
    edf_step_forward and edf_step_backward run one node and return it, NULL when the program is
@@ -6029,8 +6040,19 @@ static int edf__letter_before(const edf__equation *e, int a, int b) {
   return x->length != y->length ? x->length < y->length : a < b;
 }
 
+/* How far an index goes, where no tensor of the statement shows it: as long as a bound says, or
+   where it stands in sums alone, as it was found to be. 0: some dimension is its extent. */
+static ptrdiff_t edf__limit(const edf__einsum *m, const edf__term *t, int i) {
+  const edf__ref *r = &m->e.ref[0];
+  if (m->e.letter[i].bound) return m->e.letter[i].bound;
+  for (int f = -1; f < t->n; f++, r = &m->e.ref[t->first + f])
+    for (int d = 0; d < r->rank; d++) if (edf__alone(&m->e, &r->place[d]) == i) return 0;
+  return m->extent[i] > 0 ? m->extent[i] : 0;
+}
+
 /* for b,i,j: with every index of the term and of the left side, in alphabetical order */
-static void edf__write_loops(edf__page *out, const edf__equation *e, const edf__term *t) {
+static void edf__write_loops(edf__page *out, const edf__einsum *m, const edf__term *t) {
+  const edf__equation *e = &m->e;
   int list[EDF_MAX_INDEX], n = 0;
   for (int i = 0; i < e->n_letter; i++) {
     if (!e->letter[i].left && !edf__term_has(e, t, i)) continue;
@@ -6040,17 +6062,19 @@ static void edf__write_loops(edf__page *out, const edf__equation *e, const edf__
   }
   for (int k = 0; k < n; k++) {
     edf__write(out, k ? "," : "for ");
+    ptrdiff_t limit = edf__limit(m, t, list[k]);
     edf__write_letter(out, e, list[k], 1);
-    if (e->letter[list[k]].bound) edf__write(out, "<%d", e->letter[list[k]].bound);
+    if (limit) edf__write(out, "<%td", limit);
   }
   if (n) edf__write(out, ": ");
 }
 
 /* The swap rule, printed: factor f exchanged with the output. */
 static void edf__write_swapped(edf__page *out, const edf_node *y, const edf__term *t, int f) {
-  const edf__equation *e = &((const edf__einsum *)y->state)->e;
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  const edf__equation *e = &m->e;
   edf__write(out, "       ");
-  edf__write_loops(out, e, t);
+  edf__write_loops(out, m, t);
   edf__write_ref(out, y, &e->ref[f], ".grad", 1);
   edf__write(out, t->number < 0 ? " -= " : " += ");
   edf__write_share(out, y, t);
@@ -6360,6 +6384,186 @@ void edf_print_node(FILE *out, edf_node *node) {
   else edf__write(&page, "%s", node->name);
   edf__write_about(&page, node);
   if (node->need && node->backward) edf__write_backward(&page, node);
+  edf__end_page(out, &page);
+}
+
+/* ---- A formula of the user's. Its tensors are the names outside of brackets that are no
+   functions, and those with indices; an operator such as sum_J is none. */
+static int edf__is_function(const char *c, size_t n) {
+  static const char *const known[] = { "exp", "ln", "log", "tanh", "sqrt", "max", "min", "abs",
+                                       "sin", "cos", "pi", "flat", "grad", "if", "else" };
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+    if (edf__same_name(c, (int)n, known[k], (int)strlen(known[k]))) return 1;
+  return memchr(c, '_', n) != NULL;
+}
+
+static void edf__collect_tensors(edf__text *names, const char *c, int *count) {
+  int depth = 0;
+  for (size_t n; *c; c += n ? n : 1) {
+    n = edf__name_length(c);
+    depth += (*c == '[') - (*c == ']');
+    if (!n || edf__is_function(c, n) || (depth && c[n] != '[')) continue;
+    const char *t = names->at;
+    for (; *t; t += strcspn(t, " "), t += *t == ' ')
+      if (strcspn(t, " ") == n && !memcmp(t, c, n)) break;
+    if (*t) continue;
+    edf__put(names, "%s%.*s", names->n ? " " : "", (int)n, c);
+    ++*count;
+  }
+}
+
+edf_node *edf_formula(edf_node *node, const char *forward, const char *backward) {
+  edf__text names = { { 0 }, 0 };
+  int count = 0;
+  edf__check_node("edf_formula", node);
+  if (!forward || !backward) edf__fail("edf_formula: %s: a formula is NULL", node->name);
+  if (node->kind != EDF_COMPNODE || node->about || edf__is_einsum(node)) {
+    edf__say("edf_formula: the node is not one of your own\n  ");
+    edf__say_node(node);
+    edf__stop();
+  }
+  edf__collect_tensors(&names, forward, &count);
+  edf__collect_tensors(&names, backward, &count);
+  if (count > node->n_in + 1) {
+    edf__say("edf_formula: the formula has %d tensors (%s), but the node and its inputs are %d"
+             "\n  ", count, names.at, node->n_in + 1);
+    edf__say_node(node);
+    edf__stop();
+  }
+  edf_op *says = (edf_op *)edf__alloc(&edf.computed, sizeof *says);
+  says->tensors = edf__copy(&edf.computed, names.at);
+  says->formula = edf__copy(&edf.computed, forward);
+  says->gradient = edf__copy(&edf.computed, backward);
+  node->says = says;
+  return node;
+}
+
+/* ---- LaTeX, from the same text: names upright, indices as on the slides. */
+static const char *edf__tex_word(const char *c, size_t n) {
+  static const char *const word[][2] = { { "exp", "\\exp" }, { "ln", "\\ln" },
+    { "tanh", "\\tanh" }, { "max", "\\max" }, { "min", "\\min" }, { "pi", "\\pi" },
+    { "for", "\\mbox{for}\\ " } };
+  for (size_t k = 0; k < sizeof word / sizeof *word; k++)
+    if (edf__same_name(c, (int)n, word[k][0], (int)strlen(word[k][0]))) return word[k][1];
+  return NULL;
+}
+
+/* max_J, sum_B,T, mean_J: an operator with what it goes over; returns the length read. */
+static size_t edf__tex_operator(edf__page *out, const char *c) {
+  size_t word = strcspn(c, "_"), n = word + 1;
+  while (edf__is_letter(c[n]) || edf__is_digit(c[n]) || (c[n] == ',' && c[n + 1] != ' ')) n++;
+  if (edf__begins(c, "sum_")) edf__write(out, "\\sum_{");
+  else if (edf__begins(c, "max_")) edf__write(out, "\\max_{");
+  else edf__write(out, "\\mathop{\\rm %.*s}_{", (int)word, c);
+  edf__write(out, "%.*s} ", (int)(n - word - 1), c + word + 1);
+  return n;
+}
+
+/* A name: an index between brackets, else upright; _ needs a backslash. */
+static void edf__tex_name(edf__page *out, const char *c, size_t n, int index) {
+  edf__write(out, index ? "" : n > 1 ? "{\\rm " : "{");
+  for (size_t k = 0; k < n; k++) edf__write(out, strchr("_&%#$", c[k]) ? "\\%c" : "%c", c[k]);
+  edf__write(out, index ? "" : "}");
+}
+
+static int edf__is_operator(const char *c) {
+  return edf__begins(c, "sum_") || edf__begins(c, "max_") || edf__begins(c, "mean_") ||
+         edf__begins(c, "variance_");
+}
+
+/* A number: 1e-05 is 10^{-5} on paper. */
+static size_t edf__tex_number(edf__page *out, const char *c) {
+  char *end;
+  size_t n = strspn(c, "0123456789.");
+  edf__write(out, "%.*s", (int)n, c);
+  if (c[n] != 'e') return n;
+  edf__write(out, "\\cdot 10^{%ld}", strtol(c + n + 1, &end, 10));
+  return (size_t)(end - c);
+}
+
+/* A blank is a thin space in a product; beside an operator TeX makes its own. */
+static void edf__tex_blank(edf__page *out, const char *c) {
+  int beside = strchr("=+-/|<", c[1]) || strchr("=+-/|<,(", c[-1]);
+  edf__write(out, beside ? " " : "\\,");
+}
+
+/* Other characters and signs; returns the length read. */
+static size_t edf__tex_sign(edf__page *out, const char *c) {
+  size_t two = edf__begins(c, "+=") || edf__begins(c, "-=") || edf__begins(c, "<=");
+  if (edf__begins(c, ".grad")) { edf__write(out, "{\\rm.grad}"); return 5; }
+  if (edf__begins(c, ".flat")) { edf__write(out, "{\\rm.flat}"); return 5; }
+  if (edf__is_digit(*c)) return edf__tex_number(out, c);
+  if (two) edf__write(out, *c == '<' ? "\\le " : "\\mathrel{%c}=", *c);
+  else if (*c == ' ') edf__tex_blank(out, c);
+  else if (*c == '|') edf__write(out, "\\mid ");
+  else if (*c == '*') edf__write(out, "\\,");
+  else edf__write(out, strchr("#%&$", *c) ? "\\%c" : "%c", *c);
+  return 1 + two;
+}
+
+/* One statement of the printed program, up to `end`, as mathematics. The root's argument goes
+   into braces. */
+static void edf__tex_statement(edf__page *out, const char *c, const char *end) {
+  int depth = 0, round = 0, root = -1;
+  for (size_t n = 1; c < end; c += n) {
+    size_t name = edf__name_length(c);
+    const char *word = edf__tex_word(c, name);
+    n = name;
+    depth += (*c == '[') - (*c == ']');
+    if (edf__is_operator(c)) n = edf__tex_operator(out, c);
+    else if (edf__begins(c, "sqrt(")) { root = round++; n = 5; edf__write(out, "\\sqrt{"); }
+    else if (*c == ')' && --round == root) { root = -1; n = 1; edf__write(out, "}"); }
+    else if (word) edf__write(out, "%s", word);
+    else if (name) edf__tex_name(out, c, n, depth > 0 && c[n] != '[');
+    else n = edf__tex_sign(out, c);
+    round += n == 1 && *c == '(';
+  }
+}
+
+/* What is said in words stays in words. */
+static int edf__tex_is_prose(const char *c, const char *end) {
+  const char *by = strstr(c, " by the code of "), *first = strstr(c, "[the first");
+  return (by && by < end) || (first && first < end);
+}
+
+static void edf__tex_prose(edf__page *out, const char *c, const char *end) {
+  for (edf__write(out, "{\\tt "); c < end; c++)
+    if (strchr("\\{}~^", *c)) edf__write(out, "\\char%d{}", *c);
+    else edf__write(out, strchr("_&%#$", *c) ? "\\%c" : "%c", *c);
+  edf__write(out, "}");
+}
+
+/* Lines of text, each a statement, as displayed lines. */
+static void edf__tex_lines(edf__page *out, const char *text) {
+  while (*text) {
+    const char *c = text + strspn(text, " "), *end = c + strcspn(c, "\n");
+    int prose = edf__tex_is_prose(c, end);
+    edf__write(out, prose ? "\\noindent " : "\\noindent$");
+    (prose ? edf__tex_prose : edf__tex_statement)(out, c, end);
+    edf__write(out, prose ? "\\\\\n" : "$\\\\\n");
+    text = end + (*end == '\n');
+  }
+}
+
+static void edf__tex_node(edf__page *out, const edf_node *y, int backward) {
+  edf__page text = { NULL, 0 };
+  if (backward) edf__write_backward(&text, y);
+  else edf__write_forward(&text, y);
+  if (text.at) edf__tex_lines(out, text.at);
+  edf__free(text.at);
+}
+
+void edf_print_latex(FILE *out) {
+  edf__page page = { NULL, 0 };
+  edf__each(edf__find_need);
+  edf__write(&page, "\\documentclass{article}\n\\begin{document}\n\\raggedright\n"
+                    "\\section*{Forward}\n");
+  for (int i = 0; i < edf.n_compnodes; i++) edf__tex_node(&page, edf.compnodes[i], 0);
+  edf__write(&page, "\\section*{Backward}\n");
+  for (int i = edf.n_compnodes - 1; i >= 0; i--)
+    if (edf.compnodes[i]->need && edf.compnodes[i]->backward)
+      edf__tex_node(&page, edf.compnodes[i], 1);
+  edf__write(&page, "\\end{document}\n");
   edf__end_page(out, &page);
 }
 

@@ -445,9 +445,9 @@ static const bad_program programs[] = {
     "  i is 4 in v = Parameter \"c\" [4]               declared at hw1.c:2\n"
     "  i is 3 in u = Parameter \"a\" [3]               declared at hw1.c:1" },
   { sub_leading,
-    "hw1.c:3: Sub: y[i,j] = a[i,j] - b[j]\n"
-    "  j is 3 in b = Parameter \"c\" [3]               declared at hw1.c:2\n"
-    "  j is 4 in a = Parameter \"a\" [3, 4]            declared at hw1.c:1" },
+    "hw1.c:3: Sub: y[i,j] = u[i,j] - v[j]\n"
+    "  j is 3 in v = Parameter \"c\" [3]               declared at hw1.c:2\n"
+    "  j is 4 in u = Parameter \"a\" [3, 4]            declared at hw1.c:1" },
   { mul_batch,
     "hw1.c:3: Mul: y[b,i] = u[b,i] v[b,i]\n"
     "  b is 3 in v = Parameter \"c\" [3, 4]            declared at hw1.c:2\n"
