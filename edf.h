@@ -7041,6 +7041,16 @@ static void edf__end_check(edf__check *c) {
   edf__free(c->centre);
 }
 
+/* '=': where several entries of y come from one of x, the last one that arrives is all that is
+   left, and the numbers are wrong too. */
+static const char *edf__assigns(const edf__check *c) {
+  edf__check *again = edf__again(c, edf__copy_reals(c->r, c->node->size));
+  int repeated = again->n_wrong > 0;
+  edf__free_again(again);
+  return repeated ? "'=' where '+=' is needed: what repeated indices give is not added up"
+                  : "'=' where '+=' is needed";
+}
+
 /* A backward must add to its inputs' gradients: from 1 it has to arrive one higher than from 0.
    Else it assigns, which shows in the numbers only where a node is used twice. */
 static double edf__check_adds(edf__check *c, edf_node *x) {
@@ -7065,39 +7075,162 @@ static double edf__check_adds(edf__check *c, edf_node *x) {
            !finite ? "gives NaN or Inf"
            : assigned ? "does not add to what is there" : "differs when it runs again",
            !finite ? "a division by 0, or the log or square root of a negative number"
-           : assigned ? "'=' where '+=' is needed"
+           : assigned ? edf__assigns(c)
                       : "a buffer is not cleared before it is added to");
   return worst;
 }
 
-/* What no derivative shows: forward must write the same values when it runs again, and neither
-   forward nor backward may write the values of an input. They get copies meanwhile. */
-static double edf__check_writes(edf__check *c, edf_node *y) {
-  size_t bytes = y->size * sizeof *y->value;
-  int again = 0, input = 0;
-  c->x = y;
+/* ---- What no derivative shows: the contract of a forward and a backward. While they run, the
+   arrays of the node and of its inputs are copies between guards, of which nobody may write. */
+enum { EDF__GUARD = 64 };
+typedef struct {
+  edf_node *x;
+  edf_real **at, *own;                   /* &x->value or &x->grad, and what was there         */
+} edf__guarded;
+
+static edf_real edf__guard_at(size_t i) { return (edf_real)((double)i + 0.015625); }
+
+static void edf__guard(edf__guarded *g, edf_node *x, edf_real **at) {
+  size_t n = x->size;
+  g->x = x;
+  g->at = at;
+  g->own = *at;
+  if (!g->own) return;
+  edf_real *copy = edf__new_reals(n + 2 * EDF__GUARD);
+  for (size_t i = 0; i < EDF__GUARD; i++)
+    copy[i] = copy[EDF__GUARD + n + i] = edf__guard_at(i);
+  *at = (edf_real *)memcpy(copy + EDF__GUARD, g->own, n * sizeof *copy);
+}
+
+/* Puts the own array back; 1: a guard was written. */
+static int edf__unguard(edf__guarded *g) {
+  if (!g->own) return 0;
+  edf_real *copy = *g->at - EDF__GUARD;
+  int written = 0;
+  for (size_t i = 0; i < EDF__GUARD; i++)
+    written |= copy[i] != edf__guard_at(i) ||
+               copy[EDF__GUARD + g->x->size + i] != edf__guard_at(i);
+  *g->at = g->own;
+  edf__free(copy);
+  return written;
+}
+
+static int edf__is_repeated(const edf_node *y, int k) {      /* an input that came before     */
+  for (int i = 0; i < k; i++) if (y->in[i] == y->in[k]) return 1;
+  return 0;
+}
+
+/* Value and gradient of y, then of each input once; returns how many. */
+static int edf__guard_all(edf__guarded *g, edf_node *y) {
+  int n = 0;
+  edf__guard(&g[n++], y, &y->value);
+  edf__guard(&g[n++], y, &y->grad);
   for (int k = 0; k < y->n_in; k++) {
-    edf_node *x = y->in[k];
-    edf_real *data = x->value;
-    x->value = edf__copy_reals(data, x->size);
-    edf__evaluate(c);
-    memcpy(c->centre, y->value, bytes);
-    edf__evaluate(c);
-    again |= memcmp(c->centre, y->value, bytes) != 0;
-    y->backward(y);
-    if (memcmp(x->value, data, x->size * sizeof *data)) input = 1 + k;
-    edf__free(x->value);
-    x->value = data;
+    if (edf__is_repeated(y, k)) continue;
+    edf__guard(&g[n++], y->in[k], &y->in[k]->value);
+    edf__guard(&g[n++], y->in[k], &y->in[k]->grad);
   }
+  return n;
+}
+
+EDF__PRINTF(3, 4) static int edf__broken(const edf_node *y, const char *likely,
+                                         const char *format, ...) {
+  va_list args;
+  printf("  FAIL  %s: ", y->name);
+  va_start(args, format);
+  vprintf(format, args);
+  va_end(args);
+  printf("\n        likely: %s\n", likely);
+  return 1;
+}
+
+/* Entries that keep what was there before are not written. */
+static int edf__forgets_entries(edf__check *c) {
+  edf_node *y = c->node;
+  size_t forgotten = 0, first = 0;
+  const edf_real before[2] = { (edf_real)12345.625, (edf_real)-54321.5 };
+  edf__fill(y->value, y->size, before[0]);
   edf__evaluate(c);
-  if (input)
-    printf("  FAIL  %s: it changes the values of %s\n"
-           "        likely: value where grad is meant, or a forward in place\n", y->name,
-           y->in[input - 1]->name);
-  else if (again)
-    printf("  FAIL  %s: forward gives other values when it runs again\n"
-           "        likely: '+=' into values that are not cleared\n", y->name);
-  return input || again ? 1 : 0;
+  memcpy(c->centre, y->value, y->size * sizeof *y->value);
+  edf__fill(y->value, y->size, before[1]);
+  edf__evaluate(c);
+  for (size_t i = y->size; i-- > 0;)
+    if (c->centre[i] == before[0] && y->value[i] == before[1]) { forgotten++; first = i; }
+  if (!forgotten) return 0;
+  printf("  FAIL  %s: forward does not write ", y->name);
+  edf__print_entry(y, first);
+  printf(", and %zu of %zu entries in all\n        likely: a loop that begins late or ends "
+         "early\n", forgotten, y->size);
+  return 1;
+}
+
+static int edf__forward_breaks(edf__check *c) {
+  edf_node *y = c->node;
+  if (edf__forgets_entries(c)) return 1;
+  memcpy(c->plus, y->value, y->size * sizeof *y->value);
+  int again = memcmp(c->centre, c->plus, y->size * sizeof *y->value);
+  edf__evaluate(c);
+  if (again || memcmp(c->plus, y->value, y->size * sizeof *y->value))
+    return edf__broken(y, "'+=' into values that are not cleared",
+                       "forward gives other values when it runs again");
+  return 0;
+}
+
+/* What backward may only read, and that it gives the same gradient twice. */
+static int edf__backward_breaks(edf__check *c, edf_node *x) {
+  edf_node *y = c->node;
+  c->x = x;
+  edf_real *once = edf__your_gradient(c), *twice = edf__your_gradient(c);
+  size_t bytes = y->size * sizeof *y->value;
+  int same = !memcmp(once, twice, x->size * sizeof *once);
+  edf__free(once);
+  edf__free(twice);
+  if (memcmp(y->grad, c->r, bytes))
+    return edf__broken(y, "the same memory used for both gradients",
+                       "its backward changes %s.grad, which it may only read", y->name);
+  if (memcmp(y->value, c->centre, bytes))
+    return edf__broken(y, "value where grad is meant",
+                       "its backward changes its own values, which it may only read");
+  if (same) return 0;
+  printf("  FAIL  d %s / d %s: backward differs when it runs again\n"
+         "        likely: a buffer is not cleared before it is added to, or is used up\n",
+         y->name, x->name);
+  return 1;
+}
+
+/* The values of the inputs are what they were, and the guards too. */
+static int edf__guards_break(edf_node *y, edf__guarded *g, int n) {
+  int broken = 0;
+  for (int i = 0; i < n; i++) {
+    int grad = i % 2, value = !grad && i > 0, changed = 0;
+    if (value && g[i].own)
+      changed = memcmp(*g[i].at, g[i].own, g[i].x->size * sizeof(edf_real)) != 0;
+    int outside = edf__unguard(&g[i]);
+    if (broken) continue;
+    if (outside)
+      broken = edf__broken(y, "an index that goes beyond the end, or below 0",
+                           "its code writes outside of %s%s", g[i].x->name,
+                           grad ? ".grad" : "");
+    else if (changed)
+      broken = edf__broken(y, "value where grad is meant, or a forward in place",
+                           "it changes the values of %s", g[i].x->name);
+  }
+  return broken;
+}
+
+static double edf__check_writes(edf__check *c, edf_node *y) {
+  size_t most = 2 * (size_t)(y->n_in + 1);
+  edf__guarded *g = (edf__guarded *)edf__alloc(&edf.kept, most * sizeof *g);
+  int n = edf__guard_all(g, y);
+  c->x = y;
+  int broken = edf__forward_breaks(c);
+  for (int k = 0; k < y->n_in && !broken; k++)
+    if (y->in[k]->grad) broken = edf__backward_breaks(c, y->in[k]);
+  int outside = edf__guards_break(y, g, n);
+  edf__free(g);
+  c->x = y;
+  edf__evaluate(c);
+  return broken || outside;
 }
 
 edf_node *edf_expect_mismatch(edf_node *node) {

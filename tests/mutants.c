@@ -16,7 +16,7 @@ enum {
   RIGHT, SIGN, FACTOR_2, FACTOR_HALF, NO_MASK, NOTHING, ASSIGNS, FIRST_DROPPED, NO_CHAIN,
   TRANSPOSED, BIAS_SIGN, ROW_DROPPED, TERM_DROPPED, EXTRA_1_B, MISSING_1_B, WRONG_AXIS,
   FIRST_ROW_ONLY, NO_CROSS_TERM, OWN_ENTRY_ONLY, CROSS_TERM_DIVISOR, STALE, NOT_CLEARED,
-  WRONG_OPERAND, WRONG_VALUE, SHIFTED
+  WRONG_OPERAND, WRONG_VALUE, SHIFTED, COURSE_CROSS_TERM
 };
 static int mistake;
 
@@ -286,7 +286,8 @@ static void norm_backward(edf_node *y) {
     if (mistake == CROSS_TERM_DIVISOR) cross *= (edf_real)n / (edf_real)(n - 1);
     if (mistake == OWN_ENTRY_ONLY) mean = cross = 0;
     for (size_t i = b; i < b + n; i++)
-      edf_addgrad(y->in[0], i, (y->grad[i] - mean - y->value[i] * cross) / deviation[b]);
+      edf_addgrad(y->in[0], i, (y->grad[i] - mean - (mistake == COURSE_CROSS_TERM ? y->grad[i]
+                                                     : y->value[i]) * cross) / deviation[b]);
   }
 }
 
@@ -446,7 +447,8 @@ static const mutant mutants[] = {
   { "no cross term", norm, NO_CROSS_TERM, "x", "cross term" },
   { "divisor n - 1", norm, CROSS_TERM_DIVISOR, "x", "cross term" },
   { "own entry only", norm, OWN_ENTRY_ONLY, "x", "cross term" },
-  { "= at an index that repeats", embed, ASSIGNS, "E", "'=' where '+='" },
+  { "the course's cross term", norm, COURSE_CROSS_TERM, "x", "cross term" },
+  { "= at an index that repeats", embed, ASSIGNS, "E", "repeated indices" },
   { "no mask", pairs, NO_MASK, "x", "a mask is missing" },
   { "one entry further", filter, SHIFTED, "x", "a wrong index" },
 };

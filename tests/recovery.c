@@ -191,6 +191,47 @@ static void check_says(void (*forward)(CompNode *), void (*backward)(CompNode *)
   edf_clear();
 }
 
+/* The contract of a forward and a backward: everything is written, nothing else is. */
+static void short_forward(CompNode *y) {
+  for (size_t i = 0; i + 1 < y->size; i++) y->value[i] = y->in[0]->value[i];
+}
+static void good_forward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->value[i] = y->in[0]->value[i];
+}
+static void good_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, y->grad[i]);
+}
+static void long_forward(CompNode *y) {
+  for (size_t i = 0; i <= y->size; i++) y->value[i] = i < 5 ? y->in[0]->value[i] : 0;
+}
+static void before_backward(CompNode *y) {
+  good_backward(y);
+  y->in[0]->grad[-1] += 1;
+}
+static void scaling_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->grad[i] *= 1;
+  good_backward(y);
+  for (size_t i = 0; i < y->size; i++) y->grad[i] *= 2;
+}
+static void in_place_backward(CompNode *y) {
+  good_backward(y);
+  y->value[2] = 0;
+}
+static void counting_backward(CompNode *y) {
+  int *runs = (int *)edf_state(y, sizeof *runs);
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(y->in[0], i, y->grad[i] * (edf_real)(++*runs % 2));
+}
+
+static void the_contract(void) {
+  check_says(short_forward, good_backward, "forward does not write Mine0[4], and 1 of 5");
+  check_says(long_forward, good_backward, "its code writes outside of Mine0");
+  check_says(good_forward, before_backward, "its code writes outside of p.grad");
+  check_says(good_forward, scaling_backward, "its backward changes Mine0.grad");
+  check_says(good_forward, in_place_backward, "its backward changes its own values");
+  check_says(good_forward, counting_backward, "d p: backward differs when it runs again");
+}
+
 static void what_no_derivative_shows(void) {
   check_says(adding_forward, adding_backward, "values that are not cleared");
   check_says(no_op, value_backward, "changes the values of p");
@@ -225,6 +266,7 @@ int main(void) {
   RUN(eager_with_a_new_batch);
   RUN(wanted_without_a_backward);
   RUN(random_nodes_are_checked);
+  RUN(the_contract);
   RUN(what_no_derivative_shows);
   RUN(a_wrong_slope_at_a_kink);
   return harness_report();
