@@ -216,11 +216,17 @@ typedef struct edf_graph {
   edf_node *loss;                        /* the last Backward's                               */
   unsigned watch;                        /* who is told what runs: see >>watch                */
   struct edf__break *breaks;
+  struct edf__series *log;
 } edf_graph;
 
 extern edf_graph edf;
 
 #define EDF__HERE __FILE__, __LINE__     /* constructors know the line that called them       */
+
+/* edf_log(x) is a node, edf_log(name, value) a point of a curve. */
+#define EDF__LOG_OF(a, b, which, ...) which
+#define EDF__LOG(...) EDF__LOG_OF(__VA_ARGS__, edf_log_value, EDF__LOG_NODE, 0)(__VA_ARGS__)
+#define EDF__LOG_NODE(x) edf_log_at(EDF__HERE, x)
 
 /* An input, declared by name and shape: edf_input("x[b,784]"), edf_input("x[b,i=%d]", n).
    A first index without a number is the batch; its extent comes with each feed.
@@ -316,7 +322,7 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 #define edf_tanh(x)    edf_tanh_at(EDF__HERE, x)     /* y = tanh(x)          dx += dy (1-y^2) */
 #define edf_relu(x)    edf_relu_at(EDF__HERE, x)     /* y = max(0, x)        dx += dy [y > 0] */
 #define edf_exp(x)     edf_exp_at(EDF__HERE, x)      /* y = exp(x)           dx += dy y       */
-#define edf_log(x)     edf_log_at(EDF__HERE, x)      /* y = ln(x)            dx += dy / x     */
+#define edf_log(...)   EDF__LOG(__VA_ARGS__)         /* y = ln(x)            dx += dy / x     */
 #define edf_sqrt(x)    edf_sqrt_at(EDF__HERE, x)     /* y = sqrt(x)          dx += dy / (2 y) */
 #define edf_square(x)  edf_square_at(EDF__HERE, x)   /* y = x^2              dx += dy 2 x     */
 edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x);
@@ -684,6 +690,18 @@ void      edf_where(void);
 void      edf_break(const char *name);
 void      edf_breakpoint(edf_node *node);
 edf_node *edf_find_nan(void);
+
+/* ---- Curves that people look at. edf_log(name, value) adds a value to the series of this name
+   (with one argument, edf_log(x) is the logarithm, a node). Series with a common first part,
+   loss/train and loss/test, share a chart, loss. A value stands where the longest series of its
+   chart is at that time: so a test loss once an epoch lies under the training loss of its step.
+   edf_log_scale gives a chart a logarithmic axis. edf_plot_svg draws all: long series as means
+   with a band from least to greatest; values that are not finite, or not above 0 on such an
+   axis, are left out and counted. edf_clear forgets them. Errors: no name, nothing logged, a
+   file that cannot be written. */
+void edf_log_value(const char *name, double value);          /* edf_log(name, value)          */
+void edf_log_scale(const char *chart);
+void edf_plot_svg(const char *path);
 
 /* ---- >>files  Data. Arrays are the caller's, freed with edf_free_array. Files are checked
    before memory is taken; an error names the file, the byte or line, what was expected and
@@ -1064,7 +1082,7 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4, EDF__DOCTOR = 8, EDF__
 #endif
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, 0, 1, 0, 0, "b", NULL, NULL, NULL, \
-    0, 0, 0, 0, NULL, EDF__FIRST_WATCH, NULL }
+    0, 0, 0, 0, NULL, EDF__FIRST_WATCH, NULL, NULL }
 
 static void edf__declare(edf_node *x, const char *format, va_list args);
 static void edf__declared(edf_node *x, int batch);
@@ -1385,6 +1403,7 @@ void edf_clear(void) {
   edf.n_workspaces = 0;
   edf.watch = EDF__FIRST_WATCH;
   edf.breaks = NULL;
+  edf.log = NULL;
 }
 
 edf_graph edf_new_graph(void) {
@@ -8959,6 +8978,248 @@ void edf_load(const char *path) {
   }
   edf__take_model(&m);
   edf__free_model(&m);
+}
+
+/* ==== >>plot  Training curves ============================================================ */
+
+struct edf__series {
+  struct edf__series *next;
+  char *name;
+  double *x, *y;
+  size_t n;
+  int log_scale;                         /* of its chart                                      */
+};
+typedef struct edf__series edf__series;
+
+/* The part before a slash names the chart; a name without one is a chart of its own. */
+static int edf__same_chart(const char *a, const char *b) {
+  size_t n = strcspn(a, "/");
+  return n == strcspn(b, "/") && !memcmp(a, b, n);
+}
+
+static edf__series *edf__series_of(const char *name) {
+  edf__series **at = &edf.log, *found;
+  int log_scale = 0;
+  for (; *at && strcmp((*at)->name, name); at = &(*at)->next)
+    if (edf__same_chart((*at)->name, name)) log_scale = (*at)->log_scale;
+  if (*at) return *at;
+  found = (edf__series *)edf__alloc(&edf.kept, sizeof *found);
+  found->name = edf__copy(&edf.kept, name);
+  found->log_scale = log_scale;
+  return *at = found;
+}
+
+void edf_log_value(const char *name, double value) {
+  if (!name || !*name) edf__fail("edf_log: the series has no name");
+  edf__series *s = edf__series_of(name);
+  size_t longest = s->n + 1, room = sizeof *s->x;
+  for (edf__series *t = edf.log; t; t = t->next)
+    if (edf__same_chart(t->name, name) && t->n > longest) longest = t->n;
+  while (room < (s->n + 1) * sizeof *s->x) room *= 2;
+  s->x = (double *)edf__grow(&edf.kept, s->x, room);
+  s->y = (double *)edf__grow(&edf.kept, s->y, room);
+  s->x[s->n] = (double)longest;
+  s->y[s->n++] = value;
+}
+
+void edf_log_scale(const char *chart) {
+  int found = 0;
+  for (edf__series *s = edf.log; chart && s; s = s->next)
+    if (edf__same_chart(s->name, chart)) found = s->log_scale = 1;
+  if (!found)
+    edf__fail("edf_log_scale: nothing was logged for %s so far", chart ? chart : "(no name)");
+}
+
+/* ---- One chart: where it lies, and what its axes show. */
+typedef struct {
+  const edf__series *first;
+  double top, least, greatest, last;     /* on the page; the y axis, scaled; the x axis       */
+  int n, log_scale;
+} edf__chart;
+enum { EDF__LEFT = 70, EDF__WIDTH = 610, EDF__HEIGHT = 200, EDF__POINTS = 600 };
+static const char *const edf__colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                           "#e69f00", "#56b4e9" };
+enum { EDF__COLOURS = sizeof edf__colour / sizeof *edf__colour };
+
+static int edf__shown(const edf__chart *c, double y) {
+  return y - y == 0 && (!c->log_scale || y > 0);
+}
+static double edf__scaled(const edf__chart *c, double y) { return c->log_scale ? log10(y) : y; }
+
+static double edf__page_x(const edf__chart *c, double x) {
+  return EDF__LEFT + EDF__WIDTH * (c->last > 1 ? (x - 1) / (c->last - 1) : 0.5);
+}
+static double edf__page_y(const edf__chart *c, double scaled) {
+  return c->top + EDF__HEIGHT * (c->greatest - scaled) / (c->greatest - c->least);
+}
+
+/* The axes hold every value that is shown; 0 too, where it is not far. */
+static edf__chart edf__chart_of(const edf__series *first, double top) {
+  edf__chart c = { first, top, HUGE_VAL, -HUGE_VAL, 1, 0, first->log_scale };
+  for (const edf__series *s = first; s; s = s->next) {
+    if (!edf__same_chart(s->name, first->name)) continue;
+    c.n++;
+    for (size_t i = 0; i < s->n; i++) {
+      if (s->x[i] > c.last) c.last = s->x[i];
+      if (!edf__shown(&c, s->y[i])) continue;
+      double y = edf__scaled(&c, s->y[i]);
+      if (y < c.least) c.least = y;
+      if (y > c.greatest) c.greatest = y;
+    }
+  }
+  if (c.least > c.greatest) c.least = c.greatest = 0;
+  if (!c.log_scale && c.least > 0 && c.least < 0.5 * c.greatest) c.least = 0;
+  double margin = c.greatest > c.least ? 0.04 * (c.greatest - c.least) : 1;
+  if (c.least != 0 || c.greatest == 0) c.least -= margin;
+  c.greatest += margin;
+  return c;
+}
+
+static void edf__write_xml(edf__page *out, const char *text, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (text[i] == '&') edf__write(out, "&amp;");
+    else if (text[i] == '<') edf__write(out, "&lt;");
+    else if (text[i] == '>') edf__write(out, "&gt;");
+    else edf__write(out, "%c", (unsigned char)text[i] < 32 ? ' ' : text[i]);
+}
+
+/* 1, 2 or 5 times a power of ten, at most n of them in the range. */
+static double edf__tick(double range, int n) {
+  double power = pow(10, floor(log10(range / n))), step = range / n / power;
+  return power * (step <= 1 ? 1 : step <= 2 ? 2 : step <= 5 ? 5 : 10);
+}
+
+static void edf__plot_axes(edf__page *out, const edf__chart *c) {
+  double range = c->greatest - c->least, step = edf__tick(range, 5);
+  double x_step = c->last > 1 ? edf__tick(c->last, 8) : 1;
+  if (c->log_scale && step < 1 && range > 1) step = 1;
+  for (double k = ceil(c->least / step); k * step <= c->greatest; k++) {
+    double at = edf__page_y(c, k * step), y = c->log_scale ? pow(10, k * step) : k * step;
+    edf__write(out, "<path class=\"grid\" d=\"M%d %.1fh%d\"/>\n", EDF__LEFT, at, EDF__WIDTH);
+    edf__write(out, "<text class=\"y\" x=\"%d\" y=\"%.1f\">%.3g</text>\n", EDF__LEFT - 8,
+               at + 4, fabs(y) < 1e-9 * range ? 0 : y);
+  }
+  if (x_step < 1) x_step = 1;
+  for (double x = x_step == 1 ? 1 : x_step; x <= c->last; x += x_step)
+    edf__write(out, "<text class=\"x\" x=\"%.1f\" y=\"%.1f\">%g</text>\n", edf__page_x(c, x),
+               c->top + EDF__HEIGHT + 18, x);
+  edf__write(out, "<path class=\"axis\" d=\"M%d %.1fv%dh%d\"/>\n", EDF__LEFT, c->top,
+             EDF__HEIGHT, EDF__WIDTH);
+}
+
+/* Values from..to-1 as one point; returns how many of them are shown. */
+static size_t edf__plot_point(const edf__chart *c, const edf__series *s, size_t from, size_t to,
+                              double *x, double *mean, double *least, double *greatest) {
+  size_t n = 0;
+  *x = *mean = 0;
+  *least = HUGE_VAL;
+  *greatest = -HUGE_VAL;
+  for (size_t i = from; i < to; i++) {
+    if (!edf__shown(c, s->y[i])) continue;
+    double y = edf__scaled(c, s->y[i]);
+    *x += s->x[i];
+    *mean += y;
+    if (y < *least) *least = y;
+    if (y > *greatest) *greatest = y;
+    n++;
+  }
+  if (n) { *x /= (double)n; *mean /= (double)n; }
+  return n;
+}
+
+/* part 0: the line of means; 1 and -1: the band's upper edge, and its lower one backwards. A
+   line has a gap where nothing is shown. */
+static size_t edf__plot_line(edf__page *out, const edf__chart *c, const edf__series *s,
+                             int part) {
+  size_t each = (s->n + EDF__POINTS - 1) / EDF__POINTS, points = (s->n + each - 1) / each;
+  size_t shown = 0;
+  int gap = 1;
+  for (size_t k = 0; k < points; k++) {
+    size_t from = (part < 0 ? points - 1 - k : k) * each, to = from + each < s->n ? from + each
+                                                             : s->n;
+    double x, mean, least, greatest;
+    size_t n = edf__plot_point(c, s, from, to, &x, &mean, &least, &greatest);
+    shown += n;
+    if (!n) { gap = part == 0; continue; }
+    double y = edf__page_y(c, part == 0 ? mean : part > 0 ? greatest : least);
+    edf__write(out, "%c%.1f %.1f", gap && part >= 0 ? 'M' : 'L', edf__page_x(c, x), y);
+    gap = 0;
+  }
+  return shown;
+}
+
+/* The line, its points where they are few, and its name with the last value. */
+static void edf__plot_series(edf__page *out, const edf__chart *c, const edf__series *s, int k) {
+  const char *colour = edf__colour[k % EDF__COLOURS], *slash = strchr(s->name, '/');
+  double y = c->top - 12 - 18 * (c->n - 1 - k);
+  edf__write(out, "<g fill=\"none\" stroke=\"%s\">\n", colour);
+  if (s->n > EDF__POINTS) {
+    edf__write(out, "<path stroke=\"none\" fill=\"%s\" fill-opacity=\"0.25\" d=\"", colour);
+    edf__plot_line(out, c, s, 1);
+    edf__plot_line(out, c, s, -1);
+    edf__write(out, "\"/>\n");
+  }
+  edf__write(out, "<path d=\"");
+  size_t shown = edf__plot_line(out, c, s, 0);
+  edf__write(out, "\"/><path d=\"M%d %.1fh22\"/></g>\n<g fill=\"%s\">", EDF__LEFT + 330, y - 4,
+             colour);
+  for (size_t i = 0; s->n <= 40 && i < s->n; i++)
+    if (edf__shown(c, s->y[i]))
+      edf__write(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>%g: %.6g</title>"
+                 "</circle>", edf__page_x(c, s->x[i]), edf__page_y(c, edf__scaled(c, s->y[i])), s->x[i],
+                 s->y[i]);
+  edf__write(out, "</g>\n<text x=\"%d\" y=\"%.1f\">", EDF__LEFT + 360, y);
+  const char *name = slash && slash[1] ? slash + 1 : s->name;
+  edf__write_xml(out, name, strlen(name));
+  edf__write(out, "  %.4g", s->n ? s->y[s->n - 1] : 0.0);
+  if (shown < s->n)
+    edf__write(out, " (%zu value%s not shown)", s->n - shown, s->n - shown == 1 ? "" : "s");
+  edf__write(out, "</text>\n");
+}
+
+static void edf__plot_chart(edf__page *out, const edf__chart *c) {
+  int k = 0;
+  edf__write(out, "<text class=\"title\" x=\"%d\" y=\"%.1f\">", EDF__LEFT, c->top - 12);
+  edf__write_xml(out, c->first->name, strcspn(c->first->name, "/"));
+  edf__write(out, "%s</text>\n", c->log_scale ? ", logarithmic" : "");
+  edf__plot_axes(out, c);
+  for (const edf__series *s = c->first; s; s = s->next)
+    if (edf__same_chart(s->name, c->first->name)) edf__plot_series(out, c, s, k++);
+  edf__write(out, "<text class=\"x\" x=\"%d\" y=\"%.1f\">values logged</text>\n",
+             EDF__LEFT + EDF__WIDTH / 2, c->top + EDF__HEIGHT + 38);
+}
+
+static int edf__is_first_of_chart(const edf__series *s) {
+  const edf__series *t = edf.log;
+  while (t != s && !edf__same_chart(t->name, s->name)) t = t->next;
+  return t == s;
+}
+
+void edf_plot_svg(const char *path) {
+  edf__page page = { NULL, 0 }, all = { NULL, 0 };
+  double top = 0;
+  if (!edf.log) edf__fail("edf_plot_svg: nothing was logged: call edf_log(name, value) first");
+  for (const edf__series *s = edf.log; s; s = s->next) {
+    if (!edf__is_first_of_chart(s)) continue;
+    edf__chart c = edf__chart_of(s, 0);
+    c.top = top + 26 + 18 * c.n;
+    edf__plot_chart(&page, &c);
+    top = c.top + EDF__HEIGHT + 60;
+  }
+  edf__write(&all, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %.0f\" "
+             "width=\"720\" height=\"%.0f\">\n<style>"
+             "svg{font:13px sans-serif;background:#fff;fill:#222}"
+             ".title{font-size:16px;font-weight:bold}.x{text-anchor:middle}.y{text-anchor:end}"
+             ".grid{stroke:#8884}.axis{stroke:#888;fill:none}g{stroke-width:2}"
+             "@media(prefers-color-scheme:dark){svg{background:#181818;fill:#ddd}}</style>\n",
+             top, top);
+  edf__writer w = edf__create(path);
+  fputs(all.at, w.file);
+  fputs(page.at, w.file);
+  fputs("</svg>\n", w.file);
+  edf__finish(&w);
+  edf__free(all.at);
+  edf__free(page.at);
 }
 
 #ifdef __cplusplus

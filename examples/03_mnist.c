@@ -134,12 +134,11 @@ static void write_mistakes(const char *path, network net, digits_set set) {
   free(tile);
 }
 
-static int write_curves(const char *path, const result *r, int n) {
-  chart_curve curve[2] = { { "training error", "#c2410c", &r->train_error },
-                           { "test error", "#1d4ed8", &r->test_error } };
-  chart c = { "Errors while learning", "epoch", "error in %", curve, 2, n,
-              sizeof *r / sizeof(double) };
-  return chart_write_svg(path, &c);
+/* One epoch more in the curves. */
+static void log_result(result r) {
+  edf_log("error in %/training", r.train_error);
+  edf_log("error in %/test", r.test_error);
+  edf_log("loss/training", r.loss);
 }
 
 static void print_table(const result *r, int n) {
@@ -152,6 +151,8 @@ static void print_table(const result *r, int n) {
 int main(int argc, char **argv) {
   digits_set train, test;
   read_options(argc, argv);
+  const char *curves = option_output("build/mnist_curves.svg");
+  const char *mistakes = option_output("build/mnist_mistakes.png");
   digits_find(&train, &test);
   edf_seed((unsigned)chosen.seed);
   network net = build();
@@ -162,15 +163,16 @@ int main(int argc, char **argv) {
     r[i].test_error = test_error(net, test);
     printf("  test error %.2f %%\n", r[i].test_error);
     fflush(stdout);
+    log_result(r[i]);
   }
   print_table(r, chosen.epochs);
-  int bad = write_curves("build/mnist_curves.svg", r, chosen.epochs);
-  write_mistakes("build/mnist_mistakes.png", net, test);
-  if (!bad) printf("\nsee build/mnist_curves.svg and build/mnist_mistakes.png\n");
+  edf_plot_svg(curves);
+  write_mistakes(mistakes, net, test);
+  printf("\nsee %s and %s\n", curves, mistakes);
   printf("test error %.2f %%\n", r[chosen.epochs - 1].test_error);
   free(r);
   digits_free(&train);
   digits_free(&test);
   edf_clear();
-  return bad;
+  return 0;
 }

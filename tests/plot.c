@@ -1,0 +1,118 @@
+/* edf_log and edf_plot_svg: series, charts, scales, gaps, and what is refused.
+
+   Built as: float double none sanitized */
+#include "temporary.h"
+
+static char svg[200000];
+
+static const char *drawn(void) {
+  edf_plot_svg(file("curves.svg"));
+  FILE *f = fopen(path, "rb");
+  if (!f) abort();
+  svg[fread(svg, 1, sizeof svg - 1, f)] = 0;
+  fclose(f);
+  remove(path);
+  CHECK(!strncmp(svg, "<svg xmlns=", 11) && strstr(svg, "</svg>\n"), "%.40s", svg);
+  CHECK(!strstr(svg, "nan") || strstr(svg, ">"), "a NaN in a coordinate");
+  return svg;
+}
+
+static int count(const char *text, const char *what) {
+  int n = 0;
+  for (; (text = strstr(text, what)) != NULL; text++) n++;
+  return n;
+}
+
+/* Loss and test loss share a chart; the test loss of an epoch lies under its step. */
+static void charts(void) {
+  for (int i = 1; i <= 30; i++) {
+    edf_log("loss/train", 3.0 / i);
+    if (i % 10 == 0) edf_log("loss/test", 4.0 / i);
+    if (i % 10 == 0) edf_log("error", 100.0 / i);
+  }
+  const char *text = drawn();
+  CHECK(count(text, "class=\"title\"") == 2 && strstr(text, ">loss</text>"), "%s", text);
+  CHECK(strstr(text, ">train  0.1</text>") && strstr(text, ">test  0.1333</text>"), "%s", text);
+  CHECK(count(text, "<circle") == 30 + 3 + 3, "%d points", count(text, "<circle"));
+  CHECK(strstr(text, "cx=\"680.0\"") && count(text, "<title>30: ") == 2, "%s", text);
+  CHECK(count(text, "<title>20: ") == 2 && count(text, "<title>3: ") == 2, "where they lie");
+  edf_clear();
+  CHECK(memory.live == 0, "%ld blocks are left", memory.live);
+}
+
+/* A value that cannot be shown is a gap, and counted. */
+static void gaps(void) {
+  static const double y[] = { 1, HUGE_VAL, 10, 0, 100, 1000 };
+  for (int i = 0; i < 6; i++) edf_log("a<&b/c", y[i]);
+  edf_log("a<&b/c", (double)NAN);
+  const char *text = drawn();
+  CHECK(strstr(text, ">a&lt;&amp;b</text>"), "%s", text);
+  CHECK(strstr(text, "(2 values not shown)"), "%s", text);
+  CHECK(count(text, "<circle") == 5 && !strstr(text, "inf"), "%s", text);
+  edf_log_scale("a<&b");
+  text = drawn();
+  CHECK(strstr(text, "(3 values not shown)") && strstr(text, "logarithmic"), "%s", text);
+  CHECK(strstr(text, ">1e+03</text>") && strstr(text, ">10</text>"), "decades: %s", text);
+  edf_clear();
+}
+
+/* 50 000 values in a small file: means, and a band. */
+static void long_series(void) {
+  for (int i = 0; i < 50000; i++) edf_log("x", i % 2 ? 1 : 3);
+  const char *text = drawn();
+  CHECK(strlen(text) < 40000 && strstr(text, "fill-opacity") && !strstr(text, "<circle"),
+        "%zu bytes", strlen(text));
+  edf_clear();
+}
+
+static void one_value_and_none(void) {
+  edf_log("x", 5);
+  drawn();
+  edf_clear();
+  edf_log("x", (double)NAN);
+  drawn();
+  edf_clear();
+  edf_log("x", 0);
+  edf_log("x", 0);
+  drawn();
+  edf_clear();
+}
+
+static void refused(void) {
+  TRY(edf_plot_svg(file("none.svg")));
+  CHECK(panicked && strstr(caught, "edf_plot_svg: nothing was logged"), "%s", caught);
+  TRY(edf_log(NULL, 1));
+  CHECK(panicked && strstr(caught, "edf_log: the series has no name"), "%s", caught);
+  edf_log("x", 1);
+  TRY(edf_log_scale("y"));
+  CHECK(panicked && strstr(caught, "edf_log_scale: nothing was logged for y"), "%s", caught);
+  TRY(edf_plot_svg(file("no/such/file.svg")));
+  CHECK(panicked && strstr(caught, "cannot be written"), "%s", caught);
+  TRY(edf_plot_svg(NULL));
+  CHECK(panicked, "no path");
+  edf_clear();
+  CHECK(memory.live == 0, "%ld blocks are left", memory.live);
+}
+
+/* With one argument it is the logarithm. */
+static void the_logarithm(void) {
+  Parameter *p = edf_parameter("p");
+  p->value[0] = (edf_real)2.718281828459045;
+  CompNode *y = edf_log(p), *z = Log(y);
+  Forward();
+  CLOSE(y->value[0], 1, 1e-6, 0);
+  CLOSE(z->value[0], 0, 1e-6, 0);
+  edf_clear();
+}
+
+int main(void) {
+  make_directory("plot");
+  RUN(charts);
+  RUN(gaps);
+  RUN(long_series);
+  RUN(one_value_and_none);
+  RUN(refused);
+  RUN(the_logarithm);
+  rmdir(dir);
+  return harness_report();
+}
