@@ -7653,6 +7653,14 @@ static void edf__print_greatest(const edf_node *y, size_t entry) {
   }
 }
 
+/* Of row `row` the least entry: 0 makes a logarithm or a quotient infinite. */
+static void edf__print_least(const edf_node *x, size_t row, size_t width) {
+  size_t least = row * width;
+  for (size_t i = least; i < (row + 1) * width; i++)
+    if (fabs((double)x->value[i]) < fabs((double)x->value[least])) least = i;
+  edf__print_origin(x, least);
+}
+
 /* An entry's ancestry: one step back, and where an input was computed entry by entry, two. */
 static void edf__print_ancestry(const edf_node *y, size_t entry) {
   if (y->kind != EDF_COMPNODE) return;
@@ -7661,8 +7669,7 @@ static void edf__print_ancestry(const edf_node *y, size_t entry) {
     const edf_node *x = y->in[k];
     if (x->size == y->size) edf__print_origin(x, entry);
     else if (x->size && y->size % x->size == 0) edf__print_origin(x, entry % x->size);
-    else if (x->size && x->size % y->size == 0)
-      edf__print_origin(x, entry * (x->size / y->size));
+    else if (x->size && x->size % y->size == 0) edf__print_least(x, entry, x->size / y->size);
     const edf_node *before = x->size == y->size && x->n_in == 1 ? x->in[0] : NULL;
     if (before && before->size == x->size && before->value) edf__print_origin(before, entry);
   }
