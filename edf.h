@@ -35,6 +35,7 @@
        >>kernels    the kernel's interface    >>check        printing, gradient check
      >>memory       errors, memory, names     >>data         IDX, CSV, arrays, pictures, text
      >>core         nodes, the three loops    >>models       saved models
+                                              >>trace        the trace page
                                               >>short        short names
 */
 
@@ -217,6 +218,7 @@ typedef struct edf_graph {
   unsigned watch;                        /* who is told what runs: see >>watch                */
   struct edf__break *breaks;
   struct edf__series *log;
+  struct edf__trace *trace;              /* a page that is being recorded                     */
 } edf_graph;
 
 extern edf_graph edf;
@@ -702,6 +704,25 @@ edf_node *edf_find_nan(void);
 void edf_log_value(const char *name, double value);          /* edf_log(name, value)          */
 void edf_log_scale(const char *chart);
 void edf_plot_svg(const char *path);
+/* ---- A page to step through. What runs between edf_trace_begin("trace.html") and
+   edf_trace_end(), best one training step or a few, is written as one HTML file that any
+   browser shows, without a server or a network: the program forward and backward, the graph
+   with the gradients that have arrived, the tensors as they are at each moment, and for every
+   entry the sum of products that made it. The file stays below 2 MB: of large tensors it has a
+   part, the same along each index, and when it is full it leaves out what runs later; the page
+   says so. What changes is copied, so a step that is traced is slow; others cost nothing.
+   edf_write_dot writes the graph for Graphviz: dot -Tsvg graph.dot.
+   Errors: a path that cannot be written, two begins, an end without a begin, nothing that ran.
+   edf_clear ends a trace without a page. */
+#ifdef EDF_NO_DEBUG
+#define edf_trace_begin(path) ((void)(path))
+#define edf_trace_end()       ((void)0)
+#define edf_write_dot(path)   ((void)(path))
+#else
+void edf_trace_begin(const char *path);
+void edf_trace_end(void);
+void edf_write_dot(const char *path);
+#endif
 
 /* ---- >>files  Data. Arrays are the caller's, freed with edf_free_array. Files are checked
    before memory is taken; an error names the file, the byte or line, what was expected and
@@ -1082,7 +1103,7 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4, EDF__DOCTOR = 8, EDF__
 #endif
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, 0, 1, 0, 0, "b", NULL, NULL, NULL, \
-    0, 0, 0, 0, NULL, EDF__FIRST_WATCH, NULL, NULL }
+    0, 0, 0, 0, NULL, EDF__FIRST_WATCH, NULL, NULL, NULL }
 
 static void edf__declare(edf_node *x, const char *format, va_list args);
 static void edf__declared(edf_node *x, int batch);
@@ -1404,6 +1425,7 @@ void edf_clear(void) {
   edf.watch = EDF__FIRST_WATCH;
   edf.breaks = NULL;
   edf.log = NULL;
+  edf.trace = NULL;
 }
 
 edf_graph edf_new_graph(void) {
@@ -7759,7 +7781,14 @@ static void edf__poison(edf__event event, edf_node *x) {
   if (event == EDF__BEGIN_BACKWARD) edf__each(edf__poison_grad);
 }
 
+#ifndef EDF_NO_DEBUG
+static void edf__trace_watch(edf__event event, edf_node *x);
+#endif
+
 static int edf__told(edf__event event, edf_node *x) {
+#ifndef EDF_NO_DEBUG
+  if (edf.watch & EDF__TRACE) edf__trace_watch(event, x);
+#endif
   if (edf.watch & EDF__POISON) edf__poison(event, x);
   if (edf.watch & EDF__FINITE) edf__watch_finite(event, x);
   if ((edf.watch & EDF__BREAKS) && edf__stop_at(event, x)) return 1;
@@ -9173,8 +9202,8 @@ static void edf__plot_series(edf__page *out, const edf__chart *c, const edf__ser
   for (size_t i = 0; s->n <= 40 && i < s->n; i++)
     if (edf__shown(c, s->y[i]))
       edf__write(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>%g: %.6g</title>"
-                 "</circle>", edf__page_x(c, s->x[i]), edf__page_y(c, edf__scaled(c, s->y[i])), s->x[i],
-                 s->y[i]);
+                 "</circle>", edf__page_x(c, s->x[i]),
+                 edf__page_y(c, edf__scaled(c, s->y[i])), s->x[i], s->y[i]);
   edf__write(out, "</g>\n<text x=\"%d\" y=\"%.1f\">", EDF__LEFT + 360, y);
   const char *name = slash && slash[1] ? slash + 1 : s->name;
   edf__write_xml(out, name, strlen(name));
@@ -9228,6 +9257,1513 @@ void edf_plot_svg(const char *path) {
   edf__free(all.at);
   edf__free(page.at);
 }
+
+/* ==== >>trace  The trace page ============================================================ */
+#ifndef EDF_NO_DEBUG
+
+/* ---- JSON */
+static void edf__add_bytes(edf__page *to, const char *bytes, size_t n) {
+  if (!to->at || to->n + n + 1 > edf__header(to->at)->bytes)
+    to->at = (char *)edf__grow(&edf.kept, to->at, 2 * (to->n + n + 1));
+  memcpy(to->at + to->n, bytes, n);
+  to->n += n;
+  to->at[to->n] = 0;
+}
+
+/* A string of n bytes. What could end the script that it stands in is given by number. */
+static void edf__add_string(edf__page *to, const char *text, size_t n) {
+  edf__add_bytes(to, "\"", 1);
+  for (const char *c = text; c < text + n; c++)
+    if ((unsigned char)*c < ' ' || *c == 127 || strchr("\"\\<>&", *c))
+      edf__write(to, "\\u%04x", (unsigned)(unsigned char)*c);
+    else edf__add_bytes(to, c, 1);
+  edf__add_bytes(to, "\"", 1);
+}
+
+static void edf__add_key(edf__page *to, const char *key, const char *text) {
+  edf__write(to, ",\"%s\":", key);
+  edf__add_string(to, text, strlen(text));
+}
+
+/* ---- What is recorded: the nodes, and moments. A moment has the tensors that are not what
+   they were before it, of large ones the first `cut` entries along each index. */
+typedef struct edf__shot {
+  struct edf__shot *next;
+  int node, grad;
+  size_t n;
+  edf_real *number;
+} edf__shot;
+
+typedef struct {
+  char what;                             /* F, B: a pass begins; f, b: a node ran; s: a step  */
+  int node;
+  char *need;                            /* of B: who has a gradient                          */
+  edf__shot *first, *last;
+} edf__moment;
+
+typedef struct {
+  edf_node *node;                        /* NULL: gone, with edf_clear_compnodes              */
+  char *text, *back;                     /* JSON: all about it; its backward lines            */
+  int rank, dim[EDF_MAX_RANK];
+  const edf__shot *last[2];              /* what is known of value and gradient               */
+} edf__traced;
+
+struct edf__trace {
+  char *path;
+  int n_node, n_moment, full;
+  int cut, shown;                        /* entries along an index: recorded, written         */
+  edf__traced *node;
+  edf__moment *moment;
+  edf_node *moving;                      /* the parameter that makes its step now             */
+  size_t numbers;
+};
+
+enum { EDF__MOST_MOMENTS = 4000, EDF__MOST_NODES = 2000, EDF__MOST_NUMBERS = 1 << 24 };
+static const double edf__page_room = 1.9e6, edf__number_room = 5.34;       /* bytes           */
+
+/* ---- A part of a tensor: its first `cut` entries along each index. */
+static size_t edf__part_size(int rank, const int *dim, int cut) {
+  size_t n = 1;
+  for (int d = 0; d < rank; d++) n *= (size_t)(dim[d] < cut ? dim[d] : cut);
+  return n;
+}
+
+/* Where entry k of the part lies in the tensor. */
+static size_t edf__part_entry(int rank, const int *dim, int cut, size_t k) {
+  size_t at = 0, step = 1;
+  for (int d = rank - 1; d >= 0; d--) {
+    size_t n = (size_t)(dim[d] < cut ? dim[d] : cut);
+    at += k % n * step;
+    k /= n;
+    step *= (size_t)dim[d];
+  }
+  return at;
+}
+
+/* What one step would take: every value, gradient and new value of a parameter once, and a
+   gradient again with each contribution. */
+static double edf__step_size(int cut) {
+  double n = 0;
+  for (int i = 0; i < edf.n_inputs; i++)
+    n += (double)edf__part_size(edf.inputs[i]->rank, edf.inputs[i]->dim, cut);
+  for (int i = 0; i < edf.n_parameters; i++)
+    n += 2 * (double)edf__part_size(edf.parameters[i]->rank, edf.parameters[i]->dim, cut);
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    const edf_node *c = edf.compnodes[i];
+    n += (double)edf__part_size(c->rank, c->dim, cut);
+    for (int k = 0; k < c->n_in; k++)
+      if (c->in[k]->kind != EDF_INPUT)
+        n += (double)edf__part_size(c->in[k]->rank, c->in[k]->dim, cut);
+  }
+  return n;
+}
+
+static int edf__smaller(int cut) { return cut - cut / 8 - 1; }
+
+static int edf__first_cut(void) {
+  int cut = 1;
+  for (int i = 0; i < edf.n_parameters; i++)
+    for (int d = 0; d < edf.parameters[i]->rank; d++)
+      if (edf.parameters[i]->dim[d] > cut) cut = edf.parameters[i]->dim[d];
+  for (int i = 0; i < edf.n_compnodes; i++)
+    for (int k = -1; k < edf.compnodes[i]->n_in; k++) {
+      const edf_node *x = k < 0 ? edf.compnodes[i] : edf.compnodes[i]->in[k];
+      for (int d = 0; d < x->rank; d++) if (x->dim[d] > cut) cut = x->dim[d];
+    }
+  while (cut > 1 && edf__step_size(cut) * edf__number_room > edf__page_room)
+    cut = edf__smaller(cut);
+  return cut;
+}
+
+/* ---- Nodes as JSON. Lines as strings, without the blanks before them. */
+static void edf__add_lines(edf__page *to, const char *text, size_t n) {
+  size_t line = 0;
+  for (const char *c = text; c < text + n; c += line + 1) {
+    while (*c == ' ') c++;
+    line = strcspn(c, "\n");
+    if (to->n && to->at[to->n - 1] != '[') edf__add_bytes(to, ",", 1);
+    edf__add_string(to, c, line);
+  }
+}
+
+typedef void edf__printer(edf__page *out, const edf_node *y);
+
+static void edf__add_printed(edf__page *to, edf__printer *print, const edf_node *y) {
+  edf__page text = { NULL, 0 };
+  print(&text, y);
+  edf__add_lines(to, text.at ? text.at : "", text.n);
+  edf__free(text.at);
+}
+
+static void edf__add_place(edf__page *to, const edf__equation *e, const edf__place *p) {
+  edf__write(to, "[%d", p->constant);
+  for (int i = 0; i < e->n_letter; i++)
+    if (p->factor[i]) edf__write(to, ",%d,%d", i, p->factor[i]);
+  edf__write(to, "]");
+}
+
+/* The equation: for each letter name, extent, whether it is on the left; tensors; terms. */
+static void edf__add_equation(edf__page *to, const edf__einsum *m) {
+  const edf__equation *e = &m->e;
+  edf__write(to, ",\"eq\":{\"kind\":%d,\"name\":[", (int)m->kind);
+  for (int i = 0; i < e->n_letter; i++) {
+    if (i) edf__write(to, ",");
+    edf__add_string(to, e->letter[i].name, (size_t)e->letter[i].length);
+  }
+  edf__write(to, "],\"ext\":[");
+  for (int i = 0; i < e->n_letter; i++) edf__write(to, i ? ",%ld" : "%ld", (long)m->extent[i]);
+  edf__write(to, "],\"left\":[");
+  for (int i = 0; i < e->n_letter; i++) edf__write(to, i ? ",%d" : "%d", e->letter[i].left);
+  edf__write(to, "],\"ref\":[");
+  for (int r = 0; r < e->n_ref; r++) {
+    edf__write(to, r ? ",[%d,[" : "[%d,[", e->ref[r].operand);
+    for (int d = 0; d < e->ref[r].rank; d++) {
+      if (d) edf__write(to, ",");
+      edf__add_place(to, e, &e->ref[r].place[d]);
+    }
+    edf__write(to, "]]");
+  }
+  edf__write(to, "],\"term\":[");
+  for (int t = 0; t < e->n_term; t++)
+    edf__write(to, t ? ",[%.9g,%d,%d]" : "[%.9g,%d,%d]", e->term[t].number, e->term[t].first,
+             e->term[t].n);
+  edf__write(to, "]}");
+}
+
+static int edf__position(const edf_node *x) {
+  edf_node **list = x->kind == EDF_INPUT ? edf.inputs
+                  : x->kind == EDF_PARAMETER ? edf.parameters : edf.compnodes;
+  int n = x->kind == EDF_INPUT ? edf.n_inputs
+        : x->kind == EDF_PARAMETER ? edf.n_parameters : edf.n_compnodes;
+  while (n-- > 0 && list[n] != x) {}
+  return n;
+}
+
+/* The last with this address: where a graph is built anew, others had it before. */
+static int edf__traced_of(const edf_node *x) {
+  int id = edf.trace->n_node;
+  while (id-- > 0 && edf.trace->node[id].node != x) {}
+  return id;
+}
+
+static void edf__add_formulas(edf__page *to, const edf_node *y) {
+  edf__write(to, ",\"line\":[");
+  edf__add_printed(to, edf__write_forward, y);
+  edf__write(to, "]");
+  if (edf__is_einsum(y)) { edf__add_equation(to, (const edf__einsum *)y->state); return; }
+  if (y->says) edf__write(to, ",\"f\":1");           /* lines are formulas */
+}
+
+static char *edf__node_text(const edf_node *x) {
+  edf__page t = { NULL, 0 };
+  edf__write(&t, "{\"k\":%d,\"place\":%d,\"row\":%d", (int)x->kind, edf__position(x), x->line);
+  edf__add_key(&t, "op", x->op);
+  edf__add_key(&t, "name", x->name);
+  edf__add_key(&t, "file", x->file);
+  edf__write(&t, ",\"dim\":[");
+  for (int d = 0; d < x->rank; d++) edf__write(&t, d ? ",%d" : "%d", x->dim[d]);
+  edf__write(&t, "],\"in\":[");
+  for (int k = 0; k < x->n_in; k++) edf__write(&t, k ? ",%d" : "%d", edf__traced_of(x->in[k]));
+  edf__write(&t, "]");
+  if (x->kind == EDF_COMPNODE) edf__add_formulas(&t, x);
+  return t.at;
+}
+
+/* A node that says the same of itself as one before is that one: a graph may be built anew for
+   each step. */
+static void edf__describe(edf_node *x) {
+  struct edf__trace *t = edf.trace;
+  if (!x->visit || t->full) return;
+  char *text = edf__node_text(x);
+  int id = edf__traced_of(x);
+  if (id >= 0) t->node[id].node = NULL;
+  for (id = 0; id < t->n_node && strcmp(t->node[id].text, text); id++) {}
+  if (id == t->n_node) {
+    size_t bytes = sizeof *t->node * 2 * (size_t)(id + 1);
+    if ((id & (id - 1)) == 0) t->node = (edf__traced *)edf__grow(&edf.kept, t->node, bytes);
+    t->node[id].text = text;
+    t->node[id].rank = x->rank;
+    memcpy(t->node[id].dim, x->dim, sizeof x->dim);
+    t->n_node++;
+  } else edf__free(text);
+  t->node[id].node = x;
+}
+
+/* ---- Moments */
+static void edf__add_moment(char what, const edf_node *x) {
+  struct edf__trace *t = edf.trace;
+  int n = t->n_moment++;
+  size_t bytes = sizeof *t->moment * 2 * (size_t)(n + 1);
+  if ((n & (n - 1)) == 0) t->moment = (edf__moment *)edf__grow(&edf.kept, t->moment, bytes);
+  t->moment[n].what = what;
+  t->moment[n].node = x ? edf__traced_of(x) : -1;
+}
+
+/* The part's numbers into `to`; a fresh gradient counts as 0. Or, without `to`, whether they
+   are others than `from`. */
+static int edf__take(const edf__traced *x, int grad, const edf_real *from, edf_real *to,
+                     size_t n) {
+  const edf_real *all = grad && x->node->fresh ? NULL
+                      : grad ? edf_grad(x->node) : edf_value(x->node);
+  for (size_t k = 0; k < n; k++) {
+    edf_real v = all ? all[edf__part_entry(x->rank, x->dim, edf.trace->cut, k)] : 0;
+    if (to) to[k] = v;
+    else if (memcmp(&v, &from[k], sizeof v)) return 1;
+  }
+  return to != NULL;
+}
+
+static int edf__has_numbers(const edf_node *x, int grad) {
+  int rows = x->kind != EDF_INPUT || !x->batched || x->fed == x->dim[0];
+  return rows && x->size && (grad ? x->grad : x->value) != NULL;
+}
+
+static int edf__changed(int id, int grad) {
+  const edf__traced *x = &edf.trace->node[id];
+  if (!edf__has_numbers(x->node, grad)) return 0;
+  return !x->last[grad] || edf__take(x, grad, x->last[grad]->number, NULL, x->last[grad]->n);
+}
+
+/* Puts a tensor that has changed into the last moment. */
+static void edf__shoot(const edf_node *x, int grad) {
+  struct edf__trace *t = edf.trace;
+  int id = edf__traced_of(x);
+  if (id < 0 || !t->n_moment || !edf__changed(id, grad)) return;
+  edf__moment *m = &t->moment[t->n_moment - 1];
+  edf__shot *s = (edf__shot *)edf__alloc(&edf.kept, sizeof *s);
+  s->node = id;
+  s->grad = grad;
+  s->n = edf__part_size(x->rank, x->dim, t->cut);
+  s->number = edf__new_reals(s->n);
+  edf__take(&t->node[id], grad, NULL, s->number, s->n);
+  if (m->last) m->last->next = s;
+  else m->first = s;
+  m->last = s;
+  t->node[id].last[grad] = s;
+  t->numbers += s->n;
+}
+
+static void edf__shoot_value(edf_node *x) { if (x->visit) edf__shoot(x, 0); }
+static void edf__shoot_leaf(edf_node *x) { if (x->kind != EDF_COMPNODE) edf__shoot_value(x); }
+
+/* ---- What is told, recorded. */
+static void edf__begin_tracing(void) {
+  struct edf__trace *t = edf.trace;
+  int nodes = edf.n_inputs + edf.n_parameters + edf.n_compnodes;
+  t->full |= t->n_moment + 2 * nodes > EDF__MOST_MOMENTS || nodes > EDF__MOST_NODES ||
+             t->n_node + nodes > 2 * EDF__MOST_NODES || t->numbers > EDF__MOST_NUMBERS;
+  if (t->full) return;
+  if (!t->cut) t->cut = edf__first_cut();
+  edf__each(edf__describe);
+}
+
+static void edf__trace_forward(void) {
+  edf__begin_tracing();
+  if (edf.trace->full) return;
+  edf__add_moment('F', NULL);
+  edf__each(edf__shoot_leaf);
+}
+
+/* An eager node runs as soon as it is built, without a Forward around it. */
+static void edf__trace_ran(edf_node *y) {
+  struct edf__trace *t = edf.trace;
+  char last = t->n_moment ? t->moment[t->n_moment - 1].what : 0;
+  if (edf.way != 1 && last != 'F' && last != 'f') edf__trace_forward();
+  if (edf.eager && !t->full) edf__each(edf__describe);
+  if (t->full) return;
+  edf__add_moment('f', y);
+  edf__shoot(y, 0);
+  for (int k = 0; k < y->n_in; k++) edf__shoot_leaf(y->in[k]);
+}
+
+static edf__page edf__needed;
+static void edf__add_needed(edf_node *x) {
+  if (x->visit && x->grad)
+    edf__write(&edf__needed, edf__needed.n ? ",%d" : "%d", edf__traced_of(x));
+}
+
+static void edf__trace_loss(edf_node *loss) {
+  struct edf__trace *t = edf.trace;
+  int late = !t->n_moment;               /* begun between Forward and Backward                */
+  if (late) edf__trace_forward();
+  else edf__begin_tracing();
+  if (t->full) return;
+  if (late) edf__each(edf__shoot_value);
+  edf__add_moment('B', loss);
+  memset(&edf__needed, 0, sizeof edf__needed);
+  edf__each(edf__add_needed);
+  t->moment[t->n_moment - 1].need = edf__needed.at;
+  for (int id = 0; id < t->n_node; id++) t->node[id].last[1] = NULL;
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (!edf.parameters[i]->fresh) edf__shoot(edf.parameters[i], 1);
+  edf__shoot(loss, 1);
+}
+
+static void edf__trace_came_back(edf_node *y) {
+  struct edf__trace *t = edf.trace;
+  int id = edf__traced_of(y);
+  edf__page back = { NULL, 0 };
+  if (id < 0) return;
+  edf__add_moment('b', y);
+  for (int k = 0; k < y->n_in; k++) if (y->in[k]->grad) edf__shoot(y->in[k], 1);
+  if (t->node[id].back) return;
+  edf__add_printed(&back, edf__write_backward, y);
+  t->node[id].back = back.at;
+}
+
+/* A parameter is told of before its step: what became of it is seen at what is told next. */
+static void edf__trace_moved(void) {
+  edf_node *p = edf.trace->moving;
+  edf.trace->moving = NULL;
+  int id = p ? edf__traced_of(p) : -1;
+  if (id < 0 || edf.trace->full || !edf.trace->node[id].last[0] || !edf__changed(id, 0)) return;
+  edf__add_moment('s', p);
+  edf__shoot(p, 0);
+  if (p->grad) edf__shoot(p, 1);
+}
+
+static void edf__trace_watch(edf__event event, edf_node *x) {
+  edf__trace_moved();
+  if (event == EDF__BEGIN_FORWARD) edf__trace_forward();
+  if (event == EDF__BEGIN_BACKWARD) edf__trace_loss(x);
+  if (edf.trace->full) return;
+  if (event == EDF__AFTER_FORWARD) edf__trace_ran(x);
+  if (event == EDF__AFTER_BACKWARD) edf__trace_came_back(x);
+  if (event == EDF__STEP) edf.trace->moving = x;
+}
+
+/* ---- The page: a template, and the data as JSON. Few numbers are written out; many are floats
+   in base64, little-endian. */
+enum { EDF__FEW = 64 };
+
+static void edf__write_base64(FILE *out, const unsigned char *byte, size_t n) {
+  static const char digit[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (size_t k = 0; k < n; k += 3) {
+    uint32_t bits = (uint32_t)byte[k] << 16;
+    if (k + 1 < n) bits |= (uint32_t)byte[k + 1] << 8;
+    if (k + 2 < n) bits |= byte[k + 2];
+    fputc(digit[bits >> 18], out);
+    fputc(digit[bits >> 12 & 63], out);
+    fputc(k + 1 < n ? digit[bits >> 6 & 63] : '=', out);
+    fputc(k + 2 < n ? digit[bits & 63] : '=', out);
+  }
+}
+
+EDF__PRINTF(2, 3) static void edf__print_to(FILE *out, const char *format, ...) {
+  char text[64];
+  va_list args;
+  va_start(args, format);
+  edf__format(text, sizeof text, format, args);
+  va_end(args);
+  fputs(text, out);
+}
+
+static void edf__write_number(FILE *out, double v) {
+  if (v != v) fputs("\"NaN\"", out);
+  else if (v - v != 0) fputs(v < 0 ? "\"-Infinity\"" : "\"Infinity\"", out);
+  else edf__print_to(out, "%.6g", v);
+}
+
+/* Entry k of what is shown, in what was recorded. */
+static size_t edf__shot_entry(const edf__traced *x, size_t k) {
+  int dim[EDF_MAX_RANK];
+  for (int d = 0; d < x->rank; d++)
+    dim[d] = x->dim[d] < edf.trace->cut ? x->dim[d] : edf.trace->cut;
+  return edf__part_entry(x->rank, dim, edf.trace->shown, k);
+}
+
+/* A double that no float can hold is the largest float: it is not infinite. */
+static float edf__as_float(edf_real v) {
+  if (v > FLT_MAX && v - v == 0) return FLT_MAX;
+  if (v < -FLT_MAX && v - v == 0) return -FLT_MAX;
+  return (float)v;
+}
+
+static void edf__write_few(FILE *out, const edf__traced *x, const edf__shot *s, size_t n) {
+  for (size_t k = 0; k < n; k++) {
+    if (k) fputc(',', out);
+    edf__write_number(out, (double)s->number[edf__shot_entry(x, k)]);
+  }
+}
+
+static void edf__write_many(FILE *out, const edf__traced *x, const edf__shot *s, size_t n) {
+  unsigned char byte[4 * 192];           /* a multiple of 3 bytes: only the end is padded     */
+  for (size_t k = 0, filled = 0; k < n; k++) {
+    float f = edf__as_float(s->number[edf__shot_entry(x, k)]);
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    edf__put_number(byte + filled, bits, 4);
+    filled += 4;
+    if (filled < sizeof byte && k + 1 < n) continue;
+    edf__write_base64(out, byte, filled);
+    filled = 0;
+  }
+}
+
+static void edf__write_shot(FILE *out, const edf__shot *s) {
+  const edf__traced *x = &edf.trace->node[s->node];
+  size_t n = edf__part_size(x->rank, x->dim, edf.trace->shown);
+  int many = n > EDF__FEW;
+  fprintf(out, many ? "[%d,%d,\"" : "[%d,%d,[", s->node, s->grad);
+  if (many) edf__write_many(out, x, s, n);
+  else edf__write_few(out, x, s, n);
+  fputs(many ? "\"]" : "]]", out);
+}
+
+static void edf__write_moment(FILE *out, const edf__moment *m) {
+  fprintf(out, "{\"w\":\"%c\",\"n\":%d,\"need\":[%s],\"set\":[", m->what, m->node,
+          m->need ? m->need : "");
+  for (const edf__shot *s = m->first; s; s = s->next) {
+    edf__write_shot(out, s);
+    if (s->next) fputs(",\n", out);
+  }
+  fputs("]}", out);
+}
+
+static void edf__write_node(FILE *out, const edf__traced *x) {
+  fprintf(out, "%s,\"back\":[%s]}", x->text, x->back ? x->back : "");
+}
+
+/* What is left out, said at the foot of the page. */
+static void edf__write_note(FILE *out) {
+  const struct edf__trace *t = edf.trace;
+  int longest = 0;
+  for (int id = 0; id < t->n_node; id++)
+    for (int d = 0; d < t->node[id].rank; d++)
+      if (t->node[id].dim[d] > longest) longest = t->node[id].dim[d];
+  fputs("\"note\":\"", out);
+  if (longest > t->shown)
+    fprintf(out, "Of large tensors the page has the first %d entries along each index. ",
+            t->shown);
+  if (t->full) fputs("The page is full: what ran later is not in it.", out);
+  fputs("\"}\n", out);
+}
+
+static void edf__write_data(FILE *out) {
+  const struct edf__trace *t = edf.trace;
+  fprintf(out, "{\"cap\":%d,\n\"nodes\":[\n", t->shown);
+  for (int id = 0; id < t->n_node; id++) {
+    edf__write_node(out, &t->node[id]);
+    fputs(id + 1 < t->n_node ? ",\n" : "],\n\"moments\":[\n", out);
+  }
+  for (int m = 0; m < t->n_moment; m++) {
+    edf__write_moment(out, &t->moment[m]);
+    fputs(m + 1 < t->n_moment ? ",\n" : "],\n", out);
+  }
+  edf__write_note(out);
+}
+
+/* The page's length where `cut` entries along each index are shown. */
+static double edf__page_size(int cut) {
+  const struct edf__trace *t = edf.trace;
+  double bytes = 50000;
+  for (int id = 0; id < t->n_node; id++)
+    bytes += (double)strlen(t->node[id].text) + 20 +
+             (double)(t->node[id].back ? strlen(t->node[id].back) : 0);
+  for (int m = 0; m < t->n_moment; m++) {
+    bytes += 40 + (double)(t->moment[m].need ? strlen(t->moment[m].need) : 0);
+    for (const edf__shot *s = t->moment[m].first; s; s = s->next) {
+      const edf__traced *x = &t->node[s->node];
+      size_t n = edf__part_size(x->rank, x->dim, cut);
+      bytes += 20 + (double)n * (n > EDF__FEW ? edf__number_room : 13);
+    }
+  }
+  return bytes;
+}
+
+static void edf__write_lines(FILE *out, const char *const *line) {
+  for (; *line; line++) fprintf(out, "%s\n", *line);
+}
+
+/* The page: what stands before the data, and behind it the script that shows it. */
+static const char *const edf__page_head[] = {
+  "<!doctype html>",
+  "<html lang=\"en\">",
+  "<head>",
+  "<meta charset=\"utf-8\">",
+  "<meta http-equiv=\"Content-Security-Policy\"",
+  " content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">",
+  "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
+  "<title>edf trace</title>",
+  "<style>",
+  ":root { color-scheme: light dark; --back: #f6f6f3; --card: #fff; --ink: #1c1e22;",
+  "  --soft: #5c6068; --line: #d5d6d2; --mark: #fff1c2; --way: #2a6fb8; --here: #b85c00;",
+  "  --pos: 226 116 32; --neg: 52 122 214; --most: .9;",
+  "  --mono: ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; }",
+  "@media (prefers-color-scheme: dark) {",
+  "  :root { --back: #15171b; --card: #1e2126; --ink: #e6e6e2; --soft: #a0a5ae;",
+  "    --line: #383c44; --mark: #47391a; --way: #74b0f0; --here: #f0a050;",
+  "    --pos: 200 95 20; --neg: 50 110 215; --most: .75; } }",
+  "* { box-sizing: border-box; }",
+  "body { margin: 0; background: var(--back); color: var(--ink);",
+  "  font: 15px/1.45 system-ui, sans-serif; }",
+  "header { position: sticky; top: 0; z-index: 2; background: var(--card); display: flex;",
+  "  flex-wrap: wrap; gap: .3em .7em; align-items: center; padding: .45em 1em;",
+  "  border-bottom: 1px solid var(--line); }",
+  "h1, h2, h3 { font-size: 1em; margin: 0; }",
+  "h2 { color: var(--soft); font-size: .8em; font-weight: 600; letter-spacing: .04em; }",
+  "header input { flex: 1 1 9em; min-width: 7em; accent-color: var(--here); }",
+  "button { font: inherit; color: inherit; background: none; border: 1px solid var(--line);",
+  "  border-radius: 5px; padding: .15em .6em; cursor: pointer; }",
+  "button:hover { border-color: var(--here); }",
+  ":focus-visible { outline: 2px solid var(--here); outline-offset: 1px; }",
+  "#where { min-width: 9em; color: var(--soft); font-size: .9em; }",
+  "main { display: grid; grid-template-columns: minmax(17em, 27em) minmax(0, 1fr); gap: 1em;",
+  "  padding: .8em 1em; align-items: start; max-width: 1700px; margin: auto; }",
+  "#program { position: sticky; top: 3.4em; max-height: calc(100vh - 4.4em); overflow: auto;",
+  "  background: var(--card); border: 1px solid var(--line); border-radius: 8px; }",
+  "#program h2 { padding: .7em .8em .2em; }",
+  "#program ol { list-style: none; margin: 0; padding: 0 0 .4em; }",
+  "#program button { display: block; width: 100%; text-align: left; border: 0;",
+  "  border-radius: 0; border-left: 4px solid transparent; padding: .22em .6em;",
+  "  font: 12.5px/1.45 var(--mono);",
+  "  white-space: pre-wrap; overflow-wrap: anywhere; }",
+  "#program button:hover { background: var(--back); }",
+  "#program [aria-current] { background: var(--mark); border-left-color: var(--here); }",
+  "#program small { color: var(--soft); float: right; padding-left: 1em; }",
+  ".side { display: grid; grid-template-columns: minmax(0, 1fr); gap: .8em; }",
+  "#what { font: 600 15px/1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; }",
+  "#about, .soft, #note { color: var(--soft); font-size: .85em; }",
+  "#cards { display: flex; flex-wrap: wrap; gap: .7em; align-items: flex-start; }",
+  ".card { background: var(--card); border: 1px solid var(--line); border-radius: 8px;",
+  "  padding: .5em .7em; max-width: 100%; min-width: 0; }",
+  ".card.main { border-color: var(--here); box-shadow: inset 0 3px 0 var(--here); }",
+  ".card h3 { font: 600 13px/1.5 var(--mono); overflow-wrap: anywhere; }",
+  ".maps { display: flex; flex-wrap: wrap; gap: .4em 1em; }",
+  ".map { min-width: 0; max-width: 100%; overflow-x: auto; padding: 2px; }",
+  "table { border-collapse: separate; border-spacing: 1px; font: 11px/1 var(--mono); }",
+  "th { font-weight: 400; color: var(--soft); padding: 0 .25em; text-align: right; }",
+  "thead th { text-align: center; font-size: 9.5px; padding: 1px 0; }",
+  "td { min-width: 15px; height: 17px; padding: 0 1px; text-align: right; cursor: crosshair;",
+  "  background: rgb(var(--c, 128 128 128) / calc(var(--a, .06) * var(--most))); }",
+  "td.wide { min-width: 3.6em; height: 22px; padding: 0 .3em; font-size: 12px; }",
+  "td.p { --c: var(--pos); } td.n { --c: var(--neg); }",
+  "td.hot { box-shadow: inset 0 0 0 2px var(--ink); }",
+  "td.pick { box-shadow: inset 0 0 0 3px var(--here); }",
+  "td.bad { background: repeating-linear-gradient(45deg, #c0188a 0 4px, #7a0f58 4px 8px);",
+  "  color: #fff; text-align: center; font-weight: 700; }",
+  ".scale { display: flex; align-items: center; gap: .4em; font: 11px var(--mono);",
+  "  color: var(--soft); margin-top: .25em; }",
+  ".scale td { min-width: 11px; height: 9px; cursor: default; }",
+  ".move { font-size: .8em; color: var(--soft); margin-top: .25em; }",
+  ".move button { padding: 0 .5em; margin: 0 .15em; line-height: 1.35; }",
+  "#graph { background: var(--card); border: 1px solid var(--line); border-radius: 8px;",
+  "  overflow: auto; max-height: 24em; }",
+  "#graph svg { display: block; }",
+  "#graph text { font: 12px var(--mono); fill: var(--ink); text-anchor: middle; }",
+  "#graph .op { font-size: 9.5px; fill: var(--soft); }",
+  "#graph g { cursor: pointer; }",
+  "#graph rect { fill: var(--card); stroke: var(--line); stroke-width: 1.3; }",
+  "#graph .leaf rect { fill: var(--back); stroke-dasharray: 4 3; }",
+  "#graph .done rect { stroke: var(--way); }",
+  "#graph .here rect { fill: var(--mark); stroke: var(--here); stroke-width: 2.5; }",
+  "#graph path { fill: none; stroke: var(--line); stroke-width: 1.4; }",
+  "#graph .fw { stroke: var(--way); } #graph .bw { stroke: var(--here); stroke-width: 2.2; }",
+  "#graph .wait { stroke: var(--here); stroke-dasharray: 3 4; opacity: .6; }",
+  "#graph marker path { stroke: none; fill: var(--line); }",
+  "#graph #to-fw path { fill: var(--way); } #graph #to-bw path { fill: var(--here); }",
+  "#how { position: sticky; bottom: 0; z-index: 1; background: var(--card); max-height: 42vh;",
+  "  overflow: auto; border: 1px solid var(--line); border-top: 3px solid var(--here);",
+  "  border-radius: 8px; padding: .5em .8em; min-height: 6.6em;",
+  "  box-shadow: 0 -3px 12px #0002; }",
+  "#how p { margin: .15em 0; } #how b, #how code { font-family: var(--mono); }",
+  ".sum { display: flex; flex-wrap: wrap; gap: .25em .35em; font: 12.5px/1.45 var(--mono);",
+  "  margin: .2em 0; align-items: center; }",
+  ".sum .t { background: var(--back); border-radius: 5px; padding: .1em .45em; }",
+  ".sum .t > span { display: block; white-space: nowrap; }",
+  ".sum .t > span + span { color: var(--soft); }",
+  ".keys { color: var(--soft); font-size: .8em; }",
+  "@media (max-width: 760px) {",
+  "  main { grid-template-columns: minmax(0, 1fr); padding: .6em; }",
+  "  #program { position: static; max-height: 30vh; }",
+  "  header { padding: .4em .6em; } h1 { display: none; } .keys { display: none; }",
+  "  #where { min-width: 0; } #how { max-height: 36vh; } }",
+  "</style>",
+  "</head>",
+  "<body>",
+  "<header>",
+  "<h1>edf trace</h1>",
+  "<button id=\"first\" aria-label=\"first moment\">|&lt;</button>",
+  "<button id=\"back\" aria-label=\"back\">&lt;</button>",
+  "<button id=\"next\" aria-label=\"next\">&gt;</button>",
+  "<button id=\"last\" aria-label=\"last moment\">&gt;|</button>",
+  "<input id=\"slider\" type=\"range\" min=\"0\" value=\"0\" aria-label=\"moment\">",
+  "<span id=\"where\" role=\"status\"></span>",
+  "<span class=\"keys\">arrow keys step; in a heat map (Tab) they move, Esc leaves it</span>",
+  "</header>",
+  "<main>",
+  "<nav id=\"program\" aria-label=\"the program\"></nav>",
+  "<div class=\"side\">",
+  "<div><div id=\"what\" aria-live=\"polite\"></div><div id=\"about\"></div></div>",
+  "<div id=\"cards\"></div>",
+  "<section id=\"how\" aria-live=\"polite\" aria-label=\"how a number was made\"></section>",
+  "<section aria-label=\"the graph\"><h2>THE GRAPH</h2>",
+  "<div id=\"graph\"><svg></svg></div></section>",
+  "<div id=\"note\"></div>",
+  "</div>",
+  "</main>",
+  "<script type=\"application/json\" id=\"data\">",
+  NULL
+};
+
+static const char *const edf__page_script[] = {
+  "</script>",
+  "<script>",
+  "'use strict';",
+  "// What was recorded: nodes, and moments, each of which gives some tensors new numbers.",
+  "const $ = id => document.getElementById(id);",
+  "const data = JSON.parse($('data').textContent);",
+  "const { nodes, moments, cap } = data, VIEW = 16, MOST = 200000;",
+  "const TIMES = ' \\u00d7 ', MINUS = '\\u2212', DOTS = '\\u2026', DOT = ' \\u00b7 ';",
+  "const SVG = $('graph').firstChild.namespaceURI;",
+  "let now = 0, picked = null;         // the moment shown, the entry explained",
+  "const pos = {};                     // where the views of large tensors stand, by index",
+  "",
+  "// ---- Small helpers",
+  "function el(tag, attributes, ...inside) {",
+  "  const e = document.createElement(tag);",
+  "  for (const [k, v] of Object.entries(attributes || {})) e.setAttribute(k, v);",
+  "  e.append(...inside);",
+  "  return e;",
+  "}",
+  "function drawn(tag, attributes, text) {",
+  "  const e = document.createElementNS(SVG, tag);",
+  "  for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);",
+  "  if (text) e.textContent = text;",
+  "  return e;",
+  "}",
+  "function show(x, digits) {",
+  "  if (x === undefined) return '?';",
+  "  if (x !== x) return 'NaN';",
+  "  const a = Math.abs(x), n = digits || 4;",
+  "  let s = a === Infinity ? '\\u221e'",
+  "        : a && (a < 1e-3 || a >= 1e6) ? a.toExponential(n - 1).replace(/\\.?0+e/, 'e')",
+  "        : String(+a.toPrecision(a >= 1000 ? 6 : n));",
+  "  return (x < 0 ? MINUS : '') + s;",
+  "}",
+  "const bracketed = (x, digits) => x < 0 ? '(' + show(x, digits) + ')' : show(x, digits);",
+  "const label = (id, kind, index) =>",
+  "  nodes[id].name + (kind ? '.grad' : '') + (index.length ? '[' + index + ']' : '');",
+  "const key = (id, kind, index) => [id, kind, ...index].join();",
+  "const same = (a, b) => a.length === b.length && a.every((n, d) => n === b[d]);",
+  "const size = x => x.dim.reduce((a, n) => a * n, 1);",
+  "",
+  "// ---- The numbers. A few are written out; many are floats in base64.",
+  "function unpack(x) {",
+  "  if (typeof x !== 'string') return x.map(Number);",
+  "  return new Float32Array(Uint8Array.from(atob(x), c => c.charCodeAt(0)).buffer);",
+  "}",
+  "const began = [];                   // the last Backward at or before each moment, or -1",
+  "const fresh = [];                   // which is all 0 until something arrives",
+  "nodes.forEach((x, id) => {",
+  "  x.id = id;",
+  "  x.at = x.file + ':' + x.row;",
+  "  x.line = (x.line || []).join('\\n');",
+  "  x.shown = x.dim.map(n => Math.min(n, cap));",
+  "  x.past = [[], []];",
+  "  x.most = [0, 0];",
+  "  if (x.op === 'Sum' || x.op === 'Mean') x.eq = x.eq || over(x);",
+  "});",
+  "moments.forEach((t, m) => {",
+  "  began.push(t.w === 'B' ? m : m ? began[m - 1] : -1);",
+  "  for (const [id, kind, packed] of t.set) {",
+  "    const x = nodes[id], at = unpack(packed);",
+  "    for (const v of at) if (Math.abs(v) > x.most[kind] && v - v === 0)",
+  "      x.most[kind] = Math.abs(v);",
+  "    x.past[kind].push({ m, at });",
+  "  }",
+  "});",
+  "",
+  "// Sum and Mean are equations too: y = x[I,J], all summed.",
+  "function over(x) {",
+  "  const dim = nodes[x.in[0]].dim;",
+  "  return x.f && { kind: x.op === 'Mean' ? 1 : 0, name: dim.map((n, d) => 'I' + d),",
+  "    ext: dim, left: dim.map(() => 0), ref: [[-1, []], [0, dim.map((n, d) => [0, d, 1])]],",
+  "    term: [[1, 1, 1]] };",
+  "}",
+  "",
+  "// Of a value (kind 0) or a gradient (1) at moment m; null where there is none.",
+  "function numbers(id, kind, m) {",
+  "  const from = kind ? began[m] : 0;",
+  "  if (kind && (from < 0 || !moments[from].need.includes(id))) return null;",
+  "  const past = nodes[id].past[kind].filter(p => p.m >= from && p.m <= m);",
+  "  return past.length ? past[past.length - 1].at : kind ? fresh : null;",
+  "}",
+  "function number(id, kind, index, m) {       // undefined: it is not in the page",
+  "  const x = nodes[id], a = numbers(id, kind, m);",
+  "  let o = 0;",
+  "  for (let d = 0; d < x.dim.length; d++) {",
+  "    if (index[d] < 0 || index[d] >= x.shown[d]) return undefined;",
+  "    o = o * x.shown[d] + index[d];",
+  "  }",
+  "  return a === fresh ? 0 : a ? a[o] : undefined;",
+  "}",
+  "",
+  "// ---- Views of large tensors. Those along one index of the program move together.",
+  "function letter(e, place, d, x) {",
+  "  const alone = place[0] === 0 && place.length === 3 && place[2] === 1;",
+  "  return alone ? e.name[place[1]].toLowerCase() + '/' + x.dim[d] : x.id + '.' + d;",
+  "}",
+  "nodes.forEach(x => {",
+  "  const first = nodes[x.in[0]], e = x.eq;",
+  "  if (e) for (const r of e.ref) {",
+  "    const y = r[0] < 0 ? x : nodes[x.in[r[0]]];",
+  "    y.keys = y.keys || y.dim.map((n, d) => letter(e, r[1][d], d, y));",
+  "  }",
+  "  else if (first) x.keys = x.dim.map((n, d) =>",
+  "    first.keys && first.dim[d] === n ? first.keys[d] : x.id + '.' + d);",
+  "});",
+  "nodes.forEach(x => { x.keys = x.keys || x.dim.map((n, d) => x.id + '.' + d); });",
+  "// A view begins at 0; where an input begins with zeros alone, where there is most to see.",
+  "nodes.filter(x => x.k === 0 && x.past[0].length).forEach(x => x.shown.forEach((n, d) => {",
+  "  const step = x.shown.slice(d + 1).reduce((a, k) => a * k, 1), sum = [];",
+  "  x.past[0][0].at.forEach((v, o) => {",
+  "    const block = Math.floor(Math.floor(o / step) % n / VIEW);",
+  "    sum[block] = (sum[block] || 0) + Math.abs(v);",
+  "  });",
+  "  if (n > VIEW && !sum[0]) pos[x.keys[d]] = VIEW * sum.indexOf(Math.max(...sum));",
+  "}));",
+  "const place = (x, d) => Math.min(pos[x.keys[d]] || 0, x.shown[d] - 1);",
+  "// The entries of dimension d that are on the screen: of the last two a window, else one.",
+  "function range(x, d) {",
+  "  const at = place(x, d), from = d < x.dim.length - 2 ? at : at - at % VIEW;",
+  "  const end = d < x.dim.length - 2 ? at + 1 : Math.min(from + VIEW, x.shown[d]);",
+  "  return Array.from({ length: end - from }, (_, k) => from + k);",
+  "}",
+  "",
+  "// ---- Heat maps: blue below 0, orange above, and what is not a number is striped.",
+  "function paint(td, v, most) {",
+  "  td.className = v > 0 ? 'p' : v < 0 ? 'n' : '';",
+  "  if (v - v !== 0) td.className = 'bad';",
+  "  else if (v) td.style.setProperty('--a', .08 + .92 * Math.pow(Math.abs(v) / most, .7));",
+  "  return td;",
+  "}",
+  "function heat(x, kind, m) {",
+  "  const r = x.dim.length, head = x.dim.slice(0, -2).map((n, d) => place(x, d));",
+  "  const rows = r > 1 ? range(x, r - 2) : [0], cols = r ? range(x, r - 1) : [0];",
+  "  const wide = cols.length <= 6;",
+  "  const table = el('table', { role: 'grid', 'aria-label': label(x.id, kind, []) });",
+  "  const body = el('tbody');",
+  "  if (r) table.append(el('thead', {}, el('tr', {}, ...(r > 1 ? [el('th')] : []),",
+  "    ...cols.map(j => el('th', { scope: 'col' }, String(j))))));",
+  "  rows.forEach(i => {",
+  "    const tr = el('tr', {}, ...(r > 1 ? [el('th', { scope: 'row' }, String(i))] : []));",
+  "    cols.forEach(j => {",
+  "      const index = r > 1 ? [...head, i, j] : r ? [j] : [];",
+  "      const v = number(x.id, kind, index, m);",
+  "      const td = paint(el('td', { tabindex: -1 }), v, x.most[kind]);",
+  "      const bad = td.className === 'bad' && v !== undefined;",
+  "      td.entry = { id: x.id, kind, index };",
+  "      td.name = label(x.id, kind, index);",
+  "      td.key = key(x.id, kind, index);",
+  "      td.setAttribute('aria-label', td.name + ' = ' + show(v));",
+  "      if (wide || bad) td.append(wide ? show(v, 3) : v !== v ? 'N' : '\\u221e');",
+  "      if (wide) td.classList.add('wide');",
+  "      tr.append(td);",
+  "    });",
+  "    body.append(tr);",
+  "  });",
+  "  table.append(body);",
+  "  table.querySelector('td').tabIndex = 0;",
+  "  return table;",
+  "}",
+  "function scale(most) {",
+  "  const row = el('tr');",
+  "  for (let k = -4; k <= 4; k++) row.append(paint(el('td'), k / 4, 1));",
+  "  return el('div', { class: 'scale', 'aria-hidden': 'true' }, show(-most, 3),",
+  "    el('table', {}, row), show(most, 3));",
+  "}",
+  "function mover(x, d) {",
+  "  const on = range(x, d), n = x.dim[d], key = x.keys[d], step = on.length > 1 ? VIEW : 1;",
+  "  if (on.length === n) return '';",
+  "  const name = key.includes('/') ? key.split('/')[0] + ' ' : 'index ' + (d + 1) + ': ';",
+  "  const go = (text, to) => {",
+  "    const b = el('button', { 'aria-label': name + ' from ' + to }, text);",
+  "    b.disabled = to < 0 || to >= x.shown[d];",
+  "    b.onclick = () => { pos[key] = to; draw(); };",
+  "    return b;",
+  "  };",
+  "  const part = on.length > 1 ? on[0] + ' to ' + on[on.length - 1] : String(on[0]);",
+  "  const least = x.shown[d] < n ? ' (the page has the first ' + x.shown[d] + ')' : '';",
+  "  return el('div', { class: 'move' }, name, go('<', on[0] - step), part + ' of ' + n,",
+  "    go('>', on[0] + step), least);",
+  "}",
+  "function card(id, m, role, main) {",
+  "  const x = nodes[id], maps = el('div', { class: 'maps' }), count = arrived(id, m);",
+  "  for (const kind of 'Bb'.includes(moments[m].w) ? [1, 0] : [0, 1]) {",
+  "    if (!numbers(id, kind, m)) continue;",
+  "    const title = kind ? 'gradient' + (count && DOT + count + ' arrived') : 'value';",
+  "    maps.append(el('div', { class: 'map' }, el('div', { class: 'soft' }, title),",
+  "      heat(x, kind, m), scale(x.most[kind])));",
+  "  }",
+  "  if (!maps.children.length) maps.append(el('span', { class: 'soft' }, 'no value yet'));",
+  "  const shape = x.dim.length ? ' [' + x.dim.join(', ') + ']' : '';",
+  "  return el('section', { class: main ? 'card main' : 'card', 'aria-label': x.name },",
+  "    el('h3', {}, x.name + shape, el('span', { class: 'soft' }, ' ' + role)), maps,",
+  "    ...x.dim.map((n, d) => mover(x, d)));",
+  "}",
+  "",
+  "// ---- How far Backward is",
+  "const passes = [];",
+  "function pass(m) {                          // the backward nodes of the pass of moment m",
+  "  const from = began[m];",
+  "  if (passes[from]) return passes[from];",
+  "  const list = passes[from] = [];",
+  "  for (let k = from + 1; from >= 0 && k < moments.length; k++) {",
+  "    if ('FB'.includes(moments[k].w)) break;",
+  "    if (moments[k].w === 'b') list.push({ m: k, x: nodes[moments[k].n] });",
+  "  }",
+  "  return list;",
+  "}",
+  "function arrived(id, m) {                   // '1 of 2', or '' where nothing will arrive",
+  "  let here = 0, all = 0;",
+  "  if (!numbers(id, 1, m)) return '';",
+  "  for (const c of pass(m)) {",
+  "    const n = c.x.in.filter(k => k === id).length;",
+  "    all += n;",
+  "    if (c.m <= m) here += n;",
+  "  }",
+  "  return all ? here + ' of ' + all : '';",
+  "}",
+  "",
+  "// ---- Sums of products. Every choice v of the letters for which the places of ref are the",
+  "// given entry is visited. A place whose other letters are known gives its last.",
+  "const value = (place, v) => {",
+  "  let at = place[0];",
+  "  for (let k = 1; k < place.length; k += 2) at += v[place[k]] * place[k + 1];",
+  "  return at;",
+  "};",
+  "function choices(e, ref, entry, list, visit) {",
+  "  const alone = i => ref[1].some(p => p.length === 3 && p[1] === i);",
+  "  const order = [...list].sort((a, b) => alone(b) - alone(a)), v = e.ext.map(() => 0);",
+  "  const rank = p => Math.max(-1, ...p.filter((n, k) => k % 2).map(i => order.indexOf(i)));",
+  "  const closes = order.map((_, k) => ref[1].findIndex(p => rank(p) === k));",
+  "  const fits = () => ref[1].every((p, d) => value(p, v) === entry[d]);",
+  "  (function go(k) {",
+  "    if (k === order.length) return fits() ? visit(v) : undefined;",
+  "    const i = order[k], d = closes[k];",
+  "    if (d < 0) { for (v[i] = 0; v[i] < e.ext[i]; v[i]++) go(k + 1); v[i] = 0; return; }",
+  "    v[i] = 0;",
+  "    const p = ref[1][d], factor = p.find((n, k) => k && k % 2 === 0 && p[k - 1] === i);",
+  "    const at = (entry[d] - value(p, v)) / factor;",
+  "    if (at >= 0 && at < e.ext[i] && at === Math.floor(at)) { v[i] = at; go(k + 1); }",
+  "    v[i] = 0;",
+  "  })(0);",
+  "}",
+  "const lettersOf = (e, term) => e.ext.map((_, i) => i).filter(i => e.left[i] ||",
+  "  e.ref.slice(term[1], term[1] + term[2]).some(r => r[1].some(p => uses(p, i))));",
+  "const uses = (p, i) => p.some((n, k) => k % 2 && n === i);",
+  "function divisor(e, term) {",
+  "  const n = lettersOf(e, term).filter(i => !e.left[i]).reduce((a, i) => a * e.ext[i], 1);",
+  "  return e.kind === 1 ? n : e.kind === 2 ? n - 1 : 1;",
+  "}",
+  "// How many products there are for an entry: what its places leave open.",
+  "const volume = (e, ref, list) => list.filter(i => !ref[1].some(p => uses(p, i)))",
+  "  .reduce((a, i) => a * e.ext[i], 1);",
+  "",
+  "function factorOf(c, ref, v, kind, m) {",
+  "  const id = ref[0] < 0 ? c.id : c.in[ref[0]], index = ref[1].map(p => value(p, v));",
+  "  const outside = index.some((n, d) => n < 0 || n >= nodes[id].dim[d]);",
+  "  return { id, kind, index, x: outside ? 0 : number(id, kind, index, m), outside };",
+  "}",
+  "function product(c, e, term, swapped, v, m) {",
+  "  const factors = swapped >= 0 ? [factorOf(c, e.ref[0], v, 1, m)] : [];",
+  "  for (let f = term[1]; f < term[1] + term[2]; f++)",
+  "    if (f !== swapped) factors.push(factorOf(c, e.ref[f], v, 0, m));",
+  "  const weight = term[0] / divisor(e, term);",
+  "  return { weight, factors, x: factors.reduce((a, f) => a * f.x, weight) };",
+  "}",
+  "// The first greatest of a window, the one that a maximum takes.",
+  "function winner(c, e, v, m) {",
+  "  const term = e.term[0], left = [];",
+  "  let best = null;",
+  "  const window = e.ref[0][1].map(p => value(p, v));",
+  "  choices(e, e.ref[0], window, lettersOf(e, term), w => {",
+  "    const f = factorOf(c, e.ref[1], w, 0, m);",
+  "    if (!f.outside) left.push(f);",
+  "    if (!f.outside && (!best || f.x > best.x)) best = f;",
+  "  });",
+  "  return { best, left };",
+  "}",
+  "function termsForward(c, index, m) {",
+  "  const e = c.eq, list = [];",
+  "  if (e.kind === 3) {",
+  "    const v = e.ext.map(() => 0);",
+  "    e.ref[0][1].forEach((p, d) => { v[p[1]] = index[d]; });",
+  "    const w = winner(c, e, v, m);",
+  "    return w.left.map(f => ({ weight: 1, factors: [f], x: f.x, best: f === w.best }));",
+  "  }",
+  "  for (const t of e.term)",
+  "    choices(e, e.ref[0], index, lettersOf(e, t),",
+  "      v => list.push(product(c, e, t, -1, v, m)));",
+  "  return list;",
+  "}",
+  "function termsBackward(c, id, index, m) {",
+  "  const e = c.eq, list = [];",
+  "  for (const t of e.term)",
+  "    for (let f = t[1]; f < t[1] + t[2]; f++)",
+  "      if (c.in[e.ref[f][0]] === id)",
+  "        choices(e, e.ref[f], index, lettersOf(e, t), v => {",
+  "          const w = e.kind === 3 ? winner(c, e, v, m).best : null;",
+  "          if (!w || same(w.index, index)) list.push(product(c, e, t, f, v, m));",
+  "        });",
+  "  return list;",
+  "}",
+  "function count(c, ref) {",
+  "  const of = t => volume(c.eq, ref, lettersOf(c.eq, t));",
+  "  return c.eq.term.reduce((a, t) => a + of(t), 0);",
+  "}",
+  "",
+  "// ---- How a number was made, in words and numbers",
+  "function termBox(t, sign) {",
+  "  const w = Math.abs(t.weight), names = t.factors.map(f => label(f.id, f.kind, f.index));",
+  "  const figures = t.factors.map(f => f.outside ? '0 (outside)'",
+  "    : t.factors.length > 1 ? bracketed(f.x) : show(f.x));",
+  "  if (w !== 1) { names.unshift(show(w)); figures.unshift(show(w)); }",
+  "  return [sign, el('span', { class: 't' }, el('span', {}, names.join(' ')),",
+  "    el('span', {}, figures.join(TIMES)))];",
+  "}",
+  "// The first three and the five largest of a long sum, in their order.",
+  "function chosen(terms) {",
+  "  if (terms.length <= 12) return terms;",
+  "  const far = t => Math.abs(t.x || 0);",
+  "  const large = [...terms].sort((a, b) => far(b) - far(a)).slice(0, 5);",
+  "  return terms.filter((t, k) => k < 3 || large.includes(t));",
+  "}",
+  "function sumLine(terms, before) {",
+  "  const line = el('div', { class: 'sum' }, '='), some = chosen(terms);",
+  "  if (before !== 0) line.append(show(before) + ' (was there)');",
+  "  some.forEach((t, k) => {",
+  "    const sign = t.weight < 0 ? MINUS : k || before !== 0 ? '+' : '';",
+  "    const skipped = k && terms.indexOf(some[k - 1]) !== terms.indexOf(t) - 1;",
+  "    if (skipped) line.append('+ ' + DOTS + ' ');",
+  "    line.append(...termBox(t, sign));",
+  "  });",
+  "  if (!terms.length) line.append(before !== 0 ? '+ 0' : '0');",
+  "  if (terms.length && some[some.length - 1] !== terms[terms.length - 1])",
+  "    line.append('+ ' + DOTS);",
+  "  return line;",
+  "}",
+  "function remark(terms, some, before, x) {",
+  "  const known = terms.filter(t => t.factors.every(f => f.x !== undefined));",
+  "  const n = terms.length;",
+  "  const sum = known.reduce((a, t) => a + t.x, before);",
+  "  if (known.length < n) return n + ' terms, ' + known.length + ' of them in the page, '",
+  "    + 'which add up to ' + show(sum) + '; with those that are not in the page ' + show(x);",
+  "  if (some.length < n) return n + ' terms: the first three and the five largest are '",
+  "    + 'written out, the others add up to '",
+  "    + show(sum - before - some.reduce((a, t) => a + t.x, 0));",
+  "  return '';",
+  "}",
+  "const soft = text => el('p', { class: 'soft' }, text);",
+  "const result = x => el('p', {}, '= ', el('b', { class: 'result' }, show(x)));",
+  "function explainSum(terms, before, x) {",
+  "  if (terms.length && terms[0].best !== undefined) return [",
+  "    el('div', { class: 'sum' }, '= max of', ...terms.slice(0, VIEW).flatMap(t =>",
+  "      termBox(t, t.best ? '\\u2192' : ''))), result(x),",
+  "    ...(terms.some(t => t.x === undefined) ? [soft('some are not in the page')] : [])];",
+  "  const note = remark(terms, chosen(terms), before, x);",
+  "  return [sumLine(terms, before), result(x), ...(note ? [soft(note)] : [])];",
+  "}",
+  "",
+  "// The entries of another tensor that belong to an entry, where shapes agree: the same, or",
+  "// in a formula of one index that of the trailing part; else the leading part, or a row.",
+  "function related(id, index, other, formula) {",
+  "  const x = nodes[id], y = nodes[other], n = Math.min(x.dim.length, y.dim.length);",
+  "  const row = from => Array.from({ length: Math.min(VIEW, y.shown[from.length]) },",
+  "    (_, k) => [...from, k]);",
+  "  if (same(x.dim, y.dim)) return inRows(formula) ? row(index.slice(0, -1)) : [index];",
+  "  if (!y.dim.length) return [[]];",
+  "  if (elementwise(formula) && same(x.dim.slice(-n), y.dim)) return [index.slice(-n)];",
+  "  if (same(x.dim.slice(0, n), y.dim.slice(0, n)) && n) {",
+  "    if (y.dim.length <= x.dim.length) return [index.slice(0, n)];",
+  "    if (y.dim.length === n + 1) return row(index);",
+  "  }",
+  "  if (size(x) !== size(y)) return [];",
+  "  let at = index.reduce((a, i, d) => a * x.dim[d] + i, 0);",
+  "  return [y.dim.map((_, d) => {",
+  "    const step = y.dim.slice(d + 1).reduce((a, k) => a * k, 1), i = Math.floor(at / step);",
+  "    at -= i * step;",
+  "    return i;",
+  "  })];",
+  "}",
+  "// The two sides of a printed line, without its loops.",
+  "const sides = line => line.replace(/^for [^:]*: /, '').split(/ \\+= | -= | = /);",
+  "const places = text => (text.match(/\\w\\[[^\\]]*\\]/g) || []).map(p => p.slice(2, -1));",
+  "// Does the row's sum go over the last index? BatchNorm's mean does not.",
+  "function inRows(line) {",
+  "  const left = line ? places(sides(line)[0])[0] || '' : '';",
+  "  const last = left.split(',').pop().toUpperCase();",
+  "  return last && new RegExp('(sum|mean)_(\\\\w+,)*' + last + '\\\\b').test(line);",
+  "}",
+  "// Is every tensor read at the entry itself, or at the trailing part of its index?",
+  "function elementwise(line) {",
+  "  if (!line || /(sum|mean|variance|max)_[A-Z]|flat\\[|;| by the code of /.test(line))",
+  "    return false;",
+  "  const [left, right] = sides(line), at = places(left)[0] || '';",
+  "  return places(right).every(p => at === p || at.endsWith(',' + p));",
+  "}",
+  "// A line with the numbers of one entry: 1/(1+exp(-0.5)).",
+  "function filled(c, line, id, index, m) {",
+  "  const right = sides(line)[1];",
+  "  const times = right.replace(/([\\w)\\]]) (?=[\\w([])/g, '$1' + TIMES);",
+  "  const tensor = /([A-Za-z_]\\w*)(\\.grad)?(\\[[^[\\]]*\\])?/g;",
+  "  return times.replace(tensor, (all, name, grad) => {",
+  "    const to = [c.id, ...c.in].find(k => nodes[k].name === name);",
+  "    const at = to === undefined ? [] : related(id, index, to, line);",
+  "    const x = at.length === 1 ? number(to, grad ? 1 : 0, at[0], m) : undefined;",
+  "    return x === undefined ? all : bracketed(x, 6);",
+  "  });",
+  "}",
+  "// The numbers that belong to an entry, of all tensors of the assignment.",
+  "function neighbours(c, id, index, m, kinds) {",
+  "  const list = [], seen = new Set([id]);",
+  "  for (const other of [c.id, ...c.in]) for (const kind of kinds(other)) {",
+  "    if (seen.has(other + '/' + kind) || !numbers(other, kind, m)) continue;",
+  "    seen.add(other + '/' + kind);",
+  "    related(id, index, other, c.line).forEach(at =>",
+  "      list.push({ id: other, kind, index: at, x: number(other, kind, at, m) }));",
+  "  }",
+  "  return list;",
+  "}",
+  "function listOf(list) {",
+  "  return el('div', { class: 'sum' }, ...list.map(f => el('span', { class: 't' },",
+  "    label(f.id, f.kind, f.index) + ' = ' + show(f.x))));",
+  "}",
+  "const tooMany = (n, x) => [result(x),",
+  "  soft('a sum of ' + n + ' products: too many to be added here')];",
+  "function forwardWords(c, index, m) {",
+  "  const x = number(c.id, 0, index, m), n = c.eq ? count(c, c.eq.ref[0]) : 0;",
+  "  if (n > MOST) return tooMany(n, x);",
+  "  if (c.eq) {",
+  "    const terms = termsForward(c, index, m);",
+  "    heatUp(terms.flatMap(t => t.factors));",
+  "    return explainSum(terms, 0, x);",
+  "  }",
+  "  const near = neighbours(c, c.id, index, m, id => id === c.id ? [] : [0]);",
+  "  heatUp(near);",
+  "  if (c.f && elementwise(c.line)) return [el('div', { class: 'sum' }, '= '",
+  "    + filled(c, c.line, c.id, index, m)), result(x), listOf(near)];",
+  "  return [result(x), soft(c.f ? c.line",
+  "    : c.op + ' computes it by code of the program, ' + c.at), listOf(near)];",
+  "}",
+  "function backwardWords(c, id, index, m) {",
+  "  const x = number(id, 1, index, m), before = number(id, 1, index, m - 1), e = c.eq;",
+  "  const refs = e ? e.ref.filter(r => r[0] >= 0 && c.in[r[0]] === id) : [];",
+  "  const n = refs.reduce((a, r) => a + count(c, r), 0);",
+  "  if (n > MOST) return tooMany(n, x);",
+  "  if (e) {",
+  "    const terms = termsBackward(c, id, index, m);",
+  "    heatUp(terms.flatMap(t => t.factors));",
+  "    return explainSum(terms, before, x);",
+  "  }",
+  "  const near = neighbours(c, id, index, m, k => k === c.id ? [1, 0] : [0]);",
+  "  heatUp(near);",
+  "  const rule = c.f && c.back.find(g => sides(g)[0].startsWith(nodes[id].name + '.grad'));",
+  "  const simple = elementwise(rule) && same(nodes[id].dim, c.dim);",
+  "  const was = before !== 0 ? show(before) + ' (was there) + ' : '';",
+  "  const comes = simple ? (rule.includes('-=') ? MINUS : '') + filled(c, rule, id, index, m)",
+  "    : show(x - before) + ' (arrives)';",
+  "  const how = c.f ? c.back.join('; ') : c.op + ' adds it by code of the program, ' + c.at;",
+  "  return [el('div', { class: 'sum' }, '= ' + was + comes), result(x),",
+  "    ...(simple ? [] : [soft(how)]), listOf(near)];",
+  "}",
+  "",
+  "// p - eta g: the step is the same multiple of every gradient, or another rule's.",
+  "function stepWords(id, index, m) {",
+  "  const a = numbers(id, 0, m - 1), b = numbers(id, 0, m), g = numbers(id, 1, m);",
+  "  const x = number(id, 0, index, m), old = number(id, 0, index, m - 1);",
+  "  let top = 0, eta = 0, plain = !!g && g !== fresh;",
+  "  for (let k = 0; plain && k < g.length; k++)",
+  "    if (Math.abs(g[k]) > top) { top = Math.abs(g[k]); eta = (a[k] - b[k]) / g[k]; }",
+  "  for (let k = 0; plain && k < g.length; k++)",
+  "    plain = Math.abs(a[k] - eta * g[k] - b[k]) <= 1e-3 * Math.abs(eta * top) +",
+  "      1e-6 * Math.abs(a[k]);",
+  "  const by = plain ? MINUS + ' ' + show(eta) + TIMES + bracketed(number(id, 1, index, m))",
+  "    : '+ ' + bracketed(x - old);",
+  "  const rule = plain ? 'value ' + MINUS + ' ' + show(eta) + TIMES + 'gradient'",
+  "    : 'moved by its optimiser';",
+  "  return [el('div', { class: 'sum' }, '= ' + show(old) + ' ' + by), result(x), soft(rule)];",
+  "}",
+  "const cells = () => [...document.querySelectorAll('#cards [role=grid] td')];",
+  "function heatUp(list) {",
+  "  const hot = new Set(list.map(f => key(f.id, f.kind, f.index)));",
+  "  cells().forEach(td => td.classList.toggle('hot', hot.has(td.key)));",
+  "}",
+  "function explain(entry) {",
+  "  const t = moments[now], c = nodes[t.n], how = $('how');",
+  "  picked = entry;",
+  "  heatUp([]);",
+  "  if (!entry) {                             // nothing was made here",
+  "    how.replaceChildren(soft('Point at an entry, tap it, or go to it with Tab and the '",
+  "      + 'arrow keys: here stands how it was made.'));",
+  "    return;",
+  "  }",
+  "  const { id, kind, index } = entry, x = number(id, kind, index, now);",
+  "  const words = t.w === 'f' && id === c.id && !kind ? forwardWords(c, index, now)",
+  "    : t.w === 'b' && kind && c.in.includes(id) ? backwardWords(c, id, index, now)",
+  "    : t.w === 's' && id === c.id && !kind ? stepWords(id, index, now) : null;",
+  "  const other = number(id, 1 - kind, index, now);",
+  "  how.replaceChildren(el('p', {}, el('b', {}, label(id, kind, index)), ...(words ? []",
+  "    : [' = ', el('b', { class: 'result' }, show(x, 5))]), el('span', { class: 'soft' },",
+  "    other === undefined ? '' : '   ' + label(id, 1 - kind, index) + ' = ' + show(other))),",
+  "    ...(words || []));",
+  "  cells().forEach(td => td.classList.toggle('pick', td.key === key(id, kind, index)));",
+  "}",
+  "",
+  "// ---- The graph: columns by the longest way from an input; long edges keep a row for",
+  "// themselves.",
+  "const steps = [];",
+  "function members(m) {                       // the nodes of the step of moment m",
+  "  let from = m, to = m + 1;",
+  "  while (from > 0 && moments[from].w !== 'F') from--;",
+  "  while (to < moments.length && moments[to].w !== 'F') to++;",
+  "  if (steps[from]) return steps[from];",
+  "  const ids = new Set();",
+  "  for (let k = from; k < to; k++) if ('fb'.includes(moments[k].w))",
+  "    [moments[k].n, ...nodes[moments[k].n].in].forEach(id => ids.add(id));",
+  "  const list = [...ids].sort((a, b) => a - b);",
+  "  return steps[from] = { from, list, plan: arrange(list) };",
+  "}",
+  "function layers(list) {",
+  "  const column = {}, inside = new Set(list);",
+  "  for (let again = list.length; again-- > 0;) {",
+  "    let changed = false;",
+  "    for (const id of list) {",
+  "      const c = Math.max(0, ...nodes[id].in.filter(k => inside.has(k))",
+  "        .map(k => 1 + (column[k] || 0)));",
+  "      if (nodes[id].in.length && c !== column[id]) { column[id] = c; changed = true; }",
+  "    }",
+  "    if (!changed) break;",
+  "  }",
+  "  for (const id of list) if (!nodes[id].in.length)",
+  "    column[id] = Math.min(...list.filter(k => nodes[k].in.includes(id))",
+  "      .map(k => column[k] - 1), list.length) % list.length;",
+  "  return column;",
+  "}",
+  "// Cells of the columns: nodes, and the bends of edges that pass by.",
+  "function arrange(list) {",
+  "  const column = layers(list), columns = [], cell = {}, edges = [];",
+  "  const add = (c, item) => {",
+  "    (columns[c] = columns[c] || []).push(item);",
+  "    item.c = c;",
+  "    return item;",
+  "  };",
+  "  for (const id of list) cell[id] = add(column[id], { id, near: [] });",
+  "  for (const id of list) for (const k of new Set(nodes[id].in)) if (cell[k]) {",
+  "    const way = [cell[k]];",
+  "    const far = cell[id].c - cell[k].c > 8;  // such an edge goes behind the others",
+  "    for (let c = cell[k].c + 1; !far && c < cell[id].c; c++)",
+  "      way.push(add(c, { near: [] }));",
+  "    way.push(cell[id]);",
+  "    way.slice(1).forEach((p, n) => { p.near.push(way[n]); way[n].near.push(p); });",
+  "    edges.push({ from: k, to: id, way });",
+  "  }",
+  "  const tallest = Math.max(...columns.map(c => c.length));",
+  "  columns.forEach(c => c.forEach((p, k) => { p.y = k + (tallest - c.length) / 2; }));",
+  "  for (let sweep = 0; sweep < 8; sweep++) columns.forEach(c => {",
+  "    c.forEach(p => { p.w = p.near.reduce((a, q) => a + q.y, 0) / (p.near.length || 1); });",
+  "    c.sort((p, q) => p.w - q.w);",
+  "    c.forEach((p, k) => { p.y = k + (tallest - c.length) / 2; });",
+  "  });",
+  "  return { cell, edges, width: columns.length, height: tallest };",
+  "}",
+  "const STEP_X = 132, STEP_Y = 56, WIDE = 92, HIGH = 34;",
+  "const middle = p => [p.c * STEP_X + 62, p.y * STEP_Y + 32];",
+  "function curve(way) {",
+  "  let d = '', last = null;",
+  "  way.forEach((p, k) => {",
+  "    let [x, y] = middle(p);",
+  "    if (k === 0) x += WIDE / 2;",
+  "    if (k === way.length - 1) x -= WIDE / 2 + 4;",
+  "    const half = last && (last[0] + x) / 2;",
+  "    d += last ? `C${half} ${last[1]} ${half} ${y} ${x} ${y}` : `M${x} ${y}`;",
+  "    last = [x, y];",
+  "  });",
+  "  return d;",
+  "}",
+  "function edgeState(edge, t) {",
+  "  if (!'Bbs'.includes(t.w)) return ran(edge.to) ? 'fw' : '';",
+  "  const done = pass(now).find(c => c.x.id === edge.to);",
+  "  if (!done || !numbers(edge.from, 1, now)) return '';",
+  "  return done.m <= now ? 'bw' : 'wait';",
+  "}",
+  "function ran(id) {",
+  "  const from = members(now).from;",
+  "  return moments.slice(from, now + 1).some(t => t.w === 'f' && t.n === id);",
+  "}",
+  "function drawGraph() {",
+  "  const { list, plan } = members(now), t = moments[now];",
+  "  const w = plan.width * STEP_X, h = plan.height * STEP_Y + 24;",
+  "  const svg = drawn('svg', { width: w, height: h, viewBox: `0 0 ${w} ${h}`, role: 'img',",
+  "    'aria-label': 'the graph; ' + $('where').textContent });",
+  "  const defs = drawn('defs', {});",
+  "  for (const name of ['', 'fw', 'bw']) {",
+  "    const tip = drawn('marker', { id: 'to-' + name, viewBox: '0 0 8 8', refX: 4, refY: 4,",
+  "      markerWidth: 9, markerHeight: 9, orient: 'auto-start-reverse',",
+  "      markerUnits: 'userSpaceOnUse' });",
+  "    tip.append(drawn('path', { d: 'M0 0L8 4L0 8z' }));",
+  "    defs.append(tip);",
+  "  }",
+  "  svg.append(defs);",
+  "  for (const edge of plan.edges) {",
+  "    const state = edgeState(edge, t), back = state === 'bw' || state === 'wait';",
+  "    const path = drawn('path', { d: curve(edge.way), class: state });",
+  "    path.setAttribute(back ? 'marker-start' : 'marker-end',",
+  "      `url(#to-${state === 'wait' ? 'bw' : state})`);",
+  "    svg.append(path);",
+  "  }",
+  "  for (const id of list) svg.append(box(id, plan.cell[id], t));",
+  "  $('graph').replaceChildren(svg);",
+  "  const p = plan.cell[t.n], g = $('graph');",
+  "  if (p) {",
+  "    g.scrollLeft = middle(p)[0] - g.clientWidth / 2;",
+  "    g.scrollTop = middle(p)[1] - g.clientHeight / 2;",
+  "  }",
+  "}",
+  "function box(id, p, t) {",
+  "  const x = nodes[id], [cx, cy] = middle(p), back = 'Bbs'.includes(t.w);",
+  "  const count = back ? arrived(id, now) : '';",
+  "  const state = id === t.n ? ' here' : ran(id) ? ' done' : '';",
+  "  const g = drawn('g', { class: (x.in.length ? 'node' : 'leaf') + state });",
+  "  const cut = x.name.length > 11 ? x.name.slice(0, 10) + DOTS : x.name;",
+  "  g.append(drawn('title', {}, x.name + ' [' + x.dim.join(', ') + '] ' + x.op + ' ' + x.at),",
+  "    drawn('rect', { x: cx - WIDE / 2,",
+  "      y: cy - HIGH / 2, width: WIDE, height: HIGH, rx: 6 }),",
+  "    drawn('text', { x: cx, y: cy - 1 }, cut),",
+  "    drawn('text', { x: cx, y: cy + 12, class: 'op' }, x.op));",
+  "  if (count) g.append(drawn('text', { x: cx, y: cy + HIGH / 2 + 11, class: 'op' },",
+  "    count + ' arrived'));",
+  "  g.addEventListener('click', () => {",
+  "    const its = moments.map((k, m) => m)",
+  "      .filter(m => moments[m].n === id && 'fbs'.includes(moments[m].w));",
+  "    its.sort((a, b) => Math.abs(a - now) - Math.abs(b - now));",
+  "    if (its.length) go(its[0]);",
+  "  });",
+  "  return g;",
+  "}",
+  "",
+  "// ---- The program, and moving in it",
+  "function textOf(t) {",
+  "  const x = nodes[t.n], n = x ? size(x) : 1;",
+  "  if (t.w === 'F') return 'inputs and parameters';",
+  "  if (t.w === 'B') return x.name + '.grad = 1' + (n > 1 ? '/' + n : '') + ', all others 0';",
+  "  if (t.w === 's') return x.name + ' makes its step';",
+  "  return t.w === 'f' ? x.line : x.back.join('\\n');",
+  "}",
+  "function writeProgram() {",
+  "  let list = null, passes = {}, last = '';",
+  "  const titles = { F: 'FORWARD', B: 'BACKWARD', s: 'STEP' };",
+  "  moments.forEach((t, m) => {",
+  "    const kind = t.w === 's' ? 's' : t.w.toUpperCase();",
+  "    if (!list || 'FB'.includes(t.w) || kind !== last) {",
+  "      passes[kind] = (passes[kind] || 0) + 1;",
+  "      list = el('ol', { 'aria-label': titles[kind] });",
+  "      $('program').append(el('h2', {}, titles[kind] + ' ' + passes[kind]), list);",
+  "    }",
+  "    last = kind;",
+  "    t.title = titles[kind].toLowerCase();",
+  "    const at = t.n >= 0 && t.w !== 'B' ? nodes[t.n].at.split('/').pop() : '';",
+  "    const b = el('button', {}, el('small', {}, at), textOf(t));",
+  "    b.onclick = () => go(m);",
+  "    list.append(el('li', {}, b));",
+  "    t.button = b;",
+  "  });",
+  "}",
+  "// What an assignment reads and writes: what it writes comes first.",
+  "function involved(t) {",
+  "  const c = nodes[t.n];",
+  "  if (t.w === 'F') return members(now).list.filter(id => nodes[id].k < 2)",
+  "    .map(id => [id, ['input', 'parameter'][nodes[id].k]]);",
+  "  if (t.w === 'B') return [[t.n, 'the loss']];",
+  "  if (t.w === 's') return [[t.n, 'parameter']];",
+  "  const ins = [...new Set(c.in)].map(id => [id, 'read']);",
+  "  if (t.w === 'f') return [[c.id, 'written'], ...ins];",
+  "  const to = ins.filter(p => numbers(p[0], 1, now));",
+  "  const rest = ins.filter(p => !to.includes(p));",
+  "  return [...to.map(p => [p[0], 'gradient written']), [c.id, 'gradient read'], ...rest];",
+  "}",
+  "function draw() {",
+  "  const t = moments[now], c = nodes[t.n], seen = involved(t).slice(0, 12);",
+  "  $('what').textContent = textOf(t);",
+  "  $('about').textContent = c ? c.op + DOT + c.at : 'what the program was given';",
+  "  $('where').textContent = now + 1 + ' of ' + moments.length + DOT + t.title;",
+  "  $('cards').replaceChildren(...seen.map(([id, role]) => card(id, now, role,",
+  "    role.includes('written') || t.w === 's')));",
+  "  drawGraph();",
+  "  const first = document.querySelector('.main td');",
+  "  explain(picked || ('fbs'.includes(t.w) && first && first.entry));",
+  "}",
+  "function lookAtConstants(c) {               // z[b,4,k] reads at 4: there the view goes",
+  "  for (const r of c && c.eq ? c.eq.ref : []) r[1].forEach((p, d) => {",
+  "    if (p.length === 1) pos[nodes[r[0] < 0 ? c.id : c.in[r[0]]].keys[d]] = p[0];",
+  "  });",
+  "}",
+  "function go(m) {",
+  "  const before = moments[now].button;",
+  "  now = Math.max(0, Math.min(moments.length - 1, m));",
+  "  picked = null;",
+  "  lookAtConstants(nodes[moments[now].n]);",
+  "  const b = moments[now].button, list = $('program');",
+  "  before.removeAttribute('aria-current');",
+  "  b.setAttribute('aria-current', 'step');",
+  "  const top = b.offsetTop - list.offsetTop;",
+  "  if (top < list.scrollTop || top + b.offsetHeight > list.scrollTop + list.clientHeight)",
+  "    list.scrollTop = top - list.clientHeight / 3;",
+  "  $('slider').value = now;",
+  "  $('slider').setAttribute('aria-valuetext', textOf(moments[now]));",
+  "  draw();",
+  "}",
+  "function moveInMap(td, key) {",
+  "  const rows = [...td.closest('tbody').children];",
+  "  const y = rows.indexOf(td.parentNode), x = [...td.parentNode.children].indexOf(td);",
+  "  const row = rows[y + (key === 'ArrowDown') - (key === 'ArrowUp')];",
+  "  const to = row && row.children[x + (key === 'ArrowRight') - (key === 'ArrowLeft')];",
+  "  if (to && to.tagName === 'TD') to.focus();",
+  "}",
+  "document.addEventListener('keydown', e => {",
+  "  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };",
+  "  const end = e.key === 'Home' ? 0 : e.key === 'End' ? moments.length - 1 : -1;",
+  "  const td = e.target.closest && e.target.closest('#cards td');",
+  "  if (e.altKey || e.ctrlKey || e.metaKey) return;",
+  "  if (td && e.key === 'Escape') $('slider').focus();",
+  "  if (!steps[e.key] && end < 0) return;",
+  "  e.preventDefault();",
+  "  if (td && steps[e.key]) moveInMap(td, e.key);",
+  "  else go(end < 0 ? now + steps[e.key] : end);",
+  "});",
+  "for (const event of ['mouseover', 'focusin', 'click'])",
+  "  $('cards').addEventListener(event, e => {",
+  "    const td = e.target.closest('td');",
+  "    if (td && td.entry && td.entry !== picked) explain(td.entry);",
+  "  });",
+  "$('first').onclick = () => go(0);",
+  "$('back').onclick = () => go(now - 1);",
+  "$('next').onclick = () => go(now + 1);",
+  "$('last').onclick = () => go(moments.length - 1);",
+  "$('slider').max = moments.length - 1;",
+  "$('slider').oninput = e => go(+e.target.value);",
+  "$('note').textContent = data.note;",
+  "writeProgram();",
+  "go(+location.hash.slice(1) || 0);",
+  "</script>",
+  "</body>",
+  "</html>",
+  NULL
+};
+
+/* ---- The calls */
+void edf_trace_begin(const char *path) {
+  if (!path) edf__fail("edf_trace_begin: the path is NULL");
+  if (edf.trace)
+    edf__fail("edf_trace_begin: %s is being recorded: call edf_trace_end first",
+              edf.trace->path);
+  edf__say("edf_trace_begin: ");
+  edf__writer w = edf__create(path);     /* a path that cannot be written is known at once    */
+  edf__length = 0;
+  fclose(w.file);
+  remove(w.temporary);
+  edf.trace = (struct edf__trace *)edf__alloc(&edf.kept, sizeof *edf.trace);
+  edf__free(w.temporary);
+  edf.trace->path = edf__copy(&edf.kept, path);
+  edf.watch |= EDF__TRACE;
+}
+
+static void edf__forget_trace(void) {
+  struct edf__trace *t = edf.trace;
+  for (int m = 0; m < t->n_moment; m++) {
+    edf__free(t->moment[m].need);
+    for (edf__shot *s = t->moment[m].first, *next; s; s = next) {
+      next = s->next;
+      edf__free(s->number);
+      edf__free(s);
+    }
+  }
+  for (int id = 0; id < t->n_node; id++) {
+    edf__free(t->node[id].text);
+    edf__free(t->node[id].back);
+  }
+  edf__free(t->moment);
+  edf__free(t->node);
+  edf__free(t->path);
+  edf__free(t);
+  edf.trace = NULL;
+  edf.watch &= ~(unsigned)EDF__TRACE;
+}
+
+void edf_trace_end(void) {
+  struct edf__trace *t = edf.trace;
+  if (!t) edf__fail("edf_trace_end: there was no edf_trace_begin");
+  edf__trace_moved();
+  if (!t->n_moment) {
+    edf__say("edf_trace_end: nothing was recorded for %s: %s", t->path,
+             t->full ? "the graph is too large" : "no Forward ran since edf_trace_begin");
+    edf__forget_trace();
+    edf__stop();
+  }
+  for (t->shown = t->cut; t->shown > 1 && edf__page_size(t->shown) > edf__page_room;)
+    t->shown = edf__smaller(t->shown);
+  edf__say("edf_trace_end: ");
+  edf__writer w = edf__create(t->path);
+  edf__write_lines(w.file, edf__page_head);
+  edf__write_data(w.file);
+  edf__write_lines(w.file, edf__page_script);
+  edf__finish(&w);
+  edf__length = 0;
+  edf__forget_trace();
+}
+
+/* ---- The graph in Graphviz's language. */
+static void edf__write_dot_text(FILE *out, const char *text) {
+  for (; *text; text++)
+    if (*text == '\n') fputs("\\n", out);
+    else {
+      if (*text == '"' || *text == '\\') fputc('\\', out);
+      fputc(*text, out);
+    }
+}
+
+static void edf__write_dot_name(FILE *out, const edf_node *x) {
+  fprintf(out, "%c%d", "xpc"[x->kind], edf__position(x));
+}
+
+static edf__writer edf__dot_file;
+static void edf__write_dot_node(edf_node *x) {
+  static const char *const style[] = { "style=dashed", "style=\"rounded,dashed\"",
+                                       "style=rounded" };
+  FILE *out = edf__dot_file.file;
+  fputs("  ", out);
+  edf__write_dot_name(out, x);
+  fputs(" [label=\"", out);
+  edf__write_dot_text(out, x->name);
+  fputs("\\n", out);
+  edf__write_dot_text(out, x->op);
+  edf__length = 0;
+  edf__say_shape(x);
+  fprintf(out, " %s\", %s];\n", edf__message, style[x->kind]);
+  edf__length = 0;
+  for (int k = 0; k < x->n_in; k++) {
+    fputs("  ", out);
+    edf__write_dot_name(out, x->in[k]);
+    fputs(" -> ", out);
+    edf__write_dot_name(out, x);
+    fputs(";\n", out);
+  }
+}
+
+void edf_write_dot(const char *path) {
+  if (!path) edf__fail("edf_write_dot: the path is NULL");
+  edf__say("edf_write_dot: ");
+  edf__dot_file = edf__create(path);
+  edf__length = 0;
+  fputs("digraph edf {\n  rankdir=LR;\n  node [shape=box, fontname=monospace];\n",
+        edf__dot_file.file);
+  edf__each(edf__write_dot_node);
+  fputs("}\n", edf__dot_file.file);
+  edf__finish(&edf__dot_file);
+}
+#endif
 
 #ifdef __cplusplus
 }

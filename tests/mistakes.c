@@ -60,7 +60,7 @@ static void layer_norm_of_the_answer_key(void) {
   edf_clear();
 }
 
-/* ---- 3. A label equal to the number of classes would read the next row's first probability. */
+/* ---- 3. A label equal to the number of classes would read the next row's probability. */
 static void label_behind_the_last(void) {
   static const edf_real labels[4] = { 0, 3, 5, 6 };
   Input *y = edf_input("y[b]");
@@ -107,7 +107,8 @@ static void clamps(void) {
 static void an_unbound_index(void) {
   Input *x = fed("x[b,6]", 4), *dy = fed("dy[b,6]", 4);
   TRY(Einsum("dW[i,j] = x[b,i] dy[b,j]", x, dy));
-  CHECK(panicked && strstr(caught, "index b is not on the left, so it is summed"), "%s", caught);
+  CHECK(panicked && strstr(caught, "index b is not on the left, so it is summed"), "%s",
+        caught);
   edf_clear();
 }
 
