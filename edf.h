@@ -227,7 +227,8 @@ extern edf_graph edf;
 
 /* edf_log(x) is a node, edf_log(name, value) a point of a curve. */
 #define EDF__LOG_OF(a, b, which, ...) which
-#define EDF__LOG(...) EDF__LOG_OF(__VA_ARGS__, edf_log_value, EDF__LOG_NODE, 0)(__VA_ARGS__)
+#define EDF__LOG(...) EDF__LOG_OF(__VA_ARGS__, EDF__LOG_VALUE, EDF__LOG_NODE, 0)(__VA_ARGS__)
+#define EDF__LOG_VALUE(name, value) edf_log_value(name, value)
 #define EDF__LOG_NODE(x) edf_log_at(EDF__HERE, x)
 
 /* An input, declared by name and shape: edf_input("x[b,784]"), edf_input("x[b,i=%d]", n).
@@ -714,14 +715,30 @@ void edf_plot_svg(const char *path);
    edf_write_dot writes the graph for Graphviz: dot -Tsvg graph.dot.
    Errors: a path that cannot be written, two begins, an end without a begin, nothing that ran.
    edf_clear ends a trace without a page. */
-#ifdef EDF_NO_DEBUG
-#define edf_trace_begin(path) ((void)(path))
-#define edf_trace_end()       ((void)0)
-#define edf_write_dot(path)   ((void)(path))
-#else
 void edf_trace_begin(const char *path);
 void edf_trace_end(void);
 void edf_write_dot(const char *path);
+
+#ifdef EDF_NO_DEBUG                      /* calls that do nothing, and find nothing           */
+#define edf_gradcheck(node)           ((void)(node), 0.0)
+#define edf_expect_mismatch(node)     (node)
+#define edf_formula(node, f, b)       ((void)(f), (void)(b), (node))
+#define edf_print(node)               ((void)(node))
+#define edf_print_program(out)        ((void)(out))
+#define edf_print_node(out, node)     ((void)(out), (void)(node))
+#define edf_print_latex(out)          ((void)(out))
+#define edf_step_forward()            ((edf_node *)0)
+#define edf_step_backward()           ((edf_node *)0)
+#define edf_where()                   ((void)0)
+#define edf_break(name)               ((void)(name))
+#define edf_breakpoint(node)          ((void)(node))
+#define edf_find_nan()                ((edf_node *)0)
+#define edf_log_value(name, value)    ((void)(name), (void)(value))
+#define edf_log_scale(chart)          ((void)(chart))
+#define edf_plot_svg(path)            ((void)(path))
+#define edf_trace_begin(path)         ((void)(path))
+#define edf_trace_end()               ((void)0)
+#define edf_write_dot(path)           ((void)(path))
 #endif
 
 /* ---- >>files  Data. Arrays are the caller's, freed with edf_free_array. Files are checked
@@ -3614,6 +3631,20 @@ static edf__letters edf__letters_of(const edf_node *y) {
   return l;
 }
 
+/* Of two operands the longer one names the indices; of equal ones the one that has names. */
+static int edf__has_names(const edf_node *x) {
+  while (!x->letters && !edf__is_einsum(x) && x->n_in && x->shape != edf__reshape_shape)
+    x = x->in[0];
+  return x->letters || edf__is_einsum(x);
+}
+
+static edf__letters edf__letters_of_both(const edf_node *u, const edf_node *v) {
+  if (!u || !v) return edf__letters_of(u ? u : v);
+  int second = v->rank > u->rank || (v->rank == u->rank && !edf__has_names(u) &&
+                                     edf__has_names(v));
+  return edf__letters_of(second ? v : u);
+}
+
 /* The last `rank` of them: [i,j] */
 static const char *edf__last_letters(const edf__letters *l, int rank) {
   edf__text text = { { 0 }, 0 };
@@ -3902,7 +3933,7 @@ static edf_node *edf__pairwise(const char *op, const char *sign, const char *fil
   edf__text equation = { { 0 }, 0 };
   edf_node *in[2];
   int ru = u ? u->rank : 0, rv = v ? v->rank : 0;
-  edf__letters l = edf__letters_of(!u || (v && rv > ru) ? v : u);
+  edf__letters l = edf__letters_of_both(u, v);
   edf__put(&equation, "y%s = ", edf__last_letters(&l, l.n));
   edf__put(&equation, "u%s %s%s", edf__last_letters(&l, ru), sign, *sign ? " " : "");
   edf__put(&equation, "v%s", edf__last_letters(&l, rv));
@@ -5958,6 +5989,7 @@ void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
 }
 
 /* ==== >>print  A program as text ========================================================= */
+#ifndef EDF_NO_DEBUG
 
 /* ---- Text that grows. It belongs to the graph, so a panic leaks nothing. */
 typedef struct { char *at; size_t n; } edf__page;
@@ -7781,19 +7813,17 @@ static void edf__poison(edf__event event, edf_node *x) {
   if (event == EDF__BEGIN_BACKWARD) edf__each(edf__poison_grad);
 }
 
-#ifndef EDF_NO_DEBUG
 static void edf__trace_watch(edf__event event, edf_node *x);
-#endif
 
 static int edf__told(edf__event event, edf_node *x) {
-#ifndef EDF_NO_DEBUG
   if (edf.watch & EDF__TRACE) edf__trace_watch(event, x);
-#endif
   if (edf.watch & EDF__POISON) edf__poison(event, x);
   if (edf.watch & EDF__FINITE) edf__watch_finite(event, x);
   if ((edf.watch & EDF__BREAKS) && edf__stop_at(event, x)) return 1;
   return 0;
 }
+
+#endif /* EDF_NO_DEBUG */
 
 /* ==== >>data  Files of data, arrays, pictures, text ====================================== */
 
@@ -9017,6 +9047,7 @@ void edf_load(const char *path) {
 }
 
 /* ==== >>plot  Training curves ============================================================ */
+#ifndef EDF_NO_DEBUG
 
 struct edf__series {
   struct edf__series *next;
@@ -9072,7 +9103,8 @@ typedef struct {
   double top, least, greatest, last;     /* on the page; the y axis, scaled; the x axis       */
   int n, log_scale;
 } edf__chart;
-enum { EDF__LEFT = 70, EDF__WIDTH = 610, EDF__HEIGHT = 200, EDF__POINTS = 600 };
+static const double edf__left = 70, edf__width = 610, edf__height = 200;
+enum { EDF__POINTS = 600 };             /* more than these are shown by means                */
 static const char *const edf__colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                            "#e69f00", "#56b4e9" };
 enum { EDF__COLOURS = sizeof edf__colour / sizeof *edf__colour };
@@ -9083,10 +9115,10 @@ static int edf__shown(const edf__chart *c, double y) {
 static double edf__scaled(const edf__chart *c, double y) { return c->log_scale ? log10(y) : y; }
 
 static double edf__page_x(const edf__chart *c, double x) {
-  return EDF__LEFT + EDF__WIDTH * (c->last > 1 ? (x - 1) / (c->last - 1) : 0.5);
+  return edf__left + edf__width * (c->last > 1 ? (x - 1) / (c->last - 1) : 0.5);
 }
 static double edf__page_y(const edf__chart *c, double scaled) {
-  return c->top + EDF__HEIGHT * (c->greatest - scaled) / (c->greatest - c->least);
+  return c->top + edf__height * (c->greatest - scaled) / (c->greatest - c->least);
 }
 
 /* The axes hold every value that is shown; 0 too, where it is not far. */
@@ -9121,7 +9153,7 @@ static void edf__write_xml(edf__page *out, const char *text, size_t n) {
 
 /* 1, 2 or 5 times a power of ten, at most n of them in the range. */
 static double edf__tick(double range, int n) {
-  double power = pow(10, floor(log10(range / n))), step = range / n / power;
+  double power = pow(10.0, floor(log10(range / n))), step = range / n / power;
   return power * (step <= 1 ? 1 : step <= 2 ? 2 : step <= 5 ? 5 : 10);
 }
 
@@ -9130,17 +9162,17 @@ static void edf__plot_axes(edf__page *out, const edf__chart *c) {
   double x_step = c->last > 1 ? edf__tick(c->last, 8) : 1;
   if (c->log_scale && step < 1 && range > 1) step = 1;
   for (double k = ceil(c->least / step); k * step <= c->greatest; k++) {
-    double at = edf__page_y(c, k * step), y = c->log_scale ? pow(10, k * step) : k * step;
-    edf__write(out, "<path class=\"grid\" d=\"M%d %.1fh%d\"/>\n", EDF__LEFT, at, EDF__WIDTH);
-    edf__write(out, "<text class=\"y\" x=\"%d\" y=\"%.1f\">%.3g</text>\n", EDF__LEFT - 8,
+    double at = edf__page_y(c, k * step), y = c->log_scale ? pow(10.0, k * step) : k * step;
+    edf__write(out, "<path class=\"grid\" d=\"M%g %.1fh%g\"/>\n", edf__left, at, edf__width);
+    edf__write(out, "<text class=\"y\" x=\"%g\" y=\"%.1f\">%.3g</text>\n", edf__left - 8,
                at + 4, fabs(y) < 1e-9 * range ? 0 : y);
   }
   if (x_step < 1) x_step = 1;
   for (double x = x_step == 1 ? 1 : x_step; x <= c->last; x += x_step)
     edf__write(out, "<text class=\"x\" x=\"%.1f\" y=\"%.1f\">%g</text>\n", edf__page_x(c, x),
-               c->top + EDF__HEIGHT + 18, x);
-  edf__write(out, "<path class=\"axis\" d=\"M%d %.1fv%dh%d\"/>\n", EDF__LEFT, c->top,
-             EDF__HEIGHT, EDF__WIDTH);
+               c->top + edf__height + 18, x);
+  edf__write(out, "<path class=\"axis\" d=\"M%g %.1fv%gh%g\"/>\n", edf__left, c->top,
+             edf__height, edf__width);
 }
 
 /* Values from..to-1 as one point; returns how many of them are shown. */
@@ -9197,14 +9229,14 @@ static void edf__plot_series(edf__page *out, const edf__chart *c, const edf__ser
   }
   edf__write(out, "<path d=\"");
   size_t shown = edf__plot_line(out, c, s, 0);
-  edf__write(out, "\"/><path d=\"M%d %.1fh22\"/></g>\n<g fill=\"%s\">", EDF__LEFT + 330, y - 4,
+  edf__write(out, "\"/><path d=\"M%g %.1fh22\"/></g>\n<g fill=\"%s\">", edf__left + 330, y - 4,
              colour);
   for (size_t i = 0; s->n <= 40 && i < s->n; i++)
     if (edf__shown(c, s->y[i]))
       edf__write(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>%g: %.6g</title>"
                  "</circle>", edf__page_x(c, s->x[i]),
                  edf__page_y(c, edf__scaled(c, s->y[i])), s->x[i], s->y[i]);
-  edf__write(out, "</g>\n<text x=\"%d\" y=\"%.1f\">", EDF__LEFT + 360, y);
+  edf__write(out, "</g>\n<text x=\"%g\" y=\"%.1f\">", edf__left + 360, y);
   const char *name = slash && slash[1] ? slash + 1 : s->name;
   edf__write_xml(out, name, strlen(name));
   edf__write(out, "  %.4g", s->n ? s->y[s->n - 1] : 0.0);
@@ -9215,14 +9247,14 @@ static void edf__plot_series(edf__page *out, const edf__chart *c, const edf__ser
 
 static void edf__plot_chart(edf__page *out, const edf__chart *c) {
   int k = 0;
-  edf__write(out, "<text class=\"title\" x=\"%d\" y=\"%.1f\">", EDF__LEFT, c->top - 12);
+  edf__write(out, "<text class=\"title\" x=\"%g\" y=\"%.1f\">", edf__left, c->top - 12);
   edf__write_xml(out, c->first->name, strcspn(c->first->name, "/"));
   edf__write(out, "%s</text>\n", c->log_scale ? ", logarithmic" : "");
   edf__plot_axes(out, c);
   for (const edf__series *s = c->first; s; s = s->next)
     if (edf__same_chart(s->name, c->first->name)) edf__plot_series(out, c, s, k++);
-  edf__write(out, "<text class=\"x\" x=\"%d\" y=\"%.1f\">values logged</text>\n",
-             EDF__LEFT + EDF__WIDTH / 2, c->top + EDF__HEIGHT + 38);
+  edf__write(out, "<text class=\"x\" x=\"%g\" y=\"%.1f\">values logged</text>\n",
+             edf__left + edf__width / 2, c->top + edf__height + 38);
 }
 
 static int edf__is_first_of_chart(const edf__series *s) {
@@ -9240,7 +9272,7 @@ void edf_plot_svg(const char *path) {
     edf__chart c = edf__chart_of(s, 0);
     c.top = top + 26 + 18 * c.n;
     edf__plot_chart(&page, &c);
-    top = c.top + EDF__HEIGHT + 60;
+    top = c.top + edf__height + 60;
   }
   edf__write(&all, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %.0f\" "
              "width=\"720\" height=\"%.0f\">\n<style>"
@@ -9259,7 +9291,6 @@ void edf_plot_svg(const char *path) {
 }
 
 /* ==== >>trace  The trace page ============================================================ */
-#ifndef EDF_NO_DEBUG
 
 /* ---- JSON */
 static void edf__add_bytes(edf__page *to, const char *bytes, size_t n) {

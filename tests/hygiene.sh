@@ -79,6 +79,8 @@ every() {                                # every COMPILER LANGUAGE-FLAG STANDARD
   compile "$compiler-O3" $compiler "$language -O3 -march=native"    # some warnings need -O
   compile "$compiler-NDEBUG" $compiler "$language -O2 -DNDEBUG -DEDF_REAL=double $blas" \
     "$BLAS_LIBS"
+  compile "$compiler-DEBUG" $compiler "$language -DEDF_DEBUG"
+  compile "$compiler-NO_DEBUG" $compiler "$language -O2 -DEDF_NO_DEBUG"
 }
 
 [ "$gcc" ]     && every gcc '' c99 c11 c17
@@ -103,6 +105,41 @@ if [ "$cxx" ]; then
   done
   works twice-c++ $cxx -x c++ $warnings -I. "$dir/twice.c" -o "$dir/twice"
 fi
+
+# ---- EDF_NO_DEBUG: what prints, checks and watches is not there, and calls of it do nothing
+
+cat > "$dir/debug.c" <<'END'
+#define EDF_IMPLEMENTATION
+#include "edf.h"
+int main(void) {
+  edf_real one = 1;
+  Input *x = edf_want_grad(edf_input("x[1]"));
+  CompNode *y = edf_formula(Square(x), "y = x^2", "x.grad += y.grad 2 x");
+  edf_feed(x, &one, 1);
+  edf_trace_begin("build/no.html");
+  edf_break("y");
+  Forward();
+  Backward(y);
+  edf_log("y", 1.0);
+  edf_print(y);
+  edf_print_program(stdout);
+  edf_print_node(stdout, y);
+  edf_print_latex(stdout);
+  edf_where();
+  edf_trace_end();
+  edf_log_scale("y");
+  edf_plot_svg("build/no.svg");
+  edf_write_dot("build/no.dot");
+  return edf_gradcheck(edf_expect_mismatch(y)) != 0 || edf_find_nan() || edf_step_forward() ||
+         edf_step_backward() || x->grad[0] != 2;
+}
+END
+works no-debug $cc -std=c99 $warnings -O2 -DEDF_NO_DEBUG -I. "$dir/debug.c" -o "$dir/debug" -lm
+works no-debug-runs "$dir/debug"
+if "$dir/debug" | grep -q . || [ -e build/no.html ]; then fail no-debug-silent 'it printed'
+else pass no-debug-silent; fi
+if nm "$dir/debug" | grep -E 'edf_+(print|gradcheck|trace|told|step_forward|plot_|write_(program|forward|dot))'
+then fail no-debug-absent 'these symbols are there'; else pass no-debug-absent; fi
 
 # ---- Two C files and a C++ file in one program; the implementation in either language
 
