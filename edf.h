@@ -31,11 +31,15 @@
        >>graph      nodes and lists           >>over         functions over named indices
        >>constructors  every node's formulas  >>layers       from LayerNorm to recurrences
        >>training   initialisation, optimisers   >>optim     optimisers
-       >>files      data, saved models        >>init         random numbers
-       >>kernels    the kernel's interface    >>check        printing, gradient check
-     >>memory       errors, memory, names     >>data         IDX, CSV, arrays, pictures, text
-     >>core         nodes, the three loops    >>models       saved models
-                                              >>trace        the trace page
+       >>seeing     printing, checking        >>init         random numbers
+       >>files      data, saved models        >>print        a program as text
+       >>kernels    the kernel's interface    >>check        the gradient check
+     >>memory       errors, memory, names     >>watch        stepping, NaN
+     >>core         nodes, the three loops    >>doctor       rules that name mistakes
+                                              >>data         IDX, CSV, arrays, pictures, text
+                                              >>models       saved models
+                                              >>plot         training curves
+                                              >>trace        a page to step through
                                               >>short        short names
 */
 
@@ -217,7 +221,8 @@ typedef struct edf_graph {
   edf_node *loss;                        /* the last Backward's                               */
   unsigned watch;                        /* who is told what runs: see >>watch                */
   struct edf__break *breaks;
-  struct edf__series *log;
+  struct edf__doctor *doctor;            /* what edf_doctor remembers                         */
+  struct edf__series *log;               /* what edf_log has collected                        */
   struct edf__trace *trace;              /* a page that is being recorded                     */
 } edf_graph;
 
@@ -644,7 +649,7 @@ void   edf_clip_each(double most);
 void   edf_l2(edf_real gamma);
 void   edf_l1(edf_real gamma);
 
-/* ---- Checking and printing.
+/* ---- >>seeing  Checking and printing.
    edf_gradcheck compares a node's backward, through everything it is computed from, with
    central differences under a random cotangent r: d/dx sum_i r[i] y[i]. It returns the worst
    |a - n| / (|a| + |n| + floor) over all parameters and wanted inputs, where floor is 1/1000
@@ -694,6 +699,28 @@ void      edf_break(const char *name);
 void      edf_breakpoint(edf_node *node);
 edf_node *edf_find_nan(void);
 
+/* ---- The doctor. edf_doctor(loss), before the training, watches its first 300 steps and
+   prints what goes wrong, with names, numbers and a hint, each finding once, causes before what
+   follows from them. A healthy run prints nothing. It has rules for
+     data        NaN, not scaled (0...255) or centred, rows all alike, rows that were trained on
+                 among those fed while edf.training is 0
+     labels      outside of the classes, counted from 1, not shuffled, unrelated to the inputs,
+                 targets that the output cannot reach
+     program     softmax twice or over the wrong index, a parameter that the loss never uses
+     beginning   equal or zero weights, dead or saturated units, a first loss far above ln C
+     gradient    in programs with nodes of your own: wrong sign, a factor (batch, 2), another
+                 mistake, with the first wrong node; a sum over the batch
+     step        a gradient that was not cleared, a step without a new one, a parameter that
+                 never moves, steps up the slope, too large or too small, edf.training
+     symptoms    NaN, vanishing and exploding gradients, dead units: only if no cause was found
+   It changes nothing: the parameters are bit for bit the same, as long as nodes of your own
+   give the same values when they run again. The first 20 steps cost another Forward, then every
+   tenth to step 300, the first one two for each parameter if there are nodes of your own; after
+   that it takes a few microseconds a step, for the rows. The loss may be built again for each
+   step, at the same line; calling edf_doctor again is allowed, and edf_clear forgets all.
+   Errors: a node that is not computed or that no parameter reaches. */
+void edf_doctor(edf_node *loss);
+
 /* ---- Curves that people look at. edf_log(name, value) adds a value to the series of this name
    (with one argument, edf_log(x) is the logarithm, a node). Series with a common first part,
    loss/train and loss/test, share a chart, loss. A value stands where the longest series of its
@@ -705,6 +732,7 @@ edf_node *edf_find_nan(void);
 void edf_log_value(const char *name, double value);          /* edf_log(name, value)          */
 void edf_log_scale(const char *chart);
 void edf_plot_svg(const char *path);
+
 /* ---- A page to step through. What runs between edf_trace_begin("trace.html") and
    edf_trace_end(), best one training step or a few, is written as one HTML file that any
    browser shows, without a server or a network: the program forward and backward, the graph
@@ -733,6 +761,7 @@ void edf_write_dot(const char *path);
 #define edf_break(name)               ((void)(name))
 #define edf_breakpoint(node)          ((void)(node))
 #define edf_find_nan()                ((edf_node *)0)
+#define edf_doctor(loss)              ((void)(loss))
 #define edf_log_value(name, value)    ((void)(name), (void)(value))
 #define edf_log_scale(chart)          ((void)(chart))
 #define edf_plot_svg(path)            ((void)(path))
@@ -1120,7 +1149,7 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4, EDF__DOCTOR = 8, EDF__
 #endif
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, 0, 1, 0, 0, "b", NULL, NULL, NULL, \
-    0, 0, 0, 0, NULL, EDF__FIRST_WATCH, NULL, NULL, NULL }
+    0, 0, 0, 0, NULL, EDF__FIRST_WATCH, NULL, NULL, NULL, NULL }
 
 static void edf__declare(edf_node *x, const char *format, va_list args);
 static void edf__declared(edf_node *x, int batch);
@@ -1441,6 +1470,7 @@ void edf_clear(void) {
   edf.n_workspaces = 0;
   edf.watch = EDF__FIRST_WATCH;
   edf.breaks = NULL;
+  edf.doctor = NULL;
   edf.log = NULL;
   edf.trace = NULL;
 }
@@ -7116,7 +7146,7 @@ static void edf__end_check(edf__check *c) {
 
 /* '=': where several entries of y come from one of x, the last one that arrives is all that is
    left, and the numbers are wrong too. */
-static const char *edf__assigns(const edf__check *c) {
+static const char *edf__how_it_assigns(const edf__check *c) {
   edf__check *again = edf__again(c, edf__copy_reals(c->r, c->node->size));
   int repeated = again->n_wrong > 0;
   edf__free_again(again);
@@ -7148,7 +7178,7 @@ static double edf__check_adds(edf__check *c, edf_node *x) {
            !finite ? "gives NaN or Inf"
            : assigned ? "does not add to what is there" : "differs when it runs again",
            !finite ? "a division by 0, or the log or square root of a negative number"
-           : assigned ? edf__assigns(c)
+           : assigned ? edf__how_it_assigns(c)
                       : "a buffer is not cleared before it is added to");
   return worst;
 }
@@ -7813,16 +7843,1617 @@ static void edf__poison(edf__event event, edf_node *x) {
   if (event == EDF__BEGIN_BACKWARD) edf__each(edf__poison_grad);
 }
 
+static void edf__doctor_watch(edf__event event, edf_node *x);
 static void edf__trace_watch(edf__event event, edf_node *x);
 
 static int edf__told(edf__event event, edf_node *x) {
   if (edf.watch & EDF__TRACE) edf__trace_watch(event, x);
+  if (edf.watch & EDF__DOCTOR) edf__doctor_watch(event, x);
   if (edf.watch & EDF__POISON) edf__poison(event, x);
   if (edf.watch & EDF__FINITE) edf__watch_finite(event, x);
   if ((edf.watch & EDF__BREAKS) && edf__stop_at(event, x)) return 1;
   return 0;
 }
 
+/* ==== >>doctor  Rules that watch the first steps of training ============================= */
+
+/* A step is a Backward of the loss. The first EDF__EVERY steps are looked at closely, then
+   every tenth up to EDF__STEPS. What is looked at after that costs next to nothing. */
+enum { EDF__EVERY = 20, EDF__STEPS = 300, EDF__WINDOW = 50, EDF__FIRM = 10 };
+
+/* When a rule looks: inputs are fed; a Backward begins; it was the first; a Backward has ended;
+   the parameters have moved; one is about to move; a Forward has ended. */
+enum {
+  EDF__FED = 1, EDF__ASKED = 2, EDF__FIRST = 4, EDF__LEARNT = 8, EDF__MOVED = 16,
+  EDF__MOVING = 32, EDF__RAN = 64
+};
+
+typedef struct {                         /* what is known of a parameter                      */
+  edf_real *before;                      /* its values before the step                        */
+  unsigned long by;                      /* the Backward that it has moved by last            */
+  double norm, change, along, slope;     /* |g|, |dp|/|p|, cos(dp, g), measured / claimed     */
+  int idle, faint, fierce, met;          /* looks in a row; Backwards that have reached it    */
+} edf__patient;
+
+typedef struct {                         /* hashes of rows, in an open table                  */
+  uint64_t *slot, mask;                  /* a row counts where its mark & mask is 0           */
+  size_t n, tested, hits;
+} edf__rows;
+
+typedef struct edf__doctor {
+  char *op, *file; int line;             /* where the program builds the loss                 */
+  edf_node *loss, *head, *x;             /* head compares scores with classes; x is the data  */
+  int classes, coded;                    /* of the head; x holds class numbers                */
+  long step, now;                        /* Backwards of the loss so far; the step it is      */
+  uint64_t said;                         /* rules that have reported                          */
+  int named;                             /* some rule has                                     */
+  /* where the program is */
+  unsigned long backwards, feeds;        /* Backwards of any loss; edf.feeds of the last      */
+  unsigned long long draws, drawn;       /* edf.draws before this Forward, before that look's */
+  int fed, stepping, pending, awaiting;  /* since the last Backward: a Forward, an optimiser, */
+                                         /* a look at the step is due, or in this Forward     */
+  int carried, rebuilt, several;         /* gradients kept; new graphs; more losses than one  */
+  int unlearnt;                          /* Forwards without a Backward; < 0: Backwards of    */
+                                         /* evaluation                                        */
+  /* the step, and what it did */
+  edf__patient *patient;                 /* by parameter                                      */
+  edf_real **held; int *held_rows, n_held;           /* the inputs of the last look           */
+  double first, last, middle, late;      /* losses: the first, this one, sums of two windows  */
+  double before, after, sum_before, sum_after;       /* of one batch around a step; all looks */
+  double drops, moved_most;              /* how far steps lowered their own; largest |dp|/|p| */
+  int looks, rises, high, still, off;    /* high: losses in a row; still: looks at moves      */
+  edf_real *dead; int n_dead;            /* least share of dead units seen, by node           */
+  /* labels by class: in all, in this window; the windows' sums of squared and largest shares */
+  size_t *count, *in_window, labels, window, alike;
+  double purity; int windows;
+  edf__rows rows;
+  /* the first node whose backward is wrong, in which input, by which factor; a parameter whose
+     slope is not its gradient */
+  edf_node *culprit, *culprit_in, *sick;
+  double factor;
+  int assigns, explained;
+} edf__doctor;
+
+typedef struct {
+  int when, symptom;                     /* a symptom is held back once a cause was named     */
+  int (*look)(edf__doctor *d);           /* 1: it has reported                                */
+} edf__rule;
+
+/* ---- The report: a finding, the nodes and numbers, a hint. */
+EDF__PRINTF(2, 3) static void edf__finding(const edf__doctor *d, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  printf("doctor: step %ld: ", d->now);
+  vprintf(format, args);
+  printf("\n");
+  va_end(args);
+}
+
+EDF__PRINTF(1, 2) static void edf__remark(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  printf("  ");
+  vprintf(format, args);
+  printf("\n");
+  va_end(args);
+}
+
+static void edf__point_at(const edf_node *x) {
+  edf__length = 0;
+  edf__say_node(x);
+  printf("  %s\n", edf__message);
+  edf__length = 0;
+}
+
+/* ---- Numbers about a tensor */
+typedef struct { double least, greatest, mean, deviation; size_t bad; } edf__summary;
+
+static edf__summary edf__summarise(edf_node *x) {
+  edf__summary s = { HUGE_VAL, -HUGE_VAL, 0, 0, 0 };
+  const edf_real *v = edf_value(x);
+  double square = 0;
+  for (size_t i = 0; i < x->size; i++) {
+    double number = (double)v[i];
+    s.bad += number - number != 0;
+    s.least = number < s.least ? number : s.least;
+    s.greatest = number > s.greatest ? number : s.greatest;
+    s.mean += number;
+  }
+  s.mean /= (double)x->size;
+  for (size_t i = 0; i < x->size; i++)
+    square += ((double)v[i] - s.mean) * ((double)v[i] - s.mean) / (double)x->size;
+  s.deviation = sqrt(square);
+  return s;
+}
+
+static double edf__mean_of(edf_node *x) {
+  const edf_real *v = edf_value(x);
+  double sum = 0;
+  for (size_t i = 0; i < x->size; i++) sum += (double)v[i];
+  return sum / (double)x->size;
+}
+
+static double edf__length_of(const edf_real *v, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += (double)v[i] * (double)v[i];
+  return sqrt(sum);
+}
+
+static int edf__last_dim(const edf_node *x) { return x->rank ? x->dim[x->rank - 1] : 1; }
+
+/* ---- Who is who in the program */
+static int edf__here(const edf__doctor *d, const edf_node *c) {
+  return c->line == d->line && !strcmp(c->file, d->file) && !strcmp(c->op, d->op);
+}
+
+/* The loss may have been built again, at the same line: then the last one there. */
+static edf_node *edf__find_loss(edf__doctor *d) {
+  edf_node *found = NULL;
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *c = edf.compnodes[i];
+    if (!edf__here(d, c)) continue;
+    if (c == d->loss) return c;
+    found = c;
+  }
+  return d->loss = found;
+}
+
+static int edf__all_whole(edf_node *x) {
+  const edf_real *v = edf_value(x);
+  for (size_t i = 0; i < x->size; i++)
+    if ((double)v[i] != floor((double)v[i])) return 0;
+  return 1;
+}
+
+/* Scores with one index more than an Input of classes; also in a loss of the user's own. */
+static int edf__is_head(const edf__doctor *d, const edf_node *c) {
+  if (c->n_in != 2 || c->in[0]->kind != EDF_COMPNODE || c->in[1]->kind != EDF_INPUT) return 0;
+  const edf_node *s = c->in[0], *y = c->in[1];
+  if (s->rank != y->rank + 1 || y->fed < 0) return 0;
+  for (int k = 0; k < y->rank; k++) if (s->dim[k] != y->dim[k]) return 0;
+  if (c->shape == edf__rows_shape) return 1;
+  if (c->about || edf__is_einsum(c) || edf__last_dim(s) < 2) return 0;
+  return (c == d->loss || c == d->loss->in[0]) && edf__all_whole(c->in[1]);
+}
+
+static int edf__is_embed(const edf_node *c) { return c->forward == edf__embed_forward; }
+
+/* `beyond` marks what holds class numbers: whatever an Embed or a head takes them from. */
+static void edf__mark_classes(const edf__doctor *d) {
+  edf__each(edf__not_beyond);
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    edf_node *c = edf.compnodes[i];
+    if (c->visit && (edf__is_embed(c) || edf__is_head(d, c))) c->in[1]->beyond = 1;
+    for (int k = 0; c->beyond && k < c->n_in; k++) c->in[k]->beyond = 1;
+  }
+}
+
+static size_t edf__row_size(const edf_node *x) {
+  return x->batched && x->dim[0] > 0 ? x->size / (size_t)x->dim[0] : x->size;
+}
+
+/* The data: of the batched inputs but the labels the one with the longest rows. */
+static edf_node *edf__find_data(const edf__doctor *d) {
+  edf_node *best = NULL;
+  for (int i = 0; i < edf.n_inputs; i++) {
+    edf_node *x = edf.inputs[i];
+    if (!x->visit || !x->batched || x->fed < 0 || (d->head && x == d->head->in[1])) continue;
+    if (!best || edf__row_size(x) > edf__row_size(best)) best = x;
+  }
+  return best;
+}
+
+/* Marks what the loss is computed from, and finds the parts; 0: it is not there (yet). */
+static int edf__find_parts(edf__doctor *d) {
+  if (!edf__find_loss(d)) return 0;
+  edf__mark(d->loss);
+  edf__mark_classes(d);
+  d->head = NULL;
+  for (int i = 0; i < edf.n_compnodes; i++)
+    if (edf.compnodes[i]->visit && edf__is_head(d, edf.compnodes[i]))
+      d->head = edf.compnodes[i];
+  d->classes = d->head ? edf__last_dim(d->head->in[0]) : 0;
+  d->x = edf__find_data(d);
+  d->coded = d->x && d->x->beyond;
+  return 1;
+}
+
+static double edf__guess(const edf__doctor *d) {
+  return d->classes ? log((double)d->classes) : 0;
+}
+
+/* The size of the first loss, or of a guess. */
+static double edf__usual_loss(const edf__doctor *d) {
+  double first = fabs(d->first);
+  return first > edf__guess(d) ? first : edf__guess(d);
+}
+
+/* ---- Sigmoid, Tanh and Relu are known by what they do, so that those of the user's own are
+   looked at too. */
+enum { EDF__NO_BEND, EDF__RELU, EDF__SIGMOID, EDF__TANH };
+
+static double edf__bend(int kind, double x) {
+  return kind == EDF__SIGMOID ? 1 / (1 + exp(-x)) : kind == EDF__TANH ? tanh(x) : x > 0 ? x : 0;
+}
+
+static int edf__bend_of(const edf_node *y) {
+  enum { TRIES = 100 };
+  if (!y->visit || y->n_in != 1 || y->in[0]->size != y->size || edf__is_einsum(y)) return 0;
+  for (int kind = EDF__RELU; kind <= EDF__TANH; kind++) {
+    int same = 1, bent = 0;
+    for (size_t t = 0; same && t < TRIES; t++) {
+      size_t i = t * (y->size - 1) / (TRIES - 1);
+      double x = (double)y->in[0]->value[i], expected = edf__bend(kind, x);
+      same = fabs((double)y->value[i] - expected) <= 1e-3 * fabs(expected) + 1e-30;
+      bent |= kind != EDF__RELU || x < 0;
+    }
+    if (same && bent) return kind;
+  }
+  return EDF__NO_BEND;
+}
+
+/* The share of units, the last index, of a Relu that no row of the batch switches on. */
+static double edf__dead_share(edf_node *y) {
+  size_t n = (size_t)edf__last_dim(y), rows = y->size / n, dead = 0;
+  const edf_real *v = edf_value(y);
+  if (rows < 16) return 0;
+  for (size_t j = 0; j < n; j++) {
+    size_t b = 0;
+    while (b < rows && v[b * n + j] <= 0) b++;
+    dead += b == rows;
+  }
+  return (double)dead / (double)n;
+}
+
+/* The share of entries where the slope of a Sigmoid is below 0.02, or |tanh| above 0.99. */
+static double edf__saturated_share(edf_node *y, int kind) {
+  const edf_real *x = edf_value(y->in[0]);
+  double edge = kind == EDF__SIGMOID ? 3.87 : 2.65;
+  size_t n = 0;
+  for (size_t i = 0; i < y->size; i++) n += fabs((double)x[i]) > edge;
+  return (double)n / (double)y->size;
+}
+
+/* ---- Rules of the data */
+
+/* Anything that is not a number spoils all that follows. */
+static int edf__rule_data_nan(edf__doctor *d) {
+  for (int i = 0; i < edf.n_inputs; i++) {
+    edf_node *x = edf.inputs[i];
+    edf__summary s = { 0, 0, 0, 0, 0 };
+    if (x->visit && x->fed >= 0) s = edf__summarise(x);
+    if (!s.bad) continue;
+    edf__finding(d, "%zu of %zu numbers of the input %s are NaN or infinite", s.bad, x->size,
+                 x->name);
+    edf__point_at(x);
+    edf__remark("hint: look at how the data is read, or divided by a deviation of 0");
+    return 1;
+  }
+  return 0;
+}
+
+/* Above 20 a first layer with weights for deviation 1 saturates, or its steps are too large. */
+static int edf__rule_scale(edf__doctor *d) {
+  if (!d->x || d->coded) return 0;
+  edf__summary s = edf__summarise(d->x);
+  double most = s.greatest > -s.least ? s.greatest : -s.least;
+  if (most <= 20) return 0;
+  int bytes = s.least >= 0 && s.greatest <= 255 && s.greatest > 127;
+  edf__finding(d, bytes ? "inputs look like 0...255" : "inputs are not scaled");
+  edf__point_at(d->x);
+  edf__remark("%g to %g, mean %.3g, deviation %.3g", s.least, s.greatest, s.mean, s.deviation);
+  edf__remark(bytes ? "hint: divide by 255"
+                    : "hint: subtract each column's mean and divide by its deviation");
+  return 1;
+}
+
+/* A mean of three deviations is most of what the first layer sees. */
+static int edf__rule_centre(edf__doctor *d) {
+  if (!d->x || d->coded) return 0;
+  edf__summary s = edf__summarise(d->x);
+  if (!(fabs(s.mean) > 3 * s.deviation && fabs(s.mean) > 0.5 && d->x->size >= 16)) return 0;
+  edf__finding(d, "inputs are far from centred");
+  edf__point_at(d->x);
+  edf__remark("mean %.3g, deviation %.3g", s.mean, s.deviation);
+  edf__remark("hint: subtract the mean");
+  return 1;
+}
+
+/* All rows of a batch alike: the loader does not move on. (All zero may be a first state.) */
+static int edf__rule_alike(edf__doctor *d) {
+  if (!d->x || d->coded || d->x->dim[0] < 8) return 0;
+  const edf_real *v = edf_value(d->x);
+  size_t row = edf__row_size(d->x), rows = (size_t)d->x->dim[0];
+  for (size_t b = 1; b < rows; b++)
+    if (memcmp(v, v + b * row, row * sizeof *v)) return 0;
+  if (edf__length_of(v, row) == 0) return 0;
+  edf__finding(d, "all %zu rows of the input are the same", rows);
+  edf__point_at(d->x);
+  edf__remark("hint: does the loader move on from row to row?");
+  return 1;
+}
+
+/* ---- Rows that were trained on. A row is a hash of its bytes; its first 16 bits are of a few
+   entries alone, so that a table that fills keeps a half, a quarter ... of all rows, and of the
+   others no more than a few entries are read. */
+enum { EDF__SLOTS = 1 << 14, EDF__FEW_ROWS = 1024 };
+
+static uint64_t edf__mix(uint64_t h, uint64_t k) {
+  h = (h ^ k) * UINT64_C(0x9E3779B97F4A7C15);
+  return h ^ (h >> 29);
+}
+
+static uint64_t edf__mark_of_row(const edf_real *row, size_t n) {
+  enum { READ = 16 };
+  uint64_t h = 1;
+  for (size_t t = 0; t < READ; t++) {
+    uint64_t bits = 0;
+    memcpy(&bits, &row[t * n / READ], sizeof *row);
+    h = edf__mix(h, bits);
+  }
+  return h >> 48;
+}
+
+/* Four sums at a time, which do not wait for each other. */
+static uint64_t edf__hash_of_row(const edf_real *row, size_t n, uint64_t mark) {
+  uint64_t h[4] = { 1, 2, 3, 4 }, k[4];
+  size_t at = 0, bytes = n * sizeof *row;
+  for (; at < bytes; at += sizeof k) {
+    size_t left = bytes - at;
+    memset(k, 0, sizeof k);
+    memcpy(k, (const char *)row + at, left < sizeof k ? left : sizeof k);
+    for (int t = 0; t < 4; t++) h[t] = edf__mix(h[t], k[t]);
+  }
+  return mark << 48 | edf__mix(edf__mix(h[0], h[1]), edf__mix(h[2], h[3])) >> 16 | 1;
+}
+
+static uint64_t *edf__slot_of(const edf__rows *r, uint64_t hash) {
+  size_t i = (size_t)(hash % EDF__SLOTS);
+  while (r->slot[i] && r->slot[i] != hash) i = (i + 1) % EDF__SLOTS;
+  return &r->slot[i];
+}
+
+static void edf__halve_rows(edf__rows *r) {
+  uint64_t *old = r->slot;
+  r->slot = (uint64_t *)edf__alloc(&edf.kept, EDF__SLOTS * sizeof *old);
+  r->mask = 2 * r->mask + 1;
+  r->n = 0;
+  for (size_t i = 0; i < EDF__SLOTS; i++)
+    if (old[i] && !((old[i] >> 48) & r->mask)) {
+      *edf__slot_of(r, old[i]) = old[i];
+      r->n++;
+    }
+  edf__free(old);
+}
+
+/* Records the rows of x, or looks them up. */
+static void edf__note_rows(edf__rows *r, edf_node *x, int record) {
+  const edf_real *v = edf_value(x);
+  size_t n = edf__row_size(x), rows = x->size / n;
+  if (!r->slot) r->slot = (uint64_t *)edf__alloc(&edf.kept, EDF__SLOTS * sizeof *r->slot);
+  for (size_t b = 0; b < rows; b++) {
+    uint64_t mark = edf__mark_of_row(v + b * n, n);
+    if (mark & r->mask) continue;
+    uint64_t hash = edf__hash_of_row(v + b * n, n, mark), *slot = edf__slot_of(r, hash);
+    if (!record) { r->tested++; r->hits += *slot == hash; continue; }
+    if (*slot != hash) { *slot = hash; r->n++; }
+    if (r->n > EDF__SLOTS / 2) edf__halve_rows(r);
+  }
+}
+
+/* Short rows are alike by nature. */
+static int edf__tells_rows(const edf__doctor *d) {
+  return d->x && edf__row_size(d->x) >= (d->coded ? 16 : 4);
+}
+
+/* One row in a hundred may be a true duplicate in the data, and three more by chance. */
+static int edf__rule_leak(edf__doctor *d) {
+  const edf__rows *r = &d->rows;
+  if (r->tested < 20 || r->hits <= 3 + r->tested / 100) return 0;
+  edf__finding(d, "%.3g %% of the evaluation rows were trained on",
+               100 * (double)r->hits / (double)r->tested);
+  edf__point_at(d->x);
+  edf__remark("%zu of %zu rows%s that were fed while edf.training is 0", r->hits, r->tested,
+              r->mask ? ", a sample of those" : "");
+  edf__remark("hint: keep rows apart that no step sees (unless the error on those it has seen "
+              "is what you want)");
+  return 1;
+}
+
+/* ---- Rules of the labels */
+static edf_node *edf__labels(const edf__doctor *d) { return d->head ? d->head->in[1] : NULL; }
+
+/* A label outside of 0..K-1 reads another row's score, or stops the program. */
+static int edf__rule_label_range(edf__doctor *d) {
+  edf_node *y = edf__labels(d);
+  if (!y) return 0;
+  edf__summary s = edf__summarise(y);
+  int K = d->classes, whole = edf__all_whole(y);
+  if (whole && s.least >= 0 && s.greatest < K) return 0;
+  edf__finding(d, "labels are %g to %g%s, but there are %d classes, 0 to %d", s.least,
+               s.greatest, whole ? "" : ", not all whole", K, K - 1);
+  edf__point_at(y);
+  edf__remark(s.least >= 1 && s.greatest == K ? "hint: they count from 1: subtract 1"
+              : whole ? "hint: are there more classes than scores?"
+                      : "hint: are these really the labels?");
+  return 1;
+}
+
+/* Every class but 0, often enough that chance would have brought it: 30 rows for each class. */
+static int edf__rule_label_base(edf__doctor *d) {
+  size_t K = (size_t)d->classes, seen = 0;
+  if (!d->count || K < 3 || d->labels < 30 * K || d->count[0]) return 0;
+  for (size_t k = 1; k < K; k++) seen += d->count[k] > 0;
+  if (seen < K - 1) return 0;
+  edf__finding(d, "labels count from 1: of %zu labels none is 0", d->labels);
+  edf__point_at(edf__labels(d));
+  edf__remark("labels are 1 to %zu, and there are scores for %zu classes", K - 1, K);
+  edf__remark("hint: subtract 1, and have one class less");
+  return 1;
+}
+
+static void edf__count_window(edf__doctor *d) {
+  size_t most = 0;
+  for (int k = 0; k < d->classes; k++) {
+    size_t n = d->in_window[k];
+    if (n > most) most = n;
+    d->purity += (double)n * (double)n / ((double)d->window * (double)d->window);
+    d->in_window[k] = 0;
+  }
+  d->alike += most;
+  d->window = 0;
+  d->windows++;
+}
+
+/* Labels are counted in all, and in windows of whole batches, 16 rows at least. */
+static void edf__count_labels(edf__doctor *d) {
+  edf_node *y = edf__labels(d);
+  enum { MOST = 1 << 16 };
+  if (!y || d->classes > MOST) return;
+  size_t bytes = (size_t)d->classes * sizeof *d->count;
+  d->count = (size_t *)edf__grow(&edf.kept, d->count, bytes);
+  d->in_window = (size_t *)edf__grow(&edf.kept, d->in_window, bytes);
+  const edf_real *v = edf_value(y);
+  for (size_t b = 0; b < y->size; b++) {
+    if (!(v[b] >= 0 && v[b] < (edf_real)d->classes)) continue;
+    d->count[(size_t)v[b]]++;
+    d->in_window[(size_t)v[b]]++;
+    d->labels++;
+    d->window++;
+  }
+  if (d->window >= 16) edf__count_window(d);
+}
+
+static double edf__label_entropy(const edf__doctor *d) {
+  double sum = 0;
+  for (int k = 0; k < d->classes; k++) {
+    double p = (double)d->count[k] / (double)d->labels;
+    if (p > 0) sum -= p * log(p);
+  }
+  return sum;
+}
+
+/* Shuffled, two rows of a batch have one class as often as two rows of the data have: the sum
+   of squared shares S. Batches of one class each lie the whole way from there to 1, shuffled
+   ones not at all; a quarter of the way is far outside of chance. */
+static int edf__rule_order(edf__doctor *d) {
+  edf_node *y = edf__labels(d);
+  if (!y || !d->count || y->rank != 1 || !d->windows) return 0;
+  double S = 0, n = (double)d->labels, size = n / d->windows, most = 0;
+  for (int k = 0; k < d->classes; k++) {
+    double p = (double)d->count[k] / n;
+    S += p * p;
+    if (p > most) most = p;
+  }
+  int one = most == 1 && n >= 256 && n >= 10.0 * d->classes;
+  double chance = S + (1 - S) / size, found = d->purity / d->windows;
+  int sorted = d->windows >= 8 && (1 - most) * n >= 20 && found > chance + 0.25 * (1 - chance);
+  if (!one && !sorted) return 0;
+  edf__finding(d, one ? "not shuffled? All %.0f labels so far are of one class"
+                      : "not shuffled: the rows of a batch have like labels", n);
+  edf__point_at(y);
+  if (sorted)
+    edf__remark("on average %.0f %% of a batch are of one class; in the data so far, %.0f %%",
+                100 * (double)d->alike / n, 100 * most);
+  edf__remark("hint: edf_shuffle(&x, &y) before each epoch");
+  return 1;
+}
+
+/* What a node's formula can reach: Sigmoid 0..1, Tanh -1..1, Relu 0 and more. */
+static int edf__rule_target(edf__doctor *d) {
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *c = edf.compnodes[i];
+    if (!c->visit || c->n_in != 2 || c->in[0]->kind != EDF_COMPNODE) continue;
+    edf_node *a = c->in[0], *y = c->in[1];
+    int bce = c->forward == edf__bce_forward, bend = bce ? EDF__SIGMOID : edf__bend_of(a);
+    if (y->kind != EDF_INPUT || y->fed < 0 || !bend || y->rank != a->rank) continue;
+    if (!bce && strcmp(c->op, "Sub")) continue;
+    edf__summary s = edf__summarise(y);
+    double lo = bend == EDF__TANH ? -1 : 0, hi = bend == EDF__RELU ? HUGE_VAL : 1;
+    if (s.least >= lo && s.greatest <= hi) continue;
+    edf__finding(d, "targets are outside of what %s can reach", bce ? "BCELoss" : a->name);
+    edf__point_at(y);
+    edf__point_at(bce ? c : a);
+    edf__remark("targets %g to %g, outputs %g to %g", s.least, s.greatest, lo, hi);
+    edf__remark("hint: scale the targets, or have no %s before the loss", a->op);
+    return 1;
+  }
+  return 0;
+}
+
+/* After 300 steps no better than the classes' shares, though each step does lower the loss of
+   its own batch: 1 nat in the last half. So the gradients are right, and what one batch
+   teaches does not hold for the next. */
+static int edf__rule_unrelated(edf__doctor *d) {
+  if (!d->count || d->step != EDF__STEPS || d->rebuilt) return 0;
+  double window = EDF__WINDOW, middle = d->middle / window, late = d->late / window;
+  double entropy = edf__label_entropy(d);
+  if (late < entropy - 0.1 || middle - late > 0.1 || d->drops < 1) return 0;
+  edf__finding(d, "labels seem unrelated to the inputs");
+  edf__point_at(edf__labels(d));
+  edf__remark("loss %.3f; the classes' shares alone would give %.3f", late, entropy);
+  edf__remark("each step lowers the loss of its own batch, by %.2g on average, but not the "
+              "next one's", 2 * d->drops / (double)EDF__STEPS);
+  edf__remark("hint: are labels and inputs shifted against each other, or only one of them "
+              "shuffled? (An IDX header has 8 bytes for labels, 16 for images.)");
+  return 1;
+}
+
+/* ---- Rules of the program */
+static int edf__is_softmax(const edf_node *c) {
+  return c->forward == edf__softmax_forward || c->forward == edf__softmax_log_loss_forward;
+}
+
+/* Does x sum to 1 over index d everywhere, with no entry below 0? */
+static int edf__sums_to_one(edf_node *x, int d) {
+  const edf_real *v = edf_value(x);
+  size_t n = (size_t)x->dim[d], stride = 1;
+  for (int k = d + 1; k < x->rank; k++) stride *= (size_t)x->dim[k];
+  for (size_t i = 0; i < x->size; i++) {
+    double sum = 0;
+    if (i / stride % n) continue;
+    for (size_t k = 0; k < n; k++) {
+      double p = (double)v[i + k * stride];
+      if (!(p >= 0)) return 0;
+      sum += p;
+    }
+    if (!(fabs(sum - 1) < 1e-3)) return 0;
+  }
+  return n > 1;
+}
+
+/* The scores that go into a softmax are probabilities already. */
+static int edf__rule_twice(edf__doctor *d) {
+  edf_node *c = d->head;
+  if (c && c->forward == edf__log_loss_forward) c = c->in[0];
+  if (!c || !edf__is_softmax(c) || !edf__sums_to_one(c->in[0], c->in[0]->rank - 1)) return 0;
+  double K = (double)d->classes;
+  edf__finding(d, "softmax twice: the scores of %s are probabilities already", c->name);
+  edf__point_at(c->in[0]);
+  edf__point_at(c);
+  edf__remark("so the loss cannot go below %.3f for %g classes", log(1 + (K - 1) / exp(1.0)),
+              K);
+  edf__remark("hint: one Softmax before LogLoss, none before SoftmaxLogLoss");
+  return 1;
+}
+
+/* Probabilities of classes have to sum to 1 over the last index. */
+static int edf__rule_axis(edf__doctor *d) {
+  if (!d->head || d->head->forward == edf__softmax_log_loss_forward) return 0;
+  edf_node *P = d->head->in[0];
+  int last = P->rank - 1, other = 0;
+  if (edf__sums_to_one(P, last) || edf__summarise(P).bad) return 0;
+  while (other < last && !edf__sums_to_one(P, other)) other++;
+  if (other == last && d->head->forward != edf__log_loss_forward) return 0;
+  if (other < last)
+    edf__finding(d, "softmax over the wrong index: %s sums to 1 over index %d (%d%s), not over "
+                 "the %d classes", P->name, other, P->dim[other],
+                 P->batched >> other & 1 ? ", the batch" : "", d->classes);
+  else edf__finding(d, "LogLoss of %s, which does not sum to 1 over the classes", P->name);
+  edf__point_at(P);
+  edf__remark("hint: Softmax(s) goes over the last index; LogLoss takes probabilities, "
+              "SoftmaxLogLoss scores");
+  return 1;
+}
+
+static edf_node *edf__user_of(const edf_node *p) {
+  for (int i = 0; i < edf.n_compnodes; i++)
+    for (int k = 0; k < edf.compnodes[i]->n_in; k++)
+      if (edf.compnodes[i]->in[k] == p) return edf.compnodes[i];
+  return NULL;
+}
+
+/* Ten steps, so that a program with several losses has come to each of them. */
+static int edf__rule_unused(edf__doctor *d) {
+  for (int i = 0; d->step == EDF__FIRM && i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i], *user = edf__user_of(p);
+    if (d->patient[i].met || p->update == edf_frozen || p->visit) continue;
+    edf__finding(d, "the parameter %s is never used by the loss", p->name);
+    edf__point_at(p);
+    if (user) edf__remark("its nearest use is here, but %s does not depend on it:",
+                          d->loss->name);
+    else edf__remark("no node uses it");
+    if (user) edf__point_at(user);
+    return 1;
+  }
+  return 0;
+}
+
+/* ---- Rules of the initialisation */
+
+/* Two slices of a weight with one value and one gradient stay the same for ever. A slice
+   without a gradient may get its own later, unless there is none at all. */
+static int edf__equal_slices(edf_node *p, int d, const edf_real *v, size_t a, size_t b) {
+  size_t stride = 1, n = (size_t)p->dim[d];
+  int zero = 1;
+  for (int k = d + 1; k < p->rank; k++) stride *= (size_t)p->dim[k];
+  for (size_t i = 0; i < p->size; i += n * stride)
+    for (size_t k = 0; k < stride; k++) {
+      double x = (double)v[i + a * stride + k], y = (double)v[i + b * stride + k];
+      if (fabs(x - y) > 1e-6 * (fabs(x) + fabs(y))) return 0;
+      zero &= x == 0;
+    }
+  return zero ? 1 : 2;
+}
+
+static int edf__count_equal(edf_node *p, int d) {
+  const edf_real *v = edf_value(p), *g = edf_grad(p);
+  int equal = 0, stuck = edf__length_of(g, p->size) == 0;
+  for (size_t k = 1; k < (size_t)p->dim[d]; k++)
+    equal += edf__equal_slices(p, d, v, k - 1, k) &&
+             edf__equal_slices(p, d, g, k - 1, k) > !stuck;
+  return equal;
+}
+
+static int edf__rule_symmetric(edf__doctor *d) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    int axis = p->rank - 1, equal = 0;
+    if (!p->visit || !edf__may_step(p) || p->rank < 2) continue;
+    while (axis >= 0 && !(equal = edf__count_equal(p, axis))) axis--;
+    if (!equal) continue;
+    int zero = edf__length_of(edf_value(p), p->size) == 0;
+    edf__finding(d, zero ? "%s is all zero: its units are alike and stay so"
+                         : "%s begins with equal units, which stay equal", p->name);
+    edf__point_at(p);
+    edf__remark("%d of %d slices along index %d equal the one before, in value and gradient",
+                equal, p->dim[axis], axis);
+    edf__remark("hint: random weights, edf_init_uniform or edf_init_normal; only thresholds "
+                "may begin at 0");
+    return 1;
+  }
+  return 0;
+}
+
+/* The parameter of y's input with the largest mean, or weights: what may have done it. */
+static void edf__blame(const edf_node *y) {
+  for (int k = 0; k < y->n_in; k++) {
+    edf_node *p = y->in[k];
+    if (p->kind != EDF_PARAMETER) continue;
+    edf__summary s = edf__summarise(p);
+    edf__point_at(p);
+    edf__remark("  mean %.3g, deviation %.3g%s", s.mean, s.deviation,
+                p->rank == 1 && fabs(s.mean) > 3 ? ": is this meant?" : "");
+  }
+}
+
+static void edf__say_bent(edf__doctor *d, edf_node *y, const char *what, double share) {
+  edf__summary s = edf__summarise(y->in[0]);
+  edf__finding(d, "%.0f %% of the %s of %s at the start", 100 * share, what, y->name);
+  edf__point_at(y);
+  edf__remark("its input %s: %.3g to %.3g, mean %.3g, deviation %.3g; wanted: about 1",
+              y->in[0]->name, s.least, s.greatest, s.mean, s.deviation);
+  edf__blame(y->in[0]);
+}
+
+/* A random Relu unit is silent for a whole batch now and then: 60 % of them are a mistake. */
+static int edf__rule_dead_start(edf__doctor *d) {
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *y = edf.compnodes[i];
+    double share = edf__bend_of(y) == EDF__RELU ? edf__dead_share(y) : 0;
+    if (share <= 0.6) continue;
+    edf__say_bent(d, y, "units are dead (0 for every row)", share);
+    edf__remark("hint: thresholds near 0 (they are subtracted), weights with variance 1/n");
+    return 1;
+  }
+  return 0;
+}
+
+/* Inputs of deviation 1 saturate 0.01 % of a Sigmoid and 0.8 % of a Tanh. */
+static int edf__rule_saturated(edf__doctor *d) {
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *y = edf.compnodes[i];
+    int kind = edf__bend_of(y), curved = kind == EDF__SIGMOID || kind == EDF__TANH;
+    double share = curved ? edf__saturated_share(y, kind) : 0;
+    if (share <= 0.5) continue;
+    edf__say_bent(d, y, "entries are saturated (no slope)", share);
+    edf__remark("hint: smaller weights: variance 1/n for sums of n products");
+    return 1;
+  }
+  return 0;
+}
+
+/* The weights that are largest for how many products they sum up. */
+static edf_node *edf__largest_weights(double *ratio) {
+  edf_node *worst = NULL;
+  *ratio = 0;
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    if (!p->visit || p->rank < 2) continue;
+    double n = (double)p->size / edf__last_dim(p), r = edf__summarise(p).deviation * sqrt(n);
+    if (r > *ratio) { *ratio = r; worst = p; }
+  }
+  return worst;
+}
+
+static int edf__one_class(edf__doctor *d) {
+  edf__summary s = edf__summarise(edf__labels(d));
+  return s.least == s.greatest;
+}
+
+/* Scores of deviation 1 cost ln K + 1/2, those of a healthy GPT ln K + 0.9. A batch of one
+   class may cost more. */
+static int edf__rule_first_loss(edf__doctor *d) {
+  double ratio;
+  if (!d->head || d->first < edf__guess(d) + 1.5 || edf__one_class(d)) return 0;
+  edf_node *p = edf__largest_weights(&ratio);
+  edf__summary s = edf__summarise(d->head->in[0]);
+  if (s.bad) return 0;
+  edf__finding(d, "the first loss is %.3g; guessing costs ln %d = %.3g", d->first, d->classes,
+               edf__guess(d));
+  edf__point_at(d->head->in[0]);
+  edf__remark("%.3g to %.3g, deviation %.3g", s.least, s.greatest, s.deviation);
+  if (p && ratio > 2) edf__point_at(p);
+  if (p && ratio > 2)
+    edf__remark("  weights %.2g times as large as 1/sqrt(n) for sums of n products", ratio);
+  edf__remark("hint: smaller weights at the start");
+  return 1;
+}
+
+/* ---- Rules of the gradient */
+
+/* The same batch and random numbers once more. */
+static double edf__loss_again(edf__doctor *d, unsigned long long draws_then) {
+  unsigned long long draws = edf.draws;
+  int at = edf.at, way = edf.way;
+  edf.draws = draws_then;
+  edf_forward_to(d->loss);
+  edf.draws = draws;
+  edf.at = at;
+  edf.way = way;
+  return edf__mean_of(d->loss);
+}
+
+/* (L(p + h g/|g|) - L(p - h g/|g|)) / (2 h |g|): 1 where g is the derivative. */
+static double edf__slope_along(edf__doctor *d, edf_node *p, const edf_real *old, double h) {
+  const edf_real *g = edf_grad(p);
+  double norm = edf__length_of(g, p->size), loss[2];
+  for (int k = 0; k < 2; k++) {
+    double scale = (k ? -h : h) / norm;
+    for (size_t i = 0; i < p->size; i++)
+      p->value[i] = (edf_real)((double)old[i] + scale * (double)g[i]);
+    edf_push(p);
+    loss[k] = edf__loss_again(d, d->draws);
+  }
+  return (loss[0] - loss[1]) / (2 * h * norm);
+}
+
+/* The step changes the loss by a 2000th, well above rounding, but no entry by more than 0.02 in
+   the mean; where a gradient is too small for that, or the slope depends on the step, nothing
+   can be said: then 1. */
+static double edf__measured_slope(edf__doctor *d, edf_node *p) {
+  size_t n = p->size;
+  edf_real *old = edf__copy_reals(edf_value(p), n);
+  double norm = edf__length_of(edf_grad(p), n), loss = 1 + fabs(d->last);
+  double h = 5e-4 * loss / norm, most = 0.02 * sqrt((double)n), slope = 1;
+  double noise = (EDF_REAL_IS_DOUBLE ? 1e-14 : 1e-6) * loss;
+  if (h > most) h = most;
+  if (norm > 0 && norm < HUGE_VAL && noise < 0.02 * 2 * h * norm) {
+    double whole = edf__slope_along(d, p, old, h), half = edf__slope_along(d, p, old, h / 2);
+    if (fabs(whole - 1) > 0.1 && fabs(half - 1) > 0.1 &&
+        fabs(whole - half) < 0.2 * fabs(half - 1)) slope = half;
+  }
+  memcpy(p->value, old, n * sizeof *old);
+  edf_push(p);
+  edf__free(old);
+  return slope;
+}
+
+static int edf__is_own(const edf_node *y) {
+  return y->visit && y->need && y->backward && !y->about && !edf__is_einsum(y) && !y->mismatch;
+}
+
+/* Along a random direction in x, under a random cotangent: the slope by differences. */
+static double edf__slope_in(edf__check *c, const edf_real *x, const edf_real *way, double h) {
+  for (size_t i = 0; i < c->x->size; i++)
+    c->x->value[i] = (edf_real)((double)x[i] + h * (double)way[i]);
+  edf__evaluate(c);
+  memcpy(c->plus, c->node->value, c->node->size * sizeof *c->plus);
+  for (size_t i = 0; i < c->x->size; i++)
+    c->x->value[i] = (edf_real)((double)x[i] - h * (double)way[i]);
+  edf__evaluate(c);
+  return edf__difference(c, c->plus, c->node->value) / (2 * h);
+}
+
+/* Wrong where two steps agree on another slope, by 3 % of what random signs would give. */
+static int edf__differs_along(edf__check *c, const edf_real *x, const edf_real *grad,
+                              edf_real *way, double *factor) {
+  double yours = 0, square = 0, h = 1e-6 + 1e-3 * edf__length_of(x, c->x->size) /
+                                            sqrt((double)c->x->size);
+  for (size_t i = 0; i < c->x->size; i++) {
+    way[i] = edf__random_unit() < 0.5 ? -1 : 1;
+    yours += (double)grad[i] * (double)way[i];
+    square += (double)grad[i] * (double)grad[i];
+  }
+  double whole = edf__slope_in(c, x, way, h), quarter = edf__slope_in(c, x, way, h / 4);
+  double slack = 0.03 * sqrt(square) + c->noise * edf__h / h / 5;
+  *factor = yours / quarter;
+  return fabs(whole - yours) > slack && fabs(quarter - yours) > slack &&
+         fabs(whole - quarter) < 0.3 * fabs(whole - yours);
+}
+
+/* The median of n numbers, or 0 where they scatter: less than half lie within 5 % of it. */
+static double edf__common(double *list, int n) {
+  int near = 0;
+  for (int i = 1; i < n; i++)
+    for (int k = i; k > 0 && list[k - 1] > list[k]; k--) {
+      double t = list[k];
+      list[k] = list[k - 1];
+      list[k - 1] = t;
+    }
+  double median = (list[n / 2] + list[(n - 1) / 2]) / 2;
+  for (int i = 0; i < n; i++) near += fabs(list[i] - median) <= 0.05 * fabs(median);
+  return 2 * near > n ? median : 0;
+}
+
+/* Most of eight directions differ: a mistake in one entry of a hundred shows. */
+static int edf__wrong_in(edf__check *c, edf_node *x, double *factor) {
+  enum { WAYS = 8 };
+  double factors[WAYS];
+  edf_real *data = x->value, *way = edf__new_reals(x->size);
+  int wrong = 0;
+  c->x = x;
+  x->value = edf__copy_reals(edf_value(x), x->size);
+  edf_real *grad = edf__your_gradient(c);
+  for (int k = 0; k < WAYS; k++) wrong += edf__differs_along(c, data, grad, way, &factors[k]);
+  memcpy(x->value, data, x->size * sizeof *data);
+  edf__evaluate(c);
+  edf__free(grad);
+  edf__free(way);
+  edf__free(x->value);
+  x->value = data;
+  *factor = edf__common(factors, WAYS);
+  return wrong > WAYS / 2;
+}
+
+/* Gradients of a node and its inputs, saved: [0] is its own. */
+static edf_real **edf__save_grads(edf_node *y) {
+  edf_real **saved = (edf_real **)edf__alloc(&edf.kept, (size_t)(y->n_in + 1) * sizeof *saved);
+  for (int k = -1; k < y->n_in; k++) {
+    edf_node *x = k < 0 ? y : y->in[k];
+    if (x->grad) saved[k + 1] = edf__copy_reals(x->grad, x->size);
+  }
+  return saved;
+}
+
+static void edf__restore_grads(edf_node *y, edf_real **saved) {
+  for (int k = -1; k < y->n_in; k++) {
+    edf_node *x = k < 0 ? y : y->in[k];
+    if (saved[k + 1]) memcpy(x->grad, saved[k + 1], x->size * sizeof *x->grad);
+    edf__free(saved[k + 1]);
+  }
+  edf__free(saved);
+}
+
+/* One of the user's nodes, alone. */
+static int edf__is_wrong(edf__doctor *d, edf_node *y) {
+  edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
+  edf_real **grads = edf__save_grads(y);
+  c->draws = d->draws;
+  edf__start_check(c, y, 1);
+  for (int k = 0; k < y->n_in && !c->found; k++) {
+    edf_node *x = y->in[k];
+    if (!x->need || !x->grad) continue;
+    c->found = edf__wrong_in(c, x, &d->factor);
+    if (c->found) d->culprit_in = x;
+  }
+  int found = c->found;
+  edf__call_forward(y);
+  edf__restore_grads(y, grads);
+  edf__end_check(c);
+  edf__free(c);
+  return found;
+}
+
+/* Does its backward leave the same in an input's gradient, whatever was there before? */
+static int edf__assigns(edf__doctor *d, edf_node *y) {
+  edf_real **grads = edf__save_grads(y);
+  int found = 0;
+  for (int k = 0; k < y->n_in && !found; k++) {
+    edf_node *x = y->in[k];
+    if (!x->need || !x->grad) continue;
+    edf__fill(x->grad, x->size, 0);
+    y->backward(y);
+    edf_real *from_zero = edf__copy_reals(x->grad, x->size);
+    edf__fill(x->grad, x->size, 1);
+    y->backward(y);
+    found = !memcmp(from_zero, x->grad, x->size * sizeof *from_zero);
+    edf__free(from_zero);
+    if (found) d->culprit_in = x;
+  }
+  edf__restore_grads(y, grads);
+  return d->assigns = found;
+}
+
+/* From the loss backwards: the first whose backward is wrong. */
+static void edf__find_culprit(edf__doctor *d, int (*is_wrong)(edf__doctor *, edf_node *)) {
+  for (int i = edf.n_compnodes - 1; i >= 0 && !d->culprit; i--)
+    if (edf__is_own(edf.compnodes[i]) && is_wrong(d, edf.compnodes[i]))
+      d->culprit = edf.compnodes[i];
+}
+
+static int edf__some_own(void) {
+  for (int i = 0; i < edf.n_compnodes; i++) if (edf__is_own(edf.compnodes[i])) return 1;
+  return 0;
+}
+
+/* Measures what the gradient rules judge. The header's own backwards are tested with it; so
+   only a program with nodes of its own is measured. */
+static void edf__measure_gradients(edf__doctor *d) {
+  if (d->carried || edf.eager || !edf__some_own()) return;
+  void **states = edf__save_states();
+  unsigned long long draws = edf.draws;
+  edf__mark_beyond();
+  edf__find_culprit(d, edf__is_wrong);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    d->patient[i].slope = 1;
+    if (!p->visit || p->beyond || !edf__may_step(p)) continue;
+    d->patient[i].slope = edf__measured_slope(d, p);
+    if (d->patient[i].slope != 1 && !d->sick) d->sick = p;
+  }
+  if (d->sick) edf__find_culprit(d, edf__assigns);
+  edf.draws = draws;
+  edf__loss_again(d, d->draws);
+  edf__restore_states(states);
+}
+
+static double edf__slope_of_sick(const edf__doctor *d) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf.parameters[i] == d->sick) return d->patient[i].slope;
+  return 1;
+}
+
+static void edf__say_culprit(edf__doctor *d) {
+  d->explained = 1;
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf.parameters[i]->visit && edf__may_step(edf.parameters[i]))
+      edf__remark("%s: the loss changes %.3g times as its gradient says",
+                  edf.parameters[i]->name, d->patient[i].slope);
+  if (!d->culprit) return;
+  edf__remark("the first wrong backward, seen from the loss:");
+  edf__point_at(d->culprit);
+  if (d->assigns)
+    edf__remark("it assigns to the gradient of %s: '=' where '+=' is needed",
+                d->culprit_in->name);
+  else if (d->factor != 0)
+    edf__remark("its gradient of %s is %.3g times the derivative", d->culprit_in->name,
+                d->factor);
+}
+
+/* A step along -g has to lower the loss. */
+static int edf__rule_sign(edf__doctor *d) {
+  if (!d->sick || edf__slope_of_sick(d) > -0.5) return 0;
+  edf__finding(d, "wrong sign: a step of %s against its gradient raises the loss",
+               d->sick->name);
+  edf__say_culprit(d);
+  edf__remark("hint: edf_gradcheck(%s)", d->culprit ? d->culprit->name : d->loss->name);
+  return 1;
+}
+
+/* Is 1/slope, or slope, one of the sizes about: of the node or of its inputs, or 2? */
+static int edf__known_size(const edf__doctor *d, double factor, const char **what) {
+  const edf_node *y = d->culprit ? d->culprit : d->loss;
+  *what = "";
+  for (int k = -1; k < y->n_in; k++) {
+    const edf_node *x = k < 0 ? y : y->in[k];
+    for (int r = 0; r < x->rank; r++) {
+      int n = x->dim[r];
+      if (n < 2 || fabs(factor / n - 1) > 0.03) continue;
+      *what = x->batched >> r & 1 ? ", which is the batch" : ", which is a size of its tensors";
+      return n;
+    }
+  }
+  return fabs(factor / 2 - 1) < 0.03 ? 2 : 0;
+}
+
+static int edf__rule_factor(edf__doctor *d) {
+  const char *what;
+  double slope = d->sick ? edf__slope_of_sick(d) : 1, factor;
+  if (d->culprit) slope = d->factor > 0 && !d->assigns ? 1 / d->factor : 1;
+  factor = slope < 1 ? 1 / slope : slope;
+  int n = slope > 0 && slope != 1 ? edf__known_size(d, factor, &what) : 0;
+  if (!n) return 0;
+  edf__finding(d, "the gradient of %s is %d times too %s%s",
+               d->culprit ? d->culprit_in->name : d->sick->name, n,
+               slope < 1 ? "large" : "small", what);
+  edf__say_culprit(d);
+  edf__remark("hint: a factor %s%d is missing, or one too many", slope < 1 ? "1/" : "", n);
+  return 1;
+}
+
+static int edf__rule_backward(edf__doctor *d) {
+  if ((!d->sick && !d->culprit) || d->explained) return 0;
+  if (d->culprit) edf__finding(d, "the backward of %s is wrong", d->culprit->name);
+  else edf__finding(d, "the gradient of %s is not the derivative of %s", d->sick->name,
+                    d->loss->name);
+  edf__say_culprit(d);
+  edf__remark("hint: edf_gradcheck(%s); if this is on purpose, edf_expect_mismatch",
+              d->culprit ? d->culprit->name : d->loss->name);
+  return 1;
+}
+
+/* What a sum over the batch would be: of the head's losses, or of squares; 0: not known. */
+static double edf__batch_sum(edf__doctor *d, double *n) {
+  edf_node *l = d->loss, *x = d->head ? d->head : l->in[0];
+  *n = (double)x->size;
+  if (x != l && x->batched & 1 && (d->head || x->forward == edf__square_forward))
+    return *n * edf__mean_of(x);
+  *n = x == l ? (double)edf__labels(d)->size : 0;    /* a loss of the user's own              */
+  return *n * edf__guess(d);
+}
+
+/* The sum over the batch instead of the mean: gradients grow with the batch. */
+static int edf__rule_sum(edf__doctor *d) {
+  if (!d->loss->n_in || d->loss->size != 1) return 0;
+  double n, sum = edf__batch_sum(d, &n);
+  if (n < 4 || sum == 0 || fabs(d->last / sum - 1) > 0.2) return 0;
+  edf__finding(d, "the loss %s is a sum over the batch, not a mean", d->loss->name);
+  edf__point_at(d->loss);
+  edf__remark("%.4g = %g times %.3g: gradients are as much larger, and change with the batch",
+              d->last, n, d->last / n);
+  edf__remark("hint: Mean(...), or Backward of the losses of all rows: it takes the mean");
+  return 1;
+}
+
+/* ---- Rules of the step */
+
+/* edf.accumulate, a step, and the old gradient is still there. */
+static int edf__rule_stale(edf__doctor *d) {
+  for (int i = 0; d->stepping && i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    if (!edf__may_step(p) || p->fresh || !p->visit) continue;
+    if (edf__length_of(edf_grad(p), p->size) == 0) continue;
+    edf__finding(d, "the gradient of %s still holds that of the last step", p->name);
+    edf__point_at(p);
+    edf__remark("edf.accumulate is 1, and Backward adds to it");
+    edf__remark("hint: edf_zero_grad() after each step, or edf.accumulate = 0");
+    return 1;
+  }
+  return 0;
+}
+
+/* `off` is the parameter that is about to move a second time by one Backward, less 1. */
+static int edf__rule_not_fresh(edf__doctor *d) {
+  if (!d->off) return 0;
+  const edf_node *p = edf.parameters[d->off - 1];
+  edf__finding(d, "an optimiser step of %s without a new gradient", p->name);
+  edf__point_at(p);
+  edf__remark("it has made a step by the gradient of the last Backward already");
+  edf__remark("hint: Forward and Backward before each step, and one step of one optimiser");
+  return 1;
+}
+
+/* Ten looks in a row where it has a gradient and others move. */
+static int edf__rule_idle(edf__doctor *d) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    if (d->patient[i].idle < EDF__FIRM || p->update == edf_frozen) continue;
+    edf__finding(d, "the parameter %s has a gradient, but never moves", p->name);
+    edf__point_at(p);
+    edf__remark("norm of its gradient %.3g; other parameters move", d->patient[i].norm);
+    if (p->update) edf__remark("hint: it has an update function of its own; does that step? "
+                               "(p->update = edf_frozen says that it shall not)");
+    else edf__remark("hint: does your own update go over all parameters?");
+    return 1;
+  }
+  return 0;
+}
+
+/* A first step of any optimiser goes against the gradient. */
+static int edf__rule_uphill(edf__doctor *d) {
+  int up = 0;
+  for (int i = 0; i < edf.n_parameters; i++) {
+    if (d->patient[i].along < -0.1) return 0;
+    up += d->patient[i].along > 0.5;
+  }
+  if (!up || d->step > 3 || d->several) return 0;
+  edf__finding(d, "the step goes along the gradient, up: wrong sign");
+  edf__remark("%d parameters moved by +g, none by -g", up);
+  edf__remark("hint: p -= eta g, with eta above 0");
+  return 1;
+}
+
+/* The most that the last step looked at has changed weights, of their size; 0.001 to 0.01 is
+   usual, a tenth is much. */
+static double edf__largest_change(const edf__doctor *d) {
+  double most = 0;
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf.parameters[i]->rank >= 2 && d->patient[i].change > most)
+      most = d->patient[i].change;
+  return most;
+}
+
+/* The loss was a number, and is none now. */
+static int edf__lost(const edf__doctor *d) {
+  int ran = d->loss && d->step && d->loss->ran == edf.feeds;
+  double now = ran ? edf__mean_of(d->loss) : 0;
+  return now - now != 0 && d->first - d->first == 0;
+}
+
+/* A step must lower the loss of its own batch. Sure at once: ten times as high, or NaN after
+   much of a change. Soon: most of five looks, and higher by a tenth in the mean. Else a third
+   of twenty, and higher in the mean: momentum and Adam overshoot now and then, but not in the
+   mean. */
+static int edf__rule_too_large(edf__doctor *d) {
+  double rise = d->sum_after - d->sum_before, size = edf__usual_loss(d);
+  if (fabs(d->before) > size) size = fabs(d->before);
+  int n = d->looks, now = n > 0 && !(d->after - d->before <= 9 * size);
+  int soon = n >= 5 && d->rises * 10 >= 6 * n && rise > 0.1 * fabs(d->sum_before);
+  int late = n >= 20 && d->rises * 10 > 3 * n && rise > 0;
+  int lost = edf__lost(d) && (edf__largest_change(d) > 0.1 || (n > 0 && 2 * d->rises >= n));
+  if (!now && !soon && !late && !lost && d->high < 3) return 0;
+  edf__finding(d, "the step is too large");
+  if (d->rises)
+    edf__remark("%d of %d steps have raised the loss of their own batch, from %.3g to %.3g in "
+                "the mean", d->rises, n, d->sum_before / n, d->sum_after / n);
+  if (lost || d->high >= 3)
+    edf__remark("the loss has gone from %.3g to %.3g", d->first, edf__mean_of(d->loss));
+  edf__remark("a step changes weights by up to %.2g of their size; 0.001 to 0.01 is usual",
+              edf__largest_change(d));
+  edf__remark("hint: a tenth of the learning rate");
+  return 1;
+}
+
+/* A parameter that begins at 0 changes by more than its size in any case. */
+static int edf__has_weights(void) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    if (edf__length_of(edf_value(p), p->size) > 1e-3 * sqrt((double)p->size)) return 1;
+  }
+  return 0;
+}
+
+/* Fifty steps, of which the largest did not move any parameter by a millionth. */
+static int edf__rule_too_small(edf__doctor *d) {
+  if (d->still < EDF__EVERY + 3 || d->moved_most > 1e-6 || !edf__has_weights()) return 0;
+  edf__finding(d, "the step is too small: nothing moves");
+  edf__remark("in %ld steps no parameter has changed by more than %.1g of its size", d->step,
+              d->moved_most);
+  edf__remark("hint: a larger learning rate; 0.001 to 0.01 of the size is usual");
+  return 1;
+}
+
+/* ---- Symptoms */
+static int edf__finite(edf_node *x) { return !x->value || !edf__summarise(x).bad; }
+
+/* The first node with finite inputs and a value that is not. */
+static int edf__rule_not_finite(edf__doctor *d) {
+  if (!d->step || !d->loss || d->loss->ran != edf.feeds || edf__finite(d->loss)) return 0;
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *c = edf.compnodes[i];
+    int from = 1;
+    if (c->ran != edf.feeds || edf__finite(c)) continue;
+    for (int k = 0; k < c->n_in; k++)
+      if (!edf__finite(c->in[k])) { from = 0; c = c->in[k]; break; }
+    edf__finding(d, "%s has become NaN or infinite", d->loss->name);
+    edf__remark(from ? "this node is the first, from finite inputs:" : "it begins here:");
+    edf__point_at(c);
+    edf__remark("hint: a logarithm or a division of 0, or steps that are too large");
+    return 1;
+  }
+  return 0;
+}
+
+/* In every look after the first steps. */
+static int edf__rule_dead(edf__doctor *d) {
+  for (int i = 0; d->step == EDF__STEPS && i < d->n_dead; i++) {
+    edf_node *y = edf.compnodes[i];
+    if (d->dead[i] <= (edf_real)0.4) continue;
+    edf__finding(d, "%.0f %% of the units of %s are dead: 0 for every row of each batch",
+                 100 * (double)d->dead[i], y->name);
+    edf__point_at(y);
+    edf__remark("hint: a smaller step, or LeakyRelu");
+    return 1;
+  }
+  return 0;
+}
+
+/* Of the gradient of the last weights that the loss uses. */
+static double edf__last_norm(const edf__doctor *d) {
+  for (int i = edf.n_parameters - 1; i >= 0; i--) {
+    const edf_node *p = edf.parameters[i];
+    if (p->visit && p->rank >= 2 && edf__may_step(p)) return d->patient[i].norm;
+  }
+  return 0;
+}
+
+/* Ten looks in a row at weights whose gradient is a millionth of the last ones', or a thousand
+   times as large. */
+static int edf__rule_gradients(edf__doctor *d) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    const edf__patient *a = &d->patient[i];
+    if (a->faint < EDF__FIRM && a->fierce < EDF__FIRM) continue;
+    edf__finding(d, "the gradient %s on its way to %s", a->norm == 0 ? "is lost"
+                 : a->faint ? "vanishes" : "explodes", edf.parameters[i]->name);
+    edf__point_at(edf.parameters[i]);
+    edf__remark("norm %.2g, of the last layer's weights' %.2g", a->norm, edf__last_norm(d));
+    edf__remark(a->norm == 0 ? "hint: dead units, or a node without a derivative between?"
+                : a->faint ? "hint: Relu for Sigmoid, normalisation, a residual around layers"
+                         : "hint: smaller weights, normalisation, or edf_clip");
+    return 1;
+  }
+  return 0;
+}
+
+static int edf__has(void (*forward)(edf_node *)) {
+  for (int i = 0; i < edf.n_compnodes; i++)
+    if (edf.compnodes[i]->forward == forward) return 1;
+  return 0;
+}
+
+/* Forwards of new data without a Backward look like an evaluation, and the other way round. To
+   train with the running statistics of BatchNorm may be meant, without Dropout hardly. */
+static int edf__rule_mode(edf__doctor *d) {
+  int evaluates = d->unlearnt >= 3 && d->step > 0, learns = d->unlearnt <= -5;
+  int drops = edf__has(edf__dropout_forward);
+  evaluates &= drops || edf__has(edf__batch_normalize_forward);
+  if (!evaluates && !(learns && drops)) return 0;
+  edf__finding(d, evaluates ? "evaluated as in training: edf.training is 1"
+                            : "trained as in evaluation: edf.training is 0");
+  edf__remark(evaluates ? "%d Forwards of new data without Backward; Dropout drops, BatchNorm "
+              "takes the batch's statistics and moves its own" : "%d Backwards so far",
+              evaluates ? d->unlearnt : -d->unlearnt);
+  edf__remark("hint: edf.training = 0 to evaluate, 1 to train");
+  return 1;
+}
+
+/* ---- All rules, in the order of cause. */
+static const edf__rule edf__rules[] = {
+  { EDF__FED, 0, edf__rule_data_nan },
+  { EDF__FED, 0, edf__rule_scale },
+  { EDF__FED, 0, edf__rule_centre },
+  { EDF__FED, 0, edf__rule_alike },
+  { EDF__RAN, 0, edf__rule_leak },
+  { EDF__FED, 0, edf__rule_label_range },
+  { EDF__LEARNT, 0, edf__rule_label_base },
+  { EDF__LEARNT, 0, edf__rule_order },
+  { EDF__FIRST, 0, edf__rule_target },
+  { EDF__FIRST, 0, edf__rule_twice },
+  { EDF__FIRST, 0, edf__rule_axis },
+  { EDF__LEARNT, 0, edf__rule_unused },
+  { EDF__FIRST, 0, edf__rule_symmetric },
+  { EDF__FIRST, 1, edf__rule_dead_start },
+  { EDF__FIRST, 1, edf__rule_saturated },
+  { EDF__FIRST, 0, edf__rule_sign },
+  { EDF__FIRST, 0, edf__rule_factor },
+  { EDF__FIRST, 0, edf__rule_backward },
+  { EDF__FIRST, 0, edf__rule_sum },
+  { EDF__FIRST, 1, edf__rule_first_loss },
+  { EDF__ASKED, 0, edf__rule_stale },
+  { EDF__MOVING, 0, edf__rule_not_fresh },
+  { EDF__MOVED, 0, edf__rule_idle },
+  { EDF__MOVED, 0, edf__rule_uphill },
+  { EDF__FED | EDF__RAN, 0, edf__rule_mode },
+  { EDF__MOVED | EDF__LEARNT | EDF__RAN, 1, edf__rule_too_large },
+  { EDF__MOVED, 1, edf__rule_too_small },
+  { EDF__LEARNT, 1, edf__rule_unrelated },
+  { EDF__RAN | EDF__LEARNT, 1, edf__rule_not_finite },
+  { EDF__LEARNT, 1, edf__rule_gradients },
+  { EDF__LEARNT, 1, edf__rule_dead }
+};
+
+static void edf__consult(edf__doctor *d, int when) {
+  for (size_t k = 0; k < sizeof edf__rules / sizeof *edf__rules; k++) {
+    const edf__rule *rule = &edf__rules[k];
+    int held = (d->said >> k & 1) || (rule->symptom && d->named);
+    if (held || !(rule->when & when) || !rule->look(d)) continue;
+    d->said |= UINT64_C(1) << k;
+    d->named = 1;
+    fflush(stdout);
+  }
+}
+
+/* ---- What happens in a step: inputs are fed, Forward, Backward, the parameters move. */
+static int edf__looks_now(const edf__doctor *d) {
+  return d->step <= EDF__EVERY || (d->step <= EDF__STEPS && d->step % 10 == 0);
+}
+
+/* The inputs of a step that is looked at, kept until the parameters have moved. */
+static void edf__hold_inputs(edf__doctor *d) {
+  size_t n = (size_t)edf.n_inputs;
+  d->held = (edf_real **)edf__grow(&edf.kept, d->held, n * sizeof *d->held);
+  d->held_rows = (int *)edf__grow(&edf.kept, d->held_rows, n * sizeof *d->held_rows);
+  d->n_held = edf.n_inputs;
+  for (size_t i = 0; i < n; i++) {
+    edf_node *x = edf.inputs[i];
+    d->held_rows[i] = x->visit ? x->fed : -1;
+    if (!x->visit) continue;
+    d->held[i] = edf__reals(x, d->held[i]);
+    memcpy(d->held[i], x->value, x->size * sizeof *x->value);
+  }
+}
+
+static void edf__swap_inputs(edf__doctor *d) {
+  for (int i = 0; i < d->n_held; i++) {
+    edf_node *x = edf.inputs[i];
+    edf_real *value = x->value;
+    int fed = x->fed;
+    if (d->held_rows[i] < 0) continue;
+    x->value = d->held[i];
+    x->fed = d->held_rows[i];
+    d->held[i] = value;
+    d->held_rows[i] = fed;
+    edf_push(x);
+  }
+}
+
+/* The loss of the last step's batch, now that the parameters have moved. The Forward that has
+   begun computes all of it again. */
+static double edf__loss_after(edf__doctor *d) {
+  int batch = edf.batch;
+  void **states = edf__save_states();
+  edf__swap_inputs(d);
+  double loss = edf__loss_again(d, d->drawn);
+  edf__swap_inputs(d);
+  edf__restore_states(states);
+  edf__set_batch(batch);
+  for (int i = 0; i < edf.n_compnodes; i++)
+    if (edf.compnodes[i]->visit) edf.compnodes[i]->ran = 0;
+  return loss;
+}
+
+static void edf__judge_step(edf__doctor *d, double after) {
+  d->awaiting = 0;
+  d->now = d->step;
+  d->after = after;
+  d->looks++;
+  d->rises += !(after <= d->before);
+  d->sum_before += d->before;
+  d->sum_after += after;
+  if (d->step > EDF__STEPS / 2) d->drops += 10 * (d->before - after);
+  edf__consult(d, EDF__MOVED);
+}
+
+/* With the least |dp|/|g| of those that moved, it would have shown too. */
+static void edf__count_idle(edf__doctor *d, double rate) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf__patient *a = &d->patient[i];
+    double size = edf__length_of(edf.parameters[i]->value, edf.parameters[i]->size);
+    int idle = a->change <= 0 && rate * a->norm > 1e-5 * size;
+    a->idle = idle ? a->idle + 1 : 0;
+  }
+}
+
+/* How the parameters have moved since the Backward; 0: not at all. */
+static int edf__look_at_moves(edf__doctor *d) {
+  double rate = HUGE_VAL;
+  int moved = 0;
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    edf__patient *a = &d->patient[i];
+    const edf_real *v = edf_value(p), *g = edf_grad(p);
+    double size = 0, far = 0, along = 0;
+    for (size_t k = 0; a->before && k < p->size; k++) {
+      double old = (double)a->before[k], dp = (double)v[k] - old;
+      size += old * old;
+      far += dp * dp;
+      if (g) along += dp * (double)g[k];
+    }
+    double norm = g ? edf__length_of(g, p->size) : 0;
+    a->change = size > 0 ? sqrt(far / size) : far > 0;
+    a->along = far > 0 && norm > 0 ? along / (sqrt(far) * norm) : 0;
+    moved |= far > 0;
+    if (far > 0 && a->norm > 0 && sqrt(far) / a->norm < rate) rate = sqrt(far) / a->norm;
+    double weight = sqrt(size / (double)p->size);
+    if (weight > 1e-3 && a->change > d->moved_most) d->moved_most = a->change;
+  }
+  if (moved) edf__count_idle(d, rate);
+  return moved;
+}
+
+static edf__patient *edf__patients(edf__doctor *d) {
+  size_t n = (size_t)edf.n_parameters + 1;
+  return d->patient = (edf__patient *)edf__grow(&edf.kept, d->patient, n * sizeof *d->patient);
+}
+
+/* After the step, when the next Forward has begun. */
+static void edf__after_step(edf__doctor *d) {
+  edf__patients(d);
+  d->pending = 0;
+  int moved = edf__look_at_moves(d);
+  if (!moved && !d->stepping) return;
+  d->still++;
+  int again = edf.feeds == d->feeds;     /* the same data: this Forward shows the loss        */
+  int judge = edf.way == 1 && !d->rebuilt && !d->several;
+  if (again && judge) d->awaiting = 1;
+  else if (moved && judge) edf__judge_step(d, edf__loss_after(d));
+  else edf__consult(d, EDF__MOVED);
+}
+
+/* A Forward has begun, of everything or of a target; or, where nodes run when they are built, a
+   Backward. Marks are put back. */
+static void edf__doctor_fed(edf__doctor *d, edf_node *target) {
+  d->fed = 1;
+  d->rebuilt |= !edf.loss && d->step > 0;
+  if (edf.training && edf.feeds != d->feeds)
+    d->unlearnt = d->unlearnt < 0 ? 1 : d->unlearnt + 1;
+  if (d->step > EDF__STEPS) return;
+  int included = edf__find_loss(d) != NULL;
+  if (target && included) {
+    edf__mark(target);
+    included = d->loss->visit;
+  }
+  if (included && edf__find_parts(d)) {
+    if (d->pending) edf__after_step(d);
+    edf__find_parts(d);
+    d->now = d->step + 1;
+    edf__consult(d, EDF__FED);
+  }
+  d->draws = edf.draws;
+  edf__mark(target);
+}
+
+static void edf__doctor_ran(edf__doctor *d) {
+  edf_node *loss = edf__find_loss(d);
+  if (!loss || loss->ran != edf.feeds) return;
+  if (d->awaiting) edf__judge_step(d, edf__mean_of(loss));
+  if (!edf.training && edf__tells_rows(d) && d->x->fed == d->x->dim[0] && d->rows.n)
+    edf__note_rows(&d->rows, d->x, 0);
+  edf__consult(d, EDF__RAN);
+}
+
+static void edf__note_gradients(edf__doctor *d) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    edf__patient *a = &d->patient[i];
+    int has = p->visit && edf__may_step(p);
+    a->norm = has ? edf__length_of(edf_grad(p), p->size) : 0;
+    a->before = edf__reals(p, a->before);
+    memcpy(a->before, edf_value(p), p->size * sizeof *a->before);
+  }
+  double last = edf__last_norm(d);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    edf__patient *a = &d->patient[i];
+    int has = p->visit && edf__may_step(p) && p->rank >= 2;
+    a->faint = has && a->norm <= 1e-6 * last ? a->faint + 1 : 0;
+    a->fierce = has && a->norm > 1e3 * last ? a->fierce + 1 : 0;
+  }
+}
+
+static void edf__note_dead(edf__doctor *d) {
+  size_t n = (size_t)edf.n_compnodes;
+  int fresh = d->n_dead != edf.n_compnodes;
+  d->dead = (edf_real *)edf__grow(&edf.kept, d->dead, n * sizeof *d->dead);
+  d->n_dead = edf.n_compnodes;
+  for (size_t i = 0; i < n; i++) {
+    edf_node *y = edf.compnodes[i];
+    edf_real share = edf__bend_of(y) == EDF__RELU ? (edf_real)edf__dead_share(y) : 0;
+    if (fresh || share < d->dead[i]) d->dead[i] = share;
+  }
+}
+
+/* A step that is looked at. */
+static void edf__look(edf__doctor *d) {
+  edf__note_gradients(d);
+  edf__hold_inputs(d);
+  if (d->step >= EDF__EVERY) edf__note_dead(d);
+  d->pending = 1;
+  d->before = d->last;
+  d->drawn = d->draws;
+}
+
+static void edf__note_loss(edf__doctor *d) {
+  d->last = edf__mean_of(d->loss);
+  if (d->step == 1) d->first = d->last;
+  d->high = d->head && d->last > 5 * edf__usual_loss(d) ? d->high + 1 : 0;
+  if (d->step > 2 * EDF__WINDOW && d->step <= 3 * EDF__WINDOW) d->middle += d->last;
+  if (d->step > EDF__STEPS - EDF__WINDOW) d->late += d->last;
+}
+
+/* After the last look: memory is given back, and of many rows a sample will do. */
+static void edf__end_of_looks(edf__doctor *d) {
+  while (d->rows.n > EDF__FEW_ROWS) edf__halve_rows(&d->rows);
+  for (int i = 0; i < d->n_held; i++) edf__free(d->held[i]);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf__free(d->patient[i].before);
+    d->patient[i].before = NULL;
+  }
+  edf__free(d->held);
+  d->held = NULL;
+  d->n_held = 0;
+}
+
+static void edf__doctor_learnt(edf__doctor *d) {
+  edf__patients(d);
+  d->backwards++;
+  d->stepping = d->fed = 0;
+  d->unlearnt = edf.training ? 0 : d->unlearnt > 0 ? -1 : d->unlearnt - 1;
+  for (int i = 0; i < edf.n_parameters; i++) d->patient[i].met |= edf.parameters[i]->reached;
+  d->several |= !edf__find_loss(d) || edf.loss != d->loss;
+  if (edf.loss != d->loss) return;
+  d->feeds = edf.feeds;
+  d->now = ++d->step;
+  if (d->step <= EDF__STEPS) {
+    edf__find_parts(d);
+    edf__note_loss(d);
+    edf__count_labels(d);
+    if (d->step == 1) edf__measure_gradients(d);
+    if (edf__looks_now(d)) edf__look(d);
+    edf__consult(d, d->step == 1 ? EDF__FIRST | EDF__LEARNT : EDF__LEARNT);
+  } else if (d->held) edf__end_of_looks(d);
+  if (edf.training && edf__tells_rows(d)) edf__note_rows(&d->rows, d->x, 1);
+}
+
+static void edf__doctor_asked(edf__doctor *d) {
+  d->carried = 0;
+  edf__patients(d);
+  for (int i = 0; i < edf.n_parameters; i++)
+    d->carried |= edf.parameters[i]->reached && !edf.parameters[i]->fresh;
+  d->now = d->step + 1;
+  if (d->carried) edf__consult(d, EDF__ASKED);
+  if (!d->fed) edf__doctor_fed(d, edf.loss);
+}
+
+static void edf__doctor_moving(edf__doctor *d, edf_node *p) {
+  int i = 0;
+  d->stepping = 1;
+  while (edf.parameters[i] != p) i++;
+  edf__patient *a = &edf__patients(d)[i];
+  if (!edf__may_step(p) || !d->backwards) return;
+  if (a->by == d->backwards) {
+    d->off = i + 1;
+    d->now = d->step;
+    edf__consult(d, EDF__MOVING);
+    d->off = 0;
+  }
+  a->by = d->backwards;
+}
+
+static void edf__doctor_watch(edf__event event, edf_node *x) {
+  edf__doctor *d = edf.doctor;
+  unsigned watch = edf.watch;
+  edf.watch = 0;                         /* what it runs itself is told to nobody             */
+  if (event == EDF__BEGIN_FORWARD) edf__doctor_fed(d, x);
+  if (event == EDF__END_FORWARD) edf__doctor_ran(d);
+  if (event == EDF__BEGIN_BACKWARD) edf__doctor_asked(d);
+  if (event == EDF__END_BACKWARD) edf__doctor_learnt(d);
+  if (event == EDF__STEP) edf__doctor_moving(d, x);
+  edf.watch = watch;
+}
+
+void edf_doctor(edf_node *loss) {
+  edf__check_node("edf_doctor", loss);
+  edf__each(edf__find_need);
+  if (loss->kind != EDF_COMPNODE || !loss->need) {
+    edf__say("edf_doctor: %s\n  ", loss->kind != EDF_COMPNODE
+             ? "the loss is not a computed node" : "no parameter reaches the loss");
+    edf__say_node(loss);
+    edf__stop();
+  }
+  if (!edf.doctor) edf.doctor = (edf__doctor *)edf__alloc(&edf.kept, sizeof *edf.doctor);
+  edf__doctor *d = edf.doctor;
+  if (!d->op || !edf__here(d, loss)) {
+    edf__free(d->op);
+    edf__free(d->file);
+    d->op = edf__copy(&edf.kept, loss->op);
+    d->file = edf__copy(&edf.kept, loss->file);
+    d->line = loss->line;
+  }
+  d->loss = loss;
+  edf.watch |= EDF__DOCTOR;
+}
 #endif /* EDF_NO_DEBUG */
 
 /* ==== >>data  Files of data, arrays, pictures, text ====================================== */

@@ -83,7 +83,7 @@ variants() {                               # variants SOURCE
 wanted() { [ -z "$only" ] && return; case " $only " in *" $1 "*) ;; *) return 1 ;; esac; }
 
 only=$*
-for test in hygiene examples gdb latex trace python; do
+for test in hygiene examples doctor gdb latex trace python; do
   [ -f tests/$test.sh ] && wanted $test && job $test "CC='$CC' sh tests/$test.sh $out/$test"
 done
 for source in tests/fuzz_*.c; do
