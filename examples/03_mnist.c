@@ -2,6 +2,7 @@
 
      make run                        builds it with what this machine has, and runs it
      EDF_DATA=dir build/03_mnist     images from a directory with the four IDX files
+     build/03_mnist --trace          the first step as a page, build/mnist_trace.html
 
    Without EDF_DATA it looks into data/mnist (`make mnist` downloads the files), and without
    those draws digits of its own. With the real images it prints:
@@ -29,11 +30,12 @@
 
 enum { BATCH = 64, CLASSES = 10 };
 
-static struct { int shuffle, epochs, hidden, seed; double eta; } chosen;
+static struct { int shuffle, trace, epochs, hidden, seed; double eta; } chosen;
 
 static void read_options(int argc, char **argv) {
   options_begin("03_mnist", argc, argv);
   chosen.shuffle = !option_flag("--no-shuffle");
+  chosen.trace   = option_flag("--trace");   /* a page to step through the first step */
   chosen.epochs  = (int)option("--epochs", 10, 1, 1000);
   chosen.hidden  = (int)option("--hidden", 64, 1, 1e5);
   chosen.seed    = (int)option("--seed", 1, 0, 1e9);
@@ -94,10 +96,13 @@ static result train_epoch(network net, digits_set set, int epoch) {
   if (chosen.shuffle) edf_shuffle(&set.x, &set.y);
   for (int i = 0; i < n; i += BATCH) {
     int rows = n - i < BATCH ? n - i : BATCH;            /* the last batch may be short */
+    int traced = chosen.trace && epoch == 1 && i == 0;
+    if (traced) edf_trace_begin("build/mnist_trace.html");
     loss += forward(net, set, i, rows);
     wrong += rows * edf_error_rate(net.Q, net.y);
     Backward(net.ell);
     SGD((edf_real)chosen.eta);
+    if (traced) edf_trace_end();
     if (!terminal || seconds() - shown < 0.1) continue;
     shown = seconds();
     progress(epoch, i + rows, n, loss / (i + rows), shown - start);
@@ -156,6 +161,7 @@ int main(int argc, char **argv) {
   digits_find(&train, &test);
   edf_seed((unsigned)chosen.seed);
   network net = build();
+  edf_doctor(net.ell);
   result *r = (result *)calloc((size_t)chosen.epochs, sizeof *r);
   if (!r) return 1;
   for (int i = 0; i < chosen.epochs; i++) {
