@@ -60,6 +60,32 @@ static void layer_norm_of_the_answer_key(void) {
   edf_clear();
 }
 
+/* ---- 2. A "test error" on rows that were trained on. */
+static void evaluated_on_training_rows(void) {
+  static edf_real points[96 * 4], classes[96];
+  for (int i = 0; i < 96 * 4; i++) points[i] = edf_normal(0, 1);
+  for (int b = 0; b < 96; b++) classes[b] = (edf_real)(points[4 * b] > 0);
+  Input *x = edf_input("x[b,4]"), *y = edf_input("y[b]");
+  CompNode *P = Softmax(Affine(edf_affine_params(4, 2), x)), *loss = LogLoss(P, y);
+  capture_begin();
+  edf_doctor(loss);
+  for (int i = 0; i < 3; i++) {
+    edf_feed(x, points + i * 32 * 4, 32);
+    edf_feed(y, classes + i * 32, 32);
+    Forward();
+    Backward(loss);
+    SGD((edf_real)0.1);
+  }
+  edf.training = 0;
+  edf_feed(x, points, 64);
+  edf_feed(y, classes, 64);
+  Forward();
+  edf.training = 1;
+  capture_end();
+  CHECK(strstr(captured, "100 % of the evaluation rows were trained on"), "%s", captured);
+  edf_clear();
+}
+
 /* ---- 3. A label equal to the number of classes would read the next row's probability. */
 static void label_behind_the_last(void) {
   static const edf_real labels[4] = { 0, 3, 5, 6 };
@@ -132,6 +158,7 @@ static void the_last_batch_is_short(void) {
 
 int main(void) {
   RUN(layer_norm_of_the_answer_key);
+  RUN(evaluated_on_training_rows);
   RUN(label_behind_the_last);
   RUN(clamps);
   RUN(an_unbound_index);
