@@ -656,7 +656,8 @@ void   edf_l1(edf_real gamma);
    (in float 1/20) of the tensor's largest entry and a bound on rounding, and prints a report
    with the worst entry and the likely mistake.
    Nodes of your own are also checked one by one. At most 1000 entries of a tensor are tried,
-   drawn at random; those at a kink, and those where rounding decides, are skipped and counted.
+   drawn at random, and of a larger one all along random directions; those at a kink, and those
+   where rounding decides, are skipped and counted.
    Compile with -DEDF_REAL=double: below 1e-6 is right; in float one can only see errors above
    about 1e-2. Values, the states of nodes and random numbers are put back; the gradients left
    are those of edf_backward(node).
@@ -7104,6 +7105,90 @@ static void edf__report(const edf__check *c) {
   printf("\n");
 }
 
+/* ---- Along random directions: all entries at once. */
+static double edf__length_of(const edf_real *v, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += (double)v[i] * (double)v[i];
+  return sqrt(sum);
+}
+
+/* Along a random direction in x, under a random cotangent: the slope by differences. */
+static double edf__slope_in(edf__check *c, const edf_real *x, const edf_real *way, double h) {
+  for (size_t i = 0; i < c->x->size; i++)
+    c->x->value[i] = (edf_real)((double)x[i] + h * (double)way[i]);
+  edf__evaluate(c);
+  memcpy(c->plus, c->node->value, c->node->size * sizeof *c->plus);
+  for (size_t i = 0; i < c->x->size; i++)
+    c->x->value[i] = (edf_real)((double)x[i] - h * (double)way[i]);
+  edf__evaluate(c);
+  return edf__difference(c, c->plus, c->node->value) / (2 * h);
+}
+
+/* Wrong where two steps agree on another slope, by 3 % of what random signs would give. */
+static int edf__differs_along(edf__check *c, const edf_real *x, const edf_real *grad,
+                              edf_real *way, double *factor) {
+  double yours = 0, square = 0, h = 1e-6 + 1e-3 * edf__length_of(x, c->x->size) /
+                                            sqrt((double)c->x->size);
+  for (size_t i = 0; i < c->x->size; i++) {
+    way[i] = edf__random_unit() < 0.5 ? -1 : 1;
+    yours += (double)grad[i] * (double)way[i];
+    square += (double)grad[i] * (double)grad[i];
+  }
+  double whole = edf__slope_in(c, x, way, h), quarter = edf__slope_in(c, x, way, h / 4);
+  double slack = 0.03 * sqrt(square) + c->noise * edf__h / h / 5;
+  *factor = yours / quarter;
+  return fabs(whole - yours) > slack && fabs(quarter - yours) > slack &&
+         fabs(whole - quarter) < 0.3 * fabs(whole - yours);
+}
+
+/* The median of n numbers, or 0 where they scatter: less than half lie within 5 % of it. */
+static double edf__common(double *list, int n) {
+  int near = 0;
+  for (int i = 1; i < n; i++)
+    for (int k = i; k > 0 && list[k - 1] > list[k]; k--) {
+      double t = list[k];
+      list[k] = list[k - 1];
+      list[k - 1] = t;
+    }
+  double median = (list[n / 2] + list[(n - 1) / 2]) / 2;
+  for (int i = 0; i < n; i++) near += fabs(list[i] - median) <= 0.05 * fabs(median);
+  return 2 * near > n ? median : 0;
+}
+
+/* Most of eight directions differ: a mistake in one entry of a hundred shows. */
+static int edf__wrong_in(edf__check *c, edf_node *x, double *factor) {
+  enum { WAYS = 8 };
+  double factors[WAYS];
+  edf_real *data = x->value, *way = edf__new_reals(x->size);
+  int wrong = 0;
+  c->x = x;
+  x->value = edf__copy_reals(edf_value(x), x->size);
+  edf_real *grad = edf__your_gradient(c);
+  for (int k = 0; k < WAYS; k++) wrong += edf__differs_along(c, data, grad, way, &factors[k]);
+  memcpy(x->value, data, x->size * sizeof *data);
+  edf__evaluate(c);
+  edf__free(grad);
+  edf__free(way);
+  edf__free(x->value);
+  x->value = data;
+  *factor = edf__common(factors, WAYS);
+  return wrong > WAYS / 2;
+}
+
+/* Of a large tensor a sample is tried; what the others do shows along directions. */
+static double edf__check_directions(edf__check *c, edf_node *x) {
+  double factor;
+  int sampled = x->size > (size_t)EDF__TRIES;
+  if (!sampled || c->error > edf__tolerance || !edf__wrong_in(c, x, &factor))
+    return c->error;
+  printf("  FAIL  d %s / d %s: wrong along random directions, though the %zu entries tried are "
+         "right\n        likely: some of the other %zu entries", c->node->name, x->name, c->n,
+         x->size - c->n);
+  if (factor != 0) printf("; yours is %.3g times the slope", factor);
+  printf("\n");
+  return 1;
+}
+
 /* Derivative of the node with respect to x. The values of x are a copy meanwhile: those of an
    Input are the caller's and may be constant. */
 static double edf__check_one(edf__check *c, edf_node *x) {
@@ -7115,6 +7200,7 @@ static double edf__check_one(edf__check *c, edf_node *x) {
   if (!c->local || c->error > edf__tolerance) edf__report(c);
   double error = c->error;
   if (error > edf__tolerance && (c->local || !c->found)) edf__say_likely(c);
+  error = edf__check_directions(c, x);
   edf__free(grad);
   edf__free(x->value);
   x->value = data;
@@ -7973,12 +8059,6 @@ static double edf__mean_of(edf_node *x) {
   return sum / (double)x->size;
 }
 
-static double edf__length_of(const edf_real *v, size_t n) {
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) sum += (double)v[i] * (double)v[i];
-  return sqrt(sum);
-}
-
 static int edf__last_dim(const edf_node *x) { return x->rank ? x->dim[x->rank - 1] : 1; }
 
 /* ---- Who is who in the program */
@@ -8661,69 +8741,6 @@ static double edf__measured_slope(edf__doctor *d, edf_node *p) {
 
 static int edf__is_own(const edf_node *y) {
   return y->visit && y->need && y->backward && !y->about && !edf__is_einsum(y) && !y->mismatch;
-}
-
-/* Along a random direction in x, under a random cotangent: the slope by differences. */
-static double edf__slope_in(edf__check *c, const edf_real *x, const edf_real *way, double h) {
-  for (size_t i = 0; i < c->x->size; i++)
-    c->x->value[i] = (edf_real)((double)x[i] + h * (double)way[i]);
-  edf__evaluate(c);
-  memcpy(c->plus, c->node->value, c->node->size * sizeof *c->plus);
-  for (size_t i = 0; i < c->x->size; i++)
-    c->x->value[i] = (edf_real)((double)x[i] - h * (double)way[i]);
-  edf__evaluate(c);
-  return edf__difference(c, c->plus, c->node->value) / (2 * h);
-}
-
-/* Wrong where two steps agree on another slope, by 3 % of what random signs would give. */
-static int edf__differs_along(edf__check *c, const edf_real *x, const edf_real *grad,
-                              edf_real *way, double *factor) {
-  double yours = 0, square = 0, h = 1e-6 + 1e-3 * edf__length_of(x, c->x->size) /
-                                            sqrt((double)c->x->size);
-  for (size_t i = 0; i < c->x->size; i++) {
-    way[i] = edf__random_unit() < 0.5 ? -1 : 1;
-    yours += (double)grad[i] * (double)way[i];
-    square += (double)grad[i] * (double)grad[i];
-  }
-  double whole = edf__slope_in(c, x, way, h), quarter = edf__slope_in(c, x, way, h / 4);
-  double slack = 0.03 * sqrt(square) + c->noise * edf__h / h / 5;
-  *factor = yours / quarter;
-  return fabs(whole - yours) > slack && fabs(quarter - yours) > slack &&
-         fabs(whole - quarter) < 0.3 * fabs(whole - yours);
-}
-
-/* The median of n numbers, or 0 where they scatter: less than half lie within 5 % of it. */
-static double edf__common(double *list, int n) {
-  int near = 0;
-  for (int i = 1; i < n; i++)
-    for (int k = i; k > 0 && list[k - 1] > list[k]; k--) {
-      double t = list[k];
-      list[k] = list[k - 1];
-      list[k - 1] = t;
-    }
-  double median = (list[n / 2] + list[(n - 1) / 2]) / 2;
-  for (int i = 0; i < n; i++) near += fabs(list[i] - median) <= 0.05 * fabs(median);
-  return 2 * near > n ? median : 0;
-}
-
-/* Most of eight directions differ: a mistake in one entry of a hundred shows. */
-static int edf__wrong_in(edf__check *c, edf_node *x, double *factor) {
-  enum { WAYS = 8 };
-  double factors[WAYS];
-  edf_real *data = x->value, *way = edf__new_reals(x->size);
-  int wrong = 0;
-  c->x = x;
-  x->value = edf__copy_reals(edf_value(x), x->size);
-  edf_real *grad = edf__your_gradient(c);
-  for (int k = 0; k < WAYS; k++) wrong += edf__differs_along(c, data, grad, way, &factors[k]);
-  memcpy(x->value, data, x->size * sizeof *data);
-  edf__evaluate(c);
-  edf__free(grad);
-  edf__free(way);
-  edf__free(x->value);
-  x->value = data;
-  *factor = edf__common(factors, WAYS);
-  return wrong > WAYS / 2;
 }
 
 /* Gradients of a node and its inputs, saved: [0] is its own. */

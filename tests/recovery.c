@@ -232,6 +232,36 @@ static void the_contract(void) {
   check_says(good_forward, counting_backward, "d p: backward differs when it runs again");
 }
 
+/* A large tensor, of which no sample sees the mistake: in the entries that are not tried. */
+static int silent;                           /* entries before this one get no gradient */
+static void part_backward(CompNode *y) {
+  for (size_t i = (size_t)silent; i < y->size; i++) edf_addgrad(y->in[0], i, y->grad[i]);
+}
+
+static void along_directions(void) {
+  for (silent = 0; silent <= 20000; silent += 20000) {
+    Parameter *p = edf_parameter("p[40000]");
+    CompNode *y = edf_compnode("Mine", good_forward, part_backward, p);
+    edf_seed(1);
+    edf_init_normal(p, 0, 1);
+    Forward();
+    static edf__check c;
+    memset(&c, 0, sizeof c);
+    Backward(y);
+    edf__start_check(&c, y, 1);
+    edf__each(edf__find_need);
+    c.x = p;
+    c.n = 1;                                 /* as if one entry had been tried, and was right */
+    capture_begin();
+    double error = edf__check_directions(&c, p);
+    capture_end();
+    edf__end_check(&c);
+    if (!silent) CHECK(error < 1e-3 && !*captured, "%g: %s", error, captured);
+    else CHECK(error == 1 && strstr(captured, "along random directions"), "%s", captured);
+    edf_clear();
+  }
+}
+
 static void what_no_derivative_shows(void) {
   check_says(adding_forward, adding_backward, "values that are not cleared");
   check_says(no_op, value_backward, "changes the values of p");
@@ -267,6 +297,7 @@ int main(void) {
   RUN(wanted_without_a_backward);
   RUN(random_nodes_are_checked);
   RUN(the_contract);
+  RUN(along_directions);
   RUN(what_no_derivative_shows);
   RUN(a_wrong_slope_at_a_kink);
   return harness_report();
