@@ -6853,7 +6853,7 @@ static int edf__in_noise(edf__check *c, size_t k) {
     if (slope < least) least = slope;
     if (slope > most) most = slope;
   }
-  return fabs(c->yours[k] - c->numeric[k]) <= 2 * (most - least);
+  return fabs(c->yours[k] - c->numeric[k]) <= (EDF_REAL_IS_DOUBLE ? 2 : 5) * (most - least);
 }
 
 /* Entries that differ, but prove nothing. Where many do prove something, no more are tried. */
