@@ -34,11 +34,12 @@ run() {                                        # run NAME SEED OPTIONS
 for example in '03_mnist --epochs 1' '05_lenet --epochs 1' '06_char_lstm --steps 500' \
                '07_gpt --steps 500'; do
   name=${example%% *} options=${example#* }
+  sed '/edf_doctor/d' "examples/$name.c" > "$dir/$name-alone.c"
   sed -e 's/^\(  net\.ell *= .*\)$/\1 edf_doctor(net.ell);/' \
       -e 's/^\(  CompNode \*ell = .*\)$/\1 edf_doctor(ell);/' \
-      "examples/$name.c" > "$dir/$name.c"
+      "$dir/$name-alone.c" > "$dir/$name.c"
   [ "$(grep -c edf_doctor "$dir/$name.c")" = 1 ] || { bad=1; echo "not ok $name: no doctor"; }
-  build "examples/$name.c" "$name-alone"
+  build "$dir/$name-alone.c" "$name-alone"
   build "$dir/$name.c" "$name"
   for seed in 21 22 23 24 25; do
     run "$name" --seed $seed $options

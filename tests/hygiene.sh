@@ -117,6 +117,7 @@ int main(void) {
   CompNode *y = edf_formula(Square(x), "y = x^2", "x.grad += y.grad 2 x");
   edf_feed(x, &one, 1);
   edf_trace_begin("build/no.html");
+  edf_doctor(y);
   edf_break("y");
   Forward();
   Backward(y);
@@ -138,7 +139,8 @@ works no-debug $cc -std=c99 $warnings -O2 -DEDF_NO_DEBUG -I. "$dir/debug.c" -o "
 works no-debug-runs "$dir/debug"
 if "$dir/debug" | grep -q . || [ -e build/no.html ]; then fail no-debug-silent 'it printed'
 else pass no-debug-silent; fi
-if nm "$dir/debug" | grep -E 'edf_+(print|gradcheck|trace|told|step_forward|plot_|write_(program|forward|dot))'
+if nm "$dir/debug" | grep -E \
+   'edf_+(print|gradcheck|trace|told|doctor|step_forward|plot_|write_(program|forward|dot))'
 then fail no-debug-absent 'these symbols are there'; else pass no-debug-absent; fi
 
 # ---- Two C files and a C++ file in one program; the implementation in either language
