@@ -655,9 +655,11 @@ void   edf_l1(edf_real gamma);
    |a - n| / (|a| + |n| + floor) over all parameters and wanted inputs, where floor is 1/1000
    (in float 1/20) of the tensor's largest entry and a bound on rounding, and prints a report
    with the worst entry and the likely mistake.
-   Nodes of your own are also checked one by one. At most 1000 entries of a tensor are tried,
-   drawn at random, and of a larger one all along random directions; those at a kink, and those
-   where rounding decides, are skipped and counted.
+   Nodes of your own are also checked one by one, and held to their contract: forward writes
+   every entry, backward adds, neither writes anything else, and both give the same when they
+   run again. At most 1000 entries of a tensor are tried, drawn at random, and of a larger one
+   all along random directions; those at a kink, and those where rounding decides, are skipped
+   and counted.
    Compile with -DEDF_REAL=double: below 1e-6 is right; in float one can only see errors above
    about 1e-2. Values, the states of nodes and random numbers are put back; the gradients left
    are those of edf_backward(node).
@@ -749,19 +751,21 @@ void edf_trace_end(void);
 void edf_write_dot(const char *path);
 
 #ifdef EDF_NO_DEBUG                      /* calls that do nothing, and find nothing           */
-#define edf_gradcheck(node)           ((void)(node), 0.0)
-#define edf_expect_mismatch(node)     (node)
-#define edf_formula(node, f, b)       ((void)(f), (void)(b), (node))
+static inline double edf__no_error(const edf_node *node) { return (void)node, 0; }
+static inline edf_node *edf__the_same(edf_node *node) { return node; }
+#define edf_gradcheck(node)           edf__no_error(node)
+#define edf_expect_mismatch(node)     edf__the_same(node)
+#define edf_formula(node, f, b)       ((void)(f), (void)(b), edf__the_same(node))
 #define edf_print(node)               ((void)(node))
 #define edf_print_program(out)        ((void)(out))
 #define edf_print_node(out, node)     ((void)(out), (void)(node))
 #define edf_print_latex(out)          ((void)(out))
-#define edf_step_forward()            ((edf_node *)0)
-#define edf_step_backward()           ((edf_node *)0)
+#define edf_step_forward()            edf__the_same(NULL)
+#define edf_step_backward()           edf__the_same(NULL)
 #define edf_where()                   ((void)0)
 #define edf_break(name)               ((void)(name))
 #define edf_breakpoint(node)          ((void)(node))
-#define edf_find_nan()                ((edf_node *)0)
+#define edf_find_nan()                edf__the_same(NULL)
 #define edf_doctor(loss)              ((void)(loss))
 #define edf_log_value(name, value)    ((void)(name), (void)(value))
 #define edf_log_scale(chart)          ((void)(chart))

@@ -131,6 +131,9 @@ int main(void) {
   edf_log_scale("y");
   edf_plot_svg("build/no.svg");
   edf_write_dot("build/no.dot");
+  edf_expect_mismatch(y);
+  edf_step_forward();
+  edf_gradcheck(y);
   return edf_gradcheck(edf_expect_mismatch(y)) != 0 || edf_find_nan() || edf_step_forward() ||
          edf_step_backward() || x->grad[0] != 2;
 }
