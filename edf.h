@@ -688,9 +688,10 @@ edf_node *edf_formula(edf_node *node, const char *forward, const char *backward)
    over. The first call begins a Forward of everything, or a Backward from the last loss (else
    from the last node); inside of one that runs, they go on from the node that it has stopped
    at, and the program follows. edf_where prints which assignment is next, and how many
-   contributions each gradient has received of how many.
-   edf_break("h1") stops in edf_breakpoint, an empty function, when the node of that name is
-   about to run, forward or backward; NULL takes all of these back.
+   contributions the gradients that it reads and adds to have received of how many.
+   edf_break("h1") calls edf_breakpoint, an empty function, when the node of that name is about
+   to run, forward or backward, so that a debugger's `break edf_breakpoint` stops there; a node
+   of that name may come later. NULL takes all of these back.
    edf_find_nan looks for the first node with finite inputs and a value, or a gradient, that is
    NaN or infinite; it prints the entry, what it was computed from, and the line, and returns
    the node, or NULL. With EDF_DEBUG every value and gradient is NaN until it is written, and
@@ -699,7 +700,7 @@ edf_node *edf_step_forward(void);
 edf_node *edf_step_backward(void);
 void      edf_where(void);
 void      edf_break(const char *name);
-void      edf_breakpoint(edf_node *node);
+void      edf_breakpoint(edf_node *node, const char *name, const char *way);
 edf_node *edf_find_nan(void);
 
 /* ---- The doctor. edf_doctor(loss), before the training, watches its first 300 steps and
@@ -764,7 +765,6 @@ static inline edf_node *edf__the_same(edf_node *node) { return node; }
 #define edf_step_backward()           edf__the_same(NULL)
 #define edf_where()                   ((void)0)
 #define edf_break(name)               ((void)(name))
-#define edf_breakpoint(node)          ((void)(node))
 #define edf_find_nan()                edf__the_same(NULL)
 #define edf_doctor(loss)              ((void)(loss))
 #define edf_log_value(name, value)    ((void)(name), (void)(value))
@@ -7337,10 +7337,10 @@ EDF__PRINTF(3, 4) static int edf__broken(const edf_node *y, const char *likely,
   return 1;
 }
 
-/* Entries that keep what was there before are not written. */
-static int edf__forgets_entries(edf__check *c) {
+/* How many entries keep what was there before: they are not written. And the first one. */
+static size_t edf__forgotten(edf__check *c, size_t *first) {
   edf_node *y = c->node;
-  size_t forgotten = 0, first = 0;
+  size_t forgotten = 0;
   const edf_real before[2] = { (edf_real)12345.625, (edf_real)-54321.5 };
   edf__fill(y->value, y->size, before[0]);
   edf__evaluate(c);
@@ -7348,7 +7348,13 @@ static int edf__forgets_entries(edf__check *c) {
   edf__fill(y->value, y->size, before[1]);
   edf__evaluate(c);
   for (size_t i = y->size; i-- > 0;)
-    if (c->centre[i] == before[0] && y->value[i] == before[1]) { forgotten++; first = i; }
+    if (c->centre[i] == before[0] && y->value[i] == before[1]) { forgotten++; *first = i; }
+  return forgotten;
+}
+
+static int edf__forgets_entries(edf__check *c) {
+  edf_node *y = c->node;
+  size_t first = 0, forgotten = edf__forgotten(c, &first);
   if (!forgotten) return 0;
   printf("  FAIL  %s: forward does not write ", y->name);
   edf__print_entry(y, first);
@@ -7476,8 +7482,8 @@ static double edf__check_alone(edf__check *c, edf_node *y, const edf_node *whole
   for (int k = 0; k < y->n_in && worst == 0; k++) {
     if (!y->in[k]->need) continue;
     int same = y->mismatch || (y == whole && y->in[k]->kind != EDF_COMPNODE);
-    if (!same && (error = edf__check_one(c, y->in[k])) > worst) worst = error;
     if ((error = edf__check_adds(c, y->in[k])) > worst) worst = error;
+    if (!same && error == 0 && (error = edf__check_one(c, y->in[k])) > worst) worst = error;
   }
   edf__end_check(c);
   edf__call_forward(y);
@@ -7581,7 +7587,9 @@ double edf_gradcheck(edf_node *node) {
 struct edf__break { struct edf__break *next; char *name; };
 static edf_node *volatile edf__stopped_at;
 
-void edf_breakpoint(edf_node *node) { edf__stopped_at = node; }
+void edf_breakpoint(edf_node *node, const char *name, const char *way) {
+  edf__stopped_at = *name && *way ? node : NULL;
+}
 
 static int edf__named(const char *name) {
   int found = 0;
@@ -7615,7 +7623,7 @@ static int edf__stop_at(edf__event event, edf_node *x) {
   while (b && strcmp(b->name, x->name)) b = b->next;
   if (!b) return 0;
   edf.held = 1;
-  edf_breakpoint(x);
+  edf_breakpoint(x, x->name, event == EDF__BEFORE_FORWARD ? "forward" : "backward");
   int ran = !edf.held;
   edf.held = 0;
   return ran;
@@ -7647,8 +7655,33 @@ static int edf__waits(const char *who, int way) {
   return 1;
 }
 
+/* A panic would end a debugger's session: so what it would say is said, and nothing runs. */
+static int edf__cannot_begin(const char *who, const char *why, const edf_node *x) {
+  fprintf(stderr, "%s: %s %s\n", who, why, x ? x->name : "");
+  return 1;
+}
+
+static int edf__lacks_feed(void) {
+  for (int i = 0; i < edf.n_inputs; i++)
+    if (edf.inputs[i]->fed < 0)
+      return edf__cannot_begin("edf_step_forward", "first feed", edf.inputs[i]);
+  return 0;
+}
+
+static int edf__lacks_loss(edf_node *loss) {
+  const char *who = "edf_step_backward";
+  edf__each(edf__find_need);
+  if (!loss) return edf__cannot_begin(who, "the program has no computed node", NULL);
+  if (loss->ran != edf.feeds)
+    return edf__cannot_begin(who, "no Forward since the last feed has computed", loss);
+  if (!loss->need) return edf__cannot_begin(who, "no parameter, and no edf_want_grad, reaches",
+                                            loss);
+  return 0;
+}
+
 edf_node *edf_step_forward(void) {
   if (edf__waits("edf_step_forward", 1)) return NULL;
+  if (edf.way != 1 && edf__lacks_feed()) return NULL;
   if (edf.way != 1) {
     edf__mark(NULL);
     edf__set_batch(edf__find_batch(NULL));
@@ -7661,7 +7694,9 @@ edf_node *edf_step_backward(void) {
   if (edf__waits("edf_step_backward", -1)) return NULL;
   if (edf.way != -1) {
     edf_node *last = edf.n_compnodes ? edf.compnodes[edf.n_compnodes - 1] : NULL;
-    edf__begin_backward(edf.loss ? edf.loss : last, NULL);
+    if (edf.loss) last = edf.loss;
+    if (edf__lacks_loss(last)) return NULL;
+    edf__begin_backward(last, NULL);
     edf__each(edf__settle);              /* so that what has not arrived shows as 0           */
   }
   return edf__step_by(-1);
@@ -7706,16 +7741,14 @@ static void edf__where_grad(const edf_node *x) {
          all == 1 ? "" : "s", x == next ? ", now passed on" : "");
 }
 
-static void edf__where_grads(void) {
-  enum { SHOWN = 20 };
-  int n = 0, total = edf.n_inputs + edf.n_parameters + edf.n_compnodes;
-  for (int i = 0; i < total; i++) {
-    edf_node *x = i < edf.n_inputs ? edf.inputs[i]
-                : i < edf.n_inputs + edf.n_parameters ? edf.parameters[i - edf.n_inputs]
-                : edf.compnodes[total - 1 - i];
-    if (x->visit && x->need && n++ < SHOWN) edf__where_grad(x);
+/* What is passed on, and what it is added to. */
+static void edf__where_grads(const edf_node *next) {
+  edf__where_grad(next);
+  for (int k = 0; k < next->n_in; k++) {
+    int again = 0;
+    for (int i = 0; i < k; i++) again |= next->in[i] == next->in[k];
+    if (next->in[k]->need && !again) edf__where_grad(next->in[k]);
   }
-  if (n > SHOWN) printf("       ... and %d more\n", n - SHOWN);
 }
 
 void edf_where(void) {
@@ -7730,7 +7763,7 @@ void edf_where(void) {
     edf__print_text(stdout, next);
     if (edf.way < 0) edf__print_backward_lines(stdout, next);
   }
-  if (edf.way < 0) edf__where_grads();
+  if (edf.way < 0 && next) edf__where_grads(next);
   fflush(stdout);
 }
 
@@ -7858,6 +7891,10 @@ static void edf__print_bad(const edf_node *y, const char *grad, const edf_real *
          n == 1 ? "is" : "are");
   printf("  %s", y->name);
   edf__print_text(stdout, y);
+  int own = y->kind == EDF_COMPNODE && !y->about && !edf__is_einsum(y);
+  if (own && !*grad && (edf.watch & EDF__POISON) && v[entry] != v[entry])
+    printf("  its forward computes that, or does not write this entry: EDF_DEBUG has put NaN "
+           "there\n");
 }
 
 static edf_node *edf__say_bad_value(edf_node *y) {
@@ -8000,12 +8037,16 @@ typedef struct edf__doctor {
   /* the first node whose backward is wrong, in which input, by which factor; a parameter whose
      slope is not its gradient */
   edf_node *culprit, *culprit_in, *sick;
+  edf_node *forgetful;                   /* its forward leaves entries as they were           */
+  size_t forgot, first_forgotten;
   double factor;
-  int assigns, explained;
+  int assigns, explained, stepped;       /* stepped: an optimiser ever has                    */
+  double at_first;                       /* the sum of all parameters                         */
 } edf__doctor;
 
 typedef struct {
-  int when, symptom;                     /* a symptom is held back once a cause was named     */
+  int when, symptom;                     /* a symptom is held back once a cause was named;    */
+                                         /* -1: this one explains none                        */
   int (*look)(edf__doctor *d);           /* 1: it has reported                                */
 } edf__rule;
 
@@ -8558,6 +8599,7 @@ static int edf__rule_unused(edf__doctor *d) {
                           d->loss->name);
     else edf__remark("no node uses it");
     if (user) edf__point_at(user);
+    edf__remark("hint: is a line of the model missing, or was a name taken twice?");
     return 1;
   }
   return 0;
@@ -8766,12 +8808,28 @@ static void edf__restore_grads(edf_node *y, edf_real **saved) {
   edf__free(saved);
 }
 
+/* Its values are put back, also those that it does not write. */
+static void edf__note_forgotten(edf__doctor *d, edf__check *c) {
+  edf_node *y = c->node;
+  edf_real *old = edf__copy_reals(edf_value(y), y->size);
+  size_t first = 0, n = d->forgetful ? 0 : edf__forgotten(c, &first);
+  memcpy(y->value, old, y->size * sizeof *old);
+  edf_push(y);
+  edf__free(old);
+  if (!n) return;
+  d->forgetful = y;
+  d->forgot = n;
+  d->first_forgotten = first;
+}
+
 /* One of the user's nodes, alone. */
 static int edf__is_wrong(edf__doctor *d, edf_node *y) {
   edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
   edf_real **grads = edf__save_grads(y);
   c->draws = d->draws;
+  c->x = y;
   edf__start_check(c, y, 1);
+  edf__note_forgotten(d, c);
   for (int k = 0; k < y->n_in && !c->found; k++) {
     edf_node *x = y->in[k];
     if (!x->need || !x->grad) continue;
@@ -8845,12 +8903,23 @@ static double edf__slope_of_sick(const edf__doctor *d) {
   return 1;
 }
 
+/* A slope of 1 is right, or could not be measured. */
+static void edf__say_slope(edf_node *p, double slope) {
+  if (!p->visit || !edf__may_step(p)) return;
+  if (edf__length_of(edf_grad(p), p->size) == 0) edf__remark("%s: its gradient is 0", p->name);
+  else if (slope != 1)
+    edf__remark("%s: the loss changes %.3g times as its gradient says", p->name, slope);
+}
+
+static void edf__say_gradcheck(const edf__doctor *d, const char *more) {
+  edf__remark("hint: edf_gradcheck of the loss, after a feed, names the mistake in %s (best "
+              "with -DEDF_REAL=double)%s", d->culprit ? d->culprit->name : d->loss->name, more);
+}
+
 static void edf__say_culprit(edf__doctor *d) {
   d->explained = 1;
   for (int i = 0; i < edf.n_parameters; i++)
-    if (edf.parameters[i]->visit && edf__may_step(edf.parameters[i]))
-      edf__remark("%s: the loss changes %.3g times as its gradient says",
-                  edf.parameters[i]->name, d->patient[i].slope);
+    edf__say_slope(edf.parameters[i], d->patient[i].slope);
   if (!d->culprit) return;
   edf__remark("the first wrong backward, seen from the loss:");
   edf__point_at(d->culprit);
@@ -8862,13 +8931,26 @@ static void edf__say_culprit(edf__doctor *d) {
                 d->factor);
 }
 
+/* A forward that leaves entries as they were: they hold whatever was in the memory. */
+static int edf__rule_forgets(edf__doctor *d) {
+  const edf_node *y = d->forgetful;
+  if (!y) return 0;
+  edf__finding(d, "the forward of %s does not write all of its entries", y->name);
+  edf__point_at(y);
+  printf("  not ");
+  edf__print_entry(y, d->first_forgotten);
+  printf(", and %zu of %zu in all\n", d->forgot, y->size);
+  edf__remark("hint: a loop that begins late or ends early");
+  return 1;
+}
+
 /* A step along -g has to lower the loss. */
 static int edf__rule_sign(edf__doctor *d) {
   if (!d->sick || edf__slope_of_sick(d) > -0.5) return 0;
   edf__finding(d, "wrong sign: a step of %s against its gradient raises the loss",
                d->sick->name);
   edf__say_culprit(d);
-  edf__remark("hint: edf_gradcheck(%s)", d->culprit ? d->culprit->name : d->loss->name);
+  edf__say_gradcheck(d, "");
   return 1;
 }
 
@@ -8909,8 +8991,7 @@ static int edf__rule_backward(edf__doctor *d) {
   else edf__finding(d, "the gradient of %s is not the derivative of %s", d->sick->name,
                     d->loss->name);
   edf__say_culprit(d);
-  edf__remark("hint: edf_gradcheck(%s); if this is on purpose, edf_expect_mismatch",
-              d->culprit ? d->culprit->name : d->loss->name);
+  edf__say_gradcheck(d, "; if it is on purpose, edf_expect_mismatch");
   return 1;
 }
 
@@ -8958,10 +9039,29 @@ static int edf__rule_stale(edf__doctor *d) {
 static int edf__rule_not_fresh(edf__doctor *d) {
   if (!d->off) return 0;
   const edf_node *p = edf.parameters[d->off - 1];
-  edf__finding(d, "an optimiser step of %s without a new gradient", p->name);
+  edf__finding(d, "an optimiser step of %s without a %sgradient", p->name,
+               d->backwards ? "new " : "");
   edf__point_at(p);
-  edf__remark("it has made a step by the gradient of the last Backward already");
+  if (!d->backwards) edf__remark("there was no Backward so far");
+  else edf__remark("it has made a step by the gradient of the last Backward already");
   edf__remark("hint: Forward and Backward before each step, and one step of one optimiser");
+  return 1;
+}
+
+static double edf__sum_of_parameters(void) {
+  double sum = 0;
+  for (int i = 0; i < edf.n_parameters; i++)
+    sum += edf__mean_of(edf.parameters[i]) * (double)edf.parameters[i]->size;
+  return sum;
+}
+
+/* Twenty Backwards, and neither an optimiser nor the program has moved anything. */
+static int edf__rule_no_step(edf__doctor *d) {
+  double sum = !d->stepped && !edf.accumulate ? edf__sum_of_parameters() : 0;
+  if (d->step == 1) d->at_first = sum;
+  if (d->step != EDF__EVERY || d->stepped || edf.accumulate || sum != d->at_first) return 0;
+  edf__finding(d, "after %ld Backwards no parameter has ever moved", d->step);
+  edf__remark("hint: SGD(eta), or another optimiser, after each Backward");
   return 1;
 }
 
@@ -9145,17 +9245,18 @@ static const edf__rule edf__rules[] = {
   { EDF__FED, 0, edf__rule_scale },
   { EDF__FED, 0, edf__rule_centre },
   { EDF__FED, 0, edf__rule_alike },
-  { EDF__RAN, 0, edf__rule_leak },
+  { EDF__RAN, -1, edf__rule_leak },
   { EDF__FED, 0, edf__rule_label_range },
   { EDF__LEARNT, 0, edf__rule_label_base },
   { EDF__LEARNT, 0, edf__rule_order },
   { EDF__FIRST, 0, edf__rule_target },
   { EDF__FIRST, 0, edf__rule_twice },
   { EDF__FIRST, 0, edf__rule_axis },
-  { EDF__LEARNT, 0, edf__rule_unused },
+  { EDF__LEARNT, -1, edf__rule_unused },
   { EDF__FIRST, 0, edf__rule_symmetric },
   { EDF__FIRST, 1, edf__rule_dead_start },
   { EDF__FIRST, 1, edf__rule_saturated },
+  { EDF__FIRST, 0, edf__rule_forgets },
   { EDF__FIRST, 0, edf__rule_sign },
   { EDF__FIRST, 0, edf__rule_factor },
   { EDF__FIRST, 0, edf__rule_backward },
@@ -9163,9 +9264,10 @@ static const edf__rule edf__rules[] = {
   { EDF__FIRST, 1, edf__rule_first_loss },
   { EDF__ASKED, 0, edf__rule_stale },
   { EDF__MOVING, 0, edf__rule_not_fresh },
+  { EDF__FIRST | EDF__LEARNT, 0, edf__rule_no_step },
   { EDF__MOVED, 0, edf__rule_idle },
   { EDF__MOVED, 0, edf__rule_uphill },
-  { EDF__FED | EDF__RAN, 0, edf__rule_mode },
+  { EDF__FED | EDF__RAN, -1, edf__rule_mode },
   { EDF__MOVED | EDF__LEARNT | EDF__RAN, 1, edf__rule_too_large },
   { EDF__MOVED, 1, edf__rule_too_small },
   { EDF__LEARNT, 1, edf__rule_unrelated },
@@ -9177,10 +9279,10 @@ static const edf__rule edf__rules[] = {
 static void edf__consult(edf__doctor *d, int when) {
   for (size_t k = 0; k < sizeof edf__rules / sizeof *edf__rules; k++) {
     const edf__rule *rule = &edf__rules[k];
-    int held = (d->said >> k & 1) || (rule->symptom && d->named);
+    int held = (d->said >> k & 1) || (rule->symptom > 0 && d->named);
     if (held || !(rule->when & when) || !rule->look(d)) continue;
     d->said |= UINT64_C(1) << k;
-    d->named = 1;
+    d->named |= rule->symptom >= 0;
     fflush(stdout);
   }
 }
@@ -9432,7 +9534,8 @@ static void edf__doctor_moving(edf__doctor *d, edf_node *p) {
   d->stepping = 1;
   while (edf.parameters[i] != p) i++;
   edf__patient *a = &edf__patients(d)[i];
-  if (!edf__may_step(p) || !d->backwards) return;
+  d->stepped = 1;
+  if (d->backwards && !edf__may_step(p)) return;
   if (a->by == d->backwards) {
     d->off = i + 1;
     d->now = d->step;
