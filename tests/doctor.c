@@ -35,9 +35,10 @@ typedef struct {
   double init, threshold, eta, scale, offset;
   int shift, base, sorted, alike, accumulate, w1_idle, w1_frozen, two_steps, spare, equal, nan;
   int test_rows, dropout, one_class, by_hand, depth, norm, optimiser, half, log, all;
+  int no_step, early_step;
 } program;
 static double own_sign = 1, own_factor = 1;
-static int own_mask = 1;
+static int own_mask = 1, own_first;
 
 static program healthy(void) {
   program p;
@@ -48,12 +49,14 @@ static program healthy(void) {
   p.init = p.scale = 1;
   p.eta = 0.5;
   own_sign = own_factor = own_mask = 1;
+  own_first = 0;
   return p;
 }
 
 static void own_relu_forward(edf_node *y) {
   edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] < 0 ? 0 : x->value[i];
+  for (size_t i = (size_t)own_first; i < y->size; i++)
+    y->value[i] = x->value[i] < 0 ? 0 : x->value[i];
 }
 
 static void own_relu_backward(edf_node *y) {
@@ -208,6 +211,7 @@ static void step_by_hand(const network *net, double eta) {
 
 static void make_step(const program *p, const network *net) {
   edf_real eta = (edf_real)p->eta;
+  if (p->no_step) return;
   if (p->by_hand) step_by_hand(net, p->eta);
   else if (p->optimiser == 1) edf_momentum(eta, (edf_real)0.9);
   else if (p->optimiser == 2) edf_adam(eta, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8);
@@ -239,6 +243,7 @@ static void train(const program *p, int seed, int steps, int with_doctor) {
     edf_feed(net.y, ys, BATCH);
     TRY(edf_forward());
     if (panicked) break;
+    if (p->early_step) make_step(p, &net);
     edf_backward(net.ell);
     if (p->accumulate == 2 && i % 4 != 3) continue;
     make_step(p, &net);
@@ -324,7 +329,14 @@ static void g_vanish(program *p) {
   p->eta = 0.05;
 }
 
+static void g_no_step(program *p) { p->no_step = 1; }
+static void g_early_step(program *p) { p->early_step = 1; }
+static void g_forgets(program *p) { p->bend = OWN_RELU; own_first = 2; }
+
 static const fault more_faults[] = {
+  { "no optimiser", "after 20 Backwards no parameter has ever moved", g_no_step },
+  { "a step before Backward", "an optimiser step of w1 without a gradient", g_early_step },
+  { "entries not written", "does not write all of its entries", g_forgets },
   { "SGD(-eta)", "along the gradient, up", g_uphill },
   { "Sum for Mean", "a sum over the batch", g_sum },
   { "own loss sums", "a sum over the batch", g_own_sum },
