@@ -158,7 +158,11 @@ static const char *const edf__type_mark EDF__USED = &EDF__TYPE_MARK;
                                        x.grad[b,i] += W[i,j] y.grad[b,j]
    It is the same loop nest with the operands' roles exchanged: one kernel does both.       */
 
-/* ---- >>api >>graph  Nodes, lists and the three loops ------------------------------------ */
+/* ---- >>api >>graph  Nodes, lists and the three loops ----------------------------------------
+
+   Functions and types that read like the slides have a short name too, at the end of the file:
+   Forward() is edf_forward(), Softmax(s) edf_softmax(s), AffineParams edf_affine_package. The
+   others, edf_feed, edf_name, edf_affine_params ..., have none.                             */
 
 typedef EDF_REAL edf_real;
 typedef struct edf_node edf_node;
@@ -247,10 +251,23 @@ edf_node *edf_input_at(const char *file, int line, const char *decl, ...) EDF__P
 edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) EDF__PRINTF(3, 4);
 
 /* A node of your own: edf_compnode("MyRelu", forward, backward, x), shaped like its first
-   input. forward writes y->value from y->in[k]->value. backward adds y->grad times the
-   derivative to y->in[k]->grad, best with edf_addgrad; NULL means that no gradient flows
-   through. edf_compnode_shaped("Op", shape, forward, backward, x) has a shape function: it
-   sets y->rank and y->dim from the inputs'. */
+   input. forward writes every entry of y->value from y->in[k]->value. backward adds y->grad
+   times the derivative to y->in[k]->grad, with edf_addgrad: an input that needs no gradient has
+   none, its grad is NULL. A NULL backward means that no gradient flows through.
+
+     static void relu_forward(CompNode *y) {
+       Node *x = y->in[0];
+       for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] < 0 ? 0 : x->value[i];
+     }
+     static void relu_backward(CompNode *y) {
+       Node *x = y->in[0];
+       for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, x->value[i] > 0 ? y->grad[i] : 0);
+     }
+     #define MyRelu(x) edf_compnode("MyRelu", relu_forward, relu_backward, x)
+
+   As a macro, messages name the line that calls it. edf_compnode_shaped("Op", shape, forward,
+   backward, x) has a shape function: it sets y->rank and y->dim from the inputs'. edf_gradcheck
+   checks it. */
 #define edf_compnode(op, forward, ...) edf_compnode_shaped(op, NULL, forward, __VA_ARGS__)
 #define edf_compnode_shaped(op, shape, forward, ...) \
   edf_compnode_at(EDF__HERE, op, shape, forward, __VA_ARGS__, (edf_node *)0)
@@ -676,8 +693,9 @@ void   edf_print(edf_node *node);              /* one screen about one node, to 
    edf_formula gives a node of your own its lines, for these prints:
      edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
    where the left side names the node, and the other tensors its inputs in their order; several
-   backward lines have \n between. Without it a print says what the node's code is given and
-   what it adds to. It returns the node. Errors: more names than inputs. */
+   backward lines have \n between. It is text, and not checked against the code. Without it a
+   print says what the node's code is given and what it adds to. It returns the node. Errors:
+   more names than inputs. */
 void edf_print_program(FILE *out);
 void edf_print_node(FILE *out, edf_node *node);
 void edf_print_latex(FILE *out);
@@ -6279,16 +6297,16 @@ static const edf_node *edf__tensor_at(const edf_node *y, const char *c, int dept
 /* One statement, up to the end of its line. A scalar's indices are left out. */
 static void edf__write_formula(edf__page *out, const edf__formula *f, const char *c) {
   const edf_node *x = NULL;              /* the tensor just before                            */
-  int depth = 0;
+  int depth = 0, marks = f->y->says == f->y->about;          /* not in a user.s formula */
   while (*c && *c != '\n') {
     size_t n = edf__name_length(c);
     const edf_node *tensor = edf__tensor_at(f->y, c, depth);
     depth += (*c == '[') - (*c == ']');
     if (tensor) edf__write(out, "%s", tensor->name);
-    else if (strchr("@~?!&", *c)) edf__write_mark(out, f, *c, x);
-    else if (*c == '#') edf__write(out, "%g", (double)*(const edf_real *)f->y->state);
-    else if (*c == '%' && f->y->in[0]->size) edf__write(out, "%zu", f->y->in[0]->size);
-    else if (*c == '%') edf__write(out, "n");
+    else if (marks && strchr("@~?!&", *c)) edf__write_mark(out, f, *c, x);
+    else if (marks && *c == '#') edf__write(out, "%g", (double)*(const edf_real *)f->y->state);
+    else if (marks && *c == '%' && f->y->in[0]->size) edf__write(out, "%zu", f->y->in[0]->size);
+    else if (marks && *c == '%') edf__write(out, "n");
     else edf__write(out, "%.*s", n ? (int)n : 1, c);
     c += n ? n : 1;
     x = tensor;
@@ -6496,18 +6514,33 @@ void edf_print_node(FILE *out, edf_node *node) {
 }
 
 /* ---- A formula of the user's. Its tensors are the names outside of brackets that are no
-   functions, and those with indices; an operator such as sum_J is none. */
+   functions, and those with indices; an operator is none, with what it goes over, sum_B,J. */
+static int edf__is_operator(const char *c) {
+  return edf__begins(c, "sum_") || edf__begins(c, "max_") || edf__begins(c, "mean_") ||
+         edf__begins(c, "variance_");
+}
+
 static int edf__is_function(const char *c, size_t n) {
-  static const char *const known[] = { "exp", "ln", "log", "tanh", "sqrt", "max", "min", "abs",
-                                       "sin", "cos", "pi", "flat", "grad", "if", "else" };
+  static const char *const known[] = { "ln", "pi", "flat", "grad", "if", "else" };
   for (size_t k = 0; k < sizeof known / sizeof *known; k++)
     if (edf__same_name(c, (int)n, known[k], (int)strlen(known[k]))) return 1;
-  return memchr(c, '_', n) != NULL;
+  return c[n] == '(';
+}
+
+/* The length of a word that is no name: a number such as 2e3, an operator. */
+static size_t edf__other_word(const char *c) {
+  size_t n = edf__is_digit(*c) ? strspn(c, "0123456789.") : 0;
+  if (n && c[n] == 'e') n += 1 + strspn(c + n + 1, "+-0123456789");
+  if (!edf__is_operator(c)) return n;
+  for (n = edf__name_length(c); c[n] == ',' && edf__name_length(c + n + 1);)
+    n += 1 + edf__name_length(c + n + 1);
+  return n;
 }
 
 static void edf__collect_tensors(edf__text *names, const char *c, int *count) {
   int depth = 0;
   for (size_t n; *c; c += n ? n : 1) {
+    if ((n = edf__other_word(c)) > 0) continue;
     n = edf__name_length(c);
     depth += (*c == '[') - (*c == ']');
     if (!n || edf__is_function(c, n) || (depth && c[n] != '[')) continue;
@@ -6572,11 +6605,6 @@ static void edf__tex_name(edf__page *out, const char *c, size_t n, int index) {
   edf__write(out, index ? "" : n > 1 ? "{\\rm " : "{");
   for (size_t k = 0; k < n; k++) edf__write(out, strchr("_&%#$", c[k]) ? "\\%c" : "%c", c[k]);
   edf__write(out, index ? "" : "}");
-}
-
-static int edf__is_operator(const char *c) {
-  return edf__begins(c, "sum_") || edf__begins(c, "max_") || edf__begins(c, "mean_") ||
-         edf__begins(c, "variance_");
 }
 
 /* A number: 1e-05 is 10^{-5} on paper. */
@@ -6644,7 +6672,8 @@ static void edf__tex_prose(edf__page *out, const char *c, const char *end) {
 /* Lines of text, each a statement, as displayed lines. */
 static void edf__tex_lines(edf__page *out, const char *text) {
   while (*text) {
-    const char *c = text + strspn(text, " "), *end = c + strcspn(c, "\n");
+    const char *c = text + strspn(text, " \n"), *end = c + strcspn(c, "\n");
+    if (c == end) break;
     int prose = edf__tex_is_prose(c, end);
     edf__write(out, prose ? "\\noindent " : "\\noindent$");
     (prose ? edf__tex_prose : edf__tex_statement)(out, c, end);
@@ -6733,7 +6762,8 @@ void edf_print(edf_node *node) {
     n = node->fed > 0 ? n / (size_t)node->dim[0] * (size_t)node->fed : 0;
   if (node->value && n) edf__print_numbers("value", node, edf_value(node), n);
   else printf("  value: none yet\n");
-  if (node->grad && n) edf__print_numbers("grad", node, edf_grad(node), n);
+  if (node->grad && n && node->fresh) printf("  grad: nothing has arrived yet\n");
+  else if (node->grad && n) edf__print_numbers("grad", node, edf_grad(node), n);
   fflush(stdout);                        /* called from a debugger, it must show at once      */
 }
 
@@ -6785,7 +6815,8 @@ static void edf__evaluate(edf__check *c) {
 static double edf__difference(const edf__check *c, const edf_real *to, const edf_real *from) {
   double sum = 0;
   for (size_t i = 0; i < c->node->size; i++)
-    sum += (double)c->r[i] * ((double)to[i] - (double)from[i]);
+    if (to[i] != from[i])                /* infinities that stay have no difference           */
+      sum += (double)c->r[i] * ((double)to[i] - (double)from[i]);
   return sum;
 }
 
@@ -7223,7 +7254,7 @@ static void edf__start_check(edf__check *c, edf_node *node, int local) {
     edf_real size = edf_uniform((edf_real)0.5, (edf_real)1.5);
     c->r[i] = edf__random_unit() < 0.5 ? -size : size;
     double term = (double)(c->r[i] * node->value[i]);
-    norm += term * term;
+    if (term - term == 0) norm += term * term;
   }
   c->noise = edf__noise * (norm < HUGE_VAL ? sqrt(norm) : 0) + 1e-30;
 }
@@ -7370,7 +7401,8 @@ static int edf__forward_breaks(edf__check *c) {
   int again = memcmp(c->centre, c->plus, y->size * sizeof *y->value);
   edf__evaluate(c);
   if (again || memcmp(c->plus, y->value, y->size * sizeof *y->value))
-    return edf__broken(y, "'+=' into values that are not cleared",
+    return edf__broken(y, "'+=' into values that are not cleared, or rand() (edf_uniform is "
+                       "drawn alike), or a state that each run changes",
                        "forward gives other values when it runs again");
   return 0;
 }
@@ -7520,8 +7552,9 @@ static double edf__check_graph_of(edf__check *c, edf_node *node) {
    that is not edf_state's is the user's own affair. */
 static int edf__has_state(const edf_node *y) {
   const edf__block *b = edf.computed;
+  if (!y->state || y->about || edf__is_einsum(y)) return 0;
   while (b && (const char *)b + EDF__ALIGN != (const char *)y->state) b = b->next;
-  return b != NULL && !y->about && !edf__is_einsum(y);
+  return b != NULL;
 }
 
 /* What a check must put back: number i of the states and of the parameters that a forward
@@ -7545,8 +7578,9 @@ static void **edf__save_states(void) {
 
 static void edf__restore_states(void **saved) {
   for (int i = 0; i < edf.n_compnodes + edf.n_parameters; i++) {
-    void *data = saved[i] ? edf__to_save(i) : NULL;
-    if (data) memcpy(data, saved[i], edf__header(saved[i])->bytes);
+    void *data = saved[i] || i < edf.n_compnodes ? edf__to_save(i) : NULL;
+    if (data && !saved[i]) memset(data, 0, edf__header(data)->bytes);  /* there was none yet */
+    else if (data) memcpy(data, saved[i], edf__header(saved[i])->bytes);
     if (data && i >= edf.n_compnodes) edf_push(edf.parameters[i - edf.n_compnodes]);
     edf__free(saved[i]);
   }
@@ -7930,7 +7964,7 @@ static int edf__makes_bad(const edf_node *y) {
 
 static const edf_node *edf__bad_grad_of(const edf_node *y) {
   for (int k = 0; k < y->n_in; k++)
-    if (edf__is_bad(y->in[k], y->in[k]->grad)) return y->in[k];
+    if (!y->in[k]->fresh && edf__is_bad(y->in[k], y->in[k]->grad)) return y->in[k];
   return NULL;
 }
 
@@ -8026,6 +8060,7 @@ typedef struct edf__doctor {
   edf__patient *patient;                 /* by parameter                                      */
   edf_real **held; int *held_rows, n_held;           /* the inputs of the last look           */
   double first, last, middle, late;      /* losses: the first, this one, sums of two windows  */
+  double largest;                        /* of them so far                                    */
   double before, after, sum_before, sum_after;       /* of one batch around a step; all looks */
   double drops, moved_most;              /* how far steps lowered their own; largest |dp|/|p| */
   int looks, rises, high, still, off;    /* high: losses in a row; still: looks at moves      */
@@ -8041,6 +8076,7 @@ typedef struct edf__doctor {
   size_t forgot, first_forgotten;
   double factor;
   int assigns, explained, stepped;       /* stepped: an optimiser ever has                    */
+  int same_rows;                         /* batches in a row whose rows are all alike         */
   double at_first;                       /* the sum of all parameters                         */
 } edf__doctor;
 
@@ -8138,7 +8174,9 @@ static int edf__is_head(const edf__doctor *d, const edf_node *c) {
   for (int k = 0; k < y->rank; k++) if (s->dim[k] != y->dim[k]) return 0;
   if (c->shape == edf__rows_shape) return 1;
   if (c->about || edf__is_einsum(c) || edf__last_dim(s) < 2) return 0;
-  return (c == d->loss || c == d->loss->in[0]) && edf__all_whole(c->in[1]);
+  if ((c != d->loss && c != d->loss->in[0]) || !edf__all_whole(c->in[1])) return 0;
+  edf__summary labels = edf__summarise(c->in[1]);
+  return labels.least >= 0 && labels.greatest <= edf__last_dim(s);
 }
 
 static int edf__is_embed(const edf_node *c) { return c->forward == edf__embed_forward; }
@@ -8157,13 +8195,19 @@ static size_t edf__row_size(const edf_node *x) {
   return x->batched && x->dim[0] > 0 ? x->size / (size_t)x->dim[0] : x->size;
 }
 
-/* The data: of the batched inputs but the labels the one with the longest rows. */
+static edf_node *edf__user_of(const edf_node *p);
+
+/* The data: of the batched inputs but the labels the one with the longest rows; of equal ones
+   rather not what is subtracted from an output. */
 static edf_node *edf__find_data(const edf__doctor *d) {
   edf_node *best = NULL;
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
     if (!x->visit || !x->batched || x->fed < 0 || (d->head && x == d->head->in[1])) continue;
-    if (!best || edf__row_size(x) > edf__row_size(best)) best = x;
+    int targets = best && edf__user_of(best) && edf__user_of(best)->n_in == 2 &&
+                  edf__user_of(best)->in[1] == best;
+    if (!best || edf__row_size(x) > edf__row_size(best) ||
+        (targets && edf__row_size(x) == edf__row_size(best))) best = x;
   }
   return best;
 }
@@ -8241,13 +8285,13 @@ static double edf__saturated_share(edf_node *y, int kind) {
 
 /* ---- Rules of the data */
 
-/* Anything that is not a number spoils all that follows. */
+/* Anything that is not a number spoils all that follows. -infinity may be an added mask. */
 static int edf__rule_data_nan(edf__doctor *d) {
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
     edf__summary s = { 0, 0, 0, 0, 0 };
     if (x->visit && x->fed >= 0) s = edf__summarise(x);
-    if (!s.bad) continue;
+    if (!s.bad || s.least == -HUGE_VAL) continue;
     edf__finding(d, "%zu of %zu numbers of the input %s are NaN or infinite", s.bad, x->size,
                  x->name);
     edf__point_at(x);
@@ -8262,8 +8306,10 @@ static int edf__rule_scale(edf__doctor *d) {
   if (!d->x || d->coded) return 0;
   edf__summary s = edf__summarise(d->x);
   double most = s.greatest > -s.least ? s.greatest : -s.least;
-  if (most <= 20) return 0;
+  if (most <= 20 || s.bad) return 0;
   int bytes = s.least >= 0 && s.greatest <= 255 && s.greatest > 127;
+  const edf_node *user = edf__user_of(d->x);         /* of class numbers, perhaps             */
+  if (!bytes && user && !user->about && !edf__is_einsum(user) && edf__all_whole(d->x)) return 0;
   edf__finding(d, bytes ? "inputs look like 0...255" : "inputs are not scaled");
   edf__point_at(d->x);
   edf__remark("%g to %g, mean %.3g, deviation %.3g", s.least, s.greatest, s.mean, s.deviation);
@@ -8284,14 +8330,14 @@ static int edf__rule_centre(edf__doctor *d) {
   return 1;
 }
 
-/* All rows of a batch alike: the loader does not move on. (All zero may be a first state.) */
+/* All rows alike in three batches: the loader stands still. (All 0 may be a first state.) */
 static int edf__rule_alike(edf__doctor *d) {
   if (!d->x || d->coded || d->x->dim[0] < 8) return 0;
   const edf_real *v = edf_value(d->x);
   size_t row = edf__row_size(d->x), rows = (size_t)d->x->dim[0];
   for (size_t b = 1; b < rows; b++)
-    if (memcmp(v, v + b * row, row * sizeof *v)) return 0;
-  if (edf__length_of(v, row) == 0) return 0;
+    if (memcmp(v, v + b * row, row * sizeof *v)) { d->same_rows = 0; return 0; }
+  if (edf__length_of(v, row) == 0 || ++d->same_rows < 3) return 0;
   edf__finding(d, "all %zu rows of the input are the same", rows);
   edf__point_at(d->x);
   edf__remark("hint: does the loader move on from row to row?");
@@ -8404,10 +8450,11 @@ static int edf__rule_label_range(edf__doctor *d) {
   return 1;
 }
 
-/* Every class but 0, often enough that chance would have brought it: 30 rows for each class. */
+/* Every class but 0, so often that chance would have brought a rare one too: 200 rows for each
+   class. */
 static int edf__rule_label_base(edf__doctor *d) {
   size_t K = (size_t)d->classes, seen = 0;
-  if (!d->count || K < 3 || d->labels < 30 * K || d->count[0]) return 0;
+  if (!d->count || K < 3 || d->labels < 200 * K || d->count[0]) return 0;
   for (size_t k = 1; k < K; k++) seen += d->count[k] > 0;
   if (seen < K - 1) return 0;
   edf__finding(d, "labels count from 1: of %zu labels none is 0", d->labels);
@@ -8484,6 +8531,12 @@ static int edf__rule_order(edf__doctor *d) {
   return 1;
 }
 
+/* By a step or two: Sub, Square, Mean. */
+static int edf__leads_to_loss(const edf__doctor *d, const edf_node *c) {
+  for (int k = 0; c && k < 4; k++, c = edf__user_of(c)) if (c == d->loss) return 1;
+  return 0;
+}
+
 /* What a node's formula can reach: Sigmoid 0..1, Tanh -1..1, Relu 0 and more. */
 static int edf__rule_target(edf__doctor *d) {
   for (int i = 0; i < edf.n_compnodes; i++) {
@@ -8492,7 +8545,7 @@ static int edf__rule_target(edf__doctor *d) {
     edf_node *a = c->in[0], *y = c->in[1];
     int bce = c->forward == edf__bce_forward, bend = bce ? EDF__SIGMOID : edf__bend_of(a);
     if (y->kind != EDF_INPUT || y->fed < 0 || !bend || y->rank != a->rank) continue;
-    if (!bce && strcmp(c->op, "Sub")) continue;
+    if (!bce && (strcmp(c->op, "Sub") || !edf__leads_to_loss(d, c))) continue;
     edf__summary s = edf__summarise(y);
     double lo = bend == EDF__TANH ? -1 : 0, hi = bend == EDF__RELU ? HUGE_VAL : 1;
     if (s.least >= lo && s.greatest <= hi) continue;
@@ -8510,7 +8563,7 @@ static int edf__rule_target(edf__doctor *d) {
    its own batch: 1 nat in the last half. So the gradients are right, and what one batch
    teaches does not hold for the next. */
 static int edf__rule_unrelated(edf__doctor *d) {
-  if (!d->count || d->step != EDF__STEPS || d->rebuilt) return 0;
+  if (!d->count || d->step != EDF__STEPS || d->rebuilt || d->labels < 16 * EDF__STEPS) return 0;
   double window = EDF__WINDOW, middle = d->middle / window, late = d->late / window;
   double entropy = edf__label_entropy(d);
   if (late < entropy - 0.1 || middle - late > 0.1 || d->drops < 1) return 0;
@@ -8588,9 +8641,9 @@ static edf_node *edf__user_of(const edf_node *p) {
   return NULL;
 }
 
-/* Ten steps, so that a program with several losses has come to each of them. */
+/* Fifty steps, so that a program with several losses has come to each of them. */
 static int edf__rule_unused(edf__doctor *d) {
-  for (int i = 0; d->step == EDF__FIRM && i < edf.n_parameters; i++) {
+  for (int i = 0; d->step == EDF__WINDOW && i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i], *user = edf__user_of(p);
     if (d->patient[i].met || p->update == edf_frozen || p->visit) continue;
     edf__finding(d, "the parameter %s is never used by the loss", p->name);
@@ -8639,6 +8692,8 @@ static int edf__rule_symmetric(edf__doctor *d) {
     while (axis >= 0 && !(equal = edf__count_equal(p, axis))) axis--;
     if (!equal) continue;
     int zero = edf__length_of(edf_value(p), p->size) == 0;
+    int stuck = edf__length_of(edf_grad(p), p->size) == 0;
+    if (zero && !stuck && equal + 1 < p->dim[axis]) continue;  /* like features in one batch */
     edf__finding(d, zero ? "%s is all zero: its units are alike and stay so"
                          : "%s begins with equal units, which stay equal", p->name);
     edf__point_at(p);
@@ -8721,7 +8776,9 @@ static int edf__one_class(edf__doctor *d) {
    class may cost more. */
 static int edf__rule_first_loss(edf__doctor *d) {
   double ratio;
-  if (!d->head || d->first < edf__guess(d) + 1.5 || edf__one_class(d)) return 0;
+  double rows = d->head ? (double)edf__labels(d)->size : 1;
+  double chance = rows < 16 ? 6 / sqrt(rows) : 0;
+  if (!d->head || d->first < edf__guess(d) + 1.5 + chance || edf__one_class(d)) return 0;
   edf_node *p = edf__largest_weights(&ratio);
   edf__summary s = edf__summarise(d->head->in[0]);
   if (s.bad) return 0;
@@ -9069,7 +9126,7 @@ static int edf__rule_no_step(edf__doctor *d) {
 static int edf__rule_idle(edf__doctor *d) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    if (d->patient[i].idle < EDF__FIRM || p->update == edf_frozen) continue;
+    if (d->patient[i].idle < EDF__FIRM || p->update == edf_frozen || d->several) continue;
     edf__finding(d, "the parameter %s has a gradient, but never moves", p->name);
     edf__point_at(p);
     edf__remark("norm of its gradient %.3g; other parameters move", d->patient[i].norm);
@@ -9088,7 +9145,7 @@ static int edf__rule_uphill(edf__doctor *d) {
     if (d->patient[i].along < -0.1) return 0;
     up += d->patient[i].along > 0.5;
   }
-  if (!up || d->step > 3 || d->several) return 0;
+  if (!up || d->step > 1 || d->several) return 0;
   edf__finding(d, "the step goes along the gradient, up: wrong sign");
   edf__remark("%d parameters moved by +g, none by -g", up);
   edf__remark("hint: p -= eta g, with eta above 0");
@@ -9118,8 +9175,8 @@ static int edf__lost(const edf__doctor *d) {
    mean. */
 static int edf__rule_too_large(edf__doctor *d) {
   double rise = d->sum_after - d->sum_before, size = edf__usual_loss(d);
-  if (fabs(d->before) > size) size = fabs(d->before);
-  int n = d->looks, now = n > 0 && !(d->after - d->before <= 9 * size);
+  if (d->largest > size) size = d->largest;
+  int n = d->looks, now = n > 1 && !(d->after - d->before <= 9 * size);
   int soon = n >= 5 && d->rises * 10 >= 6 * n && rise > 0.1 * fabs(d->sum_before);
   int late = n >= 20 && d->rises * 10 > 3 * n && rise > 0;
   int lost = edf__lost(d) && (edf__largest_change(d) > 0.1 || (n > 0 && 2 * d->rises >= n));
@@ -9130,7 +9187,7 @@ static int edf__rule_too_large(edf__doctor *d) {
                 "the mean", d->rises, n, d->sum_before / n, d->sum_after / n);
   if (lost || d->high >= 3)
     edf__remark("the loss has gone from %.3g to %.3g", d->first, edf__mean_of(d->loss));
-  edf__remark("a step changes weights by up to %.2g of their size; 0.001 to 0.01 is usual",
+  edf__remark("a step changes weights by up to %.2g times their size; 0.001 to 0.01 is usual",
               edf__largest_change(d));
   edf__remark("hint: a tenth of the learning rate");
   return 1;
@@ -9191,10 +9248,12 @@ static int edf__rule_dead(edf__doctor *d) {
 }
 
 /* Of the gradient of the last weights that the loss uses. */
+/* 0 where no weight is known that the loss depends on. */
 static double edf__last_norm(const edf__doctor *d) {
   for (int i = edf.n_parameters - 1; i >= 0; i--) {
     const edf_node *p = edf.parameters[i];
-    if (p->visit && p->rank >= 2 && edf__may_step(p)) return d->patient[i].norm;
+    if (p->visit && p->rank >= 2 && edf__may_step(p) && d->patient[i].norm > 0)
+      return d->patient[i].norm;
   }
   return 0;
 }
@@ -9451,7 +9510,7 @@ static void edf__note_gradients(edf__doctor *d) {
     edf__patient *a = &d->patient[i];
     int has = p->visit && edf__may_step(p) && p->rank >= 2;
     a->faint = has && a->norm <= 1e-6 * last ? a->faint + 1 : 0;
-    a->fierce = has && a->norm > 1e3 * last ? a->fierce + 1 : 0;
+    a->fierce = has && last > 0 && a->norm > 1e3 * last ? a->fierce + 1 : 0;
   }
 }
 
@@ -9473,13 +9532,14 @@ static void edf__look(edf__doctor *d) {
   edf__hold_inputs(d);
   if (d->step >= EDF__EVERY) edf__note_dead(d);
   d->pending = 1;
-  d->before = d->last;
+  d->before = d->after = d->last;
   d->drawn = d->draws;
 }
 
 static void edf__note_loss(edf__doctor *d) {
   d->last = edf__mean_of(d->loss);
   if (d->step == 1) d->first = d->last;
+  if (fabs(d->last) > d->largest) d->largest = fabs(d->last);
   d->high = d->head && d->last > 5 * edf__usual_loss(d) ? d->high + 1 : 0;
   if (d->step > 2 * EDF__WINDOW && d->step <= 3 * EDF__WINDOW) d->middle += d->last;
   if (d->step > EDF__STEPS - EDF__WINDOW) d->late += d->last;
@@ -10865,7 +10925,7 @@ static const char *const edf__colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc
 enum { EDF__COLOURS = sizeof edf__colour / sizeof *edf__colour };
 
 static int edf__shown(const edf__chart *c, double y) {
-  return y - y == 0 && (!c->log_scale || y > 0);
+  return fabs(y) < 1e300 && (!c->log_scale || y > 0);
 }
 static double edf__scaled(const edf__chart *c, double y) { return c->log_scale ? log10(y) : y; }
 
@@ -10892,7 +10952,9 @@ static edf__chart edf__chart_of(const edf__series *first, double top) {
   }
   if (c.least > c.greatest) c.least = c.greatest = 0;
   if (!c.log_scale && c.least > 0 && c.least < 0.5 * c.greatest) c.least = 0;
-  double margin = c.greatest > c.least ? 0.04 * (c.greatest - c.least) : 1;
+  double size = fabs(c.least) > fabs(c.greatest) ? fabs(c.least) : fabs(c.greatest);
+  double margin = c.greatest - c.least > 1e-6 * size ? 0.04 * (c.greatest - c.least)
+                : size > 0 ? 0.1 * size : 1;
   if (c.least != 0 || c.greatest == 0) c.least -= margin;
   c.greatest += margin;
   return c;
@@ -10916,7 +10978,7 @@ static void edf__plot_axes(edf__page *out, const edf__chart *c) {
   double range = c->greatest - c->least, step = edf__tick(range, 5);
   double x_step = c->last > 1 ? edf__tick(c->last, 8) : 1;
   if (c->log_scale && step < 1 && range > 1) step = 1;
-  for (double k = ceil(c->least / step); k * step <= c->greatest; k++) {
+  for (double k = ceil(c->least / step), n = 0; k * step <= c->greatest && n < 50; k++, n++) {
     double at = edf__page_y(c, k * step), y = c->log_scale ? pow(10.0, k * step) : k * step;
     edf__write(out, "<path class=\"grid\" d=\"M%g %.1fh%g\"/>\n", edf__left, at, edf__width);
     edf__write(out, "<text class=\"y\" x=\"%g\" y=\"%.1f\">%.3g</text>\n", edf__left - 8,
@@ -12193,7 +12255,8 @@ static const char *const edf__page_script[] = {
   "  const other = number(id, 1 - kind, index, now);",
   "  how.replaceChildren(el('p', {}, el('b', {}, label(id, kind, index)), ...(words ? []",
   "    : [' = ', el('b', { class: 'result' }, show(x, 5))]), el('span', { class: 'soft' },",
-  "    other === undefined ? '' : '   ' + label(id, 1 - kind, index) + ' = ' + show(other))),",
+  "    other === undefined ? '' :",
+  "      '   (' + label(id, 1 - kind, index) + ' = ' + show(other) + ')')),",
   "    ...(words || []));",
   "  cells().forEach(td => td.classList.toggle('pick', td.key === key(id, kind, index)));",
   "}",

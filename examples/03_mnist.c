@@ -102,7 +102,10 @@ static result train_epoch(network net, digits_set set, int epoch) {
     wrong += rows * edf_error_rate(net.Q, net.y);
     Backward(net.ell);
     SGD((edf_real)chosen.eta);
-    if (traced) edf_trace_end();
+    if (traced) {
+      edf_trace_end();
+      printf("see build/mnist_trace.html\n");
+    }
     if (!terminal || seconds() - shown < 0.1) continue;
     shown = seconds();
     progress(epoch, i + rows, n, loss / (i + rows), shown - start);
