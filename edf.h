@@ -6297,7 +6297,7 @@ static const edf_node *edf__tensor_at(const edf_node *y, const char *c, int dept
 /* One statement, up to the end of its line. A scalar's indices are left out. */
 static void edf__write_formula(edf__page *out, const edf__formula *f, const char *c) {
   const edf_node *x = NULL;              /* the tensor just before                            */
-  int depth = 0, marks = f->y->says == f->y->about;          /* not in a user.s formula */
+  int depth = 0, marks = f->y->says == f->y->about;          /* not in a user's formula */
   while (*c && *c != '\n') {
     size_t n = edf__name_length(c);
     const edf_node *tensor = edf__tensor_at(f->y, c, depth);

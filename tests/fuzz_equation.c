@@ -32,7 +32,8 @@ static void feed_inputs(int batch) {
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
     size_t entries = 1;
-    for (int d = 0; d < x->rank; d++) entries *= (size_t)(x->dim[d] ? x->dim[d] : batch);
+    for (int d = 0; d < x->rank; d++)                        /* dim[0] may be the last batch */
+      entries *= (size_t)(x->batched >> d & 1 ? batch : x->dim[d]);
     if (entries > 4096) EDF_PANIC("too large for this test");
     edf_feed(x, data_of_inputs, x->batched ? batch : 1);
   }
