@@ -8034,6 +8034,7 @@ typedef struct {                         /* what is known of a parameter        
   unsigned long by;                      /* the Backward that it has moved by last            */
   double norm, change, along, slope;     /* |g|, |dp|/|p|, cos(dp, g), measured / claimed     */
   int idle, faint, fierce, met;          /* looks in a row; Backwards that have reached it    */
+  int zero;                              /* it began as all 0                                 */
 } edf__patient;
 
 typedef struct {                         /* hashes of rows, in an open table                  */
@@ -8531,9 +8532,9 @@ static int edf__rule_order(edf__doctor *d) {
   return 1;
 }
 
-/* By a step or two: Sub, Square, Mean. */
+/* By functions of one input: Sub, Square, Mean. */
 static int edf__leads_to_loss(const edf__doctor *d, const edf_node *c) {
-  for (int k = 0; c && k < 4; k++, c = edf__user_of(c)) if (c == d->loss) return 1;
+  do if (c == d->loss) return 1; while ((c = edf__user_of(c)) != NULL && c->n_in == 1);
   return 0;
 }
 
@@ -8684,18 +8685,18 @@ static int edf__count_equal(edf_node *p, int d) {
   return equal;
 }
 
+/* Looked at after two steps: weights of one layer may begin at 0, since they soon differ. */
 static int edf__rule_symmetric(edf__doctor *d) {
-  for (int i = 0; i < edf.n_parameters; i++) {
+  for (int i = 0; d->step == 3 && i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    int axis = p->rank - 1, equal = 0;
+    int axis = p->rank - 1, equal = 0, began_zero = d->patient[i].zero;
     if (!p->visit || !edf__may_step(p) || p->rank < 2) continue;
+    if (began_zero && edf__length_of(edf_value(p), p->size) > 0) continue;
+    if (edf__summarise(p).bad || !(edf__length_of(edf_grad(p), p->size) < HUGE_VAL)) continue;
     while (axis >= 0 && !(equal = edf__count_equal(p, axis))) axis--;
     if (!equal) continue;
-    int zero = edf__length_of(edf_value(p), p->size) == 0;
-    int stuck = edf__length_of(edf_grad(p), p->size) == 0;
-    if (zero && !stuck && equal + 1 < p->dim[axis]) continue;  /* like features in one batch */
-    edf__finding(d, zero ? "%s is all zero: its units are alike and stay so"
-                         : "%s begins with equal units, which stay equal", p->name);
+    edf__finding(d, began_zero ? "%s is all zero: its units are alike and stay so"
+                               : "%s begins with equal units, which stay equal", p->name);
     edf__point_at(p);
     edf__remark("%d of %d slices along index %d equal the one before, in value and gradient",
                 equal, p->dim[axis], axis);
@@ -9260,10 +9261,22 @@ static double edf__last_norm(const edf__doctor *d) {
 
 /* Ten looks in a row at weights whose gradient is a millionth of the last ones', or a thousand
    times as large. */
+/* Is there a way from the loss without a node that lets no gradient through? */
+static int edf__gradient_comes(const edf__doctor *d, const edf_node *p) {
+  edf__each(edf__not_beyond);
+  d->loss->beyond = 1;
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    const edf_node *c = edf.compnodes[i];
+    for (int k = 0; c->beyond && c->backward && k < c->n_in; k++) c->in[k]->beyond = 1;
+  }
+  return p->beyond;
+}
+
 static int edf__rule_gradients(edf__doctor *d) {
   for (int i = 0; i < edf.n_parameters; i++) {
     const edf__patient *a = &d->patient[i];
     if (a->faint < EDF__FIRM && a->fierce < EDF__FIRM) continue;
+    if (!edf__gradient_comes(d, edf.parameters[i])) continue;
     edf__finding(d, "the gradient %s on its way to %s", a->norm == 0 ? "is lost"
                  : a->faint ? "vanishes" : "explodes", edf.parameters[i]->name);
     edf__point_at(edf.parameters[i]);
@@ -9312,7 +9325,7 @@ static const edf__rule edf__rules[] = {
   { EDF__FIRST, 0, edf__rule_twice },
   { EDF__FIRST, 0, edf__rule_axis },
   { EDF__LEARNT, -1, edf__rule_unused },
-  { EDF__FIRST, 0, edf__rule_symmetric },
+  { EDF__LEARNT, 0, edf__rule_symmetric },
   { EDF__FIRST, 1, edf__rule_dead_start },
   { EDF__FIRST, 1, edf__rule_saturated },
   { EDF__FIRST, 0, edf__rule_forgets },
@@ -9503,6 +9516,7 @@ static void edf__note_gradients(edf__doctor *d) {
     a->norm = has ? edf__length_of(edf_grad(p), p->size) : 0;
     a->before = edf__reals(p, a->before);
     memcpy(a->before, edf_value(p), p->size * sizeof *a->before);
+    if (d->step == 1) a->zero = edf__length_of(a->before, p->size) == 0;
   }
   double last = edf__last_norm(d);
   for (int i = 0; i < edf.n_parameters; i++) {
