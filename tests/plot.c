@@ -78,6 +78,20 @@ static void one_value_and_none(void) {
   edf_clear();
 }
 
+/* Constant up to rounding; large; at the ends of what a double holds. */
+static void axes_of_odd_values(void) {
+  static const double pairs[][2] = { { 0.1 + 0.2, 0.3 }, { 1e17, 1e17 }, { 1e308, -1e308 },
+                                     { 1e299, -1e299 }, { 5e-324, 0 }, { 1e-300, 2e-300 } };
+  for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+    edf_log("x", pairs[k][0]);
+    edf_log("x", pairs[k][1]);
+    const char *text = drawn();
+    CHECK(strlen(text) < 5000, "%zu: %zu bytes", k, strlen(text));
+    CHECK(!strstr(text, "nan") && !strstr(text, "inf"), "%zu: %s", k, text);
+    edf_clear();
+  }
+}
+
 static void refused(void) {
   TRY(edf_plot_svg(file("none.svg")));
   CHECK(panicked && strstr(caught, "edf_plot_svg: nothing was logged"), "%s", caught);
@@ -111,6 +125,7 @@ int main(void) {
   RUN(gaps);
   RUN(long_series);
   RUN(one_value_and_none);
+  RUN(axes_of_odd_values);
   RUN(refused);
   RUN(the_logarithm);
   rmdir(dir);

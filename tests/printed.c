@@ -557,6 +557,23 @@ static void own_formula(void) {
   evaluate(Mean(y));
 }
 
+/* A formula of the user's stands as it is, with names for names. */
+static void formulas_stay_as_they_are(void) {
+  Input *x = in("x[b,3]", 2), *t = in("t[b,3]", 2);
+  CompNode *y = edf_compnode("Mine", cube_forward, cube_backward, x, t);
+  edf_name(y, "y");
+  edf_formula(y, "o[b,i] = floor(u[b,i]) 2e3 > 0 ? v[b,i] : #%&!~@ sum_B,I v[B,I]",
+              "u.grad[b,i] += sign(o.grad[b,i]) && v[b,i]");
+  capture_begin();
+  edf_print_node(stdout, y);
+  capture_end();
+  CHECK(strstr(captured, "y[b,i] = floor(x[b,i]) 2e3 > 0 ? t[b,i] : #%&!~@ sum_B,I t[B,I]   "),
+        "%s", captured);
+  CHECK(strstr(captured, "for b,i: x.grad[b,i] += sign(y.grad[b,i]) && t[b,i]\n"), "%s",
+        captured);
+  edf_clear();
+}
+
 static void errors_of_formulas(void) {
   Parameter *p = edf_parameter("p[2]");
   CompNode *y = edf_compnode("Cube", cube_forward, cube_backward, p), *r = Relu(p);
@@ -584,6 +601,7 @@ int main(void) {
   RUN(element_wise);
   RUN(over_indices);
   RUN(own_formula);
+  RUN(formulas_stay_as_they_are);
   RUN(errors_of_formulas);
   return harness_report();
 }

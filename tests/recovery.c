@@ -262,6 +262,28 @@ static void along_directions(void) {
   }
 }
 
+/* A mask that writes -infinity is right; a state that a check has made is put back to 0. */
+static void mask_forward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = i % 3 == 1 ? -(edf_real)HUGE_VAL : y->in[0]->value[i];
+  ++*(int *)edf_state(y, sizeof(int));
+}
+static void mask_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, i % 3 == 1 ? 0 : y->grad[i]);
+}
+
+static void an_infinite_mask(void) {
+  Parameter *p = edf_parameter("p[6]");
+  edf_init_normal(p, 0, 1);
+  CompNode *y = edf_compnode("Mask", mask_forward, mask_backward, p), *P = Softmax(y);
+  capture_begin();
+  double error = edf_gradcheck(P);
+  capture_end();
+  CHECK(error < (EDF_REAL_IS_DOUBLE ? 1e-6 : 0.02), "%g\n%s", error, captured);
+  CHECK(*(int *)y->state == 0, "the state is %d", *(int *)y->state);
+  edf_clear();
+}
+
 static void what_no_derivative_shows(void) {
   check_says(adding_forward, adding_backward, "values that are not cleared");
   check_says(no_op, value_backward, "changes the values of p");
@@ -297,6 +319,7 @@ int main(void) {
   RUN(wanted_without_a_backward);
   RUN(random_nodes_are_checked);
   RUN(the_contract);
+  RUN(an_infinite_mask);
   RUN(along_directions);
   RUN(what_no_derivative_shows);
   RUN(a_wrong_slope_at_a_kink);

@@ -1,0 +1,186 @@
+/* Unusual programs that are right: the doctor has nothing to say. Most of them once got a
+   finding.
+
+   Built as: float none */
+#define _POSIX_C_SOURCE 200809L                              /* capture.h */
+#define HARNESS_CATCH
+#include "harness.h"
+#include "capture.h"
+#define EDF_IMPLEMENTATION
+#include "../edf.h"
+
+enum { STEPS = 310, SEEDS = 5 };
+static edf_real xs[1024], ys[256];
+
+static edf_real coin(void) { return edf_uniform(0, 1) < (edf_real)0.5 ? 0 : 1; }
+
+static void step(edf_node *loss, int rule) {
+  Forward();
+  Backward(loss);
+  if (rule == 0) SGD((edf_real)0.02);
+  else if (rule == 1) edf_momentum((edf_real)0.01, (edf_real)0.9);
+  else edf_adam((edf_real)0.001, (edf_real)0.9, (edf_real)0.999, (edf_real)1e-8);
+}
+
+/* Row by row, from a first loss that is about 0. */
+static void regression_of_rows(void) {
+  for (int rule = 0; rule < 3; rule++) {
+    Input *x = edf_input("x[b,1]"), *y = edf_input("y[b,1]");
+    AffineParams A = edf_affine_params(1, 16), B = edf_affine_params(16, 1);
+    CompNode *loss = MSE(Affine(B, Tanh(Affine(A, x))), y);
+    edf_doctor(loss);
+    for (int i = 0; i < STEPS; i++) {
+      xs[0] = i ? edf_uniform(-2, 2) : 0;
+      ys[0] = (edf_real)sin((double)xs[0]);
+      edf_feed(x, xs, 1);
+      edf_feed(y, ys, 1);
+      step(loss, rule);
+    }
+    edf_clear();
+  }
+}
+
+/* Weights that begin at 0, with features that are 0 or 1; one class a row. */
+static void weights_from_zero(void) {
+  for (int batch = 1; batch <= 8; batch *= 2) {
+    Input *x = edf_input("x[b,6]"), *y = edf_input("y[b]");
+    Parameter *W = edf_parameter("W[6,3]");
+    CompNode *loss = SoftmaxLogLoss(Einsum("s[b,k] = W[I,k] x[b,I]", W, x), y);
+    edf_doctor(loss);
+    for (int i = 0; i < STEPS; i++) {
+      for (int k = 0; k < 6 * batch; k++) xs[k] = coin();
+      for (int b = 0; b < batch; b++) ys[b] = xs[6 * b] + xs[6 * b + 1];
+      edf_feed(x, xs, batch);
+      edf_feed(y, ys, batch);
+      step(loss, 0);
+    }
+    edf_clear();
+  }
+}
+
+/* A target behind a node that lets no gradient through, its weight built last. */
+static void same(CompNode *y) {
+  memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value);
+}
+
+static void stopped_target(void) {
+  Input *x = edf_input("x[b,4]");
+  Parameter *W = edf_parameter("W[4,3]"), *T = edf_parameter("T[4,3]");
+  edf_init_normal(W, 0, (edf_real)0.5);
+  edf_init_normal(T, 0, (edf_real)0.5);
+  CompNode *goal = Tanh(Einsum("q[b,j] = T[I,j] x[b,I]", T, x));
+  CompNode *loss = MSE(Tanh(Einsum("p[b,j] = W[I,j] x[b,I]", W, x)),
+                       edf_compnode("Stop", same, NULL, goal));
+  edf_doctor(loss);
+  for (int i = 0; i < STEPS; i++) {
+    for (int k = 0; k < 64; k++) xs[k] = edf_normal(0, 1);
+    edf_feed(x, xs, 16);
+    step(loss, 0);
+  }
+  edf_clear();
+}
+
+/* Noise is subtracted from a Relu, and -infinity is added as a mask. */
+static void noise_and_mask(void) {
+  static edf_real noise[256], closed[256];
+  Input *x = edf_input("x[b,8]"), *n = edf_input("n[b,8]"), *m = edf_input("m[b,4]");
+  Input *y = edf_input("y[b]");
+  CompNode *h = Sub(Relu(Affine(edf_affine_params(8, 8), x)), n);
+  CompNode *loss = LogLoss(Softmax(Add(Affine(edf_affine_params(8, 4), h), m)), y);
+  edf_doctor(loss);
+  for (int i = 0; i < STEPS; i++) {
+    for (int k = 0; k < 256; k++) {
+      xs[k] = edf_normal(0, 1);
+      noise[k] = edf_normal(0, (edf_real)0.1);
+      closed[k] = k % 4 == 3 ? -(edf_real)HUGE_VAL : 0;
+    }
+    for (int b = 0; b < 32; b++) ys[b] = xs[8 * b] > 0;
+    edf_feed(x, xs, 32);
+    edf_feed(n, noise, 32);
+    edf_feed(m, closed, 32);
+    edf_feed(y, ys, 32);
+    step(loss, 0);
+  }
+  edf_clear();
+}
+
+/* The targets are declared before the data, and are large. */
+static void targets_first(void) {
+  Input *y = edf_input("y[b]"), *x = edf_input("x[b]");
+  Parameter *W = edf_parameter("W"), *B = edf_parameter("B");
+  CompNode *loss = MSE(Einsum("p[b] = W x[b] + B", W, x, B), y);
+  edf_doctor(loss);
+  for (int i = 0; i < STEPS; i++) {
+    for (int b = 0; b < 32; b++) { xs[b] = edf_normal(0, 1); ys[b] = 20 + 5 * xs[b]; }
+    edf_feed(x, xs, 32);
+    edf_feed(y, ys, 32);
+    step(loss, 0);
+  }
+  edf_clear();
+}
+
+/* Two losses, each with parameters of its own, that move by hand, in blocks. */
+static void two_losses_in_blocks(void) {
+  Input *x = edf_input("x[b,4]"), *y = edf_input("y[b]");
+  AffineParams A = edf_affine_params(4, 8), B = edf_affine_params(8, 2);
+  AffineParams C = edf_affine_params(8, 2);
+  CompNode *h = Tanh(Affine(A, x));
+  CompNode *one = SoftmaxLogLoss(Affine(B, h), y), *two = SoftmaxLogLoss(Affine(C, h), y);
+  edf_doctor(one);
+  for (int i = 0; i < STEPS; i++) {
+    AffineParams last = i / 15 % 2 ? C : B;
+    Parameter *own[] = { A.w, A.b, last.w, last.b };
+    for (int k = 0; k < 128; k++) xs[k] = edf_normal(0, 1);
+    for (int b = 0; b < 32; b++) ys[b] = xs[4 * b] > 0;
+    edf_feed(x, xs, 32);
+    edf_feed(y, ys, 32);
+    Forward();
+    Backward(i / 15 % 2 ? two : one);
+    for (int p = 0; p < 4; p++)
+      for (size_t k = 0; k < own[p]->size; k++)
+        own[p]->value[k] -= (edf_real)0.1 * own[p]->grad[k];
+  }
+  edf_clear();
+}
+
+/* Class 0 is one row in thirty; two features of a sign; batches of 8. */
+static void rare_class_and_few_features(void) {
+  Input *x = edf_input("x[b,2]"), *y = edf_input("y[b]");
+  CompNode *loss = SoftmaxLogLoss(Affine(edf_affine_params(2, 3), x), y);
+  edf_doctor(loss);
+  for (int i = 0; i < STEPS; i++) {
+    for (int k = 0; k < 16; k++) xs[k] = 2 * coin() - 1;
+    for (int b = 0; b < 8; b++) ys[b] = edf_uniform(0, 1) < (edf_real)0.03 ? 0 : 1 + coin();
+    edf_feed(x, xs, 8);
+    edf_feed(y, ys, 8);
+    step(loss, 0);
+  }
+  edf_clear();
+}
+
+static void silent(void (*program)(void), const char *name) {
+  for (unsigned seed = 1; seed <= SEEDS; seed++) {
+    edf_seed(seed);
+    capture_begin();
+    TRY(program());
+    capture_end();
+    CHECK(!panicked && !*captured, "%s, seed %u: %s%s", name, seed, captured,
+          panicked ? caught : "");
+    if (panicked) edf_clear();
+  }
+}
+
+static void right_programs(void) {
+  silent(regression_of_rows, "regression_of_rows");
+  silent(weights_from_zero, "weights_from_zero");
+  silent(stopped_target, "stopped_target");
+  silent(noise_and_mask, "noise_and_mask");
+  silent(targets_first, "targets_first");
+  silent(two_losses_in_blocks, "two_losses_in_blocks");
+  silent(rare_class_and_few_features, "rare_class_and_few_features");
+}
+
+int main(void) {
+  RUN(right_programs);
+  return harness_report();
+}
