@@ -6422,13 +6422,24 @@ static void edf__write_call(edf__page *out, const edf_node *y) {
   edf__write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
 }
 
+/* Outside of training two nodes compute something else. */
+static const edf_op *edf__says(const edf_node *y) {
+  static const edf_op dropout = { "Dropout", NULL, NULL, NULL, "y x", "y@ = x@",
+                                  "x.grad@ += y.grad@" };
+  static const edf_op batch_norm = { "BatchNorm", NULL, NULL, NULL, "y x m v",
+    "y@ = (x@ - m[!]) / sqrt(v[!] + #)", "x.grad@ += y.grad@ / sqrt(v[!] + #)" };
+  if (edf.training || !y->about) return y->says;
+  return y->forward == edf__dropout_forward ? &dropout
+       : y->forward == edf__batch_normalize_forward ? &batch_norm : y->says;
+}
+
 static void edf__write_forward(edf__page *out, const edf_node *y) {
   if (edf__is_einsum(y)) edf__write_equation(out, y);
   else if (y->shape == edf__concat_shape) edf__write_concat(out, y);
   else if (!y->says) edf__write_call(out, y);
   else {
     edf__formula f = edf__formula_of(y);
-    edf__write_formula(out, &f, y->says->formula);
+    edf__write_formula(out, &f, edf__says(y)->formula);
     edf__write_until(out, &f);
   }
 }
@@ -6454,7 +6465,7 @@ static void edf__write_backward(edf__page *out, const edf_node *y) {
   if (y->shape == edf__concat_shape) { edf__write_concat_backward(out, y); return; }
   if (!y->says) { edf__write_own_code(out, y); return; }
   edf__formula f = edf__formula_of(y);
-  for (const char *c = y->says->gradient; *c; c += *c == '\n') {
+  for (const char *c = edf__says(y)->gradient; *c; c += *c == '\n') {
     edf__write_statement(out, &f, c);
     c += strcspn(c, "\n");
   }

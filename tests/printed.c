@@ -541,6 +541,17 @@ static void over_indices(void) {
   evaluate(Add(Sum(Square(d)), Add(Sum(a), Mean(Square(s)))));
 }
 
+/* Outside of training Dropout does nothing, and BatchNorm goes by its running statistics. */
+static void in_evaluation(void) {
+  CompNode *x = Dropout(in("x[b,4]", 3), 0.5);
+  BatchNormParams Phi = edf_batch_norm_params(4);
+  edf_init_uniform(Phi.mean, -1, 1);
+  edf_init_uniform(Phi.variance, 1, 2);
+  edf.training = 0;
+  evaluate(Mean(Square(BatchNorm(Phi, x))));
+  edf.training = 1;
+}
+
 /* Custom nodes with a formula of the user's, and words where there is none. */
 static void cube_forward(CompNode *y) {
   const edf_real *x = y->in[0]->value;
@@ -600,6 +611,7 @@ int main(void) {
   RUN(attention);
   RUN(element_wise);
   RUN(over_indices);
+  RUN(in_evaluation);
   RUN(own_formula);
   RUN(formulas_stay_as_they_are);
   RUN(errors_of_formulas);
