@@ -10985,9 +10985,22 @@ static edf__chart edf__chart_of(const edf__series *first, double top) {
   return c;
 }
 
+/* The bytes of one character beyond ASCII, 0 where they are not UTF-8. */
+static size_t edf__utf8_length(const char *text, size_t room) {
+  unsigned char c = (unsigned char)*text;
+  size_t n = c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
+  for (size_t k = 1; k < n; k++)
+    if (k >= room || ((unsigned char)text[k] & 0xC0) != 0x80) return 0;
+  return n;
+}
+
 static void edf__write_xml(edf__page *out, const char *text, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    if (text[i] == '&') edf__write(out, "&amp;");
+  for (size_t i = 0, wide; i < n; i++)
+    if ((unsigned char)text[i] >= 128) {
+      wide = edf__utf8_length(text + i, n - i);
+      edf__write(out, "%.*s", wide ? (int)wide : 1, wide ? text + i : "?");
+      i += wide ? wide - 1 : 0;
+    } else if (text[i] == '&') edf__write(out, "&amp;");
     else if (text[i] == '<') edf__write(out, "&lt;");
     else if (text[i] == '>') edf__write(out, "&gt;");
     else edf__write(out, "%c", (unsigned char)text[i] < 32 ? ' ' : text[i]);

@@ -49,6 +49,8 @@ static void gaps(void) {
   CHECK(strstr(text, ">a&lt;&amp;b</text>"), "%s", text);
   CHECK(strstr(text, "(2 values not shown)"), "%s", text);
   CHECK(count(text, "<circle") == 5 && !strstr(text, "inf"), "%s", text);
+  edf_log("a<&b/\xc3\xa9\xc3 \xff", 2);          /* an accent, and no UTF-8 */
+  CHECK(strstr(drawn(), ">\xc3\xa9? ?  2</text>"), "%s", svg);
   edf_log_scale("a<&b");
   text = drawn();
   CHECK(strstr(text, "(3 values not shown)") && strstr(text, "logarithmic"), "%s", text);
