@@ -70,10 +70,10 @@ compile() {                              # compile NAME COMPILER FLAGS LIBRARIES
 }
 
 every() {                                # every COMPILER LANGUAGE-FLAG STANDARD...
-  compiler=$1 language=$2; shift 2
+  compiler=$1 language=$2 first=$3; shift 2
   for std in "$@"; do for real in float double; do
     compile "$compiler-$std-$real" $compiler "$language -std=$std -DEDF_REAL=$real"
-    [ "$blas" ] && compile "$compiler-$std-$real-cblas" $compiler \
+    [ "$blas" ] && [ $std = $first ] && compile "$compiler-$std-$real-cblas" $compiler \
       "$language -std=$std -DEDF_REAL=$real $blas" "$BLAS_LIBS"
   done; done
   compile "$compiler-O3" $compiler "$language -O3 -march=native"    # some warnings need -O
