@@ -8981,8 +8981,9 @@ static void edf__say_slope(edf_node *p, double slope) {
 }
 
 static void edf__say_gradcheck(const edf__doctor *d, const char *more) {
-  edf__remark("hint: edf_gradcheck of the loss, after a feed, names the mistake in %s (best "
-              "with -DEDF_REAL=double)%s", d->culprit ? d->culprit->name : d->loss->name, more);
+  edf__remark("hint: edf_gradcheck of the loss, after a feed, names the mistake in %s%s%s",
+              d->culprit ? d->culprit->name : d->loss->name,
+              EDF_REAL_IS_DOUBLE ? "" : " (best with -DEDF_REAL=double)", more);
 }
 
 static void edf__say_culprit(edf__doctor *d) {
