@@ -100,6 +100,7 @@ done
 
 cat > $out/do <<END
 limit=; command -v timeout >/dev/null && limit='timeout 400'
+[ "\$limit" ] && [ "\$EDF_DATA" ] && limit='timeout 1500'           # real data takes its time
 start=\$(date +%s)
 \$limit sh $out/\$1.sh > $out/\$1.log 2>&1
 echo \$? \$((\$(date +%s) - start)) > $out/\$1.status
