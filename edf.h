@@ -3632,18 +3632,13 @@ EDF__PRINTF(2, 3) static void edf__put(edf__text *to, const char *format, ...) {
 enum { EDF__LETTER = 16 };
 typedef struct { int n; char name[EDF_MAX_RANK][EDF__LETTER]; } edf__letters;
 
-static int edf__same_letter(const char *a, const char *b) {
-  while (*a && edf__lower(*a) == edf__lower(*b)) { a++; b++; }
-  return *a == *b;
-}
-
 /* A letter of a loop is lower-case. One that is there already is not added. */
 static int edf__add_letter(edf__letters *l, const char *name, int length) {
   char *to = l->name[l->n];
   int n = length < EDF__LETTER - 1 ? length : EDF__LETTER - 1;
   for (int c = 0; c < n; c++) to[c] = edf__lower(name[c]);
   to[n] = 0;
-  for (int k = 0; k < l->n; k++) if (edf__same_letter(l->name[k], to)) return 0;
+  for (int k = 0; k < l->n; k++) if (!strcmp(l->name[k], to)) return 0;
   l->n++;
   return 1;
 }
@@ -3664,15 +3659,20 @@ static void edf__letters_on_left(edf__letters *l, const edf_node *y) {
   }
 }
 
-static edf__letters edf__letters_of(const edf_node *y) {
-  const edf_node *x = y;
-  edf__letters l;
-  memset(&l, 0, sizeof l);
-  if (!y) return l;                      /* an operand that is missing is an error later      */
+/* The node whose letters x has: a named one, or where the line of operands begins. */
+static const edf_node *edf__letter_source(const edf_node *x) {
   while (!x->letters && !edf__is_einsum(x) && x->n_in && x->shape != edf__reshape_shape) {
     int longer = x->n_in == 2 && x->in[1]->rank > x->in[0]->rank;
     x = x->in[x->shape == edf__embed_shape || longer];
   }
+  return x;
+}
+
+static edf__letters edf__letters_of(const edf_node *y) {
+  edf__letters l;
+  memset(&l, 0, sizeof l);
+  if (!y) return l;                      /* an operand that is missing is an error later      */
+  const edf_node *x = edf__letter_source(y);
   if (x->letters)
     for (const char *c = x->letters + 1; *c && l.n < EDF_MAX_RANK; c += strspn(c, ",]")) {
       edf__add_letter(&l, c, (int)strcspn(c, ",]"));
@@ -3686,8 +3686,7 @@ static edf__letters edf__letters_of(const edf_node *y) {
 
 /* Of two operands the longer one names the indices; of equal ones the one that has names. */
 static int edf__has_names(const edf_node *x) {
-  while (!x->letters && !edf__is_einsum(x) && x->n_in && x->shape != edf__reshape_shape)
-    x = x->in[0];
+  x = edf__letter_source(x);
   return x->letters || edf__is_einsum(x);
 }
 
@@ -6047,16 +6046,21 @@ void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
 /* ---- Text that grows. It belongs to the graph, so a panic leaks nothing. */
 typedef struct { char *at; size_t n; } edf__page;
 
+/* Makes room for n bytes more, and a zero. */
+static void edf__make_room(edf__page *to, size_t n) {
+  size_t room = to->at ? edf__header(to->at)->bytes : 0;
+  if (to->n + n >= room)
+    to->at = (char *)edf__grow(&edf.kept, to->at, 2 * (to->n + n) + 256);
+}
+
 EDF__PRINTF(2, 3) static void edf__write(edf__page *to, const char *format, ...) {
   va_list args, again;
   va_start(args, format);
   va_copy(again, args);
   int n = edf__format(NULL, 0, format, again);
   va_end(again);
-  size_t room = to->at ? edf__header(to->at)->bytes : 0;
   if (n < 0) edf__fail("edf: a text cannot be written");
-  if (to->n + (size_t)n >= room)
-    to->at = (char *)edf__grow(&edf.kept, to->at, 2 * (to->n + (size_t)n) + 256);
+  edf__make_room(to, (size_t)n);
   edf__format(to->at + to->n, (size_t)n + 1, format, args);
   to->n += (size_t)n;
   va_end(args);
@@ -6564,16 +6568,24 @@ static void edf__collect_tensors(edf__text *names, const char *c, int *count) {
   }
 }
 
+/* A computed node that is neither built in nor an equation. */
+static int edf__is_users(const edf_node *y) {
+  return y->kind == EDF_COMPNODE && !y->about && !edf__is_einsum(y);
+}
+
+static void edf__check_users(const char *who, const edf_node *node) {
+  edf__check_node(who, node);
+  if (edf__is_users(node)) return;
+  edf__say("%s: the node is not one of your own\n  ", who);
+  edf__say_node(node);
+  edf__stop();
+}
+
 edf_node *edf_formula(edf_node *node, const char *forward, const char *backward) {
   edf__text names = { { 0 }, 0 };
   int count = 0;
-  edf__check_node("edf_formula", node);
+  edf__check_users("edf_formula", node);
   if (!forward || !backward) edf__fail("edf_formula: %s: a formula is NULL", node->name);
-  if (node->kind != EDF_COMPNODE || node->about || edf__is_einsum(node)) {
-    edf__say("edf_formula: the node is not one of your own\n  ");
-    edf__say_node(node);
-    edf__stop();
-  }
   edf__collect_tensors(&names, forward, &count);
   edf__collect_tensors(&names, backward, &count);
   if (count > node->n_in + 1) {
@@ -6715,21 +6727,11 @@ void edf_print_latex(FILE *out) {
   edf__end_page(out, &page);
 }
 
-static void edf__print_text(FILE *out, const edf_node *x) {
-  edf__page page = { NULL, 0 };
-  edf__write_about(&page, x);
-  edf__end_page(out, &page);
-}
+typedef void edf__printer(edf__page *out, const edf_node *x);
 
-static void edf__print_forward_line(FILE *out, const edf_node *y) {
+static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
   edf__page page = { NULL, 0 };
-  edf__write_forward(&page, y);
-  edf__end_page(out, &page);
-}
-
-static void edf__print_backward_lines(FILE *out, const edf_node *y) {
-  edf__page page = { NULL, 0 };
-  edf__write_backward(&page, y);
+  write(&page, x);
   edf__end_page(out, &page);
 }
 
@@ -6762,10 +6764,10 @@ static void edf__print_numbers(const char *what, const edf_node *x, const edf_re
 void edf_print(edf_node *node) {
   edf__check_node("edf_print", node);
   printf("%s", node->name);
-  edf__print_text(stdout, node);
+  edf__print_by(edf__write_about, stdout, node);
   if (node->kind == EDF_COMPNODE) {
     printf("  ");
-    edf__print_forward_line(stdout, node);
+    edf__print_by(edf__write_forward, stdout, node);
     printf("\n");
   }
   size_t n = node->size;
@@ -7476,14 +7478,9 @@ static double edf__check_writes(edf__check *c, edf_node *y) {
 }
 
 edf_node *edf_expect_mismatch(edf_node *node) {
-  edf__check_node("edf_expect_mismatch", node);
-  if (node->kind == EDF_COMPNODE && !node->about && !edf__is_einsum(node)) {
-    node->mismatch = 1;
-    return node;
-  }
-  edf__say("edf_expect_mismatch: the node is not one of your own\n  ");
-  edf__say_node(node);
-  edf__stop();
+  edf__check_users("edf_expect_mismatch", node);
+  node->mismatch = 1;
+  return node;
 }
 
 /* A backward that is not the derivative on purpose: the two must differ for some input. */
@@ -7542,7 +7539,7 @@ static double edf__check_graph_of(edf__check *c, edf_node *node) {
   edf__backward_from(node, NULL);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
-    if (!y->visit || !y->need || !y->backward || y->about || edf__is_einsum(y)) continue;
+    if (!edf__runs_backward(y) || !edf__is_users(y)) continue;
     if ((error = edf__check_alone(c, y, node)) > worst) worst = error;
   }
   edf__start_check(c, node, 0);
@@ -7563,7 +7560,7 @@ static double edf__check_graph_of(edf__check *c, edf_node *node) {
    that is not edf_state's is the user's own affair. */
 static int edf__has_state(const edf_node *y) {
   const edf__block *b = edf.computed;
-  if (!y->state || y->about || edf__is_einsum(y)) return 0;
+  if (!y->state || !edf__is_users(y)) return 0;
   while (b && (const char *)b + EDF__ALIGN != (const char *)y->state) b = b->next;
   return b != NULL;
 }
@@ -7757,10 +7754,14 @@ static edf_node *edf__next(void) {
   return NULL;
 }
 
-static int edf__place_of(const edf_node *c) {
-  int i = 0;
-  while (i < edf.n_compnodes && edf.compnodes[i] != c) i++;
-  return i;
+/* Its place in the list of its kind. */
+static int edf__position(const edf_node *x) {
+  edf_node **list = x->kind == EDF_INPUT ? edf.inputs
+                  : x->kind == EDF_PARAMETER ? edf.parameters : edf.compnodes;
+  int n = x->kind == EDF_INPUT ? edf.n_inputs
+        : x->kind == EDF_PARAMETER ? edf.n_parameters : edf.n_compnodes;
+  while (n-- > 0 && list[n] != x) {}
+  return n;
 }
 
 /* The lines of c's backward that add to x.grad. */
@@ -7775,7 +7776,7 @@ static int edf__lines_to(const edf_node *c, const edf_node *x) {
 /* Of how many contributions to x.grad how many have arrived; the loss's own is its seed. */
 static void edf__where_grad(const edf_node *x) {
   const edf_node *next = edf__next();
-  int from = next ? edf__place_of(next) : -1, all = x == edf.loss, arrived = all;
+  int from = next ? edf__position(next) : -1, all = x == edf.loss, arrived = all;
   for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *c = edf.compnodes[i];
     int n = edf__runs_backward(c) ? edf__lines_to(c, x) : 0;
@@ -7789,11 +7790,8 @@ static void edf__where_grad(const edf_node *x) {
 /* What is passed on, and what it is added to. */
 static void edf__where_grads(const edf_node *next) {
   edf__where_grad(next);
-  for (int k = 0; k < next->n_in; k++) {
-    int again = 0;
-    for (int i = 0; i < k; i++) again |= next->in[i] == next->in[k];
-    if (next->in[k]->need && !again) edf__where_grad(next->in[k]);
-  }
+  for (int k = 0; k < next->n_in; k++)
+    if (next->in[k]->need && !edf__is_repeated(next, k)) edf__where_grad(next->in[k]);
 }
 
 void edf_where(void) {
@@ -7802,11 +7800,11 @@ void edf_where(void) {
   if (!edf.way) printf("nothing runs: the program has %d assignments\n", edf.n_compnodes);
   else if (!next) printf("%s: all assignments have run\n", what);
   else {
-    printf("%s: next is\n  %3d  ", what, edf__place_of(next));
-    if (edf.way > 0) edf__print_forward_line(stdout, next);
+    printf("%s: next is\n  %3d  ", what, edf__position(next));
+    if (edf.way > 0) edf__print_by(edf__write_forward, stdout, next);
     else printf("%s", next->name);
-    edf__print_text(stdout, next);
-    if (edf.way < 0) edf__print_backward_lines(stdout, next);
+    edf__print_by(edf__write_about, stdout, next);
+    if (edf.way < 0) edf__print_by(edf__write_backward, stdout, next);
   }
   if (edf.way < 0 && next) edf__where_grads(next);
   fflush(stdout);
@@ -7841,7 +7839,7 @@ static void edf__print_origin(const edf_node *x, size_t i) {
   edf__print_entry(x, i);
   printf(" = %g", (double)x->value[i]);
   if (x->rank > 1 && width > 1) printf(", its row %g to %g", least, greatest);
-  edf__print_text(stdout, x);
+  edf__print_by(edf__write_about, stdout, x);
 }
 
 /* Where a factor of a term is read for these indices; -1 outside. */
@@ -7935,9 +7933,8 @@ static void edf__print_bad(const edf_node *y, const char *grad, const edf_real *
   printf(" is %g: of %zu entries %zu %s NaN or infinite\n", (double)v[entry], y->size, n,
          n == 1 ? "is" : "are");
   printf("  %s", y->name);
-  edf__print_text(stdout, y);
-  int own = y->kind == EDF_COMPNODE && !y->about && !edf__is_einsum(y);
-  if (own && !*grad && (edf.watch & EDF__POISON) && v[entry] != v[entry])
+  edf__print_by(edf__write_about, stdout, y);
+  if (edf__is_users(y) && !*grad && (edf.watch & EDF__POISON) && v[entry] != v[entry])
     printf("  its forward computes that, or does not write this entry: EDF_DEBUG has put NaN "
            "there\n");
 }
@@ -7946,7 +7943,7 @@ static edf_node *edf__say_bad_value(edf_node *y) {
   edf__print_bad(y, "", y->value);
   if (y->kind == EDF_COMPNODE) {
     printf("  ");
-    edf__print_forward_line(stdout, y);
+    edf__print_by(edf__write_forward, stdout, y);
     printf("\n");
   } else if (y->kind == EDF_INPUT) printf("  it was fed so\n");
   else printf("  after %ld steps of the optimiser\n", y->steps);
@@ -7960,8 +7957,8 @@ static edf_node *edf__say_bad_grad(edf_node *y, const edf_node *x) {
   size_t entry = edf__first_bad(x->grad, x->size);
   edf__print_bad(x, ".grad", x->grad);
   printf("  computed by the backward of %s", y->name);
-  edf__print_text(stdout, y);
-  edf__print_backward_lines(stdout, y);
+  edf__print_by(edf__write_about, stdout, y);
+  edf__print_by(edf__write_backward, stdout, y);
   edf__print_origin(x, entry);
   if (y->size == x->size) edf__print_origin(y, entry);
   fflush(stdout);
@@ -8185,7 +8182,7 @@ static int edf__is_head(const edf__doctor *d, const edf_node *c) {
   if (s->rank != y->rank + 1 || y->fed < 0) return 0;
   for (int k = 0; k < y->rank; k++) if (s->dim[k] != y->dim[k]) return 0;
   if (c->shape == edf__rows_shape) return 1;
-  if (c->about || edf__is_einsum(c) || edf__last_dim(s) < 2) return 0;
+  if (!edf__is_users(c) || edf__last_dim(s) < 2) return 0;
   if ((c != d->loss && c != d->loss->in[0]) || !edf__all_whole(c->in[1])) return 0;
   edf__summary labels = edf__summarise(c->in[1]);
   return labels.least >= 0 && labels.greatest <= edf__last_dim(s);
@@ -8321,7 +8318,7 @@ static int edf__rule_scale(edf__doctor *d) {
   if (most <= 20 || s.bad) return 0;
   int bytes = s.least >= 0 && s.greatest <= 255 && s.greatest > 127;
   const edf_node *user = edf__user_of(d->x);         /* of class numbers, perhaps             */
-  if (!bytes && user && !user->about && !edf__is_einsum(user) && edf__all_whole(d->x)) return 0;
+  if (!bytes && user && edf__is_users(user) && edf__all_whole(d->x)) return 0;
   edf__finding(d, bytes ? "inputs look like 0...255" : "inputs are not scaled");
   edf__point_at(d->x);
   edf__remark("%g to %g, mean %.3g, deviation %.3g", s.least, s.greatest, s.mean, s.deviation);
@@ -8855,7 +8852,7 @@ static double edf__measured_slope(edf__doctor *d, edf_node *p) {
 }
 
 static int edf__is_own(const edf_node *y) {
-  return y->visit && y->need && y->backward && !y->about && !edf__is_einsum(y) && !y->mismatch;
+  return edf__runs_backward(y) && edf__is_users(y) && !y->mismatch;
 }
 
 /* Gradients of a node and its inputs, saved: [0] is its own. */
@@ -9226,7 +9223,7 @@ static int edf__rule_too_small(edf__doctor *d) {
 }
 
 /* ---- Symptoms */
-static int edf__finite(edf_node *x) { return !x->value || !edf__summarise(x).bad; }
+static int edf__finite(edf_node *x) { return !x->value || !edf__is_bad(x, edf_value(x)); }
 
 /* The first node with finite inputs and a value that is not. */
 static int edf__rule_not_finite(edf__doctor *d) {
@@ -9260,8 +9257,7 @@ static int edf__rule_dead(edf__doctor *d) {
   return 0;
 }
 
-/* Of the gradient of the last weights that the loss uses. */
-/* 0 where no weight is known that the loss depends on. */
+/* Of the gradient of the last weights that the loss depends on; 0 where there are none. */
 static double edf__last_norm(const edf__doctor *d) {
   for (int i = edf.n_parameters - 1; i >= 0; i--) {
     const edf_node *p = edf.parameters[i];
@@ -9271,8 +9267,6 @@ static double edf__last_norm(const edf__doctor *d) {
   return 0;
 }
 
-/* Ten looks in a row at weights whose gradient is a millionth of the last ones', or a thousand
-   times as large. */
 /* Is there a way from the loss without a node that lets no gradient through? */
 static int edf__gradient_comes(const edf__doctor *d, const edf_node *p) {
   edf__each(edf__not_beyond);
@@ -9284,6 +9278,8 @@ static int edf__gradient_comes(const edf__doctor *d, const edf_node *p) {
   return p->beyond;
 }
 
+/* Ten looks in a row at weights whose gradient is a millionth of the last ones', or a thousand
+   times as large. */
 static int edf__rule_gradients(edf__doctor *d) {
   for (int i = 0; i < edf.n_parameters; i++) {
     const edf__patient *a = &d->patient[i];
@@ -11150,8 +11146,7 @@ void edf_plot_svg(const char *path) {
 
 /* ---- JSON */
 static void edf__add_bytes(edf__page *to, const char *bytes, size_t n) {
-  if (!to->at || to->n + n + 1 > edf__header(to->at)->bytes)
-    to->at = (char *)edf__grow(&edf.kept, to->at, 2 * (to->n + n + 1));
+  edf__make_room(to, n);
   memcpy(to->at + to->n, bytes, n);
   to->n += n;
   to->at[to->n] = 0;
@@ -11273,8 +11268,6 @@ static void edf__add_lines(edf__page *to, const char *text, size_t n) {
   }
 }
 
-typedef void edf__printer(edf__page *out, const edf_node *y);
-
 static void edf__add_printed(edf__page *to, edf__printer *print, const edf_node *y) {
   edf__page text = { NULL, 0 };
   print(&text, y);
@@ -11315,15 +11308,6 @@ static void edf__add_equation(edf__page *to, const edf__einsum *m) {
     edf__write(to, t ? ",[%.9g,%d,%d]" : "[%.9g,%d,%d]", e->term[t].number, e->term[t].first,
              e->term[t].n);
   edf__write(to, "]}");
-}
-
-static int edf__position(const edf_node *x) {
-  edf_node **list = x->kind == EDF_INPUT ? edf.inputs
-                  : x->kind == EDF_PARAMETER ? edf.parameters : edf.compnodes;
-  int n = x->kind == EDF_INPUT ? edf.n_inputs
-        : x->kind == EDF_PARAMETER ? edf.n_parameters : edf.n_compnodes;
-  while (n-- > 0 && list[n] != x) {}
-  return n;
 }
 
 /* The last with this address: where a graph is built anew, others had it before. */
