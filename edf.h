@@ -192,6 +192,7 @@ struct edf_node {
   char         reached;                  /* Backward has given it a gradient to step by       */
   char         lazy, fresh;              /* backward accepts fresh grads; grad counts as zero */
   char         over, until;              /* a row: the last `over` indices; | S<=t            */
+  char         plain;                    /* the program's own C code: see the seam            */
   char         mismatch, beyond;         /* edf_expect_mismatch; behind such a node           */
 };
 
@@ -213,6 +214,7 @@ typedef struct edf_graph {
   int accumulate;                        /* 0; 1: Backward adds to the parameters' grads      */
   int kernel;                            /* EDF_FASTEST, EDF_BUILTIN or EDF_REFERENCE         */
   unsigned long long seed, draws;        /* random numbers: the n-th depends on these alone   */
+  void (*after_backward)(void);          /* NULL; several processes add up gradients here     */
   /* the framework's own */
   unsigned id;
   unsigned long feeds;                   /* grows with each feed and each change of batch     */
@@ -304,7 +306,10 @@ void edf_forward_to(edf_node *node);
 /* All grads = 0; loss.grad[i] = 1/n for a loss of n entries; c.backward() for c in reversed
    CompNodes. So every grad is the derivative of the mean loss. (The slides seed 1 and take the
    mean at the parameter: the parameters' gradients are the same numbers.) Errors: no Forward
-   since the last feed; a loss that no parameter and no wanted input reaches. */
+   since the last feed; a loss that no parameter and no wanted input reaches.
+   edf.after_backward, a function of the program's, is called at its end: where several
+   processes train on parts of a batch, it adds up their gradients: for each p in parameters it
+   reads edf_grad(p), writes p->grad and calls edf_push_grad(p). examples/mpi_mnist.c does. */
 void edf_backward(edf_node *loss);
 
 /* p -= eta * p.grad for p in Parameters. */
@@ -317,10 +322,11 @@ edf_graph edf_new_graph(void);           /* an empty graph with the defaults    
 
 /* Host arrays that are current: node->value and node->grad, brought back from a device if there
    is one. edf_grad is NULL where there is no gradient. edf_push says that the program has
-   written node->value on the host. */
+   written node->value on the host, edf_push_grad that it has written node->grad. */
 edf_real *edf_value(edf_node *node);
 edf_real *edf_grad(edf_node *node);
 void edf_push(edf_node *node);
+void edf_push_grad(edf_node *node);
 
 /* ---- >>constructors  Every node and its formulas --------------------------------------------
 
@@ -837,6 +843,14 @@ int      edf_sample(const edf_real *P, int n);
 void edf_save(const char *path);
 void edf_load(const char *path);
 
+/* A batch out of a data set: y[b,j] = data[rows[b],j], where rows is an Input of row numbers,
+   Input *rows = edf_input("rows[b]"). The array is not copied: it stays the caller's and must
+   live unchanged until edf_clear. On a device it lives there too, and a step sends the row
+   numbers alone. No gradient. Errors: data without rows, more than 8 dimensions; a row that is
+   not there. */
+#define edf_input_from(data, rows) edf_input_from_at(EDF__HERE, data, rows)
+edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node *rows);
+
 /* Puts the rows of x, and of y unless it is NULL, into the same random order. */
 void edf_shuffle(edf_array *x, edf_array *y);
 
@@ -871,7 +885,21 @@ typedef struct {
   double cost;                           /* estimated nanoseconds, by one thread              */
 } edf_route;
 
-edf_route edf_plan(const edf_nest *nest);                 /* a pure function                  */
+/* What work costs on a machine, in nanoseconds; only ratios matter. `batched`: gemm takes all
+   matrices of an outside loop in one call, and no sum may run outside. */
+typedef struct {
+  double call, multiply;                 /* of gemm: each call, each multiplication           */
+  double operand, result;                /* each entry of a and b, of out                     */
+  double pack, pack_alone;               /* an entry copied in: of a run, alone               */
+  double add, add_alone;                 /* an entry added to out                             */
+  double run;                            /* the start of such a run                           */
+  double loop[3], start;                 /* an innermost loop: with steps of 1, to 8, more    */
+  ptrdiff_t panel;                       /* entries of a packed block                         */
+  int batched;
+} edf_costs;
+
+edf_route edf_plan(const edf_nest *nest);                 /* a pure function, for this CPU    */
+edf_route edf_plan_for(const edf_nest *nest, const edf_costs *costs);
 
 /* out[..] += alpha a[..] b[..], or with `assign` out[..] = for the entries covered (only where
    route->covers > 0). out must not overlap a or b. */
@@ -880,23 +908,54 @@ void edf_contract(const edf_route *route, int assign, edf_real *out, const edf_r
 void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
                             const edf_real *b);           /* six lines: the definition        */
 
-/* The seam. Linking edf_cuda.o in sets edf_device; each kernel begins by handing over to it.
-   `node` runs a built-in node's forward (0) or backward (1), which adds to gradients that are
-   up to date, and returns 0 where it has no kernel: then the node's C code runs. The number 1
-   that stands for an absent factor in `contract` belongs to no node. */
+/* A maximum over windows: entry i of y is the greatest x[.. + offset[k]], where the first
+   n_kept loops of t go over y and x, the others over the n entries of the window; winner[i] is
+   the k of the first greatest. Backward adds y to the winner's x, or with `assign` also sets
+   the others to 0. */
+typedef struct {
+  edf_nest t;
+  int n_kept;
+  ptrdiff_t n, *offset;
+  int *winner, assign;
+  edf_real *y, *x;                       /* values, or in backward gradients                  */
+} edf_window;
+
+/* The seam. A linked edf_cuda.o sets edf_open_device, which is called with the first node and
+   gives edf_device, or NULL; each kernel begins by handing over to it. Arrays are known by
+   their address on the host. edf_array_bytes: the size of an array of the framework's that
+   begins at x, 0 for any other; the number 1 that stands for an absent factor is one of these.
+     node     a built-in node's forward (0) or backward (1), which finds its own gradient up to
+              date, and writes where an input's is `fresh` and clears that; 0: it has no kernel,
+              and the node's C code runs
+     pass     calls nodes(), twice where a recording failed; or runs what it has recorded of
+              it, and returns 1
+     norm     the sum of the squares of the gradients of n parameters
+     pull     brings an array here, where it is newer there; push: it was written here
+     forget   the array will be freed
+     here     a node in plain C runs here
+     sync     on: from now on every array is right on both sides after each call              */
 typedef enum {                           /* the loops of the optimisers                       */
   EDF_SGD_RULE, EDF_MOMENTUM_RULE, EDF_SQUARE_RULE, EDF_ADAM_RULE, EDF_SCALE_RULE, EDF_L2_RULE,
   EDF_L1_RULE
 } edf_rule;
+enum { EDF_RULE_NUMBERS = 6 };           /* at most                                           */
 typedef struct edf_device_table {
-  void (*contract)(const edf_route *, int assign, edf_real *, const edf_real *,
-                   const edf_real *);
-  int  (*node)(edf_node *y, int backward);
-  void (*fill)(edf_real *x, size_t n, edf_real number);
-  void (*update)(edf_node *p, edf_rule rule, const edf_real *numbers);
-  void (*pull)(edf_node *node), (*push)(edf_node *node);
+  void   (*contract)(const edf_route *, int assign, edf_real *, const edf_real *,
+                     const edf_real *);
+  void   (*window)(const edf_window *, int backward);
+  int    (*node)(edf_node *y, int backward);
+  int    (*pass)(void (*nodes)(void));
+  void   (*fill)(edf_real *x, size_t n, edf_real number);
+  void   (*update)(edf_node *p, edf_rule rule, const edf_real *numbers, int n);
+  double (*norm)(edf_node **p, int n);
+  void   (*pull)(edf_real *x, size_t n), (*push)(edf_real *x, size_t n);
+  void   (*forget)(const void *x);
+  void   (*here)(const edf_node *y);
+  void   (*sync)(int on);
 } edf_device_table;
 extern edf_device_table *edf_device;
+extern edf_device_table *(*edf_open_device)(void);
+size_t edf_array_bytes(const void *x);
 
 #ifdef __cplusplus
 }
@@ -953,6 +1012,7 @@ extern "C" {
 extern const char EDF__TYPE_MARK;
 const char EDF__TYPE_MARK = 1;
 edf_device_table *edf_device = NULL;
+edf_device_table *(*edf_open_device)(void) = NULL;
 
 /* ==== >>memory  Errors, memory and names ================================================= */
 
@@ -1068,9 +1128,25 @@ static void *edf__alloc(edf__block **list, size_t bytes) {
   return memset(edf__raw_alloc(list, bytes), 0, bytes);
 }
 
+/* A device may have a copy. */
+static edf_device_table *edf__paused;    /* while a node in plain C runs here                 */
+
+static void edf__forget(void *data) {
+  edf_device_table *device = edf__paused ? edf__paused : edf_device;
+  if (device) device->forget(data);
+}
+
+size_t edf_array_bytes(const void *x) {
+  for (int k = 0; k < 2; k++)
+    for (edf__block *b = k ? edf.computed : edf.kept; b; b = b->next)
+      if ((char *)b + EDF__ALIGN == x) return b->bytes;
+  return 0;
+}
+
 static void edf__free(void *data) {
   if (!data) return;
   edf__block *block = edf__header(data);
+  edf__forget(data);
   *block->link = block->next;
   if (block->next) block->next->link = block->link;
   EDF_FREE(block->raw);
@@ -1171,14 +1247,15 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4, EDF__DOCTOR = 8, EDF__
 #define EDF__FIRST_WATCH 0
 #endif
 #define EDF__EMPTY_GRAPH \
-  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, 0, 1, 0, 0, "b", NULL, NULL, NULL, \
-    0, 0, 0, 0, NULL, EDF__FIRST_WATCH, NULL, NULL, NULL, NULL }
+  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, 0, 1, 0, 0, "b", NULL, NULL, \
+    NULL, 0, 0, 0, 0, NULL, EDF__FIRST_WATCH, NULL, NULL, NULL, NULL }
 
 static void edf__declare(edf_node *x, const char *format, va_list args);
 static void edf__declared(edf_node *x, int batch);
 static const char *edf__numbered_name(const edf_node *y, int number);
 static void edf__shape_of_first(edf_node *y);
 static void edf__infer_new(edf_node *y);
+static void edf__set_batch(int batch);
 static int edf__find_batch(const edf_node *target);
 static void edf__check_node(const char *who, const edf_node *x);
 static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x);
@@ -1191,6 +1268,9 @@ static void edf__find_need(edf_node *x);
 static void edf__prepare_grad(edf_node *x);
 static int edf__runs_backward(const edf_node *c);
 static void edf__begin(int way, edf_node *target);
+static void edf__pass(void (*nodes)(void));
+static void edf__check_classes(void);
+static int edf__device_ran(edf_node *c, int backward);
 static void edf__end(void);
 static uint64_t edf__draw(unsigned long long n);
 
@@ -1255,17 +1335,10 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
   return p;
 }
 
-static void edf__infer(edf_node *y) {
-  y->shape(y);
-  edf__find_size(y);
-  if (y->size) y->value = edf__reals(y, y->value);
-  if (y->grad) y->grad = edf__reals(y, y->grad);
-}
-
 /* ---- Forward */
 static void edf__call_forward(edf_node *c) {
   if (edf__tell(EDF__BEFORE_FORWARD, c)) return;
-  if (!(edf_device && c->about && edf_device->node(c, 0))) c->forward(c);
+  if (!(edf_device && edf__device_ran(c, 0))) c->forward(c);
   c->ran = edf.feeds;
   edf__tell(EDF__AFTER_FORWARD, c);
 }
@@ -1287,21 +1360,16 @@ static void edf__mark(const edf_node *target) {      /* its ancestors; everythin
   }
 }
 
-static void edf__set_batch(int batch) {
-  if (batch == edf.batch) return;
-  edf.batch = 0;                         /* so after a panic Forward infers all shapes again  */
-  for (int i = 0; i < edf.n_inputs; i++) edf__declared(edf.inputs[i], batch);
-  for (int i = 0; i < edf.n_compnodes; i++) edf__infer(edf.compnodes[i]);
-  edf.batch = batch;
-  edf.feeds++;                           /* what ran with another batch is stale              */
+static void edf__forward_nodes(void) {
+  for (edf.at = 0; edf.at < edf.n_compnodes; edf.at++)
+    if (edf.compnodes[edf.at]->visit) edf__call_forward(edf.compnodes[edf.at]);
 }
 
 static void edf__run(edf_node *target) {
   edf__mark(target);
   edf__set_batch(edf__find_batch(target));
   edf__begin(1, target);
-  for (edf.at = 0; edf.at < edf.n_compnodes; edf.at++)
-    if (edf.compnodes[edf.at]->visit) edf__call_forward(edf.compnodes[edf.at]);
+  edf__pass(edf__forward_nodes);
   edf__end();
 }
 
@@ -1355,33 +1423,45 @@ static void edf__settle(edf_node *x) {
 static void edf__call_backward(edf_node *c) {
   edf__settle(c);
   if (edf__tell(EDF__BEFORE_BACKWARD, c)) return;
-  int device = edf_device && c->about;
-  for (int k = 0; (device || !c->lazy) && k < c->n_in; k++) edf__settle(c->in[k]);
-  if (!(device && edf_device->node(c, 1))) c->backward(c);
+  if (!(edf_device && edf__device_ran(c, 1))) {
+    for (int k = 0; !c->lazy && k < c->n_in; k++) edf__settle(c->in[k]);
+    c->backward(c);
+  }
   edf__tell(EDF__AFTER_BACKWARD, c);
 }
 
-/* loss.grad = seed, or 1/n in every entry where seed is NULL; all others 0. */
-static void edf__begin_backward(edf_node *loss, const edf_real *seed) {
+static void edf__backward_loop(void) {
+  for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--)
+    if (edf__runs_backward(edf.compnodes[edf.at])) edf__call_backward(edf.compnodes[edf.at]);
+  edf__each(edf__settle);
+}
+
+/* loss.grad = 1/n in every entry, all others 0. */
+static void edf__seed_loss(void) {
+  edf__fill(edf.loss->grad, edf.loss->size, (edf_real)1 / (edf_real)edf.loss->size);
+  edf.loss->fresh = 0;
+}
+
+static void edf__backward_nodes(void) {
+  edf__seed_loss();
+  edf__backward_loop();
+}
+
+static void edf__begin_backward(edf_node *loss) {
   edf__check_node("edf_backward", loss);
   edf__mark(loss);
   edf__each(edf__find_need);
   edf__check_loss("edf_backward", "loss", loss);
   edf__each(edf__prepare_grad);
-  edf__fill(loss->grad, loss->size, (edf_real)1 / (edf_real)loss->size);
-  if (seed) memcpy(loss->grad, seed, loss->size * sizeof *seed);
-  loss->fresh = 0;
   edf__begin(-1, loss);
 }
 
-static void edf__backward_from(edf_node *loss, const edf_real *seed) {
-  edf__begin_backward(loss, seed);
-  for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--)
-    if (edf__runs_backward(edf.compnodes[edf.at])) edf__call_backward(edf.compnodes[edf.at]);
+void edf_backward(edf_node *loss) {
+  edf__begin_backward(loss);
+  edf__pass(edf__backward_nodes);
   edf__end();
+  if (edf.after_backward) edf.after_backward();
 }
-
-void edf_backward(edf_node *loss) { edf__backward_from(loss, NULL); }
 
 /* ---- SGD */
 void edf_sgd(edf_real eta) {
@@ -1390,7 +1470,23 @@ void edf_sgd(edf_real eta) {
 }
 /* >>core end */
 
-/* ---- Around the core: clearing, names, accessors and the checks of its arguments. */
+/* ---- Around the core: shapes, clearing, names, accessors and the checks of its arguments. */
+static void edf__infer(edf_node *y) {
+  y->shape(y);
+  edf__find_size(y);
+  if (y->size) y->value = edf__reals(y, y->value);
+  if (y->grad) y->grad = edf__reals(y, y->grad);
+}
+
+static void edf__set_batch(int batch) {
+  if (batch == edf.batch) return;
+  edf.batch = 0;                         /* so after a panic Forward infers all shapes again  */
+  for (int i = 0; i < edf.n_inputs; i++) edf__declared(edf.inputs[i], batch);
+  for (int i = 0; i < edf.n_compnodes; i++) edf__infer(edf.compnodes[i]);
+  edf.batch = batch;
+  edf.feeds++;                           /* what ran with another batch is stale              */
+}
+
 /* A new node is inferred with the batch unknown too: so a number never passes for the batch,
    and `batched` tells which dimensions follow it. */
 static void edf__infer_new(edf_node *y) {
@@ -1422,9 +1518,58 @@ static void edf__begin(int way, edf_node *target) {
 }
 
 static void edf__end(void) {
-  if (edf.way < 0) edf__each(edf__settle);
   edf__tell(edf.way > 0 ? EDF__END_FORWARD : EDF__END_BACKWARD, edf.loss);
   edf.way = 0;
+}
+
+/* ---- With a device: a pass that it has recorded runs without the nodes' code. */
+static void edf__note_replayed(edf_node *x) {
+  if (edf.way < 0) x->fresh = 0;
+  else if (x->visit) x->ran = edf.feeds;
+}
+
+static void edf__pass(void (*nodes)(void)) {
+  if (!edf_device) { nodes(); return; }
+  if (edf.way > 0) edf__check_classes();
+  if (edf_device->pass(nodes)) edf__each(edf__note_replayed);
+}
+
+/* Nodes in plain C run here: what they read is brought, what they write goes back. */
+static void edf__pull(edf_node *x) {
+  if (x->value) edf_device->pull(x->value, x->size);
+  if (x->grad) edf_device->pull(x->grad, x->size);
+}
+
+static void edf__run_here(edf_node *y, int backward) {
+  for (int k = 0; backward && k < y->n_in; k++) edf__settle(y->in[k]);
+  for (int k = 0; k < y->n_in; k++) edf__pull(y->in[k]);
+  if (backward) edf__pull(y);
+  edf_device->here(y);
+  edf__paused = edf_device;
+  edf_device = NULL;
+  if (backward) y->backward(y);
+  else y->forward(y);
+  edf_device = edf__paused;
+  edf__paused = NULL;
+  if (!backward) edf_device->push(y->value, y->size);
+  for (int k = 0; backward && k < y->n_in; k++)
+    if (y->in[k]->grad) edf_device->push(y->in[k]->grad, y->in[k]->size);
+}
+
+static int edf__is_einsum(const edf_node *y);
+
+/* 0: the node's C code calls kernels, and these hand over. */
+static int edf__device_ran(edf_node *y, int backward) {
+  if (edf__is_einsum(y)) return 0;
+  if (y->plain || !edf_device->node(y, backward)) edf__run_here(y, backward);
+  return 1;
+}
+
+/* The device is opened with the first node. */
+static void edf__open_device(void) {
+  edf_device_table *(*open)(void) = edf_open_device;
+  edf_open_device = NULL;
+  if (open) edf_device = open();
 }
 
 static void edf__prepare_grad(edf_node *x) {
@@ -1484,6 +1629,7 @@ void edf_clear_compnodes(void) {
 }
 
 void edf_clear(void) {
+  if (edf_device) edf_device->sync(0);   /* a panic may have jumped out of a check            */
   edf_clear_compnodes();
   edf__free_list(&edf.kept);
   edf.inputs = edf.parameters = edf.compnodes = NULL;
@@ -1526,19 +1672,29 @@ edf_node *edf_want_grad(edf_node *node) {
 edf_real *edf_value(edf_node *node) {
   edf__check_node("edf_value", node);
   if (!node->value) edf__no_value("edf_value", node);
-  if (edf_device) edf_device->pull(node);
+  if (edf_device) edf_device->pull(node->value, node->size);
   return node->value;
 }
 
 edf_real *edf_grad(edf_node *node) {
   edf__check_node("edf_grad", node);
-  if (edf_device && node->grad) edf_device->pull(node);
+  if (edf_device && node->grad) edf_device->pull(node->grad, node->size);
   return node->grad;
+}
+
+static void edf__push(edf_real *x, size_t n) {
+  edf_device_table *device = edf__paused ? edf__paused : edf_device;
+  if (device && x) device->push(x, n);
 }
 
 void edf_push(edf_node *node) {
   edf__check_node("edf_push", node);
-  if (edf_device) edf_device->push(node);
+  edf__push(node->value, node->size);
+}
+
+void edf_push_grad(edf_node *node) {
+  edf__check_node("edf_push_grad", node);
+  edf__push(node->grad, node->size);
 }
 
 EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x) {
@@ -1638,7 +1794,9 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
   edf_node **in = edf__operands(args, &n);
   va_end(args);
   about.name = edf__copy(&edf.computed, op);
-  edf_node *y = edf__add_compnode(edf__computed(&about, file, line, n, in));
+  edf_node *y = edf__computed(&about, file, line, n, in);
+  y->plain = 1;
+  edf__add_compnode(y);
   edf__free(in);
   return y;
 }
@@ -1799,74 +1957,78 @@ static void edf__find_matrices(edf_route *r) {
 }
 
 /* Halves the longer side of a packed block until it fits the workspace. */
-enum { EDF__PANEL = 32768 };             /* entries of a packed block                         */
-
-static void edf__choose_blocks(edf_route *r) {
+static void edf__choose_blocks(edf_route *r, const edf_costs *cost) {
   memcpy(r->block, r->extent, sizeof r->block);
   for (int g = 0; g < 3; g++) if (r->block[g] > INT_MAX) r->block[g] = INT_MAX;
   for (int x = 0; x < 3; x++) {
     ptrdiff_t *rows = &r->block[edf__axes[x][0]], *columns = &r->block[edf__axes[x][1]];
-    while (!r->matrix[x].direct && *rows > EDF__PANEL / *columns) {
+    while (!r->matrix[x].direct && *rows > cost->panel / *columns) {
       ptrdiff_t *longer = *rows > *columns ? rows : columns;
       *longer = (*longer + 1) / 2;
     }
   }
 }
 
-/* ---- The cost of a plan, in nanoseconds as measured on one machine; only ratios matter. */
-static double edf__copy_cost(const edf_matrix *m, double run_cost, double other,
+/* ---- The cost of a plan, in nanoseconds as measured on one machine. */
+enum { EDF__PANEL = 32768 };             /* entries of a packed block                         */
+static const edf_costs edf__cpu = { 1000, 0.012, 0.1, 0.2, 0.2, 0.7, 0.3, 0.9, 2,
+                                    { 0.15, 0.8, 3 }, 4, EDF__PANEL, 0 };
+
+static double edf__copy_cost(const edf_matrix *m, double in_run, double alone, double start,
                              ptrdiff_t least) {
   ptrdiff_t run = m->row.run > m->column.run ? m->row.run : m->column.run;
   if (m->direct) return 0;
   return (double)m->row.n * (double)m->column.n
-       * (run >= least ? run_cost + 2.0 / (double)run : other);
+       * (run >= least ? in_run + start / (double)run : alone);
 }
 
 static double edf__blocks_of(const edf_route *r, int group) {
   return (double)((r->extent[group] + r->block[group] - 1) / r->block[group]);
 }
 
-static double edf__product_cost(const edf_route *r) {
+static double edf__product_cost(const edf_route *r, const edf_costs *c) {
   double m = (double)r->extent[EDF__M], n = (double)r->extent[EDF__N],
          k = (double)r->extent[EDF__K];
   double bm = edf__blocks_of(r, EDF__M), bn = edf__blocks_of(r, EDF__N),
-         bk = edf__blocks_of(r, EDF__K);
-  double cost = 1000 * bm * bn * bk + 0.012 * m * n * k + 0.1 * (m * k + k * n) + 0.2 * m * n;
-  cost += edf__copy_cost(&r->matrix[EDF_A], 0.2, 0.7, 8) * bn;
-  cost += edf__copy_cost(&r->matrix[EDF_B], 0.2, 0.7, 8);
-  cost += edf__copy_cost(&r->matrix[EDF_OUT], 0.3, 0.9, 4) * bk;
+         bk = edf__blocks_of(r, EDF__K), calls = c->call * bm * bn * bk;
+  double cost = c->multiply * m * n * k + c->operand * (m * k + k * n) + c->result * m * n;
+  cost += edf__copy_cost(&r->matrix[EDF_A], c->pack, c->pack_alone, c->run, 8) * bn;
+  cost += edf__copy_cost(&r->matrix[EDF_B], c->pack, c->pack_alone, c->run, 8);
+  cost += edf__copy_cost(&r->matrix[EDF_OUT], c->add, c->add_alone, c->run, 4) * bk;
+  if (!c->batched) cost += calls;
   for (int i = 0; i < r->first[EDF__M]; i++) cost *= (double)r->nest.loop[i].n;
-  return cost;
+  return c->batched ? cost + calls : cost;
 }
 
 /* The product with the loops of `in` inside, and its cost; none without a K and an M or N
    loop. */
-static double edf__try_product(edf_route *r, const edf_nest *t, unsigned in) {
+static double edf__try_product(edf_route *r, const edf_nest *t, unsigned in,
+                               const edf_costs *cost) {
   edf__arrange(r, t, in);
   r->product = r->first[3] > r->first[2] && r->first[2] > r->first[0];
   if (!r->product) return HUGE_VAL;
   edf__find_matrices(r);
-  edf__choose_blocks(r);
-  return edf__product_cost(r);
+  edf__choose_blocks(r, cost);
+  return edf__product_cost(r, cost);
 }
 
 /* Plain loops with number i innermost. */
-static double edf__loops_cost(const edf_nest *t, int i) {
+static double edf__loops_cost(const edf_nest *t, int i, const edf_costs *cost) {
   double iterations = 1;
   ptrdiff_t widest = 0;
   for (int k = 0; k < t->n; k++) iterations *= (double)t->loop[k].n;
   for (int x = 0; x < 3; x++)
     if (edf__abs(t->loop[i].s[x]) > widest) widest = edf__abs(t->loop[i].s[x]);
-  double each = widest <= 1 ? 0.15 : widest <= 8 ? 0.8 : 3;
-  return iterations * each + 4 * iterations / (double)t->loop[i].n;
+  double each = cost->loop[widest <= 1 ? 0 : widest <= 8 ? 1 : 2];
+  return iterations * each + cost->start * iterations / (double)t->loop[i].n;
 }
 
 /* Thin work runs as plain loops around a vector loop: the one that is cheapest innermost. */
-static double edf__try_loops(edf_route *r, const edf_nest *t) {
+static double edf__try_loops(edf_route *r, const edf_nest *t, const edf_costs *costs) {
   double best = HUGE_VAL;
   int innermost = 0;
   for (int i = 0; i < t->n; i++) {
-    double cost = edf__loops_cost(t, i);
+    double cost = edf__loops_cost(t, i, costs);
     if (cost < best) { best = cost; innermost = i; }
   }
   edf__arrange(r, t, 0);
@@ -1903,28 +2065,30 @@ static size_t edf__covers(const edf_route *r) {
 
 /* Greedy: starting with all M, N, K loops inside the product, move the one loop outside that
    lowers the cost most, until none does. Then the cheaper of that and plain loops. */
-edf_route edf_plan(const edf_nest *nest) {
+edf_route edf_plan_for(const edf_nest *nest, const edf_costs *costs) {
   edf_nest t = edf__canonical(nest);
   edf_route best, r;
   unsigned in = 0;
   memset(&best, 0, sizeof best);
   memset(&r, 0, sizeof r);
   for (int i = 0; i < t.n; i++) in |= (unsigned)(edf__role(&t.loop[i]) != EDF__OUTSIDE) << i;
-  double cost = edf__try_product(&best, &t, in);
+  double cost = edf__try_product(&best, &t, in, costs);
   for (unsigned before = 0; before != in && cost < HUGE_VAL;) {
     before = in;
     for (int i = 0; i < t.n; i++) {
-      if (!(before >> i & 1)) continue;
-      double other = edf__try_product(&r, &t, before & ~(1u << i));
+      if (!(before >> i & 1) || (costs->batched && edf__role(&t.loop[i]) == EDF__K)) continue;
+      double other = edf__try_product(&r, &t, before & ~(1u << i), costs);
       if (other < cost) { cost = other; best = r; in = before & ~(1u << i); }
     }
   }
-  double loops = edf__try_loops(&r, &t);
+  double loops = edf__try_loops(&r, &t, costs);
   if (loops < cost || !best.product) { best = r; cost = loops; }
   best.covers = edf__covers(&best);
   best.cost = t.n ? cost : 1;
   return best;
 }
+
+edf_route edf_plan(const edf_nest *nest) { return edf_plan_for(nest, &edf__cpu); }
 
 /* ---- Vector loops: the innermost loop of thin work, each case a loop that a compiler
    vectorises. The outer loops choose the case once and then call it for each row. */
@@ -2396,7 +2560,8 @@ static double edf__slice_cost(const edf_route *r, int d, int threads) {
   edf_route part = edf__slice(r, d, 0, most);
   size_t apart = (size_t)(most * edf__abs(r->nest.loop[d].s[EDF_OUT])) * sizeof(edf_real);
   if (apart < 64 && edf__worth > 0) return HUGE_VAL;
-  return r->product ? edf__product_cost(&part) : edf__loops_cost(&part.nest, r->nest.n - 1);
+  return r->product ? edf__product_cost(&part, &edf__cpu)
+                    : edf__loops_cost(&part.nest, r->nest.n - 1, &edf__cpu);
 }
 
 /* The loop to cut, or -1 where that gains too little. */
@@ -2606,6 +2771,7 @@ static void edf__declare(edf_node *x, const char *format, va_list args) {
   const char *op = x->kind == EDF_INPUT ? "edf_input"
                  : x->kind == EDF_PARAMETER ? "edf_parameter" : x->op;
   edf__scan s = { x->file, x->line, op, text, text };
+  edf__open_device();
   if (!format) edf__fail("%s:%d: %s: the declaration is NULL", s.file, s.line, s.op);
   int n = vsnprintf(text, sizeof text, format, args);
   if (n < 0 || n >= (int)sizeof text)
@@ -4204,9 +4370,9 @@ static void edf__say_row(const edf_node *y, size_t b) {      /* 3, or [3,5] for 
   edf__say("]");
 }
 
-/* The class number in row b of the second operand. */
+/* The class number in row b of the last operand. */
 static size_t edf__class(const edf_node *node, const char *what, size_t b, size_t K) {
-  edf_node *y = node->in[1];
+  edf_node *y = node->in[node->n_in - 1];
   double label = (double)y->value[b];
   int whole = label == floor(label);
   if (whole && label >= 0 && label < (double)K) return (size_t)label;
@@ -4555,17 +4721,9 @@ edf_node *edf_sample_variance_over_at(const char *file, int line, const char *sp
    An equation with a maximum in place of the sum, over the same nest; what is read outside is
    minus infinity. The summed loops are the window; winner[] keeps, for every entry of y, which
    entry of the window was the first greatest, and it alone is paid. NaN wins. ---- */
-typedef struct {
-  edf_nest t;                            /* the loops that stay come first                    */
-  int n_kept;
-  ptrdiff_t n, *offset;                  /* of the window's entries                           */
-  int *winner, assign;
-  edf_real *y, *x;                       /* values, or in backward gradients                  */
-} edf__window;
-
-static edf__window edf__window_of(const edf_node *y, const edf__step *s) {
+static edf_window edf__window_of(const edf_node *y, const edf__step *s) {
   edf__einsum *m = (edf__einsum *)y->state;
-  edf__window w;
+  edf_window w;
   memset(&w, 0, sizeof w);
   w.t = edf__canonical(&s->nest);        /* sorted: those without a stride in y are last      */
   while (w.n_kept < w.t.n && w.t.loop[w.n_kept].s[EDF_OUT]) w.n_kept++;
@@ -4582,7 +4740,7 @@ static edf__window edf__window_of(const edf_node *y, const edf__step *s) {
 
 enum { EDF__WIDE = 16 };                 /* neighbours at a time, so that compilers vectorise */
 
-static void edf__max_wide(const edf__window *w, edf_real *y, int *winner, const edf_real *x) {
+static void edf__max_wide(const edf_window *w, edf_real *y, int *winner, const edf_real *x) {
   edf_real most[EDF__WIDE];
   int first[EDF__WIDE] = { 0 };
   memcpy(most, x + w->offset[0], sizeof most);
@@ -4598,7 +4756,7 @@ static void edf__max_wide(const edf__window *w, edf_real *y, int *winner, const 
   memcpy(winner, first, sizeof first);
 }
 
-static void edf__max_row(const edf__window *w, const edf_loop *l, edf_real *y, int *winner,
+static void edf__max_row(const edf_window *w, const edf_loop *l, edf_real *y, int *winner,
                          edf_real *x) {
   ptrdiff_t i = 0, so = l->s[EDF_OUT], sx = l->s[EDF_A];
   for (; so == 1 && sx == 1 && i + EDF__WIDE <= l->n; i += EDF__WIDE)
@@ -4616,7 +4774,7 @@ static void edf__max_row(const edf__window *w, const edf_loop *l, edf_real *y, i
 }
 
 /* The winner is paid; where windows do not overlap and x.grad is fresh, the others get 0. */
-static void edf__pay_wide(const edf__window *w, const edf_real *dy, const int *winner,
+static void edf__pay_wide(const edf_window *w, const edf_real *dy, const int *winner,
                           edf_real *dx) {
   for (int k = 0; k < w->n; k++) {
     edf_real *out = dx + w->offset[k];
@@ -4624,7 +4782,7 @@ static void edf__pay_wide(const edf__window *w, const edf_real *dy, const int *w
   }
 }
 
-static void edf__pay_row(const edf__window *w, const edf_loop *l, edf_real *dy, int *winner,
+static void edf__pay_row(const edf_window *w, const edf_loop *l, edf_real *dy, int *winner,
                          edf_real *dx) {
   ptrdiff_t i = 0, so = l->s[EDF_OUT], sx = l->s[EDF_A];
   for (; w->assign && so == 1 && sx == 1 && i + EDF__WIDE <= l->n; i += EDF__WIDE)
@@ -4635,10 +4793,10 @@ static void edf__pay_row(const edf__window *w, const edf_loop *l, edf_real *dy, 
   }
 }
 
-typedef void edf__row(const edf__window *w, const edf_loop *l, edf_real *y, int *winner,
+typedef void edf__row(const edf_window *w, const edf_loop *l, edf_real *y, int *winner,
                       edf_real *x);
 
-static void edf__each_row(const edf__window *w, int d, edf__row *row, edf_real *y, int *winner,
+static void edf__each_row(const edf_window *w, int d, edf__row *row, edf_real *y, int *winner,
                           edf_real *x) {
   static const edf_loop once = { 1, { 0, 0, 0 } };
   const edf_loop *l = d < w->n_kept ? &w->t.loop[d] : &once;
@@ -4648,14 +4806,23 @@ static void edf__each_row(const edf__window *w, int d, edf__row *row, edf_real *
                   x + i * l->s[EDF_A]);
 }
 
+/* The kernel. */
+static void edf__run_window(const edf_window *w, int backward) {
+  if (edf_device) { edf_device->window(w, backward); return; }
+  edf__row *row = backward ? edf__pay_row : edf__max_row;
+  edf__each_row(w, 0, row, w->y, w->winner, w->x + w->t.start[EDF_A]);
+}
+
 static void edf__max_forward(edf_node *y) {
   edf__program *p = edf__program_of(y);
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
     edf_real *x = (edf_real *)edf__value_of(y, s->a);
     if (s->pad) { edf__pad_forward(y, s); continue; }
-    edf__window w = edf__window_of(y, s);
+    edf_window w = edf__window_of(y, s);
     if (s->forward.covers != y->size) edf__fill(y->value, y->size, 0);
-    edf__each_row(&w, 0, edf__max_row, y->value, w.winner, x + s->nest.start[EDF_A]);
+    w.y = y->value;
+    w.x = x;
+    edf__run_window(&w, 0);
   }
 }
 
@@ -4667,11 +4834,13 @@ static void edf__max_backward(edf_node *y) {
     if (s->pad) { edf__step_backward(y, p, s); continue; }
     if (!edf__buffer_need(y, s->a)) continue;
     edf__target to = edf__grad_of(y, p, s->a);
-    edf__window w = edf__window_of(y, s);
+    edf_window w = edf__window_of(y, s);
     w.assign = *to.fresh && s->back_a.covers == to.size;
     if (*to.fresh && !w.assign) edf__fill(to.grad, to.size, 0);
     *to.fresh = 0;
-    edf__each_row(&w, 0, edf__pay_row, y->grad, w.winner, to.grad + s->nest.start[EDF_A]);
+    w.y = y->grad;
+    w.x = to.grad;
+    edf__run_window(&w, 1);
   }
 }
 
@@ -4912,6 +5081,58 @@ static const edf_op edf__embed_op = { "Embed", edf__embed_shape, edf__embed_forw
   edf__embed_backward, "y W k", "y@ = W[k@,!]", "W.grad[k@,!] += y.grad@" };
 edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
   return edf__node2(&edf__embed_op, file, line, W, k);
+}
+
+/* ---- InputFrom   y[b,j] = data[rows[b],j]: a batch out of a data set, by row numbers. The
+   state is the array, whose numbers stay the caller's. ---- */
+static void edf__input_from_shape(edf_node *y) {
+  const edf_array *data = (const edf_array *)y->state;
+  const edf_node *rows = y->in[0];
+  y->rank = rows->rank + data->rank - 1;
+  memcpy(y->dim, rows->dim, sizeof y->dim);
+  for (int d = 1; d < data->rank; d++) y->dim[rows->rank + d - 1] = data->dim[d];
+}
+static void edf__input_from_forward(edf_node *y) {
+  const edf_array *data = (const edf_array *)y->state;
+  size_t n = (size_t)data->dim[0], J = data->size / n;
+  for (size_t b = 0; b < y->size / J; b++)
+    memcpy(y->value + b * J, data->value + edf__class(y, "row number", b, n) * J,
+           J * sizeof *y->value);
+}
+static const edf_op edf__input_from_op = { "InputFrom", edf__input_from_shape,
+  edf__input_from_forward, NULL, NULL, NULL, NULL };
+edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node *rows) {
+  edf__site at = { "InputFrom", file, line };
+  edf__no_nulls(&at, "rows", rows);
+  if (data.rank < 1 || !data.value || !data.size)
+    edf__fail("%s:%d: InputFrom: the data has no rows", file, line);
+  if (data.rank + rows->rank - 1 > EDF_MAX_RANK)
+    edf__x_error(&at, "rows", rows, "the data has %d dimensions, and a row number for each "
+                 "entry of rows makes more than %d", data.rank, EDF_MAX_RANK);
+  edf_node *y = edf__computed(&edf__input_from_op, file, line, 1, &rows);
+  memcpy(edf_state(y, sizeof data), &data, sizeof data);
+  return edf__add_compnode(y);
+}
+
+/* Class numbers out of an Input are looked at before a device's pass; others by the device. */
+static size_t edf__classes(const edf_node *y, const char **what) {
+  const edf_node *x = y->in[0];
+  *what = "label";
+  if (y->forward == edf__log_loss_forward || y->forward == edf__softmax_log_loss_forward)
+    return (size_t)x->dim[x->rank - 1];
+  *what = y->forward == edf__embed_forward ? "class" : "row number";
+  if (y->forward == edf__embed_forward) return (size_t)x->dim[0];
+  if (y->forward != edf__input_from_forward) return 0;
+  return (size_t)((const edf_array *)y->state)->dim[0];
+}
+
+static void edf__check_classes(void) {
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    const edf_node *y = edf.compnodes[i], *k = y->n_in ? y->in[y->n_in - 1] : NULL;
+    const char *what;
+    size_t K = y->visit && k && k->kind == EDF_INPUT ? edf__classes(y, &what) : 0;
+    for (size_t b = 0; K && b < k->size; b++) edf__class(y, what, b, K);
+  }
 }
 
 /* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J]
@@ -5794,13 +6015,13 @@ static void edf__l1_rule(edf__slot a, const edf_real *c) {
   for (size_t i = 0; i < a.n; i++) a.g[i] += a.p[i] > 0 ? c[0] : a.p[i] < 0 ? -c[0] : 0;
 }
 
-static void edf__update(edf_node *p, edf_rule rule, const edf_real *c) {
+static void edf__update(edf_node *p, edf_rule rule, const edf_real *c, int n) {
   static void (*const rules[])(edf__slot, const edf_real *) = { edf__sgd_rule,
     edf__momentum_rule, edf__square_rule, edf__adam_rule, edf__scale_rule, edf__l2_rule,
     edf__l1_rule };
   if (rule == EDF_MOMENTUM_RULE || rule == EDF_ADAM_RULE) p->m = edf__reals(p, p->m);
   if (rule == EDF_SQUARE_RULE || rule == EDF_ADAM_RULE) p->s = edf__reals(p, p->s);
-  if (edf_device) { edf_device->update(p, rule, c); return; }
+  if (edf_device) { edf_device->update(p, rule, c, n); return; }
   edf__slot slot = { p->value, p->grad, p->m, p->s, p->size };
   rules[rule](slot, c);
 }
@@ -5821,34 +6042,34 @@ static void edf__check_beta(const char *who, edf_real beta) {
 
 void edf_update_sgd(edf_node *p, edf_real eta) {
   edf__check_update("edf_update_sgd", p);
-  edf__update(p, EDF_SGD_RULE, &eta);
+  edf__update(p, EDF_SGD_RULE, &eta, 1);
 }
 
 void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu) {
   edf_real c[3] = { eta, mu, 1 };
   edf__check_update("edf_update_momentum", p);
   edf__check_beta("edf_momentum: mu", mu);
-  edf__update(p, EDF_MOMENTUM_RULE, c);
+  edf__update(p, EDF_MOMENTUM_RULE, c, 3);
 }
 
 void edf_update_average(edf_node *p, edf_real eta, edf_real beta) {
   edf_real c[3] = { 1 - beta, beta, eta };
   edf__check_update("edf_update_average", p);
   edf__check_beta("edf_average: beta", beta);
-  edf__update(p, EDF_MOMENTUM_RULE, c);
+  edf__update(p, EDF_MOMENTUM_RULE, c, 3);
 }
 
 void edf_update_adagrad(edf_node *p, edf_real eta, edf_real eps) {
   edf_real c[4] = { eta, 1, 1, eps };
   edf__check_update("edf_update_adagrad", p);
-  edf__update(p, EDF_SQUARE_RULE, c);
+  edf__update(p, EDF_SQUARE_RULE, c, 4);
 }
 
 void edf_update_rmsprop(edf_node *p, edf_real eta, edf_real beta, edf_real eps) {
   edf_real c[4] = { eta, beta, 1 - beta, eps };
   edf__check_update("edf_update_rmsprop", p);
   edf__check_beta("edf_rmsprop: beta", beta);
-  edf__update(p, EDF_SQUARE_RULE, c);
+  edf__update(p, EDF_SQUARE_RULE, c, 4);
 }
 
 void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps,
@@ -5860,7 +6081,7 @@ void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2,
   double bias1 = 1 - pow((double)beta1, t), bias2 = 1 - pow((double)beta2, t);
   edf_real c[6] = { beta1, beta2, (edf_real)((double)eta / bias1),
                     (edf_real)(1 / sqrt(bias2)), eps, 1 - eta * decay };
-  edf__update(p, EDF_ADAM_RULE, c);
+  edf__update(p, EDF_ADAM_RULE, c, 6);
 }
 
 void edf_update_adam(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
@@ -5876,7 +6097,7 @@ void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real 
   edf_real first = 1 - 1 / (edf_real)(p->steps > 0 ? p->steps : 1);
   edf_real b1 = first < beta1 ? first : beta1, b2 = first < beta2 ? first : beta2;
   edf_real c[6] = { b1, b2, eta, 1, eps, 1 };
-  edf__update(p, EDF_ADAM_RULE, c);
+  edf__update(p, EDF_ADAM_RULE, c, 6);
 }
 
 /* ---- All parameters. One with an update function of its own gets that instead. */
@@ -5937,8 +6158,9 @@ void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps)
 /* ---- Before the step: clipping and shrinkage change the gradients. */
 static double edf__square_norm(edf_node *p) {
   enum { BLOCK = 4096 };                 /* sums of floats, but not long ones                 */
-  const edf_real *g = edf_grad(p);
+  const edf_real *g = p->grad;
   double sum = 0;
+  if (edf_device) return edf_device->norm(&p, 1);
   for (size_t i = 0; i < p->size; i += BLOCK) {
     size_t n = p->size - i < (size_t)BLOCK ? p->size - i : (size_t)BLOCK;
     sum += (double)edf__dot(g + i, g + i, (ptrdiff_t)n);
@@ -5952,7 +6174,7 @@ static double edf__square_norm(edf_node *p) {
 static void edf__change_grads(edf_rule rule, edf_real c) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    if (edf__may_step(p)) edf__update(p, rule, &c);
+    if (edf__may_step(p)) edf__update(p, rule, &c, 1);
   }
 }
 
@@ -5960,12 +6182,23 @@ static void edf__check_most(const char *who, double most) {
   if (!(most > 0)) edf__fail("%s: the greatest norm is %g, expected more than 0", who, most);
 }
 
-double edf_clip(double most) {
+/* On a device all in one call: each would wait for its result. */
+static double edf__square_norm_of_all(void) {
+  edf_node **p = NULL;
   double sum = 0;
-  edf__check_most("edf_clip", most);
+  int n = 0;
   for (int i = 0; i < edf.n_parameters; i++)
-    if (edf__may_step(edf.parameters[i])) sum += edf__square_norm(edf.parameters[i]);
-  double norm = sqrt(sum);
+    if (!edf__may_step(edf.parameters[i])) continue;
+    else if (edf_device) edf__append(&p, &n, edf.parameters[i]);
+    else sum += edf__square_norm(edf.parameters[i]);
+  if (n) sum = edf_device->norm(p, n);
+  edf__free(p);
+  return sum;
+}
+
+double edf_clip(double most) {
+  edf__check_most("edf_clip", most);
+  double norm = sqrt(edf__square_norm_of_all());
   if (norm > most) edf__change_grads(EDF_SCALE_RULE, (edf_real)(most / norm));
   return norm;
 }
@@ -5976,7 +6209,7 @@ void edf_clip_each(double most) {
     edf_node *p = edf.parameters[i];
     double norm = edf__may_step(p) ? sqrt(edf__square_norm(p)) : 0;
     edf_real factor = (edf_real)(most / norm);
-    if (norm > most) edf__update(p, EDF_SCALE_RULE, &factor);
+    if (norm > most) edf__update(p, EDF_SCALE_RULE, &factor, 1);
   }
 }
 
@@ -6940,8 +7173,13 @@ static edf_real *edf__your_gradient(edf__check *c) {
   edf_node *y = c->node;
   edf__evaluate(c);
   memcpy(c->centre, y->value, y->size * sizeof *c->centre);
-  if (!c->local) edf__backward_from(y, c->r);
-  else {
+  if (!c->local) {
+    edf__begin_backward(y);
+    edf__seed_loss();
+    memcpy(y->grad, c->r, y->size * sizeof *c->r);
+    edf__backward_loop();
+    edf__end();
+  } else {
     memcpy(y->grad, c->r, y->size * sizeof *c->r);
     for (int k = 0; k < y->n_in; k++)
       if (y->in[k]->grad) edf__fill(y->in[k]->grad, y->in[k]->size, 0);
@@ -7536,7 +7774,7 @@ static double edf__check_alone(edf__check *c, edf_node *y, const edf_node *whole
 /* First each node of the user's alone, which finds the culprit; then through the graph. */
 static double edf__check_graph_of(edf__check *c, edf_node *node) {
   double worst = 0, error;
-  edf__backward_from(node, NULL);
+  edf_backward(node);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
     if (!edf__runs_backward(y) || !edf__is_users(y)) continue;
@@ -7597,11 +7835,14 @@ static void edf__restore_states(void **saved) {
 
 double edf_gradcheck(edf_node *node) {
   edf__check_node("edf_gradcheck", node);
+  if (edf_device) edf_device->sync(1);
   void **states = edf__save_states();
   unsigned long long seed = edf.seed, draws = edf.draws;
   int accumulate = edf.accumulate;
   unsigned watch = edf.watch;
+  void (*after)(void) = edf.after_backward;
   edf.watch = 0;
+  edf.after_backward = NULL;             /* other processes do not check                      */
   edf_forward_to(node);
   edf__each(edf__find_need);
   edf__check_loss("edf_gradcheck", "node", node);
@@ -7614,12 +7855,14 @@ double edf_gradcheck(edf_node *node) {
   edf__free(c);
   edf.draws = draws;
   edf_forward_to(node);
-  edf__backward_from(node, NULL);
+  edf_backward(node);
   edf__restore_states(states);
   edf.accumulate = accumulate;
+  edf.after_backward = after;
   edf.watch = watch;
   edf.seed = seed;
   edf.draws = draws;
+  if (edf_device) edf_device->sync(0);
   return worst;
 }
 
@@ -7738,7 +7981,8 @@ edf_node *edf_step_backward(void) {
     edf_node *last = edf.n_compnodes ? edf.compnodes[edf.n_compnodes - 1] : NULL;
     if (edf.loss) last = edf.loss;
     if (edf__lacks_loss(last)) return NULL;
-    edf__begin_backward(last, NULL);
+    edf__begin_backward(last);
+    edf__seed_loss();
     edf__each(edf__settle);              /* so that what has not arrived shows as 0           */
   }
   return edf__step_by(-1);

@@ -9,7 +9,7 @@
 #include "../edf.h"
 #include "harness.h"
 
-static struct { int contract, node, fill, update, pull, push; } calls;
+static struct { int contract, node, pass, fill, update, pull, push, forget, here; } calls;
 static int runs_nodes;                       /* has the device kernels for built-in nodes? */
 
 static void device_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
@@ -24,12 +24,23 @@ static void device_contract(const edf_route *r, int assign, edf_real *out, const
 static int device_node(edf_node *y, int backward) {
   calls.node++;
   if (!runs_nodes) return 0;
-  if (backward && !strcmp(y->op, "Sigmoid"))         /* a kernel of the device's own: it adds */
-    for (size_t i = 0; i < y->size; i++)
-      y->in[0]->grad[i] += y->grad[i] * y->value[i] * (1 - y->value[i]);
-  else if (backward) y->backward(y);
-  else y->forward(y);
+  edf_node *x = y->in[0];
+  int own = backward && !strcmp(y->op, "Sigmoid");   /* a kernel of the device's own */
+  if (backward && x->fresh && (own || !y->lazy)) {
+    memset(x->grad, 0, x->size * sizeof *x->grad);
+    x->fresh = 0;
+  }
+  for (size_t i = 0; own && i < y->size; i++)
+    x->grad[i] += y->grad[i] * y->value[i] * (1 - y->value[i]);
+  if (backward && !own) y->backward(y);
+  else if (!backward) y->forward(y);
   return 1;
+}
+
+static int device_pass(void (*nodes)(void)) {
+  calls.pass++;
+  nodes();
+  return 0;
 }
 
 static void device_fill(edf_real *x, size_t n, edf_real number) {
@@ -37,17 +48,35 @@ static void device_fill(edf_real *x, size_t n, edf_real number) {
   for (size_t i = 0; i < n; i++) x[i] = number;
 }
 
-static void device_update(edf_node *p, edf_rule rule, const edf_real *c) {
+static void device_update(edf_node *p, edf_rule rule, const edf_real *c, int n) {
   calls.update++;
-  if (rule != EDF_SGD_RULE) abort();
+  if (rule != EDF_SGD_RULE || n != 1) abort();
   for (size_t i = 0; i < p->size; i++) p->value[i] -= c[0] * p->grad[i];
 }
 
-static void device_pull(edf_node *node) { (void)node; calls.pull++; }
-static void device_push(edf_node *node) { (void)node; calls.push++; }
+static double device_norm(edf_node **p, int n) {
+  double sum = 0;
+  for (int k = 0; k < n; k++)
+    for (size_t i = 0; i < p[k]->size; i++)
+      sum += (double)p[k]->grad[i] * (double)p[k]->grad[i];
+  return sum;
+}
 
-static edf_device_table table = { device_contract, device_node, device_fill, device_update,
-                                  device_pull, device_push };
+static void device_window(const edf_window *w, int backward) {
+  (void)w;
+  (void)backward;
+  abort();                                   /* the programs here have none */
+}
+
+static void device_pull(edf_real *x, size_t n) { (void)x; (void)n; calls.pull++; }
+static void device_push(edf_real *x, size_t n) { (void)x; (void)n; calls.push++; }
+static void device_forget(const void *x) { (void)x; calls.forget++; }
+static void device_here(const edf_node *y) { (void)y; calls.here++; }
+static void device_sync(int on) { (void)on; }
+
+static edf_device_table table = { device_contract, device_window, device_node, device_pass,
+                                  device_fill, device_update, device_norm, device_pull,
+                                  device_push, device_forget, device_here, device_sync };
 
 /* Five steps of a small network; its first weights, or NaN where they are not there. */
 static double train(edf_real *weights, size_t n) {
@@ -85,12 +114,14 @@ static void everything_is_handed_over(void) {
     CHECK(calls.contract == 5 * (2 + 2 + 2 + 3), "%d contractions", calls.contract);
     CHECK(calls.node == 5 * 2 * 3, "%d built-in nodes", calls.node);
     CHECK(calls.update == 5 * 4, "%d updates", calls.update);
-    CHECK(calls.fill > 0 && calls.push >= 2 && calls.pull == 4, "%d %d %d", calls.fill,
-          calls.push, calls.pull);
+    CHECK(calls.pass == 5 * 2, "%d passes", calls.pass);
+    CHECK(calls.fill > 0 && calls.push >= 2, "%d %d", calls.fill, calls.push);
+    if (runs_nodes) CHECK(calls.pull == 4 && !calls.here, "%d %d", calls.pull, calls.here);
+    else CHECK(calls.here == calls.node, "%d of %d nodes here", calls.here, calls.node);
   }
 }
 
-/* A node of the user's is plain C: the device is not asked. */
+/* A node of the user's is plain C: the device is not asked, and its arrays come and go. */
 static void twice_forward(CompNode *y) {
   for (size_t i = 0; i < y->size; i++) y->value[i] = 2 * y->in[0]->value[i];
 }
@@ -106,7 +137,8 @@ static void custom_nodes_stay(void) {
   Forward();
   Backward(y);
   edf_device = NULL;
-  CHECK(calls.node == 0, "%d calls", calls.node);
+  CHECK(calls.node == 0 && calls.here == 2, "%d calls, %d here", calls.node, calls.here);
+  CHECK(calls.push == 2 && calls.pull == 1 + 4, "%d %d", calls.push, calls.pull);
   for (int i = 0; i < 3; i++)
     CHECK(fabs((double)p->grad[i] - 2.0 / 3) < 1e-6, "%g", (double)p->grad[i]);
   edf_clear();
@@ -125,15 +157,12 @@ static edf_real *copy_of(edf_real *here) {
 static void fill_there(edf_real *x, size_t n, edf_real number) {
   for (size_t i = 0; i < n; i++) copy_of(x)[i] = number;
 }
-static void pull_here(edf_node *x) {
-  memcpy(x->value, copy_of(x->value), x->size * sizeof *x->value);
-}
-static void push_there(edf_node *x) {
-  memcpy(copy_of(x->value), x->value, x->size * sizeof *x->value);
-}
+static void pull_here(edf_real *x, size_t n) { memcpy(x, copy_of(x), n * sizeof *x); }
+static void push_there(edf_real *x, size_t n) { memcpy(copy_of(x), x, n * sizeof *x); }
 
 static void constructors_push(void) {
-  static edf_device_table own = { NULL, NULL, fill_there, NULL, pull_here, push_there };
+  static edf_device_table own = { NULL, NULL, NULL, NULL, fill_there, NULL, NULL, pull_here,
+                                  push_there, device_forget, NULL, device_sync };
   edf_device = &own;
   LayerNormParams norm = edf_layer_norm_params(3);
   LSTMParams cell = edf_lstm_params(1, 2);
