@@ -882,6 +882,7 @@ typedef struct {
   ptrdiff_t extent[3], block[3];         /* of M, N, K                                        */
   edf_matrix matrix[3];                  /* out [M,N], a [M,K], b [K,N]                       */
   size_t covers;                         /* entries of out written, each once; else 0         */
+  size_t apart;                          /* the same where sums run inside of all other loops */
   double cost;                           /* estimated nanoseconds, by one thread              */
 } edf_route;
 
@@ -902,7 +903,7 @@ edf_route edf_plan(const edf_nest *nest);                 /* a pure function, fo
 edf_route edf_plan_for(const edf_nest *nest, const edf_costs *costs);
 
 /* out[..] += alpha a[..] b[..], or with `assign` out[..] = for the entries covered (only where
-   route->covers > 0). out must not overlap a or b. */
+   route->covers > 0, on a device route->apart). out must not overlap a or b. */
 void edf_contract(const edf_route *route, int assign, edf_real *out, const edf_real *a,
                   const edf_real *b);
 void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
@@ -939,6 +940,9 @@ typedef enum {                           /* the loops of the optimisers         
   EDF_L1_RULE
 } edf_rule;
 enum { EDF_RULE_NUMBERS = 6 };           /* at most                                           */
+void edf_max_window(const edf_window *w, int backward);
+void edf_update(edf_node *p, edf_rule rule, const edf_real *numbers, int n);
+
 typedef struct edf_device_table {
   void   (*contract)(const edf_route *, int assign, edf_real *, const edf_real *,
                      const edf_real *);
@@ -1044,8 +1048,12 @@ EDF__PRINTF(1, 2) static void edf__say(const char *format, ...) {
   va_end(args);
 }
 
+static edf_device_table *edf__paused;    /* while a node in plain C runs here                 */
+
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
+  if (edf__paused) edf_device = edf__paused;
+  edf__paused = NULL;
   EDF_PANIC(edf__message);
   abort();
 }
@@ -1129,8 +1137,6 @@ static void *edf__alloc(edf__block **list, size_t bytes) {
 }
 
 /* A device may have a copy. */
-static edf_device_table *edf__paused;    /* while a node in plain C runs here                 */
-
 static void edf__forget(void *data) {
   edf_device_table *device = edf__paused ? edf__paused : edf_device;
   if (device) device->forget(data);
@@ -2047,12 +2053,13 @@ static double edf__try_loops(edf_route *r, const edf_nest *t, const edf_costs *c
 /* Entries of out written, each by one pass of the loops that run outside of a sum; 0 where an
    entry is visited again. Loops sorted by stride write disjoint entries if each stride is
    longer than the reach of all smaller ones (mixed radix). */
-static size_t edf__covers(const edf_route *r) {
+static size_t edf__covers(const edf_route *r, int sums_inside) {
   edf_loop l[EDF_MAX_INDEX];
-  int n = 0, end = r->product ? r->first[2] : r->nest.n;
+  int n = 0, end = r->product && !sums_inside ? r->first[2] : r->nest.n;
   size_t entries = 1;
   ptrdiff_t reach = 0;
-  for (int i = 0; i < end; i++) l[n++] = r->nest.loop[i];
+  for (int i = 0; i < end; i++)
+    if (!sums_inside || r->nest.loop[i].s[EDF_OUT]) l[n++] = r->nest.loop[i];
   edf__sort(l, n);
   for (int i = n - 1; i >= 0; i--) {
     ptrdiff_t s = edf__abs(l[i].s[EDF_OUT]);
@@ -2083,7 +2090,8 @@ edf_route edf_plan_for(const edf_nest *nest, const edf_costs *costs) {
   }
   double loops = edf__try_loops(&r, &t, costs);
   if (loops < cost || !best.product) { best = r; cost = loops; }
-  best.covers = edf__covers(&best);
+  best.covers = edf__covers(&best, 0);
+  best.apart = edf__covers(&best, 1);
   best.cost = t.n ? cost : 1;
   return best;
 }
@@ -3521,7 +3529,7 @@ static const edf_real *edf__value_of(const edf_node *y, int k) {
    0. */
 static void edf__contract_into(const edf_route *r, edf_real *out, size_t size, char *fresh,
                                const edf_real *a, const edf_real *b) {
-  int assign = *fresh && r->covers == size;
+  int assign = *fresh && (edf_device ? r->apart : r->covers) == size;
   if (*fresh && !assign) edf__fill(out, size, 0);
   *fresh = 0;
   edf_contract(r, assign, out, a, b);
@@ -4807,7 +4815,7 @@ static void edf__each_row(const edf_window *w, int d, edf__row *row, edf_real *y
 }
 
 /* The kernel. */
-static void edf__run_window(const edf_window *w, int backward) {
+void edf_max_window(const edf_window *w, int backward) {
   if (edf_device) { edf_device->window(w, backward); return; }
   edf__row *row = backward ? edf__pay_row : edf__max_row;
   edf__each_row(w, 0, row, w->y, w->winner, w->x + w->t.start[EDF_A]);
@@ -4822,7 +4830,7 @@ static void edf__max_forward(edf_node *y) {
     if (s->forward.covers != y->size) edf__fill(y->value, y->size, 0);
     w.y = y->value;
     w.x = x;
-    edf__run_window(&w, 0);
+    edf_max_window(&w, 0);
   }
 }
 
@@ -4840,7 +4848,7 @@ static void edf__max_backward(edf_node *y) {
     *to.fresh = 0;
     w.y = y->grad;
     w.x = to.grad;
-    edf__run_window(&w, 1);
+    edf_max_window(&w, 1);
   }
 }
 
@@ -6015,7 +6023,7 @@ static void edf__l1_rule(edf__slot a, const edf_real *c) {
   for (size_t i = 0; i < a.n; i++) a.g[i] += a.p[i] > 0 ? c[0] : a.p[i] < 0 ? -c[0] : 0;
 }
 
-static void edf__update(edf_node *p, edf_rule rule, const edf_real *c, int n) {
+void edf_update(edf_node *p, edf_rule rule, const edf_real *c, int n) {
   static void (*const rules[])(edf__slot, const edf_real *) = { edf__sgd_rule,
     edf__momentum_rule, edf__square_rule, edf__adam_rule, edf__scale_rule, edf__l2_rule,
     edf__l1_rule };
@@ -6042,34 +6050,34 @@ static void edf__check_beta(const char *who, edf_real beta) {
 
 void edf_update_sgd(edf_node *p, edf_real eta) {
   edf__check_update("edf_update_sgd", p);
-  edf__update(p, EDF_SGD_RULE, &eta, 1);
+  edf_update(p, EDF_SGD_RULE, &eta, 1);
 }
 
 void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu) {
   edf_real c[3] = { eta, mu, 1 };
   edf__check_update("edf_update_momentum", p);
   edf__check_beta("edf_momentum: mu", mu);
-  edf__update(p, EDF_MOMENTUM_RULE, c, 3);
+  edf_update(p, EDF_MOMENTUM_RULE, c, 3);
 }
 
 void edf_update_average(edf_node *p, edf_real eta, edf_real beta) {
   edf_real c[3] = { 1 - beta, beta, eta };
   edf__check_update("edf_update_average", p);
   edf__check_beta("edf_average: beta", beta);
-  edf__update(p, EDF_MOMENTUM_RULE, c, 3);
+  edf_update(p, EDF_MOMENTUM_RULE, c, 3);
 }
 
 void edf_update_adagrad(edf_node *p, edf_real eta, edf_real eps) {
   edf_real c[4] = { eta, 1, 1, eps };
   edf__check_update("edf_update_adagrad", p);
-  edf__update(p, EDF_SQUARE_RULE, c, 4);
+  edf_update(p, EDF_SQUARE_RULE, c, 4);
 }
 
 void edf_update_rmsprop(edf_node *p, edf_real eta, edf_real beta, edf_real eps) {
   edf_real c[4] = { eta, beta, 1 - beta, eps };
   edf__check_update("edf_update_rmsprop", p);
   edf__check_beta("edf_rmsprop: beta", beta);
-  edf__update(p, EDF_SQUARE_RULE, c, 4);
+  edf_update(p, EDF_SQUARE_RULE, c, 4);
 }
 
 void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps,
@@ -6081,7 +6089,7 @@ void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2,
   double bias1 = 1 - pow((double)beta1, t), bias2 = 1 - pow((double)beta2, t);
   edf_real c[6] = { beta1, beta2, (edf_real)((double)eta / bias1),
                     (edf_real)(1 / sqrt(bias2)), eps, 1 - eta * decay };
-  edf__update(p, EDF_ADAM_RULE, c, 6);
+  edf_update(p, EDF_ADAM_RULE, c, 6);
 }
 
 void edf_update_adam(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
@@ -6097,7 +6105,7 @@ void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real 
   edf_real first = 1 - 1 / (edf_real)(p->steps > 0 ? p->steps : 1);
   edf_real b1 = first < beta1 ? first : beta1, b2 = first < beta2 ? first : beta2;
   edf_real c[6] = { b1, b2, eta, 1, eps, 1 };
-  edf__update(p, EDF_ADAM_RULE, c, 6);
+  edf_update(p, EDF_ADAM_RULE, c, 6);
 }
 
 /* ---- All parameters. One with an update function of its own gets that instead. */
@@ -6174,7 +6182,7 @@ static double edf__square_norm(edf_node *p) {
 static void edf__change_grads(edf_rule rule, edf_real c) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    if (edf__may_step(p)) edf__update(p, rule, &c, 1);
+    if (edf__may_step(p)) edf_update(p, rule, &c, 1);
   }
 }
 
@@ -6209,7 +6217,7 @@ void edf_clip_each(double most) {
     edf_node *p = edf.parameters[i];
     double norm = edf__may_step(p) ? sqrt(edf__square_norm(p)) : 0;
     edf_real factor = (edf_real)(most / norm);
-    if (norm > most) edf__update(p, EDF_SCALE_RULE, &factor, 1);
+    if (norm > most) edf_update(p, EDF_SCALE_RULE, &factor, 1);
   }
 }
 
