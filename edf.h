@@ -309,7 +309,9 @@ void edf_forward_to(edf_node *node);
    since the last feed; a loss that no parameter and no wanted input reaches.
    edf.after_backward, a function of the program's, is called at its end: where several
    processes train on parts of a batch, it adds up their gradients: for each p in parameters it
-   reads edf_grad(p), writes p->grad and calls edf_push_grad(p). examples/mpi_mnist.c does. */
+   reads edf_grad(p), which is NULL for a frozen one, writes p->grad and calls
+   edf_push_grad(p); weights n_r/n, which sum to 1, keep the mean. A Backward that edf_step_backward begins does
+   not call it. See examples/mpi_mnist.c. */
 void edf_backward(edf_node *loss);
 
 /* p -= eta * p.grad for p in Parameters. */
@@ -4827,7 +4829,7 @@ static void edf__max_forward(edf_node *y) {
     edf_real *x = (edf_real *)edf__value_of(y, s->a);
     if (s->pad) { edf__pad_forward(y, s); continue; }
     edf_window w = edf__window_of(y, s);
-    if (s->forward.covers != y->size) edf__fill(y->value, y->size, 0);
+    if (s->forward.apart != y->size) edf__fill(y->value, y->size, 0);
     w.y = y->value;
     w.x = x;
     edf_max_window(&w, 0);
@@ -8191,7 +8193,15 @@ static void edf__print_bad(const edf_node *y, const char *grad, const edf_real *
            "there\n");
 }
 
+/* The messages below read whole ancestries. */
+static void edf__bring_all(void) {
+  if (!edf_device) return;
+  edf_device->sync(1);
+  edf_device->sync(0);
+}
+
 static edf_node *edf__say_bad_value(edf_node *y) {
+  edf__bring_all();
   edf__print_bad(y, "", y->value);
   if (y->kind == EDF_COMPNODE) {
     printf("  ");
@@ -8206,6 +8216,7 @@ static edf_node *edf__say_bad_value(edf_node *y) {
 
 /* The backward of y has made x.grad bad. */
 static edf_node *edf__say_bad_grad(edf_node *y, const edf_node *x) {
+  edf__bring_all();
   size_t entry = edf__first_bad(x->grad, x->size);
   edf__print_bad(x, ".grad", x->grad);
   printf("  computed by the backward of %s", y->name);
@@ -8509,12 +8520,13 @@ static double edf__bend(int kind, double x) {
 static int edf__bend_of(const edf_node *y) {
   enum { TRIES = 100 };
   if (!y->visit || y->n_in != 1 || y->in[0]->size != y->size || edf__is_einsum(y)) return 0;
+  const edf_real *in = edf_value(y->in[0]), *out = edf_value((edf_node *)y);
   for (int kind = EDF__RELU; kind <= EDF__TANH; kind++) {
     int same = 1, bent = 0;
     for (size_t t = 0; same && t < TRIES; t++) {
       size_t i = t * (y->size - 1) / (TRIES - 1);
-      double x = (double)y->in[0]->value[i], expected = edf__bend(kind, x);
-      same = fabs((double)y->value[i] - expected) <= 1e-3 * fabs(expected) + 1e-30;
+      double x = (double)in[i], expected = edf__bend(kind, x);
+      same = fabs((double)out[i] - expected) <= 1e-3 * fabs(expected) + 1e-30;
       bent |= kind != EDF__RELU || x < 0;
     }
     if (same && bent) return kind;
@@ -9684,7 +9696,7 @@ static void edf__judge_step(edf__doctor *d, double after) {
 static void edf__count_idle(edf__doctor *d, double rate) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf__patient *a = &d->patient[i];
-    double size = edf__length_of(edf.parameters[i]->value, edf.parameters[i]->size);
+    double size = edf__length_of(edf_value(edf.parameters[i]), edf.parameters[i]->size);
     int idle = a->change <= 0 && rate * a->norm > 1e-5 * size;
     a->idle = idle ? a->idle + 1 : 0;
   }
@@ -10802,7 +10814,11 @@ static void edf__check_names(void) {
 void edf_save(const char *path) {
   unsigned long long at = 0;
   edf__check_names();
-  for (int i = 0; i < edf.n_parameters; i++) edf_value(edf.parameters[i]);
+  for (int i = 0; edf_device && i < edf.n_parameters; i++)
+    for (int part = 0; part < EDF__PARTS; part++) {
+      edf_real *x = edf__part(edf.parameters[i], part);
+      if (x) edf_device->pull(x, edf.parameters[i]->size);
+    }
   edf__writer w = edf__create(path);
   fwrite("\0\0\0\0\0\0\0", 1, 8, w.file);
   edf__write_metadata(w.file);
@@ -11109,7 +11125,7 @@ static void edf__take_model(edf__model *m) {
     if (from) memcpy(to, from, p->size * sizeof *to);
     else if (to) memset(to, 0, p->size * sizeof *to);
     p->steps = m->steps[k / EDF__PARTS];
-    edf_push(p);
+    edf__push(to, p->size);
   }
   if (m->random != 3) return;
   edf.seed = m->seed;

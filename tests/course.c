@@ -8,7 +8,7 @@
    A node that is not a sum of products is written once more as plain loops, and its gradient is
    that of the loops by central differences. Optimisers (82 to 88) are in optimisers.c.
 
-   Built as: float double none cblas sanitized */
+   Built as: float double none cblas sanitized shim */
 
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #define HARNESS_CATCH

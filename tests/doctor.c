@@ -4,7 +4,7 @@
      build/tests/doctor-float-none    on digits that the test draws itself: every rule, one seed
      EDF_DATA=dir ... long 21 5       on MNIST: each mistake with 5 seeds; see tests/doctor.sh
 
-   Built as: float none sanitized */
+   Built as: float none sanitized shim */
 
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #define HARNESS_CATCH
@@ -21,7 +21,7 @@ enum { BATCH = 64, PIXELS = DIGITS_PIXELS, STEPS = 310 };
 #ifdef __SANITIZE_ADDRESS__              /* it is slow: every program, but few steps of each */
 enum { SLOW = 1, COMPARED = 12 };
 #else
-enum { SLOW = 0, COMPARED = 60 };
+enum { SLOW = QUICK > 1, COMPARED = QUICK > 1 ? 12 : 60 };
 #endif
 static digits_set digits;
 

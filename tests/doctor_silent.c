@@ -1,7 +1,7 @@
 /* Unusual programs that are right: the doctor has nothing to say. Most of them once got a
    finding.
 
-   Built as: float none */
+   Built as: float none shim */
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #define HARNESS_CATCH
 #include "harness.h"
@@ -9,7 +9,7 @@
 #define EDF_IMPLEMENTATION
 #include "../edf.h"
 
-enum { STEPS = 310, SEEDS = 5 };
+enum { STEPS = 310, SEEDS = QUICK > 1 ? 1 : 5 };
 static edf_real xs[1024], ys[256];
 
 static edf_real coin(void) { return edf_uniform(0, 1) < (edf_real)0.5 ? 0 : 1; }

@@ -1,7 +1,7 @@
 /* Wrong programs: each stops with a message that is compared as a whole, and afterwards
    edf_clear leaves no memory behind. The programs stand in a file hw1.c, at the lines given.
 
-   Built as: float double none sanitized */
+   Built as: float double none sanitized shim */
 
 #include "wrong_programs.h"
 

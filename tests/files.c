@@ -1,7 +1,7 @@
 /* What is written: .npy, pictures, text, saved models. What comes back is what was written, and
    a file that is broken, hostile or another model's is refused and changes nothing.
 
-   Built as: float double none sanitized valgrind */
+   Built as: float double none sanitized valgrind shim */
 
 #include "temporary.h"
 

@@ -6,7 +6,7 @@
 
    Each is a LaTeX article too: latex.sh lets LaTeX read build/golden_NAME.tex.
 
-   Built as: float none sanitized */
+   Built as: float none sanitized shim */
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #include "harness.h"
 #include "capture.h"

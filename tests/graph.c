@@ -2,7 +2,7 @@
    who gets a gradient, what stops, custom nodes, names, eager mode, several graphs; and random
    graphs against forward-mode differentiation.
 
-   Built as: float double none cblas sanitized */
+   Built as: float double none cblas sanitized shim */
 
 #define HARNESS_CATCH
 #include "harness.h"

@@ -257,6 +257,7 @@ dir=${1:-build/tests/hygiene}
 
 for source in tests/*.c tests/bench/*.c examples/*.c; do
   [ -f "$source" ] || continue
+  case $source in examples/mpi_*|tests/cuda_examples.c) continue ;; esac   # mpi.sh and cuda.sh
   for compiler in $gcc $clang; do
     openmp=
     if grep -q 'Built as: openmp alone' "$source"; then      # clang has <omp.h> in a package

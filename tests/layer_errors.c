@@ -1,7 +1,7 @@
 /* Wrong uses of layers, functions over named indices and recurrences, and the whole message of
    each.
 
-   Built as: float double none sanitized */
+   Built as: float double none sanitized shim */
 
 #include "wrong_programs.h"
 

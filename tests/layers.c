@@ -2,7 +2,7 @@
    against central differences of those loops, and in double the gradient check too. Then what
    numbers alone do not show: ties, NaN, training and evaluation, masks, duplicates.
 
-   Built as: float double none cblas sanitized */
+   Built as: float double none cblas sanitized shim */
 
 #include "node_checks.h"
 

@@ -1,5 +1,5 @@
 /* Files are not trusted: each broken file has its error, and leaves no memory and no open file.
-   Built as: float double none sanitized */
+   Built as: float double none sanitized shim */
 
 #include "temporary.h"
 

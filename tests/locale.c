@@ -1,7 +1,7 @@
 /* locale.c - a program that writes numbers with a decimal comma: equations, the numbers that we
    write into them, and files stay as they are.
 
-   Built as: double none */
+   Built as: double none shim */
 #include "temporary.h"
 #include <locale.h>
 

@@ -1,7 +1,7 @@
 /* Memory: the overrides are used, an allocation that fails anywhere stops with a message and
    leaks nothing, graphs come and go in any order.
 
-   Built as: float double none cblas sanitized valgrind */
+   Built as: float double none cblas sanitized valgrind shim */
 
 #define _POSIX_C_SOURCE 200809L                              /* dup2, to be quiet for a while */
 #define HARNESS_CATCH

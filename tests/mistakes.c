@@ -1,6 +1,6 @@
 /* The known mistakes of the course's material: each is impossible here, or named.
 
-   Built as: float double none */
+   Built as: float double none shim */
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #define HARNESS_CATCH
 #include "harness.h"

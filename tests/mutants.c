@@ -2,7 +2,7 @@
    the report names a cause; the right ones pass with 100 seeds. A backward has its mistakes
    beside the right line, and `mistake` says which of them is made.
 
-   Built as: float double none sanitized */
+   Built as: float double none sanitized shim */
 
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #define HARNESS_CATCH

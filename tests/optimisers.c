@@ -1,7 +1,7 @@
 /* Optimisers against their formulas in plain loops in double, step by step, each parameter with
    gradients that change; what an update of one's own replaces; clipping and shrinkage.
 
-   Built as: float double none sanitized */
+   Built as: float double none sanitized shim */
 
 #include "node_checks.h"
 #include <float.h>

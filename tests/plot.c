@@ -1,6 +1,6 @@
 /* edf_log and edf_plot_svg: series, charts, scales, gaps, and what is refused.
 
-   Built as: float double none sanitized */
+   Built as: float double none sanitized shim */
 #include "temporary.h"
 
 static char svg[200000];

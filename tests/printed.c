@@ -2,7 +2,7 @@
    evaluated here by a small interpreter of their own, which knows nothing of the kernels; every
    value and every gradient has to come out the same. An index that nothing binds is an error.
 
-   Built as: double none sanitized */
+   Built as: double none sanitized shim */
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #define HARNESS_CATCH
 #include "harness.h"
@@ -148,11 +148,14 @@ static double entry(int k, const char **at) {
   return i < 0 ? 0 : grad ? tensor[k].grad[i] : tensor[k].value[i];
 }
 
-/* The mask of a Dropout lies in its state. */
+/* The mask of a Dropout lies in its state; a device has drawn it by the same hash. */
 static double mask(const char **at) {
   const edf_real *state = (const edf_real *)current->state;
   ptrdiff_t i = place(current, at);
-  return i < 0 ? 0 : ((const unsigned char *)(state + EDF__HEAD))[i];
+  unsigned long long n = edf.draws - current->size + (unsigned long long)i + 1;
+  if (i < 0) return 0;
+  if (edf_device) return edf__draw(n) >> 40 >= (uint32_t)((double)state[0] * 16777216);
+  return ((const unsigned char *)(state + EDF__HEAD))[i];
 }
 
 /* sum_J,K, mean_J, variance_J, max_J and what follows them */

@@ -1,7 +1,7 @@
 /* recovery.c - what once went wrong after a caught panic, after the batch changed between two
    uses of a graph, and in gradient checks of nodes that draw random numbers or keep a state.
 
-   Built as: float double none sanitized */
+   Built as: float double none sanitized shim */
 #define _POSIX_C_SOURCE 200112L             /* capture.h: fileno, ftruncate */
 #define HARNESS_CATCH
 #include "harness.h"

@@ -7,7 +7,8 @@
 # A test is a C program in tests/ that prints ok, not ok and skip lines, or a script that does.
 # It is built in float and in double, without and with CBLAS; a line `Built as: double none` in
 # its head says less; `sanitized` adds a build with -fsanitize=address,undefined, `valgrind` a
-# run in valgrind, `blis` a build with BLIS, `openmp` one with OpenMP;
+# run in valgrind, `blis` a build with BLIS, `openmp` one with OpenMP, `shim` one with
+# edf_cuda.cu on an emulated GPU, where every array is brought back after each kernel;
 # `alone` leaves it at these.
 
 cd "$(dirname "$0")/.." || exit 1
@@ -41,6 +42,19 @@ blis=$(CC=$CC sh tests/blas.sh blis 2>/dev/null)
 blis_flags=$(echo "$blis" | sed -n 's/^BLAS_CFLAGS = -DEDF_CBLAS//p')
 blis_libs=$(echo "$blis" | sed -n 's/^BLAS_LIBS = //p')
 
+# edf_cuda.cu for the emulated GPU, in float and in double, when the first test wants it.
+CXX=${CXX:-g++}
+has "$CXX" || CXX=clang++
+shim() {
+  [ -f $out/shim-double.o ] || has "$CXX" || return
+  [ -f $out/shim-double.o ] && return
+  for shim_real in float double; do
+    $CXX -x c++ -std=c++17 -O2 -DEDF_REAL=$shim_real -Itests/cudashim -I. -c edf_cuda.cu \
+      -o $out/shim-$shim_real.o &
+  done
+  wait
+}
+
 variants() {                               # variants SOURCE
   name=$(basename "$1" .c)
   as=$(sed -n 's/.*Built as: *\([a-z ]*\).*/\1/p' "$1" | head -n 1)
@@ -71,6 +85,13 @@ variants() {                               # variants SOURCE
     if [ "$blis_libs" ]; then program $name-blis $1 "-O2 -DEDF_CBLAS $blis_flags" "$blis_libs"
     else missing $name-blis 'no BLIS'; fi ;;
   esac
+  case $as in *shim*)
+    if shim; then
+      case $as in *float*) real=float ;; *) real=double ;; esac
+      job $name-shim "$CC $warnings -O1 -DQUICK=10 -DEDF_REAL=$real -I. $1 -o $out/$name-shim \
+        $out/shim-$real.o -lstdc++ -lm && EDF_SYNC=1 $out/$name-shim"
+    else missing $name-shim 'no C++ compiler'; fi ;;
+  esac
   case $as in *alone*) reals= ;; esac
   for real in $reals; do for kernel in $kernels; do
     each=$name-$real-$kernel flags="-O2 -DEDF_REAL=$real"
@@ -84,7 +105,7 @@ variants() {                               # variants SOURCE
 wanted() { [ -z "$only" ] && return; case " $only " in *" $1 "*) ;; *) return 1 ;; esac; }
 
 only=$*
-for test in hygiene examples doctor gdb latex trace python; do
+for test in hygiene examples doctor gdb latex trace python shim cuda mpi; do
   [ -f tests/$test.sh ] && wanted $test && job $test "CC='$CC' sh tests/$test.sh $out/$test"
 done
 for source in tests/fuzz_*.c; do

@@ -1,7 +1,7 @@
 /* Stepping: one node at a time gives what Forward and Backward give; edf_where, the first NaN,
    and values that are not written. What a debugger does inside of a Backward: gdb.sh.
 
-   Built as: float double none sanitized */
+   Built as: float double none sanitized shim */
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #define HARNESS_CATCH
 #include "harness.h"

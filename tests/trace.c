@@ -2,7 +2,7 @@
    break it, errors, and that nothing is left behind. What the page does in a browser is in
    trace.sh.
 
-   Built as: float double none sanitized valgrind */
+   Built as: float double none sanitized valgrind shim */
 
 #include "temporary.h"
 

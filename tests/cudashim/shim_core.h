@@ -164,9 +164,12 @@ inline cudaError_t enter(const char *name, Rule rule = ANYTIME) {
   return fail(cudaErrorStreamCaptureUnsupported);
 }
 
-#define CUDASHIM_ENTER(...) \
+/* Not inline: the compiler would warn that what a failing call leaves unset is used. */
+#define CUDASHIM_API inline __attribute__((noinline))
+
+#define CUDASHIM_ENTER(rule) \
   do { \
-    cudaError_t entered = cudashim::enter(__func__, ##__VA_ARGS__); \
+    cudaError_t entered = cudashim::enter(__func__, rule); \
     if (entered != cudaSuccess) return entered; \
   } while (0)
 
@@ -191,7 +194,7 @@ inline void died(const void *object, const char *what, const char *call, Here he
 
 inline void print_counts() {
   State &s = state();
-#define X(name) if (s.count.name) fprintf(stderr, "cudashim: %s %lld\n", #name, s.count.name);
+#define X(name) fprintf(stderr, "cudashim: %s %lld\n", #name, s.count.name);
   CUDASHIM_COUNTERS(X)
 #undef X
   for (auto &k : s.kernels)
@@ -212,11 +215,14 @@ CUDASHIM_FOR_TESTS long long cudashim_count(const char *name) {
   cudashim::fatal(cudashim::Here("cudashim_count", 0), "no counter is called %s", name);
 }
 
-/* Counts from 0 again, and reads the environment again. */
+/* Counts from 0 again, forgets errors, and reads the environment again. */
 CUDASHIM_FOR_TESTS void cudashim_reset(void) {
-  cudashim::state().count = cudashim::Counters();
-  cudashim::state().kernels.clear();
-  cudashim::state().read_environment();
+  cudashim::State &s = cudashim::state();
+  s.count = cudashim::Counters();
+  s.kernels.clear();
+  s.last = s.sticky = cudaSuccess;
+  s.unread = NULL;
+  s.read_environment();
 }
 
 /* "NAME COUNT" of each kernel that ran, a line each. */

@@ -1,10 +1,10 @@
 /* shim_memory.h - device and pinned memory.
 
-   Two ranges of addresses are reserved, equally long. Bytes live in the second; the address that
-   cudaMalloc gives is the same place in the first, which nobody may touch. So the host cannot
-   follow a device address by accident. No address is ever used twice, and after every block there
-   is a page that nobody may touch either: use after free and reading past the end fault, and the
-   signal handler says what it was.
+   Two ranges of addresses are reserved, equally long. Bytes live in the second; the address
+   that cudaMalloc gives is the same place in the first, which nobody may touch. So the host
+   cannot follow a device address by accident. No address is ever used twice, and after every
+   block there is a page that nobody may touch either: use after free and reading past the end
+   fault, and the signal handler says what it was.
 
      device   | . . . . | b0 . . . . | b1 .          inaccessible
      bytes    | slack b0 tail | guard | slack b1 tail | guard */
@@ -36,6 +36,9 @@ struct Memory {
   size_t range = (size_t)1 << (sizeof(void *) == 8 ? 36 : 28), reserved = PAGE, used = 0;
   char *device, *bytes;
   std::map<const char *, Block> blocks;      /* by their bytes, freed ones too */
+  std::map<const char *, Block *> live;
+  char canaries[PAGE];                       /* what the margins of a block hold */
+  struct sigaction old_segv, old_bus;
   Memory();
 };
 
@@ -57,22 +60,37 @@ inline bool within(const void *p, const char *base) {
 }
 inline bool is_device_address(const void *p) { return within(p, memory().device); }
 
+/* The last block that begins at this byte or before it, or NULL. */
+inline Block *block_before(const char *bytes) {
+  auto after = memory().blocks.upper_bound(bytes);
+  return after == memory().blocks.begin() ? NULL : &(--after)->second;
+}
+
 /* The block that holds this byte, or ends there, or NULL. */
 inline Block *block_of(const char *bytes) {
+  Block *b = block_before(bytes);
+  return b && bytes <= b->bytes + b->size ? b : NULL;
+}
+
+/* The block of which this byte lies a little before the start, or NULL. */
+inline Block *block_soon(const char *bytes) {
   auto after = memory().blocks.upper_bound(bytes);
-  if (after == memory().blocks.begin()) return NULL;
-  Block &b = (--after)->second;
-  return bytes <= b.bytes + b.size ? &b : NULL;
+  if (block_of(bytes) || after == memory().blocks.end()) return NULL;
+  return after->second.bytes - bytes <= ALIGNED ? &after->second : NULL;
 }
 
 inline std::string describe(const void *p) {
   Memory &m = memory();
   bool device = is_device_address(p);
   if (!device && !within(p, m.bytes)) return "host memory";
-  Block *b = block_of(device ? m.bytes + ((const char *)p - m.device) : (const char *)p);
-  if (!b) return "device memory that no cudaMalloc returned";
+  const char *bytes = device ? m.bytes + ((const char *)p - m.device) : (const char *)p;
+  Block *soon = block_soon(bytes), *b = soon ? soon : block_before(bytes);
+  if (!b) return "memory that nobody allocated";
   Here at = b->live ? b->here : b->freed_here;
-  return std::to_string(b->size) + " bytes of " + b->kind() +
+  long past = soon ? 0 : (long)(bytes - b->bytes) - (long)b->size;
+  return (soon ? std::to_string(b->bytes - bytes) + " bytes before " : "") +
+         (past > 0 ? std::to_string(past) + " bytes past the end of " : "") +
+         std::to_string(b->size) + " bytes of " + b->kind() +
          (b->live ? " allocated at " : " freed at ") + at.file + ':' + std::to_string(at.line);
 }
 
@@ -118,25 +136,33 @@ inline Block *allocate(size_t size, bool pinned, Here here) {
   if (!pinned) m.used += size;
   Block b = { page + slack, size, slack, pages, pinned, true, here, here };
   born(b.bytes, std::to_string(size) + " bytes of " + b.kind(), here);
-  return &(m.blocks[b.bytes] = b);
+  return m.live[b.bytes] = &(m.blocks[b.bytes] = b);
+}
+
+/* cudaMalloc and its sisters. The address is not written if there is no memory. */
+inline cudaError_t allocate_for(void **p, size_t size, bool pinned, Here here) {
+  Memory &m = memory();
+  state().count.mallocs++;
+  Block *b = size ? allocate(size, pinned, here) : NULL;
+  if (size && !b) return fail(cudaErrorMemoryAllocation);
+  *p = !b ? NULL : pinned ? b->bytes : m.device + (b->bytes - m.bytes);
+  return cudaSuccess;
 }
 
 /* Has anything written beside a block? */
 inline void check_margins(const Block &b, const char *when, Here here) {
-  const unsigned char *first = (const unsigned char *)b.bytes - b.slack;
-  const unsigned char *end = first + b.pages;
-  const unsigned char *p = first;
-  while (p < (unsigned char *)b.bytes && *p == CANARY) p++;
-  if (p == (unsigned char *)b.bytes) p += b.size;
-  while (p < end && *p == CANARY) p++;
-  if (p == end) return;
+  const char *tail = b.bytes + b.size, *end = b.bytes - b.slack + b.pages;
+  const char *canaries = memory().canaries;
+  const char *p = b.slack ? b.bytes - b.slack : tail;
+  if (!memcmp(b.bytes - b.slack, canaries, b.slack) &&
+      !memcmp(tail, canaries, (size_t)(end - tail))) return;
+  while (p < end && *p == *canaries) p = p + 1 == b.bytes ? tail : p + 1;
   fatal(here, "%s wrote beside %s, %ld bytes from its start", when, describe(b.bytes).c_str(),
-        (long)((const char *)p - b.bytes));
+        (long)(p - b.bytes));
 }
 
 inline void check_all_margins(const char *when, Here here) {
-  for (auto &each : memory().blocks)
-    if (each.second.live) check_margins(each.second, when, here);
+  for (auto &each : memory().live) check_margins(*each.second, when, here);
 }
 
 inline void give_back(void *p, bool pinned, const char *call, Here here) {
@@ -153,17 +179,14 @@ inline void give_back(void *p, bool pinned, const char *call, Here here) {
   b.freed_here = here;
   if (!pinned) m.used -= b.size;
   state().live.erase(b.bytes);
+  m.live.erase(b.bytes);
   madvise(b.bytes - b.slack, b.pages, MADV_DONTNEED);
   mprotect(b.bytes - b.slack, b.pages, PROT_NONE);
 }
 
 /* ---- What a fault was */
 
-inline std::string &thread_name() {                      /* set by shim_block.h */
-  static std::string *name = new std::string;
-  return *name;
-}
-inline const char *running_thread();
+inline const char *running_thread();                     /* in shim_block.h */
 
 inline const char *access_of(void *context) {
 #ifdef __x86_64__
@@ -179,20 +202,20 @@ inline void on_fault(int number, siginfo_t *info, void *context) {
   Memory &m = memory();
   State &s = state();
   bool device = is_device_address(p);
-  if (!device && !within(p, m.bytes)) {                  /* not ours: let it happen */
-    signal(number, SIG_DFL);
+  if (!device && !within(p, m.bytes)) {                  /* not ours: it comes again */
+    sigaction(number, number == SIGSEGV ? &m.old_segv : &m.old_bus, NULL);
     return;
   }
   if (s.op)
     fatal(s.op_here, "%s%s %s %s %p: %s", tidy(s.op).c_str(), running_thread(),
           access_of(context), device ? "an address that was no argument of it," : "at", p,
           describe(p).c_str());
-  Block *b = device ? block_of(m.bytes + (p - m.device)) : block_of(p);
+  Block *b = block_before(device ? m.bytes + (p - m.device) : p);
   fatal(b ? b->here : Here("host code", 0), "host code %s %s %p: %s", access_of(context),
         device ? "at a device address" : "at", p, describe(p).c_str());
 }
 
-inline void catch_faults() {
+inline void catch_faults(Memory *m) {
   static char stack[64 * 1024];                          /* a fiber's own may be full */
   stack_t old, ours = {};
   ours.ss_sp = stack;
@@ -201,11 +224,14 @@ inline void catch_faults() {
   struct sigaction action = {};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  sigaction(SIGSEGV, &action, NULL);
-  sigaction(SIGBUS, &action, NULL);
+  sigaction(SIGSEGV, &action, &m->old_segv);
+  sigaction(SIGBUS, &action, &m->old_bus);
 }
 
-inline Memory::Memory() : device(reserve(range)), bytes(reserve(range)) { catch_faults(); }
+inline Memory::Memory() : device(reserve(range)), bytes(reserve(range)) {
+  memset(canaries, CANARY, sizeof canaries);
+  catch_faults(this);
+}
 
 } /* namespace cudashim */
 

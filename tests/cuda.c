@@ -1,0 +1,675 @@
+/* cuda.c - a program on the GPU, as tests/cudashim emulates it: every shape of a contraction,
+   lazy copies, recorded passes, what a step costs, what goes wrong; against the C loops in the
+   same binary. tests/cuda.sh links it with edf_cuda.cu, and runs it with other orders of
+   threads too.
+
+   Built as: alone, by tests/cuda.sh */
+#include "temporary.h"                       /* edf.h, with its implementation */
+
+long long cudashim_count(const char *name);
+void cudashim_reset(void);
+int cudashim_leaks(void);
+void edf_cuda_close(void);
+
+/* ---- The same program on the CPU and on the GPU */
+static edf_device_table *gpu;
+
+static void use(edf_device_table *device) {
+  edf_clear();
+  edf_input("opens[b]");                     /* the first node opens the GPU */
+  if (!gpu) gpu = edf_device;
+  edf_clear();
+  edf_seed(1);
+  edf.training = 1;
+  edf_device = device;
+}
+
+enum { MOST = 400000 };
+typedef struct { size_t n; double x[MOST]; } numbers;
+static numbers on_cpu, on_gpu, *result;
+
+static void put(double x) {
+  if (result->n < MOST) result->x[result->n++] = x;
+}
+static void put_all(const edf_real *x, size_t n) {
+  for (size_t i = 0; i < n; i++) put((double)x[i]);
+}
+static void put_mean(CompNode *y) {
+  const edf_real *v = edf_value(y);
+  double sum = 0;
+  for (size_t i = 0; i < y->size; i++) sum += (double)v[i] / (double)y->size;
+  put(sum);
+}
+static void put_parameters(void) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    put_all(edf_value(edf.parameters[i]), edf.parameters[i]->size);
+}
+
+/* relative 0: bit for bit */
+static void same(const char *what, void (*program)(void), double relative) {
+  double most = 0;
+  on_cpu.n = on_gpu.n = 0;
+  use(NULL);
+  result = &on_cpu;
+  program();
+  use(gpu);
+  result = &on_gpu;
+  program();
+  CHECK(on_cpu.n == on_gpu.n && on_cpu.n > 0 && on_cpu.n < MOST, "%s: %zu and %zu numbers",
+        what, on_cpu.n, on_gpu.n);
+  for (size_t i = 0; i < on_cpu.n; i++) most = fmax(most, fabs(on_cpu.x[i]));
+  CHECK(most > 0, "%s: all 0", what);
+  for (size_t i = 0; i < on_cpu.n; i++) {
+    double a = on_cpu.x[i], b = on_gpu.x[i];
+    if (fabs(a - b) <= relative * most) continue;
+    CHECK(0, "%s: number %zu of %zu is %.9g on the GPU, %.9g on the CPU", what, i, on_cpu.n, b,
+          a);
+    return;
+  }
+}
+
+/* ---- Contractions: an equation, its gradients, in small whole numbers, so exactly */
+typedef struct { const char *equation, *shape[4]; int gemms; } shape_case;
+static const shape_case *now;
+
+static edf_node *whole_numbers(const char *shape) {
+  Parameter *p = edf_parameter(shape, "");
+  for (size_t i = 0; i < p->size; i++) p->value[i] = (edf_real)(edf_below(5) - 2);
+  edf_push(p);
+  return p;
+}
+
+static void times_forward(CompNode *y) {                     /* a cotangent of whole numbers */
+  for (size_t i = 0; i < y->size; i++) y->value[i] = y->in[0]->value[i] * (edf_real)(i % 3);
+}
+static void times_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(y->in[0], i, (edf_real)(i % 3));
+}
+
+static void contraction(void) {
+  Node *in[4] = { NULL, NULL, NULL, NULL };
+  int n = 0;
+  while (n < 4 && now->shape[n]) { in[n] = whole_numbers(now->shape[n]); n++; }
+  CompNode *y = n == 1 ? Einsum(now->equation, in[0]) : n == 2
+    ? Einsum(now->equation, in[0], in[1]) : Einsum(now->equation, in[0], in[1], in[2]);
+  CompNode *z = edf_compnode("Times", times_forward, times_backward, y);
+  Forward();
+  put_all(edf_value(y), y->size);
+  Backward(z);
+  for (int k = 0; k < n; k++) put_all(edf_grad(in[k]), in[k]->size);
+}
+
+static const shape_case shapes[] = {
+  { "y[b,j] = W[I,j] x[b,I]", { "W[150,90]", "x[110,150]" }, 3 },
+  { "y[b,j] = W[j,I] x[b,I]", { "W[90,150]", "x[110,150]" }, 3 },
+  { "y[j,b] = W[I,j] x[b,I]", { "W[150,90]", "x[110,150]" }, 3 },
+  { "y[j,b] = W[j,I] x[I,b] - B[j]", { "W[90,150]", "x[150,110]", "B[90]" }, 3 },
+  { "y[b,j] = W[I,0,j] x[b,I]", { "W[150,2,90]", "x[110,150]" }, 3 },
+  { "y[b,j] = W[I,j] x[b,I]", { "W[15,9]", "x[11,15]" }, 0 },
+  { "y[j] = W[I,j] x[I]", { "W[300,90]", "x[300]" }, 0 },
+  { "y[i,j] = a[i] c[j]", { "a[300]", "c[20]" }, 0 },
+  { "y = a[I] c[I]", { "a[9000]", "c[9000]" }, 0 },
+  { "y[i] = a[i] c[i] + 2 a[i]", { "a[900]", "c[900]" }, 0 },
+  { "y[b,i,j] = x[b,I,i] z[b,I,j]", { "x[9,64,64]", "z[9,64,64]" }, 3 },
+  { "a[b,h,t,s] = 0.5 q[b,t,h,D] k[b,s,h,D]", { "q[4,64,3,32]", "k[4,64,3,32]" }, 3 },
+  { "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]", { "P[4,3,64,64]", "v[4,64,3,32]" }, 3 },
+  { "y[b,i,j,n] = W[DI,DJ,C,n] x[b,i+DI,j+DJ,C]", { "W[3,3,8,40]", "x[4,16,16,8]" }, 3 },
+  { "y[b,i,j,n] = W[DI,DJ,C,n] x[b,2*i+DI,2*j+DJ,C]", { "W[3,3,8,60]", "x[6,25,25,8]" }, 3 },
+  { "y[b,i,j,n] = W[DI,DJ,C,n] x[b,i+2*DI-1,j+2*DJ-1,C] | i<14, j<14",
+    { "W[3,3,8,40]", "x[4,16,16,8]" }, 3 },
+  { "y[b,n,i,j] = W[n,C,DI,DJ] x[b,C,i+DI,j+DJ]", { "W[40,8,3,3]", "x[4,8,16,16]" }, 3 },
+  { "y[b,i,n] = W[DI,C,n] x[b,i+DI,C]", { "W[5,3,4]", "x[2,30,3]" }, 0 },
+  { "y[b,i,j,k,n] = W[DI,DJ,DK,C,n] x[b,i+DI,j+DJ,k+DK,C]",
+    { "W[2,2,2,3,4]", "x[2,5,6,7,3]" }, 0 },
+  { "y[b,2*i+DI,2*j+DJ,n] = W[DI,DJ,C,n] x[b,i,j,C]", { "W[3,3,40,8]", "x[4,12,12,40]" }, 3 },
+  { "y[b,i,j,c] = W[DI,DJ,c] x[b,i+DI,j+DJ,c]", { "W[3,3,5]", "x[2,8,8,5]" }, 0 },
+  { "y[b,i,4*g+n] = W[DI,g,C,n] x[b,i+DI,3*g+C]", { "W[3,2,3,4]", "x[2,9,6]" }, 0 },
+  { "y[i+j] = a[i] c[j]", { "a[30]", "c[20]" }, 0 },
+  { "y[2*i+3*j] = a[i] c[j]", { "a[30]", "c[20]" }, 0 },
+  { "y[i+j+k] = a[i] c[j] e[k]", { "a[9]", "c[7]", "e[5]" }, 0 },
+  { "y[i] = a[i+D] | D<4", { "a[40]" }, 0 },
+  { "y[5-i] = a[i] | i<6", { "a[6]" }, 0 },
+  { "y = A[I,I]", { "A[40,40]" }, 0 },
+  { "y[i] = A[i,i]", { "A[40,40]" }, 0 },
+  { "y[i,j] = A[J,i] c[j]", { "A[30,20]", "c[10]" }, 0 },
+  { "y[i,j] = A[j,i]", { "A[70,90]" }, 0 },
+  { "y[i] = A[i,J] c[J] e[J,i]", { "A[20,30]", "c[30]", "e[30,20]" }, 0 },
+  { "y[b,j] = c[j] | b<50", { "c[70]" }, 0 },
+  { "y[b,j] = s x[b,j]", { "s", "x[20,30]" }, 0 },
+  { "y = s t", { "s", "t" }, 0 },
+};
+
+static void contractions(void) {
+  for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+    now = &shapes[k];
+    cudashim_reset();
+    same(now->equation, contraction, 0);
+    long long gemms = cudashim_count("gemms");
+    CHECK(gemms == now->gemms, "%s: %lld calls of gemm, expected %d", now->equation, gemms,
+          now->gemms);
+  }
+}
+
+/* ---- Random nests with any strides, on parameters' memory */
+static void random_nest(edf_nest *t, size_t size[3]) {
+  static const ptrdiff_t steps[] = { 0, 0, 1, 1, 2, 3, 5, 7, -1, -4, 12, 30 };
+  ptrdiff_t least[3] = { 0, 0, 0 }, most[3] = { 0, 0, 0 };
+  memset(t, 0, sizeof *t);
+  t->n = edf_below(6);
+  t->alpha = (edf_real)(edf_below(3) - 1) + (edf_real)0.5;
+  for (int i = 0; i < t->n; i++) {
+    t->loop[i].n = edf_below(12) ? 1 + edf_below(7) : 40;
+    for (int x = 0; x < 3; x++) {
+      ptrdiff_t s = t->loop[i].s[x] = steps[edf_below(12)], far = (t->loop[i].n - 1) * s;
+      *(far < 0 ? &least[x] : &most[x]) += far;
+    }
+  }
+  for (int x = 0; x < 3; x++) {
+    t->start[x] = -least[x];
+    size[x] = (size_t)(most[x] - least[x] + 1);
+  }
+}
+
+static void nests(void) {
+  for (int round = 0; round < 400; round++) {
+    edf_nest t;
+    size_t size[3];
+    Node *p[3];
+    use(gpu);
+    edf_seed((unsigned)round);
+    random_nest(&t, size);
+    for (int x = 0; x < 3; x++) p[x] = whole_numbers(edf_fmt("p[%d]", (int)size[x]));
+    edf_real *expected = (edf_real *)malloc(size[0] * sizeof *expected);
+    memcpy(expected, p[0]->value, size[0] * sizeof *expected);
+    edf_contract_reference(&t, expected, p[1]->value, p[2]->value);
+    edf_route r = edf_plan(&t);
+    edf_contract(&r, 0, p[0]->value, p[1]->value, p[2]->value);
+    CHECK(!memcmp(edf_value(p[0]), expected, size[0] * sizeof *expected),
+          "round %d differs from the loops", round);
+    free(expected);
+  }
+}
+
+/* ---- Models, step by step */
+enum { STEPS = 8 };
+static edf_real pixels[40 * 12 * 12 * 2], classes[40], letters[8 * 12], next[8 * 12];
+
+static void fill_data(void) {
+  edf_seed(5);
+  for (size_t i = 0; i < sizeof pixels / sizeof *pixels; i++) pixels[i] = edf_uniform(0, 1);
+  for (size_t i = 0; i < 40; i++) classes[i] = (edf_real)edf_below(4);
+  for (size_t i = 0; i < 8 * 12; i++) letters[i] = (edf_real)edf_below(9);
+  for (size_t i = 0; i < 8 * 12; i++) next[i] = (edf_real)edf_below(9);
+}
+
+static void mlp(void) {
+  Input *x = edf_input("x[b,50]"), *y = edf_input("y[b]");
+  AffineParams a = edf_affine_params(50, 33), c = edf_affine_params(33, 4);
+  CompNode *ell = LogLoss(Softmax(Affine(c, Sigmoid(Affine(a, x)))), y);
+  for (int i = 0; i < STEPS; i++) {
+    int rows = i == 5 ? 7 : 16;              /* a short batch drops what was recorded */
+    edf_feed(x, pixels + i * 100, rows);
+    edf_feed(y, classes + i, rows);
+    Forward();
+    put_mean(ell);
+    Backward(ell);
+    SGD((edf_real)0.5);
+  }
+  put_parameters();
+}
+
+static void convolutions(void) {
+  Input *x = edf_input("x[b,12,12,2]"), *y = edf_input("y[b]");
+  ConvParams a = edf_conv_params(2, 3, 2, 5);
+  a.padding = 1;
+  BatchNormParams norm = edf_batch_norm_params(5);
+  ConvParams c = edf_conv_params(2, 3, 5, 6);
+  c.stride = 2;
+  CompNode *h = MaxPool(Relu(BatchNorm(norm, Conv(a, x))), 3, 2);  /* windows overlap */
+  h = Reshape(AvgPool(Tanh(Conv(c, h)), 2, 1), "h[b,6]");
+  CompNode *ell = SoftmaxLogLoss(Affine(edf_affine_params(6, 4), Dropout(h, 0.25)), y);
+  for (int i = 0; i < STEPS; i++) {
+    edf.training = i != 6;
+    edf_feed(x, pixels, 8);
+    edf_feed(y, classes + i, 8);
+    Forward();
+    put_mean(ell);
+    Backward(ell);
+    put(edf_clip(0.5));
+    Adam((edf_real)0.01, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-3);     /* a bias before
+      BatchNorm has rounding for a gradient, which a small eps would make a step */
+  }
+  put_parameters();
+}
+
+static void attention(void) {
+  Input *x = edf_input("x[b,12]"), *y = edf_input("y[b,12]");
+  Parameter *W = edf_parameter("W[9,8]"), *at = edf_parameter("at[12,8]");
+  edf_init_normal(W, 0, 1);
+  edf_init_normal(at, 0, 1);
+  CompNode *h = Add(Embed(W, x), at);
+  CompNode *n = LayerNorm(edf_layer_norm_params(8), h);
+  h = Add(h, CausalAttention(edf_attention_params(8, 2), n));
+  h = Gelu(Affine(edf_affine_params(8, 8), LayerNorm(edf_layer_norm_params(8), h)));
+  CompNode *ell = SoftmaxLogLoss(Affine(edf_affine_params(8, 9), h), y);
+  for (int i = 0; i < STEPS; i++) {
+    edf_feed(x, letters, 4);
+    edf_feed(y, next, 4);
+    Forward();
+    put_mean(ell);
+    Backward(ell);
+    put(edf_clip(1));
+    AdamW((edf_real)0.01, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8, (edf_real)0.1);
+  }
+  put_parameters();
+}
+
+static void recurrent(void) {
+  Input *x = edf_input("x[b,12]"), *y = edf_input("y[b,12]");
+  Parameter *W = edf_parameter("W[9,6]");
+  edf_init_normal(W, 0, 1);
+  LSTMParams cell = edf_lstm_params(6, 7);
+  CompNode *h = Unroll(cell, Embed(W, x));
+  CompNode *ell = SoftmaxLogLoss(Affine(edf_affine_params(7, 9), h), y);
+  for (int i = 0; i < STEPS; i++) {
+    edf_feed(x, letters, 8);
+    edf_feed(y, next, 8);
+    Forward();
+    put_mean(ell);
+    Backward(ell);
+    edf_l2((edf_real)0.001);
+    Momentum((edf_real)0.1, (edf_real)0.9);
+  }
+  put_parameters();
+}
+
+static void models(void) {
+  same("MLP", mlp, 1e-5);
+  same("convolutions", convolutions, 1e-5);
+  same("attention", attention, 1e-5);
+  same("LSTM", recurrent, 1e-5);
+}
+
+/* Twice the same: bit for bit. */
+static void runs_repeat(void) {
+  use(gpu);
+  on_cpu.n = on_gpu.n = 0;
+  result = &on_cpu;
+  convolutions();
+  use(gpu);
+  result = &on_gpu;
+  convolutions();
+  CHECK(on_cpu.n > 400 && on_cpu.n == on_gpu.n &&
+        !memcmp(on_cpu.x, on_gpu.x, on_cpu.n * sizeof *on_cpu.x), "two runs differ");
+}
+
+/* ---- Programs that change while they run */
+static void graphs_of_graphs(void) {         /* two graphs in turn, one with two losses */
+  edf_graph a = edf, b = edf_new_graph();
+  Node *x[2], *ell[3];
+  for (int g = 0; g < 2; g++) {
+    edf = g ? b : a;
+    edf.training = 1;
+    edf_seed(3 + (unsigned)g);
+    x[g] = edf_input("x[b,20]");
+    CompNode *h = Tanh(Affine(edf_affine_params(20, 6), x[g]));
+    ell[g] = Mean(Square(h));
+    if (!g) ell[2] = Mean(Exp(h));
+    *(g ? &b : &a) = edf;
+  }
+  for (int i = 0; i < 12; i++) {
+    int g = i % 3 == 1;
+    edf = g ? b : a;
+    edf_feed(x[g], pixels + i, 5);
+    Forward();
+    Node *loss = g ? ell[1] : i % 2 ? ell[0] : ell[2];
+    put_mean(loss);
+    Backward(loss);
+    SGD((edf_real)0.1);
+    if (i % 4 == 3) edf_forward_to(loss);
+    *(g ? &b : &a) = edf;
+  }
+  edf = b;
+  put_parameters();
+  edf_clear();
+  edf = a;
+  put_parameters();
+}
+
+static void rebuilt(void) {                  /* eager, and the graph anew in each step */
+  Input *x = edf_input("x[b,20]");
+  AffineParams p = edf_affine_params(20, 6);
+  edf.eager = 1;
+  for (int i = 0; i < 6; i++) {
+    edf_feed(x, pixels + i, 3 + i % 2);
+    CompNode *h = Tanh(Affine(p, x));
+    if (edf_value(h)[0] > 0) h = Square(h);
+    CompNode *loss = Mean(h);
+    put_mean(loss);
+    Backward(loss);
+    SGD((edf_real)0.1);
+    edf_clear_compnodes();
+  }
+  edf.eager = 0;
+  put_parameters();
+}
+
+static void plain_forward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->value[i] = y->in[0]->value[i] * y->in[0]->value[i];
+}
+static void plain_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(y->in[0], i, 2 * y->in[0]->value[i] * y->grad[i]);
+}
+
+static void own_nodes(void) {
+  Input *x = edf_input("x[b,20]");
+  AffineParams p = edf_affine_params(20, 6), q = edf_affine_params(6, 6);
+  CompNode *h = edf_compnode("Plain", plain_forward, plain_backward, Affine(p, x));
+  CompNode *loss = Mean(Square(Add(h, Affine(q, h))));
+  edf_want_grad(x);
+  edf.accumulate = 1;
+  for (int i = 0; i < 8; i++) {
+    edf_feed(x, pixels + i, 4);
+    Forward();
+    put_mean(loss);
+    Backward(loss);
+    if (i % 2 == 0) continue;
+    put_all(edf_grad(x), x->size);
+    SGD((edf_real)0.05);
+    edf_zero_grad();
+  }
+  edf.accumulate = 0;
+  put_parameters();
+}
+
+static void written_by_the_program(void) {   /* edf_push, edf_push_grad, frozen, initialised */
+  Input *x = edf_input("x[b,20]");
+  AffineParams p = edf_affine_params(20, 6), q = edf_affine_params(6, 2);
+  CompNode *loss = Mean(Square(Affine(q, Relu(Affine(p, x)))));
+  for (int i = 0; i < 9; i++) {
+    edf_feed(x, pixels + i, 4);
+    Forward();
+    put_mean(loss);
+    q.w->update = i == 5 ? edf_frozen : NULL;
+    Backward(loss);
+    edf_grad(p.b)[1] = 1;
+    edf_push_grad(p.b);
+    SGD((edf_real)0.05);
+    if (i == 6) edf_init_uniform(p.w, -1, 1);
+    if (i % 3) continue;
+    edf_value(p.w)[7] = (edf_real)i;
+    edf_push(p.w);
+  }
+  put_parameters();
+}
+
+static void changing_programs(void) {
+  same("graphs in turn", graphs_of_graphs, 1e-5);
+  same("rebuilt", rebuilt, 1e-5);
+  same("nodes in plain C", own_nodes, 1e-5);
+  same("written by the program", written_by_the_program, 1e-5);
+}
+
+/* The mask is the CPU's, bit for bit, also when it is recorded. */
+static void masks(void) {
+  Input *x = edf_input("x[b,50]");
+  CompNode *y = Dropout(Dropout(x, 0.3), 0.5);
+  Parameter *p = edf_parameter("p[50]");
+  CompNode *loss = Mean(Mul(y, p));
+  for (int i = 0; i < 6; i++) {
+    edf_feed(x, pixels, 20);
+    Forward();
+    put_all(edf_value(y), y->size);
+    Backward(loss);
+    put_all(edf_grad(p), p->size);
+    edf_uniform(0, 1);
+  }
+}
+
+static void dropout(void) { same("masks", masks, 1e-7); }
+
+/* ---- Data that lives on the GPU */
+static void from_data(void) {
+  edf_real rows[10];
+  edf_array x = { 2, { 40, 288 }, (size_t)40 * 288, pixels }, y = { 1, { 40 }, 40, classes };
+  Input *which = edf_input("rows[b]");
+  AffineParams p = edf_affine_params(288, 4);
+  CompNode *images = edf_input_from(x, which), *labels = edf_input_from(y, which);
+  CompNode *loss = SoftmaxLogLoss(Affine(p, images), labels);
+  for (int i = 0; i < STEPS; i++) {
+    for (int k = 0; k < 10; k++) rows[k] = (edf_real)edf_below(40);
+    edf_feed(which, rows, 10);
+    cudashim_reset();
+    Forward();
+    Backward(loss);
+    SGD((edf_real)0.1);
+    if (edf_device && i > 3)
+      CHECK(cudashim_count("bytes_h2d") <= 56, "%lld bytes", cudashim_count("bytes_h2d"));
+    put_mean(loss);
+  }
+  put_parameters();
+  rows[3] = 40;
+  TRY(Forward());
+  CHECK(panicked && strstr(caught, "row number 40 in row 3 of rows is out of range"), "%s",
+        caught);
+}
+
+static void resident_data(void) { same("edf_input_from", from_data, 1e-5); }
+
+/* ---- What is old says so */
+static void old_copies_are_nan(void) {
+  use(gpu);
+  Parameter *p = edf_parameter("p[3]");
+  for (int i = 0; i < 3; i++) p->value[i] = (edf_real)(i + 1);
+  CompNode *y = Square(p), *loss = Sum(y);
+  for (int i = 0; i < 5; i++) {
+    Forward();
+    CHECK(y->value[1] != y->value[1], "not brought, and yet %g", (double)y->value[1]);
+    CHECK(edf_value(y)[1] == y->value[1] && y->value[1] > 0, "%g", (double)y->value[1]);
+    Backward(loss);
+    CHECK(edf_value(p)[2] > 0, "%g", (double)p->value[2]);
+    SGD((edf_real)0.125);
+    CHECK(p->value[0] != p->value[0], "not brought, and yet %g", (double)p->value[0]);
+  }
+  CLOSE(edf_value(p)[0], pow(0.75, 5), 1e-6, 0);
+  CHECK(edf_grad(p)[0] != 0, "no gradient");
+}
+
+/* ---- What a step costs */
+static void count_step(int i, long long most) {
+  if (i < 4) return;
+  CHECK(cudashim_count("ops") <= most && cudashim_count("ops") > most / 2,
+        "step %d: %lld operations, at most %lld", i, cudashim_count("ops"), most);
+  CHECK(cudashim_count("mallocs") == 0 && cudashim_count("syncs") == 0 &&
+        cudashim_count("copies_d2h") == 0, "step %d: %lld allocations, %lld waits, %lld copies "
+        "back", i, cudashim_count("mallocs"), cudashim_count("syncs"),
+        cudashim_count("copies_d2h"));
+  CHECK(cudashim_count("copies_h2d") == 1 && cudashim_count("graph_launches") == 2,
+        "step %d: %lld copies, %lld graphs", i, cudashim_count("copies_h2d"),
+        cudashim_count("graph_launches"));
+}
+
+static void budget_mlp(void) {
+  use(gpu);
+  static edf_real images[64 * 784];
+  Input *x = edf_input("x[b,784]"), *y = edf_input("y[b]");
+  AffineParams a = edf_affine_params(784, 64), c = edf_affine_params(64, 10);
+  CompNode *ell = LogLoss(Softmax(Affine(c, Sigmoid(Affine(a, x)))), y);
+  for (int i = 0; i < 8; i++) {
+    cudashim_reset();
+    edf_feed(x, images, 64);
+    edf_feed(y, images, 64);
+    Forward();
+    Backward(ell);
+    SGD((edf_real)0.1);
+    edf.after_backward = NULL;
+    edf_device->pull(x->value, 0);           /* the updates are launched */
+    count_step(i, 17);
+    if (i > 3) CHECK(cudashim_count("bytes_h2d") == 64 * 785 * 4, "%lld bytes",
+                     cudashim_count("bytes_h2d"));
+  }
+}
+
+static void budget_cnn(void) {
+  use(gpu);
+  Input *x = edf_input("x[b,12,12,2]"), *y = edf_input("y[b]");
+  CompNode *h = MaxPool(Relu(Conv(edf_conv_params(2, 3, 2, 5), x)), 2, 2);
+  h = Reshape(h, "h[b,125]");
+  CompNode *ell = SoftmaxLogLoss(Affine(edf_affine_params(125, 4), h), y);
+  for (int i = 0; i < 8; i++) {
+    cudashim_reset();
+    edf_feed(x, pixels, 8);
+    edf_feed(y, classes, 8);
+    Forward();
+    Backward(ell);
+    Adam((edf_real)0.01, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8);
+    edf_device->pull(x->value, 0);
+    count_step(i, 19);
+  }
+}
+
+/* ---- What goes wrong */
+static void labels(void) {
+  use(gpu);
+  edf_real wrong[4] = { 0, 1, 7, 2 };
+  Input *x = edf_input("x[b,6]"), *y = edf_input("y[b]");
+  CompNode *z = Add(y, y), *P = Softmax(Affine(edf_affine_params(6, 4), x));
+  CompNode *a = LogLoss(P, y);
+  edf_feed(x, pixels, 4);
+  edf_feed(y, wrong, 4);
+  TRY(Forward());
+  CHECK(panicked && strstr(caught, "label 7 in row 2 of y is out of range"), "%s", caught);
+  use(gpu);
+  wrong[2] = 3;
+  x = edf_input("x[b,6]");
+  y = edf_input("y[b]");
+  z = Add(y, y);                             /* 0, 2, 6, 4: computed there */
+  P = Softmax(Affine(edf_affine_params(6, 4), x));
+  a = LogLoss(P, z);
+  edf_feed(x, pixels, 4);
+  edf_feed(y, wrong, 4);
+  Forward();
+  TRY(edf_value(a));
+  CHECK(panicked && strstr(caught, "label 6 in row 2 of Add0 is out of range"), "%s", caught);
+}
+
+static void stops_forward(CompNode *y) {
+  (void)y;
+  edf__fail("stopped inside of a node");
+}
+
+static void panic_inside_of_a_node(void) {
+  use(gpu);
+  Input *x = edf_input("x[b,6]");
+  edf_compnode("Stops", stops_forward, NULL, x);
+  edf_feed(x, pixels, 4);
+  TRY(Forward());
+  CHECK(panicked && edf_device == gpu, "%s, the device is %p", caught, (void *)edf_device);
+}
+
+static void unknown_memory(void) {
+  use(gpu);
+  CHECK(edf_array_bytes(pixels) == 0, "%zu bytes", edf_array_bytes(pixels));
+  Parameter *p = edf_parameter("p[7]");
+  CHECK(edf_array_bytes(p->value) >= 28, "%zu bytes", edf_array_bytes(p->value));
+}
+
+/* ---- Checks and files, with the numbers there */
+static void gradient_check(void) {
+  use(gpu);
+  Input *x = edf_input("x[b,6]"), *y = edf_input("y[b]");
+  CompNode *h = Tanh(Affine(edf_affine_params(6, 5), x));
+  CompNode *ell = LogLoss(Softmax(Affine(edf_affine_params(5, 4), h)), y);
+  edf_feed(x, pixels, 3);
+  edf_feed(y, classes, 3);
+  for (int i = 0; i < 4; i++) { Forward(); Backward(ell); SGD((edf_real)0.1); }
+  double error = edf_gradcheck(ell);
+  CHECK(error < 1e-2, "%g", error);
+  Forward();
+  CHECK(ell->value[0] != ell->value[0], "still brought back: %g", (double)ell->value[0]);
+}
+
+static void train(CompNode *ell, int n) {
+  for (int i = 0; i < n; i++) {
+    Forward();
+    Backward(ell);
+    Adam((edf_real)0.01, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8);
+  }
+}
+
+static CompNode *saved_model(void) {
+  Input *x = edf_input("x[b,6]");
+  CompNode *ell = Mean(Square(Affine(edf_affine_params(6, 5), x)));
+  edf_feed(x, pixels, 3);
+  return ell;
+}
+
+static void saved_and_loaded(void) {
+  edf_real expected[30];
+  make_directory("cuda");
+  file("model.safetensors");
+  use(gpu);
+  CompNode *ell = saved_model();
+  train(ell, 5);
+  edf_save(path);
+  train(ell, 3);
+  memcpy(expected, edf_value(edf.parameters[0]), sizeof expected);
+  use(gpu);
+  ell = saved_model();
+  train(ell, 2);
+  edf_load(path);
+  train(ell, 3);
+  CHECK(!memcmp(expected, edf_value(edf.parameters[0]), sizeof expected), "other numbers");
+  remove(path);
+  rmdir(dir);
+}
+
+/* Rebuilding takes no more memory from step to step, and in the end all is given back. */
+static void all_is_given_back(void) {
+  use(gpu);
+  Input *x = edf_input("x[b,50]");
+  AffineParams p = edf_affine_params(50, 40);
+  for (int i = 0; i < 30; i++) {
+    if (i == 3) cudashim_reset();
+    edf_feed(x, pixels, 20);
+    CompNode *loss = Mean(Tanh(Affine(p, x)));
+    Forward();
+    Backward(loss);
+    SGD((edf_real)0.1);
+    edf_clear_compnodes();
+  }
+  CHECK(cudashim_count("mallocs") == 0, "%lld allocations", cudashim_count("mallocs"));
+  edf_clear();
+  edf_cuda_close();
+  CHECK(cudashim_leaks() == 0, "leaks");
+  CHECK(!edf_device && edf_open_device, "it would not open again");
+}
+
+static const char *only;
+#define ONE(test) do { if (!only || !strcmp(only, #test)) RUN(test); } while (0)
+
+int main(int argc, char **argv) {
+  if (argc > 1) only = argv[1];
+  fill_data();
+  use(NULL);
+  if (!gpu) return printf("not ok main: no device\n"), 1;
+  ONE(contractions);
+  ONE(nests);
+  ONE(models);
+  ONE(runs_repeat);
+  ONE(changing_programs);
+  ONE(dropout);
+  ONE(resident_data);
+  ONE(old_copies_are_nan);
+  ONE(budget_mlp);
+  ONE(budget_cnn);
+  ONE(labels);
+  ONE(panic_inside_of_a_node);
+  ONE(unknown_memory);
+  ONE(gradient_check);
+  ONE(saved_and_loaded);
+  ONE(all_is_given_back);
+  return harness_report();
+}
