@@ -1,6 +1,7 @@
 # edf.h needs no make: cc -g hw1.c -lm is enough. This file runs examples, tests and benchmarks.
 #   make run BLAS=none     without a CBLAS; BLAS=openblas, blis, cblas, blas: this one, no other
 #   make CC=clang CFLAGS='-O2 -g'
+#   make run CUDA=1        on the GPU: linked with edf_cuda.cu, by nvcc; CUDA_ARCH=90
 # Everything that is built lies in build/.
 
 CC       ?= cc
@@ -9,6 +10,8 @@ WARNINGS  = -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion
 DEBUG     = -O0 -g3
 SECONDS   = 20
 MODELS    =
+RANKS     = 4
+NVCC     ?= nvcc
 EXAMPLE   = 03_mnist
 NAMES     = $(patsubst examples/%.c,%,$(wildcard examples/[0-9]*.c))
 EXAMPLES  = $(NAMES:%=build/%)
@@ -16,7 +19,7 @@ EXAMPLES  = $(NAMES:%=build/%)
 
 # A CBLAS is looked for at every call that needs one. BLAS_CFLAGS, BLAS_LIBS and BLAS_ENV, the
 # settings it wants in the environment, can be given on the command line instead.
-ifneq ($(filter-out help clean lines mnist,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(filter-out help clean lines mnist cuda,$(or $(MAKECMDGOALS),help)),)
   $(shell mkdir -p build && CC='$(CC)' sh tests/blas.sh $(BLAS) > build/blas.mk)
   include build/blas.mk
   ifeq ($(BLAS_FOUND),missing)
@@ -25,17 +28,25 @@ ifneq ($(filter-out help clean lines mnist,$(or $(MAKECMDGOALS),help)),)
   $(info BLAS: $(BLAS_FOUND))
 endif
 
-COMPILE = $(CC) $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) -I. -o $@ $< $(BLAS_LIBS) -lm
+# With CUDA=1 programs get the GPU's backend, and find the toolkit's libraries where nvcc is.
+ifneq ($(filter-out 0,$(CUDA)),)
+  CUDA_ROOT = $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
+  GPU       = build/edf_cuda.o
+  GPU_LIBS  = $(GPU) -L$(CUDA_ROOT)/lib64 -Wl,-rpath,$(CUDA_ROOT)/lib64 -lcublas -lcudart \
+              -lstdc++
+endif
+
+COMPILE = $(CC) $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) -I. -o $@ $< $(GPU_LIBS) $(BLAS_LIBS) -lm
 SERIAL  = OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1 OMP_NUM_THREADS=1
 ENV     = $(SERIAL) $(BLAS_ENV)
 
 # Programs are built again when the flags, or the library, are others than last time.
-FLAGS  := $(CC) $(CFLAGS) $(BLAS_CFLAGS) $(BLAS_LIBS)
+FLAGS  := $(CC) $(CFLAGS) $(BLAS_CFLAGS) $(GPU_LIBS) $(BLAS_LIBS)
 ifneq ($(BLAS_NAME),)
   $(shell echo '$(FLAGS)' | cmp -s - build/flags || echo '$(FLAGS)' > build/flags)
 endif
 
-.PHONY: help run examples debug mnist test fuzz bench lines clean
+.PHONY: help run examples debug mnist test fuzz bench lines clean cuda bench-cuda mpi
 
 help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
@@ -49,13 +60,17 @@ help:
 	@echo 'make fuzz       SECONDS=60: fuzz the parsers, so long each'
 	@echo 'make bench      time of a step against its BLAS calls alone, threads, memory;'
 	@echo '                MODELS="mlp_a lenet lstm gpt threads memory"'
+	@echo 'make cuda       build/edf_cuda.o: link it, and the kernels run on the GPU;'
+	@echo '                make run CUDA=1 does. CUDA_ARCH=90, NVCC=path'
+	@echo 'make bench-cuda time of a step on the GPU, and PyTorch beside it'
+	@echo 'make mpi        RANKS=4: examples/mpi_mnist.c by several processes (Open MPI)'
 	@echo 'make lines      size of edf.h and of its core'
 	@echo 'make clean      remove build/'
 	@echo 'BLAS=none, openblas, blis ...: which CBLAS; CC=, CFLAGS=: compiler and its flags'
 
 # ---- The examples
 
-build/%: examples/%.c edf.h $(wildcard examples/*.h) build/flags
+build/%: examples/%.c edf.h $(wildcard examples/*.h) build/flags $(GPU)
 	$(COMPILE)
 
 examples: $(EXAMPLES)
@@ -83,6 +98,33 @@ unpack:
 
 mnist:
 	@sh examples/mnist.sh data/mnist
+
+# ---- The GPU, and several processes
+
+cuda: build/edf_cuda.o
+	@echo 'built build/edf_cuda.o: cc train.c build/edf_cuda.o -lcublas -lcudart -lstdc++ -lm'
+
+build/edf_cuda.o: edf_cuda.cu edf.h tests/cuda_arch.sh build/cuda_flags
+	@command -v $(NVCC) > /dev/null || { echo 'make: $(NVCC), the CUDA compiler, was not found:' \
+	  'install the CUDA toolkit, or NVCC=path; all else builds without it'; exit 1; }
+	arch=$$(CUDA_ARCH='$(CUDA_ARCH)' sh tests/cuda_arch.sh) && \
+	  $(NVCC) -std=c++17 -O3 $$arch -c $< -o $@
+
+build/cuda_flags: FORCE                    # another kind of GPU: built again
+	@mkdir -p build
+	@echo '$(NVCC) $(CUDA_ARCH)' | cmp -s - $@ || echo '$(NVCC) $(CUDA_ARCH)' > $@
+
+FORCE:
+
+bench-cuda:
+	@CC='$(CC)' NVCC='$(NVCC)' CUDA_ARCH='$(CUDA_ARCH)' sh tests/bench/cuda.sh $(ARGS)
+
+# Several processes, more than cores too. Root must allow it: mpirun's message says how.
+build/mpi_mnist: examples/mpi_mnist.c edf.h $(wildcard examples/*.h) build/flags
+	OMPI_CC='$(CC)' mpicc $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) -I. -o $@ $< $(BLAS_LIBS) -lm
+
+mpi: build/mpi_mnist $(if $(PACKED),unpack)
+	@$(ENV) $(DATA) OMPI_MCA_rmaps_base_oversubscribe=1 mpirun -n $(RANKS) $< $(ARGS)
 
 # ---- Checking
 

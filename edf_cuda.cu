@@ -2,7 +2,7 @@
    through CUDA and cuBLAS. The program does not change.
 
      nvcc -std=c++17 -O3 -c edf_cuda.cu        or: make cuda
-     cc train.o edf_cuda.o -L/usr/local/cuda/lib64 -lcublas -lcudart -lm
+     cc train.o edf_cuda.o -L/usr/local/cuda/lib64 -lcublas -lcudart -lstdc++ -lm
 
    How it works. edf.h hands its kernels over to a table of functions (`edf_device`, see "The
    seam" there). This file keeps a copy of every array on the GPU, known by the array's address
