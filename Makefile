@@ -117,7 +117,7 @@ build/cuda_flags: FORCE                    # another kind of GPU: built again
 FORCE:
 
 bench-cuda:
-	@CC='$(CC)' NVCC='$(NVCC)' CUDA_ARCH='$(CUDA_ARCH)' sh tests/bench/cuda.sh $(ARGS)
+	@CC='$(CC)' NVCC='$(NVCC)' CUDA_ARCH='$(CUDA_ARCH)' sh tests/bench/cuda.sh $(ARGS) $(MODELS)
 
 # Several processes, more than cores too. Root must allow it: mpirun's message says how.
 build/mpi_mnist: examples/mpi_mnist.c edf.h $(wildcard examples/*.h) build/flags

@@ -108,6 +108,7 @@ only=$*
 for test in hygiene examples doctor gdb latex trace python shim cuda mpi; do
   [ -f tests/$test.sh ] && wanted $test && job $test "CC='$CC' sh tests/$test.sh $out/$test"
 done
+wanted bench-cuda && job bench-cuda "sh tests/bench/cuda.sh --quick && echo 'ok bench-cuda-quick'"
 for source in tests/fuzz_*.c; do
   name=$(basename $source .c)
   wanted fuzz && job $name "sh tests/fuzz.sh ${name#fuzz_}"

@@ -423,14 +423,31 @@ static void bench_mlp_b(void) { bench_model(&mlp_b); }
 #include "products.h"
 #include "models.h"
 
-static void bench_trained(trained (*build_model)(void), products (*of_a_step)(void),
+#ifdef EDF_CBLAS
+static void products_step(void *self, const real *x, const real *y) {
+  const products *p = (const products *)self;
+  (void)x; (void)y;
+  for (const product_call *c = p->call; c < p->call + p->n; c++) {
+    size_t a = c->share & SHARE_A ? 0 : (size_t)c->m * (size_t)c->k;
+    size_t b = c->share & SHARE_B ? 0 : (size_t)c->k * (size_t)c->n;
+    size_t out = c->share & SHARE_C ? 0 : (size_t)c->m * (size_t)c->n;
+    for (size_t i = 0; i < (size_t)c->calls; i++)
+      gemm_into(c->ta, c->tb, c->m, c->n, c->k, c->a + i * a, c->b + i * b, c->c + i * out,
+                out == 0 && i > 0);
+  }
+}
+#endif
+
+static void bench_trained(trained (*build_model)(void), products (*of_a_step)(int batch),
                           const char *unit, double per_step) {
   trained m = build_model();
-  products p = of_a_step();
-  real *text = letters(m.batch), *next = reals((size_t)m.batch * TIMES);
-  for (int b = 0; b < m.batch; b++)
-    memcpy(next + b * TIMES, text + b * TIMES + 1, TIMES * sizeof *next);
-  if (m.width == TIMES) { m.data = text; m.classes = next; }
+  products p = of_a_step(m.batch);
+  size_t T = (size_t)sizes.times;
+  real *text = letters(m.batch), *next = reals((size_t)m.batch * T);
+  for (size_t b = 0; b < (size_t)m.batch; b++)
+    memcpy(next + b * T, text + b * T + 1, T * sizeof *next);
+  if (m.width == sizes.times) { m.data = text; m.classes = next; }
+  make_operands(&p);
 #ifdef EDF_CBLAS
   contestant c[2] = { { trained_step, &m, 0, { 0 } }, { products_step, &p, 0, { 0 } } };
 #else
@@ -488,7 +505,7 @@ static void bench_threads(void) {
   for (int k = 0; k < 3; k++) {
     trained m = build_model[k]();
     real *text = letters(m.batch);
-    if (m.width == TIMES) m.data = m.classes = text;
+    if (m.width == sizes.times) m.data = m.classes = text;
     t.step = trained_step;
     t.self = &m;
     compare_threads(m.name, &t, m.batch);
@@ -750,7 +767,7 @@ static void profiled_trained(trained *m, const real *x, const real *y) {
 static void profile_trained(trained (*build_model)(void)) {
   trained m = build_model();
   real *text = letters(m.batch);
-  if (m.width == TIMES) m.data = m.classes = text;
+  if (m.width == sizes.times) m.data = m.classes = text;
   memset(&whole, 0, sizeof whole);
   for (int i = 0; i < 3; i++) trained_step(&m, images, labels);
   time_ops();
