@@ -307,11 +307,11 @@ void edf_forward_to(edf_node *node);
    CompNodes. So every grad is the derivative of the mean loss. (The slides seed 1 and take the
    mean at the parameter: the parameters' gradients are the same numbers.) Errors: no Forward
    since the last feed; a loss that no parameter and no wanted input reaches.
-   edf.after_backward, a function of the program's, is called at its end: where several
-   processes train on parts of a batch, it adds up their gradients: for each p in parameters it
-   reads edf_grad(p), which is NULL for a frozen one, writes p->grad and calls
-   edf_push_grad(p); weights n_r/n, which sum to 1, keep the mean. A Backward that edf_step_backward begins does
-   not call it. See examples/mpi_mnist.c. */
+   edf.after_backward, a function of the program's, is called at its end, but not in a Backward
+   that edf_step_backward began. Where several processes train on parts of a batch, it adds up
+   their gradients: for each p in parameters it reads edf_grad(p), which is NULL for a frozen
+   one, writes p->grad and calls edf_push_grad(p). Weights n_r/n, which sum to 1, keep the mean.
+   See examples/mpi_mnist.c. */
 void edf_backward(edf_node *loss);
 
 /* p -= eta * p.grad for p in Parameters. */
@@ -1448,6 +1448,7 @@ static void edf__backward_loop(void) {
 static void edf__seed_loss(void) {
   edf__fill(edf.loss->grad, edf.loss->size, (edf_real)1 / (edf_real)edf.loss->size);
   edf.loss->fresh = 0;
+  edf__tell(EDF__BEGIN_BACKWARD, edf.loss);
 }
 
 static void edf__backward_nodes(void) {
@@ -1521,8 +1522,8 @@ static void edf__infer_new(edf_node *y) {
 static void edf__begin(int way, edf_node *target) {
   edf.way = way;
   edf.at = way > 0 ? -1 : edf.n_compnodes;
-  if (way < 0) edf.loss = target;
-  edf__tell(way > 0 ? EDF__BEGIN_FORWARD : EDF__BEGIN_BACKWARD, target);
+  if (way < 0) edf.loss = target;        /* a Backward begins when it has its seed            */
+  else edf__tell(EDF__BEGIN_FORWARD, target);
 }
 
 static void edf__end(void) {

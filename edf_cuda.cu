@@ -1442,7 +1442,7 @@ static array *mistake;                   /* the number + 1 of the node that foun
 
 __device__ static long long class_of(real number, size_t K, unsigned *mistake, unsigned node) {
   if (number >= 0 && number < (real)K && floor(number) == number) return (long long)number;
-  atomicCAS(mistake, 0u, node);
+  if (mistake) atomicCAS(mistake, 0u, node);
   return -1;
 }
 
@@ -1451,7 +1451,9 @@ static int number_in_list(const edf_node *y) {
   return edf.n_compnodes + 1;
 }
 
-static unsigned *mistake_word(void) {
+/* NULL where the numbers come from an Input. */
+static unsigned *mistake_word(const edf_node *y) {
+  if (y->in[y->n_in - 1]->kind == EDF_INPUT) return NULL;
   if (!mistake) {
     mistake = new_array(&mistake, sizeof(unsigned), 1);
     CU(cudaMemsetAsync(arena.base + mistake->at, 0, sizeof(unsigned), gpu.stream));
@@ -1486,7 +1488,7 @@ static void log_loss(edf_node *l, int backward) {
   int assign;
   if (!backward)
     RUN(log_loss_kernel, l->size, result_of(l), value_of(P), value_of(y), l->size, K,
-        mistake_word(), (unsigned)number_in_list(l));
+        mistake_word(l), (unsigned)number_in_list(l));
   else if (P->grad) {
     const real *v = value_of(P), *labels = value_of(y), *dl = dy_of(l);
     real *dP = grad_of(P, &assign);
@@ -1528,7 +1530,7 @@ static void softmax_loss(edf_node *l, int backward) {
   int assign;
   if (!backward)
     RUN(softmax_loss_kernel, l->size * WARP, result_of(l), P, value_of(s), value_of(y),
-        l->size, K, mistake_word(), (unsigned)number_in_list(l));
+        l->size, K, mistake_word(l), (unsigned)number_in_list(l));
   else if (s->grad) {
     const real *labels = value_of(y), *dl = dy_of(l);
     real *ds = grad_of(s, &assign);
@@ -1754,7 +1756,7 @@ static void embed(edf_node *y, int backward) {
   int assign;
   if (!backward)
     RUN(rows_kernel, y->size, result_of(y), value_of(W), value_of(k), y->size, K, J,
-        mistake_word(), (unsigned)number_in_list(y));
+        mistake_word(y), (unsigned)number_in_list(y));
   else if (W->grad) {
     const real *classes = value_of(k), *dy = dy_of(y);
     real *dW = grad_of(W, &assign);
@@ -1775,8 +1777,8 @@ static void input_from(edf_node *y, int backward) {
     CU(cudaMemcpyAsync(W, data->value, data->size * sizeof(real), cudaMemcpyHostToDevice,
                        gpu.stream));
   a->filled = 1;
-  RUN(rows_kernel, y->size, result_of(y), W, value_of(y->in[0]), y->size, K, J, mistake_word(),
-      (unsigned)number_in_list(y));
+  RUN(rows_kernel, y->size, result_of(y), W, value_of(y->in[0]), y->size, K, J,
+      mistake_word(y), (unsigned)number_in_list(y));
 }
 
 /* ---- Concat: up to 64 operands in one launch. They lie in the arena, so offsets name them. */
@@ -2040,6 +2042,11 @@ static const kernel *kernel_of(const edf_node *y) {
   return NULL;
 }
 
+static int takes_classes(const kernel *k) {
+  return k->run == log_loss || k->run == softmax_loss || k->run == embed ||
+         k->run == input_from;
+}
+
 static void hold_arrays(const edf_node *x) {
   if (x->value && x->kind != EDF_INPUT) array_of(x->value);
   if (x->grad) array_of(x->grad);
@@ -2050,7 +2057,7 @@ static void run_node(edf_node *y, int backward) {
   flush_updates();
   arena.still = 0;
   lay_out();
-  mistake_word();
+  if (takes_classes(k)) mistake_word(y);
   hold_arrays(y);
   for (int i = 0; i < y->n_in; i++) hold_arrays(y->in[i]);
   if (k->own) own(y, k->own(y));

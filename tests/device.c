@@ -17,7 +17,8 @@ static void device_contract(const edf_route *r, int assign, edf_real *out, const
   edf_device_table *device = edf_device;
   calls.contract++;
   edf_device = NULL;
-  edf_contract(r, assign, out, a, b);
+  if (assign && !r->covers) memset(out, 0, r->apart * sizeof *out);
+  edf_contract(r, assign && r->covers, out, a, b);
   edf_device = device;
 }
 
