@@ -1,4 +1,4 @@
-/* edf.h - v1.2 - the Educational Framework: backpropagation in one C header
+/* edf.h - v1.3 - the Educational Framework: backpropagation in one C header
 
    A model is a list of assignments. There are three kinds of node, Input, Parameter and
    CompNode, and three loops over them: Forward, Backward and SGD. A product of tensors is
@@ -12991,6 +12991,7 @@ typedef edf_recurrent_state RecurrentState;
 #endif
 
 /* History
+   1.3  a GPU behind the same program (edf_cuda.cu), several processes, edf_input_from
    1.2  programs printed as loops, stepping, the doctor, the trace page, curves
    1.1  functions over named indices, layers, recurrence, optimisers, saved models, threads
    1.0  the graph, the notation, one kernel
