@@ -1999,14 +1999,14 @@ static double edf__product_cost(const edf_route *r, const edf_costs *c) {
   double m = (double)r->extent[EDF__M], n = (double)r->extent[EDF__N],
          k = (double)r->extent[EDF__K];
   double bm = edf__blocks_of(r, EDF__M), bn = edf__blocks_of(r, EDF__N),
-         bk = edf__blocks_of(r, EDF__K), calls = c->call * bm * bn * bk;
+         bk = edf__blocks_of(r, EDF__K), start = c->call * bm * bn * bk;
   double cost = c->multiply * m * n * k + c->operand * (m * k + k * n) + c->result * m * n;
   cost += edf__copy_cost(&r->matrix[EDF_A], c->pack, c->pack_alone, c->run, 8) * bn;
   cost += edf__copy_cost(&r->matrix[EDF_B], c->pack, c->pack_alone, c->run, 8);
   cost += edf__copy_cost(&r->matrix[EDF_OUT], c->add, c->add_alone, c->run, 4) * bk;
-  if (!c->batched) cost += calls;
+  if (!c->batched) cost += start;
   for (int i = 0; i < r->first[EDF__M]; i++) cost *= (double)r->nest.loop[i].n;
-  return c->batched ? cost + calls : cost;
+  return c->batched ? cost + start : cost;
 }
 
 /* The product with the loops of `in` inside, and its cost; none without a K and an M or N
