@@ -930,8 +930,8 @@ typedef struct {
      node     a built-in node's forward (0) or backward (1), which finds its own gradient up to
               date, and writes where an input's is `fresh` and clears that; 0: it has no kernel,
               and the node's C code runs
-     pass     calls nodes(), twice where a recording failed; or runs what it has recorded of
-              it, and returns 1
+     pass     calls nodes(), twice where a recording failed; or, if nobody watches single
+              nodes (whole), runs what it has recorded of it, and returns 1
      norm     the sum of the squares of the gradients of n parameters
      pull     brings an array here, where it is newer there; push: it was written here
      forget   the array will be freed
@@ -950,7 +950,7 @@ typedef struct edf_device_table {
                      const edf_real *);
   void   (*window)(const edf_window *, int backward);
   int    (*node)(edf_node *y, int backward);
-  int    (*pass)(void (*nodes)(void));
+  int    (*pass)(void (*nodes)(void), int whole);
   void   (*fill)(edf_real *x, size_t n, edf_real number);
   void   (*update)(edf_node *p, edf_rule rule, const edf_real *numbers, int n);
   double (*norm)(edf_node **p, int n);
@@ -1279,6 +1279,7 @@ static void edf__begin(int way, edf_node *target);
 static void edf__pass(void (*nodes)(void));
 static void edf__check_classes(void);
 static int edf__device_ran(edf_node *c, int backward);
+static void edf__seed_loss(void);
 static void edf__end(void);
 static uint64_t edf__draw(unsigned long long n);
 
@@ -1448,7 +1449,6 @@ static void edf__backward_loop(void) {
 static void edf__seed_loss(void) {
   edf__fill(edf.loss->grad, edf.loss->size, (edf_real)1 / (edf_real)edf.loss->size);
   edf.loss->fresh = 0;
-  edf__tell(EDF__BEGIN_BACKWARD, edf.loss);
 }
 
 static void edf__backward_nodes(void) {
@@ -1522,8 +1522,9 @@ static void edf__infer_new(edf_node *y) {
 static void edf__begin(int way, edf_node *target) {
   edf.way = way;
   edf.at = way > 0 ? -1 : edf.n_compnodes;
-  if (way < 0) edf.loss = target;        /* a Backward begins when it has its seed            */
-  else edf__tell(EDF__BEGIN_FORWARD, target);
+  if (way < 0) edf.loss = target;
+  if (way < 0 && edf.watch) edf__seed_loss();      /* who watches sees the seed               */
+  edf__tell(way > 0 ? EDF__BEGIN_FORWARD : EDF__BEGIN_BACKWARD, target);
 }
 
 static void edf__end(void) {
@@ -1540,7 +1541,8 @@ static void edf__note_replayed(edf_node *x) {
 static void edf__pass(void (*nodes)(void)) {
   if (!edf_device) { nodes(); return; }
   if (edf.way > 0) edf__check_classes();
-  if (edf_device->pass(nodes)) edf__each(edf__note_replayed);
+  int whole = !(edf.watch & ~(unsigned)EDF__DOCTOR);     /* nobody looks at single nodes      */
+  if (edf_device->pass(nodes, whole)) edf__each(edf__note_replayed);
 }
 
 /* Nodes in plain C run here: what they read is brought, what they write goes back. */
@@ -9155,6 +9157,7 @@ static void edf__note_forgotten(edf__doctor *d, edf__check *c) {
 
 /* One of the user's nodes, alone. */
 static int edf__is_wrong(edf__doctor *d, edf_node *y) {
+  if (edf_device) edf_device->sync(1);
   edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
   edf_real **grads = edf__save_grads(y);
   c->draws = d->draws;
@@ -9172,11 +9175,13 @@ static int edf__is_wrong(edf__doctor *d, edf_node *y) {
   edf__restore_grads(y, grads);
   edf__end_check(c);
   edf__free(c);
+  if (edf_device) edf_device->sync(0);
   return found;
 }
 
 /* Does its backward leave the same in an input's gradient, whatever was there before? */
 static int edf__assigns(edf__doctor *d, edf_node *y) {
+  if (edf_device) edf_device->sync(1);
   edf_real **grads = edf__save_grads(y);
   int found = 0;
   for (int k = 0; k < y->n_in && !found; k++) {
@@ -9192,6 +9197,7 @@ static int edf__assigns(edf__doctor *d, edf_node *y) {
     if (found) d->culprit_in = x;
   }
   edf__restore_grads(y, grads);
+  if (edf_device) edf_device->sync(0);
   return d->assigns = found;
 }
 

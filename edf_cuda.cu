@@ -2410,11 +2410,11 @@ static void recover(void) {
   arena.n_touched = arena.still = 0;
 }
 
-static int pass(void (*nodes)(void)) {
+static int pass(void (*nodes)(void), int whole) {
   recover();
   flush_updates();
   stage_inputs();
-  if (!gpu.graphs || gpu.sync || edf.watch) { nodes(); return 0; }
+  if (!gpu.graphs || gpu.sync || !whole) { nodes(); return 0; }
   upload_stale();
   recording *r = current = recording_of(key_of_pass());
   int replayed = r->exec != NULL;
@@ -2485,11 +2485,16 @@ static void here(const edf_node *y) {
           "GPU and CPU in every step\n", y->op);
 }
 
+/* What the host did meanwhile, it did without a word: afterwards its copies count. */
 static void sync_there(int on) {
+  int was = gpu.sync;
   flush_updates();
-  for (array *a = arena.all; on && a; a = a->all)
-    if (!a->own && !a->here) download(a, a->bytes);
   gpu.sync = on || gpu.asked_sync;
+  for (array *a = arena.all; a; a = a->all)
+    if (a->own) continue;
+    else if (on && !a->here) download(a, a->bytes);
+    else if (was && !gpu.sync) a->there = 0;
+  arena.stale |= was && !gpu.sync;
 }
 
 /* ==== >>open  What a linked edf_cuda.o does when the first node is made ====================*/
