@@ -933,7 +933,8 @@ typedef struct {
      pass     calls nodes(), twice where a recording failed; or, if nobody watches single
               nodes (whole), runs what it has recorded of it, and returns 1
      norm     the sum of the squares of the gradients of n parameters
-     pull     brings an array here, where it is newer there; push: it was written here
+     pull     brings an array here, where it is newer there
+     push     it was written here; n is 0 where an Input was fed with it
      forget   the array will be freed
      here     a node in plain C runs here
      sync     on: from now on every array is right on both sides after each call              */
@@ -1277,7 +1278,9 @@ static void edf__prepare_grad(edf_node *x);
 static int edf__runs_backward(const edf_node *c);
 static void edf__begin(int way, edf_node *target);
 static void edf__pass(void (*nodes)(void));
+static void edf__push(edf_real *x, size_t n);
 static void edf__check_classes(void);
+static void edf__check_classes_of(const edf_node *y);
 static int edf__device_ran(edf_node *c, int backward);
 static void edf__seed_loss(void);
 static void edf__end(void);
@@ -1395,7 +1398,7 @@ void edf_feed(edf_node *x, const edf_real *data, int batch) {
   x->fed = batch;
   edf.feeds++;
   edf.way = 0;
-  edf_push(x);
+  edf__push(x->value, 0);
 }
 
 /* ---- A computed node. Inputs come before it, so the order of construction is a schedule. */
@@ -1546,15 +1549,15 @@ static void edf__pass(void (*nodes)(void)) {
 }
 
 /* Nodes in plain C run here: what they read is brought, what they write goes back. */
-static void edf__pull(edf_node *x) {
+static void edf__pull(edf_node *x, int grad) {
   if (x->value) edf_device->pull(x->value, x->size);
-  if (x->grad) edf_device->pull(x->grad, x->size);
+  if (grad && x->grad) edf_device->pull(x->grad, x->size);
 }
 
 static void edf__run_here(edf_node *y, int backward) {
   for (int k = 0; backward && k < y->n_in; k++) edf__settle(y->in[k]);
-  for (int k = 0; k < y->n_in; k++) edf__pull(y->in[k]);
-  if (backward) edf__pull(y);
+  for (int k = 0; k < y->n_in; k++) edf__pull(y->in[k], backward);
+  if (backward) edf__pull(y, 1);
   edf_device->here(y);
   edf__paused = edf_device;
   edf_device = NULL;
@@ -1571,6 +1574,7 @@ static int edf__is_einsum(const edf_node *y);
 
 /* 0: the node's C code calls kernels, and these hand over. */
 static int edf__device_ran(edf_node *y, int backward) {
+  if (!edf.way) edf__check_classes_of(y);              /* eager                               */
   if (edf__is_einsum(y)) return 0;
   if (y->plain || !edf_device->node(y, backward)) edf__run_here(y, backward);
   return 1;
@@ -5139,13 +5143,16 @@ static size_t edf__classes(const edf_node *y, const char **what) {
   return (size_t)((const edf_array *)y->state)->dim[0];
 }
 
+static void edf__check_classes_of(const edf_node *y) {
+  const edf_node *k = y->n_in ? y->in[y->n_in - 1] : NULL;
+  const char *what;
+  size_t K = k && k->kind == EDF_INPUT ? edf__classes(y, &what) : 0;
+  for (size_t b = 0; K && b < k->size; b++) edf__class(y, what, b, K);
+}
+
 static void edf__check_classes(void) {
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    const edf_node *y = edf.compnodes[i], *k = y->n_in ? y->in[y->n_in - 1] : NULL;
-    const char *what;
-    size_t K = y->visit && k && k->kind == EDF_INPUT ? edf__classes(y, &what) : 0;
-    for (size_t b = 0; K && b < k->size; b++) edf__class(y, what, b, K);
-  }
+  for (int i = 0; i < edf.n_compnodes; i++)
+    if (edf.compnodes[i]->visit) edf__check_classes_of(edf.compnodes[i]);
 }
 
 /* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J]
@@ -8243,6 +8250,7 @@ static const edf_node *edf__bad_grad_of(const edf_node *y) {
 }
 
 edf_node *edf_find_nan(void) {
+  edf__bring_all();
   for (int i = 0; i < edf.n_inputs + edf.n_parameters; i++) {
     edf_node *x = i < edf.n_inputs ? edf.inputs[i] : edf.parameters[i - edf.n_inputs];
     size_t n = x->kind == EDF_INPUT && x->fed != edf.batch && x->batched ? 0 : x->size;
@@ -8261,6 +8269,7 @@ edf_node *edf_find_nan(void) {
 /* With EDF_DEBUG the first one is told by itself, once. */
 static void edf__watch_finite(edf__event event, edf_node *y) {
   const edf_node *x = NULL;
+  if (event == EDF__AFTER_FORWARD || event == EDF__AFTER_BACKWARD) edf__bring_all();
   if (event == EDF__AFTER_FORWARD && edf__makes_bad(y)) edf__say_bad_value(y);
   else if (event != EDF__AFTER_BACKWARD || edf__is_bad(y, y->grad)) return;
   else if ((x = edf__bad_grad_of(y)) != NULL && !x->fresh) edf__say_bad_grad(y, x);

@@ -176,13 +176,16 @@ static void say_need(size_t free_bytes) {
           giga * values, giga * grads, 1e-9 * (double)free_bytes);
 }
 
+static void not_while_recording(const char *what) {
+  if (!is_recording()) return;
+  fprintf(stderr, "edf: a step that is being recorded asks for %s: EDF_GRAPHS=0", what);
+  stop();
+}
+
 static char *allocate(size_t bytes) {
   void *p = NULL;
   size_t free_bytes = 0, total = 0;
-  if (is_recording()) {
-    fprintf(stderr, "edf: a step that is being recorded asks for memory: EDF_GRAPHS=0");
-    stop();
-  }
+  not_while_recording("memory");
   cudaError_t error = cudaMalloc(&p, bytes);
   if (error != cudaErrorMemoryAllocation) { CU(error); return (char *)p; }
   CU(cudaMemGetInfo(&free_bytes, &total));
@@ -254,6 +257,8 @@ static void give(size_t at, size_t bytes) {
 }
 
 /* ---- An array by its host address; NULL for memory that is not the framework's. */
+static const void *the_one;              /* edf.h's 1, for an absent factor                   */
+
 static array *new_array(const void *host, size_t bytes, int own) {
   array *a = (array *)malloc(sizeof *a);
   if (!a) { fprintf(stderr, "edf: out of memory"); stop(); }
@@ -264,15 +269,12 @@ static array *new_array(const void *host, size_t bytes, int own) {
 
 static array *array_of(const void *host) {
   array *a = find(host);
-  size_t bytes = a ? 0 : edf_array_bytes(host);
+  size_t bytes = a || host == the_one ? 0 : edf_array_bytes(host);
   return bytes ? new_array(host, bytes, 0) : a;
 }
 
 static void upload(array *a) {
-  if (is_recording()) {
-    fprintf(stderr, "edf: a step that is being recorded asks for a copy: EDF_GRAPHS=0");
-    stop();
-  }
+  not_while_recording("a copy");
   CU(cudaMemcpyAsync(arena.base + a->at, a->host, a->bytes, cudaMemcpyHostToDevice,
                      gpu.stream));
   a->there = 1;
@@ -461,10 +463,12 @@ static void lay_out(void) {
 static void send(int first, int last) {
   char *from = stage.pinned[stage.turn];
   size_t begin = first < 0 ? 0 : stage.slots[first].at, end = (size_t)CONTROL;
-  if (cudaEventQuery(stage.sent[stage.turn]) == cudaErrorNotReady) {
-    (void)cudaGetLastError();            /* it counts as one                                  */
+  not_while_recording("a copy");
+  cudaError_t sent = cudaEventQuery(stage.sent[stage.turn]);
+  if (sent == cudaErrorNotReady) {
+    (void)cudaGetLastError();            /* it counts as an error                             */
     CU(cudaEventSynchronize(stage.sent[stage.turn]));
-  }
+  } else CU(sent);
   if (first < 0) {
     stage.control[0] = edf.seed;
     stage.control[1] = edf.draws;
@@ -503,11 +507,12 @@ static void stage_inputs(void) {
   }
 }
 
-/* The input that has this address, of several the longest: its number, or -1. */
+/* The input that has this address, of several that the pass needs the longest: its number, or
+   -1. */
 static int input_at(const void *host) {
   int found = -1;
   for (int i = 0; i < edf.n_inputs; i++)
-    if (edf.inputs[i]->value == host && edf.inputs[i]->fed >= 0 &&
+    if (edf.inputs[i]->value == host && edf.inputs[i]->fed >= 0 && edf.inputs[i]->visit &&
         (found < 0 || edf.inputs[i]->size > edf.inputs[found]->size)) found = i;
   return found;
 }
@@ -521,12 +526,12 @@ static char *staged(const void *host) {
 }
 
 /* Before addresses are taken: all arrays have their place, and the arena stays. */
-static void hold(const void *x, const void *y, const void *z) {
+static void hold(const void *out, const void *a, const void *b) {
   arena.still = 0;
   lay_out();
-  if (x) array_of(x);
-  if (y && input_at(y) < 0) array_of(y);
-  if (z && input_at(z) < 0) array_of(z);
+  if (out) array_of(out);
+  if (a && input_at(a) < 0) array_of(a);
+  if (b && input_at(b) < 0) array_of(b);
   arena.still = 1;
 }
 
@@ -697,6 +702,22 @@ static void run_in_segments(real *o, const real *a, const real *b, sum_nest k) {
   run_sums(o, NULL, partial, NULL, rest);
 }
 
+static void sums(edf_nest t, int assign, real *o, const real *a, const real *b);
+
+/* The kernel counts iterations in 32 bits. */
+static void sums_in_halves(const edf_nest *t, int assign, real *o, const real *a,
+                           const real *b) {
+  int k = 0;
+  for (int i = 0; i < t->n; i++) if (t->loop[i].n > t->loop[k].n) k = i;
+  edf_nest half[2] = { *t, *t };
+  ptrdiff_t n = t->loop[k].n;
+  half[0].loop[k].n = n / 2;
+  half[1].loop[k].n = n - n / 2;
+  for (int x = 0; x < 3; x++) half[1].start[x] += n / 2 * t->loop[k].s[x];
+  for (int i = 0; i < 2; i++)
+    sums(half[i], assign && (i == 0 || t->loop[k].s[EDF_OUT]), o, a, b);
+}
+
 /* Any nest. Loops that write into each other run one after another, in the order of the
    stream. out, a and b are on the GPU. */
 static void sums(edf_nest t, int assign, real *o, const real *a, const real *b) {
@@ -704,8 +725,8 @@ static void sums(edf_nest t, int assign, real *o, const real *a, const real *b) 
   double total = 1;
   for (int i = 0; i < t.n; i++) total *= (double)t.loop[i].n;
   if (total == 0) return;
-  if (!writes_apart(t.loop, n_out, EDF_OUT, &clash) || total > 4e9) {
-    for (int i = 0; total > 4e9 && i < t.n; i++) if (t.loop[i].n > t.loop[clash].n) clash = i;
+  if (total > 4e9) { sums_in_halves(&t, assign, o, a, b); return; }
+  if (!writes_apart(t.loop, n_out, EDF_OUT, &clash)) {
     edf_nest part = t;
     part.loop[clash] = part.loop[--part.n];
     for (ptrdiff_t i = 0; i < t.loop[clash].n; i++) {
@@ -984,7 +1005,8 @@ static int is_product(const edf_route *r) {
   if (!r->product) return 0;
   for (int i = 0; i < r->first[0]; i++) if (!r->nest.loop[i].s[EDF_OUT]) return 0;
   double m = (double)r->extent[0], n = (double)r->extent[1], k = (double)r->extent[2];
-  if (m > INT_MAX || n > INT_MAX || k > INT_MAX) return 0;
+  double batch = (double)entries(r->nest.loop, r->first[0]);
+  if (m > INT_MAX || n > INT_MAX || k > INT_MAX || batch > INT_MAX) return 0;
   return k > 1;
 }
 
@@ -1026,6 +1048,7 @@ static const real *factor(edf_route *r, int x, const real *p) {
   const real *there = (const real *)in_bytes(p);
   if (there || present) return there ? there : in(p, "edf_contract");
   r->nest.alpha *= *p;
+  the_one = p;
   return NULL;
 }
 
@@ -1101,6 +1124,7 @@ static window_nest window_of(const edf_window *w) {
   t.n = w->t.n;
   t.outs = entries(w->t.loop, w->n_kept);
   t.window = (unsigned)w->n;
+  if (t.outs > UINT_MAX) { fprintf(stderr, "edf: MaxOver: more than 2^32 entries"); stop(); }
   t.assign = w->assign;
   for (int i = 0; i < t.n; i++) {
     t.extent[i] = (unsigned)w->t.loop[i].n;
@@ -1446,9 +1470,18 @@ __device__ static long long class_of(real number, size_t K, unsigned *mistake, u
   return -1;
 }
 
-static int number_in_list(const edf_node *y) {
-  for (int i = 0; i < edf.n_compnodes; i++) if (edf.compnodes[i] == y) return i + 1;
-  return edf.n_compnodes + 1;
+enum { NODE_BITS = 20 };                 /* of the word; above them the graph                 */
+
+static unsigned number_in_list(const edf_node *y) {
+  unsigned i = 0, last = (1u << NODE_BITS) - 1;
+  while (i < (unsigned)edf.n_compnodes && edf.compnodes[i] != y) i++;
+  return (edf.id & 4095) << NODE_BITS | (i + 1 < last ? i + 1 : last);
+}
+
+static edf_node *node_of(unsigned word) {
+  unsigned i = word & ((1u << NODE_BITS) - 1), graph = word >> NODE_BITS;
+  return graph == (edf.id & 4095) && i <= (unsigned)edf.n_compnodes ? edf.compnodes[i - 1]
+                                                                    : NULL;
 }
 
 /* NULL where the numbers come from an Input. */
@@ -1488,7 +1521,7 @@ static void log_loss(edf_node *l, int backward) {
   int assign;
   if (!backward)
     RUN(log_loss_kernel, l->size, result_of(l), value_of(P), value_of(y), l->size, K,
-        mistake_word(l), (unsigned)number_in_list(l));
+        mistake_word(l), number_in_list(l));
   else if (P->grad) {
     const real *v = value_of(P), *labels = value_of(y), *dl = dy_of(l);
     real *dP = grad_of(P, &assign);
@@ -1530,7 +1563,7 @@ static void softmax_loss(edf_node *l, int backward) {
   int assign;
   if (!backward)
     RUN(softmax_loss_kernel, l->size * WARP, result_of(l), P, value_of(s), value_of(y),
-        l->size, K, mistake_word(l), (unsigned)number_in_list(l));
+        l->size, K, mistake_word(l), number_in_list(l));
   else if (s->grad) {
     const real *labels = value_of(y), *dl = dy_of(l);
     real *ds = grad_of(s, &assign);
@@ -1706,7 +1739,8 @@ __global__ static void dropout_kernel(real *y, const real *x, const mask *m, siz
 }
 
 static const u64 *control_numbers(void) {
-  if (!stage.random) send(-1, 0);        /* the first mask of all                             */
+  int old = !stage.random || stage.control[0] != edf.seed;   /* outside of a pass             */
+  if (old && !is_recording()) send(-1, 0);
   stage.random = 1;
   return (const u64 *)(void *)(arena.base + stage.at);
 }
@@ -1756,7 +1790,7 @@ static void embed(edf_node *y, int backward) {
   int assign;
   if (!backward)
     RUN(rows_kernel, y->size, result_of(y), value_of(W), value_of(k), y->size, K, J,
-        mistake_word(y), (unsigned)number_in_list(y));
+        mistake_word(y), number_in_list(y));
   else if (W->grad) {
     const real *classes = value_of(k), *dy = dy_of(y);
     real *dW = grad_of(W, &assign);
@@ -1778,7 +1812,7 @@ static void input_from(edf_node *y, int backward) {
                        gpu.stream));
   a->filled = 1;
   RUN(rows_kernel, y->size, result_of(y), W, value_of(y->in[0]), y->size, K, J,
-      mistake_word(y), (unsigned)number_in_list(y));
+      mistake_word(y), number_in_list(y));
 }
 
 /* ---- Concat: up to 64 operands in one launch. They lie in the arena, so offsets name them. */
@@ -1880,7 +1914,10 @@ __global__ static void update_kernel(char *base, const entry *table, int rule,
 static int has_m(edf_rule rule) { return rule == EDF_MOMENTUM_RULE || rule == EDF_ADAM_RULE; }
 static int has_s(edf_rule rule) { return rule == EDF_SQUARE_RULE || rule == EDF_ADAM_RULE; }
 
-static u64 place_of(const void *host) { return host ? find(host)->at : 0; }
+static u64 place_of(const void *host) {  /* 0 where the rule does not need it                 */
+  const array *a = host ? find(host) : NULL;
+  return a ? a->at : 0;
+}
 
 static entry entry_of(const edf_node *p, edf_rule rule, unsigned set) {
   entry e = { place_of(p->value), place_of(p->grad), has_m(rule) ? place_of(p->m) : 0,
@@ -1943,8 +1980,11 @@ static int is_pending(const edf_node *p) {
   return 0;
 }
 
+static void recover(void);
+
 static void update_there(edf_node *p, edf_rule rule, const real *numbers, int n) {
   int change = rule >= EDF_SCALE_RULE;   /* of the gradient; the others move the parameter    */
+  recover();
   if (pending.n && (pending.rule != rule || is_pending(p) || pending.n == 65535))
     flush_updates();
   int set = set_of(numbers, n);
@@ -1995,7 +2035,10 @@ __global__ static void add_up_kernel(double *result, const double *partial, size
 }
 
 static double norm_there(edf_node **p, int n) {
+  enum { AT_ONCE = 32768 };              /* a grid has at most 65535 rows                     */
   double sum = 0;
+  if (n > AT_ONCE) return norm_there(p, AT_ONCE) + norm_there(p + AT_ONCE, n - AT_ONCE);
+  recover();
   flush_updates();
   arena.still = 0;
   for (int i = 0; i < n; i++) in(p[i]->grad, "edf_clip");
@@ -2112,7 +2155,7 @@ static void run_update(edf_node *p, edf_rule rule, const real *numbers, int n) {
 
    With both copies of everything right, the C code runs first, what it wrote is put aside and
    taken back, then the GPU's kernel runs, and the two are compared. */
-enum { WATCHED = 2 * 64 + 4 };
+enum { MOST_CHECKED = 64, WATCHED = MOST_CHECKED + 4 };   /* inputs of a node, arrays         */
 struct watched { real *x, *before, *expected; size_t n; };
 static struct { int n; watched w[WATCHED]; } compared;
 
@@ -2126,7 +2169,7 @@ static void watch(real *x) {
   compared.w[compared.n++] = w;
 }
 
-/* After the C code. */
+/* After the C code: its results are put aside, and what was there comes back. */
 static void take_back(void) {
   for (int i = 0; i < compared.n; i++) {
     watched *w = &compared.w[i];
@@ -2179,8 +2222,8 @@ template <class Code> static void by_loops(Code code) {
 }
 
 static void node_by_loops(edf_node *y, int backward) {
-  char fresh[WATCHED / 2];
-  int n = y->n_in < WATCHED / 2 - 2 ? y->n_in : WATCHED / 2 - 2;
+  char fresh[MOST_CHECKED];
+  int n = y->n_in;
   watch(backward ? y->grad : y->value);
   for (int k = 0; k < n; k++) watch(backward ? y->in[k]->grad : y->in[k]->value);
   for (int k = 0; k < n; k++) {
@@ -2197,9 +2240,10 @@ static void node_by_loops(edf_node *y, int backward) {
 static int node(edf_node *y, int backward) {
   const kernel *k = kernel_of(y);
   if (!k) return 0;
-  if (gpu.check) node_by_loops(y, backward);
+  int check = gpu.check && y->n_in <= MOST_CHECKED;
+  if (check) node_by_loops(y, backward);
   run_node(y, backward);
-  if (gpu.check) compare(k->op);
+  if (check) compare(k->op);
   return 1;
 }
 
@@ -2239,7 +2283,7 @@ enum { RECORDINGS = 16 };
 struct written { array *a; size_t even; real number; };      /* and how the pass leaves it    */
 struct recording {
   u64 key;
-  int batch, seen, hostile, n, room;     /* hostile: it needs the host in between             */
+  int batch, seen, needs_host, n, room;  /* needs_host: in between                            */
   unsigned graph;
   u64 draws;                             /* how many numbers its masks take                   */
   struct written *written;
@@ -2382,7 +2426,8 @@ static int record(recording *r, void (*nodes)(void)) {
 
 static void try_to_record(recording *r, void (*nodes)(void)) {
   snapshot s = look_at_host();
-  if (!record(r, nodes)) {
+  if (!record(r, nodes)) {               /* fills have not run either                         */
+    for (int i = 0; i < r->n; i++) r->written[i].a->even = 0;
     edf.draws = s.draws;
     each_fresh(&s, 1);
     nodes();
@@ -2404,14 +2449,16 @@ static void replay(recording *r) {
 /* After a panic that has jumped out of a pass. */
 static void recover(void) {
   cudaGraph_t graph = NULL;
-  if (recorded && cudaStreamEndCapture(gpu.stream, &graph) == cudaSuccess)
-    CU(cudaGraphDestroy(graph));
+  if (!recorded) return;
+  if (cudaStreamEndCapture(gpu.stream, &graph) == cudaSuccess) CU(cudaGraphDestroy(graph));
+  (void)cudaGetLastError();
   recorded = current = NULL;
-  arena.n_touched = arena.still = 0;
 }
 
 static int pass(void (*nodes)(void), int whole) {
   recover();
+  current = NULL;
+  arena.n_touched = arena.still = 0;
   flush_updates();
   stage_inputs();
   if (!gpu.graphs || gpu.sync || !whole) { nodes(); return 0; }
@@ -2419,8 +2466,8 @@ static int pass(void (*nodes)(void), int whole) {
   recording *r = current = recording_of(key_of_pass());
   int replayed = r->exec != NULL;
   if (replayed) replay(r);
-  else if (r->seen && !r->hostile) try_to_record(r, nodes);
-  else { r->seen = 1; nodes(); }
+  else if (r->seen && !r->needs_host) try_to_record(r, nodes);
+  else { nodes(); r->seen = 1; }         /* a pass that a panic has left is not seen          */
   current = NULL;
   return replayed;
 }
@@ -2434,7 +2481,8 @@ static void look_for_mistakes(void) {
   CU(cudaStreamSynchronize(gpu.stream));
   if (!word) return;
   CU(cudaMemsetAsync(arena.base + mistake->at, 0, sizeof word, gpu.stream));
-  edf_node *y = (int)word <= edf.n_compnodes ? edf.compnodes[word - 1] : NULL;
+  edf_node *y = node_of(word);
+  if (y && (!kernel_of(y) || !takes_classes(kernel_of(y)))) y = NULL;
   for (int i = 0; y && i < y->n_in; i++) edf_value(y->in[i]);
   if (y) y->forward(y);                  /* the C code says what is wrong                     */
   fprintf(stderr, "edf: a class number was out of range%s%s", y ? " in " : "",
@@ -2444,23 +2492,26 @@ static void look_for_mistakes(void) {
 
 static void pull(real *x, size_t n) {
   array *a = find(x);
+  recover();
   flush_updates();
   if (!a || a->here || a->own) return;
-  if (current) current->hostile = 1;
+  if (current) current->needs_host = 1;
   download(a, n * sizeof(real));
   look_for_mistakes();
 }
 
+/* n is 0 where an Input was fed with it. */
 static void push(real *x, size_t n) {
-  (void)n;
   array *a = find(x);
+  recover();
   flush_updates();
-  if (current) current->hostile = 1;
+  if (current) current->needs_host = 1;
   for (int i = 0; i < stage.n && i < edf.n_inputs; i++)
     if (stage.slots[i].host == x) stage.slots[i].host = NULL;
-  if (!a) return;
+  if (!a || !n) return;
   a->here = 1;
   a->there = 0;
+  a->even = 0;
   arena.stale = 1;
 }
 
@@ -2477,7 +2528,7 @@ static void here(const edf_node *y) {
   static int n;
   u64 name = 1;
   for (const char *c = y->op; *c; c++) name = mix(name, (u64)*c);
-  if (current) current->hostile = 1;
+  if (current) current->needs_host = 1;
   for (int i = 0; i < n; i++) if (told[i] == name) return;
   if (n == KINDS) return;
   told[n++] = name;
@@ -2488,12 +2539,15 @@ static void here(const edf_node *y) {
 /* What the host did meanwhile, it did without a word: afterwards its copies count. */
 static void sync_there(int on) {
   int was = gpu.sync;
+  recover();
   flush_updates();
+  if (!on && mistake)                    /* edf_clear: what it was about may be gone          */
+    CU(cudaMemsetAsync(arena.base + mistake->at, 0, sizeof(unsigned), gpu.stream));
   gpu.sync = on || gpu.asked_sync;
   for (array *a = arena.all; a; a = a->all)
     if (a->own) continue;
     else if (on && !a->here) download(a, a->bytes);
-    else if (was && !gpu.sync) a->there = 0;
+    else if (was && !gpu.sync) { a->there = 0; a->even = 0; }
   arena.stale |= was && !gpu.sync;
 }
 
@@ -2594,11 +2648,13 @@ static edf_device_table *open_gpu(void) {
 }
 
 /* For programs that add up gradients on the GPU (NCCL): where p.grad is, up to date, which the
-   caller may change; and the stream that everything runs on. */
+   caller may change until the next Backward; and the stream that everything runs on. */
 extern "C" edf_real *edf_cuda_grad(edf_node *p) {
   if (!device) { fprintf(stderr, "edf: edf_cuda_grad: no GPU is in use"); stop(); }
   flush_updates();
   arena.still = 0;
+  for (int i = 0; i < edf.n_parameters; i++)           /* so that no later call moves them    */
+    if (edf.parameters[i]->grad) array_of(edf.parameters[i]->grad);
   return out(p->grad, 0, "edf_cuda_grad");
 }
 

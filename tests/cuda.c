@@ -68,6 +68,11 @@ static void same(const char *what, void (*program)(void), double relative) {
   }
 }
 
+static Node *with_numbers(Node *p) {
+  edf_init_uniform(p, 1, 2);
+  return p;
+}
+
 /* ---- Contractions: an equation, its gradients, in small whole numbers, so exactly */
 typedef struct { const char *equation, *shape[4]; int gemms; } shape_case;
 static const shape_case *now;
@@ -576,6 +581,147 @@ static void unknown_memory(void) {
   CHECK(edf_array_bytes(p->value) >= 28, "%zu bytes", edf_array_bytes(p->value));
 }
 
+/* ---- What once was wrong: each against the CPU */
+static void pushed_gradients(void) {         /* a fill is left out only if nothing was pushed */
+  Input *x = edf_input("x[b,2]");
+  Parameter *W = edf_parameter("W[2]");
+  CompNode *own = edf_compnode("Plain", plain_forward, plain_backward, W);
+  own = edf_compnode("Plain", plain_forward, plain_backward, own);
+  CompNode *l = Mean(Einsum("y[b] = W[I] x[b,I]", own, x));
+  edf_init_uniform(W, 1, 2);
+  edf_feed(x, pixels, 2);
+  for (int i = 0; i < 5; i++) {
+    Forward();
+    Backward(l);
+    put_all(edf_grad(W), 2);
+    edf_zero_grad();
+    edf_grad(W)[0] = 5;
+    edf_push_grad(W);
+    edf_zero_grad();
+    SGD(1);
+    put_all(edf_value(W), 2);
+    put(edf_clip(0.1));                      /* a parameter that host code alone reads */
+  }
+}
+
+static void two_losses(void) {
+  Parameter *W = edf_parameter("W[3]"), *V = edf_parameter("V[3]");
+  edf_init_uniform(W, 1, 2);
+  edf_init_uniform(V, 1, 2);
+  CompNode *a = Mean(Square(W)), *c = Mean(Square(V));
+  for (int i = 0; i < 10; i++) {
+    Forward();
+    Backward(i & 1 ? c : a);
+    put_all(edf_grad(W), 3);
+    if (i) put_all(edf_grad(V), 3);
+  }
+}
+
+static void one_pointer_for_two(void) {      /* the longer one is not what y needs */
+  edf_real data[4] = { 1, 2, 3, 4 };
+  Parameter *W = edf_parameter("W[2]");
+  edf_init_uniform(W, 1, 2);
+  Input *a = edf_input("a[2]"), *b = edf_input("b[4]");
+  CompNode *y = Mul(W, a);
+  Tanh(b);
+  for (int i = 0; i < 5; i++) {
+    edf_feed(a, data, 1);
+    edf_feed(b, data, 1);
+    edf_forward_to(y);
+    put_all(edf_value(y), 2);
+    data[0] += 1;
+  }
+}
+
+static void fed_with_a_parameter(void) {
+  Parameter *W = edf_parameter("W[2]");
+  Input *x = edf_input("x[2]");
+  edf_init_uniform(W, 1, 2);
+  CompNode *l = Mean(Mul(Mul(W, W), x));
+  for (int i = 0; i < 4; i++) {
+    edf_feed(x, W->value, 1);
+    Forward();
+    Backward(l);
+    SGD((edf_real)0.1);
+  }
+  put_parameters();
+}
+
+static void eager_masks(void) {
+  Input *x = edf_input("x[b,6]"), *z = edf_input("z[b,90]");
+  edf.eager = 1;
+  edf_feed(x, pixels, 2);
+  edf_feed(z, pixels, 2);
+  CompNode *y = Dropout(x, 0.5);
+  edf_seed(99);
+  CompNode *e = Dropout(x, 0.5), *f = Dropout(z, 0.5);
+  put_all(edf_value(y), y->size);
+  put_all(edf_value(e), e->size);
+  put_all(edf_value(f), f->size);
+  edf.eager = 0;
+}
+
+static void many_joined(void) {
+  Node *list[71];
+  for (int k = 0; k < 71; k++) list[k] = with_numbers(edf_parameter("p[2]"));
+  CompNode *l = Sum(Square(edf_concat_list("y[J]", 71, list)));
+  for (int i = 0; i < 3; i++) { Forward(); Backward(l); }
+  for (int k = 0; k < 71; k++) put_all(edf_grad(list[k]), 2);
+}
+
+static void once_wrong(void) {
+  same("pushed gradients", pushed_gradients, 1e-6);
+  same("two losses", two_losses, 1e-6);
+  setenv("CUDASHIM_FAIL", "cudaGraphInstantiate:3", 1);      /* what it had begun is undone */
+  cudashim_reset();
+  same("two losses", two_losses, 1e-6);
+  unsetenv("CUDASHIM_FAIL");
+  cudashim_reset();
+  same("one pointer for two", one_pointer_for_two, 1e-6);
+  same("fed with a parameter", fed_with_a_parameter, 1e-6);
+  same("eager masks", eager_masks, 1e-6);
+  same("many joined", many_joined, 1e-6);
+}
+
+static void no_nan_is_found(void) {
+  use(gpu);
+  Parameter *W = with_numbers(edf_parameter("W[3]"));
+  CompNode *l = Mean(Square(W));
+  for (int i = 0; i < 3; i++) { Forward(); Backward(l); SGD((edf_real)0.1); }
+  edf_node *found = edf_find_nan();
+  CHECK(!found, "%s", found->name);
+}
+
+/* Two panics, the second of which a recording would have met; then all goes on. */
+static void panics_in_passes(void) {
+  use(gpu);
+  Input *x = edf_input("x[b,2]");
+  Parameter *W = with_numbers(edf_parameter("W[2]"));
+  CompNode *l = Mean(Square(BatchNorm(edf_batch_norm_params(2), Mul(x, W))));
+  for (int i = 0; i < 3; i++) { edf_feed(x, pixels, 2); Forward(); Backward(l); }
+  edf_feed(x, pixels, 1);
+  for (int i = 0; i < 3; i++) {
+    TRY(Forward());
+    CHECK(panicked && strstr(caught, "one row has no variance"), "%s", caught);
+  }
+  CHECK(edf_value(W)[0] > 0, "%g", (double)W->value[0]);
+  edf_feed(x, pixels, 2);
+  for (int i = 0; i < 4; i++) Forward();
+  CHECK(edf_value(l)[0] > 0, "%g", (double)l->value[0]);
+}
+
+static void eager_labels(void) {
+  use(gpu);
+  edf_real wrong[2] = { 0, 7 };
+  Input *x = edf_input("x[b,6]"), *y = edf_input("y[b]");
+  edf.eager = 1;
+  edf_feed(x, pixels, 2);
+  edf_feed(y, wrong, 2);
+  TRY(SoftmaxLogLoss(Affine(edf_affine_params(6, 4), x), y));
+  edf.eager = 0;
+  CHECK(panicked && strstr(caught, "label 7 in row 1"), "%s", caught);
+}
+
 /* ---- Checks and files, with the numbers there */
 static void gradient_check(void) {
   use(gpu);
@@ -668,6 +814,10 @@ int main(int argc, char **argv) {
   ONE(labels);
   ONE(panic_inside_of_a_node);
   ONE(unknown_memory);
+  ONE(once_wrong);
+  ONE(no_nan_is_found);
+  ONE(panics_in_passes);
+  ONE(eager_labels);
   ONE(gradient_check);
   ONE(saved_and_loaded);
   ONE(all_is_given_back);
