@@ -37,11 +37,8 @@ check links link tests/cuda.c -o "$out/cuda"
 check in_lazy_copies "$out/cuda"
 check in_reversed_order env CUDASHIM_ORDER=rev "$out/cuda" models
 check in_random_order env CUDASHIM_ORDER=7 "$out/cuda" changing_programs
-check in_random_order_without_graphs env CUDASHIM_ORDER=8 EDF_GRAPHS=0 "$out/cuda" models
-check without_graphs env EDF_GRAPHS=0 "$out/cuda" changing_programs
-check eagerly env CUDASHIM_LAZY=0 "$out/cuda" changing_programs
+check without_graphs_eagerly env CUDASHIM_LAZY=0 EDF_GRAPHS=0 "$out/cuda" changing_programs
 check every_kernel_checked env EDF_CHECK=1 "$out/cuda" models
-check waiting_for_each_kernel env EDF_CUDA_DEBUG=1 "$out/cuda" models
 
 # ---- The examples: losses of 20 steps agree with the CPU's to 1e-5. In seed 1 of 05 rounding
 # decides which of two equal pixels wins: the C loops in another order differ as much from

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Fuzzes the parsers of files and equations with libFuzzer: FUZZ_SECONDS each, or 30 where CI is
+# Fuzzes the parsers of files and equations with libFuzzer: FUZZ_SECONDS each, or 10 where CI is
 # set, else not at all. What it finds stays in build/fuzz.
 #   sh tests/fuzz.sh [TARGET]
 
 cd "$(dirname "$0")/.." || exit 1
 dir=build/fuzz
-seconds=${FUZZ_SECONDS:-${CI:+30}}
+seconds=${FUZZ_SECONDS:-${CI:+10}}
 mkdir -p $dir
 if [ -z "$seconds" ]; then
   echo 'skip fuzz: it runs where CI or FUZZ_SECONDS is set, and by make fuzz'

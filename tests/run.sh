@@ -105,10 +105,12 @@ variants() {                               # variants SOURCE
 wanted() { [ -z "$only" ] && return; case " $only " in *" $1 "*) ;; *) return 1 ;; esac; }
 
 only=$*
-for test in hygiene examples doctor gdb latex trace python shim cuda mpi; do
+for test in hygiene examples doctor gdb latex trace python shim cuda cuda_faults cuda_mutants \
+            mpi; do
   [ -f tests/$test.sh ] && wanted $test && job $test "CC='$CC' sh tests/$test.sh $out/$test"
 done
-wanted bench-cuda && job bench-cuda "sh tests/bench/cuda.sh --quick && echo 'ok bench-cuda-quick'"
+wanted bench-cuda &&
+  job bench-cuda "sh tests/bench/cuda.sh --quick && echo 'ok bench-cuda-quick'"
 for source in tests/fuzz_*.c; do
   name=$(basename $source .c)
   wanted fuzz && job $name "sh tests/fuzz.sh ${name#fuzz_}"
