@@ -468,7 +468,7 @@ static void send(int first, int last) {
   if (sent == cudaErrorNotReady) {
     (void)cudaGetLastError();            /* it counts as an error                             */
     CU(cudaEventSynchronize(stage.sent[stage.turn]));
-  } else CU(sent);
+  } else cuda_check(sent, "cudaEventQuery(stage.sent[stage.turn])", __LINE__);
   if (first < 0) {
     stage.control[0] = edf.seed;
     stage.control[1] = edf.draws;
@@ -891,7 +891,7 @@ static void gemm(const edf_route *r, const matrix *m, real beta) {
 /* ---- Adding a panel where windows overlap: entries are found by their position. Loops whose
    strides overlap form a group of two, i and d, with address = (i*ri + d*rd) * unit; the
    thread of a position p takes all d and the i that fits. */
-struct group { unsigned positions, ni, nd; long long unit, ri, rd, si, sd; };
+struct group { unsigned positions, ni, nd, unused; long long unit, ri, rd, si, sd; };
 struct gather_nest { int n; group g[MOST]; size_t outs; unsigned all_d; int assign; };
 
 __global__ static void gather_kernel(real *out, const real *panel, gather_nest t) {
@@ -924,13 +924,13 @@ static ptrdiff_t divisor(ptrdiff_t a, ptrdiff_t b) { return b ? divisor(b, a % b
 /* l goes beside the one loop of group g; the shorter of the two is d. */
 static int pair(group *g, const edf_loop *l) {
   long long unit = divisor((ptrdiff_t)g->unit, l->s[EDF_OUT]);
-  group both = { 0, (unsigned)l->n, g->ni, unit, l->s[EDF_OUT] / unit, g->unit / unit,
+  group both = { 0, (unsigned)l->n, g->ni, 0, unit, l->s[EDF_OUT] / unit, g->unit / unit,
                  l->s[EDF_A], g->si };
   if (g->nd > 1) return 0;
   both.positions = (unsigned)((both.ni - 1) * both.ri + (both.nd - 1) * both.rd + 1);
   *g = both;
   if (both.nd > both.ni)
-    *g = { both.positions, both.nd, both.ni, unit, both.rd, both.ri, both.sd, both.si };
+    *g = { both.positions, both.nd, both.ni, 0, unit, both.rd, both.ri, both.sd, both.si };
   return 1;
 }
 
@@ -946,7 +946,7 @@ static int group_loops(const edf_nest *nest, gather_nest *t) {
     group *g = t->n ? &t->g[t->n - 1] : NULL;
     if (l.s[EDF_OUT] <= 0) return 0;
     if (l.s[EDF_OUT] > reach) {
-      t->g[t->n++] = { (unsigned)l.n, (unsigned)l.n, 1, l.s[EDF_OUT], 1, 0, l.s[EDF_A], 0 };
+      t->g[t->n++] = { (unsigned)l.n, (unsigned)l.n, 1, 0, l.s[EDF_OUT], 1, 0, l.s[EDF_A], 0 };
       below = reach;
     } else if (!g || !pair(g, &l) || g->unit <= below) return 0;
     reach += (l.n - 1) * l.s[EDF_OUT];
@@ -2015,7 +2015,7 @@ __device__ static double block_sum(double v) {
     __syncthreads();
     if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
   }
-  return sums[0];                        /* for thread 0                                      */
+  return threadIdx.x ? 0 : sums[0];      /* thread 0 has it: another might read too early     */
 }
 
 __global__ static void norm_kernel(double *partial, const char *base, const entry *table) {
