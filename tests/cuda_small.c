@@ -1,0 +1,780 @@
+/* cuda_small.c - one small and broad program for edf_cuda.cu: tiny models that train for a few
+   steps, so that every pass runs plain, is recorded and is replayed. cuda_faults.sh and
+   cuda_mutants.sh build and run it.
+
+     cc -std=c99 -I. tests/cuda_small.c edf_cuda.o -lstdc++ -lm -o cuda_small
+     ./cuda_small                 the small models, then the large ones
+     ./cuda_small small           these alone: no cuBLAS, quick enough for ThreadSanitizer
+     ./cuda_small conv lstm       these models
+
+   It prints a line for each model: losses, and numbers that tell of every entry of its
+   parameters and gradients. EDF_DEVICE=cpu gives the lines that are right. The exit status is 1
+   if the shim was left with anything that must be given back. With a real CUDA library it is
+   compiled with -DNO_SHIM.
+
+   Built as: alone, by cuda_faults.sh and cuda_mutants.sh */
+#define EDF_IMPLEMENTATION
+#include "../edf.h"
+
+typedef edf_real real;
+
+void edf_cuda_close(void);
+edf_real *edf_cuda_grad(edf_node *p);
+#ifdef NO_SHIM
+static int cudashim_leaks(void) { return 0; }
+#else
+int cudashim_leaks(void);
+#endif
+
+/* ---- Data: the same numbers on every machine, between -1 and 1, in arrays that are written
+   anew for every step. */
+static unsigned long long drawn;
+
+static real number(void) {
+  drawn = drawn * 6364136223846793005u + 1442695040888963407u;
+  return (real)((double)(drawn >> 40) / 8388608.0 - 1);
+}
+
+static real *numbers(real *x, size_t n) {
+  for (size_t i = 0; i < n; i++) x[i] = number();
+  return x;
+}
+
+static real *classes(real *x, size_t n, int K) {
+  for (size_t i = 0; i < n; i++) x[i] = (real)floor((double)(number() + 1) / 2 * K);
+  return x;
+}
+
+static Parameter *start(Parameter *p, real lo, real hi) {
+  for (size_t i = 0; i < p->size; i++) p->value[i] = lo + (hi - lo) * (number() + 1) / 2;
+  edf_push(p);
+  return p;
+}
+
+/* ---- What is printed */
+static void say_number(double x) {
+  const char *digits = getenv("DIGITS");     /* 17 show the last bit */
+  if (x == x) printf(" %.*g", digits ? atoi(digits) : 9, x);
+  else printf(" nan");                       /* of any sign */
+}
+
+/* The mean of a node's value. */
+static void say(CompNode *l) {
+  double sum = 0;
+  const real *value = edf_value(l);
+  for (size_t i = 0; i < l->size; i++) sum += (double)value[i];
+  say_number(sum / (double)l->size);
+}
+
+/* A change of any entry, of its place or sign shows, and nothing cancels. */
+static void say_array(const real *x, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++)
+    sum += (1 + (double)(i * 37 % 101) / 100) * (fabs((double)x[i]) + (double)x[i] / 2);
+  say_number(sum);
+}
+
+static void say_value(Node *x) { say_array(edf_value(x), x->size); }
+
+static void say_grad(Node *x) {
+  const real *grad = edf_grad(x);
+  if (grad) say_array(grad, x->size);
+}
+
+static void say_parameters(void) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    say_value(edf.parameters[i]);
+    say_grad(edf.parameters[i]);
+  }
+}
+
+static void say_all(void) {
+  for (int i = 0; i < edf.n_compnodes; i++) say_value(edf.compnodes[i]);
+  for (int i = 0; i < edf.n_compnodes; i++) say_grad(edf.compnodes[i]);
+  for (int i = 0; i < edf.n_inputs; i++) say_grad(edf.inputs[i]);
+  say_parameters();
+}
+
+/* ---- An MLP. Most losses are not read, so that steps queue up behind each other; the batch
+   changes on the way, and comes back. */
+static void mlp(void) {
+  static real x[6 * 5], y[6];
+  Input *in = edf_input("x[b,5]"), *label = edf_input("y[b]");
+  AffineParams a = edf_affine_params(5, 7), c = edf_affine_params(7, 3);
+  CompNode *loss = LogLoss(Softmax(Affine(c, Sigmoid(Affine(a, in)))), label);
+  for (int i = 0; i < 13; i++) {
+    int rows = i > 4 && i < 9 ? 6 : 4;
+    edf_feed(in, numbers(x, (size_t)rows * 5), rows);
+    edf_feed(label, classes(y, (size_t)rows, 3), rows);
+    Forward();
+    Backward(loss);
+    SGD((real)0.5 / (real)(1 + i % 3));
+    if (i < 3 || i == 7) say(loss);
+  }
+  say(loss);
+  say_all();
+}
+
+/* ---- The same, without anything else: what runs when every call fails in turn. */
+static void tiny(void) {
+  static real x[3 * 2], y[3];
+  Input *in = edf_input("x[b,2]"), *label = edf_input("y[b]");
+  AffineParams a = edf_affine_params(2, 2);
+  CompNode *loss = SoftmaxLogLoss(Dropout(Affine(a, in), 0.25), label);
+  for (int i = 0; i < 5; i++) {
+    edf_feed(in, numbers(x, 6), 3);
+    edf_feed(label, classes(y, 3, 2), 3);
+    Forward();
+    Backward(loss);
+    if (i == 3) say_number(edf_clip(0.2));
+    SGD((real)0.5);
+  }
+  say(loss);
+  say_parameters();
+}
+
+/* ---- A convolution with padding and stride, max pooling with windows that overlap, the two
+   nodes that differ in evaluation, clipping. Its own threshold gets no gradient: BatchNorm
+   takes the mean away, so that would be rounding alone. */
+static void conv(void) {
+  static real x[3 * 7 * 7 * 2], y[3];
+  Input *in = edf_want_grad(edf_input("x[b,7,7,2]")), *label = edf_input("y[b]");
+  ConvParams k = edf_conv_params(2, 3, 2, 4);
+  k.padding = 1;
+  k.stride = 2;
+  k.b->update = edf_frozen;
+  BatchNormParams norm = edf_batch_norm_params(4);
+  AffineParams a = edf_affine_params(16, 3);
+  CompNode *u = MaxPool(Relu(BatchNorm(norm, Conv(k, in))), 3, 1);
+  CompNode *loss = SoftmaxLogLoss(Affine(a, Dropout(Reshape(u, "f[b,16]"), 0.3)), label);
+  for (int i = 0; i < 11; i++) {
+    int rows = i > 3 && i < 8 ? 2 : 3;
+    edf_feed(in, numbers(x, (size_t)rows * 98), rows);
+    edf_feed(label, classes(y, (size_t)rows, 3), rows);
+    Forward();
+    Backward(loss);
+    if (i == 2 || i == 10) say_number(edf_clip(0.5));
+    Adam((real)0.02, (real)0.9, (real)0.99, (real)1e-3);
+    if (i % 4 == 0) say(loss);
+    edf.training = 0;
+    Forward();
+    if (i % 5 == 0) Backward(loss);
+    edf.training = 1;
+    if (i % 5 == 0) say_grad(in);
+    if (i % 4 == 3) say(loss);
+  }
+  say(loss);
+  say_parameters();
+}
+
+/* ---- A transformer's layer */
+static void attention(void) {
+  static real k[2 * 5], y[2 * 5];
+  Input *in = edf_input("k[b,5]"), *label = edf_input("y[b,5]");
+  Parameter *W = start(edf_parameter("W[6,8]"), -1, 1);
+  Parameter *T = start(edf_parameter("T[5,8]"), -1, 1);
+  LayerNormParams first = edf_layer_norm_params(8), second = edf_layer_norm_params(8);
+  AttentionParams heads = edf_attention_params(8, 2);
+  AffineParams up = edf_affine_params(8, 12), down = edf_affine_params(12, 8);
+  AffineParams out = edf_affine_params(8, 6);
+  CompNode *h = Add(Embed(W, in), T);
+  h = Add(h, CausalAttention(heads, LayerNorm(first, h)));
+  h = Add(h, Affine(down, Gelu(Affine(up, LayerNorm(second, h)))));
+  CompNode *loss = SoftmaxLogLoss(Affine(out, h), label);
+  for (int i = 0; i < 6; i++) {
+    edf_feed(in, classes(k, 10, 6), 2);
+    edf_feed(label, classes(y, 10, 6), 2);
+    Forward();
+    Backward(loss);
+    AdamW((real)0.02, (real)0.9, (real)0.99, (real)1e-3, (real)0.1);
+    if (i < 2 || i == 5) say(loss);
+  }
+  say_parameters();
+}
+
+/* ---- Three steps of an LSTM. Its inputs are fed once: what the program then writes into the
+   same arrays counts. */
+static void lstm(void) {
+  static real x[2 * 3 * 4], y[2 * 3 * 3];
+  Input *in = edf_want_grad(edf_input("x[b,3,4]")), *target = edf_input("y[b,3,3]");
+  LSTMParams Phi = edf_lstm_params(4, 3);
+  RecurrentState s = { NULL, NULL };
+  Node *h[3];
+  for (int t = 0; t < 3; t++) {
+    s = LSTM(Phi, Select("x[b,T,j]", in, t), s);
+    h[t] = s.h;
+  }
+  CompNode *loss = MSE(ConcatList("h[b,T,j]", 3, h), target);
+  edf_feed(in, x, 2);
+  edf_feed(target, y, 2);
+  for (int i = 0; i < 6; i++) {
+    numbers(x, 24);
+    numbers(y, 18);
+    Forward();
+    Backward(loss);
+    Momentum((real)0.1, (real)0.9);
+    if (i == 1) Momentum((real)0.3, (real)0.9);
+    if (i != 3) say(loss);
+  }
+  say_grad(in);
+  say_parameters();
+}
+
+/* ---- Functions of single entries, of rows, and what joins them */
+static void nodes(void) {
+  static real x[3 * 6], y[3 * 6];
+  Input *in = edf_want_grad(edf_input("x[b,6]")), *target = edf_want_grad(edf_input("y[b,6]"));
+  Parameter *w = start(edf_parameter("w[6]"), (real)0.5, 2), *one = edf_parameter("one");
+  Parameter *v = start(edf_parameter("v[2,6]"), -1, 1);
+  start(one, 1, 2);
+  CompNode *a = Add(Square(in), w), *r = Sqrt(a), *l = Log(a);
+  CompNode *d = Div(Exp(in), a), *e = Div(Div(d, w), one), *f = Div(w, a);
+  CompNode *p = Mul(Softplus(in), one), *q = LeakyRelu(Sub(in, w), (real)0.1);
+  CompNode *c = Concat("c[b,J]", d, e, d, l), *t = Concat("t[J,k]", v, v, w);
+  CompNode *s = LogSoftmaxOver("c[b,K,j]", Reshape(c, "c[b,4,6]"));
+  CompNode *u = LogSoftmax(Add(q, p)), *m = SoftmaxOver("t[J,k]", t);
+  CompNode *n = NormalizeOver("c[B,i]", Tanh(Add(r, f)), (real)0.01);
+  CompNode *o = VarianceOver("n[b,J]", Mul(n, Sigmoid(in))), *big = MaxOver("u[b,J]", u);
+  CompNode *loss = Add(Mean(BCELoss(q, target)), Add(Sum(o), Add(Mean(s), Mean(u))));
+  loss = Add(loss, Add(Sum(Relu(Mul(m, m))), Sum(Mul(big, big))));
+  for (int i = 0; i < 6; i++) {
+    edf_feed(in, numbers(x, 18), 3);
+    edf_feed(target, numbers(y, 18), 3);
+    Forward();
+    Backward(loss);
+    if (i == 2) edf_clip_each(0.1);
+    if (i == 3) edf_l2((real)0.1);
+    if (i == 4) edf_l1((real)0.1);
+    if (i % 3 == 0) AdaGrad((real)0.05, (real)0.1);
+    else if (i % 3 == 1) RMSProp((real)0.05, (real)0.9, (real)0.1);
+    else edf_average((real)0.1, (real)0.8);
+    say(loss);
+  }
+  say_all();
+}
+
+/* ---- Maxima: ties, windows side by side, windows that overlap, and windows of which several
+   begin at one entry */
+static void windows(void) {
+  static real x[2 * 9 * 2];
+  Input *in = edf_want_grad(edf_input("x[b,9,2]"));
+  CompNode *a = MaxPool(in, 3, 3), *c = MaxPool(in, 3, 2);
+  CompNode *d = MaxOver("d[b,i,j,c] = x[b,i+j+DI,c] | DI<3, i<4, j<3", in);
+  CompNode *e = MaxOver("e[b,i,c] = x[b,i+DI-1,c] | DI<3, i<9", in);
+  CompNode *loss = Add(Sum(Square(a)), Sum(Square(c)));
+  loss = Add(loss, Add(Sum(Square(d)), Sum(Square(e))));
+  for (int i = 0; i < 4; i++) {
+    edf_feed(in, classes(x, 36, 3), 2);
+    Forward();
+    Backward(loss);
+    say(loss);
+    say_grad(in);
+  }
+  say_all();
+}
+
+/* ---- Sums of products that are not one matrix product: entries written twice, groups,
+   diagonals, overlapping reads */
+static void scatter(void) {
+  static real x[2 * 4 * 4 * 4];
+  Input *in = edf_want_grad(edf_input("x[b,4,4,4]"));
+  ConvParams up = edf_conv_params(2, 3, 4, 2);
+  up.stride = 2;
+  up.padding = 1;
+  ConvParams deep = edf_grouped_conv_params(2, 3, 4, 4, 4);
+  ConvParams pairs = edf_grouped_conv_params(2, 2, 4, 6, 2);
+  pairs.dilation = 2;
+  Parameter *w = start(edf_parameter("w[3]"), -1, 1);
+  Parameter *A = start(edf_parameter("A[4,4]"), -1, 1);
+  CompNode *a = TransposedConv(up, in), *d = Conv(deep, in), *g = Conv(pairs, in);
+  CompNode *s = Einsum("s[b,2*i+DI,c] = w[DI] x[b,i,0,c]", w, in);
+  CompNode *t = Einsum("t[b,i] = 0.5 A[i,i] x[b,i,J,K] A[J,K] - A[K,i]", A, in);
+  CompNode *p = AvgPool(in, 2, 1);
+  CompNode *loss = Add(Add(Mean(Square(a)), Mean(Square(d))), Mean(Square(g)));
+  loss = Add(loss, Add(Mean(Square(s)), Add(Mean(Square(t)), Mean(Square(p)))));
+  for (int i = 0; i < 5; i++) {
+    int rows = i == 4 ? 1 : 2;
+    edf_feed(in, numbers(x, (size_t)rows * 64), rows);
+    Forward();
+    Backward(loss);
+    SGD((real)0.1);
+    say(loss);
+  }
+  say_all();
+}
+
+/* ---- Nodes in plain C, between others, on a parameter, and with a gradient for an input */
+static void twice_forward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->value[i] = 2 * y->in[0]->value[i];
+}
+static void twice_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, 2 * y->grad[i]);
+}
+#define Twice(x) edf_compnode("Twice", twice_forward, twice_backward, x)
+
+static void custom(void) {
+  static real x[5 * 12], y[3];
+  Input *in = edf_input("x[b,4]"), *label = edf_input("y[b]");
+  AffineParams a = edf_affine_params(4, 5), c = edf_affine_params(5, 3);
+  CompNode *h = Sigmoid(Add(Twice(Affine(a, in)), Twice(a.b)));
+  CompNode *loss = SoftmaxLogLoss(Affine(c, Add(h, Twice(h))), label);
+  numbers(x, 60);
+  for (int i = 0; i < 5; i++) {
+    edf_feed(in, x + 12 * i, 3);
+    edf_feed(label, classes(y, 3, 3), 3);
+    Forward();
+    Backward(loss);
+    SGD((real)0.2);
+    if (i != 3) say(loss);
+  }
+  say_all();
+}
+
+/* A gradient that nothing on the GPU reads after the node in plain C has written it. */
+static void custom_last(void) {
+  static real x[3 * 4];
+  Input *in = edf_want_grad(edf_input("x[b,4]"));
+  CompNode *loss = Mean(Square(Twice(in)));
+  for (int i = 0; i < 4; i++) {
+    edf_feed(in, numbers(x, 12), 3);
+    Forward();
+    Backward(loss);
+  }
+  say_grad(in);
+}
+
+/* ---- Two graphs that take turns */
+static CompNode *half(int classes_) {
+  Input *in = edf_input("x[b,3]"), *label = edf_input("y[b]");
+  AffineParams a = edf_affine_params(3, classes_);
+  return SoftmaxLogLoss(Dropout(Affine(a, Dropout(in, 0.1)), 0.2), label);
+}
+
+static void graphs(void) {
+  static real x[2][4 * 3], y[2][4];
+  CompNode *loss[2];
+  edf_graph graph[2];
+  graph[0] = edf;
+  for (int k = 0; k < 2; k++) {
+    edf = k ? edf_new_graph() : graph[0];
+    loss[k] = half(2 + k);
+    graph[k] = edf;
+  }
+  for (int i = 0; i < 10; i++) {
+    int k = i & 1, rows = 4 - k;
+    edf = graph[k];
+    edf_feed(edf.inputs[0], numbers(x[k], (size_t)rows * 3), rows);
+    edf_feed(edf.inputs[1], classes(y[k], (size_t)rows, 2 + k), rows);
+    Forward();
+    Backward(loss[k]);
+    SGD((real)0.3);
+    if (i < 2 || i > 7) say(loss[k]);
+    graph[k] = edf;
+  }
+  for (int k = 0; k < 2; k++) {
+    edf = graph[k];
+    say_all();
+    if (k) edf_clear();
+  }
+  edf = graph[0];
+}
+
+/* ---- A parameter and a gradient that the program writes, gradients that add up, two losses,
+   a part of the graph, an input that is fed again between Forward and Backward */
+static void pushed(void) {
+  static real x[4 * 3], y[4 * 3];
+  Input *in = edf_input("x[b,3]"), *target = edf_input("y[b,3]");
+  Parameter *W = start(edf_parameter("W[3,3]"), -1, 1);
+  Parameter *c = start(edf_parameter("c[3]"), -1, 1);
+  CompNode *h = Tanh(Einsum("h[b,j] = W[I,j] x[b,I] + c[j]", W, in, c));
+  CompNode *loss = MSE(h, target), *other = Mean(Mul(Square(h), target));
+  for (int i = 0; i < 13; i++) {
+    edf_feed(in, numbers(x, 12), 4);
+    edf_feed(target, i == 10 ? x : numbers(y, 12), 4);
+    edf.accumulate = i > 3 && i < 8;
+    if (edf.accumulate && i % 2 == 0) edf_zero_grad();
+    if (i % 3 == 2) { edf_forward_to(h); say(h); }
+    Forward();
+    Backward(i % 4 == 3 ? other : loss);
+    if (i == 8) for (int k = 0; k < 4; k++) Backward(loss);
+    if (edf_device && i == 9) edf_cuda_grad(W);
+    if (i == 2 || i == 5 || i == 10) {
+      real *grad = edf_grad(c);
+      for (int k = 0; k < 3; k++) grad[k] = number() / 10;
+      edf_push_grad(c);
+    }
+    if (!edf.accumulate || i % 2) SGD((real)0.2);
+    if (i == 3 || i == 6 || i == 11) start(W, -1, 1);
+    if (i < 9) { say(loss); say_parameters(); }
+  }
+  say(loss);
+  say_all();
+}
+
+/* What was pushed counts, even where a fill was the last that happened to the array. */
+static void push_and_zero(void) {
+  Parameter *p = start(edf_parameter("p[3]"), -1, 1);
+  CompNode *loss = Sum(Square(p));
+  Forward();
+  Backward(loss);
+  for (int i = 0; i < 2; i++) {
+    edf_zero_grad();
+    real *grad = edf_grad(p);
+    for (int k = 0; k < 3; k++) grad[k] += 1;
+    edf_push_grad(p);
+    say_grad(p);
+  }
+  SGD((real)0.1);
+  say_parameters();
+}
+
+/* ---- Rows of a data set, and prediction without labels */
+static void rows_of_data(void) {
+  static real data[7 * 4], rows[3], y[3];
+  edf_array all = { 2, { 7, 4 }, 28, NULL };
+  all.value = numbers(data, 28);
+  Input *label = edf_input("y[b]"), *row = edf_input("rows[b]");
+  AffineParams a = edf_affine_params(4, 3);
+  CompNode *P = Softmax(Affine(a, edf_input_from(all, row))), *loss = LogLoss(P, label);
+  for (int i = 0; i < 8; i++) {
+    edf_feed(row, classes(rows, 3, 7), 3);
+    edf_forward_to(P);
+    if (i > 1) say_value(P);
+    if (i < 3) continue;
+    edf_feed(label, classes(y, 3, 3), 3);
+    Forward();
+    Backward(loss);
+    SGD((real)0.5);
+    say_number(edf_error_rate(P, label));
+  }
+  say(loss);
+  say_all();
+}
+
+/* ---- Every parameter with a rate of its own, and more than fit into one launch */
+static void my_rate(Parameter *p, real eta) { edf_update_sgd(p, eta / (real)(1 + p->steps)); }
+static void my_momentum(Parameter *p, real eta) {
+  edf_update_momentum(p, eta * p->value[0], (real)0.5);
+}
+
+static void rates(void) {
+  CompNode *loss = NULL;
+  for (int i = 0; i < 11; i++) {
+    Parameter *p = start(edf_parameter("p%d[%d]", i, 1 + i % 3), (real)0.1, 1);
+    CompNode *term = Sum(Square(Mul(p, p)));
+    p->steps = i;
+    p->update = i < 10 ? my_rate : my_momentum;
+    loss = loss ? Add(loss, term) : term;
+  }
+  for (int i = 0; i < 4; i++) {
+    Forward();
+    Backward(loss);
+    edf_value(edf.parameters[10]);
+    SGD((real)0.1);
+  }
+  say(loss);
+  say_parameters();
+}
+
+/* ---- Each node runs when it is made. */
+static void eager(void) {
+  static real x[2 * 3];
+  edf.eager = 1;
+  Input *in = edf_input("x[b,3]");
+  edf_feed(in, numbers(x, 6), 2);
+  AffineParams a = edf_affine_params(3, 4);
+  CompNode *h = Softmax(Affine(a, in));
+  say_value(h);
+  CompNode *g = Dropout(Square(h), 0.5);
+  say_value(g);
+  edf.eager = 0;
+  Backward(g);
+  say_parameters();
+}
+
+/* ---- A graph that is built anew for each step: other nodes get the same addresses. */
+static void rebuilt(void) {
+  static real x[2 * 3], y[2];
+  Input *in = edf_input("x[b,3]"), *label = edf_input("y[b]");
+  AffineParams a = edf_affine_params(3, 3);
+  for (int i = 0; i < 6; i++) {
+    edf_clear_compnodes();
+    CompNode *h = Affine(a, in);
+    CompNode *loss = SoftmaxLogLoss(i & 1 ? Tanh(h) : Relu(h), label);
+    for (int k = 0; k < 3; k++) {
+      edf_feed(in, numbers(x, 6), 2);
+      edf_feed(label, classes(y, 2, 3), 2);
+      Forward();
+      Backward(loss);
+      SGD((real)0.3);
+    }
+    say(loss);
+  }
+  say_parameters();
+}
+
+/* ---- NaN goes through. */
+static void nan_through(void) {
+  static real x[3 * 4];
+  Input *in = edf_want_grad(edf_input("x[b,4]"));
+  edf_feed(in, numbers(x, 12), 3);
+  x[1] = x[4] = x[11] = (real)NAN;
+  Node *y[] = { Relu(in), LeakyRelu(in, (real)0.1), MaxOver("x[b,J]", in), MaxPool(
+      Reshape(in, "x[b,4,1]"), 2, 1), Softmax(in), LogSoftmax(in), Softplus(in), Gelu(in) };
+  enum { N = sizeof y / sizeof *y };
+  for (int pass = 0; pass < 3; pass++) Forward();
+  for (int k = 0; k < N; k++) {
+    const real *value = edf_value(y[k]);
+    double sum = 0;
+    for (size_t i = 0; i < y[k]->size; i++)
+      if (value[i] == value[i]) sum += (double)value[i];
+      else sum += 100 * (double)(i + 1);
+    say_number(sum);
+  }
+  for (int k = 1; k < N; k++) y[k] = Add(Sum(y[k - 1]), Sum(y[k]));
+  Forward();
+  Backward(y[N - 1]);
+  say_value(y[N - 1]);
+}
+
+/* ---- The host's copy begins with NaN where the GPU's is newer, and is right where it is said
+   to be always right. */
+static int is_asked(const char *name) {
+  const char *value = getenv(name);
+  return value && *value && strcmp(value, "0");
+}
+
+static void say_stale(const char *what, const real *x, int stale) {
+  int always = is_asked("EDF_SYNC") || is_asked("EDF_CHECK");
+  int right = !edf_device || always ? x[0] == x[0] : (x[0] != x[0]) == stale;
+  printf(" %s %s", what, right ? "ok" : stale ? "NOT STALE" : "STALE");
+}
+
+static void stale(void) {
+  static real x[2 * 3];
+  Input *in = edf_input("x[b,3]");
+  Parameter *W = start(edf_parameter("W[3,2]"), -1, 1);
+  CompNode *loss = Sum(Square(Einsum("h[b,j] = W[I,j] x[b,I]", W, in)));
+  for (int i = 0; i < 4; i++) {
+    edf_feed(in, numbers(x, 6), 2);
+    Forward();
+    say_stale("value", loss->value, 1);
+    Backward(loss);
+    say_stale("fed", x, 0);
+    if (i) say_stale("grad", W->grad, 1);
+    edf_grad(W);
+    say_stale("read", W->grad, 0);
+    SGD((real)0.1);
+    say_stale("parameter", W->value, 1);
+    edf_value(W);
+    edf_value(loss);
+    say_stale("read", W->value, 0);
+  }
+  say(loss);
+}
+
+/* ---- Large enough for cuBLAS. With operands in place, */
+static void gemm(void) {
+  static real x[100 * 80], y[100];
+  Input *in = edf_want_grad(edf_input("x[b,80]")), *label = edf_input("y[b]");
+  AffineParams a = edf_affine_params(80, 90), c = edf_affine_params(90, 120);
+  CompNode *s = Affine(c, Tanh(Affine(a, in)));
+  CompNode *loss = Add(SoftmaxLogLoss(s, label), SoftmaxLogLoss(Tanh(s), label));
+  for (int i = 0; i < 6; i++) {
+    int rows = i ? 100 : 20;
+    edf_feed(in, numbers(x, (size_t)rows * 80), rows);
+    edf_feed(label, classes(y, (size_t)rows, 120), rows);
+    Forward();
+    Backward(loss);
+    SGD((real)0.5);
+    if (i < 2) say(loss);
+  }
+  say(loss);
+  say_grad(in);
+  say_parameters();
+}
+
+/* packed (im2col), and with a result whose entries are written several times (col2im), */
+static void gemm_conv(void) {
+  static real x[4 * 14 * 14 * 12], y[4];
+  Input *in = edf_want_grad(edf_input("x[b,14,14,12]")), *label = edf_input("y[b]");
+  ConvParams k = edf_conv_params(2, 3, 12, 26), l = edf_conv_params(2, 3, 26, 48);
+  k.padding = 1;
+  l.stride = 2;
+  AffineParams a = edf_affine_params(48, 4);
+  CompNode *h = Tanh(Conv(l, Tanh(Conv(k, in))));
+  CompNode *loss = SoftmaxLogLoss(Affine(a, MeanOver("h[b,X,Y,c]", h)), label);
+  for (int i = 0; i < 4; i++) {
+    int rows = i ? 3 : 4;
+    edf_feed(in, numbers(x, (size_t)rows * 14 * 14 * 12), rows);
+    edf_feed(label, classes(y, (size_t)rows, 4), rows);
+    Forward();
+    Backward(loss);
+    SGD((real)0.5);
+    say(loss);
+  }
+  say_grad(in);
+  say_parameters();
+}
+
+/* several of one size in equal steps, several in a table of addresses: the two of attention.
+   Added to what was there, or not; and sums so long that they are cut. */
+static void gemm_batched(void) {
+  static real x[3 * 48 * 72], k[3 * 2 * 3 * 72 * 12];
+  Input *in = edf_want_grad(edf_input("x[b,48,72]"));
+  Input *kernel = edf_want_grad(edf_input("k[b,2,3,72,12]"));
+  Parameter *W = start(edf_parameter("W[72,72]"), (real)-0.2, (real)0.2);
+  CompNode *q = Einsum("q[b,t,J] = x[b,t,I] W[I,J]", in, W);
+  CompNode *G = Einsum("G[b,i,j] = x[b,T,i] q[b,T,j]", in, q);
+  CompNode *r = Reshape(q, "q[b,48,2,36]");
+  CompNode *S = Einsum("S[b,h,t,s] = 0.2 q[b,t,h,D] k[b,s,h,D]", r, r);
+  CompNode *o = Einsum("o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]", SoftmaxOver("S[b,h,t,S]", S), r);
+  CompNode *e = Einsum("e[b,h,t,j] = x[b,t+D,I] k[b,h,D,I,j]", in, kernel);
+  CompNode *loss = Add(Mean(Square(G)), Add(Mean(Square(o)), Add(Mean(q), Mean(Square(e)))));
+  for (int i = 0; i < 4; i++) {
+    edf_feed(in, numbers(x, 3 * 48 * 72), 3);
+    edf_feed(kernel, numbers(k, 3 * 2 * 3 * 72 * 12), 3);
+    Forward();
+    Backward(loss);
+    SGD((real)0.02);
+    say(loss);
+  }
+  say_grad(in);
+  say_all();
+}
+
+/* ---- So long that threads go round again, and that sums are cut. */
+static void large(void) {
+  enum { ROWS = 1100 };
+  static real x[ROWS * 100], k[3] = { 3, 1399, 1350 };
+  Input *in = edf_input("x[b,100]"), *at = edf_input("k[3]");
+  Parameter *W = start(edf_parameter("W[1400,100]"), -1, 1);
+  CompNode *columns = SumOver("x[B,j]", in), *rows = SumOver("x[b,J]", in);
+  CompNode *both = Einsum("d = x[B,J] r[B]", in, rows);
+  CompNode *loss = Mean(Square(Embed(W, at)));
+  for (int i = 0; i < 3; i++) {
+    edf_feed(in, numbers(x, ROWS * 100), ROWS);
+    edf_feed(at, k, 1);
+    Forward();
+    Backward(loss);
+    if (i == 1) say_number(edf_clip(0.01));
+    SGD(20);
+    say_value(columns);
+    say_value(both);
+    say(loss);
+  }
+  say_parameters();
+  edf_clear();
+  Node *many[70];                            /* more than one launch joins */
+  for (int i = 0; i < 70; i++) many[i] = start(edf_parameter("p%d", i), -1, 1);
+  loss = Mean(Square(ConcatList("c[J]", 70, many)));
+  for (int i = 0; i < 4; i++) {
+    Forward();
+    Backward(loss);
+    SGD(1);
+  }
+  say(loss);
+  say_parameters();
+}
+
+/* A graph that was recorded, and memory that moves since another one needs more. */
+static void grows(void) {
+  enum { LONG = 400000 };
+  static real x[LONG], y[4];
+  edf_cuda_close();
+  edf_graph first, second = edf_new_graph();
+  CompNode *loss = half(3), *other = NULL;
+  for (int i = 0; i < 9; i++) {
+    edf_feed(edf.inputs[0], numbers(x, 12), 4);
+    edf_feed(edf.inputs[1], classes(y, 4, 3), 4);
+    Forward();
+    Backward(loss);
+    SGD((real)0.3);
+    if (i != 3 && i != 7) continue;
+    first = edf;
+    edf = second;
+    if (!other) other = Mean(Square(edf_want_grad(edf_input("x[b]"))));
+    edf_feed(edf.inputs[0], numbers(x, LONG), LONG);
+    Forward();
+    Backward(other);
+    say_grad(edf.inputs[0]);
+    second = edf;
+    edf = first;
+  }
+  say(loss);
+  say_parameters();
+  first = edf;
+  edf = second;
+  edf_clear();
+  edf = first;
+}
+
+/* A class number that is none, and that no one can know before it was computed. */
+static void no_class(void) {
+  static real x[2 * 3], y[2] = { 1, 2 };
+  Input *in = edf_input("x[b,3]"), *label = edf_input("y[b]");
+  AffineParams a = edf_affine_params(3, 3);
+  CompNode *loss = SoftmaxLogLoss(Affine(a, in), Einsum("k[b] = 2 y[b]", label));
+  edf_feed(in, numbers(x, 6), 2);
+  edf_feed(label, y, 2);
+  Forward();
+  say(loss);
+}
+
+/* ---- A program that leaves the GPU, and comes back. */
+static void again(void) {
+  static real x[3 * 2], y[3];
+  Input *in = edf_input("x[b,2]"), *label = edf_input("y[b]");
+  AffineParams a = edf_affine_params(2, 2);
+  CompNode *loss = SoftmaxLogLoss(Affine(a, in), label);
+  for (int i = 0; i < 12; i++) {
+    if (i == 4) edf_cuda_close();            /* from here on the CPU's */
+    if (i == 8) edf_input("opens[b]");       /* from here on the GPU's */
+    edf_feed(in, numbers(x, 6), 3);
+    edf_feed(label, classes(y, 3, 2), 3);
+    edf_forward_to(loss);
+    Backward(loss);
+    Adam((real)0.1, (real)0.9, (real)0.99, (real)1e-3);
+  }
+  say(loss);
+  say_parameters();
+}
+
+/* ---- The models. Between two of them everything is forgotten. */
+typedef struct { const char *name; void (*run)(void); int kind; } model;
+enum { SMALL, LARGE, ASKED };
+static const model models[] = {
+  { "mlp", mlp, SMALL }, { "conv", conv, SMALL }, { "attention", attention, SMALL },
+  { "lstm", lstm, SMALL }, { "nodes", nodes, SMALL }, { "windows", windows, SMALL },
+  { "scatter", scatter, SMALL }, { "custom", custom, SMALL }, { "last", custom_last, SMALL },
+  { "graphs", graphs, SMALL }, { "pushed", pushed, SMALL }, { "zero", push_and_zero, SMALL },
+  { "rows", rows_of_data, SMALL }, { "rates", rates, SMALL }, { "eager", eager, SMALL },
+  { "rebuilt", rebuilt, SMALL }, { "nan", nan_through, SMALL }, { "stale", stale, SMALL },
+  { "again", again, SMALL }, { "gemm", gemm, LARGE }, { "gemm_conv", gemm_conv, LARGE },
+  { "gemm_batched", gemm_batched, LARGE }, { "large", large, LARGE },
+  { "grows", grows, LARGE }, { "tiny", tiny, ASKED },
+  { "no_class", no_class, ASKED },
+};
+
+static int is_wanted(const model *m, int n, char **names) {
+  for (int i = 0; i < n; i++)
+    if (!strcmp(names[i], m->name) || (m->kind == SMALL && !strcmp(names[i], "small")))
+      return 1;
+  return !n && m->kind != ASKED;
+}
+
+int main(int argc, char **argv) {
+  int ran = 0;
+  for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+    if (!is_wanted(&models[k], argc - 1, argv + 1)) continue;
+    edf_seed(k + 1);
+    drawn = k;
+    printf("%s", models[k].name);
+    models[k].run();
+    printf("\n");
+    edf_clear();
+    ran = 1;
+  }
+  edf_cuda_close();
+  return cudashim_leaks() > 0 || !ran;
+}
