@@ -649,7 +649,7 @@ static void large(void) {
   static real x[ROWS * 100], k[3] = { 3, 1399, 1350 };
   Input *in = edf_input("x[b,100]"), *at = edf_input("k[3]");
   Parameter *W = start(edf_parameter("W[1400,100]"), -1, 1);
-  CompNode *columns = SumOver("x[B,j]", in), *rows = SumOver("x[b,J]", in);
+  CompNode *columns = MeanOver("x[B,j]", in), *rows = SumOver("x[b,J]", in);
   CompNode *both = Einsum("d = x[B,J] r[B]", in, rows);
   CompNode *loss = Mean(Square(Embed(W, at)));
   for (int i = 0; i < 3; i++) {
