@@ -128,7 +128,7 @@ done
 # ---- Run them, two at a time where xargs can, and count
 
 cat > $out/do <<END
-limit=; command -v timeout >/dev/null && limit='timeout 400'
+limit=; command -v timeout >/dev/null && limit='timeout 600'
 [ "\$limit" ] && [ "\$EDF_DATA" ] && limit='timeout 1500'           # real data takes its time
 start=\$(date +%s)
 \$limit sh $out/\$1.sh > $out/\$1.log 2>&1
