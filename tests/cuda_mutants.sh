@@ -99,8 +99,8 @@ notices() {
   env $2 timeout 100 "$1" $3 > "$1.out" 2> "$1.err"
   status=$?
   if [ $status != 0 ]; then
-    echo "exit status $status: $(grep -a -m 1 -e '^cudashim' -e '^edf: [^Gn]' -e WARNING "$1.err" |
-      cut -c 1-150)"
+    echo "exit status $status:" \
+      "$(grep -a -m 1 -e '^cudashim' -e '^edf: [^Gn]' -e WARNING "$1.err" | cut -c 1-150)"
   elif grep 'without CUDA graphs' "$1.err"; then :
   else
     sh tests/cuda_same.sh "$out/cpu" "$1.out" > "$1.diff" && return 1
