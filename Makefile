@@ -104,10 +104,10 @@ mnist:
 cuda: build/edf_cuda.o
 	@echo 'built build/edf_cuda.o: cc train.c build/edf_cuda.o -lcublas -lcudart -lstdc++ -lm'
 
-build/edf_cuda.o: edf_cuda.cu edf.h tests/cuda_arch.sh build/cuda_flags
+build/edf_cuda.o: edf_cuda.cu edf.h tests/cuda/arch.sh build/cuda_flags
 	@command -v $(NVCC) > /dev/null || { echo 'make: $(NVCC), the CUDA compiler, was not found:' \
 	  'install the CUDA toolkit, or NVCC=path; all else builds without it'; exit 1; }
-	arch=$$(CUDA_ARCH='$(CUDA_ARCH)' sh tests/cuda_arch.sh) && \
+	arch=$$(CUDA_ARCH='$(CUDA_ARCH)' sh tests/cuda/arch.sh) && \
 	  $(NVCC) -std=c++17 -O3 $$arch -c $< -o $@
 
 build/cuda_flags: FORCE                    # another kind of GPU: built again
@@ -133,7 +133,7 @@ test: $(if $(PACKED),unpack)
 	@$(ENV) $(DATA) sh tests/run.sh $(TESTS)
 
 fuzz:
-	@FUZZ_SECONDS=$(SECONDS) sh tests/fuzz.sh
+	@FUZZ_SECONDS=$(SECONDS) sh tests/fuzz/fuzz.sh
 
 build/bench: tests/bench/bench.c $(wildcard tests/bench/*.h) edf.h build/flags
 	$(COMPILE)

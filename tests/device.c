@@ -6,7 +6,7 @@
 
    Built as: float double none */
 #define EDF_IMPLEMENTATION
-#include "../edf.h"
+#include "edf.h"
 #include "harness.h"
 
 static struct { int contract, node, pass, fill, update, pull, push, forget, here; } calls;

@@ -13,7 +13,7 @@
 
 #define EDF_IMPLEMENTATION
 #include "edf.h"
-#include "../examples/digits.h"
+#include "examples/digits.h"
 
 #include <time.h>
 

@@ -7,7 +7,7 @@
 #include "harness.h"
 #include "capture.h"
 #define EDF_IMPLEMENTATION
-#include "../edf.h"
+#include "edf.h"
 
 enum { STEPS = 310, SEEDS = QUICK > 1 ? 1 : 5 };
 static edf_real xs[1024], ys[256];

@@ -11,7 +11,7 @@
 #include "harness.h"
 #include "capture.h"
 #define EDF_IMPLEMENTATION
-#include "../edf.h"
+#include "edf.h"
 
 static int writes;
 

@@ -255,9 +255,9 @@ dir=${1:-build/tests/hygiene}
 
 # ---- The other sources are clean too, and no line is too long
 
-for source in tests/*.c tests/bench/*.c examples/*.c; do
+for source in tests/*.c tests/*/*.c examples/*.c; do
   [ -f "$source" ] || continue
-  case $source in examples/mpi_*|tests/cuda_examples.c) continue ;; esac   # mpi.sh and cuda.sh
+  case $source in examples/mpi_*|tests/mpi/*|tests/cuda/examples.c) continue ;; esac
   for compiler in $gcc $clang; do
     openmp=
     if grep -q 'Built as: openmp alone' "$source"; then      # clang has <omp.h> in a package
@@ -270,7 +270,7 @@ for source in tests/*.c tests/bench/*.c examples/*.c; do
 done
 works lines awk -f tests/lines.awk edf.h
 awk 'length($0) > 96 { print FILENAME ":" FNR ": " length($0) " columns" }' \
-  $(ls Makefile edf_cuda.cu tests/*.* tests/bench/*.* tests/cudashim/* examples/*.* |
-    grep -v cuda_mutants.sh) > "$dir/out" 2>&1
+  $(ls Makefile edf_cuda.cu tests/*.* tests/*/*.* tests/cuda/shim/* examples/*.* |
+    grep -v cuda/mutants.sh) > "$dir/out" 2>&1
 if [ -s "$dir/out" ]; then fail columns 'over 96'; else pass columns; fi
 exit $bad

@@ -6,7 +6,7 @@
 #include "harness.h"
 #include "capture.h"
 #define EDF_IMPLEMENTATION
-#include "../edf.h"
+#include "edf.h"
 
 static edf_real rows[8 * 6];
 

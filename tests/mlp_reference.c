@@ -5,7 +5,7 @@
 
 #include "harness.h"
 #define EDF_IMPLEMENTATION
-#include "../edf.h"
+#include "edf.h"
 #include "reference_mlp.h"
 
 enum { STEPS = 100 };

@@ -4,7 +4,7 @@
 #   sh tests/mpi.sh [directory for what is built]
 # 77 drawn images make batches of 64 and 13: of the last, 2 ranks get 6 and 7, 4 ranks 3, 3, 3
 # and 4. In batches of 3 one of 4 ranks gets none, in the last of 2 two. The steps are few, for
-# ranks that share a core wait long for each other. edf_cuda.cu runs on tests/cudashim.
+# ranks that share a core wait long for each other. edf_cuda.cu runs on tests/cuda/shim.
 
 cd "$(dirname "$0")/.." || exit 1
 dir=${1:-build/tests/mpi}
@@ -69,7 +69,7 @@ build nccl-float mpicc $example $small -DEDF_NCCL -Itests/mpi
 build nccl-double mpicc $example $small -DEDF_NCCL -Itests/mpi -DEDF_REAL=double
 gpu=
 if command -v ${CXX:-g++} > /dev/null 2>&1 && [ -f edf_cuda.cu ]; then
-  ${CXX:-g++} -x c++ -std=c++17 -O1 -Itests/cudashim -I. -c tests/mpi/gpu.cu -o "$dir/gpu.o" \
+  ${CXX:-g++} -x c++ -std=c++17 -O1 -Itests/cuda/shim -I. -c tests/mpi/gpu.cu -o "$dir/gpu.o" \
     > "$dir/gpu.cc" 2>&1 || fail mpi-builds-gpu 'it does not compile' "$dir/gpu.cc"
   gpu='gpu nccl-gpu'
   build gpu mpicc $example $small "$dir/gpu.o" -lstdc++

@@ -8,7 +8,7 @@
 #include "harness.h"
 #include "capture.h"
 #define EDF_IMPLEMENTATION
-#include "../edf.h"
+#include "edf.h"
 
 enum { NODES = 200, LETTERS = 24, PROGRAM = 200000 };
 

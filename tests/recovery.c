@@ -10,7 +10,7 @@
 #define EDF_REALLOC(p, n) counted_realloc(p, n)
 #define EDF_FREE(p) counted_free(p)
 #define EDF_IMPLEMENTATION
-#include "../edf.h"
+#include "edf.h"
 #include "capture.h"
 
 static edf_real zeros[40000], ones[40000];

@@ -49,7 +49,7 @@ shim() {
   [ -f $out/shim-double.o ] || has "$CXX" || return
   [ -f $out/shim-double.o ] && return
   for shim_real in float double; do
-    $CXX -x c++ -std=c++17 -O2 -DEDF_REAL=$shim_real -Itests/cudashim -I. -c edf_cuda.cu \
+    $CXX -x c++ -std=c++17 -O2 -DEDF_REAL=$shim_real -Itests/cuda/shim -I. -c edf_cuda.cu \
       -o $out/shim-$shim_real.o &
   done
   wait
@@ -115,17 +115,18 @@ few=${CI:+modes calls memory address race nvcc}
 for test in hygiene examples doctor gdb latex trace python shim cuda cuda_faults cuda_mutants \
             mpi; do
   parts=; [ $test = cuda_faults ] && parts=$few
-  wanted $test && job $test "CC='$CC' sh tests/$test.sh $out/$test $parts"
+  script=tests/$test.sh
+  case $test in shim|cuda) script=tests/cuda/$test.sh ;; cuda_*) script=tests/cuda/${test#cuda_}.sh ;; esac
+  wanted $test && job $test "CC='$CC' sh $script $out/$test $parts"
 done
 wanted bench-cuda &&
   job bench-cuda "sh tests/bench/cuda.sh --quick && echo 'ok bench-cuda-quick'"
-for source in tests/fuzz_*.c; do
-  name=$(basename $source .c)
+for source in tests/fuzz/*.c; do
+  name=fuzz_$(basename $source .c)
   case ${CI:+$name} in ''|*equation|*safetensors) ;; *) continue ;; esac
-  wanted fuzz && job $name "sh tests/fuzz.sh ${name#fuzz_}"
+  wanted fuzz && job $name "sh tests/fuzz/fuzz.sh ${name#fuzz_}"
 done
 for source in tests/*.c; do
-  case $source in tests/fuzz_*) continue ;; esac
   wanted "$(basename $source .c)" && variants $source
 done
 

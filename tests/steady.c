@@ -37,7 +37,7 @@ static void counted_free(void *p) {
 #define EDF_REALLOC(p, n) counted_realloc(p, n)
 #define EDF_FREE(p) counted_free(p)
 #define EDF_IMPLEMENTATION
-#include "../edf.h"
+#include "edf.h"
 
 static edf_real images[64 * 784], labels[64];
 

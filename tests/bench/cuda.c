@@ -14,7 +14,7 @@
 
      bench cuda mlp_a precision=fp32 batch=64 parameters=50890 fed_us=- resident_us=- ...
 
-   With the stand-in of tests/cudashim no time is printed, but what a step consists of: all
+   With the stand-in of tests/cuda/shim no time is printed, but what a step consists of: all
    that the device does, copies to it and their bytes, and how often the host waits. On a GPU
    these are "-". --quick: small batches and layers, few steps, to see that all of it runs. */
 

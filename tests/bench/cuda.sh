@@ -3,7 +3,7 @@
 #
 # Our training steps (cuda.c) and PyTorch's (torch_bench.py), one after the other, for each of
 # PRECISIONS; then one table, with the goals. Without a GPU the quick variant runs on the
-# stand-in in tests/cudashim: no times, but what a step consists of.
+# stand-in in tests/cuda/shim: no times, but what a step consists of.
 #   PRECISIONS='fp32 tf32'     PYTHON=python3     COMPILE_MODE=max-autotune-no-cudagraphs
 #   NVCC=/path/to/nvcc         CUDA_ARCH=90       as for make cuda
 
@@ -19,7 +19,7 @@ done
 
 # ---- Building: cuda_floor.cu includes edf_cuda.cu, so there is one object for the GPU.
 
-sources='edf.h edf_cuda.cu tests/cudashim tests/bench'
+sources='edf.h edf_cuda.cu tests/cuda/shim tests/bench'
 up_to_date() { [ -x "$1" ] && [ -z "$(find $sources -newer "$1" -type f)" ]; }
 
 build_for_gpu() {
@@ -34,7 +34,7 @@ build_for_gpu() {
 build_for_shim() {
   up_to_date $dir/shim && return
   rm -f $dir/shim
-  $cxx -x c++ -std=c++17 -O1 -Itests/cudashim -I. -c tests/bench/cuda_floor.cu \
+  $cxx -x c++ -std=c++17 -O1 -Itests/cuda/shim -I. -c tests/bench/cuda_floor.cu \
     -o $dir/shim.o &
   $cc -std=c99 -O1 -I. -c tests/bench/cuda.c -o $dir/cuda.o || return
   wait $! || return
@@ -45,7 +45,7 @@ build_for_shim() {
 
 find_gpu() {                               # sets nvcc and arch; or why not, in `why`
   nvcc=$(command -v "${NVCC:-nvcc}" || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
-  arch=$(sh tests/cuda_arch.sh) || exit 1
+  arch=$(sh tests/cuda/arch.sh) || exit 1
   if [ "$arch" = -arch=all-major ]; then why='nvidia-smi finds none'
   elif [ -z "$nvcc" ]; then why='there is one, but no nvcc'
   elif ! build_for_gpu; then why="$nvcc: it does not build" bad=1
@@ -86,7 +86,7 @@ on_shim() {                                # one precision: it changes no count
 rm -f $dir/ours.* $dir/torch.*
 if find_gpu; then on_gpu
 else
-  echo "bench cuda: no GPU ($why): the quick variant on tests/cudashim, without times"
+  echo "bench cuda: no GPU ($why): the quick variant on tests/cuda/shim, without times"
   quick=--quick
   on_shim
 fi

@@ -2,7 +2,7 @@
 
    tests/mpi.sh compiles examples/mpi_mnist.c with EDF_NCCL and this: so its calls are run where
    there is no GPU. The gradients are those of the CPU, or with FAKE_GPU those of edf_cuda.cu,
-   which runs on tests/cudashim. What NCCL forbids ends the run. */
+   which runs on tests/cuda/shim. What NCCL forbids ends the run. */
 #include <assert.h>
 
 typedef enum { ncclSuccess, ncclInvalidUsage } ncclResult_t;

@@ -1,9 +1,9 @@
 #!/bin/sh
-# edf_cuda.cu on an emulated GPU, tests/cudashim: its own tests, tests/cuda.c, with threads and
+# edf_cuda.cu on an emulated GPU, tests/cuda/shim: its own tests, tests/cuda/cuda.c, with threads and
 # blocks in several orders, with and without recorded passes; and the losses of the examples
-# against the CPU's.      sh tests/cuda.sh [directory for what is built]
+# against the CPU's.      sh tests/cuda/cuda.sh [directory for what is built]
 
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 out=${1:-build/tests/cuda}
 CC=${CC:-cc} CXX=${CXX:-g++}
 command -v "$CXX" >/dev/null || CXX=clang++
@@ -22,7 +22,7 @@ check() {
 }
 
 build() {                                  # build COMPILER FLAGS OBJECT
-  "$1" -x c++ -std=c++17 -Wall -Wextra -Werror $2 -Itests/cudashim -I. -c edf_cuda.cu -o "$3"
+  "$1" -x c++ -std=c++17 -Wall -Wextra -Werror $2 -Itests/cuda/shim -I. -c edf_cuda.cu -o "$3"
 }
 check builds build "$CXX" '-O2' "$out/cuda.o"
 [ -f "$out/cuda.o" ] || exit 1
@@ -31,7 +31,7 @@ if command -v clang++ >/dev/null; then
 else echo 'skip builds_with_clang: no clang++'; fi
 
 link() { $CC -std=c99 -O1 -I. "$@" "$out/cuda.o" -lstdc++ -lm; }
-check links link tests/cuda.c -o "$out/cuda"
+check links link tests/cuda/cuda.c -o "$out/cuda"
 
 # ---- Its own tests. Those that go on for long run once.
 check in_lazy_copies "$out/cuda"
@@ -53,8 +53,8 @@ same() {                                   # same FILE FILE RELATIVE
 }
 example() {                                # example NAME OBJECT RELATIVE FLAGS [ARGUMENTS]
   program=$1-$2
-  $CC -std=c99 -O1 $4 -D_POSIX_C_SOURCE=200809L "-DEXAMPLE=\"../examples/$1.c\"" -I. \
-    -Iexamples tests/cuda_examples.c -o "$out/$program" "$out/$2.o" -lstdc++ -lm || return
+  $CC -std=c99 -O1 $4 -D_POSIX_C_SOURCE=200809L "-DEXAMPLE=\"examples/$1.c\"" -I. \
+    -Iexamples tests/cuda/examples.c -o "$out/$program" "$out/$2.o" -lstdc++ -lm || return
   (cd "$out" && EDF_DEVICE=cpu ./"$program" $5 > "$program.cpu" &&
    EDF_DEVICE=cuda ./"$program" $5 > "$program.gpu") &&
   same "$out/$program.cpu" "$out/$program.gpu" "$3"

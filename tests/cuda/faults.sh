@@ -1,12 +1,12 @@
 #!/bin/sh
-# edf_cuda.cu where something goes wrong, or might: tests/cuda_small.c on the emulated GPU in
+# edf_cuda.cu where something goes wrong, or might: tests/cuda/small.c on the emulated GPU in
 # every mode; with every call failing in turn; without a GPU, or memory; with the sanitizers and
 # the race detector; and compiled by nvcc, which finds no GPU here.
-#   sh tests/cuda_faults.sh [directory for what is built [parts]]
+#   sh tests/cuda/faults.sh [directory for what is built [parts]]
 # Parts: modes variants calls memory double clang address clang_address race nvcc. NVCC=none
 # leaves nvcc out.
 
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 out=${1:-build/tests/cuda_faults}
 [ $# -gt 0 ] && shift
 cu=edf_cuda.cu
@@ -23,7 +23,7 @@ cpu=$out/cpu
 compile() {
   object=$1
   shift
-  "$@" -x c++ -std=c++17 -Wall -Wextra -Werror -Itests/cudashim -I. -c "$cu" -o "$object" \
+  "$@" -x c++ -std=c++17 -Wall -Wextra -Werror -Itests/cuda/shim -I. -c "$cu" -o "$object" \
     > "$object.log" 2>&1
 }
 works() {
@@ -63,7 +63,7 @@ agrees() {
     tail -n 4 "$log.err" | cut -c 1-200 | sed 's/^/  /'
     return 1
   elif grep 'without CUDA graphs' "$log.err" > "$log.why" ||
-    ! sh tests/cuda_same.sh "$cpu" "$log" > "$log.why"; then
+    ! sh tests/cuda/same.sh "$cpu" "$log" > "$log.why"; then
     not_ok "$1" "$(head -n 1 "$log.why")"
     return 1
   fi
@@ -87,9 +87,9 @@ part_modes() {
   agrees pedantic cxx EDF_PRECISION=pedantic gemm
   for precision in tf32 bf16; do
     EDF_PRECISION=$precision "$out/cxx" gemm > "$out/$precision" 2>/dev/null
-    if sh tests/cuda_same.sh "$cpu" "$out/$precision" > /dev/null
+    if sh tests/cuda/same.sh "$cpu" "$out/$precision" > /dev/null
     then not_ok $precision 'it rounds nothing'
-    elif sh tests/cuda_same.sh "$cpu" "$out/$precision" 1e-2 > "$out/why"; then ok $precision
+    elif sh tests/cuda/same.sh "$cpu" "$out/$precision" 1e-2 > "$out/why"; then ok $precision
     else not_ok $precision "$(head -n 1 "$out/why")"; fi
   done
   CUDASHIM_STATS=1 "$out/cxx" 2>&1 >/dev/null |
@@ -137,7 +137,7 @@ ends_well() {
       echo "$2: it goes on and says: $(head -n 1 "$log.words")"
       return
     fi
-    sh tests/cuda_same.sh "$cpu" "$log" > "$log.why" || echo "$2: $(head -n 1 "$log.why")"
+    sh tests/cuda/same.sh "$cpu" "$log" > "$log.why" || echo "$2: $(head -n 1 "$log.why")"
   fi
 }
 
@@ -207,7 +207,7 @@ says() {
   grep -v -e '^edf: GPU: ' -e '^edf: note: node' "$log.err" > "$log.words"
   if [ $status != "$expected" ]; then not_ok "$name" "exit status $status"
   elif [ "$(wc -l < "$log.words")" != $# ]; then not_ok "$name" "$(wc -l < "$log.words") lines"
-  elif [ $status = 0 ] && ! sh tests/cuda_same.sh "$cpu" "$log" > "$log.why"; then
+  elif [ $status = 0 ] && ! sh tests/cuda/same.sh "$cpu" "$log" > "$log.why"; then
     not_ok "$name" "$(cat "$log.why")"
   else
     k=0
@@ -264,12 +264,12 @@ part_memory() {
 part_double() {
   cpu=$out/cpu_double
   compile "$out/double.o" $CXX -O0 -DEDF_REAL=double &&
-    $CC -std=c99 -O1 -DEDF_REAL=double -I. tests/cuda_small.c "$out/double.o" -o "$out/double" \
+    $CC -std=c99 -O1 -DEDF_REAL=double -I. tests/cuda/small.c "$out/double.o" -o "$out/double" \
       -lstdc++ -lm || { not_ok builds-double "see $out/double.o.log"; return; }
   EDF_DEVICE=cpu "$out/double" > "$cpu"
   "$out/double" > "$out/agrees-double" 2>/dev/null ||
     { not_ok double "exit status $?"; return; }
-  if sh tests/cuda_same.sh "$cpu" "$out/agrees-double" 1e-8 > "$out/why"; then ok double
+  if sh tests/cuda/same.sh "$cpu" "$out/agrees-double" 1e-8 > "$out/why"; then ok double
   else not_ok double "$(head -n 1 "$out/why")"; fi
 }
 
@@ -313,7 +313,7 @@ part_nvcc() {
   fi
   ok nvcc-builds
   lib=$(dirname "$nvcc")/../lib64
-  if ! $CC -std=c99 -O1 -DNO_SHIM -I. tests/cuda_small.c "$out/nvcc.o" -o "$out/nvcc" -L"$lib" \
+  if ! $CC -std=c99 -O1 -DNO_SHIM -I. tests/cuda/small.c "$out/nvcc.o" -o "$out/nvcc" -L"$lib" \
     -Wl,-rpath,"$lib" -lcublas -lcudart -lstdc++ -lm > "$out/nvcc.log" 2>&1
   then not_ok nvcc-links "$(tail -n 1 "$out/nvcc.log")"; return; fi
   agrees nvcc-runs nvcc X=1 || return
@@ -334,7 +334,7 @@ mkdir -p "$out"
 rm -f "$out/cxx.o" "$out/cuda_small.o"
 : > "$out/times"
 part=all
-$CC -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -O1 -I. -c tests/cuda_small.c \
+$CC -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -O1 -I. -c tests/cuda/small.c \
   -o "$out/cuda_small.o" > "$out/c.log" 2>&1 &
 compile "$out/cxx.o" $CXX -O1 -g
 wait
@@ -345,6 +345,6 @@ EDF_DEVICE=cpu DIGITS=17 "$out/cxx" > "$cpu" && EDF_DEVICE=cpu "$out/cxx" tiny >
 
 two=; echo | xargs -P 2 true 2>/dev/null && two='-P 2'
 printf '%s\n' ${*:-race calls address clang_address modes variants nvcc double clang memory} |
-  CC=$CC CXX=$CXX xargs -n 1 $two sh tests/cuda_faults.sh "$out" --part | tee "$out/verdicts"
+  CC=$CC CXX=$CXX xargs -n 1 $two sh tests/cuda/faults.sh "$out" --part | tee "$out/verdicts"
 tr '\n' ' ' < "$out/times"; echo
 ! grep -q '^not ok' "$out/verdicts" && grep -q '^ok' "$out/verdicts"

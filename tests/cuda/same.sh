@@ -1,6 +1,6 @@
 #!/bin/sh
-# Are the numbers of two runs of cuda_small.c the same, model by model?
-#   sh tests/cuda_same.sh RIGHT FOUND [1e-5]    a line about each model that differs by more
+# Are the numbers of two runs of small.c the same, model by model?
+#   sh tests/cuda/same.sh RIGHT FOUND [1e-5]    a line about each model that differs by more
 # RIGHT may have more models than FOUND.
 exec awk -v relative="${3:-1e-5}" '
 function size(x) { return x < 0 ? -x : x }

@@ -1,9 +1,9 @@
-/* cuda_examples.c - the losses of the first 20 steps of an example, one a line; tests/cuda.sh
-   compares those of the CPU and of the GPU: -DEXAMPLE='"../examples/03_mnist.c"'.
+/* examples.c - the losses of the first 20 steps of an example, one a line; tests/cuda/cuda.sh
+   compares those of the CPU and of the GPU: -DEXAMPLE='"examples/03_mnist.c"'.
 
-   Built as: alone, by tests/cuda.sh */
+   Built as: alone, by tests/cuda/cuda.sh */
 #define EDF_IMPLEMENTATION
-#include "../edf.h"
+#include "edf.h"
 #include <stdlib.h>
 
 /* A Backward's loss is a line; the 20th ends the program. */

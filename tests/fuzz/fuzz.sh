@@ -1,9 +1,9 @@
 #!/bin/sh
 # Fuzzes the parsers of files and equations with libFuzzer: FUZZ_SECONDS each, or 10 where CI is
 # set, else not at all. What it finds stays in build/fuzz.
-#   sh tests/fuzz.sh [TARGET]
+#   sh tests/fuzz/fuzz.sh [TARGET]
 
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 dir=build/fuzz
 seconds=${FUZZ_SECONDS:-${CI:+10}}
 mkdir -p $dir
@@ -47,7 +47,7 @@ model steps "{\"__metadata__\":{\"W.steps\":\"3\",\"draws\":\"7\"},$three}"
 
 bad=0
 for target in ${1:-idx csv equation npy image safetensors}; do
-  if ! $clang tests/fuzz_$target.c -o $dir/fuzz_$target -lm > $dir/$target.log 2>&1; then
+  if ! $clang tests/fuzz/$target.c -o $dir/fuzz_$target -lm > $dir/$target.log 2>&1; then
     echo "not ok fuzz_$target: it does not compile"
     head -n 12 $dir/$target.log | sed 's/^/  /'
     bad=1

@@ -1,6 +1,6 @@
 /* cuda_runtime.h - a stand-in for the CUDA runtime, so that edf_cuda.cu runs without a GPU.
 
-     g++ -x c++ -std=c++17 -Itests/cudashim -I. -c edf_cuda.cu       main is elsewhere
+     g++ -x c++ -std=c++17 -Itests/cuda/shim -I. -c edf_cuda.cu       main is elsewhere
 
    Device memory is host memory behind addresses that the host may not follow, a stream is a
    queue that runs when something waits for it, a kernel is a loop over its threads. It is

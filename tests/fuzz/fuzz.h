@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "counted.h"
+#include "../counted.h"
 
 static jmp_buf panicked;
 #define EDF_PANIC(message) (fuzz_see(message), longjmp(panicked, 1))

@@ -1,8 +1,8 @@
-/* cuda_small.c - one small and broad program for edf_cuda.cu: tiny models that train for a few
-   steps, so that every pass runs plain, is recorded and is replayed. cuda_faults.sh and
-   cuda_mutants.sh build and run it.
+/* small.c - one small and broad program for edf_cuda.cu: tiny models that train for a few
+   steps, so that every pass runs plain, is recorded and is replayed. faults.sh and
+   mutants.sh build and run it.
 
-     cc -std=c99 -I. tests/cuda_small.c edf_cuda.o -lstdc++ -lm -o cuda_small
+     cc -std=c99 -I. tests/cuda/small.c edf_cuda.o -lstdc++ -lm -o cuda_small
      ./cuda_small                 the small models, then the large ones
      ./cuda_small small           these alone: no cuBLAS, quick enough for ThreadSanitizer
      ./cuda_small conv lstm       these models
@@ -12,9 +12,9 @@
    if the shim was left with anything that must be given back. With a real CUDA library it is
    compiled with -DNO_SHIM.
 
-   Built as: alone, by cuda_faults.sh and cuda_mutants.sh */
+   Built as: alone, by faults.sh and mutants.sh */
 #define EDF_IMPLEMENTATION
-#include "../edf.h"
+#include "edf.h"
 
 typedef edf_real real;
 

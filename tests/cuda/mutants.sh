@@ -1,10 +1,10 @@
 #!/bin/sh
 # Deliberate mistakes in edf_cuda.cu: each is one substitution on a copy, which is compiled for
-# the emulated GPU and runs tests/cuda_small.c in several modes. Every one must be noticed: by
+# the emulated GPU and runs tests/cuda/small.c in several modes. Every one must be noticed: by
 # numbers that are not the CPU's, an exit status, something left behind, or a race.
-#   sh tests/cuda_mutants.sh [directory for what is built [names of mutants]]
+#   sh tests/cuda/mutants.sh [directory for what is built [names of mutants]]
 
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 out=${1:-build/tests/cuda_mutants}
 [ $# -gt 0 ] && shift
 from=edf_cuda.cu
@@ -90,7 +90,7 @@ models() { case $1 in *r*) echo "${1#*r}" ;; esac; }
 
 # compiles COMPILER FILE.cu PROGRAM
 compiles() {
-  $1 -x c++ -std=c++17 -O0 -Itests/cudashim -I. -c "$2" -o "$3.o" 2> "$3.err" &&
+  $1 -x c++ -std=c++17 -O0 -Itests/cuda/shim -I. -c "$2" -o "$3.o" 2> "$3.err" &&
     $1 "$out/cuda_small.o" "$3.o" -o "$3" -lm 2>> "$3.err" && rm "$3.o"
 }
 
@@ -103,7 +103,7 @@ notices() {
       "$(grep -a -m 1 -e '^cudashim' -e '^edf: [^Gn]' -e WARNING "$1.err" | cut -c 1-150)"
   elif grep 'without CUDA graphs' "$1.err"; then :
   else
-    sh tests/cuda_same.sh "$out/cpu" "$1.out" > "$1.diff" && return 1
+    sh tests/cuda/same.sh "$out/cpu" "$1.out" > "$1.diff" && return 1
     head -n 1 "$1.diff"
   fi
 }
@@ -135,7 +135,7 @@ if [ "$1" = --one ]; then
 fi
 
 mkdir -p "$out"
-$CC -std=c99 -O1 -I. -c tests/cuda_small.c -o "$out/cuda_small.o" &&
+$CC -std=c99 -O1 -I. -c tests/cuda/small.c -o "$out/cuda_small.o" &&
   compiles "$CXX" "$from" "$out/right" || { echo 'not ok mutants: nothing compiles'; exit 1; }
 EDF_DEVICE=cpu "$out/right" > "$out/cpu" || { echo 'not ok mutants: not on the CPU'; exit 1; }
 if how=$(notices "$out/right" X=1 ''); then
@@ -158,5 +158,5 @@ mutants | while read -r name lines expression; do
   if [ "$(models "$lines")" ] && [ -z "$racer" ]; then
     echo "skip mutant $name: no -fsanitize=thread" >&2
   else echo "$name"; fi
-done | CXX=$CXX xargs -n 1 $two sh tests/cuda_mutants.sh "$out" --one | tee "$out/verdicts"
+done | CXX=$CXX xargs -n 1 $two sh tests/cuda/mutants.sh "$out" --one | tee "$out/verdicts"
 ! grep -q '^not ok' "$out/verdicts" && grep -q '^ok' "$out/verdicts"

@@ -1,14 +1,14 @@
 #!/bin/sh
-# The CUDA shim tests itself: cudashim/selftest.cu has right programs, which must work in every
+# The CUDA shim tests itself: shim/selftest.cu has right programs, which must work in every
 # mode and order with every compiler and sanitizer there is, and mistakes, each of which must be
 # found.
-#   sh tests/shim.sh [directory for what is built]
+#   sh tests/cuda/shim.sh [directory for what is built]
 
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 dir=${1:-build/tests/shim}
 mkdir -p "$dir"
 cxx=${CXX:-g++}
-flags='-x c++ -std=c++17 -Wall -Wextra -Werror -Itests/cudashim'
+flags='-x c++ -std=c++17 -Wall -Wextra -Werror -Itests/cuda/shim'
 bad=0
 
 ok() { echo "ok $1"; }
@@ -25,7 +25,7 @@ build() {                                  # build NAME COMPILER FLAGS
   shift
   if ! command -v "$1" >/dev/null 2>&1; then echo "skip shim-$name: no $1"
   elif ! works "$@"; then echo "skip shim-$name: $* does not work here"
-  elif "$@" $flags tests/cudashim/selftest.cu -o "$dir/$name" 2> "$dir/log"; then
+  elif "$@" $flags tests/cuda/shim/selftest.cu -o "$dir/$name" 2> "$dir/log"; then
     builds="$builds $name"
   else
     not_ok "shim-$name" 'it does not compile'
@@ -110,7 +110,7 @@ else ok shim-every-call-fails; fi
 
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 if [ -z "$nvcc" ]; then echo 'skip shim-nvcc: no nvcc'
-elif "$nvcc" -std=c++17 -arch=sm_90 -c tests/cudashim/selftest.cu -o "$dir/nvcc.o" \
+elif "$nvcc" -std=c++17 -arch=sm_90 -c tests/cuda/shim/selftest.cu -o "$dir/nvcc.o" \
     > "$dir/log" 2>&1; then ok shim-nvcc
 else not_ok shim-nvcc 'it does not compile'; shown
 fi

@@ -1,10 +1,10 @@
-/* cuda.c - a program on the GPU, as tests/cudashim emulates it: every shape of a contraction,
+/* cuda.c - a program on the GPU, as tests/cuda/shim emulates it: every shape of a contraction,
    lazy copies, recorded passes, what a step costs, what goes wrong; against the C loops in the
-   same binary. tests/cuda.sh links it with edf_cuda.cu, and runs it with other orders of
+   same binary. tests/cuda/cuda.sh links it with edf_cuda.cu, and runs it with other orders of
    threads too.
 
-   Built as: alone, by tests/cuda.sh */
-#include "temporary.h"                       /* edf.h, with its implementation */
+   Built as: alone, by tests/cuda/cuda.sh */
+#include "../temporary.h"                    /* edf.h, with its implementation */
 
 long long cudashim_count(const char *name);
 void cudashim_reset(void);
