@@ -297,7 +297,7 @@ static void contact_sheets(void) {
 }
 
 static void bad_calls(void) {
-  edf_real one[1] = { 1 };
+  edf_real one[3] = { 1, 1, 1 };
   edf_array line = { 1, { 1 }, 1, one }, dot = { 2, { 1, 1 }, 1, one }, none = { 2, { 1, 1 }, 1,
                                                                                NULL };
   edf_array rgb = { 3, { 1, 1, 3 }, 3, one }, wrong = { 2, { 1, 2 }, 1, one };
