@@ -46,7 +46,7 @@ ifneq ($(BLAS_NAME),)
   $(shell echo '$(FLAGS)' | cmp -s - build/flags || echo '$(FLAGS)' > build/flags)
 endif
 
-.PHONY: help run examples debug mnist test fuzz bench lines clean cuda bench-cuda mpi
+.PHONY: help run examples debug mnist test test-all fuzz bench lines clean cuda bench-cuda mpi
 
 help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
@@ -56,7 +56,8 @@ help:
 	@echo '$(NAMES)' | fold -s -w 60 | sed 's/^/                /'
 	@echo 'make mnist      download MNIST to data/mnist'
 	@echo 'make examples   build all examples; make debug: the same with $(DEBUG)'
-	@echo 'make test       all tests, or TESTS="nests errors"'
+	@echo 'make test       the tests, four minutes; TESTS="nests errors": these, of test-all too'
+	@echo 'make test-all   what make test leaves out: edf_cuda.cu, fuzzing, platforms, mutants'
 	@echo 'make fuzz       SECONDS=60: fuzz the parsers, so long each'
 	@echo 'make bench      time of a step against its BLAS calls alone, threads, memory;'
 	@echo '                MODELS="mlp_a lenet lstm gpt threads memory"'
@@ -129,11 +130,15 @@ mpi: build/mpi_mnist $(if $(PACKED),unpack)
 # ---- Checking
 
 export CC CFLAGS BLAS_CFLAGS BLAS_LIBS BLAS_ENV
+RUN_TESTS = @$(ENV) $(DATA) MAKE='$(MAKE)' sh tests/run.sh
 test: $(if $(PACKED),unpack)
-	@$(ENV) $(DATA) sh tests/run.sh $(TESTS)
+	$(RUN_TESTS) $(if $(TESTS),both $(TESTS),quick)
+
+test-all: $(if $(PACKED),unpack)
+	$(RUN_TESTS) rest
 
 fuzz:
-	@FUZZ_SECONDS=$(SECONDS) sh tests/fuzz/fuzz.sh
+	@FUZZ_SECONDS=$(SECONDS) sh tests/run.sh both fuzz
 
 build/bench: tests/bench/bench.c $(wildcard tests/bench/*.h) edf.h build/flags
 	$(COMPILE)

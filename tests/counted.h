@@ -1,4 +1,5 @@
-/* counted.h - memory for edf.h that is counted and can be made to fail. Include it before. */
+/* counted.h - memory for edf.h that is counted and can be made to fail. impl.c, which the tests
+   link, calls these functions; a file with an implementation of its own includes it before. */
 
 #ifndef COUNTED_H
 #define COUNTED_H
@@ -11,6 +12,10 @@ static struct {
   size_t limit, refused;                   /* larger requests fail, if not 0; the last such */
 } memory;
 
+void *counted_malloc(size_t n);
+void *counted_realloc(void *old, size_t n);
+void counted_free(void *p);
+
 static inline int memory_refuses(size_t n) {
   int refuse = memory.limit && n > memory.limit;
   if (memory.until_failure && --memory.until_failure == 0) refuse = 1;
@@ -18,21 +23,21 @@ static inline int memory_refuses(size_t n) {
   return refuse;
 }
 
-static inline void *counted_malloc(size_t n) {
+void *counted_malloc(size_t n) {
   void *p = memory_refuses(n) ? NULL : malloc(n ? n : 1);
   memory.mallocs++;
   memory.live += p != NULL;
   return p;
 }
 
-static inline void *counted_realloc(void *old, size_t n) {
+void *counted_realloc(void *old, size_t n) {
   void *p = memory_refuses(n) ? NULL : realloc(old, n ? n : 1);
   memory.reallocs++;
   memory.live += p && !old;
   return p;
 }
 
-static inline void counted_free(void *p) {
+void counted_free(void *p) {
   memory.frees++;
   memory.live -= p != NULL;
   free(p);

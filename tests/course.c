@@ -14,7 +14,6 @@
 #define HARNESS_CATCH
 #include "harness.h"
 #include "capture.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 #include "equation_reference.h"
 

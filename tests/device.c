@@ -5,7 +5,6 @@
    calls the same kernel, and puts the table back.
 
    Built as: float double none */
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 #include "harness.h"
 

@@ -6,7 +6,6 @@
 #define HARNESS_CATCH
 #include "harness.h"
 #include "capture.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 
 enum { STEPS = 310, SEEDS = QUICK > 1 ? 1 : 5 };

@@ -2,7 +2,7 @@
    tests/golden/NAME.txt; they are the loops of the course. To write them anew, and then look at
    what has changed:
 
-     cc -I. tests/golden.c -o build/golden -lm && build/golden --write
+     cc -I. tests/golden.c tests/impl.c -o build/golden -lm && build/golden --write
 
    Each is a LaTeX article too: latex.sh lets LaTeX read build/golden_NAME.tex.
 
@@ -10,7 +10,6 @@
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #include "harness.h"
 #include "capture.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 
 static int writes;

@@ -6,7 +6,6 @@
 
 #define HARNESS_CATCH
 #include "harness.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 #include <ctype.h>
 
@@ -228,7 +227,7 @@ static void batch_back_and_forth(void) {
   edf_node *x = edf_input("x[b,5]"), *y = edf_input("y[b]");
   AffineParams Phi = edf_affine_params(5, 3);
   edf_node *h = Sigmoid(Affine(Phi, x)), *loss = SoftmaxLogLoss(h, y);
-  edf_real *memory = NULL;
+  edf_real *place = NULL;
   for (int i = 0; i < 4; i++) {
     edf_feed(x, data, batch[i]); edf_feed(y, labels, batch[i]);
     Forward();
@@ -236,8 +235,8 @@ static void batch_back_and_forth(void) {
     for (int b = 0; b < batch[i]; b++) CLOSE(loss->grad[b], 1.0 / batch[i], 0, 1e-6);
     if (i < 2) memcpy(first[i], Phi.w->grad, sizeof first[i]);
     else CHECK(!memcmp(first[i - 2], Phi.w->grad, sizeof first[i]), "batch %d again", batch[i]);
-    if (i == 0) memory = h->value;
-    CHECK(h->value == memory, "the buffer moved");
+    if (i == 0) place = h->value;
+    CHECK(h->value == place, "the buffer moved");
   }
   CHECK(memcmp(first[0], first[1], sizeof first[0]), "64 and 10 give the same");
   edf_clear();

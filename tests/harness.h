@@ -13,8 +13,9 @@
    prints `ok test_relu`, or `not ok test_relu: size is 4 (nodes.c:12)`, or
    `skip test_relu: no clang`, and a summary. The exit status is the verdict.
 
-   With HARNESS_CATCH defined before this file, and this file included before edf.h's
-   implementation, a mistake does not stop the program:
+   A test links the implementation of edf.h, tests/impl.c, which calls harness_panic for a
+   mistake in use and counted.h's functions for memory. With HARNESS_CATCH defined before this
+   file a mistake does not stop the program:
 
      TRY(edf_forward());                                panicked is 1, caught[] has the message
      CHECK(panicked && strstr(caught, "never fed"), "%s", caught);
@@ -36,6 +37,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifndef HARNESS_OWN_MEMORY
+#include "counted.h"
+#endif
 
 #ifdef __GNUC__
 #define HARNESS_PRINTF(f, a) __attribute__((format(printf, f, a)))
@@ -90,7 +95,19 @@ static inline int harness_report(void) {
   do { printf("skip %s: %s\n", harness.name, reason); harness.skipped = 1; return; } while (0)
 #define RUN(test) harness_run(#test, test)
 
+long harness_asserted;                         /* how often EDF_ASSERT looked */
+
+/* What impl.c calls, and a file with an implementation of its own (`Built as: own`). */
+#define EDF_PANIC(message) harness_panic(message)
+void harness_panic(const char *message);
+
 #ifndef HARNESS_CATCH
+
+void harness_panic(const char *message) {
+  fflush(stdout);
+  fprintf(stderr, "%s\n", message);
+  abort();
+}
 
 static inline void harness_run(const char *name, void (*test)(void)) {
   harness.name = name;
@@ -115,10 +132,9 @@ static int panicked;
 static volatile int harness_trying;
 static jmp_buf harness_inner, harness_outer;   /* out of TRY, out of the test */
 
-#define EDF_PANIC(message) harness_panic(message)
-
-static inline void harness_panic(const char *message) {
+void harness_panic(const char *message) {
   snprintf(caught, sizeof caught, "%s", message);
+  panicked = 1;
   if (harness_trying) longjmp(harness_inner, 1);
   longjmp(harness_outer, 1);
 }
@@ -126,9 +142,9 @@ static inline void harness_panic(const char *message) {
 #define TRY(...)                                                     \
   do {                                                               \
     caught[0] = '\0';                                                \
+    panicked = 0;                                                    \
     harness_trying = 1;                                              \
-    if (setjmp(harness_inner) == 0) { __VA_ARGS__; panicked = 0; }   \
-    else panicked = 1;                                               \
+    if (setjmp(harness_inner) == 0) { __VA_ARGS__; }                 \
     harness_trying = 0;                                              \
   } while (0)
 

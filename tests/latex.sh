@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.." || exit 1
 dir=${1:-build/tests/latex}
 mkdir -p "$dir"
 if ! command -v pdflatex >/dev/null 2>&1; then echo 'skip latex: no pdflatex'; exit; fi
-${CC:-cc} -I. tests/golden.c -o "$dir/golden" -lm && "$dir/golden" > "$dir/log" || {
+${CC:-cc} -I. tests/golden.c tests/impl.c -o "$dir/golden" -lm &&
+  "$dir/golden" > "$dir/log" || {
   echo 'not ok latex: golden.c failed'; exit 1; }
 
 bad=0

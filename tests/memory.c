@@ -6,13 +6,8 @@
 #define _POSIX_C_SOURCE 200809L                              /* dup2, to be quiet for a while */
 #define HARNESS_CATCH
 #include "harness.h"
-#include "counted.h"
 #include <unistd.h>
 
-static long asserted;
-#define EDF_ASSERT(c) ((void)(asserted++, (c) ? 0 : (abort(), 0)))
-
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 
 static char idx_file[64], csv_file[64], model_file[64];
@@ -127,7 +122,7 @@ static void write_files(void) {
 }
 
 static void overrides_are_used(void) {
-  asserted = 0;
+  harness_asserted = 0;
   with_stdout_closed(everything);
   CHECK(!panicked, "%s", caught);
   CHECK(memory.live > 0, "no block is held by a graph");
@@ -136,7 +131,7 @@ static void overrides_are_used(void) {
   CHECK(memory.mallocs > 0, "EDF_MALLOC was never called");
   CHECK(memory.reallocs > 0, "EDF_REALLOC was never called");
   CHECK(memory.frees > 0, "EDF_FREE was never called");
-  CHECK(asserted > 0, "EDF_ASSERT was never used");
+  CHECK(harness_asserted > 0, "EDF_ASSERT was never used");
 }
 
 static void every_allocation_fails_once(void) {

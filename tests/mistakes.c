@@ -5,7 +5,6 @@
 #define HARNESS_CATCH
 #include "harness.h"
 #include "capture.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 
 static edf_real rows[8 * 6];

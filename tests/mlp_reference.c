@@ -4,7 +4,6 @@
    Built as: float double none cblas shim */
 
 #include "harness.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 #include "reference_mlp.h"
 

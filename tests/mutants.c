@@ -9,7 +9,6 @@
 #include "harness.h"
 #include "capture.h"
 
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 
 enum {

@@ -4,11 +4,14 @@
 
    With OpenMP everything that can be cut is cut, into three slices.
 
-   Built as: float double none cblas blis openmp sanitized */
+   Built as: float double none cblas blis openmp sanitized optimised */
 
 #include "harness.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
+#include "inside.h"
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #if defined __SANITIZE_ADDRESS__
 enum { SANITIZED = 1 };
@@ -734,7 +737,7 @@ static void plan_of_nothing(void) {
 
 int main(void) {
 #ifdef _OPENMP
-  edf__worth = 0;
+  inside_cut_work_above(0);
   omp_set_num_threads(3);
 #endif
   RUN(plan_fuses_elementwise);

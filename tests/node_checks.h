@@ -1,5 +1,5 @@
 /* node_checks.h - what tests of nodes share: leaves with random numbers, and checks of values
-   and of gradients. It includes edf.h with its implementation, so it comes first. */
+   and of gradients. It includes edf.h, and comes first. */
 
 #ifndef NODE_CHECKS_H
 #define NODE_CHECKS_H
@@ -9,7 +9,6 @@
 #include "harness.h"
 #include "capture.h"
 
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 
 static const double gradient_bound = EDF_REAL_IS_DOUBLE ? 1e-6 : 0.05;

@@ -6,7 +6,6 @@
 
 #define HARNESS_CATCH
 #include "harness.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 #include "equation_reference.h"
 

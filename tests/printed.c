@@ -7,8 +7,10 @@
 #define HARNESS_CATCH
 #include "harness.h"
 #include "capture.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
+#include "inside.h"
+#include <ctype.h>
+#include <stdint.h>
 
 enum { NODES = 200, LETTERS = 24, PROGRAM = 200000 };
 
@@ -43,8 +45,16 @@ static int push_letter(const char *c, size_t n) {
 }
 
 /* ---- Words */
-static size_t word(const char *c) { return edf__name_length(c); }
+static size_t word(const char *c) {
+  size_t n = 0;
+  if (isdigit((unsigned char)*c)) return 0;
+  while (isalnum((unsigned char)c[n]) || c[n] == '_') n++;
+  return n;
+}
 static int is(const char *c, const char *what) { return !strncmp(c, what, strlen(what)); }
+static int is_operator(const char *c) {
+  return is(c, "sum_") || is(c, "max_") || is(c, "mean_") || is(c, "variance_");
+}
 static const char *blanks(const char *c) { while (*c == ' ') c++; return c; }
 
 static int tensor_named(const char *c, size_t n) {
@@ -154,8 +164,8 @@ static double mask(const char **at) {
   ptrdiff_t i = place(current, at);
   unsigned long long n = edf.draws - current->size + (unsigned long long)i + 1;
   if (i < 0) return 0;
-  if (edf_device) return edf__draw(n) >> 40 >= (uint32_t)((double)state[0] * 16777216);
-  return ((const unsigned char *)(state + EDF__HEAD))[i];
+  if (edf_device) return inside_draw(n) >> 40 >= (uint32_t)((double)state[0] * 16777216);
+  return ((const unsigned char *)(state + inside_mask_begins))[i];
 }
 
 /* sum_J,K, mean_J, variance_J, max_J and what follows them */
@@ -244,8 +254,8 @@ static double primary(const char **at) {
   if (*c == '-') { ++*at; return -primary(at); }
   if (*c == '(') { ++*at; double x = sum_of(at); ++*at; return x; }
   if (*c == '[') return condition(at);
-  if (edf__is_digit(*c) || *c == '.') return number_of(at);
-  if (edf__is_operator(c)) return operator_at(at);
+  if (isdigit((unsigned char)*c) || *c == '.') return number_of(at);
+  if (is_operator(c)) return operator_at(at);
   *at += n;
   if (**at == '(') { ++*at; return function(c, at); }
   if (is(c, "ln ")) return log(primary(at));
@@ -284,7 +294,7 @@ static const char *unbound(const char *c, size_t *n) {
   for (; c < end && (depth || !strchr("|;", *c)); c += *n ? *n : 1) {
     *n = word(c);
     if (!depth && c[-1] == ' ' && strchr("+-", *c) && c[1] == ' ') return NULL;
-    if (edf__is_operator(c)) return NULL;
+    if (is_operator(c)) return NULL;
     depth += (*c == '[') - (*c == ']');
     if (!*n || !depth || c[*n] == '[' || letter_named(c, *n) >= 0) continue;
     if (*c >= 'A' && *c <= 'Z' && tensor_named(c, *n) < 0) return c;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Files that Python writes are read here, and the other way round: safetensors and .npy, with
-# the packages safetensors and numpy. In CI they are installed into build/venv where they are
-# missing.
+# the packages safetensors and numpy, of the system or in build/venv:
+#   python3 -m venv build/venv && build/venv/bin/pip install numpy safetensors
 #   sh tests/python.sh [directory for what is built]
 
 cd "$(dirname "$0")/.." || exit 1
@@ -13,11 +13,6 @@ python=
 for each in python3 build/venv/bin/python; do
   $each -c 'import numpy, safetensors.numpy' 2>/dev/null && python=$each && break
 done
-if [ -z "$python" ] && [ "$CI" ] && python3 -m venv build/venv >/dev/null 2>&1; then
-  build/venv/bin/pip install -q numpy safetensors >/dev/null 2>&1 &&
-    build/venv/bin/python -c 'import numpy, safetensors.numpy' 2>/dev/null &&
-    python=build/venv/bin/python
-fi
 if [ -z "$python" ]; then
   echo 'skip python: no python3 with numpy and safetensors'
   exit

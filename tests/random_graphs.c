@@ -7,7 +7,6 @@
 #define HARNESS_CATCH
 #include "harness.h"
 #include "capture.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 
 /* ---- Two nodes as a student writes them */

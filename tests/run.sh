@@ -1,58 +1,122 @@
 #!/bin/sh
-# Builds and runs the tests; `make test` calls it. The last line is `N passed, N failed,
-# N skipped`, and the exit status is the verdict.
-#   make test TESTS="nests errors"      these alone
+# Builds and runs the tests; `make test` and `make test-all` call it. A line a job as it ends;
+# the last line is `N passed, N failed, N skipped`, and the exit status is the verdict.
+#   sh tests/run.sh quick               what `make test` runs
+#   sh tests/run.sh rest                what `make test-all` runs: all that quick leaves out
+#   sh tests/run.sh both nests errors   the jobs of these tests, of either
 #   sh build/tests/NAME.sh              one job again; it printed build/tests/NAME.log
 #
 # A test is a C program in tests/ that prints ok, not ok and skip lines, or a script that does.
-# It is built in float and in double, without and with CBLAS; a line `Built as: double none` in
-# its head says less; `sanitized` adds a build with -fsanitize=address,undefined, `valgrind` a
-# run in valgrind, `blis` a build with BLIS, `openmp` one with OpenMP, `shim` one with
-# edf_cuda.cu on an emulated GPU, where every array is brought back after each kernel;
-# `alone` leaves it at these.
+# A program links tests/impl.c, the implementation of edf.h, which is compiled once a variant:
+# float and double, with CBLAS and without. A line `Built as: double none` in the program's head
+# says less; `sanitized` adds a run with -fsanitize=address,undefined, `valgrind` one in
+# valgrind, `blis` one with BLIS, `openmp` one with OpenMP, `shim` one with edf_cuda.cu on an
+# emulated GPU, where every array is brought back after each kernel, `native` one with
+# -O3 -march=native; `own` has the implementation in itself, `alone` leaves it at these.
 
 cd "$(dirname "$0")/.." || exit 1
-CC=${CC:-cc}
-out=build/tests
+set=$1
+shift
+only=$*
+CC=${CC:-cc} MAKE=${MAKE:-make}
+out=build/tests impl=build/impl
 warnings='-std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion'
-sanitize='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all'
-rm -rf $out
-mkdir -p $out
+sanitize='-g -fsanitize=address,undefined -fno-sanitize-recover=all'
+mkdir -p $out $impl
 
 has() { command -v "$1" >/dev/null 2>&1; }
-
-# ---- The jobs: a small script each, so that every one can be run again by hand
-
-job() { jobs="$jobs $1"; printf '%s\n' "$2" > "$out/$1.sh"; }         # job NAME COMMANDS
-
-program() {                                # program NAME SOURCE FLAGS LIBRARIES [WRAPPER]
-  job "$1" "$CC $warnings $3 -I. $2 -o $out/$1 $4 -lm && $5 $out/$1"
-}
-
-missing() { job "$1" "echo 'skip $1: $2'"; }
-
-works() {                                  # does the compiler take these flags?
+works() {                                  # works COMPILER FLAGS: does a program run?
   echo 'int main(void) { return 0; }' > $out/works.c
-  $CC "$@" $out/works.c -o $out/works 2>/dev/null && $out/works
+  "$@" $out/works.c -o $out/works 2>/dev/null && $out/works
 }
-works -fsanitize=address,undefined && sanitizer=1 || sanitizer=
-works -fopenmp && openmp=1 || openmp=
-
+works $CC -fsanitize=address,undefined && sanitizer=1 || sanitizer=
+works $CC -fopenmp && openmp=1 || openmp=
+CXX=${CXX:-g++}
+has "$CXX" || CXX=clang++
+has "$CXX" || CXX=
+fuzzes() {                                 # is there a clang with -fsanitize=fuzzer?
+  [ "$fuzzes" ] && return "$fuzzes"
+  echo 'int LLVMFuzzerTestOneInput(const char *p, long n);
+    int LLVMFuzzerTestOneInput(const char *p, long n) { return !p && n; }' > $out/works.c
+  $fuzzer -fsanitize=fuzzer $out/works.c -o $out/works 2>/dev/null
+  fuzzes=$?
+  return $fuzzes
+}
+fuzzer='clang -std=c99 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all'
 blis=$(CC=$CC sh tests/blas.sh blis 2>/dev/null)
 blis_flags=$(echo "$blis" | sed -n 's/^BLAS_CFLAGS = -DEDF_CBLAS//p')
 blis_libs=$(echo "$blis" | sed -n 's/^BLAS_LIBS = //p')
 
-# edf_cuda.cu for the emulated GPU, in float and in double, when the first test wants it.
-CXX=${CXX:-g++}
-has "$CXX" || CXX=clang++
-shim() {
-  [ -f $out/shim-double.o ] || has "$CXX" || return
-  [ -f $out/shim-double.o ] && return
-  for shim_real in float double; do
-    $CXX -x c++ -std=c++17 -O2 -DEDF_REAL=$shim_real -Itests/cuda/shim -I. -c edf_cuda.cu \
-      -o $out/shim-$shim_real.o &
-  done
-  wait
+# Every job begins with these lines, so that it can be run again by hand.
+environment=$(for name in CC CXX EDF_DATA EDF_TEXT BLAS_CFLAGS BLAS_LIBS OMP_NUM_THREADS \
+    OPENBLAS_NUM_THREADS BLIS_NUM_THREADS OPENBLAS_CORETYPE FUZZ_SECONDS; do
+  eval "is=\${$name-}"
+  [ -z "$is" ] || echo "$name='$is' && export $name"
+done)
+
+# ---- The implementation's variants, and edf_cuda.cu for the emulated GPU
+
+object() {                                 # object NAME SOURCES COMMAND
+  echo "$3 -o $impl/$1.o && echo 'ok compiles'" > $out/new
+  cmp -s $out/new $out/impl-$1.sh || mv $out/new $out/impl-$1.sh
+  printf '%s:' $impl/$1.o
+  printf ' %s' $out/impl-$1.sh $2
+  printf '\n\t@sh %s/do impl-%s\n\n' $out $1
+}
+c_object() {                               # c_object NAME FLAGS
+  object "$1" 'edf.h tests/impl.c tests/inside.h' "$CC $warnings $2 -I. -c tests/impl.c"
+}
+device_object() {                          # device_object NAME REAL
+  object "$1" "edf.h edf_cuda.cu $(echo tests/cuda/shim/*.h)" \
+    "$CXX -x c++ -std=c++17 -Wall -Wextra -Werror -O2 -DEDF_REAL=$2 \
+     -Itests/cuda/shim -I. -c edf_cuda.cu"
+}
+write_objects() {
+  c_object float-none '-O2'
+  c_object double-none '-O1 -DEDF_REAL=double'
+  c_object native '-O3 -march=native'
+  printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "edf.h"' > $impl/edf.c
+  object edf edf.h "$CC $warnings -O3 -march=native -I. -c $impl/edf.c"
+  c_object float-cblas "-O2 $BLAS_CFLAGS"
+  c_object double-cblas "-O1 -DEDF_REAL=double $BLAS_CFLAGS"
+  c_object sanitized "-O1 -DEDF_REAL=double $sanitize"
+  c_object valgrind '-O1 -g'               # gcc's -O2 looks at more than it uses
+  c_object openmp "-O2 -fopenmp $BLAS_CFLAGS"
+  c_object blis "-O2 -DEDF_CBLAS $blis_flags"
+  device_object shim-float float
+  device_object shim-double double
+  object fuzz 'edf.h tests/impl.c tests/inside.h' \
+    "$fuzzer -fsanitize=fuzzer-no-link -I. -c tests/impl.c"
+}
+
+# ---- The jobs: a small script each
+
+# CPU seconds of those that take long: they start first.
+cost() {
+  case $1 in
+    cuda_mutants) echo 400 ;;
+    cuda_faults|bare) echo 300 ;;
+    hygiene*|cuda|cuda_losses|mpi|mutants_of_edf|platform-*) echo 80 ;;
+    examples|trace|doctor*|nests*|fuzz_*|*-valgrind) echo 40 ;;
+    notation*|nodes-*|layers-*|shim|python|*-sanitized) echo 10 ;;
+    *) echo 1 ;;
+  esac
+}
+
+jobs=
+job() {                                    # job NAME OBJECTS COMMANDS
+  jobs="$jobs $1"
+  rm -rf ${out:?}/$1 $out/$1.log $out/$1.status
+  printf '%s\n' "$environment" "$3" > $out/$1.sh
+  needs=$(for each in $2; do printf ' %s' $impl/$each.o; done)
+  printf '%s %s:%s\n' "$(cost $1)" $1 "$needs" >> $out/rules
+}
+missing() { job "$1" '' "echo 'skip $1: $2'"; }
+
+# program NAME SOURCE OBJECTS FLAGS LIBRARIES [WRAPPER]
+program() {
+  files=$(for each in $3; do printf ' %s' $impl/$each.o; done)
+  job "$1" "$3" "$CC $warnings $4 -I. $2 -o $out/$1$files $5 -lm && $6 $out/$1"
 }
 
 variants() {                               # variants SOURCE
@@ -66,100 +130,133 @@ variants() {                               # variants SOURCE
       none|cblas) kernels="$kernels $word" ;;
     esac
   done
+  $set_is_rest && { rest_of_variants $1; return; }
   case $as in *sanitized*)
-    if [ $sanitizer ]; then program $name-sanitized $1 "-DEDF_REAL=double $sanitize"
+    if [ $sanitizer ]; then variant sanitized $1 "-DEDF_REAL=double $sanitize"
     else missing $name-sanitized "$CC has no -fsanitize=address,undefined"; fi ;;
   esac
   case $as in *valgrind*)
-    if has valgrind; then                  # it may not know the instructions of -march=native
-      program $name-valgrind $1 '-O1 -g' '' \
+    if has valgrind; then
+      program $name-valgrind $1 valgrind '-O0 -g' '' \
         'valgrind -q --leak-check=full --show-leak-kinds=all --error-exitcode=9'
     else missing $name-valgrind 'no valgrind'; fi ;;
   esac
   case $as in *openmp*)
-    if [ $openmp ]; then
-      program $name-openmp $1 "-O2 -fopenmp $BLAS_CFLAGS" "$BLAS_LIBS"
+    if [ $openmp ]; then variant openmp $1 '-fopenmp' "$BLAS_LIBS"
     else missing $name-openmp "$CC has no OpenMP"; fi ;;
   esac
   case $as in *blis*)
-    if [ "$blis_libs" ]; then program $name-blis $1 "-O2 -DEDF_CBLAS $blis_flags" "$blis_libs"
+    if [ "$blis_libs" ]; then variant blis $1 '' "$blis_libs"
     else missing $name-blis 'no BLIS'; fi ;;
-  esac
-  case $as in *shim*)
-    if shim; then
-      case $as in *float*) real=float ;; *) real=double ;; esac
-      job $name-shim "$CC $warnings -O1 -DQUICK=10 -DEDF_REAL=$real -I. $1 -o $out/$name-shim \
-        $out/shim-$real.o -lstdc++ -lm && EDF_SYNC=1 $out/$name-shim"
-    else missing $name-shim 'no C++ compiler'; fi ;;
   esac
   case $as in *alone*) reals= ;; esac
   for real in $reals; do for kernel in $kernels; do
-    each=$name-$real-$kernel flags="-O2 -DEDF_REAL=$real"
-    case $CI$sanitizer-$name-$real-$as in                    # little time: sanitized is double
-      true1-nests-*) ;;
-      true1-*-double-*sanitized*) continue ;;
-    esac
-    [ $real = double ] && flags="-O1 -DEDF_REAL=$real"       # compiles in half the time
-    if [ $kernel = none ]; then program $each $1 "$flags"
-    elif [ -n "$BLAS_CFLAGS" ]; then program $each $1 "$flags $BLAS_CFLAGS" "$BLAS_LIBS"
-    else missing $each 'no CBLAS was found'; fi
+    if [ $kernel = none ]; then variant $real-none $1 "-DEDF_REAL=$real"
+    elif [ -n "$BLAS_CFLAGS" ]; then variant $real-cblas $1 "-DEDF_REAL=$real" "$BLAS_LIBS"
+    else missing $name-$real-cblas 'no CBLAS was found'; fi
   done; done
+}
+
+# A test's own code takes longer to optimise than to run, except where it says so.
+variant() {                                # variant NAME SOURCE FLAGS [LIBRARIES]
+  level=-O0 linked=$1
+  case $as in *own*) linked= level=-O1 ;; *optimised*) level=-O1 ;; esac
+  program $name-$1 $2 "$linked" "$level $3" "$4"
+}
+
+rest_of_variants() {
+  case $as in *shim*)
+    case $as in *float*) real=float ;; *) real=double ;; esac
+    if [ -z "$CXX" ]; then missing $name-shim 'no C++ compiler'
+    else
+      linked="$real-none shim-$real"
+      case $as in *own*) linked=shim-$real ;; esac
+      program $name-shim $1 "$linked" "-O0 -DQUICK=10 -DEDF_REAL=$real" \
+        -lstdc++ EDF_SYNC=1
+    fi ;;
+  esac
+  case $as in *own*|*alone*) return ;; esac
+  case " $reals " in *' float '*) variant native $1 '' ;; esac
 }
 
 wanted() { [ -z "$only" ] && return; case " $only " in *" $1 "*) ;; *) return 1 ;; esac; }
 
-only=$*
-# Where CI is set there is little time: the race detector and ASan alone of the GPU's variants,
-# and two of the parsers are fuzzed.
-few=${CI:+modes calls memory address race nvcc}
-for test in hygiene examples doctor gdb latex trace python shim cuda cuda_faults cuda_mutants \
-            mpi; do
-  parts=; [ $test = cuda_faults ] && parts=$few
-  script=tests/$test.sh
-  case $test in shim|cuda) script=tests/cuda/$test.sh ;; cuda_*) script=tests/cuda/${test#cuda_}.sh ;; esac
-  wanted $test && job $test "CC='$CC' sh $script $out/$test $parts"
-done
-wanted bench-cuda &&
-  job bench-cuda "sh tests/bench/cuda.sh --quick && echo 'ok bench-cuda-quick'"
-for source in tests/fuzz/*.c; do
-  name=fuzz_$(basename $source .c)
-  case ${CI:+$name} in ''|*equation|*safetensors) ;; *) continue ;; esac
-  wanted fuzz && job $name "sh tests/fuzz/fuzz.sh ${name#fuzz_}"
-done
-for source in tests/*.c; do
-  wanted "$(basename $source .c)" && variants $source
-done
+scripts_quick() {
+  for each in hygiene doctor gdb latex trace python; do
+    wanted $each && job $each '' "sh tests/$each.sh $out/$each"
+  done
+  wanted examples && job examples edf "sh tests/examples.sh $out/examples $impl/edf.o"
+  wanted cuda || return
+  if [ -z "$CXX" ]; then missing cuda 'no C++ compiler'
+  else job cuda 'shim-float float-none' \
+    "sh tests/cuda/cuda.sh $out/cuda $impl/shim-float.o $impl/float-none.o"; fi
+}
 
-# ---- Run them, two at a time where xargs can, and count
+scripts_rest() {
+  for each in faults mutants; do
+    wanted cuda_$each && job cuda_$each '' "sh tests/cuda/$each.sh $out/cuda_$each"
+  done
+  if ! wanted cuda_losses; then :
+  elif [ -z "$CXX" ]; then missing cuda_losses 'no C++ compiler'
+  else job cuda_losses 'shim-float shim-double' \
+    "sh tests/cuda/losses.sh $out/cuda_losses $impl/shim-float.o $impl/shim-double.o"; fi
+  wanted shim && job shim '' "sh tests/cuda/shim.sh $out/shim"
+  wanted hygiene && job hygiene_builds '' "sh tests/hygiene.sh $out/hygiene_builds builds"
+  wanted mpi && job mpi '' "sh tests/mpi.sh $out/mpi"
+  wanted bare && job bare '' "sh tests/bare.sh $out/bare"
+  wanted bench-cuda &&
+    job bench-cuda '' "sh tests/bench/cuda.sh --quick && echo 'ok bench-cuda-quick'"
+  for source in tests/fuzz/*.c; do
+    wanted fuzz || continue
+    each=$(basename $source .c)
+    if fuzzes; then job fuzz_$each fuzz "sh tests/fuzz/fuzz.sh $each $impl/fuzz.o"
+    else missing fuzz_$each 'no clang with -fsanitize=fuzzer'; fi
+  done
+}
+
+: > $out/rules
+case $set in
+  quick|rest) sets=$set ;;
+  both) sets='quick rest' ;;
+  *) echo "run.sh: expected quick, rest or both, found '$set'" >&2; exit 2 ;;
+esac
+for each_set in $sets; do
+  [ $each_set = rest ] && set_is_rest=true || set_is_rest=false
+  scripts_$each_set
+  for source in tests/*.c; do
+    [ $source = tests/impl.c ] && continue
+    wanted "$(basename $source .c)" && variants $source
+  done
+done
+[ "$jobs" ] || { echo "run.sh: no test is called '$only'" >&2; exit 2; }
+
+# ---- Run them, as many at a time as there are cores
 
 cat > $out/do <<END
+name=\$1
 limit=; command -v timeout >/dev/null && limit='timeout 600'
 [ "\$limit" ] && [ "\$EDF_DATA" ] && limit='timeout 1500'           # real data takes its time
 start=\$(date +%s)
-\$limit sh $out/\$1.sh > $out/\$1.log 2>&1
-echo \$? \$((\$(date +%s) - start)) > $out/\$1.status
+\$limit sh $out/\$name.sh > $out/\$name.log 2>&1
+status=\$?
+{ echo \$status \$((\$(date +%s) - start)); times; } > $out/\$name.status
+sh tests/report.sh \$name
+exit \$status
 END
-two=; echo | xargs -P 2 true 2>/dev/null && two='-P 2'
-printf '%s\n' $jobs | xargs -n 1 $two sh $out/do
+{
+  echo ".PHONY:$jobs"
+  printf 'all:'
+  sort -s -n -r $out/rules | sed 's/^[0-9]* \([^:]*\):.*/\1/' | while read -r each; do
+    printf ' %s' $each
+  done
+  printf '\n\n'
+  write_objects
+  sed 's/^[0-9]* //' $out/rules | while read -r rule; do
+    printf '%s\n\t@sh %s/do %s\n\n' "$rule" $out "${rule%%:*}"
+  done
+} > $out/jobs.mk
+cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+rm -f $out/impl-*.status
+MAKEFLAGS= $MAKE -s -k -j "$cores" -f $out/jobs.mk all 2> $out/make.log
 
-passed=0 failed=0 skipped=0
-for name in $jobs; do
-  log=$out/$name.log
-  read -r status seconds < $out/$name.status
-  p=$(grep -c '^ok ' $log) f=$(grep -c '^not ok ' $log) s=$(grep -c '^skip ' $log)
-  if [ "$status" != 0 ] && [ "$f" = 0 ]; then
-    f=1
-    echo "not ok $name: exit status $status, the end of $log:"
-    tail -n 15 $log | sed 's/^/  /'
-  fi
-  [ $((p + f + s)) = 0 ] && f=1 && echo "not ok $name: it tested nothing"
-  awk '/^not ok / { n = 6 } n-- > 0 && /^(not ok|  )/' $log
-  printf '%-28s %4d ok %3d failed %3d skipped %4d s\n' $name $p $f $s $seconds
-  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-done
-if [ $skipped -gt 0 ]; then
-  echo 'SKIPPED, not tested here:'
-  for name in $jobs; do sed -n "s/^skip /  $name: /p" $out/$name.log; done
-fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ] && [ $passed -gt 0 ]
+sh tests/report.sh --sum $jobs

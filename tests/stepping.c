@@ -1,14 +1,10 @@
 /* Stepping: one node at a time gives what Forward and Backward give; edf_where, the first NaN,
    and values that are not written. What a debugger does inside of a Backward: gdb.sh.
 
-   Built as: float double none sanitized shim */
+   Built as: float double none sanitized shim own */
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #define HARNESS_CATCH
 #include "harness.h"
-#include "counted.h"
-#define EDF_MALLOC(n) counted_malloc(n)
-#define EDF_REALLOC(p, n) counted_realloc(p, n)
-#define EDF_FREE(p) counted_free(p)
 #define EDF_DEBUG
 #define EDF_IMPLEMENTATION
 #include "edf.h"

@@ -6,7 +6,7 @@
      REFUSED("%: byte 3: expected ...", a = edf_load_image(path));      % is the path
      rmdir(dir);
 
-   It includes edf.h with its implementation, so it comes first. */
+   It includes edf.h, and comes first. */
 
 #ifndef TEMPORARY_H
 #define TEMPORARY_H
@@ -14,13 +14,11 @@
 #define _POSIX_C_SOURCE 200809L                              /* getpid, open, mkdir */
 #define HARNESS_CATCH
 #include "harness.h"
-#include "counted.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 
 static char dir[64], path[128];

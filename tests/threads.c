@@ -4,9 +4,9 @@
    Built as: openmp alone */
 
 #include "harness.h"
-#include "counted.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
+#include "inside.h"
+#include <omp.h>
 #ifndef _OPENMP
 #error "compile this one with -fopenmp"
 #endif
@@ -90,19 +90,18 @@ static void only_large_work_is_cut(void) {
   for (int i = 0; i < 3; i++) large.loop[i].n = 256;
   large.loop[0].s[0] = large.loop[0].s[1] = large.loop[1].s[2] = 256;
   edf_route s = edf_plan(&small), l = edf_plan(&large);
-  double worth = edf__worth;
-  edf__worth = 40000;
-  CHECK(edf__loop_to_cut(&s, 2) < 0, "a product of 8 x 8 is cut");
-  CHECK(edf__loop_to_cut(&l, 2) >= 0, "a product of 256 x 256 is not cut");
-  CHECK(edf__loop_to_cut(&l, 1) < 0, "it is cut for one thread");
-  edf__worth = worth;
+  inside_cut_work_above(40000);
+  CHECK(inside_loop_to_cut(&s, 2) < 0, "a product of 8 x 8 is cut");
+  CHECK(inside_loop_to_cut(&l, 2) >= 0, "a product of 256 x 256 is not cut");
+  CHECK(inside_loop_to_cut(&l, 1) < 0, "it is cut for one thread");
+  inside_cut_work_above(0);
 }
 
 int main(void) {
   for (int i = 0; i < B * 196; i++) images[i] = (edf_real)(i * 7919 % 101) / 101;
   for (int i = 0; i < B * 16; i++) words[i] = (edf_real)(i * 31 % 9);
   for (int i = 0; i < B; i++) classes[i] = (edf_real)(i % 5);
-  edf__worth = 0;
+  inside_cut_work_above(0);
   RUN(same_to_rounding);
   RUN(only_large_work_is_cut);
   edf_clear();

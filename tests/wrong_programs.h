@@ -1,15 +1,13 @@
 /* wrong_programs.h - what tests of error messages share: programs that are wrong, in a file
    hw1.c at given lines, and the check that each stops with its message and leaves nothing
-   behind. It includes edf.h with its implementation, so it comes first. */
+   behind. It includes edf.h, and comes first. */
 
 #ifndef WRONG_PROGRAMS_H
 #define WRONG_PROGRAMS_H
 
 #define HARNESS_CATCH
 #include "harness.h"
-#include "counted.h"
 
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 
 #define HW1(line) "hw1.c", line

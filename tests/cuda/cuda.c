@@ -4,7 +4,8 @@
    threads too.
 
    Built as: alone, by tests/cuda/cuda.sh */
-#include "../temporary.h"                    /* edf.h, with its implementation */
+#include "../temporary.h"                    /* and edf.h */
+#include "../inside.h"
 
 long long cudashim_count(const char *name);
 void cudashim_reset(void);
@@ -564,7 +565,7 @@ static void labels(void) {
 
 static void stops_forward(CompNode *y) {
   (void)y;
-  edf__fail("stopped inside of a node");
+  inside_fail("stopped inside of a node");
 }
 
 static void panic_inside_of_a_node(void) {

@@ -145,14 +145,10 @@ fi
 echo 'int main() { return 0; }' > "$out/probe.cpp"
 { $racer "$out/probe.cpp" -o "$out/probe" && "$out/probe"; } >/dev/null 2>&1 || racer=
 
-# Where CI is set every second one: there is little time.
-every=${CI:+2} at=0
 two=; echo | xargs -P 2 true 2>/dev/null && two='-P 2'
 mutants | while read -r name lines expression; do
-  at=$((at + 1))
   case " $* " in
-    '  ') [ $((at % ${every:-1})) = 0 ] || continue ;;
-    *" $name "*) ;;
+    '  '|*" $name "*) ;;
     *) continue ;;
   esac
   if [ "$(models "$lines")" ] && [ -z "$racer" ]; then

@@ -1,7 +1,6 @@
 /* Fuzzes edf_load_csv; see fuzz.sh. */
 
 #include "fuzz.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {

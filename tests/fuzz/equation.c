@@ -5,7 +5,6 @@
      ?x[b,3] */
 
 #include "fuzz.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 
 static char text[4096];
@@ -34,7 +33,7 @@ static void feed_inputs(int batch) {
     size_t entries = 1;
     for (int d = 0; d < x->rank; d++)                        /* dim[0] may be the last batch */
       entries *= (size_t)(x->batched >> d & 1 ? batch : x->dim[d]);
-    if (entries > 4096) EDF_PANIC("too large for this test");
+    if (entries > 4096) harness_panic("too large for this test");
     edf_feed(x, data_of_inputs, x->batched ? batch : 1);
   }
 }

@@ -1,7 +1,6 @@
 /* Fuzzes edf_load_idx, edf_load_images and edf_load_labels; see fuzz.sh. */
 
 #include "fuzz.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 
 static void load_and_read(edf_array (*load)(const char *), const char *path) {

@@ -1,7 +1,6 @@
 /* Fuzzes edf_load_npy: what is read can be written, and read again; see fuzz.sh. */
 
 #include "fuzz.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {

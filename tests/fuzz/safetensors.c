@@ -1,7 +1,6 @@
 /* Fuzzes edf_load; see fuzz.sh. A file that is refused changes nothing. */
 
 #include "fuzz.h"
-#define EDF_IMPLEMENTATION
 #include "edf.h"
 
 static void build(void) {
