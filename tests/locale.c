@@ -52,6 +52,6 @@ int main(void) {
   RUN(equations);
   RUN(files);
   snprintf(command, sizeof command, "rm -r %s", dir);
-  CHECK(system(command) == 0, "%s", command);
+  if (system(command)) perror(command);
   return harness_report();
 }

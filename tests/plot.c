@@ -5,6 +5,15 @@
 
 static char svg[200000];
 
+/* A number that is none, in an attribute or a path; in the text between tags it may stand. */
+static const char *nan_inside_a_tag(const char *s) {
+  for (int inside = 0; *s; s++) {
+    inside = *s == '<' ? 1 : *s == '>' ? 0 : inside;
+    if (inside && (!strncmp(s, "nan", 3) || !strncmp(s, "inf", 3))) return s;
+  }
+  return NULL;
+}
+
 static const char *drawn(void) {
   edf_plot_svg(file("curves.svg"));
   FILE *f = fopen(path, "rb");
@@ -13,7 +22,7 @@ static const char *drawn(void) {
   fclose(f);
   remove(path);
   CHECK(!strncmp(svg, "<svg xmlns=", 11) && strstr(svg, "</svg>\n"), "%.40s", svg);
-  CHECK(!strstr(svg, "nan") || strstr(svg, ">"), "a NaN in a coordinate");
+  CHECK(!nan_inside_a_tag(svg), "a NaN in a coordinate: %.60s", nan_inside_a_tag(svg));
   return svg;
 }
 

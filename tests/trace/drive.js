@@ -65,13 +65,15 @@
   // Up to 40 entries of every moment: what is shown is the number in the page, and where all
   // factors are there, the sum of products is that number to 4 digits.
   test('sums', bad => {
-    count.hovers = count.sums = count.parts = 0;
+    count.hovers = count.sums = count.parts = count.filled = 0;
     moments.forEach((t, m) => {
       go(m);
       const list = cells(), every = Math.ceil(list.length / 40);
       list.filter((_, k) => k % every === 0).forEach(td => check(td, t, m, bad));
     });
     if (!count.hovers) bad('there is nothing to point at');
+    if (nodes.some(c => c.f && elementwise(c.line)) && !count.filled)
+      bad('no formula was filled with numbers');
   });
   function check(td, t, m, bad) {
     const { id, kind, index } = td.entry, x = number(id, kind, index, m), c = nodes[t.n];
@@ -83,6 +85,7 @@
       bad(m + ': ' + name + ' shows ' + (shown && shown.textContent) + ' for ' + x);
     const forward = t.w === 'f' && id === c.id && !kind;
     const before = m && number(id, 1, index, m - 1);
+    if (c && c.f && t.w !== 's') checkFormula(x, name, bad);
     if (!c || !c.eq || !(forward || t.w === 'b' && kind && c.in.includes(id))) return;
     const terms = forward ? termsForward(c, index, m) : termsBackward(c, id, index, m);
     if (terms.some(p => p.factors.some(f => f.x === undefined))) {
@@ -98,6 +101,72 @@
     if (!(Math.abs(sum - x) <= 1e-4 * most) && !Number.isNaN(x) && !Number.isNaN(sum))
       bad(m + ': ' + name + ' is ' + x + ', its sum ' + sum);
     if (Number.isNaN(sum) !== Number.isNaN(x)) bad(m + ': ' + name + ': NaN');
+  }
+
+  // A formula with the numbers of one entry, = 1/(1+exp(-0.5)), gives that entry.
+  function checkFormula(x, name, bad) {
+    const sum = document.querySelector('#how .sum');
+    if (!sum || !sum.textContent.startsWith('= ')) return;
+    const text = sum.textContent.slice(2).replace(/ \((was there|arrives)\)/g, '');
+    const y = evaluate(text), most = Math.max(1, ...(text.match(/[\d.]+/g) || []).map(Number));
+    count.filled++;
+    if (!(Math.abs(y - x) <= 1e-3 * Math.abs(x) + 1e-5 * most || Number.isNaN(x) || x === y))
+      bad(name + ' is ' + x + ', but it says ' + text + ', which is ' + y);
+  }
+  // + - * / ^, functions of known names, [a > b] is 1 or 0. Throws where it cannot read.
+  function evaluate(text) {
+    const tokens = text.replace(/\u2212/g, '-').replace(/\u00d7/g, '*')
+      .replace(/\u221e/g, '1e999').match(/\d*\.?\d+(e[-+]?\d+)?|[A-Za-z]+|[<>=]+|\S/g) || [];
+    const known = { exp: Math.exp, ln: Math.log, tanh: Math.tanh, sqrt: Math.sqrt,
+      max: Math.max, min: Math.min };
+    let k = 0;
+    const take = what => tokens[k] === what && ++k > 0;
+    function must(what) {
+      if (!take(what)) throw Error(text + ': expected ' + what + ', not ' + tokens[k]);
+    }
+    function sum() {
+      let x = product();
+      while ('+-'.includes(tokens[k] || ' ')) x += tokens[k++] === '-' ? -product() : product();
+      return x;
+    }
+    function product() {
+      let x = power();
+      while (k < tokens.length && !/^([-+),>\]=;|]|<.*|>.*|if|else)$/.test(tokens[k]))
+        if (take('/')) x /= power();
+        else { take('*'); x *= power(); }
+      return x;
+    }
+    function power() {
+      const x = primary();
+      return take('^') ? Math.pow(x, primary()) : x;
+    }
+    function primary() {
+      const name = tokens[k++];
+      if (name === '-') return -power();
+      if (name === '(') { const x = sum(); must(')'); return x; }
+      if (name === '[') return condition();
+      if (name === 'NaN') return NaN;
+      if (name === 'pi') return Math.PI;
+      if (!known[name]) {
+        if (!/^[\d.]/.test(name || '')) throw Error(text + ': what is ' + name + '?');
+        return Number(name);
+      }
+      if (!take('(')) return known[name](power());
+      const of = [sum()];
+      while (take(',')) of.push(sum());
+      must(')');
+      return known[name](...of);
+    }
+    function condition() {
+      const a = sum(), how = tokens[k++], b = sum();
+      must(']');
+      const holds = { '>': a > b, '<': a < b, '>=': a >= b, '<=': a <= b, '=': a === b }[how];
+      if (holds === undefined) throw Error(text + ': what is ' + how + '?');
+      return holds ? 1 : 0;
+    }
+    const x = sum();
+    if (k < tokens.length) throw Error(text + ': what is ' + tokens.slice(k).join(' ') + '?');
+    return x;
   }
 
   test('gradients-fill-up', bad => {
