@@ -1746,10 +1746,12 @@ static void edf__check_node(const char *who, const edf_node *x) {
 }
 
 static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x) {
-  if (x && x->graph == edf.id) return x;
-  edf__say("%s:%d: %s: operand %d is ", y->file, y->line, y->op, k + 1);
-  if (!x) edf__fail("NULL");
-  edf__say_other_graph(x);
+  if (!x || x->graph != edf.id) {
+    edf__say("%s:%d: %s: operand %d is ", y->file, y->line, y->op, k + 1);
+    if (!x) edf__fail("NULL");
+    edf__say_other_graph(x);
+  }
+  return x;
 }
 
 static void edf__check_feed(const edf_node *x, const edf_real *data, int batch) {
@@ -4392,14 +4394,16 @@ static size_t edf__class(const edf_node *node, const char *what, size_t b, size_
   edf_node *y = node->in[node->n_in - 1];
   double label = (double)y->value[b];
   int whole = label == floor(label);
-  if (whole && label >= 0 && label < (double)K) return (size_t)label;
-  edf__say("%s:%d: %s: %s %g in row ", node->file, node->line, node->op, what, label);
-  edf__say_row(y, b);
-  edf__say(" of %s %s: expected 0 to %zu%s\n  ", y->name,
-           whole ? "is out of range" : "is not a whole number", K - 1,
-           label == (double)K ? " (are the classes counted from 1?)" : "");
-  edf__say_node(y);
-  edf__stop();
+  if (!whole || label < 0 || label >= (double)K) {
+    edf__say("%s:%d: %s: %s %g in row ", node->file, node->line, node->op, what, label);
+    edf__say_row(y, b);
+    edf__say(" of %s %s: expected 0 to %zu%s\n  ", y->name,
+             whole ? "is out of range" : "is not a whole number", K - 1,
+             label == (double)K ? " (are the classes counted from 1?)" : "");
+    edf__say_node(y);
+    edf__stop();
+  }
+  return (size_t)label;
 }
 
 static size_t edf__label(const edf_node *loss, size_t b, size_t K) {
@@ -5336,8 +5340,9 @@ static edf_node *edf__affine(const edf__site *at, edf_affine_package Phi, edf_no
     "s[b,h,t,j] = W[I,j] x[b,h,t,I] - B[j]" };
   edf__no_nulls(at, "Phi.w x Phi.b", Phi.w, x, Phi.b);
   int rank = x->rank;
-  if (rank >= 1 && rank <= 4) return edf__line(at, equation[rank], 3, Phi.w, x, Phi.b);
-  edf__x_error(at, "x", x, "x has %d dimensions, expected 1 to 4", rank);
+  if (rank < 1 || rank > 4)
+    edf__x_error(at, "x", x, "x has %d dimensions, expected 1 to 4", rank);
+  return edf__line(at, equation[rank], 3, Phi.w, x, Phi.b);
 }
 
 edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
@@ -5933,6 +5938,7 @@ static edf_node *edf__apply(const edf__equation *e, edf_node *x) {
       return known[k].node(e->scan.file, e->scan.line, x);
   edf__syntax(&e->scan, e->function, "expected tanh, sigmoid, relu, gelu, softplus, exp or "
               "softmax");
+  return NULL;                           /* not reached: edf__syntax does not return          */
 }
 
 edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...) {
@@ -10100,10 +10106,12 @@ edf_array edf_load_idx(const char *path) {
 static edf_array edf__idx_of_rank(const char *path, int rank, const char *what) {
   edf_array a = edf_load_idx(path);
   int found = a.rank;
-  if (found == rank) return a;
-  edf_free_array(&a);
-  edf__fail("%s: byte 3: expected %d %s for %s, found %d", path, rank,
-            rank == 1 ? "dimension" : "dimensions", what, found);
+  if (found != rank) {
+    edf_free_array(&a);
+    edf__fail("%s: byte 3: expected %d %s for %s, found %d", path, rank,
+              rank == 1 ? "dimension" : "dimensions", what, found);
+  }
+  return a;
 }
 
 edf_array edf_load_images(const char *path) {
@@ -10295,10 +10303,12 @@ static edf__writer edf__create(const char *path) {
   strcat(w.temporary, ".tmp");
   errno = 0;
   w.file = fopen(w.temporary, "wb");
-  if (w.file) return w;
-  edf__say("%s: cannot be written: %s: %s", path, w.temporary, strerror(errno));
-  edf__free(w.temporary);
-  edf__stop();
+  if (!w.file) {
+    edf__say("%s: cannot be written: %s: %s", path, w.temporary, strerror(errno));
+    edf__free(w.temporary);
+    edf__stop();
+  }
+  return w;
 }
 
 /* Errors of writing show here: a full disk at the latest when the file is closed. */
@@ -10592,11 +10602,12 @@ static long edf__pnm_number(edf__file *f, const char *what, long least, long mos
   long n = -1, at = ftell(f->file) - (c != EOF);
   for (; c >= '0' && c <= '9'; c = getc(f->file))
     if (n <= most) n = 10 * (n < 0 ? 0 : n) + (c - '0');
-  if (n >= least && n <= most) return n;
   if (n < 0)
     edf__file_error(f, at, "expected %s, found %s", what, c == EOF ? "the end" : "no number");
-  edf__file_error(f, at, "expected %s from %ld to %ld, found %ld%s", what, least, most, n,
-                  n > most ? " or more" : "");
+  if (n < least || n > most)
+    edf__file_error(f, at, "expected %s from %ld to %ld, found %ld%s", what, least, most, n,
+                    n > most ? " or more" : "");
+  return n;
 }
 
 static void edf__pnm_pixels(edf__file *f, edf_array *a, int text, long most) {
