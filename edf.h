@@ -10599,15 +10599,16 @@ static int edf__pnm_skip(FILE *file) {   /* the first character behind blanks an
 /* A number from least to most, with one character behind it. */
 static long edf__pnm_number(edf__file *f, const char *what, long least, long most) {
   int c = edf__pnm_skip(f->file);
-  long n = -1, at = ftell(f->file) - (c != EOF);
+  long long n = -1;                      /* 10 * most: over a long of 32 bits                 */
+  long at = ftell(f->file) - (c != EOF);
   for (; c >= '0' && c <= '9'; c = getc(f->file))
     if (n <= most) n = 10 * (n < 0 ? 0 : n) + (c - '0');
   if (n < 0)
     edf__file_error(f, at, "expected %s, found %s", what, c == EOF ? "the end" : "no number");
   if (n < least || n > most)
-    edf__file_error(f, at, "expected %s from %ld to %ld, found %ld%s", what, least, most, n,
+    edf__file_error(f, at, "expected %s from %ld to %ld, found %lld%s", what, least, most, n,
                     n > most ? " or more" : "");
-  return n;
+  return (long)n;
 }
 
 static void edf__pnm_pixels(edf__file *f, edf_array *a, int text, long most) {
