@@ -110,11 +110,16 @@ extern "C" {
 #error "edf.h needs NaN, infinity and the order of additions: -O3, not -ffast-math or -Ofast"
 #endif
 
-#ifdef __GNUC__
+#if defined(__GNUC__) && defined(__MINGW_PRINTF_FORMAT)    /* Windows: which printf it has    */
+#define EDF__PRINTF(f, a) __attribute__((format(__MINGW_PRINTF_FORMAT, f, a)))
+#elif defined(__GNUC__)
 #define EDF__PRINTF(f, a) __attribute__((format(printf, f, a)))
-#define EDF__USED __attribute__((used))
 #else
 #define EDF__PRINTF(f, a)
+#endif
+#ifdef __GNUC__
+#define EDF__USED __attribute__((used))
+#else
 #define EDF__USED
 #endif
 
