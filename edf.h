@@ -2338,23 +2338,22 @@ static edf__tile edf__tile_of(const edf_route *r, int x, edf_real *p, edf__range
 /* ---- The built-in product, for machines without a BLAS: c += alpha a b, c row-major, a and b
    with any strides. Blocks of a and b are packed into strips of MR rows and NR columns, and the
    innermost loops keep MR x NR sums in registers, as vectors where the compiler has them. */
-#if defined(__GNUC__) && defined(__AVX512F__)
+#if defined(__GNUC__) && FLT_EVAL_METHOD != 2    /* 2: the i387, whose products are too wide  */
+#if defined(__AVX512F__)
 #define EDF__VECTOR_BYTES 64
 #define EDF__STRIP_ROWS 12
-#elif defined(__GNUC__) && defined(__AVX__)
+#elif defined(__AVX__)
 #define EDF__VECTOR_BYTES 32
 #define EDF__STRIP_ROWS 6
-#elif defined(__GNUC__)
+#else
 #define EDF__VECTOR_BYTES 16
 #define EDF__STRIP_ROWS 6
-#else
-#define EDF__VECTOR_BYTES sizeof(edf_real)
-#define EDF__STRIP_ROWS 4
 #endif
-#ifdef __GNUC__
 typedef edf_real edf__vector __attribute__((vector_size(EDF__VECTOR_BYTES), may_alias,
                                             aligned(sizeof(edf_real))));
 #else
+#define EDF__VECTOR_BYTES sizeof(edf_real)
+#define EDF__STRIP_ROWS 4
 typedef edf_real edf__vector;
 #endif
 enum {
