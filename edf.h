@@ -2363,8 +2363,10 @@ enum {
 
 #ifdef __clang__                         /* else it splits the vectors                        */
 __attribute__((min_vector_width(EDF__VECTOR_BYTES * 8)))
-#elif defined(__GNUC__)                  /* else -std=c99 keeps it from fusing a * b + c      */
-__attribute__((optimize("fp-contract=fast")))
+#elif defined(__GNUC__) && defined(__STRICT_ANSI__)      /* -std=c99 would not fuse a * b + c */
+__attribute__((noinline, optimize("fp-contract=fast")))
+#elif defined(__GNUC__)                  /* fuses, unless -ffp-contract=off says no           */
+__attribute__((noinline))
 #endif
 static void edf__strip_product(ptrdiff_t k, const edf_real *a, const edf_real *b,
                                edf_real *sums) {
