@@ -2610,11 +2610,12 @@ static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const 
   if (d < 0) return 0;
   edf__workspace *w = edf__workspaces(threads);
   ptrdiff_t whole = r->nest.loop[d].n, most = (whole + threads - 1) / threads;
-#ifdef EDF_CBLAS
+#if defined(EDF_CBLAS) && defined(__GNUC__) && defined(__ELF__)
   if (openblas_set_num_threads) openblas_set_num_threads(1);
 #endif
+  int t;                                 /* MSVC rejects a loop that declares it              */
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (int t = 0; t < threads; t++) {
+  for (t = 0; t < threads; t++) {
     ptrdiff_t begin = edf__least(t * most, whole), end = edf__least(begin + most, whole);
     edf_route part = edf__slice(r, d, begin, end);
     if (end > begin) edf__run_route(&part, assign, out, a, b, &w[t]);
