@@ -287,6 +287,11 @@ for source in tests/*.c tests/*/*.c examples/*.c; do
   done
 done
 works lines awk -f tests/lines.awk edf.h
+works msvc-rules awk -f tests/msvc.awk edf.h
+sed 's/^  for (t = 0; t < threads/  for (int t = 0; t < threads/' edf.h > "$dir/msvc.h"
+fails msvc-rules-loop 'declares its variable' awk -f tests/msvc.awk "$dir/msvc.h"
+sed 's/^#if.*__GNUC__.*/#if 1/' edf.h > "$dir/msvc.h"
+fails msvc-rules-words 'a GNU word' awk -f tests/msvc.awk "$dir/msvc.h"
 awk 'length($0) > 96 { print FILENAME ":" FNR ": " length($0) " columns" }' \
   $(ls Makefile edf_cuda.cu tests/*.* tests/*/*.* tests/cuda/shim/* examples/*.* |
     grep -v -e cuda/mutants.sh -e golden/) > "$dir/out" 2>&1
