@@ -238,11 +238,13 @@ static digits_set digits_drawn(uint32_t seed, int n) {
 static const char *digits_directory(void) {
   const char *dir = getenv("EDF_DATA"), *file = "train-images-idx3-ubyte";
   if (!dir || !*dir) return digits_have("data/mnist", file) ? "data/mnist" : NULL;
-  if (digits_have(dir, file)) return dir;
-  fprintf(stderr, "EDF_DATA=%s: no file %s there%s\n", dir, file,
-          digits_have(dir, "train-images-idx3-ubyte.gz")
-          ? ", only the packed one; `make run` unpacks it" : "");
-  exit(1);
+  if (!digits_have(dir, file)) {
+    fprintf(stderr, "EDF_DATA=%s: no file %s there%s\n", dir, file,
+            digits_have(dir, "train-images-idx3-ubyte.gz")
+            ? ", only the packed one; `make run` unpacks it" : "");
+    exit(1);
+  }
+  return dir;
 }
 
 static inline void digits_free(digits_set *set) {
