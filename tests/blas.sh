@@ -2,7 +2,8 @@
 # Finds a CBLAS and prints what the Makefile needs to know of it.
 #   sh tests/blas.sh            the first that works
 #   sh tests/blas.sh blis       this one, or an error     (openblas, blis, cblas, blas, none)
-# A library counts as found when a small program that uses it compiles, links and runs.
+# A library counts as found when a small program that uses it compiles, links and runs: this is
+# a test, so it stands among the tests, whose run.sh asks it too.
 want=$1
 cc=${CC:-cc}
 mkdir -p build

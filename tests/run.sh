@@ -206,6 +206,9 @@ scripts_rest() {
   wanted bare && job bare '' "sh tests/bare.sh $out/bare"
   wanted bench-cuda &&
     job bench-cuda '' "sh tests/bench/cuda.sh --quick && echo 'ok bench-cuda-quick'"
+  for each in windows arm64 musl tcc wasm clang bits32; do
+    wanted platforms && job platform-$each '' "sh tests/platforms.sh $each $out/platform-$each"
+  done
   for source in tests/fuzz/*.c; do
     wanted fuzz || continue
     each=$(basename $source .c)

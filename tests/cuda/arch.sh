@@ -1,6 +1,7 @@
 #!/bin/sh
 # For the Makefile: nvcc's flags for the GPUs of this machine; without one, for all kinds that
-# nvcc knows. CUDA_ARCH=90, or "80 90", says which.
+# nvcc knows. CUDA_ARCH=90, or "80 90", says which. It stands beside the tests of the same file,
+# which need it as well.
 
 kinds=$CUDA_ARCH
 if [ -z "$kinds" ]; then                   # where it fails, nvidia-smi prints errors to stdout
