@@ -18,12 +18,15 @@ if [ "$1" != --sum ]; then
   line=$(printf '%-28s %4d ok %3d failed %3d skipped %4d s' "$1" $p $f $s $seconds)
   [ $f = 0 ] && { echo "$line"; exit; }
   failures='/^not ok / { n = 6 } n-- > 0 && /^(not ok|  )/ { print "  " $0 }'
-  # One printf, so that two jobs that end together do not mix.
-  printf '%s\n' "$line   FAILED, exit status $status
-$(awk "$failures" $out/$1.log | head -n 60)
-  the end of $out/$1.log:
-$(tail -n 15 $out/$1.log | sed 's/^/    /')
-  once more: sh $out/$1.sh"
+  [ $status = 124 ] && status='124: it took too long'
+  said=$(
+    echo "$line   FAILED, exit status $status"
+    awk "$failures" $out/$1.log | head -n 60
+    echo "  the end of $out/$1.log:"
+    tail -n 15 $out/$1.log | sed 's/^/    /'
+    echo "  once more: sh $out/$1.sh"
+  )
+  printf '%s\n' "$said"                   # at once: two jobs that end together do not mix
   exit
 fi
 
