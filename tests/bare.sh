@@ -1,7 +1,7 @@
 #!/bin/sh
 # `make test` passes with a C compiler and make alone, and says what it skipped: a copy of the
-# files that git tracks is tested with a PATH that has these, a shell and its usual tools (a CBLAS
-# would be found without any PATH).
+# files that git tracks is tested with a PATH that has these, a shell and its usual tools; a
+# CBLAS would be found without any PATH, so BLAS=none.
 #   sh tests/bare.sh [directory for what is built]
 
 cd "$(dirname "$0")/.." || exit 1

@@ -80,7 +80,7 @@ write_objects() {
   c_object float-cblas "-O2 $BLAS_CFLAGS"
   c_object double-cblas "-O1 -DEDF_REAL=double $BLAS_CFLAGS"
   c_object sanitized "-O1 -DEDF_REAL=double $sanitize"
-  c_object valgrind '-O1 -g'               # gcc's -O2 looks at more than it uses
+  c_object valgrind '-O1 -g'               # for the lines of its reports
   c_object openmp "-O2 -fopenmp $BLAS_CFLAGS"
   c_object blis "-O2 -DEDF_CBLAS $blis_flags"
   device_object shim-float float
