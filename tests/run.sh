@@ -185,6 +185,11 @@ scripts_quick() {
   for each in hygiene doctor gdb latex trace python; do
     wanted $each && job $each '' "sh tests/$each.sh $out/$each"
   done
+  if ! wanted sequences; then :
+  elif [ $sanitizer ]; then
+    program sequences-sanitized tests/fuzz/sequences.c '' \
+      "-O1 -DSTANDALONE -DEDF_REAL=double $sanitize"
+  else missing sequences-sanitized "$CC has no -fsanitize=address,undefined"; fi
   wanted examples && job examples edf "sh tests/examples.sh $out/examples $impl/edf.o"
   wanted cuda || return
   if [ -z "$CXX" ]; then missing cuda 'no C++ compiler'
@@ -212,7 +217,10 @@ scripts_rest() {
   for source in tests/fuzz/*.c; do
     wanted fuzz || continue
     each=$(basename $source .c)
-    if fuzzes; then job fuzz_$each fuzz "sh tests/fuzz/fuzz.sh $each $impl/fuzz.o"
+    object=fuzz
+    grep -q '^#define EDF_IMPLEMENTATION' $source && object=
+    if fuzzes; then
+      job fuzz_$each "$object" "sh tests/fuzz/fuzz.sh $each ${object:+$impl/fuzz.o}"
     else missing fuzz_$each 'no clang with -fsanitize=fuzzer'; fi
   done
 }

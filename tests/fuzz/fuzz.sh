@@ -1,13 +1,13 @@
 #!/bin/sh
 # Fuzzes a parser, or sequences of calls, with libFuzzer for FUZZ_SECONDS, or 20. What it finds
 # stays in build/fuzz.
-#   sh tests/fuzz/fuzz.sh TARGET OBJECT       tests/fuzz/TARGET.c, the implementation
+#   sh tests/fuzz/fuzz.sh TARGET [OBJECT]     tests/fuzz/TARGET.c, the implementation
 
 cd "$(dirname "$0")/../.." || exit 1
 target=$1 object=$2
 dir=build/fuzz
 seconds=${FUZZ_SECONDS:-20}
-mkdir -p $dir
+mkdir -p $dir/$target
 clang='clang -std=c99 -g -O1 -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all'
 
 seed() { mkdir -p $dir/$1; printf "$3" > $dir/$1/$2; }    # seed TARGET NAME BYTES

@@ -5,6 +5,7 @@
 
    It is a target of libFuzzer: the bytes are the calls. With -DSTANDALONE it is a program:
      sequences [FIRST_SEED [COUNT]]      1000 sequences, or that one, or COUNT of them
+   It has the implementation in itself, whose remarks on stderr it takes away.
 
    Bit for bit, since both sides do the same arithmetic in the same order. Two are not: with
    edf.accumulate gradients are summed in another order (1e-4 in float, 1e-12 in double), and
@@ -44,7 +45,7 @@ enum {
   OFF_PRINT_AFTER_STOP = 1,        /* 2.5: an input is printed with rows that it has not    */
   OFF_WATCH_WITHOUT_MEMORY = 1,    /* 2.6: doctor and trace (needs OFF_DOCTOR_AGAIN = 0)    */
   OFF_STEP_AFTER_STOP = 1,         /* new: after a stopped constructor inputs have no rows  */
-  OFF_STATE_AFTER_GRADCHECK = 1,   /* new: an older state than the values: Backward errs     */
+  OFF_STATE_AFTER_GRADCHECK = 1,   /* new: an older state than the values: Backward errs    */
   OFF_DOCTOR_AGAIN = 1,            /* new: of another loss: the doctor mixes two feeds      */
   OFF_RESHAPE_LATE = 1             /* new: after a Forward, the batch is a number           */
 };
