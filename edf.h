@@ -82,6 +82,7 @@ extern "C" {
 
    name                default        meaning
    EDF_IMPLEMENTATION  -              compile the second half, in exactly one file
+   EDF_LINKED          -              leaves it out all the same: another object file has it
    EDF_REAL            float          float or double, the same in every file of a program
    EDF_CBLAS           -              use the CBLAS of <cblas.h> for matrix products
    EDF_NO_SHORT_NAMES  -              no Input, Affine, Forward ...: only names with edf_
@@ -975,7 +976,7 @@ size_t edf_array_bytes(const void *x);
 #endif /* EDF_H */
 
 /* ==== Everything below is implementation ================================================= */
-#if defined(EDF_IMPLEMENTATION) && !defined(EDF__IMPLEMENTED)
+#if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF__IMPLEMENTED)
 #define EDF__IMPLEMENTED
 
 #include <float.h>

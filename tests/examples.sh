@@ -72,8 +72,7 @@ learns() {                                     # learns NAME 'WORDS' LIMIT COMMA
 }
 
 for name in 03_mnist 05_lenet 06_char_lstm 07_gpt 08_autoencoder; do
-  sed '/^#define EDF_IMPLEMENTATION/d' examples/$name.c > "$dir/$name.c"
-  $cc -std=c99 -I. -Iexamples "$dir/$name.c" "$fast" -o "$dir/$name" -lm || exit 1
+  $cc -std=c99 -DEDF_LINKED -I. examples/$name.c "$fast" -o "$dir/$name" -lm || exit 1
 done
 top=$PWD
 mkdir -p "$dir/empty/build"

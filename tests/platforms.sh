@@ -38,7 +38,7 @@ build() {
   linked="$1/edf.o $libs"
   compile "$1" edf $cc $flags -I. -c tests/platforms/edf.c -o "$1/edf.o" || return
   for program in $programs; do
-    without=-DEDF__IMPLEMENTED with=$linked source=examples/$program.c out=$1/$program$end
+    without=-DEDF_LINKED with=$linked source=examples/$program.c out=$1/$program$end
     case $program in
       04_*) without='' with=$libs ;;
       lstm) cp "$1/lenet$end" "$out"; : > "$1/lstm.log"; continue ;;

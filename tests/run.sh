@@ -182,7 +182,7 @@ rest_of_variants() {
 wanted() { [ -z "$only" ] && return; case " $only " in *" $1 "*) ;; *) return 1 ;; esac; }
 
 scripts_quick() {
-  for each in hygiene doctor gdb latex trace python; do
+  for each in hygiene doctor gdb latex make trace python; do
     wanted $each && job $each '' "sh tests/$each.sh $out/$each"
   done
   if ! wanted sequences; then :
