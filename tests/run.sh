@@ -94,8 +94,8 @@ write_objects() {
 # CPU seconds of those that take long: they start first.
 cost() {
   case $1 in
-    cuda_mutants) echo 400 ;;
-    cuda_faults|bare) echo 300 ;;
+    bare|cuda_faults_race) echo 300 ;;
+    cuda_faults*|cuda_mutants*) echo 150 ;;
     hygiene*|cuda|cuda_losses|mpi|mutants_of_edf|platform-*) echo 80 ;;
     examples|trace|doctor*|nests*|fuzz_*|*-valgrind) echo 40 ;;
     notation*|nodes-*|layers-*|shim|python|*-sanitized) echo 10 ;;
@@ -198,8 +198,14 @@ scripts_quick() {
 }
 
 scripts_rest() {
-  for each in faults mutants; do
-    wanted cuda_$each && job cuda_$each '' "sh tests/cuda/$each.sh $out/cuda_$each"
+  for each in 'race calls' 'address clang_address modes' \
+    'variants nvcc double clang memory'; do
+    parts=cuda_faults_${each%% *}
+    wanted cuda_faults && job $parts '' "sh tests/cuda/faults.sh $out/$parts $each"
+  done
+  for each in 1 2 3 4; do
+    wanted cuda_mutants &&
+      job cuda_mutants_$each '' "sh tests/cuda/mutants.sh $out/cuda_mutants_$each $each/4"
   done
   if ! wanted cuda_losses; then :
   elif [ -z "$CXX" ]; then missing cuda_losses 'no C++ compiler'
