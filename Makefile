@@ -145,13 +145,13 @@ mpi: build/mpi_mnist $(if $(PACKED),unpack)
 export CC CFLAGS BLAS_CFLAGS BLAS_LIBS BLAS_ENV
 RUN_TESTS = @$(ENV) $(DATA) MAKE='$(MAKE)' sh tests/run.sh
 test: $(if $(PACKED),unpack)
-	$(RUN_TESTS) $(if $(TESTS),both $(TESTS),quick)
+	$(RUN_TESTS) quick $(TESTS)
 
 test-all: $(if $(PACKED),unpack)
-	$(RUN_TESTS) rest
+	$(RUN_TESTS) rest $(TESTS)
 
 fuzz:
-	@FUZZ_SECONDS=$(SECONDS) sh tests/run.sh both fuzz
+	@FUZZ_SECONDS=$(SECONDS) MAKE='$(MAKE)' sh tests/run.sh rest fuzz
 
 build/bench: tests/bench/bench.c $(wildcard tests/bench/*.h) edf.h build/flags
 	$(COMPILE)

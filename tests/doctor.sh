@@ -16,12 +16,14 @@ fi
 [ -f "$EDF_TEXT" ] || echo 'skip doctor-text: no EDF_TEXT: examples 06 and 07 read their poem'
 mkdir -p "$dir/build"
 bad=0
-build() {                                      # build SOURCE NAME
-  ${CC:-cc} -std=c99 -O3 -march=native $BLAS_CFLAGS -I. -Iexamples "$1" -o "$dir/$2" \
+build() {                                      # build NAME SOURCES
+  program=$1
+  shift
+  ${CC:-cc} -std=c99 -O3 -march=native $BLAS_CFLAGS -I. -Iexamples "$@" -o "$dir/$program" \
     $BLAS_LIBS -lm || exit 1
 }
 
-build tests/doctor.c doctor
+build doctor tests/doctor.c tests/impl.c
 (cd "$dir" && EDF_DATA=$images ./doctor long) || bad=1
 
 # The lines of an example that say how it did, without the speed
@@ -39,8 +41,8 @@ for example in '03_mnist --epochs 1' '05_lenet --epochs 1' '06_char_lstm --steps
       -e 's/^\(  CompNode \*ell = .*\)$/\1 edf_doctor(ell);/' \
       "$dir/$name-alone.c" > "$dir/$name.c"
   [ "$(grep -c edf_doctor "$dir/$name.c")" = 1 ] || { bad=1; echo "not ok $name: no doctor"; }
-  build "$dir/$name-alone.c" "$name-alone"
-  build "$dir/$name.c" "$name"
+  build "$name-alone" "$dir/$name-alone.c"
+  build "$name" "$dir/$name.c"
   for seed in 21 22 23 24 25; do
     run "$name" --seed $seed $options
     out="$dir/$name.$seed.out"

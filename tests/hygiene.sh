@@ -86,7 +86,9 @@ every() {                                # every COMPILER LANGUAGE-FLAG STANDARD
 }
 
 # What `make test-all` builds and runs: some warnings need -O.
-builds() {                               # builds COMPILER LANGUAGE-FLAG
+builds() {                               # builds COMPILER LANGUAGE-FLAG STANDARD
+  compile "$1-$3-double-runs" $1 "$2 -std=$3 -DEDF_REAL=double"
+  compile "$1-DEBUG-runs" $1 "$2 -DEDF_DEBUG"
   compile "$1-O3" $1 "$2 -O3 -march=native"
   compile "$1-NDEBUG" $1 "$2 -O2 -DNDEBUG -DEDF_REAL=double $blas" "$BLAS_LIBS"
   compile "$1-NO_DEBUG" $1 "$2 -O2 -DEDF_NO_DEBUG"
@@ -94,10 +96,10 @@ builds() {                               # builds COMPILER LANGUAGE-FLAG
 }
 
 if [ "$2" = builds ]; then
-  [ "$gcc" ]     && builds gcc ''
-  [ "$clang" ]   && builds clang ''
-  [ "$gxx" ]     && builds g++ '-x c++'
-  [ "$clangxx" ] && builds clang++ '-x c++'
+  [ "$gcc" ]     && builds gcc '' c17
+  [ "$clang" ]   && builds clang '' c17
+  [ "$gxx" ]     && builds g++ '-x c++' c++20
+  [ "$clangxx" ] && builds clang++ '-x c++' c++20
   exit $bad
 fi
 

@@ -46,12 +46,16 @@ static void files(void) {
   edf_free_array(&a);
 }
 
-int main(void) {
+static void leaves_no_directory(void) {
   char command[100];
+  snprintf(command, sizeof command, "rm -r %s", dir);
+  CHECK(system(command) == 0, "%s", command);
+}
+
+int main(void) {
   make_directory("locale");
   RUN(equations);
   RUN(files);
-  snprintf(command, sizeof command, "rm -r %s", dir);
-  if (system(command)) perror(command);
+  RUN(leaves_no_directory);
   return harness_report();
 }

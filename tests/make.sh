@@ -7,10 +7,9 @@ cd "$(dirname "$0")/.." || exit 1
 dir=${1:-build/tests/make}
 rm -rf "$dir"
 mkdir -p "$dir/tests"
-dir=$(cd "$dir" && pwd) cc=$(command -v "${CC:-cc}")
 cp -r Makefile edf.h examples "$dir"
 cp tests/blas.sh "$dir/tests"
-printf '%s\n' '#!/bin/sh' "echo compile >> '$dir/calls'" "exec '$cc' \"\$@\"" > "$dir/counted_cc"
+printf '%s\n' '#!/bin/sh' 'echo compile >> calls' "exec ${CC:-cc} \"\$@\"" > "$dir/counted_cc"
 chmod +x "$dir/counted_cc"
 cd "$dir" || exit 1
 bad=0
@@ -19,10 +18,10 @@ bad=0
 calls() {
   name=$1 number=$2 example=$3 flags=${4:--O0}
   : > calls
-  env -u MAKEFLAGS make -s run EXAMPLE="$example" BLAS=none CC="$dir/counted_cc" \
+  MAKEFLAGS='' ${MAKE:-make} -s run EXAMPLE="$example" BLAS=none CC=./counted_cc \
     CFLAGS="$flags" > printed 2> errors
   status=$? n=$(grep -c . calls)
-  "$cc" -std=c99 -O0 -I. examples/"$example".c -o alone -lm && ./alone > alone.printed
+  ${CC:-cc} -std=c99 -O0 -I. examples/"$example".c -o alone -lm && ./alone > alone.printed
   if [ $status = 0 ] && [ "$n" = "$number" ] && sed 1d printed | cmp -s - alone.printed
   then echo "ok make-$name"
   else

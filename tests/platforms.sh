@@ -104,11 +104,15 @@ if ! $cc $flags "$dir/probe.c" -o "$dir/probe$end" $libs > "$dir/probe.log" 2>&1
 fi
 
 # ---- The reference; its name has a checksum of all that goes into it
-sum=$(cat edf.h examples/*.[ch] tests/platforms/* tests/platforms.sh | cksum | tr -d ' ')
+sum=$({ cat edf.h examples/*.[ch] tests/platforms/* tests/platforms.sh; gcc --version; } |
+  cksum | tr -d ' ')
 reference=$(dirname "$dir")/platform-reference-$sum
 
 refer() {
   mine=$reference.$$ cc=gcc flags="-O2 $strict" libs=-lm end='' run=''
+  for old in "$(dirname "$dir")"/platform-reference-*; do   # of another state of the sources
+    case $old in "$reference"*) ;; *) rm -rf "$old" ;; esac
+  done
   rm -rf "$mine"
   mkdir -p "$mine"
   if ! build "$mine"; then fail reference 'gcc warns, or worse' "$log"; return 1; fi

@@ -8,6 +8,7 @@ count() {                                  # count NAME: status, seconds, p, f, 
   status=127 seconds=0 p=0 f=0 s=0
   [ -f $out/$1.status ] || { f=1; return; }
   read -r status seconds < $out/$1.status
+  : "${status:=127}" "${seconds:=0}"       # the file is empty: a full disk, a killed shell
   p=$(grep -c '^ok ' $out/$1.log) f=$(grep -c '^not ok ' $out/$1.log)
   s=$(grep -c '^skip ' $out/$1.log)
   { [ $status != 0 ] && [ $f = 0 ]; } || [ $((p + f + s)) = 0 ] && f=1
@@ -34,7 +35,7 @@ shift
 passed=0 failed=0 skipped=0
 for name in "$@"; do
   count "$name"
-  [ -f $out/$name.status ] || echo "not ok $name: it did not run: what it links did not compile"
+  [ -f $out/$name.status ] || echo "not ok $name: it did not run: see $out/jobs.log"
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 done
 if [ $skipped -gt 0 ]; then
@@ -45,6 +46,6 @@ ran=$(for name in "$@" impl-*; do ls $out/$name.status 2>/dev/null; done)
 awk '
   function seconds(t) { split(t, part, /[ms]/); return 60 * part[1] + part[2] }
   FNR == 3 { sum += seconds($1) + seconds($2) }
-  END { printf "CPU seconds: %d\n", sum + 0.5 }' $ran
+  END { printf "CPU seconds: %d\n", sum + 0.5 }' /dev/null $ran
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ] && [ $passed -gt 0 ]

@@ -3,7 +3,7 @@
 # the last line is `N passed, N failed, N skipped`, and the exit status is the verdict.
 #   sh tests/run.sh quick               what `make test` runs
 #   sh tests/run.sh rest                what `make test-all` runs: all that quick leaves out
-#   sh tests/run.sh both nests errors   the jobs of these tests, of either
+#   sh tests/run.sh quick nests mpi     the jobs of these; those of rest, where quick has none
 #   sh build/tests/NAME.sh              one job again; it printed build/tests/NAME.log
 #
 # A test is a C program in tests/ that prints ok, not ok and skip lines, or a script that does.
@@ -11,8 +11,9 @@
 # float and double, with CBLAS and without. A line `Built as: double none` in the program's head
 # says less; `sanitized` adds a run with -fsanitize=address,undefined, `valgrind` one in
 # valgrind, `blis` one with BLIS, `openmp` one with OpenMP, `shim` one with edf_cuda.cu on an
-# emulated GPU, where every array is brought back after each kernel, `native` one with
-# -O3 -march=native; `own` has the implementation in itself, `alone` leaves it at these.
+# emulated GPU, where every array is brought back after each kernel; `alone` leaves it at these.
+# `optimised`: the test's own code is compiled with -O1. `own`: it has the implementation in
+# itself. All in float run once more with -O3 -march=native, in `make test-all`.
 
 cd "$(dirname "$0")/.." || exit 1
 set=$1
@@ -107,8 +108,12 @@ jobs=
 job() {                                    # job NAME OBJECTS COMMANDS
   jobs="$jobs $1"
   rm -rf ${out:?}/$1 $out/$1.log $out/$1.status
-  printf '%s\n' "$environment" "$3" > $out/$1.sh
   needs=$(for each in $2; do printf ' %s' $impl/$each.o; done)
+  {
+    echo "$environment"
+    [ -z "$needs" ] || echo "MAKEFLAGS= $MAKE -s -f $out/jobs.mk$needs || exit"
+    echo "$3"
+  } > $out/$1.sh
   printf '%s %s:%s\n' "$(cost $1)" $1 "$needs" >> $out/rules
 }
 missing() { job "$1" '' "echo 'skip $1: $2'"; }
@@ -142,17 +147,18 @@ variants() {                               # variants SOURCE
     else missing $name-valgrind 'no valgrind'; fi ;;
   esac
   case $as in *openmp*)
-    if [ $openmp ]; then variant openmp $1 '-fopenmp' "$BLAS_LIBS"
+    if [ $openmp ]; then variant openmp $1 "-fopenmp $BLAS_CFLAGS" "$BLAS_LIBS"
     else missing $name-openmp "$CC has no OpenMP"; fi ;;
   esac
   case $as in *blis*)
-    if [ "$blis_libs" ]; then variant blis $1 '' "$blis_libs"
+    if [ "$blis_libs" ]; then variant blis $1 "-DEDF_CBLAS $blis_flags" "$blis_libs"
     else missing $name-blis 'no BLIS'; fi ;;
   esac
   case $as in *alone*) reals= ;; esac
   for real in $reals; do for kernel in $kernels; do
     if [ $kernel = none ]; then variant $real-none $1 "-DEDF_REAL=$real"
-    elif [ -n "$BLAS_CFLAGS" ]; then variant $real-cblas $1 "-DEDF_REAL=$real" "$BLAS_LIBS"
+    elif [ -n "$BLAS_CFLAGS" ]; then
+      variant $real-cblas $1 "-DEDF_REAL=$real $BLAS_CFLAGS" "$BLAS_LIBS"
     else missing $name-$real-cblas 'no CBLAS was found'; fi
   done; done
 }
@@ -179,7 +185,11 @@ rest_of_variants() {
   case " $reals " in *' float '*) variant native $1 '' ;; esac
 }
 
-wanted() { [ -z "$only" ] && return; case " $only " in *" $1 "*) ;; *) return 1 ;; esac; }
+found=
+wanted() {
+  [ -z "$only" ] && return
+  case " $only " in *" $1 "*) found="$found $1" ;; *) return 1 ;; esac
+}
 
 scripts_quick() {
   for each in hygiene doctor gdb latex make trace python; do
@@ -232,31 +242,38 @@ scripts_rest() {
 }
 
 : > $out/rules
-case $set in
-  quick|rest) sets=$set ;;
-  both) sets='quick rest' ;;
-  *) echo "run.sh: expected quick, rest or both, found '$set'" >&2; exit 2 ;;
-esac
-for each_set in $sets; do
-  [ $each_set = rest ] && set_is_rest=true || set_is_rest=false
-  scripts_$each_set
+write_jobs() {                             # write_jobs SET
+  [ $1 = rest ] && set_is_rest=true || set_is_rest=false
+  scripts_$1
   for source in tests/*.c; do
     [ $source = tests/impl.c ] && continue
     wanted "$(basename $source .c)" && variants $source
   done
-done
-[ "$jobs" ] || { echo "run.sh: no test is called '$only'" >&2; exit 2; }
+}
+not_found() {
+  for each in $only; do
+    case " $found " in *" $each "*) ;; *) echo $each ;; esac
+  done
+}
+case $set in
+  quick|rest) write_jobs $set ;;
+  *) echo "run.sh: expected quick or rest, found '$set'" >&2; exit 2 ;;
+esac
+only=$(not_found)
+[ "$only" ] && [ $set = quick ] && write_jobs rest && only=$(not_found)
+[ "$only" ] && { echo "run.sh: no test is called $only" >&2; exit 2; }
 
 # ---- Run them, as many at a time as there are cores
 
 cat > $out/do <<END
 name=\$1
-limit=; command -v timeout >/dev/null && limit='timeout 600'
-[ "\$limit" ] && [ "\$EDF_DATA" ] && limit='timeout 1500'           # real data takes its time
+most=\$((600 + \${FUZZ_SECONDS:-0}))
+[ "\$EDF_DATA" ] && most=1500                               # real data takes its time
+limit=; command -v timeout >/dev/null && limit="timeout -k 5 \$most"
 start=\$(date +%s)
 \$limit sh $out/\$name.sh > $out/\$name.log 2>&1
 status=\$?
-{ echo \$status \$((\$(date +%s) - start)); times; } > $out/\$name.status
+{ echo \$status \$((\$(date +%s) - start)); LC_ALL=C; times; } > $out/\$name.status
 sh tests/report.sh \$name
 exit \$status
 END
@@ -274,6 +291,6 @@ END
 } > $out/jobs.mk
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 rm -f $out/impl-*.status
-MAKEFLAGS= $MAKE -s -k -j "$cores" -f $out/jobs.mk all 2> $out/make.log
+MAKEFLAGS= $MAKE -s -k -j "$cores" -f $out/jobs.mk all 2> $out/jobs.log
 
 sh tests/report.sh --sum $jobs

@@ -1,7 +1,7 @@
-/* examples.c - the losses of the first 20 steps of an example, one a line; tests/cuda/cuda.sh
+/* examples.c - the losses of the first 20 steps of an example, one a line; tests/cuda/losses.sh
    compares those of the CPU and of the GPU: -DEXAMPLE='"examples/03_mnist.c"'.
 
-   Built as: alone, by tests/cuda/cuda.sh */
+   Built as: alone, by tests/cuda/losses.sh */
 #define EDF_IMPLEMENTATION
 #include "edf.h"
 #include <stdlib.h>

@@ -338,7 +338,9 @@ EDF_DEVICE=cpu DIGITS=17 "$out/cxx" > "$cpu" && EDF_DEVICE=cpu "$out/cxx" tiny >
 
 for part in ${*:-race calls address clang_address modes variants nvcc double clang memory}; do
   start=$(date +%s)
-  (part_$part)
+  (part_$part) > "$out/part"
+  cat "$out/part"
+  grep -q -E '^(ok|not ok|skip) ' "$out/part" || echo "not ok cuda-$part: it said nothing"
   echo "$part: $(($(date +%s) - start)) s" >> "$out/times"
 done | tee "$out/verdicts"
 tr '\n' ' ' < "$out/times"; echo

@@ -1066,6 +1066,10 @@ int main(int argc, char **argv) {
   remove_files();
   fprintf(report, "ok sequences: %ld sequences, %ld comparisons, %ld tensors, "
           "%ld caught stops\n", sequences, comparisons, tensors, stops);
+  if (number >= 100 && (comparisons < number || stops < number)) {
+    fprintf(report, "not ok sequences: too little was compared, or stopped\n");
+    return 1;
+  }
   return sequences == 0 || fclose(report) != 0;
 }
 #else

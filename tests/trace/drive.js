@@ -85,7 +85,8 @@
       bad(m + ': ' + name + ' shows ' + (shown && shown.textContent) + ' for ' + x);
     const forward = t.w === 'f' && id === c.id && !kind;
     const before = m && number(id, 1, index, m - 1);
-    if (c && c.f && t.w !== 's') checkFormula(x, name, bad);
+    if (c && c.f && t.w !== 's')
+      checkFormula(x, name, bad, forward && !c.eq && elementwise(c.line));
     if (!c || !c.eq || !(forward || t.w === 'b' && kind && c.in.includes(id))) return;
     const terms = forward ? termsForward(c, index, m) : termsBackward(c, id, index, m);
     if (terms.some(p => p.factors.some(f => f.x === undefined))) {
@@ -104,9 +105,12 @@
   }
 
   // A formula with the numbers of one entry, = 1/(1+exp(-0.5)), gives that entry.
-  function checkFormula(x, name, bad) {
+  function checkFormula(x, name, bad, must) {
     const sum = document.querySelector('#how .sum');
-    if (!sum || !sum.textContent.startsWith('= ')) return;
+    if (!sum || !sum.textContent.startsWith('= ')) {
+      if (must) bad(name + ': no formula with numbers');
+      return;
+    }
     const text = sum.textContent.slice(2).replace(/ \((was there|arrives)\)/g, '');
     const y = evaluate(text), most = Math.max(1, ...(text.match(/[\d.]+/g) || []).map(Number));
     count.filled++;
