@@ -976,9 +976,7 @@ size_t edf_array_bytes(const void *x);
 #endif /* EDF_H */
 
 /* ==== Everything below is implementation ================================================= */
-#if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF__IMPLEMENTED)
-#define EDF__IMPLEMENTED
-
+#ifdef EDF_IMPLEMENTATION                /* with EDF_LINKED too: the text compiles the same */
 #include <float.h>
 #include <limits.h>
 #include <locale.h>
@@ -988,6 +986,10 @@ size_t edf_array_bytes(const void *x);
 #include <stdlib.h>
 #include <string.h>
 #include <errno.h>
+#endif
+
+#if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF__IMPLEMENTED)
+#define EDF__IMPLEMENTED
 
 #ifdef _OPENMP
 #include <omp.h>
