@@ -9,6 +9,8 @@ CFLAGS   ?= -O3 -march=native
 WARNINGS  = -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion
 DEBUG     = -O0 -g3
 SECONDS   = 20
+SEED      = 1
+COUNT     = 150
 MODELS    =
 RANKS     = 4
 NVCC     ?= nvcc
@@ -46,7 +48,7 @@ ifneq ($(BLAS_NAME),)
   $(shell echo '$(FLAGS)' | cmp -s - build/flags || echo '$(FLAGS)' > build/flags)
 endif
 
-.PHONY: help run examples debug mnist test test-all fuzz bench lines clean cuda bench-cuda mpi
+.PHONY: help run examples debug mnist test test-all fuzz mutants bench lines clean cuda bench-cuda mpi
 
 help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
@@ -59,6 +61,7 @@ help:
 	@echo 'make test       the tests, four minutes; TESTS="nests errors": these, of test-all too'
 	@echo 'make test-all   what make test leaves out: edf_cuda.cu, fuzzing, platforms, mutants'
 	@echo 'make fuzz       SECONDS=60: fuzz the parsers, so long each'
+	@echo 'make mutants    SEED=1 COUNT=150: does make test notice mistakes in edf.h? half an hour'
 	@echo 'make bench      time of a step against its BLAS calls alone, threads, memory;'
 	@echo '                MODELS="mlp_a lenet lstm gpt threads memory"'
 	@echo 'make cuda       build/edf_cuda.o: link it, and the kernels run on the GPU;'
@@ -152,6 +155,9 @@ test-all: $(if $(PACKED),unpack)
 
 fuzz:
 	@FUZZ_SECONDS=$(SECONDS) MAKE='$(MAKE)' sh tests/run.sh rest fuzz
+
+mutants:
+	@$(ENV) sh tests/mutants.sh $(SEED) $(COUNT)
 
 build/bench: tests/bench/bench.c $(wildcard tests/bench/*.h) edf.h build/flags
 	$(COMPILE)
