@@ -48,7 +48,8 @@ ifneq ($(BLAS_NAME),)
   $(shell echo '$(FLAGS)' | cmp -s - build/flags || echo '$(FLAGS)' > build/flags)
 endif
 
-.PHONY: help run examples debug mnist test test-all fuzz mutants bench lines clean cuda bench-cuda mpi
+.PHONY: help run examples debug mnist test test-all fuzz mutants bench lines clean cuda \
+        bench-cuda mpi
 
 help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'

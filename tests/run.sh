@@ -217,6 +217,7 @@ scripts_rest() {
     wanted cuda_mutants &&
       job cuda_mutants_$each '' "sh tests/cuda/mutants.sh $out/cuda_mutants_$each $each/4"
   done
+  wanted mutants_of_edf && job mutants_of_edf '' 'sh tests/mutants.sh --twelve'
   if ! wanted cuda_losses; then :
   elif [ -z "$CXX" ]; then missing cuda_losses 'no C++ compiler'
   else job cuda_losses 'shim-float shim-double' \
