@@ -251,8 +251,8 @@ listed() {                                 # listed MARK
 # Those in the first pass see most mutants, and take seconds; the second is for what is left. A
 # CBLAS and OpenMP change the loop nests alone.
 passes() {                                 # passes NUMBER: its variants
-  [ "$1" = 1 ] && { echo double float sanitized; return; }
-  echo double-slow float-slow
+  [ "$1" = 1 ] && { echo double float; return; }
+  echo sanitized double-slow float-slow
   sees nests "$file:$line" && echo openmp cblas
 }
 
@@ -312,6 +312,7 @@ scripts() {
 }
 
 one() {                                    # one NUMBER: the line of the list
+  [ "$1" ] || return                       # xargs of nothing
   number=$1 w=$out/$1 room=$out/$1/room
   rm -rf "$w"
   mkdir -p "$room/tests"
@@ -399,8 +400,8 @@ case $mode in
     ;;
 esac
 for pass in 1 2; do
-  awk 'NR == FNR { split($0, word, " "); over[word[3]]; next } !(FNR in over) { print FNR }' \
-    "$out/results" "$out/list" > "$out/again"
+  awk 'FILENAME == ARGV[1] { split($0, word, " "); over[word[3]]; next }
+    !(FNR in over) { print FNR }' "$out/results" "$out/list" > "$out/again"
   xargs -n 1 -P 2 sh tests/mutants.sh --one "$out" drawn $pass < "$out/again"
 done
 summary
