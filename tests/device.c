@@ -50,6 +50,10 @@ static void device_fill(edf_real *x, size_t n, edf_real number) {
 
 static void device_update(edf_node *p, edf_rule rule, const edf_real *c, int n) {
   calls.update++;
+  if (rule == EDF_SCALE_RULE) {
+    for (size_t i = 0; i < p->size; i++) p->grad[i] *= c[0];
+    return;
+  }
   if (rule != EDF_SGD_RULE || n != 1) abort();
   for (size_t i = 0; i < p->size; i++) p->value[i] -= c[0] * p->grad[i];
 }
@@ -144,6 +148,40 @@ static void custom_nodes_stay(void) {
   edf_clear();
 }
 
+/* Lengths of gradients are the device's, one parameter or all. */
+static void gradients_are_clipped_there(void) {
+  Parameter *p = edf_parameter("p[2]"), *q = edf_parameter("q[1]");
+  CompNode *y = Add(Sum(Mul(edf_parameter("c[2]"), p)), q);
+  y->in[0]->in[0]->in[0]->value[0] = 3;
+  y->in[0]->in[0]->in[0]->value[1] = 4;
+  edf_device = &table;
+  Forward();
+  Backward(y);
+  edf_clip_each(1);
+  CHECK(fabs((double)p->grad[1] - 0.8) < 1e-6, "%g", (double)p->grad[1]);
+  CHECK(q->grad[0] == 1, "%g", (double)q->grad[0]);
+  double norm = edf_clip(0.5);
+  CHECK(fabs(norm - sqrt(2.0)) < 1e-6, "%g", norm);
+  edf_device = NULL;
+  edf_clear();
+}
+
+/* What is saved is what the device has. */
+static void saving_pulls(void) {
+  Parameter *p = edf_parameter("p[2]");
+  edf_parameter("q[1]");
+  edf_device = &table;
+  memset(&calls, 0, sizeof calls);
+  edf_save("build/tests/device.safetensors");
+  edf_device = NULL;
+  CHECK(calls.pull == 2, "%d arrays were pulled", calls.pull);
+  p->value[1] = 7;
+  edf_load("build/tests/device.safetensors");
+  CHECK(p->value[1] == 0, "%g", (double)p->value[1]);
+  remove("build/tests/device.safetensors");
+  edf_clear();
+}
+
 /* A device with a memory of its own: constructors that set numbers give them to it. */
 static struct { edf_real *here, there[64]; } copies[16];
 static int n_copies;
@@ -178,5 +216,7 @@ int main(void) {
   RUN(constructors_push);
   RUN(everything_is_handed_over);
   RUN(custom_nodes_stay);
+  RUN(gradients_are_clipped_there);
+  RUN(saving_pulls);
   return harness_report();
 }

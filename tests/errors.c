@@ -135,6 +135,8 @@ static const bad_equation equations[] = {
     "       ^", "y is the left side and may not stand on the right" },
   { { "W[784,64]", "x[b,784]" }, "y[b,j] = W[i,j] x[b,i]",
     "           ^", "index i is not on the left, so it is summed: write the capital, I" },
+  { { "v[7]" }, "y = v[zaz]",
+    "      ^", "index zaz is not on the left, so it is summed: write the capital, ZAZ" },
   { { "v[7]", "w[7]" }, "y[i+j] = v[i] w[j] + v[i]",
     "                     ^", "this term lacks index j, which is part of a sum on the left" },
   /* operands and ranks */
@@ -173,6 +175,10 @@ static const bad_equation equations[] = {
     "             ^", "this place reads entries 1 to 9 of a dimension with entries 0 to 8: "
     "give t a bound, | t<n, and reads outside count as zero\n"
     "  x = Input \"x\" [b, 9]                          declared at hw1.c:1" },
+  { { "v[7]" }, "y[t] = v[t+1] - v[t]",
+    "         ^", "this place reads entries 1 to 7 of a dimension with entries 0 to 6: "
+    "give t a bound, | t<n, and reads outside count as zero\n"
+    "  v = Parameter \"v\" [7]                         declared at hw1.c:1" },
   { { "x[b,9]" }, "y[b,t] = x[b,t-1]",
     "             ^", "this place reads entry -1 when t is 0, of a dimension with entries 0 "
     "to 8: give t a bound, | t<n, and reads outside count as zero\n"

@@ -94,6 +94,20 @@ static void refuses_npy(const char *message) {
   remove(path);
 }
 
+/* A byte 0 ends no name of a type. */
+static void npy_with_a_hole(void) {
+  char bytes[256];
+  put_npy((file("bad.npy"), 1), HEAD("<i4", "(3,)"), BYTES("123412341234"));
+  FILE *f = fopen(path, "rb");
+  if (!f) abort();
+  size_t n = fread(bytes, 1, sizeof bytes, f);
+  fclose(f);
+  *strchr(bytes + 10, '4') = 0;
+  write_bytes(bytes, n);
+  refuses_npy("%: byte 10: expected numbers of type f4, f8, i1 to i8, u1 to u8 or b1, found "
+              "'<i");
+}
+
 static void bad_npy(void) {
   static const struct { const char *header, *data; size_t n; const char *message; } table[] = {
     { "{}", BYTES(""), "%: byte 10: expected a header with 'descr':" },
@@ -450,6 +464,23 @@ static void training_goes_on_bit_for_bit(void) {
   remove(path);
 }
 
+/* The format wants it, so that numbers can be read in place. */
+static void numbers_are_aligned(void) {
+  char name[8] = "";
+  for (int k = 0; k < 5; k++) {
+    unsigned char length[8];
+    memset(name, 'p', (size_t)k + 1);
+    edf_parameter("%s[2]", name);
+    edf_save(file("aligned.safetensors"));
+    FILE *f = fopen(path, "rb");
+    if (!f || fread(length, 1, 8, f) != 8) abort();
+    fclose(f);
+    CHECK(length[0] % 8 == 0, "the header has %d bytes, modulo 256", length[0]);
+    remove(path);
+    edf_clear();
+  }
+}
+
 static char bytes[1 << 16];
 static size_t length;
 
@@ -700,6 +731,7 @@ int main(void) {
   RUN(npy_round_trip);
   RUN(npy_of_others);
   RUN(bad_npy);
+  RUN(npy_with_a_hole);
   RUN(pictures_round_trip);
   RUN(what_is_outside_is_cut_off);
   RUN(png_is_right);
@@ -711,6 +743,7 @@ int main(void) {
   RUN(text_and_back);
   RUN(sampling);
   RUN(training_goes_on_bit_for_bit);
+  RUN(numbers_are_aligned);
   RUN(models_of_others);
   RUN(bad_models);
   RUN(bad_lengths);

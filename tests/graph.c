@@ -414,6 +414,15 @@ static void names(void) {
   edf_clear();
 }
 
+/* The batch is called as the first Input has it. */
+static void the_name_of_the_batch(void) {
+  edf_node *x = edf_input("x[rows,3]");
+  CHECK(!strcmp(edf.batch_name, "rows"), "the batch is called %s", edf.batch_name);
+  PANICS("\"x\" [rows, 3]", Add(x, edf_parameter("P[4]")));
+  edf_clear();
+  CHECK(!strcmp(edf.batch_name, "b"), "then it is called %s", edf.batch_name);
+}
+
 static void the_equation_is_copied(void) {
   static edf_real data[3];
   char equation[] = "y[t] = x[t+1] w[t]";
@@ -756,6 +765,7 @@ int main(void) {
   RUN(micro_batches);
   RUN(custom_node);
   RUN(names);
+  RUN(the_name_of_the_batch);
   RUN(the_equation_is_copied);
   RUN(packages);
   RUN(state_of_a_node);

@@ -172,6 +172,7 @@ WRONG(no_self, recurrence("h[b,t,j] = tanh(W[j,I] g[b,t-1,I] + U[j,K] x[b,t,K])"
 WRONG(self_now, recurrence("h[b,t,j] = tanh(W[j,I] h[b,t,I] + U[j,K] x[b,t,K])"))
 WRONG(self_two_back, recurrence("h[b,t,j] = tanh(W[j,I] h[b,t-2,I] + U[j,K] x[b,t,K])"))
 WRONG(self_rank, recurrence("h[b,t,j] = tanh(W[j,I] h[t-1,I] + U[j,K] x[b,t,K])"))
+WRONG(times_two, recurrence("h[b,2*t,j] = tanh(W[j,I] h[b,2*t-1,I] + U[j,K] x[b,t,K])"))
 WRONG(unknown_function, recurrence("h[b,t,j] = tan(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K])"))
 WRONG(not_closed, recurrence("h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K]"))
 WRONG(not_around_all, recurrence("h[b,t,j] = tanh(W[j,I] h[b,t-1,I]) + U[j,K] x[b,t,K]"))
@@ -510,6 +511,10 @@ static const bad_program programs[] = {
     "hw1.c:3: Recurrence: h[b,t,j] = tanh(W[j,I] h[t-1,I] + U[j,K] x[b,t,K])\n"
     "                                            ^\n"
     "  expected 3 indices, as on the left" },
+  { times_two,
+    "hw1.c:3: Recurrence: h[b,2*t,j] = tanh(W[j,I] h[b,2*t-1,I] + U[j,K] x[b,t,K])\n"
+    "                         ^\n"
+    "  expected an index alone" },
   { unknown_function,
     "hw1.c:3: Recurrence: h[b,t,j] = tan(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K])\n"
     "                                ^\n"

@@ -250,6 +250,19 @@ static void causal_entries_are_zero(void) {
   CHECK(P->value[0] == 1, "the first row has one entry: %g", at(P, 0));
 }
 
+/* | S<=t bounds the same entries wherever t stands. */
+static void causal_along_another_index(void) {
+  begin(4);
+  edf_node *x = in("x[b,4,2,4]"), *P = edf_softmax_over("a[b,t,j,S] | S<=t", x);
+  edf_node *moved = edf_einsum("u[b,j,t,s] = x[b,t,j,s]", x);
+  edf_node *Q = edf_softmax_over("a[b,j,t,S] | S<=t", moved);
+  edf_forward();
+  for (int i = 0; i < B * 32; i++) {
+    int s = i % 4, j = i / 4 % 2, t = i / 8 % 4, b = i / 32;
+    CLOSE(P->value[i], Q->value[((b * 2 + j) * 4 + t) * 4 + s], 1e-6, 0);
+  }
+}
+
 static void plain_mean_t(const double *const *x, double *y) {
   for (int i = 0; i < B * T * J; i++) y[i / (T * J) * J + i % J] += x[0][i] / T;
 }
@@ -766,6 +779,10 @@ static void attention(void) {
   begin(21);
   edf_node *x = in("x[b,4,6]");
   edf_attention_package A = edf_attention_params(6, 2);
+  edf_node *drawn[] = { A.wq, A.wk, A.wv, A.wo };
+  for (int k = 0; k < 4; k++)
+    CHECK(drawn[k]->value[0] != 0 && drawn[k]->value[0] != drawn[k]->value[1],
+          "%s begins with %g", drawn[k]->name, at(drawn[k], 0));
   causal = 0;
   AGREES(edf_attention(A, x), plain_attention, x, A.wq, A.wk, A.wv, A.wo);
   causal = 1;
@@ -943,6 +960,7 @@ int main(void) {
   RUN(bce_extremes);
   RUN(softmax_over);
   RUN(causal_entries_are_zero);
+  RUN(causal_along_another_index);
   RUN(reductions);
   RUN(normalisation);
   RUN(batch_norm_running);

@@ -452,6 +452,18 @@ static const mutant mutants[] = {
   { "one entry further", filter, SHIFTED, "x", "a wrong index" },
 };
 
+static void the_report_of_a_right_one(void) {
+  mistake = RIGHT;
+  edf_clear();
+  edf_seed(1);
+  edf_node *y = tanh_node();
+  capture_begin();
+  edf_gradcheck(y);
+  capture_end();
+  const char *line = strstr(captured, "  ok    d "), *rest = strstr(captured, ", 7 of 7 ");
+  CHECK(line && rest && !strcmp(rest, ", 7 of 7 entries tried\n"), "%s", captured);
+}
+
 /* At all distances from a kink, down to nothing, no right node is called wrong. */
 static void kinks_are_no_mistakes(void) {
   const double h = EDF_REAL_IS_DOUBLE ? 1e-5 : 1e-2;         /* the step of the check */
@@ -561,6 +573,7 @@ static void right_ones_pass(void) {
 int main(void) {
   RUN(right_ones_pass);
   RUN(mismatches_that_are_expected);
+  RUN(the_report_of_a_right_one);
   RUN(kinks_are_no_mistakes);
   RUN(wrong_ones_are_caught);
   if (EDF_REAL_IS_DOUBLE) RUN(causes_are_named);             /* in float it may only guess */

@@ -594,6 +594,12 @@ static void golden_draws(void) {
     CHECK(u == (double)(edf_real)right, "draw %d of seed 1 is %.17g, not %.17g", i, u, right);
   }
   CHECK(edf.draws == 8 && edf.seed == 1, "%llu draws of seed %llu", edf.draws, edf.seed);
+  edf_seed(1);
+  for (int i = 0; i < 8; i += 2) {                           /* two draws each: Box, Muller */
+    double radius = sqrt(-2 * log(1 - unit[i] / 9007199254740992.0));
+    double angle = 2 * 3.14159265358979323846 * unit[i + 1] / 9007199254740992.0;
+    CLOSE(edf_normal(3, 2), 3 + 2 * radius * cos(angle), 0, 1e-6);
+  }
 }
 
 static void draws_are_numbered(void) {                       /* the n-th needs no other */

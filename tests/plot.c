@@ -14,6 +14,12 @@ static const char *nan_inside_a_tag(const char *s) {
   return NULL;
 }
 
+static int count(const char *text, const char *what) {
+  int n = 0;
+  for (; (text = strstr(text, what)) != NULL; text++) n++;
+  return n;
+}
+
 static const char *drawn(void) {
   edf_plot_svg(file("curves.svg"));
   FILE *f = fopen(path, "rb");
@@ -23,13 +29,9 @@ static const char *drawn(void) {
   remove(path);
   CHECK(!strncmp(svg, "<svg xmlns=", 11) && strstr(svg, "</svg>\n"), "%.40s", svg);
   CHECK(!nan_inside_a_tag(svg), "a NaN in a coordinate: %.60s", nan_inside_a_tag(svg));
+  CHECK(count(svg, "<g ") == count(svg, "</g>"), "a <g> is not closed: %s", svg);
+  CHECK(count(svg, "<text") == count(svg, "</text>"), "a text is not closed: %s", svg);
   return svg;
-}
-
-static int count(const char *text, const char *what) {
-  int n = 0;
-  for (; (text = strstr(text, what)) != NULL; text++) n++;
-  return n;
 }
 
 /* Loss and test loss share a chart; the test loss of an epoch lies under its step. */
@@ -58,12 +60,25 @@ static void gaps(void) {
   CHECK(strstr(text, ">a&lt;&amp;b</text>"), "%s", text);
   CHECK(strstr(text, "(2 values not shown)"), "%s", text);
   CHECK(count(text, "<circle") == 5 && !strstr(text, "inf"), "%s", text);
+  const char *line = strstr(text, "<path d=\"M"), *end = line ? strchr(line, '>') : NULL;
+  int moves = 0, lines = 0;
+  for (; line && line < end; line++) { moves += *line == 'M'; lines += *line == 'L'; }
+  CHECK(moves == 2 && lines == 3, "%d beginnings, %d lines: %s", moves, lines, text);
   edf_log("a<&b/\xc3\xa9\xc3 \xff", 2);          /* an accent, and no UTF-8 */
   CHECK(strstr(drawn(), ">\xc3\xa9? ?  2</text>"), "%s", svg);
   edf_log_scale("a<&b");
   text = drawn();
   CHECK(strstr(text, "(3 values not shown)") && strstr(text, "logarithmic"), "%s", text);
   CHECK(strstr(text, ">1e+03</text>") && strstr(text, ">10</text>"), "decades: %s", text);
+  edf_clear();
+}
+
+/* Only powers of ten are marked, where there are two or more. */
+static void decades(void) {
+  for (int i = 0; i < 3; i++) edf_log("x", pow(10, i));
+  edf_log_scale("x");
+  const char *text = drawn();
+  CHECK(count(text, "class=\"y\"") == 3 && strstr(text, ">1</text>"), "%s", text);
   edf_clear();
 }
 
@@ -134,6 +149,7 @@ int main(void) {
   make_directory("plot");
   RUN(charts);
   RUN(gaps);
+  RUN(decades);
   RUN(long_series);
   RUN(one_value_and_none);
   RUN(axes_of_odd_values);

@@ -598,6 +598,23 @@ static void formulas_stay_as_they_are(void) {
   edf_clear();
 }
 
+/* As mathematics: functions and sums are LaTeX's, other operators are upright. */
+static void words_of_latex(void) {
+  CompNode *y = Exp(Softmax(in("x[n,4]", 2)));
+  Sqrt(Mean(LayerNorm(edf_layer_norm_params(4), y)));
+  capture_begin();
+  edf_print_latex(stdout);
+  capture_end();
+  const char *wanted[] = {
+    "[n,i] = \\exp({x}[n,i]) / \\sum_{I} \\,\\exp({x}[n,I])$", "\\mathop{\\rm mean}_{I} \\,",
+    "/ \\sqrt{\\mathop{\\rm variance}_{I} \\,", " + 1\\cdot 10^{-5}}$",
+    "1/{n}\\,\\sum_{N,I} \\,",
+  };
+  for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++)
+    CHECK(strstr(captured, wanted[k]), "no %s in\n%s", wanted[k], captured);
+  edf_clear();
+}
+
 static void errors_of_formulas(void) {
   Parameter *p = edf_parameter("p[2]");
   CompNode *y = edf_compnode("Cube", cube_forward, cube_backward, p), *r = Relu(p);
@@ -627,6 +644,7 @@ int main(void) {
   RUN(in_evaluation);
   RUN(own_formula);
   RUN(formulas_stay_as_they_are);
+  RUN(words_of_latex);
   RUN(errors_of_formulas);
   return harness_report();
 }

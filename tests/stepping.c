@@ -115,6 +115,9 @@ static void where_it_is(void) {
         "       for b,j: h.grad[b,j] += q.grad[b,j] 2 h[b,j]\n"
         "       q.grad: 1 of 1 contribution, now passed on\n"
         "       h.grad: 2 of 3 contributions\n");
+  edf_step_backward();
+  edf_step_backward();
+  CHECK(!strncmp(where(), "backward: next is\n    0  s ", 25), "%s", captured);
   edf_clear();
 }
 

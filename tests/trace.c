@@ -304,6 +304,20 @@ static void another_batch(void) {
   forget_page();
 }
 
+/* Its memory goes with its end, not with the graph's. */
+static void ends_without_a_trace(void) {
+  build(5, 4, 1);
+  step();
+  Forward();
+  long before = memory.live;
+  edf_trace_begin(file("twice.html"));
+  step();
+  edf_trace_end();
+  CHECK(memory.live == before, "%ld blocks more", memory.live - before);
+  read_page();
+  forget_page();
+}
+
 static void errors(void) {
   static edf_real wrong = 99;
   TRY(edf_trace_begin(NULL));
@@ -389,6 +403,7 @@ int main(void) {
   RUN(not_numbers);
   RUN(built_anew);
   RUN(another_batch);
+  RUN(ends_without_a_trace);
   RUN(errors);
   RUN(out_of_memory);
   RUN(dot);
