@@ -586,6 +586,59 @@ static void test_targets(void) {
   edf_clear();
 }
 
+/* A parameter that begins with zeros and is forgotten by the program's own step. */
+static void test_zeros_forgotten(void) {
+  edf_clear();
+  edf_seed(1);
+  edf_node *x = edf_input("x[b,2]"), *y = edf_input("y[b]");
+  AffineParams first = edf_affine_params(2, 8), second = edf_affine_params(8, 2);
+  edf_node *ell = edf_softmax_log_loss(edf_affine(second, edf_tanh(edf_affine(first, x))), y);
+  edf_node *moves[] = { first.w, first.b, second.w };
+  memset(second.b->value, 0, second.b->size * sizeof *second.b->value);
+  truth[3] = 1;                                              /* else its gradient is small */
+  edf_doctor(ell);
+  edf_feed(x, points, 4);
+  edf_feed(y, truth, 4);
+  capture_begin();
+  for (int i = 0; i < 310; i++) {
+    edf_forward();
+    edf_backward(ell);
+    for (int k = 0; k < 3; k++)
+      for (size_t j = 0; j < moves[k]->size; j++)
+        moves[k]->value[j] -= (edf_real)0.1 * moves[k]->grad[j];
+  }
+  capture_end();
+  truth[3] = 0;
+  CHECK(strstr(captured, "has a gradient, but never moves"), "%s", captured);
+  edf_clear();
+}
+
+/* Rows may be alike by chance in a batch or two: three make a loader that stands still. */
+static void test_alike_once(void) {
+  static edf_real rows[16 * 2], classes[16];
+  for (int alike = 2; alike <= 3; alike++) {
+    edf_clear();
+    edf_seed(1);
+    edf_node *x = edf_input("x[b,2]"), *y = edf_input("y[b]");
+    edf_node *ell = edf_softmax_log_loss(edf_affine(edf_affine_params(2, 2), x), y);
+    edf_doctor(ell);
+    capture_begin();
+    for (int i = 0; i < 8; i++) {
+      for (int k = 0; k < 32; k++) rows[k] = i < alike ? (edf_real)(k % 2) : edf_normal(0, 1);
+      for (int b = 0; b < 16; b++) classes[b] = (edf_real)(b % 2);
+      edf_feed(x, rows, 16);
+      edf_feed(y, classes, 16);
+      edf_forward();
+      edf_backward(ell);
+      edf_sgd((edf_real)0.1);
+    }
+    capture_end();
+    int named = strstr(captured, "rows of the input are the same") != NULL;
+    CHECK(named == (alike == 3), "%d batches:\n%s", alike, captured);
+  }
+  edf_clear();
+}
+
 /* A backward with '=' for '+=' shows where a node is used twice. */
 static void assigns_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) y->in[0]->grad[i] = y->grad[i];
@@ -730,6 +783,8 @@ int main(int argc, char **argv) {
   RUN(test_two_losses);
   RUN(test_zero_beginnings);
   RUN(test_targets);
+  RUN(test_zeros_forgotten);
+  RUN(test_alike_once);
   RUN(test_assigned);
   RUN(test_row_table);
   RUN(test_misuse);

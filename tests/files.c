@@ -296,6 +296,10 @@ static void contact_sheets(void) {
         for (int x = 0; x < 2 * zoom; x++)
           CLOSE(s.value[(gap + k / 2 * step + y) * side + gap + k % 2 * step + x],
                 (k * 4 + y / zoom * 2 + x / zoom) / 10.0, 1e-6, 0);
+    for (int i = 0; i < side * side; i++) {                  /* white between them */
+      int y = (i / side - gap) % step, x = (i % side - gap) % step;
+      if (y < 0 || x < 0 || y >= 2 * zoom || x >= 2 * zoom) CLOSE(s.value[i], 1, 0, 0);
+    }
     edf_free_array(&s);
   }
   edf_array nothing = { 3, { 0, 2, 2 }, 0, numbers };
