@@ -264,7 +264,7 @@ only=$(not_found)
 [ "$only" ] && [ $set = quick ] && write_jobs rest && only=$(not_found)
 [ "$only" ] && { echo "run.sh: no test is called $only" >&2; exit 2; }
 
-# ---- Run them, as many at a time as there are cores
+# ---- Run them, one more at a time than there are cores: a browser and a linker wait, too
 
 cat > $out/do <<END
 name=\$1
@@ -292,6 +292,6 @@ END
 } > $out/jobs.mk
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 rm -f $out/impl-*.status
-MAKEFLAGS= $MAKE -s -k -j "$cores" -f $out/jobs.mk all 2> $out/jobs.log
+MAKEFLAGS= $MAKE -s -k -j $((cores + 1)) -f $out/jobs.mk all 2> $out/jobs.log
 
 sh tests/report.sh --sum $jobs
