@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.." || exit 1
 top=$PWD base=$PWD/build/mutants/base
 CC=${CC:-cc} known=tests/mutants.txt
 warnings='-std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion'
-sanitize='-g1 -fsanitize=address,undefined -fno-sanitize-recover=all'
+sanitize="-g1 -fsanitize=address,undefined -fno-sanitize-recover=all -D__SANITIZE_ADDRESS__=1"
 fast=$CC; command -v clang > /dev/null && fast=clang      # a third of gcc's time
 headers=$(ls edf.h edf_*.h 2>/dev/null)
 slow=' doctor nests steady '

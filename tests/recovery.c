@@ -187,6 +187,12 @@ static void check_says(void (*forward)(CompNode *), void (*backward)(CompNode *)
   edf_clear();
 }
 
+#ifdef __SANITIZE_ADDRESS__                  /* it stops a program that writes too far: impl.c */
+enum { GUARDED = 1 };
+#else
+enum { GUARDED = 0 };
+#endif
+
 /* The contract of a forward and a backward: everything is written, nothing else is. */
 static void short_forward(CompNode *y) {
   for (size_t i = 0; i + 1 < y->size; i++) y->value[i] = y->in[0]->value[i];
@@ -221,7 +227,7 @@ static void counting_backward(CompNode *y) {
 
 static void the_contract(void) {
   check_says(short_forward, good_backward, "forward does not write Mine0[4], and 1 of 5");
-  check_says(long_forward, good_backward, "its code writes outside of Mine0");
+  if (!GUARDED) check_says(long_forward, good_backward, "its code writes outside of Mine0");
   check_says(good_forward, before_backward, "its code writes outside of p.grad");
   check_says(good_forward, scaling_backward, "its backward changes Mine0.grad");
   check_says(good_forward, in_place_backward, "its backward changes its own values");
