@@ -10,6 +10,10 @@
 
 #include "edf.h"
 
+#ifdef __SANITIZE_ADDRESS__
+int __asan_address_is_poisoned(void const volatile *p);
+#endif
+
 static char idx_file[64], csv_file[64], model_file[64];
 static edf_array loaded[3];
 static FILE *nowhere;
@@ -132,6 +136,17 @@ static void overrides_are_used(void) {
   CHECK(memory.reallocs > 0, "EDF_REALLOC was never called");
   CHECK(memory.frees > 0, "EDF_FREE was never called");
   CHECK(harness_asserted > 0, "EDF_ASSERT was never used");
+}
+
+/* In sanitized builds one entry behind an array may not be touched: impl.c guards it. */
+static void arrays_are_guarded(void) {
+#ifdef __SANITIZE_ADDRESS__
+  edf_node *p = edf_parameter("p[5]");
+  CHECK(!__asan_address_is_poisoned(p->value + 4), "the last entry is guarded");
+  CHECK(__asan_address_is_poisoned(p->value + 5), "the entry behind the last is not guarded");
+#endif
+  edf_clear();
+  CHECK(memory.live == 0, "%ld blocks are left", memory.live);
 }
 
 static void every_allocation_fails_once(void) {
@@ -281,6 +296,7 @@ int main(void) {
   write_files();
   RUN(clear_twice);
   RUN(overrides_are_used);
+  RUN(arrays_are_guarded);
   RUN(several_graphs);
   RUN(a_panic_in_forward);
   RUN(a_panic_while_building);
