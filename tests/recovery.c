@@ -187,7 +187,7 @@ static void check_says(void (*forward)(CompNode *), void (*backward)(CompNode *)
   edf_clear();
 }
 
-#ifdef __SANITIZE_ADDRESS__                  /* it stops a program that writes too far: impl.c */
+#ifdef __SANITIZE_ADDRESS__              /* it stops a program that writes too far: impl.c */
 enum { GUARDED = 1 };
 #else
 enum { GUARDED = 0 };

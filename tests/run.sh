@@ -261,7 +261,10 @@ case $set in
   *) echo "run.sh: expected quick or rest, found '$set'" >&2; exit 2 ;;
 esac
 only=$(not_found)
-[ "$only" ] && [ $set = quick ] && write_jobs rest && only=$(not_found)
+if [ "$only" ] && [ $set = quick ]; then
+  write_jobs rest
+  only=$(not_found)
+fi
 [ "$only" ] && { echo "run.sh: no test is called $only" >&2; exit 2; }
 
 # ---- Run them, one more at a time than there are cores: a browser and a linker wait, too
