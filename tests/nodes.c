@@ -711,7 +711,57 @@ static void affine_parameters(void) {
   edf_clear();
 }
 
+/* ---- y[b,i,j] = data[rows[b],i,j]: rows of an array that is held, of any batch */
+static void input_from(void) {
+  enum { ROWS = 3, EACH = 4 };
+  static edf_real held[ROWS * EACH];
+  static const edf_real which[] = { 2, 0, 2, 1, 3, 0.5f };
+  for (int i = 0; i < ROWS * EACH; i++) held[i] = (edf_real)(i + 1);
+  edf_array data = { 3, { ROWS, 2, 2 }, ROWS * EACH, held };
+  edf_clear();
+  edf_node *rows = edf_input("rows[b]"), *y = edf_input_from(data, rows);
+  for (int batch = 1; batch <= 4; batch++) {
+    edf_feed(rows, which, batch);
+    edf_forward();
+    CHECK(y->rank == 3 && y->dim[0] == batch && y->dim[1] == 2 && y->dim[2] == 2,
+          "batch %d: rank %d, %d %d", batch, y->rank, y->dim[0], y->dim[1]);
+    for (int b = 0; b < batch; b++)
+      for (int i = 0; i < EACH; i++)
+        CHECK(at(y, b * EACH + i) == (double)which[b] * EACH + i + 1, "batch %d, row %d: %g",
+              batch, b, at(y, b * EACH + i));
+  }
+  for (int wrong = 4; wrong <= 5; wrong++) {
+    edf_feed(rows, which + wrong, 1);
+    TRY(edf_forward());
+    CHECK(panicked && strstr(caught, "row number") && strstr(caught, "expected 0 to 2"),
+          "row %g: %s", (double)which[wrong], panicked ? caught : "no error");
+  }
+  edf_clear();
+}
+
+/* ---- edf_print counts what is no number */
+static void printed_nan(void) {
+  static const edf_real odd[] = { 1, (edf_real)NAN, 2, (edf_real)HUGE_VAL };
+  edf_clear();
+  edf_node *x = edf_input("x[b]");
+  edf_feed(x, odd, 4);
+  edf_forward();
+  capture_begin();
+  edf_print(x);
+  capture_end();
+  CHECK(strstr(captured, "(2 of 4 are NaN or Inf)"), "%s", captured);
+  edf_feed(x, odd, 1);
+  edf_forward();
+  capture_begin();
+  edf_print(x);
+  capture_end();
+  CHECK(*captured && !strstr(captured, "NaN or Inf"), "%s", captured);
+  edf_clear();
+}
+
 int main(void) {
+  RUN(input_from);
+  RUN(printed_nan);
   RUN(sigmoid);
   RUN(tanh_node);
   RUN(relu);
