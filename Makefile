@@ -59,7 +59,7 @@ help:
 	@echo '$(NAMES)' | fold -s -w 60 | sed 's/^/                /'
 	@echo 'make mnist      download MNIST to data/mnist'
 	@echo 'make examples   build all examples; make debug: the same with $(DEBUG)'
-	@echo 'make test       the tests, four minutes; TESTS="nests errors": these, of test-all too'
+	@echo 'make test       the tests, four minutes; TESTS="nests mpi": these alone'
 	@echo 'make test-all   what make test leaves out: edf_cuda.cu, fuzzing, platforms, mutants'
 	@echo 'make fuzz       SECONDS=60: fuzz the parsers, so long each'
 	@echo 'make mutants    SEED=1 COUNT=150: does make test notice mistakes in edf.h? half an hour'
