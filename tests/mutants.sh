@@ -9,7 +9,8 @@
 # gcov has said. They run from the quickest to the slowest, in double, float, sanitized, with a
 # CBLAS, with OpenMP; then tests that are scripts, in a copy of the tree. The first that fails
 # ends it. A program may take ten times its CPU seconds, and ten more.
-#   SCRIPTS=0      without the scripts
+#   SCRIPTS=0                  without the scripts
+#   CHAPTERS="watch doctor"    of these chapters alone
 # tests/mutants.txt lists mutants that change nothing a test could ask for, each with a reason.
 # Not run: float-cblas and the sanitized nests.c; their other variants are.
 
@@ -392,7 +393,8 @@ case $mode in
     rm -rf "$out"
     mkdir -p "$out"
     awk -f tests/mutate.awk "SEED=$seed" "DRAWS=$count" $headers > "$out/drawn"
-    cut -f 1 "$out/drawn" | awk '!seen[$0]++' > "$out/chapters"
+    cut -f 1 "$out/drawn" | awk -v only=" $CHAPTERS " '
+      !seen[$0]++ && (only !~ /[a-z]/ || index(only, " " $0 " "))' > "$out/chapters"
     awk -v count="$count" '{ name[NR] = $0 } END {
       for (i = 1; i <= NR; i++) print name[i], int(count / NR) + (i <= count % NR) }
       ' "$out/chapters" | xargs -n 2 -P 2 sh tests/mutants.sh --draw "$out"
