@@ -2,7 +2,7 @@
    are accepted, the shape, the value and every gradient, for a batch that changes, in all
    kernels; Backward again, and accumulated.
 
-   Built as: float double none cblas sanitized shim */
+   Built as: float double none cblas sanitized shim optimised */
 
 #define HARNESS_CATCH
 #include "harness.h"

@@ -22,7 +22,7 @@ only=$*
 CC=${CC:-cc} MAKE=${MAKE:-make}
 out=build/tests impl=build/impl
 warnings='-std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion'
-sanitize='-g -fsanitize=address,undefined -fno-sanitize-recover=all'
+sanitize='-g1 -fsanitize=address,undefined -fno-sanitize-recover=all'
 mkdir -p $out $impl
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -166,7 +166,7 @@ variants() {                               # variants SOURCE
 # A test's own code takes longer to optimise than to run, except where it says so.
 variant() {                                # variant NAME SOURCE FLAGS [LIBRARIES]
   level=-O0 linked=$1
-  case $as in *own*) linked= level=-O1 ;; *optimised*) level=-O1 ;; esac
+  case $as in *own*) linked= ;; *optimised*) level=-O1 ;; esac
   program $name-$1 $2 "$linked" "$level $3" "$4"
 }
 
@@ -197,8 +197,8 @@ scripts_quick() {
   done
   if ! wanted sequences; then :
   elif [ $sanitizer ]; then
-    program sequences-sanitized tests/fuzz/sequences.c '' \
-      "-O1 -DSTANDALONE -DEDF_REAL=double $sanitize"
+    program sequences-sanitized tests/fuzz/sequences.c sanitized \
+      "-O0 -DSTANDALONE -DEDF_REAL=double $sanitize"
   else missing sequences-sanitized "$CC has no -fsanitize=address,undefined"; fi
   wanted examples && job examples edf "sh tests/examples.sh $out/examples $impl/edf.o"
   wanted cuda || return
@@ -234,10 +234,7 @@ scripts_rest() {
   for source in tests/fuzz/*.c; do
     wanted fuzz || continue
     each=$(basename $source .c)
-    object=fuzz
-    grep -q '^#define EDF_IMPLEMENTATION' $source && object=
-    if fuzzes; then
-      job fuzz_$each "$object" "sh tests/fuzz/fuzz.sh $each ${object:+$impl/fuzz.o}"
+    if fuzzes; then job fuzz_$each fuzz "sh tests/fuzz/fuzz.sh $each $impl/fuzz.o"
     else missing fuzz_$each 'no clang with -fsanitize=fuzzer'; fi
   done
 }
