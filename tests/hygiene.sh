@@ -74,20 +74,22 @@ compile() {                              # compile NAME COMPILER FLAGS LIBRARIES
   else fail "$name" "$2 $3"; fi
 }
 
-every() {                                # every COMPILER LANGUAGE-FLAG STANDARD...
-  compiler=$1 language=$2 first=$3; shift 2
-  for std in "$@"; do for real in float double; do
-    syntax "$compiler-$std-$real" $compiler "$language -std=$std -DEDF_REAL=$real"
-    [ "$blas" ] && [ $std = $first ] && syntax "$compiler-$std-$real-cblas" $compiler \
-      "$language -std=$std -DEDF_REAL=$real $blas"
-  done; done
-  syntax "$compiler-DEBUG" $compiler "$language -DEDF_DEBUG"
-  compile "$compiler-runs" $compiler "$language -std=$first"
+# The oldest standard and the newest; `make test-all` has those between, and double.
+every() {                                # every COMPILER LANGUAGE-FLAG OLDEST NEWEST
+  for real in float double; do
+    syntax "$1-$3-$real" $1 "$2 -std=$3 -DEDF_REAL=$real"
+    [ "$blas" ] && syntax "$1-$3-$real-cblas" $1 "$2 -std=$3 -DEDF_REAL=$real $blas"
+  done
+  syntax "$1-$4-float" $1 "$2 -std=$4"
+  syntax "$1-DEBUG" $1 "$2 -DEDF_DEBUG"
+  compile "$1-runs" $1 "$2 -std=$3"
 }
 
 # What `make test-all` builds and runs: some warnings need -O.
-builds() {                               # builds COMPILER LANGUAGE-FLAG STANDARD
-  compile "$1-$3-double-runs" $1 "$2 -std=$3 -DEDF_REAL=double"
+builds() {                               # builds COMPILER LANGUAGE-FLAG BETWEEN NEWEST
+  syntax "$1-$3-float" $1 "$2 -std=$3"
+  syntax "$1-$3-double" $1 "$2 -std=$3 -DEDF_REAL=double"
+  compile "$1-$4-double-runs" $1 "$2 -std=$4 -DEDF_REAL=double"
   compile "$1-DEBUG-runs" $1 "$2 -DEDF_DEBUG"
   compile "$1-O3" $1 "$2 -O3 -march=native"
   compile "$1-NDEBUG" $1 "$2 -O2 -DNDEBUG -DEDF_REAL=double $blas" "$BLAS_LIBS"
@@ -96,17 +98,17 @@ builds() {                               # builds COMPILER LANGUAGE-FLAG STANDAR
 }
 
 if [ "$2" = builds ]; then
-  [ "$gcc" ]     && builds gcc '' c17
-  [ "$clang" ]   && builds clang '' c17
-  [ "$gxx" ]     && builds g++ '-x c++' c++20
-  [ "$clangxx" ] && builds clang++ '-x c++' c++20
+  [ "$gcc" ]     && builds gcc '' c11 c17
+  [ "$clang" ]   && builds clang '' c11 c17
+  [ "$gxx" ]     && builds g++ '-x c++' c++17 c++20
+  [ "$clangxx" ] && builds clang++ '-x c++' c++17 c++20
   exit $bad
 fi
 
-[ "$gcc" ]     && every gcc '' c99 c11 c17
-[ "$clang" ]   && every clang '' c99 c11 c17
-[ "$gxx" ]     && every g++ '-x c++' c++11 c++17 c++20
-[ "$clangxx" ] && every clang++ '-x c++' c++11 c++17 c++20
+[ "$gcc" ]     && every gcc '' c99 c17
+[ "$clang" ]   && every clang '' c99 c17
+[ "$gxx" ]     && every g++ '-x c++' c++11 c++20
+[ "$clangxx" ] && every clang++ '-x c++' c++11 c++20
 
 # ---- The declaring half alone, twice, and twice around the implementation
 

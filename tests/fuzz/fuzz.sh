@@ -38,8 +38,9 @@ model steps "{\"__metadata__\":{\"W.steps\":\"3\",\"draws\":\"7\"},$three}"
 if ! $clang tests/fuzz/$target.c $object -o $dir/fuzz_$target -lm > $dir/$target.log 2>&1; then
   echo "not ok fuzz_$target: it does not compile"
   head -n 12 $dir/$target.log | sed 's/^/  /'
-elif $dir/fuzz_$target -max_total_time=$seconds -max_len=1024 -timeout=20 -rss_limit_mb=2000 \
-     -close_fd_mask=2 -artifact_prefix=$dir/found_${target}_ $dir/$target > $dir/$target.log 2>&1; then
+elif $dir/fuzz_$target -max_total_time=$seconds -max_len=1024 -timeout=20 \
+     -rss_limit_mb=2000 -close_fd_mask=2 -artifact_prefix=$dir/found_${target}_ \
+     $dir/$target > $dir/$target.log 2>&1; then
   echo "ok fuzz_$target"
   echo "  $(tail -n 1 $dir/$target.log)"
   exit 0

@@ -12,6 +12,7 @@
    an SGD step is checked by its formula. What a new graph gets wrong too is not seen here. */
 
 #define _POSIX_C_SOURCE 200809L                              /* dup, fdopen, getpid */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
