@@ -48,7 +48,7 @@ ifneq ($(BLAS_NAME),)
   $(shell echo '$(FLAGS)' | cmp -s - build/flags || echo '$(FLAGS)' > build/flags)
 endif
 
-.PHONY: help run examples debug mnist test test-all fuzz mutants bench lines clean cuda \
+.PHONY: help run examples debug mnist test test-all fuzz mutants bench lines page clean cuda \
         bench-cuda mpi
 
 help:
@@ -70,6 +70,7 @@ help:
 	@echo 'make bench-cuda time of a step on the GPU, and PyTorch beside it'
 	@echo 'make mpi        RANKS=4: examples/mpi_mnist.c by several processes (Open MPI)'
 	@echo 'make lines      size of edf.h and of its core'
+	@echo 'make page       puts notes/trace.html, the page of edf_trace_begin, into edf.h'
 	@echo 'make clean      remove build/'
 	@echo 'BLAS=none, openblas, blis ...: which CBLAS; CC=, CFLAGS=: compiler and its flags'
 
@@ -168,6 +169,11 @@ bench: build/bench $(if $(PACKED),unpack)
 
 lines:
 	@awk -f tests/lines.awk edf.h
+
+page:
+	@mkdir -p build
+	@awk -v prefix=edf__ -f notes/embed.awk notes/trace.html edf.h > build/page.h
+	@cmp -s build/page.h edf.h || cat build/page.h > edf.h
 
 clean:
 	rm -rf build

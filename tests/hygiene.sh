@@ -291,6 +291,18 @@ for source in tests/*.c tests/*/*.c examples/*.c; do
   done
 done
 works lines awk -f tests/lines.awk edf.h
+
+# What `make page` would write is there.
+embed() { awk -v prefix=edf__ -f notes/embed.awk "$1" edf.h > "$dir/page.h" 2> "$dir/out"; }
+page=page-of-notes/trace.html
+if embed notes/trace.html && cmp "$dir/page.h" edf.h > "$dir/out"; then pass $page
+else fail $page 'edf.h has another page: make page'; fi
+sed 's/draw();/drew();/' notes/trace.html > "$dir/trace.html"
+if embed "$dir/trace.html" && ! cmp -s "$dir/page.h" edf.h; then pass $page-changed
+else fail $page-changed 'a change of the page was not seen'; fi
+sed '/id="data"/d' notes/trace.html > "$dir/trace.html"
+if embed "$dir/trace.html"; then fail $page-broken 'it was embedded'; else pass $page-broken; fi
+
 works msvc-rules awk -f tests/msvc.awk edf.h
 sed 's/^  for (t = 0; t < threads/  for (int t = 0; t < threads/' edf.h > "$dir/msvc.h"
 fails msvc-rules-loop 'declares its variable' awk -f tests/msvc.awk "$dir/msvc.h"

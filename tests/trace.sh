@@ -46,7 +46,10 @@ drive() {                                  # drive PAGE WIDTH SED-COMMAND NAME
   sed -n "s/^ok /ok trace-$4-/p; s/^not ok /not ok trace-$4-/p" "$dir/$4.out"
   sed -n 's/^counted/  &/p' "$dir/$4.out"
 }
-for page in sqrt mlp mnist steps attention lstm zoo; do drive $page 1280 '' $page-wide; done
+cp notes/trace.html "$dir/notes.html"      # the source, with its sample
+for page in sqrt mlp mnist steps attention lstm zoo notes; do
+  drive $page 1280 '' $page-wide
+done
 for page in sqrt mlp attention; do drive $page 400 "$dark" $page-narrow-dark; done
 
 size=$(wc -c < "$dir/mnist.html")

@@ -1,0 +1,75 @@
+# Puts notes/trace.html, the page of edf_trace_begin, into a C header between the lines with
+# `>>page begin` and `>>page end`, as two lists of strings: what stands before the data, and
+# behind it. Comments, indentation and ends of lines are left out, and so is the sample.
+#   awk -v prefix=edf__ -f notes/embed.awk notes/trace.html edf.h > new.h       (make page)
+
+# The line as it is shown: without blanks around it and without a comment that is a line of
+# its own or stands behind two blanks.
+function bare(s) {
+  if (aside || s ~ /^ *(<!--|\/\*)/) { aside = s !~ /(-->|\*\/) *$/; return "" }
+  sub(/(^|  ) *\/\/ .*$/, "", s)
+  gsub(/^ +| +$/, "", s)
+  return s
+}
+
+# As characters of a C string.
+function escaped(s,    k, c, to) {
+  for (k = 1; k <= length(s); k++) {
+    c = substr(s, k, 1)
+    to = to (c == "\\" || c == "\"" ? "\\" : "") c
+  }
+  return to
+}
+
+function fail(what) {
+  print FILENAME ":" FNR ": " what > "/dev/stderr"
+  bad = 1
+}
+
+# One string a row, as full as words allow; a row's end is no end of a line of the page.
+function flush() {
+  if (row != "") page[part, ++rows[part]] = "  \"" row "\","
+  row = ""
+}
+
+function add(s,    k, n, word) {
+  if (s == "") return
+  if (s ~ /\?\?[=\/'()!<>-]/) fail("a trigraph of C")
+  n = split(escaped(s), word, / /)
+  for (k = 1; k <= n; k++) {
+    if (k < n || !in_code || s !~ /[;{},]$/) word[k] = word[k] " "
+    if (length(word[k]) > 91) fail("a word is too long")
+    if (length(row word[k]) > 91) flush()
+    row = row word[k]
+  }
+}
+
+function list(name, which,    k) {
+  print "static const char *const " name "[] = {"
+  for (k = 1; k <= rows[which]; k++) print page[which, k]
+  print "  NULL\n};"
+}
+
+BEGIN { part = "head" }
+FNR == NR && part == "data" { if (/<\/script>/) { part = "script"; add(bare($0)) } next }
+FNR == NR {
+  add(bare($0))
+  if (/<(style|script)>/) in_code = 1
+  if (/<\/(style|script)>/) in_code = 0
+  if (/id="data"/) { flush(); part = "data" }
+  next
+}
+FNR == 1 { flush(); if (bad || !rows["script"]) { bad = 1; exit } }
+/>>page end/ { within = 0; ends++ }
+!within { print }
+/>>page begin/ {
+  within = 1
+  list(prefix "page_head", "head")
+  list(prefix "page_script", "script")
+}
+END {
+  if (bad || ends != 1) {
+    print "embed.awk: no page was embedded" > "/dev/stderr"
+    exit 1
+  }
+}
