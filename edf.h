@@ -884,7 +884,7 @@ typedef struct {
    `product` 0 means no product: the innermost loop is a vector loop, the others run outside. */
 typedef struct { ptrdiff_t n, step, run; } edf_axis;   /* loops flattened, seen by an operand */
 typedef struct { edf_axis row, column; int direct, tall; } edf_matrix;  /* tall: column-major */
-typedef struct {
+typedef struct edf_route {
   edf_nest nest;
   int product, first[4];                 /* index of the first M, N, K loop, and the end      */
   ptrdiff_t extent[3], block[3];         /* of M, N, K                                        */
@@ -1849,6 +1849,18 @@ static void edf__walk_zero(int n, const edf_loop *l, edf_real *out) {
   for (ptrdiff_t i = 0; i < l->n; i++) edf__walk_zero(n - 1, l + 1, out + i * l->s[EDF_OUT]);
 }
 
+/* A contraction of a program, which keeps its plan. `part`: out has entries beside those that
+   it writes, which stay; else these are 0. */
+typedef struct {
+  edf_nest nest;
+  struct edf_route *route;               /* the fast kernels' plan, made when it first runs   */
+  char part;
+} edf__contraction;
+
+/* out += a b, or out = a b where out is fresh: its memory then counts as zero. */
+typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, char *fresh,
+                             const edf_real *a, const edf_real *b);
+
 /* ---- Canonical form. Loops commute, so a nest is a set of loops: those of extent 1 are
    dropped, one that is in no operand multiplies alpha, and two are fused where their
    strides allow it. */
@@ -2634,17 +2646,14 @@ static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const 
 #endif
 
 /* ---- The kernels: contract and fill. Each begins by handing over to a device. */
-static void edf__run_reference(const edf_route *r, int assign, edf_real *out, const edf_real *a,
-                               const edf_real *b) {
-  const edf_nest *t = &r->nest;
-  if (assign) edf__walk_zero(t->n, t->loop, out + t->start[EDF_OUT]);
-  edf_contract_reference(t, out, a, b);
-}
-
 void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                   const edf_real *b) {
   if (edf_device) { edf_device->contract(r, assign, out, a, b); return; }
-  if (edf.kernel == EDF_REFERENCE) { edf__run_reference(r, assign, out, a, b); return; }
+  if (edf.kernel == EDF_REFERENCE) {
+    if (assign) edf__walk_zero(r->nest.n, r->nest.loop, out + r->nest.start[EDF_OUT]);
+    edf_contract_reference(&r->nest, out, a, b);
+    return;
+  }
   if (edf__run_slices(r, assign, out, a, b)) return;
   edf__workspace *w = r->product ? edf__workspaces(1) : NULL;
   edf__run_route(r, assign, out, a, b, w);
@@ -2658,6 +2667,39 @@ static void edf__fill_here(edf_real *x, size_t n, edf_real number) {
 static void edf__fill(edf_real *x, size_t n, edf_real number) {
   if (edf_device) edf_device->fill(x, n, number);
   else edf__fill_here(x, n, number);
+}
+
+static edf_route *edf__route_of(edf__contraction *t) {
+  if (!t->route) {
+    t->route = (edf_route *)edf__alloc(&edf.computed, sizeof *t->route);
+    *t->route = edf_plan(&t->nest);
+  }
+  return t->route;
+}
+
+static void edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, char *fresh,
+                               const edf_real *a, const edf_real *b) {
+  const edf_route *r = edf__route_of(t);
+  size_t covers = edf_device ? r->apart : r->covers;
+  int assign = *fresh && (t->part ? r->covers > 0 : covers == size);
+  if (*fresh && !assign && !t->part) edf__fill(out, size, 0);
+  *fresh = 0;
+  edf_contract(r, assign, out, a, b);
+}
+
+static edf__contractor *edf__fast = edf__contract_fast;
+
+static void edf__contract(edf__contraction *t, edf_real *out, size_t size, char *fresh,
+                          const edf_real *a, const edf_real *b) {
+  const edf_nest *q = &t->nest;
+  if (edf__fast && (edf_device || edf.kernel != EDF_REFERENCE)) {
+    edf__fast(t, out, size, fresh, a, b);
+    return;
+  }
+  if (*fresh && t->part) edf__walk_zero(q->n, q->loop, out + q->start[EDF_OUT]);
+  else if (*fresh) edf__fill(out, size, 0);
+  *fresh = 0;
+  edf_contract_reference(q, out, a, b);
 }
 
 /* ==== >>equation  Declarations and equations ============================================= */
@@ -3078,9 +3120,7 @@ static void edf__parse(edf__equation *e) {
 enum { EDF__ONE = -1 };                  /* the buffer that holds the number 1                */
 typedef struct {
   int out, a, b, pad;
-  edf_nest nest;
-  edf_route forward, back_a, back_b;
-  char planned;                          /* back_a and back_b are                             */
+  edf__contraction forward, back_a, back_b;    /* out += a b, and the swap rule's two         */
 } edf__step;
 
 typedef struct {
@@ -3344,16 +3384,32 @@ static edf_nest edf__nest_of(const edf__einsum *m, const edf__view *out, const e
   return t;
 }
 
+/* The swap rule: exchange a factor with the output. */
+static edf_nest edf__swap(const edf_nest *nest, int x) {
+  edf_nest t = *nest;
+  for (int i = 0; i < t.n; i++) {
+    t.loop[i].s[EDF_OUT] = nest->loop[i].s[x];
+    t.loop[i].s[x] = nest->loop[i].s[EDF_OUT];
+  }
+  t.start[EDF_OUT] = nest->start[x];
+  t.start[x] = nest->start[EDF_OUT];
+  return t;
+}
+
 static edf__step *edf__emit(edf__program *p, int out, int a, int b, edf_nest nest) {
   size_t bytes = (size_t)(p->n_step + 1) * sizeof *p->step;
   p->step = (edf__step *)edf__grow(&edf.computed, p->step, bytes);
   edf__step *s = &p->step[p->n_step++];
+  edf__free(s->forward.route);           /* another batch size's                              */
+  edf__free(s->back_a.route);
+  edf__free(s->back_b.route);
   memset(s, 0, sizeof *s);
   s->out = out;
   s->a = a;
   s->b = b;
-  s->nest = nest;
-  s->forward = edf_plan(&nest);
+  s->forward.nest = nest;
+  s->back_a.nest = edf__swap(&nest, EDF_A);
+  s->back_b.nest = edf__swap(&nest, EDF_B);
   return s;
 }
 
@@ -3409,7 +3465,8 @@ static edf__view edf__factor_view(const edf_node *y, edf__program *p, const edf_
   if (!outside) return edf__view_of(&m->e, r, r->operand, dim, zero);
   int buffer = edf__new_buffer(m, p, size);
   edf_nest copy = edf__copy_nest(r->rank, x->dim, origin, extent);
-  edf__emit(p, buffer, r->operand, EDF__ONE, copy)->pad = 1;
+  edf__step *s = edf__emit(p, buffer, r->operand, EDF__ONE, copy);
+  s->pad = s->forward.part = 1;
   return edf__view_of(&m->e, r, buffer, extent, origin);
 }
 
@@ -3546,20 +3603,11 @@ static const edf_real *edf__value_of(const edf_node *y, int k) {
        : k == y->n_in ? y->value : m->buffer[k].value;
 }
 
-/* out += a b, or out = a b where out is fresh; entries that are not covered are then set to
-   0. */
-static void edf__contract_into(const edf_route *r, edf_real *out, size_t size, char *fresh,
-                               const edf_real *a, const edf_real *b) {
-  int assign = *fresh && (edf_device ? r->apart : r->covers) == size;
-  if (*fresh && !assign) edf__fill(out, size, 0);
-  *fresh = 0;
-  edf_contract(r, assign, out, a, b);
-}
-
 /* The copy in the middle of a buffer; the border was filled when it was made. */
-static void edf__pad_forward(edf_node *y, const edf__step *s) {
+static void edf__pad_forward(edf_node *y, edf__step *s) {
   edf_real *out = ((edf__einsum *)y->state)->buffer[s->out].value;
-  edf_contract(&s->forward, s->forward.covers > 0, out, edf__value_of(y, s->a), &edf__one);
+  char fresh = 1;
+  edf__contract(&s->forward, out, 0, &fresh, edf__value_of(y, s->a), &edf__one);
 }
 
 static void edf__einsum_forward(edf_node *y) {
@@ -3571,20 +3619,8 @@ static void edf__einsum_forward(edf_node *y) {
     edf_real *out = s->out == y->n_in ? y->value : m->buffer[s->out].value;
     size_t size = s->out == y->n_in ? y->size : p->size[s->out];
     if (s->pad) edf__pad_forward(y, s);
-    else edf__contract_into(&s->forward, out, size, &m->buffer[s->out].fresh, a, b);
+    else edf__contract(&s->forward, out, size, &m->buffer[s->out].fresh, a, b);
   }
-}
-
-/* The swap rule: exchange a factor with the output. */
-static edf_nest edf__swap(const edf_nest *nest, int x) {
-  edf_nest t = *nest;
-  for (int i = 0; i < t.n; i++) {
-    t.loop[i].s[EDF_OUT] = nest->loop[i].s[x];
-    t.loop[i].s[x] = nest->loop[i].s[EDF_OUT];
-  }
-  t.start[EDF_OUT] = nest->start[x];
-  t.start[x] = nest->start[EDF_OUT];
-  return t;
 }
 
 static int edf__buffer_need(const edf_node *y, int k) {
@@ -3595,13 +3631,6 @@ static int edf__buffer_need(const edf_node *y, int k) {
 static void edf__make_grads(edf_node *y, edf__program *p) {
   edf__einsum *m = (edf__einsum *)y->state;
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
-    if (!s->planned) {
-      edf_nest swapped = edf__swap(&s->nest, EDF_A);
-      s->back_a = edf_plan(&swapped);
-      swapped = edf__swap(&s->nest, EDF_B);
-      s->back_b = edf_plan(&swapped);
-      s->planned = 1;
-    }
     if (s->out == y->n_in) continue;
     edf__buffer *b = &m->buffer[s->out];
     b->need = (char)(edf__buffer_need(y, s->a) || edf__buffer_need(y, s->b));
@@ -3622,14 +3651,14 @@ static edf__target edf__grad_of(edf_node *y, const edf__program *p, int k) {
   return operand;
 }
 
-static void edf__add_swapped(edf_node *y, const edf__program *p, int k, const edf_route *r,
+static void edf__add_swapped(edf_node *y, const edf__program *p, int k, edf__contraction *t,
                              const edf_real *a, const edf_real *b) {
   if (!edf__buffer_need(y, k)) return;
   edf__target to = edf__grad_of(y, p, k);
-  edf__contract_into(r, to.grad, to.size, to.fresh, a, b);
+  edf__contract(t, to.grad, to.size, to.fresh, a, b);
 }
 
-static void edf__step_backward(edf_node *y, const edf__program *p, const edf__step *s) {
+static void edf__step_backward(edf_node *y, const edf__program *p, edf__step *s) {
   edf__einsum *m = (edf__einsum *)y->state;
   const edf_real *dout = s->out == y->n_in ? y->grad : m->buffer[s->out].grad;
   if (s->out != y->n_in && !m->buffer[s->out].need) return;
@@ -4756,7 +4785,7 @@ static edf_window edf__window_of(const edf_node *y, const edf__step *s) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf_window w;
   memset(&w, 0, sizeof w);
-  w.t = edf__canonical(&s->nest);        /* sorted: those without a stride in y are last      */
+  w.t = edf__canonical(&s->forward.nest);        /* sorted: those without a stride in y are last      */
   while (w.n_kept < w.t.n && w.t.loop[w.n_kept].s[EDF_OUT]) w.n_kept++;
   w.n = 1;
   for (int i = w.n_kept; i < w.t.n; i++) w.n *= w.t.loop[i].n;
@@ -4850,7 +4879,7 @@ static void edf__max_forward(edf_node *y) {
     edf_real *x = (edf_real *)edf__value_of(y, s->a);
     if (s->pad) { edf__pad_forward(y, s); continue; }
     edf_window w = edf__window_of(y, s);
-    if (s->forward.apart != y->size) edf__fill(y->value, y->size, 0);
+    if (edf__route_of(&s->forward)->apart != y->size) edf__fill(y->value, y->size, 0);
     w.y = y->value;
     w.x = x;
     edf_max_window(&w, 0);
@@ -4866,7 +4895,7 @@ static void edf__max_backward(edf_node *y) {
     if (!edf__buffer_need(y, s->a)) continue;
     edf__target to = edf__grad_of(y, p, s->a);
     edf_window w = edf__window_of(y, s);
-    w.assign = *to.fresh && s->back_a.covers == to.size;
+    w.assign = *to.fresh && edf__route_of(&s->back_a)->covers == to.size;
     if (*to.fresh && !w.assign) edf__fill(to.grad, to.size, 0);
     *to.fresh = 0;
     w.y = y->grad;
