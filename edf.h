@@ -199,6 +199,8 @@ struct edf_node {
   char         lazy, fresh;              /* backward accepts fresh grads; grad counts as zero */
   char         over, until;              /* a row: the last `over` indices; | S<=t            */
   char         plain;                    /* the program's own C code: see the seam            */
+  signed char  letters_of;               /* the input whose indices it has; -1: none has them */
+  size_t     (*classes)(const edf_node *, const char **what);  /* how many its last input has */
   char         mismatch, beyond;         /* edf_expect_mismatch; behind such a node           */
 };
 
@@ -3834,9 +3836,6 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   return y;
 }
 
-static void edf__reshape_shape(edf_node *y);
-static void edf__embed_shape(edf_node *y);
-static void edf__div_shape(edf_node *y);
 static int edf__is_einsum(const edf_node *y) { return y->shape == edf__einsum_shape; }
 
 /* ---- A short text, put together for an equation. */
@@ -3885,9 +3884,9 @@ static void edf__letters_on_left(edf__letters *l, const edf_node *y) {
 
 /* The node whose letters x has: a named one, or where the line of operands begins. */
 static const edf_node *edf__letter_source(const edf_node *x) {
-  while (!x->letters && !edf__is_einsum(x) && x->n_in && x->shape != edf__reshape_shape) {
+  while (!x->letters && !edf__is_einsum(x) && x->n_in && x->letters_of >= 0) {
     int longer = x->n_in == 2 && x->in[1]->rank > x->in[0]->rank;
-    x = x->in[x->shape == edf__embed_shape || longer];
+    x = x->in[x->letters_of || longer];
   }
   return x;
 }
@@ -4449,6 +4448,35 @@ static size_t edf__label(const edf_node *loss, size_t b, size_t K) {
   return edf__class(loss, "label", b, K);
 }
 
+static size_t edf__label_classes(const edf_node *loss, const char **what) {
+  const edf_node *P = loss->in[0];
+  *what = "label";
+  return (size_t)P->dim[P->rank - 1];
+}
+
+/* Class numbers out of an Input are looked at before a device's pass; others by the device. */
+static void edf__check_classes_of(const edf_node *y) {
+  const edf_node *k = y->classes ? y->in[y->n_in - 1] : NULL;
+  const char *what;
+  size_t K = k && k->kind == EDF_INPUT ? y->classes(y, &what) : 0;
+  for (size_t b = 0; K && b < k->size; b++) edf__class(y, what, b, K);
+}
+
+static void edf__check_classes(void) {
+  for (int i = 0; i < edf.n_compnodes; i++)
+    if (edf.compnodes[i]->visit) edf__check_classes_of(edf.compnodes[i]);
+}
+
+static edf_node *edf__labelled(const edf_op *about, const char *file, int line, edf_node *P,
+                               edf_node *y) {
+  edf_node *in[2];
+  in[0] = P;
+  in[1] = y;
+  edf_node *l = edf__computed(about, file, line, 2, in);
+  l->classes = edf__label_classes;
+  return l;
+}
+
 /* ---- LogLoss   l[b] = -ln P[b,y[b]]     P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]] ---- */
 static void edf__log_loss_forward(edf_node *l) {
   edf_node *P = l->in[0];
@@ -4468,7 +4496,7 @@ static const edf_op edf__log_loss_op = { "LogLoss", edf__rows_shape, edf__log_lo
   edf__log_loss_backward, "l P y", "l@ = -ln P[&y@]",
   "P.grad[&y@] -= l.grad@ / P[&y@]" };
 edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) {
-  return edf__node2(&edf__log_loss_op, file, line, P, y);
+  return edf__add_compnode(edf__labelled(&edf__log_loss_op, file, line, P, y));
 }
 
 /* ---- SoftmaxLogLoss   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]
@@ -4502,10 +4530,7 @@ static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__rows_sha
   "l@ = ln sum_~ exp(s~) - s[&y@]",
   "s.grad@ += l.grad@ (exp(s@) / sum_~ exp(s~) - [! = y@])" };
 edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
-  edf_node *in[2];
-  in[0] = s;
-  in[1] = y;
-  edf_node *l = edf__computed(&edf__softmax_log_loss_op, file, line, 2, in);
+  edf_node *l = edf__labelled(&edf__softmax_log_loss_op, file, line, s, y);
   l->lazy = 1;
   return edf__add_compnode(l);
 }
@@ -5137,10 +5162,20 @@ static void edf__embed_backward(edf_node *y) {
     edf__add_scaled(row, y->grad + b * J, (ptrdiff_t)J, 1);
   }
 }
+static size_t edf__embed_classes(const edf_node *y, const char **what) {
+  *what = "class";
+  return (size_t)y->in[0]->dim[0];
+}
 static const edf_op edf__embed_op = { "Embed", edf__embed_shape, edf__embed_forward,
   edf__embed_backward, "y W k", "y@ = W[k@,!]", "W.grad[k@,!] += y.grad@" };
 edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
-  return edf__node2(&edf__embed_op, file, line, W, k);
+  edf_node *in[2];
+  in[0] = W;
+  in[1] = k;
+  edf_node *y = edf__computed(&edf__embed_op, file, line, 2, in);
+  y->letters_of = 1;
+  y->classes = edf__embed_classes;
+  return edf__add_compnode(y);
 }
 
 /* ---- InputFrom   y[b,j] = data[rows[b],j]: a batch out of a data set, by row numbers. The
@@ -5159,6 +5194,10 @@ static void edf__input_from_forward(edf_node *y) {
     memcpy(y->value + b * J, data->value + edf__class(y, "row number", b, n) * J,
            J * sizeof *y->value);
 }
+static size_t edf__input_from_classes(const edf_node *y, const char **what) {
+  *what = "row number";
+  return (size_t)((const edf_array *)y->state)->dim[0];
+}
 static const edf_op edf__input_from_op = { "InputFrom", edf__input_from_shape,
   edf__input_from_forward, NULL, NULL, NULL, NULL };
 edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node *rows) {
@@ -5170,32 +5209,9 @@ edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node
     edf__x_error(&at, "rows", rows, "the data has %d dimensions, and a row number for each "
                  "entry of rows makes more than %d", data.rank, EDF_MAX_RANK);
   edf_node *y = edf__computed(&edf__input_from_op, file, line, 1, &rows);
+  y->classes = edf__input_from_classes;
   memcpy(edf_state(y, sizeof data), &data, sizeof data);
   return edf__add_compnode(y);
-}
-
-/* Class numbers out of an Input are looked at before a device's pass; others by the device. */
-static size_t edf__classes(const edf_node *y, const char **what) {
-  const edf_node *x = y->in[0];
-  *what = "label";
-  if (y->forward == edf__log_loss_forward || y->forward == edf__softmax_log_loss_forward)
-    return (size_t)x->dim[x->rank - 1];
-  *what = y->forward == edf__embed_forward ? "class" : "row number";
-  if (y->forward == edf__embed_forward) return (size_t)x->dim[0];
-  if (y->forward != edf__input_from_forward) return 0;
-  return (size_t)((const edf_array *)y->state)->dim[0];
-}
-
-static void edf__check_classes_of(const edf_node *y) {
-  const edf_node *k = y->n_in ? y->in[y->n_in - 1] : NULL;
-  const char *what;
-  size_t K = k && k->kind == EDF_INPUT ? edf__classes(y, &what) : 0;
-  for (size_t b = 0; K && b < k->size; b++) edf__class(y, what, b, K);
-}
-
-static void edf__check_classes(void) {
-  for (int i = 0; i < edf.n_compnodes; i++)
-    if (edf.compnodes[i]->visit) edf__check_classes_of(edf.compnodes[i]);
 }
 
 /* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J]
@@ -5358,6 +5374,7 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
   edf__declare(y, decl, args);
   va_end(args);
   memcpy(edf_state(y, sizeof y->dim), y->dim, sizeof y->dim);
+  y->letters_of = -1;
   y->batched = 0;                        /* what the shape is computed from decides that      */
   y->lazy = 1;
   return edf__add_compnode(y);
