@@ -69,7 +69,7 @@ help:
 	@echo '                make run CUDA=1 does. CUDA_ARCH=90, NVCC=path'
 	@echo 'make bench-cuda time of a step on the GPU, and PyTorch beside it'
 	@echo 'make mpi        RANKS=4: examples/mpi_mnist.c by several processes (Open MPI)'
-	@echo 'make lines      size of edf.h and of its core'
+	@echo 'make lines      lines of each chapter against its ceiling'
 	@echo 'make page       puts notes/trace.html, the page of edf_trace_begin, into edf.h'
 	@echo 'make clean      remove build/'
 	@echo 'BLAS=none, openblas, blis ...: which CBLAS; CC=, CFLAGS=: compiler and its flags'
@@ -168,7 +168,7 @@ bench: build/bench $(if $(PACKED),unpack)
 	@$(ENV) $(DATA) sh tests/bench/run.sh $(MODELS)
 
 lines:
-	@awk -f tests/lines.awk edf.h
+	@awk -f tests/lines.awk tests/lines.txt edf.h
 
 page:
 	@mkdir -p build

@@ -1282,7 +1282,7 @@ static void edf__check_feed(const edf_node *x, const edf_real *data, int batch);
 EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x);
 static void edf__check_loss(const char *who, const char *what, const edf_node *x);
 static void edf__fill(edf_real *x, size_t n, edf_real number);
-static int edf__due(edf_node *p, edf_real eta);
+static void edf__check_update(const char *who, const edf_node *p);
 static void edf__find_need(edf_node *x);
 static void edf__prepare_grad(edf_node *x);
 static int edf__runs_backward(const edf_node *c);
@@ -1312,7 +1312,6 @@ static int edf__tell(edf__event event, edf_node *x) {
 }
 #endif
 
-/* >>core begin */
 edf_graph edf = EDF__EMPTY_GRAPH;
 
 static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, int line,
@@ -1485,12 +1484,35 @@ void edf_backward(edf_node *loss) {
   if (edf.after_backward) edf.after_backward();
 }
 
-/* ---- SGD */
+/* ---- SGD. A parameter with an update function of its own gets that instead. */
+static int edf__may_step(const edf_node *p) {
+  return p->grad && p->reached && p->update != edf_frozen;
+}
+
+static int edf__due(edf_node *p, edf_real eta) {
+  edf__tell(EDF__STEP, p);
+  if (!edf__may_step(p)) return 0;
+  p->steps++;
+  if (!p->update) return 1;
+  p->update(p, eta);
+  return 0;
+}
+
+void edf_frozen(edf_node *p, edf_real eta) {
+  (void)p;
+  (void)eta;
+}
+
+void edf_update_sgd(edf_node *p, edf_real eta) {
+  edf__check_update("edf_update_sgd", p);
+  if (edf_device) { edf_device->update(p, EDF_SGD_RULE, &eta, 1); return; }
+  for (size_t i = 0; i < p->size; i++) p->value[i] -= eta * p->grad[i];
+}
+
 void edf_sgd(edf_real eta) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__due(edf.parameters[i], eta)) edf_update_sgd(edf.parameters[i], eta);
 }
-/* >>core end */
 
 /* ---- Around the core: shapes, clearing, names, accessors and the checks of its arguments. */
 static void edf__infer(edf_node *y) {
@@ -1794,6 +1816,14 @@ static void edf__check_loss(const char *who, const char *what, const edf_node *x
   else edf__say("the %s has no value for the last feed: call edf_forward first", what);
   edf__say("\n  ");
   edf__say_node(x);
+  edf__stop();
+}
+
+static void edf__check_update(const char *who, const edf_node *p) {
+  edf__check_node(who, p);
+  if (p->kind == EDF_PARAMETER && p->grad) return;
+  edf__say("%s: only a Parameter that has a gradient can be updated\n  ", who);
+  edf__say_node(p);
   edf__stop();
 }
 
@@ -4810,7 +4840,7 @@ static edf_window edf__window_of(const edf_node *y, const edf__step *s) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf_window w;
   memset(&w, 0, sizeof w);
-  w.t = edf__canonical(&s->forward.nest);        /* sorted: those without a stride in y are last      */
+  w.t = edf__canonical(&s->forward.nest);      /* sorted: without a stride in y, last         */
   while (w.n_kept < w.t.n && w.t.loop[w.n_kept].s[EDF_OUT]) w.n_kept++;
   w.n = 1;
   for (int i = w.n_kept; i < w.t.n; i++) w.n *= w.t.loop[i].n;
@@ -6054,11 +6084,6 @@ static inline float edf__fast_root(float x) {
    of gradients and of their squares, and c its numbers. */
 typedef struct { edf_real *p, *g, *m, *s; size_t n; } edf__slot;
 
-static void edf__sgd_rule(edf__slot a, const edf_real *c) {
-  edf_real eta = c[0];
-  for (size_t i = 0; i < a.n; i++) a.p[i] -= eta * a.g[i];
-}
-
 static void edf__momentum_rule(edf__slot a, const edf_real *c) {
   edf_real eta = c[0], mu = c[1], step = c[2];
   for (size_t i = 0; i < a.n; i++) {
@@ -6098,9 +6123,9 @@ static void edf__l1_rule(edf__slot a, const edf_real *c) {
 }
 
 void edf_update(edf_node *p, edf_rule rule, const edf_real *c, int n) {
-  static void (*const rules[])(edf__slot, const edf_real *) = { edf__sgd_rule,
-    edf__momentum_rule, edf__square_rule, edf__adam_rule, edf__scale_rule, edf__l2_rule,
-    edf__l1_rule };
+  static void (*const rules[])(edf__slot, const edf_real *) = { NULL, edf__momentum_rule,
+    edf__square_rule, edf__adam_rule, edf__scale_rule, edf__l2_rule, edf__l1_rule };
+  if (rule == EDF_SGD_RULE) { edf_update_sgd(p, *c); return; }
   if (rule == EDF_MOMENTUM_RULE || rule == EDF_ADAM_RULE) p->m = edf__reals(p, p->m);
   if (rule == EDF_SQUARE_RULE || rule == EDF_ADAM_RULE) p->s = edf__reals(p, p->s);
   if (edf_device) { edf_device->update(p, rule, c, n); return; }
@@ -6109,22 +6134,9 @@ void edf_update(edf_node *p, edf_rule rule, const edf_real *c, int n) {
 }
 
 /* ---- One parameter by one rule */
-static void edf__check_update(const char *who, const edf_node *p) {
-  edf__check_node(who, p);
-  if (p->kind == EDF_PARAMETER && p->grad) return;
-  edf__say("%s: only a Parameter that has a gradient can be updated\n  ", who);
-  edf__say_node(p);
-  edf__stop();
-}
-
 static void edf__check_beta(const char *who, edf_real beta) {
   if (!(beta >= 0 && beta < 1))
     edf__fail("%s is %g, expected 0 or more and less than 1", who, (double)beta);
-}
-
-void edf_update_sgd(edf_node *p, edf_real eta) {
-  edf__check_update("edf_update_sgd", p);
-  edf_update(p, EDF_SGD_RULE, &eta, 1);
 }
 
 void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu) {
@@ -6182,25 +6194,7 @@ void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real 
   edf_update(p, EDF_ADAM_RULE, c, 6);
 }
 
-/* ---- All parameters. One with an update function of its own gets that instead. */
-static int edf__may_step(const edf_node *p) {
-  return p->grad && p->reached && p->update != edf_frozen;
-}
-
-static int edf__due(edf_node *p, edf_real eta) {
-  edf__tell(EDF__STEP, p);
-  if (!edf__may_step(p)) return 0;
-  p->steps++;
-  if (!p->update) return 1;
-  p->update(p, eta);
-  return 0;
-}
-
-void edf_frozen(edf_node *p, edf_real eta) {
-  (void)p;
-  (void)eta;
-}
-
+/* ---- All parameters */
 void edf_momentum(edf_real eta, edf_real mu) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__due(edf.parameters[i], eta)) edf_update_momentum(edf.parameters[i], eta, mu);

@@ -290,7 +290,9 @@ for source in tests/*.c tests/*/*.c examples/*.c; do
       "$source"
   done
 done
-works lines awk -f tests/lines.awk edf.h
+works lines awk -f tests/lines.awk tests/lines.txt edf.h
+sed 's/^core .*/core 500/' tests/lines.txt > "$dir/lines.txt"
+fails lines-above-a-ceiling 'core .*TOO LONG' awk -f tests/lines.awk "$dir/lines.txt" edf.h
 
 # What `make page` would write is there.
 embed() { awk -v prefix=edf__ -f notes/embed.awk "$1" edf.h > "$dir/page.h" 2> "$dir/out"; }

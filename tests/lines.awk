@@ -1,10 +1,22 @@
-# Reports on the size of a C file: awk -f tests/lines.awk edf.h
-# A line of code is one that is neither blank nor comment. The core stands between two markers.
-# Fails over `limit` lines of core (default 150) and on lines over 96 columns.
-BEGIN { if (!limit) limit = 150 }
+# Lines of each chapter against its ceiling: awk -f tests/lines.awk tests/lines.txt edf.h
+# A chapter begins at `/* ==== >>name`; what stands before the first is `api`. A ceiling counts
+# all lines. Fails above one, for a chapter without one, and on lines over 96 columns. What it
+# says of density is a warning: many long or full lines would be the same text in fewer lines.
+FILENAME == ARGV[1] {
+  if (/^[a-z]/) { ceiling[$1] = $2; listed++ }
+  next
+}
+FNR == 1 { chapter = "api"; order[++chapters] = chapter }
+/^\/\* ==== >>/ {
+  chapter = $0
+  sub(/^[^>]*>>/, "", chapter)
+  sub(/[^a-z_].*/, "", chapter)
+  order[++chapters] = chapter
+}
 {
   total++
-  if (length($0) > 96) { printf "%s:%d: %d columns\n", FILENAME, FNR, length($0); wide++ }
+  lines[chapter]++
+  if (length($0) > 96) { printf "%s:%d: %d columns\n", FILENAME, FNR, length($0); bad++ }
   code = $0
   if (comment) { if (!sub(/^.*\*\//, "", code)) code = ""; else comment = 0 }
   gsub(/"([^"\\]|\\.)*"/, "\"\"", code)
@@ -12,10 +24,14 @@ BEGIN { if (!limit) limit = 150 }
   if (sub(/\/\*.*$/, "", code)) comment = 1
   sub(/\/\/.*$/, "", code)
   is_code = code ~ /[^ \t\r]/
-  lines += is_code
-  if ($0 ~ />>core end/) inside = 0
-  core += inside && is_code
-  if ($0 ~ />>core begin/) { inside = 1; marked = 1 }
+  n_code += is_code
+  if (is_code) {
+    full = $0
+    sub(/ *\/\*.*$/, "", full)
+    columns += length(full)
+    statements += gsub(/;/, ";", code) - 2 * gsub(/for \(/, "", code)
+  }
+  else if (/[^ \t]/) comments++
 
   # A function opens at the left margin, and its closing brace stands there too.
   if (is_code && code ~ /^[A-Za-z_]/) { head = FNR; name = "" }
@@ -29,17 +45,25 @@ BEGIN { if (!limit) limit = 150 }
   if (name && code ~ /\{[ \t]*$/) opened = 1
   if (name && code ~ /;[ \t]*$/ && !opened) name = ""
 }
-END {
-  for (i = 2; i <= functions; i++)              # insertion sort: any awk will do
+function sort_lengths(    i, j, t) {             # insertion sort: any awk will do
+  for (i = 2; i <= functions; i++)
     for (j = i; j > 1 && long[j - 1] > long[j]; j--) {
       t = long[j]; long[j] = long[j - 1]; long[j - 1] = t
     }
-  printf "%s: %d lines, %d of them code; ", FILENAME, total, lines
-  printf "%d functions over one line", functions
-  if (functions) printf ", half under %d, 9 of 10 under %d, longest %d", \
-    long[int((functions + 1) / 2)] + 1, long[int((functions * 9 + 9) / 10)] + 1, long[functions]
-  print ""
-  if (marked) printf "core: %d lines of code, limit %d\n", core, limit
-  else print "core: no markers /* >>core begin */ and /* >>core end */"
-  exit !marked || core > limit || wide > 0
+}
+function against(what, n, most,    over) {
+  over = most == "" || n > most
+  printf "%-12s %6d  %6s%s\n", what, n, most, over ? "   TOO LONG" : ""
+  bad += over
+}
+END {
+  print "chapter       lines  at most"
+  for (i = 1; i <= chapters; i++) against(order[i], lines[order[i]], ceiling[order[i]])
+  against("all", total, ceiling["all"])
+  sort_lengths()
+  printf "%d lines of code, %d of comment; %.1f columns and %.2f statements a line of code\n", \
+    n_code, comments, columns / n_code, statements / n_code
+  printf "%d functions over one line, half under %d, 9 of 10 under %d, longest %d\n", \
+    functions, long[int((functions + 1) / 2)] + 1, long[int((functions * 9 + 9) / 10)] + 1, long[functions]
+  exit bad > 0
 }
