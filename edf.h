@@ -1893,6 +1893,13 @@ typedef struct {
 typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, char *fresh,
                              const edf_real *a, const edf_real *b);
 
+/* NULL, where there is nothing but the definition; what follows may define it again. */
+#ifdef __cplusplus
+static edf__contractor *edf__fast = NULL;
+#else
+static edf__contractor *edf__fast;
+#endif
+
 /* ---- Canonical form. Loops commute, so a nest is a set of loops: those of extent 1 are
    dropped, one that is in no operand multiplies alpha, and two are fused where their
    strides allow it. */
@@ -2719,8 +2726,13 @@ static void edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, 
   edf_contract(r, assign, out, a, b);
 }
 
+#ifdef __cplusplus
+static const int edf__has_fast EDF__USED = (edf__fast = edf__contract_fast, 1);
+#else
 static edf__contractor *edf__fast = edf__contract_fast;
+#endif
 
+/* out += a b by the fast kernels or the definition. */
 static void edf__contract(edf__contraction *t, edf_real *out, size_t size, char *fresh,
                           const edf_real *a, const edf_real *b) {
   const edf_nest *q = &t->nest;
