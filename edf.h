@@ -1858,329 +1858,258 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
   return y;
 }
 
-/* ==== >>nest  Loop nests, plans and kernels ============================================== */
+/* ==== >>init  Random numbers and initialisation ========================================== */
 
-/* ---- The definition. Everything else in this section computes the same, faster. In a
-   debugger the stack is the nest, and every index is visible. */
-static void edf__walk(int n, const edf_loop *l, edf_real alpha, edf_real *out,
-                      const edf_real *a, const edf_real *b) {
-  if (n == 0) { *out += alpha * *a * *b; return; }
-  for (ptrdiff_t i = 0; i < l->n; i++)
-    edf__walk(n - 1, l + 1, alpha, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A],
-              b + i * l->s[EDF_B]);
+/* The n-th number is a hash of the seed and n (the finaliser of SplitMix64, Steele et al.
+   2014). */
+static uint64_t edf__draw(unsigned long long n) {
+  uint64_t z = n * UINT64_C(0x9E3779B97F4A7C15);
+  z += edf.seed * UINT64_C(0xD1342543DE82EF95);
+  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+  return z ^ (z >> 31);
 }
 
-void edf_contract_reference(const edf_nest *t, edf_real *out, const edf_real *a,
-                            const edf_real *b) {
-  edf__walk(t->n, t->loop, t->alpha, out + t->start[EDF_OUT], a + t->start[EDF_A],
-            b + t->start[EDF_B]);
+static double edf__random_unit(void) {   /* in [0, 1), with 53 bits                           */
+  return (double)(edf__draw(++edf.draws) >> 11) * (1.0 / 9007199254740992.0);
 }
 
-static void edf__walk_zero(int n, const edf_loop *l, edf_real *out) {
-  if (n == 0) { *out = 0; return; }
-  for (ptrdiff_t i = 0; i < l->n; i++) edf__walk_zero(n - 1, l + 1, out + i * l->s[EDF_OUT]);
+void edf_seed(unsigned long long seed) {
+  edf.seed = seed;
+  edf.draws = 0;
 }
 
-/* A contraction of a program, which keeps its plan. `part`: out has entries beside those that
-   it writes, which stay; else these are 0. */
-typedef struct {
-  edf_nest nest;
-  struct edf_route *route;               /* the fast kernels' plan, made when it first runs   */
-  char part;
-} edf__contraction;
+edf_real edf_uniform(edf_real lo, edf_real hi) {
+  edf_real x = (edf_real)((double)lo + ((double)hi - (double)lo) * edf__random_unit());
+  return x < hi ? x : lo;                /* rounding may have reached hi                      */
+}
 
-/* out += a b, or out = a b where out is fresh: its memory then counts as zero. */
-typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, char *fresh,
-                             const edf_real *a, const edf_real *b);
+edf_real edf_normal(edf_real mean, edf_real deviation) {
+  double radius = sqrt(-2 * log(1 - edf__random_unit()));
+  double angle = 6.283185307179586 * edf__random_unit();
+  return (edf_real)((double)mean + (double)deviation * radius * cos(angle));
+}
 
-/* NULL, where there is nothing but the definition; what follows may define it again. */
-#ifdef __cplusplus
-static edf__contractor *edf__fast = NULL;
+int edf_below(int n) {
+  if (n < 1) edf__fail("edf_below: n is %d, expected at least 1", n);
+  return (int)(edf__random_unit() * n);
+}
+
+static void edf__check_parameter(const char *who, const edf_node *p) {
+  edf__check_node(who, p);
+  if (p->kind == EDF_PARAMETER) return;
+  edf__say("%s: only a Parameter can be initialised\n  ", who);
+  edf__say_node(p);
+  edf__stop();
+}
+
+void edf_init_uniform(edf_node *p, edf_real lo, edf_real hi) {
+  edf__check_parameter("edf_init_uniform", p);
+  for (size_t i = 0; i < p->size; i++) p->value[i] = edf_uniform(lo, hi);
+  edf_push(p);
+}
+
+void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
+  edf__check_parameter("edf_init_normal", p);
+  for (size_t i = 0; i < p->size; i++) p->value[i] = edf_normal(mean, deviation);
+  edf_push(p);
+}
+
+/* ==== >>nodes  Nodes, from the simplest ================================================== */
+
+static edf_node *edf__node1(const edf_op *about, const char *file, int line, edf_node *x) {
+  return edf__add_compnode(edf__computed(about, file, line, 1, &x));
+}
+
+static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf_node *a,
+                            edf_node *b) {
+  edf_node *in[2];
+  in[0] = a;
+  in[1] = b;
+  return edf__add_compnode(edf__computed(about, file, line, 2, in));
+}
+
+/* exp that a compiler vectorises: x = n ln2 + r, a polynomial for exp(r), and 2^n by the
+   exponent's bits, in two halves so that results below the smallest normal number are right.
+   Within 1 ulp; NaN stays NaN. In double the C library's. Coefficients: Cephes, expf. */
+#if EDF_REAL_IS_DOUBLE
+static double edf__exp(double x) { return exp(x); }
+static double edf__tanh(double x) { return tanh(x); }
+static double edf__ln(double x) { return log(x); }
+static double edf__ln1p(double x) { return log1p(x); }
+static double edf__root(double x) { return sqrt(x); }
 #else
-static edf__contractor *edf__fast;
+static inline float edf__power_of_two(int32_t n) {
+  float power;
+  n = (int32_t)((uint32_t)(n + 127) << 23);
+  memcpy(&power, &n, sizeof power);
+  return power;
+}
+
+static inline float edf__exp(float x) {
+  float t = x < -104 ? -104 : x;
+  t = t > 89 ? 89 : t;
+  float n = (t * 1.44269504f + 12582912.f) - 12582912.f;       /* rounds to a whole number */
+  float r = (t - n * 0.693359375f) + n * 2.12194440e-4f;
+  float p = 1.9875691500e-4f * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  int32_t k = n == n ? (int32_t)n : 0, half = k / 2;
+  return (p * r * r + r + 1) * edf__power_of_two(half) * edf__power_of_two(k - half);
+}
+
+/* tanh by the same exp, near 0 by an odd polynomial (Cephes, tanhf). */
+static inline float edf__tanh(float x) {
+  float size = x < 0 ? -x : x, z = x * x;
+  float p = -5.70498872745e-3f * z + 2.06390887954e-2f;
+  p = p * z - 5.37397155531e-2f;
+  p = p * z + 1.33314422036e-1f;
+  p = p * z - 3.33332819422e-1f;
+  float near = p * z * x + x, far = 1 - 2 / (edf__exp(2 * size) + 1);
+  return size < 0.625f ? near : x < 0 ? -far : far;
+}
+static float edf__ln(float x) { return logf(x); }
+static float edf__ln1p(float x) { return log1pf(x); }
+static float edf__root(float x) { return sqrtf(x); }
 #endif
 
-/* ---- Canonical form. Loops commute, so a nest is a set of loops: those of extent 1 are
-   dropped, one that is in no operand multiplies alpha, and two are fused where their
-   strides allow it. */
-static void edf__drop(edf_nest *t, int i) {
-  t->loop[i] = t->loop[--t->n];
+/* The activations are where a training step spends what it does not spend in products. Each
+   writes a gradient that is still fresh (see Backward) instead of adding to zeros. */
+static int edf__first(edf_node *x) {
+  int first = x->fresh;
+  x->fresh = 0;
+  return first;
 }
 
-static int edf__fuses(const edf_loop *outer, const edf_loop *inner) {
-  for (int x = 0; x < 3; x++)
-    if (outer->s[x] != inner->n * inner->s[x]) return 0;
-  return 1;
+static inline void edf__addgrad(edf_node *x, int first, size_t i, edf_real d) {
+  if (first && x->grad) x->grad[i] = d;
+  else edf_addgrad(x, i, d);
 }
 
-static int edf__fuse_one(edf_nest *t) {
-  for (int i = 0; i < t->n; i++)
-    for (int j = 0; j < t->n; j++)
-      if (i != j && edf__fuses(&t->loop[i], &t->loop[j])) {
-        t->loop[j].n *= t->loop[i].n;
-        edf__drop(t, i);
-        return 1;
-      }
-  return 0;
+static edf_node *edf__activation(const edf_op *about, const char *file, int line, edf_node *x) {
+  edf_node *y = edf__computed(about, file, line, 1, &x);
+  y->lazy = 1;
+  return edf__add_compnode(y);
 }
 
-static ptrdiff_t edf__abs(ptrdiff_t s) { return s < 0 ? -s : s; }
-static ptrdiff_t edf__least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
-
-/* Outer loops first: by the stride in out, then in a, then in b. The order is total, so a plan
-   does not depend on the order in which the loops were given. */
-static int edf__outer(const edf_loop *l, const edf_loop *m) {
-  for (int x = 0; x < 3; x++)
-    if (edf__abs(l->s[x]) != edf__abs(m->s[x])) return edf__abs(l->s[x]) > edf__abs(m->s[x]);
-  for (int x = 0; x < 3; x++)
-    if (l->s[x] != m->s[x]) return l->s[x] > m->s[x];
-  return l->n > m->n;
+/* ---- Sigmoid   y[i] = 1/(1+exp(-x[i]))     x.grad[i] += y.grad[i] y[i] (1-y[i]) ---- */
+static void edf__sigmoid_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = 1 / (1 + edf__exp(-x->value[i]));
+}
+static void edf__sigmoid_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  int first = edf__first(x);
+  for (size_t i = 0; i < y->size; i++)
+    edf__addgrad(x, first, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
+}
+static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward,
+  edf__sigmoid_backward, "y x", "y@ = 1/(1+exp(-x@))",
+  "x.grad@ += y.grad@ y@ (1-y@)" };
+edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x) {
+  return edf__activation(&edf__sigmoid_op, file, line, x);
 }
 
-static void edf__sort(edf_loop *l, int n) {
-  for (int i = 1; i < n; i++)
-    for (int j = i; j > 0 && edf__outer(&l[j], &l[j - 1]); j--) {
-      edf_loop swap = l[j];
-      l[j] = l[j - 1];
-      l[j - 1] = swap;
-    }
+/* ---- Tanh   y[i] = tanh(x[i])     x.grad[i] += y.grad[i] (1-y[i]^2) ---- */
+static void edf__tanh_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__tanh(x->value[i]);
+}
+static void edf__tanh_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  int first = edf__first(x);
+  for (size_t i = 0; i < y->size; i++)
+    edf__addgrad(x, first, i, y->grad[i] * (1 - y->value[i] * y->value[i]));
+}
+static const edf_op edf__tanh_op = { "Tanh", NULL, edf__tanh_forward, edf__tanh_backward,
+  "y x", "y@ = tanh(x@)", "x.grad@ += y.grad@ (1-y@^2)" };
+edf_node *edf_tanh_at(const char *file, int line, edf_node *x) {
+  return edf__activation(&edf__tanh_op, file, line, x);
 }
 
-static edf_nest edf__canonical(const edf_nest *nest) {
-  edf_nest t = *nest;
-  for (int i = t.n - 1; i >= 0; i--) {
-    edf_loop *l = &t.loop[i];
-    if (l->n <= 0) { t.n = 1; t.loop[0] = *l; t.loop[0].n = 0; return t; }  /* an empty sum */
-  }
-  for (int i = t.n - 1; i >= 0; i--) {
-    edf_loop *l = &t.loop[i];
-    int absent = !l->s[EDF_OUT] && !l->s[EDF_A] && !l->s[EDF_B];
-    if (absent) t.alpha *= (edf_real)l->n;
-    if (absent || l->n == 1) edf__drop(&t, i);
-  }
-  edf__sort(t.loop, t.n);
-  while (edf__fuse_one(&t)) edf__sort(t.loop, t.n);
-  return t;
+/* ---- Relu   y[i] = max(0, x[i])     x.grad[i] += y.grad[i] [y[i] > 0]
+   Written so that a NaN stays one. The derivative at 0 is 0. ---- */
+static void edf__relu_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] < 0 ? 0 : x->value[i];
 }
-
-/* ---- Roles. out and a share an M loop, out and b an N loop, a and b a K loop; any other loop
-   runs outside of the product. */
-enum { EDF__M, EDF__N, EDF__K, EDF__OUTSIDE };
-
-static int edf__role(const edf_loop *l) {
-  int in = (l->s[EDF_OUT] != 0) | (l->s[EDF_A] != 0) << 1 | (l->s[EDF_B] != 0) << 2;
-  return in == 3 ? EDF__M : in == 5 ? EDF__N : in == 6 ? EDF__K : EDF__OUTSIDE;
-}
-
-/* Puts the loops in the order outside | M | N | K, where `in` has the bits of those inside. */
-static void edf__arrange(edf_route *r, const edf_nest *t, unsigned in) {
-  static const int order[4] = { EDF__OUTSIDE, EDF__M, EDF__N, EDF__K };
-  r->nest = *t;
-  r->nest.n = 0;
-  for (int group = 0; group < 4; group++) {
-    int begin = r->nest.n;
-    for (int i = 0; i < t->n; i++) {
-      int role = in >> i & 1 ? edf__role(&t->loop[i]) : EDF__OUTSIDE;
-      if (role == order[group]) r->nest.loop[r->nest.n++] = t->loop[i];
-    }
-    edf__sort(r->nest.loop + begin, r->nest.n - begin);
-    r->first[group] = r->nest.n;
+static void edf__relu_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  int first = edf__first(x);
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real dy = y->grad[i];            /* read in any case: so the loop has no branch       */
+    edf__addgrad(x, first, i, y->value[i] > 0 ? dy : 0);
   }
 }
-
-/* Loops flattened into one axis, as operand x sees it: step is 0 where it is uneven; run is how
-   many entries from the start follow one another in memory. */
-static edf_axis edf__flatten(const edf_loop *l, int n, int x) {
-  edf_axis axis = { 1, 1, 1 };
-  int even = 1;
-  for (int i = n - 1; i >= 0; i--) {
-    ptrdiff_t s = l[i].s[x];
-    if (i == n - 1) axis.step = s;
-    else if (s != l[i + 1].n * l[i + 1].s[x]) even = 0;
-    if (even && axis.step == 1) axis.run *= l[i].n;
-    axis.n *= l[i].n;
-  }
-  if (!even) axis.step = 0;
-  return axis;
+static const edf_op edf__relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
+  "y x", "y@ = max(0, x@)", "x.grad@ += y.grad@ [y@ > 0]" };
+edf_node *edf_relu_at(const char *file, int line, edf_node *x) {
+  return edf__activation(&edf__relu_op, file, line, x);
 }
 
-/* BLAS reads an operand in place if it is row-major or column-major without overlap. What is
-   not is packed along its longer run. */
-static edf_matrix edf__matrix(edf_axis row, edf_axis column) {
-  edf_matrix m = { row, column, 1, 0 };
-  int fits = row.step <= INT_MAX && column.step <= INT_MAX;
-  if (fits && column.step == 1 && row.step >= column.n) return m;
-  m.tall = 1;
-  if (fits && row.step == 1 && column.step >= row.n) return m;
-  m.direct = 0;
-  m.tall = row.run > column.run;
-  return m;
+/* ---- Exp   y[i] = exp(x[i])     x.grad[i] += y.grad[i] y[i] ---- */
+static void edf__exp_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__exp(x->value[i]);
+}
+static void edf__exp_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * y->value[i]);
+}
+static const edf_op edf__exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
+  "y x", "y@ = exp(x@)", "x.grad@ += y.grad@ y@" };
+edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__exp_op, file, line, x);
 }
 
-static const int edf__axes[3][2] = {     /* rows and columns of out, a, b                     */
-  { EDF__M, EDF__N }, { EDF__M, EDF__K }, { EDF__K, EDF__N } };
-
-static void edf__find_matrices(edf_route *r) {
-  for (int x = 0; x < 3; x++) {
-    edf_axis axis[2];
-    for (int k = 0; k < 2; k++) {
-      int group = edf__axes[x][k], begin = r->first[group];
-      axis[k] = edf__flatten(r->nest.loop + begin, r->first[group + 1] - begin, x);
-      r->extent[group] = axis[k].n;
-    }
-    r->matrix[x] = edf__matrix(axis[0], axis[1]);
-  }
+/* ---- Log   y[i] = ln(x[i])     x.grad[i] += y.grad[i] / x[i] ---- */
+static void edf__log_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__ln(x->value[i]);
+}
+static void edf__log_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / x->value[i]);
+}
+static const edf_op edf__log_op = { "Log", NULL, edf__log_forward, edf__log_backward,
+  "y x", "y@ = ln(x@)", "x.grad@ += y.grad@ / x@" };
+edf_node *edf_log_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__log_op, file, line, x);
 }
 
-/* Halves the longer side of a packed block until it fits the workspace. */
-static void edf__choose_blocks(edf_route *r, const edf_costs *cost) {
-  memcpy(r->block, r->extent, sizeof r->block);
-  for (int g = 0; g < 3; g++) if (r->block[g] > INT_MAX) r->block[g] = INT_MAX;
-  for (int x = 0; x < 3; x++) {
-    ptrdiff_t *rows = &r->block[edf__axes[x][0]], *columns = &r->block[edf__axes[x][1]];
-    while (!r->matrix[x].direct && *rows > cost->panel / *columns) {
-      ptrdiff_t *longer = *rows > *columns ? rows : columns;
-      *longer = (*longer + 1) / 2;
-    }
-  }
+/* ---- Sqrt   y[i] = sqrt(x[i])     x.grad[i] += y.grad[i] / (2 y[i]) ---- */
+static void edf__sqrt_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__root(x->value[i]);
+}
+static void edf__sqrt_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / (2 * y->value[i]));
+}
+static const edf_op edf__sqrt_op = { "Sqrt", NULL, edf__sqrt_forward, edf__sqrt_backward,
+  "y x", "y@ = sqrt(x@)", "x.grad@ += y.grad@ / (2 y@)" };
+edf_node *edf_sqrt_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__sqrt_op, file, line, x);
 }
 
-/* ---- The cost of a plan, in nanoseconds as measured on one machine. */
-enum { EDF__PANEL = 32768 };             /* entries of a packed block                         */
-static const edf_costs edf__cpu = { 1000, 0.012, 0.1, 0.2, 0.2, 0.7, 0.3, 0.9, 2,
-                                    { 0.15, 0.8, 3 }, 4, EDF__PANEL, 0 };
-
-static double edf__copy_cost(const edf_matrix *m, double in_run, double alone, double start,
-                             ptrdiff_t least) {
-  ptrdiff_t run = m->row.run > m->column.run ? m->row.run : m->column.run;
-  if (m->direct) return 0;
-  return (double)m->row.n * (double)m->column.n
-       * (run >= least ? in_run + start / (double)run : alone);
+/* ---- Square   y[i] = x[i]^2     x.grad[i] += y.grad[i] 2 x[i] ---- */
+static void edf__square_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] * x->value[i];
+}
+static void edf__square_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * 2 * x->value[i]);
+}
+static const edf_op edf__square_op = { "Square", NULL, edf__square_forward,
+  edf__square_backward, "y x", "y@ = x@^2", "x.grad@ += y.grad@ 2 x@" };
+edf_node *edf_square_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__square_op, file, line, x);
 }
 
-static double edf__blocks_of(const edf_route *r, int group) {
-  return (double)((r->extent[group] + r->block[group] - 1) / r->block[group]);
-}
-
-static double edf__product_cost(const edf_route *r, const edf_costs *c) {
-  double m = (double)r->extent[EDF__M], n = (double)r->extent[EDF__N],
-         k = (double)r->extent[EDF__K];
-  double bm = edf__blocks_of(r, EDF__M), bn = edf__blocks_of(r, EDF__N),
-         bk = edf__blocks_of(r, EDF__K), start = c->call * bm * bn * bk;
-  double cost = c->multiply * m * n * k + c->operand * (m * k + k * n) + c->result * m * n;
-  cost += edf__copy_cost(&r->matrix[EDF_A], c->pack, c->pack_alone, c->run, 8) * bn;
-  cost += edf__copy_cost(&r->matrix[EDF_B], c->pack, c->pack_alone, c->run, 8);
-  cost += edf__copy_cost(&r->matrix[EDF_OUT], c->add, c->add_alone, c->run, 4) * bk;
-  if (!c->batched) cost += start;
-  for (int i = 0; i < r->first[EDF__M]; i++) cost *= (double)r->nest.loop[i].n;
-  return c->batched ? cost + start : cost;
-}
-
-/* The product with the loops of `in` inside, and its cost; none without a K and an M or N
-   loop. */
-static double edf__try_product(edf_route *r, const edf_nest *t, unsigned in,
-                               const edf_costs *cost) {
-  edf__arrange(r, t, in);
-  r->product = r->first[3] > r->first[2] && r->first[2] > r->first[0];
-  if (!r->product) return HUGE_VAL;
-  edf__find_matrices(r);
-  edf__choose_blocks(r, cost);
-  return edf__product_cost(r, cost);
-}
-
-/* Plain loops with number i innermost. */
-static double edf__loops_cost(const edf_nest *t, int i, const edf_costs *cost) {
-  double iterations = 1;
-  ptrdiff_t widest = 0;
-  for (int k = 0; k < t->n; k++) iterations *= (double)t->loop[k].n;
-  for (int x = 0; x < 3; x++)
-    if (edf__abs(t->loop[i].s[x]) > widest) widest = edf__abs(t->loop[i].s[x]);
-  double each = cost->loop[widest <= 1 ? 0 : widest <= 8 ? 1 : 2];
-  return iterations * each + cost->start * iterations / (double)t->loop[i].n;
-}
-
-/* Thin work runs as plain loops around a vector loop: the one that is cheapest innermost. */
-static double edf__try_loops(edf_route *r, const edf_nest *t, const edf_costs *costs) {
-  double best = HUGE_VAL;
-  int innermost = 0;
-  for (int i = 0; i < t->n; i++) {
-    double cost = edf__loops_cost(t, i, costs);
-    if (cost < best) { best = cost; innermost = i; }
-  }
-  edf__arrange(r, t, 0);
-  r->product = 0;
-  for (int i = 0; i < t->n; i++)         /* move it to the end                                */
-    if (!memcmp(&r->nest.loop[i], &t->loop[innermost], sizeof(edf_loop))) {
-      memmove(&r->nest.loop[i], &r->nest.loop[i + 1],
-              (size_t)(t->n - 1 - i) * sizeof(edf_loop));
-      r->nest.loop[t->n - 1] = t->loop[innermost];
-      break;
-    }
-  r->first[EDF__M] = t->n ? t->n - 1 : 0;
-  return best;
-}
-
-/* Entries of out written, each by one pass of the loops that run outside of a sum; 0 where an
-   entry is visited again. Loops sorted by stride write disjoint entries if each stride is
-   longer than the reach of all smaller ones (mixed radix). */
-static size_t edf__covers(const edf_route *r, int sums_inside) {
-  edf_loop l[EDF_MAX_INDEX];
-  int n = 0, end = r->product && !sums_inside ? r->first[2] : r->nest.n;
-  size_t entries = 1;
-  ptrdiff_t reach = 0;
-  for (int i = 0; i < end; i++)
-    if (!sums_inside || r->nest.loop[i].s[EDF_OUT]) l[n++] = r->nest.loop[i];
-  edf__sort(l, n);
-  for (int i = n - 1; i >= 0; i--) {
-    ptrdiff_t s = edf__abs(l[i].s[EDF_OUT]);
-    if (s <= reach) return 0;
-    reach += (l[i].n - 1) * s;
-    entries *= (size_t)l[i].n;
-  }
-  return entries;
-}
-
-/* Greedy: starting with all M, N, K loops inside the product, move the one loop outside that
-   lowers the cost most, until none does. Then the cheaper of that and plain loops. */
-edf_route edf_plan_for(const edf_nest *nest, const edf_costs *costs) {
-  edf_nest t = edf__canonical(nest);
-  edf_route best, r;
-  unsigned in = 0;
-  memset(&best, 0, sizeof best);
-  memset(&r, 0, sizeof r);
-  for (int i = 0; i < t.n; i++) in |= (unsigned)(edf__role(&t.loop[i]) != EDF__OUTSIDE) << i;
-  double cost = edf__try_product(&best, &t, in, costs);
-  for (unsigned before = 0; before != in && cost < HUGE_VAL;) {
-    before = in;
-    for (int i = 0; i < t.n; i++) {
-      if (!(before >> i & 1) || (costs->batched && edf__role(&t.loop[i]) == EDF__K)) continue;
-      double other = edf__try_product(&r, &t, before & ~(1u << i), costs);
-      if (other < cost) { cost = other; best = r; in = before & ~(1u << i); }
-    }
-  }
-  double loops = edf__try_loops(&r, &t, costs);
-  if (loops < cost || !best.product) { best = r; cost = loops; }
-  best.covers = edf__covers(&best, 0);
-  best.apart = edf__covers(&best, 1);
-  best.cost = t.n ? cost : 1;
-  return best;
-}
-
-edf_route edf_plan(const edf_nest *nest) { return edf_plan_for(nest, &edf__cpu); }
-
-/* ---- Vector loops: the innermost loop of thin work, each case a loop that a compiler
-   vectorises. The outer loops choose the case once and then call it for each row. */
-typedef void edf__kernel(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                         const edf_real *b);
-
-static void edf__add_scaled(edf_real *out, const edf_real *a, ptrdiff_t n, edf_real c) {
-  for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i];
-}
-
-static void edf__set_scaled(edf_real *out, const edf_real *a, ptrdiff_t n, edf_real c) {
-  for (ptrdiff_t i = 0; i < n; i++) out[i] = c * a[i];
-}
-
+/* Sums and maxima that a compiler vectorises, by 16 partial ones. */
 static edf_real edf__dot(const edf_real *a, const edf_real *b, ptrdiff_t n) {
   enum { LANES = 16 };                   /* partial sums, so that the compiler may vectorise  */
   edf_real lane[LANES] = { 0 }, sum = 0;
@@ -2223,480 +2152,119 @@ static edf_real edf__largest(const edf_real *a, ptrdiff_t n) {
   return most;
 }
 
-static void edf__add_a(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                       const edf_real *b) {
-  edf__add_scaled(out, a, l->n, c * *b);
-}
-static void edf__add_b(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                       const edf_real *b) {
-  edf__add_scaled(out, b, l->n, c * *a);
-}
-static void edf__set_a(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                       const edf_real *b) {
-  edf__set_scaled(out, a, l->n, c * *b);
-}
-static void edf__set_b(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                       const edf_real *b) {
-  edf__set_scaled(out, b, l->n, c * *a);
-}
-static void edf__add_product(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                             const edf_real *b) {
-  for (ptrdiff_t i = 0; i < l->n; i++) out[i] += c * a[i] * b[i];
-}
-static void edf__set_product(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                             const edf_real *b) {
-  for (ptrdiff_t i = 0; i < l->n; i++) out[i] = c * a[i] * b[i];
-}
-static void edf__sum_product(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                             const edf_real *b) {
-  *out += c * edf__dot(a, b, l->n);
-}
-static void edf__sum_a(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                       const edf_real *b) {
-  *out += c * *b * edf__total(a, l->n);
-}
-static void edf__sum_b(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                       const edf_real *b) {
-  *out += c * *a * edf__total(b, l->n);
-}
-static void edf__add_any(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                         const edf_real *b) {
-  ptrdiff_t so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
-  for (ptrdiff_t i = 0; i < l->n; i++) out[i * so] += c * a[i * sa] * b[i * sb];
-}
-static void edf__set_any(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                         const edf_real *b) {
-  ptrdiff_t so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
-  for (ptrdiff_t i = 0; i < l->n; i++) out[i * so] = c * a[i * sa] * b[i * sb];
+/* ---- Div   y[i] = a[i] / b[i]     a.grad[i] += y.grad[i] / b[i]
+                                     b.grad[i] -= y.grad[i] y[i] / b[i]
+   The shorter operand repeats: entry i of y meets entry i mod size of each. ---- */
+EDF__NORETURN static void edf__operands_error(const edf_node *y, const char *rule) {
+  edf__say("%s:%d: %s: %s", y->file, y->line, y->op, rule);
+  for (int k = 0; k < y->n_in; k++) {
+    edf__say("\n  ");
+    edf__say_node(y->in[k]);
+  }
+  edf__stop();
 }
 
-static edf__kernel *edf__kernel_for(const edf_loop *l, int assign) {
-  ptrdiff_t so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
-  if (so == 1 && sa == 1 && sb == 1) return assign ? edf__set_product : edf__add_product;
-  if (so == 1 && sa == 1 && sb == 0) return assign ? edf__set_a : edf__add_a;
-  if (so == 1 && sa == 0 && sb == 1) return assign ? edf__set_b : edf__add_b;
-  if (so == 0 && sa == 1 && sb == 1) return edf__sum_product;
-  if (so == 0 && sa == 1 && sb == 0) return edf__sum_a;
-  if (so == 0 && sa == 0 && sb == 1) return edf__sum_b;
-  return assign ? edf__set_any : edf__add_any;
+static void edf__div_shape(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1], *longer = a->rank >= b->rank ? a : b;
+  edf_node *shorter = longer == a ? b : a;
+  int skip = longer->rank - shorter->rank, equal = 1;
+  for (int d = 0; d < shorter->rank; d++) equal &= shorter->dim[d] == longer->dim[skip + d];
+  if (!equal)
+    edf__operands_error(y, "the shapes must be equal, or one the trailing part of the other");
+  y->rank = longer->rank;
+  memcpy(y->dim, longer->dim, sizeof y->dim);
 }
-
-/* The last of n loops is the vector loop. */
-static void edf__loops(int n, const edf_loop *l, edf__kernel *kernel, edf_real c, edf_real *out,
-                       const edf_real *a, const edf_real *b) {
-  if (n == 1) { kernel(l, c, out, a, b); return; }
-  for (ptrdiff_t i = 0; i < l->n; i++) {
-    if (n == 2) kernel(l + 1, c, out, a, b);
-    else edf__loops(n - 1, l + 1, kernel, c, out, a, b);
-    out += l->s[EDF_OUT];
-    a += l->s[EDF_A];
-    b += l->s[EDF_B];
+static void edf__div_forward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = a->value[i % a->size] / b->value[i % b->size];
+}
+static void edf__div_backward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real divisor = b->value[i % b->size];
+    edf_addgrad(a, i % a->size, y->grad[i] / divisor);
+    edf_addgrad(b, i % b->size, -y->grad[i] * y->value[i] / divisor);
   }
 }
-
-/* ---- Matrix product in blocks. Any operand, seen as a matrix, is p[row offset + column
-   offset], since strides add. So one packing loop serves transposes, im2col, dilation and
-   traces, and one adding loop serves their gradients. */
-enum { EDF__MC = 192, EDF__KC = 256, EDF__NC = 512 };    /* blocks of the built-in product    */
-
-typedef struct edf__workspace {
-  edf_real panel[3][EDF__PANEL];
-  edf_real a[(EDF__MC + 32) * EDF__KC], b[(EDF__NC + 64) * EDF__KC];
-  ptrdiff_t major[EDF__PANEL + 1], minor[EDF__PANEL + 1], ends[EDF__PANEL + 1];
-} edf__workspace;
-
-static void edf__offsets(const edf_loop *l, int n, int x, ptrdiff_t first, ptrdiff_t count,
-                         ptrdiff_t *offset) {
-  ptrdiff_t at[EDF_MAX_INDEX], o = 0;
-  for (int i = n - 1; i >= 0; first /= l[i--].n) {
-    at[i] = first % l[i].n;
-    o += at[i] * l[i].s[x];
-  }
-  for (ptrdiff_t c = 0; c < count; c++) {
-    offset[c] = o;
-    for (int i = n - 1; i >= 0; i--) {   /* an odometer                                       */
-      o += l[i].s[x];
-      if (++at[i] < l[i].n) break;
-      o -= l[i].n * l[i].s[x];
-      at[i] = 0;
-    }
-  }
+static const edf_op edf__div_op = { "Div", edf__div_shape, edf__div_forward, edf__div_backward,
+  "y a b", "y@ = a@ / b@", "a.grad@ += y.grad@ / b@\nb.grad@ -= y.grad@ y@ / b@" };
+edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf__node2(&edf__div_op, file, line, a, b);
 }
 
-/* Where the runs of neighbours in `offset` end; returns how many there are. */
-static ptrdiff_t edf__runs(const ptrdiff_t *offset, ptrdiff_t n, ptrdiff_t *end) {
-  ptrdiff_t runs = 0;
-  for (ptrdiff_t i = 1; i <= n; i++)
-    if (i == n || offset[i] != offset[i - 1] + 1) end[runs++] = i;
-  return runs;
+/* ---- Sum   y = sum_i x[i]     x.grad[i] += y.grad ---- */
+static void edf__scalar_shape(edf_node *y) { y->rank = 0; }
+static void edf__sum_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  y->value[0] = edf__total(x->value, (ptrdiff_t)x->size);
+}
+static void edf__sum_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0]);
+}
+static const edf_op edf__sum_op = { "Sum", edf__scalar_shape, edf__sum_forward,
+  edf__sum_backward, "y x", "y = sum_~ x~", "x.grad@ += y.grad" };
+edf_node *edf_sum_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__sum_op, file, line, x);
 }
 
-typedef struct { ptrdiff_t row, rows, column, columns; } edf__range;
-typedef struct { edf_real *p; ptrdiff_t ld; } edf__tile;
-
-/* A block of operand x as the offsets of its major and minor direction; the number of minor
-   runs. */
-static ptrdiff_t edf__block_offsets(const edf_route *r, int x, edf__range at,
-                                    edf__workspace *w) {
-  const edf_loop *row = r->nest.loop + r->first[edf__axes[x][0]];
-  const edf_loop *column = r->nest.loop + r->first[edf__axes[x][1]];
-  int rows = r->first[edf__axes[x][0] + 1] - r->first[edf__axes[x][0]];
-  int columns = r->first[edf__axes[x][1] + 1] - r->first[edf__axes[x][1]];
-  int tall = r->matrix[x].tall;
-  edf__offsets(row, rows, x, at.row, at.rows, tall ? w->minor : w->major);
-  edf__offsets(column, columns, x, at.column, at.columns, tall ? w->major : w->minor);
-  return edf__runs(w->minor, tall ? at.rows : at.columns, w->ends);
+/* ---- Mean   y = (1/n) sum_i x[i]     x.grad[i] += y.grad / n ---- */
+static void edf__mean_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  y->value[0] = edf__total(x->value, (ptrdiff_t)x->size) / (edf_real)x->size;
+}
+static void edf__mean_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0] / (edf_real)x->size);
+}
+static const edf_op edf__mean_op = { "Mean", edf__scalar_shape, edf__mean_forward,
+  edf__mean_backward, "y x", "y = 1/% sum_~ x~", "x.grad@ += y.grad / %" };
+edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__mean_op, file, line, x);
 }
 
-/* panel[i][j] = p[major[i] + minor[j]] */
-static void edf__pack(edf_real *panel, const edf_real *p, ptrdiff_t ni, ptrdiff_t nj,
-                      ptrdiff_t runs, const edf__workspace *w) {
-  for (ptrdiff_t i = 0; i < ni; i++, panel += nj) {
-    const edf_real *row = p + w->major[i];
-    if (runs * 8 > nj)
-      for (ptrdiff_t j = 0; j < nj; j++) panel[j] = row[w->minor[j]];
-    else
-      for (ptrdiff_t e = 0, j = 0; e < runs; j = w->ends[e++])
-        memcpy(panel + j, row + w->minor[j], (size_t)(w->ends[e] - j) * sizeof *panel);
-  }
-}
+/* ==== >>contraction  The definition of a contraction ===================================== */
 
-/* p[major[i] + minor[j]] += panel[i][j], or = with assign */
-static void edf__unpack(edf_real *p, const edf_real *panel, ptrdiff_t ni, ptrdiff_t nj,
-                        ptrdiff_t runs, int assign, const edf__workspace *w) {
-  for (ptrdiff_t i = 0; i < ni; i++, panel += nj) {
-    edf_real *row = p + w->major[i];
-    for (ptrdiff_t e = 0, j = 0; e < runs; j = w->ends[e++]) {
-      size_t n = (size_t)(w->ends[e] - j);
-      if (assign) memcpy(row + w->minor[j], panel + j, n * sizeof *panel);
-      else edf__add_scaled(row + w->minor[j], panel + j, (ptrdiff_t)n, 1);
-    }
-  }
-}
-
-/* Operand x's block as a matrix for gemm: in place, or packed into its panel. */
-static edf__tile edf__tile_of(const edf_route *r, int x, edf_real *p, edf__range at,
-                              edf__workspace *w) {
-  const edf_matrix *m = &r->matrix[x];
-  edf__tile tile = { w->panel[x], m->tall ? at.rows : at.columns };
-  if (m->direct) {
-    tile.p = p + at.row * m->row.step + at.column * m->column.step;
-    tile.ld = m->tall ? m->column.step : m->row.step;
-  } else if (x != EDF_OUT) {
-    ptrdiff_t runs = edf__block_offsets(r, x, at, w);
-    edf__pack(tile.p, p, m->tall ? at.columns : at.rows, tile.ld, runs, w);
-  }
-  return tile;
-}
-
-/* ---- The built-in product, for machines without a BLAS: c += alpha a b, c row-major, a and b
-   with any strides. Blocks of a and b are packed into strips of MR rows and NR columns, and the
-   innermost loops keep MR x NR sums in registers, as vectors where the compiler has them. */
-#if defined(__GNUC__) && FLT_EVAL_METHOD != 2    /* 2: the i387, whose products are too wide  */
-#if defined(__AVX512F__)
-#define EDF__VECTOR_BYTES 64
-#define EDF__STRIP_ROWS 12
-#elif defined(__AVX__)
-#define EDF__VECTOR_BYTES 32
-#define EDF__STRIP_ROWS 6
-#else
-#define EDF__VECTOR_BYTES 16
-#define EDF__STRIP_ROWS 6
-#endif
-typedef edf_real edf__vector __attribute__((vector_size(EDF__VECTOR_BYTES), may_alias,
-                                            aligned(sizeof(edf_real))));
-#else
-#define EDF__VECTOR_BYTES sizeof(edf_real)
-#define EDF__STRIP_ROWS 4
-typedef edf_real edf__vector;
-#endif
-enum {
-  EDF__LANES = (int)(EDF__VECTOR_BYTES / sizeof(edf_real)),
-  EDF__MR = EDF__STRIP_ROWS, EDF__NR = 2 * EDF__LANES, EDF__SUMS = EDF__MR * EDF__NR
-};
-
-#ifdef __clang__                         /* else it splits the vectors                        */
-__attribute__((min_vector_width(EDF__VECTOR_BYTES * 8)))
-#elif defined(__GNUC__) && defined(__STRICT_ANSI__)      /* -std=c99 would not fuse a * b + c */
-__attribute__((noinline, optimize("fp-contract=fast")))
-#elif defined(__GNUC__)                  /* fuses, unless -ffp-contract=off says no           */
-__attribute__((noinline))
-#endif
-static void edf__strip_product(ptrdiff_t k, const edf_real *a, const edf_real *b,
-                               edf_real *sums) {
-  edf__vector sum[EDF__MR][2];
-  memset(sum, 0, sizeof sum);
-  for (; k > 0; k--, a += EDF__MR, b += EDF__NR) {
-    edf__vector b0 = *(const edf__vector *)(const void *)b;
-    edf__vector b1 = *(const edf__vector *)(const void *)(b + EDF__LANES);
-#ifdef __clang__
-#pragma clang loop unroll(full)
-#elif defined(__GNUC__)
-#pragma GCC unroll 16
-#endif
-    for (int i = 0; i < EDF__MR; i++) {
-      sum[i][0] += a[i] * b0;
-      sum[i][1] += a[i] * b1;
-    }
-  }
-  memcpy(sums, sum, sizeof sum);
-}
-
-/* strip by strip: to[k][i] = x[i s + k t], with zeros after the last of m rows */
-static void edf__strips(edf_real *to, const edf_real *x, ptrdiff_t s, ptrdiff_t t, int width,
-                        ptrdiff_t m, ptrdiff_t k) {
-  for (ptrdiff_t i0 = 0; i0 < m; i0 += width, x += width * s, to += width * k) {
-    int rows = m - i0 < width ? (int)(m - i0) : width;
-    if (rows < width) memset(to, 0, (size_t)(width * k) * sizeof *to);
-    if (s == 1)
-      for (ptrdiff_t j = 0; j < k; j++)
-        memcpy(to + j * width, x + j * t, (size_t)rows * sizeof *to);
-    else
-      for (int i = 0; i < rows; i++)
-        for (ptrdiff_t j = 0; j < k; j++) to[j * width + i] = x[i * s + j * t];
-  }
-}
-
-typedef struct { const edf_real *p; ptrdiff_t row, column; } edf__strided;
-
-static void edf__block_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real alpha,
-                               edf_real *c, ptrdiff_t ld, const edf__workspace *w) {
-  edf_real sums[EDF__SUMS];
-  for (ptrdiff_t j = 0; j < n; j += EDF__NR)
-    for (ptrdiff_t i = 0; i < m; i += EDF__MR) {
-      ptrdiff_t rows = edf__least(m - i, EDF__MR), columns = edf__least(n - j, EDF__NR);
-      edf__strip_product(k, w->a + i * k, w->b + j * k, sums);
-      for (ptrdiff_t r = 0; r < rows; r++)
-        edf__add_scaled(c + (i + r) * ld + j, sums + r * EDF__NR, columns, alpha);
-    }
-}
-
-static void edf__builtin_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real alpha,
-                                 edf__strided a, edf__strided b, edf_real *c, ptrdiff_t ld,
-                                 edf__workspace *w) {
-  for (ptrdiff_t j = 0; j < n; j += EDF__NC)
-    for (ptrdiff_t h = 0; h < k; h += EDF__KC) {
-      ptrdiff_t nb = edf__least(EDF__NC, n - j), kb = edf__least(EDF__KC, k - h);
-      edf__strips(w->b, b.p + h * b.row + j * b.column, b.column, b.row, EDF__NR, nb, kb);
-      for (ptrdiff_t i = 0; i < m; i += EDF__MC) {
-        ptrdiff_t mb = edf__least(EDF__MC, m - i);
-        edf__strips(w->a, a.p + i * a.row + h * a.column, a.row, a.column, EDF__MR, mb, kb);
-        edf__block_product(mb, nb, kb, alpha, c + i * ld + j, ld, w);
-      }
-    }
-}
-
-static edf__strided edf__strides_of(edf__tile t, int tall, int transposed) {
-  edf__strided x = { t.p, tall ? 1 : t.ld, tall ? t.ld : 1 };
-  if (transposed) { x.row = tall ? t.ld : 1; x.column = tall ? 1 : t.ld; }
-  return x;
-}
-
-/* A column-major c is the row-major transpose: c' = b' a'. */
-static void edf__builtin_gemm(const edf_route *r, const ptrdiff_t *n, edf__tile a, edf__tile b,
-                              int keep, edf__tile c, edf__workspace *w) {
-  int t = r->matrix[EDF_OUT].tall;
-  ptrdiff_t rows = t ? n[EDF__N] : n[EDF__M], columns = t ? n[EDF__M] : n[EDF__N];
-  edf__strided sa = edf__strides_of(a, r->matrix[EDF_A].tall, t);
-  edf__strided sb = edf__strides_of(b, r->matrix[EDF_B].tall, t);
-  for (ptrdiff_t i = 0; !keep && i < rows; i++)
-    memset(c.p + i * c.ld, 0, (size_t)columns * sizeof *c.p);
-  edf__builtin_product(rows, columns, n[EDF__K], r->nest.alpha, t ? sb : sa, t ? sa : sb, c.p,
-                       c.ld, w);
-}
-
-/* c = alpha a b, or c += with keep. One argument, the order, serves all eight layouts. */
-static void edf__gemm(const edf_route *r, const ptrdiff_t *n, edf__tile a, edf__tile b,
-                      int keep, edf__tile c, edf__workspace *w) {
-#ifdef EDF_CBLAS
-  int tall = r->matrix[EDF_OUT].tall;
-  CBLAS_TRANSPOSE ta = r->matrix[EDF_A].tall == tall ? CblasNoTrans : CblasTrans;
-  CBLAS_TRANSPOSE tb = r->matrix[EDF_B].tall == tall ? CblasNoTrans : CblasTrans;
-  if (edf.kernel == EDF_BUILTIN) { edf__builtin_gemm(r, n, a, b, keep, c, w); return; }
-#if EDF_REAL_IS_DOUBLE
-  cblas_dgemm
-#else
-  cblas_sgemm
-#endif
-      (tall ? CblasColMajor : CblasRowMajor, ta, tb, (int)n[EDF__M], (int)n[EDF__N],
-       (int)n[EDF__K], r->nest.alpha, a.p, (int)a.ld, b.p, (int)b.ld, keep ? 1 : 0, c.p,
-       (int)c.ld);
-#else
-  edf__builtin_gemm(r, n, a, b, keep, c, w);
-#endif
-}
-
-static void edf__add_tile(const edf_route *r, edf__tile c, edf__range at, int assign,
-                          edf_real *out, edf__workspace *w) {
-  if (r->matrix[EDF_OUT].direct) return;
-  ptrdiff_t runs = edf__block_offsets(r, EDF_OUT, at, w);
-  ptrdiff_t major = r->matrix[EDF_OUT].tall ? at.columns : at.rows;
-  edf__unpack(out, c.p, major, c.ld, runs, assign, w);
-}
-
-static void edf__product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
-                         const edf_real *b, edf__workspace *w) {
-  const ptrdiff_t *all = r->extent, *block = r->block;
-  for (ptrdiff_t k = 0; k < all[EDF__K]; k += block[EDF__K])
-    for (ptrdiff_t j = 0; j < all[EDF__N]; j += block[EDF__N]) {
-      ptrdiff_t n[3] = { 0, edf__least(block[EDF__N], all[EDF__N] - j),
-                            edf__least(block[EDF__K], all[EDF__K] - k) };
-      edf__range at_b = { k, n[EDF__K], j, n[EDF__N] };
-      edf__tile tb = edf__tile_of(r, EDF_B, (edf_real *)b, at_b, w);
-      for (ptrdiff_t i = 0; i < all[EDF__M]; i += block[EDF__M]) {
-        n[EDF__M] = edf__least(block[EDF__M], all[EDF__M] - i);
-        edf__range at_a = { i, n[EDF__M], k, n[EDF__K] }, at_c = { i, n[EDF__M], j, n[EDF__N] };
-        edf__tile ta = edf__tile_of(r, EDF_A, (edf_real *)a, at_a, w);
-        edf__tile tc = edf__tile_of(r, EDF_OUT, out, at_c, w);
-        int first = assign && k == 0;
-        edf__gemm(r, n, ta, tb, r->matrix[EDF_OUT].direct && !first, tc, w);
-        edf__add_tile(r, tc, at_c, first, out, w);
-      }
-    }
-}
-
-/* ---- A route with the memory it needs. */
-static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
-                         const edf_real *a, const edf_real *b, edf__workspace *w) {
-  const edf_loop *l = &r->nest.loop[d];
-  if (d == r->first[EDF__M]) { edf__product(r, assign, out, a, b, w); return; }
+/* ---- The definition. Everything else in this section computes the same, faster. In a
+   debugger the stack is the nest, and every index is visible. */
+static void edf__walk(int n, const edf_loop *l, edf_real alpha, edf_real *out,
+                      const edf_real *a, const edf_real *b) {
+  if (n == 0) { *out += alpha * *a * *b; return; }
   for (ptrdiff_t i = 0; i < l->n; i++)
-    edf__outside(r, d + 1, assign, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A],
-                 b + i * l->s[EDF_B], w);
+    edf__walk(n - 1, l + 1, alpha, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A],
+              b + i * l->s[EDF_B]);
 }
 
-static void edf__run_route(const edf_route *r, int assign, edf_real *out, const edf_real *a,
-                           const edf_real *b, edf__workspace *w) {
-  static const edf_loop once = { 1, { 0, 0, 0 } };
-  const edf_nest *t = &r->nest;
-  const edf_loop *innermost = t->n ? &t->loop[t->n - 1] : &once;
-  out += t->start[EDF_OUT];
-  a += t->start[EDF_A];
-  b += t->start[EDF_B];
-  if (r->product) { edf__outside(r, 0, assign, out, a, b, w); return; }
-  edf__kernel *kernel = edf__kernel_for(innermost, assign);
-  edf__loops(t->n ? t->n : 1, t->n ? t->loop : &once, kernel, t->alpha, out, a, b);
+void edf_contract_reference(const edf_nest *t, edf_real *out, const edf_real *a,
+                            const edf_real *b) {
+  edf__walk(t->n, t->loop, t->alpha, out + t->start[EDF_OUT], a + t->start[EDF_A],
+            b + t->start[EDF_B]);
 }
 
-static edf__workspace *edf__workspaces(int n) {
-  if (edf.n_workspaces >= n) return edf.workspace;
-  edf__free(edf.workspace);
-  edf.workspace = NULL;
-  edf.n_workspaces = 0;
-  size_t bytes = (size_t)n * sizeof(edf__workspace);
-  edf.workspace = (edf__workspace *)edf__raw_alloc(&edf.kept, bytes);
-  edf.n_workspaces = n;
-  return edf.workspace;
+static void edf__walk_zero(int n, const edf_loop *l, edf_real *out) {
+  if (n == 0) { *out = 0; return; }
+  for (ptrdiff_t i = 0; i < l->n; i++) edf__walk_zero(n - 1, l + 1, out + i * l->s[EDF_OUT]);
 }
 
-/* ---- Threads, where the header is compiled with OpenMP: a route is cut along one loop, whose
-   iterations write entries of their own, and each thread runs a slice of it, alone. The BLAS
-   has to stay at one thread: never two pools. */
-#ifdef _OPENMP
-#if defined(EDF_CBLAS) && defined(__GNUC__) && defined(__ELF__)
-extern void openblas_set_num_threads(int) __attribute__((weak));   /* if it is OpenBLAS       */
-#endif
+/* A contraction of a program, which keeps its plan. `part`: out has entries beside those that
+   it writes, which stay; else these are 0. */
+typedef struct {
+  edf_nest nest;
+  struct edf_route *route;               /* the fast kernels' plan, made when it first runs   */
+  char part;
+} edf__contraction;
 
-/* Do different iterations of loop d write different entries? If every stride from the longest
-   down to that of d is longer than the reach of all shorter ones (mixed radix). */
-static int edf__writes_apart(const edf_route *r, int d) {
-  const edf_loop *l = r->nest.loop;
-  ptrdiff_t least = edf__abs(l[d].s[EDF_OUT]);
-  for (int i = 0; i < r->nest.n; i++) {
-    ptrdiff_t s = edf__abs(l[i].s[EDF_OUT]), reach = 0;
-    if (s < least) continue;
-    for (int k = 0; k < r->nest.n; k++) {
-      ptrdiff_t other = edf__abs(l[k].s[EDF_OUT]);
-      if (k != i && other <= s) reach += (l[k].n - 1) * other;
-    }
-    if (s <= reach) return 0;
-  }
-  return least > 0;
-}
+/* out += a b, or out = a b where out is fresh: its memory then counts as zero. */
+typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, char *fresh,
+                             const edf_real *a, const edf_real *b);
 
-/* Iterations begin .. end-1 of loop d, which is outside, or the first of M or N. */
-static edf_route edf__slice(const edf_route *r, int d, ptrdiff_t begin, ptrdiff_t end) {
-  edf_route part = *r;
-  ptrdiff_t whole = r->nest.loop[d].n;
-  part.nest.loop[d].n = end - begin;
-  for (int x = 0; x < 3; x++) part.nest.start[x] += begin * r->nest.loop[d].s[x];
-  if (!r->product || d < r->first[EDF__M]) return part;
-  int group = d < r->first[EDF__N] ? EDF__M : EDF__N;
-  ptrdiff_t n = part.extent[group] = r->extent[group] / whole * (end - begin);
-  part.block[group] = edf__least(r->block[group], n);
-  for (int x = 0; x < 3; x++) {
-    if (edf__axes[x][0] == group) part.matrix[x].row.n = n;
-    if (edf__axes[x][1] == group) part.matrix[x].column.n = n;
-  }
-  return part;
-}
-
-static double edf__worth = 40000;        /* nanoseconds; 0, in tests: cut whatever can be cut */
-
-/* Of the longest slice; two threads must not write into one line of the cache, 64 bytes. */
-static double edf__slice_cost(const edf_route *r, int d, int threads) {
-  ptrdiff_t whole = r->nest.loop[d].n, most = (whole + threads - 1) / threads;
-  edf_route part = edf__slice(r, d, 0, most);
-  size_t apart = (size_t)(most * edf__abs(r->nest.loop[d].s[EDF_OUT])) * sizeof(edf_real);
-  if (apart < 64 && edf__worth > 0) return HUGE_VAL;
-  return r->product ? edf__product_cost(&part, &edf__cpu)
-                    : edf__loops_cost(&part.nest, r->nest.n - 1, &edf__cpu);
-}
-
-/* The loop to cut, or -1 where that gains too little. */
-static int edf__loop_to_cut(const edf_route *r, int threads) {
-  double best = edf__worth > 0 ? 0.75 * r->cost : HUGE_VAL;
-  int cut = -1;
-  if (threads < 2 || r->cost < edf__worth) return -1;
-  for (int d = 0; d < r->nest.n; d++) {
-    int inner = r->product && d > r->first[EDF__M] && d != r->first[EDF__N];
-    if (inner || (r->product && d >= r->first[EDF__K]) || !edf__writes_apart(r, d)) continue;
-    double cost = edf__slice_cost(r, d, threads);
-    if (cost < best) { best = cost; cut = d; }
-  }
-  return cut;
-}
-
-static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const edf_real *a,
-                           const edf_real *b) {
-  int threads = omp_in_parallel() ? 1 : omp_get_max_threads();
-  int d = edf__loop_to_cut(r, threads);
-  if (d < 0) return 0;
-  edf__workspace *w = edf__workspaces(threads);
-  ptrdiff_t whole = r->nest.loop[d].n, most = (whole + threads - 1) / threads;
-#if defined(EDF_CBLAS) && defined(__GNUC__) && defined(__ELF__)
-  if (openblas_set_num_threads) openblas_set_num_threads(1);
-#endif
-  int t;                                 /* MSVC rejects a loop that declares it              */
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (t = 0; t < threads; t++) {
-    ptrdiff_t begin = edf__least(t * most, whole), end = edf__least(begin + most, whole);
-    edf_route part = edf__slice(r, d, begin, end);
-    if (end > begin) edf__run_route(&part, assign, out, a, b, &w[t]);
-  }
-  return 1;
-}
+/* NULL, where there is nothing but the definition; what follows may define it again. */
+#ifdef __cplusplus
+static edf__contractor *edf__fast = NULL;
 #else
-static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const edf_real *a,
-                           const edf_real *b) {
-  (void)r; (void)assign; (void)out; (void)a; (void)b;
-  return 0;
-}
+static edf__contractor *edf__fast;
 #endif
-
-/* ---- The kernels: contract and fill. Each begins by handing over to a device. */
-void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
-                  const edf_real *b) {
-  if (edf_device) { edf_device->contract(r, assign, out, a, b); return; }
-  if (edf.kernel == EDF_REFERENCE) {
-    if (assign) edf__walk_zero(r->nest.n, r->nest.loop, out + r->nest.start[EDF_OUT]);
-    edf_contract_reference(&r->nest, out, a, b);
-    return;
-  }
-  if (edf__run_slices(r, assign, out, a, b)) return;
-  edf__workspace *w = r->product ? edf__workspaces(1) : NULL;
-  edf__run_route(r, assign, out, a, b, w);
-}
 
 static void edf__fill_here(edf_real *x, size_t n, edf_real number) {
   if (number == 0) { memset(x, 0, n * sizeof *x); return; }
@@ -2707,30 +2275,6 @@ static void edf__fill(edf_real *x, size_t n, edf_real number) {
   if (edf_device) edf_device->fill(x, n, number);
   else edf__fill_here(x, n, number);
 }
-
-static edf_route *edf__route_of(edf__contraction *t) {
-  if (!t->route) {
-    t->route = (edf_route *)edf__alloc(&edf.computed, sizeof *t->route);
-    *t->route = edf_plan(&t->nest);
-  }
-  return t->route;
-}
-
-static void edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, char *fresh,
-                               const edf_real *a, const edf_real *b) {
-  const edf_route *r = edf__route_of(t);
-  size_t covers = edf_device ? r->apart : r->covers;
-  int assign = *fresh && (t->part ? r->covers > 0 : covers == size);
-  if (*fresh && !assign && !t->part) edf__fill(out, size, 0);
-  *fresh = 0;
-  edf_contract(r, assign, out, a, b);
-}
-
-#ifdef __cplusplus
-static const int edf__has_fast EDF__USED = (edf__fast = edf__contract_fast, 1);
-#else
-static edf__contractor *edf__fast = edf__contract_fast;
-#endif
 
 /* out += a b by the fast kernels or the definition. */
 static void edf__contract(edf__contraction *t, edf_real *out, size_t size, char *fresh,
@@ -3970,278 +3514,7 @@ static const char *edf__last_letters(const edf__letters *l, int rank) {
   return edf_fmt(rank ? "%s]" : "%s", text.at);
 }
 
-/* ==== >>nodes  Nodes, from the simplest ================================================== */
-
-static edf_node *edf__node1(const edf_op *about, const char *file, int line, edf_node *x) {
-  return edf__add_compnode(edf__computed(about, file, line, 1, &x));
-}
-
-static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf_node *a,
-                            edf_node *b) {
-  edf_node *in[2];
-  in[0] = a;
-  in[1] = b;
-  return edf__add_compnode(edf__computed(about, file, line, 2, in));
-}
-
-/* exp that a compiler vectorises: x = n ln2 + r, a polynomial for exp(r), and 2^n by the
-   exponent's bits, in two halves so that results below the smallest normal number are right.
-   Within 1 ulp; NaN stays NaN. In double the C library's. Coefficients: Cephes, expf. */
-#if EDF_REAL_IS_DOUBLE
-static double edf__exp(double x) { return exp(x); }
-static double edf__tanh(double x) { return tanh(x); }
-static double edf__ln(double x) { return log(x); }
-static double edf__ln1p(double x) { return log1p(x); }
-static double edf__root(double x) { return sqrt(x); }
-#else
-static inline float edf__power_of_two(int32_t n) {
-  float power;
-  n = (int32_t)((uint32_t)(n + 127) << 23);
-  memcpy(&power, &n, sizeof power);
-  return power;
-}
-
-static inline float edf__exp(float x) {
-  float t = x < -104 ? -104 : x;
-  t = t > 89 ? 89 : t;
-  float n = (t * 1.44269504f + 12582912.f) - 12582912.f;       /* rounds to a whole number */
-  float r = (t - n * 0.693359375f) + n * 2.12194440e-4f;
-  float p = 1.9875691500e-4f * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  int32_t k = n == n ? (int32_t)n : 0, half = k / 2;
-  return (p * r * r + r + 1) * edf__power_of_two(half) * edf__power_of_two(k - half);
-}
-
-/* tanh by the same exp, near 0 by an odd polynomial (Cephes, tanhf). */
-static inline float edf__tanh(float x) {
-  float size = x < 0 ? -x : x, z = x * x;
-  float p = -5.70498872745e-3f * z + 2.06390887954e-2f;
-  p = p * z - 5.37397155531e-2f;
-  p = p * z + 1.33314422036e-1f;
-  p = p * z - 3.33332819422e-1f;
-  float near = p * z * x + x, far = 1 - 2 / (edf__exp(2 * size) + 1);
-  return size < 0.625f ? near : x < 0 ? -far : far;
-}
-static float edf__ln(float x) { return logf(x); }
-static float edf__ln1p(float x) { return log1pf(x); }
-static float edf__root(float x) { return sqrtf(x); }
-#endif
-
-/* The activations are where a training step spends what it does not spend in products. Each
-   writes a gradient that is still fresh (see Backward) instead of adding to zeros. */
-static int edf__first(edf_node *x) {
-  int first = x->fresh;
-  x->fresh = 0;
-  return first;
-}
-
-static inline void edf__addgrad(edf_node *x, int first, size_t i, edf_real d) {
-  if (first && x->grad) x->grad[i] = d;
-  else edf_addgrad(x, i, d);
-}
-
-static edf_node *edf__activation(const edf_op *about, const char *file, int line, edf_node *x) {
-  edf_node *y = edf__computed(about, file, line, 1, &x);
-  y->lazy = 1;
-  return edf__add_compnode(y);
-}
-
-/* ---- Sigmoid   y[i] = 1/(1+exp(-x[i]))     x.grad[i] += y.grad[i] y[i] (1-y[i]) ---- */
-static void edf__sigmoid_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = 1 / (1 + edf__exp(-x->value[i]));
-}
-static void edf__sigmoid_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  int first = edf__first(x);
-  for (size_t i = 0; i < y->size; i++)
-    edf__addgrad(x, first, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
-}
-static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward,
-  edf__sigmoid_backward, "y x", "y@ = 1/(1+exp(-x@))",
-  "x.grad@ += y.grad@ y@ (1-y@)" };
-edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x) {
-  return edf__activation(&edf__sigmoid_op, file, line, x);
-}
-
-/* ---- Tanh   y[i] = tanh(x[i])     x.grad[i] += y.grad[i] (1-y[i]^2) ---- */
-static void edf__tanh_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__tanh(x->value[i]);
-}
-static void edf__tanh_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  int first = edf__first(x);
-  for (size_t i = 0; i < y->size; i++)
-    edf__addgrad(x, first, i, y->grad[i] * (1 - y->value[i] * y->value[i]));
-}
-static const edf_op edf__tanh_op = { "Tanh", NULL, edf__tanh_forward, edf__tanh_backward,
-  "y x", "y@ = tanh(x@)", "x.grad@ += y.grad@ (1-y@^2)" };
-edf_node *edf_tanh_at(const char *file, int line, edf_node *x) {
-  return edf__activation(&edf__tanh_op, file, line, x);
-}
-
-/* ---- Relu   y[i] = max(0, x[i])     x.grad[i] += y.grad[i] [y[i] > 0]
-   Written so that a NaN stays one. The derivative at 0 is 0. ---- */
-static void edf__relu_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] < 0 ? 0 : x->value[i];
-}
-static void edf__relu_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  int first = edf__first(x);
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real dy = y->grad[i];            /* read in any case: so the loop has no branch       */
-    edf__addgrad(x, first, i, y->value[i] > 0 ? dy : 0);
-  }
-}
-static const edf_op edf__relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
-  "y x", "y@ = max(0, x@)", "x.grad@ += y.grad@ [y@ > 0]" };
-edf_node *edf_relu_at(const char *file, int line, edf_node *x) {
-  return edf__activation(&edf__relu_op, file, line, x);
-}
-
-/* ---- Exp   y[i] = exp(x[i])     x.grad[i] += y.grad[i] y[i] ---- */
-static void edf__exp_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__exp(x->value[i]);
-}
-static void edf__exp_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * y->value[i]);
-}
-static const edf_op edf__exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
-  "y x", "y@ = exp(x@)", "x.grad@ += y.grad@ y@" };
-edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__exp_op, file, line, x);
-}
-
-/* ---- Log   y[i] = ln(x[i])     x.grad[i] += y.grad[i] / x[i] ---- */
-static void edf__log_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__ln(x->value[i]);
-}
-static void edf__log_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / x->value[i]);
-}
-static const edf_op edf__log_op = { "Log", NULL, edf__log_forward, edf__log_backward,
-  "y x", "y@ = ln(x@)", "x.grad@ += y.grad@ / x@" };
-edf_node *edf_log_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__log_op, file, line, x);
-}
-
-/* ---- Sqrt   y[i] = sqrt(x[i])     x.grad[i] += y.grad[i] / (2 y[i]) ---- */
-static void edf__sqrt_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__root(x->value[i]);
-}
-static void edf__sqrt_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / (2 * y->value[i]));
-}
-static const edf_op edf__sqrt_op = { "Sqrt", NULL, edf__sqrt_forward, edf__sqrt_backward,
-  "y x", "y@ = sqrt(x@)", "x.grad@ += y.grad@ / (2 y@)" };
-edf_node *edf_sqrt_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__sqrt_op, file, line, x);
-}
-
-/* ---- Square   y[i] = x[i]^2     x.grad[i] += y.grad[i] 2 x[i] ---- */
-static void edf__square_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] * x->value[i];
-}
-static void edf__square_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * 2 * x->value[i]);
-}
-static const edf_op edf__square_op = { "Square", NULL, edf__square_forward,
-  edf__square_backward, "y x", "y@ = x@^2", "x.grad@ += y.grad@ 2 x@" };
-edf_node *edf_square_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__square_op, file, line, x);
-}
-
-/* ---- LeakyRelu   y[i] = x[i] if x[i] > 0, else slope x[i]
-                    x.grad[i] += y.grad[i] (1 if x[i] > 0, else slope)
-   The state is the slope, which formulas call #. ---- */
-static void edf__leaky_relu_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  edf_real slope = *(edf_real *)y->state;
-  for (size_t i = 0; i < y->size; i++)
-    y->value[i] = x->value[i] > 0 ? x->value[i] : slope * x->value[i];
-}
-static void edf__leaky_relu_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  edf_real slope = *(edf_real *)y->state;
-  int first = edf__first(x);
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real dy = y->grad[i];            /* read in any case: so the loop has no branch       */
-    edf__addgrad(x, first, i, x->value[i] > 0 ? dy : slope * dy);
-  }
-}
-static const edf_op edf__leaky_relu_op = { "LeakyRelu", NULL, edf__leaky_relu_forward,
-  edf__leaky_relu_backward, "y x", "y@ = max(0, x@) + # min(0, x@)",
-  "x.grad@ += y.grad@ ([x@ > 0] + # [x@ <= 0])" };
-edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope) {
-  edf_node *y = edf__computed(&edf__leaky_relu_op, file, line, 1, &x);
-  y->lazy = 1;
-  *(edf_real *)edf_state(y, sizeof slope) = slope;
-  return edf__add_compnode(y);
-}
-
-/* ---- Gelu   y[i] = x[i] s[i], s = sigmoid(u), u[i] = 2 c (x[i] + 0.044715 x[i]^3), where
-   c = sqrt(2/pi); the same as x/2 (1 + tanh(u/2)) (Hendrycks and Gimpel 2016).
-   x.grad[i] += y.grad[i] (s[i] + x[i] s[i] (1-s[i]) 2 c (1 + 0.134145 x[i]^2)) ---- */
-static const edf_real edf__gelu_c = (edf_real)1.5957691216057308;             /* 2 c          */
-static const edf_real edf__gelu_d = (edf_real)(1.5957691216057308 * 0.044715);
-
-static void edf__gelu_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real v = x->value[i], u = v * (edf__gelu_c + edf__gelu_d * v * v);
-    y->value[i] = v / (1 + edf__exp(-u));
-  }
-}
-static void edf__gelu_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  int first = edf__first(x);
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real v = x->value[i], u = v * (edf__gelu_c + edf__gelu_d * v * v);
-    edf_real s = 1 / (1 + edf__exp(-u)), du = edf__gelu_c + 3 * edf__gelu_d * v * v;
-    edf__addgrad(x, first, i, y->grad[i] * (s + v * s * (1 - s) * du));
-  }
-}
-static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
-  "y x", "y@ = x@/2 (1 + tanh(sqrt(2/pi) (x@ + 0.044715 x@^3)))",
-  "x.grad@ += y.grad@ (s + x@ s (1-s) sqrt(8/pi) (1 + 0.134145 x@^2)), "
-  "s = 1/(1+exp(-sqrt(8/pi) (x@ + 0.044715 x@^3)))" };
-edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
-  return edf__activation(&edf__gelu_op, file, line, x);
-}
-
-/* ---- Softplus   y[i] = ln(1 + exp(x[i])) = max(0, x[i]) + ln(1 + exp(-|x[i]|))
-                   x.grad[i] += y.grad[i] / (1+exp(-x[i])) ---- */
-static void edf__softplus_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real v = x->value[i], size = v < 0 ? -v : v;
-    y->value[i] = (v < 0 ? 0 : v) + edf__ln1p(edf__exp(-size));
-  }
-}
-static void edf__softplus_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  int first = edf__first(x);
-  for (size_t i = 0; i < y->size; i++)
-    edf__addgrad(x, first, i, y->grad[i] / (1 + edf__exp(-x->value[i])));
-}
-static const edf_op edf__softplus_op = { "Softplus", NULL, edf__softplus_forward,
-  edf__softplus_backward, "y x", "y@ = ln(1 + exp(x@))", "x.grad@ += y.grad@ / (1+exp(-x@))" };
-edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
-  return edf__activation(&edf__softplus_op, file, line, x);
-}
+/* ==== >>products  Nodes that are equations, and losses =================================== */
 
 /* ---- Add, Sub, Mul are equations over the indices of the longer operand: the shorter one has
    the last of them, a scalar none.     y[b,j] = u[b,j] + v[j]     y[b,j] = u[b,j] v[j] ---- */
@@ -4267,78 +3540,6 @@ edf_node *edf_sub_at(const char *file, int line, edf_node *u, edf_node *v) {
 }
 edf_node *edf_mul_at(const char *file, int line, edf_node *u, edf_node *v) {
   return edf__pairwise("Mul", "", file, line, u, v);
-}
-
-/* ---- Div   y[i] = a[i] / b[i]     a.grad[i] += y.grad[i] / b[i]
-                                     b.grad[i] -= y.grad[i] y[i] / b[i]
-   The shorter operand repeats: entry i of y meets entry i mod size of each. ---- */
-EDF__NORETURN static void edf__operands_error(const edf_node *y, const char *rule) {
-  edf__say("%s:%d: %s: %s", y->file, y->line, y->op, rule);
-  for (int k = 0; k < y->n_in; k++) {
-    edf__say("\n  ");
-    edf__say_node(y->in[k]);
-  }
-  edf__stop();
-}
-
-static void edf__div_shape(edf_node *y) {
-  edf_node *a = y->in[0], *b = y->in[1], *longer = a->rank >= b->rank ? a : b;
-  edf_node *shorter = longer == a ? b : a;
-  int skip = longer->rank - shorter->rank, equal = 1;
-  for (int d = 0; d < shorter->rank; d++) equal &= shorter->dim[d] == longer->dim[skip + d];
-  if (!equal)
-    edf__operands_error(y, "the shapes must be equal, or one the trailing part of the other");
-  y->rank = longer->rank;
-  memcpy(y->dim, longer->dim, sizeof y->dim);
-}
-static void edf__div_forward(edf_node *y) {
-  edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++)
-    y->value[i] = a->value[i % a->size] / b->value[i % b->size];
-}
-static void edf__div_backward(edf_node *y) {
-  edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real divisor = b->value[i % b->size];
-    edf_addgrad(a, i % a->size, y->grad[i] / divisor);
-    edf_addgrad(b, i % b->size, -y->grad[i] * y->value[i] / divisor);
-  }
-}
-static const edf_op edf__div_op = { "Div", edf__div_shape, edf__div_forward, edf__div_backward,
-  "y a b", "y@ = a@ / b@", "a.grad@ += y.grad@ / b@\nb.grad@ -= y.grad@ y@ / b@" };
-edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__node2(&edf__div_op, file, line, a, b);
-}
-
-/* ---- Sum   y = sum_i x[i]     x.grad[i] += y.grad ---- */
-static void edf__scalar_shape(edf_node *y) { y->rank = 0; }
-static void edf__sum_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  y->value[0] = edf__total(x->value, (ptrdiff_t)x->size);
-}
-static void edf__sum_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0]);
-}
-static const edf_op edf__sum_op = { "Sum", edf__scalar_shape, edf__sum_forward,
-  edf__sum_backward, "y x", "y = sum_~ x~", "x.grad@ += y.grad" };
-edf_node *edf_sum_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__sum_op, file, line, x);
-}
-
-/* ---- Mean   y = (1/n) sum_i x[i]     x.grad[i] += y.grad / n ---- */
-static void edf__mean_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  y->value[0] = edf__total(x->value, (ptrdiff_t)x->size) / (edf_real)x->size;
-}
-static void edf__mean_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0] / (edf_real)x->size);
-}
-static const edf_op edf__mean_op = { "Mean", edf__scalar_shape, edf__mean_forward,
-  edf__mean_backward, "y x", "y = 1/% sum_~ x~", "x.grad@ += y.grad / %" };
-edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__mean_op, file, line, x);
 }
 
 /* ---- Softmax   P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])
@@ -4407,33 +3608,49 @@ edf_node *edf_softmax_at(const char *file, int line, edf_node *s) {
   return edf__activation(&edf__softmax_op, file, line, s);
 }
 
-/* ---- LogSoftmax   y[b,k] = s[b,k] - ln sum_j exp(s[b,j])
-                     s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] ---- */
-static void edf__log_softmax_forward(edf_node *y) {
-  edf_node *s = y->in[0];
-  size_t K = edf__columns(y);
-  for (size_t b = 0; b < y->size; b += K) {
-    edf_real *row = y->value + b, max = edf__largest(s->value + b, (ptrdiff_t)K);
-    for (size_t k = 0; k < K; k++) row[k] = edf__exp(s->value[b + k] - max);
-    edf_real ln_Z = edf__ln(edf__total(row, (ptrdiff_t)K));
-    for (size_t k = 0; k < K; k++) row[k] = (s->value[b + k] - max) - ln_Z;
-  }
+/* ---- Parameter packages: their number, and what their constructors share. */
+static int edf__new_package(const char *file, int line, const char *who, int n_in, int n_out) {
+  if (n_in < 1 || n_out < 1)
+    edf__fail("%s:%d: %s: %d inputs and %d outputs: expected at least 1 of each", file, line,
+              who, n_in, n_out);
+  return ++edf.n_packages;
 }
-static void edf__log_softmax_backward(edf_node *y) {
-  edf_node *s = y->in[0];
-  size_t K = edf__columns(y);
-  int first = edf__first(s);
-  for (size_t b = 0; b < y->size; b += K) {
-    edf_real sum = edf__total(y->grad + b, (ptrdiff_t)K);
-    for (size_t k = b; k < b + K; k++)
-      edf__addgrad(s, first, k, y->grad[k] - edf__exp(y->value[k]) * sum);
-  }
+
+static int edf__new_norm(const char *file, int line, const char *who, int n) {
+  if (n < 1) edf__fail("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
+  return ++edf.n_packages;
 }
-static const edf_op edf__log_softmax_op = { "LogSoftmax", edf__softmax_shape,
-  edf__log_softmax_forward, edf__log_softmax_backward, "y s",
-  "y@ = s@ - ln sum_~ exp(s~)", "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~" };
-edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
-  return edf__activation(&edf__log_softmax_op, file, line, s);
+
+/* Uniform in +-sqrt(3/n), which has variance 1/n, for sums of n products. */
+static void edf__init_for(edf_node *w, double n) {
+  edf_real bound = edf__root((edf_real)3 / (edf_real)n);
+  edf_init_uniform(w, -bound, bound);
+}
+
+/* ---- Affine   s[b,j] = W[I,j] x[b,I] - B[j] : an equation, one for each rank of x ---- */
+edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out) {
+  edf_affine_package Phi;
+  int n = edf__new_package(file, line, "edf_affine_params", n_in, n_out);
+  Phi.w = edf_parameter_at(file, line, "w%d[%d,%d]", n, n_in, n_out);
+  Phi.b = edf_parameter_at(file, line, "b%d[%d]", n, n_out);
+  edf__init_for(Phi.w, n_in);
+  return Phi;
+}
+
+static edf_node *edf__affine(const edf__site *at, edf_affine_package Phi, edf_node *x) {
+  static const char *const equation[5] = { NULL, "s[j] = W[I,j] x[I] - B[j]",
+    "s[b,j] = W[I,j] x[b,I] - B[j]", "s[b,t,j] = W[I,j] x[b,t,I] - B[j]",
+    "s[b,h,t,j] = W[I,j] x[b,h,t,I] - B[j]" };
+  edf__no_nulls(at, "Phi.w x Phi.b", Phi.w, x, Phi.b);
+  int rank = x->rank;
+  if (rank < 1 || rank > 4)
+    edf__x_error(at, "x", x, "x has %d dimensions, expected 1 to 4", rank);
+  return edf__line(at, equation[rank], 3, Phi.w, x, Phi.b);
+}
+
+edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
+  edf__site at = { "Affine", file, line };
+  return edf__affine(&at, Phi, x);
 }
 
 /* ---- Labels: class numbers, one for each row of scores. */
@@ -4575,6 +3792,898 @@ edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_n
   edf_node *l = edf__labelled(&edf__softmax_log_loss_op, file, line, s, y);
   l->lazy = 1;
   return edf__add_compnode(l);
+}
+
+/* ==== >>nest  Loop nests, plans and kernels ============================================== */
+
+/* ---- Canonical form. Loops commute, so a nest is a set of loops: those of extent 1 are
+   dropped, one that is in no operand multiplies alpha, and two are fused where their
+   strides allow it. */
+static void edf__drop(edf_nest *t, int i) {
+  t->loop[i] = t->loop[--t->n];
+}
+
+static int edf__fuses(const edf_loop *outer, const edf_loop *inner) {
+  for (int x = 0; x < 3; x++)
+    if (outer->s[x] != inner->n * inner->s[x]) return 0;
+  return 1;
+}
+
+static int edf__fuse_one(edf_nest *t) {
+  for (int i = 0; i < t->n; i++)
+    for (int j = 0; j < t->n; j++)
+      if (i != j && edf__fuses(&t->loop[i], &t->loop[j])) {
+        t->loop[j].n *= t->loop[i].n;
+        edf__drop(t, i);
+        return 1;
+      }
+  return 0;
+}
+
+static ptrdiff_t edf__abs(ptrdiff_t s) { return s < 0 ? -s : s; }
+static ptrdiff_t edf__least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+
+/* Outer loops first: by the stride in out, then in a, then in b. The order is total, so a plan
+   does not depend on the order in which the loops were given. */
+static int edf__outer(const edf_loop *l, const edf_loop *m) {
+  for (int x = 0; x < 3; x++)
+    if (edf__abs(l->s[x]) != edf__abs(m->s[x])) return edf__abs(l->s[x]) > edf__abs(m->s[x]);
+  for (int x = 0; x < 3; x++)
+    if (l->s[x] != m->s[x]) return l->s[x] > m->s[x];
+  return l->n > m->n;
+}
+
+static void edf__sort(edf_loop *l, int n) {
+  for (int i = 1; i < n; i++)
+    for (int j = i; j > 0 && edf__outer(&l[j], &l[j - 1]); j--) {
+      edf_loop swap = l[j];
+      l[j] = l[j - 1];
+      l[j - 1] = swap;
+    }
+}
+
+static edf_nest edf__canonical(const edf_nest *nest) {
+  edf_nest t = *nest;
+  for (int i = t.n - 1; i >= 0; i--) {
+    edf_loop *l = &t.loop[i];
+    if (l->n <= 0) { t.n = 1; t.loop[0] = *l; t.loop[0].n = 0; return t; }  /* an empty sum */
+  }
+  for (int i = t.n - 1; i >= 0; i--) {
+    edf_loop *l = &t.loop[i];
+    int absent = !l->s[EDF_OUT] && !l->s[EDF_A] && !l->s[EDF_B];
+    if (absent) t.alpha *= (edf_real)l->n;
+    if (absent || l->n == 1) edf__drop(&t, i);
+  }
+  edf__sort(t.loop, t.n);
+  while (edf__fuse_one(&t)) edf__sort(t.loop, t.n);
+  return t;
+}
+
+/* ---- Roles. out and a share an M loop, out and b an N loop, a and b a K loop; any other loop
+   runs outside of the product. */
+enum { EDF__M, EDF__N, EDF__K, EDF__OUTSIDE };
+
+static int edf__role(const edf_loop *l) {
+  int in = (l->s[EDF_OUT] != 0) | (l->s[EDF_A] != 0) << 1 | (l->s[EDF_B] != 0) << 2;
+  return in == 3 ? EDF__M : in == 5 ? EDF__N : in == 6 ? EDF__K : EDF__OUTSIDE;
+}
+
+/* Puts the loops in the order outside | M | N | K, where `in` has the bits of those inside. */
+static void edf__arrange(edf_route *r, const edf_nest *t, unsigned in) {
+  static const int order[4] = { EDF__OUTSIDE, EDF__M, EDF__N, EDF__K };
+  r->nest = *t;
+  r->nest.n = 0;
+  for (int group = 0; group < 4; group++) {
+    int begin = r->nest.n;
+    for (int i = 0; i < t->n; i++) {
+      int role = in >> i & 1 ? edf__role(&t->loop[i]) : EDF__OUTSIDE;
+      if (role == order[group]) r->nest.loop[r->nest.n++] = t->loop[i];
+    }
+    edf__sort(r->nest.loop + begin, r->nest.n - begin);
+    r->first[group] = r->nest.n;
+  }
+}
+
+/* Loops flattened into one axis, as operand x sees it: step is 0 where it is uneven; run is how
+   many entries from the start follow one another in memory. */
+static edf_axis edf__flatten(const edf_loop *l, int n, int x) {
+  edf_axis axis = { 1, 1, 1 };
+  int even = 1;
+  for (int i = n - 1; i >= 0; i--) {
+    ptrdiff_t s = l[i].s[x];
+    if (i == n - 1) axis.step = s;
+    else if (s != l[i + 1].n * l[i + 1].s[x]) even = 0;
+    if (even && axis.step == 1) axis.run *= l[i].n;
+    axis.n *= l[i].n;
+  }
+  if (!even) axis.step = 0;
+  return axis;
+}
+
+/* BLAS reads an operand in place if it is row-major or column-major without overlap. What is
+   not is packed along its longer run. */
+static edf_matrix edf__matrix(edf_axis row, edf_axis column) {
+  edf_matrix m = { row, column, 1, 0 };
+  int fits = row.step <= INT_MAX && column.step <= INT_MAX;
+  if (fits && column.step == 1 && row.step >= column.n) return m;
+  m.tall = 1;
+  if (fits && row.step == 1 && column.step >= row.n) return m;
+  m.direct = 0;
+  m.tall = row.run > column.run;
+  return m;
+}
+
+static const int edf__axes[3][2] = {     /* rows and columns of out, a, b                     */
+  { EDF__M, EDF__N }, { EDF__M, EDF__K }, { EDF__K, EDF__N } };
+
+static void edf__find_matrices(edf_route *r) {
+  for (int x = 0; x < 3; x++) {
+    edf_axis axis[2];
+    for (int k = 0; k < 2; k++) {
+      int group = edf__axes[x][k], begin = r->first[group];
+      axis[k] = edf__flatten(r->nest.loop + begin, r->first[group + 1] - begin, x);
+      r->extent[group] = axis[k].n;
+    }
+    r->matrix[x] = edf__matrix(axis[0], axis[1]);
+  }
+}
+
+/* Halves the longer side of a packed block until it fits the workspace. */
+static void edf__choose_blocks(edf_route *r, const edf_costs *cost) {
+  memcpy(r->block, r->extent, sizeof r->block);
+  for (int g = 0; g < 3; g++) if (r->block[g] > INT_MAX) r->block[g] = INT_MAX;
+  for (int x = 0; x < 3; x++) {
+    ptrdiff_t *rows = &r->block[edf__axes[x][0]], *columns = &r->block[edf__axes[x][1]];
+    while (!r->matrix[x].direct && *rows > cost->panel / *columns) {
+      ptrdiff_t *longer = *rows > *columns ? rows : columns;
+      *longer = (*longer + 1) / 2;
+    }
+  }
+}
+
+/* ---- The cost of a plan, in nanoseconds as measured on one machine. */
+enum { EDF__PANEL = 32768 };             /* entries of a packed block                         */
+static const edf_costs edf__cpu = { 1000, 0.012, 0.1, 0.2, 0.2, 0.7, 0.3, 0.9, 2,
+                                    { 0.15, 0.8, 3 }, 4, EDF__PANEL, 0 };
+
+static double edf__copy_cost(const edf_matrix *m, double in_run, double alone, double start,
+                             ptrdiff_t least) {
+  ptrdiff_t run = m->row.run > m->column.run ? m->row.run : m->column.run;
+  if (m->direct) return 0;
+  return (double)m->row.n * (double)m->column.n
+       * (run >= least ? in_run + start / (double)run : alone);
+}
+
+static double edf__blocks_of(const edf_route *r, int group) {
+  return (double)((r->extent[group] + r->block[group] - 1) / r->block[group]);
+}
+
+static double edf__product_cost(const edf_route *r, const edf_costs *c) {
+  double m = (double)r->extent[EDF__M], n = (double)r->extent[EDF__N],
+         k = (double)r->extent[EDF__K];
+  double bm = edf__blocks_of(r, EDF__M), bn = edf__blocks_of(r, EDF__N),
+         bk = edf__blocks_of(r, EDF__K), start = c->call * bm * bn * bk;
+  double cost = c->multiply * m * n * k + c->operand * (m * k + k * n) + c->result * m * n;
+  cost += edf__copy_cost(&r->matrix[EDF_A], c->pack, c->pack_alone, c->run, 8) * bn;
+  cost += edf__copy_cost(&r->matrix[EDF_B], c->pack, c->pack_alone, c->run, 8);
+  cost += edf__copy_cost(&r->matrix[EDF_OUT], c->add, c->add_alone, c->run, 4) * bk;
+  if (!c->batched) cost += start;
+  for (int i = 0; i < r->first[EDF__M]; i++) cost *= (double)r->nest.loop[i].n;
+  return c->batched ? cost + start : cost;
+}
+
+/* The product with the loops of `in` inside, and its cost; none without a K and an M or N
+   loop. */
+static double edf__try_product(edf_route *r, const edf_nest *t, unsigned in,
+                               const edf_costs *cost) {
+  edf__arrange(r, t, in);
+  r->product = r->first[3] > r->first[2] && r->first[2] > r->first[0];
+  if (!r->product) return HUGE_VAL;
+  edf__find_matrices(r);
+  edf__choose_blocks(r, cost);
+  return edf__product_cost(r, cost);
+}
+
+/* Plain loops with number i innermost. */
+static double edf__loops_cost(const edf_nest *t, int i, const edf_costs *cost) {
+  double iterations = 1;
+  ptrdiff_t widest = 0;
+  for (int k = 0; k < t->n; k++) iterations *= (double)t->loop[k].n;
+  for (int x = 0; x < 3; x++)
+    if (edf__abs(t->loop[i].s[x]) > widest) widest = edf__abs(t->loop[i].s[x]);
+  double each = cost->loop[widest <= 1 ? 0 : widest <= 8 ? 1 : 2];
+  return iterations * each + cost->start * iterations / (double)t->loop[i].n;
+}
+
+/* Thin work runs as plain loops around a vector loop: the one that is cheapest innermost. */
+static double edf__try_loops(edf_route *r, const edf_nest *t, const edf_costs *costs) {
+  double best = HUGE_VAL;
+  int innermost = 0;
+  for (int i = 0; i < t->n; i++) {
+    double cost = edf__loops_cost(t, i, costs);
+    if (cost < best) { best = cost; innermost = i; }
+  }
+  edf__arrange(r, t, 0);
+  r->product = 0;
+  for (int i = 0; i < t->n; i++)         /* move it to the end                                */
+    if (!memcmp(&r->nest.loop[i], &t->loop[innermost], sizeof(edf_loop))) {
+      memmove(&r->nest.loop[i], &r->nest.loop[i + 1],
+              (size_t)(t->n - 1 - i) * sizeof(edf_loop));
+      r->nest.loop[t->n - 1] = t->loop[innermost];
+      break;
+    }
+  r->first[EDF__M] = t->n ? t->n - 1 : 0;
+  return best;
+}
+
+/* Entries of out written, each by one pass of the loops that run outside of a sum; 0 where an
+   entry is visited again. Loops sorted by stride write disjoint entries if each stride is
+   longer than the reach of all smaller ones (mixed radix). */
+static size_t edf__covers(const edf_route *r, int sums_inside) {
+  edf_loop l[EDF_MAX_INDEX];
+  int n = 0, end = r->product && !sums_inside ? r->first[2] : r->nest.n;
+  size_t entries = 1;
+  ptrdiff_t reach = 0;
+  for (int i = 0; i < end; i++)
+    if (!sums_inside || r->nest.loop[i].s[EDF_OUT]) l[n++] = r->nest.loop[i];
+  edf__sort(l, n);
+  for (int i = n - 1; i >= 0; i--) {
+    ptrdiff_t s = edf__abs(l[i].s[EDF_OUT]);
+    if (s <= reach) return 0;
+    reach += (l[i].n - 1) * s;
+    entries *= (size_t)l[i].n;
+  }
+  return entries;
+}
+
+/* Greedy: starting with all M, N, K loops inside the product, move the one loop outside that
+   lowers the cost most, until none does. Then the cheaper of that and plain loops. */
+edf_route edf_plan_for(const edf_nest *nest, const edf_costs *costs) {
+  edf_nest t = edf__canonical(nest);
+  edf_route best, r;
+  unsigned in = 0;
+  memset(&best, 0, sizeof best);
+  memset(&r, 0, sizeof r);
+  for (int i = 0; i < t.n; i++) in |= (unsigned)(edf__role(&t.loop[i]) != EDF__OUTSIDE) << i;
+  double cost = edf__try_product(&best, &t, in, costs);
+  for (unsigned before = 0; before != in && cost < HUGE_VAL;) {
+    before = in;
+    for (int i = 0; i < t.n; i++) {
+      if (!(before >> i & 1) || (costs->batched && edf__role(&t.loop[i]) == EDF__K)) continue;
+      double other = edf__try_product(&r, &t, before & ~(1u << i), costs);
+      if (other < cost) { cost = other; best = r; in = before & ~(1u << i); }
+    }
+  }
+  double loops = edf__try_loops(&r, &t, costs);
+  if (loops < cost || !best.product) { best = r; cost = loops; }
+  best.covers = edf__covers(&best, 0);
+  best.apart = edf__covers(&best, 1);
+  best.cost = t.n ? cost : 1;
+  return best;
+}
+
+edf_route edf_plan(const edf_nest *nest) { return edf_plan_for(nest, &edf__cpu); }
+
+/* ---- Vector loops: the innermost loop of thin work, each case a loop that a compiler
+   vectorises. The outer loops choose the case once and then call it for each row. */
+typedef void edf__kernel(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                         const edf_real *b);
+
+static void edf__add_scaled(edf_real *out, const edf_real *a, ptrdiff_t n, edf_real c) {
+  for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i];
+}
+
+static void edf__set_scaled(edf_real *out, const edf_real *a, ptrdiff_t n, edf_real c) {
+  for (ptrdiff_t i = 0; i < n; i++) out[i] = c * a[i];
+}
+
+static void edf__add_a(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                       const edf_real *b) {
+  edf__add_scaled(out, a, l->n, c * *b);
+}
+static void edf__add_b(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                       const edf_real *b) {
+  edf__add_scaled(out, b, l->n, c * *a);
+}
+static void edf__set_a(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                       const edf_real *b) {
+  edf__set_scaled(out, a, l->n, c * *b);
+}
+static void edf__set_b(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                       const edf_real *b) {
+  edf__set_scaled(out, b, l->n, c * *a);
+}
+static void edf__add_product(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                             const edf_real *b) {
+  for (ptrdiff_t i = 0; i < l->n; i++) out[i] += c * a[i] * b[i];
+}
+static void edf__set_product(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                             const edf_real *b) {
+  for (ptrdiff_t i = 0; i < l->n; i++) out[i] = c * a[i] * b[i];
+}
+static void edf__sum_product(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                             const edf_real *b) {
+  *out += c * edf__dot(a, b, l->n);
+}
+static void edf__sum_a(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                       const edf_real *b) {
+  *out += c * *b * edf__total(a, l->n);
+}
+static void edf__sum_b(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                       const edf_real *b) {
+  *out += c * *a * edf__total(b, l->n);
+}
+static void edf__add_any(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                         const edf_real *b) {
+  ptrdiff_t so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
+  for (ptrdiff_t i = 0; i < l->n; i++) out[i * so] += c * a[i * sa] * b[i * sb];
+}
+static void edf__set_any(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                         const edf_real *b) {
+  ptrdiff_t so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
+  for (ptrdiff_t i = 0; i < l->n; i++) out[i * so] = c * a[i * sa] * b[i * sb];
+}
+
+static edf__kernel *edf__kernel_for(const edf_loop *l, int assign) {
+  ptrdiff_t so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
+  if (so == 1 && sa == 1 && sb == 1) return assign ? edf__set_product : edf__add_product;
+  if (so == 1 && sa == 1 && sb == 0) return assign ? edf__set_a : edf__add_a;
+  if (so == 1 && sa == 0 && sb == 1) return assign ? edf__set_b : edf__add_b;
+  if (so == 0 && sa == 1 && sb == 1) return edf__sum_product;
+  if (so == 0 && sa == 1 && sb == 0) return edf__sum_a;
+  if (so == 0 && sa == 0 && sb == 1) return edf__sum_b;
+  return assign ? edf__set_any : edf__add_any;
+}
+
+/* The last of n loops is the vector loop. */
+static void edf__loops(int n, const edf_loop *l, edf__kernel *kernel, edf_real c, edf_real *out,
+                       const edf_real *a, const edf_real *b) {
+  if (n == 1) { kernel(l, c, out, a, b); return; }
+  for (ptrdiff_t i = 0; i < l->n; i++) {
+    if (n == 2) kernel(l + 1, c, out, a, b);
+    else edf__loops(n - 1, l + 1, kernel, c, out, a, b);
+    out += l->s[EDF_OUT];
+    a += l->s[EDF_A];
+    b += l->s[EDF_B];
+  }
+}
+
+/* ---- Matrix product in blocks. Any operand, seen as a matrix, is p[row offset + column
+   offset], since strides add. So one packing loop serves transposes, im2col, dilation and
+   traces, and one adding loop serves their gradients. */
+enum { EDF__MC = 192, EDF__KC = 256, EDF__NC = 512 };    /* blocks of the built-in product    */
+
+typedef struct edf__workspace {
+  edf_real panel[3][EDF__PANEL];
+  edf_real a[(EDF__MC + 32) * EDF__KC], b[(EDF__NC + 64) * EDF__KC];
+  ptrdiff_t major[EDF__PANEL + 1], minor[EDF__PANEL + 1], ends[EDF__PANEL + 1];
+} edf__workspace;
+
+static void edf__offsets(const edf_loop *l, int n, int x, ptrdiff_t first, ptrdiff_t count,
+                         ptrdiff_t *offset) {
+  ptrdiff_t at[EDF_MAX_INDEX], o = 0;
+  for (int i = n - 1; i >= 0; first /= l[i--].n) {
+    at[i] = first % l[i].n;
+    o += at[i] * l[i].s[x];
+  }
+  for (ptrdiff_t c = 0; c < count; c++) {
+    offset[c] = o;
+    for (int i = n - 1; i >= 0; i--) {   /* an odometer                                       */
+      o += l[i].s[x];
+      if (++at[i] < l[i].n) break;
+      o -= l[i].n * l[i].s[x];
+      at[i] = 0;
+    }
+  }
+}
+
+/* Where the runs of neighbours in `offset` end; returns how many there are. */
+static ptrdiff_t edf__runs(const ptrdiff_t *offset, ptrdiff_t n, ptrdiff_t *end) {
+  ptrdiff_t runs = 0;
+  for (ptrdiff_t i = 1; i <= n; i++)
+    if (i == n || offset[i] != offset[i - 1] + 1) end[runs++] = i;
+  return runs;
+}
+
+typedef struct { ptrdiff_t row, rows, column, columns; } edf__range;
+typedef struct { edf_real *p; ptrdiff_t ld; } edf__tile;
+
+/* A block of operand x as the offsets of its major and minor direction; the number of minor
+   runs. */
+static ptrdiff_t edf__block_offsets(const edf_route *r, int x, edf__range at,
+                                    edf__workspace *w) {
+  const edf_loop *row = r->nest.loop + r->first[edf__axes[x][0]];
+  const edf_loop *column = r->nest.loop + r->first[edf__axes[x][1]];
+  int rows = r->first[edf__axes[x][0] + 1] - r->first[edf__axes[x][0]];
+  int columns = r->first[edf__axes[x][1] + 1] - r->first[edf__axes[x][1]];
+  int tall = r->matrix[x].tall;
+  edf__offsets(row, rows, x, at.row, at.rows, tall ? w->minor : w->major);
+  edf__offsets(column, columns, x, at.column, at.columns, tall ? w->major : w->minor);
+  return edf__runs(w->minor, tall ? at.rows : at.columns, w->ends);
+}
+
+/* panel[i][j] = p[major[i] + minor[j]] */
+static void edf__pack(edf_real *panel, const edf_real *p, ptrdiff_t ni, ptrdiff_t nj,
+                      ptrdiff_t runs, const edf__workspace *w) {
+  for (ptrdiff_t i = 0; i < ni; i++, panel += nj) {
+    const edf_real *row = p + w->major[i];
+    if (runs * 8 > nj)
+      for (ptrdiff_t j = 0; j < nj; j++) panel[j] = row[w->minor[j]];
+    else
+      for (ptrdiff_t e = 0, j = 0; e < runs; j = w->ends[e++])
+        memcpy(panel + j, row + w->minor[j], (size_t)(w->ends[e] - j) * sizeof *panel);
+  }
+}
+
+/* p[major[i] + minor[j]] += panel[i][j], or = with assign */
+static void edf__unpack(edf_real *p, const edf_real *panel, ptrdiff_t ni, ptrdiff_t nj,
+                        ptrdiff_t runs, int assign, const edf__workspace *w) {
+  for (ptrdiff_t i = 0; i < ni; i++, panel += nj) {
+    edf_real *row = p + w->major[i];
+    for (ptrdiff_t e = 0, j = 0; e < runs; j = w->ends[e++]) {
+      size_t n = (size_t)(w->ends[e] - j);
+      if (assign) memcpy(row + w->minor[j], panel + j, n * sizeof *panel);
+      else edf__add_scaled(row + w->minor[j], panel + j, (ptrdiff_t)n, 1);
+    }
+  }
+}
+
+/* Operand x's block as a matrix for gemm: in place, or packed into its panel. */
+static edf__tile edf__tile_of(const edf_route *r, int x, edf_real *p, edf__range at,
+                              edf__workspace *w) {
+  const edf_matrix *m = &r->matrix[x];
+  edf__tile tile = { w->panel[x], m->tall ? at.rows : at.columns };
+  if (m->direct) {
+    tile.p = p + at.row * m->row.step + at.column * m->column.step;
+    tile.ld = m->tall ? m->column.step : m->row.step;
+  } else if (x != EDF_OUT) {
+    ptrdiff_t runs = edf__block_offsets(r, x, at, w);
+    edf__pack(tile.p, p, m->tall ? at.columns : at.rows, tile.ld, runs, w);
+  }
+  return tile;
+}
+
+/* ---- The built-in product, for machines without a BLAS: c += alpha a b, c row-major, a and b
+   with any strides. Blocks of a and b are packed into strips of MR rows and NR columns, and the
+   innermost loops keep MR x NR sums in registers, as vectors where the compiler has them. */
+#if defined(__GNUC__) && FLT_EVAL_METHOD != 2    /* 2: the i387, whose products are too wide  */
+#if defined(__AVX512F__)
+#define EDF__VECTOR_BYTES 64
+#define EDF__STRIP_ROWS 12
+#elif defined(__AVX__)
+#define EDF__VECTOR_BYTES 32
+#define EDF__STRIP_ROWS 6
+#else
+#define EDF__VECTOR_BYTES 16
+#define EDF__STRIP_ROWS 6
+#endif
+typedef edf_real edf__vector __attribute__((vector_size(EDF__VECTOR_BYTES), may_alias,
+                                            aligned(sizeof(edf_real))));
+#else
+#define EDF__VECTOR_BYTES sizeof(edf_real)
+#define EDF__STRIP_ROWS 4
+typedef edf_real edf__vector;
+#endif
+enum {
+  EDF__LANES = (int)(EDF__VECTOR_BYTES / sizeof(edf_real)),
+  EDF__MR = EDF__STRIP_ROWS, EDF__NR = 2 * EDF__LANES, EDF__SUMS = EDF__MR * EDF__NR
+};
+
+#ifdef __clang__                         /* else it splits the vectors                        */
+__attribute__((min_vector_width(EDF__VECTOR_BYTES * 8)))
+#elif defined(__GNUC__) && defined(__STRICT_ANSI__)      /* -std=c99 would not fuse a * b + c */
+__attribute__((noinline, optimize("fp-contract=fast")))
+#elif defined(__GNUC__)                  /* fuses, unless -ffp-contract=off says no           */
+__attribute__((noinline))
+#endif
+static void edf__strip_product(ptrdiff_t k, const edf_real *a, const edf_real *b,
+                               edf_real *sums) {
+  edf__vector sum[EDF__MR][2];
+  memset(sum, 0, sizeof sum);
+  for (; k > 0; k--, a += EDF__MR, b += EDF__NR) {
+    edf__vector b0 = *(const edf__vector *)(const void *)b;
+    edf__vector b1 = *(const edf__vector *)(const void *)(b + EDF__LANES);
+#ifdef __clang__
+#pragma clang loop unroll(full)
+#elif defined(__GNUC__)
+#pragma GCC unroll 16
+#endif
+    for (int i = 0; i < EDF__MR; i++) {
+      sum[i][0] += a[i] * b0;
+      sum[i][1] += a[i] * b1;
+    }
+  }
+  memcpy(sums, sum, sizeof sum);
+}
+
+/* strip by strip: to[k][i] = x[i s + k t], with zeros after the last of m rows */
+static void edf__strips(edf_real *to, const edf_real *x, ptrdiff_t s, ptrdiff_t t, int width,
+                        ptrdiff_t m, ptrdiff_t k) {
+  for (ptrdiff_t i0 = 0; i0 < m; i0 += width, x += width * s, to += width * k) {
+    int rows = m - i0 < width ? (int)(m - i0) : width;
+    if (rows < width) memset(to, 0, (size_t)(width * k) * sizeof *to);
+    if (s == 1)
+      for (ptrdiff_t j = 0; j < k; j++)
+        memcpy(to + j * width, x + j * t, (size_t)rows * sizeof *to);
+    else
+      for (int i = 0; i < rows; i++)
+        for (ptrdiff_t j = 0; j < k; j++) to[j * width + i] = x[i * s + j * t];
+  }
+}
+
+typedef struct { const edf_real *p; ptrdiff_t row, column; } edf__strided;
+
+static void edf__block_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real alpha,
+                               edf_real *c, ptrdiff_t ld, const edf__workspace *w) {
+  edf_real sums[EDF__SUMS];
+  for (ptrdiff_t j = 0; j < n; j += EDF__NR)
+    for (ptrdiff_t i = 0; i < m; i += EDF__MR) {
+      ptrdiff_t rows = edf__least(m - i, EDF__MR), columns = edf__least(n - j, EDF__NR);
+      edf__strip_product(k, w->a + i * k, w->b + j * k, sums);
+      for (ptrdiff_t r = 0; r < rows; r++)
+        edf__add_scaled(c + (i + r) * ld + j, sums + r * EDF__NR, columns, alpha);
+    }
+}
+
+static void edf__builtin_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real alpha,
+                                 edf__strided a, edf__strided b, edf_real *c, ptrdiff_t ld,
+                                 edf__workspace *w) {
+  for (ptrdiff_t j = 0; j < n; j += EDF__NC)
+    for (ptrdiff_t h = 0; h < k; h += EDF__KC) {
+      ptrdiff_t nb = edf__least(EDF__NC, n - j), kb = edf__least(EDF__KC, k - h);
+      edf__strips(w->b, b.p + h * b.row + j * b.column, b.column, b.row, EDF__NR, nb, kb);
+      for (ptrdiff_t i = 0; i < m; i += EDF__MC) {
+        ptrdiff_t mb = edf__least(EDF__MC, m - i);
+        edf__strips(w->a, a.p + i * a.row + h * a.column, a.row, a.column, EDF__MR, mb, kb);
+        edf__block_product(mb, nb, kb, alpha, c + i * ld + j, ld, w);
+      }
+    }
+}
+
+static edf__strided edf__strides_of(edf__tile t, int tall, int transposed) {
+  edf__strided x = { t.p, tall ? 1 : t.ld, tall ? t.ld : 1 };
+  if (transposed) { x.row = tall ? t.ld : 1; x.column = tall ? 1 : t.ld; }
+  return x;
+}
+
+/* A column-major c is the row-major transpose: c' = b' a'. */
+static void edf__builtin_gemm(const edf_route *r, const ptrdiff_t *n, edf__tile a, edf__tile b,
+                              int keep, edf__tile c, edf__workspace *w) {
+  int t = r->matrix[EDF_OUT].tall;
+  ptrdiff_t rows = t ? n[EDF__N] : n[EDF__M], columns = t ? n[EDF__M] : n[EDF__N];
+  edf__strided sa = edf__strides_of(a, r->matrix[EDF_A].tall, t);
+  edf__strided sb = edf__strides_of(b, r->matrix[EDF_B].tall, t);
+  for (ptrdiff_t i = 0; !keep && i < rows; i++)
+    memset(c.p + i * c.ld, 0, (size_t)columns * sizeof *c.p);
+  edf__builtin_product(rows, columns, n[EDF__K], r->nest.alpha, t ? sb : sa, t ? sa : sb, c.p,
+                       c.ld, w);
+}
+
+/* c = alpha a b, or c += with keep. One argument, the order, serves all eight layouts. */
+static void edf__gemm(const edf_route *r, const ptrdiff_t *n, edf__tile a, edf__tile b,
+                      int keep, edf__tile c, edf__workspace *w) {
+#ifdef EDF_CBLAS
+  int tall = r->matrix[EDF_OUT].tall;
+  CBLAS_TRANSPOSE ta = r->matrix[EDF_A].tall == tall ? CblasNoTrans : CblasTrans;
+  CBLAS_TRANSPOSE tb = r->matrix[EDF_B].tall == tall ? CblasNoTrans : CblasTrans;
+  if (edf.kernel == EDF_BUILTIN) { edf__builtin_gemm(r, n, a, b, keep, c, w); return; }
+#if EDF_REAL_IS_DOUBLE
+  cblas_dgemm
+#else
+  cblas_sgemm
+#endif
+      (tall ? CblasColMajor : CblasRowMajor, ta, tb, (int)n[EDF__M], (int)n[EDF__N],
+       (int)n[EDF__K], r->nest.alpha, a.p, (int)a.ld, b.p, (int)b.ld, keep ? 1 : 0, c.p,
+       (int)c.ld);
+#else
+  edf__builtin_gemm(r, n, a, b, keep, c, w);
+#endif
+}
+
+static void edf__add_tile(const edf_route *r, edf__tile c, edf__range at, int assign,
+                          edf_real *out, edf__workspace *w) {
+  if (r->matrix[EDF_OUT].direct) return;
+  ptrdiff_t runs = edf__block_offsets(r, EDF_OUT, at, w);
+  ptrdiff_t major = r->matrix[EDF_OUT].tall ? at.columns : at.rows;
+  edf__unpack(out, c.p, major, c.ld, runs, assign, w);
+}
+
+static void edf__product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                         const edf_real *b, edf__workspace *w) {
+  const ptrdiff_t *all = r->extent, *block = r->block;
+  for (ptrdiff_t k = 0; k < all[EDF__K]; k += block[EDF__K])
+    for (ptrdiff_t j = 0; j < all[EDF__N]; j += block[EDF__N]) {
+      ptrdiff_t n[3] = { 0, edf__least(block[EDF__N], all[EDF__N] - j),
+                            edf__least(block[EDF__K], all[EDF__K] - k) };
+      edf__range at_b = { k, n[EDF__K], j, n[EDF__N] };
+      edf__tile tb = edf__tile_of(r, EDF_B, (edf_real *)b, at_b, w);
+      for (ptrdiff_t i = 0; i < all[EDF__M]; i += block[EDF__M]) {
+        n[EDF__M] = edf__least(block[EDF__M], all[EDF__M] - i);
+        edf__range at_a = { i, n[EDF__M], k, n[EDF__K] }, at_c = { i, n[EDF__M], j, n[EDF__N] };
+        edf__tile ta = edf__tile_of(r, EDF_A, (edf_real *)a, at_a, w);
+        edf__tile tc = edf__tile_of(r, EDF_OUT, out, at_c, w);
+        int first = assign && k == 0;
+        edf__gemm(r, n, ta, tb, r->matrix[EDF_OUT].direct && !first, tc, w);
+        edf__add_tile(r, tc, at_c, first, out, w);
+      }
+    }
+}
+
+/* ---- A route with the memory it needs. */
+static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
+                         const edf_real *a, const edf_real *b, edf__workspace *w) {
+  const edf_loop *l = &r->nest.loop[d];
+  if (d == r->first[EDF__M]) { edf__product(r, assign, out, a, b, w); return; }
+  for (ptrdiff_t i = 0; i < l->n; i++)
+    edf__outside(r, d + 1, assign, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A],
+                 b + i * l->s[EDF_B], w);
+}
+
+static void edf__run_route(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                           const edf_real *b, edf__workspace *w) {
+  static const edf_loop once = { 1, { 0, 0, 0 } };
+  const edf_nest *t = &r->nest;
+  const edf_loop *innermost = t->n ? &t->loop[t->n - 1] : &once;
+  out += t->start[EDF_OUT];
+  a += t->start[EDF_A];
+  b += t->start[EDF_B];
+  if (r->product) { edf__outside(r, 0, assign, out, a, b, w); return; }
+  edf__kernel *kernel = edf__kernel_for(innermost, assign);
+  edf__loops(t->n ? t->n : 1, t->n ? t->loop : &once, kernel, t->alpha, out, a, b);
+}
+
+static edf__workspace *edf__workspaces(int n) {
+  if (edf.n_workspaces >= n) return edf.workspace;
+  edf__free(edf.workspace);
+  edf.workspace = NULL;
+  edf.n_workspaces = 0;
+  size_t bytes = (size_t)n * sizeof(edf__workspace);
+  edf.workspace = (edf__workspace *)edf__raw_alloc(&edf.kept, bytes);
+  edf.n_workspaces = n;
+  return edf.workspace;
+}
+
+/* ---- Threads, where the header is compiled with OpenMP: a route is cut along one loop, whose
+   iterations write entries of their own, and each thread runs a slice of it, alone. The BLAS
+   has to stay at one thread: never two pools. */
+#ifdef _OPENMP
+#if defined(EDF_CBLAS) && defined(__GNUC__) && defined(__ELF__)
+extern void openblas_set_num_threads(int) __attribute__((weak));   /* if it is OpenBLAS       */
+#endif
+
+/* Do different iterations of loop d write different entries? If every stride from the longest
+   down to that of d is longer than the reach of all shorter ones (mixed radix). */
+static int edf__writes_apart(const edf_route *r, int d) {
+  const edf_loop *l = r->nest.loop;
+  ptrdiff_t least = edf__abs(l[d].s[EDF_OUT]);
+  for (int i = 0; i < r->nest.n; i++) {
+    ptrdiff_t s = edf__abs(l[i].s[EDF_OUT]), reach = 0;
+    if (s < least) continue;
+    for (int k = 0; k < r->nest.n; k++) {
+      ptrdiff_t other = edf__abs(l[k].s[EDF_OUT]);
+      if (k != i && other <= s) reach += (l[k].n - 1) * other;
+    }
+    if (s <= reach) return 0;
+  }
+  return least > 0;
+}
+
+/* Iterations begin .. end-1 of loop d, which is outside, or the first of M or N. */
+static edf_route edf__slice(const edf_route *r, int d, ptrdiff_t begin, ptrdiff_t end) {
+  edf_route part = *r;
+  ptrdiff_t whole = r->nest.loop[d].n;
+  part.nest.loop[d].n = end - begin;
+  for (int x = 0; x < 3; x++) part.nest.start[x] += begin * r->nest.loop[d].s[x];
+  if (!r->product || d < r->first[EDF__M]) return part;
+  int group = d < r->first[EDF__N] ? EDF__M : EDF__N;
+  ptrdiff_t n = part.extent[group] = r->extent[group] / whole * (end - begin);
+  part.block[group] = edf__least(r->block[group], n);
+  for (int x = 0; x < 3; x++) {
+    if (edf__axes[x][0] == group) part.matrix[x].row.n = n;
+    if (edf__axes[x][1] == group) part.matrix[x].column.n = n;
+  }
+  return part;
+}
+
+static double edf__worth = 40000;        /* nanoseconds; 0, in tests: cut whatever can be cut */
+
+/* Of the longest slice; two threads must not write into one line of the cache, 64 bytes. */
+static double edf__slice_cost(const edf_route *r, int d, int threads) {
+  ptrdiff_t whole = r->nest.loop[d].n, most = (whole + threads - 1) / threads;
+  edf_route part = edf__slice(r, d, 0, most);
+  size_t apart = (size_t)(most * edf__abs(r->nest.loop[d].s[EDF_OUT])) * sizeof(edf_real);
+  if (apart < 64 && edf__worth > 0) return HUGE_VAL;
+  return r->product ? edf__product_cost(&part, &edf__cpu)
+                    : edf__loops_cost(&part.nest, r->nest.n - 1, &edf__cpu);
+}
+
+/* The loop to cut, or -1 where that gains too little. */
+static int edf__loop_to_cut(const edf_route *r, int threads) {
+  double best = edf__worth > 0 ? 0.75 * r->cost : HUGE_VAL;
+  int cut = -1;
+  if (threads < 2 || r->cost < edf__worth) return -1;
+  for (int d = 0; d < r->nest.n; d++) {
+    int inner = r->product && d > r->first[EDF__M] && d != r->first[EDF__N];
+    if (inner || (r->product && d >= r->first[EDF__K]) || !edf__writes_apart(r, d)) continue;
+    double cost = edf__slice_cost(r, d, threads);
+    if (cost < best) { best = cost; cut = d; }
+  }
+  return cut;
+}
+
+static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                           const edf_real *b) {
+  int threads = omp_in_parallel() ? 1 : omp_get_max_threads();
+  int d = edf__loop_to_cut(r, threads);
+  if (d < 0) return 0;
+  edf__workspace *w = edf__workspaces(threads);
+  ptrdiff_t whole = r->nest.loop[d].n, most = (whole + threads - 1) / threads;
+#if defined(EDF_CBLAS) && defined(__GNUC__) && defined(__ELF__)
+  if (openblas_set_num_threads) openblas_set_num_threads(1);
+#endif
+  int t;                                 /* MSVC rejects a loop that declares it              */
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (t = 0; t < threads; t++) {
+    ptrdiff_t begin = edf__least(t * most, whole), end = edf__least(begin + most, whole);
+    edf_route part = edf__slice(r, d, begin, end);
+    if (end > begin) edf__run_route(&part, assign, out, a, b, &w[t]);
+  }
+  return 1;
+}
+#else
+static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                           const edf_real *b) {
+  (void)r; (void)assign; (void)out; (void)a; (void)b;
+  return 0;
+}
+#endif
+
+/* ---- The kernels: contract and fill. Each begins by handing over to a device. */
+void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                  const edf_real *b) {
+  if (edf_device) { edf_device->contract(r, assign, out, a, b); return; }
+  if (edf.kernel == EDF_REFERENCE) {
+    if (assign) edf__walk_zero(r->nest.n, r->nest.loop, out + r->nest.start[EDF_OUT]);
+    edf_contract_reference(&r->nest, out, a, b);
+    return;
+  }
+  if (edf__run_slices(r, assign, out, a, b)) return;
+  edf__workspace *w = r->product ? edf__workspaces(1) : NULL;
+  edf__run_route(r, assign, out, a, b, w);
+}
+
+static edf_route *edf__route_of(edf__contraction *t) {
+  if (!t->route) {
+    t->route = (edf_route *)edf__alloc(&edf.computed, sizeof *t->route);
+    *t->route = edf_plan(&t->nest);
+  }
+  return t->route;
+}
+
+static void edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, char *fresh,
+                               const edf_real *a, const edf_real *b) {
+  const edf_route *r = edf__route_of(t);
+  size_t covers = edf_device ? r->apart : r->covers;
+  int assign = *fresh && (t->part ? r->covers > 0 : covers == size);
+  if (*fresh && !assign && !t->part) edf__fill(out, size, 0);
+  *fresh = 0;
+  edf_contract(r, assign, out, a, b);
+}
+
+#ifdef __cplusplus
+static const int edf__has_fast EDF__USED = (edf__fast = edf__contract_fast, 1);
+#else
+static edf__contractor *edf__fast = edf__contract_fast;
+#endif
+
+/* ==== >>more  More nodes, entry by entry and by rows ===================================== */
+
+/* ---- LeakyRelu   y[i] = x[i] if x[i] > 0, else slope x[i]
+                    x.grad[i] += y.grad[i] (1 if x[i] > 0, else slope)
+   The state is the slope, which formulas call #. ---- */
+static void edf__leaky_relu_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  edf_real slope = *(edf_real *)y->state;
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = x->value[i] > 0 ? x->value[i] : slope * x->value[i];
+}
+static void edf__leaky_relu_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  edf_real slope = *(edf_real *)y->state;
+  int first = edf__first(x);
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real dy = y->grad[i];            /* read in any case: so the loop has no branch       */
+    edf__addgrad(x, first, i, x->value[i] > 0 ? dy : slope * dy);
+  }
+}
+static const edf_op edf__leaky_relu_op = { "LeakyRelu", NULL, edf__leaky_relu_forward,
+  edf__leaky_relu_backward, "y x", "y@ = max(0, x@) + # min(0, x@)",
+  "x.grad@ += y.grad@ ([x@ > 0] + # [x@ <= 0])" };
+edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope) {
+  edf_node *y = edf__computed(&edf__leaky_relu_op, file, line, 1, &x);
+  y->lazy = 1;
+  *(edf_real *)edf_state(y, sizeof slope) = slope;
+  return edf__add_compnode(y);
+}
+
+/* ---- Gelu   y[i] = x[i] s[i], s = sigmoid(u), u[i] = 2 c (x[i] + 0.044715 x[i]^3), where
+   c = sqrt(2/pi); the same as x/2 (1 + tanh(u/2)) (Hendrycks and Gimpel 2016).
+   x.grad[i] += y.grad[i] (s[i] + x[i] s[i] (1-s[i]) 2 c (1 + 0.134145 x[i]^2)) ---- */
+static const edf_real edf__gelu_c = (edf_real)1.5957691216057308;             /* 2 c          */
+static const edf_real edf__gelu_d = (edf_real)(1.5957691216057308 * 0.044715);
+
+static void edf__gelu_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real v = x->value[i], u = v * (edf__gelu_c + edf__gelu_d * v * v);
+    y->value[i] = v / (1 + edf__exp(-u));
+  }
+}
+static void edf__gelu_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  int first = edf__first(x);
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real v = x->value[i], u = v * (edf__gelu_c + edf__gelu_d * v * v);
+    edf_real s = 1 / (1 + edf__exp(-u)), du = edf__gelu_c + 3 * edf__gelu_d * v * v;
+    edf__addgrad(x, first, i, y->grad[i] * (s + v * s * (1 - s) * du));
+  }
+}
+static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
+  "y x", "y@ = x@/2 (1 + tanh(sqrt(2/pi) (x@ + 0.044715 x@^3)))",
+  "x.grad@ += y.grad@ (s + x@ s (1-s) sqrt(8/pi) (1 + 0.134145 x@^2)), "
+  "s = 1/(1+exp(-sqrt(8/pi) (x@ + 0.044715 x@^3)))" };
+edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
+  return edf__activation(&edf__gelu_op, file, line, x);
+}
+
+/* ---- Softplus   y[i] = ln(1 + exp(x[i])) = max(0, x[i]) + ln(1 + exp(-|x[i]|))
+                   x.grad[i] += y.grad[i] / (1+exp(-x[i])) ---- */
+static void edf__softplus_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real v = x->value[i], size = v < 0 ? -v : v;
+    y->value[i] = (v < 0 ? 0 : v) + edf__ln1p(edf__exp(-size));
+  }
+}
+static void edf__softplus_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  int first = edf__first(x);
+  for (size_t i = 0; i < y->size; i++)
+    edf__addgrad(x, first, i, y->grad[i] / (1 + edf__exp(-x->value[i])));
+}
+static const edf_op edf__softplus_op = { "Softplus", NULL, edf__softplus_forward,
+  edf__softplus_backward, "y x", "y@ = ln(1 + exp(x@))", "x.grad@ += y.grad@ / (1+exp(-x@))" };
+edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
+  return edf__activation(&edf__softplus_op, file, line, x);
+}
+
+/* ---- LogSoftmax   y[b,k] = s[b,k] - ln sum_j exp(s[b,j])
+                     s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] ---- */
+static void edf__log_softmax_forward(edf_node *y) {
+  edf_node *s = y->in[0];
+  size_t K = edf__columns(y);
+  for (size_t b = 0; b < y->size; b += K) {
+    edf_real *row = y->value + b, max = edf__largest(s->value + b, (ptrdiff_t)K);
+    for (size_t k = 0; k < K; k++) row[k] = edf__exp(s->value[b + k] - max);
+    edf_real ln_Z = edf__ln(edf__total(row, (ptrdiff_t)K));
+    for (size_t k = 0; k < K; k++) row[k] = (s->value[b + k] - max) - ln_Z;
+  }
+}
+static void edf__log_softmax_backward(edf_node *y) {
+  edf_node *s = y->in[0];
+  size_t K = edf__columns(y);
+  int first = edf__first(s);
+  for (size_t b = 0; b < y->size; b += K) {
+    edf_real sum = edf__total(y->grad + b, (ptrdiff_t)K);
+    for (size_t k = b; k < b + K; k++)
+      edf__addgrad(s, first, k, y->grad[k] - edf__exp(y->value[k]) * sum);
+  }
+}
+static const edf_op edf__log_softmax_op = { "LogSoftmax", edf__softmax_shape,
+  edf__log_softmax_forward, edf__log_softmax_backward, "y s",
+  "y@ = s@ - ln sum_~ exp(s~)", "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~" };
+edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
+  return edf__activation(&edf__log_softmax_op, file, line, s);
 }
 
 /* ---- BCELoss   l[i] = ln(1 + exp(s[i])) - y[i] s[i], which is -y ln p - (1-y) ln(1-p) for
@@ -5059,25 +5168,6 @@ static const edf_op edf__batch_norm_op = { "BatchNorm", edf__batch_normalize_sha
   "y@ = (x@ - mean_? x?) / sqrt(variance_? x? + #)",
   "x.grad@ += (y.grad@ - mean_? y.grad? - y@ mean_? (y? y.grad?)) / sqrt(variance_? x? + #)" };
 
-/* ---- Parameter packages: their number, and what their constructors share. */
-static int edf__new_package(const char *file, int line, const char *who, int n_in, int n_out) {
-  if (n_in < 1 || n_out < 1)
-    edf__fail("%s:%d: %s: %d inputs and %d outputs: expected at least 1 of each", file, line,
-              who, n_in, n_out);
-  return ++edf.n_packages;
-}
-
-static int edf__new_norm(const char *file, int line, const char *who, int n) {
-  if (n < 1) edf__fail("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
-  return ++edf.n_packages;
-}
-
-/* Uniform in +-sqrt(3/n), which has variance 1/n, for sums of n products. */
-static void edf__init_for(edf_node *w, double n) {
-  edf_real bound = edf__root((edf_real)3 / (edf_real)n);
-  edf_init_uniform(w, -bound, bound);
-}
-
 /* ---- LayerNorm   y[b,t,j] = A[j] n[b,t,j] + B[j], with n = NormalizeOver("x[b,t,J]", x)
         BatchNorm   the same with n = BatchNormalize(x) ---- */
 static edf_node *edf__ones(const char *file, int line, const char *name, int package, int n) {
@@ -5420,32 +5510,6 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
   y->batched = 0;                        /* what the shape is computed from decides that      */
   y->lazy = 1;
   return edf__add_compnode(y);
-}
-
-/* ---- Affine   s[b,j] = W[I,j] x[b,I] - B[j] : an equation, one for each rank of x ---- */
-edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out) {
-  edf_affine_package Phi;
-  int n = edf__new_package(file, line, "edf_affine_params", n_in, n_out);
-  Phi.w = edf_parameter_at(file, line, "w%d[%d,%d]", n, n_in, n_out);
-  Phi.b = edf_parameter_at(file, line, "b%d[%d]", n, n_out);
-  edf__init_for(Phi.w, n_in);
-  return Phi;
-}
-
-static edf_node *edf__affine(const edf__site *at, edf_affine_package Phi, edf_node *x) {
-  static const char *const equation[5] = { NULL, "s[j] = W[I,j] x[I] - B[j]",
-    "s[b,j] = W[I,j] x[b,I] - B[j]", "s[b,t,j] = W[I,j] x[b,t,I] - B[j]",
-    "s[b,h,t,j] = W[I,j] x[b,h,t,I] - B[j]" };
-  edf__no_nulls(at, "Phi.w x Phi.b", Phi.w, x, Phi.b);
-  int rank = x->rank;
-  if (rank < 1 || rank > 4)
-    edf__x_error(at, "x", x, "x has %d dimensions, expected 1 to 4", rank);
-  return edf__line(at, equation[rank], 3, Phi.w, x, Phi.b);
-}
-
-edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
-  edf__site at = { "Affine", file, line };
-  return edf__affine(&at, Phi, x);
 }
 
 /* ---- Conv   y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+d*DI-p,s*j+d*DJ-p,C] - B[n], an equation with
@@ -6303,63 +6367,6 @@ void edf_clip_each(double most) {
 
 void edf_l2(edf_real gamma) { edf__change_grads(EDF_L2_RULE, gamma); }
 void edf_l1(edf_real gamma) { edf__change_grads(EDF_L1_RULE, gamma); }
-
-/* ==== >>init  Random numbers and initialisation ========================================== */
-
-/* The n-th number is a hash of the seed and n (the finaliser of SplitMix64, Steele et al.
-   2014). */
-static uint64_t edf__draw(unsigned long long n) {
-  uint64_t z = n * UINT64_C(0x9E3779B97F4A7C15);
-  z += edf.seed * UINT64_C(0xD1342543DE82EF95);
-  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-  return z ^ (z >> 31);
-}
-
-static double edf__random_unit(void) {   /* in [0, 1), with 53 bits                           */
-  return (double)(edf__draw(++edf.draws) >> 11) * (1.0 / 9007199254740992.0);
-}
-
-void edf_seed(unsigned long long seed) {
-  edf.seed = seed;
-  edf.draws = 0;
-}
-
-edf_real edf_uniform(edf_real lo, edf_real hi) {
-  edf_real x = (edf_real)((double)lo + ((double)hi - (double)lo) * edf__random_unit());
-  return x < hi ? x : lo;                /* rounding may have reached hi                      */
-}
-
-edf_real edf_normal(edf_real mean, edf_real deviation) {
-  double radius = sqrt(-2 * log(1 - edf__random_unit()));
-  double angle = 6.283185307179586 * edf__random_unit();
-  return (edf_real)((double)mean + (double)deviation * radius * cos(angle));
-}
-
-int edf_below(int n) {
-  if (n < 1) edf__fail("edf_below: n is %d, expected at least 1", n);
-  return (int)(edf__random_unit() * n);
-}
-
-static void edf__check_parameter(const char *who, const edf_node *p) {
-  edf__check_node(who, p);
-  if (p->kind == EDF_PARAMETER) return;
-  edf__say("%s: only a Parameter can be initialised\n  ", who);
-  edf__say_node(p);
-  edf__stop();
-}
-
-void edf_init_uniform(edf_node *p, edf_real lo, edf_real hi) {
-  edf__check_parameter("edf_init_uniform", p);
-  for (size_t i = 0; i < p->size; i++) p->value[i] = edf_uniform(lo, hi);
-  edf_push(p);
-}
-
-void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
-  edf__check_parameter("edf_init_normal", p);
-  for (size_t i = 0; i < p->size; i++) p->value[i] = edf_normal(mean, deviation);
-  edf_push(p);
-}
 
 /* ==== >>print  A program as text ========================================================= */
 #ifndef EDF_NO_DEBUG
