@@ -23,24 +23,24 @@
    Not here, on purpose: operator overloading, a layer class hierarchy, configuration files,
    plugins, several number types in one graph, a thread pool.
 
-   Contents (search for the anchor)
-     >>example      a whole program           >>nest         loop nests, plans, kernels
-     >>config       what may be overridden    >>equation     the notation's parser
-     >>notation     the index notation        >>einsum       equations as nodes
-     >>api          the declarations          >>nodes        nodes from Sigmoid to LogLoss
-       >>graph      nodes and lists           >>over         functions over named indices
-       >>constructors  every node's formulas  >>layers       from LayerNorm to recurrences
-       >>training   initialisation, optimisers   >>optim     optimisers
-       >>seeing     printing, checking        >>init         random numbers
-       >>files      data, saved models        >>print        a program as text
-       >>kernels    the kernel's interface    >>check        the gradient check
-     >>memory       errors, memory, names     >>watch        stepping, NaN
-     >>core         nodes, the three loops    >>doctor       rules that name mistakes
-                                              >>data         IDX, CSV, arrays, pictures, text
-                                              >>models       saved models
-                                              >>plot         training curves
-                                              >>trace        a page to step through
-                                              >>short        short names
+   Contents (search for the anchor). Part One is a whole framework: read it first
+     >>example  a whole program             >>config   what may be overridden
+     >>notation the index notation          >>api      nodes, the three loops, first nodes
+     >>memory   errors, memory, names       >>core     nodes, lists, Forward, Backward, SGD
+     >>init     random numbers              >>nodes    from Sigmoid to Mean, entry by entry
+     >>contraction  what a product is       >>equation the notation's parser
+     >>einsum   equations as nodes          >>products Affine, Softmax, LogLoss
+   Part Two, faster and more; each chapter has its own declarations
+     >>nest     plans and fast kernels      >>more     more nodes, entry by entry and by rows
+     >>over     functions over indices      >>layers   from LayerNorm to recurrences
+     >>optim    optimisers
+   Part Three, to see, check and keep
+     >>print    a program as text           >>check    the gradient check
+     >>watch    stepping, NaN               >>data     IDX, CSV, arrays, pictures, text
+     >>models   saved models
+   Part Four, the laboratory
+     >>doctor   rules that name mistakes    >>plot     training curves
+     >>trace    a page to step through      >>short    short names
 */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
@@ -74,10 +74,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ---- >>config  Define these before the include ----------------------------------------------
 
    name                default        meaning
@@ -97,6 +93,13 @@ extern "C" {
 
 #ifndef EDF_REAL
 #define EDF_REAL float
+#endif
+#ifdef __cplusplus
+#define EDF__C_BEGIN extern "C" {
+#define EDF__C_END }
+#else
+#define EDF__C_BEGIN
+#define EDF__C_END
 #endif
 #define EDF__PASTE2(a, b) a##b
 #define EDF__PASTE(a, b) EDF__PASTE2(a, b)
@@ -127,7 +130,9 @@ extern "C" {
 /* Two files with different EDF_REAL must not link: each refers to the symbol of its own type,
    and the implementation defines the one it was compiled with. */
 #define EDF__TYPE_MARK EDF__PASTE(edf_real_is_, EDF_REAL)
+EDF__C_BEGIN
 extern const char EDF__TYPE_MARK;
+EDF__C_END
 static const char *const edf__type_mark EDF__USED = &EDF__TYPE_MARK;
 
 #define EDF_MAX_RANK   8         /* dimensions of a tensor                       */
@@ -170,6 +175,7 @@ static const char *const edf__type_mark EDF__USED = &EDF__TYPE_MARK;
    Forward() is edf_forward(), Softmax(s) edf_softmax(s), AffineParams edf_affine_package. The
    others, edf_feed, edf_name, edf_affine_params ..., have none.                             */
 
+EDF__C_BEGIN
 typedef EDF_REAL edf_real;
 typedef struct edf_node edf_node;
 typedef enum { EDF_INPUT, EDF_PARAMETER, EDF_COMPNODE } edf_kind;
@@ -322,8 +328,12 @@ void edf_forward_to(edf_node *node);
    See examples/mpi_mnist.c. */
 void edf_backward(edf_node *loss);
 
-/* p -= eta * p.grad for p in Parameters. */
+/* p -= eta * p.grad for p in Parameters that the last Backward reached. One with an `update`
+   function of its own, p->update = mine, gets that instead; edf_update_sgd makes the step of
+   one parameter. p->update = edf_frozen: no step, and no gradient is computed for it. */
 void edf_sgd(edf_real eta);
+void edf_update_sgd(edf_node *p, edf_real eta);
+void edf_frozen(edf_node *p, edf_real eta);
 
 void edf_zero_grad(void);                /* parameters' grads = 0, for edf.accumulate         */
 void edf_clear(void);                    /* forget all nodes, free everything; settings stay  */
@@ -374,17 +384,6 @@ edf_node *edf_log_at(const char *file, int line, edf_node *x);
 edf_node *edf_sqrt_at(const char *file, int line, edf_node *x);
 edf_node *edf_square_at(const char *file, int line, edf_node *x);
 
-/* LeakyRelu: y = x where x > 0, else slope x.   dx += dy (1 where x > 0, else slope)
-   Gelu: y = x/2 (1 + tanh(c (x + 0.044715 x^3))), c = sqrt(2/pi) (Hendrycks, Gimpel 2016).
-         dx += dy (s + x s (1-s) 2 c (1 + 0.134145 x^2)), s = sigmoid(2 c (x + 0.044715 x^3))
-   Softplus: y = ln(1 + exp(x)).   dx += dy / (1+exp(-x)) */
-#define edf_leaky_relu(x, slope) edf_leaky_relu_at(EDF__HERE, x, slope)
-#define edf_gelu(x)              edf_gelu_at(EDF__HERE, x)
-#define edf_softplus(x)          edf_softplus_at(EDF__HERE, x)
-edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope);
-edf_node *edf_gelu_at(const char *file, int line, edf_node *x);
-edf_node *edf_softplus_at(const char *file, int line, edf_node *x);
-
 /* y = a + b, a - b, a b, a / b. The shapes are equal, or one is the trailing part of the other
    (and repeats along the rest), or one operand is a scalar. */
 #define edf_add(a, b) edf_add_at(EDF__HERE, a, b)
@@ -397,13 +396,9 @@ edf_node *edf_mul_at(const char *file, int line, edf_node *a, edf_node *b);
 edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b);
 
 /* Softmax over the last index k: P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j]), computed with the
-   row's maximum subtracted.   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
-   LogSoftmax is its logarithm, y[b,k] = s[b,k] - ln sum_j exp(s[b,j]), stable.
-                               s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] */
+   row's maximum subtracted.   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j]) */
 #define edf_softmax(s)     edf_softmax_at(EDF__HERE, s)
-#define edf_log_softmax(s) edf_log_softmax_at(EDF__HERE, s)
 edf_node *edf_softmax_at(const char *file, int line, edf_node *s);
-edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s);
 
 /* LogLoss of probabilities P[b,k] for classes y[b], whole numbers from 0 to K-1 stored as
    reals: l[b] = -ln P[b,y[b]].   P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]].
@@ -414,222 +409,11 @@ edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s);
 edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y);
 edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y);
 
-/* BCELoss: cross entropy of yes-or-no scores s[i] and targets y[i] from 0 to 1,
-   l[i] = -y ln p - (1-y) ln(1-p) with p = 1/(1+exp(-s)), as ln(1 + exp(s)) - y s: stable.
-     s.grad[i] += l.grad[i] (p - y[i])          y.grad[i] -= l.grad[i] s[i]
-   MSE: the scalar (1/n) sum_i (a[i] - b[i])^2.
-   MaskedMean: the scalar sum_i m[i] x[i] / sum_i m[i]; m is 0 or 1, for lines of different
-   length. MSE and MaskedMean take shapes as Sub and Mul do, BCELoss equal ones. */
-#define edf_bce_loss(s, y)    edf_bce_loss_at(EDF__HERE, s, y)
-#define edf_mse(a, b)         edf_mse_at(EDF__HERE, a, b)
-#define edf_masked_mean(x, m) edf_masked_mean_at(EDF__HERE, x, m)
-edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y);
-edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b);
-edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m);
-
 /* Over all entries, to a scalar: y = sum_i x[i], and y = (1/n) sum_i x[i]. */
 #define edf_sum(x)  edf_sum_at(EDF__HERE, x)
 #define edf_mean(x) edf_mean_at(EDF__HERE, x)
 edf_node *edf_sum_at(const char *file, int line, edf_node *x);
 edf_node *edf_mean_at(const char *file, int line, edf_node *x);
-
-/* ---- Functions over named indices. A spec is the tensor with its indices, and a capital names
-   what the function goes over, one index or several, anywhere: "a[b,h,t,S]", "x[b,X,Y,c]".
-
-   These keep the shape:
-     SoftmaxOver("a[b,h,t,S]", s)          sums to 1 over S
-     SoftmaxOver("a[b,h,t,S] | S<=t", s)   over the S up to t alone, else 0: the causal mask
-     LogSoftmaxOver("a[b,K,t]", s)
-     NormalizeOver("x[b,t,J]", x, eps)     (x - m)/sqrt(v + eps); m, v: mean and variance over J
-   These keep the indices that are not capitals:
-     SumOver("x[b,T,j]", x)                y[b,j] = sum_T x[b,T,j]
-     MeanOver("x[b,T,j]", x)               divided by how many there are
-     VarianceOver("x[b,T,j]", x)           the mean of (x - mean)^2; SampleVarianceOver divides
-                                           by one less, as the course does (NaN for one entry)
-     MaxOver("x[b,T,j]", x)                of equal ones the first alone gets the gradient
-   Instead of a spec, SumOver, MeanOver and MaxOver take an equation of the notation as well;
-   the sum is then a mean or a maximum, and what MaxOver reads outside is minus infinity:
-     MaxOver("y[b,i,c] = x[b,2*i+DI,c] | DI<2", x)
-   Gradients: Softmax's as above; NormalizeOver: x.grad += (y.grad - mean y.grad
-   - y mean(y y.grad)) / sqrt(v + eps); the others by the swap rule. Errors: a place that is not
-   one index, an index twice, no capital, another rank than the tensor's. */
-#define edf_softmax_over(spec, s)         edf_softmax_over_at(EDF__HERE, spec, s)
-#define edf_log_softmax_over(spec, s)     edf_log_softmax_over_at(EDF__HERE, spec, s)
-#define edf_normalize_over(spec, x, eps)  edf_normalize_over_at(EDF__HERE, spec, x, eps)
-#define edf_sum_over(spec, x)             edf_sum_over_at(EDF__HERE, spec, x)
-#define edf_mean_over(spec, x)            edf_mean_over_at(EDF__HERE, spec, x)
-#define edf_variance_over(spec, x)        edf_variance_over_at(EDF__HERE, spec, x)
-#define edf_sample_variance_over(spec, x) edf_sample_variance_over_at(EDF__HERE, spec, x)
-#define edf_max_over(spec, x)             edf_max_over_at(EDF__HERE, spec, x)
-edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_node *s);
-edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, edf_node *s);
-edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
-                                edf_real eps);
-edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x);
-edf_node *edf_mean_over_at(const char *file, int line, const char *spec, edf_node *x);
-edf_node *edf_variance_over_at(const char *file, int line, const char *spec, edf_node *x);
-edf_node *edf_sample_variance_over_at(const char *file, int line, const char *spec,
-                                      edf_node *x);
-edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node *x);
-
-/* LayerNorm: y[b,t,j] = A[j] n[b,t,j] + B[j] with n = NormalizeOver("x[b,t,J]", x, 1e-5), over
-   the last index (Ba et al. 2016). A starts 1 and B 0; B is added, as in the course.
-   BatchNorm: the same, where n is normalised over every index but the last: with the batch's
-   mean and variance (divisor n) in training, with running ones where edf.training is 0. The
-   running ones are Parameters that no optimiser moves, so that they are saved (Ioffe and
-   Szegedy 2015). They move a tenth of the way in each Forward of training. For statistics of
-   every position use Reshape before. Errors: gain and last index differ; training on 1 row. */
-typedef struct { edf_node *gain, *bias; } edf_layer_norm_package;
-typedef struct { edf_node *gain, *bias, *mean, *variance; } edf_batch_norm_package;
-#define edf_layer_norm_params(n) edf_layer_norm_params_at(EDF__HERE, n)
-#define edf_layer_norm(...)      edf_layer_norm_at(EDF__HERE, __VA_ARGS__)
-#define edf_batch_norm_params(n) edf_batch_norm_params_at(EDF__HERE, n)
-#define edf_batch_norm(...)      edf_batch_norm_at(EDF__HERE, __VA_ARGS__)
-edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n);
-edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
-                            edf_node *x);
-edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int n);
-edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
-                            edf_node *x);
-
-/* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate); y = x where
-   edf.training is 0.   dx += dy/(1-rate) where x was kept. (Srivastava et al. 2014.) The mask
-   depends on edf.seed and edf.draws alone. Errors: a rate that is not in [0, 1). */
-#define edf_dropout(x, rate) edf_dropout_at(EDF__HERE, x, rate)
-edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
-
-/* Embed: y[b,t,j] = W[k[b,t],j], for class numbers k as for LogLoss. A class that occurs twice
-   is paid twice.   W.grad[k[b,t],j] += y.grad[b,t,j]
-   Errors, in Forward: a class out of range or not whole, with its row and value. */
-#define edf_embed(W, k) edf_embed_at(EDF__HERE, W, k)
-edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k);
-
-/* Concat("h[b,t,J]", a, b, ...): one after the other along the capital, the slide's
-   h[t,2J] = a[t,J]; b[t,J]. An operand without that index counts as one entry, so
-   ConcatList("h[b,T,j]", n, list) makes one tensor of n steps in time.
-   Slice("x[b,t,J]", x, from, count): y[b,t,j] = x[b,t,j+from], j < count.
-   Select("x[b,T,j]", x, n): y[b,j] = x[b,n,j].
-   Reshape(x, "y[b,4,128]"): the same numbers in the same order; y is also the node's name. A
-   first index without a number takes what is left, for the batch.
-   Gradients go back where the numbers came from. Errors: operands that differ in another index
-   than the joined one, the batch joined or sliced, entries outside, sizes that differ. */
-#define edf_concat(...)                edf_concat_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
-#define edf_concat_list(spec, n, list) edf_concat_list_at(EDF__HERE, spec, n, list)
-#define edf_slice(spec, x, from, n)    edf_slice_at(EDF__HERE, spec, x, from, n)
-#define edf_select(spec, x, n)         edf_select_at(EDF__HERE, spec, x, n)
-#define edf_reshape(...)               edf_reshape_at(EDF__HERE, __VA_ARGS__)
-edf_node *edf_concat_at(const char *file, int line, const char *spec, ...);
-edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
-                             edf_node **list);
-edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
-                       int count);
-edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n);
-edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
-    EDF__PRINTF(4, 5);
-
-/* ---- Compositions: packages of parameters, and nodes that are equations over them. Weights
-   start uniform with variance 1/n for sums of n products, thresholds 0.
-
-   Conv: y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+d*DI-p,s*j+d*DJ-p,C] - B[n], for 1 to 3 dimensions;
-   edf_conv_params(dims, size, n_in, n_out). Stride s, dilation d and padding p are fields of
-   the package, 1, 1 and 0 until changed: Phi.stride = 2. Size of y: (X + 2p - d (size-1) - 1)/s
-   + 1. edf_grouped_conv_params has one number more, the groups g that share no product: then it
-   is W[DI,DJ,g,C,n], and y has channel N*g+n.
-   TransposedConv writes where Conv reads: u[b,s*i+d*DI,...,n] = W[DI,...,C,n] x[b,i,...,C],
-   less p entries at each side, - B[n]; no groups. Size of y: s (X-1) + d (size-1) + 1 - 2p.
-   MaxPool(x, size, stride), AvgPool: y[b,i,j,c] = max or mean of x[b,s*i+DI,s*j+DJ,c].
-   Gradients by the swap rule. Errors: another rank or other channels than the package has, a
-   window longer than the padded x, groups that do not divide the channels. */
-typedef struct {
-  edf_node *w, *b;
-  int stride, dilation, padding, groups;
-} edf_conv_package;
-#define edf_conv_params(dims, size, n_in, n_out) \
-  edf_conv_params_at(EDF__HERE, dims, size, n_in, n_out, 1)
-#define edf_grouped_conv_params(dims, size, n_in, n_out, groups) \
-  edf_conv_params_at(EDF__HERE, dims, size, n_in, n_out, groups)
-#define edf_conv(...)                  edf_conv_at(EDF__HERE, __VA_ARGS__)
-#define edf_transposed_conv(...)       edf_transposed_conv_at(EDF__HERE, __VA_ARGS__)
-#define edf_max_pool(x, size, stride)  edf_max_pool_at(EDF__HERE, x, size, stride)
-#define edf_avg_pool(x, size, stride)  edf_avg_pool_at(EDF__HERE, x, size, stride)
-edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
-                                    int n_out, int groups);
-edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node *x);
-edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Phi,
-                                 edf_node *x);
-edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride);
-edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride);
-
-/* Residual: y = x + Conv(second, Relu(Conv(first, x))), of the same shape; the size is odd.
-   (He et al. 2015, without normalisation.) Highway: y = G R + (1-G) x, with
-   G = Sigmoid(Affine(gate, x)), R = Relu(Affine(transform, x)) (Srivastava et al. 2015). */
-typedef struct { edf_conv_package first, second; } edf_residual_package;
-typedef struct { edf_affine_package gate, transform; } edf_highway_package;
-#define edf_residual_params(dims, size, n) edf_residual_params_at(EDF__HERE, dims, size, n)
-#define edf_residual(...)                  edf_residual_at(EDF__HERE, __VA_ARGS__)
-#define edf_highway_params(n)              edf_highway_params_at(EDF__HERE, n)
-#define edf_highway(...)                   edf_highway_at(EDF__HERE, __VA_ARGS__)
-edf_residual_package edf_residual_params_at(const char *file, int line, int dims, int size,
-                                            int n);
-edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x);
-edf_highway_package edf_highway_params_at(const char *file, int line, int n);
-edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, edf_node *x);
-
-/* Attention of x[b,t,i] to itself, with h heads (Vaswani et al. 2017):
-     q[b,t,h,d] = WQ[I,h,d] x[b,t,I], and k, v alike
-     a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]
-     P          = SoftmaxOver("a[b,h,t,S]", a); CausalAttention: "a[b,h,t,S] | S<=t"
-     o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]
-     y[b,t,j]   = WO[H,D,j] o[b,t,H,D]
-   x has n numbers at each t, y too. Errors: heads that do not divide n, another n. */
-typedef struct { edf_node *wq, *wk, *wv, *wo; } edf_attention_package;
-#define edf_attention_params(n, heads) edf_attention_params_at(EDF__HERE, n, heads)
-#define edf_attention(...)             edf_attention_at(EDF__HERE, __VA_ARGS__)
-#define edf_causal_attention(...)      edf_causal_attention_at(EDF__HERE, __VA_ARGS__)
-edf_attention_package edf_attention_params_at(const char *file, int line, int n, int heads);
-edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x);
-edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
-                                  edf_node *x);
-
-/* Recurrent cells. Gate k of each is  z[b,k,j] + Wh[I,k,j] h[b,I],  where
-   z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]; h' and c' are the new state:
-     RNN     h' = tanh(gate 0)
-     UGRNN   G = sigmoid(gate 0), R = tanh(gate 1), h' = G h + (1-G) R
-     GRU     G0, G1 = sigmoid(gates 0, 1), R = tanh(gate 2, of G0 h), h' = (1-G1) h + G1 R
-     LSTM    F, I, O = sigmoid(gates 0, 1, 2), R = tanh(gate 3), c' = F c + I R,
-             h' = O tanh(c'); F's threshold starts at -1, so that it is open
-   One step of x[b,i]:             s = LSTM(Phi, x, s), which begins with { NULL, NULL }: zeros
-   All steps of x[b,t,i]:          h[b,t,j] = Unroll(Phi, x), for the parameters of any cell
-   (Collins et al. 2016; Cho et al. 2014; Hochreiter, Schmidhuber 1997; Gers et al. 2000.)
-   Errors: the parameters of another cell, another length of x. */
-typedef struct edf_cell edf_cell;
-typedef struct { edf_node *wx, *wh, *b; const edf_cell *cell; } edf_recurrent_package;
-typedef struct { edf_node *h, *c; } edf_recurrent_state;
-extern const edf_cell edf_rnn_cell, edf_ugrnn_cell, edf_gru_cell, edf_lstm_cell;
-#define edf_rnn_params(n_in, n)   edf_recurrent_params_at(EDF__HERE, &edf_rnn_cell, n_in, n)
-#define edf_ugrnn_params(n_in, n) edf_recurrent_params_at(EDF__HERE, &edf_ugrnn_cell, n_in, n)
-#define edf_gru_params(n_in, n)   edf_recurrent_params_at(EDF__HERE, &edf_gru_cell, n_in, n)
-#define edf_lstm_params(n_in, n)  edf_recurrent_params_at(EDF__HERE, &edf_lstm_cell, n_in, n)
-#define edf_rnn(...)              edf_cell_at(EDF__HERE, &edf_rnn_cell, __VA_ARGS__)
-#define edf_ugrnn(...)            edf_cell_at(EDF__HERE, &edf_ugrnn_cell, __VA_ARGS__)
-#define edf_gru(...)              edf_cell_at(EDF__HERE, &edf_gru_cell, __VA_ARGS__)
-#define edf_lstm(...)             edf_cell_at(EDF__HERE, &edf_lstm_cell, __VA_ARGS__)
-#define edf_unroll(...)           edf_unroll_at(EDF__HERE, __VA_ARGS__)
-edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const edf_cell *cell,
-                                              int n_in, int n);
-edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
-                                edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s);
-edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x);
-
-/* The slide's own line, unrolled over the index that the left side has on the right one less:
-     Recurrence("h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j])",
-                Whh, Wxh, x, B)
-   Operands are those but h. Around the whole sum may stand tanh, sigmoid, relu, gelu, softplus,
-   exp, softmax (over the last index), or nothing. h before the first time is 0; with t+1 time
-   runs backwards. Errors: no place with t-1 or t+1, or several; a number of times that is
-   unknown; no term without h. */
-#define edf_recurrence(...) edf_recurrence_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
-edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...);
 
 /* ---- >>training  Initialisation and random numbers. Each number is a hash of (edf.seed, how
    many were drawn before), the same on every platform. edf_seed starts again from draw 0. */
@@ -639,233 +423,6 @@ edf_real edf_normal(edf_real mean, edf_real deviation);       /* Box and Muller 
 int      edf_below(int n);                                    /* 0 .. n-1                     */
 void     edf_init_uniform(edf_node *p, edf_real lo, edf_real hi);
 void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
-
-/* ---- Optimisers. g is the gradient of a parameter p; its m and s, and how many steps t it has
-   made, live with it. The course's number N is 1/(1-beta). edf_sgd is above.
-     edf_momentum      m = mu m + eta g;  p -= m                     (heavy ball, Polyak 1964)
-     edf_average       m = beta m + (1-beta) g;  p -= eta m
-     edf_adagrad       s += g^2;  p -= eta g / (sqrt s + eps)        (Duchi et al. 2011)
-     edf_rmsprop       s = beta s + (1-beta) g^2;  p -= eta g / (sqrt s + eps)
-     edf_adam          m = beta1 m + (1-beta1) g;  s = beta2 s + (1-beta2) g^2;
-                       p -= eta m' / (sqrt s' + eps), m' = m/(1-beta1^t), s' = s/(1-beta2^t)
-                                                                     (Kingma and Ba 2014)
-     edf_adamw         the same with p *= 1 - eta decay before       (Loshchilov, Hutter 2017)
-     edf_adam_slides   beta = 1 - 1/min(t, N) in place of the two divisions, as on the slides
-   All parameters that the last Backward reached make one step, others none. One with an
-   `update` function of its own gets that instead: p->update = mine; it may call an
-   edf_update_NAME, which makes the step of one parameter. p->update = edf_frozen: no step, and
-   no gradient is computed for it. Errors: a mu or a beta that is not in [0, 1). */
-void edf_momentum(edf_real eta, edf_real mu);
-void edf_average(edf_real eta, edf_real beta);
-void edf_adagrad(edf_real eta, edf_real eps);
-void edf_rmsprop(edf_real eta, edf_real beta, edf_real eps);
-void edf_adam(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
-void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay);
-void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
-void edf_update_sgd(edf_node *p, edf_real eta);
-void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu);
-void edf_update_average(edf_node *p, edf_real eta, edf_real beta);
-void edf_update_adagrad(edf_node *p, edf_real eta, edf_real eps);
-void edf_update_rmsprop(edf_node *p, edf_real eta, edf_real beta, edf_real eps);
-void edf_update_adam(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
-void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps,
-                      edf_real decay);
-void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2,
-                            edf_real eps);
-void edf_frozen(edf_node *p, edf_real eta);
-
-/* Between Backward and the step. edf_clip: all g *= min(1, most/|g|), with the norm |g| of all
-   gradients together, which it returns; edf_clip_each: each parameter by its own norm.
-   Shrinkage: edf_l2: g += gamma p;  edf_l1: g += gamma sign(p). */
-double edf_clip(double most);
-void   edf_clip_each(double most);
-void   edf_l2(edf_real gamma);
-void   edf_l1(edf_real gamma);
-
-/* ---- >>seeing  Checking and printing.
-   edf_gradcheck compares a node's backward, through everything it is computed from, with
-   central differences under a random cotangent r: d/dx sum_i r[i] y[i]. It returns the worst
-   |a - n| / (|a| + |n| + floor) over all parameters and wanted inputs, where floor is 1/1000
-   (in float 1/20) of the tensor's largest entry and a bound on rounding, and prints a report
-   with the worst entry and the likely mistake.
-   Nodes of your own are also checked one by one, and held to their contract: forward writes
-   every entry, backward adds, neither writes anything else, and both give the same when they
-   run again. At most 1000 entries of a tensor are tried, drawn at random, and of a larger one
-   all along random directions; those at a kink, and those where rounding decides, are skipped
-   and counted.
-   Compile with -DEDF_REAL=double: below 1e-6 is right; in float one can only see errors above
-   about 1e-2. Values, the states of nodes and random numbers are put back; the gradients left
-   are those of edf_backward(node).
-   edf_expect_mismatch says of a node of your own that its backward is not the derivative, on
-   purpose (straight-through estimators, gradient reversal); it returns the node. The check then
-   fails where it is the derivative after all, and compares nothing through the node. */
-double edf_gradcheck(edf_node *node);
-edf_node *edf_expect_mismatch(edf_node *node);
-void   edf_print(edf_node *node);              /* one screen about one node, to stdout        */
-
-/* ---- The program, printed: forward in the notation, a line for each node with its shape and
-   source line, and the backward that runs, as loops (`for b,i,j: W.grad[i,j] += ...`). A
-   capital index is summed. print_node prints one node's, print_latex a LaTeX article.
-   edf_formula gives a node of your own its lines, for these prints:
-     edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
-   where the left side names the node, and the other tensors its inputs in their order; several
-   backward lines have \n between. It is text, and not checked against the code. Without it a
-   print says what the node's code is given and what it adds to. It returns the node. Errors:
-   more names than inputs. */
-void edf_print_program(FILE *out);
-void edf_print_node(FILE *out, edf_node *node);
-void edf_print_latex(FILE *out);
-edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
-
-/* ---- Stepping, in any debugger or from the program.
-   edf_step_forward and edf_step_backward run one node and return it, NULL when the program is
-   over. The first call begins a Forward of everything, or a Backward from the last loss (else
-   from the last node); inside of one that runs, they go on from the node that it has stopped
-   at, and the program follows. edf_where prints which assignment is next, and how many
-   contributions the gradients that it reads and adds to have received of how many.
-   edf_break("h1") calls edf_breakpoint, an empty function, when the node of that name is about
-   to run, forward or backward, so that a debugger's `break edf_breakpoint` stops there; a node
-   of that name may come later. NULL takes all of these back.
-   edf_find_nan looks for the first node with finite inputs and a value, or a gradient, that is
-   NaN or infinite; it prints the entry, what it was computed from, and the line, and returns
-   the node, or NULL. With EDF_DEBUG every value and gradient is NaN until it is written, and
-   the first NaN of a Forward or Backward is reported by itself. */
-edf_node *edf_step_forward(void);
-edf_node *edf_step_backward(void);
-void      edf_where(void);
-void      edf_break(const char *name);
-void      edf_breakpoint(edf_node *node, const char *name, const char *way);
-edf_node *edf_find_nan(void);
-
-/* ---- The doctor. edf_doctor(loss), before the training, watches its first 300 steps and
-   prints what goes wrong, with names, numbers and a hint, each finding once, causes before what
-   follows from them. A healthy run prints nothing. It has rules for
-     data        NaN, not scaled (0...255) or centred, rows all alike, rows that were trained on
-                 among those fed while edf.training is 0
-     labels      outside of the classes, counted from 1, not shuffled, unrelated to the inputs,
-                 targets that the output cannot reach
-     program     softmax twice or over the wrong index, a parameter that the loss never uses
-     beginning   equal or zero weights, dead or saturated units, a first loss far above ln C
-     gradient    in programs with nodes of your own: wrong sign, a factor (batch, 2), another
-                 mistake, with the first wrong node; a sum over the batch
-     step        a gradient that was not cleared, a step without a new one, a parameter that
-                 never moves, steps up the slope, too large or too small, edf.training
-     symptoms    NaN, vanishing and exploding gradients, dead units: only if no cause was found
-   It changes nothing: the parameters are bit for bit the same, as long as nodes of your own
-   give the same values when they run again. The first 20 steps cost another Forward, then every
-   tenth to step 300, the first one two for each parameter if there are nodes of your own; after
-   that it takes a few microseconds a step, for the rows. The loss may be built again for each
-   step, at the same line; calling edf_doctor again is allowed, and edf_clear forgets all.
-   Errors: a node that is not computed or that no parameter reaches. */
-void edf_doctor(edf_node *loss);
-
-/* ---- Curves that people look at. edf_log(name, value) adds a value to the series of this name
-   (with one argument, edf_log(x) is the logarithm, a node). Series with a common first part,
-   loss/train and loss/test, share a chart, loss. A value stands where the longest series of its
-   chart is at that time: so a test loss once an epoch lies under the training loss of its step.
-   edf_log_scale gives a chart a logarithmic axis. edf_plot_svg draws all: long series as means
-   with a band from least to greatest; values that are not finite, or not above 0 on such an
-   axis, are left out and counted. edf_clear forgets them. Errors: no name, nothing logged, a
-   file that cannot be written. */
-void edf_log_value(const char *name, double value);          /* edf_log(name, value)          */
-void edf_log_scale(const char *chart);
-void edf_plot_svg(const char *path);
-
-/* ---- A page to step through. What runs between edf_trace_begin("trace.html") and
-   edf_trace_end(), best one training step or a few, is written as one HTML file that any
-   browser shows, without a server or a network: the program forward and backward, the graph
-   with the gradients that have arrived, the tensors as they are at each moment, and for every
-   entry the sum of products that made it. The file stays below 2 MB: of large tensors it has a
-   part, the same along each index, and when it is full it leaves out what runs later; the page
-   says so. What changes is copied, so a step that is traced is slow; others cost nothing.
-   edf_write_dot writes the graph for Graphviz: dot -Tsvg graph.dot.
-   Errors: a path that cannot be written, two begins, an end without a begin, nothing that ran.
-   edf_clear ends a trace without a page. */
-void edf_trace_begin(const char *path);
-void edf_trace_end(void);
-void edf_write_dot(const char *path);
-
-#ifdef EDF_NO_DEBUG                      /* calls that do nothing, and find nothing           */
-static inline double edf__no_error(const edf_node *node) { return (void)node, 0; }
-static inline edf_node *edf__the_same(edf_node *node) { return node; }
-#define edf_gradcheck(node)           edf__no_error(node)
-#define edf_expect_mismatch(node)     edf__the_same(node)
-#define edf_formula(node, f, b)       ((void)(f), (void)(b), edf__the_same(node))
-#define edf_print(node)               ((void)(node))
-#define edf_print_program(out)        ((void)(out))
-#define edf_print_node(out, node)     ((void)(out), (void)(node))
-#define edf_print_latex(out)          ((void)(out))
-#define edf_step_forward()            edf__the_same(NULL)
-#define edf_step_backward()           edf__the_same(NULL)
-#define edf_where()                   ((void)0)
-#define edf_break(name)               ((void)(name))
-#define edf_find_nan()                edf__the_same(NULL)
-#define edf_doctor(loss)              ((void)(loss))
-#define edf_log_value(name, value)    ((void)(name), (void)(value))
-#define edf_log_scale(chart)          ((void)(chart))
-#define edf_plot_svg(path)            ((void)(path))
-#define edf_trace_begin(path)         ((void)(path))
-#define edf_trace_end()               ((void)0)
-#define edf_write_dot(path)           ((void)(path))
-#endif
-
-/* ---- >>files  Data. Arrays are the caller's, freed with edf_free_array. Files are checked
-   before memory is taken; an error names the file, the byte or line, what was expected and
-   found. */
-typedef struct { int rank, dim[EDF_MAX_RANK]; size_t size; edf_real *value; } edf_array;
-edf_array edf_load_idx(const char *path);      /* IDX of unsigned bytes, numbers as stored    */
-edf_array edf_load_images(const char *path);   /* IDX [n, rows, columns]: [n, pixels] / 255   */
-edf_array edf_load_labels(const char *path);   /* IDX [n]                                     */
-edf_array edf_load_csv(const char *path);      /* [rows, columns]; a heading line is skipped  */
-void      edf_free_array(edf_array *a);
-
-/* .npy: arrays that NumPy reads and writes. Whole numbers and both byte orders are read too;
-   Fortran order is an error. A view of a node's value is not to be freed. */
-edf_array edf_view(edf_node *node);
-edf_array edf_load_npy(const char *path);
-void      edf_save_npy(const char *path, edf_array a);
-
-/* Pictures: [rows, columns] or [rows, columns, 3], from 0 to 1. PGM and PPM files are read; by
-   the end of the name .png, .pgm or .ppm is written, and what is outside of 0..1 is cut off. A
-   contact sheet of [n, rows, columns], or with channels, has `columns` of them in a row, each
-   pixel zoom x zoom large; lo becomes 0 and hi 1. */
-edf_array edf_load_image(const char *path);
-void      edf_save_image(const char *path, edf_array a);
-edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi);
-
-/* Text as class numbers: its different bytes in their order, symbol[0 .. symbols-1]. number[c]
-   is the class of byte c, or -1. edf_encode stops at a byte that the text does not have;
-   edf_decode writes n bytes and a zero. edf_sample draws k with probability P[k] / sum P. */
-typedef struct { int symbols, number[256]; char symbol[256]; edf_array classes; } edf_text;
-edf_text edf_load_text(const char *path);
-edf_text edf_text_of(const char *text, size_t length);
-void     edf_free_text(edf_text *t);
-void     edf_encode(const edf_text *t, const char *text, size_t length, edf_real *classes);
-void     edf_decode(const edf_text *t, const edf_real *classes, size_t n, char *text);
-int      edf_sample(const edf_real *P, int n);
-
-/* Saved models, as safetensors files: parameters by name, what the optimiser remembers (p.m and
-   p.s), steps, and the state of the random numbers, so that training goes on bit for bit. The
-   program first builds the same parameters, then loads. A file of F32 or F64 will do, and one
-   without optimiser state. Errors name the file, the byte, the tensor and the shapes, and then
-   nothing has changed: everything is read and checked before. A file is written whole or not at
-   all (to path.tmp, then renamed). */
-void edf_save(const char *path);
-void edf_load(const char *path);
-
-/* A batch out of a data set: y[b,j] = data[rows[b],j], where rows is an Input of row numbers,
-   Input *rows = edf_input("rows[b]"). The array is not copied: it stays the caller's and must
-   live unchanged until edf_clear. On a device it lives there too, and a step sends the row
-   numbers alone. No gradient. Errors: data without rows, more than 8 dimensions; a row that is
-   not there. */
-#define edf_input_from(data, rows) edf_input_from_at(EDF__HERE, data, rows)
-edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node *rows);
-
-/* Puts the rows of x, and of y unless it is NULL, into the same random order. */
-void edf_shuffle(edf_array *x, edf_array *y);
-
-/* After a Forward: the share of rows b in which argmax_k scores[b,k] is not labels[b]. */
-double edf_error_rate(edf_node *scores, edf_node *labels);
 
 /* ---- >>kernels  The kernel's interface ------------------------------------------------------
 
@@ -881,55 +438,8 @@ typedef struct {
   edf_real alpha;
 } edf_nest;
 
-/* A plan: the nest in canonical form, its loops in the order outside | M | N | K. Outside loops
-   run one after another; the rest is a matrix product out[M,N] += a[M,K] b[K,N], in blocks.
-   `product` 0 means no product: the innermost loop is a vector loop, the others run outside. */
-typedef struct { ptrdiff_t n, step, run; } edf_axis;   /* loops flattened, seen by an operand */
-typedef struct { edf_axis row, column; int direct, tall; } edf_matrix;  /* tall: column-major */
-typedef struct edf_route {
-  edf_nest nest;
-  int product, first[4];                 /* index of the first M, N, K loop, and the end      */
-  ptrdiff_t extent[3], block[3];         /* of M, N, K                                        */
-  edf_matrix matrix[3];                  /* out [M,N], a [M,K], b [K,N]                       */
-  size_t covers;                         /* entries of out written, each once; else 0         */
-  size_t apart;                          /* the same where sums run inside of all other loops */
-  double cost;                           /* estimated nanoseconds, by one thread              */
-} edf_route;
-
-/* What work costs on a machine, in nanoseconds; only ratios matter. `batched`: gemm takes all
-   matrices of an outside loop in one call, and no sum may run outside. */
-typedef struct {
-  double call, multiply;                 /* of gemm: each call, each multiplication           */
-  double operand, result;                /* each entry of a and b, of out                     */
-  double pack, pack_alone;               /* an entry copied in: of a run, alone               */
-  double add, add_alone;                 /* an entry added to out                             */
-  double run;                            /* the start of such a run                           */
-  double loop[3], start;                 /* an innermost loop: with steps of 1, to 8, more    */
-  ptrdiff_t panel;                       /* entries of a packed block                         */
-  int batched;
-} edf_costs;
-
-edf_route edf_plan(const edf_nest *nest);                 /* a pure function, for this CPU    */
-edf_route edf_plan_for(const edf_nest *nest, const edf_costs *costs);
-
-/* out[..] += alpha a[..] b[..], or with `assign` out[..] = for the entries covered (only where
-   route->covers > 0, on a device route->apart). out must not overlap a or b. */
-void edf_contract(const edf_route *route, int assign, edf_real *out, const edf_real *a,
-                  const edf_real *b);
 void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
                             const edf_real *b);           /* six lines: the definition        */
-
-/* A maximum over windows: entry i of y is the greatest x[.. + offset[k]], where the first
-   n_kept loops of t go over y and x, the others over the n entries of the window; winner[i] is
-   the k of the first greatest. Backward adds y to the winner's x, or with `assign` also sets
-   the others to 0. */
-typedef struct {
-  edf_nest t;
-  int n_kept;
-  ptrdiff_t n, *offset;
-  int *winner, assign;
-  edf_real *y, *x;                       /* values, or in backward gradients                  */
-} edf_window;
 
 /* The seam. A linked edf_cuda.o sets edf_open_device, which is called with the first node and
    gives edf_device, or NULL; each kernel begins by handing over to it. Arrays are known by
@@ -951,9 +461,9 @@ typedef enum {                           /* the loops of the optimisers         
   EDF_L1_RULE
 } edf_rule;
 enum { EDF_RULE_NUMBERS = 6 };           /* at most                                           */
-void edf_max_window(const edf_window *w, int backward);
-void edf_update(edf_node *p, edf_rule rule, const edf_real *numbers, int n);
 
+typedef struct edf_route edf_route;      /* see >>nest                                        */
+typedef struct edf_window edf_window;    /* see >>over                                        */
 typedef struct edf_device_table {
   void   (*contract)(const edf_route *, int assign, edf_real *, const edf_real *,
                      const edf_real *);
@@ -972,9 +482,7 @@ extern edf_device_table *edf_device;
 extern edf_device_table *(*edf_open_device)(void);
 size_t edf_array_bytes(const void *x);
 
-#ifdef __cplusplus
-}
-#endif
+EDF__C_END
 #endif /* EDF_H */
 
 /* ==== Everything below is implementation ================================================= */
@@ -992,6 +500,7 @@ size_t edf_array_bytes(const void *x);
 
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF__IMPLEMENTED)
 #define EDF__IMPLEMENTED
+#define EDF__CODE                        /* this time the code is compiled                    */
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -1022,10 +531,7 @@ size_t edf_array_bytes(const void *x);
 #define EDF__NORETURN
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
+EDF__C_BEGIN
 extern const char EDF__TYPE_MARK;
 const char EDF__TYPE_MARK = 1;
 edf_device_table *edf_device = NULL;
@@ -3793,9 +3299,55 @@ edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_n
   l->lazy = 1;
   return edf__add_compnode(l);
 }
+EDF__C_END
+#endif
+
+/* ######## Part Two: faster, and more ##################################################### */
 
 /* ==== >>nest  Loop nests, plans and kernels ============================================== */
+#ifndef EDF__NEST_H
+#define EDF__NEST_H
+EDF__C_BEGIN
+/* A plan: the nest in canonical form, its loops in the order outside | M | N | K. Outside loops
+   run one after another; the rest is a matrix product out[M,N] += a[M,K] b[K,N], in blocks.
+   `product` 0 means no product: the innermost loop is a vector loop, the others run outside. */
+typedef struct { ptrdiff_t n, step, run; } edf_axis;   /* loops flattened, seen by an operand */
+typedef struct { edf_axis row, column; int direct, tall; } edf_matrix;  /* tall: column-major */
+struct edf_route {
+  edf_nest nest;
+  int product, first[4];                 /* index of the first M, N, K loop, and the end      */
+  ptrdiff_t extent[3], block[3];         /* of M, N, K                                        */
+  edf_matrix matrix[3];                  /* out [M,N], a [M,K], b [K,N]                       */
+  size_t covers;                         /* entries of out written, each once; else 0         */
+  size_t apart;                          /* the same where sums run inside of all other loops */
+  double cost;                           /* estimated nanoseconds, by one thread              */
+};
 
+/* What work costs on a machine, in nanoseconds; only ratios matter. `batched`: gemm takes all
+   matrices of an outside loop in one call, and no sum may run outside. */
+typedef struct {
+  double call, multiply;                 /* of gemm: each call, each multiplication           */
+  double operand, result;                /* each entry of a and b, of out                     */
+  double pack, pack_alone;               /* an entry copied in: of a run, alone               */
+  double add, add_alone;                 /* an entry added to out                             */
+  double run;                            /* the start of such a run                           */
+  double loop[3], start;                 /* an innermost loop: with steps of 1, to 8, more    */
+  ptrdiff_t panel;                       /* entries of a packed block                         */
+  int batched;
+} edf_costs;
+
+edf_route edf_plan(const edf_nest *nest);                 /* a pure function, for this CPU    */
+edf_route edf_plan_for(const edf_nest *nest, const edf_costs *costs);
+
+/* out[..] += alpha a[..] b[..], or with `assign` out[..] = for the entries covered (only where
+   route->covers > 0, on a device route->apart). out must not overlap a or b. */
+void edf_contract(const edf_route *route, int assign, edf_real *out, const edf_real *a,
+                  const edf_real *b);
+EDF__C_END
+#endif
+
+#ifdef EDF__CODE
+EDF__C_BEGIN
 /* ---- Canonical form. Loops commute, so a nest is a set of loops: those of extent 1 are
    dropped, one that is in no operand multiplies alpha, and two are fused where their
    strides allow it. */
@@ -4575,9 +4127,46 @@ static const int edf__has_fast EDF__USED = (edf__fast = edf__contract_fast, 1);
 #else
 static edf__contractor *edf__fast = edf__contract_fast;
 #endif
+EDF__C_END
+#endif
 
 /* ==== >>more  More nodes, entry by entry and by rows ===================================== */
+#ifndef EDF__MORE_H
+#define EDF__MORE_H
+EDF__C_BEGIN
+/* LeakyRelu: y = x where x > 0, else slope x.   dx += dy (1 where x > 0, else slope)
+   Gelu: y = x/2 (1 + tanh(c (x + 0.044715 x^3))), c = sqrt(2/pi) (Hendrycks, Gimpel 2016).
+         dx += dy (s + x s (1-s) 2 c (1 + 0.134145 x^2)), s = sigmoid(2 c (x + 0.044715 x^3))
+   Softplus: y = ln(1 + exp(x)).   dx += dy / (1+exp(-x)) */
+#define edf_leaky_relu(x, slope) edf_leaky_relu_at(EDF__HERE, x, slope)
+#define edf_gelu(x)              edf_gelu_at(EDF__HERE, x)
+#define edf_softplus(x)          edf_softplus_at(EDF__HERE, x)
+edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope);
+edf_node *edf_gelu_at(const char *file, int line, edf_node *x);
+edf_node *edf_softplus_at(const char *file, int line, edf_node *x);
 
+/* LogSoftmax, the logarithm of Softmax, stable: y[b,k] = s[b,k] - ln sum_j exp(s[b,j]).
+   s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] */
+#define edf_log_softmax(s) edf_log_softmax_at(EDF__HERE, s)
+edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s);
+
+/* BCELoss: cross entropy of yes-or-no scores s[i] and targets y[i] from 0 to 1,
+   l[i] = -y ln p - (1-y) ln(1-p) with p = 1/(1+exp(-s)), as ln(1 + exp(s)) - y s: stable.
+     s.grad[i] += l.grad[i] (p - y[i])          y.grad[i] -= l.grad[i] s[i]
+   MSE: the scalar (1/n) sum_i (a[i] - b[i])^2.
+   MaskedMean: the scalar sum_i m[i] x[i] / sum_i m[i]; m is 0 or 1, for lines of different
+   length. MSE and MaskedMean take shapes as Sub and Mul do, BCELoss equal ones. */
+#define edf_bce_loss(s, y)    edf_bce_loss_at(EDF__HERE, s, y)
+#define edf_mse(a, b)         edf_mse_at(EDF__HERE, a, b)
+#define edf_masked_mean(x, m) edf_masked_mean_at(EDF__HERE, x, m)
+edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y);
+edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b);
+edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m);
+EDF__C_END
+#endif
+
+#ifdef EDF__CODE
+EDF__C_BEGIN
 /* ---- LeakyRelu   y[i] = x[i] if x[i] > 0, else slope x[i]
                     x.grad[i] += y.grad[i] (1 if x[i] > 0, else slope)
    The state is the slope, which formulas call #. ---- */
@@ -4728,9 +4317,69 @@ edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *
   edf_node *chosen = edf_sum_at(file, line, edf_mul_at(file, line, x, m));
   return edf_div_at(file, line, chosen, edf_sum_at(file, line, m));
 }
+EDF__C_END
+#endif
 
 /* ==== >>over  Functions over named indices =============================================== */
+#ifndef EDF__OVER_H
+#define EDF__OVER_H
+EDF__C_BEGIN
+/* A spec is the tensor with its indices, and a capital names
+   what the function goes over, one index or several, anywhere: "a[b,h,t,S]", "x[b,X,Y,c]".
 
+   These keep the shape:
+     SoftmaxOver("a[b,h,t,S]", s)          sums to 1 over S
+     SoftmaxOver("a[b,h,t,S] | S<=t", s)   over the S up to t alone, else 0: the causal mask
+     LogSoftmaxOver("a[b,K,t]", s)
+     NormalizeOver("x[b,t,J]", x, eps)     (x - m)/sqrt(v + eps); m, v: mean and variance over J
+   These keep the indices that are not capitals:
+     SumOver("x[b,T,j]", x)                y[b,j] = sum_T x[b,T,j]
+     MeanOver("x[b,T,j]", x)               divided by how many there are
+     VarianceOver("x[b,T,j]", x)           the mean of (x - mean)^2; SampleVarianceOver divides
+                                           by one less, as the course does (NaN for one entry)
+     MaxOver("x[b,T,j]", x)                of equal ones the first alone gets the gradient
+   Instead of a spec, SumOver, MeanOver and MaxOver take an equation of the notation as well;
+   the sum is then a mean or a maximum, and what MaxOver reads outside is minus infinity:
+     MaxOver("y[b,i,c] = x[b,2*i+DI,c] | DI<2", x)
+   Gradients: Softmax's as above; NormalizeOver: x.grad += (y.grad - mean y.grad
+   - y mean(y y.grad)) / sqrt(v + eps); the others by the swap rule. Errors: a place that is not
+   one index, an index twice, no capital, another rank than the tensor's. */
+#define edf_softmax_over(spec, s)         edf_softmax_over_at(EDF__HERE, spec, s)
+#define edf_log_softmax_over(spec, s)     edf_log_softmax_over_at(EDF__HERE, spec, s)
+#define edf_normalize_over(spec, x, eps)  edf_normalize_over_at(EDF__HERE, spec, x, eps)
+#define edf_sum_over(spec, x)             edf_sum_over_at(EDF__HERE, spec, x)
+#define edf_mean_over(spec, x)            edf_mean_over_at(EDF__HERE, spec, x)
+#define edf_variance_over(spec, x)        edf_variance_over_at(EDF__HERE, spec, x)
+#define edf_sample_variance_over(spec, x) edf_sample_variance_over_at(EDF__HERE, spec, x)
+#define edf_max_over(spec, x)             edf_max_over_at(EDF__HERE, spec, x)
+edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_node *s);
+edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, edf_node *s);
+edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
+                                edf_real eps);
+edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x);
+edf_node *edf_mean_over_at(const char *file, int line, const char *spec, edf_node *x);
+edf_node *edf_variance_over_at(const char *file, int line, const char *spec, edf_node *x);
+edf_node *edf_sample_variance_over_at(const char *file, int line, const char *spec,
+                                      edf_node *x);
+edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node *x);
+
+/* A maximum over windows: entry i of y is the greatest x[.. + offset[k]], where the first
+   n_kept loops of t go over y and x, the others over the n entries of the window; winner[i] is
+   the k of the first greatest. Backward adds y to the winner's x, or with `assign` also sets
+   the others to 0. */
+struct edf_window {
+  edf_nest t;
+  int n_kept;
+  ptrdiff_t n, *offset;
+  int *winner, assign;
+  edf_real *y, *x;                       /* values, or in backward gradients                  */
+};
+void edf_max_window(const edf_window *w, int backward);
+EDF__C_END
+#endif
+
+#ifdef EDF__CODE
+EDF__C_BEGIN
 /* ---- A tensor whose capitals name what a function goes over: "a[b,h,t,S]", "x[b,X,Y,c]",
    "a[b,t,S] | S<=t". Its places in the order: those that stay, then those gone over. */
 typedef struct {
@@ -5086,9 +4735,176 @@ edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node
   edf__site at = { "MaxOver", file, line };
   return edf__over(&at, &edf__max_op, EDF__MAX, spec, x);
 }
+EDF__C_END
+#endif
 
 /* ==== >>layers  Layers, from normalisation to recurrences ================================ */
+#ifndef EDF__LAYERS_H
+#define EDF__LAYERS_H
+EDF__C_BEGIN
+/* LayerNorm: y[b,t,j] = A[j] n[b,t,j] + B[j] with n = NormalizeOver("x[b,t,J]", x, 1e-5), over
+   the last index (Ba et al. 2016). A starts 1 and B 0; B is added, as in the course.
+   BatchNorm: the same, where n is normalised over every index but the last: with the batch's
+   mean and variance (divisor n) in training, with running ones where edf.training is 0. The
+   running ones are Parameters that no optimiser moves, so that they are saved (Ioffe and
+   Szegedy 2015). They move a tenth of the way in each Forward of training. For statistics of
+   every position use Reshape before. Errors: gain and last index differ; training on 1 row. */
+typedef struct { edf_node *gain, *bias; } edf_layer_norm_package;
+typedef struct { edf_node *gain, *bias, *mean, *variance; } edf_batch_norm_package;
+#define edf_layer_norm_params(n) edf_layer_norm_params_at(EDF__HERE, n)
+#define edf_layer_norm(...)      edf_layer_norm_at(EDF__HERE, __VA_ARGS__)
+#define edf_batch_norm_params(n) edf_batch_norm_params_at(EDF__HERE, n)
+#define edf_batch_norm(...)      edf_batch_norm_at(EDF__HERE, __VA_ARGS__)
+edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n);
+edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
+                            edf_node *x);
+edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int n);
+edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
+                            edf_node *x);
 
+/* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate); y = x where
+   edf.training is 0.   dx += dy/(1-rate) where x was kept. (Srivastava et al. 2014.) The mask
+   depends on edf.seed and edf.draws alone. Errors: a rate that is not in [0, 1). */
+#define edf_dropout(x, rate) edf_dropout_at(EDF__HERE, x, rate)
+edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
+
+/* Embed: y[b,t,j] = W[k[b,t],j], for class numbers k as for LogLoss. A class that occurs twice
+   is paid twice.   W.grad[k[b,t],j] += y.grad[b,t,j]
+   Errors, in Forward: a class out of range or not whole, with its row and value. */
+#define edf_embed(W, k) edf_embed_at(EDF__HERE, W, k)
+edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k);
+
+/* Concat("h[b,t,J]", a, b, ...): one after the other along the capital, the slide's
+   h[t,2J] = a[t,J]; b[t,J]. An operand without that index counts as one entry, so
+   ConcatList("h[b,T,j]", n, list) makes one tensor of n steps in time.
+   Slice("x[b,t,J]", x, from, count): y[b,t,j] = x[b,t,j+from], j < count.
+   Select("x[b,T,j]", x, n): y[b,j] = x[b,n,j].
+   Reshape(x, "y[b,4,128]"): the same numbers in the same order; y is also the node's name. A
+   first index without a number takes what is left, for the batch.
+   Gradients go back where the numbers came from. Errors: operands that differ in another index
+   than the joined one, the batch joined or sliced, entries outside, sizes that differ. */
+#define edf_concat(...)                edf_concat_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
+#define edf_concat_list(spec, n, list) edf_concat_list_at(EDF__HERE, spec, n, list)
+#define edf_slice(spec, x, from, n)    edf_slice_at(EDF__HERE, spec, x, from, n)
+#define edf_select(spec, x, n)         edf_select_at(EDF__HERE, spec, x, n)
+#define edf_reshape(...)               edf_reshape_at(EDF__HERE, __VA_ARGS__)
+edf_node *edf_concat_at(const char *file, int line, const char *spec, ...);
+edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
+                             edf_node **list);
+edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
+                       int count);
+edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n);
+edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
+    EDF__PRINTF(4, 5);
+
+/* ---- Compositions: packages of parameters, and nodes that are equations over them. Weights
+   start uniform with variance 1/n for sums of n products, thresholds 0.
+
+   Conv: y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+d*DI-p,s*j+d*DJ-p,C] - B[n], for 1 to 3 dimensions;
+   edf_conv_params(dims, size, n_in, n_out). Stride s, dilation d and padding p are fields of
+   the package, 1, 1 and 0 until changed: Phi.stride = 2. Size of y: (X + 2p - d (size-1) - 1)/s
+   + 1. edf_grouped_conv_params has one number more, the groups g that share no product: then it
+   is W[DI,DJ,g,C,n], and y has channel N*g+n.
+   TransposedConv writes where Conv reads: u[b,s*i+d*DI,...,n] = W[DI,...,C,n] x[b,i,...,C],
+   less p entries at each side, - B[n]; no groups. Size of y: s (X-1) + d (size-1) + 1 - 2p.
+   MaxPool(x, size, stride), AvgPool: y[b,i,j,c] = max or mean of x[b,s*i+DI,s*j+DJ,c].
+   Gradients by the swap rule. Errors: another rank or other channels than the package has, a
+   window longer than the padded x, groups that do not divide the channels. */
+typedef struct {
+  edf_node *w, *b;
+  int stride, dilation, padding, groups;
+} edf_conv_package;
+#define edf_conv_params(dims, size, n_in, n_out) \
+  edf_conv_params_at(EDF__HERE, dims, size, n_in, n_out, 1)
+#define edf_grouped_conv_params(dims, size, n_in, n_out, groups) \
+  edf_conv_params_at(EDF__HERE, dims, size, n_in, n_out, groups)
+#define edf_conv(...)                  edf_conv_at(EDF__HERE, __VA_ARGS__)
+#define edf_transposed_conv(...)       edf_transposed_conv_at(EDF__HERE, __VA_ARGS__)
+#define edf_max_pool(x, size, stride)  edf_max_pool_at(EDF__HERE, x, size, stride)
+#define edf_avg_pool(x, size, stride)  edf_avg_pool_at(EDF__HERE, x, size, stride)
+edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
+                                    int n_out, int groups);
+edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node *x);
+edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Phi,
+                                 edf_node *x);
+edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride);
+edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride);
+
+/* Residual: y = x + Conv(second, Relu(Conv(first, x))), of the same shape; the size is odd.
+   (He et al. 2015, without normalisation.) Highway: y = G R + (1-G) x, with
+   G = Sigmoid(Affine(gate, x)), R = Relu(Affine(transform, x)) (Srivastava et al. 2015). */
+typedef struct { edf_conv_package first, second; } edf_residual_package;
+typedef struct { edf_affine_package gate, transform; } edf_highway_package;
+#define edf_residual_params(dims, size, n) edf_residual_params_at(EDF__HERE, dims, size, n)
+#define edf_residual(...)                  edf_residual_at(EDF__HERE, __VA_ARGS__)
+#define edf_highway_params(n)              edf_highway_params_at(EDF__HERE, n)
+#define edf_highway(...)                   edf_highway_at(EDF__HERE, __VA_ARGS__)
+edf_residual_package edf_residual_params_at(const char *file, int line, int dims, int size,
+                                            int n);
+edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x);
+edf_highway_package edf_highway_params_at(const char *file, int line, int n);
+edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, edf_node *x);
+
+/* Attention of x[b,t,i] to itself, with h heads (Vaswani et al. 2017):
+     q[b,t,h,d] = WQ[I,h,d] x[b,t,I], and k, v alike
+     a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]
+     P          = SoftmaxOver("a[b,h,t,S]", a); CausalAttention: "a[b,h,t,S] | S<=t"
+     o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]
+     y[b,t,j]   = WO[H,D,j] o[b,t,H,D]
+   x has n numbers at each t, y too. Errors: heads that do not divide n, another n. */
+typedef struct { edf_node *wq, *wk, *wv, *wo; } edf_attention_package;
+#define edf_attention_params(n, heads) edf_attention_params_at(EDF__HERE, n, heads)
+#define edf_attention(...)             edf_attention_at(EDF__HERE, __VA_ARGS__)
+#define edf_causal_attention(...)      edf_causal_attention_at(EDF__HERE, __VA_ARGS__)
+edf_attention_package edf_attention_params_at(const char *file, int line, int n, int heads);
+edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x);
+edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
+                                  edf_node *x);
+
+/* Recurrent cells. Gate k of each is  z[b,k,j] + Wh[I,k,j] h[b,I],  where
+   z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]; h' and c' are the new state:
+     RNN     h' = tanh(gate 0)
+     UGRNN   G = sigmoid(gate 0), R = tanh(gate 1), h' = G h + (1-G) R
+     GRU     G0, G1 = sigmoid(gates 0, 1), R = tanh(gate 2, of G0 h), h' = (1-G1) h + G1 R
+     LSTM    F, I, O = sigmoid(gates 0, 1, 2), R = tanh(gate 3), c' = F c + I R,
+             h' = O tanh(c'); F's threshold starts at -1, so that it is open
+   One step of x[b,i]:             s = LSTM(Phi, x, s), which begins with { NULL, NULL }: zeros
+   All steps of x[b,t,i]:          h[b,t,j] = Unroll(Phi, x), for the parameters of any cell
+   (Collins et al. 2016; Cho et al. 2014; Hochreiter, Schmidhuber 1997; Gers et al. 2000.)
+   Errors: the parameters of another cell, another length of x. */
+typedef struct edf_cell edf_cell;
+typedef struct { edf_node *wx, *wh, *b; const edf_cell *cell; } edf_recurrent_package;
+typedef struct { edf_node *h, *c; } edf_recurrent_state;
+extern const edf_cell edf_rnn_cell, edf_ugrnn_cell, edf_gru_cell, edf_lstm_cell;
+#define edf_rnn_params(n_in, n)   edf_recurrent_params_at(EDF__HERE, &edf_rnn_cell, n_in, n)
+#define edf_ugrnn_params(n_in, n) edf_recurrent_params_at(EDF__HERE, &edf_ugrnn_cell, n_in, n)
+#define edf_gru_params(n_in, n)   edf_recurrent_params_at(EDF__HERE, &edf_gru_cell, n_in, n)
+#define edf_lstm_params(n_in, n)  edf_recurrent_params_at(EDF__HERE, &edf_lstm_cell, n_in, n)
+#define edf_rnn(...)              edf_cell_at(EDF__HERE, &edf_rnn_cell, __VA_ARGS__)
+#define edf_ugrnn(...)            edf_cell_at(EDF__HERE, &edf_ugrnn_cell, __VA_ARGS__)
+#define edf_gru(...)              edf_cell_at(EDF__HERE, &edf_gru_cell, __VA_ARGS__)
+#define edf_lstm(...)             edf_cell_at(EDF__HERE, &edf_lstm_cell, __VA_ARGS__)
+#define edf_unroll(...)           edf_unroll_at(EDF__HERE, __VA_ARGS__)
+edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const edf_cell *cell,
+                                              int n_in, int n);
+edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
+                                edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s);
+edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x);
+
+/* The slide's own line, unrolled over the index that the left side has on the right one less:
+     Recurrence("h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j])",
+                Whh, Wxh, x, B)
+   Operands are those but h. Around the whole sum may stand tanh, sigmoid, relu, gelu, softplus,
+   exp, softmax (over the last index), or nothing. h before the first time is 0; with t+1 time
+   runs backwards. Errors: no place with t-1 or t+1, or several; a number of times that is
+   unknown; no term without h. */
+#define edf_recurrence(...) edf_recurrence_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
+edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...);
+EDF__C_END
+#endif
+
+#ifdef EDF__CODE
+EDF__C_BEGIN
 /* ---- BatchNormalize   y[r,c] = (x[r,c] - m[c]) / sqrt(v[c] + eps), where r goes over every
    index but the last; m and v are the column's mean and variance (divisor n) in training, and
    the running ones otherwise. In training the running mean and the running variance (divisor
@@ -5307,42 +5123,6 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
   edf_node *y = edf__computed(&edf__embed_op, file, line, 2, in);
   y->letters_of = 1;
   y->classes = edf__embed_classes;
-  return edf__add_compnode(y);
-}
-
-/* ---- InputFrom   y[b,j] = data[rows[b],j]: a batch out of a data set, by row numbers. The
-   state is the array, whose numbers stay the caller's. ---- */
-static void edf__input_from_shape(edf_node *y) {
-  const edf_array *data = (const edf_array *)y->state;
-  const edf_node *rows = y->in[0];
-  y->rank = rows->rank + data->rank - 1;
-  memcpy(y->dim, rows->dim, sizeof y->dim);
-  for (int d = 1; d < data->rank; d++) y->dim[rows->rank + d - 1] = data->dim[d];
-}
-static void edf__input_from_forward(edf_node *y) {
-  const edf_array *data = (const edf_array *)y->state;
-  size_t n = (size_t)data->dim[0], J = data->size / n;
-  for (size_t b = 0; b < y->size / J; b++)
-    memcpy(y->value + b * J, data->value + edf__class(y, "row number", b, n) * J,
-           J * sizeof *y->value);
-}
-static size_t edf__input_from_classes(const edf_node *y, const char **what) {
-  *what = "row number";
-  return (size_t)((const edf_array *)y->state)->dim[0];
-}
-static const edf_op edf__input_from_op = { "InputFrom", edf__input_from_shape,
-  edf__input_from_forward, NULL, NULL, NULL, NULL };
-edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node *rows) {
-  edf__site at = { "InputFrom", file, line };
-  edf__no_nulls(&at, "rows", rows);
-  if (data.rank < 1 || !data.value || !data.size)
-    edf__fail("%s:%d: InputFrom: the data has no rows", file, line);
-  if (data.rank + rows->rank - 1 > EDF_MAX_RANK)
-    edf__x_error(&at, "rows", rows, "the data has %d dimensions, and a row number for each "
-                 "entry of rows makes more than %d", data.rank, EDF_MAX_RANK);
-  edf_node *y = edf__computed(&edf__input_from_op, file, line, 1, &rows);
-  y->classes = edf__input_from_classes;
-  memcpy(edf_state(y, sizeof data), &data, sizeof data);
   return edf__add_compnode(y);
 }
 
@@ -6135,9 +5915,59 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
   edf__free(in);
   return h;
 }
+EDF__C_END
+#endif
 
 /* ==== >>optim  Optimisers ================================================================ */
+#ifndef EDF__OPTIM_H
+#define EDF__OPTIM_H
+EDF__C_BEGIN
+/* g is the gradient of a parameter p; its m and s, and how many steps t it has
+   made, live with it. The course's number N is 1/(1-beta). edf_sgd is above.
+     edf_momentum      m = mu m + eta g;  p -= m                     (heavy ball, Polyak 1964)
+     edf_average       m = beta m + (1-beta) g;  p -= eta m
+     edf_adagrad       s += g^2;  p -= eta g / (sqrt s + eps)        (Duchi et al. 2011)
+     edf_rmsprop       s = beta s + (1-beta) g^2;  p -= eta g / (sqrt s + eps)
+     edf_adam          m = beta1 m + (1-beta1) g;  s = beta2 s + (1-beta2) g^2;
+                       p -= eta m' / (sqrt s' + eps), m' = m/(1-beta1^t), s' = s/(1-beta2^t)
+                                                                     (Kingma and Ba 2014)
+     edf_adamw         the same with p *= 1 - eta decay before       (Loshchilov, Hutter 2017)
+     edf_adam_slides   beta = 1 - 1/min(t, N) in place of the two divisions, as on the slides
+   All parameters that the last Backward reached make one step, others none. An `update`
+   function of a parameter's own may call an edf_update_NAME, which makes the step of one.
+   Errors: a mu or a beta that is not in [0, 1). */
+void edf_momentum(edf_real eta, edf_real mu);
+void edf_average(edf_real eta, edf_real beta);
+void edf_adagrad(edf_real eta, edf_real eps);
+void edf_rmsprop(edf_real eta, edf_real beta, edf_real eps);
+void edf_adam(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
+void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay);
+void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
+void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu);
+void edf_update_average(edf_node *p, edf_real eta, edf_real beta);
+void edf_update_adagrad(edf_node *p, edf_real eta, edf_real eps);
+void edf_update_rmsprop(edf_node *p, edf_real eta, edf_real beta, edf_real eps);
+void edf_update_adam(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
+void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps,
+                      edf_real decay);
+void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2,
+                            edf_real eps);
 
+/* Between Backward and the step. edf_clip: all g *= min(1, most/|g|), with the norm |g| of all
+   gradients together, which it returns; edf_clip_each: each parameter by its own norm.
+   Shrinkage: edf_l2: g += gamma p;  edf_l1: g += gamma sign(p). */
+double edf_clip(double most);
+void   edf_clip_each(double most);
+void   edf_l2(edf_real gamma);
+void   edf_l1(edf_real gamma);
+
+/* The loop of a rule over one parameter. */
+void edf_update(edf_node *p, edf_rule rule, const edf_real *numbers, int n);
+EDF__C_END
+#endif
+
+#ifdef EDF__CODE
+EDF__C_BEGIN
 /* A root that a compiler vectorises without leave to ignore errno: the well-known first guess
    of 1/sqrt(x) by its bits, Newton's steps, and a last one for sqrt(x) itself. Within 2 ulp for
    normal x; 0 and infinity stay. */
@@ -6367,10 +6197,43 @@ void edf_clip_each(double most) {
 
 void edf_l2(edf_real gamma) { edf__change_grads(EDF_L2_RULE, gamma); }
 void edf_l1(edf_real gamma) { edf__change_grads(EDF_L1_RULE, gamma); }
+EDF__C_END
+#endif
+
+/* ######## Part Three: what is printed, checked and kept ################################## */
 
 /* ==== >>print  A program as text ========================================================= */
-#ifndef EDF_NO_DEBUG
+#ifndef EDF__PRINT_H
+#define EDF__PRINT_H
+EDF__C_BEGIN
+/* The program, printed: forward in the notation, a line for each node with its shape and
+   source line, and the backward that runs, as loops (`for b,i,j: W.grad[i,j] += ...`). A
+   capital index is summed. print_node prints one node's, print_latex a LaTeX article.
+   edf_formula gives a node of your own its lines, for these prints:
+     edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
+   where the left side names the node, and the other tensors its inputs in their order; several
+   backward lines have \n between. It is text, and not checked against the code. Without it a
+   print says what the node's code is given and what it adds to. It returns the node. Errors:
+   more names than inputs. */
+void edf_print_program(FILE *out);
+void edf_print_node(FILE *out, edf_node *node);
+void edf_print_latex(FILE *out);
+void edf_print(edf_node *node);                /* one screen about one node, to stdout        */
+edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
 
+#ifdef EDF_NO_DEBUG
+static inline edf_node *edf__the_same(edf_node *node) { return node; }
+#define edf_formula(node, f, b)       ((void)(f), (void)(b), edf__the_same(node))
+#define edf_print(node)               ((void)(node))
+#define edf_print_program(out)        ((void)(out))
+#define edf_print_node(out, node)     ((void)(out), (void)(node))
+#define edf_print_latex(out)          ((void)(out))
+#endif
+EDF__C_END
+#endif
+
+#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
+EDF__C_BEGIN
 /* ---- Text that grows. It belongs to the graph, so a panic leaks nothing. */
 typedef struct { char *at; size_t n; } edf__page;
 
@@ -7107,9 +6970,42 @@ void edf_print(edf_node *node) {
   else if (node->grad && n) edf__print_numbers("grad", node, edf_grad(node), n);
   fflush(stdout);                        /* called from a debugger, it must show at once      */
 }
+EDF__C_END
+#endif
 
 /* ==== >>check  The gradient check ======================================================== */
+#ifndef EDF__CHECK_H
+#define EDF__CHECK_H
+EDF__C_BEGIN
+/* edf_gradcheck compares a node's backward, through everything it is computed from, with
+   central differences under a random cotangent r: d/dx sum_i r[i] y[i]. It returns the worst
+   |a - n| / (|a| + |n| + floor) over all parameters and wanted inputs, where floor is 1/1000
+   (in float 1/20) of the tensor's largest entry and a bound on rounding, and prints a report
+   with the worst entry and the likely mistake.
+   Nodes of your own are also checked one by one, and held to their contract: forward writes
+   every entry, backward adds, neither writes anything else, and both give the same when they
+   run again. At most 1000 entries of a tensor are tried, drawn at random, and of a larger one
+   all along random directions; those at a kink, and those where rounding decides, are skipped
+   and counted.
+   Compile with -DEDF_REAL=double: below 1e-6 is right; in float one can only see errors above
+   about 1e-2. Values, the states of nodes and random numbers are put back; the gradients left
+   are those of edf_backward(node).
+   edf_expect_mismatch says of a node of your own that its backward is not the derivative, on
+   purpose (straight-through estimators, gradient reversal); it returns the node. The check then
+   fails where it is the derivative after all, and compares nothing through the node. */
+double edf_gradcheck(edf_node *node);
+edf_node *edf_expect_mismatch(edf_node *node);
 
+#ifdef EDF_NO_DEBUG
+static inline double edf__no_error(const edf_node *node) { return (void)node, 0; }
+#define edf_gradcheck(node)           edf__no_error(node)
+#define edf_expect_mismatch(node)     edf__the_same(node)
+#endif
+EDF__C_END
+#endif
+
+#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
+EDF__C_BEGIN
 /* ---- h is a compromise: the error of a central difference is h^2 y'''/6,
    and that of rounding is eps |y| / h. */
 #if EDF_REAL_IS_DOUBLE
@@ -7960,9 +7856,45 @@ double edf_gradcheck(edf_node *node) {
   if (edf_device) edf_device->sync(0);
   return worst;
 }
+EDF__C_END
+#endif
 
 /* ==== >>watch  Stepping, and who is told what runs ======================================= */
+#ifndef EDF__WATCH_H
+#define EDF__WATCH_H
+EDF__C_BEGIN
+/* Stepping, in any debugger or from the program.
+   edf_step_forward and edf_step_backward run one node and return it, NULL when the program is
+   over. The first call begins a Forward of everything, or a Backward from the last loss (else
+   from the last node); inside of one that runs, they go on from the node that it has stopped
+   at, and the program follows. edf_where prints which assignment is next, and how many
+   contributions the gradients that it reads and adds to have received of how many.
+   edf_break("h1") calls edf_breakpoint, an empty function, when the node of that name is about
+   to run, forward or backward, so that a debugger's `break edf_breakpoint` stops there; a node
+   of that name may come later. NULL takes all of these back.
+   edf_find_nan looks for the first node with finite inputs and a value, or a gradient, that is
+   NaN or infinite; it prints the entry, what it was computed from, and the line, and returns
+   the node, or NULL. With EDF_DEBUG every value and gradient is NaN until it is written, and
+   the first NaN of a Forward or Backward is reported by itself. */
+edf_node *edf_step_forward(void);
+edf_node *edf_step_backward(void);
+void      edf_where(void);
+void      edf_break(const char *name);
+void      edf_breakpoint(edf_node *node, const char *name, const char *way);
+edf_node *edf_find_nan(void);
 
+#ifdef EDF_NO_DEBUG
+#define edf_step_forward()            edf__the_same(NULL)
+#define edf_step_backward()           edf__the_same(NULL)
+#define edf_where()                   ((void)0)
+#define edf_break(name)               ((void)(name))
+#define edf_find_nan()                edf__the_same(NULL)
+#endif
+EDF__C_END
+#endif
+
+#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
+EDF__C_BEGIN
 /* ---- Breakpoints */
 struct edf__break { struct edf__break *next; char *name; };
 static edf_node *volatile edf__stopped_at;
@@ -8373,9 +8305,1386 @@ static int edf__told(edf__event event, edf_node *x) {
   if ((edf.watch & EDF__BREAKS) && edf__stop_at(event, x)) return 1;
   return 0;
 }
+EDF__C_END
+#endif
+
+/* ==== >>data  Files of data, arrays, pictures, text ====================================== */
+#ifndef EDF__DATA_H
+#define EDF__DATA_H
+EDF__C_BEGIN
+/* Data. Arrays are the caller's, freed with edf_free_array. Files are checked
+   before memory is taken; an error names the file, the byte or line, what was expected and
+   found. */
+typedef struct { int rank, dim[EDF_MAX_RANK]; size_t size; edf_real *value; } edf_array;
+edf_array edf_load_idx(const char *path);      /* IDX of unsigned bytes, numbers as stored    */
+edf_array edf_load_images(const char *path);   /* IDX [n, rows, columns]: [n, pixels] / 255   */
+edf_array edf_load_labels(const char *path);   /* IDX [n]                                     */
+edf_array edf_load_csv(const char *path);      /* [rows, columns]; a heading line is skipped  */
+void      edf_free_array(edf_array *a);
+
+/* .npy: arrays that NumPy reads and writes. Whole numbers and both byte orders are read too;
+   Fortran order is an error. A view of a node's value is not to be freed. */
+edf_array edf_view(edf_node *node);
+edf_array edf_load_npy(const char *path);
+void      edf_save_npy(const char *path, edf_array a);
+
+/* Pictures: [rows, columns] or [rows, columns, 3], from 0 to 1. PGM and PPM files are read; by
+   the end of the name .png, .pgm or .ppm is written, and what is outside of 0..1 is cut off. A
+   contact sheet of [n, rows, columns], or with channels, has `columns` of them in a row, each
+   pixel zoom x zoom large; lo becomes 0 and hi 1. */
+edf_array edf_load_image(const char *path);
+void      edf_save_image(const char *path, edf_array a);
+edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi);
+
+/* Text as class numbers: its different bytes in their order, symbol[0 .. symbols-1]. number[c]
+   is the class of byte c, or -1. edf_encode stops at a byte that the text does not have;
+   edf_decode writes n bytes and a zero. edf_sample draws k with probability P[k] / sum P. */
+typedef struct { int symbols, number[256]; char symbol[256]; edf_array classes; } edf_text;
+edf_text edf_load_text(const char *path);
+edf_text edf_text_of(const char *text, size_t length);
+void     edf_free_text(edf_text *t);
+void     edf_encode(const edf_text *t, const char *text, size_t length, edf_real *classes);
+void     edf_decode(const edf_text *t, const edf_real *classes, size_t n, char *text);
+int      edf_sample(const edf_real *P, int n);
+
+/* A batch out of a data set: y[b,j] = data[rows[b],j], where rows is an Input of row numbers,
+   Input *rows = edf_input("rows[b]"). The array is not copied: it stays the caller's and must
+   live unchanged until edf_clear. On a device it lives there too, and a step sends the row
+   numbers alone. No gradient. Errors: data without rows, more than 8 dimensions; a row that is
+   not there. */
+#define edf_input_from(data, rows) edf_input_from_at(EDF__HERE, data, rows)
+edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node *rows);
+
+/* Puts the rows of x, and of y unless it is NULL, into the same random order. */
+void edf_shuffle(edf_array *x, edf_array *y);
+
+/* After a Forward: the share of rows b in which argmax_k scores[b,k] is not labels[b]. */
+double edf_error_rate(edf_node *scores, edf_node *labels);
+EDF__C_END
+#endif
+
+#ifdef EDF__CODE
+EDF__C_BEGIN
+static edf_array edf__new_array(int rank, const int *dim) {
+  edf_array a;
+  memset(&a, 0, sizeof a);
+  a.rank = rank;
+  a.size = 1;
+  for (int d = 0; d < rank; d++) {
+    a.dim[d] = dim[d];
+    a.size *= (size_t)dim[d];
+  }
+  if (a.size > SIZE_MAX / sizeof *a.value) return a;
+  a.value = (edf_real *)EDF_MALLOC(a.size ? a.size * sizeof *a.value : 1);
+  return a;
+}
+
+void edf_free_array(edf_array *a) {
+  if (a->value) EDF_FREE(a->value);
+  memset(a, 0, sizeof *a);
+}
+
+static const char *edf__why(void) { return errno ? strerror(errno) : "it ended early"; }
+
+/* ---- IDX (LeCun et al., the MNIST page): 0 0 type rank, rank big-endian extents, the
+   entries. */
+typedef struct { const char *path; FILE *file; long length; void *owned; } edf__file;
+
+EDF__NORETURN EDF__PRINTF(3, 4) static void edf__file_error(edf__file *f, long byte,
+                                                            const char *format, ...) {
+  va_list args;
+  edf__say("%s: ", f->path);
+  if (byte >= 0) edf__say("byte %ld: ", byte);
+  va_start(args, format);
+  edf__vsay(format, args);
+  va_end(args);
+  if (f->file) fclose(f->file);
+  if (f->owned) EDF_FREE(f->owned);
+  edf__stop();
+}
+
+/* An array for what the file has; an error frees it. */
+static edf_array edf__array_for(edf__file *f, int rank, const int *dim) {
+  edf_array a = edf__new_array(rank, dim);
+  if (!a.value) edf__file_error(f, -1, "out of memory for %zu entries", a.size);
+  f->owned = a.value;
+  return a;
+}
+
+static edf__file edf__open(const char *path) {
+  edf__file f = { path ? path : "(no path)", NULL, 0, NULL };
+  errno = 0;
+  if (path) f.file = fopen(path, "rb");
+  if (!f.file)
+    edf__file_error(&f, -1, "cannot be opened: %s", path ? strerror(errno) : "it is NULL");
+  int c = getc(f.file);                  /* a directory opens, but cannot be read             */
+  if (c == EOF && ferror(f.file))
+    edf__file_error(&f, -1, "cannot be read: %s", strerror(errno));
+  if (c == 0x1f && getc(f.file) == 0x8b)
+    edf__file_error(&f, 0, "the file is compressed with gzip: unpack it first, with gunzip");
+  rewind(f.file);
+  return f;
+}
+
+static void edf__find_length(edf__file *f) {
+  if (fseek(f->file, 0, SEEK_END) || (f->length = ftell(f->file)) < 0)
+    edf__file_error(f, -1, "its length cannot be found: %s", strerror(errno));
+  rewind(f->file);
+}
+
+static void edf__read(edf__file *f, long at, void *to, size_t n) {
+  errno = 0;
+  if (fread(to, 1, n, f->file) != n)
+    edf__file_error(f, at, "expected %zu more bytes, but the file has %ld: %s", n, f->length,
+                    edf__why());
+}
+
+/* ---- Numbers in files. */
+static uint64_t edf__get_number(const unsigned char *from, size_t bytes, int big) {
+  uint64_t bits = 0;
+  for (size_t k = 0; k < bytes; k++) bits |= (uint64_t)from[big ? bytes - 1 - k : k] << 8 * k;
+  return bits;
+}
+
+/* One number of a file: 'f', 'i', 'u' or 'b' and its bytes. */
+static double edf__number_at(const unsigned char *from, char kind, size_t bytes, int big) {
+  uint64_t bits = edf__get_number(from, bytes, big);
+  uint32_t half = (uint32_t)bits;
+  uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
+  float single;
+  double number;
+  memcpy(&single, &half, sizeof single);
+  memcpy(&number, &bits, sizeof number);
+  if (kind == 'f') return bytes == 4 ? (double)single : number;
+  if (kind == 'i' && bits & sign) return -(double)((~bits + 1) & (sign | (sign - 1)));
+  return (double)bits;
+}
+
+/* Reads n numbers in pieces. */
+static int edf__read_numbers(FILE *file, edf_real *to, size_t n, char kind, size_t bytes,
+                             int big) {
+  unsigned char piece[4096];
+  for (size_t i = 0; i < n;) {
+    size_t room = sizeof piece / bytes, count = n - i < room ? n - i : room;
+    if (fread(piece, bytes, count, file) != count) return 0;
+    for (size_t k = 0; k < count; k++)
+      to[i++] = (edf_real)edf__number_at(piece + k * bytes, kind, bytes, big);
+  }
+  return 1;
+}
+
+/* The shape in the header, checked against the length before any memory is taken. */
+static int edf__idx_header(edf__file *f, int *dim) {
+  unsigned char h[4];
+  edf__find_length(f);
+  edf__read(f, 0, h, 4);
+  if (h[0] || h[1])
+    edf__file_error(f, 0, "expected an IDX file, which begins with two zeros; found %d %d",
+                    h[0], h[1]);
+  if (h[2] != 8) edf__file_error(f, 2, "expected type 8, unsigned bytes; found type %d", h[2]);
+  if (h[3] < 1 || h[3] > EDF_MAX_RANK)
+    edf__file_error(f, 3, "expected 1 to %d dimensions, found %d", EDF_MAX_RANK, h[3]);
+  int rank = h[3], capped = 0;
+  unsigned long long size = 1;
+  for (int d = 0; d < rank; d++) {
+    edf__read(f, 4 + 4 * d, h, 4);
+    unsigned long n = (unsigned long)h[0] << 24 | (unsigned long)h[1] << 16 |
+                      (unsigned long)h[2] << 8 | h[3];
+    if (n < 1 || n > INT_MAX)
+      edf__file_error(f, 4 + 4 * d, "dimension %d: expected 1 to %d entries, found %lu", d,
+                      INT_MAX, n);
+    capped |= size > (unsigned long long)f->length;
+    if (capped) size = (unsigned long long)f->length + 1;
+    size *= n;
+    dim[d] = (int)n;
+  }
+  unsigned long long rest =
+      (unsigned long long)(f->length < 4 + 4 * rank ? 0 : f->length - 4 - 4 * rank);
+  if (size != rest)
+    edf__file_error(f, 4 + 4 * rank,
+                    "the header promises %s%llu entries, but %llu bytes follow",
+                    capped ? "at least " : "", size, rest);
+  return rank;
+}
+
+edf_array edf_load_idx(const char *path) {
+  int dim[EDF_MAX_RANK];
+  edf__file f = edf__open(path);
+  int rank = edf__idx_header(&f, dim);
+  edf_array a = edf__array_for(&f, rank, dim);
+  if (!edf__read_numbers(f.file, a.value, a.size, 'u', 1, 0))
+    edf__file_error(&f, ftell(f.file), "cannot be read: %s", edf__why());
+  fclose(f.file);
+  return a;
+}
+
+static edf_array edf__idx_of_rank(const char *path, int rank, const char *what) {
+  edf_array a = edf_load_idx(path);
+  int found = a.rank;
+  if (found != rank) {
+    edf_free_array(&a);
+    edf__fail("%s: byte 3: expected %d %s for %s, found %d", path, rank,
+              rank == 1 ? "dimension" : "dimensions", what, found);
+  }
+  return a;
+}
+
+edf_array edf_load_images(const char *path) {
+  edf_array a = edf__idx_of_rank(path, 3, "images");
+  int rows = a.dim[1], columns = a.dim[2];
+  if (rows > INT_MAX / columns) {
+    edf_free_array(&a);
+    edf__fail("%s: byte 8: images of %d by %d pixels are too large", path, rows, columns);
+  }
+  for (size_t i = 0; i < a.size; i++) a.value[i] /= 255;
+  a.rank = 2;
+  a.dim[1] *= a.dim[2];
+  a.dim[2] = 0;
+  return a;
+}
+
+edf_array edf_load_labels(const char *path) { return edf__idx_of_rank(path, 1, "labels"); }
+
+/* ---- CSV: numbers between commas, the same count in each line; a first line that does not
+   begin with a number is a heading. */
+typedef struct { edf__file f; char *text; const char *at; int line; } edf__csv;
+
+EDF__NORETURN static void edf__csv_error(edf__csv *c, const char *message) {
+  edf__file f = c->f;
+  long byte = (long)(c->at - c->text);
+  EDF_FREE(c->text);
+  edf__file_error(&f, byte, "line %d: %s", c->line, message);
+}
+
+/* The whole text, with a zero at its end. */
+static edf__csv edf__open_text(const char *path) {
+  edf__csv c = { edf__open(path), NULL, NULL, 1 };
+  size_t n = 0, room = 1 << 10;
+  for (;; room *= 2) {
+    char *text = (char *)(c.text ? EDF_REALLOC(c.text, room + 1) : EDF_MALLOC(room + 1));
+    if (!text && c.text) EDF_FREE(c.text);
+    if (!text) edf__file_error(&c.f, -1, "out of memory for %zu bytes", room);
+    c.text = text;
+    n += fread(c.text + n, 1, room - n, c.f.file);
+    if (n < room) break;
+  }
+  int broken = ferror(c.f.file);
+  if (broken) EDF_FREE(c.text);
+  if (broken) edf__file_error(&c.f, (long)n, "cannot be read: %s", edf__why());
+  fclose(c.f.file);
+  c.f.file = NULL;
+  c.f.length = (long)n;
+  c.text[n] = 0;
+  c.at = c.text + (strncmp(c.text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);     /* a byte order mark */
+  return c;
+}
+
+static void edf__csv_blanks(edf__csv *c) {
+  while (*c->at == ' ' || *c->at == '\t' || *c->at == '\r') c->at++;
+}
+
+static void edf__csv_heading(edf__csv *c) {
+  edf__csv_blanks(c);
+  if (edf__is_digit(*c->at) || (*c->at && strchr("+-.\n", *c->at)) || !*c->at) return;
+  while (*c->at && *c->at != '\n') c->at++;
+  if (*c->at) { c->at++; c->line++; }
+}
+
+static double edf__csv_number(edf__csv *c) {
+  edf__csv_blanks(c);
+  const char *start = c->at;
+  double sign = *c->at == '-' ? -1 : 1;
+  if (*c->at == '-' || *c->at == '+') c->at++;
+  int digits = edf__is_digit(*c->at) || (*c->at == '.' && edf__is_digit(c->at[1]));
+  if (!digits) { c->at = start; edf__csv_error(c, "expected a number"); }
+  double number = sign * edf__decimal(&c->at);
+  if (!(fabs((double)(edf_real)number) < HUGE_VAL)) {
+    c->at = start;
+    edf__csv_error(c, "the number is too large");
+  }
+  edf__csv_blanks(c);
+  if (*c->at && *c->at != ',' && *c->at != '\n')
+    edf__csv_error(c, "expected ',' or the end of the line");
+  return number;
+}
+
+/* Goes over the rows; with `value` it stores the numbers. */
+static void edf__csv_rows(edf__csv *c, int *rows, int *columns, edf_real *value) {
+  *rows = 0;
+  for (;; c->line++) {
+    int n = 0;
+    edf__csv_blanks(c);
+    if (*c->at == '\n') { c->at++; continue; }               /* an empty line                 */
+    if (!*c->at) {
+      if (c->at != c->text + c->f.length) edf__csv_error(c, "expected text, found a zero byte");
+      return;
+    }
+    do {
+      double number = edf__csv_number(c);
+      if (value) *value++ = (edf_real)number;
+      n++;
+    } while (*c->at == ',' && c->at++ && n < INT_MAX);
+    if (*rows == 0) *columns = n;
+    if (n != *columns) {
+      char message[96];
+      snprintf(message, sizeof message, "expected %d numbers as in the first row, found %d",
+               *columns, n);
+      edf__csv_error(c, message);
+    }
+    *rows += 1;
+    if (*c->at == '\n') c->at++;
+  }
+}
+
+edf_array edf_load_csv(const char *path) {
+  int dim[2] = { 0, 0 };
+  edf__csv c = edf__open_text(path);
+  edf__csv_heading(&c);
+  const char *start = c.at;
+  edf__csv_rows(&c, &dim[0], &dim[1], NULL);
+  if (dim[0] == 0) edf__csv_error(&c, "expected at least one row of numbers");
+  edf_array a = edf__new_array(2, dim);
+  if (!a.value) edf__csv_error(&c, "out of memory for the numbers");
+  c.at = start;
+  edf__csv_rows(&c, &dim[0], &dim[1], a.value);
+  EDF_FREE(c.text);
+  return a;
+}
+
+/* ---- InputFrom   y[b,j] = data[rows[b],j]: a batch out of a data set, by row numbers. The
+   state is the array, whose numbers stay the caller's. ---- */
+static void edf__input_from_shape(edf_node *y) {
+  const edf_array *data = (const edf_array *)y->state;
+  const edf_node *rows = y->in[0];
+  y->rank = rows->rank + data->rank - 1;
+  memcpy(y->dim, rows->dim, sizeof y->dim);
+  for (int d = 1; d < data->rank; d++) y->dim[rows->rank + d - 1] = data->dim[d];
+}
+static void edf__input_from_forward(edf_node *y) {
+  const edf_array *data = (const edf_array *)y->state;
+  size_t n = (size_t)data->dim[0], J = data->size / n;
+  for (size_t b = 0; b < y->size / J; b++)
+    memcpy(y->value + b * J, data->value + edf__class(y, "row number", b, n) * J,
+           J * sizeof *y->value);
+}
+static size_t edf__input_from_classes(const edf_node *y, const char **what) {
+  *what = "row number";
+  return (size_t)((const edf_array *)y->state)->dim[0];
+}
+static const edf_op edf__input_from_op = { "InputFrom", edf__input_from_shape,
+  edf__input_from_forward, NULL, NULL, NULL, NULL };
+edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node *rows) {
+  edf__site at = { "InputFrom", file, line };
+  edf__no_nulls(&at, "rows", rows);
+  if (data.rank < 1 || !data.value || !data.size)
+    edf__fail("%s:%d: InputFrom: the data has no rows", file, line);
+  if (data.rank + rows->rank - 1 > EDF_MAX_RANK)
+    edf__x_error(&at, "rows", rows, "the data has %d dimensions, and a row number for each "
+                 "entry of rows makes more than %d", data.rank, EDF_MAX_RANK);
+  edf_node *y = edf__computed(&edf__input_from_op, file, line, 1, &rows);
+  y->classes = edf__input_from_classes;
+  memcpy(edf_state(y, sizeof data), &data, sizeof data);
+  return edf__add_compnode(y);
+}
+
+/* ---- Rows in random order (Fisher and Yates), and the share of wrong answers. */
+static void edf__swap_rows(edf_array *a, int i, int j) {
+  size_t width = a->size / (size_t)a->dim[0];
+  edf_real *x = a->value + (size_t)i * width, *y = a->value + (size_t)j * width;
+  for (size_t k = 0; i != j && k < width; k++) {
+    edf_real old = x[k];
+    x[k] = y[k];
+    y[k] = old;
+  }
+}
+
+void edf_shuffle(edf_array *x, edf_array *y) {
+  if (!x || x->rank < 1 || (y && (y->rank < 1 || y->dim[0] != x->dim[0])))
+    edf__fail("edf_shuffle: expected as many rows in both arrays, found %d and %d",
+              x && x->rank ? x->dim[0] : 0, y && y->rank ? y->dim[0] : 0);
+  for (int i = x->dim[0] - 1; i > 0; i--) {
+    int j = edf_below(i + 1);
+    edf__swap_rows(x, i, j);
+    if (y) edf__swap_rows(y, i, j);
+  }
+}
+
+double edf_error_rate(edf_node *scores, edf_node *labels) {
+  edf__check_node("edf_error_rate", scores);
+  edf__check_node("edf_error_rate", labels);
+  size_t K = scores->rank ? (size_t)scores->dim[scores->rank - 1] : 0, wrong = 0;
+  if (!K || scores->size != labels->size * K) {
+    edf__say("edf_error_rate: expected one label for each row of scores\n  ");
+    edf__say_node(scores);
+    edf__say("\n  ");
+    edf__say_node(labels);
+    edf__stop();
+  }
+  if (labels->kind == EDF_INPUT && labels->batched && labels->fed != labels->dim[0]) {
+    edf__say("edf_error_rate: %d labels were fed for %d rows of scores\n  ",
+             labels->fed < 0 ? 0 : labels->fed, labels->dim[0]);
+    edf__say_node(labels);
+    edf__stop();
+  }
+  int stale = scores->kind == EDF_COMPNODE && scores->ran != edf.feeds;
+  if (!labels->size || !scores->value || !labels->value || stale) {
+    edf__say("edf_error_rate: the scores have no value%s: call edf_forward first\n  ",
+             scores->value && stale ? " for the last feed" : "");
+    edf__say_node(scores);
+    edf__stop();
+  }
+  const edf_real *s = edf_value(scores), *y = edf_value(labels);
+  for (size_t b = 0; b < labels->size; b++) {
+    size_t best = 0;
+    for (size_t k = 1; k < K; k++) if (s[b * K + k] > s[b * K + best]) best = k;
+    wrong += (edf_real)best != y[b];
+  }
+  return (double)wrong / (double)labels->size;
+}
+
+/* ---- A file is written under another name and renamed at the end: whatever happens, there is
+   the old one or the whole new one. */
+typedef struct { const char *path; char *temporary; FILE *file; } edf__writer;
+
+static edf__writer edf__create(const char *path) {
+  edf__writer w = { path, NULL, NULL };
+  if (!path) edf__fail("edf: the path of a file to write is NULL");
+  w.temporary = (char *)edf__alloc(&edf.kept, strlen(path) + 5);
+  memcpy(w.temporary, path, strlen(path));
+  strcat(w.temporary, ".tmp");
+  errno = 0;
+  w.file = fopen(w.temporary, "wb");
+  if (!w.file) {
+    edf__say("%s: cannot be written: %s: %s", path, w.temporary, strerror(errno));
+    edf__free(w.temporary);
+    edf__stop();
+  }
+  return w;
+}
+
+/* Errors of writing show here: a full disk at the latest when the file is closed. */
+static void edf__finish(edf__writer *w) {
+  int bad = fflush(w->file) != 0 || ferror(w->file), why = errno;
+  if (fclose(w->file) && !bad) { bad = 1; why = errno; }
+#ifdef _WIN32
+  if (!bad) remove(w->path);             /* there rename does not replace                     */
+#endif
+  if (!bad && rename(w->temporary, w->path)) { bad = 1; why = errno; }
+  if (bad) remove(w->temporary);
+  edf__free(w->temporary);
+  if (bad) edf__fail("%s: cannot be written: %s", w->path, strerror(why));
+}
+
+/* Numbers are little-endian in files, whatever they are here. */
+static void edf__put_number(unsigned char *to, uint64_t bits, size_t bytes) {
+  for (size_t k = 0; k < bytes; k++) to[k] = (unsigned char)(bits >> 8 * k);
+}
+
+static void edf__write_reals(edf__writer *w, const edf_real *x, size_t n) {
+  unsigned char piece[512 * sizeof *x];
+  for (size_t i = 0; i < n;) {
+    size_t count = n - i < 512 ? n - i : 512;
+    for (size_t k = 0; k < count; k++, i++) {
+      uint64_t bits = 0;
+      uint32_t half;
+      memcpy(&half, &x[i], sizeof half);
+      if (sizeof *x == 8) memcpy(&bits, &x[i], sizeof *x);
+      edf__put_number(piece + k * sizeof *x, sizeof *x == 8 ? bits : half, sizeof *x);
+    }
+    fwrite(piece, sizeof *x, count, w->file);
+  }
+}
+
+edf_array edf_view(edf_node *node) {
+  edf_array a;
+  edf__check_node("edf_view", node);
+  memset(&a, 0, sizeof a);
+  if (!node->value) edf__no_value("edf_view", node);
+  a.value = edf_value(node);
+  a.rank = node->rank;
+  memcpy(a.dim, node->dim, sizeof a.dim);
+  if (node->kind == EDF_INPUT && node->batched) a.dim[0] = node->fed;
+  a.size = 1;
+  for (int d = 0; d < a.rank; d++) a.size *= (size_t)a.dim[d];
+  return a;
+}
+
+static void edf__check_array(const char *who, const edf_array *a) {
+  size_t size = 1;
+  for (int d = 0; d < a->rank && d < EDF_MAX_RANK; d++) size *= (size_t)a->dim[d];
+  if (a->value && a->rank >= 0 && a->rank <= EDF_MAX_RANK && size == a->size) return;
+  edf__fail("%s: the array has %s", who,
+            a->value ? "a size that is not the product of its dimensions" : "no numbers");
+}
+
+/* ---- .npy (NumPy enhancement proposal 1): a magic number, the length of a header, the header,
+   which is a Python dictionary, and the numbers. */
+void edf_save_npy(const char *path, edf_array a) {
+  edf__text header = { { 0 }, 0 };
+  edf__check_array("edf_save_npy", &a);
+  edf__put(&header, "{'descr': '<f%d', 'fortran_order': False, 'shape': (",
+           (int)sizeof *a.value);
+  for (int d = 0; d < a.rank; d++) edf__put(&header, d ? ", %d" : "%d", a.dim[d]);
+  edf__put(&header, a.rank == 1 ? ",), }" : "), }");
+  while ((10 + header.n + 1) % 64) edf__put(&header, " ");
+  edf__put(&header, "\n");
+  edf__writer w = edf__create(path);
+  fwrite("\x93NUMPY\x01", 1, 7, w.file);
+  fputc(0, w.file);
+  fputc((int)(header.n & 255), w.file);
+  fputc((int)(header.n >> 8), w.file);
+  fwrite(header.at, 1, header.n, w.file);
+  edf__write_reals(&w, a.value, a.size);
+  edf__finish(&w);
+}
+
+typedef struct { char kind; int bytes, big, rank, dim[EDF_MAX_RANK]; } edf__npy;
+
+/* The text behind 'key': in the header; its place in the file for errors. */
+static const char *edf__npy_key(edf__file *f, const char *header, const char *key) {
+  char quoted[32];
+  snprintf(quoted, sizeof quoted, "'%s':", key);
+  const char *at = strstr(header, quoted);
+  if (!at) edf__file_error(f, 10, "expected a header with %s", quoted);
+  at += strlen(quoted);
+  while (*at == ' ') at++;
+  return at;
+}
+
+static void edf__npy_type(edf__file *f, edf__npy *a, const char *at) {
+  int known = at[0] == '\'' && at[1] && strchr("<>|=", at[1]);
+  known = known && at[2] && at[3] && at[4] == '\'';
+  a->kind = known ? at[2] : 0;
+  a->bytes = known ? at[3] - '0' : 0;
+  a->big = known && at[1] == '>';
+  if (a->kind == 'f' && (a->bytes == 4 || a->bytes == 8)) return;
+  if (a->kind && strchr("iu", a->kind) && strchr("1248", at[3])) return;
+  if (a->kind == 'b' && a->bytes == 1) return;
+  edf__file_error(f, 10, "expected numbers of type f4, f8, i1 to i8, u1 to u8 or b1, found "
+                  "%.*s", (int)strcspn(at, ",}\n"), at);
+}
+
+static void edf__npy_shape(edf__file *f, edf__npy *a, const char *at) {
+  if (*at++ != '(') edf__file_error(f, 10, "expected a shape as in (3, 4)");
+  while (*at != ')') {
+    long long n = 0;
+    if (!edf__is_digit(*at)) edf__file_error(f, 10, "expected a shape as in (3, 4)");
+    for (; edf__is_digit(*at); at++) n = n > INT_MAX ? n : 10 * n + (*at - '0');
+    if (n < 1 || n > INT_MAX)
+      edf__file_error(f, 10, "dimension %d: expected 1 to %d entries, found %lld", a->rank,
+                      INT_MAX, n);
+    if (a->rank == EDF_MAX_RANK)
+      edf__file_error(f, 10, "expected at most %d dimensions", EDF_MAX_RANK);
+    a->dim[a->rank++] = (int)n;
+    while (*at == ',' || *at == ' ') at++;
+  }
+}
+
+static edf__npy edf__npy_header(edf__file *f, long *begin) {
+  unsigned char h[12];
+  char text[4096];
+  edf__npy a;
+  memset(&a, 0, sizeof a);
+  edf__find_length(f);
+  edf__read(f, 0, h, 10);
+  if (memcmp(h, "\x93NUMPY", 6)) edf__file_error(f, 0, "expected an .npy file");
+  if (h[6] < 1 || h[6] > 3) edf__file_error(f, 6, "expected version 1 to 3, found %d", h[6]);
+  if (h[6] > 1) edf__read(f, 10, h + 10, 2);
+  uint64_t length = edf__get_number(h + 8, h[6] > 1 ? 4 : 2, 0);
+  if (length >= sizeof text)
+    edf__file_error(f, 8, "expected a header of less than %d bytes, found %lu",
+                    (int)sizeof text, (unsigned long)length);
+  *begin = (h[6] > 1 ? 12 : 10) + (long)length;
+  edf__read(f, *begin - (long)length, text, (size_t)length);
+  text[length] = 0;
+  edf__npy_type(f, &a, edf__npy_key(f, text, "descr"));
+  if (strncmp(edf__npy_key(f, text, "fortran_order"), "False", 5))
+    edf__file_error(f, 10, "the array is in Fortran order: save np.ascontiguousarray(x)");
+  edf__npy_shape(f, &a, edf__npy_key(f, text, "shape"));
+  return a;
+}
+
+edf_array edf_load_npy(const char *path) {
+  long begin;
+  edf__file f = edf__open(path);
+  edf__npy a = edf__npy_header(&f, &begin);
+  unsigned long long size = (unsigned long long)a.bytes, rest = (unsigned long long)f.length;
+  for (int d = 0; d < a.rank && size <= rest; d++) size *= (unsigned long long)a.dim[d];
+  if (size != rest - (unsigned long long)begin)
+    edf__file_error(&f, begin, "the header promises %s%llu bytes of numbers, but %llu follow",
+                    size > rest ? "at least " : "", size, rest - (unsigned long long)begin);
+  edf_array out = edf__array_for(&f, a.rank, a.dim);
+  if (!edf__read_numbers(f.file, out.value, out.size, a.kind, (size_t)a.bytes, a.big))
+    edf__file_error(&f, begin, "cannot be read: %s", edf__why());
+  fclose(f.file);
+  return out;
+}
+
+/* ---- Pictures: PGM and PPM (netpbm), PNG (ISO 15948). A PNG is a signature, then chunks of
+   length, type, data and the CRC of type and data; the pixels are one zlib stream of stored
+   blocks: larger than it must be, and simple. */
+typedef struct { FILE *file; uint32_t crc, adler_a, adler_b; } edf__png;
+
+static void edf__png_bytes(edf__png *png, const void *data, size_t n) {
+  const unsigned char *byte = (const unsigned char *)data;
+  for (size_t i = 0; i < n; i++) {
+    png->crc ^= byte[i];
+    for (int k = 0; k < 8; k++) png->crc = png->crc >> 1 ^ (png->crc & 1 ? 0xedb88320u : 0);
+  }
+  fwrite(data, 1, n, png->file);
+}
+
+static void edf__png_number(edf__png *png, uint32_t x) {       /* big-endian                 */
+  unsigned char byte[4] = { (unsigned char)(x >> 24), (unsigned char)(x >> 16),
+                            (unsigned char)(x >> 8), (unsigned char)x };
+  edf__png_bytes(png, byte, 4);
+}
+
+static void edf__png_chunk(edf__png *png, const char *type, size_t length) {
+  edf__png_number(png, (uint32_t)length);
+  png->crc = 0xffffffffu;
+  edf__png_bytes(png, type, 4);
+}
+
+static void edf__png_end(edf__png *png) { edf__png_number(png, ~png->crc); }
+
+/* Data that the reader unpacks: counts in the zlib stream's Adler-32. */
+static void edf__png_pixels(edf__png *png, const unsigned char *byte, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    png->adler_a = (png->adler_a + byte[i]) % 65521;
+    png->adler_b = (png->adler_b + png->adler_a) % 65521;
+  }
+  edf__png_bytes(png, byte, n);
+}
+
+/* A row is a block: a flag for the last one, its length, the length's complement, the filter
+   type 0, the pixels. A block holds 65535 bytes. */
+static void edf__png_row(edf__png *png, const unsigned char *row, size_t n, int last) {
+  size_t length = n + 1;
+  unsigned char head[5] = { (unsigned char)last, (unsigned char)length,
+                            (unsigned char)(length >> 8), (unsigned char)~length,
+                            (unsigned char)(~length >> 8) };
+  edf__png_bytes(png, head, 5);
+  edf__png_pixels(png, (const unsigned char *)"", 1);
+  edf__png_pixels(png, row, n);
+}
+
+typedef struct { int rows, columns, channels; unsigned char *byte; } edf__picture;
+
+static void edf__write_png(edf__writer *w, const edf__picture *p) {
+  edf__png png = { w->file, 0, 1, 0 };
+  unsigned char rest[5] = { 8, 0, 0, 0, 0 };                   /* 8 bits a channel           */
+  size_t row = (size_t)p->columns * (size_t)p->channels;
+  if (p->channels == 3) rest[1] = 2;
+  edf__png_bytes(&png, "\x89PNG\r\n\x1a\n", 8);
+  edf__png_chunk(&png, "IHDR", 13);
+  edf__png_number(&png, (uint32_t)p->columns);
+  edf__png_number(&png, (uint32_t)p->rows);
+  edf__png_bytes(&png, rest, 5);
+  edf__png_end(&png);
+  edf__png_chunk(&png, "IDAT", 2 + (size_t)p->rows * (row + 6) + 4);
+  edf__png_bytes(&png, "\x78\x01", 2);
+  for (int y = 0; y < p->rows; y++)
+    edf__png_row(&png, p->byte + (size_t)y * row, row, y == p->rows - 1);
+  edf__png_number(&png, png.adler_b << 16 | png.adler_a);
+  edf__png_end(&png);
+  edf__png_chunk(&png, "IEND", 0);
+  edf__png_end(&png);
+}
+
+static void edf__write_pnm(edf__writer *w, const edf__picture *p, int channels) {
+  size_t n = (size_t)p->rows * (size_t)p->columns;
+  fprintf(w->file, "P%c\n%d %d\n255\n", channels == 3 ? '6' : '5', p->columns, p->rows);
+  for (size_t i = 0; i < n; i++)
+    for (int c = 0; c < channels; c++)
+      fputc(p->byte[i * (size_t)p->channels + (size_t)(p->channels == 3 ? c : 0)], w->file);
+}
+
+/* 0..1 to 0..255; what is outside is cut off, and NaN is black. */
+static edf__picture edf__picture_of(const char *path, const edf_array *a) {
+  edf__picture p = { 0, 0, 1, NULL };
+  edf__check_array("edf_save_image", a);
+  if (a->rank == 3) p.channels = a->dim[2];
+  if (a->rank < 2 || a->rank > 3 || (p.channels != 1 && p.channels != 3))
+    edf__fail("edf_save_image: %s: expected [rows, columns], or with 1 or 3 channels, found %d "
+              "dimensions, the last of %d", path, a->rank, a->rank ? a->dim[a->rank - 1] : 1);
+  p.rows = a->dim[0];
+  p.columns = a->dim[1];
+  p.byte = (unsigned char *)edf__alloc(&edf.kept, a->size);
+  for (size_t i = 0; i < a->size; i++) {
+    double v = (double)a->value[i];
+    p.byte[i] = (unsigned char)(v >= 1 ? 255 : v > 0 ? v * 255 + 0.5 : 0);
+  }
+  return p;
+}
+
+void edf_save_image(const char *path, edf_array a) {
+  const char *dot = path ? strrchr(path, '.') : NULL;
+  int png = dot && !strcmp(dot, ".png"), ppm = dot && !strcmp(dot, ".ppm");
+  if (!png && !ppm && (!dot || strcmp(dot, ".pgm")))
+    edf__fail("edf_save_image: %s: expected a name that ends in .png, .pgm or .ppm",
+              path ? path : "NULL");
+  edf__picture p = edf__picture_of(path, &a);
+  if (dot[2] == 'g' && p.channels == 3)
+    edf__fail("edf_save_image: %s: a .pgm is grey, but the array has 3 channels", path);
+  if (png && (size_t)p.columns * (size_t)p.channels > 65534)
+    edf__fail("edf_save_image: %s: a row of a .png has at most 65534 bytes here", path);
+  edf__writer w = edf__create(path);
+  if (png) edf__write_png(&w, &p);
+  else edf__write_pnm(&w, &p, ppm ? 3 : 1);
+  edf__free(p.byte);
+  edf__finish(&w);
+}
+
+/* ---- PGM and PPM, as text (P2, P3) or bytes (P5, P6): the kind, columns, rows, the greatest
+   number, then the pixels. A # begins a comment. */
+static int edf__pnm_skip(FILE *file) {   /* the first character behind blanks and comments    */
+  int c, comment = 0;
+  do {
+    c = getc(file);
+    comment = c == '#' || (comment && c != '\n' && c != EOF);
+  } while (comment || c == ' ' || c == '\t' || c == '\r' || c == '\n');
+  return c;
+}
+
+/* A number from least to most, with one character behind it. */
+static long edf__pnm_number(edf__file *f, const char *what, long least, long most) {
+  int c = edf__pnm_skip(f->file);
+  long long n = -1;                      /* 10 * most: over a long of 32 bits                 */
+  long at = ftell(f->file) - (c != EOF);
+  for (; c >= '0' && c <= '9'; c = getc(f->file))
+    if (n <= most) n = 10 * (n < 0 ? 0 : n) + (c - '0');
+  if (n < 0)
+    edf__file_error(f, at, "expected %s, found %s", what, c == EOF ? "the end" : "no number");
+  if (n < least || n > most)
+    edf__file_error(f, at, "expected %s from %ld to %ld, found %lld%s", what, least, most, n,
+                    n > most ? " or more" : "");
+  return (long)n;
+}
+
+static void edf__pnm_pixels(edf__file *f, edf_array *a, int text, long most) {
+  size_t bytes = most > 255 ? 2 : 1;
+  long begin = ftell(f->file);
+  if (!text && !edf__read_numbers(f->file, a->value, a->size, 'u', bytes, 1))
+    edf__file_error(f, ftell(f->file), "cannot be read: %s", edf__why());
+  for (size_t i = 0; i < a->size; i++) {
+    if (text) a->value[i] = (edf_real)edf__pnm_number(f, "a pixel", 0, most);
+    if (a->value[i] > (edf_real)most)
+      edf__file_error(f, begin + (long)(i * bytes), "expected a pixel from 0 to %ld, found %g",
+                      most, (double)a->value[i]);
+    a->value[i] /= (edf_real)most;
+  }
+}
+
+edf_array edf_load_image(const char *path) {
+  edf__file f = edf__open(path);
+  edf__find_length(&f);
+  int p = getc(f.file), kind = getc(f.file), dim[3] = { 0, 0, 3 };
+  if (p != 'P' || kind == EOF || !strchr("2356", kind))
+    edf__file_error(&f, 0, "expected a PGM or PPM file, which begins with P2, P3, P5 or P6");
+  int text = kind < '5', colour = kind == '3' || kind == '6';
+  dim[1] = (int)edf__pnm_number(&f, "the number of columns", 1, INT_MAX / 8);
+  dim[0] = (int)edf__pnm_number(&f, "the number of rows", 1, INT_MAX / 8);
+  long most = edf__pnm_number(&f, "the greatest number", 1, 65535), begin = ftell(f.file);
+  unsigned long long bytes = text || most > 255 ? 2 : 1, left;
+  bytes *= (unsigned long long)dim[0] * (unsigned long long)dim[1] * (colour ? 3 : 1);
+  left = f.length > begin ? (unsigned long long)(f.length - begin) : 0;
+  if (bytes > left + (unsigned)text)
+    edf__file_error(&f, begin, "%d x %d pixels need %llu bytes, but %llu follow", dim[1],
+                    dim[0], bytes, left);
+  edf_array a = edf__array_for(&f, colour ? 3 : 2, dim);
+  edf__pnm_pixels(&f, &a, text, most);
+  fclose(f.file);
+  return a;
+}
+
+/* ---- A sheet of n pictures, in rows, with a white frame around each. */
+static int edf__gap(int zoom) { return 2 + zoom / 3; }
+
+/* Picture k of [n, h, w, c] to its place, each pixel zoom times zoom. */
+static void edf__put_tile(edf_array *sheet, const edf_array *a, int k, int columns, int zoom,
+                          edf_real lo, edf_real hi) {
+  int h = a->dim[1], w = a->dim[2], c = a->rank == 4 ? a->dim[3] : 1;
+  int gap = edf__gap(zoom);
+  int top = gap + k / columns * (h * zoom + gap), left = gap + k % columns * (w * zoom + gap);
+  const edf_real *from = a->value + (size_t)k * (size_t)(h * w * c);
+  for (int y = 0; y < h * zoom; y++)
+    for (int x = 0; x < w * zoom; x++)
+      for (int i = 0; i < c; i++) {
+        size_t at = (size_t)(top + y) * (size_t)sheet->dim[1] + (size_t)(left + x);
+        edf_real v = from[(y / zoom * w + x / zoom) * c + i];
+        sheet->value[at * (size_t)c + (size_t)i] = (v - lo) / (hi - lo);
+      }
+}
+
+edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi) {
+  enum { LARGEST = 20000 };
+  int dim[3], gap = edf__gap(zoom);
+  edf__check_array("edf_contact_sheet", &a);
+  if (a.rank < 3 || a.rank > 4)
+    edf__fail("edf_contact_sheet: expected [pictures, rows, columns], or with channels, found "
+              "%d dimensions", a.rank);
+  if (columns < 1 || zoom < 1 || !(lo < hi))
+    edf__fail("edf_contact_sheet: %d in a row, enlarged %d times, from %g to %g: expected 1 or "
+              "more, 1 or more, and a range", columns, zoom, (double)lo, (double)hi);
+  if (a.dim[1] > LARGEST / zoom || a.dim[2] > LARGEST / zoom)
+    edf__fail("edf_contact_sheet: pictures of %d x %d, enlarged %d times, are larger than %d",
+              a.dim[1], a.dim[2], zoom, LARGEST);
+  if (columns > a.dim[0] && a.dim[0]) columns = a.dim[0];
+  dim[0] = (a.dim[0] + columns - 1) / columns * (a.dim[1] * zoom + gap) + gap;
+  dim[1] = columns * (a.dim[2] * zoom + gap) + gap;
+  dim[2] = a.rank == 4 ? a.dim[3] : 1;
+  edf_array sheet = edf__new_array(a.rank - 1, dim);
+  if (!sheet.value) edf__fail("edf_contact_sheet: out of memory for %zu pixels", sheet.size);
+  for (size_t i = 0; i < sheet.size; i++) sheet.value[i] = 1;
+  for (int k = 0; k < a.dim[0]; k++) edf__put_tile(&sheet, &a, k, columns, zoom, lo, hi);
+  return sheet;
+}
+
+/* ---- Text as class numbers: the different bytes of a text, in their order. */
+static int edf__find_symbols(edf_text *t, const char *text, size_t length) {
+  int seen[256] = { 0 }, dim[1];
+  memset(t, 0, sizeof *t);
+  for (size_t i = 0; i < length; i++) seen[(unsigned char)text[i]] = 1;
+  for (int c = 0; c < 256; c++) {
+    t->number[c] = seen[c] ? t->symbols : -1;
+    if (seen[c]) t->symbol[t->symbols++] = (char)c;
+  }
+  dim[0] = (int)length;
+  t->classes = edf__new_array(1, dim);
+  if (t->classes.value) edf_encode(t, text, length, t->classes.value);
+  return t->classes.value != NULL;
+}
+
+edf_text edf_text_of(const char *text, size_t length) {
+  edf_text t;
+  if (!text || length < 1 || length > INT_MAX)
+    edf__fail("edf_text_of: a text has 1 to %d bytes, found %zu", INT_MAX, text ? length : 0);
+  if (!edf__find_symbols(&t, text, length))
+    edf__fail("edf_text_of: out of memory for %zu classes", length);
+  return t;
+}
+
+edf_text edf_load_text(const char *path) {
+  edf__csv whole = edf__open_text(path);
+  size_t length = (size_t)(whole.text + whole.f.length - whole.at);
+  edf_text t;
+  if (length < 1 || length > INT_MAX) edf__csv_error(&whole, "expected 1 byte or more");
+  if (!edf__find_symbols(&t, whole.at, length)) edf__csv_error(&whole, "out of memory");
+  EDF_FREE(whole.text);
+  return t;
+}
+
+void edf_encode(const edf_text *t, const char *text, size_t length, edf_real *classes) {
+  for (size_t i = 0; i < length; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (t->number[c] < 0)
+      edf__fail(c > 32 && c < 127 ? "edf_encode: byte %zu, %d or '%c', is not in the text"
+                                  : "edf_encode: byte %zu, %d, is not in the text", i, c, c);
+    classes[i] = (edf_real)t->number[c];
+  }
+}
+
+void edf_decode(const edf_text *t, const edf_real *classes, size_t n, char *text) {
+  for (size_t i = 0; i < n; i++) {
+    double k = (double)classes[i];
+    if (!(k >= 0 && k < t->symbols && k == floor(k)))
+      edf__fail("edf_decode: number %zu is %g, expected a class from 0 to %d", i, k,
+                t->symbols - 1);
+    text[i] = t->symbol[(int)k];
+  }
+  text[n] = 0;
+}
+
+void edf_free_text(edf_text *t) {
+  edf_free_array(&t->classes);
+  memset(t, 0, sizeof *t);
+}
+
+int edf_sample(const edf_real *P, int n) {
+  double sum = 0;
+  for (int k = 0; k < n; k++) sum += (double)P[k];
+  double u = edf__random_unit() * sum;
+  for (int k = 0; k < n; k++) {
+    u -= (double)P[k];
+    if (u < 0 && P[k] > 0) return k;
+  }
+  for (int k = n - 1; k > 0; k--) if (P[k] > 0) return k;    /* rounding reached the end     */
+  return 0;
+}
+EDF__C_END
+#endif
+
+/* ==== >>models  Saved models ============================================================= */
+#ifndef EDF__MODELS_H
+#define EDF__MODELS_H
+EDF__C_BEGIN
+/* Saved models, as safetensors files: parameters by name, what the optimiser remembers (p.m and
+   p.s), steps, and the state of the random numbers, so that training goes on bit for bit. The
+   program first builds the same parameters, then loads. A file of F32 or F64 will do, and one
+   without optimiser state. Errors name the file, the byte, the tensor and the shapes, and then
+   nothing has changed: everything is read and checked before. A file is written whole or not at
+   all (to path.tmp, then renamed). */
+void edf_save(const char *path);
+void edf_load(const char *path);
+EDF__C_END
+#endif
+
+#ifdef EDF__CODE
+EDF__C_BEGIN
+/* ---- The safetensors format: the length of a header, the header, which is
+   JSON, and the numbers. A parameter p is the tensor "p", what its optimiser remembers "p.m"
+   and "p.s"; its steps and the state of the random numbers are metadata. */
+enum { EDF__PARTS = 3 };                 /* value, m and s                                    */
+static const char *const edf__suffix[EDF__PARTS] = { "", ".m", ".s" };
+
+static edf_real *edf__part(const edf_node *p, int part) {
+  return part == 0 ? p->value : part == 1 ? p->m : p->s;
+}
+
+/* A name as JSON. */
+static void edf__write_name(FILE *file, const char *name, const char *suffix) {
+  fputc('"', file);
+  for (; *name; name++) {
+    if (*name == '"' || *name == '\\') fputc('\\', file);
+    if ((unsigned char)*name < 32) fprintf(file, "\\u%04x", (unsigned char)*name);
+    else fputc(*name, file);
+  }
+  fprintf(file, "%s\"", suffix);
+}
+
+static void edf__write_entry(FILE *file, const edf_node *p, int part, unsigned long long at) {
+  edf__write_name(file, p->name, edf__suffix[part]);
+  fprintf(file, ":{\"dtype\":\"F%d\",\"shape\":[", (int)sizeof(edf_real) * 8);
+  for (int d = 0; d < p->rank; d++) fprintf(file, d ? ",%d" : "%d", p->dim[d]);
+  fprintf(file, "],\"data_offsets\":[%llu,%llu]}", at,
+          at + (unsigned long long)(p->size * sizeof(edf_real)));
+}
+
+static void edf__write_metadata(FILE *file) {
+  fprintf(file, "{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",\"draws\":\"%llu\"",
+          edf.seed, edf.draws);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    const edf_node *p = edf.parameters[i];
+    if (!p->steps) continue;
+    fputc(',', file);
+    edf__write_name(file, p->name, ".steps");
+    fprintf(file, ":\"%ld\"", p->steps);
+  }
+  fputc('}', file);
+}
+
+/* The parameter of this name, and which part of it: 3 i + part; -1 for none. */
+static int edf__part_of_name(const char *name) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    for (int part = 0; part < EDF__PARTS; part++) {
+      size_t n = strlen(edf.parameters[i]->name);
+      if (!strncmp(edf.parameters[i]->name, name, n) && !strcmp(name + n, edf__suffix[part]))
+        return EDF__PARTS * i + part;
+    }
+  return -1;
+}
+
+/* Every tensor of the file needs a name of its own. */
+static void edf__check_names(void) {
+  char name[256];
+  if (!edf.n_parameters) edf__fail("edf_save: there is no parameter");
+  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
+    const edf_node *p = edf.parameters[k / EDF__PARTS];
+    int n = snprintf(name, sizeof name, "%s%s", p->name, edf__suffix[k % EDF__PARTS]);
+    int other = edf__part_of_name(name);
+    if (n >= 0 && n < (int)sizeof name && other == k && strcmp(name, "__metadata__")) continue;
+    edf__say("edf_save: %s; edf_name gives another\n  ",
+             other == k ? "the name is too long or the file's own"
+             : other % EDF__PARTS || k % EDF__PARTS ? "a name is that of an optimiser's memory"
+             : "two parameters have one name");
+    if (other >= 0 && other != k) {
+      edf__say_node(edf.parameters[other / EDF__PARTS]);
+      edf__say("\n  ");
+    }
+    edf__say_node(p);
+    edf__stop();
+  }
+}
+
+void edf_save(const char *path) {
+  unsigned long long at = 0;
+  edf__check_names();
+  for (int i = 0; edf_device && i < edf.n_parameters; i++)
+    for (int part = 0; part < EDF__PARTS; part++) {
+      edf_real *x = edf__part(edf.parameters[i], part);
+      if (x) edf_device->pull(x, edf.parameters[i]->size);
+    }
+  edf__writer w = edf__create(path);
+  fwrite("\0\0\0\0\0\0\0", 1, 8, w.file);
+  edf__write_metadata(w.file);
+  for (int i = 0; i < edf.n_parameters; i++)
+    for (int part = 0; part < EDF__PARTS; part++) {
+      if (!edf__part(edf.parameters[i], part)) continue;
+      fputc(',', w.file);
+      edf__write_entry(w.file, edf.parameters[i], part, at);
+      at += edf.parameters[i]->size * sizeof(edf_real);
+    }
+  fputc('}', w.file);
+  long end = ftell(w.file);
+  for (; end % 8; end++) fputc(' ', w.file);
+  unsigned char length[8];
+  edf__put_number(length, (uint64_t)(end - 8), 8);
+  fseek(w.file, 0, SEEK_SET);
+  fwrite(length, 1, 8, w.file);
+  fseek(w.file, end, SEEK_SET);
+  for (int i = 0; i < edf.n_parameters; i++)
+    for (int part = 0; part < EDF__PARTS; part++) {
+      const edf_real *x = edf__part(edf.parameters[i], part);
+      if (x) edf__write_reals(&w, x, edf.parameters[i]->size);
+    }
+  edf__finish(&w);
+}
+
+/* ---- Reading. Nothing is changed before everything is known to fit and is in memory. */
+typedef struct { int bytes; unsigned long long begin, end; edf_real *value; } edf__saved;
+
+typedef struct {
+  edf__file f;
+  char *header, *at, *end;               /* the JSON text, where it is read, and its end      */
+  edf__saved *part;                      /* of parameter i: 3 i, 3 i + 1, 3 i + 2             */
+  long *steps;
+  unsigned long long seed, draws;
+  int random;                            /* 3: the file has both of these                     */
+} edf__model;
+
+static void edf__free_model(edf__model *m) {
+  if (m->f.file) fclose(m->f.file);
+  m->f.file = NULL;
+  for (int k = 0; m->part && k < EDF__PARTS * edf.n_parameters; k++)
+    edf__free(m->part[k].value);
+  edf__free(m->part);
+  edf__free(m->steps);
+  edf__free(m->header);
+}
+
+EDF__NORETURN EDF__PRINTF(2, 3) static void edf__model_error(edf__model *m, const char *format,
+                                                             ...) {
+  va_list args;
+  edf__say("%s: byte %ld: ", m->f.path, 8 + (long)(m->at - m->header));
+  va_start(args, format);
+  edf__vsay(format, args);
+  va_end(args);
+  edf__free_model(m);
+  edf__stop();
+}
+
+/* Memory that is the graph's; without it the file is closed. */
+static void *edf__model_alloc(edf__model *m, size_t bytes) {
+  void *data = edf__try_alloc(&edf.kept, bytes);
+  if (!data) edf__model_error(m, "out of memory: %zu bytes", bytes);
+  return data;
+}
+
+static char edf__json_peek(edf__model *m) {
+  while (*m->at == ' ' || *m->at == '\n' || *m->at == '\t' || *m->at == '\r') m->at++;
+  return *m->at;
+}
+
+static int edf__json_accept(edf__model *m, char c) {
+  if (edf__json_peek(m) != c) return 0;
+  m->at++;
+  return 1;
+}
+
+static void edf__json_expect(edf__model *m, char c) {
+  if (edf__json_accept(m, c)) return;
+  edf__model_error(m, *m->at >= 32 && *m->at < 127 ? "expected '%c', found '%c'"
+                                                   : "expected '%c', found byte %d", c,
+                   (unsigned char)*m->at);
+}
+
+/* \u and four digits, as UTF-8. */
+static char *edf__json_unicode(edf__model *m, char *to) {
+  unsigned long code = 0;
+  for (int k = 0; k < 4; k++, m->at++) {
+    const char *digits = "0123456789abcdef0123456789ABCDEF", *d = strchr(digits, *m->at);
+    if (!*m->at || !d) edf__model_error(m, "expected four hexadecimal digits");
+    code = code * 16 + (unsigned long)(d - digits) % 16;
+  }
+  if (!code) edf__model_error(m, "a name has a NUL");
+  if (code < 0x80) *to++ = (char)code;
+  else if (code < 0x800) *to++ = (char)(0xC0 | code >> 6);
+  else { *to++ = (char)(0xE0 | code >> 12); *to++ = (char)(0x80 | (code >> 6 & 63)); }
+  if (code >= 0x80) *to++ = (char)(0x80 | (code & 63));
+  return to;
+}
+
+/* A string, decoded where it stands: it does not become longer. */
+static char *edf__json_string(edf__model *m) {
+  edf__json_expect(m, '"');
+  char *start = m->at, *to = m->at;
+  while (*m->at != '"') {
+    static const char from[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
+    if ((unsigned char)*m->at < 32) edf__model_error(m, "a string does not end");
+    if (*m->at != '\\') { *to++ = *m->at++; continue; }
+    const char *escape = m->at[1] ? strchr(from, m->at[1]) : NULL;
+    m->at += 2;
+    if (escape) *to++ = means[escape - from];
+    else if (m->at[-1] == 'u') to = edf__json_unicode(m, to);
+    else edf__model_error(m, "a string has an unknown escape");
+  }
+  m->at++;
+  *to = 0;
+  return start;
+}
+
+static unsigned long long edf__json_whole(edf__model *m) {
+  unsigned long long n = 0;
+  if (!edf__is_digit(edf__json_peek(m))) edf__model_error(m, "expected a whole number");
+  for (; edf__is_digit(*m->at); m->at++) {
+    if (n > ULLONG_MAX / 20) edf__model_error(m, "the number is too large");
+    n = 10 * n + (unsigned long long)(*m->at - '0');
+  }
+  return n;
+}
+
+/* "shape":[784,64], which must be the parameter's. */
+static void edf__json_shape(edf__model *m, const char *name, const edf_node *p) {
+  unsigned long long dim[EDF_MAX_RANK];
+  int rank = 0, same;
+  edf__json_expect(m, '[');
+  while (edf__json_peek(m) != ']') {
+    if (rank) edf__json_expect(m, ',');
+    if (rank == EDF_MAX_RANK)
+      edf__model_error(m, "tensor %s has more than %d dimensions", name, EDF_MAX_RANK);
+    dim[rank++] = edf__json_whole(m);
+  }
+  m->at++;
+  same = rank == p->rank;
+  for (int d = 0; same && d < rank; d++) same = dim[d] == (unsigned long long)p->dim[d];
+  if (same) return;
+  edf__text found = { { 0 }, 0 };
+  for (int d = 0; d < rank; d++) edf__put(&found, d ? ", %llu" : "%llu", dim[d]);
+  edf__text expected = { { 0 }, 0 };
+  for (int d = 0; d < p->rank; d++) edf__put(&expected, d ? ", %d" : "%d", p->dim[d]);
+  edf__model_error(m, "tensor %s has the shape [%s], but parameter \"%s\" [%s], declared at "
+                   "%s:%d", name, found.at, p->name, expected.at, p->file, p->line);
+}
+
+static void edf__json_offsets(edf__model *m, edf__saved *s) {
+  edf__json_expect(m, '[');
+  s->begin = edf__json_whole(m);
+  edf__json_expect(m, ',');
+  s->end = edf__json_whole(m);
+  edf__json_expect(m, ']');
+}
+
+/* "w1":{"dtype":"F32","shape":[784,64],"data_offsets":[0,200704]} */
+static void edf__json_tensor(edf__model *m, const char *name) {
+  int part = edf__part_of_name(name);
+  if (part < 0) edf__model_error(m, "tensor %s is no parameter of this program", name);
+  const edf_node *p = edf.parameters[part / EDF__PARTS];
+  edf__saved *s = &m->part[part];
+  if (s->bytes) edf__model_error(m, "tensor %s is there twice", name);
+  unsigned seen = 0;
+  edf__json_expect(m, '{');
+  do {
+    const char *key = edf__json_string(m);
+    edf__json_expect(m, ':');
+    int which = !strcmp(key, "dtype") ? 1 : !strcmp(key, "shape") ? 2
+              : !strcmp(key, "data_offsets") ? 4 : 0;
+    if (!which || seen & (unsigned)which)
+      edf__model_error(m, "tensor %s: unexpected key %s", name, key);
+    seen |= (unsigned)which;
+    if (which == 2) edf__json_shape(m, name, p);
+    if (which == 4) edf__json_offsets(m, s);
+    if (which != 1) continue;
+    const char *type = edf__json_string(m);
+    s->bytes = !strcmp(type, "F32") ? 4 : !strcmp(type, "F64") ? 8 : 0;
+    if (!s->bytes)
+      edf__model_error(m, "tensor %s has the type %s, expected F32 or F64", name, type);
+  } while (edf__json_accept(m, ','));
+  edf__json_expect(m, '}');
+  if (seen != 7) edf__model_error(m, "tensor %s lacks dtype, shape or data_offsets", name);
+  unsigned long long bytes = (unsigned long long)p->size * (unsigned)s->bytes;
+  if (s->end < s->begin || s->end - s->begin != bytes)
+    edf__model_error(m, "tensor %s has the offsets %llu to %llu, expected %llu bytes", name,
+                     s->begin, s->end, bytes);
+}
+
+/* Seed, draws and steps are ours; other metadata is let alone. */
+static void edf__json_metadata(edf__model *m) {
+  edf__json_expect(m, '{');
+  if (edf__json_accept(m, '}')) return;
+  do {
+    char *key = edf__json_string(m), *dot = strrchr(key, '.');
+    edf__json_expect(m, ':');
+    const char *text = edf__json_string(m);
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    int whole = edf__is_digit(*text) && !*end && !errno;
+    if (!strcmp(key, "seed") && whole) { m->seed = number; m->random |= 1; }
+    if (!strcmp(key, "draws") && whole) { m->draws = number; m->random |= 2; }
+    if (!dot || strcmp(dot, ".steps")) continue;
+    *dot = 0;
+    int part = edf__part_of_name(key);
+    if (part < 0 || part % EDF__PARTS) continue;
+    if (!whole || number > LONG_MAX)
+      edf__model_error(m, "the steps of %s are %s, expected a whole number", key, text);
+    m->steps[part / EDF__PARTS] = (long)number;
+  } while (edf__json_accept(m, ','));
+  edf__json_expect(m, '}');
+}
+
+static void edf__json_model(edf__model *m) {
+  edf__json_expect(m, '{');
+  if (!edf__json_accept(m, '}')) {
+    do {
+      const char *name = edf__json_string(m);
+      edf__json_expect(m, ':');
+      if (!strcmp(name, "__metadata__")) edf__json_metadata(m);
+      else edf__json_tensor(m, name);
+    } while (edf__json_accept(m, ','));
+    edf__json_expect(m, '}');
+  }
+  edf__json_peek(m);
+  if (m->at != m->end) edf__model_error(m, "expected the end of the header");
+}
+
+/* The length, and the header; the numbers begin behind it. */
+static unsigned long long edf__open_model(edf__model *m, const char *path) {
+  enum { LONGEST = 100000000 };          /* as the format has it                              */
+  unsigned char length[8];
+  m->f = edf__open(path);
+  edf__find_length(&m->f);
+  edf__read(&m->f, 0, length, 8);
+  uint64_t n = edf__get_number(length, 8, 0), rest = (uint64_t)m->f.length - 8;
+  if (n < 2 || n > LONGEST || n > rest)
+    edf__file_error(&m->f, 0, "expected a safetensors file: its header would have %llu bytes, "
+                    "but %llu follow", (unsigned long long)n, (unsigned long long)rest);
+  size_t parts = EDF__PARTS * (size_t)edf.n_parameters;
+  m->header = m->at = (char *)edf__model_alloc(m, (size_t)n + 1);
+  m->end = m->header + n;
+  m->part = (edf__saved *)edf__model_alloc(m, parts * sizeof *m->part);
+  m->steps = (long *)edf__model_alloc(m, (size_t)edf.n_parameters * sizeof *m->steps);
+  if (fread(m->header, 1, (size_t)n, m->f.file) != n)
+    edf__model_error(m, "cannot be read: %s", edf__why());
+  return rest - n;
+}
+
+static int edf__saved_order(const void *a, const void *b) {
+  const edf__saved *s = *(const edf__saved *const *)a, *t = *(const edf__saved *const *)b;
+  return (s->begin > t->begin) - (s->begin < t->begin);
+}
+
+/* Every parameter is there, and the numbers lie one after the other up to the end. */
+static void edf__check_model(edf__model *m, unsigned long long length) {
+  size_t parts = EDF__PARTS * (size_t)edf.n_parameters, n = 0;
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (!m->part[EDF__PARTS * i].bytes) {
+      const edf_node *p = edf.parameters[i];
+      edf__model_error(m, "there is no tensor for parameter \"%s\", declared at %s:%d", p->name,
+                       p->file, p->line);
+    }
+  edf__saved **order = (edf__saved **)edf__model_alloc(m, parts * sizeof *order);
+  for (size_t k = 0; k < parts; k++) if (m->part[k].bytes) order[n++] = &m->part[k];
+  qsort(order, n, sizeof *order, edf__saved_order);
+  unsigned long long end = 0, begin = 0;
+  for (size_t k = 0; k < n && begin == end; k++) {
+    begin = order[k]->begin;
+    if (begin == end) begin = end = order[k]->end;
+  }
+  edf__free(order);
+  if (begin != end)
+    edf__model_error(m, "a tensor begins at offset %llu, where %llu was expected: a gap, or an "
+                     "overlap", begin, end);
+  if (end != length)
+    edf__model_error(m, "the tensors end at offset %llu, but %llu bytes follow the header", end,
+                     length);
+}
+
+static void edf__read_model(edf__model *m, unsigned long long length) {
+  long begin = m->f.length - (long)length;
+  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
+    edf__saved *s = &m->part[k];
+    size_t n = edf.parameters[k / EDF__PARTS]->size;
+    if (!s->bytes) continue;
+    s->value = (edf_real *)edf__model_alloc(m, edf__times(n, sizeof *s->value));
+    if (fseek(m->f.file, begin + (long)s->begin, SEEK_SET) ||
+        !edf__read_numbers(m->f.file, s->value, n, 'f', (size_t)s->bytes, 0))
+      edf__model_error(m, "cannot be read: %s", edf__why());
+  }
+}
+
+/* From here on nothing can go wrong. A part that the file lacks begins afresh. */
+static void edf__take_model(edf__model *m) {
+  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
+    edf_node *p = edf.parameters[k / EDF__PARTS];
+    edf_real *to = edf__part(p, k % EDF__PARTS), *from = m->part[k].value;
+    if (from) memcpy(to, from, p->size * sizeof *to);
+    else if (to) memset(to, 0, p->size * sizeof *to);
+    p->steps = m->steps[k / EDF__PARTS];
+    edf__push(to, p->size);
+  }
+  if (m->random != 3) return;
+  edf.seed = m->seed;
+  edf.draws = m->draws;
+}
+
+void edf_load(const char *path) {
+  edf__model m;
+  memset(&m, 0, sizeof m);
+  if (!edf.n_parameters) edf__fail("edf_load: there is no parameter to load into");
+  unsigned long long length = edf__open_model(&m, path);
+  edf__json_model(&m);
+  edf__check_model(&m, length);
+  edf__read_model(&m, length);
+  fclose(m.f.file);
+  m.f.file = NULL;
+  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
+    edf_node *p = edf.parameters[k / EDF__PARTS];
+    if (k % EDF__PARTS == 1 && m.part[k].bytes) p->m = edf__reals(p, p->m);
+    if (k % EDF__PARTS == 2 && m.part[k].bytes) p->s = edf__reals(p, p->s);
+  }
+  edf__take_model(&m);
+  edf__free_model(&m);
+}
+EDF__C_END
+#endif
+
+/* ######## Part Four: the laboratory ###################################################### */
 
 /* ==== >>doctor  Rules that watch the first steps of training ============================= */
+#ifndef EDF__DOCTOR_H
+#define EDF__DOCTOR_H
+EDF__C_BEGIN
+/* The doctor. edf_doctor(loss), before the training, watches its first 300 steps and
+   prints what goes wrong, with names, numbers and a hint, each finding once, causes before what
+   follows from them. A healthy run prints nothing. It has rules for
+     data        NaN, not scaled (0...255) or centred, rows all alike, rows that were trained on
+                 among those fed while edf.training is 0
+     labels      outside of the classes, counted from 1, not shuffled, unrelated to the inputs,
+                 targets that the output cannot reach
+     program     softmax twice or over the wrong index, a parameter that the loss never uses
+     beginning   equal or zero weights, dead or saturated units, a first loss far above ln C
+     gradient    in programs with nodes of your own: wrong sign, a factor (batch, 2), another
+                 mistake, with the first wrong node; a sum over the batch
+     step        a gradient that was not cleared, a step without a new one, a parameter that
+                 never moves, steps up the slope, too large or too small, edf.training
+     symptoms    NaN, vanishing and exploding gradients, dead units: only if no cause was found
+   It changes nothing: the parameters are bit for bit the same, as long as nodes of your own
+   give the same values when they run again. The first 20 steps cost another Forward, then every
+   tenth to step 300, the first one two for each parameter if there are nodes of your own; after
+   that it takes a few microseconds a step, for the rows. The loss may be built again for each
+   step, at the same line; calling edf_doctor again is allowed, and edf_clear forgets all.
+   Errors: a node that is not computed or that no parameter reaches. */
+void edf_doctor(edf_node *loss);
 
+#ifdef EDF_NO_DEBUG
+#define edf_doctor(loss)              ((void)(loss))
+#endif
+EDF__C_END
+#endif
+
+#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
+EDF__C_BEGIN
 /* A step is a Backward of the loss. The first EDF__EVERY steps are looked at closely, then
    every tenth up to EDF__STEPS. What is looked at after that costs next to nothing. */
 enum { EDF__EVERY = 20, EDF__STEPS = 300, EDF__WINDOW = 50, EDF__FIRM = 10 };
@@ -10015,1242 +11324,35 @@ void edf_doctor(edf_node *loss) {
   d->loss = loss;
   edf.watch |= EDF__DOCTOR;
 }
-#endif /* EDF_NO_DEBUG */
-
-/* ==== >>data  Files of data, arrays, pictures, text ====================================== */
-
-static edf_array edf__new_array(int rank, const int *dim) {
-  edf_array a;
-  memset(&a, 0, sizeof a);
-  a.rank = rank;
-  a.size = 1;
-  for (int d = 0; d < rank; d++) {
-    a.dim[d] = dim[d];
-    a.size *= (size_t)dim[d];
-  }
-  if (a.size > SIZE_MAX / sizeof *a.value) return a;
-  a.value = (edf_real *)EDF_MALLOC(a.size ? a.size * sizeof *a.value : 1);
-  return a;
-}
-
-void edf_free_array(edf_array *a) {
-  if (a->value) EDF_FREE(a->value);
-  memset(a, 0, sizeof *a);
-}
-
-static const char *edf__why(void) { return errno ? strerror(errno) : "it ended early"; }
-
-/* ---- IDX (LeCun et al., the MNIST page): 0 0 type rank, rank big-endian extents, the
-   entries. */
-typedef struct { const char *path; FILE *file; long length; void *owned; } edf__file;
-
-EDF__NORETURN EDF__PRINTF(3, 4) static void edf__file_error(edf__file *f, long byte,
-                                                            const char *format, ...) {
-  va_list args;
-  edf__say("%s: ", f->path);
-  if (byte >= 0) edf__say("byte %ld: ", byte);
-  va_start(args, format);
-  edf__vsay(format, args);
-  va_end(args);
-  if (f->file) fclose(f->file);
-  if (f->owned) EDF_FREE(f->owned);
-  edf__stop();
-}
-
-/* An array for what the file has; an error frees it. */
-static edf_array edf__array_for(edf__file *f, int rank, const int *dim) {
-  edf_array a = edf__new_array(rank, dim);
-  if (!a.value) edf__file_error(f, -1, "out of memory for %zu entries", a.size);
-  f->owned = a.value;
-  return a;
-}
-
-static edf__file edf__open(const char *path) {
-  edf__file f = { path ? path : "(no path)", NULL, 0, NULL };
-  errno = 0;
-  if (path) f.file = fopen(path, "rb");
-  if (!f.file)
-    edf__file_error(&f, -1, "cannot be opened: %s", path ? strerror(errno) : "it is NULL");
-  int c = getc(f.file);                  /* a directory opens, but cannot be read             */
-  if (c == EOF && ferror(f.file))
-    edf__file_error(&f, -1, "cannot be read: %s", strerror(errno));
-  if (c == 0x1f && getc(f.file) == 0x8b)
-    edf__file_error(&f, 0, "the file is compressed with gzip: unpack it first, with gunzip");
-  rewind(f.file);
-  return f;
-}
-
-static void edf__find_length(edf__file *f) {
-  if (fseek(f->file, 0, SEEK_END) || (f->length = ftell(f->file)) < 0)
-    edf__file_error(f, -1, "its length cannot be found: %s", strerror(errno));
-  rewind(f->file);
-}
-
-static void edf__read(edf__file *f, long at, void *to, size_t n) {
-  errno = 0;
-  if (fread(to, 1, n, f->file) != n)
-    edf__file_error(f, at, "expected %zu more bytes, but the file has %ld: %s", n, f->length,
-                    edf__why());
-}
-
-/* ---- Numbers in files. */
-static uint64_t edf__get_number(const unsigned char *from, size_t bytes, int big) {
-  uint64_t bits = 0;
-  for (size_t k = 0; k < bytes; k++) bits |= (uint64_t)from[big ? bytes - 1 - k : k] << 8 * k;
-  return bits;
-}
-
-/* One number of a file: 'f', 'i', 'u' or 'b' and its bytes. */
-static double edf__number_at(const unsigned char *from, char kind, size_t bytes, int big) {
-  uint64_t bits = edf__get_number(from, bytes, big);
-  uint32_t half = (uint32_t)bits;
-  uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
-  float single;
-  double number;
-  memcpy(&single, &half, sizeof single);
-  memcpy(&number, &bits, sizeof number);
-  if (kind == 'f') return bytes == 4 ? (double)single : number;
-  if (kind == 'i' && bits & sign) return -(double)((~bits + 1) & (sign | (sign - 1)));
-  return (double)bits;
-}
-
-/* Reads n numbers in pieces. */
-static int edf__read_numbers(FILE *file, edf_real *to, size_t n, char kind, size_t bytes,
-                             int big) {
-  unsigned char piece[4096];
-  for (size_t i = 0; i < n;) {
-    size_t room = sizeof piece / bytes, count = n - i < room ? n - i : room;
-    if (fread(piece, bytes, count, file) != count) return 0;
-    for (size_t k = 0; k < count; k++)
-      to[i++] = (edf_real)edf__number_at(piece + k * bytes, kind, bytes, big);
-  }
-  return 1;
-}
-
-/* The shape in the header, checked against the length before any memory is taken. */
-static int edf__idx_header(edf__file *f, int *dim) {
-  unsigned char h[4];
-  edf__find_length(f);
-  edf__read(f, 0, h, 4);
-  if (h[0] || h[1])
-    edf__file_error(f, 0, "expected an IDX file, which begins with two zeros; found %d %d",
-                    h[0], h[1]);
-  if (h[2] != 8) edf__file_error(f, 2, "expected type 8, unsigned bytes; found type %d", h[2]);
-  if (h[3] < 1 || h[3] > EDF_MAX_RANK)
-    edf__file_error(f, 3, "expected 1 to %d dimensions, found %d", EDF_MAX_RANK, h[3]);
-  int rank = h[3], capped = 0;
-  unsigned long long size = 1;
-  for (int d = 0; d < rank; d++) {
-    edf__read(f, 4 + 4 * d, h, 4);
-    unsigned long n = (unsigned long)h[0] << 24 | (unsigned long)h[1] << 16 |
-                      (unsigned long)h[2] << 8 | h[3];
-    if (n < 1 || n > INT_MAX)
-      edf__file_error(f, 4 + 4 * d, "dimension %d: expected 1 to %d entries, found %lu", d,
-                      INT_MAX, n);
-    capped |= size > (unsigned long long)f->length;
-    if (capped) size = (unsigned long long)f->length + 1;
-    size *= n;
-    dim[d] = (int)n;
-  }
-  unsigned long long rest =
-      (unsigned long long)(f->length < 4 + 4 * rank ? 0 : f->length - 4 - 4 * rank);
-  if (size != rest)
-    edf__file_error(f, 4 + 4 * rank,
-                    "the header promises %s%llu entries, but %llu bytes follow",
-                    capped ? "at least " : "", size, rest);
-  return rank;
-}
-
-edf_array edf_load_idx(const char *path) {
-  int dim[EDF_MAX_RANK];
-  edf__file f = edf__open(path);
-  int rank = edf__idx_header(&f, dim);
-  edf_array a = edf__array_for(&f, rank, dim);
-  if (!edf__read_numbers(f.file, a.value, a.size, 'u', 1, 0))
-    edf__file_error(&f, ftell(f.file), "cannot be read: %s", edf__why());
-  fclose(f.file);
-  return a;
-}
-
-static edf_array edf__idx_of_rank(const char *path, int rank, const char *what) {
-  edf_array a = edf_load_idx(path);
-  int found = a.rank;
-  if (found != rank) {
-    edf_free_array(&a);
-    edf__fail("%s: byte 3: expected %d %s for %s, found %d", path, rank,
-              rank == 1 ? "dimension" : "dimensions", what, found);
-  }
-  return a;
-}
-
-edf_array edf_load_images(const char *path) {
-  edf_array a = edf__idx_of_rank(path, 3, "images");
-  int rows = a.dim[1], columns = a.dim[2];
-  if (rows > INT_MAX / columns) {
-    edf_free_array(&a);
-    edf__fail("%s: byte 8: images of %d by %d pixels are too large", path, rows, columns);
-  }
-  for (size_t i = 0; i < a.size; i++) a.value[i] /= 255;
-  a.rank = 2;
-  a.dim[1] *= a.dim[2];
-  a.dim[2] = 0;
-  return a;
-}
-
-edf_array edf_load_labels(const char *path) { return edf__idx_of_rank(path, 1, "labels"); }
-
-/* ---- CSV: numbers between commas, the same count in each line; a first line that does not
-   begin with a number is a heading. */
-typedef struct { edf__file f; char *text; const char *at; int line; } edf__csv;
-
-EDF__NORETURN static void edf__csv_error(edf__csv *c, const char *message) {
-  edf__file f = c->f;
-  long byte = (long)(c->at - c->text);
-  EDF_FREE(c->text);
-  edf__file_error(&f, byte, "line %d: %s", c->line, message);
-}
-
-/* The whole text, with a zero at its end. */
-static edf__csv edf__open_text(const char *path) {
-  edf__csv c = { edf__open(path), NULL, NULL, 1 };
-  size_t n = 0, room = 1 << 10;
-  for (;; room *= 2) {
-    char *text = (char *)(c.text ? EDF_REALLOC(c.text, room + 1) : EDF_MALLOC(room + 1));
-    if (!text && c.text) EDF_FREE(c.text);
-    if (!text) edf__file_error(&c.f, -1, "out of memory for %zu bytes", room);
-    c.text = text;
-    n += fread(c.text + n, 1, room - n, c.f.file);
-    if (n < room) break;
-  }
-  int broken = ferror(c.f.file);
-  if (broken) EDF_FREE(c.text);
-  if (broken) edf__file_error(&c.f, (long)n, "cannot be read: %s", edf__why());
-  fclose(c.f.file);
-  c.f.file = NULL;
-  c.f.length = (long)n;
-  c.text[n] = 0;
-  c.at = c.text + (strncmp(c.text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);     /* a byte order mark */
-  return c;
-}
-
-static void edf__csv_blanks(edf__csv *c) {
-  while (*c->at == ' ' || *c->at == '\t' || *c->at == '\r') c->at++;
-}
-
-static void edf__csv_heading(edf__csv *c) {
-  edf__csv_blanks(c);
-  if (edf__is_digit(*c->at) || (*c->at && strchr("+-.\n", *c->at)) || !*c->at) return;
-  while (*c->at && *c->at != '\n') c->at++;
-  if (*c->at) { c->at++; c->line++; }
-}
-
-static double edf__csv_number(edf__csv *c) {
-  edf__csv_blanks(c);
-  const char *start = c->at;
-  double sign = *c->at == '-' ? -1 : 1;
-  if (*c->at == '-' || *c->at == '+') c->at++;
-  int digits = edf__is_digit(*c->at) || (*c->at == '.' && edf__is_digit(c->at[1]));
-  if (!digits) { c->at = start; edf__csv_error(c, "expected a number"); }
-  double number = sign * edf__decimal(&c->at);
-  if (!(fabs((double)(edf_real)number) < HUGE_VAL)) {
-    c->at = start;
-    edf__csv_error(c, "the number is too large");
-  }
-  edf__csv_blanks(c);
-  if (*c->at && *c->at != ',' && *c->at != '\n')
-    edf__csv_error(c, "expected ',' or the end of the line");
-  return number;
-}
-
-/* Goes over the rows; with `value` it stores the numbers. */
-static void edf__csv_rows(edf__csv *c, int *rows, int *columns, edf_real *value) {
-  *rows = 0;
-  for (;; c->line++) {
-    int n = 0;
-    edf__csv_blanks(c);
-    if (*c->at == '\n') { c->at++; continue; }               /* an empty line                 */
-    if (!*c->at) {
-      if (c->at != c->text + c->f.length) edf__csv_error(c, "expected text, found a zero byte");
-      return;
-    }
-    do {
-      double number = edf__csv_number(c);
-      if (value) *value++ = (edf_real)number;
-      n++;
-    } while (*c->at == ',' && c->at++ && n < INT_MAX);
-    if (*rows == 0) *columns = n;
-    if (n != *columns) {
-      char message[96];
-      snprintf(message, sizeof message, "expected %d numbers as in the first row, found %d",
-               *columns, n);
-      edf__csv_error(c, message);
-    }
-    *rows += 1;
-    if (*c->at == '\n') c->at++;
-  }
-}
-
-edf_array edf_load_csv(const char *path) {
-  int dim[2] = { 0, 0 };
-  edf__csv c = edf__open_text(path);
-  edf__csv_heading(&c);
-  const char *start = c.at;
-  edf__csv_rows(&c, &dim[0], &dim[1], NULL);
-  if (dim[0] == 0) edf__csv_error(&c, "expected at least one row of numbers");
-  edf_array a = edf__new_array(2, dim);
-  if (!a.value) edf__csv_error(&c, "out of memory for the numbers");
-  c.at = start;
-  edf__csv_rows(&c, &dim[0], &dim[1], a.value);
-  EDF_FREE(c.text);
-  return a;
-}
-
-/* ---- Rows in random order (Fisher and Yates), and the share of wrong answers. */
-static void edf__swap_rows(edf_array *a, int i, int j) {
-  size_t width = a->size / (size_t)a->dim[0];
-  edf_real *x = a->value + (size_t)i * width, *y = a->value + (size_t)j * width;
-  for (size_t k = 0; i != j && k < width; k++) {
-    edf_real old = x[k];
-    x[k] = y[k];
-    y[k] = old;
-  }
-}
-
-void edf_shuffle(edf_array *x, edf_array *y) {
-  if (!x || x->rank < 1 || (y && (y->rank < 1 || y->dim[0] != x->dim[0])))
-    edf__fail("edf_shuffle: expected as many rows in both arrays, found %d and %d",
-              x && x->rank ? x->dim[0] : 0, y && y->rank ? y->dim[0] : 0);
-  for (int i = x->dim[0] - 1; i > 0; i--) {
-    int j = edf_below(i + 1);
-    edf__swap_rows(x, i, j);
-    if (y) edf__swap_rows(y, i, j);
-  }
-}
-
-double edf_error_rate(edf_node *scores, edf_node *labels) {
-  edf__check_node("edf_error_rate", scores);
-  edf__check_node("edf_error_rate", labels);
-  size_t K = scores->rank ? (size_t)scores->dim[scores->rank - 1] : 0, wrong = 0;
-  if (!K || scores->size != labels->size * K) {
-    edf__say("edf_error_rate: expected one label for each row of scores\n  ");
-    edf__say_node(scores);
-    edf__say("\n  ");
-    edf__say_node(labels);
-    edf__stop();
-  }
-  if (labels->kind == EDF_INPUT && labels->batched && labels->fed != labels->dim[0]) {
-    edf__say("edf_error_rate: %d labels were fed for %d rows of scores\n  ",
-             labels->fed < 0 ? 0 : labels->fed, labels->dim[0]);
-    edf__say_node(labels);
-    edf__stop();
-  }
-  int stale = scores->kind == EDF_COMPNODE && scores->ran != edf.feeds;
-  if (!labels->size || !scores->value || !labels->value || stale) {
-    edf__say("edf_error_rate: the scores have no value%s: call edf_forward first\n  ",
-             scores->value && stale ? " for the last feed" : "");
-    edf__say_node(scores);
-    edf__stop();
-  }
-  const edf_real *s = edf_value(scores), *y = edf_value(labels);
-  for (size_t b = 0; b < labels->size; b++) {
-    size_t best = 0;
-    for (size_t k = 1; k < K; k++) if (s[b * K + k] > s[b * K + best]) best = k;
-    wrong += (edf_real)best != y[b];
-  }
-  return (double)wrong / (double)labels->size;
-}
-
-/* ---- A file is written under another name and renamed at the end: whatever happens, there is
-   the old one or the whole new one. */
-typedef struct { const char *path; char *temporary; FILE *file; } edf__writer;
-
-static edf__writer edf__create(const char *path) {
-  edf__writer w = { path, NULL, NULL };
-  if (!path) edf__fail("edf: the path of a file to write is NULL");
-  w.temporary = (char *)edf__alloc(&edf.kept, strlen(path) + 5);
-  memcpy(w.temporary, path, strlen(path));
-  strcat(w.temporary, ".tmp");
-  errno = 0;
-  w.file = fopen(w.temporary, "wb");
-  if (!w.file) {
-    edf__say("%s: cannot be written: %s: %s", path, w.temporary, strerror(errno));
-    edf__free(w.temporary);
-    edf__stop();
-  }
-  return w;
-}
-
-/* Errors of writing show here: a full disk at the latest when the file is closed. */
-static void edf__finish(edf__writer *w) {
-  int bad = fflush(w->file) != 0 || ferror(w->file), why = errno;
-  if (fclose(w->file) && !bad) { bad = 1; why = errno; }
-#ifdef _WIN32
-  if (!bad) remove(w->path);             /* there rename does not replace                     */
+EDF__C_END
 #endif
-  if (!bad && rename(w->temporary, w->path)) { bad = 1; why = errno; }
-  if (bad) remove(w->temporary);
-  edf__free(w->temporary);
-  if (bad) edf__fail("%s: cannot be written: %s", w->path, strerror(why));
-}
-
-/* Numbers are little-endian in files, whatever they are here. */
-static void edf__put_number(unsigned char *to, uint64_t bits, size_t bytes) {
-  for (size_t k = 0; k < bytes; k++) to[k] = (unsigned char)(bits >> 8 * k);
-}
-
-static void edf__write_reals(edf__writer *w, const edf_real *x, size_t n) {
-  unsigned char piece[512 * sizeof *x];
-  for (size_t i = 0; i < n;) {
-    size_t count = n - i < 512 ? n - i : 512;
-    for (size_t k = 0; k < count; k++, i++) {
-      uint64_t bits = 0;
-      uint32_t half;
-      memcpy(&half, &x[i], sizeof half);
-      if (sizeof *x == 8) memcpy(&bits, &x[i], sizeof *x);
-      edf__put_number(piece + k * sizeof *x, sizeof *x == 8 ? bits : half, sizeof *x);
-    }
-    fwrite(piece, sizeof *x, count, w->file);
-  }
-}
-
-edf_array edf_view(edf_node *node) {
-  edf_array a;
-  edf__check_node("edf_view", node);
-  memset(&a, 0, sizeof a);
-  if (!node->value) edf__no_value("edf_view", node);
-  a.value = edf_value(node);
-  a.rank = node->rank;
-  memcpy(a.dim, node->dim, sizeof a.dim);
-  if (node->kind == EDF_INPUT && node->batched) a.dim[0] = node->fed;
-  a.size = 1;
-  for (int d = 0; d < a.rank; d++) a.size *= (size_t)a.dim[d];
-  return a;
-}
-
-static void edf__check_array(const char *who, const edf_array *a) {
-  size_t size = 1;
-  for (int d = 0; d < a->rank && d < EDF_MAX_RANK; d++) size *= (size_t)a->dim[d];
-  if (a->value && a->rank >= 0 && a->rank <= EDF_MAX_RANK && size == a->size) return;
-  edf__fail("%s: the array has %s", who,
-            a->value ? "a size that is not the product of its dimensions" : "no numbers");
-}
-
-/* ---- .npy (NumPy enhancement proposal 1): a magic number, the length of a header, the header,
-   which is a Python dictionary, and the numbers. */
-void edf_save_npy(const char *path, edf_array a) {
-  edf__text header = { { 0 }, 0 };
-  edf__check_array("edf_save_npy", &a);
-  edf__put(&header, "{'descr': '<f%d', 'fortran_order': False, 'shape': (",
-           (int)sizeof *a.value);
-  for (int d = 0; d < a.rank; d++) edf__put(&header, d ? ", %d" : "%d", a.dim[d]);
-  edf__put(&header, a.rank == 1 ? ",), }" : "), }");
-  while ((10 + header.n + 1) % 64) edf__put(&header, " ");
-  edf__put(&header, "\n");
-  edf__writer w = edf__create(path);
-  fwrite("\x93NUMPY\x01", 1, 7, w.file);
-  fputc(0, w.file);
-  fputc((int)(header.n & 255), w.file);
-  fputc((int)(header.n >> 8), w.file);
-  fwrite(header.at, 1, header.n, w.file);
-  edf__write_reals(&w, a.value, a.size);
-  edf__finish(&w);
-}
-
-typedef struct { char kind; int bytes, big, rank, dim[EDF_MAX_RANK]; } edf__npy;
-
-/* The text behind 'key': in the header; its place in the file for errors. */
-static const char *edf__npy_key(edf__file *f, const char *header, const char *key) {
-  char quoted[32];
-  snprintf(quoted, sizeof quoted, "'%s':", key);
-  const char *at = strstr(header, quoted);
-  if (!at) edf__file_error(f, 10, "expected a header with %s", quoted);
-  at += strlen(quoted);
-  while (*at == ' ') at++;
-  return at;
-}
-
-static void edf__npy_type(edf__file *f, edf__npy *a, const char *at) {
-  int known = at[0] == '\'' && at[1] && strchr("<>|=", at[1]);
-  known = known && at[2] && at[3] && at[4] == '\'';
-  a->kind = known ? at[2] : 0;
-  a->bytes = known ? at[3] - '0' : 0;
-  a->big = known && at[1] == '>';
-  if (a->kind == 'f' && (a->bytes == 4 || a->bytes == 8)) return;
-  if (a->kind && strchr("iu", a->kind) && strchr("1248", at[3])) return;
-  if (a->kind == 'b' && a->bytes == 1) return;
-  edf__file_error(f, 10, "expected numbers of type f4, f8, i1 to i8, u1 to u8 or b1, found "
-                  "%.*s", (int)strcspn(at, ",}\n"), at);
-}
-
-static void edf__npy_shape(edf__file *f, edf__npy *a, const char *at) {
-  if (*at++ != '(') edf__file_error(f, 10, "expected a shape as in (3, 4)");
-  while (*at != ')') {
-    long long n = 0;
-    if (!edf__is_digit(*at)) edf__file_error(f, 10, "expected a shape as in (3, 4)");
-    for (; edf__is_digit(*at); at++) n = n > INT_MAX ? n : 10 * n + (*at - '0');
-    if (n < 1 || n > INT_MAX)
-      edf__file_error(f, 10, "dimension %d: expected 1 to %d entries, found %lld", a->rank,
-                      INT_MAX, n);
-    if (a->rank == EDF_MAX_RANK)
-      edf__file_error(f, 10, "expected at most %d dimensions", EDF_MAX_RANK);
-    a->dim[a->rank++] = (int)n;
-    while (*at == ',' || *at == ' ') at++;
-  }
-}
-
-static edf__npy edf__npy_header(edf__file *f, long *begin) {
-  unsigned char h[12];
-  char text[4096];
-  edf__npy a;
-  memset(&a, 0, sizeof a);
-  edf__find_length(f);
-  edf__read(f, 0, h, 10);
-  if (memcmp(h, "\x93NUMPY", 6)) edf__file_error(f, 0, "expected an .npy file");
-  if (h[6] < 1 || h[6] > 3) edf__file_error(f, 6, "expected version 1 to 3, found %d", h[6]);
-  if (h[6] > 1) edf__read(f, 10, h + 10, 2);
-  uint64_t length = edf__get_number(h + 8, h[6] > 1 ? 4 : 2, 0);
-  if (length >= sizeof text)
-    edf__file_error(f, 8, "expected a header of less than %d bytes, found %lu",
-                    (int)sizeof text, (unsigned long)length);
-  *begin = (h[6] > 1 ? 12 : 10) + (long)length;
-  edf__read(f, *begin - (long)length, text, (size_t)length);
-  text[length] = 0;
-  edf__npy_type(f, &a, edf__npy_key(f, text, "descr"));
-  if (strncmp(edf__npy_key(f, text, "fortran_order"), "False", 5))
-    edf__file_error(f, 10, "the array is in Fortran order: save np.ascontiguousarray(x)");
-  edf__npy_shape(f, &a, edf__npy_key(f, text, "shape"));
-  return a;
-}
-
-edf_array edf_load_npy(const char *path) {
-  long begin;
-  edf__file f = edf__open(path);
-  edf__npy a = edf__npy_header(&f, &begin);
-  unsigned long long size = (unsigned long long)a.bytes, rest = (unsigned long long)f.length;
-  for (int d = 0; d < a.rank && size <= rest; d++) size *= (unsigned long long)a.dim[d];
-  if (size != rest - (unsigned long long)begin)
-    edf__file_error(&f, begin, "the header promises %s%llu bytes of numbers, but %llu follow",
-                    size > rest ? "at least " : "", size, rest - (unsigned long long)begin);
-  edf_array out = edf__array_for(&f, a.rank, a.dim);
-  if (!edf__read_numbers(f.file, out.value, out.size, a.kind, (size_t)a.bytes, a.big))
-    edf__file_error(&f, begin, "cannot be read: %s", edf__why());
-  fclose(f.file);
-  return out;
-}
-
-/* ---- Pictures: PGM and PPM (netpbm), PNG (ISO 15948). A PNG is a signature, then chunks of
-   length, type, data and the CRC of type and data; the pixels are one zlib stream of stored
-   blocks: larger than it must be, and simple. */
-typedef struct { FILE *file; uint32_t crc, adler_a, adler_b; } edf__png;
-
-static void edf__png_bytes(edf__png *png, const void *data, size_t n) {
-  const unsigned char *byte = (const unsigned char *)data;
-  for (size_t i = 0; i < n; i++) {
-    png->crc ^= byte[i];
-    for (int k = 0; k < 8; k++) png->crc = png->crc >> 1 ^ (png->crc & 1 ? 0xedb88320u : 0);
-  }
-  fwrite(data, 1, n, png->file);
-}
-
-static void edf__png_number(edf__png *png, uint32_t x) {       /* big-endian                 */
-  unsigned char byte[4] = { (unsigned char)(x >> 24), (unsigned char)(x >> 16),
-                            (unsigned char)(x >> 8), (unsigned char)x };
-  edf__png_bytes(png, byte, 4);
-}
-
-static void edf__png_chunk(edf__png *png, const char *type, size_t length) {
-  edf__png_number(png, (uint32_t)length);
-  png->crc = 0xffffffffu;
-  edf__png_bytes(png, type, 4);
-}
-
-static void edf__png_end(edf__png *png) { edf__png_number(png, ~png->crc); }
-
-/* Data that the reader unpacks: counts in the zlib stream's Adler-32. */
-static void edf__png_pixels(edf__png *png, const unsigned char *byte, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    png->adler_a = (png->adler_a + byte[i]) % 65521;
-    png->adler_b = (png->adler_b + png->adler_a) % 65521;
-  }
-  edf__png_bytes(png, byte, n);
-}
-
-/* A row is a block: a flag for the last one, its length, the length's complement, the filter
-   type 0, the pixels. A block holds 65535 bytes. */
-static void edf__png_row(edf__png *png, const unsigned char *row, size_t n, int last) {
-  size_t length = n + 1;
-  unsigned char head[5] = { (unsigned char)last, (unsigned char)length,
-                            (unsigned char)(length >> 8), (unsigned char)~length,
-                            (unsigned char)(~length >> 8) };
-  edf__png_bytes(png, head, 5);
-  edf__png_pixels(png, (const unsigned char *)"", 1);
-  edf__png_pixels(png, row, n);
-}
-
-typedef struct { int rows, columns, channels; unsigned char *byte; } edf__picture;
-
-static void edf__write_png(edf__writer *w, const edf__picture *p) {
-  edf__png png = { w->file, 0, 1, 0 };
-  unsigned char rest[5] = { 8, 0, 0, 0, 0 };                   /* 8 bits a channel           */
-  size_t row = (size_t)p->columns * (size_t)p->channels;
-  if (p->channels == 3) rest[1] = 2;
-  edf__png_bytes(&png, "\x89PNG\r\n\x1a\n", 8);
-  edf__png_chunk(&png, "IHDR", 13);
-  edf__png_number(&png, (uint32_t)p->columns);
-  edf__png_number(&png, (uint32_t)p->rows);
-  edf__png_bytes(&png, rest, 5);
-  edf__png_end(&png);
-  edf__png_chunk(&png, "IDAT", 2 + (size_t)p->rows * (row + 6) + 4);
-  edf__png_bytes(&png, "\x78\x01", 2);
-  for (int y = 0; y < p->rows; y++)
-    edf__png_row(&png, p->byte + (size_t)y * row, row, y == p->rows - 1);
-  edf__png_number(&png, png.adler_b << 16 | png.adler_a);
-  edf__png_end(&png);
-  edf__png_chunk(&png, "IEND", 0);
-  edf__png_end(&png);
-}
-
-static void edf__write_pnm(edf__writer *w, const edf__picture *p, int channels) {
-  size_t n = (size_t)p->rows * (size_t)p->columns;
-  fprintf(w->file, "P%c\n%d %d\n255\n", channels == 3 ? '6' : '5', p->columns, p->rows);
-  for (size_t i = 0; i < n; i++)
-    for (int c = 0; c < channels; c++)
-      fputc(p->byte[i * (size_t)p->channels + (size_t)(p->channels == 3 ? c : 0)], w->file);
-}
-
-/* 0..1 to 0..255; what is outside is cut off, and NaN is black. */
-static edf__picture edf__picture_of(const char *path, const edf_array *a) {
-  edf__picture p = { 0, 0, 1, NULL };
-  edf__check_array("edf_save_image", a);
-  if (a->rank == 3) p.channels = a->dim[2];
-  if (a->rank < 2 || a->rank > 3 || (p.channels != 1 && p.channels != 3))
-    edf__fail("edf_save_image: %s: expected [rows, columns], or with 1 or 3 channels, found %d "
-              "dimensions, the last of %d", path, a->rank, a->rank ? a->dim[a->rank - 1] : 1);
-  p.rows = a->dim[0];
-  p.columns = a->dim[1];
-  p.byte = (unsigned char *)edf__alloc(&edf.kept, a->size);
-  for (size_t i = 0; i < a->size; i++) {
-    double v = (double)a->value[i];
-    p.byte[i] = (unsigned char)(v >= 1 ? 255 : v > 0 ? v * 255 + 0.5 : 0);
-  }
-  return p;
-}
-
-void edf_save_image(const char *path, edf_array a) {
-  const char *dot = path ? strrchr(path, '.') : NULL;
-  int png = dot && !strcmp(dot, ".png"), ppm = dot && !strcmp(dot, ".ppm");
-  if (!png && !ppm && (!dot || strcmp(dot, ".pgm")))
-    edf__fail("edf_save_image: %s: expected a name that ends in .png, .pgm or .ppm",
-              path ? path : "NULL");
-  edf__picture p = edf__picture_of(path, &a);
-  if (dot[2] == 'g' && p.channels == 3)
-    edf__fail("edf_save_image: %s: a .pgm is grey, but the array has 3 channels", path);
-  if (png && (size_t)p.columns * (size_t)p.channels > 65534)
-    edf__fail("edf_save_image: %s: a row of a .png has at most 65534 bytes here", path);
-  edf__writer w = edf__create(path);
-  if (png) edf__write_png(&w, &p);
-  else edf__write_pnm(&w, &p, ppm ? 3 : 1);
-  edf__free(p.byte);
-  edf__finish(&w);
-}
-
-/* ---- PGM and PPM, as text (P2, P3) or bytes (P5, P6): the kind, columns, rows, the greatest
-   number, then the pixels. A # begins a comment. */
-static int edf__pnm_skip(FILE *file) {   /* the first character behind blanks and comments    */
-  int c, comment = 0;
-  do {
-    c = getc(file);
-    comment = c == '#' || (comment && c != '\n' && c != EOF);
-  } while (comment || c == ' ' || c == '\t' || c == '\r' || c == '\n');
-  return c;
-}
-
-/* A number from least to most, with one character behind it. */
-static long edf__pnm_number(edf__file *f, const char *what, long least, long most) {
-  int c = edf__pnm_skip(f->file);
-  long long n = -1;                      /* 10 * most: over a long of 32 bits                 */
-  long at = ftell(f->file) - (c != EOF);
-  for (; c >= '0' && c <= '9'; c = getc(f->file))
-    if (n <= most) n = 10 * (n < 0 ? 0 : n) + (c - '0');
-  if (n < 0)
-    edf__file_error(f, at, "expected %s, found %s", what, c == EOF ? "the end" : "no number");
-  if (n < least || n > most)
-    edf__file_error(f, at, "expected %s from %ld to %ld, found %lld%s", what, least, most, n,
-                    n > most ? " or more" : "");
-  return (long)n;
-}
-
-static void edf__pnm_pixels(edf__file *f, edf_array *a, int text, long most) {
-  size_t bytes = most > 255 ? 2 : 1;
-  long begin = ftell(f->file);
-  if (!text && !edf__read_numbers(f->file, a->value, a->size, 'u', bytes, 1))
-    edf__file_error(f, ftell(f->file), "cannot be read: %s", edf__why());
-  for (size_t i = 0; i < a->size; i++) {
-    if (text) a->value[i] = (edf_real)edf__pnm_number(f, "a pixel", 0, most);
-    if (a->value[i] > (edf_real)most)
-      edf__file_error(f, begin + (long)(i * bytes), "expected a pixel from 0 to %ld, found %g",
-                      most, (double)a->value[i]);
-    a->value[i] /= (edf_real)most;
-  }
-}
-
-edf_array edf_load_image(const char *path) {
-  edf__file f = edf__open(path);
-  edf__find_length(&f);
-  int p = getc(f.file), kind = getc(f.file), dim[3] = { 0, 0, 3 };
-  if (p != 'P' || kind == EOF || !strchr("2356", kind))
-    edf__file_error(&f, 0, "expected a PGM or PPM file, which begins with P2, P3, P5 or P6");
-  int text = kind < '5', colour = kind == '3' || kind == '6';
-  dim[1] = (int)edf__pnm_number(&f, "the number of columns", 1, INT_MAX / 8);
-  dim[0] = (int)edf__pnm_number(&f, "the number of rows", 1, INT_MAX / 8);
-  long most = edf__pnm_number(&f, "the greatest number", 1, 65535), begin = ftell(f.file);
-  unsigned long long bytes = text || most > 255 ? 2 : 1, left;
-  bytes *= (unsigned long long)dim[0] * (unsigned long long)dim[1] * (colour ? 3 : 1);
-  left = f.length > begin ? (unsigned long long)(f.length - begin) : 0;
-  if (bytes > left + (unsigned)text)
-    edf__file_error(&f, begin, "%d x %d pixels need %llu bytes, but %llu follow", dim[1],
-                    dim[0], bytes, left);
-  edf_array a = edf__array_for(&f, colour ? 3 : 2, dim);
-  edf__pnm_pixels(&f, &a, text, most);
-  fclose(f.file);
-  return a;
-}
-
-/* ---- A sheet of n pictures, in rows, with a white frame around each. */
-static int edf__gap(int zoom) { return 2 + zoom / 3; }
-
-/* Picture k of [n, h, w, c] to its place, each pixel zoom times zoom. */
-static void edf__put_tile(edf_array *sheet, const edf_array *a, int k, int columns, int zoom,
-                          edf_real lo, edf_real hi) {
-  int h = a->dim[1], w = a->dim[2], c = a->rank == 4 ? a->dim[3] : 1;
-  int gap = edf__gap(zoom);
-  int top = gap + k / columns * (h * zoom + gap), left = gap + k % columns * (w * zoom + gap);
-  const edf_real *from = a->value + (size_t)k * (size_t)(h * w * c);
-  for (int y = 0; y < h * zoom; y++)
-    for (int x = 0; x < w * zoom; x++)
-      for (int i = 0; i < c; i++) {
-        size_t at = (size_t)(top + y) * (size_t)sheet->dim[1] + (size_t)(left + x);
-        edf_real v = from[(y / zoom * w + x / zoom) * c + i];
-        sheet->value[at * (size_t)c + (size_t)i] = (v - lo) / (hi - lo);
-      }
-}
-
-edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi) {
-  enum { LARGEST = 20000 };
-  int dim[3], gap = edf__gap(zoom);
-  edf__check_array("edf_contact_sheet", &a);
-  if (a.rank < 3 || a.rank > 4)
-    edf__fail("edf_contact_sheet: expected [pictures, rows, columns], or with channels, found "
-              "%d dimensions", a.rank);
-  if (columns < 1 || zoom < 1 || !(lo < hi))
-    edf__fail("edf_contact_sheet: %d in a row, enlarged %d times, from %g to %g: expected 1 or "
-              "more, 1 or more, and a range", columns, zoom, (double)lo, (double)hi);
-  if (a.dim[1] > LARGEST / zoom || a.dim[2] > LARGEST / zoom)
-    edf__fail("edf_contact_sheet: pictures of %d x %d, enlarged %d times, are larger than %d",
-              a.dim[1], a.dim[2], zoom, LARGEST);
-  if (columns > a.dim[0] && a.dim[0]) columns = a.dim[0];
-  dim[0] = (a.dim[0] + columns - 1) / columns * (a.dim[1] * zoom + gap) + gap;
-  dim[1] = columns * (a.dim[2] * zoom + gap) + gap;
-  dim[2] = a.rank == 4 ? a.dim[3] : 1;
-  edf_array sheet = edf__new_array(a.rank - 1, dim);
-  if (!sheet.value) edf__fail("edf_contact_sheet: out of memory for %zu pixels", sheet.size);
-  for (size_t i = 0; i < sheet.size; i++) sheet.value[i] = 1;
-  for (int k = 0; k < a.dim[0]; k++) edf__put_tile(&sheet, &a, k, columns, zoom, lo, hi);
-  return sheet;
-}
-
-/* ---- Text as class numbers: the different bytes of a text, in their order. */
-static int edf__find_symbols(edf_text *t, const char *text, size_t length) {
-  int seen[256] = { 0 }, dim[1];
-  memset(t, 0, sizeof *t);
-  for (size_t i = 0; i < length; i++) seen[(unsigned char)text[i]] = 1;
-  for (int c = 0; c < 256; c++) {
-    t->number[c] = seen[c] ? t->symbols : -1;
-    if (seen[c]) t->symbol[t->symbols++] = (char)c;
-  }
-  dim[0] = (int)length;
-  t->classes = edf__new_array(1, dim);
-  if (t->classes.value) edf_encode(t, text, length, t->classes.value);
-  return t->classes.value != NULL;
-}
-
-edf_text edf_text_of(const char *text, size_t length) {
-  edf_text t;
-  if (!text || length < 1 || length > INT_MAX)
-    edf__fail("edf_text_of: a text has 1 to %d bytes, found %zu", INT_MAX, text ? length : 0);
-  if (!edf__find_symbols(&t, text, length))
-    edf__fail("edf_text_of: out of memory for %zu classes", length);
-  return t;
-}
-
-edf_text edf_load_text(const char *path) {
-  edf__csv whole = edf__open_text(path);
-  size_t length = (size_t)(whole.text + whole.f.length - whole.at);
-  edf_text t;
-  if (length < 1 || length > INT_MAX) edf__csv_error(&whole, "expected 1 byte or more");
-  if (!edf__find_symbols(&t, whole.at, length)) edf__csv_error(&whole, "out of memory");
-  EDF_FREE(whole.text);
-  return t;
-}
-
-void edf_encode(const edf_text *t, const char *text, size_t length, edf_real *classes) {
-  for (size_t i = 0; i < length; i++) {
-    unsigned char c = (unsigned char)text[i];
-    if (t->number[c] < 0)
-      edf__fail(c > 32 && c < 127 ? "edf_encode: byte %zu, %d or '%c', is not in the text"
-                                  : "edf_encode: byte %zu, %d, is not in the text", i, c, c);
-    classes[i] = (edf_real)t->number[c];
-  }
-}
-
-void edf_decode(const edf_text *t, const edf_real *classes, size_t n, char *text) {
-  for (size_t i = 0; i < n; i++) {
-    double k = (double)classes[i];
-    if (!(k >= 0 && k < t->symbols && k == floor(k)))
-      edf__fail("edf_decode: number %zu is %g, expected a class from 0 to %d", i, k,
-                t->symbols - 1);
-    text[i] = t->symbol[(int)k];
-  }
-  text[n] = 0;
-}
-
-void edf_free_text(edf_text *t) {
-  edf_free_array(&t->classes);
-  memset(t, 0, sizeof *t);
-}
-
-int edf_sample(const edf_real *P, int n) {
-  double sum = 0;
-  for (int k = 0; k < n; k++) sum += (double)P[k];
-  double u = edf__random_unit() * sum;
-  for (int k = 0; k < n; k++) {
-    u -= (double)P[k];
-    if (u < 0 && P[k] > 0) return k;
-  }
-  for (int k = n - 1; k > 0; k--) if (P[k] > 0) return k;    /* rounding reached the end     */
-  return 0;
-}
-
-/* ==== >>models  Saved models ============================================================= */
-
-/* ---- The safetensors format: the length of a header, the header, which is
-   JSON, and the numbers. A parameter p is the tensor "p", what its optimiser remembers "p.m"
-   and "p.s"; its steps and the state of the random numbers are metadata. */
-enum { EDF__PARTS = 3 };                 /* value, m and s                                    */
-static const char *const edf__suffix[EDF__PARTS] = { "", ".m", ".s" };
-
-static edf_real *edf__part(const edf_node *p, int part) {
-  return part == 0 ? p->value : part == 1 ? p->m : p->s;
-}
-
-/* A name as JSON. */
-static void edf__write_name(FILE *file, const char *name, const char *suffix) {
-  fputc('"', file);
-  for (; *name; name++) {
-    if (*name == '"' || *name == '\\') fputc('\\', file);
-    if ((unsigned char)*name < 32) fprintf(file, "\\u%04x", (unsigned char)*name);
-    else fputc(*name, file);
-  }
-  fprintf(file, "%s\"", suffix);
-}
-
-static void edf__write_entry(FILE *file, const edf_node *p, int part, unsigned long long at) {
-  edf__write_name(file, p->name, edf__suffix[part]);
-  fprintf(file, ":{\"dtype\":\"F%d\",\"shape\":[", (int)sizeof(edf_real) * 8);
-  for (int d = 0; d < p->rank; d++) fprintf(file, d ? ",%d" : "%d", p->dim[d]);
-  fprintf(file, "],\"data_offsets\":[%llu,%llu]}", at,
-          at + (unsigned long long)(p->size * sizeof(edf_real)));
-}
-
-static void edf__write_metadata(FILE *file) {
-  fprintf(file, "{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",\"draws\":\"%llu\"",
-          edf.seed, edf.draws);
-  for (int i = 0; i < edf.n_parameters; i++) {
-    const edf_node *p = edf.parameters[i];
-    if (!p->steps) continue;
-    fputc(',', file);
-    edf__write_name(file, p->name, ".steps");
-    fprintf(file, ":\"%ld\"", p->steps);
-  }
-  fputc('}', file);
-}
-
-/* The parameter of this name, and which part of it: 3 i + part; -1 for none. */
-static int edf__part_of_name(const char *name) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    for (int part = 0; part < EDF__PARTS; part++) {
-      size_t n = strlen(edf.parameters[i]->name);
-      if (!strncmp(edf.parameters[i]->name, name, n) && !strcmp(name + n, edf__suffix[part]))
-        return EDF__PARTS * i + part;
-    }
-  return -1;
-}
-
-/* Every tensor of the file needs a name of its own. */
-static void edf__check_names(void) {
-  char name[256];
-  if (!edf.n_parameters) edf__fail("edf_save: there is no parameter");
-  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
-    const edf_node *p = edf.parameters[k / EDF__PARTS];
-    int n = snprintf(name, sizeof name, "%s%s", p->name, edf__suffix[k % EDF__PARTS]);
-    int other = edf__part_of_name(name);
-    if (n >= 0 && n < (int)sizeof name && other == k && strcmp(name, "__metadata__")) continue;
-    edf__say("edf_save: %s; edf_name gives another\n  ",
-             other == k ? "the name is too long or the file's own"
-             : other % EDF__PARTS || k % EDF__PARTS ? "a name is that of an optimiser's memory"
-             : "two parameters have one name");
-    if (other >= 0 && other != k) {
-      edf__say_node(edf.parameters[other / EDF__PARTS]);
-      edf__say("\n  ");
-    }
-    edf__say_node(p);
-    edf__stop();
-  }
-}
-
-void edf_save(const char *path) {
-  unsigned long long at = 0;
-  edf__check_names();
-  for (int i = 0; edf_device && i < edf.n_parameters; i++)
-    for (int part = 0; part < EDF__PARTS; part++) {
-      edf_real *x = edf__part(edf.parameters[i], part);
-      if (x) edf_device->pull(x, edf.parameters[i]->size);
-    }
-  edf__writer w = edf__create(path);
-  fwrite("\0\0\0\0\0\0\0", 1, 8, w.file);
-  edf__write_metadata(w.file);
-  for (int i = 0; i < edf.n_parameters; i++)
-    for (int part = 0; part < EDF__PARTS; part++) {
-      if (!edf__part(edf.parameters[i], part)) continue;
-      fputc(',', w.file);
-      edf__write_entry(w.file, edf.parameters[i], part, at);
-      at += edf.parameters[i]->size * sizeof(edf_real);
-    }
-  fputc('}', w.file);
-  long end = ftell(w.file);
-  for (; end % 8; end++) fputc(' ', w.file);
-  unsigned char length[8];
-  edf__put_number(length, (uint64_t)(end - 8), 8);
-  fseek(w.file, 0, SEEK_SET);
-  fwrite(length, 1, 8, w.file);
-  fseek(w.file, end, SEEK_SET);
-  for (int i = 0; i < edf.n_parameters; i++)
-    for (int part = 0; part < EDF__PARTS; part++) {
-      const edf_real *x = edf__part(edf.parameters[i], part);
-      if (x) edf__write_reals(&w, x, edf.parameters[i]->size);
-    }
-  edf__finish(&w);
-}
-
-/* ---- Reading. Nothing is changed before everything is known to fit and is in memory. */
-typedef struct { int bytes; unsigned long long begin, end; edf_real *value; } edf__saved;
-
-typedef struct {
-  edf__file f;
-  char *header, *at, *end;               /* the JSON text, where it is read, and its end      */
-  edf__saved *part;                      /* of parameter i: 3 i, 3 i + 1, 3 i + 2             */
-  long *steps;
-  unsigned long long seed, draws;
-  int random;                            /* 3: the file has both of these                     */
-} edf__model;
-
-static void edf__free_model(edf__model *m) {
-  if (m->f.file) fclose(m->f.file);
-  m->f.file = NULL;
-  for (int k = 0; m->part && k < EDF__PARTS * edf.n_parameters; k++)
-    edf__free(m->part[k].value);
-  edf__free(m->part);
-  edf__free(m->steps);
-  edf__free(m->header);
-}
-
-EDF__NORETURN EDF__PRINTF(2, 3) static void edf__model_error(edf__model *m, const char *format,
-                                                             ...) {
-  va_list args;
-  edf__say("%s: byte %ld: ", m->f.path, 8 + (long)(m->at - m->header));
-  va_start(args, format);
-  edf__vsay(format, args);
-  va_end(args);
-  edf__free_model(m);
-  edf__stop();
-}
-
-/* Memory that is the graph's; without it the file is closed. */
-static void *edf__model_alloc(edf__model *m, size_t bytes) {
-  void *data = edf__try_alloc(&edf.kept, bytes);
-  if (!data) edf__model_error(m, "out of memory: %zu bytes", bytes);
-  return data;
-}
-
-static char edf__json_peek(edf__model *m) {
-  while (*m->at == ' ' || *m->at == '\n' || *m->at == '\t' || *m->at == '\r') m->at++;
-  return *m->at;
-}
-
-static int edf__json_accept(edf__model *m, char c) {
-  if (edf__json_peek(m) != c) return 0;
-  m->at++;
-  return 1;
-}
-
-static void edf__json_expect(edf__model *m, char c) {
-  if (edf__json_accept(m, c)) return;
-  edf__model_error(m, *m->at >= 32 && *m->at < 127 ? "expected '%c', found '%c'"
-                                                   : "expected '%c', found byte %d", c,
-                   (unsigned char)*m->at);
-}
-
-/* \u and four digits, as UTF-8. */
-static char *edf__json_unicode(edf__model *m, char *to) {
-  unsigned long code = 0;
-  for (int k = 0; k < 4; k++, m->at++) {
-    const char *digits = "0123456789abcdef0123456789ABCDEF", *d = strchr(digits, *m->at);
-    if (!*m->at || !d) edf__model_error(m, "expected four hexadecimal digits");
-    code = code * 16 + (unsigned long)(d - digits) % 16;
-  }
-  if (!code) edf__model_error(m, "a name has a NUL");
-  if (code < 0x80) *to++ = (char)code;
-  else if (code < 0x800) *to++ = (char)(0xC0 | code >> 6);
-  else { *to++ = (char)(0xE0 | code >> 12); *to++ = (char)(0x80 | (code >> 6 & 63)); }
-  if (code >= 0x80) *to++ = (char)(0x80 | (code & 63));
-  return to;
-}
-
-/* A string, decoded where it stands: it does not become longer. */
-static char *edf__json_string(edf__model *m) {
-  edf__json_expect(m, '"');
-  char *start = m->at, *to = m->at;
-  while (*m->at != '"') {
-    static const char from[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
-    if ((unsigned char)*m->at < 32) edf__model_error(m, "a string does not end");
-    if (*m->at != '\\') { *to++ = *m->at++; continue; }
-    const char *escape = m->at[1] ? strchr(from, m->at[1]) : NULL;
-    m->at += 2;
-    if (escape) *to++ = means[escape - from];
-    else if (m->at[-1] == 'u') to = edf__json_unicode(m, to);
-    else edf__model_error(m, "a string has an unknown escape");
-  }
-  m->at++;
-  *to = 0;
-  return start;
-}
-
-static unsigned long long edf__json_whole(edf__model *m) {
-  unsigned long long n = 0;
-  if (!edf__is_digit(edf__json_peek(m))) edf__model_error(m, "expected a whole number");
-  for (; edf__is_digit(*m->at); m->at++) {
-    if (n > ULLONG_MAX / 20) edf__model_error(m, "the number is too large");
-    n = 10 * n + (unsigned long long)(*m->at - '0');
-  }
-  return n;
-}
-
-/* "shape":[784,64], which must be the parameter's. */
-static void edf__json_shape(edf__model *m, const char *name, const edf_node *p) {
-  unsigned long long dim[EDF_MAX_RANK];
-  int rank = 0, same;
-  edf__json_expect(m, '[');
-  while (edf__json_peek(m) != ']') {
-    if (rank) edf__json_expect(m, ',');
-    if (rank == EDF_MAX_RANK)
-      edf__model_error(m, "tensor %s has more than %d dimensions", name, EDF_MAX_RANK);
-    dim[rank++] = edf__json_whole(m);
-  }
-  m->at++;
-  same = rank == p->rank;
-  for (int d = 0; same && d < rank; d++) same = dim[d] == (unsigned long long)p->dim[d];
-  if (same) return;
-  edf__text found = { { 0 }, 0 };
-  for (int d = 0; d < rank; d++) edf__put(&found, d ? ", %llu" : "%llu", dim[d]);
-  edf__text expected = { { 0 }, 0 };
-  for (int d = 0; d < p->rank; d++) edf__put(&expected, d ? ", %d" : "%d", p->dim[d]);
-  edf__model_error(m, "tensor %s has the shape [%s], but parameter \"%s\" [%s], declared at "
-                   "%s:%d", name, found.at, p->name, expected.at, p->file, p->line);
-}
-
-static void edf__json_offsets(edf__model *m, edf__saved *s) {
-  edf__json_expect(m, '[');
-  s->begin = edf__json_whole(m);
-  edf__json_expect(m, ',');
-  s->end = edf__json_whole(m);
-  edf__json_expect(m, ']');
-}
-
-/* "w1":{"dtype":"F32","shape":[784,64],"data_offsets":[0,200704]} */
-static void edf__json_tensor(edf__model *m, const char *name) {
-  int part = edf__part_of_name(name);
-  if (part < 0) edf__model_error(m, "tensor %s is no parameter of this program", name);
-  const edf_node *p = edf.parameters[part / EDF__PARTS];
-  edf__saved *s = &m->part[part];
-  if (s->bytes) edf__model_error(m, "tensor %s is there twice", name);
-  unsigned seen = 0;
-  edf__json_expect(m, '{');
-  do {
-    const char *key = edf__json_string(m);
-    edf__json_expect(m, ':');
-    int which = !strcmp(key, "dtype") ? 1 : !strcmp(key, "shape") ? 2
-              : !strcmp(key, "data_offsets") ? 4 : 0;
-    if (!which || seen & (unsigned)which)
-      edf__model_error(m, "tensor %s: unexpected key %s", name, key);
-    seen |= (unsigned)which;
-    if (which == 2) edf__json_shape(m, name, p);
-    if (which == 4) edf__json_offsets(m, s);
-    if (which != 1) continue;
-    const char *type = edf__json_string(m);
-    s->bytes = !strcmp(type, "F32") ? 4 : !strcmp(type, "F64") ? 8 : 0;
-    if (!s->bytes)
-      edf__model_error(m, "tensor %s has the type %s, expected F32 or F64", name, type);
-  } while (edf__json_accept(m, ','));
-  edf__json_expect(m, '}');
-  if (seen != 7) edf__model_error(m, "tensor %s lacks dtype, shape or data_offsets", name);
-  unsigned long long bytes = (unsigned long long)p->size * (unsigned)s->bytes;
-  if (s->end < s->begin || s->end - s->begin != bytes)
-    edf__model_error(m, "tensor %s has the offsets %llu to %llu, expected %llu bytes", name,
-                     s->begin, s->end, bytes);
-}
-
-/* Seed, draws and steps are ours; other metadata is let alone. */
-static void edf__json_metadata(edf__model *m) {
-  edf__json_expect(m, '{');
-  if (edf__json_accept(m, '}')) return;
-  do {
-    char *key = edf__json_string(m), *dot = strrchr(key, '.');
-    edf__json_expect(m, ':');
-    const char *text = edf__json_string(m);
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    int whole = edf__is_digit(*text) && !*end && !errno;
-    if (!strcmp(key, "seed") && whole) { m->seed = number; m->random |= 1; }
-    if (!strcmp(key, "draws") && whole) { m->draws = number; m->random |= 2; }
-    if (!dot || strcmp(dot, ".steps")) continue;
-    *dot = 0;
-    int part = edf__part_of_name(key);
-    if (part < 0 || part % EDF__PARTS) continue;
-    if (!whole || number > LONG_MAX)
-      edf__model_error(m, "the steps of %s are %s, expected a whole number", key, text);
-    m->steps[part / EDF__PARTS] = (long)number;
-  } while (edf__json_accept(m, ','));
-  edf__json_expect(m, '}');
-}
-
-static void edf__json_model(edf__model *m) {
-  edf__json_expect(m, '{');
-  if (!edf__json_accept(m, '}')) {
-    do {
-      const char *name = edf__json_string(m);
-      edf__json_expect(m, ':');
-      if (!strcmp(name, "__metadata__")) edf__json_metadata(m);
-      else edf__json_tensor(m, name);
-    } while (edf__json_accept(m, ','));
-    edf__json_expect(m, '}');
-  }
-  edf__json_peek(m);
-  if (m->at != m->end) edf__model_error(m, "expected the end of the header");
-}
-
-/* The length, and the header; the numbers begin behind it. */
-static unsigned long long edf__open_model(edf__model *m, const char *path) {
-  enum { LONGEST = 100000000 };          /* as the format has it                              */
-  unsigned char length[8];
-  m->f = edf__open(path);
-  edf__find_length(&m->f);
-  edf__read(&m->f, 0, length, 8);
-  uint64_t n = edf__get_number(length, 8, 0), rest = (uint64_t)m->f.length - 8;
-  if (n < 2 || n > LONGEST || n > rest)
-    edf__file_error(&m->f, 0, "expected a safetensors file: its header would have %llu bytes, "
-                    "but %llu follow", (unsigned long long)n, (unsigned long long)rest);
-  size_t parts = EDF__PARTS * (size_t)edf.n_parameters;
-  m->header = m->at = (char *)edf__model_alloc(m, (size_t)n + 1);
-  m->end = m->header + n;
-  m->part = (edf__saved *)edf__model_alloc(m, parts * sizeof *m->part);
-  m->steps = (long *)edf__model_alloc(m, (size_t)edf.n_parameters * sizeof *m->steps);
-  if (fread(m->header, 1, (size_t)n, m->f.file) != n)
-    edf__model_error(m, "cannot be read: %s", edf__why());
-  return rest - n;
-}
-
-static int edf__saved_order(const void *a, const void *b) {
-  const edf__saved *s = *(const edf__saved *const *)a, *t = *(const edf__saved *const *)b;
-  return (s->begin > t->begin) - (s->begin < t->begin);
-}
-
-/* Every parameter is there, and the numbers lie one after the other up to the end. */
-static void edf__check_model(edf__model *m, unsigned long long length) {
-  size_t parts = EDF__PARTS * (size_t)edf.n_parameters, n = 0;
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (!m->part[EDF__PARTS * i].bytes) {
-      const edf_node *p = edf.parameters[i];
-      edf__model_error(m, "there is no tensor for parameter \"%s\", declared at %s:%d", p->name,
-                       p->file, p->line);
-    }
-  edf__saved **order = (edf__saved **)edf__model_alloc(m, parts * sizeof *order);
-  for (size_t k = 0; k < parts; k++) if (m->part[k].bytes) order[n++] = &m->part[k];
-  qsort(order, n, sizeof *order, edf__saved_order);
-  unsigned long long end = 0, begin = 0;
-  for (size_t k = 0; k < n && begin == end; k++) {
-    begin = order[k]->begin;
-    if (begin == end) begin = end = order[k]->end;
-  }
-  edf__free(order);
-  if (begin != end)
-    edf__model_error(m, "a tensor begins at offset %llu, where %llu was expected: a gap, or an "
-                     "overlap", begin, end);
-  if (end != length)
-    edf__model_error(m, "the tensors end at offset %llu, but %llu bytes follow the header", end,
-                     length);
-}
-
-static void edf__read_model(edf__model *m, unsigned long long length) {
-  long begin = m->f.length - (long)length;
-  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
-    edf__saved *s = &m->part[k];
-    size_t n = edf.parameters[k / EDF__PARTS]->size;
-    if (!s->bytes) continue;
-    s->value = (edf_real *)edf__model_alloc(m, edf__times(n, sizeof *s->value));
-    if (fseek(m->f.file, begin + (long)s->begin, SEEK_SET) ||
-        !edf__read_numbers(m->f.file, s->value, n, 'f', (size_t)s->bytes, 0))
-      edf__model_error(m, "cannot be read: %s", edf__why());
-  }
-}
-
-/* From here on nothing can go wrong. A part that the file lacks begins afresh. */
-static void edf__take_model(edf__model *m) {
-  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
-    edf_node *p = edf.parameters[k / EDF__PARTS];
-    edf_real *to = edf__part(p, k % EDF__PARTS), *from = m->part[k].value;
-    if (from) memcpy(to, from, p->size * sizeof *to);
-    else if (to) memset(to, 0, p->size * sizeof *to);
-    p->steps = m->steps[k / EDF__PARTS];
-    edf__push(to, p->size);
-  }
-  if (m->random != 3) return;
-  edf.seed = m->seed;
-  edf.draws = m->draws;
-}
-
-void edf_load(const char *path) {
-  edf__model m;
-  memset(&m, 0, sizeof m);
-  if (!edf.n_parameters) edf__fail("edf_load: there is no parameter to load into");
-  unsigned long long length = edf__open_model(&m, path);
-  edf__json_model(&m);
-  edf__check_model(&m, length);
-  edf__read_model(&m, length);
-  fclose(m.f.file);
-  m.f.file = NULL;
-  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
-    edf_node *p = edf.parameters[k / EDF__PARTS];
-    if (k % EDF__PARTS == 1 && m.part[k].bytes) p->m = edf__reals(p, p->m);
-    if (k % EDF__PARTS == 2 && m.part[k].bytes) p->s = edf__reals(p, p->s);
-  }
-  edf__take_model(&m);
-  edf__free_model(&m);
-}
 
 /* ==== >>plot  Training curves ============================================================ */
-#ifndef EDF_NO_DEBUG
+#ifndef EDF__PLOT_H
+#define EDF__PLOT_H
+EDF__C_BEGIN
+/* Curves that people look at. edf_log(name, value) adds a value to the series of this name
+   (with one argument, edf_log(x) is the logarithm, a node). Series with a common first part,
+   loss/train and loss/test, share a chart, loss. A value stands where the longest series of its
+   chart is at that time: so a test loss once an epoch lies under the training loss of its step.
+   edf_log_scale gives a chart a logarithmic axis. edf_plot_svg draws all: long series as means
+   with a band from least to greatest; values that are not finite, or not above 0 on such an
+   axis, are left out and counted. edf_clear forgets them. Errors: no name, nothing logged, a
+   file that cannot be written. */
+void edf_log_value(const char *name, double value);          /* edf_log(name, value)          */
+void edf_log_scale(const char *chart);
+void edf_plot_svg(const char *path);
 
+#ifdef EDF_NO_DEBUG
+#define edf_log_value(name, value)    ((void)(name), (void)(value))
+#define edf_log_scale(chart)          ((void)(chart))
+#define edf_plot_svg(path)            ((void)(path))
+#endif
+EDF__C_END
+#endif
+
+#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
+EDF__C_BEGIN
 struct edf__series {
   struct edf__series *next;
   char *name;
@@ -11506,9 +11608,37 @@ void edf_plot_svg(const char *path) {
   edf__free(all.at);
   edf__free(page.at);
 }
+EDF__C_END
+#endif
 
 /* ==== >>trace  The trace page ============================================================ */
+#ifndef EDF__TRACE_H
+#define EDF__TRACE_H
+EDF__C_BEGIN
+/* A page to step through. What runs between edf_trace_begin("trace.html") and
+   edf_trace_end(), best one training step or a few, is written as one HTML file that any
+   browser shows, without a server or a network: the program forward and backward, the graph
+   with the gradients that have arrived, the tensors as they are at each moment, and for every
+   entry the sum of products that made it. The file stays below 2 MB: of large tensors it has a
+   part, the same along each index, and when it is full it leaves out what runs later; the page
+   says so. What changes is copied, so a step that is traced is slow; others cost nothing.
+   edf_write_dot writes the graph for Graphviz: dot -Tsvg graph.dot.
+   Errors: a path that cannot be written, two begins, an end without a begin, nothing that ran.
+   edf_clear ends a trace without a page. */
+void edf_trace_begin(const char *path);
+void edf_trace_end(void);
+void edf_write_dot(const char *path);
 
+#ifdef EDF_NO_DEBUG
+#define edf_trace_begin(path)         ((void)(path))
+#define edf_trace_end()               ((void)0)
+#define edf_write_dot(path)           ((void)(path))
+#endif
+EDF__C_END
+#endif
+
+#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
+EDF__C_BEGIN
 /* ---- JSON */
 static void edf__add_bytes(edf__page *to, const char *bytes, size_t n) {
   edf__make_room(to, n);
@@ -12551,12 +12681,9 @@ void edf_write_dot(const char *path) {
   fputs("}\n", edf__dot_file.file);
   edf__finish(&edf__dot_file);
 }
+EDF__C_END
 #endif
-
-#ifdef __cplusplus
-}
-#endif
-#endif /* EDF_IMPLEMENTATION */
+#undef EDF__CODE
 
 /* ---- >>short  Short names, so that programs read like the slides ------------------------ */
 #if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__SHORT_NAMES)

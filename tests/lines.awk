@@ -51,6 +51,7 @@ function sort_lengths(    i, j, t) {             # insertion sort: any awk will 
       t = long[j]; long[j] = long[j - 1]; long[j - 1] = t
     }
 }
+function nth(part) { return long[int(functions * part + 0.99)] }
 function against(what, n, most,    over) {
   over = most == "" || n > most
   printf "%-12s %6d  %6s%s\n", what, n, most, over ? "   TOO LONG" : ""
@@ -61,9 +62,10 @@ END {
   for (i = 1; i <= chapters; i++) against(order[i], lines[order[i]], ceiling[order[i]])
   against("all", total, ceiling["all"])
   sort_lengths()
-  printf "%d lines of code, %d of comment; %.1f columns and %.2f statements a line of code\n", \
-    n_code, comments, columns / n_code, statements / n_code
-  printf "%d functions over one line, half under %d, 9 of 10 under %d, longest %d\n", \
-    functions, long[int((functions + 1) / 2)] + 1, long[int((functions * 9 + 9) / 10)] + 1, long[functions]
+  printf "%d lines of code, %d of comment; ", n_code, comments
+  printf "%.1f columns and %.2f statements a line of code\n", \
+    columns / n_code, statements / n_code
+  printf "%d functions over one line, half under %d, ", functions, nth(1 / 2) + 1
+  printf "9 of 10 under %d, longest %d\n", nth(9 / 10) + 1, nth(1)
   exit bad > 0
 }
