@@ -4,7 +4,7 @@
 # draws of each chapter, in the order drawn. The kind is drawn first, else most were constants.
 #   awk -f tests/mutate.awk ALL=1 edf.h     every mutant there is
 # A chapter begins at a comment `/* ==== >>name`, and only what lies within an #if of
-# EDF_IMPLEMENTATION counts, without comments, strings and lines of the preprocessor.
+# EDF_IMPLEMENTATION or EDF__CODE counts, without comments, strings and directives.
 
 function starts(text, part) { return substr(text, 1, length(part)) == part }
 
@@ -117,7 +117,7 @@ function statements(    text, at) {
 function directive() {
   if (code ~ /^ *# *(if|ifdef|ifndef)/) {
     depth++
-    if (!inside && code ~ /EDF_IMPLEMENTATION/ && code !~ /# *ifndef|! *defined\(EDF_IMPL/)
+    if (!inside && code ~ /EDF_IMPLEMENTATION|EDF__CODE/ && code !~ /# *ifndef|! *defined\(EDF_IMPL/)
       inside = depth
   }
   if (code ~ /^ *# *(else|elif)/ && inside == depth) inside = 0
