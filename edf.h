@@ -218,6 +218,25 @@ typedef struct edf_op {
   const char *formula, *gradient;        /* "y@ = tanh(x@)": see >>print; lines end with \n   */
 } edf_op;
 
+/* Who wants to be told what runs: a tool of one's own, the laboratory. w->told(w, event, node)
+   is called with the node that runs; at a pass's begin with its target (NULL: everything), at
+   its end with the loss, at EDF_CLEARED with NULL; edf_clear then empties the list. What is run
+   while somebody is told is told to nobody. The list belongs to the graph, its members to the
+   caller. edf_watch_passes leaves out the events of single nodes: a device then may run a pass
+   as a whole. Errors: one that watches already, or does not. */
+typedef enum {
+  EDF_BEGIN_FORWARD, EDF_BEFORE_FORWARD, EDF_AFTER_FORWARD, EDF_END_FORWARD,
+  EDF_BEGIN_BACKWARD, EDF_BEFORE_BACKWARD, EDF_AFTER_BACKWARD, EDF_END_BACKWARD,
+  EDF_BEFORE_UPDATE, EDF_CLEARED
+} edf_event;
+typedef struct edf_watcher {
+  void (*told)(struct edf_watcher *w, edf_event event, edf_node *node);
+  struct edf_watcher *next;
+} edf_watcher;
+void edf_watch(edf_watcher *w);
+void edf_watch_passes(edf_watcher *w);
+void edf_unwatch(edf_watcher *w);
+
 /* The whole graph is one value. A program with two graphs keeps two and assigns:
    edf_graph a = edf; edf = b; */
 typedef struct edf_graph {
@@ -239,7 +258,9 @@ typedef struct edf_graph {
   int n_workspaces;
   int at, way, held;                     /* what runs; 1 forward, -1 back; a debugger waits   */
   edf_node *loss;                        /* the last Backward's                               */
-  unsigned watch;                        /* who is told what runs: see >>watch                */
+  edf_watcher *watchers, *pass_watchers; /* who is told what runs                             */
+  int telling;                           /* they are told now: nobody is told of what runs    */
+  unsigned look;                         /* what edf.h itself looks at: see >>watch           */
   struct edf__break *breaks;
   struct edf__doctor *doctor;            /* what edf_doctor remembers                         */
   struct edf__series *log;               /* what edf_log has collected                        */
@@ -571,6 +592,7 @@ static edf_device_table *edf__paused;    /* while a node in plain C runs here   
 
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
+  edf.telling = 0;
   if (edf__paused) edf_device = edf__paused;
   edf__paused = NULL;
   EDF_PANIC(edf__message);
@@ -765,15 +787,15 @@ static void edf__find_size(edf_node *x) {
 
 /* ==== >>core  Nodes, lists and the three loops =========================================== */
 
-enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4, EDF__DOCTOR = 8, EDF__TRACE = 16 };
+enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.look          */
 #if defined EDF_DEBUG && !defined EDF_NO_DEBUG
-#define EDF__FIRST_WATCH (EDF__POISON | EDF__FINITE)
+#define EDF__FIRST_LOOK (EDF__POISON | EDF__FINITE)
 #else
-#define EDF__FIRST_WATCH 0
+#define EDF__FIRST_LOOK 0
 #endif
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, 0, 1, 0, 0, "b", NULL, NULL, \
-    NULL, 0, 0, 0, 0, NULL, EDF__FIRST_WATCH, NULL, NULL, NULL, NULL }
+    NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL, NULL, NULL }
 
 static void edf__declare(edf_node *x, const char *format, va_list args);
 static void edf__declared(edf_node *x, int batch);
@@ -802,21 +824,14 @@ static void edf__seed_loss(void);
 static void edf__end(void);
 static uint64_t edf__draw(unsigned long long n);
 
-/* What is told to those who watch: see >>watch. */
-typedef enum {
-  EDF__BEGIN_FORWARD, EDF__BEFORE_FORWARD, EDF__AFTER_FORWARD, EDF__END_FORWARD,
-  EDF__BEGIN_BACKWARD, EDF__BEFORE_BACKWARD, EDF__AFTER_BACKWARD, EDF__END_BACKWARD,
-  EDF__STEP                              /* a parameter is about to move                      */
-} edf__event;
-/* 1: a debugger has run the node meanwhile. */
-#ifdef EDF_NO_DEBUG
-static int edf__tell(edf__event event, edf_node *x) { return (void)event, (void)x, 0; }
+/* What edf.h itself does at an event, in >>watch; 1: a debugger has run the node meanwhile. */
+typedef int edf__looker(edf_event event, edf_node *x);
+#ifdef __cplusplus
+static edf__looker *edf__look = NULL;
 #else
-static int edf__told(edf__event event, edf_node *x);
-static int edf__tell(edf__event event, edf_node *x) {
-  return edf.watch ? edf__told(event, x) : 0;
-}
+static edf__looker *edf__look;
 #endif
+static int edf__tell(edf_event event, edf_node *x);
 
 edf_graph edf = EDF__EMPTY_GRAPH;
 
@@ -864,10 +879,10 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
 
 /* ---- Forward */
 static void edf__call_forward(edf_node *c) {
-  if (edf__tell(EDF__BEFORE_FORWARD, c)) return;
+  if (edf__tell(EDF_BEFORE_FORWARD, c)) return;
   if (!(edf_device && edf__device_ran(c, 0))) c->forward(c);
   c->ran = edf.feeds;
-  edf__tell(EDF__AFTER_FORWARD, c);
+  edf__tell(EDF_AFTER_FORWARD, c);
 }
 
 static void edf__each(void (*action)(edf_node *)) {
@@ -949,12 +964,12 @@ static void edf__settle(edf_node *x) {
 
 static void edf__call_backward(edf_node *c) {
   edf__settle(c);
-  if (edf__tell(EDF__BEFORE_BACKWARD, c)) return;
+  if (edf__tell(EDF_BEFORE_BACKWARD, c)) return;
   if (!(edf_device && edf__device_ran(c, 1))) {
     for (int k = 0; !c->lazy && k < c->n_in; k++) edf__settle(c->in[k]);
     c->backward(c);
   }
-  edf__tell(EDF__AFTER_BACKWARD, c);
+  edf__tell(EDF_AFTER_BACKWARD, c);
 }
 
 static void edf__backward_loop(void) {
@@ -996,7 +1011,7 @@ static int edf__may_step(const edf_node *p) {
 }
 
 static int edf__due(edf_node *p, edf_real eta) {
-  edf__tell(EDF__STEP, p);
+  edf__tell(EDF_BEFORE_UPDATE, p);
   if (!edf__may_step(p)) return 0;
   p->steps++;
   if (!p->update) return 1;
@@ -1060,17 +1075,75 @@ static void edf__infer_new(edf_node *y) {
   if (batch) edf__infer(y);
 }
 
+static int edf__is_watched(void) { return edf.watchers || edf.pass_watchers || edf.look; }
+
 static void edf__begin(int way, edf_node *target) {
   edf.way = way;
   edf.at = way > 0 ? -1 : edf.n_compnodes;
   if (way < 0) edf.loss = target;
-  if (way < 0 && edf.watch) edf__seed_loss();      /* who watches sees the seed               */
-  edf__tell(way > 0 ? EDF__BEGIN_FORWARD : EDF__BEGIN_BACKWARD, target);
+  if (way < 0 && edf__is_watched()) edf__seed_loss();      /* who watches sees the seed       */
+  edf__tell(way > 0 ? EDF_BEGIN_FORWARD : EDF_BEGIN_BACKWARD, target);
 }
 
 static void edf__end(void) {
-  edf__tell(edf.way > 0 ? EDF__END_FORWARD : EDF__END_BACKWARD, edf.loss);
+  edf__tell(edf.way > 0 ? EDF_END_FORWARD : EDF_END_BACKWARD, edf.loss);
   edf.way = 0;
+}
+
+/* ---- Who watches. The next is read first: one may leave the list while it is told. */
+static void edf__tell_all(edf_watcher *list, edf_event event, edf_node *x) {
+  edf.telling = 1;
+  for (edf_watcher *w = list, *next; w; w = next) {
+    next = w->next;
+    w->told(w, event, x);
+  }
+  edf.telling = 0;
+}
+
+static int edf__is_of_node(edf_event event) {
+  return event == EDF_BEFORE_FORWARD || event == EDF_AFTER_FORWARD ||
+         event == EDF_BEFORE_BACKWARD || event == EDF_AFTER_BACKWARD;
+}
+
+static int edf__tell(edf_event event, edf_node *x) {
+  if (edf.telling) return 0;
+  if (edf.watchers) edf__tell_all(edf.watchers, event, x);
+  if (edf.pass_watchers && !edf__is_of_node(event)) edf__tell_all(edf.pass_watchers, event, x);
+  return edf__look && edf.look ? edf__look(event, x) : 0;
+}
+
+static edf_watcher **edf__watcher_in(edf_watcher **list, const edf_watcher *w) {
+  while (*list && *list != w) list = &(*list)->next;
+  return list;                           /* the pointer to it, or at the end                  */
+}
+
+static void edf__add_watcher(const char *who, edf_watcher **list, edf_watcher *w) {
+  if (!w || !w->told) edf__fail("%s: %s is NULL", who, w ? "told" : "the watcher");
+  if (*edf__watcher_in(&edf.watchers, w) || *edf__watcher_in(&edf.pass_watchers, w))
+    edf__fail("%s: it watches already", who);
+  w->next = NULL;
+  *edf__watcher_in(list, NULL) = w;
+}
+
+void edf_watch(edf_watcher *w) { edf__add_watcher("edf_watch", &edf.watchers, w); }
+void edf_watch_passes(edf_watcher *w) {
+  edf__add_watcher("edf_watch_passes", &edf.pass_watchers, w);
+}
+
+void edf_unwatch(edf_watcher *w) {
+  edf_watcher **at = edf__watcher_in(&edf.watchers, w);
+  if (!*at) at = edf__watcher_in(&edf.pass_watchers, w);
+  if (!*at) edf__fail("edf_unwatch: it does not watch this graph");
+  *at = w->next;
+}
+
+/* Each is out of its list before it is told. */
+static void edf__dismiss(edf_watcher **list) {
+  while (*list) {
+    edf_watcher *w = *list;
+    *list = w->next;
+    w->told(w, EDF_CLEARED, NULL);
+  }
 }
 
 /* ---- With a device: a pass that it has recorded runs without the nodes' code. */
@@ -1082,7 +1155,7 @@ static void edf__note_replayed(edf_node *x) {
 static void edf__pass(void (*nodes)(void)) {
   if (!edf_device) { nodes(); return; }
   if (edf.way > 0) edf__check_classes();
-  int whole = !(edf.watch & ~(unsigned)EDF__DOCTOR);     /* nobody looks at single nodes      */
+  int whole = edf.telling || !(edf.watchers || edf.look);   /* nobody looks at single nodes   */
   if (edf_device->pass(nodes, whole)) edf__each(edf__note_replayed);
 }
 
@@ -1183,6 +1256,8 @@ void edf_clear_compnodes(void) {
 
 void edf_clear(void) {
   if (edf_device) edf_device->sync(0);   /* a panic may have jumped out of a check            */
+  edf__dismiss(&edf.watchers);
+  edf__dismiss(&edf.pass_watchers);
   edf_clear_compnodes();
   edf__free_list(&edf.kept);
   edf.inputs = edf.parameters = edf.compnodes = NULL;
@@ -1190,7 +1265,7 @@ void edf_clear(void) {
   edf.batch_name = "b";
   edf.workspace = NULL;
   edf.n_workspaces = 0;
-  edf.watch = EDF__FIRST_WATCH;
+  edf.look = EDF__FIRST_LOOK;
   edf.breaks = NULL;
   edf.doctor = NULL;
   edf.log = NULL;
@@ -7830,9 +7905,9 @@ double edf_gradcheck(edf_node *node) {
   void **states = edf__save_states();
   unsigned long long seed = edf.seed, draws = edf.draws;
   int accumulate = edf.accumulate;
-  unsigned watch = edf.watch;
+  int telling = edf.telling;
   void (*after)(void) = edf.after_backward;
-  edf.watch = 0;
+  edf.telling = 1;                       /* nobody is told                                    */
   edf.after_backward = NULL;             /* other processes do not check                      */
   edf_forward_to(node);
   edf__each(edf__find_need);
@@ -7850,7 +7925,7 @@ double edf_gradcheck(edf_node *node) {
   edf__restore_states(states);
   edf.accumulate = accumulate;
   edf.after_backward = after;
-  edf.watch = watch;
+  edf.telling = telling;
   edf.seed = seed;
   edf.draws = draws;
   if (edf_device) edf_device->sync(0);
@@ -7916,7 +7991,7 @@ void edf_break(const char *name) {
     edf__free(b->name);
     edf__free(b);
   }
-  edf.watch &= ~(unsigned)EDF__BREAKS;
+  edf.look &= ~(unsigned)EDF__BREAKS;
   if (name) {
     struct edf__break *b = (struct edf__break *)edf__alloc(&edf.kept, sizeof *b);
     b->name = edf__copy(&edf.kept, name);
@@ -7925,17 +8000,17 @@ void edf_break(const char *name) {
   }
   if (name && !edf__named(name))
     fprintf(stderr, "edf_break: no computed node is called %s so far\n", name);
-  if (edf.breaks) edf.watch |= EDF__BREAKS;
+  if (edf.breaks) edf.look |= EDF__BREAKS;
 }
 
 /* 1: the debugger has run the node. */
-static int edf__stop_at(edf__event event, edf_node *x) {
+static int edf__stop_at(edf_event event, edf_node *x) {
   const struct edf__break *b = edf.breaks;
-  if (event != EDF__BEFORE_FORWARD && event != EDF__BEFORE_BACKWARD) return 0;
+  if (event != EDF_BEFORE_FORWARD && event != EDF_BEFORE_BACKWARD) return 0;
   while (b && strcmp(b->name, x->name)) b = b->next;
   if (!b) return 0;
   edf.held = 1;
-  edf_breakpoint(x, x->name, event == EDF__BEFORE_FORWARD ? "forward" : "backward");
+  edf_breakpoint(x, x->name, event == EDF_BEFORE_FORWARD ? "forward" : "backward");
   int ran = !edf.held;
   edf.held = 0;
   return ran;
@@ -7943,9 +8018,9 @@ static int edf__stop_at(edf__event event, edf_node *x) {
 
 /* ---- One node. Without a program around it, the first begins. */
 static edf_node *edf__step_by(int way) {
-  unsigned watch = edf.watch;
+  unsigned look = edf.look;
   edf_node *c = NULL;
-  edf.watch &= ~(unsigned)EDF__BREAKS;
+  edf.look &= ~(unsigned)EDF__BREAKS;
   if (!edf.held) edf.at += way;
   edf.held = 0;
   for (; !c && edf.at >= 0 && edf.at < edf.n_compnodes; edf.at += c ? 0 : way) {
@@ -7955,7 +8030,7 @@ static edf_node *edf__step_by(int way) {
   if (c && way > 0) edf__call_forward(c);
   else if (c) edf__call_backward(c);
   else edf__end();
-  edf.watch = watch;
+  edf.look = look;
   return c;
 }
 
@@ -8205,7 +8280,7 @@ static void edf__print_bad(const edf_node *y, const char *grad, const edf_real *
          n == 1 ? "is" : "are");
   printf("  %s", y->name);
   edf__print_by(edf__write_about, stdout, y);
-  if (edf__is_users(y) && !*grad && (edf.watch & EDF__POISON) && v[entry] != v[entry])
+  if (edf__is_users(y) && !*grad && (edf.look & EDF__POISON) && v[entry] != v[entry])
     printf("  its forward computes that, or does not write this entry: EDF_DEBUG has put NaN "
            "there\n");
 }
@@ -8274,14 +8349,14 @@ edf_node *edf_find_nan(void) {
 }
 
 /* With EDF_DEBUG the first one is told by itself, once. */
-static void edf__watch_finite(edf__event event, edf_node *y) {
+static void edf__watch_finite(edf_event event, edf_node *y) {
   const edf_node *x = NULL;
-  if (event == EDF__AFTER_FORWARD || event == EDF__AFTER_BACKWARD) edf__bring_all();
-  if (event == EDF__AFTER_FORWARD && edf__makes_bad(y)) edf__say_bad_value(y);
-  else if (event != EDF__AFTER_BACKWARD || edf__is_bad(y, y->grad)) return;
+  if (event == EDF_AFTER_FORWARD || event == EDF_AFTER_BACKWARD) edf__bring_all();
+  if (event == EDF_AFTER_FORWARD && edf__makes_bad(y)) edf__say_bad_value(y);
+  else if (event != EDF_AFTER_BACKWARD || edf__is_bad(y, y->grad)) return;
   else if ((x = edf__bad_grad_of(y)) != NULL && !x->fresh) edf__say_bad_grad(y, x);
   else return;
-  edf.watch &= ~(unsigned)EDF__FINITE;
+  edf.look &= ~(unsigned)EDF__FINITE;
 }
 
 /* ---- EDF_DEBUG: what is not written yet is NaN. */
@@ -8289,22 +8364,22 @@ static void edf__poison_grad(edf_node *x) {
   if (x->grad && x->fresh) edf__fill(x->grad, x->size, (edf_real)NAN);
 }
 
-static void edf__poison(edf__event event, edf_node *x) {
-  if (event == EDF__BEFORE_FORWARD) edf__fill(x->value, x->size, (edf_real)NAN);
-  if (event == EDF__BEGIN_BACKWARD) edf__each(edf__poison_grad);
+static void edf__poison(edf_event event, edf_node *x) {
+  if (event == EDF_BEFORE_FORWARD) edf__fill(x->value, x->size, (edf_real)NAN);
+  if (event == EDF_BEGIN_BACKWARD) edf__each(edf__poison_grad);
 }
 
-static void edf__doctor_watch(edf__event event, edf_node *x);
-static void edf__trace_watch(edf__event event, edf_node *x);
-
-static int edf__told(edf__event event, edf_node *x) {
-  if (edf.watch & EDF__TRACE) edf__trace_watch(event, x);
-  if (edf.watch & EDF__DOCTOR) edf__doctor_watch(event, x);
-  if (edf.watch & EDF__POISON) edf__poison(event, x);
-  if (edf.watch & EDF__FINITE) edf__watch_finite(event, x);
-  if ((edf.watch & EDF__BREAKS) && edf__stop_at(event, x)) return 1;
-  return 0;
+static int edf__look_at(edf_event event, edf_node *x) {
+  if (edf.look & EDF__POISON) edf__poison(event, x);
+  if (edf.look & EDF__FINITE) edf__watch_finite(event, x);
+  return (edf.look & EDF__BREAKS) && edf__stop_at(event, x);
 }
+
+#ifdef __cplusplus
+static const int edf__has_look EDF__USED = (edf__look = edf__look_at, 1);
+#else
+static edf__looker *edf__look = edf__look_at;
+#endif
 EDF__C_END
 #endif
 
@@ -9710,6 +9785,7 @@ typedef struct {                         /* hashes of rows, in an open table    
 } edf__rows;
 
 typedef struct edf__doctor {
+  edf_watcher watcher;
   char *op, *file; int line;             /* where the program builds the loss                 */
   edf_node *loss, *head, *x;             /* head compares scores with classes; x is the data  */
   int classes, coded;                    /* of the head; x holds class numbers                */
@@ -11213,7 +11289,7 @@ static void edf__note_dead(edf__doctor *d) {
 }
 
 /* A step that is looked at. */
-static void edf__look(edf__doctor *d) {
+static void edf__doctor_looks(edf__doctor *d) {
   edf__note_gradients(d);
   edf__hold_inputs(d);
   if (d->step >= EDF__EVERY) edf__note_dead(d);
@@ -11259,7 +11335,7 @@ static void edf__doctor_learnt(edf__doctor *d) {
     edf__note_loss(d);
     edf__count_labels(d);
     if (d->step == 1) edf__measure_gradients(d);
-    if (edf__looks_now(d)) edf__look(d);
+    if (edf__looks_now(d)) edf__doctor_looks(d);
     edf__consult(d, d->step == 1 ? EDF__FIRST | EDF__LEARNT : EDF__LEARNT);
   } else if (d->held) edf__end_of_looks(d);
   if (edf.training && edf__tells_rows(d)) edf__note_rows(&d->rows, d->x, 1);
@@ -11291,16 +11367,13 @@ static void edf__doctor_moving(edf__doctor *d, edf_node *p) {
   a->by = d->backwards;
 }
 
-static void edf__doctor_watch(edf__event event, edf_node *x) {
-  edf__doctor *d = edf.doctor;
-  unsigned watch = edf.watch;
-  edf.watch = 0;                         /* what it runs itself is told to nobody             */
-  if (event == EDF__BEGIN_FORWARD) edf__doctor_fed(d, x);
-  if (event == EDF__END_FORWARD) edf__doctor_ran(d);
-  if (event == EDF__BEGIN_BACKWARD) edf__doctor_asked(d);
-  if (event == EDF__END_BACKWARD) edf__doctor_learnt(d);
-  if (event == EDF__STEP) edf__doctor_moving(d, x);
-  edf.watch = watch;
+static void edf__doctor_told(edf_watcher *w, edf_event event, edf_node *x) {
+  edf__doctor *d = (edf__doctor *)(void *)w;       /* its first member                        */
+  if (event == EDF_BEGIN_FORWARD) edf__doctor_fed(d, x);
+  if (event == EDF_END_FORWARD) edf__doctor_ran(d);
+  if (event == EDF_BEGIN_BACKWARD) edf__doctor_asked(d);
+  if (event == EDF_END_BACKWARD) edf__doctor_learnt(d);
+  if (event == EDF_BEFORE_UPDATE) edf__doctor_moving(d, x);
 }
 
 void edf_doctor(edf_node *loss) {
@@ -11312,7 +11385,11 @@ void edf_doctor(edf_node *loss) {
     edf__say_node(loss);
     edf__stop();
   }
-  if (!edf.doctor) edf.doctor = (edf__doctor *)edf__alloc(&edf.kept, sizeof *edf.doctor);
+  if (!edf.doctor) {
+    edf.doctor = (edf__doctor *)edf__alloc(&edf.kept, sizeof *edf.doctor);
+    edf.doctor->watcher.told = edf__doctor_told;
+    edf_watch_passes(&edf.doctor->watcher);
+  }
   edf__doctor *d = edf.doctor;
   if (!d->op || !edf__here(d, loss)) {
     edf__free(d->op);
@@ -11322,7 +11399,6 @@ void edf_doctor(edf_node *loss) {
     d->line = loss->line;
   }
   d->loss = loss;
-  edf.watch |= EDF__DOCTOR;
 }
 EDF__C_END
 #endif
@@ -11686,6 +11762,7 @@ typedef struct {
 } edf__traced;
 
 struct edf__trace {
+  edf_watcher watcher;
   char *path;
   int n_node, n_moment, full;
   int cut, shown;                        /* entries along an index: recorded, written         */
@@ -11988,14 +12065,16 @@ static void edf__trace_moved(void) {
   if (p->grad) edf__shoot(p, 1);
 }
 
-static void edf__trace_watch(edf__event event, edf_node *x) {
+static void edf__trace_told(edf_watcher *w, edf_event event, edf_node *x) {
+  (void)w;
+  if (event == EDF_CLEARED) return;
   edf__trace_moved();
-  if (event == EDF__BEGIN_FORWARD) edf__trace_forward();
-  if (event == EDF__BEGIN_BACKWARD) edf__trace_loss(x);
+  if (event == EDF_BEGIN_FORWARD) edf__trace_forward();
+  if (event == EDF_BEGIN_BACKWARD) edf__trace_loss(x);
   if (edf.trace->full) return;
-  if (event == EDF__AFTER_FORWARD) edf__trace_ran(x);
-  if (event == EDF__AFTER_BACKWARD) edf__trace_came_back(x);
-  if (event == EDF__STEP) edf.trace->moving = x;
+  if (event == EDF_AFTER_FORWARD) edf__trace_ran(x);
+  if (event == EDF_AFTER_BACKWARD) edf__trace_came_back(x);
+  if (event == EDF_BEFORE_UPDATE) edf.trace->moving = x;
 }
 
 /* ---- The page: a template, and the data as JSON. Few numbers are written out; many are floats
@@ -12585,7 +12664,8 @@ void edf_trace_begin(const char *path) {
   edf.trace = (struct edf__trace *)edf__alloc(&edf.kept, sizeof *edf.trace);
   edf__free(w.temporary);
   edf.trace->path = edf__copy(&edf.kept, path);
-  edf.watch |= EDF__TRACE;
+  edf.trace->watcher.told = edf__trace_told;
+  edf_watch(&edf.trace->watcher);
 }
 
 static void edf__forget_trace(void) {
@@ -12605,9 +12685,9 @@ static void edf__forget_trace(void) {
   edf__free(t->moment);
   edf__free(t->node);
   edf__free(t->path);
+  edf_unwatch(&t->watcher);
   edf__free(t);
   edf.trace = NULL;
-  edf.watch &= ~(unsigned)EDF__TRACE;
 }
 
 void edf_trace_end(void) {

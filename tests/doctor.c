@@ -701,11 +701,11 @@ static void test_misuse(void) {
   CHECK(strstr(caught, "Input \"x\""), "%s", caught);
   TRY(edf_doctor(h));
   CHECK(panicked && strstr(caught, "no parameter reaches the loss"), "%s", caught);
-  CHECK(!edf.doctor && !(edf.watch & inside_doctor), "it is on");
+  CHECK(!edf.doctor && !edf.pass_watchers, "it is on");
   edf_doctor(edf_affine(edf_affine_params(2, 2), x));
-  CHECK(edf.doctor && edf.watch & inside_doctor, "it is off");
+  CHECK(edf.doctor && edf.pass_watchers, "it is off");
   edf_clear();
-  CHECK(!edf.doctor && !(edf.watch & inside_doctor), "it is still on");
+  CHECK(!edf.doctor && !edf.pass_watchers, "it is still on");
 }
 
 /* ---- Its price after the first 300 steps: the best of several runs of CPU time */
@@ -736,11 +736,12 @@ static void test_cost(void) {
   time_steps(net, STEPS);
   double cost = 100;
   for (int i = 0; i < 24 || (i < 240 && cost >= 5); i++) {   /* longer on a busy machine */
-    edf.watch = i % 2 ? inside_doctor : 0;
+    edf.telling = i % 2 == 0;              /* nobody is told then                         */
     double time = time_steps(net, 50);
     if (time < best[i % 2]) best[i % 2] = time;
     cost = 100 * (best[1] / best[0] - 1);
   }
+  edf.telling = 0;
   printf("  from step 300 on the doctor costs %.1f %%\n", cost);
   CHECK(cost < 15, "%.1f %%", cost);     /* 5, and what other programs do on this machine */
   edf_clear();

@@ -38,7 +38,6 @@ static void *guarded(void *p, size_t n, const char *by) {
 #include "edf.h"
 #include "inside.h"
 
-const unsigned inside_doctor = EDF__DOCTOR, inside_trace = EDF__TRACE;
 const int inside_mask_begins = EDF__HEAD, inside_slots = EDF__SLOTS;
 
 unsigned long long inside_draw(unsigned long long n) { return edf__draw(n); }

@@ -4,7 +4,6 @@
 #ifndef INSIDE_H
 #define INSIDE_H
 
-extern const unsigned inside_doctor, inside_trace;/* bits of edf.watch                        */
 extern const int inside_mask_begins;              /* where a Dropout's state has its mask     */
 unsigned long long inside_draw(unsigned long long n);          /* the n-th random number      */
 edf_real inside_fast_root(edf_real v);

@@ -132,7 +132,7 @@ static void breakpoints(void) {
   edf_break(NULL);
   edf__stopped_at = NULL;
   Forward();
-  CHECK(!edf__stopped_at && !(edf.watch & EDF__BREAKS), "it stopped again");
+  CHECK(!edf__stopped_at && !(edf.look & EDF__BREAKS), "it stopped again");
   edf_break("h");
   edf_clear();
   CHECK(memory.live == 0, "%ld blocks are left", memory.live);
@@ -155,7 +155,7 @@ static void nan_of_a_value(void) {
   CompNode *P = edf_name(Softmax(s), "P"), *l = edf_name(Log(P), "l");
   Square(Sum(l));
   edf_feed(s, scores, 2);
-  edf.watch = 0;                         /* it would be told by itself, and once              */
+  edf.look = 0;                         /* it would be told by itself, and once              */
   Forward();
   shows(report(l), EDF_REAL_IS_DOUBLE
         ? "edf_find_nan: l[0,1] is -inf: of 4 entries 1 is NaN or infinite\n"
@@ -184,7 +184,7 @@ static void nan_of_a_sum(void) {
   c->value[0] = 1;
   c->value[1] = large;
   CompNode *y = edf_name(Einsum("y[i] = a[i+D] c[D]", a, c), "y");
-  edf.watch = 0;
+  edf.look = 0;
   Forward();
   const char *text = report(y);
   CHECK(strstr(text, "y[1] is inf: of 3 entries 2 are"), "%s", text);
@@ -197,7 +197,7 @@ static void nan_of_a_gradient(void) {
   Parameter *p = edf_parameter("p[3]");
   CompNode *q = Square(p), *y = edf_name(Sqrt(q), "y");
   p->value[0] = p->value[2] = 1;
-  edf.watch = 0;
+  edf.look = 0;
   Forward();
   Backward(y);
   const char *text = report(y);
