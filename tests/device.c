@@ -212,7 +212,141 @@ static void constructors_push(void) {
   edf_clear();
 }
 
+/* ---- All calls in their order, by the names of the arrays. */
+static char told[4096];
+
+static void HARNESS_PRINTF(1, 2) tell(const char *format, ...) {
+  size_t n = strlen(told);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(told + n, sizeof told - n, format, args);
+  va_end(args);
+}
+
+static void tell_array(const char *what, const void *x, size_t n) {
+  for (int i = 0; i < edf.n_inputs + edf.n_parameters + edf.n_compnodes; i++) {
+    const edf_node *c = i < edf.n_inputs ? edf.inputs[i]
+                      : i < edf.n_inputs + edf.n_parameters ? edf.parameters[i - edf.n_inputs]
+                      : edf.compnodes[i - edf.n_inputs - edf.n_parameters];
+    if (x != c->value && x != c->grad) continue;
+    tell("%s %s%s %d, ", what, c->name, x == c->grad ? ".grad" : "", (int)n);
+    return;
+  }
+  tell("%s ?, ", what);
+}
+
+static void telling_pull(edf_real *x, size_t n) { tell_array("pull", x, n); }
+static void telling_push(edf_real *x, size_t n) { tell_array("push", x, n); }
+static void telling_fill(edf_real *x, size_t n, edf_real number) {
+  tell_array(number == 0 ? "zero" : "fill", x, n);
+  device_fill(x, n, number);
+}
+static void telling_forget(const void *x) { tell_array("forget", x, 0); }
+static void telling_here(const edf_node *y) { tell("here %s, ", y->name); }
+static void telling_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                             const edf_real *b) {
+  tell_array(assign ? "=" : "+=", out, 0);
+  device_contract(r, assign, out, a, b);
+}
+static int telling_node(edf_node *y, int backward) {
+  int ran = runs_nodes && !strcmp(y->op, "Sigmoid");
+  tell("%s%s %s, ", ran ? "" : "no ", backward ? "backward" : "forward", y->name);
+  return ran ? device_node(y, backward) : 0;
+}
+static void telling_sync(int on) { tell("sync %d, ", on); }
+static int replays;                      /* the pass is the recorded one: no node's code runs */
+static int telling_pass(void (*nodes)(void), int whole) {
+  tell("pass %d: ", whole);
+  if (!replays) nodes();
+  return replays;
+}
+static edf_device_table telling = {
+  telling_contract, device_window, telling_node, telling_pass, telling_fill, device_update,
+  device_norm, telling_pull, telling_push, telling_forget, telling_here, telling_sync };
+
+static void told_is(const char *what, const char *expected) {
+  CHECK(!strcmp(told, expected), "%s:\n     found: %s\n  expected: %s", what, told, expected);
+  *told = 0;
+}
+
+static void calls_in_order(void) {
+  static const edf_real x[] = { 1, 2, 3, 4 };
+  Input *in = edf_input("x[b,2]");
+  Parameter *p = edf_parameter("p[2]");
+  CompNode *u = edf_name(Einsum("u[b,i] = x[b,i] p[i]", in, p), "u");
+  CompNode *s = edf_name(Sigmoid(u), "s");
+  CompNode *t = edf_name(edf_compnode("Twice", twice_forward, twice_backward, s), "t");
+  CompNode *loss = edf_name(Mean(t), "l");
+  edf_device = &telling;
+  for (runs_nodes = 0; runs_nodes <= 1; runs_nodes++) {
+    *told = 0;
+    edf_feed(in, x, 2);
+    told_is("feed", "push x 0, ");
+    Forward();
+    told_is("forward", runs_nodes
+            ? "pass 1: = u 0, forward s, pull s 4, here t, push t 4, "
+              "no forward l, pull t 4, here l, push l 1, "
+            : "pass 1: = u 0, no forward s, pull u 4, here s, push s 4, "
+              "pull s 4, here t, push t 4, no forward l, pull t 4, here l, push l 1, ");
+    Backward(loss);
+    told_is("backward", runs_nodes
+            ? "pass 1: fill l.grad 1, no backward l, zero t.grad 4, pull t 4, pull t.grad 4, "
+              "pull l 1, pull l.grad 1, here l, push t.grad 4, zero s.grad 4, pull s 4, "
+              "pull s.grad 4, pull t 4, pull t.grad 4, here t, push s.grad 4, backward s, "
+              "= p.grad 0, "
+            : "pass 1: fill l.grad 1, no backward l, zero t.grad 4, pull t 4, pull t.grad 4, "
+              "pull l 1, pull l.grad 1, here l, push t.grad 4, zero s.grad 4, pull s 4, "
+              "pull s.grad 4, pull t 4, pull t.grad 4, here t, push s.grad 4, no backward s, "
+              "zero u.grad 4, pull u 4, pull u.grad 4, pull s 4, pull s.grad 4, here s, "
+              "push u.grad 4, = p.grad 0, ");
+  }
+  edf_value(u);
+  edf_grad(u);
+  edf_push(p);
+  edf_push_grad(p);
+  told_is("arrays", "pull u 4, pull u.grad 4, push p 2, push p.grad 2, ");
+  edf_zero_grad();
+  told_is("zero", "zero p.grad 2, ");
+  edf_break("t");                        /* somebody looks at a single node */
+  edf_forward_to(u);
+  told_is("watched", "pass 0: = u 0, ");
+  edf_break(NULL);
+  told_is("break", "forget ?, forget ?, ");
+  edf_feed(in, x, 1);
+  told_is("feed", "push x 0, ");
+  edf_forward_to(u);
+  told_is("another batch", "pass 1: = u 0, ");
+  edf_device = NULL;
+  edf_clear();
+}
+
+/* A recorded pass: no node's code has run, and yet all of it has. */
+static void recorded_passes(void) {
+  static const edf_real x[] = { 1, 2, 3, 4 };
+  Input *in = edf_input("x[b,2]");
+  Parameter *p = edf_parameter("p[2]"), *q = edf_parameter("q[2]");
+  CompNode *u = Einsum("u[b,i] = x[b,i] p[i]", in, p), *loss = Mean(u);
+  CompNode *other = Einsum("v[b,i] = x[b,i] q[i]", in, q);
+  edf_feed(in, x, 2);
+  edf_device = &telling;
+  Forward();
+  Backward(loss);
+  p->grad[0] = 7;
+  edf_feed(in, x, 2);
+  replays = 1;
+  edf_forward_to(loss);
+  CHECK(u->ran == edf.feeds && loss->ran == edf.feeds, "the marked nodes have run");
+  CHECK(other->ran != edf.feeds, "the other has not");
+  Backward(loss);
+  CHECK(!p->fresh && !u->fresh && p->grad[0] == 7, "the gradient is %g", (double)p->grad[0]);
+  replays = 0;
+  edf_device = NULL;
+  edf_clear();
+}
+
 int main(void) {
+  RUN(calls_in_order);
+  RUN(recorded_passes);
   RUN(constructors_push);
   RUN(everything_is_handed_over);
   RUN(custom_nodes_stay);
