@@ -5,8 +5,10 @@
    calls the same kernel, and puts the table back.
 
    Built as: float double none */
+#define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #include "edf.h"
 #include "harness.h"
+#include "capture.h"
 
 static struct { int contract, node, pass, fill, update, pull, push, forget, here; } calls;
 static int runs_nodes;                       /* has the device kernels for built-in nodes? */
@@ -344,9 +346,37 @@ static void recorded_passes(void) {
   edf_clear();
 }
 
+/* The doctor tries a node alone with arrays that are right on both sides, and so does the second
+   look at one that assigns; edf_clear ends what a panic has left. */
+static void assigns_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->in[0]->grad[i] = 2 * y->grad[i];
+}
+
+static void syncs_are_paired(void) {
+  edf_device_table only = table;
+  only.sync = telling_sync;
+  Parameter *p = edf_parameter("p[3]");
+  CompNode *y = edf_compnode("Twice", twice_forward, assigns_backward, p);
+  CompNode *loss = Sum(Add(Square(p), y));
+  p->value[1] = 5;
+  *told = 0;
+  edf_device = &only;
+  edf_doctor(loss);
+  capture_begin();
+  Forward();
+  Backward(loss);
+  capture_end();
+  CHECK(strstr(captured, "'=' where '+=' is needed"), "%s", captured);
+  told_is("syncs", "sync 1, sync 0, sync 1, sync 0, ");
+  edf_clear();
+  told_is("clear", "sync 0, ");
+  edf_device = NULL;
+}
+
 int main(void) {
   RUN(calls_in_order);
   RUN(recorded_passes);
+  RUN(syncs_are_paired);
   RUN(constructors_push);
   RUN(everything_is_handed_over);
   RUN(custom_nodes_stay);

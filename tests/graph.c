@@ -197,6 +197,33 @@ static void feeding_ends_a_forward(void) {
   edf_clear();
 }
 
+/* What has run for another feed stays stale, however feeds, batches and new nodes go on; and a
+   new node alone makes nothing stale. */
+static void stale_nodes(void) {
+  static const edf_real data[9] = { 1, 2, 3 };
+  edf_node *x = edf_input("x[b,3]"), *p = edf_parameter("p[3]");
+  edf_node *u = Einsum("u[b,i] = x[b,i] p[i]", x, p), *loss = Sum(u);
+  unsigned long feeds = edf.feeds;
+  edf_feed(x, data, 2);
+  CHECK(edf.feeds == feeds + 1, "%lu, then %lu feeds", feeds, edf.feeds);
+  Forward();
+  edf_node *more = Einsum("v[b] = x[b,I]", x);
+  Backward(loss);
+  edf_feed(x, data, 3);
+  edf_forward_to(more);
+  PANICS("no value for the last feed", Backward(loss));
+  edf_feed(x, data, 3);
+  Forward();
+  Sum(more);
+  for (int i = 0; i < 3; i++) {
+    edf_feed(x, data, 3);
+    PANICS("no value for the last feed", Backward(loss));
+  }
+  Forward();
+  Backward(loss);
+  edf_clear();
+}
+
 static void prediction_with_another_batch(void) {
   edf_real data[15], labels[5] = { 0, 1, 1, 0, 1 }, first[6];
   for (int i = 0; i < 15; i++) data[i] = (edf_real)(i % 7) / 7;
@@ -751,6 +778,7 @@ int main(void) {
   RUN(batch_has_one_extent);
   RUN(fixed_inputs);
   RUN(forward_to);
+  RUN(stale_nodes);
   RUN(prediction_with_another_batch);
   RUN(what_stops);
   RUN(feeding_ends_a_forward);
