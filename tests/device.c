@@ -6,6 +6,7 @@
 
    Built as: float double none */
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
+#define HARNESS_CATCH
 #include "edf.h"
 #include "harness.h"
 #include "capture.h"
@@ -373,10 +374,69 @@ static void syncs_are_paired(void) {
   edf_device = NULL;
 }
 
+/* A panic in a node in plain C leaves the device as it was. */
+static void stopping_forward(CompNode *y) { edf_feed(y, y->value, 1); }
+
+static void a_panic_here(void) {
+  Parameter *p = edf_parameter("p[3]");
+  edf_compnode("Stops", stopping_forward, NULL, p);
+  edf_device = &table;
+  TRY(Forward());
+  CHECK(panicked && strstr(caught, "only an Input"), "%s", caught);
+  CHECK(edf_device == &table, "the device is away");
+  memset(&calls, 0, sizeof calls);
+  edf_push(p);
+  CHECK(calls.push == 1, "%d", calls.push);
+  edf_device = NULL;
+  edf_clear();
+  TRY(edf_name(p, NULL));
+  CHECK(!edf_device, "a device has come");
+}
+
+/* More than two factors: products of two whose sum of multiplications is least. */
+static void counting_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                              const edf_real *b) {
+  double volume = 1;
+  for (int i = 0; i < r->nest.n; i++) volume *= (double)r->nest.loop[i].n;
+  tell("%.0f ", volume);
+  device_contract(r, assign, out, a, b);
+}
+
+static void order_of(const char *equation, const char *a, const char *b, const char *c,
+                     const char *d, const char *expected) {
+  edf_device_table counting = table;
+  counting.contract = counting_contract;
+  Parameter *A = edf_parameter("%s", a), *B = edf_parameter("%s", b);
+  Parameter *C = edf_parameter("%s", c), *D = d ? edf_parameter("%s", d) : NULL;
+  CompNode *y = d ? Einsum(equation, A, B, C, D) : Einsum(equation, A, B, C);
+  for (int i = 0; i < edf.n_parameters; i++)
+    for (size_t k = 0; k < edf.parameters[i]->size; k++) edf.parameters[i]->value[k] = 1;
+  edf_device = &counting;
+  *told = 0;
+  Forward();
+  edf_device = NULL;
+  told_is(equation, expected);
+  CHECK(y->value[0] > 0, "%g", (double)y->value[0]);
+  edf_clear();
+}
+
+static void cheapest_orders(void) {
+  const char *chain = "y[i,l] = A[i,J] B[J,K] C[K,l]";
+  order_of(chain, "A[2,30]", "B[30,4]", "C[4,50]", NULL, "240 400 ");
+  order_of(chain, "A[50,4]", "B[4,30]", "C[30,2]", NULL, "240 400 ");
+  order_of("y[i] = A[i] B[i,J] C[J]", "A[9]", "B[9,5]", "C[5]", NULL, "45 9 ");
+  order_of("y[i,j] = A[i,K] B[j] C[i,K]", "A[9,5]", "B[4]", "C[9,5]", NULL, "45 36 ");
+  order_of("y = A[I] B[J] C[I,J]", "A[3]", "B[7]", "C[3,7]", NULL, "21 3 ");
+  order_of("y[i,m] = A[i,J] B[J,K] C[K,L] D[L,m]", "A[2,9]", "B[9,3]", "C[3,8]", "D[8,2]",
+           "54 48 12 ");
+}
+
 int main(void) {
   RUN(calls_in_order);
   RUN(recorded_passes);
   RUN(syncs_are_paired);
+  RUN(a_panic_here);
+  RUN(cheapest_orders);
   RUN(constructors_push);
   RUN(everything_is_handed_over);
   RUN(custom_nodes_stay);

@@ -55,6 +55,10 @@ static const bad_declaration declarations[] = {
     " ^", "expected the end, found '('" },
   { "edf_parameter", "W[1,2,3,4,5,6,7,8,9]",
     "                  ^", "a tensor has at most 8 dimensions" },
+  { "edf_input", "x[b,i=0]",
+    "      ^", "an extent is at least 1" },
+  { "edf_input", "x[b, i = 1000000001]",
+    "         ^", "the number is too large: at most 1000000000" },
   { "edf_parameter", "W[2000000000]",
     "  ^", "the number is too large: at most 1000000000" },
 };
@@ -127,6 +131,17 @@ static const bad_equation equations[] = {
     "      ^", "the number is too large: at most 1000000 in a place" },
   { { "v[7]" }, "y[7000000*i] = v[i]",
     "  ^", "the number is too large: at most 1000000 in a place" },
+  { { "v[7]" }, "y = v[1000001]",
+    "      ^", "the number is too large: at most 1000000 in a place" },
+  { { "v[7]" }, "y = v[1000000]",
+    "      ^", "this place reads entry 1000000 of a dimension with entries 0 to 6\n"
+    "  v = Parameter \"v\" [7]                         declared at hw1.c:1" },
+  { { "v[7]" }, "y = v[I-I]",
+    "      ^", "index I cancels out in this place" },
+  { { "v[7]" }, "y[i] = v[i+2JJ-JJ*2]",
+    "                 ^", "expected ']' or ',', found '*'" },
+  { { "v[7]" }, "y[i] = v[i+2JJ-2*JJ]",
+    "         ^", "index JJ cancels out in this place" },
   /* terms and sides */
   { { "v[7]" }, "y[i] = 1 - v[i]",
     "       ^", "a term needs a tensor; for a constant use a scalar Parameter or Input: "

@@ -196,6 +196,35 @@ static void too_large(void) {
   CHECK(memory.live == 0, "%ld blocks are left", memory.live);
 }
 
+/* A padded copy of 1e15 x 1e15 entries, for which 2^64 is too little. */
+static void a_copy_overflows(void) {
+  static edf_real data[9];
+  edf_node *x = edf_input("x[b,3,3]");
+  Einsum("y[b] = x[b,1000000*I,1000000*J] | I<1000000000, J<1000000000", x);
+  edf_feed(x, data, 1);
+  TRY(Forward());
+  CHECK(panicked && strstr(caught, "edf: a size of 999999999000001 times 999999999000001 bytes "
+                           "overflows"), "%s", caught);
+  edf_clear();
+  CHECK(memory.live == 0, "%ld blocks are left", memory.live);
+}
+
+/* What is known of an array is its size where it begins, of nothing else. */
+static void sizes_of_arrays(void) {
+  static edf_real data[6];
+  Input *x = edf_input("x[b,3]");
+  Parameter *p = edf_parameter("p[3]"), *q = edf_parameter("q[5]");
+  CompNode *y = Einsum("y[b,i] = x[b,i] p[i]", x, p);
+  edf_feed(x, data, 2);
+  Forward();
+  CHECK(edf_array_bytes(p->value) == 3 * sizeof *data, "%zu", edf_array_bytes(p->value));
+  CHECK(edf_array_bytes(q->value) == 5 * sizeof *data, "%zu", edf_array_bytes(q->value));
+  CHECK(edf_array_bytes(y->value) == 6 * sizeof *data, "%zu", edf_array_bytes(y->value));
+  CHECK(!edf_array_bytes(p->value + 1), "the middle of an array");
+  CHECK(!edf_array_bytes(data) && !edf_array_bytes(NULL), "an array of the program's");
+  edf_clear();
+}
+
 static void clear_twice(void) {
   edf_clear();
   edf_clear();
@@ -295,6 +324,8 @@ int main(void) {
   if (!nowhere) abort();
   write_files();
   RUN(clear_twice);
+  RUN(sizes_of_arrays);
+  RUN(a_copy_overflows);
   RUN(overrides_are_used);
   RUN(arrays_are_guarded);
   RUN(several_graphs);
