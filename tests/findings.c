@@ -17,6 +17,7 @@
 static const char *const path = "tests/golden/findings.txt";
 static int writes;
 static edf_real xs[1 << 16], ys[1024];
+static const edf_real rate = (edf_real)(1.0 / 1024);
 static Input *x, *y;
 static Parameter *p;
 static CompNode *loss;
@@ -501,10 +502,11 @@ static CompNode *by_sigmoid(CompNode *u) { return Sigmoid(u); }
 static CompNode *by_tanh(CompNode *u) { return Tanh(u); }
 static CompNode *by_relu(CompNode *u) { return Relu(u); }
 static CompNode *by_nothing(CompNode *u) { return edf_compnode("Same", same, same_backward, u); }
-static double bent_by;
+static double bent_by;                   /* in the last entry; of many, in the first */
 static void almost(edf_node *c) {
+  size_t at = c->size > 100 ? 0 : c->size - 1;
   for (size_t i = 0; i < c->size; i++)
-    c->value[i] = (edf_real)(tanh((double)c->in[0]->value[i]) * (i + 1 < c->size ? 1 : bent_by));
+    c->value[i] = (edf_real)(tanh((double)c->in[0]->value[i]) * (i == at ? bent_by : 1));
 }
 static CompNode *by_almost(CompNode *u) { return edf_compnode("Almost", almost, same_backward, u); }
 
@@ -537,6 +539,19 @@ static void direct_target(const char *what, bend by, double low, double high, do
   run(1);
 }
 
+static void wide_target(void) {
+  about("targets of no Tanh in the first of 128 entries");
+  rows = 64;
+  x = edf_input("x[b,2]");
+  y = edf_input("y[b,2]");
+  p = edf_parameter("p[2]");
+  loss = MSE(edf_expect_mismatch(by_almost(Einsum("u[b,i] = x[b,i] + p[i]", x, p))), y);
+  edf_doctor(loss);
+  for (int i = 0; i < 128; i++) xs[i] = (edf_real)(i % 2 ? 0.5 : -0.5);
+  fill(ys, 128, 2);
+  run(1);
+}
+
 static void bce_target(double low, double high) {
   about("targets of BCELoss: %g to %g", low, high);
   rows = 2;
@@ -565,6 +580,7 @@ static void targets(void) {
   direct_target("almost Tanh", by_almost, 0, 2, -1);
   bent_by = 1.002;
   direct_target("no Tanh in the last entry", by_almost, 0, 2, -1);
+  wide_target();
   of_target("a sum, not alone", by_tanh, 0, 2, -1);
   bce_target(0, 1);
   bce_target(0, 1.25);
@@ -676,7 +692,16 @@ static void first_weights(double margin, double other) {
   run(1);
 }
 
+static void nan_scores(void) {
+  about("first loss: scores that are no numbers");
+  scores(2, 16);
+  for (int b = 0; b < 16; b++) ys[b] = (edf_real)(b % 2);
+  PUT(p->value, NAN, 0);
+  run(1);
+}
+
 static void first_losses(void) {
+  nan_scores();
   of_first_loss(16, 2, 0);               /* ln(1 + exp(m)) against ln 2 + 1.5 = 2.193 */
   of_first_loss(16, 2.25, 0);
   of_first_loss(16, 2.25, 1);
@@ -776,6 +801,7 @@ static void of_equal(const char *what, const double *w, const double *c, int by)
   put(xs, c, 6);
   for (int i = 0; i < 4 && step(); i++)
     if (by == 1) edf_sgd((edf_real)0.0625);
+    else if (by == 3) fill(p->value, 6, 1);
     else if (by == 2) p->update = edf_frozen;
 }
 #define SIX(...) (const double[]){ __VA_ARGS__ }
@@ -789,6 +815,7 @@ static void equal_units(void) {
   of_equal("all", SIX(1, 1, 1, 1, 1, 1), SIX(1, 1, 1, 1, 1, 1), 1);
   of_equal("but not in the gradient", SIX(1, 1, 3, 4, 4, 6), SIX(1, 2, 1, 1, 1, 1), 0);
   of_equal("all zero", SIX(0, 0, 0, 0, 0, 0), SIX(1, 1, 1, 1, 1, 1), 1);
+  of_equal("all zero, and then 1", SIX(0, 0, 0, 0, 0, 0), SIX(1, 1, 1, 1, 1, 1), 3);
   of_equal("with no gradient in two", SIX(1, 1, 2, 4, 4, 5), SIX(0, 0, 1, 0, 0, 1), 1);
   of_equal("with no gradient at all", SIX(1, 1, 2, 4, 4, 5), SIX(0, 0, 0, 0, 0, 0), 0);
   of_equal("nearly", SIX(1, 1.0000015, 3, 4, 4, 6), SIX(0, 0, 0, 0, 0, 0), 0);
@@ -826,11 +853,11 @@ static void unused(void) {
 /* ---- The gradient */
 
 static double own_factor, own_hidden, own_cubic, own_cubic_at;
-static int own_first, own_assigns;
+static int own_first, own_end, own_assigns;
 static void own_forward(edf_node *c) {
   double w = (double)p->value[0] - own_cubic_at;
   double more = p->size == 1 ? own_hidden * (double)p->value[0] + own_cubic * w * w * w : 0;
-  for (size_t i = (size_t)own_first; i < c->size; i++)
+  for (size_t i = (size_t)own_first; i < c->size - (size_t)own_end; i++)
     c->value[i] = c->in[0]->value[i] + (edf_real)more;
 }
 static void own_backward(edf_node *c) {
@@ -842,7 +869,7 @@ static void own_backward(edf_node *c) {
 }
 static CompNode *own(CompNode *u) {
   own_factor = 1;
-  own_hidden = own_cubic = own_first = own_assigns = 0;
+  own_hidden = own_cubic = own_first = own_end = own_assigns = 0;
   return edf_name(edf_compnode("Own", own_forward, own_backward, u), "h");
 }
 
@@ -943,10 +970,11 @@ static void assigned(int twice) {
   run(1);
 }
 
-static void forgotten(int first, int mismatch) {
-  about("the forward begins at entry %d%s", first, mismatch ? ", a mismatch" : "");
+static void forgotten(int first, int end, int mismatch) {
+  about("the forward leaves %d entries, and %d%s", first, end, mismatch ? ", a mismatch" : "");
   own_program();
   own_first = first;
+  own_end = end;
   if (mismatch) edf_expect_mismatch(edf.compnodes[1]);
   run(1);
 }
@@ -983,16 +1011,18 @@ static void gradients(void) {
   of_cubic(-1, 1, 2, 1e5);
   of_cubic(0, 1, 2, 1e5);                /* of 0.0005: 3 + 0.00625 */
   of_cubic(0, 0.015625, 0.03125, 8);     /* 0.02 at most: 3 + 0.05 */
+  of_cubic(1, 1, 0.1167, -23838);        /* 1.09 and 1.11 */
   of_cubic(1, 1, 0.5, 1e5);              /* whole and half differ by too much, or not */
   of_cubic(1, 1, 0.5, 9e4);
   others();
   jumping();
   assigned(0);
   assigned(1);
-  forgotten(0, 0);
-  forgotten(1, 0);
-  forgotten(5, 0);
-  forgotten(5, 1);
+  forgotten(0, 0, 0);
+  forgotten(1, 0, 0);
+  forgotten(5, 0, 0);
+  forgotten(0, 2, 0);
+  forgotten(5, 0, 1);
   not_measured("found", 0, 0);
   not_measured("eager", 1, 0);
   not_measured("expected", 0, 1);
@@ -1167,7 +1197,27 @@ static void of_small(double w, double part, int n) {
   }
 }
 
+/* A weight that moves more at first; a small one that does, which counts for nothing. */
+static void small_but(int once, int tiny) {
+  about("small: %s", tiny ? "but for a tiny weight" : "but for the first step");
+  linear(2);
+  PUT(p->value, 1, 2);
+  Parameter *V = edf_parameter("V[1,1]");
+  edf_clear_compnodes();
+  loss = Einsum("l = W[I,J] c[I,J] + V[0,J] c[0,J]", p, x, V);
+  edf_doctor(loss);
+  PUT(V->value, 1.0 / 2048);
+  if (!tiny) V->update = edf_frozen;
+  for (int i = 0; i < 51; i++) {
+    step();
+    p->value[0] -= (edf_real)((once && !i ? 8.0 : 1.0) / (1 << 20));
+    if (tiny) V->value[0] -= (edf_real)(1.0 / (1 << 20));
+  }
+}
+
 static void too_small(void) {
+  small_but(0, 1);
+  small_but(1, 0);
   of_small(1, 1.0 / (1 << 20), 56);
   of_small(1, 1.0 / (1 << 19), 56);
   of_small(1.0 / 1024, 1.0 / (1 << 20), 56);
@@ -1274,7 +1324,6 @@ static void of_steps(const char *what, int n, void (*act)(int i)) {
   }
 }
 
-static const edf_real rate = (edf_real)(1.0 / 1024);
 static void none(int i) { (void)i; }
 static void moves_at_20(int i) { if (i == -20) p->value[1] -= rate; }
 static void moves_at_21(int i) { if (i == -21) p->value[1] -= rate; }
@@ -1306,6 +1355,54 @@ static void frozen_first(const char *what, int twice_in, int keep) {
     step();
     edf_sgd(rate);
     if (i == twice_in) edf_sgd(rate);
+  }
+}
+
+/* Two Backwards after one Forward, and a step between them. */
+static void one_forward(void) {
+  about("steps: two after one Forward, gradients are kept");
+  linear(2);
+  edf.accumulate = 1;
+  feed();
+  edf_forward();
+  for (int i = 0; i < 2; i++) {
+    edf_backward(loss);
+    edf_sgd(rate);
+  }
+}
+
+/* Predictions that leave the loss out are not looked at. */
+static void left_out(void) {
+  about("steps: a Forward that leaves the loss out");
+  rows = 2;
+  x = edf_input("x[b,2]");
+  p = edf_parameter("w");
+  CompNode *u = Einsum("u[b] = x[b,I] w", x, p);
+  loss = edf_name(Mean(u), "loss");
+  edf_doctor(loss);
+  fill(xs, 4, 1000);
+  feed();
+  edf_forward_to(u);
+  fill(xs, 4, 1);
+  run(1);
+}
+
+/* Scores and labels in the first step, in the second neither, at the same line. */
+static void head_goes(void) {
+  about("rebuilt: with a head, then without");
+  rows = 4;
+  x = edf_input("x[b,2]");
+  y = edf_input("y[b]");
+  p = edf_parameter("p[2]");
+  for (int i = 0; i < 3; i++) {
+    edf_clear_compnodes();
+    CompNode *s = Einsum("s[b,k] = x[b,k] + p[k]", x, p);
+    s = i ? Square(s) : SoftmaxLogLoss(s, y);
+    for (int b = 0; b < 4; b++) ys[b] = (edf_real)(i ? 7 : b % 2);
+    loss = Mean(s);
+    if (!i) edf_doctor(loss);
+    step();
+    p->value[0] -= rate;
   }
 }
 
@@ -1363,6 +1460,9 @@ static void program_steps(void) {
   of_steps("gradients are kept, no step", 22, never);
   frozen_first("two", 2, 0);
   frozen_first("gradients are kept", 0, 1);
+  one_forward();
+  left_out();
+  head_goes();
   rebuilt("never", 0, 1);
   rebuilt("once", 2, 1);
   rebuilt("each step", 1, 1);
@@ -1430,7 +1530,22 @@ static void of_dead_later(int dead, int alive, int last) {
   }
 }
 
+/* Weights into the first node of the program. */
+static void dead_first(void) {
+  about("dead later: the first node");
+  p = edf_parameter("P[16,5]");
+  loss = Mean(edf_name(Relu(p), "h"));
+  edf_doctor(loss);
+  for (int i = 0; i < 80; i++) p->value[i] = (edf_real)(i % 5 > 1 ? -1 : 1 + i / 128.0);
+  for (int i = 1; i <= 301; i++) {
+    edf_forward();
+    edf_backward(loss);
+    edf_sgd(rate);
+  }
+}
+
 static void dead_later(void) {
+  dead_first();
   of_dead_later(3, 0, 299);
   of_dead_later(3, 0, 301);
   of_dead_later(2, 0, 301);
