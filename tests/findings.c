@@ -685,10 +685,30 @@ static void first_weights(double margin, double other) {
   PUT(p->value, 0, margin, margin, 0);
   PUT(V->value, other, other, -other, -other);
   fill(v->value, 2, 100);
+  PUT(edf_parameter("U[2,2]")->value, 0, 900, 0, 900);       /* not in the loss */
   for (int b = 0; b < 16; b++) {
     ys[b] = (edf_real)(b % 2);
     xs[2 * b + b % 2] = 1;
   }
+  run(1);
+}
+
+/* Weights of deviation 1 into sums of four: exactly twice too large. */
+static void twice_as_large(double w) {
+  about("first loss: weights of -1 and %g", w);
+  rows = 16;
+  x = edf_input("x[b,4]");
+  y = edf_input("y[b]");
+  p = edf_parameter("W[4,2]");
+  loss = SoftmaxLogLoss(edf_name(Einsum("s[b,k] = x[b,I] W[I,k]", x, p), "s"), y);
+  edf_doctor(loss);
+  PUT(p->value, -1, w, -1, w, w, -1, w, -1);
+  for (int b = 0; b < 16; b++) {
+    ys[b] = (edf_real)(b % 2);
+    xs[4 * b + 2 * (b % 2) + b / 2 % 2] = 4;
+  }
+  for (int b = 0; b < 16; b++) ys[b] = 1 - ys[b];
+  for (int i = 0; i < 64; i++) xs[i] = -xs[i];
   run(1);
 }
 
@@ -702,6 +722,8 @@ static void nan_scores(void) {
 
 static void first_losses(void) {
   nan_scores();
+  twice_as_large(1);
+  twice_as_large(1.0625);
   of_first_loss(16, 2, 0);               /* ln(1 + exp(m)) against ln 2 + 1.5 = 2.193 */
   of_first_loss(16, 2.25, 0);
   of_first_loss(16, 2.25, 1);
@@ -1116,7 +1138,26 @@ static void saw(double down, double up, int rest, int fed_once) {
   moves(edf_fmt("down by %g, each third up by %g, from %d on", down, up, rest), w, 24, fed_once);
 }
 
+/* The loss of a step's own batch is that of its own random numbers. */
+static void of_dropout(unsigned seed) {
+  about("moves: down by a thousandth each, through Dropout, seed %u", seed);
+  edf_seed(seed);
+  x = edf_input("x");
+  p = edf_parameter("W[1,4]");
+  feed();
+  loss = Mean(Dropout(p, 0.5));
+  edf_doctor(loss);
+  PUT(p->value, 1, 1.25, 1.5, 1.75);
+  for (int i = 0; i < 24; i++) {
+    edf_forward();
+    edf_backward(loss);
+    for (int k = 0; k < 4; k++) p->value[k] -= rate;
+    feed();
+  }
+}
+
 static void too_large(void) {
+  for (unsigned seed = 1; seed < 5; seed++) of_dropout(seed);
   for (int once = 0; once < 2; once++) {
     MOVES("nine times as much", once, 1, 0.5, 9.5, 9);
     MOVES("more than that", once, 1, 0.5, 10, 9);
@@ -1153,7 +1194,24 @@ static void logs(const char *what, int bad, const double *w, int n) {
 #define LOGS(what, bad, ...) logs(what, bad, (const double[]){ __VA_ARGS__ }, \
   (int)(sizeof (const double[]){ __VA_ARGS__ } / sizeof(double)))
 
+/* A small step over a narrow valley: the only look so far was a rise. */
+static void narrow_valley(void) {
+  about("logarithm: up in one of one");
+  x = edf_input("c[3]");
+  p = edf_parameter("W[1,1]");
+  CompNode *u = Einsum("u = W[I,J] c[0] - c[1]", p, x);
+  loss = edf_name(Add(Square(u), Log(Einsum("v = c[2]", x))), "loss");
+  edf_doctor(loss);
+  PUT(p->value, 1);
+  PUT(xs, 128, 126, 1);
+  step();
+  PUT(p->value, 0.9609375);
+  PUT(xs, 128, 126, -1);
+  step();
+}
+
 static void no_number(void) {
+  narrow_valley();
   LOGS("small steps down", 4, 1, 0.9375, 0.875, 0.8125, 0.75);
   LOGS("a larger one", 4, 1, 0.9375, 0.875, 0.75, 0.75);
   LOGS("the larger one before", 4, 1, 0.75, 0.6875, 0.65625, 0.625);
@@ -1178,7 +1236,30 @@ static void of_high(const char *what, const double *margin, int n) {
   }
 }
 
+/* A loss of the user's own that is these numbers. */
+static void own_high(const char *what, double first, double later, int batch) {
+  about("high: %s", what);
+  rows = batch;
+  x = edf_input("x[b,2]");
+  y = edf_input("y[b]");
+  p = edf_parameter("p[2]");
+  CompNode *s = edf_name(Einsum("s[b,k] = x[b,k] + p[k]", x, p), "s");
+  loss = edf_compnode_shaped("Own", scalar, number_forward, number_backward, s, y);
+  edf_name(edf_expect_mismatch(loss), "loss");
+  edf_doctor(loss);
+  for (int b = 0; b < batch; b++) ys[b] = (edf_real)(b % 2);
+  for (int i = 0; i < 6; i++) {
+    own_number = i ? later : first;
+    step();
+  }
+}
+
 static void high(void) {
+  own_high("five times exactly", 1, 5, 2);
+  own_high("a little more", 1, 5.0625, 2);
+  own_high("below 0", -1, 5, 2);
+  own_high("below 0, a little more", -1, 5.0625, 2);
+  own_high("the first exactly too high", log(2.0) + 1.5, 0, 16);
   of_high("three times 3.43", SIX(-2, 3.375, 3.375, 3.375, 3.375, 0), 6);
   of_high("three times 3.53", SIX(-2, 3.5, 3.5, 3.5, 3.5, 0), 6);
   of_high("two times two", SIX(-2, 4, 4, 0, 4, 4), 6);
@@ -1855,6 +1936,15 @@ static void test_others_watch(void) {
   edf_doctor(loss);
   CHECK(before && (edf.watch & before) == before, "%u, then %u", before, edf.watch);
   CHECK(edf.watch != before, "the doctor does not");
+  long blocks = 0;
+  for (int i = 0; i < 2; i++) {
+    loss = Relu(Einsum("l = W[I,J] c[I,J]", p, x));
+    edf_doctor(loss);
+    edf_doctor(loss->in[0]);
+    edf_clear_compnodes();
+    if (!i) blocks = memory.live;
+  }
+  CHECK(memory.live == blocks, "%ld blocks, then %ld", blocks, memory.live);
   edf_clear();
 }
 
