@@ -347,8 +347,8 @@ static void recorded_passes(void) {
   edf_clear();
 }
 
-/* The doctor tries a node alone with arrays that are right on both sides, and so does the second
-   look at one that assigns; edf_clear ends what a panic has left. */
+/* The doctor tries a node alone with arrays that are right on both sides, and so does the
+   second look at one that assigns; edf_clear ends what a panic has left. */
 static void assigns_backward(CompNode *y) {
   for (size_t i = 0; i < y->size; i++) y->in[0]->grad[i] = 2 * y->grad[i];
 }

@@ -1,7 +1,7 @@
-/* Each rule of the doctor at its limits, on programs so small that their numbers are exact: what
-   it says, whole, and a step inside the limit nothing, as in tests/golden/findings.txt. Some
-   programs move their parameters by hand, so that every loss is the test's own. To write the
-   file anew, and then look at what has changed:
+/* Each rule of the doctor at its limits, on programs so small that their numbers are exact:
+   what it says, whole, and a step inside the limit nothing, as in tests/golden/findings.txt.
+   Some programs move their parameters by hand, so that every loss is the test's own. To write
+   the file anew, and then look at what has changed:
 
      cc -DEDF_REAL=double -I. tests/findings.c tests/impl.c -o build/findings -lm
      build/findings --write
@@ -34,7 +34,8 @@ static void cut(char *from, const char *what) {
 static void normalise(char *text) {
   for (char *at = text; (at = strstr(at, "findings.c:")) != NULL; at++) {
     at += strlen("findings.c");
-    memmove(at, at + 1 + strspn(at + 1, "0123456789"), strlen(at + 1 + strspn(at + 1, "0123456789")) + 1);
+    char *end = at + 1 + strspn(at + 1, "0123456789");
+    memmove(at, end, strlen(end) + 1);
   }
   cut(text, "tests/");
   for (char *at = text; (at = strstr(at, "-nan")) != NULL;) memmove(at, at + 1, strlen(at));
@@ -120,8 +121,9 @@ static void HARNESS_PRINTF(1, 2) about(const char *format, ...) {
 static void put(edf_real *to, const double *from, int n) {
   for (int i = 0; i < n; i++) to[i] = (edf_real)from[i];
 }
-#define PUT(to, ...) put(to, (const double[]){ __VA_ARGS__ }, \
-  (int)(sizeof (const double[]){ __VA_ARGS__ } / sizeof(double)))
+#define NUMBERS(...) (const double[]){ __VA_ARGS__ }, \
+  (int)(sizeof (const double[]){ __VA_ARGS__ } / sizeof(double))
+#define PUT(to, ...) put(to, NUMBERS(__VA_ARGS__))
 
 static void fill(edf_real *to, int n, double number) {
   for (int i = 0; i < n; i++) to[i] = (edf_real)number;
@@ -228,21 +230,7 @@ static void of_scale(double a, double b, double c, int own) {
   run(2);
 }
 
-static void scale(void) {
-  of_scale(20, 0, -20, 0);
-  of_scale(20.5, 0, 0, 0);
-  of_scale(0, 0, -20.5, 0);
-  of_scale(-2, 31, 1, 0);
-  of_scale(0, 127, 5, 0);
-  of_scale(0, 127.5, 2, 0);
-  of_scale(0, 128, 1, 0);
-  of_scale(255, 0, 0, 0);
-  of_scale(-1, 255, 0, 0);
-  of_scale(256, 0, 2, 0);
-  of_scale(1, 30, 2, 1);
-  of_scale(1, 30.5, 2, 1);
-  of_scale(0, 255, 0, 1);
-  of_scale(60, HUGE_VAL, 0, 0);
+static void classes_as_data(void) {
   about("scale: labels, declared first");
   rows = 2;
   y = edf_input("y[b]");
@@ -269,6 +257,24 @@ static void scale(void) {
   linear(2);
   fill(xs, 2, 1000);
   run(2);
+}
+
+static void scale(void) {
+  of_scale(20, 0, -20, 0);
+  of_scale(20.5, 0, 0, 0);
+  of_scale(0, 0, -20.5, 0);
+  of_scale(-2, 31, 1, 0);
+  of_scale(0, 127, 5, 0);
+  of_scale(0, 127.5, 2, 0);
+  of_scale(0, 128, 1, 0);
+  of_scale(255, 0, 0, 0);
+  of_scale(-1, 255, 0, 0);
+  of_scale(256, 0, 2, 0);
+  of_scale(1, 30, 2, 1);
+  of_scale(1, 30.5, 2, 1);
+  of_scale(0, 255, 0, 1);
+  of_scale(60, HUGE_VAL, 0, 0);
+  classes_as_data();
 }
 
 /* Half of n rows are mean - deviation, half mean + deviation; of 15 the last is the mean. */
@@ -329,7 +335,8 @@ static void of_data(const char *first, const char *second, int way, int batch) {
   fill(b, 12, 40.5);
   p = edf_parameter("w");
   const char *of_a = A->rank > 1 ? "f[b] = a[b,I] w" : "f[b] = a[b] w";
-  const char *of_b = !B->batched ? "g = b[I] w" : B->rank > 1 ? "g[b] = b[b,I] w" : "g[b] = b[b] w";
+  const char *of_b = !B->batched ? "g = b[I] w"
+                   : B->rank > 1 ? "g[b] = b[b,I] w" : "g[b] = b[b] w";
   if (way == 0) loss = Mean(Sub(Einsum(of_a, A, p), B));
   if (way == 1) loss = Mean(Sub(Einsum(of_b, B, p), A));
   if (way == 2) loss = Mean(Add(Mean(Einsum(of_a, A, p)), Mean(Einsum(of_b, B, p))));
@@ -501,14 +508,18 @@ typedef CompNode *(*bend)(CompNode *);
 static CompNode *by_sigmoid(CompNode *u) { return Sigmoid(u); }
 static CompNode *by_tanh(CompNode *u) { return Tanh(u); }
 static CompNode *by_relu(CompNode *u) { return Relu(u); }
-static CompNode *by_nothing(CompNode *u) { return edf_compnode("Same", same, same_backward, u); }
+static CompNode *by_nothing(CompNode *u) {
+  return edf_compnode("Same", same, same_backward, u);
+}
 static double bent_by;                   /* in the last entry; of many, in the first */
 static void almost(edf_node *c) {
   size_t at = c->size > 100 ? 0 : c->size - 1;
   for (size_t i = 0; i < c->size; i++)
     c->value[i] = (edf_real)(tanh((double)c->in[0]->value[i]) * (i == at ? bent_by : 1));
 }
-static CompNode *by_almost(CompNode *u) { return edf_compnode("Almost", almost, same_backward, u); }
+static CompNode *by_almost(CompNode *u) {
+  return edf_compnode("Almost", almost, same_backward, u);
+}
 
 static void of_target(const char *what, bend by, double low, double high, double first) {
   about("targets of %s: %g to %g, the first entry is %g", what, low, high, first);
@@ -632,8 +643,7 @@ static void of_axis(const char *what, const char *shape, int batch, const double
   ys[1] = 1;
   run(1);
 }
-#define AXIS(what, shape, batch, ...) of_axis(what, shape, batch, \
-  (const double[]){ __VA_ARGS__ }, (int)(sizeof (const double[]){ __VA_ARGS__ } / sizeof(double)))
+#define AXIS(what, shape, batch, ...) of_axis(what, shape, batch, NUMBERS(__VA_ARGS__))
 
 static void softmaxes(void) {
   of_twice(0.25, 0, 2);
@@ -679,8 +689,8 @@ static void first_weights(double margin, double other) {
   y = edf_input("y[b]");
   p = edf_parameter("W[2,2]");
   Parameter *V = edf_parameter("V[2,2]"), *v = edf_parameter("v[2]");
-  loss = SoftmaxLogLoss(edf_name(Einsum("s[b,k] = x[b,I] W[I,k] + x[b,I] V[I,k] + v[k]", x, p, V,
-                                        v), "s"), y);
+  CompNode *s = Einsum("s[b,k] = x[b,I] W[I,k] + x[b,I] V[I,k] + v[k]", x, p, V, v);
+  loss = SoftmaxLogLoss(edf_name(s, "s"), y);
   edf_doctor(loss);
   PUT(p->value, 0, margin, margin, 0);
   PUT(V->value, other, other, -other, -other);
@@ -927,7 +937,7 @@ static void of_hidden(double w, double c, double hidden) {
   run(1);
 }
 
-/* ... and depends on the step: the slope is that of half of it, h, 1 + hidden / c + cubic hh / c. */
+/* ... and depends on the step: it is that of half of it, h: 1 + hidden / c + cubic hh / c. */
 static void of_cubic(double w, double c, double hidden, double cubic) {
   about("cubic: a loss of %g %g, %g and %g", w, c, hidden, cubic);
   x = edf_input("c");
@@ -964,7 +974,9 @@ static void others(void) {
 
 /* A loss that jumps where it stands: its slope depends on the step. */
 static double at_start;
-static void jump(edf_node *c) { c->value[0] = c->in[0]->value[0] - ((double)p->value[0] > at_start); }
+static void jump(edf_node *c) {
+  c->value[0] = c->in[0]->value[0] - ((double)p->value[0] > at_start);
+}
 static void jumping(void) {
   about("a jump");
   x = edf_input("c");
@@ -982,8 +994,8 @@ static void assigned(int twice) {
   rows = 4;
   x = edf_input("x[b,3]");
   p = edf_parameter("W[3,3]");
-  CompNode *u = Einsum("u[b,j] = W[I,j] x[b,I]", p, x), *s = twice ? Square(u) : NULL;
-  CompNode *h = own(u);
+  CompNode *u = Einsum("u[b,j] = W[I,j] x[b,I]", p, x), *h = own(u);
+  CompNode *s = twice ? Square(u) : NULL;                    /* its backward comes first */
   loss = edf_name(Mean(Square(twice ? Add(h, s) : h)), "loss");
   edf_doctor(loss);
   own_assigns = 1;
@@ -1016,19 +1028,11 @@ static void not_measured(const char *what, int eager, int mismatch) {
   run(1);
 }
 
-static void gradients(void) {
-  const double factors[] = { 1, 1.04, -1, 4, 0.25, 3, 5, 2, 0.5, 1.5, -2, 4.09, 3.85, 0 };
-  for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) of_factor(factors[k]);
-  of_hidden(1, 1, 0.0625);
-  of_hidden(1, 1, 0.13);
-  of_hidden(1, 1, -0.0625);
-  of_hidden(1, 1, -0.125);
-  of_hidden(1, 1, 1);
-  of_hidden(0, 1, -2);
-  of_hidden(1, 1, -1.44);
-  of_hidden(1, 1, -1.56);
-  of_hidden(1, 1e-11, -2e-11);           /* below what rounding leaves of it, and above */
-  of_hidden(1, 1.5e-11, -3e-11);
+static void slopes(void) {
+  const double hidden[][3] = { { 1, 1, 0.0625 }, { 1, 1, 0.13 }, { 1, 1, -0.0625 },
+    { 1, 1, -0.125 }, { 1, 1, 1 }, { 0, 1, -2 }, { 1, 1, -1.44 }, { 1, 1, -1.56 },
+    { 1, 1e-11, -2e-11 }, { 1, 1.5e-11, -3e-11 } };     /* below rounding, and above */
+  for (int k = 0; k < 10; k++) of_hidden(hidden[k][0], hidden[k][1], hidden[k][2]);
   of_cubic(1, 1, 2, 1e5);                /* half a step of 0.002: 3 + 0.1 */
   of_cubic(-1, 1, 2, 1e5);
   of_cubic(0, 1, 2, 1e5);                /* of 0.0005: 3 + 0.00625 */
@@ -1036,10 +1040,15 @@ static void gradients(void) {
   of_cubic(1, 1, 0.1167, -23838);        /* 1.09 and 1.11 */
   of_cubic(1, 1, 0.5, 1e5);              /* whole and half differ by too much, or not */
   of_cubic(1, 1, 0.5, 9e4);
-  others();
   jumping();
-  assigned(0);
-  assigned(1);
+}
+
+static void gradients(void) {
+  const double factors[] = { 1, 1.04, -1, 4, 0.25, 3, 5, 2, 0.5, 1.5, -2, 4.09, 3.85, 0 };
+  for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) of_factor(factors[k]);
+  slopes();
+  others();
+  for (int k = 0; k < 2; k++) assigned(k);
   forgotten(0, 0, 0);
   forgotten(1, 0, 0);
   forgotten(5, 0, 0);
@@ -1115,7 +1124,7 @@ static void sums(void) {
 
 /* ---- Steps. The loss is the weight, which moves by hand to the next number. */
 
-static void moves(const char *what, const double *w, int n, int fed_once) {
+static void moves(const char *what, int fed_once, const double *w, int n) {
   about("moves: %s%s", what, fed_once ? ", fed once" : "");
   linear(1);
   PUT(p->value, w[0]);
@@ -1128,14 +1137,14 @@ static void moves(const char *what, const double *w, int n, int fed_once) {
   }
   edf_forward();
 }
-#define MOVES(what, fed_once, ...) moves(what, (const double[]){ __VA_ARGS__ }, \
-  (int)(sizeof (const double[]){ __VA_ARGS__ } / sizeof(double)), fed_once)
+#define MOVES(what, fed_once, ...) moves(what, fed_once, NUMBERS(__VA_ARGS__))
 
 /* Down by `down` each, and each third step up by `up`: those that leave `rest`. */
 static void saw(double down, double up, int rest, int fed_once) {
   double w[24] = { 16 };
   for (int i = 1; i < 24; i++) w[i] = w[i - 1] + (i % 3 == rest ? up : -down);
-  moves(edf_fmt("down by %g, each third up by %g, from %d on", down, up, rest), w, 24, fed_once);
+  const char *what = edf_fmt("down by %g, each third up by %g, from %d on", down, up, rest);
+  moves(what, fed_once, w, 24);
 }
 
 /* The loss of a step's own batch is that of its own random numbers. */
@@ -1191,8 +1200,7 @@ static void logs(const char *what, int bad, const double *w, int n) {
     step();
   }
 }
-#define LOGS(what, bad, ...) logs(what, bad, (const double[]){ __VA_ARGS__ }, \
-  (int)(sizeof (const double[]){ __VA_ARGS__ } / sizeof(double)))
+#define LOGS(what, bad, ...) logs(what, bad, NUMBERS(__VA_ARGS__))
 
 /* A small step over a narrow valley: the only look so far was a rise. */
 static void narrow_valley(void) {
@@ -1410,11 +1418,15 @@ static void moves_at_20(int i) { if (i == -20) p->value[1] -= rate; }
 static void moves_at_21(int i) { if (i == -21) p->value[1] -= rate; }
 static void of_no_size(int i) { if (i > 0) edf_sgd(0); }
 static void early(int i) { if (i == -1) edf_sgd(rate); }
-static void twice(int i) { if (i == 3) { edf_sgd(rate); edf_sgd(rate); } else if (i > 0) edf_sgd(rate); }
+static void twice(int i) { for (int k = i == 3; i > 0 && k >= 0; k--) edf_sgd(rate); }
 static void late(int i) { if (i > 2 || i == -4) edf_sgd(rate); }
 static void first_at_25(int i) { if (i >= 25) edf_sgd(rate); }
 static void keeps(int i) { edf.accumulate = 1; if (i > 0) edf_sgd(rate); }
-static void keeps_none(int i) { edf.accumulate = 1; if (i > 0) { edf_sgd(rate); edf_zero_grad(); } }
+static void keeps_none(int i) {
+  edf.accumulate = 1;
+  if (i > 0) edf_sgd(rate);
+  if (i > 0) edf_zero_grad();
+}
 static void keeps_four(int i) {
   edf.accumulate = 1;
   if (i > 0 && i % 4 == 0) { edf_sgd(rate); edf_zero_grad(); }
@@ -1734,13 +1746,13 @@ static void leak(void) {
   of_leak(4, 40, 20, 20, 2);
 }
 
-/* ---- Labels unrelated to the inputs: batches of 9 and 7 in turn, and a step that fits each:
-   scores of `step` more for its class. It lowers that batch's loss by step / 8, and there are 14
-   such looks. The true class has `known` more. */
+/* ---- Labels unrelated to the inputs: batches of 9 and 7 in turn, and steps that fit each:
+   scores of `size` more for its class, which lower that batch's loss by size / 8; there are 14
+   such looks. The true class has `known` more, after step 200 `later`. */
 
 static void of_unrelated(int batch, double size, double known, double later, int last) {
-  about("unrelated: rows of %d, steps of %g, %g to %g for the true class, %d steps", batch, size,
-        known, later, last);
+  about("unrelated: rows of %d, steps of %g, %g to %g for the true class, %d steps", batch,
+        size, known, later, last);
   scores(2, batch);
   for (int i = 1; i <= last; i++) {
     for (int b = 0; b < batch; b++) {
@@ -1773,41 +1785,45 @@ static void unrelated(void) {
 static void new_rows(int step_number) {
   for (int b = 0; b < 8; b++)
     for (int k = 0; k < 4; k++)
-      xs[4 * b + k] = (edf_real)(k ? (k % 2 ? 1 : -1) * (8 * step_number + b + 1) / 4096.0 : 0.25);
+      xs[4 * b + k] = (edf_real)(!k ? 0.25 : (k % 2 ? 1 : -1) *
+                                               (8 * step_number + b + 1) / 4096.0);
 }
 
-static void test_end(void) {
-  int hits = 0, tested = 0, n = 0;
-  capture_begin();
+/* Steps, then the same rows in evaluation; how many blocks are given back after step 300. */
+static long after_looks(void) {
+  long blocks = 0;
   about("after step 300");
   rows = 8;
   x = edf_input("x[b,4]");
   p = edf_parameter("w[4]");
-  Parameter *v = edf_parameter("v");
-  loss = Mean(Einsum("l[b] = x[b,I] w[I] + v", x, p, v));
+  loss = Mean(Einsum("l[b] = x[b,I] w[I] + v", x, p, edf_parameter("v")));
   edf_doctor(loss);
-  long blocks[2] = { 0, 0 };
   for (int i = 0; i < 302; i++) {
-    if (i == 300) blocks[0] = memory.live;
+    if (i == 300) blocks = memory.live;
     new_rows(i);
     step();
     edf_sgd(rate);
   }
-  blocks[1] = memory.live;
+  blocks -= memory.live;
   edf.training = 0;
   for (int i = 0; i < 300; i++) {
     new_rows(i);
     feed();
     edf_forward();
   }
+  return blocks;
+}
+
+static void test_end(void) {
+  int hits = 0, tested = 0, n = 0;
+  capture_begin();
+  long blocks = after_looks();
   capture_end();
-  CHECK(blocks[0] - blocks[1] == 4, "%ld blocks are given back, not x, w, v and their list",
-        blocks[0] - blocks[1]);
+  CHECK(blocks == 4, "%ld blocks are given back, not x, w, v and their list", blocks);
   char *at = strstr(captured, "100 % of the evaluation rows");
-  char *numbers = at ? strstr(at, "\n  ") : NULL;
-  numbers = numbers ? strstr(numbers + 3, "\n  ") : NULL;
-  CHECK(numbers && sscanf(numbers, " %d of %d rows, a sample of those%n", &hits, &tested, &n) == 2 &&
-        n && hits == tested, "%s", captured);
+  for (int k = 0; at && k < 2; k++) at = strstr(at + 1, "\n  ");
+  int found = at ? sscanf(at, " %d of %d rows, a sample of those%n", &hits, &tested, &n) : 0;
+  CHECK(found == 2 && n && hits == tested, "%s", captured);
   edf_clear();
   edf.training = 1;
 }
@@ -1920,7 +1936,8 @@ static void test_batches(void) {
   of_batches(0, without);
   of_batches(1, with);
   capture_end();
-  CHECK(!memcmp(with, without, sizeof with), "%g is not %g", (double)with[0], (double)without[0]);
+  CHECK(!memcmp(with, without, sizeof with), "%g is not %g", (double)with[0],
+        (double)without[0]);
   edf_clear();
 }
 
