@@ -259,7 +259,20 @@ static void classes_as_data(void) {
   run(2);
 }
 
+/* A finding is told once, whatever else is found. */
+static void once_each(void) {
+  about("scale: in each of 22 steps, without an optimiser");
+  rows = 2;
+  x = edf_input("x[b]");
+  p = edf_parameter("w");
+  loss = Mean(Einsum("m[b] = x[b] w", x, p));
+  edf_doctor(loss);
+  PUT(xs, 100, -100);
+  run(22);
+}
+
 static void scale(void) {
+  once_each();
   of_scale(20, 0, -20, 0);
   of_scale(20.5, 0, 0, 0);
   of_scale(0, 0, -20.5, 0);
@@ -767,7 +780,7 @@ static void dead_weights(void) {
   rows = 16;
   x = edf_input("x[b,1]");
   p = edf_parameter("W[1,3]");
-  loss = Mean(edf_name(Relu(edf_name(Einsum("u[b,j] = x[b,I] W[I,j]", x, p), "u")), "h"));
+  loss = Mean(edf_name(Relu(edf_name(Einsum("u[b,j] = W[I,j] x[b,I]", p, x), "u")), "h"));
   edf_doctor(loss);
   PUT(p->value, 4, 8, 6);
   for (int b = 0; b < 16; b++) xs[b] = (edf_real)(b % 2 ? -4 : 0);
@@ -1178,6 +1191,8 @@ static void too_large(void) {
     MOVES("up in three of five, below 0", once, -8, -10, -7, -9, -6, -3.75, -5);
     MOVES("up in three of five, level in one", once, 8, 6, 9, 9, 10, 13, 12);
     MOVES("up in two of five", once, 8, 6, 9, 7, 6.5, 14, 13);
+    MOVES("up in five of nine", once, 2, 1, 2, 1, 2, 1, 2, 1, 2, 6, 5);
+    MOVES("from 0", once, 1, 0.5, 0, 10, 9);
     MOVES("up in three of four", once, 8, 6, 9, 10, 14, 11.5, 11);
     MOVES("NaN", once, 16, 15.5, 15, 14.5, NAN, 0);
     MOVES("infinite", once, 16, 15, HUGE_VAL, 0);
@@ -1319,8 +1334,9 @@ static void too_small(void) {
 static void of_idle(const char *what, double v, double c, int moved, int how) {
   about("idle: %s, V of %g, its gradient %g", what, v, c);
   x = edf_input("c[2,1]");
+  Parameter *V = how == 4 ? edf_parameter("V[1,1]") : NULL;
   p = edf_parameter("W[1,1]");
-  Parameter *V = edf_parameter("V[1,1]");
+  if (!V) V = edf_parameter("V[1,1]");
   loss = Einsum("l = W[I,J] c[0,J] + V[I,J] c[1,J]", p, x, V);
   CompNode *other = Einsum("m = W[I,J] c[0,J]", p, x);
   edf_doctor(loss);
@@ -1347,6 +1363,7 @@ static void idle(void) {
   of_idle("frozen", 64, 1, 0, 1);
   of_idle("with a rule of its own", 64, 1, 0, 2);
   of_idle("one of two losses", 64, 1, 0, 3);
+  of_idle("the first", 64, 1, 0, 4);
 }
 
 /* The first step: W by (a, b) of which a is along the gradient, V by (c, d). */
@@ -1596,7 +1613,8 @@ static void flow(void) {
   of_flow("but once, after three", millionth, 1, 4, 0);
   of_flow("a thousand", 1000, 1, 0, 0);
   of_flow("more than that", 1024, 1, 0, 0);
-  of_flow("more, but once", 1024, 1, 8, 0);
+  of_flow("a millionth, but once, after five", millionth, 1, 6, 0);
+  of_flow("more, but once, after five", 1024, 1, 6, 0);
   of_flow("0", 0, 1, 0, 0);
   of_flow("0 in the last", 1, 0, 0, 0);
   of_flow("0 in both", 0, 0, 0, 0);
@@ -1623,11 +1641,11 @@ static void of_dead_later(int dead, int alive, int last) {
   }
 }
 
-/* Weights into the first node of the program. */
+/* Weights into the first node of the program, which is the last one too. */
 static void dead_first(void) {
   about("dead later: the first node");
   p = edf_parameter("P[16,5]");
-  loss = Mean(edf_name(Relu(p), "h"));
+  loss = edf_name(Relu(p), "h");
   edf_doctor(loss);
   for (int i = 0; i < 80; i++) p->value[i] = (edf_real)(i % 5 > 1 ? -1 : 1 + i / 128.0);
   for (int i = 1; i <= 301; i++) {
