@@ -259,6 +259,20 @@ static void classes_as_data(void) {
   run(2);
 }
 
+/* Where nodes run when they are built, the data is looked at with Backward. */
+static void eager_data(void) {
+  about("scale: eager");
+  edf.eager = 1;
+  rows = 2;
+  x = edf_input("x[b]");
+  p = edf_parameter("w");
+  PUT(xs, 100, -100);
+  feed();
+  loss = Mean(Einsum("m[b] = x[b] w", x, p));
+  edf_doctor(loss);
+  edf_backward(loss);
+}
+
 /* A finding is told once, whatever else is found. */
 static void once_each(void) {
   about("scale: in each of 22 steps, without an optimiser");
@@ -273,6 +287,7 @@ static void once_each(void) {
 
 static void scale(void) {
   once_each();
+  eager_data();
   of_scale(20, 0, -20, 0);
   of_scale(20.5, 0, 0, 0);
   of_scale(0, 0, -20.5, 0);
@@ -420,7 +435,7 @@ static void no_head(const char *what, int way) {
   about("no head: %s", what);
   rows = 2;
   x = edf_input(way ? "x[b,3]" : "x[b,3,3]");
-  y = edf_input(way == 3 ? "y[3]" : way ? "y[b]" : "y[b,4]");
+  y = edf_input(way == 4 ? "y[b,3]" : way == 3 ? "y[3]" : way ? "y[b]" : "y[b,4]");
   p = edf_parameter("w");
   CompNode *s = way ? Einsum("s[b,k] = x[b,k] w", x, p) : Einsum("s[b,t,k] = x[b,t,k] w", x, p);
   CompNode *c = way == 2 ? edf_compnode("Same", same, NULL, y) : y;
@@ -445,6 +460,7 @@ static void own_head(void) {
   no_head("the scores are data", 1);
   no_head("the labels are computed", 2);
   no_head("another batch", 3);
+  no_head("as many labels as scores", 4);
 }
 
 static void of_base(int classes, int from, int to, int batch, int n) {
@@ -460,7 +476,11 @@ static void label_base(void) {
   of_base(4, 1, 3, 400, 2);
   of_base(4, 0, 3, 400, 3);
   of_base(4, 1, 2, 400, 3);
-  of_base(2, 1, 1, 200, 1);
+  of_base(2, 1, 1, 400, 1);
+  about("base: 4 classes, 1 and 2, and a single 3");
+  scores(4, 800);
+  for (int b = 0; b < 800; b++) ys[b] = (edf_real)(b ? 1 + b % 2 : 3);
+  run(1);
 }
 
 /* The rows of a batch with class 1 are so many, by step, for ever the last. */
@@ -789,13 +809,16 @@ static void dead_weights(void) {
 
 /* What looks like a dead Relu, and a dead Relu that the loss does not see; it is the loss. */
 static void no_relu(int way) {
-  about("dead: %s", way == 2 ? "the loss" : way ? "beside the loss" : "a product with 0");
+  static const char *const ways[] = { "a product with 0", "beside the loss", "the loss",
+                                      "a difference" };
+  about("dead: %s", ways[way]);
   rows = 16;
   x = edf_input("x[b,2]");
   p = edf_parameter("p");
   CompNode *u = Einsum("u[b,j] = x[b,j] + p", x, p);
-  CompNode *h = edf_name(way ? Relu(u) : Einsum("h[b,j] = 0 u[b,j]", u), "h");
-  loss = way == 2 ? h : Mean(way ? u : h);
+  CompNode *h = way == 3 ? Sub(u, u) : way ? Relu(u) : Einsum("h[b,j] = 0 u[b,j]", u);
+  edf_name(h, "h");
+  loss = way == 2 ? h : Mean(way == 1 ? u : h);
   edf_doctor(loss);
   for (int i = 0; i < 32; i++) xs[i] = (edf_real)(i % 5 / -8.0);
   feed();
@@ -826,7 +849,7 @@ static void bends(void) {
   of_dead(16, 4, -4, 15);
   of_dead(16, 5, -4, 15);
   dead_weights();
-  for (int way = 0; way < 3; way++) no_relu(way);
+  for (int way = 0; way < 4; way++) no_relu(way);
   of_saturated(0, 4, 4, 3.75);
   of_saturated(0, 4, 4, 3.875);
   of_saturated(0, -4, -4, -4);
@@ -1615,6 +1638,7 @@ static void flow(void) {
   of_flow("more than that", 1024, 1, 0, 0);
   of_flow("a millionth, but once, after five", millionth, 1, 6, 0);
   of_flow("more, but once, after five", 1024, 1, 6, 0);
+  of_flow("256 times as much", 1024, 4, 0, 0);
   of_flow("0", 0, 1, 0, 0);
   of_flow("0 in the last", 1, 0, 0, 0);
   of_flow("0 in both", 0, 0, 0, 0);
@@ -1883,7 +1907,8 @@ static void two_forward(edf_node *c) {
 }
 static void two_backward(edf_node *c) {
   for (size_t i = 0; i < c->size; i++) {
-    edf_addgrad(c->in[0], i, c->grad[i] * c->in[1]->value[i]);
+    if (own_assigns) c->in[0]->grad[i] = c->grad[i] * c->in[1]->value[i];
+    else edf_addgrad(c->in[0], i, c->grad[i] * c->in[1]->value[i]);
     edf_addgrad(c->in[1], i, (edf_real)own_factor * c->grad[i] * c->in[0]->value[i]);
   }
 }
@@ -1894,10 +1919,11 @@ static left_over measured(int watch, int mismatch, double factor) {
   p = edf_parameter("p[2]");
   Parameter *q = edf_parameter("q[2]");
   CompNode *h = edf_compnode("Two", two_forward, two_backward, p, q);
-  loss = Mean(Dropout(Square(h), 0.5));
+  loss = Mean(Add(Dropout(Square(h), 0.5), Square(p)));
   if (mismatch) edf_expect_mismatch(h);
   if (watch) edf_doctor(loss);
-  own_factor = factor;
+  own_assigns = factor == 2;
+  own_factor = own_assigns ? 1 : factor;
   PUT(p->value, 2, 3);
   PUT(q->value, 5, 7);
   edf_forward();
@@ -1915,8 +1941,8 @@ static left_over measured(int watch, int mismatch, double factor) {
 }
 
 static void test_put_back(void) {
-  const double factors[] = { 1, -1, 1.5 };
-  for (int k = 0; k < 3; k++) {
+  const double factors[] = { 1, -1, 1.5, 2 };               /* 2: '=' */
+  for (int k = 0; k < 4; k++) {
     capture_begin();
     left_over without = measured(0, 0, factors[k]), with = measured(1, 0, factors[k]);
     left_over blind = measured(1, 1, factors[k]);
