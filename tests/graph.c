@@ -197,6 +197,20 @@ static void feeding_ends_a_forward(void) {
   edf_clear();
 }
 
+/* Messages say of an extent that it is the batch only where it is. */
+static void extents_in_messages(void) {
+  static const edf_real data[6] = { 1, 2, 3 };
+  edf_node *x = edf_input("x[b]"), *k = edf_input("k[3]");
+  edf_node *y = Einsum("y[b+D] = x[b] k[D]", x, k), *z = Square(x);
+  PANICS("Einsum \"Einsum0\" [b]  ", edf_value(y));
+  edf_feed(x, data, 4);
+  edf_feed(k, data, 1);
+  Forward();
+  PANICS("Einsum \"Einsum0\" [6]  ", Backward(y));
+  PANICS("Square \"Square1\" [b=4]  ", Backward(z));
+  edf_clear();
+}
+
 /* What has run for another feed stays stale, however feeds, batches and new nodes go on; and a
    new node alone makes nothing stale. */
 static void stale_nodes(void) {
@@ -779,6 +793,7 @@ int main(void) {
   RUN(fixed_inputs);
   RUN(forward_to);
   RUN(stale_nodes);
+  RUN(extents_in_messages);
   RUN(prediction_with_another_batch);
   RUN(what_stops);
   RUN(feeding_ends_a_forward);
