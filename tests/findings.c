@@ -1342,7 +1342,20 @@ static void small_but(int once, int tiny) {
   }
 }
 
+/* Four weights of 0.0007 are none, of 0.0011 they are. */
+static void small_entries(double w) {
+  about("small: four weights of %g", w);
+  linear(4);
+  for (int i = 0; i < 4; i++) p->value[i] = (edf_real)(w + i / 65536.0);
+  for (int i = 0; i < 51; i++) {
+    step();
+    for (int k = 0; k < 4; k++) p->value[k] -= (edf_real)(1.0 / (1 << 30));
+  }
+}
+
 static void too_small(void) {
+  small_entries(0.0007);
+  small_entries(0.0011);
   small_but(0, 1);
   small_but(1, 0);
   of_small(1, 1.0 / (1 << 20), 56);
