@@ -1125,9 +1125,9 @@ static void of_head_sum(int batch, double number) {
   p = edf_parameter("p[2]");
   CompNode *s = Einsum("s[b,k] = x[b,k] + p[k]", x, p);
   own_number = number;
-  loss = number ? edf_compnode_shaped("Own", scalar, number_forward, number_backward, s, y)
+  loss = number != 0 ? edf_compnode_shaped("Own", scalar, number_forward, number_backward, s, y)
                 : Sum(SoftmaxLogLoss(s, y));
-  edf_name(number ? edf_expect_mismatch(loss) : loss, "loss");
+  edf_name(number != 0 ? edf_expect_mismatch(loss) : loss, "loss");
   edf_doctor(loss);
   for (int b = 0; b < batch; b++) ys[b] = (edf_real)(b % 2);
   run(1);
