@@ -91,6 +91,74 @@ static void long_series(void) {
   edf_clear();
 }
 
+/* ---- A long series, worked out here: from 0 to 10, gaps at its ends and within */
+
+static double value_of(int i, int n) {
+  if (i == 0 || i == n - 1 || (i >= 300 && i < 306) || i == 401) return (double)NAN;
+  return i == 1 ? 10 : i % 7;
+}
+
+static double on_page(double y) { return 44 + 200 * (10 + 0.04 * 10 - y) / (10 + 0.04 * 10); }
+
+/* Point k of a line with `each` values a point: how many of them are shown, and in *y the mean,
+   the greatest (part 1) or the least (part -1). */
+static int point(int k, int each, int n, int part, double *x, double *y) {
+  int shown = 0;
+  double sum = 0, sum_x = 0, most = -1, least = 99;
+  for (int i = k * each; i < n && i < (k + 1) * each; i++) {
+    double v = value_of(i, n);
+    if (v != v) continue;
+    shown++;
+    sum += v;
+    sum_x += i + 1;
+    most = v > most ? v : most;
+    least = v < least ? v : least;
+  }
+  *x = 70 + 610 * (sum_x / shown - 1) / (n - 1);
+  *y = on_page(part == 0 ? sum / shown : part > 0 ? most : least);
+  return shown;
+}
+
+static char *line_of(char *to, int each, int n, int part) {
+  int points = (n + each - 1) / each, gap = part >= 0;
+  for (int k = 0; k < points; k++) {
+    double x, y;
+    int shown = point(part < 0 ? points - 1 - k : k, each, n, part, &x, &y);
+    if (shown) to += sprintf(to, "%c%.1f %.1f", gap ? 'M' : 'L', x, y);
+    gap = shown ? 0 : gap || part == 0;
+  }
+  return to;
+}
+
+/* 600 values are 600 points; of more each point is the mean of some, in a band from the least
+   of them to the greatest. */
+static void long_lines(void) {
+  static const int of[][2] = { { 600, 1 }, { 601, 2 }, { 1200, 2 }, { 1201, 3 }, { 1800, 3 } };
+  static char expected[40000];
+  for (int k = 0; k < 5; k++) {
+    int n = of[k][0], each = of[k][1];
+    for (int i = 0; i < n; i++) edf_log("x", value_of(i, n));
+    const char *text = drawn();
+    strcpy(line_of(expected + sprintf(expected, " d=\""), each, n, 0), "\"/>");
+    CHECK(strstr(text, expected), "%d: %s\n is not %s", n, text, expected);
+    strcpy(line_of(line_of(expected, each, n, 1), each, n, -1), "\"/>\n");
+    CHECK((strstr(text, expected) != NULL) == (each > 1), "%d: the band: %s\n%s", n, text,
+          expected);
+    CHECK((strstr(text, "0.25") != NULL) == (each > 1), "%d: whether there is a band", n);
+    edf_clear();
+  }
+}
+
+/* The points of 40 values are drawn, not those of 41. */
+static void points(void) {
+  for (int i = 0; i < 41; i++) {
+    edf_log("x/most", i);
+    if (i < 40) edf_log("x/few", i);
+  }
+  CHECK(count(drawn(), "<circle") == 40, "%d points", count(svg, "<circle"));
+  edf_clear();
+}
+
 static void one_value_and_none(void) {
   edf_log("x", 5);
   drawn();
@@ -120,16 +188,22 @@ static void axes_of_odd_values(void) {
 
 static void refused(void) {
   TRY(edf_plot_svg(file("none.svg")));
-  CHECK(panicked && strstr(caught, "edf_plot_svg: nothing was logged"), "%s", caught);
-  TRY(edf_log(NULL, 1));
-  CHECK(panicked && strstr(caught, "edf_log: the series has no name"), "%s", caught);
+  CHECK(panicked && !strcmp(caught, "edf_plot_svg: nothing was logged: call "
+                                    "edf_log(name, value) first"), "%s", caught);
+  for (int k = 0; k < 2; k++) {
+    TRY(edf_log(k ? "" : NULL, 1));
+    CHECK(panicked && !strcmp(caught, "edf_log: the series has no name"), "%s", caught);
+  }
   edf_log("x", 1);
   TRY(edf_log_scale("y"));
-  CHECK(panicked && strstr(caught, "edf_log_scale: nothing was logged for y"), "%s", caught);
+  CHECK(panicked && !strcmp(caught, "edf_log_scale: nothing was logged for y so far"), "%s",
+        caught);
+  TRY(edf_log_scale(NULL));
+  CHECK(panicked && strstr(caught, "nothing was logged for (no name) so far"), "%s", caught);
   TRY(edf_plot_svg(file("no/such/file.svg")));
   CHECK(panicked && strstr(caught, "cannot be written"), "%s", caught);
   TRY(edf_plot_svg(NULL));
-  CHECK(panicked, "no path");
+  CHECK(panicked && !strcmp(caught, "edf: the path of a file to write is NULL"), "%s", caught);
   edf_clear();
   CHECK(memory.live == 0, "%ld blocks are left", memory.live);
 }
@@ -151,6 +225,8 @@ int main(void) {
   RUN(gaps);
   RUN(decades);
   RUN(long_series);
+  RUN(long_lines);
+  RUN(points);
   RUN(one_value_and_none);
   RUN(axes_of_odd_values);
   RUN(refused);
