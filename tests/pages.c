@@ -171,13 +171,14 @@ static void eager(void) {
   edf_real three[] = { 1, 2, 1 };
 #line 1 "eager.c"
   Input *x = edf_input("x[3]");
-  Parameter *W = set(edf_parameter("W[3]"), 1, 1), *V = set(edf_parameter("V"), 2, 0);
+  Parameter *W = set(edf_parameter("W[3]"), 2, 1), *V = set(edf_parameter("V"), 4, 0);
+  Parameter *U = set(edf_parameter("U"), 0.5, 0);
   edf_feed(x, three, 1);
   edf.eager = 1;
   edf_trace_begin(file("trace.html"));
   for (int i = 0; i < 2; i++) {
     CompNode *y = Einsum("y = W[J] x[J]", W, x);
-    CompNode *L = Einsum("L = V y", V, y);
+    CompNode *L = Einsum("L = V y U", V, y, U);
     Backward(i ? Einsum("K = L + y", L, y) : L);
     SGD((edf_real)0.5);
     edf_clear_compnodes();
@@ -187,14 +188,16 @@ static void eager(void) {
   golden("trace_eager.txt");
 }
 
-/* Begun between Forward and Backward, with a gradient that is kept and a parameter that stays
-   as it is; of two losses, one after the other; a step that moves nothing. */
+/* Begun between Forward and Backward, with gradients that are kept and a parameter that stays
+   as it is; of two losses, one after the other, and one twice; a step that moves nothing, and a
+   parameter that is moved by hand. */
 static void begun_late(void) {
 #line 1 "late.c"
-  Input *x = edf_want_grad(edf_input("x[2]"));
   Parameter *p = set(edf_parameter("p[2]"), 1, 2), *q = set(edf_parameter("q"), 5, 0);
+  Input *x = edf_want_grad(edf_input("x[2]"));
+  Parameter *r = set(edf_parameter("r"), 2, 0);
   CompNode *a = edf_name(Einsum("a[i] = p[i] x[i]", p, x), "a");
-  CompNode *L = edf_name(Einsum("L = a[I]", a), "L");
+  CompNode *L = edf_name(Einsum("L = a[I] r", a, r), "L");
   CompNode *M = edf_name(Einsum("M = q L a[1]", q, L, a), "M");
   q->update = edf_frozen;
   edf_feed(x, six + 4, 1);
@@ -204,16 +207,35 @@ static void begun_late(void) {
   edf_trace_begin(file("trace.html"));
   Backward(M);
   SGD(0);
-  p->value[1] = 4;
   edf.accumulate = 0;
   edf_forward_to(L);
   Backward(L);
+  Backward(L);
   SGD((edf_real)0.5);
+  edf_forward_to(L);
+  r->value[0] = p->value[1] = 4;
+  edf_forward_to(L);
   end_trace();
   golden("trace_late.txt");
 }
 
-/* Other numbers, and fewer rows: these are other nodes. */
+/* Begun before a step whose gradients it does not know; there are no inputs, and no tensor is
+   longer than one. */
+static void only_a_step(void) {
+#line 1 "scalar.c"
+  Parameter *p = set(edf_parameter("p"), 3, 0);
+  CompNode *L = edf_name(Einsum("L = p p", p), "L");
+  Forward();
+  Backward(L);
+  edf_trace_begin(file("trace.html"));
+  Forward();
+  SGD((edf_real)0.25);
+  Forward();
+  end_trace();
+  golden("trace_scalar.txt");
+}
+
+/* Other numbers, and fewer rows: these are other nodes. Then as many as before. */
 static void fed_anew(void) {
 #line 1 "fed.c"
   Input *x = edf_input("x[b,2]"), *y = edf_input("y[b]");
@@ -229,8 +251,30 @@ static void fed_anew(void) {
   edf_feed(y, six + 1, 1);
   edf_step_forward();
   edf_step_forward();
+  edf_feed(x, six, 2);
+  edf_feed(y, six + 2, 2);
+  Forward();
   end_trace();
   golden("trace_fed.txt");
+}
+
+/* ---- A graph as a picture */
+
+static void a_picture(void) {
+  Input *x = edf_name(edf_input("x[b,3]"), "a \"b\" \\ c\n\xc3\xa9");
+  Parameter *W = edf_parameter("W[2,3]"), *c = edf_parameter("c");
+  CompNode *u = edf_name(Einsum("u[b,i] = W[i,J] x[b,J] + c", W, x, c), "u");
+  edf_name(Mul(u, u), "v");
+  edf_write_dot(file("graph.dot"));
+  read_into(found, path);
+  remove(path);
+  golden("graph.dot");
+  edf_write_dot(file("empty.dot"));
+  TRY(edf_trace_end());                        /* nothing of the picture is in a message */
+  CHECK(!strcmp(caught, "edf_trace_end: there was no edf_trace_begin"), "%s", caught);
+  read_into(found, path);
+  remove(path);
+  golden("empty.dot");
 }
 
 int main(int argc, char **argv) {
@@ -243,7 +287,9 @@ int main(int argc, char **argv) {
   RUN(a_step);
   RUN(eager);
   RUN(begun_late);
+  RUN(only_a_step);
   RUN(fed_anew);
+  RUN(a_picture);
   rmdir(dir);
   return harness_report();
 }
