@@ -58,6 +58,18 @@ static void bad_idx(void) {
       "%: byte 8: the header promises 1056964608 entries, but 1 bytes follow" },
     { IDX, "a dimension of 0", BYTES("\0\0\10\2\0\0\0\0\0\0\0\3"),
       "%: byte 4: dimension 0: expected 1 to 2147483647 entries, found 0" },
+    { IDX, "half a magic", BYTES("\0\1\10\1\0\0\0\1x"),
+      "%: byte 0: expected an IDX file, which begins with two zeros; found 0 1" },
+    { IDX, "bytes of a dimension", BYTES("\0\0\10\1\1\2\3\4x"),
+      "%: byte 8: the header promises 16909060 entries, but 1 bytes follow" },
+    { IDX, "INT_MAX", BYTES("\0\0\10\1\177\377\377\377x"),
+      "%: byte 8: the header promises 2147483647 entries, but 1 bytes follow" },
+    { IDX, "INT_MAX + 1", BYTES("\0\0\10\2\0\0\0\1\200\0\0\0x"),
+      "%: byte 8: dimension 1: expected 1 to 2147483647 entries, found 2147483648" },
+    { IDX, "as many as the file's bytes", BYTES("\0\0\10\2\0\0\0\15\0\0\0\2x"),
+      "%: byte 12: the header promises 26 entries, but 1 bytes follow" },
+    { IDX, "one more", BYTES("\0\0\10\2\0\0\0\16\0\0\0\2x"),
+      "%: byte 12: the header promises at least 28 entries, but 1 bytes follow" },
     { LABELS, "images as labels", BYTES("\0\0\10\3\0\0\0\1\0\0\0\1\0\0\0\2ab"),
       "%: byte 3: expected 1 dimension for labels, found 3" },
     { IMAGES, "labels as images", BYTES("\0\0\10\1\0\0\0\2ab"),
@@ -110,6 +122,50 @@ static void good_idx(void) {
   remove(path);
 }
 
+/* Every entry, also of what is read in pieces of 4096 bytes; up to eight dimensions. */
+static void whole_idx(void) {
+  static const int sizes[] = { 1, 4095, 4096, 4097, 9000 };
+  static char bytes[9008] = "\0\0\10\1";
+  edf_array a;
+  file("whole");
+  for (int k = 0; k < 5; k++) {
+    bytes[6] = (char)(sizes[k] >> 8);
+    bytes[7] = (char)(sizes[k] & 255);
+    for (int i = 0; i < sizes[k]; i++) bytes[8 + i] = (char)(i * 7 % 256);
+    write_bytes(bytes, (size_t)sizes[k] + 8);
+    a = edf_load_idx(path);
+    CHECK(a.rank == 1 && a.dim[0] == sizes[k] && a.size == (size_t)sizes[k], "%d", a.dim[0]);
+    for (int i = 0; i < sizes[k]; i++)
+      if (a.value[i] != i * 7 % 256) { CHECK(0, "entry %d", i); break; }
+    edf_free_array(&a);
+  }
+  write_bytes(BYTES("\0\0\10\10\0\0\0\2\0\0\0\1\0\0\0\1\0\0\0\1\0\0\0\1\0\0\0\1\0\0\0\1"
+                    "\0\0\0\3\1\2\3\4\5\6"));
+  a = edf_load_idx(path);
+  CHECK(a.rank == 8 && a.dim[0] == 2 && a.dim[6] == 1 && a.dim[7] == 3 && a.size == 6, "of 8");
+  for (int i = 0; i < 6; i++) CHECK((int)a.value[i] == i + 1, "entry %d", i);
+  edf_free_array(&a);
+  CHECK(!a.value && !a.rank && !a.size && !a.dim[0] && !a.dim[7], "freed, it is empty");
+  remove(path);
+}
+
+/* Whichever request for memory fails. */
+static void without_memory(void) {
+  static const bad table[] = {
+    { IDX, "1", BYTES("\0\0\10\1\0\0\0\3abc"), "%: out of memory for 3 entries" },
+    { CSV, "1", BYTES("1,2\n"), "%: out of memory for 1024 bytes" },
+    { CSV, "2", BYTES("1,2\n"), "%: byte 4: line 2: out of memory for the numbers" },
+  };
+  for (int k = 0; k < 3; k++) {
+    file(table[k].name);
+    write_bytes(table[k].bytes, table[k].n);
+    memory.until_failure = *table[k].name - '0';
+    refused(table[k].which, table[k].message);
+    memory.until_failure = 0;
+    remove(path);
+  }
+}
+
 /* ---- CSV */
 
 static void bad_csv(void) {
@@ -146,6 +202,20 @@ static void bad_csv(void) {
       "%: byte 7: line 2: expected ',' or the end of the line" },
     { CSV, "a zero byte", BYTES("1,2\n3,\0004\n"),
       "%: byte 6: line 2: expected a number" },
+    { CSV, "a zero byte in the heading", BYTES("a\0b\n1,2\n"),
+      "%: byte 1: line 1: expected text, found a zero byte" },
+    { CSV, "a zero byte between rows", BYTES("1,2\n \0"),
+      "%: byte 5: line 2: expected text, found a zero byte" },
+    { CSV, "heading without an end", BYTES("height"),
+      "%: byte 6: line 1: expected at least one row of numbers" },
+    { CSV, "a sign alone", BYTES("1,2\n3, +\n"), "%: byte 7: line 2: expected a number" },
+    { CSV, "a point alone", BYTES("1,2\n3,.\n"), "%: byte 6: line 2: expected a number" },
+    { CSV, "a point at first", BYTES(".a,2\n3,4\n"), "%: byte 0: line 1: expected a number" },
+    { CSV, "a sign at first", BYTES("-a,2\n3,4\n"), "%: byte 0: line 1: expected a number" },
+    { CSV, "two numbers", BYTES("1,2 \t2\n"),
+      "%: byte 5: line 1: expected ',' or the end of the line" },
+    { CSV, "line numbers", BYTES("a,b\n\n1,2\r\n\n3\n"),
+      "%: byte 12: line 5: expected 2 numbers as in the first row, found 1" },
     { CSV, "gzip", BYTES("\37\213\10\0\0\0\0\0\0\3"),
       "%: byte 0: the file is compressed with gzip: unpack it first, with gunzip" },
   };
@@ -167,12 +237,19 @@ static void good_csv(void) {
     { CSV, "heading, CRLF", BYTES("size,weight\r\n1,-2.5\r\n3e2,4\r\n5,.0625\r\n"), "" },
     { CSV, "byte order mark", BYTES("\357\273\277" "1,-2.5\n3e2,4\n5,.0625\n"), "" },
     { CSV, "spaces", BYTES(" 1 , -2.5\n3e2,4 \n+5,\t.0625\n"), "" },
+    { CSV, "empty lines within", BYTES("\n1,-2.5\n\n3e2,4\n \r\n5,.0625\n"), "" },
+    { CSV, "blanks before the heading", BYTES(" \t(a),b\n+1,-2.5\n3e2,4\n5,.0625\n"), "" },
+    { CSV, "a sign", BYTES("+1,-2.5\n3e2,4\n5,+.0625\n"), "" },
+    { CSV, "a point", BYTES(".1e1,-2.5\n3e2,4\n5,.0625\n"), "" },
+    { CSV, "a minus", BYTES("-1e0,-2.5\n3e2,4\n5,.0625\n"), "-" },
     { CSV, "empty lines at the end", BYTES("1,-2.5\n3e2,4\n5,.0625\n\n\r\n"), "" },
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     file(table[i].name);
     write_bytes(table[i].bytes, table[i].n);
-    same(edf_load_csv(path), 2, 3, 2, numbers, 1);
+    edf_array a = edf_load_csv(path);
+    if (*table[i].message) a.value[0] *= -1;
+    same(a, 2, 3, 2, numbers, 1);
     remove(path);
   }
 }
@@ -199,16 +276,50 @@ static edf_array rows(const char *bytes, size_t n) {
 }
 
 static void counts_disagree(void) {
-  static edf_array x, y;
-  file("rows");
-  x = rows(BYTES("\0\0\10\2\0\0\0\3\0\0\0\2abcdef"));
-  y = rows(BYTES("\0\0\10\1\0\0\0\2ab"));
-  TRY(edf_shuffle(&x, &y));
-  CHECK(panicked && strstr(caught, "3") && strstr(caught, "2"), "3 and 2 rows: %s", caught);
-  edf_free_array(&x);
-  edf_free_array(&y);
-  remove(path);
-  CHECK(memory.live == 0, "%ld blocks are left", memory.live);
+  static edf_real v[6];
+  static const struct { int x, y, rank; const char *found; } table[] = {
+    { 3, 2, 1, "3 and 2" }, { 3, 3, 0, "3 and 0" }, { 0, 3, 1, "0 and 3" },
+    { -1, 3, 1, "0 and 3" }
+  };
+  for (int k = 0; k < 4; k++) {
+    edf_array x = { table[k].x > 0, { 3 }, 3, v };
+    edf_array y = { table[k].rank, { table[k].y }, (size_t)table[k].y, v };
+    TRY(edf_shuffle(table[k].x < 0 ? NULL : &x, &y));
+    CHECK(panicked && !strcmp(caught, edf_fmt("edf_shuffle: expected as many rows in both "
+                                              "arrays, found %s", table[k].found)), "%s",
+          caught);
+  }
+  TRY(edf_shuffle(NULL, NULL));
+  CHECK(panicked && strstr(caught, "found 0 and 0"), "%s", caught);
+}
+
+/* From the last row down, each changes places with one of those up to it (Fisher and Yates). */
+static void the_order_of_a_shuffle(void) {
+  for (int n = 1; n <= 9; n++) {
+    edf_real numbers[18], labels[9];
+    int order[9];
+    edf_array x = { 3, { n, 2, 1 }, (size_t)(2 * n), numbers };
+    edf_array y = { 1, { n }, (size_t)n, labels };
+    for (int i = 0; i < n; i++) {
+      order[i] = i;
+      labels[i] = (edf_real)i;
+      numbers[2 * i] = (edf_real)(10 * i);
+      numbers[2 * i + 1] = (edf_real)(10 * i + 1);
+    }
+    edf_seed(5);
+    for (int i = n - 1; i > 0; i--) {
+      int j = edf_below(i + 1), old = order[i];
+      order[i] = order[j];
+      order[j] = old;
+    }
+    edf_seed(5);
+    edf_shuffle(&x, n % 2 ? &y : NULL);
+    for (int i = 0; i < n; i++) {
+      CHECK((int)labels[i] == (n % 2 ? order[i] : i), "%d: row %d", n, i);
+      CHECK((int)numbers[2 * i] == 10 * order[i], "%d: row %d", n, i);
+      CHECK((int)numbers[2 * i + 1] == 10 * order[i] + 1, "%d: row %d", n, i);
+    }
+  }
 }
 
 static void shuffling_keeps_rows_together(void) {
@@ -236,16 +347,68 @@ static void shuffling_keeps_rows_together(void) {
   remove(path);
 }
 
+/* The first of the greatest scores is the answer; of one class, of several indices, of none. */
+static void error_rates(void) {
+  edf_real scores[] = { 1, 2, 0, 5, 5, 4, 0, -1, 0, -3, -2, -1 }, classes[] = { 1, 0, 0, 2 };
+  Input *s = edf_input("s[b,2,3]"), *y = edf_input("y[b,2]"), *t = edf_input("t[b]");
+  edf_feed(s, scores, 2);
+  edf_feed(y, classes, 2);
+  edf_feed(t, classes, 2);
+  CompNode *P = Einsum("P[b,t,k] = s[b,t,k]", s), *one = Einsum("one[b,i] = t[b] | i<1", t);
+  Forward();
+  CHECK(edf_error_rate(P, y) == 0 && edf_error_rate(s, y) == 0, "%g", edf_error_rate(P, y));
+  CHECK(edf_error_rate(one, t) == 0.5, "of one class: %g", edf_error_rate(one, t));
+  classes[0] = 0;
+  classes[3] = (edf_real)1.5;
+  edf_feed(y, classes, 2);
+  CHECK(edf_error_rate(s, y) == 0.5, "%g", edf_error_rate(s, y));
+  TRY(edf_error_rate(P, y));
+  CHECK(panicked && strstr(caught, "the scores have no value for the last feed: call "
+                                   "edf_forward first\n  Einsum"), "%s", caught);
+  edf_feed(y, classes, 1);
+  TRY(edf_error_rate(s, y));
+  CHECK(panicked && strstr(caught, "edf_error_rate: 1 labels were fed for 2 rows of scores\n  "
+                                   "Input \"y\""), "%s", caught);
+  edf_clear();
+}
+
+static void wrong_error_rates(void) {
+  Parameter *p = edf_parameter("p"), *q = edf_parameter("q[2]"), *s = edf_parameter("s[2,3]");
+  Input *y = edf_input("y[b]");
+  TRY(edf_error_rate(p, q));
+  CHECK(panicked && strstr(caught, "edf_error_rate: expected one label for each row of "
+                                   "scores\n  Parameter \"p\""), "%s", caught);
+  TRY(edf_error_rate(s, s));
+  CHECK(panicked && strstr(caught, "expected one label for each row"), "%s", caught);
+  TRY(edf_error_rate(s, q));
+  CHECK(!panicked, "%s", caught);
+  TRY(edf_error_rate(edf_input("t[2,3]"), q));
+  CHECK(panicked && strstr(caught, "the scores have no value: call edf_forward first\n  Input"),
+        "%s", caught);
+  TRY(edf_error_rate(s, y));
+  CHECK(panicked, "labels that were never fed");
+  TRY(edf_error_rate(NULL, y));
+  CHECK(panicked && strstr(caught, "edf_error_rate"), "%s", caught);
+  TRY(edf_error_rate(s, NULL));
+  CHECK(panicked && strstr(caught, "edf_error_rate"), "%s", caught);
+  edf_clear();
+}
+
 int main(void) {
   make_directory("loaders");
   RUN(good_idx);
   RUN(bad_idx);
+  RUN(whole_idx);
+  RUN(without_memory);
   RUN(good_csv);
   RUN(bad_csv);
   RUN(long_csv);
   RUN(no_file);
   RUN(counts_disagree);
   RUN(shuffling_keeps_rows_together);
+  RUN(the_order_of_a_shuffle);
+  RUN(error_rates);
+  RUN(wrong_error_rates);
   rmdir(dir);
   return harness_report();
 }
