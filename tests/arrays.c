@@ -208,6 +208,12 @@ static void arrays_refused(void) {
   SAYS("edf_save_npy: the array has a size that is not the product of its dimensions",
        edf_save_npy("x.npy", below));
   SAYS("edf: the path of a file to write is NULL", edf_save_npy(NULL, right));
+  mkdir(file("taken.npy"), 0777);
+  TRY(edf_save_npy(path, right));
+  CHECK(panicked && !strcmp(caught, edf_fmt("%s: cannot be written: %s", path,
+                                            strerror(EISDIR))), "%s", caught);
+  CHECK(access(edf_fmt("%s.tmp", path), F_OK) != 0, "a file is left");
+  rmdir(path);
   SAYS("(no path): cannot be opened: it is NULL", edf_load_npy(NULL));
   edf_clear();
 }
@@ -225,6 +231,8 @@ static void views(void) {
         a.size == 24 && a.value == W->value, "of a parameter: %zu", a.size);
   CHECK(b.rank == 1 && b.dim[0] == 3 && b.size == 3 && b.value[2] == 9, "%zu", b.size);
   CHECK(c.rank == 2 && c.dim[0] == 3 && c.dim[1] == 2 && c.size == 6, "%zu", c.size);
+  TRY(edf_view(NULL));
+  CHECK(panicked && strstr(caught, "edf_view: "), "%s", caught);
   CHECK(d.rank == 0 && d.size == 1 && !d.dim[0], "of a scalar: %zu", d.size);
   edf_clear();
 }

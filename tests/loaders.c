@@ -112,7 +112,10 @@ static void good_idx(void) {
   file("good");
   write_bytes(BYTES("\0\0\10\3\0\0\0\2\0\0\0\1\0\0\0\3\0\1\200\377\11\12"));
   same(edf_load_images(path), 2, 2, 3, numbers, 255);
-  edf_array a = edf_load_idx(path);
+  edf_array a = edf_load_images(path);
+  CHECK(a.dim[2] == 0 && a.dim[3] == 0, "images [2, 3, %d]", a.dim[2]);
+  edf_free_array(&a);
+  a = edf_load_idx(path);
   CHECK(a.rank == 3 && a.dim[1] == 1 && a.dim[2] == 3, "not [2,1,3]");
   CHECK(a.value[3] == 255, "bytes are scaled");
   edf_free_array(&a);
@@ -314,6 +317,7 @@ static void the_order_of_a_shuffle(void) {
     }
     edf_seed(5);
     edf_shuffle(&x, n % 2 ? &y : NULL);
+    CHECK(edf.draws == (unsigned long long)n - 1, "%d rows: %llu draws", n, edf.draws);
     for (int i = 0; i < n; i++) {
       CHECK((int)labels[i] == (n % 2 ? order[i] : i), "%d: row %d", n, i);
       CHECK((int)numbers[2 * i] == 10 * order[i], "%d: row %d", n, i);
@@ -387,6 +391,10 @@ static void wrong_error_rates(void) {
         "%s", caught);
   TRY(edf_error_rate(s, y));
   CHECK(panicked, "labels that were never fed");
+  CompNode *early = Relu(edf_input("z[b,3]")), *t = Einsum("t[b] = y[b]", y);
+  TRY(edf_error_rate(early, t));
+  CHECK(panicked && strstr(caught, "the scores have no value: call edf_forward first\n  Relu"),
+        "%s", caught);
   TRY(edf_error_rate(NULL, y));
   CHECK(panicked && strstr(caught, "edf_error_rate"), "%s", caught);
   TRY(edf_error_rate(s, NULL));

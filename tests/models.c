@@ -117,7 +117,8 @@ static void what_is_taken(void) {
   three();
   put_model("{" ALL ",\"v.m\":" FLOAT "[2],\"data_offsets\":[36,44]},"
             "\"W.s\":" FLOAT "[2,3],\"data_offsets\":[44,68]},"
-            "\"__metadata__\":{\"W.steps\":\"9223372036854775807\",\"s.steps\":\"5\"}}", 68);
+            "\"__metadata__\":{\"x\":\"99999999999999999999\","
+            "\"W.steps\":\"9223372036854775807\",\"s.steps\":\"5\"}}", 68);
   edf_seed(77);
   edf_uniform(0, 1);
   edf_load(path);
@@ -264,7 +265,7 @@ static void refused_headers(void) {
 /* Names that a file could not tell apart; one with its ending has 255 bytes at most. */
 static void refused_names(void) {
   static const struct { const char *name, *message; } table[] = {
-    { "v", "two parameters have one name; edf_name gives another\n  Parameter \"v\" [2]" },
+    { "W", "two parameters have one name; edf_name gives another\n  Parameter \"W\" [2, 3]" },
     { "v.s", "a name is that of an optimiser's memory; edf_name gives another\n  "
       "Parameter \"v\" [2]" },
     { "__metadata__", "the name is too long or the file's own; edf_name gives another\n  "
