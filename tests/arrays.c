@@ -72,6 +72,7 @@ static void npy_bytes(void) {
 /* Numbers are written in pieces of 512, and read in pieces of 4096 bytes. */
 static void npy_in_pieces(void) {
   static const int sizes[] = { 511, 512, 513, 1024, 1025, 2049 };
+  int fd = lowest_free_fd();
   for (int k = 0; k < 6; k++) {
     edf_array a = { 1, { sizes[k] }, (size_t)sizes[k], values };
     for (int i = 0; i < sizes[k]; i++) values[i] = (edf_real)(i * i);
@@ -81,6 +82,7 @@ static void npy_in_pieces(void) {
     CHECK(!memcmp(a.value, b.value, a.size * sizeof *a.value), "of %d", sizes[k]);
     edf_free_array(&b);
   }
+  CHECK(lowest_free_fd() == fd, "a file is open");
   remove(path);
 }
 
@@ -135,7 +137,7 @@ static void npy_refused(void) {
     { OF("'|b2'"), TYPES "'|b2'" }, { OF("'?u1'"), TYPES "'?u1'" },
     { OF("'|u1"), TYPES "'|u1" }, { OF("|u1'"), TYPES "|u1'" },
     { OF("'|u16'"), TYPES "'|u16'" }, { OF("'|x1'"), TYPES "'|x1'" },
-    { "{'descr': '|", TYPES "'|" },
+    { "{'descr': '|", TYPES "'|" }, { "{'descr': '", TYPES "'" },
     { "{'descr': '|u1'}", "%: byte 10: expected a header with 'fortran_order':" },
     { "{'descr':   '|u1', 'fortran_order':False}",
       "%: byte 10: expected a header with 'shape':" },
@@ -213,6 +215,9 @@ static void arrays_refused(void) {
   CHECK(panicked && !strcmp(caught, edf_fmt("%s: cannot be written: %s", path,
                                             strerror(EISDIR))), "%s", caught);
   CHECK(access(edf_fmt("%s.tmp", path), F_OK) != 0, "a file is left");
+  long before = memory.live;
+  TRY(edf_save_npy("no/such/place.npy", right));
+  CHECK(panicked && memory.live == before, "%ld blocks more", memory.live - before);
   rmdir(path);
   SAYS("(no path): cannot be opened: it is NULL", edf_load_npy(NULL));
   edf_clear();
@@ -356,7 +361,8 @@ static void pictures_refused(void) {
 static void pictures_of_others(void) {
   static const struct { const char *bytes; size_t n; int rank; double value[6]; } table[] = {
     { BYTES("P2 3 2 1 0 1 0 1 1 0"), 2, { 0, 1, 0, 1, 1, 0 } },
-    { BYTES("P3\n# a #\n1\t2\r255 #c\n0 51 102\n153 204 255 9"), 3, { 0, .2, .4, .6, .8, 1 } },
+    { BYTES("P3\n# a #\n1 \t2 \r255 #c\n0 51 102\n153 204 255 9"), 3,
+      { 0, .2, .4, .6, .8, 1 } },
     { BYTES("P6 2 1 255\n\0\63\146\231\314\377"), 3, { 0, .2, .4, .6, .8, 1 } },
     { BYTES("P5 1 6 65535 \0\0\63\63\146\146\231\231\314\314\377\377"), 2,
       { 0, .2, .4, .6, .8, 1 } },
@@ -397,6 +403,8 @@ static void bad_pictures(void) {
     { BYTES("P5 1 :1 1 x"), "%: byte 5: expected the number of rows, found no number" },
     { BYTES("P5 1 3 300\n\0\1\1\54\1\55"),
       "%: byte 15: expected a pixel from 0 to 300, found 301" },
+    { BYTES("P2 1 1 255 2550"),
+      "%: byte 11: expected a pixel from 0 to 255, found 2550 or more" },
     { BYTES("P2 1 1 65535 65536"),
       "%: byte 13: expected a pixel from 0 to 65535, found 65536 or more" },
   };
@@ -566,6 +574,7 @@ static void texts_refused(void) {
 /* The class in which a random number falls, between the sums of the shares. */
 static void samples(void) {
   static const edf_real P[] = { 0, 3, 0, 4, 1, 0 }, one[] = { 2 }, none[] = { 0, 0, 0 };
+  static const edf_real sure[] = { 0, (edf_real)INFINITY, 0 };
   for (int seed = 0; seed < 500; seed++) {
     edf_seed((unsigned)seed);
     double u = edf_below(1 << 30) / (double)(1 << 30) * 8;
@@ -575,6 +584,7 @@ static void samples(void) {
     CHECK(k == expect, "seed %d: %d, not %d", seed, k, expect);
   }
   CHECK(edf_sample(one, 1) == 0 && edf_sample(none, 3) == 0, "of one, and of none");
+  CHECK(edf_sample(sure, 3) == 1, "the only one, and its sum is infinite");
 }
 
 int main(void) {

@@ -58,6 +58,10 @@ static void bad_idx(void) {
       "%: byte 8: the header promises 1056964608 entries, but 1 bytes follow" },
     { IDX, "a dimension of 0", BYTES("\0\0\10\2\0\0\0\0\0\0\0\3"),
       "%: byte 4: dimension 0: expected 1 to 2147483647 entries, found 0" },
+    { IDX, "half of gzip", BYTES("\37\1\10\1\0\0\0\1x"),
+      "%: byte 0: expected an IDX file, which begins with two zeros; found 31 1" },
+    { IDX, "the other half", BYTES("\0\213\10\1\0\0\0\1x"),
+      "%: byte 0: expected an IDX file, which begins with two zeros; found 0 139" },
     { IDX, "half a magic", BYTES("\0\1\10\1\0\0\0\1x"),
       "%: byte 0: expected an IDX file, which begins with two zeros; found 0 1" },
     { IDX, "bytes of a dimension", BYTES("\0\0\10\1\1\2\3\4x"),
@@ -108,20 +112,25 @@ static void same(edf_array a, int rank, int rows, int columns, const double *val
 }
 
 static void good_idx(void) {
-  static const double numbers[] = { 0, 1, 128, 255, 9, 10 };
+  static const double numbers[] = { 7, 1, 128, 255, 9, 10 };
+  int fd = lowest_free_fd();
   file("good");
-  write_bytes(BYTES("\0\0\10\3\0\0\0\2\0\0\0\1\0\0\0\3\0\1\200\377\11\12"));
-  same(edf_load_images(path), 2, 2, 3, numbers, 255);
+  write_bytes(BYTES("\0\0\10\3\0\0\0\1\0\0\0\2\0\0\0\3\7\1\200\377\11\12"));
   edf_array a = edf_load_images(path);
-  CHECK(a.dim[2] == 0 && a.dim[3] == 0, "images [2, 3, %d]", a.dim[2]);
+  CHECK(a.rank == 2 && a.dim[0] == 1 && a.dim[1] == 6 && !a.dim[2], "[%d, %d, %d]", a.dim[0],
+        a.dim[1], a.dim[2]);
+  edf_free_array(&a);
+  write_bytes(BYTES("\0\0\10\3\0\0\0\2\0\0\0\1\0\0\0\3\7\1\200\377\11\12"));
+  same(edf_load_images(path), 2, 2, 3, numbers, 255);
   edf_free_array(&a);
   a = edf_load_idx(path);
   CHECK(a.rank == 3 && a.dim[1] == 1 && a.dim[2] == 3, "not [2,1,3]");
   CHECK(a.value[3] == 255, "bytes are scaled");
   edf_free_array(&a);
   edf_free_array(&a);                                        /* twice does no harm */
-  write_bytes(BYTES("\0\0\10\1\0\0\0\6\0\1\200\377\11\12"));
+  write_bytes(BYTES("\0\0\10\1\0\0\0\6\7\1\200\377\11\12"));
   same(edf_load_labels(path), 1, 6, 1, numbers, 1);
+  CHECK(lowest_free_fd() == fd, "a file is open");
   remove(path);
 }
 
@@ -159,6 +168,13 @@ static void without_memory(void) {
     { CSV, "1", BYTES("1,2\n"), "%: out of memory for 1024 bytes" },
     { CSV, "2", BYTES("1,2\n"), "%: byte 4: line 2: out of memory for the numbers" },
   };
+  static char text[1500];
+  for (size_t i = 0; i < sizeof text; i += 2) memcpy(text + i, "1\n", 2);
+  file("2048");
+  write_bytes(text, sizeof text);
+  memory.until_failure = 2;
+  refused(CSV, "%: out of memory for 2048 bytes");
+  remove(path);
   for (int k = 0; k < 3; k++) {
     file(table[k].name);
     write_bytes(table[k].bytes, table[k].n);
@@ -369,6 +385,10 @@ static void error_rates(void) {
   TRY(edf_error_rate(P, y));
   CHECK(panicked && strstr(caught, "the scores have no value for the last feed: call "
                                    "edf_forward first\n  Einsum"), "%s", caught);
+  edf_feed(t, classes, 1);
+  TRY(edf_error_rate(one, t));
+  CHECK(panicked && strstr(caught, "edf_error_rate: 1 labels were fed for 2 rows of scores\n  "
+                                   "Input \"t\""), "%s", caught);
   edf_feed(y, classes, 1);
   TRY(edf_error_rate(s, y));
   CHECK(panicked && strstr(caught, "edf_error_rate: 1 labels were fed for 2 rows of scores\n  "

@@ -267,11 +267,13 @@ static void a_picture(void) {
   CompNode *u = edf_name(Einsum("u[b,i] = W[i,J] x[b,J] + c", W, x, c), "u");
   edf_name(Mul(u, u), "v");
   edf_write_dot(file("graph.dot"));
+  TRY(edf_trace_end());                        /* nothing of the picture is in a message */
+  CHECK(!strcmp(caught, "edf_trace_end: there was no edf_trace_begin"), "%s", caught);
   read_into(found, path);
   remove(path);
   golden("graph.dot");
   edf_write_dot(file("empty.dot"));
-  TRY(edf_trace_end());                        /* nothing of the picture is in a message */
+  TRY(edf_trace_end());
   CHECK(!strcmp(caught, "edf_trace_end: there was no edf_trace_begin"), "%s", caught);
   read_into(found, path);
   remove(path);
