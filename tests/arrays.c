@@ -147,6 +147,8 @@ static void npy_refused(void) {
       "%: byte 76: the header promises at least 2147483647 bytes of numbers, but 0 follow" },
     { SHAPE("(1,2147483648)"),
       "%: byte 10: dimension 1: expected 1 to 2147483647 entries, found 2147483648" },
+    { SHAPE("(21474836470,)"),
+      "%: byte 10: dimension 0: expected 1 to 2147483647 entries, found 21474836470" },
     { SHAPE("(99999999999,)"),
       "%: byte 10: dimension 0: expected 1 to 2147483647 entries, found 9999999999" },
     { SHAPE("(7, 10)"), "%: byte 70: the header promises 70 bytes of numbers, but 0 follow" },
@@ -474,6 +476,12 @@ static void sheets_refused(void) {
        s = edf_contact_sheet(wide, 1, 1, 0, 1));
   SAYS("edf_contact_sheet: pictures of 20000 x 1, enlarged 2 times, are larger than 20000",
        s = edf_contact_sheet(high, 1, 2, 0, 1));
+  wide.dim[2] = (int)--wide.size;
+  SAYS("edf_contact_sheet: pictures of 1 x 20000, enlarged 2 times, are larger than 20000",
+       s = edf_contact_sheet(wide, 1, 2, 0, 1));
+  s = edf_contact_sheet(wide, 1, 1, 0, 1);
+  CHECK(s.dim[0] == 5 && s.dim[1] == 20004, "%d x %d", s.dim[0], s.dim[1]);
+  edf_free_array(&s);
   s = edf_contact_sheet(high, 1, 1, 0, 1);
   CHECK(s.dim[0] == 20004 && s.dim[1] == 5, "%d x %d", s.dim[0], s.dim[1]);
   edf_free_array(&s);

@@ -334,6 +334,9 @@ static void the_order_of_a_shuffle(void) {
     edf_seed(5);
     edf_shuffle(&x, n % 2 ? &y : NULL);
     CHECK(edf.draws == (unsigned long long)n - 1, "%d rows: %llu draws", n, edf.draws);
+    TRY(if (n % 2 == 0) edf_shuffle(&y, NULL));
+    CHECK(!panicked, "of one index: %s", caught);
+    for (int i = 0; i < n && n % 2 == 0; i++) labels[i] = (edf_real)i;
     for (int i = 0; i < n; i++) {
       CHECK((int)labels[i] == (n % 2 ? order[i] : i), "%d: row %d", n, i);
       CHECK((int)numbers[2 * i] == 10 * order[i], "%d: row %d", n, i);
@@ -399,6 +402,8 @@ static void error_rates(void) {
 static void wrong_error_rates(void) {
   Parameter *p = edf_parameter("p"), *q = edf_parameter("q[2]"), *s = edf_parameter("s[2,3]");
   Input *y = edf_input("y[b]");
+  TRY(edf_error_rate(p, p));
+  CHECK(panicked && strstr(caught, "expected one label for each row"), "%s", caught);
   TRY(edf_error_rate(p, q));
   CHECK(panicked && strstr(caught, "edf_error_rate: expected one label for each row of "
                                    "scores\n  Parameter \"p\""), "%s", caught);
@@ -412,6 +417,9 @@ static void wrong_error_rates(void) {
   TRY(edf_error_rate(s, y));
   CHECK(panicked, "labels that were never fed");
   CompNode *early = Relu(edf_input("z[b,3]")), *t = Einsum("t[b] = y[b]", y);
+  TRY(edf_error_rate(early, y));
+  CHECK(panicked && strstr(caught, "edf_error_rate: 0 labels were fed for 0 rows"), "%s",
+        caught);
   TRY(edf_error_rate(early, t));
   CHECK(panicked && strstr(caught, "the scores have no value: call edf_forward first\n  Relu"),
         "%s", caught);
