@@ -622,6 +622,8 @@ static void bad_lengths(void) {
       "have 1 bytes, but 1 follow" },
     { BYTES("\377\377\377\377\377\377\377\377{}"), "%: byte 0: expected a safetensors file: "
       "its header would have 18446744073709551615 bytes, but 2 follow" },
+    { BYTES("\3\0\0\0\0\0\0\0{}"), "%: byte 0: expected a safetensors file: its header would "
+      "have 3 bytes, but 2 follow" },
     { BYTES("PK\3\4 a zip archive"), "%: byte 0: expected a safetensors file: its header would "
       "have 8800140462016121680 bytes, but 10 follow" },
   };
