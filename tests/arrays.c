@@ -230,6 +230,7 @@ static void views(void) {
   Parameter *W = edf_parameter("W[2,3,4]");
   Input *x = edf_input("x[b,2]");
   for (int i = 0; i < 24; i++) W->value[i] = (edf_real)i;
+  edf_push(W);
   edf_feed(x, W->value, 3);
   CompNode *y = Einsum("y[b] = x[b,I]", x);
   Forward();
@@ -374,7 +375,9 @@ static void pictures_of_others(void) {
   };
   for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
     write_bytes((file("o.ppm"), table[k].bytes), table[k].n);
+    int fd = lowest_free_fd();
     edf_array a = edf_load_image(path);
+    CHECK(lowest_free_fd() == fd, "%zu: a file is open", k);
     CHECK(a.rank == table[k].rank && a.size == 6, "%zu: rank %d, size %zu", k, a.rank, a.size);
     CHECK(a.dim[0] * a.dim[1] == (a.rank == 3 ? 2 : 6), "%zu: %d columns", k, a.dim[1]);
     CHECK(a.dim[2] == (a.rank == 3 ? 3 : 0), "%zu: %d colours", k, a.dim[2]);

@@ -41,6 +41,9 @@ static void three(void) {
   v->value[0] = 7;
   v->value[1] = -8;
   s->value[0] = (edf_real)0.5;
+  edf_push(W);
+  edf_push(v);
+  edf_push(s);
 }
 
 /* The numbers of these in this order: at *at, which goes on. */

@@ -137,6 +137,7 @@ static edf_real six[6] = { 1, -1, 0, 0, 1, 2 };
 
 static Parameter *set(Parameter *p, edf_real first, edf_real step) {
   for (size_t i = 0; i < p->size; i++) p->value[i] = first + step * (edf_real)i;
+  edf_push(p);
   return p;
 }
 
@@ -215,6 +216,8 @@ static void begun_late(void) {
   SGD((edf_real)0.5);
   edf_forward_to(L);
   r->value[0] = p->value[1] = 4;
+  edf_push(r);
+  edf_push(p);
   edf_forward_to(L);
   end_trace();
   golden("trace_late.txt");

@@ -224,6 +224,7 @@ static void a_step_of(int n) {
   Parameter *p = edf_parameter("p[81920]"), *q = edf_parameter("q");
   CompNode *Y = Square(p), *Z = Mul(q, q);
   for (int i = 0; i < 81920; i++) p->value[i] = (edf_real)i;
+  edf_push(p);
   (void)u;
   (void)Z;
   edf_trace_begin(file("most.html"));
@@ -267,6 +268,7 @@ static void the_long_one(void) {
   for (int last = 0; last < 2; last++) {
     Parameter *p = last ? edf_parameter("q") : edf_parameter("p[5,5,5,5,5,5,5,6]");
     for (size_t i = 0; i < p->size; i++) p->value[i] = (edf_real)(i % 1000 + 1);
+    edf_push(p);
     CompNode *Y = last ? Einsum("Y[a,c,d,e,f,g,h,i] = q | a<5, c<5, d<5, e<5, f<5, g<5, h<5, "
                                 "i<6", p) : Einsum("Y = p[0,0,0,0,0,0,0,0]", p);
     edf_name(Y, "Y");
@@ -311,6 +313,7 @@ static void a_page_of(int n, int pad) {
   edf_name(Einsum("Z[i] = q[i] u", q, u), "Z");
   edf_feed(u, &one, 1);
   for (int i = 0; i < n; i++) p->value[i] = (edf_real)(i + 1);
+  edf_push(p);
   edf_trace_begin(file("length.html"));
   Forward();
   Backward(Y);
@@ -337,6 +340,7 @@ static void full_of_moments(void) {
   for (int steps = 1; steps <= 2; steps++) {
     Parameter *p = edf_parameter("p");
     p->value[0] = 1;
+    edf_push(p);
     CompNode *b = Square(edf_name(Square(p), "a"));
     for (int i = 0; i < 1947; i++) Square(p);
     edf_trace_begin(file("moments.html"));
@@ -440,6 +444,7 @@ static void numbers_of_all_lengths(void) {
     p->value[6] = -p->value[5];
     p->value[7] = FLT_MAX;
     if (length[k] <= 64) p->value[3] = p->value[4] = 0;
+    edf_push(p);
     edf_name(Square(p), "y");
     edf_trace_begin(file("lengths.html"));
     Forward();
