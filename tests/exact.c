@@ -61,6 +61,64 @@ static void sums_of_all_lengths(void) {
   edf_clear();
 }
 
+/* ---- Maxima of windows at widths around those of vectors, with many ties, and one NaN */
+
+enum { ROWS = 2, WIDEST = 40 };
+
+/* Entry k of the window of y[b,i], as an entry of x: kinds 0 and 1 go over places that lie
+   apart and have neighbours, 2 and 3 over neighbours, 3 with windows that overlap. */
+static int entry(int kind, int n, int b, int i, int k) {
+  if (kind < 2) return (b * 3 + k) * n + i;
+  return b * (2 * n + 1) + 2 * i + k;
+}
+
+static const char *maximum_of(int kind) {
+  static const char *const spec[] = { "y[b,i] = x[b,J,i]", "y[b,i] = x[b,J+1,i] | J<2",
+    "y[b,i] = x[b,2*i+J] | J<2", "y[b,i] = x[b,2*i+J] | J<3" };
+  return spec[kind];
+}
+
+static void maximum_is(edf_node *x, edf_node *y, int kind, int n, int added) {
+  static double dx[ROWS * 3 * WIDEST];
+  int from = kind == 1, to = kind == 1 || kind == 0 || kind == 3 ? 3 : 2;
+  for (size_t i = 0; i < x->size; i++) dx[i] = added;
+  for (int b = 0; b < ROWS; b++)
+    for (int i = 0; i < n; i++) {
+      int best = entry(kind, n, b, i, from), e;
+      for (int k = from + 1; k < to; k++) {
+        e = entry(kind, n, b, i, k);
+        if (x->value[e] > x->value[best] || x->value[e] != x->value[e]) best = e;
+      }
+      dx[best] += (double)cotangent_of((size_t)(b * n + i));
+      double found = at(y, b * n + i), right = at(x, best);
+      CHECK(found == right || (found != found && right != right), "kind %d of %d: y[%d,%d] is "
+            "%g, not %g", kind, n, b, i, found, right);
+    }
+  for (size_t i = 0; i < x->size; i++)
+    CHECK((double)x->grad[i] == dx[i], "kind %d of %d: x.grad[%zu] is %g, not %g", kind, n, i,
+          (double)x->grad[i], dx[i]);
+}
+
+static void maxima_of_windows(void) {
+  static const int widths[] = { 1, 2, 15, 16, 17, 31, 32, 33, 40 };
+  static edf_real data[ROWS * 3 * WIDEST];
+  for (int i = 0; i < ROWS * 3 * WIDEST; i++) data[i] = (edf_real)(i * i * 7 % 11 % 4);
+  data[5] = (edf_real)NAN;
+  for (int i = 0; i < 9 * 4 * 3; i++) {                      /* alone; and before or behind */
+    int n = widths[i / 12], kind = i / 3 % 4, way = i % 3;   /* another use of x */
+    begin(1);
+    edf_node *x = kind < 2 ? edf_input("x[b,3,%d]", n) : edf_input("x[b,%d]", 2 * n + 1);
+    edf_want_grad(feed(x, data, ROWS));
+    edf_node *first = way == 1 ? edf_sum(x) : NULL, *y = edf_max_over(maximum_of(kind), x);
+    edf_node *z = paired(y), *last = way == 2 ? edf_sum(x) : first;
+    if (way) z = edf_einsum("l = z + s", z, last);
+    edf_forward();
+    edf_backward(z);
+    maximum_is(x, y, kind, n, way > 0);
+  }
+  edf_clear();
+}
+
 /* ---- Gradients that are shared: the same function of one tensor twice. Both uses are asked
    for alone, and then in one loss: the sum. With edf.accumulate all of it twice. */
 
@@ -297,6 +355,7 @@ static void dropout_by_draws(void) {
 int main(void) {
   RUN(greatest_anywhere);
   RUN(sums_of_all_lengths);
+  RUN(maxima_of_windows);
   RUN(gradients_are_shared);
   RUN(one_without_a_gradient);
   RUN(initialisers_draw_in_order);
