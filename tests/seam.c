@@ -193,6 +193,11 @@ static void clipping(void) {
   expect("clip_each", "norm p; p 4: 0.75; norm q; q 4: 0.75; ");
   edf_clip_each(4);
   expect("each exactly as long", "norm p; norm q; ");
+  edf_clip_each(0.5);
+  expect("to less than 1", "norm p; p 4: 0.125; norm q; q 4: 0.125; ");
+  edf_device = NULL;
+  edf_clear();
+  CHECK(memory.live == 0, "%ld blocks are left", memory.live);
 }
 
 static void own(edf_node *q, edf_real eta) {
