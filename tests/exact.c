@@ -293,6 +293,161 @@ static void more_packages(void) {
   edf_clear();
 }
 
+/* ---- Recurrences of whole numbers: what a place, a sign, a number, a bound may be */
+
+static edf_node *numbers(const char *decl, int first, int step) {
+  edf_node *p = edf_parameter("%s", decl);
+  for (size_t i = 0; i < p->size; i++) p->value[i] = (edf_real)(first + step * (int)i);
+  return p;
+}
+
+static void values_are(edf_node *y, int n, const double *expected) {
+  edf_forward();
+  CHECK((int)y->size == n, "%s %s: %zu entries, not %d", y->op, y->name, y->size, n);
+  for (int i = 0; i < n && i < (int)y->size; i++)
+    CHECK(at(y, i) == expected[i], "%s %s: entry %d is %g, not %g", y->op, y->name, i, at(y, i),
+          expected[i]);
+}
+
+#define ARE(y, ...)                                                             \
+  do {                                                                          \
+    static const double expected[] = { __VA_ARGS__ };                           \
+    values_are(y, (int)(sizeof expected / sizeof *expected), expected);         \
+  } while (0)
+
+static void recurrences(void) {
+  begin(1);
+  edf_node *a = numbers("a[4]", 1, 1), *x = numbers("x[7]", 1, 2), *m = numbers("m[3,2]", 1, 1);
+  edf_node *w = numbers("w[2,2]", 0, 1), *one = numbers("one[1]", 3, 0);
+  edf_node *c = numbers("c", 2, 0);
+  ARE(edf_recurrence("h[t] = -2 a[3-t] + h[t-1] h[t-1] - 0.5 h[t-1] a[t] | t<3", a),
+      -8, 66, 4253);
+  ARE(edf_recurrence("h[t] = x[2*t+1] - h[t-1] | t<3", x), 3, 4, 7);
+  ARE(edf_recurrence("h[t] = 0.5 h[t+1] + a[t]", a), 3.25, 4.5, 5, 4);
+  ARE(edf_recurrence("h[t] = a[t] - 3 h[t+1]", a), -86, 29, -9, 4);
+  ARE(edf_recurrence("h[t,j] = h[t-1,j] + x[t+j] | t<3, j<2", x), 1, 3, 4, 8, 9, 15);
+  ARE(edf_recurrence("h[t,i] = w[i,J] h[t-1,J] + m[t,i]", w, m), 1, 2, 5, 12, 17, 52);
+  ARE(edf_recurrence("h[i,t] = h[i,t-1] + m[t,i]", m), 1, 4, 9, 2, 6, 12);
+  ARE(edf_recurrence("h[t] = c h[t-1] + one[t]", c, one), 3);
+  ARE(edf_recurrence("h[t] = c - h[t-1] + a[t]", c, a), 3, 1, 4, 2);
+  ARE(edf_recurrence("h[t] = a[t] h[t-1] + c c a[t] - a[t]", a, c), 3, 12, 45, 192);
+  ARE(edf_recurrence("h[t] = h[t-1] x[2*t+2] - x[t] | t<4", x), -1, -12, -161, -7);
+  edf_clear();
+}
+
+static void functions_around(void) {
+  begin(1);
+  edf_node *a = numbers("a[3]", -2, 3), *m = numbers("m[2,1]", 4, 1);
+  ARE(edf_recurrence("h[t] = relu(a[t] + 2 h[t-1])", a), 0, 1, 6);
+  ARE(edf_recurrence("h[t,j] = softmax(m[t,j] + h[t-1,j])", m), 1, 1);
+  static const char *const name[] = { "tanh", "sigmoid", "gelu", "softplus", "exp" };
+  for (int k = 0; k < 5; k++) {
+    edf_node *h = edf_recurrence(edf_fmt("h[t] = %s(a[t] - h[t-1])", name[k]), a);
+    edf_forward();
+    double before = 0;
+    for (int t = 0; t < 3; t++) {
+      double v = at(a, t) - before, u = sqrt(2 / 3.14159265358979323846);
+      before = k == 0 ? tanh(v) : k == 1 ? 1 / (1 + exp(-v)) : k == 3 ? log(1 + exp(v))
+             : k == 4 ? exp(v) : v / 2 * (1 + tanh(u * (v + 0.044715 * v * v * v)));
+      CLOSE(h->value[t], before, 1e-5, 1e-5);
+    }
+  }
+  edf_clear();
+}
+
+/* ---- What moves numbers: each place of an index, first, between and last */
+
+static void joined_and_cut(void) {
+  begin(1);
+  edf_node *a = numbers("a[1,2]", 1, 1), *b = numbers("b[2,2]", 3, 1);
+  edf_node *c = numbers("c[2]", 7, 1);
+  edf_node *d = numbers("d[1]", 9, 0), *s = numbers("s", 5, 0), *e = numbers("e[2,2,2]", 1, 1);
+  ARE(edf_concat("y[I,j]", a, b, c), 1, 2, 3, 4, 5, 6, 7, 8);
+  ARE(edf_concat("y[i,J]", c, b, c), 7, 3, 4, 7, 8, 5, 6, 8);
+  ARE(edf_concat("y[J]", s, c, d, s), 5, 7, 8, 9, 5);
+  ARE(edf_concat("y[i,J,k]", b, e), 3, 4, 1, 2, 3, 4, 5, 6, 5, 6, 7, 8);
+  ARE(edf_concat("y[J]", s), 5);
+  ARE(edf_slice("e[I,j,k]", e, 1, 1), 5, 6, 7, 8);
+  ARE(edf_slice("e[i,J,k]", e, 0, 1), 1, 2, 5, 6);
+  ARE(edf_slice("e[i,j,K]", e, 1, 1), 2, 4, 6, 8);
+  ARE(edf_select("e[I,j,k]", e, 0), 1, 2, 3, 4);
+  ARE(edf_select("e[i,J,k]", e, 1), 3, 4, 7, 8);
+  ARE(edf_select("e[i,j,K]", e, 1), 2, 4, 6, 8);
+  ARE(edf_select("c[I]", c, 1), 8);
+  edf_clear();
+}
+
+static void rows_by_number(void) {
+  static const edf_real two[2] = { 1, 0 };
+  static edf_real held[4] = { 5, 6, 7, 8 };
+  edf_array flat = { 1, { 4 }, 4, held }, rows = { 2, { 2, 2 }, 4, held };
+  begin(1);
+  edf_node *E = numbers("E[2]", 4, 1), *F = numbers("F[2,1,2]", 1, 1), *k = edf_input("k[b]");
+  edf_node *n = edf_input("n"), *one = edf_embed(F, n), *y = edf_embed(F, k), *z = paired(y);
+  feed(k, two, 2);
+  feed(n, two, 1);
+  ARE(edf_embed(E, k), 5, 4);
+  ARE(y, 3, 4, 1, 2);
+  ARE(one, 3, 4);
+  ARE(edf_input_from(flat, k), 6, 5);
+  ARE(edf_input_from(flat, n), 6);
+  ARE(edf_input_from(rows, n), 7, 8);
+  CHECK(one->rank == 2 && y->rank == 3 && y->dim[0] == 2 && y->dim[1] == 1 && y->dim[2] == 2,
+        "the shape");
+  edf_backward(z);                                           /* cotangents -2, 0, 2, -1 */
+  CHECK(F->grad[0] == 2 && F->grad[1] == -1 && F->grad[2] == -2 && F->grad[3] == 0,
+        "%g %g %g %g", (double)F->grad[0], (double)F->grad[1], (double)F->grad[2],
+        (double)F->grad[3]);
+  edf_clear();
+}
+
+static void reshapes(void) {
+  static const edf_real data[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+  begin(1);
+  edf_node *x = edf_input("x[b,4]"), *s = numbers("s", 5, 0), *W = numbers("W[4,5]", 1, 1);
+  edf_node *four = edf_reshape(x, "y[b,2,2]"), *wide = edf_reshape(x, "z[b,8]");
+  edf_node *rows = edf_reshape(W, "v[b,10]"), *one = edf_reshape(s, "o[1,1]");
+  feed(x, data, 2);
+  edf_forward();
+  CHECK(four->dim[0] == 2 && four->dim[1] == 2 && four->rank == 3 && at(four, 7) == 8, "y");
+  CHECK(wide->dim[0] == 1 && wide->dim[1] == 8 && at(wide, 7) == 8, "z");
+  CHECK(rows->dim[0] == 2 && rows->rank == 2 && at(rows, 19) == 20, "v");
+  CHECK(one->rank == 2 && one->size == 1 && at(one, 0) == 5, "o");
+  feed(x, data, 3);                                          /* 12 numbers are no rows of 8 */
+  TRY(edf_forward());
+  CHECK(panicked && strstr(caught, "do not fill the shape, which has 8 a row"), "%s",
+        panicked ? caught : "no error");
+  edf_clear();
+}
+
+/* Indices may begin with A and with Z; a bound may be for the first index. */
+static void specs(void) {
+  begin(1);
+  edf_node *m = numbers("m[2,2]", 1, 1), *P = edf_softmax_over("m[t,S] | S<=t", m);
+  ARE(edf_sum_over("m[A,j]", m), 4, 6);
+  ARE(edf_sum_over("m[i,Z]", m), 3, 7);
+  ARE(edf_max_over("m[Alpha,Zeta]", m), 4);
+  ARE(edf_mean_over("m[i,Jot]", m), 1.5, 3.5);
+  CHECK(at(P, 0) == 1 && at(P, 1) == 0 && at(P, 2) + at(P, 3) > 0.999, "%g %g", at(P, 0),
+        at(P, 1));
+  edf_clear();
+}
+
+static void pools(void) {
+  begin(1);
+  edf_node *x = numbers("x[1,4,1]", 1, 1), *c = numbers("c[1,2,2,2,1]", 1, 1);
+  edf_node *q = numbers("q[1,3,3,1]", 1, 1);
+  ARE(edf_max_pool(x, 2, 1), 2, 3, 4);
+  ARE(edf_avg_pool(x, 2, 1), 1.5, 2.5, 3.5);
+  ARE(edf_max_pool(x, 1, 3), 1, 4);
+  ARE(edf_avg_pool(x, 2, 2), 1.5, 3.5);
+  ARE(edf_max_pool(c, 2, 1), 8);
+  ARE(edf_avg_pool(c, 2, 5), 4.5);
+  ARE(edf_max_pool(q, 2, 1), 5, 6, 8, 9);
+  ARE(edf_avg_pool(q, 2, 1), 3, 4, 6, 7);
+  edf_clear();
+}
+
 /* ---- BatchNorm and Dropout, entry by entry */
 
 /* Columns 1, 3 and -2, 6: means 2 and 2, variances 1 and 16, of a sample 2 and 32. */
@@ -361,6 +516,13 @@ int main(void) {
   RUN(initialisers_draw_in_order);
   RUN(packages);
   RUN(more_packages);
+  RUN(recurrences);
+  RUN(functions_around);
+  RUN(joined_and_cut);
+  RUN(rows_by_number);
+  RUN(reshapes);
+  RUN(specs);
+  RUN(pools);
   RUN(batch_norm_by_hand);
   RUN(dropout_by_draws);
   return harness_report();

@@ -30,6 +30,16 @@ static void spec_of(int n) {
 TRIES(spec_200, spec_of(200))
 TRIES(spec_201, spec_of(201))
 
+TRIES(spec_first, edf_softmax_over_at(HW1(2), "a[b+1,T]", x("x[b,5]")))
+TRIES(spec_missing, edf_sum_over_at(HW1(2), NULL, x("x[b,5]")))
+static void row_of_three(void) {
+  static const edf_real words[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0 };
+  edf_node *k = x("k[b,2,3]");
+  edf_embed_at(HW1(3), parameter(2, "E[5,8]"), k);
+  edf_feed(k, words, 2);
+  edf_forward();
+}
+
 /* ---- Packages */
 TRIES(affine_no_in, edf_affine_params_at(HW1(2), 0, 3))
 TRIES(affine_no_out, edf_affine_params_at(HW1(2), 3, 0))
@@ -173,6 +183,14 @@ static void cell_without_b(void) {
   edf_unroll_at(HW1(3), Phi, x("x[b,2,5]"));
 }
 
+static void times_both_ways(void) {
+  edf_recurrence_at(HW1(3), "h[t] = h[t-1] + h[t+1] + a[t]", parameter(1, "a[4]"), END);
+}
+static void times_in_two_places(void) {
+  edf_recurrence_at(HW1(3), "h[t,s] = h[t-1,s] + h[t,s-1] + a[t,s]", parameter(1, "a[4,3]"),
+                    END);
+}
+
 /* ---- Optimisers and initialisers */
 static edf_node *w(void) {
   edf_node *p = parameter(1, "w[3]"), *y = edf_square_at(HW1(2), p);
@@ -246,6 +264,16 @@ static const bad_program wrong[] = {
     "SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS]\n"
     "                      ^\n"
     "  the text is too long: at most 200 characters" },
+  { spec_first,
+    "hw1.c:2: SoftmaxOver: a[b+1,T]\n"
+    "                        ^\n"
+    "  expected an index alone, and each once" },
+  { spec_missing,
+    "hw1.c:2: SumOver: the equation is NULL" },
+  { row_of_three,
+    "hw1.c:3: Embed: class 5 in row [1,1,1] of k is out of range: expected 0 to 4 (are "
+    "the classes counted from 1?)\n"
+    "  Input \"k\" [b=2, 2, 3]                         declared at hw1.c:1" },
   { affine_no_in,
     "hw1.c:2: edf_affine_params: 0 inputs and 3 outputs: expected at least 1 of each" },
   { affine_no_out,
@@ -394,6 +422,16 @@ static const bad_program wrong[] = {
     "hw1.c:3: RNN: Phi was not made by its constructor" },
   { cell_without_b,
     "hw1.c:3: Unroll: Phi.b is NULL" },
+  { times_both_ways,
+    "hw1.c:3: Recurrence: h[t] = h[t-1] + h[t+1] + a[t]\n"
+    "                                     ^\n"
+    "  h stands on the right: expected the time before, as in h[b,t-1,I], the same "
+    "everywhere" },
+  { times_in_two_places,
+    "hw1.c:3: Recurrence: h[t,s] = h[t-1,s] + h[t,s-1] + a[t,s]\n"
+    "                                         ^\n"
+    "  h stands on the right: expected the time before, as in h[b,t-1,I], the same "
+    "everywhere" },
   { update_null,
     "edf_update_sgd: the node is NULL" },
   { update_input,
