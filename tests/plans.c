@@ -7,13 +7,13 @@
    loops outside; a packed entry costs pack + run / (length of its run), or pack_alone. Plain
    loops cost loop[..] for each round and start for each row.
 
-   Built as: double none */
+   Built as: double none sanitized */
 
 #include "harness.h"
 #include <limits.h>
 #include "edf.h"
 
-static const edf_costs costs = { 1000, 1, 3, 5, 7, 11, 13, 17, 16, { 2, 9, 31 }, 40, 4096, 0 };
+static const edf_costs costs = { 1000, 1, 3, 5, 7, 11, 13, 19, 16, { 2, 9, 31 }, 40, 4096, 0 };
 
 typedef struct { const char *what; int n; edf_loop loop[6]; const char *plan; } planned;
 
@@ -38,6 +38,7 @@ static const char *text_of(const edf_route *r) {
         m->direct ? "=" : "~", m->tall ? "'" : "");
     if (!m->direct) PUT("%td,%td", m->row.run, m->column.run);
   }
+  if (r->nest.alpha != 2) PUT("; alpha %g", (double)r->nest.alpha);
   PUT("; covers %zu, %zu; cost %.10g", r->covers, r->apart, r->cost);
   return s;
 #undef PUT
@@ -47,7 +48,8 @@ static edf_nest nest_of(const planned *p) {
   edf_nest q;
   memset(&q, 0, sizeof q);
   q.n = p->n;
-  q.alpha = 1;
+  q.alpha = 2;
+  for (int x = 0; x < 3; x++) q.start[x] = x + 1;
   memcpy(q.loop, p->loop, sizeof p->loop);
   return q;
 }
@@ -105,7 +107,7 @@ static const planned plans[] = {
     { { 64, { 8, 64, 0 } }, { 3, { 1, 0, 1 } }, { 16, { 700, 0, 3 } },
       { 64, { 0, 1, 48 } } },
     "product | 64:8,64,0 16:700,0,3 3:1,0,1 64:0,1,48; 64 48 64; 64/8x48/0~1,3; "
-    "64/64x64/1=; 64/48x48/1=; covers 3072, 3072; cost 286696" },
+    "64/64x64/1=; 64/48x48/1=; covers 3072, 3072; cost 292840" },
   { "packed out that is tall", 4,
     { { 8, { 1, 64, 0 } }, { 8, { 900, 512, 0 } }, { 64, { 11, 0, 1 } },
       { 64, { 0, 1, 64 } } },
@@ -163,7 +165,7 @@ static const planned plans[] = {
     { { 64, { 5, 96, 0 } }, { 3, { 1, 32, 0 } }, { 32, { 0, 1, 1 } },
       { 3, { 1, 0, 32 } }, { 8, { 400, 0, 96 } } },
     "product | 64:5,96,0 3:1,32,0 8:400,0,96 3:1,0,32 32:0,1,1; 192(96) 24 32; "
-    "192/0x24/0~3,3; 192/32x32/1=; 32/1x24/32='; covers 0, 0; cost 271568" },
+    "192/0x24/0~3,3; 192/32x32/1=; 32/1x24/32='; covers 0, 0; cost 280784" },
   { "M and K alone", 2, { { 64, { 1, 64, 0 } }, { 64, { 0, 1, 1 } } },
     "loops 64:1,64,0 | 64:0,1,1; covers 0, 64; cost 10752" },
   { "N and K alone", 2, { { 64, { 1, 0, 1 } }, { 64, { 0, 1, 64 } } },
@@ -202,7 +204,7 @@ static const planned plans[] = {
   { "equal but in extent", 2, { { 5, { 2, 2, 3 } }, { 7, { 2, 2, 3 } } },
     "loops 5:2,2,3 | 7:2,2,3; covers 0, 0; cost 515" },
   { "in nothing, and once", 3, { { 3, { 0, 0, 0 } }, { 1, { 5, 6, 7 } }, { 4, { 1, 0, 2 } } },
-    "loops | 4:1,0,2; covers 4, 4; cost 76" },
+    "loops | 4:1,0,2; alpha 6; covers 4, 4; cost 76" },
   { "scalar", 0, { { 0, { 0, 0, 0 } } },
     "loops; covers 1, 1; cost 1" },
   { "nothing", 2, { { 3, { 1, 1, 1 } }, { 0, { 3, 1, 1 } } },
@@ -218,12 +220,67 @@ static const planned plans[] = {
     "loops 4:6,1,1 5:0,7,3 | 6:1,2,3; covers 0, 24; cost 1880" },
   { "every other entry", 2, { { 4, { 12, 1, 1 } }, { 6, { -2, 2, 3 } } },
     "loops 4:12,1,1 | 6:-2,2,3; covers 24, 24; cost 376" },
+  { "equal but in out's sign", 3,
+    { { 5, { -20, 2, 3 } }, { 5, { 20, 2, 3 } }, { 40, { 1, 1, 1 } } },
+    "loops 5:20,2,3 5:-20,2,3 | 40:1,1,1; covers 0, 0; cost 3000" },
+  { "equal but in extent, outside", 3,
+    { { 5, { 40, 40, 80 } }, { 7, { 40, 40, 80 } }, { 40, { 1, 1, 1 } } },
+    "loops 7:40,40,80 5:40,40,80 | 40:1,1,1; covers 0, 0; cost 4200" },
+  { "longest first, backwards too", 3,
+    { { 6, { 4, 9, 9 } }, { 4, { -24, 5, 5 } }, { 4, { 1, 1, 1 } } },
+    "loops 4:-24,5,5 6:4,9,9 | 4:1,1,1; covers 96, 96; cost 1152" },
+  { "a run of two loops", 4,
+    { { 64, { 64, 5, 0 } }, { 64, { 1, 0, 1 } }, { 3, { 0, 8, 9000 } },
+      { 8, { 0, 1, 64 } } },
+    "product | 64:64,5,0 64:1,0,1 3:0,8,9000 8:0,1,64; 64 64 24; 64/64x64/1=; "
+    "64/5x24/1~1,24; 24/0x64/1~1,64; covers 4096, 4096; cost 151912" },
+  { "packed b, a run of 8", 4,
+    { { 64, { 64, 64, 0 } }, { 8, { 8, 0, 100 } }, { 8, { 1, 0, 1 } },
+      { 64, { 0, 1, 800 } } },
+    "product | 64:64,64,0 8:8,0,100 8:1,0,1 64:0,1,800; 64 64 64; 64/64x64/1=; "
+    "64/64x64/1=; 64/800x64/0~1,8; covers 4096, 4096; cost 345064" },
+  { "packed b, a run of 9", 4,
+    { { 64, { 72, 64, 0 } }, { 8, { 9, 0, 100 } }, { 9, { 1, 0, 1 } },
+      { 64, { 0, 1, 800 } } },
+    "product | 64:72,64,0 8:9,0,100 9:1,0,1 64:0,1,800; 64 72(36) 64; 64/72x72/1=; "
+    "64/64x64/1=; 64/800x72/0~1,9; covers 4608, 4608; cost 386512" },
+  { "packed a and b", 3,
+    { { 64, { 300, 2, 0 } }, { 300, { 1, 0, 2 } }, { 64, { 0, 128, 600 } } },
+    "product | 64:300,2,0 300:1,0,2 64:0,128,600; 64 300(38) 64; 64/300x300/1=; "
+    "64/2x64/128~1,1; 64/600x300/2~1,1; covers 19200, 19200; cost 1974336" },
+  { "packed out and a", 3,
+    { { 64, { 128, 2, 0 } }, { 64, { 2, 0, 1 } }, { 300, { 0, 128, 64 } } },
+    "product | 64:128,2,0 64:2,0,1 300:0,128,64; 64 64 300(38); 64/128x64/2~1,1; "
+    "64/2x300/128~1,1; 300/64x64/1=; covers 4096, 4096; cost 2206272" },
+  { "M and N alone, far apart", 2, { { 64, { 640, 1, 0 } }, { 64, { 10, 0, 1 } } },
+    "loops 64:10,0,1 | 64:640,1,0; covers 4096, 4096; cost 129536" },
+  { "K alone, far apart", 1, { { 640, { 0, 9, 9 } } },
+    "loops | 640:0,9,9; covers 0, 1; cost 19880" },
+  { "M and K alone, far apart", 2, { { 64, { 1, 64, 0 } }, { 64, { 0, 1, 9 } } },
+    "product | 64:1,64,0 64:0,1,9; 64 1 64; 64/1x1/1=; 64/64x64/1=; 64/9x1/1=; covers 64, "
+    "64; cost 17896" },
+  { "N and K alone, far apart", 2, { { 64, { 1, 0, 64 } }, { 64, { 0, 9, 1 } } },
+    "product | 64:1,0,64 64:0,9,1; 1 64 64; 1/1x64/1='; 1/1x64/9='; 64/1x64/64='; covers "
+    "64, 64; cost 17896" },
+  { "too small for a product", 5,
+    { { 2, { 16, 2, 0 } }, { 2, { 3, 0, 5 } }, { 2, { 1, 0, 1 } }, { 2, { 0, 1, 20 } },
+      { 2, { 0, 5, 7 } } },
+    "loops 2:16,2,0 2:3,0,5 2:0,5,7 2:0,1,20 | 2:1,0,1; covers 0, 8; cost 704" },
+  { "the outermost rows outside", 4,
+    { { 2, { 9001, 70000, 0 } }, { 64, { 64, 64, 0 } }, { 64, { 1, 0, 1 } },
+      { 64, { 0, 1, 64 } } },
+    "product 2:9001,70000,0 | 64:64,64,0 64:1,0,1 64:0,1,64; 64 64 64; 64/64x64/1=; "
+    "64/64x64/1=; 64/64x64/1=; covers 8192, 8192; cost 616400" },
 };
 
 static void round_costs(void) {
   for (size_t k = 0; k < sizeof plans / sizeof *plans; k++) {
     edf_nest q = nest_of(&plans[k]);
     edf_route r = edf_plan_for(&q, &costs);
+    for (int x = 0; x < 3; x++)
+      CHECK(r.nest.start[x] == x + 1, "%s begins elsewhere", plans[k].what);
+    CHECK(r.product || r.first[0] == (r.nest.n ? r.nest.n - 1 : 0), "%s: the innermost is %d",
+          plans[k].what, r.first[0]);
     CHECK(!strcmp(text_of(&r), plans[k].plan), "%s:\n%s, not\n%s", plans[k].what,
           text_of(&r), plans[k].plan);
   }
