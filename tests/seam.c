@@ -9,6 +9,7 @@
 #include "edf.h"
 
 #define HW1(line) "hw1.c", line
+#define END (edf_node *)0
 
 static char told[4000];
 static void tell(const char *format, ...) {
@@ -26,9 +27,13 @@ static void contract(const edf_route *r, int assign, edf_real *out, const edf_re
 static void window(const edf_window *w, int backward) {
   tell("window %d of %d by %d; ", backward, w->n_kept, (int)w->n);
 }
-static int node(edf_node *y, int backward) { (void)y; (void)backward; return 1; }
+static int has_kernels = 1, told_of_fills;
+static int node(edf_node *y, int backward) { (void)y; (void)backward; return has_kernels; }
 static int pass(void (*nodes)(void), int whole) { (void)whole; nodes(); return 0; }
-static void fill(edf_real *x, size_t n, edf_real number) { (void)x; (void)n; (void)number; }
+static void fill(edf_real *x, size_t n, edf_real number) {
+  (void)x;
+  if (told_of_fills) tell("fill %zu with %g; ", n, (double)number);
+}
 static void update(edf_node *p, edf_rule rule, const edf_real *c, int n) {
   tell("%s%s%s %d:", p->name, p->m ? " m" : "", p->s ? " s" : "", (int)rule);
   for (int k = 0; k < n; k++) tell(" %.6g", (double)c[k]);
@@ -107,7 +112,9 @@ static void classes_of_others(void) {
   edf_clear();
   edf_node *k = edf_input_at(HW1(1), "k[2]"), *s = edf_parameter_at(HW1(2), "s[2,3]");
   edf_node *twice = edf_embed_at(HW1(3), s, edf_square_at(HW1(3), k));
-  edf_node *sum = edf_bce_loss_at(HW1(4), k, k);
+  edf_node *sum = edf_bce_loss_at(HW1(4), k, k), *p3 = edf_parameter("p[2]");
+  p3->value[0] = p3->value[1] = 3;
+  edf_div_at(HW1(5), k, p3);
   edf_feed(k, wrong, 1);
   edf_device = &device;
   TRY(edf_forward());
@@ -241,6 +248,60 @@ static void writing(void) {
   expect("wx, wh, b", "push 18; push 27; push 9; ");
 }
 
+/* The running means are written here, and brought there: 5 numbers each, behind y's 10. */
+static void running_means_are_pushed(void) {
+  static edf_real data[10];
+  begin();
+  edf_batch_norm_package N = edf_batch_norm_params(5);
+  edf_node *x = edf_input("x[b,5]");
+  edf_batch_norm(N, x);
+  edf_feed(x, data, 2);
+  has_kernels = 0;
+  told[0] = 0;
+  edf_forward();
+  CHECK(strstr(told, "push 5; push 5; push 10; "), "%s", told);
+  edf.training = 0;
+  told[0] = 0;
+  edf_forward();
+  CHECK(!strstr(told, "push 5; ") && strstr(told, "push 10; "), "%s", told);
+  edf.training = 1;
+  has_kernels = 1;
+}
+
+/* What writes a gradient itself has it not filled with zeros before: only the 24 of the loss are
+   filled, with 1/24, and where a gradient is added to, it is. */
+static edf_node *written(int kind, edf_node *x) {
+  static const edf_real zeros[6];
+  if (kind == 9) {
+    edf_node *y = edf_input("y[2,3]");
+    edf_feed(y, zeros, 1);
+    return edf_softmax_log_loss(x, y);
+  }
+  return kind == 0 ? edf_sigmoid(x) : kind == 1 ? edf_leaky_relu(x, r(.5))
+       : kind == 2 ? edf_softmax_over("x[b,T,J]", x) : kind == 3 ? edf_dropout(x, .5)
+       : kind == 4 ? edf_reshape(x, "y[24]") : kind == 5 ? edf_concat_at(HW1(1), "y[b,J,k]", x, END)
+       : kind == 6 ? edf_normalize_over("x[b,t,J]", x, 1) : kind == 7 ? edf_gelu(x)
+       : kind == 8 ? edf_log_softmax(x) : kind == 10 ? edf_square(x) : edf_exp(x);
+}
+
+static void who_writes_gradients(void) {
+  for (int kind = 0; kind < 12; kind++) {
+    edf_device = NULL;
+    edf_clear();
+    edf_node *x = edf_parameter("x[2,3,4]"), *y = written(kind, x);
+    edf_device = &device;
+    edf_forward();
+    told_of_fills = 1;
+    told[0] = 0;
+    edf_backward(y);
+    told_of_fills = 0;
+    if (getenv("SHOW")) printf("%d %s: %s\n", kind, y->op, told);
+  }
+  edf_device = NULL;
+  edf_clear();
+  told[0] = 0;
+}
+
 static void maxima(void) {
   begin();
   static edf_real data[2 * 4 * 3];
@@ -261,6 +322,8 @@ int main(void) {
   RUN(clipping);
   RUN(own_updates);
   RUN(writing);
+  RUN(running_means_are_pushed);
+  RUN(who_writes_gradients);
   RUN(maxima);
   edf_device = NULL;
   edf_clear();
