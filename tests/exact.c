@@ -332,6 +332,8 @@ static void recurrences(void) {
   ARE(edf_recurrence("h[t] = c - h[t-1] + a[t]", c, a), 3, 1, 4, 2);
   ARE(edf_recurrence("h[t] = a[t] h[t-1] + c c a[t] - a[t]", a, c), 3, 12, 45, 192);
   ARE(edf_recurrence("h[t] = h[t-1] x[2*t+2] - x[t] | t<4", x), -1, -12, -161, -7);
+  ARE(edf_recurrence("h[t] = h[t-1] + a[t+1] | t<4", a), 2, 5, 9, 9);
+  ARE(edf_recurrence("h[t] = h[t-1] + a[t] | t<2", a), 1, 3);
   edf_clear();
 }
 
@@ -417,6 +419,34 @@ static void reshapes(void) {
   TRY(edf_forward());
   CHECK(panicked && strstr(caught, "do not fill the shape, which has 8 a row"), "%s",
         panicked ? caught : "no error");
+  edf_clear();
+}
+
+/* A constructor gives back what it borrowed: a list of operands as arguments leaves as much as
+   a list of ours. */
+static void nothing_is_borrowed(void) {
+  long grown[2];
+  for (int k = 0; k < 2; k++) {
+    begin(1);
+    edf_node *list[3], *c = edf_parameter("c[2]");
+    for (int i = 0; i < 3; i++) list[i] = c;
+    edf_concat("y[J]", c);                                   /* the tables have grown */
+    grown[k] = memory.live;
+    if (k) edf_concat("y[J]", c, c, c);
+    else edf_concat_list("y[J]", 3, list);
+    grown[k] = memory.live - grown[k];
+  }
+  CHECK(grown[0] == grown[1], "%ld blocks, and %ld", grown[0], grown[1]);
+  edf_clear();
+}
+
+/* A diagonal is written with steps, however wide it is. */
+static void diagonal_of_maxima(void) {
+  begin(1);
+  edf_node *x = numbers("x[2,20]", 1, 1), *y = edf_max_over("y[b,b] = x[J,b]", x);
+  edf_forward();
+  for (int i = 0; i < 400; i++)
+    CHECK(at(y, i) == (i % 21 ? 0 : 21 + i / 21), "y[%d] is %g", i, at(y, i));
   edf_clear();
 }
 
@@ -507,6 +537,26 @@ static void dropout_by_draws(void) {
   edf_clear();
 }
 
+/* A rate that is a number drawn, to its 24 bits, keeps the entry; one more drops it. */
+static void dropout_at_a_draw(void) {
+  for (int i = 0; i < 3; i++) {
+    static const edf_real one[1] = { 1 };
+    double step = 1 / 16777216.0;
+    begin(6);
+    edf.draws = (unsigned long long)i;
+    double rate = edf_below(16777216) * step;
+    edf_node *x = feed(edf_input("x[1]"), one, 1);
+    edf_node *kept = edf_dropout(x, rate), *dropped = edf_dropout(x, rate + step);
+    edf.draws = (unsigned long long)i;
+    edf_forward();
+    CHECK(at(kept, 0) > 0, "the rate %.9g drops it", rate);
+    edf.draws = (unsigned long long)i - 1;                   /* the second's comes after it */
+    edf_forward();
+    CHECK(at(dropped, 0) == 0, "the rate %.9g keeps it", rate + step);
+  }
+  edf_clear();
+}
+
 int main(void) {
   RUN(greatest_anywhere);
   RUN(sums_of_all_lengths);
@@ -521,9 +571,12 @@ int main(void) {
   RUN(joined_and_cut);
   RUN(rows_by_number);
   RUN(reshapes);
+  RUN(nothing_is_borrowed);
+  RUN(diagonal_of_maxima);
   RUN(specs);
   RUN(pools);
   RUN(batch_norm_by_hand);
   RUN(dropout_by_draws);
+  RUN(dropout_at_a_draw);
   return harness_report();
 }

@@ -40,6 +40,12 @@ static void row_of_three(void) {
   edf_forward();
 }
 
+TRIES(add_nulls, edf_add_at(HW1(2), NULL, NULL))
+TRIES(sub_null, edf_sub_at(HW1(2), NULL, x("x[b,5]")))
+TRIES(mul_null, edf_mul_at(HW1(2), x("x[b,5]"), NULL))
+TRIES(normalize_until, edf_normalize_over_at(HW1(2), "a[b,T] | T<=b", x("x[b,5]"), 1))
+TRIES(slice_until, edf_slice_at(HW1(2), "x[b,T] | T<=b", x("x[b,5]"), 0, 1))
+
 /* ---- Packages */
 TRIES(affine_no_in, edf_affine_params_at(HW1(2), 0, 3))
 TRIES(affine_no_out, edf_affine_params_at(HW1(2), 3, 0))
@@ -183,6 +189,40 @@ static void cell_without_b(void) {
   edf_unroll_at(HW1(3), Phi, x("x[b,2,5]"));
 }
 
+TRIES(one_head, edf_attention_params_at(HW1(2), 4, 1))
+static void attention_null(void) {
+  edf_attention_package Phi = edf_attention_params_at(HW1(2), 4, 2);
+  Phi.wo = NULL;
+  edf_attention_at(HW1(3), Phi, x("x[b,3,4]"));
+}
+static void conv_null(void) {
+  edf_conv_package Phi = edf_conv_params_at(HW1(2), 1, 3, 2, 2, 1);
+  Phi.b = NULL;
+  edf_conv_at(HW1(3), Phi, x("x[b,5,2]"));
+}
+TRIES(conv_of_null, edf_conv_at(HW1(3), edf_conv_params_at(HW1(2), 1, 3, 2, 2, 1), NULL))
+TRIES(transposed_null, edf_transposed_conv_at(HW1(3), edf_conv_params_at(HW1(2), 1, 3, 2, 2, 1),
+                                              NULL))
+TRIES(highway_null, edf_highway_at(HW1(3), edf_highway_params_at(HW1(2), 4), NULL))
+TRIES(batch_norm_null, edf_batch_norm_at(HW1(3), edf_batch_norm_params_at(HW1(2), 4), NULL))
+
+/* The names of our lines: h_in, with one underscore more than an operand's that begins so. */
+static void shapes_of(const char *equation) {
+  edf_recurrence_at(HW1(3), equation, parameter(1, "A[3,3]"), parameter(1, "B[3,5]"),
+                    input(2, "x[b,4,5]"), END);
+}
+TRIES(names_plain, shapes_of("h[b,t,j] = A_[j,I] h[b,t-1,I] + B[j,K] y[b,K,t]"))
+TRIES(names_longer, shapes_of("h[b,t,j] = A[j,I] h[b,t-1,I] + h_in[j,K] y[b,K,t]"))
+TRIES(names_two, shapes_of("h[b,t,j] = h__x[j,I] h[b,t-1,I] + h_in[j,K] y[b,K,t]"))
+TRIES(names_other, shapes_of("h[b,t,j] = hx_[j,I] h[b,t-1,I] + x__[j,K] y[b,K,t]"))
+TRIES(not_recurrent, edf_recurrence_at(HW1(3), "hid[t] = a[t]", parameter(1, "a[4]"), END))
+TRIES(first_and_second, edf_recurrence_at(HW1(3), "h[t,j] = h[t-1,j-1] + a[t,j]",
+                                          parameter(1, "a[4,3]"), END))
+static void batch_is_second(void) {
+  edf_node *one = parameter(1, "one[1]"), *in = input(2, "x[b]");
+  edf_node *y = edf_einsum_at(HW1(3), "y[n,t] = one[n] x[t]", one, in, END);
+  edf_recurrence_at(HW1(4), "h[n,t] = h[n,t-1] + y[n,t]", y, END);
+}
 static void times_both_ways(void) {
   edf_recurrence_at(HW1(3), "h[t] = h[t-1] + h[t+1] + a[t]", parameter(1, "a[4]"), END);
 }
@@ -274,6 +314,20 @@ static const bad_program wrong[] = {
     "hw1.c:3: Embed: class 5 in row [1,1,1] of k is out of range: expected 0 to 4 (are "
     "the classes counted from 1?)\n"
     "  Input \"k\" [b=2, 2, 3]                         declared at hw1.c:1" },
+  { add_nulls,
+    "hw1.c:2: Add: operand 1 is NULL" },
+  { sub_null,
+    "hw1.c:2: Sub: operand 1 is NULL" },
+  { mul_null,
+    "hw1.c:2: Mul: operand 2 is NULL" },
+  { normalize_until,
+    "hw1.c:2: NormalizeOver: a[b,T] | T<=b\n"
+    "                               ^\n"
+    "  expected the end, found '|'" },
+  { slice_until,
+    "hw1.c:2: Slice: x[b,T] | T<=b\n"
+    "                       ^\n"
+    "  expected the end, found '|'" },
   { affine_no_in,
     "hw1.c:2: edf_affine_params: 0 inputs and 3 outputs: expected at least 1 of each" },
   { affine_no_out,
@@ -422,6 +476,46 @@ static const bad_program wrong[] = {
     "hw1.c:3: RNN: Phi was not made by its constructor" },
   { cell_without_b,
     "hw1.c:3: Unroll: Phi.b is NULL" },
+  { attention_null,
+    "hw1.c:3: Attention: Phi.wo is NULL" },
+  { conv_null,
+    "hw1.c:3: Conv: Phi.b is NULL" },
+  { conv_of_null,
+    "hw1.c:3: Conv: x is NULL" },
+  { transposed_null,
+    "hw1.c:3: TransposedConv: x is NULL" },
+  { highway_null,
+    "hw1.c:3: Highway: x is NULL" },
+  { batch_norm_null,
+    "hw1.c:3: BatchNorm: x is NULL" },
+  { names_plain,
+    "hw1.c:3: Recurrence: h_in[b,t,j] = B[j,K] y[b,K,t]\n"
+    "  K is 4 in y = Input \"x\" [b, 4, 5]             declared at hw1.c:2\n"
+    "  K is 5 in B = Parameter \"B\" [3, 5]            declared at hw1.c:1" },
+  { names_longer,
+    "hw1.c:3: Recurrence: h__in[b,t,j] = h_in[j,K] y[b,K,t]\n"
+    "  K is 4 in y = Input \"x\" [b, 4, 5]             declared at hw1.c:2\n"
+    "  K is 5 in h_in = Parameter \"B\" [3, 5]         declared at hw1.c:1" },
+  { names_two,
+    "hw1.c:3: Recurrence: h___in[b,t,j] = h_in[j,K] y[b,K,t]\n"
+    "  K is 4 in y = Input \"x\" [b, 4, 5]             declared at hw1.c:2\n"
+    "  K is 5 in h_in = Parameter \"B\" [3, 5]         declared at hw1.c:1" },
+  { names_other,
+    "hw1.c:3: Recurrence: h_in[b,t,j] = x__[j,K] y[b,K,t]\n"
+    "  K is 4 in y = Input \"x\" [b, 4, 5]             declared at hw1.c:2\n"
+    "  K is 5 in x__ = Parameter \"B\" [3, 5]          declared at hw1.c:1" },
+  { not_recurrent,
+    "hw1.c:3: Recurrence: hid[t] = a[t]\n"
+    "                     ^\n"
+    "  hid is not on the right: this is an equation for Einsum" },
+  { first_and_second,
+    "hw1.c:3: Recurrence: h[t,j] = h[t-1,j-1] + a[t,j]\n"
+    "                                    ^\n"
+    "  expected one place with t-1 or t+1" },
+  { batch_is_second,
+    "hw1.c:4: Recurrence: h[n,t] = h[n,t-1] + y[n,t]\n"
+    "                                             ^\n"
+    "  this is the batch, whose extent changes; the number of times has to be known" },
   { times_both_ways,
     "hw1.c:3: Recurrence: h[t] = h[t-1] + h[t+1] + a[t]\n"
     "                                     ^\n"
@@ -486,7 +580,7 @@ static void (*const right[])(void) = {
   spec_200, affine_1, norm_right, conv_least, conv_most, heads_of_one, residual_1,
   stride_10000, dilation_10000, padding_10000, reach_6, reach_8, reach_10, crop_3, pool_6,
   pool_rank_5, dropout_0, dropout_most, embed_8, from_1, from_8, slice_whole, slice_last,
-  select_first, select_last, reshape_halves, reshape_scalar, betas_0, below_1,
+  select_first, select_last, reshape_halves, reshape_scalar, one_head, betas_0, below_1,
 };
 
 static void beyond_the_limit(void) {
