@@ -248,6 +248,7 @@ static void accuracy_of_the_root(void) {
     if (!(error <= worst)) worst = error;
   }
   CHECK(worst < 2 * relative, "off by %g of itself", worst);
+  CLOSE(inside_fast_root((edf_real)FLT_MAX), sqrt((double)FLT_MAX), 0, 3 * relative);
   CHECK(inside_fast_root(0) == 0, "of 0");
   CHECK(inside_fast_root(1) == 1 && inside_fast_root(4) == 2, "of 1 and 4");
   CHECK(inside_fast_root((edf_real)HUGE_VAL) == (edf_real)HUGE_VAL, "infinity");
