@@ -110,7 +110,7 @@ static edf_node *embedded(void) {
   ITEM(next_cell(&edf_gru_cell))                                                 \
   ITEM(next_cell(&edf_lstm_cell))                                                \
   ITEM(edf_unroll_at(HW1(3), edf_recurrent_params_at(HW1(2), &edf_gru_cell, 4, 2), x4())) \
-  ITEM(edf_recurrence_at(HW1(3), "hid[b,time,j] = tanh(hid[b,time-1,j] - x[b,time,j])", \
+  ITEM(edf_recurrence_at(HW1(3), "hid[b,time,j] = tanh(x[b,time,j] - hid[b,time-1,j])", \
                          x4(), (edf_node *)0))
 
 static int writes;

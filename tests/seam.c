@@ -188,7 +188,9 @@ static void numbers_of_adam(void) {
 /* The norm of all is 4: the square is 16. */
 static void clipping(void) {
   begin();
+  long live = memory.live;
   double length = edf_clip(2);
+  CHECK(memory.live == live, "%ld blocks more", memory.live - live);
   CHECK(length == 4, "the norm is %g", length);
   expect("clip", "norm p q; p 4: 0.5; q 4: 0.5; ");
   edf_clip(4);
