@@ -333,6 +333,9 @@ static void recurrences(void) {
   ARE(edf_recurrence("h[t] = a[t] h[t-1] + c c a[t] - a[t]", a, c), 3, 12, 45, 192);
   ARE(edf_recurrence("h[t] = h[t-1] x[2*t+2] - x[t] | t<4", x), -1, -12, -161, -7);
   ARE(edf_recurrence("h[t] = h[t-1] + a[t+1] | t<4", a), 2, 5, 9, 9);
+  ARE(edf_recurrence("h[t] = h[t-1] a[t+1] + a[t] | t<4", a), 1, 5, 23, 4);
+  ARE(edf_recurrence("h[t] = h[t+1] a[t] + a[t] | t<4", a), 33, 32, 15, 4);
+  ARE(edf_recurrence("h[t] = h[t+1] a[t-1] + a[t] | t<4", a), 1, 13, 11, 4);
   ARE(edf_recurrence("h[t] = h[t-1] + a[t] | t<2", a), 1, 3);
   edf_clear();
 }
