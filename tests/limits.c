@@ -171,6 +171,14 @@ TRIES(reshape_batch_only, edf_reshape_at(HW1(2), x("x[b,4]"), "y[b,2,3]"))
 TRIES(reshape_halves, edf_reshape_at(HW1(2), x("x[b,4]"), "y[b,8]"))
 TRIES(reshape_scalar, edf_reshape_at(HW1(2), x("x[1]"), "y"))
 
+TRIES(reshape_smaller, edf_reshape_at(HW1(2), x("x[4,5]"), "y[10]"))
+TRIES(reshape_8, edf_reshape_at(HW1(2), x("x[1,1,1,1,1,1,1,2]"), "y[1,1,1,1,1,1,2,1]"))
+static void conv_without_dims(void) {
+  edf_conv_package Phi = edf_conv_params_at(HW1(2), 1, 3, 2, 2, 1);
+  Phi.w = parameter(2, "w[2,2]");
+  edf_conv_at(HW1(3), Phi, x("x[b,2]"));
+}
+
 /* ---- Cells */
 static const edf_recurrent_state none = { NULL, NULL };
 static void half_a_state(void) {
@@ -470,6 +478,13 @@ static const bad_program wrong[] = {
   { reshape_batch_only,
     "hw1.c:2: Reshape: the entries of x do not fill the shape, which has 6 a row\n"
     "  Input \"x\" [b, 4]                              declared at hw1.c:1" },
+  { reshape_smaller,
+    "hw1.c:2: Reshape: the entries of x do not fill the shape, which has 10\n"
+    "  Parameter \"x\" [4, 5]                          declared at hw1.c:1" },
+  { conv_without_dims,
+    "hw1.c:3: Conv: Phi.groups is 1, but Phi.w was not made for that; see "
+    "edf_grouped_conv_params\n"
+    "  Phi.w = Parameter \"w\" [2, 2]                  declared at hw1.c:2" },
   { half_a_state,
     "hw1.c:3: LSTM: the state has one of h and c: expected both, or none for zeros" },
   { cell_of_nothing,
@@ -580,7 +595,8 @@ static void (*const right[])(void) = {
   spec_200, affine_1, norm_right, conv_least, conv_most, heads_of_one, residual_1,
   stride_10000, dilation_10000, padding_10000, reach_6, reach_8, reach_10, crop_3, pool_6,
   pool_rank_5, dropout_0, dropout_most, embed_8, from_1, from_8, slice_whole, slice_last,
-  select_first, select_last, reshape_halves, reshape_scalar, one_head, betas_0, below_1,
+  select_first, select_last, reshape_halves, reshape_scalar, reshape_8, one_head, betas_0,
+  below_1,
 };
 
 static void beyond_the_limit(void) {
