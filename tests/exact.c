@@ -37,6 +37,17 @@ static void greatest_anywhere(void) {
   edf_clear();
 }
 
+/* Rows of one entry: each is looked at, the last one too. */
+static void rows_of_one(void) {
+  static const edf_real odd[3] = { 7, -3, (edf_real)NAN };
+  begin(1);
+  edf_node *s = feed(edf_input("s[3,1]"), odd, 1), *l = edf_log_softmax(s), *P = edf_softmax(s);
+  edf_forward();
+  for (int i = 0; i < 2; i++) CHECK(at(l, i) == 0 && at(P, i) == 1, "row %d", i);
+  CHECK(at(l, 2) != at(l, 2) && at(P, 2) != at(P, 2), "NaN becomes %g, %g", at(l, 2), at(P, 2));
+  edf_clear();
+}
+
 /* Sums and means of every length, of whole numbers. */
 static void sums_of_all_lengths(void) {
   static edf_real data[70];
@@ -562,6 +573,7 @@ static void dropout_at_a_draw(void) {
 
 int main(void) {
   RUN(greatest_anywhere);
+  RUN(rows_of_one);
   RUN(sums_of_all_lengths);
   RUN(maxima_of_windows);
   RUN(gradients_are_shared);
