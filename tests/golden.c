@@ -10,47 +10,21 @@
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #include "harness.h"
 #include "capture.h"
+#include "golden.h"
 #include "edf.h"
 
-static int writes;
-
-/* Text of the file, "" where there is none. */
-static const char *read_file(const char *path) {
-  static char text[1 << 16];
-  FILE *f = fopen(path, "r");
-  text[f ? fread(text, 1, sizeof text - 1, f) : 0] = 0;
-  if (f) fclose(f);
-  return text;
-}
-
-static void put_file(const char *path, const char *text) {
-  FILE *f = fopen(path, "w");
-  if (!f || fputs(text, f) < 0 || fclose(f)) abort();
-}
-
-/* The first line that differs. */
-static void same_lines(const char *found, const char *expected) {
-  int number = 1;
-  while (*found && *found == *expected) { number += *found++ == '\n'; expected++; }
-  if (!*found && !*expected) return;
-  while (number > 1 && found[-1] != '\n') { found--; expected--; }
-  CHECK(0, "line %d\n     found: %.*s\n  expected: %.*s", number, (int)strcspn(found, "\n"),
-        found, (int)strcspn(expected, "\n"), expected);
-}
-
-static void golden(const char *name) {
-  char path[100];
-  snprintf(path, sizeof path, "tests/golden/%s.txt", name);
+static void print(const char *name) {
+  char file[100];
+  snprintf(file, sizeof file, "%s.txt", name);
   capture_begin();
   edf_print_program(stdout);
   capture_end();
-  if (writes) put_file(path, captured);
-  else same_lines(captured, read_file(path));
-  snprintf(path, sizeof path, "build/golden_%s.tex", name);
+  golden(file, captured);
+  snprintf(file, sizeof file, "build/golden_%s.tex", name);
   capture_begin();
   edf_print_latex(stdout);
   capture_end();
-  put_file(path, captured);
+  golden_put(file, captured);
   edf_clear();
 }
 
@@ -60,7 +34,7 @@ static void lstm_step(void);
 static void attention(void);
 
 int main(int argc, char **argv) {
-  writes = argc > 1 && !strcmp(argv[1], "--write");
+  golden_arguments(argc, argv);
   RUN(mlp);
   RUN(convolution);
   RUN(lstm_step);
@@ -79,7 +53,7 @@ static void mlp(void) {
   CompNode *s = edf_name(Einsum("s[b,k] = W1[J,k] h[b,J] - C1[k]", W1, h, C1), "s");
   CompNode *P = edf_name(Softmax(s), "P");
   edf_name(LogLoss(P, y), "loss");
-  golden("mlp");
+  print("mlp");
 }
 
 static void convolution(void) {
@@ -90,7 +64,7 @@ static void convolution(void) {
                                 " | x<28, y<28", W, L, B), "u");
   CompNode *h = edf_name(Relu(u), "h");
   edf_name(MaxPool(h, 2, 2), "p");
-  golden("convolution");
+  print("convolution");
 }
 
 static void lstm_step(void) {
@@ -102,12 +76,12 @@ static void lstm_step(void) {
   s = LSTM(Phi, x, s);
   edf_name(s.c, "c1");
   edf_name(s.h, "h1");
-  golden("lstm_step");
+  print("lstm_step");
 }
 
 static void attention(void) {
 #line 1 "attention.c"
   Input *x = edf_want_grad(edf_input("x[b,6,8]"));
   edf_name(CausalAttention(edf_attention_params(8, 2), x), "y");
-  golden("attention");
+  print("attention");
 }

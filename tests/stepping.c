@@ -1,14 +1,29 @@
 /* Stepping: one node at a time gives what Forward and Backward give; edf_where, the first NaN,
-   and values that are not written. What a debugger does inside of a Backward: gdb.sh.
+   and values that are not written. Whole sessions are compared with tests/golden/: what is
+   called, what that prints, and the node that it gives. What a debugger itself does: gdb.sh.
+
+     cc -I. tests/stepping.c -o build/stepping -lm && build/stepping --write
 
    Built as: float double none sanitized shim own */
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #define HARNESS_CATCH
 #include "harness.h"
+#include "golden.h"
+
+/* In a breakpoint a debugger's user types; here that is a call, where edf_breakpoint notes the
+   node. */
+#define edf__stopped_at (*typed_at())
 #define EDF_DEBUG
 #define EDF_IMPLEMENTATION
 #include "edf.h"
 #include "capture.h"
+
+static edf_node *volatile stop;
+static void (*typed)(void);
+static edf_node *volatile *typed_at(void) {
+  if (typed && edf.held) typed();
+  return &stop;
+}
 
 static edf_real data[6] = { 1, 2, (edf_real)-0.5, 4, (edf_real)0.25, -1 };
 
@@ -89,7 +104,7 @@ static void shows(const char *text, const char *expected) {
 
 /* Without the places in this file, which change. */
 static const char *without_places(const char *text) {
-  static char plain[2000];
+  static char plain[sizeof captured];
   char *to = plain;
   for (; *text && to < plain + sizeof plain - 1; text++) {
     if (strncmp(text, "   tests/stepping.c:", 20)) *to++ = *text;
@@ -230,7 +245,436 @@ static void what_is_forgotten(void) {
   edf_clear();
 }
 
-int main(void) {
+/* ---- Sessions */
+
+static int own_stderr;
+
+static void session_begin(void) {
+  capture_begin();
+  own_stderr = dup(STDERR_FILENO);
+  dup2(STDOUT_FILENO, STDERR_FILENO);
+}
+
+static void session_end(const char *name) {
+  dup2(own_stderr, STDERR_FILENO);
+  close(own_stderr);
+  capture_end();
+  golden(name, without_places(captured));
+}
+
+static void note(const char *text) {
+  printf("%s\n", text);
+  fflush(stdout);                        /* messages come unbuffered                          */
+}
+
+static void given(const edf_node *x) {
+  printf("= %s\n", x ? x->name : "NULL");
+  fflush(stdout);
+}
+
+#define DO(call)    do { note("> " #call); call; } while (0)
+#define GIVES(call) do { note("> " #call); given(call); } while (0)
+
+static void numbers(const char *what, const edf_real *v, size_t n) {
+  printf("%s", what);
+  for (size_t i = 0; i < n; i++) printf(" %g", (double)v[i]);
+  note("");
+}
+
+/* A gradient with two contributions of an equation, one of a node, two of a node that reads it
+   twice; u is no use to backward, and d and the last one lie behind the loss. */
+static net build_all(void) {
+  static const edf_real x[6] = { 1, 2, 0, 3, 0, 1 }, t[4] = { 1, 2, 3, 4 };
+  net n;
+  n.x = edf_want_grad(edf_input("x[b,3]"));
+  n.w = edf_parameter("w[3,2]");
+  for (int i = 0; i < 6; i++) n.w->value[i] = (edf_real)(i % 3 + 1);
+  Input *in = edf_input("t[b,2]");
+  n.s = edf_name(Einsum("s[b,j] = w[I,j] x[b,I]", n.w, n.x), "s");
+  n.h = edf_name(Relu(n.s), "h");
+  n.q = edf_name(Square(n.h), "q");
+  CompNode *u = edf_name(Square(in), "u"), *d = edf_name(Div(n.h, n.h), "d");
+  n.m = edf_name(Einsum("m[b,j] = 2 h[b,j] h[b,j] q[b,j] - u[b,j]", n.h, n.q, u), "m");
+  n.loss = edf_name(Sum(n.m), "loss");
+  edf_name(Mul(d, n.m), "last");
+  edf_feed(n.x, x, 2);
+  edf_feed(in, t, 2);
+  return n;
+}
+
+static void a_step(edf_node *(*step)(void)) {
+  given(step());
+  edf_where();
+  fflush(stdout);
+}
+
+static void a_session(void) {
+  session_begin();
+  DO(edf_where());
+  net n = build_all();
+  DO(edf_where());
+  for (int i = 0; i < 9; i++) DO(a_step(edf_step_forward));
+  numbers("m", n.m->value, 4);
+  note("---- from the last node");
+  GIVES(edf_step_backward());
+  numbers("q.grad, of which nothing has arrived,", n.q->grad, 4);
+  for (int i = 0; i < 6; i++) DO(a_step(edf_step_backward));
+  numbers("w.grad", n.w->grad, 6);
+  note("---- from the loss of the last Backward");
+  Forward();
+  Backward(n.loss);
+  for (int i = 0; i < 6; i++) DO(a_step(edf_step_backward));
+  numbers("w.grad", n.w->grad, 6);
+  numbers("x.grad", n.x->grad, 6);
+  session_end("stepping.txt");
+  edf_clear();
+}
+
+/* Where nothing can run, it is said, and nothing runs. */
+static void sessions_that_cannot_begin(void) {
+  session_begin();
+  GIVES(edf_step_forward());
+  GIVES(edf_step_backward());
+  Input *x = edf_input("x[b]"), *y = edf_input("y[b]");
+  CompNode *s = edf_name(Add(x, y), "s");
+  edf_feed(x, data, 2);
+  GIVES(edf_step_forward());
+  GIVES(edf_step_backward());
+  edf_feed(y, data, 2);
+  GIVES(edf_step_backward());
+  GIVES(edf_step_forward());
+  GIVES(edf_step_backward());
+  edf_want_grad(y);
+  GIVES(edf_step_backward());
+  CHECK(y->grad[1] == (edf_real)0.5, "%g", (double)y->grad[1]);
+  edf_feed(y, data, 2);
+  GIVES(edf_step_backward());
+  GIVES(edf_step_forward());
+  CHECK(s->value[1] == 4, "%g", (double)s->value[1]);
+  session_end("stepping_refused.txt");
+  edf_clear();
+}
+
+/* ---- Nodes that say when they run, and what edf_where says from inside */
+
+static int asks;
+
+static void copy_forward(CompNode *y) {
+  memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value);
+  printf("forward of %s\n", y->name);
+  if (asks) edf_where();
+}
+
+static void copy_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, y->grad[i]);
+  printf("backward of %s\n", y->name);
+  if (asks) edf_where();
+}
+
+static CompNode *copy_of(CompNode *x, const char *name) {
+  return edf_name(edf_compnode("Copy", copy_forward, copy_backward, x), name);
+}
+
+typedef struct { Parameter *p; CompNode *a, *b, *c, *side, *loss; } chain;
+
+static chain build_chain(void) {
+  chain n;
+  n.p = edf_parameter("p[2]");
+  n.p->value[0] = 3;
+  n.p->value[1] = 5;
+  n.a = copy_of(n.p, "a");
+  n.b = copy_of(n.a, "b");
+  n.side = copy_of(n.a, "side");
+  n.c = copy_of(n.b, "c");
+  n.loss = edf_name(Sum(n.c), "loss");
+  return n;
+}
+
+static void where_from_inside(void) {
+  session_begin();
+  chain n = build_chain();
+  asks = 1;
+  DO(Forward());
+  DO(edf_forward_to(n.loss));
+  DO(Backward(n.loss));
+  asks = 0;
+  session_end("stepping_inside.txt");
+  edf_clear();
+}
+
+/* ---- Breakpoints, and what is typed in them: so many steps, at most so many times */
+
+static int steps, stops;
+
+static void type_steps(void) {
+  int way = edf.way;
+  if (stops-- <= 0) return;
+  printf("stopped at %s\n", edf.compnodes[edf.at]->name);
+  edf_where();
+  fflush(stdout);
+  given(way > 0 ? edf_step_backward() : edf_step_forward());
+  for (int i = 0; i < steps && edf.way; i++)
+    given(way > 0 ? edf_step_forward() : edf_step_backward());
+  if (steps) edf_where();
+}
+
+static void runs(CompNode *loss, int n, int times) {
+  printf("---- %d steps in a breakpoint\n", n);
+  fflush(stdout);
+  steps = n;
+  stops = 2 * times;
+  DO(Forward());
+  DO(Backward(loss));
+  note("over");
+  edf_where();
+  CHECK(edf.parameters[0]->grad[1] == 1, "%g", (double)edf.parameters[0]->grad[1]);
+}
+
+static void steps_in_breakpoints(void) {
+  session_begin();
+  typed = type_steps;
+  DO(edf_break(NULL));
+  DO(edf_break("b"));
+  chain n = build_chain();
+  for (int i = 0; i < 6; i += i < 2 ? 1 : 3) runs(n.loss, i, 1);
+  DO(edf_break("p"));
+  DO(edf_break("c"));
+  runs(n.loss, 0, 2);
+  runs(n.loss, 1, 2);
+  note("---- steps do not stop at b and c");
+  for (int i = 0; i < 6; i++) GIVES(edf_step_forward());
+  GIVES(edf_step_backward());
+  note("---- but what runs then does");
+  DO(edf_break(NULL));
+  DO(edf_break("loss"));
+  runs(n.loss, 1, 2);
+  DO(edf_break(NULL));
+  runs(n.loss, 0, 2);
+  typed = NULL;
+  session_end("stepping_breaks.txt");
+  edf_clear();
+}
+
+/* edf_breakpoint gets the node, its name and the way, and notes the node where none is empty. */
+static void what_a_breakpoint_gets(void) {
+  chain n = build_chain();
+  edf_breakpoint(n.a, "a", "forward");
+  CHECK(stop == n.a, "it is not noted");
+  edf_breakpoint(n.b, "", "forward");
+  CHECK(!stop, "it is noted without a name");
+  edf_breakpoint(n.c, "c", "backward");
+  CHECK(stop == n.c, "it is not noted");
+  edf_breakpoint(n.b, "b", "");
+  CHECK(!stop, "it is noted without a way");
+  edf_clear();
+}
+
+/* ---- Where a NaN began, entry by entry */
+
+static const double six[] = { 3, 1, 2, 5, 4, 0 }, three[] = { 1, 0, 4 };
+
+static Parameter *parameter_of(const char *decl, const double *is) {
+  Parameter *p = edf_parameter("%s", decl);
+  for (size_t i = 0; i < p->size; i++) p->value[i] = (edf_real)is[i];
+  return p;
+}
+
+static edf_node *found_after(void (*run)(void)) {
+  edf.watch = 0;                         /* it would be told by itself, and once              */
+  if (run) run();
+  return edf_find_nan();
+}
+
+#define FIND(call) do { note("> edf_find_nan() after " #call); given(found_after(call)); } while (0)
+
+/* Element by element one step back, or two; rows are shown from the second index on. */
+static void nan_of_elements(void) {
+  Parameter *p = parameter_of("p[2,3]", six), *v = parameter_of("v[3]", three);
+  FIND(NULL);
+  edf_name(Log(p), "y");
+  FIND(NULL);
+  FIND(edf_forward);
+  edf_clear_compnodes();
+  edf_name(Log(edf_name(Relu(edf_name(Sub(v, edf_parameter("o")), "s")), "r")), "y");
+  FIND(edf_forward);
+  edf_clear_compnodes();
+  edf_name(Log(edf_name(Sum(edf_name(Sub(p, p), "o")), "s")), "y");
+  edf_name(Square(edf.compnodes[2]), "z");
+  FIND(edf_forward);
+  edf_clear();
+  edf_name(Log(parameter_of("p[3,1]", three)), "y");
+  FIND(edf_forward);
+  edf_clear();
+}
+
+/* A shorter operand repeats; of a longer one the row's least entry is shown. */
+static void nan_of_rows(void) {
+  static const edf_real labels[4] = { 0, 2, 1, 0 };
+  static const double flat[] = { 2, 1, 4, 3, -5, 1, 3, 0, -7, 3, -6, 5 };
+  Parameter *p = parameter_of("p[2,3]", six), *v = parameter_of("v[3]", six + 3);
+  edf_name(Div(p, v), "y");
+  FIND(edf_forward);
+  edf_clear_compnodes();
+  Input *t = edf_input("t[2]");
+  edf_feed(t, labels, 1);
+  edf_name(LogLoss(p, t), "y");
+  FIND(edf_forward);
+  edf_clear();
+  p = parameter_of("p[2,2,3]", flat);
+  t = edf_input("t[2,2]");
+  edf_feed(t, labels, 1);
+  edf_name(LogLoss(p, t), "y");
+  FIND(edf_forward);
+  edf_clear();
+}
+
+static void nan_of_leaves(void) {
+  static edf_real x[8] = { 1, (edf_real)NAN, 0, (edf_real)INFINITY, 2, 3, 0, 1 };
+  Input *in = edf_input("x[b,3]"), *t = edf_input("t[2]");
+  Parameter *p = parameter_of("p[2]", six);
+  edf_name(Mul(p, t), "y");
+  edf_name(Log(in), "z");
+  FIND(NULL);                                  /* what was never fed does not count */
+  edf_feed(t, x + 4, 1);
+  edf_feed(in, x, 1);
+  FIND(NULL);                                  /* nor what another batch has been   */
+  FIND(edf_forward);
+  edf_feed(in, x, 2);
+  FIND(NULL);
+  FIND(edf_forward);
+  edf_feed(in, x + 4, 1);
+  FIND(edf_forward);
+  edf_feed(t, x + 3, 1);
+  FIND(NULL);
+  p->value[1] = -(edf_real)INFINITY;
+  p->steps = 7;
+  edf_feed(t, x + 4, 1);
+  FIND(NULL);
+  edf_clear();
+}
+
+static void nan_of_values(void) {
+  session_begin();
+  nan_of_elements();
+  nan_of_rows();
+  nan_of_leaves();
+  session_end("stepping_nan.txt");
+}
+
+/* A sum of products that overflows: its greatest product, also of the second term, behind an
+   offset, with a number before it, and the first of two that are alike. */
+static void nan_of_products(void) {
+  static const double a[] = { 1e308, 5e307, 3e307, 1.5e308 }, c[] = { 1, 1, 0.5, 1.125 };
+  static const double d[] = { 1e308, 1e308, 7 }, e[] = { 8, 1, 1 }, g[] = { 1, 3 };
+  session_begin();
+  Parameter *p = parameter_of("a[2,2]", a), *q = parameter_of("c[2,2]", c);
+  Parameter *r = parameter_of("d[3]", d), *s = parameter_of("e[3]", e);
+  Parameter *f = parameter_of("f", d), *t = parameter_of("g[2]", g);
+  edf_name(Einsum("y[i,j] = a[i,K] c[K,j]", p, q), "y");
+  FIND(edf_forward);
+  edf_clear_compnodes();
+  edf_name(Einsum("y[i] = d[i+D-1] e[D] | i<5", r, s), "y");
+  FIND(edf_forward);
+  edf_clear_compnodes();
+  f->value[0] = 1e300;
+  edf_name(Einsum("y[i] = e[i+1] - 0.5 d[i+1] g[K] + f e[S]", s, r, t, f), "y");
+  FIND(edf_forward);
+  edf_clear_compnodes();
+  f->value[0] = 1e308;
+  s->value[1] = s->value[2] = 5;
+  edf_name(Einsum("y = 3 e[S] + 0.125 e[S] f", s, f), "y");
+  FIND(edf_forward);
+  edf_clear_compnodes();
+  edf_name(Einsum("y[i,j] = e[j] - d[i] e[j] e[j]", s, r), "y");
+  FIND(edf_forward);
+  session_end("stepping_products.txt");
+  edf_clear();
+}
+
+/* ---- Of a gradient: the node whose own gradient is good, and that of an input no more. */
+
+static void spoil_backward(CompNode *y) {
+  y->in[0]->grad[1] = (edf_real)INFINITY;
+  if (y->n_in > 1) y->in[1]->grad[0] = (edf_real)INFINITY;
+}
+
+static void sum_shape(CompNode *y) { y->rank = 0; }
+
+static void sum_forward(CompNode *y) {
+  y->value[0] = 0;
+  for (size_t i = 0; i < y->in[0]->size; i++) y->value[0] += y->in[0]->value[i];
+}
+
+static void nan_of_gradients(void) {
+  session_begin();
+  edf.watch = 0;
+  Parameter *p = parameter_of("p[2,2]", six), *z = edf_parameter("z[3]");
+  CompNode *q = edf_name(Square(p), "q"), *r = edf_name(Square(q), "r");
+  CompNode *y = edf_name(edf_compnode("Spoil", copy_forward, spoil_backward, r), "y");
+  CompNode *l = edf_name(Add(Sum(y), Sum(Square(z))), "loss");
+  Forward();
+  given(edf_find_nan());
+  DO(Backward(l));
+  given(edf_find_nan());
+  edf_clear_compnodes();
+  CompNode *s = edf_compnode_shaped("SumOf", sum_shape, sum_forward, spoil_backward, p, z);
+  Forward();
+  DO(Backward(edf_name(s, "s")));
+  given(edf_find_nan());
+  edf_clear_compnodes();
+  edf_name(Sqrt(z), "root");
+  Forward();
+  DO(Backward(edf.compnodes[0]));
+  given(edf_find_nan());
+  session_end("stepping_nan_grad.txt");
+  edf_clear();
+}
+
+/* ---- EDF_DEBUG tells the first one by itself: of a value, of a gradient, and not twice. */
+static void told_by_itself(void) {
+  session_begin();
+  Parameter *p = parameter_of("p[2,2]", six);
+  CompNode *y = edf_compnode("Forgetful", forgetful_forward, no_backward, p);
+  CompNode *l = edf_name(Sum(Square(edf_name(y, "y"))), "loss");
+  DO(Forward());
+  DO(Forward());
+  DO(Backward(l));
+  edf_clear();
+  p = parameter_of("p[2,2]", six);
+  y = edf_name(edf_compnode("Spoil", copy_forward, spoil_backward, Square(p)), "y");
+  l = edf_name(Sum(Square(y)), "loss");
+  DO(Forward());
+  DO(Backward(l));
+  DO(Backward(l));
+  edf_clear();
+  p = parameter_of("p[2]", three);
+  edf_name(Log(edf_name(Square(p), "q")), "y");
+  DO(Forward());
+  DO(Forward());
+  session_end("stepping_debug.txt");
+  edf_clear();
+}
+
+/* With EDF_DEBUG a step shows NaN where nothing is written: what is ahead of it. */
+static void poison(void) {
+  chain n = build_chain();
+  edf.watch &= ~(unsigned)EDF__FINITE;
+  capture_begin();
+  Forward();
+  n.b->value[0] = 7;
+  edf_step_forward();
+  CHECK(n.a->value[0] == 3 && n.b->value[0] == 7, "%g", (double)n.b->value[0]);
+  edf_step_forward();
+  CHECK(n.b->value[0] == 3, "%g", (double)n.b->value[0]);
+  Forward();
+  Backward(n.loss);
+  capture_end();
+  CHECK(n.p->grad[0] == 1 && n.p->grad[1] == 1, "%g", (double)n.p->grad[0]);
+  edf_clear();
+}
+
+int main(int argc, char **argv) {
+  golden_arguments(argc, argv);
   RUN(steps_are_the_loops);
   RUN(a_feed_begins_anew);
   RUN(where_it_is);
@@ -239,5 +683,15 @@ int main(void) {
   RUN(nan_of_a_sum);
   RUN(nan_of_a_gradient);
   RUN(what_is_forgotten);
+  RUN(a_session);
+  RUN(sessions_that_cannot_begin);
+  RUN(where_from_inside);
+  RUN(steps_in_breakpoints);
+  RUN(what_a_breakpoint_gets);
+  RUN(nan_of_values);
+  RUN(nan_of_gradients);
+  RUN(told_by_itself);
+  RUN(poison);
+  if (EDF_REAL_IS_DOUBLE) RUN(nan_of_products);
   return harness_report();
 }
