@@ -10,8 +10,8 @@
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #include "harness.h"
 #include "capture.h"
-#include "golden.h"
 #include "edf.h"
+#include "golden.h"
 
 static void print(const char *name) {
   char file[100];

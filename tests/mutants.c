@@ -1,6 +1,7 @@
 /* The gradient check is tested by wrong backwards: each fails it, under the right name where
    the report names a cause; the right ones pass with 100 seeds. A backward has its mistakes
-   beside the right line, and `mistake` says which of them is made.
+   beside the right line, and `mistake` says which of them is made. Their whole reports are
+   tests/golden/gradcheck_wrong.txt.
 
    Built as: float double none sanitized shim */
 
@@ -10,6 +11,7 @@
 #include "capture.h"
 
 #include "edf.h"
+#include "golden.h"
 
 enum {
   RIGHT, SIGN, FACTOR_2, FACTOR_HALF, NO_MASK, NOTHING, ASSIGNS, FIRST_DROPPED, NO_CHAIN,
@@ -539,6 +541,22 @@ static void wrong_ones_are_caught(void) {
   mistake = RIGHT;
 }
 
+/* The whole report of each, with one seed. */
+static void reports_of_wrong_ones(void) {
+  static char all[sizeof captured];
+  size_t n = 0;
+  for (const mutant *m = mutants; m < mutants + sizeof mutants / sizeof *mutants; m++) {
+    if (m > mutants && m->build == m[-1].build && m->mistake == m[-1].mistake) continue;
+    mistake = m->mistake;
+    double error = check(m->build, 1);
+    n += (size_t)snprintf(all + n, sizeof all - n, "---- %s\n%s= %.2g\n", m->name, captured,
+                          error);
+  }
+  golden("gradcheck_wrong.txt", golden_plain(all));
+  mistake = RIGHT;
+  edf_clear();
+}
+
 static void causes_are_named(void) {
   for (const mutant *m = mutants; m < mutants + sizeof mutants / sizeof *mutants; m++) {
     unsigned seed = 1;
@@ -570,12 +588,14 @@ static void right_ones_pass(void) {
   edf_clear();
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  golden_arguments(argc, argv);
   RUN(right_ones_pass);
   RUN(mismatches_that_are_expected);
   RUN(the_report_of_a_right_one);
   RUN(kinks_are_no_mistakes);
   RUN(wrong_ones_are_caught);
-  if (EDF_REAL_IS_DOUBLE) RUN(causes_are_named);             /* in float it may only guess */
+  if (EDF_REAL_IS_DOUBLE) RUN(reports_of_wrong_ones);        /* in float it may only guess */
+  if (EDF_REAL_IS_DOUBLE) RUN(causes_are_named);
   return harness_report();
 }
