@@ -1,10 +1,11 @@
 /* The printed programs of an MLP, a convolution, an LSTM step and attention, line by line as in
-   tests/golden/NAME.txt; they are the loops of the course. To write them anew, and then look at
-   what has changed:
+   tests/golden/NAME.txt; they are the loops of the course. Then every kind of node that has a
+   formula, everything that an equation can say, nodes of the user's, and edf_print. To write
+   them anew, and then look at what has changed:
 
      cc -I. tests/golden.c tests/impl.c -o build/golden -lm && build/golden --write
 
-   Each is a LaTeX article too: latex.sh lets LaTeX read build/golden_NAME.tex.
+   Each is a LaTeX article too, golden/NAME.tex: latex.sh lets LaTeX read build/golden_NAME.tex.
 
    Built as: float none sanitized shim */
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
@@ -13,6 +14,7 @@
 #include "edf.h"
 #include "golden.h"
 
+/* The program, and the article for LaTeX. */
 static void print(const char *name) {
   char file[100];
   snprintf(file, sizeof file, "%s.txt", name);
@@ -20,18 +22,26 @@ static void print(const char *name) {
   edf_print_program(stdout);
   capture_end();
   golden(file, captured);
-  snprintf(file, sizeof file, "build/golden_%s.tex", name);
   capture_begin();
   edf_print_latex(stdout);
   capture_end();
+  snprintf(file, sizeof file, "%s.tex", name);
+  golden(file, captured);
+  snprintf(file, sizeof file, "build/golden_%s.tex", name);
   golden_put(file, captured);
-  edf_clear();
 }
 
 static void mlp(void);
 static void convolution(void);
 static void lstm_step(void);
 static void attention(void);
+static void elements(void);
+static void rows(void);
+static void evaluation(void);
+static void equations(void);
+static void joined(void);
+static void own(void);
+static void numbers(void);
 
 int main(int argc, char **argv) {
   golden_arguments(argc, argv);
@@ -39,6 +49,13 @@ int main(int argc, char **argv) {
   RUN(convolution);
   RUN(lstm_step);
   RUN(attention);
+  RUN(elements);
+  RUN(rows);
+  RUN(evaluation);
+  RUN(equations);
+  RUN(joined);
+  RUN(own);
+  RUN(numbers);
   return harness_report();
 }
 
@@ -54,6 +71,7 @@ static void mlp(void) {
   CompNode *P = edf_name(Softmax(s), "P");
   edf_name(LogLoss(P, y), "loss");
   print("mlp");
+  edf_clear();
 }
 
 static void convolution(void) {
@@ -65,6 +83,7 @@ static void convolution(void) {
   CompNode *h = edf_name(Relu(u), "h");
   edf_name(MaxPool(h, 2, 2), "p");
   print("convolution");
+  edf_clear();
 }
 
 static void lstm_step(void) {
@@ -77,6 +96,7 @@ static void lstm_step(void) {
   edf_name(s.c, "c1");
   edf_name(s.h, "h1");
   print("lstm_step");
+  edf_clear();
 }
 
 static void attention(void) {
@@ -84,4 +104,219 @@ static void attention(void) {
   Input *x = edf_want_grad(edf_input("x[b,6,8]"));
   edf_name(CausalAttention(edf_attention_params(8, 2), x), "y");
   print("attention");
+  edf_clear();
+}
+
+static void nothing(edf_node *y) { (void)y; }
+
+static void elements(void) {
+#line 1 "elements.c"
+  Input *x = edf_want_grad(edf_input("x[b,3]")), *t = edf_input("t[b,3]");
+  Parameter *p = edf_parameter("p[3]"), *c = edf_parameter("c");
+  edf_name(Exp(Tanh(x)), "e");
+  edf_name(Log(Sqrt(x)), "l");
+  LeakyRelu(x, (edf_real)0.25);
+  Gelu(p);
+  Softplus(c);
+  Sub(x, p);
+  Mul(c, x);
+  Div(x, p);
+  Div(x, c);
+  Div(c, c);
+  edf_name(Dropout(x, 0.5), "dropped");
+  edf_name(Mean(x), "mean");
+  Mean(p);
+  Square(c);
+  BCELoss(x, t);
+  BCELoss(p, edf_parameter("q[3]"));
+  MSE(x, t);
+  MaskedMean(x, t);
+  print("elements");
+  edf_clear();
+}
+
+static void rows(void) {
+#line 1 "rows.c"
+  Input *x = edf_want_grad(edf_input("x[b,t=3,4]")), *k = edf_input("k[b,t=3]");
+  Parameter *a = edf_parameter("a[2,3,4]"), *W = edf_parameter("W[5,4]");
+  BatchNormParams Phi = edf_batch_norm_params(4);
+  edf_name(LogLoss(Softmax(x), k), "loss");
+  SoftmaxLogLoss(x, k);
+  LogSoftmax(a);
+  SoftmaxOver("a[i,J,k]", a);
+  SoftmaxOver("a[i,J,K]", a);
+  SoftmaxOver("a[i,s,T] | T<=s", a);
+  LogSoftmaxOver("a[I,j,k]", a);
+  NormalizeOver("a[i,J,k]", a, (edf_real)0.5);
+  SumOver("x[b,T,i]", x);
+  MeanOver("a[i,J,K]", a);
+  MaxOver("a[I,j,k]", a);
+  VarianceOver("x[b,t,I]", x);
+  SampleVarianceOver("x[b,T,i]", x);
+  SampleVarianceOver("a[i,J,k]", a);
+  MaxOver("y[i,j] = a[i,2*j+DJ,K] | j<2, DJ<2", a);
+  LayerNorm(edf_layer_norm_params(4), x);
+  BatchNorm(Phi, x);
+  Embed(W, k);
+  MaxPool(edf_reshape(a, "image[1,2,3,4]"), 2, 1);
+  print("rows");
+  edf_clear();
+}
+
+/* Outside of training Dropout does nothing, and BatchNorm goes by its running statistics. */
+static void evaluation(void) {
+#line 1 "evaluation.c"
+  Input *x = edf_want_grad(edf_input("x[b,4]"));
+  BatchNorm(edf_batch_norm_params(4), Dropout(x, 0.5));
+  edf_compnode("Copy", nothing, nothing, Relu(x));
+  edf.training = 0;
+  print("evaluation");
+  edf.training = 1;
+  edf_clear();
+}
+
+/* What an equation can say; in a loop every index is small, unless two would be the same. */
+static void equations(void) {
+#line 1 "equations.c"
+  Input *x = edf_want_grad(edf_input("x[b,6]")), *t = edf_input("t[b]");
+  Parameter *a = edf_parameter("a[4,4]"), *d = edf_parameter("d[4]"), *c = edf_parameter("c");
+  Parameter *f = edf_parameter("f[3]");
+  edf_name(Einsum("y = c", c), "u");
+  Einsum("y = -c", c);
+  Einsum("y = 2 c c - 0.5 c + c", c);
+  Einsum("y = -1.5 d[I] d[I] - 3 c", d, c);
+  Einsum("y[i,j] = -a[j,i] + 2 d[i] c", a, d, c);
+  Einsum("y[i] = a[i,i] - a[i,0]", a);
+  Einsum("y[i] = a[i,I] d[I]", a, d);
+  Einsum("y[row,col] = a[row,Row] a[Row,col] a[ROW,ROW]", a);
+  Einsum("y[i] = d[i+D-1] f[D] | i<4", d, f);
+  Einsum("y[i] = d[2*i-D+1] f[D] | i<2, D<3", d, f);
+  Einsum("y[i] = d[-i+3]", d);
+  Einsum("y[2*i+1] = d[i]", d);
+  Einsum("y[i] = d[i-J] | i<5, J<2", d);
+  Einsum("y[b,x,10] = x[b,x] t[b] | x<6", x, t);
+  Einsum("y[b] = x[b,I] x[b,J] d[J] - t[b] | J<4", x, d, t);
+  Einsum("y[i,j2] = d[i] f[j2]", d, f);
+  print("equations");
+  edf_clear();
+}
+
+/* Concat, Slice and Select; of more than eight operands the first eight are printed. */
+static void joined(void) {
+#line 1 "joined.c"
+  Input *x = edf_want_grad(edf_input("x[b,t=3,2]")), *y = edf_input("y[b,2]");
+  Parameter *p = edf_parameter("p[3]"), *q = edf_parameter("q[2]"), *c = edf_parameter("c");
+  Parameter *ten[10], *fixed = edf_parameter("fixed[2]");
+  edf_node *nine[9];
+  for (int k = 0; k < 10; k++) ten[k] = edf_parameter("p%d[2]", k);
+  for (int k = 0; k < 9; k++) nine[k] = k % 3 ? ten[k] : fixed;
+  fixed->update = edf_frozen;
+  Concat("h[b,t,J]", x, x);
+  Concat("h[b,T,j]", y, Select("x[b,T,j]", edf_reshape(x, "z[b,3,2]"), 2), y);
+  Concat("h[I]", p, q, p);
+  Concat("h[I]", c, q, c);
+  Concat("h[I]", q);
+  Concat("h[I]", c);
+  ConcatList("h[T,j]", 8, ten);
+  ConcatList("h[T,j]", 9, ten);
+  ConcatList("h[I]", 10, ten);
+  ConcatList("h[T,j]", 9, nine);
+  Slice("p[I]", p, 1, 2);
+  Select("p[I]", p, 0);
+  print("joined");
+  edf_clear();
+}
+
+static void of_first(edf_node *y) { y->rank = 1; y->dim[0] = y->in[0]->dim[0]; }
+
+/* Nodes of the user's, with formulas and without, and names that LaTeX has other plans for. */
+static void own(void) {
+#line 1 "own.c"
+  Input *x = edf_want_grad(edf_input("x[b,3]")), *t = edf_input("t[b,3]");
+  Parameter *W_1 = edf_parameter("W_1[3]"), *s = edf_parameter("s");
+  CompNode *y = edf_compnode("Mine", nothing, nothing, x, t, W_1);
+  edf_name(edf_compnode("No", nothing, NULL, x), "stop");
+  edf_want_grad(edf_name(edf_compnode("No", nothing, NULL, x), "wanted"));
+  CompNode *many = edf_compnode_shaped("Many", of_first, nothing, nothing, W_1, x, t, s, s, s, s,
+                                       s, s);
+  edf_compnode_shaped("Eight", of_first, nothing, nothing, W_1, s, s, s, s, s, s, s);
+  edf_formula(edf_name(edf_compnode("F", nothing, nothing, x, W_1, s), "y_2"),
+              "out[b,i] = exp(-in[b,i]^2) * sqrt(w[i] + (1e-05)) / scale 2.5e+3 ln pi",
+              "in.grad[b,i] += sum_B,I (out.grad[B,I] <= 0) w[i]\n"
+              "w.grad[i] -= max_J in[b,J] mean_B,T in[B,T] + tanh(min(scale, 2))\n"
+              "scale.grad += out[b,i].grad - 50 % #in[w[i],i] & $ | 2");
+  edf_formula(edf_compnode("G", nothing, nothing, s), "r = variance_B,T[1] s.flat[i] if s < 1",
+              "s.grad += r.grad; else s.grad.flat[i] += 1");
+  edf_formula(edf_compnode("H", nothing, nothing, x), "y[b,i] = 3 x[b,i]", "");
+  edf_name(y, "h&1%$#");
+  edf_name(many, "[the first] ~^{}\\");
+  print("own");
+  capture_begin();
+  edf_print_node(stdout, x);
+  edf_print_node(stdout, W_1);
+  edf_print_node(stdout, t);
+  for (int i = 0; i < edf.n_compnodes; i++) edf_print_node(stdout, edf.compnodes[i]);
+  capture_end();
+  golden("own_nodes.txt", captured);
+  edf_clear();
+}
+
+/* ---- edf_print: numbers of a node, six rows of eight columns at most */
+
+static void filled(edf_node *x) {
+  for (size_t i = 0; i < x->size; i++) x->value[i] = (edf_real)i / 4 - 1;
+}
+
+static void printed(edf_node *x) {
+  edf_print(x);
+  if (lseek(STDOUT_FILENO, 0, SEEK_CUR) == 0) printf("it waits for more, in a debugger\n");
+}
+
+static void print_first(edf_node *y) { (void)y; edf_print(edf.inputs[0]); }
+
+static void numbers(void) {
+#line 1 "numbers.c"
+  static edf_real data[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+  Parameter *c = edf_parameter("c"), *v = edf_parameter("v[9]"), *m = edf_parameter("m[6,8]");
+  Parameter *large = edf_parameter("large[7,9]"), *a = edf_parameter("a[2,2,3]");
+  Input *x = edf_want_grad(edf_input("x[b,2]")), *f = edf_input("f[3]");
+  CompNode *y = edf_name(Square(x), "y"), *l = edf_name(Sum(y), "l");
+  CompNode *look = edf_compnode("Look", nothing, print_first, l);
+  filled(c);
+  filled(v);
+  filled(m);
+  filled(large);
+  filled(a);
+  capture_begin();
+  printed(c);
+  printed(v);
+  printed(m);
+  printed(large);
+  printed(a);
+  printed(x);
+  printed(f);
+  printed(y);
+  edf_feed(x, data, 4);
+  edf_feed(f, data, 1);
+  printed(f);
+  Forward();
+  printed(x);
+  edf_feed(x, data, 2);
+  printed(x);
+  edf_feed(x, data, 4);
+  Forward();
+  Backward(l);
+  printed(x);
+  printed(y);
+  printed(l);
+  Forward();
+  Backward(look);
+  large->value[0] = (edf_real)NAN;
+  large->value[5] = -(edf_real)INFINITY;
+  for (int i = 1; i < 9; i++) v->value[i] = (edf_real)INFINITY;
+  printed(large);
+  printed(v);
+  capture_end();
+  golden("numbers.txt", captured);
+  edf_clear();
 }
