@@ -118,6 +118,7 @@ static void elements(void) {
   LeakyRelu(x, (edf_real)0.25);
   Gelu(p);
   Softplus(c);
+  Tanh(edf_parameter("r[1,1,1,1,1,1,1,2]"));
   Sub(x, p);
   Mul(c, x);
   Div(x, p);
@@ -154,6 +155,7 @@ static void rows(void) {
   VarianceOver("x[b,t,I]", x);
   SampleVarianceOver("x[b,T,i]", x);
   SampleVarianceOver("a[i,J,k]", a);
+  SampleVarianceOver("x[B,t,i]", x);
   MaxOver("y[i,j] = a[i,2*j+DJ,K] | j<2, DJ<2", a);
   LayerNorm(edf_layer_norm_params(4), x);
   BatchNorm(Phi, x);
@@ -197,6 +199,7 @@ static void equations(void) {
   Einsum("y[b,x,10] = x[b,x] t[b] | x<6", x, t);
   Einsum("y[b] = x[b,I] x[b,J] d[J] - t[b] | J<4", x, d, t);
   Einsum("y[i,j2] = d[i] f[j2]", d, f);
+  Einsum("y[j2,j] = a[j,K] a[j,K2] f[j2]", a, f);
   print("equations");
   edf_clear();
 }
@@ -242,7 +245,7 @@ static void own(void) {
   edf_compnode_shaped("Eight", of_first, nothing, nothing, W_1, s, s, s, s, s, s, s);
   edf_formula(edf_name(edf_compnode("F", nothing, nothing, x, W_1, s), "y_2"),
               "out[b,i] = exp(-in[b,i]^2) * sqrt(w[i] + (1e-05)) / scale 2.5e+3 ln pi",
-              "in.grad[b,i] += sum_B,I (out.grad[B,I] <= 0) w[i]\n"
+              "in.grad[b,i] += sum_B,I2 (out.grad[B,I2] <= 0) w[i]\n"
               "w.grad[i] -= max_J in[b,J] mean_B,T in[B,T] + tanh(min(scale, 2))\n"
               "scale.grad += out[b,i].grad - 50 % #in[w[i],i] & $ | 2");
   edf_formula(edf_compnode("G", nothing, nothing, s), "r = variance_B,T[1] s.flat[i] if s < 1",

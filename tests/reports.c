@@ -51,7 +51,7 @@ enum {
   FAR_PAST_B, BELOW_DB, FAR_BELOW_DB, PAST_C, CHANGES_C, CHANGES_C_PAST_C,
   FORGETS_FIRST, FORGETS_LAST, FORGETS_TWO, FORGETS_ALL, COUNTS, ADDS, ADDS_LAST, DRAWS,
   CHANGES_DY, CHANGES_Y, USED_UP, USED_UP_B, GIVES_NAN, GIVES_INF, ASSIGNS, ASSIGNS_B,
-  ASSIGNS_LAST, DOUBLES, SCALES, NOTHING, LAST_STRAYS, WORST_STRAYS, STRAYS, SLOPE
+  ASSIGNS_LAST, DOUBLES, SCALES, NOTHING, LAST_STRAYS, WORST_STRAYS, STRAYS, SLOPE, LATER
 };
 static int mistake, runs;
 static double slope;
@@ -81,6 +81,7 @@ static void forward(CompNode *y) {
   for (size_t i = 0; i < y->size; i++)
     if (!is_left_out(i)) y->value[i] = 3 * a[i] - b[i] + ((int)i < adds ? 0 : before);
   if (mistake == COUNTS) y->value[5] += ++runs;
+  if (mistake == LATER) y->value[5] += runs++ == 3;          /* the last of four runs */
   if (mistake == DRAWS) y->value[0] += edf_uniform(0, 1);
   if (y->value != own) bad_writes(y);
 }
@@ -158,6 +159,7 @@ static void writes(void) {
   REPORT(CHANGES_C_PAST_C);
   REPORT(CHANGES_DY);
   REPORT(CHANGES_Y);
+  check("PAST_Y where a mismatch is expected", edf_expect_mismatch(mine(PAST_Y)));
   compare("gradcheck_writes.txt");
 }
 
@@ -167,6 +169,7 @@ static void runs_again(void) {
   REPORT(FORGETS_TWO);
   REPORT(FORGETS_ALL);
   REPORT(COUNTS);
+  REPORT(LATER);
   REPORT(ADDS);
   REPORT(ADDS_LAST);
   REPORT(DRAWS);
@@ -182,6 +185,14 @@ static void runs_again(void) {
 }
 
 /* A factor that is a dimension, or one over it, is named; one near 1 is none. */
+static void hidden_forward(CompNode *y) {
+  for (size_t i = 0; i < 3; i++) y->value[i] = i < 2 ? y->in[0]->value[i] : 1;
+}
+static void hidden_backward(CompNode *y) {
+  for (size_t i = 0; i < 2; i++) edf_addgrad(y->in[0], i, y->grad[i]);
+  edf_addgrad(y->in[0], 2, y->grad[1] - y->grad[0]);
+}
+
 static void likely_causes(void) {
   static const double factors[] = { 2, 3, 6, 0.5, 1 / 3.0, -1, -2, 1.02, 1.005, 1e-8 };
   for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
@@ -194,6 +205,10 @@ static void likely_causes(void) {
   REPORT(LAST_STRAYS);
   REPORT(WORST_STRAYS);
   REPORT(STRAYS);
+  edf_clear();
+  edf_seed(5);
+  check("0 and hidden from ones", edf_compnode("Hidden", hidden_forward, hidden_backward,
+                                               numbers("x[3]", 1, 1)));
   compare("gradcheck_likely.txt");
 }
 
@@ -245,6 +260,8 @@ static void through_a_graph(void) {
   edf_expect_mismatch(edf.compnodes[3]);
   check("z is expected to differ and does not", loss);
   check("an equation alone", edf.compnodes[1]);
+  loss = graph(SLOPE);
+  check("y alone, of a node", edf.compnodes[2]);
   compare("gradcheck_graph.txt");
 }
 
@@ -285,6 +302,32 @@ static void what_is_skipped(void) {
   compare("gradcheck_skipped.txt");
 }
 
+/* Where 20 entries are wrong for sure, no more are looked at for noise. */
+static int sure;
+
+static void noisy_forward(CompNode *y) {
+  for (int i = 0; i < 60; i++) {
+    volatile double sum = y->in[0]->value[i] + (i < sure ? 0 : 1e7);
+    y->value[i] = sum - (i < sure ? 0 : 1e7);
+  }
+}
+static void noisy_backward(CompNode *y) {
+  for (int i = 0; i < 60; i++)
+    edf_addgrad(y->in[0], (size_t)i, y->grad[i] * (i < sure ? 2 : 1));
+}
+
+static void enough_is_sure(void) {
+  for (sure = 18; sure <= 21; sure++) {
+    char title[40];
+    edf_clear();
+    edf_seed(8);
+    snprintf(title, sizeof title, "%d wrong ones", sure);
+    check(title, edf_compnode("Noisy", noisy_forward, noisy_backward,
+                              numbers("x[60]", 0.1, 0.3)));
+  }
+  compare("gradcheck_sure.txt");
+}
+
 /* ---- A large tensor: a sample is tried, and directions show what it missed */
 
 static size_t first_wrong, last_wrong;
@@ -319,7 +362,19 @@ static void large_tensors(void) {
   large("the last of 2000, twice", "x[2000]", 1999, 2000, 1e4, 2e4);
   large("the last of 2000, not at all", "x[2000]", 1999, 2000, 1e4, 0);
   large("the last of 2000 is right", "x[2000]", 1999, 2000, 100, 100);
+  large("half of [40,30]", "x[40,30]", 0, 600, 2, 3);
   compare("gradcheck_large.txt");
+}
+
+/* One row transposed is itself: so a small mistake is not called that. */
+static void rows_are_not_transposed(void) {
+  large("a row", "x[1,6]", 0, 6, 1, 1.0005);
+  CHECK(strstr(all, "FAIL") && !strstr(all, "transposed"), "%s", all);
+  length = 0;
+  large("a column", "x[6,1]", 0, 6, 1, 1.0005);
+  CHECK(strstr(all, "FAIL") && !strstr(all, "transposed"), "%s", all);
+  length = 0;
+  edf_clear();
 }
 
 /* ---- What a check leaves: all as it was, and the gradients those of a Backward */
@@ -351,6 +406,26 @@ static void what_a_check_leaves(void) {
   edf_clear();
 }
 
+/* A state that is not edf_state's is left alone; one that is, is put back. */
+static void counting_forward(CompNode *y) {
+  ++*(int *)y->state;
+  abs_forward(y);
+}
+
+static void states_of_the_user(void) {
+  static int count;
+  slope = 1;
+  CompNode *y = edf_compnode("Own", counting_forward, abs_backward, numbers("x[3]", 1, 1));
+  CompNode *z = edf_compnode("Kept", counting_forward, abs_backward, y);
+  y->state = &count;
+  *(int *)edf_state(z, sizeof(int)) = 7;
+  capture_begin();
+  edf_gradcheck(z);
+  capture_end();
+  CHECK(count > 10 && *(int *)z->state == 7, "%d and %d", count, *(int *)z->state);
+  edf_clear();
+}
+
 int main(int argc, char **argv) {
   golden_arguments(argc, argv);
   RUN(writes);
@@ -358,7 +433,10 @@ int main(int argc, char **argv) {
   RUN(likely_causes);
   RUN(through_a_graph);
   RUN(what_is_skipped);
+  RUN(enough_is_sure);
   RUN(large_tensors);
+  RUN(rows_are_not_transposed);
   RUN(what_a_check_leaves);
+  RUN(states_of_the_user);
   return harness_report();
 }

@@ -528,6 +528,30 @@ static void nan_of_rows(void) {
   edf_clear();
 }
 
+/* A node of the user's: nothing is known of what an entry is computed from, but that as many
+   entries often are in the same order. */
+static int first_is_inf;
+static void bad_forward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->value[i] = y->in[0]->value[0];
+  y->value[1] = first_is_inf ? (edf_real)INFINITY : (edf_real)NAN;
+}
+static void two_shape(CompNode *y) { y->rank = 1; y->dim[0] = 2; }
+
+static void nan_of_own_nodes(void) {
+  Parameter *p = parameter_of("p[3]", three), *q = parameter_of("q[2,2]", six);
+  edf_name(edf_compnode_shaped("Bad", two_shape, bad_forward, NULL, p, q), "y");
+  FIND(edf_forward);
+  edf_clear_compnodes();
+  edf_name(edf_compnode("Bad", bad_forward, NULL, Tanh(Square(p))), "y");
+  for (first_is_inf = 0; first_is_inf < 2; first_is_inf++) {
+    edf.watch = EDF__POISON;
+    edf_forward();
+    note("> edf_find_nan(), with EDF_DEBUG");
+    given(edf_find_nan());
+  }
+  edf_clear();
+}
+
 static void nan_of_leaves(void) {
   static edf_real x[8] = { 1, (edf_real)NAN, 0, (edf_real)INFINITY, 2, 3, 0, 1 };
   Input *in = edf_input("x[b,3]"), *t = edf_input("t[2]");
@@ -557,6 +581,7 @@ static void nan_of_values(void) {
   session_begin();
   nan_of_elements();
   nan_of_rows();
+  nan_of_own_nodes();
   nan_of_leaves();
   session_end("stepping_nan.txt");
 }
@@ -626,6 +651,14 @@ static void nan_of_gradients(void) {
   edf_name(Sqrt(z), "root");
   Forward();
   DO(Backward(edf.compnodes[0]));
+  given(edf_find_nan());
+  edf_clear_compnodes();
+  p->value[3] = 1;
+  q = edf_name(Square(p), "q");
+  l = edf_name(Sum(q), "loss");
+  Forward();
+  Backward(l);
+  q->grad[0] = l->grad[0] = (edf_real)NAN;                   /* by hand: no node has begun it */
   given(edf_find_nan());
   session_end("stepping_nan_grad.txt");
   edf_clear();
