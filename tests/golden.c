@@ -107,7 +107,7 @@ static void attention(void) {
   edf_clear();
 }
 
-static void nothing(edf_node *y) { (void)y; }
+static void no(edf_node *y) { (void)y; }
 
 static void elements(void) {
 #line 1 "elements.c"
@@ -170,7 +170,7 @@ static void evaluation(void) {
 #line 1 "evaluation.c"
   Input *x = edf_want_grad(edf_input("x[b,4]"));
   BatchNorm(edf_batch_norm_params(4), Dropout(x, 0.5));
-  edf_compnode("Copy", nothing, nothing, Relu(x));
+  edf_compnode("Copy", no, no, Relu(x));
   edf.training = 0;
   print("evaluation");
   edf.training = 1;
@@ -230,27 +230,26 @@ static void joined(void) {
   edf_clear();
 }
 
-static void of_first(edf_node *y) { y->rank = 1; y->dim[0] = y->in[0]->dim[0]; }
+static void first(edf_node *y) { y->rank = 1; y->dim[0] = y->in[0]->dim[0]; }
 
 /* Nodes of the user's, with formulas and without, and names that LaTeX has other plans for. */
 static void own(void) {
 #line 1 "own.c"
   Input *x = edf_want_grad(edf_input("x[b,3]")), *t = edf_input("t[b,3]");
   Parameter *W_1 = edf_parameter("W_1[3]"), *s = edf_parameter("s");
-  CompNode *y = edf_compnode("Mine", nothing, nothing, x, t, W_1);
-  edf_name(edf_compnode("No", nothing, NULL, x), "stop");
-  edf_want_grad(edf_name(edf_compnode("No", nothing, NULL, x), "wanted"));
-  CompNode *many = edf_compnode_shaped("Many", of_first, nothing, nothing, W_1, x, t, s, s, s, s,
-                                       s, s);
-  edf_compnode_shaped("Eight", of_first, nothing, nothing, W_1, s, s, s, s, s, s, s);
-  edf_formula(edf_name(edf_compnode("F", nothing, nothing, x, W_1, s), "y_2"),
+  CompNode *y = edf_compnode("Mine", no, no, x, t, W_1);
+  edf_name(edf_compnode("No", no, NULL, x), "stop");
+  edf_want_grad(edf_name(edf_compnode("No", no, NULL, x), "wanted"));
+  CompNode *many = edf_compnode_shaped("Many", first, no, no, W_1, x, t, s, s, s, s, s, s);
+  edf_compnode_shaped("Eight", first, no, no, W_1, s, s, s, s, s, s, s);
+  edf_formula(edf_name(edf_compnode("F", no, no, x, W_1, s), "y_2"),
               "out[b,i] = exp(-in[b,i]^2) * sqrt(w[i] + (1e-05)) / scale 2.5e+3 ln pi",
               "in.grad[b,i] += sum_B,I2 (out.grad[B,I2] <= 0) w[i]\n"
               "w.grad[i] -= max_J in[b,J] mean_B,T in[B,T] + tanh(min(scale, 2))\n"
               "scale.grad += out[b,i].grad - 50 % #in[w[i],i] & $ | 2");
-  edf_formula(edf_compnode("G", nothing, nothing, s), "r = variance_B,T[1] s.flat[i] if s < 1",
+  edf_formula(edf_compnode("G", no, no, s), "r = variance_B,T[1] s.flat[i] if s < 1",
               "s.grad += r.grad; else s.grad.flat[i] += 1");
-  edf_formula(edf_compnode("H", nothing, nothing, x), "y[b,i] = 3 x[b,i]", "");
+  edf_formula(edf_compnode("H", no, no, x), "y[b,i] = 3 x[b,i]", "");
   edf_name(y, "h&1%$#");
   edf_name(many, "[the first] ~^{}\\");
   print("own");
@@ -284,7 +283,7 @@ static void numbers(void) {
   Parameter *large = edf_parameter("large[7,9]"), *a = edf_parameter("a[2,2,3]");
   Input *x = edf_want_grad(edf_input("x[b,2]")), *f = edf_input("f[3]");
   CompNode *y = edf_name(Square(x), "y"), *l = edf_name(Sum(y), "l");
-  CompNode *look = edf_compnode("Look", nothing, print_first, l);
+  CompNode *look = edf_compnode("Look", no, print_first, l);
   filled(c);
   filled(v);
   filled(m);
@@ -314,7 +313,7 @@ static void numbers(void) {
   printed(l);
   Forward();
   Backward(look);
-  large->value[0] = (edf_real)NAN;
+  large->value[0] = (edf_real)fabs(NAN);
   large->value[5] = -(edf_real)INFINITY;
   for (int i = 1; i < 9; i++) v->value[i] = (edf_real)INFINITY;
   printed(large);

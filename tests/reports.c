@@ -392,6 +392,7 @@ static void what_a_check_leaves(void) {
   unsigned long long draws = edf.draws, seed = edf.seed;
   for (int i = 0; i < edf.n_compnodes; i++)
     for (size_t k = 0; k < edf.compnodes[i]->size; k++) before[n++] = edf.compnodes[i]->value[k];
+  CHECK(!edf_find_nan(), "there is none");
   capture_begin();
   edf_gradcheck(loss);
   capture_end();

@@ -148,6 +148,11 @@ static void breakpoints(void) {
   edf__stopped_at = NULL;
   Forward();
   CHECK(!edf__stopped_at && !(edf.look & EDF__BREAKS), "it stopped again");
+  long live = memory.live;
+  edf_break("h");
+  edf_break("q");
+  edf_break(NULL);
+  CHECK(memory.live == live, "%ld blocks more", memory.live - live);
   edf_break("h");
   edf_clear();
   CHECK(memory.live == 0, "%ld blocks are left", memory.live);
@@ -499,7 +504,7 @@ static edf_node *found(void) {
 }
 
 static edf_node *found_after(void (*run)(void)) {
-  edf.watch = 0;                         /* it would be told by itself, and once              */
+  edf.look = 0;                         /* it would be told by itself, and once              */
   if (run) run();
   return found();
 }
@@ -529,7 +534,7 @@ static void nan_of_elements(void) {
 /* A shorter operand repeats; of a longer one the row's least entry is shown. */
 static void nan_of_rows(void) {
   static const edf_real labels[4] = { 0, 2, 1, 0 };
-  static const double flat[] = { 2, 1, 4, 3, -5, 1, 3, 0, -7, 3, -6, 5 };
+  static const double flat[] = { 2, 1, 4, 2, 3, -5, 1, 9, 3, 0, -7, 0, 3, -6, 5, 1 };
   Parameter *p = parameter_of("p[2,3]", six), *v = parameter_of("v[3]", six + 3);
   edf_name(Div(p, v), "y");
   FIND(edf_forward);
@@ -539,7 +544,7 @@ static void nan_of_rows(void) {
   edf_name(LogLoss(p, t), "y");
   FIND(edf_forward);
   edf_clear();
-  p = parameter_of("p[2,2,3]", flat);
+  p = parameter_of("p[2,2,4]", flat);
   t = edf_input("t[2,2]");
   edf_feed(t, labels, 1);
   edf_name(LogLoss(p, t), "y");
@@ -563,7 +568,7 @@ static void nan_of_own_nodes(void) {
   edf_clear_compnodes();
   edf_name(edf_compnode("Bad", bad_forward, NULL, Tanh(Square(p))), "y");
   for (first_is_inf = 0; first_is_inf < 2; first_is_inf++) {
-    edf.watch = EDF__POISON;
+    edf.look = EDF__POISON;
     edf_forward();
     note("> edf_find_nan(), with EDF_DEBUG");
     given(found());
@@ -671,7 +676,7 @@ static void sum_forward(CompNode *y) {
 
 static void nan_of_gradients(void) {
   session_begin();
-  edf.watch = 0;
+  edf.look = 0;
   Parameter *p = parameter_of("p[2,2]", six), *z = edf_parameter("z[3]");
   CompNode *q = edf_name(Square(p), "q"), *r = edf_name(Square(q), "r");
   CompNode *y = edf_name(edf_compnode("Spoil", copy_forward, spoil_backward, r), "y");
@@ -754,7 +759,7 @@ static void what_is_not_written(void) {
   session_begin();
   for (int debug = 1; debug >= 0; debug--) {
     chain n = build_chain();
-    edf.watch = debug ? (unsigned)EDF__POISON : 0;
+    edf.look = debug ? (unsigned)EDF__POISON : 0;
     n.b->forward = look;
     n.b->backward = look_at_inputs;
     DO(edf_break("loss"));
