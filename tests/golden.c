@@ -17,6 +17,7 @@
 /* The program, and the article for LaTeX. */
 static void print(const char *name) {
   char file[100];
+  long live = memory.live;
   snprintf(file, sizeof file, "%s.txt", name);
   capture_begin();
   edf_print_program(stdout);
@@ -29,6 +30,7 @@ static void print(const char *name) {
   golden(file, captured);
   snprintf(file, sizeof file, "build/golden_%s.tex", name);
   golden_put(file, captured);
+  CHECK(memory.live == live, "%ld blocks more than before", memory.live - live);
 }
 
 static void mlp(void);
@@ -144,6 +146,7 @@ static void rows(void) {
   edf_name(LogLoss(Softmax(x), k), "loss");
   SoftmaxLogLoss(x, k);
   LogSoftmax(a);
+  Softmax(edf_parameter("long[row=2,col2=3]"));
   SoftmaxOver("a[i,J,k]", a);
   SoftmaxOver("a[i,J,K]", a);
   SoftmaxOver("a[i,s,T] | T<=s", a);
@@ -188,6 +191,7 @@ static void equations(void) {
   Einsum("y = 2 c c - 0.5 c + c", c);
   Einsum("y = -1.5 d[I] d[I] - 3 c", d, c);
   Einsum("y[i,j] = -a[j,i] + 2 d[i] c", a, d, c);
+  Einsum("y = 0 c - 0 c", c);
   Einsum("y[i] = a[i,i] - a[i,0]", a);
   Einsum("y[i] = a[i,I] d[I]", a, d);
   Einsum("y[row,col] = a[row,Row] a[Row,col] a[ROW,ROW]", a);
@@ -247,9 +251,12 @@ static void own(void) {
               "in.grad[b,i] += sum_B,I2 (out.grad[B,I2] <= 0) w[i]\n"
               "w.grad[i] -= max_J in[b,J] mean_B,T in[B,T] + tanh(min(scale, 2))\n"
               "scale.grad += out[b,i].grad - 50 % #in[w[i],i] & $ | 2");
-  edf_formula(edf_compnode("G", no, no, s), "r = variance_B,T[1] s.flat[i] if s < 1",
+  edf_formula(edf_compnode("G", no, no, s),
+              "r = max(mean_I, s) variance_B,T[1] s.flat[i] if s < 1",
               "s.grad += r.grad; else s.grad.flat[i] += 1");
   edf_formula(edf_compnode("H", no, no, x), "y[b,i] = 3 x[b,i]", "");
+  edf_formula(edf_compnode("I", no, no, x, W_1), "y[b,i] = floor(x[b,i])",
+              "x.grad[b,i] += y.grad[b,i]\nw.grad[i] -= y.grad[b,i]");
   edf_name(y, "h&1%$#");
   edf_name(many, "[the first] ~^{}\\");
   print("own");
