@@ -362,8 +362,60 @@ static void large_tensors(void) {
   large("the last of 2000, twice", "x[2000]", 1999, 2000, 1e4, 2e4);
   large("the last of 2000, not at all", "x[2000]", 1999, 2000, 1e4, 0);
   large("the last of 2000 is right", "x[2000]", 1999, 2000, 100, 100);
+  large("the last of 2000, twice, less sure", "x[2000]", 1999, 2000, 1000, 2000);
+  large("the last of 2000, twice, unsure", "x[2000]", 1999, 2000, 200, 400);
   large("half of [40,30]", "x[40,30]", 0, 600, 2, 3);
   compare("gradcheck_large.txt");
+}
+
+/* Steps of h and of h/4 go unseen by this function, whose slope at 0 is 2 and between others:
+   h is a thousandth of what x is as a root mean square, and a millionth. */
+static double wave_step;
+
+static void wave_forward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) {
+    double t = (y->in[0]->value[i] - (i % 2 ? 1400 : -200)) / wave_step, t6 = pow(t, 6);
+    y->value[i] = y->in[0]->value[i] + 4096 * wave_step * t * (t6 - 1) * (t6 - 1 / 4096.0);
+  }
+}
+static void wave_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, 2 * y->grad[i]);
+}
+
+static void steps_along_directions(void) {
+  for (int k = 0; k < 4; k++) {
+    char title[60];
+    edf_clear();
+    edf_seed(2);
+    Parameter *x = edf_parameter("x[1100]");
+    for (size_t i = 0; i < x->size; i++) x->value[i] = i % 2 ? 1400 : -200;
+    wave_step = (1e-6 + 1) * (k == 1 ? 0.5 : k == 2 ? 2 : k == 3 ? 1.1 : 1);
+    snprintf(title, sizeof title, "waves of %.2g", wave_step);
+    check(title, edf_compnode("Wave", wave_forward, wave_backward, x));
+  }
+  compare("gradcheck_steps.txt");
+}
+
+/* A backward that has a value of before for one entry alone, the first or the last. */
+static size_t stale;
+
+static void stale_forward(CompNode *y) {
+  const edf_real *x = y->in[0]->value;
+  for (size_t i = 0; i < y->size; i++) y->value[i] = i == stale ? x[i] * x[i] : x[i];
+}
+static void stale_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(y->in[0], i, y->grad[i] * (i == stale ? 7 : 1));
+}
+
+static void one_stale_entry(void) {
+  for (stale = 0; stale < 4; stale += 3) {
+    edf_clear();
+    edf_seed(2);
+    check(stale ? "stale at 3" : "stale at 0",
+          edf_compnode("Stale", stale_forward, stale_backward, numbers("x[4]", 1, 1)));
+  }
+  compare("gradcheck_stale.txt");
 }
 
 /* One row transposed is itself: so a small mistake is not called that. */
@@ -436,6 +488,8 @@ int main(int argc, char **argv) {
   RUN(what_is_skipped);
   RUN(enough_is_sure);
   RUN(large_tensors);
+  RUN(steps_along_directions);
+  RUN(one_stale_entry);
   RUN(rows_are_not_transposed);
   RUN(what_a_check_leaves);
   RUN(states_of_the_user);
