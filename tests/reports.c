@@ -368,6 +368,40 @@ static void large_tensors(void) {
   compare("gradcheck_large.txt");
 }
 
+/* What is wrong by 3 % of what random signs would give, and by what rounding may make, is seen
+   if most of eight directions say so: of one entry all do, of four these four do, or more. */
+static void shifted_forward(CompNode *y) {
+  large_forward(y);
+  for (size_t i = 0; i < y->size; i++) y->value[i] += 100;
+}
+
+static void seen(const char *title, unsigned seed, size_t n, double by, int expected) {
+  edf_clear();
+  edf_seed(seed);
+  last_wrong = (first_wrong = 1994 - n) + n;
+  right_slope = 1;
+  slope = 1 + by;
+  check(title, edf_compnode("Large", n == 1 ? shifted_forward : large_forward, large_backward,
+                            numbers("x[2000]", n == 1 ? 0 : 1, n == 1 ? 0 : 0.001)));
+  CHECK(strstr(all, "1000 of 2000 entries tried\n"), "%s", all);
+  CHECK((strstr(all, "along random") != NULL) == expected, "%s, %g\n%s", title, by, all);
+  length = 0;
+}
+
+static void large_enough_to_be_seen(void) {
+  large("just not", "x[2000]", 1999, 2000, 1, 1.985);
+  CHECK(!strstr(all, "FAIL"), "%s", all);
+  length = 0;
+  large("just", "x[2000]", 1999, 2000, 1, 2.005);
+  CHECK(strstr(all, "wrong along random directions"), "%s", all);
+  length = 0;
+  seen("just not, where rounding is seen", 1, 1, 3.28, 0);
+  seen("just, where rounding is seen", 1, 1, 3.35, 1);
+  seen("four of eight", 12, 4, 1.6, 0);
+  seen("more than four of eight", 6, 4, 1.6, 1);
+  edf_clear();
+}
+
 /* Steps of h and of h/4 go unseen by this function, whose slope at 0 is 2 and between others:
    h is a thousandth of what x is as a root mean square, and a millionth. */
 static double wave_step;
@@ -488,6 +522,7 @@ int main(int argc, char **argv) {
   RUN(what_is_skipped);
   RUN(enough_is_sure);
   RUN(large_tensors);
+  RUN(large_enough_to_be_seen);
   RUN(steps_along_directions);
   RUN(one_stale_entry);
   RUN(rows_are_not_transposed);
