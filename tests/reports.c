@@ -194,7 +194,7 @@ static void hidden_backward(CompNode *y) {
 }
 
 static void likely_causes(void) {
-  static const double factors[] = { 2, 3, 6, 0.5, 1 / 3.0, -1, -2, 1.02, 1.005, 1e-8 };
+  static const double factors[] = { 2, 3, 6, 0.5, 1 / 3.0, -1, -2, 1.02, 1.005, 2e-6, 8e-7 };
   for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
     char title[40];
     slope = factors[k];
@@ -297,6 +297,15 @@ static void what_is_skipped(void) {
     edf_clear();
     check(title, edf_compnode("Round", rounded_forward, rounded_backward,
                               numbers("x[6]", 0.1, 0.3)));
+    edf_clear();
+  }
+  static const double from_kink[] = { 5e-6, 1e-6, 5e-7, 4e-7, 2e-7, 1e-7, 3e-8, -2e-6, -1e-7 };
+  for (int i = 0; i < 9; i++) {
+    char title[40];
+    snprintf(title, sizeof title, "%g from a kink", from_kink[i]);
+    slope = 1;
+    check(title, edf_compnode("Abs", abs_forward, abs_backward, numbers("x[2]", from_kink[i],
+                                                                        1)));
     edf_clear();
   }
   compare("gradcheck_skipped.txt");
