@@ -15,14 +15,18 @@
 #include "golden.h"
 
 /* The program, and the article for LaTeX. */
-static void print(const char *name) {
+static void print_program(const char *name) {
   char file[100];
-  long live = memory.live;
   snprintf(file, sizeof file, "%s.txt", name);
   capture_begin();
   edf_print_program(stdout);
   capture_end();
   golden(file, captured);
+}
+
+static void print(const char *name) {
+  char file[100];
+  long live = memory.live;
   capture_begin();
   edf_print_latex(stdout);
   capture_end();
@@ -30,6 +34,7 @@ static void print(const char *name) {
   golden(file, captured);
   snprintf(file, sizeof file, "build/golden_%s.tex", name);
   golden_put(file, captured);
+  print_program(name);
   CHECK(memory.live == live, "%ld blocks more than before", memory.live - live);
 }
 
@@ -134,6 +139,7 @@ static void elements(void) {
   BCELoss(p, edf_parameter("q[3]"));
   MSE(x, t);
   MaskedMean(x, t);
+  print_program("elements");                   /* what needs a gradient is found by both */
   print("elements");
   edf_clear();
 }
@@ -144,6 +150,7 @@ static void rows(void) {
   Parameter *a = edf_parameter("a[2,3,4]"), *W = edf_parameter("W[5,4]");
   BatchNormParams Phi = edf_batch_norm_params(4);
   edf_name(LogLoss(Softmax(x), k), "loss");
+  LogLoss(Softmax(edf_parameter("s[3]")), edf_input("one"));
   SoftmaxLogLoss(x, k);
   LogSoftmax(a);
   Softmax(edf_parameter("long[row=2,col2=3]"));
@@ -204,6 +211,8 @@ static void equations(void) {
   Einsum("y[b] = x[b,I] x[b,J] d[J] - t[b] | J<4", x, d, t);
   Einsum("y[i,j2] = d[i] f[j2]", d, f);
   Einsum("y[j2,j] = a[j,K] a[j,K2] f[j2]", a, f);
+  Parameter *u = edf_parameter("u[1,2,1,1,1,1,1,1]"), *v = edf_parameter("v[1,2,1,1,1,1,1,1]");
+  Einsum("y[a,b,c,d,e,f,g,h] = u[a,b,c,d,e,f,g,h] v[I,J,K,L,M,N,O,P]", u, v);
   print("equations");
   edf_clear();
 }
@@ -255,7 +264,7 @@ static void own(void) {
               "r = max(mean_I, s) variance_B,T[1] s.flat[i] if s < 1",
               "s.grad += r.grad; else s.grad.flat[i] += 1");
   edf_formula(edf_compnode("H", no, no, x), "y[b,i] = 3 x[b,i]", "");
-  edf_formula(edf_compnode("I", no, no, x, W_1), "y[b,i] = floor(x[b,i])",
+  edf_formula(edf_compnode("I", no, no, x, W_1), "y[b,i] = floor(x[b,i]) sum_B,Row x[B,Row]",
               "x.grad[b,i] += y.grad[b,i]\nw.grad[i] -= y.grad[b,i]");
   edf_name(y, "h&1%$#");
   edf_name(many, "[the first] ~^{}\\");

@@ -299,6 +299,14 @@ static void what_is_skipped(void) {
                               numbers("x[6]", 0.1, 0.3)));
     edf_clear();
   }
+  static const double at_kink[] = { -1.0025, -1.0015, -1, 0, 1, 1.0015, 1.0025 };
+  for (int i = 0; i < 7; i++) {
+    char title[40];
+    slope = at_kink[i];
+    snprintf(title, sizeof title, "%g at a kink", slope);
+    check(title, edf_compnode("Abs", abs_forward, abs_backward, numbers("x[8]", 0, 0)));
+    edf_clear();
+  }
   static const double from_kink[] = { 5e-6, 1e-6, 5e-7, 4e-7, 2e-7, 1e-7, 3e-8, -2e-6, -1e-7 };
   for (int i = 0; i < 9; i++) {
     char title[40];

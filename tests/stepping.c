@@ -630,6 +630,15 @@ static void products_outside(void) {
 
 /* A sum of products that overflows: its greatest product, also of the second term, behind an
    offset, with a number before it, and the first of two that are alike. */
+static void sixteen_letters(void) {
+  static const double x = 1e308, z = 10;
+  Parameter *p = parameter_of("x[1,1,1,1,1,1,1,1]", &x);
+  Parameter *q = parameter_of("z[1,1,1,1,1,1,1,1]", &z);
+  edf_name(Einsum("y[a,b,c,d,e,f,g,h] = x[a,b,c,d,e,f,g,h] z[I,J,K,L,M,N,O,P]", p, q), "y");
+  FIND(edf_forward);
+  edf_clear();
+}
+
 static void nan_of_products(void) {
   static const double a[] = { 1e308, 5e307, 3e307, 1.5e308 }, c[] = { 1, 1, 0.5, 1.125 };
   static const double d[] = { 1e308, 1e308, 7 }, e[] = { 8, 1, 1 }, g[] = { 1, 3 };
@@ -657,6 +666,7 @@ static void nan_of_products(void) {
   FIND(edf_forward);
   edf_clear();
   products_outside();
+  sixteen_letters();
   session_end("stepping_products.txt");
 }
 
