@@ -11,7 +11,8 @@
 #include "harness.h"
 #include "capture.h"
 
-static struct { int contract, node, pass, fill, update, pull, push, forget, here; } calls;
+static struct { int contract, node, pass, fill, update, pull, push, forget, here, on,
+                off; } calls;
 static int runs_nodes;                       /* has the device kernels for built-in nodes? */
 
 static void device_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
@@ -79,7 +80,7 @@ static void device_pull(edf_real *x, size_t n) { (void)x; (void)n; calls.pull++;
 static void device_push(edf_real *x, size_t n) { (void)x; (void)n; calls.push++; }
 static void device_forget(const void *x) { (void)x; calls.forget++; }
 static void device_here(const edf_node *y) { (void)y; calls.here++; }
-static void device_sync(int on) { (void)on; }
+static void device_sync(int on) { calls.on += on; calls.off += !on; }
 
 static edf_device_table table = { device_contract, device_window, device_node, device_pass,
                                   device_fill, device_update, device_norm, device_pull,
@@ -431,6 +432,33 @@ static void cheapest_orders(void) {
            "54 48 12 ");
 }
 
+/* What looks at whole programs has everything brought. A check gives the values that it moves,
+   and those of a frozen parameter, back; each run of the node here gives one array. */
+static void debugging_brings_all(void) {
+  Parameter *p = edf_parameter("p[2]"), *q = edf_parameter("q[2]");
+  CompNode *y = edf_compnode("Twice", twice_forward, twice_backward, p);
+  q->update = edf_frozen;
+  edf_device = &table;
+  Forward();
+  memset(&calls, 0, sizeof calls);
+  CHECK(!edf_find_nan(), "there is none");
+  CHECK(calls.on == 1 && calls.off == 1, "%d on, %d off", calls.on, calls.off);
+  memset(&calls, 0, sizeof calls);
+  capture_begin();
+  edf_gradcheck(y);
+  capture_end();
+  CHECK(calls.on == 1 && calls.off == 1, "%d on, %d off", calls.on, calls.off);
+  CHECK(calls.push == 32 && calls.pull == 45, "%d %d", calls.push, calls.pull);
+  p->value[1] = (edf_real)NAN;
+  memset(&calls, 0, sizeof calls);
+  capture_begin();
+  CHECK(edf_find_nan() == p, "it was not found");
+  capture_end();
+  CHECK(calls.on == 2 && calls.off == 2, "%d on, %d off", calls.on, calls.off);
+  edf_device = NULL;
+  edf_clear();
+}
+
 int main(void) {
   RUN(calls_in_order);
   RUN(recorded_passes);
@@ -442,5 +470,6 @@ int main(void) {
   RUN(custom_nodes_stay);
   RUN(gradients_are_clipped_there);
   RUN(saving_pulls);
+  RUN(debugging_brings_all);
   return harness_report();
 }

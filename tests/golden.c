@@ -210,6 +210,7 @@ static void equations(void) {
   Einsum("y[b,x,10] = x[b,x] t[b] | x<6", x, t);
   Einsum("y[b] = x[b,I] x[b,J] d[J] - t[b] | J<4", x, d, t);
   Einsum("y[i,j2] = d[i] f[j2]", d, f);
+  Einsum("y = d[I+1] d[J+3]", d);
   Einsum("y[j2,j] = a[j,K] a[j,K2] f[j2]", a, f);
   Parameter *u = edf_parameter("u[1,2,1,1,1,1,1,1]"), *v = edf_parameter("v[1,2,1,1,1,1,1,1]");
   Einsum("y[a,b,c,d,e,f,g,h] = u[a,b,c,d,e,f,g,h] v[I,J,K,L,M,N,O,P]", u, v);
@@ -266,6 +267,7 @@ static void own(void) {
   edf_formula(edf_compnode("H", no, no, x), "y[b,i] = 3 x[b,i]", "");
   edf_formula(edf_compnode("I", no, no, x, W_1), "y[b,i] = floor(x[b,i]) sum_B,Row x[B,Row]",
               "x.grad[b,i] += y.grad[b,i]\nw.grad[i] -= y.grad[b,i]");
+  edf_formula(edf_compnode("J", no, no, x), "y = x", "x.grad[a,b,c,d,e,f,g,h,i] += y.grad[b,i]");
   edf_name(y, "h&1%$#");
   edf_name(many, "[the first] ~^{}\\");
   print("own");

@@ -614,6 +614,7 @@ static void nan_of_values(void) {
 static void products_outside(void) {
   static const double below[] = { 0, 1.1e308, 1e308, 1e308 }, f[] = { 1.5, 1, 1 };
   static const double above[] = { 0, 1e308, 1.1e308, 0 }, g[] = { 1, 1.5 };
+  static const double first[] = { 1e308, 1e308, 0 }, h[] = { 1.7e308, 1, 1 };
   static const double bound[] = { -1.6e308, 1e308, 1e308, 0 };
   edf_name(Einsum("y[i,j] = a[i,j+D-1] f[D] | j<3", parameter_of("a[2,2]", below),
                   parameter_of("f[3]", f)), "y");
@@ -621,6 +622,10 @@ static void products_outside(void) {
   edf_clear();
   edf_name(Einsum("y[i,j] = a[i,j+D] g[D] + a[i,j] | j<2", parameter_of("a[2,2]", above),
                   parameter_of("g[2]", g)), "y");
+  FIND(edf_forward);
+  edf_clear();
+  edf_name(Einsum("y[i] = d[i+D-1] h[D] | i<3", parameter_of("d[3]", first),
+                  parameter_of("h[3]", h)), "y");
   FIND(edf_forward);
   edf_clear();
   edf_name(Einsum("y[i] = d[i-J] | i<5, J<2", parameter_of("d[4]", bound)), "y");
