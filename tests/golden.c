@@ -267,7 +267,8 @@ static void own(void) {
   edf_formula(edf_compnode("H", no, no, x), "y[b,i] = 3 x[b,i]", "");
   edf_formula(edf_compnode("I", no, no, x, W_1), "y[b,i] = floor(x[b,i]) sum_B,Row x[B,Row]",
               "x.grad[b,i] += y.grad[b,i]\nw.grad[i] -= y.grad[b,i]");
-  edf_formula(edf_compnode("J", no, no, x), "y = x", "x.grad[a,b,c,d,e,f,g,h,i] += y.grad[b,i]");
+  edf_formula(edf_compnode("J", no, no, x), "y = x",
+              "x.grad[a,b,c,d,e,f,g,h,i] += y.grad[b,i]");
   edf_name(y, "h&1%$#");
   edf_name(many, "[the first] ~^{}\\");
   print("own");

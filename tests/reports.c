@@ -51,7 +51,8 @@ enum {
   FAR_PAST_B, BELOW_DB, FAR_BELOW_DB, PAST_C, CHANGES_C, CHANGES_C_PAST_C,
   FORGETS_FIRST, FORGETS_LAST, FORGETS_TWO, FORGETS_ALL, COUNTS, ADDS, ADDS_LAST, DRAWS,
   CHANGES_DY, CHANGES_Y, USED_UP, USED_UP_B, GIVES_NAN, GIVES_INF, ASSIGNS, ASSIGNS_B,
-  ASSIGNS_LAST, DOUBLES, SCALES, NOTHING, LAST_STRAYS, WORST_STRAYS, STRAYS, SLOPE, LATER
+  ASSIGNS_LAST, DOUBLES, SCALES, NOTHING, LAST_STRAYS, WORST_STRAYS, STRAYS, SLOPE, SLOPE_OF_SQUARE,
+  LATER
 };
 static int mistake, runs;
 static double slope;
@@ -194,7 +195,8 @@ static void hidden_backward(CompNode *y) {
 }
 
 static void likely_causes(void) {
-  static const double factors[] = { 2, 3, 6, 0.5, 2.014, 0.5035, 2.03, 0.507, 1 / 3.0, -1, -2, 1.02, 1.005, 2e-6, 8e-7 };
+  static const double factors[] = { 2, 3, 6, 0.5, 2.014, 0.5035, 2.03, 0.507, 1 / 3.0,
+                                    -1, -2, 1.02, 1.005, 2e-6, 8e-7 };
   for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
     char title[40];
     slope = factors[k];
@@ -218,7 +220,8 @@ static void twice_forward(CompNode *y) {
   for (size_t i = 0; i < y->size; i++) y->value[i] = y->in[0]->value[i] * y->in[1]->value[i];
 }
 static void twice_backward(CompNode *y) {
-  double wrong = mistake == SLOPE ? 2 : 1;
+  int square = y->in[0] == y->in[1];
+  double wrong = mistake == SLOPE || (mistake == SLOPE_OF_SQUARE && square) ? 2 : 1;
   for (size_t i = 0; i < y->size; i++) {
     edf_addgrad(y->in[0], i, wrong * y->grad[i] * y->in[1]->value[i]);
     edf_addgrad(y->in[1], i, y->grad[i] * y->in[0]->value[i]);
@@ -250,6 +253,7 @@ static CompNode *graph(int wrong) {
 static void through_a_graph(void) {
   check("right", graph(RIGHT));
   check("twice as much to the first", graph(SLOPE));
+  check("twice as much to the first of a square", graph(SLOPE_OF_SQUARE));
   check("beyond the end of what is used twice", graph(PAST_DA));
   CompNode *loss = graph(SLOPE);
   edf_expect_mismatch(edf.compnodes[2]);
@@ -425,7 +429,8 @@ static double wave_step, wave_height;
 
 static void wave_forward(CompNode *y) {
   for (size_t i = 0; i < y->size; i++) {
-    double t = (y->in[0]->value[i] - (i % 2 ? 1400 : -200)) / wave_step, t6 = t * t * t * t * t * t;
+    double t = (y->in[0]->value[i] - (i % 2 ? 1400 : -200)) / wave_step;
+    double t6 = t * t * t * t * t * t;
     y->value[i] = y->in[0]->value[i] + 4096 * wave_step * t * (t6 - 1) * (t6 - 1 / 4096.0);
     y->value[i] *= wave_height;
   }
@@ -443,7 +448,8 @@ static void steps_along_directions(void) {
     wave_height = k == 2 ? 0.001 : 1;
     for (size_t i = 0; i < x->size; i++) x->value[i] = i % 2 ? 1400 : -200;
     wave_step = (1e-6 + 1) * (k == 1 || k == 2 ? 0.5 : 1);
-    snprintf(title, sizeof title, "waves of %.2g, %g high, %zu", wave_step, wave_height, x->size);
+    snprintf(title, sizeof title, "waves of %.2g, %g high, %zu", wave_step, wave_height,
+             x->size);
     check(title, edf_compnode("Wave", wave_forward, wave_backward, x));
   }
   compare("gradcheck_steps.txt");
@@ -521,8 +527,10 @@ static void what_a_check_leaves(void) {
   edf.after_backward = count_after;
   edf_forward();
   unsigned long long draws = edf.draws, seed = edf.seed;
-  for (int i = 0; i < edf.n_compnodes; i++)
-    for (size_t k = 0; k < edf.compnodes[i]->size; k++) before[n++] = edf.compnodes[i]->value[k];
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    const edf_node *y = edf.compnodes[i];
+    for (size_t k = 0; k < y->size; k++) before[n++] = y->value[k];
+  }
   CHECK(!edf_find_nan(), "there is none");
   capture_begin();
   edf_gradcheck(loss);

@@ -473,7 +473,7 @@ static void steps_in_breakpoints(void) {
   edf_clear();
 }
 
-/* edf_breakpoint gets the node, its name and the way, and notes the node where none is empty. */
+/* edf_breakpoint gets the node, its name and the way, and notes the node if none is empty. */
 static void what_a_breakpoint_gets(void) {
   chain n = build_chain();
   edf_breakpoint(n.a, "a", "forward");
@@ -509,7 +509,8 @@ static edf_node *found_after(void (*run)(void)) {
   return found();
 }
 
-#define FIND(call) do { note("> edf_find_nan() after " #call); given(found_after(call)); } while (0)
+#define FIND(call) \
+  do { note("> edf_find_nan() after " #call); given(found_after(call)); } while (0)
 
 /* Element by element one step back, or two; rows are shown from the second index on. */
 static void nan_of_elements(void) {
