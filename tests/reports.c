@@ -349,6 +349,12 @@ static void enough_is_sure(void) {
   compare("gradcheck_sure.txt");
 }
 
+#ifdef __SANITIZE_ADDRESS__              /* what is large takes long there */
+enum { GUARDED = 1 };
+#else
+enum { GUARDED = 0 };
+#endif
+
 /* ---- A large tensor: a sample is tried, and directions show what it missed */
 
 static size_t first_wrong, last_wrong;
@@ -574,9 +580,11 @@ int main(int argc, char **argv) {
   RUN(through_a_graph);
   RUN(what_is_skipped);
   RUN(enough_is_sure);
-  RUN(large_tensors);
-  RUN(large_enough_to_be_seen);
-  RUN(steps_along_directions);
+  if (!GUARDED) {
+    RUN(large_tensors);
+    RUN(large_enough_to_be_seen);
+    RUN(steps_along_directions);
+  }
   RUN(one_stale_entry);
   RUN(transposed_everywhere);
   RUN(rows_are_not_transposed);
