@@ -49,6 +49,7 @@ static void equations(void);
 static void joined(void);
 static void own(void);
 static void numbers(void);
+static void numbers_of_a_batch(void);
 
 int main(int argc, char **argv) {
   golden_arguments(argc, argv);
@@ -63,6 +64,7 @@ int main(int argc, char **argv) {
   RUN(joined);
   RUN(own);
   RUN(numbers);
+  RUN(numbers_of_a_batch);
   return harness_report();
 }
 
@@ -288,56 +290,59 @@ static void filled(edf_node *x) {
   for (size_t i = 0; i < x->size; i++) x->value[i] = (edf_real)i / 4 - 1;
 }
 
-static void printed(edf_node *x) {
-  edf_print(x);
-  if (lseek(STDOUT_FILENO, 0, SEEK_CUR) == 0) printf("it waits for more, in a debugger\n");
+static void printed(int n, edf_node *x, edf_node *y, edf_node *z) {
+  edf_node *list[] = { x, y, z };
+  for (int k = 0; k < n; k++) {
+    fflush(stdout);
+    long before = (long)lseek(STDOUT_FILENO, 0, SEEK_CUR);
+    edf_print(list[k]);
+    if (lseek(STDOUT_FILENO, 0, SEEK_CUR) == before)
+      printf("it waits for more, in a debugger\n");
+  }
 }
 
 static void print_first(edf_node *y) { (void)y; edf_print(edf.inputs[0]); }
 
+/* Rows and columns as many as are shown, and more; what is not a number. */
 static void numbers(void) {
 #line 1 "numbers.c"
-  static edf_real data[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
   Parameter *c = edf_parameter("c"), *v = edf_parameter("v[9]"), *m = edf_parameter("m[6,8]");
   Parameter *large = edf_parameter("large[7,9]"), *a = edf_parameter("a[2,2,3]");
-  Input *x = edf_want_grad(edf_input("x[b,2]")), *f = edf_input("f[3]");
-  CompNode *y = edf_name(Square(x), "y"), *l = edf_name(Sum(y), "l");
-  CompNode *look = edf_compnode("Look", no, print_first, l);
-  filled(c);
-  filled(v);
-  filled(m);
-  filled(large);
-  filled(a);
+  for (int i = 0; i < edf.n_parameters; i++) filled(edf.parameters[i]);
   capture_begin();
-  printed(c);
-  printed(v);
-  printed(m);
-  printed(large);
-  printed(a);
-  printed(x);
-  printed(f);
-  printed(y);
-  edf_feed(x, data, 4);
-  edf_feed(f, data, 1);
-  printed(f);
-  Forward();
-  printed(x);
-  edf_feed(x, data, 2);
-  printed(x);
-  edf_feed(x, data, 4);
-  Forward();
-  Backward(l);
-  printed(x);
-  printed(y);
-  printed(l);
-  Forward();
-  Backward(look);
+  printed(3, c, v, m);
+  printed(2, large, a, NULL);
   large->value[0] = (edf_real)fabs(NAN);
   large->value[5] = -(edf_real)INFINITY;
   for (int i = 1; i < 9; i++) v->value[i] = (edf_real)INFINITY;
-  printed(large);
-  printed(v);
+  printed(2, large, v, NULL);
   capture_end();
   golden("numbers.txt", captured);
+  edf_clear();
+}
+
+/* As many rows as were fed; gradients, and where none has arrived. */
+static void numbers_of_a_batch(void) {
+#line 1 "numbers.c"
+  static edf_real data[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+  Input *x = edf_want_grad(edf_input("x[b,2]")), *f = edf_input("f[3]");
+  CompNode *y = edf_name(Square(x), "y"), *l = edf_name(Sum(y), "l");
+  CompNode *look = edf_compnode("Look", no, print_first, l);
+  capture_begin();
+  printed(3, x, f, y);
+  edf_feed(x, data, 4);
+  edf_feed(f, data, 1);
+  Forward();
+  printed(2, x, f, NULL);
+  edf_feed(x, data, 2);
+  printed(1, x, NULL, NULL);
+  edf_feed(x, data, 4);
+  Forward();
+  Backward(l);
+  printed(3, x, y, l);
+  Forward();
+  Backward(look);
+  capture_end();
+  golden("numbers_of_a_batch.txt", captured);
   edf_clear();
 }
