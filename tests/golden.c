@@ -336,6 +336,8 @@ static void numbers_of_a_batch(void) {
   printed(2, x, f, NULL);
   edf_feed(x, data, 2);
   printed(1, x, NULL, NULL);
+  edf_feed(x, data + 2, 1);
+  printed(1, x, NULL, NULL);
   edf_feed(x, data, 4);
   Forward();
   Backward(l);
