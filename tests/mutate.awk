@@ -117,7 +117,8 @@ function statements(    text, at) {
 function directive() {
   if (code ~ /^ *# *(if|ifdef|ifndef)/) {
     depth++
-    if (!inside && code ~ /EDF_IMPLEMENTATION|EDF__CODE/ && code !~ /# *ifndef|! *defined\(EDF_IMPL/)
+    if (!inside && code ~ /EDF_IMPLEMENTATION|EDF__CODE/ &&
+        code !~ /# *ifndef|! *defined\(EDF_IMPL/)
       inside = depth
   }
   if (code ~ /^ *# *(else|elif)/ && inside == depth) inside = 0

@@ -126,7 +126,8 @@ static void names(void) {
 static void end_trace(void) {
   edf_trace_end();
   read_into(expected, path);
-  const char *begin = strstr(expected, "{\"cap\":"), *end = strstr(expected, "</script>\n");
+  const char *begin = strstr(expected, "{\"cap\":");
+  const char *end = begin ? strstr(begin, "</script>") : NULL;
   size_t n = begin && end ? (size_t)(end - begin) : 0;
   size_t k = 0;
   for (size_t i = 0; i < n; i++) {               /* -0 is 0: a kernel may leave either        */

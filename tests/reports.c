@@ -38,7 +38,7 @@ static void compare(const char *name) {
 
 static Parameter *numbers(const char *decl, double first, double step) {
   Parameter *p = edf_parameter("%s", decl);
-  for (size_t i = 0; i < p->size; i++) p->value[i] = first + step * (double)i;
+  for (size_t i = 0; i < p->size; i++) p->value[i] = (edf_real)(first + step * (double)i);
   return p;
 }
 
@@ -78,10 +78,10 @@ static int is_left_out(size_t i) {
 static void forward(CompNode *y) {
   const edf_real *a = y->in[0]->value, *b = y->in[1]->value;
   int adds = mistake == ADDS ? 0 : mistake == ADDS_LAST ? 5 : 6;
-  double before = y->value[5];
+  edf_real before = y->value[5];
   for (size_t i = 0; i < y->size; i++)
     if (!is_left_out(i)) y->value[i] = 3 * a[i] - b[i] + ((int)i < adds ? 0 : before);
-  if (mistake == COUNTS) y->value[5] += ++runs;
+  if (mistake == COUNTS) y->value[5] += (edf_real)++runs;
   if (mistake == LATER) y->value[5] += runs++ == 3;          /* the last of four runs */
   if (mistake == DRAWS) y->value[0] += edf_uniform(0, 1);
   if (y->value != own) bad_writes(y);
@@ -109,11 +109,11 @@ static void strays(CompNode *y) {
 static void backward(CompNode *y) {
   edf_node *a = y->in[0], *b = y->in[1];
   for (size_t i = 0; i < y->size; i++) {
-    double da = 3 * y->grad[i], db = -y->grad[i];
-    if (mistake == USED_UP && i == 5) da *= ++runs % 2;
-    if (mistake == USED_UP_B) db *= ++runs % 4;
-    if (mistake == GIVES_NAN && i == 5) da = NAN;
-    if (mistake == GIVES_INF && i == 0) da = HUGE_VAL;
+    edf_real da = 3 * y->grad[i], db = -y->grad[i];
+    if (mistake == USED_UP && i == 5) da *= (edf_real)(++runs % 2);
+    if (mistake == USED_UP_B) db *= (edf_real)(++runs % 4);
+    if (mistake == GIVES_NAN && i == 5) da = (edf_real)NAN;
+    if (mistake == GIVES_INF && i == 0) da = (edf_real)HUGE_VAL;
     if (mistake == SCALES) da *= slope;
     if (mistake == NOTHING) da = 0;
     if (mistake == DOUBLES) da += a->grad[i];
