@@ -286,10 +286,10 @@ for source in tests/*.c tests/*/*.c examples/*.c; do
       openmp=-fopenmp
       run $compiler -fopenmp -include omp.h -fsyntax-only "$source" -I. || continue
     fi
-    real=float                             # as it is built: some are in double alone
-    grep 'Built as:' "$source" | grep double | grep -q -v float && real=double
-    works "$compiler $source" $compiler -std=c99 $warnings $openmp $blas -DEDF_REAL=$real \
-      -I. -fsyntax-only "$source"
+    real=                                  # as it is built: some are in double alone
+    grep 'Built as:' "$source" | grep double | grep -q -v float && real=-DEDF_REAL=double
+    works "$compiler $source" $compiler -std=c99 $warnings $openmp $blas $real -I. \
+      -fsyntax-only "$source"
   done
 done
 works lines awk -f tests/lines.awk tests/lines.txt edf.h
