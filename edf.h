@@ -662,11 +662,6 @@ static void *edf__try_raw(edf__block **list, size_t bytes) {
   return (void *)data;
 }
 
-static void *edf__try_alloc(edf__block **list, size_t bytes) {
-  void *data = edf__try_raw(list, bytes);
-  return data ? memset(data, 0, bytes) : NULL;
-}
-
 static void *edf__raw_alloc(edf__block **list, size_t bytes) {
   void *data = edf__try_raw(list, bytes);
   if (!data) edf__out_of_memory(bytes);
@@ -1517,7 +1512,6 @@ static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf
 static double edf__exp(double x) { return exp(x); }
 static double edf__tanh(double x) { return tanh(x); }
 static double edf__ln(double x) { return log(x); }
-static double edf__ln1p(double x) { return log1p(x); }
 static double edf__root(double x) { return sqrt(x); }
 #else
 static inline float edf__power_of_two(int32_t n) {
@@ -1552,7 +1546,6 @@ static inline float edf__tanh(float x) {
   return size < 0.625f ? near : x < 0 ? -far : far;
 }
 static float edf__ln(float x) { return logf(x); }
-static float edf__ln1p(float x) { return log1pf(x); }
 static float edf__root(float x) { return sqrtf(x); }
 #endif
 
@@ -2938,16 +2931,6 @@ static edf_node *edf__reduction(const edf__site *at, const edf_op *is, edf__redu
   return edf__add_compnode(y);
 }
 
-/* A line in the middle of a composition goes by the name on its left: q2, k3, a5. */
-static edf_node *edf__inner(edf_node *y) {
-  const edf__ref *left = &((edf__einsum *)y->state)->e.ref[0];
-  char *name = (char *)edf__alloc(&edf.computed, (size_t)left->length + 12);
-  snprintf(name, (size_t)left->length + 12, "%.*s%d", left->length, left->name,
-           edf.n_compnodes - 1);
-  y->name = name;
-  return y;
-}
-
 /* The names of the nodes that follow, with a blank between; none of them may be NULL. */
 static void edf__no_nulls(const edf__site *at, const char *names, ...) {
   va_list args;
@@ -3194,11 +3177,6 @@ static int edf__new_package(const char *file, int line, const char *who, int n_i
   if (n_in < 1 || n_out < 1)
     edf__fail("%s:%d: %s: %d inputs and %d outputs: expected at least 1 of each", file, line,
               who, n_in, n_out);
-  return ++edf.n_packages;
-}
-
-static int edf__new_norm(const char *file, int line, const char *who, int n) {
-  if (n < 1) edf__fail("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
   return ++edf.n_packages;
 }
 
@@ -4300,6 +4278,10 @@ edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
   return edf__activation(&edf__gelu_op, file, line, x);
 }
 
+static edf_real edf__ln1p(edf_real x) {
+  return EDF_REAL_IS_DOUBLE ? (edf_real)log1p((double)x) : (edf_real)log1pf((float)x);
+}
+
 /* ---- Softplus   y[i] = ln(1 + exp(x[i])) = max(0, x[i]) + ln(1 + exp(-|x[i]|))
                    x.grad[i] += y.grad[i] / (1+exp(-x[i])) ---- */
 static void edf__softplus_forward(edf_node *y) {
@@ -4455,6 +4437,16 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
+/* A line in the middle of a composition goes by the name on its left: q2, k3, a5. */
+static edf_node *edf__inner(edf_node *y) {
+  const edf__ref *left = &((edf__einsum *)y->state)->e.ref[0];
+  char *name = (char *)edf__alloc(&edf.computed, (size_t)left->length + 12);
+  snprintf(name, (size_t)left->length + 12, "%.*s%d", left->length, left->name,
+           edf.n_compnodes - 1);
+  y->name = name;
+  return y;
+}
+
 /* ---- A tensor whose capitals name what a function goes over: "a[b,h,t,S]", "x[b,X,Y,c]",
    "a[b,t,S] | S<=t". Its places in the order: those that stay, then those gone over. */
 typedef struct {
@@ -5058,6 +5050,11 @@ static const edf_op edf__batch_norm_op = { "BatchNorm", edf__batch_normalize_sha
   edf__batch_normalize_forward, edf__batch_normalize_backward, "y x m v",
   "y@ = (x@ - mean_? x?) / sqrt(variance_? x? + #)",
   "x.grad@ += (y.grad@ - mean_? y.grad? - y@ mean_? (y? y.grad?)) / sqrt(variance_? x? + #)" };
+
+static int edf__new_norm(const char *file, int line, const char *who, int n) {
+  if (n < 1) edf__fail("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
+  return ++edf.n_packages;
+}
 
 /* ---- LayerNorm   y[b,t,j] = A[j] n[b,t,j] + B[j], with n = NormalizeOver("x[b,t,J]", x)
         BatchNorm   the same with n = BatchNormalize(x) ---- */
@@ -9414,6 +9411,11 @@ void edf_save(const char *path) {
       if (x) edf__write_reals(&w, x, edf.parameters[i]->size);
     }
   edf__finish(&w);
+}
+
+static void *edf__try_alloc(edf__block **list, size_t bytes) {
+  void *data = edf__try_raw(list, bytes);
+  return data ? memset(data, 0, bytes) : NULL;
 }
 
 /* ---- Reading. Nothing is changed before everything is known to fit and is in memory. */
