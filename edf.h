@@ -30,6 +30,7 @@
      >>init     random numbers              >>nodes    from Sigmoid to Mean, entry by entry
      >>contraction  what a product is       >>equation the notation's parser
      >>einsum   equations as nodes          >>products Affine, Softmax, LogLoss
+     >>short    short names, and the line below which one need not read
    Part Two, faster and more; each chapter has its own declarations
      >>nest     plans and fast kernels      >>more     more nodes, entry by entry and by rows
      >>over     functions over indices      >>layers   from LayerNorm to recurrences
@@ -40,7 +41,7 @@
      >>models   saved models
    Part Four, the laboratory
      >>doctor   rules that name mistakes    >>plot     training curves
-     >>trace    a page to step through      >>short    short names
+     >>trace    a page to step through      >>names    more short names, history, licence
 */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
@@ -3354,6 +3355,36 @@ edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_n
 }
 EDF__C_END
 #endif
+
+/* ==== >>short  Short names, so that programs read like the slides ======================= */
+#if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__SHORT_NAMES)
+#define EDF__SHORT_NAMES
+typedef edf_node Node, Input, Parameter, CompNode;
+typedef edf_affine_package AffineParams;
+#define Forward         edf_forward
+#define Backward        edf_backward
+#define SGD             edf_sgd
+#define Einsum          edf_einsum
+#define Affine          edf_affine
+#define Sigmoid         edf_sigmoid
+#define Tanh            edf_tanh
+#define Relu            edf_relu
+#define Exp             edf_exp
+#define Log             edf_log
+#define Sqrt            edf_sqrt
+#define Square          edf_square
+#define Add             edf_add
+#define Sub             edf_sub
+#define Mul             edf_mul
+#define Div             edf_div
+#define Sum             edf_sum
+#define Mean            edf_mean
+#define Softmax         edf_softmax
+#define LogLoss         edf_log_loss
+#define SoftmaxLogLoss  edf_softmax_log_loss
+#endif
+
+/* ---- End of Part One -------------------------------------------------------------------- */
 
 /* ######## Part Two: faster, and more ##################################################### */
 
@@ -12767,11 +12798,9 @@ EDF__C_END
 #endif
 #undef EDF__CODE
 
-/* ---- >>short  Short names, so that programs read like the slides ------------------------ */
-#if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__SHORT_NAMES)
-#define EDF__SHORT_NAMES
-typedef edf_node Node, Input, Parameter, CompNode;
-typedef edf_affine_package AffineParams;
+/* ==== >>names  The short names of what follows Part One ================================= */
+#if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__MORE_NAMES)
+#define EDF__MORE_NAMES
 typedef edf_layer_norm_package LayerNormParams;
 typedef edf_batch_norm_package BatchNormParams;
 typedef edf_conv_package ConvParams;
@@ -12780,28 +12809,7 @@ typedef edf_highway_package HighwayParams;
 typedef edf_attention_package AttentionParams;
 typedef edf_recurrent_package RNNParams, UGRNNParams, GRUParams, LSTMParams;
 typedef edf_recurrent_state RecurrentState;
-#define Forward         edf_forward
-#define Backward        edf_backward
-#define SGD             edf_sgd
-#define Einsum          edf_einsum
-#define Affine          edf_affine
-#define Sigmoid         edf_sigmoid
-#define Tanh            edf_tanh
-#define Relu            edf_relu
-#define Exp             edf_exp
-#define Log             edf_log
-#define Sqrt            edf_sqrt
-#define Square          edf_square
-#define Add             edf_add
-#define Sub             edf_sub
-#define Mul             edf_mul
-#define Div             edf_div
-#define Sum             edf_sum
-#define Mean            edf_mean
-#define Softmax         edf_softmax
 #define LogSoftmax      edf_log_softmax
-#define LogLoss         edf_log_loss
-#define SoftmaxLogLoss  edf_softmax_log_loss
 #define LeakyRelu       edf_leaky_relu
 #define Gelu            edf_gelu
 #define Softplus        edf_softplus
