@@ -4408,7 +4408,7 @@ edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *
 EDF__C_END
 #endif
 
-/* ==== >>over  Functions over named indices =============================================== */
+/* ==== >>over  Functions over named indices; needs >>nest >>more ========================== */
 #ifndef EDF__OVER_H
 #define EDF__OVER_H
 EDF__C_BEGIN
@@ -4836,7 +4836,7 @@ edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node
 EDF__C_END
 #endif
 
-/* ==== >>layers  Layers, from normalisation to recurrences ================================ */
+/* ==== >>layers  Layers, from normalisation to recurrences; needs >>over ================== */
 #ifndef EDF__LAYERS_H
 #define EDF__LAYERS_H
 EDF__C_BEGIN
@@ -6305,7 +6305,7 @@ EDF__C_END
 
 /* ######## Part Three: what is printed, checked and kept ################################## */
 
-/* ==== >>print  A program as text ========================================================= */
+/* ==== >>print  A program as text; needs >>layers ========================================= */
 #ifndef EDF__PRINT_H
 #define EDF__PRINT_H
 EDF__C_BEGIN
@@ -7076,7 +7076,7 @@ void edf_print(edf_node *node) {
 EDF__C_END
 #endif
 
-/* ==== >>check  The gradient check ======================================================== */
+/* ==== >>check  The gradient check; needs >>print ========================================= */
 #ifndef EDF__CHECK_H
 #define EDF__CHECK_H
 EDF__C_BEGIN
@@ -7962,7 +7962,7 @@ double edf_gradcheck(edf_node *node) {
 EDF__C_END
 #endif
 
-/* ==== >>watch  Stepping, and who is told what runs ======================================= */
+/* ==== >>watch  Stepping, and who is told what runs; needs >>check ======================== */
 #ifndef EDF__WATCH_H
 #define EDF__WATCH_H
 EDF__C_BEGIN
@@ -9318,7 +9318,7 @@ int edf_sample(const edf_real *P, int n) {
 EDF__C_END
 #endif
 
-/* ==== >>models  Saved models ============================================================= */
+/* ==== >>models  Saved models; needs >>data =============================================== */
 #ifndef EDF__MODELS_H
 #define EDF__MODELS_H
 EDF__C_BEGIN
@@ -9759,7 +9759,7 @@ EDF__C_END
 
 /* ######## Part Four: the laboratory ###################################################### */
 
-/* ==== >>doctor  Rules that watch the first steps of training ============================= */
+/* ==== >>doctor  Rules that watch the first steps of training; needs >>watch ============== */
 #ifndef EDF__DOCTOR_H
 #define EDF__DOCTOR_H
 EDF__C_BEGIN
@@ -11436,7 +11436,7 @@ void edf_doctor(edf_node *loss) {
 EDF__C_END
 #endif
 
-/* ==== >>plot  Training curves ============================================================ */
+/* ==== >>plot  Training curves; needs >>print >>data ====================================== */
 #ifndef EDF__PLOT_H
 #define EDF__PLOT_H
 EDF__C_BEGIN
@@ -11720,7 +11720,7 @@ void edf_plot_svg(const char *path) {
 EDF__C_END
 #endif
 
-/* ==== >>trace  The trace page ============================================================ */
+/* ==== >>trace  The trace page; needs >>watch >>data ====================================== */
 #ifndef EDF__TRACE_H
 #define EDF__TRACE_H
 EDF__C_BEGIN
@@ -12801,6 +12801,7 @@ EDF__C_END
 /* ==== >>names  The short names of what follows Part One ================================= */
 #if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__MORE_NAMES)
 #define EDF__MORE_NAMES
+#ifdef EDF__LAYERS_H
 typedef edf_layer_norm_package LayerNormParams;
 typedef edf_batch_norm_package BatchNormParams;
 typedef edf_conv_package ConvParams;
@@ -12809,6 +12810,7 @@ typedef edf_highway_package HighwayParams;
 typedef edf_attention_package AttentionParams;
 typedef edf_recurrent_package RNNParams, UGRNNParams, GRUParams, LSTMParams;
 typedef edf_recurrent_state RecurrentState;
+#endif
 #define LogSoftmax      edf_log_softmax
 #define LeakyRelu       edf_leaky_relu
 #define Gelu            edf_gelu

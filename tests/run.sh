@@ -192,7 +192,7 @@ wanted() {
 }
 
 scripts_quick() {
-  for each in hygiene doctor gdb latex make trace python; do
+  for each in hygiene doctor gdb latex make parts trace python; do
     wanted $each && job $each '' "sh tests/$each.sh $out/$each"
   done
   if ! wanted sequences; then :
@@ -224,6 +224,7 @@ scripts_rest() {
     "sh tests/cuda/losses.sh $out/cuda_losses $impl/shim-float.o $impl/shim-double.o"; fi
   wanted shim && job shim '' "sh tests/cuda/shim.sh $out/shim"
   wanted hygiene && job hygiene_builds '' "sh tests/hygiene.sh $out/hygiene_builds builds"
+  wanted parts && job parts_rest '' "sh tests/parts.sh $out/parts_rest rest"
   wanted mpi && job mpi '' "sh tests/mpi.sh $out/mpi"
   wanted bare && job bare '' "sh tests/bare.sh $out/bare"
   wanted bench-cuda &&

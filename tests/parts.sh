@@ -1,0 +1,100 @@
+#!/bin/sh
+# Part One of edf.h alone: what stands above its last line is a whole framework, with the same
+# bits as the whole header. And the chapters below are apart: each in turn is left out, with
+# those that say on their first line that they need it.
+#   sh tests/parts.sh [directory for what is built [rest]]     rest: what make test leaves out
+
+cd "$(dirname "$0")/.." || exit 1
+dir=${1:-build/tests/parts}
+rm -rf "$dir"
+mkdir -p "$dir/one"
+warnings='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
+bad=0
+pass() { echo "ok $1"; }
+fail() { bad=1; echo "not ok $1: $2"; head -n 8 "$dir/out" | sed 's/^/  /'; }
+
+sed '/End of Part One/q' edf.h > "$dir/one/edf.h"
+if [ "$(grep -c 'End of Part One' edf.h)" = 1 ] && tail -n 1 "$dir/one/edf.h" |
+   grep -q '^/\*.*\*/$'; then pass one-line-ends-it
+else fail one-line-ends-it 'it is not one line with a comment'; fi
+
+# Examples with the definition as kernel; in the end they print all their numbers.
+body='/^static edf_real data/,$d'
+sed -e "$body" -e '/EDF_IMPLEMENTATION/d; /#include "edf.h"/d' tests/parts/program.c \
+  > "$dir/print.h"
+with_numbers() {                           # with_numbers FILE NAME
+  sed -e '/edf_print_program/d' -e 's/^#include "edf.h"/&\n#include "print.h"/' \
+    -e 's/^int main(void) {/&\n  edf.kernel = EDF_REFERENCE;/' \
+    -e 's/^  edf_clear();/  print_graph();\n&/' "$1" > "$dir/$2.c"
+}
+with_numbers examples/01_sqrt.c sqrt
+with_numbers examples/02_xor.c xor
+cp tests/parts/program.c "$dir/program.c"
+
+# prints NAME FLAGS COMPILER HEADERS: what the program prints, in $dir/out
+prints() {
+  $3 $warnings $2 -Wno-unused-function -I"$4" "$dir/$1.c" -o "$dir/program" -lm \
+    > "$dir/out" 2>&1 && "$dir/program" > "$dir/out" 2>&1
+}
+
+for real in float double; do for name in sqrt xor program; do
+  prints $name "-std=c99 -DEDF_REAL=$real" "${CC:-cc}" . ||
+    fail "whole-$name-$real" 'with the whole header'
+  mv "$dir/out" "$dir/$name-$real"
+done; done
+
+one() {                                    # one COMPILER FLAGS PROGRAM REAL
+  what=one-$3-$4-$1
+  if ! prints $3 "$2 -DEDF_REAL=$4" "$1" "$dir/one"; then fail $what fails
+  elif ! grep -q 0x1 "$dir/out"; then fail $what 'it prints no numbers'
+  elif cmp -s "$dir/out" "$dir/$3-$4"; then pass $what
+  else fail $what 'another number than with the whole header'; fi
+}
+if [ "$2" != rest ]; then
+  for real in float double; do for name in sqrt xor program; do
+    one "${CC:-cc}" -std=c99 $name $real
+  done; done
+  command -v g++ > /dev/null && one g++ '-x c++ -std=c++11' program float
+  exit $bad
+fi
+for compiler in gcc clang g++ clang++; do
+  case $compiler in *++) flags='-x c++ -std=c++11' ;; *) flags=-std=c99 ;; esac
+  command -v $compiler > /dev/null || continue
+  for real in float double; do for name in sqrt xor program; do
+    case $compiler-$name-$real in g++-program-float) ;; *) one $compiler "$flags" $name $real ;;
+    esac
+  done; done
+done
+
+# ---- Chapters: from a heading to the next one
+
+awk '/^\/\* ==== >>/ { c = $0; sub(/^[^>]*>>/, "", c); sub(/[^a-z].*/, "", c)
+    n = $0; if (!sub(/.*needs /, "", n)) n = ""
+    gsub(/[^a-z ]/, "", n)
+    if (below) print c ":" n }
+  /End of Part One/ { below = 1 }' edf.h > "$dir/chapters"
+for chapter in $(cut -d : -f 1 "$dir/chapters"); do
+  [ $chapter = names ] && continue
+  mkdir -p "$dir/without-$chapter"
+  awk -v gone=" $chapter " '
+    NR == FNR {
+      split($0, part, ":")
+      n = split(part[2], need, " ")
+      for (k = 1; k <= n; k++) if (index(gone, " " need[k] " ")) gone = gone part[1] " "
+      next
+    }
+    /^\/\* (==== >>|########)/ {
+      c = $0; sub(/^[^>]*>>/, "", c); sub(/[^a-z].*/, "", c)
+      out = !/####/ && index(gone, " " c " ")
+    }
+    !out' "$dir/chapters" edf.h > "$dir/without-$chapter/edf.h"
+  for name in xor program; do
+    what=without-$chapter-$name
+    if cmp -s edf.h "$dir/without-$chapter/edf.h"; then fail $what 'nothing was left out'
+    elif ! prints $name '-std=c99 -DEDF_REAL=float' "${CC:-cc}" "$dir/without-$chapter"
+    then fail $what fails
+    elif cmp -s "$dir/out" "$dir/$name-float"; then pass $what
+    else fail $what 'another number than with the whole header'; fi
+  done
+done
+exit $bad
