@@ -220,11 +220,12 @@ typedef struct edf_op {
 } edf_op;
 
 /* Who wants to be told what runs: a tool of one's own, the laboratory. w->told(w, event, node)
-   is called with the node that runs; at a pass's begin with its target (NULL: everything), at
-   its end with the loss, at EDF_CLEARED with NULL; edf_clear then empties the list. What is run
-   while somebody is told is told to nobody. The list belongs to the graph, its members to the
-   caller. edf_watch_passes leaves out the events of single nodes: a device then may run a pass
-   as a whole. Errors: one that watches already, or does not. */
+   is called with the node that runs; where a Forward begins with its target, NULL for all;
+   where a Backward begins or ends with the loss; before an update with the parameter; else with
+   NULL. What is run while somebody is told is told to nobody. The list belongs to the graph, its
+   members to the caller; edf_clear tells EDF_CLEARED and empties it. edf_watch_passes leaves out
+   the events of single nodes: a device may then run a pass as a whole. Errors: one that watches
+   already, or does not. Example 11 is one. */
 typedef enum {
   EDF_BEGIN_FORWARD, EDF_BEFORE_FORWARD, EDF_AFTER_FORWARD, EDF_END_FORWARD,
   EDF_BEGIN_BACKWARD, EDF_BEFORE_BACKWARD, EDF_AFTER_BACKWARD, EDF_END_BACKWARD,
@@ -1082,7 +1083,8 @@ static void edf__begin(int way, edf_node *target) {
 }
 
 static void edf__end(void) {
-  edf__tell(edf.way > 0 ? EDF_END_FORWARD : EDF_END_BACKWARD, edf.loss);
+  if (edf.way > 0) edf__tell(EDF_END_FORWARD, NULL);
+  else edf__tell(EDF_END_BACKWARD, edf.loss);
   edf.way = 0;
 }
 
