@@ -221,11 +221,11 @@ typedef struct edf_op {
 
 /* Who wants to be told what runs: a tool of one's own, the laboratory. w->told(w, event, node)
    is called with the node that runs; where a Forward begins with its target, NULL for all;
-   where a Backward begins or ends with the loss; before an update with the parameter; else with
-   NULL. What is run while somebody is told is told to nobody. The list belongs to the graph, its
-   members to the caller; edf_clear tells EDF_CLEARED and empties it. edf_watch_passes leaves out
-   the events of single nodes: a device may then run a pass as a whole. Errors: one that watches
-   already, or does not. Example 11 is one. */
+   where a Backward begins or ends with the loss; before an update with the parameter; else
+   with NULL. What is run while somebody is told is told to nobody. The list belongs to the
+   graph, its members to the caller; edf_clear tells EDF_CLEARED and empties it.
+   edf_watch_passes leaves out the events of single nodes: a device may then run a pass as a
+   whole. Errors: one that watches already, or does not. Example 11 is one. */
 typedef enum {
   EDF_BEGIN_FORWARD, EDF_BEFORE_FORWARD, EDF_AFTER_FORWARD, EDF_END_FORWARD,
   EDF_BEGIN_BACKWARD, EDF_BEFORE_BACKWARD, EDF_AFTER_BACKWARD, EDF_END_BACKWARD,

@@ -54,8 +54,8 @@ static void step(void) {
 }
 
 #define IS(k, text) CHECK(!strcmp(log_of[k], text), "%s", log_of[k])
-static const char *const a_step = "forward( +s -s +loss -loss ) backward(loss +loss -loss +s -s "
-                                  ")loss update p ";
+static const char *const a_step =
+    "forward( +s -s +loss -loss ) backward(loss +loss -loss +s -s )loss update p ";
 
 static void order(void) {
   begin();
