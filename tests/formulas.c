@@ -4,6 +4,7 @@
 
    Built as: double none */
 #include "node_checks.h"
+#include "golden.h"
 
 #define HW1(line) "hw1.c", line
 
@@ -113,8 +114,6 @@ static edf_node *embedded(void) {
   ITEM(edf_recurrence_at(HW1(3), "hid[b,time,j] = tanh(x[b,time,j] - hid[b,time-1,j])", \
                          x4(), (edf_node *)0))
 
-static int writes;
-
 /* Every node that the call made, in the order of its making, by number. */
 static const char *text_of(int item) {
   static char text[1 << 14];
@@ -137,33 +136,17 @@ static const char *text_of(int item) {
   return text;
 }
 
-static const char *const path = "tests/golden/formulas.txt";
-
-/* The first line that differs, with its number. */
-static void same_text(const char *found, const char *expected) {
-  int number = 1;
-  const char *line = found;
-  for (; *found && *found == *expected; found++, expected++)
-    if (*found == '\n') { number++; line = found + 1; }
-  CHECK(*found == *expected, "line %d: %.*s", number, (int)strcspn(line, "\n"), line);
-}
-
 static void formulas(void) {
-  static char all[1 << 16], expected[1 << 16];
+  static char all[1 << 16];
   size_t n = 0;
   const char *one;
   for (int k = 0; (one = text_of(k)); k++)
     n += (size_t)snprintf(all + n, sizeof all - n, "%s\n", one);
-  FILE *f = fopen(path, writes ? "w" : "r");
-  if (!f) { CHECK(0, "no %s", path); return; }
-  if (writes) fputs(all, f);
-  else expected[fread(expected, 1, sizeof expected - 1, f)] = 0;
-  fclose(f);
-  if (!writes) same_text(all, expected);
+  golden("formulas.txt", all);
 }
 
 int main(int argc, char **argv) {
-  writes = argc > 1 && !strcmp(argv[1], "--write");
+  golden_arguments(argc, argv);
   RUN(formulas);
   return harness_report();
 }

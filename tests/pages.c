@@ -8,40 +8,20 @@
 
    Built as: float double none sanitized shim */
 #include "temporary.h"
+#include "golden.h"
 
-static int writes;
-static char found[1 << 17], expected[1 << 17];
-
-static void read_into(char *text, const char *name) {
-  FILE *f = fopen(name, "rb");
-  text[f ? fread(text, 1, (1 << 17) - 1, f) : 0] = 0;
-  if (f) fclose(f);
-}
-
-static void put_file(const char *name, const char *text) {
-  FILE *f = fopen(name, "wb");
-  if (!f || fputs(text, f) < 0 || fclose(f)) abort();
-}
-
-/* The first line that differs. */
-static void same_lines(const char *a, const char *b, const char *name) {
-  int number = 1;
-  while (*a && *a == *b) { number += *a++ == '\n'; b++; }
-  if (!*a && !*b) return;
-  while (number > 1 && a > found && a[-1] != '\n') { a--; b--; }
-  CHECK(0, "%s, line %d\n     found: %.*s\n  expected: %.*s", name, number,
-        (int)strcspn(a, "\n"), a, (int)strcspn(b, "\n"), b);
-}
+static char found[1 << 16];
 
 /* found[] is what golden/NAME has. */
-static void golden(const char *name) {
-  char place[100];
-  snprintf(place, sizeof place, "tests/golden/%s", name);
-  if (writes) put_file(place, found);
-  read_into(expected, place);
-  same_lines(found, expected, name);
+static void as_golden(const char *name) {
+  golden(name, found);
   edf_clear();
   CHECK(memory.live == 0, "%ld blocks are left", memory.live);
+}
+
+static void read_found(void) {
+  snprintf(found, sizeof found, "%s", golden_read(path));
+  remove(path);
 }
 
 /* ---- Curves */
@@ -50,9 +30,8 @@ static void golden_curves(const char *name) {
   long before = memory.live;
   edf_plot_svg(file("curves.svg"));
   CHECK(memory.live == before, "%ld blocks more", memory.live - before);
-  read_into(found, path);
-  remove(path);
-  golden(name);
+  read_found();
+  as_golden(name);
 }
 
 static void log_all(const char *name, int n, const double *y) {
@@ -125,8 +104,7 @@ static void names(void) {
 
 static void end_trace(void) {
   edf_trace_end();
-  read_into(expected, path);
-  const char *begin = strstr(expected, "{\"cap\":");
+  const char *page = golden_read(path), *begin = strstr(page, "{\"cap\":");
   const char *end = begin ? strstr(begin, "</script>") : NULL;
   size_t n = begin && end ? (size_t)(end - begin) : 0;
   size_t k = 0;
@@ -169,7 +147,7 @@ static void a_step(void) {
     SGD(1);
   }
   end_trace();
-  golden("trace_step.txt");
+  as_golden("trace_step.txt");
 }
 
 /* Each node runs as it is built; the graph is built anew for the second step, with another node
@@ -192,7 +170,7 @@ static void eager(void) {
   }
   end_trace();
   edf.eager = 0;
-  golden("trace_eager.txt");
+  as_golden("trace_eager.txt");
 }
 
 /* Begun between Forward and Backward, with gradients that are kept and a parameter that stays
@@ -225,7 +203,7 @@ static void begun_late(void) {
   edf_push(p);
   edf_forward_to(L);
   end_trace();
-  golden("trace_late.txt");
+  as_golden("trace_late.txt");
 }
 
 /* Begun before a step whose gradients it does not know; there are no inputs, and no tensor is
@@ -241,7 +219,7 @@ static void only_a_step(void) {
   SGD((edf_real)0.25);
   Forward();
   end_trace();
-  golden("trace_scalar.txt");
+  as_golden("trace_scalar.txt");
 }
 
 /* Other numbers, and fewer rows: these are other nodes. Then as many as before. */
@@ -264,7 +242,7 @@ static void fed_anew(void) {
   edf_feed(y, six + 2, 2);
   Forward();
   end_trace();
-  golden("trace_fed.txt");
+  as_golden("trace_fed.txt");
 }
 
 /* ---- A graph as a picture */
@@ -277,19 +255,17 @@ static void a_picture(void) {
   edf_write_dot(file("graph.dot"));
   TRY(edf_trace_end());                        /* nothing of the picture is in a message */
   CHECK(!strcmp(caught, "edf_trace_end: there was no edf_trace_begin"), "%s", caught);
-  read_into(found, path);
-  remove(path);
-  golden("graph.dot");
+  read_found();
+  as_golden("graph.dot");
   edf_write_dot(file("empty.dot"));
   TRY(edf_trace_end());
   CHECK(!strcmp(caught, "edf_trace_end: there was no edf_trace_begin"), "%s", caught);
-  read_into(found, path);
-  remove(path);
-  golden("empty.dot");
+  read_found();
+  as_golden("empty.dot");
 }
 
 int main(int argc, char **argv) {
-  writes = argc > 1 && !strcmp(argv[1], "--write");
+  golden_arguments(argc, argv);
   make_directory("pages");
   RUN(axes);
   RUN(logarithmic_axes);
