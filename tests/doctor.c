@@ -19,7 +19,7 @@
 
 enum { BATCH = 64, PIXELS = DIGITS_PIXELS, STEPS = 310 };
 #ifdef __SANITIZE_ADDRESS__              /* it is slow: every program, but few steps of each */
-enum { SLOW = 1, COMPARED = 12 };
+enum { SLOW = 1, COMPARED = 8 };
 #else
 enum { SLOW = QUICK > 1, COMPARED = QUICK > 1 ? 12 : 60 };
 #endif

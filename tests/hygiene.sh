@@ -288,6 +288,7 @@ for source in tests/*.c tests/*/*.c examples/*.c; do
     fi
     real=                                  # as it is built: some are in double alone
     grep 'Built as:' "$source" | grep double | grep -q -v float && real=-DEDF_REAL=double
+    case $compiler-$source in clang-examples/*) real=-DEDF_LINKED ;; esac   # gcc sees all of it
     works "$compiler $source" $compiler -std=c99 $warnings $openmp $blas $real -I. \
       -fsyntax-only "$source"
   done
