@@ -18,16 +18,16 @@ static inline void golden_arguments(int argc, char **argv) {
 }
 
 /* Text of the file, "" where there is none. */
-static inline const char *golden_read(const char *path) {
+static inline const char *golden_read(const char *file_name) {
   static char text[1 << 16];
-  FILE *f = fopen(path, "r");
+  FILE *f = fopen(file_name, "r");
   text[f ? fread(text, 1, sizeof text - 1, f) : 0] = 0;
   if (f) fclose(f);
   return text;
 }
 
-static inline void golden_put(const char *path, const char *text) {
-  FILE *f = fopen(path, "w");
+static inline void golden_put(const char *file_name, const char *text) {
+  FILE *f = fopen(file_name, "w");
   if (!f || fputs(text, f) < 0 || fclose(f)) abort();
 }
 
@@ -42,10 +42,10 @@ static inline void golden_compare(const char *name, const char *found, const cha
 }
 
 static inline void golden(const char *name, const char *text) {
-  char path[100];
-  snprintf(path, sizeof path, "tests/golden/%s", name);
-  if (golden_writes) golden_put(path, text);
-  else golden_compare(name, text, golden_read(path));
+  char file_name[100];
+  snprintf(file_name, sizeof file_name, "tests/golden/%s", name);
+  if (golden_writes) golden_put(file_name, text);
+  else golden_compare(name, text, golden_read(file_name));
 }
 
 /* The length of tests/NAME.c:LINE at the begin of a text, else 0. */
