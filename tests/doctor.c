@@ -4,7 +4,7 @@
      build/tests/doctor-float-none    on digits that the test draws itself: every rule, one seed
      EDF_DATA=dir ... long 21 5       on MNIST: each mistake with 5 seeds; see tests/doctor.sh
 
-   Built as: float none sanitized shim */
+   Built as: float none sanitized shim slow */
 
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #define HARNESS_CATCH

@@ -37,11 +37,26 @@ prints() {
     > "$dir/out" 2>&1 && "$dir/program" > "$dir/out" 2>&1
 }
 
-for real in float double; do for name in sqrt xor program; do
-  prints $name "-std=c99 -DEDF_REAL=$real" "${CC:-cc}" . ||
-    fail "whole-$name-$real" 'with the whole header'
-  mv "$dir/out" "$dir/$name-$real"
-done; done
+# With the implementation in an object of its own, compiled once a type.
+linked() {                                 # linked NAME REAL HEADERS OBJECT
+  ${CC:-cc} $warnings -std=c99 -Wno-unused-function -DEDF_REAL=$2 -DEDF_LINKED -I"$3" \
+    "$dir/$1.c" "$4" -o "$dir/program" -lm > "$dir/out" 2>&1 && "$dir/program" > "$dir/out" 2>&1
+}
+printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "edf.h"' > "$dir/implementation.c"
+for real in float double; do
+  for headers in . "$dir/one"; do
+    ${CC:-cc} $warnings -std=c99 -DEDF_REAL=$real -I$headers -c "$dir/implementation.c" \
+      -o "$dir/$real.o" > "$dir/out" 2>&1 || fail "compiles-$real" "with $headers"
+    for name in sqrt xor program; do
+      what=one-$name-$real
+      if ! linked $name $real $headers "$dir/$real.o"; then fail $what "it fails with $headers"
+      elif [ $headers = . ]; then mv "$dir/out" "$dir/$name-$real"
+      elif ! grep -q 0x1 "$dir/out"; then fail $what 'it prints no numbers'
+      elif cmp -s "$dir/out" "$dir/$name-$real"; then pass $what
+      else fail $what 'another number than with the whole header'; fi
+    done
+  done
+done
 
 one() {                                    # one COMPILER FLAGS PROGRAM REAL
   what=one-$3-$4-$1
@@ -51,9 +66,6 @@ one() {                                    # one COMPILER FLAGS PROGRAM REAL
   else fail $what 'another number than with the whole header'; fi
 }
 if [ "$2" != rest ]; then
-  for real in float double; do for name in sqrt xor program; do
-    one "${CC:-cc}" -std=c99 $name $real
-  done; done
   command -v g++ > /dev/null && one g++ '-x c++ -std=c++11' program float
   exit $bad
 fi

@@ -12,6 +12,7 @@
 # says less; `sanitized` adds a run with -fsanitize=address,undefined, `valgrind` one in
 # valgrind, `blis` one with BLIS, `openmp` one with OpenMP, `shim` one with edf_cuda.cu on an
 # emulated GPU, where every array is brought back after each kernel; `alone` leaves it at these.
+# `slow`: without a sanitizer it runs in `make test-all` alone.
 # `optimised`: the test's own code is compiled with -O1. `own`: it has the implementation in
 # itself. All in float run once more with -O3 -march=native, in `make test-all`.
 
@@ -78,12 +79,12 @@ write_objects() {
   c_object native '-O3 -march=native'
   printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "edf.h"' > $impl/edf.c
   object edf edf.h "$CC $warnings -O3 -march=native -I. -c $impl/edf.c"
-  c_object float-cblas "-O2 $BLAS_CFLAGS"
+  c_object float-cblas "-O1 $BLAS_CFLAGS"
   c_object double-cblas "-O1 -DEDF_REAL=double $BLAS_CFLAGS"
   c_object sanitized "-O1 -DEDF_REAL=double $sanitize"
   c_object valgrind '-O1 -g'               # for the lines of its reports
-  c_object openmp "-O2 -fopenmp $BLAS_CFLAGS"
-  c_object blis "-O2 -DEDF_CBLAS $blis_flags"
+  c_object openmp "-O1 -fopenmp $BLAS_CFLAGS"
+  c_object blis "-O1 -DEDF_CBLAS $blis_flags"
   device_object shim-float float
   device_object shim-double double
   object fuzz 'edf.h tests/impl.c tests/inside.h' \
@@ -154,7 +155,11 @@ variants() {                               # variants SOURCE
     if [ "$blis_libs" ]; then variant blis $1 "-DEDF_CBLAS $blis_flags" "$blis_libs"
     else missing $name-blis 'no BLIS'; fi ;;
   esac
-  case $as in *alone*) reals= ;; esac
+  case $as in *alone*|*slow*) reals= ;; esac
+  plain_variants $1
+}
+
+plain_variants() {                         # of $reals and $kernels
   for real in $reals; do for kernel in $kernels; do
     if [ $kernel = none ]; then variant $real-none $1 "-DEDF_REAL=$real"
     elif [ -n "$BLAS_CFLAGS" ]; then
@@ -181,6 +186,7 @@ rest_of_variants() {
         -lstdc++ EDF_SYNC=1
     fi ;;
   esac
+  case $as in *slow*) plain_variants $1 ;; esac
   case $as in *own*|*alone*) return ;; esac
   case " $reals " in *' float '*) variant native $1 '' ;; esac
 }
