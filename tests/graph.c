@@ -112,6 +112,21 @@ static void batch_is_no_number(void) {
   }
 }
 
+/* What is wrong with the batch that was fed is said before anything is inferred anew: x keeps
+   its rows. */
+static void wrong_for_this_batch(void) {
+  static edf_real data[12];
+  edf_node *x = edf_input("x[b,3]"), *five = edf_parameter("five[5,3]");
+  edf_node *y = Square(x);
+  edf_feed(x, data, 4);
+  Forward();
+  PANICS("five", Add(x, five));
+  CHECK(x->dim[0] == 4 && y->dim[0] == 4, "%d rows, %d", x->dim[0], y->dim[0]);
+  Forward();
+  CHECK(y->size == 12, "%zu entries", y->size);
+  edf_clear();
+}
+
 /* Whatever an Input calls its batch, there is one. */
 static void batch_has_one_extent(void) {
   edf_real data[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
@@ -789,6 +804,7 @@ int main(void) {
   RUN(declarations);
   RUN(batch_unknown);
   RUN(batch_is_no_number);
+  RUN(wrong_for_this_batch);
   RUN(batch_has_one_extent);
   RUN(fixed_inputs);
   RUN(forward_to);

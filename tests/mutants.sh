@@ -161,6 +161,8 @@ cover() {
       -o "$object" || return
   done
   xargs -n 2 -P 2 sh tests/mutants.sh --lines < "$base/covered"
+  cut -d ' ' -f 2 "$base/covered" | sed "s|^|$base/lines/|" | xargs cat | sort -u \
+    > "$base/reached"
 }
 lines() {                                  # lines REAL NAME
   at=$base/lines/$2.d
@@ -182,7 +184,8 @@ lines() {                                  # lines REAL NAME
 }
 sees() {                                   # sees NAME FILE:LINE; where nobody knows, yes
   [ -s "$base/lines/$1" ] && [ -f "$base/lines/all.$1" ] || return 0
-  grep -q -x "$2" "$base/lines/$1" || ! grep -q -x "$2" "$base/lines/all.$1"
+  grep -q -x "$2" "$base/lines/$1" || ! grep -q -x "$2" "$base/lines/all.$1" ||
+    ! grep -q -x "$2" "$base/reached"      # in double by no program: perhaps in float
 }
 
 # ---- The draws: of each chapter as many as are wanted that compile to other code
