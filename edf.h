@@ -1500,12 +1500,17 @@ static edf_node *edf__node1(const edf_op *about, const char *file, int line, edf
   return edf__add_compnode(edf__computed(about, file, line, 1, &x));
 }
 
-static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf_node *a,
-                            edf_node *b) {
+static edf_node *edf__computed2(const edf_op *about, const char *file, int line, edf_node *a,
+                                edf_node *b) {
   edf_node *in[2];
   in[0] = a;
   in[1] = b;
-  return edf__add_compnode(edf__computed(about, file, line, 2, in));
+  return edf__computed(about, file, line, 2, in);
+}
+
+static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf_node *a,
+                            edf_node *b) {
+  return edf__add_compnode(edf__computed2(about, file, line, a, b));
 }
 
 /* exp that a compiler vectorises: x = n ln2 + r, a polynomial for exp(r), and 2^n by the
@@ -3290,10 +3295,7 @@ static void edf__check_classes(void) {
 
 static edf_node *edf__labelled(const edf_op *about, const char *file, int line, edf_node *P,
                                edf_node *y) {
-  edf_node *in[2];
-  in[0] = P;
-  in[1] = y;
-  edf_node *l = edf__computed(about, file, line, 2, in);
+  edf_node *l = edf__computed2(about, file, line, P, y);
   l->classes = edf__label_classes;
   return l;
 }
@@ -5222,10 +5224,7 @@ static size_t edf__embed_classes(const edf_node *y, const char **what) {
 static const edf_op edf__embed_op = { "Embed", edf__embed_shape, edf__embed_forward,
   edf__embed_backward, "y W k", "y@ = W[k@,!]", "W.grad[k@,!] += y.grad@" };
 edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
-  edf_node *in[2];
-  in[0] = W;
-  in[1] = k;
-  edf_node *y = edf__computed(&edf__embed_op, file, line, 2, in);
+  edf_node *y = edf__computed2(&edf__embed_op, file, line, W, k);
   y->letters_of = 1;
   y->classes = edf__embed_classes;
   return edf__add_compnode(y);
