@@ -78,7 +78,7 @@
 /* ---- >>config  Define these before the include ----------------------------------------------
 
    name                default        meaning
-   EDF_IMPLEMENTATION  -              compile the second half, in exactly one file
+   EDF_IMPLEMENTATION  -              compile the code too, in exactly one file
    EDF_LINKED          -              leaves it out all the same: another object file has it
    EDF_REAL            float          float or double, the same in every file of a program
    EDF_CBLAS           -              use the CBLAS of <cblas.h> for matrix products
@@ -170,9 +170,9 @@ static const char *const edf__type_mark EDF__USED = &EDF__TYPE_MARK;
                                        x.grad[b,i] += W[i,j] y.grad[b,j]
    It is the same loop nest with the operands' roles exchanged: one kernel does both.       */
 
-/* ---- >>api >>graph  Nodes, lists and the three loops ----------------------------------------
+/* ---- >>api  Nodes, lists and the three loops -----------------------------------------------
 
-   Functions and types that read like the slides have a short name too, at the end of the file:
+   Functions and types that read like the slides have a short name too, see >>short and >>names:
    Forward() is edf_forward(), Softmax(s) edf_softmax(s), AffineParams edf_affine_package. The
    others, edf_feed, edf_name, edf_affine_params ..., have none.                             */
 
@@ -371,7 +371,7 @@ edf_real *edf_grad(edf_node *node);
 void edf_push(edf_node *node);
 void edf_push_grad(edf_node *node);
 
-/* ---- >>constructors  Every node and its formulas --------------------------------------------
+/* ---- Every node and its formulas -----------------------------------------------------------
 
    Each is a macro that adds the source line to a function edf_NAME_at; break on that one. dx is
    x.grad. In the formulas of element-wise nodes one index stands for all. */
@@ -438,7 +438,7 @@ edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_n
 edf_node *edf_sum_at(const char *file, int line, edf_node *x);
 edf_node *edf_mean_at(const char *file, int line, edf_node *x);
 
-/* ---- >>training  Initialisation and random numbers. Each number is a hash of (edf.seed, how
+/* ---- Initialisation and random numbers. Each number is a hash of (edf.seed, how
    many were drawn before), the same on every platform. edf_seed starts again from draw 0. */
 void     edf_seed(unsigned long long seed);
 edf_real edf_uniform(edf_real lo, edf_real hi);               /* in [lo, hi)                  */
@@ -447,7 +447,7 @@ int      edf_below(int n);                                    /* 0 .. n-1       
 void     edf_init_uniform(edf_node *p, edf_real lo, edf_real hi);
 void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
 
-/* ---- >>kernels  The kernel's interface ------------------------------------------------------
+/* ---- The kernel's interface ----------------------------------------------------------------
 
    A term of an equation is a loop nest: loops with an extent and a stride in each operand, in
    any order, whose body is out[..] += alpha * a[..] * b[..]. An absent operand has stride 0. */
@@ -508,7 +508,7 @@ size_t edf_array_bytes(const void *x);
 EDF__C_END
 #endif /* EDF_H */
 
-/* ==== Everything below is implementation ================================================= */
+/* ---- What the code of all chapters needs ------------------------------------------------ */
 #ifdef EDF_IMPLEMENTATION                /* with EDF_LINKED too: the text compiles the same */
 #include <float.h>
 #include <limits.h>
@@ -552,6 +552,16 @@ EDF__C_END
 #define EDF__NORETURN __attribute__((noreturn))
 #else
 #define EDF__NORETURN
+#endif
+
+/* A function that a later chapter may add: NULL without that chapter. C may say again what a
+   static variable is; C++ sets it before main. */
+#ifdef __cplusplus
+#define EDF__HOOK(type, name) static type *name = NULL;
+#define EDF__HOOKED(type, name, is) static const int name##_is EDF__USED = (name = is, 1);
+#else
+#define EDF__HOOK(type, name) static type *name;
+#define EDF__HOOKED(type, name, is) static type *name = is;
 #endif
 
 EDF__C_BEGIN
@@ -823,11 +833,7 @@ static uint64_t edf__draw(unsigned long long n);
 
 /* What edf.h itself does at an event, in >>watch; 1: a debugger has run the node meanwhile. */
 typedef int edf__looker(edf_event event, edf_node *x);
-#ifdef __cplusplus
-static edf__looker *edf__look = NULL;
-#else
-static edf__looker *edf__look;
-#endif
+EDF__HOOK(edf__looker, edf__look)
 static int edf__tell(edf_event event, edf_node *x);
 
 edf_graph edf = EDF__EMPTY_GRAPH;
@@ -1088,10 +1094,11 @@ static void edf__end(void) {
   edf.way = 0;
 }
 
-/* ---- Who watches. The next is read first: one may leave the list while it is told. */
+/* ---- Who watches. The next is read first: one may leave the list while it is told. After an
+   edf_clear, or in another graph, nobody is told any more. */
 static void edf__tell_all(edf_watcher *list, edf_event event, edf_node *x) {
   edf.telling = 1;
-  for (edf_watcher *w = list, *next; w; w = next) {
+  for (edf_watcher *w = list, *next; w && edf.telling; w = next) {
     next = w->next;
     w->told(w, event, x);
   }
@@ -1254,8 +1261,10 @@ void edf_clear_compnodes(void) {
 
 void edf_clear(void) {
   if (edf_device) edf_device->sync(0);   /* a panic may have jumped out of a check            */
+  edf.telling = 1;
   edf__dismiss(&edf.watchers);
   edf__dismiss(&edf.pass_watchers);
+  edf.telling = 0;
   edf_clear_compnodes();
   edf__free_list(&edf.kept);
   edf.inputs = edf.parameters = edf.compnodes = NULL;
@@ -1808,7 +1817,7 @@ edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
 
 /* ==== >>contraction  The definition of a contraction ===================================== */
 
-/* ---- The definition. Everything else in this section computes the same, faster. In a
+/* ---- The definition. What >>nest has computes the same, faster. In a
    debugger the stack is the nest, and every index is visible. */
 static void edf__walk(int n, const edf_loop *l, edf_real alpha, edf_real *out,
                       const edf_real *a, const edf_real *b) {
@@ -1841,12 +1850,7 @@ typedef struct {
 typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, char *fresh,
                              const edf_real *a, const edf_real *b);
 
-/* NULL, where there is nothing but the definition; what follows may define it again. */
-#ifdef __cplusplus
-static edf__contractor *edf__fast = NULL;
-#else
-static edf__contractor *edf__fast;
-#endif
+EDF__HOOK(edf__contractor, edf__fast)    /* see >>nest; without it, the definition            */
 
 static void edf__fill_here(edf_real *x, size_t n, edf_real number) {
   if (number == 0) { memset(x, 0, n * sizeof *x); return; }
@@ -4210,11 +4214,7 @@ static void edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, 
   edf_contract(r, assign, out, a, b);
 }
 
-#ifdef __cplusplus
-static const int edf__has_fast EDF__USED = (edf__fast = edf__contract_fast, 1);
-#else
-static edf__contractor *edf__fast = edf__contract_fast;
-#endif
+EDF__HOOKED(edf__contractor, edf__fast, edf__contract_fast)
 EDF__C_END
 #endif
 
@@ -8404,11 +8404,7 @@ static int edf__look_at(edf_event event, edf_node *x) {
   return (edf.look & EDF__BREAKS) && edf__stop_at(event, x);
 }
 
-#ifdef __cplusplus
-static const int edf__has_look EDF__USED = (edf__look = edf__look_at, 1);
-#else
-static edf__looker *edf__look = edf__look_at;
-#endif
+EDF__HOOKED(edf__looker, edf__look, edf__look_at)
 EDF__C_END
 #endif
 

@@ -9,7 +9,7 @@
 static const char *const event_name[] = { "forward(", "+", "-", ")", "backward(", "+", "-", ")",
                                           "update ", "cleared" };
 static char log_of[3][1000];
-static int runs_itself, stops, leaves;
+static int runs_itself, stops, leaves, clears;
 
 typedef struct { edf_watcher w; int number; } watcher;
 static watcher first, second, passes;
@@ -24,6 +24,7 @@ static void told(edf_watcher *w, edf_event event, edf_node *x) {
   note(me->number, event_name[event], x);
   if (runs_itself && event == EDF_END_FORWARD) { runs_itself = 0; edf_forward(); }
   if (stops && event == EDF_BEFORE_BACKWARD) { stops = 0; edf_forward_to(NULL); }
+  if (clears && event == EDF_END_FORWARD) { clears = 0; edf_clear(); }
   if (leaves && me == &first && event == EDF_END_FORWARD) { leaves = 0; edf_unwatch(w); }
 }
 
@@ -35,7 +36,7 @@ static void begin(void) {
     all[k]->w.told = told;
     all[k]->number = k;
   }
-  runs_itself = stops = leaves = 0;
+  runs_itself = stops = leaves = clears = 0;
   forget_logs();
 }
 
@@ -90,6 +91,19 @@ static void several(void) {
   IS(0, "forward( +s -s +loss -loss ) ");
   IS(1, "forward( +s -s +loss -loss ) forward( +s -s +loss -loss ) ");
   edf_clear();
+}
+
+/* One clears the graph: the other's next word is that, and its last. */
+static void clearing(void) {
+  begin();
+  build();
+  edf_watch(&first.w);
+  edf_watch(&second.w);
+  clears = 1;
+  Forward();
+  IS(0, "forward( +s -s +loss -loss ) cleared ");
+  IS(1, "forward( +s -s +loss -loss cleared ");
+  CHECK(memory.live == 0 && !edf.telling, "%ld blocks", memory.live);
 }
 
 /* After a caught stop all are still there, and told. */
@@ -170,6 +184,7 @@ static void checks_and_steps(void) {
 int main(void) {
   RUN(order);
   RUN(several);
+  RUN(clearing);
   RUN(after_a_stop);
   RUN(two_graphs);
   RUN(refused);
