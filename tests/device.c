@@ -10,6 +10,7 @@
 #include "edf.h"
 #include "harness.h"
 #include "capture.h"
+#include "told.h"
 
 static struct { int contract, node, pass, fill, update, pull, push, forget, here, on,
                 off; } calls;
@@ -217,16 +218,6 @@ static void constructors_push(void) {
 }
 
 /* ---- All calls in their order, by the names of the arrays. */
-static char told[4096];
-
-static void HARNESS_PRINTF(1, 2) tell(const char *format, ...) {
-  size_t n = strlen(told);
-  va_list args;
-  va_start(args, format);
-  vsnprintf(told + n, sizeof told - n, format, args);
-  va_end(args);
-}
-
 static void tell_array(const char *what, const void *x, size_t n) {
   for (int i = 0; i < edf.n_inputs + edf.n_parameters + edf.n_compnodes; i++) {
     const edf_node *c = i < edf.n_inputs ? edf.inputs[i]

@@ -157,6 +157,14 @@ static void scores(int classes, int batch) {
   edf_doctor(loss);
 }
 
+/* So many rows of x, and of y unless it is NULL; a parameter. */
+static void given(int n, const char *of_x, const char *of_y, const char *of_p) {
+  rows = n;
+  x = edf_input("%s", of_x);
+  if (of_y) y = edf_input("%s", of_y);
+  p = edf_parameter("%s", of_p);
+}
+
 /* loss = W c, the sum of the products; W moves by hand. */
 static void linear(int n) {
   x = edf_input("c[%d,1]", n);
@@ -219,9 +227,7 @@ static void same_backward(edf_node *c) {
 
 static void of_scale(double a, double b, double c, int own) {
   about("scale: %g, %g, %g%s", a, b, c, own ? ", through a node of the user's" : "");
-  rows = 3;
-  x = edf_input("x[b]");
-  p = edf_parameter("w");
+  given(3, "x[b]", NULL, "w");
   CompNode *h = own ? edf_compnode("Same", same, same_backward, x) : NULL;
   loss = Mean(Einsum("m[b] = w x[b]", p, own ? h : x));
   if (!own) edf_clear_compnodes(), loss = Mean(Einsum("m[b] = w x[b]", p, x));
@@ -263,9 +269,7 @@ static void classes_as_data(void) {
 static void eager_data(void) {
   about("scale: eager");
   edf.eager = 1;
-  rows = 2;
-  x = edf_input("x[b]");
-  p = edf_parameter("w");
+  given(2, "x[b]", NULL, "w");
   PUT(xs, 100, -100);
   feed();
   loss = Mean(Einsum("m[b] = x[b] w", x, p));
@@ -276,9 +280,7 @@ static void eager_data(void) {
 /* A finding is told once, whatever else is found. */
 static void once_each(void) {
   about("scale: in each of 22 steps, without an optimiser");
-  rows = 2;
-  x = edf_input("x[b]");
-  p = edf_parameter("w");
+  given(2, "x[b]", NULL, "w");
   loss = Mean(Einsum("m[b] = x[b] w", x, p));
   edf_doctor(loss);
   PUT(xs, 100, -100);
@@ -308,9 +310,7 @@ static void scale(void) {
 /* Half of n rows are mean - deviation, half mean + deviation; of 15 the last is the mean. */
 static void of_centre(int n, double mean, double deviation) {
   about("centre: %d rows, mean %g, deviation %g", n, mean, deviation);
-  rows = n;
-  x = edf_input("x[b]");
-  p = edf_parameter("w");
+  given(n, "x[b]", NULL, "w");
   loss = Mean(Einsum("m[b] = w x[b]", p, x));
   edf_doctor(loss);
   for (int i = 0; i < n; i++)
@@ -518,10 +518,7 @@ static void order(void) {
 /* Labels of rank 2: their order tells nothing. */
 static void label_planes(void) {
   about("labels of rank 2: all of one class");
-  rows = 64;
-  x = edf_input("x[b,4,2]");
-  y = edf_input("y[b,4]");
-  p = edf_parameter("p[2]");
+  given(64, "x[b,4,2]", "y[b,4]", "p[2]");
   loss = SoftmaxLogLoss(Einsum("s[b,t,k] = x[b,t,k] + p[k]", x, p), y);
   edf_doctor(loss);
   run(10);
@@ -556,10 +553,7 @@ static CompNode *by_almost(CompNode *u) {
 
 static void of_target(const char *what, bend by, double low, double high, double first) {
   about("targets of %s: %g to %g, the first entry is %g", what, low, high, first);
-  rows = 2;
-  x = edf_input("x[b,2]");
-  y = edf_input("y[b,2]");
-  p = edf_parameter("p[2]");
+  given(2, "x[b,2]", "y[b,2]", "p[2]");
   CompNode *u = Einsum("u[b,i] = x[b,i] + p[i]", x, p), *h = edf_name(by(u), "h");
   loss = Mean(Add(Square(Sub(h, y)), Square(u)));
   edf_doctor(loss);
@@ -570,10 +564,7 @@ static void of_target(const char *what, bend by, double low, double high, double
 
 static void direct_target(const char *what, bend by, double low, double high, double first) {
   about("targets of %s: %g to %g, the first entry is %g", what, low, high, first);
-  rows = 2;
-  x = edf_input("x[b,2]");
-  y = edf_input("y[b,2]");
-  p = edf_parameter("p[2]");
+  given(2, "x[b,2]", "y[b,2]", "p[2]");
   CompNode *h = by(Einsum("u[b,i] = x[b,i] + p[i]", x, p));
   loss = MSE(edf_name(h, "h"), y);
   if (!h->about) edf_expect_mismatch(h);
@@ -585,10 +576,7 @@ static void direct_target(const char *what, bend by, double low, double high, do
 
 static void wide_target(void) {
   about("targets of no Tanh in the first of 128 entries");
-  rows = 64;
-  x = edf_input("x[b,2]");
-  y = edf_input("y[b,2]");
-  p = edf_parameter("p[2]");
+  given(64, "x[b,2]", "y[b,2]", "p[2]");
   loss = MSE(edf_expect_mismatch(by_almost(Einsum("u[b,i] = x[b,i] + p[i]", x, p))), y);
   edf_doctor(loss);
   for (int i = 0; i < 128; i++) xs[i] = (edf_real)(i % 2 ? 0.5 : -0.5);
@@ -598,10 +586,7 @@ static void wide_target(void) {
 
 static void bce_target(double low, double high) {
   about("targets of BCELoss: %g to %g", low, high);
-  rows = 2;
-  x = edf_input("x[b,2]");
-  y = edf_input("y[b,2]");
-  p = edf_parameter("p[2]");
+  given(2, "x[b,2]", "y[b,2]", "p[2]");
   loss = BCELoss(Einsum("u[b,i] = x[b,i] + p[i]", x, p), y);
   edf_doctor(loss);
   PUT(ys, low, high, low, high);
@@ -717,10 +702,7 @@ static void of_first_loss(int batch, double margin, int one_class) {
 /* ... from weights. */
 static void first_weights(double margin, double other) {
   about("first loss: weights of 0 and %g, others of %g", margin, other);
-  rows = 16;
-  x = edf_input("x[b,2]");
-  y = edf_input("y[b]");
-  p = edf_parameter("W[2,2]");
+  given(16, "x[b,2]", "y[b]", "W[2,2]");
   Parameter *V = edf_parameter("V[2,2]"), *v = edf_parameter("v[2]");
   CompNode *s = Einsum("s[b,k] = x[b,I] W[I,k] + x[b,I] V[I,k] + v[k]", x, p, V, v);
   loss = SoftmaxLogLoss(edf_name(s, "s"), y);
@@ -739,10 +721,7 @@ static void first_weights(double margin, double other) {
 /* Weights of deviation 1 into sums of four: exactly twice too large. */
 static void twice_as_large(double w) {
   about("first loss: weights of -1 and %g", w);
-  rows = 16;
-  x = edf_input("x[b,4]");
-  y = edf_input("y[b]");
-  p = edf_parameter("W[4,2]");
+  given(16, "x[b,4]", "y[b]", "W[4,2]");
   loss = SoftmaxLogLoss(edf_name(Einsum("s[b,k] = x[b,I] W[I,k]", x, p), "s"), y);
   edf_doctor(loss);
   PUT(p->value, -1, w, -1, w, w, -1, w, -1);
@@ -783,9 +762,7 @@ static void first_losses(void) {
 /* Of five units so many are dead, from thresholds; one is alive in a single row. */
 static void of_dead(int batch, int dead, double threshold, int row) {
   about("dead: %d of 5 units in %d rows, by %g", dead, batch, threshold);
-  rows = batch;
-  x = edf_input("x[b,5]");
-  p = edf_parameter("p[5]");
+  given(batch, "x[b,5]", NULL, "p[5]");
   loss = Mean(edf_name(Relu(edf_name(Einsum("u[b,j] = x[b,j] + p[j]", x, p), "u")), "h"));
   edf_doctor(loss);
   for (int i = 0; i < 5 * batch; i++) xs[i] = (edf_real)((i % 5 + i / 5) % 2 ? 0.5 : -0.5);
@@ -797,9 +774,7 @@ static void of_dead(int batch, int dead, double threshold, int row) {
 /* Weights are not asked whether they are meant, and only parameters are named. */
 static void dead_weights(void) {
   about("dead: by weights");
-  rows = 16;
-  x = edf_input("x[b,1]");
-  p = edf_parameter("W[1,3]");
+  given(16, "x[b,1]", NULL, "W[1,3]");
   loss = Mean(edf_name(Relu(edf_name(Einsum("u[b,j] = W[I,j] x[b,I]", p, x), "u")), "h"));
   edf_doctor(loss);
   PUT(p->value, 4, 8, 6);
@@ -812,9 +787,7 @@ static void no_relu(int way) {
   static const char *const ways[] = { "a product with 0", "beside the loss", "the loss",
                                       "a difference" };
   about("dead: %s", ways[way]);
-  rows = 16;
-  x = edf_input("x[b,2]");
-  p = edf_parameter("p");
+  given(16, "x[b,2]", NULL, "p");
   CompNode *u = Einsum("u[b,j] = x[b,j] + p", x, p);
   CompNode *h = way == 3 ? Sub(u, u) : way ? Relu(u) : Einsum("h[b,j] = 0 u[b,j]", u);
   edf_name(h, "h");
@@ -828,9 +801,7 @@ static void no_relu(int way) {
 
 static void of_saturated(int tanh_too, double a, double b, double c) {
   about("saturated: %s of %g, %g, %g and 0", tanh_too ? "Tanh" : "Sigmoid", a, b, c);
-  rows = 2;
-  x = edf_input("x[b,2]");
-  p = edf_parameter("p[2]");
+  given(2, "x[b,2]", NULL, "p[2]");
   CompNode *u = edf_name(Einsum("u[b,j] = x[b,j] + p[j]", x, p), "u");
   loss = edf_name(tanh_too ? Tanh(u) : Sigmoid(u), "h");
   if (c != -4) loss = Mean(loss);        /* else it is the last node */
@@ -943,9 +914,7 @@ static CompNode *own(CompNode *u) {
 
 /* A node of the user's between weights and a mean of squares; 4 rows, 3 columns. */
 static void own_program(void) {
-  rows = 4;
-  x = edf_input("x[b,5]");
-  p = edf_parameter("W[5,3]");
+  given(4, "x[b,5]", NULL, "W[5,3]");
   CompNode *u = Einsum("u[b,j] = W[I,j] x[b,I]", p, x);
   loss = edf_name(Mean(Square(own(u))), "loss");
   edf_doctor(loss);
@@ -1027,9 +996,7 @@ static void jumping(void) {
 
 static void assigned(int twice) {
   about("'=' in a node that is used %s", twice ? "beside another" : "alone");
-  rows = 4;
-  x = edf_input("x[b,3]");
-  p = edf_parameter("W[3,3]");
+  given(4, "x[b,3]", NULL, "W[3,3]");
   CompNode *u = Einsum("u[b,j] = W[I,j] x[b,I]", p, x), *h = own(u);
   CompNode *s = twice ? Square(u) : NULL;                    /* its backward comes first */
   loss = edf_name(Mean(Square(twice ? Add(h, s) : h)), "loss");
@@ -1052,9 +1019,7 @@ static void forgotten(int first, int end, int mismatch) {
 static void not_measured(const char *what, int eager, int mismatch) {
   about("a wrong sign, %s", what);
   edf.eager = eager;
-  rows = 1;
-  x = edf_input("c");
-  p = edf_parameter("W");
+  given(1, "c", NULL, "W");
   PUT(xs, 1);
   if (eager) feed();
   loss = own(Einsum("l = W c", p, x));
@@ -1099,9 +1064,7 @@ static void gradients(void) {
 
 static void of_sum(int batch, double factor, int squares) {
   about("sum: %d rows, times %g%s", batch, factor, squares ? "" : ", no squares");
-  rows = batch;
-  x = edf_input("x[b]");
-  p = edf_parameter("w");
+  given(batch, "x[b]", NULL, "w");
   Parameter *f = edf_parameter("f");
   CompNode *u = Einsum("u[b] = x[b] w", x, p);
   f->update = edf_frozen;
@@ -1119,10 +1082,7 @@ static void number_forward(edf_node *l) { l->value[0] = (edf_real)own_number; }
 static void number_backward(edf_node *l) { edf_addgrad(l->in[0], 0, l->grad[0]); }
 static void of_head_sum(int batch, double number) {
   about("sum: a head's %d rows, own %g", batch, number);
-  rows = batch;
-  x = edf_input("x[b,2]");
-  y = edf_input("y[b]");
-  p = edf_parameter("p[2]");
+  given(batch, "x[b,2]", "y[b]", "p[2]");
   CompNode *s = Einsum("s[b,k] = x[b,k] + p[k]", x, p);
   own_number = number;
   loss = number != 0 ? edf_compnode_shaped("Own", scalar, number_forward, number_backward, s, y)
@@ -1144,9 +1104,7 @@ static void sums(void) {
   of_sum(4, 0, 1);
   of_sum(4, -1, 1);
   about("sum: 4 squares of a half");
-  rows = 4;
-  x = edf_input("x[b]");
-  p = edf_parameter("w");
+  given(4, "x[b]", NULL, "w");
   PUT(p->value, 1);
   loss = edf_name(Sum(Square(Einsum("u[b] = x[b] w", x, p))), "loss");
   edf_doctor(loss);
@@ -1285,10 +1243,7 @@ static void of_high(const char *what, const double *margin, int n) {
 /* A loss of the user's own that is these numbers. */
 static void own_high(const char *what, double first, double later, int batch) {
   about("high: %s", what);
-  rows = batch;
-  x = edf_input("x[b,2]");
-  y = edf_input("y[b]");
-  p = edf_parameter("p[2]");
+  given(batch, "x[b,2]", "y[b]", "p[2]");
   CompNode *s = edf_name(Einsum("s[b,k] = x[b,k] + p[k]", x, p), "s");
   loss = edf_compnode_shaped("Own", scalar, number_forward, number_backward, s, y);
   edf_name(edf_expect_mismatch(loss), "loss");
@@ -1520,9 +1475,7 @@ static void one_forward(void) {
 /* Predictions that leave the loss out are not looked at. */
 static void left_out(void) {
   about("steps: a Forward that leaves the loss out");
-  rows = 2;
-  x = edf_input("x[b,2]");
-  p = edf_parameter("w");
+  given(2, "x[b,2]", NULL, "w");
   CompNode *u = Einsum("u[b] = x[b,I] w", x, p);
   loss = edf_name(Mean(u), "loss");
   edf_doctor(loss);
@@ -1536,10 +1489,7 @@ static void left_out(void) {
 /* Scores and labels in the first step, in the second neither, at the same line. */
 static void head_goes(void) {
   about("rebuilt: with a head, then without");
-  rows = 4;
-  x = edf_input("x[b,2]");
-  y = edf_input("y[b]");
-  p = edf_parameter("p[2]");
+  given(4, "x[b,2]", "y[b]", "p[2]");
   for (int i = 0; i < 3; i++) {
     edf_clear_compnodes();
     CompNode *s = Einsum("s[b,k] = x[b,k] + p[k]", x, p);
@@ -1576,9 +1526,7 @@ static void rebuilt(const char *what, int anew, int lines) {
 /* The doctor is asked about a loss, and then about another. */
 static void of_two(const char *what, int again, int other) {
   about("two losses: %s", what);
-  rows = 4;
-  x = edf_input("x[b]");
-  p = edf_parameter("w");
+  given(4, "x[b]", NULL, "w");
   PUT(p->value, 1);
   CompNode *one = edf_name(Sum(Square(Einsum("u[b] = x[b] w", x, p))), "one");
   CompNode *two = edf_name(Sum(Square(Einsum("u[b] = x[b] w", x, p))), "two");
@@ -1664,9 +1612,7 @@ static void flow(void) {
 
 static void of_dead_later(int dead, int alive, int last) {
   about("dead later: %d of 5 units, one alive in step %d, %d steps", dead, alive, last);
-  rows = 16;
-  x = edf_input("x[b,5]");
-  p = edf_parameter("p[5]");
+  given(16, "x[b,5]", NULL, "p[5]");
   loss = Mean(edf_name(Relu(Einsum("u[b,j] = x[b,j] + p[j]", x, p)), "h"));
   edf_doctor(loss);
   for (int i = 0; i < 80; i++) xs[i] = (edf_real)((i % 5 + i / 5) % 2 ? 0.5 : -0.5);
@@ -1708,9 +1654,7 @@ static void dead_later(void) {
 
 static void of_mode(const char *what, int drops, int before, int after, int learn, int fed) {
   about("mode: %s: %d Forwards, a step, %d Forwards, %d steps", what, before, after, learn);
-  rows = 2;
-  x = edf_input("x[b,4]");
-  p = edf_parameter("p[4]");
+  given(2, "x[b,4]", NULL, "p[4]");
   CompNode *h = drops == 3 ? NULL : Einsum("h[b,j] = x[b,j] + p[j]", x, p);
   if (drops == 1) h = Dropout(h, 0.5);
   if (drops == 3) h = Einsum("h[b,j] = x[b,j] + p[j]", Dropout(x, 0.5), p);
@@ -1848,9 +1792,7 @@ static void new_rows(int step_number) {
 static long after_looks(void) {
   long blocks = 0;
   about("after step 300");
-  rows = 8;
-  x = edf_input("x[b,4]");
-  p = edf_parameter("w[4]");
+  given(8, "x[b,4]", NULL, "w[4]");
   loss = Mean(Einsum("l[b] = x[b,I] w[I] + v", x, p, edf_parameter("v")));
   edf_doctor(loss);
   for (int i = 0; i < 302; i++) {

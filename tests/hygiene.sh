@@ -286,10 +286,10 @@ for source in tests/*.c tests/*/*.c examples/*.c; do
       openmp=-fopenmp
       run $compiler -fopenmp -include omp.h -fsyntax-only "$source" -I. || continue
     fi
-    real=                                  # as it is built: some are in double alone
-    grep 'Built as:' "$source" | grep double | grep -q -v float && real=-DEDF_REAL=double
-    case $compiler-$source in clang-examples/*) real=-DEDF_LINKED ;; esac   # gcc sees all of it
-    works "$compiler $source" $compiler -std=c99 $warnings $openmp $blas $real -I. \
+    own=                                   # as it is built: some are in double alone
+    grep 'Built as:' "$source" | grep double | grep -q -v float && own=-DEDF_REAL=double
+    case $compiler-$source in clang-examples/*) own=-DEDF_LINKED ;; esac   # gcc sees all of it
+    works "$compiler $source" $compiler -std=c99 $warnings $openmp $blas $own -I. \
       -fsyntax-only "$source"
   done
 done

@@ -31,39 +31,41 @@ with_numbers examples/01_sqrt.c sqrt
 with_numbers examples/02_xor.c xor
 cp tests/parts/program.c "$dir/program.c"
 
-# prints NAME FLAGS COMPILER HEADERS: what the program prints, in $dir/out
+# prints NAME FLAGS COMPILER HEADERS [OBJECT]: what the program prints, in $dir/out
 prints() {
-  $3 $warnings $2 -Wno-unused-function -I"$4" "$dir/$1.c" -o "$dir/program" -lm \
+  $3 $warnings $2 -Wno-unused-function -I"$4" "$dir/$1.c" $5 -o "$dir/program" -lm \
     > "$dir/out" 2>&1 && "$dir/program" > "$dir/out" 2>&1
+}
+# same WHAT REAL NAME FLAGS COMPILER ...: it prints what it does with the whole header
+same() {
+  what=$1 real=$2; shift 2
+  if ! prints "$@"; then fail $what fails
+  elif ! grep -q 0x1 "$dir/out"; then fail $what 'it prints no numbers'
+  elif cmp -s "$dir/out" "$dir/$1-$real"; then pass $what
+  else fail $what 'another number than with the whole header'; fi
 }
 
 # With the implementation in an object of its own, compiled once a type.
-linked() {                                 # linked NAME REAL HEADERS OBJECT
-  ${CC:-cc} $warnings -std=c99 -Wno-unused-function -DEDF_REAL=$2 -DEDF_LINKED -I"$3" \
-    "$dir/$1.c" "$4" -o "$dir/program" -lm > "$dir/out" 2>&1 && "$dir/program" > "$dir/out" 2>&1
-}
 printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "edf.h"' > "$dir/implementation.c"
+cc=${CC:-cc} both=". $dir/one"
+[ "$2" = rest ] && both=.                 # the reference alone
 for real in float double; do
-  for headers in . "$dir/one"; do
-    ${CC:-cc} $warnings -std=c99 -DEDF_REAL=$real -I$headers -c "$dir/implementation.c" \
-      -o "$dir/$real.o" > "$dir/out" 2>&1 || fail "compiles-$real" "with $headers"
+  flags="-std=c99 -DEDF_REAL=$real" object=$dir/$real.o
+  for headers in $both; do
+    $cc $warnings $flags -I$headers -c "$dir/implementation.c" -o "$object" > "$dir/out" 2>&1 ||
+      fail compiles-$real "with $headers"
     for name in sqrt xor program; do
-      what=one-$name-$real
-      if ! linked $name $real $headers "$dir/$real.o"; then fail $what "it fails with $headers"
-      elif [ $headers = . ]; then mv "$dir/out" "$dir/$name-$real"
-      elif ! grep -q 0x1 "$dir/out"; then fail $what 'it prints no numbers'
-      elif cmp -s "$dir/out" "$dir/$name-$real"; then pass $what
-      else fail $what 'another number than with the whole header'; fi
+      if [ $headers != . ]; then
+        same one-$name-$real $real $name "$flags -DEDF_LINKED" "$cc" "$headers" "$object"
+      elif prints $name "$flags -DEDF_LINKED" "$cc" . "$object"; then
+        mv "$dir/out" "$dir/$name-$real"
+      else fail whole-$name-$real 'with the whole header'; fi
     done
   done
 done
 
-one() {                                    # one COMPILER FLAGS PROGRAM REAL
-  what=one-$3-$4-$1
-  if ! prints $3 "$2 -DEDF_REAL=$4" "$1" "$dir/one"; then fail $what fails
-  elif ! grep -q 0x1 "$dir/out"; then fail $what 'it prints no numbers'
-  elif cmp -s "$dir/out" "$dir/$3-$4"; then pass $what
-  else fail $what 'another number than with the whole header'; fi
+one() {                                    # one COMPILER FLAGS NAME REAL: in one file
+  same one-$3-$4-$1 $4 $3 "$2 -DEDF_REAL=$4" "$1" "$dir/one"
 }
 if [ "$2" != rest ]; then
   command -v g++ > /dev/null && one g++ '-x c++ -std=c++11' program float
@@ -100,13 +102,12 @@ for chapter in $(cut -d : -f 1 "$dir/chapters"); do
       out = !/####/ && index(gone, " " c " ")
     }
     !out' "$dir/chapters" edf.h > "$dir/without-$chapter/edf.h"
+  if cmp -s edf.h "$dir/without-$chapter/edf.h"; then
+    fail without-$chapter 'nothing was left out'
+  fi
   for name in xor program; do
-    what=without-$chapter-$name
-    if cmp -s edf.h "$dir/without-$chapter/edf.h"; then fail $what 'nothing was left out'
-    elif ! prints $name '-std=c99 -DEDF_REAL=float' "${CC:-cc}" "$dir/without-$chapter"
-    then fail $what fails
-    elif cmp -s "$dir/out" "$dir/$name-float"; then pass $what
-    else fail $what 'another number than with the whole header'; fi
+    same without-$chapter-$name float $name '-std=c99 -DEDF_REAL=float' "$cc" \
+      "$dir/without-$chapter"
   done
 done
 exit $bad

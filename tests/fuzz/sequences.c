@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "../counted.h"
+#include "../told.h"
 
 #include "../../edf.h"
 
@@ -90,21 +91,13 @@ typedef struct {
 } world;
 
 static world worlds[2], fresh, *w = worlds;
-static char calls[1 << 16], file[64], page[64], dot[64];
+static char file[64], page[64], dot[64];
 static unsigned long long seed;
 static long sequences, comparisons, tensors, stops;
 static const uint8_t *byte, *last;
 
-static void note(const char *format, ...) {
-  size_t n = strlen(calls);
-  va_list args;
-  va_start(args, format);
-  vsnprintf(calls + n, sizeof calls - n, format, args);
-  va_end(args);
-}
-
 static void say_calls(void) {
-  fprintf(report, "not ok sequences: seed %llu: %s\n", seed, calls);
+  fprintf(report, "not ok sequences: seed %llu: %s\n", seed, told);
   fflush(report);
 }
 
@@ -343,7 +336,7 @@ static int runs(void (*call)(void), int must) {
     wrong("the last call changes a setting");
   stops += stopped;
   if (stopped) {
-    note("(stops) ");
+    tell("(stops) ");
     w->stopped = 1;
     w->idle = w->sure = 0;
     forget_values();
@@ -532,14 +525,14 @@ static void begin_world(void) {
 }
 
 static void op_clear(void) {
-  note("clear; ");
+  tell("clear; ");
   w->dead = any_node();
   begin_world();
 }
 
 static void op_clear_compnodes(void) {
   if (OFF_DOCTOR_AGAIN && w->watched) { op_clear(); return; }
-  note("clear_compnodes; ");
+  tell("clear_compnodes; ");
   do_clear_compnodes();
 }
 
@@ -589,7 +582,7 @@ static void op_build(void) {
   stop = eager_stops();
   single = r.kind < 5 || r.kind == 13;
   if (eager && eager_is_off(stop)) edf.eager = 0;
-  note("%s%s(%d,%d); ", edf.eager ? "eager " : "", kinds[r.kind], r.a, r.c);
+  tell("%s%s(%d,%d); ", edf.eager ? "eager " : "", kinds[r.kind], r.a, r.c);
   for (int i = first; i < NODES; i++) w->ok[i] = w->mixed[i] = 0;
   if (runs(do_make, edf.eager && stop)) {
     if (edf.eager) eager_has_run(first);
@@ -623,7 +616,7 @@ static void do_feed(void) {
 }
 
 static void op_feed(void) {
-  note("feed %s x %d%s; ", c % 8 ? "all" : w->in[a % INPUTS].node->name, 1 + count % 9,
+  tell("feed %s x %d%s; ", c % 8 ? "all" : w->in[a % INPUTS].node->name, 1 + count % 9,
        c % 32 == 1 ? ", a bad label" : "");
   runs(do_feed, 0);
   w->idle = 1;
@@ -634,7 +627,7 @@ static void op_feed(void) {
 
 static void op_forward(void) {
   static numbers start;
-  note("forward; ");
+  tell("forward; ");
   remember(&start);
   w->going = NOWHERE;
   if (!runs(edf_forward, will_stop(NULL))) return;
@@ -648,7 +641,7 @@ static void do_forward_to(void) { edf_forward_to(chosen); }
 
 static void op_forward_to(void) {
   chosen = any_node();
-  note("forward_to %s; ", chosen->name);
+  tell("forward_to %s; ", chosen->name);
   w->going = NOWHERE;
   if (!runs(do_forward_to, chosen->kind == EDF_COMPNODE && will_stop(chosen))) return;
   will_stop(chosen);
@@ -672,7 +665,7 @@ static void op_backward(void) {
   if (count % 4 && !will_stop(NULL)) op_forward();
   i = index_of(chosen);
   ok = i >= 0 && w->ok[i];
-  note("backward %s; ", chosen->name);
+  tell("backward %s; ", chosen->name);
   w->going = NOWHERE;
   w->back = -1;
   begin_gradients(-2);
@@ -683,17 +676,17 @@ static void op_backward(void) {
 }
 
 /* ---- Settings and steps */
-static void op_eager(void) { note("eager %d; ", edf.eager = !edf.eager); }
-static void op_accumulate(void) { note("accumulate %d; ", edf.accumulate = !edf.accumulate); }
+static void op_eager(void) { tell("eager %d; ", edf.eager = !edf.eager); }
+static void op_accumulate(void) { tell("accumulate %d; ", edf.accumulate = !edf.accumulate); }
 
 static void op_training(void) {
-  if (a % 2) note("training %d; ", edf.training = !edf.training);
-  else note("kernel %d; ", edf.kernel = c % 3);
+  if (a % 2) tell("training %d; ", edf.training = !edf.training);
+  else tell("kernel %d; ", edf.kernel = c % 3);
   changed();
 }
 
 static void op_swap(void) {
-  note("swap; ");
+  tell("swap; ");
   w->graph = edf;
   w = w == worlds ? worlds + 1 : worlds;
   edf = w->graph;
@@ -716,7 +709,7 @@ static void step(void (*call)(void)) {
 
 static void op_sgd(void) {
   static numbers p, g;
-  note("sgd; ");
+  tell("sgd; ");
   remember(&p);
   remember_grads(&g);
   step(do_sgd);
@@ -729,13 +722,13 @@ static void op_sgd(void) {
 }
 
 static void op_adam(void) {
-  note("adam; ");
+  tell("adam; ");
   step(do_adam);
   changed();
 }
 
 static void op_zero_grad(void) {
-  note("zero_grad; ");
+  tell("zero_grad; ");
   edf_zero_grad();
   w->back = -1;
 }
@@ -760,13 +753,13 @@ static void do_save(void) { edf_save(file); }
 static void do_load(void) { edf_load(file); }
 
 static void op_save(void) {
-  note("save; ");
+  tell("save; ");
   remember_all();
   if (runs(do_save, 0)) saved = state;
 }
 
 static void op_load(void) {
-  note("load; ");
+  tell("load; ");
   remember_all();
   if (runs(do_load, !saved.there)) state = saved;
   for (int i = 0; i < edf.n_parameters; i++) {
@@ -790,7 +783,7 @@ static void do_trace_end(void) { edf_trace_end(); }
 static void op_doctor(void) {
   if (OFF_DOCTOR_AGAIN && w->watched) return;
   chosen = any_node();
-  note("doctor %s; ", chosen->name);
+  tell("doctor %s; ", chosen->name);
   if (!OFF_WATCH_WITHOUT_MEMORY && w->watched && c % 2) fail_at = 1 + c / 2 % 3;
   w->watched = 1;
   for (int n = 0; n < 2; n++)
@@ -799,14 +792,14 @@ static void op_doctor(void) {
 
 static void op_break(void) {
   chosen = any_node();
-  note("break %s; ", a % 3 ? chosen->name : "NULL");
+  tell("break %s; ", a % 3 ? chosen->name : "NULL");
   runs(do_break, 0);
 }
 
 static void op_trace(void) {
   int ends = w->tracing == 1 ? c % 4 : c % 8 == 1, safe = w->going == NOWHERE;
   if (!ends && OFF_TRACE_INSIDE && !safe) return;
-  note("trace_%s; ", ends ? "end" : "begin");
+  tell("trace_%s; ", ends ? "end" : "begin");
   if (ends) {
     if (runs(do_trace_end, w->tracing ? UNKNOWN : 1)) w->tracing = 0;
     else w->tracing = edf.trace != NULL;
@@ -819,7 +812,7 @@ static void op_gradcheck(void) {
   chosen = any_node();
   int i = index_of(chosen), stop = will_stop(chosen) || i < 0;
   if (edf.n_compnodes > 16 || (OFF_STOP_IN_GRADCHECK && (stop || fail_at))) return;
-  note("gradcheck %s; ", chosen->name);
+  tell("gradcheck %s; ", chosen->name);
   w->going = NOWHERE;
   w->loss = -2;
   if (!runs(do_gradcheck, stop)) return;
@@ -850,7 +843,7 @@ static void do_print(void) {
 static void op_print(void) {
   chosen = any_node();
   if (OFF_PRINT_AFTER_STOP && w->stopped && (c % 8 == 4 || c % 8 >= 6)) return;
-  note("print %d %s; ", c % 8, chosen->name);
+  tell("print %d %s; ", c % 8, chosen->name);
   runs(do_print, 0);
 }
 
@@ -874,7 +867,7 @@ static void do_mistake(void) {
 }
 
 static void op_mistake(void) {
-  note("mistake %d; ", a % 12);
+  tell("mistake %d; ", a % 12);
   int going = w->going;
   runs(do_mistake, 1);
   w->going = going == NOWHERE ? NOWHERE : SOMEWHERE;
@@ -899,7 +892,7 @@ static void meanwhile(void) {
 static void op_step_forward(void) {
   int steps = 1 + count % 40, between = count / 40;
   if (OFF_STEP_AFTER_STOP && w->going == SOMEWHERE) return;
-  note("step_forward x %d; ", steps);
+  tell("step_forward x %d; ", steps);
   disturb();
   for (int n = 0; n < steps; n++) {
     if (n && n == between) meanwhile();
@@ -918,7 +911,7 @@ static void op_step_backward(void) {
   int loss = w->loss == -1 ? edf.n_compnodes - 1 : w->loss, begins = w->going < BACK;
   int ok = loss >= 0 && w->ok[loss];
   int steps = 1 + count % 40, between = count / 40;
-  note("step_backward x %d; ", steps);
+  tell("step_backward x %d; ", steps);
   if (begins) {
     begin_gradients(w->loss);
     w->known = 0;
@@ -949,14 +942,14 @@ static void do_dead(void) {
 
 static void op_dead(void) {
   if (OFF_NODES_AFTER_CLEAR || !w->dead) return;
-  note("cleared node %d; ", a % 5);
+  tell("cleared node %d; ", a % 5);
   runs(do_dead, 1);
 }
 
 static void op_fail(void) {
   if (OFF_WATCH_WITHOUT_MEMORY && (w->tracing || w->watched)) return;
   fail_at = 1 + a % 16 * (1 + c % 16);
-  note("malloc %ld fails: ", fail_at);
+  tell("malloc %ld fails: ", fail_at);
 }
 
 /* ---- A sequence */
@@ -1010,7 +1003,7 @@ static void play(const uint8_t *data, size_t n) {
   int fd = lowest_free_fd();
   byte = data;
   last = data + n;
-  *calls = '\0';
+  *told = '\0';
   fail_at = saved.there = 0;
   remove(file);
   begin(1);
