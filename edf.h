@@ -36,9 +36,9 @@
      >>over     functions over indices      >>layers   from LayerNorm to recurrences
      >>optim    optimisers
    Part Three, to see, check and keep
-     >>print    a program as text           >>check    the gradient check
-     >>watch    stepping, NaN               >>data     IDX, CSV, arrays, pictures, text
-     >>models   saved models
+     >>tools    what tools are made of      >>print    a program as text
+     >>check    the gradient check          >>watch    stepping, NaN
+     >>data     arrays, pictures, text      >>models   saved models
    Part Four, the laboratory
      >>doctor   rules that name mistakes    >>plot     training curves
      >>trace    a page to step through      >>names    more short names, history, licence
@@ -6306,7 +6306,138 @@ EDF__C_END
 
 /* ######## Part Three: what is printed, checked and kept ################################## */
 
-/* ==== >>print  A program as text; needs >>layers ========================================= */
+/* ==== >>tools  What tools are made of ==================================================== */
+#ifndef EDF__TOOLS_H
+#define EDF__TOOLS_H
+EDF__C_BEGIN
+/* For tools: what printing, files and the laboratory are written with. */
+int edf_position(const edf_node *x);                 /* in the list of its kind               */
+
+/* Text that grows, memory of the graph's. Numbers have a point in every locale. */
+typedef struct { char *at; size_t n; } edf_page;
+void edf_write(edf_page *to, const char *format, ...) EDF__PRINTF(2, 3);
+
+/* A file that is written whole or not at all: a temporary one beside it is renamed at the end.
+   Errors name the file and the system's reason. */
+typedef struct { const char *path; char *temporary; FILE *file; } edf_writer;
+edf_writer edf_create_file(const char *path);
+void edf_finish_file(edf_writer *w);
+EDF__C_END
+#endif
+
+#ifdef EDF__CODE
+EDF__C_BEGIN
+/* ---- What a node is */
+int edf_position(const edf_node *x) {
+  edf_node **list = x->kind == EDF_INPUT ? edf.inputs
+                  : x->kind == EDF_PARAMETER ? edf.parameters : edf.compnodes;
+  int n = x->kind == EDF_INPUT ? edf.n_inputs
+        : x->kind == EDF_PARAMETER ? edf.n_parameters : edf.n_compnodes;
+  while (n-- > 0 && list[n] != x) {}
+  return n;
+}
+
+/* ---- Text that grows. It belongs to the graph, so a panic leaks nothing. */
+/* Makes room for n bytes more, and a zero. */
+static void edf__make_room(edf_page *to, size_t n) {
+  size_t room = to->at ? edf__header(to->at)->bytes : 0;
+  if (to->n + n >= room)
+    to->at = (char *)edf__grow(&edf.kept, to->at, 2 * (to->n + n) + 256);
+}
+
+void edf_write(edf_page *to, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int n = edf__format(NULL, 0, format, again);
+  va_end(again);
+  if (n < 0) edf__fail("edf: a text cannot be written");
+  edf__make_room(to, (size_t)n);
+  edf__format(to->at + to->n, (size_t)n + 1, format, args);
+  to->n += (size_t)n;
+  va_end(args);
+}
+
+/* ---- Files */
+edf_writer edf_create_file(const char *path) {
+  edf_writer w = { path, NULL, NULL };
+  if (!path) edf__fail("edf: the path of a file to write is NULL");
+  w.temporary = (char *)edf__alloc(&edf.kept, strlen(path) + 5);
+  memcpy(w.temporary, path, strlen(path));
+  strcat(w.temporary, ".tmp");
+  errno = 0;
+  w.file = fopen(w.temporary, "wb");
+  if (!w.file) {
+    edf__say("%s: cannot be written: %s: %s", path, w.temporary, strerror(errno));
+    edf__free(w.temporary);
+    edf__stop();
+  }
+  return w;
+}
+
+/* Errors of writing show here: a full disk at the latest when the file is closed. */
+void edf_finish_file(edf_writer *w) {
+  int bad = fflush(w->file) != 0 || ferror(w->file), why = errno;
+  if (fclose(w->file) && !bad) { bad = 1; why = errno; }
+#ifdef _WIN32
+  if (!bad) remove(w->path);             /* there rename does not replace                     */
+#endif
+  if (!bad && rename(w->temporary, w->path)) { bad = 1; why = errno; }
+  if (bad) remove(w->temporary);
+  edf__free(w->temporary);
+  if (bad) edf__fail("%s: cannot be written: %s", w->path, strerror(why));
+}
+
+#ifndef EDF_NO_DEBUG
+/* ---- What is put back */
+/* A computed node that is neither built in nor an equation. */
+static int edf__is_users(const edf_node *y) {
+  return y->kind == EDF_COMPNODE && !y->about && !edf__is_einsum(y);
+}
+
+/* The states of the user's nodes, such as running statistics, are put back in the end. A state
+   that is not edf_state's is the user's own affair. */
+static int edf__has_state(const edf_node *y) {
+  const edf__block *b = edf.computed;
+  if (!y->state || !edf__is_users(y)) return 0;
+  while (b && (const char *)b + EDF__ALIGN != (const char *)y->state) b = b->next;
+  return b != NULL;
+}
+
+/* What a check must put back: number i of the states and of the parameters that a forward
+   itself may move, which are running statistics. */
+static void *edf__to_save(int i) {
+  edf_node *y = i < edf.n_compnodes ? edf.compnodes[i] : edf.parameters[i - edf.n_compnodes];
+  if (y->kind == EDF_PARAMETER) return y->update == edf_frozen ? edf_value(y) : NULL;
+  return edf__has_state(y) ? y->state : NULL;
+}
+
+static void **edf__save_states(void) {
+  int n = edf.n_compnodes + edf.n_parameters;
+  void **saved = (void **)edf__alloc(&edf.kept, (size_t)(n + 1) * sizeof *saved);
+  for (int i = 0; i < n; i++) {
+    void *data = edf__to_save(i);
+    size_t bytes = data ? edf__header(data)->bytes : 0;
+    if (data) saved[i] = memcpy(edf__alloc(&edf.kept, bytes), data, bytes);
+  }
+  return saved;
+}
+
+static void edf__restore_states(void **saved) {
+  for (int i = 0; i < edf.n_compnodes + edf.n_parameters; i++) {
+    void *data = saved[i] || i < edf.n_compnodes ? edf__to_save(i) : NULL;
+    if (data && !saved[i]) memset(data, 0, edf__header(data)->bytes);  /* there was none yet */
+    else if (data) memcpy(data, saved[i], edf__header(saved[i])->bytes);
+    if (data && i >= edf.n_compnodes) edf_push(edf.parameters[i - edf.n_compnodes]);
+    edf__free(saved[i]);
+  }
+  edf__free(saved);
+}
+#endif
+EDF__C_END
+#endif
+
+/* ==== >>print  A program as text; needs >>layers >>tools ================================= */
 #ifndef EDF__PRINT_H
 #define EDF__PRINT_H
 EDF__C_BEGIN
@@ -6338,30 +6469,7 @@ EDF__C_END
 
 #if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
 EDF__C_BEGIN
-/* ---- Text that grows. It belongs to the graph, so a panic leaks nothing. */
-typedef struct { char *at; size_t n; } edf__page;
-
-/* Makes room for n bytes more, and a zero. */
-static void edf__make_room(edf__page *to, size_t n) {
-  size_t room = to->at ? edf__header(to->at)->bytes : 0;
-  if (to->n + n >= room)
-    to->at = (char *)edf__grow(&edf.kept, to->at, 2 * (to->n + n) + 256);
-}
-
-EDF__PRINTF(2, 3) static void edf__write(edf__page *to, const char *format, ...) {
-  va_list args, again;
-  va_start(args, format);
-  va_copy(again, args);
-  int n = edf__format(NULL, 0, format, again);
-  va_end(again);
-  if (n < 0) edf__fail("edf: a text cannot be written");
-  edf__make_room(to, (size_t)n);
-  edf__format(to->at + to->n, (size_t)n + 1, format, args);
-  to->n += (size_t)n;
-  va_end(args);
-}
-
-static void edf__end_page(FILE *out, edf__page *page) {
+static void edf__end_page(FILE *out, edf_page *page) {
   if (page->at) fputs(page->at, out);
   edf__free(page->at);
 }
@@ -6378,82 +6486,82 @@ static int edf__lower_clashes(const edf__equation *e, int i) {
   return 0;
 }
 
-static void edf__write_letter(edf__page *out, const edf__equation *e, int i, int loop) {
+static void edf__write_letter(edf_page *out, const edf__equation *e, int i, int loop) {
   int lower = loop && !edf__lower_clashes(e, i);
   for (int c = 0; c < e->letter[i].length; c++)
-    edf__write(out, "%c", lower ? edf__lower(e->letter[i].name[c]) : e->letter[i].name[c]);
+    edf_write(out, "%c", lower ? edf__lower(e->letter[i].name[c]) : e->letter[i].name[c]);
 }
 
-static void edf__write_place(edf__page *out, const edf__equation *e, const edf__place *p,
+static void edf__write_place(edf_page *out, const edf__equation *e, const edf__place *p,
                              int loop) {
   int first = 1;
   for (int i = 0; i < e->n_letter; i++) {
     int f = p->factor[i];
     if (!f) continue;
-    edf__write(out, f < 0 ? "-" : first ? "" : "+");
-    if (f != 1 && f != -1) edf__write(out, "%d*", f < 0 ? -f : f);
+    edf_write(out, f < 0 ? "-" : first ? "" : "+");
+    if (f != 1 && f != -1) edf_write(out, "%d*", f < 0 ? -f : f);
     edf__write_letter(out, e, i, loop);
     first = 0;
   }
-  if (p->constant || first) edf__write(out, first ? "%d" : "%+d", p->constant);
+  if (p->constant || first) edf_write(out, first ? "%d" : "%+d", p->constant);
 }
 
-static void edf__write_ref(edf__page *out, const edf_node *y, const edf__ref *r,
+static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
                            const char *grad, int loop) {
   const edf__equation *e = &((const edf__einsum *)y->state)->e;
-  edf__write(out, "%s%s", r->operand < 0 ? y->name : y->in[r->operand]->name, grad);
+  edf_write(out, "%s%s", r->operand < 0 ? y->name : y->in[r->operand]->name, grad);
   for (int d = 0; d < r->rank; d++) {
-    edf__write(out, d ? "," : "[");
+    edf_write(out, d ? "," : "[");
     edf__write_place(out, e, &r->place[d], loop);
   }
-  if (r->rank) edf__write(out, "]");
+  if (r->rank) edf_write(out, "]");
 }
 
 /* What the summed indices do where they do not just add up: mean_I, max_I, 1/(n-1). */
-static void edf__write_reduction(edf__page *out, const edf_node *y, const edf__term *t) {
+static void edf__write_reduction(edf_page *out, const edf_node *y, const edf__term *t) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   double n = edf__divisor(m, t);
-  if (m->kind == EDF__SAMPLE && n > 0) edf__write(out, "1/%g ", n);
-  else if (m->kind == EDF__SAMPLE) edf__write(out, "1/(n-1) ");
+  if (m->kind == EDF__SAMPLE && n > 0) edf_write(out, "1/%g ", n);
+  else if (m->kind == EDF__SAMPLE) edf_write(out, "1/(n-1) ");
   if (m->kind != EDF__MEAN && m->kind != EDF__MAX) return;
-  edf__write(out, m->kind == EDF__MAX ? "max" : "mean");
+  edf_write(out, m->kind == EDF__MAX ? "max" : "mean");
   for (int i = 0, k = 0; i < m->e.n_letter; i++) {
     if (m->e.letter[i].left || !edf__term_has(&m->e, t, i)) continue;
-    edf__write(out, k++ ? "," : "_");
+    edf_write(out, k++ ? "," : "_");
     edf__write_letter(out, &m->e, i, 0);
   }
-  edf__write(out, " ");
+  edf_write(out, " ");
 }
 
 /* What a term's gradient has of that. */
-static void edf__write_share(edf__page *out, const edf_node *y, const edf__term *t) {
+static void edf__write_share(edf_page *out, const edf_node *y, const edf__term *t) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   double n = edf__divisor(m, t);
-  if (m->kind == EDF__MAX) edf__write(out, "[the first greatest] ");
-  else if (m->kind != EDF__SUM && n > 0) edf__write(out, "1/%g ", n);
-  else if (m->kind != EDF__SUM) edf__write(out, m->kind == EDF__MEAN ? "1/n " : "1/(n-1) ");
+  if (m->kind == EDF__MAX) edf_write(out, "[the first greatest] ");
+  else if (m->kind != EDF__SUM && n > 0) edf_write(out, "1/%g ", n);
+  else if (m->kind != EDF__SUM) edf_write(out, m->kind == EDF__MEAN ? "1/n " : "1/(n-1) ");
 }
 
-static void edf__write_equation(edf__page *out, const edf_node *y) {
+static void edf__write_equation(edf_page *out, const edf_node *y) {
   const edf__equation *e = &((const edf__einsum *)y->state)->e;
   edf__write_ref(out, y, &e->ref[0], "", 0);
   for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
     double size = fabs(t->number);
-    edf__write(out, t == e->term ? " = " : " ");
+    edf_write(out, t == e->term ? " = " : " ");
     if (t > e->term || t->number < 0)
-      edf__write(out, t == e->term ? "-" : t->number < 0 ? "- " : "+ ");
+      edf_write(out, t == e->term ? "-" : t->number < 0 ? "- " : "+ ");
     edf__write_reduction(out, y, t);
-    if (size != 1) edf__write(out, "%g ", size);
+    if (size != 1) edf_write(out, "%g ", size);
     for (int f = 0; f < t->n; f++) {
-      if (f) edf__write(out, " ");
+      if (f) edf_write(out, " ");
       edf__write_ref(out, y, &e->ref[t->first + f], "", 0);
     }
   }
   for (int i = 0, n = 0; i < e->n_letter; i++) {
     if (!e->letter[i].bound) continue;
-    edf__write(out, n++ ? ", " : " | ");
+    edf_write(out, n++ ? ", " : " | ");
     edf__write_letter(out, e, i, 0);
-    edf__write(out, "<%d", e->letter[i].bound);
+    edf_write(out, "<%d", e->letter[i].bound);
   }
 }
 
@@ -6476,7 +6584,7 @@ static ptrdiff_t edf__limit(const edf__einsum *m, const edf__term *t, int i) {
 }
 
 /* for b,i,j: with every index of the term and of the left side, in alphabetical order */
-static void edf__write_loops(edf__page *out, const edf__einsum *m, const edf__term *t) {
+static void edf__write_loops(edf_page *out, const edf__einsum *m, const edf__term *t) {
   const edf__equation *e = &m->e;
   int list[EDF_MAX_INDEX], n = 0;
   for (int i = 0; i < e->n_letter; i++) {
@@ -6486,30 +6594,30 @@ static void edf__write_loops(edf__page *out, const edf__einsum *m, const edf__te
     list[k] = i;
   }
   for (int k = 0; k < n; k++) {
-    edf__write(out, k ? "," : "for ");
+    edf_write(out, k ? "," : "for ");
     ptrdiff_t limit = edf__limit(m, t, list[k]);
     edf__write_letter(out, e, list[k], 1);
-    if (limit) edf__write(out, "<%td", limit);
+    if (limit) edf_write(out, "<%td", limit);
   }
-  if (n) edf__write(out, ": ");
+  if (n) edf_write(out, ": ");
 }
 
 /* The swap rule, printed: factor f exchanged with the output. */
-static void edf__write_swapped(edf__page *out, const edf_node *y, const edf__term *t, int f) {
+static void edf__write_swapped(edf_page *out, const edf_node *y, const edf__term *t, int f) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__equation *e = &m->e;
-  edf__write(out, "       ");
+  edf_write(out, "       ");
   edf__write_loops(out, m, t);
   edf__write_ref(out, y, &e->ref[f], ".grad", 1);
-  edf__write(out, t->number < 0 ? " -= " : " += ");
+  edf_write(out, t->number < 0 ? " -= " : " += ");
   edf__write_share(out, y, t);
-  if (fabs(t->number) != 1) edf__write(out, "%g ", fabs(t->number));
+  if (fabs(t->number) != 1) edf_write(out, "%g ", fabs(t->number));
   for (int k = t->first; k < t->first + t->n; k++) {
-    if (k > t->first) edf__write(out, " ");
+    if (k > t->first) edf_write(out, " ");
     if (k == f) edf__write_ref(out, y, &e->ref[0], ".grad", 1);
     else edf__write_ref(out, y, &e->ref[k], "", 1);
   }
-  edf__write(out, "\n");
+  edf_write(out, "\n");
 }
 
 /* ---- Formulas of the other nodes, with the nodes' names and letters put in. A tensor's name
@@ -6537,22 +6645,22 @@ static edf__formula edf__formula_of(const edf_node *y) {
 }
 
 /* Letters from..to-1; those of from_capital..to_capital-1 are capital. */
-static void edf__write_letters(edf__page *out, const edf__formula *f, int from, int to,
+static void edf__write_letters(edf_page *out, const edf__formula *f, int from, int to,
                                int from_capital, int to_capital) {
   for (int d = from; d < to; d++) {
-    if (d > from) edf__write(out, ",");
+    if (d > from) edf_write(out, ",");
     for (const char *c = f->l.name[d]; *c; c++)
-      edf__write(out, "%c", d >= from_capital && d < to_capital ? edf__upper(*c) : *c);
+      edf_write(out, "%c", d >= from_capital && d < to_capital ? edf__upper(*c) : *c);
   }
 }
 
 /* A mark after the tensor x, or alone for x NULL. */
-static void edf__write_mark(edf__page *out, const edf__formula *f, char mark,
+static void edf__write_mark(edf_page *out, const edf__formula *f, char mark,
                             const edf_node *x) {
   if (!x && mark == '@') x = f->y;       /* after a name of the formula's own, mask@          */
   int n = f->l.n, rank = x ? x->rank : 0, begin = n - f->row;
   if (rank > n) rank = n;
-  if (x && rank) edf__write(out, "[");
+  if (x && rank) edf_write(out, "[");
   if (x && mark == '@' && f->repeats) edf__write_letters(out, f, n - rank, n, 0, 0);
   else if (x && mark == '@') edf__write_letters(out, f, 0, rank, 0, 0);
   else if (x && mark == '~') edf__write_letters(out, f, 0, rank, begin, n);
@@ -6561,8 +6669,8 @@ static void edf__write_mark(edf__page *out, const edf__formula *f, char mark,
   else if (mark == '?') edf__write_letters(out, f, 0, n - 1, 0, n - 1);
   else if (mark == '!') edf__write_letters(out, f, begin, n, 0, 0);
   else if (mark == '&') edf__write_letters(out, f, 0, begin, 0, 0);
-  if (mark == '&' && begin > 0) edf__write(out, ",");
-  if (x && rank) edf__write(out, "]");
+  if (mark == '&' && begin > 0) edf_write(out, ",");
+  if (x && rank) edf_write(out, "]");
 }
 
 /* The node that a formula calls by this name: y->says->tensors lists output and inputs. */
@@ -6594,33 +6702,33 @@ static const edf_node *edf__tensor_at(const edf_node *y, const char *c, int dept
 }
 
 /* One statement, up to the end of its line. A scalar's indices are left out. */
-static void edf__write_formula(edf__page *out, const edf__formula *f, const char *c) {
+static void edf__write_formula(edf_page *out, const edf__formula *f, const char *c) {
   const edf_node *x = NULL;              /* the tensor just before                            */
   int depth = 0, marks = f->y->says == f->y->about;          /* not in a user's formula */
   while (*c && *c != '\n') {
     size_t n = edf__name_length(c);
     const edf_node *tensor = edf__tensor_at(f->y, c, depth);
     depth += (*c == '[') - (*c == ']');
-    if (tensor) edf__write(out, "%s", tensor->name);
+    if (tensor) edf_write(out, "%s", tensor->name);
     else if (marks && strchr("@~?!&", *c)) edf__write_mark(out, f, *c, x);
-    else if (marks && *c == '#') edf__write(out, "%g", (double)*(const edf_real *)f->y->state);
-    else if (marks && *c == '%' && f->y->in[0]->size) edf__write(out, "%zu", f->y->in[0]->size);
-    else if (marks && *c == '%') edf__write(out, "n");
-    else edf__write(out, "%.*s", n ? (int)n : 1, c);
+    else if (marks && *c == '#') edf_write(out, "%g", (double)*(const edf_real *)f->y->state);
+    else if (marks && *c == '%' && f->y->in[0]->size) edf_write(out, "%zu", f->y->in[0]->size);
+    else if (marks && *c == '%') edf_write(out, "n");
+    else edf_write(out, "%.*s", n ? (int)n : 1, c);
     c += n ? n : 1;
     x = tensor;
-    if (x && edf__begins(c, ".grad")) { edf__write(out, ".grad"); c += 5; }
+    if (x && edf__begins(c, ".grad")) { edf_write(out, ".grad"); c += 5; }
     if (x && x->rank == 0 && *c == '[') c += strcspn(c, "]") + 1;
   }
 }
 
 /* The row ends with an earlier index: | s<=t */
-static void edf__write_until(edf__page *out, const edf__formula *f) {
+static void edf__write_until(edf_page *out, const edf__formula *f) {
   int n = f->l.n;
   if (!f->y->until || n < 2) return;
-  edf__write(out, " | %s<=%s, ", f->l.name[n - 1], f->l.name[n - 2]);
+  edf_write(out, " | %s<=%s, ", f->l.name[n - 1], f->l.name[n - 2]);
   edf__write_letters(out, f, n - 1, n, n - 1, n);
-  edf__write(out, "<=%s", f->l.name[n - 2]);
+  edf_write(out, "<=%s", f->l.name[n - 2]);
 }
 
 /* The letters on the left of a statement, in the order in which they stand there. */
@@ -6644,81 +6752,81 @@ static edf__letters edf__loop_letters(const edf__formula *f, const char *c) {
 }
 
 /* for b,k: s.grad[b,k] += ... */
-static void edf__write_statement(edf__page *out, const edf__formula *f, const char *c) {
+static void edf__write_statement(edf_page *out, const edf__formula *f, const char *c) {
   edf__letters l = f->repeats ? f->l : edf__loop_letters(f, c);
   const char *target = c;
   const edf_node *x = edf__tensor_at(f->y, target, 0);
   if (x && !x->need) return;
-  edf__write(out, "       ");
-  for (int d = 0; d < l.n; d++) edf__write(out, "%s%s", d ? "," : "for ", l.name[d]);
-  if (f->y->until && l.n > 1) edf__write(out, "<=%s", l.name[l.n - 2]);
-  if (l.n) edf__write(out, ": ");
+  edf_write(out, "       ");
+  for (int d = 0; d < l.n; d++) edf_write(out, "%s%s", d ? "," : "for ", l.name[d]);
+  if (f->y->until && l.n > 1) edf_write(out, "<=%s", l.name[l.n - 2]);
+  if (l.n) edf_write(out, ": ");
   edf__write_formula(out, f, c);
-  edf__write(out, "\n");
+  edf_write(out, "\n");
 }
 
 /* ---- Concat: y[b,t+2,j] = x[b,t,j] for its operand k, at most eight of them. */
 enum { EDF__SHOWN = 8 };
 
-static void edf__write_part(edf__page *out, const edf_node *y, int k, const char *grad) {
+static void edf__write_part(edf_page *out, const edf_node *y, int k, const char *grad) {
   edf__formula f = edf__formula_of(y);
   int axis = y->rank - y->over, from = 0;
   for (int i = 0; i < k; i++)
     from += y->in[i]->rank < y->rank ? 1 : y->in[i]->dim[axis];
   int lacks = y->in[k]->rank < y->rank;
-  edf__write(out, "%s%s[", y->name, grad);
+  edf_write(out, "%s%s[", y->name, grad);
   for (int d = 0; d < y->rank; d++) {
-    if (d) edf__write(out, ",");
-    if (d != axis || !lacks) edf__write(out, "%s", f.l.name[d]);
-    if (d == axis && lacks) edf__write(out, "%d", from);
-    else if (d == axis && from) edf__write(out, "+%d", from);
+    if (d) edf_write(out, ",");
+    if (d != axis || !lacks) edf_write(out, "%s", f.l.name[d]);
+    if (d == axis && lacks) edf_write(out, "%d", from);
+    else if (d == axis && from) edf_write(out, "+%d", from);
   }
-  edf__write(out, "]");
+  edf_write(out, "]");
 }
 
-static void edf__write_operand(edf__page *out, const edf_node *y, int k, const char *grad) {
+static void edf__write_operand(edf_page *out, const edf_node *y, int k, const char *grad) {
   edf__formula f = edf__formula_of(y);
   int axis = y->rank - y->over, lacks = y->in[k]->rank < y->rank, n = 0;
-  edf__write(out, "%s%s", y->in[k]->name, grad);
+  edf_write(out, "%s%s", y->in[k]->name, grad);
   for (int d = 0; d < y->rank; d++)
-    if (d != axis || !lacks) edf__write(out, "%s%s", n++ ? "," : "[", f.l.name[d]);
-  if (n) edf__write(out, "]");
+    if (d != axis || !lacks) edf_write(out, "%s%s", n++ ? "," : "[", f.l.name[d]);
+  if (n) edf_write(out, "]");
 }
 
-static void edf__write_concat(edf__page *out, const edf_node *y) {
+static void edf__write_concat(edf_page *out, const edf_node *y) {
   for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++) {
-    edf__write(out, k ? "; " : "");
+    edf_write(out, k ? "; " : "");
     edf__write_part(out, y, k, "");
-    edf__write(out, " = ");
+    edf_write(out, " = ");
     edf__write_operand(out, y, k, "");
   }
-  if (y->n_in > EDF__SHOWN) edf__write(out, "; ... %d more", y->n_in - EDF__SHOWN);
+  if (y->n_in > EDF__SHOWN) edf_write(out, "; ... %d more", y->n_in - EDF__SHOWN);
 }
 
-static void edf__write_concat_backward(edf__page *out, const edf_node *y) {
+static void edf__write_concat_backward(edf_page *out, const edf_node *y) {
   edf__formula f = edf__formula_of(y);
   int axis = y->rank - y->over, shown = 0;
   for (int k = 0; k < y->n_in; k++) {
     int lacks = y->in[k]->rank < y->rank, n = 0;
     if (!y->in[k]->need || shown++ >= EDF__SHOWN) continue;
-    edf__write(out, "       ");
+    edf_write(out, "       ");
     for (int d = 0; d < y->rank; d++)
-      if (d != axis || !lacks) edf__write(out, "%s%s", n++ ? "," : "for ", f.l.name[d]);
-    edf__write(out, n ? ": " : "");
+      if (d != axis || !lacks) edf_write(out, "%s%s", n++ ? "," : "for ", f.l.name[d]);
+    edf_write(out, n ? ": " : "");
     edf__write_operand(out, y, k, ".grad");
-    edf__write(out, " += ");
+    edf_write(out, " += ");
     edf__write_part(out, y, k, ".grad");
-    edf__write(out, "\n");
+    edf_write(out, "\n");
   }
-  if (shown > EDF__SHOWN) edf__write(out, "       ... %d more\n", shown - EDF__SHOWN);
+  if (shown > EDF__SHOWN) edf_write(out, "       ... %d more\n", shown - EDF__SHOWN);
 }
 
 /* ---- Any node: its line forward, and its lines backward. */
-static void edf__write_call(edf__page *out, const edf_node *y) {
-  edf__write(out, "%s = %s(", y->name, y->op);
+static void edf__write_call(edf_page *out, const edf_node *y) {
+  edf_write(out, "%s = %s(", y->name, y->op);
   for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++)
-    edf__write(out, "%s%s", k ? ", " : "", y->in[k]->name);
-  edf__write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
+    edf_write(out, "%s%s", k ? ", " : "", y->in[k]->name);
+  edf_write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
 }
 
 /* Outside of training two nodes compute something else. */
@@ -6732,7 +6840,7 @@ static const edf_op *edf__says(const edf_node *y) {
        : y->forward == edf__batch_normalize_forward ? &batch_norm : y->says;
 }
 
-static void edf__write_forward(edf__page *out, const edf_node *y) {
+static void edf__write_forward(edf_page *out, const edf_node *y) {
   if (edf__is_einsum(y)) edf__write_equation(out, y);
   else if (y->shape == edf__concat_shape) edf__write_concat(out, y);
   else if (!y->says) edf__write_call(out, y);
@@ -6744,18 +6852,18 @@ static void edf__write_forward(edf__page *out, const edf_node *y) {
 }
 
 /* A node that has not said its formula: what its code is given, and what it adds to. */
-static void edf__write_own_code(edf__page *out, const edf_node *y) {
+static void edf__write_own_code(edf_page *out, const edf_node *y) {
   for (int k = 0; k < y->n_in; k++) {
     if (!y->in[k]->need) continue;
-    edf__write(out, "       %s.grad += by the code of %s, from %s.grad, %s", y->in[k]->name,
+    edf_write(out, "       %s.grad += by the code of %s, from %s.grad, %s", y->in[k]->name,
                y->op, y->name, y->name);
     for (int i = 0; i < y->n_in && i < EDF__SHOWN; i++)
-      edf__write(out, ", %s", y->in[i]->name);
-    edf__write(out, "\n");
+      edf_write(out, ", %s", y->in[i]->name);
+    edf_write(out, "\n");
   }
 }
 
-static void edf__write_backward(edf__page *out, const edf_node *y) {
+static void edf__write_backward(edf_page *out, const edf_node *y) {
   const edf__equation *e = edf__is_einsum(y) ? &((const edf__einsum *)y->state)->e : NULL;
   for (int t = 0; e && t < e->n_term; t++)
     for (int f = e->term[t].first; f < e->term[t].first + e->term[t].n; f++)
@@ -6771,53 +6879,53 @@ static void edf__write_backward(edf__page *out, const edf_node *y) {
 }
 
 /* Kind, shape, place. */
-static void edf__write_about(edf__page *out, const edf_node *x) {
+static void edf__write_about(edf_page *out, const edf_node *x) {
   edf__length = 0;
   edf__say_shape(x);
-  edf__write(out, "   %s %s   %s:%d\n", x->op, edf__message, x->file, x->line);
+  edf_write(out, "   %s %s   %s:%d\n", x->op, edf__message, x->file, x->line);
   edf__length = 0;
 }
 
-static void edf__write_leaves(edf__page *out, const char *title, edf_node **list, int n) {
-  if (n) edf__write(out, "%s\n", title);
+static void edf__write_leaves(edf_page *out, const char *title, edf_node **list, int n) {
+  if (n) edf_write(out, "%s\n", title);
   for (int i = 0; i < n; i++) {
-    edf__write(out, "       %s", list[i]->name);
+    edf_write(out, "       %s", list[i]->name);
     edf__write_about(out, list[i]);
   }
 }
 
-static void edf__write_program(edf__page *out) {
+static void edf__write_program(edf_page *out) {
   edf__each(edf__find_need);
   edf__write_leaves(out, "inputs", edf.inputs, edf.n_inputs);
   edf__write_leaves(out, "parameters", edf.parameters, edf.n_parameters);
-  edf__write(out, "forward\n");
+  edf_write(out, "forward\n");
   for (int i = 0; i < edf.n_compnodes; i++) {
-    edf__write(out, "  %3d  ", i);
+    edf_write(out, "  %3d  ", i);
     edf__write_forward(out, edf.compnodes[i]);
     edf__write_about(out, edf.compnodes[i]);
   }
-  edf__write(out, "backward\n");
+  edf_write(out, "backward\n");
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     if (!edf.compnodes[i]->need) continue;
-    edf__write(out, "  %3d  %s\n", i, edf.compnodes[i]->name);
+    edf_write(out, "  %3d  %s\n", i, edf.compnodes[i]->name);
     if (edf.compnodes[i]->backward) edf__write_backward(out, edf.compnodes[i]);
-    else edf__write(out, "       no gradient goes through\n");
+    else edf_write(out, "       no gradient goes through\n");
   }
 }
 
 void edf_print_program(FILE *out) {
-  edf__page page = { NULL, 0 };
+  edf_page page = { NULL, 0 };
   edf__write_program(&page);
   edf__end_page(out, &page);
 }
 
 /* One node's forward and backward. */
 void edf_print_node(FILE *out, edf_node *node) {
-  edf__page page = { NULL, 0 };
+  edf_page page = { NULL, 0 };
   edf__check_node("edf_print_node", node);
   edf__each(edf__find_need);
   if (node->kind == EDF_COMPNODE) edf__write_forward(&page, node);
-  else edf__write(&page, "%s", node->name);
+  else edf_write(&page, "%s", node->name);
   edf__write_about(&page, node);
   if (node->need && node->backward) edf__write_backward(&page, node);
   edf__end_page(out, &page);
@@ -6863,11 +6971,6 @@ static void edf__collect_tensors(edf__text *names, const char *c, int *count) {
   }
 }
 
-/* A computed node that is neither built in nor an equation. */
-static int edf__is_users(const edf_node *y) {
-  return y->kind == EDF_COMPNODE && !y->about && !edf__is_einsum(y);
-}
-
 static void edf__check_users(const char *who, const edf_node *node) {
   edf__check_node(who, node);
   if (edf__is_users(node)) return;
@@ -6908,56 +7011,56 @@ static const char *edf__tex_word(const char *c, size_t n) {
 }
 
 /* max_J, sum_B,T, mean_J: an operator with what it goes over; returns the length read. */
-static size_t edf__tex_operator(edf__page *out, const char *c) {
+static size_t edf__tex_operator(edf_page *out, const char *c) {
   size_t word = strcspn(c, "_"), n = word + 1;
   while (edf__is_letter(c[n]) || edf__is_digit(c[n]) || (c[n] == ',' && c[n + 1] != ' ')) n++;
-  if (edf__begins(c, "sum_")) edf__write(out, "\\sum_{");
-  else if (edf__begins(c, "max_")) edf__write(out, "\\max_{");
-  else edf__write(out, "\\mathop{\\rm %.*s}_{", (int)word, c);
-  edf__write(out, "%.*s} ", (int)(n - word - 1), c + word + 1);
+  if (edf__begins(c, "sum_")) edf_write(out, "\\sum_{");
+  else if (edf__begins(c, "max_")) edf_write(out, "\\max_{");
+  else edf_write(out, "\\mathop{\\rm %.*s}_{", (int)word, c);
+  edf_write(out, "%.*s} ", (int)(n - word - 1), c + word + 1);
   return n;
 }
 
 /* A name: an index between brackets, else upright; _ needs a backslash. */
-static void edf__tex_name(edf__page *out, const char *c, size_t n, int index) {
-  edf__write(out, index ? "" : n > 1 ? "{\\rm " : "{");
-  for (size_t k = 0; k < n; k++) edf__write(out, strchr("_&%#$", c[k]) ? "\\%c" : "%c", c[k]);
-  edf__write(out, index ? "" : "}");
+static void edf__tex_name(edf_page *out, const char *c, size_t n, int index) {
+  edf_write(out, index ? "" : n > 1 ? "{\\rm " : "{");
+  for (size_t k = 0; k < n; k++) edf_write(out, strchr("_&%#$", c[k]) ? "\\%c" : "%c", c[k]);
+  edf_write(out, index ? "" : "}");
 }
 
 /* A number: 1e-05 is 10^{-5} on paper. */
-static size_t edf__tex_number(edf__page *out, const char *c) {
+static size_t edf__tex_number(edf_page *out, const char *c) {
   char *end;
   size_t n = strspn(c, "0123456789.");
-  edf__write(out, "%.*s", (int)n, c);
+  edf_write(out, "%.*s", (int)n, c);
   if (c[n] != 'e') return n;
-  edf__write(out, "\\cdot 10^{%ld}", strtol(c + n + 1, &end, 10));
+  edf_write(out, "\\cdot 10^{%ld}", strtol(c + n + 1, &end, 10));
   return (size_t)(end - c);
 }
 
 /* A blank is a thin space in a product; beside an operator TeX makes its own. */
-static void edf__tex_blank(edf__page *out, const char *c) {
+static void edf__tex_blank(edf_page *out, const char *c) {
   int beside = strchr("=+-/|<", c[1]) || strchr("=+-/|<,(", c[-1]);
-  edf__write(out, beside ? " " : "\\,");
+  edf_write(out, beside ? " " : "\\,");
 }
 
 /* Other characters and signs; returns the length read. */
-static size_t edf__tex_sign(edf__page *out, const char *c) {
+static size_t edf__tex_sign(edf_page *out, const char *c) {
   size_t two = edf__begins(c, "+=") || edf__begins(c, "-=") || edf__begins(c, "<=");
-  if (edf__begins(c, ".grad")) { edf__write(out, "{\\rm.grad}"); return 5; }
-  if (edf__begins(c, ".flat")) { edf__write(out, "{\\rm.flat}"); return 5; }
+  if (edf__begins(c, ".grad")) { edf_write(out, "{\\rm.grad}"); return 5; }
+  if (edf__begins(c, ".flat")) { edf_write(out, "{\\rm.flat}"); return 5; }
   if (edf__is_digit(*c)) return edf__tex_number(out, c);
-  if (two) edf__write(out, *c == '<' ? "\\le " : "\\mathrel{%c}=", *c);
+  if (two) edf_write(out, *c == '<' ? "\\le " : "\\mathrel{%c}=", *c);
   else if (*c == ' ') edf__tex_blank(out, c);
-  else if (*c == '|') edf__write(out, "\\mid ");
-  else if (*c == '*') edf__write(out, "\\,");
-  else edf__write(out, strchr("#%&$", *c) ? "\\%c" : "%c", *c);
+  else if (*c == '|') edf_write(out, "\\mid ");
+  else if (*c == '*') edf_write(out, "\\,");
+  else edf_write(out, strchr("#%&$", *c) ? "\\%c" : "%c", *c);
   return 1 + two;
 }
 
 /* One statement of the printed program, up to `end`, as mathematics. The root's argument goes
    into braces. */
-static void edf__tex_statement(edf__page *out, const char *c, const char *end) {
+static void edf__tex_statement(edf_page *out, const char *c, const char *end) {
   int depth = 0, round = 0, root = -1;
   for (size_t n = 1; c < end; c += n) {
     size_t name = edf__name_length(c);
@@ -6965,9 +7068,9 @@ static void edf__tex_statement(edf__page *out, const char *c, const char *end) {
     n = name;
     depth += (*c == '[') - (*c == ']');
     if (edf__is_operator(c)) n = edf__tex_operator(out, c);
-    else if (edf__begins(c, "sqrt(")) { root = round++; n = 5; edf__write(out, "\\sqrt{"); }
-    else if (*c == ')' && --round == root) { root = -1; n = 1; edf__write(out, "}"); }
-    else if (word) edf__write(out, "%s", word);
+    else if (edf__begins(c, "sqrt(")) { root = round++; n = 5; edf_write(out, "\\sqrt{"); }
+    else if (*c == ')' && --round == root) { root = -1; n = 1; edf_write(out, "}"); }
+    else if (word) edf_write(out, "%s", word);
     else if (name) edf__tex_name(out, c, n, depth > 0 && c[n] != '[');
     else n = edf__tex_sign(out, c);
     round += n == 1 && *c == '(';
@@ -6980,28 +7083,28 @@ static int edf__tex_is_prose(const char *c, const char *end) {
   return (by && by < end) || (first && first < end);
 }
 
-static void edf__tex_prose(edf__page *out, const char *c, const char *end) {
-  for (edf__write(out, "{\\tt "); c < end; c++)
-    if (strchr("\\{}~^", *c)) edf__write(out, "\\char%d{}", *c);
-    else edf__write(out, strchr("_&%#$", *c) ? "\\%c" : "%c", *c);
-  edf__write(out, "}");
+static void edf__tex_prose(edf_page *out, const char *c, const char *end) {
+  for (edf_write(out, "{\\tt "); c < end; c++)
+    if (strchr("\\{}~^", *c)) edf_write(out, "\\char%d{}", *c);
+    else edf_write(out, strchr("_&%#$", *c) ? "\\%c" : "%c", *c);
+  edf_write(out, "}");
 }
 
 /* Lines of text, each a statement, as displayed lines. */
-static void edf__tex_lines(edf__page *out, const char *text) {
+static void edf__tex_lines(edf_page *out, const char *text) {
   while (*text) {
     const char *c = text + strspn(text, " \n"), *end = c + strcspn(c, "\n");
     if (c == end) break;
     int prose = edf__tex_is_prose(c, end);
-    edf__write(out, prose ? "\\noindent " : "\\noindent$");
+    edf_write(out, prose ? "\\noindent " : "\\noindent$");
     (prose ? edf__tex_prose : edf__tex_statement)(out, c, end);
-    edf__write(out, prose ? "\\\\\n" : "$\\\\\n");
+    edf_write(out, prose ? "\\\\\n" : "$\\\\\n");
     text = end + (*end == '\n');
   }
 }
 
-static void edf__tex_node(edf__page *out, const edf_node *y, int backward) {
-  edf__page text = { NULL, 0 };
+static void edf__tex_node(edf_page *out, const edf_node *y, int backward) {
+  edf_page text = { NULL, 0 };
   if (backward) edf__write_backward(&text, y);
   else edf__write_forward(&text, y);
   if (text.at) edf__tex_lines(out, text.at);
@@ -7009,23 +7112,23 @@ static void edf__tex_node(edf__page *out, const edf_node *y, int backward) {
 }
 
 void edf_print_latex(FILE *out) {
-  edf__page page = { NULL, 0 };
+  edf_page page = { NULL, 0 };
   edf__each(edf__find_need);
-  edf__write(&page, "\\documentclass{article}\n\\begin{document}\n\\raggedright\n"
+  edf_write(&page, "\\documentclass{article}\n\\begin{document}\n\\raggedright\n"
                     "\\section*{Forward}\n");
   for (int i = 0; i < edf.n_compnodes; i++) edf__tex_node(&page, edf.compnodes[i], 0);
-  edf__write(&page, "\\section*{Backward}\n");
+  edf_write(&page, "\\section*{Backward}\n");
   for (int i = edf.n_compnodes - 1; i >= 0; i--)
     if (edf.compnodes[i]->need && edf.compnodes[i]->backward)
       edf__tex_node(&page, edf.compnodes[i], 1);
-  edf__write(&page, "\\end{document}\n");
+  edf_write(&page, "\\end{document}\n");
   edf__end_page(out, &page);
 }
 
-typedef void edf__printer(edf__page *out, const edf_node *x);
+typedef void edf__printer(edf_page *out, const edf_node *x);
 
 static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
-  edf__page page = { NULL, 0 };
+  edf_page page = { NULL, 0 };
   write(&page, x);
   edf__end_page(out, &page);
 }
@@ -7889,45 +7992,6 @@ static double edf__check_graph_of(edf__check *c, edf_node *node) {
   return worst;
 }
 
-/* The states of the user's nodes, such as running statistics, are put back in the end. A state
-   that is not edf_state's is the user's own affair. */
-static int edf__has_state(const edf_node *y) {
-  const edf__block *b = edf.computed;
-  if (!y->state || !edf__is_users(y)) return 0;
-  while (b && (const char *)b + EDF__ALIGN != (const char *)y->state) b = b->next;
-  return b != NULL;
-}
-
-/* What a check must put back: number i of the states and of the parameters that a forward
-   itself may move, which are running statistics. */
-static void *edf__to_save(int i) {
-  edf_node *y = i < edf.n_compnodes ? edf.compnodes[i] : edf.parameters[i - edf.n_compnodes];
-  if (y->kind == EDF_PARAMETER) return y->update == edf_frozen ? edf_value(y) : NULL;
-  return edf__has_state(y) ? y->state : NULL;
-}
-
-static void **edf__save_states(void) {
-  int n = edf.n_compnodes + edf.n_parameters;
-  void **saved = (void **)edf__alloc(&edf.kept, (size_t)(n + 1) * sizeof *saved);
-  for (int i = 0; i < n; i++) {
-    void *data = edf__to_save(i);
-    size_t bytes = data ? edf__header(data)->bytes : 0;
-    if (data) saved[i] = memcpy(edf__alloc(&edf.kept, bytes), data, bytes);
-  }
-  return saved;
-}
-
-static void edf__restore_states(void **saved) {
-  for (int i = 0; i < edf.n_compnodes + edf.n_parameters; i++) {
-    void *data = saved[i] || i < edf.n_compnodes ? edf__to_save(i) : NULL;
-    if (data && !saved[i]) memset(data, 0, edf__header(data)->bytes);  /* there was none yet */
-    else if (data) memcpy(data, saved[i], edf__header(saved[i])->bytes);
-    if (data && i >= edf.n_compnodes) edf_push(edf.parameters[i - edf.n_compnodes]);
-    edf__free(saved[i]);
-  }
-  edf__free(saved);
-}
-
 double edf_gradcheck(edf_node *node) {
   edf__check_node("edf_gradcheck", node);
   if (edf_device) edf_device->sync(1);
@@ -8129,16 +8193,6 @@ static edf_node *edf__next(void) {
   return NULL;
 }
 
-/* Its place in the list of its kind. */
-static int edf__position(const edf_node *x) {
-  edf_node **list = x->kind == EDF_INPUT ? edf.inputs
-                  : x->kind == EDF_PARAMETER ? edf.parameters : edf.compnodes;
-  int n = x->kind == EDF_INPUT ? edf.n_inputs
-        : x->kind == EDF_PARAMETER ? edf.n_parameters : edf.n_compnodes;
-  while (n-- > 0 && list[n] != x) {}
-  return n;
-}
-
 /* The lines of c's backward that add to x.grad. */
 static int edf__lines_to(const edf_node *c, const edf_node *x) {
   const edf__equation *e = edf__is_einsum(c) ? &((const edf__einsum *)c->state)->e : NULL;
@@ -8151,7 +8205,7 @@ static int edf__lines_to(const edf_node *c, const edf_node *x) {
 /* Of how many contributions to x.grad how many have arrived; the loss's own is its seed. */
 static void edf__where_grad(const edf_node *x) {
   const edf_node *next = edf__next();
-  int from = next ? edf__position(next) : -1, all = x == edf.loss, arrived = all;
+  int from = next ? edf_position(next) : -1, all = x == edf.loss, arrived = all;
   for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *c = edf.compnodes[i];
     int n = edf__runs_backward(c) ? edf__lines_to(c, x) : 0;
@@ -8175,7 +8229,7 @@ void edf_where(void) {
   if (!edf.way) printf("nothing runs: the program has %d assignments\n", edf.n_compnodes);
   else if (!next) printf("%s: all assignments have run\n", what);
   else {
-    printf("%s: next is\n  %3d  ", what, edf__position(next));
+    printf("%s: next is\n  %3d  ", what, edf_position(next));
     if (edf.way > 0) edf__print_by(edf__write_forward, stdout, next);
     else printf("%s", next->name);
     edf__print_by(edf__write_about, stdout, next);
@@ -8408,7 +8462,7 @@ EDF__HOOKED(edf__looker, edf__look, edf__look_at)
 EDF__C_END
 #endif
 
-/* ==== >>data  Files of data, arrays, pictures, text ====================================== */
+/* ==== >>data  Files of data, arrays, pictures, text; needs >>tools ======================= */
 #ifndef EDF__DATA_H
 #define EDF__DATA_H
 EDF__C_BEGIN
@@ -8844,43 +8898,12 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
 
 /* ---- A file is written under another name and renamed at the end: whatever happens, there is
    the old one or the whole new one. */
-typedef struct { const char *path; char *temporary; FILE *file; } edf__writer;
-
-static edf__writer edf__create(const char *path) {
-  edf__writer w = { path, NULL, NULL };
-  if (!path) edf__fail("edf: the path of a file to write is NULL");
-  w.temporary = (char *)edf__alloc(&edf.kept, strlen(path) + 5);
-  memcpy(w.temporary, path, strlen(path));
-  strcat(w.temporary, ".tmp");
-  errno = 0;
-  w.file = fopen(w.temporary, "wb");
-  if (!w.file) {
-    edf__say("%s: cannot be written: %s: %s", path, w.temporary, strerror(errno));
-    edf__free(w.temporary);
-    edf__stop();
-  }
-  return w;
-}
-
-/* Errors of writing show here: a full disk at the latest when the file is closed. */
-static void edf__finish(edf__writer *w) {
-  int bad = fflush(w->file) != 0 || ferror(w->file), why = errno;
-  if (fclose(w->file) && !bad) { bad = 1; why = errno; }
-#ifdef _WIN32
-  if (!bad) remove(w->path);             /* there rename does not replace                     */
-#endif
-  if (!bad && rename(w->temporary, w->path)) { bad = 1; why = errno; }
-  if (bad) remove(w->temporary);
-  edf__free(w->temporary);
-  if (bad) edf__fail("%s: cannot be written: %s", w->path, strerror(why));
-}
-
 /* Numbers are little-endian in files, whatever they are here. */
 static void edf__put_number(unsigned char *to, uint64_t bits, size_t bytes) {
   for (size_t k = 0; k < bytes; k++) to[k] = (unsigned char)(bits >> 8 * k);
 }
 
-static void edf__write_reals(edf__writer *w, const edf_real *x, size_t n) {
+static void edf__write_reals(edf_writer *w, const edf_real *x, size_t n) {
   unsigned char piece[512 * sizeof *x];
   for (size_t i = 0; i < n;) {
     size_t count = n - i < 512 ? n - i : 512;
@@ -8928,14 +8951,14 @@ void edf_save_npy(const char *path, edf_array a) {
   edf__put(&header, a.rank == 1 ? ",), }" : "), }");
   while ((10 + header.n + 1) % 64) edf__put(&header, " ");
   edf__put(&header, "\n");
-  edf__writer w = edf__create(path);
+  edf_writer w = edf_create_file(path);
   fwrite("\x93NUMPY\x01", 1, 7, w.file);
   fputc(0, w.file);
   fputc((int)(header.n & 255), w.file);
   fputc((int)(header.n >> 8), w.file);
   fwrite(header.at, 1, header.n, w.file);
   edf__write_reals(&w, a.value, a.size);
-  edf__finish(&w);
+  edf_finish_file(&w);
 }
 
 typedef struct { char kind; int bytes, big, rank, dim[EDF_MAX_RANK]; } edf__npy;
@@ -9071,7 +9094,7 @@ static void edf__png_row(edf__png *png, const unsigned char *row, size_t n, int 
 
 typedef struct { int rows, columns, channels; unsigned char *byte; } edf__picture;
 
-static void edf__write_png(edf__writer *w, const edf__picture *p) {
+static void edf__write_png(edf_writer *w, const edf__picture *p) {
   edf__png png = { w->file, 0, 1, 0 };
   unsigned char rest[5] = { 8, 0, 0, 0, 0 };                   /* 8 bits a channel           */
   size_t row = (size_t)p->columns * (size_t)p->channels;
@@ -9092,7 +9115,7 @@ static void edf__write_png(edf__writer *w, const edf__picture *p) {
   edf__png_end(&png);
 }
 
-static void edf__write_pnm(edf__writer *w, const edf__picture *p, int channels) {
+static void edf__write_pnm(edf_writer *w, const edf__picture *p, int channels) {
   size_t n = (size_t)p->rows * (size_t)p->columns;
   fprintf(w->file, "P%c\n%d %d\n255\n", channels == 3 ? '6' : '5', p->columns, p->rows);
   for (size_t i = 0; i < n; i++)
@@ -9129,11 +9152,11 @@ void edf_save_image(const char *path, edf_array a) {
     edf__fail("edf_save_image: %s: a .pgm is grey, but the array has 3 channels", path);
   if (png && (size_t)p.columns * (size_t)p.channels > 65534)
     edf__fail("edf_save_image: %s: a row of a .png has at most 65534 bytes here", path);
-  edf__writer w = edf__create(path);
+  edf_writer w = edf_create_file(path);
   if (png) edf__write_png(&w, &p);
   else edf__write_pnm(&w, &p, ppm ? 3 : 1);
   edf__free(p.byte);
-  edf__finish(&w);
+  edf_finish_file(&w);
 }
 
 /* ---- PGM and PPM, as text (P2, P3) or bytes (P5, P6): the kind, columns, rows, the greatest
@@ -9415,7 +9438,7 @@ void edf_save(const char *path) {
       edf_real *x = edf__part(edf.parameters[i], part);
       if (x) edf_device->pull(x, edf.parameters[i]->size);
     }
-  edf__writer w = edf__create(path);
+  edf_writer w = edf_create_file(path);
   fwrite("\0\0\0\0\0\0\0", 1, 8, w.file);
   edf__write_metadata(w.file);
   for (int i = 0; i < edf.n_parameters; i++)
@@ -9438,7 +9461,7 @@ void edf_save(const char *path) {
       const edf_real *x = edf__part(edf.parameters[i], part);
       if (x) edf__write_reals(&w, x, edf.parameters[i]->size);
     }
-  edf__finish(&w);
+  edf_finish_file(&w);
 }
 
 static void *edf__try_alloc(edf__block **list, size_t bytes) {
@@ -11564,16 +11587,16 @@ static size_t edf__utf8_length(const char *text, size_t room) {
   return n;
 }
 
-static void edf__write_xml(edf__page *out, const char *text, size_t n) {
+static void edf__write_xml(edf_page *out, const char *text, size_t n) {
   for (size_t i = 0, wide; i < n; i++)
     if ((unsigned char)text[i] >= 128) {
       wide = edf__utf8_length(text + i, n - i);
-      edf__write(out, "%.*s", wide ? (int)wide : 1, wide ? text + i : "?");
+      edf_write(out, "%.*s", wide ? (int)wide : 1, wide ? text + i : "?");
       i += wide ? wide - 1 : 0;
-    } else if (text[i] == '&') edf__write(out, "&amp;");
-    else if (text[i] == '<') edf__write(out, "&lt;");
-    else if (text[i] == '>') edf__write(out, "&gt;");
-    else edf__write(out, "%c", (unsigned char)text[i] < 32 ? ' ' : text[i]);
+    } else if (text[i] == '&') edf_write(out, "&amp;");
+    else if (text[i] == '<') edf_write(out, "&lt;");
+    else if (text[i] == '>') edf_write(out, "&gt;");
+    else edf_write(out, "%c", (unsigned char)text[i] < 32 ? ' ' : text[i]);
 }
 
 /* 1, 2 or 5 times a power of ten, at most n of them in the range. */
@@ -11582,21 +11605,21 @@ static double edf__tick(double range, int n) {
   return power * (step <= 1 ? 1 : step <= 2 ? 2 : step <= 5 ? 5 : 10);
 }
 
-static void edf__plot_axes(edf__page *out, const edf__chart *c) {
+static void edf__plot_axes(edf_page *out, const edf__chart *c) {
   double range = c->greatest - c->least, step = edf__tick(range, 5);
   double x_step = c->last > 1 ? edf__tick(c->last, 8) : 1;
   if (c->log_scale && step < 1 && range > 1) step = 1;
   for (double k = ceil(c->least / step), n = 0; k * step <= c->greatest && n < 50; k++, n++) {
     double at = edf__page_y(c, k * step), y = c->log_scale ? pow(10.0, k * step) : k * step;
-    edf__write(out, "<path class=\"grid\" d=\"M%g %.1fh%g\"/>\n", edf__left, at, edf__width);
-    edf__write(out, "<text class=\"y\" x=\"%g\" y=\"%.1f\">%.3g</text>\n", edf__left - 8,
+    edf_write(out, "<path class=\"grid\" d=\"M%g %.1fh%g\"/>\n", edf__left, at, edf__width);
+    edf_write(out, "<text class=\"y\" x=\"%g\" y=\"%.1f\">%.3g</text>\n", edf__left - 8,
                at + 4, fabs(y) < 1e-9 * range ? 0 : y);
   }
   if (x_step < 1) x_step = 1;
   for (double x = x_step == 1 ? 1 : x_step; x <= c->last; x += x_step)
-    edf__write(out, "<text class=\"x\" x=\"%.1f\" y=\"%.1f\">%g</text>\n", edf__page_x(c, x),
+    edf_write(out, "<text class=\"x\" x=\"%.1f\" y=\"%.1f\">%g</text>\n", edf__page_x(c, x),
                c->top + edf__height + 18, x);
-  edf__write(out, "<path class=\"axis\" d=\"M%g %.1fv%gh%g\"/>\n", edf__left, c->top,
+  edf_write(out, "<path class=\"axis\" d=\"M%g %.1fv%gh%g\"/>\n", edf__left, c->top,
              edf__height, edf__width);
 }
 
@@ -11622,7 +11645,7 @@ static size_t edf__plot_point(const edf__chart *c, const edf__series *s, size_t 
 
 /* part 0: the line of means; 1 and -1: the band's upper edge, and its lower one backwards. A
    line has a gap where nothing is shown. */
-static size_t edf__plot_line(edf__page *out, const edf__chart *c, const edf__series *s,
+static size_t edf__plot_line(edf_page *out, const edf__chart *c, const edf__series *s,
                              int part) {
   size_t each = (s->n + EDF__POINTS - 1) / EDF__POINTS, points = (s->n + each - 1) / each;
   size_t shown = 0;
@@ -11635,50 +11658,50 @@ static size_t edf__plot_line(edf__page *out, const edf__chart *c, const edf__ser
     shown += n;
     if (!n) { gap = part == 0; continue; }
     double y = edf__page_y(c, part == 0 ? mean : part > 0 ? greatest : least);
-    edf__write(out, "%c%.1f %.1f", gap && part >= 0 ? 'M' : 'L', edf__page_x(c, x), y);
+    edf_write(out, "%c%.1f %.1f", gap && part >= 0 ? 'M' : 'L', edf__page_x(c, x), y);
     gap = 0;
   }
   return shown;
 }
 
 /* The line, its points where they are few, and its name with the last value. */
-static void edf__plot_series(edf__page *out, const edf__chart *c, const edf__series *s, int k) {
+static void edf__plot_series(edf_page *out, const edf__chart *c, const edf__series *s, int k) {
   const char *colour = edf__colour[k % EDF__COLOURS], *slash = strchr(s->name, '/');
   double y = c->top - 12 - 18 * (c->n - 1 - k);
-  edf__write(out, "<g fill=\"none\" stroke=\"%s\">\n", colour);
+  edf_write(out, "<g fill=\"none\" stroke=\"%s\">\n", colour);
   if (s->n > EDF__POINTS) {
-    edf__write(out, "<path stroke=\"none\" fill=\"%s\" fill-opacity=\"0.25\" d=\"", colour);
+    edf_write(out, "<path stroke=\"none\" fill=\"%s\" fill-opacity=\"0.25\" d=\"", colour);
     edf__plot_line(out, c, s, 1);
     edf__plot_line(out, c, s, -1);
-    edf__write(out, "\"/>\n");
+    edf_write(out, "\"/>\n");
   }
-  edf__write(out, "<path d=\"");
+  edf_write(out, "<path d=\"");
   size_t shown = edf__plot_line(out, c, s, 0);
-  edf__write(out, "\"/><path d=\"M%g %.1fh22\"/></g>\n<g fill=\"%s\">", edf__left + 330, y - 4,
+  edf_write(out, "\"/><path d=\"M%g %.1fh22\"/></g>\n<g fill=\"%s\">", edf__left + 330, y - 4,
              colour);
   for (size_t i = 0; s->n <= 40 && i < s->n; i++)
     if (edf__shown(c, s->y[i]))
-      edf__write(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>%g: %.6g</title>"
+      edf_write(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>%g: %.6g</title>"
                  "</circle>", edf__page_x(c, s->x[i]),
                  edf__page_y(c, edf__scaled(c, s->y[i])), s->x[i], s->y[i]);
-  edf__write(out, "</g>\n<text x=\"%g\" y=\"%.1f\">", edf__left + 360, y);
+  edf_write(out, "</g>\n<text x=\"%g\" y=\"%.1f\">", edf__left + 360, y);
   const char *name = slash && slash[1] ? slash + 1 : s->name;
   edf__write_xml(out, name, strlen(name));
-  edf__write(out, "  %.4g", s->n ? s->y[s->n - 1] : 0.0);
+  edf_write(out, "  %.4g", s->n ? s->y[s->n - 1] : 0.0);
   if (shown < s->n)
-    edf__write(out, " (%zu value%s not shown)", s->n - shown, s->n - shown == 1 ? "" : "s");
-  edf__write(out, "</text>\n");
+    edf_write(out, " (%zu value%s not shown)", s->n - shown, s->n - shown == 1 ? "" : "s");
+  edf_write(out, "</text>\n");
 }
 
-static void edf__plot_chart(edf__page *out, const edf__chart *c) {
+static void edf__plot_chart(edf_page *out, const edf__chart *c) {
   int k = 0;
-  edf__write(out, "<text class=\"title\" x=\"%g\" y=\"%.1f\">", edf__left, c->top - 12);
+  edf_write(out, "<text class=\"title\" x=\"%g\" y=\"%.1f\">", edf__left, c->top - 12);
   edf__write_xml(out, c->first->name, strcspn(c->first->name, "/"));
-  edf__write(out, "%s</text>\n", c->log_scale ? ", logarithmic" : "");
+  edf_write(out, "%s</text>\n", c->log_scale ? ", logarithmic" : "");
   edf__plot_axes(out, c);
   for (const edf__series *s = c->first; s; s = s->next)
     if (edf__same_chart(s->name, c->first->name)) edf__plot_series(out, c, s, k++);
-  edf__write(out, "<text class=\"x\" x=\"%g\" y=\"%.1f\">values logged</text>\n",
+  edf_write(out, "<text class=\"x\" x=\"%g\" y=\"%.1f\">values logged</text>\n",
              edf__left + edf__width / 2, c->top + edf__height + 38);
 }
 
@@ -11689,7 +11712,7 @@ static int edf__is_first_of_chart(const edf__series *s) {
 }
 
 void edf_plot_svg(const char *path) {
-  edf__page page = { NULL, 0 }, all = { NULL, 0 };
+  edf_page page = { NULL, 0 }, all = { NULL, 0 };
   double top = 0;
   if (!edf.log) edf__fail("edf_plot_svg: nothing was logged: call edf_log(name, value) first");
   for (const edf__series *s = edf.log; s; s = s->next) {
@@ -11699,18 +11722,18 @@ void edf_plot_svg(const char *path) {
     edf__plot_chart(&page, &c);
     top = c.top + edf__height + 60;
   }
-  edf__write(&all, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %.0f\" "
+  edf_write(&all, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %.0f\" "
              "width=\"720\" height=\"%.0f\">\n<style>"
              "svg{font:13px sans-serif;background:#fff;fill:#222}"
              ".title{font-size:16px;font-weight:bold}.x{text-anchor:middle}.y{text-anchor:end}"
              ".grid{stroke:#8884}.axis{stroke:#888;fill:none}g{stroke-width:2}"
              "@media(prefers-color-scheme:dark){svg{background:#181818;fill:#ddd}}</style>\n",
              top, top);
-  edf__writer w = edf__create(path);
+  edf_writer w = edf_create_file(path);
   fputs(all.at, w.file);
   fputs(page.at, w.file);
   fputs("</svg>\n", w.file);
-  edf__finish(&w);
+  edf_finish_file(&w);
   edf__free(all.at);
   edf__free(page.at);
 }
@@ -11746,7 +11769,7 @@ EDF__C_END
 #if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
 EDF__C_BEGIN
 /* ---- JSON */
-static void edf__add_bytes(edf__page *to, const char *bytes, size_t n) {
+static void edf__add_bytes(edf_page *to, const char *bytes, size_t n) {
   edf__make_room(to, n);
   memcpy(to->at + to->n, bytes, n);
   to->n += n;
@@ -11754,17 +11777,17 @@ static void edf__add_bytes(edf__page *to, const char *bytes, size_t n) {
 }
 
 /* A string of n bytes. What could end the script that it stands in is given by number. */
-static void edf__add_string(edf__page *to, const char *text, size_t n) {
+static void edf__add_string(edf_page *to, const char *text, size_t n) {
   edf__add_bytes(to, "\"", 1);
   for (const char *c = text; c < text + n; c++)
     if ((unsigned char)*c < ' ' || *c == 127 || strchr("\"\\<>&", *c))
-      edf__write(to, "\\u%04x", (unsigned)(unsigned char)*c);
+      edf_write(to, "\\u%04x", (unsigned)(unsigned char)*c);
     else edf__add_bytes(to, c, 1);
   edf__add_bytes(to, "\"", 1);
 }
 
-static void edf__add_key(edf__page *to, const char *key, const char *text) {
-  edf__write(to, ",\"%s\":", key);
+static void edf__add_key(edf_page *to, const char *key, const char *text) {
+  edf_write(to, ",\"%s\":", key);
   edf__add_string(to, text, strlen(text));
 }
 
@@ -11860,7 +11883,7 @@ static int edf__first_cut(void) {
 }
 
 /* ---- Nodes as JSON. Lines as strings, without the blanks before them. */
-static void edf__add_lines(edf__page *to, const char *text, size_t n) {
+static void edf__add_lines(edf_page *to, const char *text, size_t n) {
   size_t line = 0;
   for (const char *c = text; c < text + n; c += line + 1) {
     while (*c == ' ') c++;
@@ -11870,46 +11893,46 @@ static void edf__add_lines(edf__page *to, const char *text, size_t n) {
   }
 }
 
-static void edf__add_printed(edf__page *to, edf__printer *print, const edf_node *y) {
-  edf__page text = { NULL, 0 };
+static void edf__add_printed(edf_page *to, edf__printer *print, const edf_node *y) {
+  edf_page text = { NULL, 0 };
   print(&text, y);
   edf__add_lines(to, text.at ? text.at : "", text.n);
   edf__free(text.at);
 }
 
-static void edf__add_place(edf__page *to, const edf__equation *e, const edf__place *p) {
-  edf__write(to, "[%d", p->constant);
+static void edf__add_place(edf_page *to, const edf__equation *e, const edf__place *p) {
+  edf_write(to, "[%d", p->constant);
   for (int i = 0; i < e->n_letter; i++)
-    if (p->factor[i]) edf__write(to, ",%d,%d", i, p->factor[i]);
-  edf__write(to, "]");
+    if (p->factor[i]) edf_write(to, ",%d,%d", i, p->factor[i]);
+  edf_write(to, "]");
 }
 
 /* The equation: for each letter name, extent, whether it is on the left; tensors; terms. */
-static void edf__add_equation(edf__page *to, const edf__einsum *m) {
+static void edf__add_equation(edf_page *to, const edf__einsum *m) {
   const edf__equation *e = &m->e;
-  edf__write(to, ",\"eq\":{\"kind\":%d,\"name\":[", (int)m->kind);
+  edf_write(to, ",\"eq\":{\"kind\":%d,\"name\":[", (int)m->kind);
   for (int i = 0; i < e->n_letter; i++) {
-    if (i) edf__write(to, ",");
+    if (i) edf_write(to, ",");
     edf__add_string(to, e->letter[i].name, (size_t)e->letter[i].length);
   }
-  edf__write(to, "],\"ext\":[");
-  for (int i = 0; i < e->n_letter; i++) edf__write(to, i ? ",%ld" : "%ld", (long)m->extent[i]);
-  edf__write(to, "],\"left\":[");
-  for (int i = 0; i < e->n_letter; i++) edf__write(to, i ? ",%d" : "%d", e->letter[i].left);
-  edf__write(to, "],\"ref\":[");
+  edf_write(to, "],\"ext\":[");
+  for (int i = 0; i < e->n_letter; i++) edf_write(to, i ? ",%ld" : "%ld", (long)m->extent[i]);
+  edf_write(to, "],\"left\":[");
+  for (int i = 0; i < e->n_letter; i++) edf_write(to, i ? ",%d" : "%d", e->letter[i].left);
+  edf_write(to, "],\"ref\":[");
   for (int r = 0; r < e->n_ref; r++) {
-    edf__write(to, r ? ",[%d,[" : "[%d,[", e->ref[r].operand);
+    edf_write(to, r ? ",[%d,[" : "[%d,[", e->ref[r].operand);
     for (int d = 0; d < e->ref[r].rank; d++) {
-      if (d) edf__write(to, ",");
+      if (d) edf_write(to, ",");
       edf__add_place(to, e, &e->ref[r].place[d]);
     }
-    edf__write(to, "]]");
+    edf_write(to, "]]");
   }
-  edf__write(to, "],\"term\":[");
+  edf_write(to, "],\"term\":[");
   for (int t = 0; t < e->n_term; t++)
-    edf__write(to, t ? ",[%.9g,%d,%d]" : "[%.9g,%d,%d]", e->term[t].number, e->term[t].first,
+    edf_write(to, t ? ",[%.9g,%d,%d]" : "[%.9g,%d,%d]", e->term[t].number, e->term[t].first,
              e->term[t].n);
-  edf__write(to, "]}");
+  edf_write(to, "]}");
 }
 
 /* The last with this address: where a graph is built anew, others had it before. */
@@ -11919,25 +11942,25 @@ static int edf__traced_of(const edf_node *x) {
   return id;
 }
 
-static void edf__add_formulas(edf__page *to, const edf_node *y) {
-  edf__write(to, ",\"line\":[");
+static void edf__add_formulas(edf_page *to, const edf_node *y) {
+  edf_write(to, ",\"line\":[");
   edf__add_printed(to, edf__write_forward, y);
-  edf__write(to, "]");
+  edf_write(to, "]");
   if (edf__is_einsum(y)) { edf__add_equation(to, (const edf__einsum *)y->state); return; }
-  if (y->says) edf__write(to, ",\"f\":1");           /* lines are formulas */
+  if (y->says) edf_write(to, ",\"f\":1");           /* lines are formulas */
 }
 
 static char *edf__node_text(const edf_node *x) {
-  edf__page t = { NULL, 0 };
-  edf__write(&t, "{\"k\":%d,\"place\":%d,\"row\":%d", (int)x->kind, edf__position(x), x->line);
+  edf_page t = { NULL, 0 };
+  edf_write(&t, "{\"k\":%d,\"place\":%d,\"row\":%d", (int)x->kind, edf_position(x), x->line);
   edf__add_key(&t, "op", x->op);
   edf__add_key(&t, "name", x->name);
   edf__add_key(&t, "file", x->file);
-  edf__write(&t, ",\"dim\":[");
-  for (int d = 0; d < x->rank; d++) edf__write(&t, d ? ",%d" : "%d", x->dim[d]);
-  edf__write(&t, "],\"in\":[");
-  for (int k = 0; k < x->n_in; k++) edf__write(&t, k ? ",%d" : "%d", edf__traced_of(x->in[k]));
-  edf__write(&t, "]");
+  edf_write(&t, ",\"dim\":[");
+  for (int d = 0; d < x->rank; d++) edf_write(&t, d ? ",%d" : "%d", x->dim[d]);
+  edf_write(&t, "],\"in\":[");
+  for (int k = 0; k < x->n_in; k++) edf_write(&t, k ? ",%d" : "%d", edf__traced_of(x->in[k]));
+  edf_write(&t, "]");
   if (x->kind == EDF_COMPNODE) edf__add_formulas(&t, x);
   return t.at;
 }
@@ -12049,10 +12072,10 @@ static void edf__trace_ran(edf_node *y) {
   for (int k = 0; k < y->n_in; k++) edf__shoot_leaf(y->in[k]);
 }
 
-static edf__page edf__needed;
+static edf_page edf__needed;
 static void edf__add_needed(edf_node *x) {
   if (x->visit && x->grad)
-    edf__write(&edf__needed, edf__needed.n ? ",%d" : "%d", edf__traced_of(x));
+    edf_write(&edf__needed, edf__needed.n ? ",%d" : "%d", edf__traced_of(x));
 }
 
 static void edf__trace_loss(edf_node *loss) {
@@ -12075,7 +12098,7 @@ static void edf__trace_loss(edf_node *loss) {
 static void edf__trace_came_back(edf_node *y) {
   struct edf__trace *t = edf.trace;
   int id = edf__traced_of(y);
-  edf__page back = { NULL, 0 };
+  edf_page back = { NULL, 0 };
   if (id < 0) return;
   edf__add_moment('b', y);
   for (int k = 0; k < y->n_in; k++) if (y->in[k]->grad) edf__shoot(y->in[k], 1);
@@ -12687,7 +12710,7 @@ void edf_trace_begin(const char *path) {
     edf__fail("edf_trace_begin: %s is being recorded: call edf_trace_end first",
               edf.trace->path);
   edf__say("edf_trace_begin: ");
-  edf__writer w = edf__create(path);     /* a path that cannot be written is known at once    */
+  edf_writer w = edf_create_file(path); /* a path that cannot be written is known at once */
   edf__length = 0;
   fclose(w.file);
   remove(w.temporary);
@@ -12733,11 +12756,11 @@ void edf_trace_end(void) {
   for (t->shown = t->cut; t->shown > 1 && edf__page_size(t->shown) > edf__page_room;)
     t->shown = edf__smaller(t->shown);
   edf__say("edf_trace_end: ");
-  edf__writer w = edf__create(t->path);
+  edf_writer w = edf_create_file(t->path);
   edf__write_rows(w.file, edf__page_head);
   edf__write_data(w.file);
   edf__write_rows(w.file, edf__page_script);
-  edf__finish(&w);
+  edf_finish_file(&w);
   edf__length = 0;
   edf__forget_trace();
 }
@@ -12753,10 +12776,10 @@ static void edf__write_dot_text(FILE *out, const char *text) {
 }
 
 static void edf__write_dot_name(FILE *out, const edf_node *x) {
-  fprintf(out, "%c%d", "xpc"[x->kind], edf__position(x));
+  fprintf(out, "%c%d", "xpc"[x->kind], edf_position(x));
 }
 
-static edf__writer edf__dot_file;
+static edf_writer edf__dot_file;
 static void edf__write_dot_node(edf_node *x) {
   static const char *const style[] = { "style=dashed", "style=\"rounded,dashed\"",
                                        "style=rounded" };
@@ -12783,13 +12806,13 @@ static void edf__write_dot_node(edf_node *x) {
 void edf_write_dot(const char *path) {
   if (!path) edf__fail("edf_write_dot: the path is NULL");
   edf__say("edf_write_dot: ");
-  edf__dot_file = edf__create(path);
+  edf__dot_file = edf_create_file(path);
   edf__length = 0;
   fputs("digraph edf {\n  rankdir=LR;\n  node [shape=box, fontname=monospace];\n",
         edf__dot_file.file);
   edf__each(edf__write_dot_node);
   fputs("}\n", edf__dot_file.file);
-  edf__finish(&edf__dot_file);
+  edf_finish_file(&edf__dot_file);
 }
 EDF__C_END
 #endif
