@@ -172,7 +172,7 @@ lines:
 
 page:
 	@mkdir -p build
-	@awk -v prefix=edf__ -f notes/embed.awk notes/trace.html edf.h > build/page.h
+	@awk -v prefix=edf_lab__ -f notes/embed.awk notes/trace.html edf.h > build/page.h
 	@cmp -s build/page.h edf.h || cat build/page.h > edf.h
 
 clean:

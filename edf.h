@@ -41,7 +41,8 @@
      >>data     arrays, pictures, text      >>models   saved models
    Part Four, the laboratory
      >>doctor   rules that name mistakes    >>plot     training curves
-     >>trace    a page to step through      >>names    more short names, history, licence
+     >>trace    a page to step through      >>paper    LaTeX, Graphviz
+     >>sheet    contact sheets              >>names    more short names, history, licence
 */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
@@ -250,23 +251,21 @@ typedef struct edf_graph {
   int kernel;                            /* EDF_FASTEST, EDF_BUILTIN or EDF_REFERENCE         */
   unsigned long long seed, draws;        /* random numbers: the n-th depends on these alone   */
   void (*after_backward)(void);          /* NULL; several processes add up gradients here     */
+  edf_node *loss;                        /* to read: the last Backward's; NULL in a new graph */
+  unsigned long feeds;                   /* to read: grows with each feed or change of batch  */
   /* the framework's own */
   unsigned id;
-  unsigned long feeds;                   /* grows with each feed and each change of batch     */
   int batch, n_packages;                 /* the batch that the shapes were inferred for       */
   const char *batch_name;                /* "b"                                               */
   struct edf__block *kept, *computed;    /* memory, until edf_clear and edf_clear_compnodes   */
   struct edf__workspace *workspace;      /* one for each thread                               */
   int n_workspaces;
   int at, way, held;                     /* what runs; 1 forward, -1 back; a debugger waits   */
-  edf_node *loss;                        /* the last Backward's                               */
+  edf_node *target;                      /* whose ancestors are marked                        */
   edf_watcher *watchers, *pass_watchers; /* who is told what runs                             */
   int telling;                           /* they are told now: nobody is told of what runs    */
   unsigned look;                         /* what edf.h itself looks at: see >>watch           */
   struct edf__break *breaks;
-  struct edf__doctor *doctor;            /* what edf_doctor remembers                         */
-  struct edf__series *log;               /* what edf_log has collected                        */
-  struct edf__trace *trace;              /* a page that is being recorded                     */
 } edf_graph;
 
 extern edf_graph edf;
@@ -801,8 +800,8 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.
 #define EDF__FIRST_LOOK 0
 #endif
 #define EDF__EMPTY_GRAPH \
-  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, 0, 1, 0, 0, "b", NULL, NULL, \
-    NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL, NULL, NULL }
+  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, 1, 0, 0, 0, "b", NULL, \
+    NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, EDF__FIRST_LOOK, NULL }
 
 static void edf__declare(edf_node *x, const char *format, va_list args);
 static void edf__declared(edf_node *x, int batch);
@@ -896,7 +895,8 @@ static void edf__each(void (*action)(edf_node *)) {
 
 static void edf__unmark(edf_node *x) { x->visit = 0; }
 
-static void edf__mark(const edf_node *target) {      /* its ancestors; everything for NULL */
+static void edf__mark(edf_node *target) {            /* its ancestors; everything for NULL */
+  edf.target = target;
   edf__each(edf__unmark);
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     edf_node *c = edf.compnodes[i];
@@ -1111,9 +1111,11 @@ static int edf__is_of_node(edf_event event) {
 }
 
 static int edf__tell(edf_event event, edf_node *x) {
+  edf_node *target = edf.target;
   if (edf.telling) return 0;
   if (edf.watchers) edf__tell_all(edf.watchers, event, x);
   if (edf.pass_watchers && !edf__is_of_node(event)) edf__tell_all(edf.pass_watchers, event, x);
+  if (edf.target != target) edf__mark(target);       /* a tool may look at another meanwhile  */
   return edf__look && edf.look ? edf__look(event, x) : 0;
 }
 
@@ -1274,9 +1276,6 @@ void edf_clear(void) {
   edf.n_workspaces = 0;
   edf.look = EDF__FIRST_LOOK;
   edf.breaks = NULL;
-  edf.doctor = NULL;
-  edf.log = NULL;
-  edf.trace = NULL;
 }
 
 edf_graph edf_new_graph(void) {
@@ -6310,24 +6309,134 @@ EDF__C_END
 #ifndef EDF__TOOLS_H
 #define EDF__TOOLS_H
 EDF__C_BEGIN
-/* For tools: what printing, files and the laboratory are written with. */
+/* For tools: what the laboratory, edf_lab.h, is written with, beside edf_watch, the fields of a
+   node that are not the framework's own, edf.loss and edf.feeds. A tool of your own can be made
+   of the same. It finds what it has of a graph by its watcher: edf_find_watcher returns the one
+   that is told by this function, or NULL. */
+edf_watcher *edf_find_watcher(void (*told)(edf_watcher *, edf_event, edf_node *));
+
+/* What a node is, and how it stands now. */
+typedef enum {
+  EDF_IS_OWN,                            /* the program's: neither built in nor an equation   */
+  EDF_IS_EQUATION, EDF_IS_SOFTMAX,       /* SoftmaxLogLoss is a softmax and a class loss      */
+  EDF_IS_CLASS_LOSS, EDF_IS_BINARY_LOSS, /* LogLoss, SoftmaxLogLoss; BCELoss                  */
+  EDF_IS_LOOKUP, EDF_IS_DROPOUT, EDF_IS_BATCH_NORM,
+  EDF_IS_MISMATCHED,                     /* edf_expect_mismatch has said so                   */
+  EDF_HAS_FORMULA,                       /* its printed lines are formulas                    */
+  EDF_IS_ACTIVE,                         /* the target of edf_mark, or computed into it       */
+  EDF_IS_CURRENT,                        /* it has run since the last feed                    */
+  EDF_NEEDS_GRAD, EDF_HAS_BACKWARD,      /* a gradient goes to it; its own backward will run  */
+  EDF_IS_REACHED, EDF_GRAD_IS_ZERO,      /* by the last Backward; nothing has arrived yet     */
+  EDF_MAY_STEP                           /* a parameter that an optimiser would move now      */
+} edf_trait;
+int edf_is(const edf_node *x, edf_trait trait);
+int edf_follows_batch(const edf_node *x, int d);     /* does dim[d]?                          */
+int edf_rows_fed(const edf_node *input);             /* at its last feed; -1: never fed       */
 int edf_position(const edf_node *x);                 /* in the list of its kind               */
 
-/* Text that grows, memory of the graph's. Numbers have a point in every locale. */
+/* Stops, as any mistake does, unless x is a node of this graph that is still there. */
+void edf_expect_node(const char *who, const edf_node *x);
+void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
+
+/* Marks what `target` is computed from, itself too (NULL: everything), for EDF_IS_ACTIVE, and
+   whom gradients would go to; returns the target before. A pass that runs marks its own;
+   whoever is told of it may mark another meanwhile. */
+edf_node *edf_mark(edf_node *target);
+
+/* Numbers about n entries; `bad` of them are NaN or infinite. norm: sqrt(sum of squares). */
+typedef struct { double least, greatest, mean, deviation, norm; size_t bad; } edf_statistics;
+edf_statistics edf_statistics_of(const edf_real *v, size_t n);
+
+/* A look aside: between begin and end a tool may feed and run edf_forward_to without a trace.
+   Feeds, states of nodes, running statistics, random numbers are put back, and nobody is told.
+   What ran after a feed of the tool's own has to run again, as it has when a Forward begins;
+   parameters that the tool moves it puts back itself, with edf_push. */
+typedef struct edf_aside edf_aside;
+edf_aside *edf_begin_aside(void);
+void edf_end_aside(edf_aside *aside);
+
+/* The gradient check of one of the program's own nodes, alone, at the values that it has, by
+   eight random directions for each input; nothing is printed, all is put back. */
+typedef struct {
+  edf_node *wrong_in, *assigned;         /* inputs: its gradient is wrong; is overwritten     */
+  double factor;                         /* wrong is so many times the derivative; 0: none    */
+  size_t unwritten, first;               /* entries that forward leaves; the first of them    */
+} edf_verdict;
+edf_verdict edf_verdict_of(edf_node *y);
+
+/* Memory that belongs to the graph, as all of its own, until edf_clear: zero at first, kept
+   where it grows. edf_release gives it back before; NULL is none. */
+void *edf_keep(void *old, size_t bytes);
+void edf_release(void *kept);
+
+/* Text that grows: memory of the graph's. Numbers have a point in every locale. Quoted, it is a
+   string of JSON that can stand in a page's script. Of a node: its parts as they are printed.
+ */
 typedef struct { char *at; size_t n; } edf_page;
+typedef enum {
+  EDF_SITE, EDF_SHAPE,                   /* Tanh "h" [b,8]   built at x.c:5; [b,8]            */
+  EDF_FORWARD_LINE, EDF_BACKWARD_LINES,
+  EDF_EQUATION_DATA                      /* JSON: letters, extents, tensors, terms            */
+} edf_part;
 void edf_write(edf_page *to, const char *format, ...) EDF__PRINTF(2, 3);
+void edf_write_quoted(edf_page *to, const char *text, size_t n);
+void edf_write_node(edf_page *to, const edf_node *x, edf_part part);
 
 /* A file that is written whole or not at all: a temporary one beside it is renamed at the end.
-   Errors name the file and the system's reason. */
-typedef struct { const char *path; char *temporary; FILE *file; } edf_writer;
-edf_writer edf_create_file(const char *path);
+   Errors name `who`, if it is not NULL, the file and the system's reason. */
+typedef struct { const char *who, *path; char *temporary; FILE *file; } edf_writer;
+edf_writer edf_create_file(const char *who, const char *path);
 void edf_finish_file(edf_writer *w);
 EDF__C_END
 #endif
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
+edf_watcher *edf_find_watcher(void (*told)(edf_watcher *, edf_event, edf_node *)) {
+  edf_watcher *w = edf.watchers;
+  while (w && w->told != told) w = w->next;
+  if (!w) w = edf.pass_watchers;
+  while (w && w->told != told) w = w->next;
+  return w;
+}
+
 /* ---- What a node is */
+static int edf__is_users(const edf_node *y) {        /* neither built in nor an equation */
+  return y->kind == EDF_COMPNODE && !y->about && !edf__is_einsum(y);
+}
+
+static int edf__is_built_in(const edf_node *y, edf_trait trait) {
+  static const struct { edf_trait trait; const char *op;
+  } known[] = { { EDF_IS_SOFTMAX, "Softmax" },        { EDF_IS_SOFTMAX, "SoftmaxOver" },
+                { EDF_IS_SOFTMAX, "SoftmaxLogLoss" }, { EDF_IS_CLASS_LOSS, "SoftmaxLogLoss" },
+                { EDF_IS_CLASS_LOSS, "LogLoss" },     { EDF_IS_BINARY_LOSS, "BCELoss" },
+                { EDF_IS_LOOKUP, "Embed" },           { EDF_IS_DROPOUT, "Dropout" },
+                { EDF_IS_BATCH_NORM, "BatchNorm" } };
+  for (size_t k = 0; y->about && k < sizeof known / sizeof *known; k++)
+    if (known[k].trait == trait && !strcmp(known[k].op, y->about->name)) return 1;
+  return 0;
+}
+
+int edf_is(const edf_node *x, edf_trait trait) {
+  switch (trait) {
+    case EDF_IS_OWN:        return edf__is_users(x);
+    case EDF_IS_EQUATION:   return edf__is_einsum(x);
+    case EDF_IS_MISMATCHED: return x->mismatch;
+    case EDF_HAS_FORMULA:   return x->says != NULL;
+    case EDF_IS_ACTIVE:     return x->visit;
+    case EDF_IS_CURRENT:    return x->ran == edf.feeds;
+    case EDF_NEEDS_GRAD:    return x->need;
+    case EDF_HAS_BACKWARD:  return edf__runs_backward(x);
+    case EDF_IS_REACHED:    return x->reached;
+    case EDF_GRAD_IS_ZERO:  return x->fresh;
+    case EDF_MAY_STEP:      return edf__may_step(x);
+    default:                return edf__is_built_in(x, trait);
+  }
+}
+
+int edf_follows_batch(const edf_node *x, int d) { return (int)(x->batched >> d & 1); }
+int edf_rows_fed(const edf_node *input) { return input->fed; }
+
 int edf_position(const edf_node *x) {
   edf_node **list = x->kind == EDF_INPUT ? edf.inputs
                   : x->kind == EDF_PARAMETER ? edf.parameters : edf.compnodes;
@@ -6336,6 +6445,46 @@ int edf_position(const edf_node *x) {
   while (n-- > 0 && list[n] != x) {}
   return n;
 }
+
+void edf_expect_node(const char *who, const edf_node *x) { edf__check_node(who, x); }
+
+void edf_stop(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  edf__vsay(format, args);
+  va_end(args);
+  edf__stop();
+}
+
+edf_node *edf_mark(edf_node *target) {
+  edf_node *before = edf.target;
+  edf__mark(target);
+  edf__each(edf__find_need);
+  return before;
+}
+
+edf_statistics edf_statistics_of(const edf_real *v, size_t n) {
+  edf_statistics s = { HUGE_VAL, -HUGE_VAL, 0, 0, 0, 0 };
+  double square = 0;
+  for (size_t i = 0; i < n; i++) {
+    double number = (double)v[i];
+    s.bad += number - number != 0;
+    s.least = number < s.least ? number : s.least;
+    s.greatest = number > s.greatest ? number : s.greatest;
+    s.mean += number;
+    s.norm += number * number;
+  }
+  s.mean /= (double)n;
+  s.norm = sqrt(s.norm);
+  for (size_t i = 0; i < n; i++)
+    square += ((double)v[i] - s.mean) * ((double)v[i] - s.mean) / (double)n;
+  s.deviation = sqrt(square);
+  return s;
+}
+
+/* ---- Memory */
+void *edf_keep(void *old, size_t bytes) { return edf__grow(&edf.kept, old, bytes); }
+void edf_release(void *kept) { edf__free(kept); }
 
 /* ---- Text that grows. It belongs to the graph, so a panic leaks nothing. */
 /* Makes room for n bytes more, and a zero. */
@@ -6358,16 +6507,32 @@ void edf_write(edf_page *to, const char *format, ...) {
   va_end(args);
 }
 
+static void edf__write_byte(edf_page *to, char byte) {
+  edf__make_room(to, 1);
+  to->at[to->n++] = byte;
+  to->at[to->n] = 0;
+}
+
+void edf_write_quoted(edf_page *to, const char *text, size_t n) {
+  edf__write_byte(to, '"');
+  for (const char *c = text; c < text + n; c++)
+    if ((unsigned char)*c < ' ' || *c == 127 || strchr("\"\\<>&", *c))
+      edf_write(to, "\\u%04x", (unsigned)(unsigned char)*c);
+    else edf__write_byte(to, *c);
+  edf__write_byte(to, '"');
+}
+
 /* ---- Files */
-edf_writer edf_create_file(const char *path) {
-  edf_writer w = { path, NULL, NULL };
-  if (!path) edf__fail("edf: the path of a file to write is NULL");
+edf_writer edf_create_file(const char *who, const char *path) {
+  edf_writer w = { who, path, NULL, NULL };
+  if (!path) edf__fail("%s: the path of a file to write is NULL", who ? who : "edf");
   w.temporary = (char *)edf__alloc(&edf.kept, strlen(path) + 5);
   memcpy(w.temporary, path, strlen(path));
   strcat(w.temporary, ".tmp");
   errno = 0;
   w.file = fopen(w.temporary, "wb");
   if (!w.file) {
+    if (who) edf__say("%s: ", who);
     edf__say("%s: cannot be written: %s: %s", path, w.temporary, strerror(errno));
     edf__free(w.temporary);
     edf__stop();
@@ -6385,16 +6550,11 @@ void edf_finish_file(edf_writer *w) {
   if (!bad && rename(w->temporary, w->path)) { bad = 1; why = errno; }
   if (bad) remove(w->temporary);
   edf__free(w->temporary);
+  if (bad && w->who) edf__say("%s: ", w->who);
   if (bad) edf__fail("%s: cannot be written: %s", w->path, strerror(why));
 }
 
-#ifndef EDF_NO_DEBUG
-/* ---- What is put back */
-/* A computed node that is neither built in nor an equation. */
-static int edf__is_users(const edf_node *y) {
-  return y->kind == EDF_COMPNODE && !y->about && !edf__is_einsum(y);
-}
-
+/* ---- A look aside. */
 /* The states of the user's nodes, such as running statistics, are put back in the end. A state
    that is not edf_state's is the user's own affair. */
 static int edf__has_state(const edf_node *y) {
@@ -6433,7 +6593,65 @@ static void edf__restore_states(void **saved) {
   }
   edf__free(saved);
 }
-#endif
+
+struct edf_aside {
+  void **states;
+  unsigned long long seed, draws;
+  unsigned long feeds;
+  int batch, at, way, held, telling;
+  edf_real **value; int *fed;            /* of each Input                                     */
+};
+
+edf_aside *edf_begin_aside(void) {
+  edf_aside *a = (edf_aside *)edf__alloc(&edf.kept, sizeof *a);
+  size_t n = (size_t)edf.n_inputs + 1;
+  a->states = edf__save_states();
+  a->seed = edf.seed;
+  a->draws = edf.draws;
+  a->feeds = edf.feeds;
+  a->batch = edf.batch;
+  a->at = edf.at;
+  a->way = edf.way;
+  a->held = edf.held;
+  a->telling = edf.telling;
+  a->value = (edf_real **)edf__alloc(&edf.kept, n * sizeof *a->value);
+  a->fed = (int *)edf__alloc(&edf.kept, n * sizeof *a->fed);
+  for (int i = 0; i < edf.n_inputs; i++) {
+    a->value[i] = edf.inputs[i]->value;
+    a->fed[i] = edf.inputs[i]->fed;
+  }
+  edf.telling = 1;
+  return a;
+}
+
+/* What ran with other data or another batch has not run. */
+static void edf__stale(edf_aside *a) {
+  for (int i = 0; i < edf.n_compnodes; i++)
+    if (edf.compnodes[i]->ran > a->feeds) edf.compnodes[i]->ran = 0;
+  edf.feeds = a->feeds;
+}
+
+void edf_end_aside(edf_aside *a) {
+  for (int i = 0; i < edf.n_inputs; i++) {
+    edf_node *x = edf.inputs[i];
+    if (x->value == a->value[i] && x->fed == a->fed[i]) continue;
+    x->value = a->value[i];
+    x->fed = a->fed[i];
+    edf__push(x->value, 0);
+  }
+  edf__set_batch(a->batch);
+  edf__restore_states(a->states);
+  edf__stale(a);
+  edf.seed = a->seed;
+  edf.draws = a->draws;
+  edf.at = a->at;
+  edf.way = a->way;
+  edf.held = a->held;
+  edf.telling = a->telling;
+  edf__free(a->value);
+  edf__free(a->fed);
+  edf__free(a);
+}
 EDF__C_END
 #endif
 
@@ -6443,7 +6661,7 @@ EDF__C_END
 EDF__C_BEGIN
 /* The program, printed: forward in the notation, a line for each node with its shape and
    source line, and the backward that runs, as loops (`for b,i,j: W.grad[i,j] += ...`). A
-   capital index is summed. print_node prints one node's, print_latex a LaTeX article.
+   capital index is summed. print_node prints one node's.
    edf_formula gives a node of your own its lines, for these prints:
      edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
    where the left side names the node, and the other tensors its inputs in their order; several
@@ -6452,7 +6670,6 @@ EDF__C_BEGIN
    more names than inputs. */
 void edf_print_program(FILE *out);
 void edf_print_node(FILE *out, edf_node *node);
-void edf_print_latex(FILE *out);
 void edf_print(edf_node *node);                /* one screen about one node, to stdout        */
 edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
 
@@ -6462,7 +6679,6 @@ static inline edf_node *edf__the_same(edf_node *node) { return node; }
 #define edf_print(node)               ((void)(node))
 #define edf_print_program(out)        ((void)(out))
 #define edf_print_node(out, node)     ((void)(out), (void)(node))
-#define edf_print_latex(out)          ((void)(out))
 #endif
 EDF__C_END
 #endif
@@ -6913,6 +7129,58 @@ static void edf__write_program(edf_page *out) {
   }
 }
 
+/* For tools: the equation as JSON. A place is its constant, then letter and factor in turn. */
+static void edf__write_factors(edf_page *to, const edf__equation *e, const edf__place *p) {
+  edf_write(to, "[%d", p->constant);
+  for (int i = 0; i < e->n_letter; i++)
+    if (p->factor[i]) edf_write(to, ",%d,%d", i, p->factor[i]);
+  edf_write(to, "]");
+}
+
+/* The equation: for each letter name, extent, whether it is on the left; tensors; terms. */
+static void edf__write_data(edf_page *to, const edf__einsum *m) {
+  const edf__equation *e = &m->e;
+  edf_write(to, "{\"kind\":%d,\"name\":[", (int)m->kind);
+  for (int i = 0; i < e->n_letter; i++) {
+    if (i) edf_write(to, ",");
+    edf_write_quoted(to, e->letter[i].name, (size_t)e->letter[i].length);
+  }
+  edf_write(to, "],\"ext\":[");
+  for (int i = 0; i < e->n_letter; i++) edf_write(to, i ? ",%ld" : "%ld", (long)m->extent[i]);
+  edf_write(to, "],\"left\":[");
+  for (int i = 0; i < e->n_letter; i++) edf_write(to, i ? ",%d" : "%d", e->letter[i].left);
+  edf_write(to, "],\"ref\":[");
+  for (int r = 0; r < e->n_ref; r++) {
+    edf_write(to, r ? ",[%d,[" : "[%d,[", e->ref[r].operand);
+    for (int d = 0; d < e->ref[r].rank; d++) {
+      if (d) edf_write(to, ",");
+      edf__write_factors(to, e, &e->ref[r].place[d]);
+    }
+    edf_write(to, "]]");
+  }
+  edf_write(to, "],\"term\":[");
+  for (int t = 0; t < e->n_term; t++)
+    edf_write(to, t ? ",[%.9g,%d,%d]" : "[%.9g,%d,%d]", e->term[t].number, e->term[t].first,
+             e->term[t].n);
+  edf_write(to, "]}");
+}
+
+/* The text of a message, without one. */
+static void edf__write_said(edf_page *to, void (*say)(const edf_node *), const edf_node *x) {
+  edf__length = 0;
+  say(x);
+  edf_write(to, "%s", edf__message);
+  edf__length = 0;
+}
+
+void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
+  if (part == EDF_SITE) edf__write_said(to, edf__say_node, x);
+  if (part == EDF_SHAPE) edf__write_said(to, edf__say_shape, x);
+  if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
+  if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
+  if (part == EDF_EQUATION_DATA) edf__write_data(to, (const edf__einsum *)x->state);
+}
+
 void edf_print_program(FILE *out) {
   edf_page page = { NULL, 0 };
   edf__write_program(&page);
@@ -6998,131 +7266,6 @@ edf_node *edf_formula(edf_node *node, const char *forward, const char *backward)
   says->gradient = edf__copy(&edf.computed, backward);
   node->says = says;
   return node;
-}
-
-/* ---- LaTeX, from the same text: names upright, indices as on the slides. */
-static const char *edf__tex_word(const char *c, size_t n) {
-  static const char *const word[][2] = { { "exp", "\\exp" }, { "ln", "\\ln" },
-    { "tanh", "\\tanh" }, { "max", "\\max" }, { "min", "\\min" }, { "pi", "\\pi" },
-    { "for", "\\mbox{for}\\ " } };
-  for (size_t k = 0; k < sizeof word / sizeof *word; k++)
-    if (edf__same_name(c, (int)n, word[k][0], (int)strlen(word[k][0]))) return word[k][1];
-  return NULL;
-}
-
-/* max_J, sum_B,T, mean_J: an operator with what it goes over; returns the length read. */
-static size_t edf__tex_operator(edf_page *out, const char *c) {
-  size_t word = strcspn(c, "_"), n = word + 1;
-  while (edf__is_letter(c[n]) || edf__is_digit(c[n]) || (c[n] == ',' && c[n + 1] != ' ')) n++;
-  if (edf__begins(c, "sum_")) edf_write(out, "\\sum_{");
-  else if (edf__begins(c, "max_")) edf_write(out, "\\max_{");
-  else edf_write(out, "\\mathop{\\rm %.*s}_{", (int)word, c);
-  edf_write(out, "%.*s} ", (int)(n - word - 1), c + word + 1);
-  return n;
-}
-
-/* A name: an index between brackets, else upright; _ needs a backslash. */
-static void edf__tex_name(edf_page *out, const char *c, size_t n, int index) {
-  edf_write(out, index ? "" : n > 1 ? "{\\rm " : "{");
-  for (size_t k = 0; k < n; k++) edf_write(out, strchr("_&%#$", c[k]) ? "\\%c" : "%c", c[k]);
-  edf_write(out, index ? "" : "}");
-}
-
-/* A number: 1e-05 is 10^{-5} on paper. */
-static size_t edf__tex_number(edf_page *out, const char *c) {
-  char *end;
-  size_t n = strspn(c, "0123456789.");
-  edf_write(out, "%.*s", (int)n, c);
-  if (c[n] != 'e') return n;
-  edf_write(out, "\\cdot 10^{%ld}", strtol(c + n + 1, &end, 10));
-  return (size_t)(end - c);
-}
-
-/* A blank is a thin space in a product; beside an operator TeX makes its own. */
-static void edf__tex_blank(edf_page *out, const char *c) {
-  int beside = strchr("=+-/|<", c[1]) || strchr("=+-/|<,(", c[-1]);
-  edf_write(out, beside ? " " : "\\,");
-}
-
-/* Other characters and signs; returns the length read. */
-static size_t edf__tex_sign(edf_page *out, const char *c) {
-  size_t two = edf__begins(c, "+=") || edf__begins(c, "-=") || edf__begins(c, "<=");
-  if (edf__begins(c, ".grad")) { edf_write(out, "{\\rm.grad}"); return 5; }
-  if (edf__begins(c, ".flat")) { edf_write(out, "{\\rm.flat}"); return 5; }
-  if (edf__is_digit(*c)) return edf__tex_number(out, c);
-  if (two) edf_write(out, *c == '<' ? "\\le " : "\\mathrel{%c}=", *c);
-  else if (*c == ' ') edf__tex_blank(out, c);
-  else if (*c == '|') edf_write(out, "\\mid ");
-  else if (*c == '*') edf_write(out, "\\,");
-  else edf_write(out, strchr("#%&$", *c) ? "\\%c" : "%c", *c);
-  return 1 + two;
-}
-
-/* One statement of the printed program, up to `end`, as mathematics. The root's argument goes
-   into braces. */
-static void edf__tex_statement(edf_page *out, const char *c, const char *end) {
-  int depth = 0, round = 0, root = -1;
-  for (size_t n = 1; c < end; c += n) {
-    size_t name = edf__name_length(c);
-    const char *word = edf__tex_word(c, name);
-    n = name;
-    depth += (*c == '[') - (*c == ']');
-    if (edf__is_operator(c)) n = edf__tex_operator(out, c);
-    else if (edf__begins(c, "sqrt(")) { root = round++; n = 5; edf_write(out, "\\sqrt{"); }
-    else if (*c == ')' && --round == root) { root = -1; n = 1; edf_write(out, "}"); }
-    else if (word) edf_write(out, "%s", word);
-    else if (name) edf__tex_name(out, c, n, depth > 0 && c[n] != '[');
-    else n = edf__tex_sign(out, c);
-    round += n == 1 && *c == '(';
-  }
-}
-
-/* What is said in words stays in words. */
-static int edf__tex_is_prose(const char *c, const char *end) {
-  const char *by = strstr(c, " by the code of "), *first = strstr(c, "[the first");
-  return (by && by < end) || (first && first < end);
-}
-
-static void edf__tex_prose(edf_page *out, const char *c, const char *end) {
-  for (edf_write(out, "{\\tt "); c < end; c++)
-    if (strchr("\\{}~^", *c)) edf_write(out, "\\char%d{}", *c);
-    else edf_write(out, strchr("_&%#$", *c) ? "\\%c" : "%c", *c);
-  edf_write(out, "}");
-}
-
-/* Lines of text, each a statement, as displayed lines. */
-static void edf__tex_lines(edf_page *out, const char *text) {
-  while (*text) {
-    const char *c = text + strspn(text, " \n"), *end = c + strcspn(c, "\n");
-    if (c == end) break;
-    int prose = edf__tex_is_prose(c, end);
-    edf_write(out, prose ? "\\noindent " : "\\noindent$");
-    (prose ? edf__tex_prose : edf__tex_statement)(out, c, end);
-    edf_write(out, prose ? "\\\\\n" : "$\\\\\n");
-    text = end + (*end == '\n');
-  }
-}
-
-static void edf__tex_node(edf_page *out, const edf_node *y, int backward) {
-  edf_page text = { NULL, 0 };
-  if (backward) edf__write_backward(&text, y);
-  else edf__write_forward(&text, y);
-  if (text.at) edf__tex_lines(out, text.at);
-  edf__free(text.at);
-}
-
-void edf_print_latex(FILE *out) {
-  edf_page page = { NULL, 0 };
-  edf__each(edf__find_need);
-  edf_write(&page, "\\documentclass{article}\n\\begin{document}\n\\raggedright\n"
-                    "\\section*{Forward}\n");
-  for (int i = 0; i < edf.n_compnodes; i++) edf__tex_node(&page, edf.compnodes[i], 0);
-  edf_write(&page, "\\section*{Backward}\n");
-  for (int i = edf.n_compnodes - 1; i >= 0; i--)
-    if (edf.compnodes[i]->need && edf.compnodes[i]->backward)
-      edf__tex_node(&page, edf.compnodes[i], 1);
-  edf_write(&page, "\\end{document}\n");
-  edf__end_page(out, &page);
 }
 
 typedef void edf__printer(edf_page *out, const edf_node *x);
@@ -7992,6 +8135,76 @@ static double edf__check_graph_of(edf__check *c, edf_node *node) {
   return worst;
 }
 
+/* ---- For tools: one node's verdict. Gradients of a node and its inputs, saved: [0] is its
+ * own. */
+static edf_real **edf__save_grads(edf_node *y) {
+  edf_real **saved = (edf_real **)edf__alloc(&edf.kept, (size_t)(y->n_in + 1) * sizeof *saved);
+  for (int k = -1; k < y->n_in; k++) {
+    edf_node *x = k < 0 ? y : y->in[k];
+    if (x->grad) saved[k + 1] = edf__copy_reals(x->grad, x->size);
+  }
+  return saved;
+}
+
+static void edf__restore_grads(edf_node *y, edf_real **saved) {
+  for (int k = -1; k < y->n_in; k++) {
+    edf_node *x = k < 0 ? y : y->in[k];
+    if (saved[k + 1]) memcpy(x->grad, saved[k + 1], x->size * sizeof *x->grad);
+    edf__free(saved[k + 1]);
+  }
+  edf__free(saved);
+}
+
+/* Does its backward leave the same in x.grad, whatever was there before? */
+static int edf__assigns(edf_node *y, edf_node *x) {
+  edf__fill(x->grad, x->size, 0);
+  y->backward(y);
+  edf_real *from_zero = edf__copy_reals(x->grad, x->size);
+  edf__fill(x->grad, x->size, 1);
+  y->backward(y);
+  int same = !memcmp(from_zero, x->grad, x->size * sizeof *from_zero);
+  edf__free(from_zero);
+  return same;
+}
+
+static void edf__judge_inputs(edf__check *c, edf_verdict *v) {
+  for (int k = 0; k < c->node->n_in; k++) {
+    edf_node *x = c->node->in[k];
+    if (!x->need || !x->grad) continue;
+    if (!v->wrong_in && edf__wrong_in(c, x, &v->factor)) v->wrong_in = x;
+    if (!v->assigned && edf__assigns(c->node, x)) v->assigned = x;
+  }
+  if (!v->wrong_in) v->factor = 0;
+}
+
+/* The values are put back by hand, also those that forward does not write. */
+edf_verdict edf_verdict_of(edf_node *y) {
+  edf_verdict v = { NULL, NULL, 0, 0, 0 };
+  edf__check_users("edf_verdict_of", y);
+  if (!edf__runs_backward(y) || !y->grad) return v;
+  if (edf_device) edf_device->sync(1);
+  edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
+  edf_real **grads = edf__save_grads(y), *values = edf__copy_reals(edf_value(y), y->size);
+  unsigned long long draws = c->draws = edf.draws;
+  int telling = edf.telling;
+  edf.telling = 1;
+  c->x = y;
+  edf__start_check(c, y, 1);
+  v.unwritten = edf__forgotten(c, &v.first);
+  memcpy(y->value, values, y->size * sizeof *values);
+  edf_push(y);
+  edf__judge_inputs(c, &v);
+  edf__call_forward(y);
+  edf__restore_grads(y, grads);
+  edf.telling = telling;
+  edf.draws = draws;
+  edf__end_check(c);
+  edf__free(c);
+  edf__free(values);
+  if (edf_device) edf_device->sync(0);
+  return v;
+}
+
 double edf_gradcheck(edf_node *node) {
   edf__check_node("edf_gradcheck", node);
   if (edf_device) edf_device->sync(1);
@@ -8468,8 +8681,9 @@ EDF__C_END
 EDF__C_BEGIN
 /* Data. Arrays are the caller's, freed with edf_free_array. Files are checked
    before memory is taken; an error names the file, the byte or line, what was expected and
-   found. */
+   found. A new array has its numbers still to be written; out of memory, its value is NULL. */
 typedef struct { int rank, dim[EDF_MAX_RANK]; size_t size; edf_real *value; } edf_array;
+edf_array edf_new_array(int rank, const int *dim);
 edf_array edf_load_idx(const char *path);      /* IDX of unsigned bytes, numbers as stored    */
 edf_array edf_load_images(const char *path);   /* IDX [n, rows, columns]: [n, pixels] / 255   */
 edf_array edf_load_labels(const char *path);   /* IDX [n]                                     */
@@ -8483,12 +8697,9 @@ edf_array edf_load_npy(const char *path);
 void      edf_save_npy(const char *path, edf_array a);
 
 /* Pictures: [rows, columns] or [rows, columns, 3], from 0 to 1. PGM and PPM files are read; by
-   the end of the name .png, .pgm or .ppm is written, and what is outside of 0..1 is cut off. A
-   contact sheet of [n, rows, columns], or with channels, has `columns` of them in a row, each
-   pixel zoom x zoom large; lo becomes 0 and hi 1. */
+   the end of the name .png, .pgm or .ppm is written, and what is outside of 0..1 is cut off. */
 edf_array edf_load_image(const char *path);
 void      edf_save_image(const char *path, edf_array a);
-edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi);
 
 /* Text as class numbers: its different bytes in their order, symbol[0 .. symbols-1]. number[c]
    is the class of byte c, or -1. edf_encode stops at a byte that the text does not have;
@@ -8519,7 +8730,7 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
-static edf_array edf__new_array(int rank, const int *dim) {
+edf_array edf_new_array(int rank, const int *dim) {
   edf_array a;
   memset(&a, 0, sizeof a);
   a.rank = rank;
@@ -8559,7 +8770,7 @@ EDF__NORETURN EDF__PRINTF(3, 4) static void edf__file_error(edf__file *f, long b
 
 /* An array for what the file has; an error frees it. */
 static edf_array edf__array_for(edf__file *f, int rank, const int *dim) {
-  edf_array a = edf__new_array(rank, dim);
+  edf_array a = edf_new_array(rank, dim);
   if (!a.value) edf__file_error(f, -1, "out of memory for %zu entries", a.size);
   f->owned = a.value;
   return a;
@@ -8797,7 +9008,7 @@ edf_array edf_load_csv(const char *path) {
   const char *start = c.at;
   edf__csv_rows(&c, &dim[0], &dim[1], NULL);
   if (dim[0] == 0) edf__csv_error(&c, "expected at least one row of numbers");
-  edf_array a = edf__new_array(2, dim);
+  edf_array a = edf_new_array(2, dim);
   if (!a.value) edf__csv_error(&c, "out of memory for the numbers");
   c.at = start;
   edf__csv_rows(&c, &dim[0], &dim[1], a.value);
@@ -8951,7 +9162,7 @@ void edf_save_npy(const char *path, edf_array a) {
   edf__put(&header, a.rank == 1 ? ",), }" : "), }");
   while ((10 + header.n + 1) % 64) edf__put(&header, " ");
   edf__put(&header, "\n");
-  edf_writer w = edf_create_file(path);
+  edf_writer w = edf_create_file(NULL, path);
   fwrite("\x93NUMPY\x01", 1, 7, w.file);
   fputc(0, w.file);
   fputc((int)(header.n & 255), w.file);
@@ -9152,7 +9363,7 @@ void edf_save_image(const char *path, edf_array a) {
     edf__fail("edf_save_image: %s: a .pgm is grey, but the array has 3 channels", path);
   if (png && (size_t)p.columns * (size_t)p.channels > 65534)
     edf__fail("edf_save_image: %s: a row of a .png has at most 65534 bytes here", path);
-  edf_writer w = edf_create_file(path);
+  edf_writer w = edf_create_file(NULL, path);
   if (png) edf__write_png(&w, &p);
   else edf__write_pnm(&w, &p, ppm ? 3 : 1);
   edf__free(p.byte);
@@ -9221,48 +9432,7 @@ edf_array edf_load_image(const char *path) {
   return a;
 }
 
-/* ---- A sheet of n pictures, in rows, with a white frame around each. */
-static int edf__gap(int zoom) { return 2 + zoom / 3; }
 
-/* Picture k of [n, h, w, c] to its place, each pixel zoom times zoom. */
-static void edf__put_tile(edf_array *sheet, const edf_array *a, int k, int columns, int zoom,
-                          edf_real lo, edf_real hi) {
-  int h = a->dim[1], w = a->dim[2], c = a->rank == 4 ? a->dim[3] : 1;
-  int gap = edf__gap(zoom);
-  int top = gap + k / columns * (h * zoom + gap), left = gap + k % columns * (w * zoom + gap);
-  const edf_real *from = a->value + (size_t)k * (size_t)(h * w * c);
-  for (int y = 0; y < h * zoom; y++)
-    for (int x = 0; x < w * zoom; x++)
-      for (int i = 0; i < c; i++) {
-        size_t at = (size_t)(top + y) * (size_t)sheet->dim[1] + (size_t)(left + x);
-        edf_real v = from[(y / zoom * w + x / zoom) * c + i];
-        sheet->value[at * (size_t)c + (size_t)i] = (v - lo) / (hi - lo);
-      }
-}
-
-edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi) {
-  enum { LARGEST = 20000 };
-  int dim[3], gap = edf__gap(zoom);
-  edf__check_array("edf_contact_sheet", &a);
-  if (a.rank < 3 || a.rank > 4)
-    edf__fail("edf_contact_sheet: expected [pictures, rows, columns], or with channels, found "
-              "%d dimensions", a.rank);
-  if (columns < 1 || zoom < 1 || !(lo < hi))
-    edf__fail("edf_contact_sheet: %d in a row, enlarged %d times, from %g to %g: expected 1 or "
-              "more, 1 or more, and a range", columns, zoom, (double)lo, (double)hi);
-  if (a.dim[1] > LARGEST / zoom || a.dim[2] > LARGEST / zoom)
-    edf__fail("edf_contact_sheet: pictures of %d x %d, enlarged %d times, are larger than %d",
-              a.dim[1], a.dim[2], zoom, LARGEST);
-  if (columns > a.dim[0] && a.dim[0]) columns = a.dim[0];
-  dim[0] = (a.dim[0] + columns - 1) / columns * (a.dim[1] * zoom + gap) + gap;
-  dim[1] = columns * (a.dim[2] * zoom + gap) + gap;
-  dim[2] = a.rank == 4 ? a.dim[3] : 1;
-  edf_array sheet = edf__new_array(a.rank - 1, dim);
-  if (!sheet.value) edf__fail("edf_contact_sheet: out of memory for %zu pixels", sheet.size);
-  for (size_t i = 0; i < sheet.size; i++) sheet.value[i] = 1;
-  for (int k = 0; k < a.dim[0]; k++) edf__put_tile(&sheet, &a, k, columns, zoom, lo, hi);
-  return sheet;
-}
 
 /* ---- Text as class numbers: the different bytes of a text, in their order. */
 static int edf__find_symbols(edf_text *t, const char *text, size_t length) {
@@ -9274,7 +9444,7 @@ static int edf__find_symbols(edf_text *t, const char *text, size_t length) {
     if (seen[c]) t->symbol[t->symbols++] = (char)c;
   }
   dim[0] = (int)length;
-  t->classes = edf__new_array(1, dim);
+  t->classes = edf_new_array(1, dim);
   if (t->classes.value) edf_encode(t, text, length, t->classes.value);
   return t->classes.value != NULL;
 }
@@ -9438,7 +9608,7 @@ void edf_save(const char *path) {
       edf_real *x = edf__part(edf.parameters[i], part);
       if (x) edf_device->pull(x, edf.parameters[i]->size);
     }
-  edf_writer w = edf_create_file(path);
+  edf_writer w = edf_create_file(NULL, path);
   fwrite("\0\0\0\0\0\0\0", 1, 8, w.file);
   edf__write_metadata(w.file);
   for (int i = 0; i < edf.n_parameters; i++)
@@ -9777,12 +9947,14 @@ void edf_load(const char *path) {
 EDF__C_END
 #endif
 
-/* ######## Part Four: the laboratory ###################################################### */
+#undef EDF__CODE
 
-/* ==== >>doctor  Rules that watch the first steps of training; needs >>watch ============== */
-#ifndef EDF__DOCTOR_H
-#define EDF__DOCTOR_H
-EDF__C_BEGIN
+/* ######## Part Four: the laboratory, a client of what stands above ####################### */
+#ifndef EDF_LAB_H
+#define EDF_LAB_H
+#ifdef __cplusplus
+extern "C" {
+#endif
 /* The doctor. edf_doctor(loss), before the training, watches its first 300 steps and
    prints what goes wrong, with names, numbers and a hint, each finding once, causes before what
    follows from them. A healthy run prints nothing. It has rules for
@@ -9805,23 +9977,93 @@ EDF__C_BEGIN
    Errors: a node that is not computed or that no parameter reaches. */
 void edf_doctor(edf_node *loss);
 
+/* Curves that people look at. edf_log(name, value) adds a value to the series of this name
+   (with one argument, edf_log(x) is the logarithm, a node). Series with a common first part,
+   loss/train and loss/test, share a chart, loss. A value stands where the longest series of its
+   chart is at that time: so a test loss once an epoch lies under the training loss of its step.
+   edf_log_scale gives a chart a logarithmic axis. edf_plot_svg draws all: long series as means
+   with a band from least to greatest; values that are not finite, or not above 0 on such an
+   axis, are left out and counted. edf_clear forgets them. Errors: no name, nothing logged, a
+   file that cannot be written. */
+void edf_log_value(const char *name, double value);          /* edf_log(name, value)          */
+void edf_log_scale(const char *chart);
+void edf_plot_svg(const char *path);
+
+/* A page to step through. What runs between edf_trace_begin("trace.html") and
+   edf_trace_end(), best one training step or a few, is written as one HTML file that any
+   browser shows, without a server or a network: the program forward and backward, the graph
+   with the gradients that have arrived, the tensors as they are at each moment, and for every
+   entry the sum of products that made it. The file stays below 2 MB: of large tensors it has a
+   part, the same along each index, and when it is full it leaves out what runs later; the page
+   says so. What changes is copied, so a step that is traced is slow; others cost nothing.
+   Errors: a path that cannot be written, two begins, an end without a begin, nothing that ran.
+   edf_clear ends a trace without a page. */
+void edf_trace_begin(const char *path);
+void edf_trace_end(void);
+
+/* The program as a LaTeX article, and the graph for Graphviz: dot -Tsvg graph.dot. */
+void edf_print_latex(FILE *out);
+void edf_write_dot(const char *path);
+
+/* Pictures side by side: of [n, rows, columns], or with channels, `columns` of them in a row,
+   each pixel zoom x zoom large; lo becomes 0 and hi 1. The array is the caller's. */
+edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi);
+
 #ifdef EDF_NO_DEBUG
 #define edf_doctor(loss)              ((void)(loss))
+#define edf_log_value(name, value)    ((void)(name), (void)(value))
+#define edf_log_scale(chart)          ((void)(chart))
+#define edf_plot_svg(path)            ((void)(path))
+#define edf_trace_begin(path)         ((void)(path))
+#define edf_trace_end()               ((void)0)
+#define edf_print_latex(out)          ((void)(out))
+#define edf_write_dot(path)           ((void)(path))
 #endif
-EDF__C_END
+#ifdef __cplusplus
+}
 #endif
 
-#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
-EDF__C_BEGIN
-/* A step is a Backward of the loss. The first EDF__EVERY steps are looked at closely, then
-   every tenth up to EDF__STEPS. What is looked at after that costs next to nothing. */
-enum { EDF__EVERY = 20, EDF__STEPS = 300, EDF__WINDOW = 50, EDF__FIRM = 10 };
+#endif
+
+#if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_LAB__IMPLEMENTED)
+#define EDF_LAB__IMPLEMENTED
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __GNUC__
+#define EDF_LAB__PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define EDF_LAB__PRINTF(f, a)
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+#ifndef EDF_NO_DEBUG
+static char *edf_lab__copy(const char *text) {
+  size_t n = strlen(text) + 1;
+  return (char *)memcpy(edf_keep(NULL, n), text, n);
+}
+
+static void edf_lab__each(void (*action)(edf_node *)) {
+  for (int i = 0; i < edf.n_inputs; i++) action(edf.inputs[i]);
+  for (int i = 0; i < edf.n_parameters; i++) action(edf.parameters[i]);
+  for (int i = 0; i < edf.n_compnodes; i++) action(edf.compnodes[i]);
+}
+
+/* ==== >>doctor  Rules that watch the first steps of training ============================== */
+/* A step is a Backward of the loss. The first EDF_LAB__EVERY steps are looked at closely, then
+   every tenth up to EDF_LAB__STEPS. What is looked at after that costs next to nothing. */
+enum { EDF_LAB__EVERY = 20, EDF_LAB__STEPS = 300, EDF_LAB__WINDOW = 50, EDF_LAB__FIRM = 10 };
 
 /* When a rule looks: inputs are fed; a Backward begins; it was the first; a Backward has ended;
    the parameters have moved; one is about to move; a Forward has ended. */
 enum {
-  EDF__FED = 1, EDF__ASKED = 2, EDF__FIRST = 4, EDF__LEARNT = 8, EDF__MOVED = 16,
-  EDF__MOVING = 32, EDF__RAN = 64
+  EDF_LAB__FED = 1, EDF_LAB__ASKED = 2, EDF_LAB__FIRST = 4, EDF_LAB__LEARNT = 8,
+  EDF_LAB__MOVED = 16, EDF_LAB__MOVING = 32, EDF_LAB__RAN = 64
 };
 
 typedef struct {                         /* what is known of a parameter                      */
@@ -9830,14 +10072,14 @@ typedef struct {                         /* what is known of a parameter        
   double norm, change, along, slope;     /* |g|, |dp|/|p|, cos(dp, g), measured / claimed     */
   int idle, faint, fierce, met;          /* looks in a row; Backwards that have reached it    */
   int zero;                              /* it began as all 0                                 */
-} edf__patient;
+} edf_lab__patient;
 
 typedef struct {                         /* hashes of rows, in an open table                  */
   uint64_t *slot, mask;                  /* a row counts where its mark & mask is 0           */
   size_t n, tested, hits;
-} edf__rows;
+} edf_lab__rows;
 
-typedef struct edf__doctor {
+typedef struct edf_lab__doctor {
   edf_watcher watcher;
   char *op, *file; int line;             /* where the program builds the loss                 */
   edf_node *loss, *head, *x;             /* head compares scores with classes; x is the data  */
@@ -9851,10 +10093,11 @@ typedef struct edf__doctor {
   int fed, stepping, pending, awaiting;  /* since the last Backward: a Forward, an optimiser, */
                                          /* a look at the step is due, or in this Forward     */
   int carried, rebuilt, several;         /* gradients kept; new graphs; more losses than one  */
+  int forward;                           /* a Forward runs                                    */
   int unlearnt;                          /* Forwards without a Backward; < 0: Backwards of    */
                                          /* evaluation                                        */
   /* the step, and what it did */
-  edf__patient *patient;                 /* by parameter                                      */
+  edf_lab__patient *patient;                 /* by parameter                                  */
   edf_real **held; int *held_rows, n_held;           /* the inputs of the last look           */
   double first, last, middle, late;      /* losses: the first, this one, sums of two windows  */
   double largest;                        /* of them so far                                    */
@@ -9865,7 +10108,7 @@ typedef struct edf__doctor {
   /* labels by class: in all, in this window; the windows' sums of squared and largest shares */
   size_t *count, *in_window, labels, window, alike;
   double purity; int windows;
-  edf__rows rows;
+  edf_lab__rows rows;
   /* the first node whose backward is wrong, in which input, by which factor; a parameter whose
      slope is not its gradient */
   edf_node *culprit, *culprit_in, *sick;
@@ -9873,18 +10116,20 @@ typedef struct edf__doctor {
   size_t forgot, first_forgotten;
   double factor;
   int assigns, explained, stepped;       /* stepped: an optimiser ever has                    */
+  char *marked;                          /* by node                                           */
   int same_rows;                         /* batches in a row whose rows are all alike         */
   double at_first;                       /* the sum of all parameters                         */
-} edf__doctor;
+} edf_lab__doctor;
 
 typedef struct {
   int when, symptom;                     /* a symptom is held back once a cause was named;    */
                                          /* -1: this one explains none                        */
-  int (*look)(edf__doctor *d);           /* 1: it has reported                                */
-} edf__rule;
+  int (*look)(edf_lab__doctor *d);           /* 1: it has reported                            */
+} edf_lab__rule;
 
 /* ---- The report: a finding, the nodes and numbers, a hint. */
-EDF__PRINTF(2, 3) static void edf__finding(const edf__doctor *d, const char *format, ...) {
+EDF_LAB__PRINTF(2, 3)
+static void edf_lab__find(const edf_lab__doctor *d, const char *format, ...) {
   va_list args;
   va_start(args, format);
   printf("doctor: step %ld: ", d->now);
@@ -9893,7 +10138,7 @@ EDF__PRINTF(2, 3) static void edf__finding(const edf__doctor *d, const char *for
   va_end(args);
 }
 
-EDF__PRINTF(1, 2) static void edf__remark(const char *format, ...) {
+EDF_LAB__PRINTF(1, 2) static void edf_lab__say(const char *format, ...) {
   va_list args;
   va_start(args, format);
   printf("  ");
@@ -9902,61 +10147,42 @@ EDF__PRINTF(1, 2) static void edf__remark(const char *format, ...) {
   va_end(args);
 }
 
-static void edf__point_at(const edf_node *x) {
-  edf__length = 0;
-  edf__say_node(x);
-  printf("  %s\n", edf__message);
-  edf__length = 0;
+static void edf_lab__point_at(const edf_node *x) {
+  edf_page site = { NULL, 0 };
+  edf_write_node(&site, x, EDF_SITE);
+  printf("  %s\n", site.at);
+  edf_release(site.at);
 }
 
 /* ---- Numbers about a tensor */
-typedef struct { double least, greatest, mean, deviation; size_t bad; } edf__summary;
-
-static edf__summary edf__summarise(edf_node *x) {
-  edf__summary s = { HUGE_VAL, -HUGE_VAL, 0, 0, 0 };
-  const edf_real *v = edf_value(x);
-  double square = 0;
-  for (size_t i = 0; i < x->size; i++) {
-    double number = (double)v[i];
-    s.bad += number - number != 0;
-    s.least = number < s.least ? number : s.least;
-    s.greatest = number > s.greatest ? number : s.greatest;
-    s.mean += number;
-  }
-  s.mean /= (double)x->size;
-  for (size_t i = 0; i < x->size; i++)
-    square += ((double)v[i] - s.mean) * ((double)v[i] - s.mean) / (double)x->size;
-  s.deviation = sqrt(square);
-  return s;
+static edf_statistics edf_lab__summarise(edf_node *x) {
+  return edf_statistics_of(edf_value(x), x->size);
 }
 
-static double edf__mean_of(edf_node *x) {
-  const edf_real *v = edf_value(x);
-  double sum = 0;
-  for (size_t i = 0; i < x->size; i++) sum += (double)v[i];
-  return sum / (double)x->size;
+static double edf_lab__mean_of(edf_node *x) { return edf_lab__summarise(x).mean; }
+static double edf_lab__norm(const edf_real *v, size_t n) {
+  return edf_statistics_of(v, n).norm;
 }
-
-static int edf__last_dim(const edf_node *x) { return x->rank ? x->dim[x->rank - 1] : 1; }
+static int edf_lab__last_dim(const edf_node *x) { return x->rank ? x->dim[x->rank - 1] : 1; }
 
 /* ---- Who is who in the program */
-static int edf__here(const edf__doctor *d, const edf_node *c) {
+static int edf_lab__here(const edf_lab__doctor *d, const edf_node *c) {
   return c->line == d->line && !strcmp(c->file, d->file) && !strcmp(c->op, d->op);
 }
 
 /* The loss may have been built again, at the same line: then the last one there. */
-static edf_node *edf__find_loss(edf__doctor *d) {
+static edf_node *edf_lab__find_loss(edf_lab__doctor *d) {
   edf_node *found = NULL;
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *c = edf.compnodes[i];
-    if (!edf__here(d, c)) continue;
+    if (!edf_lab__here(d, c)) continue;
     if (c == d->loss) return c;
     found = c;
   }
   return d->loss = found;
 }
 
-static int edf__all_whole(edf_node *x) {
+static int edf_lab__all_whole(edf_node *x) {
   const edf_real *v = edf_value(x);
   for (size_t i = 0; i < x->size; i++)
     if ((double)v[i] != floor((double)v[i])) return 0;
@@ -9964,104 +10190,125 @@ static int edf__all_whole(edf_node *x) {
 }
 
 /* Scores with one index more than an Input of classes; also in a loss of the user's own. */
-static int edf__is_head(const edf__doctor *d, const edf_node *c) {
+static int edf_lab__is_head(const edf_lab__doctor *d, const edf_node *c) {
   if (c->n_in != 2 || c->in[0]->kind != EDF_COMPNODE || c->in[1]->kind != EDF_INPUT) return 0;
   const edf_node *s = c->in[0], *y = c->in[1];
-  if (s->rank != y->rank + 1 || y->fed < 0) return 0;
+  if (s->rank != y->rank + 1 || edf_rows_fed(y) < 0) return 0;
   for (int k = 0; k < y->rank; k++) if (s->dim[k] != y->dim[k]) return 0;
-  if (c->shape == edf__rows_shape) return 1;
-  if (!edf__is_users(c) || edf__last_dim(s) < 2) return 0;
-  if ((c != d->loss && c != d->loss->in[0]) || !edf__all_whole(c->in[1])) return 0;
-  edf__summary labels = edf__summarise(c->in[1]);
-  return labels.least >= 0 && labels.greatest <= edf__last_dim(s);
+  if (edf_is(c, EDF_IS_CLASS_LOSS)) return 1;
+  if (!edf_is(c, EDF_IS_OWN) || edf_lab__last_dim(s) < 2) return 0;
+  if ((c != d->loss && c != d->loss->in[0]) || !edf_lab__all_whole(c->in[1])) return 0;
+  edf_statistics labels = edf_lab__summarise(c->in[1]);
+  return labels.least >= 0 && labels.greatest <= edf_lab__last_dim(s);
 }
 
-static int edf__is_embed(const edf_node *c) { return c->forward == edf__embed_forward; }
+/* A mark for each node: first the computed ones, then inputs, then parameters. */
+static char *edf_lab__mark_of(const edf_lab__doctor *d, const edf_node *x) {
+  int before = x->kind == EDF_COMPNODE ? 0
+             : edf.n_compnodes + (x->kind == EDF_PARAMETER ? edf.n_inputs : 0);
+  return &d->marked[before + edf_position(x)];
+}
 
-/* `beyond` marks what holds class numbers: whatever an Embed or a head takes them from. */
-static void edf__mark_classes(const edf__doctor *d) {
-  edf__each(edf__not_beyond);
+static void edf_lab__unmark_all(edf_lab__doctor *d) {
+  size_t n = (size_t)(edf.n_compnodes + edf.n_inputs + edf.n_parameters);
+  d->marked = (char *)edf_keep(d->marked, n);
+  memset(d->marked, 0, n);
+}
+
+static void edf_lab__mark_inputs(const edf_lab__doctor *d, const edf_node *c) {
+  for (int k = 0; k < c->n_in; k++) *edf_lab__mark_of(d, c->in[k]) = 1;
+}
+
+/* Marks what holds class numbers: whatever an Embed or a head takes them from. */
+static void edf_lab__mark_classes(edf_lab__doctor *d) {
+  edf_lab__unmark_all(d);
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     edf_node *c = edf.compnodes[i];
-    if (c->visit && (edf__is_embed(c) || edf__is_head(d, c))) c->in[1]->beyond = 1;
-    for (int k = 0; c->beyond && k < c->n_in; k++) c->in[k]->beyond = 1;
+    if (edf_is(c, EDF_IS_ACTIVE) && (edf_is(c, EDF_IS_LOOKUP) || edf_lab__is_head(d, c)))
+      *edf_lab__mark_of(d, c->in[1]) = 1;
+    if (d->marked[i]) edf_lab__mark_inputs(d, c);
   }
 }
 
-static size_t edf__row_size(const edf_node *x) {
-  return x->batched && x->dim[0] > 0 ? x->size / (size_t)x->dim[0] : x->size;
+static size_t edf_lab__row_size(const edf_node *x) {
+  return edf_follows_batch(x, 0) && x->dim[0] > 0 ? x->size / (size_t)x->dim[0] : x->size;
 }
 
-static edf_node *edf__user_of(const edf_node *p);
+static edf_node *edf_lab__user_of(const edf_node *p);
 
 /* The data: of the batched inputs but the labels the one with the longest rows; of equal ones
    rather not what is subtracted from an output. */
-static edf_node *edf__find_data(const edf__doctor *d) {
+static edf_node *edf_lab__find_data(const edf_lab__doctor *d) {
   edf_node *best = NULL;
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
-    if (!x->visit || !x->batched || x->fed < 0 || (d->head && x == d->head->in[1])) continue;
-    int targets = best && edf__user_of(best) && edf__user_of(best)->n_in == 2 &&
-                  edf__user_of(best)->in[1] == best;
-    if (!best || edf__row_size(x) > edf__row_size(best) ||
-        (targets && edf__row_size(x) == edf__row_size(best))) best = x;
+    if (!edf_is(x, EDF_IS_ACTIVE) || !edf_follows_batch(x, 0) || edf_rows_fed(x) < 0 ||
+        (d->head && x == d->head->in[1]))
+      continue;
+    int targets = best && edf_lab__user_of(best) && edf_lab__user_of(best)->n_in == 2 &&
+                  edf_lab__user_of(best)->in[1] == best;
+    if (!best || edf_lab__row_size(x) > edf_lab__row_size(best) ||
+        (targets && edf_lab__row_size(x) == edf_lab__row_size(best))) best = x;
   }
   return best;
 }
 
 /* Marks what the loss is computed from, and finds the parts; 0: it is not there (yet). */
-static int edf__find_parts(edf__doctor *d) {
-  if (!edf__find_loss(d)) return 0;
-  edf__mark(d->loss);
-  edf__mark_classes(d);
+static int edf_lab__find_parts(edf_lab__doctor *d) {
+  if (!edf_lab__find_loss(d)) return 0;
+  edf_mark(d->loss);
+  edf_lab__mark_classes(d);
   d->head = NULL;
   for (int i = 0; i < edf.n_compnodes; i++)
-    if (edf.compnodes[i]->visit && edf__is_head(d, edf.compnodes[i]))
+    if (edf_is(edf.compnodes[i], EDF_IS_ACTIVE) && edf_lab__is_head(d, edf.compnodes[i]))
       d->head = edf.compnodes[i];
-  d->classes = d->head ? edf__last_dim(d->head->in[0]) : 0;
-  d->x = edf__find_data(d);
-  d->coded = d->x && d->x->beyond;
+  d->classes = d->head ? edf_lab__last_dim(d->head->in[0]) : 0;
+  d->x = edf_lab__find_data(d);
+  d->coded = d->x && *edf_lab__mark_of(d, d->x);
   return 1;
 }
 
-static double edf__guess(const edf__doctor *d) {
+static double edf_lab__guess(const edf_lab__doctor *d) {
   return d->classes ? log((double)d->classes) : 0;
 }
 
 /* The size of the first loss, or of a guess. */
-static double edf__usual_loss(const edf__doctor *d) {
+static double edf_lab__usual_loss(const edf_lab__doctor *d) {
   double first = fabs(d->first);
-  return first > edf__guess(d) ? first : edf__guess(d);
+  return first > edf_lab__guess(d) ? first : edf_lab__guess(d);
 }
 
 /* ---- Sigmoid, Tanh and Relu are known by what they do, so that those of the user's own are
    looked at too. */
-enum { EDF__NO_BEND, EDF__RELU, EDF__SIGMOID, EDF__TANH };
+enum { EDF_LAB__NO_BEND, EDF_LAB__RELU, EDF_LAB__SIGMOID, EDF_LAB__TANH };
 
-static double edf__bend(int kind, double x) {
-  return kind == EDF__SIGMOID ? 1 / (1 + exp(-x)) : kind == EDF__TANH ? tanh(x) : x > 0 ? x : 0;
+static double edf_lab__bend(int kind, double x) {
+  if (kind == EDF_LAB__SIGMOID) return 1 / (1 + exp(-x));
+  return kind == EDF_LAB__TANH ? tanh(x) : x > 0 ? x : 0;
 }
 
-static int edf__bend_of(const edf_node *y) {
+static int edf_lab__bend_of(const edf_node *y) {
   enum { TRIES = 100 };
-  if (!y->visit || y->n_in != 1 || y->in[0]->size != y->size || edf__is_einsum(y)) return 0;
+  if (!edf_is(y, EDF_IS_ACTIVE) || y->n_in != 1 || y->in[0]->size != y->size ||
+      edf_is(y, EDF_IS_EQUATION))
+    return 0;
   const edf_real *in = edf_value(y->in[0]), *out = edf_value((edf_node *)y);
-  for (int kind = EDF__RELU; kind <= EDF__TANH; kind++) {
+  for (int kind = EDF_LAB__RELU; kind <= EDF_LAB__TANH; kind++) {
     int same = 1, bent = 0;
     for (size_t t = 0; same && t < TRIES; t++) {
       size_t i = t * (y->size - 1) / (TRIES - 1);
-      double x = (double)in[i], expected = edf__bend(kind, x);
+      double x = (double)in[i], expected = edf_lab__bend(kind, x);
       same = fabs((double)out[i] - expected) <= 1e-3 * fabs(expected) + 1e-30;
-      bent |= kind != EDF__RELU || x < 0;
+      bent |= kind != EDF_LAB__RELU || x < 0;
     }
     if (same && bent) return kind;
   }
-  return EDF__NO_BEND;
+  return EDF_LAB__NO_BEND;
 }
 
 /* The share of units, the last index, of a Relu that no row of the batch switches on. */
-static double edf__dead_share(edf_node *y) {
-  size_t n = (size_t)edf__last_dim(y), rows = y->size / n, dead = 0;
+static double edf_lab__dead_share(edf_node *y) {
+  size_t n = (size_t)edf_lab__last_dim(y), rows = y->size / n, dead = 0;
   const edf_real *v = edf_value(y);
   if (rows < 16) return 0;
   for (size_t j = 0; j < n; j++) {
@@ -10073,9 +10320,9 @@ static double edf__dead_share(edf_node *y) {
 }
 
 /* The share of entries where the slope of a Sigmoid is below 0.02, or |tanh| above 0.99. */
-static double edf__saturated_share(edf_node *y, int kind) {
+static double edf_lab__saturated_share(edf_node *y, int kind) {
   const edf_real *x = edf_value(y->in[0]);
-  double edge = kind == EDF__SIGMOID ? 3.87 : 2.65;
+  double edge = kind == EDF_LAB__SIGMOID ? 3.87 : 2.65;
   size_t n = 0;
   for (size_t i = 0; i < y->size; i++) n += fabs((double)x[i]) > edge;
   return (double)n / (double)y->size;
@@ -10084,185 +10331,188 @@ static double edf__saturated_share(edf_node *y, int kind) {
 /* ---- Rules of the data */
 
 /* Anything that is not a number spoils all that follows. -infinity may be an added mask. */
-static int edf__rule_data_nan(edf__doctor *d) {
+static int edf_lab__rule_data_nan(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
-    edf__summary s = { 0, 0, 0, 0, 0 };
-    if (x->visit && x->fed >= 0) s = edf__summarise(x);
+    edf_statistics s = { 0, 0, 0, 0, 0, 0 };
+    if (edf_is(x, EDF_IS_ACTIVE) && edf_rows_fed(x) >= 0) s = edf_lab__summarise(x);
     if (!s.bad || s.least == -HUGE_VAL) continue;
-    edf__finding(d, "%zu of %zu numbers of the input %s are NaN or infinite", s.bad, x->size,
-                 x->name);
-    edf__point_at(x);
-    edf__remark("hint: look at how the data is read, or divided by a deviation of 0");
+    edf_lab__find(d, "%zu of %zu numbers of the input %s are NaN or infinite", s.bad, x->size,
+                  x->name);
+    edf_lab__point_at(x);
+    edf_lab__say("hint: look at how the data is read, or divided by a deviation of 0");
     return 1;
   }
   return 0;
 }
 
 /* Above 20 a first layer with weights for deviation 1 saturates, or its steps are too large. */
-static int edf__rule_scale(edf__doctor *d) {
+static int edf_lab__rule_scale(edf_lab__doctor *d) {
   if (!d->x || d->coded) return 0;
-  edf__summary s = edf__summarise(d->x);
+  edf_statistics s = edf_lab__summarise(d->x);
   double most = s.greatest > -s.least ? s.greatest : -s.least;
   if (most <= 20 || s.bad) return 0;
-  int bytes = s.least >= 0 && s.greatest <= 255 && s.greatest > 127;
-  const edf_node *user = edf__user_of(d->x);         /* of class numbers, perhaps             */
-  if (!bytes && user && edf__is_users(user) && edf__all_whole(d->x)) return 0;
-  edf__finding(d, bytes ? "inputs look like 0...255" : "inputs are not scaled");
-  edf__point_at(d->x);
-  edf__remark("%g to %g, mean %.3g, deviation %.3g", s.least, s.greatest, s.mean, s.deviation);
-  edf__remark(bytes ? "hint: divide by 255"
+  int is_bytes = s.least >= 0 && s.greatest <= 255 && s.greatest > 127;
+  const edf_node *user = edf_lab__user_of(d->x);         /* of class numbers, perhaps         */
+  if (!is_bytes && user && edf_is(user, EDF_IS_OWN) && edf_lab__all_whole(d->x)) return 0;
+  edf_lab__find(d, is_bytes ? "inputs look like 0...255" : "inputs are not scaled");
+  edf_lab__point_at(d->x);
+  edf_lab__say("%g to %g, mean %.3g, deviation %.3g", s.least, s.greatest, s.mean, s.deviation);
+  edf_lab__say(is_bytes ? "hint: divide by 255"
                     : "hint: subtract each column's mean and divide by its deviation");
   return 1;
 }
 
 /* A mean of three deviations is most of what the first layer sees. */
-static int edf__rule_centre(edf__doctor *d) {
+static int edf_lab__rule_centre(edf_lab__doctor *d) {
   if (!d->x || d->coded) return 0;
-  edf__summary s = edf__summarise(d->x);
+  edf_statistics s = edf_lab__summarise(d->x);
   if (!(fabs(s.mean) > 3 * s.deviation && fabs(s.mean) > 0.5 && d->x->size >= 16)) return 0;
-  edf__finding(d, "inputs are far from centred");
-  edf__point_at(d->x);
-  edf__remark("mean %.3g, deviation %.3g", s.mean, s.deviation);
-  edf__remark("hint: subtract the mean");
+  edf_lab__find(d, "inputs are far from centred");
+  edf_lab__point_at(d->x);
+  edf_lab__say("mean %.3g, deviation %.3g", s.mean, s.deviation);
+  edf_lab__say("hint: subtract the mean");
   return 1;
 }
 
 /* All rows alike in three batches: the loader stands still. (All 0 may be a first state.) */
-static int edf__rule_alike(edf__doctor *d) {
+static int edf_lab__rule_alike(edf_lab__doctor *d) {
   if (!d->x || d->coded || d->x->dim[0] < 8) return 0;
   const edf_real *v = edf_value(d->x);
-  size_t row = edf__row_size(d->x), rows = (size_t)d->x->dim[0];
+  size_t row = edf_lab__row_size(d->x), rows = (size_t)d->x->dim[0];
   for (size_t b = 1; b < rows; b++)
     if (memcmp(v, v + b * row, row * sizeof *v)) { d->same_rows = 0; return 0; }
-  if (edf__length_of(v, row) == 0 || ++d->same_rows < 3) return 0;
-  edf__finding(d, "all %zu rows of the input are the same", rows);
-  edf__point_at(d->x);
-  edf__remark("hint: does the loader move on from row to row?");
+  if (edf_lab__norm(v, row) == 0 || ++d->same_rows < 3) return 0;
+  edf_lab__find(d, "all %zu rows of the input are the same", rows);
+  edf_lab__point_at(d->x);
+  edf_lab__say("hint: does the loader move on from row to row?");
   return 1;
 }
 
 /* ---- Rows that were trained on. A row is a hash of its bytes; its first 16 bits are of a few
    entries alone, so that a table that fills keeps a half, a quarter ... of all rows, and of the
    others no more than a few entries are read. */
-enum { EDF__SLOTS = 1 << 14, EDF__FEW_ROWS = 1024 };
+enum { EDF_LAB__SLOTS = 1 << 14, EDF_LAB__FEW_ROWS = 1024 };
 
-static uint64_t edf__mix(uint64_t h, uint64_t k) {
+static uint64_t edf_lab__mix(uint64_t h, uint64_t k) {
   h = (h ^ k) * UINT64_C(0x9E3779B97F4A7C15);
   return h ^ (h >> 29);
 }
 
-static uint64_t edf__mark_of_row(const edf_real *row, size_t n) {
+static uint64_t edf_lab__mark_of_row(const edf_real *row, size_t n) {
   enum { READ = 16 };
   uint64_t h = 1;
   for (size_t t = 0; t < READ; t++) {
     uint64_t bits = 0;
     memcpy(&bits, &row[t * n / READ], sizeof *row);
-    h = edf__mix(h, bits);
+    h = edf_lab__mix(h, bits);
   }
   return h >> 48;
 }
 
 /* Four sums at a time, which do not wait for each other. */
-static uint64_t edf__hash_of_row(const edf_real *row, size_t n, uint64_t mark) {
+static uint64_t edf_lab__hash_of_row(const edf_real *row, size_t n, uint64_t mark) {
   uint64_t h[4] = { 1, 2, 3, 4 }, k[4];
   size_t at = 0, bytes = n * sizeof *row;
   for (; at < bytes; at += sizeof k) {
     size_t left = bytes - at;
     memset(k, 0, sizeof k);
     memcpy(k, (const char *)row + at, left < sizeof k ? left : sizeof k);
-    for (int t = 0; t < 4; t++) h[t] = edf__mix(h[t], k[t]);
+    for (int t = 0; t < 4; t++) h[t] = edf_lab__mix(h[t], k[t]);
   }
-  return mark << 48 | edf__mix(edf__mix(h[0], h[1]), edf__mix(h[2], h[3])) >> 16 | 1;
+  uint64_t all = edf_lab__mix(edf_lab__mix(h[0], h[1]), edf_lab__mix(h[2], h[3]));
+  return mark << 48 | all >> 16 | 1;
 }
 
-static uint64_t *edf__slot_of(const edf__rows *r, uint64_t hash) {
-  size_t i = (size_t)(hash % EDF__SLOTS);
-  while (r->slot[i] && r->slot[i] != hash) i = (i + 1) % EDF__SLOTS;
+static uint64_t *edf_lab__slot_of(const edf_lab__rows *r, uint64_t hash) {
+  size_t i = (size_t)(hash % EDF_LAB__SLOTS);
+  while (r->slot[i] && r->slot[i] != hash) i = (i + 1) % EDF_LAB__SLOTS;
   return &r->slot[i];
 }
 
-static void edf__halve_rows(edf__rows *r) {
+static void edf_lab__halve_rows(edf_lab__rows *r) {
   uint64_t *old = r->slot;
-  r->slot = (uint64_t *)edf__alloc(&edf.kept, EDF__SLOTS * sizeof *old);
+  r->slot = (uint64_t *)edf_keep(NULL, EDF_LAB__SLOTS * sizeof *old);
   r->mask = 2 * r->mask + 1;
   r->n = 0;
-  for (size_t i = 0; i < EDF__SLOTS; i++)
+  for (size_t i = 0; i < EDF_LAB__SLOTS; i++)
     if (old[i] && !((old[i] >> 48) & r->mask)) {
-      *edf__slot_of(r, old[i]) = old[i];
+      *edf_lab__slot_of(r, old[i]) = old[i];
       r->n++;
     }
-  edf__free(old);
+  edf_release(old);
 }
 
 /* Records the rows of x, or looks them up. */
-static void edf__note_rows(edf__rows *r, edf_node *x, int record) {
+static void edf_lab__note_rows(edf_lab__rows *r, edf_node *x, int record) {
   const edf_real *v = edf_value(x);
-  size_t n = edf__row_size(x), rows = x->size / n;
-  if (!r->slot) r->slot = (uint64_t *)edf__alloc(&edf.kept, EDF__SLOTS * sizeof *r->slot);
+  size_t n = edf_lab__row_size(x), rows = x->size / n;
+  if (!r->slot) r->slot = (uint64_t *)edf_keep(NULL, EDF_LAB__SLOTS * sizeof *r->slot);
   for (size_t b = 0; b < rows; b++) {
-    uint64_t mark = edf__mark_of_row(v + b * n, n);
+    uint64_t mark = edf_lab__mark_of_row(v + b * n, n);
     if (mark & r->mask) continue;
-    uint64_t hash = edf__hash_of_row(v + b * n, n, mark), *slot = edf__slot_of(r, hash);
+    uint64_t hash = edf_lab__hash_of_row(v + b * n, n, mark), *slot = edf_lab__slot_of(r, hash);
     if (!record) { r->tested++; r->hits += *slot == hash; continue; }
     if (*slot != hash) { *slot = hash; r->n++; }
-    if (r->n > EDF__SLOTS / 2) edf__halve_rows(r);
+    if (r->n > EDF_LAB__SLOTS / 2) edf_lab__halve_rows(r);
   }
 }
 
 /* Short rows are alike by nature. */
-static int edf__tells_rows(const edf__doctor *d) {
-  return d->x && edf__row_size(d->x) >= (d->coded ? 16 : 4);
+static int edf_lab__tells_rows(const edf_lab__doctor *d) {
+  return d->x && edf_lab__row_size(d->x) >= (d->coded ? 16 : 4);
 }
 
 /* One row in a hundred may be a true duplicate in the data, and three more by chance. */
-static int edf__rule_leak(edf__doctor *d) {
-  const edf__rows *r = &d->rows;
+static int edf_lab__rule_leak(edf_lab__doctor *d) {
+  const edf_lab__rows *r = &d->rows;
   if (r->tested < 20 || r->hits <= 3 + r->tested / 100) return 0;
-  edf__finding(d, "%.3g %% of the evaluation rows were trained on",
-               100 * (double)r->hits / (double)r->tested);
-  edf__point_at(d->x);
-  edf__remark("%zu of %zu rows%s that were fed while edf.training is 0", r->hits, r->tested,
-              r->mask ? ", a sample of those" : "");
-  edf__remark("hint: keep rows apart that no step sees (unless the error on those it has seen "
-              "is what you want)");
+  edf_lab__find(d, "%.3g %% of the evaluation rows were trained on",
+                100 * (double)r->hits / (double)r->tested);
+  edf_lab__point_at(d->x);
+  edf_lab__say("%zu of %zu rows%s that were fed while edf.training is 0", r->hits, r->tested,
+               r->mask ? ", a sample of those" : "");
+  edf_lab__say("hint: keep rows apart that no step sees (unless the error on those it has seen "
+               "is what you want)");
   return 1;
 }
 
 /* ---- Rules of the labels */
-static edf_node *edf__labels(const edf__doctor *d) { return d->head ? d->head->in[1] : NULL; }
+static edf_node *edf_lab__labels(const edf_lab__doctor *d) {
+  return d->head ? d->head->in[1] : NULL;
+}
 
 /* A label outside of 0..K-1 reads another row's score, or stops the program. */
-static int edf__rule_label_range(edf__doctor *d) {
-  edf_node *y = edf__labels(d);
+static int edf_lab__rule_label_range(edf_lab__doctor *d) {
+  edf_node *y = edf_lab__labels(d);
   if (!y) return 0;
-  edf__summary s = edf__summarise(y);
-  int K = d->classes, whole = edf__all_whole(y);
+  edf_statistics s = edf_lab__summarise(y);
+  int K = d->classes, whole = edf_lab__all_whole(y);
   if (whole && s.least >= 0 && s.greatest < K) return 0;
-  edf__finding(d, "labels are %g to %g%s, but there are %d classes, 0 to %d", s.least,
-               s.greatest, whole ? "" : ", not all whole", K, K - 1);
-  edf__point_at(y);
-  edf__remark(s.least >= 1 && s.greatest == K ? "hint: they count from 1: subtract 1"
-              : whole ? "hint: are there more classes than scores?"
+  edf_lab__find(d, "labels are %g to %g%s, but there are %d classes, 0 to %d", s.least,
+                s.greatest, whole ? "" : ", not all whole", K, K - 1);
+  edf_lab__point_at(y);
+  edf_lab__say(s.least >= 1 && s.greatest == K ? "hint: they count from 1: subtract 1"
+               : whole ? "hint: are there more classes than scores?"
                       : "hint: are these really the labels?");
   return 1;
 }
 
 /* Every class but 0, so often that chance would have brought a rare one too: 200 rows for each
    class. */
-static int edf__rule_label_base(edf__doctor *d) {
+static int edf_lab__rule_label_base(edf_lab__doctor *d) {
   size_t K = (size_t)d->classes, seen = 0;
   if (!d->count || K < 3 || d->labels < 200 * K || d->count[0]) return 0;
   for (size_t k = 1; k < K; k++) seen += d->count[k] > 0;
   if (seen < K - 1) return 0;
-  edf__finding(d, "labels count from 1: of %zu labels none is 0", d->labels);
-  edf__point_at(edf__labels(d));
-  edf__remark("labels are 1 to %zu, and there are scores for %zu classes", K - 1, K);
-  edf__remark("hint: subtract 1, and have one class less");
+  edf_lab__find(d, "labels count from 1: of %zu labels none is 0", d->labels);
+  edf_lab__point_at(edf_lab__labels(d));
+  edf_lab__say("labels are 1 to %zu, and there are scores for %zu classes", K - 1, K);
+  edf_lab__say("hint: subtract 1, and have one class less");
   return 1;
 }
 
-static void edf__count_window(edf__doctor *d) {
+static void edf_lab__count_window(edf_lab__doctor *d) {
   size_t most = 0;
   for (int k = 0; k < d->classes; k++) {
     size_t n = d->in_window[k];
@@ -10276,13 +10526,13 @@ static void edf__count_window(edf__doctor *d) {
 }
 
 /* Labels are counted in all, and in windows of whole batches, 16 rows at least. */
-static void edf__count_labels(edf__doctor *d) {
-  edf_node *y = edf__labels(d);
+static void edf_lab__count_labels(edf_lab__doctor *d) {
+  edf_node *y = edf_lab__labels(d);
   enum { MOST = 1 << 16 };
   if (!y || d->classes > MOST) return;
   size_t bytes = (size_t)d->classes * sizeof *d->count;
-  d->count = (size_t *)edf__grow(&edf.kept, d->count, bytes);
-  d->in_window = (size_t *)edf__grow(&edf.kept, d->in_window, bytes);
+  d->count = (size_t *)edf_keep(d->count, bytes);
+  d->in_window = (size_t *)edf_keep(d->in_window, bytes);
   const edf_real *v = edf_value(y);
   for (size_t b = 0; b < y->size; b++) {
     if (!(v[b] >= 0 && v[b] < (edf_real)d->classes)) continue;
@@ -10291,10 +10541,10 @@ static void edf__count_labels(edf__doctor *d) {
     d->labels++;
     d->window++;
   }
-  if (d->window >= 16) edf__count_window(d);
+  if (d->window >= 16) edf_lab__count_window(d);
 }
 
-static double edf__label_entropy(const edf__doctor *d) {
+static double edf_lab__label_entropy(const edf_lab__doctor *d) {
   double sum = 0;
   for (int k = 0; k < d->classes; k++) {
     double p = (double)d->count[k] / (double)d->labels;
@@ -10306,8 +10556,8 @@ static double edf__label_entropy(const edf__doctor *d) {
 /* Shuffled, two rows of a batch have one class as often as two rows of the data have: the sum
    of squared shares S. Batches of one class each lie the whole way from there to 1, shuffled
    ones not at all; a quarter of the way is far outside of chance. */
-static int edf__rule_order(edf__doctor *d) {
-  edf_node *y = edf__labels(d);
+static int edf_lab__rule_order(edf_lab__doctor *d) {
+  edf_node *y = edf_lab__labels(d);
   if (!y || !d->count || y->rank != 1 || !d->windows) return 0;
   double S = 0, n = (double)d->labels, size = n / d->windows, most = 0;
   for (int k = 0; k < d->classes; k++) {
@@ -10319,39 +10569,40 @@ static int edf__rule_order(edf__doctor *d) {
   double chance = S + (1 - S) / size, found = d->purity / d->windows;
   int sorted = d->windows >= 8 && (1 - most) * n >= 20 && found > chance + 0.25 * (1 - chance);
   if (!one && !sorted) return 0;
-  edf__finding(d, one ? "not shuffled? All %.0f labels so far are of one class"
+  edf_lab__find(d, one ? "not shuffled? All %.0f labels so far are of one class"
                       : "not shuffled: the rows of a batch have like labels", n);
-  edf__point_at(y);
+  edf_lab__point_at(y);
   if (sorted)
-    edf__remark("on average %.0f %% of a batch are of one class; in the data so far, %.0f %%",
-                100 * (double)d->alike / n, 100 * most);
-  edf__remark("hint: edf_shuffle(&x, &y) before each epoch");
+    edf_lab__say("on average %.0f %% of a batch are of one class; in the data so far, %.0f %%",
+                 100 * (double)d->alike / n, 100 * most);
+  edf_lab__say("hint: edf_shuffle(&x, &y) before each epoch");
   return 1;
 }
 
 /* By functions of one input: Sub, Square, Mean. */
-static int edf__leads_to_loss(const edf__doctor *d, const edf_node *c) {
-  do if (c == d->loss) return 1; while ((c = edf__user_of(c)) != NULL && c->n_in == 1);
+static int edf_lab__leads_to_loss(const edf_lab__doctor *d, const edf_node *c) {
+  do if (c == d->loss) return 1; while ((c = edf_lab__user_of(c)) != NULL && c->n_in == 1);
   return 0;
 }
 
 /* What a node's formula can reach: Sigmoid 0..1, Tanh -1..1, Relu 0 and more. */
-static int edf__rule_target(edf__doctor *d) {
+static int edf_lab__rule_target(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *c = edf.compnodes[i];
-    if (!c->visit || c->n_in != 2 || c->in[0]->kind != EDF_COMPNODE) continue;
+    if (!edf_is(c, EDF_IS_ACTIVE) || c->n_in != 2 || c->in[0]->kind != EDF_COMPNODE) continue;
     edf_node *a = c->in[0], *y = c->in[1];
-    int bce = c->forward == edf__bce_forward, bend = bce ? EDF__SIGMOID : edf__bend_of(a);
-    if (y->kind != EDF_INPUT || y->fed < 0 || !bend || y->rank != a->rank) continue;
-    if (!bce && (strcmp(c->op, "Sub") || !edf__leads_to_loss(d, c))) continue;
-    edf__summary s = edf__summarise(y);
-    double lo = bend == EDF__TANH ? -1 : 0, hi = bend == EDF__RELU ? HUGE_VAL : 1;
+    int bce = edf_is(c, EDF_IS_BINARY_LOSS);
+    int bend = bce ? EDF_LAB__SIGMOID : edf_lab__bend_of(a);
+    if (y->kind != EDF_INPUT || edf_rows_fed(y) < 0 || !bend || y->rank != a->rank) continue;
+    if (!bce && (strcmp(c->op, "Sub") || !edf_lab__leads_to_loss(d, c))) continue;
+    edf_statistics s = edf_lab__summarise(y);
+    double lo = bend == EDF_LAB__TANH ? -1 : 0, hi = bend == EDF_LAB__RELU ? HUGE_VAL : 1;
     if (s.least >= lo && s.greatest <= hi) continue;
-    edf__finding(d, "targets are outside of what %s can reach", bce ? "BCELoss" : a->name);
-    edf__point_at(y);
-    edf__point_at(bce ? c : a);
-    edf__remark("targets %g to %g, outputs %g to %g", s.least, s.greatest, lo, hi);
-    edf__remark("hint: scale the targets, or have no %s before the loss", a->op);
+    edf_lab__find(d, "targets are outside of what %s can reach", bce ? "BCELoss" : a->name);
+    edf_lab__point_at(y);
+    edf_lab__point_at(bce ? c : a);
+    edf_lab__say("targets %g to %g, outputs %g to %g", s.least, s.greatest, lo, hi);
+    edf_lab__say("hint: scale the targets, or have no %s before the loss", a->op);
     return 1;
   }
   return 0;
@@ -10360,28 +10611,30 @@ static int edf__rule_target(edf__doctor *d) {
 /* After 300 steps no better than the classes' shares, though each step does lower the loss of
    its own batch: 1 nat in the last half. So the gradients are right, and what one batch
    teaches does not hold for the next. */
-static int edf__rule_unrelated(edf__doctor *d) {
-  if (!d->count || d->step != EDF__STEPS || d->rebuilt || d->labels < 16 * EDF__STEPS) return 0;
-  double window = EDF__WINDOW, middle = d->middle / window, late = d->late / window;
-  double entropy = edf__label_entropy(d);
+static int edf_lab__rule_unrelated(edf_lab__doctor *d) {
+  if (!d->count || d->step != EDF_LAB__STEPS || d->rebuilt || d->labels < 16 * EDF_LAB__STEPS)
+    return 0;
+  double window = EDF_LAB__WINDOW, middle = d->middle / window, late = d->late / window;
+  double entropy = edf_lab__label_entropy(d);
   if (late < entropy - 0.1 || middle - late > 0.1 || d->drops < 1) return 0;
-  edf__finding(d, "labels seem unrelated to the inputs");
-  edf__point_at(edf__labels(d));
-  edf__remark("loss %.3f; the classes' shares alone would give %.3f", late, entropy);
-  edf__remark("each step lowers the loss of its own batch, by %.2g on average, but not the "
-              "next one's", 2 * d->drops / (double)EDF__STEPS);
-  edf__remark("hint: are labels and inputs shifted against each other, or only one of them "
-              "shuffled? (An IDX header has 8 bytes for labels, 16 for images.)");
+  edf_lab__find(d, "labels seem unrelated to the inputs");
+  edf_lab__point_at(edf_lab__labels(d));
+  edf_lab__say("loss %.3f; the classes' shares alone would give %.3f", late, entropy);
+  edf_lab__say("each step lowers the loss of its own batch, by %.2g on average, but not the "
+               "next one's", 2 * d->drops / (double)EDF_LAB__STEPS);
+  edf_lab__say("hint: are labels and inputs shifted against each other, or only one of them "
+               "shuffled? (An IDX header has 8 bytes for labels, 16 for images.)");
   return 1;
 }
 
 /* ---- Rules of the program */
-static int edf__is_softmax(const edf_node *c) {
-  return c->forward == edf__softmax_forward || c->forward == edf__softmax_log_loss_forward;
+/* LogLoss takes probabilities, SoftmaxLogLoss scores. */
+static int edf_lab__is_log_loss(const edf_node *c) {
+  return edf_is(c, EDF_IS_CLASS_LOSS) && !edf_is(c, EDF_IS_SOFTMAX);
 }
 
 /* Does x sum to 1 over index d everywhere, with no entry below 0? */
-static int edf__sums_to_one(edf_node *x, int d) {
+static int edf_lab__sums_to_one(edf_node *x, int d) {
   const edf_real *v = edf_value(x);
   size_t n = (size_t)x->dim[d], stride = 1;
   for (int k = d + 1; k < x->rank; k++) stride *= (size_t)x->dim[k];
@@ -10399,40 +10652,43 @@ static int edf__sums_to_one(edf_node *x, int d) {
 }
 
 /* The scores that go into a softmax are probabilities already. */
-static int edf__rule_twice(edf__doctor *d) {
+static int edf_lab__rule_twice(edf_lab__doctor *d) {
   edf_node *c = d->head;
-  if (c && c->forward == edf__log_loss_forward) c = c->in[0];
-  if (!c || !edf__is_softmax(c) || !edf__sums_to_one(c->in[0], c->in[0]->rank - 1)) return 0;
+  if (c && edf_lab__is_log_loss(c)) c = c->in[0];
+  if (!c || !edf_is(c, EDF_IS_SOFTMAX) || !edf_lab__sums_to_one(c->in[0], c->in[0]->rank - 1))
+    return 0;
   double K = (double)d->classes;
-  edf__finding(d, "softmax twice: the scores of %s are probabilities already", c->name);
-  edf__point_at(c->in[0]);
-  edf__point_at(c);
-  edf__remark("so the loss cannot go below %.3f for %g classes", log(1 + (K - 1) / exp(1.0)),
-              K);
-  edf__remark("hint: one Softmax before LogLoss, none before SoftmaxLogLoss");
+  edf_lab__find(d, "softmax twice: the scores of %s are probabilities already", c->name);
+  edf_lab__point_at(c->in[0]);
+  edf_lab__point_at(c);
+  edf_lab__say("so the loss cannot go below %.3f for %g classes", log(1 + (K - 1) / exp(1.0)),
+               K);
+  edf_lab__say("hint: one Softmax before LogLoss, none before SoftmaxLogLoss");
   return 1;
 }
 
 /* Probabilities of classes have to sum to 1 over the last index. */
-static int edf__rule_axis(edf__doctor *d) {
-  if (!d->head || d->head->forward == edf__softmax_log_loss_forward) return 0;
+static int edf_lab__rule_axis(edf_lab__doctor *d) {
+  if (!d->head || edf_is(d->head, EDF_IS_SOFTMAX)) return 0;
   edf_node *P = d->head->in[0];
   int last = P->rank - 1, other = 0;
-  if (edf__sums_to_one(P, last) || edf__summarise(P).bad) return 0;
-  while (other < last && !edf__sums_to_one(P, other)) other++;
-  if (other == last && d->head->forward != edf__log_loss_forward) return 0;
+  if (edf_lab__sums_to_one(P, last) || edf_lab__summarise(P).bad) return 0;
+  while (other < last && !edf_lab__sums_to_one(P, other)) other++;
+  if (other == last && !edf_lab__is_log_loss(d->head)) return 0;
   if (other < last)
-    edf__finding(d, "softmax over the wrong index: %s sums to 1 over index %d (%d%s), not over "
-                 "the %d classes", P->name, other, P->dim[other],
-                 P->batched >> other & 1 ? ", the batch" : "", d->classes);
-  else edf__finding(d, "LogLoss of %s, which does not sum to 1 over the classes", P->name);
-  edf__point_at(P);
-  edf__remark("hint: Softmax(s) goes over the last index; LogLoss takes probabilities, "
-              "SoftmaxLogLoss scores");
+    edf_lab__find(d,
+                  "softmax over the wrong index: %s sums to 1 over index %d (%d%s), not over "
+                  "the %d classes",
+                  P->name, other, P->dim[other],
+                  edf_follows_batch(P, other) ? ", the batch" : "", d->classes);
+  else edf_lab__find(d, "LogLoss of %s, which does not sum to 1 over the classes", P->name);
+  edf_lab__point_at(P);
+  edf_lab__say("hint: Softmax(s) goes over the last index; LogLoss takes probabilities, "
+               "SoftmaxLogLoss scores");
   return 1;
 }
 
-static edf_node *edf__user_of(const edf_node *p) {
+static edf_node *edf_lab__user_of(const edf_node *p) {
   for (int i = 0; i < edf.n_compnodes; i++)
     for (int k = 0; k < edf.compnodes[i]->n_in; k++)
       if (edf.compnodes[i]->in[k] == p) return edf.compnodes[i];
@@ -10440,17 +10696,17 @@ static edf_node *edf__user_of(const edf_node *p) {
 }
 
 /* Fifty steps, so that a program with several losses has come to each of them. */
-static int edf__rule_unused(edf__doctor *d) {
-  for (int i = 0; d->step == EDF__WINDOW && i < edf.n_parameters; i++) {
-    edf_node *p = edf.parameters[i], *user = edf__user_of(p);
-    if (d->patient[i].met || p->update == edf_frozen || p->visit) continue;
-    edf__finding(d, "the parameter %s is never used by the loss", p->name);
-    edf__point_at(p);
-    if (user) edf__remark("its nearest use is here, but %s does not depend on it:",
-                          d->loss->name);
-    else edf__remark("no node uses it");
-    if (user) edf__point_at(user);
-    edf__remark("hint: is a line of the model missing, or was a name taken twice?");
+static int edf_lab__rule_unused(edf_lab__doctor *d) {
+  for (int i = 0; d->step == EDF_LAB__WINDOW && i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i], *user = edf_lab__user_of(p);
+    if (d->patient[i].met || p->update == edf_frozen || edf_is(p, EDF_IS_ACTIVE)) continue;
+    edf_lab__find(d, "the parameter %s is never used by the loss", p->name);
+    edf_lab__point_at(p);
+    if (user) edf_lab__say("its nearest use is here, but %s does not depend on it:",
+                           d->loss->name);
+    else edf_lab__say("no node uses it");
+    if (user) edf_lab__point_at(user);
+    edf_lab__say("hint: is a line of the model missing, or was a name taken twice?");
     return 1;
   }
   return 0;
@@ -10460,7 +10716,7 @@ static int edf__rule_unused(edf__doctor *d) {
 
 /* Two slices of a weight with one value and one gradient stay the same for ever. A slice
    without a gradient may get its own later, unless there is none at all. */
-static int edf__equal_slices(edf_node *p, int d, const edf_real *v, size_t a, size_t b) {
+static int edf_lab__equal_slices(edf_node *p, int d, const edf_real *v, size_t a, size_t b) {
   size_t stride = 1, n = (size_t)p->dim[d];
   int zero = 1;
   for (int k = d + 1; k < p->rank; k++) stride *= (size_t)p->dim[k];
@@ -10473,349 +10729,308 @@ static int edf__equal_slices(edf_node *p, int d, const edf_real *v, size_t a, si
   return zero ? 1 : 2;
 }
 
-static int edf__count_equal(edf_node *p, int d) {
+static int edf_lab__count_equal(edf_node *p, int d) {
   const edf_real *v = edf_value(p), *g = edf_grad(p);
-  int equal = 0, stuck = edf__length_of(g, p->size) == 0;
+  int equal = 0, stuck = edf_lab__norm(g, p->size) == 0;
   for (size_t k = 1; k < (size_t)p->dim[d]; k++)
-    equal += edf__equal_slices(p, d, v, k - 1, k) &&
-             edf__equal_slices(p, d, g, k - 1, k) > !stuck;
+    equal += edf_lab__equal_slices(p, d, v, k - 1, k) &&
+             edf_lab__equal_slices(p, d, g, k - 1, k) > !stuck;
   return equal;
 }
 
 /* Looked at after two steps: weights of one layer may begin at 0, since they soon differ. */
-static int edf__rule_symmetric(edf__doctor *d) {
+static int edf_lab__rule_symmetric(edf_lab__doctor *d) {
   for (int i = 0; d->step == 3 && i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     int axis = p->rank - 1, equal = 0, began_zero = d->patient[i].zero;
-    if (!p->visit || !edf__may_step(p) || p->rank < 2) continue;
-    if (began_zero && edf__length_of(edf_value(p), p->size) > 0) continue;
-    if (edf__summarise(p).bad || !(edf__length_of(edf_grad(p), p->size) < HUGE_VAL)) continue;
-    while (axis >= 0 && !(equal = edf__count_equal(p, axis))) axis--;
+    if (!edf_is(p, EDF_IS_ACTIVE) || !edf_is(p, EDF_MAY_STEP) || p->rank < 2) continue;
+    if (began_zero && edf_lab__norm(edf_value(p), p->size) > 0) continue;
+    if (edf_lab__summarise(p).bad || !(edf_lab__norm(edf_grad(p), p->size) < HUGE_VAL))
+      continue;
+    while (axis >= 0 && !(equal = edf_lab__count_equal(p, axis))) axis--;
     if (!equal) continue;
-    edf__finding(d, began_zero ? "%s is all zero: its units are alike and stay so"
+    edf_lab__find(d, began_zero ? "%s is all zero: its units are alike and stay so"
                                : "%s begins with equal units, which stay equal", p->name);
-    edf__point_at(p);
-    edf__remark("%d of %d slices along index %d equal the one before, in value and gradient",
-                equal, p->dim[axis], axis);
-    edf__remark("hint: random weights, edf_init_uniform or edf_init_normal; only thresholds "
-                "may begin at 0");
+    edf_lab__point_at(p);
+    edf_lab__say("%d of %d slices along index %d equal the one before, in value and gradient",
+                 equal, p->dim[axis], axis);
+    edf_lab__say("hint: random weights, edf_init_uniform or edf_init_normal; only thresholds "
+                 "may begin at 0");
     return 1;
   }
   return 0;
 }
 
 /* The parameter of y's input with the largest mean, or weights: what may have done it. */
-static void edf__blame(const edf_node *y) {
+static void edf_lab__blame(const edf_node *y) {
   for (int k = 0; k < y->n_in; k++) {
     edf_node *p = y->in[k];
     if (p->kind != EDF_PARAMETER) continue;
-    edf__summary s = edf__summarise(p);
-    edf__point_at(p);
-    edf__remark("  mean %.3g, deviation %.3g%s", s.mean, s.deviation,
-                p->rank == 1 && fabs(s.mean) > 3 ? ": is this meant?" : "");
+    edf_statistics s = edf_lab__summarise(p);
+    edf_lab__point_at(p);
+    edf_lab__say("  mean %.3g, deviation %.3g%s", s.mean, s.deviation,
+                 p->rank == 1 && fabs(s.mean) > 3 ? ": is this meant?" : "");
   }
 }
 
-static void edf__say_bent(edf__doctor *d, edf_node *y, const char *what, double share) {
-  edf__summary s = edf__summarise(y->in[0]);
-  edf__finding(d, "%.0f %% of the %s of %s at the start", 100 * share, what, y->name);
-  edf__point_at(y);
-  edf__remark("its input %s: %.3g to %.3g, mean %.3g, deviation %.3g; wanted: about 1",
-              y->in[0]->name, s.least, s.greatest, s.mean, s.deviation);
-  edf__blame(y->in[0]);
+static void edf_lab__say_bent(edf_lab__doctor *d, edf_node *y, const char *what, double share) {
+  edf_statistics s = edf_lab__summarise(y->in[0]);
+  edf_lab__find(d, "%.0f %% of the %s of %s at the start", 100 * share, what, y->name);
+  edf_lab__point_at(y);
+  edf_lab__say("its input %s: %.3g to %.3g, mean %.3g, deviation %.3g; wanted: about 1",
+               y->in[0]->name, s.least, s.greatest, s.mean, s.deviation);
+  edf_lab__blame(y->in[0]);
 }
 
 /* A random Relu unit is silent for a whole batch now and then: 60 % of them are a mistake. */
-static int edf__rule_dead_start(edf__doctor *d) {
+static int edf_lab__rule_dead_start(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
-    double share = edf__bend_of(y) == EDF__RELU ? edf__dead_share(y) : 0;
+    double share = edf_lab__bend_of(y) == EDF_LAB__RELU ? edf_lab__dead_share(y) : 0;
     if (share <= 0.6) continue;
-    edf__say_bent(d, y, "units are dead (0 for every row)", share);
-    edf__remark("hint: thresholds near 0 (they are subtracted), weights with variance 1/n");
+    edf_lab__say_bent(d, y, "units are dead (0 for every row)", share);
+    edf_lab__say("hint: thresholds near 0 (they are subtracted), weights with variance 1/n");
     return 1;
   }
   return 0;
 }
 
 /* Inputs of deviation 1 saturate 0.01 % of a Sigmoid and 0.8 % of a Tanh. */
-static int edf__rule_saturated(edf__doctor *d) {
+static int edf_lab__rule_saturated(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
-    int kind = edf__bend_of(y), curved = kind == EDF__SIGMOID || kind == EDF__TANH;
-    double share = curved ? edf__saturated_share(y, kind) : 0;
+    int kind = edf_lab__bend_of(y), curved = kind == EDF_LAB__SIGMOID || kind == EDF_LAB__TANH;
+    double share = curved ? edf_lab__saturated_share(y, kind) : 0;
     if (share <= 0.5) continue;
-    edf__say_bent(d, y, "entries are saturated (no slope)", share);
-    edf__remark("hint: smaller weights: variance 1/n for sums of n products");
+    edf_lab__say_bent(d, y, "entries are saturated (no slope)", share);
+    edf_lab__say("hint: smaller weights: variance 1/n for sums of n products");
     return 1;
   }
   return 0;
 }
 
 /* The weights that are largest for how many products they sum up. */
-static edf_node *edf__largest_weights(double *ratio) {
+static edf_node *edf_lab__largest_weights(double *ratio) {
   edf_node *worst = NULL;
   *ratio = 0;
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    if (!p->visit || p->rank < 2) continue;
-    double n = (double)p->size / edf__last_dim(p), r = edf__summarise(p).deviation * sqrt(n);
+    if (!edf_is(p, EDF_IS_ACTIVE) || p->rank < 2) continue;
+    double n = (double)p->size / edf_lab__last_dim(p);
+    double r = edf_lab__summarise(p).deviation * sqrt(n);
     if (r > *ratio) { *ratio = r; worst = p; }
   }
   return worst;
 }
 
-static int edf__one_class(edf__doctor *d) {
-  edf__summary s = edf__summarise(edf__labels(d));
+static int edf_lab__one_class(edf_lab__doctor *d) {
+  edf_statistics s = edf_lab__summarise(edf_lab__labels(d));
   return s.least == s.greatest;
 }
 
 /* Scores of deviation 1 cost ln K + 1/2, those of a healthy GPT ln K + 0.9. A batch of one
    class may cost more. */
-static int edf__rule_first_loss(edf__doctor *d) {
+static int edf_lab__rule_first_loss(edf_lab__doctor *d) {
   double ratio;
-  double rows = d->head ? (double)edf__labels(d)->size : 1;
+  double rows = d->head ? (double)edf_lab__labels(d)->size : 1;
   double chance = rows < 16 ? 6 / sqrt(rows) : 0;
-  if (!d->head || d->first < edf__guess(d) + 1.5 + chance || edf__one_class(d)) return 0;
-  edf_node *p = edf__largest_weights(&ratio);
-  edf__summary s = edf__summarise(d->head->in[0]);
+  if (!d->head || d->first < edf_lab__guess(d) + 1.5 + chance || edf_lab__one_class(d))
+    return 0;
+  edf_node *p = edf_lab__largest_weights(&ratio);
+  edf_statistics s = edf_lab__summarise(d->head->in[0]);
   if (s.bad) return 0;
-  edf__finding(d, "the first loss is %.3g; guessing costs ln %d = %.3g", d->first, d->classes,
-               edf__guess(d));
-  edf__point_at(d->head->in[0]);
-  edf__remark("%.3g to %.3g, deviation %.3g", s.least, s.greatest, s.deviation);
-  if (p && ratio > 2) edf__point_at(p);
+  edf_lab__find(d, "the first loss is %.3g; guessing costs ln %d = %.3g", d->first, d->classes,
+                edf_lab__guess(d));
+  edf_lab__point_at(d->head->in[0]);
+  edf_lab__say("%.3g to %.3g, deviation %.3g", s.least, s.greatest, s.deviation);
+  if (p && ratio > 2) edf_lab__point_at(p);
   if (p && ratio > 2)
-    edf__remark("  weights %.2g times as large as 1/sqrt(n) for sums of n products", ratio);
-  edf__remark("hint: smaller weights at the start");
+    edf_lab__say("  weights %.2g times as large as 1/sqrt(n) for sums of n products", ratio);
+  edf_lab__say("hint: smaller weights at the start");
   return 1;
 }
 
 /* ---- Rules of the gradient */
 
-/* The same batch and random numbers once more. */
-static double edf__loss_again(edf__doctor *d, unsigned long long draws_then) {
-  unsigned long long draws = edf.draws;
-  int at = edf.at, way = edf.way;
-  edf.draws = draws_then;
-  edf_forward_to(d->loss);
+/* The batch once more, with these random numbers, in a look aside. */
+static double edf_lab__loss_again(edf_lab__doctor *d, unsigned long long draws) {
   edf.draws = draws;
-  edf.at = at;
-  edf.way = way;
-  return edf__mean_of(d->loss);
+  edf_forward_to(d->loss);
+  return edf_lab__mean_of(d->loss);
 }
 
 /* (L(p + h g/|g|) - L(p - h g/|g|)) / (2 h |g|): 1 where g is the derivative. */
-static double edf__slope_along(edf__doctor *d, edf_node *p, const edf_real *old, double h) {
+static double edf_lab__slope_along(edf_lab__doctor *d, edf_node *p, const edf_real *old,
+                                   double h) {
   const edf_real *g = edf_grad(p);
-  double norm = edf__length_of(g, p->size), loss[2];
+  double norm = edf_lab__norm(g, p->size), loss[2];
   for (int k = 0; k < 2; k++) {
     double scale = (k ? -h : h) / norm;
     for (size_t i = 0; i < p->size; i++)
       p->value[i] = (edf_real)((double)old[i] + scale * (double)g[i]);
     edf_push(p);
-    loss[k] = edf__loss_again(d, d->draws);
+    loss[k] = edf_lab__loss_again(d, d->draws);
   }
   return (loss[0] - loss[1]) / (2 * h * norm);
+}
+
+static edf_real *edf_lab__copy_of(const edf_real *v, size_t n) {
+  return (edf_real *)memcpy(edf_keep(NULL, n * sizeof *v), v, n * sizeof *v);
 }
 
 /* The step changes the loss by a 2000th, well above rounding, but no entry by more than 0.02 in
    the mean; where a gradient is too small for that, or the slope depends on the step, nothing
    can be said: then 1. */
-static double edf__measured_slope(edf__doctor *d, edf_node *p) {
+static double edf_lab__measured_slope(edf_lab__doctor *d, edf_node *p) {
   size_t n = p->size;
-  edf_real *old = edf__copy_reals(edf_value(p), n);
-  double norm = edf__length_of(edf_grad(p), n), loss = 1 + fabs(d->last);
+  edf_real *old = edf_lab__copy_of(edf_value(p), n);
+  double norm = edf_lab__norm(edf_grad(p), n), loss = 1 + fabs(d->last);
   double h = 5e-4 * loss / norm, most = 0.02 * sqrt((double)n), slope = 1;
   double noise = (EDF_REAL_IS_DOUBLE ? 1e-14 : 1e-6) * loss;
   if (h > most) h = most;
   if (norm > 0 && norm < HUGE_VAL && noise < 0.02 * 2 * h * norm) {
-    double whole = edf__slope_along(d, p, old, h), half = edf__slope_along(d, p, old, h / 2);
+    double whole = edf_lab__slope_along(d, p, old, h);
+    double half = edf_lab__slope_along(d, p, old, h / 2);
     if (fabs(whole - 1) > 0.1 && fabs(half - 1) > 0.1 &&
         fabs(whole - half) < 0.2 * fabs(half - 1)) slope = half;
   }
   memcpy(p->value, old, n * sizeof *old);
   edf_push(p);
-  edf__free(old);
+  edf_release(old);
   return slope;
 }
 
-static int edf__is_own(const edf_node *y) {
-  return edf__runs_backward(y) && edf__is_users(y) && !y->mismatch;
+/* A node of the program's own, unless it is wrong on purpose; and its verdict. */
+static int edf_lab__is_own(const edf_node *y) {
+  return edf_is(y, EDF_IS_OWN) && edf_is(y, EDF_HAS_BACKWARD) && !edf_is(y, EDF_IS_MISMATCHED);
 }
 
-/* Gradients of a node and its inputs, saved: [0] is its own. */
-static edf_real **edf__save_grads(edf_node *y) {
-  edf_real **saved = (edf_real **)edf__alloc(&edf.kept, (size_t)(y->n_in + 1) * sizeof *saved);
-  for (int k = -1; k < y->n_in; k++) {
-    edf_node *x = k < 0 ? y : y->in[k];
-    if (x->grad) saved[k + 1] = edf__copy_reals(x->grad, x->size);
-  }
-  return saved;
-}
-
-static void edf__restore_grads(edf_node *y, edf_real **saved) {
-  for (int k = -1; k < y->n_in; k++) {
-    edf_node *x = k < 0 ? y : y->in[k];
-    if (saved[k + 1]) memcpy(x->grad, saved[k + 1], x->size * sizeof *x->grad);
-    edf__free(saved[k + 1]);
-  }
-  edf__free(saved);
-}
-
-/* Its values are put back, also those that it does not write. */
-static void edf__note_forgotten(edf__doctor *d, edf__check *c) {
-  edf_node *y = c->node;
-  edf_real *old = edf__copy_reals(edf_value(y), y->size);
-  size_t first = 0, n = d->forgetful ? 0 : edf__forgotten(c, &first);
-  memcpy(y->value, old, y->size * sizeof *old);
-  edf_push(y);
-  edf__free(old);
-  if (!n) return;
+static edf_verdict edf_lab__verdict(edf_lab__doctor *d, edf_node *y) {
+  edf.draws = d->draws;
+  edf_verdict v = edf_verdict_of(y);
+  if (!v.unwritten || d->forgetful) return v;
   d->forgetful = y;
-  d->forgot = n;
-  d->first_forgotten = first;
+  d->forgot = v.unwritten;
+  d->first_forgotten = v.first;
+  return v;
 }
 
-/* One of the user's nodes, alone. */
-static int edf__is_wrong(edf__doctor *d, edf_node *y) {
-  if (edf_device) edf_device->sync(1);
-  edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
-  edf_real **grads = edf__save_grads(y);
-  c->draws = d->draws;
-  c->x = y;
-  edf__start_check(c, y, 1);
-  edf__note_forgotten(d, c);
-  for (int k = 0; k < y->n_in && !c->found; k++) {
-    edf_node *x = y->in[k];
-    if (!x->need || !x->grad) continue;
-    c->found = edf__wrong_in(c, x, &d->factor);
-    if (c->found) d->culprit_in = x;
+/* From the loss backwards: the first whose backward is wrong or, asked for that, overwrites. */
+static void edf_lab__find_culprit(edf_lab__doctor *d, int assigns) {
+  for (int i = edf.n_compnodes - 1; i >= 0 && !d->culprit; i--) {
+    edf_node *y = edf.compnodes[i];
+    if (!edf_lab__is_own(y)) continue;
+    edf_verdict v = edf_lab__verdict(d, y);
+    d->culprit_in = assigns ? v.assigned : v.wrong_in;
+    if (!d->culprit_in) continue;
+    d->culprit = y;
+    d->factor = v.factor;
+    d->assigns = assigns;
   }
-  int found = c->found;
-  edf__call_forward(y);
-  edf__restore_grads(y, grads);
-  edf__end_check(c);
-  edf__free(c);
-  if (edf_device) edf_device->sync(0);
-  return found;
 }
 
-/* Does its backward leave the same in an input's gradient, whatever was there before? */
-static int edf__assigns(edf__doctor *d, edf_node *y) {
-  if (edf_device) edf_device->sync(1);
-  edf_real **grads = edf__save_grads(y);
-  int found = 0;
-  for (int k = 0; k < y->n_in && !found; k++) {
-    edf_node *x = y->in[k];
-    if (!x->need || !x->grad) continue;
-    edf__fill(x->grad, x->size, 0);
-    y->backward(y);
-    edf_real *from_zero = edf__copy_reals(x->grad, x->size);
-    edf__fill(x->grad, x->size, 1);
-    y->backward(y);
-    found = !memcmp(from_zero, x->grad, x->size * sizeof *from_zero);
-    edf__free(from_zero);
-    if (found) d->culprit_in = x;
-  }
-  edf__restore_grads(y, grads);
-  if (edf_device) edf_device->sync(0);
-  return d->assigns = found;
-}
-
-/* From the loss backwards: the first whose backward is wrong. */
-static void edf__find_culprit(edf__doctor *d, int (*is_wrong)(edf__doctor *, edf_node *)) {
-  for (int i = edf.n_compnodes - 1; i >= 0 && !d->culprit; i--)
-    if (edf__is_own(edf.compnodes[i]) && is_wrong(d, edf.compnodes[i]))
-      d->culprit = edf.compnodes[i];
-}
-
-static int edf__some_own(void) {
-  for (int i = 0; i < edf.n_compnodes; i++) if (edf__is_own(edf.compnodes[i])) return 1;
+static int edf_lab__some_own(void) {
+  for (int i = 0; i < edf.n_compnodes; i++) if (edf_lab__is_own(edf.compnodes[i])) return 1;
   return 0;
+}
+
+/* Marks what is computed into a node whose backward is no derivative, on purpose. */
+static void edf_lab__mark_mismatched(edf_lab__doctor *d) {
+  edf_lab__unmark_all(d);
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    const edf_node *c = edf.compnodes[i];
+    if (edf_is(c, EDF_IS_ACTIVE) && (edf_is(c, EDF_IS_MISMATCHED) || d->marked[i]))
+      edf_lab__mark_inputs(d, c);
+  }
 }
 
 /* Measures what the gradient rules judge. The header's own backwards are tested with it; so
    only a program with nodes of its own is measured. */
-static void edf__measure_gradients(edf__doctor *d) {
-  if (d->carried || edf.eager || !edf__some_own()) return;
-  void **states = edf__save_states();
-  unsigned long long draws = edf.draws;
-  edf__mark_beyond();
-  edf__find_culprit(d, edf__is_wrong);
+static void edf_lab__measure_gradients(edf_lab__doctor *d) {
+  if (d->carried || edf.eager || !edf_lab__some_own()) return;
+  edf_aside *aside = edf_begin_aside();
+  edf_lab__mark_mismatched(d);
+  edf_lab__find_culprit(d, 0);
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     d->patient[i].slope = 1;
-    if (!p->visit || p->beyond || !edf__may_step(p)) continue;
-    d->patient[i].slope = edf__measured_slope(d, p);
+    if (!edf_is(p, EDF_IS_ACTIVE) || *edf_lab__mark_of(d, p) || !edf_is(p, EDF_MAY_STEP))
+      continue;
+    d->patient[i].slope = edf_lab__measured_slope(d, p);
     if (d->patient[i].slope != 1 && !d->sick) d->sick = p;
   }
-  if (d->sick) edf__find_culprit(d, edf__assigns);
-  edf.draws = draws;
-  edf__loss_again(d, d->draws);
-  edf__restore_states(states);
+  if (d->sick) edf_lab__find_culprit(d, 1);
+  edf_lab__loss_again(d, d->draws);
+  edf_end_aside(aside);
 }
 
-static double edf__slope_of_sick(const edf__doctor *d) {
+static double edf_lab__slope_of_sick(const edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf.parameters[i] == d->sick) return d->patient[i].slope;
   return 1;
 }
 
 /* A slope of 1 is right, or could not be measured. */
-static void edf__say_slope(edf_node *p, double slope) {
-  if (!p->visit || !edf__may_step(p)) return;
-  if (edf__length_of(edf_grad(p), p->size) == 0) edf__remark("%s: its gradient is 0", p->name);
+static void edf_lab__say_slope(edf_node *p, double slope) {
+  if (!edf_is(p, EDF_IS_ACTIVE) || !edf_is(p, EDF_MAY_STEP)) return;
+  if (edf_lab__norm(edf_grad(p), p->size) == 0) edf_lab__say("%s: its gradient is 0", p->name);
   else if (slope != 1)
-    edf__remark("%s: the loss changes %.3g times as its gradient says", p->name, slope);
+    edf_lab__say("%s: the loss changes %.3g times as its gradient says", p->name, slope);
 }
 
-static void edf__say_gradcheck(const edf__doctor *d, const char *more) {
-  edf__remark("hint: edf_gradcheck of the loss, after a feed, names the mistake in %s%s%s",
-              d->culprit ? d->culprit->name : d->loss->name,
-              EDF_REAL_IS_DOUBLE ? "" : " (best with -DEDF_REAL=double)", more);
+static void edf_lab__say_gradcheck(const edf_lab__doctor *d, const char *more) {
+  edf_lab__say("hint: edf_gradcheck of the loss, after a feed, names the mistake in %s%s%s",
+               d->culprit ? d->culprit->name : d->loss->name,
+               EDF_REAL_IS_DOUBLE ? "" : " (best with -DEDF_REAL=double)", more);
 }
 
-static void edf__say_culprit(edf__doctor *d) {
+static void edf_lab__say_culprit(edf_lab__doctor *d) {
   d->explained = 1;
   for (int i = 0; i < edf.n_parameters; i++)
-    edf__say_slope(edf.parameters[i], d->patient[i].slope);
+    edf_lab__say_slope(edf.parameters[i], d->patient[i].slope);
   if (!d->culprit) return;
-  edf__remark("the first wrong backward, seen from the loss:");
-  edf__point_at(d->culprit);
+  edf_lab__say("the first wrong backward, seen from the loss:");
+  edf_lab__point_at(d->culprit);
   if (d->assigns)
-    edf__remark("it assigns to the gradient of %s: '=' where '+=' is needed",
-                d->culprit_in->name);
+    edf_lab__say("it assigns to the gradient of %s: '=' where '+=' is needed",
+                 d->culprit_in->name);
   else if (d->factor != 0)
-    edf__remark("its gradient of %s is %.3g times the derivative", d->culprit_in->name,
-                d->factor);
+    edf_lab__say("its gradient of %s is %.3g times the derivative", d->culprit_in->name,
+                 d->factor);
+}
+
+static void edf_lab__print_entry(const edf_node *x, size_t i) {
+  size_t at[EDF_MAX_RANK];
+  for (int d = x->rank - 1; d >= 0; i /= (size_t)x->dim[d--]) at[d] = i % (size_t)x->dim[d];
+  printf("  not %s", x->name);
+  for (int d = 0; d < x->rank; d++) printf("%c%zu", d ? ',' : '[', at[d]);
+  if (x->rank) printf("]");
 }
 
 /* A forward that leaves entries as they were: they hold whatever was in the memory. */
-static int edf__rule_forgets(edf__doctor *d) {
+static int edf_lab__rule_forgets(edf_lab__doctor *d) {
   const edf_node *y = d->forgetful;
   if (!y) return 0;
-  edf__finding(d, "the forward of %s does not write all of its entries", y->name);
-  edf__point_at(y);
-  printf("  not ");
-  edf__print_entry(y, d->first_forgotten);
+  edf_lab__find(d, "the forward of %s does not write all of its entries", y->name);
+  edf_lab__point_at(y);
+  edf_lab__print_entry(y, d->first_forgotten);
   printf(", and %zu of %zu in all\n", d->forgot, y->size);
-  edf__remark("hint: a loop that begins late or ends early");
+  edf_lab__say("hint: a loop that begins late or ends early");
   return 1;
 }
 
 /* A step along -g has to lower the loss. */
-static int edf__rule_sign(edf__doctor *d) {
-  if (!d->sick || edf__slope_of_sick(d) > -0.5) return 0;
-  edf__finding(d, "wrong sign: a step of %s against its gradient raises the loss",
-               d->sick->name);
-  edf__say_culprit(d);
-  edf__say_gradcheck(d, "");
+static int edf_lab__rule_sign(edf_lab__doctor *d) {
+  if (!d->sick || edf_lab__slope_of_sick(d) > -0.5) return 0;
+  edf_lab__find(d, "wrong sign: a step of %s against its gradient raises the loss",
+                d->sick->name);
+  edf_lab__say_culprit(d);
+  edf_lab__say_gradcheck(d, "");
   return 1;
 }
 
 /* Is 1/slope, or slope, one of the sizes about: of the node or of its inputs, or 2? */
-static int edf__known_size(const edf__doctor *d, double factor, const char **what) {
+static int edf_lab__known_size(const edf_lab__doctor *d, double factor, const char **what) {
   const edf_node *y = d->culprit ? d->culprit : d->loss;
   *what = "";
   for (int k = -1; k < y->n_in; k++) {
@@ -10823,141 +11038,147 @@ static int edf__known_size(const edf__doctor *d, double factor, const char **wha
     for (int r = 0; r < x->rank; r++) {
       int n = x->dim[r];
       if (n < 2 || fabs(factor / n - 1) > 0.03) continue;
-      *what = x->batched >> r & 1 ? ", which is the batch" : ", which is a size of its tensors";
+      *what = edf_follows_batch(x, r) ? ", which is the batch"
+                                      : ", which is a size of its tensors";
       return n;
     }
   }
   return fabs(factor / 2 - 1) < 0.03 ? 2 : 0;
 }
 
-static int edf__rule_factor(edf__doctor *d) {
+static int edf_lab__rule_factor(edf_lab__doctor *d) {
   const char *what;
-  double slope = d->sick ? edf__slope_of_sick(d) : 1, factor;
+  double slope = d->sick ? edf_lab__slope_of_sick(d) : 1, factor;
   if (d->culprit) slope = d->factor > 0 && !d->assigns ? 1 / d->factor : 1;
   factor = slope < 1 ? 1 / slope : slope;
-  int n = slope > 0 && slope != 1 ? edf__known_size(d, factor, &what) : 0;
+  int n = slope > 0 && slope != 1 ? edf_lab__known_size(d, factor, &what) : 0;
   if (!n) return 0;
-  edf__finding(d, "the gradient of %s is %d times too %s%s",
-               d->culprit ? d->culprit_in->name : d->sick->name, n,
-               slope < 1 ? "large" : "small", what);
-  edf__say_culprit(d);
-  edf__remark("hint: a factor %s%d is missing, or one too many", slope < 1 ? "1/" : "", n);
+  edf_lab__find(d, "the gradient of %s is %d times too %s%s",
+                d->culprit ? d->culprit_in->name : d->sick->name, n,
+                slope < 1 ? "large" : "small", what);
+  edf_lab__say_culprit(d);
+  edf_lab__say("hint: a factor %s%d is missing, or one too many", slope < 1 ? "1/" : "", n);
   return 1;
 }
 
-static int edf__rule_backward(edf__doctor *d) {
+static int edf_lab__rule_backward(edf_lab__doctor *d) {
   if ((!d->sick && !d->culprit) || d->explained) return 0;
-  if (d->culprit) edf__finding(d, "the backward of %s is wrong", d->culprit->name);
-  else edf__finding(d, "the gradient of %s is not the derivative of %s", d->sick->name,
-                    d->loss->name);
-  edf__say_culprit(d);
-  edf__say_gradcheck(d, "; if it is on purpose, edf_expect_mismatch");
+  if (d->culprit) edf_lab__find(d, "the backward of %s is wrong", d->culprit->name);
+  else edf_lab__find(d, "the gradient of %s is not the derivative of %s", d->sick->name,
+                     d->loss->name);
+  edf_lab__say_culprit(d);
+  edf_lab__say_gradcheck(d, "; if it is on purpose, edf_expect_mismatch");
   return 1;
+}
+
+static int edf_lab__is_square(const edf_node *x) {
+  return !strcmp(x->op, "Square") && !edf_is(x, EDF_IS_OWN);
 }
 
 /* What a sum over the batch would be: of the head's losses, or of squares; 0: not known. */
-static double edf__batch_sum(edf__doctor *d, double *n) {
+static double edf_lab__batch_sum(edf_lab__doctor *d, double *n) {
   edf_node *l = d->loss, *x = d->head ? d->head : l->in[0];
   *n = (double)x->size;
-  if (x != l && x->batched & 1 && (d->head || x->forward == edf__square_forward))
-    return *n * edf__mean_of(x);
-  *n = x == l ? (double)edf__labels(d)->size : 0;    /* a loss of the user's own              */
-  return *n * edf__guess(d);
+  if (x != l && edf_follows_batch(x, 0) && (d->head || edf_lab__is_square(x)))
+    return *n * edf_lab__mean_of(x);
+  *n = x == l ? (double)edf_lab__labels(d)->size : 0;    /* a loss of the user's own          */
+  return *n * edf_lab__guess(d);
 }
 
 /* The sum over the batch instead of the mean: gradients grow with the batch. */
-static int edf__rule_sum(edf__doctor *d) {
+static int edf_lab__rule_sum(edf_lab__doctor *d) {
   if (!d->loss->n_in || d->loss->size != 1) return 0;
-  double n, sum = edf__batch_sum(d, &n);
+  double n, sum = edf_lab__batch_sum(d, &n);
   if (n < 4 || sum == 0 || fabs(d->last / sum - 1) > 0.2) return 0;
-  edf__finding(d, "the loss %s is a sum over the batch, not a mean", d->loss->name);
-  edf__point_at(d->loss);
-  edf__remark("%.4g = %g times %.3g: gradients are as much larger, and change with the batch",
-              d->last, n, d->last / n);
-  edf__remark("hint: Mean(...), or Backward of the losses of all rows: it takes the mean");
+  edf_lab__find(d, "the loss %s is a sum over the batch, not a mean", d->loss->name);
+  edf_lab__point_at(d->loss);
+  edf_lab__say("%.4g = %g times %.3g: gradients are as much larger, and change with the batch",
+               d->last, n, d->last / n);
+  edf_lab__say("hint: Mean(...), or Backward of the losses of all rows: it takes the mean");
   return 1;
 }
 
 /* ---- Rules of the step */
 
 /* edf.accumulate, a step, and the old gradient is still there. */
-static int edf__rule_stale(edf__doctor *d) {
+static int edf_lab__rule_stale(edf_lab__doctor *d) {
   for (int i = 0; d->stepping && i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    if (!edf__may_step(p) || p->fresh || !p->visit) continue;
-    if (edf__length_of(edf_grad(p), p->size) == 0) continue;
-    edf__finding(d, "the gradient of %s still holds that of the last step", p->name);
-    edf__point_at(p);
-    edf__remark("edf.accumulate is 1, and Backward adds to it");
-    edf__remark("hint: edf_zero_grad() after each step, or edf.accumulate = 0");
+    if (!edf_is(p, EDF_MAY_STEP) || edf_is(p, EDF_GRAD_IS_ZERO) || !edf_is(p, EDF_IS_ACTIVE))
+      continue;
+    if (edf_lab__norm(edf_grad(p), p->size) == 0) continue;
+    edf_lab__find(d, "the gradient of %s still holds that of the last step", p->name);
+    edf_lab__point_at(p);
+    edf_lab__say("edf.accumulate is 1, and Backward adds to it");
+    edf_lab__say("hint: edf_zero_grad() after each step, or edf.accumulate = 0");
     return 1;
   }
   return 0;
 }
 
 /* `off` is the parameter that is about to move a second time by one Backward, less 1. */
-static int edf__rule_not_fresh(edf__doctor *d) {
+static int edf_lab__rule_not_fresh(edf_lab__doctor *d) {
   if (!d->off) return 0;
   const edf_node *p = edf.parameters[d->off - 1];
-  edf__finding(d, "an optimiser step of %s without a %sgradient", p->name,
-               d->backwards ? "new " : "");
-  edf__point_at(p);
-  if (!d->backwards) edf__remark("there was no Backward so far");
-  else edf__remark("it has made a step by the gradient of the last Backward already");
-  edf__remark("hint: Forward and Backward before each step, and one step of one optimiser");
+  edf_lab__find(d, "an optimiser step of %s without a %sgradient", p->name,
+                d->backwards ? "new " : "");
+  edf_lab__point_at(p);
+  if (!d->backwards) edf_lab__say("there was no Backward so far");
+  else edf_lab__say("it has made a step by the gradient of the last Backward already");
+  edf_lab__say("hint: Forward and Backward before each step, and one step of one optimiser");
   return 1;
 }
 
-static double edf__sum_of_parameters(void) {
+static double edf_lab__sum_of_parameters(void) {
   double sum = 0;
   for (int i = 0; i < edf.n_parameters; i++)
-    sum += edf__mean_of(edf.parameters[i]) * (double)edf.parameters[i]->size;
+    sum += edf_lab__mean_of(edf.parameters[i]) * (double)edf.parameters[i]->size;
   return sum;
 }
 
 /* Twenty Backwards, and neither an optimiser nor the program has moved anything. */
-static int edf__rule_no_step(edf__doctor *d) {
-  double sum = !d->stepped && !edf.accumulate ? edf__sum_of_parameters() : 0;
+static int edf_lab__rule_no_step(edf_lab__doctor *d) {
+  double sum = !d->stepped && !edf.accumulate ? edf_lab__sum_of_parameters() : 0;
   if (d->step == 1) d->at_first = sum;
-  if (d->step != EDF__EVERY || d->stepped || edf.accumulate || sum != d->at_first) return 0;
-  edf__finding(d, "after %ld Backwards no parameter has ever moved", d->step);
-  edf__remark("hint: SGD(eta), or another optimiser, after each Backward");
+  if (d->step != EDF_LAB__EVERY || d->stepped || edf.accumulate || sum != d->at_first) return 0;
+  edf_lab__find(d, "after %ld Backwards no parameter has ever moved", d->step);
+  edf_lab__say("hint: SGD(eta), or another optimiser, after each Backward");
   return 1;
 }
 
 /* Ten looks in a row where it has a gradient and others move. */
-static int edf__rule_idle(edf__doctor *d) {
+static int edf_lab__rule_idle(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    if (d->patient[i].idle < EDF__FIRM || p->update == edf_frozen || d->several) continue;
-    edf__finding(d, "the parameter %s has a gradient, but never moves", p->name);
-    edf__point_at(p);
-    edf__remark("norm of its gradient %.3g; other parameters move", d->patient[i].norm);
-    if (p->update) edf__remark("hint: it has an update function of its own; does that step? "
-                               "(p->update = edf_frozen says that it shall not)");
-    else edf__remark("hint: does your own update go over all parameters?");
+    if (d->patient[i].idle < EDF_LAB__FIRM || p->update == edf_frozen || d->several) continue;
+    edf_lab__find(d, "the parameter %s has a gradient, but never moves", p->name);
+    edf_lab__point_at(p);
+    edf_lab__say("norm of its gradient %.3g; other parameters move", d->patient[i].norm);
+    if (p->update) edf_lab__say("hint: it has an update function of its own; does that step? "
+                                "(p->update = edf_frozen says that it shall not)");
+    else edf_lab__say("hint: does your own update go over all parameters?");
     return 1;
   }
   return 0;
 }
 
 /* A first step of any optimiser goes against the gradient. */
-static int edf__rule_uphill(edf__doctor *d) {
+static int edf_lab__rule_uphill(edf_lab__doctor *d) {
   int up = 0;
   for (int i = 0; i < edf.n_parameters; i++) {
     if (d->patient[i].along < -0.1) return 0;
     up += d->patient[i].along > 0.5;
   }
   if (!up || d->step > 1 || d->several) return 0;
-  edf__finding(d, "the step goes along the gradient, up: wrong sign");
-  edf__remark("%d parameters moved by +g, none by -g", up);
-  edf__remark("hint: p -= eta g, with eta above 0");
+  edf_lab__find(d, "the step goes along the gradient, up: wrong sign");
+  edf_lab__say("%d parameters moved by +g, none by -g", up);
+  edf_lab__say("hint: p -= eta g, with eta above 0");
   return 1;
 }
 
 /* The most that the last step looked at has changed weights, of their size; 0.001 to 0.01 is
    usual, a tenth is much. */
-static double edf__largest_change(const edf__doctor *d) {
+static double edf_lab__largest_change(const edf_lab__doctor *d) {
   double most = 0;
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf.parameters[i]->rank >= 2 && d->patient[i].change > most)
@@ -10966,9 +11187,9 @@ static double edf__largest_change(const edf__doctor *d) {
 }
 
 /* The loss was a number, and is none now. */
-static int edf__lost(const edf__doctor *d) {
-  int ran = d->loss && d->step && d->loss->ran == edf.feeds;
-  double now = ran ? edf__mean_of(d->loss) : 0;
+static int edf_lab__lost(const edf_lab__doctor *d) {
+  int ran = d->loss && d->step && edf_is(d->loss, EDF_IS_CURRENT);
+  double now = ran ? edf_lab__mean_of(d->loss) : 0;
   return now - now != 0 && d->first - d->first == 0;
 }
 
@@ -10976,182 +11197,184 @@ static int edf__lost(const edf__doctor *d) {
    much of a change. Soon: most of five looks, and higher by a tenth in the mean. Else a third
    of twenty, and higher in the mean: momentum and Adam overshoot now and then, but not in the
    mean. */
-static int edf__rule_too_large(edf__doctor *d) {
-  double rise = d->sum_after - d->sum_before, size = edf__usual_loss(d);
+static int edf_lab__rule_too_large(edf_lab__doctor *d) {
+  double rise = d->sum_after - d->sum_before, size = edf_lab__usual_loss(d);
   if (d->largest > size) size = d->largest;
   int n = d->looks, now = n > 1 && !(d->after - d->before <= 9 * size);
   int soon = n >= 5 && d->rises * 10 >= 6 * n && rise > 0.1 * fabs(d->sum_before);
   int late = n >= 20 && d->rises * 10 > 3 * n && rise > 0;
-  int lost = edf__lost(d) && (edf__largest_change(d) > 0.1 || (n > 0 && 2 * d->rises >= n));
+  int lost = edf_lab__lost(d) &&
+             (edf_lab__largest_change(d) > 0.1 || (n > 0 && 2 * d->rises >= n));
   if (!now && !soon && !late && !lost && d->high < 3) return 0;
-  edf__finding(d, "the step is too large");
+  edf_lab__find(d, "the step is too large");
   if (d->rises)
-    edf__remark("%d of %d steps have raised the loss of their own batch, from %.3g to %.3g in "
-                "the mean", d->rises, n, d->sum_before / n, d->sum_after / n);
+    edf_lab__say("%d of %d steps have raised the loss of their own batch, from %.3g to %.3g in "
+                 "the mean", d->rises, n, d->sum_before / n, d->sum_after / n);
   if (lost || d->high >= 3)
-    edf__remark("the loss has gone from %.3g to %.3g", d->first, edf__mean_of(d->loss));
-  edf__remark("a step changes weights by up to %.2g times their size; 0.001 to 0.01 is usual",
-              edf__largest_change(d));
-  edf__remark("hint: a tenth of the learning rate");
+    edf_lab__say("the loss has gone from %.3g to %.3g", d->first, edf_lab__mean_of(d->loss));
+  edf_lab__say("a step changes weights by up to %.2g times their size; 0.001 to 0.01 is usual",
+               edf_lab__largest_change(d));
+  edf_lab__say("hint: a tenth of the learning rate");
   return 1;
 }
 
 /* A parameter that begins at 0 changes by more than its size in any case. */
-static int edf__has_weights(void) {
+static int edf_lab__has_weights(void) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    if (edf__length_of(edf_value(p), p->size) > 1e-3 * sqrt((double)p->size)) return 1;
+    if (edf_lab__norm(edf_value(p), p->size) > 1e-3 * sqrt((double)p->size)) return 1;
   }
   return 0;
 }
 
 /* Fifty steps, of which the largest did not move any parameter by a millionth. */
-static int edf__rule_too_small(edf__doctor *d) {
-  if (d->still < EDF__EVERY + 3 || d->moved_most > 1e-6 || !edf__has_weights()) return 0;
-  edf__finding(d, "the step is too small: nothing moves");
-  edf__remark("in %ld steps no parameter has changed by more than %.1g of its size", d->step,
-              d->moved_most);
-  edf__remark("hint: a larger learning rate; 0.001 to 0.01 of the size is usual");
+static int edf_lab__rule_too_small(edf_lab__doctor *d) {
+  if (d->still < EDF_LAB__EVERY + 3 || d->moved_most > 1e-6 || !edf_lab__has_weights())
+    return 0;
+  edf_lab__find(d, "the step is too small: nothing moves");
+  edf_lab__say("in %ld steps no parameter has changed by more than %.1g of its size", d->step,
+               d->moved_most);
+  edf_lab__say("hint: a larger learning rate; 0.001 to 0.01 of the size is usual");
   return 1;
 }
 
 /* ---- Symptoms */
-static int edf__finite(edf_node *x) { return !x->value || !edf__is_bad(x, edf_value(x)); }
+static int edf_lab__finite(edf_node *x) { return !x->value || !edf_lab__summarise(x).bad; }
 
 /* The first node with finite inputs and a value that is not. */
-static int edf__rule_not_finite(edf__doctor *d) {
-  if (!d->step || !d->loss || d->loss->ran != edf.feeds || edf__finite(d->loss)) return 0;
+static int edf_lab__rule_not_finite(edf_lab__doctor *d) {
+  if (!d->step || !d->loss || !edf_is(d->loss, EDF_IS_CURRENT) || edf_lab__finite(d->loss))
+    return 0;
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *c = edf.compnodes[i];
     int from = 1;
-    if (c->ran != edf.feeds || edf__finite(c)) continue;
+    if (!edf_is(c, EDF_IS_CURRENT) || edf_lab__finite(c)) continue;
     for (int k = 0; k < c->n_in; k++)
-      if (!edf__finite(c->in[k])) { from = 0; c = c->in[k]; break; }
-    edf__finding(d, "%s has become NaN or infinite", d->loss->name);
-    edf__remark(from ? "this node is the first, from finite inputs:" : "it begins here:");
-    edf__point_at(c);
-    edf__remark("hint: a logarithm or a division of 0, or steps that are too large");
+      if (!edf_lab__finite(c->in[k])) { from = 0; c = c->in[k]; break; }
+    edf_lab__find(d, "%s has become NaN or infinite", d->loss->name);
+    edf_lab__say(from ? "this node is the first, from finite inputs:" : "it begins here:");
+    edf_lab__point_at(c);
+    edf_lab__say("hint: a logarithm or a division of 0, or steps that are too large");
     return 1;
   }
   return 0;
 }
 
 /* In every look after the first steps. */
-static int edf__rule_dead(edf__doctor *d) {
-  for (int i = 0; d->step == EDF__STEPS && i < d->n_dead; i++) {
+static int edf_lab__rule_dead(edf_lab__doctor *d) {
+  for (int i = 0; d->step == EDF_LAB__STEPS && i < d->n_dead; i++) {
     edf_node *y = edf.compnodes[i];
     if (d->dead[i] <= (edf_real)0.4) continue;
-    edf__finding(d, "%.0f %% of the units of %s are dead: 0 for every row of each batch",
-                 100 * (double)d->dead[i], y->name);
-    edf__point_at(y);
-    edf__remark("hint: a smaller step, or LeakyRelu");
+    edf_lab__find(d, "%.0f %% of the units of %s are dead: 0 for every row of each batch",
+                  100 * (double)d->dead[i], y->name);
+    edf_lab__point_at(y);
+    edf_lab__say("hint: a smaller step, or LeakyRelu");
     return 1;
   }
   return 0;
 }
 
 /* Of the gradient of the last weights that the loss depends on; 0 where there are none. */
-static double edf__last_norm(const edf__doctor *d) {
+static double edf_lab__last_norm(const edf_lab__doctor *d) {
   for (int i = edf.n_parameters - 1; i >= 0; i--) {
     const edf_node *p = edf.parameters[i];
-    if (p->visit && p->rank >= 2 && edf__may_step(p) && d->patient[i].norm > 0)
+    if (edf_is(p, EDF_IS_ACTIVE) && p->rank >= 2 && edf_is(p, EDF_MAY_STEP) &&
+        d->patient[i].norm > 0)
       return d->patient[i].norm;
   }
   return 0;
 }
 
 /* Is there a way from the loss without a node that lets no gradient through? */
-static int edf__gradient_comes(const edf__doctor *d, const edf_node *p) {
-  edf__each(edf__not_beyond);
-  d->loss->beyond = 1;
-  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
-    const edf_node *c = edf.compnodes[i];
-    for (int k = 0; c->beyond && c->backward && k < c->n_in; k++) c->in[k]->beyond = 1;
-  }
-  return p->beyond;
+static int edf_lab__gradient_comes(edf_lab__doctor *d, const edf_node *p) {
+  edf_lab__unmark_all(d);
+  *edf_lab__mark_of(d, d->loss) = 1;
+  for (int i = edf.n_compnodes - 1; i >= 0; i--)
+    if (d->marked[i] && edf.compnodes[i]->backward) edf_lab__mark_inputs(d, edf.compnodes[i]);
+  return *edf_lab__mark_of(d, p);
 }
 
 /* Ten looks in a row at weights whose gradient is a millionth of the last ones', or a thousand
    times as large. */
-static int edf__rule_gradients(edf__doctor *d) {
+static int edf_lab__rule_gradients(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_parameters; i++) {
-    const edf__patient *a = &d->patient[i];
-    if (a->faint < EDF__FIRM && a->fierce < EDF__FIRM) continue;
-    if (!edf__gradient_comes(d, edf.parameters[i])) continue;
-    edf__finding(d, "the gradient %s on its way to %s", a->norm == 0 ? "is lost"
-                 : a->faint ? "vanishes" : "explodes", edf.parameters[i]->name);
-    edf__point_at(edf.parameters[i]);
-    edf__remark("norm %.2g, of the last layer's weights' %.2g", a->norm, edf__last_norm(d));
-    edf__remark(a->norm == 0 ? "hint: dead units, or a node without a derivative between?"
-                : a->faint ? "hint: Relu for Sigmoid, normalisation, a residual around layers"
+    const edf_lab__patient *a = &d->patient[i];
+    if (a->faint < EDF_LAB__FIRM && a->fierce < EDF_LAB__FIRM) continue;
+    if (!edf_lab__gradient_comes(d, edf.parameters[i])) continue;
+    edf_lab__find(d, "the gradient %s on its way to %s", a->norm == 0 ? "is lost"
+                  : a->faint ? "vanishes" : "explodes", edf.parameters[i]->name);
+    edf_lab__point_at(edf.parameters[i]);
+    edf_lab__say("norm %.2g, of the last layer's weights' %.2g", a->norm,
+                 edf_lab__last_norm(d));
+    edf_lab__say(a->norm == 0 ? "hint: dead units, or a node without a derivative between?"
+                 : a->faint ? "hint: Relu for Sigmoid, normalisation, a residual around layers"
                          : "hint: smaller weights, normalisation, or edf_clip");
     return 1;
   }
   return 0;
 }
 
-static int edf__has(void (*forward)(edf_node *)) {
-  for (int i = 0; i < edf.n_compnodes; i++)
-    if (edf.compnodes[i]->forward == forward) return 1;
+static int edf_lab__has(edf_trait trait) {
+  for (int i = 0; i < edf.n_compnodes; i++) if (edf_is(edf.compnodes[i], trait)) return 1;
   return 0;
 }
 
 /* Forwards of new data without a Backward look like an evaluation, and the other way round. To
    train with the running statistics of BatchNorm may be meant, without Dropout hardly. */
-static int edf__rule_mode(edf__doctor *d) {
+static int edf_lab__rule_mode(edf_lab__doctor *d) {
   int evaluates = d->unlearnt >= 3 && d->step > 0, learns = d->unlearnt <= -5;
-  int drops = edf__has(edf__dropout_forward);
-  evaluates &= drops || edf__has(edf__batch_normalize_forward);
+  int drops = edf_lab__has(EDF_IS_DROPOUT);
+  evaluates &= drops || edf_lab__has(EDF_IS_BATCH_NORM);
   if (!evaluates && !(learns && drops)) return 0;
-  edf__finding(d, evaluates ? "evaluated as in training: edf.training is 1"
+  edf_lab__find(d, evaluates ? "evaluated as in training: edf.training is 1"
                             : "trained as in evaluation: edf.training is 0");
-  edf__remark(evaluates ? "%d Forwards of new data without Backward; Dropout drops, BatchNorm "
-              "takes the batch's statistics and moves its own" : "%d Backwards so far",
-              evaluates ? d->unlearnt : -d->unlearnt);
-  edf__remark("hint: edf.training = 0 to evaluate, 1 to train");
+  edf_lab__say(evaluates ? "%d Forwards of new data without Backward; Dropout drops, BatchNorm "
+               "takes the batch's statistics and moves its own" : "%d Backwards so far",
+               evaluates ? d->unlearnt : -d->unlearnt);
+  edf_lab__say("hint: edf.training = 0 to evaluate, 1 to train");
   return 1;
 }
 
 /* ---- All rules, in the order of cause. */
-static const edf__rule edf__rules[] = {
-  { EDF__FED, 0, edf__rule_data_nan },
-  { EDF__FED, 0, edf__rule_scale },
-  { EDF__FED, 0, edf__rule_centre },
-  { EDF__FED, 0, edf__rule_alike },
-  { EDF__RAN, -1, edf__rule_leak },
-  { EDF__FED, 0, edf__rule_label_range },
-  { EDF__LEARNT, 0, edf__rule_label_base },
-  { EDF__LEARNT, 0, edf__rule_order },
-  { EDF__FIRST, 0, edf__rule_target },
-  { EDF__FIRST, 0, edf__rule_twice },
-  { EDF__FIRST, 0, edf__rule_axis },
-  { EDF__LEARNT, -1, edf__rule_unused },
-  { EDF__LEARNT, 0, edf__rule_symmetric },
-  { EDF__FIRST, 1, edf__rule_dead_start },
-  { EDF__FIRST, 1, edf__rule_saturated },
-  { EDF__FIRST, 0, edf__rule_forgets },
-  { EDF__FIRST, 0, edf__rule_sign },
-  { EDF__FIRST, 0, edf__rule_factor },
-  { EDF__FIRST, 0, edf__rule_backward },
-  { EDF__FIRST, 0, edf__rule_sum },
-  { EDF__FIRST, 1, edf__rule_first_loss },
-  { EDF__ASKED, 0, edf__rule_stale },
-  { EDF__MOVING, 0, edf__rule_not_fresh },
-  { EDF__FIRST | EDF__LEARNT, 0, edf__rule_no_step },
-  { EDF__MOVED, 0, edf__rule_idle },
-  { EDF__MOVED, 0, edf__rule_uphill },
-  { EDF__FED | EDF__RAN, -1, edf__rule_mode },
-  { EDF__MOVED | EDF__LEARNT | EDF__RAN, 1, edf__rule_too_large },
-  { EDF__MOVED, 1, edf__rule_too_small },
-  { EDF__LEARNT, 1, edf__rule_unrelated },
-  { EDF__RAN | EDF__LEARNT, 1, edf__rule_not_finite },
-  { EDF__LEARNT, 1, edf__rule_gradients },
-  { EDF__LEARNT, 1, edf__rule_dead }
+static const edf_lab__rule edf_lab__rules[] = {
+  { EDF_LAB__FED, 0, edf_lab__rule_data_nan },
+  { EDF_LAB__FED, 0, edf_lab__rule_scale },
+  { EDF_LAB__FED, 0, edf_lab__rule_centre },
+  { EDF_LAB__FED, 0, edf_lab__rule_alike },
+  { EDF_LAB__RAN, -1, edf_lab__rule_leak },
+  { EDF_LAB__FED, 0, edf_lab__rule_label_range },
+  { EDF_LAB__LEARNT, 0, edf_lab__rule_label_base },
+  { EDF_LAB__LEARNT, 0, edf_lab__rule_order },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_target },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_twice },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_axis },
+  { EDF_LAB__LEARNT, -1, edf_lab__rule_unused },
+  { EDF_LAB__LEARNT, 0, edf_lab__rule_symmetric },
+  { EDF_LAB__FIRST, 1, edf_lab__rule_dead_start },
+  { EDF_LAB__FIRST, 1, edf_lab__rule_saturated },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_forgets },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_sign },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_factor },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_backward },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_sum },
+  { EDF_LAB__FIRST, 1, edf_lab__rule_first_loss },
+  { EDF_LAB__ASKED, 0, edf_lab__rule_stale },
+  { EDF_LAB__MOVING, 0, edf_lab__rule_not_fresh },
+  { EDF_LAB__FIRST | EDF_LAB__LEARNT, 0, edf_lab__rule_no_step },
+  { EDF_LAB__MOVED, 0, edf_lab__rule_idle },
+  { EDF_LAB__MOVED, 0, edf_lab__rule_uphill },
+  { EDF_LAB__FED | EDF_LAB__RAN, -1, edf_lab__rule_mode },
+  { EDF_LAB__MOVED | EDF_LAB__LEARNT | EDF_LAB__RAN, 1, edf_lab__rule_too_large },
+  { EDF_LAB__MOVED, 1, edf_lab__rule_too_small },
+  { EDF_LAB__LEARNT, 1, edf_lab__rule_unrelated },
+  { EDF_LAB__RAN | EDF_LAB__LEARNT, 1, edf_lab__rule_not_finite },
+  { EDF_LAB__LEARNT, 1, edf_lab__rule_gradients },
+  { EDF_LAB__LEARNT, 1, edf_lab__rule_dead }
 };
 
-static void edf__consult(edf__doctor *d, int when) {
-  for (size_t k = 0; k < sizeof edf__rules / sizeof *edf__rules; k++) {
-    const edf__rule *rule = &edf__rules[k];
+static void edf_lab__consult(edf_lab__doctor *d, int when) {
+  for (size_t k = 0; k < sizeof edf_lab__rules / sizeof *edf_lab__rules; k++) {
+    const edf_lab__rule *rule = &edf_lab__rules[k];
     int held = (d->said >> k & 1) || (rule->symptom > 0 && d->named);
     if (held || !(rule->when & when) || !rule->look(d)) continue;
     d->said |= UINT64_C(1) << k;
@@ -11161,55 +11384,36 @@ static void edf__consult(edf__doctor *d, int when) {
 }
 
 /* ---- What happens in a step: inputs are fed, Forward, Backward, the parameters move. */
-static int edf__looks_now(const edf__doctor *d) {
-  return d->step <= EDF__EVERY || (d->step <= EDF__STEPS && d->step % 10 == 0);
+static int edf_lab__looks_now(const edf_lab__doctor *d) {
+  return d->step <= EDF_LAB__EVERY || (d->step <= EDF_LAB__STEPS && d->step % 10 == 0);
 }
 
 /* The inputs of a step that is looked at, kept until the parameters have moved. */
-static void edf__hold_inputs(edf__doctor *d) {
+static void edf_lab__hold_inputs(edf_lab__doctor *d) {
   size_t n = (size_t)edf.n_inputs;
-  d->held = (edf_real **)edf__grow(&edf.kept, d->held, n * sizeof *d->held);
-  d->held_rows = (int *)edf__grow(&edf.kept, d->held_rows, n * sizeof *d->held_rows);
+  d->held = (edf_real **)edf_keep(d->held, n * sizeof *d->held);
+  d->held_rows = (int *)edf_keep(d->held_rows, n * sizeof *d->held_rows);
   d->n_held = edf.n_inputs;
   for (size_t i = 0; i < n; i++) {
     edf_node *x = edf.inputs[i];
-    d->held_rows[i] = x->visit ? x->fed : -1;
-    if (!x->visit) continue;
-    d->held[i] = edf__reals(x, d->held[i]);
+    d->held_rows[i] = edf_is(x, EDF_IS_ACTIVE) ? edf_rows_fed(x) : -1;
+    if (!edf_is(x, EDF_IS_ACTIVE)) continue;
+    d->held[i] = (edf_real *)edf_keep(d->held[i], x->size * sizeof *x->value);
     memcpy(d->held[i], x->value, x->size * sizeof *x->value);
   }
 }
 
-static void edf__swap_inputs(edf__doctor *d) {
-  for (int i = 0; i < d->n_held; i++) {
-    edf_node *x = edf.inputs[i];
-    edf_real *value = x->value;
-    int fed = x->fed;
-    if (d->held_rows[i] < 0) continue;
-    x->value = d->held[i];
-    x->fed = d->held_rows[i];
-    d->held[i] = value;
-    d->held_rows[i] = fed;
-    edf_push(x);
-  }
-}
-
-/* The loss of the last step's batch, now that the parameters have moved. The Forward that has
-   begun computes all of it again. */
-static double edf__loss_after(edf__doctor *d) {
-  int batch = edf.batch;
-  void **states = edf__save_states();
-  edf__swap_inputs(d);
-  double loss = edf__loss_again(d, d->drawn);
-  edf__swap_inputs(d);
-  edf__restore_states(states);
-  edf__set_batch(batch);
-  for (int i = 0; i < edf.n_compnodes; i++)
-    if (edf.compnodes[i]->visit) edf.compnodes[i]->ran = 0;
+/* The loss of the last step's batch, now that the parameters have moved. */
+static double edf_lab__loss_after(edf_lab__doctor *d) {
+  edf_aside *aside = edf_begin_aside();
+  for (int i = 0; i < d->n_held; i++)
+    if (d->held_rows[i] >= 0) edf_feed(edf.inputs[i], d->held[i], d->held_rows[i]);
+  double loss = edf_lab__loss_again(d, d->drawn);
+  edf_end_aside(aside);
   return loss;
 }
 
-static void edf__judge_step(edf__doctor *d, double after) {
+static void edf_lab__judge_step(edf_lab__doctor *d, double after) {
   d->awaiting = 0;
   d->now = d->step;
   d->after = after;
@@ -11217,27 +11421,27 @@ static void edf__judge_step(edf__doctor *d, double after) {
   d->rises += !(after <= d->before);
   d->sum_before += d->before;
   d->sum_after += after;
-  if (d->step > EDF__STEPS / 2) d->drops += 10 * (d->before - after);
-  edf__consult(d, EDF__MOVED);
+  if (d->step > EDF_LAB__STEPS / 2) d->drops += 10 * (d->before - after);
+  edf_lab__consult(d, EDF_LAB__MOVED);
 }
 
 /* With the least |dp|/|g| of those that moved, it would have shown too. */
-static void edf__count_idle(edf__doctor *d, double rate) {
+static void edf_lab__count_idle(edf_lab__doctor *d, double rate) {
   for (int i = 0; i < edf.n_parameters; i++) {
-    edf__patient *a = &d->patient[i];
-    double size = edf__length_of(edf_value(edf.parameters[i]), edf.parameters[i]->size);
+    edf_lab__patient *a = &d->patient[i];
+    double size = edf_lab__norm(edf_value(edf.parameters[i]), edf.parameters[i]->size);
     int idle = a->change <= 0 && rate * a->norm > 1e-5 * size;
     a->idle = idle ? a->idle + 1 : 0;
   }
 }
 
 /* How the parameters have moved since the Backward; 0: not at all. */
-static int edf__look_at_moves(edf__doctor *d) {
+static int edf_lab__look_at_moves(edf_lab__doctor *d) {
   double rate = HUGE_VAL;
   int moved = 0;
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    edf__patient *a = &d->patient[i];
+    edf_lab__patient *a = &d->patient[i];
     const edf_real *v = edf_value(p), *g = edf_grad(p);
     double size = 0, far = 0, along = 0;
     for (size_t k = 0; a->before && k < p->size; k++) {
@@ -11246,7 +11450,7 @@ static int edf__look_at_moves(edf__doctor *d) {
       far += dp * dp;
       if (g) along += dp * (double)g[k];
     }
-    double norm = g ? edf__length_of(g, p->size) : 0;
+    double norm = g ? edf_lab__norm(g, p->size) : 0;
     a->change = size > 0 ? sqrt(far / size) : far > 0;
     a->along = far > 0 && norm > 0 ? along / (sqrt(far) * norm) : 0;
     moved |= far > 0;
@@ -11254,316 +11458,321 @@ static int edf__look_at_moves(edf__doctor *d) {
     double weight = sqrt(size / (double)p->size);
     if (weight > 1e-3 && a->change > d->moved_most) d->moved_most = a->change;
   }
-  if (moved) edf__count_idle(d, rate);
+  if (moved) edf_lab__count_idle(d, rate);
   return moved;
 }
 
-static edf__patient *edf__patients(edf__doctor *d) {
+static edf_lab__patient *edf_lab__patients(edf_lab__doctor *d) {
   size_t n = (size_t)edf.n_parameters + 1;
-  return d->patient = (edf__patient *)edf__grow(&edf.kept, d->patient, n * sizeof *d->patient);
+  return d->patient = (edf_lab__patient *)edf_keep(d->patient, n * sizeof *d->patient);
 }
 
 /* After the step, when the next Forward has begun. */
-static void edf__after_step(edf__doctor *d) {
-  edf__patients(d);
+static void edf_lab__after_step(edf_lab__doctor *d) {
+  edf_lab__patients(d);
   d->pending = 0;
-  int moved = edf__look_at_moves(d);
+  int moved = edf_lab__look_at_moves(d);
   if (!moved && !d->stepping) return;
   d->still++;
   int again = edf.feeds == d->feeds;     /* the same data: this Forward shows the loss        */
-  int judge = edf.way == 1 && !d->rebuilt && !d->several;
+  int judge = d->forward && !d->rebuilt && !d->several;
   if (again && judge) d->awaiting = 1;
-  else if (moved && judge) edf__judge_step(d, edf__loss_after(d));
-  else edf__consult(d, EDF__MOVED);
+  else if (moved && judge) edf_lab__judge_step(d, edf_lab__loss_after(d));
+  else edf_lab__consult(d, EDF_LAB__MOVED);
 }
 
 /* A Forward has begun, of everything or of a target; or, where nodes run when they are built, a
-   Backward. Marks are put back. */
-static void edf__doctor_fed(edf__doctor *d, edf_node *target) {
+   Backward. */
+static void edf_lab__doctor_fed(edf_lab__doctor *d, edf_node *target) {
   d->fed = 1;
   d->rebuilt |= !edf.loss && d->step > 0;
   if (edf.training && edf.feeds != d->feeds)
     d->unlearnt = d->unlearnt < 0 ? 1 : d->unlearnt + 1;
-  if (d->step > EDF__STEPS) return;
-  int included = edf__find_loss(d) != NULL;
+  if (d->step > EDF_LAB__STEPS) return;
+  int included = edf_lab__find_loss(d) != NULL;
   if (target && included) {
-    edf__mark(target);
-    included = d->loss->visit;
+    edf_mark(target);
+    included = edf_is(d->loss, EDF_IS_ACTIVE);
   }
-  if (included && edf__find_parts(d)) {
-    if (d->pending) edf__after_step(d);
-    edf__find_parts(d);
+  if (included && edf_lab__find_parts(d)) {
+    if (d->pending) edf_lab__after_step(d);
+    edf_lab__find_parts(d);
     d->now = d->step + 1;
-    edf__consult(d, EDF__FED);
+    edf_lab__consult(d, EDF_LAB__FED);
   }
   d->draws = edf.draws;
-  edf__mark(target);
 }
 
-static void edf__doctor_ran(edf__doctor *d) {
-  edf_node *loss = edf__find_loss(d);
-  if (!loss || loss->ran != edf.feeds) return;
-  if (d->awaiting) edf__judge_step(d, edf__mean_of(loss));
-  if (!edf.training && edf__tells_rows(d) && d->x->fed == d->x->dim[0] && d->rows.n)
-    edf__note_rows(&d->rows, d->x, 0);
-  edf__consult(d, EDF__RAN);
+static void edf_lab__doctor_ran(edf_lab__doctor *d) {
+  edf_node *loss = edf_lab__find_loss(d);
+  if (!loss || !edf_is(loss, EDF_IS_CURRENT)) return;
+  if (d->awaiting) edf_lab__judge_step(d, edf_lab__mean_of(loss));
+  if (!edf.training && edf_lab__tells_rows(d) && edf_rows_fed(d->x) == d->x->dim[0] &&
+      d->rows.n)
+    edf_lab__note_rows(&d->rows, d->x, 0);
+  edf_lab__consult(d, EDF_LAB__RAN);
 }
 
-static void edf__note_gradients(edf__doctor *d) {
+static void edf_lab__note_gradients(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    edf__patient *a = &d->patient[i];
-    int has = p->visit && edf__may_step(p);
-    a->norm = has ? edf__length_of(edf_grad(p), p->size) : 0;
-    a->before = edf__reals(p, a->before);
+    edf_lab__patient *a = &d->patient[i];
+    int has = edf_is(p, EDF_IS_ACTIVE) && edf_is(p, EDF_MAY_STEP);
+    a->norm = has ? edf_lab__norm(edf_grad(p), p->size) : 0;
+    a->before = (edf_real *)edf_keep(a->before, p->size * sizeof *a->before);
     memcpy(a->before, edf_value(p), p->size * sizeof *a->before);
-    if (d->step == 1) a->zero = edf__length_of(a->before, p->size) == 0;
+    if (d->step == 1) a->zero = edf_lab__norm(a->before, p->size) == 0;
   }
-  double last = edf__last_norm(d);
+  double last = edf_lab__last_norm(d);
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    edf__patient *a = &d->patient[i];
-    int has = p->visit && edf__may_step(p) && p->rank >= 2;
+    edf_lab__patient *a = &d->patient[i];
+    int has = edf_is(p, EDF_IS_ACTIVE) && edf_is(p, EDF_MAY_STEP) && p->rank >= 2;
     a->faint = has && a->norm <= 1e-6 * last ? a->faint + 1 : 0;
     a->fierce = has && last > 0 && a->norm > 1e3 * last ? a->fierce + 1 : 0;
   }
 }
 
-static void edf__note_dead(edf__doctor *d) {
+static void edf_lab__note_dead(edf_lab__doctor *d) {
   size_t n = (size_t)edf.n_compnodes;
   int fresh = d->n_dead != edf.n_compnodes;
-  d->dead = (edf_real *)edf__grow(&edf.kept, d->dead, n * sizeof *d->dead);
+  d->dead = (edf_real *)edf_keep(d->dead, n * sizeof *d->dead);
   d->n_dead = edf.n_compnodes;
   for (size_t i = 0; i < n; i++) {
     edf_node *y = edf.compnodes[i];
-    edf_real share = edf__bend_of(y) == EDF__RELU ? (edf_real)edf__dead_share(y) : 0;
+    int relu = edf_lab__bend_of(y) == EDF_LAB__RELU;
+    edf_real share = relu ? (edf_real)edf_lab__dead_share(y) : 0;
     if (fresh || share < d->dead[i]) d->dead[i] = share;
   }
 }
 
 /* A step that is looked at. */
-static void edf__doctor_looks(edf__doctor *d) {
-  edf__note_gradients(d);
-  edf__hold_inputs(d);
-  if (d->step >= EDF__EVERY) edf__note_dead(d);
+static void edf_lab__doctor_looks(edf_lab__doctor *d) {
+  edf_lab__note_gradients(d);
+  edf_lab__hold_inputs(d);
+  if (d->step >= EDF_LAB__EVERY) edf_lab__note_dead(d);
   d->pending = 1;
   d->before = d->after = d->last;
   d->drawn = d->draws;
 }
 
-static void edf__note_loss(edf__doctor *d) {
-  d->last = edf__mean_of(d->loss);
+static void edf_lab__note_loss(edf_lab__doctor *d) {
+  d->last = edf_lab__mean_of(d->loss);
   if (d->step == 1) d->first = d->last;
   if (fabs(d->last) > d->largest) d->largest = fabs(d->last);
-  d->high = d->head && d->last > 5 * edf__usual_loss(d) ? d->high + 1 : 0;
-  if (d->step > 2 * EDF__WINDOW && d->step <= 3 * EDF__WINDOW) d->middle += d->last;
-  if (d->step > EDF__STEPS - EDF__WINDOW) d->late += d->last;
+  d->high = d->head && d->last > 5 * edf_lab__usual_loss(d) ? d->high + 1 : 0;
+  if (d->step > 2 * EDF_LAB__WINDOW && d->step <= 3 * EDF_LAB__WINDOW) d->middle += d->last;
+  if (d->step > EDF_LAB__STEPS - EDF_LAB__WINDOW) d->late += d->last;
 }
 
 /* After the last look: memory is given back, and of many rows a sample will do. */
-static void edf__end_of_looks(edf__doctor *d) {
-  while (d->rows.n > EDF__FEW_ROWS) edf__halve_rows(&d->rows);
-  for (int i = 0; i < d->n_held; i++) edf__free(d->held[i]);
+static void edf_lab__end_of_looks(edf_lab__doctor *d) {
+  while (d->rows.n > EDF_LAB__FEW_ROWS) edf_lab__halve_rows(&d->rows);
+  for (int i = 0; i < d->n_held; i++) edf_release(d->held[i]);
   for (int i = 0; i < edf.n_parameters; i++) {
-    edf__free(d->patient[i].before);
+    edf_release(d->patient[i].before);
     d->patient[i].before = NULL;
   }
-  edf__free(d->held);
+  edf_release(d->held);
   d->held = NULL;
   d->n_held = 0;
 }
 
-static void edf__doctor_learnt(edf__doctor *d) {
-  edf__patients(d);
+static void edf_lab__doctor_learnt(edf_lab__doctor *d) {
+  edf_lab__patients(d);
   d->backwards++;
   d->stepping = d->fed = 0;
   d->unlearnt = edf.training ? 0 : d->unlearnt > 0 ? -1 : d->unlearnt - 1;
-  for (int i = 0; i < edf.n_parameters; i++) d->patient[i].met |= edf.parameters[i]->reached;
-  d->several |= !edf__find_loss(d) || edf.loss != d->loss;
+  for (int i = 0; i < edf.n_parameters; i++)
+    d->patient[i].met |= edf_is(edf.parameters[i], EDF_IS_REACHED);
+  d->several |= !edf_lab__find_loss(d) || edf.loss != d->loss;
   if (edf.loss != d->loss) return;
   d->feeds = edf.feeds;
   d->now = ++d->step;
-  if (d->step <= EDF__STEPS) {
-    edf__find_parts(d);
-    edf__note_loss(d);
-    edf__count_labels(d);
-    if (d->step == 1) edf__measure_gradients(d);
-    if (edf__looks_now(d)) edf__doctor_looks(d);
-    edf__consult(d, d->step == 1 ? EDF__FIRST | EDF__LEARNT : EDF__LEARNT);
-  } else if (d->held) edf__end_of_looks(d);
-  if (edf.training && edf__tells_rows(d)) edf__note_rows(&d->rows, d->x, 1);
+  if (d->step <= EDF_LAB__STEPS) {
+    edf_lab__find_parts(d);
+    edf_lab__note_loss(d);
+    edf_lab__count_labels(d);
+    if (d->step == 1) edf_lab__measure_gradients(d);
+    if (edf_lab__looks_now(d)) edf_lab__doctor_looks(d);
+    edf_lab__consult(d, d->step == 1 ? EDF_LAB__FIRST | EDF_LAB__LEARNT : EDF_LAB__LEARNT);
+  } else if (d->held) edf_lab__end_of_looks(d);
+  if (edf.training && edf_lab__tells_rows(d)) edf_lab__note_rows(&d->rows, d->x, 1);
 }
 
-static void edf__doctor_asked(edf__doctor *d) {
+static void edf_lab__doctor_asked(edf_lab__doctor *d) {
   d->carried = 0;
-  edf__patients(d);
+  edf_lab__patients(d);
   for (int i = 0; i < edf.n_parameters; i++)
-    d->carried |= edf.parameters[i]->reached && !edf.parameters[i]->fresh;
+    d->carried |= edf_is(edf.parameters[i], EDF_IS_REACHED) &&
+                  !edf_is(edf.parameters[i], EDF_GRAD_IS_ZERO);
   d->now = d->step + 1;
-  if (d->carried) edf__consult(d, EDF__ASKED);
-  if (!d->fed) edf__doctor_fed(d, edf.loss);
+  if (d->carried) edf_lab__consult(d, EDF_LAB__ASKED);
+  if (!d->fed) edf_lab__doctor_fed(d, edf.loss);
 }
 
-static void edf__doctor_moving(edf__doctor *d, edf_node *p) {
-  int i = 0;
+static void edf_lab__doctor_moving(edf_lab__doctor *d, edf_node *p) {
+  int i = edf_position(p);
   d->stepping = 1;
-  while (edf.parameters[i] != p) i++;
-  edf__patient *a = &edf__patients(d)[i];
+  edf_lab__patient *a = &edf_lab__patients(d)[i];
   d->stepped = 1;
-  if (d->backwards && !edf__may_step(p)) return;
+  if (d->backwards && !edf_is(p, EDF_MAY_STEP)) return;
   if (a->by == d->backwards) {
     d->off = i + 1;
     d->now = d->step;
-    edf__consult(d, EDF__MOVING);
+    edf_lab__consult(d, EDF_LAB__MOVING);
     d->off = 0;
   }
   a->by = d->backwards;
 }
 
-static void edf__doctor_told(edf_watcher *w, edf_event event, edf_node *x) {
-  edf__doctor *d = (edf__doctor *)(void *)w;       /* its first member                        */
-  if (event == EDF_BEGIN_FORWARD) edf__doctor_fed(d, x);
-  if (event == EDF_END_FORWARD) edf__doctor_ran(d);
-  if (event == EDF_BEGIN_BACKWARD) edf__doctor_asked(d);
-  if (event == EDF_END_BACKWARD) edf__doctor_learnt(d);
-  if (event == EDF_BEFORE_UPDATE) edf__doctor_moving(d, x);
+static void edf_lab__doctor_told(edf_watcher *w, edf_event event, edf_node *x) {
+  edf_lab__doctor *d = (edf_lab__doctor *)(void *)w;       /* its first member                */
+  d->forward = event == EDF_BEGIN_FORWARD;
+  if (event == EDF_BEGIN_FORWARD) edf_lab__doctor_fed(d, x);
+  if (event == EDF_END_FORWARD) edf_lab__doctor_ran(d);
+  if (event == EDF_BEGIN_BACKWARD) edf_lab__doctor_asked(d);
+  if (event == EDF_END_BACKWARD) edf_lab__doctor_learnt(d);
+  if (event == EDF_BEFORE_UPDATE) edf_lab__doctor_moving(d, x);
+}
+
+static edf_lab__doctor *edf_lab__doctor_of_graph(void) {
+  edf_lab__doctor *d = (edf_lab__doctor *)(void *)edf_find_watcher(edf_lab__doctor_told);
+  if (d) return d;
+  d = (edf_lab__doctor *)edf_keep(NULL, sizeof *d);
+  d->watcher.told = edf_lab__doctor_told;
+  edf_watch_passes(&d->watcher);
+  return d;
 }
 
 void edf_doctor(edf_node *loss) {
-  edf__check_node("edf_doctor", loss);
-  edf__each(edf__find_need);
-  if (loss->kind != EDF_COMPNODE || !loss->need) {
-    edf__say("edf_doctor: %s\n  ", loss->kind != EDF_COMPNODE
-             ? "the loss is not a computed node" : "no parameter reaches the loss");
-    edf__say_node(loss);
-    edf__stop();
+  edf_expect_node("edf_doctor", loss);
+  edf_node *before = edf_mark(loss);
+  int reached = edf_is(loss, EDF_NEEDS_GRAD);
+  edf_mark(before);
+  if (loss->kind != EDF_COMPNODE || !reached) {
+    edf_page site = { NULL, 0 };
+    edf_write_node(&site, loss, EDF_SITE);
+    edf_stop("edf_doctor: %s\n  %s", loss->kind != EDF_COMPNODE
+             ? "the loss is not a computed node" : "no parameter reaches the loss", site.at);
   }
-  if (!edf.doctor) {
-    edf.doctor = (edf__doctor *)edf__alloc(&edf.kept, sizeof *edf.doctor);
-    edf.doctor->watcher.told = edf__doctor_told;
-    edf_watch_passes(&edf.doctor->watcher);
-  }
-  edf__doctor *d = edf.doctor;
-  if (!d->op || !edf__here(d, loss)) {
-    edf__free(d->op);
-    edf__free(d->file);
-    d->op = edf__copy(&edf.kept, loss->op);
-    d->file = edf__copy(&edf.kept, loss->file);
+  edf_lab__doctor *d = edf_lab__doctor_of_graph();
+  if (!d->op || !edf_lab__here(d, loss)) {
+    edf_release(d->op);
+    edf_release(d->file);
+    d->op = edf_lab__copy(loss->op);
+    d->file = edf_lab__copy(loss->file);
     d->line = loss->line;
   }
   d->loss = loss;
 }
-EDF__C_END
-#endif
 
-/* ==== >>plot  Training curves; needs >>print >>data ====================================== */
-#ifndef EDF__PLOT_H
-#define EDF__PLOT_H
-EDF__C_BEGIN
-/* Curves that people look at. edf_log(name, value) adds a value to the series of this name
-   (with one argument, edf_log(x) is the logarithm, a node). Series with a common first part,
-   loss/train and loss/test, share a chart, loss. A value stands where the longest series of its
-   chart is at that time: so a test loss once an epoch lies under the training loss of its step.
-   edf_log_scale gives a chart a logarithmic axis. edf_plot_svg draws all: long series as means
-   with a band from least to greatest; values that are not finite, or not above 0 on such an
-   axis, are left out and counted. edf_clear forgets them. Errors: no name, nothing logged, a
-   file that cannot be written. */
-void edf_log_value(const char *name, double value);          /* edf_log(name, value)          */
-void edf_log_scale(const char *chart);
-void edf_plot_svg(const char *path);
-
-#ifdef EDF_NO_DEBUG
-#define edf_log_value(name, value)    ((void)(name), (void)(value))
-#define edf_log_scale(chart)          ((void)(chart))
-#define edf_plot_svg(path)            ((void)(path))
-#endif
-EDF__C_END
-#endif
-
-#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
-EDF__C_BEGIN
-struct edf__series {
-  struct edf__series *next;
+/* ==== >>plot  Training curves ============================================================= */
+struct edf_lab__series {
+  struct edf_lab__series *next;
   char *name;
   double *x, *y;
   size_t n;
   int log_scale;                         /* of its chart                                      */
 };
-typedef struct edf__series edf__series;
+typedef struct edf_lab__series edf_lab__series;
 
 /* The part before a slash names the chart; a name without one is a chart of its own. */
-static int edf__same_chart(const char *a, const char *b) {
+static int edf_lab__same_chart(const char *a, const char *b) {
   size_t n = strcspn(a, "/");
   return n == strcspn(b, "/") && !memcmp(a, b, n);
 }
 
-static edf__series *edf__series_of(const char *name) {
-  edf__series **at = &edf.log, *found;
+/* The graph's list hangs on a watcher, which has nothing to do. */
+typedef struct { edf_watcher watcher; edf_lab__series *first; } edf_lab__log;
+
+static void edf_lab__log_told(edf_watcher *w, edf_event event, edf_node *node) {
+  (void)w, (void)event, (void)node;
+}
+
+static edf_lab__series *edf_lab__logged(void) {
+  edf_lab__log *log = (edf_lab__log *)(void *)edf_find_watcher(edf_lab__log_told);
+  return log ? log->first : NULL;
+}
+
+static edf_lab__log *edf_lab__log_of_graph(void) {
+  edf_lab__log *log = (edf_lab__log *)(void *)edf_find_watcher(edf_lab__log_told);
+  if (log) return log;
+  log = (edf_lab__log *)edf_keep(NULL, sizeof *log);
+  log->watcher.told = edf_lab__log_told;
+  edf_watch_passes(&log->watcher);
+  return log;
+}
+
+static edf_lab__series *edf_lab__series_of(const char *name) {
+  edf_lab__series **at = &edf_lab__log_of_graph()->first, *found;
   int log_scale = 0;
   for (; *at && strcmp((*at)->name, name); at = &(*at)->next)
-    if (edf__same_chart((*at)->name, name)) log_scale = (*at)->log_scale;
+    if (edf_lab__same_chart((*at)->name, name)) log_scale = (*at)->log_scale;
   if (*at) return *at;
-  found = (edf__series *)edf__alloc(&edf.kept, sizeof *found);
-  found->name = edf__copy(&edf.kept, name);
+  found = (edf_lab__series *)edf_keep(NULL, sizeof *found);
+  found->name = edf_lab__copy(name);
   found->log_scale = log_scale;
   return *at = found;
 }
 
 void edf_log_value(const char *name, double value) {
-  if (!name || !*name) edf__fail("edf_log: the series has no name");
-  edf__series *s = edf__series_of(name);
+  if (!name || !*name) edf_stop("edf_log: the series has no name");
+  edf_lab__series *s = edf_lab__series_of(name);
   size_t longest = s->n + 1, room = sizeof *s->x;
-  for (edf__series *t = edf.log; t; t = t->next)
-    if (edf__same_chart(t->name, name) && t->n > longest) longest = t->n;
+  for (edf_lab__series *t = edf_lab__logged(); t; t = t->next)
+    if (edf_lab__same_chart(t->name, name) && t->n > longest) longest = t->n;
   while (room < (s->n + 1) * sizeof *s->x) room *= 2;
-  s->x = (double *)edf__grow(&edf.kept, s->x, room);
-  s->y = (double *)edf__grow(&edf.kept, s->y, room);
+  s->x = (double *)edf_keep(s->x, room);
+  s->y = (double *)edf_keep(s->y, room);
   s->x[s->n] = (double)longest;
   s->y[s->n++] = value;
 }
 
 void edf_log_scale(const char *chart) {
   int found = 0;
-  for (edf__series *s = edf.log; chart && s; s = s->next)
-    if (edf__same_chart(s->name, chart)) found = s->log_scale = 1;
+  for (edf_lab__series *s = edf_lab__logged(); chart && s; s = s->next)
+    if (edf_lab__same_chart(s->name, chart)) found = s->log_scale = 1;
   if (!found)
-    edf__fail("edf_log_scale: nothing was logged for %s so far", chart ? chart : "(no name)");
+    edf_stop("edf_log_scale: nothing was logged for %s so far", chart ? chart : "(no name)");
 }
 
 /* ---- One chart: where it lies, and what its axes show. */
 typedef struct {
-  const edf__series *first;
+  const edf_lab__series *first;
   double top, least, greatest, last;     /* on the page; the y axis, scaled; the x axis       */
   int n, log_scale;
-} edf__chart;
-static const double edf__left = 70, edf__width = 610, edf__height = 200;
-enum { EDF__POINTS = 600 };             /* more than these are shown by means                */
-static const char *const edf__colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
+} edf_lab__chart;
+static const double edf_lab__left = 70, edf_lab__width = 610, edf_lab__height = 200;
+enum { EDF_LAB__POINTS = 600 };             /* more than these are shown by means             */
+static const char *const edf_lab__colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                            "#e69f00", "#56b4e9" };
-enum { EDF__COLOURS = sizeof edf__colour / sizeof *edf__colour };
+enum { EDF_LAB__COLOURS = sizeof edf_lab__colour / sizeof *edf_lab__colour };
 
-static int edf__shown(const edf__chart *c, double y) {
+static int edf_lab__shown(const edf_lab__chart *c, double y) {
   return fabs(y) < 1e300 && (!c->log_scale || y > 0);
 }
-static double edf__scaled(const edf__chart *c, double y) { return c->log_scale ? log10(y) : y; }
-
-static double edf__page_x(const edf__chart *c, double x) {
-  return edf__left + edf__width * (c->last > 1 ? (x - 1) / (c->last - 1) : 0.5);
+static double edf_lab__scaled(const edf_lab__chart *c, double y) {
+  return c->log_scale ? log10(y) : y;
 }
-static double edf__page_y(const edf__chart *c, double scaled) {
-  return c->top + edf__height * (c->greatest - scaled) / (c->greatest - c->least);
+
+static double edf_lab__page_x(const edf_lab__chart *c, double x) {
+  return edf_lab__left + edf_lab__width * (c->last > 1 ? (x - 1) / (c->last - 1) : 0.5);
+}
+static double edf_lab__page_y(const edf_lab__chart *c, double scaled) {
+  return c->top + edf_lab__height * (c->greatest - scaled) / (c->greatest - c->least);
 }
 
 /* The axes hold every value that is shown; 0 too, where it is not far. */
-static edf__chart edf__chart_of(const edf__series *first, double top) {
-  edf__chart c = { first, top, HUGE_VAL, -HUGE_VAL, 1, 0, first->log_scale };
-  for (const edf__series *s = first; s; s = s->next) {
-    if (!edf__same_chart(s->name, first->name)) continue;
+static edf_lab__chart edf_lab__chart_of(const edf_lab__series *first, double top) {
+  edf_lab__chart c = { first, top, HUGE_VAL, -HUGE_VAL, 1, 0, first->log_scale };
+  for (const edf_lab__series *s = first; s; s = s->next) {
+    if (!edf_lab__same_chart(s->name, first->name)) continue;
     c.n++;
     for (size_t i = 0; i < s->n; i++) {
       if (s->x[i] > c.last) c.last = s->x[i];
-      if (!edf__shown(&c, s->y[i])) continue;
-      double y = edf__scaled(&c, s->y[i]);
+      if (!edf_lab__shown(&c, s->y[i])) continue;
+      double y = edf_lab__scaled(&c, s->y[i]);
       if (y < c.least) c.least = y;
       if (y > c.greatest) c.greatest = y;
     }
@@ -11579,7 +11788,7 @@ static edf__chart edf__chart_of(const edf__series *first, double top) {
 }
 
 /* The bytes of one character beyond ASCII, 0 where they are not UTF-8. */
-static size_t edf__utf8_length(const char *text, size_t room) {
+static size_t edf_lab__utf8_length(const char *text, size_t room) {
   unsigned char c = (unsigned char)*text;
   size_t n = c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
   for (size_t k = 1; k < n; k++)
@@ -11587,10 +11796,10 @@ static size_t edf__utf8_length(const char *text, size_t room) {
   return n;
 }
 
-static void edf__write_xml(edf_page *out, const char *text, size_t n) {
+static void edf_lab__write_xml(edf_page *out, const char *text, size_t n) {
   for (size_t i = 0, wide; i < n; i++)
     if ((unsigned char)text[i] >= 128) {
-      wide = edf__utf8_length(text + i, n - i);
+      wide = edf_lab__utf8_length(text + i, n - i);
       edf_write(out, "%.*s", wide ? (int)wide : 1, wide ? text + i : "?");
       i += wide ? wide - 1 : 0;
     } else if (text[i] == '&') edf_write(out, "&amp;");
@@ -11600,39 +11809,41 @@ static void edf__write_xml(edf_page *out, const char *text, size_t n) {
 }
 
 /* 1, 2 or 5 times a power of ten, at most n of them in the range. */
-static double edf__tick(double range, int n) {
+static double edf_lab__tick(double range, int n) {
   double power = pow(10.0, floor(log10(range / n))), step = range / n / power;
   return power * (step <= 1 ? 1 : step <= 2 ? 2 : step <= 5 ? 5 : 10);
 }
 
-static void edf__plot_axes(edf_page *out, const edf__chart *c) {
-  double range = c->greatest - c->least, step = edf__tick(range, 5);
-  double x_step = c->last > 1 ? edf__tick(c->last, 8) : 1;
+static void edf_lab__plot_axes(edf_page *out, const edf_lab__chart *c) {
+  double range = c->greatest - c->least, step = edf_lab__tick(range, 5);
+  double x_step = c->last > 1 ? edf_lab__tick(c->last, 8) : 1;
   if (c->log_scale && step < 1 && range > 1) step = 1;
   for (double k = ceil(c->least / step), n = 0; k * step <= c->greatest && n < 50; k++, n++) {
-    double at = edf__page_y(c, k * step), y = c->log_scale ? pow(10.0, k * step) : k * step;
-    edf_write(out, "<path class=\"grid\" d=\"M%g %.1fh%g\"/>\n", edf__left, at, edf__width);
-    edf_write(out, "<text class=\"y\" x=\"%g\" y=\"%.1f\">%.3g</text>\n", edf__left - 8,
+    double at = edf_lab__page_y(c, k * step), y = c->log_scale ? pow(10.0, k * step) : k * step;
+    edf_write(out, "<path class=\"grid\" d=\"M%g %.1fh%g\"/>\n", edf_lab__left, at,
+              edf_lab__width);
+    edf_write(out, "<text class=\"y\" x=\"%g\" y=\"%.1f\">%.3g</text>\n", edf_lab__left - 8,
                at + 4, fabs(y) < 1e-9 * range ? 0 : y);
   }
   if (x_step < 1) x_step = 1;
   for (double x = x_step == 1 ? 1 : x_step; x <= c->last; x += x_step)
-    edf_write(out, "<text class=\"x\" x=\"%.1f\" y=\"%.1f\">%g</text>\n", edf__page_x(c, x),
-               c->top + edf__height + 18, x);
-  edf_write(out, "<path class=\"axis\" d=\"M%g %.1fv%gh%g\"/>\n", edf__left, c->top,
-             edf__height, edf__width);
+    edf_write(out, "<text class=\"x\" x=\"%.1f\" y=\"%.1f\">%g</text>\n", edf_lab__page_x(c, x),
+               c->top + edf_lab__height + 18, x);
+  edf_write(out, "<path class=\"axis\" d=\"M%g %.1fv%gh%g\"/>\n", edf_lab__left, c->top,
+             edf_lab__height, edf_lab__width);
 }
 
 /* Values from..to-1 as one point; returns how many of them are shown. */
-static size_t edf__plot_point(const edf__chart *c, const edf__series *s, size_t from, size_t to,
-                              double *x, double *mean, double *least, double *greatest) {
+static size_t edf_lab__plot_point(const edf_lab__chart *c, const edf_lab__series *s,
+                                  size_t from, size_t to, double *x, double *mean,
+                                  double *least, double *greatest) {
   size_t n = 0;
   *x = *mean = 0;
   *least = HUGE_VAL;
   *greatest = -HUGE_VAL;
   for (size_t i = from; i < to; i++) {
-    if (!edf__shown(c, s->y[i])) continue;
-    double y = edf__scaled(c, s->y[i]);
+    if (!edf_lab__shown(c, s->y[i])) continue;
+    double y = edf_lab__scaled(c, s->y[i]);
     *x += s->x[i];
     *mean += y;
     if (y < *least) *least = y;
@@ -11645,82 +11856,84 @@ static size_t edf__plot_point(const edf__chart *c, const edf__series *s, size_t 
 
 /* part 0: the line of means; 1 and -1: the band's upper edge, and its lower one backwards. A
    line has a gap where nothing is shown. */
-static size_t edf__plot_line(edf_page *out, const edf__chart *c, const edf__series *s,
-                             int part) {
-  size_t each = (s->n + EDF__POINTS - 1) / EDF__POINTS, points = (s->n + each - 1) / each;
-  size_t shown = 0;
+static size_t edf_lab__plot_line(edf_page *out, const edf_lab__chart *c,
+                                 const edf_lab__series *s, int part) {
+  size_t each = (s->n + EDF_LAB__POINTS - 1) / EDF_LAB__POINTS;
+  size_t points = (s->n + each - 1) / each, shown = 0;
   int gap = 1;
   for (size_t k = 0; k < points; k++) {
     size_t from = (part < 0 ? points - 1 - k : k) * each, to = from + each < s->n ? from + each
                                                              : s->n;
     double x, mean, least, greatest;
-    size_t n = edf__plot_point(c, s, from, to, &x, &mean, &least, &greatest);
+    size_t n = edf_lab__plot_point(c, s, from, to, &x, &mean, &least, &greatest);
     shown += n;
     if (!n) { gap = part == 0; continue; }
-    double y = edf__page_y(c, part == 0 ? mean : part > 0 ? greatest : least);
-    edf_write(out, "%c%.1f %.1f", gap && part >= 0 ? 'M' : 'L', edf__page_x(c, x), y);
+    double y = edf_lab__page_y(c, part == 0 ? mean : part > 0 ? greatest : least);
+    edf_write(out, "%c%.1f %.1f", gap && part >= 0 ? 'M' : 'L', edf_lab__page_x(c, x), y);
     gap = 0;
   }
   return shown;
 }
 
 /* The line, its points where they are few, and its name with the last value. */
-static void edf__plot_series(edf_page *out, const edf__chart *c, const edf__series *s, int k) {
-  const char *colour = edf__colour[k % EDF__COLOURS], *slash = strchr(s->name, '/');
+static void edf_lab__plot_series(edf_page *out, const edf_lab__chart *c,
+                                 const edf_lab__series *s, int k) {
+  const char *colour = edf_lab__colour[k % EDF_LAB__COLOURS], *slash = strchr(s->name, '/');
   double y = c->top - 12 - 18 * (c->n - 1 - k);
   edf_write(out, "<g fill=\"none\" stroke=\"%s\">\n", colour);
-  if (s->n > EDF__POINTS) {
+  if (s->n > EDF_LAB__POINTS) {
     edf_write(out, "<path stroke=\"none\" fill=\"%s\" fill-opacity=\"0.25\" d=\"", colour);
-    edf__plot_line(out, c, s, 1);
-    edf__plot_line(out, c, s, -1);
+    edf_lab__plot_line(out, c, s, 1);
+    edf_lab__plot_line(out, c, s, -1);
     edf_write(out, "\"/>\n");
   }
   edf_write(out, "<path d=\"");
-  size_t shown = edf__plot_line(out, c, s, 0);
-  edf_write(out, "\"/><path d=\"M%g %.1fh22\"/></g>\n<g fill=\"%s\">", edf__left + 330, y - 4,
-             colour);
+  size_t shown = edf_lab__plot_line(out, c, s, 0);
+  edf_write(out, "\"/><path d=\"M%g %.1fh22\"/></g>\n<g fill=\"%s\">", edf_lab__left + 330,
+            y - 4, colour);
   for (size_t i = 0; s->n <= 40 && i < s->n; i++)
-    if (edf__shown(c, s->y[i]))
+    if (edf_lab__shown(c, s->y[i]))
       edf_write(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>%g: %.6g</title>"
-                 "</circle>", edf__page_x(c, s->x[i]),
-                 edf__page_y(c, edf__scaled(c, s->y[i])), s->x[i], s->y[i]);
-  edf_write(out, "</g>\n<text x=\"%g\" y=\"%.1f\">", edf__left + 360, y);
+                 "</circle>", edf_lab__page_x(c, s->x[i]),
+                 edf_lab__page_y(c, edf_lab__scaled(c, s->y[i])), s->x[i], s->y[i]);
+  edf_write(out, "</g>\n<text x=\"%g\" y=\"%.1f\">", edf_lab__left + 360, y);
   const char *name = slash && slash[1] ? slash + 1 : s->name;
-  edf__write_xml(out, name, strlen(name));
+  edf_lab__write_xml(out, name, strlen(name));
   edf_write(out, "  %.4g", s->n ? s->y[s->n - 1] : 0.0);
   if (shown < s->n)
     edf_write(out, " (%zu value%s not shown)", s->n - shown, s->n - shown == 1 ? "" : "s");
   edf_write(out, "</text>\n");
 }
 
-static void edf__plot_chart(edf_page *out, const edf__chart *c) {
+static void edf_lab__plot_chart(edf_page *out, const edf_lab__chart *c) {
   int k = 0;
-  edf_write(out, "<text class=\"title\" x=\"%g\" y=\"%.1f\">", edf__left, c->top - 12);
-  edf__write_xml(out, c->first->name, strcspn(c->first->name, "/"));
+  edf_write(out, "<text class=\"title\" x=\"%g\" y=\"%.1f\">", edf_lab__left, c->top - 12);
+  edf_lab__write_xml(out, c->first->name, strcspn(c->first->name, "/"));
   edf_write(out, "%s</text>\n", c->log_scale ? ", logarithmic" : "");
-  edf__plot_axes(out, c);
-  for (const edf__series *s = c->first; s; s = s->next)
-    if (edf__same_chart(s->name, c->first->name)) edf__plot_series(out, c, s, k++);
+  edf_lab__plot_axes(out, c);
+  for (const edf_lab__series *s = c->first; s; s = s->next)
+    if (edf_lab__same_chart(s->name, c->first->name)) edf_lab__plot_series(out, c, s, k++);
   edf_write(out, "<text class=\"x\" x=\"%g\" y=\"%.1f\">values logged</text>\n",
-             edf__left + edf__width / 2, c->top + edf__height + 38);
+             edf_lab__left + edf_lab__width / 2, c->top + edf_lab__height + 38);
 }
 
-static int edf__is_first_of_chart(const edf__series *s) {
-  const edf__series *t = edf.log;
-  while (t != s && !edf__same_chart(t->name, s->name)) t = t->next;
+static int edf_lab__is_first_of_chart(const edf_lab__series *s) {
+  const edf_lab__series *t = edf_lab__logged();
+  while (t != s && !edf_lab__same_chart(t->name, s->name)) t = t->next;
   return t == s;
 }
 
 void edf_plot_svg(const char *path) {
   edf_page page = { NULL, 0 }, all = { NULL, 0 };
   double top = 0;
-  if (!edf.log) edf__fail("edf_plot_svg: nothing was logged: call edf_log(name, value) first");
-  for (const edf__series *s = edf.log; s; s = s->next) {
-    if (!edf__is_first_of_chart(s)) continue;
-    edf__chart c = edf__chart_of(s, 0);
+  if (!edf_lab__logged())
+    edf_stop("edf_plot_svg: nothing was logged: call edf_log(name, value) first");
+  for (const edf_lab__series *s = edf_lab__logged(); s; s = s->next) {
+    if (!edf_lab__is_first_of_chart(s)) continue;
+    edf_lab__chart c = edf_lab__chart_of(s, 0);
     c.top = top + 26 + 18 * c.n;
-    edf__plot_chart(&page, &c);
-    top = c.top + edf__height + 60;
+    edf_lab__plot_chart(&page, &c);
+    top = c.top + edf_lab__height + 60;
   }
   edf_write(&all, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %.0f\" "
              "width=\"720\" height=\"%.0f\">\n<style>"
@@ -11729,114 +11942,72 @@ void edf_plot_svg(const char *path) {
              ".grid{stroke:#8884}.axis{stroke:#888;fill:none}g{stroke-width:2}"
              "@media(prefers-color-scheme:dark){svg{background:#181818;fill:#ddd}}</style>\n",
              top, top);
-  edf_writer w = edf_create_file(path);
+  edf_writer w = edf_create_file(NULL, path);
   fputs(all.at, w.file);
   fputs(page.at, w.file);
   fputs("</svg>\n", w.file);
   edf_finish_file(&w);
-  edf__free(all.at);
-  edf__free(page.at);
-}
-EDF__C_END
-#endif
-
-/* ==== >>trace  The trace page; needs >>watch >>data ====================================== */
-#ifndef EDF__TRACE_H
-#define EDF__TRACE_H
-EDF__C_BEGIN
-/* A page to step through. What runs between edf_trace_begin("trace.html") and
-   edf_trace_end(), best one training step or a few, is written as one HTML file that any
-   browser shows, without a server or a network: the program forward and backward, the graph
-   with the gradients that have arrived, the tensors as they are at each moment, and for every
-   entry the sum of products that made it. The file stays below 2 MB: of large tensors it has a
-   part, the same along each index, and when it is full it leaves out what runs later; the page
-   says so. What changes is copied, so a step that is traced is slow; others cost nothing.
-   edf_write_dot writes the graph for Graphviz: dot -Tsvg graph.dot.
-   Errors: a path that cannot be written, two begins, an end without a begin, nothing that ran.
-   edf_clear ends a trace without a page. */
-void edf_trace_begin(const char *path);
-void edf_trace_end(void);
-void edf_write_dot(const char *path);
-
-#ifdef EDF_NO_DEBUG
-#define edf_trace_begin(path)         ((void)(path))
-#define edf_trace_end()               ((void)0)
-#define edf_write_dot(path)           ((void)(path))
-#endif
-EDF__C_END
-#endif
-
-#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
-EDF__C_BEGIN
-/* ---- JSON */
-static void edf__add_bytes(edf_page *to, const char *bytes, size_t n) {
-  edf__make_room(to, n);
-  memcpy(to->at + to->n, bytes, n);
-  to->n += n;
-  to->at[to->n] = 0;
+  edf_release(all.at);
+  edf_release(page.at);
 }
 
-/* A string of n bytes. What could end the script that it stands in is given by number. */
-static void edf__add_string(edf_page *to, const char *text, size_t n) {
-  edf__add_bytes(to, "\"", 1);
-  for (const char *c = text; c < text + n; c++)
-    if ((unsigned char)*c < ' ' || *c == 127 || strchr("\"\\<>&", *c))
-      edf_write(to, "\\u%04x", (unsigned)(unsigned char)*c);
-    else edf__add_bytes(to, c, 1);
-  edf__add_bytes(to, "\"", 1);
-}
-
-static void edf__add_key(edf_page *to, const char *key, const char *text) {
-  edf_write(to, ",\"%s\":", key);
-  edf__add_string(to, text, strlen(text));
-}
-
+/* ==== >>trace  The trace page ============================================================= */
 /* ---- What is recorded: the nodes, and moments. A moment has the tensors that are not what
    they were before it, of large ones the first `cut` entries along each index. */
-typedef struct edf__shot {
-  struct edf__shot *next;
+typedef struct edf_lab__shot {
+  struct edf_lab__shot *next;
   int node, grad;
   size_t n;
   edf_real *number;
-} edf__shot;
+} edf_lab__shot;
 
 typedef struct {
   char what;                             /* F, B: a pass begins; f, b: a node ran; s: a step  */
   int node;
   char *need;                            /* of B: who has a gradient                          */
-  edf__shot *first, *last;
-} edf__moment;
+  edf_lab__shot *first, *last;
+} edf_lab__moment;
 
 typedef struct {
   edf_node *node;                        /* NULL: gone, with edf_clear_compnodes              */
   char *text, *back;                     /* JSON: all about it; its backward lines            */
   int rank, dim[EDF_MAX_RANK];
-  const edf__shot *last[2];              /* what is known of value and gradient               */
-} edf__traced;
+  const edf_lab__shot *last[2];              /* what is known of value and gradient           */
+} edf_lab__traced;
 
-struct edf__trace {
+typedef struct {
   edf_watcher watcher;
   char *path;
   int n_node, n_moment, full;
   int cut, shown;                        /* entries along an index: recorded, written         */
-  edf__traced *node;
-  edf__moment *moment;
+  edf_lab__traced *node;
+  edf_lab__moment *moment;
   edf_node *moving;                      /* the parameter that makes its step now             */
+  int forward;                           /* a Forward runs                                    */
   size_t numbers;
-};
+  edf_page number;                       /* as text                                           */
+} edf_lab__trace;
 
-enum { EDF__MOST_MOMENTS = 4000, EDF__MOST_NODES = 2000, EDF__MOST_NUMBERS = 1 << 24 };
-static const double edf__page_room = 1.9e6, edf__number_room = 5.34;       /* bytes           */
+static void edf_lab__trace_told(edf_watcher *w, edf_event event, edf_node *x);
+
+/* The trace of this graph, or NULL. */
+static edf_lab__trace *edf_lab__traces(void) {
+  return (edf_lab__trace *)(void *)edf_find_watcher(edf_lab__trace_told);
+}
+
+enum { EDF_LAB__MOST_MOMENTS = 4000, EDF_LAB__MOST_NODES = 2000 };
+enum { EDF_LAB__MOST_NUMBERS = 1 << 24 };
+static const double edf_lab__page_room = 1.9e6, edf_lab__number_room = 5.34;       /* bytes   */
 
 /* ---- A part of a tensor: its first `cut` entries along each index. */
-static size_t edf__part_size(int rank, const int *dim, int cut) {
+static size_t edf_lab__part_size(int rank, const int *dim, int cut) {
   size_t n = 1;
   for (int d = 0; d < rank; d++) n *= (size_t)(dim[d] < cut ? dim[d] : cut);
   return n;
 }
 
 /* Where entry k of the part lies in the tensor. */
-static size_t edf__part_entry(int rank, const int *dim, int cut, size_t k) {
+static size_t edf_lab__part_entry(int rank, const int *dim, int cut, size_t k) {
   size_t at = 0, step = 1;
   for (int d = rank - 1; d >= 0; d--) {
     size_t n = (size_t)(dim[d] < cut ? dim[d] : cut);
@@ -11849,25 +12020,25 @@ static size_t edf__part_entry(int rank, const int *dim, int cut, size_t k) {
 
 /* What one step would take: every value, gradient and new value of a parameter once, and a
    gradient again with each contribution. */
-static double edf__step_size(int cut) {
+static double edf_lab__step_size(int cut) {
   double n = 0;
   for (int i = 0; i < edf.n_inputs; i++)
-    n += (double)edf__part_size(edf.inputs[i]->rank, edf.inputs[i]->dim, cut);
+    n += (double)edf_lab__part_size(edf.inputs[i]->rank, edf.inputs[i]->dim, cut);
   for (int i = 0; i < edf.n_parameters; i++)
-    n += 2 * (double)edf__part_size(edf.parameters[i]->rank, edf.parameters[i]->dim, cut);
+    n += 2 * (double)edf_lab__part_size(edf.parameters[i]->rank, edf.parameters[i]->dim, cut);
   for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *c = edf.compnodes[i];
-    n += (double)edf__part_size(c->rank, c->dim, cut);
+    n += (double)edf_lab__part_size(c->rank, c->dim, cut);
     for (int k = 0; k < c->n_in; k++)
       if (c->in[k]->kind != EDF_INPUT)
-        n += (double)edf__part_size(c->in[k]->rank, c->in[k]->dim, cut);
+        n += (double)edf_lab__part_size(c->in[k]->rank, c->in[k]->dim, cut);
   }
   return n;
 }
 
-static int edf__smaller(int cut) { return cut - cut / 8 - 1; }
+static int edf_lab__smaller(int cut) { return cut - cut / 8 - 1; }
 
-static int edf__first_cut(void) {
+static int edf_lab__first_cut(void) {
   int cut = 1;
   for (int i = 0; i < edf.n_parameters; i++)
     for (int d = 0; d < edf.parameters[i]->rank; d++)
@@ -11877,161 +12048,135 @@ static int edf__first_cut(void) {
       const edf_node *x = k < 0 ? edf.compnodes[i] : edf.compnodes[i]->in[k];
       for (int d = 0; d < x->rank; d++) if (x->dim[d] > cut) cut = x->dim[d];
     }
-  while (cut > 1 && edf__step_size(cut) * edf__number_room > edf__page_room)
-    cut = edf__smaller(cut);
+  while (cut > 1 && edf_lab__step_size(cut) * edf_lab__number_room > edf_lab__page_room)
+    cut = edf_lab__smaller(cut);
   return cut;
 }
 
 /* ---- Nodes as JSON. Lines as strings, without the blanks before them. */
-static void edf__add_lines(edf_page *to, const char *text, size_t n) {
+static void edf_lab__add_key(edf_page *to, const char *key, const char *text) {
+  edf_write(to, ",\"%s\":", key);
+  edf_write_quoted(to, text, strlen(text));
+}
+
+static void edf_lab__add_lines(edf_page *to, const char *text, size_t n) {
   size_t line = 0;
   for (const char *c = text; c < text + n; c += line + 1) {
     while (*c == ' ') c++;
     line = strcspn(c, "\n");
-    if (to->n && to->at[to->n - 1] != '[') edf__add_bytes(to, ",", 1);
-    edf__add_string(to, c, line);
+    if (to->n && to->at[to->n - 1] != '[') edf_write(to, ",");
+    edf_write_quoted(to, c, line);
   }
 }
 
-static void edf__add_printed(edf_page *to, edf__printer *print, const edf_node *y) {
+static void edf_lab__add_printed(edf_page *to, edf_part part, const edf_node *y) {
   edf_page text = { NULL, 0 };
-  print(&text, y);
-  edf__add_lines(to, text.at ? text.at : "", text.n);
-  edf__free(text.at);
-}
-
-static void edf__add_place(edf_page *to, const edf__equation *e, const edf__place *p) {
-  edf_write(to, "[%d", p->constant);
-  for (int i = 0; i < e->n_letter; i++)
-    if (p->factor[i]) edf_write(to, ",%d,%d", i, p->factor[i]);
-  edf_write(to, "]");
-}
-
-/* The equation: for each letter name, extent, whether it is on the left; tensors; terms. */
-static void edf__add_equation(edf_page *to, const edf__einsum *m) {
-  const edf__equation *e = &m->e;
-  edf_write(to, ",\"eq\":{\"kind\":%d,\"name\":[", (int)m->kind);
-  for (int i = 0; i < e->n_letter; i++) {
-    if (i) edf_write(to, ",");
-    edf__add_string(to, e->letter[i].name, (size_t)e->letter[i].length);
-  }
-  edf_write(to, "],\"ext\":[");
-  for (int i = 0; i < e->n_letter; i++) edf_write(to, i ? ",%ld" : "%ld", (long)m->extent[i]);
-  edf_write(to, "],\"left\":[");
-  for (int i = 0; i < e->n_letter; i++) edf_write(to, i ? ",%d" : "%d", e->letter[i].left);
-  edf_write(to, "],\"ref\":[");
-  for (int r = 0; r < e->n_ref; r++) {
-    edf_write(to, r ? ",[%d,[" : "[%d,[", e->ref[r].operand);
-    for (int d = 0; d < e->ref[r].rank; d++) {
-      if (d) edf_write(to, ",");
-      edf__add_place(to, e, &e->ref[r].place[d]);
-    }
-    edf_write(to, "]]");
-  }
-  edf_write(to, "],\"term\":[");
-  for (int t = 0; t < e->n_term; t++)
-    edf_write(to, t ? ",[%.9g,%d,%d]" : "[%.9g,%d,%d]", e->term[t].number, e->term[t].first,
-             e->term[t].n);
-  edf_write(to, "]}");
+  edf_write_node(&text, y, part);
+  edf_lab__add_lines(to, text.at ? text.at : "", text.n);
+  edf_release(text.at);
 }
 
 /* The last with this address: where a graph is built anew, others had it before. */
-static int edf__traced_of(const edf_node *x) {
-  int id = edf.trace->n_node;
-  while (id-- > 0 && edf.trace->node[id].node != x) {}
+static int edf_lab__traced_of(const edf_node *x) {
+  int id = edf_lab__traces()->n_node;
+  while (id-- > 0 && edf_lab__traces()->node[id].node != x) {}
   return id;
 }
 
-static void edf__add_formulas(edf_page *to, const edf_node *y) {
+static void edf_lab__add_formulas(edf_page *to, const edf_node *y) {
   edf_write(to, ",\"line\":[");
-  edf__add_printed(to, edf__write_forward, y);
+  edf_lab__add_printed(to, EDF_FORWARD_LINE, y);
   edf_write(to, "]");
-  if (edf__is_einsum(y)) { edf__add_equation(to, (const edf__einsum *)y->state); return; }
-  if (y->says) edf_write(to, ",\"f\":1");           /* lines are formulas */
+  if (edf_is(y, EDF_IS_EQUATION)) {
+    edf_write(to, ",\"eq\":");
+    edf_write_node(to, y, EDF_EQUATION_DATA);
+  } else if (edf_is(y, EDF_HAS_FORMULA)) edf_write(to, ",\"f\":1");
 }
 
-static char *edf__node_text(const edf_node *x) {
+static char *edf_lab__node_text(const edf_node *x) {
   edf_page t = { NULL, 0 };
   edf_write(&t, "{\"k\":%d,\"place\":%d,\"row\":%d", (int)x->kind, edf_position(x), x->line);
-  edf__add_key(&t, "op", x->op);
-  edf__add_key(&t, "name", x->name);
-  edf__add_key(&t, "file", x->file);
+  edf_lab__add_key(&t, "op", x->op);
+  edf_lab__add_key(&t, "name", x->name);
+  edf_lab__add_key(&t, "file", x->file);
   edf_write(&t, ",\"dim\":[");
   for (int d = 0; d < x->rank; d++) edf_write(&t, d ? ",%d" : "%d", x->dim[d]);
   edf_write(&t, "],\"in\":[");
-  for (int k = 0; k < x->n_in; k++) edf_write(&t, k ? ",%d" : "%d", edf__traced_of(x->in[k]));
+  for (int k = 0; k < x->n_in; k++)
+    edf_write(&t, k ? ",%d" : "%d", edf_lab__traced_of(x->in[k]));
   edf_write(&t, "]");
-  if (x->kind == EDF_COMPNODE) edf__add_formulas(&t, x);
+  if (x->kind == EDF_COMPNODE) edf_lab__add_formulas(&t, x);
   return t.at;
 }
 
 /* A node that says the same of itself as one before is that one: a graph may be built anew for
    each step. */
-static void edf__describe(edf_node *x) {
-  struct edf__trace *t = edf.trace;
-  if (!x->visit || t->full) return;
-  char *text = edf__node_text(x);
-  int id = edf__traced_of(x);
+static void edf_lab__describe(edf_node *x) {
+  edf_lab__trace *t = edf_lab__traces();
+  if (!edf_is(x, EDF_IS_ACTIVE) || t->full) return;
+  char *text = edf_lab__node_text(x);
+  int id = edf_lab__traced_of(x);
   if (id >= 0) t->node[id].node = NULL;
   for (id = 0; id < t->n_node && strcmp(t->node[id].text, text); id++) {}
   if (id == t->n_node) {
     size_t bytes = sizeof *t->node * 2 * (size_t)(id + 1);
-    if ((id & (id - 1)) == 0) t->node = (edf__traced *)edf__grow(&edf.kept, t->node, bytes);
+    if ((id & (id - 1)) == 0) t->node = (edf_lab__traced *)edf_keep(t->node, bytes);
     t->node[id].text = text;
     t->node[id].rank = x->rank;
     memcpy(t->node[id].dim, x->dim, sizeof x->dim);
     t->n_node++;
-  } else edf__free(text);
+  } else edf_release(text);
   t->node[id].node = x;
 }
 
 /* ---- Moments */
-static void edf__add_moment(char what, const edf_node *x) {
-  struct edf__trace *t = edf.trace;
+static void edf_lab__add_moment(char what, const edf_node *x) {
+  edf_lab__trace *t = edf_lab__traces();
   int n = t->n_moment++;
   size_t bytes = sizeof *t->moment * 2 * (size_t)(n + 1);
-  if ((n & (n - 1)) == 0) t->moment = (edf__moment *)edf__grow(&edf.kept, t->moment, bytes);
+  if ((n & (n - 1)) == 0) t->moment = (edf_lab__moment *)edf_keep(t->moment, bytes);
   t->moment[n].what = what;
-  t->moment[n].node = x ? edf__traced_of(x) : -1;
+  t->moment[n].node = x ? edf_lab__traced_of(x) : -1;
 }
 
 /* The part's numbers into `to`; a fresh gradient counts as 0. Or, without `to`, whether they
    are others than `from`. */
-static int edf__take(const edf__traced *x, int grad, const edf_real *from, edf_real *to,
-                     size_t n) {
-  const edf_real *all = grad && x->node->fresh ? NULL
+static int edf_lab__take(const edf_lab__traced *x, int grad, const edf_real *from, edf_real *to,
+                         size_t n) {
+  const edf_real *all = grad && edf_is(x->node, EDF_GRAD_IS_ZERO) ? NULL
                       : grad ? edf_grad(x->node) : edf_value(x->node);
   for (size_t k = 0; k < n; k++) {
-    edf_real v = all ? all[edf__part_entry(x->rank, x->dim, edf.trace->cut, k)] : 0;
+    edf_real v = all ? all[edf_lab__part_entry(x->rank, x->dim, edf_lab__traces()->cut, k)] : 0;
     if (to) to[k] = v;
     else if (memcmp(&v, &from[k], sizeof v)) return 1;
   }
   return to != NULL;
 }
 
-static int edf__has_numbers(const edf_node *x, int grad) {
-  int rows = x->kind != EDF_INPUT || !x->batched || x->fed == x->dim[0];
+static int edf_lab__has_numbers(const edf_node *x, int grad) {
+  int rows = x->kind != EDF_INPUT || !edf_follows_batch(x, 0) || edf_rows_fed(x) == x->dim[0];
   return rows && x->size && (grad ? x->grad : x->value) != NULL;
 }
 
-static int edf__changed(int id, int grad) {
-  const edf__traced *x = &edf.trace->node[id];
-  if (!edf__has_numbers(x->node, grad)) return 0;
-  return !x->last[grad] || edf__take(x, grad, x->last[grad]->number, NULL, x->last[grad]->n);
+static int edf_lab__changed(int id, int grad) {
+  const edf_lab__traced *x = &edf_lab__traces()->node[id];
+  if (!edf_lab__has_numbers(x->node, grad)) return 0;
+  return !x->last[grad] ||
+         edf_lab__take(x, grad, x->last[grad]->number, NULL, x->last[grad]->n);
 }
 
 /* Puts a tensor that has changed into the last moment. */
-static void edf__shoot(const edf_node *x, int grad) {
-  struct edf__trace *t = edf.trace;
-  int id = edf__traced_of(x);
-  if (id < 0 || !t->n_moment || !edf__changed(id, grad)) return;
-  edf__moment *m = &t->moment[t->n_moment - 1];
-  edf__shot *s = (edf__shot *)edf__alloc(&edf.kept, sizeof *s);
+static void edf_lab__shoot(const edf_node *x, int grad) {
+  edf_lab__trace *t = edf_lab__traces();
+  int id = edf_lab__traced_of(x);
+  if (id < 0 || !t->n_moment || !edf_lab__changed(id, grad)) return;
+  edf_lab__moment *m = &t->moment[t->n_moment - 1];
+  edf_lab__shot *s = (edf_lab__shot *)edf_keep(NULL, sizeof *s);
   s->node = id;
   s->grad = grad;
-  s->n = edf__part_size(x->rank, x->dim, t->cut);
-  s->number = edf__new_reals(s->n);
-  edf__take(&t->node[id], grad, NULL, s->number, s->n);
+  s->n = edf_lab__part_size(x->rank, x->dim, t->cut);
+  s->number = (edf_real *)edf_keep(NULL, s->n * sizeof *s->number);
+  edf_lab__take(&t->node[id], grad, NULL, s->number, s->n);
   if (m->last) m->last->next = s;
   else m->first = s;
   m->last = s;
@@ -12039,102 +12184,110 @@ static void edf__shoot(const edf_node *x, int grad) {
   t->numbers += s->n;
 }
 
-static void edf__shoot_value(edf_node *x) { if (x->visit) edf__shoot(x, 0); }
-static void edf__shoot_leaf(edf_node *x) { if (x->kind != EDF_COMPNODE) edf__shoot_value(x); }
-
-/* ---- What is told, recorded. */
-static void edf__begin_tracing(void) {
-  struct edf__trace *t = edf.trace;
-  int nodes = edf.n_inputs + edf.n_parameters + edf.n_compnodes;
-  t->full |= t->n_moment + 2 * nodes > EDF__MOST_MOMENTS || nodes > EDF__MOST_NODES ||
-             t->n_node + nodes > 2 * EDF__MOST_NODES || t->numbers > EDF__MOST_NUMBERS;
-  if (t->full) return;
-  if (!t->cut) t->cut = edf__first_cut();
-  edf__each(edf__describe);
+static void edf_lab__shoot_value(edf_node *x) {
+  if (edf_is(x, EDF_IS_ACTIVE)) edf_lab__shoot(x, 0);
+}
+static void edf_lab__shoot_leaf(edf_node *x) {
+  if (x->kind != EDF_COMPNODE) edf_lab__shoot_value(x);
 }
 
-static void edf__trace_forward(void) {
-  edf__begin_tracing();
-  if (edf.trace->full) return;
-  edf__add_moment('F', NULL);
-  edf__each(edf__shoot_leaf);
+/* ---- What is told, recorded. */
+static void edf_lab__begin_tracing(void) {
+  edf_lab__trace *t = edf_lab__traces();
+  int nodes = edf.n_inputs + edf.n_parameters + edf.n_compnodes;
+  t->full |= t->n_moment + 2 * nodes > EDF_LAB__MOST_MOMENTS || nodes > EDF_LAB__MOST_NODES ||
+             t->n_node + nodes > 2 * EDF_LAB__MOST_NODES || t->numbers > EDF_LAB__MOST_NUMBERS;
+  if (t->full) return;
+  if (!t->cut) t->cut = edf_lab__first_cut();
+  edf_lab__each(edf_lab__describe);
+}
+
+static void edf_lab__trace_forward(void) {
+  edf_lab__begin_tracing();
+  if (edf_lab__traces()->full) return;
+  edf_lab__add_moment('F', NULL);
+  edf_lab__each(edf_lab__shoot_leaf);
 }
 
 /* An eager node runs as soon as it is built, without a Forward around it. */
-static void edf__trace_ran(edf_node *y) {
-  struct edf__trace *t = edf.trace;
+static void edf_lab__trace_ran(edf_node *y) {
+  edf_lab__trace *t = edf_lab__traces();
   char last = t->n_moment ? t->moment[t->n_moment - 1].what : 0;
-  if (edf.way != 1 && last != 'F' && last != 'f') edf__trace_forward();
-  if (edf.eager && !t->full) edf__each(edf__describe);
+  if (!t->forward && last != 'F' && last != 'f') edf_lab__trace_forward();
+  if (edf.eager && !t->full) edf_lab__each(edf_lab__describe);
   if (t->full) return;
-  edf__add_moment('f', y);
-  edf__shoot(y, 0);
-  for (int k = 0; k < y->n_in; k++) edf__shoot_leaf(y->in[k]);
+  edf_lab__add_moment('f', y);
+  edf_lab__shoot(y, 0);
+  for (int k = 0; k < y->n_in; k++) edf_lab__shoot_leaf(y->in[k]);
 }
 
-static edf_page edf__needed;
-static void edf__add_needed(edf_node *x) {
-  if (x->visit && x->grad)
-    edf_write(&edf__needed, edf__needed.n ? ",%d" : "%d", edf__traced_of(x));
+static edf_page edf_lab__needed;
+static void edf_lab__add_needed(edf_node *x) {
+  if (edf_is(x, EDF_IS_ACTIVE) && x->grad)
+    edf_write(&edf_lab__needed, edf_lab__needed.n ? ",%d" : "%d", edf_lab__traced_of(x));
 }
 
-static void edf__trace_loss(edf_node *loss) {
-  struct edf__trace *t = edf.trace;
+static void edf_lab__trace_loss(edf_node *loss) {
+  edf_lab__trace *t = edf_lab__traces();
   int late = !t->n_moment;               /* begun between Forward and Backward                */
-  if (late) edf__trace_forward();
-  else edf__begin_tracing();
+  if (late) edf_lab__trace_forward();
+  else edf_lab__begin_tracing();
   if (t->full) return;
-  if (late) edf__each(edf__shoot_value);
-  edf__add_moment('B', loss);
-  memset(&edf__needed, 0, sizeof edf__needed);
-  edf__each(edf__add_needed);
-  t->moment[t->n_moment - 1].need = edf__needed.at;
+  if (late) edf_lab__each(edf_lab__shoot_value);
+  edf_lab__add_moment('B', loss);
+  memset(&edf_lab__needed, 0, sizeof edf_lab__needed);
+  edf_lab__each(edf_lab__add_needed);
+  t->moment[t->n_moment - 1].need = edf_lab__needed.at;
   for (int id = 0; id < t->n_node; id++) t->node[id].last[1] = NULL;
   for (int i = 0; i < edf.n_parameters; i++)
-    if (!edf.parameters[i]->fresh) edf__shoot(edf.parameters[i], 1);
-  edf__shoot(loss, 1);
+    if (!edf_is(edf.parameters[i], EDF_GRAD_IS_ZERO)) edf_lab__shoot(edf.parameters[i], 1);
+  edf_lab__shoot(loss, 1);
 }
 
-static void edf__trace_came_back(edf_node *y) {
-  struct edf__trace *t = edf.trace;
-  int id = edf__traced_of(y);
+static void edf_lab__trace_came_back(edf_node *y) {
+  edf_lab__trace *t = edf_lab__traces();
+  int id = edf_lab__traced_of(y);
   edf_page back = { NULL, 0 };
   if (id < 0) return;
-  edf__add_moment('b', y);
-  for (int k = 0; k < y->n_in; k++) if (y->in[k]->grad) edf__shoot(y->in[k], 1);
+  edf_lab__add_moment('b', y);
+  for (int k = 0; k < y->n_in; k++) if (y->in[k]->grad) edf_lab__shoot(y->in[k], 1);
   if (t->node[id].back) return;
-  edf__add_printed(&back, edf__write_backward, y);
+  edf_lab__add_printed(&back, EDF_BACKWARD_LINES, y);
   t->node[id].back = back.at;
 }
 
 /* A parameter is told of before its step: what became of it is seen at what is told next. */
-static void edf__trace_moved(void) {
-  edf_node *p = edf.trace->moving;
-  edf.trace->moving = NULL;
-  int id = p ? edf__traced_of(p) : -1;
-  if (id < 0 || edf.trace->full || !edf.trace->node[id].last[0] || !edf__changed(id, 0)) return;
-  edf__add_moment('s', p);
-  edf__shoot(p, 0);
-  if (p->grad) edf__shoot(p, 1);
+static void edf_lab__trace_moved(void) {
+  edf_node *p = edf_lab__traces()->moving;
+  edf_lab__traces()->moving = NULL;
+  int id = p ? edf_lab__traced_of(p) : -1;
+  if (id < 0 || edf_lab__traces()->full || !edf_lab__traces()->node[id].last[0] ||
+      !edf_lab__changed(id, 0))
+    return;
+  edf_lab__add_moment('s', p);
+  edf_lab__shoot(p, 0);
+  if (p->grad) edf_lab__shoot(p, 1);
 }
 
-static void edf__trace_told(edf_watcher *w, edf_event event, edf_node *x) {
-  (void)w;
+static void edf_lab__trace_told(edf_watcher *w, edf_event event, edf_node *x) {
+  edf_lab__trace *t = (edf_lab__trace *)(void *)w;
   if (event == EDF_CLEARED) return;
-  edf__trace_moved();
-  if (event == EDF_BEGIN_FORWARD) edf__trace_forward();
-  if (event == EDF_BEGIN_BACKWARD) edf__trace_loss(x);
-  if (edf.trace->full) return;
-  if (event == EDF_AFTER_FORWARD) edf__trace_ran(x);
-  if (event == EDF_AFTER_BACKWARD) edf__trace_came_back(x);
-  if (event == EDF_BEFORE_UPDATE) edf.trace->moving = x;
+  edf_lab__trace_moved();
+  if (event != EDF_BEFORE_FORWARD && event != EDF_AFTER_FORWARD)
+    t->forward = event == EDF_BEGIN_FORWARD;
+  if (event == EDF_BEGIN_FORWARD) edf_lab__trace_forward();
+  if (event == EDF_BEGIN_BACKWARD) edf_lab__trace_loss(x);
+  if (t->full) return;
+  if (event == EDF_AFTER_FORWARD) edf_lab__trace_ran(x);
+  if (event == EDF_AFTER_BACKWARD) edf_lab__trace_came_back(x);
+  if (event == EDF_BEFORE_UPDATE) t->moving = x;
 }
 
 /* ---- The page: a template, and the data as JSON. Few numbers are written out; many are floats
    in base64, little-endian. */
-enum { EDF__FEW = 64 };
+enum { EDF_LAB__FEW = 64 };
 
-static void edf__write_base64(FILE *out, const unsigned char *byte, size_t n) {
+static void edf_lab__write_base64(FILE *out, const unsigned char *byte, size_t n) {
   static const char digit[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   for (size_t k = 0; k < n; k += 3) {
@@ -12148,84 +12301,81 @@ static void edf__write_base64(FILE *out, const unsigned char *byte, size_t n) {
   }
 }
 
-EDF__PRINTF(2, 3) static void edf__print_to(FILE *out, const char *format, ...) {
-  char text[64];
-  va_list args;
-  va_start(args, format);
-  edf__format(text, sizeof text, format, args);
-  va_end(args);
-  fputs(text, out);
-}
-
-static void edf__write_number(FILE *out, double v) {
+static void edf_lab__write_number(FILE *out, double v) {
   if (v != v) fputs("\"NaN\"", out);
   else if (v - v != 0) fputs(v < 0 ? "\"-Infinity\"" : "\"Infinity\"", out);
-  else edf__print_to(out, "%.6g", v);
+  else {
+    edf_page *text = &edf_lab__traces()->number;
+    text->n = 0;
+    edf_write(text, "%.6g", v);
+    fputs(text->at, out);
+  }
 }
 
 /* Entry k of what is shown, in what was recorded. */
-static size_t edf__shot_entry(const edf__traced *x, size_t k) {
+static size_t edf_lab__shot_entry(const edf_lab__traced *x, size_t k) {
   int dim[EDF_MAX_RANK];
   for (int d = 0; d < x->rank; d++)
-    dim[d] = x->dim[d] < edf.trace->cut ? x->dim[d] : edf.trace->cut;
-  return edf__part_entry(x->rank, dim, edf.trace->shown, k);
+    dim[d] = x->dim[d] < edf_lab__traces()->cut ? x->dim[d] : edf_lab__traces()->cut;
+  return edf_lab__part_entry(x->rank, dim, edf_lab__traces()->shown, k);
 }
 
 /* A double that no float can hold is the largest float: it is not infinite. */
-static float edf__as_float(edf_real v) {
+static float edf_lab__as_float(edf_real v) {
   if (v > FLT_MAX && v - v == 0) return FLT_MAX;
   if (v < -FLT_MAX && v - v == 0) return -FLT_MAX;
   return (float)v;
 }
 
-static void edf__write_few(FILE *out, const edf__traced *x, const edf__shot *s, size_t n) {
+static void edf_lab__write_few(FILE *out, const edf_lab__traced *x, const edf_lab__shot *s,
+                               size_t n) {
   for (size_t k = 0; k < n; k++) {
     if (k) fputc(',', out);
-    edf__write_number(out, (double)s->number[edf__shot_entry(x, k)]);
+    edf_lab__write_number(out, (double)s->number[edf_lab__shot_entry(x, k)]);
   }
 }
 
-static void edf__write_many(FILE *out, const edf__traced *x, const edf__shot *s, size_t n) {
+static void edf_lab__write_many(FILE *out, const edf_lab__traced *x, const edf_lab__shot *s,
+                                size_t n) {
   unsigned char byte[4 * 192];           /* a multiple of 3 bytes: only the end is padded     */
   for (size_t k = 0, filled = 0; k < n; k++) {
-    float f = edf__as_float(s->number[edf__shot_entry(x, k)]);
+    float f = edf_lab__as_float(s->number[edf_lab__shot_entry(x, k)]);
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
-    edf__put_number(byte + filled, bits, 4);
-    filled += 4;
+    for (int i = 0; i < 4; i++) byte[filled++] = (unsigned char)(bits >> 8 * i);
     if (filled < sizeof byte && k + 1 < n) continue;
-    edf__write_base64(out, byte, filled);
+    edf_lab__write_base64(out, byte, filled);
     filled = 0;
   }
 }
 
-static void edf__write_shot(FILE *out, const edf__shot *s) {
-  const edf__traced *x = &edf.trace->node[s->node];
-  size_t n = edf__part_size(x->rank, x->dim, edf.trace->shown);
-  int many = n > EDF__FEW;
+static void edf_lab__write_shot(FILE *out, const edf_lab__shot *s) {
+  const edf_lab__traced *x = &edf_lab__traces()->node[s->node];
+  size_t n = edf_lab__part_size(x->rank, x->dim, edf_lab__traces()->shown);
+  int many = n > EDF_LAB__FEW;
   fprintf(out, many ? "[%d,%d,\"" : "[%d,%d,[", s->node, s->grad);
-  if (many) edf__write_many(out, x, s, n);
-  else edf__write_few(out, x, s, n);
+  if (many) edf_lab__write_many(out, x, s, n);
+  else edf_lab__write_few(out, x, s, n);
   fputs(many ? "\"]" : "]]", out);
 }
 
-static void edf__write_moment(FILE *out, const edf__moment *m) {
+static void edf_lab__write_moment(FILE *out, const edf_lab__moment *m) {
   fprintf(out, "{\"w\":\"%c\",\"n\":%d,\"need\":[%s],\"set\":[", m->what, m->node,
           m->need ? m->need : "");
-  for (const edf__shot *s = m->first; s; s = s->next) {
-    edf__write_shot(out, s);
+  for (const edf_lab__shot *s = m->first; s; s = s->next) {
+    edf_lab__write_shot(out, s);
     if (s->next) fputs(",\n", out);
   }
   fputs("]}", out);
 }
 
-static void edf__write_node(FILE *out, const edf__traced *x) {
+static void edf_lab__write_node(FILE *out, const edf_lab__traced *x) {
   fprintf(out, "%s,\"back\":[%s]}", x->text, x->back ? x->back : "");
 }
 
 /* What is left out, said at the foot of the page. */
-static void edf__write_note(FILE *out) {
-  const struct edf__trace *t = edf.trace;
+static void edf_lab__write_note(FILE *out) {
+  const edf_lab__trace *t = edf_lab__traces();
   int longest = 0;
   for (int id = 0; id < t->n_node; id++)
     for (int d = 0; d < t->node[id].rank; d++)
@@ -12238,39 +12388,39 @@ static void edf__write_note(FILE *out) {
   fputs("\"}\n", out);
 }
 
-static void edf__write_data(FILE *out) {
-  const struct edf__trace *t = edf.trace;
+static void edf_lab__write_data(FILE *out) {
+  const edf_lab__trace *t = edf_lab__traces();
   fprintf(out, "{\"cap\":%d,\n\"nodes\":[\n", t->shown);
   for (int id = 0; id < t->n_node; id++) {
-    edf__write_node(out, &t->node[id]);
+    edf_lab__write_node(out, &t->node[id]);
     fputs(id + 1 < t->n_node ? ",\n" : "],\n\"moments\":[\n", out);
   }
   for (int m = 0; m < t->n_moment; m++) {
-    edf__write_moment(out, &t->moment[m]);
+    edf_lab__write_moment(out, &t->moment[m]);
     fputs(m + 1 < t->n_moment ? ",\n" : "],\n", out);
   }
-  edf__write_note(out);
+  edf_lab__write_note(out);
 }
 
 /* The page's length where `cut` entries along each index are shown. */
-static double edf__page_size(int cut) {
-  const struct edf__trace *t = edf.trace;
+static double edf_lab__page_size(int cut) {
+  const edf_lab__trace *t = edf_lab__traces();
   double bytes = 50000;
   for (int id = 0; id < t->n_node; id++)
     bytes += (double)strlen(t->node[id].text) + 20 +
              (double)(t->node[id].back ? strlen(t->node[id].back) : 0);
   for (int m = 0; m < t->n_moment; m++) {
     bytes += 40 + (double)(t->moment[m].need ? strlen(t->moment[m].need) : 0);
-    for (const edf__shot *s = t->moment[m].first; s; s = s->next) {
-      const edf__traced *x = &t->node[s->node];
-      size_t n = edf__part_size(x->rank, x->dim, cut);
-      bytes += 20 + (double)n * (n > EDF__FEW ? edf__number_room : 13);
+    for (const edf_lab__shot *s = t->moment[m].first; s; s = s->next) {
+      const edf_lab__traced *x = &t->node[s->node];
+      size_t n = edf_lab__part_size(x->rank, x->dim, cut);
+      bytes += 20 + (double)n * (n > EDF_LAB__FEW ? edf_lab__number_room : 13);
     }
   }
   return bytes;
 }
 
-static void edf__write_rows(FILE *out, const char *const *row) {
+static void edf_lab__write_rows(FILE *out, const char *const *row) {
   for (; *row; row++) fputs(*row, out);
   fputc('\n', out);
 }
@@ -12278,7 +12428,7 @@ static void edf__write_rows(FILE *out, const char *const *row) {
 /* The page: what stands before the data, and behind it the script that shows it. Its source is
    notes/trace.html; `make page` writes these lines. */
 /* >>page begin */
-static const char *const edf__page_head[] = {
+static const char *const edf_lab__page_head[] = {
   "<!doctype html> <html lang=\"en\"> <head> <meta charset=\"utf-8\"> <meta ",
   "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src ",
   "'unsafe-inline'; script-src 'unsafe-inline'\"> <meta name=\"viewport\" ",
@@ -12365,7 +12515,7 @@ static const char *const edf__page_head[] = {
   "<div id=\"note\"></div> </div> </main> <script type=\"application/json\" id=\"data\"> ",
   NULL
 };
-static const char *const edf__page_script[] = {
+static const char *const edf_lab__page_script[] = {
   "</script> <script> 'use strict';const $ = id => document.getElementById(id);const data = ",
   "JSON.parse($('data').textContent);const { nodes, moments, cap } = data, VIEW = 16, MOST = ",
   "200000;const TIMES = ' \\u00d7 ', MINUS = '\\u2212', DOTS = '\\u2026', DOT = ' \\u00b7 ';",
@@ -12705,118 +12855,308 @@ static const char *const edf__page_script[] = {
 
 /* ---- The calls */
 void edf_trace_begin(const char *path) {
-  if (!path) edf__fail("edf_trace_begin: the path is NULL");
-  if (edf.trace)
-    edf__fail("edf_trace_begin: %s is being recorded: call edf_trace_end first",
-              edf.trace->path);
-  edf__say("edf_trace_begin: ");
-  edf_writer w = edf_create_file(path); /* a path that cannot be written is known at once */
-  edf__length = 0;
+  if (!path) edf_stop("edf_trace_begin: the path is NULL");
+  if (edf_lab__traces())
+    edf_stop("edf_trace_begin: %s is being recorded: call edf_trace_end first",
+              edf_lab__traces()->path);
+  edf_writer w = edf_create_file("edf_trace_begin", path);
   fclose(w.file);
   remove(w.temporary);
-  edf.trace = (struct edf__trace *)edf__alloc(&edf.kept, sizeof *edf.trace);
-  edf__free(w.temporary);
-  edf.trace->path = edf__copy(&edf.kept, path);
-  edf.trace->watcher.told = edf__trace_told;
-  edf_watch(&edf.trace->watcher);
+  edf_release(w.temporary);
+  edf_lab__trace *t = (edf_lab__trace *)edf_keep(NULL, sizeof *t);
+  t->path = edf_lab__copy(path);
+  edf_write(&t->number, "%40s", "");     /* room, before a file is open                       */
+  t->watcher.told = edf_lab__trace_told;
+  edf_watch(&t->watcher);
 }
 
-static void edf__forget_trace(void) {
-  struct edf__trace *t = edf.trace;
+static void edf_lab__forget_trace(void) {
+  edf_lab__trace *t = edf_lab__traces();
   for (int m = 0; m < t->n_moment; m++) {
-    edf__free(t->moment[m].need);
-    for (edf__shot *s = t->moment[m].first, *next; s; s = next) {
+    edf_release(t->moment[m].need);
+    for (edf_lab__shot *s = t->moment[m].first, *next; s; s = next) {
       next = s->next;
-      edf__free(s->number);
-      edf__free(s);
+      edf_release(s->number);
+      edf_release(s);
     }
   }
   for (int id = 0; id < t->n_node; id++) {
-    edf__free(t->node[id].text);
-    edf__free(t->node[id].back);
+    edf_release(t->node[id].text);
+    edf_release(t->node[id].back);
   }
-  edf__free(t->moment);
-  edf__free(t->node);
-  edf__free(t->path);
+  edf_release(t->moment);
+  edf_release(t->node);
+  edf_release(t->path);
+  edf_release(t->number.at);
   edf_unwatch(&t->watcher);
-  edf__free(t);
-  edf.trace = NULL;
+  edf_release(t);
 }
 
 void edf_trace_end(void) {
-  struct edf__trace *t = edf.trace;
-  if (!t) edf__fail("edf_trace_end: there was no edf_trace_begin");
-  edf__trace_moved();
+  edf_lab__trace *t = edf_lab__traces();
+  if (!t) edf_stop("edf_trace_end: there was no edf_trace_begin");
+  edf_lab__trace_moved();
   if (!t->n_moment) {
-    edf__say("edf_trace_end: nothing was recorded for %s: %s", t->path,
-             t->full ? "the graph is too large" : "no Forward ran since edf_trace_begin");
-    edf__forget_trace();
-    edf__stop();
+    edf_page why = { NULL, 0 };
+    edf_write(&why, "edf_trace_end: nothing was recorded for %s: %s", t->path,
+              t->full ? "the graph is too large" : "no Forward ran since edf_trace_begin");
+    edf_lab__forget_trace();
+    edf_stop("%s", why.at);
   }
-  for (t->shown = t->cut; t->shown > 1 && edf__page_size(t->shown) > edf__page_room;)
-    t->shown = edf__smaller(t->shown);
-  edf__say("edf_trace_end: ");
-  edf_writer w = edf_create_file(t->path);
-  edf__write_rows(w.file, edf__page_head);
-  edf__write_data(w.file);
-  edf__write_rows(w.file, edf__page_script);
+  for (t->shown = t->cut; t->shown > 1 && edf_lab__page_size(t->shown) > edf_lab__page_room;)
+    t->shown = edf_lab__smaller(t->shown);
+  edf_writer w = edf_create_file("edf_trace_end", t->path);
+  edf_lab__write_rows(w.file, edf_lab__page_head);
+  edf_lab__write_data(w.file);
+  edf_lab__write_rows(w.file, edf_lab__page_script);
   edf_finish_file(&w);
-  edf__length = 0;
-  edf__forget_trace();
+  edf_lab__forget_trace();
+}
+
+/* ==== >>paper  The program as LaTeX, the graph in Graphviz's language ===================== */
+/* ---- Words of the printed program. */
+static int edf_lab__begins(const char *text, const char *with) {
+  return !strncmp(text, with, strlen(with));
+}
+
+static int edf_lab__is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static int edf_lab__is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static size_t edf_lab__name_length(const char *c) {
+  size_t n = 0;
+  while (edf_lab__is_letter(c[n]) || (n && edf_lab__is_digit(c[n]))) n++;
+  return n;
+}
+
+static int edf_lab__is_operator(const char *c) {
+  return edf_lab__begins(c, "sum_") || edf_lab__begins(c, "max_") ||
+         edf_lab__begins(c, "mean_") || edf_lab__begins(c, "variance_");
+}
+
+/* ---- LaTeX, from the same text: names upright, indices as on the slides. */
+static const char *edf_lab__tex_word(const char *c, size_t n) {
+  static const char *const word[][2] = { { "exp", "\\exp" }, { "ln", "\\ln" },
+    { "tanh", "\\tanh" }, { "max", "\\max" }, { "min", "\\min" }, { "pi", "\\pi" },
+    { "for", "\\mbox{for}\\ " } };
+  for (size_t k = 0; k < sizeof word / sizeof *word; k++)
+    if (strlen(word[k][0]) == n && edf_lab__begins(c, word[k][0])) return word[k][1];
+  return NULL;
+}
+
+/* max_J, sum_B,T, mean_J: an operator with what it goes over; returns the length read. */
+static size_t edf_lab__tex_operator(edf_page *out, const char *c) {
+  size_t word = strcspn(c, "_"), n = word + 1;
+  while (edf_lab__is_letter(c[n]) || edf_lab__is_digit(c[n]) ||
+         (c[n] == ',' && c[n + 1] != ' '))
+    n++;
+  if (edf_lab__begins(c, "sum_")) edf_write(out, "\\sum_{");
+  else if (edf_lab__begins(c, "max_")) edf_write(out, "\\max_{");
+  else edf_write(out, "\\mathop{\\rm %.*s}_{", (int)word, c);
+  edf_write(out, "%.*s} ", (int)(n - word - 1), c + word + 1);
+  return n;
+}
+
+/* A name: an index between brackets, else upright; _ needs a backslash. */
+static void edf_lab__tex_name(edf_page *out, const char *c, size_t n, int index) {
+  edf_write(out, index ? "" : n > 1 ? "{\\rm " : "{");
+  for (size_t k = 0; k < n; k++) edf_write(out, strchr("_&%#$", c[k]) ? "\\%c" : "%c", c[k]);
+  edf_write(out, index ? "" : "}");
+}
+
+/* A number: 1e-05 is 10^{-5} on paper. */
+static size_t edf_lab__tex_number(edf_page *out, const char *c) {
+  char *end;
+  size_t n = strspn(c, "0123456789.");
+  edf_write(out, "%.*s", (int)n, c);
+  if (c[n] != 'e') return n;
+  edf_write(out, "\\cdot 10^{%ld}", strtol(c + n + 1, &end, 10));
+  return (size_t)(end - c);
+}
+
+/* A blank is a thin space in a product; beside an operator TeX makes its own. */
+static void edf_lab__tex_blank(edf_page *out, const char *c) {
+  int beside = strchr("=+-/|<", c[1]) || strchr("=+-/|<,(", c[-1]);
+  edf_write(out, beside ? " " : "\\,");
+}
+
+/* Other characters and signs; returns the length read. */
+static size_t edf_lab__tex_sign(edf_page *out, const char *c) {
+  size_t two = edf_lab__begins(c, "+=") || edf_lab__begins(c, "-=") || edf_lab__begins(c, "<=");
+  if (edf_lab__begins(c, ".grad")) { edf_write(out, "{\\rm.grad}"); return 5; }
+  if (edf_lab__begins(c, ".flat")) { edf_write(out, "{\\rm.flat}"); return 5; }
+  if (edf_lab__is_digit(*c)) return edf_lab__tex_number(out, c);
+  if (two) edf_write(out, *c == '<' ? "\\le " : "\\mathrel{%c}=", *c);
+  else if (*c == ' ') edf_lab__tex_blank(out, c);
+  else if (*c == '|') edf_write(out, "\\mid ");
+  else if (*c == '*') edf_write(out, "\\,");
+  else edf_write(out, strchr("#%&$", *c) ? "\\%c" : "%c", *c);
+  return 1 + two;
+}
+
+/* One statement of the printed program, up to `end`, as mathematics. The root's argument goes
+   into braces. */
+static void edf_lab__tex_statement(edf_page *out, const char *c, const char *end) {
+  int depth = 0, round = 0, root = -1;
+  for (size_t n = 1; c < end; c += n) {
+    size_t name = edf_lab__name_length(c);
+    const char *word = edf_lab__tex_word(c, name);
+    n = name;
+    depth += (*c == '[') - (*c == ']');
+    if (edf_lab__is_operator(c)) n = edf_lab__tex_operator(out, c);
+    else if (edf_lab__begins(c, "sqrt(")) { root = round++; n = 5; edf_write(out, "\\sqrt{"); }
+    else if (*c == ')' && --round == root) { root = -1; n = 1; edf_write(out, "}"); }
+    else if (word) edf_write(out, "%s", word);
+    else if (name) edf_lab__tex_name(out, c, n, depth > 0 && c[n] != '[');
+    else n = edf_lab__tex_sign(out, c);
+    round += n == 1 && *c == '(';
+  }
+}
+
+/* What is said in words stays in words. */
+static int edf_lab__tex_is_prose(const char *c, const char *end) {
+  const char *by = strstr(c, " by the code of "), *first = strstr(c, "[the first");
+  return (by && by < end) || (first && first < end);
+}
+
+static void edf_lab__tex_prose(edf_page *out, const char *c, const char *end) {
+  for (edf_write(out, "{\\tt "); c < end; c++)
+    if (strchr("\\{}~^", *c)) edf_write(out, "\\char%d{}", *c);
+    else edf_write(out, strchr("_&%#$", *c) ? "\\%c" : "%c", *c);
+  edf_write(out, "}");
+}
+
+/* Lines of text, each a statement, as displayed lines. */
+static void edf_lab__tex_lines(edf_page *out, const char *text) {
+  while (*text) {
+    const char *c = text + strspn(text, " \n"), *end = c + strcspn(c, "\n");
+    if (c == end) break;
+    int prose = edf_lab__tex_is_prose(c, end);
+    edf_write(out, prose ? "\\noindent " : "\\noindent$");
+    (prose ? edf_lab__tex_prose : edf_lab__tex_statement)(out, c, end);
+    edf_write(out, prose ? "\\\\\n" : "$\\\\\n");
+    text = end + (*end == '\n');
+  }
+}
+
+static void edf_lab__tex_node(edf_page *out, const edf_node *y, edf_part part) {
+  edf_page text = { NULL, 0 };
+  edf_write_node(&text, y, part);
+  if (text.at) edf_lab__tex_lines(out, text.at);
+  edf_release(text.at);
+}
+
+void edf_print_latex(FILE *out) {
+  edf_page page = { NULL, 0 };
+  edf_mark(edf_mark(NULL));              /* finds who needs a gradient                        */
+  edf_write(&page, "\\documentclass{article}\n\\begin{document}\n\\raggedright\n"
+                    "\\section*{Forward}\n");
+  for (int i = 0; i < edf.n_compnodes; i++)
+    edf_lab__tex_node(&page, edf.compnodes[i], EDF_FORWARD_LINE);
+  edf_write(&page, "\\section*{Backward}\n");
+  for (int i = edf.n_compnodes - 1; i >= 0; i--)
+    if (edf_is(edf.compnodes[i], EDF_NEEDS_GRAD) && edf.compnodes[i]->backward)
+      edf_lab__tex_node(&page, edf.compnodes[i], EDF_BACKWARD_LINES);
+  edf_write(&page, "\\end{document}\n");
+  fputs(page.at, out);
+  edf_release(page.at);
 }
 
 /* ---- The graph in Graphviz's language. */
-static void edf__write_dot_text(FILE *out, const char *text) {
+static void edf_lab__write_dot_text(edf_page *out, const char *text) {
   for (; *text; text++)
-    if (*text == '\n') fputs("\\n", out);
-    else {
-      if (*text == '"' || *text == '\\') fputc('\\', out);
-      fputc(*text, out);
-    }
+    if (*text == '\n') edf_write(out, "\\n");
+    else edf_write(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
 }
 
-static void edf__write_dot_name(FILE *out, const edf_node *x) {
-  fprintf(out, "%c%d", "xpc"[x->kind], edf_position(x));
+static void edf_lab__write_dot_name(edf_page *out, const edf_node *x) {
+  edf_write(out, "%c%d", "xpc"[x->kind], edf_position(x));
 }
 
-static edf_writer edf__dot_file;
-static void edf__write_dot_node(edf_node *x) {
+static void edf_lab__write_dot_node(edf_page *out, const edf_node *x) {
   static const char *const style[] = { "style=dashed", "style=\"rounded,dashed\"",
                                        "style=rounded" };
-  FILE *out = edf__dot_file.file;
-  fputs("  ", out);
-  edf__write_dot_name(out, x);
-  fputs(" [label=\"", out);
-  edf__write_dot_text(out, x->name);
-  fputs("\\n", out);
-  edf__write_dot_text(out, x->op);
-  edf__length = 0;
-  edf__say_shape(x);
-  fprintf(out, " %s\", %s];\n", edf__message, style[x->kind]);
-  edf__length = 0;
+  edf_write(out, "  ");
+  edf_lab__write_dot_name(out, x);
+  edf_write(out, " [label=\"");
+  edf_lab__write_dot_text(out, x->name);
+  edf_write(out, "\\n");
+  edf_lab__write_dot_text(out, x->op);
+  edf_write(out, " ");
+  edf_write_node(out, x, EDF_SHAPE);
+  edf_write(out, "\", %s];\n", style[x->kind]);
   for (int k = 0; k < x->n_in; k++) {
-    fputs("  ", out);
-    edf__write_dot_name(out, x->in[k]);
-    fputs(" -> ", out);
-    edf__write_dot_name(out, x);
-    fputs(";\n", out);
+    edf_write(out, "  ");
+    edf_lab__write_dot_name(out, x->in[k]);
+    edf_write(out, " -> ");
+    edf_lab__write_dot_name(out, x);
+    edf_write(out, ";\n");
   }
 }
 
 void edf_write_dot(const char *path) {
-  if (!path) edf__fail("edf_write_dot: the path is NULL");
-  edf__say("edf_write_dot: ");
-  edf__dot_file = edf_create_file(path);
-  edf__length = 0;
-  fputs("digraph edf {\n  rankdir=LR;\n  node [shape=box, fontname=monospace];\n",
-        edf__dot_file.file);
-  edf__each(edf__write_dot_node);
-  fputs("}\n", edf__dot_file.file);
-  edf_finish_file(&edf__dot_file);
+  edf_page page = { NULL, 0 };
+  if (!path) edf_stop("edf_write_dot: the path is NULL");
+  edf_write(&page, "digraph edf {\n  rankdir=LR;\n  node [shape=box, fontname=monospace];\n");
+  for (int i = 0; i < edf.n_inputs; i++) edf_lab__write_dot_node(&page, edf.inputs[i]);
+  for (int i = 0; i < edf.n_parameters; i++) edf_lab__write_dot_node(&page, edf.parameters[i]);
+  for (int i = 0; i < edf.n_compnodes; i++) edf_lab__write_dot_node(&page, edf.compnodes[i]);
+  edf_writer w = edf_create_file("edf_write_dot", path);
+  fputs(page.at, w.file);
+  fputs("}\n", w.file);
+  edf_finish_file(&w);
+  edf_release(page.at);
 }
-EDF__C_END
+#endif /* EDF_NO_DEBUG */
+
+/* ==== >>sheet  Contact sheets ============================================================= */
+/* ---- A sheet of n pictures, in rows, with a white frame around each. */
+static int edf_lab__gap(int zoom) { return 2 + zoom / 3; }
+
+/* Picture k of [n, h, w, c] to its place, each pixel zoom times zoom. */
+static void edf_lab__put_tile(edf_array *sheet, const edf_array *a, int k, int columns,
+                              int zoom, edf_real lo, edf_real hi) {
+  int h = a->dim[1], w = a->dim[2], c = a->rank == 4 ? a->dim[3] : 1;
+  int gap = edf_lab__gap(zoom);
+  int top = gap + k / columns * (h * zoom + gap), left = gap + k % columns * (w * zoom + gap);
+  const edf_real *from = a->value + (size_t)k * (size_t)(h * w * c);
+  for (int y = 0; y < h * zoom; y++)
+    for (int x = 0; x < w * zoom; x++)
+      for (int i = 0; i < c; i++) {
+        size_t at = (size_t)(top + y) * (size_t)sheet->dim[1] + (size_t)(left + x);
+        edf_real v = from[(y / zoom * w + x / zoom) * c + i];
+        sheet->value[at * (size_t)c + (size_t)i] = (v - lo) / (hi - lo);
+      }
+}
+
+edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi) {
+  enum { LARGEST = 20000 };
+  int dim[3], gap = edf_lab__gap(zoom);
+  if (!a.value) edf_stop("edf_contact_sheet: the array has no numbers");
+  if (a.rank < 3 || a.rank > 4)
+    edf_stop("edf_contact_sheet: expected [pictures, rows, columns], or with channels, found "
+              "%d dimensions", a.rank);
+  if (columns < 1 || zoom < 1 || !(lo < hi))
+    edf_stop("edf_contact_sheet: %d in a row, enlarged %d times, from %g to %g: expected 1 or "
+              "more, 1 or more, and a range", columns, zoom, (double)lo, (double)hi);
+  if (a.dim[1] > LARGEST / zoom || a.dim[2] > LARGEST / zoom)
+    edf_stop("edf_contact_sheet: pictures of %d x %d, enlarged %d times, are larger than %d",
+              a.dim[1], a.dim[2], zoom, LARGEST);
+  if (columns > a.dim[0] && a.dim[0]) columns = a.dim[0];
+  dim[0] = (a.dim[0] + columns - 1) / columns * (a.dim[1] * zoom + gap) + gap;
+  dim[1] = columns * (a.dim[2] * zoom + gap) + gap;
+  dim[2] = a.rank == 4 ? a.dim[3] : 1;
+  edf_array sheet = edf_new_array(a.rank - 1, dim);
+  if (!sheet.value) edf_stop("edf_contact_sheet: out of memory for %zu pixels", sheet.size);
+  for (size_t i = 0; i < sheet.size; i++) sheet.value[i] = 1;
+  for (int k = 0; k < a.dim[0]; k++) edf_lab__put_tile(&sheet, &a, k, columns, zoom, lo, hi);
+  return sheet;
+}
+#ifdef __cplusplus
+}
 #endif
-#undef EDF__CODE
+#endif
 
 /* ==== >>names  The short names of what follows Part One ================================= */
 #if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__MORE_NAMES)

@@ -165,7 +165,7 @@ works no-debug-runs "$dir/debug"
 if "$dir/debug" | grep -q . || [ -e build/no.html ]; then fail no-debug-silent 'it printed'
 else pass no-debug-silent; fi
 if nm "$dir/debug" | grep -E \
-   'edf_+(print|gradcheck|trace|told|doctor|step_forward|plot_|write_(program|forward|dot))'
+   'edf_(lab_)?_*(print|gradcheck|trace|told|doctor|step_forward|plot_|write_(program|forward|dot))'
 then fail no-debug-absent 'these symbols are there'; else pass no-debug-absent; fi
 
 # ---- Two C files and a C++ file in one program; the implementation in either language
@@ -298,7 +298,7 @@ sed 's/^core .*/core 500/' tests/lines.txt > "$dir/lines.txt"
 fails lines-above-a-ceiling 'core .*TOO LONG' awk -f tests/lines.awk "$dir/lines.txt" edf.h
 
 # What `make page` would write is there.
-embed() { awk -v prefix=edf__ -f notes/embed.awk "$1" edf.h > "$dir/page.h" 2> "$dir/out"; }
+embed() { awk -v prefix=edf_lab__ -f notes/embed.awk "$1" edf.h > "$dir/page.h" 2> "$dir/out"; }
 page=page-of-notes/trace.html
 if embed notes/trace.html && cmp "$dir/page.h" edf.h > "$dir/out"; then pass $page
 else fail $page 'edf.h has another page: make page'; fi

@@ -38,7 +38,7 @@ static void *guarded(void *p, size_t n, const char *by) {
 #include "edf.h"
 #include "inside.h"
 
-const int inside_mask_begins = EDF__HEAD, inside_slots = EDF__SLOTS;
+const int inside_mask_begins = EDF__HEAD, inside_slots = EDF_LAB__SLOTS;
 
 unsigned long long inside_draw(unsigned long long n) { return edf__draw(n); }
 edf_real inside_fast_root(edf_real v) { return edf__fast_root(v); }
@@ -50,14 +50,18 @@ int inside_loop_to_cut(const edf_route *r, int threads) { return edf__loop_to_cu
 #endif
 
 inside_doctor_seen inside_doctor_has(void) {
-  inside_doctor_seen seen = { edf.doctor->named, edf.doctor->looks, edf.doctor->step };
+  edf_lab__doctor *d = (edf_lab__doctor *)(void *)edf_find_watcher(edf_lab__doctor_told);
+  inside_doctor_seen seen = { 0, 0, 0 };
+  if (d) { seen.named = d->named; seen.looks = d->looks; seen.steps = d->step; }
   return seen;
 }
 
+int inside_traces(void) { return edf_lab__traces() != NULL; }
+
 inside_rows inside_note_rows(edf_node *x, int trained) {
-  static edf__rows rows;
+  static edf_lab__rows rows;
   if (!x) memset(&rows, 0, sizeof rows);
-  else edf__note_rows(&rows, x, trained);
+  else edf_lab__note_rows(&rows, x, trained);
   inside_rows seen = { rows.n, rows.hits, rows.tested };
   return seen;
 }

@@ -13,9 +13,10 @@ void inside_fail(const char *message);                         /* a mistake in u
 void inside_cut_work_above(double nanoseconds);
 int inside_loop_to_cut(const edf_route *r, int threads);
 
-/* What edf.doctor has seen so far. */
+/* What the graph's doctor has seen so far; zeros without one. Is there a trace? */
 typedef struct { int named, looks; long steps; } inside_doctor_seen;
 inside_doctor_seen inside_doctor_has(void);
+int inside_traces(void);
 
 /* The doctor's table of rows: notes x's, trained on or not; NULL begins a new table. */
 typedef struct { size_t n, hits, tested; } inside_rows;

@@ -149,7 +149,7 @@ static void page_of_a_step(void) {
   edf_trace_begin(file("step.html"));
   step();
   edf_trace_end();
-  CHECK(!edf.watchers && !edf.trace, "it is still recording");
+  CHECK(!edf.watchers && !inside_traces(), "it is still recording");
   read_page();
   CHECK(!strncmp(page, "<!doctype html>", 15), "it begins with %.20s", page);
   CHECK(strstr(page, "default-src 'none'") && !strstr(page, "http:") && !strstr(page, "https:"),
@@ -545,7 +545,7 @@ static void errors(void) {
   TRY(Forward());                                            /* a panic in the middle */
   CHECK(panicked && strstr(caught, "99"), "%s", caught);
   edf_clear();
-  CHECK(!edf.trace && !edf.watchers, "edf_clear leaves the trace");
+  CHECK(!inside_traces() && !edf.watchers, "edf_clear leaves the trace");
   CHECK(memory.live == 0, "%ld blocks are left", memory.live);
   CHECK(access(path, F_OK) != 0, "there is a file");
 }

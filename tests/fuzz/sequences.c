@@ -25,6 +25,7 @@
 #include "../told.h"
 
 #include "../../edf.h"
+#include "../inside.h"
 
 static jmp_buf home;
 static char said[8192];
@@ -802,7 +803,7 @@ static void op_trace(void) {
   tell("trace_%s; ", ends ? "end" : "begin");
   if (ends) {
     if (runs(do_trace_end, w->tracing ? UNKNOWN : 1)) w->tracing = 0;
-    else w->tracing = edf.trace != NULL;
+    else w->tracing = inside_traces();
   } else if (runs(do_trace_begin, w->tracing)) w->tracing = 1;
   else if (!w->tracing) w->tracing = UNKNOWN;
 }
