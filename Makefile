@@ -70,7 +70,7 @@ help:
 	@echo 'make bench-cuda time of a step on the GPU, and PyTorch beside it'
 	@echo 'make mpi        RANKS=4: examples/mpi_mnist.c by several processes (Open MPI)'
 	@echo 'make lines      lines of each chapter against its ceiling'
-	@echo 'make page       puts notes/trace.html, the page of edf_trace_begin, into edf.h'
+	@echo 'make page       puts notes/trace.html, the page of edf_trace_begin, into edf_lab.h'
 	@echo 'make clean      remove build/'
 	@echo 'BLAS=none, openblas, blis ...: which CBLAS; CC=, CFLAGS=: compiler and its flags'
 
@@ -83,14 +83,23 @@ IN_DOUBLE := $(patsubst examples/%.c,build/%,$(shell grep -l '^.define EDF_REAL 
 $(IN_DOUBLE): build/edf_double.o
 $(filter-out $(IN_DOUBLE),$(EXAMPLES)): build/edf.o
 
+WITH_LAB  := $(patsubst examples/%.c,build/%,$(shell grep -l 'edf_lab.h' examples/[0-9]*.c))
+$(filter $(IN_DOUBLE),$(WITH_LAB)): build/edf_lab_double.o
+$(filter-out $(IN_DOUBLE),$(WITH_LAB)): build/edf_lab.o
+
 build/edf.o build/edf_double.o: edf.h build/flags
 	@printf '#define EDF_IMPLEMENTATION\n#include "edf.h"\n' > $(@:.o=.c)
-	$(CC) $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) $(if $(findstring double,$@),-DEDF_REAL=double) \
-	  -I. -c $(@:.o=.c) -o $@
+	$(CC) $(OBJECT)
+
+build/edf_lab.o build/edf_lab_double.o: edf.h edf_lab.h build/flags
+	@printf '#define EDF_LAB_IMPLEMENTATION\n#include "edf_lab.h"\n' > $(@:.o=.c)
+	$(CC) $(OBJECT)
+OBJECT = $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) $(if $(findstring double,$@),-DEDF_REAL=double) \
+         -I. -c $(@:.o=.c) -o $@
 
 build/%: examples/%.c $(wildcard examples/*.h) build/flags $(GPU)
-	$(CC) $(WARNINGS) $(CFLAGS) -DEDF_LINKED -I. -o $@ $< $(filter build/edf.o %double.o,$^) \
-	  $(GPU_LIBS) $(BLAS_LIBS) -lm
+	$(CC) $(WARNINGS) $(CFLAGS) -DEDF_LINKED -I. -o $@ $< \
+	  $(filter build/edf.o build/edf_lab.o %double.o,$^) $(GPU_LIBS) $(BLAS_LIBS) -lm
 
 examples: $(EXAMPLES)
 
@@ -139,7 +148,7 @@ bench-cuda:
 	@CC='$(CC)' NVCC='$(NVCC)' CUDA_ARCH='$(CUDA_ARCH)' sh tests/bench/cuda.sh $(ARGS) $(MODELS)
 
 # Several processes, more than cores too. Root must allow it: mpirun's message says how.
-build/mpi_mnist: examples/mpi_mnist.c edf.h $(wildcard examples/*.h) build/flags
+build/mpi_mnist: examples/mpi_mnist.c edf.h edf_lab.h $(wildcard examples/*.h) build/flags
 	OMPI_CC='$(CC)' mpicc $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) -I. -o $@ $< $(BLAS_LIBS) -lm
 
 mpi: build/mpi_mnist $(if $(PACKED),unpack)
@@ -168,12 +177,12 @@ bench: build/bench $(if $(PACKED),unpack)
 	@$(ENV) $(DATA) sh tests/bench/run.sh $(MODELS)
 
 lines:
-	@awk -f tests/lines.awk tests/lines.txt edf.h
+	@awk -f tests/lines.awk tests/lines.txt edf.h edf_lab.h
 
 page:
 	@mkdir -p build
-	@awk -v prefix=edf_lab__ -f notes/embed.awk notes/trace.html edf.h > build/page.h
-	@cmp -s build/page.h edf.h || cat build/page.h > edf.h
+	@awk -v prefix=edf_lab__ -f notes/embed.awk notes/trace.html edf_lab.h > build/page.h
+	@cmp -s build/page.h edf_lab.h || cat build/page.h > edf_lab.h
 
 clean:
 	rm -rf build

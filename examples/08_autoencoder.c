@@ -17,6 +17,7 @@
 */
 #define EDF_IMPLEMENTATION
 #include "edf.h"
+#include "edf_lab.h"
 #include "digits.h"
 #include "options.h"
 

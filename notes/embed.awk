@@ -1,7 +1,7 @@
 # Puts notes/trace.html, the page of edf_trace_begin, into a C header between the lines with
 # `>>page begin` and `>>page end`, as two lists of strings: what stands before the data, and
 # behind it. Comments, indentation and ends of lines are left out, and so is the sample.
-#   awk -v prefix=edf_lab__ -f notes/embed.awk notes/trace.html edf.h > new.h       (make page)
+#   awk -v prefix=edf_lab__ -f notes/embed.awk notes/trace.html edf_lab.h > new.h       (make page)
 
 # The line as it is shown: without blanks around it and without a comment that is a line of
 # its own or stands behind two blanks.

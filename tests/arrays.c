@@ -3,6 +3,7 @@
 
    Built as: float double none sanitized shim */
 #include "temporary.h"
+#include "edf_lab.h"
 #include <limits.h>
 #include <stdint.h>
 

@@ -8,6 +8,7 @@
 #define _POSIX_C_SOURCE 200809L                              /* capture.h */
 #define HARNESS_CATCH
 #include "edf.h"
+#include "edf_lab.h"
 #include "harness.h"
 #include "capture.h"
 #include "told.h"

@@ -12,6 +12,7 @@
 #include "capture.h"
 
 #include "edf.h"
+#include "edf_lab.h"
 #include "inside.h"
 #include "examples/digits.h"
 

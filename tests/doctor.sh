@@ -37,7 +37,8 @@ for example in '03_mnist --epochs 1' '05_lenet --epochs 1' '06_char_lstm --steps
                '07_gpt --steps 500'; do
   name=${example%% *} options=${example#* }
   sed '/edf_doctor/d' "examples/$name.c" > "$dir/$name-alone.c"
-  sed -e 's/^\(  net\.ell *= .*\)$/\1 edf_doctor(net.ell);/' \
+  sed -e 's/^#include "edf.h"$/#include "edf_lab.h"/' \
+      -e 's/^\(  net\.ell *= .*\)$/\1 edf_doctor(net.ell);/' \
       -e 's/^\(  CompNode \*ell = .*\)$/\1 edf_doctor(ell);/' \
       "$dir/$name-alone.c" > "$dir/$name.c"
   [ "$(grep -c edf_doctor "$dir/$name.c")" = 1 ] || { bad=1; echo "not ok $name: no doctor"; }

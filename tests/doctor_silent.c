@@ -7,6 +7,7 @@
 #include "harness.h"
 #include "capture.h"
 #include "edf.h"
+#include "edf_lab.h"
 
 enum { STEPS = 310, SEEDS = QUICK > 1 ? 1 : 5 };
 static edf_real xs[1024], ys[256];

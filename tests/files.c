@@ -4,6 +4,7 @@
    Built as: float double none sanitized valgrind shim */
 
 #include "temporary.h"
+#include "edf_lab.h"
 
 static void read_bytes(char *bytes, size_t n, size_t *length) {
   FILE *f = fopen(path, "rb");

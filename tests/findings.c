@@ -12,6 +12,7 @@
 #include "harness.h"
 #include "capture.h"
 #include "edf.h"
+#include "edf_lab.h"
 #include "inside.h"
 
 static const char *const path = "tests/golden/findings.txt";

@@ -12,6 +12,7 @@
 #include "harness.h"
 #include "capture.h"
 #include "edf.h"
+#include "edf_lab.h"
 #include "golden.h"
 
 /* The program, and the article for LaTeX. */

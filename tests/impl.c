@@ -36,6 +36,7 @@ static void *guarded(void *p, size_t n, const char *by) {
 #define EDF_ASSERT(c) ((void)(harness_asserted++, (c) ? 0 : (abort(), 0)))
 #define EDF_IMPLEMENTATION
 #include "edf.h"
+#include "edf_lab.h"
 #include "inside.h"
 
 const int inside_mask_begins = EDF__HEAD, inside_slots = EDF_LAB__SLOTS;

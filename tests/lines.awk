@@ -1,20 +1,30 @@
-# Lines of each chapter against its ceiling: awk -f tests/lines.awk tests/lines.txt edf.h
-# A chapter begins at `/* ==== >>name`; what stands before the first is `api`. A ceiling counts
-# all lines. Fails above one, for a chapter without one, and on lines over 96 columns. What it
-# says of density is a warning: many long or full lines would be the same text in fewer lines.
+# Lines of each chapter, part and file against its ceiling:
+#   awk -f tests/lines.awk tests/lines.txt edf.h edf_lab.h
+# A chapter begins at `/* ==== >>name`; what stands before the first is `api`, in edf_lab.h
+# `lab`, where `page` is the page's rows. A ceiling counts all lines. Fails above one, for a
+# chapter without one, and on lines over 96 columns. What it says of density is a warning: many
+# long or full lines would be the same text in fewer lines.
 FILENAME == ARGV[1] {
-  if (/^[a-z]/) { ceiling[$1] = $2; listed++ }
+  if (/^[a-z]/) ceiling[$1] = $2
+  listing = FNR
   next
 }
-FNR == 1 { chapter = "api"; order[++chapters] = chapter }
+function begins(name) { chapter = name; order[++chapters] = name }
+FNR == 1 { begins(FILENAME ~ /lab/ ? "lab" : "api") }
+/>>page begin/ { around = chapter; begins("page") }
+/>>page end/ { chapter = around }
 /^\/\* ==== >>/ {
   chapter = $0
   sub(/^[^>]*>>/, "", chapter)
   sub(/[^a-z_].*/, "", chapter)
-  order[++chapters] = chapter
+  begins(chapter)
 }
 {
-  total++
+  file = FILENAME
+  sub(/.*\//, "", file)
+  if (!total[file]++) files[++n_files] = file
+  if (FNR == NR - listing && !past) one++
+  if (/End of Part One/) past = 1
   lines[chapter]++
   if (length($0) > 96) { printf "%s:%d: %d columns\n", FILENAME, FNR, length($0); bad++ }
   code = $0
@@ -60,7 +70,8 @@ function against(what, n, most,    over) {
 END {
   print "chapter       lines  at most"
   for (i = 1; i <= chapters; i++) against(order[i], lines[order[i]], ceiling[order[i]])
-  against("all", total, ceiling["all"])
+  against("Part One", one, ceiling["part_one"])
+  for (i = 1; i <= n_files; i++) against(files[i], total[files[i]], ceiling[files[i]])
   sort_lengths()
   printf "%d lines of code, %d of comment; ", n_code, comments
   printf "%.1f columns and %.2f statements a line of code\n", \

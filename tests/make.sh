@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.." || exit 1
 dir=${1:-build/tests/make}
 rm -rf "$dir"
 mkdir -p "$dir/tests"
-cp -r Makefile edf.h examples "$dir"
+cp -r Makefile edf.h edf_lab.h examples "$dir"
 cp tests/blas.sh "$dir/tests"
 printf '%s\n' '#!/bin/sh' 'echo compile >> calls' "exec ${CC:-cc} \"\$@\"" > "$dir/counted_cc"
 chmod +x "$dir/counted_cc"

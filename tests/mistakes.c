@@ -6,6 +6,7 @@
 #include "harness.h"
 #include "capture.h"
 #include "edf.h"
+#include "edf_lab.h"
 
 static edf_real rows[8 * 6];
 

@@ -304,7 +304,7 @@ scripts() {
   for script in $which; do
     ( cd "$tree" || exit
       if [ $script = examples ]; then
-        printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "edf.h"' > build/edf.c
+        printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "edf_lab.h"' > build/edf.c
         $fast -w -O2 -march=native -I. -c build/edf.c -o build/edf.o
       fi
       ulimit -t 300; ulimit -f 400000

@@ -8,6 +8,7 @@
 
    Built as: float double none sanitized shim */
 #include "temporary.h"
+#include "edf_lab.h"
 #include "golden.h"
 
 static char found[1 << 16];

@@ -2,6 +2,7 @@
 
    Built as: float double none sanitized shim */
 #include "temporary.h"
+#include "edf_lab.h"
 
 static char svg[200000];
 

@@ -8,6 +8,7 @@
 #include "harness.h"
 #include "capture.h"
 #include "edf.h"
+#include "edf_lab.h"
 #include "inside.h"
 #include <ctype.h>
 #include <stdint.h>

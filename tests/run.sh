@@ -66,7 +66,8 @@ object() {                                 # object NAME SOURCES COMMAND
   printf '\n\t@sh %s/do impl-%s\n\n' $out $1
 }
 c_object() {                               # c_object NAME FLAGS
-  object "$1" 'edf.h tests/impl.c tests/inside.h' "$CC $warnings $2 -I. -c tests/impl.c"
+  object "$1" 'edf.h edf_lab.h tests/impl.c tests/inside.h' \
+    "$CC $warnings $2 -I. -c tests/impl.c"
 }
 device_object() {                          # device_object NAME REAL
   object "$1" "edf.h edf_cuda.cu $(echo tests/cuda/shim/*.h)" \
@@ -77,8 +78,8 @@ write_objects() {
   c_object float-none '-O2'
   c_object double-none '-O1 -DEDF_REAL=double'
   c_object native '-O3 -march=native'
-  printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "edf.h"' > $impl/edf.c
-  object edf edf.h "$CC $warnings -O3 -march=native -I. -c $impl/edf.c"
+  printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "edf_lab.h"' > $impl/edf.c
+  object edf 'edf.h edf_lab.h' "$CC $warnings -O3 -march=native -I. -c $impl/edf.c"
   c_object float-cblas "-O1 $BLAS_CFLAGS"
   c_object double-cblas "-O1 -DEDF_REAL=double $BLAS_CFLAGS"
   c_object sanitized "-O1 -DEDF_REAL=double $sanitize"
@@ -87,7 +88,7 @@ write_objects() {
   c_object blis "-O1 -DEDF_CBLAS $blis_flags"
   device_object shim-float float
   device_object shim-double double
-  object fuzz 'edf.h tests/impl.c tests/inside.h' \
+  object fuzz 'edf.h edf_lab.h tests/impl.c tests/inside.h' \
     "$fuzzer -fsanitize=fuzzer-no-link -I. -c tests/impl.c"
 }
 
@@ -198,7 +199,7 @@ wanted() {
 }
 
 scripts_quick() {
-  for each in hygiene doctor gdb latex make parts trace python; do
+  for each in hygiene doctor gdb lab latex make parts trace python; do
     wanted $each && job $each '' "sh tests/$each.sh $out/$each"
   done
   if ! wanted sequences; then :

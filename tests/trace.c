@@ -5,6 +5,7 @@
    Built as: float double none sanitized valgrind shim */
 
 #include "temporary.h"
+#include "edf_lab.h"
 #include "inside.h"
 #include <float.h>
 #include <stdint.h>

@@ -18,7 +18,7 @@
 #endif
 
 enum { PARAMETERS, VALUES, GRADIENTS, OPTIMISER, KINDS };
-static double bytes[KINDS], data_bytes;
+static double takes[KINDS], data_takes;
 
 /* The largest graph so far */
 static void look(void) {
@@ -35,17 +35,17 @@ static void look(void) {
     now[VALUES] += c->value ? (double)edf__header(c->value)->bytes : 0;
     now[GRADIENTS] += c->grad ? (double)edf__header(c->grad)->bytes : 0;
   }
-  for (int k = 0; k < KINDS; k++) { sum += now[k]; before += bytes[k]; }
-  if (sum > before) memcpy(bytes, now, sizeof bytes);
+  for (int k = 0; k < KINDS; k++) { sum += now[k]; before += takes[k]; }
+  if (sum > before) memcpy(takes, now, sizeof takes);
 }
 
 static void count_digits(const digits_set *train, const digits_set *test) {
   size_t n = train->x.size + train->y.size + test->x.size + test->y.size;
-  data_bytes += (double)(n * sizeof(edf_real));
+  data_takes += (double)(n * sizeof(edf_real));
 }
 
 static edf_text count_text(edf_text t) {
-  data_bytes += (double)(t.classes.size * sizeof(edf_real));
+  data_takes += (double)(t.classes.size * sizeof(edf_real));
   return t;
 }
 
@@ -70,12 +70,12 @@ int main(int argc, char **argv) {
   (void)argc; (void)argv;
 #endif
   getrusage(RUSAGE_SELF, &use);
-  for (int k = 0; k < KINDS; k++) arrays += bytes[k];
+  for (int k = 0; k < KINDS; k++) arrays += takes[k];
   double peak = (double)use.ru_maxrss / 1024;
-  double allowed = (1.25 * arrays + data_bytes) / mb + 20;
+  double allowed = (1.25 * arrays + data_takes) / mb + 20;
   fprintf(stderr, "bench memory %s peak_mb=%.1f allowed_mb=%.1f parameters_mb=%.2f "
           "values_mb=%.2f gradients_mb=%.2f optimiser_mb=%.2f data_mb=%.1f\n", NAME, peak,
-          allowed, bytes[PARAMETERS] / mb, bytes[VALUES] / mb, bytes[GRADIENTS] / mb,
-          bytes[OPTIMISER] / mb, data_bytes / mb);
+          allowed, takes[PARAMETERS] / mb, takes[VALUES] / mb, takes[GRADIENTS] / mb,
+          takes[OPTIMISER] / mb, data_takes / mb);
   return status || peak > allowed;
 }

@@ -24,7 +24,7 @@
 #include "../counted.h"
 #include "../told.h"
 
-#include "../../edf.h"
+#include "../../edf_lab.h"
 #include "../inside.h"
 
 static jmp_buf home;

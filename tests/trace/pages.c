@@ -4,6 +4,7 @@
    equations and names. */
 #define EDF_IMPLEMENTATION
 #include "edf.h"
+#include "edf_lab.h"
 
 static const char *directory;
 

@@ -1,0 +1,3244 @@
+/* edf_lab.h - v2.0 - the laboratory of edf.h: what looks at a program while it learns
+
+   Optional, beside edf.h in one folder. It is a client of the framework: it is told what runs
+   (edf_watch), reads the nodes' public fields and uses what edf.h declares for tools, >>tools;
+   so it may stand in another file than the implementation of edf.h.
+
+       #define EDF_LAB_IMPLEMENTATION  in exactly one C or C++ file, before the include;
+       #include "edf_lab.h"            EDF_IMPLEMENTATION, for edf.h, asks for both
+
+   What is allocated belongs to the graph, through EDF_MALLOC, and edf_clear frees it. With
+   EDF_NO_DEBUG all calls but edf_contact_sheet do nothing. MIT licence, as edf.h.
+
+   Contents (search for the anchor); this one declaration part, then the code
+     >>doctor   rules that name mistakes    >>plot     training curves
+     >>trace    a page to step through      >>paper    the program as LaTeX, the graph for dot
+     >>sheet    contact sheets of pictures
+*/
+#ifndef EDF_LAB_H
+#define EDF_LAB_H
+#include "edf.h"
+#if EDF_VERSION != 200
+#error "edf_lab.h is of version 2.0, and edf.h of another: take both of one version"
+#endif
+#undef edf_doctor
+#undef edf_trace_begin
+#undef edf_trace_end
+#undef edf_log
+#undef edf_log_value
+#undef edf_log_scale
+#undef edf_plot_svg
+#undef edf_print_latex
+#undef edf_write_dot
+#undef edf_contact_sheet
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* The doctor. edf_doctor(loss), before the training, watches its first 300 steps and
+   prints what goes wrong, with names, numbers and a hint, each finding once, causes before what
+   follows from them. A healthy run prints nothing. It has rules for
+     data        NaN, not scaled (0...255) or centred, rows all alike, rows that were trained on
+                 among those fed while edf.training is 0
+     labels      outside of the classes, counted from 1, not shuffled, unrelated to the inputs,
+                 targets that the output cannot reach
+     program     softmax twice or over the wrong index, a parameter that the loss never uses
+     beginning   equal or zero weights, dead or saturated units, a first loss far above ln C
+     gradient    in programs with nodes of your own: wrong sign, a factor (batch, 2), another
+                 mistake, with the first wrong node; a sum over the batch
+     step        a gradient that was not cleared, a step without a new one, a parameter that
+                 never moves, steps up the slope, too large or too small, edf.training
+     symptoms    NaN, vanishing and exploding gradients, dead units: only if no cause was found
+   It changes nothing: the parameters are bit for bit the same, as long as nodes of your own
+   give the same values when they run again. The first 20 steps cost another Forward, then every
+   tenth to step 300, the first one two for each parameter if there are nodes of your own; after
+   that it takes a few microseconds a step, for the rows. The loss may be built again for each
+   step, at the same line; calling edf_doctor again is allowed, and edf_clear forgets all.
+   Errors: a node that is not computed or that no parameter reaches. */
+void edf_doctor(edf_node *loss);
+
+/* Curves that people look at. edf_log(name, value) adds a value to the series of this name
+   (with one argument, edf_log(x) is the logarithm, a node). Series with a common first part,
+   loss/train and loss/test, share a chart, loss. A value stands where the longest series of its
+   chart is at that time: so a test loss once an epoch lies under the training loss of its step.
+   edf_log_scale gives a chart a logarithmic axis. edf_plot_svg draws all: long series as means
+   with a band from least to greatest; values that are not finite, or not above 0 on such an
+   axis, are left out and counted. edf_clear forgets them. Errors: no name, nothing logged, a
+   file that cannot be written. */
+#define EDF_LAB__LOG_OF(a, b, which, ...) which
+#define edf_log(...) \
+  EDF_LAB__LOG_OF(__VA_ARGS__, EDF_LAB__LOG_VALUE, EDF_LAB__LOG_NODE, 0)(__VA_ARGS__)
+#define EDF_LAB__LOG_VALUE(name, value) edf_log_value(name, value)
+#define EDF_LAB__LOG_NODE(x) edf_log_at(__FILE__, __LINE__, x)
+void edf_log_value(const char *name, double value);          /* edf_log(name, value)          */
+void edf_log_scale(const char *chart);
+void edf_plot_svg(const char *path);
+
+/* A page to step through. What runs between edf_trace_begin("trace.html") and
+   edf_trace_end(), best one training step or a few, is written as one HTML file that any
+   browser shows, without a server or a network: the program forward and backward, the graph
+   with the gradients that have arrived, the tensors as they are at each moment, and for every
+   entry the sum of products that made it. The file stays below 2 MB: of large tensors it has a
+   part, the same along each index, and when it is full it leaves out what runs later; the page
+   says so. What changes is copied, so a step that is traced is slow; others cost nothing.
+   Errors: a path that cannot be written, two begins, an end without a begin, nothing that ran.
+   edf_clear ends a trace without a page. */
+void edf_trace_begin(const char *path);
+void edf_trace_end(void);
+
+/* The program as a LaTeX article, and the graph for Graphviz: dot -Tsvg graph.dot. */
+void edf_print_latex(FILE *out);
+void edf_write_dot(const char *path);
+
+/* Pictures side by side: of [n, rows, columns], or with channels, `columns` of them in a row,
+   each pixel zoom x zoom large; lo becomes 0 and hi 1. The array is the caller's. */
+edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi);
+
+#ifdef EDF_NO_DEBUG
+#define edf_doctor(loss)              ((void)(loss))
+#define edf_log_value(name, value)    ((void)(name), (void)(value))
+#define edf_log_scale(chart)          ((void)(chart))
+#define edf_plot_svg(path)            ((void)(path))
+#define edf_trace_begin(path)         ((void)(path))
+#define edf_trace_end()               ((void)0)
+#define edf_print_latex(out)          ((void)(out))
+#define edf_write_dot(path)           ((void)(path))
+#endif
+#ifdef __cplusplus
+}
+#endif
+#endif /* EDF_LAB_H */
+
+#if (defined(EDF_LAB_IMPLEMENTATION) || defined(EDF_IMPLEMENTATION)) && \
+    !defined(EDF_LINKED) && !defined(EDF_LAB__IMPLEMENTED)
+#define EDF_LAB__IMPLEMENTED
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __GNUC__
+#define EDF_LAB__PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define EDF_LAB__PRINTF(f, a)
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+#ifndef EDF_NO_DEBUG
+static char *edf_lab__copy(const char *text) {
+  size_t n = strlen(text) + 1;
+  return (char *)memcpy(edf_keep(NULL, n), text, n);
+}
+
+static void edf_lab__each(void (*action)(edf_node *)) {
+  for (int i = 0; i < edf.n_inputs; i++) action(edf.inputs[i]);
+  for (int i = 0; i < edf.n_parameters; i++) action(edf.parameters[i]);
+  for (int i = 0; i < edf.n_compnodes; i++) action(edf.compnodes[i]);
+}
+
+/* ==== >>doctor  Rules that watch the first steps of training ============================== */
+/* A step is a Backward of the loss. The first EDF_LAB__EVERY steps are looked at closely, then
+   every tenth up to EDF_LAB__STEPS. What is looked at after that costs next to nothing. */
+enum { EDF_LAB__EVERY = 20, EDF_LAB__STEPS = 300, EDF_LAB__WINDOW = 50, EDF_LAB__FIRM = 10 };
+
+/* When a rule looks: inputs are fed; a Backward begins; it was the first; a Backward has ended;
+   the parameters have moved; one is about to move; a Forward has ended. */
+enum {
+  EDF_LAB__FED = 1, EDF_LAB__ASKED = 2, EDF_LAB__FIRST = 4, EDF_LAB__LEARNT = 8,
+  EDF_LAB__MOVED = 16, EDF_LAB__MOVING = 32, EDF_LAB__RAN = 64
+};
+
+typedef struct {                         /* what is known of a parameter                      */
+  edf_real *before;                      /* its values before the step                        */
+  unsigned long by;                      /* the Backward that it has moved by last            */
+  double norm, change, along, slope;     /* |g|, |dp|/|p|, cos(dp, g), measured / claimed     */
+  int idle, faint, fierce, met;          /* looks in a row; Backwards that have reached it    */
+  int zero;                              /* it began as all 0                                 */
+} edf_lab__patient;
+
+typedef struct {                         /* hashes of rows, in an open table                  */
+  uint64_t *slot, mask;                  /* a row counts where its mark & mask is 0           */
+  size_t n, tested, hits;
+} edf_lab__rows;
+
+typedef struct edf_lab__doctor {
+  edf_watcher watcher;
+  char *op, *file; int line;             /* where the program builds the loss                 */
+  edf_node *loss, *head, *x;             /* head compares scores with classes; x is the data  */
+  int classes, coded;                    /* of the head; x holds class numbers                */
+  long step, now;                        /* Backwards of the loss so far; the step it is      */
+  uint64_t said;                         /* rules that have reported                          */
+  int named;                             /* some rule has                                     */
+  /* where the program is */
+  unsigned long backwards, feeds;        /* Backwards of any loss; edf.feeds of the last      */
+  unsigned long long draws, drawn;       /* edf.draws before this Forward, before that look's */
+  int fed, stepping, pending, awaiting;  /* since the last Backward: a Forward, an optimiser, */
+                                         /* a look at the step is due, or in this Forward     */
+  int carried, rebuilt, several;         /* gradients kept; new graphs; more losses than one  */
+  int forward;                           /* a Forward runs                                    */
+  int unlearnt;                          /* Forwards without a Backward; < 0: Backwards of    */
+                                         /* evaluation                                        */
+  /* the step, and what it did */
+  edf_lab__patient *patient;                 /* by parameter                                  */
+  edf_real **held; int *held_rows, n_held;           /* the inputs of the last look           */
+  double first, last, middle, late;      /* losses: the first, this one, sums of two windows  */
+  double largest;                        /* of them so far                                    */
+  double before, after, sum_before, sum_after;       /* of one batch around a step; all looks */
+  double drops, moved_most;              /* how far steps lowered their own; largest |dp|/|p| */
+  int looks, rises, high, still, off;    /* high: losses in a row; still: looks at moves      */
+  edf_real *dead; int n_dead;            /* least share of dead units seen, by node           */
+  /* labels by class: in all, in this window; the windows' sums of squared and largest shares */
+  size_t *count, *in_window, labels, window, alike;
+  double purity; int windows;
+  edf_lab__rows rows;
+  /* the first node whose backward is wrong, in which input, by which factor; a parameter whose
+     slope is not its gradient */
+  edf_node *culprit, *culprit_in, *sick;
+  edf_node *forgetful;                   /* its forward leaves entries as they were           */
+  size_t forgot, first_forgotten;
+  double factor;
+  int assigns, explained, stepped;       /* stepped: an optimiser ever has                    */
+  char *marked;                          /* by node                                           */
+  int same_rows;                         /* batches in a row whose rows are all alike         */
+  double at_first;                       /* the sum of all parameters                         */
+} edf_lab__doctor;
+
+typedef struct {
+  int when, symptom;                     /* a symptom is held back once a cause was named;    */
+                                         /* -1: this one explains none                        */
+  int (*look)(edf_lab__doctor *d);           /* 1: it has reported                            */
+} edf_lab__rule;
+
+/* ---- The report: a finding, the nodes and numbers, a hint. */
+EDF_LAB__PRINTF(2, 3)
+static void edf_lab__find(const edf_lab__doctor *d, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  printf("doctor: step %ld: ", d->now);
+  vprintf(format, args);
+  printf("\n");
+  va_end(args);
+}
+
+EDF_LAB__PRINTF(1, 2) static void edf_lab__say(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  printf("  ");
+  vprintf(format, args);
+  printf("\n");
+  va_end(args);
+}
+
+static void edf_lab__point_at(const edf_node *x) {
+  edf_page site = { NULL, 0 };
+  edf_write_node(&site, x, EDF_SITE);
+  printf("  %s\n", site.at);
+  edf_release(site.at);
+}
+
+/* ---- Numbers about a tensor */
+static edf_statistics edf_lab__summarise(edf_node *x) {
+  return edf_statistics_of(edf_value(x), x->size);
+}
+
+static double edf_lab__mean_of(edf_node *x) { return edf_lab__summarise(x).mean; }
+static double edf_lab__norm(const edf_real *v, size_t n) {
+  return edf_statistics_of(v, n).norm;
+}
+static int edf_lab__last_dim(const edf_node *x) { return x->rank ? x->dim[x->rank - 1] : 1; }
+
+/* ---- Who is who in the program */
+static int edf_lab__here(const edf_lab__doctor *d, const edf_node *c) {
+  return c->line == d->line && !strcmp(c->file, d->file) && !strcmp(c->op, d->op);
+}
+
+/* The loss may have been built again, at the same line: then the last one there. */
+static edf_node *edf_lab__find_loss(edf_lab__doctor *d) {
+  edf_node *found = NULL;
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *c = edf.compnodes[i];
+    if (!edf_lab__here(d, c)) continue;
+    if (c == d->loss) return c;
+    found = c;
+  }
+  return d->loss = found;
+}
+
+static int edf_lab__all_whole(edf_node *x) {
+  const edf_real *v = edf_value(x);
+  for (size_t i = 0; i < x->size; i++)
+    if ((double)v[i] != floor((double)v[i])) return 0;
+  return 1;
+}
+
+/* Scores with one index more than an Input of classes; also in a loss of the user's own. */
+static int edf_lab__is_head(const edf_lab__doctor *d, const edf_node *c) {
+  if (c->n_in != 2 || c->in[0]->kind != EDF_COMPNODE || c->in[1]->kind != EDF_INPUT) return 0;
+  const edf_node *s = c->in[0], *y = c->in[1];
+  if (s->rank != y->rank + 1 || edf_rows_fed(y) < 0) return 0;
+  for (int k = 0; k < y->rank; k++) if (s->dim[k] != y->dim[k]) return 0;
+  if (edf_is(c, EDF_IS_CLASS_LOSS)) return 1;
+  if (!edf_is(c, EDF_IS_OWN) || edf_lab__last_dim(s) < 2) return 0;
+  if ((c != d->loss && c != d->loss->in[0]) || !edf_lab__all_whole(c->in[1])) return 0;
+  edf_statistics labels = edf_lab__summarise(c->in[1]);
+  return labels.least >= 0 && labels.greatest <= edf_lab__last_dim(s);
+}
+
+/* A mark for each node: first the computed ones, then inputs, then parameters. */
+static char *edf_lab__mark_of(const edf_lab__doctor *d, const edf_node *x) {
+  int before = x->kind == EDF_COMPNODE ? 0
+             : edf.n_compnodes + (x->kind == EDF_PARAMETER ? edf.n_inputs : 0);
+  return &d->marked[before + edf_position(x)];
+}
+
+static void edf_lab__unmark_all(edf_lab__doctor *d) {
+  size_t n = (size_t)(edf.n_compnodes + edf.n_inputs + edf.n_parameters);
+  d->marked = (char *)edf_keep(d->marked, n);
+  memset(d->marked, 0, n);
+}
+
+static void edf_lab__mark_inputs(const edf_lab__doctor *d, const edf_node *c) {
+  for (int k = 0; k < c->n_in; k++) *edf_lab__mark_of(d, c->in[k]) = 1;
+}
+
+/* Marks what holds class numbers: whatever an Embed or a head takes them from. */
+static void edf_lab__mark_classes(edf_lab__doctor *d) {
+  edf_lab__unmark_all(d);
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    edf_node *c = edf.compnodes[i];
+    if (edf_is(c, EDF_IS_ACTIVE) && (edf_is(c, EDF_IS_LOOKUP) || edf_lab__is_head(d, c)))
+      *edf_lab__mark_of(d, c->in[1]) = 1;
+    if (d->marked[i]) edf_lab__mark_inputs(d, c);
+  }
+}
+
+static size_t edf_lab__row_size(const edf_node *x) {
+  return edf_follows_batch(x, 0) && x->dim[0] > 0 ? x->size / (size_t)x->dim[0] : x->size;
+}
+
+static edf_node *edf_lab__user_of(const edf_node *p);
+
+/* The data: of the batched inputs but the labels the one with the longest rows; of equal ones
+   rather not what is subtracted from an output. */
+static edf_node *edf_lab__find_data(const edf_lab__doctor *d) {
+  edf_node *best = NULL;
+  for (int i = 0; i < edf.n_inputs; i++) {
+    edf_node *x = edf.inputs[i];
+    if (!edf_is(x, EDF_IS_ACTIVE) || !edf_follows_batch(x, 0) || edf_rows_fed(x) < 0 ||
+        (d->head && x == d->head->in[1]))
+      continue;
+    int targets = best && edf_lab__user_of(best) && edf_lab__user_of(best)->n_in == 2 &&
+                  edf_lab__user_of(best)->in[1] == best;
+    if (!best || edf_lab__row_size(x) > edf_lab__row_size(best) ||
+        (targets && edf_lab__row_size(x) == edf_lab__row_size(best))) best = x;
+  }
+  return best;
+}
+
+/* Marks what the loss is computed from, and finds the parts; 0: it is not there (yet). */
+static int edf_lab__find_parts(edf_lab__doctor *d) {
+  if (!edf_lab__find_loss(d)) return 0;
+  edf_mark(d->loss);
+  edf_lab__mark_classes(d);
+  d->head = NULL;
+  for (int i = 0; i < edf.n_compnodes; i++)
+    if (edf_is(edf.compnodes[i], EDF_IS_ACTIVE) && edf_lab__is_head(d, edf.compnodes[i]))
+      d->head = edf.compnodes[i];
+  d->classes = d->head ? edf_lab__last_dim(d->head->in[0]) : 0;
+  d->x = edf_lab__find_data(d);
+  d->coded = d->x && *edf_lab__mark_of(d, d->x);
+  return 1;
+}
+
+static double edf_lab__guess(const edf_lab__doctor *d) {
+  return d->classes ? log((double)d->classes) : 0;
+}
+
+/* The size of the first loss, or of a guess. */
+static double edf_lab__usual_loss(const edf_lab__doctor *d) {
+  double first = fabs(d->first);
+  return first > edf_lab__guess(d) ? first : edf_lab__guess(d);
+}
+
+/* ---- Sigmoid, Tanh and Relu are known by what they do, so that those of the user's own are
+   looked at too. */
+enum { EDF_LAB__NO_BEND, EDF_LAB__RELU, EDF_LAB__SIGMOID, EDF_LAB__TANH };
+
+static double edf_lab__bend(int kind, double x) {
+  if (kind == EDF_LAB__SIGMOID) return 1 / (1 + exp(-x));
+  return kind == EDF_LAB__TANH ? tanh(x) : x > 0 ? x : 0;
+}
+
+static int edf_lab__bend_of(const edf_node *y) {
+  enum { TRIES = 100 };
+  if (!edf_is(y, EDF_IS_ACTIVE) || y->n_in != 1 || y->in[0]->size != y->size ||
+      edf_is(y, EDF_IS_EQUATION))
+    return 0;
+  const edf_real *in = edf_value(y->in[0]), *out = edf_value((edf_node *)y);
+  for (int kind = EDF_LAB__RELU; kind <= EDF_LAB__TANH; kind++) {
+    int same = 1, bent = 0;
+    for (size_t t = 0; same && t < TRIES; t++) {
+      size_t i = t * (y->size - 1) / (TRIES - 1);
+      double x = (double)in[i], expected = edf_lab__bend(kind, x);
+      same = fabs((double)out[i] - expected) <= 1e-3 * fabs(expected) + 1e-30;
+      bent |= kind != EDF_LAB__RELU || x < 0;
+    }
+    if (same && bent) return kind;
+  }
+  return EDF_LAB__NO_BEND;
+}
+
+/* The share of units, the last index, of a Relu that no row of the batch switches on. */
+static double edf_lab__dead_share(edf_node *y) {
+  size_t n = (size_t)edf_lab__last_dim(y), rows = y->size / n, dead = 0;
+  const edf_real *v = edf_value(y);
+  if (rows < 16) return 0;
+  for (size_t j = 0; j < n; j++) {
+    size_t b = 0;
+    while (b < rows && v[b * n + j] <= 0) b++;
+    dead += b == rows;
+  }
+  return (double)dead / (double)n;
+}
+
+/* The share of entries where the slope of a Sigmoid is below 0.02, or |tanh| above 0.99. */
+static double edf_lab__saturated_share(edf_node *y, int kind) {
+  const edf_real *x = edf_value(y->in[0]);
+  double edge = kind == EDF_LAB__SIGMOID ? 3.87 : 2.65;
+  size_t n = 0;
+  for (size_t i = 0; i < y->size; i++) n += fabs((double)x[i]) > edge;
+  return (double)n / (double)y->size;
+}
+
+/* ---- Rules of the data */
+
+/* Anything that is not a number spoils all that follows. -infinity may be an added mask. */
+static int edf_lab__rule_data_nan(edf_lab__doctor *d) {
+  for (int i = 0; i < edf.n_inputs; i++) {
+    edf_node *x = edf.inputs[i];
+    edf_statistics s = { 0, 0, 0, 0, 0, 0 };
+    if (edf_is(x, EDF_IS_ACTIVE) && edf_rows_fed(x) >= 0) s = edf_lab__summarise(x);
+    if (!s.bad || s.least == -HUGE_VAL) continue;
+    edf_lab__find(d, "%zu of %zu numbers of the input %s are NaN or infinite", s.bad, x->size,
+                  x->name);
+    edf_lab__point_at(x);
+    edf_lab__say("hint: look at how the data is read, or divided by a deviation of 0");
+    return 1;
+  }
+  return 0;
+}
+
+/* Above 20 a first layer with weights for deviation 1 saturates, or its steps are too large. */
+static int edf_lab__rule_scale(edf_lab__doctor *d) {
+  if (!d->x || d->coded) return 0;
+  edf_statistics s = edf_lab__summarise(d->x);
+  double most = s.greatest > -s.least ? s.greatest : -s.least;
+  if (most <= 20 || s.bad) return 0;
+  int is_bytes = s.least >= 0 && s.greatest <= 255 && s.greatest > 127;
+  const edf_node *user = edf_lab__user_of(d->x);         /* of class numbers, perhaps         */
+  if (!is_bytes && user && edf_is(user, EDF_IS_OWN) && edf_lab__all_whole(d->x)) return 0;
+  edf_lab__find(d, is_bytes ? "inputs look like 0...255" : "inputs are not scaled");
+  edf_lab__point_at(d->x);
+  edf_lab__say("%g to %g, mean %.3g, deviation %.3g", s.least, s.greatest, s.mean, s.deviation);
+  edf_lab__say(is_bytes ? "hint: divide by 255"
+                    : "hint: subtract each column's mean and divide by its deviation");
+  return 1;
+}
+
+/* A mean of three deviations is most of what the first layer sees. */
+static int edf_lab__rule_centre(edf_lab__doctor *d) {
+  if (!d->x || d->coded) return 0;
+  edf_statistics s = edf_lab__summarise(d->x);
+  if (!(fabs(s.mean) > 3 * s.deviation && fabs(s.mean) > 0.5 && d->x->size >= 16)) return 0;
+  edf_lab__find(d, "inputs are far from centred");
+  edf_lab__point_at(d->x);
+  edf_lab__say("mean %.3g, deviation %.3g", s.mean, s.deviation);
+  edf_lab__say("hint: subtract the mean");
+  return 1;
+}
+
+/* All rows alike in three batches: the loader stands still. (All 0 may be a first state.) */
+static int edf_lab__rule_alike(edf_lab__doctor *d) {
+  if (!d->x || d->coded || d->x->dim[0] < 8) return 0;
+  const edf_real *v = edf_value(d->x);
+  size_t row = edf_lab__row_size(d->x), rows = (size_t)d->x->dim[0];
+  for (size_t b = 1; b < rows; b++)
+    if (memcmp(v, v + b * row, row * sizeof *v)) { d->same_rows = 0; return 0; }
+  if (edf_lab__norm(v, row) == 0 || ++d->same_rows < 3) return 0;
+  edf_lab__find(d, "all %zu rows of the input are the same", rows);
+  edf_lab__point_at(d->x);
+  edf_lab__say("hint: does the loader move on from row to row?");
+  return 1;
+}
+
+/* ---- Rows that were trained on. A row is a hash of its bytes; its first 16 bits are of a few
+   entries alone, so that a table that fills keeps a half, a quarter ... of all rows, and of the
+   others no more than a few entries are read. */
+enum { EDF_LAB__SLOTS = 1 << 14, EDF_LAB__FEW_ROWS = 1024 };
+
+static uint64_t edf_lab__mix(uint64_t h, uint64_t k) {
+  h = (h ^ k) * UINT64_C(0x9E3779B97F4A7C15);
+  return h ^ (h >> 29);
+}
+
+static uint64_t edf_lab__mark_of_row(const edf_real *row, size_t n) {
+  enum { READ = 16 };
+  uint64_t h = 1;
+  for (size_t t = 0; t < READ; t++) {
+    uint64_t bits = 0;
+    memcpy(&bits, &row[t * n / READ], sizeof *row);
+    h = edf_lab__mix(h, bits);
+  }
+  return h >> 48;
+}
+
+/* Four sums at a time, which do not wait for each other. */
+static uint64_t edf_lab__hash_of_row(const edf_real *row, size_t n, uint64_t mark) {
+  uint64_t h[4] = { 1, 2, 3, 4 }, k[4];
+  size_t at = 0, bytes = n * sizeof *row;
+  for (; at < bytes; at += sizeof k) {
+    size_t left = bytes - at;
+    memset(k, 0, sizeof k);
+    memcpy(k, (const char *)row + at, left < sizeof k ? left : sizeof k);
+    for (int t = 0; t < 4; t++) h[t] = edf_lab__mix(h[t], k[t]);
+  }
+  uint64_t all = edf_lab__mix(edf_lab__mix(h[0], h[1]), edf_lab__mix(h[2], h[3]));
+  return mark << 48 | all >> 16 | 1;
+}
+
+static uint64_t *edf_lab__slot_of(const edf_lab__rows *r, uint64_t hash) {
+  size_t i = (size_t)(hash % EDF_LAB__SLOTS);
+  while (r->slot[i] && r->slot[i] != hash) i = (i + 1) % EDF_LAB__SLOTS;
+  return &r->slot[i];
+}
+
+static void edf_lab__halve_rows(edf_lab__rows *r) {
+  uint64_t *old = r->slot;
+  r->slot = (uint64_t *)edf_keep(NULL, EDF_LAB__SLOTS * sizeof *old);
+  r->mask = 2 * r->mask + 1;
+  r->n = 0;
+  for (size_t i = 0; i < EDF_LAB__SLOTS; i++)
+    if (old[i] && !((old[i] >> 48) & r->mask)) {
+      *edf_lab__slot_of(r, old[i]) = old[i];
+      r->n++;
+    }
+  edf_release(old);
+}
+
+/* Records the rows of x, or looks them up. */
+static void edf_lab__note_rows(edf_lab__rows *r, edf_node *x, int record) {
+  const edf_real *v = edf_value(x);
+  size_t n = edf_lab__row_size(x), rows = x->size / n;
+  if (!r->slot) r->slot = (uint64_t *)edf_keep(NULL, EDF_LAB__SLOTS * sizeof *r->slot);
+  for (size_t b = 0; b < rows; b++) {
+    uint64_t mark = edf_lab__mark_of_row(v + b * n, n);
+    if (mark & r->mask) continue;
+    uint64_t hash = edf_lab__hash_of_row(v + b * n, n, mark), *slot = edf_lab__slot_of(r, hash);
+    if (!record) { r->tested++; r->hits += *slot == hash; continue; }
+    if (*slot != hash) { *slot = hash; r->n++; }
+    if (r->n > EDF_LAB__SLOTS / 2) edf_lab__halve_rows(r);
+  }
+}
+
+/* Short rows are alike by nature. */
+static int edf_lab__tells_rows(const edf_lab__doctor *d) {
+  return d->x && edf_lab__row_size(d->x) >= (d->coded ? 16 : 4);
+}
+
+/* One row in a hundred may be a true duplicate in the data, and three more by chance. */
+static int edf_lab__rule_leak(edf_lab__doctor *d) {
+  const edf_lab__rows *r = &d->rows;
+  if (r->tested < 20 || r->hits <= 3 + r->tested / 100) return 0;
+  edf_lab__find(d, "%.3g %% of the evaluation rows were trained on",
+                100 * (double)r->hits / (double)r->tested);
+  edf_lab__point_at(d->x);
+  edf_lab__say("%zu of %zu rows%s that were fed while edf.training is 0", r->hits, r->tested,
+               r->mask ? ", a sample of those" : "");
+  edf_lab__say("hint: keep rows apart that no step sees (unless the error on those it has seen "
+               "is what you want)");
+  return 1;
+}
+
+/* ---- Rules of the labels */
+static edf_node *edf_lab__labels(const edf_lab__doctor *d) {
+  return d->head ? d->head->in[1] : NULL;
+}
+
+/* A label outside of 0..K-1 reads another row's score, or stops the program. */
+static int edf_lab__rule_label_range(edf_lab__doctor *d) {
+  edf_node *y = edf_lab__labels(d);
+  if (!y) return 0;
+  edf_statistics s = edf_lab__summarise(y);
+  int K = d->classes, whole = edf_lab__all_whole(y);
+  if (whole && s.least >= 0 && s.greatest < K) return 0;
+  edf_lab__find(d, "labels are %g to %g%s, but there are %d classes, 0 to %d", s.least,
+                s.greatest, whole ? "" : ", not all whole", K, K - 1);
+  edf_lab__point_at(y);
+  edf_lab__say(s.least >= 1 && s.greatest == K ? "hint: they count from 1: subtract 1"
+               : whole ? "hint: are there more classes than scores?"
+                      : "hint: are these really the labels?");
+  return 1;
+}
+
+/* Every class but 0, so often that chance would have brought a rare one too: 200 rows for each
+   class. */
+static int edf_lab__rule_label_base(edf_lab__doctor *d) {
+  size_t K = (size_t)d->classes, seen = 0;
+  if (!d->count || K < 3 || d->labels < 200 * K || d->count[0]) return 0;
+  for (size_t k = 1; k < K; k++) seen += d->count[k] > 0;
+  if (seen < K - 1) return 0;
+  edf_lab__find(d, "labels count from 1: of %zu labels none is 0", d->labels);
+  edf_lab__point_at(edf_lab__labels(d));
+  edf_lab__say("labels are 1 to %zu, and there are scores for %zu classes", K - 1, K);
+  edf_lab__say("hint: subtract 1, and have one class less");
+  return 1;
+}
+
+static void edf_lab__count_window(edf_lab__doctor *d) {
+  size_t most = 0;
+  for (int k = 0; k < d->classes; k++) {
+    size_t n = d->in_window[k];
+    if (n > most) most = n;
+    d->purity += (double)n * (double)n / ((double)d->window * (double)d->window);
+    d->in_window[k] = 0;
+  }
+  d->alike += most;
+  d->window = 0;
+  d->windows++;
+}
+
+/* Labels are counted in all, and in windows of whole batches, 16 rows at least. */
+static void edf_lab__count_labels(edf_lab__doctor *d) {
+  edf_node *y = edf_lab__labels(d);
+  enum { MOST = 1 << 16 };
+  if (!y || d->classes > MOST) return;
+  size_t bytes = (size_t)d->classes * sizeof *d->count;
+  d->count = (size_t *)edf_keep(d->count, bytes);
+  d->in_window = (size_t *)edf_keep(d->in_window, bytes);
+  const edf_real *v = edf_value(y);
+  for (size_t b = 0; b < y->size; b++) {
+    if (!(v[b] >= 0 && v[b] < (edf_real)d->classes)) continue;
+    d->count[(size_t)v[b]]++;
+    d->in_window[(size_t)v[b]]++;
+    d->labels++;
+    d->window++;
+  }
+  if (d->window >= 16) edf_lab__count_window(d);
+}
+
+static double edf_lab__label_entropy(const edf_lab__doctor *d) {
+  double sum = 0;
+  for (int k = 0; k < d->classes; k++) {
+    double p = (double)d->count[k] / (double)d->labels;
+    if (p > 0) sum -= p * log(p);
+  }
+  return sum;
+}
+
+/* Shuffled, two rows of a batch have one class as often as two rows of the data have: the sum
+   of squared shares S. Batches of one class each lie the whole way from there to 1, shuffled
+   ones not at all; a quarter of the way is far outside of chance. */
+static int edf_lab__rule_order(edf_lab__doctor *d) {
+  edf_node *y = edf_lab__labels(d);
+  if (!y || !d->count || y->rank != 1 || !d->windows) return 0;
+  double S = 0, n = (double)d->labels, size = n / d->windows, most = 0;
+  for (int k = 0; k < d->classes; k++) {
+    double p = (double)d->count[k] / n;
+    S += p * p;
+    if (p > most) most = p;
+  }
+  int one = most == 1 && n >= 256 && n >= 10.0 * d->classes;
+  double chance = S + (1 - S) / size, found = d->purity / d->windows;
+  int sorted = d->windows >= 8 && (1 - most) * n >= 20 && found > chance + 0.25 * (1 - chance);
+  if (!one && !sorted) return 0;
+  edf_lab__find(d, one ? "not shuffled? All %.0f labels so far are of one class"
+                      : "not shuffled: the rows of a batch have like labels", n);
+  edf_lab__point_at(y);
+  if (sorted)
+    edf_lab__say("on average %.0f %% of a batch are of one class; in the data so far, %.0f %%",
+                 100 * (double)d->alike / n, 100 * most);
+  edf_lab__say("hint: edf_shuffle(&x, &y) before each epoch");
+  return 1;
+}
+
+/* By functions of one input: Sub, Square, Mean. */
+static int edf_lab__leads_to_loss(const edf_lab__doctor *d, const edf_node *c) {
+  do if (c == d->loss) return 1; while ((c = edf_lab__user_of(c)) != NULL && c->n_in == 1);
+  return 0;
+}
+
+/* What a node's formula can reach: Sigmoid 0..1, Tanh -1..1, Relu 0 and more. */
+static int edf_lab__rule_target(edf_lab__doctor *d) {
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *c = edf.compnodes[i];
+    if (!edf_is(c, EDF_IS_ACTIVE) || c->n_in != 2 || c->in[0]->kind != EDF_COMPNODE) continue;
+    edf_node *a = c->in[0], *y = c->in[1];
+    int bce = edf_is(c, EDF_IS_BINARY_LOSS);
+    int bend = bce ? EDF_LAB__SIGMOID : edf_lab__bend_of(a);
+    if (y->kind != EDF_INPUT || edf_rows_fed(y) < 0 || !bend || y->rank != a->rank) continue;
+    if (!bce && (strcmp(c->op, "Sub") || !edf_lab__leads_to_loss(d, c))) continue;
+    edf_statistics s = edf_lab__summarise(y);
+    double lo = bend == EDF_LAB__TANH ? -1 : 0, hi = bend == EDF_LAB__RELU ? HUGE_VAL : 1;
+    if (s.least >= lo && s.greatest <= hi) continue;
+    edf_lab__find(d, "targets are outside of what %s can reach", bce ? "BCELoss" : a->name);
+    edf_lab__point_at(y);
+    edf_lab__point_at(bce ? c : a);
+    edf_lab__say("targets %g to %g, outputs %g to %g", s.least, s.greatest, lo, hi);
+    edf_lab__say("hint: scale the targets, or have no %s before the loss", a->op);
+    return 1;
+  }
+  return 0;
+}
+
+/* After 300 steps no better than the classes' shares, though each step does lower the loss of
+   its own batch: 1 nat in the last half. So the gradients are right, and what one batch
+   teaches does not hold for the next. */
+static int edf_lab__rule_unrelated(edf_lab__doctor *d) {
+  if (!d->count || d->step != EDF_LAB__STEPS || d->rebuilt || d->labels < 16 * EDF_LAB__STEPS)
+    return 0;
+  double window = EDF_LAB__WINDOW, middle = d->middle / window, late = d->late / window;
+  double entropy = edf_lab__label_entropy(d);
+  if (late < entropy - 0.1 || middle - late > 0.1 || d->drops < 1) return 0;
+  edf_lab__find(d, "labels seem unrelated to the inputs");
+  edf_lab__point_at(edf_lab__labels(d));
+  edf_lab__say("loss %.3f; the classes' shares alone would give %.3f", late, entropy);
+  edf_lab__say("each step lowers the loss of its own batch, by %.2g on average, but not the "
+               "next one's", 2 * d->drops / (double)EDF_LAB__STEPS);
+  edf_lab__say("hint: are labels and inputs shifted against each other, or only one of them "
+               "shuffled? (An IDX header has 8 bytes for labels, 16 for images.)");
+  return 1;
+}
+
+/* ---- Rules of the program */
+/* LogLoss takes probabilities, SoftmaxLogLoss scores. */
+static int edf_lab__is_log_loss(const edf_node *c) {
+  return edf_is(c, EDF_IS_CLASS_LOSS) && !edf_is(c, EDF_IS_SOFTMAX);
+}
+
+/* Does x sum to 1 over index d everywhere, with no entry below 0? */
+static int edf_lab__sums_to_one(edf_node *x, int d) {
+  const edf_real *v = edf_value(x);
+  size_t n = (size_t)x->dim[d], stride = 1;
+  for (int k = d + 1; k < x->rank; k++) stride *= (size_t)x->dim[k];
+  for (size_t i = 0; i < x->size; i++) {
+    double sum = 0;
+    if (i / stride % n) continue;
+    for (size_t k = 0; k < n; k++) {
+      double p = (double)v[i + k * stride];
+      if (!(p >= 0)) return 0;
+      sum += p;
+    }
+    if (!(fabs(sum - 1) < 1e-3)) return 0;
+  }
+  return n > 1;
+}
+
+/* The scores that go into a softmax are probabilities already. */
+static int edf_lab__rule_twice(edf_lab__doctor *d) {
+  edf_node *c = d->head;
+  if (c && edf_lab__is_log_loss(c)) c = c->in[0];
+  if (!c || !edf_is(c, EDF_IS_SOFTMAX) || !edf_lab__sums_to_one(c->in[0], c->in[0]->rank - 1))
+    return 0;
+  double K = (double)d->classes;
+  edf_lab__find(d, "softmax twice: the scores of %s are probabilities already", c->name);
+  edf_lab__point_at(c->in[0]);
+  edf_lab__point_at(c);
+  edf_lab__say("so the loss cannot go below %.3f for %g classes", log(1 + (K - 1) / exp(1.0)),
+               K);
+  edf_lab__say("hint: one Softmax before LogLoss, none before SoftmaxLogLoss");
+  return 1;
+}
+
+/* Probabilities of classes have to sum to 1 over the last index. */
+static int edf_lab__rule_axis(edf_lab__doctor *d) {
+  if (!d->head || edf_is(d->head, EDF_IS_SOFTMAX)) return 0;
+  edf_node *P = d->head->in[0];
+  int last = P->rank - 1, other = 0;
+  if (edf_lab__sums_to_one(P, last) || edf_lab__summarise(P).bad) return 0;
+  while (other < last && !edf_lab__sums_to_one(P, other)) other++;
+  if (other == last && !edf_lab__is_log_loss(d->head)) return 0;
+  if (other < last)
+    edf_lab__find(d,
+                  "softmax over the wrong index: %s sums to 1 over index %d (%d%s), not over "
+                  "the %d classes",
+                  P->name, other, P->dim[other],
+                  edf_follows_batch(P, other) ? ", the batch" : "", d->classes);
+  else edf_lab__find(d, "LogLoss of %s, which does not sum to 1 over the classes", P->name);
+  edf_lab__point_at(P);
+  edf_lab__say("hint: Softmax(s) goes over the last index; LogLoss takes probabilities, "
+               "SoftmaxLogLoss scores");
+  return 1;
+}
+
+static edf_node *edf_lab__user_of(const edf_node *p) {
+  for (int i = 0; i < edf.n_compnodes; i++)
+    for (int k = 0; k < edf.compnodes[i]->n_in; k++)
+      if (edf.compnodes[i]->in[k] == p) return edf.compnodes[i];
+  return NULL;
+}
+
+/* Fifty steps, so that a program with several losses has come to each of them. */
+static int edf_lab__rule_unused(edf_lab__doctor *d) {
+  for (int i = 0; d->step == EDF_LAB__WINDOW && i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i], *user = edf_lab__user_of(p);
+    if (d->patient[i].met || p->update == edf_frozen || edf_is(p, EDF_IS_ACTIVE)) continue;
+    edf_lab__find(d, "the parameter %s is never used by the loss", p->name);
+    edf_lab__point_at(p);
+    if (user) edf_lab__say("its nearest use is here, but %s does not depend on it:",
+                           d->loss->name);
+    else edf_lab__say("no node uses it");
+    if (user) edf_lab__point_at(user);
+    edf_lab__say("hint: is a line of the model missing, or was a name taken twice?");
+    return 1;
+  }
+  return 0;
+}
+
+/* ---- Rules of the initialisation */
+
+/* Two slices of a weight with one value and one gradient stay the same for ever. A slice
+   without a gradient may get its own later, unless there is none at all. */
+static int edf_lab__equal_slices(edf_node *p, int d, const edf_real *v, size_t a, size_t b) {
+  size_t stride = 1, n = (size_t)p->dim[d];
+  int zero = 1;
+  for (int k = d + 1; k < p->rank; k++) stride *= (size_t)p->dim[k];
+  for (size_t i = 0; i < p->size; i += n * stride)
+    for (size_t k = 0; k < stride; k++) {
+      double x = (double)v[i + a * stride + k], y = (double)v[i + b * stride + k];
+      if (fabs(x - y) > 1e-6 * (fabs(x) + fabs(y))) return 0;
+      zero &= x == 0;
+    }
+  return zero ? 1 : 2;
+}
+
+static int edf_lab__count_equal(edf_node *p, int d) {
+  const edf_real *v = edf_value(p), *g = edf_grad(p);
+  int equal = 0, stuck = edf_lab__norm(g, p->size) == 0;
+  for (size_t k = 1; k < (size_t)p->dim[d]; k++)
+    equal += edf_lab__equal_slices(p, d, v, k - 1, k) &&
+             edf_lab__equal_slices(p, d, g, k - 1, k) > !stuck;
+  return equal;
+}
+
+/* Looked at after two steps: weights of one layer may begin at 0, since they soon differ. */
+static int edf_lab__rule_symmetric(edf_lab__doctor *d) {
+  for (int i = 0; d->step == 3 && i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    int axis = p->rank - 1, equal = 0, began_zero = d->patient[i].zero;
+    if (!edf_is(p, EDF_IS_ACTIVE) || !edf_is(p, EDF_MAY_STEP) || p->rank < 2) continue;
+    if (began_zero && edf_lab__norm(edf_value(p), p->size) > 0) continue;
+    if (edf_lab__summarise(p).bad || !(edf_lab__norm(edf_grad(p), p->size) < HUGE_VAL))
+      continue;
+    while (axis >= 0 && !(equal = edf_lab__count_equal(p, axis))) axis--;
+    if (!equal) continue;
+    edf_lab__find(d, began_zero ? "%s is all zero: its units are alike and stay so"
+                               : "%s begins with equal units, which stay equal", p->name);
+    edf_lab__point_at(p);
+    edf_lab__say("%d of %d slices along index %d equal the one before, in value and gradient",
+                 equal, p->dim[axis], axis);
+    edf_lab__say("hint: random weights, edf_init_uniform or edf_init_normal; only thresholds "
+                 "may begin at 0");
+    return 1;
+  }
+  return 0;
+}
+
+/* The parameter of y's input with the largest mean, or weights: what may have done it. */
+static void edf_lab__blame(const edf_node *y) {
+  for (int k = 0; k < y->n_in; k++) {
+    edf_node *p = y->in[k];
+    if (p->kind != EDF_PARAMETER) continue;
+    edf_statistics s = edf_lab__summarise(p);
+    edf_lab__point_at(p);
+    edf_lab__say("  mean %.3g, deviation %.3g%s", s.mean, s.deviation,
+                 p->rank == 1 && fabs(s.mean) > 3 ? ": is this meant?" : "");
+  }
+}
+
+static void edf_lab__say_bent(edf_lab__doctor *d, edf_node *y, const char *what, double share) {
+  edf_statistics s = edf_lab__summarise(y->in[0]);
+  edf_lab__find(d, "%.0f %% of the %s of %s at the start", 100 * share, what, y->name);
+  edf_lab__point_at(y);
+  edf_lab__say("its input %s: %.3g to %.3g, mean %.3g, deviation %.3g; wanted: about 1",
+               y->in[0]->name, s.least, s.greatest, s.mean, s.deviation);
+  edf_lab__blame(y->in[0]);
+}
+
+/* A random Relu unit is silent for a whole batch now and then: 60 % of them are a mistake. */
+static int edf_lab__rule_dead_start(edf_lab__doctor *d) {
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *y = edf.compnodes[i];
+    double share = edf_lab__bend_of(y) == EDF_LAB__RELU ? edf_lab__dead_share(y) : 0;
+    if (share <= 0.6) continue;
+    edf_lab__say_bent(d, y, "units are dead (0 for every row)", share);
+    edf_lab__say("hint: thresholds near 0 (they are subtracted), weights with variance 1/n");
+    return 1;
+  }
+  return 0;
+}
+
+/* Inputs of deviation 1 saturate 0.01 % of a Sigmoid and 0.8 % of a Tanh. */
+static int edf_lab__rule_saturated(edf_lab__doctor *d) {
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *y = edf.compnodes[i];
+    int kind = edf_lab__bend_of(y), curved = kind == EDF_LAB__SIGMOID || kind == EDF_LAB__TANH;
+    double share = curved ? edf_lab__saturated_share(y, kind) : 0;
+    if (share <= 0.5) continue;
+    edf_lab__say_bent(d, y, "entries are saturated (no slope)", share);
+    edf_lab__say("hint: smaller weights: variance 1/n for sums of n products");
+    return 1;
+  }
+  return 0;
+}
+
+/* The weights that are largest for how many products they sum up. */
+static edf_node *edf_lab__largest_weights(double *ratio) {
+  edf_node *worst = NULL;
+  *ratio = 0;
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    if (!edf_is(p, EDF_IS_ACTIVE) || p->rank < 2) continue;
+    double n = (double)p->size / edf_lab__last_dim(p);
+    double r = edf_lab__summarise(p).deviation * sqrt(n);
+    if (r > *ratio) { *ratio = r; worst = p; }
+  }
+  return worst;
+}
+
+static int edf_lab__one_class(edf_lab__doctor *d) {
+  edf_statistics s = edf_lab__summarise(edf_lab__labels(d));
+  return s.least == s.greatest;
+}
+
+/* Scores of deviation 1 cost ln K + 1/2, those of a healthy GPT ln K + 0.9. A batch of one
+   class may cost more. */
+static int edf_lab__rule_first_loss(edf_lab__doctor *d) {
+  double ratio;
+  double rows = d->head ? (double)edf_lab__labels(d)->size : 1;
+  double chance = rows < 16 ? 6 / sqrt(rows) : 0;
+  if (!d->head || d->first < edf_lab__guess(d) + 1.5 + chance || edf_lab__one_class(d))
+    return 0;
+  edf_node *p = edf_lab__largest_weights(&ratio);
+  edf_statistics s = edf_lab__summarise(d->head->in[0]);
+  if (s.bad) return 0;
+  edf_lab__find(d, "the first loss is %.3g; guessing costs ln %d = %.3g", d->first, d->classes,
+                edf_lab__guess(d));
+  edf_lab__point_at(d->head->in[0]);
+  edf_lab__say("%.3g to %.3g, deviation %.3g", s.least, s.greatest, s.deviation);
+  if (p && ratio > 2) edf_lab__point_at(p);
+  if (p && ratio > 2)
+    edf_lab__say("  weights %.2g times as large as 1/sqrt(n) for sums of n products", ratio);
+  edf_lab__say("hint: smaller weights at the start");
+  return 1;
+}
+
+/* ---- Rules of the gradient */
+
+/* The batch once more, with these random numbers, in a look aside. */
+static double edf_lab__loss_again(edf_lab__doctor *d, unsigned long long draws) {
+  edf.draws = draws;
+  edf_forward_to(d->loss);
+  return edf_lab__mean_of(d->loss);
+}
+
+/* (L(p + h g/|g|) - L(p - h g/|g|)) / (2 h |g|): 1 where g is the derivative. */
+static double edf_lab__slope_along(edf_lab__doctor *d, edf_node *p, const edf_real *old,
+                                   double h) {
+  const edf_real *g = edf_grad(p);
+  double norm = edf_lab__norm(g, p->size), loss[2];
+  for (int k = 0; k < 2; k++) {
+    double scale = (k ? -h : h) / norm;
+    for (size_t i = 0; i < p->size; i++)
+      p->value[i] = (edf_real)((double)old[i] + scale * (double)g[i]);
+    edf_push(p);
+    loss[k] = edf_lab__loss_again(d, d->draws);
+  }
+  return (loss[0] - loss[1]) / (2 * h * norm);
+}
+
+static edf_real *edf_lab__copy_of(const edf_real *v, size_t n) {
+  return (edf_real *)memcpy(edf_keep(NULL, n * sizeof *v), v, n * sizeof *v);
+}
+
+/* The step changes the loss by a 2000th, well above rounding, but no entry by more than 0.02 in
+   the mean; where a gradient is too small for that, or the slope depends on the step, nothing
+   can be said: then 1. */
+static double edf_lab__measured_slope(edf_lab__doctor *d, edf_node *p) {
+  size_t n = p->size;
+  edf_real *old = edf_lab__copy_of(edf_value(p), n);
+  double norm = edf_lab__norm(edf_grad(p), n), loss = 1 + fabs(d->last);
+  double h = 5e-4 * loss / norm, most = 0.02 * sqrt((double)n), slope = 1;
+  double noise = (EDF_REAL_IS_DOUBLE ? 1e-14 : 1e-6) * loss;
+  if (h > most) h = most;
+  if (norm > 0 && norm < HUGE_VAL && noise < 0.02 * 2 * h * norm) {
+    double whole = edf_lab__slope_along(d, p, old, h);
+    double half = edf_lab__slope_along(d, p, old, h / 2);
+    if (fabs(whole - 1) > 0.1 && fabs(half - 1) > 0.1 &&
+        fabs(whole - half) < 0.2 * fabs(half - 1)) slope = half;
+  }
+  memcpy(p->value, old, n * sizeof *old);
+  edf_push(p);
+  edf_release(old);
+  return slope;
+}
+
+/* A node of the program's own, unless it is wrong on purpose; and its verdict. */
+static int edf_lab__is_own(const edf_node *y) {
+  return edf_is(y, EDF_IS_OWN) && edf_is(y, EDF_HAS_BACKWARD) && !edf_is(y, EDF_IS_MISMATCHED);
+}
+
+static edf_verdict edf_lab__verdict(edf_lab__doctor *d, edf_node *y) {
+  edf.draws = d->draws;
+  edf_verdict v = edf_verdict_of(y);
+  if (!v.unwritten || d->forgetful) return v;
+  d->forgetful = y;
+  d->forgot = v.unwritten;
+  d->first_forgotten = v.first;
+  return v;
+}
+
+/* From the loss backwards: the first whose backward is wrong or, asked for that, overwrites. */
+static void edf_lab__find_culprit(edf_lab__doctor *d, int assigns) {
+  for (int i = edf.n_compnodes - 1; i >= 0 && !d->culprit; i--) {
+    edf_node *y = edf.compnodes[i];
+    if (!edf_lab__is_own(y)) continue;
+    edf_verdict v = edf_lab__verdict(d, y);
+    d->culprit_in = assigns ? v.assigned : v.wrong_in;
+    if (!d->culprit_in) continue;
+    d->culprit = y;
+    d->factor = v.factor;
+    d->assigns = assigns;
+  }
+}
+
+static int edf_lab__some_own(void) {
+  for (int i = 0; i < edf.n_compnodes; i++) if (edf_lab__is_own(edf.compnodes[i])) return 1;
+  return 0;
+}
+
+/* Marks what is computed into a node whose backward is no derivative, on purpose. */
+static void edf_lab__mark_mismatched(edf_lab__doctor *d) {
+  edf_lab__unmark_all(d);
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    const edf_node *c = edf.compnodes[i];
+    if (edf_is(c, EDF_IS_ACTIVE) && (edf_is(c, EDF_IS_MISMATCHED) || d->marked[i]))
+      edf_lab__mark_inputs(d, c);
+  }
+}
+
+/* Measures what the gradient rules judge. The header's own backwards are tested with it; so
+   only a program with nodes of its own is measured. */
+static void edf_lab__measure_gradients(edf_lab__doctor *d) {
+  if (d->carried || edf.eager || !edf_lab__some_own()) return;
+  edf_aside *aside = edf_begin_aside();
+  edf_lab__mark_mismatched(d);
+  edf_lab__find_culprit(d, 0);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    d->patient[i].slope = 1;
+    if (!edf_is(p, EDF_IS_ACTIVE) || *edf_lab__mark_of(d, p) || !edf_is(p, EDF_MAY_STEP))
+      continue;
+    d->patient[i].slope = edf_lab__measured_slope(d, p);
+    if (d->patient[i].slope != 1 && !d->sick) d->sick = p;
+  }
+  if (d->sick) edf_lab__find_culprit(d, 1);
+  edf_lab__loss_again(d, d->draws);
+  edf_end_aside(aside);
+}
+
+static double edf_lab__slope_of_sick(const edf_lab__doctor *d) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf.parameters[i] == d->sick) return d->patient[i].slope;
+  return 1;
+}
+
+/* A slope of 1 is right, or could not be measured. */
+static void edf_lab__say_slope(edf_node *p, double slope) {
+  if (!edf_is(p, EDF_IS_ACTIVE) || !edf_is(p, EDF_MAY_STEP)) return;
+  if (edf_lab__norm(edf_grad(p), p->size) == 0) edf_lab__say("%s: its gradient is 0", p->name);
+  else if (slope != 1)
+    edf_lab__say("%s: the loss changes %.3g times as its gradient says", p->name, slope);
+}
+
+static void edf_lab__say_gradcheck(const edf_lab__doctor *d, const char *more) {
+  edf_lab__say("hint: edf_gradcheck of the loss, after a feed, names the mistake in %s%s%s",
+               d->culprit ? d->culprit->name : d->loss->name,
+               EDF_REAL_IS_DOUBLE ? "" : " (best with -DEDF_REAL=double)", more);
+}
+
+static void edf_lab__say_culprit(edf_lab__doctor *d) {
+  d->explained = 1;
+  for (int i = 0; i < edf.n_parameters; i++)
+    edf_lab__say_slope(edf.parameters[i], d->patient[i].slope);
+  if (!d->culprit) return;
+  edf_lab__say("the first wrong backward, seen from the loss:");
+  edf_lab__point_at(d->culprit);
+  if (d->assigns)
+    edf_lab__say("it assigns to the gradient of %s: '=' where '+=' is needed",
+                 d->culprit_in->name);
+  else if (d->factor != 0)
+    edf_lab__say("its gradient of %s is %.3g times the derivative", d->culprit_in->name,
+                 d->factor);
+}
+
+static void edf_lab__print_entry(const edf_node *x, size_t i) {
+  size_t at[EDF_MAX_RANK];
+  for (int d = x->rank - 1; d >= 0; i /= (size_t)x->dim[d--]) at[d] = i % (size_t)x->dim[d];
+  printf("  not %s", x->name);
+  for (int d = 0; d < x->rank; d++) printf("%c%zu", d ? ',' : '[', at[d]);
+  if (x->rank) printf("]");
+}
+
+/* A forward that leaves entries as they were: they hold whatever was in the memory. */
+static int edf_lab__rule_forgets(edf_lab__doctor *d) {
+  const edf_node *y = d->forgetful;
+  if (!y) return 0;
+  edf_lab__find(d, "the forward of %s does not write all of its entries", y->name);
+  edf_lab__point_at(y);
+  edf_lab__print_entry(y, d->first_forgotten);
+  printf(", and %zu of %zu in all\n", d->forgot, y->size);
+  edf_lab__say("hint: a loop that begins late or ends early");
+  return 1;
+}
+
+/* A step along -g has to lower the loss. */
+static int edf_lab__rule_sign(edf_lab__doctor *d) {
+  if (!d->sick || edf_lab__slope_of_sick(d) > -0.5) return 0;
+  edf_lab__find(d, "wrong sign: a step of %s against its gradient raises the loss",
+                d->sick->name);
+  edf_lab__say_culprit(d);
+  edf_lab__say_gradcheck(d, "");
+  return 1;
+}
+
+/* Is 1/slope, or slope, one of the sizes about: of the node or of its inputs, or 2? */
+static int edf_lab__known_size(const edf_lab__doctor *d, double factor, const char **what) {
+  const edf_node *y = d->culprit ? d->culprit : d->loss;
+  *what = "";
+  for (int k = -1; k < y->n_in; k++) {
+    const edf_node *x = k < 0 ? y : y->in[k];
+    for (int r = 0; r < x->rank; r++) {
+      int n = x->dim[r];
+      if (n < 2 || fabs(factor / n - 1) > 0.03) continue;
+      *what = edf_follows_batch(x, r) ? ", which is the batch"
+                                      : ", which is a size of its tensors";
+      return n;
+    }
+  }
+  return fabs(factor / 2 - 1) < 0.03 ? 2 : 0;
+}
+
+static int edf_lab__rule_factor(edf_lab__doctor *d) {
+  const char *what;
+  double slope = d->sick ? edf_lab__slope_of_sick(d) : 1, factor;
+  if (d->culprit) slope = d->factor > 0 && !d->assigns ? 1 / d->factor : 1;
+  factor = slope < 1 ? 1 / slope : slope;
+  int n = slope > 0 && slope != 1 ? edf_lab__known_size(d, factor, &what) : 0;
+  if (!n) return 0;
+  edf_lab__find(d, "the gradient of %s is %d times too %s%s",
+                d->culprit ? d->culprit_in->name : d->sick->name, n,
+                slope < 1 ? "large" : "small", what);
+  edf_lab__say_culprit(d);
+  edf_lab__say("hint: a factor %s%d is missing, or one too many", slope < 1 ? "1/" : "", n);
+  return 1;
+}
+
+static int edf_lab__rule_backward(edf_lab__doctor *d) {
+  if ((!d->sick && !d->culprit) || d->explained) return 0;
+  if (d->culprit) edf_lab__find(d, "the backward of %s is wrong", d->culprit->name);
+  else edf_lab__find(d, "the gradient of %s is not the derivative of %s", d->sick->name,
+                     d->loss->name);
+  edf_lab__say_culprit(d);
+  edf_lab__say_gradcheck(d, "; if it is on purpose, edf_expect_mismatch");
+  return 1;
+}
+
+static int edf_lab__is_square(const edf_node *x) {
+  return !strcmp(x->op, "Square") && !edf_is(x, EDF_IS_OWN);
+}
+
+/* What a sum over the batch would be: of the head's losses, or of squares; 0: not known. */
+static double edf_lab__batch_sum(edf_lab__doctor *d, double *n) {
+  edf_node *l = d->loss, *x = d->head ? d->head : l->in[0];
+  *n = (double)x->size;
+  if (x != l && edf_follows_batch(x, 0) && (d->head || edf_lab__is_square(x)))
+    return *n * edf_lab__mean_of(x);
+  *n = x == l ? (double)edf_lab__labels(d)->size : 0;    /* a loss of the user's own          */
+  return *n * edf_lab__guess(d);
+}
+
+/* The sum over the batch instead of the mean: gradients grow with the batch. */
+static int edf_lab__rule_sum(edf_lab__doctor *d) {
+  if (!d->loss->n_in || d->loss->size != 1) return 0;
+  double n, sum = edf_lab__batch_sum(d, &n);
+  if (n < 4 || sum == 0 || fabs(d->last / sum - 1) > 0.2) return 0;
+  edf_lab__find(d, "the loss %s is a sum over the batch, not a mean", d->loss->name);
+  edf_lab__point_at(d->loss);
+  edf_lab__say("%.4g = %g times %.3g: gradients are as much larger, and change with the batch",
+               d->last, n, d->last / n);
+  edf_lab__say("hint: Mean(...), or Backward of the losses of all rows: it takes the mean");
+  return 1;
+}
+
+/* ---- Rules of the step */
+
+/* edf.accumulate, a step, and the old gradient is still there. */
+static int edf_lab__rule_stale(edf_lab__doctor *d) {
+  for (int i = 0; d->stepping && i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    if (!edf_is(p, EDF_MAY_STEP) || edf_is(p, EDF_GRAD_IS_ZERO) || !edf_is(p, EDF_IS_ACTIVE))
+      continue;
+    if (edf_lab__norm(edf_grad(p), p->size) == 0) continue;
+    edf_lab__find(d, "the gradient of %s still holds that of the last step", p->name);
+    edf_lab__point_at(p);
+    edf_lab__say("edf.accumulate is 1, and Backward adds to it");
+    edf_lab__say("hint: edf_zero_grad() after each step, or edf.accumulate = 0");
+    return 1;
+  }
+  return 0;
+}
+
+/* `off` is the parameter that is about to move a second time by one Backward, less 1. */
+static int edf_lab__rule_not_fresh(edf_lab__doctor *d) {
+  if (!d->off) return 0;
+  const edf_node *p = edf.parameters[d->off - 1];
+  edf_lab__find(d, "an optimiser step of %s without a %sgradient", p->name,
+                d->backwards ? "new " : "");
+  edf_lab__point_at(p);
+  if (!d->backwards) edf_lab__say("there was no Backward so far");
+  else edf_lab__say("it has made a step by the gradient of the last Backward already");
+  edf_lab__say("hint: Forward and Backward before each step, and one step of one optimiser");
+  return 1;
+}
+
+static double edf_lab__sum_of_parameters(void) {
+  double sum = 0;
+  for (int i = 0; i < edf.n_parameters; i++)
+    sum += edf_lab__mean_of(edf.parameters[i]) * (double)edf.parameters[i]->size;
+  return sum;
+}
+
+/* Twenty Backwards, and neither an optimiser nor the program has moved anything. */
+static int edf_lab__rule_no_step(edf_lab__doctor *d) {
+  double sum = !d->stepped && !edf.accumulate ? edf_lab__sum_of_parameters() : 0;
+  if (d->step == 1) d->at_first = sum;
+  if (d->step != EDF_LAB__EVERY || d->stepped || edf.accumulate || sum != d->at_first) return 0;
+  edf_lab__find(d, "after %ld Backwards no parameter has ever moved", d->step);
+  edf_lab__say("hint: SGD(eta), or another optimiser, after each Backward");
+  return 1;
+}
+
+/* Ten looks in a row where it has a gradient and others move. */
+static int edf_lab__rule_idle(edf_lab__doctor *d) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    if (d->patient[i].idle < EDF_LAB__FIRM || p->update == edf_frozen || d->several) continue;
+    edf_lab__find(d, "the parameter %s has a gradient, but never moves", p->name);
+    edf_lab__point_at(p);
+    edf_lab__say("norm of its gradient %.3g; other parameters move", d->patient[i].norm);
+    if (p->update) edf_lab__say("hint: it has an update function of its own; does that step? "
+                                "(p->update = edf_frozen says that it shall not)");
+    else edf_lab__say("hint: does your own update go over all parameters?");
+    return 1;
+  }
+  return 0;
+}
+
+/* A first step of any optimiser goes against the gradient. */
+static int edf_lab__rule_uphill(edf_lab__doctor *d) {
+  int up = 0;
+  for (int i = 0; i < edf.n_parameters; i++) {
+    if (d->patient[i].along < -0.1) return 0;
+    up += d->patient[i].along > 0.5;
+  }
+  if (!up || d->step > 1 || d->several) return 0;
+  edf_lab__find(d, "the step goes along the gradient, up: wrong sign");
+  edf_lab__say("%d parameters moved by +g, none by -g", up);
+  edf_lab__say("hint: p -= eta g, with eta above 0");
+  return 1;
+}
+
+/* The most that the last step looked at has changed weights, of their size; 0.001 to 0.01 is
+   usual, a tenth is much. */
+static double edf_lab__largest_change(const edf_lab__doctor *d) {
+  double most = 0;
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf.parameters[i]->rank >= 2 && d->patient[i].change > most)
+      most = d->patient[i].change;
+  return most;
+}
+
+/* The loss was a number, and is none now. */
+static int edf_lab__lost(const edf_lab__doctor *d) {
+  int ran = d->loss && d->step && edf_is(d->loss, EDF_IS_CURRENT);
+  double now = ran ? edf_lab__mean_of(d->loss) : 0;
+  return now - now != 0 && d->first - d->first == 0;
+}
+
+/* A step must lower the loss of its own batch. Sure at once: ten times as high, or NaN after
+   much of a change. Soon: most of five looks, and higher by a tenth in the mean. Else a third
+   of twenty, and higher in the mean: momentum and Adam overshoot now and then, but not in the
+   mean. */
+static int edf_lab__rule_too_large(edf_lab__doctor *d) {
+  double rise = d->sum_after - d->sum_before, size = edf_lab__usual_loss(d);
+  if (d->largest > size) size = d->largest;
+  int n = d->looks, now = n > 1 && !(d->after - d->before <= 9 * size);
+  int soon = n >= 5 && d->rises * 10 >= 6 * n && rise > 0.1 * fabs(d->sum_before);
+  int late = n >= 20 && d->rises * 10 > 3 * n && rise > 0;
+  int lost = edf_lab__lost(d) &&
+             (edf_lab__largest_change(d) > 0.1 || (n > 0 && 2 * d->rises >= n));
+  if (!now && !soon && !late && !lost && d->high < 3) return 0;
+  edf_lab__find(d, "the step is too large");
+  if (d->rises)
+    edf_lab__say("%d of %d steps have raised the loss of their own batch, from %.3g to %.3g in "
+                 "the mean", d->rises, n, d->sum_before / n, d->sum_after / n);
+  if (lost || d->high >= 3)
+    edf_lab__say("the loss has gone from %.3g to %.3g", d->first, edf_lab__mean_of(d->loss));
+  edf_lab__say("a step changes weights by up to %.2g times their size; 0.001 to 0.01 is usual",
+               edf_lab__largest_change(d));
+  edf_lab__say("hint: a tenth of the learning rate");
+  return 1;
+}
+
+/* A parameter that begins at 0 changes by more than its size in any case. */
+static int edf_lab__has_weights(void) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    if (edf_lab__norm(edf_value(p), p->size) > 1e-3 * sqrt((double)p->size)) return 1;
+  }
+  return 0;
+}
+
+/* Fifty steps, of which the largest did not move any parameter by a millionth. */
+static int edf_lab__rule_too_small(edf_lab__doctor *d) {
+  if (d->still < EDF_LAB__EVERY + 3 || d->moved_most > 1e-6 || !edf_lab__has_weights())
+    return 0;
+  edf_lab__find(d, "the step is too small: nothing moves");
+  edf_lab__say("in %ld steps no parameter has changed by more than %.1g of its size", d->step,
+               d->moved_most);
+  edf_lab__say("hint: a larger learning rate; 0.001 to 0.01 of the size is usual");
+  return 1;
+}
+
+/* ---- Symptoms */
+static int edf_lab__finite(edf_node *x) { return !x->value || !edf_lab__summarise(x).bad; }
+
+/* The first node with finite inputs and a value that is not. */
+static int edf_lab__rule_not_finite(edf_lab__doctor *d) {
+  if (!d->step || !d->loss || !edf_is(d->loss, EDF_IS_CURRENT) || edf_lab__finite(d->loss))
+    return 0;
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *c = edf.compnodes[i];
+    int from = 1;
+    if (!edf_is(c, EDF_IS_CURRENT) || edf_lab__finite(c)) continue;
+    for (int k = 0; k < c->n_in; k++)
+      if (!edf_lab__finite(c->in[k])) { from = 0; c = c->in[k]; break; }
+    edf_lab__find(d, "%s has become NaN or infinite", d->loss->name);
+    edf_lab__say(from ? "this node is the first, from finite inputs:" : "it begins here:");
+    edf_lab__point_at(c);
+    edf_lab__say("hint: a logarithm or a division of 0, or steps that are too large");
+    return 1;
+  }
+  return 0;
+}
+
+/* In every look after the first steps. */
+static int edf_lab__rule_dead(edf_lab__doctor *d) {
+  for (int i = 0; d->step == EDF_LAB__STEPS && i < d->n_dead; i++) {
+    edf_node *y = edf.compnodes[i];
+    if (d->dead[i] <= (edf_real)0.4) continue;
+    edf_lab__find(d, "%.0f %% of the units of %s are dead: 0 for every row of each batch",
+                  100 * (double)d->dead[i], y->name);
+    edf_lab__point_at(y);
+    edf_lab__say("hint: a smaller step, or LeakyRelu");
+    return 1;
+  }
+  return 0;
+}
+
+/* Of the gradient of the last weights that the loss depends on; 0 where there are none. */
+static double edf_lab__last_norm(const edf_lab__doctor *d) {
+  for (int i = edf.n_parameters - 1; i >= 0; i--) {
+    const edf_node *p = edf.parameters[i];
+    if (edf_is(p, EDF_IS_ACTIVE) && p->rank >= 2 && edf_is(p, EDF_MAY_STEP) &&
+        d->patient[i].norm > 0)
+      return d->patient[i].norm;
+  }
+  return 0;
+}
+
+/* Is there a way from the loss without a node that lets no gradient through? */
+static int edf_lab__gradient_comes(edf_lab__doctor *d, const edf_node *p) {
+  edf_lab__unmark_all(d);
+  *edf_lab__mark_of(d, d->loss) = 1;
+  for (int i = edf.n_compnodes - 1; i >= 0; i--)
+    if (d->marked[i] && edf.compnodes[i]->backward) edf_lab__mark_inputs(d, edf.compnodes[i]);
+  return *edf_lab__mark_of(d, p);
+}
+
+/* Ten looks in a row at weights whose gradient is a millionth of the last ones', or a thousand
+   times as large. */
+static int edf_lab__rule_gradients(edf_lab__doctor *d) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    const edf_lab__patient *a = &d->patient[i];
+    if (a->faint < EDF_LAB__FIRM && a->fierce < EDF_LAB__FIRM) continue;
+    if (!edf_lab__gradient_comes(d, edf.parameters[i])) continue;
+    edf_lab__find(d, "the gradient %s on its way to %s", a->norm == 0 ? "is lost"
+                  : a->faint ? "vanishes" : "explodes", edf.parameters[i]->name);
+    edf_lab__point_at(edf.parameters[i]);
+    edf_lab__say("norm %.2g, of the last layer's weights' %.2g", a->norm,
+                 edf_lab__last_norm(d));
+    edf_lab__say(a->norm == 0 ? "hint: dead units, or a node without a derivative between?"
+                 : a->faint ? "hint: Relu for Sigmoid, normalisation, a residual around layers"
+                         : "hint: smaller weights, normalisation, or edf_clip");
+    return 1;
+  }
+  return 0;
+}
+
+static int edf_lab__has(edf_trait trait) {
+  for (int i = 0; i < edf.n_compnodes; i++) if (edf_is(edf.compnodes[i], trait)) return 1;
+  return 0;
+}
+
+/* Forwards of new data without a Backward look like an evaluation, and the other way round. To
+   train with the running statistics of BatchNorm may be meant, without Dropout hardly. */
+static int edf_lab__rule_mode(edf_lab__doctor *d) {
+  int evaluates = d->unlearnt >= 3 && d->step > 0, learns = d->unlearnt <= -5;
+  int drops = edf_lab__has(EDF_IS_DROPOUT);
+  evaluates &= drops || edf_lab__has(EDF_IS_BATCH_NORM);
+  if (!evaluates && !(learns && drops)) return 0;
+  edf_lab__find(d, evaluates ? "evaluated as in training: edf.training is 1"
+                            : "trained as in evaluation: edf.training is 0");
+  edf_lab__say(evaluates ? "%d Forwards of new data without Backward; Dropout drops, BatchNorm "
+               "takes the batch's statistics and moves its own" : "%d Backwards so far",
+               evaluates ? d->unlearnt : -d->unlearnt);
+  edf_lab__say("hint: edf.training = 0 to evaluate, 1 to train");
+  return 1;
+}
+
+/* ---- All rules, in the order of cause. */
+static const edf_lab__rule edf_lab__rules[] = {
+  { EDF_LAB__FED, 0, edf_lab__rule_data_nan },
+  { EDF_LAB__FED, 0, edf_lab__rule_scale },
+  { EDF_LAB__FED, 0, edf_lab__rule_centre },
+  { EDF_LAB__FED, 0, edf_lab__rule_alike },
+  { EDF_LAB__RAN, -1, edf_lab__rule_leak },
+  { EDF_LAB__FED, 0, edf_lab__rule_label_range },
+  { EDF_LAB__LEARNT, 0, edf_lab__rule_label_base },
+  { EDF_LAB__LEARNT, 0, edf_lab__rule_order },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_target },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_twice },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_axis },
+  { EDF_LAB__LEARNT, -1, edf_lab__rule_unused },
+  { EDF_LAB__LEARNT, 0, edf_lab__rule_symmetric },
+  { EDF_LAB__FIRST, 1, edf_lab__rule_dead_start },
+  { EDF_LAB__FIRST, 1, edf_lab__rule_saturated },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_forgets },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_sign },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_factor },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_backward },
+  { EDF_LAB__FIRST, 0, edf_lab__rule_sum },
+  { EDF_LAB__FIRST, 1, edf_lab__rule_first_loss },
+  { EDF_LAB__ASKED, 0, edf_lab__rule_stale },
+  { EDF_LAB__MOVING, 0, edf_lab__rule_not_fresh },
+  { EDF_LAB__FIRST | EDF_LAB__LEARNT, 0, edf_lab__rule_no_step },
+  { EDF_LAB__MOVED, 0, edf_lab__rule_idle },
+  { EDF_LAB__MOVED, 0, edf_lab__rule_uphill },
+  { EDF_LAB__FED | EDF_LAB__RAN, -1, edf_lab__rule_mode },
+  { EDF_LAB__MOVED | EDF_LAB__LEARNT | EDF_LAB__RAN, 1, edf_lab__rule_too_large },
+  { EDF_LAB__MOVED, 1, edf_lab__rule_too_small },
+  { EDF_LAB__LEARNT, 1, edf_lab__rule_unrelated },
+  { EDF_LAB__RAN | EDF_LAB__LEARNT, 1, edf_lab__rule_not_finite },
+  { EDF_LAB__LEARNT, 1, edf_lab__rule_gradients },
+  { EDF_LAB__LEARNT, 1, edf_lab__rule_dead }
+};
+
+static void edf_lab__consult(edf_lab__doctor *d, int when) {
+  for (size_t k = 0; k < sizeof edf_lab__rules / sizeof *edf_lab__rules; k++) {
+    const edf_lab__rule *rule = &edf_lab__rules[k];
+    int held = (d->said >> k & 1) || (rule->symptom > 0 && d->named);
+    if (held || !(rule->when & when) || !rule->look(d)) continue;
+    d->said |= UINT64_C(1) << k;
+    d->named |= rule->symptom >= 0;
+    fflush(stdout);
+  }
+}
+
+/* ---- What happens in a step: inputs are fed, Forward, Backward, the parameters move. */
+static int edf_lab__looks_now(const edf_lab__doctor *d) {
+  return d->step <= EDF_LAB__EVERY || (d->step <= EDF_LAB__STEPS && d->step % 10 == 0);
+}
+
+/* The inputs of a step that is looked at, kept until the parameters have moved. */
+static void edf_lab__hold_inputs(edf_lab__doctor *d) {
+  size_t n = (size_t)edf.n_inputs;
+  d->held = (edf_real **)edf_keep(d->held, n * sizeof *d->held);
+  d->held_rows = (int *)edf_keep(d->held_rows, n * sizeof *d->held_rows);
+  d->n_held = edf.n_inputs;
+  for (size_t i = 0; i < n; i++) {
+    edf_node *x = edf.inputs[i];
+    d->held_rows[i] = edf_is(x, EDF_IS_ACTIVE) ? edf_rows_fed(x) : -1;
+    if (!edf_is(x, EDF_IS_ACTIVE)) continue;
+    d->held[i] = (edf_real *)edf_keep(d->held[i], x->size * sizeof *x->value);
+    memcpy(d->held[i], x->value, x->size * sizeof *x->value);
+  }
+}
+
+/* The loss of the last step's batch, now that the parameters have moved. */
+static double edf_lab__loss_after(edf_lab__doctor *d) {
+  edf_aside *aside = edf_begin_aside();
+  for (int i = 0; i < d->n_held; i++)
+    if (d->held_rows[i] >= 0) edf_feed(edf.inputs[i], d->held[i], d->held_rows[i]);
+  double loss = edf_lab__loss_again(d, d->drawn);
+  edf_end_aside(aside);
+  return loss;
+}
+
+static void edf_lab__judge_step(edf_lab__doctor *d, double after) {
+  d->awaiting = 0;
+  d->now = d->step;
+  d->after = after;
+  d->looks++;
+  d->rises += !(after <= d->before);
+  d->sum_before += d->before;
+  d->sum_after += after;
+  if (d->step > EDF_LAB__STEPS / 2) d->drops += 10 * (d->before - after);
+  edf_lab__consult(d, EDF_LAB__MOVED);
+}
+
+/* With the least |dp|/|g| of those that moved, it would have shown too. */
+static void edf_lab__count_idle(edf_lab__doctor *d, double rate) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_lab__patient *a = &d->patient[i];
+    double size = edf_lab__norm(edf_value(edf.parameters[i]), edf.parameters[i]->size);
+    int idle = a->change <= 0 && rate * a->norm > 1e-5 * size;
+    a->idle = idle ? a->idle + 1 : 0;
+  }
+}
+
+/* How the parameters have moved since the Backward; 0: not at all. */
+static int edf_lab__look_at_moves(edf_lab__doctor *d) {
+  double rate = HUGE_VAL;
+  int moved = 0;
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    edf_lab__patient *a = &d->patient[i];
+    const edf_real *v = edf_value(p), *g = edf_grad(p);
+    double size = 0, far = 0, along = 0;
+    for (size_t k = 0; a->before && k < p->size; k++) {
+      double old = (double)a->before[k], dp = (double)v[k] - old;
+      size += old * old;
+      far += dp * dp;
+      if (g) along += dp * (double)g[k];
+    }
+    double norm = g ? edf_lab__norm(g, p->size) : 0;
+    a->change = size > 0 ? sqrt(far / size) : far > 0;
+    a->along = far > 0 && norm > 0 ? along / (sqrt(far) * norm) : 0;
+    moved |= far > 0;
+    if (far > 0 && a->norm > 0 && sqrt(far) / a->norm < rate) rate = sqrt(far) / a->norm;
+    double weight = sqrt(size / (double)p->size);
+    if (weight > 1e-3 && a->change > d->moved_most) d->moved_most = a->change;
+  }
+  if (moved) edf_lab__count_idle(d, rate);
+  return moved;
+}
+
+static edf_lab__patient *edf_lab__patients(edf_lab__doctor *d) {
+  size_t n = (size_t)edf.n_parameters + 1;
+  return d->patient = (edf_lab__patient *)edf_keep(d->patient, n * sizeof *d->patient);
+}
+
+/* After the step, when the next Forward has begun. */
+static void edf_lab__after_step(edf_lab__doctor *d) {
+  edf_lab__patients(d);
+  d->pending = 0;
+  int moved = edf_lab__look_at_moves(d);
+  if (!moved && !d->stepping) return;
+  d->still++;
+  int again = edf.feeds == d->feeds;     /* the same data: this Forward shows the loss        */
+  int judge = d->forward && !d->rebuilt && !d->several;
+  if (again && judge) d->awaiting = 1;
+  else if (moved && judge) edf_lab__judge_step(d, edf_lab__loss_after(d));
+  else edf_lab__consult(d, EDF_LAB__MOVED);
+}
+
+/* A Forward has begun, of everything or of a target; or, where nodes run when they are built, a
+   Backward. */
+static void edf_lab__doctor_fed(edf_lab__doctor *d, edf_node *target) {
+  d->fed = 1;
+  d->rebuilt |= !edf.loss && d->step > 0;
+  if (edf.training && edf.feeds != d->feeds)
+    d->unlearnt = d->unlearnt < 0 ? 1 : d->unlearnt + 1;
+  if (d->step > EDF_LAB__STEPS) return;
+  int included = edf_lab__find_loss(d) != NULL;
+  if (target && included) {
+    edf_mark(target);
+    included = edf_is(d->loss, EDF_IS_ACTIVE);
+  }
+  if (included && edf_lab__find_parts(d)) {
+    if (d->pending) edf_lab__after_step(d);
+    edf_lab__find_parts(d);
+    d->now = d->step + 1;
+    edf_lab__consult(d, EDF_LAB__FED);
+  }
+  d->draws = edf.draws;
+}
+
+static void edf_lab__doctor_ran(edf_lab__doctor *d) {
+  edf_node *loss = edf_lab__find_loss(d);
+  if (!loss || !edf_is(loss, EDF_IS_CURRENT)) return;
+  if (d->awaiting) edf_lab__judge_step(d, edf_lab__mean_of(loss));
+  if (!edf.training && edf_lab__tells_rows(d) && edf_rows_fed(d->x) == d->x->dim[0] &&
+      d->rows.n)
+    edf_lab__note_rows(&d->rows, d->x, 0);
+  edf_lab__consult(d, EDF_LAB__RAN);
+}
+
+static void edf_lab__note_gradients(edf_lab__doctor *d) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    edf_lab__patient *a = &d->patient[i];
+    int has = edf_is(p, EDF_IS_ACTIVE) && edf_is(p, EDF_MAY_STEP);
+    a->norm = has ? edf_lab__norm(edf_grad(p), p->size) : 0;
+    a->before = (edf_real *)edf_keep(a->before, p->size * sizeof *a->before);
+    memcpy(a->before, edf_value(p), p->size * sizeof *a->before);
+    if (d->step == 1) a->zero = edf_lab__norm(a->before, p->size) == 0;
+  }
+  double last = edf_lab__last_norm(d);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    edf_lab__patient *a = &d->patient[i];
+    int has = edf_is(p, EDF_IS_ACTIVE) && edf_is(p, EDF_MAY_STEP) && p->rank >= 2;
+    a->faint = has && a->norm <= 1e-6 * last ? a->faint + 1 : 0;
+    a->fierce = has && last > 0 && a->norm > 1e3 * last ? a->fierce + 1 : 0;
+  }
+}
+
+static void edf_lab__note_dead(edf_lab__doctor *d) {
+  size_t n = (size_t)edf.n_compnodes;
+  int fresh = d->n_dead != edf.n_compnodes;
+  d->dead = (edf_real *)edf_keep(d->dead, n * sizeof *d->dead);
+  d->n_dead = edf.n_compnodes;
+  for (size_t i = 0; i < n; i++) {
+    edf_node *y = edf.compnodes[i];
+    int relu = edf_lab__bend_of(y) == EDF_LAB__RELU;
+    edf_real share = relu ? (edf_real)edf_lab__dead_share(y) : 0;
+    if (fresh || share < d->dead[i]) d->dead[i] = share;
+  }
+}
+
+/* A step that is looked at. */
+static void edf_lab__doctor_looks(edf_lab__doctor *d) {
+  edf_lab__note_gradients(d);
+  edf_lab__hold_inputs(d);
+  if (d->step >= EDF_LAB__EVERY) edf_lab__note_dead(d);
+  d->pending = 1;
+  d->before = d->after = d->last;
+  d->drawn = d->draws;
+}
+
+static void edf_lab__note_loss(edf_lab__doctor *d) {
+  d->last = edf_lab__mean_of(d->loss);
+  if (d->step == 1) d->first = d->last;
+  if (fabs(d->last) > d->largest) d->largest = fabs(d->last);
+  d->high = d->head && d->last > 5 * edf_lab__usual_loss(d) ? d->high + 1 : 0;
+  if (d->step > 2 * EDF_LAB__WINDOW && d->step <= 3 * EDF_LAB__WINDOW) d->middle += d->last;
+  if (d->step > EDF_LAB__STEPS - EDF_LAB__WINDOW) d->late += d->last;
+}
+
+/* After the last look: memory is given back, and of many rows a sample will do. */
+static void edf_lab__end_of_looks(edf_lab__doctor *d) {
+  while (d->rows.n > EDF_LAB__FEW_ROWS) edf_lab__halve_rows(&d->rows);
+  for (int i = 0; i < d->n_held; i++) edf_release(d->held[i]);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_release(d->patient[i].before);
+    d->patient[i].before = NULL;
+  }
+  edf_release(d->held);
+  d->held = NULL;
+  d->n_held = 0;
+}
+
+static void edf_lab__doctor_learnt(edf_lab__doctor *d) {
+  edf_lab__patients(d);
+  d->backwards++;
+  d->stepping = d->fed = 0;
+  d->unlearnt = edf.training ? 0 : d->unlearnt > 0 ? -1 : d->unlearnt - 1;
+  for (int i = 0; i < edf.n_parameters; i++)
+    d->patient[i].met |= edf_is(edf.parameters[i], EDF_IS_REACHED);
+  d->several |= !edf_lab__find_loss(d) || edf.loss != d->loss;
+  if (edf.loss != d->loss) return;
+  d->feeds = edf.feeds;
+  d->now = ++d->step;
+  if (d->step <= EDF_LAB__STEPS) {
+    edf_lab__find_parts(d);
+    edf_lab__note_loss(d);
+    edf_lab__count_labels(d);
+    if (d->step == 1) edf_lab__measure_gradients(d);
+    if (edf_lab__looks_now(d)) edf_lab__doctor_looks(d);
+    edf_lab__consult(d, d->step == 1 ? EDF_LAB__FIRST | EDF_LAB__LEARNT : EDF_LAB__LEARNT);
+  } else if (d->held) edf_lab__end_of_looks(d);
+  if (edf.training && edf_lab__tells_rows(d)) edf_lab__note_rows(&d->rows, d->x, 1);
+}
+
+static void edf_lab__doctor_asked(edf_lab__doctor *d) {
+  d->carried = 0;
+  edf_lab__patients(d);
+  for (int i = 0; i < edf.n_parameters; i++)
+    d->carried |= edf_is(edf.parameters[i], EDF_IS_REACHED) &&
+                  !edf_is(edf.parameters[i], EDF_GRAD_IS_ZERO);
+  d->now = d->step + 1;
+  if (d->carried) edf_lab__consult(d, EDF_LAB__ASKED);
+  if (!d->fed) edf_lab__doctor_fed(d, edf.loss);
+}
+
+static void edf_lab__doctor_moving(edf_lab__doctor *d, edf_node *p) {
+  int i = edf_position(p);
+  d->stepping = 1;
+  edf_lab__patient *a = &edf_lab__patients(d)[i];
+  d->stepped = 1;
+  if (d->backwards && !edf_is(p, EDF_MAY_STEP)) return;
+  if (a->by == d->backwards) {
+    d->off = i + 1;
+    d->now = d->step;
+    edf_lab__consult(d, EDF_LAB__MOVING);
+    d->off = 0;
+  }
+  a->by = d->backwards;
+}
+
+static void edf_lab__doctor_told(edf_watcher *w, edf_event event, edf_node *x) {
+  edf_lab__doctor *d = (edf_lab__doctor *)(void *)w;       /* its first member                */
+  d->forward = event == EDF_BEGIN_FORWARD;
+  if (event == EDF_BEGIN_FORWARD) edf_lab__doctor_fed(d, x);
+  if (event == EDF_END_FORWARD) edf_lab__doctor_ran(d);
+  if (event == EDF_BEGIN_BACKWARD) edf_lab__doctor_asked(d);
+  if (event == EDF_END_BACKWARD) edf_lab__doctor_learnt(d);
+  if (event == EDF_BEFORE_UPDATE) edf_lab__doctor_moving(d, x);
+}
+
+static edf_lab__doctor *edf_lab__doctor_of_graph(void) {
+  edf_lab__doctor *d = (edf_lab__doctor *)(void *)edf_find_watcher(edf_lab__doctor_told);
+  if (d) return d;
+  d = (edf_lab__doctor *)edf_keep(NULL, sizeof *d);
+  d->watcher.told = edf_lab__doctor_told;
+  edf_watch_passes(&d->watcher);
+  return d;
+}
+
+void edf_doctor(edf_node *loss) {
+  edf_expect_node("edf_doctor", loss);
+  edf_node *before = edf_mark(loss);
+  int reached = edf_is(loss, EDF_NEEDS_GRAD);
+  edf_mark(before);
+  if (loss->kind != EDF_COMPNODE || !reached) {
+    edf_page site = { NULL, 0 };
+    edf_write_node(&site, loss, EDF_SITE);
+    edf_stop("edf_doctor: %s\n  %s", loss->kind != EDF_COMPNODE
+             ? "the loss is not a computed node" : "no parameter reaches the loss", site.at);
+  }
+  edf_lab__doctor *d = edf_lab__doctor_of_graph();
+  if (!d->op || !edf_lab__here(d, loss)) {
+    edf_release(d->op);
+    edf_release(d->file);
+    d->op = edf_lab__copy(loss->op);
+    d->file = edf_lab__copy(loss->file);
+    d->line = loss->line;
+  }
+  d->loss = loss;
+}
+
+/* ==== >>plot  Training curves ============================================================= */
+struct edf_lab__series {
+  struct edf_lab__series *next;
+  char *name;
+  double *x, *y;
+  size_t n;
+  int log_scale;                         /* of its chart                                      */
+};
+typedef struct edf_lab__series edf_lab__series;
+
+/* The part before a slash names the chart; a name without one is a chart of its own. */
+static int edf_lab__same_chart(const char *a, const char *b) {
+  size_t n = strcspn(a, "/");
+  return n == strcspn(b, "/") && !memcmp(a, b, n);
+}
+
+/* The graph's list hangs on a watcher, which has nothing to do. */
+typedef struct { edf_watcher watcher; edf_lab__series *first; } edf_lab__log;
+
+static void edf_lab__log_told(edf_watcher *w, edf_event event, edf_node *node) {
+  (void)w, (void)event, (void)node;
+}
+
+static edf_lab__series *edf_lab__logged(void) {
+  edf_lab__log *log = (edf_lab__log *)(void *)edf_find_watcher(edf_lab__log_told);
+  return log ? log->first : NULL;
+}
+
+static edf_lab__log *edf_lab__log_of_graph(void) {
+  edf_lab__log *log = (edf_lab__log *)(void *)edf_find_watcher(edf_lab__log_told);
+  if (log) return log;
+  log = (edf_lab__log *)edf_keep(NULL, sizeof *log);
+  log->watcher.told = edf_lab__log_told;
+  edf_watch_passes(&log->watcher);
+  return log;
+}
+
+static edf_lab__series *edf_lab__series_of(const char *name) {
+  edf_lab__series **at = &edf_lab__log_of_graph()->first, *found;
+  int log_scale = 0;
+  for (; *at && strcmp((*at)->name, name); at = &(*at)->next)
+    if (edf_lab__same_chart((*at)->name, name)) log_scale = (*at)->log_scale;
+  if (*at) return *at;
+  found = (edf_lab__series *)edf_keep(NULL, sizeof *found);
+  found->name = edf_lab__copy(name);
+  found->log_scale = log_scale;
+  return *at = found;
+}
+
+void edf_log_value(const char *name, double value) {
+  if (!name || !*name) edf_stop("edf_log: the series has no name");
+  edf_lab__series *s = edf_lab__series_of(name);
+  size_t longest = s->n + 1, room = sizeof *s->x;
+  for (edf_lab__series *t = edf_lab__logged(); t; t = t->next)
+    if (edf_lab__same_chart(t->name, name) && t->n > longest) longest = t->n;
+  while (room < (s->n + 1) * sizeof *s->x) room *= 2;
+  s->x = (double *)edf_keep(s->x, room);
+  s->y = (double *)edf_keep(s->y, room);
+  s->x[s->n] = (double)longest;
+  s->y[s->n++] = value;
+}
+
+void edf_log_scale(const char *chart) {
+  int found = 0;
+  for (edf_lab__series *s = edf_lab__logged(); chart && s; s = s->next)
+    if (edf_lab__same_chart(s->name, chart)) found = s->log_scale = 1;
+  if (!found)
+    edf_stop("edf_log_scale: nothing was logged for %s so far", chart ? chart : "(no name)");
+}
+
+/* ---- One chart: where it lies, and what its axes show. */
+typedef struct {
+  const edf_lab__series *first;
+  double top, least, greatest, last;     /* on the page; the y axis, scaled; the x axis       */
+  int n, log_scale;
+} edf_lab__chart;
+static const double edf_lab__left = 70, edf_lab__width = 610, edf_lab__height = 200;
+enum { EDF_LAB__POINTS = 600 };             /* more than these are shown by means             */
+static const char *const edf_lab__colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                           "#e69f00", "#56b4e9" };
+enum { EDF_LAB__COLOURS = sizeof edf_lab__colour / sizeof *edf_lab__colour };
+
+static int edf_lab__shown(const edf_lab__chart *c, double y) {
+  return fabs(y) < 1e300 && (!c->log_scale || y > 0);
+}
+static double edf_lab__scaled(const edf_lab__chart *c, double y) {
+  return c->log_scale ? log10(y) : y;
+}
+
+static double edf_lab__page_x(const edf_lab__chart *c, double x) {
+  return edf_lab__left + edf_lab__width * (c->last > 1 ? (x - 1) / (c->last - 1) : 0.5);
+}
+static double edf_lab__page_y(const edf_lab__chart *c, double scaled) {
+  return c->top + edf_lab__height * (c->greatest - scaled) / (c->greatest - c->least);
+}
+
+/* The axes hold every value that is shown; 0 too, where it is not far. */
+static edf_lab__chart edf_lab__chart_of(const edf_lab__series *first, double top) {
+  edf_lab__chart c = { first, top, HUGE_VAL, -HUGE_VAL, 1, 0, first->log_scale };
+  for (const edf_lab__series *s = first; s; s = s->next) {
+    if (!edf_lab__same_chart(s->name, first->name)) continue;
+    c.n++;
+    for (size_t i = 0; i < s->n; i++) {
+      if (s->x[i] > c.last) c.last = s->x[i];
+      if (!edf_lab__shown(&c, s->y[i])) continue;
+      double y = edf_lab__scaled(&c, s->y[i]);
+      if (y < c.least) c.least = y;
+      if (y > c.greatest) c.greatest = y;
+    }
+  }
+  if (c.least > c.greatest) c.least = c.greatest = 0;
+  if (!c.log_scale && c.least > 0 && c.least < 0.5 * c.greatest) c.least = 0;
+  double size = fabs(c.least) > fabs(c.greatest) ? fabs(c.least) : fabs(c.greatest);
+  double margin = c.greatest - c.least > 1e-6 * size ? 0.04 * (c.greatest - c.least)
+                : size > 0 ? 0.1 * size : 1;
+  if (c.least != 0 || c.greatest == 0) c.least -= margin;
+  c.greatest += margin;
+  return c;
+}
+
+/* The bytes of one character beyond ASCII, 0 where they are not UTF-8. */
+static size_t edf_lab__utf8_length(const char *text, size_t room) {
+  unsigned char c = (unsigned char)*text;
+  size_t n = c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
+  for (size_t k = 1; k < n; k++)
+    if (k >= room || ((unsigned char)text[k] & 0xC0) != 0x80) return 0;
+  return n;
+}
+
+static void edf_lab__write_xml(edf_page *out, const char *text, size_t n) {
+  for (size_t i = 0, wide; i < n; i++)
+    if ((unsigned char)text[i] >= 128) {
+      wide = edf_lab__utf8_length(text + i, n - i);
+      edf_write(out, "%.*s", wide ? (int)wide : 1, wide ? text + i : "?");
+      i += wide ? wide - 1 : 0;
+    } else if (text[i] == '&') edf_write(out, "&amp;");
+    else if (text[i] == '<') edf_write(out, "&lt;");
+    else if (text[i] == '>') edf_write(out, "&gt;");
+    else edf_write(out, "%c", (unsigned char)text[i] < 32 ? ' ' : text[i]);
+}
+
+/* 1, 2 or 5 times a power of ten, at most n of them in the range. */
+static double edf_lab__tick(double range, int n) {
+  double power = pow(10.0, floor(log10(range / n))), step = range / n / power;
+  return power * (step <= 1 ? 1 : step <= 2 ? 2 : step <= 5 ? 5 : 10);
+}
+
+static void edf_lab__plot_axes(edf_page *out, const edf_lab__chart *c) {
+  double range = c->greatest - c->least, step = edf_lab__tick(range, 5);
+  double x_step = c->last > 1 ? edf_lab__tick(c->last, 8) : 1;
+  if (c->log_scale && step < 1 && range > 1) step = 1;
+  for (double k = ceil(c->least / step), n = 0; k * step <= c->greatest && n < 50; k++, n++) {
+    double at = edf_lab__page_y(c, k * step), y = c->log_scale ? pow(10.0, k * step) : k * step;
+    edf_write(out, "<path class=\"grid\" d=\"M%g %.1fh%g\"/>\n", edf_lab__left, at,
+              edf_lab__width);
+    edf_write(out, "<text class=\"y\" x=\"%g\" y=\"%.1f\">%.3g</text>\n", edf_lab__left - 8,
+               at + 4, fabs(y) < 1e-9 * range ? 0 : y);
+  }
+  if (x_step < 1) x_step = 1;
+  for (double x = x_step == 1 ? 1 : x_step; x <= c->last; x += x_step)
+    edf_write(out, "<text class=\"x\" x=\"%.1f\" y=\"%.1f\">%g</text>\n", edf_lab__page_x(c, x),
+               c->top + edf_lab__height + 18, x);
+  edf_write(out, "<path class=\"axis\" d=\"M%g %.1fv%gh%g\"/>\n", edf_lab__left, c->top,
+             edf_lab__height, edf_lab__width);
+}
+
+/* Values from..to-1 as one point; returns how many of them are shown. */
+static size_t edf_lab__plot_point(const edf_lab__chart *c, const edf_lab__series *s,
+                                  size_t from, size_t to, double *x, double *mean,
+                                  double *least, double *greatest) {
+  size_t n = 0;
+  *x = *mean = 0;
+  *least = HUGE_VAL;
+  *greatest = -HUGE_VAL;
+  for (size_t i = from; i < to; i++) {
+    if (!edf_lab__shown(c, s->y[i])) continue;
+    double y = edf_lab__scaled(c, s->y[i]);
+    *x += s->x[i];
+    *mean += y;
+    if (y < *least) *least = y;
+    if (y > *greatest) *greatest = y;
+    n++;
+  }
+  if (n) { *x /= (double)n; *mean /= (double)n; }
+  return n;
+}
+
+/* part 0: the line of means; 1 and -1: the band's upper edge, and its lower one backwards. A
+   line has a gap where nothing is shown. */
+static size_t edf_lab__plot_line(edf_page *out, const edf_lab__chart *c,
+                                 const edf_lab__series *s, int part) {
+  size_t each = (s->n + EDF_LAB__POINTS - 1) / EDF_LAB__POINTS;
+  size_t points = (s->n + each - 1) / each, shown = 0;
+  int gap = 1;
+  for (size_t k = 0; k < points; k++) {
+    size_t from = (part < 0 ? points - 1 - k : k) * each, to = from + each < s->n ? from + each
+                                                             : s->n;
+    double x, mean, least, greatest;
+    size_t n = edf_lab__plot_point(c, s, from, to, &x, &mean, &least, &greatest);
+    shown += n;
+    if (!n) { gap = part == 0; continue; }
+    double y = edf_lab__page_y(c, part == 0 ? mean : part > 0 ? greatest : least);
+    edf_write(out, "%c%.1f %.1f", gap && part >= 0 ? 'M' : 'L', edf_lab__page_x(c, x), y);
+    gap = 0;
+  }
+  return shown;
+}
+
+/* The line, its points where they are few, and its name with the last value. */
+static void edf_lab__plot_series(edf_page *out, const edf_lab__chart *c,
+                                 const edf_lab__series *s, int k) {
+  const char *colour = edf_lab__colour[k % EDF_LAB__COLOURS], *slash = strchr(s->name, '/');
+  double y = c->top - 12 - 18 * (c->n - 1 - k);
+  edf_write(out, "<g fill=\"none\" stroke=\"%s\">\n", colour);
+  if (s->n > EDF_LAB__POINTS) {
+    edf_write(out, "<path stroke=\"none\" fill=\"%s\" fill-opacity=\"0.25\" d=\"", colour);
+    edf_lab__plot_line(out, c, s, 1);
+    edf_lab__plot_line(out, c, s, -1);
+    edf_write(out, "\"/>\n");
+  }
+  edf_write(out, "<path d=\"");
+  size_t shown = edf_lab__plot_line(out, c, s, 0);
+  edf_write(out, "\"/><path d=\"M%g %.1fh22\"/></g>\n<g fill=\"%s\">", edf_lab__left + 330,
+            y - 4, colour);
+  for (size_t i = 0; s->n <= 40 && i < s->n; i++)
+    if (edf_lab__shown(c, s->y[i]))
+      edf_write(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>%g: %.6g</title>"
+                 "</circle>", edf_lab__page_x(c, s->x[i]),
+                 edf_lab__page_y(c, edf_lab__scaled(c, s->y[i])), s->x[i], s->y[i]);
+  edf_write(out, "</g>\n<text x=\"%g\" y=\"%.1f\">", edf_lab__left + 360, y);
+  const char *name = slash && slash[1] ? slash + 1 : s->name;
+  edf_lab__write_xml(out, name, strlen(name));
+  edf_write(out, "  %.4g", s->n ? s->y[s->n - 1] : 0.0);
+  if (shown < s->n)
+    edf_write(out, " (%zu value%s not shown)", s->n - shown, s->n - shown == 1 ? "" : "s");
+  edf_write(out, "</text>\n");
+}
+
+static void edf_lab__plot_chart(edf_page *out, const edf_lab__chart *c) {
+  int k = 0;
+  edf_write(out, "<text class=\"title\" x=\"%g\" y=\"%.1f\">", edf_lab__left, c->top - 12);
+  edf_lab__write_xml(out, c->first->name, strcspn(c->first->name, "/"));
+  edf_write(out, "%s</text>\n", c->log_scale ? ", logarithmic" : "");
+  edf_lab__plot_axes(out, c);
+  for (const edf_lab__series *s = c->first; s; s = s->next)
+    if (edf_lab__same_chart(s->name, c->first->name)) edf_lab__plot_series(out, c, s, k++);
+  edf_write(out, "<text class=\"x\" x=\"%g\" y=\"%.1f\">values logged</text>\n",
+             edf_lab__left + edf_lab__width / 2, c->top + edf_lab__height + 38);
+}
+
+static int edf_lab__is_first_of_chart(const edf_lab__series *s) {
+  const edf_lab__series *t = edf_lab__logged();
+  while (t != s && !edf_lab__same_chart(t->name, s->name)) t = t->next;
+  return t == s;
+}
+
+void edf_plot_svg(const char *path) {
+  edf_page page = { NULL, 0 }, all = { NULL, 0 };
+  double top = 0;
+  if (!edf_lab__logged())
+    edf_stop("edf_plot_svg: nothing was logged: call edf_log(name, value) first");
+  for (const edf_lab__series *s = edf_lab__logged(); s; s = s->next) {
+    if (!edf_lab__is_first_of_chart(s)) continue;
+    edf_lab__chart c = edf_lab__chart_of(s, 0);
+    c.top = top + 26 + 18 * c.n;
+    edf_lab__plot_chart(&page, &c);
+    top = c.top + edf_lab__height + 60;
+  }
+  edf_write(&all, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %.0f\" "
+             "width=\"720\" height=\"%.0f\">\n<style>"
+             "svg{font:13px sans-serif;background:#fff;fill:#222}"
+             ".title{font-size:16px;font-weight:bold}.x{text-anchor:middle}.y{text-anchor:end}"
+             ".grid{stroke:#8884}.axis{stroke:#888;fill:none}g{stroke-width:2}"
+             "@media(prefers-color-scheme:dark){svg{background:#181818;fill:#ddd}}</style>\n",
+             top, top);
+  edf_writer w = edf_create_file(NULL, path);
+  fputs(all.at, w.file);
+  fputs(page.at, w.file);
+  fputs("</svg>\n", w.file);
+  edf_finish_file(&w);
+  edf_release(all.at);
+  edf_release(page.at);
+}
+
+/* ==== >>trace  The trace page ============================================================= */
+/* ---- What is recorded: the nodes, and moments. A moment has the tensors that are not what
+   they were before it, of large ones the first `cut` entries along each index. */
+typedef struct edf_lab__shot {
+  struct edf_lab__shot *next;
+  int node, grad;
+  size_t n;
+  edf_real *number;
+} edf_lab__shot;
+
+typedef struct {
+  char what;                             /* F, B: a pass begins; f, b: a node ran; s: a step  */
+  int node;
+  char *need;                            /* of B: who has a gradient                          */
+  edf_lab__shot *first, *last;
+} edf_lab__moment;
+
+typedef struct {
+  edf_node *node;                        /* NULL: gone, with edf_clear_compnodes              */
+  char *text, *back;                     /* JSON: all about it; its backward lines            */
+  int rank, dim[EDF_MAX_RANK];
+  const edf_lab__shot *last[2];              /* what is known of value and gradient           */
+} edf_lab__traced;
+
+typedef struct {
+  edf_watcher watcher;
+  char *path;
+  int n_node, n_moment, full;
+  int cut, shown;                        /* entries along an index: recorded, written         */
+  edf_lab__traced *node;
+  edf_lab__moment *moment;
+  edf_node *moving;                      /* the parameter that makes its step now             */
+  int forward;                           /* a Forward runs                                    */
+  size_t numbers;
+  edf_page number;                       /* as text                                           */
+} edf_lab__trace;
+
+static void edf_lab__trace_told(edf_watcher *w, edf_event event, edf_node *x);
+
+/* The trace of this graph, or NULL. */
+static edf_lab__trace *edf_lab__traces(void) {
+  return (edf_lab__trace *)(void *)edf_find_watcher(edf_lab__trace_told);
+}
+
+enum { EDF_LAB__MOST_MOMENTS = 4000, EDF_LAB__MOST_NODES = 2000 };
+enum { EDF_LAB__MOST_NUMBERS = 1 << 24 };
+static const double edf_lab__page_room = 1.9e6, edf_lab__number_room = 5.34;       /* bytes   */
+
+/* ---- A part of a tensor: its first `cut` entries along each index. */
+static size_t edf_lab__part_size(int rank, const int *dim, int cut) {
+  size_t n = 1;
+  for (int d = 0; d < rank; d++) n *= (size_t)(dim[d] < cut ? dim[d] : cut);
+  return n;
+}
+
+/* Where entry k of the part lies in the tensor. */
+static size_t edf_lab__part_entry(int rank, const int *dim, int cut, size_t k) {
+  size_t at = 0, step = 1;
+  for (int d = rank - 1; d >= 0; d--) {
+    size_t n = (size_t)(dim[d] < cut ? dim[d] : cut);
+    at += k % n * step;
+    k /= n;
+    step *= (size_t)dim[d];
+  }
+  return at;
+}
+
+/* What one step would take: every value, gradient and new value of a parameter once, and a
+   gradient again with each contribution. */
+static double edf_lab__step_size(int cut) {
+  double n = 0;
+  for (int i = 0; i < edf.n_inputs; i++)
+    n += (double)edf_lab__part_size(edf.inputs[i]->rank, edf.inputs[i]->dim, cut);
+  for (int i = 0; i < edf.n_parameters; i++)
+    n += 2 * (double)edf_lab__part_size(edf.parameters[i]->rank, edf.parameters[i]->dim, cut);
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    const edf_node *c = edf.compnodes[i];
+    n += (double)edf_lab__part_size(c->rank, c->dim, cut);
+    for (int k = 0; k < c->n_in; k++)
+      if (c->in[k]->kind != EDF_INPUT)
+        n += (double)edf_lab__part_size(c->in[k]->rank, c->in[k]->dim, cut);
+  }
+  return n;
+}
+
+static int edf_lab__smaller(int cut) { return cut - cut / 8 - 1; }
+
+static int edf_lab__first_cut(void) {
+  int cut = 1;
+  for (int i = 0; i < edf.n_parameters; i++)
+    for (int d = 0; d < edf.parameters[i]->rank; d++)
+      if (edf.parameters[i]->dim[d] > cut) cut = edf.parameters[i]->dim[d];
+  for (int i = 0; i < edf.n_compnodes; i++)
+    for (int k = -1; k < edf.compnodes[i]->n_in; k++) {
+      const edf_node *x = k < 0 ? edf.compnodes[i] : edf.compnodes[i]->in[k];
+      for (int d = 0; d < x->rank; d++) if (x->dim[d] > cut) cut = x->dim[d];
+    }
+  while (cut > 1 && edf_lab__step_size(cut) * edf_lab__number_room > edf_lab__page_room)
+    cut = edf_lab__smaller(cut);
+  return cut;
+}
+
+/* ---- Nodes as JSON. Lines as strings, without the blanks before them. */
+static void edf_lab__add_key(edf_page *to, const char *key, const char *text) {
+  edf_write(to, ",\"%s\":", key);
+  edf_write_quoted(to, text, strlen(text));
+}
+
+static void edf_lab__add_lines(edf_page *to, const char *text, size_t n) {
+  size_t line = 0;
+  for (const char *c = text; c < text + n; c += line + 1) {
+    while (*c == ' ') c++;
+    line = strcspn(c, "\n");
+    if (to->n && to->at[to->n - 1] != '[') edf_write(to, ",");
+    edf_write_quoted(to, c, line);
+  }
+}
+
+static void edf_lab__add_printed(edf_page *to, edf_part part, const edf_node *y) {
+  edf_page text = { NULL, 0 };
+  edf_write_node(&text, y, part);
+  edf_lab__add_lines(to, text.at ? text.at : "", text.n);
+  edf_release(text.at);
+}
+
+/* The last with this address: where a graph is built anew, others had it before. */
+static int edf_lab__traced_of(const edf_node *x) {
+  int id = edf_lab__traces()->n_node;
+  while (id-- > 0 && edf_lab__traces()->node[id].node != x) {}
+  return id;
+}
+
+static void edf_lab__add_formulas(edf_page *to, const edf_node *y) {
+  edf_write(to, ",\"line\":[");
+  edf_lab__add_printed(to, EDF_FORWARD_LINE, y);
+  edf_write(to, "]");
+  if (edf_is(y, EDF_IS_EQUATION)) {
+    edf_write(to, ",\"eq\":");
+    edf_write_node(to, y, EDF_EQUATION_DATA);
+  } else if (edf_is(y, EDF_HAS_FORMULA)) edf_write(to, ",\"f\":1");
+}
+
+static char *edf_lab__node_text(const edf_node *x) {
+  edf_page t = { NULL, 0 };
+  edf_write(&t, "{\"k\":%d,\"place\":%d,\"row\":%d", (int)x->kind, edf_position(x), x->line);
+  edf_lab__add_key(&t, "op", x->op);
+  edf_lab__add_key(&t, "name", x->name);
+  edf_lab__add_key(&t, "file", x->file);
+  edf_write(&t, ",\"dim\":[");
+  for (int d = 0; d < x->rank; d++) edf_write(&t, d ? ",%d" : "%d", x->dim[d]);
+  edf_write(&t, "],\"in\":[");
+  for (int k = 0; k < x->n_in; k++)
+    edf_write(&t, k ? ",%d" : "%d", edf_lab__traced_of(x->in[k]));
+  edf_write(&t, "]");
+  if (x->kind == EDF_COMPNODE) edf_lab__add_formulas(&t, x);
+  return t.at;
+}
+
+/* A node that says the same of itself as one before is that one: a graph may be built anew for
+   each step. */
+static void edf_lab__describe(edf_node *x) {
+  edf_lab__trace *t = edf_lab__traces();
+  if (!edf_is(x, EDF_IS_ACTIVE) || t->full) return;
+  char *text = edf_lab__node_text(x);
+  int id = edf_lab__traced_of(x);
+  if (id >= 0) t->node[id].node = NULL;
+  for (id = 0; id < t->n_node && strcmp(t->node[id].text, text); id++) {}
+  if (id == t->n_node) {
+    size_t bytes = sizeof *t->node * 2 * (size_t)(id + 1);
+    if ((id & (id - 1)) == 0) t->node = (edf_lab__traced *)edf_keep(t->node, bytes);
+    t->node[id].text = text;
+    t->node[id].rank = x->rank;
+    memcpy(t->node[id].dim, x->dim, sizeof x->dim);
+    t->n_node++;
+  } else edf_release(text);
+  t->node[id].node = x;
+}
+
+/* ---- Moments */
+static void edf_lab__add_moment(char what, const edf_node *x) {
+  edf_lab__trace *t = edf_lab__traces();
+  int n = t->n_moment++;
+  size_t bytes = sizeof *t->moment * 2 * (size_t)(n + 1);
+  if ((n & (n - 1)) == 0) t->moment = (edf_lab__moment *)edf_keep(t->moment, bytes);
+  t->moment[n].what = what;
+  t->moment[n].node = x ? edf_lab__traced_of(x) : -1;
+}
+
+/* The part's numbers into `to`; a fresh gradient counts as 0. Or, without `to`, whether they
+   are others than `from`. */
+static int edf_lab__take(const edf_lab__traced *x, int grad, const edf_real *from, edf_real *to,
+                         size_t n) {
+  const edf_real *all = grad && edf_is(x->node, EDF_GRAD_IS_ZERO) ? NULL
+                      : grad ? edf_grad(x->node) : edf_value(x->node);
+  for (size_t k = 0; k < n; k++) {
+    edf_real v = all ? all[edf_lab__part_entry(x->rank, x->dim, edf_lab__traces()->cut, k)] : 0;
+    if (to) to[k] = v;
+    else if (memcmp(&v, &from[k], sizeof v)) return 1;
+  }
+  return to != NULL;
+}
+
+static int edf_lab__has_numbers(const edf_node *x, int grad) {
+  int rows = x->kind != EDF_INPUT || !edf_follows_batch(x, 0) || edf_rows_fed(x) == x->dim[0];
+  return rows && x->size && (grad ? x->grad : x->value) != NULL;
+}
+
+static int edf_lab__changed(int id, int grad) {
+  const edf_lab__traced *x = &edf_lab__traces()->node[id];
+  if (!edf_lab__has_numbers(x->node, grad)) return 0;
+  return !x->last[grad] ||
+         edf_lab__take(x, grad, x->last[grad]->number, NULL, x->last[grad]->n);
+}
+
+/* Puts a tensor that has changed into the last moment. */
+static void edf_lab__shoot(const edf_node *x, int grad) {
+  edf_lab__trace *t = edf_lab__traces();
+  int id = edf_lab__traced_of(x);
+  if (id < 0 || !t->n_moment || !edf_lab__changed(id, grad)) return;
+  edf_lab__moment *m = &t->moment[t->n_moment - 1];
+  edf_lab__shot *s = (edf_lab__shot *)edf_keep(NULL, sizeof *s);
+  s->node = id;
+  s->grad = grad;
+  s->n = edf_lab__part_size(x->rank, x->dim, t->cut);
+  s->number = (edf_real *)edf_keep(NULL, s->n * sizeof *s->number);
+  edf_lab__take(&t->node[id], grad, NULL, s->number, s->n);
+  if (m->last) m->last->next = s;
+  else m->first = s;
+  m->last = s;
+  t->node[id].last[grad] = s;
+  t->numbers += s->n;
+}
+
+static void edf_lab__shoot_value(edf_node *x) {
+  if (edf_is(x, EDF_IS_ACTIVE)) edf_lab__shoot(x, 0);
+}
+static void edf_lab__shoot_leaf(edf_node *x) {
+  if (x->kind != EDF_COMPNODE) edf_lab__shoot_value(x);
+}
+
+/* ---- What is told, recorded. */
+static void edf_lab__begin_tracing(void) {
+  edf_lab__trace *t = edf_lab__traces();
+  int nodes = edf.n_inputs + edf.n_parameters + edf.n_compnodes;
+  t->full |= t->n_moment + 2 * nodes > EDF_LAB__MOST_MOMENTS || nodes > EDF_LAB__MOST_NODES ||
+             t->n_node + nodes > 2 * EDF_LAB__MOST_NODES || t->numbers > EDF_LAB__MOST_NUMBERS;
+  if (t->full) return;
+  if (!t->cut) t->cut = edf_lab__first_cut();
+  edf_lab__each(edf_lab__describe);
+}
+
+static void edf_lab__trace_forward(void) {
+  edf_lab__begin_tracing();
+  if (edf_lab__traces()->full) return;
+  edf_lab__add_moment('F', NULL);
+  edf_lab__each(edf_lab__shoot_leaf);
+}
+
+/* An eager node runs as soon as it is built, without a Forward around it. */
+static void edf_lab__trace_ran(edf_node *y) {
+  edf_lab__trace *t = edf_lab__traces();
+  char last = t->n_moment ? t->moment[t->n_moment - 1].what : 0;
+  if (!t->forward && last != 'F' && last != 'f') edf_lab__trace_forward();
+  if (edf.eager && !t->full) edf_lab__each(edf_lab__describe);
+  if (t->full) return;
+  edf_lab__add_moment('f', y);
+  edf_lab__shoot(y, 0);
+  for (int k = 0; k < y->n_in; k++) edf_lab__shoot_leaf(y->in[k]);
+}
+
+static edf_page edf_lab__needed;
+static void edf_lab__add_needed(edf_node *x) {
+  if (edf_is(x, EDF_IS_ACTIVE) && x->grad)
+    edf_write(&edf_lab__needed, edf_lab__needed.n ? ",%d" : "%d", edf_lab__traced_of(x));
+}
+
+static void edf_lab__trace_loss(edf_node *loss) {
+  edf_lab__trace *t = edf_lab__traces();
+  int late = !t->n_moment;               /* begun between Forward and Backward                */
+  if (late) edf_lab__trace_forward();
+  else edf_lab__begin_tracing();
+  if (t->full) return;
+  if (late) edf_lab__each(edf_lab__shoot_value);
+  edf_lab__add_moment('B', loss);
+  memset(&edf_lab__needed, 0, sizeof edf_lab__needed);
+  edf_lab__each(edf_lab__add_needed);
+  t->moment[t->n_moment - 1].need = edf_lab__needed.at;
+  for (int id = 0; id < t->n_node; id++) t->node[id].last[1] = NULL;
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (!edf_is(edf.parameters[i], EDF_GRAD_IS_ZERO)) edf_lab__shoot(edf.parameters[i], 1);
+  edf_lab__shoot(loss, 1);
+}
+
+static void edf_lab__trace_came_back(edf_node *y) {
+  edf_lab__trace *t = edf_lab__traces();
+  int id = edf_lab__traced_of(y);
+  edf_page back = { NULL, 0 };
+  if (id < 0) return;
+  edf_lab__add_moment('b', y);
+  for (int k = 0; k < y->n_in; k++) if (y->in[k]->grad) edf_lab__shoot(y->in[k], 1);
+  if (t->node[id].back) return;
+  edf_lab__add_printed(&back, EDF_BACKWARD_LINES, y);
+  t->node[id].back = back.at;
+}
+
+/* A parameter is told of before its step: what became of it is seen at what is told next. */
+static void edf_lab__trace_moved(void) {
+  edf_node *p = edf_lab__traces()->moving;
+  edf_lab__traces()->moving = NULL;
+  int id = p ? edf_lab__traced_of(p) : -1;
+  if (id < 0 || edf_lab__traces()->full || !edf_lab__traces()->node[id].last[0] ||
+      !edf_lab__changed(id, 0))
+    return;
+  edf_lab__add_moment('s', p);
+  edf_lab__shoot(p, 0);
+  if (p->grad) edf_lab__shoot(p, 1);
+}
+
+static void edf_lab__trace_told(edf_watcher *w, edf_event event, edf_node *x) {
+  edf_lab__trace *t = (edf_lab__trace *)(void *)w;
+  if (event == EDF_CLEARED) return;
+  edf_lab__trace_moved();
+  if (event != EDF_BEFORE_FORWARD && event != EDF_AFTER_FORWARD)
+    t->forward = event == EDF_BEGIN_FORWARD;
+  if (event == EDF_BEGIN_FORWARD) edf_lab__trace_forward();
+  if (event == EDF_BEGIN_BACKWARD) edf_lab__trace_loss(x);
+  if (t->full) return;
+  if (event == EDF_AFTER_FORWARD) edf_lab__trace_ran(x);
+  if (event == EDF_AFTER_BACKWARD) edf_lab__trace_came_back(x);
+  if (event == EDF_BEFORE_UPDATE) t->moving = x;
+}
+
+/* ---- The page: a template, and the data as JSON. Few numbers are written out; many are floats
+   in base64, little-endian. */
+enum { EDF_LAB__FEW = 64 };
+
+static void edf_lab__write_base64(FILE *out, const unsigned char *byte, size_t n) {
+  static const char digit[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (size_t k = 0; k < n; k += 3) {
+    uint32_t bits = (uint32_t)byte[k] << 16;
+    if (k + 1 < n) bits |= (uint32_t)byte[k + 1] << 8;
+    if (k + 2 < n) bits |= byte[k + 2];
+    fputc(digit[bits >> 18], out);
+    fputc(digit[bits >> 12 & 63], out);
+    fputc(k + 1 < n ? digit[bits >> 6 & 63] : '=', out);
+    fputc(k + 2 < n ? digit[bits & 63] : '=', out);
+  }
+}
+
+static void edf_lab__write_number(FILE *out, double v) {
+  if (v != v) fputs("\"NaN\"", out);
+  else if (v - v != 0) fputs(v < 0 ? "\"-Infinity\"" : "\"Infinity\"", out);
+  else {
+    edf_page *text = &edf_lab__traces()->number;
+    text->n = 0;
+    edf_write(text, "%.6g", v);
+    fputs(text->at, out);
+  }
+}
+
+/* Entry k of what is shown, in what was recorded. */
+static size_t edf_lab__shot_entry(const edf_lab__traced *x, size_t k) {
+  int dim[EDF_MAX_RANK];
+  for (int d = 0; d < x->rank; d++)
+    dim[d] = x->dim[d] < edf_lab__traces()->cut ? x->dim[d] : edf_lab__traces()->cut;
+  return edf_lab__part_entry(x->rank, dim, edf_lab__traces()->shown, k);
+}
+
+/* A double that no float can hold is the largest float: it is not infinite. */
+static float edf_lab__as_float(edf_real v) {
+  if (v > FLT_MAX && v - v == 0) return FLT_MAX;
+  if (v < -FLT_MAX && v - v == 0) return -FLT_MAX;
+  return (float)v;
+}
+
+static void edf_lab__write_few(FILE *out, const edf_lab__traced *x, const edf_lab__shot *s,
+                               size_t n) {
+  for (size_t k = 0; k < n; k++) {
+    if (k) fputc(',', out);
+    edf_lab__write_number(out, (double)s->number[edf_lab__shot_entry(x, k)]);
+  }
+}
+
+static void edf_lab__write_many(FILE *out, const edf_lab__traced *x, const edf_lab__shot *s,
+                                size_t n) {
+  unsigned char byte[4 * 192];           /* a multiple of 3 bytes: only the end is padded     */
+  for (size_t k = 0, filled = 0; k < n; k++) {
+    float f = edf_lab__as_float(s->number[edf_lab__shot_entry(x, k)]);
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    for (int i = 0; i < 4; i++) byte[filled++] = (unsigned char)(bits >> 8 * i);
+    if (filled < sizeof byte && k + 1 < n) continue;
+    edf_lab__write_base64(out, byte, filled);
+    filled = 0;
+  }
+}
+
+static void edf_lab__write_shot(FILE *out, const edf_lab__shot *s) {
+  const edf_lab__traced *x = &edf_lab__traces()->node[s->node];
+  size_t n = edf_lab__part_size(x->rank, x->dim, edf_lab__traces()->shown);
+  int many = n > EDF_LAB__FEW;
+  fprintf(out, many ? "[%d,%d,\"" : "[%d,%d,[", s->node, s->grad);
+  if (many) edf_lab__write_many(out, x, s, n);
+  else edf_lab__write_few(out, x, s, n);
+  fputs(many ? "\"]" : "]]", out);
+}
+
+static void edf_lab__write_moment(FILE *out, const edf_lab__moment *m) {
+  fprintf(out, "{\"w\":\"%c\",\"n\":%d,\"need\":[%s],\"set\":[", m->what, m->node,
+          m->need ? m->need : "");
+  for (const edf_lab__shot *s = m->first; s; s = s->next) {
+    edf_lab__write_shot(out, s);
+    if (s->next) fputs(",\n", out);
+  }
+  fputs("]}", out);
+}
+
+static void edf_lab__write_node(FILE *out, const edf_lab__traced *x) {
+  fprintf(out, "%s,\"back\":[%s]}", x->text, x->back ? x->back : "");
+}
+
+/* What is left out, said at the foot of the page. */
+static void edf_lab__write_note(FILE *out) {
+  const edf_lab__trace *t = edf_lab__traces();
+  int longest = 0;
+  for (int id = 0; id < t->n_node; id++)
+    for (int d = 0; d < t->node[id].rank; d++)
+      if (t->node[id].dim[d] > longest) longest = t->node[id].dim[d];
+  fputs("\"note\":\"", out);
+  if (longest > t->shown)
+    fprintf(out, "Of large tensors the page has the first %d entries along each index. ",
+            t->shown);
+  if (t->full) fputs("The page is full: what ran later is not in it.", out);
+  fputs("\"}\n", out);
+}
+
+static void edf_lab__write_data(FILE *out) {
+  const edf_lab__trace *t = edf_lab__traces();
+  fprintf(out, "{\"cap\":%d,\n\"nodes\":[\n", t->shown);
+  for (int id = 0; id < t->n_node; id++) {
+    edf_lab__write_node(out, &t->node[id]);
+    fputs(id + 1 < t->n_node ? ",\n" : "],\n\"moments\":[\n", out);
+  }
+  for (int m = 0; m < t->n_moment; m++) {
+    edf_lab__write_moment(out, &t->moment[m]);
+    fputs(m + 1 < t->n_moment ? ",\n" : "],\n", out);
+  }
+  edf_lab__write_note(out);
+}
+
+/* The page's length where `cut` entries along each index are shown. */
+static double edf_lab__page_size(int cut) {
+  const edf_lab__trace *t = edf_lab__traces();
+  double bytes = 50000;
+  for (int id = 0; id < t->n_node; id++)
+    bytes += (double)strlen(t->node[id].text) + 20 +
+             (double)(t->node[id].back ? strlen(t->node[id].back) : 0);
+  for (int m = 0; m < t->n_moment; m++) {
+    bytes += 40 + (double)(t->moment[m].need ? strlen(t->moment[m].need) : 0);
+    for (const edf_lab__shot *s = t->moment[m].first; s; s = s->next) {
+      const edf_lab__traced *x = &t->node[s->node];
+      size_t n = edf_lab__part_size(x->rank, x->dim, cut);
+      bytes += 20 + (double)n * (n > EDF_LAB__FEW ? edf_lab__number_room : 13);
+    }
+  }
+  return bytes;
+}
+
+static void edf_lab__write_rows(FILE *out, const char *const *row) {
+  for (; *row; row++) fputs(*row, out);
+  fputc('\n', out);
+}
+
+/* The page: what stands before the data, and behind it the script that shows it. Its source is
+   notes/trace.html; `make page` writes these lines. */
+/* >>page begin */
+static const char *const edf_lab__page_head[] = {
+  "<!doctype html> <html lang=\"en\"> <head> <meta charset=\"utf-8\"> <meta ",
+  "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src ",
+  "'unsafe-inline'; script-src 'unsafe-inline'\"> <meta name=\"viewport\" ",
+  "content=\"width=device-width, initial-scale=1\"> <title>edf trace</title> <style> :root { ",
+  "color-scheme: light dark; --back: #f6f6f3; --card: #fff; --ink: #1c1e22;--soft: #5c6068; ",
+  "--line: #d5d6d2; --mark: #fff1c2; --way: #2a6fb8; --here: #b85c00;--pos: 226 116 32; ",
+  "--neg: 52 122 214; --most: .9;--mono: ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, ",
+  "monospace; }@media (prefers-color-scheme: dark) {:root { --back: #15171b; --card: #1e2126; ",
+  "--ink: #e6e6e2; --soft: #a0a5ae;--line: #383c44; --mark: #47391a; --way: #74b0f0; --here: ",
+  "#f0a050;--pos: 200 95 20; --neg: 50 110 215; --most: .75; } }* { box-sizing: border-box; }",
+  "body { margin: 0; background: var(--back); color: var(--ink);font: 15px/1.45 system-ui, ",
+  "sans-serif; }header { position: sticky; top: 0; z-index: 2; background: var(--card); ",
+  "display: flex;flex-wrap: wrap; gap: .3em .7em; align-items: center; padding: .45em 1em;",
+  "border-bottom: 1px solid var(--line); }h1, h2, h3 { font-size: 1em; margin: 0; }h2 { ",
+  "color: var(--soft); font-size: .8em; font-weight: 600; letter-spacing: .04em; }header ",
+  "input { flex: 1 1 9em; min-width: 7em; accent-color: var(--here); }button { font: inherit; ",
+  "color: inherit; background: none; border: 1px solid var(--line);border-radius: 5px; ",
+  "padding: .15em .6em; cursor: pointer; }button:hover { border-color: var(--here); }",
+  ":focus-visible { outline: 2px solid var(--here); outline-offset: 1px; }#where { min-width: ",
+  "9em; color: var(--soft); font-size: .9em; }main { display: grid; grid-template-columns: ",
+  "minmax(17em, 27em) minmax(0, 1fr); gap: 1em;padding: .8em 1em; align-items: start; ",
+  "max-width: 1700px; margin: auto; }#program { position: sticky; top: 3.4em; max-height: ",
+  "calc(100vh - 4.4em); overflow: auto;background: var(--card); border: 1px solid ",
+  "var(--line); border-radius: 8px; }#program h2 { padding: .7em .8em .2em; }#program ol { ",
+  "list-style: none; margin: 0; padding: 0 0 .4em; }#program button { display: block; width: ",
+  "100%; text-align: left; border: 0;border-radius: 0; border-left: 4px solid transparent; ",
+  "padding: .22em .6em;font: 12.5px/1.45 var(--mono);white-space: pre-wrap; overflow-wrap: ",
+  "anywhere; }#program button:hover { background: var(--back); }#program [aria-current] { ",
+  "background: var(--mark); border-left-color: var(--here); }#program small { color: ",
+  "var(--soft); float: right; padding-left: 1em; }.side { display: grid; ",
+  "grid-template-columns: minmax(0, 1fr); gap: .8em; }#what { font: 600 15px/1.5 var(--mono); ",
+  "white-space: pre-wrap; overflow-wrap: anywhere; }#about, .soft, #note { color: ",
+  "var(--soft); font-size: .85em; }#cards { display: flex; flex-wrap: wrap; gap: .7em; ",
+  "align-items: flex-start; }.card { background: var(--card); border: 1px solid var(--line); ",
+  "border-radius: 8px;padding: .5em .7em; max-width: 100%; min-width: 0; }.card.main { ",
+  "border-color: var(--here); box-shadow: inset 0 3px 0 var(--here); }.card h3 { font: 600 ",
+  "13px/1.5 var(--mono); overflow-wrap: anywhere; }.maps { display: flex; flex-wrap: wrap; ",
+  "gap: .4em 1em; }.map { min-width: 0; max-width: 100%; overflow-x: auto; padding: 2px; }",
+  "table { border-collapse: separate; border-spacing: 1px; font: 11px/1 var(--mono); }th { ",
+  "font-weight: 400; color: var(--soft); padding: 0 .25em; text-align: right; }thead th { ",
+  "text-align: center; font-size: 9.5px; padding: 1px 0; }td { min-width: 15px; height: 17px; ",
+  "padding: 0 1px; text-align: right; cursor: crosshair;background: rgb(var(--c, 128 128 128) ",
+  "/ calc(var(--a, .06) * var(--most))); }td.wide { min-width: 3.6em; height: 22px; padding: ",
+  "0 .3em; font-size: 12px; }td.p { --c: var(--pos); } td.n { --c: var(--neg); }td.hot { ",
+  "box-shadow: inset 0 0 0 2px var(--ink); }td.pick { box-shadow: inset 0 0 0 3px ",
+  "var(--here); }td.bad { background: repeating-linear-gradient(45deg, #c0188a 0 4px, #7a0f58 ",
+  "4px 8px);color: #fff; text-align: center; font-weight: 700; }.scale { display: flex; ",
+  "align-items: center; gap: .4em; font: 11px var(--mono);color: var(--soft); margin-top: ",
+  ".25em; }.scale td { min-width: 11px; height: 9px; cursor: default; }.move { font-size: ",
+  ".8em; color: var(--soft); margin-top: .25em; }.move button { padding: 0 .5em; margin: 0 ",
+  ".15em; line-height: 1.35; }#graph { background: var(--card); border: 1px solid ",
+  "var(--line); border-radius: 8px;overflow: auto; max-height: 24em; }#graph svg { display: ",
+  "block; }#graph text { font: 12px var(--mono); fill: var(--ink); text-anchor: middle; }",
+  "#graph .op { font-size: 9.5px; fill: var(--soft); }#graph g { cursor: pointer; }#graph ",
+  "rect { fill: var(--card); stroke: var(--line); stroke-width: 1.3; }#graph .leaf rect { ",
+  "fill: var(--back); stroke-dasharray: 4 3; }#graph .done rect { stroke: var(--way); }#graph ",
+  ".here rect { fill: var(--mark); stroke: var(--here); stroke-width: 2.5; }#graph path { ",
+  "fill: none; stroke: var(--line); stroke-width: 1.4; }#graph .fw { stroke: var(--way); } ",
+  "#graph .bw { stroke: var(--here); stroke-width: 2.2; }#graph .wait { stroke: var(--here); ",
+  "stroke-dasharray: 3 4; opacity: .6; }#graph marker path { stroke: none; fill: var(--line); ",
+  "}#graph #to-fw path { fill: var(--way); } #graph #to-bw path { fill: var(--here); }#how { ",
+  "position: sticky; bottom: 0; z-index: 1; background: var(--card); max-height: 42vh;",
+  "overflow: auto; border: 1px solid var(--line); border-top: 3px solid var(--here);",
+  "border-radius: 8px; padding: .5em .8em; min-height: 6.6em;box-shadow: 0 -3px 12px #0002; }",
+  "#how p { margin: .15em 0; } #how b, #how code { font-family: var(--mono); }.sum { display: ",
+  "flex; flex-wrap: wrap; gap: .25em .35em; font: 12.5px/1.45 var(--mono);margin: .2em 0; ",
+  "align-items: center; }.sum .t { background: var(--back); border-radius: 5px; padding: .1em ",
+  ".45em; }.sum .t > span { display: block; white-space: nowrap; }.sum .t > span + span { ",
+  "color: var(--soft); }.keys { color: var(--soft); font-size: .8em; }@media (max-width: ",
+  "760px) {main { grid-template-columns: minmax(0, 1fr); padding: .6em; }#program { position: ",
+  "static; max-height: 30vh; }header { padding: .4em .6em; } h1 { display: none; } .keys { ",
+  "display: none; }#where { min-width: 0; } #how { max-height: 36vh; } }</style> </head> ",
+  "<body> <header> <h1>edf trace</h1> <button id=\"first\" aria-label=\"first ",
+  "moment\">|&lt;</button> <button id=\"back\" aria-label=\"back\">&lt;</button> <button ",
+  "id=\"next\" aria-label=\"next\">&gt;</button> <button id=\"last\" aria-label=\"last ",
+  "moment\">&gt;|</button> <input id=\"slider\" type=\"range\" min=\"0\" value=\"0\" ",
+  "aria-label=\"moment\"> <span id=\"where\" role=\"status\"></span> <span ",
+  "class=\"keys\">arrow keys step; in a heat map (Tab) they move, Esc leaves it</span> ",
+  "</header> <main> <nav id=\"program\" aria-label=\"the program\"></nav> <div ",
+  "class=\"side\"> <div><div id=\"what\" aria-live=\"polite\"></div><div ",
+  "id=\"about\"></div></div> <div id=\"cards\"></div> <section id=\"how\" ",
+  "aria-live=\"polite\" aria-label=\"how a number was made\"></section> <section ",
+  "aria-label=\"the graph\"><h2>THE GRAPH</h2> <div id=\"graph\"><svg></svg></div></section> ",
+  "<div id=\"note\"></div> </div> </main> <script type=\"application/json\" id=\"data\"> ",
+  NULL
+};
+static const char *const edf_lab__page_script[] = {
+  "</script> <script> 'use strict';const $ = id => document.getElementById(id);const data = ",
+  "JSON.parse($('data').textContent);const { nodes, moments, cap } = data, VIEW = 16, MOST = ",
+  "200000;const TIMES = ' \\u00d7 ', MINUS = '\\u2212', DOTS = '\\u2026', DOT = ' \\u00b7 ';",
+  "const SVG = $('graph').firstChild.namespaceURI;let now = 0, picked = null;const pos = {};",
+  "function el(tag, attributes, ...inside) {const e = document.createElement(tag);for (const ",
+  "[k, v] of Object.entries(attributes || {})) e.setAttribute(k, v);e.append(...inside);",
+  "return e;}function drawn(tag, attributes, text) {const e = document.createElementNS(SVG, ",
+  "tag);for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);if (text) ",
+  "e.textContent = text;return e;}function show(x, digits) {if (x === undefined) return '?';",
+  "if (x !== x) return 'NaN';const a = Math.abs(x), n = digits || 4;let s = a === Infinity ? ",
+  "'\\u221e' : a && (a < 1e-3 || a >= 1e6) ? a.toExponential(n - 1).replace(/\\.?0+e/, 'e') : ",
+  "String(+a.toPrecision(a >= 1000 ? 6 : n));return (x < 0 ? MINUS : '') + s;}const bracketed ",
+  "= (x, digits) => x < 0 ? '(' + show(x, digits) + ')' : show(x, digits);const label = (id, ",
+  "kind, index) => nodes[id].name + (kind ? '.grad' : '') + (index.length ? '[' + index + ']' ",
+  ": '');const key = (id, kind, index) => [id, kind, ...index].join();const same = (a, b) => ",
+  "a.length === b.length && a.every((n, d) => n === b[d]);const size = x => x.dim.reduce((a, ",
+  "n) => a * n, 1);function unpack(x) {if (typeof x !== 'string') return x.map(Number);return ",
+  "new Float32Array(Uint8Array.from(atob(x), c => c.charCodeAt(0)).buffer);}const began = [];",
+  "const fresh = [];nodes.forEach((x, id) => {x.id = id;x.at = x.file + ':' + x.row;x.line = ",
+  "(x.line || []).join('\\n');x.shown = x.dim.map(n => Math.min(n, cap));x.past = [[], []];",
+  "x.most = [0, 0];if (x.op === 'Sum' || x.op === 'Mean') x.eq = x.eq || over(x);});",
+  "moments.forEach((t, m) => {began.push(t.w === 'B' ? m : m ? began[m - 1] : -1);for (const ",
+  "[id, kind, packed] of t.set) {const x = nodes[id], at = unpack(packed);for (const v of at) ",
+  "if (Math.abs(v) > x.most[kind] && v - v === 0) x.most[kind] = Math.abs(v);",
+  "x.past[kind].push({ m, at });}});function over(x) {const dim = nodes[x.in[0]].dim;return ",
+  "x.f && { kind: x.op === 'Mean' ? 1 : 0, name: dim.map((n, d) => 'I' + d),ext: dim, left: ",
+  "dim.map(() => 0), ref: [[-1, []], [0, dim.map((n, d) => [0, d, 1])]],term: [[1, 1, 1]] };}",
+  "function numbers(id, kind, m) {const from = kind ? began[m] : 0;if (kind && (from < 0 || ",
+  "!moments[from].need.includes(id))) return null;const past = nodes[id].past[kind].filter(p ",
+  "=> p.m >= from && p.m <= m);return past.length ? past[past.length - 1].at : kind ? fresh : ",
+  "null;}function number(id, kind, index, m) {const x = nodes[id], a = numbers(id, kind, m);",
+  "let o = 0;for (let d = 0; d < x.dim.length; d++) {if (index[d] < 0 || index[d] >= ",
+  "x.shown[d]) return undefined;o = o * x.shown[d] + index[d];}return a === fresh ? 0 : a ? ",
+  "a[o] : undefined;}function letter(e, place, d, x) {const alone = place[0] === 0 && ",
+  "place.length === 3 && place[2] === 1;return alone ? e.name[place[1]].toLowerCase() + '/' + ",
+  "x.dim[d] : x.id + '.' + d;}nodes.forEach(x => {const first = nodes[x.in[0]], e = x.eq;if ",
+  "(e) for (const r of e.ref) {const y = r[0] < 0 ? x : nodes[x.in[r[0]]];y.keys = y.keys || ",
+  "y.dim.map((n, d) => letter(e, r[1][d], d, y));}else if (first) x.keys = x.dim.map((n, d) ",
+  "=> first.keys && first.dim[d] === n ? first.keys[d] : x.id + '.' + d);});nodes.forEach(x ",
+  "=> { x.keys = x.keys || x.dim.map((n, d) => x.id + '.' + d); });nodes.filter(x => x.k === ",
+  "0 && x.past[0].length).forEach(x => x.shown.forEach((n, d) => {const step = ",
+  "x.shown.slice(d + 1).reduce((a, k) => a * k, 1), sum = [];x.past[0][0].at.forEach((v, o) ",
+  "=> {const block = Math.floor(Math.floor(o / step) % n / VIEW);sum[block] = (sum[block] || ",
+  "0) + Math.abs(v);});if (n > VIEW && !sum[0]) pos[x.keys[d]] = VIEW * ",
+  "sum.indexOf(Math.max(...sum));}));const place = (x, d) => Math.min(pos[x.keys[d]] || 0, ",
+  "x.shown[d] - 1);function range(x, d) {const at = place(x, d), from = d < x.dim.length - 2 ",
+  "? at : at - at % VIEW;const end = d < x.dim.length - 2 ? at + 1 : Math.min(from + VIEW, ",
+  "x.shown[d]);return Array.from({ length: end - from }, (_, k) => from + k);}function ",
+  "paint(td, v, most) {td.className = v > 0 ? 'p' : v < 0 ? 'n' : '';if (v - v !== 0) ",
+  "td.className = 'bad';else if (v) td.style.setProperty('--a', .08 + .92 * ",
+  "Math.pow(Math.abs(v) / most, .7));return td;}function heat(x, kind, m) {const r = ",
+  "x.dim.length, head = x.dim.slice(0, -2).map((n, d) => place(x, d));const rows = r > 1 ? ",
+  "range(x, r - 2) : [0], cols = r ? range(x, r - 1) : [0];const wide = cols.length <= 6;",
+  "const table = el('table', { role: 'grid', 'aria-label': label(x.id, kind, []) });const ",
+  "body = el('tbody');if (r) table.append(el('thead', {}, el('tr', {}, ...(r > 1 ? [el('th')] ",
+  ": []),...cols.map(j => el('th', { scope: 'col' }, String(j))))));rows.forEach(i => {const ",
+  "tr = el('tr', {}, ...(r > 1 ? [el('th', { scope: 'row' }, String(i))] : []));",
+  "cols.forEach(j => {const index = r > 1 ? [...head, i, j] : r ? [j] : [];const v = ",
+  "number(x.id, kind, index, m);const td = paint(el('td', { tabindex: -1 }), v, x.most[kind]);",
+  "const bad = td.className === 'bad' && v !== undefined;td.entry = { id: x.id, kind, index };",
+  "td.name = label(x.id, kind, index);td.key = key(x.id, kind, index);",
+  "td.setAttribute('aria-label', td.name + ' = ' + show(v));if (wide || bad) td.append(wide ? ",
+  "show(v, 3) : v !== v ? 'N' : '\\u221e');if (wide) td.classList.add('wide');tr.append(td);",
+  "});body.append(tr);});table.append(body);table.querySelector('td').tabIndex = 0;return ",
+  "table;}function scale(most) {const row = el('tr');for (let k = -4; k <= 4; k++) ",
+  "row.append(paint(el('td'), k / 4, 1));return el('div', { class: 'scale', 'aria-hidden': ",
+  "'true' }, show(-most, 3),el('table', {}, row), show(most, 3));}function mover(x, d) {const ",
+  "on = range(x, d), n = x.dim[d], key = x.keys[d], step = on.length > 1 ? VIEW : 1;if ",
+  "(on.length === n) return '';const name = key.includes('/') ? key.split('/')[0] + ' ' : ",
+  "'index ' + (d + 1) + ': ';const go = (text, to) => {const b = el('button', { 'aria-label': ",
+  "name + ' from ' + to }, text);b.disabled = to < 0 || to >= x.shown[d];b.onclick = () => { ",
+  "pos[key] = to; draw(); };return b;};const part = on.length > 1 ? on[0] + ' to ' + ",
+  "on[on.length - 1] : String(on[0]);const least = x.shown[d] < n ? ' (the page has the first ",
+  "' + x.shown[d] + ')' : '';return el('div', { class: 'move' }, name, go('<', on[0] - step), ",
+  "part + ' of ' + n,go('>', on[0] + step), least);}function card(id, m, role, main) {const x ",
+  "= nodes[id], maps = el('div', { class: 'maps' }), count = arrived(id, m);for (const kind ",
+  "of 'Bb'.includes(moments[m].w) ? [1, 0] : [0, 1]) {if (!numbers(id, kind, m)) continue;",
+  "const title = kind ? 'gradient' + (count && DOT + count + ' arrived') : 'value';",
+  "maps.append(el('div', { class: 'map' }, el('div', { class: 'soft' }, title),heat(x, kind, ",
+  "m), scale(x.most[kind])));}if (!maps.children.length) maps.append(el('span', { class: ",
+  "'soft' }, 'no value yet'));const shape = x.dim.length ? ' [' + x.dim.join(', ') + ']' : '';",
+  "return el('section', { class: main ? 'card main' : 'card', 'aria-label': x.name },el('h3', ",
+  "{}, x.name + shape, el('span', { class: 'soft' }, ' ' + role)), maps,...x.dim.map((n, d) ",
+  "=> mover(x, d)));}const passes = [];function pass(m) {const from = began[m];if ",
+  "(passes[from]) return passes[from];const list = passes[from] = [];for (let k = from + 1; ",
+  "from >= 0 && k < moments.length; k++) {if ('FB'.includes(moments[k].w)) break;if ",
+  "(moments[k].w === 'b') list.push({ m: k, x: nodes[moments[k].n] });}return list;}function ",
+  "arrived(id, m) {let here = 0, all = 0;if (!numbers(id, 1, m)) return '';for (const c of ",
+  "pass(m)) {const n = c.x.in.filter(k => k === id).length;all += n;if (c.m <= m) here += n;}",
+  "return all ? here + ' of ' + all : '';}const value = (place, v) => {let at = place[0];for ",
+  "(let k = 1; k < place.length; k += 2) at += v[place[k]] * place[k + 1];return at;};",
+  "function choices(e, ref, entry, list, visit) {const alone = i => ref[1].some(p => p.length ",
+  "=== 3 && p[1] === i);const order = [...list].sort((a, b) => alone(b) - alone(a)), v = ",
+  "e.ext.map(() => 0);const rank = p => Math.max(-1, ...p.filter((n, k) => k % 2).map(i => ",
+  "order.indexOf(i)));const closes = order.map((_, k) => ref[1].findIndex(p => rank(p) === ",
+  "k));const fits = () => ref[1].every((p, d) => value(p, v) === entry[d]);(function go(k) {",
+  "if (k === order.length) return fits() ? visit(v) : undefined;const i = order[k], d = ",
+  "closes[k];if (d < 0) { for (v[i] = 0; v[i] < e.ext[i]; v[i]++) go(k + 1); v[i] = 0; ",
+  "return; }v[i] = 0;const p = ref[1][d], factor = p.find((n, k) => k && k % 2 === 0 && p[k - ",
+  "1] === i);const at = (entry[d] - value(p, v)) / factor;if (at >= 0 && at < e.ext[i] && at ",
+  "=== Math.floor(at)) { v[i] = at; go(k + 1); }v[i] = 0;})(0);}const lettersOf = (e, term) ",
+  "=> e.ext.map((_, i) => i).filter(i => e.left[i] || e.ref.slice(term[1], term[1] + ",
+  "term[2]).some(r => r[1].some(p => uses(p, i))));const uses = (p, i) => p.some((n, k) => k ",
+  "% 2 && n === i);function divisor(e, term) {const n = lettersOf(e, term).filter(i => ",
+  "!e.left[i]).reduce((a, i) => a * e.ext[i], 1);return e.kind === 1 ? n : e.kind === 2 ? n - ",
+  "1 : 1;}const volume = (e, ref, list) => list.filter(i => !ref[1].some(p => uses(p, i))) ",
+  ".reduce((a, i) => a * e.ext[i], 1);function factorOf(c, ref, v, kind, m) {const id = ",
+  "ref[0] < 0 ? c.id : c.in[ref[0]], index = ref[1].map(p => value(p, v));const outside = ",
+  "index.some((n, d) => n < 0 || n >= nodes[id].dim[d]);return { id, kind, index, x: outside ",
+  "? 0 : number(id, kind, index, m), outside };}function product(c, e, term, swapped, v, m) {",
+  "const factors = swapped >= 0 ? [factorOf(c, e.ref[0], v, 1, m)] : [];for (let f = term[1]; ",
+  "f < term[1] + term[2]; f++) if (f !== swapped) factors.push(factorOf(c, e.ref[f], v, 0, ",
+  "m));const weight = term[0] / divisor(e, term);return { weight, factors, x: ",
+  "factors.reduce((a, f) => a * f.x, weight) };}function winner(c, e, v, m) {const term = ",
+  "e.term[0], left = [];let best = null;const window = e.ref[0][1].map(p => value(p, v));",
+  "choices(e, e.ref[0], window, lettersOf(e, term), w => {const f = factorOf(c, e.ref[1], w, ",
+  "0, m);if (!f.outside) left.push(f);if (!f.outside && (!best || f.x > best.x)) best = f;});",
+  "return { best, left };}function termsForward(c, index, m) {const e = c.eq, list = [];if ",
+  "(e.kind === 3) {const v = e.ext.map(() => 0);e.ref[0][1].forEach((p, d) => { v[p[1]] = ",
+  "index[d]; });const w = winner(c, e, v, m);return w.left.map(f => ({ weight: 1, factors: ",
+  "[f], x: f.x, best: f === w.best }));}for (const t of e.term) choices(e, e.ref[0], index, ",
+  "lettersOf(e, t),v => list.push(product(c, e, t, -1, v, m)));return list;}function ",
+  "termsBackward(c, id, index, m) {const e = c.eq, list = [];for (const t of e.term) for (let ",
+  "f = t[1]; f < t[1] + t[2]; f++) if (c.in[e.ref[f][0]] === id) choices(e, e.ref[f], index, ",
+  "lettersOf(e, t), v => {const w = e.kind === 3 ? winner(c, e, v, m).best : null;if (!w || ",
+  "same(w.index, index)) list.push(product(c, e, t, f, v, m));});return list;}function ",
+  "count(c, ref) {const of = t => volume(c.eq, ref, lettersOf(c.eq, t));return ",
+  "c.eq.term.reduce((a, t) => a + of(t), 0);}function termBox(t, sign) {const w = ",
+  "Math.abs(t.weight), names = t.factors.map(f => label(f.id, f.kind, f.index));const figures ",
+  "= t.factors.map(f => f.outside ? '0 (outside)' : t.factors.length > 1 ? bracketed(f.x) : ",
+  "show(f.x));if (w !== 1) { names.unshift(show(w)); figures.unshift(show(w)); }return [sign, ",
+  "el('span', { class: 't' }, el('span', {}, names.join(' ')),el('span', {}, ",
+  "figures.join(TIMES)))];}function chosen(terms) {if (terms.length <= 12) return terms;const ",
+  "far = t => Math.abs(t.x || 0);const large = [...terms].sort((a, b) => far(b) - ",
+  "far(a)).slice(0, 5);return terms.filter((t, k) => k < 3 || large.includes(t));}function ",
+  "sumLine(terms, before) {const line = el('div', { class: 'sum' }, '='), some = ",
+  "chosen(terms);if (before !== 0) line.append(show(before) + ' (was there)');",
+  "some.forEach((t, k) => {const sign = t.weight < 0 ? MINUS : k || before !== 0 ? '+' : '';",
+  "const skipped = k && terms.indexOf(some[k - 1]) !== terms.indexOf(t) - 1;if (skipped) ",
+  "line.append('+ ' + DOTS + ' ');line.append(...termBox(t, sign));});if (!terms.length) ",
+  "line.append(before !== 0 ? '+ 0' : '0');if (terms.length && some[some.length - 1] !== ",
+  "terms[terms.length - 1]) line.append('+ ' + DOTS);return line;}function remark(terms, ",
+  "some, before, x) {const known = terms.filter(t => t.factors.every(f => f.x !== undefined));",
+  "const n = terms.length;const sum = known.reduce((a, t) => a + t.x, before);if ",
+  "(known.length < n) return n + ' terms, ' + known.length + ' of them in the page, ' + ",
+  "'which add up to ' + show(sum) + '; with those that are not in the page ' + show(x);if ",
+  "(some.length < n) return n + ' terms: the first three and the five largest are ' + ",
+  "'written out, the others add up to ' + show(sum - before - some.reduce((a, t) => a + t.x, ",
+  "0));return '';}const soft = text => el('p', { class: 'soft' }, text);const result = x => ",
+  "el('p', {}, '= ', el('b', { class: 'result' }, show(x)));function explainSum(terms, ",
+  "before, x) {if (terms.length && terms[0].best !== undefined) return [ el('div', { class: ",
+  "'sum' }, '= max of', ...terms.slice(0, VIEW).flatMap(t => termBox(t, t.best ? '\\u2192' : ",
+  "''))), result(x),...(terms.some(t => t.x === undefined) ? [soft('some are not in the ",
+  "page')] : [])];const note = remark(terms, chosen(terms), before, x);return [sumLine(terms, ",
+  "before), result(x), ...(note ? [soft(note)] : [])];}function related(id, index, other, ",
+  "formula) {const x = nodes[id], y = nodes[other], n = Math.min(x.dim.length, y.dim.length);",
+  "const row = from => Array.from({ length: Math.min(VIEW, y.shown[from.length]) },(_, k) => ",
+  "[...from, k]);if (same(x.dim, y.dim)) return inRows(formula) ? row(index.slice(0, -1)) : ",
+  "[index];if (!y.dim.length) return [[]];if (elementwise(formula) && same(x.dim.slice(-n), ",
+  "y.dim)) return [index.slice(-n)];if (same(x.dim.slice(0, n), y.dim.slice(0, n)) && n) {if ",
+  "(y.dim.length <= x.dim.length) return [index.slice(0, n)];if (y.dim.length === n + 1) ",
+  "return row(index);}if (size(x) !== size(y)) return [];let at = index.reduce((a, i, d) => a ",
+  "* x.dim[d] + i, 0);return [y.dim.map((_, d) => {const step = y.dim.slice(d + 1).reduce((a, ",
+  "k) => a * k, 1), i = Math.floor(at / step);at -= i * step;return i;})];}const sides = line ",
+  "=> line.replace(/^for [^:]*: /, '').split(/ \\+= | -= | = /);const places = text => ",
+  "(text.match(/\\w\\[[^\\]]*\\]/g) || []).map(p => p.slice(2, -1));function inRows(line) {",
+  "const left = line ? places(sides(line)[0])[0] || '' : '';const last = ",
+  "left.split(',').pop().toUpperCase();return last && new RegExp('(sum|mean)_(\\\\w+,)*' + ",
+  "last + '\\\\b').test(line);}function elementwise(line) {if (!line || ",
+  "/(sum|mean|variance|max)_[A-Z]|flat\\[|;| by the code of /.test(line)) return false;const ",
+  "[left, right] = sides(line), at = places(left)[0] || '';return places(right).every(p => at ",
+  "=== p || at.endsWith(',' + p));}function filled(c, line, id, index, m) {const right = ",
+  "sides(line)[1];const times = right.replace(/([\\w)\\]]) (?=[\\w([])/g, '$1' + TIMES);const ",
+  "tensor = /([A-Za-z_]\\w*)(\\.grad)?(\\[[^[\\]]*\\])?/g;return times.replace(tensor, (all, ",
+  "name, grad) => {const to = [c.id, ...c.in].find(k => nodes[k].name === name);const at = to ",
+  "=== undefined ? [] : related(id, index, to, line);const x = at.length === 1 ? number(to, ",
+  "grad ? 1 : 0, at[0], m) : undefined;return x === undefined ? all : bracketed(x, 6);});}",
+  "function neighbours(c, id, index, m, kinds) {const list = [], seen = new Set([id]);for ",
+  "(const other of [c.id, ...c.in]) for (const kind of kinds(other)) {if (seen.has(other + ",
+  "'/' + kind) || !numbers(other, kind, m)) continue;seen.add(other + '/' + kind);related(id, ",
+  "index, other, c.line).forEach(at => list.push({ id: other, kind, index: at, x: ",
+  "number(other, kind, at, m) }));}return list;}function listOf(list) {return el('div', { ",
+  "class: 'sum' }, ...list.map(f => el('span', { class: 't' },label(f.id, f.kind, f.index) + ",
+  "' = ' + show(f.x))));}const tooMany = (n, x) => [result(x),soft('a sum of ' + n + ' ",
+  "products: too many to be added here')];function forwardWords(c, index, m) {const x = ",
+  "number(c.id, 0, index, m), n = c.eq ? count(c, c.eq.ref[0]) : 0;if (n > MOST) return ",
+  "tooMany(n, x);if (c.eq) {const terms = termsForward(c, index, m);heatUp(terms.flatMap(t => ",
+  "t.factors));return explainSum(terms, 0, x);}const near = neighbours(c, c.id, index, m, id ",
+  "=> id === c.id ? [] : [0]);heatUp(near);if (c.f && elementwise(c.line)) return [el('div', ",
+  "{ class: 'sum' }, '= ' + filled(c, c.line, c.id, index, m)), result(x), listOf(near)];",
+  "return [result(x), soft(c.f ? c.line : c.op + ' computes it by code of the program, ' + ",
+  "c.at), listOf(near)];}function backwardWords(c, id, index, m) {const x = number(id, 1, ",
+  "index, m), before = number(id, 1, index, m - 1), e = c.eq;const refs = e ? e.ref.filter(r ",
+  "=> r[0] >= 0 && c.in[r[0]] === id) : [];const n = refs.reduce((a, r) => a + count(c, r), ",
+  "0);if (n > MOST) return tooMany(n, x);if (e) {const terms = termsBackward(c, id, index, m);",
+  "heatUp(terms.flatMap(t => t.factors));return explainSum(terms, before, x);}const near = ",
+  "neighbours(c, id, index, m, k => k === c.id ? [1, 0] : [0]);heatUp(near);const rule = c.f ",
+  "&& c.back.find(g => sides(g)[0].startsWith(nodes[id].name + '.grad'));const simple = ",
+  "elementwise(rule) && same(nodes[id].dim, c.dim);const was = before !== 0 ? show(before) + ",
+  "' (was there) + ' : '';const comes = simple ? (rule.includes('-=') ? MINUS : '') + ",
+  "filled(c, rule, id, index, m) : show(x - before) + ' (arrives)';const how = c.f ? ",
+  "c.back.join('; ') : c.op + ' adds it by code of the program, ' + c.at;return [el('div', { ",
+  "class: 'sum' }, '= ' + was + comes), result(x),...(simple ? [] : [soft(how)]), ",
+  "listOf(near)];}function stepWords(id, index, m) {const a = numbers(id, 0, m - 1), b = ",
+  "numbers(id, 0, m), g = numbers(id, 1, m);const x = number(id, 0, index, m), old = ",
+  "number(id, 0, index, m - 1);let top = 0, eta = 0, plain = !!g && g !== fresh;for (let k = ",
+  "0; plain && k < g.length; k++) if (Math.abs(g[k]) > top) { top = Math.abs(g[k]); eta = ",
+  "(a[k] - b[k]) / g[k]; }for (let k = 0; plain && k < g.length; k++) plain = Math.abs(a[k] - ",
+  "eta * g[k] - b[k]) <= 1e-3 * Math.abs(eta * top) + 1e-6 * Math.abs(a[k]);const by = plain ",
+  "? MINUS + ' ' + show(eta) + TIMES + bracketed(number(id, 1, index, m)) : '+ ' + ",
+  "bracketed(x - old);const rule = plain ? 'value ' + MINUS + ' ' + show(eta) + TIMES + ",
+  "'gradient' : 'moved by its optimiser';return [el('div', { class: 'sum' }, '= ' + show(old) ",
+  "+ ' ' + by), result(x), soft(rule)];}const cells = () => ",
+  "[...document.querySelectorAll('#cards [role=grid] td')];function heatUp(list) {const hot = ",
+  "new Set(list.map(f => key(f.id, f.kind, f.index)));cells().forEach(td => ",
+  "td.classList.toggle('hot', hot.has(td.key)));}function explain(entry) {const t = ",
+  "moments[now], c = nodes[t.n], how = $('how');picked = entry;heatUp([]);if (!entry) {",
+  "how.replaceChildren(soft('Point at an entry, tap it, or go to it with Tab and the ' + ",
+  "'arrow keys: here stands how it was made.'));return;}const { id, kind, index } = entry, x ",
+  "= number(id, kind, index, now);const words = t.w === 'f' && id === c.id && !kind ? ",
+  "forwardWords(c, index, now) : t.w === 'b' && kind && c.in.includes(id) ? backwardWords(c, ",
+  "id, index, now) : t.w === 's' && id === c.id && !kind ? stepWords(id, index, now) : null;",
+  "const other = number(id, 1 - kind, index, now);how.replaceChildren(el('p', {}, el('b', {}, ",
+  "label(id, kind, index)), ...(words ? [] : [' = ', el('b', { class: 'result' }, show(x, ",
+  "5))]), el('span', { class: 'soft' },other === undefined ? '' : '   (' + label(id, 1 - ",
+  "kind, index) + ' = ' + show(other) + ')')),...(words || []));cells().forEach(td => ",
+  "td.classList.toggle('pick', td.key === key(id, kind, index)));}const steps = [];function ",
+  "members(m) {let from = m, to = m + 1;while (from > 0 && moments[from].w !== 'F') from--;",
+  "while (to < moments.length && moments[to].w !== 'F') to++;if (steps[from]) return ",
+  "steps[from];const ids = new Set();for (let k = from; k < to; k++) if ",
+  "('fb'.includes(moments[k].w)) [moments[k].n, ...nodes[moments[k].n].in].forEach(id => ",
+  "ids.add(id));const list = [...ids].sort((a, b) => a - b);return steps[from] = { from, ",
+  "list, plan: arrange(list) };}function layers(list) {const column = {}, inside = new ",
+  "Set(list);for (let again = list.length; again-- > 0;) {let changed = false;for (const id ",
+  "of list) {const c = Math.max(0, ...nodes[id].in.filter(k => inside.has(k)) .map(k => 1 + ",
+  "(column[k] || 0)));if (nodes[id].in.length && c !== column[id]) { column[id] = c; changed ",
+  "= true; }}if (!changed) break;}for (const id of list) if (!nodes[id].in.length) column[id] ",
+  "= Math.min(...list.filter(k => nodes[k].in.includes(id)) .map(k => column[k] - 1), ",
+  "list.length) % list.length;return column;}function arrange(list) {const column = ",
+  "layers(list), columns = [], cell = {}, edges = [];const add = (c, item) => {(columns[c] = ",
+  "columns[c] || []).push(item);item.c = c;return item;};for (const id of list) cell[id] = ",
+  "add(column[id], { id, near: [] });for (const id of list) for (const k of new ",
+  "Set(nodes[id].in)) if (cell[k]) {const way = [cell[k]];const far = cell[id].c - cell[k].c ",
+  "> 8;for (let c = cell[k].c + 1; !far && c < cell[id].c; c++) way.push(add(c, { near: [] ",
+  "}));way.push(cell[id]);way.slice(1).forEach((p, n) => { p.near.push(way[n]); ",
+  "way[n].near.push(p); });edges.push({ from: k, to: id, way });}const tallest = ",
+  "Math.max(...columns.map(c => c.length));columns.forEach(c => c.forEach((p, k) => { p.y = k ",
+  "+ (tallest - c.length) / 2; }));for (let sweep = 0; sweep < 8; sweep++) columns.forEach(c ",
+  "=> {c.forEach(p => { p.w = p.near.reduce((a, q) => a + q.y, 0) / (p.near.length || 1); });",
+  "c.sort((p, q) => p.w - q.w);c.forEach((p, k) => { p.y = k + (tallest - c.length) / 2; });",
+  "});return { cell, edges, width: columns.length, height: tallest };}const STEP_X = 132, ",
+  "STEP_Y = 56, WIDE = 92, HIGH = 34;const middle = p => [p.c * STEP_X + 62, p.y * STEP_Y + ",
+  "32];function curve(way) {let d = '', last = null;way.forEach((p, k) => {let [x, y] = ",
+  "middle(p);if (k === 0) x += WIDE / 2;if (k === way.length - 1) x -= WIDE / 2 + 4;const ",
+  "half = last && (last[0] + x) / 2;d += last ? `C${half} ${last[1]} ${half} ${y} ${x} ${y}` ",
+  ": `M${x} ${y}`;last = [x, y];});return d;}function edgeState(edge, t) {if ",
+  "(!'Bbs'.includes(t.w)) return ran(edge.to) ? 'fw' : '';const done = pass(now).find(c => ",
+  "c.x.id === edge.to);if (!done || !numbers(edge.from, 1, now)) return '';return done.m <= ",
+  "now ? 'bw' : 'wait';}function ran(id) {const from = members(now).from;return ",
+  "moments.slice(from, now + 1).some(t => t.w === 'f' && t.n === id);}function drawGraph() {",
+  "const { list, plan } = members(now), t = moments[now];const w = plan.width * STEP_X, h = ",
+  "plan.height * STEP_Y + 24;const svg = drawn('svg', { width: w, height: h, viewBox: `0 0 ",
+  "${w} ${h}`, role: 'img','aria-label': 'the graph; ' + $('where').textContent });const defs ",
+  "= drawn('defs', {});for (const name of ['', 'fw', 'bw']) {const tip = drawn('marker', { ",
+  "id: 'to-' + name, viewBox: '0 0 8 8', refX: 4, refY: 4,markerWidth: 9, markerHeight: 9, ",
+  "orient: 'auto-start-reverse',markerUnits: 'userSpaceOnUse' });tip.append(drawn('path', { ",
+  "d: 'M0 0L8 4L0 8z' }));defs.append(tip);}svg.append(defs);for (const edge of plan.edges) {",
+  "const state = edgeState(edge, t), back = state === 'bw' || state === 'wait';const path = ",
+  "drawn('path', { d: curve(edge.way), class: state });path.setAttribute(back ? ",
+  "'marker-start' : 'marker-end',`url(#to-${state === 'wait' ? 'bw' : state})`);",
+  "svg.append(path);}for (const id of list) svg.append(box(id, plan.cell[id], t));",
+  "$('graph').replaceChildren(svg);const p = plan.cell[t.n], g = $('graph');if (p) {",
+  "g.scrollLeft = middle(p)[0] - g.clientWidth / 2;g.scrollTop = middle(p)[1] - ",
+  "g.clientHeight / 2;}}function box(id, p, t) {const x = nodes[id], [cx, cy] = middle(p), ",
+  "back = 'Bbs'.includes(t.w);const count = back ? arrived(id, now) : '';const state = id === ",
+  "t.n ? ' here' : ran(id) ? ' done' : '';const g = drawn('g', { class: (x.in.length ? 'node' ",
+  ": 'leaf') + state });const cut = x.name.length > 11 ? x.name.slice(0, 10) + DOTS : x.name;",
+  "g.append(drawn('title', {}, x.name + ' [' + x.dim.join(', ') + '] ' + x.op + ' ' + x.at),",
+  "drawn('rect', { x: cx - WIDE / 2,y: cy - HIGH / 2, width: WIDE, height: HIGH, rx: 6 }),",
+  "drawn('text', { x: cx, y: cy - 1 }, cut),drawn('text', { x: cx, y: cy + 12, class: 'op' }, ",
+  "x.op));if (count) g.append(drawn('text', { x: cx, y: cy + HIGH / 2 + 11, class: 'op' },",
+  "count + ' arrived'));g.addEventListener('click', () => {const its = moments.map((k, m) => ",
+  "m) .filter(m => moments[m].n === id && 'fbs'.includes(moments[m].w));its.sort((a, b) => ",
+  "Math.abs(a - now) - Math.abs(b - now));if (its.length) go(its[0]);});return g;}function ",
+  "textOf(t) {const x = nodes[t.n], n = x ? size(x) : 1;if (t.w === 'F') return 'inputs and ",
+  "parameters';if (t.w === 'B') return x.name + '.grad = 1' + (n > 1 ? '/' + n : '') + ', all ",
+  "others 0';if (t.w === 's') return x.name + ' makes its step';return t.w === 'f' ? x.line : ",
+  "x.back.join('\\n');}function writeProgram() {let list = null, passes = {}, last = '';const ",
+  "titles = { F: 'FORWARD', B: 'BACKWARD', s: 'STEP' };moments.forEach((t, m) => {const kind ",
+  "= t.w === 's' ? 's' : t.w.toUpperCase();if (!list || 'FB'.includes(t.w) || kind !== last) {",
+  "passes[kind] = (passes[kind] || 0) + 1;list = el('ol', { 'aria-label': titles[kind] });",
+  "$('program').append(el('h2', {}, titles[kind] + ' ' + passes[kind]), list);}last = kind;",
+  "t.title = titles[kind].toLowerCase();const at = t.n >= 0 && t.w !== 'B' ? ",
+  "nodes[t.n].at.split('/').pop() : '';const b = el('button', {}, el('small', {}, at), ",
+  "textOf(t));b.onclick = () => go(m);list.append(el('li', {}, b));t.button = b;});}function ",
+  "involved(t) {const c = nodes[t.n];if (t.w === 'F') return members(now).list.filter(id => ",
+  "nodes[id].k < 2) .map(id => [id, ['input', 'parameter'][nodes[id].k]]);if (t.w === 'B') ",
+  "return [[t.n, 'the loss']];if (t.w === 's') return [[t.n, 'parameter']];const ins = ",
+  "[...new Set(c.in)].map(id => [id, 'read']);if (t.w === 'f') return [[c.id, 'written'], ",
+  "...ins];const to = ins.filter(p => numbers(p[0], 1, now));const rest = ins.filter(p => ",
+  "!to.includes(p));return [...to.map(p => [p[0], 'gradient written']), [c.id, 'gradient ",
+  "read'], ...rest];}function draw() {const t = moments[now], c = nodes[t.n], seen = ",
+  "involved(t).slice(0, 12);$('what').textContent = textOf(t);$('about').textContent = c ? ",
+  "c.op + DOT + c.at : 'what the program was given';$('where').textContent = now + 1 + ' of ' ",
+  "+ moments.length + DOT + t.title;$('cards').replaceChildren(...seen.map(([id, role]) => ",
+  "card(id, now, role,role.includes('written') || t.w === 's')));drawGraph();const first = ",
+  "document.querySelector('.main td');explain(picked || ('fbs'.includes(t.w) && first && ",
+  "first.entry));}function lookAtConstants(c) {for (const r of c && c.eq ? c.eq.ref : []) ",
+  "r[1].forEach((p, d) => {if (p.length === 1) pos[nodes[r[0] < 0 ? c.id : ",
+  "c.in[r[0]]].keys[d]] = p[0];});}function go(m) {const before = moments[now].button;now = ",
+  "Math.max(0, Math.min(moments.length - 1, m));picked = null;",
+  "lookAtConstants(nodes[moments[now].n]);const b = moments[now].button, list = $('program');",
+  "before.removeAttribute('aria-current');b.setAttribute('aria-current', 'step');const top = ",
+  "b.offsetTop - list.offsetTop;if (top < list.scrollTop || top + b.offsetHeight > ",
+  "list.scrollTop + list.clientHeight) list.scrollTop = top - list.clientHeight / 3;",
+  "$('slider').value = now;$('slider').setAttribute('aria-valuetext', textOf(moments[now]));",
+  "draw();}function moveInMap(td, key) {const rows = [...td.closest('tbody').children];const ",
+  "y = rows.indexOf(td.parentNode), x = [...td.parentNode.children].indexOf(td);const row = ",
+  "rows[y + (key === 'ArrowDown') - (key === 'ArrowUp')];const to = row && row.children[x + ",
+  "(key === 'ArrowRight') - (key === 'ArrowLeft')];if (to && to.tagName === 'TD') to.focus();}",
+  "document.addEventListener('keydown', e => {const steps = { ArrowRight: 1, ArrowDown: 1, ",
+  "ArrowLeft: -1, ArrowUp: -1 };const end = e.key === 'Home' ? 0 : e.key === 'End' ? ",
+  "moments.length - 1 : -1;const td = e.target.closest && e.target.closest('#cards td');if ",
+  "(e.altKey || e.ctrlKey || e.metaKey) return;if (td && e.key === 'Escape') ",
+  "$('slider').focus();if (!steps[e.key] && end < 0) return;e.preventDefault();if (td && ",
+  "steps[e.key]) moveInMap(td, e.key);else go(end < 0 ? now + steps[e.key] : end);});for ",
+  "(const event of ['mouseover', 'focusin', 'click']) $('cards').addEventListener(event, e => ",
+  "{const td = e.target.closest('td');if (td && td.entry && td.entry !== picked) ",
+  "explain(td.entry);});$('first').onclick = () => go(0);$('back').onclick = () => go(now - ",
+  "1);$('next').onclick = () => go(now + 1);$('last').onclick = () => go(moments.length - 1);",
+  "$('slider').max = moments.length - 1;$('slider').oninput = e => go(+e.target.value);",
+  "$('note').textContent = data.note;writeProgram();go(+location.hash.slice(1) || 0);",
+  "</script> </body> </html> ",
+  NULL
+};
+/* >>page end */
+
+/* ---- The calls */
+void edf_trace_begin(const char *path) {
+  if (!path) edf_stop("edf_trace_begin: the path is NULL");
+  if (edf_lab__traces())
+    edf_stop("edf_trace_begin: %s is being recorded: call edf_trace_end first",
+              edf_lab__traces()->path);
+  edf_writer w = edf_create_file("edf_trace_begin", path);
+  fclose(w.file);
+  remove(w.temporary);
+  edf_release(w.temporary);
+  edf_lab__trace *t = (edf_lab__trace *)edf_keep(NULL, sizeof *t);
+  t->path = edf_lab__copy(path);
+  edf_write(&t->number, "%40s", "");     /* room, before a file is open                       */
+  t->watcher.told = edf_lab__trace_told;
+  edf_watch(&t->watcher);
+}
+
+static void edf_lab__forget_trace(void) {
+  edf_lab__trace *t = edf_lab__traces();
+  for (int m = 0; m < t->n_moment; m++) {
+    edf_release(t->moment[m].need);
+    for (edf_lab__shot *s = t->moment[m].first, *next; s; s = next) {
+      next = s->next;
+      edf_release(s->number);
+      edf_release(s);
+    }
+  }
+  for (int id = 0; id < t->n_node; id++) {
+    edf_release(t->node[id].text);
+    edf_release(t->node[id].back);
+  }
+  edf_release(t->moment);
+  edf_release(t->node);
+  edf_release(t->path);
+  edf_release(t->number.at);
+  edf_unwatch(&t->watcher);
+  edf_release(t);
+}
+
+void edf_trace_end(void) {
+  edf_lab__trace *t = edf_lab__traces();
+  if (!t) edf_stop("edf_trace_end: there was no edf_trace_begin");
+  edf_lab__trace_moved();
+  if (!t->n_moment) {
+    edf_page why = { NULL, 0 };
+    edf_write(&why, "edf_trace_end: nothing was recorded for %s: %s", t->path,
+              t->full ? "the graph is too large" : "no Forward ran since edf_trace_begin");
+    edf_lab__forget_trace();
+    edf_stop("%s", why.at);
+  }
+  for (t->shown = t->cut; t->shown > 1 && edf_lab__page_size(t->shown) > edf_lab__page_room;)
+    t->shown = edf_lab__smaller(t->shown);
+  edf_writer w = edf_create_file("edf_trace_end", t->path);
+  edf_lab__write_rows(w.file, edf_lab__page_head);
+  edf_lab__write_data(w.file);
+  edf_lab__write_rows(w.file, edf_lab__page_script);
+  edf_finish_file(&w);
+  edf_lab__forget_trace();
+}
+
+/* ==== >>paper  The program as LaTeX, the graph in Graphviz's language ===================== */
+/* ---- Words of the printed program. */
+static int edf_lab__begins(const char *text, const char *with) {
+  return !strncmp(text, with, strlen(with));
+}
+
+static int edf_lab__is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static int edf_lab__is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static size_t edf_lab__name_length(const char *c) {
+  size_t n = 0;
+  while (edf_lab__is_letter(c[n]) || (n && edf_lab__is_digit(c[n]))) n++;
+  return n;
+}
+
+static int edf_lab__is_operator(const char *c) {
+  return edf_lab__begins(c, "sum_") || edf_lab__begins(c, "max_") ||
+         edf_lab__begins(c, "mean_") || edf_lab__begins(c, "variance_");
+}
+
+/* ---- LaTeX, from the same text: names upright, indices as on the slides. */
+static const char *edf_lab__tex_word(const char *c, size_t n) {
+  static const char *const word[][2] = { { "exp", "\\exp" }, { "ln", "\\ln" },
+    { "tanh", "\\tanh" }, { "max", "\\max" }, { "min", "\\min" }, { "pi", "\\pi" },
+    { "for", "\\mbox{for}\\ " } };
+  for (size_t k = 0; k < sizeof word / sizeof *word; k++)
+    if (strlen(word[k][0]) == n && edf_lab__begins(c, word[k][0])) return word[k][1];
+  return NULL;
+}
+
+/* max_J, sum_B,T, mean_J: an operator with what it goes over; returns the length read. */
+static size_t edf_lab__tex_operator(edf_page *out, const char *c) {
+  size_t word = strcspn(c, "_"), n = word + 1;
+  while (edf_lab__is_letter(c[n]) || edf_lab__is_digit(c[n]) ||
+         (c[n] == ',' && c[n + 1] != ' '))
+    n++;
+  if (edf_lab__begins(c, "sum_")) edf_write(out, "\\sum_{");
+  else if (edf_lab__begins(c, "max_")) edf_write(out, "\\max_{");
+  else edf_write(out, "\\mathop{\\rm %.*s}_{", (int)word, c);
+  edf_write(out, "%.*s} ", (int)(n - word - 1), c + word + 1);
+  return n;
+}
+
+/* A name: an index between brackets, else upright; _ needs a backslash. */
+static void edf_lab__tex_name(edf_page *out, const char *c, size_t n, int index) {
+  edf_write(out, index ? "" : n > 1 ? "{\\rm " : "{");
+  for (size_t k = 0; k < n; k++) edf_write(out, strchr("_&%#$", c[k]) ? "\\%c" : "%c", c[k]);
+  edf_write(out, index ? "" : "}");
+}
+
+/* A number: 1e-05 is 10^{-5} on paper. */
+static size_t edf_lab__tex_number(edf_page *out, const char *c) {
+  char *end;
+  size_t n = strspn(c, "0123456789.");
+  edf_write(out, "%.*s", (int)n, c);
+  if (c[n] != 'e') return n;
+  edf_write(out, "\\cdot 10^{%ld}", strtol(c + n + 1, &end, 10));
+  return (size_t)(end - c);
+}
+
+/* A blank is a thin space in a product; beside an operator TeX makes its own. */
+static void edf_lab__tex_blank(edf_page *out, const char *c) {
+  int beside = strchr("=+-/|<", c[1]) || strchr("=+-/|<,(", c[-1]);
+  edf_write(out, beside ? " " : "\\,");
+}
+
+/* Other characters and signs; returns the length read. */
+static size_t edf_lab__tex_sign(edf_page *out, const char *c) {
+  size_t two = edf_lab__begins(c, "+=") || edf_lab__begins(c, "-=") || edf_lab__begins(c, "<=");
+  if (edf_lab__begins(c, ".grad")) { edf_write(out, "{\\rm.grad}"); return 5; }
+  if (edf_lab__begins(c, ".flat")) { edf_write(out, "{\\rm.flat}"); return 5; }
+  if (edf_lab__is_digit(*c)) return edf_lab__tex_number(out, c);
+  if (two) edf_write(out, *c == '<' ? "\\le " : "\\mathrel{%c}=", *c);
+  else if (*c == ' ') edf_lab__tex_blank(out, c);
+  else if (*c == '|') edf_write(out, "\\mid ");
+  else if (*c == '*') edf_write(out, "\\,");
+  else edf_write(out, strchr("#%&$", *c) ? "\\%c" : "%c", *c);
+  return 1 + two;
+}
+
+/* One statement of the printed program, up to `end`, as mathematics. The root's argument goes
+   into braces. */
+static void edf_lab__tex_statement(edf_page *out, const char *c, const char *end) {
+  int depth = 0, round = 0, root = -1;
+  for (size_t n = 1; c < end; c += n) {
+    size_t name = edf_lab__name_length(c);
+    const char *word = edf_lab__tex_word(c, name);
+    n = name;
+    depth += (*c == '[') - (*c == ']');
+    if (edf_lab__is_operator(c)) n = edf_lab__tex_operator(out, c);
+    else if (edf_lab__begins(c, "sqrt(")) { root = round++; n = 5; edf_write(out, "\\sqrt{"); }
+    else if (*c == ')' && --round == root) { root = -1; n = 1; edf_write(out, "}"); }
+    else if (word) edf_write(out, "%s", word);
+    else if (name) edf_lab__tex_name(out, c, n, depth > 0 && c[n] != '[');
+    else n = edf_lab__tex_sign(out, c);
+    round += n == 1 && *c == '(';
+  }
+}
+
+/* What is said in words stays in words. */
+static int edf_lab__tex_is_prose(const char *c, const char *end) {
+  const char *by = strstr(c, " by the code of "), *first = strstr(c, "[the first");
+  return (by && by < end) || (first && first < end);
+}
+
+static void edf_lab__tex_prose(edf_page *out, const char *c, const char *end) {
+  for (edf_write(out, "{\\tt "); c < end; c++)
+    if (strchr("\\{}~^", *c)) edf_write(out, "\\char%d{}", *c);
+    else edf_write(out, strchr("_&%#$", *c) ? "\\%c" : "%c", *c);
+  edf_write(out, "}");
+}
+
+/* Lines of text, each a statement, as displayed lines. */
+static void edf_lab__tex_lines(edf_page *out, const char *text) {
+  while (*text) {
+    const char *c = text + strspn(text, " \n"), *end = c + strcspn(c, "\n");
+    if (c == end) break;
+    int prose = edf_lab__tex_is_prose(c, end);
+    edf_write(out, prose ? "\\noindent " : "\\noindent$");
+    (prose ? edf_lab__tex_prose : edf_lab__tex_statement)(out, c, end);
+    edf_write(out, prose ? "\\\\\n" : "$\\\\\n");
+    text = end + (*end == '\n');
+  }
+}
+
+static void edf_lab__tex_node(edf_page *out, const edf_node *y, edf_part part) {
+  edf_page text = { NULL, 0 };
+  edf_write_node(&text, y, part);
+  if (text.at) edf_lab__tex_lines(out, text.at);
+  edf_release(text.at);
+}
+
+void edf_print_latex(FILE *out) {
+  edf_page page = { NULL, 0 };
+  edf_mark(edf_mark(NULL));              /* finds who needs a gradient                        */
+  edf_write(&page, "\\documentclass{article}\n\\begin{document}\n\\raggedright\n"
+                    "\\section*{Forward}\n");
+  for (int i = 0; i < edf.n_compnodes; i++)
+    edf_lab__tex_node(&page, edf.compnodes[i], EDF_FORWARD_LINE);
+  edf_write(&page, "\\section*{Backward}\n");
+  for (int i = edf.n_compnodes - 1; i >= 0; i--)
+    if (edf_is(edf.compnodes[i], EDF_NEEDS_GRAD) && edf.compnodes[i]->backward)
+      edf_lab__tex_node(&page, edf.compnodes[i], EDF_BACKWARD_LINES);
+  edf_write(&page, "\\end{document}\n");
+  fputs(page.at, out);
+  edf_release(page.at);
+}
+
+/* ---- The graph in Graphviz's language. */
+static void edf_lab__write_dot_text(edf_page *out, const char *text) {
+  for (; *text; text++)
+    if (*text == '\n') edf_write(out, "\\n");
+    else edf_write(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+}
+
+static void edf_lab__write_dot_name(edf_page *out, const edf_node *x) {
+  edf_write(out, "%c%d", "xpc"[x->kind], edf_position(x));
+}
+
+static void edf_lab__write_dot_node(edf_page *out, const edf_node *x) {
+  static const char *const style[] = { "style=dashed", "style=\"rounded,dashed\"",
+                                       "style=rounded" };
+  edf_write(out, "  ");
+  edf_lab__write_dot_name(out, x);
+  edf_write(out, " [label=\"");
+  edf_lab__write_dot_text(out, x->name);
+  edf_write(out, "\\n");
+  edf_lab__write_dot_text(out, x->op);
+  edf_write(out, " ");
+  edf_write_node(out, x, EDF_SHAPE);
+  edf_write(out, "\", %s];\n", style[x->kind]);
+  for (int k = 0; k < x->n_in; k++) {
+    edf_write(out, "  ");
+    edf_lab__write_dot_name(out, x->in[k]);
+    edf_write(out, " -> ");
+    edf_lab__write_dot_name(out, x);
+    edf_write(out, ";\n");
+  }
+}
+
+void edf_write_dot(const char *path) {
+  edf_page page = { NULL, 0 };
+  if (!path) edf_stop("edf_write_dot: the path is NULL");
+  edf_write(&page, "digraph edf {\n  rankdir=LR;\n  node [shape=box, fontname=monospace];\n");
+  for (int i = 0; i < edf.n_inputs; i++) edf_lab__write_dot_node(&page, edf.inputs[i]);
+  for (int i = 0; i < edf.n_parameters; i++) edf_lab__write_dot_node(&page, edf.parameters[i]);
+  for (int i = 0; i < edf.n_compnodes; i++) edf_lab__write_dot_node(&page, edf.compnodes[i]);
+  edf_writer w = edf_create_file("edf_write_dot", path);
+  fputs(page.at, w.file);
+  fputs("}\n", w.file);
+  edf_finish_file(&w);
+  edf_release(page.at);
+}
+#endif /* EDF_NO_DEBUG */
+
+/* ==== >>sheet  Contact sheets ============================================================= */
+/* ---- A sheet of n pictures, in rows, with a white frame around each. */
+static int edf_lab__gap(int zoom) { return 2 + zoom / 3; }
+
+/* Picture k of [n, h, w, c] to its place, each pixel zoom times zoom. */
+static void edf_lab__put_tile(edf_array *sheet, const edf_array *a, int k, int columns,
+                              int zoom, edf_real lo, edf_real hi) {
+  int h = a->dim[1], w = a->dim[2], c = a->rank == 4 ? a->dim[3] : 1;
+  int gap = edf_lab__gap(zoom);
+  int top = gap + k / columns * (h * zoom + gap), left = gap + k % columns * (w * zoom + gap);
+  const edf_real *from = a->value + (size_t)k * (size_t)(h * w * c);
+  for (int y = 0; y < h * zoom; y++)
+    for (int x = 0; x < w * zoom; x++)
+      for (int i = 0; i < c; i++) {
+        size_t at = (size_t)(top + y) * (size_t)sheet->dim[1] + (size_t)(left + x);
+        edf_real v = from[(y / zoom * w + x / zoom) * c + i];
+        sheet->value[at * (size_t)c + (size_t)i] = (v - lo) / (hi - lo);
+      }
+}
+
+edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi) {
+  enum { LARGEST = 20000 };
+  int dim[3], gap = edf_lab__gap(zoom);
+  if (!a.value) edf_stop("edf_contact_sheet: the array has no numbers");
+  if (a.rank < 3 || a.rank > 4)
+    edf_stop("edf_contact_sheet: expected [pictures, rows, columns], or with channels, found "
+              "%d dimensions", a.rank);
+  if (columns < 1 || zoom < 1 || !(lo < hi))
+    edf_stop("edf_contact_sheet: %d in a row, enlarged %d times, from %g to %g: expected 1 or "
+              "more, 1 or more, and a range", columns, zoom, (double)lo, (double)hi);
+  if (a.dim[1] > LARGEST / zoom || a.dim[2] > LARGEST / zoom)
+    edf_stop("edf_contact_sheet: pictures of %d x %d, enlarged %d times, are larger than %d",
+              a.dim[1], a.dim[2], zoom, LARGEST);
+  if (columns > a.dim[0] && a.dim[0]) columns = a.dim[0];
+  dim[0] = (a.dim[0] + columns - 1) / columns * (a.dim[1] * zoom + gap) + gap;
+  dim[1] = columns * (a.dim[2] * zoom + gap) + gap;
+  dim[2] = a.rank == 4 ? a.dim[3] : 1;
+  edf_array sheet = edf_new_array(a.rank - 1, dim);
+  if (!sheet.value) edf_stop("edf_contact_sheet: out of memory for %zu pixels", sheet.size);
+  for (size_t i = 0; i < sheet.size; i++) sheet.value[i] = 1;
+  for (int k = 0; k < a.dim[0]; k++) edf_lab__put_tile(&sheet, &a, k, columns, zoom, lo, hi);
+  return sheet;
+}
+#ifdef __cplusplus
+}
+#endif
+#endif
