@@ -165,7 +165,8 @@ works no-debug-runs "$dir/debug"
 if "$dir/debug" | grep -q . || [ -e build/no.html ]; then fail no-debug-silent 'it printed'
 else pass no-debug-silent; fi
 gone='print|gradcheck|trace|told|doctor|step_forward|plot_|write_(program|forward|dot)'
-if nm "$dir/debug" | grep -E "edf_(lab__|_*)($gone)"; then fail no-debug-absent 'these symbols are there'; else pass no-debug-absent; fi
+if nm "$dir/debug" | grep -E "edf_(lab__|_*)($gone)"
+then fail no-debug-absent 'these symbols are there'; else pass no-debug-absent; fi
 
 # ---- Two C files and a C++ file in one program; the implementation in either language
 
