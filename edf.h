@@ -6428,7 +6428,7 @@ int edf_is(const edf_node *x, edf_trait trait) {
     case EDF_HAS_BACKWARD:  return edf__runs_backward(x);
     case EDF_IS_REACHED:    return x->reached;
     case EDF_GRAD_IS_ZERO:  return x->fresh;
-    case EDF_MAY_STEP:      return edf__may_step(x);
+    case EDF_MAY_STEP:      return x->kind == EDF_PARAMETER && edf__may_step(x);
     default:                return edf__is_built_in(x, trait);
   }
 }
