@@ -182,7 +182,7 @@ typedef struct edf_lab__doctor {
   int unlearnt;                          /* Forwards without a Backward; < 0: Backwards of    */
                                          /* evaluation                                        */
   /* the step, and what it did */
-  edf_lab__patient *patient;                 /* by parameter                                  */
+  edf_lab__patient *patient;             /* by parameter                                      */
   edf_real **held; int *held_rows, n_held;           /* the inputs of the last look           */
   double first, last, middle, late;      /* losses: the first, this one, sums of two windows  */
   double largest;                        /* of them so far                                    */
@@ -209,7 +209,7 @@ typedef struct edf_lab__doctor {
 typedef struct {
   int when, symptom;                     /* a symptom is held back once a cause was named;    */
                                          /* -1: this one explains none                        */
-  int (*look)(edf_lab__doctor *d);           /* 1: it has reported                            */
+  int (*look)(edf_lab__doctor *d);       /* 1: it has reported                                */
 } edf_lab__rule;
 
 /* ---- The report: a finding, the nodes and numbers, a hint. */
@@ -1829,7 +1829,7 @@ typedef struct {
   int n, log_scale;
 } edf_lab__chart;
 static const double edf_lab__left = 70, edf_lab__width = 610, edf_lab__height = 200;
-enum { EDF_LAB__POINTS = 600 };             /* more than these are shown by means             */
+enum { EDF_LAB__POINTS = 600 };          /* more than these are shown by means                */
 static const char *const edf_lab__colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                            "#e69f00", "#56b4e9" };
 enum { EDF_LAB__COLOURS = sizeof edf_lab__colour / sizeof *edf_lab__colour };
@@ -2057,7 +2057,7 @@ typedef struct {
   edf_node *node;                        /* NULL: gone, with edf_clear_compnodes              */
   char *text, *back;                     /* JSON: all about it; its backward lines            */
   int rank, dim[EDF_MAX_RANK];
-  const edf_lab__shot *last[2];              /* what is known of value and gradient           */
+  const edf_lab__shot *last[2];          /* what is known of value and gradient               */
 } edf_lab__traced;
 
 typedef struct {
