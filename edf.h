@@ -32,9 +32,9 @@
      >>einsum   equations as nodes          >>products Affine, Softmax, LogLoss
      >>short    short names, and the line below which one need not read
    Part Two, faster and more; each chapter has its own declarations
-     >>nest     plans and fast kernels      >>more     more nodes, entry by entry and by rows
-     >>over     functions over indices      >>layers   from LayerNorm to recurrences
-     >>optim    optimisers
+     >>nest     plans and fast kernels      >>seam     a device: a GPU
+     >>more     more nodes, by entry or row >>over     functions over indices
+     >>layers   from LayerNorm on           >>optim    optimisers
    Part Three, to see, check and keep
      >>tools    what tools are made of      >>print    a program as text
      >>check    the gradient check          >>watch    stepping, NaN
@@ -462,29 +462,15 @@ typedef struct {
 void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
                             const edf_real *b);           /* six lines: the definition        */
 
-/* The seam. A linked edf_cuda.o sets edf_open_device, which is called with the first node and
-   gives edf_device, or NULL; each kernel begins by handing over to it. Arrays are known by
-   their address on the host. edf_array_bytes: the size of an array of the framework's that
-   begins at x, 0 for any other; the number 1 that stands for an absent factor is one of these.
-     node     a built-in node's forward (0) or backward (1), which finds its own gradient up to
-              date, and writes where an input's is `fresh` and clears that; 0: it has no kernel,
-              and the node's C code runs
-     pass     calls nodes(), twice where a recording failed; or, if nobody watches single
-              nodes (whole), runs what it has recorded of it, and returns 1
-     norm     the sum of the squares of the gradients of n parameters
-     pull     brings an array here, where it is newer there
-     push     it was written here; n is 0 where an Input was fed with it
-     forget   the array will be freed
-     here     a node in plain C runs here
-     sync     on: from now on every array is right on both sides after each call              */
 typedef enum {                           /* the loops of the optimisers                       */
   EDF_SGD_RULE, EDF_MOMENTUM_RULE, EDF_SQUARE_RULE, EDF_ADAM_RULE, EDF_SCALE_RULE, EDF_L2_RULE,
   EDF_L1_RULE
 } edf_rule;
-enum { EDF_RULE_NUMBERS = 6 };           /* at most                                           */
 
-typedef struct edf_route edf_route;      /* see >>nest                                        */
-typedef struct edf_window edf_window;    /* see >>over                                        */
+/* A device, which runs kernels and holds arrays in place of the code here: see >>seam. NULL
+   without one. */
+typedef struct edf_route edf_route;
+typedef struct edf_window edf_window;
 typedef struct edf_device_table {
   void   (*contract)(const edf_route *, int assign, edf_real *, const edf_real *,
                      const edf_real *);
@@ -500,8 +486,6 @@ typedef struct edf_device_table {
   void   (*sync)(int on);
 } edf_device_table;
 extern edf_device_table *edf_device;
-extern edf_device_table *(*edf_open_device)(void);
-size_t edf_array_bytes(const void *x);
 
 EDF__C_END
 #endif /* EDF_H */
@@ -565,8 +549,18 @@ EDF__C_END
 EDF__C_BEGIN
 extern const char EDF__TYPE_MARK;
 const char EDF__TYPE_MARK = 1;
+
+/* What a device needs to be told, in >>seam. */
+typedef struct {
+  void (*open)(void);                             /* a node is made                           */
+  void (*pass)(void (*nodes)(void));              /* runs them, here or there                 */
+  int  (*node)(edf_node *y, int backward);        /* 0: its C code runs                       */
+  void (*push)(edf_real *x, size_t n);            /* an array was written here                */
+  void (*forget)(const void *x);                  /* it will be freed                         */
+  void (*stop)(void);                             /* a mistake ends what runs                 */
+} edf__seam_table;
+EDF__HOOK(const edf__seam_table, edf__seam)
 edf_device_table *edf_device = NULL;
-edf_device_table *(*edf_open_device)(void) = NULL;
 
 /* ==== >>memory  Errors, memory and names ================================================= */
 
@@ -598,13 +592,10 @@ EDF__PRINTF(1, 2) static void edf__say(const char *format, ...) {
   va_end(args);
 }
 
-static edf_device_table *edf__paused;    /* while a node in plain C runs here                 */
-
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
   edf.telling = 0;
-  if (edf__paused) edf_device = edf__paused;
-  edf__paused = NULL;
+  if (edf__seam) edf__seam->stop();
   EDF_PANIC(edf__message);
   abort();
 }
@@ -682,23 +673,10 @@ static void *edf__alloc(edf__block **list, size_t bytes) {
   return memset(edf__raw_alloc(list, bytes), 0, bytes);
 }
 
-/* A device may have a copy. */
-static void edf__forget(void *data) {
-  edf_device_table *device = edf__paused ? edf__paused : edf_device;
-  if (device) device->forget(data);
-}
-
-size_t edf_array_bytes(const void *x) {
-  for (int k = 0; k < 2; k++)
-    for (edf__block *b = k ? edf.computed : edf.kept; b; b = b->next)
-      if ((char *)b + EDF__ALIGN == x) return b->bytes;
-  return 0;
-}
-
 static void edf__free(void *data) {
   if (!data) return;
   edf__block *block = edf__header(data);
-  edf__forget(data);
+  if (edf__seam) edf__seam->forget(data);
   *block->link = block->next;
   if (block->next) block->next->link = block->link;
   EDF_FREE(block->raw);
@@ -822,9 +800,6 @@ static int edf__runs_backward(const edf_node *c);
 static void edf__begin(int way, edf_node *target);
 static void edf__pass(void (*nodes)(void));
 static void edf__push(edf_real *x, size_t n);
-static void edf__check_classes(void);
-static void edf__check_classes_of(const edf_node *y);
-static int edf__device_ran(edf_node *c, int backward);
 static void edf__seed_loss(void);
 static void edf__end(void);
 static uint64_t edf__draw(unsigned long long n);
@@ -838,6 +813,7 @@ edf_graph edf = EDF__EMPTY_GRAPH;
 
 static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, int line,
                                int n) {
+  if (edf__seam) edf__seam->open();
   edf__block **list = kind == EDF_COMPNODE ? &edf.computed : &edf.kept;
   edf_node *x = (edf_node *)edf__alloc(list, sizeof *x + (size_t)n * sizeof *x->in);
   x->kind = kind;
@@ -881,7 +857,7 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
 /* ---- Forward */
 static void edf__call_forward(edf_node *c) {
   if (edf__tell(EDF_BEFORE_FORWARD, c)) return;
-  if (!(edf_device && edf__device_ran(c, 0))) c->forward(c);
+  if (!(edf_device && edf__seam->node(c, 0))) c->forward(c);
   c->ran = edf.feeds;
   edf__tell(EDF_AFTER_FORWARD, c);
 }
@@ -967,7 +943,7 @@ static void edf__settle(edf_node *x) {
 static void edf__call_backward(edf_node *c) {
   edf__settle(c);
   if (edf__tell(EDF_BEFORE_BACKWARD, c)) return;
-  if (!(edf_device && edf__device_ran(c, 1))) {
+  if (!(edf_device && edf__seam->node(c, 1))) {
     for (int k = 0; !c->lazy && k < c->n_in; k++) edf__settle(c->in[k]);
     c->backward(c);
   }
@@ -1079,6 +1055,11 @@ static void edf__infer_new(edf_node *y) {
 
 static int edf__is_watched(void) { return edf.watchers || edf.pass_watchers || edf.look; }
 
+static void edf__pass(void (*nodes)(void)) {
+  if (edf_device) edf__seam->pass(nodes);
+  else nodes();
+}
+
 static void edf__begin(int way, edf_node *target) {
   edf.way = way;
   edf.at = way > 0 ? -1 : edf.n_compnodes;
@@ -1150,58 +1131,6 @@ static void edf__dismiss(edf_watcher **list) {
     *list = w->next;
     w->told(w, EDF_CLEARED, NULL);
   }
-}
-
-/* ---- With a device: a pass that it has recorded runs without the nodes' code. */
-static void edf__note_replayed(edf_node *x) {
-  if (edf.way < 0) x->fresh = 0;
-  else if (x->visit) x->ran = edf.feeds;
-}
-
-static void edf__pass(void (*nodes)(void)) {
-  if (!edf_device) { nodes(); return; }
-  if (edf.way > 0) edf__check_classes();
-  int whole = edf.telling || !(edf.watchers || edf.look);   /* nobody looks at single nodes   */
-  if (edf_device->pass(nodes, whole)) edf__each(edf__note_replayed);
-}
-
-/* Nodes in plain C run here: what they read is brought, what they write goes back. */
-static void edf__pull(edf_node *x, int grad) {
-  if (x->value) edf_device->pull(x->value, x->size);
-  if (grad && x->grad) edf_device->pull(x->grad, x->size);
-}
-
-static void edf__run_here(edf_node *y, int backward) {
-  for (int k = 0; backward && k < y->n_in; k++) edf__settle(y->in[k]);
-  for (int k = 0; k < y->n_in; k++) edf__pull(y->in[k], backward);
-  if (backward) edf__pull(y, 1);
-  edf_device->here(y);
-  edf__paused = edf_device;
-  edf_device = NULL;
-  if (backward) y->backward(y);
-  else y->forward(y);
-  edf_device = edf__paused;
-  edf__paused = NULL;
-  if (!backward) edf_device->push(y->value, y->size);
-  for (int k = 0; backward && k < y->n_in; k++)
-    if (y->in[k]->grad) edf_device->push(y->in[k]->grad, y->in[k]->size);
-}
-
-static int edf__is_einsum(const edf_node *y);
-
-/* 0: the node's C code calls kernels, and these hand over. */
-static int edf__device_ran(edf_node *y, int backward) {
-  if (!edf.way) edf__check_classes_of(y);              /* eager                               */
-  if (edf__is_einsum(y)) return 0;
-  if (y->plain || !edf_device->node(y, backward)) edf__run_here(y, backward);
-  return 1;
-}
-
-/* The device is opened with the first node. */
-static void edf__open_device(void) {
-  edf_device_table *(*open)(void) = edf_open_device;
-  edf_open_device = NULL;
-  if (open) edf_device = open();
 }
 
 static void edf__prepare_grad(edf_node *x) {
@@ -1316,8 +1245,7 @@ edf_real *edf_grad(edf_node *node) {
 }
 
 static void edf__push(edf_real *x, size_t n) {
-  edf_device_table *device = edf__paused ? edf__paused : edf_device;
-  if (device && x) device->push(x, n);
+  if (edf__seam && x) edf__seam->push(x, n);
 }
 
 void edf_push(edf_node *node) {
@@ -2014,7 +1942,6 @@ static void edf__declare(edf_node *x, const char *format, va_list args) {
   const char *op = x->kind == EDF_INPUT ? "edf_input"
                  : x->kind == EDF_PARAMETER ? "edf_parameter" : x->op;
   edf__scan s = { x->file, x->line, op, text, text };
-  edf__open_device();
   if (!format) edf__fail("%s:%d: %s: the declaration is NULL", s.file, s.line, s.op);
   int n = vsnprintf(text, sizeof text, format, args);
   if (n < 0 || n >= (int)sizeof text)
@@ -3282,19 +3209,6 @@ static size_t edf__label_classes(const edf_node *loss, const char **what) {
   return (size_t)P->dim[P->rank - 1];
 }
 
-/* Class numbers out of an Input are looked at before a device's pass; others by the device. */
-static void edf__check_classes_of(const edf_node *y) {
-  const edf_node *k = y->classes ? y->in[y->n_in - 1] : NULL;
-  const char *what;
-  size_t K = k && k->kind == EDF_INPUT ? y->classes(y, &what) : 0;
-  for (size_t b = 0; K && b < k->size; b++) edf__class(y, what, b, K);
-}
-
-static void edf__check_classes(void) {
-  for (int i = 0; i < edf.n_compnodes; i++)
-    if (edf.compnodes[i]->visit) edf__check_classes_of(edf.compnodes[i]);
-}
-
 static edf_node *edf__labelled(const edf_op *about, const char *file, int line, edf_node *P,
                                edf_node *y) {
   edf_node *l = edf__computed2(about, file, line, P, y);
@@ -4213,6 +4127,126 @@ static void edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, 
 }
 
 EDF__HOOKED(edf__contractor, edf__fast, edf__contract_fast)
+EDF__C_END
+#endif
+
+/* ==== >>seam  The seam of a device ======================================================= */
+#ifndef EDF__SEAM_H
+#define EDF__SEAM_H
+EDF__C_BEGIN
+/* The seam. A linked edf_cuda.o sets edf_open_device, which is called with the first node and
+   gives edf_device, or NULL; each kernel begins by handing over to it. Arrays are known by
+   their address on the host. edf_array_bytes: the size of an array of the framework's that
+   begins at x, 0 for any other; the number 1 that stands for an absent factor is one of these.
+     node     a built-in node's forward (0) or backward (1), which finds its own gradient up to
+              date, and writes where an input's is `fresh` and clears that; 0: it has no kernel,
+              and the node's C code runs
+     pass     calls nodes(), twice where a recording failed; or, if nobody watches single
+              nodes (whole), runs what it has recorded of it, and returns 1
+     norm     the sum of the squares of the gradients of n parameters
+     pull     brings an array here, where it is newer there
+     push     it was written here; n is 0 where an Input was fed with it
+     forget   the array will be freed
+     here     a node in plain C runs here
+     sync     on: from now on every array is right on both sides after each call              */
+extern edf_device_table *(*edf_open_device)(void);
+size_t edf_array_bytes(const void *x);
+enum { EDF_RULE_NUMBERS = 6 };           /* of a rule, at most                                */
+EDF__C_END
+#endif
+
+#ifdef EDF__CODE
+EDF__C_BEGIN
+edf_device_table *(*edf_open_device)(void) = NULL;
+
+static void edf__open_device(void) {
+  edf_device_table *(*open)(void) = edf_open_device;
+  edf_open_device = NULL;
+  if (open) edf_device = open();
+}
+
+size_t edf_array_bytes(const void *x) {
+  for (int k = 0; k < 2; k++)
+    for (edf__block *b = k ? edf.computed : edf.kept; b; b = b->next)
+      if ((char *)b + EDF__ALIGN == x) return b->bytes;
+  return 0;
+}
+
+/* Class numbers out of an Input are looked at before a device's pass; others by the device. */
+static void edf__check_classes_of(const edf_node *y) {
+  const edf_node *k = y->classes ? y->in[y->n_in - 1] : NULL;
+  const char *what;
+  size_t K = k && k->kind == EDF_INPUT ? y->classes(y, &what) : 0;
+  for (size_t b = 0; K && b < k->size; b++) edf__class(y, what, b, K);
+}
+
+static void edf__check_classes(void) {
+  for (int i = 0; i < edf.n_compnodes; i++)
+    if (edf.compnodes[i]->visit) edf__check_classes_of(edf.compnodes[i]);
+}
+
+/* A pass that the device has recorded runs without the nodes' code. */
+static void edf__note_replayed(edf_node *x) {
+  if (edf.way < 0) x->fresh = 0;
+  else if (x->visit) x->ran = edf.feeds;
+}
+
+static void edf__device_pass(void (*nodes)(void)) {
+  if (edf.way > 0) edf__check_classes();
+  int whole = edf.telling || !(edf.watchers || edf.look);   /* nobody looks at single nodes   */
+  if (edf_device->pass(nodes, whole)) edf__each(edf__note_replayed);
+}
+
+/* ---- Nodes in plain C run here: what they read is brought, what they write goes back. */
+static edf_device_table *edf__paused;    /* meanwhile                                         */
+
+static void edf__pull(edf_node *x, int grad) {
+  if (x->value) edf_device->pull(x->value, x->size);
+  if (grad && x->grad) edf_device->pull(x->grad, x->size);
+}
+
+static void edf__run_here(edf_node *y, int backward) {
+  for (int k = 0; backward && k < y->n_in; k++) edf__settle(y->in[k]);
+  for (int k = 0; k < y->n_in; k++) edf__pull(y->in[k], backward);
+  if (backward) edf__pull(y, 1);
+  edf_device->here(y);
+  edf__paused = edf_device;
+  edf_device = NULL;
+  if (backward) y->backward(y);
+  else y->forward(y);
+  edf_device = edf__paused;
+  edf__paused = NULL;
+  if (!backward) edf_device->push(y->value, y->size);
+  for (int k = 0; backward && k < y->n_in; k++)
+    if (y->in[k]->grad) edf_device->push(y->in[k]->grad, y->in[k]->size);
+}
+
+/* 0: the node's C code calls kernels, and these hand over. */
+static int edf__device_ran(edf_node *y, int backward) {
+  if (!edf.way) edf__check_classes_of(y);              /* eager                               */
+  if (edf__is_einsum(y)) return 0;
+  if (y->plain || !edf_device->node(y, backward)) edf__run_here(y, backward);
+  return 1;
+}
+
+static void edf__push_there(edf_real *x, size_t n) {
+  edf_device_table *device = edf__paused ? edf__paused : edf_device;
+  if (device) device->push(x, n);
+}
+
+static void edf__forget_there(const void *x) {
+  edf_device_table *device = edf__paused ? edf__paused : edf_device;
+  if (device) device->forget(x);
+}
+
+static void edf__stop_there(void) {
+  if (edf__paused) edf_device = edf__paused;
+  edf__paused = NULL;
+}
+
+static const edf__seam_table edf__seam_code = { edf__open_device, edf__device_pass,
+  edf__device_ran, edf__push_there, edf__forget_there, edf__stop_there };
+EDF__HOOKED(const edf__seam_table, edf__seam, &edf__seam_code)
 EDF__C_END
 #endif
 
