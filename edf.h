@@ -600,13 +600,11 @@ EDF__NORETURN static void edf__stop(void) {
   abort();
 }
 
-EDF__NORETURN EDF__PRINTF(1, 2) static void edf__fail(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  edf__vsay(format, args);
-  va_end(args);
-  edf__stop();
-}
+#define edf__fail(...) (edf__say(__VA_ARGS__), edf__stop())
+
+/* hw1.c:55: Relu:   before a message, of all that has a file, a line and an op. */
+#define edf__say_at(y) edf__say("%s:%d: %s: ", (y)->file, (y)->line, (y)->op)
+#define edf__fail_at(y, ...) (edf__say_at(y), edf__fail(__VA_ARGS__))
 
 /* Spaces up to the given column of the message's last line, at least two. */
 static void edf__say_column(size_t column) {
@@ -615,6 +613,9 @@ static void edf__say_column(size_t column) {
   at -= start;
   edf__say("%*s", (int)(at + 2 < column ? column - at : 2), "");
 }
+
+/* A message, and on a line of its own the node that it is about. */
+#define edf__fail_with(x, ...) (edf__say(__VA_ARGS__), edf__stop_with(x))
 
 /* ---- Memory: blocks in a list, which belongs to the graph; so edf_clear finds all of them,
    also after a panic that jumped out of the middle of something. Data is aligned to 64
@@ -633,16 +634,7 @@ static size_t edf__times(size_t a, size_t b) {
 }
 
 static const edf_node *edf__owner;       /* for whom memory is taken                          */
-static void edf__say_node(const edf_node *x);
-
-EDF__NORETURN static void edf__out_of_memory(size_t bytes) {
-  const edf_node *x = edf__owner;
-  edf__owner = NULL;
-  if (!x) edf__fail("edf: out of memory: %zu bytes", bytes);
-  edf__say("%s:%d: %s: out of memory: %zu bytes\n  ", x->file, x->line, x->op, bytes);
-  edf__say_node(x);
-  edf__stop();
-}
+EDF__NORETURN static void edf__stop_with(const edf_node *x);
 
 static edf__block *edf__header(void *data) {
   return (edf__block *)(void *)((char *)data - EDF__ALIGN);
@@ -665,8 +657,12 @@ static void *edf__try_raw(edf__block **list, size_t bytes) {
 
 static void *edf__raw_alloc(edf__block **list, size_t bytes) {
   void *data = edf__try_raw(list, bytes);
-  if (!data) edf__out_of_memory(bytes);
-  return data;
+  const edf_node *x = edf__owner;
+  if (data) return data;
+  edf__owner = NULL;
+  if (!x) edf__fail("edf: out of memory: %zu bytes", bytes);
+  edf__say_at(x);
+  edf__fail_with(x, "out of memory: %zu bytes", bytes);
 }
 
 static void *edf__alloc(edf__block **list, size_t bytes) {
@@ -745,11 +741,16 @@ static void edf__say_node(const edf_node *x) {
   edf__say("%s at %s:%d", x->kind == EDF_COMPNODE ? "built" : "declared", x->file, x->line);
 }
 
+EDF__NORETURN static void edf__stop_with(const edf_node *x) {
+  edf__say("\n  ");
+  edf__say_node(x);
+  edf__stop();
+}
+
 /* The size of a tensor, from dimensions that a shape function of the user's may have set. */
 static void edf__find_size(edf_node *x) {
   if (x->rank < 0 || x->rank > EDF_MAX_RANK)
-    edf__fail("%s:%d: %s: its shape function set rank %d, expected 0 to %d", x->file, x->line,
-              x->op, x->rank, EDF_MAX_RANK);
+    edf__fail_at(x, "its shape function set rank %d, expected 0 to %d", x->rank, EDF_MAX_RANK);
   x->size = 1;
   int unknown = 0;                       /* what follows an unknown batch may fall below 0    */
   for (int k = 0; k < x->n_in; k++)
@@ -757,12 +758,11 @@ static void edf__find_size(edf_node *x) {
   for (int d = 0; d < x->rank; d++) {
     if (unknown && x->dim[d] < 0) x->dim[d] = 0;
     if (x->dim[d] < (x->kind == EDF_COMPNODE && !unknown))
-      edf__fail("%s:%d: %s: its shape function set dimension %d to %d, expected 1 or more",
-                x->file, x->line, x->op, d, x->dim[d]);
+      edf__fail_at(x, "its shape function set dimension %d to %d, expected 1 or more", d,
+                   x->dim[d]);
     if (x->size > SIZE_MAX / 64 / ((size_t)x->dim[d] + 1)) {
-      edf__say("%s:%d: %s: the tensor is too large\n  ", x->file, x->line, x->op);
-      edf__say_node(x);
-      edf__stop();
+      edf__say_at(x);
+      edf__fail_with(x, "the tensor is too large");
     }
     x->size *= (size_t)x->dim[d];
   }
@@ -1148,22 +1148,16 @@ static void edf__find_need(edf_node *x) {
 
 static int edf__runs_backward(const edf_node *c) { return c->visit && c->need && c->backward; }
 
-static void edf__check_fed(const edf_node *x, const edf_node *target) {
-  if (x->fed >= 0) return;
-  if (target && edf.eager)
-    edf__say("%s:%d: %s: edf.eager is 1, and an input was never fed\n  ", target->file,
-             target->line, target->op);
-  else edf__say("edf_forward: an input was never fed\n  ");
-  edf__say_node(x);
-  edf__stop();
-}
-
 /* The batch on which all fed inputs agree; of the marked ones alone for a target. */
 static int edf__find_batch(const edf_node *target) {
   edf_node *first = NULL;
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
-    if (x->visit) edf__check_fed(x, target);
+    if (x->visit && x->fed < 0) {
+      if (!target || !edf.eager) edf__fail_with(x, "edf_forward: an input was never fed");
+      edf__say_at(target);
+      edf__fail_with(x, "edf.eager is 1, and an input was never fed");
+    }
     if (!x->batched || x->fed < 0 || (target && !x->visit)) continue;
     if (!first) first = x;
     if (x->fed == first->fed) continue;
@@ -1259,10 +1253,8 @@ void edf_push_grad(edf_node *node) {
 }
 
 EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x) {
-  edf__say("%s: the node has no value yet: %s first\n  ", who,
-           x->kind == EDF_INPUT ? "feed it" : "call edf_forward");
-  edf__say_node(x);
-  edf__stop();
+  edf__fail_with(x, "%s: the node has no value yet: %s first", who,
+                 x->kind == EDF_INPUT ? "feed it" : "call edf_forward");
 }
 
 static const char *edf__numbered_name(const edf_node *y, int number) {
@@ -1272,8 +1264,7 @@ static const char *edf__numbered_name(const edf_node *y, int number) {
 }
 
 static void edf__shape_of_first(edf_node *y) {
-  if (!y->n_in) edf__fail("%s:%d: %s: a node without inputs needs a shape function", y->file,
-                          y->line, y->op);
+  if (!y->n_in) edf__fail_at(y, "a node without inputs needs a shape function");
   y->rank = y->in[0]->rank;
   memcpy(y->dim, y->in[0]->dim, sizeof y->dim);
 }
@@ -1293,7 +1284,8 @@ static void edf__check_node(const char *who, const edf_node *x) {
 
 static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x) {
   if (!x || x->graph != edf.id) {
-    edf__say("%s:%d: %s: operand %d is ", y->file, y->line, y->op, k + 1);
+    edf__say_at(y);
+    edf__say("operand %d is ", k + 1);
     if (!x) edf__fail("NULL");
     edf__say_other_graph(x);
   }
@@ -1304,14 +1296,11 @@ static void edf__check_feed(const edf_node *x, const edf_real *data, int batch) 
   edf__check_node("edf_feed", x);
   int fixed = x->kind == EDF_INPUT && !x->batched;
   int fits = fixed ? batch == 1 || (x->rank && batch == x->dim[0]) : batch >= 1;
-  if (x->kind == EDF_INPUT && data && fits) return;
-  if (x->kind != EDF_INPUT) edf__say("edf_feed: only an Input can be fed\n  ");
-  else if (!data) edf__say("edf_feed: the data is NULL\n  ");
-  else if (fixed)
-    edf__say("edf_feed: batch is %d, but this Input has none: expected 1\n  ", batch);
-  else edf__say("edf_feed: batch is %d, expected 1 or more\n  ", batch);
-  edf__say_node(x);
-  edf__stop();
+  if (x->kind != EDF_INPUT) edf__fail_with(x, "edf_feed: only an Input can be fed");
+  if (!data) edf__fail_with(x, "edf_feed: the data is NULL");
+  if (!fits)
+    edf__fail_with(x, "edf_feed: batch is %d, %s", batch, fixed
+                   ? "but this Input has none: expected 1" : "expected 1 or more");
 }
 
 static int edf__some_frozen(void) {
@@ -1321,24 +1310,20 @@ static int edf__some_frozen(void) {
 }
 
 static void edf__check_loss(const char *who, const char *what, const edf_node *x) {
-  if (x->kind == EDF_COMPNODE && x->need && x->ran == edf.feeds) return;
-  edf__say("%s: ", who);
-  if (x->kind != EDF_COMPNODE) edf__say("the %s is not a computed node", what);
-  else if (!x->need)
-    edf__say("no parameter%s reaches the %s, and no input with edf_want_grad",
-             edf__some_frozen() ? " that is not frozen" : "", what);
-  else edf__say("the %s has no value for the last feed: call edf_forward first", what);
-  edf__say("\n  ");
-  edf__say_node(x);
-  edf__stop();
+  if (x->kind != EDF_COMPNODE)
+    edf__fail_with(x, "%s: the %s is not a computed node", who, what);
+  if (!x->need)
+    edf__fail_with(x, "%s: no parameter%s reaches the %s, and no input with edf_want_grad", who,
+                   edf__some_frozen() ? " that is not frozen" : "", what);
+  if (x->ran != edf.feeds)
+    edf__fail_with(x, "%s: the %s has no value for the last feed: call edf_forward first", who,
+                   what);
 }
 
 static void edf__check_update(const char *who, const edf_node *p) {
   edf__check_node(who, p);
-  if (p->kind == EDF_PARAMETER && p->grad) return;
-  edf__say("%s: only a Parameter that has a gradient can be updated\n  ", who);
-  edf__say_node(p);
-  edf__stop();
+  if (p->kind != EDF_PARAMETER || !p->grad)
+    edf__fail_with(p, "%s: only a Parameter that has a gradient can be updated", who);
 }
 
 /* A constructor's operands, up to the end mark, as a NULL-terminated block of the graph. */
@@ -1411,10 +1396,8 @@ int edf_below(int n) {
 
 static void edf__check_parameter(const char *who, const edf_node *p) {
   edf__check_node(who, p);
-  if (p->kind == EDF_PARAMETER) return;
-  edf__say("%s: only a Parameter can be initialised\n  ", who);
-  edf__say_node(p);
-  edf__stop();
+  if (p->kind != EDF_PARAMETER)
+    edf__fail_with(p, "%s: only a Parameter can be initialised", who);
 }
 
 void edf_init_uniform(edf_node *p, edf_real lo, edf_real hi) {
@@ -1673,7 +1656,8 @@ static edf_real edf__largest(const edf_real *a, ptrdiff_t n) {
                                      b.grad[i] -= y.grad[i] y[i] / b[i]
    The shorter operand repeats: entry i of y meets entry i mod size of each. ---- */
 EDF__NORETURN static void edf__operands_error(const edf_node *y, const char *rule) {
-  edf__say("%s:%d: %s: %s", y->file, y->line, y->op, rule);
+  edf__say_at(y);
+  edf__say("%s", rule);
   for (int k = 0; k < y->n_in; k++) {
     edf__say("\n  ");
     edf__say_node(y->in[k]);
@@ -1808,20 +1792,13 @@ static void edf__contract(edf__contraction *t, edf_real *out, size_t size, char 
 typedef struct { const char *file; int line; const char *op, *text, *at; } edf__scan;
 
 static void edf__say_caret(const edf__scan *s, const char *at) {
-  edf__say("%s:%d: %s: %s\n", s->file, s->line, s->op, s->text);
-  int prefix = snprintf(NULL, 0, "%s:%d: %s: ", s->file, s->line, s->op);
-  edf__say("%*s^\n  ", prefix + (int)(at - s->text), "");
+  size_t begin = edf__length;
+  edf__say_at(s);
+  int column = (int)(edf__length - begin) + (int)(at - s->text);
+  edf__say("%s\n%*s^\n  ", s->text, column, "");
 }
 
-EDF__NORETURN EDF__PRINTF(3, 4) static void edf__syntax(const edf__scan *s, const char *at,
-                                                        const char *format, ...) {
-  va_list args;
-  edf__say_caret(s, at);
-  va_start(args, format);
-  edf__vsay(format, args);
-  va_end(args);
-  edf__stop();
-}
+#define edf__syntax(s, at, ...) (edf__say_caret(s, at), edf__fail(__VA_ARGS__))
 
 static int edf__is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -1942,11 +1919,11 @@ static void edf__declare(edf_node *x, const char *format, va_list args) {
   const char *op = x->kind == EDF_INPUT ? "edf_input"
                  : x->kind == EDF_PARAMETER ? "edf_parameter" : x->op;
   edf__scan s = { x->file, x->line, op, text, text };
-  if (!format) edf__fail("%s:%d: %s: the declaration is NULL", s.file, s.line, s.op);
+  if (!format) edf__fail_at(&s, "the declaration is NULL");
   int n = vsnprintf(text, sizeof text, format, args);
   if (n < 0 || n >= (int)sizeof text)
-    edf__fail("%s:%d: %s: the declaration is too long: %d characters, at most %d", s.file,
-              s.line, s.op, n, (int)sizeof text - 1);
+    edf__fail_at(&s, "the declaration is too long: %d characters, at most %d", n,
+                 (int)sizeof text - 1);
   edf__one_line(text);
   const char *name = edf__identifier(&s, &length, "a name");
   if (edf__accept(&s, '[')) {
@@ -2246,11 +2223,6 @@ typedef struct {
 } edf__einsum;
 
 /* ---- Extents */
-static void edf__say_equation(const edf_node *y) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
-  edf__say("%s:%d: %s: %s", y->file, y->line, y->op, m->e.scan.text);
-}
-
 static void edf__say_operand(const edf_node *y, const edf__ref *r) {
   edf__say("%.*s = ", r->length, r->name);
   edf__say_node(y->in[r->operand]);
@@ -2263,22 +2235,6 @@ static void edf__say_extent(const edf_node *y, int i, const edf__ref *r, ptrdiff
   if (n) edf__say("%ld in ", (long)n);
   else edf__say("the batch in ");
   edf__say_operand(y, r);
-}
-
-EDF__NORETURN EDF__PRINTF(4, 5) static void edf__place_error(const edf_node *y,
-                                                             const edf__ref *r, int d,
-                                                             const char *format, ...) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
-  va_list args;
-  edf__say_caret(&m->e.scan, r->place[d].at);
-  va_start(args, format);
-  edf__vsay(format, args);
-  va_end(args);
-  if (r->operand >= 0) {
-    edf__say("\n  ");
-    edf__say_operand(y, r);
-  }
-  edf__stop();
 }
 
 static void edf__check_ranks(const edf_node *y) {
@@ -2301,13 +2257,18 @@ static void edf__extent_alone(const edf_node *y, const edf__ref *r, int d) {
   int i = edf__alone(&m->e, &r->place[d]), n = y->in[r->operand]->dim[d];
   if (i < 0) return;
   const edf__letter *l = &m->e.letter[i];
-  if (l->bound && n && l->bound > n)
-    edf__place_error(y, r, d, "the bound %.*s<%d is longer than this dimension, %d", l->length,
-                     l->name, l->bound, n);
+  if (l->bound && n && l->bound > n) {
+    edf__say_caret(&m->e.scan, r->place[d].at);
+    edf__say("the bound %.*s<%d is longer than this dimension, %d\n  ", l->length, l->name,
+             l->bound, n);
+    edf__say_operand(y, r);
+    edf__stop();
+  }
   if (l->bound) return;
   if (!m->source[i]) { m->source[i] = r; m->extent[i] = n; }
   if (m->extent[i] == n) return;
-  edf__say_equation(y);
+  edf__say_at(y);
+  edf__say("%s", m->e.scan.text);
   edf__say_extent(y, i, r, n);
   edf__say_extent(y, i, m->source[i], m->extent[i]);
   edf__stop();
@@ -2424,11 +2385,12 @@ static void edf__left_shape(edf_node *y) {
   y->rank = left->rank;
   for (int d = 0; d < left->rank; d++) {
     ptrdiff_t least, greatest;
-    int known = edf__reach(m, &left->place[d], -1, &least, &greatest);
+    const edf__place *p = &left->place[d];
+    int known = edf__reach(m, p, -1, &least, &greatest);
     if (known && least < 0)
-      edf__place_error(y, left, d, "this place writes entry %ld, below 0", (long)least);
+      edf__syntax(&m->e.scan, p->at, "this place writes entry %ld, below 0", (long)least);
     if (known && greatest >= INT_MAX)
-      edf__place_error(y, left, d, "this dimension is too long: %ld", (long)greatest + 1);
+      edf__syntax(&m->e.scan, p->at, "this dimension is too long: %ld", (long)greatest + 1);
     y->dim[d] = known ? (int)greatest + 1 : 0;
   }
 }
@@ -2824,10 +2786,9 @@ static edf__einsum *edf__new_einsum(edf__equation *e, int n) {
 typedef struct { const char *op, *file; int line; } edf__site;
 
 static edf__scan edf__scan_of(const edf__site *at, const char *equation) {
-  if (!equation) edf__fail("%s:%d: %s: the equation is NULL", at->file, at->line, at->op);
+  if (!equation) edf__fail_at(at, "the equation is NULL");
   if (strlen(equation) > 1000)
-    edf__fail("%s:%d: %s: the equation has more than 1000 characters", at->file, at->line,
-              at->op);
+    edf__fail_at(at, "the equation has more than 1000 characters");
   char *text = edf__copy(&edf.computed, equation);
   edf__scan scan = { at->file, at->line, at->op, text, text };
   edf__one_line(text);
@@ -2874,22 +2835,16 @@ static void edf__no_nulls(const edf__site *at, const char *names, ...) {
   va_start(args, names);
   for (const char *name = names; *name; name += *name == ' ') {
     size_t n = strcspn(name, " ");
-    if (!va_arg(args, edf_node *))
-      edf__fail("%s:%d: %s: %.*s is NULL", at->file, at->line, at->op, (int)n, name);
+    if (!va_arg(args, edf_node *)) edf__fail_at(at, "%.*s is NULL", (int)n, name);
     name += n;
   }
   va_end(args);
 }
 
 /* A rule, and the operand that does not keep it. */
-EDF__NORETURN EDF__PRINTF(4, 5) static void edf__x_error(const edf__site *at, const char *name,
-                                                         const edf_node *x, const char *format,
-                                                         ...) {
-  va_list args;
-  edf__say("%s:%d: %s: ", at->file, at->line, at->op);
-  va_start(args, format);
-  edf__vsay(format, args);
-  va_end(args);
+#define edf__x_error(at, name, x, ...) \
+  (edf__say_at(at), edf__say(__VA_ARGS__), edf__stop_with_operand(name, x))
+EDF__NORETURN static void edf__stop_with_operand(const char *name, const edf_node *x) {
   edf__say("\n  %s = ", name);
   edf__say_node(x);
   edf__stop();
@@ -3050,9 +3005,8 @@ edf_node *edf_mul_at(const char *file, int line, edf_node *u, edf_node *v) {
 static void edf__softmax_shape(edf_node *P) {
   edf__shape_of_first(P);
   if (P->rank) return;
-  edf__say("%s:%d: %s: a scalar has no last index\n  ", P->file, P->line, P->op);
-  edf__say_node(P->in[0]);
-  edf__stop();
+  edf__say_at(P);
+  edf__fail_with(P->in[0], "a scalar has no last index");
 }
 
 /* Many functions go over rows: over the last y->over indices, flattened; 0 stands for 1. */
@@ -3157,16 +3111,14 @@ static void edf__rows_shape(edf_node *loss) {
   if (!P->rank) edf__operands_error(loss, "the first operand needs an index of classes");
   if (!equal) {
     const char *scores = loss->op[0] == 'L' ? "P" : "s";
-    edf__say("%s:%d: %s: expected one label for each row of %s: y is ", loss->file, loss->line,
-             loss->op, scores);
+    edf__say_at(loss);
+    edf__say("expected one label for each row of %s: y is ", scores);
     edf__say_shape(y);
     edf__say(", not ");
     edf__say_dims(P, P->rank - 1);
     edf__say("\n  %s = ", scores);
     edf__say_node(P);
-    edf__say("\n  y = ");
-    edf__say_node(y);
-    edf__stop();
+    edf__stop_with_operand("y", y);
   }
   loss->rank = y->rank;
   memcpy(loss->dim, y->dim, sizeof loss->dim);
@@ -3188,13 +3140,12 @@ static size_t edf__class(const edf_node *node, const char *what, size_t b, size_
   double label = (double)y->value[b];
   int whole = label == floor(label);
   if (!whole || label < 0 || label >= (double)K) {
-    edf__say("%s:%d: %s: %s %g in row ", node->file, node->line, node->op, what, label);
+    edf__say_at(node);
+    edf__say("%s %g in row ", what, label);
     edf__say_row(y, b);
-    edf__say(" of %s %s: expected 0 to %zu%s\n  ", y->name,
-             whole ? "is out of range" : "is not a whole number", K - 1,
-             label == (double)K ? " (are the classes counted from 1?)" : "");
-    edf__say_node(y);
-    edf__stop();
+    edf__fail_with(y, " of %s %s: expected 0 to %zu%s", y->name,
+                   whole ? "is out of range" : "is not a whole number", K - 1,
+                   label == (double)K ? " (are the classes counted from 1?)" : "");
   }
   return (size_t)label;
 }
@@ -5310,7 +5261,7 @@ static const edf_op edf__concat_op = { "Concat", edf__concat_shape, edf__concat_
 /* Nodes joined along index `axis` of the result, which has this rank. */
 static edf_node *edf__joined(const edf__site *at, int rank, int axis, const char *letters,
                              int n, edf_node **in) {
-  if (n < 1) edf__fail("%s:%d: %s: expected at least one operand", at->file, at->line, at->op);
+  if (n < 1) edf__fail_at(at, "expected at least one operand");
   edf_node *y = edf__computed(&edf__concat_op, at->file, at->line, n, in);
   y->rank = rank;
   y->over = (char)(rank - axis);
