@@ -711,6 +711,20 @@ static edf_real *edf__forget_reals(edf_real *old) {
   return NULL;
 }
 
+static void edf__fill_here(edf_real *x, size_t n, edf_real number) {
+  if (number == 0) { memset(x, 0, n * sizeof *x); return; }
+  for (size_t i = 0; i < n; i++) x[i] = number;
+}
+
+static void edf__fill(edf_real *x, size_t n, edf_real number) {
+  if (edf_device) edf_device->fill(x, n, number);
+  else edf__fill_here(x, n, number);
+}
+
+static void edf__push(edf_real *x, size_t n) {
+  if (edf__seam && x) edf__seam->push(x, n);
+}
+
 /* ---- How messages name a node:  Relu "h" [b=64, 100]      built at hw1.c:55 */
 static int edf__fed_batch(void) {
   for (int i = 0; i < edf.n_inputs; i++)
@@ -768,6 +782,75 @@ static void edf__find_size(edf_node *x) {
   }
 }
 
+/* ---- What is asked of a node before it is used. */
+EDF__NORETURN static void edf__say_other_graph(const edf_node *x) {
+  edf__say("a node of another graph: ");
+  edf__say_node(x);
+  edf__stop();
+}
+
+static void edf__check_node(const char *who, const edf_node *x) {
+  if (x && x->graph == edf.id) return;
+  edf__say("%s: ", who);
+  if (!x) edf__fail("the node is NULL");
+  edf__say_other_graph(x);
+}
+
+static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x) {
+  if (!x || x->graph != edf.id) {
+    edf__say_at(y);
+    edf__say("operand %d is ", k + 1);
+    if (!x) edf__fail("NULL");
+    edf__say_other_graph(x);
+  }
+  return x;
+}
+
+static void edf__check_feed(const edf_node *x, const edf_real *data, int batch) {
+  edf__check_node("edf_feed", x);
+  int fixed = x->kind == EDF_INPUT && !x->batched;
+  int fits = fixed ? batch == 1 || (x->rank && batch == x->dim[0]) : batch >= 1;
+  if (x->kind != EDF_INPUT) edf__fail_with(x, "edf_feed: only an Input can be fed");
+  if (!data) edf__fail_with(x, "edf_feed: the data is NULL");
+  if (!fits)
+    edf__fail_with(x, "edf_feed: batch is %d, %s", batch, fixed
+                   ? "but this Input has none: expected 1" : "expected 1 or more");
+}
+
+EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x) {
+  edf__fail_with(x, "%s: the node has no value yet: %s first", who,
+                 x->kind == EDF_INPUT ? "feed it" : "call edf_forward");
+}
+
+static int edf__some_frozen(void) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf.parameters[i]->update == edf_frozen) return 1;
+  return 0;
+}
+
+static void edf__check_loss(const char *who, const char *what, const edf_node *x) {
+  if (x->kind != EDF_COMPNODE)
+    edf__fail_with(x, "%s: the %s is not a computed node", who, what);
+  if (!x->need)
+    edf__fail_with(x, "%s: no parameter%s reaches the %s, and no input with edf_want_grad", who,
+                   edf__some_frozen() ? " that is not frozen" : "", what);
+  if (x->ran != edf.feeds)
+    edf__fail_with(x, "%s: the %s has no value for the last feed: call edf_forward first", who,
+                   what);
+}
+
+static void edf__check_update(const char *who, const edf_node *p) {
+  edf__check_node(who, p);
+  if (p->kind != EDF_PARAMETER || !p->grad)
+    edf__fail_with(p, "%s: only a Parameter that has a gradient can be updated", who);
+}
+
+static void edf__check_parameter(const char *who, const edf_node *p) {
+  edf__check_node(who, p);
+  if (p->kind != EDF_PARAMETER)
+    edf__fail_with(p, "%s: only a Parameter can be initialised", who);
+}
+
 /* ==== >>core  Nodes, lists and the three loops =========================================== */
 
 enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.look          */
@@ -782,27 +865,9 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.
 
 static void edf__declare(edf_node *x, const char *format, va_list args);
 static void edf__declared(edf_node *x, int batch);
-static const char *edf__numbered_name(const edf_node *y, int number);
-static void edf__shape_of_first(edf_node *y);
-static void edf__infer_new(edf_node *y);
-static void edf__set_batch(int batch);
-static int edf__find_batch(const edf_node *target);
-static void edf__check_node(const char *who, const edf_node *x);
-static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x);
-static void edf__check_feed(const edf_node *x, const edf_real *data, int batch);
-EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x);
-static void edf__check_loss(const char *who, const char *what, const edf_node *x);
-static void edf__fill(edf_real *x, size_t n, edf_real number);
-static void edf__check_update(const char *who, const edf_node *p);
-static void edf__find_need(edf_node *x);
-static void edf__prepare_grad(edf_node *x);
-static int edf__runs_backward(const edf_node *c);
 static void edf__begin(int way, edf_node *target);
 static void edf__pass(void (*nodes)(void));
-static void edf__push(edf_real *x, size_t n);
-static void edf__seed_loss(void);
 static void edf__end(void);
-static uint64_t edf__draw(unsigned long long n);
 
 /* What edf.h itself does at an event, in >>watch; 1: a debugger has run the node meanwhile. */
 typedef int edf__looker(edf_event event, edf_node *x);
@@ -852,6 +917,74 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
   p->value = edf__reals(p, NULL);
   edf__append(&edf.parameters, &edf.n_parameters, p);
   return p;
+}
+
+/* ---- Shapes: from the inputs' to a node's, again for each batch. */
+static void edf__shape_of_first(edf_node *y) {
+  if (!y->n_in) edf__fail_at(y, "a node without inputs needs a shape function");
+  y->rank = y->in[0]->rank;
+  memcpy(y->dim, y->in[0]->dim, sizeof y->dim);
+}
+
+static void edf__infer(edf_node *y) {
+  y->shape(y);
+  edf__find_size(y);
+  if (y->size) y->value = edf__reals(y, y->value);
+  if (y->grad) y->grad = edf__reals(y, y->grad);
+}
+
+static void edf__set_batch(int batch) {
+  if (batch == edf.batch) return;
+  edf.batch = 0;                         /* so after a panic Forward infers all shapes again  */
+  for (int i = 0; i < edf.n_inputs; i++) edf__declared(edf.inputs[i], batch);
+  for (int i = 0; i < edf.n_compnodes; i++) edf__infer(edf.compnodes[i]);
+  edf.batch = batch;
+  edf.feeds++;                           /* what ran with another batch is stale              */
+}
+
+/* A new node is inferred with the batch unknown too: so a number never passes for the batch,
+   and `batched` tells which dimensions follow it. */
+static void edf__infer_new(edf_node *y) {
+  size_t row = sizeof y->dim;
+  char *known = (char *)edf__alloc(&edf.computed, (size_t)y->n_in * row);
+  int batch = edf.batch;
+  if (batch) edf__infer(y);
+  edf.batch = 0;                         /* so after a panic Forward infers all shapes again, */
+  edf.feeds++;                           /* and nothing has run                               */
+  for (int k = 0; k < y->n_in; k++) {
+    memcpy(known + (size_t)k * row, y->in[k]->dim, row);
+    for (int d = 0; d < y->in[k]->rank; d++)
+      if (y->in[k]->batched >> d & 1) y->in[k]->dim[d] = 0;
+  }
+  edf__infer(y);
+  for (int d = 0; d < y->rank; d++) y->batched |= (unsigned)(y->dim[d] == 0) << d;
+  for (int k = y->n_in; k-- > 0;) memcpy(y->in[k]->dim, known + (size_t)k * row, row);
+  edf__free(known);
+  edf.batch = batch;
+  edf.feeds--;
+  if (batch) edf__infer(y);
+}
+
+/* The batch on which all fed inputs agree; of the marked ones alone for a target. */
+static int edf__find_batch(const edf_node *target) {
+  edf_node *first = NULL;
+  for (int i = 0; i < edf.n_inputs; i++) {
+    edf_node *x = edf.inputs[i];
+    if (x->visit && x->fed < 0) {
+      if (!target || !edf.eager) edf__fail_with(x, "edf_forward: an input was never fed");
+      edf__say_at(target);
+      edf__fail_with(x, "edf.eager is 1, and an input was never fed");
+    }
+    if (!x->batched || x->fed < 0 || (target && !x->visit)) continue;
+    if (!first) first = x;
+    if (x->fed == first->fed) continue;
+    edf__say("edf_forward: the inputs disagree on the batch\n  %d rows were fed to ", x->fed);
+    edf__say_node(x);
+    edf__say("\n  %d rows were fed to ", first->fed);
+    edf__say_node(first);
+    edf__stop();
+  }
+  return first ? first->fed : edf.batch;
 }
 
 /* ---- Forward */
@@ -910,6 +1043,12 @@ void edf_feed(edf_node *x, const edf_real *data, int batch) {
 }
 
 /* ---- A computed node. Inputs come before it, so the order of construction is a schedule. */
+static const char *edf__numbered_name(const edf_node *y, int number) {
+  char *name = (char *)edf__alloc(&edf.computed, strlen(y->op) + 12);
+  snprintf(name, strlen(y->op) + 12, "%s%d", y->op, number);
+  return name;
+}
+
 static edf_node *edf__computed(const edf_op *about, const char *file, int line, int n,
                                edf_node **in) {
   edf_node *y = edf__new_node(EDF_COMPNODE, about->name, file, line, n);
@@ -939,6 +1078,21 @@ static void edf__settle(edf_node *x) {
   if (x->grad && x->fresh) edf__fill(x->grad, x->size, 0);
   x->fresh = 0;
 }
+
+/* A node needs a gradient if a parameter or a wanted input reaches it. */
+static void edf__find_need(edf_node *x) {
+  x->need = (x->kind == EDF_PARAMETER && x->update != edf_frozen) || x->wanted;
+  for (int k = 0; x->backward && k < x->n_in; k++) x->need |= x->in[k]->need;
+}
+
+static void edf__prepare_grad(edf_node *x) {
+  int keep = edf.accumulate && x->kind == EDF_PARAMETER && x->grad, now = x->need && x->visit;
+  x->fresh = !keep;
+  x->reached = (char)(now || (keep && x->reached));
+  x->grad = now ? edf__reals(x, x->grad) : x->need ? x->grad : edf__forget_reals(x->grad);
+}
+
+static int edf__runs_backward(const edf_node *c) { return c->visit && c->need && c->backward; }
 
 static void edf__call_backward(edf_node *c) {
   edf__settle(c);
@@ -1011,46 +1165,6 @@ void edf_update_sgd(edf_node *p, edf_real eta) {
 void edf_sgd(edf_real eta) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__due(edf.parameters[i], eta)) edf_update_sgd(edf.parameters[i], eta);
-}
-
-/* ---- Around the core: shapes, clearing, names, accessors and the checks of its arguments. */
-static void edf__infer(edf_node *y) {
-  y->shape(y);
-  edf__find_size(y);
-  if (y->size) y->value = edf__reals(y, y->value);
-  if (y->grad) y->grad = edf__reals(y, y->grad);
-}
-
-static void edf__set_batch(int batch) {
-  if (batch == edf.batch) return;
-  edf.batch = 0;                         /* so after a panic Forward infers all shapes again  */
-  for (int i = 0; i < edf.n_inputs; i++) edf__declared(edf.inputs[i], batch);
-  for (int i = 0; i < edf.n_compnodes; i++) edf__infer(edf.compnodes[i]);
-  edf.batch = batch;
-  edf.feeds++;                           /* what ran with another batch is stale              */
-}
-
-/* A new node is inferred with the batch unknown too: so a number never passes for the batch,
-   and `batched` tells which dimensions follow it. */
-static void edf__infer_new(edf_node *y) {
-  size_t row = sizeof y->dim;
-  char *known = (char *)edf__alloc(&edf.computed, (size_t)y->n_in * row);
-  int batch = edf.batch;
-  if (batch) edf__infer(y);
-  edf.batch = 0;                         /* so after a panic Forward infers all shapes again, */
-  edf.feeds++;                           /* and nothing has run                               */
-  for (int k = 0; k < y->n_in; k++) {
-    memcpy(known + (size_t)k * row, y->in[k]->dim, row);
-    for (int d = 0; d < y->in[k]->rank; d++)
-      if (y->in[k]->batched >> d & 1) y->in[k]->dim[d] = 0;
-  }
-  edf__infer(y);
-  for (int d = 0; d < y->rank; d++) y->batched |= (unsigned)(y->dim[d] == 0) << d;
-  for (int k = y->n_in; k-- > 0;) memcpy(y->in[k]->dim, known + (size_t)k * row, row);
-  edf__free(known);
-  edf.batch = batch;
-  edf.feeds--;
-  if (batch) edf__infer(y);
 }
 
 static int edf__is_watched(void) { return edf.watchers || edf.pass_watchers || edf.look; }
@@ -1133,43 +1247,6 @@ static void edf__dismiss(edf_watcher **list) {
   }
 }
 
-static void edf__prepare_grad(edf_node *x) {
-  int keep = edf.accumulate && x->kind == EDF_PARAMETER && x->grad, now = x->need && x->visit;
-  x->fresh = !keep;
-  x->reached = (char)(now || (keep && x->reached));
-  x->grad = now ? edf__reals(x, x->grad) : x->need ? x->grad : edf__forget_reals(x->grad);
-}
-
-/* A node needs a gradient if a parameter or a wanted input reaches it. */
-static void edf__find_need(edf_node *x) {
-  x->need = (x->kind == EDF_PARAMETER && x->update != edf_frozen) || x->wanted;
-  for (int k = 0; x->backward && k < x->n_in; k++) x->need |= x->in[k]->need;
-}
-
-static int edf__runs_backward(const edf_node *c) { return c->visit && c->need && c->backward; }
-
-/* The batch on which all fed inputs agree; of the marked ones alone for a target. */
-static int edf__find_batch(const edf_node *target) {
-  edf_node *first = NULL;
-  for (int i = 0; i < edf.n_inputs; i++) {
-    edf_node *x = edf.inputs[i];
-    if (x->visit && x->fed < 0) {
-      if (!target || !edf.eager) edf__fail_with(x, "edf_forward: an input was never fed");
-      edf__say_at(target);
-      edf__fail_with(x, "edf.eager is 1, and an input was never fed");
-    }
-    if (!x->batched || x->fed < 0 || (target && !x->visit)) continue;
-    if (!first) first = x;
-    if (x->fed == first->fed) continue;
-    edf__say("edf_forward: the inputs disagree on the batch\n  %d rows were fed to ", x->fed);
-    edf__say_node(x);
-    edf__say("\n  %d rows were fed to ", first->fed);
-    edf__say_node(first);
-    edf__stop();
-  }
-  return first ? first->fed : edf.batch;
-}
-
 void edf_zero_grad(void) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf.parameters[i]->fresh = 1;
@@ -1238,10 +1315,6 @@ edf_real *edf_grad(edf_node *node) {
   return node->grad;
 }
 
-static void edf__push(edf_real *x, size_t n) {
-  if (edf__seam && x) edf__seam->push(x, n);
-}
-
 void edf_push(edf_node *node) {
   edf__check_node("edf_push", node);
   edf__push(node->value, node->size);
@@ -1250,80 +1323,6 @@ void edf_push(edf_node *node) {
 void edf_push_grad(edf_node *node) {
   edf__check_node("edf_push_grad", node);
   edf__push(node->grad, node->size);
-}
-
-EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x) {
-  edf__fail_with(x, "%s: the node has no value yet: %s first", who,
-                 x->kind == EDF_INPUT ? "feed it" : "call edf_forward");
-}
-
-static const char *edf__numbered_name(const edf_node *y, int number) {
-  char *name = (char *)edf__alloc(&edf.computed, strlen(y->op) + 12);
-  snprintf(name, strlen(y->op) + 12, "%s%d", y->op, number);
-  return name;
-}
-
-static void edf__shape_of_first(edf_node *y) {
-  if (!y->n_in) edf__fail_at(y, "a node without inputs needs a shape function");
-  y->rank = y->in[0]->rank;
-  memcpy(y->dim, y->in[0]->dim, sizeof y->dim);
-}
-
-EDF__NORETURN static void edf__say_other_graph(const edf_node *x) {
-  edf__say("a node of another graph: ");
-  edf__say_node(x);
-  edf__stop();
-}
-
-static void edf__check_node(const char *who, const edf_node *x) {
-  if (x && x->graph == edf.id) return;
-  edf__say("%s: ", who);
-  if (!x) edf__fail("the node is NULL");
-  edf__say_other_graph(x);
-}
-
-static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x) {
-  if (!x || x->graph != edf.id) {
-    edf__say_at(y);
-    edf__say("operand %d is ", k + 1);
-    if (!x) edf__fail("NULL");
-    edf__say_other_graph(x);
-  }
-  return x;
-}
-
-static void edf__check_feed(const edf_node *x, const edf_real *data, int batch) {
-  edf__check_node("edf_feed", x);
-  int fixed = x->kind == EDF_INPUT && !x->batched;
-  int fits = fixed ? batch == 1 || (x->rank && batch == x->dim[0]) : batch >= 1;
-  if (x->kind != EDF_INPUT) edf__fail_with(x, "edf_feed: only an Input can be fed");
-  if (!data) edf__fail_with(x, "edf_feed: the data is NULL");
-  if (!fits)
-    edf__fail_with(x, "edf_feed: batch is %d, %s", batch, fixed
-                   ? "but this Input has none: expected 1" : "expected 1 or more");
-}
-
-static int edf__some_frozen(void) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf.parameters[i]->update == edf_frozen) return 1;
-  return 0;
-}
-
-static void edf__check_loss(const char *who, const char *what, const edf_node *x) {
-  if (x->kind != EDF_COMPNODE)
-    edf__fail_with(x, "%s: the %s is not a computed node", who, what);
-  if (!x->need)
-    edf__fail_with(x, "%s: no parameter%s reaches the %s, and no input with edf_want_grad", who,
-                   edf__some_frozen() ? " that is not frozen" : "", what);
-  if (x->ran != edf.feeds)
-    edf__fail_with(x, "%s: the %s has no value for the last feed: call edf_forward first", who,
-                   what);
-}
-
-static void edf__check_update(const char *who, const edf_node *p) {
-  edf__check_node(who, p);
-  if (p->kind != EDF_PARAMETER || !p->grad)
-    edf__fail_with(p, "%s: only a Parameter that has a gradient can be updated", who);
 }
 
 /* A constructor's operands, up to the end mark, as a NULL-terminated block of the graph. */
@@ -1392,12 +1391,6 @@ edf_real edf_normal(edf_real mean, edf_real deviation) {
 int edf_below(int n) {
   if (n < 1) edf__fail("edf_below: n is %d, expected at least 1", n);
   return (int)(edf__random_unit() * n);
-}
-
-static void edf__check_parameter(const char *who, const edf_node *p) {
-  edf__check_node(who, p);
-  if (p->kind != EDF_PARAMETER)
-    edf__fail_with(p, "%s: only a Parameter can be initialised", who);
 }
 
 void edf_init_uniform(edf_node *p, edf_real lo, edf_real hi) {
@@ -1761,16 +1754,6 @@ typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, ch
                              const edf_real *a, const edf_real *b);
 
 EDF__HOOK(edf__contractor, edf__fast)    /* see >>nest; without it, the definition            */
-
-static void edf__fill_here(edf_real *x, size_t n, edf_real number) {
-  if (number == 0) { memset(x, 0, n * sizeof *x); return; }
-  for (size_t i = 0; i < n; i++) x[i] = number;
-}
-
-static void edf__fill(edf_real *x, size_t n, edf_real number) {
-  if (edf_device) edf_device->fill(x, n, number);
-  else edf__fill_here(x, n, number);
-}
 
 /* out += a b by the fast kernels or the definition. */
 static void edf__contract(edf__contraction *t, edf_real *out, size_t size, char *fresh,
