@@ -606,14 +606,6 @@ EDF__NORETURN static void edf__stop(void) {
 #define edf__say_at(y) edf__say("%s:%d: %s: ", (y)->file, (y)->line, (y)->op)
 #define edf__fail_at(y, ...) (edf__say_at(y), edf__fail(__VA_ARGS__))
 
-/* Spaces up to the given column of the message's last line, at least two. */
-static void edf__say_column(size_t column) {
-  size_t at = edf__length, start = at;
-  while (start > 0 && edf__message[start - 1] != '\n') start--;
-  at -= start;
-  edf__say("%*s", (int)(at + 2 < column ? column - at : 2), "");
-}
-
 /* A message, and on a line of its own the node that it is about. */
 #define edf__fail_with(x, ...) (edf__say(__VA_ARGS__), edf__stop_with(x))
 
@@ -706,11 +698,6 @@ static edf_real *edf__reals(const edf_node *x, edf_real *old) {
   return old;
 }
 
-static edf_real *edf__forget_reals(edf_real *old) {
-  edf__free(old);
-  return NULL;
-}
-
 static void edf__fill_here(edf_real *x, size_t n, edf_real number) {
   if (number == 0) { memset(x, 0, n * sizeof *x); return; }
   for (size_t i = 0; i < n; i++) x[i] = number;
@@ -751,7 +738,10 @@ static void edf__say_shape(const edf_node *x) { edf__say_dims(x, x->rank); }
 static void edf__say_node(const edf_node *x) {
   edf__say("%s \"%s\" ", x->op, x->name);
   edf__say_shape(x);
-  edf__say_column(48);
+  size_t begin = edf__length;
+  while (begin > 0 && edf__message[begin - 1] != '\n') begin--;
+  int at = (int)(edf__length - begin);
+  edf__say("%*s", at + 2 < 48 ? 48 - at : 2, "");    /* column 48, or behind    */
   edf__say("%s at %s:%d", x->kind == EDF_COMPNODE ? "built" : "declared", x->file, x->line);
 }
 
@@ -822,18 +812,15 @@ EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x) {
                  x->kind == EDF_INPUT ? "feed it" : "call edf_forward");
 }
 
-static int edf__some_frozen(void) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf.parameters[i]->update == edf_frozen) return 1;
-  return 0;
-}
-
 static void edf__check_loss(const char *who, const char *what, const edf_node *x) {
   if (x->kind != EDF_COMPNODE)
     edf__fail_with(x, "%s: the %s is not a computed node", who, what);
+  int frozen = 0;
+  for (int i = 0; i < edf.n_parameters; i++)
+    frozen |= edf.parameters[i]->update == edf_frozen;
   if (!x->need)
     edf__fail_with(x, "%s: no parameter%s reaches the %s, and no input with edf_want_grad", who,
-                   edf__some_frozen() ? " that is not frozen" : "", what);
+                   frozen ? " that is not frozen" : "", what);
   if (x->ran != edf.feeds)
     edf__fail_with(x, "%s: the %s has no value for the last feed: call edf_forward first", who,
                    what);
@@ -1043,12 +1030,6 @@ void edf_feed(edf_node *x, const edf_real *data, int batch) {
 }
 
 /* ---- A computed node. Inputs come before it, so the order of construction is a schedule. */
-static const char *edf__numbered_name(const edf_node *y, int number) {
-  char *name = (char *)edf__alloc(&edf.computed, strlen(y->op) + 12);
-  snprintf(name, strlen(y->op) + 12, "%s%d", y->op, number);
-  return name;
-}
-
 static edf_node *edf__computed(const edf_op *about, const char *file, int line, int n,
                                edf_node **in) {
   edf_node *y = edf__new_node(EDF_COMPNODE, about->name, file, line, n);
@@ -1057,7 +1038,10 @@ static edf_node *edf__computed(const edf_op *about, const char *file, int line, 
   y->shape = about->shape ? about->shape : edf__shape_of_first;
   y->forward = about->forward;
   y->backward = about->backward;
-  y->name = edf__numbered_name(y, edf.n_compnodes);
+  size_t room = strlen(y->op) + 12;
+  char *name = (char *)edf__alloc(&edf.computed, room);
+  snprintf(name, room, "%s%d", y->op, edf.n_compnodes);
+  y->name = name;
   return y;
 }
 
@@ -1089,7 +1073,10 @@ static void edf__prepare_grad(edf_node *x) {
   int keep = edf.accumulate && x->kind == EDF_PARAMETER && x->grad, now = x->need && x->visit;
   x->fresh = !keep;
   x->reached = (char)(now || (keep && x->reached));
-  x->grad = now ? edf__reals(x, x->grad) : x->need ? x->grad : edf__forget_reals(x->grad);
+  if (now) x->grad = edf__reals(x, x->grad);
+  if (x->need) return;
+  edf__free(x->grad);
+  x->grad = NULL;
 }
 
 static int edf__runs_backward(const edf_node *c) { return c->visit && c->need && c->backward; }
@@ -1167,8 +1154,6 @@ void edf_sgd(edf_real eta) {
     if (edf__due(edf.parameters[i], eta)) edf_update_sgd(edf.parameters[i], eta);
 }
 
-static int edf__is_watched(void) { return edf.watchers || edf.pass_watchers || edf.look; }
-
 static void edf__pass(void (*nodes)(void)) {
   if (edf_device) edf__seam->pass(nodes);
   else nodes();
@@ -1178,7 +1163,8 @@ static void edf__begin(int way, edf_node *target) {
   edf.way = way;
   edf.at = way > 0 ? -1 : edf.n_compnodes;
   if (way < 0) edf.loss = target;
-  if (way < 0 && edf__is_watched()) edf__seed_loss();      /* who watches sees the seed       */
+  int watched = edf.watchers || edf.pass_watchers || edf.look;
+  if (way < 0 && watched) edf__seed_loss();              /* who watches sees the seed         */
   edf__tell(way > 0 ? EDF_BEGIN_FORWARD : EDF_BEGIN_BACKWARD, target);
 }
 
@@ -1199,16 +1185,13 @@ static void edf__tell_all(edf_watcher *list, edf_event event, edf_node *x) {
   edf.telling = 0;
 }
 
-static int edf__is_of_node(edf_event event) {
-  return event == EDF_BEFORE_FORWARD || event == EDF_AFTER_FORWARD ||
-         event == EDF_BEFORE_BACKWARD || event == EDF_AFTER_BACKWARD;
-}
-
 static int edf__tell(edf_event event, edf_node *x) {
   edf_node *target = edf.target;
   if (edf.telling) return 0;
+  int of_node = event == EDF_BEFORE_FORWARD || event == EDF_AFTER_FORWARD ||
+                event == EDF_BEFORE_BACKWARD || event == EDF_AFTER_BACKWARD;
   if (edf.watchers) edf__tell_all(edf.watchers, event, x);
-  if (edf.pass_watchers && !edf__is_of_node(event)) edf__tell_all(edf.pass_watchers, event, x);
+  if (edf.pass_watchers && !of_node) edf__tell_all(edf.pass_watchers, event, x);
   if (edf.target != target) edf__mark(target);       /* a tool may look at another meanwhile  */
   return edf__look && edf.look ? edf__look(event, x) : 0;
 }
@@ -2046,8 +2029,6 @@ static void edf__bind(edf__equation *e, edf__ref *r) {
   r->operand = e->n_operand++;
 }
 
-static int edf__term_ends(char c) { return !c || strchr("+-|)", c); }
-
 static void edf__parse_term(edf__equation *e, int sign) {
   edf__scan *s = &e->scan;
   edf__term *t = &e->term[e->n_term++];
@@ -2058,7 +2039,7 @@ static void edf__parse_term(edf__equation *e, int sign) {
     edf__syntax(s, t->at, "the number is out of range");
   t->first = e->n_ref;
   t->n = 0;
-  if (number && !edf__accept(s, '*') && edf__term_ends(edf__peek(s)))
+  if (number && !edf__accept(s, '*') && strchr("+-|)", edf__peek(s)))
     edf__syntax(s, t->at,
                 "a term needs a tensor; for a constant use a scalar Parameter or Input: "
                 "one - G[b,j]");
@@ -2346,19 +2327,14 @@ static void edf__check_known(const edf_node *y) {
   }
 }
 
-static int edf__has_bound(const edf__equation *e, const edf__place *p) {
-  for (int i = 0; i < e->n_letter; i++)
-    if (p->factor[i] && e->letter[i].bound) return 1;
-  return 0;
-}
-
 static void edf__check_reads(const edf_node *y, const edf__ref *r, int d) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__place *p = &r->place[d];
   ptrdiff_t least, greatest, n = y->in[r->operand]->dim[d];
   if (!edf__reach(m, p, -1, &least, &greatest) || n == 0) return;
   if (least >= 0 && greatest < n) return;
-  if (edf__has_bound(&m->e, p)) return;
+  for (int i = 0; i < m->e.n_letter; i++)                /* outside counts as zero            */
+    if (p->factor[i] && m->e.letter[i].bound) return;
   edf__read_error(y, r, d, -1, least, greatest);
 }
 
@@ -2455,11 +2431,6 @@ static edf__step *edf__emit(edf__program *p, int out, int a, int b, edf_nest nes
   s->back_a.nest = edf__swap(&nest, EDF_A);
   s->back_b.nest = edf__swap(&nest, EDF_B);
   return s;
-}
-
-static void edf__emit_product(edf__einsum *m, edf__program *p, const edf__view *out,
-                              const edf__view *a, const edf__view *b, double alpha) {
-  edf__emit(p, out->buffer, a->buffer, b->buffer, edf__nest_of(m, out, a, b, alpha));
 }
 
 static const edf__view edf__no_view = { EDF__ONE, 0, { 0 }, 0 };
@@ -2560,7 +2531,8 @@ static void edf__multiply(edf__einsum *m, edf__program *p, edf__view *v, int n, 
       stride = (ptrdiff_t)edf__times((size_t)stride, (size_t)m->extent[k]);
     }
   product.buffer = edf__new_buffer(m, p, (size_t)stride);
-  edf__emit_product(m, p, &product, &v[i], &v[j], 1);
+  edf__emit(p, product.buffer, v[i].buffer, v[j].buffer,
+            edf__nest_of(m, &product, &v[i], &v[j], 1));
   v[i] = product;
   v[j] = v[n - 1];
 }
@@ -2585,8 +2557,9 @@ static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
     edf__best_order(m, has, n, out->has, &i, &j);
     edf__multiply(m, p, v, n, i, j, edf__kept(has, n, i, j, out->has));
   }
-  edf__emit_product(m, p, out, &v[0], n == 2 ? &v[1] : &edf__no_view,
-                    t->number / edf__divisor(m, t));
+  const edf__view *a = &v[0], *b = n == 2 ? &v[1] : &edf__no_view;
+  double alpha = t->number / edf__divisor(m, t);
+  edf__emit(p, out->buffer, a->buffer, b->buffer, edf__nest_of(m, out, a, b, alpha));
 }
 
 /* Terms of one factor come first: a bias then costs no pass of its own, since the product that
@@ -2647,13 +2620,6 @@ static const edf_real *edf__value_of(const edf_node *y, int k) {
        : k == y->n_in ? y->value : m->buffer[k].value;
 }
 
-/* The copy in the middle of a buffer; the border was filled when it was made. */
-static void edf__pad_forward(edf_node *y, edf__step *s) {
-  edf_real *out = ((edf__einsum *)y->state)->buffer[s->out].value;
-  char fresh = 1;
-  edf__contract(&s->forward, out, 0, &fresh, edf__value_of(y, s->a), &edf__one);
-}
-
 static void edf__einsum_forward(edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf__program *p = edf__program_of(y);
@@ -2662,8 +2628,7 @@ static void edf__einsum_forward(edf_node *y) {
     const edf_real *a = edf__value_of(y, s->a), *b = edf__value_of(y, s->b);
     edf_real *out = s->out == y->n_in ? y->value : m->buffer[s->out].value;
     size_t size = s->out == y->n_in ? y->size : p->size[s->out];
-    if (s->pad) edf__pad_forward(y, s);
-    else edf__contract(&s->forward, out, size, &m->buffer[s->out].fresh, a, b);
+    edf__contract(&s->forward, out, size, &m->buffer[s->out].fresh, a, b);
   }
 }
 
@@ -2833,12 +2798,6 @@ EDF__NORETURN static void edf__stop_with_operand(const char *name, const edf_nod
   edf__stop();
 }
 
-static edf_node *edf__equation_node(const char *op, const char *file, int line,
-                                    const char *equation, int n, edf_node **in) {
-  edf__site at = { op, file, line };
-  return edf__reduction(&at, &edf__einsum_op, EDF__SUM, equation, n, in);
-}
-
 /* One line of a composition: an equation over the n nodes that follow. */
 static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...) {
   edf_node *in[EDF_MAX_FACTOR];
@@ -2851,12 +2810,13 @@ static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...
 }
 
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
+  edf__site at = { "Einsum", file, line };
   int n;
   va_list args;
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
-  edf_node *y = edf__equation_node("Einsum", file, line, equation, n, in);
+  edf_node *y = edf__reduction(&at, &edf__einsum_op, EDF__SUM, equation, n, in);
   edf__free(in);
   return y;
 }
@@ -2959,23 +2919,19 @@ static const char *edf__last_letters(const edf__letters *l, int rank) {
    the last of them, a scalar none.     y[b,j] = u[b,j] + v[j]     y[b,j] = u[b,j] v[j] ---- */
 static edf_node *edf__pairwise(const char *op, const char *sign, const char *file, int line,
                                edf_node *u, edf_node *v) {
-  edf__text equation = { { 0 }, 0 };
-  edf_node *in[2];
-  int ru = u ? u->rank : 0, rv = v ? v->rank : 0;
+  edf__site at = { op, file, line };
   edf__letters l = edf__letters_of_both(u, v);
-  edf__put(&equation, "y%s = ", edf__last_letters(&l, l.n));
-  edf__put(&equation, "u%s %s%s", edf__last_letters(&l, ru), sign, *sign ? " " : "");
-  edf__put(&equation, "v%s", edf__last_letters(&l, rv));
-  in[0] = u;
-  in[1] = v;
-  return edf__equation_node(op, file, line, equation.at, 2, in);
+  const char *of_y = edf__last_letters(&l, l.n);
+  const char *of_u = edf__last_letters(&l, u ? u->rank : 0);
+  const char *of_v = edf__last_letters(&l, v ? v->rank : 0);
+  return edf__line(&at, edf_fmt("y%s = u%s %sv%s", of_y, of_u, sign, of_v), 2, u, v);
 }
 
 edf_node *edf_add_at(const char *file, int line, edf_node *u, edf_node *v) {
-  return edf__pairwise("Add", "+", file, line, u, v);
+  return edf__pairwise("Add", "+ ", file, line, u, v);
 }
 edf_node *edf_sub_at(const char *file, int line, edf_node *u, edf_node *v) {
-  return edf__pairwise("Sub", "-", file, line, u, v);
+  return edf__pairwise("Sub", "- ", file, line, u, v);
 }
 edf_node *edf_mul_at(const char *file, int line, edf_node *u, edf_node *v) {
   return edf__pairwise("Mul", "", file, line, u, v);
@@ -4767,10 +4723,15 @@ void edf_max_window(const edf_window *w, int backward) {
 }
 
 static void edf__max_forward(edf_node *y) {
+  edf__buffer *buffer = ((edf__einsum *)y->state)->buffer;
   edf__program *p = edf__program_of(y);
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
     edf_real *x = (edf_real *)edf__value_of(y, s->a);
-    if (s->pad) { edf__pad_forward(y, s); continue; }
+    if (s->pad) {                        /* into the middle of its buffer                     */
+      char fresh = 1;
+      edf__contract(&s->forward, buffer[s->out].value, 0, &fresh, x, &edf__one);
+      continue;
+    }
     edf_window w = edf__window_of(y, s);
     if (edf__route_of(&s->forward)->apart != y->size) edf__fill(y->value, y->size, 0);
     w.y = y->value;
