@@ -203,7 +203,8 @@ struct edf_node {
   int          fed;                      /* rows of an Input's last feed, -1: never fed       */
   char         wanted, need, visit;      /* gradient asked for; needed; ancestor of the loss  */
   char         reached;                  /* Backward has given it a gradient to step by       */
-  char         lazy, fresh;              /* backward accepts fresh grads; grad counts as zero */
+  int          fresh;                    /* grad counts as zero, whatever its memory holds    */
+  int          lazy;                     /* so many inputs' grads are written if fresh        */
   char         over, until;              /* a row: the last `over` indices; | S<=t            */
   char         plain;                    /* the program's own C code: see the seam            */
   signed char  letters_of;               /* the input whose indices it has; -1: none has them */
@@ -313,7 +314,9 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
 
 /* x.grad[i] += d, or nothing where x has no gradient: the slide's x.addgrad. */
 static inline void edf_addgrad(edf_node *x, size_t i, edf_real d) {
-  if (x->grad) x->grad[i] += d;
+  int fresh = x->fresh;                  /* grad counts as zero                               */
+  if (fresh && x->grad) x->grad[i] = d;
+  else if (x->grad) x->grad[i] += d;
 }
 
 /* Memory owned by node y, at least `bytes` long, zero at first; it keeps its content when it
@@ -741,7 +744,7 @@ static void edf__say_node(const edf_node *x) {
   size_t begin = edf__length;
   while (begin > 0 && edf__message[begin - 1] != '\n') begin--;
   int at = (int)(edf__length - begin);
-  edf__say("%*s", at + 2 < 48 ? 48 - at : 2, "");    /* column 48, or behind    */
+  edf__say("%*s", at + 2 < 48 ? 48 - at : 2, "");    /* column 48, or behind */
   edf__say("%s at %s:%d", x->kind == EDF_COMPNODE ? "built" : "declared", x->file, x->line);
 }
 
@@ -1056,8 +1059,9 @@ static edf_node *edf__add_compnode(edf_node *y) {
   return y;
 }
 
-/* ---- Backward. A gradient that is `fresh` counts as zero whatever its memory holds: the first
-   kernel that adds to it may write instead, which saves a pass over every weight. */
+/* ---- Backward. A gradient that is `fresh` counts as zero: what adds to it first writes, which
+   saves a pass over every weight. So edf_addgrad does for a node that adds to each entry of its
+   first `lazy` inputs, and once; of all other inputs the zeros are there before. */
 static void edf__settle(edf_node *x) {
   if (x->grad && x->fresh) edf__fill(x->grad, x->size, 0);
   x->fresh = 0;
@@ -1085,8 +1089,9 @@ static void edf__call_backward(edf_node *c) {
   edf__settle(c);
   if (edf__tell(EDF_BEFORE_BACKWARD, c)) return;
   if (!(edf_device && edf__seam->node(c, 1))) {
-    for (int k = 0; !c->lazy && k < c->n_in; k++) edf__settle(c->in[k]);
+    for (int k = c->lazy; k < c->n_in; k++) edf__settle(c->in[k]);
     c->backward(c);
+    for (int k = 0; k < c->lazy; k++) c->in[k]->fresh = 0;
   }
   edf__tell(EDF_AFTER_BACKWARD, c);
 }
@@ -1391,7 +1396,9 @@ void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
 /* ==== >>nodes  Nodes, from the simplest ================================================== */
 
 static edf_node *edf__node1(const edf_op *about, const char *file, int line, edf_node *x) {
-  return edf__add_compnode(edf__computed(about, file, line, 1, &x));
+  edf_node *y = edf__computed(about, file, line, 1, &x);
+  y->lazy = 1;
+  return edf__add_compnode(y);
 }
 
 static edf_node *edf__computed2(const edf_op *about, const char *file, int line, edf_node *a,
@@ -1451,25 +1458,6 @@ static float edf__ln(float x) { return logf(x); }
 static float edf__root(float x) { return sqrtf(x); }
 #endif
 
-/* The activations are where a training step spends what it does not spend in products. Each
-   writes a gradient that is still fresh (see Backward) instead of adding to zeros. */
-static int edf__first(edf_node *x) {
-  int first = x->fresh;
-  x->fresh = 0;
-  return first;
-}
-
-static inline void edf__addgrad(edf_node *x, int first, size_t i, edf_real d) {
-  if (first && x->grad) x->grad[i] = d;
-  else edf_addgrad(x, i, d);
-}
-
-static edf_node *edf__activation(const edf_op *about, const char *file, int line, edf_node *x) {
-  edf_node *y = edf__computed(about, file, line, 1, &x);
-  y->lazy = 1;
-  return edf__add_compnode(y);
-}
-
 /* ---- Sigmoid   y[i] = 1/(1+exp(-x[i]))     x.grad[i] += y.grad[i] y[i] (1-y[i]) ---- */
 static void edf__sigmoid_forward(edf_node *y) {
   edf_node *x = y->in[0];
@@ -1477,15 +1465,14 @@ static void edf__sigmoid_forward(edf_node *y) {
 }
 static void edf__sigmoid_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  int first = edf__first(x);
   for (size_t i = 0; i < y->size; i++)
-    edf__addgrad(x, first, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
+    edf_addgrad(x, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
 }
 static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward,
   edf__sigmoid_backward, "y x", "y@ = 1/(1+exp(-x@))",
   "x.grad@ += y.grad@ y@ (1-y@)" };
 edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x) {
-  return edf__activation(&edf__sigmoid_op, file, line, x);
+  return edf__node1(&edf__sigmoid_op, file, line, x);
 }
 
 /* ---- Tanh   y[i] = tanh(x[i])     x.grad[i] += y.grad[i] (1-y[i]^2) ---- */
@@ -1495,14 +1482,13 @@ static void edf__tanh_forward(edf_node *y) {
 }
 static void edf__tanh_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  int first = edf__first(x);
   for (size_t i = 0; i < y->size; i++)
-    edf__addgrad(x, first, i, y->grad[i] * (1 - y->value[i] * y->value[i]));
+    edf_addgrad(x, i, y->grad[i] * (1 - y->value[i] * y->value[i]));
 }
 static const edf_op edf__tanh_op = { "Tanh", NULL, edf__tanh_forward, edf__tanh_backward,
   "y x", "y@ = tanh(x@)", "x.grad@ += y.grad@ (1-y@^2)" };
 edf_node *edf_tanh_at(const char *file, int line, edf_node *x) {
-  return edf__activation(&edf__tanh_op, file, line, x);
+  return edf__node1(&edf__tanh_op, file, line, x);
 }
 
 /* ---- Relu   y[i] = max(0, x[i])     x.grad[i] += y.grad[i] [y[i] > 0]
@@ -1513,16 +1499,15 @@ static void edf__relu_forward(edf_node *y) {
 }
 static void edf__relu_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  int first = edf__first(x);
   for (size_t i = 0; i < y->size; i++) {
     edf_real dy = y->grad[i];            /* read in any case: so the loop has no branch       */
-    edf__addgrad(x, first, i, y->value[i] > 0 ? dy : 0);
+    edf_addgrad(x, i, y->value[i] > 0 ? dy : 0);
   }
 }
 static const edf_op edf__relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
   "y x", "y@ = max(0, x@)", "x.grad@ += y.grad@ [y@ > 0]" };
 edf_node *edf_relu_at(const char *file, int line, edf_node *x) {
-  return edf__activation(&edf__relu_op, file, line, x);
+  return edf__node1(&edf__relu_op, file, line, x);
 }
 
 /* ---- Exp   y[i] = exp(x[i])     x.grad[i] += y.grad[i] y[i] ---- */
@@ -1733,13 +1718,13 @@ typedef struct {
 } edf__contraction;
 
 /* out += a b, or out = a b where out is fresh: its memory then counts as zero. */
-typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, char *fresh,
+typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, int *fresh,
                              const edf_real *a, const edf_real *b);
 
 EDF__HOOK(edf__contractor, edf__fast)    /* see >>nest; without it, the definition            */
 
 /* out += a b by the fast kernels or the definition. */
-static void edf__contract(edf__contraction *t, edf_real *out, size_t size, char *fresh,
+static void edf__contract(edf__contraction *t, edf_real *out, size_t size, int *fresh,
                           const edf_real *a, const edf_real *b) {
   const edf_nest *q = &t->nest;
   if (edf__fast && (edf_device || edf.kernel != EDF_REFERENCE)) {
@@ -2170,7 +2155,7 @@ typedef struct {
   size_t *size;                          /* of the buffers                                    */
 } edf__program;
 
-typedef struct { edf_real *value, *grad; char fresh, need; } edf__buffer;
+typedef struct { edf_real *value, *grad; int fresh, need; } edf__buffer;
 
 /* What the summed indices do: add up, give a mean with divisor n or n - 1, or a maximum. */
 typedef enum { EDF__SUM, EDF__MEAN, EDF__SAMPLE, EDF__MAX } edf__reduction_kind;
@@ -2642,7 +2627,7 @@ static void edf__make_grads(edf_node *y, edf__program *p) {
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
     if (s->out == y->n_in) continue;
     edf__buffer *b = &m->buffer[s->out];
-    b->need = (char)(edf__buffer_need(y, s->a) || edf__buffer_need(y, s->b));
+    b->need = edf__buffer_need(y, s->a) || edf__buffer_need(y, s->b);
     b->fresh = 1;
     size_t bytes = edf__times(p->size[s->out], sizeof *b->grad);
     if (b->need) b->grad = (edf_real *)edf__grow(&edf.computed, b->grad, bytes);
@@ -2650,7 +2635,7 @@ static void edf__make_grads(edf_node *y, edf__program *p) {
 }
 
 /* The gradient of buffer k, an operand or one of the node's own. */
-typedef struct { edf_real *grad; size_t size; char *fresh; } edf__target;
+typedef struct { edf_real *grad; size_t size; int *fresh; } edf__target;
 
 static edf__target edf__grad_of(edf_node *y, const edf__program *p, int k) {
   edf__buffer *b = &((edf__einsum *)y->state)->buffer[k];
@@ -2772,7 +2757,7 @@ static edf_node *edf__reduction(const edf__site *at, const edf_op *is, edf__redu
   m->kind = kind;
   y->state = m;
   y->about = y->says = is->formula ? is : NULL;
-  y->lazy = 1;
+  y->lazy = n;
   edf__check_ranks(y);
   return edf__add_compnode(y);
 }
@@ -2988,18 +2973,17 @@ static void edf__softmax_forward(edf_node *P) {
 static void edf__softmax_backward(edf_node *P) {
   edf_node *s = P->in[0];
   size_t K = edf__columns(P);
-  int first = edf__first(s);
   for (size_t b = 0; b < P->size; b += K) {
     edf_real e = edf__dot(P->value + b, P->grad + b, (ptrdiff_t)K);
     for (size_t k = b; k < b + K; k++)
-      edf__addgrad(s, first, k, P->value[k] * (P->grad[k] - e));
+      edf_addgrad(s, k, P->value[k] * (P->grad[k] - e));
   }
 }
 static const edf_op edf__softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
   edf__softmax_backward, "P s", "P@ = exp(s@) / sum_~ exp(s~)",
   "s.grad@ += P@ (P.grad@ - sum_~ P~ P.grad~)" };
 edf_node *edf_softmax_at(const char *file, int line, edf_node *s) {
-  return edf__activation(&edf__softmax_op, file, line, s);
+  return edf__node1(&edf__softmax_op, file, line, s);
 }
 
 /* ---- Parameter packages: their number, and what their constructors share. */
@@ -3148,10 +3132,9 @@ static void edf__softmax_log_loss_backward(edf_node *l) {
   edf_node *s = l->in[0];
   const edf_real *P = (const edf_real *)l->state;
   size_t K = (size_t)s->dim[s->rank - 1];
-  int first = edf__first(s);
   for (size_t b = 0; b < l->size; b++) {
-    for (size_t k = b * K; k < b * K + K; k++) edf__addgrad(s, first, k, l->grad[b] * P[k]);
-    edf_addgrad(s, b * K + edf__label(l, b, K), -l->grad[b]);
+    for (size_t k = b * K; k < b * K + K; k++) edf_addgrad(s, k, l->grad[b] * P[k]);
+    if (s->grad) s->grad[b * K + edf__label(l, b, K)] -= l->grad[b];
   }
 }
 static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__rows_shape,
@@ -4006,7 +3989,7 @@ static edf_route *edf__route_of(edf__contraction *t) {
   return t->route;
 }
 
-static void edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, char *fresh,
+static void edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, int *fresh,
                                const edf_real *a, const edf_real *b) {
   const edf_route *r = edf__route_of(t);
   size_t covers = edf_device ? r->apart : r->covers;
@@ -4189,10 +4172,9 @@ static void edf__leaky_relu_forward(edf_node *y) {
 static void edf__leaky_relu_backward(edf_node *y) {
   edf_node *x = y->in[0];
   edf_real slope = *(edf_real *)y->state;
-  int first = edf__first(x);
   for (size_t i = 0; i < y->size; i++) {
     edf_real dy = y->grad[i];            /* read in any case: so the loop has no branch       */
-    edf__addgrad(x, first, i, x->value[i] > 0 ? dy : slope * dy);
+    edf_addgrad(x, i, x->value[i] > 0 ? dy : slope * dy);
   }
 }
 static const edf_op edf__leaky_relu_op = { "LeakyRelu", NULL, edf__leaky_relu_forward,
@@ -4220,11 +4202,10 @@ static void edf__gelu_forward(edf_node *y) {
 }
 static void edf__gelu_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  int first = edf__first(x);
   for (size_t i = 0; i < y->size; i++) {
     edf_real v = x->value[i], u = v * (edf__gelu_c + edf__gelu_d * v * v);
     edf_real s = 1 / (1 + edf__exp(-u)), du = edf__gelu_c + 3 * edf__gelu_d * v * v;
-    edf__addgrad(x, first, i, y->grad[i] * (s + v * s * (1 - s) * du));
+    edf_addgrad(x, i, y->grad[i] * (s + v * s * (1 - s) * du));
   }
 }
 static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
@@ -4232,7 +4213,7 @@ static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_
   "x.grad@ += y.grad@ (s + x@ s (1-s) sqrt(8/pi) (1 + 0.134145 x@^2)), "
   "s = 1/(1+exp(-sqrt(8/pi) (x@ + 0.044715 x@^3)))" };
 edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
-  return edf__activation(&edf__gelu_op, file, line, x);
+  return edf__node1(&edf__gelu_op, file, line, x);
 }
 
 static edf_real edf__ln1p(edf_real x) {
@@ -4250,14 +4231,13 @@ static void edf__softplus_forward(edf_node *y) {
 }
 static void edf__softplus_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  int first = edf__first(x);
   for (size_t i = 0; i < y->size; i++)
-    edf__addgrad(x, first, i, y->grad[i] / (1 + edf__exp(-x->value[i])));
+    edf_addgrad(x, i, y->grad[i] / (1 + edf__exp(-x->value[i])));
 }
 static const edf_op edf__softplus_op = { "Softplus", NULL, edf__softplus_forward,
   edf__softplus_backward, "y x", "y@ = ln(1 + exp(x@))", "x.grad@ += y.grad@ / (1+exp(-x@))" };
 edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
-  return edf__activation(&edf__softplus_op, file, line, x);
+  return edf__node1(&edf__softplus_op, file, line, x);
 }
 
 /* ---- LogSoftmax   y[b,k] = s[b,k] - ln sum_j exp(s[b,j])
@@ -4275,18 +4255,17 @@ static void edf__log_softmax_forward(edf_node *y) {
 static void edf__log_softmax_backward(edf_node *y) {
   edf_node *s = y->in[0];
   size_t K = edf__columns(y);
-  int first = edf__first(s);
   for (size_t b = 0; b < y->size; b += K) {
     edf_real sum = edf__total(y->grad + b, (ptrdiff_t)K);
     for (size_t k = b; k < b + K; k++)
-      edf__addgrad(s, first, k, y->grad[k] - edf__exp(y->value[k]) * sum);
+      edf_addgrad(s, k, y->grad[k] - edf__exp(y->value[k]) * sum);
   }
 }
 static const edf_op edf__log_softmax_op = { "LogSoftmax", edf__softmax_shape,
   edf__log_softmax_forward, edf__log_softmax_backward, "y s",
   "y@ = s@ - ln sum_~ exp(s~)", "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~" };
 edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
-  return edf__activation(&edf__log_softmax_op, file, line, s);
+  return edf__node1(&edf__log_softmax_op, file, line, s);
 }
 
 /* ---- BCELoss   l[i] = ln(1 + exp(s[i])) - y[i] s[i], which is -y ln p - (1-y) ln(1-p) for
@@ -4312,8 +4291,8 @@ static void edf__bce_backward(edf_node *l) {
   for (size_t i = 0; i < l->size; i++) {
     edf_real p = 1 / (1 + edf__exp(-s->value[i]));
     edf_addgrad(s, i, l->grad[i] * (p - y->value[i]));
-    edf_addgrad(y, i, -l->grad[i] * s->value[i]);
   }
+  for (size_t i = 0; i < l->size; i++) edf_addgrad(y, i, -l->grad[i] * s->value[i]);
 }
 static const edf_op edf__bce_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
   edf__bce_backward, "l s y", "l@ = ln(1 + exp(s@)) - y@ s@",
@@ -4564,13 +4543,12 @@ static void edf__normalize_backward(edf_node *y) {
   edf_node *x = y->in[0];
   size_t K = edf__columns(y);
   const edf_real *r = (const edf_real *)y->state + EDF__HEAD;
-  int first = edf__first(x);
   for (size_t b = 0; b < y->size / K; b++) {
     const edf_real *out = y->value + b * K, *dy = y->grad + b * K;
     edf_real n = (edf_real)K, mean = edf__total(dy, (ptrdiff_t)K) / n;
     edf_real cross = edf__dot(out, dy, (ptrdiff_t)K) / n;
     for (size_t k = 0; k < K; k++)
-      edf__addgrad(x, first, b * K + k, r[b] * (dy[k] - mean - out[k] * cross));
+      edf_addgrad(x, b * K + k, r[b] * (dy[k] - mean - out[k] * cross));
   }
 }
 static const edf_op edf__normalize_op = { "NormalizeOver", NULL, edf__normalize_forward,
@@ -4728,7 +4706,7 @@ static void edf__max_forward(edf_node *y) {
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
     edf_real *x = (edf_real *)edf__value_of(y, s->a);
     if (s->pad) {                        /* into the middle of its buffer                     */
-      char fresh = 1;
+      int fresh = 1;
       edf__contract(&s->forward, buffer[s->out].value, 0, &fresh, x, &edf__one);
       continue;
     }
@@ -4996,7 +4974,6 @@ static void edf__batch_normalize_backward(edf_node *y) {
   size_t C = edf__columns(y), rows = y->size / C;
   edf_real *state = (edf_real *)y->state, *q = state + EDF__HEAD + C, *mean = q + C;
   edf_real *cross = mean + C;
-  int first = edf__first(x);
   memset(mean, 0, 2 * C * sizeof *mean);
   if (state[1] != 0) {
     edf__column_means(mean, y->grad, NULL, rows, C);
@@ -5005,7 +4982,7 @@ static void edf__batch_normalize_backward(edf_node *y) {
   for (size_t r = 0; r < rows; r++)
     for (size_t c = 0; c < C; c++) {
       size_t i = r * C + c;
-      edf__addgrad(x, first, i, q[c] * (y->grad[i] - mean[c] - y->value[i] * cross[c]));
+      edf_addgrad(x, i, q[c] * (y->grad[i] - mean[c] - y->value[i] * cross[c]));
     }
 }
 static const edf_op edf__batch_norm_op = { "BatchNorm", edf__batch_normalize_shape,
@@ -5101,9 +5078,8 @@ static void edf__dropout_backward(edf_node *y) {
   edf_node *x = y->in[0];
   const edf_real *state = (const edf_real *)y->state;
   const unsigned char *m = (const unsigned char *)(state + EDF__HEAD);
-  int first = edf__first(x);
   for (size_t i = 0; i < y->size; i++)
-    edf__addgrad(x, first, i, y->grad[i] * (edf_real)m[i] * state[1]);
+    edf_addgrad(x, i, y->grad[i] * (edf_real)m[i] * state[1]);
 }
 static const edf_op edf__dropout_op = { "Dropout", NULL, edf__dropout_forward,
   edf__dropout_backward, "y x", "y@ = mask@ x@ / (1-#)",
@@ -5192,10 +5168,10 @@ static void edf__concat_backward(edf_node *y) {
   for (int k = 0; k < y->n_in; k++) {
     edf_node *x = y->in[k];
     size_t part = x->size / rows;
-    int first = edf__first(x);
     for (size_t b = 0; b < rows; b++)
       for (size_t i = 0; i < part; i++)
-        edf__addgrad(x, first, b * part + i, y->grad[b * row + at + i]);
+        edf_addgrad(x, b * part + i, y->grad[b * row + at + i]);
+    x->fresh = 0;                        /* it may be joined to itself                        */
     at += part;
   }
 }
@@ -5210,7 +5186,7 @@ static edf_node *edf__joined(const edf__site *at, int rank, int axis, const char
   y->rank = rank;
   y->over = (char)(rank - axis);
   y->letters = edf__copy(&edf.computed, letters);
-  y->lazy = 1;
+  y->lazy = n;
   return edf__add_compnode(y);
 }
 
@@ -5305,8 +5281,7 @@ static void edf__reshape_forward(edf_node *y) {
 }
 static void edf__reshape_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  int first = edf__first(x);
-  for (size_t i = 0; i < y->size; i++) edf__addgrad(x, first, i, y->grad[i]);
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i]);
 }
 static const edf_op edf__reshape_op = { "Reshape", edf__reshape_shape, edf__reshape_forward,
   edf__reshape_backward, "y x", "y.flat[i] = x.flat[i]", "x.grad.flat[i] += y.grad.flat[i]" };

@@ -2229,7 +2229,7 @@ static void node_by_loops(edf_node *y, int backward) {
   for (int k = 0; k < n; k++) {
     edf_node *x = y->in[k];
     fresh[k] = x->fresh;
-    if (!backward || y->lazy || !x->fresh || !x->grad) continue;
+    if (!backward || k < y->lazy || !x->fresh || !x->grad) continue;
     memset(x->grad, 0, x->size * sizeof(real));
     x->fresh = 0;
   }

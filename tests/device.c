@@ -40,6 +40,7 @@ static int device_node(edf_node *y, int backward) {
     x->grad[i] += y->grad[i] * y->value[i] * (1 - y->value[i]);
   if (backward && !own) y->backward(y);
   else if (!backward) y->forward(y);
+  if (backward) x->fresh = 0;                /* it is written, where it was not zero before */
   return 1;
 }
 
