@@ -2143,6 +2143,7 @@ static void edf__parse(edf__equation *e) {
    an operand that is read outside, or the product of two of more than two factors. Backward
    runs the steps in reverse, with the roles swapped. */
 enum { EDF__ONE = -1 };                  /* the buffer that holds the number 1                */
+static const edf_real edf__one = 1;
 typedef struct {
   int out, a, b, pad;
   edf__contraction forward, back_a, back_b;    /* out += a b, and the swap rule's two         */
@@ -2155,7 +2156,11 @@ typedef struct {
   size_t *size;                          /* of the buffers                                    */
 } edf__program;
 
-typedef struct { edf_real *value, *grad; int fresh, need; } edf__buffer;
+typedef struct {
+  edf_real *value, *grad;
+  size_t size;
+  int *fresh, own, need;                 /* fresh: an operand's or its own; grad is needed    */
+} edf__buffer;
 
 /* What the summed indices do: add up, give a mean with divisor n or n - 1, or a maximum. */
 typedef enum { EDF__SUM, EDF__MEAN, EDF__SAMPLE, EDF__MAX } edf__reduction_kind;
@@ -2586,89 +2591,73 @@ static void edf__make_buffers(edf_node *y, edf__program *p) {
       edf__fill(m->buffer[p->step[s].out].value, p->size[p->step[s].out], border);
 }
 
+/* Where the numbers of a program's buffers are now. */
+static void edf__find_buffers(edf_node *y, const edf__program *p) {
+  edf__buffer *b = ((edf__einsum *)y->state)->buffer;
+  for (int k = 0; k < p->n_buffer; k++, b++) {
+    edf_node *x = k < y->n_in ? y->in[k] : y;
+    b->size = k <= y->n_in ? x->size : p->size[k];
+    b->fresh = k < y->n_in ? &x->fresh : &b->own;
+    b->own = 1;
+    if (k > y->n_in) continue;
+    b->value = x->value;
+    b->grad = x->grad;
+    b->need = x->grad != NULL;
+  }
+}
+
 static edf__program *edf__program_of(edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
-  if (edf__fits(y, &m->program[m->now])) return &m->program[m->now];
-  edf__program *p = &m->program[!m->now];
-  if (!edf__fits(y, p)) edf__compile(y, p);
-  edf__make_buffers(y, p);
-  m->now = !m->now;                      /* last: a panic above leaves nothing half made      */
+  edf__program *p = &m->program[m->now];
+  if (!edf__fits(y, p)) {
+    p = &m->program[!m->now];
+    if (!edf__fits(y, p)) edf__compile(y, p);
+    edf__make_buffers(y, p);
+    m->now = !m->now;                    /* last: a panic above leaves nothing half made      */
+  }
+  edf__find_buffers(y, p);
   return p;
 }
 
 /* ---- Running the steps */
-static const edf_real edf__one = 1;
-
-static const edf_real *edf__value_of(const edf_node *y, int k) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
-  return k == EDF__ONE ? &edf__one : k < y->n_in ? y->in[k]->value
-       : k == y->n_in ? y->value : m->buffer[k].value;
-}
-
 static void edf__einsum_forward(edf_node *y) {
-  edf__einsum *m = (edf__einsum *)y->state;
+  const edf__buffer *buffer = ((edf__einsum *)y->state)->buffer;
   edf__program *p = edf__program_of(y);
-  for (int k = y->n_in; k < p->n_buffer; k++) m->buffer[k].fresh = 1;
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
-    const edf_real *a = edf__value_of(y, s->a), *b = edf__value_of(y, s->b);
-    edf_real *out = s->out == y->n_in ? y->value : m->buffer[s->out].value;
-    size_t size = s->out == y->n_in ? y->size : p->size[s->out];
-    edf__contract(&s->forward, out, size, &m->buffer[s->out].fresh, a, b);
+    const edf__buffer *out = &buffer[s->out];
+    edf__contract(&s->forward, out->value, out->size, out->fresh, buffer[s->a].value,
+                  buffer[s->b].value);
   }
 }
 
-static int edf__buffer_need(const edf_node *y, int k) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
-  return k == EDF__ONE ? 0 : k < y->n_in ? y->in[k]->grad != NULL : m->buffer[k].need;
-}
-
 static void edf__make_grads(edf_node *y, edf__program *p) {
-  edf__einsum *m = (edf__einsum *)y->state;
+  edf__buffer *buffer = ((edf__einsum *)y->state)->buffer;
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
+    edf__buffer *b = &buffer[s->out];
     if (s->out == y->n_in) continue;
-    edf__buffer *b = &m->buffer[s->out];
-    b->need = edf__buffer_need(y, s->a) || edf__buffer_need(y, s->b);
-    b->fresh = 1;
-    size_t bytes = edf__times(p->size[s->out], sizeof *b->grad);
+    b->need = buffer[s->a].need || buffer[s->b].need;
+    size_t bytes = edf__times(b->size, sizeof *b->grad);
     if (b->need) b->grad = (edf_real *)edf__grow(&edf.computed, b->grad, bytes);
   }
 }
 
-/* The gradient of buffer k, an operand or one of the node's own. */
-typedef struct { edf_real *grad; size_t size; int *fresh; } edf__target;
-
-static edf__target edf__grad_of(edf_node *y, const edf__program *p, int k) {
-  edf__buffer *b = &((edf__einsum *)y->state)->buffer[k];
-  edf__target own = { b->grad, p->size[k], &b->fresh };
-  if (k >= y->n_in) return own;
-  edf__target operand = { y->in[k]->grad, y->in[k]->size, &y->in[k]->fresh };
-  return operand;
-}
-
-static void edf__add_swapped(edf_node *y, const edf__program *p, int k, edf__contraction *t,
-                             const edf_real *a, const edf_real *b) {
-  if (!edf__buffer_need(y, k)) return;
-  edf__target to = edf__grad_of(y, p, k);
-  edf__contract(t, to.grad, to.size, to.fresh, a, b);
-}
-
-static void edf__step_backward(edf_node *y, const edf__program *p, edf__step *s) {
-  edf__einsum *m = (edf__einsum *)y->state;
-  const edf_real *dout = s->out == y->n_in ? y->grad : m->buffer[s->out].grad;
-  if (s->out != y->n_in && !m->buffer[s->out].need) return;
-  edf__add_swapped(y, p, s->a, &s->back_a, dout, edf__value_of(y, s->b));
-  edf__add_swapped(y, p, s->b, &s->back_b, edf__value_of(y, s->a), dout);
+static void edf__step_backward(const edf__buffer *buffer, edf__step *s) {
+  const edf__buffer *out = &buffer[s->out], *a = &buffer[s->a], *b = &buffer[s->b];
+  if (!out->need) return;
+  if (a->need) edf__contract(&s->back_a, a->grad, a->size, a->fresh, out->grad, b->value);
+  if (b->need) edf__contract(&s->back_b, b->grad, b->size, b->fresh, a->value, out->grad);
 }
 
 /* The terms first, and of them those of one factor: y.grad is then still in cache from the node
    that wrote it. What the terms were made from follows in reverse. */
 static void edf__einsum_backward(edf_node *y) {
+  const edf__buffer *buffer = ((edf__einsum *)y->state)->buffer;
   edf__program *p = edf__program_of(y);
   edf__make_grads(y, p);
   for (int i = 0; i < p->n_step; i++)
-    if (p->step[i].out == y->n_in) edf__step_backward(y, p, &p->step[i]);
+    if (p->step[i].out == y->n_in) edf__step_backward(buffer, &p->step[i]);
   for (int i = p->n_step - 1; i >= 0; i--)
-    if (p->step[i].out != y->n_in) edf__step_backward(y, p, &p->step[i]);
+    if (p->step[i].out != y->n_in) edf__step_backward(buffer, &p->step[i]);
 }
 
 static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_forward,
@@ -2705,7 +2694,9 @@ static edf__einsum *edf__new_einsum(edf__equation *e, int n) {
   edf__einsum *m = (edf__einsum *)edf__alloc(list, sizeof *m);
   size_t refs = (size_t)e->n_ref * sizeof *e->ref;
   m->max_buffer = n + 1 + 2 * e->n_ref;
-  m->buffer = (edf__buffer *)edf__alloc(list, (size_t)m->max_buffer * sizeof *m->buffer);
+  m->buffer = (edf__buffer *)edf__alloc(list, (size_t)(m->max_buffer + 1) * sizeof *m->buffer);
+  m->buffer++;
+  m->buffer[EDF__ONE].value = (edf_real *)&edf__one;
   for (edf__program *p = m->program; p < m->program + 2; p++) {
     p->size = (size_t *)edf__alloc(list, (size_t)m->max_buffer * sizeof *p->size);
     p->dim = (int *)edf__alloc(list, (size_t)n * EDF_MAX_RANK * sizeof *p->dim);
@@ -4701,13 +4692,13 @@ void edf_max_window(const edf_window *w, int backward) {
 }
 
 static void edf__max_forward(edf_node *y) {
-  edf__buffer *buffer = ((edf__einsum *)y->state)->buffer;
+  const edf__buffer *buffer = ((edf__einsum *)y->state)->buffer;
   edf__program *p = edf__program_of(y);
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
-    edf_real *x = (edf_real *)edf__value_of(y, s->a);
+    const edf__buffer *out = &buffer[s->out];
+    edf_real *x = buffer[s->a].value;
     if (s->pad) {                        /* into the middle of its buffer                     */
-      int fresh = 1;
-      edf__contract(&s->forward, buffer[s->out].value, 0, &fresh, x, &edf__one);
+      edf__contract(&s->forward, out->value, out->size, out->fresh, x, &edf__one);
       continue;
     }
     edf_window w = edf__window_of(y, s);
@@ -4719,19 +4710,20 @@ static void edf__max_forward(edf_node *y) {
 }
 
 static void edf__max_backward(edf_node *y) {
+  const edf__buffer *buffer = ((edf__einsum *)y->state)->buffer;
   edf__program *p = edf__program_of(y);
   edf__make_grads(y, p);
   for (int i = p->n_step - 1; i >= 0; i--) {
     edf__step *s = &p->step[i];
-    if (s->pad) { edf__step_backward(y, p, s); continue; }
-    if (!edf__buffer_need(y, s->a)) continue;
-    edf__target to = edf__grad_of(y, p, s->a);
+    if (s->pad) { edf__step_backward(buffer, s); continue; }
+    const edf__buffer *to = &buffer[s->a];
+    if (!to->need) continue;
     edf_window w = edf__window_of(y, s);
-    w.assign = *to.fresh && edf__route_of(&s->back_a)->covers == to.size;
-    if (*to.fresh && !w.assign) edf__fill(to.grad, to.size, 0);
-    *to.fresh = 0;
+    w.assign = *to->fresh && edf__route_of(&s->back_a)->covers == to->size;
+    if (*to->fresh && !w.assign) edf__fill(to->grad, to->size, 0);
+    *to->fresh = 0;
     w.y = y->grad;
-    w.x = to.grad;
+    w.x = to->grad;
     edf_max_window(&w, 1);
   }
 }
