@@ -16,8 +16,7 @@
        slice one kernel's loops).
      - A value is a plain row-major C array: print y->value[3] in a debugger.
      - A mistake stops the program with names, shapes and source lines; nothing returns NULL.
-     - After Backward(loss) every grad in the graph is the derivative of the mean of loss
-       (with edf.accumulate parameters keep what they had, and it is added).
+     - After Backward(loss) every grad in the graph is the derivative of the mean of loss.
      - Nothing is clamped; NaN and Inf go through unchanged.
 
    Not here, on purpose: operator overloading, a layer class hierarchy, configuration files,
@@ -439,8 +438,7 @@ edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_n
 edf_node *edf_sum_at(const char *file, int line, edf_node *x);
 edf_node *edf_mean_at(const char *file, int line, edf_node *x);
 
-/* ---- Initialisation and random numbers. Each number is a hash of (edf.seed, how
-   many were drawn before), the same on every platform. edf_seed starts again from draw 0. */
+/* ---- Random numbers, the same on every platform; edf_seed starts again from draw 0. */
 void     edf_seed(unsigned long long seed);
 edf_real edf_uniform(edf_real lo, edf_real hi);               /* in [lo, hi)                  */
 edf_real edf_normal(edf_real mean, edf_real deviation);       /* Box and Muller               */
@@ -790,18 +788,16 @@ static void edf__check_node(const char *who, const edf_node *x) {
 }
 
 static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x) {
-  if (!x || x->graph != edf.id) {
-    edf__say_at(y);
-    edf__say("operand %d is ", k + 1);
-    if (!x) edf__fail("NULL");
-    edf__say_other_graph(x);
-  }
-  return x;
+  if (x && x->graph == edf.id) return x;
+  edf__say_at(y);
+  edf__say("operand %d is ", k + 1);
+  if (!x) edf__fail("NULL");
+  edf__say_other_graph(x);
 }
 
 static void edf__check_feed(const edf_node *x, const edf_real *data, int batch) {
   edf__check_node("edf_feed", x);
-  int fixed = x->kind == EDF_INPUT && !x->batched;
+  int fixed = !x->batched;
   int fits = fixed ? batch == 1 || (x->rank && batch == x->dim[0]) : batch >= 1;
   if (x->kind != EDF_INPUT) edf__fail_with(x, "edf_feed: only an Input can be fed");
   if (!data) edf__fail_with(x, "edf_feed: the data is NULL");
@@ -2719,17 +2715,9 @@ static edf__scan edf__scan_of(const edf__site *at, const char *equation) {
   return scan;
 }
 
-/* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
-static void edf__check_reduction(const edf__equation *e, edf__reduction_kind kind) {
-  if (kind == EDF__SUM) return;
-  for (int d = 0; d < e->ref[0].rank; d++)
-    if (edf__alone(e, &e->ref[0].place[d]) < 0)
-      edf__syntax(&e->scan, e->ref[0].place[d].at, "%s needs single indices on the left",
-                  e->scan.op);
-  if (kind == EDF__MAX && (e->n_term != 1 || e->term[0].n != 1 || !(e->term[0].number == 1)))
-    edf__syntax(&e->scan, e->term[0].at, "%s goes over one tensor, without a factor",
-                e->scan.op);
-}
+/* What may stand in the equation of a mean or a maximum, in >>over. */
+typedef void edf__checker(const edf__equation *e, edf__reduction_kind kind);
+EDF__HOOK(edf__checker, edf__check_reduction)
 
 static edf_node *edf__reduction(const edf__site *at, const edf_op *is, edf__reduction_kind kind,
                                 const char *equation, int n, edf_node **in) {
@@ -2740,7 +2728,7 @@ static edf_node *edf__reduction(const edf__site *at, const edf_op *is, edf__redu
   e.ref = refs;
   e.scan = edf__scan_of(at, equation);
   edf__parse(&e);
-  edf__check_reduction(&e, kind);
+  if (kind != EDF__SUM) edf__check_reduction(&e, kind);
   edf__check_count(&e, n, in);
   about.name = at->op;
   edf_node *y = edf__computed(&about, at->file, at->line, n, in);
@@ -3018,6 +3006,12 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 }
 
 /* ---- Labels: class numbers, one for each row of scores. */
+static size_t edf__label_classes(const edf_node *loss, const char **what) {
+  const edf_node *P = loss->in[0];
+  *what = "label";
+  return (size_t)P->dim[P->rank - 1];
+}
+
 static void edf__rows_shape(edf_node *loss) {
   edf_node *P = loss->in[0], *y = loss->in[1];
   int equal = P->rank == y->rank + 1;
@@ -3034,6 +3028,7 @@ static void edf__rows_shape(edf_node *loss) {
     edf__say_node(P);
     edf__stop_with_operand("y", y);
   }
+  loss->classes = edf__label_classes;
   loss->rank = y->rank;
   memcpy(loss->dim, y->dim, sizeof loss->dim);
 }
@@ -3064,35 +3059,18 @@ static size_t edf__class(const edf_node *node, const char *what, size_t b, size_
   return (size_t)label;
 }
 
-static size_t edf__label(const edf_node *loss, size_t b, size_t K) {
-  return edf__class(loss, "label", b, K);
-}
-
-static size_t edf__label_classes(const edf_node *loss, const char **what) {
-  const edf_node *P = loss->in[0];
-  *what = "label";
-  return (size_t)P->dim[P->rank - 1];
-}
-
-static edf_node *edf__labelled(const edf_op *about, const char *file, int line, edf_node *P,
-                               edf_node *y) {
-  edf_node *l = edf__computed2(about, file, line, P, y);
-  l->classes = edf__label_classes;
-  return l;
-}
-
 /* ---- LogLoss   l[b] = -ln P[b,y[b]]     P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]] ---- */
 static void edf__log_loss_forward(edf_node *l) {
   edf_node *P = l->in[0];
   size_t K = (size_t)P->dim[P->rank - 1];
   for (size_t b = 0; b < l->size; b++)
-    l->value[b] = -edf__ln(P->value[b * K + edf__label(l, b, K)]);
+    l->value[b] = -edf__ln(P->value[b * K + edf__class(l, "label", b, K)]);
 }
 static void edf__log_loss_backward(edf_node *l) {
   edf_node *P = l->in[0];
   size_t K = (size_t)P->dim[P->rank - 1];
   for (size_t b = 0; b < l->size; b++) {
-    size_t i = b * K + edf__label(l, b, K);
+    size_t i = b * K + edf__class(l, "label", b, K);
     edf_addgrad(P, i, -l->grad[b] / P->value[i]);
   }
 }
@@ -3100,7 +3078,7 @@ static const edf_op edf__log_loss_op = { "LogLoss", edf__rows_shape, edf__log_lo
   edf__log_loss_backward, "l P y", "l@ = -ln P[&y@]",
   "P.grad[&y@] -= l.grad@ / P[&y@]" };
 edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) {
-  return edf__add_compnode(edf__labelled(&edf__log_loss_op, file, line, P, y));
+  return edf__node2(&edf__log_loss_op, file, line, P, y);
 }
 
 /* ---- SoftmaxLogLoss   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]
@@ -3114,7 +3092,7 @@ static void edf__softmax_log_loss_forward(edf_node *l) {
   edf_real *P = (edf_real *)edf_state(l, s->size * sizeof *P);
   edf__softmax_rows(l, P, s->value, l->size, K);
   for (size_t b = 0; b < l->size; b++) {
-    size_t best = b * K, label = b * K + edf__label(l, b, K);
+    size_t best = b * K, label = b * K + edf__class(l, "label", b, K);
     for (size_t k = best; k < b * K + K; k++) best = s->value[k] > s->value[best] ? k : best;
     l->value[b] = (s->value[best] - s->value[label]) - edf__ln(P[best]);
   }
@@ -3125,7 +3103,7 @@ static void edf__softmax_log_loss_backward(edf_node *l) {
   size_t K = (size_t)s->dim[s->rank - 1];
   for (size_t b = 0; b < l->size; b++) {
     for (size_t k = b * K; k < b * K + K; k++) edf_addgrad(s, k, l->grad[b] * P[k]);
-    if (s->grad) s->grad[b * K + edf__label(l, b, K)] -= l->grad[b];
+    if (s->grad) s->grad[b * K + edf__class(l, "label", b, K)] -= l->grad[b];
   }
 }
 static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__rows_shape,
@@ -3133,7 +3111,7 @@ static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__rows_sha
   "l@ = ln sum_~ exp(s~) - s[&y@]",
   "s.grad@ += l.grad@ (exp(s@) / sum_~ exp(s~) - [! = y@])" };
 edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
-  edf_node *l = edf__labelled(&edf__softmax_log_loss_op, file, line, s, y);
+  edf_node *l = edf__computed2(&edf__softmax_log_loss_op, file, line, s, y);
   l->lazy = 1;
   return edf__add_compnode(l);
 }
@@ -4364,6 +4342,18 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
+/* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
+static void edf__check_over(const edf__equation *e, edf__reduction_kind kind) {
+  for (int d = 0; d < e->ref[0].rank; d++)
+    if (edf__alone(e, &e->ref[0].place[d]) < 0)
+      edf__syntax(&e->scan, e->ref[0].place[d].at, "%s needs single indices on the left",
+                  e->scan.op);
+  if (kind == EDF__MAX && (e->n_term != 1 || e->term[0].n != 1 || !(e->term[0].number == 1)))
+    edf__syntax(&e->scan, e->term[0].at, "%s goes over one tensor, without a factor",
+                e->scan.op);
+}
+EDF__HOOKED(edf__checker, edf__check_reduction, edf__check_over)
+
 /* A line in the middle of a composition goes by the name on its left: q2, k3, a5. */
 static edf_node *edf__inner(edf_node *y) {
   const edf__ref *left = &((edf__einsum *)y->state)->e.ref[0];
