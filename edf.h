@@ -2066,19 +2066,15 @@ static int edf__term_has(const edf__equation *e, const edf__term *t, int letter)
 /* What is not on the left is summed, and must be a capital. A letter's name points at the place
    where it was first met, so the caret stands there. */
 static void edf__check_letters(const edf__equation *e) {
-  char capital[32];
   for (int i = 0; i < e->n_letter; i++) {
     const edf__letter *l = &e->letter[i];
-    int c = 0;
     if (l->left || (l->name[0] >= 'A' && l->name[0] <= 'Z')) continue;
-    if (l->name[0] == '_')
-      edf__syntax(&e->scan, l->name, "index %.*s is not on the left, so it is summed: its name "
-                  "must begin with a capital", l->length, l->name);
-    for (; c < l->length && c < (int)sizeof capital - 1; c++)
-      capital[c] = edf__upper(l->name[c]);
-    capital[c] = 0;
-    edf__syntax(&e->scan, l->name, "index %.*s is not on the left, so it is summed: write the "
-                "capital, %s", l->length, l->name, capital);
+    edf__say_caret(&e->scan, l->name);
+    edf__say("index %.*s is not on the left, so it is summed: ", l->length, l->name);
+    if (l->name[0] == '_') edf__fail("its name must begin with a capital");
+    edf__say("write the capital, ");
+    for (int c = 0; c < l->length; c++) edf__say("%c", edf__upper(l->name[c]));
+    edf__stop();
   }
 }
 
