@@ -13,6 +13,7 @@ SEED      = 1
 COUNT     = 150
 MODELS    =
 RANKS     = 4
+PAIRS     = 31
 NVCC     ?= nvcc
 EXAMPLE   = 03_mnist
 NAMES     = $(patsubst examples/%.c,%,$(wildcard examples/[0-9]*.c))
@@ -48,8 +49,8 @@ ifneq ($(BLAS_NAME),)
   $(shell echo '$(FLAGS)' | cmp -s - build/flags || echo '$(FLAGS)' > build/flags)
 endif
 
-.PHONY: help run examples debug mnist test test-all fuzz mutants bench lines page clean cuda \
-        bench-cuda mpi
+.PHONY: help run examples debug mnist test test-all fuzz mutants bench bench-against lines \
+        page clean cuda bench-cuda mpi
 
 help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
@@ -65,6 +66,7 @@ help:
 	@echo 'make mutants    SEED=1 COUNT=150: does make test notice mistakes in edf.h? half an hour'
 	@echo 'make bench      time of a step against its BLAS calls alone, threads, memory;'
 	@echo '                MODELS="mlp_a lenet lstm gpt threads memory"'
+	@echo 'make bench-against REV=COMMIT    time of a step over that of another commit; PAIRS=31'
 	@echo 'make cuda       build/edf_cuda.o: link it, and the kernels run on the GPU;'
 	@echo '                make run CUDA=1 does. CUDA_ARCH=90, NVCC=path'
 	@echo 'make bench-cuda time of a step on the GPU, and PyTorch beside it'
@@ -175,6 +177,9 @@ build/bench: tests/bench/bench.c $(wildcard tests/bench/*.h) edf.h build/flags
 
 bench: build/bench $(if $(PACKED),unpack)
 	@$(ENV) $(DATA) sh tests/bench/run.sh $(MODELS)
+
+bench-against:
+	@$(ENV) REV='$(REV)' PAIRS='$(PAIRS)' sh tests/bench/against.sh $(MODELS)
 
 lines:
 	@awk -f tests/lines.awk tests/lines.txt edf.h edf_lab.h

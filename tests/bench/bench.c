@@ -2,6 +2,7 @@
 
      bench [MODEL ...]            times; without arguments all models
      bench profile [MODEL ...]    where the time of a step goes, node by node
+     bench step MODEL             time of our step alone, a turn at a time: see against.sh
 
    mlp_a, mlp_b    our step (feed, Forward, Backward, SGD) against the step's gemm calls alone,
                    on the step's own operands, and against the same step written by hand
@@ -526,6 +527,9 @@ static void bench_builtin(void) {
   printf("\n");
 }
 
+#ifdef STEPS_ALONE          /* with another edf.h, whose kernels may have another interface */
+static void bench_gemm512(void) {}
+#else
 /* ---- out[i,j] = a[i,K] b[K,j] at 512 cubed */
 enum { CUBE = 512 };
 typedef struct { int kernel; edf_route route; real *a, *b, *out; } product;
@@ -563,6 +567,7 @@ static void bench_gemm512(void) {
   printf(" builtin_gflops=%.1f\n", gflop / median_us(&c[0], n));
   free(builtin.out);
 }
+#endif
 
 /* ---- profile: each node's functions are replaced by ones that time them, so that what runs
    is the framework's own Forward and Backward. Printed is the median of many steps. */
@@ -794,16 +799,52 @@ static void profile_gpt(void) { profile_trained(build_gpt); }
 static void profile_mlp_a(void) { profile_model(&mlp_a); }
 static void profile_mlp_b(void) { profile_model(&mlp_b); }
 
+/* ---- step: who starts it says with a line each when to make a turn of some 10 ms, and reads
+   the time of a step. Before that the loss of the first steps: do two programs do the same? */
+static void time_steps(contestant *c, int batch, const edf_node *loss) {
+  char line[8];
+  run_steps(c, 3, batch);
+  printf("%.9g\n", (double)loss->value[0]);
+  int steps = steps_per_turn(c, batch, thread_time);
+  while (fflush(stdout) == 0 && fgets(line, sizeof line, stdin)) {
+    run_steps(c, 1, batch);
+    double start = thread_time();
+    run_steps(c, steps, batch);
+    printf("%.2f\n", (thread_time() - start) / steps);
+  }
+}
+
+static void step_of_net(const spec *is) {
+  net m = build(is);
+  contestant c = { our_step, &m, 0, { 0 } };
+  time_steps(&c, is->batch, m.loss);
+}
+
+static void step_of_trained(trained (*build_model)(void)) {
+  trained m = build_model();
+  real *text = letters(m.batch);
+  if (m.width == sizes.times) m.data = m.classes = text;
+  contestant c = { trained_step, &m, 0, { 0 } };
+  time_steps(&c, m.batch, m.loss);
+  free(text);
+}
+
+static void step_mlp_a(void) { step_of_net(&mlp_a); }
+static void step_mlp_b(void) { step_of_net(&mlp_b); }
+static void step_lenet(void) { step_of_trained(build_lenet); }
+static void step_lstm(void) { step_of_trained(build_lstm); }
+static void step_gpt(void) { step_of_trained(build_gpt); }
+
 /* ---- The program */
-static const struct { const char *name; void (*run)(void), (*profile)(void); } models[] = {
-  { "mlp_a", bench_mlp_a, profile_mlp_a },
-  { "mlp_b", bench_mlp_b, profile_mlp_b },
-  { "lenet", bench_lenet, profile_lenet },
-  { "lstm", bench_lstm, profile_lstm },
-  { "gpt", bench_gpt, profile_gpt },
-  { "threads", bench_threads, NULL },
-  { "gemm512", bench_gemm512, NULL },
-  { "mlp_a_builtin", bench_builtin, NULL },
+static const struct { const char *name; void (*run[3])(void); } models[] = {
+  { "mlp_a", { bench_mlp_a, profile_mlp_a, step_mlp_a } },
+  { "mlp_b", { bench_mlp_b, profile_mlp_b, step_mlp_b } },
+  { "lenet", { bench_lenet, profile_lenet, step_lenet } },
+  { "lstm", { bench_lstm, profile_lstm, step_lstm } },
+  { "gpt", { bench_gpt, profile_gpt, step_gpt } },
+  { "threads", { bench_threads, NULL, NULL } },
+  { "gemm512", { bench_gemm512, NULL, NULL } },
+  { "mlp_a_builtin", { bench_builtin, NULL, NULL } },
 };
 enum { MODELS = sizeof models / sizeof *models };
 
@@ -837,13 +878,13 @@ static int find_model(const char *name) {
 }
 
 int main(int argc, char **argv) {
-  int profiling = argc > 1 && strcmp(argv[1], "profile") == 0, first = 1 + profiling;
-  int chosen[MODELS] = { 0 };
+  int what = argc < 2 ? 0 : !strcmp(argv[1], "profile") ? 1 : !strcmp(argv[1], "step") ? 2 : 0;
+  int chosen[MODELS] = { 0 }, first = 1 + (what > 0);
   for (int i = first; i < argc; i++) chosen[find_model(argv[i])] = 1;
-  print_blas();
+  if (what < 2) print_blas();
   make_data();
   for (int i = 0; i < MODELS; i++) {
-    void (*run)(void) = profiling ? models[i].profile : models[i].run;
+    void (*run)(void) = models[i].run[what];
     if (run && (chosen[i] || argc == first)) run();
     fflush(stdout);
   }
