@@ -110,23 +110,31 @@ fi
 [ "$gxx" ]     && every g++ '-x c++' c++11 c++20
 [ "$clangxx" ] && every clang++ '-x c++' c++11 c++20
 
-# ---- The declaring half alone, twice, and twice around the implementation
+# ---- The declaring half alone, twice, and twice around the implementation; of Part One too
 
 echo '#include "edf.h"' > "$dir/alone.c"
 printf '%s\n' '#include "edf.h"' '#include "edf.h"' '#define EDF_IMPLEMENTATION' \
   '#include "edf.h"' '#include "edf.h"' '#include "use.h"' \
   'int main(void) { return use(5) != 15; }' > "$dir/twice.c"
-for std in c99 c17; do
-  works "alone-$std" $cc -std=$std $warnings -I. -c "$dir/alone.c" -o "$dir/alone.o"
-done
-works twice $cc -std=c99 $warnings -I. "$dir/twice.c" -o "$dir/twice" -lm
-works twice-runs "$dir/twice"
-if [ "$cxx" ]; then
-  for std in c++11 c++17 c++20; do
-    works "alone-$std" $cxx -x c++ -std=$std $warnings -I. -c "$dir/alone.c" -o "$dir/alone.o"
+mkdir -p "$dir/one"
+sed '/End of Part One/q' edf.h > "$dir/one/edf.h"
+for part in '' part-one-; do
+  from=.
+  [ "$part" ] && from=$dir/one
+  for std in c99 c17; do
+    works "${part}alone-$std" $cc -std=$std $warnings -I"$from" -c "$dir/alone.c" \
+      -o "$dir/alone.o"
   done
-  works twice-c++ $cxx -x c++ $warnings -I. "$dir/twice.c" -o "$dir/twice"
-fi
+  works "${part}twice" $cc -std=c99 $warnings -I"$from" "$dir/twice.c" -o "$dir/twice" -lm
+  works "${part}twice-runs" "$dir/twice"
+  [ "$cxx" ] || continue
+  for std in c++11 c++17 c++20; do
+    works "${part}alone-$std" $cxx -x c++ -std=$std $warnings -I"$from" -c "$dir/alone.c" \
+      -o "$dir/alone.o"
+  done
+  works "${part}twice-c++" $cxx -x c++ $warnings -I"$from" "$dir/twice.c" -o "$dir/twice"
+  works "${part}twice-c++-runs" "$dir/twice"
+done
 
 # ---- EDF_NO_DEBUG: what prints, checks and watches is not there, and calls of it do nothing
 
@@ -199,7 +207,10 @@ fails link-two-types 'edf_real_is_double' $cc "$dir/one.o" "$dir/two_double.o" "
 
 # ---- Names
 
-for object in impl impl_cxx; do
+works part-one-compiles $cc -I"$dir/one" -c "$dir/impl.c" -o "$dir/part-one.o"
+[ -z "$cxx" ] || works part-one-compiles-c++ $cxx -x c++ -I"$dir/one" -c "$dir/impl.c" \
+  -o "$dir/part-one-cxx.o"
+for object in impl impl_cxx part-one part-one-cxx; do
   [ -f "$dir/$object.o" ] || continue
   if ! has nm; then echo "skip nm-$object: no nm"; continue; fi
   nm -g --defined-only "$dir/$object.o" | awk 'NF { print $NF }' > "$dir/symbols"
@@ -208,6 +219,10 @@ for object in impl impl_cxx; do
   elif grep -q -x edf_forward "$dir/symbols" && grep -q -x edf "$dir/symbols"
   then pass "nm-$object"
   else fail "nm-$object" 'no edf and edf_forward'; fi
+  case $object in part-one*)
+    if grep edf_adam "$dir/symbols" > "$dir/out"; then fail "nm-$object-is-a-part" 'it has more'
+    else pass "nm-$object-is-a-part"; fi ;;
+  esac
 done
 
 # Every macro of the header, and the short names among them
