@@ -1,0 +1,170 @@
+#!/bin/sh
+# Page one of edf.h says what to read in which sitting, and where each public name is declared.
+#   sh tests/index.sh [directory for what is built [edf.o]]   compares it with the declarations,
+#                        and these with what the compiler knows and with the object's symbols
+#   sh tests/index.sh --write     writes it into edf.h, at the end of its first comment
+#   sh tests/index.sh --print     prints it
+
+cd "$(dirname "$0")/.." || exit 1
+case $1 in --*) dir=build/tests/index mode=$1 ;; *) dir=${1:-build/tests/index} mode= ;; esac
+mkdir -p "$dir"
+lab=
+[ -f edf_lab.h ] && lab=edf_lab.h
+
+# declarations EDF.H: what index.awk finds, of both headers
+declarations() {
+  awk -f tests/index.awk "$1"
+  [ -z "$lab" ] || awk -f tests/index.awk $lab | sed 's/^part [A-Z][a-z]*/part Lab/
+    s/^\(chapter .* \)[A-Z][a-z]*$/\1Lab/; /^chapter title /d'
+}
+
+# page EDF.H: the lines of its first comment
+page() {
+  declarations "$1" | awk '
+    function wrapped(head, indent, list,    n, word, k, out) {
+      n = split(list, word, " ")
+      out = head
+      for (k = 1; k <= n; k++) {
+        if (length(out) + 1 + length(word[k]) > 96) {
+          print out
+          out = sprintf("%" indent "s", "")
+        }
+        out = out (length(out) > indent ? " " : "") word[k]
+      }
+      print out
+    }
+    function sizes(of,    k, out) {        # "nest 822, more 194"
+      for (k = 1; k <= chapters; k++)
+        if (part[k] == of) out = out (out ? ", " : "") chapter[k] " " end[k] - begin[k] + 1
+      return out
+    }
+    function sitting(of, text,    s) {
+      s = sizes(of)
+      if (s != "") wrapped(sprintf("     %-10s ", text), 16, s)
+    }
+    $1 == "chapter" {
+      if (chapters && !end[chapters]) end[chapters] = $3 - 1
+      chapter[++chapters] = $2
+      begin[chapters] = $3
+      part[chapters] = $4
+      if ($2 == "contraction") first = $3 - 1
+    }
+    $1 == "part" { end[chapters] = $3; if ($2 == "One") second = $3 }
+    $1 == "name" { s = $3; sub(/^(edf|EDF)_/, "", s); names[$2] = names[$2] " " s }
+    END {
+      print  "   Sittings, and how many lines they take"
+      printf "     First      %5d   lines 1 to %d, to the end of >>nodes: no notation yet\n", \
+        first, first
+      printf "     Second     %5d   lines %d to %d, to the end of Part One: then you have\n", \
+        second - first, first + 1, second
+      print  "                        read the framework"
+      print  "   Then a chapter in each, which begins with its declarations"
+      sitting("Two", "Part Two")
+      sitting("Three", "Part Three")
+      sitting("Four", "Part Four")
+      sitting("Lab", "edf_lab.h")
+      print ""
+      print "   Index of all public names, without their edf_ or, of capitals, EDF_"
+      for (k = 1; k <= chapters; k++) if (names[chapter[k]]) {
+        if (part[k] == "Lab" && !said++) print "    In edf_lab.h:"
+        wrapped(sprintf("     >>%-9s ", chapter[k]), 17, names[chapter[k]])
+      }
+    }'
+}
+
+# with_page EDF.H: it, with the page that it should have, whose own lines count too.
+with_page() {
+  cp "$1" "$dir/turn.h"
+  for turn in 1 2 3; do
+    page "$dir/turn.h" > "$dir/page"
+    awk -v page="$dir/page" '
+      !ended && /^   Sittings/ { out = 1 }
+      !ended && /\*\/$/ {
+        if (!out) print ""
+        while ((getline line < page) > 0) print line
+        ended = 1
+        out = 0
+      }
+      !out' "$dir/turn.h" > "$dir/next.h"
+    mv "$dir/next.h" "$dir/turn.h"
+  done
+  cat "$dir/turn.h"
+}
+
+case $mode in
+  --print) page edf.h; exit ;;
+  --write)
+    with_page edf.h > "$dir/edf.h"
+    cmp -s "$dir/edf.h" edf.h || cat "$dir/edf.h" > edf.h
+    exit ;;
+  --*) echo 'index.sh: expected --write or --print' >&2; exit 2 ;;
+esac
+
+bad=0
+pass() { echo "ok $1"; }
+fail() { bad=1; echo "not ok $1: $2"; head -n 12 "$dir/out" | sed 's/^/  /'; }
+
+# right EDF.H: its page is the one it should have; says where not
+right() {
+  declarations "$1" | sed -n 's/^name //p' | sort > "$dir/declared"
+  awk '/\*\/$/ { exit }
+    /^   Index/ { on = 1; next }
+    on && sub(/^     >>/, "") { chapter = $1; sub(/^[a-z]* */, "") }
+    on && !/:$/ {
+      n = split($0, word, " ")
+      for (k = 1; k <= n; k++)
+        print chapter, (word[k] == "edf" ? "" : word[k] ~ /^[A-Z]/ ? "EDF_" : "edf_") word[k]
+    }' "$1" | sort > "$dir/listed"
+  comm -23 "$dir/declared" "$dir/listed" | sed 's/^/declared and not in the index: /'
+  comm -13 "$dir/declared" "$dir/listed" | sed 's/^/in the index and not declared: /'
+  with_page "$1" > "$dir/right.h"
+  diff "$1" "$dir/right.h" && cmp -s "$dir/declared" "$dir/listed"
+}
+if right edf.h > "$dir/out"; then pass index
+else fail index 'edf.h has another page: sh tests/index.sh --write'; fi
+
+# mistake NAME PATTERN SED-SCRIPT: it is found, and said
+mistake() {
+  sed "$3" edf.h > "$dir/mistaken.h"
+  if cmp -s edf.h "$dir/mistaken.h"; then : > "$dir/out"; fail "$1" 'nothing was changed'
+  elif right "$dir/mistaken.h" > "$dir/out" || ! grep -q "$2" "$dir/out"
+  then fail "$1" "not said: $2"
+  else pass "$1"; fi
+}
+if [ $bad = 0 ]; then
+  mistake index-missing 'not in the index: layers edf_dropout' '/^ /s/ dropout / /'
+  mistake index-superfluous 'not declared: layers edf_drop' '/^ /s/ dropout / & drop /'
+  mistake index-new-function 'not in the index: optim edf_new' \
+    's/^void edf_momentum(/void edf_new(void);\n&/'
+  mistake index-new-macro 'not in the index: more edf_new' \
+    's/^#define edf_gelu(x)/#define edf_new\n&/'
+  mistake index-misplaced 'not declared: over edf_clip' \
+    's/^\( .*\) clip /\1 /; s/>>over .*softmax_over/& clip/'
+  mistake index-sitting '^<.*First .*lines 1 to' 's/^\(     First .*lines 1 to \)/&1/'
+  mistake index-longer-chapter '^>.*Second' 's/^.* ==== >>nodes.*/&\n/'
+fi
+
+# What the compiler and the linker see is found: no macro and no symbol is left out.
+{
+  declarations edf.h | awk '$1 == "name" || $1 == "setting" { print $NF }'
+} | sort -u > "$dir/names"
+{ echo '#include "edf.h"'; [ -z "$lab" ] || echo "#include \"$lab\""; } > "$dir/all.c"
+${CC:-cc} -DEDF_NO_SHORT_NAMES -dM -E -I. "$dir/all.c" |
+  awk '{ sub(/\(.*/, "", $2); print $2 }' |
+  grep -E '^(edf|EDF)(_[A-Za-z0-9]+)*$' | grep -v -E '_H$' | sort -u > "$dir/macros"
+comm -13 "$dir/names" "$dir/macros" > "$dir/out"
+if [ -s "$dir/out" ]; then fail index-macros 'macros that are not found'
+elif grep -q edf_conv "$dir/macros"; then pass index-macros
+else fail index-macros 'the compiler shows none'; fi
+if [ -z "$2" ] || ! command -v nm > /dev/null; then
+  echo 'skip index-symbols: no object, or no nm'
+else
+  nm -g --defined-only "$2" | awk 'NF { print $NF }' | grep -v -E '_at$|^edf_real_is_|__' |
+    sort -u > "$dir/symbols"
+  comm -13 "$dir/names" "$dir/symbols" > "$dir/out"
+  if [ -s "$dir/out" ]; then fail index-symbols 'symbols that are not found'
+  elif grep -q -x edf_conv_params "$dir/symbols" || grep -q -x edf_forward "$dir/symbols"
+  then pass index-symbols
+  else fail index-symbols 'the object has none'; fi
+fi
+exit $bad
