@@ -207,6 +207,7 @@ scripts_quick() {
     program sequences-sanitized tests/fuzz/sequences.c sanitized \
       "-O0 -DSTANDALONE -DEDF_REAL=double $sanitize"
   else missing sequences-sanitized "$CC has no -fsanitize=address,undefined"; fi
+  wanted index && job index edf "sh tests/index.sh $out/index $impl/edf.o"
   wanted examples && job examples edf "sh tests/examples.sh $out/examples $impl/edf.o"
   wanted cuda || return
   if [ -z "$CXX" ]; then missing cuda 'no C++ compiler'
