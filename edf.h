@@ -40,6 +40,58 @@
      >>data     arrays, pictures, text      >>models   saved models
      >>names    more short names, history, licence
    edf_lab.h, the laboratory, optional: the doctor, curves, the trace page, LaTeX, Graphviz
+
+   Sittings, and how many lines they take
+     First       1736   lines 1 to 1736, to the end of >>nodes: no notation yet
+     Second      1461   lines 1737 to 3197, to the end of Part One: then you have
+                        read the framework
+   Then a chapter in each, which begins with its declarations
+     Part Two   nest 822, seam 120, more 190, over 445, layers 1179, optim 282
+     Part Three tools 350, print 668, check 917, watch 435, data 833, models 441, names 117
+     edf_lab.h  lab 141, doctor 1613, plot 284, trace 962, paper 197, sheet 47
+
+   Index of all public names, without their edf_ or, of capitals, EDF_
+     >>config  VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
+     >>api  real node INPUT PARAMETER COMPNODE kind op BEGIN_FORWARD BEFORE_FORWARD
+       AFTER_FORWARD END_FORWARD BEGIN_BACKWARD BEFORE_BACKWARD AFTER_BACKWARD END_BACKWARD
+       BEFORE_UPDATE CLEARED event watcher watch watch_passes unwatch graph edf input parameter
+       compnode compnode_shaped addgrad state name want_grad feed forward forward_to backward
+       sgd update_sgd frozen zero_grad clear clear_compnodes new_graph value grad push push_grad
+       einsum fmt affine_package affine_params affine sigmoid tanh relu exp log sqrt square add
+       sub mul div softmax log_loss softmax_log_loss sum mean seed uniform normal below
+       init_uniform init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest contract_reference
+       SGD_RULE MOMENTUM_RULE SQUARE_RULE ADAM_RULE SCALE_RULE L2_RULE L1_RULE rule route window
+       device_table device
+     >>nest  axis matrix costs plan plan_for contract
+     >>seam  open_device array_bytes RULE_NUMBERS
+     >>more  leaky_relu gelu softplus log_softmax bce_loss mse masked_mean
+     >>over  softmax_over log_softmax_over normalize_over sum_over mean_over variance_over
+       sample_variance_over max_over max_window
+     >>layers  layer_norm_package batch_norm_package layer_norm_params layer_norm
+       batch_norm_params batch_norm dropout embed concat concat_list slice select reshape
+       conv_package conv_params grouped_conv_params conv transposed_conv max_pool avg_pool
+       residual_package highway_package residual_params residual highway_params highway
+       attention_package attention_params attention causal_attention cell recurrent_package
+       recurrent_state rnn_cell ugrnn_cell gru_cell lstm_cell rnn_params ugrnn_params gru_params
+       lstm_params rnn ugrnn gru lstm unroll recurrence
+     >>optim  momentum average adagrad rmsprop adam adamw adam_slides update_momentum
+       update_average update_adagrad update_rmsprop update_adam update_adamw update_adam_slides
+       clip clip_each l2 l1 update
+     >>tools  IS_OWN IS_EQUATION IS_SOFTMAX IS_CLASS_LOSS IS_BINARY_LOSS IS_LOOKUP IS_DROPOUT
+       IS_BATCH_NORM IS_MISMATCHED HAS_FORMULA IS_ACTIVE IS_CURRENT NEEDS_GRAD HAS_BACKWARD
+       IS_REACHED GRAD_IS_ZERO MAY_STEP trait is follows_batch rows_fed position expect_node
+       stop mark statistics statistics_of aside begin_aside end_aside verdict verdict_of keep
+       release page SITE SHAPE FORWARD_LINE BACKWARD_LINES EQUATION_DATA part write write_quoted
+       write_node writer create_file finish_file
+     >>print  print_program print_node print formula
+     >>check  gradcheck expect_mismatch
+     >>watch  step_forward step_backward where break breakpoint find_nan
+     >>data  array new_array load_idx load_images load_labels load_csv free_array view load_npy
+       save_npy load_image save_image text load_text text_of free_text encode decode sample
+       input_from shuffle error_rate
+     >>models  save load
+     >>lab  doctor log log_value log_scale plot_svg trace_begin trace_end print_latex write_dot
+       contact_sheet
 */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
@@ -69,7 +121,6 @@
 
 #ifndef EDF_H
 #define EDF_H
-#define EDF_VERSION 200             /* 2.0 */
 
 #include <stddef.h>
 #include <stdio.h>
@@ -91,6 +142,7 @@
    Compiled with OpenMP (-fopenmp), large products run on all its threads; set OMP_NUM_THREADS,
    and keep the BLAS at one thread.                                                          */
 
+#define EDF_VERSION 200          /* 2.0 */
 #ifndef EDF_REAL
 #define EDF_REAL float
 #endif

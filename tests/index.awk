@@ -84,13 +84,13 @@ line ~ /^#/ {
   }
   next
 }
-code || line !~ /[^ ]/ { next }
+code || line !~ /[^ ]/ || line ~ /^extern *\{/ { next }
 { gsub(/EDF__C_(BEGIN|END)/, "", line) }
 {
   for (k = 1; k <= length(line); k++) {
     c = substr(line, k, 1)
     if (c == "{") { if (braces++ == 0) is_enum = text ~ /(^|[ ;])enum *$/ }
-    else if (c == "}") {
+    else if (c == "}" && braces) {         # not of an extern "C"
       braces--
       n = split(inside, member, ",")
       for (j = 1; j <= n; j++) {
@@ -103,7 +103,7 @@ code || line !~ /[^ ]/ { next }
     }
     else if (braces) { if (is_enum) inside = inside c }
     else if (c == ";") { declared(text); text = "" }
-    else text = text c
+    else if (c != "}") text = text c
   }
   text = text " "
 }

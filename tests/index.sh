@@ -14,8 +14,11 @@ lab=
 # declarations EDF.H: what index.awk finds, of both headers
 declarations() {
   awk -f tests/index.awk "$1"
-  [ -z "$lab" ] || awk -f tests/index.awk $lab | sed 's/^part [A-Z][a-z]*/part Lab/
-    s/^\(chapter .* \)[A-Z][a-z]*$/\1Lab/; /^chapter title /d'
+  [ "$lab" ] || return
+  echo 'chapter lab 1 Lab'
+  awk -f tests/index.awk $lab | sed 's/^name title/name lab/
+    s/^\(chapter .* \)[A-Z][a-z]*$/\1Lab/'
+  echo "part Lab $(awk 'END { print NR }' $lab)"
 }
 
 # page EDF.H: the lines of its first comment
@@ -29,7 +32,7 @@ page() {
           print out
           out = sprintf("%" indent "s", "")
         }
-        out = out (length(out) > indent ? " " : "") word[k]
+        out = out (out ~ / $/ ? "" : " ") word[k]
       }
       print out
     }
@@ -66,8 +69,7 @@ page() {
       print ""
       print "   Index of all public names, without their edf_ or, of capitals, EDF_"
       for (k = 1; k <= chapters; k++) if (names[chapter[k]]) {
-        if (part[k] == "Lab" && !said++) print "    In edf_lab.h:"
-        wrapped(sprintf("     >>%-9s ", chapter[k]), 17, names[chapter[k]])
+        wrapped("     >>" chapter[k] (length(chapter[k]) < 7 ? "  " : " "), 7, names[chapter[k]])
       }
     }'
 }
