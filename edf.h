@@ -42,12 +42,12 @@
    edf_lab.h, the laboratory, optional: the doctor, curves, the trace page, LaTeX, Graphviz
 
    Sittings, and how many lines they take
-     First       1736   lines 1 to 1736, to the end of >>nodes: no notation yet
-     Second      1461   lines 1737 to 3197, to the end of Part One: then you have
+     First       1742   lines 1 to 1742, to the end of >>nodes: no notation yet
+     Second      1461   lines 1743 to 3203, to the end of Part One: then you have
                         read the framework
    Then a chapter in each, which begins with its declarations
      Part Two   nest 822, seam 120, more 190, over 445, layers 1179, optim 282
-     Part Three tools 350, print 668, check 917, watch 435, data 833, models 441, names 117
+     Part Three tools 363, print 668, check 917, watch 435, data 833, models 441, names 117
      edf_lab.h  lab 141, doctor 1613, plot 284, trace 962, paper 197, sheet 47
 
    Index of all public names, without their edf_ or, of capitals, EDF_
@@ -317,6 +317,7 @@ typedef struct edf_graph {
   int telling;                           /* they are told now: nobody is told of what runs    */
   unsigned look;                         /* what edf.h itself looks at: see >>watch           */
   struct edf__break *breaks;
+  struct edf_aside *aside;               /* the look aside that goes on                       */
 } edf_graph;
 
 extern edf_graph edf;
@@ -645,9 +646,13 @@ EDF__PRINTF(1, 2) static void edf__say(const char *format, ...) {
   va_end(args);
 }
 
+typedef void edf__unwinder(void);
+EDF__HOOK(edf__unwinder, edf__unwind)    /* see >>tools: looks aside end                      */
+
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
   edf.telling = 0;
+  if (edf__unwind) edf__unwind();
   if (edf__seam) edf__seam->stop();
   EDF_PANIC(edf__message);
   abort();
@@ -899,7 +904,7 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.
 #endif
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, 1, 0, 0, 0, "b", NULL, \
-    NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, EDF__FIRST_LOOK, NULL }
+    NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL }
 
 static void edf__declare(edf_node *x, const char *format, va_list args);
 static void edf__declared(edf_node *x, int batch);
@@ -1311,6 +1316,7 @@ void edf_clear(void) {
   edf.n_workspaces = 0;
   edf.look = EDF__FIRST_LOOK;
   edf.breaks = NULL;
+  edf.aside = NULL;
 }
 
 edf_graph edf_new_graph(void) {
@@ -6283,7 +6289,7 @@ edf_statistics edf_statistics_of(const edf_real *v, size_t n);
 /* A look aside: between begin and end a tool may feed and run edf_forward_to without a trace.
    Feeds, states of nodes, running statistics, random numbers are put back, and nobody is told.
    What ran after a feed of the tool's own has to run again, as it has when a Forward begins;
-   parameters that the tool moves it puts back itself, with edf_push. */
+   parameters that the tool moves it puts back itself, with edf_push. A stop ends it, too. */
 typedef struct edf_aside edf_aside;
 edf_aside *edf_begin_aside(void);
 void edf_end_aside(edf_aside *aside);
@@ -6528,6 +6534,7 @@ static void edf__restore_states(void **saved) {
 }
 
 struct edf_aside {
+  edf_aside *outer;
   void **states;
   unsigned long long seed, draws;
   unsigned long feeds;
@@ -6553,6 +6560,8 @@ edf_aside *edf_begin_aside(void) {
     a->value[i] = edf.inputs[i]->value;
     a->fed[i] = edf.inputs[i]->fed;
   }
+  a->outer = edf.aside;
+  edf.aside = a;
   edf.telling = 1;
   return a;
 }
@@ -6564,7 +6573,9 @@ static void edf__stale(edf_aside *a) {
   edf.feeds = a->feeds;
 }
 
-void edf_end_aside(edf_aside *a) {
+/* With the shapes of this batch; 0: the next Forward finds them. */
+static void edf__put_back(edf_aside *a, int batch) {
+  edf.aside = a->outer;
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
     if (x->value == a->value[i] && x->fed == a->fed[i]) continue;
@@ -6572,7 +6583,7 @@ void edf_end_aside(edf_aside *a) {
     x->fed = a->fed[i];
     edf__push(x->value, 0);
   }
-  edf__set_batch(a->batch);
+  if (batch) edf__set_batch(batch);
   edf__restore_states(a->states);
   edf__stale(a);
   edf.seed = a->seed;
@@ -6585,6 +6596,14 @@ void edf_end_aside(edf_aside *a) {
   edf__free(a->fed);
   edf__free(a);
 }
+
+void edf_end_aside(edf_aside *a) { edf__put_back(a, a->batch); }
+
+static void edf__end_asides(void) {
+  while (edf.aside) edf__put_back(edf.aside, 0);
+  edf.telling = 0;
+}
+EDF__HOOKED(edf__unwinder, edf__unwind, edf__end_asides)
 EDF__C_END
 #endif
 

@@ -249,6 +249,47 @@ static void aside_with_the_same_data(void) {
   edf_clear();
 }
 
+static void stop_forward(CompNode *y) {
+  if (y->in[0]->size == 6) edf_stop("it stops");
+  copy_forward(y);
+}
+
+/* A stop inside of two of them: as if nothing had been, and the next one works. */
+static void aside_that_stops(void) {
+  static edf_aside *outer, *inner;
+  edf_clear();
+  x = edf_input("x[b,2]");
+  p = edf_parameter("p[2]");
+  p->value[0] = 1;
+  h = edf_compnode("Counting", counting_forward, copy_backward, Mul(x, p));
+  loss = Sum(edf_compnode("Stops", stop_forward, copy_backward, h));
+  edf_feed(x, four, 2);
+  Forward();
+  Backward(loss);
+  unsigned long feeds = edf.feeds;
+  unsigned long long draws = edf.draws;
+  edf_real count = *(edf_real *)h->state;
+  one.told = counts;
+  edf_watch(&one);
+  outer = edf_begin_aside();
+  edf_uniform(0, 1);
+  inner = edf_begin_aside();
+  edf_feed(x, six, 3);
+  TRY(edf_forward_to(loss));
+  CHECK(panicked && !strcmp(caught, "it stops"), "%s", caught);
+  CHECK(edf.draws == draws && edf.feeds == feeds, "random numbers, feeds");
+  CHECK(x->value == four && edf_rows_fed(x) == 2, "the feed");
+  CHECK(*(edf_real *)h->state == count, "the state: %g", (double)*(edf_real *)h->state);
+  CHECK(outer != inner && memory.live > 0, "blocks");
+  events = 0;
+  Forward();
+  CHECK(events > 0 && x->size == 4, "nobody is told any more: %zu", x->size);
+  CLOSE((double)edf_value(loss)[0], 4, 1e-6, 0);
+  edf_end_aside(edf_begin_aside());
+  edf_clear();
+  CHECK(memory.live == 0, "%ld blocks", memory.live);
+}
+
 /* ---- The verdict */
 static double wrong_by = 1;
 static int assigns, forgets;
@@ -413,6 +454,7 @@ int main(void) {
   RUN(numbers);
   RUN(aside_leaves_nothing);
   RUN(aside_with_the_same_data);
+  RUN(aside_that_stops);
   RUN(verdicts);
   RUN(keeps);
   RUN(texts);
