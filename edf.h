@@ -7821,31 +7821,37 @@ static const char *edf__how_it_assigns(const edf__check *c) {
 
 /* A backward must add to its inputs' gradients: from 1 it has to arrive one higher than from 0.
    Else it assigns, which shows in the numbers only where a node is used twice. */
-static double edf__check_adds(edf__check *c, edf_node *x) {
-  edf_node *y = c->node;
+enum { EDF__ADDS, EDF__ASSIGNS, EDF__DIFFERS, EDF__NOT_FINITE };
+
+static int edf__how_it_adds(edf__check *c, edf_node *x) {
   c->x = x;
   edf_real *from_zero = edf__your_gradient(c);
   edf__fill(x->grad, x->size, 1);
-  y->backward(y);
-  double worst = 0;
-  int assigned = 1, finite = 1;
+  c->node->backward(c->node);
+  int adds = 1, assigns = 1, finite = 1;
   for (size_t i = 0; i < x->size; i++) {
     double zero = (double)from_zero[i], one = (double)x->grad[i];
     double slack = 1e-3 * (1 + fabs(zero));
     finite &= fabs(zero) < HUGE_VAL;
     if (fabs(one - zero - 1) < slack) continue;
-    worst = 1;
-    assigned &= fabs(one - zero) < slack;
+    adds = 0;
+    assigns &= fabs(one - zero) < slack;
   }
   edf__free(from_zero);
-  if (worst > 0)
-    printf("  FAIL  d %s / d %s: backward %s\n        likely: %s\n", y->name, x->name,
-           !finite ? "gives NaN or Inf"
-           : assigned ? "does not add to what is there" : "differs when it runs again",
-           !finite ? "a division by 0, or the log or square root of a negative number"
-           : assigned ? edf__how_it_assigns(c)
-                      : "a buffer is not cleared before it is added to");
-  return worst;
+  return adds ? EDF__ADDS : !finite ? EDF__NOT_FINITE : assigns ? EDF__ASSIGNS : EDF__DIFFERS;
+}
+
+static double edf__check_adds(edf__check *c, edf_node *x) {
+  int how = edf__how_it_adds(c, x);
+  if (how == EDF__ADDS) return 0;
+  printf("  FAIL  d %s / d %s: backward %s\n        likely: %s\n", c->node->name, x->name,
+         how == EDF__NOT_FINITE ? "gives NaN or Inf"
+         : how == EDF__ASSIGNS ? "does not add to what is there" : "differs when it runs again",
+         how == EDF__NOT_FINITE
+             ? "a division by 0, or the log or square root of a negative number"
+         : how == EDF__ASSIGNS ? edf__how_it_assigns(c)
+                               : "a buffer is not cleared before it is added to");
+  return 1;
 }
 
 /* ---- What no derivative shows: the contract of a forward and a backward. While they run, the
@@ -8087,72 +8093,33 @@ static double edf__check_graph_of(edf__check *c, edf_node *node) {
   return worst;
 }
 
-/* ---- For tools: one node's verdict. Gradients of a node and its inputs, saved: [0] is its
- * own. */
-static edf_real **edf__save_grads(edf_node *y) {
-  edf_real **saved = (edf_real **)edf__alloc(&edf.kept, (size_t)(y->n_in + 1) * sizeof *saved);
-  for (int k = -1; k < y->n_in; k++) {
-    edf_node *x = k < 0 ? y : y->in[k];
-    if (x->grad) saved[k + 1] = edf__copy_reals(x->grad, x->size);
-  }
-  return saved;
-}
-
-static void edf__restore_grads(edf_node *y, edf_real **saved) {
-  for (int k = -1; k < y->n_in; k++) {
-    edf_node *x = k < 0 ? y : y->in[k];
-    if (saved[k + 1]) memcpy(x->grad, saved[k + 1], x->size * sizeof *x->grad);
-    edf__free(saved[k + 1]);
-  }
-  edf__free(saved);
-}
-
-/* Does its backward leave the same in x.grad, whatever was there before? */
-static int edf__assigns(edf_node *y, edf_node *x) {
-  edf__fill(x->grad, x->size, 0);
-  y->backward(y);
-  edf_real *from_zero = edf__copy_reals(x->grad, x->size);
-  edf__fill(x->grad, x->size, 1);
-  y->backward(y);
-  int same = !memcmp(from_zero, x->grad, x->size * sizeof *from_zero);
-  edf__free(from_zero);
-  return same;
-}
-
-static void edf__judge_inputs(edf__check *c, edf_verdict *v) {
-  for (int k = 0; k < c->node->n_in; k++) {
-    edf_node *x = c->node->in[k];
-    if (!x->need || !x->grad) continue;
-    if (!v->wrong_in && edf__wrong_in(c, x, &v->factor)) v->wrong_in = x;
-    if (!v->assigned && edf__assigns(c->node, x)) v->assigned = x;
-  }
-  if (!v->wrong_in) v->factor = 0;
-}
-
-/* The values are put back by hand, also those that forward does not write. */
+/* ---- For tools: the verdict on one node, at copies of its arrays and its inputs'. */
 edf_verdict edf_verdict_of(edf_node *y) {
   edf_verdict v = { NULL, NULL, 0, 0, 0 };
   edf__check_users("edf_verdict_of", y);
   if (!edf__runs_backward(y) || !y->grad) return v;
   if (edf_device) edf_device->sync(1);
+  edf_aside *aside = edf_begin_aside();
   edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
-  edf_real **grads = edf__save_grads(y), *values = edf__copy_reals(edf_value(y), y->size);
-  unsigned long long draws = c->draws = edf.draws;
-  int telling = edf.telling;
-  edf.telling = 1;
+  size_t most = 2 * (size_t)(y->n_in + 1);
+  edf__guarded *g = (edf__guarded *)edf__alloc(&edf.kept, most * sizeof *g);
+  int n = edf__guard_all(g, y);
   c->x = y;
+  c->draws = edf.draws;
   edf__start_check(c, y, 1);
   v.unwritten = edf__forgotten(c, &v.first);
-  memcpy(y->value, values, y->size * sizeof *values);
-  edf_push(y);
-  edf__judge_inputs(c, &v);
-  edf__call_forward(y);
-  edf__restore_grads(y, grads);
-  edf.telling = telling;
-  edf.draws = draws;
+  for (int k = 0; k < y->n_in; k++) {
+    edf_node *x = y->in[k];
+    if (!x->need || !x->grad) continue;
+    if (!v.wrong_in && edf__wrong_in(c, x, &v.factor)) v.wrong_in = x;
+    if (!v.assigned && edf__how_it_adds(c, x) == EDF__ASSIGNS) v.assigned = x;
+  }
+  if (!v.wrong_in) v.factor = 0;
+  while (n-- > 0) edf__unguard(&g[n]);
   edf__end_check(c);
   edf__free(c);
-  edf__free(values);
+  edf__free(g);
+  edf_end_aside(aside);
   if (edf_device) edf_device->sync(0);
   return v;
 }

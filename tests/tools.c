@@ -18,7 +18,7 @@ static void copy_backward(CompNode *y) {
 /* ---- What a node is */
 static unsigned traits_of(const edf_node *x, edf_trait from, edf_trait to) {
   unsigned bits = 0;
-  for (int t = from; t <= (int)to; t++) bits |= (unsigned)!!edf_is(x, (edf_trait)t) << t;
+  for (int t = (int)from; t <= (int)to; t++) if (edf_is(x, (edf_trait)t)) bits |= 1u << t;
   return bits;
 }
 #define KIND(x, bits) do { \
@@ -172,7 +172,8 @@ static void numbers(void) {
   CLOSE(s.mean, 1, 1e-12, 0);
   CLOSE(s.deviation, sqrt(32.0 / 5), 1e-12, 0);
   CLOSE(s.norm, sqrt(37.0), 1e-12, 0);
-  CHECK(s.least == -3 && s.greatest == 5 && s.bad == 0, "%g %g %zu", s.least, s.greatest, s.bad);
+  CHECK(s.least == -3 && s.greatest == 5, "%g %g", s.least, s.greatest);
+  CHECK(s.bad == 0, "%zu", s.bad);
   edf_real bad[] = { 2, (edf_real)NAN, (edf_real)INFINITY, -(edf_real)INFINITY };
   s = edf_statistics_of(bad, 2);
   CHECK(s.bad == 1 && s.least == 2 && s.greatest == 2, "%zu %g %g", s.bad, s.least, s.greatest);
