@@ -19,7 +19,10 @@ function found(s) {
 function declared(s,    n, word, k, list) {
   gsub(/EDF__PRINTF\([^)]*\)/, "", s)
   sub(/=.*/, "", s)
-  if (match(s, /\(\*[a-z_0-9]+\)/)) found(substr(s, RSTART + 2, RLENGTH - 3))
+  if (s ~ /^[^(]*\(\*[a-z_0-9]+\)/) {       # a pointer to a function
+    match(s, /\(\*[a-z_0-9]+\)/)
+    found(substr(s, RSTART + 2, RLENGTH - 3))
+  }
   else if (s ~ /\(/) {
     sub(/[ ]*\(.*/, "", s)
     n = split(s, word, /[^A-Za-z_0-9]+/)

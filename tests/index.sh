@@ -142,6 +142,8 @@ if [ $bad = 0 ]; then
     's/^#define edf_gelu(x)/#define edf_new\n&/'
   mistake index-misplaced 'not declared: over edf_clip' \
     's/^\( .*\) clip /\1 /; s/>>over .*softmax_over/& clip/'
+  [ -z "$lab" ] || mistake index-missing-in-lab 'not in the index: lab edf_contact_sheet' \
+    's/ contact_sheet$//'
   mistake index-sitting '^<.*First .*lines 1 to' 's/^\(     First .*lines 1 to \)/&1/'
   mistake index-longer-chapter '^>.*Second' 's/^.* ==== >>nodes.*/&\n/'
 fi
