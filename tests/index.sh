@@ -69,7 +69,8 @@ page() {
       print ""
       print "   Index of all public names, without their edf_ or, of capitals, EDF_"
       for (k = 1; k <= chapters; k++) if (names[chapter[k]]) {
-        wrapped("     >>" chapter[k] (length(chapter[k]) < 7 ? "  " : " "), 7, names[chapter[k]])
+        gap = length(chapter[k]) < 7 ? "  " : " "
+        wrapped("     >>" chapter[k] gap, 7, names[chapter[k]])
       }
     }'
 }
