@@ -47,7 +47,7 @@
                         read the framework
    Then a chapter in each, which begins with its declarations
      Part Two   nest 822, seam 120, more 190, over 445, layers 1179, optim 282
-     Part Three tools 363, print 668, check 917, watch 435, data 833, models 441, names 117
+     Part Three tools 363, print 668, check 884, watch 435, data 833, models 441, names 117
      edf_lab.h  lab 141, doctor 1613, plot 284, trace 962, paper 197, sheet 47
 
    Index of all public names, without their edf_ or, of capitals, EDF_
@@ -77,12 +77,12 @@
      >>optim  momentum average adagrad rmsprop adam adamw adam_slides update_momentum
        update_average update_adagrad update_rmsprop update_adam update_adamw update_adam_slides
        clip clip_each l2 l1 update
-     >>tools  IS_OWN IS_EQUATION IS_SOFTMAX IS_CLASS_LOSS IS_BINARY_LOSS IS_LOOKUP IS_DROPOUT
-       IS_BATCH_NORM IS_MISMATCHED HAS_FORMULA IS_ACTIVE IS_CURRENT NEEDS_GRAD HAS_BACKWARD
-       IS_REACHED GRAD_IS_ZERO MAY_STEP trait is follows_batch rows_fed position expect_node
-       stop mark statistics statistics_of aside begin_aside end_aside verdict verdict_of keep
-       release page SITE SHAPE FORWARD_LINE BACKWARD_LINES EQUATION_DATA part write write_quoted
-       write_node writer create_file finish_file
+     >>tools  find_watcher IS_OWN IS_EQUATION IS_SOFTMAX IS_CLASS_LOSS IS_BINARY_LOSS IS_LOOKUP
+       IS_DROPOUT IS_BATCH_NORM IS_MISMATCHED HAS_FORMULA IS_ACTIVE IS_CURRENT NEEDS_GRAD
+       HAS_BACKWARD IS_REACHED GRAD_IS_ZERO MAY_STEP trait is follows_batch rows_fed position
+       expect_node stop mark statistics statistics_of aside begin_aside end_aside verdict
+       verdict_of keep release page SITE SHAPE FORWARD_LINE BACKWARD_LINES EQUATION_DATA part
+       write write_quoted write_node writer create_file finish_file
      >>print  print_program print_node print formula
      >>check  gradcheck expect_mismatch
      >>watch  step_forward step_backward where break breakpoint find_nan
