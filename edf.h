@@ -42,25 +42,25 @@
    edf_lab.h, the laboratory, optional: the doctor, curves, the trace page, LaTeX, Graphviz
 
    Sittings, and how many lines they take
-     First       1742   lines 1 to 1742, to the end of >>nodes: no notation yet
-     Second      1461   lines 1743 to 3203, to the end of Part One: then you have
+     First       1703   lines 1 to 1703, to the end of >>nodes: no notation yet
+     Second      1461   lines 1704 to 3164, to the end of Part One: then you have
                         read the framework
    Then a chapter in each, which begins with its declarations
      Part Two   nest 822, seam 120, more 190, over 445, layers 1179, optim 282
-     Part Three tools 363, print 668, check 884, watch 435, data 833, models 441, names 117
+     Part Three tools 399, print 668, check 884, watch 435, data 833, models 441, names 122
      edf_lab.h  lab 141, doctor 1613, plot 284, trace 962, paper 197, sheet 47
 
    Index of all public names, without their edf_ or, of capitals, EDF_
      >>config  VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
      >>api  real node INPUT PARAMETER COMPNODE kind op BEGIN_FORWARD BEFORE_FORWARD
        AFTER_FORWARD END_FORWARD BEGIN_BACKWARD BEFORE_BACKWARD AFTER_BACKWARD END_BACKWARD
-       BEFORE_UPDATE CLEARED event watcher watch watch_passes unwatch graph edf input parameter
-       compnode compnode_shaped addgrad state name want_grad feed forward forward_to backward
-       sgd update_sgd frozen zero_grad clear clear_compnodes new_graph value grad push push_grad
-       einsum fmt affine_package affine_params affine sigmoid tanh relu exp log sqrt square add
-       sub mul div softmax log_loss softmax_log_loss sum mean seed uniform normal below
-       init_uniform init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest contract_reference
-       SGD_RULE MOMENTUM_RULE SQUARE_RULE ADAM_RULE SCALE_RULE L2_RULE L1_RULE rule route window
+       BEFORE_UPDATE CLEARED event watcher graph edf input parameter compnode compnode_shaped
+       addgrad state name want_grad feed forward forward_to backward sgd update_sgd frozen
+       zero_grad clear clear_compnodes new_graph value grad push push_grad einsum fmt
+       affine_package affine_params affine sigmoid tanh relu exp log sqrt square add sub mul div
+       softmax log_loss softmax_log_loss sum mean seed uniform normal below init_uniform
+       init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest contract_reference SGD_RULE
+       MOMENTUM_RULE SQUARE_RULE ADAM_RULE SCALE_RULE L2_RULE L1_RULE rule route window
        device_table device
      >>nest  axis matrix costs plan plan_for contract
      >>seam  open_device array_bytes RULE_NUMBERS
@@ -77,12 +77,13 @@
      >>optim  momentum average adagrad rmsprop adam adamw adam_slides update_momentum
        update_average update_adagrad update_rmsprop update_adam update_adamw update_adam_slides
        clip clip_each l2 l1 update
-     >>tools  find_watcher IS_OWN IS_EQUATION IS_SOFTMAX IS_CLASS_LOSS IS_BINARY_LOSS IS_LOOKUP
-       IS_DROPOUT IS_BATCH_NORM IS_MISMATCHED HAS_FORMULA IS_ACTIVE IS_CURRENT NEEDS_GRAD
-       HAS_BACKWARD IS_REACHED GRAD_IS_ZERO MAY_STEP trait is follows_batch rows_fed position
-       expect_node stop mark statistics statistics_of aside begin_aside end_aside verdict
-       verdict_of keep release page SITE SHAPE FORWARD_LINE BACKWARD_LINES EQUATION_DATA part
-       write write_quoted write_node writer create_file finish_file
+     >>tools  watch watch_passes unwatch find_watcher IS_OWN IS_EQUATION IS_SOFTMAX
+       IS_CLASS_LOSS IS_BINARY_LOSS IS_LOOKUP IS_DROPOUT IS_BATCH_NORM IS_MISMATCHED HAS_FORMULA
+       IS_ACTIVE IS_CURRENT NEEDS_GRAD HAS_BACKWARD IS_REACHED GRAD_IS_ZERO MAY_STEP trait is
+       follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
+       begin_aside end_aside verdict verdict_of keep release page SITE SHAPE FORWARD_LINE
+       BACKWARD_LINES EQUATION_DATA part write write_quoted write_node writer create_file
+       finish_file
      >>print  print_program print_node print formula
      >>check  gradcheck expect_mismatch
      >>watch  step_forward step_backward where break breakpoint find_nan
@@ -271,13 +272,7 @@ typedef struct edf_op {
   const char *formula, *gradient;        /* "y@ = tanh(x@)": see >>print; lines end with \n   */
 } edf_op;
 
-/* Who wants to be told what runs: a tool of one's own, the laboratory. w->told(w, event, node)
-   is called with the node that runs; where a Forward begins with its target, NULL for all;
-   where a Backward begins or ends with the loss; before an update with the parameter; else
-   with NULL. What is run while somebody is told is told to nobody. The list belongs to the
-   graph, its members to the caller; edf_clear tells EDF_CLEARED and empties it.
-   edf_watch_passes leaves out the events of single nodes: a device may then run a pass as a
-   whole. Errors: one that watches already, or does not. Example 11 is one. */
+/* Who wants to be told what runs, a list: see >>tools, edf_watch. */
 typedef enum {
   EDF_BEGIN_FORWARD, EDF_BEFORE_FORWARD, EDF_AFTER_FORWARD, EDF_END_FORWARD,
   EDF_BEGIN_BACKWARD, EDF_BEFORE_BACKWARD, EDF_AFTER_BACKWARD, EDF_END_BACKWARD,
@@ -287,9 +282,6 @@ typedef struct edf_watcher {
   void (*told)(struct edf_watcher *w, edf_event event, edf_node *node);
   struct edf_watcher *next;
 } edf_watcher;
-void edf_watch(edf_watcher *w);
-void edf_watch_passes(edf_watcher *w);
-void edf_unwatch(edf_watcher *w);
 
 /* The whole graph is one value. A program with two graphs keeps two and assigns:
    edf_graph a = edf; edf = b; */
@@ -323,12 +315,6 @@ typedef struct edf_graph {
 extern edf_graph edf;
 
 #define EDF__HERE __FILE__, __LINE__     /* constructors know the line that called them       */
-
-/* edf_log(x) is a node, edf_log(name, value) a point of a curve. */
-#define EDF__LOG_OF(a, b, which, ...) which
-#define EDF__LOG(...) EDF__LOG_OF(__VA_ARGS__, EDF__LOG_VALUE, EDF__LOG_NODE, 0)(__VA_ARGS__)
-#define EDF__LOG_VALUE(name, value) edf_log_value(name, value)
-#define EDF__LOG_NODE(x) edf_log_at(EDF__HERE, x)
 
 /* An input, declared by name and shape: edf_input("x[b,784]"), edf_input("x[b,i=%d]", n).
    A first index without a number is the batch; its extent comes with each feed.
@@ -449,7 +435,7 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 #define edf_tanh(x)    edf_tanh_at(EDF__HERE, x)     /* y = tanh(x)          dx += dy (1-y^2) */
 #define edf_relu(x)    edf_relu_at(EDF__HERE, x)     /* y = max(0, x)        dx += dy [y > 0] */
 #define edf_exp(x)     edf_exp_at(EDF__HERE, x)      /* y = exp(x)           dx += dy y       */
-#define edf_log(...)   EDF__LOG(__VA_ARGS__)         /* y = ln(x)            dx += dy / x     */
+#define edf_log(x)     edf_log_at(EDF__HERE, x)      /* y = ln(x)            dx += dy / x     */
 #define edf_sqrt(x)    edf_sqrt_at(EDF__HERE, x)     /* y = sqrt(x)          dx += dy / (2 y) */
 #define edf_square(x)  edf_square_at(EDF__HERE, x)   /* y = x^2              dx += dy 2 x     */
 edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x);
@@ -1252,31 +1238,6 @@ static int edf__tell(edf_event event, edf_node *x) {
   if (edf.pass_watchers && !of_node) edf__tell_all(edf.pass_watchers, event, x);
   if (edf.target != target) edf__mark(target);       /* a tool may look at another meanwhile  */
   return edf__look && edf.look ? edf__look(event, x) : 0;
-}
-
-static edf_watcher **edf__watcher_in(edf_watcher **list, const edf_watcher *w) {
-  while (*list && *list != w) list = &(*list)->next;
-  return list;                           /* the pointer to it, or at the end                  */
-}
-
-static void edf__add_watcher(const char *who, edf_watcher **list, edf_watcher *w) {
-  if (!w || !w->told) edf__fail("%s: %s is NULL", who, w ? "told" : "the watcher");
-  if (*edf__watcher_in(&edf.watchers, w) || *edf__watcher_in(&edf.pass_watchers, w))
-    edf__fail("%s: it watches already", who);
-  w->next = NULL;
-  *edf__watcher_in(list, NULL) = w;
-}
-
-void edf_watch(edf_watcher *w) { edf__add_watcher("edf_watch", &edf.watchers, w); }
-void edf_watch_passes(edf_watcher *w) {
-  edf__add_watcher("edf_watch_passes", &edf.pass_watchers, w);
-}
-
-void edf_unwatch(edf_watcher *w) {
-  edf_watcher **at = edf__watcher_in(&edf.watchers, w);
-  if (!*at) at = edf__watcher_in(&edf.pass_watchers, w);
-  if (!*at) edf__fail("edf_unwatch: it does not watch this graph");
-  *at = w->next;
 }
 
 /* Each is out of its list before it is told. */
@@ -6250,8 +6211,18 @@ EDF__C_END
 EDF__C_BEGIN
 /* For tools: what the laboratory, edf_lab.h, is written with, beside edf_watch, the fields of a
    node that are not the framework's own, edf.loss and edf.feeds. A tool of your own can be made
-   of the same. It finds what it has of a graph by its watcher: edf_find_watcher returns the one
-   that is told by this function, or NULL. */
+   of the same.
+   Watchers are told what runs. w->told(w, event, node) is called with the node that runs; where
+   a Forward begins with its target, NULL for all; where a Backward begins or ends with the
+   loss; before an update with the parameter; else with NULL. What is run while somebody is told
+   is told to nobody. The list belongs to the graph, its members to the caller; edf_clear tells
+   EDF_CLEARED and empties it. edf_watch_passes leaves out the events of single nodes: a device
+   may then run a pass as a whole. edf_find_watcher returns the one that is told by this
+   function, or NULL: by it a tool finds what it has of a graph. Errors: one that watches
+   already, or does not. Example 11 is one. */
+void edf_watch(edf_watcher *w);
+void edf_watch_passes(edf_watcher *w);
+void edf_unwatch(edf_watcher *w);
 edf_watcher *edf_find_watcher(void (*told)(edf_watcher *, edf_event, edf_node *));
 
 /* What a node is, and how it stands now. */
@@ -6331,6 +6302,32 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
+/* ---- Who watches */
+static edf_watcher **edf__watcher_in(edf_watcher **list, const edf_watcher *w) {
+  while (*list && *list != w) list = &(*list)->next;
+  return list;                           /* the pointer to it, or at the end                  */
+}
+
+static void edf__add_watcher(const char *who, edf_watcher **list, edf_watcher *w) {
+  if (!w || !w->told) edf__fail("%s: %s is NULL", who, w ? "told" : "the watcher");
+  if (*edf__watcher_in(&edf.watchers, w) || *edf__watcher_in(&edf.pass_watchers, w))
+    edf__fail("%s: it watches already", who);
+  w->next = NULL;
+  *edf__watcher_in(list, NULL) = w;
+}
+
+void edf_watch(edf_watcher *w) { edf__add_watcher("edf_watch", &edf.watchers, w); }
+void edf_watch_passes(edf_watcher *w) {
+  edf__add_watcher("edf_watch_passes", &edf.pass_watchers, w);
+}
+
+void edf_unwatch(edf_watcher *w) {
+  edf_watcher **at = edf__watcher_in(&edf.watchers, w);
+  if (!*at) at = edf__watcher_in(&edf.pass_watchers, w);
+  if (!*at) edf__fail("edf_unwatch: it does not watch this graph");
+  *at = w->next;
+}
+
 edf_watcher *edf_find_watcher(void (*told)(edf_watcher *, edf_event, edf_node *)) {
   edf_watcher *w = edf.watchers;
   while (w && w->told != told) w = w->next;
@@ -9941,6 +9938,11 @@ typedef edf_recurrent_state RecurrentState;
 #ifndef edf_log_value
 #define edf_log_value(...)     edf_log_value_is_in_edf_lab_h
 #endif
+#undef edf_log                           /* of one argument it is a node                      */
+#define EDF__LOG_OF(a, b, which, ...) which
+#define edf_log(...) EDF__LOG_OF(__VA_ARGS__, EDF__LOG_VALUE, EDF__LOG_NODE, 0)(__VA_ARGS__)
+#define EDF__LOG_VALUE(name, value) edf_log_value(name, value)
+#define EDF__LOG_NODE(x) edf_log_at(EDF__HERE, x)
 #ifndef edf_log_scale
 #define edf_log_scale(...)     edf_log_scale_is_in_edf_lab_h
 #endif
