@@ -309,7 +309,7 @@ for source in tests/*.c tests/*/*.c examples/*.c; do
   done
 done
 works lines awk -f tests/lines.awk tests/lines.txt edf.h edf_lab.h
-sed 's/^core .*/core 500/' tests/lines.txt > "$dir/lines.txt"
+sed 's/^core .*/core 300/' tests/lines.txt > "$dir/lines.txt"
 fails lines-above-a-ceiling 'core .*TOO LONG' \
   awk -f tests/lines.awk "$dir/lines.txt" edf.h edf_lab.h
 
