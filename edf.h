@@ -42,26 +42,22 @@
    edf_lab.h, the laboratory, optional: the doctor, curves, the trace page, LaTeX, Graphviz
 
    Sittings, and how many lines they take
-     First       1703   lines 1 to 1703, to the end of >>nodes: no notation yet
-     Second      1461   lines 1704 to 3164, to the end of Part One: then you have
-                        read the framework
+     First       1696   lines 1 to 1696, to the end of >>nodes: no notation yet
+     Second      1461   lines 1697 to 3157: then you have read the framework
    Then a chapter in each, which begins with its declarations
      Part Two   nest 822, seam 120, more 190, over 445, layers 1179, optim 282
      Part Three tools 399, print 668, check 884, watch 435, data 833, models 441, names 122
      edf_lab.h  lab 141, doctor 1613, plot 284, trace 962, paper 197, sheet 47
 
-   Index of all public names, without their edf_ or, of capitals, EDF_
+   Index of all public names, without edf_ or EDF_; an enum has its constants with it
      >>config  VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
-     >>api  real node INPUT PARAMETER COMPNODE kind op BEGIN_FORWARD BEFORE_FORWARD
-       AFTER_FORWARD END_FORWARD BEGIN_BACKWARD BEFORE_BACKWARD AFTER_BACKWARD END_BACKWARD
-       BEFORE_UPDATE CLEARED event watcher graph edf input parameter compnode compnode_shaped
+     >>api  real node kind op event watcher graph edf input parameter compnode compnode_shaped
        addgrad state name want_grad feed forward forward_to backward sgd update_sgd frozen
        zero_grad clear clear_compnodes new_graph value grad push push_grad einsum fmt
        affine_package affine_params affine sigmoid tanh relu exp log sqrt square add sub mul div
        softmax log_loss softmax_log_loss sum mean seed uniform normal below init_uniform
-       init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest contract_reference SGD_RULE
-       MOMENTUM_RULE SQUARE_RULE ADAM_RULE SCALE_RULE L2_RULE L1_RULE rule route window
-       device_table device
+       init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest contract_reference rule route
+       window device_table device
      >>nest  axis matrix costs plan plan_for contract
      >>seam  open_device array_bytes RULE_NUMBERS
      >>more  leaky_relu gelu softplus log_softmax bce_loss mse masked_mean
@@ -77,12 +73,9 @@
      >>optim  momentum average adagrad rmsprop adam adamw adam_slides update_momentum
        update_average update_adagrad update_rmsprop update_adam update_adamw update_adam_slides
        clip clip_each l2 l1 update
-     >>tools  watch watch_passes unwatch find_watcher IS_OWN IS_EQUATION IS_SOFTMAX
-       IS_CLASS_LOSS IS_BINARY_LOSS IS_LOOKUP IS_DROPOUT IS_BATCH_NORM IS_MISMATCHED HAS_FORMULA
-       IS_ACTIVE IS_CURRENT NEEDS_GRAD HAS_BACKWARD IS_REACHED GRAD_IS_ZERO MAY_STEP trait is
-       follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
-       begin_aside end_aside verdict verdict_of keep release page SITE SHAPE FORWARD_LINE
-       BACKWARD_LINES EQUATION_DATA part write write_quoted write_node writer create_file
+     >>tools  watch watch_passes unwatch find_watcher trait is follows_batch rows_fed position
+       expect_node stop mark statistics statistics_of aside begin_aside end_aside verdict
+       verdict_of keep release page part write write_quoted write_node writer create_file
        finish_file
      >>print  print_program print_node print formula
      >>check  gradcheck expect_mismatch
@@ -247,6 +240,7 @@ struct edf_node {
   void        *state;                    /* what forward keeps for backward                   */
   void       (*update)(edf_node *, edf_real eta);      /* a Parameter's own rule, or NULL     */
   edf_real    *m, *s; long steps;        /* what its optimiser remembers; steps made          */
+  int          fresh;                    /* grad counts as zero, whatever its memory holds    */
   /* the framework's own */
   const struct edf_op *about, *says;     /* a built-in node; what is printed of any           */
   const char  *letters;                  /* its indices, [b,t,S], where a text has named them */
@@ -255,7 +249,6 @@ struct edf_node {
   int          fed;                      /* rows of an Input's last feed, -1: never fed       */
   char         wanted, need, visit;      /* gradient asked for; needed; ancestor of the loss  */
   char         reached;                  /* Backward has given it a gradient to step by       */
-  int          fresh;                    /* grad counts as zero, whatever its memory holds    */
   int          lazy;                     /* so many inputs' grads are written if fresh        */
   char         over, until;              /* a row: the last `over` indices; | S<=t            */
   char         plain;                    /* the program's own C code: see the seam            */

@@ -3,8 +3,8 @@
 #   chapter layers 4843 Two     where a chapter begins, and in which Part
 #   part One 3395               the last line of a Part
 #   setting EDF_REAL            a line of the table >>config
-# Declared is what stands outside of comments, braces (but an enum's) and code (EDF__CODE). Left
-# out are edf_NAME_at, which are called by a macro, what has two underscores, short names, and
+# Declared is what stands outside of comments, braces and code (EDF__CODE), and the constants of
+# an enum without a name; those of others stand with their type. Left out are edf_NAME_at, which are called by a macro, what has two underscores, short names, and
 # macros that say in which header a name is.
 
 function public_name(s) { return s ~ /^(edf|EDF)(_[A-Za-z0-9]+)*$/ }
@@ -92,7 +92,7 @@ code || line !~ /[^ ]/ || line ~ /^extern *\{/ { next }
 {
   for (k = 1; k <= length(line); k++) {
     c = substr(line, k, 1)
-    if (c == "{") { if (braces++ == 0) is_enum = text ~ /(^|[ ;])enum *$/ }
+    if (c == "{") { if (braces++ == 0) is_enum = text ~ /(^|[ ;])enum *$/ && text !~ /typedef/ }
     else if (c == "}" && braces) {         # not of an extern "C"
       braces--
       n = split(inside, member, ",")

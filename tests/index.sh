@@ -58,16 +58,15 @@ page() {
       print  "   Sittings, and how many lines they take"
       printf "     First      %5d   lines 1 to %d, to the end of >>nodes: no notation yet\n", \
         first, first
-      printf "     Second     %5d   lines %d to %d, to the end of Part One: then you have\n", \
+      printf "     Second     %5d   lines %d to %d: then you have read the framework\n", \
         second - first, first + 1, second
-      print  "                        read the framework"
       print  "   Then a chapter in each, which begins with its declarations"
       sitting("Two", "Part Two")
       sitting("Three", "Part Three")
       sitting("Four", "Part Four")
       sitting("Lab", "edf_lab.h")
       print ""
-      print "   Index of all public names, without their edf_ or, of capitals, EDF_"
+      print "   Index of all public names, without edf_ or EDF_; an enum has its constants with it"
       for (k = 1; k <= chapters; k++) if (names[chapter[k]]) {
         gap = length(chapter[k]) < 7 ? "  " : " "
         wrapped("     >>" chapter[k] gap, 7, names[chapter[k]])

@@ -64,9 +64,7 @@ then pass at-most-30-names
 else fail at-most-30-names "there are $n"; fi
 
 # A copy of the header in which what is the framework's own has other names
-awk '/^  \/\* the framework.s own \*\/$/ { own = 1 } /^\}/ { own = inline = 0 }
-  /^static inline void edf_addgrad/ { inline = 1 }         # its own, though it is public
-  inline { gsub(/x->fresh/, "x->other_fresh") }
+awk '/^  \/\* the framework.s own \*\/$/ { own = 1 } /^\}/ { own = 0 }
   own { code = $0; text = ""
         if (i = index(code, "/*")) { text = substr(code, i); code = substr(code, 1, i - 1) }
         gsub(/[a-z_]+[,;]/, "other_&", code)
