@@ -42,8 +42,8 @@
    edf_lab.h, the laboratory, optional: the doctor, curves, the trace page, LaTeX, Graphviz
 
    Sittings, and how many lines they take
-     First       1696   lines 1 to 1696, to the end of >>nodes: no notation yet
-     Second      1461   lines 1697 to 3157: then you have read the framework
+     First       1687   lines 1 to 1687, to the end of >>nodes: no notation yet
+     Second      1461   lines 1688 to 3148: then you have read the framework
    Then a chapter in each, which begins with its declarations
      Part Two   nest 822, seam 120, more 190, over 445, layers 1179, optim 282
      Part Three tools 399, print 668, check 884, watch 435, data 833, models 441, names 122
@@ -750,14 +750,10 @@ static void edf__push(edf_real *x, size_t n) {
 }
 
 /* ---- How messages name a node:  Relu "h" [b=64, 100]      built at hw1.c:55 */
-static int edf__fed_batch(void) {
-  for (int i = 0; i < edf.n_inputs; i++)
-    if (edf.inputs[i]->batched && edf.inputs[i]->fed > 0) return edf.inputs[i]->fed;
-  return 0;
-}
-
 static void edf__say_dims(const edf_node *x, int rank) {
-  int own = x->kind == EDF_INPUT && x->fed > 0, batch = own ? x->fed : edf__fed_batch();
+  int own = x->kind == EDF_INPUT && x->fed > 0, batch = own ? x->fed : 0;
+  for (int i = 0; !batch && i < edf.n_inputs; i++)
+    if (edf.inputs[i]->batched && edf.inputs[i]->fed > 0) batch = edf.inputs[i]->fed;
   if (rank > 0) edf__say("[");
   for (int d = 0; d < rank; d++) {
     int follows = x->batched >> d & 1, n = x->dim[d];
@@ -821,25 +817,6 @@ static void edf__check_node(const char *who, const edf_node *x) {
   edf__say("%s: ", who);
   if (!x) edf__fail("the node is NULL");
   edf__say_other_graph(x);
-}
-
-static edf_node *edf__check_operand(const edf_node *y, int k, edf_node *x) {
-  if (x && x->graph == edf.id) return x;
-  edf__say_at(y);
-  edf__say("operand %d is ", k + 1);
-  if (!x) edf__fail("NULL");
-  edf__say_other_graph(x);
-}
-
-static void edf__check_feed(const edf_node *x, const edf_real *data, int batch) {
-  edf__check_node("edf_feed", x);
-  int fixed = !x->batched;
-  int fits = fixed ? batch == 1 || (x->rank && batch == x->dim[0]) : batch >= 1;
-  if (x->kind != EDF_INPUT) edf__fail_with(x, "edf_feed: only an Input can be fed");
-  if (!data) edf__fail_with(x, "edf_feed: the data is NULL");
-  if (!fits)
-    edf__fail_with(x, "edf_feed: batch is %d, %s", batch, fixed
-                   ? "but this Input has none: expected 1" : "expected 1 or more");
 }
 
 EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x) {
@@ -1056,7 +1033,14 @@ void edf_forward_to(edf_node *node) {
 }
 
 void edf_feed(edf_node *x, const edf_real *data, int batch) {
-  edf__check_feed(x, data, batch);
+  edf__check_node("edf_feed", x);
+  int fixed = !x->batched;
+  int fits = fixed ? batch == 1 || (x->rank && batch == x->dim[0]) : batch >= 1;
+  if (x->kind != EDF_INPUT) edf__fail_with(x, "edf_feed: only an Input can be fed");
+  if (!data) edf__fail_with(x, "edf_feed: the data is NULL");
+  if (!fits)
+    edf__fail_with(x, "edf_feed: batch is %d, %s", batch, fixed
+                   ? "but this Input has none: expected 1" : "expected 1 or more");
   x->value = (edf_real *)data;
   x->fed = batch;
   edf.feeds++;
@@ -1068,7 +1052,14 @@ void edf_feed(edf_node *x, const edf_real *data, int batch) {
 static edf_node *edf__computed(const edf_op *about, const char *file, int line, int n,
                                edf_node **in) {
   edf_node *y = edf__new_node(EDF_COMPNODE, about->name, file, line, n);
-  for (int k = 0; k < n; k++) y->in[k] = edf__check_operand(y, k, in[k]);
+  for (int k = 0; k < n; k++) {
+    y->in[k] = in[k];
+    if (in[k] && in[k]->graph == edf.id) continue;
+    edf__say_at(y);
+    edf__say("operand %d is ", k + 1);
+    if (!in[k]) edf__fail("NULL");
+    edf__say_other_graph(in[k]);
+  }
   y->about = y->says = about->formula ? about : NULL;
   y->shape = about->shape ? about->shape : edf__shape_of_first;
   y->forward = about->forward;
