@@ -3,7 +3,7 @@
 # prints chapter, file, line, kind, function, the line before and after, with tabs between: 40
 # draws of each chapter, in the order drawn. The kind is drawn first, else most were constants.
 #   awk -f tests/mutate.awk ALL=1 edf.h     every mutant there is
-# A chapter begins at a comment `/* ==== >>name`, and only what lies within an #if of
+# A chapter begins at a comment `/* ==== >>name`, a second file with `lab`, and only what lies within an #if of
 # EDF_IMPLEMENTATION or EDF__CODE counts, without comments, strings and directives.
 
 function starts(text, part) { return substr(text, 1, length(part)) == part }
@@ -125,6 +125,7 @@ function directive() {
   if (code ~ /^ *# *endif/) { if (inside == depth) inside = 0; depth-- }
 }
 
+FNR == 1 { chapter = FILENAME ~ /lab/ ? "lab" : "" }
 { code = code_of($0) }
 /^\/\* (====|----).*>>[a-z]/ {
   chapter = $0
@@ -135,7 +136,7 @@ continued { continued = code ~ /\\$/; next }
 code ~ /^ *#/ { directive(); continued = code ~ /\\$/; next }
 inside && code ~ /^[A-Za-z_].*\(/ && !body {
   fn = code
-  gsub(/EDF__PRINTF\([0-9, ]*\)|EDF__[A-Z]+ /, "", fn)
+  gsub(/EDF_(LAB_)?_PRINTF\([0-9, ]*\)|EDF__[A-Z]+ /, "", fn)
   sub(/\(.*/, "", fn)
   sub(/.*[ *]/, "", fn)
 }
