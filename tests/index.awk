@@ -4,8 +4,9 @@
 #   part One 3395               the last line of a Part
 #   setting EDF_REAL            a line of the table >>config
 # Declared is what stands outside of comments, braces and code (EDF__CODE), and the constants of
-# an enum without a name; those of others stand with their type. Left out are edf_NAME_at, which are called by a macro, what has two underscores, short names, and
-# macros that say in which header a name is.
+# an enum without a name; those of others stand with their type. Left out are edf_NAME_at, which
+# are called by a macro, what has two underscores, short names, and macros that say in which
+# header a name is.
 
 function public_name(s) { return s ~ /^(edf|EDF)(_[A-Za-z0-9]+)*$/ }
 

@@ -3,8 +3,8 @@
 # prints chapter, file, line, kind, function, the line before and after, with tabs between: 40
 # draws of each chapter, in the order drawn. The kind is drawn first, else most were constants.
 #   awk -f tests/mutate.awk ALL=1 edf.h     every mutant there is
-# A chapter begins at a comment `/* ==== >>name`, a second file with `lab`. Only what lies within
-# an #if of EDF_IMPLEMENTATION or EDF__CODE counts, without comments, strings and directives.
+# A chapter begins at a comment `/* ==== >>name`, a second file with `lab`. Only what lies in an
+# #if of EDF_IMPLEMENTATION or EDF__CODE counts, without comments, strings and directives.
 
 function starts(text, part) { return substr(text, 1, length(part)) == part }
 
