@@ -49,7 +49,7 @@
      Part Three tools 399, print 668, check 884, watch 435, data 833, models 441, names 122
      edf_lab.h  lab 141, doctor 1613, plot 284, trace 962, paper 197, sheet 47
 
-   Index of all public names, without edf_ or EDF_; constants stand with their enum
+   Index of all public names, without edf_, EDF_; constants stand with their enum
      >>config  VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
      >>api  real node kind op event watcher graph edf input parameter compnode compnode_shaped
        addgrad state name want_grad feed forward forward_to backward sgd update_sgd frozen

@@ -66,7 +66,7 @@ page() {
       sitting("Four", "Part Four")
       sitting("Lab", "edf_lab.h")
       print ""
-      print "   Index of all public names, without edf_ or EDF_; constants stand with their enum"
+      print "   Index of all public names, without edf_, EDF_; constants stand with their enum"
       for (k = 1; k <= chapters; k++) if (names[chapter[k]]) {
         gap = length(chapter[k]) < 7 ? "  " : " "
         wrapped("     >>" chapter[k] gap, 7, names[chapter[k]])
