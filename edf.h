@@ -8649,59 +8649,94 @@ void edf_free_array(edf_array *a) {
   memset(a, 0, sizeof *a);
 }
 
-static const char *edf__why(void) { return errno ? strerror(errno) : "it ended early"; }
+/* ---- One reader of files. It reads as far as it is asked to, so that a header is checked
+   before memory is taken for what follows. Behind what it has read stands a zero. */
+typedef struct {
+  const char *path;
+  FILE *file;                            /* NULL: all of it has been read                     */
+  char *text;                            /* what has been read                                */
+  const char *at, *end;                  /* the next byte, and behind the last, in the text   */
+  int line;                              /* of a text that has lines, else 0                  */
+  void *owned;                           /* an error frees it                                 */
+} edf__file;
 
-/* ---- IDX (LeCun et al., the MNIST page): 0 0 type rank, rank big-endian extents, the
-   entries. */
-typedef struct { const char *path; FILE *file; long length; void *owned; } edf__file;
+static void edf__close(edf__file *f) {
+  if (f->file) fclose(f->file);
+  if (f->text) EDF_FREE(f->text);
+}
 
-EDF__NORETURN EDF__PRINTF(3, 4) static void edf__file_error(edf__file *f, long byte,
+/* At a byte of the text; NULL: at none. */
+EDF__NORETURN EDF__PRINTF(3, 4) static void edf__file_error(edf__file *f, const char *at,
                                                             const char *format, ...) {
   va_list args;
   edf__say("%s: ", f->path);
-  if (byte >= 0) edf__say("byte %ld: ", byte);
+  if (at) edf__say("byte %zu: ", (size_t)(at - f->text));
+  if (at && f->line) edf__say("line %d: ", f->line);
   va_start(args, format);
   edf__vsay(format, args);
   va_end(args);
-  if (f->file) fclose(f->file);
+  edf__close(f);
   if (f->owned) EDF_FREE(f->owned);
   edf__stop();
 }
 
-/* An array for what the file has; an error frees it. */
-static edf_array edf__array_for(edf__file *f, int rank, const int *dim) {
-  edf_array a = edf_new_array(rank, dim);
-  if (!a.value) edf__file_error(f, -1, "out of memory for %zu entries", a.size);
-  f->owned = a.value;
-  return a;
+/* Reads on, until n bytes lie at `at` or the file ends; returns how many do. The text may move:
+   a pointer into it, other than these, is lost. */
+static size_t edf__fetch(edf__file *f, size_t n) {
+  while (f->file && (size_t)(f->end - f->at) < n) {
+    size_t at = (size_t)(f->at - f->text), have = (size_t)(f->end - f->text);
+    size_t room = have ? 2 * have : 1024;
+    char *text = (char *)(have ? EDF_REALLOC(f->text, room + 1) : EDF_MALLOC(room + 1));
+    if (!text) edf__file_error(f, NULL, "out of memory for %zu bytes", room);
+    have += fread(text + have, 1, room - have, f->file);
+    text[have] = 0;
+    f->text = text;
+    f->at = text + at;
+    f->end = text + have;
+    if (ferror(f->file))
+      edf__file_error(f, have ? f->end : NULL, "cannot be read: %s", strerror(errno));
+    if (have == room) continue;
+    fclose(f->file);
+    f->file = NULL;
+  }
+  return (size_t)(f->end - f->at);
 }
 
 static edf__file edf__open(const char *path) {
-  edf__file f = { path ? path : "(no path)", NULL, 0, NULL };
+  edf__file f = { path ? path : "(no path)", NULL, NULL, NULL, NULL, 0, NULL };
   errno = 0;
   if (path) f.file = fopen(path, "rb");
   if (!f.file)
-    edf__file_error(&f, -1, "cannot be opened: %s", path ? strerror(errno) : "it is NULL");
-  int c = getc(f.file);                  /* a directory opens, but cannot be read             */
-  if (c == EOF && ferror(f.file))
-    edf__file_error(&f, -1, "cannot be read: %s", strerror(errno));
-  if (c == 0x1f && getc(f.file) == 0x8b)
-    edf__file_error(&f, 0, "the file is compressed with gzip: unpack it first, with gunzip");
-  rewind(f.file);
+    edf__file_error(&f, NULL, "cannot be opened: %s", path ? strerror(errno) : "it is NULL");
+  edf__fetch(&f, 2);
+  if (!strncmp(f.text, "\x1f\x8b", 2))
+    edf__file_error(&f, f.text, "the file is compressed with gzip: unpack it first, with "
+                    "gunzip");
   return f;
 }
 
-static void edf__find_length(edf__file *f) {
-  if (fseek(f->file, 0, SEEK_END) || (f->length = ftell(f->file)) < 0)
-    edf__file_error(f, -1, "its length cannot be found: %s", strerror(errno));
-  rewind(f->file);
+/* The next n bytes, which must be there. */
+static const unsigned char *edf__take(edf__file *f, size_t n) {
+  if (edf__fetch(f, n) < n)
+    edf__file_error(f, f->at, "expected %zu more bytes, but the file has %zu: it ended early",
+                    n, (size_t)(f->end - f->text));
+  f->at += n;
+  return (const unsigned char *)f->at - n;
 }
 
-static void edf__read(edf__file *f, long at, void *to, size_t n) {
-  errno = 0;
-  if (fread(to, 1, n, f->file) != n)
-    edf__file_error(f, at, "expected %zu more bytes, but the file has %ld: %s", n, f->length,
-                    edf__why());
+/* The first byte behind the blanks. */
+static char edf__skip(edf__file *f, const char *blanks) {
+  while (*f->at > 0 && *f->at <= ' ' && strchr(blanks, *f->at)) f->at++;
+  return *f->at;
+}
+
+/* The number that begins at *at, which moves behind it; or, if it is greater than `most`, to
+   where that was found. */
+static unsigned long long edf__digits(const char **at, unsigned long long most) {
+  unsigned long long n = 0;
+  for (; edf__is_digit(**at) && n <= most; ++*at)
+    n = 10 * n + (unsigned long long)(**at - '0');
+  return n;
 }
 
 /* ---- Numbers in files. */
@@ -8711,96 +8746,95 @@ static uint64_t edf__get_number(const unsigned char *from, size_t bytes, int big
   return bits;
 }
 
-/* One number of a file: 'f', 'i', 'u' or 'b' and its bytes. */
-static double edf__number_at(const unsigned char *from, char kind, size_t bytes, int big) {
-  uint64_t bits = edf__get_number(from, bytes, big);
-  uint32_t half = (uint32_t)bits;
-  uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
-  float single;
-  double number;
-  memcpy(&single, &half, sizeof single);
-  memcpy(&number, &bits, sizeof number);
-  if (kind == 'f') return bytes == 4 ? (double)single : number;
-  if (kind == 'i' && bits & sign) return -(double)((~bits + 1) & (sign | (sign - 1)));
-  return (double)bits;
-}
-
-/* Reads n numbers in pieces. */
-static int edf__read_numbers(FILE *file, edf_real *to, size_t n, char kind, size_t bytes,
+/* n numbers: 'f', 'i', 'u' or 'b' and the bytes of each. */
+static void edf__get_numbers(edf_real *to, size_t n, const char *from, char kind, size_t bytes,
                              int big) {
-  unsigned char piece[4096];
-  for (size_t i = 0; i < n;) {
-    size_t room = sizeof piece / bytes, count = n - i < room ? n - i : room;
-    if (fread(piece, bytes, count, file) != count) return 0;
-    for (size_t k = 0; k < count; k++)
-      to[i++] = (edf_real)edf__number_at(piece + k * bytes, kind, bytes, big);
+  const unsigned char *at = (const unsigned char *)from;
+  uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
+  if (bytes == 1 && kind != 'i') {                           /* most files: a fast loop       */
+    for (size_t i = 0; i < n; i++) to[i] = (edf_real)at[i];
+    return;
   }
-  return 1;
+  for (size_t i = 0; i < n; i++, at += bytes) {
+    uint64_t bits = edf__get_number(at, bytes, big);
+    uint32_t half = (uint32_t)bits;
+    float single;
+    double number;
+    memcpy(&single, &half, sizeof single);
+    memcpy(&number, &bits, sizeof number);
+    if (kind == 'f' && bytes == 4) number = (double)single;
+    if (kind == 'i') number = (double)(int64_t)((bits ^ sign) - sign);
+    if (kind == 'u' || kind == 'b') number = (double)bits;
+    to[i] = (edf_real)number;
+  }
 }
 
-/* The shape in the header, checked against the length before any memory is taken. */
-static int edf__idx_header(edf__file *f, int *dim) {
-  unsigned char h[4];
-  edf__find_length(f);
-  edf__read(f, 0, h, 4);
-  if (h[0] || h[1])
-    edf__file_error(f, 0, "expected an IDX file, which begins with two zeros; found %d %d",
-                    h[0], h[1]);
-  if (h[2] != 8) edf__file_error(f, 2, "expected type 8, unsigned bytes; found type %d", h[2]);
-  if (h[3] < 1 || h[3] > EDF_MAX_RANK)
-    edf__file_error(f, 3, "expected 1 to %d dimensions, found %d", EDF_MAX_RANK, h[3]);
-  int rank = h[3], capped = 0;
-  unsigned long long size = 1;
-  for (int d = 0; d < rank; d++) {
-    edf__read(f, 4 + 4 * d, h, 4);
-    unsigned long n = (unsigned long)h[0] << 24 | (unsigned long)h[1] << 16 |
-                      (unsigned long)h[2] << 8 | h[3];
-    if (n < 1 || n > INT_MAX)
-      edf__file_error(f, 4 + 4 * d, "dimension %d: expected 1 to %d entries, found %lu", d,
-                      INT_MAX, n);
-    capped |= size > (unsigned long long)f->length;
-    if (capped) size = (unsigned long long)f->length + 1;
-    size *= n;
-    dim[d] = (int)n;
-  }
-  unsigned long long rest =
-      (unsigned long long)(f->length < 4 + 4 * rank ? 0 : f->length - 4 - 4 * rank);
-  if (size != rest)
-    edf__file_error(f, 4 + 4 * rank,
-                    "the header promises %s%llu entries, but %llu bytes follow",
-                    capped ? "at least " : "", size, rest);
-  return rank;
+/* What a header says of the numbers behind it. */
+typedef struct { char kind; int bytes, big, rank, dim[EDF_MAX_RANK]; } edf__layout;
+
+static void edf__add_dim(edf__file *f, const char *at, edf__layout *l, unsigned long long n) {
+  if (n < 1 || n > INT_MAX)
+    edf__file_error(f, at, "dimension %d: expected 1 to %d entries, found %llu", l->rank,
+                    INT_MAX, n);
+  l->dim[l->rank++] = (int)n;
 }
 
-edf_array edf_load_idx(const char *path) {
-  int dim[EDF_MAX_RANK];
+/* An array for what the file has; an error frees it. */
+static edf_array edf__array_for(edf__file *f, int rank, const int *dim) {
+  edf_array a = edf_new_array(rank, dim);
+  if (!a.value) edf__file_error(f, NULL, "out of memory for %zu entries", a.size);
+  f->owned = a.value;
+  return a;
+}
+
+/* The rest of a file, which is these numbers and no more. */
+static edf_array edf__rest(edf__file *f, const edf__layout *l) {
+  unsigned long long left = edf__fetch(f, SIZE_MAX), all = (size_t)(f->end - f->text);
+  unsigned long long size = (unsigned long long)l->bytes;
+  int d = 0;
+  while (d < l->rank && size <= all) size *= (unsigned long long)l->dim[d++];
+  if (size != left)
+    edf__file_error(f, f->at, "the header promises %s%llu bytes of numbers, but %llu follow",
+                    d < l->rank ? "at least " : "", size, left);
+  edf_array a = edf__array_for(f, l->rank, l->dim);
+  edf__get_numbers(a.value, a.size, f->at, l->kind, (size_t)l->bytes, l->big);
+  edf__close(f);
+  return a;
+}
+
+/* ---- IDX (LeCun et al., the MNIST page): 0 0 type rank, rank big-endian extents, the
+   entries. Rank 0 stands for any. */
+static edf_array edf__load_idx(const char *path, int rank, const char *what) {
   edf__file f = edf__open(path);
-  int rank = edf__idx_header(&f, dim);
-  edf_array a = edf__array_for(&f, rank, dim);
-  if (!edf__read_numbers(f.file, a.value, a.size, 'u', 1, 0))
-    edf__file_error(&f, ftell(f.file), "cannot be read: %s", edf__why());
-  fclose(f.file);
-  return a;
+  edf__layout l = { 'u', 1, 0, 0, { 0 } };
+  const unsigned char *h = edf__take(&f, 4);
+  int found = h[3];
+  if (h[0] || h[1])
+    edf__file_error(&f, f.text, "expected an IDX file, which begins with two zeros; found %d "
+                    "%d", h[0], h[1]);
+  if (h[2] != 8)
+    edf__file_error(&f, f.text + 2, "expected type 8, unsigned bytes; found type %d", h[2]);
+  if (found < 1 || found > EDF_MAX_RANK)
+    edf__file_error(&f, f.text + 3, "expected 1 to %d dimensions, found %d", EDF_MAX_RANK,
+                    found);
+  if (rank && found != rank)
+    edf__file_error(&f, f.text + 3, "expected %d %s for %s, found %d", rank,
+                    rank == 1 ? "dimension" : "dimensions", what, found);
+  while (l.rank < found) {
+    uint64_t n = edf__get_number(edf__take(&f, 4), 4, 1);
+    edf__add_dim(&f, f.at - 4, &l, n);
+  }
+  if (rank == 3 && l.dim[1] > INT_MAX / l.dim[2])
+    edf__file_error(&f, f.text + 8, "images of %d by %d pixels are too large", l.dim[1],
+                    l.dim[2]);
+  return edf__rest(&f, &l);
 }
 
-static edf_array edf__idx_of_rank(const char *path, int rank, const char *what) {
-  edf_array a = edf_load_idx(path);
-  int found = a.rank;
-  if (found != rank) {
-    edf_free_array(&a);
-    edf__fail("%s: byte 3: expected %d %s for %s, found %d", path, rank,
-              rank == 1 ? "dimension" : "dimensions", what, found);
-  }
-  return a;
-}
+edf_array edf_load_idx(const char *path) { return edf__load_idx(path, 0, ""); }
+edf_array edf_load_labels(const char *path) { return edf__load_idx(path, 1, "labels"); }
 
 edf_array edf_load_images(const char *path) {
-  edf_array a = edf__idx_of_rank(path, 3, "images");
-  int rows = a.dim[1], columns = a.dim[2];
-  if (rows > INT_MAX / columns) {
-    edf_free_array(&a);
-    edf__fail("%s: byte 8: images of %d by %d pixels are too large", path, rows, columns);
-  }
+  edf_array a = edf__load_idx(path, 3, "images");
   for (size_t i = 0; i < a.size; i++) a.value[i] /= 255;
   a.rank = 2;
   a.dim[1] *= a.dim[2];
@@ -8808,111 +8842,63 @@ edf_array edf_load_images(const char *path) {
   return a;
 }
 
-edf_array edf_load_labels(const char *path) { return edf__idx_of_rank(path, 1, "labels"); }
-
 /* ---- CSV: numbers between commas, the same count in each line; a first line that does not
    begin with a number is a heading. */
-typedef struct { edf__file f; char *text; const char *at; int line; } edf__csv;
-
-EDF__NORETURN static void edf__csv_error(edf__csv *c, const char *message) {
-  edf__file f = c->f;
-  long byte = (long)(c->at - c->text);
-  EDF_FREE(c->text);
-  edf__file_error(&f, byte, "line %d: %s", c->line, message);
+static edf__file edf__open_text(const char *path) {
+  edf__file f = edf__open(path);
+  edf__fetch(&f, SIZE_MAX);
+  f.line = 1;
+  if (!strncmp(f.text, "\xEF\xBB\xBF", 3)) f.at += 3;        /* a byte order mark             */
+  return f;
 }
 
-/* The whole text, with a zero at its end. */
-static edf__csv edf__open_text(const char *path) {
-  edf__csv c = { edf__open(path), NULL, NULL, 1 };
-  size_t n = 0, room = 1 << 10;
-  for (;; room *= 2) {
-    char *text = (char *)(c.text ? EDF_REALLOC(c.text, room + 1) : EDF_MALLOC(room + 1));
-    if (!text && c.text) EDF_FREE(c.text);
-    if (!text) edf__file_error(&c.f, -1, "out of memory for %zu bytes", room);
-    c.text = text;
-    n += fread(c.text + n, 1, room - n, c.f.file);
-    if (n < room) break;
-  }
-  int broken = ferror(c.f.file);
-  if (broken) EDF_FREE(c.text);
-  if (broken) edf__file_error(&c.f, (long)n, "cannot be read: %s", edf__why());
-  fclose(c.f.file);
-  c.f.file = NULL;
-  c.f.length = (long)n;
-  c.text[n] = 0;
-  c.at = c.text + (strncmp(c.text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);     /* a byte order mark */
-  return c;
-}
-
-static void edf__csv_blanks(edf__csv *c) {
-  while (*c->at == ' ' || *c->at == '\t' || *c->at == '\r') c->at++;
-}
-
-static void edf__csv_heading(edf__csv *c) {
-  edf__csv_blanks(c);
-  if (edf__is_digit(*c->at) || (*c->at && strchr("+-.\n", *c->at)) || !*c->at) return;
-  while (*c->at && *c->at != '\n') c->at++;
-  if (*c->at) { c->at++; c->line++; }
-}
-
-static double edf__csv_number(edf__csv *c) {
-  edf__csv_blanks(c);
-  const char *start = c->at;
-  double sign = *c->at == '-' ? -1 : 1;
-  if (*c->at == '-' || *c->at == '+') c->at++;
-  int digits = edf__is_digit(*c->at) || (*c->at == '.' && edf__is_digit(c->at[1]));
-  if (!digits) { c->at = start; edf__csv_error(c, "expected a number"); }
-  double number = sign * edf__decimal(&c->at);
-  if (!(fabs((double)(edf_real)number) < HUGE_VAL)) {
-    c->at = start;
-    edf__csv_error(c, "the number is too large");
-  }
-  edf__csv_blanks(c);
-  if (*c->at && *c->at != ',' && *c->at != '\n')
-    edf__csv_error(c, "expected ',' or the end of the line");
+static double edf__csv_number(edf__file *f) {
+  char first = edf__skip(f, " \t\r");
+  const char *at = f->at + (first == '-' || first == '+');
+  if (!edf__is_digit(at[*at == '.'])) edf__file_error(f, f->at, "expected a number");
+  double number = edf__decimal(&at) * (first == '-' ? -1 : 1);
+  if (!(fabs((double)(edf_real)number) < HUGE_VAL))
+    edf__file_error(f, f->at, "the number is too large");
+  f->at = at;
+  char next = edf__skip(f, " \t\r");
+  if (next && next != ',' && next != '\n')
+    edf__file_error(f, f->at, "expected ',' or the end of the line");
   return number;
 }
 
 /* Goes over the rows; with `value` it stores the numbers. */
-static void edf__csv_rows(edf__csv *c, int *rows, int *columns, edf_real *value) {
-  *rows = 0;
-  for (;; c->line++) {
+static void edf__csv_rows(edf__file *f, int *dim, edf_real *value) {
+  for (dim[0] = 0; edf__skip(f, " \t\r"); f->line++) {
     int n = 0;
-    edf__csv_blanks(c);
-    if (*c->at == '\n') { c->at++; continue; }               /* an empty line                 */
-    if (!*c->at) {
-      if (c->at != c->text + c->f.length) edf__csv_error(c, "expected text, found a zero byte");
-      return;
-    }
+    if (*f->at == '\n') { f->at++; continue; }               /* an empty line                 */
     do {
-      double number = edf__csv_number(c);
+      double number = edf__csv_number(f);
       if (value) *value++ = (edf_real)number;
       n++;
-    } while (*c->at == ',' && c->at++ && n < INT_MAX);
-    if (*rows == 0) *columns = n;
-    if (n != *columns) {
-      char message[96];
-      snprintf(message, sizeof message, "expected %d numbers as in the first row, found %d",
-               *columns, n);
-      edf__csv_error(c, message);
-    }
-    *rows += 1;
-    if (*c->at == '\n') c->at++;
+    } while (*f->at == ',' && f->at++ && n < INT_MAX);
+    if (!dim[0]++) dim[1] = n;
+    if (n != dim[1])
+      edf__file_error(f, f->at, "expected %d numbers as in the first row, found %d", dim[1], n);
+    if (*f->at == '\n') f->at++;
   }
+  if (f->at != f->end) edf__file_error(f, f->at, "expected text, found a zero byte");
 }
 
 edf_array edf_load_csv(const char *path) {
   int dim[2] = { 0, 0 };
-  edf__csv c = edf__open_text(path);
-  edf__csv_heading(&c);
-  const char *start = c.at;
-  edf__csv_rows(&c, &dim[0], &dim[1], NULL);
-  if (dim[0] == 0) edf__csv_error(&c, "expected at least one row of numbers");
-  edf_array a = edf_new_array(2, dim);
-  if (!a.value) edf__csv_error(&c, "out of memory for the numbers");
-  c.at = start;
-  edf__csv_rows(&c, &dim[0], &dim[1], a.value);
-  EDF_FREE(c.text);
+  edf__file f = edf__open_text(path);
+  char first = edf__skip(&f, " \t\r");
+  if (first && !edf__is_digit(first) && !strchr("+-.\n", first)) {       /* a heading        */
+    f.at += strcspn(f.at, "\n");
+    if (*f.at) { f.at++; f.line++; }
+  }
+  const char *start = f.at;
+  edf__csv_rows(&f, dim, NULL);
+  if (!dim[0]) edf__file_error(&f, f.at, "expected at least one row of numbers");
+  edf_array a = edf__array_for(&f, 2, dim);
+  f.at = start;
+  edf__csv_rows(&f, dim, a.value);
+  edf__close(&f);
   return a;
 }
 
@@ -9072,86 +9058,64 @@ void edf_save_npy(const char *path, edf_array a) {
   edf_finish_file(&w);
 }
 
-typedef struct { char kind; int bytes, big, rank, dim[EDF_MAX_RANK]; } edf__npy;
-
-/* The text behind 'key': in the header; its place in the file for errors. */
-static const char *edf__npy_key(edf__file *f, const char *header, const char *key) {
-  char quoted[32];
-  snprintf(quoted, sizeof quoted, "'%s':", key);
-  const char *at = strstr(header, quoted);
-  if (!at) edf__file_error(f, 10, "expected a header with %s", quoted);
-  at += strlen(quoted);
-  while (*at == ' ') at++;
-  return at;
+/* What stands behind a key of the header, at which f is. */
+static const char *edf__npy_value(edf__file *f, const char *key) {
+  const char *at = strstr(f->at, key);
+  if (!at) edf__file_error(f, f->at, "expected a header with %s", key);
+  at += strlen(key);
+  return at + strspn(at, " ");
 }
 
-static void edf__npy_type(edf__file *f, edf__npy *a, const char *at) {
-  int known = at[0] == '\'' && at[1] && strchr("<>|=", at[1]);
-  known = known && at[2] && at[3] && at[4] == '\'';
-  a->kind = known ? at[2] : 0;
-  a->bytes = known ? at[3] - '0' : 0;
-  a->big = known && at[1] == '>';
-  if (a->kind == 'f' && (a->bytes == 4 || a->bytes == 8)) return;
-  if (a->kind && strchr("iu", a->kind) && strchr("1248", at[3])) return;
-  if (a->kind == 'b' && a->bytes == 1) return;
-  edf__file_error(f, 10, "expected numbers of type f4, f8, i1 to i8, u1 to u8 or b1, found "
+static void edf__npy_type(edf__file *f, edf__layout *l, const char *at) {
+  static const char known[] = "f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1";
+  int ordered = at[0] == '\'' && at[1] && strchr("<>|=", at[1]);
+  for (const char *type = known; ordered && type < known + sizeof known; type += 3)
+    if (!strncmp(at + 2, type, 2) && at[4] == '\'') {
+      l->kind = at[2];
+      l->bytes = at[3] - '0';
+      l->big = at[1] == '>';
+      return;
+    }
+  edf__file_error(f, f->at, "expected numbers of type f4, f8, i1 to i8, u1 to u8 or b1, found "
                   "%.*s", (int)strcspn(at, ",}\n"), at);
 }
 
-static void edf__npy_shape(edf__file *f, edf__npy *a, const char *at) {
-  if (*at++ != '(') edf__file_error(f, 10, "expected a shape as in (3, 4)");
-  while (*at != ')') {
-    long long n = 0;
-    if (!edf__is_digit(*at)) edf__file_error(f, 10, "expected a shape as in (3, 4)");
-    for (; edf__is_digit(*at); at++) n = n > INT_MAX ? n : 10 * n + (*at - '0');
-    if (n < 1 || n > INT_MAX)
-      edf__file_error(f, 10, "dimension %d: expected 1 to %d entries, found %lld", a->rank,
-                      INT_MAX, n);
-    if (a->rank == EDF_MAX_RANK)
-      edf__file_error(f, 10, "expected at most %d dimensions", EDF_MAX_RANK);
-    a->dim[a->rank++] = (int)n;
-    while (*at == ',' || *at == ' ') at++;
+static void edf__npy_shape(edf__file *f, edf__layout *l, const char *at) {
+  if (*at++ != '(') edf__file_error(f, f->at, "expected a shape as in (3, 4)");
+  for (; *at != ')'; at += strspn(at, ", ")) {
+    if (!edf__is_digit(*at)) edf__file_error(f, f->at, "expected a shape as in (3, 4)");
+    if (l->rank == EDF_MAX_RANK)
+      edf__file_error(f, f->at, "expected at most %d dimensions", EDF_MAX_RANK);
+    edf__add_dim(f, f->at, l, edf__digits(&at, INT_MAX));
   }
 }
 
-static edf__npy edf__npy_header(edf__file *f, long *begin) {
-  unsigned char h[12];
-  char text[4096];
-  edf__npy a;
-  memset(&a, 0, sizeof a);
-  edf__find_length(f);
-  edf__read(f, 0, h, 10);
-  if (memcmp(h, "\x93NUMPY", 6)) edf__file_error(f, 0, "expected an .npy file");
-  if (h[6] < 1 || h[6] > 3) edf__file_error(f, 6, "expected version 1 to 3, found %d", h[6]);
-  if (h[6] > 1) edf__read(f, 10, h + 10, 2);
-  uint64_t length = edf__get_number(h + 8, h[6] > 1 ? 4 : 2, 0);
-  if (length >= sizeof text)
-    edf__file_error(f, 8, "expected a header of less than %d bytes, found %lu",
-                    (int)sizeof text, (unsigned long)length);
-  *begin = (h[6] > 1 ? 12 : 10) + (long)length;
-  edf__read(f, *begin - (long)length, text, (size_t)length);
-  text[length] = 0;
-  edf__npy_type(f, &a, edf__npy_key(f, text, "descr"));
-  if (strncmp(edf__npy_key(f, text, "fortran_order"), "False", 5))
-    edf__file_error(f, 10, "the array is in Fortran order: save np.ascontiguousarray(x)");
-  edf__npy_shape(f, &a, edf__npy_key(f, text, "shape"));
-  return a;
-}
-
 edf_array edf_load_npy(const char *path) {
-  long begin;
+  enum { LONGEST = 4096 };
   edf__file f = edf__open(path);
-  edf__npy a = edf__npy_header(&f, &begin);
-  unsigned long long size = (unsigned long long)a.bytes, rest = (unsigned long long)f.length;
-  for (int d = 0; d < a.rank && size <= rest; d++) size *= (unsigned long long)a.dim[d];
-  if (size != rest - (unsigned long long)begin)
-    edf__file_error(&f, begin, "the header promises %s%llu bytes of numbers, but %llu follow",
-                    size > rest ? "at least " : "", size, rest - (unsigned long long)begin);
-  edf_array out = edf__array_for(&f, a.rank, a.dim);
-  if (!edf__read_numbers(f.file, out.value, out.size, a.kind, (size_t)a.bytes, a.big))
-    edf__file_error(&f, begin, "cannot be read: %s", edf__why());
-  fclose(f.file);
-  return out;
+  edf__layout l = { 0, 0, 0, 0, { 0 } };
+  const unsigned char *h = edf__take(&f, 10);
+  int version = h[6], wide = version > 1;
+  if (memcmp(h, "\x93NUMPY", 6)) edf__file_error(&f, f.text, "expected an .npy file");
+  if (version < 1 || version > 3)
+    edf__file_error(&f, f.text + 6, "expected version 1 to 3, found %d", version);
+  if (wide) edf__take(&f, 2);
+  h = (const unsigned char *)f.text + 8;
+  uint64_t length = edf__get_number(h, wide ? 4 : 2, 0);
+  if (length >= LONGEST)
+    edf__file_error(&f, f.text + 8, "expected a header of less than %d bytes, found %lu",
+                    LONGEST, (unsigned long)length);
+  edf__take(&f, (size_t)length);
+  char *end = f.text + (f.at - f.text), first = *end;        /* of the numbers                */
+  *end = 0;
+  f.at -= length;
+  edf__npy_type(&f, &l, edf__npy_value(&f, "'descr':"));
+  if (strncmp(edf__npy_value(&f, "'fortran_order':"), "False", 5))
+    edf__file_error(&f, f.at, "the array is in Fortran order: save np.ascontiguousarray(x)");
+  edf__npy_shape(&f, &l, edf__npy_value(&f, "'shape':"));
+  f.at = end;
+  *end = first;
+  return edf__rest(&f, &l);
 }
 
 /* ---- Pictures: PGM and PPM (netpbm), PNG (ISO 15948). A PNG is a signature, then chunks of
@@ -9272,67 +9236,60 @@ void edf_save_image(const char *path, edf_array a) {
 
 /* ---- PGM and PPM, as text (P2, P3) or bytes (P5, P6): the kind, columns, rows, the greatest
    number, then the pixels. A # begins a comment. */
-static int edf__pnm_skip(FILE *file) {   /* the first character behind blanks and comments    */
-  int c, comment = 0;
-  do {
-    c = getc(file);
-    comment = c == '#' || (comment && c != '\n' && c != EOF);
-  } while (comment || c == ' ' || c == '\t' || c == '\r' || c == '\n');
-  return c;
-}
 
 /* A number from least to most, with one character behind it. */
-static long edf__pnm_number(edf__file *f, const char *what, long least, long most) {
-  int c = edf__pnm_skip(f->file);
-  long long n = -1;                      /* 10 * most: over a long of 32 bits                 */
-  long at = ftell(f->file) - (c != EOF);
-  for (; c >= '0' && c <= '9'; c = getc(f->file))
-    if (n <= most) n = 10 * (n < 0 ? 0 : n) + (c - '0');
-  if (n < 0)
-    edf__file_error(f, at, "expected %s, found %s", what, c == EOF ? "the end" : "no number");
+static int edf__pnm_number(edf__file *f, const char *what, int least, int most) {
+  while (edf__skip(f, " \t\r\n") == '#') {
+    const char *end = (const char *)memchr(f->at, '\n', (size_t)(f->end - f->at));
+    f->at = end ? end : f->end;
+  }
+  const char *at = f->at;
+  long long n = (long long)edf__digits(&f->at, (unsigned)most);
+  if (f->at == at)
+    edf__file_error(f, at, "expected %s, found %s", what,
+                    at == f->end ? "the end" : "no number");
   if (n < least || n > most)
-    edf__file_error(f, at, "expected %s from %ld to %ld, found %lld%s", what, least, most, n,
+    edf__file_error(f, at, "expected %s from %d to %d, found %lld%s", what, least, most, n,
                     n > most ? " or more" : "");
-  return (long)n;
+  f->at += f->at < f->end;
+  return (int)n;
 }
 
-static void edf__pnm_pixels(edf__file *f, edf_array *a, int text, long most) {
+static void edf__pnm_pixels(edf__file *f, edf_array *a, int text, int most) {
   size_t bytes = most > 255 ? 2 : 1;
-  long begin = ftell(f->file);
-  if (!text && !edf__read_numbers(f->file, a->value, a->size, 'u', bytes, 1))
-    edf__file_error(f, ftell(f->file), "cannot be read: %s", edf__why());
+  const char *begin = f->at;
+  if (!text) edf__get_numbers(a->value, a->size, begin, 'u', bytes, 1);
   for (size_t i = 0; i < a->size; i++) {
     if (text) a->value[i] = (edf_real)edf__pnm_number(f, "a pixel", 0, most);
     if (a->value[i] > (edf_real)most)
-      edf__file_error(f, begin + (long)(i * bytes), "expected a pixel from 0 to %ld, found %g",
-                      most, (double)a->value[i]);
+      edf__file_error(f, begin + i * bytes, "expected a pixel from 0 to %d, found %g", most,
+                      (double)a->value[i]);
     a->value[i] /= (edf_real)most;
   }
 }
 
 edf_array edf_load_image(const char *path) {
   edf__file f = edf__open(path);
-  edf__find_length(&f);
-  int p = getc(f.file), kind = getc(f.file), dim[3] = { 0, 0, 3 };
-  if (p != 'P' || kind == EOF || !strchr("2356", kind))
-    edf__file_error(&f, 0, "expected a PGM or PPM file, which begins with P2, P3, P5 or P6");
+  int dim[3] = { 0, 0, 3 }, kind = f.text[0] == 'P' ? f.text[1] : 0;
+  if (!kind || !strchr("2356", kind))
+    edf__file_error(&f, f.text, "expected a PGM or PPM file, which begins with P2, P3, P5 or "
+                    "P6");
   int text = kind < '5', colour = kind == '3' || kind == '6';
-  dim[1] = (int)edf__pnm_number(&f, "the number of columns", 1, INT_MAX / 8);
-  dim[0] = (int)edf__pnm_number(&f, "the number of rows", 1, INT_MAX / 8);
-  long most = edf__pnm_number(&f, "the greatest number", 1, 65535), begin = ftell(f.file);
-  unsigned long long bytes = text || most > 255 ? 2 : 1, left;
+  edf__fetch(&f, SIZE_MAX);
+  f.at += 2;
+  dim[1] = edf__pnm_number(&f, "the number of columns", 1, INT_MAX / 8);
+  dim[0] = edf__pnm_number(&f, "the number of rows", 1, INT_MAX / 8);
+  int most = edf__pnm_number(&f, "the greatest number", 1, 65535);
+  unsigned long long bytes = text || most > 255 ? 2 : 1, left = (size_t)(f.end - f.at);
   bytes *= (unsigned long long)dim[0] * (unsigned long long)dim[1] * (colour ? 3 : 1);
-  left = f.length > begin ? (unsigned long long)(f.length - begin) : 0;
   if (bytes > left + (unsigned)text)
-    edf__file_error(&f, begin, "%d x %d pixels need %llu bytes, but %llu follow", dim[1],
+    edf__file_error(&f, f.at, "%d x %d pixels need %llu bytes, but %llu follow", dim[1],
                     dim[0], bytes, left);
   edf_array a = edf__array_for(&f, colour ? 3 : 2, dim);
   edf__pnm_pixels(&f, &a, text, most);
-  fclose(f.file);
+  edf__close(&f);
   return a;
 }
-
-
 
 /* ---- Text as class numbers: the different bytes of a text, in their order. */
 static int edf__find_symbols(edf_text *t, const char *text, size_t length) {
@@ -9359,12 +9316,12 @@ edf_text edf_text_of(const char *text, size_t length) {
 }
 
 edf_text edf_load_text(const char *path) {
-  edf__csv whole = edf__open_text(path);
-  size_t length = (size_t)(whole.text + whole.f.length - whole.at);
+  edf__file f = edf__open_text(path);
+  size_t length = (size_t)(f.end - f.at);
   edf_text t;
-  if (length < 1 || length > INT_MAX) edf__csv_error(&whole, "expected 1 byte or more");
-  if (!edf__find_symbols(&t, whole.at, length)) edf__csv_error(&whole, "out of memory");
-  EDF_FREE(whole.text);
+  if (length < 1 || length > INT_MAX) edf__file_error(&f, f.at, "expected 1 byte or more");
+  if (!edf__find_symbols(&t, f.at, length)) edf__file_error(&f, f.at, "out of memory");
+  edf__close(&f);
   return t;
 }
 
@@ -9431,8 +9388,8 @@ EDF__C_BEGIN
 enum { EDF__PARTS = 3 };                 /* value, m and s                                    */
 static const char *const edf__suffix[EDF__PARTS] = { "", ".m", ".s" };
 
-static edf_real *edf__part(const edf_node *p, int part) {
-  return part == 0 ? p->value : part == 1 ? p->m : p->s;
+static edf_real **edf__part(edf_node *p, int part) {
+  return part == 0 ? &p->value : part == 1 ? &p->m : &p->s;
 }
 
 /* A name as JSON. */
@@ -9505,7 +9462,7 @@ void edf_save(const char *path) {
   edf__check_names();
   for (int i = 0; edf_device && i < edf.n_parameters; i++)
     for (int part = 0; part < EDF__PARTS; part++) {
-      edf_real *x = edf__part(edf.parameters[i], part);
+      edf_real *x = *edf__part(edf.parameters[i], part);
       if (x) edf_device->pull(x, edf.parameters[i]->size);
     }
   edf_writer w = edf_create_file(NULL, path);
@@ -9513,7 +9470,7 @@ void edf_save(const char *path) {
   edf__write_metadata(w.file);
   for (int i = 0; i < edf.n_parameters; i++)
     for (int part = 0; part < EDF__PARTS; part++) {
-      if (!edf__part(edf.parameters[i], part)) continue;
+      if (!*edf__part(edf.parameters[i], part)) continue;
       fputc(',', w.file);
       edf__write_entry(w.file, edf.parameters[i], part, at);
       at += edf.parameters[i]->size * sizeof(edf_real);
@@ -9528,84 +9485,46 @@ void edf_save(const char *path) {
   fseek(w.file, end, SEEK_SET);
   for (int i = 0; i < edf.n_parameters; i++)
     for (int part = 0; part < EDF__PARTS; part++) {
-      const edf_real *x = edf__part(edf.parameters[i], part);
+      const edf_real *x = *edf__part(edf.parameters[i], part);
       if (x) edf__write_reals(&w, x, edf.parameters[i]->size);
     }
   edf_finish_file(&w);
 }
 
-static void *edf__try_alloc(edf__block **list, size_t bytes) {
-  void *data = edf__try_raw(list, bytes);
-  return data ? memset(data, 0, bytes) : NULL;
-}
-
-/* ---- Reading. Nothing is changed before everything is known to fit and is in memory. */
-typedef struct { int bytes; unsigned long long begin, end; edf_real *value; } edf__saved;
+/* ---- Reading. The file is in memory, and all of it is checked, before anything is changed. */
+typedef struct { int part, bytes; unsigned long long begin, end; long steps; } edf__saved;
 
 typedef struct {
   edf__file f;
-  char *header, *at, *end;               /* the JSON text, where it is read, and its end      */
-  edf__saved *part;                      /* of parameter i: 3 i, 3 i + 1, 3 i + 2             */
-  long *steps;
+  edf__saved *saved;                     /* of each part, with the steps in a parameter's     */
   unsigned long long seed, draws;
   int random;                            /* 3: the file has both of these                     */
 } edf__model;
 
-static void edf__free_model(edf__model *m) {
-  if (m->f.file) fclose(m->f.file);
-  m->f.file = NULL;
-  for (int k = 0; m->part && k < EDF__PARTS * edf.n_parameters; k++)
-    edf__free(m->part[k].value);
-  edf__free(m->part);
-  edf__free(m->steps);
-  edf__free(m->header);
-}
+/* ---- JSON, as far as a header has it. */
+static char edf__json_peek(edf__file *f) { return edf__skip(f, " \n\t\r"); }
 
-EDF__NORETURN EDF__PRINTF(2, 3) static void edf__model_error(edf__model *m, const char *format,
-                                                             ...) {
-  va_list args;
-  edf__say("%s: byte %ld: ", m->f.path, 8 + (long)(m->at - m->header));
-  va_start(args, format);
-  edf__vsay(format, args);
-  va_end(args);
-  edf__free_model(m);
-  edf__stop();
-}
-
-/* Memory that is the graph's; without it the file is closed. */
-static void *edf__model_alloc(edf__model *m, size_t bytes) {
-  void *data = edf__try_alloc(&edf.kept, bytes);
-  if (!data) edf__model_error(m, "out of memory: %zu bytes", bytes);
-  return data;
-}
-
-static char edf__json_peek(edf__model *m) {
-  while (*m->at == ' ' || *m->at == '\n' || *m->at == '\t' || *m->at == '\r') m->at++;
-  return *m->at;
-}
-
-static int edf__json_accept(edf__model *m, char c) {
-  if (edf__json_peek(m) != c) return 0;
-  m->at++;
+static int edf__json_accept(edf__file *f, char c) {
+  if (edf__json_peek(f) != c) return 0;
+  f->at++;
   return 1;
 }
 
-static void edf__json_expect(edf__model *m, char c) {
-  if (edf__json_accept(m, c)) return;
-  edf__model_error(m, *m->at >= 32 && *m->at < 127 ? "expected '%c', found '%c'"
-                                                   : "expected '%c', found byte %d", c,
-                   (unsigned char)*m->at);
+static void edf__json_expect(edf__file *f, char c) {
+  if (edf__json_accept(f, c)) return;
+  edf__file_error(f, f->at, *f->at >= 32 && *f->at < 127 ? "expected '%c', found '%c'"
+                  : "expected '%c', found byte %d", c, (unsigned char)*f->at);
 }
 
 /* \u and four digits, as UTF-8. */
-static char *edf__json_unicode(edf__model *m, char *to) {
+static char *edf__json_unicode(edf__file *f, char *to) {
   unsigned long code = 0;
-  for (int k = 0; k < 4; k++, m->at++) {
-    const char *digits = "0123456789abcdef0123456789ABCDEF", *d = strchr(digits, *m->at);
-    if (!*m->at || !d) edf__model_error(m, "expected four hexadecimal digits");
+  for (int k = 0; k < 4; k++, f->at++) {
+    const char *digits = "0123456789abcdef0123456789ABCDEF", *d = strchr(digits, *f->at);
+    if (!*f->at || !d) edf__file_error(f, f->at, "expected four hexadecimal digits");
     code = code * 16 + (unsigned long)(d - digits) % 16;
   }
-  if (!code) edf__model_error(m, "a name has a NUL");
+  if (!code) edf__file_error(f, f->at, "a name has a NUL");
   if (code < 0x80) *to++ = (char)code;
   else if (code < 0x800) *to++ = (char)(0xC0 | code >> 6);
   else { *to++ = (char)(0xE0 | code >> 12); *to++ = (char)(0x80 | (code >> 6 & 63)); }
@@ -9614,107 +9533,100 @@ static char *edf__json_unicode(edf__model *m, char *to) {
 }
 
 /* A string, decoded where it stands: it does not become longer. */
-static char *edf__json_string(edf__model *m) {
-  edf__json_expect(m, '"');
-  char *start = m->at, *to = m->at;
-  while (*m->at != '"') {
+static char *edf__json_string(edf__file *f) {
+  edf__json_expect(f, '"');
+  char *start = f->text + (f->at - f->text), *to = start;
+  while (*f->at != '"') {
     static const char from[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
-    if ((unsigned char)*m->at < 32) edf__model_error(m, "a string does not end");
-    if (*m->at != '\\') { *to++ = *m->at++; continue; }
-    const char *escape = m->at[1] ? strchr(from, m->at[1]) : NULL;
-    m->at += 2;
+    if ((unsigned char)*f->at < 32) edf__file_error(f, f->at, "a string does not end");
+    if (*f->at != '\\') { *to++ = *f->at++; continue; }
+    const char *escape = f->at[1] ? strchr(from, f->at[1]) : NULL;
+    f->at += 2;
     if (escape) *to++ = means[escape - from];
-    else if (m->at[-1] == 'u') to = edf__json_unicode(m, to);
-    else edf__model_error(m, "a string has an unknown escape");
+    else if (f->at[-1] == 'u') to = edf__json_unicode(f, to);
+    else edf__file_error(f, f->at, "a string has an unknown escape");
   }
-  m->at++;
+  f->at++;
   *to = 0;
   return start;
 }
 
-static unsigned long long edf__json_whole(edf__model *m) {
-  unsigned long long n = 0;
-  if (!edf__is_digit(edf__json_peek(m))) edf__model_error(m, "expected a whole number");
-  for (; edf__is_digit(*m->at); m->at++) {
-    if (n > ULLONG_MAX / 20) edf__model_error(m, "the number is too large");
-    n = 10 * n + (unsigned long long)(*m->at - '0');
-  }
+static unsigned long long edf__json_whole(edf__file *f) {
+  if (!edf__is_digit(edf__json_peek(f)))
+    edf__file_error(f, f->at, "expected a whole number");
+  unsigned long long n = edf__digits(&f->at, ULLONG_MAX / 20);
+  if (edf__is_digit(*f->at)) edf__file_error(f, f->at, "the number is too large");
   return n;
 }
 
 /* "shape":[784,64], which must be the parameter's. */
-static void edf__json_shape(edf__model *m, const char *name, const edf_node *p) {
-  unsigned long long dim[EDF_MAX_RANK];
-  int rank = 0, same;
-  edf__json_expect(m, '[');
-  while (edf__json_peek(m) != ']') {
-    if (rank) edf__json_expect(m, ',');
+static void edf__json_shape(edf__file *f, const char *name, const edf_node *p) {
+  edf__text found = { { 0 }, 0 }, expected = { { 0 }, 0 };
+  edf__json_expect(f, '[');
+  for (int rank = 0; edf__json_peek(f) != ']'; rank++) {
+    if (rank) edf__json_expect(f, ',');
     if (rank == EDF_MAX_RANK)
-      edf__model_error(m, "tensor %s has more than %d dimensions", name, EDF_MAX_RANK);
-    dim[rank++] = edf__json_whole(m);
+      edf__file_error(f, f->at, "tensor %s has more than %d dimensions", name, EDF_MAX_RANK);
+    edf__put(&found, rank ? ", %llu" : "%llu", edf__json_whole(f));
   }
-  m->at++;
-  same = rank == p->rank;
-  for (int d = 0; same && d < rank; d++) same = dim[d] == (unsigned long long)p->dim[d];
-  if (same) return;
-  edf__text found = { { 0 }, 0 };
-  for (int d = 0; d < rank; d++) edf__put(&found, d ? ", %llu" : "%llu", dim[d]);
-  edf__text expected = { { 0 }, 0 };
+  f->at++;
   for (int d = 0; d < p->rank; d++) edf__put(&expected, d ? ", %d" : "%d", p->dim[d]);
-  edf__model_error(m, "tensor %s has the shape [%s], but parameter \"%s\" [%s], declared at "
-                   "%s:%d", name, found.at, p->name, expected.at, p->file, p->line);
-}
-
-static void edf__json_offsets(edf__model *m, edf__saved *s) {
-  edf__json_expect(m, '[');
-  s->begin = edf__json_whole(m);
-  edf__json_expect(m, ',');
-  s->end = edf__json_whole(m);
-  edf__json_expect(m, ']');
+  if (strcmp(found.at, expected.at))
+    edf__file_error(f, f->at, "tensor %s has the shape [%s], but parameter \"%s\" [%s], "
+                    "declared at %s:%d", name, found.at, p->name, expected.at, p->file,
+                    p->line);
 }
 
 /* "w1":{"dtype":"F32","shape":[784,64],"data_offsets":[0,200704]} */
 static void edf__json_tensor(edf__model *m, const char *name) {
+  edf__file *f = &m->f;
   int part = edf__part_of_name(name);
-  if (part < 0) edf__model_error(m, "tensor %s is no parameter of this program", name);
+  if (part < 0) edf__file_error(f, f->at, "tensor %s is no parameter of this program", name);
   const edf_node *p = edf.parameters[part / EDF__PARTS];
-  edf__saved *s = &m->part[part];
-  if (s->bytes) edf__model_error(m, "tensor %s is there twice", name);
-  unsigned seen = 0;
-  edf__json_expect(m, '{');
+  edf__saved *s = &m->saved[part];
+  if (s->bytes) edf__file_error(f, f->at, "tensor %s is there twice", name);
+  int seen = 0;
+  edf__json_expect(f, '{');
   do {
-    const char *key = edf__json_string(m);
-    edf__json_expect(m, ':');
+    const char *key = edf__json_string(f);
+    edf__json_expect(f, ':');
     int which = !strcmp(key, "dtype") ? 1 : !strcmp(key, "shape") ? 2
               : !strcmp(key, "data_offsets") ? 4 : 0;
-    if (!which || seen & (unsigned)which)
-      edf__model_error(m, "tensor %s: unexpected key %s", name, key);
-    seen |= (unsigned)which;
-    if (which == 2) edf__json_shape(m, name, p);
-    if (which == 4) edf__json_offsets(m, s);
+    if (!which || seen & which)
+      edf__file_error(f, f->at, "tensor %s: unexpected key %s", name, key);
+    seen |= which;
+    if (which == 2) edf__json_shape(f, name, p);
+    if (which == 4) {
+      edf__json_expect(f, '[');
+      s->begin = edf__json_whole(f);
+      edf__json_expect(f, ',');
+      s->end = edf__json_whole(f);
+      edf__json_expect(f, ']');
+    }
     if (which != 1) continue;
-    const char *type = edf__json_string(m);
+    const char *type = edf__json_string(f);
     s->bytes = !strcmp(type, "F32") ? 4 : !strcmp(type, "F64") ? 8 : 0;
     if (!s->bytes)
-      edf__model_error(m, "tensor %s has the type %s, expected F32 or F64", name, type);
-  } while (edf__json_accept(m, ','));
-  edf__json_expect(m, '}');
-  if (seen != 7) edf__model_error(m, "tensor %s lacks dtype, shape or data_offsets", name);
+      edf__file_error(f, f->at, "tensor %s has the type %s, expected F32 or F64", name, type);
+  } while (edf__json_accept(f, ','));
+  edf__json_expect(f, '}');
+  if (seen != 7)
+    edf__file_error(f, f->at, "tensor %s lacks dtype, shape or data_offsets", name);
   unsigned long long bytes = (unsigned long long)p->size * (unsigned)s->bytes;
   if (s->end < s->begin || s->end - s->begin != bytes)
-    edf__model_error(m, "tensor %s has the offsets %llu to %llu, expected %llu bytes", name,
-                     s->begin, s->end, bytes);
+    edf__file_error(f, f->at, "tensor %s has the offsets %llu to %llu, expected %llu bytes",
+                    name, s->begin, s->end, bytes);
 }
 
 /* Seed, draws and steps are ours; other metadata is let alone. */
 static void edf__json_metadata(edf__model *m) {
-  edf__json_expect(m, '{');
-  if (edf__json_accept(m, '}')) return;
+  edf__file *f = &m->f;
+  edf__json_expect(f, '{');
+  if (edf__json_accept(f, '}')) return;
   do {
-    char *key = edf__json_string(m), *dot = strrchr(key, '.');
-    edf__json_expect(m, ':');
-    const char *text = edf__json_string(m);
-    char *end;
+    char *key = edf__json_string(f), *dot = strrchr(key, '.'), *end;
+    edf__json_expect(f, ':');
+    const char *text = edf__json_string(f);
     errno = 0;
     unsigned long long number = strtoull(text, &end, 10);
     int whole = edf__is_digit(*text) && !*end && !errno;
@@ -9725,100 +9637,80 @@ static void edf__json_metadata(edf__model *m) {
     int part = edf__part_of_name(key);
     if (part < 0 || part % EDF__PARTS) continue;
     if (!whole || number > LONG_MAX)
-      edf__model_error(m, "the steps of %s are %s, expected a whole number", key, text);
-    m->steps[part / EDF__PARTS] = (long)number;
-  } while (edf__json_accept(m, ','));
-  edf__json_expect(m, '}');
+      edf__file_error(f, f->at, "the steps of %s are %s, expected a whole number", key, text);
+    m->saved[part].steps = (long)number;
+  } while (edf__json_accept(f, ','));
+  edf__json_expect(f, '}');
 }
 
-static void edf__json_model(edf__model *m) {
-  edf__json_expect(m, '{');
-  if (!edf__json_accept(m, '}')) {
+/* The whole header, up to `end`. */
+static void edf__json_model(edf__model *m, const char *end) {
+  edf__file *f = &m->f;
+  edf__json_expect(f, '{');
+  if (!edf__json_accept(f, '}')) {
     do {
-      const char *name = edf__json_string(m);
-      edf__json_expect(m, ':');
+      const char *name = edf__json_string(f);
+      edf__json_expect(f, ':');
       if (!strcmp(name, "__metadata__")) edf__json_metadata(m);
       else edf__json_tensor(m, name);
-    } while (edf__json_accept(m, ','));
-    edf__json_expect(m, '}');
+    } while (edf__json_accept(f, ','));
+    edf__json_expect(f, '}');
   }
-  edf__json_peek(m);
-  if (m->at != m->end) edf__model_error(m, "expected the end of the header");
-}
-
-/* The length, and the header; the numbers begin behind it. */
-static unsigned long long edf__open_model(edf__model *m, const char *path) {
-  enum { LONGEST = 100000000 };          /* as the format has it                              */
-  unsigned char length[8];
-  m->f = edf__open(path);
-  edf__find_length(&m->f);
-  edf__read(&m->f, 0, length, 8);
-  uint64_t n = edf__get_number(length, 8, 0), rest = (uint64_t)m->f.length - 8;
-  if (n < 2 || n > LONGEST || n > rest)
-    edf__file_error(&m->f, 0, "expected a safetensors file: its header would have %llu bytes, "
-                    "but %llu follow", (unsigned long long)n, (unsigned long long)rest);
-  size_t parts = EDF__PARTS * (size_t)edf.n_parameters;
-  m->header = m->at = (char *)edf__model_alloc(m, (size_t)n + 1);
-  m->end = m->header + n;
-  m->part = (edf__saved *)edf__model_alloc(m, parts * sizeof *m->part);
-  m->steps = (long *)edf__model_alloc(m, (size_t)edf.n_parameters * sizeof *m->steps);
-  if (fread(m->header, 1, (size_t)n, m->f.file) != n)
-    edf__model_error(m, "cannot be read: %s", edf__why());
-  return rest - n;
+  edf__json_peek(f);
+  if (f->at != end) edf__file_error(f, f->at, "expected the end of the header");
 }
 
 static int edf__saved_order(const void *a, const void *b) {
-  const edf__saved *s = *(const edf__saved *const *)a, *t = *(const edf__saved *const *)b;
+  const edf__saved *s = (const edf__saved *)a, *t = (const edf__saved *)b;
   return (s->begin > t->begin) - (s->begin < t->begin);
 }
 
 /* Every parameter is there, and the numbers lie one after the other up to the end. */
 static void edf__check_model(edf__model *m, unsigned long long length) {
-  size_t parts = EDF__PARTS * (size_t)edf.n_parameters, n = 0;
+  edf__file *f = &m->f;
+  int parts = EDF__PARTS * edf.n_parameters;
   for (int i = 0; i < edf.n_parameters; i++)
-    if (!m->part[EDF__PARTS * i].bytes) {
+    if (!m->saved[EDF__PARTS * i].bytes) {
       const edf_node *p = edf.parameters[i];
-      edf__model_error(m, "there is no tensor for parameter \"%s\", declared at %s:%d", p->name,
-                       p->file, p->line);
+      edf__file_error(f, f->at, "there is no tensor for parameter \"%s\", declared at %s:%d",
+                      p->name, p->file, p->line);
     }
-  edf__saved **order = (edf__saved **)edf__model_alloc(m, parts * sizeof *order);
-  for (size_t k = 0; k < parts; k++) if (m->part[k].bytes) order[n++] = &m->part[k];
-  qsort(order, n, sizeof *order, edf__saved_order);
-  unsigned long long end = 0, begin = 0;
-  for (size_t k = 0; k < n && begin == end; k++) {
-    begin = order[k]->begin;
-    if (begin == end) begin = end = order[k]->end;
-  }
-  edf__free(order);
-  if (begin != end)
-    edf__model_error(m, "a tensor begins at offset %llu, where %llu was expected: a gap, or an "
-                     "overlap", begin, end);
-  if (end != length)
-    edf__model_error(m, "the tensors end at offset %llu, but %llu bytes follow the header", end,
-                     length);
-}
-
-static void edf__read_model(edf__model *m, unsigned long long length) {
-  long begin = m->f.length - (long)length;
-  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
-    edf__saved *s = &m->part[k];
-    size_t n = edf.parameters[k / EDF__PARTS]->size;
+  qsort(m->saved, (size_t)parts, sizeof *m->saved, edf__saved_order);
+  unsigned long long end = 0;
+  for (const edf__saved *s = m->saved; s < m->saved + parts; s++) {
     if (!s->bytes) continue;
-    s->value = (edf_real *)edf__model_alloc(m, edf__times(n, sizeof *s->value));
-    if (fseek(m->f.file, begin + (long)s->begin, SEEK_SET) ||
-        !edf__read_numbers(m->f.file, s->value, n, 'f', (size_t)s->bytes, 0))
-      edf__model_error(m, "cannot be read: %s", edf__why());
+    if (s->begin != end)
+      edf__file_error(f, f->at, "a tensor begins at offset %llu, where %llu was expected: a "
+                      "gap, or an overlap", s->begin, end);
+    end = s->end;
   }
+  if (end != length)
+    edf__file_error(f, f->at, "the tensors end at offset %llu, but %llu bytes follow the "
+                    "header", end, length);
 }
 
-/* From here on nothing can go wrong. A part that the file lacks begins afresh. */
-static void edf__take_model(edf__model *m) {
-  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
-    edf_node *p = edf.parameters[k / EDF__PARTS];
-    edf_real *to = edf__part(p, k % EDF__PARTS), *from = m->part[k].value;
-    if (from) memcpy(to, from, p->size * sizeof *to);
+/* Memory of the optimiser, zero at first, which a program may not have yet. */
+static void edf__make_part(edf__model *m, const edf_node *p, edf_real **part) {
+  if (*part) return;
+  *part = (edf_real *)edf__try_raw(&edf.kept, p->size * sizeof **part);
+  if (!*part) edf__file_error(&m->f, NULL, "out of memory for %zu entries", p->size);
+  memset(*part, 0, p->size * sizeof **part);
+}
+
+/* Once there is memory, nothing can go wrong. A part that the file lacks begins afresh. */
+static void edf__take_model(edf__model *m, const char *numbers) {
+  const edf__saved *end = m->saved + EDF__PARTS * edf.n_parameters;
+  for (const edf__saved *s = m->saved; s < end; s++) {
+    edf_node *p = edf.parameters[s->part / EDF__PARTS];
+    if (s->bytes) edf__make_part(m, p, edf__part(p, s->part % EDF__PARTS));
+  }
+  for (const edf__saved *s = m->saved; s < end; s++) {
+    edf_node *p = edf.parameters[s->part / EDF__PARTS];
+    edf_real *to = *edf__part(p, s->part % EDF__PARTS);
+    if (s->bytes)
+      edf__get_numbers(to, p->size, numbers + s->begin, 'f', (size_t)s->bytes, 0);
     else if (to) memset(to, 0, p->size * sizeof *to);
-    p->steps = m->steps[k / EDF__PARTS];
+    if (s->part % EDF__PARTS == 0) p->steps = s->steps;
     edf__push(to, p->size);
   }
   if (m->random != 3) return;
@@ -9827,22 +9719,31 @@ static void edf__take_model(edf__model *m) {
 }
 
 void edf_load(const char *path) {
+  enum { LONGEST = 100000000 };          /* a header, as the format has it                    */
   edf__model m;
   memset(&m, 0, sizeof m);
   if (!edf.n_parameters) edf__fail("edf_load: there is no parameter to load into");
-  unsigned long long length = edf__open_model(&m, path);
-  edf__json_model(&m);
-  edf__check_model(&m, length);
-  edf__read_model(&m, length);
-  fclose(m.f.file);
-  m.f.file = NULL;
-  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
-    edf_node *p = edf.parameters[k / EDF__PARTS];
-    if (k % EDF__PARTS == 1 && m.part[k].bytes) p->m = edf__reals(p, p->m);
-    if (k % EDF__PARTS == 2 && m.part[k].bytes) p->s = edf__reals(p, p->s);
-  }
-  edf__take_model(&m);
-  edf__free_model(&m);
+  m.f = edf__open(path);
+  uint64_t n = edf__get_number(edf__take(&m.f, 8), 8, 0);
+  int possible = n >= 2 && n <= LONGEST;
+  size_t left = edf__fetch(&m.f, possible ? SIZE_MAX : 0);
+  if (!possible || n > left)
+    edf__file_error(&m.f, m.f.text, "expected a safetensors file: its header would have %llu "
+                    "bytes, but %s%zu follow", (unsigned long long)n,
+                    m.f.file ? "at least " : "", left);
+  int parts = EDF__PARTS * edf.n_parameters;
+  m.saved = (edf__saved *)EDF_MALLOC((size_t)parts * sizeof *m.saved);
+  if (!m.saved) edf__file_error(&m.f, NULL, "out of memory for %d tensors", parts);
+  m.f.owned = memset(m.saved, 0, (size_t)parts * sizeof *m.saved);
+  for (int k = 0; k < parts; k++) m.saved[k].part = k;
+  char *numbers = m.f.text + 8 + n, first = *numbers;
+  *numbers = 0;
+  edf__json_model(&m, numbers);
+  *numbers = first;
+  edf__check_model(&m, left - n);
+  edf__take_model(&m, numbers);
+  EDF_FREE(m.saved);
+  edf__close(&m.f);
 }
 EDF__C_END
 #endif
