@@ -145,7 +145,7 @@ static void npy_refused(void) {
     { "{'descr': '|u1', 'fortran_order': Fals",
       "%: byte 10: the array is in Fortran order: save np.ascontiguousarray(x)" },
     { SHAPE("(2147483647,)"),
-      "%: byte 76: the header promises at least 2147483647 bytes of numbers, but 0 follow" },
+      "%: byte 76: the header promises 2147483647 bytes of numbers, but 0 follow" },
     { SHAPE("(1,2147483648)"),
       "%: byte 10: dimension 1: expected 1 to 2147483647 entries, found 2147483648" },
     { SHAPE("(21474836470,)"),
@@ -154,7 +154,7 @@ static void npy_refused(void) {
       "%: byte 10: dimension 0: expected 1 to 2147483647 entries, found 9999999999" },
     { SHAPE("(7, 10)"), "%: byte 70: the header promises 70 bytes of numbers, but 0 follow" },
     { SHAPE("(70, 2)"),
-      "%: byte 70: the header promises at least 140 bytes of numbers, but 0 follow" },
+      "%: byte 70: the header promises 140 bytes of numbers, but 0 follow" },
     { SHAPE("(71, 2)"),
       "%: byte 70: the header promises at least 71 bytes of numbers, but 0 follow" },
     { SHAPE("(1 x)"), "%: byte 10: expected a shape as in (3, 4)" },
@@ -193,8 +193,10 @@ static void npy_headers(void) {
           a = edf_load_npy(path));
   write_bytes(BYTES("\x93NUMPY\0\0\1\0{"));
   REFUSED("%: byte 6: expected version 1 to 3, found 0", a = edf_load_npy(path));
-  memory.until_failure = 1;
   put_npy(1, header, 118, "\3\4", 2);
+  memory.until_failure = 1;
+  REFUSED("%: out of memory for 1024 bytes", a = edf_load_npy(path));
+  memory.until_failure = 2;
   REFUSED("%: out of memory for 2 entries", a = edf_load_npy(path));
   memory.until_failure = 0;
   remove(path);

@@ -41,21 +41,21 @@ static void bad_idx(void) {
     { IDX, "half a dimension", BYTES("\0\0\10\2\0\0\0\1\0\0"),
       "%: byte 8: expected 4 more bytes, but the file has 10: it ended early" },
     { IDX, "no data", BYTES("\0\0\10\1\0\0\0\5"),
-      "%: byte 8: the header promises 5 entries, but 0 bytes follow" },
+      "%: byte 8: the header promises 5 bytes of numbers, but 0 follow" },
     { IDX, "one byte short", BYTES("\0\0\10\2\0\0\0\2\0\0\0\3abcde"),
-      "%: byte 12: the header promises 6 entries, but 5 bytes follow" },
+      "%: byte 12: the header promises 6 bytes of numbers, but 5 follow" },
     { IDX, "one byte more", BYTES("\0\0\10\2\0\0\0\2\0\0\0\3abcdefg"),
-      "%: byte 12: the header promises 6 entries, but 7 bytes follow" },
+      "%: byte 12: the header promises 6 bytes of numbers, but 7 follow" },
     { IDX, "a dimension over INT_MAX", BYTES("\0\0\10\1\377\377\377\377x"),
       "%: byte 4: dimension 0: expected 1 to 2147483647 entries, found 4294967295" },
     { IDX, "dimensions that overflow",
       BYTES("\0\0\10\3\177\377\377\377\177\377\377\377\177\377\377\377x"),
-      "%: byte 16: the header promises at least 38654705646 entries, but 1 bytes follow" },
+      "%: byte 16: the header promises at least 2147483647 bytes of numbers, but 1 follow" },
     { IDX, "dimensions that overflow to 0",
       BYTES("\0\0\10\4\100\0\0\0\100\0\0\0\100\0\0\0\100\0\0\0"),
-      "%: byte 20: the header promises at least 22548578304 entries, but 0 bytes follow" },
+      "%: byte 20: the header promises at least 1073741824 bytes of numbers, but 0 follow" },
     { IDX, "more than the file", BYTES("\0\0\10\1\77\0\0\0x"),
-      "%: byte 8: the header promises 1056964608 entries, but 1 bytes follow" },
+      "%: byte 8: the header promises 1056964608 bytes of numbers, but 1 follow" },
     { IDX, "a dimension of 0", BYTES("\0\0\10\2\0\0\0\0\0\0\0\3"),
       "%: byte 4: dimension 0: expected 1 to 2147483647 entries, found 0" },
     { IDX, "half of gzip", BYTES("\37\1\10\1\0\0\0\1x"),
@@ -65,15 +65,15 @@ static void bad_idx(void) {
     { IDX, "half a magic", BYTES("\0\1\10\1\0\0\0\1x"),
       "%: byte 0: expected an IDX file, which begins with two zeros; found 0 1" },
     { IDX, "bytes of a dimension", BYTES("\0\0\10\1\1\2\3\4x"),
-      "%: byte 8: the header promises 16909060 entries, but 1 bytes follow" },
+      "%: byte 8: the header promises 16909060 bytes of numbers, but 1 follow" },
     { IDX, "INT_MAX", BYTES("\0\0\10\1\177\377\377\377x"),
-      "%: byte 8: the header promises 2147483647 entries, but 1 bytes follow" },
+      "%: byte 8: the header promises 2147483647 bytes of numbers, but 1 follow" },
     { IDX, "INT_MAX + 1", BYTES("\0\0\10\2\0\0\0\1\200\0\0\0x"),
       "%: byte 8: dimension 1: expected 1 to 2147483647 entries, found 2147483648" },
     { IDX, "as many as the file's bytes", BYTES("\0\0\10\2\0\0\0\15\0\0\0\2x"),
-      "%: byte 12: the header promises 26 entries, but 1 bytes follow" },
+      "%: byte 12: the header promises 26 bytes of numbers, but 1 follow" },
     { IDX, "one more", BYTES("\0\0\10\2\0\0\0\16\0\0\0\2x"),
-      "%: byte 12: the header promises at least 28 entries, but 1 bytes follow" },
+      "%: byte 12: the header promises at least 14 bytes of numbers, but 1 follow" },
     { LABELS, "images as labels", BYTES("\0\0\10\3\0\0\0\1\0\0\0\1\0\0\0\2ab"),
       "%: byte 3: expected 1 dimension for labels, found 3" },
     { IMAGES, "labels as images", BYTES("\0\0\10\1\0\0\0\2ab"),
@@ -164,9 +164,10 @@ static void whole_idx(void) {
 /* Whichever request for memory fails. */
 static void without_memory(void) {
   static const bad table[] = {
-    { IDX, "1", BYTES("\0\0\10\1\0\0\0\3abc"), "%: out of memory for 3 entries" },
+    { IDX, "1", BYTES("\0\0\10\1\0\0\0\3abc"), "%: out of memory for 1024 bytes" },
+    { IDX, "2", BYTES("\0\0\10\1\0\0\0\3abc"), "%: out of memory for 3 entries" },
     { CSV, "1", BYTES("1,2\n"), "%: out of memory for 1024 bytes" },
-    { CSV, "2", BYTES("1,2\n"), "%: byte 4: line 2: out of memory for the numbers" },
+    { CSV, "2", BYTES("1,2\n"), "%: out of memory for 2 entries" },
   };
   static char text[1500];
   for (size_t i = 0; i < sizeof text; i += 2) memcpy(text + i, "1\n", 2);
@@ -175,7 +176,7 @@ static void without_memory(void) {
   memory.until_failure = 2;
   refused(CSV, "%: out of memory for 2048 bytes");
   remove(path);
-  for (int k = 0; k < 3; k++) {
+  for (int k = 0; k < 4; k++) {
     file(table[k].name);
     write_bytes(table[k].bytes, table[k].n);
     memory.until_failure = *table[k].name - '0';
