@@ -8993,11 +8993,11 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
   return (double)wrong / (double)labels->size;
 }
 
-/* ---- A file is written under another name and renamed at the end: whatever happens, there is
-   the old one or the whole new one. */
-/* Numbers are little-endian in files, whatever they are here. */
-static void edf__put_number(unsigned char *to, uint64_t bits, size_t bytes) {
-  for (size_t k = 0; k < bytes; k++) to[k] = (unsigned char)(bits >> 8 * k);
+/* ---- What is written. Numbers are little-endian in files, whatever they are here; in a PNG
+   big-endian. */
+static void edf__put_number(unsigned char *to, uint64_t bits, size_t bytes, int big) {
+  for (size_t k = 0; k < bytes; k++)
+    to[big ? bytes - 1 - k : k] = (unsigned char)(bits >> 8 * k);
 }
 
 static void edf__write_reals(edf_writer *w, const edf_real *x, size_t n) {
@@ -9009,7 +9009,7 @@ static void edf__write_reals(edf_writer *w, const edf_real *x, size_t n) {
       uint32_t half;
       memcpy(&half, &x[i], sizeof half);
       if (sizeof *x == 8) memcpy(&bits, &x[i], sizeof *x);
-      edf__put_number(piece + k * sizeof *x, sizeof *x == 8 ? bits : half, sizeof *x);
+      edf__put_number(piece + k * sizeof *x, sizeof *x == 8 ? bits : half, sizeof *x, 0);
     }
     fwrite(piece, sizeof *x, count, w->file);
   }
@@ -9118,102 +9118,69 @@ edf_array edf_load_npy(const char *path) {
   return edf__rest(&f, &l);
 }
 
-/* ---- Pictures: PGM and PPM (netpbm), PNG (ISO 15948). A PNG is a signature, then chunks of
-   length, type, data and the CRC of type and data; the pixels are one zlib stream of stored
-   blocks: larger than it must be, and simple. */
-typedef struct { FILE *file; uint32_t crc, adler_a, adler_b; } edf__png;
-
-static void edf__png_bytes(edf__png *png, const void *data, size_t n) {
-  const unsigned char *byte = (const unsigned char *)data;
-  for (size_t i = 0; i < n; i++) {
-    png->crc ^= byte[i];
-    for (int k = 0; k < 8; k++) png->crc = png->crc >> 1 ^ (png->crc & 1 ? 0xedb88320u : 0);
-  }
-  fwrite(data, 1, n, png->file);
-}
-
-static void edf__png_number(edf__png *png, uint32_t x) {       /* big-endian                 */
-  unsigned char byte[4] = { (unsigned char)(x >> 24), (unsigned char)(x >> 16),
-                            (unsigned char)(x >> 8), (unsigned char)x };
-  edf__png_bytes(png, byte, 4);
-}
-
-static void edf__png_chunk(edf__png *png, const char *type, size_t length) {
-  edf__png_number(png, (uint32_t)length);
-  png->crc = 0xffffffffu;
-  edf__png_bytes(png, type, 4);
-}
-
-static void edf__png_end(edf__png *png) { edf__png_number(png, ~png->crc); }
-
-/* Data that the reader unpacks: counts in the zlib stream's Adler-32. */
-static void edf__png_pixels(edf__png *png, const unsigned char *byte, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    png->adler_a = (png->adler_a + byte[i]) % 65521;
-    png->adler_b = (png->adler_b + png->adler_a) % 65521;
-  }
-  edf__png_bytes(png, byte, n);
-}
-
-/* A row is a block: a flag for the last one, its length, the length's complement, the filter
-   type 0, the pixels. A block holds 65535 bytes. */
-static void edf__png_row(edf__png *png, const unsigned char *row, size_t n, int last) {
-  size_t length = n + 1;
-  unsigned char head[5] = { (unsigned char)last, (unsigned char)length,
-                            (unsigned char)(length >> 8), (unsigned char)~length,
-                            (unsigned char)(~length >> 8) };
-  edf__png_bytes(png, head, 5);
-  edf__png_pixels(png, (const unsigned char *)"", 1);
-  edf__png_pixels(png, row, n);
-}
-
-typedef struct { int rows, columns, channels; unsigned char *byte; } edf__picture;
-
-static void edf__write_png(edf_writer *w, const edf__picture *p) {
-  edf__png png = { w->file, 0, 1, 0 };
-  unsigned char rest[5] = { 8, 0, 0, 0, 0 };                   /* 8 bits a channel           */
-  size_t row = (size_t)p->columns * (size_t)p->channels;
-  if (p->channels == 3) rest[1] = 2;
-  edf__png_bytes(&png, "\x89PNG\r\n\x1a\n", 8);
-  edf__png_chunk(&png, "IHDR", 13);
-  edf__png_number(&png, (uint32_t)p->columns);
-  edf__png_number(&png, (uint32_t)p->rows);
-  edf__png_bytes(&png, rest, 5);
-  edf__png_end(&png);
-  edf__png_chunk(&png, "IDAT", 2 + (size_t)p->rows * (row + 6) + 4);
-  edf__png_bytes(&png, "\x78\x01", 2);
-  for (int y = 0; y < p->rows; y++)
-    edf__png_row(&png, p->byte + (size_t)y * row, row, y == p->rows - 1);
-  edf__png_number(&png, png.adler_b << 16 | png.adler_a);
-  edf__png_end(&png);
-  edf__png_chunk(&png, "IEND", 0);
-  edf__png_end(&png);
-}
-
-static void edf__write_pnm(edf_writer *w, const edf__picture *p, int channels) {
-  size_t n = (size_t)p->rows * (size_t)p->columns;
-  fprintf(w->file, "P%c\n%d %d\n255\n", channels == 3 ? '6' : '5', p->columns, p->rows);
-  for (size_t i = 0; i < n; i++)
-    for (int c = 0; c < channels; c++)
-      fputc(p->byte[i * (size_t)p->channels + (size_t)(p->channels == 3 ? c : 0)], w->file);
-}
-
+/* ---- Pictures: PGM and PPM (netpbm), PNG (ISO 15948). */
 /* 0..1 to 0..255; what is outside is cut off, and NaN is black. */
-static edf__picture edf__picture_of(const char *path, const edf_array *a) {
-  edf__picture p = { 0, 0, 1, NULL };
-  edf__check_array("edf_save_image", a);
-  if (a->rank == 3) p.channels = a->dim[2];
-  if (a->rank < 2 || a->rank > 3 || (p.channels != 1 && p.channels != 3))
-    edf__fail("edf_save_image: %s: expected [rows, columns], or with 1 or 3 channels, found %d "
-              "dimensions, the last of %d", path, a->rank, a->rank ? a->dim[a->rank - 1] : 1);
-  p.rows = a->dim[0];
-  p.columns = a->dim[1];
-  p.byte = (unsigned char *)edf__alloc(&edf.kept, a->size);
-  for (size_t i = 0; i < a->size; i++) {
-    double v = (double)a->value[i];
-    p.byte[i] = (unsigned char)(v >= 1 ? 255 : v > 0 ? v * 255 + 0.5 : 0);
+static unsigned char edf__pixel(edf_real v) {
+  return (unsigned char)(v >= 1 ? 255 : v > 0 ? (double)v * 255 + 0.5 : 0);
+}
+
+/* A chunk of a PNG is the length of its data, a type, the data, which lies at to + 8 and
+   the CRC of type and data. Returns what is behind it. */
+static unsigned char *edf__png_chunk(unsigned char *to, const char *type, size_t n) {
+  uint32_t crc = 0xffffffffu;
+  edf__put_number(to, n, 4, 1);
+  memcpy(to + 4, type, 4);
+  for (size_t i = 4; i < 8 + n; i++) {
+    crc ^= to[i];
+    for (int k = 0; k < 8; k++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
   }
-  return p;
+  edf__put_number(to + 8 + n, ~crc, 4, 1);
+  return to + 12 + n;
+}
+
+/* The pixels are one zlib stream of stored blocks: larger than it must be, and simple. A block
+   is a row: a flag for the last one, its length, the length's complement, the filter type 0,
+   the pixels. At the end stands the Adler-32 of filter types and pixels. */
+static void edf__write_png(const char *path, const edf_array *a, int channels) {
+  size_t row = (size_t)a->dim[1] * (size_t)channels, length = row + 1;
+  size_t n = 2 + (size_t)a->dim[0] * (5 + length) + 4;
+  unsigned long sum = 1, sums = 0;
+  unsigned char *png = (unsigned char *)edf__alloc(&edf.kept, 8 + 12 + 13 + 12 + n + 12);
+  memcpy(png, "\x89PNG\r\n\x1a\n", 8);
+  edf__put_number(png + 16, (uint64_t)a->dim[1], 4, 1);
+  edf__put_number(png + 20, (uint64_t)a->dim[0], 4, 1);
+  png[24] = 8;                           /* bits a channel                                    */
+  png[25] = channels == 3 ? 2 : 0;
+  unsigned char *data = edf__png_chunk(png + 8, "IHDR", 13), *to = data + 8 + 2;
+  memcpy(to - 2, "\x78\x01", 2);
+  for (int y = 0; y < a->dim[0]; y++) {
+    to[0] = y == a->dim[0] - 1;
+    edf__put_number(to + 1, length, 2, 0);
+    edf__put_number(to + 3, ~length, 2, 0);
+    to += 5;
+    for (size_t k = 0; k < length; k++, to++) {
+      if (k) *to = edf__pixel(a->value[(size_t)y * row + k - 1]);
+      sum = (sum + *to) % 65521;
+      sums = (sums + sum) % 65521;
+    }
+  }
+  edf__put_number(to, sums << 16 | sum, 4, 1);
+  const unsigned char *end = edf__png_chunk(edf__png_chunk(data, "IDAT", n), "IEND", 0);
+  edf_writer w = edf_create_file(NULL, path);
+  fwrite(png, 1, (size_t)(end - png), w.file);
+  edf__free(png);
+  edf_finish_file(&w);
+}
+
+/* Grey is written three times where the file has colours. */
+static void edf__write_pnm(const char *path, const edf_array *a, int channels, int written) {
+  size_t n = (size_t)a->dim[0] * (size_t)a->dim[1];
+  edf_writer w = edf_create_file(NULL, path);
+  fprintf(w.file, "P%c\n%d %d\n255\n", written == 3 ? '6' : '5', a->dim[1], a->dim[0]);
+  for (size_t i = 0; i < n; i++)
+    for (size_t c = 0; c < (size_t)written; c++)
+      fputc(edf__pixel(a->value[channels == 3 ? 3 * i + c : i]), w.file);
+  edf_finish_file(&w);
 }
 
 void edf_save_image(const char *path, edf_array a) {
@@ -9222,16 +9189,17 @@ void edf_save_image(const char *path, edf_array a) {
   if (!png && !ppm && (!dot || strcmp(dot, ".pgm")))
     edf__fail("edf_save_image: %s: expected a name that ends in .png, .pgm or .ppm",
               path ? path : "NULL");
-  edf__picture p = edf__picture_of(path, &a);
-  if (dot[2] == 'g' && p.channels == 3)
+  edf__check_array("edf_save_image", &a);
+  int channels = a.rank == 3 ? a.dim[2] : 1;
+  if (a.rank < 2 || a.rank > 3 || (channels != 1 && channels != 3))
+    edf__fail("edf_save_image: %s: expected [rows, columns], or with 1 or 3 channels, found %d "
+              "dimensions, the last of %d", path, a.rank, a.rank ? a.dim[a.rank - 1] : 1);
+  if (!png && !ppm && channels == 3)
     edf__fail("edf_save_image: %s: a .pgm is grey, but the array has 3 channels", path);
-  if (png && (size_t)p.columns * (size_t)p.channels > 65534)
+  if (png && (size_t)a.dim[1] * (size_t)channels > 65534)
     edf__fail("edf_save_image: %s: a row of a .png has at most 65534 bytes here", path);
-  edf_writer w = edf_create_file(NULL, path);
-  if (png) edf__write_png(&w, &p);
-  else edf__write_pnm(&w, &p, ppm ? 3 : 1);
-  edf__free(p.byte);
-  edf_finish_file(&w);
+  if (png) edf__write_png(path, &a, channels);
+  else edf__write_pnm(path, &a, channels, ppm ? 3 : 1);
 }
 
 /* ---- PGM and PPM, as text (P2, P3) or bytes (P5, P6): the kind, columns, rows, the greatest
@@ -9479,7 +9447,7 @@ void edf_save(const char *path) {
   long end = ftell(w.file);
   for (; end % 8; end++) fputc(' ', w.file);
   unsigned char length[8];
-  edf__put_number(length, (uint64_t)(end - 8), 8);
+  edf__put_number(length, (uint64_t)(end - 8), 8, 0);
   fseek(w.file, 0, SEEK_SET);
   fwrite(length, 1, 8, w.file);
   fseek(w.file, end, SEEK_SET);
