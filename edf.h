@@ -9356,43 +9356,12 @@ EDF__C_BEGIN
 enum { EDF__PARTS = 3 };                 /* value, m and s                                    */
 static const char *const edf__suffix[EDF__PARTS] = { "", ".m", ".s" };
 
-static edf_real **edf__part(edf_node *p, int part) {
-  return part == 0 ? &p->value : part == 1 ? &p->m : &p->s;
+static edf_real **edf__part(int k) {     /* 3 i: the value of parameter i, 3 i + 1: its m     */
+  edf_node *p = edf.parameters[k / EDF__PARTS];
+  return k % EDF__PARTS == 0 ? &p->value : k % EDF__PARTS == 1 ? &p->m : &p->s;
 }
 
-/* A name as JSON. */
-static void edf__write_name(FILE *file, const char *name, const char *suffix) {
-  fputc('"', file);
-  for (; *name; name++) {
-    if (*name == '"' || *name == '\\') fputc('\\', file);
-    if ((unsigned char)*name < 32) fprintf(file, "\\u%04x", (unsigned char)*name);
-    else fputc(*name, file);
-  }
-  fprintf(file, "%s\"", suffix);
-}
-
-static void edf__write_entry(FILE *file, const edf_node *p, int part, unsigned long long at) {
-  edf__write_name(file, p->name, edf__suffix[part]);
-  fprintf(file, ":{\"dtype\":\"F%d\",\"shape\":[", (int)sizeof(edf_real) * 8);
-  for (int d = 0; d < p->rank; d++) fprintf(file, d ? ",%d" : "%d", p->dim[d]);
-  fprintf(file, "],\"data_offsets\":[%llu,%llu]}", at,
-          at + (unsigned long long)(p->size * sizeof(edf_real)));
-}
-
-static void edf__write_metadata(FILE *file) {
-  fprintf(file, "{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",\"draws\":\"%llu\"",
-          edf.seed, edf.draws);
-  for (int i = 0; i < edf.n_parameters; i++) {
-    const edf_node *p = edf.parameters[i];
-    if (!p->steps) continue;
-    fputc(',', file);
-    edf__write_name(file, p->name, ".steps");
-    fprintf(file, ":\"%ld\"", p->steps);
-  }
-  fputc('}', file);
-}
-
-/* The parameter of this name, and which part of it: 3 i + part; -1 for none. */
+/* The part of this name; -1 for none. */
 static int edf__part_of_name(const char *name) {
   for (int i = 0; i < edf.n_parameters; i++)
     for (int part = 0; part < EDF__PARTS; part++) {
@@ -9425,37 +9394,54 @@ static void edf__check_names(void) {
   }
 }
 
+static void edf__write_name(edf_page *to, const char *name, const char *suffix) {
+  const char *whole = edf_fmt("%s%s", name, suffix);
+  edf_write_quoted(to, whole, strlen(whole));
+}
+
+/* In the order of the parts, whose numbers lie in that order too. */
+static void edf__write_header(edf_page *to) {
+  unsigned long long begin = 0, end;
+  edf_write(to, "{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",\"draws\":\"%llu\"",
+            edf.seed, edf.draws);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    const edf_node *p = edf.parameters[i];
+    if (!p->steps) continue;
+    edf_write(to, ",");
+    edf__write_name(to, p->name, ".steps");
+    edf_write(to, ":\"%ld\"", p->steps);
+  }
+  edf_write(to, "}");
+  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++, begin = end) {
+    const edf_node *p = edf.parameters[k / EDF__PARTS];
+    end = begin;
+    if (!*edf__part(k)) continue;
+    end += p->size * sizeof(edf_real);
+    edf_write(to, ",");
+    edf__write_name(to, p->name, edf__suffix[k % EDF__PARTS]);
+    edf_write(to, ":{\"dtype\":\"F%d\",\"shape\":[", (int)sizeof(edf_real) * 8);
+    for (int d = 0; d < p->rank; d++) edf_write(to, d ? ",%d" : "%d", p->dim[d]);
+    edf_write(to, "],\"data_offsets\":[%llu,%llu]}", begin, end);
+  }
+  edf_write(to, "}");
+  while (to->n % 8) edf_write(to, " ");
+}
+
 void edf_save(const char *path) {
-  unsigned long long at = 0;
-  edf__check_names();
-  for (int i = 0; edf_device && i < edf.n_parameters; i++)
-    for (int part = 0; part < EDF__PARTS; part++) {
-      edf_real *x = *edf__part(edf.parameters[i], part);
-      if (x) edf_device->pull(x, edf.parameters[i]->size);
-    }
-  edf_writer w = edf_create_file(NULL, path);
-  fwrite("\0\0\0\0\0\0\0", 1, 8, w.file);
-  edf__write_metadata(w.file);
-  for (int i = 0; i < edf.n_parameters; i++)
-    for (int part = 0; part < EDF__PARTS; part++) {
-      if (!*edf__part(edf.parameters[i], part)) continue;
-      fputc(',', w.file);
-      edf__write_entry(w.file, edf.parameters[i], part, at);
-      at += edf.parameters[i]->size * sizeof(edf_real);
-    }
-  fputc('}', w.file);
-  long end = ftell(w.file);
-  for (; end % 8; end++) fputc(' ', w.file);
+  edf_page header = { NULL, 0 };
   unsigned char length[8];
-  edf__put_number(length, (uint64_t)(end - 8), 8, 0);
-  fseek(w.file, 0, SEEK_SET);
+  edf__check_names();
+  edf__write_header(&header);
+  edf__put_number(length, header.n, 8, 0);
+  for (int k = 0; edf_device && k < EDF__PARTS * edf.n_parameters; k++)
+    if (*edf__part(k)) edf_device->pull(*edf__part(k), edf.parameters[k / EDF__PARTS]->size);
+  edf_writer w = edf_create_file(NULL, path);
   fwrite(length, 1, 8, w.file);
-  fseek(w.file, end, SEEK_SET);
-  for (int i = 0; i < edf.n_parameters; i++)
-    for (int part = 0; part < EDF__PARTS; part++) {
-      const edf_real *x = *edf__part(edf.parameters[i], part);
-      if (x) edf__write_reals(&w, x, edf.parameters[i]->size);
-    }
+  fwrite(header.at, 1, header.n, w.file);
+  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++)
+    if (*edf__part(k))
+      edf__write_reals(&w, *edf__part(k), edf.parameters[k / EDF__PARTS]->size);
+  edf_release(header.at);
   edf_finish_file(&w);
 }
 
@@ -9657,24 +9643,21 @@ static void edf__check_model(edf__model *m, unsigned long long length) {
                     "header", end, length);
 }
 
-/* Memory of the optimiser, zero at first, which a program may not have yet. */
-static void edf__make_part(edf__model *m, const edf_node *p, edf_real **part) {
-  if (*part) return;
-  *part = (edf_real *)edf__try_raw(&edf.kept, p->size * sizeof **part);
-  if (!*part) edf__file_error(&m->f, NULL, "out of memory for %zu entries", p->size);
-  memset(*part, 0, p->size * sizeof **part);
-}
-
-/* Once there is memory, nothing can go wrong. A part that the file lacks begins afresh. */
+/* Once there is memory for what optimisers remember, nothing can go wrong. A part that the file
+   lacks begins afresh. */
 static void edf__take_model(edf__model *m, const char *numbers) {
   const edf__saved *end = m->saved + EDF__PARTS * edf.n_parameters;
   for (const edf__saved *s = m->saved; s < end; s++) {
-    edf_node *p = edf.parameters[s->part / EDF__PARTS];
-    if (s->bytes) edf__make_part(m, p, edf__part(p, s->part % EDF__PARTS));
+    size_t bytes = edf.parameters[s->part / EDF__PARTS]->size * sizeof(edf_real);
+    edf_real **to = edf__part(s->part);
+    if (!s->bytes || *to) continue;
+    *to = (edf_real *)edf__try_raw(&edf.kept, bytes);
+    if (!*to) edf__file_error(&m->f, NULL, "out of memory for %zu bytes", bytes);
+    memset(*to, 0, bytes);
   }
   for (const edf__saved *s = m->saved; s < end; s++) {
     edf_node *p = edf.parameters[s->part / EDF__PARTS];
-    edf_real *to = *edf__part(p, s->part % EDF__PARTS);
+    edf_real *to = *edf__part(s->part);
     if (s->bytes)
       edf__get_numbers(to, p->size, numbers + s->begin, 'f', (size_t)s->bytes, 0);
     else if (to) memset(to, 0, p->size * sizeof *to);
