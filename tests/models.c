@@ -81,14 +81,14 @@ static void whole_header(char *header) {
   int at = 0;
   strcpy(header, "{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"9\","
          "\"draws\":\"18446744073709551615\",\"v.steps\":\"3\","
-         "\"\\\" s\\\\\\u000a\\u001f.steps\":\"12\"}");
+         "\"\\u0022 s\\u005c\\u000a\\u001f.steps\":\"12\"}");
   put_entry(header, "W", "[2,3]", &at, 6);
   put_entry(header, "W.m", "[2,3]", &at, 6);
   put_entry(header, "W.s", "[2,3]", &at, 6);
   put_entry(header, "v", "[2]", &at, 2);
   put_entry(header, "v.m", "[2]", &at, 2);
-  put_entry(header, "\\\" s\\\\\\u000a\\u001f", "[]", &at, 1);
-  put_entry(header, "\\\" s\\\\\\u000a\\u001f.s", "[]", &at, 1);
+  put_entry(header, "\\u0022 s\\u005c\\u000a\\u001f", "[]", &at, 1);
+  put_entry(header, "\\u0022 s\\u005c\\u000a\\u001f.s", "[]", &at, 1);
   strcat(header, "}");
   while (strlen(header) % 8) strcat(header, " ");
 }
