@@ -9455,7 +9455,6 @@ typedef struct {
   int random;                            /* 3: the file has both of these                     */
 } edf__model;
 
-/* ---- JSON, as far as a header has it. */
 static char edf__json_peek(edf__file *f) { return edf__skip(f, " \n\t\r"); }
 
 static int edf__json_accept(edf__file *f, char c) {
@@ -9505,6 +9504,18 @@ static char *edf__json_string(edf__file *f) {
   return start;
 }
 
+/* The next key of an object, of which n have been read; NULL at its end. */
+static char *edf__json_key(edf__file *f, int n) {
+  if (!n) edf__json_expect(f, '{');
+  if (n ? !edf__json_accept(f, ',') : edf__json_peek(f) == '}') {
+    edf__json_expect(f, '}');
+    return NULL;
+  }
+  char *key = edf__json_string(f);
+  edf__json_expect(f, ':');
+  return key;
+}
+
 static unsigned long long edf__json_whole(edf__file *f) {
   if (!edf__is_digit(edf__json_peek(f)))
     edf__file_error(f, f->at, "expected a whole number");
@@ -9539,32 +9550,24 @@ static void edf__json_tensor(edf__model *m, const char *name) {
   const edf_node *p = edf.parameters[part / EDF__PARTS];
   edf__saved *s = &m->saved[part];
   if (s->bytes) edf__file_error(f, f->at, "tensor %s is there twice", name);
-  int seen = 0;
-  edf__json_expect(f, '{');
-  do {
-    const char *key = edf__json_string(f);
-    edf__json_expect(f, ':');
-    int which = !strcmp(key, "dtype") ? 1 : !strcmp(key, "shape") ? 2
-              : !strcmp(key, "data_offsets") ? 4 : 0;
-    if (!which || seen & which)
-      edf__file_error(f, f->at, "tensor %s: unexpected key %s", name, key);
-    seen |= which;
-    if (which == 2) edf__json_shape(f, name, p);
-    if (which == 4) {
+  int shaped = 0, placed = 0;
+  const char *key;
+  for (int n = 0; (key = edf__json_key(f, n)) != NULL; n++) {
+    if (!strcmp(key, "dtype") && !s->bytes) {
+      const char *type = edf__json_string(f);
+      s->bytes = !strcmp(type, "F32") ? 4 : !strcmp(type, "F64") ? 8 : 0;
+      if (!s->bytes)
+        edf__file_error(f, f->at, "tensor %s has the type %s, expected F32 or F64", name, type);
+    } else if (!strcmp(key, "shape") && !shaped++) edf__json_shape(f, name, p);
+    else if (!strcmp(key, "data_offsets") && !placed++) {
       edf__json_expect(f, '[');
       s->begin = edf__json_whole(f);
       edf__json_expect(f, ',');
       s->end = edf__json_whole(f);
       edf__json_expect(f, ']');
-    }
-    if (which != 1) continue;
-    const char *type = edf__json_string(f);
-    s->bytes = !strcmp(type, "F32") ? 4 : !strcmp(type, "F64") ? 8 : 0;
-    if (!s->bytes)
-      edf__file_error(f, f->at, "tensor %s has the type %s, expected F32 or F64", name, type);
-  } while (edf__json_accept(f, ','));
-  edf__json_expect(f, '}');
-  if (seen != 7)
+    } else edf__file_error(f, f->at, "tensor %s: unexpected key %s", name, key);
+  }
+  if (!s->bytes || !shaped || !placed)
     edf__file_error(f, f->at, "tensor %s lacks dtype, shape or data_offsets", name);
   unsigned long long bytes = (unsigned long long)p->size * (unsigned)s->bytes;
   if (s->end < s->begin || s->end - s->begin != bytes)
@@ -9575,12 +9578,9 @@ static void edf__json_tensor(edf__model *m, const char *name) {
 /* Seed, draws and steps are ours; other metadata is let alone. */
 static void edf__json_metadata(edf__model *m) {
   edf__file *f = &m->f;
-  edf__json_expect(f, '{');
-  if (edf__json_accept(f, '}')) return;
-  do {
-    char *key = edf__json_string(f), *dot = strrchr(key, '.'), *end;
-    edf__json_expect(f, ':');
-    const char *text = edf__json_string(f);
+  char *key, *end;
+  for (int n = 0; (key = edf__json_key(f, n)) != NULL; n++) {
+    char *text = edf__json_string(f), *dot = strrchr(key, '.');
     errno = 0;
     unsigned long long number = strtoull(text, &end, 10);
     int whole = edf__is_digit(*text) && !*end && !errno;
@@ -9593,25 +9593,7 @@ static void edf__json_metadata(edf__model *m) {
     if (!whole || number > LONG_MAX)
       edf__file_error(f, f->at, "the steps of %s are %s, expected a whole number", key, text);
     m->saved[part].steps = (long)number;
-  } while (edf__json_accept(f, ','));
-  edf__json_expect(f, '}');
-}
-
-/* The whole header, up to `end`. */
-static void edf__json_model(edf__model *m, const char *end) {
-  edf__file *f = &m->f;
-  edf__json_expect(f, '{');
-  if (!edf__json_accept(f, '}')) {
-    do {
-      const char *name = edf__json_string(f);
-      edf__json_expect(f, ':');
-      if (!strcmp(name, "__metadata__")) edf__json_metadata(m);
-      else edf__json_tensor(m, name);
-    } while (edf__json_accept(f, ','));
-    edf__json_expect(f, '}');
   }
-  edf__json_peek(f);
-  if (f->at != end) edf__file_error(f, f->at, "expected the end of the header");
 }
 
 static int edf__saved_order(const void *a, const void *b) {
@@ -9689,7 +9671,12 @@ void edf_load(const char *path) {
   for (int k = 0; k < parts; k++) m.saved[k].part = k;
   char *numbers = m.f.text + 8 + n, first = *numbers;
   *numbers = 0;
-  edf__json_model(&m, numbers);
+  const char *name;
+  for (int k = 0; (name = edf__json_key(&m.f, k)) != NULL; k++)
+    if (!strcmp(name, "__metadata__")) edf__json_metadata(&m);
+    else edf__json_tensor(&m, name);
+  edf__json_peek(&m.f);
+  if (m.f.at != numbers) edf__file_error(&m.f, m.f.at, "expected the end of the header");
   *numbers = first;
   edf__check_model(&m, left - n);
   edf__take_model(&m, numbers);
