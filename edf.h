@@ -8656,7 +8656,7 @@ typedef struct {
   FILE *file;                            /* NULL: all of it has been read                     */
   char *text;                            /* what has been read                                */
   const char *at, *end;                  /* the next byte, and behind the last, in the text   */
-  int line;                              /* of a text that has lines, else 0                  */
+  int lines;                             /* an error tells the line too                       */
   void *owned;                           /* an error frees it                                 */
 } edf__file;
 
@@ -8669,9 +8669,11 @@ static void edf__close(edf__file *f) {
 EDF__NORETURN EDF__PRINTF(3, 4) static void edf__file_error(edf__file *f, const char *at,
                                                             const char *format, ...) {
   va_list args;
+  size_t line = 1;
   edf__say("%s: ", f->path);
   if (at) edf__say("byte %zu: ", (size_t)(at - f->text));
-  if (at && f->line) edf__say("line %d: ", f->line);
+  for (const char *c = f->text; f->lines && c < at; c++) line += *c == '\n';
+  if (at && f->lines) edf__say("line %zu: ", line);
   va_start(args, format);
   edf__vsay(format, args);
   va_end(args);
@@ -8847,7 +8849,7 @@ edf_array edf_load_images(const char *path) {
 static edf__file edf__open_text(const char *path) {
   edf__file f = edf__open(path);
   edf__fetch(&f, SIZE_MAX);
-  f.line = 1;
+  f.lines = 1;
   if (!strncmp(f.text, "\xEF\xBB\xBF", 3)) f.at += 3;        /* a byte order mark             */
   return f;
 }
@@ -8868,18 +8870,16 @@ static double edf__csv_number(edf__file *f) {
 
 /* Goes over the rows; with `value` it stores the numbers. */
 static void edf__csv_rows(edf__file *f, int *dim, edf_real *value) {
-  for (dim[0] = 0; edf__skip(f, " \t\r"); f->line++) {
+  for (dim[0] = 0; edf__skip(f, " \t\r\n"); dim[0]++) {
     int n = 0;
-    if (*f->at == '\n') { f->at++; continue; }               /* an empty line                 */
     do {
       double number = edf__csv_number(f);
       if (value) *value++ = (edf_real)number;
       n++;
     } while (*f->at == ',' && f->at++ && n < INT_MAX);
-    if (!dim[0]++) dim[1] = n;
+    if (!dim[0]) dim[1] = n;
     if (n != dim[1])
       edf__file_error(f, f->at, "expected %d numbers as in the first row, found %d", dim[1], n);
-    if (*f->at == '\n') f->at++;
   }
   if (f->at != f->end) edf__file_error(f, f->at, "expected text, found a zero byte");
 }
@@ -8888,10 +8888,8 @@ edf_array edf_load_csv(const char *path) {
   int dim[2] = { 0, 0 };
   edf__file f = edf__open_text(path);
   char first = edf__skip(&f, " \t\r");
-  if (first && !edf__is_digit(first) && !strchr("+-.\n", first)) {       /* a heading        */
-    f.at += strcspn(f.at, "\n");
-    if (*f.at) { f.at++; f.line++; }
-  }
+  int heading = first && !edf__is_digit(first) && !strchr("+-.\n", first);
+  if (heading) f.at += strcspn(f.at, "\n");
   const char *start = f.at;
   edf__csv_rows(&f, dim, NULL);
   if (!dim[0]) edf__file_error(&f, f.at, "expected at least one row of numbers");
