@@ -8631,16 +8631,13 @@ EDF__C_END
 #ifdef EDF__CODE
 EDF__C_BEGIN
 edf_array edf_new_array(int rank, const int *dim) {
-  edf_array a;
-  memset(&a, 0, sizeof a);
-  a.rank = rank;
-  a.size = 1;
+  edf_array a = { rank, { 0 }, 1, NULL };
   for (int d = 0; d < rank; d++) {
     a.dim[d] = dim[d];
     a.size *= (size_t)dim[d];
   }
-  if (a.size > SIZE_MAX / sizeof *a.value) return a;
-  a.value = (edf_real *)EDF_MALLOC(a.size ? a.size * sizeof *a.value : 1);
+  if (a.size <= SIZE_MAX / sizeof *a.value)
+    a.value = (edf_real *)EDF_MALLOC(a.size ? a.size * sizeof *a.value : 1);
   return a;
 }
 
@@ -8761,13 +8758,10 @@ static void edf__get_numbers(edf_real *to, size_t n, const char *from, char kind
     uint64_t bits = edf__get_number(at, bytes, big);
     uint32_t half = (uint32_t)bits;
     float single;
-    double number;
+    double number = kind == 'i' ? (double)(int64_t)((bits ^ sign) - sign) : (double)bits;
     memcpy(&single, &half, sizeof single);
-    memcpy(&number, &bits, sizeof number);
-    if (kind == 'f' && bytes == 4) number = (double)single;
-    if (kind == 'i') number = (double)(int64_t)((bits ^ sign) - sign);
-    if (kind == 'u' || kind == 'b') number = (double)bits;
-    to[i] = (edf_real)number;
+    if (kind == 'f' && bytes == 8) memcpy(&number, &bits, sizeof number);
+    to[i] = (edf_real)(kind == 'f' && bytes == 4 ? (double)single : number);
   }
 }
 
@@ -9000,29 +8994,24 @@ static void edf__put_number(unsigned char *to, uint64_t bits, size_t bytes, int 
 
 static void edf__write_reals(edf_writer *w, const edf_real *x, size_t n) {
   unsigned char piece[512 * sizeof *x];
-  for (size_t i = 0; i < n;) {
-    size_t count = n - i < 512 ? n - i : 512;
-    for (size_t k = 0; k < count; k++, i++) {
-      uint64_t bits = 0;
-      uint32_t half;
-      memcpy(&half, &x[i], sizeof half);
-      if (sizeof *x == 8) memcpy(&bits, &x[i], sizeof *x);
-      edf__put_number(piece + k * sizeof *x, sizeof *x == 8 ? bits : half, sizeof *x, 0);
-    }
-    fwrite(piece, sizeof *x, count, w->file);
+  for (size_t i = 0, k = 0; i < n; i++) {
+    uint64_t bits = 0;
+    uint32_t half;
+    memcpy(&half, &x[i], sizeof half);
+    if (sizeof *x == 8) memcpy(&bits, &x[i], sizeof *x);
+    edf__put_number(piece + k++ * sizeof *x, sizeof *x == 8 ? bits : half, sizeof *x, 0);
+    if (k < 512 && i + 1 < n) continue;
+    fwrite(piece, sizeof *x, k, w->file);
+    k = 0;
   }
 }
 
 edf_array edf_view(edf_node *node) {
-  edf_array a;
   edf__check_node("edf_view", node);
-  memset(&a, 0, sizeof a);
   if (!node->value) edf__no_value("edf_view", node);
-  a.value = edf_value(node);
-  a.rank = node->rank;
+  edf_array a = { node->rank, { 0 }, 1, edf_value(node) };
   memcpy(a.dim, node->dim, sizeof a.dim);
   if (node->kind == EDF_INPUT && node->batched) a.dim[0] = node->fed;
-  a.size = 1;
   for (int d = 0; d < a.rank; d++) a.size *= (size_t)a.dim[d];
   return a;
 }
@@ -9046,11 +9035,10 @@ void edf_save_npy(const char *path, edf_array a) {
   edf__put(&header, a.rank == 1 ? ",), }" : "), }");
   while ((10 + header.n + 1) % 64) edf__put(&header, " ");
   edf__put(&header, "\n");
+  unsigned char begin[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1 };
+  edf__put_number(begin + 8, header.n, 2, 0);
   edf_writer w = edf_create_file(NULL, path);
-  fwrite("\x93NUMPY\x01", 1, 7, w.file);
-  fputc(0, w.file);
-  fputc((int)(header.n & 255), w.file);
-  fputc((int)(header.n >> 8), w.file);
+  fwrite(begin, 1, sizeof begin, w.file);
   fwrite(header.at, 1, header.n, w.file);
   edf__write_reals(&w, a.value, a.size);
   edf_finish_file(&w);
@@ -9093,13 +9081,13 @@ edf_array edf_load_npy(const char *path) {
   edf__file f = edf__open(path);
   edf__layout l = { 0, 0, 0, 0, { 0 } };
   const unsigned char *h = edf__take(&f, 10);
-  int version = h[6], wide = version > 1;
+  int version = h[6];
   if (memcmp(h, "\x93NUMPY", 6)) edf__file_error(&f, f.text, "expected an .npy file");
   if (version < 1 || version > 3)
     edf__file_error(&f, f.text + 6, "expected version 1 to 3, found %d", version);
-  if (wide) edf__take(&f, 2);
-  h = (const unsigned char *)f.text + 8;
-  uint64_t length = edf__get_number(h, wide ? 4 : 2, 0);
+  size_t wide = version > 1 ? 4 : 2;
+  edf__take(&f, wide - 2);
+  uint64_t length = edf__get_number((const unsigned char *)f.text + 8, wide, 0);
   if (length >= LONGEST)
     edf__file_error(&f, f.text + 8, "expected a header of less than %d bytes, found %lu",
                     LONGEST, (unsigned long)length);
@@ -9170,17 +9158,6 @@ static void edf__write_png(const char *path, const edf_array *a, int channels) {
   edf_finish_file(&w);
 }
 
-/* Grey is written three times where the file has colours. */
-static void edf__write_pnm(const char *path, const edf_array *a, int channels, int written) {
-  size_t n = (size_t)a->dim[0] * (size_t)a->dim[1];
-  edf_writer w = edf_create_file(NULL, path);
-  fprintf(w.file, "P%c\n%d %d\n255\n", written == 3 ? '6' : '5', a->dim[1], a->dim[0]);
-  for (size_t i = 0; i < n; i++)
-    for (size_t c = 0; c < (size_t)written; c++)
-      fputc(edf__pixel(a->value[channels == 3 ? 3 * i + c : i]), w.file);
-  edf_finish_file(&w);
-}
-
 void edf_save_image(const char *path, edf_array a) {
   const char *dot = path ? strrchr(path, '.') : NULL;
   int png = dot && !strcmp(dot, ".png"), ppm = dot && !strcmp(dot, ".ppm");
@@ -9196,8 +9173,13 @@ void edf_save_image(const char *path, edf_array a) {
     edf__fail("edf_save_image: %s: a .pgm is grey, but the array has 3 channels", path);
   if (png && (size_t)a.dim[1] * (size_t)channels > 65534)
     edf__fail("edf_save_image: %s: a row of a .png has at most 65534 bytes here", path);
-  if (png) edf__write_png(path, &a, channels);
-  else edf__write_pnm(path, &a, channels, ppm ? 3 : 1);
+  if (png) { edf__write_png(path, &a, channels); return; }
+  edf_writer w = edf_create_file(NULL, path);
+  fprintf(w.file, "P%c\n%d %d\n255\n", ppm ? '6' : '5', a.dim[1], a.dim[0]);
+  for (size_t i = 0; i < a.size; i++)
+    for (int c = 0; c < (ppm && channels == 1 ? 3 : 1); c++)
+      fputc(edf__pixel(a.value[i]), w.file);
+  edf_finish_file(&w);
 }
 
 /* ---- PGM and PPM, as text (P2, P3) or bytes (P5, P6): the kind, columns, rows, the greatest
@@ -9258,35 +9240,34 @@ edf_array edf_load_image(const char *path) {
 }
 
 /* ---- Text as class numbers: the different bytes of a text, in their order. */
-static int edf__find_symbols(edf_text *t, const char *text, size_t length) {
-  int seen[256] = { 0 }, dim[1];
-  memset(t, 0, sizeof *t);
-  for (size_t i = 0; i < length; i++) seen[(unsigned char)text[i]] = 1;
+static edf_text edf__symbols(const char *text, size_t length) {
+  edf_text t;
+  int n = (int)length;
+  memset(&t, 0, sizeof t);
+  for (size_t i = 0; i < length; i++) t.number[(unsigned char)text[i]] = 1;
   for (int c = 0; c < 256; c++) {
-    t->number[c] = seen[c] ? t->symbols : -1;
-    if (seen[c]) t->symbol[t->symbols++] = (char)c;
+    if (t.number[c]) t.symbol[t.symbols++] = (char)c;
+    t.number[c] = t.number[c] ? t.symbols - 1 : -1;
   }
-  dim[0] = (int)length;
-  t->classes = edf_new_array(1, dim);
-  if (t->classes.value) edf_encode(t, text, length, t->classes.value);
-  return t->classes.value != NULL;
+  t.classes = edf_new_array(1, &n);
+  if (t.classes.value) edf_encode(&t, text, length, t.classes.value);
+  return t;
 }
 
 edf_text edf_text_of(const char *text, size_t length) {
-  edf_text t;
   if (!text || length < 1 || length > INT_MAX)
     edf__fail("edf_text_of: a text has 1 to %d bytes, found %zu", INT_MAX, text ? length : 0);
-  if (!edf__find_symbols(&t, text, length))
-    edf__fail("edf_text_of: out of memory for %zu classes", length);
+  edf_text t = edf__symbols(text, length);
+  if (!t.classes.value) edf__fail("edf_text_of: out of memory for %zu classes", length);
   return t;
 }
 
 edf_text edf_load_text(const char *path) {
   edf__file f = edf__open_text(path);
   size_t length = (size_t)(f.end - f.at);
-  edf_text t;
   if (length < 1 || length > INT_MAX) edf__file_error(&f, f.at, "expected 1 byte or more");
-  if (!edf__find_symbols(&t, f.at, length)) edf__file_error(&f, f.at, "out of memory");
+  edf_text t = edf__symbols(f.at, length);
+  if (!t.classes.value) edf__file_error(&f, f.at, "out of memory");
   edf__close(&f);
   return t;
 }
@@ -9361,12 +9342,11 @@ static edf_real **edf__part(int k) {     /* 3 i: the value of parameter i, 3 i +
 
 /* The part of this name; -1 for none. */
 static int edf__part_of_name(const char *name) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    for (int part = 0; part < EDF__PARTS; part++) {
-      size_t n = strlen(edf.parameters[i]->name);
-      if (!strncmp(edf.parameters[i]->name, name, n) && !strcmp(name + n, edf__suffix[part]))
-        return EDF__PARTS * i + part;
-    }
+  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
+    const char *begin = edf.parameters[k / EDF__PARTS]->name;
+    size_t n = strlen(begin);
+    if (!strncmp(begin, name, n) && !strcmp(name + n, edf__suffix[k % EDF__PARTS])) return k;
+  }
   return -1;
 }
 
@@ -9399,7 +9379,7 @@ static void edf__write_name(edf_page *to, const char *name, const char *suffix) 
 
 /* In the order of the parts, whose numbers lie in that order too. */
 static void edf__write_header(edf_page *to) {
-  unsigned long long begin = 0, end;
+  unsigned long long at = 0;
   edf_write(to, "{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",\"draws\":\"%llu\"",
             edf.seed, edf.draws);
   for (int i = 0; i < edf.n_parameters; i++) {
@@ -9410,16 +9390,16 @@ static void edf__write_header(edf_page *to) {
     edf_write(to, ":\"%ld\"", p->steps);
   }
   edf_write(to, "}");
-  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++, begin = end) {
+  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
     const edf_node *p = edf.parameters[k / EDF__PARTS];
-    end = begin;
+    unsigned long long end = at + p->size * sizeof(edf_real);
     if (!*edf__part(k)) continue;
-    end += p->size * sizeof(edf_real);
     edf_write(to, ",");
     edf__write_name(to, p->name, edf__suffix[k % EDF__PARTS]);
     edf_write(to, ":{\"dtype\":\"F%d\",\"shape\":[", (int)sizeof(edf_real) * 8);
     for (int d = 0; d < p->rank; d++) edf_write(to, d ? ",%d" : "%d", p->dim[d]);
-    edf_write(to, "],\"data_offsets\":[%llu,%llu]}", begin, end);
+    edf_write(to, "],\"data_offsets\":[%llu,%llu]}", at, end);
+    at = end;
   }
   edf_write(to, "}");
   while (to->n % 8) edf_write(to, " ");
@@ -9455,16 +9435,11 @@ typedef struct {
 
 static char edf__json_peek(edf__file *f) { return edf__skip(f, " \n\t\r"); }
 
-static int edf__json_accept(edf__file *f, char c) {
-  if (edf__json_peek(f) != c) return 0;
-  f->at++;
-  return 1;
-}
-
 static void edf__json_expect(edf__file *f, char c) {
-  if (edf__json_accept(f, c)) return;
-  edf__file_error(f, f->at, *f->at >= 32 && *f->at < 127 ? "expected '%c', found '%c'"
-                  : "expected '%c', found byte %d", c, (unsigned char)*f->at);
+  if (edf__json_peek(f) != c)
+    edf__file_error(f, f->at, *f->at >= 32 && *f->at < 127 ? "expected '%c', found '%c'"
+                    : "expected '%c', found byte %d", c, (unsigned char)*f->at);
+  f->at++;
 }
 
 /* \u and four digits, as UTF-8. */
@@ -9476,10 +9451,9 @@ static char *edf__json_unicode(edf__file *f, char *to) {
     code = code * 16 + (unsigned long)(d - digits) % 16;
   }
   if (!code) edf__file_error(f, f->at, "a name has a NUL");
-  if (code < 0x80) *to++ = (char)code;
-  else if (code < 0x800) *to++ = (char)(0xC0 | code >> 6);
-  else { *to++ = (char)(0xE0 | code >> 12); *to++ = (char)(0x80 | (code >> 6 & 63)); }
-  if (code >= 0x80) *to++ = (char)(0x80 | (code & 63));
+  if (code >= 0x800) *to++ = (char)(0xE0 | code >> 12);
+  if (code >= 0x80) *to++ = (char)(code < 0x800 ? 0xC0 | code >> 6 : 0x80 | (code >> 6 & 63));
+  *to++ = (char)(code < 0x80 ? code : 0x80 | (code & 63));
   return to;
 }
 
@@ -9505,10 +9479,12 @@ static char *edf__json_string(edf__file *f) {
 /* The next key of an object, of which n have been read; NULL at its end. */
 static char *edf__json_key(edf__file *f, int n) {
   if (!n) edf__json_expect(f, '{');
-  if (n ? !edf__json_accept(f, ',') : edf__json_peek(f) == '}') {
+  char next = edf__json_peek(f);
+  if (n ? next != ',' : next == '}') {
     edf__json_expect(f, '}');
     return NULL;
   }
+  if (n) f->at++;
   char *key = edf__json_string(f);
   edf__json_expect(f, ':');
   return key;
@@ -9594,29 +9570,28 @@ static void edf__json_metadata(edf__model *m) {
   }
 }
 
+/* By where their numbers begin; what the file lacks begins at 0. */
 static int edf__saved_order(const void *a, const void *b) {
   const edf__saved *s = (const edf__saved *)a, *t = (const edf__saved *)b;
-  return (s->begin > t->begin) - (s->begin < t->begin);
+  if (s->begin == t->begin) return s->part - t->part;
+  return s->begin < t->begin ? -1 : 1;
 }
 
 /* Every parameter is there, and the numbers lie one after the other up to the end. */
 static void edf__check_model(edf__model *m, unsigned long long length) {
   edf__file *f = &m->f;
-  int parts = EDF__PARTS * edf.n_parameters;
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (!m->saved[EDF__PARTS * i].bytes) {
-      const edf_node *p = edf.parameters[i];
+  size_t parts = EDF__PARTS * (size_t)edf.n_parameters;
+  unsigned long long end = 0;
+  qsort(m->saved, parts, sizeof *m->saved, edf__saved_order);
+  for (const edf__saved *s = m->saved; s < m->saved + parts; s++) {
+    const edf_node *p = edf.parameters[s->part / EDF__PARTS];
+    if (!s->bytes && s->part % EDF__PARTS == 0)
       edf__file_error(f, f->at, "there is no tensor for parameter \"%s\", declared at %s:%d",
                       p->name, p->file, p->line);
-    }
-  qsort(m->saved, (size_t)parts, sizeof *m->saved, edf__saved_order);
-  unsigned long long end = 0;
-  for (const edf__saved *s = m->saved; s < m->saved + parts; s++) {
-    if (!s->bytes) continue;
-    if (s->begin != end)
+    if (s->bytes && s->begin != end)
       edf__file_error(f, f->at, "a tensor begins at offset %llu, where %llu was expected: a "
                       "gap, or an overlap", s->begin, end);
-    end = s->end;
+    if (s->bytes) end = s->end;
   }
   if (end != length)
     edf__file_error(f, f->at, "the tensors end at offset %llu, but %llu bytes follow the "
