@@ -8694,9 +8694,7 @@ static size_t edf__fetch(edf__file *f, size_t n) {
     f->end = text + have;
     if (ferror(f->file))
       edf__file_error(f, have ? f->end : NULL, "cannot be read: %s", strerror(errno));
-    if (have == room) continue;
-    fclose(f->file);
-    f->file = NULL;
+    if (have < room) { fclose(f->file); f->file = NULL; }
   }
   return (size_t)(f->end - f->at);
 }
@@ -8831,11 +8829,9 @@ edf_array edf_load_labels(const char *path) { return edf__load_idx(path, 1, "lab
 
 edf_array edf_load_images(const char *path) {
   edf_array a = edf__load_idx(path, 3, "images");
+  edf_array rows = { 2, { a.dim[0], a.dim[1] * a.dim[2] }, a.size, a.value };
   for (size_t i = 0; i < a.size; i++) a.value[i] /= 255;
-  a.rank = 2;
-  a.dim[1] *= a.dim[2];
-  a.dim[2] = 0;
-  return a;
+  return rows;
 }
 
 /* ---- CSV: numbers between commas, the same count in each line; a first line that does not
@@ -8985,8 +8981,7 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
   return (double)wrong / (double)labels->size;
 }
 
-/* ---- What is written. Numbers are little-endian in files, whatever they are here; in a PNG
-   big-endian. */
+/* ---- What is written: little-endian, whatever numbers are here; in a PNG big-endian. */
 static void edf__put_number(unsigned char *to, uint64_t bits, size_t bytes, int big) {
   for (size_t k = 0; k < bytes; k++)
     to[big ? bytes - 1 - k : k] = (unsigned char)(bits >> 8 * k);
@@ -9205,12 +9200,11 @@ static int edf__pnm_number(edf__file *f, const char *what, int least, int most) 
 
 static void edf__pnm_pixels(edf__file *f, edf_array *a, int text, int most) {
   size_t bytes = most > 255 ? 2 : 1;
-  const char *begin = f->at;
-  if (!text) edf__get_numbers(a->value, a->size, begin, 'u', bytes, 1);
+  if (!text) edf__get_numbers(a->value, a->size, f->at, 'u', bytes, 1);
   for (size_t i = 0; i < a->size; i++) {
     if (text) a->value[i] = (edf_real)edf__pnm_number(f, "a pixel", 0, most);
     if (a->value[i] > (edf_real)most)
-      edf__file_error(f, begin + i * bytes, "expected a pixel from 0 to %d, found %g", most,
+      edf__file_error(f, f->at + i * bytes, "expected a pixel from 0 to %d, found %g", most,
                       (double)a->value[i]);
     a->value[i] /= (edf_real)most;
   }
@@ -9302,12 +9296,12 @@ int edf_sample(const edf_real *P, int n) {
   double sum = 0;
   for (int k = 0; k < n; k++) sum += (double)P[k];
   double u = edf__random_unit() * sum;
-  for (int k = 0; k < n; k++) {
+  int last = 0;                          /* rounding may reach the end                        */
+  for (int k = 0; k < n && !(u < 0); k++) {
     u -= (double)P[k];
-    if (u < 0 && P[k] > 0) return k;
+    if (P[k] > 0) last = k;
   }
-  for (int k = n - 1; k > 0; k--) if (P[k] > 0) return k;    /* rounding reached the end     */
-  return 0;
+  return last;
 }
 EDF__C_END
 #endif
@@ -9372,11 +9366,6 @@ static void edf__check_names(void) {
   }
 }
 
-static void edf__write_name(edf_page *to, const char *name, const char *suffix) {
-  const char *whole = edf_fmt("%s%s", name, suffix);
-  edf_write_quoted(to, whole, strlen(whole));
-}
-
 /* In the order of the parts, whose numbers lie in that order too. */
 static void edf__write_header(edf_page *to) {
   unsigned long long at = 0;
@@ -9385,17 +9374,19 @@ static void edf__write_header(edf_page *to) {
   for (int i = 0; i < edf.n_parameters; i++) {
     const edf_node *p = edf.parameters[i];
     if (!p->steps) continue;
+    const char *name = edf_fmt("%s.steps", p->name);
     edf_write(to, ",");
-    edf__write_name(to, p->name, ".steps");
+    edf_write_quoted(to, name, strlen(name));
     edf_write(to, ":\"%ld\"", p->steps);
   }
   edf_write(to, "}");
   for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
     const edf_node *p = edf.parameters[k / EDF__PARTS];
     unsigned long long end = at + p->size * sizeof(edf_real);
+    const char *name = edf_fmt("%s%s", p->name, edf__suffix[k % EDF__PARTS]);
     if (!*edf__part(k)) continue;
     edf_write(to, ",");
-    edf__write_name(to, p->name, edf__suffix[k % EDF__PARTS]);
+    edf_write_quoted(to, name, strlen(name));
     edf_write(to, ":{\"dtype\":\"F%d\",\"shape\":[", (int)sizeof(edf_real) * 8);
     for (int d = 0; d < p->rank; d++) edf_write(to, d ? ",%d" : "%d", p->dim[d]);
     edf_write(to, "],\"data_offsets\":[%llu,%llu]}", at, end);
@@ -9480,10 +9471,7 @@ static char *edf__json_string(edf__file *f) {
 static char *edf__json_key(edf__file *f, int n) {
   if (!n) edf__json_expect(f, '{');
   char next = edf__json_peek(f);
-  if (n ? next != ',' : next == '}') {
-    edf__json_expect(f, '}');
-    return NULL;
-  }
+  if (n ? next != ',' : next == '}') { edf__json_expect(f, '}'); return NULL; }
   if (n) f->at++;
   char *key = edf__json_string(f);
   edf__json_expect(f, ':');
@@ -9573,8 +9561,7 @@ static void edf__json_metadata(edf__model *m) {
 /* By where their numbers begin; what the file lacks begins at 0. */
 static int edf__saved_order(const void *a, const void *b) {
   const edf__saved *s = (const edf__saved *)a, *t = (const edf__saved *)b;
-  if (s->begin == t->begin) return s->part - t->part;
-  return s->begin < t->begin ? -1 : 1;
+  return s->begin == t->begin ? s->part - t->part : s->begin < t->begin ? -1 : 1;
 }
 
 /* Every parameter is there, and the numbers lie one after the other up to the end. */
