@@ -8579,9 +8579,9 @@ EDF__C_END
 #ifndef EDF__DATA_H
 #define EDF__DATA_H
 EDF__C_BEGIN
-/* Data. Arrays are the caller's, freed with edf_free_array. Files are checked
-   before memory is taken; an error names the file, the byte or line, what was expected and
-   found. A new array has its numbers still to be written; out of memory, its value is NULL. */
+/* Data. Arrays are the caller's, freed with edf_free_array. A header is checked before the rest
+   is read, and that before the array is made; an error names the file, the byte or line, what
+   was expected, what found. A new array is not filled yet; out of memory, its value is NULL. */
 typedef struct { int rank, dim[EDF_MAX_RANK]; size_t size; edf_real *value; } edf_array;
 edf_array edf_new_array(int rank, const int *dim);
 edf_array edf_load_idx(const char *path);      /* IDX of unsigned bytes, numbers as stored    */
