@@ -635,6 +635,12 @@ static void bad_lengths(void) {
     refuses(table[k].message);
     remove(path);
   }
+  static const char zip[3000] = "PK\3\4 a zip archive";          /* is not read to its end */
+  small_program();
+  write_bytes((file("long.safetensors"), zip), sizeof zip);
+  refuses("%: byte 0: expected a safetensors file: its header would have 8800140462016121680 "
+          "bytes, but at least 1016 follow");
+  remove(path);
 }
 
 /* Every prefix of a good file is refused, and so is any byte of its header changed into a

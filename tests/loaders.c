@@ -186,6 +186,24 @@ static void without_memory(void) {
   }
 }
 
+/* What has no length, and cannot be read twice. */
+static void from_a_pipe(void) {
+  static const double bytes[] = { 7, 1, 128 }, numbers[] = { 1, 2.5, 3 };
+  int ends[2];
+  if (access("/dev/fd", F_OK) || pipe(ends)) SKIP("no /dev/fd");
+  snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+  CHECK(write(ends[1], "\0\0\10\2\0\0\0\1\0\0\0\3\7\1\200", 15) == 15, "not written");
+  close(ends[1]);
+  same(edf_load_idx(path), 2, 1, 3, bytes, 1);
+  close(ends[0]);
+  if (pipe(ends)) abort();
+  snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+  CHECK(write(ends[1], "1\n2.5\n3\n", 8) == 8, "not written");
+  close(ends[1]);
+  same(edf_load_csv(path), 2, 3, 1, numbers, 1);
+  close(ends[0]);
+}
+
 /* ---- CSV */
 
 static void bad_csv(void) {
@@ -437,6 +455,7 @@ int main(void) {
   RUN(bad_idx);
   RUN(whole_idx);
   RUN(without_memory);
+  RUN(from_a_pipe);
   RUN(good_csv);
   RUN(bad_csv);
   RUN(long_csv);
