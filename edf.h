@@ -46,7 +46,7 @@
      Second      1461   lines 1688 to 3148: then you have read the framework
    Then a chapter in each, which begins with its declarations
      Part Two   nest 822, seam 120, more 190, over 445, layers 1179, optim 282
-     Part Three tools 399, print 668, check 884, watch 435, data 833, models 441, names 122
+     Part Three tools 399, print 668, check 884, watch 435, data 731, models 342, names 122
      edf_lab.h  lab 141, doctor 1613, plot 284, trace 962, paper 197, sheet 47
 
    Index of all public names, without edf_, EDF_; constants stand with their enum
