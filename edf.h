@@ -6224,7 +6224,7 @@ typedef enum {
   EDF_MAY_STEP                           /* a parameter that an optimiser would move now      */
 } edf_trait;
 int edf_is(const edf_node *x, edf_trait trait);
-int edf_follows_batch(const edf_node *x, int d);     /* does dim[d]?                          */
+int edf_follows_batch(const edf_node *x, int d);     /* is dim[d] the batch?                  */
 int edf_rows_fed(const edf_node *input);             /* at its last feed; -1: never fed       */
 int edf_position(const edf_node *x);                 /* in the list of its kind               */
 
@@ -6263,9 +6263,9 @@ edf_verdict edf_verdict_of(edf_node *y);
 void *edf_keep(void *old, size_t bytes);
 void edf_release(void *kept);
 
-/* Text that grows: memory of the graph's. Numbers have a point in every locale. Quoted, it is a
-   string of JSON that can stand in a page's script. Of a node: its parts as they are printed.
- */
+/* Text that grows, from { NULL, 0 }: edf_release(page.at) gives it back. Numbers have a point
+   in every locale. Quoted, it is a string of JSON that can stand in a page's script. Of a node:
+   its parts as they are printed. */
 typedef struct { char *at; size_t n; } edf_page;
 typedef enum {
   EDF_SITE, EDF_SHAPE,                   /* Tanh "h" [b,8]   built at x.c:5; [b,8]            */
