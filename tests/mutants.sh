@@ -97,7 +97,7 @@ prepare() {
   key=$(cat $headers tests/impl.c tests/*.h | cksum; echo "$fast")
   [ "$key" = "$(cat "$base/key" 2>/dev/null)" ] || rm -rf "$base"
   mkdir -p "$base/lines" "$base/room/tests"
-  cp -R tests/golden "$base/room/tests"
+  cp -R tests/golden tests/files13 "$base/room/tests"
   echo 'int main(void) { return 0; }' > "$base/works.c"
   for variant in $variants; do
     $(flags_of $variant) "$base/works.c" -o "$base/works" $(libraries_of $variant) \
@@ -321,7 +321,7 @@ one() {                                    # one NUMBER: the line of the list
   number=$1 w=$out/$1 room=$out/$1/room
   rm -rf "$w"
   mkdir -p "$room/tests"
-  cp -R tests/golden "$room/tests"
+  cp -R tests/golden tests/files13 "$room/tests"
   each=$(sed -n "$1p" "$out/list")
   mutate "$each"
   after=$(printf '%s\n' "$each" | cut -f 7)
