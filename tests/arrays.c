@@ -396,7 +396,7 @@ static void pictures_of_others(void) {
 static void bad_pictures(void) {
   static const struct { const char *bytes; size_t n; const char *message; } table[] = {
     { BYTES("Q5 1 1 1 x"), NO_PICTURE }, { BYTES("P7 1 1 1 x"), NO_PICTURE },
-    { BYTES("P"), NO_PICTURE },
+    { BYTES("P"), NO_PICTURE }, { BYTES("P\0 1 1 9 1"), NO_PICTURE },
     { BYTES("P5 268435455 1 1 x"),
       "%: byte 17: 268435455 x 1 pixels need 268435455 bytes, but 1 follow" },
     { BYTES("P6 1 268435456 1 x"), "%: byte 5: expected the number of rows from 1 to "
