@@ -63,7 +63,7 @@ help:
 	@echo 'make test       the tests, four minutes; TESTS="nests mpi": these alone'
 	@echo 'make test-all   what make test leaves out: edf_cuda.cu, fuzzing, platforms, mutants'
 	@echo 'make fuzz       SECONDS=60: fuzz the parsers, so long each'
-	@echo 'make mutants    SEED=1 COUNT=150: does make test notice mistakes in edf.h? half an hour'
+	@echo 'make mutants    SEED=1 COUNT=150: does make test notice mistakes in the headers?'
 	@echo 'make bench      time of a step against its BLAS calls alone, threads, memory;'
 	@echo '                MODELS="mlp_a lenet lstm gpt threads memory"'
 	@echo 'make bench-against REV=COMMIT    time of a step over that of another commit; PAIRS=31'

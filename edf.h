@@ -39,15 +39,15 @@
      >>check    the gradient check          >>watch    stepping, NaN
      >>data     arrays, pictures, text      >>models   saved models
      >>names    more short names, history, licence
-   edf_lab.h, the laboratory, optional: the doctor, curves, the trace page, LaTeX, Graphviz
+   edf_lab.h, the laboratory, optional: doctor, curves, trace page, LaTeX, Graphviz, pictures
 
    Sittings, and how many lines they take
-     First       1687   lines 1 to 1687, to the end of >>nodes: no notation yet
-     Second      1461   lines 1688 to 3148: then you have read the framework
+     First       1689   lines 1 to 1689, to the end of >>nodes: no notation yet
+     Second      1461   lines 1690 to 3150: then you have read the framework
    Then a chapter in each, which begins with its declarations
      Part Two   nest 822, seam 120, more 190, over 445, layers 1179, optim 282
-     Part Three tools 399, print 668, check 884, watch 435, data 731, models 342, names 122
-     edf_lab.h  lab 141, doctor 1613, plot 284, trace 962, paper 197, sheet 47
+     Part Three tools 424, print 668, check 881, watch 435, data 731, models 342, names 122
+     edf_lab.h  lab 143, doctor 1612, plot 284, trace 962, paper 197, sheet 47
 
    Index of all public names, without edf_, EDF_; constants stand with their enum
      >>config  VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -297,6 +297,7 @@ typedef struct edf_graph {
   struct edf__workspace *workspace;      /* one for each thread                               */
   int n_workspaces;
   int at, way, held;                     /* what runs; 1 forward, -1 back; a debugger waits   */
+  unsigned long long drawn;              /* before the last Forward                           */
   edf_node *target;                      /* whose ancestors are marked                        */
   edf_watcher *watchers, *pass_watchers; /* who is told what runs                             */
   int telling;                           /* they are told now: nobody is told of what runs    */
@@ -860,7 +861,7 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.
 #endif
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, 1, 0, 0, 0, "b", NULL, \
-    NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL }
+    NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL }
 
 static void edf__declare(edf_node *x, const char *format, va_list args);
 static void edf__declared(edf_node *x, int batch);
@@ -1190,6 +1191,7 @@ static void edf__pass(void (*nodes)(void)) {
 static void edf__begin(int way, edf_node *target) {
   edf.way = way;
   edf.at = way > 0 ? -1 : edf.n_compnodes;
+  if (way > 0) edf.drawn = edf.draws;
   if (way < 0) edf.loss = target;
   int watched = edf.watchers || edf.pass_watchers || edf.look;
   if (way < 0 && watched) edf__seed_loss();              /* who watches sees the seed         */
@@ -1224,11 +1226,11 @@ static int edf__tell(edf_event event, edf_node *x) {
   return edf__look && edf.look ? edf__look(event, x) : 0;
 }
 
-/* Each is out of its list before it is told. */
+/* The list is empty before they are told. */
 static void edf__dismiss(edf_watcher **list) {
-  while (*list) {
-    edf_watcher *w = *list;
-    *list = w->next;
+  edf_watcher *w = *list, *next;
+  for (*list = NULL; w; w = next) {
+    next = w->next;
     w->told(w, EDF_CLEARED, NULL);
   }
 }
@@ -6199,11 +6201,11 @@ EDF__C_BEGIN
    Watchers are told what runs. w->told(w, event, node) is called with the node that runs; where
    a Forward begins with its target, NULL for all; where a Backward begins or ends with the
    loss; before an update with the parameter; else with NULL. What is run while somebody is told
-   is told to nobody. The list belongs to the graph, its members to the caller; edf_clear tells
-   EDF_CLEARED and empties it. edf_watch_passes leaves out the events of single nodes: a device
+   is told to nobody. One watches one graph, and belongs to the caller; edf_clear forgets it and
+   tells EDF_CLEARED, while nodes and memory are there. Who is told may call edf_clear where a
+   Forward or Backward ends. edf_watch_passes leaves out the events of single nodes: a device
    may then run a pass as a whole. edf_find_watcher returns the one that is told by this
-   function, or NULL: by it a tool finds what it has of a graph. Errors: one that watches
-   already, or does not. Example 11 is one. */
+   function, or NULL: a tool finds its own of a graph so. Errors: it watches already, or not. */
 void edf_watch(edf_watcher *w);
 void edf_watch_passes(edf_watcher *w);
 void edf_unwatch(edf_watcher *w);
@@ -6232,25 +6234,28 @@ int edf_position(const edf_node *x);                 /* in the list of its kind 
 void edf_expect_node(const char *who, const edf_node *x);
 void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
 
-/* Marks what `target` is computed from, itself too (NULL: everything), for EDF_IS_ACTIVE, and
-   whom gradients would go to; returns the target before. A pass that runs marks its own;
+/* Marks the computed node `target` and what it is computed from (NULL: all), for EDF_IS_ACTIVE,
+   and whom gradients would go to; returns the target before. A pass that runs marks its own;
    whoever is told of it may mark another meanwhile. */
 edf_node *edf_mark(edf_node *target);
 
-/* Numbers about n entries; `bad` of them are NaN or infinite. norm: sqrt(sum of squares). */
+/* Of n > 0 entries; `bad` of them are NaN or infinite, norm is the root of the squares' sum. */
 typedef struct { double least, greatest, mean, deviation, norm; size_t bad; } edf_statistics;
 edf_statistics edf_statistics_of(const edf_real *v, size_t n);
 
-/* A look aside: between begin and end a tool may feed and run edf_forward_to without a trace.
-   Feeds, states of nodes, running statistics, random numbers are put back, and nobody is told.
-   What ran after a feed of the tool's own has to run again, as it has when a Forward begins;
-   parameters that the tool moves it puts back itself, with edf_push. A stop ends it, too. */
+/* A look aside: between begin and end a tool may feed and run edf_forward_to; nobody is told.
+   Feeds, marks, random numbers, states and running statistics are put back, and what had run
+   since the last feed runs again, with the random numbers of the last Forward: so values are as
+   they were. Parameters that the tool moves it puts back itself, with edf_push. A stop ends it,
+   and then all has to run again. Errors: nodes were made or cleared meanwhile. */
 typedef struct edf_aside edf_aside;
 edf_aside *edf_begin_aside(void);
 void edf_end_aside(edf_aside *aside);
 
 /* The gradient check of one of the program's own nodes, alone, at the values that it has, by
-   eight random directions for each input; nothing is printed, all is put back. */
+   eight random directions for each input; nothing is printed, all is put back. Its code is in
+   >>check. Without a Backward that has come to y nothing is found. Errors: it is not of the
+   program's own, it has not run since the last feed. */
 typedef struct {
   edf_node *wrong_in, *assigned;         /* inputs: its gradient is wrong; is overwritten     */
   double factor;                         /* wrong is so many times the derivative; 0: none    */
@@ -6265,7 +6270,7 @@ void edf_release(void *kept);
 
 /* Text that grows, from { NULL, 0 }: edf_release(page.at) gives it back. Numbers have a point
    in every locale. Quoted, it is a string of JSON that can stand in a page's script. Of a node:
-   its parts as they are printed. */
+   its parts as they are printed, by >>print. */
 typedef struct { char *at; size_t n; } edf_page;
 typedef enum {
   EDF_SITE, EDF_SHAPE,                   /* Tanh "h" [b,8]   built at x.c:5; [b,8]            */
@@ -6276,8 +6281,9 @@ void edf_write(edf_page *to, const char *format, ...) EDF__PRINTF(2, 3);
 void edf_write_quoted(edf_page *to, const char *text, size_t n);
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part);
 
-/* A file that is written whole or not at all: a temporary one beside it is renamed at the end.
-   Errors name `who`, if it is not NULL, the file and the system's reason. */
+/* A file that is written whole or not at all: w.file is a temporary one beside it, renamed at
+   the end; a stop meanwhile leaves it, so put the text together before. Errors name `who`,
+   unless that is NULL, the file and the system's reason. */
 typedef struct { const char *who, *path; char *temporary; FILE *file; } edf_writer;
 edf_writer edf_create_file(const char *who, const char *path);
 void edf_finish_file(edf_writer *w);
@@ -6514,49 +6520,45 @@ static void edf__restore_states(void **saved) {
   edf__free(saved);
 }
 
+typedef struct {
+  edf_node *x;
+  edf_real **at, *own;                   /* &x->value or &x->grad, and what was there         */
+} edf__guarded;
+
 struct edf_aside {
-  edf_aside *outer;
+  edf_graph was;
   void **states;
-  unsigned long long seed, draws;
-  unsigned long feeds;
-  int batch, at, way, held, telling;
   edf_real **value; int *fed;            /* of each Input                                     */
+  char *current;                         /* computed nodes that had run                       */
+  edf__guarded *guarded; int n_guarded;  /* arrays that are copies meanwhile: see >>check     */
 };
+
+static int edf__nodes_of(const edf_graph *g) {
+  return g->n_inputs + g->n_parameters + g->n_compnodes;
+}
 
 edf_aside *edf_begin_aside(void) {
   edf_aside *a = (edf_aside *)edf__alloc(&edf.kept, sizeof *a);
-  size_t n = (size_t)edf.n_inputs + 1;
+  size_t n = (size_t)edf__nodes_of(&edf) + 1;
+  a->was = edf;
   a->states = edf__save_states();
-  a->seed = edf.seed;
-  a->draws = edf.draws;
-  a->feeds = edf.feeds;
-  a->batch = edf.batch;
-  a->at = edf.at;
-  a->way = edf.way;
-  a->held = edf.held;
-  a->telling = edf.telling;
   a->value = (edf_real **)edf__alloc(&edf.kept, n * sizeof *a->value);
   a->fed = (int *)edf__alloc(&edf.kept, n * sizeof *a->fed);
+  a->current = (char *)edf__alloc(&edf.kept, n);
   for (int i = 0; i < edf.n_inputs; i++) {
     a->value[i] = edf.inputs[i]->value;
     a->fed[i] = edf.inputs[i]->fed;
   }
-  a->outer = edf.aside;
+  for (int i = 0; i < edf.n_compnodes; i++)
+    a->current[i] = edf.compnodes[i]->ran == edf.feeds;
   edf.aside = a;
   edf.telling = 1;
   return a;
 }
 
-/* What ran with other data or another batch has not run. */
-static void edf__stale(edf_aside *a) {
-  for (int i = 0; i < edf.n_compnodes; i++)
-    if (edf.compnodes[i]->ran > a->feeds) edf.compnodes[i]->ran = 0;
-  edf.feeds = a->feeds;
-}
-
-/* With the shapes of this batch; 0: the next Forward finds them. */
-static void edf__put_back(edf_aside *a, int batch) {
-  edf.aside = a->outer;
+/* What had run runs again where the outermost ends, all else has not; after a stop nothing has,
+   and the next Forward finds the shapes. */
+static void edf__run_back(const edf_aside *a, int stopped) {
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
     if (x->value == a->value[i] && x->fed == a->fed[i]) continue;
@@ -6564,24 +6566,49 @@ static void edf__put_back(edf_aside *a, int batch) {
     x->fed = a->fed[i];
     edf__push(x->value, 0);
   }
-  if (batch) edf__set_batch(batch);
-  edf__restore_states(a->states);
-  edf__stale(a);
-  edf.seed = a->seed;
-  edf.draws = a->draws;
-  edf.at = a->at;
-  edf.way = a->way;
-  edf.held = a->held;
-  edf.telling = a->telling;
+  if (!stopped && a->was.batch) edf__set_batch(a->was.batch);
+  edf.feeds = a->was.feeds;
+  edf.draws = a->was.drawn;
+  for (int i = 0; i < edf.n_compnodes; i++)
+    if (stopped || !a->current[i]) edf.compnodes[i]->ran = 0;
+    else if (!a->was.aside) edf__call_forward(edf.compnodes[i]);
+}
+
+static void edf__put_back(edf_aside *a, int stopped) {
+  const edf_graph *was = &a->was;
+  for (edf__guarded *g = a->guarded; g < a->guarded + a->n_guarded; g++)
+    if (g->at) *g->at = g->own;
+  if (edf__nodes_of(was) == edf__nodes_of(&edf)) {
+    edf__run_back(a, stopped);
+    edf__restore_states(a->states);
+    edf__mark(was->target);
+  }
+  edf.aside = was->aside;
+  edf.seed = was->seed;
+  edf.draws = was->draws;
+  edf.drawn = was->drawn;
+  edf.at = was->at;
+  edf.way = was->way;
+  edf.held = was->held;
+  edf.telling = was->telling;
   edf__free(a->value);
   edf__free(a->fed);
+  edf__free(a->current);
+  edf__free(a->guarded);
   edf__free(a);
 }
 
-void edf_end_aside(edf_aside *a) { edf__put_back(a, a->batch); }
+void edf_end_aside(edf_aside *a) {
+  if (edf__nodes_of(&a->was) != edf__nodes_of(&edf))
+    edf__fail("edf_end_aside: nodes were made or cleared meanwhile");
+  edf__put_back(a, 0);
+}
 
 static void edf__end_asides(void) {
-  while (edf.aside) edf__put_back(edf.aside, 0);
+  for (edf_aside *a = edf.aside; a; a = edf.aside) {
+    edf.aside = a->was.aside;            /* a stop meanwhile does not come here again         */
+    edf__put_back(a, 1);
+  }
   edf.telling = 0;
 }
 EDF__HOOKED(edf__unwinder, edf__unwind, edf__end_asides)
@@ -7005,7 +7032,7 @@ static void edf__write_own_code(edf_page *out, const edf_node *y) {
   for (int k = 0; k < y->n_in; k++) {
     if (!y->in[k]->need) continue;
     edf_write(out, "       %s.grad += by the code of %s, from %s.grad, %s", y->in[k]->name,
-               y->op, y->name, y->name);
+              y->op, y->name, y->name);
     for (int i = 0; i < y->n_in && i < EDF__SHOWN; i++)
       edf_write(out, ", %s", y->in[i]->name);
     edf_write(out, "\n");
@@ -7027,12 +7054,19 @@ static void edf__write_backward(edf_page *out, const edf_node *y) {
   }
 }
 
+/* The text of a message, without one. */
+static void edf__write_said(edf_page *to, void (*say)(const edf_node *), const edf_node *x) {
+  edf__length = 0;
+  say(x);
+  edf_write(to, "%s", edf__message);
+  edf__length = 0;
+}
+
 /* Kind, shape, place. */
 static void edf__write_about(edf_page *out, const edf_node *x) {
-  edf__length = 0;
-  edf__say_shape(x);
-  edf_write(out, "   %s %s   %s:%d\n", x->op, edf__message, x->file, x->line);
-  edf__length = 0;
+  edf_write(out, "   %s ", x->op);
+  edf__write_said(out, edf__say_shape, x);
+  edf_write(out, "   %s:%d\n", x->file, x->line);
 }
 
 static void edf__write_leaves(edf_page *out, const char *title, edf_node **list, int n) {
@@ -7098,20 +7132,13 @@ static void edf__write_data(edf_page *to, const edf__einsum *m) {
   edf_write(to, "]}");
 }
 
-/* The text of a message, without one. */
-static void edf__write_said(edf_page *to, void (*say)(const edf_node *), const edf_node *x) {
-  edf__length = 0;
-  say(x);
-  edf_write(to, "%s", edf__message);
-  edf__length = 0;
-}
-
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
+  const edf__einsum *m = edf__is_einsum(x) ? (const edf__einsum *)x->state : NULL;
   if (part == EDF_SITE) edf__write_said(to, edf__say_node, x);
   if (part == EDF_SHAPE) edf__write_said(to, edf__say_shape, x);
   if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
   if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
-  if (part == EDF_EQUATION_DATA) edf__write_data(to, (const edf__einsum *)x->state);
+  if (part == EDF_EQUATION_DATA && m) edf__write_data(to, m);
 }
 
 void edf_print_program(FILE *out) {
@@ -7838,11 +7865,6 @@ static double edf__check_adds(edf__check *c, edf_node *x) {
 /* ---- What no derivative shows: the contract of a forward and a backward. While they run, the
    arrays of the node and of its inputs are copies between guards, of which nobody may write. */
 enum { EDF__GUARD = 64 };
-typedef struct {
-  edf_node *x;
-  edf_real **at, *own;                   /* &x->value or &x->grad, and what was there         */
-} edf__guarded;
-
 static edf_real edf__guard_at(size_t i) { return (edf_real)((double)i + 0.015625); }
 
 static void edf__guard(edf__guarded *g, edf_node *x, edf_real **at) {
@@ -8078,12 +8100,15 @@ static double edf__check_graph_of(edf__check *c, edf_node *node) {
 edf_verdict edf_verdict_of(edf_node *y) {
   edf_verdict v = { NULL, NULL, 0, 0, 0 };
   edf__check_users("edf_verdict_of", y);
+  if (y->ran != edf.feeds) edf__no_value("edf_verdict_of", y);
   if (!edf__runs_backward(y) || !y->grad) return v;
   if (edf_device) edf_device->sync(1);
   edf_aside *aside = edf_begin_aside();
   edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
   size_t most = 2 * (size_t)(y->n_in + 1);
   edf__guarded *g = (edf__guarded *)edf__alloc(&edf.kept, most * sizeof *g);
+  aside->guarded = g;
+  aside->n_guarded = (int)most;
   int n = edf__guard_all(g, y);
   c->x = y;
   c->draws = edf.draws;
@@ -8099,7 +8124,6 @@ edf_verdict edf_verdict_of(edf_node *y) {
   while (n-- > 0) edf__unguard(&g[n]);
   edf__end_check(c);
   edf__free(c);
-  edf__free(g);
   edf_end_aside(aside);
   if (edf_device) edf_device->sync(0);
   return v;

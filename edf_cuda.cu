@@ -1,4 +1,4 @@
-/* edf_cuda.cu - the GPU behind edf.h 1.3: link edf_cuda.o to a program, and its kernels run
+/* edf_cuda.cu - the GPU behind edf.h 2.0: link edf_cuda.o to a program, and its kernels run
    through CUDA and cuBLAS. The program does not change.
 
      nvcc -std=c++17 -O3 -c edf_cuda.cu        or: make cuda

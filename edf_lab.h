@@ -10,7 +10,7 @@
    What is allocated belongs to the graph, through EDF_MALLOC, and edf_clear frees it. With
    EDF_NO_DEBUG all calls but edf_contact_sheet do nothing. MIT licence, as edf.h.
 
-   Contents (search for the anchor); this one declaration part, then the code
+   Contents (search for the anchor): first what each declares, then the code
      >>doctor   rules that name mistakes    >>plot     training curves
      >>trace    a page to step through      >>paper    the program as LaTeX, the graph for dot
      >>sheet    contact sheets of pictures
@@ -119,7 +119,9 @@ edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef __GNUC__
+#if defined(__GNUC__) && defined(__MINGW_PRINTF_FORMAT)    /* Windows: which printf it has    */
+#define EDF_LAB__PRINTF(f, a) __attribute__((format(__MINGW_PRINTF_FORMAT, f, a)))
+#elif defined(__GNUC__)
 #define EDF_LAB__PRINTF(f, a) __attribute__((format(printf, f, a)))
 #else
 #define EDF_LAB__PRINTF(f, a)
@@ -223,7 +225,8 @@ static void edf_lab__find(const edf_lab__doctor *d, const char *format, ...) {
   va_end(args);
 }
 
-EDF_LAB__PRINTF(1, 2) static void edf_lab__say(const char *format, ...) {
+EDF_LAB__PRINTF(1, 2)
+static void edf_lab__say(const char *format, ...) {
   va_list args;
   va_start(args, format);
   printf("  ");
@@ -761,10 +764,8 @@ static int edf_lab__rule_axis(edf_lab__doctor *d) {
   while (other < last && !edf_lab__sums_to_one(P, other)) other++;
   if (other == last && !edf_lab__is_log_loss(d->head)) return 0;
   if (other < last)
-    edf_lab__find(d,
-                  "softmax over the wrong index: %s sums to 1 over index %d (%d%s), not over "
-                  "the %d classes",
-                  P->name, other, P->dim[other],
+    edf_lab__find(d, "softmax over the wrong index: %s sums to 1 over index %d (%d%s), not "
+                  "over the %d classes", P->name, other, P->dim[other],
                   edf_follows_batch(P, other) ? ", the batch" : "", d->classes);
   else edf_lab__find(d, "LogLoss of %s, which does not sum to 1 over the classes", P->name);
   edf_lab__point_at(P);
@@ -1045,7 +1046,6 @@ static void edf_lab__measure_gradients(edf_lab__doctor *d) {
     if (d->patient[i].slope != 1 && !d->sick) d->sick = p;
   }
   if (d->sick) edf_lab__find_culprit(d, 1);
-  edf_lab__loss_again(d, d->draws);
   edf_end_aside(aside);
 }
 
@@ -1743,10 +1743,11 @@ void edf_doctor(edf_node *loss) {
   }
   edf_lab__doctor *d = edf_lab__doctor_of_graph();
   if (!d->op || !edf_lab__here(d, loss)) {
+    char *op = edf_lab__copy(loss->op), *file = edf_lab__copy(loss->file);
     edf_release(d->op);
     edf_release(d->file);
-    d->op = edf_lab__copy(loss->op);
-    d->file = edf_lab__copy(loss->file);
+    d->op = op;
+    d->file = file;
     d->line = loss->line;
   }
   d->loss = loss;
@@ -1908,14 +1909,14 @@ static void edf_lab__plot_axes(edf_page *out, const edf_lab__chart *c) {
     edf_write(out, "<path class=\"grid\" d=\"M%g %.1fh%g\"/>\n", edf_lab__left, at,
               edf_lab__width);
     edf_write(out, "<text class=\"y\" x=\"%g\" y=\"%.1f\">%.3g</text>\n", edf_lab__left - 8,
-               at + 4, fabs(y) < 1e-9 * range ? 0 : y);
+              at + 4, fabs(y) < 1e-9 * range ? 0 : y);
   }
   if (x_step < 1) x_step = 1;
   for (double x = x_step == 1 ? 1 : x_step; x <= c->last; x += x_step)
     edf_write(out, "<text class=\"x\" x=\"%.1f\" y=\"%.1f\">%g</text>\n", edf_lab__page_x(c, x),
-               c->top + edf_lab__height + 18, x);
+              c->top + edf_lab__height + 18, x);
   edf_write(out, "<path class=\"axis\" d=\"M%g %.1fv%gh%g\"/>\n", edf_lab__left, c->top,
-             edf_lab__height, edf_lab__width);
+            edf_lab__height, edf_lab__width);
 }
 
 /* Values from..to-1 as one point; returns how many of them are shown. */
@@ -1979,8 +1980,8 @@ static void edf_lab__plot_series(edf_page *out, const edf_lab__chart *c,
   for (size_t i = 0; s->n <= 40 && i < s->n; i++)
     if (edf_lab__shown(c, s->y[i]))
       edf_write(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>%g: %.6g</title>"
-                 "</circle>", edf_lab__page_x(c, s->x[i]),
-                 edf_lab__page_y(c, edf_lab__scaled(c, s->y[i])), s->x[i], s->y[i]);
+                "</circle>", edf_lab__page_x(c, s->x[i]),
+                edf_lab__page_y(c, edf_lab__scaled(c, s->y[i])), s->x[i], s->y[i]);
   edf_write(out, "</g>\n<text x=\"%g\" y=\"%.1f\">", edf_lab__left + 360, y);
   const char *name = slash && slash[1] ? slash + 1 : s->name;
   edf_lab__write_xml(out, name, strlen(name));
@@ -1999,7 +2000,7 @@ static void edf_lab__plot_chart(edf_page *out, const edf_lab__chart *c) {
   for (const edf_lab__series *s = c->first; s; s = s->next)
     if (edf_lab__same_chart(s->name, c->first->name)) edf_lab__plot_series(out, c, s, k++);
   edf_write(out, "<text class=\"x\" x=\"%g\" y=\"%.1f\">values logged</text>\n",
-             edf_lab__left + edf_lab__width / 2, c->top + edf_lab__height + 38);
+            edf_lab__left + edf_lab__width / 2, c->top + edf_lab__height + 38);
 }
 
 static int edf_lab__is_first_of_chart(const edf_lab__series *s) {
@@ -2021,12 +2022,12 @@ void edf_plot_svg(const char *path) {
     top = c.top + edf_lab__height + 60;
   }
   edf_write(&all, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %.0f\" "
-             "width=\"720\" height=\"%.0f\">\n<style>"
-             "svg{font:13px sans-serif;background:#fff;fill:#222}"
-             ".title{font-size:16px;font-weight:bold}.x{text-anchor:middle}.y{text-anchor:end}"
-             ".grid{stroke:#8884}.axis{stroke:#888;fill:none}g{stroke-width:2}"
-             "@media(prefers-color-scheme:dark){svg{background:#181818;fill:#ddd}}</style>\n",
-             top, top);
+            "width=\"720\" height=\"%.0f\">\n<style>"
+            "svg{font:13px sans-serif;background:#fff;fill:#222}"
+            ".title{font-size:16px;font-weight:bold}.x{text-anchor:middle}.y{text-anchor:end}"
+            ".grid{stroke:#8884}.axis{stroke:#888;fill:none}g{stroke-width:2}"
+            "@media(prefers-color-scheme:dark){svg{background:#181818;fill:#ddd}}</style>\n",
+            top, top);
   edf_writer w = edf_create_file(NULL, path);
   fputs(all.at, w.file);
   fputs(page.at, w.file);
@@ -2943,7 +2944,7 @@ void edf_trace_begin(const char *path) {
   if (!path) edf_stop("edf_trace_begin: the path is NULL");
   if (edf_lab__traces())
     edf_stop("edf_trace_begin: %s is being recorded: call edf_trace_end first",
-              edf_lab__traces()->path);
+             edf_lab__traces()->path);
   edf_writer w = edf_create_file("edf_trace_begin", path);
   fclose(w.file);
   remove(w.temporary);
@@ -3136,7 +3137,7 @@ void edf_print_latex(FILE *out) {
   edf_page page = { NULL, 0 };
   edf_mark(edf_mark(NULL));              /* finds who needs a gradient                        */
   edf_write(&page, "\\documentclass{article}\n\\begin{document}\n\\raggedright\n"
-                    "\\section*{Forward}\n");
+            "\\section*{Forward}\n");
   for (int i = 0; i < edf.n_compnodes; i++)
     edf_lab__tex_node(&page, edf.compnodes[i], EDF_FORWARD_LINE);
   edf_write(&page, "\\section*{Backward}\n");
@@ -3221,13 +3222,13 @@ edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf
   if (!a.value) edf_stop("edf_contact_sheet: the array has no numbers");
   if (a.rank < 3 || a.rank > 4)
     edf_stop("edf_contact_sheet: expected [pictures, rows, columns], or with channels, found "
-              "%d dimensions", a.rank);
+             "%d dimensions", a.rank);
   if (columns < 1 || zoom < 1 || !(lo < hi))
     edf_stop("edf_contact_sheet: %d in a row, enlarged %d times, from %g to %g: expected 1 or "
-              "more, 1 or more, and a range", columns, zoom, (double)lo, (double)hi);
+             "more, 1 or more, and a range", columns, zoom, (double)lo, (double)hi);
   if (a.dim[1] > LARGEST / zoom || a.dim[2] > LARGEST / zoom)
     edf_stop("edf_contact_sheet: pictures of %d x %d, enlarged %d times, are larger than %d",
-              a.dim[1], a.dim[2], zoom, LARGEST);
+             a.dim[1], a.dim[2], zoom, LARGEST);
   if (columns > a.dim[0] && a.dim[0]) columns = a.dim[0];
   dim[0] = (a.dim[0] + columns - 1) / columns * (a.dim[1] * zoom + gap) + gap;
   dim[1] = columns * (a.dim[2] * zoom + gap) + gap;

@@ -63,7 +63,6 @@ page() {
       print  "   Then a chapter in each, which begins with its declarations"
       sitting("Two", "Part Two")
       sitting("Three", "Part Three")
-      sitting("Four", "Part Four")
       sitting("Lab", "edf_lab.h")
       print ""
       print "   Index of all public names, without edf_, EDF_; constants stand with their enum"

@@ -208,7 +208,7 @@ static void aside_leaves_nothing(void) {
   Forward();
   Backward(loss);
   edf_node *mean = edf.parameters[edf.n_parameters - 2];
-  edf_real kept_loss = edf_value(loss)[0], count = *(edf_real *)h->state;
+  edf_real kept_loss = edf_value(loss)[0], kept_grad = edf_grad(p)[0], count = *(edf_real *)h->state;
   edf_real running = edf_value(mean)[0];
   unsigned long long draws = edf.draws;
   unsigned long feeds = edf.feeds;
@@ -227,13 +227,52 @@ static void aside_leaves_nothing(void) {
   CHECK(x->value == four && edf_rows_fed(x) == 2 && x->size == 4, "the feed");
   CHECK(*(edf_real *)h->state == count, "the state: %g", (double)*(edf_real *)h->state);
   CHECK(edf_value(mean)[0] == running, "the running mean: %g", (double)running);
-  CHECK(!edf_is(loss, EDF_IS_CURRENT), "its value is of other data");
+  CHECK(edf_is(loss, EDF_IS_CURRENT), "its value is not put back");
+  CHECK(edf_value(loss)[0] == kept_loss && loss->size == 1, "%g", (double)edf_value(loss)[0]);
+  Backward(loss);
+  CHECK(edf_grad(p)[0] == kept_grad, "the mask of Dropout is another");
   edf.draws = 0;
   Forward();
   CLOSE((double)edf_value(loss)[0], (double)kept_loss, 1e-6, 1e-6);
   CHECK(events > 0, "nobody is told any more");
   edf_clear();
   CHECK(memory.live == 0, "%ld blocks", memory.live);
+}
+
+/* In the middle of a Forward, where h has run and the loss has not. */
+static void looks_aside(edf_watcher *w, edf_event event, edf_node *node) {
+  (void)w;
+  if (event != EDF_BEFORE_FORWARD || node != loss) return;
+  edf_aside *aside = edf_begin_aside();
+  edf_feed(x, six, 3);
+  edf_forward_to(apart);
+  edf_forward_to(h);
+  CHECK(edf_value(h)[2] == 0, "%g", (double)edf_value(h)[2]);
+  edf_end_aside(aside);
+}
+
+static void aside_inside_of_a_forward(void) {
+  build();
+  one.told = looks_aside;
+  edf_watch(&one);
+  edf_forward_to(loss);
+  CLOSE((double)edf_value(loss)[0], 12, 1e-6, 0);
+  CHECK(!edf_is(apart, EDF_IS_CURRENT) && !edf_is(apart, EDF_IS_ACTIVE), "apart");
+  Backward(loss);
+  CLOSE((double)edf_grad(p)[0], 4, 1e-6, 0);
+  edf_clear();
+}
+
+static void aside_with_other_nodes(void) {
+  build();
+  static edf_aside *aside;
+  aside = edf_begin_aside();
+  Tanh(h);
+  TRY(edf_end_aside(aside));
+  CHECK(panicked && strstr(caught, "edf_end_aside: nodes were made or cleared"), "%s", caught);
+  Forward();
+  CLOSE((double)edf_value(loss)[0], 12, 1e-6, 0);
+  edf_clear();
 }
 
 /* Without a feed what runs there is current afterwards. */
@@ -327,6 +366,34 @@ static edf_verdict judge(double by, int assigned, int from) {
   return v;
 }
 
+static int stops_now;
+static void stopping_backward(CompNode *y) {
+  if (stops_now) edf_stop("it stops");
+  copy_backward(y);
+}
+
+/* Values and gradients are the node's own again. */
+static void verdict_that_stops(void) {
+  edf_clear();
+  p = edf_parameter("p[2]");
+  h = edf_compnode("Stops", copy_forward, stopping_backward, p);
+  loss = Sum(h);
+  Forward();
+  Backward(loss);
+  edf_real *values[] = { p->value, p->grad, h->value, h->grad };
+  stops_now = 1;
+  TRY(edf_verdict_of(h));
+  stops_now = 0;
+  CHECK(panicked && !strcmp(caught, "it stops"), "%s", caught);
+  CHECK(p->value == values[0] && p->grad == values[1], "p has copies");
+  CHECK(h->value == values[2] && h->grad == values[3], "h has copies");
+  Forward();
+  Backward(loss);
+  CLOSE((double)edf_grad(p)[0], 1, 1e-6, 0);
+  edf_clear();
+  CHECK(memory.live == 0, "%ld blocks", memory.live);
+}
+
 static void verdicts(void) {
   edf_verdict v = judge(1, 0, 0);
   CHECK(!v.wrong_in && !v.assigned && !v.unwritten && v.factor == 0, "it is right");
@@ -346,6 +413,9 @@ static void verdicts(void) {
   edf_clear();
   p = edf_parameter("p[2]");
   h = edf_compnode("Copy", copy_forward, copy_backward, p);
+  TRY(edf_verdict_of(h));
+  CHECK(panicked && strstr(caught, "edf_verdict_of: the node has no value yet"), "%s", caught);
+  Forward();
   v = edf_verdict_of(h);
   CHECK(!v.wrong_in && !v.assigned && !v.unwritten, "without a Backward there is none");
   edf_clear();
@@ -401,7 +471,9 @@ static void equation_data(void) {
   Input *in = edf_input("x[5]");
   CompNode *y = Einsum("y[i] = 2 W[DI] x[i+2*DI-1] - x[i] | i<4", W, in);
   edf_page t = { NULL, 0 };
-  edf_feed(in, four, 1);
+  edf_feed(in, six, 1);
+  edf_write_node(&t, Tanh(in), EDF_EQUATION_DATA);
+  CHECK(t.n == 0, "%zu bytes of no equation", t.n);
   edf_write_node(&t, y, EDF_EQUATION_DATA);
   CHECK(!strcmp(t.at, "{\"kind\":0,\"name\":[\"i\",\"DI\"],\"ext\":[4,3],\"left\":[1,0],"
                 "\"ref\":[[-1,[[0,0,1]]],[0,[[0,1,1]]],[1,[[-1,0,1,1,2]]],[1,[[0,0,1]]]],"
@@ -455,8 +527,11 @@ int main(void) {
   RUN(numbers);
   RUN(aside_leaves_nothing);
   RUN(aside_with_the_same_data);
+  RUN(aside_inside_of_a_forward);
+  RUN(aside_with_other_nodes);
   RUN(aside_that_stops);
   RUN(verdicts);
+  RUN(verdict_that_stops);
   RUN(keeps);
   RUN(texts);
   RUN(equation_data);
