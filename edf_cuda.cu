@@ -4,8 +4,8 @@
      nvcc -std=c++17 -O3 -c edf_cuda.cu        or: make cuda
      cc train.o edf_cuda.o -L/usr/local/cuda/lib64 -lcublas -lcudart -lstdc++ -lm
 
-   How it works. edf.h hands its kernels over to a table of functions (`edf_device`, see "The
-   seam" there). This file keeps a copy of every array on the GPU, known by the array's address
+   How it works. edf.h hands its kernels over to a table of functions (`edf_device`, see >>seam
+   there). This file keeps a copy of every array on the GPU, known by the array's address
    on the host, runs each kernel on the copies, and brings a copy back when the program asks
    with edf_value or edf_grad. A host copy that is older than the GPU's begins with NaN, so a
    forgotten edf_value shows. A product of tensors becomes one gemm of cuBLAS, where needed
