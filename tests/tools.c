@@ -208,7 +208,8 @@ static void aside_leaves_nothing(void) {
   Forward();
   Backward(loss);
   edf_node *mean = edf.parameters[edf.n_parameters - 2];
-  edf_real kept_loss = edf_value(loss)[0], kept_grad = edf_grad(p)[0], count = *(edf_real *)h->state;
+  edf_real kept_loss = edf_value(loss)[0], kept_grad = edf_grad(p)[0];
+  edf_real count = *(edf_real *)h->state;
   edf_real running = edf_value(mean)[0];
   unsigned long long draws = edf.draws;
   unsigned long feeds = edf.feeds;
