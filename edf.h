@@ -692,7 +692,7 @@ static void *edf__raw_alloc(edf__block **list, size_t bytes) {
   edf__owner = NULL;
   if (!x) edf__fail("edf: out of memory: %zu bytes", bytes);
   edf__say_at(x);
-  edf__fail_with(x, "out of memory: %zu bytes", bytes);
+  return (edf__fail_with(x, "out of memory: %zu bytes", bytes), data);       /* it stops      */
 }
 
 static void *edf__alloc(edf__block **list, size_t bytes) {
