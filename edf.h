@@ -6332,12 +6332,12 @@ static int edf__is_users(const edf_node *y) {        /* neither built in nor an 
 }
 
 static int edf__is_built_in(const edf_node *y, edf_trait trait) {
-  static const struct { edf_trait trait; const char *op;
-  } known[] = { { EDF_IS_SOFTMAX, "Softmax" },        { EDF_IS_SOFTMAX, "SoftmaxOver" },
-                { EDF_IS_SOFTMAX, "SoftmaxLogLoss" }, { EDF_IS_CLASS_LOSS, "SoftmaxLogLoss" },
-                { EDF_IS_CLASS_LOSS, "LogLoss" },     { EDF_IS_BINARY_LOSS, "BCELoss" },
-                { EDF_IS_LOOKUP, "Embed" },           { EDF_IS_DROPOUT, "Dropout" },
-                { EDF_IS_BATCH_NORM, "BatchNorm" } };
+  static const struct { edf_trait trait; const char *op; } known[] = {
+    { EDF_IS_SOFTMAX, "Softmax" }, { EDF_IS_SOFTMAX, "SoftmaxOver" },
+    { EDF_IS_SOFTMAX, "SoftmaxLogLoss" }, { EDF_IS_CLASS_LOSS, "SoftmaxLogLoss" },
+    { EDF_IS_CLASS_LOSS, "LogLoss" }, { EDF_IS_BINARY_LOSS, "BCELoss" },
+    { EDF_IS_LOOKUP, "Embed" }, { EDF_IS_DROPOUT, "Dropout" },
+    { EDF_IS_BATCH_NORM, "BatchNorm" } };
   for (size_t k = 0; y->about && k < sizeof known / sizeof *known; k++)
     if (known[k].trait == trait && !strcmp(known[k].op, y->about->name)) return 1;
   return 0;

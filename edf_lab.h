@@ -447,7 +447,7 @@ static int edf_lab__rule_scale(edf_lab__doctor *d) {
   edf_lab__point_at(d->x);
   edf_lab__say("%g to %g, mean %.3g, deviation %.3g", s.least, s.greatest, s.mean, s.deviation);
   edf_lab__say(is_bytes ? "hint: divide by 255"
-                    : "hint: subtract each column's mean and divide by its deviation");
+                        : "hint: subtract each column's mean and divide by its deviation");
   return 1;
 }
 
@@ -582,7 +582,7 @@ static int edf_lab__rule_label_range(edf_lab__doctor *d) {
   edf_lab__point_at(y);
   edf_lab__say(s.least >= 1 && s.greatest == K ? "hint: they count from 1: subtract 1"
                : whole ? "hint: are there more classes than scores?"
-                      : "hint: are these really the labels?");
+                       : "hint: are these really the labels?");
   return 1;
 }
 
@@ -658,7 +658,7 @@ static int edf_lab__rule_order(edf_lab__doctor *d) {
   int sorted = d->windows >= 8 && (1 - most) * n >= 20 && found > chance + 0.25 * (1 - chance);
   if (!one && !sorted) return 0;
   edf_lab__find(d, one ? "not shuffled? All %.0f labels so far are of one class"
-                      : "not shuffled: the rows of a batch have like labels", n);
+                       : "not shuffled: the rows of a batch have like labels", n);
   edf_lab__point_at(y);
   if (sorted)
     edf_lab__say("on average %.0f %% of a batch are of one class; in the data so far, %.0f %%",
@@ -836,7 +836,7 @@ static int edf_lab__rule_symmetric(edf_lab__doctor *d) {
     while (axis >= 0 && !(equal = edf_lab__count_equal(p, axis))) axis--;
     if (!equal) continue;
     edf_lab__find(d, began_zero ? "%s is all zero: its units are alike and stay so"
-                               : "%s begins with equal units, which stay equal", p->name);
+                                : "%s begins with equal units, which stay equal", p->name);
     edf_lab__point_at(p);
     edf_lab__say("%d of %d slices along index %d equal the one before, in value and gradient",
                  equal, p->dim[axis], axis);
@@ -1393,7 +1393,7 @@ static int edf_lab__rule_gradients(edf_lab__doctor *d) {
                  edf_lab__last_norm(d));
     edf_lab__say(a->norm == 0 ? "hint: dead units, or a node without a derivative between?"
                  : a->faint ? "hint: Relu for Sigmoid, normalisation, a residual around layers"
-                         : "hint: smaller weights, normalisation, or edf_clip");
+                            : "hint: smaller weights, normalisation, or edf_clip");
     return 1;
   }
   return 0;
@@ -1412,7 +1412,7 @@ static int edf_lab__rule_mode(edf_lab__doctor *d) {
   evaluates &= drops || edf_lab__has(EDF_IS_BATCH_NORM);
   if (!evaluates && !(learns && drops)) return 0;
   edf_lab__find(d, evaluates ? "evaluated as in training: edf.training is 1"
-                            : "trained as in evaluation: edf.training is 0");
+                             : "trained as in evaluation: edf.training is 0");
   edf_lab__say(evaluates ? "%d Forwards of new data without Backward; Dropout drops, BatchNorm "
                "takes the batch's statistics and moves its own" : "%d Backwards so far",
                evaluates ? d->unlearnt : -d->unlearnt);
