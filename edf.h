@@ -587,7 +587,7 @@ const char EDF__TYPE_MARK = 1;
 /* What a device needs to be told, in >>seam. */
 typedef struct {
   void (*open)(void);                             /* a node is made                           */
-  void (*pass)(void (*nodes)(void));              /* runs them, here or there                 */
+  void (*pass)(void);                             /* runs all nodes                           */
   int  (*node)(edf_node *y, int backward);        /* 0: its C code runs                       */
   void (*push)(edf_real *x, size_t n);            /* an array was written here                */
   void (*forget)(const void *x);                  /* it will be freed                         */
@@ -865,9 +865,6 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.
 
 static void edf__declare(edf_node *x, const char *format, va_list args);
 static void edf__declared(edf_node *x, int batch);
-static void edf__begin(int way, edf_node *target);
-static void edf__pass(void (*nodes)(void));
-static void edf__end(void);
 
 /* What edf.h itself does at an event, in >>watch; 1: a debugger has run the node meanwhile. */
 typedef int edf__looker(edf_event event, edf_node *x);
@@ -987,12 +984,15 @@ static int edf__find_batch(const edf_node *target) {
   return first ? first->fed : edf.batch;
 }
 
-/* ---- Forward */
-static void edf__call_forward(edf_node *c) {
-  if (edf__tell(EDF_BEFORE_FORWARD, c)) return;
-  if (!(edf_device && edf__seam->node(c, 0))) c->forward(c);
-  c->ran = edf.feeds;
-  edf__tell(EDF_AFTER_FORWARD, c);
+/* ---- Who watches. The next is read first: one may leave the list while it is told. After an
+   edf_clear, or in another graph, nobody is told any more. */
+static void edf__tell_all(edf_watcher *list, edf_event event, edf_node *x) {
+  edf.telling = 1;
+  for (edf_watcher *w = list, *next; w && edf.telling; w = next) {
+    next = w->next;
+    w->told(w, event, x);
+  }
+  edf.telling = 0;
 }
 
 static void edf__each(void (*action)(edf_node *)) {
@@ -1013,16 +1013,51 @@ static void edf__mark(edf_node *target) {            /* its ancestors; everythin
   }
 }
 
-static void edf__forward_nodes(void) {
-  for (edf.at = 0; edf.at < edf.n_compnodes; edf.at++)
-    if (edf.compnodes[edf.at]->visit) edf__call_forward(edf.compnodes[edf.at]);
+static int edf__tell(edf_event event, edf_node *x) {
+  edf_node *target = edf.target;
+  if (edf.telling) return 0;
+  int of_node = event == EDF_BEFORE_FORWARD || event == EDF_AFTER_FORWARD ||
+                event == EDF_BEFORE_BACKWARD || event == EDF_AFTER_BACKWARD;
+  if (edf.watchers) edf__tell_all(edf.watchers, event, x);
+  if (edf.pass_watchers && !of_node) edf__tell_all(edf.pass_watchers, event, x);
+  if (edf.target != target) edf__mark(target);       /* a tool may look at another meanwhile  */
+  return edf__look && edf.look ? edf__look(event, x) : 0;
+}
+
+/* ---- Forward. A debugger may have run the node meanwhile, a device runs it elsewhere. */
+static void edf__call_forward(edf_node *c) {
+  if (edf__tell(EDF_BEFORE_FORWARD, c)) return;
+  if (!(edf_device && edf__seam->node(c, 0))) c->forward(c);
+  c->ran = edf.feeds;
+  edf__tell(EDF_AFTER_FORWARD, c);
+}
+
+static void edf__begin_forward(edf_node *target) {
+  edf__mark(target);
+  edf__set_batch(edf__find_batch(target));
+  edf.way = 1;
+  edf.at = -1;
+  edf.drawn = edf.draws;
+  edf__tell(EDF_BEGIN_FORWARD, target);
+}
+
+/* Where a loop begins; `none` where a device has run all of it. */
+static int edf__pass(int first, int none) {
+  if (!edf_device) return first;
+  edf__seam->pass();
+  return none;
+}
+
+static void edf__end(void) {
+  if (edf.way > 0) edf__tell(EDF_END_FORWARD, NULL);
+  else edf__tell(EDF_END_BACKWARD, edf.loss);
+  edf.way = 0;
 }
 
 static void edf__run(edf_node *target) {
-  edf__mark(target);
-  edf__set_batch(edf__find_batch(target));
-  edf__begin(1, target);
-  edf__pass(edf__forward_nodes);
+  edf__begin_forward(target);
+  for (edf.at = edf__pass(0, edf.n_compnodes); edf.at < edf.n_compnodes; edf.at++)
+    if (edf.compnodes[edf.at]->visit) edf__call_forward(edf.compnodes[edf.at]);
   edf__end();
 }
 
@@ -1083,11 +1118,16 @@ static edf_node *edf__add_compnode(edf_node *y) {
   return y;
 }
 
-/* ---- Backward. A gradient that is `fresh` counts as zero: what adds to it first writes, which
-   saves a pass over every weight. So edf_addgrad does for a node that adds to each entry of its
-   first `lazy` inputs, and once; of all other inputs the zeros are there before. */
-static void edf__settle(edf_node *x) {
+/* ---- Backward. All gradients are zero when it begins. That a gradient is `fresh`, zero whatever
+   its memory holds, saves a pass over every weight: what adds to it first writes instead. So
+   edf_addgrad does for a node that adds to each entry of its first `lazy` inputs, and once; of
+   all other inputs the zeros are there before. Where the program can look they are as well. */
+static void edf__show(edf_node *x) {
   if (x->grad && x->fresh) edf__fill(x->grad, x->size, 0);
+}
+
+static void edf__settle(edf_node *x) {
+  edf__show(x);
   x->fresh = 0;
 }
 
@@ -1109,32 +1149,16 @@ static void edf__prepare_grad(edf_node *x) {
 
 static int edf__runs_backward(const edf_node *c) { return c->visit && c->need && c->backward; }
 
-static void edf__call_backward(edf_node *c) {
-  edf__settle(c);
-  if (edf__tell(EDF_BEFORE_BACKWARD, c)) return;
-  if (!(edf_device && edf__seam->node(c, 1))) {
-    for (int k = c->lazy; k < c->n_in; k++) edf__settle(c->in[k]);
-    c->backward(c);
-    for (int k = 0; k < c->lazy; k++) c->in[k]->fresh = 0;
-  }
-  edf__tell(EDF_AFTER_BACKWARD, c);
-}
-
-static void edf__backward_loop(void) {
-  for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--)
-    if (edf__runs_backward(edf.compnodes[edf.at])) edf__call_backward(edf.compnodes[edf.at]);
-  edf__each(edf__settle);
-}
-
-/* loss.grad = 1/n in every entry, all others 0. */
-static void edf__seed_loss(void) {
-  edf__fill(edf.loss->grad, edf.loss->size, (edf_real)1 / (edf_real)edf.loss->size);
-  edf.loss->fresh = 0;
-}
-
-static void edf__backward_nodes(void) {
-  edf__seed_loss();
-  edf__backward_loop();
+/* May a debugger, a watcher or the program's own code look at gradients before the end? */
+static int edf__shows_grads(void) {
+#ifdef __OPTIMIZE__
+  int shows = edf.kernel == EDF_REFERENCE || edf.watchers || edf.pass_watchers || edf.look;
+#else
+  int shows = 1;
+#endif
+  for (int i = 0; !shows && i < edf.n_compnodes; i++)
+    shows = edf.compnodes[i]->plain && edf__runs_backward(edf.compnodes[i]);
+  return shows;
 }
 
 static void edf__begin_backward(edf_node *loss) {
@@ -1143,14 +1167,52 @@ static void edf__begin_backward(edf_node *loss) {
   edf__each(edf__find_need);
   edf__check_loss("edf_backward", "loss", loss);
   edf__each(edf__prepare_grad);
-  edf__begin(-1, loss);
+  edf__fill(loss->grad, loss->size, (edf_real)1 / (edf_real)loss->size);
+  loss->fresh = 0;
+  if (edf__shows_grads()) edf__each(edf__show);
+  edf.loss = loss;
+  edf.way = -1;
+  edf.at = edf.n_compnodes;
+  edf__tell(EDF_BEGIN_BACKWARD, loss);
+}
+
+static void edf__ends_backward(edf_node *c) {
+  for (int k = 0; k < c->lazy; k++) c->in[k]->fresh = 0;
+  edf__tell(EDF_AFTER_BACKWARD, c);
+}
+
+static int edf__starts_backward(edf_node *c) {
+  if (!edf__runs_backward(c)) return 0;
+  edf__settle(c);
+  if (edf__tell(EDF_BEFORE_BACKWARD, c)) return 0;
+  int there = edf_device && edf__seam->node(c, 1);
+  if (there) edf__ends_backward(c);
+  for (int k = c->lazy; !there && k < c->n_in; k++) edf__settle(c->in[k]);
+  return !there;
+}
+
+static void edf__end_backward(void) {
+  edf__each(edf__settle);
+  edf__end();
+  if (edf.after_backward) edf.after_backward();
 }
 
 void edf_backward(edf_node *loss) {
-  edf__begin_backward(loss);
-  edf__pass(edf__backward_nodes);
-  edf__end();
-  if (edf.after_backward) edf.after_backward();
+  edf__begin_backward(loss);             /* all grads = 0, loss.grad = 1/n                    */
+  for (edf.at = edf__pass(edf.n_compnodes - 1, -1); edf.at >= 0; edf.at--) {
+    edf_node *c = edf.compnodes[edf.at];
+    if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
+  }
+  edf__end_backward();
+}
+
+/* The loop alone: from another loss.grad, or told to a device. */
+static void edf__backward_nodes(void) {
+  for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--) {
+    edf_node *c = edf.compnodes[edf.at];
+    if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
+  }
+  edf__each(edf__settle);
 }
 
 /* ---- SGD. A parameter with an update function of its own gets that instead. */
@@ -1181,49 +1243,6 @@ void edf_update_sgd(edf_node *p, edf_real eta) {
 void edf_sgd(edf_real eta) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__due(edf.parameters[i], eta)) edf_update_sgd(edf.parameters[i], eta);
-}
-
-static void edf__pass(void (*nodes)(void)) {
-  if (edf_device) edf__seam->pass(nodes);
-  else nodes();
-}
-
-static void edf__begin(int way, edf_node *target) {
-  edf.way = way;
-  edf.at = way > 0 ? -1 : edf.n_compnodes;
-  if (way > 0) edf.drawn = edf.draws;
-  if (way < 0) edf.loss = target;
-  int watched = edf.watchers || edf.pass_watchers || edf.look;
-  if (way < 0 && watched) edf__seed_loss();              /* who watches sees the seed         */
-  edf__tell(way > 0 ? EDF_BEGIN_FORWARD : EDF_BEGIN_BACKWARD, target);
-}
-
-static void edf__end(void) {
-  if (edf.way > 0) edf__tell(EDF_END_FORWARD, NULL);
-  else edf__tell(EDF_END_BACKWARD, edf.loss);
-  edf.way = 0;
-}
-
-/* ---- Who watches. The next is read first: one may leave the list while it is told. After an
-   edf_clear, or in another graph, nobody is told any more. */
-static void edf__tell_all(edf_watcher *list, edf_event event, edf_node *x) {
-  edf.telling = 1;
-  for (edf_watcher *w = list, *next; w && edf.telling; w = next) {
-    next = w->next;
-    w->told(w, event, x);
-  }
-  edf.telling = 0;
-}
-
-static int edf__tell(edf_event event, edf_node *x) {
-  edf_node *target = edf.target;
-  if (edf.telling) return 0;
-  int of_node = event == EDF_BEFORE_FORWARD || event == EDF_AFTER_FORWARD ||
-                event == EDF_BEFORE_BACKWARD || event == EDF_AFTER_BACKWARD;
-  if (edf.watchers) edf__tell_all(edf.watchers, event, x);
-  if (edf.pass_watchers && !of_node) edf__tell_all(edf.pass_watchers, event, x);
-  if (edf.target != target) edf__mark(target);       /* a tool may look at another meanwhile  */
-  return edf__look && edf.look ? edf__look(event, x) : 0;
 }
 
 /* The list is empty before they are told. */
@@ -4034,9 +4053,15 @@ static void edf__note_replayed(edf_node *x) {
   else if (x->visit) x->ran = edf.feeds;
 }
 
-static void edf__device_pass(void (*nodes)(void)) {
+static void edf__forward_nodes(void) {
+  for (edf.at = 0; edf.at < edf.n_compnodes; edf.at++)
+    if (edf.compnodes[edf.at]->visit) edf__call_forward(edf.compnodes[edf.at]);
+}
+
+static void edf__device_pass(void) {
   if (edf.way > 0) edf__check_classes();
   int whole = edf.telling || !(edf.watchers || edf.look);   /* nobody looks at single nodes   */
+  void (*nodes)(void) = edf.way > 0 ? edf__forward_nodes : edf__backward_nodes;
   if (edf_device->pass(nodes, whole)) edf__each(edf__note_replayed);
 }
 
@@ -7476,9 +7501,8 @@ static edf_real *edf__your_gradient(edf__check *c) {
   memcpy(c->centre, y->value, y->size * sizeof *c->centre);
   if (!c->local) {
     edf__begin_backward(y);
-    edf__seed_loss();
     memcpy(y->grad, c->r, y->size * sizeof *c->r);
-    edf__backward_loop();
+    edf__backward_nodes();
     edf__end();
   } else {
     memcpy(y->grad, c->r, y->size * sizeof *c->r);
@@ -8258,8 +8282,8 @@ static edf_node *edf__step_by(int way) {
     if (way > 0 ? !c->visit : !edf__runs_backward(c)) c = NULL;
   }
   if (c && way > 0) edf__call_forward(c);
-  else if (c) edf__call_backward(c);
-  else edf__end();
+  if (c && way < 0 && edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
+  if (!c) edf__end();
   edf.look = look;
   return c;
 }
@@ -8299,11 +8323,7 @@ static int edf__lacks_loss(edf_node *loss) {
 edf_node *edf_step_forward(void) {
   if (edf__waits("edf_step_forward", 1)) return NULL;
   if (edf.way != 1 && edf__lacks_feed()) return NULL;
-  if (edf.way != 1) {
-    edf__mark(NULL);
-    edf__set_batch(edf__find_batch(NULL));
-    edf__begin(1, NULL);
-  }
+  if (edf.way != 1) edf__begin_forward(NULL);
   return edf__step_by(1);
 }
 
@@ -8314,7 +8334,6 @@ edf_node *edf_step_backward(void) {
     if (edf.loss) last = edf.loss;
     if (edf__lacks_loss(last)) return NULL;
     edf__begin_backward(last);
-    edf__seed_loss();
     edf__each(edf__settle);              /* so that what has not arrived shows as 0           */
   }
   return edf__step_by(-1);
