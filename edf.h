@@ -309,6 +309,8 @@ typedef struct edf_graph {
 extern edf_graph edf;
 
 #define EDF__HERE __FILE__, __LINE__     /* constructors know the line that called them       */
+typedef edf_node *edf__unary(const char *file, int line, edf_node *x);
+typedef edf_node *edf__binary(const char *file, int line, edf_node *a, edf_node *b);
 
 /* An input, declared by name and shape: edf_input("x[b,784]"), edf_input("x[b,i=%d]", n).
    A first index without a number is the batch; its extent comes with each feed.
