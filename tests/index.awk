@@ -1,6 +1,6 @@
 # The public names of a header by chapter: awk -f tests/index.awk edf.h prints lines such as
 #   name layers edf_conv        a function, macro, type or variable that is declared there
-#   chapter layers 4843 Two     where a chapter begins, and in which Part
+#   chapter layers 4843 Two Layers      where a chapter begins, in which Part, and its title
 #   part One 3395               the last line of a Part
 #   setting EDF_REAL            a line of the table >>config
 # Declared is what stands outside of comments, braces and code (EDF__CODE), and the constants of
@@ -46,7 +46,11 @@ FNR == 1 { chapter = "title"; part = "One" }
     sub(/^[^>]*>>/, "", chapter)
     sub(/[^a-z].*/, "", chapter)
     coded = coded || /====/
-    if (chapter != "example") print "chapter", chapter, FNR, part
+    title = $0
+    sub(/^[^>]*>>[a-z]* */, "", title)
+    sub(/; needs .*/, "", title)
+    sub(/ *[-=]+( \*\/)?$/, "", title)
+    print "chapter", chapter, FNR, part, title
   }
 }
 /^\/\* ######## Part / {

@@ -15,9 +15,9 @@ lab=
 declarations() {
   awk -f tests/index.awk "$1"
   [ "$lab" ] || return
-  echo 'chapter lab 1 Lab'
+  echo 'chapter lab 1 Lab The laboratory'
   awk -f tests/index.awk $lab | sed 's/^name title/name lab/
-    s/^\(chapter .* \)[A-Z][a-z]*$/\1Lab/'
+    s/^\(chapter [a-z]* [0-9]* \)[A-Z][a-z]*/\1Lab/'
   echo "part Lab $(awk 'END { print NR }' $lab)"
 }
 
@@ -36,40 +36,49 @@ page() {
       }
       print out
     }
-    function sizes(of,    k, out) {        # "nest 822, more 194"
-      for (k = 1; k <= chapters; k++)
-        if (part[k] == of) out = out (out ? ", " : "") chapter[k] " " end[k] - begin[k] + 1
-      return out
+    function flush_pair() {                # two chapters without names stand on a line
+      if (waiting != "") print waiting
+      waiting = ""
     }
-    function sitting(of, text,    s) {
-      s = sizes(of)
-      if (s != "") wrapped(sprintf("     %-10s ", text), 16, s)
+    function entry(k,    head) {
+      head = sprintf("     >>%s %d %s", chapter[k], end[k] - begin[k] + 1, title[k])
+      if (names[chapter[k]] != "") {
+        flush_pair()
+        wrapped(head ":", 7, names[chapter[k]])
+      } else if (waiting != "" && length(waiting) < 52 && length(head) < 50) {
+        printf "%-52s%s\n", waiting, substr(head, 6)
+        waiting = ""
+      } else { flush_pair(); waiting = head }
+    }
+    function entries(of, text,    k) {
+      if (!parts[of]) return
+      print "   " text
+      for (k = 1; k <= chapters; k++) if (part[k] == of) entry(k)
+      flush_pair()
     }
     $1 == "chapter" {
       if (chapters && !end[chapters]) end[chapters] = $3 - 1
       chapter[++chapters] = $2
       begin[chapters] = $3
       part[chapters] = $4
+      parts[$4]++
+      title[chapters] = $0
+      sub(/^[^ ]+ [^ ]+ [^ ]+ [^ ]+ /, "", title[chapters])
       if ($2 == "contraction") first = $3 - 1
     }
     $1 == "part" { end[chapters] = $3; if ($2 == "One") second = $3 }
     $1 == "name" { s = $3; sub(/^(edf|EDF)_/, "", s); names[$2] = names[$2] " " s }
     END {
-      print  "   Sittings, and how many lines they take"
-      printf "     First      %5d   lines 1 to %d, to the end of >>nodes: no notation yet\n", \
+      printf "   Contents: an anchor to search for, how many lines, and the public names that are %s",
+        "declared\n   there, without edf_ and EDF_; constants stand with their enum.\n"
+      printf "   First sitting:  lines 1 to %d (%d), to the end of >>nodes: no notation yet\n", \
         first, first
-      printf "     Second     %5d   lines %d to %d: then you have read the framework\n", \
-        second - first, first + 1, second
-      print  "   Then a chapter in each, which begins with its declarations"
-      sitting("Two", "Part Two")
-      sitting("Three", "Part Three")
-      sitting("Lab", "edf_lab.h")
-      print ""
-      print "   Index of all public names, without edf_, EDF_; constants stand with their enum"
-      for (k = 1; k <= chapters; k++) if (names[chapter[k]]) {
-        gap = length(chapter[k]) < 7 ? "  " : " "
-        wrapped("     >>" chapter[k] gap, 7, names[chapter[k]])
-      }
+      printf "   Second sitting: lines %d to %d (%d): then you have read the framework\n", \
+        first + 1, second, second - first
+      entries("One", "Part One, a whole framework")
+      entries("Two", "Part Two, faster and more; each chapter begins with its declarations")
+      entries("Three", "Part Three, to see, check and keep")
+      entries("Lab", "edf_lab.h, the laboratory, optional")
     }'
 }
 
@@ -79,7 +88,7 @@ with_page() {
   for turn in 1 2 3; do
     page "$dir/turn.h" > "$dir/page"
     awk -v page="$dir/page" '
-      !ended && /^   Sittings/ { out = 1 }
+      !ended && /^   Contents/ { out = 1 }
       !ended && /\*\/$/ {
         if (!out) print ""
         while ((getline line < page) > 0) print line
@@ -109,9 +118,14 @@ fail() { bad=1; echo "not ok $1: $2"; head -n 12 "$dir/out" | sed 's/^/  /'; }
 right() {
   declarations "$1" | sed -n 's/^name //p' | sort > "$dir/declared"
   awk '/\*\/$/ { exit }
-    /^   Index/ { on = 1; next }
-    on && sub(/^     >>/, "") { chapter = $1; sub(/^[a-z]* */, "") }
-    on && !/:$/ {
+    /^   Contents/ { on = 1 }
+    on && !/^       / { chapter = "" }
+    on && /^     >>/ && /:/ {
+      chapter = $1
+      sub(/^>>/, "", chapter)
+      sub(/^[^:]*:/, "")
+    }
+    chapter {
       n = split($0, word, " ")
       for (k = 1; k <= n; k++)
         print chapter, (word[k] == "edf" ? "" : word[k] ~ /^[A-Z]/ ? "EDF_" : "edf_") word[k]
@@ -133,17 +147,17 @@ mistake() {
   else pass "$1"; fi
 }
 if [ $bad = 0 ]; then
-  mistake index-missing 'not in the index: layers edf_dropout' '/^ /s/ dropout / /'
-  mistake index-superfluous 'not declared: layers edf_drop' '/^ /s/ dropout / & drop /'
+  mistake index-missing 'not in the index: layers edf_dropout' '/^ /s/ dropout$//; /^ /s/ dropout / /'
+  mistake index-superfluous 'not declared: layers edf_drop' '/^ /s/ dropout$/& drop/; /^ /s/ dropout / & drop /'
   mistake index-new-function 'not in the index: optim edf_new' \
     's/^void edf_momentum(/void edf_new(void);\n&/'
   mistake index-new-macro 'not in the index: more edf_new' \
     's/^#define edf_gelu(x)/#define edf_new\n&/'
   mistake index-misplaced 'not declared: over edf_clip' \
-    's/^\( .*\) clip /\1 /; s/>>over .*softmax_over/& clip/'
+    's/^\( .*\) clip /\1 /; s/>>over .*: softmax_over/& clip/'
   [ -z "$lab" ] || mistake index-missing-in-lab 'not in the index: lab edf_contact_sheet' \
     's/ contact_sheet$//'
-  mistake index-sitting '^<.*First .*lines 1 to' 's/^\(     First .*lines 1 to \)/&1/'
+  mistake index-sitting '^<.*First .*lines 1 to' 's/^   First sitting: *lines 1 to /&1/'
   mistake index-longer-chapter '^>.*Second' 's/^.* ==== >>nodes.*/&\n/'
 fi
 
