@@ -24,14 +24,14 @@
 
    Contents: an anchor to search for, how many lines, and the public names that are declared
    there, without edf_ and EDF_; constants stand with their enum.
-   First sitting:  lines 1 to 1707, 1707, to the end of >>nodes: no notation yet
-   Second sitting: lines 1708 to 3168, 1461: then you have read the framework
+   First sitting:  lines 1 to 1699 (1699), to the end of >>nodes: no notation yet
+   Second sitting: lines 1700 to 3160 (1461): then you have read the framework
    Part One, a whole framework
      >>example 31 A whole program
      >>config 66 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
        MAX_FACTOR
      >>notation 30 The index notation
-     >>api 383 Nodes, lists and the three loops: real node kind op event watcher graph edf input
+     >>api 375 Nodes, lists and the three loops: real node kind op event watcher graph edf input
        parameter compnode compnode_shaped addgrad state name want_grad feed forward forward_to
        backward sgd update_sgd frozen zero_grad clear clear_compnodes new_graph value grad push
        push_grad einsum fmt affine_package affine_params affine sigmoid tanh relu exp log sqrt
@@ -305,7 +305,9 @@ typedef struct edf_graph {
 
 extern edf_graph edf;
 
-#define EDF__HERE __FILE__, __LINE__     /* constructors know the line that called them       */
+/* Constructors know the line that called them. Of those with one operand and with two, of which
+   there are many, a line declares several. */
+#define EDF__HERE __FILE__, __LINE__
 typedef edf_node *edf__unary(const char *file, int line, edf_node *x);
 typedef edf_node *edf__binary(const char *file, int line, edf_node *a, edf_node *b);
 
@@ -431,13 +433,8 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 #define edf_log(x)     edf_log_at(EDF__HERE, x)      /* y = ln(x)            dx += dy / x     */
 #define edf_sqrt(x)    edf_sqrt_at(EDF__HERE, x)     /* y = sqrt(x)          dx += dy / (2 y) */
 #define edf_square(x)  edf_square_at(EDF__HERE, x)   /* y = x^2              dx += dy 2 x     */
-edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x);
-edf_node *edf_tanh_at(const char *file, int line, edf_node *x);
-edf_node *edf_relu_at(const char *file, int line, edf_node *x);
-edf_node *edf_exp_at(const char *file, int line, edf_node *x);
-edf_node *edf_log_at(const char *file, int line, edf_node *x);
-edf_node *edf_sqrt_at(const char *file, int line, edf_node *x);
-edf_node *edf_square_at(const char *file, int line, edf_node *x);
+edf__unary edf_sigmoid_at, edf_tanh_at, edf_relu_at, edf_exp_at, edf_log_at, edf_sqrt_at,
+           edf_square_at;
 
 /* y = a + b, a - b, a b, a / b. The shapes are equal, or one is the trailing part of the other
    (and repeats along the rest), or one operand is a scalar. */
@@ -445,15 +442,12 @@ edf_node *edf_square_at(const char *file, int line, edf_node *x);
 #define edf_sub(a, b) edf_sub_at(EDF__HERE, a, b)
 #define edf_mul(a, b) edf_mul_at(EDF__HERE, a, b)    /* da += dy b        db += dy a          */
 #define edf_div(a, b) edf_div_at(EDF__HERE, a, b)    /* da += dy / b      db -= dy y / b      */
-edf_node *edf_add_at(const char *file, int line, edf_node *a, edf_node *b);
-edf_node *edf_sub_at(const char *file, int line, edf_node *a, edf_node *b);
-edf_node *edf_mul_at(const char *file, int line, edf_node *a, edf_node *b);
-edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b);
+edf__binary edf_add_at, edf_sub_at, edf_mul_at, edf_div_at;
 
 /* Softmax over the last index k: P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j]), computed with the
    row's maximum subtracted.   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j]) */
 #define edf_softmax(s)     edf_softmax_at(EDF__HERE, s)
-edf_node *edf_softmax_at(const char *file, int line, edf_node *s);
+edf__unary edf_softmax_at;
 
 /* LogLoss of probabilities P[b,k] for classes y[b], whole numbers from 0 to K-1 stored as
    reals: l[b] = -ln P[b,y[b]].   P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]].
@@ -461,14 +455,12 @@ edf_node *edf_softmax_at(const char *file, int line, edf_node *s);
    Errors, in Forward: a label out of range or not whole, with its row and value. */
 #define edf_log_loss(P, y)         edf_log_loss_at(EDF__HERE, P, y)
 #define edf_softmax_log_loss(s, y) edf_softmax_log_loss_at(EDF__HERE, s, y)
-edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y);
-edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y);
+edf__binary edf_log_loss_at, edf_softmax_log_loss_at;
 
 /* Over all entries, to a scalar: y = sum_i x[i], and y = (1/n) sum_i x[i]. */
 #define edf_sum(x)  edf_sum_at(EDF__HERE, x)
 #define edf_mean(x) edf_mean_at(EDF__HERE, x)
-edf_node *edf_sum_at(const char *file, int line, edf_node *x);
-edf_node *edf_mean_at(const char *file, int line, edf_node *x);
+edf__unary edf_sum_at, edf_mean_at;
 
 /* ---- Random numbers, the same on every platform; edf_seed starts again from draw 0. */
 void     edf_seed(unsigned long long seed);
