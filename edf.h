@@ -239,27 +239,43 @@ struct edf_node {
   edf_real    *m, *s; long steps;        /* what its optimiser remembers; steps made          */
   int          fresh;                    /* grad counts as zero, whatever its memory holds    */
   /* the framework's own */
-  const struct edf_op *about, *says;     /* a built-in node; what is printed of any           */
+  const struct edf_op *says;             /* how it is printed; NULL: nobody has said it       */
   const char  *letters;                  /* its indices, [b,t,S], where a text has named them */
   unsigned     graph, batched;           /* its graph; bit d: dim[d] follows the batch        */
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
   int          fed;                      /* rows of an Input's last feed, -1: never fed       */
   char         wanted, need, visit;      /* gradient asked for; needed; ancestor of the loss  */
   char         reached;                  /* Backward has given it a gradient to step by       */
-  int          lazy;                     /* so many inputs' grads are written if fresh        */
-  char         over, until;              /* a row: the last `over` indices; | S<=t            */
-  char         plain;                    /* the program's own C code: see the seam            */
+  int          lazy, is;                 /* as its op says; 1 << EDF_IS_... of what it is     */
+  char         row_dims, causal;         /* a row: its last indices; | S<=t                   */
   signed char  letters_of;               /* the input whose indices it has; -1: none has them */
-  size_t     (*classes)(const edf_node *, const char **what);  /* how many its last input has */
-  char         mismatch, beyond;         /* edf_expect_mismatch; behind such a node           */
+  int          classes;                  /* its last input has class numbers below; 0: none   */
+  char         beyond;                   /* behind a node of edf_expect_mismatch              */
 };
 
-/* What a built-in node says about itself, beside its code. */
+/* What can be asked of a node: edf_is, in >>tools. */
+typedef enum {
+  EDF_IS_OWN,                            /* the program's: neither built in nor an equation   */
+  EDF_IS_EQUATION, EDF_IS_SOFTMAX,       /* SoftmaxLogLoss is a softmax and a class loss      */
+  EDF_IS_CLASS_LOSS, EDF_IS_BINARY_LOSS, /* LogLoss, SoftmaxLogLoss; BCELoss                  */
+  EDF_IS_LOOKUP, EDF_IS_DROPOUT, EDF_IS_BATCH_NORM, EDF_IS_SQUARE, EDF_IS_DIFFERENCE,
+  EDF_IS_MISMATCHED,                     /* edf_expect_mismatch has said so                   */
+  EDF_HAS_FORMULA,                       /* its printed lines are formulas                    */
+  EDF_IS_ACTIVE,                         /* the target of edf_mark, or computed into it       */
+  EDF_IS_CURRENT,                        /* it has run since the last feed                    */
+  EDF_NEEDS_GRAD, EDF_HAS_BACKWARD,      /* a gradient goes to it; its own backward will run  */
+  EDF_IS_REACHED, EDF_GRAD_IS_ZERO,      /* by the last Backward; nothing has arrived yet     */
+  EDF_MAY_STEP                           /* a parameter that an optimiser would move now      */
+} edf_trait;
+
+/* What a built-in node is; nothing else is known of it anywhere. */
 typedef struct edf_op {
   const char *name;
   void (*shape)(edf_node *), (*forward)(edf_node *), (*backward)(edf_node *);
   const char *tensors;                   /* "y x": how the formulas call output and inputs    */
   const char *formula, *gradient;        /* "y@ = tanh(x@)": see >>print; lines end with \n   */
+  int lazy;                              /* to so many inputs it adds once; -1: to all        */
+  int is;                                /* 1 << EDF_IS_SOFTMAX, where that is asked          */
 } edf_op;
 
 /* Who wants to be told what runs, a list: see >>tools, edf_watch. */
@@ -1087,16 +1103,21 @@ static edf_node *edf__computed(const edf_op *about, const char *file, int line, 
     if (!in[k]) edf__fail("NULL");
     edf__say_other_graph(in[k]);
   }
-  y->about = y->says = about->formula ? about : NULL;
+  y->says = about->formula ? about : NULL;
   y->shape = about->shape ? about->shape : edf__shape_of_first;
   y->forward = about->forward;
   y->backward = about->backward;
+  y->lazy = about->lazy < 0 ? n : about->lazy;
+  y->is = about->is;
+  y->row_dims = 1;
   size_t room = strlen(y->op) + 12;
   char *name = (char *)edf__alloc(&edf.computed, room);
   snprintf(name, room, "%s%d", y->op, edf.n_compnodes);
   y->name = name;
   return y;
 }
+
+static int edf__is(const edf_node *x, edf_trait trait) { return x->is >> trait & 1; }
 
 static edf_node *edf__add_compnode(edf_node *y) {
   edf__infer_new(y);
@@ -1339,7 +1360,7 @@ static edf_node **edf__operands(va_list args, int *n) {
 
 edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*shape)(edf_node *),
                           void (*forward)(edf_node *), void (*backward)(edf_node *), ...) {
-  edf_op about = { op, shape, forward, backward, NULL, NULL, NULL };
+  edf_op about = { op, shape, forward, backward, NULL, NULL, NULL, 0, 1 << EDF_IS_OWN };
   int n;
   va_list args;
   if (!op || !forward) edf__fail("%s:%d: edf_compnode: %s is NULL", file, line,
@@ -1348,9 +1369,7 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
   edf_node **in = edf__operands(args, &n);
   va_end(args);
   about.name = edf__copy(&edf.computed, op);
-  edf_node *y = edf__computed(&about, file, line, n, in);
-  y->plain = 1;
-  edf__add_compnode(y);
+  edf_node *y = edf__add_compnode(edf__computed(&about, file, line, n, in));
   edf__free(in);
   return y;
 }
@@ -1407,22 +1426,15 @@ void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
 /* ==== >>nodes  Nodes, from the simplest ================================================== */
 
 static edf_node *edf__node1(const edf_op *about, const char *file, int line, edf_node *x) {
-  edf_node *y = edf__computed(about, file, line, 1, &x);
-  y->lazy = 1;
-  return edf__add_compnode(y);
-}
-
-static edf_node *edf__computed2(const edf_op *about, const char *file, int line, edf_node *a,
-                                edf_node *b) {
-  edf_node *in[2];
-  in[0] = a;
-  in[1] = b;
-  return edf__computed(about, file, line, 2, in);
+  return edf__add_compnode(edf__computed(about, file, line, 1, &x));
 }
 
 static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf_node *a,
                             edf_node *b) {
-  return edf__add_compnode(edf__computed2(about, file, line, a, b));
+  edf_node *in[2];
+  in[0] = a;
+  in[1] = b;
+  return edf__add_compnode(edf__computed(about, file, line, 2, in));
 }
 
 /* exp that a compiler vectorises: x = n ln2 + r, a polynomial for exp(r), and 2^n by the
@@ -1481,7 +1493,7 @@ static void edf__sigmoid_backward(edf_node *y) {
 }
 static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward,
   edf__sigmoid_backward, "y x", "y@ = 1/(1+exp(-x@))",
-  "x.grad@ += y.grad@ y@ (1-y@)" };
+  "x.grad@ += y.grad@ y@ (1-y@)", 1, 0 };
 edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sigmoid_op, file, line, x);
 }
@@ -1497,7 +1509,7 @@ static void edf__tanh_backward(edf_node *y) {
     edf_addgrad(x, i, y->grad[i] * (1 - y->value[i] * y->value[i]));
 }
 static const edf_op edf__tanh_op = { "Tanh", NULL, edf__tanh_forward, edf__tanh_backward,
-  "y x", "y@ = tanh(x@)", "x.grad@ += y.grad@ (1-y@^2)" };
+  "y x", "y@ = tanh(x@)", "x.grad@ += y.grad@ (1-y@^2)", 1, 0 };
 edf_node *edf_tanh_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__tanh_op, file, line, x);
 }
@@ -1516,7 +1528,7 @@ static void edf__relu_backward(edf_node *y) {
   }
 }
 static const edf_op edf__relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
-  "y x", "y@ = max(0, x@)", "x.grad@ += y.grad@ [y@ > 0]" };
+  "y x", "y@ = max(0, x@)", "x.grad@ += y.grad@ [y@ > 0]", 1, 0 };
 edf_node *edf_relu_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__relu_op, file, line, x);
 }
@@ -1531,7 +1543,7 @@ static void edf__exp_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * y->value[i]);
 }
 static const edf_op edf__exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
-  "y x", "y@ = exp(x@)", "x.grad@ += y.grad@ y@" };
+  "y x", "y@ = exp(x@)", "x.grad@ += y.grad@ y@", 1, 0 };
 edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__exp_op, file, line, x);
 }
@@ -1546,7 +1558,7 @@ static void edf__log_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / x->value[i]);
 }
 static const edf_op edf__log_op = { "Log", NULL, edf__log_forward, edf__log_backward,
-  "y x", "y@ = ln(x@)", "x.grad@ += y.grad@ / x@" };
+  "y x", "y@ = ln(x@)", "x.grad@ += y.grad@ / x@", 1, 0 };
 edf_node *edf_log_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__log_op, file, line, x);
 }
@@ -1561,7 +1573,7 @@ static void edf__sqrt_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / (2 * y->value[i]));
 }
 static const edf_op edf__sqrt_op = { "Sqrt", NULL, edf__sqrt_forward, edf__sqrt_backward,
-  "y x", "y@ = sqrt(x@)", "x.grad@ += y.grad@ / (2 y@)" };
+  "y x", "y@ = sqrt(x@)", "x.grad@ += y.grad@ / (2 y@)", 1, 0 };
 edf_node *edf_sqrt_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sqrt_op, file, line, x);
 }
@@ -1576,7 +1588,7 @@ static void edf__square_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * 2 * x->value[i]);
 }
 static const edf_op edf__square_op = { "Square", NULL, edf__square_forward,
-  edf__square_backward, "y x", "y@ = x@^2", "x.grad@ += y.grad@ 2 x@" };
+  edf__square_backward, "y x", "y@ = x@^2", "x.grad@ += y.grad@ 2 x@", 1, 1 << EDF_IS_SQUARE };
 edf_node *edf_square_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__square_op, file, line, x);
 }
@@ -1661,7 +1673,7 @@ static void edf__div_backward(edf_node *y) {
   }
 }
 static const edf_op edf__div_op = { "Div", edf__div_shape, edf__div_forward, edf__div_backward,
-  "y a b", "y@ = a@ / b@", "a.grad@ += y.grad@ / b@\nb.grad@ -= y.grad@ y@ / b@" };
+  "y a b", "y@ = a' / b'", "a.grad' += y.grad@ / b'\nb.grad' -= y.grad@ y@ / b'", 0, 0 };
 edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
   return edf__node2(&edf__div_op, file, line, a, b);
 }
@@ -1677,7 +1689,7 @@ static void edf__sum_backward(edf_node *y) {
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0]);
 }
 static const edf_op edf__sum_op = { "Sum", edf__scalar_shape, edf__sum_forward,
-  edf__sum_backward, "y x", "y = sum_~ x~", "x.grad@ += y.grad" };
+  edf__sum_backward, "y x", "y = sum_~ x~", "x.grad@ += y.grad", 1, 0 };
 edf_node *edf_sum_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sum_op, file, line, x);
 }
@@ -1692,7 +1704,7 @@ static void edf__mean_backward(edf_node *y) {
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0] / (edf_real)x->size);
 }
 static const edf_op edf__mean_op = { "Mean", edf__scalar_shape, edf__mean_forward,
-  edf__mean_backward, "y x", "y = 1/% sum_~ x~", "x.grad@ += y.grad / %" };
+  edf__mean_backward, "y x", "y = 1/% sum_~ x~", "x.grad@ += y.grad / %", 1, 0 };
 edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__mean_op, file, line, x);
 }
@@ -2668,7 +2680,7 @@ static void edf__einsum_backward(edf_node *y) {
 }
 
 static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_forward,
-                                       edf__einsum_backward, NULL, NULL, NULL };
+  edf__einsum_backward, NULL, NULL, NULL, -1, 1 << EDF_IS_EQUATION };
 
 /* ---- The constructor, also for nodes that are equations under another name. */
 static const edf__ref *edf__ref_of(const edf__equation *e, int operand) {
@@ -2746,8 +2758,6 @@ static edf_node *edf__reduction(const edf__site *at, const edf_op *is, edf__redu
   edf__einsum *m = edf__new_einsum(&e, n);
   m->kind = kind;
   y->state = m;
-  y->about = y->says = is->formula ? is : NULL;
-  y->lazy = n;
   edf__check_ranks(y);
   return edf__add_compnode(y);
 }
@@ -2796,7 +2806,7 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   return y;
 }
 
-static int edf__is_einsum(const edf_node *y) { return y->shape == edf__einsum_shape; }
+static int edf__is_einsum(const edf_node *y) { return edf__is(y, EDF_IS_EQUATION); }
 
 /* ---- A short text, put together for an equation. */
 typedef struct { char at[2000]; size_t n; } edf__text;
@@ -2906,7 +2916,9 @@ edf_node *edf_add_at(const char *file, int line, edf_node *u, edf_node *v) {
   return edf__pairwise("Add", "+ ", file, line, u, v);
 }
 edf_node *edf_sub_at(const char *file, int line, edf_node *u, edf_node *v) {
-  return edf__pairwise("Sub", "- ", file, line, u, v);
+  edf_node *y = edf__pairwise("Sub", "- ", file, line, u, v);
+  y->is |= 1 << EDF_IS_DIFFERENCE;
+  return y;
 }
 edf_node *edf_mul_at(const char *file, int line, edf_node *u, edf_node *v) {
   return edf__pairwise("Mul", "", file, line, u, v);
@@ -2923,16 +2935,16 @@ static void edf__softmax_shape(edf_node *P) {
   edf__fail_with(P->in[0], "a scalar has no last index");
 }
 
-/* Many functions go over rows: over the last y->over indices, flattened; 0 stands for 1. */
+/* Many functions go over rows: over the last y->row_dims indices, flattened. */
 static size_t edf__columns(const edf_node *y) {
   size_t K = 1;
-  for (int d = y->rank - (y->over ? y->over : 1); d < y->rank; d++) K *= (size_t)y->dim[d];
+  for (int d = y->rank - y->row_dims; d < y->rank; d++) K *= (size_t)y->dim[d];
   return K;
 }
 
 /* With a bound | S<=t row t has its first t + 1 entries alone. */
 static size_t edf__row_end(const edf_node *y, size_t row, size_t K) {
-  size_t n = y->until ? row % (size_t)y->dim[y->rank - y->over - 1] + 1 : K;
+  size_t n = y->causal ? row % (size_t)y->dim[y->rank - y->row_dims - 1] + 1 : K;
   return n < K ? n : K;
 }
 
@@ -2947,9 +2959,9 @@ static void edf__softmax_rows(const edf_node *y, edf_real *P, const edf_real *s,
     const edf_real *row = s + b * K, max = edf__largest(row, (ptrdiff_t)n);
     for (size_t k = 0; k < n; k++) P[b * K + k] = row[k] - max;
     memset(P + b * K + n, 0, (K - n) * sizeof *P);
-    if (y->until) edf__exp_all(P + b * K, n);
+    if (y->causal) edf__exp_all(P + b * K, n);
   }
-  if (!y->until) edf__exp_all(P, rows * K);
+  if (!y->causal) edf__exp_all(P, rows * K);
   for (size_t b = 0; b < rows; b++) {
     edf_real *row = P + b * K, Z = edf__total(row, (ptrdiff_t)edf__row_end(y, b, K));
     for (size_t k = 0; k < K; k++) row[k] /= Z;
@@ -2971,7 +2983,7 @@ static void edf__softmax_backward(edf_node *P) {
 }
 static const edf_op edf__softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
   edf__softmax_backward, "P s", "P@ = exp(s@) / sum_~ exp(s~)",
-  "s.grad@ += P@ (P.grad@ - sum_~ P~ P.grad~)" };
+  "s.grad@ += P@ (P.grad@ - sum_~ P~ P.grad~)", 1, 1 << EDF_IS_SOFTMAX };
 edf_node *edf_softmax_at(const char *file, int line, edf_node *s) {
   return edf__node1(&edf__softmax_op, file, line, s);
 }
@@ -3017,19 +3029,13 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 }
 
 /* ---- Labels: class numbers, one for each row of scores. */
-static size_t edf__label_classes(const edf_node *loss, const char **what) {
-  const edf_node *P = loss->in[0];
-  *what = "label";
-  return (size_t)P->dim[P->rank - 1];
-}
-
 static void edf__rows_shape(edf_node *loss) {
   edf_node *P = loss->in[0], *y = loss->in[1];
   int equal = P->rank == y->rank + 1;
   for (int d = 0; equal && d < y->rank; d++) equal = y->dim[d] == P->dim[d];
   if (!P->rank) edf__operands_error(loss, "the first operand needs an index of classes");
   if (!equal) {
-    const char *scores = loss->op[0] == 'L' ? "P" : "s";
+    const char *scores = edf__is(loss, EDF_IS_SOFTMAX) ? "s" : "P";
     edf__say_at(loss);
     edf__say("expected one label for each row of %s: y is ", scores);
     edf__say_shape(y);
@@ -3039,7 +3045,7 @@ static void edf__rows_shape(edf_node *loss) {
     edf__say_node(P);
     edf__stop_with_operand("y", y);
   }
-  loss->classes = edf__label_classes;
+  loss->classes = P->dim[P->rank - 1];
   loss->rank = y->rank;
   memcpy(loss->dim, y->dim, sizeof loss->dim);
 }
@@ -3055,13 +3061,15 @@ static void edf__say_row(const edf_node *y, size_t b) {      /* 3, or [3,5] for 
 }
 
 /* The class number in row b of the last operand. */
-static size_t edf__class(const edf_node *node, const char *what, size_t b, size_t K) {
+static size_t edf__class(const edf_node *node, size_t b) {
   edf_node *y = node->in[node->n_in - 1];
+  size_t K = (size_t)node->classes;
   double label = (double)y->value[b];
   int whole = label == floor(label);
   if (!whole || label < 0 || label >= (double)K) {
     edf__say_at(node);
-    edf__say("%s %g in row ", what, label);
+    edf__say("%s %g in row ", edf__is(node, EDF_IS_CLASS_LOSS) ? "label"
+             : edf__is(node, EDF_IS_LOOKUP) ? "class" : "row number", label);
     edf__say_row(y, b);
     edf__fail_with(y, " of %s %s: expected 0 to %zu%s", y->name,
                    whole ? "is out of range" : "is not a whole number", K - 1,
@@ -3075,19 +3083,19 @@ static void edf__log_loss_forward(edf_node *l) {
   edf_node *P = l->in[0];
   size_t K = (size_t)P->dim[P->rank - 1];
   for (size_t b = 0; b < l->size; b++)
-    l->value[b] = -edf__ln(P->value[b * K + edf__class(l, "label", b, K)]);
+    l->value[b] = -edf__ln(P->value[b * K + edf__class(l, b)]);
 }
 static void edf__log_loss_backward(edf_node *l) {
   edf_node *P = l->in[0];
   size_t K = (size_t)P->dim[P->rank - 1];
   for (size_t b = 0; b < l->size; b++) {
-    size_t i = b * K + edf__class(l, "label", b, K);
+    size_t i = b * K + edf__class(l, b);
     edf_addgrad(P, i, -l->grad[b] / P->value[i]);
   }
 }
 static const edf_op edf__log_loss_op = { "LogLoss", edf__rows_shape, edf__log_loss_forward,
   edf__log_loss_backward, "l P y", "l@ = -ln P[&y@]",
-  "P.grad[&y@] -= l.grad@ / P[&y@]" };
+  "P.grad[&y@] -= l.grad@ / P[&y@]", 0, 1 << EDF_IS_CLASS_LOSS };
 edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) {
   return edf__node2(&edf__log_loss_op, file, line, P, y);
 }
@@ -3103,7 +3111,7 @@ static void edf__softmax_log_loss_forward(edf_node *l) {
   edf_real *P = (edf_real *)edf_state(l, s->size * sizeof *P);
   edf__softmax_rows(l, P, s->value, l->size, K);
   for (size_t b = 0; b < l->size; b++) {
-    size_t best = b * K, label = b * K + edf__class(l, "label", b, K);
+    size_t best = b * K, label = b * K + edf__class(l, b);
     for (size_t k = best; k < b * K + K; k++) best = s->value[k] > s->value[best] ? k : best;
     l->value[b] = (s->value[best] - s->value[label]) - edf__ln(P[best]);
   }
@@ -3114,17 +3122,16 @@ static void edf__softmax_log_loss_backward(edf_node *l) {
   size_t K = (size_t)s->dim[s->rank - 1];
   for (size_t b = 0; b < l->size; b++) {
     for (size_t k = b * K; k < b * K + K; k++) edf_addgrad(s, k, l->grad[b] * P[k]);
-    if (s->grad) s->grad[b * K + edf__class(l, "label", b, K)] -= l->grad[b];
+    if (s->grad) s->grad[b * K + edf__class(l, b)] -= l->grad[b];
   }
 }
 static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__rows_shape,
   edf__softmax_log_loss_forward, edf__softmax_log_loss_backward, "l s y",
   "l@ = ln sum_~ exp(s~) - s[&y@]",
-  "s.grad@ += l.grad@ (exp(s@) / sum_~ exp(s~) - [! = y@])" };
+  "s.grad@ += l.grad@ (exp(s@) / sum_~ exp(s~) - [! = y@])",
+  1, 1 << EDF_IS_SOFTMAX | 1 << EDF_IS_CLASS_LOSS };
 edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
-  edf_node *l = edf__computed2(&edf__softmax_log_loss_op, file, line, s, y);
-  l->lazy = 1;
-  return edf__add_compnode(l);
+  return edf__node2(&edf__softmax_log_loss_op, file, line, s, y);
 }
 EDF__C_END
 #endif
@@ -4028,9 +4035,7 @@ size_t edf_array_bytes(const void *x) {
 /* Class numbers out of an Input are looked at before a device's pass; others by the device. */
 static void edf__check_classes_of(const edf_node *y) {
   const edf_node *k = y->classes ? y->in[y->n_in - 1] : NULL;
-  const char *what;
-  size_t K = k && k->kind == EDF_INPUT ? y->classes(y, &what) : 0;
-  for (size_t b = 0; K && b < k->size; b++) edf__class(y, what, b, K);
+  if (k && k->kind == EDF_INPUT) for (size_t b = 0; b < k->size; b++) edf__class(y, b);
 }
 
 static void edf__check_classes(void) {
@@ -4084,7 +4089,7 @@ static void edf__run_here(edf_node *y, int backward) {
 static int edf__device_ran(edf_node *y, int backward) {
   if (!edf.way) edf__check_classes_of(y);              /* eager                               */
   if (edf__is_einsum(y)) return 0;
-  if (y->plain || !edf_device->node(y, backward)) edf__run_here(y, backward);
+  if (edf__is(y, EDF_IS_OWN) || !edf_device->node(y, backward)) edf__run_here(y, backward);
   return 1;
 }
 
@@ -4165,10 +4170,9 @@ static void edf__leaky_relu_backward(edf_node *y) {
 }
 static const edf_op edf__leaky_relu_op = { "LeakyRelu", NULL, edf__leaky_relu_forward,
   edf__leaky_relu_backward, "y x", "y@ = max(0, x@) + # min(0, x@)",
-  "x.grad@ += y.grad@ ([x@ > 0] + # [x@ <= 0])" };
+  "x.grad@ += y.grad@ ([x@ > 0] + # [x@ <= 0])", 1, 0 };
 edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope) {
   edf_node *y = edf__computed(&edf__leaky_relu_op, file, line, 1, &x);
-  y->lazy = 1;
   *(edf_real *)edf_state(y, sizeof slope) = slope;
   return edf__add_compnode(y);
 }
@@ -4197,7 +4201,7 @@ static void edf__gelu_backward(edf_node *y) {
 static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
   "y x", "y@ = x@/2 (1 + tanh(sqrt(2/pi) (x@ + 0.044715 x@^3)))",
   "x.grad@ += y.grad@ (s + x@ s (1-s) sqrt(8/pi) (1 + 0.134145 x@^2)), "
-  "s = 1/(1+exp(-sqrt(8/pi) (x@ + 0.044715 x@^3)))" };
+  "s = 1/(1+exp(-sqrt(8/pi) (x@ + 0.044715 x@^3)))", 1, 0 };
 edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__gelu_op, file, line, x);
 }
@@ -4221,7 +4225,8 @@ static void edf__softplus_backward(edf_node *y) {
     edf_addgrad(x, i, y->grad[i] / (1 + edf__exp(-x->value[i])));
 }
 static const edf_op edf__softplus_op = { "Softplus", NULL, edf__softplus_forward,
-  edf__softplus_backward, "y x", "y@ = ln(1 + exp(x@))", "x.grad@ += y.grad@ / (1+exp(-x@))" };
+  edf__softplus_backward, "y x", "y@ = ln(1 + exp(x@))", "x.grad@ += y.grad@ / (1+exp(-x@))",
+  1, 0 };
 edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__softplus_op, file, line, x);
 }
@@ -4249,7 +4254,7 @@ static void edf__log_softmax_backward(edf_node *y) {
 }
 static const edf_op edf__log_softmax_op = { "LogSoftmax", edf__softmax_shape,
   edf__log_softmax_forward, edf__log_softmax_backward, "y s",
-  "y@ = s@ - ln sum_~ exp(s~)", "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~" };
+  "y@ = s@ - ln sum_~ exp(s~)", "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~", 1, 0 };
 edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
   return edf__node1(&edf__log_softmax_op, file, line, s);
 }
@@ -4282,7 +4287,8 @@ static void edf__bce_backward(edf_node *l) {
 }
 static const edf_op edf__bce_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
   edf__bce_backward, "l s y", "l@ = ln(1 + exp(s@)) - y@ s@",
-  "s.grad@ += l.grad@ (1/(1+exp(-s@)) - y@)\ny.grad@ -= l.grad@ s@" };
+  "s.grad@ += l.grad@ (1/(1+exp(-s@)) - y@)\ny.grad@ -= l.grad@ s@",
+  0, 1 << EDF_IS_BINARY_LOSS };
 edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
   return edf__node2(&edf__bce_op, file, line, s, y);
 }
@@ -4493,9 +4499,8 @@ static edf_node *edf__over_rows(const edf__site *at, const edf_op *is, const cha
   if (moved) x = edf__inner(edf__line(at, edf__expand(&s, "moved^ = x@", NULL), 1, x));
   edf_node *y = edf__computed(is, at->file, at->line, 1, &x);
   y->letters = edf__copy(&edf.computed, edf__expand(&s, "^", NULL));
-  y->over = (char)s.n_over;
-  y->until = (char)s.until;
-  y->lazy = 1;
+  y->row_dims = (char)s.n_over;
+  y->causal = (char)s.until;
   *(edf_real *)edf_state(y, sizeof number) = number;
   edf__add_compnode(y);
   return moved ? edf__line(at, edf__expand(&s, "y@ = x^", NULL), 1, y) : y;
@@ -4503,7 +4508,7 @@ static edf_node *edf__over_rows(const edf__site *at, const edf_op *is, const cha
 
 static const edf_op edf__softmax_over_op = { "SoftmaxOver", NULL, edf__softmax_forward,
   edf__softmax_backward, "P s", "P@ = exp(s@) / sum_~ exp(s~)",
-  "s.grad@ += P@ (P.grad@ - sum_~ P~ P.grad~)" };
+  "s.grad@ += P@ (P.grad@ - sum_~ P~ P.grad~)", 1, 1 << EDF_IS_SOFTMAX };
 edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
   edf__site at = { "SoftmaxOver", file, line };
   return edf__over_rows(&at, &edf__softmax_over_op, spec, s, 1, 0);
@@ -4511,7 +4516,7 @@ edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_
 
 static const edf_op edf__log_softmax_over_op = { "LogSoftmaxOver", NULL,
   edf__log_softmax_forward, edf__log_softmax_backward, "y s", "y@ = s@ - ln sum_~ exp(s~)",
-  "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~" };
+  "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~", 1, 0 };
 edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
   edf__site at = { "LogSoftmaxOver", file, line };
   return edf__over_rows(&at, &edf__log_softmax_over_op, spec, s, 0, 0);
@@ -4551,7 +4556,8 @@ static void edf__normalize_backward(edf_node *y) {
 }
 static const edf_op edf__normalize_op = { "NormalizeOver", NULL, edf__normalize_forward,
   edf__normalize_backward, "y x", "y@ = (x@ - mean_~ x~) / sqrt(variance_~ x~ + #)",
-  "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)" };
+  "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)",
+  1, 0 };
 edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
                                 edf_real eps) {
   edf__site at = { "NormalizeOver", file, line };
@@ -4736,7 +4742,7 @@ static void edf__max_backward(edf_node *y) {
 }
 
 static const edf_op edf__max_op = { "MaxOver", edf__einsum_shape, edf__max_forward,
-                                    edf__max_backward, "y x", "max", "the first greatest" };
+  edf__max_backward, NULL, NULL, NULL, -1, 1 << EDF_IS_EQUATION };
 edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node *x) {
   edf__site at = { "MaxOver", file, line };
   return edf__over(&at, &edf__max_op, EDF__MAX, spec, x);
@@ -4986,8 +4992,9 @@ static void edf__batch_normalize_backward(edf_node *y) {
 }
 static const edf_op edf__batch_norm_op = { "BatchNorm", edf__batch_normalize_shape,
   edf__batch_normalize_forward, edf__batch_normalize_backward, "y x m v",
-  "y@ = (x@ - mean_? x?) / sqrt(variance_? x? + #)",
-  "x.grad@ += (y.grad@ - mean_? y.grad? - y@ mean_? (y? y.grad?)) / sqrt(variance_? x? + #)" };
+  "y@ = (x@ - mean_? x?) / sqrt(variance_? x? + #)\n\ny@ = (x@ - m[!]) / sqrt(v[!] + #)",
+  "x.grad@ += (y.grad@ - mean_? y.grad? - y@ mean_? (y? y.grad?)) / sqrt(variance_? x? + #)"
+  "\n\nx.grad@ += y.grad@ / sqrt(v[!] + #)", 1, 1 << EDF_IS_BATCH_NORM };
 
 static int edf__new_norm(const char *file, int line, const char *who, int n) {
   if (n < 1) edf__fail("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
@@ -5025,7 +5032,6 @@ edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int 
 static edf_node *edf__gained(const edf__site *at, const edf_op *is, int n, edf_node **in,
                              edf_node *gain, edf_node *bias) {
   edf_node *y = edf__computed(is, at->file, at->line, n, in);
-  y->lazy = 1;
   *(edf_real *)edf_state(y, sizeof(edf_real)) = (edf_real)1e-5;
   edf__add_compnode(y);
   edf__letters l = edf__letters_of(y);
@@ -5036,7 +5042,8 @@ static edf_node *edf__gained(const edf__site *at, const edf_op *is, int n, edf_n
 static const edf_op edf__layer_norm_op = { "LayerNorm", edf__softmax_shape,
   edf__normalize_forward, edf__normalize_backward, "y x",
   "y@ = (x@ - mean_~ x~) / sqrt(variance_~ x~ + #)",
-  "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)" };
+  "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)",
+  1, 0 };
 edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
                             edf_node *x) {
   edf__site at = { "LayerNorm", file, line };
@@ -5081,14 +5088,13 @@ static void edf__dropout_backward(edf_node *y) {
     edf_addgrad(x, i, y->grad[i] * (edf_real)m[i] * state[1]);
 }
 static const edf_op edf__dropout_op = { "Dropout", NULL, edf__dropout_forward,
-  edf__dropout_backward, "y x", "y@ = mask@ x@ / (1-#)",
-  "x.grad@ += y.grad@ mask@ / (1-#)" };
+  edf__dropout_backward, "y x", "y@ = mask@ x@ / (1-#)\n\ny@ = x@",
+  "x.grad@ += y.grad@ mask@ / (1-#)\n\nx.grad@ += y.grad@", 1, 1 << EDF_IS_DROPOUT };
 edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
   edf_node *y = edf__computed(&edf__dropout_op, file, line, 1, &x);
   if (!(rate >= 0 && (edf_real)rate < 1))
     edf__fail("%s:%d: Dropout: the rate is %.9g, expected 0 or more and less than 1", file,
               line, rate);
-  y->lazy = 1;
   *(edf_real *)edf_state(y, sizeof(edf_real)) = (edf_real)rate;
   return edf__add_compnode(y);
 }
@@ -5101,7 +5107,10 @@ static void edf__embed_shape(edf_node *y) {
     edf__operands_error(y, "the second operand has the class numbers; a Parameter has none");
   if (W->rank < 1 || W->rank + k->rank - 1 > EDF_MAX_RANK)
     edf__operands_error(y, "W has a row for each class; y has the indices of k and of a row");
-  y->rank = k->rank + W->rank - 1;
+  y->letters_of = 1;
+  y->row_dims = (char)(W->rank - 1);
+  y->classes = W->dim[0];
+  y->rank = k->rank + y->row_dims;
   memcpy(y->dim, k->dim, sizeof y->dim);
   for (int d = 1; d < W->rank; d++) y->dim[k->rank + d - 1] = W->dim[d];
 }
@@ -5109,34 +5118,28 @@ static void edf__embed_forward(edf_node *y) {
   const edf_node *W = y->in[0];
   size_t K = (size_t)W->dim[0], J = W->size / K;
   for (size_t b = 0; b < y->size / J; b++)
-    memcpy(y->value + b * J, W->value + edf__class(y, "class", b, K) * J, J * sizeof *W->value);
+    memcpy(y->value + b * J, W->value + edf__class(y, b) * J, J * sizeof *W->value);
 }
 static void edf__embed_backward(edf_node *y) {
   edf_node *W = y->in[0];
   size_t K = (size_t)W->dim[0], J = W->size / K;
   for (size_t b = 0; W->grad && b < y->size / J; b++) {
-    edf_real *row = W->grad + edf__class(y, "class", b, K) * J;
+    edf_real *row = W->grad + edf__class(y, b) * J;
     edf__add_scaled(row, y->grad + b * J, (ptrdiff_t)J, 1);
   }
 }
-static size_t edf__embed_classes(const edf_node *y, const char **what) {
-  *what = "class";
-  return (size_t)y->in[0]->dim[0];
-}
 static const edf_op edf__embed_op = { "Embed", edf__embed_shape, edf__embed_forward,
-  edf__embed_backward, "y W k", "y@ = W[k@,!]", "W.grad[k@,!] += y.grad@" };
+  edf__embed_backward, "y W k", "y@ = W[k@,!]", "W.grad[k@,!] += y.grad@",
+  0, 1 << EDF_IS_LOOKUP };
 edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
-  edf_node *y = edf__computed2(&edf__embed_op, file, line, W, k);
-  y->letters_of = 1;
-  y->classes = edf__embed_classes;
-  return edf__add_compnode(y);
+  return edf__node2(&edf__embed_op, file, line, W, k);
 }
 
 /* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J]
                  a.grad[b,t,j] += y.grad[b,t,j], c.grad[b,t,j] += y.grad[b,t,j+J]
    A row of y, from the joined index on, is a row of each operand after the other. ---- */
 static void edf__concat_shape(edf_node *y) {
-  int axis = y->rank - y->over, joined = 0;
+  int axis = y->rank - y->row_dims, joined = 0;
   for (int k = 0; k < y->n_in; k++) {
     const edf_node *x = y->in[k];
     int lacks = x->rank == y->rank - 1;  /* one entry of the joined index                     */
@@ -5175,7 +5178,7 @@ static void edf__concat_backward(edf_node *y) {
   }
 }
 static const edf_op edf__concat_op = { "Concat", edf__concat_shape, edf__concat_forward,
-  edf__concat_backward, "y", "joined", "joined" };
+  edf__concat_backward, "y x*", "y$ = x@", "x.grad@ += y.grad$", -1, 0 };
 
 /* Nodes joined along index `axis` of the result, which has this rank. */
 static edf_node *edf__joined(const edf__site *at, int rank, int axis, const char *letters,
@@ -5183,9 +5186,8 @@ static edf_node *edf__joined(const edf__site *at, int rank, int axis, const char
   if (n < 1) edf__fail_at(at, "expected at least one operand");
   edf_node *y = edf__computed(&edf__concat_op, at->file, at->line, n, in);
   y->rank = rank;
-  y->over = (char)(rank - axis);
+  y->row_dims = (char)(rank - axis);
   y->letters = edf__copy(&edf.computed, letters);
-  y->lazy = n;
   return edf__add_compnode(y);
 }
 
@@ -5283,7 +5285,8 @@ static void edf__reshape_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i]);
 }
 static const edf_op edf__reshape_op = { "Reshape", edf__reshape_shape, edf__reshape_forward,
-  edf__reshape_backward, "y x", "y.flat[i] = x.flat[i]", "x.grad.flat[i] += y.grad.flat[i]" };
+  edf__reshape_backward, "y x", "y.flat[i] = x.flat[i]", "x.grad.flat[i] += y.grad.flat[i]",
+  1, 0 };
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...) {
   edf_node *y = edf__computed(&edf__reshape_op, file, line, 1, &x);
   va_list args;
@@ -5293,7 +5296,6 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
   memcpy(edf_state(y, sizeof y->dim), y->dim, sizeof y->dim);
   y->letters_of = -1;
   y->batched = 0;                        /* what the shape is computed from decides that      */
-  y->lazy = 1;
   return edf__add_compnode(y);
 }
 
@@ -6227,20 +6229,7 @@ void edf_watch_passes(edf_watcher *w);
 void edf_unwatch(edf_watcher *w);
 edf_watcher *edf_find_watcher(void (*told)(edf_watcher *, edf_event, edf_node *));
 
-/* What a node is, and how it stands now. */
-typedef enum {
-  EDF_IS_OWN,                            /* the program's: neither built in nor an equation   */
-  EDF_IS_EQUATION, EDF_IS_SOFTMAX,       /* SoftmaxLogLoss is a softmax and a class loss      */
-  EDF_IS_CLASS_LOSS, EDF_IS_BINARY_LOSS, /* LogLoss, SoftmaxLogLoss; BCELoss                  */
-  EDF_IS_LOOKUP, EDF_IS_DROPOUT, EDF_IS_BATCH_NORM,
-  EDF_IS_MISMATCHED,                     /* edf_expect_mismatch has said so                   */
-  EDF_HAS_FORMULA,                       /* its printed lines are formulas                    */
-  EDF_IS_ACTIVE,                         /* the target of edf_mark, or computed into it       */
-  EDF_IS_CURRENT,                        /* it has run since the last feed                    */
-  EDF_NEEDS_GRAD, EDF_HAS_BACKWARD,      /* a gradient goes to it; its own backward will run  */
-  EDF_IS_REACHED, EDF_GRAD_IS_ZERO,      /* by the last Backward; nothing has arrived yet     */
-  EDF_MAY_STEP                           /* a parameter that an optimiser would move now      */
-} edf_trait;
+/* What a node is, and how it stands now: see edf_trait. */
 int edf_is(const edf_node *x, edf_trait trait);
 int edf_follows_batch(const edf_node *x, int d);     /* is dim[d] the batch?                  */
 int edf_rows_fed(const edf_node *input);             /* at its last feed; -1: never fed       */
@@ -6343,27 +6332,8 @@ edf_watcher *edf_find_watcher(void (*told)(edf_watcher *, edf_event, edf_node *)
 }
 
 /* ---- What a node is */
-static int edf__is_users(const edf_node *y) {        /* neither built in nor an equation */
-  return y->kind == EDF_COMPNODE && !y->about && !edf__is_einsum(y);
-}
-
-static int edf__is_built_in(const edf_node *y, edf_trait trait) {
-  static const struct { edf_trait trait; const char *op; } known[] = {
-    { EDF_IS_SOFTMAX, "Softmax" }, { EDF_IS_SOFTMAX, "SoftmaxOver" },
-    { EDF_IS_SOFTMAX, "SoftmaxLogLoss" }, { EDF_IS_CLASS_LOSS, "SoftmaxLogLoss" },
-    { EDF_IS_CLASS_LOSS, "LogLoss" }, { EDF_IS_BINARY_LOSS, "BCELoss" },
-    { EDF_IS_LOOKUP, "Embed" }, { EDF_IS_DROPOUT, "Dropout" },
-    { EDF_IS_BATCH_NORM, "BatchNorm" } };
-  for (size_t k = 0; y->about && k < sizeof known / sizeof *known; k++)
-    if (known[k].trait == trait && !strcmp(known[k].op, y->about->name)) return 1;
-  return 0;
-}
-
 int edf_is(const edf_node *x, edf_trait trait) {
   switch (trait) {
-    case EDF_IS_OWN:        return edf__is_users(x);
-    case EDF_IS_EQUATION:   return edf__is_einsum(x);
-    case EDF_IS_MISMATCHED: return x->mismatch;
     case EDF_HAS_FORMULA:   return x->says != NULL;
     case EDF_IS_ACTIVE:     return x->visit;
     case EDF_IS_CURRENT:    return x->ran == edf.feeds;
@@ -6372,7 +6342,7 @@ int edf_is(const edf_node *x, edf_trait trait) {
     case EDF_IS_REACHED:    return x->reached;
     case EDF_GRAD_IS_ZERO:  return x->fresh;
     case EDF_MAY_STEP:      return x->kind == EDF_PARAMETER && edf__may_step(x);
-    default:                return edf__is_built_in(x, trait);
+    default:                return edf__is(x, trait);
   }
 }
 
@@ -6501,7 +6471,7 @@ void edf_finish_file(edf_writer *w) {
    that is not edf_state's is the user's own affair. */
 static int edf__has_state(const edf_node *y) {
   const edf__block *b = edf.computed;
-  if (!y->state || !edf__is_users(y)) return 0;
+  if (!y->state || !edf__is(y, EDF_IS_OWN)) return 0;
   while (b && (const char *)b + EDF__ALIGN != (const char *)y->state) b = b->next;
   return b != NULL;
 }
@@ -6814,26 +6784,38 @@ static void edf__write_swapped(edf_page *out, const edf_node *y, const edf__term
 
 /* ---- Formulas of the other nodes, with the nodes' names and letters put in. A tensor's name
    is followed by
-     @  its indices                        P[b,t,k]
+     @  its indices                        P[b,t,k]     those of the row that it lacks are left out
+     '  the same, if it has the last ones  b[k]
      ~  the same, those of the row summed  P[b,t,K]
      ?  the same, all but the last summed  P[B,T,k]
+     $  where an operand lies in it        y[b,t+2,k]
    and alone
      ~ ?  stand for the summed ones        sum_K      !  the row's ones        k
      &    for those before the row         b,t,       #  the state's number    %  x's entries
-   The row is what y lacks or reduces. A line of several is a statement each. */
-typedef struct { const edf_node *y; edf__letters l; int row, repeats; } edf__formula;
+   The row is what y lacks or reduces. A line of several is a statement each; what is said behind
+   a blank line holds outside of training. The name x* is that of every input in turn: such a
+   statement is written for each, at most eight times. */
+typedef struct { const edf_node *y; edf__letters l; int row, operand; } edf__formula;
+enum { EDF__SHOWN = 8 };
 
 static edf__formula edf__formula_of(const edf_node *y) {
   edf__formula f;
-  const edf_node *x = y->n_in ? y->in[0] : y;
-  int embed = y->shape == edf__embed_shape, longer = !embed && x->rank > y->rank;
+  const edf_node *x = y->n_in && y->letters_of >= 0 ? y->in[y->letters_of] : y;
+  int longer = x->rank > y->rank;
   f.y = y;
-  f.repeats = y->shape == edf__div_shape;            /* the shorter one has the last indices  */
   f.l = edf__letters_of(longer ? x : y);
-  f.row = longer ? x->rank - y->rank : embed ? y->rank - y->in[1]->rank
-        : y->over ? y->over : 1;
+  f.row = longer ? x->rank - y->rank : y->row_dims;
   if (f.row > f.l.n) f.row = f.l.n;
+  f.operand = 0;
   return f;
+}
+
+static int edf__says_each(const edf_node *y) { return strchr(y->says->tensors, '*') != NULL; }
+
+/* What is said of now: in training, or behind the blank line. */
+static const char *edf__said_now(const edf_node *y, const char *text) {
+  const char *blank = edf.training ? NULL : strstr(text, "\n\n");
+  return blank && !edf__is(y, EDF_IS_OWN) ? blank + 2 : text;
 }
 
 /* Letters from..to-1; those of from_capital..to_capital-1 are capital. */
@@ -6846,6 +6828,28 @@ static void edf__write_letters(edf_page *out, const edf__formula *f, int from, i
   }
 }
 
+/* All letters but some of the row, which a tensor of this rank lacks. */
+static void edf__write_own(edf_page *out, const edf__formula *f, int rank) {
+  int n = f->l.n, begin = n - f->row, lacks = n - rank;
+  edf__write_letters(out, f, 0, begin, 0, 0);
+  if (begin && begin + lacks < n) edf_write(out, ",");
+  edf__write_letters(out, f, begin + lacks, n, 0, 0);
+}
+
+/* Where the operand begins in y, along the row's first index. */
+static void edf__write_shifted(edf_page *out, const edf__formula *f) {
+  const edf_node *y = f->y;
+  int axis = f->l.n - f->row, from = 0, lacks = y->in[f->operand]->rank < y->rank;
+  for (int k = 0; k < f->operand; k++)
+    from += y->in[k]->rank < y->rank ? 1 : y->in[k]->dim[axis];
+  for (int d = 0; d < f->l.n; d++) {
+    if (d) edf_write(out, ",");
+    if (d != axis || !lacks) edf_write(out, "%s", f->l.name[d]);
+    if (d == axis && lacks) edf_write(out, "%d", from);
+    else if (d == axis && from) edf_write(out, "+%d", from);
+  }
+}
+
 /* A mark after the tensor x, or alone for x NULL. */
 static void edf__write_mark(edf_page *out, const edf__formula *f, char mark,
                             const edf_node *x) {
@@ -6853,8 +6857,9 @@ static void edf__write_mark(edf_page *out, const edf__formula *f, char mark,
   int n = f->l.n, rank = x ? x->rank : 0, begin = n - f->row;
   if (rank > n) rank = n;
   if (x && rank) edf_write(out, "[");
-  if (x && mark == '@' && f->repeats) edf__write_letters(out, f, n - rank, n, 0, 0);
-  else if (x && mark == '@') edf__write_letters(out, f, 0, rank, 0, 0);
+  if (x && mark == '$') edf__write_shifted(out, f);
+  else if (x && mark == '\'') edf__write_letters(out, f, n - rank, n, 0, 0);
+  else if (x && mark == '@') edf__write_own(out, f, rank);
   else if (x && mark == '~') edf__write_letters(out, f, 0, rank, begin, n);
   else if (x) edf__write_letters(out, f, 0, rank, 0, n - 1);
   else if (mark == '~') edf__write_letters(out, f, begin, n, begin, n);
@@ -6866,11 +6871,13 @@ static void edf__write_mark(edf_page *out, const edf__formula *f, char mark,
 }
 
 /* The node that a formula calls by this name: y->says->tensors lists output and inputs. */
-static const edf_node *edf__formal(const edf_node *y, const char *name, size_t n) {
+static const edf_node *edf__formal(const edf__formula *f, const char *name, size_t n) {
+  const edf_node *y = f->y;
   const char *t = y->says->tensors;
   for (int k = -1; k < y->n_in; k++) {
-    size_t length = strcspn(t, " ");
-    if (length == n && !memcmp(t, name, n)) return k < 0 ? y : y->in[k];
+    size_t length = strcspn(t, " *");
+    if (length == n && !memcmp(t, name, n))
+      return k < 0 ? y : y->in[t[length] == '*' ? f->operand : k];
     t += length + (t[length] == ' ');
   }
   return NULL;
@@ -6887,22 +6894,22 @@ static int edf__begins(const char *text, const char *with) {
 }
 
 /* The tensor at a place of a formula. Between brackets a name is one if it has indices. */
-static const edf_node *edf__tensor_at(const edf_node *y, const char *c, int depth) {
+static const edf_node *edf__tensor_at(const edf__formula *f, const char *c, int depth) {
   size_t n = edf__name_length(c);
   if (!n || (depth && !strchr("[@~?", c[n]) && !edf__begins(c + n, ".grad"))) return NULL;
-  return c[n] ? edf__formal(y, c, n) : depth ? NULL : edf__formal(y, c, n);
+  return c[n] || !depth ? edf__formal(f, c, n) : NULL;
 }
 
 /* One statement, up to the end of its line. A scalar's indices are left out. */
 static void edf__write_formula(edf_page *out, const edf__formula *f, const char *c) {
   const edf_node *x = NULL;              /* the tensor just before                            */
-  int depth = 0, marks = f->y->says == f->y->about;          /* not in a user's formula */
+  int depth = 0, marks = !edf__is(f->y, EDF_IS_OWN);
   while (*c && *c != '\n') {
     size_t n = edf__name_length(c);
-    const edf_node *tensor = edf__tensor_at(f->y, c, depth);
+    const edf_node *tensor = edf__tensor_at(f, c, depth);
     depth += (*c == '[') - (*c == ']');
     if (tensor) edf_write(out, "%s", tensor->name);
-    else if (marks && strchr("@~?!&", *c)) edf__write_mark(out, f, *c, x);
+    else if (marks && strchr("@'~?$!&", *c)) edf__write_mark(out, f, *c, x);
     else if (marks && *c == '#') edf_write(out, "%g", (double)*(const edf_real *)f->y->state);
     else if (marks && *c == '%' && f->y->in[0]->size) edf_write(out, "%zu", f->y->in[0]->size);
     else if (marks && *c == '%') edf_write(out, "n");
@@ -6917,7 +6924,7 @@ static void edf__write_formula(edf_page *out, const edf__formula *f, const char 
 /* The row ends with an earlier index: | s<=t */
 static void edf__write_until(edf_page *out, const edf__formula *f) {
   int n = f->l.n;
-  if (!f->y->until || n < 2) return;
+  if (!f->y->causal || n < 2) return;
   edf_write(out, " | %s<=%s, ", f->l.name[n - 1], f->l.name[n - 2]);
   edf__write_letters(out, f, n - 1, n, n - 1, n);
   edf_write(out, "<=%s", f->l.name[n - 2]);
@@ -6930,11 +6937,13 @@ static edf__letters edf__loop_letters(const edf__formula *f, const char *c) {
   int depth = 0, begin = f->l.n - f->row;
   memset(&l, 0, sizeof l);
   for (; *c && *c != '\n' && *c != '='; c += edf__name_length(c) ? edf__name_length(c) : 1) {
-    const edf_node *tensor = edf__tensor_at(f->y, c, depth);
+    const edf_node *tensor = edf__tensor_at(f, c, depth);
     size_t n = edf__name_length(c);
-    int first = *c == '!' ? begin : 0, end = *c == '@' && x ? x->rank : *c == '!' ? f->l.n
-              : *c == '&' ? begin : 0;
-    for (int d = first; d < end && d < f->l.n && l.n < EDF_MAX_RANK; d++)
+    int first = *c == '!' ? begin : 0, end = *c == '&' ? begin
+              : (*c == '@' && x) || *c == '!' || *c == '\'' ? f->l.n : 0;
+    int lacks = *c == '@' && x ? f->l.n - x->rank : 0;
+    for (int d = first; d < end && l.n < EDF_MAX_RANK; d++)
+      if (d < begin || d >= begin + lacks)
       edf__add_letter(&l, f->l.name[d], (int)strlen(f->l.name[d]));
     if (n && depth && !tensor && l.n < EDF_MAX_RANK) edf__add_letter(&l, c, (int)n);
     depth += (*c == '[') - (*c == ']');
@@ -6945,72 +6954,16 @@ static edf__letters edf__loop_letters(const edf__formula *f, const char *c) {
 
 /* for b,k: s.grad[b,k] += ... */
 static void edf__write_statement(edf_page *out, const edf__formula *f, const char *c) {
-  edf__letters l = f->repeats ? f->l : edf__loop_letters(f, c);
+  edf__letters l = edf__loop_letters(f, c);
   const char *target = c;
-  const edf_node *x = edf__tensor_at(f->y, target, 0);
+  const edf_node *x = edf__tensor_at(f, target, 0);
   if (x && !x->need) return;
   edf_write(out, "       ");
   for (int d = 0; d < l.n; d++) edf_write(out, "%s%s", d ? "," : "for ", l.name[d]);
-  if (f->y->until && l.n > 1) edf_write(out, "<=%s", l.name[l.n - 2]);
+  if (f->y->causal && l.n > 1) edf_write(out, "<=%s", l.name[l.n - 2]);
   if (l.n) edf_write(out, ": ");
   edf__write_formula(out, f, c);
   edf_write(out, "\n");
-}
-
-/* ---- Concat: y[b,t+2,j] = x[b,t,j] for its operand k, at most eight of them. */
-enum { EDF__SHOWN = 8 };
-
-static void edf__write_part(edf_page *out, const edf_node *y, int k, const char *grad) {
-  edf__formula f = edf__formula_of(y);
-  int axis = y->rank - y->over, from = 0;
-  for (int i = 0; i < k; i++)
-    from += y->in[i]->rank < y->rank ? 1 : y->in[i]->dim[axis];
-  int lacks = y->in[k]->rank < y->rank;
-  edf_write(out, "%s%s[", y->name, grad);
-  for (int d = 0; d < y->rank; d++) {
-    if (d) edf_write(out, ",");
-    if (d != axis || !lacks) edf_write(out, "%s", f.l.name[d]);
-    if (d == axis && lacks) edf_write(out, "%d", from);
-    else if (d == axis && from) edf_write(out, "+%d", from);
-  }
-  edf_write(out, "]");
-}
-
-static void edf__write_operand(edf_page *out, const edf_node *y, int k, const char *grad) {
-  edf__formula f = edf__formula_of(y);
-  int axis = y->rank - y->over, lacks = y->in[k]->rank < y->rank, n = 0;
-  edf_write(out, "%s%s", y->in[k]->name, grad);
-  for (int d = 0; d < y->rank; d++)
-    if (d != axis || !lacks) edf_write(out, "%s%s", n++ ? "," : "[", f.l.name[d]);
-  if (n) edf_write(out, "]");
-}
-
-static void edf__write_concat(edf_page *out, const edf_node *y) {
-  for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++) {
-    edf_write(out, k ? "; " : "");
-    edf__write_part(out, y, k, "");
-    edf_write(out, " = ");
-    edf__write_operand(out, y, k, "");
-  }
-  if (y->n_in > EDF__SHOWN) edf_write(out, "; ... %d more", y->n_in - EDF__SHOWN);
-}
-
-static void edf__write_concat_backward(edf_page *out, const edf_node *y) {
-  edf__formula f = edf__formula_of(y);
-  int axis = y->rank - y->over, shown = 0;
-  for (int k = 0; k < y->n_in; k++) {
-    int lacks = y->in[k]->rank < y->rank, n = 0;
-    if (!y->in[k]->need || shown++ >= EDF__SHOWN) continue;
-    edf_write(out, "       ");
-    for (int d = 0; d < y->rank; d++)
-      if (d != axis || !lacks) edf_write(out, "%s%s", n++ ? "," : "for ", f.l.name[d]);
-    edf_write(out, n ? ": " : "");
-    edf__write_operand(out, y, k, ".grad");
-    edf_write(out, " += ");
-    edf__write_part(out, y, k, ".grad");
-    edf_write(out, "\n");
-  }
-  if (shown > EDF__SHOWN) edf_write(out, "       ... %d more\n", shown - EDF__SHOWN);
 }
 
 /* ---- Any node: its line forward, and its lines backward. */
@@ -7021,26 +6974,17 @@ static void edf__write_call(edf_page *out, const edf_node *y) {
   edf_write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
 }
 
-/* Outside of training two nodes compute something else. */
-static const edf_op *edf__says(const edf_node *y) {
-  static const edf_op dropout = { "Dropout", NULL, NULL, NULL, "y x", "y@ = x@",
-                                  "x.grad@ += y.grad@" };
-  static const edf_op batch_norm = { "BatchNorm", NULL, NULL, NULL, "y x m v",
-    "y@ = (x@ - m[!]) / sqrt(v[!] + #)", "x.grad@ += y.grad@ / sqrt(v[!] + #)" };
-  if (edf.training || !y->about) return y->says;
-  return y->forward == edf__dropout_forward ? &dropout
-       : y->forward == edf__batch_normalize_forward ? &batch_norm : y->says;
-}
-
 static void edf__write_forward(edf_page *out, const edf_node *y) {
-  if (edf__is_einsum(y)) edf__write_equation(out, y);
-  else if (y->shape == edf__concat_shape) edf__write_concat(out, y);
-  else if (!y->says) edf__write_call(out, y);
-  else {
-    edf__formula f = edf__formula_of(y);
-    edf__write_formula(out, &f, edf__says(y)->formula);
-    edf__write_until(out, &f);
+  if (edf__is_einsum(y)) { edf__write_equation(out, y); return; }
+  if (!y->says) { edf__write_call(out, y); return; }
+  edf__formula f = edf__formula_of(y);
+  int n = edf__says_each(y) ? y->n_in : 1;
+  for (f.operand = 0; f.operand < n && f.operand < EDF__SHOWN; f.operand++) {
+    edf_write(out, f.operand ? "; " : "");
+    edf__write_formula(out, &f, edf__said_now(y, y->says->formula));
   }
+  if (n > EDF__SHOWN) edf_write(out, "; ... %d more", n - EDF__SHOWN);
+  edf__write_until(out, &f);
 }
 
 /* A node that has not said its formula: what its code is given, and what it adds to. */
@@ -7061,13 +7005,18 @@ static void edf__write_backward(edf_page *out, const edf_node *y) {
     for (int f = e->term[t].first; f < e->term[t].first + e->term[t].n; f++)
       if (y->in[e->ref[f].operand]->need) edf__write_swapped(out, y, &e->term[t], f);
   if (e) return;
-  if (y->shape == edf__concat_shape) { edf__write_concat_backward(out, y); return; }
   if (!y->says) { edf__write_own_code(out, y); return; }
   edf__formula f = edf__formula_of(y);
-  for (const char *c = edf__says(y)->gradient; *c; c += *c == '\n') {
-    edf__write_statement(out, &f, c);
-    c += strcspn(c, "\n");
+  int n = edf__says_each(y) ? y->n_in : 1, shown = 0;
+  for (f.operand = 0; f.operand < n; f.operand++) {
+    if (n > 1 && (!y->in[f.operand]->need || shown++ >= EDF__SHOWN)) continue;
+    const char *c = edf__said_now(y, y->says->gradient);
+    for (; *c && (*c != '\n' || edf__is(y, EDF_IS_OWN)); c += *c == '\n') {
+      edf__write_statement(out, &f, c);
+      c += strcspn(c, "\n");
+    }
   }
+  if (shown > EDF__SHOWN) edf_write(out, "       ... %d more\n", shown - EDF__SHOWN);
 }
 
 /* The text of a message, without one. */
@@ -7217,7 +7166,7 @@ static void edf__collect_tensors(edf__text *names, const char *c, int *count) {
 
 static void edf__check_users(const char *who, const edf_node *node) {
   edf__check_node(who, node);
-  if (edf__is_users(node)) return;
+  if (edf__is(node, EDF_IS_OWN)) return;
   edf__say("%s: the node is not one of your own\n  ", who);
   edf__say_node(node);
   edf__stop();
@@ -8034,7 +7983,7 @@ static double edf__check_writes(edf__check *c, edf_node *y) {
 
 edf_node *edf_expect_mismatch(edf_node *node) {
   edf__check_users("edf_expect_mismatch", node);
-  node->mismatch = 1;
+  node->is |= 1 << EDF_IS_MISMATCHED;
   return node;
 }
 
@@ -8063,7 +8012,7 @@ static void edf__mark_beyond(void) {
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     const edf_node *c = edf.compnodes[i];
     for (int k = 0; k < c->n_in; k++)
-      c->in[k]->beyond |= (char)(c->visit && (c->mismatch || c->beyond));
+      c->in[k]->beyond |= (char)(c->visit && (edf__is(c, EDF_IS_MISMATCHED) || c->beyond));
   }
 }
 
@@ -8073,10 +8022,10 @@ static double edf__check_alone(edf__check *c, edf_node *y, const edf_node *whole
   double worst = 0, error;
   edf__start_check(c, y, 1);
   worst = edf__check_writes(c, y);
-  if (y->mismatch && worst == 0) worst = edf__check_mismatch(c, y);
+  if (edf__is(y, EDF_IS_MISMATCHED) && worst == 0) worst = edf__check_mismatch(c, y);
   for (int k = 0; k < y->n_in && worst == 0; k++) {
     if (!y->in[k]->need) continue;
-    int same = y->mismatch || (y == whole && y->in[k]->kind != EDF_COMPNODE);
+    int same = edf__is(y, EDF_IS_MISMATCHED) || (y == whole && y->in[k]->kind != EDF_COMPNODE);
     if ((error = edf__check_adds(c, y->in[k])) > worst) worst = error;
     if (!same && error == 0 && (error = edf__check_one(c, y->in[k])) > worst) worst = error;
   }
@@ -8094,7 +8043,7 @@ static double edf__check_graph_of(edf__check *c, edf_node *node) {
   edf_backward(node);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
-    if (!edf__runs_backward(y) || !edf__is_users(y)) continue;
+    if (!edf__runs_backward(y) || !edf__is(y, EDF_IS_OWN)) continue;
     if ((error = edf__check_alone(c, y, node)) > worst) worst = error;
   }
   edf__start_check(c, node, 0);
@@ -8510,7 +8459,7 @@ static void edf__print_bad(const edf_node *y, const char *grad, const edf_real *
          n == 1 ? "is" : "are");
   printf("  %s", y->name);
   edf__print_by(edf__write_about, stdout, y);
-  if (edf__is_users(y) && !*grad && (edf.look & EDF__POISON) && v[entry] != v[entry])
+  if (edf__is(y, EDF_IS_OWN) && !*grad && (edf.look & EDF__POISON) && v[entry] != v[entry])
     printf("  its forward computes that, or does not write this entry: EDF_DEBUG has put NaN "
            "there\n");
 }
@@ -8937,15 +8886,11 @@ static void edf__input_from_forward(edf_node *y) {
   const edf_array *data = (const edf_array *)y->state;
   size_t n = (size_t)data->dim[0], J = data->size / n;
   for (size_t b = 0; b < y->size / J; b++)
-    memcpy(y->value + b * J, data->value + edf__class(y, "row number", b, n) * J,
+    memcpy(y->value + b * J, data->value + edf__class(y, b) * J,
            J * sizeof *y->value);
 }
-static size_t edf__input_from_classes(const edf_node *y, const char **what) {
-  *what = "row number";
-  return (size_t)((const edf_array *)y->state)->dim[0];
-}
 static const edf_op edf__input_from_op = { "InputFrom", edf__input_from_shape,
-  edf__input_from_forward, NULL, NULL, NULL, NULL };
+  edf__input_from_forward, NULL, NULL, NULL, NULL, 0, 0 };
 edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node *rows) {
   edf__site at = { "InputFrom", file, line };
   edf__no_nulls(&at, "rows", rows);
@@ -8955,7 +8900,7 @@ edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node
     edf__x_error(&at, "rows", rows, "the data has %d dimensions, and a row number for each "
                  "entry of rows makes more than %d", data.rank, EDF_MAX_RANK);
   edf_node *y = edf__computed(&edf__input_from_op, file, line, 1, &rows);
-  y->classes = edf__input_from_classes;
+  y->classes = data.dim[0];
   memcpy(edf_state(y, sizeof data), &data, sizeof data);
   return edf__add_compnode(y);
 }

@@ -1373,7 +1373,7 @@ __device__ static real row_max(const real *s, unsigned n) {
 
 static size_t columns(const edf_node *y) {
   size_t K = 1;
-  for (int d = y->rank - (y->over ? y->over : 1); d < y->rank; d++) K *= (size_t)y->dim[d];
+  for (int d = y->rank - y->row_dims; d < y->rank; d++) K *= (size_t)y->dim[d];
   return K;
 }
 
@@ -1415,7 +1415,7 @@ static void softmax(edf_node *P, int backward) {
   edf_node *s = P->in[0];
   int assign;
   if (!backward) {
-    unsigned period = P->until ? (unsigned)P->dim[P->rank - P->over - 1] : 0;
+    unsigned period = P->causal ? (unsigned)P->dim[P->rank - P->row_dims - 1] : 0;
     RUN(softmax_kernel, rows * WARP, result_of(P), value_of(s), rows, (unsigned)K, period);
   } else if (s->grad) {
     const real *v = value_of(P), *dP = dy_of(P);
@@ -2080,8 +2080,7 @@ static const struct kernel {
 };
 
 static const kernel *kernel_of(const edf_node *y) {
-  const char *op = y->about ? y->about->name : y->op;
-  for (const kernel &k : kernels) if (!strcmp(k.op, op)) return &k;
+  for (const kernel &k : kernels) if (!strcmp(k.op, y->op)) return &k;
   return NULL;
 }
 

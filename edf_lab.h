@@ -682,7 +682,7 @@ static int edf_lab__rule_target(edf_lab__doctor *d) {
     int bce = edf_is(c, EDF_IS_BINARY_LOSS);
     int bend = bce ? EDF_LAB__SIGMOID : edf_lab__bend_of(a);
     if (y->kind != EDF_INPUT || edf_rows_fed(y) < 0 || !bend || y->rank != a->rank) continue;
-    if (!bce && (strcmp(c->op, "Sub") || !edf_lab__leads_to_loss(d, c))) continue;
+    if (!bce && (!edf_is(c, EDF_IS_DIFFERENCE) || !edf_lab__leads_to_loss(d, c))) continue;
     edf_statistics s = edf_lab__summarise(y);
     double lo = bend == EDF_LAB__TANH ? -1 : 0, hi = bend == EDF_LAB__RELU ? HUGE_VAL : 1;
     if (s.least >= lo && s.greatest <= hi) continue;
@@ -1156,15 +1156,11 @@ static int edf_lab__rule_backward(edf_lab__doctor *d) {
   return 1;
 }
 
-static int edf_lab__is_square(const edf_node *x) {
-  return !strcmp(x->op, "Square") && !edf_is(x, EDF_IS_OWN);
-}
-
 /* What a sum over the batch would be: of the head's losses, or of squares; 0: not known. */
 static double edf_lab__batch_sum(edf_lab__doctor *d, double *n) {
   edf_node *l = d->loss, *x = d->head ? d->head : l->in[0];
   *n = (double)x->size;
-  if (x != l && edf_follows_batch(x, 0) && (d->head || edf_lab__is_square(x)))
+  if (x != l && edf_follows_batch(x, 0) && (d->head || edf_is(x, EDF_IS_SQUARE)))
     return *n * edf_lab__mean_of(x);
   *n = x == l ? (double)edf_lab__labels(d)->size : 0;    /* a loss of the user's own          */
   return *n * edf_lab__guess(d);

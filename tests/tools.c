@@ -32,6 +32,8 @@ static void kinds(void) {
   unsigned f = BIT(EDF_HAS_FORMULA);
   Input *x = edf_input("x[b,2]"), *y = edf_input("y[b]");
   Parameter *W = edf_parameter("W[2,2]");
+  int rows = 4;
+  edf_array data = edf_new_array(1, &rows);
   CompNode *s = Softmax(x), *own = edf_compnode("Softmax", copy_forward, copy_backward, x);
   KIND(x, 0);
   KIND(W, 0);
@@ -44,6 +46,11 @@ static void kinds(void) {
   KIND(Embed(W, y), f | BIT(EDF_IS_LOOKUP));
   KIND(Dropout(x, (edf_real)0.5), f | BIT(EDF_IS_DROPOUT));
   KIND(BatchNorm(edf_batch_norm_params(2), x)->in[1], f | BIT(EDF_IS_BATCH_NORM));
+  KIND(Square(x), f | BIT(EDF_IS_SQUARE));
+  KIND(Sub(x, x), BIT(EDF_IS_EQUATION) | BIT(EDF_IS_DIFFERENCE));
+  KIND(Add(x, x), BIT(EDF_IS_EQUATION));
+  KIND(MaxOver("x[b,K]", x), BIT(EDF_IS_EQUATION));
+  KIND(edf_input_from(data, y), 0);
   KIND(Tanh(x), f);
   KIND(Einsum("h[b,j] = W[I,j] x[b,I]", W, x), BIT(EDF_IS_EQUATION));
   KIND(own, BIT(EDF_IS_OWN));
@@ -51,6 +58,7 @@ static void kinds(void) {
   edf_expect_mismatch(own);
   KIND(own, BIT(EDF_IS_OWN) | f | BIT(EDF_IS_MISMATCHED));
   edf_clear();
+  edf_free_array(&data);
 }
 
 /* ---- How it stands */
