@@ -568,7 +568,7 @@ static void direct_target(const char *what, bend by, double low, double high, do
   given(2, "x[b,2]", "y[b,2]", "p[2]");
   CompNode *h = by(Einsum("u[b,i] = x[b,i] + p[i]", x, p));
   loss = MSE(edf_name(h, "h"), y);
-  if (!h->about) edf_expect_mismatch(h);
+  if (edf_is(h, EDF_IS_OWN)) edf_expect_mismatch(h);
   edf_doctor(loss);
   PUT(xs, first, 0.5, 1, 0.25);
   PUT(ys, low, high, low, high);
