@@ -24,34 +24,34 @@
 
    Contents: an anchor to search for, how many lines, and the public names that are declared
    there, without edf_ and EDF_; constants stand with their enum.
-   First sitting:  lines 1 to 1699 (1699), to the end of >>nodes: no notation yet
-   Second sitting: lines 1700 to 3160 (1461): then you have read the framework
+   First sitting:  lines 1 to 1711 (1711), to the end of >>nodes: no notation yet
+   Second sitting: lines 1712 to 3167 (1456): then you have read the framework
    Part One, a whole framework
      >>example 31 A whole program
      >>config 66 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
        MAX_FACTOR
      >>notation 30 The index notation
-     >>api 375 Nodes, lists and the three loops: real node kind op event watcher graph edf input
-       parameter compnode compnode_shaped addgrad state name want_grad feed forward forward_to
-       backward sgd update_sgd frozen zero_grad clear clear_compnodes new_graph value grad push
-       push_grad einsum fmt affine_package affine_params affine sigmoid tanh relu exp log sqrt
-       square add sub mul div softmax log_loss softmax_log_loss sum mean seed uniform normal
-       below init_uniform init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest
+     >>api 391 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+       input parameter compnode compnode_shaped addgrad state name want_grad feed forward
+       forward_to backward sgd update_sgd frozen zero_grad clear clear_compnodes new_graph value
+       grad push push_grad einsum fmt affine_package affine_params affine sigmoid tanh relu exp
+       log sqrt square add sub mul div softmax log_loss softmax_log_loss sum mean seed uniform
+       normal below init_uniform init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest
        contract_reference rule route window device_table device
-     >>memory 255 Errors, memory and names          >>core 513 Nodes, lists and the three loops
-     >>init 49 Random numbers and initialisation    >>nodes 293 Nodes, from the simplest
+     >>memory 255 Errors, memory and names          >>core 516 Nodes, lists and the three loops
+     >>init 49 Random numbers and initialisation    >>nodes 286 Nodes, from the simplest
      >>contraction 51 The definition of a contraction
-     >>equation 395 Declarations and equations      >>einsum 745 Equations as nodes
-     >>products 241 Nodes that are equations, and losses
+     >>equation 395 Declarations and equations      >>einsum 743 Equations as nodes
+     >>products 238 Nodes that are equations, and losses
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
      >>nest 822 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
-     >>seam 126 The seam of a device: open_device array_bytes RULE_NUMBERS
-     >>more 190 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
+     >>seam 124 The seam of a device: open_device array_bytes RULE_NUMBERS
+     >>more 191 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
        bce_loss mse masked_mean
      >>over 445 Functions over named indices: softmax_over log_softmax_over normalize_over
        sum_over mean_over variance_over sample_variance_over max_over max_window
-     >>layers 1179 Layers, from normalisation to recurrences: layer_norm_package
+     >>layers 1175 Layers, from normalisation to recurrences: layer_norm_package
        batch_norm_package layer_norm_params layer_norm batch_norm_params batch_norm dropout
        embed concat concat_list slice select reshape conv_package conv_params
        grouped_conv_params conv transposed_conv max_pool avg_pool residual_package
@@ -63,15 +63,15 @@
        update_momentum update_average update_adagrad update_rmsprop update_adam update_adamw
        update_adam_slides clip clip_each l2 l1 update
    Part Three, to see, check and keep
-     >>tools 424 What tools are made of: watch watch_passes unwatch find_watcher trait is
+     >>tools 392 What tools are made of: watch watch_passes unwatch find_watcher is
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node writer create_file finish_file
-     >>print 668 A program as text: print_program print_node print formula
+     >>print 647 A program as text: print_program print_node print formula
      >>check 880 The gradient check: gradcheck expect_mismatch
      >>watch 430 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
-     >>data 731 Files of data, arrays, pictures, text: array new_array load_idx load_images
+     >>data 727 Files of data, arrays, pictures, text: array new_array load_idx load_images
        load_labels load_csv free_array view load_npy save_npy load_image save_image text
        load_text text_of free_text encode decode sample input_from shuffle error_rate
      >>models 342 Saved models: save load
@@ -79,7 +79,7 @@
    edf_lab.h, the laboratory, optional
      >>lab 143 The laboratory: doctor log log_value log_scale plot_svg trace_begin trace_end
        print_latex write_dot contact_sheet
-     >>doctor 1612 Rules that watch the first steps of training
+     >>doctor 1608 Rules that watch the first steps of training
      >>plot 284 Training curves                     >>trace 962 The trace page
      >>paper 197 The program as LaTeX, the graph in Graphviz's language
      >>sheet 47 Contact sheets
@@ -1169,7 +1169,7 @@ static int edf__shows_grads(void) {
   int shows = 1;
 #endif
   for (int i = 0; !shows && i < edf.n_compnodes; i++)
-    shows = edf.compnodes[i]->plain && edf__runs_backward(edf.compnodes[i]);
+    shows = edf__is(edf.compnodes[i], EDF_IS_OWN) && edf__runs_backward(edf.compnodes[i]);
   return shows;
 }
 
