@@ -286,7 +286,8 @@ typedef enum {
 } edf_event;
 typedef struct edf_watcher {
   void (*told)(struct edf_watcher *w, edf_event event, edf_node *node);
-  struct edf_watcher *next;
+  struct edf_watcher *next;              /* this and the rest: the framework's own            */
+  int passes;                            /* it is not told of single nodes                    */
 } edf_watcher;
 
 /* The whole graph is one value. A program with two graphs keeps two and assigns:
@@ -312,7 +313,7 @@ typedef struct edf_graph {
   int at, way, held;                     /* what runs; 1 forward, -1 back; a debugger waits   */
   unsigned long long drawn;              /* before the last Forward                           */
   edf_node *target;                      /* whose ancestors are marked                        */
-  edf_watcher *watchers, *pass_watchers; /* who is told what runs                             */
+  edf_watcher *watchers;                 /* who is told what runs; those of passes come last  */
   int telling;                           /* they are told now: nobody is told of what runs    */
   unsigned look;                         /* what edf.h itself looks at: see >>watch           */
   struct edf__break *breaks;
@@ -868,7 +869,7 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.
 #endif
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, 1, 0, 0, 0, "b", NULL, \
-    NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL }
+    NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL }
 
 static void edf__declare(edf_node *x, const char *format, va_list args);
 static void edf__declared(edf_node *x, int batch);
@@ -991,17 +992,6 @@ static int edf__find_batch(const edf_node *target) {
   return first ? first->fed : edf.batch;
 }
 
-/* ---- Who watches. The next is read first: one may leave the list while it is told. After an
-   edf_clear, or in another graph, nobody is told any more. */
-static void edf__tell_all(edf_watcher *list, edf_event event, edf_node *x) {
-  edf.telling = 1;
-  for (edf_watcher *w = list, *next; w && edf.telling; w = next) {
-    next = w->next;
-    w->told(w, event, x);
-  }
-  edf.telling = 0;
-}
-
 static void edf__each(void (*action)(edf_node *)) {
   for (int i = 0; i < edf.n_inputs; i++) action(edf.inputs[i]);
   for (int i = 0; i < edf.n_parameters; i++) action(edf.parameters[i]);
@@ -1020,13 +1010,19 @@ static void edf__mark(edf_node *target) {            /* its ancestors; everythin
   }
 }
 
+/* ---- Who watches. The next is read first: one may leave the list while it is told. After an
+   edf_clear, or in another graph, nobody is told any more. */
 static int edf__tell(edf_event event, edf_node *x) {
   edf_node *target = edf.target;
-  if (edf.telling) return 0;
   int of_node = event == EDF_BEFORE_FORWARD || event == EDF_AFTER_FORWARD ||
                 event == EDF_BEFORE_BACKWARD || event == EDF_AFTER_BACKWARD;
-  if (edf.watchers) edf__tell_all(edf.watchers, event, x);
-  if (edf.pass_watchers && !of_node) edf__tell_all(edf.pass_watchers, event, x);
+  if (edf.telling) return 0;
+  edf.telling = 1;
+  for (edf_watcher *w = edf.watchers, *next; w && edf.telling; w = next) {
+    next = w->next;
+    if (!of_node || !w->passes) w->told(w, event, x);
+  }
+  edf.telling = 0;
   if (edf.target != target) edf__mark(target);       /* a tool may look at another meanwhile  */
   return edf__look && edf.look ? edf__look(event, x) : 0;
 }
@@ -1164,7 +1160,7 @@ static int edf__runs_backward(const edf_node *c) { return c->visit && c->need &&
 /* May a debugger, a watcher or the program's own code look at gradients before the end? */
 static int edf__shows_grads(void) {
 #ifdef __OPTIMIZE__
-  int shows = edf.kernel == EDF_REFERENCE || edf.watchers || edf.pass_watchers || edf.look;
+  int shows = edf.kernel == EDF_REFERENCE || edf.watchers || edf.look;
 #else
   int shows = 1;
 #endif
@@ -1257,15 +1253,6 @@ void edf_sgd(edf_real eta) {
     if (edf__due(edf.parameters[i], eta)) edf_update_sgd(edf.parameters[i], eta);
 }
 
-/* The list is empty before they are told. */
-static void edf__dismiss(edf_watcher **list) {
-  edf_watcher *w = *list, *next;
-  for (*list = NULL; w; w = next) {
-    next = w->next;
-    w->told(w, EDF_CLEARED, NULL);
-  }
-}
-
 void edf_zero_grad(void) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf.parameters[i]->fresh = 1;
@@ -1282,8 +1269,11 @@ void edf_clear_compnodes(void) {
 void edf_clear(void) {
   if (edf_device) edf_device->sync(0);   /* a panic may have jumped out of a check            */
   edf.telling = 1;
-  edf__dismiss(&edf.watchers);
-  edf__dismiss(&edf.pass_watchers);
+  edf_watcher *w = edf.watchers, *next;
+  for (edf.watchers = NULL; w; w = next) {
+    next = w->next;
+    w->told(w, EDF_CLEARED, NULL);
+  }
   edf.telling = 0;
   edf_clear_compnodes();
   edf__free_list(&edf.kept);
@@ -4056,7 +4046,8 @@ static void edf__forward_nodes(void) {
 
 static void edf__device_pass(void) {
   if (edf.way > 0) edf__check_classes();
-  int whole = edf.telling || !(edf.watchers || edf.look);   /* nobody looks at single nodes   */
+  int told = edf.watchers && !edf.watchers->passes;
+  int whole = edf.telling || !(told || edf.look);           /* nobody looks at single nodes   */
   void (*nodes)(void) = edf.way > 0 ? edf__forward_nodes : edf__backward_nodes;
   if (edf_device->pass(nodes, whole)) edf__each(edf__note_replayed);
 }
@@ -6297,36 +6288,30 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
-/* ---- Who watches */
-static edf_watcher **edf__watcher_in(edf_watcher **list, const edf_watcher *w) {
-  while (*list && *list != w) list = &(*list)->next;
-  return list;                           /* the pointer to it, or at the end                  */
-}
-
-static void edf__add_watcher(const char *who, edf_watcher **list, edf_watcher *w) {
+/* ---- Who watches: first those of single nodes, then those of passes. */
+static void edf__add_watcher(const char *who, edf_watcher *w, int passes) {
+  edf_watcher **at = &edf.watchers;
   if (!w || !w->told) edf__fail("%s: %s is NULL", who, w ? "told" : "the watcher");
-  if (*edf__watcher_in(&edf.watchers, w) || *edf__watcher_in(&edf.pass_watchers, w))
-    edf__fail("%s: it watches already", who);
-  w->next = NULL;
-  *edf__watcher_in(list, NULL) = w;
+  for (const edf_watcher *other = edf.watchers; other; other = other->next)
+    if (other == w) edf__fail("%s: it watches already", who);
+  while (*at && (*at)->passes <= passes) at = &(*at)->next;
+  w->passes = passes;
+  w->next = *at;
+  *at = w;
 }
 
-void edf_watch(edf_watcher *w) { edf__add_watcher("edf_watch", &edf.watchers, w); }
-void edf_watch_passes(edf_watcher *w) {
-  edf__add_watcher("edf_watch_passes", &edf.pass_watchers, w);
-}
+void edf_watch(edf_watcher *w) { edf__add_watcher("edf_watch", w, 0); }
+void edf_watch_passes(edf_watcher *w) { edf__add_watcher("edf_watch_passes", w, 1); }
 
 void edf_unwatch(edf_watcher *w) {
-  edf_watcher **at = edf__watcher_in(&edf.watchers, w);
-  if (!*at) at = edf__watcher_in(&edf.pass_watchers, w);
+  edf_watcher **at = &edf.watchers;
+  while (*at && *at != w) at = &(*at)->next;
   if (!*at) edf__fail("edf_unwatch: it does not watch this graph");
   *at = w->next;
 }
 
 edf_watcher *edf_find_watcher(void (*told)(edf_watcher *, edf_event, edf_node *)) {
   edf_watcher *w = edf.watchers;
-  while (w && w->told != told) w = w->next;
-  if (!w) w = edf.pass_watchers;
   while (w && w->told != told) w = w->next;
   return w;
 }

@@ -702,11 +702,11 @@ static void test_misuse(void) {
   CHECK(strstr(caught, "Input \"x\""), "%s", caught);
   TRY(edf_doctor(h));
   CHECK(panicked && strstr(caught, "no parameter reaches the loss"), "%s", caught);
-  CHECK(!edf.pass_watchers, "it is on");
+  CHECK(!edf.watchers, "it is on");
   edf_doctor(edf_affine(edf_affine_params(2, 2), x));
-  CHECK(edf.pass_watchers, "it is off");
+  CHECK(edf.watchers, "it is off");
   edf_clear();
-  CHECK(!edf.pass_watchers, "it is still on");
+  CHECK(!edf.watchers, "it is still on");
 }
 
 /* ---- Its price after the first 300 steps: the best of several runs of CPU time */

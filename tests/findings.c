@@ -1952,7 +1952,7 @@ static void test_others_watch(void) {
   unsigned before = edf.look;
   edf_doctor(loss);
   CHECK(before && edf.look == before, "%u, then %u", before, edf.look);
-  CHECK(edf.pass_watchers, "the doctor does not");
+  CHECK(edf.watchers, "the doctor does not");
   long blocks = 0;
   for (int i = 0; i < 2; i++) {
     loss = Relu(Einsum("l = W[I,J] c[I,J]", p, x));
