@@ -24,21 +24,21 @@
 
    Contents: an anchor to search for, how many lines, and the public names that are declared
    there, without edf_ and EDF_; constants stand with their enum.
-   First sitting:  lines 1 to 1711 (1711), to the end of >>nodes: no notation yet
-   Second sitting: lines 1712 to 3167 (1456): then you have read the framework
+   First sitting:  lines 1 to 1701 (1701), to the end of >>nodes: no notation yet
+   Second sitting: lines 1702 to 3157 (1456): then you have read the framework
    Part One, a whole framework
      >>example 31 A whole program
      >>config 66 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
        MAX_FACTOR
      >>notation 30 The index notation
-     >>api 391 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+     >>api 392 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
        input parameter compnode compnode_shaped addgrad state name want_grad feed forward
        forward_to backward sgd update_sgd frozen zero_grad clear clear_compnodes new_graph value
        grad push push_grad einsum fmt affine_package affine_params affine sigmoid tanh relu exp
        log sqrt square add sub mul div softmax log_loss softmax_log_loss sum mean seed uniform
        normal below init_uniform init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest
        contract_reference rule route window device_table device
-     >>memory 255 Errors, memory and names          >>core 516 Nodes, lists and the three loops
+     >>memory 255 Errors, memory and names          >>core 505 Nodes, lists and the three loops
      >>init 49 Random numbers and initialisation    >>nodes 286 Nodes, from the simplest
      >>contraction 51 The definition of a contraction
      >>equation 395 Declarations and equations      >>einsum 743 Equations as nodes
@@ -46,7 +46,7 @@
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
      >>nest 822 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
-     >>seam 124 The seam of a device: open_device array_bytes RULE_NUMBERS
+     >>seam 125 The seam of a device: open_device array_bytes RULE_NUMBERS
      >>more 191 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
        bce_loss mse masked_mean
      >>over 445 Functions over named indices: softmax_over log_softmax_over normalize_over
@@ -63,7 +63,7 @@
        update_momentum update_average update_adagrad update_rmsprop update_adam update_adamw
        update_adam_slides clip clip_each l2 l1 update
    Part Three, to see, check and keep
-     >>tools 392 What tools are made of: watch watch_passes unwatch find_watcher is
+     >>tools 386 What tools are made of: watch watch_passes unwatch find_watcher is
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node writer create_file finish_file
