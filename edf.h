@@ -2147,29 +2147,25 @@ static void edf__parse(edf__equation *e) {
 
 /* ==== >>einsum  Equations as nodes ======================================================= */
 
-/* ---- An equation becomes steps, each one contraction: buffer out += a b. Buffers 0 .. n_in-1
-   are the operands, n_in is the output, what follows is memory of the node: a padded copy of
-   an operand that is read outside, or the product of two of more than two factors. Backward
-   runs the steps in reverse, with the roles swapped. */
-enum { EDF__ONE = -1 };                  /* the buffer that holds the number 1                */
-static const edf_real edf__one = 1;
+/* ---- An equation becomes steps, each one contraction: out += a b. They go from node to node:
+   the operands, the output, and those that only this equation knows: a padded copy of an
+   operand that is read outside, or the product of two of more than two factors. Backward runs
+   the steps in reverse, with the roles swapped. */
 typedef struct {
-  int out, a, b, pad;
+  edf_node *out, *a, *b;
+  size_t size;                           /* of out                                            */
+  int pad;                               /* out is a padded copy of a                         */
   edf__contraction forward, back_a, back_b;    /* out += a b, and the swap rule's two         */
 } edf__step;
 
 typedef struct {
-  int n_step, n_buffer;
+  int n_step, n_own;
   int *dim;                              /* the operands' shapes that it was made for         */
   edf__step *step;
-  size_t *size;                          /* of the buffers                                    */
 } edf__program;
 
-typedef struct {
-  edf_real *value, *grad;
-  size_t size;
-  int *fresh, own, need;                 /* fresh: an operand's or its own; grad is needed    */
-} edf__buffer;
+static const edf_real edf__number_one = 1;
+static edf_node edf__one;                /* b of a term of one factor                         */
 
 /* What the summed indices do: add up, give a mean with divisor n or n - 1, or a maximum. */
 typedef enum { EDF__SUM, EDF__MEAN, EDF__SAMPLE, EDF__MAX } edf__reduction_kind;
@@ -2180,9 +2176,9 @@ typedef struct {
   ptrdiff_t extent[EDF_MAX_INDEX];       /* of each index; 0 for the batch that is not known  */
   const edf__ref *source[EDF_MAX_INDEX]; /* where the extent came from                        */
   edf__program program[2];               /* of the last two batch sizes                       */
-  int now, max_buffer, *winner;          /* winner and window: see MaxOver                    */
+  int now, *winner;                      /* winner and window: see MaxOver                    */
   ptrdiff_t *window;
-  edf__buffer *buffer;
+  edf_node **own;                        /* copies and products, of either program            */
 } edf__einsum;
 
 /* ---- Extents */
@@ -2369,14 +2365,14 @@ static void edf__einsum_shape(edf_node *y) {
 }
 
 /* ---- Views: how a buffer is walked by the indices. */
-typedef struct { int buffer; ptrdiff_t start, s[EDF_MAX_INDEX]; unsigned has; } edf__view;
+typedef struct { edf_node *of; ptrdiff_t start, s[EDF_MAX_INDEX]; unsigned has; } edf__view;
 
-static edf__view edf__view_of(const edf__equation *e, const edf__ref *r, int buffer,
+static edf__view edf__view_of(const edf__equation *e, const edf__ref *r, edf_node *of,
                               const ptrdiff_t *dim, const ptrdiff_t *origin) {
   edf__view v;
   ptrdiff_t stride = 1;
   memset(&v, 0, sizeof v);
-  v.buffer = buffer;
+  v.of = of;
   for (int d = r->rank - 1; d >= 0; stride *= dim[d--]) {
     v.start += (r->place[d].constant - origin[d]) * stride;
     for (int i = 0; i < e->n_letter; i++) {
@@ -2415,7 +2411,8 @@ static edf_nest edf__swap(const edf_nest *nest, int x) {
   return t;
 }
 
-static edf__step *edf__emit(edf__program *p, int out, int a, int b, edf_nest nest) {
+static edf__step *edf__emit(edf__program *p, edf_node *out, edf_node *a, edf_node *b,
+                            edf_nest nest) {
   size_t bytes = (size_t)(p->n_step + 1) * sizeof *p->step;
   p->step = (edf__step *)edf__grow(&edf.computed, p->step, bytes);
   edf__step *s = &p->step[p->n_step++];
@@ -2426,19 +2423,21 @@ static edf__step *edf__emit(edf__program *p, int out, int a, int b, edf_nest nes
   s->out = out;
   s->a = a;
   s->b = b;
+  s->size = out->size;
   s->forward.nest = nest;
   s->back_a.nest = edf__swap(&nest, EDF_A);
   s->back_b.nest = edf__swap(&nest, EDF_B);
   return s;
 }
 
-static const edf__view edf__no_view = { EDF__ONE, 0, { 0 }, 0 };
+static const edf__view edf__no_view = { &edf__one, 0, { 0 }, 0 };
 
-static int edf__new_buffer(edf__einsum *m, edf__program *p, size_t size) {
-  EDF_ASSERT(p->n_buffer < m->max_buffer);
-  (void)m;                               /* not looked at where assertions are off            */
-  p->size[p->n_buffer] = size;
-  return p->n_buffer++;
+static edf_node *edf__own_node(edf__einsum *m, edf__program *p, size_t size) {
+  edf_node **x = &m->own[p->n_own++];
+  EDF_ASSERT(p->n_own <= 2 * m->e.n_ref);
+  if (!*x) *x = (edf_node *)edf__alloc(&edf.computed, sizeof **x);
+  (*x)->size = size;
+  return *x;
 }
 
 /* The view of a factor. Where it reads outside, of a copy with zeros around: the copy has the
@@ -2464,7 +2463,7 @@ static edf_nest edf__copy_nest(int rank, const int *dim, const ptrdiff_t *origin
 
 static edf__view edf__factor_view(const edf_node *y, edf__program *p, const edf__ref *r) {
   edf__einsum *m = (edf__einsum *)y->state;
-  const edf_node *x = y->in[r->operand];
+  edf_node *x = y->in[r->operand];
   ptrdiff_t origin[EDF_MAX_RANK], extent[EDF_MAX_RANK], zero[EDF_MAX_RANK] = { 0 };
   ptrdiff_t dim[EDF_MAX_RANK], greatest;
   int outside = 0;
@@ -2476,12 +2475,12 @@ static edf__view edf__factor_view(const edf_node *y, edf__program *p, const edf_
     dim[d] = x->dim[d];
     size = edf__times(size, (size_t)extent[d]);
   }
-  if (!outside) return edf__view_of(&m->e, r, r->operand, dim, zero);
-  int buffer = edf__new_buffer(m, p, size);
+  if (!outside) return edf__view_of(&m->e, r, x, dim, zero);
+  edf_node *padded = edf__own_node(m, p, size);
   edf_nest copy = edf__copy_nest(r->rank, x->dim, origin, extent);
-  edf__step *s = edf__emit(p, buffer, r->operand, EDF__ONE, copy);
+  edf__step *s = edf__emit(p, padded, x, &edf__one, copy);
   s->pad = s->forward.part = 1;
-  return edf__view_of(&m->e, r, buffer, extent, origin);
+  return edf__view_of(&m->e, r, padded, extent, origin);
 }
 
 /* ---- More than two factors: products of two, in the cheapest order. */
@@ -2516,8 +2515,7 @@ static double edf__best_order(const edf__einsum *m, const unsigned *has, int n, 
   return best;
 }
 
-/* Multiplies factors i < j into a new buffer; it takes the place of i, and the last that of
-   j. */
+/* Multiplies factors i < j; the product takes the place of i, and the last that of j. */
 static void edf__multiply(edf__einsum *m, edf__program *p, edf__view *v, int n, int i, int j,
                           unsigned kept) {
   edf__view product;
@@ -2529,8 +2527,8 @@ static void edf__multiply(edf__einsum *m, edf__program *p, edf__view *v, int n, 
       product.s[k] = stride;
       stride = (ptrdiff_t)edf__times((size_t)stride, (size_t)m->extent[k]);
     }
-  product.buffer = edf__new_buffer(m, p, (size_t)stride);
-  edf__emit(p, product.buffer, v[i].buffer, v[j].buffer,
+  product.of = edf__own_node(m, p, (size_t)stride);
+  edf__emit(p, product.of, v[i].of, v[j].of,
             edf__nest_of(m, &product, &v[i], &v[j], 1));
   v[i] = product;
   v[j] = v[n - 1];
@@ -2558,7 +2556,7 @@ static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
   }
   const edf__view *a = &v[0], *b = n == 2 ? &v[1] : &edf__no_view;
   double alpha = t->number / edf__divisor(m, t);
-  edf__emit(p, out->buffer, a->buffer, b->buffer, edf__nest_of(m, out, a, b, alpha));
+  edf__emit(p, out->of, a->of, b->of, edf__nest_of(m, out, a, b, alpha));
 }
 
 /* Terms of one factor come first: a bias then costs no pass of its own, since the product that
@@ -2567,10 +2565,9 @@ static void edf__compile(edf_node *y, edf__program *p) {
   edf__einsum *m = (edf__einsum *)y->state;
   ptrdiff_t dim[EDF_MAX_RANK], zero[EDF_MAX_RANK] = { 0 };
   for (int d = 0; d < y->rank; d++) dim[d] = y->dim[d];
-  edf__view out = edf__view_of(&m->e, &m->e.ref[0], y->n_in, dim, zero);
+  edf__view out = edf__view_of(&m->e, &m->e.ref[0], y, dim, zero);
   p->dim[0] = -1;                        /* fits nothing until it is complete                 */
-  p->n_step = 0;
-  p->n_buffer = y->n_in + 1;
+  p->n_step = p->n_own = 0;
   for (int single = 1; single >= 0; single--)
     for (int t = 0; t < m->e.n_term; t++)
       if ((m->e.term[t].n == 1) == single) edf__compile_term(y, p, &m->e.term[t], &out);
@@ -2585,33 +2582,18 @@ static int edf__fits(const edf_node *y, const edf__program *p) {
   return 1;
 }
 
-/* The memory of a program's buffers; a padded copy's border counts as zero, which is minus
+/* The memory of a program's own nodes; a padded copy's border counts as zero, which is minus
    infinity for a maximum. */
-static void edf__make_buffers(edf_node *y, edf__program *p) {
+static void edf__make_values(edf_node *y, edf__program *p) {
   edf__einsum *m = (edf__einsum *)y->state;
-  for (int k = y->n_in + 1; k < p->n_buffer; k++) {
-    edf__buffer *b = &m->buffer[k];
-    size_t bytes = edf__times(p->size[k], sizeof *b->value);
-    b->value = (edf_real *)edf__grow(&edf.computed, b->value, bytes);
-  }
   edf_real border = m->kind == EDF__MAX ? -(edf_real)HUGE_VAL : 0;
-  for (int s = 0; s < p->n_step; s++)
-    if (p->step[s].pad)
-      edf__fill(m->buffer[p->step[s].out].value, p->size[p->step[s].out], border);
-}
-
-/* Where the numbers of a program's buffers are now. */
-static void edf__find_buffers(edf_node *y, const edf__program *p) {
-  edf__buffer *b = ((edf__einsum *)y->state)->buffer;
-  for (int k = 0; k < p->n_buffer; k++, b++) {
-    edf_node *x = k < y->n_in ? y->in[k] : y;
-    b->size = k <= y->n_in ? x->size : p->size[k];
-    b->fresh = k < y->n_in ? &x->fresh : &b->own;
-    b->own = 1;
-    if (k > y->n_in) continue;
-    b->value = x->value;
-    b->grad = x->grad;
-    b->need = x->grad != NULL;
+  for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
+    size_t bytes = edf__times(s->size, sizeof *s->out->value);
+    if (s->out != y) s->out->value = (edf_real *)edf__grow(&edf.computed, s->out->value, bytes);
+  }
+  for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
+    if (s->out != y) s->out->size = s->size;
+    if (s->pad) edf__fill(s->out->value, s->size, border);
   }
 }
 
@@ -2621,52 +2603,57 @@ static edf__program *edf__program_of(edf_node *y) {
   if (!edf__fits(y, p)) {
     p = &m->program[!m->now];
     if (!edf__fits(y, p)) edf__compile(y, p);
-    edf__make_buffers(y, p);
+    edf__make_values(y, p);
     m->now = !m->now;                    /* last: a panic above leaves nothing half made      */
   }
-  edf__find_buffers(y, p);
   return p;
 }
 
 /* ---- Running the steps */
 static void edf__einsum_forward(edf_node *y) {
-  const edf__buffer *buffer = ((edf__einsum *)y->state)->buffer;
   edf__program *p = edf__program_of(y);
+  int fresh = 1, own;
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
-    const edf__buffer *out = &buffer[s->out];
-    edf__contract(&s->forward, out->value, out->size, out->fresh, buffer[s->a].value,
-                  buffer[s->b].value);
+    own = 1;                             /* one step writes what is not y                     */
+    edf__contract(&s->forward, s->out->value, s->out->size, s->out == y ? &fresh : &own,
+                  s->a->value, s->b->value);
   }
 }
 
-static void edf__make_grads(edf_node *y, edf__program *p) {
-  edf__buffer *buffer = ((edf__einsum *)y->state)->buffer;
+/* The program that Forward ran; its own nodes have a gradient if a factor has one. */
+static edf__program *edf__backward_program(edf_node *y) {
+  edf__einsum *m = (edf__einsum *)y->state;
+  edf__program *p = &m->program[m->now];
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
-    edf__buffer *b = &buffer[s->out];
-    if (s->out == y->n_in) continue;
-    b->need = buffer[s->a].need || buffer[s->b].need;
-    size_t bytes = edf__times(b->size, sizeof *b->grad);
-    if (b->need) b->grad = (edf_real *)edf__grow(&edf.computed, b->grad, bytes);
+    edf_node *x = s->out;
+    if (x == y) continue;
+    size_t bytes = edf__times(x->size, sizeof *x->grad);
+    x->fresh = 1;
+    if (s->a->grad || s->b->grad) {
+      x->grad = (edf_real *)edf__grow(&edf.computed, x->grad, bytes);
+      continue;
+    }
+    edf__free(x->grad);
+    x->grad = NULL;
   }
+  return p;
 }
 
-static void edf__step_backward(const edf__buffer *buffer, edf__step *s) {
-  const edf__buffer *out = &buffer[s->out], *a = &buffer[s->a], *b = &buffer[s->b];
-  if (!out->need) return;
-  if (a->need) edf__contract(&s->back_a, a->grad, a->size, a->fresh, out->grad, b->value);
-  if (b->need) edf__contract(&s->back_b, b->grad, b->size, b->fresh, a->value, out->grad);
+static void edf__step_backward(edf__step *s) {
+  edf_node *out = s->out, *a = s->a, *b = s->b;
+  if (!out->grad) return;
+  if (a->grad) edf__contract(&s->back_a, a->grad, a->size, &a->fresh, out->grad, b->value);
+  if (b->grad) edf__contract(&s->back_b, b->grad, b->size, &b->fresh, a->value, out->grad);
 }
 
 /* The terms first, and of them those of one factor: y.grad is then still in cache from the node
    that wrote it. What the terms were made from follows in reverse. */
 static void edf__einsum_backward(edf_node *y) {
-  const edf__buffer *buffer = ((edf__einsum *)y->state)->buffer;
-  edf__program *p = edf__program_of(y);
-  edf__make_grads(y, p);
-  for (int i = 0; i < p->n_step; i++)
-    if (p->step[i].out == y->n_in) edf__step_backward(buffer, &p->step[i]);
-  for (int i = p->n_step - 1; i >= 0; i--)
-    if (p->step[i].out != y->n_in) edf__step_backward(buffer, &p->step[i]);
+  edf__program *p = edf__backward_program(y);
+  for (edf__step *s = p->step; s < p->step + p->n_step; s++)
+    if (s->out == y) edf__step_backward(s);
+  for (edf__step *s = p->step + p->n_step; s-- > p->step;)
+    if (s->out != y) edf__step_backward(s);
 }
 
 static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_forward,
@@ -2702,14 +2689,10 @@ static edf__einsum *edf__new_einsum(edf__equation *e, int n) {
   edf__block **list = &edf.computed;
   edf__einsum *m = (edf__einsum *)edf__alloc(list, sizeof *m);
   size_t refs = (size_t)e->n_ref * sizeof *e->ref;
-  m->max_buffer = n + 1 + 2 * e->n_ref;
-  m->buffer = (edf__buffer *)edf__alloc(list, (size_t)(m->max_buffer + 1) * sizeof *m->buffer);
-  m->buffer++;
-  m->buffer[EDF__ONE].value = (edf_real *)&edf__one;
-  for (edf__program *p = m->program; p < m->program + 2; p++) {
-    p->size = (size_t *)edf__alloc(list, (size_t)m->max_buffer * sizeof *p->size);
+  m->own = (edf_node **)edf__alloc(list, 2 * (size_t)e->n_ref * sizeof *m->own);
+  edf__one.value = (edf_real *)&edf__number_one;
+  for (edf__program *p = m->program; p < m->program + 2; p++)
     p->dim = (int *)edf__alloc(list, (size_t)n * EDF_MAX_RANK * sizeof *p->dim);
-  }
   m->e = *e;
   m->e.ref = (edf__ref *)memcpy(edf__alloc(list, refs), e->ref, refs);
   return m;
@@ -4696,13 +4679,12 @@ void edf_max_window(const edf_window *w, int backward) {
 }
 
 static void edf__max_forward(edf_node *y) {
-  const edf__buffer *buffer = ((edf__einsum *)y->state)->buffer;
   edf__program *p = edf__program_of(y);
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
-    const edf__buffer *out = &buffer[s->out];
-    edf_real *x = buffer[s->a].value;
-    if (s->pad) {                        /* into the middle of its buffer                     */
-      edf__contract(&s->forward, out->value, out->size, out->fresh, x, &edf__one);
+    edf_real *x = s->a->value;
+    int fresh = 1;
+    if (s->pad) {                        /* into the middle of its memory                     */
+      edf__contract(&s->forward, s->out->value, s->size, &fresh, x, s->b->value);
       continue;
     }
     edf_window w = edf__window_of(y, s);
@@ -4714,18 +4696,15 @@ static void edf__max_forward(edf_node *y) {
 }
 
 static void edf__max_backward(edf_node *y) {
-  const edf__buffer *buffer = ((edf__einsum *)y->state)->buffer;
-  edf__program *p = edf__program_of(y);
-  edf__make_grads(y, p);
-  for (int i = p->n_step - 1; i >= 0; i--) {
-    edf__step *s = &p->step[i];
-    if (s->pad) { edf__step_backward(buffer, s); continue; }
-    const edf__buffer *to = &buffer[s->a];
-    if (!to->need) continue;
+  edf__program *p = edf__backward_program(y);
+  for (edf__step *s = p->step + p->n_step; s-- > p->step;) {
+    edf_node *to = s->a;
+    if (s->pad) { edf__step_backward(s); continue; }
+    if (!to->grad) continue;
     edf_window w = edf__window_of(y, s);
-    w.assign = *to->fresh && edf__route_of(&s->back_a)->covers == to->size;
-    if (*to->fresh && !w.assign) edf__fill(to->grad, to->size, 0);
-    *to->fresh = 0;
+    w.assign = to->fresh && edf__route_of(&s->back_a)->covers == to->size;
+    if (to->fresh && !w.assign) edf__fill(to->grad, to->size, 0);
+    to->fresh = 0;
     w.y = y->grad;
     w.x = to->grad;
     edf_max_window(&w, 1);
