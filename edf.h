@@ -1701,53 +1701,55 @@ edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
 
 /* ==== >>contraction  The definition of a contraction ===================================== */
 
-/* ---- The definition. What >>nest has computes the same, faster. In a
-   debugger the stack is the nest, and every index is visible. */
-static void edf__walk(int n, const edf_loop *l, edf_real alpha, edf_real *out,
-                      const edf_real *a, const edf_real *b) {
-  if (n == 0) { *out += alpha * *a * *b; return; }
-  for (ptrdiff_t i = 0; i < l->n; i++)
-    edf__walk(n - 1, l + 1, alpha, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A],
-              b + i * l->s[EDF_B]);
+/* ---- The definition: out += alpha a b at all numbers of the letters, of which the last one
+   runs fastest. What >>nest has computes the same, faster. The numbers are counted as on an
+   odometer, in a text that a debugger shows: at = "b = 0, i = 3, j = 2". In the end all are 0
+   again. One of them, which ends at `end`, goes on, as from 9 to 10, or back to 0; returns
+   where the one on its left ends. */
+static char *edf__turn(char *end, const char *letters, int back) {
+  if (!back) {
+    while (*--end == '9') *end = '0';
+    *end = *end == ' ' ? '1' : (char)(*end + 1);
+    return end;
+  }
+  for (*--end = '0'; *--end != ' ';) *end = ' ';
+  while (end > letters && *end != ',') end--;
+  return end;
+}
+
+static void edf__walk(const edf_nest *t, char *letters, edf_real *Out, const edf_real *A,
+                      const edf_real *B) {
+  ptrdiff_t count[EDF_MAX_INDEX] = { 0 };
+  const char *at = letters;              /* NULL where nobody named them                      */
+  char *last = at ? letters + strlen(letters) : NULL;
+  int l = t->n;
+  while (l > 0) if (t->loop[--l].n <= 0) return;
+  do {
+    edf_real a = A[t->start[EDF_A]], b = B[t->start[EDF_B]], out = Out[t->start[EDF_OUT]];
+    out += t->alpha * a * b;
+    Out[t->start[EDF_OUT]] = out;
+    l = t->n;
+    for (char *end = last; --l >= 0;) {
+      const edf_loop *loop = &t->loop[l];
+      ptrdiff_t step = ++count[l] < loop->n ? 1 : 1 - loop->n;
+      Out += step * loop->s[EDF_OUT];
+      A += step * loop->s[EDF_A];
+      B += step * loop->s[EDF_B];
+      if (at) end = edf__turn(end, at, step != 1);
+      if (step == 1) break;
+      count[l] = 0;
+    }
+  } while (l >= 0);
 }
 
 void edf_contract_reference(const edf_nest *t, edf_real *out, const edf_real *a,
                             const edf_real *b) {
-  edf__walk(t->n, t->loop, t->alpha, out + t->start[EDF_OUT], a + t->start[EDF_A],
-            b + t->start[EDF_B]);
+  edf__walk(t, NULL, out, a, b);
 }
 
 static void edf__walk_zero(int n, const edf_loop *l, edf_real *out) {
   if (n == 0) { *out = 0; return; }
   for (ptrdiff_t i = 0; i < l->n; i++) edf__walk_zero(n - 1, l + 1, out + i * l->s[EDF_OUT]);
-}
-
-/* A contraction of a program, which keeps its plan. `part`: out has entries beside those that
-   it writes, which stay; else these are 0. */
-typedef struct {
-  edf_nest nest;
-  struct edf_route *route;               /* the fast kernels' plan, made when it first runs   */
-  char part;
-} edf__contraction;
-
-/* out += a b, or out = a b where out is fresh: its memory then counts as zero. */
-typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, int *fresh,
-                             const edf_real *a, const edf_real *b);
-
-EDF__HOOK(edf__contractor, edf__fast)    /* see >>nest; without it, the definition            */
-
-/* out += a b by the fast kernels or the definition. */
-static void edf__contract(edf__contraction *t, edf_real *out, size_t size, int *fresh,
-                          const edf_real *a, const edf_real *b) {
-  const edf_nest *q = &t->nest;
-  if (edf__fast && (edf_device || edf.kernel != EDF_REFERENCE)) {
-    edf__fast(t, out, size, fresh, a, b);
-    return;
-  }
-  if (*fresh && t->part) edf__walk_zero(q->n, q->loop, out + q->start[EDF_OUT]);
-  else if (*fresh) edf__fill(out, size, 0);
-  *fresh = 0;
-  edf_contract_reference(q, out, a, b);
 }
 
 /* ==== >>equation  Declarations and equations ============================================= */
@@ -2147,6 +2149,21 @@ static void edf__parse(edf__equation *e) {
 
 /* ==== >>einsum  Equations as nodes ======================================================= */
 
+/* A contraction of a program, which keeps its plan. `part`: out has entries beside those that
+   it writes, which stay; else these are 0. */
+typedef struct {
+  edf_nest nest;
+  char *letters;                         /* of its loops: "b = 0, j = 0"                      */
+  struct edf_route *route;               /* the fast kernels' plan, made when it first runs   */
+  char part;
+} edf__contraction;
+
+/* out += a b, or out = a b where out is fresh: its memory then counts as zero. */
+typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, int *fresh,
+                             const edf_real *a, const edf_real *b);
+
+EDF__HOOK(edf__contractor, edf__fast)    /* see >>nest; without it, the definition            */
+
 /* ---- An equation becomes steps, each one contraction: out += a b. They go from node to node:
    the operands, the output, and those that only this equation knows: a padded copy of an
    operand that is read outside, or the product of two of more than two factors. Backward runs
@@ -2364,7 +2381,19 @@ static void edf__einsum_shape(edf_node *y) {
   edf__left_shape(y);
 }
 
-/* ---- Views: how a buffer is walked by the indices. */
+/* ---- A short text, put together for an equation. */
+typedef struct { char at[2000]; size_t n; } edf__text;
+
+EDF__PRINTF(2, 3) static void edf__put(edf__text *to, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = edf__format(to->at + to->n, sizeof to->at - to->n, format, args);
+  va_end(args);
+  if (n < 0 || (size_t)n >= sizeof to->at - to->n) edf__fail("edf: an equation is too long");
+  to->n += (size_t)n;
+}
+
+/* ---- Views: how a tensor is walked by the indices. */
 typedef struct { edf_node *of; ptrdiff_t start, s[EDF_MAX_INDEX]; unsigned has; } edf__view;
 
 static edf__view edf__view_of(const edf__equation *e, const edf__ref *r, edf_node *of,
@@ -2383,50 +2412,59 @@ static edf__view edf__view_of(const edf__equation *e, const edf__ref *r, edf_nod
   return v;
 }
 
-static edf_nest edf__nest_of(const edf__einsum *m, const edf__view *out, const edf__view *a,
-                             const edf__view *b, double alpha) {
-  edf_nest t;
-  unsigned has = out->has | a->has | b->has;
-  memset(&t, 0, sizeof t);
-  t.alpha = (edf_real)alpha;
-  t.start[EDF_OUT] = out->start;
-  t.start[EDF_A] = a->start;
-  t.start[EDF_B] = b->start;
-  for (int i = 0; i < m->e.n_letter; i++) {
-    edf_loop l = { m->extent[i], { out->s[i], a->s[i], b->s[i] } };
-    if (has >> i & 1) t.loop[t.n++] = l;
-  }
-  return t;
-}
-
 /* The swap rule: exchange a factor with the output. */
-static edf_nest edf__swap(const edf_nest *nest, int x) {
-  edf_nest t = *nest;
-  for (int i = 0; i < t.n; i++) {
-    t.loop[i].s[EDF_OUT] = nest->loop[i].s[x];
-    t.loop[i].s[x] = nest->loop[i].s[EDF_OUT];
+static edf__contraction edf__swap(const edf__contraction *forward, int x) {
+  edf__contraction c = *forward;
+  edf_nest *t = &c.nest;
+  for (int i = 0; i < t->n; i++) {
+    t->loop[i].s[EDF_OUT] = forward->nest.loop[i].s[x];
+    t->loop[i].s[x] = forward->nest.loop[i].s[EDF_OUT];
   }
-  t.start[EDF_OUT] = nest->start[x];
-  t.start[x] = nest->start[EDF_OUT];
-  return t;
+  t->start[EDF_OUT] = forward->nest.start[x];
+  t->start[x] = forward->nest.start[EDF_OUT];
+  return c;
 }
 
-static edf__step *edf__emit(edf__program *p, edf_node *out, edf_node *a, edf_node *b,
-                            edf_nest nest) {
+/* A loop for each index of the views, with its letter; of a copy, without e, it is i, j, k. */
+static void edf__make_loops(edf__contraction *c, const edf__equation *e,
+                            const ptrdiff_t *extent, const edf__view *out, const edf__view *a,
+                            const edf__view *b) {
+  edf__text text = { { 0 }, 0 };
+  unsigned has = out->has | a->has | b->has;
+  edf_nest *t = &c->nest;
+  for (int i = 0, digits; has >> i; i++) {
+    edf_loop l = { extent[i], { out->s[i], a->s[i], b->s[i] } };
+    if (!(has >> i & 1)) continue;
+    digits = snprintf(NULL, 0, "%ld", (long)l.n - 1);
+    edf__put(&text, "%s%.*s = %*d", t->n ? ", " : "", e ? e->letter[i].length : 1,
+             e ? e->letter[i].name : &"ijklmnop"[i], digits, 0);
+    t->loop[t->n++] = l;
+  }
+  c->letters = edf__copy(&edf.computed, text.at);
+}
+
+static edf__step *edf__add_step(edf__program *p, const edf__equation *e,
+                                const ptrdiff_t *extent, const edf__view *out,
+                                const edf__view *a, const edf__view *b, double alpha) {
   size_t bytes = (size_t)(p->n_step + 1) * sizeof *p->step;
   p->step = (edf__step *)edf__grow(&edf.computed, p->step, bytes);
   edf__step *s = &p->step[p->n_step++];
-  edf__free(s->forward.route);           /* another batch size's                              */
+  edf__free(s->forward.letters);         /* another batch size's                              */
+  edf__free(s->forward.route);
   edf__free(s->back_a.route);
   edf__free(s->back_b.route);
   memset(s, 0, sizeof *s);
-  s->out = out;
-  s->a = a;
-  s->b = b;
-  s->size = out->size;
-  s->forward.nest = nest;
-  s->back_a.nest = edf__swap(&nest, EDF_A);
-  s->back_b.nest = edf__swap(&nest, EDF_B);
+  s->out = out->of;
+  s->a = a->of;
+  s->b = b->of;
+  s->size = out->of->size;
+  s->forward.nest.alpha = (edf_real)alpha;
+  s->forward.nest.start[EDF_OUT] = out->start;
+  s->forward.nest.start[EDF_A] = a->start;
+  s->forward.nest.start[EDF_B] = b->start;
+  edf__make_loops(&s->forward, e, extent, out, a, b);
+  s->back_a = edf__swap(&s->forward, EDF_A);
+  s->back_b = edf__swap(&s->forward, EDF_B);
   return s;
 }
 
@@ -2440,46 +2478,44 @@ static edf_node *edf__own_node(edf__einsum *m, edf__program *p, size_t size) {
   return *x;
 }
 
-/* The view of a factor. Where it reads outside, of a copy with zeros around: the copy has the
-   entries from the least to the greatest that is read, and is itself a step. */
-static edf_nest edf__copy_nest(int rank, const int *dim, const ptrdiff_t *origin,
-                               const ptrdiff_t *extent) {
-  edf_nest t;
-  ptrdiff_t s_out = 1, s_in = 1;
-  memset(&t, 0, sizeof t);
-  t.alpha = 1;
-  for (int d = rank - 1; d >= 0; d--) {
+/* A copy of x with zeros around, from the least to the greatest entry that is read. */
+static edf_node *edf__padded(edf__einsum *m, edf__program *p, edf_node *x,
+                             const ptrdiff_t *origin, const ptrdiff_t *extent) {
+  edf__view out = { NULL, 0, { 0 }, 0 }, in = { x, 0, { 0 }, 0 };
+  ptrdiff_t inside[EDF_MAX_RANK], size = 1, size_in = 1;
+  for (int d = x->rank - 1; d >= 0; d--) {
     ptrdiff_t begin = origin[d] > 0 ? origin[d] : 0, end = origin[d] + extent[d];
-    if (end > dim[d]) end = dim[d];
-    edf_loop l = { end > begin ? end - begin : 0, { s_out, s_in, 0 } };
-    t.loop[t.n++] = l;
-    t.start[EDF_OUT] += (begin - origin[d]) * s_out;
-    t.start[EDF_A] += begin * s_in;
-    s_out *= extent[d];
-    s_in *= dim[d];
+    if (end > x->dim[d]) end = x->dim[d];
+    inside[d] = end > begin ? end - begin : 0;
+    out.s[d] = size;
+    in.s[d] = size_in;
+    out.start += (begin - origin[d]) * size;
+    in.start += begin * size_in;
+    in.has |= 1u << d;
+    size = (ptrdiff_t)edf__times((size_t)size, (size_t)extent[d]);
+    size_in *= x->dim[d];
   }
-  return t;
+  out.of = edf__own_node(m, p, (size_t)size);
+  edf__step *s = edf__add_step(p, NULL, inside, &out, &in, &edf__no_view, 1);
+  s->pad = s->forward.part = 1;
+  return out.of;
 }
 
+/* The view of a factor; where it reads outside, of a padded copy, which is its own step. */
 static edf__view edf__factor_view(const edf_node *y, edf__program *p, const edf__ref *r) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf_node *x = y->in[r->operand];
   ptrdiff_t origin[EDF_MAX_RANK], extent[EDF_MAX_RANK], zero[EDF_MAX_RANK] = { 0 };
   ptrdiff_t dim[EDF_MAX_RANK], greatest;
   int outside = 0;
-  size_t size = 1;
   for (int d = 0; d < r->rank; d++) {
     edf__reach(m, &r->place[d], -1, &origin[d], &greatest);
     outside |= origin[d] < 0 || greatest >= x->dim[d];
     extent[d] = greatest - origin[d] + 1;
     dim[d] = x->dim[d];
-    size = edf__times(size, (size_t)extent[d]);
   }
   if (!outside) return edf__view_of(&m->e, r, x, dim, zero);
-  edf_node *padded = edf__own_node(m, p, size);
-  edf_nest copy = edf__copy_nest(r->rank, x->dim, origin, extent);
-  edf__step *s = edf__emit(p, padded, x, &edf__one, copy);
-  s->pad = s->forward.part = 1;
+  edf_node *padded = edf__padded(m, p, x, origin, extent);
   return edf__view_of(&m->e, r, padded, extent, origin);
 }
 
@@ -2528,8 +2564,7 @@ static void edf__multiply(edf__einsum *m, edf__program *p, edf__view *v, int n, 
       stride = (ptrdiff_t)edf__times((size_t)stride, (size_t)m->extent[k]);
     }
   product.of = edf__own_node(m, p, (size_t)stride);
-  edf__emit(p, product.of, v[i].of, v[j].of,
-            edf__nest_of(m, &product, &v[i], &v[j], 1));
+  edf__add_step(p, &m->e, m->extent, &product, &v[i], &v[j], 1);
   v[i] = product;
   v[j] = v[n - 1];
 }
@@ -2555,8 +2590,7 @@ static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
     edf__multiply(m, p, v, n, i, j, edf__kept(has, n, i, j, out->has));
   }
   const edf__view *a = &v[0], *b = n == 2 ? &v[1] : &edf__no_view;
-  double alpha = t->number / edf__divisor(m, t);
-  edf__emit(p, out->of, a->of, b->of, edf__nest_of(m, out, a, b, alpha));
+  edf__add_step(p, &m->e, m->extent, out, a, b, t->number / edf__divisor(m, t));
 }
 
 /* Terms of one factor come first: a bias then costs no pass of its own, since the product that
@@ -2610,6 +2644,21 @@ static edf__program *edf__program_of(edf_node *y) {
 }
 
 /* ---- Running the steps */
+
+/* out += a b by the fast kernels or the definition. */
+static void edf__contract(edf__contraction *t, edf_real *out, size_t size, int *fresh,
+                          const edf_real *a, const edf_real *b) {
+  const edf_nest *q = &t->nest;
+  if (edf__fast && (edf_device || edf.kernel != EDF_REFERENCE)) {
+    edf__fast(t, out, size, fresh, a, b);
+    return;
+  }
+  if (*fresh && t->part) edf__walk_zero(q->n, q->loop, out + q->start[EDF_OUT]);
+  else if (*fresh) edf__fill_here(out, size, 0);
+  *fresh = 0;
+  edf__walk(q, t->letters, out, a, b);
+}
+
 static void edf__einsum_forward(edf_node *y) {
   edf__program *p = edf__program_of(y);
   int fresh = 1, own;
@@ -2620,40 +2669,36 @@ static void edf__einsum_forward(edf_node *y) {
   }
 }
 
-/* The program that Forward ran; its own nodes have a gradient if a factor has one. */
-static edf__program *edf__backward_program(edf_node *y) {
-  edf__einsum *m = (edf__einsum *)y->state;
-  edf__program *p = &m->program[m->now];
+/* What the terms were made from has a gradient if a factor has one. */
+static void edf__make_grads(edf_node *y, edf__program *p) {
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
     edf_node *x = s->out;
     if (x == y) continue;
-    size_t bytes = edf__times(x->size, sizeof *x->grad);
     x->fresh = 1;
     if (s->a->grad || s->b->grad) {
+      size_t bytes = edf__times(x->size, sizeof *x->grad);
       x->grad = (edf_real *)edf__grow(&edf.computed, x->grad, bytes);
-      continue;
+    } else {
+      edf__free(x->grad);
+      x->grad = NULL;
     }
-    edf__free(x->grad);
-    x->grad = NULL;
   }
-  return p;
 }
 
-static void edf__step_backward(edf__step *s) {
-  edf_node *out = s->out, *a = s->a, *b = s->b;
-  if (!out->grad) return;
-  if (a->grad) edf__contract(&s->back_a, a->grad, a->size, &a->fresh, out->grad, b->value);
-  if (b->grad) edf__contract(&s->back_b, b->grad, b->size, &b->fresh, a->value, out->grad);
-}
-
-/* The terms first, and of them those of one factor: y.grad is then still in cache from the node
-   that wrote it. What the terms were made from follows in reverse. */
+/* The program that Forward ran. The terms first, and of them those of one factor: y.grad is
+   then still in cache from the node that wrote it. What they were made from follows in
+   reverse. */
 static void edf__einsum_backward(edf_node *y) {
-  edf__program *p = edf__backward_program(y);
-  for (edf__step *s = p->step; s < p->step + p->n_step; s++)
-    if (s->out == y) edf__step_backward(s);
-  for (edf__step *s = p->step + p->n_step; s-- > p->step;)
-    if (s->out != y) edf__step_backward(s);
+  edf__einsum *m = (edf__einsum *)y->state;
+  edf__program *p = &m->program[m->now];
+  if (p->n_own) edf__make_grads(y, p);
+  for (int i = 0, n = p->n_step; i < 2 * n; i++) {
+    edf__step *s = &p->step[i < n ? i : 2 * n - 1 - i];
+    edf_node *out = s->out, *a = s->a, *b = s->b;
+    if ((out == y) != (i < n)) continue;
+    if (a->grad) edf__contract(&s->back_a, a->grad, a->size, &a->fresh, out->grad, b->value);
+    if (b->grad) edf__contract(&s->back_b, b->grad, b->size, &b->fresh, a->value, out->grad);
+  }
 }
 
 static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_forward,
@@ -2780,18 +2825,6 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
 }
 
 static int edf__is_einsum(const edf_node *y) { return edf__is(y, EDF_IS_EQUATION); }
-
-/* ---- A short text, put together for an equation. */
-typedef struct { char at[2000]; size_t n; } edf__text;
-
-EDF__PRINTF(2, 3) static void edf__put(edf__text *to, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  int n = edf__format(to->at + to->n, sizeof to->at - to->n, format, args);
-  va_end(args);
-  if (n < 0 || (size_t)n >= sizeof to->at - to->n) edf__fail("edf: an equation is too long");
-  to->n += (size_t)n;
-}
 
 /* ---- The letters of a node's indices: those on the left of its equation, those of a text as
    "a[b,t,S]", or those of what it was computed from; where nobody has named them i, j, k. */
@@ -4696,11 +4729,16 @@ static void edf__max_forward(edf_node *y) {
 }
 
 static void edf__max_backward(edf_node *y) {
-  edf__program *p = edf__backward_program(y);
+  edf__einsum *m = (edf__einsum *)y->state;
+  edf__program *p = &m->program[m->now];
+  edf__make_grads(y, p);
   for (edf__step *s = p->step + p->n_step; s-- > p->step;) {
     edf_node *to = s->a;
-    if (s->pad) { edf__step_backward(s); continue; }
     if (!to->grad) continue;
+    if (s->pad) {
+      edf__contract(&s->back_a, to->grad, to->size, &to->fresh, s->out->grad, s->b->value);
+      continue;
+    }
     edf_window w = edf__window_of(y, s);
     w.assign = to->fresh && edf__route_of(&s->back_a)->covers == to->size;
     if (to->fresh && !w.assign) edf__fill(to->grad, to->size, 0);
