@@ -2760,24 +2760,38 @@ static edf__scan edf__scan_of(const edf__site *at, const char *equation) {
 typedef void edf__checker(const edf__equation *e, edf__reduction_kind kind);
 EDF__HOOK(edf__checker, edf__check_reduction)
 
-static edf_node *edf__reduction(const edf__site *at, const edf_op *is, edf__reduction_kind kind,
-                                const char *equation, int n, edf_node **in) {
-  static edf__ref refs[EDF__MAX_REF];
-  edf_op about = *is;
+/* An equation, read; its tensors stand in refs. */
+static edf__equation edf__read_equation(const edf__site *at, const char *text, edf__ref *refs,
+                                        int recurrent) {
   edf__equation e;
   memset(&e, 0, sizeof e);
   e.ref = refs;
-  e.scan = edf__scan_of(at, equation);
+  e.recurrent = recurrent;
+  e.scan = edf__scan_of(at, text);
   edf__parse(&e);
-  if (kind != EDF__SUM) edf__check_reduction(&e, kind);
-  edf__check_count(&e, n, in);
+  return e;
+}
+
+static edf_node *edf__equation_node(const edf__site *at, const edf_op *is,
+                                    edf__reduction_kind kind, edf__equation *e, int n,
+                                    edf_node **in) {
+  edf_op about = *is;
   about.name = at->op;
   edf_node *y = edf__computed(&about, at->file, at->line, n, in);
-  edf__einsum *m = edf__new_einsum(&e, n);
+  edf__einsum *m = edf__new_einsum(e, n);
   m->kind = kind;
   y->state = m;
   edf__check_ranks(y);
   return edf__add_compnode(y);
+}
+
+static edf_node *edf__reduction(const edf__site *at, const edf_op *is, edf__reduction_kind kind,
+                                const char *equation, int n, edf_node **in) {
+  static edf__ref refs[EDF__MAX_REF];
+  edf__equation e = edf__read_equation(at, equation, refs, 0);
+  if (kind != EDF__SUM) edf__check_reduction(&e, kind);
+  edf__check_count(&e, n, in);
+  return edf__equation_node(at, is, kind, &e, n, in);
 }
 
 /* The names of the nodes that follow, with a blank between; none of them may be NULL. */
@@ -5901,17 +5915,12 @@ static edf_node *edf__apply(const edf__equation *e, edf_node *x) {
 edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...) {
   static edf__ref refs[EDF__MAX_REF];
   edf__site at = { "Recurrence", file, line };
-  edf__equation e;
   int n;
   va_list args;
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n), *h = NULL;
   va_end(args);
-  memset(&e, 0, sizeof e);
-  e.ref = refs;
-  e.recurrent = 1;
-  e.scan = edf__scan_of(&at, equation);
-  edf__parse(&e);
+  edf__equation e = edf__read_equation(&at, equation, refs, 1);
   edf__check_count(&e, n, in);
   edf__recurrence r = { &e, 0, 0, 0, 0, in, edf__find_mark(&e) };
   edf__find_times(&r);
