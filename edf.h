@@ -5560,79 +5560,114 @@ edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_pack
   return edf__attention(&at, Phi, x, "a[b,h,t,S] | S<=t");
 }
 
-/* ---- Recurrent cells. What the input gives to the gates k does not depend on h; so it is one
-   equation, for all times at once where x has a time:
-     z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]
-   A step adds Wh h to it, as given with each cell below. h NULL is h = 0. ---- */
-typedef edf_recurrent_state edf__cell_step(const edf__site *at, edf_recurrent_package Phi,
-                                           edf_node *z, int t, edf_recurrent_state s);
+/* ---- Equations with zeros: an operand that is NULL is 0, and terms with it are left out. */
+static void edf__number_letters(edf__equation *e) {        /* again, those that still appear  */
+  edf__letter letter[EDF_MAX_INDEX];
+  memcpy(letter, e->letter, sizeof letter);
+  e->n_letter = 0;
+  for (edf__ref *r = e->ref; r < e->ref + e->n_ref; r++)
+    for (edf__place *p = r->place; p < r->place + r->rank; p++) {
+      edf__place old = *p;
+      memset(p->factor, 0, sizeof p->factor);
+      for (int i = 0; i < EDF_MAX_INDEX; i++) {
+        if (!old.factor[i]) continue;
+        int k = edf__letter_of(e, letter[i].name, letter[i].length);
+        e->letter[k] = letter[i];
+        p->factor[k] = old.factor[i];
+      }
+    }
+}
+
+/* Factor r of a term that stays; operands are numbered again too. */
+static void edf__keep_factor(edf__equation *e, edf__ref r, edf_node **in, edf_node **used,
+                             int *number) {
+  int k = 0;
+  while (k < e->n_operand && number[k] != r.operand) k++;
+  if (k == e->n_operand) {
+    number[e->n_operand++] = r.operand;
+    used[k] = in[r.operand];
+  }
+  r.operand = k;
+  e->ref[e->n_ref++] = r;
+}
+
+/* The node of an equation; NULL where no term is left. */
+static edf_node *edf__without_zeros(const edf__site *at, edf__equation *e, edf_node **in) {
+  edf_node *used[EDF__MAX_REF];
+  int number[EDF__MAX_REF], n_term = e->n_term;
+  e->n_term = e->n_operand = 0;
+  e->n_ref = 1;
+  for (int t = 0; t < n_term; t++) {
+    edf__term term = e->term[t];
+    int first = term.first, end = first + term.n, zero = 0;
+    for (int f = first; f < end; f++) zero |= !in[e->ref[f].operand];
+    if (zero) continue;
+    term.first = e->n_ref;
+    e->term[e->n_term++] = term;
+    for (int f = first; f < end; f++) edf__keep_factor(e, e->ref[f], in, used, number);
+  }
+  if (!e->n_term) return NULL;
+  edf__number_letters(e);
+  return edf__equation_node(at, &edf__einsum_op, EDF__SUM, e, e->n_operand, used);
+}
+
+static edf_node *edf__state_line(const edf__site *at, const char *equation, int n, ...) {
+  static edf__ref refs[EDF__MAX_REF];
+  edf__equation e = edf__read_equation(at, equation, refs, 0);
+  edf_node *in[EDF_MAX_FACTOR];
+  va_list args;
+  va_start(args, n);
+  for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
+  va_end(args);
+  return edf__without_zeros(at, &e, in);
+}
+
+/* ---- Recurrent cells. What the input gives to the gates does not depend on h; so it is one
+   equation, z, for all times at once where x has a time. A step adds Wh h to it. `time` is
+   where the step is in z[b,t,k,j]: "3,", or nothing. The first h and c are NULL. */
+typedef struct { const edf__site *at; edf_node *z, *wh; char time[16]; } edf__moment;
+typedef edf_recurrent_state edf__cell_step(const edf__moment *m, edf_recurrent_state s);
 struct edf_cell { const char *name; int gates; edf__cell_step *step; };
 
-/* Gate k, or with `below` the gates below k: g[b,j] = z[b,t,k,j] + Wh[I,k,j] h[b,I]; t is -1
-   where z has no time. */
-static edf_node *edf__gate(const edf__site *at, edf_recurrent_package Phi, edf_node *z, int t,
-                           int below, int k, edf_node *h) {
-  const char *gate = below ? "k" : edf_fmt("%d", k), *time = t < 0 ? "" : edf_fmt("%d,", t);
-  const char *left = below ? "g[b,k,j]" : "g[b,j]", *bound = below ? edf_fmt(" | k<%d", k) : "";
-  const char *equation = edf_fmt(h ? "%s = z[b,%s%s,j] + Wh[I,%s,j] h[b,I]%s"
-                                   : "%s = z[b,%s%s,j]%s%s", left, time, gate, h ? gate : "",
-                                 bound);
-  edf_node *g = h ? edf__line(at, equation, 3, z, Phi.wh, h) : edf__line(at, equation, 1, z);
-  return edf__inner(g);
+static edf_node *edf__sigmoid_gates(const edf__moment *m, int n, edf_node *h) {
+  const char *gates = "g[b,k,j] = z[b,%sk,j] + Wh[I,k,j] h[b,I] | k<%d";
+  edf_node *g = edf__state_line(m->at, edf_fmt(gates, m->time, n), 3, m->z, m->wh, h);
+  return edf_sigmoid_at(m->at->file, m->at->line, edf__inner(g));
 }
 
-static edf_node *edf__sigmoid_gates(const edf__site *at, edf_recurrent_package Phi, edf_node *z,
-                                    int t, int n, edf_node *h) {
-  return edf_sigmoid_at(at->file, at->line, edf__gate(at, Phi, z, t, 1, n, h));
+static edf_node *edf__tanh_gate(const edf__moment *m, int k, edf_node *h) {
+  const char *gate = "g[b,j] = z[b,%s%d,j] + Wh[I,%d,j] h[b,I]";
+  edf_node *g = edf__state_line(m->at, edf_fmt(gate, m->time, k, k), 3, m->z, m->wh, h);
+  return edf_tanh_at(m->at->file, m->at->line, edf__inner(g));
 }
 
-static edf_node *edf__tanh_gate(const edf__site *at, edf_recurrent_package Phi, edf_node *z,
-                                int t, int k, edf_node *h) {
-  return edf_tanh_at(at->file, at->line, edf__gate(at, Phi, z, t, 0, k, h));
-}
-
-/* ---- RNN   h' = tanh(gate 0) ---- */
-static edf_recurrent_state edf__rnn_step(const edf__site *at, edf_recurrent_package Phi,
-                                         edf_node *z, int t, edf_recurrent_state s) {
-  s.h = edf__tanh_gate(at, Phi, z, t, 0, s.h);
+static edf_recurrent_state edf__rnn_step(const edf__moment *m, edf_recurrent_state s) {
+  s.h = edf__tanh_gate(m, 0, s.h);
   return s;
 }
 
-/* ---- UGRNN   G = sigmoid(gate 0), R = tanh(gate 1), h' = G h + (1-G) R
-   (Collins et al. 2016) ---- */
-static edf_recurrent_state edf__ugrnn_step(const edf__site *at, edf_recurrent_package Phi,
-                                           edf_node *z, int t, edf_recurrent_state s) {
-  edf_node *G = edf__sigmoid_gates(at, Phi, z, t, 1, s.h);
-  edf_node *R = edf__tanh_gate(at, Phi, z, t, 1, s.h);
-  s.h = s.h ? edf__line(at, "n[b,j] = R[b,j] - G[b,0,j] R[b,j] + G[b,0,j] h[b,j]", 3, R, G, s.h)
-            : edf__line(at, "n[b,j] = R[b,j] - G[b,0,j] R[b,j]", 2, R, G);
+static edf_recurrent_state edf__ugrnn_step(const edf__moment *m, edf_recurrent_state s) {
+  edf_node *G = edf__sigmoid_gates(m, 1, s.h), *R = edf__tanh_gate(m, 1, s.h);
+  const char *next = "n[b,j] = R[b,j] - G[b,0,j] R[b,j] + G[b,0,j] h[b,j]";
+  s.h = edf__state_line(m->at, next, 3, R, G, s.h);
   return s;
 }
 
-/* ---- GRU   G = sigmoid(gates 0 and 1), R = tanh(gate 2 of G0 h), h' = (1-G1) h + G1 R
-   (Cho et al. 2014) ---- */
-static edf_recurrent_state edf__gru_step(const edf__site *at, edf_recurrent_package Phi,
-                                         edf_node *z, int t, edf_recurrent_state s) {
-  edf_node *G = edf__sigmoid_gates(at, Phi, z, t, 2, s.h);
-  edf_node *m = s.h ? edf__line(at, "m[b,j] = G[b,0,j] h[b,j]", 2, G, s.h) : NULL;
-  if (m) edf__inner(m);
-  edf_node *R = edf__tanh_gate(at, Phi, z, t, 2, m);
-  s.h = s.h ? edf__line(at, "n[b,j] = h[b,j] - G[b,1,j] h[b,j] + G[b,1,j] R[b,j]", 3, s.h, G, R)
-            : edf__line(at, "n[b,j] = G[b,1,j] R[b,j]", 2, G, R);
+static edf_recurrent_state edf__gru_step(const edf__moment *m, edf_recurrent_state s) {
+  edf_node *G = edf__sigmoid_gates(m, 2, s.h);
+  edf_node *Gh = edf__state_line(m->at, "m[b,j] = G[b,0,j] h[b,j]", 2, G, s.h);
+  edf_node *R = edf__tanh_gate(m, 2, Gh ? edf__inner(Gh) : NULL);
+  const char *next = "n[b,j] = h[b,j] - G[b,1,j] h[b,j] + G[b,1,j] R[b,j]";
+  s.h = edf__state_line(m->at, next, 3, s.h, G, R);
   return s;
 }
 
-/* ---- LSTM   F, I, O = sigmoid(gates 0, 1, 2), R = tanh(gate 3), c' = F c + I R,
-   h' = O tanh(c')   (Hochreiter and Schmidhuber 1997, Gers et al. 2000) ---- */
-static edf_recurrent_state edf__lstm_step(const edf__site *at, edf_recurrent_package Phi,
-                                          edf_node *z, int t, edf_recurrent_state s) {
-  edf_node *G = edf__sigmoid_gates(at, Phi, z, t, 3, s.h);
-  edf_node *R = edf__tanh_gate(at, Phi, z, t, 3, s.h);
-  s.c = s.c ? edf__line(at, "C[b,j] = G[b,0,j] c[b,j] + G[b,1,j] R[b,j]", 3, G, s.c, R)
-            : edf__line(at, "C[b,j] = G[b,1,j] R[b,j]", 2, G, R);
-  edf__inner(s.c);
-  edf_node *q = edf_tanh_at(at->file, at->line, s.c);
-  s.h = edf__line(at, "h[b,j] = G[b,2,j] q[b,j]", 2, G, q);
+static edf_recurrent_state edf__lstm_step(const edf__moment *m, edf_recurrent_state s) {
+  edf_node *G = edf__sigmoid_gates(m, 3, s.h), *R = edf__tanh_gate(m, 3, s.h);
+  const char *next = "C[b,j] = G[b,0,j] c[b,j] + G[b,1,j] R[b,j]";
+  s.c = edf__inner(edf__state_line(m->at, next, 3, G, s.c, R));
+  edf_node *q = edf_tanh_at(m->at->file, m->at->line, s.c);
+  s.h = edf__line(m->at, "h[b,j] = G[b,2,j] q[b,j]", 2, G, q);
   return s;
 }
 
@@ -5675,7 +5710,8 @@ edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell
     edf__fail("%s:%d: LSTM: the state has one of h and c: expected both, or none for zeros",
               file, line);
   edf_node *z = edf__line(&at, "z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]", 3, Phi.wx, x, Phi.b);
-  return Phi.cell->step(&at, Phi, edf__inner(z), -1, s);
+  edf__moment m = { &at, edf__inner(z), Phi.wh, "" };
+  return Phi.cell->step(&m, s);
 }
 
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
@@ -5686,9 +5722,10 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
   edf_node *z = edf__line(&at, "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]", 3, Phi.wx, x, Phi.b);
   int T = x->dim[1];
   edf_node **h = (edf_node **)edf__alloc(&edf.computed, (size_t)T * sizeof *h);
-  edf__inner(z);
+  edf__moment m = { &at, edf__inner(z), Phi.wh, "" };
   for (int t = 0; t < T; t++) {
-    s = Phi.cell->step(&at, Phi, z, t, s);
+    snprintf(m.time, sizeof m.time, "%d,", t);
+    s = Phi.cell->step(&m, s);
     h[t] = s.h;
   }
   edf_node *all = edf__joined(&at, 3, 1, "[b,t,j]", T, h);
@@ -5701,21 +5738,14 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
    place of t and h at the time before:
      h_in[b,t,j] = Wxh[j,K] x[b,t,K] - B[j]
      h_next[b,j] = h_in[b,3,j] + Whh[j,I] h[b,I]
-   (with more underscores where an operand has that name).
    With h[b,t+1,I] time runs backwards. What is before the first h is 0. ---- */
 typedef struct {
   edf__equation *e;
   int d, letter, step, T;                /* the place of the time, its index, 1 or -1         */
-  edf_node **in;
-  const char *mark;                      /* between h and "in"                                */
+  edf_node *in[EDF__MAX_REF + 2];        /* the operands; then h at the time before, and h_in */
 } edf__recurrence;
 
 static int edf__is_self(const edf__ref *r) { return r->operand == EDF__SELF; }
-
-static int edf__term_has_self(const edf__equation *e, const edf__term *t) {
-  for (int f = t->first; f < t->first + t->n; f++) if (edf__is_self(&e->ref[f])) return 1;
-  return 0;
-}
 
 /* The place that is t-1 or t+1 where the left side has t; other places are free. */
 static void edf__find_time(edf__recurrence *r, const edf__ref *self) {
@@ -5765,135 +5795,66 @@ static void edf__find_times(edf__recurrence *r) {
                 e->letter[r->letter].name);
 }
 
-/* A term of the step for time t. One that reads outside a tensor there is 0, and left out,
-   where a bound on the time lets it. */
+/* Is this a term with h, or without it? One that reads outside a tensor at time t is 0, and
+   left out, where a bound on the time lets it. */
 static int edf__term_counts(const edf__recurrence *r, const edf__term *m, int with_h, int t) {
-  const edf__equation *e = r->e;
-  if (edf__term_has_self(e, m) != with_h) return 0;
-  for (int f = m->first; with_h && e->letter[r->letter].bound && f < m->first + m->n; f++)
-    for (int d = 0; d < e->ref[f].rank && !edf__is_self(&e->ref[f]); d++) {
-      edf__place p = e->ref[f].place[d];
-      int factor = p.factor[r->letter], n = r->in[e->ref[f].operand]->dim[d], others = 0;
-      for (int i = 0; i < e->n_letter; i++) others |= i != r->letter && p.factor[i];
+  const edf__ref *first = &r->e->ref[m->first], *end = first + m->n;
+  int has_h = 0;
+  for (const edf__ref *f = first; f < end; f++) has_h |= edf__is_self(f);
+  if (has_h != with_h) return 0;
+  for (const edf__ref *f = first; with_h && r->e->letter[r->letter].bound && f < end; f++)
+    for (int d = 0; d < f->rank && !edf__is_self(f); d++) {
+      edf__place p = f->place[d];
+      int factor = p.factor[r->letter], n = r->in[f->operand]->dim[d], others = 0;
+      for (int i = 0; i < r->e->n_letter; i++) others |= i != r->letter && p.factor[i];
       int at = p.constant + factor * t;
       if (factor && !others && n && (at < 0 || at >= n)) return 0;
     }
   return 1;
 }
 
-/* A place with time t; without a time for t < 0. */
-static void edf__put_place(edf__text *to, const edf__recurrence *r, const edf__place *p,
-                           int t) {
-  int constant = p->constant, first = 1;
-  for (int i = 0; i < r->e->n_letter; i++) {
-    const edf__letter *l = &r->e->letter[i];
-    int f = p->factor[i];
-    if (i == r->letter && t >= 0) { constant += f * t; continue; }
-    if (!f) continue;
-    edf__put(to, f < 0 ? "-" : first ? "" : "+");
-    if (f != 1 && f != -1) edf__put(to, "%d*", f < 0 ? -f : f);
-    edf__put(to, "%.*s", l->length, l->name);
-    first = 0;
+/* A tensor at time t, or at all times for t < 0. `no_time`: h itself, without its place. */
+static void edf__put_ref(edf__equation *to, const edf__recurrence *r, const edf__ref *from,
+                         int operand, int t, int no_time) {
+  edf__ref *ref = &to->ref[to->n_ref++];
+  *ref = *from;
+  ref->operand = operand;
+  for (edf__place *p = ref->place; t >= 0 && p < ref->place + ref->rank; p++) {
+    p->constant += p->factor[r->letter] * t;
+    p->factor[r->letter] = 0;
   }
-  if (constant || first) edf__put(to, first ? "%d" : "%+d", constant);
+  if (!no_time) return;
+  ref->rank--;
+  for (int d = r->d; d < ref->rank; d++) ref->place[d] = ref->place[d + 1];
 }
 
-/* How many underscores make h_in and h_next no operand's name. */
-static const char *edf__find_mark(const edf__equation *e) {
-  static const char marks[] = "______________________________________";
-  const char *mark = marks + sizeof marks - 2;
-  const edf__ref *h = &e->ref[0];
-  for (int f = 1; f < e->n_ref; f++) {
-    const edf__ref *r = &e->ref[f];
-    int n = r->length - h->length, marked = 0;
-    if (n < 1 || memcmp(r->name, h->name, (size_t)h->length)) continue;
-    while (marked < n && r->name[h->length + marked] == '_') marked++;
-    while (mark > marks && marked >= (int)strlen(mark)) mark--;
+/* h_in, of all times, for t < 0; else h_next, from h_in, and h before if that is not NULL. */
+static edf_node *edf__recurrence_line(const edf__site *at, edf__recurrence *r, int t) {
+  static edf__ref refs[EDF__MAX_REF + 1];
+  const edf__equation *whole = r->e;
+  edf__equation e = *whole;
+  int h = whole->n_operand, next = t >= 0;
+  edf__text name = { { 0 }, 0 };
+  edf__put(&name, "%.*s_%s", whole->ref->length, whole->ref->name, next ? "next" : "in");
+  e.ref = refs;
+  e.n_ref = e.n_term = 0;
+  edf__put_ref(&e, r, whole->ref, -1, t, next);
+  e.ref->name = edf__copy(&edf.computed, name.at);
+  e.ref->length = (int)name.n;
+  if (next) {
+    edf__term all = { 1, e.n_ref, 1, whole->scan.text };
+    e.term[e.n_term++] = all;
+    edf__put_ref(&e, r, whole->ref, h + 1, t, 0);
   }
-  return mark;
-}
-
-/* A tensor at time t, or at all times for t < 0; h itself without its time. */
-static void edf__put_ref(edf__text *to, const edf__recurrence *r, const edf__ref *ref,
-                         const char *suffix, int t, int no_time) {
-  int places = 0;
-  edf__put(to, " %.*s%s%s", ref->length, ref->name, *suffix ? r->mark : "", suffix);
-  for (int d = 0; d < ref->rank; d++) {
-    if (no_time && d == r->d) continue;
-    edf__put(to, places++ ? "," : "[");
-    edf__put_place(to, r, &ref->place[d], t);
+  for (const edf__term *m = whole->term; m < whole->term + whole->n_term; m++) {
+    if (!edf__term_counts(r, m, next, t)) continue;
+    e.term[e.n_term] = *m;
+    e.term[e.n_term++].first = e.n_ref;
+    for (const edf__ref *f = whole->ref + m->first; f < whole->ref + m->first + m->n; f++)
+      edf__put_ref(&e, r, f, edf__is_self(f) ? h : f->operand, t, edf__is_self(f));
   }
-  edf__put(to, places ? "]" : "");
-}
-
-/* The terms with h, or those without it, behind what is there; then the bounds. */
-static void edf__put_terms(edf__text *to, const edf__recurrence *r, int with_h, int t,
-                           int first) {
-  const edf__equation *e = r->e;
-  for (const edf__term *m = e->term; m < e->term + e->n_term; m++) {
-    if (!edf__term_counts(r, m, with_h, t)) continue;
-    edf__put(to, m->number < 0 ? " -" : first ? "" : " +");
-    if (fabs(m->number) != 1) edf__put(to, " %.17g", fabs(m->number));
-    for (int f = m->first; f < m->first + m->n; f++)
-      edf__put_ref(to, r, &e->ref[f], "", t, edf__is_self(&e->ref[f]));
-    first = 0;
-  }
-}
-
-static void edf__put_bounds(edf__text *to, const edf__recurrence *r, int t) {
-  const edf__equation *e = r->e;
-  for (int i = 0, n = 0; i < e->n_letter; i++)
-    if (e->letter[i].bound && (t < 0 || i != r->letter))
-      edf__put(to, "%s%.*s<%d", n++ ? ", " : " | ", e->letter[i].length, e->letter[i].name,
-               e->letter[i].bound);
-}
-
-/* Their operands, in the order of the names, those with h where it is given; returns how many
-   there are now. */
-static int edf__term_operands(const edf__recurrence *r, int t, edf_node *h, edf_node **in,
-                              int n) {
-  const edf__equation *e = r->e;
-  char used[EDF__MAX_REF + 1] = { 0 };   /* by operand; the last is h                         */
-  for (const edf__term *m = e->term; m < e->term + e->n_term; m++)
-    for (int f = m->first; f < m->first + m->n; f++) {
-      int self = edf__is_self(&e->ref[f]), k = self ? EDF__MAX_REF : e->ref[f].operand;
-      if (!edf__term_counts(r, m, h != NULL, t) || used[k]) continue;
-      used[k] = 1;
-      in[n++] = self ? h : r->in[k];
-    }
-  return n;
-}
-
-/* h_in of all times, or h_next of one, from h_in, if there is one, and h before. */
-static edf_node *edf__recurrence_in(const edf__site *at, const edf__recurrence *r) {
-  edf__text text = { { 0 }, 0 };
-  edf_node *in[EDF__MAX_REF];
-  int n = edf__term_operands(r, -1, NULL, in, 0);
-  if (!n) return NULL;
-  edf__put_ref(&text, r, &r->e->ref[0], "in", -1, 0);
-  edf__put(&text, " =");
-  edf__put_terms(&text, r, 0, -1, 1);
-  edf__put_bounds(&text, r, -1);
-  return edf__inner(edf__reduction(at, &edf__einsum_op, EDF__SUM, text.at + 1, n, in));
-}
-
-static edf_node *edf__recurrence_step(const edf__site *at, const edf__recurrence *r, int t,
-                                      edf_node *z, edf_node *h) {
-  edf__text text = { { 0 }, 0 };
-  edf_node *in[EDF__MAX_REF];
-  int n = 0;
-  edf__put_ref(&text, r, &r->e->ref[0], "next", t, 1);
-  edf__put(&text, " =");
-  if (z) {
-    in[n++] = z;
-    edf__put_ref(&text, r, &r->e->ref[0], "in", t, 0);
-  }
-  if (h) {
-    n = edf__term_operands(r, t, h, in, n);
-    edf__put_terms(&text, r, 1, t, !z);
-  }
-  edf__put_bounds(&text, r, t);
-  return edf__inner(edf__reduction(at, &edf__einsum_op, EDF__SUM, text.at + 1, n, in));
+  edf_node *y = edf__without_zeros(at, &e, r->in);
+  return y ? edf__inner(y) : NULL;
 }
 
 /* The function around the sum, if any. */
@@ -5918,23 +5879,30 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
   int n;
   va_list args;
   va_start(args, equation);
-  edf_node **in = edf__operands(args, &n), *h = NULL;
+  edf_node **in = edf__operands(args, &n);
   va_end(args);
   edf__equation e = edf__read_equation(&at, equation, refs, 1);
   edf__check_count(&e, n, in);
-  edf__recurrence r = { &e, 0, 0, 0, 0, in, edf__find_mark(&e) };
+  edf__recurrence r = { &e, 0, 0, 0, 0, { NULL } };
+  memcpy(r.in, in, (size_t)n * sizeof *in);
   edf__find_times(&r);
-  edf_node *z = edf__recurrence_in(&at, &r);
-  if (!z) edf__syntax(&e.scan, e.scan.text, "every term has %.*s, which begins with 0",
-                      e.ref[0].length, e.ref[0].name);
-  edf_node **all = (edf_node **)edf__alloc(&edf.computed, (size_t)r.T * sizeof *all);
+  edf_node **before = &r.in[n], **all;
+  r.in[n + 1] = edf__recurrence_line(&at, &r, -1);
+  if (!r.in[n + 1])
+    edf__syntax(&e.scan, e.scan.text, "every term has %.*s, which begins with 0",
+                e.ref[0].length, e.ref[0].name);
+  all = (edf_node **)edf__alloc(&edf.computed, (size_t)r.T * sizeof *all);
   for (int k = 0; k < r.T; k++) {
     int t = r.step > 0 ? k : r.T - 1 - k;
-    all[t] = h = edf__apply(&e, edf__recurrence_step(&at, &r, t, z, h));
+    all[t] = *before = edf__apply(&e, edf__recurrence_line(&at, &r, t));
   }
   edf__text letters = { { 0 }, 0 };
-  edf__put_ref(&letters, &r, &e.ref[0], "", -1, 0);
-  h = edf__joined(&at, e.ref[0].rank, r.d, letters.at + 1 + e.ref[0].length, r.T, all);
+  for (int d = 0; d < e.ref[0].rank; d++) {
+    const edf__letter *l = &e.letter[edf__alone(&e, &e.ref[0].place[d])];
+    edf__put(&letters, "%s%.*s", d ? "," : "[", l->length, l->name);
+  }
+  edf__put(&letters, "]");
+  edf_node *h = edf__joined(&at, e.ref[0].rank, r.d, letters.at, r.T, all);
   edf__free(all);
   edf__free(in);
   return h;

@@ -528,7 +528,7 @@ static const bad_program programs[] = {
     "                                                        ^\n"
     "  tanh stands around the whole sum: behind its bracket may stand a bound, nothing else" },
   { recurrent_shapes,
-    "hw1.c:3: Recurrence: h_in[b,t,j] = U[j,K] x[b,K,t]\n"
+    "hw1.c:3: Recurrence: h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + U[j,K] x[b,K,t])\n"
     "  K is 4 in x = Input \"x\" [b, 4, 5]             declared at hw1.c:2\n"
     "  K is 5 in U = Parameter \"U\" [3, 5]            declared at hw1.c:1" },
   { only_self,

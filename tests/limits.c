@@ -214,7 +214,7 @@ TRIES(transposed_null, edf_transposed_conv_at(HW1(3), edf_conv_params_at(HW1(2),
 TRIES(highway_null, edf_highway_at(HW1(3), edf_highway_params_at(HW1(2), 4), NULL))
 TRIES(batch_norm_null, edf_batch_norm_at(HW1(3), edf_batch_norm_params_at(HW1(2), 4), NULL))
 
-/* The names of our lines: h_in, with one underscore more than an operand's that begins so. */
+/* An error in a recurrence shows the program's own line, whatever the names in it. */
 static void shapes_of(const char *equation) {
   edf_recurrence_at(HW1(3), equation, parameter(1, "A[3,3]"), parameter(1, "B[3,5]"),
                     input(2, "x[b,4,5]"), END);
@@ -504,19 +504,19 @@ static const bad_program wrong[] = {
   { batch_norm_null,
     "hw1.c:3: BatchNorm: x is NULL" },
   { names_plain,
-    "hw1.c:3: Recurrence: h_in[b,t,j] = B[j,K] y[b,K,t]\n"
+    "hw1.c:3: Recurrence: h[b,t,j] = A_[j,I] h[b,t-1,I] + B[j,K] y[b,K,t]\n"
     "  K is 4 in y = Input \"x\" [b, 4, 5]             declared at hw1.c:2\n"
     "  K is 5 in B = Parameter \"B\" [3, 5]            declared at hw1.c:1" },
   { names_longer,
-    "hw1.c:3: Recurrence: h__in[b,t,j] = h_in[j,K] y[b,K,t]\n"
+    "hw1.c:3: Recurrence: h[b,t,j] = A[j,I] h[b,t-1,I] + h_in[j,K] y[b,K,t]\n"
     "  K is 4 in y = Input \"x\" [b, 4, 5]             declared at hw1.c:2\n"
     "  K is 5 in h_in = Parameter \"B\" [3, 5]         declared at hw1.c:1" },
   { names_two,
-    "hw1.c:3: Recurrence: h___in[b,t,j] = h_in[j,K] y[b,K,t]\n"
+    "hw1.c:3: Recurrence: h[b,t,j] = h__x[j,I] h[b,t-1,I] + h_in[j,K] y[b,K,t]\n"
     "  K is 4 in y = Input \"x\" [b, 4, 5]             declared at hw1.c:2\n"
     "  K is 5 in h_in = Parameter \"B\" [3, 5]         declared at hw1.c:1" },
   { names_other,
-    "hw1.c:3: Recurrence: h_in[b,t,j] = x__[j,K] y[b,K,t]\n"
+    "hw1.c:3: Recurrence: h[b,t,j] = hx_[j,I] h[b,t-1,I] + x__[j,K] y[b,K,t]\n"
     "  K is 4 in y = Input \"x\" [b, 4, 5]             declared at hw1.c:2\n"
     "  K is 5 in x__ = Parameter \"B\" [3, 5]          declared at hw1.c:1" },
   { not_recurrent,
