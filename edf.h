@@ -4172,9 +4172,19 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
+/* A node under its constructor's name, which keeps a number: its formula calls it #. */
+static edf_node *edf__with_number(const edf__site *at, const edf_op *is, int n, edf_node **in,
+                                  edf_real number) {
+  edf_op about = *is;
+  about.name = at->op;
+  edf_node *y = edf__computed(&about, at->file, at->line, n, in);
+  y->says = is;
+  *(edf_real *)edf_state(y, sizeof number) = number;
+  return y;
+}
+
 /* ---- LeakyRelu   y[i] = x[i] if x[i] > 0, else slope x[i]
-                    x.grad[i] += y.grad[i] (1 if x[i] > 0, else slope)
-   The state is the slope, which formulas call #. ---- */
+                    x.grad[i] += y.grad[i] (1 if x[i] > 0, else slope) ---- */
 static void edf__leaky_relu_forward(edf_node *y) {
   edf_node *x = y->in[0];
   edf_real slope = *(edf_real *)y->state;
@@ -4193,9 +4203,8 @@ static const edf_op edf__leaky_relu_op = { "LeakyRelu", NULL, edf__leaky_relu_fo
   edf__leaky_relu_backward, "y x", "y@ = max(0, x@) + # min(0, x@)",
   "x.grad@ += y.grad@ ([x@ > 0] + # [x@ <= 0])", 1, 0 };
 edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope) {
-  edf_node *y = edf__computed(&edf__leaky_relu_op, file, line, 1, &x);
-  *(edf_real *)edf_state(y, sizeof slope) = slope;
-  return edf__add_compnode(y);
+  edf__site at = { "LeakyRelu", file, line };
+  return edf__add_compnode(edf__with_number(&at, &edf__leaky_relu_op, 1, &x, slope));
 }
 
 /* ---- Gelu   y[i] = x[i] s[i], s = sigmoid(u), u[i] = 2 c (x[i] + 0.044715 x[i]^3), where
@@ -4518,29 +4527,22 @@ static edf_node *edf__over_rows(const edf__site *at, const edf_op *is, const cha
   edf__read_spec_of(&s, at, text, x, until);
   for (int d = 0; d < s.ref.rank; d++) moved |= s.order[d] != d;
   if (moved) x = edf__inner(edf__line(at, edf__expand(&s, "moved^ = x@", NULL), 1, x));
-  edf_node *y = edf__computed(is, at->file, at->line, 1, &x);
+  edf_node *y = edf__with_number(at, is, 1, &x, number);
   y->letters = edf__copy(&edf.computed, edf__expand(&s, "^", NULL));
   y->row_dims = (char)s.n_over;
   y->causal = (char)s.until;
-  *(edf_real *)edf_state(y, sizeof number) = number;
   edf__add_compnode(y);
   return moved ? edf__line(at, edf__expand(&s, "y@ = x^", NULL), 1, y) : y;
 }
 
-static const edf_op edf__softmax_over_op = { "SoftmaxOver", NULL, edf__softmax_forward,
-  edf__softmax_backward, "P s", "P@ = exp(s@) / sum_~ exp(s~)",
-  "s.grad@ += P@ (P.grad@ - sum_~ P~ P.grad~)", 1, 1 << EDF_IS_SOFTMAX };
 edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
   edf__site at = { "SoftmaxOver", file, line };
-  return edf__over_rows(&at, &edf__softmax_over_op, spec, s, 1, 0);
+  return edf__over_rows(&at, &edf__softmax_op, spec, s, 1, 0);
 }
 
-static const edf_op edf__log_softmax_over_op = { "LogSoftmaxOver", NULL,
-  edf__log_softmax_forward, edf__log_softmax_backward, "y s", "y@ = s@ - ln sum_~ exp(s~)",
-  "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~", 1, 0 };
 edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
   edf__site at = { "LogSoftmaxOver", file, line };
-  return edf__over_rows(&at, &edf__log_softmax_over_op, spec, s, 0, 0);
+  return edf__over_rows(&at, &edf__log_softmax_op, spec, s, 0, 0);
 }
 
 /* ---- NormalizeOver   y = (x - m) r, r = 1/sqrt(v + eps), with m and v the row's mean and
@@ -4575,58 +4577,15 @@ static void edf__normalize_backward(edf_node *y) {
       edf_addgrad(x, b * K + k, r[b] * (dy[k] - mean - out[k] * cross));
   }
 }
-static const edf_op edf__normalize_op = { "NormalizeOver", NULL, edf__normalize_forward,
-  edf__normalize_backward, "y x", "y@ = (x@ - mean_~ x~) / sqrt(variance_~ x~ + #)",
+static const edf_op edf__normalize_op = { "NormalizeOver", edf__softmax_shape,
+  edf__normalize_forward, edf__normalize_backward, "y x",
+  "y@ = (x@ - mean_~ x~) / sqrt(variance_~ x~ + #)",
   "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)",
   1, 0 };
 edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
                                 edf_real eps) {
   edf__site at = { "NormalizeOver", file, line };
   return edf__over_rows(&at, &edf__normalize_op, spec, x, 0, eps);
-}
-
-/* ---- SumOver, MeanOver: equations. VarianceOver: the mean of squared deviations. ---- */
-static edf_node *edf__over(const edf__site *at, const edf_op *is, edf__reduction_kind kind,
-                           const char *text, edf_node *x) {
-  edf__spec s;
-  const char *equals = text ? strchr(text, '=') : NULL;
-  edf__no_nulls(at, "x", x);
-  if (equals && !memchr(text, '|', (size_t)(equals - text)))
-    return edf__reduction(at, is, kind, text, 1, &x);
-  edf__read_spec_of(&s, at, text, x, 0);
-  return edf__reduction(at, is, kind, edf__expand(&s, "y& = x@", NULL), 1, &x);
-}
-
-edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  edf__site at = { "SumOver", file, line };
-  return edf__over(&at, &edf__einsum_op, EDF__SUM, spec, x);
-}
-
-edf_node *edf_mean_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  edf__site at = { "MeanOver", file, line };
-  return edf__over(&at, &edf__einsum_op, EDF__MEAN, spec, x);
-}
-
-static edf_node *edf__variance(const edf__site *at, edf__reduction_kind kind, const char *spec,
-                               edf_node *x) {
-  const edf_op *is = &edf__einsum_op;
-  edf__spec s;
-  edf__read_spec_of(&s, at, spec, x, 0);
-  edf_node *m = edf__reduction(at, is, EDF__MEAN, edf__expand(&s, "m& = x@", NULL), 1, &x);
-  edf_node *d = edf__line(at, edf__expand(&s, "d@ = x@ - m&", NULL), 2, x, edf__inner(m));
-  edf__inner(d);
-  return edf__reduction(at, is, kind, edf__expand(&s, "v& = d@ d@", NULL), 1, &d);
-}
-
-edf_node *edf_variance_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  edf__site at = { "VarianceOver", file, line };
-  return edf__variance(&at, EDF__MEAN, spec, x);
-}
-
-edf_node *edf_sample_variance_over_at(const char *file, int line, const char *spec,
-                                      edf_node *x) {
-  edf__site at = { "SampleVarianceOver", file, line };
-  return edf__variance(&at, EDF__SAMPLE, spec, x);
 }
 
 /* ---- MaxOver   y[b,i] = max_J x[b,2*i+J]     x.grad[b,2*i+J] += y.grad[b,i] at the winner
@@ -4765,9 +4724,52 @@ static void edf__max_backward(edf_node *y) {
 
 static const edf_op edf__max_op = { "MaxOver", edf__einsum_shape, edf__max_forward,
   edf__max_backward, NULL, NULL, NULL, -1, 1 << EDF_IS_EQUATION };
+
+/* ---- SumOver, MeanOver, MaxOver: equations. VarianceOver: the mean of squared deviations. */
+static edf_node *edf__reduce(const edf__site *at, edf__reduction_kind kind,
+                             const char *equation, edf_node *x) {
+  const edf_op *is = kind == EDF__MAX ? &edf__max_op : &edf__einsum_op;
+  return edf__reduction(at, is, kind, equation, 1, &x);
+}
+
+static edf_node *edf__over(const char *op, const char *file, int line,
+                           edf__reduction_kind kind, const char *text, edf_node *x) {
+  edf__site at = { op, file, line };
+  edf__spec s;
+  const char *equals = text ? strchr(text, '=') : NULL;
+  edf__no_nulls(&at, "x", x);
+  if (equals && !memchr(text, '|', (size_t)(equals - text)))
+    return edf__reduce(&at, kind, text, x);
+  edf__read_spec_of(&s, &at, text, x, 0);
+  return edf__reduce(&at, kind, edf__expand(&s, "y& = x@", NULL), x);
+}
+
+edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x) {
+  return edf__over("SumOver", file, line, EDF__SUM, spec, x);
+}
+edf_node *edf_mean_over_at(const char *file, int line, const char *spec, edf_node *x) {
+  return edf__over("MeanOver", file, line, EDF__MEAN, spec, x);
+}
 edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  edf__site at = { "MaxOver", file, line };
-  return edf__over(&at, &edf__max_op, EDF__MAX, spec, x);
+  return edf__over("MaxOver", file, line, EDF__MAX, spec, x);
+}
+
+static edf_node *edf__variance(const char *op, const char *file, int line,
+                               edf__reduction_kind kind, const char *spec, edf_node *x) {
+  edf__site at = { op, file, line };
+  edf__spec s;
+  edf__read_spec_of(&s, &at, spec, x, 0);
+  edf_node *m = edf__inner(edf__reduce(&at, EDF__MEAN, edf__expand(&s, "m& = x@", NULL), x));
+  edf_node *d = edf__inner(edf__line(&at, edf__expand(&s, "d@ = x@ - m&", NULL), 2, x, m));
+  return edf__reduce(&at, kind, edf__expand(&s, "v& = d@ d@", NULL), d);
+}
+
+edf_node *edf_variance_over_at(const char *file, int line, const char *spec, edf_node *x) {
+  return edf__variance("VarianceOver", file, line, EDF__MEAN, spec, x);
+}
+edf_node *edf_sample_variance_over_at(const char *file, int line, const char *spec,
+                                      edf_node *x) {
+  return edf__variance("SampleVarianceOver", file, line, EDF__SAMPLE, spec, x);
 }
 EDF__C_END
 #endif
@@ -5053,24 +5055,17 @@ edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int 
 
 static edf_node *edf__gained(const edf__site *at, const edf_op *is, int n, edf_node **in,
                              edf_node *gain, edf_node *bias) {
-  edf_node *y = edf__computed(is, at->file, at->line, n, in);
-  *(edf_real *)edf_state(y, sizeof(edf_real)) = (edf_real)1e-5;
-  edf__add_compnode(y);
+  edf_node *y = edf__add_compnode(edf__with_number(at, is, n, in, (edf_real)1e-5));
   edf__letters l = edf__letters_of(y);
   const char *all = edf__last_letters(&l, y->rank), *last = edf__last_letters(&l, 1);
   return edf__line(at, edf_fmt("y%s = A%s n%s + B%s", all, last, all, last), 3, gain, y, bias);
 }
 
-static const edf_op edf__layer_norm_op = { "LayerNorm", edf__softmax_shape,
-  edf__normalize_forward, edf__normalize_backward, "y x",
-  "y@ = (x@ - mean_~ x~) / sqrt(variance_~ x~ + #)",
-  "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)",
-  1, 0 };
 edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
                             edf_node *x) {
   edf__site at = { "LayerNorm", file, line };
   edf__no_nulls(&at, "Phi.gain Phi.bias x", Phi.gain, Phi.bias, x);
-  return edf__gained(&at, &edf__layer_norm_op, 1, &x, Phi.gain, Phi.bias);
+  return edf__gained(&at, &edf__normalize_op, 1, &x, Phi.gain, Phi.bias);
 }
 
 edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
@@ -5113,11 +5108,10 @@ static const edf_op edf__dropout_op = { "Dropout", NULL, edf__dropout_forward,
   edf__dropout_backward, "y x", "y@ = mask@ x@ / (1-#)\n\ny@ = x@",
   "x.grad@ += y.grad@ mask@ / (1-#)\n\nx.grad@ += y.grad@", 1, 1 << EDF_IS_DROPOUT };
 edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
-  edf_node *y = edf__computed(&edf__dropout_op, file, line, 1, &x);
+  edf__site at = { "Dropout", file, line };
+  edf_node *y = edf__with_number(&at, &edf__dropout_op, 1, &x, (edf_real)rate);
   if (!(rate >= 0 && (edf_real)rate < 1))
-    edf__fail("%s:%d: Dropout: the rate is %.9g, expected 0 or more and less than 1", file,
-              line, rate);
-  *(edf_real *)edf_state(y, sizeof(edf_real)) = (edf_real)rate;
+    edf__fail_at(&at, "the rate is %.9g, expected 0 or more and less than 1", rate);
   return edf__add_compnode(y);
 }
 
@@ -5544,7 +5538,7 @@ static edf_node *edf__attention(const edf__site *at, edf_attention_package Phi, 
   edf_node *v = edf__inner(edf__line(at, "v[b,t,h,d] = WV[I,h,d] x[b,t,I]", 2, Phi.wv, x));
   const char *scores = edf_fmt("a[b,h,t,s] = %.17g q[b,t,h,D] k[b,s,h,D]", c);
   edf_node *a = edf__inner(edf__line(at, scores, 2, q, k));
-  edf_node *P = edf__over_rows(at, &edf__softmax_over_op, spec, a, 1, 0);
+  edf_node *P = edf_softmax_over_at(at->file, at->line, spec, a);
   edf_node *o = edf__inner(edf__line(at, "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]", 2, P, v));
   return edf__line(at, "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", 2, Phi.wo, o);
 }
