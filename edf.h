@@ -3017,9 +3017,10 @@ static int edf__new_package(const char *file, int line, const char *who, int n_i
 }
 
 /* Uniform in +-sqrt(3/n), which has variance 1/n, for sums of n products. */
-static void edf__init_for(edf_node *w, double n) {
+static edf_node *edf__init_for(edf_node *w, double n) {
   edf_real bound = edf__root((edf_real)3 / (edf_real)n);
   edf_init_uniform(w, -bound, bound);
+  return w;
 }
 
 /* ---- Affine   s[b,j] = W[I,j] x[b,I] - B[j] : an equation, one for each rank of x ---- */
@@ -5020,35 +5021,34 @@ static const edf_op edf__batch_norm_op = { "BatchNorm", edf__batch_normalize_sha
   "x.grad@ += (y.grad@ - mean_? y.grad? - y@ mean_? (y? y.grad?)) / sqrt(variance_? x? + #)"
   "\n\nx.grad@ += y.grad@ / sqrt(v[!] + #)", 1, 1 << EDF_IS_BATCH_NORM };
 
-static int edf__new_norm(const char *file, int line, const char *who, int n) {
-  if (n < 1) edf__fail("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
-  return ++edf.n_packages;
-}
-
 /* ---- LayerNorm   y[b,t,j] = A[j] n[b,t,j] + B[j], with n = NormalizeOver("x[b,t,J]", x)
         BatchNorm   the same with n = BatchNormalize(x) ---- */
-static edf_node *edf__ones(const char *file, int line, const char *name, int package, int n) {
-  edf_node *p = edf_parameter_at(file, line, "%s%d[%d]", name, package, n);
+static edf_node *edf__ones(const char *file, int line, const char *name, int n) {
+  edf_node *p = edf_parameter_at(file, line, "%s%d[%d]", name, edf.n_packages, n);
   edf__fill_here(p->value, p->size, 1);
   edf_push(p);
   return p;
 }
 
-edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n) {
+static edf_layer_norm_package edf__norm_params(const char *file, int line, const char *who,
+                                               int n) {
   edf_layer_norm_package Phi;
-  int package = edf__new_norm(file, line, "edf_layer_norm_params", n);
-  Phi.gain = edf__ones(file, line, "gain", package, n);
-  Phi.bias = edf_parameter_at(file, line, "bias%d[%d]", package, n);
+  if (n < 1) edf__fail("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
+  edf.n_packages++;
+  Phi.gain = edf__ones(file, line, "gain", n);
+  Phi.bias = edf_parameter_at(file, line, "bias%d[%d]", edf.n_packages, n);
   return Phi;
 }
 
+edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n) {
+  return edf__norm_params(file, line, "edf_layer_norm_params", n);
+}
+
 edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int n) {
-  edf_batch_norm_package Phi;
-  int package = edf__new_norm(file, line, "edf_batch_norm_params", n);
-  Phi.gain = edf__ones(file, line, "gain", package, n);
-  Phi.bias = edf_parameter_at(file, line, "bias%d[%d]", package, n);
-  Phi.mean = edf_parameter_at(file, line, "mean%d[%d]", package, n);
-  Phi.variance = edf__ones(file, line, "variance", package, n);
+  edf_layer_norm_package moved = edf__norm_params(file, line, "edf_batch_norm_params", n);
+  edf_batch_norm_package Phi = { moved.gain, moved.bias, NULL, NULL };
+  Phi.mean = edf_parameter_at(file, line, "mean%d[%d]", edf.n_packages, n);
+  Phi.variance = edf__ones(file, line, "variance", n);
   Phi.mean->update = Phi.variance->update = edf_frozen;
   return Phi;
 }
@@ -5207,71 +5207,59 @@ static edf_node *edf__joined(const edf__site *at, int rank, int axis, const char
   return edf__add_compnode(y);
 }
 
-static edf_node *edf__concat(const edf__site *at, const char *spec, int n, edf_node **in) {
+edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
+                             edf_node **list) {
+  edf__site at = { "Concat", file, line };
   edf__spec s;
-  edf__read_spec(&s, at, spec, 0);
+  edf__read_spec(&s, &at, spec, 0);
   if (s.n_over != 1)
     edf__syntax(&s.e.scan, s.ref.name, "expected one capital, the index that is joined");
-  return edf__joined(at, s.ref.rank, s.order[s.n_kept], edf__expand(&s, "@", NULL), n, in);
+  return edf__joined(&at, s.ref.rank, s.order[s.n_kept], edf__expand(&s, "@", NULL), n, list);
 }
 
 edf_node *edf_concat_at(const char *file, int line, const char *spec, ...) {
-  edf__site at = { "Concat", file, line };
   int n;
   va_list args;
   va_start(args, spec);
-  edf_node **in = edf__operands(args, &n), *y = edf__concat(&at, spec, n, in);
+  edf_node **in = edf__operands(args, &n), *y = edf_concat_list_at(file, line, spec, n, in);
   va_end(args);
   edf__free(in);
   return y;
 }
 
-edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
-                             edf_node **list) {
-  edf__site at = { "Concat", file, line };
-  return edf__concat(&at, spec, n, list);
-}
-
 /* ---- Slice, Select   equations: y[b,J] = x[b,J+from] | J<count, and y[b] = x[b,n] ---- */
-static int edf__one_over(edf__spec *s, const edf__site *at, const char *text,
-                         const edf_node *x) {
-  edf__read_spec_of(s, at, text, x, 0);
-  if (s->n_over != 1) edf__syntax(&s->e.scan, s->ref.name, "expected one capital");
-  int d = s->order[s->n_kept];
+static edf_node *edf__slice(const edf__site *at, const char *text, edf_node *x, int from,
+                            int count, int select) {
+  edf__spec s;
+  edf__read_spec_of(&s, at, text, x, 0);
+  if (s.n_over != 1) edf__syntax(&s.e.scan, s.ref.name, "expected one capital");
+  int d = s.order[s.n_kept];
+  const char *place = s.ref.place[d].at;
   if (x->batched >> d & 1)
-    edf__syntax(&s->e.scan, s->ref.place[d].at, "this is the batch, whose extent changes");
-  return d;
-}
-
-EDF__NORETURN static void edf__outside_error(const edf__spec *s, int d, const edf_node *x,
-                                             long long first, long long last) {
-  edf__say_caret(&s->e.scan, s->ref.place[d].at);
-  edf__say("asks for entr%s %lld", first == last ? "y" : "ies", first);
-  if (first != last) edf__say(" to %lld", last);
-  edf__say(" of a dimension with entries 0 to %d\n  ", x->dim[d] - 1);
-  edf__say_node(x);
-  edf__stop();
+    edf__syntax(&s.e.scan, place, "this is the batch, whose extent changes");
+  if (from < 0 || count < 1 || from > x->dim[d] - count) {
+    edf__say_caret(&s.e.scan, place);
+    edf__say("asks for entr%s %d", count == 1 ? "y" : "ies", from);
+    if (count != 1) edf__say(" to %lld", (long long)from + count - 1);
+    edf__say(" of a dimension with entries 0 to %d\n  ", x->dim[d] - 1);
+    edf__say_node(x);
+    edf__stop();
+  }
+  if (select) return edf__line(at, edf__expand(&s, "y& = x!", edf_fmt("%d", from)), 1, x);
+  edf__text equation = { { 0 }, 0 };
+  edf__put(&equation, "%s | ", edf__expand(&s, "y@ = x!", from ? edf_fmt("+%d", from) : ""));
+  edf__put(&equation, "%s<%d", edf__expand(&s, "~", ""), count);
+  return edf__line(at, equation.at, 1, x);
 }
 
 edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
                        int count) {
   edf__site at = { "Slice", file, line };
-  edf__spec s;
-  int d = edf__one_over(&s, &at, spec, x);
-  if (from < 0 || count < 1 || from > x->dim[d] - count)
-    edf__outside_error(&s, d, x, from, (long long)from + count - 1);
-  const char *shifted = edf__expand(&s, "y@ = x!", from ? edf_fmt("+%d", from) : "");
-  edf__text equation = { { 0 }, 0 };
-  edf__put(&equation, "%s | %s<%d", shifted, edf__expand(&s, "~", ""), count);
-  return edf__line(&at, equation.at, 1, x);
+  return edf__slice(&at, spec, x, from, count, 0);
 }
-
 edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n) {
   edf__site at = { "Select", file, line };
-  edf__spec s;
-  int d = edf__one_over(&s, &at, spec, x);
-  if (n < 0 || n >= x->dim[d]) edf__outside_error(&s, d, x, n, n);
-  return edf__line(&at, edf__expand(&s, "y& = x!", edf_fmt("%d", n)), 1, x);
+  return edf__slice(&at, spec, x, n, 1, 1);
 }
 
 /* ---- Reshape   y = x: the same numbers in the same order     x.grad += y.grad
@@ -5341,20 +5329,23 @@ edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int si
   return Phi;
 }
 
-/* The texts of one equation, for each of its tensors. */
-typedef struct { edf__text y, w, x, bound; int dims; } edf__conv_text;
+/* What stands in braces is said for each dimension, with j, k and J, K in place of i and I:
+   "y[b{,i},c] = x[b{,2*i+DI},c]" is y[b,i,j,c] = x[b,2*i+DI,2*j+DJ,c] for two. */
+static edf__text edf__for_dims(int dims, const char *pattern) {
+  edf__text text = { { 0 }, 0 };
+  const char *open = NULL;
+  for (int d = 0; *pattern; pattern++) {
+    if (*pattern == '{') { open = pattern; d = 0; }
+    else if (*pattern == '}') { if (++d < dims) pattern = open; else open = NULL; }
+    else edf__put(&text, "%c", open && strchr("iI", *pattern) ? *pattern + d : *pattern);
+  }
+  return text;
+}
 
-static void edf__check_conv(const edf__site *at, const edf_conv_package *Phi, int dims,
-                            const edf_node *x) {
-  if (x->rank != dims + 2)
-    edf__x_error(at, "x", x, "x needs a batch, %d dimension%s and channels", dims,
-                 dims > 1 ? "s" : "");
-  enum { LARGEST = 10000 };
-  if (Phi->stride < 1 || Phi->dilation < 1 || Phi->padding < 0 || Phi->stride > LARGEST ||
-      Phi->dilation > LARGEST || Phi->padding > LARGEST)
-    edf__fail("%s:%d: %s: stride %d, dilation %d, padding %d: expected 1, 1 and 0 or more, at "
-              "most %d", at->file, at->line, at->op, Phi->stride, Phi->dilation, Phi->padding,
-              LARGEST);
+/* Where a window reads: s*i+d*DI-p */
+static const char *edf__window_place(int s, int d, int p) {
+  return edf_fmt("%si+%sDI%s", s > 1 ? edf_fmt("%d*", s) : "", d > 1 ? edf_fmt("%d*", d) : "",
+                 p ? edf_fmt("-%d", p) : "");
 }
 
 /* A window that finds no place. */
@@ -5365,43 +5356,39 @@ static void edf__check_window(const edf__site *at, const edf_node *x, int d, int
                "and the padding is %d", reach, 1 + d, x->dim[1 + d], padding);
 }
 
-static edf__conv_text edf__conv_indices(const edf__site *at, const edf_conv_package *Phi,
-                                        const edf_node *x, int reads) {
-  edf__conv_text t;
-  memset(&t, 0, sizeof t);
-  t.dims = Phi->w->rank - 2 - (Phi->groups > 1);
-  if (t.dims < 1 || (Phi->groups > 1 && Phi->w->dim[t.dims] != Phi->groups))
+/* How many dimensions a package is for. */
+static int edf__check_conv(const edf__site *at, const edf_conv_package *Phi,
+                           const edf_node *x) {
+  enum { LARGEST = 10000 };
+  edf__no_nulls(at, "Phi.w Phi.b x", Phi->w, Phi->b, x);
+  int dims = Phi->w->rank - 2 - (Phi->groups > 1);
+  if (dims < 1 || (Phi->groups > 1 && Phi->w->dim[dims] != Phi->groups))
     edf__x_error(at, "Phi.w", Phi->w, "Phi.groups is %d, but Phi.w was not made for that; see "
                  "edf_grouped_conv_params", Phi->groups);
-  edf__check_conv(at, Phi, t.dims, x);
-  for (int d = 0; d < t.dims; d++) {
-    int reach = Phi->dilation * (Phi->w->dim[d] - 1) + 1;
-    int n = (x->dim[1 + d] + 2 * Phi->padding - reach) / Phi->stride + 1;
-    if (reads) edf__check_window(at, x, d, reach, Phi->padding);
-    edf__put(&t.y, ",%c", 'i' + d);
-    edf__put(&t.w, "D%c,", 'I' + d);
-    edf__put(&t.x, ",");
-    if (Phi->stride > 1) edf__put(&t.x, "%d*", Phi->stride);
-    edf__put(&t.x, "%c+", 'i' + d);
-    if (Phi->dilation > 1) edf__put(&t.x, "%d*", Phi->dilation);
-    edf__put(&t.x, "D%c", 'I' + d);
-    if (Phi->padding) edf__put(&t.x, "-%d", Phi->padding);
-    if (Phi->padding) edf__put(&t.bound, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
-  }
-  return t;
+  if (x->rank != dims + 2)
+    edf__x_error(at, "x", x, "x needs a batch, %d dimension%s and channels", dims,
+                 dims > 1 ? "s" : "");
+  if (Phi->stride < 1 || Phi->dilation < 1 || Phi->padding < 0 || Phi->stride > LARGEST ||
+      Phi->dilation > LARGEST || Phi->padding > LARGEST)
+    edf__fail_at(at, "stride %d, dilation %d, padding %d: expected 1, 1 and 0 or more, at "
+                 "most %d", Phi->stride, Phi->dilation, Phi->padding, LARGEST);
+  return dims;
 }
 
 static edf_node *edf__conv(const edf__site *at, edf_conv_package Phi, edf_node *x) {
-  edf__text equation = { { 0 }, 0 };
-  edf__no_nulls(at, "Phi.w Phi.b x", Phi.w, Phi.b, x);
-  edf__conv_text t = edf__conv_indices(at, &Phi, x, 1);
-  if (Phi.groups == 1)
-    edf__put(&equation, "y[b%s,n] = W[%sC,n] x[b%s,C] - B[n]%s", t.y.at, t.w.at, t.x.at,
-             t.bound.at);
-  else {
-    int K = Phi.w->dim[t.dims + 1], N = Phi.w->dim[t.dims + 2];
-    edf__put(&equation, "y[b%s,%d*g+n] = W[%sg,C,n] x[b%s,%d*g+C] - B[%d*g+n]%s", t.y.at, N,
-             t.w.at, t.x.at, K, N, t.bound.at);
+  int dims = edf__check_conv(at, &Phi, x), p = Phi.padding;
+  const char *place = edf__window_place(Phi.stride, Phi.dilation, p);
+  const char *pattern = edf_fmt("y[b{,i},n] = W[{DI,}C,n] x[b{,%s},C] - B[n]", place);
+  int K = Phi.w->dim[Phi.w->rank - 2], N = Phi.w->dim[Phi.w->rank - 1];
+  if (Phi.groups > 1)
+    pattern = edf_fmt("y[b{,i},%d*g+n] = W[{DI,}g,C,n] x[b{,%s},%d*g+C] - B[%d*g+n]", N, place,
+                      K, N);
+  edf__text equation = edf__for_dims(dims, pattern);
+  for (int d = 0; d < dims; d++) {
+    int reach = Phi.dilation * (Phi.w->dim[d] - 1) + 1;
+    int n = (x->dim[1 + d] + 2 * p - reach) / Phi.stride + 1;
+    edf__check_window(at, x, d, reach, p);
+    if (p) edf__put(&equation, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
   }
   return edf__line(at, equation.at, 3, Phi.w, x, Phi.b);
 }
@@ -5411,63 +5398,55 @@ edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node
   return edf__conv(&at, Phi, x);
 }
 
-/* ---- TransposedConv   u[b,s*i+d*DI,s*j+d*DJ,n] = W[DI,DJ,C,n] x[b,i,j,C]
-                         y[b,i,j,n] = u[b,i+p,j+p,n] - B[n]
-   The same indices with the roles of x and y exchanged: where Conv reads, this writes. ---- */
+/* ---- TransposedConv: the roles of x and y are exchanged. Where Conv reads, this writes, and
+   then takes what is inside of the padding. */
 edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Phi,
                                  edf_node *x) {
   edf__site at = { "TransposedConv", file, line };
-  edf__text crop = { { 0 }, 0 }, bound = { { 0 }, 0 };
-  edf_conv_package whole = Phi;
+  int p = Phi.padding;
+  Phi.padding = 0;
   edf__no_nulls(&at, "Phi.w Phi.b x", Phi.w, Phi.b, x);
-  if (Phi.groups != 1)
-    edf__fail("%s:%d: TransposedConv: %d groups: expected 1", file, line, Phi.groups);
-  whole.padding = 0;
-  edf__conv_text t = edf__conv_indices(&at, &whole, x, 0);
-  const char *scatter = edf_fmt("u[b%s,n] = W[%sC,n] x[b%s,C]", t.x.at, t.w.at, t.y.at);
-  edf_node *u = edf__inner(edf__line(&at, scatter, 2, Phi.w, x));
-  for (int d = 0; d < t.dims; d++) {
-    int p = Phi.padding, n = u->dim[1 + d] - 2 * p;
+  if (Phi.groups != 1) edf__fail_at(&at, "%d groups: expected 1", Phi.groups);
+  int dims = edf__check_conv(&at, &Phi, x);
+  const char *place = edf__window_place(Phi.stride, Phi.dilation, 0);
+  const char *pattern = edf_fmt("u[b{,%s},n] = W[{DI,}C,n] x[b{,i},C]", place);
+  edf__text scatter = edf__for_dims(dims, pattern);
+  edf_node *u = edf__inner(edf__line(&at, scatter.at, 2, Phi.w, x));
+  pattern = edf_fmt(p ? "y[b{,i},n] = u[b{,i+%d},n] - B[n]"
+                      : "y[b{,i},n] = u[b{,i},n] - B[n]", p);
+  edf__text equation = edf__for_dims(dims, pattern);
+  for (int d = 0; d < dims; d++) {
+    int n = u->dim[1 + d] - 2 * p;
     if (n < 1)
-      edf__fail("%s:%d: TransposedConv: padding %d leaves nothing of dimension %d, which has "
-                "%d", file, line, p, d + 1, u->dim[1 + d]);
-    edf__put(&crop, p ? ",%c+%d" : ",%c", 'i' + d, p);
-    if (p) edf__put(&bound, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
+      edf__fail_at(&at, "padding %d leaves nothing of dimension %d, which has %d", p, d + 1,
+                   u->dim[1 + d]);
+    if (p) edf__put(&equation, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
   }
-  const char *equation = edf_fmt("y[b%s,n] = u[b%s,n] - B[n]%s", t.y.at, crop.at, bound.at);
-  return edf__line(&at, equation, 2, u, Phi.b);
+  return edf__line(&at, equation.at, 2, u, Phi.b);
 }
 
-/* ---- MaxPool, AvgPool   y[b,i,j,c] = max or mean of x[b,s*i+DI,s*j+DJ,c] | DI<size, DJ<size
-   ---- */
-static edf_node *edf__pool(const edf__site *at, const edf_op *is, edf__reduction_kind kind,
-                           edf_node *x, int size, int stride) {
-  edf__text y = { { 0 }, 0 }, in = { { 0 }, 0 }, bound = { { 0 }, 0 };
-  edf__no_nulls(at, "x", x);
+static edf_node *edf__pool(const char *op, const char *file, int line,
+                           edf__reduction_kind kind, edf_node *x, int size, int stride) {
+  edf__site at = { op, file, line };
+  edf__no_nulls(&at, "x", x);
   if (size < 1 || stride < 1)
-    edf__fail("%s:%d: %s: window %d, stride %d: expected 1 or more", at->file, at->line, at->op,
-              size, stride);
+    edf__fail_at(&at, "window %d, stride %d: expected 1 or more", size, stride);
   if (x->rank < 3 || x->rank > 5)
-    edf__x_error(at, "x", x, "x needs a batch, 1 to 3 dimensions and channels");
+    edf__x_error(&at, "x", x, "x needs a batch, 1 to 3 dimensions and channels");
+  const char *place = edf__window_place(stride, 1, 0);
+  edf__text equation = edf__for_dims(x->rank - 2, edf_fmt("y[b{,i},c] = x[b{,%s},c]", place));
   for (int d = 0; d < x->rank - 2; d++) {
-    edf__check_window(at, x, d, size, 0);
-    edf__put(&y, ",%c", 'i' + d);
-    edf__put(&in, stride > 1 ? ",%d*" : ",", stride);
-    edf__put(&in, "%c+D%c", 'i' + d, 'I' + d);
-    edf__put(&bound, "%sD%c<%d", d ? ", " : " | ", 'I' + d, size);
+    edf__check_window(&at, x, d, size, 0);
+    edf__put(&equation, "%sD%c<%d", d ? ", " : " | ", 'I' + d, size);
   }
-  const char *equation = edf_fmt("y[b%s,c] = x[b%s,c]%s", y.at, in.at, bound.at);
-  return edf__reduction(at, is, kind, equation, 1, &x);
+  return edf__reduce(&at, kind, equation.at, x);
 }
 
 edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
-  edf__site at = { "MaxPool", file, line };
-  return edf__pool(&at, &edf__max_op, EDF__MAX, x, size, stride);
+  return edf__pool("MaxPool", file, line, EDF__MAX, x, size, stride);
 }
-
 edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
-  edf__site at = { "AvgPool", file, line };
-  return edf__pool(&at, &edf__einsum_op, EDF__MEAN, x, size, stride);
+  return edf__pool("AvgPool", file, line, EDF__MEAN, x, size, stride);
 }
 
 /* ---- Residual   y = x + Conv(Phi2, Relu(Conv(Phi1, x))), of the same shape ---- */
@@ -5518,14 +5497,12 @@ edf_attention_package edf_attention_params_at(const char *file, int line, int n,
     edf__fail("%s:%d: edf_attention_params: %d heads do not divide %d numbers", file, line,
               heads, n);
   int package = ++edf.n_packages, d = n / heads;
-  Phi.wq = edf_parameter_at(file, line, "wq%d[%d,%d,%d]", package, n, heads, d);
-  Phi.wk = edf_parameter_at(file, line, "wk%d[%d,%d,%d]", package, n, heads, d);
-  Phi.wv = edf_parameter_at(file, line, "wv%d[%d,%d,%d]", package, n, heads, d);
-  Phi.wo = edf_parameter_at(file, line, "wo%d[%d,%d,%d]", package, heads, d, n);
-  edf__init_for(Phi.wq, n);
-  edf__init_for(Phi.wk, n);
-  edf__init_for(Phi.wv, n);
-  edf__init_for(Phi.wo, n);
+  const char *shape = edf_fmt("%d[%d,%d,%d]", package, n, heads, d);
+  Phi.wq = edf__init_for(edf_parameter_at(file, line, "wq%s", shape), n);
+  Phi.wk = edf__init_for(edf_parameter_at(file, line, "wk%s", shape), n);
+  Phi.wv = edf__init_for(edf_parameter_at(file, line, "wv%s", shape), n);
+  shape = edf_fmt("%d[%d,%d,%d]", package, heads, d, n);
+  Phi.wo = edf__init_for(edf_parameter_at(file, line, "wo%s", shape), n);
   return Phi;
 }
 
@@ -5547,73 +5524,76 @@ edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi
   edf__site at = { "Attention", file, line };
   return edf__attention(&at, Phi, x, "a[b,h,t,S]");
 }
-
 edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
                                   edf_node *x) {
   edf__site at = { "CausalAttention", file, line };
   return edf__attention(&at, Phi, x, "a[b,h,t,S] | S<=t");
 }
 
-/* ---- Equations with zeros: an operand that is NULL is 0, and terms with it are left out. */
-static void edf__number_letters(edf__equation *e) {        /* again, those that still appear  */
-  edf__letter letter[EDF_MAX_INDEX];
-  memcpy(letter, e->letter, sizeof letter);
-  e->n_letter = 0;
-  for (edf__ref *r = e->ref; r < e->ref + e->n_ref; r++)
-    for (edf__place *p = r->place; p < r->place + r->rank; p++) {
-      edf__place old = *p;
-      memset(p->factor, 0, sizeof p->factor);
-      for (int i = 0; i < EDF_MAX_INDEX; i++) {
-        if (!old.factor[i]) continue;
-        int k = edf__letter_of(e, letter[i].name, letter[i].length);
-        e->letter[k] = letter[i];
-        p->factor[k] = old.factor[i];
-      }
-    }
+/* ---- An equation made of another's terms, with what these have of its indices and operands.
+   So NULL may stand for a state of zeros: the terms with it are left out. */
+typedef struct {
+  edf__equation e;
+  const edf__equation *from;
+  edf_node *in[EDF__MAX_REF];
+} edf__made;
+
+static edf__made edf__make_from(const edf__equation *from, edf__ref *refs) {
+  edf__made to;
+  to.from = from;
+  to.e = *from;
+  to.e.ref = refs;
+  to.e.n_letter = to.e.n_ref = to.e.n_term = to.e.n_operand = 0;
+  return to;
 }
 
-/* Factor r of a term that stays; operands are numbered again too. */
-static void edf__keep_factor(edf__equation *e, edf__ref r, edf_node **in, edf_node **used,
-                             int *number) {
-  int k = 0;
-  while (k < e->n_operand && number[k] != r.operand) k++;
-  if (k == e->n_operand) {
-    number[e->n_operand++] = r.operand;
-    used[k] = in[r.operand];
+static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {       /* NULL: the left */
+  edf__equation *e = &to->e;
+  for (edf__place *p = r.place; p < r.place + r.rank; p++) {
+    edf__place old = *p;
+    memset(p->factor, 0, sizeof p->factor);
+    for (int i = 0; i < to->from->n_letter; i++) {
+      const edf__letter *l = &to->from->letter[i];
+      if (!old.factor[i]) continue;
+      int k = edf__letter_of(e, l->name, l->length);
+      e->letter[k] = *l;
+      p->factor[k] = old.factor[i];
+    }
   }
-  r.operand = k;
+  r.operand = x ? e->n_operand : -1;
+  for (const edf__ref *f = e->ref + 1; x && f < e->ref + e->n_ref; f++)
+    if (to->in[f->operand] == x && edf__same_name(f->name, f->length, r.name, r.length))
+      r.operand = f->operand;
+  if (r.operand == e->n_operand) to->in[e->n_operand++] = x;
   e->ref[e->n_ref++] = r;
 }
 
-/* The node of an equation; NULL where no term is left. */
-static edf_node *edf__without_zeros(const edf__site *at, edf__equation *e, edf_node **in) {
-  edf_node *used[EDF__MAX_REF];
-  int number[EDF__MAX_REF], n_term = e->n_term;
-  e->n_term = e->n_operand = 0;
-  e->n_ref = 1;
-  for (int t = 0; t < n_term; t++) {
-    edf__term term = e->term[t];
-    int first = term.first, end = first + term.n, zero = 0;
-    for (int f = first; f < end; f++) zero |= !in[e->ref[f].operand];
-    if (zero) continue;
-    term.first = e->n_ref;
-    e->term[e->n_term++] = term;
-    for (int f = first; f < end; f++) edf__keep_factor(e, e->ref[f], in, used, number);
-  }
+static edf_node *edf__made_node(const edf__site *at, edf__made *m) {     /* NULL: no term */
+  edf__equation *e = &m->e;
   if (!e->n_term) return NULL;
-  edf__number_letters(e);
-  return edf__equation_node(at, &edf__einsum_op, EDF__SUM, e, e->n_operand, used);
+  return edf__equation_node(at, &edf__einsum_op, EDF__SUM, e, e->n_operand, m->in);
 }
 
 static edf_node *edf__state_line(const edf__site *at, const char *equation, int n, ...) {
-  static edf__ref refs[EDF__MAX_REF];
-  edf__equation e = edf__read_equation(at, equation, refs, 0);
+  static edf__ref refs[2][EDF__MAX_REF];
+  edf__equation e = edf__read_equation(at, equation, refs[0], 0);
+  edf__made to = edf__make_from(&e, refs[1]);
   edf_node *in[EDF_MAX_FACTOR];
   va_list args;
   va_start(args, n);
   for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
   va_end(args);
-  return edf__without_zeros(at, &e, in);
+  edf__add_ref(&to, *e.ref, NULL);
+  for (const edf__term *t = e.term; t < e.term + e.n_term; t++) {
+    const edf__ref *r = e.ref + t->first;
+    int zero = 0;
+    for (int f = 0; f < t->n; f++) zero |= !in[r[f].operand];
+    if (zero) continue;
+    to.e.term[to.e.n_term] = *t;
+    to.e.term[to.e.n_term++].first = to.e.n_ref;
+    for (int f = 0; f < t->n; f++) edf__add_ref(&to, r[f], in[r[f].operand]);
+  }
+  return edf__made_node(at, &to);
 }
 
 /* ---- Recurrent cells. What the input gives to the gates does not depend on h; so it is one
@@ -5736,7 +5716,7 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
 typedef struct {
   edf__equation *e;
   int d, letter, step, T;                /* the place of the time, its index, 1 or -1         */
-  edf_node *in[EDF__MAX_REF + 2];        /* the operands; then h at the time before, and h_in */
+  edf_node **in;
 } edf__recurrence;
 
 static int edf__is_self(const edf__ref *r) { return r->operand == EDF__SELF; }
@@ -5807,47 +5787,43 @@ static int edf__term_counts(const edf__recurrence *r, const edf__term *m, int wi
   return 1;
 }
 
-/* A tensor at time t, or at all times for t < 0. `no_time`: h itself, without its place. */
-static void edf__put_ref(edf__equation *to, const edf__recurrence *r, const edf__ref *from,
-                         int operand, int t, int no_time) {
-  edf__ref *ref = &to->ref[to->n_ref++];
-  *ref = *from;
-  ref->operand = operand;
-  for (edf__place *p = ref->place; t >= 0 && p < ref->place + ref->rank; p++) {
+/* A tensor at time t, or at all times for t < 0. `no_time`: without that place. */
+static edf__ref edf__at_time(const edf__recurrence *r, edf__ref ref, int t, int no_time) {
+  for (edf__place *p = ref.place; t >= 0 && p < ref.place + ref.rank; p++) {
     p->constant += p->factor[r->letter] * t;
     p->factor[r->letter] = 0;
   }
-  if (!no_time) return;
-  ref->rank--;
-  for (int d = r->d; d < ref->rank; d++) ref->place[d] = ref->place[d + 1];
+  ref.rank -= no_time;
+  for (int d = r->d; no_time && d < ref.rank; d++) ref.place[d] = ref.place[d + 1];
+  return ref;
 }
 
-/* h_in, of all times, for t < 0; else h_next, from h_in, and h before if that is not NULL. */
-static edf_node *edf__recurrence_line(const edf__site *at, edf__recurrence *r, int t) {
+/* h_in, of all times, for t < 0; else h_next, from h_in and h before, which may be NULL. */
+static edf_node *edf__recurrence_line(const edf__site *at, const edf__recurrence *r, int t,
+                                      edf_node *h_in, edf_node *h) {
   static edf__ref refs[EDF__MAX_REF + 1];
   const edf__equation *whole = r->e;
-  edf__equation e = *whole;
-  int h = whole->n_operand, next = t >= 0;
+  edf__made to = edf__make_from(whole, refs);
+  edf__ref left = edf__at_time(r, *whole->ref, t, t >= 0);
   edf__text name = { { 0 }, 0 };
-  edf__put(&name, "%.*s_%s", whole->ref->length, whole->ref->name, next ? "next" : "in");
-  e.ref = refs;
-  e.n_ref = e.n_term = 0;
-  edf__put_ref(&e, r, whole->ref, -1, t, next);
-  e.ref->name = edf__copy(&edf.computed, name.at);
-  e.ref->length = (int)name.n;
-  if (next) {
-    edf__term all = { 1, e.n_ref, 1, whole->scan.text };
-    e.term[e.n_term++] = all;
-    edf__put_ref(&e, r, whole->ref, h + 1, t, 0);
+  edf__put(&name, "%.*s_%s", left.length, left.name, t < 0 ? "in" : "next");
+  left.name = edf__copy(&edf.computed, name.at);
+  left.length = (int)name.n;
+  edf__add_ref(&to, left, NULL);
+  if (h_in) {
+    edf__term all = { 1, 1, 1, whole->scan.text };
+    to.e.term[to.e.n_term++] = all;
+    edf__add_ref(&to, edf__at_time(r, *whole->ref, t, 0), h_in);
   }
   for (const edf__term *m = whole->term; m < whole->term + whole->n_term; m++) {
-    if (!edf__term_counts(r, m, next, t)) continue;
-    e.term[e.n_term] = *m;
-    e.term[e.n_term++].first = e.n_ref;
+    if (!edf__term_counts(r, m, t >= 0, t) || (h_in && !h)) continue;
+    to.e.term[to.e.n_term] = *m;
+    to.e.term[to.e.n_term++].first = to.e.n_ref;
     for (const edf__ref *f = whole->ref + m->first; f < whole->ref + m->first + m->n; f++)
-      edf__put_ref(&e, r, f, edf__is_self(f) ? h : f->operand, t, edf__is_self(f));
+      if (edf__is_self(f)) edf__add_ref(&to, edf__at_time(r, *f, t, 1), h);
+      else edf__add_ref(&to, edf__at_time(r, *f, t, 0), r->in[f->operand]);
   }
-  edf_node *y = edf__without_zeros(at, &e, r->in);
+  edf_node *y = edf__made_node(at, &to);
   return y ? edf__inner(y) : NULL;
 }
 
@@ -5877,18 +5853,16 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
   va_end(args);
   edf__equation e = edf__read_equation(&at, equation, refs, 1);
   edf__check_count(&e, n, in);
-  edf__recurrence r = { &e, 0, 0, 0, 0, { NULL } };
-  memcpy(r.in, in, (size_t)n * sizeof *in);
+  edf__recurrence r = { &e, 0, 0, 0, 0, in };
   edf__find_times(&r);
-  edf_node **before = &r.in[n], **all;
-  r.in[n + 1] = edf__recurrence_line(&at, &r, -1);
-  if (!r.in[n + 1])
+  edf_node *h_in = edf__recurrence_line(&at, &r, -1, NULL, NULL), *h = NULL;
+  if (!h_in)
     edf__syntax(&e.scan, e.scan.text, "every term has %.*s, which begins with 0",
                 e.ref[0].length, e.ref[0].name);
-  all = (edf_node **)edf__alloc(&edf.computed, (size_t)r.T * sizeof *all);
+  edf_node **all = (edf_node **)edf__alloc(&edf.computed, (size_t)r.T * sizeof *all);
   for (int k = 0; k < r.T; k++) {
     int t = r.step > 0 ? k : r.T - 1 - k;
-    all[t] = *before = edf__apply(&e, edf__recurrence_line(&at, &r, t));
+    all[t] = h = edf__apply(&e, edf__recurrence_line(&at, &r, t, h_in, h));
   }
   edf__text letters = { { 0 }, 0 };
   for (int d = 0; d < e.ref[0].rank; d++) {
@@ -5896,7 +5870,7 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
     edf__put(&letters, "%s%.*s", d ? "," : "[", l->length, l->name);
   }
   edf__put(&letters, "]");
-  edf_node *h = edf__joined(&at, e.ref[0].rank, r.d, letters.at, r.T, all);
+  h = edf__joined(&at, e.ref[0].rank, r.d, letters.at, r.T, all);
   edf__free(all);
   edf__free(in);
   return h;
