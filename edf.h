@@ -5957,7 +5957,6 @@ static void edf__momentum_rule(edf__slot a, const edf_real *c) {
     a.p[i] -= step * a.m[i];
   }
 }
-
 static void edf__square_rule(edf__slot a, const edf_real *c) {
   edf_real eta = c[0], keep = c[1], add = c[2], eps = c[3];
   for (size_t i = 0; i < a.n; i++) {
@@ -5965,7 +5964,6 @@ static void edf__square_rule(edf__slot a, const edf_real *c) {
     a.p[i] -= eta * a.g[i] / (edf__fast_root(a.s[i]) + eps);
   }
 }
-
 static void edf__adam_rule(edf__slot a, const edf_real *c) {
   edf_real b1 = c[0], b2 = c[1], eta = c[2], scale = c[3], eps = c[4], keep = c[5];
   for (size_t i = 0; i < a.n; i++) {
@@ -5975,15 +5973,12 @@ static void edf__adam_rule(edf__slot a, const edf_real *c) {
     a.p[i] = keep * a.p[i] - eta * m / (scale * edf__fast_root(s) + eps);
   }
 }
-
 static void edf__scale_rule(edf__slot a, const edf_real *c) {
   for (size_t i = 0; i < a.n; i++) a.g[i] *= c[0];
 }
-
 static void edf__l2_rule(edf__slot a, const edf_real *c) {
   for (size_t i = 0; i < a.n; i++) a.g[i] += c[0] * a.p[i];
 }
-
 static void edf__l1_rule(edf__slot a, const edf_real *c) {
   for (size_t i = 0; i < a.n; i++) a.g[i] += a.p[i] > 0 ? c[0] : a.p[i] < 0 ? -c[0] : 0;
 }
@@ -5999,7 +5994,7 @@ void edf_update(edf_node *p, edf_rule rule, const edf_real *c, int n) {
   rules[rule](slot, c);
 }
 
-/* ---- One parameter by one rule */
+/* ---- Each optimiser for one parameter, and for all of them. */
 static void edf__check_beta(const char *who, edf_real beta) {
   if (!(beta >= 0 && beta < 1))
     edf__fail("%s is %g, expected 0 or more and less than 1", who, (double)beta);
@@ -6011,6 +6006,10 @@ void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu) {
   edf__check_beta("edf_momentum: mu", mu);
   edf_update(p, EDF_MOMENTUM_RULE, c, 3);
 }
+void edf_momentum(edf_real eta, edf_real mu) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf__due(edf.parameters[i], eta)) edf_update_momentum(edf.parameters[i], eta, mu);
+}
 
 void edf_update_average(edf_node *p, edf_real eta, edf_real beta) {
   edf_real c[3] = { 1 - beta, beta, eta };
@@ -6018,11 +6017,19 @@ void edf_update_average(edf_node *p, edf_real eta, edf_real beta) {
   edf__check_beta("edf_average: beta", beta);
   edf_update(p, EDF_MOMENTUM_RULE, c, 3);
 }
+void edf_average(edf_real eta, edf_real beta) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf__due(edf.parameters[i], eta)) edf_update_average(edf.parameters[i], eta, beta);
+}
 
 void edf_update_adagrad(edf_node *p, edf_real eta, edf_real eps) {
   edf_real c[4] = { eta, 1, 1, eps };
   edf__check_update("edf_update_adagrad", p);
   edf_update(p, EDF_SQUARE_RULE, c, 4);
+}
+void edf_adagrad(edf_real eta, edf_real eps) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf__due(edf.parameters[i], eta)) edf_update_adagrad(edf.parameters[i], eta, eps);
 }
 
 void edf_update_rmsprop(edf_node *p, edf_real eta, edf_real beta, edf_real eps) {
@@ -6030,6 +6037,10 @@ void edf_update_rmsprop(edf_node *p, edf_real eta, edf_real beta, edf_real eps) 
   edf__check_update("edf_update_rmsprop", p);
   edf__check_beta("edf_rmsprop: beta", beta);
   edf_update(p, EDF_SQUARE_RULE, c, 4);
+}
+void edf_rmsprop(edf_real eta, edf_real beta, edf_real eps) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf__due(edf.parameters[i], eta)) edf_update_rmsprop(edf.parameters[i], eta, beta, eps);
 }
 
 void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps,
@@ -6043,9 +6054,17 @@ void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2,
                     (edf_real)(1 / sqrt(bias2)), eps, 1 - eta * decay };
   edf_update(p, EDF_ADAM_RULE, c, 6);
 }
+void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf__due(edf.parameters[i], eta))
+      edf_update_adamw(edf.parameters[i], eta, beta1, beta2, eps, decay);
+}
 
 void edf_update_adam(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
   edf_update_adamw(p, eta, beta1, beta2, eps, 0);
+}
+void edf_adam(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
+  edf_adamw(eta, beta1, beta2, eps, 0);
 }
 
 /* beta = 1 - 1/min(t, N), with N = 1/(1-beta): a plain average of the first N gradients. */
@@ -6059,104 +6078,62 @@ void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real 
   edf_real c[6] = { b1, b2, eta, 1, eps, 1 };
   edf_update(p, EDF_ADAM_RULE, c, 6);
 }
-
-/* ---- All parameters */
-void edf_momentum(edf_real eta, edf_real mu) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf__due(edf.parameters[i], eta)) edf_update_momentum(edf.parameters[i], eta, mu);
-}
-
-void edf_average(edf_real eta, edf_real beta) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf__due(edf.parameters[i], eta)) edf_update_average(edf.parameters[i], eta, beta);
-}
-
-void edf_adagrad(edf_real eta, edf_real eps) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf__due(edf.parameters[i], eta)) edf_update_adagrad(edf.parameters[i], eta, eps);
-}
-
-void edf_rmsprop(edf_real eta, edf_real beta, edf_real eps) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf__due(edf.parameters[i], eta)) edf_update_rmsprop(edf.parameters[i], eta, beta, eps);
-}
-
-void edf_adam(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
-  edf_adamw(eta, beta1, beta2, eps, 0);
-}
-
-void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf__due(edf.parameters[i], eta))
-      edf_update_adamw(edf.parameters[i], eta, beta1, beta2, eps, decay);
-}
-
 void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__due(edf.parameters[i], eta))
       edf_update_adam_slides(edf.parameters[i], eta, beta1, beta2, eps);
 }
 
-/* ---- Before the step: clipping and shrinkage change the gradients. */
-static double edf__square_norm(edf_node *p) {
+/* ---- Before the step: clipping and shrinkage change the gradients that a step would use. */
+static double edf__square_norm(const edf_real *g, size_t size) {
   enum { BLOCK = 4096 };                 /* sums of floats, but not long ones                 */
-  const edf_real *g = p->grad;
   double sum = 0;
-  if (edf_device) return edf_device->norm(&p, 1);
-  for (size_t i = 0; i < p->size; i += BLOCK) {
-    size_t n = p->size - i < (size_t)BLOCK ? p->size - i : (size_t)BLOCK;
+  for (size_t i = 0; i < size; i += BLOCK) {
+    size_t n = size - i < (size_t)BLOCK ? size - i : (size_t)BLOCK;
     sum += (double)edf__dot(g + i, g + i, (ptrdiff_t)n);
   }
   if (sum < HUGE_VAL) return sum;
   sum = 0;                               /* a float's square may overflow: once more, slowly  */
-  for (size_t i = 0; i < p->size; i++) sum += (double)g[i] * (double)g[i];
+  for (size_t i = 0; i < size; i++) sum += (double)g[i] * (double)g[i];
   return sum;
 }
 
-static void edf__change_grads(edf_rule rule, edf_real c) {
-  for (int i = 0; i < edf.n_parameters; i++) {
-    edf_node *p = edf.parameters[i];
-    if (edf__may_step(p)) edf_update(p, rule, &c, 1);
-  }
-}
-
-static void edf__check_most(const char *who, double most) {
-  if (!(most > 0)) edf__fail("%s: the greatest norm is %g, expected more than 0", who, most);
-}
-
-/* On a device all in one call: each would wait for its result. */
-static double edf__square_norm_of_all(void) {
-  edf_node **p = NULL;
+/* Clips the gradients of n parameters by their norm together. A device gives it in one call:
+   each would wait for its result. */
+static double edf__clip(const char *who, edf_node **p, int n, double most) {
+  edf_node **there = NULL;
   double sum = 0;
-  int n = 0;
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (!edf__may_step(edf.parameters[i])) continue;
-    else if (edf_device) edf__append(&p, &n, edf.parameters[i]);
-    else sum += edf__square_norm(edf.parameters[i]);
-  if (n) sum = edf_device->norm(p, n);
-  edf__free(p);
-  return sum;
-}
-
-double edf_clip(double most) {
-  edf__check_most("edf_clip", most);
-  double norm = sqrt(edf__square_norm_of_all());
-  if (norm > most) edf__change_grads(EDF_SCALE_RULE, (edf_real)(most / norm));
+  int n_there = 0;
+  if (!(most > 0)) edf__fail("%s: the greatest norm is %g, expected more than 0", who, most);
+  for (int i = 0; i < n; i++)
+    if (!edf__may_step(p[i])) continue;
+    else if (edf_device) edf__append(&there, &n_there, p[i]);
+    else sum += edf__square_norm(p[i]->grad, p[i]->size);
+  if (there) sum = edf_device->norm(there, n_there);
+  edf__free(there);
+  double norm = sqrt(sum);
+  edf_real factor = (edf_real)(most / norm);
+  for (int i = 0; norm > most && i < n; i++)
+    if (edf__may_step(p[i])) edf_update(p[i], EDF_SCALE_RULE, &factor, 1);
   return norm;
 }
 
+double edf_clip(double most) {
+  return edf__clip("edf_clip", edf.parameters, edf.n_parameters, most);
+}
 void edf_clip_each(double most) {
-  edf__check_most("edf_clip_each", most);
-  for (int i = 0; i < edf.n_parameters; i++) {
-    edf_node *p = edf.parameters[i];
-    double norm = edf__may_step(p) ? sqrt(edf__square_norm(p)) : 0;
-    edf_real factor = (edf_real)(most / norm);
-    if (norm > most) edf_update(p, EDF_SCALE_RULE, &factor, 1);
-  }
+  edf__clip("edf_clip_each", NULL, 0, most);           /* checks `most` alone                 */
+  for (int i = 0; i < edf.n_parameters; i++)
+    edf__clip("edf_clip_each", &edf.parameters[i], 1, most);
 }
 
-void edf_l2(edf_real gamma) { edf__change_grads(EDF_L2_RULE, gamma); }
-void edf_l1(edf_real gamma) { edf__change_grads(EDF_L1_RULE, gamma); }
+static void edf__shrink(edf_rule rule, edf_real gamma) {
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (edf__may_step(edf.parameters[i])) edf_update(edf.parameters[i], rule, &gamma, 1);
+}
+
+void edf_l2(edf_real gamma) { edf__shrink(EDF_L2_RULE, gamma); }
+void edf_l1(edf_real gamma) { edf__shrink(EDF_L1_RULE, gamma); }
 EDF__C_END
 #endif
 
