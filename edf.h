@@ -8586,6 +8586,9 @@ EDF__NORETURN EDF__PRINTF(3, 4) static void edf__file_error(edf__file *f, const 
   edf__stop();
 }
 
+/* What the format requires at this byte. */
+#define edf__require(f, at, ok, ...) ((ok) ? (void)0 : edf__file_error(f, at, __VA_ARGS__))
+
 /* Reads on, until n bytes lie at `at` or the file ends; returns how many do. The text may move:
    a pointer into it, other than these, is lost. */
 static size_t edf__fetch(edf__file *f, size_t n) {
@@ -8593,37 +8596,39 @@ static size_t edf__fetch(edf__file *f, size_t n) {
     size_t at = (size_t)(f->at - f->text), have = (size_t)(f->end - f->text);
     size_t room = have ? 2 * have : 1024;
     char *text = (char *)(have ? EDF_REALLOC(f->text, room + 1) : EDF_MALLOC(room + 1));
-    if (!text) edf__file_error(f, NULL, "out of memory for %zu bytes", room);
+    edf__require(f, NULL, text, "out of memory for %zu bytes", room);
     have += fread(text + have, 1, room - have, f->file);
     text[have] = 0;
     f->text = text;
     f->at = text + at;
     f->end = text + have;
-    if (ferror(f->file))
-      edf__file_error(f, have ? f->end : NULL, "cannot be read: %s", strerror(errno));
+    edf__require(f, have ? f->end : NULL, !ferror(f->file), "cannot be read: %s",
+                 strerror(errno));
     if (have < room) { fclose(f->file); f->file = NULL; }
   }
   return (size_t)(f->end - f->at);
 }
 
-static edf__file edf__open(const char *path) {
+/* A text is read as a whole; a byte order mark does not belong to it. */
+static edf__file edf__open(const char *path, int is_text) {
   edf__file f = { path ? path : "(no path)", NULL, NULL, NULL, NULL, 0, NULL };
   errno = 0;
   if (path) f.file = fopen(path, "rb");
-  if (!f.file)
-    edf__file_error(&f, NULL, "cannot be opened: %s", path ? strerror(errno) : "it is NULL");
+  edf__require(&f, NULL, f.file, "cannot be opened: %s", path ? strerror(errno) : "it is NULL");
   edf__fetch(&f, 2);
-  if (!strncmp(f.text, "\x1f\x8b", 2))
-    edf__file_error(&f, f.text, "the file is compressed with gzip: unpack it first, with "
-                    "gunzip");
+  edf__require(&f, f.text, strncmp(f.text, "\x1f\x8b", 2),
+               "the file is compressed with gzip: unpack it first, with gunzip");
+  if (!is_text) return f;
+  edf__fetch(&f, SIZE_MAX);
+  f.lines = 1;
+  if (!strncmp(f.text, "\xEF\xBB\xBF", 3)) f.at += 3;
   return f;
 }
 
 /* The next n bytes, which must be there. */
 static const unsigned char *edf__take(edf__file *f, size_t n) {
-  if (edf__fetch(f, n) < n)
-    edf__file_error(f, f->at, "expected %zu more bytes, but the file has %zu: it ended early",
-                    n, (size_t)(f->end - f->text));
+  edf__require(f, f->at, edf__fetch(f, n) >= n, "expected %zu more bytes, but the file has "
+               "%zu: it ended early", n, (size_t)(f->end - f->text));
   f->at += n;
   return (const unsigned char *)f->at - n;
 }
@@ -8674,16 +8679,15 @@ static void edf__get_numbers(edf_real *to, size_t n, const char *from, char kind
 typedef struct { char kind; int bytes, big, rank, dim[EDF_MAX_RANK]; } edf__layout;
 
 static void edf__add_dim(edf__file *f, const char *at, edf__layout *l, unsigned long long n) {
-  if (n < 1 || n > INT_MAX)
-    edf__file_error(f, at, "dimension %d: expected 1 to %d entries, found %llu", l->rank,
-                    INT_MAX, n);
+  edf__require(f, at, n >= 1 && n <= INT_MAX, "dimension %d: expected 1 to %d entries, found "
+               "%llu", l->rank, INT_MAX, n);
   l->dim[l->rank++] = (int)n;
 }
 
 /* An array for what the file has; an error frees it. */
 static edf_array edf__array_for(edf__file *f, int rank, const int *dim) {
   edf_array a = edf_new_array(rank, dim);
-  if (!a.value) edf__file_error(f, NULL, "out of memory for %zu entries", a.size);
+  edf__require(f, NULL, a.value, "out of memory for %zu entries", a.size);
   f->owned = a.value;
   return a;
 }
@@ -8694,9 +8698,8 @@ static edf_array edf__rest(edf__file *f, const edf__layout *l) {
   unsigned long long size = (unsigned long long)l->bytes;
   int d = 0;
   while (d < l->rank && size <= all) size *= (unsigned long long)l->dim[d++];
-  if (size != left)
-    edf__file_error(f, f->at, "the header promises %s%llu bytes of numbers, but %llu follow",
-                    d < l->rank ? "at least " : "", size, left);
+  edf__require(f, f->at, size == left, "the header promises %s%llu bytes of numbers, but "
+               "%llu follow", d < l->rank ? "at least " : "", size, left);
   edf_array a = edf__array_for(f, l->rank, l->dim);
   edf__get_numbers(a.value, a.size, f->at, l->kind, (size_t)l->bytes, l->big);
   edf__close(f);
@@ -8706,28 +8709,24 @@ static edf_array edf__rest(edf__file *f, const edf__layout *l) {
 /* ---- IDX (LeCun et al., the MNIST page): 0 0 type rank, rank big-endian extents, the
    entries. Rank 0 stands for any. */
 static edf_array edf__load_idx(const char *path, int rank, const char *what) {
-  edf__file f = edf__open(path);
+  edf__file f = edf__open(path, 0);
   edf__layout l = { 'u', 1, 0, 0, { 0 } };
   const unsigned char *h = edf__take(&f, 4);
   int found = h[3];
-  if (h[0] || h[1])
-    edf__file_error(&f, f.text, "expected an IDX file, which begins with two zeros; found %d "
-                    "%d", h[0], h[1]);
-  if (h[2] != 8)
-    edf__file_error(&f, f.text + 2, "expected type 8, unsigned bytes; found type %d", h[2]);
-  if (found < 1 || found > EDF_MAX_RANK)
-    edf__file_error(&f, f.text + 3, "expected 1 to %d dimensions, found %d", EDF_MAX_RANK,
-                    found);
-  if (rank && found != rank)
-    edf__file_error(&f, f.text + 3, "expected %d %s for %s, found %d", rank,
-                    rank == 1 ? "dimension" : "dimensions", what, found);
+  edf__require(&f, f.text, !h[0] && !h[1], "expected an IDX file, which begins with two "
+               "zeros; found %d %d", h[0], h[1]);
+  edf__require(&f, f.text + 2, h[2] == 8, "expected type 8, unsigned bytes; found type %d",
+               h[2]);
+  edf__require(&f, f.text + 3, found >= 1 && found <= EDF_MAX_RANK,
+               "expected 1 to %d dimensions, found %d", EDF_MAX_RANK, found);
+  edf__require(&f, f.text + 3, !rank || found == rank, "expected %d dimension%s for %s, "
+               "found %d", rank, rank == 1 ? "" : "s", what, found);
   while (l.rank < found) {
     uint64_t n = edf__get_number(edf__take(&f, 4), 4, 1);
     edf__add_dim(&f, f.at - 4, &l, n);
   }
-  if (rank == 3 && l.dim[1] > INT_MAX / l.dim[2])
-    edf__file_error(&f, f.text + 8, "images of %d by %d pixels are too large", l.dim[1],
-                    l.dim[2]);
+  edf__require(&f, f.text + 8, rank != 3 || l.dim[1] <= INT_MAX / l.dim[2],
+               "images of %d by %d pixels are too large", l.dim[1], l.dim[2]);
   return edf__rest(&f, &l);
 }
 
@@ -8743,25 +8742,15 @@ edf_array edf_load_images(const char *path) {
 
 /* ---- CSV: numbers between commas, the same count in each line; a first line that does not
    begin with a number is a heading. */
-static edf__file edf__open_text(const char *path) {
-  edf__file f = edf__open(path);
-  edf__fetch(&f, SIZE_MAX);
-  f.lines = 1;
-  if (!strncmp(f.text, "\xEF\xBB\xBF", 3)) f.at += 3;        /* a byte order mark             */
-  return f;
-}
-
 static double edf__csv_number(edf__file *f) {
-  char first = edf__skip(f, " \t\r");
-  const char *at = f->at + (first == '-' || first == '+');
-  if (!edf__is_digit(at[*at == '.'])) edf__file_error(f, f->at, "expected a number");
-  double number = edf__decimal(&at) * (first == '-' ? -1 : 1);
-  if (!(fabs((double)(edf_real)number) < HUGE_VAL))
-    edf__file_error(f, f->at, "the number is too large");
+  char sign = edf__skip(f, " \t\r");
+  const char *at = f->at + (sign == '-' || sign == '+');
+  edf__require(f, f->at, edf__is_digit(at[*at == '.']), "expected a number");
+  double number = edf__decimal(&at) * (sign == '-' ? -1 : 1);
+  edf__require(f, f->at, fabs((double)(edf_real)number) < HUGE_VAL, "the number is too large");
   f->at = at;
   char next = edf__skip(f, " \t\r");
-  if (next && next != ',' && next != '\n')
-    edf__file_error(f, f->at, "expected ',' or the end of the line");
+  edf__require(f, f->at, !next || strchr(",\n", next), "expected ',' or the end of the line");
   return number;
 }
 
@@ -8775,21 +8764,21 @@ static void edf__csv_rows(edf__file *f, int *dim, edf_real *value) {
       n++;
     } while (*f->at == ',' && f->at++ && n < INT_MAX);
     if (!dim[0]) dim[1] = n;
-    if (n != dim[1])
-      edf__file_error(f, f->at, "expected %d numbers as in the first row, found %d", dim[1], n);
+    edf__require(f, f->at, n == dim[1], "expected %d numbers as in the first row, found %d",
+                 dim[1], n);
   }
-  if (f->at != f->end) edf__file_error(f, f->at, "expected text, found a zero byte");
+  edf__require(f, f->at, f->at == f->end, "expected text, found a zero byte");
 }
 
 edf_array edf_load_csv(const char *path) {
   int dim[2] = { 0, 0 };
-  edf__file f = edf__open_text(path);
+  edf__file f = edf__open(path, 1);
   char first = edf__skip(&f, " \t\r");
   int heading = first && !edf__is_digit(first) && !strchr("+-.\n", first);
   if (heading) f.at += strcspn(f.at, "\n");
   const char *start = f.at;
   edf__csv_rows(&f, dim, NULL);
-  if (!dim[0]) edf__file_error(&f, f.at, "expected at least one row of numbers");
+  edf__require(&f, f.at, dim[0], "expected at least one row of numbers");
   edf_array a = edf__array_for(&f, 2, dim);
   f.at = start;
   edf__csv_rows(&f, dim, a.value);
@@ -8819,7 +8808,7 @@ edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node
   edf__site at = { "InputFrom", file, line };
   edf__no_nulls(&at, "rows", rows);
   if (data.rank < 1 || !data.value || !data.size)
-    edf__fail("%s:%d: InputFrom: the data has no rows", file, line);
+    edf__fail_at(&at, "the data has no rows");
   if (data.rank + rows->rank - 1 > EDF_MAX_RANK)
     edf__x_error(&at, "rows", rows, "the data has %d dimensions, and a row number for each "
                  "entry of rows makes more than %d", data.rank, EDF_MAX_RANK);
@@ -8927,16 +8916,13 @@ static void edf__check_array(const char *who, const edf_array *a) {
 void edf_save_npy(const char *path, edf_array a) {
   edf__text header = { { 0 }, 0 };
   edf__check_array("edf_save_npy", &a);
-  edf__put(&header, "{'descr': '<f%d', 'fortran_order': False, 'shape': (",
-           (int)sizeof *a.value);
+  edf__put(&header, "%s%c  {'descr': '<f%d', 'fortran_order': False, 'shape': (",
+           "\x93NUMPY\1", 0, (int)sizeof *a.value);
   for (int d = 0; d < a.rank; d++) edf__put(&header, d ? ", %d" : "%d", a.dim[d]);
   edf__put(&header, a.rank == 1 ? ",), }" : "), }");
-  while ((10 + header.n + 1) % 64) edf__put(&header, " ");
-  edf__put(&header, "\n");
-  unsigned char begin[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1 };
-  edf__put_number(begin + 8, header.n, 2, 0);
+  edf__put(&header, "%*s\n", 63 - (int)header.n % 64, "");
+  edf__put_number((unsigned char *)header.at + 8, header.n - 10, 2, 0);
   edf_writer w = edf_create_file(NULL, path);
-  fwrite(begin, 1, sizeof begin, w.file);
   fwrite(header.at, 1, header.n, w.file);
   edf__write_reals(&w, a.value, a.size);
   edf_finish_file(&w);
@@ -8945,60 +8931,59 @@ void edf_save_npy(const char *path, edf_array a) {
 /* What stands behind a key of the header, at which f is. */
 static const char *edf__npy_value(edf__file *f, const char *key) {
   const char *at = strstr(f->at, key);
-  if (!at) edf__file_error(f, f->at, "expected a header with %s", key);
+  edf__require(f, f->at, at, "expected a header with %s", key);
   at += strlen(key);
   return at + strspn(at, " ");
 }
 
-static void edf__npy_type(edf__file *f, edf__layout *l, const char *at) {
-  static const char known[] = "f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1";
-  int ordered = at[0] == '\'' && at[1] && strchr("<>|=", at[1]);
-  for (const char *type = known; ordered && type < known + sizeof known; type += 3)
-    if (!strncmp(at + 2, type, 2) && at[4] == '\'') {
-      l->kind = at[2];
-      l->bytes = at[3] - '0';
-      l->big = at[1] == '>';
-      return;
-    }
-  edf__file_error(f, f->at, "expected numbers of type f4, f8, i1 to i8, u1 to u8 or b1, found "
-                  "%.*s", (int)strcspn(at, ",}\n"), at);
+static void edf__npy_type(edf__file *f, edf__layout *l) {
+  const char *at = edf__npy_value(f, "'descr':"), *known = "f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1";
+  char order = 0, type[3] = "";
+  int n = 0;
+  sscanf(at, "'%c%2[fiub1248]'%n", &order, type, &n);
+  edf__require(f, f->at, n == 5 && strchr("<>|=", order) && strstr(known, type),
+               "expected numbers of type f4, f8, i1 to i8, u1 to u8 or b1, found %.*s",
+               (int)strcspn(at, ",}\n"), at);
+  l->kind = type[0];
+  l->bytes = type[1] - '0';
+  l->big = order == '>';
 }
 
-static void edf__npy_shape(edf__file *f, edf__layout *l, const char *at) {
-  if (*at++ != '(') edf__file_error(f, f->at, "expected a shape as in (3, 4)");
+static void edf__npy_shape(edf__file *f, edf__layout *l) {
+  const char *at = edf__npy_value(f, "'shape':");
+  edf__require(f, f->at, *at++ == '(', "expected a shape as in (3, 4)");
   for (; *at != ')'; at += strspn(at, ", ")) {
-    if (!edf__is_digit(*at)) edf__file_error(f, f->at, "expected a shape as in (3, 4)");
-    if (l->rank == EDF_MAX_RANK)
-      edf__file_error(f, f->at, "expected at most %d dimensions", EDF_MAX_RANK);
+    edf__require(f, f->at, edf__is_digit(*at), "expected a shape as in (3, 4)");
+    edf__require(f, f->at, l->rank < EDF_MAX_RANK, "expected at most %d dimensions",
+                 EDF_MAX_RANK);
     edf__add_dim(f, f->at, l, edf__digits(&at, INT_MAX));
   }
 }
 
 edf_array edf_load_npy(const char *path) {
   enum { LONGEST = 4096 };
-  edf__file f = edf__open(path);
+  edf__file f = edf__open(path, 0);
   edf__layout l = { 0, 0, 0, 0, { 0 } };
   const unsigned char *h = edf__take(&f, 10);
   int version = h[6];
-  if (memcmp(h, "\x93NUMPY", 6)) edf__file_error(&f, f.text, "expected an .npy file");
-  if (version < 1 || version > 3)
-    edf__file_error(&f, f.text + 6, "expected version 1 to 3, found %d", version);
+  edf__require(&f, f.text, !memcmp(h, "\x93NUMPY", 6), "expected an .npy file");
+  edf__require(&f, f.text + 6, version >= 1 && version <= 3, "expected version 1 to 3, found "
+               "%d", version);
   size_t wide = version > 1 ? 4 : 2;
   edf__take(&f, wide - 2);
-  uint64_t length = edf__get_number((const unsigned char *)f.text + 8, wide, 0);
-  if (length >= LONGEST)
-    edf__file_error(&f, f.text + 8, "expected a header of less than %d bytes, found %lu",
-                    LONGEST, (unsigned long)length);
-  edf__take(&f, (size_t)length);
+  size_t length = (size_t)edf__get_number((const unsigned char *)f.at - wide, wide, 0);
+  edf__require(&f, f.text + 8, length < LONGEST, "expected a header of less than %d bytes, "
+               "found %zu", LONGEST, length);
+  edf__take(&f, length);
   char *end = f.text + (f.at - f.text), first = *end;        /* of the numbers                */
   *end = 0;
   f.at -= length;
-  edf__npy_type(&f, &l, edf__npy_value(&f, "'descr':"));
-  if (strncmp(edf__npy_value(&f, "'fortran_order':"), "False", 5))
-    edf__file_error(&f, f.at, "the array is in Fortran order: save np.ascontiguousarray(x)");
-  edf__npy_shape(&f, &l, edf__npy_value(&f, "'shape':"));
-  f.at = end;
+  edf__npy_type(&f, &l);
+  edf__require(&f, f.at, !strncmp(edf__npy_value(&f, "'fortran_order':"), "False", 5),
+               "the array is in Fortran order: save np.ascontiguousarray(x)");
+  edf__npy_shape(&f, &l);
   *end = first;
+  f.at = end;
   return edf__rest(&f, &l);
 }
 
@@ -9085,53 +9070,42 @@ void edf_save_image(const char *path, edf_array a) {
 
 /* A number from least to most, with one character behind it. */
 static int edf__pnm_number(edf__file *f, const char *what, int least, int most) {
-  while (edf__skip(f, " \t\r\n") == '#') {
-    const char *end = (const char *)memchr(f->at, '\n', (size_t)(f->end - f->at));
-    f->at = end ? end : f->end;
-  }
+  while (edf__skip(f, " \t\r\n") == '#')
+    while (f->at < f->end && *f->at != '\n') f->at++;
   const char *at = f->at;
   long long n = (long long)edf__digits(&f->at, (unsigned)most);
-  if (f->at == at)
-    edf__file_error(f, at, "expected %s, found %s", what,
-                    at == f->end ? "the end" : "no number");
-  if (n < least || n > most)
-    edf__file_error(f, at, "expected %s from %d to %d, found %lld%s", what, least, most, n,
-                    n > most ? " or more" : "");
+  edf__require(f, at, f->at > at, "expected %s, found %s", what,
+               at == f->end ? "the end" : "no number");
+  edf__require(f, at, n >= least && n <= most, "expected %s from %d to %d, found %lld%s", what,
+               least, most, n, n > most ? " or more" : "");
   f->at += f->at < f->end;
   return (int)n;
 }
 
-static void edf__pnm_pixels(edf__file *f, edf_array *a, int text, int most) {
-  size_t bytes = most > 255 ? 2 : 1;
-  if (!text) edf__get_numbers(a->value, a->size, f->at, 'u', bytes, 1);
-  for (size_t i = 0; i < a->size; i++) {
-    if (text) a->value[i] = (edf_real)edf__pnm_number(f, "a pixel", 0, most);
-    if (a->value[i] > (edf_real)most)
-      edf__file_error(f, f->at + i * bytes, "expected a pixel from 0 to %d, found %g", most,
-                      (double)a->value[i]);
-    a->value[i] /= (edf_real)most;
-  }
-}
-
 edf_array edf_load_image(const char *path) {
-  edf__file f = edf__open(path);
+  edf__file f = edf__open(path, 0);
   int dim[3] = { 0, 0, 3 }, kind = f.text[0] == 'P' ? f.text[1] : 0;
-  if (!kind || !strchr("2356", kind))
-    edf__file_error(&f, f.text, "expected a PGM or PPM file, which begins with P2, P3, P5 or "
-                    "P6");
-  int text = kind < '5', colour = kind == '3' || kind == '6';
+  edf__require(&f, f.text, kind && strchr("2356", kind),
+               "expected a PGM or PPM file, which begins with P2, P3, P5 or P6");
+  int is_text = kind < '5', colour = kind == '3' || kind == '6';
   edf__fetch(&f, SIZE_MAX);
   f.at += 2;
   dim[1] = edf__pnm_number(&f, "the number of columns", 1, INT_MAX / 8);
   dim[0] = edf__pnm_number(&f, "the number of rows", 1, INT_MAX / 8);
   int most = edf__pnm_number(&f, "the greatest number", 1, 65535);
-  unsigned long long bytes = text || most > 255 ? 2 : 1, left = (size_t)(f.end - f.at);
+  size_t width = most > 255 ? 2 : 1;
+  unsigned long long left = (size_t)(f.end - f.at), bytes = is_text ? 2 : width;
   bytes *= (unsigned long long)dim[0] * (unsigned long long)dim[1] * (colour ? 3 : 1);
-  if (bytes > left + (unsigned)text)
-    edf__file_error(&f, f.at, "%d x %d pixels need %llu bytes, but %llu follow", dim[1],
-                    dim[0], bytes, left);
+  edf__require(&f, f.at, bytes <= left + (unsigned)is_text, "%d x %d pixels need %llu bytes, "
+               "but %llu follow", dim[1], dim[0], bytes, left);
   edf_array a = edf__array_for(&f, colour ? 3 : 2, dim);
-  edf__pnm_pixels(&f, &a, text, most);
+  if (!is_text) edf__get_numbers(a.value, a.size, f.at, 'u', width, 1);
+  for (size_t i = 0; i < a.size; i++) {
+    if (is_text) a.value[i] = (edf_real)edf__pnm_number(&f, "a pixel", 0, most);
+    edf__require(&f, f.at + i * width, a.value[i] <= (edf_real)most,
+                 "expected a pixel from 0 to %d, found %g", most, (double)a.value[i]);
+    a.value[i] /= (edf_real)most;
+  }
   edf__close(&f);
   return a;
 }
@@ -9160,11 +9134,11 @@ edf_text edf_text_of(const char *text, size_t length) {
 }
 
 edf_text edf_load_text(const char *path) {
-  edf__file f = edf__open_text(path);
+  edf__file f = edf__open(path, 1);
   size_t length = (size_t)(f.end - f.at);
-  if (length < 1 || length > INT_MAX) edf__file_error(&f, f.at, "expected 1 byte or more");
+  edf__require(&f, f.at, length >= 1 && length <= INT_MAX, "expected 1 byte or more");
   edf_text t = edf__symbols(f.at, length);
-  if (!t.classes.value) edf__file_error(&f, f.at, "out of memory");
+  edf__require(&f, f.at, t.classes.value, "out of memory");
   edf__close(&f);
   return t;
 }
@@ -9519,7 +9493,7 @@ void edf_load(const char *path) {
   edf__model m;
   memset(&m, 0, sizeof m);
   if (!edf.n_parameters) edf__fail("edf_load: there is no parameter to load into");
-  m.f = edf__open(path);
+  m.f = edf__open(path, 0);
   uint64_t n = edf__get_number(edf__take(&m.f, 8), 8, 0);
   int possible = n >= 2 && n <= LONGEST;
   size_t left = edf__fetch(&m.f, possible ? SIZE_MAX : 0);
