@@ -8841,29 +8841,22 @@ void edf_shuffle(edf_array *x, edf_array *y) {
 }
 
 double edf_error_rate(edf_node *scores, edf_node *labels) {
-  edf__check_node("edf_error_rate", scores);
-  edf__check_node("edf_error_rate", labels);
+  const char *who = "edf_error_rate";
+  edf__check_node(who, scores);
+  edf__check_node(who, labels);
   size_t K = scores->rank ? (size_t)scores->dim[scores->rank - 1] : 0, wrong = 0;
   if (!K || scores->size != labels->size * K) {
-    edf__say("edf_error_rate: expected one label for each row of scores\n  ");
+    edf__say("%s: expected one label for each row of scores\n  ", who);
     edf__say_node(scores);
-    edf__say("\n  ");
-    edf__say_node(labels);
-    edf__stop();
+    edf__stop_with(labels);
   }
-  if (labels->kind == EDF_INPUT && labels->batched && labels->fed != labels->dim[0]) {
-    edf__say("edf_error_rate: %d labels were fed for %d rows of scores\n  ",
-             labels->fed < 0 ? 0 : labels->fed, labels->dim[0]);
-    edf__say_node(labels);
-    edf__stop();
-  }
+  if (labels->kind == EDF_INPUT && labels->batched && labels->fed != labels->dim[0])
+    edf__fail_with(labels, "%s: %d labels were fed for %d rows of scores", who,
+                   labels->fed < 0 ? 0 : labels->fed, labels->dim[0]);
   int stale = scores->kind == EDF_COMPNODE && scores->ran != edf.feeds;
-  if (!labels->size || !scores->value || !labels->value || stale) {
-    edf__say("edf_error_rate: the scores have no value%s: call edf_forward first\n  ",
-             scores->value && stale ? " for the last feed" : "");
-    edf__say_node(scores);
-    edf__stop();
-  }
+  if (!labels->size || !scores->value || !labels->value || stale)
+    edf__fail_with(scores, "%s: the scores have no value%s: call edf_forward first", who,
+                   scores->value && stale ? " for the last feed" : "");
   const edf_real *s = edf_value(scores), *y = edf_value(labels);
   for (size_t b = 0; b < labels->size; b++) {
     size_t best = 0;
@@ -9018,8 +9011,7 @@ static void edf__write_png(const char *path, const edf_array *a, int channels) {
   memcpy(png, "\x89PNG\r\n\x1a\n", 8);
   edf__put_number(png + 16, (uint64_t)a->dim[1], 4, 1);
   edf__put_number(png + 20, (uint64_t)a->dim[0], 4, 1);
-  png[24] = 8;                           /* bits a channel                                    */
-  png[25] = channels == 3 ? 2 : 0;
+  edf__put_number(png + 24, channels == 3 ? 0x208 : 8, 2, 0);          /* 8 bits a channel    */
   unsigned char *data = edf__png_chunk(png + 8, "IHDR", 13), *to = data + 8 + 2;
   memcpy(to - 2, "\x78\x01", 2);
   for (int y = 0; y < a->dim[0]; y++) {
