@@ -9222,24 +9222,23 @@ static void edf__check_names(void) {
     int n = snprintf(name, sizeof name, "%s%s", p->name, edf__suffix[k % EDF__PARTS]);
     int other = edf__part_of_name(name);
     if (n >= 0 && n < (int)sizeof name && other == k && strcmp(name, "__metadata__")) continue;
-    edf__say("edf_save: %s; edf_name gives another\n  ",
+    edf__say("edf_save: %s; edf_name gives another",
              other == k ? "the name is too long or the file's own"
              : other % EDF__PARTS || k % EDF__PARTS ? "a name is that of an optimiser's memory"
              : "two parameters have one name");
     if (other >= 0 && other != k) {
-      edf__say_node(edf.parameters[other / EDF__PARTS]);
       edf__say("\n  ");
+      edf__say_node(edf.parameters[other / EDF__PARTS]);
     }
-    edf__say_node(p);
-    edf__stop();
+    edf__stop_with(p);
   }
 }
 
-/* In the order of the parts, whose numbers lie in that order too. */
+/* In the order of the parts, whose numbers lie in that order too. Its length comes first. */
 static void edf__write_header(edf_page *to) {
   unsigned long long at = 0;
-  edf_write(to, "{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",\"draws\":\"%llu\"",
-            edf.seed, edf.draws);
+  edf_write(to, "%8s{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",\"draws\":\"%llu\"",
+            "", edf.seed, edf.draws);
   for (int i = 0; i < edf.n_parameters; i++) {
     const edf_node *p = edf.parameters[i];
     if (!p->steps) continue;
@@ -9263,18 +9262,16 @@ static void edf__write_header(edf_page *to) {
   }
   edf_write(to, "}");
   while (to->n % 8) edf_write(to, " ");
+  edf__put_number((unsigned char *)to->at, to->n - 8, 8, 0);
 }
 
 void edf_save(const char *path) {
   edf_page header = { NULL, 0 };
-  unsigned char length[8];
   edf__check_names();
   edf__write_header(&header);
-  edf__put_number(length, header.n, 8, 0);
   for (int k = 0; edf_device && k < EDF__PARTS * edf.n_parameters; k++)
     if (*edf__part(k)) edf_device->pull(*edf__part(k), edf.parameters[k / EDF__PARTS]->size);
   edf_writer w = edf_create_file(NULL, path);
-  fwrite(length, 1, 8, w.file);
   fwrite(header.at, 1, header.n, w.file);
   for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++)
     if (*edf__part(k))
@@ -9296,9 +9293,9 @@ typedef struct {
 static char edf__json_peek(edf__file *f) { return edf__skip(f, " \n\t\r"); }
 
 static void edf__json_expect(edf__file *f, char c) {
-  if (edf__json_peek(f) != c)
-    edf__file_error(f, f->at, *f->at >= 32 && *f->at < 127 ? "expected '%c', found '%c'"
-                    : "expected '%c', found byte %d", c, (unsigned char)*f->at);
+  edf__require(f, f->at, edf__json_peek(f) == c, *f->at >= 32 && *f->at < 127
+               ? "expected '%c', found '%c'" : "expected '%c', found byte %d", c,
+               (unsigned char)*f->at);
   f->at++;
 }
 
@@ -9307,10 +9304,10 @@ static char *edf__json_unicode(edf__file *f, char *to) {
   unsigned long code = 0;
   for (int k = 0; k < 4; k++, f->at++) {
     const char *digits = "0123456789abcdef0123456789ABCDEF", *d = strchr(digits, *f->at);
-    if (!*f->at || !d) edf__file_error(f, f->at, "expected four hexadecimal digits");
+    edf__require(f, f->at, *f->at && d, "expected four hexadecimal digits");
     code = code * 16 + (unsigned long)(d - digits) % 16;
   }
-  if (!code) edf__file_error(f, f->at, "a name has a NUL");
+  edf__require(f, f->at, code, "a name has a NUL");
   if (code >= 0x800) *to++ = (char)(0xE0 | code >> 12);
   if (code >= 0x80) *to++ = (char)(code < 0x800 ? 0xC0 | code >> 6 : 0x80 | (code >> 6 & 63));
   *to++ = (char)(code < 0x80 ? code : 0x80 | (code & 63));
@@ -9323,13 +9320,13 @@ static char *edf__json_string(edf__file *f) {
   char *start = f->text + (f->at - f->text), *to = start;
   while (*f->at != '"') {
     static const char from[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
-    if ((unsigned char)*f->at < 32) edf__file_error(f, f->at, "a string does not end");
+    edf__require(f, f->at, (unsigned char)*f->at >= 32, "a string does not end");
     if (*f->at != '\\') { *to++ = *f->at++; continue; }
     const char *escape = f->at[1] ? strchr(from, f->at[1]) : NULL;
     f->at += 2;
+    edf__require(f, f->at, escape || f->at[-1] == 'u', "a string has an unknown escape");
     if (escape) *to++ = means[escape - from];
-    else if (f->at[-1] == 'u') to = edf__json_unicode(f, to);
-    else edf__file_error(f, f->at, "a string has an unknown escape");
+    else to = edf__json_unicode(f, to);
   }
   f->at++;
   *to = 0;
@@ -9348,10 +9345,9 @@ static char *edf__json_key(edf__file *f, int n) {
 }
 
 static unsigned long long edf__json_whole(edf__file *f) {
-  if (!edf__is_digit(edf__json_peek(f)))
-    edf__file_error(f, f->at, "expected a whole number");
+  edf__require(f, f->at, edf__is_digit(edf__json_peek(f)), "expected a whole number");
   unsigned long long n = edf__digits(&f->at, ULLONG_MAX / 20);
-  if (edf__is_digit(*f->at)) edf__file_error(f, f->at, "the number is too large");
+  edf__require(f, f->at, !edf__is_digit(*f->at), "the number is too large");
   return n;
 }
 
@@ -9361,34 +9357,33 @@ static void edf__json_shape(edf__file *f, const char *name, const edf_node *p) {
   edf__json_expect(f, '[');
   for (int rank = 0; edf__json_peek(f) != ']'; rank++) {
     if (rank) edf__json_expect(f, ',');
-    if (rank == EDF_MAX_RANK)
-      edf__file_error(f, f->at, "tensor %s has more than %d dimensions", name, EDF_MAX_RANK);
+    edf__require(f, f->at, rank < EDF_MAX_RANK, "tensor %s has more than %d dimensions", name,
+                 EDF_MAX_RANK);
     edf__put(&found, rank ? ", %llu" : "%llu", edf__json_whole(f));
   }
   f->at++;
   for (int d = 0; d < p->rank; d++) edf__put(&expected, d ? ", %d" : "%d", p->dim[d]);
-  if (strcmp(found.at, expected.at))
-    edf__file_error(f, f->at, "tensor %s has the shape [%s], but parameter \"%s\" [%s], "
-                    "declared at %s:%d", name, found.at, p->name, expected.at, p->file,
-                    p->line);
+  edf__require(f, f->at, !strcmp(found.at, expected.at), "tensor %s has the shape [%s], but "
+               "parameter \"%s\" [%s], declared at %s:%d", name, found.at, p->name, expected.at,
+               p->file, p->line);
 }
 
 /* "w1":{"dtype":"F32","shape":[784,64],"data_offsets":[0,200704]} */
 static void edf__json_tensor(edf__model *m, const char *name) {
   edf__file *f = &m->f;
   int part = edf__part_of_name(name);
-  if (part < 0) edf__file_error(f, f->at, "tensor %s is no parameter of this program", name);
+  edf__require(f, f->at, part >= 0, "tensor %s is no parameter of this program", name);
   const edf_node *p = edf.parameters[part / EDF__PARTS];
   edf__saved *s = &m->saved[part];
-  if (s->bytes) edf__file_error(f, f->at, "tensor %s is there twice", name);
+  edf__require(f, f->at, !s->bytes, "tensor %s is there twice", name);
   int shaped = 0, placed = 0;
   const char *key;
   for (int n = 0; (key = edf__json_key(f, n)) != NULL; n++) {
     if (!strcmp(key, "dtype") && !s->bytes) {
       const char *type = edf__json_string(f);
       s->bytes = !strcmp(type, "F32") ? 4 : !strcmp(type, "F64") ? 8 : 0;
-      if (!s->bytes)
-        edf__file_error(f, f->at, "tensor %s has the type %s, expected F32 or F64", name, type);
+      edf__require(f, f->at, s->bytes, "tensor %s has the type %s, expected F32 or F64", name,
+                   type);
     } else if (!strcmp(key, "shape") && !shaped++) edf__json_shape(f, name, p);
     else if (!strcmp(key, "data_offsets") && !placed++) {
       edf__json_expect(f, '[');
@@ -9398,12 +9393,11 @@ static void edf__json_tensor(edf__model *m, const char *name) {
       edf__json_expect(f, ']');
     } else edf__file_error(f, f->at, "tensor %s: unexpected key %s", name, key);
   }
-  if (!s->bytes || !shaped || !placed)
-    edf__file_error(f, f->at, "tensor %s lacks dtype, shape or data_offsets", name);
+  edf__require(f, f->at, s->bytes && shaped && placed,
+               "tensor %s lacks dtype, shape or data_offsets", name);
   unsigned long long bytes = (unsigned long long)p->size * (unsigned)s->bytes;
-  if (s->end < s->begin || s->end - s->begin != bytes)
-    edf__file_error(f, f->at, "tensor %s has the offsets %llu to %llu, expected %llu bytes",
-                    name, s->begin, s->end, bytes);
+  edf__require(f, f->at, s->end >= s->begin && s->end - s->begin == bytes, "tensor %s has the "
+               "offsets %llu to %llu, expected %llu bytes", name, s->begin, s->end, bytes);
 }
 
 /* Seed, draws and steps are ours; other metadata is let alone. */
@@ -9421,8 +9415,8 @@ static void edf__json_metadata(edf__model *m) {
     *dot = 0;
     int part = edf__part_of_name(key);
     if (part < 0 || part % EDF__PARTS) continue;
-    if (!whole || number > LONG_MAX)
-      edf__file_error(f, f->at, "the steps of %s are %s, expected a whole number", key, text);
+    edf__require(f, f->at, whole && number <= LONG_MAX,
+                 "the steps of %s are %s, expected a whole number", key, text);
     m->saved[part].steps = (long)number;
   }
 }
@@ -9441,17 +9435,14 @@ static void edf__check_model(edf__model *m, unsigned long long length) {
   qsort(m->saved, parts, sizeof *m->saved, edf__saved_order);
   for (const edf__saved *s = m->saved; s < m->saved + parts; s++) {
     const edf_node *p = edf.parameters[s->part / EDF__PARTS];
-    if (!s->bytes && s->part % EDF__PARTS == 0)
-      edf__file_error(f, f->at, "there is no tensor for parameter \"%s\", declared at %s:%d",
-                      p->name, p->file, p->line);
-    if (s->bytes && s->begin != end)
-      edf__file_error(f, f->at, "a tensor begins at offset %llu, where %llu was expected: a "
-                      "gap, or an overlap", s->begin, end);
+    edf__require(f, f->at, s->bytes || s->part % EDF__PARTS, "there is no tensor for parameter "
+                 "\"%s\", declared at %s:%d", p->name, p->file, p->line);
+    edf__require(f, f->at, !s->bytes || s->begin == end, "a tensor begins at offset %llu, where "
+                 "%llu was expected: a gap, or an overlap", s->begin, end);
     if (s->bytes) end = s->end;
   }
-  if (end != length)
-    edf__file_error(f, f->at, "the tensors end at offset %llu, but %llu bytes follow the "
-                    "header", end, length);
+  edf__require(f, f->at, end == length, "the tensors end at offset %llu, but %llu bytes follow "
+               "the header", end, length);
 }
 
 /* Once there is memory for what optimisers remember, nothing can go wrong. A part that the file
@@ -9463,7 +9454,7 @@ static void edf__take_model(edf__model *m, const char *numbers) {
     edf_real **to = edf__part(s->part);
     if (!s->bytes || *to) continue;
     *to = (edf_real *)edf__try_raw(&edf.kept, bytes);
-    if (!*to) edf__file_error(&m->f, NULL, "out of memory for %zu bytes", bytes);
+    edf__require(&m->f, NULL, *to, "out of memory for %zu bytes", bytes);
     memset(*to, 0, bytes);
   }
   for (const edf__saved *s = m->saved; s < end; s++) {
@@ -9489,13 +9480,12 @@ void edf_load(const char *path) {
   uint64_t n = edf__get_number(edf__take(&m.f, 8), 8, 0);
   int possible = n >= 2 && n <= LONGEST;
   size_t left = edf__fetch(&m.f, possible ? SIZE_MAX : 0);
-  if (!possible || n > left)
-    edf__file_error(&m.f, m.f.text, "expected a safetensors file: its header would have %llu "
-                    "bytes, but %s%zu follow", (unsigned long long)n,
-                    m.f.file ? "at least " : "", left);
+  edf__require(&m.f, m.f.text, possible && n <= left, "expected a safetensors file: its header "
+               "would have %llu bytes, but %s%zu follow", (unsigned long long)n,
+               m.f.file ? "at least " : "", left);
   int parts = EDF__PARTS * edf.n_parameters;
   m.saved = (edf__saved *)EDF_MALLOC((size_t)parts * sizeof *m.saved);
-  if (!m.saved) edf__file_error(&m.f, NULL, "out of memory for %d tensors", parts);
+  edf__require(&m.f, NULL, m.saved, "out of memory for %d tensors", parts);
   m.f.owned = memset(m.saved, 0, (size_t)parts * sizeof *m.saved);
   for (int k = 0; k < parts; k++) m.saved[k].part = k;
   char *numbers = m.f.text + 8 + n, first = *numbers;
@@ -9505,7 +9495,7 @@ void edf_load(const char *path) {
     if (!strcmp(name, "__metadata__")) edf__json_metadata(&m);
     else edf__json_tensor(&m, name);
   edf__json_peek(&m.f);
-  if (m.f.at != numbers) edf__file_error(&m.f, m.f.at, "expected the end of the header");
+  edf__require(&m.f, m.f.at, m.f.at == numbers, "expected the end of the header");
   *numbers = first;
   edf__check_model(&m, left - n);
   edf__take_model(&m, numbers);
