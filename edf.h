@@ -9565,39 +9565,24 @@ typedef edf_recurrent_state RecurrentState;
 #define AdamW           edf_adamw
 #endif
 
-/* What moved with version 2.0: a program that misses the second header is told so. */
-#if !defined(EDF_LAB_H) && !defined(EDF__MOVED)
-#define EDF__MOVED
-#ifndef edf_doctor
-#define edf_doctor(...)        edf_doctor_is_in_edf_lab_h
-#endif
-#ifndef edf_trace_begin
-#define edf_trace_begin(...)   edf_trace_begin_is_in_edf_lab_h
-#endif
-#ifndef edf_trace_end
-#define edf_trace_end()        edf_trace_end_is_in_edf_lab_h
-#endif
-#ifndef edf_log_value
-#define edf_log_value(...)     edf_log_value_is_in_edf_lab_h
-#endif
+/* What moved with version 2.0: a program that misses the second header is told so, unless it
+   has names of its own for these. */
+#ifndef EDF_LAB_H
 #undef edf_log                           /* of one argument it is a node                      */
 #define EDF__LOG_OF(a, b, which, ...) which
-#define edf_log(...) EDF__LOG_OF(__VA_ARGS__, EDF__LOG_VALUE, EDF__LOG_NODE, 0)(__VA_ARGS__)
-#define EDF__LOG_VALUE(name, value) edf_log_value(name, value)
+#define edf_log(...) EDF__LOG_OF(__VA_ARGS__, edf_log_value, EDF__LOG_NODE, 0)(__VA_ARGS__)
 #define EDF__LOG_NODE(x) edf_log_at(EDF__HERE, x)
-#ifndef edf_log_scale
+#if !defined(edf_doctor) && !defined(edf_trace_begin) && !defined(edf_trace_end) && \
+    !defined(edf_log_value) && !defined(edf_log_scale) && !defined(edf_plot_svg) && \
+    !defined(edf_print_latex) && !defined(edf_write_dot) && !defined(edf_contact_sheet)
+#define edf_doctor(...)        edf_doctor_is_in_edf_lab_h
+#define edf_trace_begin(...)   edf_trace_begin_is_in_edf_lab_h
+#define edf_trace_end()        edf_trace_end_is_in_edf_lab_h
+#define edf_log_value(...)     edf_log_value_is_in_edf_lab_h
 #define edf_log_scale(...)     edf_log_scale_is_in_edf_lab_h
-#endif
-#ifndef edf_plot_svg
 #define edf_plot_svg(...)      edf_plot_svg_is_in_edf_lab_h
-#endif
-#ifndef edf_print_latex
 #define edf_print_latex(...)   edf_print_latex_is_in_edf_lab_h
-#endif
-#ifndef edf_write_dot
 #define edf_write_dot(...)     edf_write_dot_is_in_edf_lab_h
-#endif
-#ifndef edf_contact_sheet
 #define edf_contact_sheet(...) edf_contact_sheet_is_in_edf_lab_h
 #endif
 #endif
