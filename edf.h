@@ -9596,9 +9596,7 @@ typedef edf_recurrent_state RecurrentState;
    1.1  functions over named indices, layers, recurrence, optimisers, saved models, threads
    1.0  the graph, the notation, one kernel
 
-   MIT licence
-
-   Copyright (c) 2026 the edf.h authors
+   MIT licence. Copyright (c) 2026 the edf.h authors
 
    Permission is hereby granted, free of charge, to any person obtaining a copy of this
    software and associated documentation files (the "Software"), to deal in the Software
