@@ -8539,10 +8539,7 @@ EDF__C_END
 EDF__C_BEGIN
 edf_array edf_new_array(int rank, const int *dim) {
   edf_array a = { rank, { 0 }, 1, NULL };
-  for (int d = 0; d < rank; d++) {
-    a.dim[d] = dim[d];
-    a.size *= (size_t)dim[d];
-  }
+  for (int d = 0; d < rank; d++) a.size *= (size_t)(a.dim[d] = dim[d]);
   if (a.size <= SIZE_MAX / sizeof *a.value)
     a.value = (edf_real *)EDF_MALLOC(a.size ? a.size * sizeof *a.value : 1);
   return a;
@@ -8750,7 +8747,7 @@ static double edf__csv_number(edf__file *f) {
   edf__require(f, f->at, fabs((double)(edf_real)number) < HUGE_VAL, "the number is too large");
   f->at = at;
   char next = edf__skip(f, " \t\r");
-  edf__require(f, f->at, !next || strchr(",\n", next), "expected ',' or the end of the line");
+  edf__require(f, f->at, strchr(",\n", next), "expected ',' or the end of the line");
   return number;
 }
 
@@ -8761,8 +8758,7 @@ static void edf__csv_rows(edf__file *f, int *dim, edf_real *value) {
     do {
       double number = edf__csv_number(f);
       if (value) *value++ = (edf_real)number;
-      n++;
-    } while (*f->at == ',' && f->at++ && n < INT_MAX);
+    } while (++n < INT_MAX && *f->at == ',' && f->at++);
     if (!dim[0]) dim[1] = n;
     edf__require(f, f->at, n == dim[1], "expected %d numbers as in the first row, found %d",
                  dim[1], n);
@@ -8773,8 +8769,7 @@ static void edf__csv_rows(edf__file *f, int *dim, edf_real *value) {
 edf_array edf_load_csv(const char *path) {
   int dim[2] = { 0, 0 };
   edf__file f = edf__open(path, 1);
-  char first = edf__skip(&f, " \t\r");
-  int heading = first && !edf__is_digit(first) && !strchr("+-.\n", first);
+  int heading = !strchr("+-.0123456789\n", edf__skip(&f, " \t\r"));
   if (heading) f.at += strcspn(f.at, "\n");
   const char *start = f.at;
   edf__csv_rows(&f, dim, NULL);
