@@ -8792,18 +8792,16 @@ static void edf__input_from_shape(edf_node *y) {
 }
 static void edf__input_from_forward(edf_node *y) {
   const edf_array *data = (const edf_array *)y->state;
-  size_t n = (size_t)data->dim[0], J = data->size / n;
+  size_t J = data->size / (size_t)data->dim[0];
   for (size_t b = 0; b < y->size / J; b++)
-    memcpy(y->value + b * J, data->value + edf__class(y, b) * J,
-           J * sizeof *y->value);
+    memcpy(y->value + b * J, data->value + edf__class(y, b) * J, J * sizeof *y->value);
 }
 static const edf_op edf__input_from_op = { "InputFrom", edf__input_from_shape,
   edf__input_from_forward, NULL, NULL, NULL, NULL, 0, 0 };
 edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node *rows) {
   edf__site at = { "InputFrom", file, line };
   edf__no_nulls(&at, "rows", rows);
-  if (data.rank < 1 || !data.value || !data.size)
-    edf__fail_at(&at, "the data has no rows");
+  if (data.rank < 1 || !data.value || !data.size) edf__fail_at(&at, "the data has no rows");
   if (data.rank + rows->rank - 1 > EDF_MAX_RANK)
     edf__x_error(&at, "rows", rows, "the data has %d dimensions, and a row number for each "
                  "entry of rows makes more than %d", data.rank, EDF_MAX_RANK);
