@@ -8997,8 +8997,8 @@ static unsigned char *edf__png_chunk(unsigned char *to, const char *type, size_t
    is a row: a flag for the last one, its length, the length's complement, the filter type 0,
    the pixels. At the end stands the Adler-32 of filter types and pixels. */
 static void edf__write_png(const char *path, const edf_array *a, int channels) {
-  size_t row = (size_t)a->dim[1] * (size_t)channels, length = row + 1;
-  size_t n = 2 + (size_t)a->dim[0] * (5 + length) + 4;
+  size_t row = (size_t)a->dim[1] * (size_t)channels, n = 2 + (size_t)a->dim[0] * (6 + row) + 4;
+  uint64_t length = row + 1;
   unsigned long sum = 1, sums = 0;
   unsigned char *png = (unsigned char *)edf__alloc(&edf.kept, 8 + 12 + 13 + 12 + n + 12);
   memcpy(png, "\x89PNG\r\n\x1a\n", 8);
@@ -9008,11 +9008,9 @@ static void edf__write_png(const char *path, const edf_array *a, int channels) {
   unsigned char *data = edf__png_chunk(png + 8, "IHDR", 13), *to = data + 8 + 2;
   memcpy(to - 2, "\x78\x01", 2);
   for (int y = 0; y < a->dim[0]; y++) {
-    to[0] = y == a->dim[0] - 1;
-    edf__put_number(to + 1, length, 2, 0);
-    edf__put_number(to + 3, ~length, 2, 0);
+    edf__put_number(to, ~length << 24 | length << 8 | (y == a->dim[0] - 1), 5, 0);
     to += 5;
-    for (size_t k = 0; k < length; k++, to++) {
+    for (size_t k = 0; k <= row; k++, to++) {
       if (k) *to = edf__pixel(a->value[(size_t)y * row + k - 1]);
       sum = (sum + *to) % 65521;
       sums = (sums + sum) % 65521;
