@@ -215,14 +215,24 @@ typedef struct {
 } edf_lab__rule;
 
 /* ---- The report: a finding, the nodes and numbers, a hint. */
-EDF_LAB__PRINTF(2, 3)
-static void edf_lab__find(const edf_lab__doctor *d, const char *format, ...) {
+static void edf_lab__point_at(const edf_node *x) {
+  edf_page site = { NULL, 0 };
+  edf_write_node(&site, x, EDF_SITE);
+  printf("  %s\n", site.at);
+  edf_release(site.at);
+}
+
+/* What is wrong, and the node where it shows, or NULL. */
+EDF_LAB__PRINTF(3, 4)
+static void edf_lab__find(const edf_lab__doctor *d, const edf_node *x, const char *format,
+                          ...) {
   va_list args;
   va_start(args, format);
   printf("doctor: step %ld: ", d->now);
   vprintf(format, args);
   printf("\n");
   va_end(args);
+  if (x) edf_lab__point_at(x);
 }
 
 EDF_LAB__PRINTF(1, 2)
@@ -235,11 +245,16 @@ static void edf_lab__say(const char *format, ...) {
   va_end(args);
 }
 
-static void edf_lab__point_at(const edf_node *x) {
-  edf_page site = { NULL, 0 };
-  edf_write_node(&site, x, EDF_SITE);
-  printf("  %s\n", site.at);
-  edf_release(site.at);
+/* What to do ends the report: 1, since a rule has reported. */
+EDF_LAB__PRINTF(1, 2)
+static int edf_lab__hint(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  printf("  hint: ");
+  vprintf(format, args);
+  printf("\n");
+  va_end(args);
+  return 1;
 }
 
 /* ---- Numbers about a tensor */
@@ -425,11 +440,9 @@ static int edf_lab__rule_data_nan(edf_lab__doctor *d) {
     edf_statistics s = { 0, 0, 0, 0, 0, 0 };
     if (edf_is(x, EDF_IS_ACTIVE) && edf_rows_fed(x) >= 0) s = edf_lab__summarise(x);
     if (!s.bad || s.least == -HUGE_VAL) continue;
-    edf_lab__find(d, "%zu of %zu numbers of the input %s are NaN or infinite", s.bad, x->size,
-                  x->name);
-    edf_lab__point_at(x);
-    edf_lab__say("hint: look at how the data is read, or divided by a deviation of 0");
-    return 1;
+    edf_lab__find(d, x, "%zu of %zu numbers of the input %s are NaN or infinite", s.bad,
+                  x->size, x->name);
+    return edf_lab__hint("look at how the data is read, or divided by a deviation of 0");
   }
   return 0;
 }
@@ -443,12 +456,10 @@ static int edf_lab__rule_scale(edf_lab__doctor *d) {
   int is_bytes = s.least >= 0 && s.greatest <= 255 && s.greatest > 127;
   const edf_node *user = edf_lab__user_of(d->x);         /* of class numbers, perhaps         */
   if (!is_bytes && user && edf_is(user, EDF_IS_OWN) && edf_lab__all_whole(d->x)) return 0;
-  edf_lab__find(d, is_bytes ? "inputs look like 0...255" : "inputs are not scaled");
-  edf_lab__point_at(d->x);
+  edf_lab__find(d, d->x, is_bytes ? "inputs look like 0...255" : "inputs are not scaled");
   edf_lab__say("%g to %g, mean %.3g, deviation %.3g", s.least, s.greatest, s.mean, s.deviation);
-  edf_lab__say(is_bytes ? "hint: divide by 255"
-                        : "hint: subtract each column's mean and divide by its deviation");
-  return 1;
+  if (is_bytes) return edf_lab__hint("divide by 255");
+  return edf_lab__hint("subtract each column's mean and divide by its deviation");
 }
 
 /* A mean of three deviations is most of what the first layer sees. */
@@ -456,11 +467,9 @@ static int edf_lab__rule_centre(edf_lab__doctor *d) {
   if (!d->x || d->coded) return 0;
   edf_statistics s = edf_lab__summarise(d->x);
   if (!(fabs(s.mean) > 3 * s.deviation && fabs(s.mean) > 0.5 && d->x->size >= 16)) return 0;
-  edf_lab__find(d, "inputs are far from centred");
-  edf_lab__point_at(d->x);
+  edf_lab__find(d, d->x, "inputs are far from centred");
   edf_lab__say("mean %.3g, deviation %.3g", s.mean, s.deviation);
-  edf_lab__say("hint: subtract the mean");
-  return 1;
+  return edf_lab__hint("subtract the mean");
 }
 
 /* All rows alike in three batches: the loader stands still. (All 0 may be a first state.) */
@@ -471,10 +480,8 @@ static int edf_lab__rule_alike(edf_lab__doctor *d) {
   for (size_t b = 1; b < rows; b++)
     if (memcmp(v, v + b * row, row * sizeof *v)) { d->same_rows = 0; return 0; }
   if (edf_lab__norm(v, row) == 0 || ++d->same_rows < 3) return 0;
-  edf_lab__find(d, "all %zu rows of the input are the same", rows);
-  edf_lab__point_at(d->x);
-  edf_lab__say("hint: does the loader move on from row to row?");
-  return 1;
+  edf_lab__find(d, d->x, "all %zu rows of the input are the same", rows);
+  return edf_lab__hint("does the loader move on from row to row?");
 }
 
 /* ---- Rows that were trained on. A row is a hash of its bytes; its first 16 bits are of a few
@@ -555,14 +562,12 @@ static int edf_lab__tells_rows(const edf_lab__doctor *d) {
 static int edf_lab__rule_leak(edf_lab__doctor *d) {
   const edf_lab__rows *r = &d->rows;
   if (r->tested < 20 || r->hits <= 3 + r->tested / 100) return 0;
-  edf_lab__find(d, "%.3g %% of the evaluation rows were trained on",
+  edf_lab__find(d, d->x, "%.3g %% of the evaluation rows were trained on",
                 100 * (double)r->hits / (double)r->tested);
-  edf_lab__point_at(d->x);
   edf_lab__say("%zu of %zu rows%s that were fed while edf.training is 0", r->hits, r->tested,
                r->mask ? ", a sample of those" : "");
-  edf_lab__say("hint: keep rows apart that no step sees (unless the error on those it has seen "
-               "is what you want)");
-  return 1;
+  return edf_lab__hint("keep rows apart that no step sees (unless the error on those it has "
+                       "seen is what you want)");
 }
 
 /* ---- Rules of the labels */
@@ -577,13 +582,11 @@ static int edf_lab__rule_label_range(edf_lab__doctor *d) {
   edf_statistics s = edf_lab__summarise(y);
   int K = d->classes, whole = edf_lab__all_whole(y);
   if (whole && s.least >= 0 && s.greatest < K) return 0;
-  edf_lab__find(d, "labels are %g to %g%s, but there are %d classes, 0 to %d", s.least,
+  edf_lab__find(d, y, "labels are %g to %g%s, but there are %d classes, 0 to %d", s.least,
                 s.greatest, whole ? "" : ", not all whole", K, K - 1);
-  edf_lab__point_at(y);
-  edf_lab__say(s.least >= 1 && s.greatest == K ? "hint: they count from 1: subtract 1"
-               : whole ? "hint: are there more classes than scores?"
-                       : "hint: are these really the labels?");
-  return 1;
+  if (s.least >= 1 && s.greatest == K) return edf_lab__hint("they count from 1: subtract 1");
+  return edf_lab__hint(whole ? "are there more classes than scores?"
+                             : "are these really the labels?");
 }
 
 /* Every class but 0, so often that chance would have brought a rare one too: 200 rows for each
@@ -593,11 +596,10 @@ static int edf_lab__rule_label_base(edf_lab__doctor *d) {
   if (!d->count || K < 3 || d->labels < 200 * K || d->count[0]) return 0;
   for (size_t k = 1; k < K; k++) seen += d->count[k] > 0;
   if (seen < K - 1) return 0;
-  edf_lab__find(d, "labels count from 1: of %zu labels none is 0", d->labels);
-  edf_lab__point_at(edf_lab__labels(d));
+  edf_lab__find(d, edf_lab__labels(d), "labels count from 1: of %zu labels none is 0",
+                d->labels);
   edf_lab__say("labels are 1 to %zu, and there are scores for %zu classes", K - 1, K);
-  edf_lab__say("hint: subtract 1, and have one class less");
-  return 1;
+  return edf_lab__hint("subtract 1, and have one class less");
 }
 
 static void edf_lab__count_window(edf_lab__doctor *d) {
@@ -657,14 +659,12 @@ static int edf_lab__rule_order(edf_lab__doctor *d) {
   double chance = S + (1 - S) / size, found = d->purity / d->windows;
   int sorted = d->windows >= 8 && (1 - most) * n >= 20 && found > chance + 0.25 * (1 - chance);
   if (!one && !sorted) return 0;
-  edf_lab__find(d, one ? "not shuffled? All %.0f labels so far are of one class"
-                       : "not shuffled: the rows of a batch have like labels", n);
-  edf_lab__point_at(y);
+  edf_lab__find(d, y, one ? "not shuffled? All %.0f labels so far are of one class"
+                          : "not shuffled: the rows of a batch have like labels", n);
   if (sorted)
     edf_lab__say("on average %.0f %% of a batch are of one class; in the data so far, %.0f %%",
                  100 * (double)d->alike / n, 100 * most);
-  edf_lab__say("hint: edf_shuffle(&x, &y) before each epoch");
-  return 1;
+  return edf_lab__hint("edf_shuffle(&x, &y) before each epoch");
 }
 
 /* By functions of one input: Sub, Square, Mean. */
@@ -686,12 +686,10 @@ static int edf_lab__rule_target(edf_lab__doctor *d) {
     edf_statistics s = edf_lab__summarise(y);
     double lo = bend == EDF_LAB__TANH ? -1 : 0, hi = bend == EDF_LAB__RELU ? HUGE_VAL : 1;
     if (s.least >= lo && s.greatest <= hi) continue;
-    edf_lab__find(d, "targets are outside of what %s can reach", bce ? "BCELoss" : a->name);
-    edf_lab__point_at(y);
+    edf_lab__find(d, y, "targets are outside of what %s can reach", bce ? "BCELoss" : a->name);
     edf_lab__point_at(bce ? c : a);
     edf_lab__say("targets %g to %g, outputs %g to %g", s.least, s.greatest, lo, hi);
-    edf_lab__say("hint: scale the targets, or have no %s before the loss", a->op);
-    return 1;
+    return edf_lab__hint("scale the targets, or have no %s before the loss", a->op);
   }
   return 0;
 }
@@ -705,14 +703,12 @@ static int edf_lab__rule_unrelated(edf_lab__doctor *d) {
   double window = EDF_LAB__WINDOW, middle = d->middle / window, late = d->late / window;
   double entropy = edf_lab__label_entropy(d);
   if (late < entropy - 0.1 || middle - late > 0.1 || d->drops < 1) return 0;
-  edf_lab__find(d, "labels seem unrelated to the inputs");
-  edf_lab__point_at(edf_lab__labels(d));
+  edf_lab__find(d, edf_lab__labels(d), "labels seem unrelated to the inputs");
   edf_lab__say("loss %.3f; the classes' shares alone would give %.3f", late, entropy);
   edf_lab__say("each step lowers the loss of its own batch, by %.2g on average, but not the "
                "next one's", 2 * d->drops / (double)EDF_LAB__STEPS);
-  edf_lab__say("hint: are labels and inputs shifted against each other, or only one of them "
-               "shuffled? (An IDX header has 8 bytes for labels, 16 for images.)");
-  return 1;
+  return edf_lab__hint("are labels and inputs shifted against each other, or only one of them "
+                       "shuffled? (An IDX header has 8 bytes for labels, 16 for images.)");
 }
 
 /* ---- Rules of the program */
@@ -746,13 +742,12 @@ static int edf_lab__rule_twice(edf_lab__doctor *d) {
   if (!c || !edf_is(c, EDF_IS_SOFTMAX) || !edf_lab__sums_to_one(c->in[0], c->in[0]->rank - 1))
     return 0;
   double K = (double)d->classes;
-  edf_lab__find(d, "softmax twice: the scores of %s are probabilities already", c->name);
-  edf_lab__point_at(c->in[0]);
+  edf_lab__find(d, c->in[0], "softmax twice: the scores of %s are probabilities already",
+                c->name);
   edf_lab__point_at(c);
   edf_lab__say("so the loss cannot go below %.3f for %g classes", log(1 + (K - 1) / exp(1.0)),
                K);
-  edf_lab__say("hint: one Softmax before LogLoss, none before SoftmaxLogLoss");
-  return 1;
+  return edf_lab__hint("one Softmax before LogLoss, none before SoftmaxLogLoss");
 }
 
 /* Probabilities of classes have to sum to 1 over the last index. */
@@ -764,14 +759,12 @@ static int edf_lab__rule_axis(edf_lab__doctor *d) {
   while (other < last && !edf_lab__sums_to_one(P, other)) other++;
   if (other == last && !edf_lab__is_log_loss(d->head)) return 0;
   if (other < last)
-    edf_lab__find(d, "softmax over the wrong index: %s sums to 1 over index %d (%d%s), not "
+    edf_lab__find(d, P, "softmax over the wrong index: %s sums to 1 over index %d (%d%s), not "
                   "over the %d classes", P->name, other, P->dim[other],
                   edf_follows_batch(P, other) ? ", the batch" : "", d->classes);
-  else edf_lab__find(d, "LogLoss of %s, which does not sum to 1 over the classes", P->name);
-  edf_lab__point_at(P);
-  edf_lab__say("hint: Softmax(s) goes over the last index; LogLoss takes probabilities, "
-               "SoftmaxLogLoss scores");
-  return 1;
+  else edf_lab__find(d, P, "LogLoss of %s, which does not sum to 1 over the classes", P->name);
+  return edf_lab__hint("Softmax(s) goes over the last index; LogLoss takes probabilities, "
+                       "SoftmaxLogLoss scores");
 }
 
 static edf_node *edf_lab__user_of(const edf_node *p) {
@@ -786,14 +779,12 @@ static int edf_lab__rule_unused(edf_lab__doctor *d) {
   for (int i = 0; d->step == EDF_LAB__WINDOW && i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i], *user = edf_lab__user_of(p);
     if (d->patient[i].met || p->update == edf_frozen || edf_is(p, EDF_IS_ACTIVE)) continue;
-    edf_lab__find(d, "the parameter %s is never used by the loss", p->name);
-    edf_lab__point_at(p);
+    edf_lab__find(d, p, "the parameter %s is never used by the loss", p->name);
     if (user) edf_lab__say("its nearest use is here, but %s does not depend on it:",
                            d->loss->name);
     else edf_lab__say("no node uses it");
     if (user) edf_lab__point_at(user);
-    edf_lab__say("hint: is a line of the model missing, or was a name taken twice?");
-    return 1;
+    return edf_lab__hint("is a line of the model missing, or was a name taken twice?");
   }
   return 0;
 }
@@ -835,14 +826,12 @@ static int edf_lab__rule_symmetric(edf_lab__doctor *d) {
       continue;
     while (axis >= 0 && !(equal = edf_lab__count_equal(p, axis))) axis--;
     if (!equal) continue;
-    edf_lab__find(d, began_zero ? "%s is all zero: its units are alike and stay so"
-                                : "%s begins with equal units, which stay equal", p->name);
-    edf_lab__point_at(p);
+    edf_lab__find(d, p, began_zero ? "%s is all zero: its units are alike and stay so"
+                                   : "%s begins with equal units, which stay equal", p->name);
     edf_lab__say("%d of %d slices along index %d equal the one before, in value and gradient",
                  equal, p->dim[axis], axis);
-    edf_lab__say("hint: random weights, edf_init_uniform or edf_init_normal; only thresholds "
-                 "may begin at 0");
-    return 1;
+    return edf_lab__hint("random weights, edf_init_uniform or edf_init_normal; only thresholds "
+                         "may begin at 0");
   }
   return 0;
 }
@@ -861,8 +850,7 @@ static void edf_lab__blame(const edf_node *y) {
 
 static void edf_lab__say_bent(edf_lab__doctor *d, edf_node *y, const char *what, double share) {
   edf_statistics s = edf_lab__summarise(y->in[0]);
-  edf_lab__find(d, "%.0f %% of the %s of %s at the start", 100 * share, what, y->name);
-  edf_lab__point_at(y);
+  edf_lab__find(d, y, "%.0f %% of the %s of %s at the start", 100 * share, what, y->name);
   edf_lab__say("its input %s: %.3g to %.3g, mean %.3g, deviation %.3g; wanted: about 1",
                y->in[0]->name, s.least, s.greatest, s.mean, s.deviation);
   edf_lab__blame(y->in[0]);
@@ -875,8 +863,7 @@ static int edf_lab__rule_dead_start(edf_lab__doctor *d) {
     double share = edf_lab__bend_of(y) == EDF_LAB__RELU ? edf_lab__dead_share(y) : 0;
     if (share <= 0.6) continue;
     edf_lab__say_bent(d, y, "units are dead (0 for every row)", share);
-    edf_lab__say("hint: thresholds near 0 (they are subtracted), weights with variance 1/n");
-    return 1;
+    return edf_lab__hint("thresholds near 0 (they are subtracted), weights with variance 1/n");
   }
   return 0;
 }
@@ -889,8 +876,7 @@ static int edf_lab__rule_saturated(edf_lab__doctor *d) {
     double share = curved ? edf_lab__saturated_share(y, kind) : 0;
     if (share <= 0.5) continue;
     edf_lab__say_bent(d, y, "entries are saturated (no slope)", share);
-    edf_lab__say("hint: smaller weights: variance 1/n for sums of n products");
-    return 1;
+    return edf_lab__hint("smaller weights: variance 1/n for sums of n products");
   }
   return 0;
 }
@@ -925,15 +911,13 @@ static int edf_lab__rule_first_loss(edf_lab__doctor *d) {
   edf_node *p = edf_lab__largest_weights(&ratio);
   edf_statistics s = edf_lab__summarise(d->head->in[0]);
   if (s.bad) return 0;
-  edf_lab__find(d, "the first loss is %.3g; guessing costs ln %d = %.3g", d->first, d->classes,
-                edf_lab__guess(d));
-  edf_lab__point_at(d->head->in[0]);
+  edf_lab__find(d, d->head->in[0], "the first loss is %.3g; guessing costs ln %d = %.3g",
+                d->first, d->classes, edf_lab__guess(d));
   edf_lab__say("%.3g to %.3g, deviation %.3g", s.least, s.greatest, s.deviation);
   if (p && ratio > 2) edf_lab__point_at(p);
   if (p && ratio > 2)
     edf_lab__say("  weights %.2g times as large as 1/sqrt(n) for sums of n products", ratio);
-  edf_lab__say("hint: smaller weights at the start");
-  return 1;
+  return edf_lab__hint("smaller weights at the start");
 }
 
 /* ---- Rules of the gradient */
@@ -1063,10 +1047,10 @@ static void edf_lab__say_slope(edf_node *p, double slope) {
     edf_lab__say("%s: the loss changes %.3g times as its gradient says", p->name, slope);
 }
 
-static void edf_lab__say_gradcheck(const edf_lab__doctor *d, const char *more) {
-  edf_lab__say("hint: edf_gradcheck of the loss, after a feed, names the mistake in %s%s%s",
-               d->culprit ? d->culprit->name : d->loss->name,
-               EDF_REAL_IS_DOUBLE ? "" : " (best with -DEDF_REAL=double)", more);
+static int edf_lab__hint_gradcheck(const edf_lab__doctor *d, const char *more) {
+  return edf_lab__hint("edf_gradcheck of the loss, after a feed, names the mistake in %s%s%s",
+                       d->culprit ? d->culprit->name : d->loss->name,
+                       EDF_REAL_IS_DOUBLE ? "" : " (best with -DEDF_REAL=double)", more);
 }
 
 static void edf_lab__say_culprit(edf_lab__doctor *d) {
@@ -1096,22 +1080,19 @@ static void edf_lab__print_entry(const edf_node *x, size_t i) {
 static int edf_lab__rule_forgets(edf_lab__doctor *d) {
   const edf_node *y = d->forgetful;
   if (!y) return 0;
-  edf_lab__find(d, "the forward of %s does not write all of its entries", y->name);
-  edf_lab__point_at(y);
+  edf_lab__find(d, y, "the forward of %s does not write all of its entries", y->name);
   edf_lab__print_entry(y, d->first_forgotten);
   printf(", and %zu of %zu in all\n", d->forgot, y->size);
-  edf_lab__say("hint: a loop that begins late or ends early");
-  return 1;
+  return edf_lab__hint("a loop that begins late or ends early");
 }
 
 /* A step along -g has to lower the loss. */
 static int edf_lab__rule_sign(edf_lab__doctor *d) {
   if (!d->sick || edf_lab__slope_of_sick(d) > -0.5) return 0;
-  edf_lab__find(d, "wrong sign: a step of %s against its gradient raises the loss",
+  edf_lab__find(d, NULL, "wrong sign: a step of %s against its gradient raises the loss",
                 d->sick->name);
   edf_lab__say_culprit(d);
-  edf_lab__say_gradcheck(d, "");
-  return 1;
+  return edf_lab__hint_gradcheck(d, "");
 }
 
 /* Is 1/slope, or slope, one of the sizes about: of the node or of its inputs, or 2? */
@@ -1138,22 +1119,20 @@ static int edf_lab__rule_factor(edf_lab__doctor *d) {
   factor = slope < 1 ? 1 / slope : slope;
   int n = slope > 0 && slope != 1 ? edf_lab__known_size(d, factor, &what) : 0;
   if (!n) return 0;
-  edf_lab__find(d, "the gradient of %s is %d times too %s%s",
+  edf_lab__find(d, NULL, "the gradient of %s is %d times too %s%s",
                 d->culprit ? d->culprit_in->name : d->sick->name, n,
                 slope < 1 ? "large" : "small", what);
   edf_lab__say_culprit(d);
-  edf_lab__say("hint: a factor %s%d is missing, or one too many", slope < 1 ? "1/" : "", n);
-  return 1;
+  return edf_lab__hint("a factor %s%d is missing, or one too many", slope < 1 ? "1/" : "", n);
 }
 
 static int edf_lab__rule_backward(edf_lab__doctor *d) {
   if ((!d->sick && !d->culprit) || d->explained) return 0;
-  if (d->culprit) edf_lab__find(d, "the backward of %s is wrong", d->culprit->name);
-  else edf_lab__find(d, "the gradient of %s is not the derivative of %s", d->sick->name,
+  if (d->culprit) edf_lab__find(d, NULL, "the backward of %s is wrong", d->culprit->name);
+  else edf_lab__find(d, NULL, "the gradient of %s is not the derivative of %s", d->sick->name,
                      d->loss->name);
   edf_lab__say_culprit(d);
-  edf_lab__say_gradcheck(d, "; if it is on purpose, edf_expect_mismatch");
-  return 1;
+  return edf_lab__hint_gradcheck(d, "; if it is on purpose, edf_expect_mismatch");
 }
 
 /* What a sum over the batch would be: of the head's losses, or of squares; 0: not known. */
@@ -1171,12 +1150,10 @@ static int edf_lab__rule_sum(edf_lab__doctor *d) {
   if (!d->loss->n_in || d->loss->size != 1) return 0;
   double n, sum = edf_lab__batch_sum(d, &n);
   if (n < 4 || sum == 0 || fabs(d->last / sum - 1) > 0.2) return 0;
-  edf_lab__find(d, "the loss %s is a sum over the batch, not a mean", d->loss->name);
-  edf_lab__point_at(d->loss);
+  edf_lab__find(d, d->loss, "the loss %s is a sum over the batch, not a mean", d->loss->name);
   edf_lab__say("%.4g = %g times %.3g: gradients are as much larger, and change with the batch",
                d->last, n, d->last / n);
-  edf_lab__say("hint: Mean(...), or Backward of the losses of all rows: it takes the mean");
-  return 1;
+  return edf_lab__hint("Mean(...), or Backward of the losses of all rows: it takes the mean");
 }
 
 /* ---- Rules of the step */
@@ -1188,11 +1165,9 @@ static int edf_lab__rule_stale(edf_lab__doctor *d) {
     if (!edf_is(p, EDF_MAY_STEP) || edf_is(p, EDF_GRAD_IS_ZERO) || !edf_is(p, EDF_IS_ACTIVE))
       continue;
     if (edf_lab__norm(edf_grad(p), p->size) == 0) continue;
-    edf_lab__find(d, "the gradient of %s still holds that of the last step", p->name);
-    edf_lab__point_at(p);
+    edf_lab__find(d, p, "the gradient of %s still holds that of the last step", p->name);
     edf_lab__say("edf.accumulate is 1, and Backward adds to it");
-    edf_lab__say("hint: edf_zero_grad() after each step, or edf.accumulate = 0");
-    return 1;
+    return edf_lab__hint("edf_zero_grad() after each step, or edf.accumulate = 0");
   }
   return 0;
 }
@@ -1201,13 +1176,11 @@ static int edf_lab__rule_stale(edf_lab__doctor *d) {
 static int edf_lab__rule_not_fresh(edf_lab__doctor *d) {
   if (!d->off) return 0;
   const edf_node *p = edf.parameters[d->off - 1];
-  edf_lab__find(d, "an optimiser step of %s without a %sgradient", p->name,
+  edf_lab__find(d, p, "an optimiser step of %s without a %sgradient", p->name,
                 d->backwards ? "new " : "");
-  edf_lab__point_at(p);
   if (!d->backwards) edf_lab__say("there was no Backward so far");
   else edf_lab__say("it has made a step by the gradient of the last Backward already");
-  edf_lab__say("hint: Forward and Backward before each step, and one step of one optimiser");
-  return 1;
+  return edf_lab__hint("Forward and Backward before each step, and one step of one optimiser");
 }
 
 static double edf_lab__sum_of_parameters(void) {
@@ -1222,9 +1195,8 @@ static int edf_lab__rule_no_step(edf_lab__doctor *d) {
   double sum = !d->stepped && !edf.accumulate ? edf_lab__sum_of_parameters() : 0;
   if (d->step == 1) d->at_first = sum;
   if (d->step != EDF_LAB__EVERY || d->stepped || edf.accumulate || sum != d->at_first) return 0;
-  edf_lab__find(d, "after %ld Backwards no parameter has ever moved", d->step);
-  edf_lab__say("hint: SGD(eta), or another optimiser, after each Backward");
-  return 1;
+  edf_lab__find(d, NULL, "after %ld Backwards no parameter has ever moved", d->step);
+  return edf_lab__hint("SGD(eta), or another optimiser, after each Backward");
 }
 
 /* Ten looks in a row where it has a gradient and others move. */
@@ -1232,13 +1204,11 @@ static int edf_lab__rule_idle(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     if (d->patient[i].idle < EDF_LAB__FIRM || p->update == edf_frozen || d->several) continue;
-    edf_lab__find(d, "the parameter %s has a gradient, but never moves", p->name);
-    edf_lab__point_at(p);
+    edf_lab__find(d, p, "the parameter %s has a gradient, but never moves", p->name);
     edf_lab__say("norm of its gradient %.3g; other parameters move", d->patient[i].norm);
-    if (p->update) edf_lab__say("hint: it has an update function of its own; does that step? "
-                                "(p->update = edf_frozen says that it shall not)");
-    else edf_lab__say("hint: does your own update go over all parameters?");
-    return 1;
+    if (!p->update) return edf_lab__hint("does your own update go over all parameters?");
+    return edf_lab__hint("it has an update function of its own; does that step? (p->update = "
+                         "edf_frozen says that it shall not)");
   }
   return 0;
 }
@@ -1251,10 +1221,9 @@ static int edf_lab__rule_uphill(edf_lab__doctor *d) {
     up += d->patient[i].along > 0.5;
   }
   if (!up || d->step > 1 || d->several) return 0;
-  edf_lab__find(d, "the step goes along the gradient, up: wrong sign");
+  edf_lab__find(d, NULL, "the step goes along the gradient, up: wrong sign");
   edf_lab__say("%d parameters moved by +g, none by -g", up);
-  edf_lab__say("hint: p -= eta g, with eta above 0");
-  return 1;
+  return edf_lab__hint("p -= eta g, with eta above 0");
 }
 
 /* The most that the last step looked at has changed weights, of their size; 0.001 to 0.01 is
@@ -1287,7 +1256,7 @@ static int edf_lab__rule_too_large(edf_lab__doctor *d) {
   int lost = edf_lab__lost(d) &&
              (edf_lab__largest_change(d) > 0.1 || (n > 0 && 2 * d->rises >= n));
   if (!now && !soon && !late && !lost && d->high < 3) return 0;
-  edf_lab__find(d, "the step is too large");
+  edf_lab__find(d, NULL, "the step is too large");
   if (d->rises)
     edf_lab__say("%d of %d steps have raised the loss of their own batch, from %.3g to %.3g in "
                  "the mean", d->rises, n, d->sum_before / n, d->sum_after / n);
@@ -1295,8 +1264,7 @@ static int edf_lab__rule_too_large(edf_lab__doctor *d) {
     edf_lab__say("the loss has gone from %.3g to %.3g", d->first, edf_lab__mean_of(d->loss));
   edf_lab__say("a step changes weights by up to %.2g times their size; 0.001 to 0.01 is usual",
                edf_lab__largest_change(d));
-  edf_lab__say("hint: a tenth of the learning rate");
-  return 1;
+  return edf_lab__hint("a tenth of the learning rate");
 }
 
 /* A parameter that begins at 0 changes by more than its size in any case. */
@@ -1312,11 +1280,10 @@ static int edf_lab__has_weights(void) {
 static int edf_lab__rule_too_small(edf_lab__doctor *d) {
   if (d->still < EDF_LAB__EVERY + 3 || d->moved_most > 1e-6 || !edf_lab__has_weights())
     return 0;
-  edf_lab__find(d, "the step is too small: nothing moves");
+  edf_lab__find(d, NULL, "the step is too small: nothing moves");
   edf_lab__say("in %ld steps no parameter has changed by more than %.1g of its size", d->step,
                d->moved_most);
-  edf_lab__say("hint: a larger learning rate; 0.001 to 0.01 of the size is usual");
-  return 1;
+  return edf_lab__hint("a larger learning rate; 0.001 to 0.01 of the size is usual");
 }
 
 /* ---- Symptoms */
@@ -1332,11 +1299,10 @@ static int edf_lab__rule_not_finite(edf_lab__doctor *d) {
     if (!edf_is(c, EDF_IS_CURRENT) || edf_lab__finite(c)) continue;
     for (int k = 0; k < c->n_in; k++)
       if (!edf_lab__finite(c->in[k])) { from = 0; c = c->in[k]; break; }
-    edf_lab__find(d, "%s has become NaN or infinite", d->loss->name);
+    edf_lab__find(d, NULL, "%s has become NaN or infinite", d->loss->name);
     edf_lab__say(from ? "this node is the first, from finite inputs:" : "it begins here:");
     edf_lab__point_at(c);
-    edf_lab__say("hint: a logarithm or a division of 0, or steps that are too large");
-    return 1;
+    return edf_lab__hint("a logarithm or a division of 0, or steps that are too large");
   }
   return 0;
 }
@@ -1346,11 +1312,9 @@ static int edf_lab__rule_dead(edf_lab__doctor *d) {
   for (int i = 0; d->step == EDF_LAB__STEPS && i < d->n_dead; i++) {
     edf_node *y = edf.compnodes[i];
     if (d->dead[i] <= (edf_real)0.4) continue;
-    edf_lab__find(d, "%.0f %% of the units of %s are dead: 0 for every row of each batch",
+    edf_lab__find(d, y, "%.0f %% of the units of %s are dead: 0 for every row of each batch",
                   100 * (double)d->dead[i], y->name);
-    edf_lab__point_at(y);
-    edf_lab__say("hint: a smaller step, or LeakyRelu");
-    return 1;
+    return edf_lab__hint("a smaller step, or LeakyRelu");
   }
   return 0;
 }
@@ -1382,15 +1346,15 @@ static int edf_lab__rule_gradients(edf_lab__doctor *d) {
     const edf_lab__patient *a = &d->patient[i];
     if (a->faint < EDF_LAB__FIRM && a->fierce < EDF_LAB__FIRM) continue;
     if (!edf_lab__gradient_comes(d, edf.parameters[i])) continue;
-    edf_lab__find(d, "the gradient %s on its way to %s", a->norm == 0 ? "is lost"
-                  : a->faint ? "vanishes" : "explodes", edf.parameters[i]->name);
-    edf_lab__point_at(edf.parameters[i]);
+    edf_lab__find(d, edf.parameters[i], "the gradient %s on its way to %s",
+                  a->norm == 0 ? "is lost" : a->faint ? "vanishes" : "explodes",
+                  edf.parameters[i]->name);
     edf_lab__say("norm %.2g, of the last layer's weights' %.2g", a->norm,
                  edf_lab__last_norm(d));
-    edf_lab__say(a->norm == 0 ? "hint: dead units, or a node without a derivative between?"
-                 : a->faint ? "hint: Relu for Sigmoid, normalisation, a residual around layers"
-                            : "hint: smaller weights, normalisation, or edf_clip");
-    return 1;
+    if (a->norm == 0)
+      return edf_lab__hint("dead units, or a node without a derivative between?");
+    return edf_lab__hint(a->faint ? "Relu for Sigmoid, normalisation, a residual around layers"
+                                  : "smaller weights, normalisation, or edf_clip");
   }
   return 0;
 }
@@ -1407,13 +1371,12 @@ static int edf_lab__rule_mode(edf_lab__doctor *d) {
   int drops = edf_lab__has(EDF_IS_DROPOUT);
   evaluates &= drops || edf_lab__has(EDF_IS_BATCH_NORM);
   if (!evaluates && !(learns && drops)) return 0;
-  edf_lab__find(d, evaluates ? "evaluated as in training: edf.training is 1"
-                             : "trained as in evaluation: edf.training is 0");
+  edf_lab__find(d, NULL, evaluates ? "evaluated as in training: edf.training is 1"
+                                   : "trained as in evaluation: edf.training is 0");
   edf_lab__say(evaluates ? "%d Forwards of new data without Backward; Dropout drops, BatchNorm "
                "takes the batch's statistics and moves its own" : "%d Backwards so far",
                evaluates ? d->unlearnt : -d->unlearnt);
-  edf_lab__say("hint: edf.training = 0 to evaluate, 1 to train");
-  return 1;
+  return edf_lab__hint("edf.training = 0 to evaluate, 1 to train");
 }
 
 /* ---- All rules, in the order of cause. */
