@@ -171,6 +171,7 @@ typedef struct edf_lab__doctor {
   char *op, *file; int line;             /* where the program builds the loss                 */
   edf_node *loss, *head, *x;             /* head compares scores with classes; x is the data  */
   int classes, coded;                    /* of the head; x holds class numbers                */
+  double guess;                          /* what guessing costs, ln classes; 0 without a head */
   long step, now;                        /* Backwards of the loss so far; the step it is      */
   uint64_t said;                         /* rules that have reported                          */
   int named;                             /* some rule has                                     */
@@ -322,22 +323,16 @@ static void edf_lab__mark_inputs(const edf_lab__doctor *d, const edf_node *c) {
   for (int k = 0; k < c->n_in; k++) *edf_lab__mark_of(d, c->in[k]) = 1;
 }
 
-/* Marks what holds class numbers: whatever an Embed or a head takes them from. */
-static void edf_lab__mark_classes(edf_lab__doctor *d) {
-  edf_lab__unmark_all(d);
-  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
-    edf_node *c = edf.compnodes[i];
-    if (edf_is(c, EDF_IS_ACTIVE) && (edf_is(c, EDF_IS_LOOKUP) || edf_lab__is_head(d, c)))
-      *edf_lab__mark_of(d, c->in[1]) = 1;
-    if (d->marked[i]) edf_lab__mark_inputs(d, c);
-  }
-}
-
 static size_t edf_lab__row_size(const edf_node *x) {
   return edf_follows_batch(x, 0) && x->dim[0] > 0 ? x->size / (size_t)x->dim[0] : x->size;
 }
 
-static edf_node *edf_lab__user_of(const edf_node *p);
+static edf_node *edf_lab__user_of(const edf_node *x) {
+  for (int i = 0; i < edf.n_compnodes; i++)
+    for (int k = 0; k < edf.compnodes[i]->n_in; k++)
+      if (edf.compnodes[i]->in[k] == x) return edf.compnodes[i];
+  return NULL;
+}
 
 /* The data: of the batched inputs but the labels the one with the longest rows; of equal ones
    rather not what is subtracted from an output. */
@@ -348,47 +343,43 @@ static edf_node *edf_lab__find_data(const edf_lab__doctor *d) {
     if (!edf_is(x, EDF_IS_ACTIVE) || !edf_follows_batch(x, 0) || edf_rows_fed(x) < 0 ||
         (d->head && x == d->head->in[1]))
       continue;
-    int targets = best && edf_lab__user_of(best) && edf_lab__user_of(best)->n_in == 2 &&
-                  edf_lab__user_of(best)->in[1] == best;
-    if (!best || edf_lab__row_size(x) > edf_lab__row_size(best) ||
-        (targets && edf_lab__row_size(x) == edf_lab__row_size(best))) best = x;
+    const edf_node *user = best ? edf_lab__user_of(best) : NULL;
+    int targets = user && user->n_in == 2 && user->in[1] == best;
+    if (!best || edf_lab__row_size(x) + (size_t)targets > edf_lab__row_size(best)) best = x;
   }
   return best;
 }
 
-/* Marks what the loss is computed from, and finds the parts; 0: it is not there (yet). */
+/* Marks what the loss is computed from, and finds the parts; 0: it is not there (yet). Marks of
+   the doctor's own are of what holds class numbers: whatever an Embed or a head takes them
+   from. */
 static int edf_lab__find_parts(edf_lab__doctor *d) {
   if (!edf_lab__find_loss(d)) return 0;
   edf_mark(d->loss);
-  edf_lab__mark_classes(d);
+  edf_lab__unmark_all(d);
   d->head = NULL;
-  for (int i = 0; i < edf.n_compnodes; i++)
-    if (edf_is(edf.compnodes[i], EDF_IS_ACTIVE) && edf_lab__is_head(d, edf.compnodes[i]))
-      d->head = edf.compnodes[i];
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    edf_node *c = edf.compnodes[i];
+    int active = edf_is(c, EDF_IS_ACTIVE), is_head = active && edf_lab__is_head(d, c);
+    if (is_head && !d->head) d->head = c;
+    if (is_head || (active && edf_is(c, EDF_IS_LOOKUP))) *edf_lab__mark_of(d, c->in[1]) = 1;
+    if (d->marked[i]) edf_lab__mark_inputs(d, c);
+  }
   d->classes = d->head ? edf_lab__last_dim(d->head->in[0]) : 0;
+  d->guess = d->classes ? log((double)d->classes) : 0;
   d->x = edf_lab__find_data(d);
   d->coded = d->x && *edf_lab__mark_of(d, d->x);
   return 1;
 }
 
-static double edf_lab__guess(const edf_lab__doctor *d) {
-  return d->classes ? log((double)d->classes) : 0;
-}
-
 /* The size of the first loss, or of a guess. */
 static double edf_lab__usual_loss(const edf_lab__doctor *d) {
-  double first = fabs(d->first);
-  return first > edf_lab__guess(d) ? first : edf_lab__guess(d);
+  return fabs(d->first) > d->guess ? fabs(d->first) : d->guess;
 }
 
 /* ---- Sigmoid, Tanh and Relu are known by what they do, so that those of the user's own are
    looked at too. */
 enum { EDF_LAB__NO_BEND, EDF_LAB__RELU, EDF_LAB__SIGMOID, EDF_LAB__TANH };
-
-static double edf_lab__bend(int kind, double x) {
-  if (kind == EDF_LAB__SIGMOID) return 1 / (1 + exp(-x));
-  return kind == EDF_LAB__TANH ? tanh(x) : x > 0 ? x : 0;
-}
 
 static int edf_lab__bend_of(const edf_node *y) {
   enum { TRIES = 100 };
@@ -400,7 +391,9 @@ static int edf_lab__bend_of(const edf_node *y) {
     int same = 1, bent = 0;
     for (size_t t = 0; same && t < TRIES; t++) {
       size_t i = t * (y->size - 1) / (TRIES - 1);
-      double x = (double)in[i], expected = edf_lab__bend(kind, x);
+      double x = (double)in[i], relu = x > 0 ? x : 0;
+      double expected = kind == EDF_LAB__TANH ? tanh(x)
+                      : kind == EDF_LAB__SIGMOID ? 1 / (1 + exp(-x)) : relu;
       same = fabs((double)out[i] - expected) <= 1e-3 * fabs(expected) + 1e-30;
       bent |= kind != EDF_LAB__RELU || x < 0;
     }
@@ -420,15 +413,6 @@ static double edf_lab__dead_share(edf_node *y) {
     dead += b == rows;
   }
   return (double)dead / (double)n;
-}
-
-/* The share of entries where the slope of a Sigmoid is below 0.02, or |tanh| above 0.99. */
-static double edf_lab__saturated_share(edf_node *y, int kind) {
-  const edf_real *x = edf_value(y->in[0]);
-  double edge = kind == EDF_LAB__SIGMOID ? 3.87 : 2.65;
-  size_t n = 0;
-  for (size_t i = 0; i < y->size; i++) n += fabs((double)x[i]) > edge;
-  return (double)n / (double)y->size;
 }
 
 /* ---- Rules of the data */
@@ -767,13 +751,6 @@ static int edf_lab__rule_axis(edf_lab__doctor *d) {
                        "SoftmaxLogLoss scores");
 }
 
-static edf_node *edf_lab__user_of(const edf_node *p) {
-  for (int i = 0; i < edf.n_compnodes; i++)
-    for (int k = 0; k < edf.compnodes[i]->n_in; k++)
-      if (edf.compnodes[i]->in[k] == p) return edf.compnodes[i];
-  return NULL;
-}
-
 /* Fifty steps, so that a program with several losses has come to each of them. */
 static int edf_lab__rule_unused(edf_lab__doctor *d) {
   for (int i = 0; d->step == EDF_LAB__WINDOW && i < edf.n_parameters; i++) {
@@ -836,24 +813,21 @@ static int edf_lab__rule_symmetric(edf_lab__doctor *d) {
   return 0;
 }
 
-/* The parameter of y's input with the largest mean, or weights: what may have done it. */
-static void edf_lab__blame(const edf_node *y) {
-  for (int k = 0; k < y->n_in; k++) {
-    edf_node *p = y->in[k];
+/* An activation without a slope, its input, and the parameters that may have made it so. */
+static void edf_lab__say_bent(edf_lab__doctor *d, edf_node *y, const char *what, double share) {
+  const edf_node *x = y->in[0];
+  edf_statistics s = edf_lab__summarise(y->in[0]);
+  edf_lab__find(d, y, "%.0f %% of the %s of %s at the start", 100 * share, what, y->name);
+  edf_lab__say("its input %s: %.3g to %.3g, mean %.3g, deviation %.3g; wanted: about 1",
+               x->name, s.least, s.greatest, s.mean, s.deviation);
+  for (int k = 0; k < x->n_in; k++) {
+    edf_node *p = x->in[k];
     if (p->kind != EDF_PARAMETER) continue;
-    edf_statistics s = edf_lab__summarise(p);
+    s = edf_lab__summarise(p);
     edf_lab__point_at(p);
     edf_lab__say("  mean %.3g, deviation %.3g%s", s.mean, s.deviation,
                  p->rank == 1 && fabs(s.mean) > 3 ? ": is this meant?" : "");
   }
-}
-
-static void edf_lab__say_bent(edf_lab__doctor *d, edf_node *y, const char *what, double share) {
-  edf_statistics s = edf_lab__summarise(y->in[0]);
-  edf_lab__find(d, y, "%.0f %% of the %s of %s at the start", 100 * share, what, y->name);
-  edf_lab__say("its input %s: %.3g to %.3g, mean %.3g, deviation %.3g; wanted: about 1",
-               y->in[0]->name, s.least, s.greatest, s.mean, s.deviation);
-  edf_lab__blame(y->in[0]);
 }
 
 /* A random Relu unit is silent for a whole batch now and then: 60 % of them are a mistake. */
@@ -868,14 +842,18 @@ static int edf_lab__rule_dead_start(edf_lab__doctor *d) {
   return 0;
 }
 
-/* Inputs of deviation 1 saturate 0.01 % of a Sigmoid and 0.8 % of a Tanh. */
+/* Entries where the slope of a Sigmoid is below 0.02, or |tanh| above 0.99. Inputs of deviation
+   1 saturate 0.01 % of a Sigmoid and 0.8 % of a Tanh. */
 static int edf_lab__rule_saturated(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
-    int kind = edf_lab__bend_of(y), curved = kind == EDF_LAB__SIGMOID || kind == EDF_LAB__TANH;
-    double share = curved ? edf_lab__saturated_share(y, kind) : 0;
-    if (share <= 0.5) continue;
-    edf_lab__say_bent(d, y, "entries are saturated (no slope)", share);
+    int kind = edf_lab__bend_of(y);
+    if (kind != EDF_LAB__SIGMOID && kind != EDF_LAB__TANH) continue;
+    const edf_real *x = edf_value(y->in[0]);
+    double edge = kind == EDF_LAB__SIGMOID ? 3.87 : 2.65, n = 0;
+    for (size_t k = 0; k < y->size; k++) n += fabs((double)x[k]) > edge;
+    if (n <= 0.5 * (double)y->size) continue;
+    edf_lab__say_bent(d, y, "entries are saturated (no slope)", n / (double)y->size);
     return edf_lab__hint("smaller weights: variance 1/n for sums of n products");
   }
   return 0;
@@ -895,28 +873,22 @@ static edf_node *edf_lab__largest_weights(double *ratio) {
   return worst;
 }
 
-static int edf_lab__one_class(edf_lab__doctor *d) {
-  edf_statistics s = edf_lab__summarise(edf_lab__labels(d));
-  return s.least == s.greatest;
-}
-
 /* Scores of deviation 1 cost ln K + 1/2, those of a healthy GPT ln K + 0.9. A batch of one
    class may cost more. */
 static int edf_lab__rule_first_loss(edf_lab__doctor *d) {
-  double ratio;
-  double rows = d->head ? (double)edf_lab__labels(d)->size : 1;
-  double chance = rows < 16 ? 6 / sqrt(rows) : 0;
-  if (!d->head || d->first < edf_lab__guess(d) + 1.5 + chance || edf_lab__one_class(d))
-    return 0;
-  edf_node *p = edf_lab__largest_weights(&ratio);
-  edf_statistics s = edf_lab__summarise(d->head->in[0]);
-  if (s.bad) return 0;
-  edf_lab__find(d, d->head->in[0], "the first loss is %.3g; guessing costs ln %d = %.3g",
-                d->first, d->classes, edf_lab__guess(d));
+  if (!d->head) return 0;
+  edf_node *y = d->head->in[1], *scores = d->head->in[0];
+  double chance = y->size < 16 ? 6 / sqrt((double)y->size) : 0, ratio;
+  edf_statistics labels = edf_lab__summarise(y), s = edf_lab__summarise(scores);
+  if (d->first < d->guess + 1.5 + chance || labels.least == labels.greatest || s.bad) return 0;
+  const edf_node *p = edf_lab__largest_weights(&ratio);
+  edf_lab__find(d, scores, "the first loss is %.3g; guessing costs ln %d = %.3g", d->first,
+                d->classes, d->guess);
   edf_lab__say("%.3g to %.3g, deviation %.3g", s.least, s.greatest, s.deviation);
-  if (p && ratio > 2) edf_lab__point_at(p);
-  if (p && ratio > 2)
+  if (p && ratio > 2) {
+    edf_lab__point_at(p);
     edf_lab__say("  weights %.2g times as large as 1/sqrt(n) for sums of n products", ratio);
+  }
   return edf_lab__hint("smaller weights at the start");
 }
 
@@ -1142,7 +1114,7 @@ static double edf_lab__batch_sum(edf_lab__doctor *d, double *n) {
   if (x != l && edf_follows_batch(x, 0) && (d->head || edf_is(x, EDF_IS_SQUARE)))
     return *n * edf_lab__mean_of(x);
   *n = x == l ? (double)edf_lab__labels(d)->size : 0;    /* a loss of the user's own          */
-  return *n * edf_lab__guess(d);
+  return *n * d->guess;
 }
 
 /* The sum over the batch instead of the mean: gradients grow with the batch. */
