@@ -161,9 +161,10 @@ typedef struct {                         /* what is known of a parameter        
   int zero;                              /* it began as all 0                                 */
 } edf_lab__patient;
 
-typedef struct {                         /* hashes of rows, in an open table                  */
-  uint64_t *slot, mask;                  /* a row counts where its mark & mask is 0           */
-  size_t n, tested, hits;
+typedef struct {                         /* hashes of rows that were trained on               */
+  uint64_t *slot;
+  size_t tested, hits;
+  int sampled;                           /* not all that were tested count                    */
 } edf_lab__rows;
 
 typedef struct edf_lab__doctor {
@@ -468,29 +469,30 @@ static int edf_lab__rule_alike(edf_lab__doctor *d) {
   return edf_lab__hint("does the loader move on from row to row?");
 }
 
-/* ---- Rows that were trained on. A row is a hash of its bytes; its first 16 bits are of a few
-   entries alone, so that a table that fills keeps a half, a quarter ... of all rows, and of the
-   others no more than a few entries are read. */
-enum { EDF_LAB__SLOTS = 1 << 14, EDF_LAB__FEW_ROWS = 1024 };
+/* ---- Rows that were trained on. A row is a hash of its bytes, and each slot keeps the least of
+   those that fall into it. Whether another one, no less, was trained on is not known then, and
+   it does not count: of many rows a sample remains. The slot and the upper half of a hash are
+   those of a few entries, so that of most rows no more is read. */
+enum { EDF_LAB__SLOTS = 1 << 13 };
 
 static uint64_t edf_lab__mix(uint64_t h, uint64_t k) {
   h = (h ^ k) * UINT64_C(0x9E3779B97F4A7C15);
   return h ^ (h >> 29);
 }
 
-static uint64_t edf_lab__mark_of_row(const edf_real *row, size_t n) {
+static uint64_t edf_lab__hash_few(const edf_real *row, size_t n) {
   enum { READ = 16 };
-  uint64_t h = 1;
+  uint64_t h = 2;
   for (size_t t = 0; t < READ; t++) {
     uint64_t bits = 0;
     memcpy(&bits, &row[t * n / READ], sizeof *row);
     h = edf_lab__mix(h, bits);
   }
-  return h >> 48;
+  return h;
 }
 
 /* Four sums at a time, which do not wait for each other. */
-static uint64_t edf_lab__hash_of_row(const edf_real *row, size_t n, uint64_t mark) {
+static uint64_t edf_lab__hash_of_row(const edf_real *row, size_t n, uint64_t few) {
   uint64_t h[4] = { 1, 2, 3, 4 }, k[4];
   size_t at = 0, bytes = n * sizeof *row;
   for (; at < bytes; at += sizeof k) {
@@ -500,40 +502,23 @@ static uint64_t edf_lab__hash_of_row(const edf_real *row, size_t n, uint64_t mar
     for (int t = 0; t < 4; t++) h[t] = edf_lab__mix(h[t], k[t]);
   }
   uint64_t all = edf_lab__mix(edf_lab__mix(h[0], h[1]), edf_lab__mix(h[2], h[3]));
-  return mark << 48 | all >> 16 | 1;
-}
-
-static uint64_t *edf_lab__slot_of(const edf_lab__rows *r, uint64_t hash) {
-  size_t i = (size_t)(hash % EDF_LAB__SLOTS);
-  while (r->slot[i] && r->slot[i] != hash) i = (i + 1) % EDF_LAB__SLOTS;
-  return &r->slot[i];
-}
-
-static void edf_lab__halve_rows(edf_lab__rows *r) {
-  uint64_t *old = r->slot;
-  r->slot = (uint64_t *)edf_keep(NULL, EDF_LAB__SLOTS * sizeof *old);
-  r->mask = 2 * r->mask + 1;
-  r->n = 0;
-  for (size_t i = 0; i < EDF_LAB__SLOTS; i++)
-    if (old[i] && !((old[i] >> 48) & r->mask)) {
-      *edf_lab__slot_of(r, old[i]) = old[i];
-      r->n++;
-    }
-  edf_release(old);
+  return few >> 32 << 32 | all >> 32 | 1;
 }
 
 /* Records the rows of x, or looks them up. */
 static void edf_lab__note_rows(edf_lab__rows *r, edf_node *x, int record) {
   const edf_real *v = edf_value(x);
-  size_t n = edf_lab__row_size(x), rows = x->size / n;
+  size_t n = edf_lab__row_size(x);
   if (!r->slot) r->slot = (uint64_t *)edf_keep(NULL, EDF_LAB__SLOTS * sizeof *r->slot);
-  for (size_t b = 0; b < rows; b++) {
-    uint64_t mark = edf_lab__mark_of_row(v + b * n, n);
-    if (mark & r->mask) continue;
-    uint64_t hash = edf_lab__hash_of_row(v + b * n, n, mark), *slot = edf_lab__slot_of(r, hash);
-    if (!record) { r->tested++; r->hits += *slot == hash; continue; }
-    if (*slot != hash) { *slot = hash; r->n++; }
-    if (r->n > EDF_LAB__SLOTS / 2) edf_lab__halve_rows(r);
+  for (size_t i = 0; i < x->size; i += n) {
+    uint64_t few = edf_lab__hash_few(v + i, n), *slot = &r->slot[few % EDF_LAB__SLOTS];
+    int is_less = !*slot || few >> 32 < *slot >> 32;
+    if (record && is_less) *slot = edf_lab__hash_of_row(v + i, n, few);
+    if (record) continue;
+    int is_hit = few >> 32 == *slot >> 32 && *slot == edf_lab__hash_of_row(v + i, n, few);
+    r->hits += (size_t)is_hit;
+    r->tested += (size_t)(is_hit || is_less);
+    r->sampled |= !is_hit && !is_less;
   }
 }
 
@@ -549,7 +534,7 @@ static int edf_lab__rule_leak(edf_lab__doctor *d) {
   edf_lab__find(d, d->x, "%.3g %% of the evaluation rows were trained on",
                 100 * (double)r->hits / (double)r->tested);
   edf_lab__say("%zu of %zu rows%s that were fed while edf.training is 0", r->hits, r->tested,
-               r->mask ? ", a sample of those" : "");
+               r->sampled ? ", a sample of those" : "");
   return edf_lab__hint("keep rows apart that no step sees (unless the error on those it has "
                        "seen is what you want)");
 }
@@ -1523,8 +1508,8 @@ static void edf_lab__doctor_ran(edf_lab__doctor *d) {
   edf_node *loss = edf_lab__find_loss(d);
   if (!loss || !edf_is(loss, EDF_IS_CURRENT)) return;
   if (d->awaiting) edf_lab__judge_step(d, edf_lab__mean_of(loss));
-  if (!edf.training && edf_lab__tells_rows(d) && edf_rows_fed(d->x) == d->x->dim[0] &&
-      d->rows.n)
+  if (d->rows.slot && !edf.training && edf_lab__tells_rows(d) &&
+      edf_rows_fed(d->x) == d->x->dim[0])
     edf_lab__note_rows(&d->rows, d->x, 0);
   edf_lab__consult(d, EDF_LAB__RAN);
 }
@@ -1581,9 +1566,8 @@ static void edf_lab__note_loss(edf_lab__doctor *d) {
   if (d->step > EDF_LAB__STEPS - EDF_LAB__WINDOW) d->late += d->last;
 }
 
-/* After the last look: memory is given back, and of many rows a sample will do. */
+/* After the last look: memory is given back. */
 static void edf_lab__end_of_looks(edf_lab__doctor *d) {
-  while (d->rows.n > EDF_LAB__FEW_ROWS) edf_lab__halve_rows(&d->rows);
   for (int i = 0; i < d->n_held; i++) edf_release(d->held[i]);
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_release(d->patient[i].before);

@@ -63,7 +63,8 @@ inside_rows inside_note_rows(edf_node *x, int trained) {
   static edf_lab__rows rows;
   if (!x) memset(&rows, 0, sizeof rows);
   else edf_lab__note_rows(&rows, x, trained);
-  inside_rows seen = { rows.n, rows.hits, rows.tested };
+  inside_rows seen = { 0, rows.hits, rows.tested };
+  for (int i = 0; rows.slot && i < EDF_LAB__SLOTS; i++) seen.n += rows.slot[i] != 0;
   return seen;
 }
 
