@@ -201,9 +201,9 @@ typedef struct edf_lab__doctor {
   /* the first node whose backward is wrong, in which input, by which factor; a parameter whose
      slope is not its gradient */
   edf_node *culprit, *culprit_in, *sick;
+  double factor, slope;
   edf_node *forgetful;                   /* its forward leaves entries as they were           */
-  size_t forgot, first_forgotten;
-  double factor;
+  edf_verdict forgot;
   int assigns, explained, stepped;       /* stepped: an optimiser ever has                    */
   char *marked;                          /* by node                                           */
   int same_rows;                         /* batches in a row whose rows are all alike         */
@@ -270,9 +270,19 @@ static double edf_lab__norm(const edf_real *v, size_t n) {
 }
 static int edf_lab__last_dim(const edf_node *x) { return x->rank ? x->dim[x->rank - 1] : 1; }
 
+/* Into `to`, which grows, or is NULL. */
+static edf_real *edf_lab__copy_numbers(edf_real *to, const edf_real *v, size_t n) {
+  to = (edf_real *)edf_keep(to, n * sizeof *v);
+  return (edf_real *)memcpy(to, v, n * sizeof *v);
+}
+
 /* ---- Who is who in the program */
 static int edf_lab__here(const edf_lab__doctor *d, const edf_node *c) {
   return c->line == d->line && !strcmp(c->file, d->file) && !strcmp(c->op, d->op);
+}
+
+static int edf_lab__learns(const edf_node *p) {
+  return edf_is(p, EDF_IS_ACTIVE) && edf_is(p, EDF_MAY_STEP);
 }
 
 /* The loss may have been built again, at the same line: then the last one there. */
@@ -571,19 +581,6 @@ static int edf_lab__rule_label_base(edf_lab__doctor *d) {
   return edf_lab__hint("subtract 1, and have one class less");
 }
 
-static void edf_lab__count_window(edf_lab__doctor *d) {
-  size_t most = 0;
-  for (int k = 0; k < d->classes; k++) {
-    size_t n = d->in_window[k];
-    if (n > most) most = n;
-    d->purity += (double)n * (double)n / ((double)d->window * (double)d->window);
-    d->in_window[k] = 0;
-  }
-  d->alike += most;
-  d->window = 0;
-  d->windows++;
-}
-
 /* Labels are counted in all, and in windows of whole batches, 16 rows at least. */
 static void edf_lab__count_labels(edf_lab__doctor *d) {
   edf_node *y = edf_lab__labels(d);
@@ -600,16 +597,17 @@ static void edf_lab__count_labels(edf_lab__doctor *d) {
     d->labels++;
     d->window++;
   }
-  if (d->window >= 16) edf_lab__count_window(d);
-}
-
-static double edf_lab__label_entropy(const edf_lab__doctor *d) {
-  double sum = 0;
+  if (d->window < 16) return;
+  size_t most = 0;
   for (int k = 0; k < d->classes; k++) {
-    double p = (double)d->count[k] / (double)d->labels;
-    if (p > 0) sum -= p * log(p);
+    size_t n = d->in_window[k];
+    if (n > most) most = n;
+    d->purity += (double)n * (double)n / ((double)d->window * (double)d->window);
+    d->in_window[k] = 0;
   }
-  return sum;
+  d->alike += most;
+  d->window = 0;
+  d->windows++;
 }
 
 /* Shuffled, two rows of a batch have one class as often as two rows of the data have: the sum
@@ -670,7 +668,11 @@ static int edf_lab__rule_unrelated(edf_lab__doctor *d) {
   if (!d->count || d->step != EDF_LAB__STEPS || d->rebuilt || d->labels < 16 * EDF_LAB__STEPS)
     return 0;
   double window = EDF_LAB__WINDOW, middle = d->middle / window, late = d->late / window;
-  double entropy = edf_lab__label_entropy(d);
+  double entropy = 0;
+  for (int k = 0; k < d->classes; k++) {
+    double share = (double)d->count[k] / (double)d->labels;
+    if (share > 0) entropy -= share * log(share);
+  }
   if (late < entropy - 0.1 || middle - late > 0.1 || d->drops < 1) return 0;
   edf_lab__find(d, edf_lab__labels(d), "labels seem unrelated to the inputs");
   edf_lab__say("loss %.3f; the classes' shares alone would give %.3f", late, entropy);
@@ -901,16 +903,12 @@ static double edf_lab__slope_along(edf_lab__doctor *d, edf_node *p, const edf_re
   return (loss[0] - loss[1]) / (2 * h * norm);
 }
 
-static edf_real *edf_lab__copy_of(const edf_real *v, size_t n) {
-  return (edf_real *)memcpy(edf_keep(NULL, n * sizeof *v), v, n * sizeof *v);
-}
-
 /* The step changes the loss by a 2000th, well above rounding, but no entry by more than 0.02 in
    the mean; where a gradient is too small for that, or the slope depends on the step, nothing
    can be said: then 1. */
 static double edf_lab__measured_slope(edf_lab__doctor *d, edf_node *p) {
   size_t n = p->size;
-  edf_real *old = edf_lab__copy_of(edf_value(p), n);
+  edf_real *old = edf_lab__copy_numbers(NULL, edf_value(p), n);
   double norm = edf_lab__norm(edf_grad(p), n), loss = 1 + fabs(d->last);
   double h = 5e-4 * loss / norm, most = 0.02 * sqrt((double)n), slope = 1;
   double noise = (EDF_REAL_IS_DOUBLE ? 1e-14 : 1e-6) * loss;
@@ -927,81 +925,56 @@ static double edf_lab__measured_slope(edf_lab__doctor *d, edf_node *p) {
   return slope;
 }
 
-/* A node of the program's own, unless it is wrong on purpose; and its verdict. */
+/* A node of the program's own, unless it is wrong on purpose. */
 static int edf_lab__is_own(const edf_node *y) {
   return edf_is(y, EDF_IS_OWN) && edf_is(y, EDF_HAS_BACKWARD) && !edf_is(y, EDF_IS_MISMATCHED);
 }
 
-static edf_verdict edf_lab__verdict(edf_lab__doctor *d, edf_node *y) {
-  edf.draws = d->draws;
-  edf_verdict v = edf_verdict_of(y);
-  if (!v.unwritten || d->forgetful) return v;
-  d->forgetful = y;
-  d->forgot = v.unwritten;
-  d->first_forgotten = v.first;
-  return v;
-}
-
-/* From the loss backwards: the first whose backward is wrong or, asked for that, overwrites. */
-static void edf_lab__find_culprit(edf_lab__doctor *d, int assigns) {
-  for (int i = edf.n_compnodes - 1; i >= 0 && !d->culprit; i--) {
+/* From the loss backwards: the first whose backward is wrong or, where none is, overwrites. */
+static void edf_lab__find_culprit(edf_lab__doctor *d) {
+  for (int i = edf.n_compnodes - 1; i >= 0 && (!d->culprit || d->assigns); i--) {
     edf_node *y = edf.compnodes[i];
     if (!edf_lab__is_own(y)) continue;
-    edf_verdict v = edf_lab__verdict(d, y);
-    d->culprit_in = assigns ? v.assigned : v.wrong_in;
-    if (!d->culprit_in) continue;
+    edf.draws = d->draws;
+    edf_verdict v = edf_verdict_of(y);
+    if (v.unwritten && !d->forgetful) {
+      d->forgetful = y;
+      d->forgot = v;
+    }
+    if (!v.wrong_in && (!v.assigned || d->culprit)) continue;
     d->culprit = y;
+    d->culprit_in = v.wrong_in ? v.wrong_in : v.assigned;
     d->factor = v.factor;
-    d->assigns = assigns;
+    d->assigns = !v.wrong_in;
   }
 }
 
-static int edf_lab__some_own(void) {
-  for (int i = 0; i < edf.n_compnodes; i++) if (edf_lab__is_own(edf.compnodes[i])) return 1;
-  return 0;
-}
-
-/* Marks what is computed into a node whose backward is no derivative, on purpose. */
-static void edf_lab__mark_mismatched(edf_lab__doctor *d) {
+/* Measures what the gradient rules judge, but not where a node that is computed further has a
+   backward that is no derivative, on purpose. The header's own backwards are tested with it; so
+   only a program with nodes of its own is measured. To overwrite is wrong where it shows. */
+static void edf_lab__measure_gradients(edf_lab__doctor *d) {
+  int n_own = 0;
+  for (int i = 0; i < edf.n_compnodes; i++) n_own += edf_lab__is_own(edf.compnodes[i]);
+  if (d->carried || edf.eager || !n_own) return;
+  edf_aside *aside = edf_begin_aside();
+  edf_lab__find_culprit(d);
   edf_lab__unmark_all(d);
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     const edf_node *c = edf.compnodes[i];
     if (edf_is(c, EDF_IS_ACTIVE) && (edf_is(c, EDF_IS_MISMATCHED) || d->marked[i]))
       edf_lab__mark_inputs(d, c);
   }
-}
-
-/* Measures what the gradient rules judge. The header's own backwards are tested with it; so
-   only a program with nodes of its own is measured. */
-static void edf_lab__measure_gradients(edf_lab__doctor *d) {
-  if (d->carried || edf.eager || !edf_lab__some_own()) return;
-  edf_aside *aside = edf_begin_aside();
-  edf_lab__mark_mismatched(d);
-  edf_lab__find_culprit(d, 0);
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    d->patient[i].slope = 1;
-    if (!edf_is(p, EDF_IS_ACTIVE) || *edf_lab__mark_of(d, p) || !edf_is(p, EDF_MAY_STEP))
-      continue;
-    d->patient[i].slope = edf_lab__measured_slope(d, p);
-    if (d->patient[i].slope != 1 && !d->sick) d->sick = p;
+    double slope = 1;
+    if (edf_lab__learns(p) && !*edf_lab__mark_of(d, p)) slope = edf_lab__measured_slope(d, p);
+    d->patient[i].slope = slope;
+    if (slope == 1 || d->sick) continue;
+    d->sick = p;
+    d->slope = slope;
   }
-  if (d->sick) edf_lab__find_culprit(d, 1);
+  if (d->assigns && !d->sick) d->culprit = NULL;
   edf_end_aside(aside);
-}
-
-static double edf_lab__slope_of_sick(const edf_lab__doctor *d) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf.parameters[i] == d->sick) return d->patient[i].slope;
-  return 1;
-}
-
-/* A slope of 1 is right, or could not be measured. */
-static void edf_lab__say_slope(edf_node *p, double slope) {
-  if (!edf_is(p, EDF_IS_ACTIVE) || !edf_is(p, EDF_MAY_STEP)) return;
-  if (edf_lab__norm(edf_grad(p), p->size) == 0) edf_lab__say("%s: its gradient is 0", p->name);
-  else if (slope != 1)
-    edf_lab__say("%s: the loss changes %.3g times as its gradient says", p->name, slope);
 }
 
 static int edf_lab__hint_gradcheck(const edf_lab__doctor *d, const char *more) {
@@ -1012,8 +985,15 @@ static int edf_lab__hint_gradcheck(const edf_lab__doctor *d, const char *more) {
 
 static void edf_lab__say_culprit(edf_lab__doctor *d) {
   d->explained = 1;
-  for (int i = 0; i < edf.n_parameters; i++)
-    edf_lab__say_slope(edf.parameters[i], d->patient[i].slope);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    double slope = d->patient[i].slope;  /* 1: it is right, or could not be measured          */
+    if (!edf_lab__learns(p)) continue;
+    if (edf_lab__norm(edf_grad(p), p->size) == 0)
+      edf_lab__say("%s: its gradient is 0", p->name);
+    else if (slope != 1)
+      edf_lab__say("%s: the loss changes %.3g times as its gradient says", p->name, slope);
+  }
   if (!d->culprit) return;
   edf_lab__say("the first wrong backward, seen from the loss:");
   edf_lab__point_at(d->culprit);
@@ -1025,27 +1005,24 @@ static void edf_lab__say_culprit(edf_lab__doctor *d) {
                  d->factor);
 }
 
-static void edf_lab__print_entry(const edf_node *x, size_t i) {
-  size_t at[EDF_MAX_RANK];
-  for (int d = x->rank - 1; d >= 0; i /= (size_t)x->dim[d--]) at[d] = i % (size_t)x->dim[d];
-  printf("  not %s", x->name);
-  for (int d = 0; d < x->rank; d++) printf("%c%zu", d ? ',' : '[', at[d]);
-  if (x->rank) printf("]");
-}
-
 /* A forward that leaves entries as they were: they hold whatever was in the memory. */
 static int edf_lab__rule_forgets(edf_lab__doctor *d) {
   const edf_node *y = d->forgetful;
   if (!y) return 0;
   edf_lab__find(d, y, "the forward of %s does not write all of its entries", y->name);
-  edf_lab__print_entry(y, d->first_forgotten);
-  printf(", and %zu of %zu in all\n", d->forgot, y->size);
+  size_t stride = y->size;
+  printf("  not %s", y->name);
+  for (int k = 0; k < y->rank; k++) {
+    stride /= (size_t)y->dim[k];
+    printf("%c%zu", k ? ',' : '[', d->forgot.first / stride % (size_t)y->dim[k]);
+  }
+  printf("%s, and %zu of %zu in all\n", y->rank ? "]" : "", d->forgot.unwritten, y->size);
   return edf_lab__hint("a loop that begins late or ends early");
 }
 
 /* A step along -g has to lower the loss. */
 static int edf_lab__rule_sign(edf_lab__doctor *d) {
-  if (!d->sick || edf_lab__slope_of_sick(d) > -0.5) return 0;
+  if (!d->sick || d->slope > -0.5) return 0;
   edf_lab__find(d, NULL, "wrong sign: a step of %s against its gradient raises the loss",
                 d->sick->name);
   edf_lab__say_culprit(d);
@@ -1071,7 +1048,7 @@ static int edf_lab__known_size(const edf_lab__doctor *d, double factor, const ch
 
 static int edf_lab__rule_factor(edf_lab__doctor *d) {
   const char *what;
-  double slope = d->sick ? edf_lab__slope_of_sick(d) : 1, factor;
+  double slope = d->sick ? d->slope : 1, factor;
   if (d->culprit) slope = d->factor > 0 && !d->assigns ? 1 / d->factor : 1;
   factor = slope < 1 ? 1 / slope : slope;
   int n = slope > 0 && slope != 1 ? edf_lab__known_size(d, factor, &what) : 0;
@@ -1092,22 +1069,17 @@ static int edf_lab__rule_backward(edf_lab__doctor *d) {
   return edf_lab__hint_gradcheck(d, "; if it is on purpose, edf_expect_mismatch");
 }
 
-/* What a sum over the batch would be: of the head's losses, or of squares; 0: not known. */
-static double edf_lab__batch_sum(edf_lab__doctor *d, double *n) {
-  edf_node *l = d->loss, *x = d->head ? d->head : l->in[0];
-  *n = (double)x->size;
-  if (x != l && edf_follows_batch(x, 0) && (d->head || edf_is(x, EDF_IS_SQUARE)))
-    return *n * edf_lab__mean_of(x);
-  *n = x == l ? (double)edf_lab__labels(d)->size : 0;    /* a loss of the user's own          */
-  return *n * d->guess;
-}
-
-/* The sum over the batch instead of the mean: gradients grow with the batch. */
+/* The sum over the batch instead of the mean: gradients grow with the batch. Known is what the
+   head's losses or squares add up to; of a loss of the program's own, what guessing costs. */
 static int edf_lab__rule_sum(edf_lab__doctor *d) {
-  if (!d->loss->n_in || d->loss->size != 1) return 0;
-  double n, sum = edf_lab__batch_sum(d, &n);
+  edf_node *l = d->loss;
+  if (!l->n_in || l->size != 1) return 0;
+  edf_node *x = d->head ? d->head : l->in[0];
+  int known = x != l && edf_follows_batch(x, 0) && (d->head || edf_is(x, EDF_IS_SQUARE));
+  double n = known ? (double)x->size : x == l ? (double)edf_lab__labels(d)->size : 0;
+  double sum = n * (known ? edf_lab__mean_of(x) : d->guess);
   if (n < 4 || sum == 0 || fabs(d->last / sum - 1) > 0.2) return 0;
-  edf_lab__find(d, d->loss, "the loss %s is a sum over the batch, not a mean", d->loss->name);
+  edf_lab__find(d, l, "the loss %s is a sum over the batch, not a mean", l->name);
   edf_lab__say("%.4g = %g times %.3g: gradients are as much larger, and change with the batch",
                d->last, n, d->last / n);
   return edf_lab__hint("Mean(...), or Backward of the losses of all rows: it takes the mean");
