@@ -130,9 +130,10 @@ edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf
 extern "C" {
 #endif
 #ifndef EDF_NO_DEBUG
-static char *edf_lab__copy(const char *text) {
+/* Into `to`, which grows, or is NULL. */
+static char *edf_lab__copy(char *to, const char *text) {
   size_t n = strlen(text) + 1;
-  return (char *)memcpy(edf_keep(NULL, n), text, n);
+  return (char *)memcpy(edf_keep(to, n), text, n);
 }
 
 static void edf_lab__each(void (*action)(edf_node *)) {
@@ -167,6 +168,8 @@ typedef struct {                         /* hashes of rows that were trained on 
   int sampled;                           /* not all that were tested count                    */
 } edf_lab__rows;
 
+typedef struct { edf_real *value; int rows; } edf_lab__held;   /* rows < 0: was not fed       */
+
 typedef struct edf_lab__doctor {
   edf_watcher watcher;
   char *op, *file; int line;             /* where the program builds the loss                 */
@@ -187,7 +190,7 @@ typedef struct edf_lab__doctor {
                                          /* evaluation                                        */
   /* the step, and what it did */
   edf_lab__patient *patient;             /* by parameter                                      */
-  edf_real **held; int *held_rows, n_held;           /* the inputs of the last look           */
+  edf_lab__held *held; int n_held;       /* the inputs of the last look                       */
   double first, last, middle, late;      /* losses: the first, this one, sums of two windows  */
   double largest;                        /* of them so far                                    */
   double before, after, sum_before, sum_after;       /* of one batch around a step; all looks */
@@ -784,7 +787,7 @@ static int edf_lab__rule_symmetric(edf_lab__doctor *d) {
   for (int i = 0; d->step == 3 && i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     int axis = p->rank - 1, equal = 0, began_zero = d->patient[i].zero;
-    if (!edf_is(p, EDF_IS_ACTIVE) || !edf_is(p, EDF_MAY_STEP) || p->rank < 2) continue;
+    if (!edf_lab__learns(p) || p->rank < 2) continue;
     if (began_zero && edf_lab__norm(edf_value(p), p->size) > 0) continue;
     if (edf_lab__summarise(p).bad || !(edf_lab__norm(edf_grad(p), p->size) < HUGE_VAL))
       continue;
@@ -1091,8 +1094,7 @@ static int edf_lab__rule_sum(edf_lab__doctor *d) {
 static int edf_lab__rule_stale(edf_lab__doctor *d) {
   for (int i = 0; d->stepping && i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    if (!edf_is(p, EDF_MAY_STEP) || edf_is(p, EDF_GRAD_IS_ZERO) || !edf_is(p, EDF_IS_ACTIVE))
-      continue;
+    if (!edf_lab__learns(p) || edf_is(p, EDF_GRAD_IS_ZERO)) continue;
     if (edf_lab__norm(edf_grad(p), p->size) == 0) continue;
     edf_lab__find(d, p, "the gradient of %s still holds that of the last step", p->name);
     edf_lab__say("edf.accumulate is 1, and Backward adds to it");
@@ -1112,18 +1114,14 @@ static int edf_lab__rule_not_fresh(edf_lab__doctor *d) {
   return edf_lab__hint("Forward and Backward before each step, and one step of one optimiser");
 }
 
-static double edf_lab__sum_of_parameters(void) {
-  double sum = 0;
-  for (int i = 0; i < edf.n_parameters; i++)
-    sum += edf_lab__mean_of(edf.parameters[i]) * (double)edf.parameters[i]->size;
-  return sum;
-}
-
 /* Twenty Backwards, and neither an optimiser nor the program has moved anything. */
 static int edf_lab__rule_no_step(edf_lab__doctor *d) {
-  double sum = !d->stepped && !edf.accumulate ? edf_lab__sum_of_parameters() : 0;
+  double sum = 0;
+  if (d->stepped || edf.accumulate || (d->step != 1 && d->step != EDF_LAB__EVERY)) return 0;
+  for (int i = 0; i < edf.n_parameters; i++)
+    sum += edf_lab__mean_of(edf.parameters[i]) * (double)edf.parameters[i]->size;
   if (d->step == 1) d->at_first = sum;
-  if (d->step != EDF_LAB__EVERY || d->stepped || edf.accumulate || sum != d->at_first) return 0;
+  if (d->step == 1 || sum != d->at_first) return 0;
   edf_lab__find(d, NULL, "after %ld Backwards no parameter has ever moved", d->step);
   return edf_lab__hint("SGD(eta), or another optimiser, after each Backward");
 }
@@ -1165,24 +1163,19 @@ static double edf_lab__largest_change(const edf_lab__doctor *d) {
   return most;
 }
 
-/* The loss was a number, and is none now. */
-static int edf_lab__lost(const edf_lab__doctor *d) {
-  int ran = d->loss && d->step && edf_is(d->loss, EDF_IS_CURRENT);
-  double now = ran ? edf_lab__mean_of(d->loss) : 0;
-  return now - now != 0 && d->first - d->first == 0;
-}
-
-/* A step must lower the loss of its own batch. Sure at once: ten times as high, or NaN after
-   much of a change. Soon: most of five looks, and higher by a tenth in the mean. Else a third
-   of twenty, and higher in the mean: momentum and Adam overshoot now and then, but not in the
-   mean. */
+/* A step must lower the loss of its own batch. Sure at once: ten times as high, or NaN, which it
+   was not, after much of a change. Soon: most of five looks, and higher by a tenth in the mean.
+   Else a third of twenty, and higher in the mean: momentum and Adam overshoot now and then, but
+   not in the mean. */
 static int edf_lab__rule_too_large(edf_lab__doctor *d) {
+  int ran = d->loss && d->step && edf_is(d->loss, EDF_IS_CURRENT);
+  double loss = ran ? edf_lab__mean_of(d->loss) : 0;
   double rise = d->sum_after - d->sum_before, size = edf_lab__usual_loss(d);
   if (d->largest > size) size = d->largest;
   int n = d->looks, now = n > 1 && !(d->after - d->before <= 9 * size);
   int soon = n >= 5 && d->rises * 10 >= 6 * n && rise > 0.1 * fabs(d->sum_before);
   int late = n >= 20 && d->rises * 10 > 3 * n && rise > 0;
-  int lost = edf_lab__lost(d) &&
+  int lost = loss - loss != 0 && d->first - d->first == 0 &&
              (edf_lab__largest_change(d) > 0.1 || (n > 0 && 2 * d->rises >= n));
   if (!now && !soon && !late && !lost && d->high < 3) return 0;
   edf_lab__find(d, NULL, "the step is too large");
@@ -1196,19 +1189,16 @@ static int edf_lab__rule_too_large(edf_lab__doctor *d) {
   return edf_lab__hint("a tenth of the learning rate");
 }
 
-/* A parameter that begins at 0 changes by more than its size in any case. */
-static int edf_lab__has_weights(void) {
+/* Fifty steps, of which the largest did not move any parameter by a millionth. One that is about
+   0 changes by more than its size in any case. */
+static int edf_lab__rule_too_small(edf_lab__doctor *d) {
+  if (d->still < EDF_LAB__EVERY + 3 || d->moved_most > 1e-6) return 0;
+  int n_weights = 0;
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    if (edf_lab__norm(edf_value(p), p->size) > 1e-3 * sqrt((double)p->size)) return 1;
+    n_weights += edf_lab__norm(edf_value(p), p->size) > 1e-3 * sqrt((double)p->size);
   }
-  return 0;
-}
-
-/* Fifty steps, of which the largest did not move any parameter by a millionth. */
-static int edf_lab__rule_too_small(edf_lab__doctor *d) {
-  if (d->still < EDF_LAB__EVERY + 3 || d->moved_most > 1e-6 || !edf_lab__has_weights())
-    return 0;
+  if (!n_weights) return 0;
   edf_lab__find(d, NULL, "the step is too small: nothing moves");
   edf_lab__say("in %ld steps no parameter has changed by more than %.1g of its size", d->step,
                d->moved_most);
@@ -1252,9 +1242,7 @@ static int edf_lab__rule_dead(edf_lab__doctor *d) {
 static double edf_lab__last_norm(const edf_lab__doctor *d) {
   for (int i = edf.n_parameters - 1; i >= 0; i--) {
     const edf_node *p = edf.parameters[i];
-    if (edf_is(p, EDF_IS_ACTIVE) && p->rank >= 2 && edf_is(p, EDF_MAY_STEP) &&
-        d->patient[i].norm > 0)
-      return d->patient[i].norm;
+    if (edf_lab__learns(p) && p->rank >= 2 && d->patient[i].norm > 0) return d->patient[i].norm;
   }
   return 0;
 }
@@ -1357,35 +1345,6 @@ static void edf_lab__consult(edf_lab__doctor *d, int when) {
 }
 
 /* ---- What happens in a step: inputs are fed, Forward, Backward, the parameters move. */
-static int edf_lab__looks_now(const edf_lab__doctor *d) {
-  return d->step <= EDF_LAB__EVERY || (d->step <= EDF_LAB__STEPS && d->step % 10 == 0);
-}
-
-/* The inputs of a step that is looked at, kept until the parameters have moved. */
-static void edf_lab__hold_inputs(edf_lab__doctor *d) {
-  size_t n = (size_t)edf.n_inputs;
-  d->held = (edf_real **)edf_keep(d->held, n * sizeof *d->held);
-  d->held_rows = (int *)edf_keep(d->held_rows, n * sizeof *d->held_rows);
-  d->n_held = edf.n_inputs;
-  for (size_t i = 0; i < n; i++) {
-    edf_node *x = edf.inputs[i];
-    d->held_rows[i] = edf_is(x, EDF_IS_ACTIVE) ? edf_rows_fed(x) : -1;
-    if (!edf_is(x, EDF_IS_ACTIVE)) continue;
-    d->held[i] = (edf_real *)edf_keep(d->held[i], x->size * sizeof *x->value);
-    memcpy(d->held[i], x->value, x->size * sizeof *x->value);
-  }
-}
-
-/* The loss of the last step's batch, now that the parameters have moved. */
-static double edf_lab__loss_after(edf_lab__doctor *d) {
-  edf_aside *aside = edf_begin_aside();
-  for (int i = 0; i < d->n_held; i++)
-    if (d->held_rows[i] >= 0) edf_feed(edf.inputs[i], d->held[i], d->held_rows[i]);
-  double loss = edf_lab__loss_again(d, d->drawn);
-  edf_end_aside(aside);
-  return loss;
-}
-
 static void edf_lab__judge_step(edf_lab__doctor *d, double after) {
   d->awaiting = 0;
   d->now = d->step;
@@ -1449,9 +1408,15 @@ static void edf_lab__after_step(edf_lab__doctor *d) {
   d->still++;
   int again = edf.feeds == d->feeds;     /* the same data: this Forward shows the loss        */
   int judge = d->forward && !d->rebuilt && !d->several;
-  if (again && judge) d->awaiting = 1;
-  else if (moved && judge) edf_lab__judge_step(d, edf_lab__loss_after(d));
-  else edf_lab__consult(d, EDF_LAB__MOVED);
+  if (judge && again) d->awaiting = 1;
+  else if (judge && moved) {             /* else the loss of the last step's batch is asked   */
+    edf_aside *aside = edf_begin_aside();
+    for (int i = 0; i < d->n_held; i++)
+      if (d->held[i].rows >= 0) edf_feed(edf.inputs[i], d->held[i].value, d->held[i].rows);
+    double loss = edf_lab__loss_again(d, d->drawn);
+    edf_end_aside(aside);
+    edf_lab__judge_step(d, loss);
+  } else edf_lab__consult(d, EDF_LAB__MOVED);
 }
 
 /* A Forward has begun, of everything or of a target; or, where nodes run when they are built, a
@@ -1490,17 +1455,14 @@ static void edf_lab__note_gradients(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     edf_lab__patient *a = &d->patient[i];
-    int has = edf_is(p, EDF_IS_ACTIVE) && edf_is(p, EDF_MAY_STEP);
-    a->norm = has ? edf_lab__norm(edf_grad(p), p->size) : 0;
-    a->before = (edf_real *)edf_keep(a->before, p->size * sizeof *a->before);
-    memcpy(a->before, edf_value(p), p->size * sizeof *a->before);
+    a->norm = edf_lab__learns(p) ? edf_lab__norm(edf_grad(p), p->size) : 0;
+    a->before = edf_lab__copy_numbers(a->before, edf_value(p), p->size);
     if (d->step == 1) a->zero = edf_lab__norm(a->before, p->size) == 0;
   }
   double last = edf_lab__last_norm(d);
   for (int i = 0; i < edf.n_parameters; i++) {
-    edf_node *p = edf.parameters[i];
     edf_lab__patient *a = &d->patient[i];
-    int has = edf_is(p, EDF_IS_ACTIVE) && edf_is(p, EDF_MAY_STEP) && p->rank >= 2;
+    int has = edf_lab__learns(edf.parameters[i]) && edf.parameters[i]->rank >= 2;
     a->faint = has && a->norm <= 1e-6 * last ? a->faint + 1 : 0;
     a->fierce = has && last > 0 && a->norm > 1e3 * last ? a->fierce + 1 : 0;
   }
@@ -1519,14 +1481,21 @@ static void edf_lab__note_dead(edf_lab__doctor *d) {
   }
 }
 
-/* A step that is looked at. */
-static void edf_lab__doctor_looks(edf_lab__doctor *d) {
+/* A step that is looked at. Its inputs are held until the parameters have moved. */
+static void edf_lab__look(edf_lab__doctor *d) {
   edf_lab__note_gradients(d);
-  edf_lab__hold_inputs(d);
   if (d->step >= EDF_LAB__EVERY) edf_lab__note_dead(d);
   d->pending = 1;
   d->before = d->after = d->last;
   d->drawn = d->draws;
+  d->n_held = edf.n_inputs;
+  d->held = (edf_lab__held *)edf_keep(d->held, (size_t)edf.n_inputs * sizeof *d->held);
+  for (int i = 0; i < edf.n_inputs; i++) {
+    const edf_node *x = edf.inputs[i];
+    d->held[i].rows = edf_is(x, EDF_IS_ACTIVE) ? edf_rows_fed(x) : -1;
+    if (edf_is(x, EDF_IS_ACTIVE))
+      d->held[i].value = edf_lab__copy_numbers(d->held[i].value, x->value, x->size);
+  }
 }
 
 static void edf_lab__note_loss(edf_lab__doctor *d) {
@@ -1540,7 +1509,7 @@ static void edf_lab__note_loss(edf_lab__doctor *d) {
 
 /* After the last look: memory is given back. */
 static void edf_lab__end_of_looks(edf_lab__doctor *d) {
-  for (int i = 0; i < d->n_held; i++) edf_release(d->held[i]);
+  for (int i = 0; i < d->n_held; i++) edf_release(d->held[i].value);
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_release(d->patient[i].before);
     d->patient[i].before = NULL;
@@ -1566,7 +1535,7 @@ static void edf_lab__doctor_learnt(edf_lab__doctor *d) {
     edf_lab__note_loss(d);
     edf_lab__count_labels(d);
     if (d->step == 1) edf_lab__measure_gradients(d);
-    if (edf_lab__looks_now(d)) edf_lab__doctor_looks(d);
+    if (d->step <= EDF_LAB__EVERY || d->step % 10 == 0) edf_lab__look(d);
     edf_lab__consult(d, d->step == 1 ? EDF_LAB__FIRST | EDF_LAB__LEARNT : EDF_LAB__LEARNT);
   } else if (d->held) edf_lab__end_of_looks(d);
   if (edf.training && edf_lab__tells_rows(d)) edf_lab__note_rows(&d->rows, d->x, 1);
@@ -1608,13 +1577,14 @@ static void edf_lab__doctor_told(edf_watcher *w, edf_event event, edf_node *x) {
   if (event == EDF_BEFORE_UPDATE) edf_lab__doctor_moving(d, x);
 }
 
-static edf_lab__doctor *edf_lab__doctor_of_graph(void) {
-  edf_lab__doctor *d = (edf_lab__doctor *)(void *)edf_find_watcher(edf_lab__doctor_told);
-  if (d) return d;
-  d = (edf_lab__doctor *)edf_keep(NULL, sizeof *d);
-  d->watcher.told = edf_lab__doctor_told;
-  edf_watch_passes(&d->watcher);
-  return d;
+/* The graph's tool that begins with a watcher told by this function, zero at the first call. */
+static void *edf_lab__watching(void (*told)(edf_watcher *, edf_event, edf_node *), size_t n) {
+  edf_watcher *w = edf_find_watcher(told);
+  if (w) return w;
+  w = (edf_watcher *)edf_keep(NULL, n);
+  w->told = told;
+  edf_watch_passes(w);
+  return w;
 }
 
 void edf_doctor(edf_node *loss) {
@@ -1628,15 +1598,10 @@ void edf_doctor(edf_node *loss) {
     edf_stop("edf_doctor: %s\n  %s", loss->kind != EDF_COMPNODE
              ? "the loss is not a computed node" : "no parameter reaches the loss", site.at);
   }
-  edf_lab__doctor *d = edf_lab__doctor_of_graph();
-  if (!d->op || !edf_lab__here(d, loss)) {
-    char *op = edf_lab__copy(loss->op), *file = edf_lab__copy(loss->file);
-    edf_release(d->op);
-    edf_release(d->file);
-    d->op = op;
-    d->file = file;
-    d->line = loss->line;
-  }
+  edf_lab__doctor *d = (edf_lab__doctor *)edf_lab__watching(edf_lab__doctor_told, sizeof *d);
+  d->op = edf_lab__copy(d->op, loss->op);
+  d->file = edf_lab__copy(d->file, loss->file);
+  d->line = loss->line;
   d->loss = loss;
 }
 
@@ -1668,23 +1633,15 @@ static edf_lab__series *edf_lab__logged(void) {
   return log ? log->first : NULL;
 }
 
-static edf_lab__log *edf_lab__log_of_graph(void) {
-  edf_lab__log *log = (edf_lab__log *)(void *)edf_find_watcher(edf_lab__log_told);
-  if (log) return log;
-  log = (edf_lab__log *)edf_keep(NULL, sizeof *log);
-  log->watcher.told = edf_lab__log_told;
-  edf_watch_passes(&log->watcher);
-  return log;
-}
-
 static edf_lab__series *edf_lab__series_of(const char *name) {
-  edf_lab__series **at = &edf_lab__log_of_graph()->first, *found;
+  edf_lab__log *log = (edf_lab__log *)edf_lab__watching(edf_lab__log_told, sizeof *log);
+  edf_lab__series **at = &log->first, *found;
   int log_scale = 0;
   for (; *at && strcmp((*at)->name, name); at = &(*at)->next)
     if (edf_lab__same_chart((*at)->name, name)) log_scale = (*at)->log_scale;
   if (*at) return *at;
   found = (edf_lab__series *)edf_keep(NULL, sizeof *found);
-  found->name = edf_lab__copy(name);
+  found->name = edf_lab__copy(NULL, name);
   found->log_scale = log_scale;
   return *at = found;
 }
@@ -2837,7 +2794,7 @@ void edf_trace_begin(const char *path) {
   remove(w.temporary);
   edf_release(w.temporary);
   edf_lab__trace *t = (edf_lab__trace *)edf_keep(NULL, sizeof *t);
-  t->path = edf_lab__copy(path);
+  t->path = edf_lab__copy(NULL, path);
   edf_write(&t->number, "%40s", "");     /* room, before a file is open                       */
   t->watcher.told = edf_lab__trace_told;
   edf_watch(&t->watcher);
