@@ -251,6 +251,7 @@ struct edf_node {
   signed char  letters_of;               /* the input whose indices it has; -1: none has them */
   int          classes;                  /* its last input has class numbers below; 0: none   */
   char         beyond;                   /* behind a node of edf_expect_mismatch              */
+  int          position;                 /* in the list of its kind                           */
 };
 
 /* What can be asked of a node: edf_is, in >>tools. */
@@ -900,6 +901,7 @@ static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, 
 static void edf__append(edf_node ***list, int *n, edf_node *x) {
   if ((*n & (*n - 1)) == 0)              /* 0, 1, 2, 4 ...: full                              */
     *list = (edf_node **)edf__grow(&edf.kept, *list, (*n ? 2 * (size_t)*n : 1) * sizeof x);
+  x->position = *n;
   (*list)[(*n)++] = x;
 }
 
@@ -6159,13 +6161,12 @@ void edf_watch_passes(edf_watcher *w);
 void edf_unwatch(edf_watcher *w);
 edf_watcher *edf_find_watcher(void (*told)(edf_watcher *, edf_event, edf_node *));
 
-/* What a node is, and how it stands now: see edf_trait. */
+/* What a node is, and how it stands now: see edf_trait. edf_position: in the list of its kind.
+   edf_expect_node stops, as any mistake does, unless x is a node of this graph and still there. */
 int edf_is(const edf_node *x, edf_trait trait);
 int edf_follows_batch(const edf_node *x, int d);     /* is dim[d] the batch?                  */
 int edf_rows_fed(const edf_node *input);             /* at its last feed; -1: never fed       */
-int edf_position(const edf_node *x);                 /* in the list of its kind               */
-
-/* Stops, as any mistake does, unless x is a node of this graph that is still there. */
+int edf_position(const edf_node *x);
 void edf_expect_node(const char *who, const edf_node *x);
 void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
 
@@ -6272,16 +6273,7 @@ int edf_is(const edf_node *x, edf_trait trait) {
 
 int edf_follows_batch(const edf_node *x, int d) { return (int)(x->batched >> d & 1); }
 int edf_rows_fed(const edf_node *input) { return input->fed; }
-
-int edf_position(const edf_node *x) {
-  edf_node **list = x->kind == EDF_INPUT ? edf.inputs
-                  : x->kind == EDF_PARAMETER ? edf.parameters : edf.compnodes;
-  int n = x->kind == EDF_INPUT ? edf.n_inputs
-        : x->kind == EDF_PARAMETER ? edf.n_parameters : edf.n_compnodes;
-  while (n-- > 0 && list[n] != x) {}
-  return n;
-}
-
+int edf_position(const edf_node *x) { return x->position; }
 void edf_expect_node(const char *who, const edf_node *x) { edf__check_node(who, x); }
 
 void edf_stop(const char *format, ...) {
