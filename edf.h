@@ -6145,24 +6145,23 @@ EDF__C_END
 #ifndef EDF__TOOLS_H
 #define EDF__TOOLS_H
 EDF__C_BEGIN
-/* For tools: what the laboratory, edf_lab.h, is written with, beside edf_watch, the fields of a
-   node that are not the framework's own, edf.loss and edf.feeds. A tool of your own can be made
-   of the same.
-   Watchers are told what runs. w->told(w, event, node) is called with the node that runs; where
-   a Forward begins with its target, NULL for all; where a Backward begins or ends with the
-   loss; before an update with the parameter; else with NULL. What is run while somebody is told
-   is told to nobody. One watches one graph, and belongs to the caller; edf_clear forgets it and
-   tells EDF_CLEARED, while nodes and memory are there. Who is told may call edf_clear where a
-   Forward or Backward ends. edf_watch_passes leaves out the events of single nodes: a device
-   may then run a pass as a whole. edf_find_watcher returns the one that is told by this
-   function, or NULL: a tool finds its own of a graph so. Errors: it watches already, or not. */
+/* What the laboratory, edf_lab.h, is written with, and a tool of your own can be: beside these,
+   edf.loss, edf.feeds and the fields of a node that are not the framework's own.
+   Watchers are told what runs: w->told(w, event, node), with the node that runs; where a
+   Forward begins with its target, NULL for all; where a Backward begins or ends with the loss;
+   before an update with the parameter; else with NULL. What is run meanwhile is told to nobody.
+   One watches one graph, and belongs to the caller; edf_clear forgets it and tells EDF_CLEARED,
+   while nodes and memory are there. Who is told may call edf_clear where a Forward or Backward
+   ends. edf_watch_passes leaves out single nodes: a device may then run a pass as a whole.
+   edf_find_watcher: the one that is told by this function, so a tool finds its own of a graph,
+   or NULL. Errors: it watches already, or not. */
 void edf_watch(edf_watcher *w);
 void edf_watch_passes(edf_watcher *w);
 void edf_unwatch(edf_watcher *w);
 edf_watcher *edf_find_watcher(void (*told)(edf_watcher *, edf_event, edf_node *));
 
 /* What a node is, and how it stands now: see edf_trait. edf_position: in the list of its kind.
-   edf_expect_node stops, as any mistake does, unless x is a node of this graph and still there. */
+   edf_expect_node stops, as any mistake does, unless x is a node of this graph that is there. */
 int edf_is(const edf_node *x, edf_trait trait);
 int edf_follows_batch(const edf_node *x, int d);     /* is dim[d] the batch?                  */
 int edf_rows_fed(const edf_node *input);             /* at its last feed; -1: never fed       */
@@ -6189,9 +6188,9 @@ edf_aside *edf_begin_aside(void);
 void edf_end_aside(edf_aside *aside);
 
 /* The gradient check of one of the program's own nodes, alone, at the values that it has, by
-   eight random directions for each input; nothing is printed, all is put back. Its code is in
-   >>check. Without a Backward that has come to y nothing is found. Errors: it is not of the
-   program's own, it has not run since the last feed. */
+   eight random directions for each input; nothing is printed, all is put back: see >>check.
+   Without a Backward that has come to y nothing is found. Errors: it is not of the program's
+   own, it has not run since the last feed. */
 typedef struct {
   edf_node *wrong_in, *assigned;         /* inputs: its gradient is wrong; is overwritten     */
   double factor;                         /* wrong is so many times the derivative; 0: none    */
@@ -6315,71 +6314,62 @@ void *edf_keep(void *old, size_t bytes) { return edf__grow(&edf.kept, old, bytes
 void edf_release(void *kept) { edf__free(kept); }
 
 /* ---- Text that grows. It belongs to the graph, so a panic leaks nothing. */
-/* Makes room for n bytes more, and a zero. */
-static void edf__make_room(edf_page *to, size_t n) {
-  size_t room = to->at ? edf__header(to->at)->bytes : 0;
-  if (to->n + n >= room)
-    to->at = (char *)edf__grow(&edf.kept, to->at, 2 * (to->n + n) + 256);
-}
-
 void edf_write(edf_page *to, const char *format, ...) {
+  size_t room = to->at ? edf__header(to->at)->bytes : 0;
   va_list args, again;
   va_start(args, format);
   va_copy(again, args);
   int n = edf__format(NULL, 0, format, again);
   va_end(again);
   if (n < 0) edf__fail("edf: a text cannot be written");
-  edf__make_room(to, (size_t)n);
+  if (to->n + (size_t)n >= room)
+    to->at = (char *)edf__grow(&edf.kept, to->at, 2 * (to->n + (size_t)n) + 256);
   edf__format(to->at + to->n, (size_t)n + 1, format, args);
   to->n += (size_t)n;
   va_end(args);
 }
 
-static void edf__write_byte(edf_page *to, char byte) {
-  edf__make_room(to, 1);
-  to->at[to->n++] = byte;
-  to->at[to->n] = 0;
-}
-
 void edf_write_quoted(edf_page *to, const char *text, size_t n) {
-  edf__write_byte(to, '"');
-  for (const char *c = text; c < text + n; c++)
-    if ((unsigned char)*c < ' ' || *c == 127 || strchr("\"\\<>&", *c))
-      edf_write(to, "\\u%04x", (unsigned)(unsigned char)*c);
-    else edf__write_byte(to, *c);
-  edf__write_byte(to, '"');
+  edf_write(to, "\"");
+  for (size_t i = 0; i < n; i++) {
+    unsigned char c = (unsigned char)text[i];
+    edf_write(to, c < ' ' || c == 127 || strchr("\"\\<>&", c) ? "\\u%04x" : "%c", c);
+  }
+  edf_write(to, "\"");
 }
 
 /* ---- Files */
+static void edf__cannot_write(const edf_writer *w, int opened, int why) {
+  if (w->who) edf__say("%s: ", w->who);
+  edf__say("%s: cannot be written: ", w->path);
+  if (!opened) edf__say("%s: ", w->temporary);
+  edf__free(w->temporary);
+  edf__fail("%s", strerror(why));
+}
+
 edf_writer edf_create_file(const char *who, const char *path) {
   edf_writer w = { who, path, NULL, NULL };
+  edf_page name = { NULL, 0 };
   if (!path) edf__fail("%s: the path of a file to write is NULL", who ? who : "edf");
-  w.temporary = (char *)edf__alloc(&edf.kept, strlen(path) + 5);
-  memcpy(w.temporary, path, strlen(path));
-  strcat(w.temporary, ".tmp");
-  errno = 0;
+  edf_write(&name, "%s.tmp", path);
+  w.temporary = name.at;
   w.file = fopen(w.temporary, "wb");
-  if (!w.file) {
-    if (who) edf__say("%s: ", who);
-    edf__say("%s: cannot be written: %s: %s", path, w.temporary, strerror(errno));
-    edf__free(w.temporary);
-    edf__stop();
-  }
+  if (!w.file) edf__cannot_write(&w, 0, errno);
   return w;
 }
 
 /* Errors of writing show here: a full disk at the latest when the file is closed. */
 void edf_finish_file(edf_writer *w) {
-  int bad = fflush(w->file) != 0 || ferror(w->file), why = errno;
-  if (fclose(w->file) && !bad) { bad = 1; why = errno; }
+  int bad = ferror(w->file);
+  bad |= fclose(w->file);
 #ifdef _WIN32
   if (!bad) remove(w->path);             /* there rename does not replace                     */
 #endif
-  if (!bad && rename(w->temporary, w->path)) { bad = 1; why = errno; }
+  if (!bad) bad = rename(w->temporary, w->path);
+  int why = errno;
   if (bad) remove(w->temporary);
+  if (bad) edf__cannot_write(w, 1, why);
   edf__free(w->temporary);
-  if (bad && w->who) edf__say("%s: ", w->who);
-  if (bad) edf__fail("%s: cannot be written: %s", w->path, strerror(why));
 }
 
 /* ---- A look aside. */
