@@ -6161,7 +6161,7 @@ void edf_unwatch(edf_watcher *w);
 edf_watcher *edf_find_watcher(void (*told)(edf_watcher *, edf_event, edf_node *));
 
 /* What a node is, and how it stands now: see edf_trait. edf_position: in the list of its kind.
-   edf_expect_node stops, as any mistake does, unless x is a node of this graph that is there. */
+   edf_expect_node stops, as any mistake does, unless x is a node of this graph, still there. */
 int edf_is(const edf_node *x, edf_trait trait);
 int edf_follows_batch(const edf_node *x, int d);     /* is dim[d] the batch?                  */
 int edf_rows_fed(const edf_node *input);             /* at its last feed; -1: never fed       */
@@ -6372,107 +6372,89 @@ void edf_finish_file(edf_writer *w) {
   edf__free(w->temporary);
 }
 
-/* ---- A look aside. */
-/* The states of the user's nodes, such as running statistics, are put back in the end. A state
-   that is not edf_state's is the user's own affair. */
-static int edf__has_state(const edf_node *y) {
-  const edf__block *b = edf.computed;
-  if (!y->state || !edf__is(y, EDF_IS_OWN)) return 0;
-  while (b && (const char *)b + EDF__ALIGN != (const char *)y->state) b = b->next;
-  return b != NULL;
+/* ---- A look aside: the graph and its nodes as they were, and what a forward changes beside
+   values: states of the program's nodes, unless that memory is its own, and the parameters that
+   are running statistics. */
+typedef struct { edf_node was; void *state; } edf__node_copy;
+struct edf_aside {
+  edf_graph was;
+  edf__node_copy *node;
+  int arrays;                            /* values and gradients are copies: see >>check      */
+};
+
+static edf_node *edf__nth(int i) {       /* of all of the graph                               */
+  if (i < edf.n_inputs) return edf.inputs[i];
+  i -= edf.n_inputs;
+  return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
 }
 
-/* What a check must put back: number i of the states and of the parameters that a forward
-   itself may move, which are running statistics. */
-static void *edf__to_save(int i) {
-  edf_node *y = i < edf.n_compnodes ? edf.compnodes[i] : edf.parameters[i - edf.n_compnodes];
-  if (y->kind == EDF_PARAMETER) return y->update == edf_frozen ? edf_value(y) : NULL;
-  return edf__has_state(y) ? y->state : NULL;
+static int edf__n_nodes(const edf_graph *g) {
+  return g->n_inputs + g->n_parameters + g->n_compnodes;
 }
 
-static void **edf__save_states(void) {
-  int n = edf.n_compnodes + edf.n_parameters;
-  void **saved = (void **)edf__alloc(&edf.kept, (size_t)(n + 1) * sizeof *saved);
-  for (int i = 0; i < n; i++) {
-    void *data = edf__to_save(i);
-    size_t bytes = data ? edf__header(data)->bytes : 0;
-    if (data) saved[i] = memcpy(edf__alloc(&edf.kept, bytes), data, bytes);
+static void *edf__state_of(edf_node *x) {
+  if (x->kind == EDF_PARAMETER) return x->update == edf_frozen ? edf_value(x) : NULL;
+  return edf__is(x, EDF_IS_OWN) && edf_array_bytes(x->state) ? x->state : NULL;
+}
+
+static edf__node_copy *edf__save_nodes(void) {
+  size_t n = (size_t)edf__n_nodes(&edf);
+  edf__node_copy *saved = (edf__node_copy *)edf__alloc(&edf.kept, (n + 1) * sizeof *saved);
+  for (size_t i = 0; i < n; i++) {
+    edf_node *x = edf__nth((int)i);
+    void *state = edf__state_of(x);
+    size_t bytes = state ? edf__header(state)->bytes : 0;
+    saved[i].was = *x;
+    if (state) saved[i].state = memcpy(edf__alloc(&edf.kept, bytes), state, bytes);
   }
   return saved;
 }
 
-static void edf__restore_states(void **saved) {
-  for (int i = 0; i < edf.n_compnodes + edf.n_parameters; i++) {
-    void *data = saved[i] || i < edf.n_compnodes ? edf__to_save(i) : NULL;
-    if (data && !saved[i]) memset(data, 0, edf__header(data)->bytes);  /* there was none yet */
-    else if (data) memcpy(data, saved[i], edf__header(saved[i])->bytes);
-    if (data && i >= edf.n_compnodes) edf_push(edf.parameters[i - edf.n_compnodes]);
-    edf__free(saved[i]);
+static void edf__restore_states(edf__node_copy *saved) {
+  for (int i = 0; i < edf__n_nodes(&edf); i++) {
+    edf_node *x = edf__nth(i);
+    void *now = edf__state_of(x), *was = saved[i].state;
+    if (now && was) memcpy(now, was, edf__header(was)->bytes);
+    else if (now && x->kind == EDF_COMPNODE) memset(now, 0, edf__header(now)->bytes);
+    if (now && x->kind == EDF_PARAMETER) edf_push(x);
+    edf__free(was);
   }
   edf__free(saved);
 }
 
-typedef struct {
-  edf_node *x;
-  edf_real **at, *own;                   /* &x->value or &x->grad, and what was there         */
-} edf__guarded;
-
-struct edf_aside {
-  edf_graph was;
-  void **states;
-  edf_real **value; int *fed;            /* of each Input                                     */
-  char *current;                         /* computed nodes that had run                       */
-  edf__guarded *guarded; int n_guarded;  /* arrays that are copies meanwhile: see >>check     */
-};
-
-static int edf__nodes_of(const edf_graph *g) {
-  return g->n_inputs + g->n_parameters + g->n_compnodes;
-}
-
 edf_aside *edf_begin_aside(void) {
   edf_aside *a = (edf_aside *)edf__alloc(&edf.kept, sizeof *a);
-  size_t n = (size_t)edf__nodes_of(&edf) + 1;
   a->was = edf;
-  a->states = edf__save_states();
-  a->value = (edf_real **)edf__alloc(&edf.kept, n * sizeof *a->value);
-  a->fed = (int *)edf__alloc(&edf.kept, n * sizeof *a->fed);
-  a->current = (char *)edf__alloc(&edf.kept, n);
-  for (int i = 0; i < edf.n_inputs; i++) {
-    a->value[i] = edf.inputs[i]->value;
-    a->fed[i] = edf.inputs[i]->fed;
-  }
-  for (int i = 0; i < edf.n_compnodes; i++)
-    a->current[i] = edf.compnodes[i]->ran == edf.feeds;
+  a->node = edf__save_nodes();
   edf.aside = a;
   edf.telling = 1;
   return a;
 }
 
-/* What had run runs again where the outermost ends, all else has not; after a stop nothing has,
-   and the next Forward finds the shapes. */
+/* What had run runs again, all else has not; after a stop nothing has, and the next Forward
+   finds the shapes. */
 static void edf__run_back(const edf_aside *a, int stopped) {
-  for (int i = 0; i < edf.n_inputs; i++) {
-    edf_node *x = edf.inputs[i];
-    if (x->value == a->value[i] && x->fed == a->fed[i]) continue;
-    x->value = a->value[i];
-    x->fed = a->fed[i];
-    edf__push(x->value, 0);
+  for (int i = 0; i < edf__n_nodes(&edf); i++) {
+    edf_node *x = edf__nth(i);
+    const edf_node *was = &a->node[i].was;
+    if (x->kind == EDF_INPUT || a->arrays) x->value = was->value;
+    if (a->arrays) x->grad = was->grad;
+    if (x->kind == EDF_INPUT) edf__push(x->value, 0);
+    x->fed = was->fed;
+    x->ran = stopped ? 0 : was->ran;
   }
   if (!stopped && a->was.batch) edf__set_batch(a->was.batch);
   edf.feeds = a->was.feeds;
   edf.draws = a->was.drawn;
   for (int i = 0; i < edf.n_compnodes; i++)
-    if (stopped || !a->current[i]) edf.compnodes[i]->ran = 0;
-    else if (!a->was.aside) edf__call_forward(edf.compnodes[i]);
+    if (edf.compnodes[i]->ran == edf.feeds) edf__call_forward(edf.compnodes[i]);
 }
 
 static void edf__put_back(edf_aside *a, int stopped) {
   const edf_graph *was = &a->was;
-  for (edf__guarded *g = a->guarded; g < a->guarded + a->n_guarded; g++)
-    if (g->at) *g->at = g->own;
-  if (edf__nodes_of(was) == edf__nodes_of(&edf)) {
+  if (edf__n_nodes(was) == edf__n_nodes(&edf)) {
     edf__run_back(a, stopped);
-    edf__restore_states(a->states);
+    edf__restore_states(a->node);
     edf__mark(was->target);
   }
   edf.aside = was->aside;
@@ -6483,15 +6465,11 @@ static void edf__put_back(edf_aside *a, int stopped) {
   edf.way = was->way;
   edf.held = was->held;
   edf.telling = was->telling;
-  edf__free(a->value);
-  edf__free(a->fed);
-  edf__free(a->current);
-  edf__free(a->guarded);
   edf__free(a);
 }
 
 void edf_end_aside(edf_aside *a) {
-  if (edf__nodes_of(&a->was) != edf__nodes_of(&edf))
+  if (edf__n_nodes(&a->was) != edf__n_nodes(&edf))
     edf__fail("edf_end_aside: nodes were made or cleared meanwhile");
   edf__put_back(a, 0);
 }
@@ -7735,6 +7713,11 @@ static double edf__check_adds(edf__check *c, edf_node *x) {
 /* ---- What no derivative shows: the contract of a forward and a backward. While they run, the
    arrays of the node and of its inputs are copies between guards, of which nobody may write. */
 enum { EDF__GUARD = 64 };
+typedef struct {
+  edf_node *x;
+  edf_real **at, *own;                   /* &x->value or &x->grad, and what was there         */
+} edf__guarded;
+
 static edf_real edf__guard_at(size_t i) { return (edf_real)((double)i + 0.015625); }
 
 static void edf__guard(edf__guarded *g, edf_node *x, edf_real **at) {
@@ -7977,8 +7960,7 @@ edf_verdict edf_verdict_of(edf_node *y) {
   edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
   size_t most = 2 * (size_t)(y->n_in + 1);
   edf__guarded *g = (edf__guarded *)edf__alloc(&edf.kept, most * sizeof *g);
-  aside->guarded = g;
-  aside->n_guarded = (int)most;
+  aside->arrays = 1;
   int n = edf__guard_all(g, y);
   c->x = y;
   c->draws = edf.draws;
@@ -7992,6 +7974,7 @@ edf_verdict edf_verdict_of(edf_node *y) {
   }
   if (!v.wrong_in) v.factor = 0;
   while (n-- > 0) edf__unguard(&g[n]);
+  edf__free(g);
   edf__end_check(c);
   edf__free(c);
   edf_end_aside(aside);
@@ -8002,7 +7985,7 @@ edf_verdict edf_verdict_of(edf_node *y) {
 double edf_gradcheck(edf_node *node) {
   edf__check_node("edf_gradcheck", node);
   if (edf_device) edf_device->sync(1);
-  void **states = edf__save_states();
+  edf__node_copy *states = edf__save_nodes();
   unsigned long long seed = edf.seed, draws = edf.draws;
   int accumulate = edf.accumulate;
   int telling = edf.telling;
