@@ -8061,29 +8061,22 @@ void edf_breakpoint(edf_node *node, const char *name, const char *way) {
   edf__stopped_at = *name && *way ? node : NULL;
 }
 
-static int edf__named(const char *name) {
-  int found = 0;
-  for (int i = 0; i < edf.n_compnodes; i++) found |= !strcmp(edf.compnodes[i]->name, name);
-  return found;
-}
-
 void edf_break(const char *name) {
-  while (!name && edf.breaks) {
-    struct edf__break *b = edf.breaks;
+  struct edf__break *b;
+  int found = 0;
+  edf.look &= ~(unsigned)EDF__BREAKS;
+  while (!name && (b = edf.breaks) != NULL) {
     edf.breaks = b->next;
-    edf__free(b->name);
     edf__free(b);
   }
-  edf.look &= ~(unsigned)EDF__BREAKS;
-  if (name) {
-    struct edf__break *b = (struct edf__break *)edf__alloc(&edf.kept, sizeof *b);
-    b->name = edf__copy(&edf.kept, name);
-    b->next = edf.breaks;
-    edf.breaks = b;
-  }
-  if (name && !edf__named(name))
-    fprintf(stderr, "edf_break: no computed node is called %s so far\n", name);
-  if (edf.breaks) edf.look |= EDF__BREAKS;
+  if (!name) return;
+  edf.look |= EDF__BREAKS;
+  b = (struct edf__break *)edf__alloc(&edf.kept, sizeof *b + strlen(name) + 1);
+  b->name = strcpy((char *)(b + 1), name);
+  b->next = edf.breaks;
+  edf.breaks = b;
+  for (int i = 0; i < edf.n_compnodes; i++) found |= !strcmp(edf.compnodes[i]->name, name);
+  if (!found) fprintf(stderr, "edf_break: no computed node is called %s so far\n", name);
 }
 
 /* 1: the debugger has run the node. */
@@ -8100,112 +8093,77 @@ static int edf__stop_at(edf_event event, edf_node *x) {
 }
 
 /* ---- One node. Without a program around it, the first begins. */
-static edf_node *edf__step_by(int way) {
-  unsigned look = edf.look;
-  edf_node *c = NULL;
-  edf.look &= ~(unsigned)EDF__BREAKS;
-  if (!edf.held) edf.at += way;
-  edf.held = 0;
-  for (; !c && edf.at >= 0 && edf.at < edf.n_compnodes; edf.at += c ? 0 : way) {
-    c = edf.compnodes[edf.at];
-    if (way > 0 ? !c->visit : !edf__runs_backward(c)) c = NULL;
-  }
-  if (c && way > 0) edf__call_forward(c);
-  if (c && way < 0 && edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
-  if (!c) edf__end();
-  edf.look = look;
-  return c;
-}
-
-/* Another program may not begin inside of one that waits. */
-static int edf__waits(const char *who, int way) {
-  if (!edf.held || edf.way == way) return 0;
-  fprintf(stderr, "%s: a %s is running: let it end first\n", who,
-          edf.way > 0 ? "Forward" : "Backward");
-  return 1;
-}
-
-/* A panic would end a debugger's session: so what it would say is said, and nothing runs. */
-static int edf__cannot_begin(const char *who, const char *why, const edf_node *x) {
-  fprintf(stderr, "%s: %s %s\n", who, why, x ? x->name : "");
-  return 1;
-}
-
-static int edf__lacks_feed(void) {
-  for (int i = 0; i < edf.n_inputs; i++)
-    if (edf.inputs[i]->fed < 0)
-      return edf__cannot_begin("edf_step_forward", "first feed", edf.inputs[i]);
-  return 0;
-}
-
-static int edf__lacks_loss(edf_node *loss) {
-  const char *who = "edf_step_backward";
-  edf__each(edf__find_need);
-  if (!loss) return edf__cannot_begin(who, "the program has no computed node", NULL);
-  if (loss->ran != edf.feeds)
-    return edf__cannot_begin(who, "no Forward since the last feed has computed", loss);
-  if (!loss->need) return edf__cannot_begin(who, "no parameter, and no edf_want_grad, reaches",
-                                            loss);
-  return 0;
-}
-
-edf_node *edf_step_forward(void) {
-  if (edf__waits("edf_step_forward", 1)) return NULL;
-  if (edf.way != 1 && edf__lacks_feed()) return NULL;
-  if (edf.way != 1) edf__begin_forward(NULL);
-  return edf__step_by(1);
-}
-
-edf_node *edf_step_backward(void) {
-  if (edf__waits("edf_step_backward", -1)) return NULL;
-  if (edf.way != -1) {
-    edf_node *last = edf.n_compnodes ? edf.compnodes[edf.n_compnodes - 1] : NULL;
-    if (edf.loss) last = edf.loss;
-    if (edf__lacks_loss(last)) return NULL;
-    edf__begin_backward(last);
-    edf__each(edf__settle);              /* so that what has not arrived shows as 0           */
-  }
-  return edf__step_by(-1);
-}
-
-/* ---- Where it is */
 static edf_node *edf__next(void) {
-  for (int i = edf.held ? edf.at : edf.at + edf.way; i >= 0 && i < edf.n_compnodes;
-       i += edf.way) {
+  int i = edf.held ? edf.at : edf.at + edf.way;
+  for (; i >= 0 && i < edf.n_compnodes; i += edf.way) {
     edf_node *c = edf.compnodes[i];
     if (edf.way > 0 ? c->visit : edf__runs_backward(c)) return c;
   }
   return NULL;
 }
 
-/* The lines of c's backward that add to x.grad. */
-static int edf__lines_to(const edf_node *c, const edf_node *x) {
-  const edf__equation *e = edf__is_einsum(c) ? &((const edf__einsum *)c->state)->e : NULL;
-  int n = 0;
-  for (int f = 1; e && f < e->n_ref; f++) n += c->in[e->ref[f].operand] == x;
-  for (int k = 0; !e && k < c->n_in; k++) n += c->in[k] == x;
-  return n;
+static edf_node *edf__run_next(void) {
+  unsigned look = edf.look;
+  edf_node *c = edf__next();
+  edf.look &= ~(unsigned)EDF__BREAKS;
+  edf.held = 0;
+  edf.at = c ? c->position : edf.way > 0 ? edf.n_compnodes : -1;
+  if (!c) edf__end();
+  else if (edf.way > 0) edf__call_forward(c);
+  else if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
+  edf.look = look;
+  return c;
 }
 
-/* Of how many contributions to x.grad how many have arrived; the loss's own is its seed. */
-static void edf__where_grad(const edf_node *x) {
-  const edf_node *next = edf__next();
-  int from = next ? edf_position(next) : -1, all = x == edf.loss, arrived = all;
+/* A panic would end a debugger's session: so what it would say is said, and nothing runs. */
+static edf_node *edf__no_step(const char *why, const edf_node *x) {
+  fprintf(stderr, "edf_step_%s%s\n", why, x ? x->name : "");
+  return NULL;
+}
+
+edf_node *edf_step_forward(void) {
+  if (edf.held && edf.way != 1)
+    return edf__no_step("forward: a Backward is running: let it end first", NULL);
+  for (int i = 0; edf.way != 1 && i < edf.n_inputs; i++)
+    if (edf.inputs[i]->fed < 0) return edf__no_step("forward: first feed ", edf.inputs[i]);
+  if (edf.way != 1) edf__begin_forward(NULL);
+  return edf__run_next();
+}
+
+edf_node *edf_step_backward(void) {
+  edf_node *loss = edf.loss;
+  if (!loss && edf.n_compnodes) loss = edf.compnodes[edf.n_compnodes - 1];
+  if (edf.way == -1) return edf__run_next();
+  if (edf.held)
+    return edf__no_step("backward: a Forward is running: let it end first", NULL);
+  edf__each(edf__find_need);
+  if (!loss) return edf__no_step("backward: the program has no computed node ", NULL);
+  if (loss->ran != edf.feeds)
+    return edf__no_step("backward: no Forward since the last feed has computed ", loss);
+  if (!loss->need)
+    return edf__no_step("backward: no parameter, and no edf_want_grad, reaches ", loss);
+  edf__begin_backward(loss);
+  edf__each(edf__settle);                /* so that what has not arrived shows as 0           */
+  return edf__run_next();
+}
+
+/* ---- Where it is */
+/* Of how many contributions to x.grad, a line of a backward each, how many have arrived; the
+   loss's own is its seed. */
+static void edf__where_grad(const edf_node *x, const edf_node *next) {
+  int all = x == edf.loss, arrived = all;
   for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *c = edf.compnodes[i];
-    int n = edf__runs_backward(c) ? edf__lines_to(c, x) : 0;
-    all += n;
-    arrived += i > from ? n : 0;
+    const edf__equation *e = edf__is_einsum(c) ? &((const edf__einsum *)c->state)->e : NULL;
+    int lines = !edf__runs_backward(c) ? 0 : e ? e->n_ref - 1 : c->n_in;
+    for (int k = 0; k < lines; k++) {
+      int adds = c->in[e ? e->ref[k + 1].operand : k] == x;
+      all += adds;
+      arrived += adds && i > next->position;
+    }
   }
   printf("       %s.grad: %d of %d contribution%s%s\n", x->name, arrived, all,
          all == 1 ? "" : "s", x == next ? ", now passed on" : "");
-}
-
-/* What is passed on, and what it is added to. */
-static void edf__where_grads(const edf_node *next) {
-  edf__where_grad(next);
-  for (int k = 0; k < next->n_in; k++)
-    if (next->in[k]->need && !edf__is_repeated(next, k)) edf__where_grad(next->in[k]);
 }
 
 void edf_where(void) {
@@ -8214,13 +8172,17 @@ void edf_where(void) {
   if (!edf.way) printf("nothing runs: the program has %d assignments\n", edf.n_compnodes);
   else if (!next) printf("%s: all assignments have run\n", what);
   else {
-    printf("%s: next is\n  %3d  ", what, edf_position(next));
+    printf("%s: next is\n  %3d  ", what, next->position);
     if (edf.way > 0) edf__print_by(edf__write_forward, stdout, next);
     else printf("%s", next->name);
     edf__print_by(edf__write_about, stdout, next);
-    if (edf.way < 0) edf__print_by(edf__write_backward, stdout, next);
   }
-  if (edf.way < 0 && next) edf__where_grads(next);
+  if (next && edf.way < 0) {
+    edf__print_by(edf__write_backward, stdout, next);
+    edf__where_grad(next, next);
+    for (int k = 0; k < next->n_in; k++)
+      if (next->in[k]->need && !edf__is_repeated(next, k)) edf__where_grad(next->in[k], next);
+  }
   fflush(stdout);
 }
 
