@@ -24,34 +24,34 @@
 
    Contents: an anchor to search for, how many lines, and the public names that are declared
    there, without edf_ and EDF_; constants stand with their enum.
-   First sitting:  lines 1 to 1701 (1701), to the end of >>nodes: no notation yet
-   Second sitting: lines 1702 to 3157 (1456): then you have read the framework
+   First sitting:  lines 1 to 1703 (1703), to the end of >>nodes: no notation yet
+   Second sitting: lines 1704 to 3190 (1487): then you have read the framework
    Part One, a whole framework
      >>example 31 A whole program
      >>config 66 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
        MAX_FACTOR
      >>notation 30 The index notation
-     >>api 392 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+     >>api 393 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
        input parameter compnode compnode_shaped addgrad state name want_grad feed forward
        forward_to backward sgd update_sgd frozen zero_grad clear clear_compnodes new_graph value
        grad push push_grad einsum fmt affine_package affine_params affine sigmoid tanh relu exp
        log sqrt square add sub mul div softmax log_loss softmax_log_loss sum mean seed uniform
        normal below init_uniform init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest
        contract_reference rule route window device_table device
-     >>memory 255 Errors, memory and names          >>core 505 Nodes, lists and the three loops
+     >>memory 255 Errors, memory and names          >>core 506 Nodes, lists and the three loops
      >>init 49 Random numbers and initialisation    >>nodes 286 Nodes, from the simplest
-     >>contraction 51 The definition of a contraction
-     >>equation 395 Declarations and equations      >>einsum 743 Equations as nodes
-     >>products 238 Nodes that are equations, and losses
+     >>contraction 53 The definition of a contraction
+     >>equation 395 Declarations and equations      >>einsum 771 Equations as nodes
+     >>products 239 Nodes that are equations, and losses
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
      >>nest 822 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
      >>seam 125 The seam of a device: open_device array_bytes RULE_NUMBERS
-     >>more 191 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
+     >>more 200 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
        bce_loss mse masked_mean
-     >>over 445 Functions over named indices: softmax_over log_softmax_over normalize_over
+     >>over 439 Functions over named indices: softmax_over log_softmax_over normalize_over
        sum_over mean_over variance_over sample_variance_over max_over max_window
-     >>layers 1175 Layers, from normalisation to recurrences: layer_norm_package
+     >>layers 1103 Layers, from normalisation to recurrences: layer_norm_package
        batch_norm_package layer_norm_params layer_norm batch_norm_params batch_norm dropout
        embed concat concat_list slice select reshape conv_package conv_params
        grouped_conv_params conv transposed_conv max_pool avg_pool residual_package
@@ -59,28 +59,28 @@
        attention_params attention causal_attention cell recurrent_package recurrent_state
        rnn_cell ugrnn_cell gru_cell lstm_cell rnn_params ugrnn_params gru_params lstm_params rnn
        ugrnn gru lstm unroll recurrence
-     >>optim 282 Optimisers: momentum average adagrad rmsprop adam adamw adam_slides
+     >>optim 259 Optimisers: momentum average adagrad rmsprop adam adamw adam_slides
        update_momentum update_average update_adagrad update_rmsprop update_adam update_adamw
        update_adam_slides clip clip_each l2 l1 update
    Part Three, to see, check and keep
-     >>tools 386 What tools are made of: watch watch_passes unwatch find_watcher is
+     >>tools 344 What tools are made of: watch watch_passes unwatch find_watcher is
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node writer create_file finish_file
      >>print 647 A program as text: print_program print_node print formula
-     >>check 880 The gradient check: gradcheck expect_mismatch
-     >>watch 430 Stepping, and who is told what runs: step_forward step_backward where break
+     >>check 885 The gradient check: gradcheck expect_mismatch
+     >>watch 392 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
-     >>data 727 Files of data, arrays, pictures, text: array new_array load_idx load_images
+     >>data 684 Files of data, arrays, pictures, text: array new_array load_idx load_images
        load_labels load_csv free_array view load_npy save_npy load_image save_image text
        load_text text_of free_text encode decode sample input_from shuffle error_rate
-     >>models 342 Saved models: save load
-     >>names 122 The short names of what follows Part One
+     >>models 332 Saved models: save load
+     >>names 105 The short names of what follows Part One
    edf_lab.h, the laboratory, optional
-     >>lab 143 The laboratory: doctor log log_value log_scale plot_svg trace_begin trace_end
+     >>lab 144 The laboratory: doctor log log_value log_scale plot_svg trace_begin trace_end
        print_latex write_dot contact_sheet
-     >>doctor 1608 Rules that watch the first steps of training
-     >>plot 284 Training curves                     >>trace 962 The trace page
+     >>doctor 1463 Rules that watch the first steps of training
+     >>plot 276 Training curves                     >>trace 962 The trace page
      >>paper 197 The program as LaTeX, the graph in Graphviz's language
      >>sheet 47 Contact sheets
 */
