@@ -22,31 +22,32 @@
    Not here, on purpose: operator overloading, a layer class hierarchy, configuration files,
    plugins, several number types in one graph, a thread pool.
 
-   Contents: an anchor to search for, how many lines, and the public names that are declared
-   there, without edf_ and EDF_; constants stand with their enum.
-   First sitting:  lines 1 to 1703 (1703), to the end of >>nodes: no notation yet
-   Second sitting: lines 1704 to 3190 (1487): then you have read the framework
+   Contents: an anchor to search for, how many lines, and the public names that are
+   declared there, without edf_ and EDF_; constants stand with their enum.
+   First sitting:  lines 1 to 1683 (1683), to the end of >>nodes: no notation yet
+   Second sitting: lines 1684 to 3167 (1484): then you have read the framework
    Part One, a whole framework
      >>example 31 A whole program
      >>config 66 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
        MAX_FACTOR
      >>notation 30 The index notation
-     >>api 393 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+     >>api 371 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
        input parameter compnode compnode_shaped addgrad state name want_grad feed forward
        forward_to backward sgd update_sgd frozen zero_grad clear clear_compnodes new_graph value
        grad push push_grad einsum fmt affine_package affine_params affine sigmoid tanh relu exp
        log sqrt square add sub mul div softmax log_loss softmax_log_loss sum mean seed uniform
        normal below init_uniform init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest
-       contract_reference rule route window device_table device
-     >>memory 255 Errors, memory and names          >>core 506 Nodes, lists and the three loops
+       contract_reference
+     >>memory 258 Errors, memory and names          >>core 504 Nodes, lists and the three loops
      >>init 49 Random numbers and initialisation    >>nodes 286 Nodes, from the simplest
      >>contraction 53 The definition of a contraction
-     >>equation 395 Declarations and equations      >>einsum 771 Equations as nodes
+     >>equation 395 Declarations and equations      >>einsum 768 Equations as nodes
      >>products 239 Nodes that are equations, and losses
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
-     >>nest 822 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
-     >>seam 125 The seam of a device: open_device array_bytes RULE_NUMBERS
+     >>seam 171 The seam of a device: rule route window device_table device open_device
+       array_bytes RULE_NUMBERS
+     >>nest 824 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
      >>more 200 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
        bce_loss mse masked_mean
      >>over 439 Functions over named indices: softmax_over log_softmax_over normalize_over
@@ -505,31 +506,6 @@ typedef struct {
 void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
                             const edf_real *b);           /* six lines: the definition        */
 
-typedef enum {                           /* the loops of the optimisers                       */
-  EDF_SGD_RULE, EDF_MOMENTUM_RULE, EDF_SQUARE_RULE, EDF_ADAM_RULE, EDF_SCALE_RULE, EDF_L2_RULE,
-  EDF_L1_RULE
-} edf_rule;
-
-/* A device, which runs kernels and holds arrays in place of the code here: see >>seam. NULL
-   without one. */
-typedef struct edf_route edf_route;
-typedef struct edf_window edf_window;
-typedef struct edf_device_table {
-  void   (*contract)(const edf_route *, int assign, edf_real *, const edf_real *,
-                     const edf_real *);
-  void   (*window)(const edf_window *, int backward);
-  int    (*node)(edf_node *y, int backward);
-  int    (*pass)(void (*nodes)(void), int whole);
-  void   (*fill)(edf_real *x, size_t n, edf_real number);
-  void   (*update)(edf_node *p, edf_rule rule, const edf_real *numbers, int n);
-  double (*norm)(edf_node **p, int n);
-  void   (*pull)(edf_real *x, size_t n), (*push)(edf_real *x, size_t n);
-  void   (*forget)(const void *x);
-  void   (*here)(const edf_node *y);
-  void   (*sync)(int on);
-} edf_device_table;
-extern edf_device_table *edf_device;
-
 EDF__C_END
 #endif /* EDF_H */
 
@@ -593,17 +569,20 @@ EDF__C_BEGIN
 extern const char EDF__TYPE_MARK;
 const char EDF__TYPE_MARK = 1;
 
-/* What a device needs to be told, in >>seam. */
+/* A device may run kernels and hold arrays in place of the code here: see >>seam. What it is
+   asked to do returns 1 where it has. */
 typedef struct {
   void (*open)(void);                             /* a node is made                           */
-  void (*pass)(void);                             /* runs all nodes                           */
-  int  (*node)(edf_node *y, int backward);        /* 0: its C code runs                       */
-  void (*push)(edf_real *x, size_t n);            /* an array was written here                */
+  int  (*pass)(void);                             /* run all nodes                            */
+  int  (*node)(edf_node *y, int backward);
+  int  (*fill)(edf_real *x, size_t n, edf_real number);
+  int  (*sgd)(edf_node *p, edf_real eta);
+  void (*pull)(edf_real *x, size_t n);            /* an array is read here                    */
+  void (*push)(edf_real *x, size_t n);            /* it was written here                      */
   void (*forget)(const void *x);                  /* it will be freed                         */
-  void (*stop)(void);                             /* a mistake ends what runs                 */
+  void (*stop)(int clear);                        /* a mistake ends what runs, or edf_clear   */
 } edf__seam_table;
 EDF__HOOK(const edf__seam_table, edf__seam)
-edf_device_table *edf_device = NULL;
 
 /* ==== >>memory  Errors, memory and names ================================================= */
 
@@ -642,7 +621,7 @@ EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
   edf.telling = 0;
   if (edf__unwind) edf__unwind();
-  if (edf__seam) edf__seam->stop();
+  if (edf__seam) edf__seam->stop(0);
   EDF_PANIC(edf__message);
   abort();
 }
@@ -751,12 +730,15 @@ static void edf__fill_here(edf_real *x, size_t n, edf_real number) {
 }
 
 static void edf__fill(edf_real *x, size_t n, edf_real number) {
-  if (edf_device) edf_device->fill(x, n, number);
-  else edf__fill_here(x, n, number);
+  if (!edf__seam || !edf__seam->fill(x, n, number)) edf__fill_here(x, n, number);
 }
 
 static void edf__push(edf_real *x, size_t n) {
   if (edf__seam && x) edf__seam->push(x, n);
+}
+
+static void edf__pull(edf_real *x, size_t n) {
+  if (edf__seam && x) edf__seam->pull(x, n);
 }
 
 /* ---- How messages name a node:  Relu "h" [b=64, 100]      built at hw1.c:55 */
@@ -1032,7 +1014,7 @@ static int edf__tell(edf_event event, edf_node *x) {
 /* ---- Forward. A debugger may have run the node meanwhile, a device runs it elsewhere. */
 static void edf__call_forward(edf_node *c) {
   if (edf__tell(EDF_BEFORE_FORWARD, c)) return;
-  if (!(edf_device && edf__seam->node(c, 0))) c->forward(c);
+  if (!edf__seam || !edf__seam->node(c, 0)) c->forward(c);
   c->ran = edf.feeds;
   edf__tell(EDF_AFTER_FORWARD, c);
 }
@@ -1048,9 +1030,7 @@ static void edf__begin_forward(edf_node *target) {
 
 /* Where a loop begins; `none` where a device has run all of it. */
 static int edf__pass(int first, int none) {
-  if (!edf_device) return first;
-  edf__seam->pass();
-  return none;
+  return edf__seam && edf__seam->pass() ? none : first;
 }
 
 static void edf__end(void) {
@@ -1128,8 +1108,8 @@ static edf_node *edf__add_compnode(edf_node *y) {
   return y;
 }
 
-/* ---- Backward. All gradients are zero when it begins. That a gradient is `fresh`, zero whatever
-   its memory holds, saves a pass over every weight: what adds to it first writes instead. So
+/* ---- Backward. All gradients are zero when it begins. That one is `fresh`, zero whatever its
+   memory holds, saves a pass over every weight: what adds to it first writes instead. So
    edf_addgrad does for a node that adds to each entry of its first `lazy` inputs, and once; of
    all other inputs the zeros are there before. Where the program can look they are as well. */
 static void edf__show(edf_node *x) {
@@ -1195,7 +1175,7 @@ static int edf__starts_backward(edf_node *c) {
   if (!edf__runs_backward(c)) return 0;
   edf__settle(c);
   if (edf__tell(EDF_BEFORE_BACKWARD, c)) return 0;
-  int there = edf_device && edf__seam->node(c, 1);
+  int there = edf__seam && edf__seam->node(c, 1);
   if (there) edf__ends_backward(c);
   for (int k = c->lazy; !there && k < c->n_in; k++) edf__settle(c->in[k]);
   return !there;
@@ -1217,7 +1197,7 @@ void edf_backward(edf_node *loss) {
 }
 
 /* The loop alone: from another loss.grad, or told to a device. */
-static void edf__backward_nodes(void) {
+static inline void edf__backward_nodes(void) {
   for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--) {
     edf_node *c = edf.compnodes[edf.at];
     if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
@@ -1246,7 +1226,7 @@ void edf_frozen(edf_node *p, edf_real eta) {
 
 void edf_update_sgd(edf_node *p, edf_real eta) {
   edf__check_update("edf_update_sgd", p);
-  if (edf_device) { edf_device->update(p, EDF_SGD_RULE, &eta, 1); return; }
+  if (edf__seam && edf__seam->sgd(p, eta)) return;
   for (size_t i = 0; i < p->size; i++) p->value[i] -= eta * p->grad[i];
 }
 
@@ -1269,7 +1249,7 @@ void edf_clear_compnodes(void) {
 }
 
 void edf_clear(void) {
-  if (edf_device) edf_device->sync(0);   /* a panic may have jumped out of a check            */
+  if (edf__seam) edf__seam->stop(1);
   edf.telling = 1;
   edf_watcher *w = edf.watchers, *next;
   for (edf.watchers = NULL; w; w = next) {
@@ -1317,13 +1297,13 @@ edf_node *edf_want_grad(edf_node *node) {
 edf_real *edf_value(edf_node *node) {
   edf__check_node("edf_value", node);
   if (!node->value) edf__no_value("edf_value", node);
-  if (edf_device) edf_device->pull(node->value, node->size);
+  edf__pull(node->value, node->size);
   return node->value;
 }
 
 edf_real *edf_grad(edf_node *node) {
   edf__check_node("edf_grad", node);
-  if (edf_device && node->grad) edf_device->pull(node->grad, node->size);
+  edf__pull(node->grad, node->size);
   return node->grad;
 }
 
@@ -2161,8 +2141,8 @@ typedef struct {
 } edf__contraction;
 
 /* out += a b, or out = a b where out is fresh: its memory then counts as zero. */
-typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, int *fresh,
-                             const edf_real *a, const edf_real *b);
+typedef int edf__contractor(edf__contraction *t, edf_real *out, size_t size, int *fresh,
+                            const edf_real *a, const edf_real *b);
 
 EDF__HOOK(edf__contractor, edf__fast)    /* see >>nest; without it, the definition            */
 
@@ -2651,10 +2631,7 @@ static edf__program *edf__program_of(edf_node *y) {
 static void edf__contract(edf__contraction *t, edf_real *out, size_t size, int *fresh,
                           const edf_real *a, const edf_real *b) {
   const edf_nest *q = &t->nest;
-  if (edf__fast && (edf_device || edf.kernel != EDF_REFERENCE)) {
-    edf__fast(t, out, size, fresh, a, b);
-    return;
-  }
+  if (edf__fast && edf__fast(t, out, size, fresh, a, b)) return;
   if (*fresh && t->part) edf__walk_zero(q->n, q->loop, out + q->start[EDF_OUT]);
   else if (*fresh) edf__fill_here(out, size, 0);
   *fresh = 0;
@@ -3190,6 +3167,177 @@ typedef edf_affine_package AffineParams;
 /* ---- End of Part One -------------------------------------------------------------------- */
 
 /* ######## Part Two: faster, and more ##################################################### */
+
+/* ==== >>seam  The seam of a device ======================================================= */
+#ifndef EDF__SEAM_H
+#define EDF__SEAM_H
+EDF__C_BEGIN
+/* The seam. A linked edf_cuda.o sets edf_open_device, which is called with the first node and
+   gives edf_device, or NULL; each kernel begins by handing over to it. Arrays are known by
+   their address on the host. edf_array_bytes: the size of an array of the framework's that
+   begins at x, 0 for any other; the number 1 that stands for an absent factor is one of these.
+     node     a built-in node's forward (0) or backward (1), which finds its own gradient up to
+              date, and writes where an input's is `fresh` and clears that; 0: it has no kernel,
+              and the node's C code runs
+     pass     calls nodes(), twice where a recording failed; or, if nobody watches single
+              nodes (whole), runs what it has recorded of it, and returns 1
+     norm     the sum of the squares of the gradients of n parameters
+     pull     brings an array here, where it is newer there
+     push     it was written here; n is 0 where an Input was fed with it
+     forget   the array will be freed
+     here     a node in plain C runs here
+     sync     on: from now on every array is right on both sides after each call              */
+typedef enum {                           /* the loops of the optimisers                       */
+  EDF_SGD_RULE, EDF_MOMENTUM_RULE, EDF_SQUARE_RULE, EDF_ADAM_RULE, EDF_SCALE_RULE, EDF_L2_RULE,
+  EDF_L1_RULE
+} edf_rule;
+
+/* A device, which runs kernels and holds arrays in place of the code here: see >>seam. NULL
+   without one. */
+typedef struct edf_route edf_route;
+typedef struct edf_window edf_window;
+typedef struct edf_device_table {
+  void   (*contract)(const edf_route *, int assign, edf_real *, const edf_real *,
+                     const edf_real *);
+  void   (*window)(const edf_window *, int backward);
+  int    (*node)(edf_node *y, int backward);
+  int    (*pass)(void (*nodes)(void), int whole);
+  void   (*fill)(edf_real *x, size_t n, edf_real number);
+  void   (*update)(edf_node *p, edf_rule rule, const edf_real *numbers, int n);
+  double (*norm)(edf_node **p, int n);
+  void   (*pull)(edf_real *x, size_t n), (*push)(edf_real *x, size_t n);
+  void   (*forget)(const void *x);
+  void   (*here)(const edf_node *y);
+  void   (*sync)(int on);
+} edf_device_table;
+extern edf_device_table *edf_device;
+
+extern edf_device_table *(*edf_open_device)(void);
+size_t edf_array_bytes(const void *x);
+enum { EDF_RULE_NUMBERS = 6 };           /* of a rule, at most                                */
+EDF__C_END
+#endif
+
+#ifdef EDF__CODE
+EDF__C_BEGIN
+edf_device_table *(*edf_open_device)(void) = NULL;
+edf_device_table *edf_device = NULL;
+
+static void edf__open_device(void) {
+  edf_device_table *(*open)(void) = edf_open_device;
+  edf_open_device = NULL;
+  if (open) edf_device = open();
+}
+
+size_t edf_array_bytes(const void *x) {
+  for (int k = 0; k < 2; k++)
+    for (edf__block *b = k ? edf.computed : edf.kept; b; b = b->next)
+      if ((char *)b + EDF__ALIGN == x) return b->bytes;
+  return 0;
+}
+
+/* Class numbers out of an Input are looked at before a device's pass; others by the device. */
+static void edf__check_classes_of(const edf_node *y) {
+  const edf_node *k = y->classes ? y->in[y->n_in - 1] : NULL;
+  if (k && k->kind == EDF_INPUT) for (size_t b = 0; b < k->size; b++) edf__class(y, b);
+}
+
+static void edf__check_classes(void) {
+  for (int i = 0; i < edf.n_compnodes; i++)
+    if (edf.compnodes[i]->visit) edf__check_classes_of(edf.compnodes[i]);
+}
+
+/* A pass that the device has recorded runs without the nodes' code. */
+static void edf__note_replayed(edf_node *x) {
+  if (edf.way < 0) x->fresh = 0;
+  else if (x->visit) x->ran = edf.feeds;
+}
+
+static void edf__forward_nodes(void) {
+  for (edf.at = 0; edf.at < edf.n_compnodes; edf.at++)
+    if (edf.compnodes[edf.at]->visit) edf__call_forward(edf.compnodes[edf.at]);
+}
+
+static int edf__device_pass(void) {
+  if (!edf_device) return 0;
+  if (edf.way > 0) edf__check_classes();
+  int told = edf.watchers && !edf.watchers->passes;
+  int whole = edf.telling || !(told || edf.look);           /* nobody looks at single nodes   */
+  void (*nodes)(void) = edf.way > 0 ? edf__forward_nodes : edf__backward_nodes;
+  if (edf_device->pass(nodes, whole)) edf__each(edf__note_replayed);
+  return 1;
+}
+
+/* ---- Nodes in plain C run here: what they read is brought, what they write goes back. */
+static edf_device_table *edf__paused;    /* meanwhile                                         */
+
+static void edf__bring(edf_node *x, int grad) {
+  if (x->value) edf_device->pull(x->value, x->size);
+  if (grad && x->grad) edf_device->pull(x->grad, x->size);
+}
+
+static void edf__run_here(edf_node *y, int backward) {
+  for (int k = 0; backward && k < y->n_in; k++) edf__settle(y->in[k]);
+  for (int k = 0; k < y->n_in; k++) edf__bring(y->in[k], backward);
+  if (backward) edf__bring(y, 1);
+  edf_device->here(y);
+  edf__paused = edf_device;
+  edf_device = NULL;
+  if (backward) y->backward(y);
+  else y->forward(y);
+  edf_device = edf__paused;
+  edf__paused = NULL;
+  if (!backward) edf_device->push(y->value, y->size);
+  for (int k = 0; backward && k < y->n_in; k++)
+    if (y->in[k]->grad) edf_device->push(y->in[k]->grad, y->in[k]->size);
+}
+
+/* 0: the node's C code calls kernels, and these hand over. */
+static int edf__device_ran(edf_node *y, int backward) {
+  if (!edf_device) return 0;
+  if (!edf.way) edf__check_classes_of(y);              /* eager                               */
+  if (edf__is_einsum(y)) return 0;
+  if (edf__is(y, EDF_IS_OWN) || !edf_device->node(y, backward)) edf__run_here(y, backward);
+  return 1;
+}
+
+static void edf__push_there(edf_real *x, size_t n) {
+  edf_device_table *device = edf__paused ? edf__paused : edf_device;
+  if (device) device->push(x, n);
+}
+
+static void edf__forget_there(const void *x) {
+  edf_device_table *device = edf__paused ? edf__paused : edf_device;
+  if (device) device->forget(x);
+}
+
+/* After a mistake, or before edf_clear: that may have jumped out of a check. */
+static void edf__stop_there(int clear) {
+  if (edf__paused) edf_device = edf__paused;
+  edf__paused = NULL;
+  if (clear && edf_device) edf_device->sync(0);
+}
+
+static int edf__fill_there(edf_real *x, size_t n, edf_real number) {
+  if (edf_device) edf_device->fill(x, n, number);
+  return edf_device != NULL;
+}
+
+static int edf__sgd_there(edf_node *p, edf_real eta) {
+  if (edf_device) edf_device->update(p, EDF_SGD_RULE, &eta, 1);
+  return edf_device != NULL;
+}
+
+static void edf__pull_there(edf_real *x, size_t n) {
+  if (edf_device) edf_device->pull(x, n);
+}
+
+static const edf__seam_table edf__seam_code = { edf__open_device, edf__device_pass,
+  edf__device_ran, edf__fill_there, edf__sgd_there, edf__pull_there, edf__push_there,
+  edf__forget_there, edf__stop_there };
+EDF__HOOKED(const edf__seam_table, edf__seam, &edf__seam_code)
+EDF__C_END
+#endif
 
 /* ==== >>nest  Loop nests, plans and kernels ============================================== */
 #ifndef EDF__NEST_H
@@ -3999,142 +4147,19 @@ static edf_route *edf__route_of(edf__contraction *t) {
   return t->route;
 }
 
-static void edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, int *fresh,
-                               const edf_real *a, const edf_real *b) {
+static int edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, int *fresh,
+                              const edf_real *a, const edf_real *b) {
+  if (edf.kernel == EDF_REFERENCE && !edf_device) return 0;
   const edf_route *r = edf__route_of(t);
   size_t covers = edf_device ? r->apart : r->covers;
   int assign = *fresh && (t->part ? r->covers > 0 : covers == size);
   if (*fresh && !assign && !t->part) edf__fill(out, size, 0);
   *fresh = 0;
   edf_contract(r, assign, out, a, b);
-}
-
-EDF__HOOKED(edf__contractor, edf__fast, edf__contract_fast)
-EDF__C_END
-#endif
-
-/* ==== >>seam  The seam of a device ======================================================= */
-#ifndef EDF__SEAM_H
-#define EDF__SEAM_H
-EDF__C_BEGIN
-/* The seam. A linked edf_cuda.o sets edf_open_device, which is called with the first node and
-   gives edf_device, or NULL; each kernel begins by handing over to it. Arrays are known by
-   their address on the host. edf_array_bytes: the size of an array of the framework's that
-   begins at x, 0 for any other; the number 1 that stands for an absent factor is one of these.
-     node     a built-in node's forward (0) or backward (1), which finds its own gradient up to
-              date, and writes where an input's is `fresh` and clears that; 0: it has no kernel,
-              and the node's C code runs
-     pass     calls nodes(), twice where a recording failed; or, if nobody watches single
-              nodes (whole), runs what it has recorded of it, and returns 1
-     norm     the sum of the squares of the gradients of n parameters
-     pull     brings an array here, where it is newer there
-     push     it was written here; n is 0 where an Input was fed with it
-     forget   the array will be freed
-     here     a node in plain C runs here
-     sync     on: from now on every array is right on both sides after each call              */
-extern edf_device_table *(*edf_open_device)(void);
-size_t edf_array_bytes(const void *x);
-enum { EDF_RULE_NUMBERS = 6 };           /* of a rule, at most                                */
-EDF__C_END
-#endif
-
-#ifdef EDF__CODE
-EDF__C_BEGIN
-edf_device_table *(*edf_open_device)(void) = NULL;
-
-static void edf__open_device(void) {
-  edf_device_table *(*open)(void) = edf_open_device;
-  edf_open_device = NULL;
-  if (open) edf_device = open();
-}
-
-size_t edf_array_bytes(const void *x) {
-  for (int k = 0; k < 2; k++)
-    for (edf__block *b = k ? edf.computed : edf.kept; b; b = b->next)
-      if ((char *)b + EDF__ALIGN == x) return b->bytes;
-  return 0;
-}
-
-/* Class numbers out of an Input are looked at before a device's pass; others by the device. */
-static void edf__check_classes_of(const edf_node *y) {
-  const edf_node *k = y->classes ? y->in[y->n_in - 1] : NULL;
-  if (k && k->kind == EDF_INPUT) for (size_t b = 0; b < k->size; b++) edf__class(y, b);
-}
-
-static void edf__check_classes(void) {
-  for (int i = 0; i < edf.n_compnodes; i++)
-    if (edf.compnodes[i]->visit) edf__check_classes_of(edf.compnodes[i]);
-}
-
-/* A pass that the device has recorded runs without the nodes' code. */
-static void edf__note_replayed(edf_node *x) {
-  if (edf.way < 0) x->fresh = 0;
-  else if (x->visit) x->ran = edf.feeds;
-}
-
-static void edf__forward_nodes(void) {
-  for (edf.at = 0; edf.at < edf.n_compnodes; edf.at++)
-    if (edf.compnodes[edf.at]->visit) edf__call_forward(edf.compnodes[edf.at]);
-}
-
-static void edf__device_pass(void) {
-  if (edf.way > 0) edf__check_classes();
-  int told = edf.watchers && !edf.watchers->passes;
-  int whole = edf.telling || !(told || edf.look);           /* nobody looks at single nodes   */
-  void (*nodes)(void) = edf.way > 0 ? edf__forward_nodes : edf__backward_nodes;
-  if (edf_device->pass(nodes, whole)) edf__each(edf__note_replayed);
-}
-
-/* ---- Nodes in plain C run here: what they read is brought, what they write goes back. */
-static edf_device_table *edf__paused;    /* meanwhile                                         */
-
-static void edf__pull(edf_node *x, int grad) {
-  if (x->value) edf_device->pull(x->value, x->size);
-  if (grad && x->grad) edf_device->pull(x->grad, x->size);
-}
-
-static void edf__run_here(edf_node *y, int backward) {
-  for (int k = 0; backward && k < y->n_in; k++) edf__settle(y->in[k]);
-  for (int k = 0; k < y->n_in; k++) edf__pull(y->in[k], backward);
-  if (backward) edf__pull(y, 1);
-  edf_device->here(y);
-  edf__paused = edf_device;
-  edf_device = NULL;
-  if (backward) y->backward(y);
-  else y->forward(y);
-  edf_device = edf__paused;
-  edf__paused = NULL;
-  if (!backward) edf_device->push(y->value, y->size);
-  for (int k = 0; backward && k < y->n_in; k++)
-    if (y->in[k]->grad) edf_device->push(y->in[k]->grad, y->in[k]->size);
-}
-
-/* 0: the node's C code calls kernels, and these hand over. */
-static int edf__device_ran(edf_node *y, int backward) {
-  if (!edf.way) edf__check_classes_of(y);              /* eager                               */
-  if (edf__is_einsum(y)) return 0;
-  if (edf__is(y, EDF_IS_OWN) || !edf_device->node(y, backward)) edf__run_here(y, backward);
   return 1;
 }
 
-static void edf__push_there(edf_real *x, size_t n) {
-  edf_device_table *device = edf__paused ? edf__paused : edf_device;
-  if (device) device->push(x, n);
-}
-
-static void edf__forget_there(const void *x) {
-  edf_device_table *device = edf__paused ? edf__paused : edf_device;
-  if (device) device->forget(x);
-}
-
-static void edf__stop_there(void) {
-  if (edf__paused) edf_device = edf__paused;
-  edf__paused = NULL;
-}
-
-static const edf__seam_table edf__seam_code = { edf__open_device, edf__device_pass,
-  edf__device_ran, edf__push_there, edf__forget_there, edf__stop_there };
-EDF__HOOKED(const edf__seam_table, edf__seam, &edf__seam_code)
+EDF__HOOKED(edf__contractor, edf__fast, edf__contract_fast)
 EDF__C_END
 #endif
 
@@ -5230,8 +5255,8 @@ edf_node *edf_concat_at(const char *file, int line, const char *spec, ...) {
 }
 
 /* ---- Slice, Select   equations: y[b,J] = x[b,J+from] | J<count, and y[b] = x[b,n] ---- */
-static edf_node *edf__slice(const edf__site *at, const char *text, edf_node *x, int from,
-                            int count, int select) {
+static edf_node *edf__part_of(const edf__site *at, const char *text, edf_node *x, int from,
+                              int count, int select) {
   edf__spec s;
   edf__read_spec_of(&s, at, text, x, 0);
   if (s.n_over != 1) edf__syntax(&s.e.scan, s.ref.name, "expected one capital");
@@ -5257,11 +5282,11 @@ static edf_node *edf__slice(const edf__site *at, const char *text, edf_node *x, 
 edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
                        int count) {
   edf__site at = { "Slice", file, line };
-  return edf__slice(&at, spec, x, from, count, 0);
+  return edf__part_of(&at, spec, x, from, count, 0);
 }
 edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n) {
   edf__site at = { "Select", file, line };
-  return edf__slice(&at, spec, x, n, 1, 1);
+  return edf__part_of(&at, spec, x, n, 1, 1);
 }
 
 /* ---- Reshape   y = x: the same numbers in the same order     x.grad += y.grad

@@ -1,6 +1,6 @@
-/* Backward as a reader expects it: a gradient is zero wherever nothing has arrived, seen from a
-   node of the program's own, from a watcher and under EDF_REFERENCE; and the lines printed under
-   `backward` are the assignments that run, in that order.
+/* Backward as a reader expects it: a gradient is zero wherever nothing has arrived, seen from
+   a node of the program's own, from a watcher and under EDF_REFERENCE; and the lines printed
+   under `backward` are the assignments that run, in that order.
 
    Built as: float double none cblas sanitized shim */
 #define HARNESS_CATCH

@@ -69,12 +69,12 @@ page() {
     $1 == "part" { end[chapters] = $3; if ($2 == "One") second = $3 }
     $1 == "name" { s = $3; sub(/^(edf|EDF)_/, "", s); names[$2] = names[$2] " " s }
     END {
-      printf "   Contents: an anchor to search for, how many lines, and the public names that are %s",
-        "declared\n   there, without edf_ and EDF_; constants stand with their enum.\n"
-      printf "   First sitting:  lines 1 to %d (%d), to the end of >>nodes: no notation yet\n", \
-        first, first
-      printf "   Second sitting: lines %d to %d (%d): then you have read the framework\n", \
-        first + 1, second, second - first
+      print "   Contents: an anchor to search for, how many lines, and the public names that are"
+      print "   declared there, without edf_ and EDF_; constants stand with their enum."
+      printf "   First sitting:  lines 1 to %d (%d), to the end of >>nodes: ", first, first
+      print "no notation yet"
+      printf "   Second sitting: lines %d to %d (%d): ", first + 1, second, second - first
+      print "then you have read the framework"
       entries("One", "Part One, a whole framework")
       entries("Two", "Part Two, faster and more; each chapter begins with its declarations")
       entries("Three", "Part Three, to see, check and keep")
@@ -147,8 +147,10 @@ mistake() {
   else pass "$1"; fi
 }
 if [ $bad = 0 ]; then
-  mistake index-missing 'not in the index: layers edf_dropout' '/^ /s/ dropout$//; /^ /s/ dropout / /'
-  mistake index-superfluous 'not declared: layers edf_drop' '/^ /s/ dropout$/& drop/; /^ /s/ dropout / & drop /'
+  mistake index-missing 'not in the index: layers edf_dropout' \
+    '/^ /s/ dropout$//; /^ /s/ dropout / /'
+  mistake index-superfluous 'not declared: layers edf_drop' \
+    '/^ /s/ dropout$/& drop/; /^ /s/ dropout / & drop /'
   mistake index-new-function 'not in the index: optim edf_new' \
     's/^void edf_momentum(/void edf_new(void);\n&/'
   mistake index-new-macro 'not in the index: more edf_new' \
