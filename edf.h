@@ -2141,10 +2141,12 @@ typedef struct {
 } edf__contraction;
 
 /* out += a b, or out = a b where out is fresh: its memory then counts as zero. */
-typedef int edf__contractor(edf__contraction *t, edf_real *out, size_t size, int *fresh,
-                            const edf_real *a, const edf_real *b);
+typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, int *fresh,
+                             const edf_real *a, const edf_real *b);
 
-EDF__HOOK(edf__contractor, edf__fast)    /* see >>nest; without it, the definition            */
+/* The fast kernels of >>nest; NULL where the definition is asked for, or without that chapter. */
+typedef edf__contractor *edf__kernel_chooser(void);
+EDF__HOOK(edf__kernel_chooser, edf__fast_kernel)
 
 /* ---- An equation becomes steps, each one contraction: out += a b. They go from node to node:
    the operands, the output, and those that only this equation knows: a padded copy of an
@@ -2627,24 +2629,28 @@ static edf__program *edf__program_of(edf_node *y) {
 
 /* ---- Running the steps */
 
-/* out += a b by the fast kernels or the definition. */
-static void edf__contract(edf__contraction *t, edf_real *out, size_t size, int *fresh,
-                          const edf_real *a, const edf_real *b) {
+static void edf__contract_by_definition(edf__contraction *t, edf_real *out, size_t size,
+                                        int *fresh, const edf_real *a, const edf_real *b) {
   const edf_nest *q = &t->nest;
-  if (edf__fast && edf__fast(t, out, size, fresh, a, b)) return;
   if (*fresh && t->part) edf__walk_zero(q->n, q->loop, out + q->start[EDF_OUT]);
   else if (*fresh) edf__fill_here(out, size, 0);
   *fresh = 0;
   edf__walk(q, t->letters, out, a, b);
 }
 
+static edf__contractor *edf__chosen_kernel(void) {
+  edf__contractor *fast = edf__fast_kernel ? edf__fast_kernel() : NULL;
+  return fast ? fast : edf__contract_by_definition;
+}
+
 static void edf__einsum_forward(edf_node *y) {
+  edf__contractor *contract = edf__chosen_kernel();
   edf__program *p = edf__program_of(y);
   int fresh = 1, own;
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
     own = 1;                             /* one step writes what is not y                     */
-    edf__contract(&s->forward, s->out->value, s->out->size, s->out == y ? &fresh : &own,
-                  s->a->value, s->b->value);
+    contract(&s->forward, s->out->value, s->out->size, s->out == y ? &fresh : &own,
+             s->a->value, s->b->value);
   }
 }
 
@@ -2670,13 +2676,14 @@ static void edf__make_grads(edf_node *y, edf__program *p) {
 static void edf__einsum_backward(edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf__program *p = &m->program[m->now];
+  edf__contractor *contract = edf__chosen_kernel();
   if (p->n_own) edf__make_grads(y, p);
   for (int i = 0, n = p->n_step; i < 2 * n; i++) {
     edf__step *s = &p->step[i < n ? i : 2 * n - 1 - i];
     edf_node *out = s->out, *a = s->a, *b = s->b;
     if ((out == y) != (i < n)) continue;
-    if (a->grad) edf__contract(&s->back_a, a->grad, a->size, &a->fresh, out->grad, b->value);
-    if (b->grad) edf__contract(&s->back_b, b->grad, b->size, &b->fresh, a->value, out->grad);
+    if (a->grad) contract(&s->back_a, a->grad, a->size, &a->fresh, out->grad, b->value);
+    if (b->grad) contract(&s->back_b, b->grad, b->size, &b->fresh, a->value, out->grad);
   }
 }
 
@@ -4147,19 +4154,21 @@ static edf_route *edf__route_of(edf__contraction *t) {
   return t->route;
 }
 
-static int edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, int *fresh,
-                              const edf_real *a, const edf_real *b) {
-  if (edf.kernel == EDF_REFERENCE && !edf_device) return 0;
+static void edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, int *fresh,
+                               const edf_real *a, const edf_real *b) {
   const edf_route *r = edf__route_of(t);
   size_t covers = edf_device ? r->apart : r->covers;
   int assign = *fresh && (t->part ? r->covers > 0 : covers == size);
   if (*fresh && !assign && !t->part) edf__fill(out, size, 0);
   *fresh = 0;
   edf_contract(r, assign, out, a, b);
-  return 1;
 }
 
-EDF__HOOKED(edf__contractor, edf__fast, edf__contract_fast)
+static edf__contractor *edf__choose_kernel(void) {
+  return edf.kernel != EDF_REFERENCE || edf_device ? edf__contract_fast : NULL;
+}
+
+EDF__HOOKED(edf__kernel_chooser, edf__fast_kernel, edf__choose_kernel)
 EDF__C_END
 #endif
 
@@ -4718,7 +4727,7 @@ static void edf__max_forward(edf_node *y) {
     edf_real *x = s->a->value;
     int fresh = 1;
     if (s->pad) {                        /* into the middle of its memory                     */
-      edf__contract(&s->forward, s->out->value, s->size, &fresh, x, s->b->value);
+      edf__chosen_kernel()(&s->forward, s->out->value, s->size, &fresh, x, s->b->value);
       continue;
     }
     edf_window w = edf__window_of(y, s);
@@ -4737,7 +4746,8 @@ static void edf__max_backward(edf_node *y) {
     edf_node *to = s->a;
     if (!to->grad) continue;
     if (s->pad) {
-      edf__contract(&s->back_a, to->grad, to->size, &to->fresh, s->out->grad, s->b->value);
+      edf__chosen_kernel()(&s->back_a, to->grad, to->size, &to->fresh, s->out->grad,
+                           s->b->value);
       continue;
     }
     edf_window w = edf__window_of(y, s);

@@ -117,4 +117,89 @@ else
   bad=1
   echo "not ok gdb-session-of-the-note: $(cat "$dir/missing"), see $dir/noted"
 fi
+
+# From an Affine's backward to its multiply-add, in the first Backward, by the definition: few
+# frames and few steps, not counting those of the C library. There stand the letters of its
+# equation with their numbers, and the three entries; the next time the last letter has grown.
+cat > "$dir/affine.c" <<'END'
+#define EDF_IMPLEMENTATION
+#include "edf.h"
+int main(void) {
+  edf_real points[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+  edf_node *x = edf_input("x[b,3]");
+  edf_affine_package Phi = edf_affine_params(3, 11);
+  edf_node *loss = edf_mean(edf_square(edf_affine(Phi, x)));
+  edf_feed(x, points, 4);
+  edf_forward();
+  edf_backward(loss);
+  edf_clear();
+  return 0;
+}
+END
+${CC:-cc} -O0 -g -I. "$dir/affine.c" -o "$dir/affine" -lm || exit 1
+line=$(awk '/out \+= t->alpha \* a \* b;/ { print FNR }' edf.h)
+cat > "$dir/walk" <<END
+set pagination off
+set width 0
+skip -rfu ^_*(mem|str)
+break main
+run
+set var edf.kernel = EDF_REFERENCE
+info line edf.h:$line
+set \$add = \$_
+tbreak edf__einsum_backward
+continue
+define to_multiply_add
+  step
+  set \$steps = 1
+  while \$pc != \$add && \$steps < 99
+    step
+    set \$steps = \$steps + 1
+  end
+end
+to_multiply_add
+echo ---- frames\\n
+backtrace
+echo ---- steps\\n
+print \$steps
+echo ---- locals\\n
+info locals
+to_multiply_add
+echo ---- more\\n
+info locals
+tbreak edf__walk if t->n == 3
+continue
+to_multiply_add
+to_multiply_add
+to_multiply_add
+echo ---- product\\n
+info locals
+to_multiply_add
+echo ---- carry\\n
+info locals
+echo ---- end\\n
+END
+timeout 100 gdb -q -nx -batch -x "$dir/walk" "$dir/affine" > "$dir/out" 2>&1
+shows walk-frames frames '^#[0-4] .*edf__einsum_backward'
+shows walk-steps steps '^\$[0-9]+ = ([12][0-9]|30|[1-9])$'
+shows walk-letters locals '^at = 0x[0-9a-f]+ "b = 0, j =  0"$'
+for entry in out a b; do shows "walk-entry-$entry" locals "^$entry = -?[0-9.]+\$"; done
+shows walk-last-letter-grows more '^at = 0x[0-9a-f]+ "b = 0, j =  1"$'
+shows walk-product product '^at = 0x[0-9a-f]+ "b = 0, j =  0, I = 2"$'
+shows walk-carries carry '^at = 0x[0-9a-f]+ "b = 0, j =  1, I = 0"$'
+
+# By the fast kernels: where they first write a gradient.
+cat > "$dir/fast" <<'END'
+set pagination off
+set width 0
+break edf__einsum_backward
+run
+watch -l y->in[2]->grad[0]
+continue
+echo ---- frames\n
+backtrace
+echo ---- end\n
+END
+timeout 100 gdb -q -nx -batch -x "$dir/fast" "$dir/affine" > "$dir/out" 2>&1
+shows fast-frames frames '^#([1-9]|1[01]) .*edf_backward '
 exit $bad
