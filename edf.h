@@ -2138,6 +2138,7 @@ typedef struct {
   char *letters;                         /* of its loops: "b = 0, j = 0"                      */
   struct edf_route *route;               /* the fast kernels' plan, made when it first runs   */
   char part;
+  const edf_node *max;                   /* whose value is a maximum in place of a sum        */
 } edf__contraction;
 
 /* out += a b, or out = a b where out is fresh: its memory then counts as zero. */
@@ -2147,6 +2148,7 @@ typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, in
 /* The fast kernels of >>nest; NULL where the definition is asked for, or without that chapter. */
 typedef edf__contractor *edf__kernel_chooser(void);
 EDF__HOOK(edf__kernel_chooser, edf__fast_kernel)
+EDF__HOOK(edf__contractor, edf__max)     /* see >>over: a maximum                             */
 
 /* ---- An equation becomes steps, each one contraction: out += a b. They go from node to node:
    the operands, the output, and those that only this equation knows: a padded copy of an
@@ -2574,7 +2576,8 @@ static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
     edf__multiply(m, p, v, n, i, j, edf__kept(has, n, i, j, out->has));
   }
   const edf__view *a = &v[0], *b = n == 2 ? &v[1] : &edf__no_view;
-  edf__add_step(p, &m->e, m->extent, out, a, b, t->number / edf__divisor(m, t));
+  edf__step *s = edf__add_step(p, &m->e, m->extent, out, a, b, t->number / edf__divisor(m, t));
+  if (m->kind == EDF__MAX) s->forward.max = s->back_a.max = y;
 }
 
 /* Terms of one factor come first: a bias then costs no pass of its own, since the product that
@@ -2638,13 +2641,14 @@ static void edf__contract_by_definition(edf__contraction *t, edf_real *out, size
   edf__walk(q, t->letters, out, a, b);
 }
 
-static edf__contractor *edf__chosen_kernel(void) {
+static edf__contractor *edf__chosen_kernel(edf__reduction_kind kind) {
+  if (kind == EDF__MAX) return edf__max;
   edf__contractor *fast = edf__fast_kernel ? edf__fast_kernel() : NULL;
   return fast ? fast : edf__contract_by_definition;
 }
 
 static void edf__einsum_forward(edf_node *y) {
-  edf__contractor *contract = edf__chosen_kernel();
+  edf__contractor *contract = edf__chosen_kernel(((edf__einsum *)y->state)->kind);
   edf__program *p = edf__program_of(y);
   int fresh = 1, own;
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
@@ -2676,7 +2680,7 @@ static void edf__make_grads(edf_node *y, edf__program *p) {
 static void edf__einsum_backward(edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf__program *p = &m->program[m->now];
-  edf__contractor *contract = edf__chosen_kernel();
+  edf__contractor *contract = edf__chosen_kernel(m->kind);
   if (p->n_own) edf__make_grads(y, p);
   for (int i = 0, n = p->n_step; i < 2 * n; i++) {
     edf__step *s = &p->step[i < n ? i : 2 * n - 1 - i];
@@ -2758,10 +2762,9 @@ static edf__equation edf__read_equation(const edf__site *at, const char *text, e
   return e;
 }
 
-static edf_node *edf__equation_node(const edf__site *at, const edf_op *is,
-                                    edf__reduction_kind kind, edf__equation *e, int n,
-                                    edf_node **in) {
-  edf_op about = *is;
+static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kind,
+                                    edf__equation *e, int n, edf_node **in) {
+  edf_op about = edf__einsum_op;
   about.name = at->op;
   edf_node *y = edf__computed(&about, at->file, at->line, n, in);
   edf__einsum *m = edf__new_einsum(e, n);
@@ -2771,13 +2774,13 @@ static edf_node *edf__equation_node(const edf__site *at, const edf_op *is,
   return edf__add_compnode(y);
 }
 
-static edf_node *edf__reduction(const edf__site *at, const edf_op *is, edf__reduction_kind kind,
+static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
                                 const char *equation, int n, edf_node **in) {
   static edf__ref refs[EDF__MAX_REF];
   edf__equation e = edf__read_equation(at, equation, refs, 0);
   if (kind != EDF__SUM) edf__check_reduction(&e, kind);
   edf__check_count(&e, n, in);
-  return edf__equation_node(at, is, kind, &e, n, in);
+  return edf__equation_node(at, kind, &e, n, in);
 }
 
 /* The names of the nodes that follow, with a blank between; none of them may be NULL. */
@@ -2809,7 +2812,7 @@ static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...
   va_start(args, n);
   for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
   va_end(args);
-  return edf__reduction(at, &edf__einsum_op, EDF__SUM, equation, n, in);
+  return edf__reduction(at, EDF__SUM, equation, n, in);
 }
 
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
@@ -2819,7 +2822,7 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
-  edf_node *y = edf__reduction(&at, &edf__einsum_op, EDF__SUM, equation, n, in);
+  edf_node *y = edf__reduction(&at, EDF__SUM, equation, n, in);
   edf__free(in);
   return y;
 }
@@ -4629,19 +4632,18 @@ edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, ed
    An equation with a maximum in place of the sum, over the same nest; what is read outside is
    minus infinity. The summed loops are the window; winner[] keeps, for every entry of y, which
    entry of the window was the first greatest, and it alone is paid. NaN wins. ---- */
-static edf_window edf__window_of(const edf_node *y, const edf__step *s) {
+static edf_window edf__window_of(const edf_node *y, const edf_nest *t) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf_window w;
   memset(&w, 0, sizeof w);
-  w.t = edf__canonical(&s->forward.nest);      /* sorted: without a stride in y, last         */
+  w.t = edf__canonical(t);               /* sorted: without a stride in y, last               */
   while (w.n_kept < w.t.n && w.t.loop[w.n_kept].s[EDF_OUT]) w.n_kept++;
   w.n = 1;
   for (int i = w.n_kept; i < w.t.n; i++) w.n *= w.t.loop[i].n;
   size_t table = (size_t)w.n * sizeof *w.offset;
-  m->window = (ptrdiff_t *)edf__grow(&edf.computed, m->window, table);
-  m->winner = (int *)edf__grow(&edf.computed, m->winner, y->size * sizeof *m->winner);
-  w.offset = m->window;
-  w.winner = m->winner;
+  w.offset = m->window = (ptrdiff_t *)edf__grow(&edf.computed, m->window, table);
+  w.winner = m->winner = (int *)edf__grow(&edf.computed, m->winner,
+                                          y->size * sizeof *w.winner);
   edf__offsets(w.t.loop + w.n_kept, w.t.n - w.n_kept, EDF_A, 0, w.n, w.offset);
   return w;
 }
@@ -4682,19 +4684,15 @@ static void edf__max_row(const edf_window *w, const edf_loop *l, edf_real *y, in
 }
 
 /* The winner is paid; where windows do not overlap and x.grad is fresh, the others get 0. */
-static void edf__pay_wide(const edf_window *w, const edf_real *dy, const int *winner,
-                          edf_real *dx) {
-  for (int k = 0; k < w->n; k++) {
-    edf_real *out = dx + w->offset[k];
-    EDF__KEEP_LOOP for (int l = 0; l < EDF__WIDE; l++) out[l] = winner[l] == k ? dy[l] : 0;
-  }
-}
-
 static void edf__pay_row(const edf_window *w, const edf_loop *l, edf_real *dy, int *winner,
                          edf_real *dx) {
   ptrdiff_t i = 0, so = l->s[EDF_OUT], sx = l->s[EDF_A];
   for (; w->assign && so == 1 && sx == 1 && i + EDF__WIDE <= l->n; i += EDF__WIDE)
-    edf__pay_wide(w, dy + i, winner + i, dx + i);
+    for (int k = 0; k < w->n; k++) {
+      edf_real *out = dx + i + w->offset[k];
+      EDF__KEEP_LOOP for (int j = 0; j < EDF__WIDE; j++)
+        out[j] = winner[i + j] == k ? dy[i + j] : 0;
+    }
   for (; i < l->n; i++) {
     for (int k = 0; w->assign && k < w->n; k++) dx[i * sx + w->offset[k]] = 0;
     dx[i * sx + w->offset[winner[i * so]]] += dy[i * so];
@@ -4721,55 +4719,25 @@ void edf_max_window(const edf_window *w, int backward) {
   edf__each_row(w, 0, row, w->y, w->winner, w->x + w->t.start[EDF_A]);
 }
 
-static void edf__max_forward(edf_node *y) {
-  edf__program *p = edf__program_of(y);
-  for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
-    edf_real *x = s->a->value;
-    int fresh = 1;
-    if (s->pad) {                        /* into the middle of its memory                     */
-      edf__chosen_kernel()(&s->forward, s->out->value, s->size, &fresh, x, s->b->value);
-      continue;
-    }
-    edf_window w = edf__window_of(y, s);
-    if (edf__route_of(&s->forward)->apart != y->size) edf__fill(y->value, y->size, 0);
-    w.y = y->value;
-    w.x = x;
-    edf_max_window(&w, 0);
-  }
+/* y = max x, and backward x.grad += y.grad at the winner; a padded copy is made as always. */
+static void edf__contract_max(edf__contraction *t, edf_real *out, size_t size, int *fresh,
+                              const edf_real *a, const edf_real *b) {
+  if (!t->max) { edf__chosen_kernel(EDF__SUM)(t, out, size, fresh, a, b); return; }
+  const edf_node *y = t->max;
+  const edf_route *route = edf__route_of(t);
+  int backward = out != y->value;
+  edf__contraction forward = backward ? edf__swap(t, EDF_A) : *t;
+  edf_window w = edf__window_of(y, &forward.nest);
+  w.y = backward ? y->grad : out;
+  w.x = backward ? out : (edf_real *)a;
+  w.assign = backward && *fresh && route->covers == size;
+  if (*fresh && !w.assign && (backward || route->apart != size)) edf__fill(out, size, 0);
+  *fresh = 0;
+  edf_max_window(&w, backward);
 }
-
-static void edf__max_backward(edf_node *y) {
-  edf__einsum *m = (edf__einsum *)y->state;
-  edf__program *p = &m->program[m->now];
-  edf__make_grads(y, p);
-  for (edf__step *s = p->step + p->n_step; s-- > p->step;) {
-    edf_node *to = s->a;
-    if (!to->grad) continue;
-    if (s->pad) {
-      edf__chosen_kernel()(&s->back_a, to->grad, to->size, &to->fresh, s->out->grad,
-                           s->b->value);
-      continue;
-    }
-    edf_window w = edf__window_of(y, s);
-    w.assign = to->fresh && edf__route_of(&s->back_a)->covers == to->size;
-    if (to->fresh && !w.assign) edf__fill(to->grad, to->size, 0);
-    to->fresh = 0;
-    w.y = y->grad;
-    w.x = to->grad;
-    edf_max_window(&w, 1);
-  }
-}
-
-static const edf_op edf__max_op = { "MaxOver", edf__einsum_shape, edf__max_forward,
-  edf__max_backward, NULL, NULL, NULL, -1, 1 << EDF_IS_EQUATION };
+EDF__HOOKED(edf__contractor, edf__max, edf__contract_max)
 
 /* ---- SumOver, MeanOver, MaxOver: equations. VarianceOver: the mean of squared deviations. */
-static edf_node *edf__reduce(const edf__site *at, edf__reduction_kind kind,
-                             const char *equation, edf_node *x) {
-  const edf_op *is = kind == EDF__MAX ? &edf__max_op : &edf__einsum_op;
-  return edf__reduction(at, is, kind, equation, 1, &x);
-}
-
 static edf_node *edf__over(const char *op, const char *file, int line,
                            edf__reduction_kind kind, const char *text, edf_node *x) {
   edf__site at = { op, file, line };
@@ -4777,9 +4745,9 @@ static edf_node *edf__over(const char *op, const char *file, int line,
   const char *equals = text ? strchr(text, '=') : NULL;
   edf__no_nulls(&at, "x", x);
   if (equals && !memchr(text, '|', (size_t)(equals - text)))
-    return edf__reduce(&at, kind, text, x);
+    return edf__reduction(&at, kind, text, 1, &x);
   edf__read_spec_of(&s, &at, text, x, 0);
-  return edf__reduce(&at, kind, edf__expand(&s, "y& = x@", NULL), x);
+  return edf__reduction(&at, kind, edf__expand(&s, "y& = x@", NULL), 1, &x);
 }
 
 edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x) {
@@ -4797,9 +4765,10 @@ static edf_node *edf__variance(const char *op, const char *file, int line,
   edf__site at = { op, file, line };
   edf__spec s;
   edf__read_spec_of(&s, &at, spec, x, 0);
-  edf_node *m = edf__inner(edf__reduce(&at, EDF__MEAN, edf__expand(&s, "m& = x@", NULL), x));
+  const char *mean = edf__expand(&s, "m& = x@", NULL);
+  edf_node *m = edf__inner(edf__reduction(&at, EDF__MEAN, mean, 1, &x));
   edf_node *d = edf__inner(edf__line(&at, edf__expand(&s, "d@ = x@ - m&", NULL), 2, x, m));
-  return edf__reduce(&at, kind, edf__expand(&s, "v& = d@ d@", NULL), d);
+  return edf__reduction(&at, kind, edf__expand(&s, "v& = d@ d@", NULL), 1, &d);
 }
 
 edf_node *edf_variance_over_at(const char *file, int line, const char *spec, edf_node *x) {
@@ -5476,7 +5445,7 @@ static edf_node *edf__pool(const char *op, const char *file, int line,
     edf__check_window(&at, x, d, size, 0);
     edf__put(&equation, "%sD%c<%d", d ? ", " : " | ", 'I' + d, size);
   }
-  return edf__reduce(&at, kind, equation.at, x);
+  return edf__reduction(&at, kind, equation.at, 1, &x);
 }
 
 edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
@@ -5608,7 +5577,7 @@ static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {       /* NULL
 static edf_node *edf__made_node(const edf__site *at, edf__made *m) {     /* NULL: no term */
   edf__equation *e = &m->e;
   if (!e->n_term) return NULL;
-  return edf__equation_node(at, &edf__einsum_op, EDF__SUM, e, e->n_operand, m->in);
+  return edf__equation_node(at, EDF__SUM, e, e->n_operand, m->in);
 }
 
 static edf_node *edf__state_line(const edf__site *at, const char *equation, int n, ...) {
