@@ -8678,7 +8678,8 @@ static double edf__csv_number(edf__file *f) {
   edf__require(f, f->at, fabs((double)(edf_real)number) < HUGE_VAL, "the number is too large");
   f->at = at;
   char next = edf__skip(f, " \t\r");
-  edf__require(f, f->at, strchr(",\n", next), "expected ',' or the end of the line");
+  edf__require(f, f->at, !next || next == ',' || next == '\n',
+               "expected ',' or the end of the line");
   return number;
 }
 
