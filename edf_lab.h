@@ -280,10 +280,6 @@ static edf_real *edf_lab__copy_numbers(edf_real *to, const edf_real *v, size_t n
 }
 
 /* ---- Who is who in the program */
-static int edf_lab__here(const edf_lab__doctor *d, const edf_node *c) {
-  return c->line == d->line && !strcmp(c->file, d->file) && !strcmp(c->op, d->op);
-}
-
 static int edf_lab__learns(const edf_node *p) {
   return edf_is(p, EDF_IS_ACTIVE) && edf_is(p, EDF_MAY_STEP);
 }
@@ -293,7 +289,7 @@ static edf_node *edf_lab__find_loss(edf_lab__doctor *d) {
   edf_node *found = NULL;
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *c = edf.compnodes[i];
-    if (!edf_lab__here(d, c)) continue;
+    if (c->line != d->line || strcmp(c->file, d->file) || strcmp(c->op, d->op)) continue;
     if (c == d->loss) return c;
     found = c;
   }
@@ -430,13 +426,12 @@ static double edf_lab__dead_share(edf_node *y) {
 }
 
 /* ---- Rules of the data */
-
 /* Anything that is not a number spoils all that follows. -infinity may be an added mask. */
 static int edf_lab__rule_data_nan(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
-    edf_statistics s = { 0, 0, 0, 0, 0, 0 };
-    if (edf_is(x, EDF_IS_ACTIVE) && edf_rows_fed(x) >= 0) s = edf_lab__summarise(x);
+    if (!edf_is(x, EDF_IS_ACTIVE) || edf_rows_fed(x) < 0) continue;
+    edf_statistics s = edf_lab__summarise(x);
     if (!s.bad || s.least == -HUGE_VAL) continue;
     edf_lab__find(d, x, "%zu of %zu numbers of the input %s are NaN or infinite", s.bad,
                   x->size, x->name);
@@ -574,10 +569,9 @@ static int edf_lab__rule_label_range(edf_lab__doctor *d) {
 /* Every class but 0, so often that chance would have brought a rare one too: 200 rows for each
    class. */
 static int edf_lab__rule_label_base(edf_lab__doctor *d) {
-  size_t K = (size_t)d->classes, seen = 0;
+  size_t K = (size_t)d->classes;
   if (!d->count || K < 3 || d->labels < 200 * K || d->count[0]) return 0;
-  for (size_t k = 1; k < K; k++) seen += d->count[k] > 0;
-  if (seen < K - 1) return 0;
+  for (size_t k = 1; k < K; k++) if (!d->count[k]) return 0;
   edf_lab__find(d, edf_lab__labels(d), "labels count from 1: of %zu labels none is 0",
                 d->labels);
   edf_lab__say("labels are 1 to %zu, and there are scores for %zu classes", K - 1, K);
@@ -757,41 +751,35 @@ static int edf_lab__rule_unused(edf_lab__doctor *d) {
 }
 
 /* ---- Rules of the initialisation */
-
 /* Two slices of a weight with one value and one gradient stay the same for ever. A slice
    without a gradient may get its own later, unless there is none at all. */
-static int edf_lab__equal_slices(edf_node *p, int d, const edf_real *v, size_t a, size_t b) {
+static int edf_lab__equal_slices(edf_node *p, int d, const edf_real *v, size_t a) {
   size_t stride = 1, n = (size_t)p->dim[d];
   int zero = 1;
   for (int k = d + 1; k < p->rank; k++) stride *= (size_t)p->dim[k];
-  for (size_t i = 0; i < p->size; i += n * stride)
-    for (size_t k = 0; k < stride; k++) {
-      double x = (double)v[i + a * stride + k], y = (double)v[i + b * stride + k];
+  for (size_t i = a * stride; i < p->size; i += n * stride)
+    for (size_t k = i; k < i + stride; k++) {
+      double x = (double)v[k], y = (double)v[k + stride];
       if (fabs(x - y) > 1e-6 * (fabs(x) + fabs(y))) return 0;
       zero &= x == 0;
     }
   return zero ? 1 : 2;
 }
 
-static int edf_lab__count_equal(edf_node *p, int d) {
-  const edf_real *v = edf_value(p), *g = edf_grad(p);
-  int equal = 0, stuck = edf_lab__norm(g, p->size) == 0;
-  for (size_t k = 1; k < (size_t)p->dim[d]; k++)
-    equal += edf_lab__equal_slices(p, d, v, k - 1, k) &&
-             edf_lab__equal_slices(p, d, g, k - 1, k) > !stuck;
-  return equal;
-}
-
 /* Looked at after two steps: weights of one layer may begin at 0, since they soon differ. */
 static int edf_lab__rule_symmetric(edf_lab__doctor *d) {
   for (int i = 0; d->step == 3 && i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    int axis = p->rank - 1, equal = 0, began_zero = d->patient[i].zero;
+    int axis = p->rank, equal = 0, began_zero = d->patient[i].zero;
     if (!edf_lab__learns(p) || p->rank < 2) continue;
-    if (began_zero && edf_lab__norm(edf_value(p), p->size) > 0) continue;
-    if (edf_lab__summarise(p).bad || !(edf_lab__norm(edf_grad(p), p->size) < HUGE_VAL))
-      continue;
-    while (axis >= 0 && !(equal = edf_lab__count_equal(p, axis))) axis--;
+    edf_statistics s = edf_lab__summarise(p);
+    const edf_real *v = edf_value(p), *g = edf_grad(p);
+    double norm = edf_lab__norm(g, p->size);
+    if (s.bad || (began_zero && s.norm > 0) || !(norm < HUGE_VAL)) continue;
+    while (!equal && axis-- > 0)
+      for (size_t k = 0; k + 1 < (size_t)p->dim[axis]; k++)
+        equal += edf_lab__equal_slices(p, axis, v, k) &&
+                 edf_lab__equal_slices(p, axis, g, k) > (norm > 0);
     if (!equal) continue;
     edf_lab__find(d, p, began_zero ? "%s is all zero: its units are alike and stay so"
                                    : "%s begins with equal units, which stay equal", p->name);
@@ -883,7 +871,6 @@ static int edf_lab__rule_first_loss(edf_lab__doctor *d) {
 }
 
 /* ---- Rules of the gradient */
-
 /* The batch once more, with these random numbers, in a look aside. */
 static double edf_lab__loss_again(edf_lab__doctor *d, unsigned long long draws) {
   edf.draws = draws;
@@ -1089,7 +1076,6 @@ static int edf_lab__rule_sum(edf_lab__doctor *d) {
 }
 
 /* ---- Rules of the step */
-
 /* edf.accumulate, a step, and the old gradient is still there. */
 static int edf_lab__rule_stale(edf_lab__doctor *d) {
   for (int i = 0; d->stepping && i < edf.n_parameters; i++) {
@@ -1357,17 +1343,8 @@ static void edf_lab__judge_step(edf_lab__doctor *d, double after) {
   edf_lab__consult(d, EDF_LAB__MOVED);
 }
 
-/* With the least |dp|/|g| of those that moved, it would have shown too. */
-static void edf_lab__count_idle(edf_lab__doctor *d, double rate) {
-  for (int i = 0; i < edf.n_parameters; i++) {
-    edf_lab__patient *a = &d->patient[i];
-    double size = edf_lab__norm(edf_value(edf.parameters[i]), edf.parameters[i]->size);
-    int idle = a->change <= 0 && rate * a->norm > 1e-5 * size;
-    a->idle = idle ? a->idle + 1 : 0;
-  }
-}
-
-/* How the parameters have moved since the Backward; 0: not at all. */
+/* How the parameters have moved since the Backward; 0: not at all. With the least |dp|/|g| of
+   those that moved, one that is idle would have shown it too. */
 static int edf_lab__look_at_moves(edf_lab__doctor *d) {
   double rate = HUGE_VAL;
   int moved = 0;
@@ -1382,15 +1359,19 @@ static int edf_lab__look_at_moves(edf_lab__doctor *d) {
       far += dp * dp;
       if (g) along += dp * (double)g[k];
     }
-    double norm = g ? edf_lab__norm(g, p->size) : 0;
+    double norm = g ? edf_lab__norm(g, p->size) : 0, weight = sqrt(size / (double)p->size);
+    moved |= far > 0;
     a->change = size > 0 ? sqrt(far / size) : far > 0;
     a->along = far > 0 && norm > 0 ? along / (sqrt(far) * norm) : 0;
-    moved |= far > 0;
     if (far > 0 && a->norm > 0 && sqrt(far) / a->norm < rate) rate = sqrt(far) / a->norm;
-    double weight = sqrt(size / (double)p->size);
     if (weight > 1e-3 && a->change > d->moved_most) d->moved_most = a->change;
   }
-  if (moved) edf_lab__count_idle(d, rate);
+  for (int i = 0; moved && i < edf.n_parameters; i++) {
+    edf_lab__patient *a = &d->patient[i];
+    double size = edf_lab__summarise(edf.parameters[i]).norm;
+    int idle = a->change <= 0 && rate * a->norm > 1e-5 * size;
+    a->idle = idle ? a->idle + 1 : 0;
+  }
   return moved;
 }
 
@@ -1554,9 +1535,8 @@ static void edf_lab__doctor_asked(edf_lab__doctor *d) {
 
 static void edf_lab__doctor_moving(edf_lab__doctor *d, edf_node *p) {
   int i = edf_position(p);
-  d->stepping = 1;
   edf_lab__patient *a = &edf_lab__patients(d)[i];
-  d->stepped = 1;
+  d->stepping = d->stepped = 1;
   if (d->backwards && !edf_is(p, EDF_MAY_STEP)) return;
   if (a->by == d->backwards) {
     d->off = i + 1;
