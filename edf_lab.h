@@ -173,7 +173,7 @@ typedef struct { edf_real *value; int rows; } edf_lab__held;   /* rows < 0: was 
 typedef struct edf_lab__doctor {
   edf_watcher watcher;
   char *op, *file; int line;             /* where the program builds the loss                 */
-  edf_node *loss, *head, *x;             /* head compares scores with classes; x is the data  */
+  edf_node *loss, *head, *x, *y;         /* head compares scores with labels y; x is the data */
   int classes, coded;                    /* of the head; x holds class numbers                */
   double guess;                          /* what guessing costs, ln classes; 0 without a head */
   long step, now;                        /* Backwards of the loss so far; the step it is      */
@@ -212,12 +212,6 @@ typedef struct edf_lab__doctor {
   int same_rows;                         /* batches in a row whose rows are all alike         */
   double at_first;                       /* the sum of all parameters                         */
 } edf_lab__doctor;
-
-typedef struct {
-  int when, symptom;                     /* a symptom is held back once a cause was named;    */
-                                         /* -1: this one explains none                        */
-  int (*look)(edf_lab__doctor *d);       /* 1: it has reported                                */
-} edf_lab__rule;
 
 /* ---- The report: a finding, the nodes and numbers, a hint. */
 static void edf_lab__point_at(const edf_node *x) {
@@ -350,9 +344,8 @@ static edf_node *edf_lab__find_data(const edf_lab__doctor *d) {
   edf_node *best = NULL;
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
-    if (!edf_is(x, EDF_IS_ACTIVE) || !edf_follows_batch(x, 0) || edf_rows_fed(x) < 0 ||
-        (d->head && x == d->head->in[1]))
-      continue;
+    int is_fed = edf_is(x, EDF_IS_ACTIVE) && edf_rows_fed(x) >= 0;
+    if (!is_fed || !edf_follows_batch(x, 0) || x == d->y) continue;
     const edf_node *user = best ? edf_lab__user_of(best) : NULL;
     int targets = user && user->n_in == 2 && user->in[1] == best;
     if (!best || edf_lab__row_size(x) + (size_t)targets > edf_lab__row_size(best)) best = x;
@@ -360,9 +353,8 @@ static edf_node *edf_lab__find_data(const edf_lab__doctor *d) {
   return best;
 }
 
-/* Marks what the loss is computed from, and finds the parts; 0: it is not there (yet). Marks of
-   the doctor's own are of what holds class numbers: whatever an Embed or a head takes them
-   from. */
+/* Marks what the loss is computed from, and finds the parts; 0: it is not there (yet). The
+   doctor's own marks are of class numbers: whatever an Embed or a head takes them from. */
 static int edf_lab__find_parts(edf_lab__doctor *d) {
   if (!edf_lab__find_loss(d)) return 0;
   edf_mark(d->loss);
@@ -375,6 +367,7 @@ static int edf_lab__find_parts(edf_lab__doctor *d) {
     if (is_head || (active && edf_is(c, EDF_IS_LOOKUP))) *edf_lab__mark_of(d, c->in[1]) = 1;
     if (d->marked[i]) edf_lab__mark_inputs(d, c);
   }
+  d->y = d->head ? d->head->in[1] : NULL;
   d->classes = d->head ? edf_lab__last_dim(d->head->in[0]) : 0;
   d->guess = d->classes ? log((double)d->classes) : 0;
   d->x = edf_lab__find_data(d);
@@ -414,6 +407,7 @@ static int edf_lab__bend_of(const edf_node *y) {
 
 /* The share of units, the last index, of a Relu that no row of the batch switches on. */
 static double edf_lab__dead_share(edf_node *y) {
+  if (edf_lab__bend_of(y) != EDF_LAB__RELU) return 0;
   size_t n = (size_t)edf_lab__last_dim(y), rows = y->size / n, dead = 0;
   const edf_real *v = edf_value(y);
   if (rows < 16) return 0;
@@ -477,10 +471,10 @@ static int edf_lab__rule_alike(edf_lab__doctor *d) {
   return edf_lab__hint("does the loader move on from row to row?");
 }
 
-/* ---- Rows that were trained on. A row is a hash of its bytes, and each slot keeps the least of
-   those that fall into it. Whether another one, no less, was trained on is not known then, and
-   it does not count: of many rows a sample remains. The slot and the upper half of a hash are
-   those of a few entries, so that of most rows no more is read. */
+/* ---- Rows that were trained on. A row is a hash of its bytes, and each slot keeps the least
+   of those that fall into it. Whether another one, no less, was trained on is not known then,
+   and it does not count: of many rows a sample remains. The slot and the upper half of a hash
+   are those of a few entries, so that of most rows no more is read. */
 enum { EDF_LAB__SLOTS = 1 << 13 };
 
 static uint64_t edf_lab__mix(uint64_t h, uint64_t k) {
@@ -548,18 +542,13 @@ static int edf_lab__rule_leak(edf_lab__doctor *d) {
 }
 
 /* ---- Rules of the labels */
-static edf_node *edf_lab__labels(const edf_lab__doctor *d) {
-  return d->head ? d->head->in[1] : NULL;
-}
-
 /* A label outside of 0..K-1 reads another row's score, or stops the program. */
 static int edf_lab__rule_label_range(edf_lab__doctor *d) {
-  edf_node *y = edf_lab__labels(d);
-  if (!y) return 0;
-  edf_statistics s = edf_lab__summarise(y);
-  int K = d->classes, whole = edf_lab__all_whole(y);
+  if (!d->y) return 0;
+  edf_statistics s = edf_lab__summarise(d->y);
+  int K = d->classes, whole = edf_lab__all_whole(d->y);
   if (whole && s.least >= 0 && s.greatest < K) return 0;
-  edf_lab__find(d, y, "labels are %g to %g%s, but there are %d classes, 0 to %d", s.least,
+  edf_lab__find(d, d->y, "labels are %g to %g%s, but there are %d classes, 0 to %d", s.least,
                 s.greatest, whole ? "" : ", not all whole", K, K - 1);
   if (s.least >= 1 && s.greatest == K) return edf_lab__hint("they count from 1: subtract 1");
   return edf_lab__hint(whole ? "are there more classes than scores?"
@@ -572,22 +561,20 @@ static int edf_lab__rule_label_base(edf_lab__doctor *d) {
   size_t K = (size_t)d->classes;
   if (!d->count || K < 3 || d->labels < 200 * K || d->count[0]) return 0;
   for (size_t k = 1; k < K; k++) if (!d->count[k]) return 0;
-  edf_lab__find(d, edf_lab__labels(d), "labels count from 1: of %zu labels none is 0",
-                d->labels);
+  edf_lab__find(d, d->y, "labels count from 1: of %zu labels none is 0", d->labels);
   edf_lab__say("labels are 1 to %zu, and there are scores for %zu classes", K - 1, K);
   return edf_lab__hint("subtract 1, and have one class less");
 }
 
 /* Labels are counted in all, and in windows of whole batches, 16 rows at least. */
 static void edf_lab__count_labels(edf_lab__doctor *d) {
-  edf_node *y = edf_lab__labels(d);
   enum { MOST = 1 << 16 };
-  if (!y || d->classes > MOST) return;
+  if (!d->y || d->classes > MOST) return;
   size_t bytes = (size_t)d->classes * sizeof *d->count;
   d->count = (size_t *)edf_keep(d->count, bytes);
   d->in_window = (size_t *)edf_keep(d->in_window, bytes);
-  const edf_real *v = edf_value(y);
-  for (size_t b = 0; b < y->size; b++) {
+  const edf_real *v = edf_value(d->y);
+  for (size_t b = 0; b < d->y->size; b++) {
     if (!(v[b] >= 0 && v[b] < (edf_real)d->classes)) continue;
     d->count[(size_t)v[b]]++;
     d->in_window[(size_t)v[b]]++;
@@ -611,8 +598,7 @@ static void edf_lab__count_labels(edf_lab__doctor *d) {
    of squared shares S. Batches of one class each lie the whole way from there to 1, shuffled
    ones not at all; a quarter of the way is far outside of chance. */
 static int edf_lab__rule_order(edf_lab__doctor *d) {
-  edf_node *y = edf_lab__labels(d);
-  if (!y || !d->count || y->rank != 1 || !d->windows) return 0;
+  if (!d->y || !d->count || d->y->rank != 1 || !d->windows) return 0;
   double S = 0, n = (double)d->labels, size = n / d->windows, most = 0;
   for (int k = 0; k < d->classes; k++) {
     double p = (double)d->count[k] / n;
@@ -623,7 +609,7 @@ static int edf_lab__rule_order(edf_lab__doctor *d) {
   double chance = S + (1 - S) / size, found = d->purity / d->windows;
   int sorted = d->windows >= 8 && (1 - most) * n >= 20 && found > chance + 0.25 * (1 - chance);
   if (!one && !sorted) return 0;
-  edf_lab__find(d, y, one ? "not shuffled? All %.0f labels so far are of one class"
+  edf_lab__find(d, d->y, one ? "not shuffled? All %.0f labels so far are of one class"
                           : "not shuffled: the rows of a batch have like labels", n);
   if (sorted)
     edf_lab__say("on average %.0f %% of a batch are of one class; in the data so far, %.0f %%",
@@ -671,7 +657,7 @@ static int edf_lab__rule_unrelated(edf_lab__doctor *d) {
     if (share > 0) entropy -= share * log(share);
   }
   if (late < entropy - 0.1 || middle - late > 0.1 || d->drops < 1) return 0;
-  edf_lab__find(d, edf_lab__labels(d), "labels seem unrelated to the inputs");
+  edf_lab__find(d, d->y, "labels seem unrelated to the inputs");
   edf_lab__say("loss %.3f; the classes' shares alone would give %.3f", late, entropy);
   edf_lab__say("each step lowers the loss of its own batch, by %.2g on average, but not the "
                "next one's", 2 * d->drops / (double)EDF_LAB__STEPS);
@@ -751,8 +737,9 @@ static int edf_lab__rule_unused(edf_lab__doctor *d) {
 }
 
 /* ---- Rules of the initialisation */
-/* Two slices of a weight with one value and one gradient stay the same for ever. A slice
-   without a gradient may get its own later, unless there is none at all. */
+/* Is slice a along index d the same as the next; 2: and not all 0? Two with one value and one
+   gradient stay the same for ever. A slice without a gradient may get its own later, unless
+   there is none at all. */
 static int edf_lab__equal_slices(edf_node *p, int d, const edf_real *v, size_t a) {
   size_t stride = 1, n = (size_t)p->dim[d];
   int zero = 1;
@@ -812,7 +799,7 @@ static void edf_lab__say_bent(edf_lab__doctor *d, edf_node *y, const char *what,
 static int edf_lab__rule_dead_start(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
-    double share = edf_lab__bend_of(y) == EDF_LAB__RELU ? edf_lab__dead_share(y) : 0;
+    double share = edf_lab__dead_share(y);
     if (share <= 0.6) continue;
     edf_lab__say_bent(d, y, "units are dead (0 for every row)", share);
     return edf_lab__hint("thresholds near 0 (they are subtracted), weights with variance 1/n");
@@ -855,7 +842,7 @@ static edf_node *edf_lab__largest_weights(double *ratio) {
    class may cost more. */
 static int edf_lab__rule_first_loss(edf_lab__doctor *d) {
   if (!d->head) return 0;
-  edf_node *y = d->head->in[1], *scores = d->head->in[0];
+  edf_node *y = d->y, *scores = d->head->in[0];
   double chance = y->size < 16 ? 6 / sqrt((double)y->size) : 0, ratio;
   edf_statistics labels = edf_lab__summarise(y), s = edf_lab__summarise(scores);
   if (d->first < d->guess + 1.5 + chance || labels.least == labels.greatest || s.bad) return 0;
@@ -1066,7 +1053,7 @@ static int edf_lab__rule_sum(edf_lab__doctor *d) {
   if (!l->n_in || l->size != 1) return 0;
   edf_node *x = d->head ? d->head : l->in[0];
   int known = x != l && edf_follows_batch(x, 0) && (d->head || edf_is(x, EDF_IS_SQUARE));
-  double n = known ? (double)x->size : x == l ? (double)edf_lab__labels(d)->size : 0;
+  double n = known ? (double)x->size : x == l ? (double)d->y->size : 0;
   double sum = n * (known ? edf_lab__mean_of(x) : d->guess);
   if (n < 4 || sum == 0 || fabs(d->last / sum - 1) > 0.2) return 0;
   edf_lab__find(d, l, "the loss %s is a sum over the batch, not a mean", l->name);
@@ -1149,10 +1136,10 @@ static double edf_lab__largest_change(const edf_lab__doctor *d) {
   return most;
 }
 
-/* A step must lower the loss of its own batch. Sure at once: ten times as high, or NaN, which it
-   was not, after much of a change. Soon: most of five looks, and higher by a tenth in the mean.
-   Else a third of twenty, and higher in the mean: momentum and Adam overshoot now and then, but
-   not in the mean. */
+/* A step must lower the loss of its own batch. Sure at once: ten times as high, or NaN, which
+   it was not, after much of a change. Soon: most of five looks, and higher by a tenth in the
+   mean. Else a third of twenty, and higher in the mean: momentum and Adam overshoot now and
+   then, but not in the mean. */
 static int edf_lab__rule_too_large(edf_lab__doctor *d) {
   int ran = d->loss && d->step && edf_is(d->loss, EDF_IS_CURRENT);
   double loss = ran ? edf_lab__mean_of(d->loss) : 0;
@@ -1175,8 +1162,8 @@ static int edf_lab__rule_too_large(edf_lab__doctor *d) {
   return edf_lab__hint("a tenth of the learning rate");
 }
 
-/* Fifty steps, of which the largest did not move any parameter by a millionth. One that is about
-   0 changes by more than its size in any case. */
+/* Fifty steps, of which the largest did not move any parameter by a millionth. One that is
+   about 0 changes by more than its size in any case. */
 static int edf_lab__rule_too_small(edf_lab__doctor *d) {
   if (d->still < EDF_LAB__EVERY + 3 || d->moved_most > 1e-6) return 0;
   int n_weights = 0;
@@ -1282,8 +1269,9 @@ static int edf_lab__rule_mode(edf_lab__doctor *d) {
   return edf_lab__hint("edf.training = 0 to evaluate, 1 to train");
 }
 
-/* ---- All rules, in the order of cause. */
-static const edf_lab__rule edf_lab__rules[] = {
+/* ---- All rules, in the order of cause. A symptom, 1, is held back once a cause was named; -1
+   explains none. A rule returns 1 where it has reported. */
+static const struct { int when, symptom; int (*look)(edf_lab__doctor *); } edf_lab__rules[] = {
   { EDF_LAB__FED, 0, edf_lab__rule_data_nan },
   { EDF_LAB__FED, 0, edf_lab__rule_scale },
   { EDF_LAB__FED, 0, edf_lab__rule_centre },
@@ -1321,11 +1309,11 @@ static const edf_lab__rule edf_lab__rules[] = {
 
 static void edf_lab__consult(edf_lab__doctor *d, int when) {
   for (size_t k = 0; k < sizeof edf_lab__rules / sizeof *edf_lab__rules; k++) {
-    const edf_lab__rule *rule = &edf_lab__rules[k];
-    int held = (d->said >> k & 1) || (rule->symptom > 0 && d->named);
-    if (held || !(rule->when & when) || !rule->look(d)) continue;
+    int symptom = edf_lab__rules[k].symptom;
+    if ((d->said >> k & 1) || (symptom > 0 && d->named)) continue;
+    if (!(edf_lab__rules[k].when & when) || !edf_lab__rules[k].look(d)) continue;
     d->said |= UINT64_C(1) << k;
-    d->named |= rule->symptom >= 0;
+    d->named |= symptom >= 0;
     fflush(stdout);
   }
 }
@@ -1455,9 +1443,7 @@ static void edf_lab__note_dead(edf_lab__doctor *d) {
   d->dead = (edf_real *)edf_keep(d->dead, n * sizeof *d->dead);
   d->n_dead = edf.n_compnodes;
   for (size_t i = 0; i < n; i++) {
-    edf_node *y = edf.compnodes[i];
-    int relu = edf_lab__bend_of(y) == EDF_LAB__RELU;
-    edf_real share = relu ? (edf_real)edf_lab__dead_share(y) : 0;
+    edf_real share = (edf_real)edf_lab__dead_share(edf.compnodes[i]);
     if (fresh || share < d->dead[i]) d->dead[i] = share;
   }
 }
@@ -1572,12 +1558,11 @@ void edf_doctor(edf_node *loss) {
   edf_node *before = edf_mark(loss);
   int reached = edf_is(loss, EDF_NEEDS_GRAD);
   edf_mark(before);
-  if (loss->kind != EDF_COMPNODE || !reached) {
-    edf_page site = { NULL, 0 };
-    edf_write_node(&site, loss, EDF_SITE);
-    edf_stop("edf_doctor: %s\n  %s", loss->kind != EDF_COMPNODE
-             ? "the loss is not a computed node" : "no parameter reaches the loss", site.at);
-  }
+  const char *why = loss->kind != EDF_COMPNODE ? "the loss is not a computed node"
+                  : !reached ? "no parameter reaches the loss" : NULL;
+  edf_page site = { NULL, 0 };
+  if (why) edf_write_node(&site, loss, EDF_SITE);
+  if (why) edf_stop("edf_doctor: %s\n  %s", why, site.at);
   edf_lab__doctor *d = (edf_lab__doctor *)edf_lab__watching(edf_lab__doctor_told, sizeof *d);
   d->op = edf_lab__copy(d->op, loss->op);
   d->file = edf_lab__copy(d->file, loss->file);
