@@ -8173,14 +8173,12 @@ static void edf__where_grad(const edf_node *x, const edf_node *next) {
 void edf_where(void) {
   const edf_node *next = edf.way ? edf__next() : NULL;
   const char *what = edf.way > 0 ? "forward" : "backward";
-  if (!edf.way) printf("nothing runs: the program has %d assignments\n", edf.n_compnodes);
-  else if (!next) printf("%s: all assignments have run\n", what);
-  else {
-    printf("%s: next is\n  %3d  ", what, next->position);
-    if (edf.way > 0) edf__print_by(edf__write_forward, stdout, next);
-    else printf("%s", next->name);
-    edf__print_by(edf__write_about, stdout, next);
-  }
+  if (next) printf("%s: next is\n  %3d  ", what, next->position);
+  else if (edf.way) printf("%s: all assignments have run\n", what);
+  else printf("nothing runs: the program has %d assignments\n", edf.n_compnodes);
+  if (next && edf.way > 0) edf__print_by(edf__write_forward, stdout, next);
+  else if (next) printf("%s", next->name);
+  if (next) edf__print_by(edf__write_about, stdout, next);
   if (next && edf.way < 0) {
     edf__print_by(edf__write_backward, stdout, next);
     edf__where_grad(next, next);
@@ -8191,34 +8189,20 @@ void edf_where(void) {
 }
 
 /* ---- NaN and infinity: where they begin. */
-static size_t edf__first_bad(const edf_real *v, size_t n) {
-  size_t i = 0;
-  while (i < n && v[i] - v[i] == 0) i++;
-  return i;
-}
-
 static int edf__is_bad(const edf_node *x, const edf_real *v) {
-  return v && x->size && edf__first_bad(v, x->size) < x->size;
-}
-
-static int edf__inputs_are_good(const edf_node *y) {
-  for (int k = 0; k < y->n_in; k++) if (edf__is_bad(y->in[k], y->in[k]->value)) return 0;
-  return 1;
+  size_t i = 0;
+  while (v && i < x->size && v[i] - v[i] == 0) i++;
+  return v && i < x->size;
 }
 
 /* Entry i of x, and what its row has, since a row function sees all of that. */
 static void edf__print_origin(const edf_node *x, size_t i) {
-  size_t width = x->rank ? (size_t)x->dim[x->rank - 1] : 1, row = i / width * width;
-  double least = (double)x->value[row], greatest = least;
-  for (size_t k = row; k < row + width; k++) {
-    double v = (double)x->value[k];
-    least = v < least ? v : least;
-    greatest = v > greatest ? v : greatest;
-  }
+  size_t width = x->rank ? (size_t)x->dim[x->rank - 1] : 1;
+  edf_statistics row = edf_statistics_of(x->value + i / width * width, width);
   printf("  from ");
   edf__print_entry(x, i);
   printf(" = %g", (double)x->value[i]);
-  if (x->rank > 1 && width > 1) printf(", its row %g to %g", least, greatest);
+  if (x->rank > 1 && width > 1) printf(", its row %g to %g", row.least, row.greatest);
   edf__print_by(edf__write_about, stdout, x);
 }
 
@@ -8235,14 +8219,15 @@ static ptrdiff_t edf__entry_of(const edf__einsum *m, const edf__ref *r, const ed
   return entry;
 }
 
-/* The next values of a term's indices; 0 after the last ones. */
-static int edf__next_index(const edf__einsum *m, const edf__term *t, ptrdiff_t *index) {
+/* The k-th values of a term's indices; 0 after the last ones. */
+static int edf__index_at(const edf__einsum *m, const edf__term *t, size_t k, ptrdiff_t *index) {
   for (int i = m->e.n_letter - 1; i >= 0; i--) {
-    if (!m->e.letter[i].left && !edf__term_has(&m->e, t, i)) continue;
-    if (++index[i] < m->extent[i]) return 1;
-    index[i] = 0;
+    int stands = m->e.letter[i].left || edf__term_has(&m->e, t, i);
+    size_t extent = stands ? (size_t)m->extent[i] : 1;
+    index[i] = (ptrdiff_t)(k % extent);
+    k /= extent;
   }
-  return 0;
+  return k == 0;
 }
 
 /* The product of a term at these indices. */
@@ -8261,19 +8246,17 @@ static double edf__product_at(const edf_node *y, const edf__term *t, const ptrdi
 static void edf__print_greatest(const edf_node *y, size_t entry) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__term *of = NULL;
-  ptrdiff_t most[EDF_MAX_INDEX];
+  ptrdiff_t index[EDF_MAX_INDEX], most[EDF_MAX_INDEX];
   double greatest = -1;
-  for (const edf__term *t = m->e.term; t < m->e.term + m->e.n_term; t++) {
-    ptrdiff_t index[EDF_MAX_INDEX] = { 0 };
-    do {
+  for (const edf__term *t = m->e.term; t < m->e.term + m->e.n_term; t++)
+    for (size_t k = 0; edf__index_at(m, t, k, index); k++) {
       if (edf__entry_of(m, &m->e.ref[0], y, index) != (ptrdiff_t)entry) continue;
       double product = fabs(edf__product_at(y, t, index));
       if (product <= greatest) continue;
       greatest = product;
       of = t;
       memcpy(most, index, sizeof most);
-    } while (edf__next_index(m, t, index));
-  }
+    }
   if (!of) return;
   printf("  the greatest of its products is %g\n", edf__product_at(y, of, most));
   for (int f = of->first; f < of->first + of->n; f++) {
@@ -8283,31 +8266,26 @@ static void edf__print_greatest(const edf_node *y, size_t entry) {
   }
 }
 
-/* Of row `row` the least entry: 0 makes a logarithm or a quotient infinite. */
-static void edf__print_least(const edf_node *x, size_t row, size_t width) {
-  size_t least = row * width;
-  for (size_t i = least; i < (row + 1) * width; i++)
-    if (fabs((double)x->value[i]) < fabs((double)x->value[least])) least = i;
-  edf__print_origin(x, least);
-}
-
-/* An entry's ancestry: one step back, and where an input was computed entry by entry, two. */
+/* An entry's ancestry: one step back, and where an input was computed entry by entry, two. Of a
+   row that was reduced the least entry: 0 makes a logarithm or a quotient infinite. */
 static void edf__print_ancestry(const edf_node *y, size_t entry) {
-  if (y->kind != EDF_COMPNODE) return;
   if (edf__is_einsum(y)) { edf__print_greatest(y, entry); return; }
   for (int k = 0; k < y->n_in; k++) {
-    const edf_node *x = y->in[k];
-    if (x->size == y->size) edf__print_origin(x, entry);
-    else if (x->size && y->size % x->size == 0) edf__print_origin(x, entry % x->size);
-    else if (x->size && x->size % y->size == 0) edf__print_least(x, entry, x->size / y->size);
-    const edf_node *before = x->size == y->size && x->n_in == 1 ? x->in[0] : NULL;
-    if (before && before->size == x->size && before->value) edf__print_origin(before, entry);
+    const edf_node *x = y->in[k], *before = x->n_in == 1 ? x->in[0] : NULL;
+    if (!x->size || (y->size % x->size && x->size % y->size)) continue;
+    size_t width = x->size / y->size, from = width ? entry * width : entry % x->size;
+    for (size_t i = from + 1; i < (entry + 1) * width; i++)
+      if (fabs((double)x->value[i]) < fabs((double)x->value[from])) from = i;
+    edf__print_origin(x, from);
+    if (before && width == 1 && before->size == x->size && before->value)
+      edf__print_origin(before, entry);
   }
 }
 
-static void edf__print_bad(const edf_node *y, const char *grad, const edf_real *v) {
-  size_t entry = edf__first_bad(v, y->size), n = 0;
-  for (size_t i = 0; i < y->size; i++) n += v[i] - v[i] != 0;
+/* Returns the first of them. */
+static size_t edf__print_bad(const edf_node *y, const char *grad, const edf_real *v) {
+  size_t entry = 0, n = edf_statistics_of(v, y->size).bad;
+  while (v[entry] - v[entry] == 0) entry++;
   printf("edf_find_nan: ");
   edf__print_entry_of(y, grad, entry);
   printf(" is %g: of %zu entries %zu %s NaN or infinite\n", (double)v[entry], y->size, n,
@@ -8317,95 +8295,81 @@ static void edf__print_bad(const edf_node *y, const char *grad, const edf_real *
   if (edf__is(y, EDF_IS_OWN) && !*grad && (edf.look & EDF__POISON) && v[entry] != v[entry])
     printf("  its forward computes that, or does not write this entry: EDF_DEBUG has put NaN "
            "there\n");
+  return entry;
 }
 
-/* The messages below read whole ancestries. */
-static void edf__bring_all(void) {
-  if (!edf_device) return;
-  edf_device->sync(1);
-  edf_device->sync(0);
+/* Does y turn finite inputs into a value that is not, or was it fed so? */
+static int edf__makes_bad(const edf_node *y) {
+  int stale = y->kind == EDF_COMPNODE ? y->ran != edf.feeds
+            : y->kind == EDF_INPUT && y->batched && y->fed != edf.batch;
+  int makes = !stale && edf__is_bad(y, y->value);
+  for (int k = 0; makes && k < y->n_in; k++) makes = !edf__is_bad(y->in[k], y->in[k]->value);
+  return makes;
 }
 
-static edf_node *edf__say_bad_value(edf_node *y) {
-  edf__bring_all();
-  edf__print_bad(y, "", y->value);
+static int edf__say_bad_value(const edf_node *y) {
+  if (!edf__makes_bad(y)) return 0;
+  size_t entry = edf__print_bad(y, "", y->value);
   if (y->kind == EDF_COMPNODE) {
     printf("  ");
     edf__print_by(edf__write_forward, stdout, y);
     printf("\n");
   } else if (y->kind == EDF_INPUT) printf("  it was fed so\n");
   else printf("  after %ld steps of the optimiser\n", y->steps);
-  edf__print_ancestry(y, edf__first_bad(y->value, y->size));
+  edf__print_ancestry(y, entry);
   fflush(stdout);
-  return y;
+  return 1;
 }
 
-/* The backward of y has made x.grad bad. */
-static edf_node *edf__say_bad_grad(edf_node *y, const edf_node *x) {
-  edf__bring_all();
-  size_t entry = edf__first_bad(x->grad, x->size);
-  edf__print_bad(x, ".grad", x->grad);
+/* The same of its backward, for the gradients of its inputs. */
+static int edf__say_bad_grad(const edf_node *y) {
+  int k = edf__is_bad(y, y->grad) ? y->n_in : 0;
+  while (k < y->n_in && (y->in[k]->fresh || !edf__is_bad(y->in[k], y->in[k]->grad))) k++;
+  if (k == y->n_in) return 0;
+  const edf_node *x = y->in[k];
+  size_t entry = edf__print_bad(x, ".grad", x->grad);
   printf("  computed by the backward of %s", y->name);
   edf__print_by(edf__write_about, stdout, y);
   edf__print_by(edf__write_backward, stdout, y);
   edf__print_origin(x, entry);
   if (y->size == x->size) edf__print_origin(y, entry);
   fflush(stdout);
-  return y;
+  return 1;
 }
 
-/* Does this node turn finite inputs into a value that is not? */
-static int edf__makes_bad(const edf_node *y) {
-  return y->ran == edf.feeds && edf__is_bad(y, y->value) && edf__inputs_are_good(y);
-}
-
-static const edf_node *edf__bad_grad_of(const edf_node *y) {
-  for (int k = 0; k < y->n_in; k++)
-    if (!y->in[k]->fresh && edf__is_bad(y->in[k], y->in[k]->grad)) return y->in[k];
-  return NULL;
+static void edf__bring_all(void) {       /* whole ancestries are read                         */
+  if (!edf_device) return;
+  edf_device->sync(1);
+  edf_device->sync(0);
 }
 
 edf_node *edf_find_nan(void) {
   edf__bring_all();
-  for (int i = 0; i < edf.n_inputs + edf.n_parameters; i++) {
-    edf_node *x = i < edf.n_inputs ? edf.inputs[i] : edf.parameters[i - edf.n_inputs];
-    size_t n = x->kind == EDF_INPUT && x->fed != edf.batch && x->batched ? 0 : x->size;
-    if (n && edf__is_bad(x, x->value)) return edf__say_bad_value(x);
-  }
-  for (int i = 0; i < edf.n_compnodes; i++)
-    if (edf__makes_bad(edf.compnodes[i])) return edf__say_bad_value(edf.compnodes[i]);
+  for (int i = 0; i < edf__n_nodes(&edf); i++)
+    if (edf__say_bad_value(edf__nth(i))) return edf__nth(i);
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     edf_node *y = edf.compnodes[i];
-    if (!edf__runs_backward(y) || !y->grad || edf__is_bad(y, y->grad)) continue;
-    if (edf__bad_grad_of(y)) return edf__say_bad_grad(y, edf__bad_grad_of(y));
+    if (edf__runs_backward(y) && y->grad && edf__say_bad_grad(y)) return y;
   }
   return NULL;
 }
 
-/* With EDF_DEBUG the first one is told by itself, once. */
-static void edf__watch_finite(edf_event event, edf_node *y) {
-  const edf_node *x = NULL;
-  if (event == EDF_AFTER_FORWARD || event == EDF_AFTER_BACKWARD) edf__bring_all();
-  if (event == EDF_AFTER_FORWARD && edf__makes_bad(y)) edf__say_bad_value(y);
-  else if (event != EDF_AFTER_BACKWARD || edf__is_bad(y, y->grad)) return;
-  else if ((x = edf__bad_grad_of(y)) != NULL && !x->fresh) edf__say_bad_grad(y, x);
-  else return;
-  edf.look &= ~(unsigned)EDF__FINITE;
-}
-
-/* ---- EDF_DEBUG: what is not written yet is NaN. */
+/* ---- EDF_DEBUG: what is not written yet is NaN; the first one that is computed is told by
+   itself, once. */
 static void edf__poison_grad(edf_node *x) {
   if (x->grad && x->fresh) edf__fill(x->grad, x->size, (edf_real)NAN);
 }
 
-static void edf__poison(edf_event event, edf_node *x) {
-  if (event == EDF_BEFORE_FORWARD) edf__fill(x->value, x->size, (edf_real)NAN);
-  if (event == EDF_BEGIN_BACKWARD) edf__each(edf__poison_grad);
-}
-
 static int edf__look_at(edf_event event, edf_node *x) {
-  if (edf.look & EDF__POISON) edf__poison(event, x);
-  if (edf.look & EDF__FINITE) edf__watch_finite(event, x);
+  int poison = (edf.look & EDF__POISON) != 0, finite = (edf.look & EDF__FINITE) != 0;
+  int computed = event == EDF_AFTER_FORWARD || event == EDF_AFTER_BACKWARD;
+  if (poison && event == EDF_BEFORE_FORWARD) edf__fill(x->value, x->size, (edf_real)NAN);
+  if (poison && event == EDF_BEGIN_BACKWARD) edf__each(edf__poison_grad);
+  if (finite && computed) {
+    edf__bring_all();
+    int told = event == EDF_AFTER_FORWARD ? edf__say_bad_value(x) : edf__say_bad_grad(x);
+    if (told) edf.look &= ~(unsigned)EDF__FINITE;
+  }
   return (edf.look & EDF__BREAKS) && edf__stop_at(event, x);
 }
 
