@@ -6383,17 +6383,15 @@ typedef struct { edf_node was; void *state; } edf__node_copy;
 struct edf_aside {
   edf_graph was;
   edf__node_copy *node;
-  int arrays;                            /* values and gradients are copies: see >>check      */
+  int n, arrays;                         /* arrays: they are copies meanwhile, see >>check    */
 };
 
-static edf_node *edf__nth(int i) {       /* of all of the graph                               */
+static int edf__n_nodes(void) { return edf.n_inputs + edf.n_parameters + edf.n_compnodes; }
+
+static edf_node *edf__nth(int i) {       /* of all of them                                    */
   if (i < edf.n_inputs) return edf.inputs[i];
   i -= edf.n_inputs;
   return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
-}
-
-static int edf__n_nodes(const edf_graph *g) {
-  return g->n_inputs + g->n_parameters + g->n_compnodes;
 }
 
 static void *edf__state_of(edf_node *x) {
@@ -6401,35 +6399,19 @@ static void *edf__state_of(edf_node *x) {
   return edf__is(x, EDF_IS_OWN) && edf_array_bytes(x->state) ? x->state : NULL;
 }
 
-static edf__node_copy *edf__save_nodes(void) {
-  size_t n = (size_t)edf__n_nodes(&edf);
-  edf__node_copy *saved = (edf__node_copy *)edf__alloc(&edf.kept, (n + 1) * sizeof *saved);
-  for (size_t i = 0; i < n; i++) {
-    edf_node *x = edf__nth((int)i);
+edf_aside *edf_begin_aside(void) {
+  size_t n = (size_t)edf__n_nodes(), room = n * sizeof(edf__node_copy);
+  edf_aside *a = (edf_aside *)edf__alloc(&edf.kept, sizeof *a + room);
+  a->was = edf;
+  a->n = (int)n;
+  a->node = (edf__node_copy *)(void *)(a + 1);
+  for (int i = 0; i < a->n; i++) {
+    edf_node *x = edf__nth(i);
     void *state = edf__state_of(x);
     size_t bytes = state ? edf__header(state)->bytes : 0;
-    saved[i].was = *x;
-    if (state) saved[i].state = memcpy(edf__alloc(&edf.kept, bytes), state, bytes);
+    a->node[i].was = *x;
+    if (state) a->node[i].state = memcpy(edf__alloc(&edf.kept, bytes), state, bytes);
   }
-  return saved;
-}
-
-static void edf__restore_states(edf__node_copy *saved) {
-  for (int i = 0; i < edf__n_nodes(&edf); i++) {
-    edf_node *x = edf__nth(i);
-    void *now = edf__state_of(x), *was = saved[i].state;
-    if (now && was) memcpy(now, was, edf__header(was)->bytes);
-    else if (now && x->kind == EDF_COMPNODE) memset(now, 0, edf__header(now)->bytes);
-    if (now && x->kind == EDF_PARAMETER) edf_push(x);
-    edf__free(was);
-  }
-  edf__free(saved);
-}
-
-edf_aside *edf_begin_aside(void) {
-  edf_aside *a = (edf_aside *)edf__alloc(&edf.kept, sizeof *a);
-  a->was = edf;
-  a->node = edf__save_nodes();
   edf.aside = a;
   edf.telling = 1;
   return a;
@@ -6438,10 +6420,10 @@ edf_aside *edf_begin_aside(void) {
 /* What had run runs again, all else has not; after a stop nothing has, and the next Forward
    finds the shapes. */
 static void edf__run_back(const edf_aside *a, int stopped) {
-  for (int i = 0; i < edf__n_nodes(&edf); i++) {
+  for (int i = 0; i < a->n; i++) {
     edf_node *x = edf__nth(i);
     const edf_node *was = &a->node[i].was;
-    if (x->kind == EDF_INPUT || a->arrays) x->value = was->value;
+    if (x->kind != EDF_COMPNODE || a->arrays) x->value = was->value;
     if (a->arrays) x->grad = was->grad;
     if (x->kind == EDF_INPUT) edf__push(x->value, 0);
     x->fed = was->fed;
@@ -6454,34 +6436,42 @@ static void edf__run_back(const edf_aside *a, int stopped) {
     if (edf.compnodes[i]->ran == edf.feeds) edf__call_forward(edf.compnodes[i]);
 }
 
-static void edf__put_back(edf_aside *a, int stopped) {
-  const edf_graph *was = &a->was;
-  if (edf__n_nodes(was) == edf__n_nodes(&edf)) {
-    edf__run_back(a, stopped);
-    edf__restore_states(a->node);
-    edf__mark(was->target);
+/* All but what has run. */
+static void edf__put_back(edf_aside *a) {
+  for (int i = 0; i < a->n && a->n == edf__n_nodes(); i++) {
+    edf_node *x = edf__nth(i);
+    void *now = edf__state_of(x), *state = a->node[i].state;
+    if (now && state) memcpy(now, state, edf__header(state)->bytes);
+    else if (now && x->kind == EDF_COMPNODE) memset(now, 0, edf__header(now)->bytes);
+    if (now && x->kind == EDF_PARAMETER) edf_push(x);
+    edf__free(state);
   }
-  edf.aside = was->aside;
-  edf.seed = was->seed;
-  edf.draws = was->draws;
-  edf.drawn = was->drawn;
-  edf.at = was->at;
-  edf.way = was->way;
-  edf.held = was->held;
-  edf.telling = was->telling;
+  edf__mark(a->was.target);
+  edf.aside = a->was.aside;
+  edf.seed = a->was.seed;
+  edf.draws = a->was.draws;
+  edf.drawn = a->was.drawn;
+  edf.at = a->was.at;
+  edf.way = a->was.way;
+  edf.held = a->was.held;
+  edf.telling = a->was.telling;
+  edf.accumulate = a->was.accumulate;
+  edf.after_backward = a->was.after_backward;
   edf__free(a);
 }
 
 void edf_end_aside(edf_aside *a) {
-  if (edf__n_nodes(&a->was) != edf__n_nodes(&edf))
+  if (a->n != edf__n_nodes())
     edf__fail("edf_end_aside: nodes were made or cleared meanwhile");
-  edf__put_back(a, 0);
+  edf__run_back(a, 0);
+  edf__put_back(a);
 }
 
 static void edf__end_asides(void) {
   for (edf_aside *a = edf.aside; a; a = edf.aside) {
     edf.aside = a->was.aside;            /* a stop meanwhile does not come here again         */
-    edf__put_back(a, 1);
+    if (a->n == edf__n_nodes()) edf__run_back(a, 1);
+    edf__put_back(a);
   }
   edf.telling = 0;
 }
@@ -7989,12 +7979,8 @@ edf_verdict edf_verdict_of(edf_node *y) {
 double edf_gradcheck(edf_node *node) {
   edf__check_node("edf_gradcheck", node);
   if (edf_device) edf_device->sync(1);
-  edf__node_copy *states = edf__save_nodes();
-  unsigned long long seed = edf.seed, draws = edf.draws;
-  int accumulate = edf.accumulate;
-  int telling = edf.telling;
-  void (*after)(void) = edf.after_backward;
-  edf.telling = 1;                       /* nobody is told                                    */
+  edf_aside *aside = edf_begin_aside();
+  unsigned long long draws = edf.draws;
   edf.after_backward = NULL;             /* other processes do not check                      */
   edf_forward_to(node);
   edf__each(edf__find_need);
@@ -8009,12 +7995,9 @@ double edf_gradcheck(edf_node *node) {
   edf.draws = draws;
   edf_forward_to(node);
   edf_backward(node);
-  edf__restore_states(states);
-  edf.accumulate = accumulate;
-  edf.after_backward = after;
-  edf.telling = telling;
-  edf.seed = seed;
-  edf.draws = draws;
+  aside->was.target = node;
+  aside->was.drawn = draws;
+  edf__put_back(aside);
   if (edf_device) edf_device->sync(0);
   return worst;
 }
@@ -8345,7 +8328,7 @@ static void edf__bring_all(void) {       /* whole ancestries are read           
 
 edf_node *edf_find_nan(void) {
   edf__bring_all();
-  for (int i = 0; i < edf__n_nodes(&edf); i++)
+  for (int i = 0; i < edf__n_nodes(); i++)
     if (edf__say_bad_value(edf__nth(i))) return edf__nth(i);
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     edf_node *y = edf.compnodes[i];
