@@ -7463,7 +7463,15 @@ static int edf__probe(const edf__check *c, size_t m, size_t *stray) {
   return own && others ? 1 : strays && depends ? 2 : 0;
 }
 
-static void edf__print_entry(const edf_node *x, size_t i);
+static const char *edf__indices(const edf_node *x, size_t i) {         /* of entry i: [1,0]   */
+  edf__text text = { { 0 }, 0 };
+  size_t size = x->size;
+  for (int d = 0; d < x->rank; d++) {
+    size /= (size_t)x->dim[d];
+    edf__put(&text, "%c%zu", d ? ',' : '[', i / size % (size_t)x->dim[d]);
+  }
+  return edf_fmt(x->rank ? "%s]" : "%s", text.at);
+}
 
 /* What the cotangents of single entries show: the first, the last and the worst. */
 static int edf__say_probes(const edf__check *c) {
@@ -7472,13 +7480,10 @@ static int edf__say_probes(const edf__check *c) {
     int found = edf__probe(c, tries[t], &stray);
     if (found == 1)
       printf("a cross term: each entry of %s moves several of %s", c->x->name, c->node->name);
-    if (found == 2) {
-      printf("a wrong index: the gradient of ");
-      edf__print_entry(c->node, tries[t]);
-      printf(" arrives at ");
-      edf__print_entry(c->x, stray);
-      printf(", on which it does not depend");
-    }
+    if (found == 2)
+      printf("a wrong index: the gradient of %s%s arrives at %s%s, on which it does not depend",
+             c->node->name, edf__indices(c->node, tries[t]), c->x->name,
+             edf__indices(c->x, stray));
     if (found) return 1;
   }
   return 0;
@@ -7508,27 +7513,16 @@ static void edf__say_likely(edf__check *c) {
 }
 
 /* ---- The report */
-static void edf__print_entry_of(const edf_node *x, const char *grad, size_t i) {
-  size_t at[EDF_MAX_RANK];
-  for (int d = x->rank - 1; d >= 0; i /= (size_t)x->dim[d--]) at[d] = i % (size_t)x->dim[d];
-  printf("%s%s", x->name, grad);
-  for (int d = 0; d < x->rank; d++) printf("%c%zu", d ? ',' : '[', at[d]);
-  if (x->rank) printf("]");
-}
-
-static void edf__print_entry(const edf_node *x, size_t i) { edf__print_entry_of(x, "", i); }
-
 static void edf__report(const edf__check *c) {
   int wrong = c->error > edf__tolerance;
   printf("  %s  d %s / d %s: ", wrong ? "FAIL" : c->n ? "ok  " : "NONE", c->node->name,
          c->x->name);
   printf(c->n ? "worst relative error %.2g" : "nothing was compared", c->error);
-  if (wrong) {
-    printf(" at ");
-    edf__print_entry(c->x, c->entry[c->worst]);
-    printf(": yours %.6g, numeric %.6g\n", c->yours[c->worst], c->numeric[c->worst]);
-    printf("        %zu of %zu entries tried are wrong", c->n_wrong, c->n);
-  } else printf(", %zu of %zu entries tried", c->n, c->x->size);
+  if (wrong)
+    printf(" at %s%s: yours %.6g, numeric %.6g\n        %zu of %zu entries tried are wrong",
+           c->x->name, edf__indices(c->x, c->entry[c->worst]), c->yours[c->worst],
+           c->numeric[c->worst], c->n_wrong, c->n);
+  else printf(", %zu of %zu entries tried", c->n, c->x->size);
   if (c->n_kink) printf(", %zu at kinks skipped", c->n_kink);
   if (c->n_noise) printf(", %zu too small to measure", c->n_noise);
   printf("\n");
@@ -7787,11 +7781,9 @@ static int edf__forgets_entries(edf__check *c) {
   edf_node *y = c->node;
   size_t first = 0, forgotten = edf__forgotten(c, &first);
   if (!forgotten) return 0;
-  printf("  FAIL  %s: forward does not write ", y->name);
-  edf__print_entry(y, first);
-  printf(", and %zu of %zu entries in all\n        likely: a loop that begins late or ends "
-         "early\n", forgotten, y->size);
-  return 1;
+  return edf__broken(y, "a loop that begins late or ends early",
+                     "forward does not write %s%s, and %zu of %zu entries in all", y->name,
+                     edf__indices(y, first), forgotten, y->size);
 }
 
 static int edf__forward_breaks(edf__check *c) {
@@ -8182,9 +8174,7 @@ static int edf__is_bad(const edf_node *x, const edf_real *v) {
 static void edf__print_origin(const edf_node *x, size_t i) {
   size_t width = x->rank ? (size_t)x->dim[x->rank - 1] : 1;
   edf_statistics row = edf_statistics_of(x->value + i / width * width, width);
-  printf("  from ");
-  edf__print_entry(x, i);
-  printf(" = %g", (double)x->value[i]);
+  printf("  from %s%s = %g", x->name, edf__indices(x, i), (double)x->value[i]);
   if (x->rank > 1 && width > 1) printf(", its row %g to %g", row.least, row.greatest);
   edf__print_by(edf__write_about, stdout, x);
 }
@@ -8269,10 +8259,8 @@ static void edf__print_ancestry(const edf_node *y, size_t entry) {
 static size_t edf__print_bad(const edf_node *y, const char *grad, const edf_real *v) {
   size_t entry = 0, n = edf_statistics_of(v, y->size).bad;
   while (v[entry] - v[entry] == 0) entry++;
-  printf("edf_find_nan: ");
-  edf__print_entry_of(y, grad, entry);
-  printf(" is %g: of %zu entries %zu %s NaN or infinite\n", (double)v[entry], y->size, n,
-         n == 1 ? "is" : "are");
+  printf("edf_find_nan: %s%s%s is %g: of %zu entries %zu %s NaN or infinite\n", y->name, grad,
+         edf__indices(y, entry), (double)v[entry], y->size, n, n == 1 ? "is" : "are");
   printf("  %s", y->name);
   edf__print_by(edf__write_about, stdout, y);
   if (edf__is(y, EDF_IS_OWN) && !*grad && (edf.look & EDF__POISON) && v[entry] != v[entry])
