@@ -25,7 +25,7 @@
    Contents: an anchor to search for, how many lines, and the public names that are
    declared there, without edf_ and EDF_; constants stand with their enum.
    First sitting:  lines 1 to 1683 (1683), to the end of >>nodes: no notation yet
-   Second sitting: lines 1684 to 3167 (1484): then you have read the framework
+   Second sitting: lines 1684 to 3177 (1494): then you have read the framework
    Part One, a whole framework
      >>example 31 A whole program
      >>config 66 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
@@ -41,16 +41,16 @@
      >>memory 258 Errors, memory and names          >>core 504 Nodes, lists and the three loops
      >>init 49 Random numbers and initialisation    >>nodes 286 Nodes, from the simplest
      >>contraction 53 The definition of a contraction
-     >>equation 395 Declarations and equations      >>einsum 768 Equations as nodes
+     >>equation 395 Declarations and equations      >>einsum 778 Equations as nodes
      >>products 239 Nodes that are equations, and losses
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
      >>seam 171 The seam of a device: rule route window device_table device open_device
        array_bytes RULE_NUMBERS
-     >>nest 824 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
+     >>nest 826 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
      >>more 200 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
        bce_loss mse masked_mean
-     >>over 439 Functions over named indices: softmax_over log_softmax_over normalize_over
+     >>over 406 Functions over named indices: softmax_over log_softmax_over normalize_over
        sum_over mean_over variance_over sample_variance_over max_over max_window
      >>layers 1103 Layers, from normalisation to recurrences: layer_norm_package
        batch_norm_package layer_norm_params layer_norm batch_norm_params batch_norm dropout
@@ -64,15 +64,15 @@
        update_momentum update_average update_adagrad update_rmsprop update_adam update_adamw
        update_adam_slides clip clip_each l2 l1 update
    Part Three, to see, check and keep
-     >>tools 344 What tools are made of: watch watch_passes unwatch find_watcher is
+     >>tools 334 What tools are made of: watch watch_passes unwatch find_watcher is
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node writer create_file finish_file
      >>print 647 A program as text: print_program print_node print formula
-     >>check 885 The gradient check: gradcheck expect_mismatch
-     >>watch 392 Stepping, and who is told what runs: step_forward step_backward where break
+     >>check 870 The gradient check: gradcheck expect_mismatch
+     >>watch 352 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
-     >>data 684 Files of data, arrays, pictures, text: array new_array load_idx load_images
+     >>data 685 Files of data, arrays, pictures, text: array new_array load_idx load_images
        load_labels load_csv free_array view load_npy save_npy load_image save_image text
        load_text text_of free_text encode decode sample input_from shuffle error_rate
      >>models 332 Saved models: save load
@@ -80,7 +80,7 @@
    edf_lab.h, the laboratory, optional
      >>lab 144 The laboratory: doctor log log_value log_scale plot_svg trace_begin trace_end
        print_latex write_dot contact_sheet
-     >>doctor 1463 Rules that watch the first steps of training
+     >>doctor 1428 Rules that watch the first steps of training
      >>plot 276 Training curves                     >>trace 962 The trace page
      >>paper 197 The program as LaTeX, the graph in Graphviz's language
      >>sheet 47 Contact sheets
