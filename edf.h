@@ -2236,30 +2236,20 @@ static void edf__extent_alone(const edf_node *y, const edf__ref *r, int d) {
   edf__stop();
 }
 
-/* The least and greatest value of a place, without index `skip`; 0 if the batch is unknown. */
-static int edf__reach(const edf__einsum *m, const edf__place *p, int skip, ptrdiff_t *least,
+/* The least and greatest value of a place, where an index whose extent is not known yet (-1) is
+   0; returns 0 if the batch is unknown. */
+static int edf__reach(const edf__einsum *m, const edf__place *p, ptrdiff_t *least,
                       ptrdiff_t *greatest) {
   int known = 1;
   *least = *greatest = p->constant;
   for (int i = 0; i < m->e.n_letter; i++) {
-    if (i == skip || !p->factor[i]) continue;
+    if (!p->factor[i] || m->extent[i] < 0) continue;
     ptrdiff_t far = (m->extent[i] - 1) * p->factor[i];
     if (m->extent[i] == 0) known = 0;
     if (far > 0) *greatest += far;
     else *least += far;
   }
   return known;
-}
-
-/* The one index of a place whose extent is unknown (-1): as long as every read is inside. */
-static int edf__unknown_of(const edf__einsum *m, const edf__place *p) {
-  int found = -1;
-  for (int i = 0; i < m->e.n_letter; i++) {
-    if (!p->factor[i] || m->extent[i] >= 0) continue;
-    if (found >= 0) return -1;
-    found = i;
-  }
-  return found;
 }
 
 /* A read outside; `at_zero` is the index whose extent was asked for, else -1. */
@@ -2285,18 +2275,23 @@ EDF__NORETURN static void edf__read_error(const edf_node *y, const edf__ref *r, 
   edf__stop();
 }
 
-static ptrdiff_t edf__longest(const edf_node *y, const edf__ref *r, int d, int i) {
+/* A place reads inside of its dimension, unless an index there has a bound: then what is
+   outside counts as zero. Returns how long index i of unknown extent can be, with 0 for an
+   unknown batch; i is -1 where all are known. */
+static ptrdiff_t edf__check_read(const edf_node *y, const edf__ref *r, int d, int i) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__place *p = &r->place[d];
   ptrdiff_t least, greatest, n = y->in[r->operand]->dim[d];
-  int known = edf__reach(m, p, i, &least, &greatest), factor = p->factor[i];
-  if (!known || n == 0) return 0;
-  if (least < 0 || greatest >= n)
-    edf__read_error(y, r, d, i, least, greatest);
+  if (!edf__reach(m, p, &least, &greatest) || n == 0) return 0;
+  int inside = least >= 0 && greatest < n, factor = i < 0 ? 1 : p->factor[i];
+  for (int k = 0; i < 0 && k < m->e.n_letter; k++)
+    inside |= p->factor[k] && m->e.letter[k].bound;
+  if (!inside) edf__read_error(y, r, d, i, least, greatest);
   return 1 + (factor > 0 ? (n - 1 - greatest) / factor : least / -factor);
 }
 
-/* Offset places with one unknown index fix it; the smallest over all such places counts. */
+/* Places with one index of unknown extent fix it: as long as every read is inside. The smallest
+   over all such places counts. */
 static int edf__extent_offsets(const edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   ptrdiff_t longest[EDF_MAX_INDEX];
@@ -2304,10 +2299,15 @@ static int edf__extent_offsets(const edf_node *y) {
   for (int i = 0; i < EDF_MAX_INDEX; i++) longest[i] = -1;
   for (int f = 1; f < m->e.n_ref; f++)
     for (int d = 0; d < m->e.ref[f].rank; d++) {
-      int i = edf__unknown_of(m, &m->e.ref[f].place[d]);
-      if (i < 0) continue;
-      ptrdiff_t n = edf__longest(y, &m->e.ref[f], d, i);
-      if (longest[i] < 0 || n < longest[i]) longest[i] = n;
+      int unknown = -1, several = 0;
+      for (int i = 0; i < m->e.n_letter; i++)
+        if (m->e.ref[f].place[d].factor[i] && m->extent[i] < 0) {
+          several = unknown >= 0;
+          unknown = i;
+        }
+      if (unknown < 0 || several) continue;
+      ptrdiff_t n = edf__check_read(y, &m->e.ref[f], d, unknown);
+      if (longest[unknown] < 0 || n < longest[unknown]) longest[unknown] = n;
     }
   for (int i = 0; i < m->e.n_letter; i++)
     if (longest[i] >= 0) { m->extent[i] = longest[i]; found = 1; }
@@ -2325,17 +2325,6 @@ static void edf__check_known(const edf_node *y) {
   }
 }
 
-static void edf__check_reads(const edf_node *y, const edf__ref *r, int d) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
-  const edf__place *p = &r->place[d];
-  ptrdiff_t least, greatest, n = y->in[r->operand]->dim[d];
-  if (!edf__reach(m, p, -1, &least, &greatest) || n == 0) return;
-  if (least >= 0 && greatest < n) return;
-  for (int i = 0; i < m->e.n_letter; i++)                /* outside counts as zero            */
-    if (p->factor[i] && m->e.letter[i].bound) return;
-  edf__read_error(y, r, d, -1, least, greatest);
-}
-
 static void edf__left_shape(edf_node *y) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__ref *left = &m->e.ref[0];
@@ -2343,7 +2332,7 @@ static void edf__left_shape(edf_node *y) {
   for (int d = 0; d < left->rank; d++) {
     ptrdiff_t least, greatest;
     const edf__place *p = &left->place[d];
-    int known = edf__reach(m, p, -1, &least, &greatest);
+    int known = edf__reach(m, p, &least, &greatest);
     if (known && least < 0)
       edf__syntax(&m->e.scan, p->at, "this place writes entry %ld, below 0", (long)least);
     if (known && greatest >= INT_MAX)
@@ -2363,7 +2352,7 @@ static void edf__einsum_shape(edf_node *y) {
   while (edf__extent_offsets(y)) {}
   edf__check_known(y);
   for (int f = 1; f < e->n_ref; f++)
-    for (int d = 0; d < e->ref[f].rank; d++) edf__check_reads(y, &e->ref[f], d);
+    for (int d = 0; d < e->ref[f].rank; d++) edf__check_read(y, &e->ref[f], d, -1);
   edf__left_shape(y);
 }
 
@@ -2379,21 +2368,22 @@ EDF__PRINTF(2, 3) static void edf__put(edf__text *to, const char *format, ...) {
   to->n += (size_t)n;
 }
 
-/* ---- Views: how a tensor is walked by the indices. */
+/* ---- Views: how indices walk over a tensor; over a padded copy, which begins at origin. */
 typedef struct { edf_node *of; ptrdiff_t start, s[EDF_MAX_INDEX]; unsigned has; } edf__view;
 
 static edf__view edf__view_of(const edf__equation *e, const edf__ref *r, edf_node *of,
-                              const ptrdiff_t *dim, const ptrdiff_t *origin) {
+                              const ptrdiff_t *origin, const ptrdiff_t *extent) {
   edf__view v;
   ptrdiff_t stride = 1;
   memset(&v, 0, sizeof v);
   v.of = of;
-  for (int d = r->rank - 1; d >= 0; stride *= dim[d--]) {
-    v.start += (r->place[d].constant - origin[d]) * stride;
+  for (int d = r->rank - 1; d >= 0; d--) {
+    v.start += (r->place[d].constant - (origin ? origin[d] : 0)) * stride;
     for (int i = 0; i < e->n_letter; i++) {
       v.s[i] += r->place[d].factor[i] * stride;
       v.has |= (unsigned)(r->place[d].factor[i] != 0) << i;
     }
+    stride *= extent ? extent[d] : of->dim[d];
   }
   return v;
 }
@@ -2491,18 +2481,15 @@ static edf_node *edf__padded(edf__einsum *m, edf__program *p, edf_node *x,
 static edf__view edf__factor_view(const edf_node *y, edf__program *p, const edf__ref *r) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf_node *x = y->in[r->operand];
-  ptrdiff_t origin[EDF_MAX_RANK], extent[EDF_MAX_RANK], zero[EDF_MAX_RANK] = { 0 };
-  ptrdiff_t dim[EDF_MAX_RANK], greatest;
+  ptrdiff_t origin[EDF_MAX_RANK], extent[EDF_MAX_RANK], greatest;
   int outside = 0;
   for (int d = 0; d < r->rank; d++) {
-    edf__reach(m, &r->place[d], -1, &origin[d], &greatest);
+    edf__reach(m, &r->place[d], &origin[d], &greatest);
     outside |= origin[d] < 0 || greatest >= x->dim[d];
     extent[d] = greatest - origin[d] + 1;
-    dim[d] = x->dim[d];
   }
-  if (!outside) return edf__view_of(&m->e, r, x, dim, zero);
-  edf_node *padded = edf__padded(m, p, x, origin, extent);
-  return edf__view_of(&m->e, r, padded, extent, origin);
+  if (!outside) return edf__view_of(&m->e, r, x, NULL, NULL);
+  return edf__view_of(&m->e, r, edf__padded(m, p, x, origin, extent), origin, extent);
 }
 
 /* ---- More than two factors: products of two, in the cheapest order. */
@@ -2584,9 +2571,7 @@ static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
    follows would have had to fill the output with zeros. */
 static void edf__compile(edf_node *y, edf__program *p) {
   edf__einsum *m = (edf__einsum *)y->state;
-  ptrdiff_t dim[EDF_MAX_RANK], zero[EDF_MAX_RANK] = { 0 };
-  for (int d = 0; d < y->rank; d++) dim[d] = y->dim[d];
-  edf__view out = edf__view_of(&m->e, &m->e.ref[0], y, dim, zero);
+  edf__view out = edf__view_of(&m->e, &m->e.ref[0], y, NULL, NULL);
   p->dim[0] = -1;                        /* fits nothing until it is complete                 */
   p->n_step = p->n_own = 0;
   for (int single = 1; single >= 0; single--)
