@@ -2731,10 +2731,6 @@ static edf__scan edf__scan_of(const edf__site *at, const char *equation) {
   return scan;
 }
 
-/* What may stand in the equation of a mean or a maximum, in >>over. */
-typedef void edf__checker(const edf__equation *e, edf__reduction_kind kind);
-EDF__HOOK(edf__checker, edf__check_reduction)
-
 /* An equation, read; its tensors stand in refs. */
 static edf__equation edf__read_equation(const edf__site *at, const char *text, edf__ref *refs,
                                         int recurrent) {
@@ -2750,6 +2746,7 @@ static edf__equation edf__read_equation(const edf__site *at, const char *text, e
 static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kind,
                                     edf__equation *e, int n, edf_node **in) {
   edf_op about = edf__einsum_op;
+  edf__check_count(e, n, in);
   about.name = at->op;
   edf_node *y = edf__computed(&about, at->file, at->line, n, in);
   edf__einsum *m = edf__new_einsum(e, n);
@@ -2759,13 +2756,10 @@ static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kin
   return edf__add_compnode(y);
 }
 
-static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
-                                const char *equation, int n, edf_node **in) {
+static edf_node *edf__einsum_of(const edf__site *at, const char *text, int n, edf_node **in) {
   static edf__ref refs[EDF__MAX_REF];
-  edf__equation e = edf__read_equation(at, equation, refs, 0);
-  if (kind != EDF__SUM) edf__check_reduction(&e, kind);
-  edf__check_count(&e, n, in);
-  return edf__equation_node(at, kind, &e, n, in);
+  edf__equation e = edf__read_equation(at, text, refs, 0);
+  return edf__equation_node(at, EDF__SUM, &e, n, in);
 }
 
 /* The names of the nodes that follow, with a blank between; none of them may be NULL. */
@@ -2797,7 +2791,7 @@ static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...
   va_start(args, n);
   for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
   va_end(args);
-  return edf__reduction(at, EDF__SUM, equation, n, in);
+  return edf__einsum_of(at, equation, n, in);
 }
 
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
@@ -2807,7 +2801,7 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
-  edf_node *y = edf__reduction(&at, EDF__SUM, equation, n, in);
+  edf_node *y = edf__einsum_of(&at, equation, n, in);
   edf__free(in);
   return y;
 }
@@ -4430,7 +4424,14 @@ static void edf__check_over(const edf__equation *e, edf__reduction_kind kind) {
     edf__syntax(&e->scan, e->term[0].at, "%s goes over one tensor, without a factor",
                 e->scan.op);
 }
-EDF__HOOKED(edf__checker, edf__check_reduction, edf__check_over)
+
+static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
+                                const char *equation, int n, edf_node **in) {
+  static edf__ref refs[EDF__MAX_REF];
+  edf__equation e = edf__read_equation(at, equation, refs, 0);
+  if (kind != EDF__SUM) edf__check_over(&e, kind);
+  return edf__equation_node(at, kind, &e, n, in);
+}
 
 /* A line in the middle of a composition goes by the name on its left: q2, k3, a5. */
 static edf_node *edf__inner(edf_node *y) {
