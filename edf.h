@@ -2831,22 +2831,13 @@ static void edf__any_letter(edf__letters *l, const edf_node *x) {
   for (const char *c = "ijklmnopq"; *c && !edf__add_letter(l, c, 1); c++) {}
 }
 
-static void edf__letters_on_left(edf__letters *l, const edf_node *y) {
-  const edf__equation *e = &((const edf__einsum *)y->state)->e;
-  for (int d = 0; d < y->rank; d++) {
-    int i = edf__alone(e, &e->ref[0].place[d]);
-    const edf__letter *named = i < 0 ? NULL : &e->letter[i];
-    if (!named || !edf__add_letter(l, named->name, named->length)) edf__any_letter(l, y);
-  }
-}
-
-/* The node whose letters x has: a named one, or where the line of operands begins. */
+/* The node whose letters x has, where the line of operands begins; NULL where none is named. */
 static const edf_node *edf__letter_source(const edf_node *x) {
   while (!x->letters && !edf__is_einsum(x) && x->n_in && x->letters_of >= 0) {
     int longer = x->n_in == 2 && x->in[1]->rank > x->in[0]->rank;
     x = x->in[x->letters_of || longer];
   }
-  return x;
+  return x->letters || edf__is_einsum(x) ? x : NULL;
 }
 
 static edf__letters edf__letters_of(const edf_node *y) {
@@ -2854,28 +2845,27 @@ static edf__letters edf__letters_of(const edf_node *y) {
   memset(&l, 0, sizeof l);
   if (!y) return l;                      /* an operand that is missing is an error later      */
   const edf_node *x = edf__letter_source(y);
-  if (x->letters)
-    for (const char *c = x->letters + 1; *c && l.n < EDF_MAX_RANK; c += strspn(c, ",]")) {
-      edf__add_letter(&l, c, (int)strcspn(c, ",]"));
-      c += strcspn(c, ",]");
-    }
-  else if (edf__is_einsum(x)) edf__letters_on_left(&l, x);
+  const char *c = x && x->letters ? x->letters + 1 : "";
+  for (; *c && l.n < EDF_MAX_RANK; c += strspn(c, ",]")) {
+    edf__add_letter(&l, c, (int)strcspn(c, ",]"));
+    c += strcspn(c, ",]");
+  }
+  const edf__equation *e = x && !x->letters ? &((const edf__einsum *)x->state)->e : NULL;
+  for (int d = 0; e && d < x->rank; d++) {
+    int i = edf__alone(e, &e->ref[0].place[d]);
+    const edf__letter *named = i < 0 ? NULL : &e->letter[i];
+    if (!named || !edf__add_letter(&l, named->name, named->length)) edf__any_letter(&l, x);
+  }
   if (l.n > y->rank) l.n = y->rank;
   while (l.n < y->rank) edf__any_letter(&l, y);
   return l;
 }
 
 /* Of two operands the longer one names the indices; of equal ones the one that has names. */
-static int edf__has_names(const edf_node *x) {
-  x = edf__letter_source(x);
-  return x->letters || edf__is_einsum(x);
-}
-
 static edf__letters edf__letters_of_both(const edf_node *u, const edf_node *v) {
   if (!u || !v) return edf__letters_of(u ? u : v);
-  int second = v->rank > u->rank || (v->rank == u->rank && !edf__has_names(u) &&
-                                     edf__has_names(v));
-  return edf__letters_of(second ? v : u);
+  int named = edf__letter_source(v) && !edf__letter_source(u);
+  return edf__letters_of(v->rank > u->rank || (v->rank == u->rank && named) ? v : u);
 }
 
 /* The last `rank` of them: [i,j] */
