@@ -2314,17 +2314,6 @@ static int edf__extent_offsets(const edf_node *y) {
   return found;
 }
 
-static void edf__check_known(const edf_node *y) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
-  for (int i = 0; i < m->e.n_letter; i++) {
-    const edf__letter *l = &m->e.letter[i];
-    if (m->extent[i] >= 0) continue;
-    edf__syntax(&m->e.scan, l->name, "the extent of %.*s is unknown: nowhere on the right does "
-                "it stand alone; give it after a bar, | %.*s<n", l->length, l->name, l->length,
-                l->name);
-  }
-}
-
 static void edf__left_shape(edf_node *y) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__ref *left = &m->e.ref[0];
@@ -2350,7 +2339,11 @@ static void edf__einsum_shape(edf_node *y) {
   for (int f = 1; f < e->n_ref; f++)
     for (int d = 0; d < e->ref[f].rank; d++) edf__extent_alone(y, &e->ref[f], d);
   while (edf__extent_offsets(y)) {}
-  edf__check_known(y);
+  for (const edf__letter *l = e->letter; l < e->letter + e->n_letter; l++)
+    if (m->extent[l - e->letter] < 0)
+      edf__syntax(&e->scan, l->name, "the extent of %.*s is unknown: nowhere on the right does "
+                  "it stand alone; give it after a bar, | %.*s<n", l->length, l->name,
+                  l->length, l->name);
   for (int f = 1; f < e->n_ref; f++)
     for (int d = 0; d < e->ref[f].rank; d++) edf__check_read(y, &e->ref[f], d, -1);
   edf__left_shape(y);
