@@ -1936,6 +1936,11 @@ static int edf__letter_of(edf__equation *e, const char *name, int length) {
   return e->n_letter++;
 }
 
+/* Of the next summand or term; 0: none follows. */
+static int edf__next_sign(edf__scan *s) {
+  return edf__accept(s, '+') ? 1 : edf__accept(s, '-') ? -1 : 0;
+}
+
 /* One summand of a place: 2*i, 2i, i or 3 */
 static void edf__parse_summand(edf__equation *e, edf__place *place, int sign, unsigned *has) {
   enum { LARGEST = 1000000 };
@@ -1963,12 +1968,7 @@ static void edf__parse_place(edf__equation *e, edf__place *place) {
   unsigned has = 0;
   edf__peek(s);
   place->at = s->at;
-  for (;;) {
-    edf__parse_summand(e, place, sign, &has);
-    if (edf__accept(s, '+')) sign = 1;
-    else if (edf__accept(s, '-')) sign = -1;
-    else break;
-  }
+  for (; sign; sign = edf__next_sign(s)) edf__parse_summand(e, place, sign, &has);
   for (int i = 0; i < e->n_letter; i++)
     if ((has >> i & 1) && place->factor[i] == 0)
       edf__syntax(s, place->at, "index %.*s cancels out in this place", e->letter[i].length,
@@ -2109,13 +2109,8 @@ static void edf__parse(edf__equation *e) {
   const char *hint = edf__peek(s) == '+' ? ": the sum always begins at 0" : "";
   edf__expect(s, '=', "'=' after the left side", hint);
   if (e->recurrent) edf__parse_function(e);
-  int sign = edf__accept(s, '-') ? -1 : 1;
-  for (;;) {
+  for (int sign = edf__accept(s, '-') ? -1 : 1; sign; sign = edf__next_sign(s))
     edf__parse_term(e, sign);
-    if (edf__accept(s, '+')) sign = 1;
-    else if (edf__accept(s, '-')) sign = -1;
-    else break;
-  }
   if (e->function) edf__expect(s, ')', "')'", "");
   if (e->function && edf__peek(s) && *s->at != '|')
     edf__syntax(s, s->at, "%.*s stands around the whole sum: behind its bracket may stand a "
