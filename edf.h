@@ -854,8 +854,6 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, 1, 0, 0, 0, "b", NULL, \
     NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL }
 
-static void edf__declare(edf_node *x, const char *format, va_list args);
-static void edf__declared(edf_node *x, int batch);
 
 /* What edf.h itself does at an event, in >>watch; 1: a debugger has run the node meanwhile. */
 typedef int edf__looker(edf_event event, edf_node *x);
@@ -887,27 +885,6 @@ static void edf__append(edf_node ***list, int *n, edf_node *x) {
   (*list)[(*n)++] = x;
 }
 
-edf_node *edf_input_at(const char *file, int line, const char *decl, ...) {
-  edf_node *x = edf__new_node(EDF_INPUT, "Input", file, line, 0);
-  va_list args;
-  va_start(args, decl);
-  edf__declare(x, decl, args);
-  va_end(args);
-  edf__append(&edf.inputs, &edf.n_inputs, x);
-  return x;
-}
-
-edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
-  edf_node *p = edf__new_node(EDF_PARAMETER, "Parameter", file, line, 0);
-  va_list args;
-  va_start(args, decl);
-  edf__declare(p, decl, args);
-  va_end(args);
-  p->value = edf__reals(p, NULL);
-  edf__append(&edf.parameters, &edf.n_parameters, p);
-  return p;
-}
-
 /* ---- Shapes: from the inputs' to a node's, again for each batch. */
 static void edf__shape_of_first(edf_node *y) {
   if (!y->n_in) edf__fail_at(y, "a node without inputs needs a shape function");
@@ -922,10 +899,16 @@ static void edf__infer(edf_node *y) {
   if (y->grad) y->grad = edf__reals(y, y->grad);
 }
 
+static void edf__resize(edf_node *x, int batch) {          /* what was declared */
+  if (x->batched) x->dim[0] = batch;
+  edf__find_size(x);
+  if (x->grad) x->grad = edf__reals(x, x->grad);
+}
+
 static void edf__set_batch(int batch) {
   if (batch == edf.batch) return;
   edf.batch = 0;                         /* so after a panic Forward infers all shapes again  */
-  for (int i = 0; i < edf.n_inputs; i++) edf__declared(edf.inputs[i], batch);
+  for (int i = 0; i < edf.n_inputs; i++) edf__resize(edf.inputs[i], batch);
   for (int i = 0; i < edf.n_compnodes; i++) edf__infer(edf.compnodes[i]);
   edf.batch = batch;
   edf.feeds++;                           /* what ran with another batch is stale              */
@@ -1855,17 +1838,9 @@ static void edf__declare_place(edf_node *x, edf__scan *s) {
   if (x->dim[d] == 0) edf__syntax(s, at, "an extent is at least 1");
 }
 
-static void edf__declared(edf_node *x, int batch) {
-  if (x->batched) x->dim[0] = batch;
-  edf__find_size(x);
-  if (x->grad) x->grad = edf__reals(x, x->grad);
-}
-
-static void edf__declare(edf_node *x, const char *format, va_list args) {
+static void edf__declare(edf_node *x, const char *op, const char *format, va_list args) {
   char text[256];
   int length = 0;
-  const char *op = x->kind == EDF_INPUT ? "edf_input"
-                 : x->kind == EDF_PARAMETER ? "edf_parameter" : x->op;
   edf__scan s = { x->file, x->line, op, text, text };
   if (!format) edf__fail_at(&s, "the declaration is NULL");
   int n = vsnprintf(text, sizeof text, format, args);
@@ -1881,7 +1856,28 @@ static void edf__declare(edf_node *x, const char *format, va_list args) {
   if (edf__peek(&s)) edf__found(&s, "the end", "");
   char *copy = (char *)edf__alloc(edf__list_of(x), (size_t)length + 1);
   x->name = (char *)memcpy(copy, name, (size_t)length);
-  if (x->kind != EDF_COMPNODE) edf__declared(x, edf.batch);
+  if (x->kind != EDF_COMPNODE) edf__resize(x, edf.batch);
+}
+
+edf_node *edf_input_at(const char *file, int line, const char *decl, ...) {
+  edf_node *x = edf__new_node(EDF_INPUT, "Input", file, line, 0);
+  va_list args;
+  va_start(args, decl);
+  edf__declare(x, "edf_input", decl, args);
+  va_end(args);
+  edf__append(&edf.inputs, &edf.n_inputs, x);
+  return x;
+}
+
+edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
+  edf_node *p = edf__new_node(EDF_PARAMETER, "Parameter", file, line, 0);
+  va_list args;
+  va_start(args, decl);
+  edf__declare(p, "edf_parameter", decl, args);
+  va_end(args);
+  p->value = edf__reals(p, NULL);
+  edf__append(&edf.parameters, &edf.n_parameters, p);
+  return p;
 }
 
 const char *edf_fmt(const char *format, ...) {
@@ -2003,12 +1999,9 @@ static void edf__bind(edf__equation *e, edf__ref *r) {
   if (self)
     edf__syntax(&e->scan, r->name, "%.*s is the left side and may not stand on the right",
                 r->length, r->name);
-  for (edf__ref *o = e->ref + 1; o < r; o++)
-    if (o->operand >= 0 && edf__same_name(o->name, o->length, r->name, r->length)) {
-      r->operand = o->operand;
-      return;
-    }
-  r->operand = e->n_operand++;
+  for (edf__ref *o = e->ref + 1; r->operand < 0 && o < r; o++)
+    if (edf__same_name(o->name, o->length, r->name, r->length)) r->operand = o->operand;
+  if (r->operand < 0) r->operand = e->n_operand++;
 }
 
 static void edf__parse_term(edf__equation *e, int sign) {
@@ -5265,7 +5258,7 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
   edf_node *y = edf__computed(&edf__reshape_op, file, line, 1, &x);
   va_list args;
   va_start(args, decl);
-  edf__declare(y, decl, args);
+  edf__declare(y, y->op, decl, args);
   va_end(args);
   memcpy(edf_state(y, sizeof y->dim), y->dim, sizeof y->dim);
   y->letters_of = -1;
