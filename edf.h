@@ -2597,7 +2597,6 @@ static edf__program *edf__program_of(edf_node *y) {
 }
 
 /* ---- Running the steps */
-
 static void edf__contract_by_definition(edf__contraction *t, edf_real *out, size_t size,
                                         int *fresh, const edf_real *a, const edf_real *b) {
   const edf_nest *q = &t->nest;
