@@ -3196,14 +3196,9 @@ size_t edf_array_bytes(const void *x) {
 }
 
 /* Class numbers out of an Input are looked at before a device's pass; others by the device. */
-static void edf__check_classes_of(const edf_node *y) {
+static void edf__check_classes(const edf_node *y) {
   const edf_node *k = y->classes ? y->in[y->n_in - 1] : NULL;
   if (k && k->kind == EDF_INPUT) for (size_t b = 0; b < k->size; b++) edf__class(y, b);
-}
-
-static void edf__check_classes(void) {
-  for (int i = 0; i < edf.n_compnodes; i++)
-    if (edf.compnodes[i]->visit) edf__check_classes_of(edf.compnodes[i]);
 }
 
 /* A pass that the device has recorded runs without the nodes' code. */
@@ -3219,7 +3214,8 @@ static void edf__forward_nodes(void) {
 
 static int edf__device_pass(void) {
   if (!edf_device) return 0;
-  if (edf.way > 0) edf__check_classes();
+  for (int i = 0; edf.way > 0 && i < edf.n_compnodes; i++)
+    if (edf.compnodes[i]->visit) edf__check_classes(edf.compnodes[i]);
   int told = edf.watchers && !edf.watchers->passes;
   int whole = edf.telling || !(told || edf.look);           /* nobody looks at single nodes   */
   void (*nodes)(void) = edf.way > 0 ? edf__forward_nodes : edf__backward_nodes;
@@ -3254,7 +3250,7 @@ static void edf__run_here(edf_node *y, int backward) {
 /* 0: the node's C code calls kernels, and these hand over. */
 static int edf__device_ran(edf_node *y, int backward) {
   if (!edf_device) return 0;
-  if (!edf.way) edf__check_classes_of(y);              /* eager                               */
+  if (!edf.way) edf__check_classes(y);              /* eager                               */
   if (edf__is_einsum(y)) return 0;
   if (edf__is(y, EDF_IS_OWN) || !edf_device->node(y, backward)) edf__run_here(y, backward);
   return 1;
@@ -7956,12 +7952,11 @@ EDF__C_END
 #ifndef EDF__WATCH_H
 #define EDF__WATCH_H
 EDF__C_BEGIN
-/* Stepping, in any debugger or from the program.
-   edf_step_forward and edf_step_backward run one node and return it, NULL when the program is
-   over. The first call begins a Forward of everything, or a Backward from the last loss (else
-   from the last node); inside of one that runs, they go on from the node that it has stopped
-   at, and the program follows. edf_where prints which assignment is next, and how many
-   contributions the gradients that it reads and adds to have received of how many.
+/* In any debugger, or from the program, edf_step_forward and edf_step_backward run one node and
+   return it, NULL when the program is over. The first call begins a Forward of everything, or a
+   Backward from the last loss (else from the last node); inside of one that runs, they go on
+   from the node that it has stopped at, and the program follows. edf_where prints what is next,
+   and how many of how many contributions the gradients that it reads and adds to have received.
    edf_break("h1") calls edf_breakpoint, an empty function, when the node of that name is about
    to run, forward or backward, so that a debugger's `break edf_breakpoint` stops there; a node
    of that name may come later. NULL takes all of these back.
@@ -8082,9 +8077,8 @@ edf_node *edf_step_backward(void) {
   return edf__run_next();
 }
 
-/* ---- Where it is */
-/* Of how many contributions to x.grad, a line of a backward each, how many have arrived; the
-   loss's own is its seed. */
+/* ---- Where it is: of how many contributions to x.grad, a line of a backward each, how many
+   have arrived; the loss's own is its seed. */
 static void edf__where_grad(const edf_node *x, const edf_node *next) {
   int all = x == edf.loss, arrived = all;
   for (int i = 0; i < edf.n_compnodes; i++) {
@@ -8211,9 +8205,17 @@ static void edf__print_ancestry(const edf_node *y, size_t entry) {
   }
 }
 
+/* Whole programs are looked through, and messages read whole ancestries. */
+static void edf__bring_all(void) {
+  if (!edf_device) return;
+  edf_device->sync(1);
+  edf_device->sync(0);
+}
+
 /* Returns the first of them. */
 static size_t edf__print_bad(const edf_node *y, const char *grad, const edf_real *v) {
-  size_t entry = 0, n = edf_statistics_of(v, y->size).bad;
+  edf__bring_all();
+  size_t n = edf_statistics_of(v, y->size).bad, entry = 0;
   while (v[entry] - v[entry] == 0) entry++;
   printf("edf_find_nan: %s%s%s is %g: of %zu entries %zu %s NaN or infinite\n", y->name, grad,
          edf__indices(y, entry), (double)v[entry], y->size, n, n == 1 ? "is" : "are");
@@ -8226,16 +8228,12 @@ static size_t edf__print_bad(const edf_node *y, const char *grad, const edf_real
 }
 
 /* Does y turn finite inputs into a value that is not, or was it fed so? */
-static int edf__makes_bad(const edf_node *y) {
+static int edf__say_bad_value(const edf_node *y) {
   int stale = y->kind == EDF_COMPNODE ? y->ran != edf.feeds
             : y->kind == EDF_INPUT && y->batched && y->fed != edf.batch;
-  int makes = !stale && edf__is_bad(y, y->value);
-  for (int k = 0; makes && k < y->n_in; k++) makes = !edf__is_bad(y->in[k], y->in[k]->value);
-  return makes;
-}
-
-static int edf__say_bad_value(const edf_node *y) {
-  if (!edf__makes_bad(y)) return 0;
+  int bad = !stale && edf__is_bad(y, y->value);
+  for (int k = 0; bad && k < y->n_in; k++) bad = !edf__is_bad(y->in[k], y->in[k]->value);
+  if (!bad) return 0;
   size_t entry = edf__print_bad(y, "", y->value);
   if (y->kind == EDF_COMPNODE) {
     printf("  ");
@@ -8262,12 +8260,6 @@ static int edf__say_bad_grad(const edf_node *y) {
   if (y->size == x->size) edf__print_origin(y, entry);
   fflush(stdout);
   return 1;
-}
-
-static void edf__bring_all(void) {       /* whole ancestries are read                         */
-  if (!edf_device) return;
-  edf_device->sync(1);
-  edf_device->sync(0);
 }
 
 edf_node *edf_find_nan(void) {
