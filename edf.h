@@ -7997,12 +7997,13 @@ void edf_break(const char *name) {
   edf.look &= ~(unsigned)EDF__BREAKS;
   while (!name && (b = edf.breaks) != NULL) {
     edf.breaks = b->next;
+    edf__free(b->name);
     edf__free(b);
   }
   if (!name) return;
   edf.look |= EDF__BREAKS;
-  b = (struct edf__break *)edf__alloc(&edf.kept, sizeof *b + strlen(name) + 1);
-  b->name = strcpy((char *)(b + 1), name);
+  b = (struct edf__break *)edf__alloc(&edf.kept, sizeof *b);
+  b->name = edf__copy(&edf.kept, name);
   b->next = edf.breaks;
   edf.breaks = b;
   for (int i = 0; i < edf.n_compnodes; i++) found |= !strcmp(edf.compnodes[i]->name, name);
@@ -8145,10 +8146,9 @@ static ptrdiff_t edf__entry_of(const edf__einsum *m, const edf__ref *r, const ed
 /* The k-th values of a term's indices; 0 after the last ones. */
 static int edf__index_at(const edf__einsum *m, const edf__term *t, size_t k, ptrdiff_t *index) {
   for (int i = m->e.n_letter - 1; i >= 0; i--) {
-    int stands = m->e.letter[i].left || edf__term_has(&m->e, t, i);
-    size_t extent = stands ? (size_t)m->extent[i] : 1;
-    index[i] = (ptrdiff_t)(k % extent);
-    k /= extent;
+    size_t n = m->e.letter[i].left || edf__term_has(&m->e, t, i) ? (size_t)m->extent[i] : 1;
+    index[i] = (ptrdiff_t)(k % n);
+    k /= n;
   }
   return k == 0;
 }
@@ -8205,8 +8205,7 @@ static void edf__print_ancestry(const edf_node *y, size_t entry) {
   }
 }
 
-/* Whole programs are looked through, and messages read whole ancestries. */
-static void edf__bring_all(void) {
+static void edf__bring_all(void) {       /* messages read whole ancestries                    */
   if (!edf_device) return;
   edf_device->sync(1);
   edf_device->sync(0);
@@ -8280,11 +8279,10 @@ static void edf__poison_grad(edf_node *x) {
 }
 
 static int edf__look_at(edf_event event, edf_node *x) {
-  int poison = (edf.look & EDF__POISON) != 0, finite = (edf.look & EDF__FINITE) != 0;
-  int computed = event == EDF_AFTER_FORWARD || event == EDF_AFTER_BACKWARD;
+  int poison = (edf.look & EDF__POISON) != 0;
   if (poison && event == EDF_BEFORE_FORWARD) edf__fill(x->value, x->size, (edf_real)NAN);
   if (poison && event == EDF_BEGIN_BACKWARD) edf__each(edf__poison_grad);
-  if (finite && computed) {
+  if ((edf.look & EDF__FINITE) && (event == EDF_AFTER_FORWARD || event == EDF_AFTER_BACKWARD)) {
     edf__bring_all();
     int told = event == EDF_AFTER_FORWARD ? edf__say_bad_value(x) : edf__say_bad_grad(x);
     if (told) edf.look &= ~(unsigned)EDF__FINITE;
