@@ -5152,7 +5152,7 @@ static void edf__concat_backward(edf_node *y) {
   }
 }
 static const edf_op edf__concat_op = { "Concat", edf__concat_shape, edf__concat_forward,
-  edf__concat_backward, "y x*", "y$ = x@", "x.grad@ += y.grad$", -1, 0 };
+  edf__concat_backward, "y x", "y$ = x@", "x.grad@ += y.grad$", -1, 0 };
 
 /* Nodes joined along index `axis` of the result, which has this rank. */
 static edf_node *edf__joined(const edf__site *at, int rank, int axis, const char *letters,
@@ -6172,6 +6172,12 @@ void edf_write(edf_page *to, const char *format, ...) EDF__PRINTF(2, 3);
 void edf_write_quoted(edf_page *to, const char *text, size_t n);
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part);
 
+/* The words of a formula or of a printed line, one by one from { text, 0, 0, 0 }: 0 at the end
+   of the line. The kind is a of a name, 0 of a number, _ of a sum or the like with what it
+   goes over, sum_B,J, g of .grad, else the first character: of .flat, +=, -=, <= and others. */
+typedef struct { const char *at; size_t n; char kind; int depth; } edf_word;
+int edf_next_word(edf_word *w);          /* depth: in so many brackets [ ]                    */
+
 /* A file that is written whole or not at all: w.file is a temporary one beside it, renamed at
    the end; a stop meanwhile leaves it, so put the text together before. Errors name `who`,
    unless that is NULL, the file and the system's reason. */
@@ -6292,6 +6298,39 @@ void edf_write_quoted(edf_page *to, const char *text, size_t n) {
     edf_write(to, c < ' ' || c == 127 || strchr("\"\\<>&", c) ? "\\u%04x" : "%c", c);
   }
   edf_write(to, "\"");
+}
+
+/* ---- Words of a formula */
+static size_t edf__name_length(const char *c) {
+  size_t n = 0;
+  while (edf__is_letter(c[n]) || (n && edf__is_digit(c[n]))) n++;
+  return n;
+}
+
+int edf_next_word(edf_word *w) {
+  static const struct { char kind; const char *text; } known[] = { { '_', "sum_" },
+    { '_', "max_" }, { '_', "mean_" }, { '_', "variance_" }, { 'g', ".grad" }, { '.', ".flat" },
+    { '+', "+=" }, { '-', "-=" }, { '<', "<=" } };
+  const char *c = w->at += w->n, *end = c + edf__name_length(c);
+  w->kind = end > c ? 'a' : *c;
+  w->depth += (*c == '[') - (*c == ']');
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    size_t n = strlen(known[k].text);
+    if (strncmp(c, known[k].text, n)) continue;
+    w->kind = known[k].kind;
+    if (end < c + n) end = c + n;
+  }
+  if (edf__is_digit(*c)) {
+    w->kind = '0';
+    end = c + strspn(c, "0123456789.");
+    const char *power = end + 1 + (*end == 'e' && (end[1] == '-' || end[1] == '+'));
+    if (*end == 'e' && edf__is_digit(*power)) end = power + strspn(power, "0123456789");
+  }
+  while (w->kind == '_' && *end == ',' && edf__name_length(end + 1))
+    end += 1 + edf__name_length(end + 1);
+  if (end == c && *c && *c != '\n') end++;
+  w->n = (size_t)(end - c);
+  return w->n > 0;
 }
 
 /* ---- Files */
@@ -6461,93 +6500,96 @@ EDF__C_END
 
 #if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
 EDF__C_BEGIN
-static void edf__end_page(FILE *out, edf_page *page) {
-  if (page->at) fputs(page->at, out);
-  edf__free(page->at);
+typedef void edf__printer(edf_page *out, const edf_node *x);
+
+static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
+  edf_page page = { NULL, 0 };
+  write(&page, x);
+  if (page.at) fputs(page.at, out);
+  edf__free(page.at);
 }
 
 /* ---- Equations. Tensors go by the names of their nodes. In a loop every index is lower-case,
    unless two would then be the same. */
-static int edf__lower_clashes(const edf__equation *e, int i) {
-  for (int k = 0; k < e->n_letter; k++) {
-    int c = 0, same = k != i && e->letter[k].length == e->letter[i].length;
-    for (; same && c < e->letter[i].length; c++)
-      same = edf__lower(e->letter[k].name[c]) == edf__lower(e->letter[i].name[c]);
-    if (same) return 1;
+static int edf__compare_letters(const edf__letter *x, const edf__letter *y) {
+  int c = 0;
+  for (; c < x->length && c < y->length; c++) {
+    int difference = edf__lower(x->name[c]) - edf__lower(y->name[c]);
+    if (difference) return difference;
   }
-  return 0;
+  return x->length - y->length;
 }
 
-static void edf__write_letter(edf_page *out, const edf__equation *e, int i, int loop) {
-  int lower = loop && !edf__lower_clashes(e, i);
-  for (int c = 0; c < e->letter[i].length; c++)
-    edf_write(out, "%c", lower ? edf__lower(e->letter[i].name[c]) : e->letter[i].name[c]);
-}
-
-static void edf__write_place(edf_page *out, const edf__equation *e, const edf__place *p,
-                             int loop) {
-  int first = 1;
-  for (int i = 0; i < e->n_letter; i++) {
-    int f = p->factor[i];
-    if (!f) continue;
-    edf_write(out, f < 0 ? "-" : first ? "" : "+");
-    if (f != 1 && f != -1) edf_write(out, "%d*", f < 0 ? -f : f);
-    edf__write_letter(out, e, i, loop);
-    first = 0;
-  }
-  if (p->constant || first) edf_write(out, first ? "%d" : "%+d", p->constant);
+static void edf__write_letter(edf_page *out, const edf__equation *e, int i, int in_loop) {
+  const edf__letter *l = &e->letter[i];
+  int lower = in_loop;
+  for (int k = 0; k < e->n_letter; k++)
+    lower &= k == i || edf__compare_letters(l, &e->letter[k]) != 0;
+  for (int c = 0; c < l->length; c++)
+    edf_write(out, "%c", lower ? edf__lower(l->name[c]) : l->name[c]);
 }
 
 static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
-                           const char *grad, int loop) {
+                           const char *grad, int in_loop) {
   const edf__equation *e = &((const edf__einsum *)y->state)->e;
   edf_write(out, "%s%s", r->operand < 0 ? y->name : y->in[r->operand]->name, grad);
   for (int d = 0; d < r->rank; d++) {
+    const edf__place *p = &r->place[d];
+    int empty = 1;
     edf_write(out, d ? "," : "[");
-    edf__write_place(out, e, &r->place[d], loop);
+    for (int i = 0; i < e->n_letter; i++) {
+      int factor = p->factor[i];
+      if (!factor) continue;
+      edf_write(out, factor < 0 ? "-" : empty ? "" : "+");
+      if (abs(factor) != 1) edf_write(out, "%d*", abs(factor));
+      edf__write_letter(out, e, i, in_loop);
+      empty = 0;
+    }
+    if (p->constant || empty) edf_write(out, empty ? "%d" : "%+d", p->constant);
   }
   if (r->rank) edf_write(out, "]");
 }
 
-/* What the summed indices do where they do not just add up: mean_I, max_I, 1/(n-1). */
-static void edf__write_reduction(edf_page *out, const edf_node *y, const edf__term *t) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
+/* What the summed indices do where they do not just add up: mean_I, max_I, 1/(n-1); and what a
+   gradient has of that. */
+static void edf__write_reduction(edf_page *out, const edf__einsum *m, const edf__term *t,
+                                 int backward) {
   double n = edf__divisor(m, t);
-  if (m->kind == EDF__SAMPLE && n > 0) edf_write(out, "1/%g ", n);
-  else if (m->kind == EDF__SAMPLE) edf_write(out, "1/(n-1) ");
-  if (m->kind != EDF__MEAN && m->kind != EDF__MAX) return;
-  edf_write(out, m->kind == EDF__MAX ? "max" : "mean");
-  for (int i = 0, k = 0; i < m->e.n_letter; i++) {
-    if (m->e.letter[i].left || !edf__term_has(&m->e, t, i)) continue;
-    edf_write(out, k++ ? "," : "_");
-    edf__write_letter(out, &m->e, i, 0);
-  }
-  edf_write(out, " ");
+  int mean = m->kind == EDF__MEAN, sample = m->kind == EDF__SAMPLE, listed = 0;
+  if (sample || (mean && backward)) {
+    if (n > 0) edf_write(out, "1/%g ", n);
+    else edf_write(out, sample ? "1/(n-1) " : "1/n ");
+  } else if (mean || (m->kind == EDF__MAX && !backward)) {
+    edf_write(out, mean ? "mean" : "max");
+    for (int i = 0; i < m->e.n_letter; i++) {
+      if (m->e.letter[i].left || !edf__term_has(&m->e, t, i)) continue;
+      edf_write(out, listed++ ? "," : "_");
+      edf__write_letter(out, &m->e, i, 0);
+    }
+    edf_write(out, " ");
+  } else if (m->kind == EDF__MAX) edf_write(out, "[the first greatest] ");
 }
 
-/* What a term's gradient has of that. */
-static void edf__write_share(edf_page *out, const edf_node *y, const edf__term *t) {
+/* A term behind its sign. The swap rule: in a gradient factor `swapped` is exchanged with the
+   output; 0 is none. */
+static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t, int swapped) {
   const edf__einsum *m = (const edf__einsum *)y->state;
-  double n = edf__divisor(m, t);
-  if (m->kind == EDF__MAX) edf_write(out, "[the first greatest] ");
-  else if (m->kind != EDF__SUM && n > 0) edf_write(out, "1/%g ", n);
-  else if (m->kind != EDF__SUM) edf_write(out, m->kind == EDF__MEAN ? "1/n " : "1/(n-1) ");
+  edf__write_reduction(out, m, t, swapped > 0);
+  if (fabs(t->number) != 1) edf_write(out, "%g ", fabs(t->number));
+  for (int f = t->first; f < t->first + t->n; f++) {
+    if (f > t->first) edf_write(out, " ");
+    edf__write_ref(out, y, &m->e.ref[f == swapped ? 0 : f], f == swapped ? ".grad" : "",
+                   swapped > 0);
+  }
 }
 
 static void edf__write_equation(edf_page *out, const edf_node *y) {
   const edf__equation *e = &((const edf__einsum *)y->state)->e;
   edf__write_ref(out, y, &e->ref[0], "", 0);
   for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
-    double size = fabs(t->number);
-    edf_write(out, t == e->term ? " = " : " ");
-    if (t > e->term || t->number < 0)
-      edf_write(out, t == e->term ? "-" : t->number < 0 ? "- " : "+ ");
-    edf__write_reduction(out, y, t);
-    if (size != 1) edf_write(out, "%g ", size);
-    for (int f = 0; f < t->n; f++) {
-      if (f) edf_write(out, " ");
-      edf__write_ref(out, y, &e->ref[t->first + f], "", 0);
-    }
+    if (t == e->term) edf_write(out, t->number < 0 ? " = -" : " = ");
+    else edf_write(out, t->number < 0 ? " - " : " + ");
+    edf__write_term(out, y, t, 0);
   }
   for (int i = 0, n = 0; i < e->n_letter; i++) {
     if (!e->letter[i].bound) continue;
@@ -6557,64 +6599,36 @@ static void edf__write_equation(edf_page *out, const edf_node *y) {
   }
 }
 
-static int edf__letter_before(const edf__equation *e, int a, int b) {
-  const edf__letter *x = &e->letter[a], *y = &e->letter[b];
-  for (int c = 0; c < x->length && c < y->length; c++)
-    if (edf__lower(x->name[c]) != edf__lower(y->name[c]))
-      return edf__lower(x->name[c]) < edf__lower(y->name[c]);
-  return x->length != y->length ? x->length < y->length : a < b;
-}
-
-/* How far an index goes, where no tensor of the statement shows it: as long as a bound says, or
-   where it stands in sums alone, as it was found to be. 0: some dimension is its extent. */
-static ptrdiff_t edf__limit(const edf__einsum *m, const edf__term *t, int i) {
-  const edf__ref *r = &m->e.ref[0];
-  if (m->e.letter[i].bound) return m->e.letter[i].bound;
-  for (int f = -1; f < t->n; f++, r = &m->e.ref[t->first + f])
-    for (int d = 0; d < r->rank; d++) if (edf__alone(&m->e, &r->place[d]) == i) return 0;
-  return m->extent[i] > 0 ? m->extent[i] : 0;
-}
-
-/* for b,i,j: with every index of the term and of the left side, in alphabetical order */
+/* for b,i,j: with every index of the term and of the left side, in alphabetical order. Where no
+   tensor of the statement shows how far one goes, it is said: as long as a bound says, or where
+   it stands in sums alone, as it was found to be. */
 static void edf__write_loops(edf_page *out, const edf__einsum *m, const edf__term *t) {
   const edf__equation *e = &m->e;
   int list[EDF_MAX_INDEX], n = 0;
   for (int i = 0; i < e->n_letter; i++) {
     if (!e->letter[i].left && !edf__term_has(e, t, i)) continue;
     int k = n++;
-    for (; k > 0 && edf__letter_before(e, i, list[k - 1]); k--) list[k] = list[k - 1];
+    for (; k > 0 && edf__compare_letters(&e->letter[i], &e->letter[list[k - 1]]) < 0; k--)
+      list[k] = list[k - 1];
     list[k] = i;
   }
   for (int k = 0; k < n; k++) {
+    int shown = 0, i = list[k];
+    ptrdiff_t bound = e->letter[i].bound;
+    const edf__ref *r = &e->ref[0];
+    for (int f = 0; f <= t->n; r = &e->ref[t->first + f++])
+      for (int d = 0; d < r->rank; d++) shown |= edf__alone(e, &r->place[d]) == i;
     edf_write(out, k ? "," : "for ");
-    ptrdiff_t limit = edf__limit(m, t, list[k]);
-    edf__write_letter(out, e, list[k], 1);
-    if (limit) edf_write(out, "<%td", limit);
+    edf__write_letter(out, e, i, 1);
+    if (!bound && !shown) bound = m->extent[i];
+    if (bound > 0) edf_write(out, "<%td", bound);
   }
   if (n) edf_write(out, ": ");
 }
 
-/* The swap rule, printed: factor f exchanged with the output. */
-static void edf__write_swapped(edf_page *out, const edf_node *y, const edf__term *t, int f) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
-  const edf__equation *e = &m->e;
-  edf_write(out, "       ");
-  edf__write_loops(out, m, t);
-  edf__write_ref(out, y, &e->ref[f], ".grad", 1);
-  edf_write(out, t->number < 0 ? " -= " : " += ");
-  edf__write_share(out, y, t);
-  if (fabs(t->number) != 1) edf_write(out, "%g ", fabs(t->number));
-  for (int k = t->first; k < t->first + t->n; k++) {
-    if (k > t->first) edf_write(out, " ");
-    if (k == f) edf__write_ref(out, y, &e->ref[0], ".grad", 1);
-    else edf__write_ref(out, y, &e->ref[k], "", 1);
-  }
-  edf_write(out, "\n");
-}
-
 /* ---- Formulas of the other nodes, with the nodes' names and letters put in. A tensor's name
    is followed by
-     @  its indices                        P[b,t,k]     those of the row that it lacks are left out
+     @  its indices                        P[b,t,k]     without those of the row that it lacks
      '  the same, if it has the last ones  b[k]
      ~  the same, those of the row summed  P[b,t,K]
      ?  the same, all but the last summed  P[B,T,k]
@@ -6622,203 +6636,180 @@ static void edf__write_swapped(edf_page *out, const edf_node *y, const edf__term
    and alone
      ~ ?  stand for the summed ones        sum_K      !  the row's ones        k
      &    for those before the row         b,t,       #  the state's number    %  x's entries
-   The row is what y lacks or reduces. A line of several is a statement each; what is said behind
-   a blank line holds outside of training. The name x* is that of every input in turn: such a
-   statement is written for each, at most eight times. */
-typedef struct { const edf_node *y; edf__letters l; int row, operand; } edf__formula;
+   The row is what y lacks or reduces. A line of several is a statement each; behind a blank line
+   stands what holds outside of training. With a $ x is every input in turn, and the formula is
+   written for each, at most eight times. A user's formula has none of these. */
+typedef struct {
+  const edf_node *y;
+  const char *text;                      /* its statements                                    */
+  edf__letters l, loops;                 /* of the left side alone: what is looped over       */
+  int row, operand, n_operand, on_left;
+} edf__formula;
 enum { EDF__SHOWN = 8 };
 
-static edf__formula edf__formula_of(const edf_node *y) {
+static edf__formula edf__formula_of(const edf_node *y, const char *text) {
   edf__formula f;
+  int own = edf__is(y, EDF_IS_OWN);
+  const char *blank = edf.training || own ? NULL : strstr(text, "\n\n");
   const edf_node *x = y->n_in && y->letters_of >= 0 ? y->in[y->letters_of] : y;
   int longer = x->rank > y->rank;
   f.y = y;
+  f.text = blank ? blank + 2 : text;
   f.l = edf__letters_of(longer ? x : y);
   f.row = longer ? x->rank - y->rank : y->row_dims;
-  if (f.row > f.l.n) f.row = f.l.n;
   f.operand = 0;
+  f.n_operand = !own && strchr(text, '$') ? y->n_in : 1;
   return f;
 }
 
-static int edf__says_each(const edf_node *y) { return strchr(y->says->tensors, '*') != NULL; }
-
-/* What is said of now: in training, or behind the blank line. */
-static const char *edf__said_now(const edf_node *y, const char *text) {
-  const char *blank = edf.training ? NULL : strstr(text, "\n\n");
-  return blank && !edf__is(y, EDF_IS_OWN) ? blank + 2 : text;
+/* Where a word stands in a list with a blank between; -1: nowhere. */
+static int edf__find_word(const char *list, const edf_word *w) {
+  for (int k = 0; *list; k++) {
+    size_t n = strcspn(list, " ");
+    if (n == w->n && !memcmp(list, w->at, n)) return k;
+    list += n + (list[n] == ' ');
+  }
+  return -1;
 }
 
-/* Letters from..to-1; those of from_capital..to_capital-1 are capital. */
-static void edf__write_letters(edf_page *out, const edf__formula *f, int from, int to,
-                               int from_capital, int to_capital) {
-  for (int d = from; d < to; d++) {
-    if (d > from) edf_write(out, ",");
-    for (const char *c = f->l.name[d]; *c; c++)
-      edf_write(out, "%c", d >= from_capital && d < to_capital ? edf__upper(*c) : *c);
+/* The tensor of this name: y->says->tensors lists output and inputs. Between brackets a name is
+   one if it has indices. */
+static const edf_node *edf__tensor_of(const edf__formula *f, const edf_word *w) {
+  const char *end = w->at + w->n;
+  int indexed = *end && (strchr("[@~?", *end) || !strncmp(end, ".grad", 5));
+  int k = w->depth && !indexed ? -1 : edf__find_word(f->y->says->tensors, w);
+  return k < 0 ? NULL : k ? f->y->in[k - 1 + f->operand] : f->y;
+}
+
+/* While the left side is written: an index that is looped over. */
+static void edf__loop_over(edf__formula *f, const char *name, size_t n) {
+  if (f->on_left && f->loops.n < EDF_MAX_RANK) edf__add_letter(&f->loops, name, (int)n);
+}
+
+/* Does a mark, of tensor x or alone, stand for letter d? 1: as it is, 2: as a summed one. */
+static int edf__mark_has(const edf__formula *f, char mark, const edf_node *x, int d) {
+  int n = f->l.n, begin = n - f->row, in_row = d >= begin, rank = x ? x->rank : 0;
+  switch (mark) {
+    case '@':  return d < begin || d >= begin + n - rank;
+    case '\'': return d >= n - rank;
+    case '~':  return in_row ? 2 : x != NULL;
+    case '?':  return d < n - 1 ? 2 : x != NULL;
+    case '!':  return in_row;
+    case '&':  return !in_row;
+    default:   return mark == '$';
   }
 }
 
-/* All letters but some of the row, which a tensor of this rank lacks. */
-static void edf__write_own(edf_page *out, const edf__formula *f, int rank) {
-  int n = f->l.n, begin = n - f->row, lacks = n - rank;
-  edf__write_letters(out, f, 0, begin, 0, 0);
-  if (begin && begin + lacks < n) edf_write(out, ",");
-  edf__write_letters(out, f, begin + lacks, n, 0, 0);
-}
-
-/* Where the operand begins in y, along the row's first index. */
-static void edf__write_shifted(edf_page *out, const edf__formula *f) {
-  const edf_node *y = f->y;
-  int axis = f->l.n - f->row, from = 0, lacks = y->in[f->operand]->rank < y->rank;
-  for (int k = 0; k < f->operand; k++)
-    from += y->in[k]->rank < y->rank ? 1 : y->in[k]->dim[axis];
-  for (int d = 0; d < f->l.n; d++) {
-    if (d) edf_write(out, ",");
-    if (d != axis || !lacks) edf_write(out, "%s", f->l.name[d]);
-    if (d == axis && lacks) edf_write(out, "%d", from);
-    else if (d == axis && from) edf_write(out, "+%d", from);
-  }
-}
-
-/* A mark after the tensor x, or alone for x NULL. */
-static void edf__write_mark(edf_page *out, const edf__formula *f, char mark,
-                            const edf_node *x) {
+static void edf__write_mark(edf_page *out, edf__formula *f, char mark, const edf_node *x) {
+  int n = 0, axis = f->l.n - f->row, from = 0, lacks = 0;
   if (!x && mark == '@') x = f->y;       /* after a name of the formula's own, mask@          */
-  int n = f->l.n, rank = x ? x->rank : 0, begin = n - f->row;
-  if (rank > n) rank = n;
-  if (x && rank) edf_write(out, "[");
-  if (x && mark == '$') edf__write_shifted(out, f);
-  else if (x && mark == '\'') edf__write_letters(out, f, n - rank, n, 0, 0);
-  else if (x && mark == '@') edf__write_own(out, f, rank);
-  else if (x && mark == '~') edf__write_letters(out, f, 0, rank, begin, n);
-  else if (x) edf__write_letters(out, f, 0, rank, 0, n - 1);
-  else if (mark == '~') edf__write_letters(out, f, begin, n, begin, n);
-  else if (mark == '?') edf__write_letters(out, f, 0, n - 1, 0, n - 1);
-  else if (mark == '!') edf__write_letters(out, f, begin, n, 0, 0);
-  else if (mark == '&') edf__write_letters(out, f, 0, begin, 0, 0);
-  if (mark == '&' && begin > 0) edf_write(out, ",");
-  if (x && rank) edf_write(out, "]");
-}
-
-/* The node that a formula calls by this name: y->says->tensors lists output and inputs. */
-static const edf_node *edf__formal(const edf__formula *f, const char *name, size_t n) {
-  const edf_node *y = f->y;
-  const char *t = y->says->tensors;
-  for (int k = -1; k < y->n_in; k++) {
-    size_t length = strcspn(t, " *");
-    if (length == n && !memcmp(t, name, n))
-      return k < 0 ? y : y->in[t[length] == '*' ? f->operand : k];
-    t += length + (t[length] == ' ');
+  for (int k = 0; mark == '$' && k <= f->operand; k++) {
+    lacks = f->y->in[k]->rank < f->y->rank;
+    if (k < f->operand) from += lacks ? 1 : f->y->in[k]->dim[axis];
   }
-  return NULL;
-}
-
-static size_t edf__name_length(const char *c) {
-  size_t n = 0;
-  while (edf__is_letter(c[n]) || (n && edf__is_digit(c[n]))) n++;
-  return n;
-}
-
-static int edf__begins(const char *text, const char *with) {
-  return !strncmp(text, with, strlen(with));
-}
-
-/* The tensor at a place of a formula. Between brackets a name is one if it has indices. */
-static const edf_node *edf__tensor_at(const edf__formula *f, const char *c, int depth) {
-  size_t n = edf__name_length(c);
-  if (!n || (depth && !strchr("[@~?", c[n]) && !edf__begins(c + n, ".grad"))) return NULL;
-  return c[n] || !depth ? edf__formal(f, c, n) : NULL;
+  for (int d = 0; d < f->l.n; d++) {
+    int has = edf__mark_has(f, mark, x, d), shifted = d == axis && (lacks || from);
+    const char *name = f->l.name[d];
+    if (has == 1 || mark == '\'') edf__loop_over(f, name, strlen(name));
+    if (!has) continue;
+    edf_write(out, n++ ? "," : x ? "[" : "");
+    for (const char *c = name; *c && !(shifted && lacks); c++)
+      edf_write(out, "%c", has == 2 ? edf__upper(*c) : *c);
+    if (shifted) edf_write(out, lacks ? "%d" : "+%d", from);
+  }
+  if (mark == '&' && n) edf_write(out, ",");
+  if (x && n) edf_write(out, "]");
 }
 
 /* One statement, up to the end of its line. A scalar's indices are left out. */
-static void edf__write_formula(edf_page *out, const edf__formula *f, const char *c) {
+static void edf__write_formula(edf_page *out, edf__formula *f, const char *text) {
+  edf_word w = { text, 0, 0, 0 };
   const edf_node *x = NULL;              /* the tensor just before                            */
-  int depth = 0, marks = !edf__is(f->y, EDF_IS_OWN);
-  while (*c && *c != '\n') {
-    size_t n = edf__name_length(c);
-    const edf_node *tensor = edf__tensor_at(f, c, depth);
-    depth += (*c == '[') - (*c == ']');
+  memset(&f->loops, 0, sizeof f->loops);
+  for (f->on_left = 1; edf_next_word(&w); f->on_left &= w.at[w.n - 1] != '=') {
+    const edf_node *tensor = edf__tensor_of(f, &w);
+    int mark = strchr("@'~?$!&#%", w.kind) && !edf__is(f->y, EDF_IS_OWN);
+    if (w.kind == 'a' && w.depth && !tensor) edf__loop_over(f, w.at, w.n);
     if (tensor) edf_write(out, "%s", tensor->name);
-    else if (marks && strchr("@'~?$!&", *c)) edf__write_mark(out, f, *c, x);
-    else if (marks && *c == '#') edf_write(out, "%g", (double)*(const edf_real *)f->y->state);
-    else if (marks && *c == '%' && f->y->in[0]->size) edf_write(out, "%zu", f->y->in[0]->size);
-    else if (marks && *c == '%') edf_write(out, "n");
-    else edf_write(out, "%.*s", n ? (int)n : 1, c);
-    c += n ? n : 1;
-    x = tensor;
-    if (x && edf__begins(c, ".grad")) { edf_write(out, ".grad"); c += 5; }
-    if (x && x->rank == 0 && *c == '[') c += strcspn(c, "]") + 1;
+    else if (x && !x->rank && w.kind == '[') {
+      w.n = strcspn(w.at, "]\n");
+      w.n += w.at[w.n] == ']';
+      w.depth--;
+    } else if (!mark) edf_write(out, "%.*s", (int)w.n, w.at);
+    else if (w.kind == '#') edf_write(out, "%g", (double)*(const edf_real *)f->y->state);
+    else if (w.kind != '%') edf__write_mark(out, f, w.kind, x);
+    else if (f->y->in[0]->size) edf_write(out, "%zu", f->y->in[0]->size);
+    else edf_write(out, "n");
+    if (w.kind != 'g') x = tensor;
   }
-}
-
-/* The row ends with an earlier index: | s<=t */
-static void edf__write_until(edf_page *out, const edf__formula *f) {
-  int n = f->l.n;
-  if (!f->y->causal || n < 2) return;
-  edf_write(out, " | %s<=%s, ", f->l.name[n - 1], f->l.name[n - 2]);
-  edf__write_letters(out, f, n - 1, n, n - 1, n);
-  edf_write(out, "<=%s", f->l.name[n - 2]);
-}
-
-/* The letters on the left of a statement, in the order in which they stand there. */
-static edf__letters edf__loop_letters(const edf__formula *f, const char *c) {
-  edf__letters l;
-  const edf_node *x = NULL;
-  int depth = 0, begin = f->l.n - f->row;
-  memset(&l, 0, sizeof l);
-  for (; *c && *c != '\n' && *c != '='; c += edf__name_length(c) ? edf__name_length(c) : 1) {
-    const edf_node *tensor = edf__tensor_at(f, c, depth);
-    size_t n = edf__name_length(c);
-    int first = *c == '!' ? begin : 0, end = *c == '&' ? begin
-              : (*c == '@' && x) || *c == '!' || *c == '\'' ? f->l.n : 0;
-    int lacks = *c == '@' && x ? f->l.n - x->rank : 0;
-    for (int d = first; d < end && l.n < EDF_MAX_RANK; d++)
-      if (d < begin || d >= begin + lacks)
-      edf__add_letter(&l, f->l.name[d], (int)strlen(f->l.name[d]));
-    if (n && depth && !tensor && l.n < EDF_MAX_RANK) edf__add_letter(&l, c, (int)n);
-    depth += (*c == '[') - (*c == ']');
-    if (tensor || (*c != '.' && !edf__begins(c, "grad"))) x = tensor;
-  }
-  return l;
-}
-
-/* for b,k: s.grad[b,k] += ... */
-static void edf__write_statement(edf_page *out, const edf__formula *f, const char *c) {
-  edf__letters l = edf__loop_letters(f, c);
-  const char *target = c;
-  const edf_node *x = edf__tensor_at(f, target, 0);
-  if (x && !x->need) return;
-  edf_write(out, "       ");
-  for (int d = 0; d < l.n; d++) edf_write(out, "%s%s", d ? "," : "for ", l.name[d]);
-  if (f->y->causal && l.n > 1) edf_write(out, "<=%s", l.name[l.n - 2]);
-  if (l.n) edf_write(out, ": ");
-  edf__write_formula(out, f, c);
-  edf_write(out, "\n");
 }
 
 /* ---- Any node: its line forward, and its lines backward. */
-static void edf__write_call(edf_page *out, const edf_node *y) {
-  edf_write(out, "%s = %s(", y->name, y->op);
-  for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++)
-    edf_write(out, "%s%s", k ? ", " : "", y->in[k]->name);
-  edf_write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
-}
-
 static void edf__write_forward(edf_page *out, const edf_node *y) {
   if (edf__is_einsum(y)) { edf__write_equation(out, y); return; }
-  if (!y->says) { edf__write_call(out, y); return; }
-  edf__formula f = edf__formula_of(y);
-  int n = edf__says_each(y) ? y->n_in : 1;
-  for (f.operand = 0; f.operand < n && f.operand < EDF__SHOWN; f.operand++) {
-    edf_write(out, f.operand ? "; " : "");
-    edf__write_formula(out, &f, edf__said_now(y, y->says->formula));
+  if (!y->says) {
+    edf_write(out, "%s = %s(", y->name, y->op);
+    for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++)
+      edf_write(out, "%s%s", k ? ", " : "", y->in[k]->name);
+    edf_write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
+    return;
   }
-  if (n > EDF__SHOWN) edf_write(out, "; ... %d more", n - EDF__SHOWN);
-  edf__write_until(out, &f);
+  edf__formula f = edf__formula_of(y, y->says->formula);
+  for (; f.operand < f.n_operand && f.operand < EDF__SHOWN; f.operand++) {
+    edf_write(out, f.operand ? "; " : "");
+    edf__write_formula(out, &f, f.text);
+  }
+  if (f.n_operand > EDF__SHOWN) edf_write(out, "; ... %d more", f.n_operand - EDF__SHOWN);
+  if (!y->causal || f.l.n < 2) return;
+  const char *s = f.l.name[f.l.n - 1], *t = f.l.name[f.l.n - 2];
+  edf_write(out, " | %s<=%s, ", s, t);
+  edf__write_mark(out, &f, '~', NULL);
+  edf_write(out, "<=%s", t);
 }
 
-/* A node that has not said its formula: what its code is given, and what it adds to. */
-static void edf__write_own_code(edf_page *out, const edf_node *y) {
+/* for b,k: s.grad[b,k] += ... The loops are known when the statement has been written. */
+static void edf__write_said_backward(edf_page *out, const edf_node *y) {
+  edf__formula f = edf__formula_of(y, y->says->gradient);
+  edf_page line = { NULL, 0 };
+  int own = edf__is(y, EDF_IS_OWN), shown = 0;
+  for (; f.operand < f.n_operand; f.operand++)
+    for (const char *c = f.text; *c && (*c != '\n' || own); c += *c == '\n') {
+      edf_word first = { c, 0, 0, 0 };
+      const edf_node *x = edf_next_word(&first) ? edf__tensor_of(&f, &first) : NULL;
+      line.n = 0;
+      edf_write(&line, "%s", "");
+      edf__write_formula(&line, &f, c);
+      c += strcspn(c, "\n");
+      if ((x && !x->need) || (shown++ >= EDF__SHOWN && f.n_operand > 1)) continue;
+      edf_write(out, "       ");
+      for (int d = 0; d < f.loops.n; d++)
+        edf_write(out, "%s%s", d ? "," : "for ", f.loops.name[d]);
+      if (y->causal && f.loops.n > 1) edf_write(out, "<=%s", f.loops.name[f.loops.n - 2]);
+      edf_write(out, f.loops.n ? ": %s\n" : "%s\n", line.at);
+    }
+  edf_release(line.at);
+  if (f.n_operand > 1 && shown > EDF__SHOWN)
+    edf_write(out, "       ... %d more\n", shown - EDF__SHOWN);
+}
+
+static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  for (const edf__term *t = m->e.term; t < m->e.term + m->e.n_term; t++)
+    for (int f = t->first; f < t->first + t->n; f++) {
+      if (!y->in[m->e.ref[f].operand]->need) continue;
+      edf_write(out, "       ");
+      edf__write_loops(out, m, t);
+      edf__write_ref(out, y, &m->e.ref[f], ".grad", 1);
+      edf_write(out, t->number < 0 ? " -= " : " += ");
+      edf__write_term(out, y, t, f);
+      edf_write(out, "\n");
+    }
+}
+
+/* Of a node that has not said its formula: what its code is given, and what it adds to. */
+static void edf__write_backward(edf_page *out, const edf_node *y) {
+  if (edf__is_einsum(y)) { edf__write_equation_backward(out, y); return; }
+  if (y->says) { edf__write_said_backward(out, y); return; }
   for (int k = 0; k < y->n_in; k++) {
     if (!y->in[k]->need) continue;
     edf_write(out, "       %s.grad += by the code of %s, from %s.grad, %s", y->in[k]->name,
@@ -6829,28 +6820,8 @@ static void edf__write_own_code(edf_page *out, const edf_node *y) {
   }
 }
 
-static void edf__write_backward(edf_page *out, const edf_node *y) {
-  const edf__equation *e = edf__is_einsum(y) ? &((const edf__einsum *)y->state)->e : NULL;
-  for (int t = 0; e && t < e->n_term; t++)
-    for (int f = e->term[t].first; f < e->term[t].first + e->term[t].n; f++)
-      if (y->in[e->ref[f].operand]->need) edf__write_swapped(out, y, &e->term[t], f);
-  if (e) return;
-  if (!y->says) { edf__write_own_code(out, y); return; }
-  edf__formula f = edf__formula_of(y);
-  int n = edf__says_each(y) ? y->n_in : 1, shown = 0;
-  for (f.operand = 0; f.operand < n; f.operand++) {
-    if (n > 1 && (!y->in[f.operand]->need || shown++ >= EDF__SHOWN)) continue;
-    const char *c = edf__said_now(y, y->says->gradient);
-    for (; *c && (*c != '\n' || edf__is(y, EDF_IS_OWN)); c += *c == '\n') {
-      edf__write_statement(out, &f, c);
-      c += strcspn(c, "\n");
-    }
-  }
-  if (shown > EDF__SHOWN) edf_write(out, "       ... %d more\n", shown - EDF__SHOWN);
-}
-
 /* The text of a message, without one. */
-static void edf__write_said(edf_page *to, void (*say)(const edf_node *), const edf_node *x) {
+static void edf__write_message(edf_page *to, void (*say)(const edf_node *), const edf_node *x) {
   edf__length = 0;
   say(x);
   edf_write(to, "%s", edf__message);
@@ -6860,27 +6831,33 @@ static void edf__write_said(edf_page *to, void (*say)(const edf_node *), const e
 /* Kind, shape, place. */
 static void edf__write_about(edf_page *out, const edf_node *x) {
   edf_write(out, "   %s ", x->op);
-  edf__write_said(out, edf__say_shape, x);
+  edf__write_message(out, edf__say_shape, x);
   edf_write(out, "   %s:%d\n", x->file, x->line);
+}
+
+static void edf__write_head(edf_page *out, const edf_node *x) {
+  if (x->kind == EDF_COMPNODE) edf__write_forward(out, x);
+  else edf_write(out, "%s", x->name);
+  edf__write_about(out, x);
 }
 
 static void edf__write_leaves(edf_page *out, const char *title, edf_node **list, int n) {
   if (n) edf_write(out, "%s\n", title);
   for (int i = 0; i < n; i++) {
-    edf_write(out, "       %s", list[i]->name);
-    edf__write_about(out, list[i]);
+    edf_write(out, "       ");
+    edf__write_head(out, list[i]);
   }
 }
 
-static void edf__write_program(edf_page *out) {
+static void edf__write_program(edf_page *out, const edf_node *all) {
+  (void)all;
   edf__each(edf__find_need);
   edf__write_leaves(out, "inputs", edf.inputs, edf.n_inputs);
   edf__write_leaves(out, "parameters", edf.parameters, edf.n_parameters);
   edf_write(out, "forward\n");
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_write(out, "  %3d  ", i);
-    edf__write_forward(out, edf.compnodes[i]);
-    edf__write_about(out, edf.compnodes[i]);
+    edf__write_head(out, edf.compnodes[i]);
   }
   edf_write(out, "backward\n");
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
@@ -6891,20 +6868,13 @@ static void edf__write_program(edf_page *out) {
   }
 }
 
-/* For tools: the equation as JSON. A place is its constant, then letter and factor in turn. */
-static void edf__write_factors(edf_page *to, const edf__equation *e, const edf__place *p) {
-  edf_write(to, "[%d", p->constant);
-  for (int i = 0; i < e->n_letter; i++)
-    if (p->factor[i]) edf_write(to, ",%d,%d", i, p->factor[i]);
-  edf_write(to, "]");
-}
-
-/* The equation: for each letter name, extent, whether it is on the left; tensors; terms. */
+/* For tools: the equation as JSON: for each letter name, extent, whether it is on the left;
+   tensors; terms. A place is its constant, then letter and factor in turn. */
 static void edf__write_data(edf_page *to, const edf__einsum *m) {
   const edf__equation *e = &m->e;
   edf_write(to, "{\"kind\":%d,\"name\":[", (int)m->kind);
   for (int i = 0; i < e->n_letter; i++) {
-    if (i) edf_write(to, ",");
+    edf_write(to, i ? "," : "");
     edf_write_quoted(to, e->letter[i].name, (size_t)e->letter[i].length);
   }
   edf_write(to, "],\"ext\":[");
@@ -6912,94 +6882,62 @@ static void edf__write_data(edf_page *to, const edf__einsum *m) {
   edf_write(to, "],\"left\":[");
   for (int i = 0; i < e->n_letter; i++) edf_write(to, i ? ",%d" : "%d", e->letter[i].left);
   edf_write(to, "],\"ref\":[");
-  for (int r = 0; r < e->n_ref; r++) {
-    edf_write(to, r ? ",[%d,[" : "[%d,[", e->ref[r].operand);
-    for (int d = 0; d < e->ref[r].rank; d++) {
-      if (d) edf_write(to, ",");
-      edf__write_factors(to, e, &e->ref[r].place[d]);
+  for (const edf__ref *r = e->ref; r < e->ref + e->n_ref; r++) {
+    edf_write(to, r > e->ref ? ",[%d,[" : "[%d,[", r->operand);
+    for (int d = 0; d < r->rank; d++) {
+      edf_write(to, d ? ",[%d" : "[%d", r->place[d].constant);
+      for (int i = 0; i < e->n_letter; i++)
+        if (r->place[d].factor[i]) edf_write(to, ",%d,%d", i, r->place[d].factor[i]);
+      edf_write(to, "]");
     }
     edf_write(to, "]]");
   }
   edf_write(to, "],\"term\":[");
-  for (int t = 0; t < e->n_term; t++)
-    edf_write(to, t ? ",[%.9g,%d,%d]" : "[%.9g,%d,%d]", e->term[t].number, e->term[t].first,
-             e->term[t].n);
+  for (const edf__term *t = e->term; t < e->term + e->n_term; t++)
+    edf_write(to, t > e->term ? ",[%.9g,%d,%d]" : "[%.9g,%d,%d]", t->number, t->first, t->n);
   edf_write(to, "]}");
 }
 
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
   const edf__einsum *m = edf__is_einsum(x) ? (const edf__einsum *)x->state : NULL;
-  if (part == EDF_SITE) edf__write_said(to, edf__say_node, x);
-  if (part == EDF_SHAPE) edf__write_said(to, edf__say_shape, x);
+  if (part == EDF_SITE) edf__write_message(to, edf__say_node, x);
+  if (part == EDF_SHAPE) edf__write_message(to, edf__say_shape, x);
   if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
   if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
   if (part == EDF_EQUATION_DATA && m) edf__write_data(to, m);
 }
 
-void edf_print_program(FILE *out) {
-  edf_page page = { NULL, 0 };
-  edf__write_program(&page);
-  edf__end_page(out, &page);
+void edf_print_program(FILE *out) { edf__print_by(edf__write_program, out, NULL); }
+
+static void edf__write_one(edf_page *out, const edf_node *x) {
+  edf__each(edf__find_need);
+  edf__write_head(out, x);
+  if (x->need && x->backward) edf__write_backward(out, x);
 }
 
-/* One node's forward and backward. */
 void edf_print_node(FILE *out, edf_node *node) {
-  edf_page page = { NULL, 0 };
   edf__check_node("edf_print_node", node);
-  edf__each(edf__find_need);
-  if (node->kind == EDF_COMPNODE) edf__write_forward(&page, node);
-  else edf_write(&page, "%s", node->name);
-  edf__write_about(&page, node);
-  if (node->need && node->backward) edf__write_backward(&page, node);
-  edf__end_page(out, &page);
+  edf__print_by(edf__write_one, out, node);
 }
 
 /* ---- A formula of the user's. Its tensors are the names outside of brackets that are no
-   functions, and those with indices; an operator is none, with what it goes over, sum_B,J. */
-static int edf__is_operator(const char *c) {
-  return edf__begins(c, "sum_") || edf__begins(c, "max_") || edf__begins(c, "mean_") ||
-         edf__begins(c, "variance_");
-}
-
-static int edf__is_function(const char *c, size_t n) {
-  static const char *const known[] = { "ln", "pi", "flat", "grad", "if", "else" };
-  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-    if (edf__same_name(c, (int)n, known[k], (int)strlen(known[k]))) return 1;
-  return c[n] == '(';
-}
-
-/* The length of a word that is no name: a number such as 2e3, an operator. */
-static size_t edf__other_word(const char *c) {
-  size_t n = edf__is_digit(*c) ? strspn(c, "0123456789.") : 0;
-  if (n && c[n] == 'e') n += 1 + strspn(c + n + 1, "+-0123456789");
-  if (!edf__is_operator(c)) return n;
-  for (n = edf__name_length(c); c[n] == ',' && edf__name_length(c + n + 1);)
-    n += 1 + edf__name_length(c + n + 1);
-  return n;
-}
-
+   functions, and those with indices. */
 static void edf__collect_tensors(edf__text *names, const char *c, int *count) {
-  int depth = 0;
-  for (size_t n; *c; c += n ? n : 1) {
-    if ((n = edf__other_word(c)) > 0) continue;
-    n = edf__name_length(c);
-    depth += (*c == '[') - (*c == ']');
-    if (!n || edf__is_function(c, n) || (depth && c[n] != '[')) continue;
-    const char *t = names->at;
-    for (; *t; t += strcspn(t, " "), t += *t == ' ')
-      if (strcspn(t, " ") == n && !memcmp(t, c, n)) break;
-    if (*t) continue;
-    edf__put(names, "%s%.*s", names->n ? " " : "", (int)n, c);
+  edf_word w = { c, 0, 0, 0 };
+  for (; edf_next_word(&w) || *w.at; w.n += !w.n) {  /* a line ends with a word of no length  */
+    char next = w.at[w.n];
+    if (w.kind != 'a' || next == '(' || (w.depth && next != '[')) continue;
+    if (edf__find_word("ln pi flat grad if else", &w) >= 0) continue;
+    if (edf__find_word(names->at, &w) >= 0) continue;
+    edf__put(names, "%s%.*s", names->n ? " " : "", (int)w.n, w.at);
     ++*count;
   }
 }
 
 static void edf__check_users(const char *who, const edf_node *node) {
   edf__check_node(who, node);
-  if (edf__is(node, EDF_IS_OWN)) return;
-  edf__say("%s: the node is not one of your own\n  ", who);
-  edf__say_node(node);
-  edf__stop();
+  if (!edf__is(node, EDF_IS_OWN))
+    edf__fail_with(node, "%s: the node is not one of your own", who);
 }
 
 edf_node *edf_formula(edf_node *node, const char *forward, const char *backward) {
@@ -7009,12 +6947,9 @@ edf_node *edf_formula(edf_node *node, const char *forward, const char *backward)
   if (!forward || !backward) edf__fail("edf_formula: %s: a formula is NULL", node->name);
   edf__collect_tensors(&names, forward, &count);
   edf__collect_tensors(&names, backward, &count);
-  if (count > node->n_in + 1) {
-    edf__say("edf_formula: the formula has %d tensors (%s), but the node and its inputs are %d"
-             "\n  ", count, names.at, node->n_in + 1);
-    edf__say_node(node);
-    edf__stop();
-  }
+  if (count > node->n_in + 1)
+    edf__fail_with(node, "edf_formula: the formula has %d tensors (%s), but the node and its "
+                   "inputs are %d", count, names.at, node->n_in + 1);
   edf_op *says = (edf_op *)edf__alloc(&edf.computed, sizeof *says);
   says->tensors = edf__copy(&edf.computed, names.at);
   says->formula = edf__copy(&edf.computed, forward);
@@ -7023,31 +6958,19 @@ edf_node *edf_formula(edf_node *node, const char *forward, const char *backward)
   return node;
 }
 
-typedef void edf__printer(edf_page *out, const edf_node *x);
-
-static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
-  edf_page page = { NULL, 0 };
-  write(&page, x);
-  edf__end_page(out, &page);
-}
-
 /* ---- One node on one screen */
 static void edf__print_numbers(const char *what, const edf_node *x, const edf_real *v,
                                size_t n) {
   enum { ROWS = 6, COLUMNS = 8 };
   size_t width = x->rank ? (size_t)x->dim[x->rank - 1] : 1, rows = width ? n / width : 0;
-  double least = HUGE_VAL, greatest = -HUGE_VAL, sum = 0;
-  size_t bad = 0;
-  for (size_t i = 0; i < n; i++) {
-    double number = (double)v[i];
-    if (number - number != 0) { bad++; continue; }             /* NaN or Inf                 */
-    least = number < least ? number : least;
-    greatest = number > greatest ? number : greatest;
-    sum += number;
-  }
+  edf_real *finite = (edf_real *)edf_keep(NULL, n * sizeof *finite);
+  size_t n_finite = 0;
+  for (size_t i = 0; i < n; i++) if (v[i] - v[i] == 0) finite[n_finite++] = v[i];
+  edf_statistics s = edf_statistics_of(finite, n_finite);
+  edf_release(finite);
   printf("  %s: ", what);
-  if (n > bad) printf("%g to %g, mean %g", least, greatest, sum / (double)(n - bad));
-  if (bad) printf(" (%zu of %zu are NaN or Inf)", bad, n);
+  if (n_finite) printf("%g to %g, mean %g", s.least, s.greatest, s.mean);
+  if (n_finite < n) printf(" (%zu of %zu are NaN or Inf)", n - n_finite, n);
   printf("\n");
   for (size_t b = 0; b < rows && b < ROWS; b++) {
     for (size_t i = 0; i < width && i < COLUMNS; i++)
