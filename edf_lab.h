@@ -2809,136 +2809,89 @@ void edf_trace_end(void) {
 }
 
 /* ==== >>paper  The program as LaTeX, the graph in Graphviz's language ===================== */
-/* ---- Words of the printed program. */
-static int edf_lab__begins(const char *text, const char *with) {
-  return !strncmp(text, with, strlen(with));
-}
-
-static int edf_lab__is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-static int edf_lab__is_digit(char c) { return c >= '0' && c <= '9'; }
-
-static size_t edf_lab__name_length(const char *c) {
-  size_t n = 0;
-  while (edf_lab__is_letter(c[n]) || (n && edf_lab__is_digit(c[n]))) n++;
-  return n;
-}
-
-static int edf_lab__is_operator(const char *c) {
-  return edf_lab__begins(c, "sum_") || edf_lab__begins(c, "max_") ||
-         edf_lab__begins(c, "mean_") || edf_lab__begins(c, "variance_");
-}
-
-/* ---- LaTeX, from the same text: names upright, indices as on the slides. */
-static const char *edf_lab__tex_word(const char *c, size_t n) {
-  static const char *const word[][2] = { { "exp", "\\exp" }, { "ln", "\\ln" },
+/* ---- LaTeX, from the words of the printed lines. What it has words of its own for. */
+static const char *edf_lab__tex_known(const edf_word *w) {
+  static const char *const known[][2] = { { "exp", "\\exp" }, { "ln", "\\ln" },
     { "tanh", "\\tanh" }, { "max", "\\max" }, { "min", "\\min" }, { "pi", "\\pi" },
-    { "for", "\\mbox{for}\\ " } };
-  for (size_t k = 0; k < sizeof word / sizeof *word; k++)
-    if (strlen(word[k][0]) == n && edf_lab__begins(c, word[k][0])) return word[k][1];
+    { "for", "\\mbox{for}\\ " }, { ".grad", "{\\rm.grad}" }, { ".flat", "{\\rm.flat}" },
+    { "+=", "\\mathrel{+}=" }, { "-=", "\\mathrel{-}=" }, { "<=", "\\le " },
+    { "|", "\\mid " }, { "*", "\\," } };
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+    if (strlen(known[k][0]) == w->n && !memcmp(known[k][0], w->at, w->n)) return known[k][1];
   return NULL;
 }
 
-/* max_J, sum_B,T, mean_J: an operator with what it goes over; returns the length read. */
-static size_t edf_lab__tex_operator(edf_page *out, const char *c) {
-  size_t word = strcspn(c, "_"), n = word + 1;
-  while (edf_lab__is_letter(c[n]) || edf_lab__is_digit(c[n]) ||
-         (c[n] == ',' && c[n + 1] != ' '))
-    n++;
-  if (edf_lab__begins(c, "sum_")) edf_write(out, "\\sum_{");
-  else if (edf_lab__begins(c, "max_")) edf_write(out, "\\max_{");
-  else edf_write(out, "\\mathop{\\rm %.*s}_{", (int)word, c);
-  edf_write(out, "%.*s} ", (int)(n - word - 1), c + word + 1);
-  return n;
-}
-
-/* A name: an index between brackets, else upright; _ needs a backslash. */
-static void edf_lab__tex_name(edf_page *out, const char *c, size_t n, int index) {
-  edf_write(out, index ? "" : n > 1 ? "{\\rm " : "{");
-  for (size_t k = 0; k < n; k++) edf_write(out, strchr("_&%#$", c[k]) ? "\\%c" : "%c", c[k]);
-  edf_write(out, index ? "" : "}");
-}
-
-/* A number: 1e-05 is 10^{-5} on paper. */
-static size_t edf_lab__tex_number(edf_page *out, const char *c) {
-  char *end;
-  size_t n = strspn(c, "0123456789.");
-  edf_write(out, "%.*s", (int)n, c);
-  if (c[n] != 'e') return n;
-  edf_write(out, "\\cdot 10^{%ld}", strtol(c + n + 1, &end, 10));
-  return (size_t)(end - c);
-}
-
-/* A blank is a thin space in a product; beside an operator TeX makes its own. */
-static void edf_lab__tex_blank(edf_page *out, const char *c) {
-  int beside = strchr("=+-/|<", c[1]) || strchr("=+-/|<,(", c[-1]);
-  edf_write(out, beside ? " " : "\\,");
-}
-
-/* Other characters and signs; returns the length read. */
-static size_t edf_lab__tex_sign(edf_page *out, const char *c) {
-  size_t two = edf_lab__begins(c, "+=") || edf_lab__begins(c, "-=") || edf_lab__begins(c, "<=");
-  if (edf_lab__begins(c, ".grad")) { edf_write(out, "{\\rm.grad}"); return 5; }
-  if (edf_lab__begins(c, ".flat")) { edf_write(out, "{\\rm.flat}"); return 5; }
-  if (edf_lab__is_digit(*c)) return edf_lab__tex_number(out, c);
-  if (two) edf_write(out, *c == '<' ? "\\le " : "\\mathrel{%c}=", *c);
-  else if (*c == ' ') edf_lab__tex_blank(out, c);
-  else if (*c == '|') edf_write(out, "\\mid ");
-  else if (*c == '*') edf_write(out, "\\,");
-  else edf_write(out, strchr("#%&$", *c) ? "\\%c" : "%c", *c);
-  return 1 + two;
-}
-
-/* One statement of the printed program, up to `end`, as mathematics. The root's argument goes
-   into braces. */
-static void edf_lab__tex_statement(edf_page *out, const char *c, const char *end) {
-  int depth = 0, round = 0, root = -1;
-  for (size_t n = 1; c < end; c += n) {
-    size_t name = edf_lab__name_length(c);
-    const char *word = edf_lab__tex_word(c, name);
-    n = name;
-    depth += (*c == '[') - (*c == ']');
-    if (edf_lab__is_operator(c)) n = edf_lab__tex_operator(out, c);
-    else if (edf_lab__begins(c, "sqrt(")) { root = round++; n = 5; edf_write(out, "\\sqrt{"); }
-    else if (*c == ')' && --round == root) { root = -1; n = 1; edf_write(out, "}"); }
-    else if (word) edf_write(out, "%s", word);
-    else if (name) edf_lab__tex_name(out, c, n, depth > 0 && c[n] != '[');
-    else n = edf_lab__tex_sign(out, c);
-    round += n == 1 && *c == '(';
-  }
-}
-
-/* What is said in words stays in words. */
-static int edf_lab__tex_is_prose(const char *c, const char *end) {
-  const char *by = strstr(c, " by the code of "), *first = strstr(c, "[the first");
-  return (by && by < end) || (first && first < end);
-}
-
-static void edf_lab__tex_prose(edf_page *out, const char *c, const char *end) {
-  for (edf_write(out, "{\\tt "); c < end; c++)
-    if (strchr("\\{}~^", *c)) edf_write(out, "\\char%d{}", *c);
+/* What TeX would take for its own gets a backslash, in prose all of it. */
+static void edf_lab__tex_text(edf_page *out, const char *c, size_t n, int prose) {
+  for (const char *end = c + n; c < end; c++)
+    if (prose && strchr("\\{}~^", *c)) edf_write(out, "\\char%d{}", *c);
     else edf_write(out, strchr("_&%#$", *c) ? "\\%c" : "%c", *c);
-  edf_write(out, "}");
 }
 
-/* Lines of text, each a statement, as displayed lines. */
-static void edf_lab__tex_lines(edf_page *out, const char *text) {
-  while (*text) {
-    const char *c = text + strspn(text, " \n"), *end = c + strcspn(c, "\n");
-    if (c == end) break;
-    int prose = edf_lab__tex_is_prose(c, end);
-    edf_write(out, prose ? "\\noindent " : "\\noindent$");
-    (prose ? edf_lab__tex_prose : edf_lab__tex_statement)(out, c, end);
-    edf_write(out, prose ? "\\\\\n" : "$\\\\\n");
-    text = end + (*end == '\n');
+/* max_J, sum_B,T, mean_J: an operator with what it goes over. */
+static void edf_lab__tex_operator(edf_page *out, const edf_word *w) {
+  int n = (int)strcspn(w->at, "_");
+  if (n == 3) edf_write(out, "\\%.3s_{", w->at);         /* sum, max                          */
+  else edf_write(out, "\\mathop{\\rm %.*s}_{", n, w->at);
+  edf_write(out, "%.*s} ", (int)w->n - n - 1, w->at + n + 1);
+}
+
+/* A word as mathematics: names upright, indices as on the slides, 1e-05 as 10^{-5}. A blank is a
+   thin space in a product; beside an operator TeX makes its own. */
+static void edf_lab__tex_word(edf_page *out, const edf_word *w) {
+  const char *known = edf_lab__tex_known(w), *c = w->at, *next = c + w->n;
+  size_t digits = strspn(c, "0123456789.");
+  int index = w->depth > 0 && *next != '[';
+  if (known) edf_write(out, "%s", known);
+  else if (w->kind == '_') edf_lab__tex_operator(out, w);
+  else if (w->kind == 'a') {
+    edf_write(out, index ? "" : w->n > 1 ? "{\\rm " : "{");
+    edf_lab__tex_text(out, c, w->n, 0);
+    edf_write(out, index ? "" : "}");
+  } else if (w->kind == '0') {
+    edf_write(out, "%.*s", (int)digits, c);
+    if (digits < w->n) edf_write(out, "\\cdot 10^{%ld}", strtol(c + digits + 1, NULL, 10));
+  } else if (w->kind == ' ')
+    edf_write(out, strchr("=+-/|<", *next) || strchr("=+-/|<,(", c[-1]) ? " " : "\\,");
+  else edf_lab__tex_text(out, c, w->n, 0);
+}
+
+/* One statement of the printed program. The root's argument goes into braces. */
+static void edf_lab__tex_statement(edf_page *out, const char *c) {
+  edf_word w = { c, 0, 0, 0 };
+  int round = 0, root = -1;
+  while (edf_next_word(&w)) {
+    round += w.kind == '(';
+    round -= w.kind == ')';
+    if (w.n == 4 && !strncmp(w.at, "sqrt(", 5)) {
+      edf_write(out, "\\sqrt{");
+      root = round++;
+      w.n = 5;
+    } else if (w.kind == ')' && round == root) {
+      edf_write(out, "}");
+      root = -1;
+    } else edf_lab__tex_word(out, &w);
   }
 }
 
+/* A node's lines, each a statement, as displayed lines. What is said in words stays in words. */
 static void edf_lab__tex_node(edf_page *out, const edf_node *y, edf_part part) {
   edf_page text = { NULL, 0 };
   edf_write_node(&text, y, part);
-  if (text.at) edf_lab__tex_lines(out, text.at);
+  for (const char *c = text.at; c && *(c += strspn(c, " \n"));) {
+    size_t n = strcspn(c, "\n");
+    const char *by = strstr(c, " by the code of "), *first = strstr(c, "[the first");
+    if ((by && by < c + n) || (first && first < c + n)) {
+      edf_write(out, "\\noindent {\\tt ");
+      edf_lab__tex_text(out, c, n, 1);
+      edf_write(out, "}\\\\\n");
+    } else {
+      edf_write(out, "\\noindent$");
+      edf_lab__tex_statement(out, c);
+      edf_write(out, "$\\\\\n");
+    }
+    c += n;
+  }
   edf_release(text.at);
 }
 
