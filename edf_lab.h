@@ -636,7 +636,7 @@ static int edf_lab__rule_target(edf_lab__doctor *d) {
     edf_statistics s = edf_lab__summarise(y);
     double lo = bend == EDF_LAB__TANH ? -1 : 0, hi = bend == EDF_LAB__RELU ? HUGE_VAL : 1;
     if (s.least >= lo && s.greatest <= hi) continue;
-    edf_lab__find(d, y, "targets are outside of what %s can reach", bce ? "BCELoss" : a->name);
+    edf_lab__find(d, y, "targets are outside of what %s can reach", bce ? c->op : a->name);
     edf_lab__point_at(bce ? c : a);
     edf_lab__say("targets %g to %g, outputs %g to %g", s.least, s.greatest, lo, hi);
     return edf_lab__hint("scale the targets, or have no %s before the loss", a->op);
