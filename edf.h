@@ -2187,18 +2187,13 @@ static void edf__say_extent(const edf_node *y, int i, const edf__ref *r, ptrdiff
   edf__say_operand(y, r);
 }
 
-static void edf__check_ranks(const edf_node *y) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
-  for (int f = 1; f < m->e.n_ref; f++) {
-    const edf__ref *r = &m->e.ref[f];
-    const edf_node *x = y->in[r->operand];
-    if (r->rank == x->rank) continue;
-    edf__say_caret(&m->e.scan, r->name);
-    edf__say("%.*s has %d %s here, but the tensor has %d\n  ", r->length, r->name, r->rank,
-             r->rank == 1 ? "index" : "indices", x->rank);
-    edf__say_operand(y, r);
-    edf__stop();
-  }
+static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf_node *x) {
+  if (r->rank == x->rank) return;
+  edf__say_caret(&e->scan, r->name);
+  edf__say("%.*s has %d %s here, but the tensor has %d\n  %.*s = ", r->length, r->name, r->rank,
+           r->rank == 1 ? "index" : "indices", x->rank, r->length, r->name);
+  edf__say_node(x);
+  edf__stop();
 }
 
 /* An index alone in a place takes that dimension; all such places agree. */
@@ -2732,7 +2727,8 @@ static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kin
   edf__einsum *m = edf__new_einsum(e, n);
   m->kind = kind;
   y->state = m;
-  edf__check_ranks(y);
+  for (int f = 1; f < m->e.n_ref; f++)
+    edf__check_rank(&m->e, &m->e.ref[f], in[m->e.ref[f].operand]);
   return edf__add_compnode(y);
 }
 
@@ -4132,13 +4128,11 @@ EDF__C_BEGIN
 #define edf_gelu(x)              edf_gelu_at(EDF__HERE, x)
 #define edf_softplus(x)          edf_softplus_at(EDF__HERE, x)
 edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope);
-edf_node *edf_gelu_at(const char *file, int line, edf_node *x);
-edf_node *edf_softplus_at(const char *file, int line, edf_node *x);
+edf__unary edf_gelu_at, edf_softplus_at, edf_log_softmax_at;
 
 /* LogSoftmax, the logarithm of Softmax, stable: y[b,k] = s[b,k] - ln sum_j exp(s[b,j]).
    s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] */
 #define edf_log_softmax(s) edf_log_softmax_at(EDF__HERE, s)
-edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s);
 
 /* BCELoss: cross entropy of yes-or-no scores s[i] and targets y[i] from 0 to 1,
    l[i] = -y ln p - (1-y) ln(1-p) with p = 1/(1+exp(-s)), as ln(1 + exp(s)) - y s: stable.
@@ -4149,9 +4143,7 @@ edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s);
 #define edf_bce_loss(s, y)    edf_bce_loss_at(EDF__HERE, s, y)
 #define edf_mse(a, b)         edf_mse_at(EDF__HERE, a, b)
 #define edf_masked_mean(x, m) edf_masked_mean_at(EDF__HERE, x, m)
-edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y);
-edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b);
-edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m);
+edf__binary edf_bce_loss_at, edf_mse_at, edf_masked_mean_at;
 EDF__C_END
 #endif
 
@@ -4192,9 +4184,8 @@ edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real sl
   return edf__add_compnode(edf__with_number(&at, &edf__leaky_relu_op, 1, &x, slope));
 }
 
-/* ---- Gelu   y[i] = x[i] s[i], s = sigmoid(u), u[i] = 2 c (x[i] + 0.044715 x[i]^3), where
-   c = sqrt(2/pi); the same as x/2 (1 + tanh(u/2)) (Hendrycks and Gimpel 2016).
-   x.grad[i] += y.grad[i] (s[i] + x[i] s[i] (1-s[i]) 2 c (1 + 0.134145 x[i]^2)) ---- */
+/* ---- Gelu   y[i] = x[i] s, s = sigmoid(u), u = 2 c (x[i] + 0.044715 x[i]^3), c = sqrt(2/pi)
+               x.grad[i] += y.grad[i] (s + x[i] s (1-s) 2 c (1 + 0.134145 x[i]^2)) ---- */
 static const edf_real edf__gelu_c = (edf_real)1.5957691216057308;             /* 2 c          */
 static const edf_real edf__gelu_d = (edf_real)(1.5957691216057308 * 0.044715);
 
@@ -4274,8 +4265,7 @@ edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
   return edf__node1(&edf__log_softmax_op, file, line, s);
 }
 
-/* ---- BCELoss   l[i] = ln(1 + exp(s[i])) - y[i] s[i], which is -y ln p - (1-y) ln(1-p) for
-   p = 1/(1+exp(-s)), without the logarithm of 0.
+/* ---- BCELoss   l[i] = ln(1 + exp(s[i])) - y[i] s[i], without the logarithm of 0
                   s.grad[i] += l.grad[i] (1/(1+exp(-s[i])) - y[i])
                   y.grad[i] -= l.grad[i] s[i] ---- */
 static void edf__bce_shape(edf_node *l) {
@@ -4308,11 +4298,10 @@ edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) 
   return edf__node2(&edf__bce_op, file, line, s, y);
 }
 
-/* ---- MSE   (1/n) sum_i (a[i] - b[i])^2      MaskedMean   sum_i m[i] x[i] / sum_i m[i] ---- */
+/* ---- MSE, MaskedMean: compositions ---- */
 edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
   return edf_mean_at(file, line, edf_square_at(file, line, edf_sub_at(file, line, a, b)));
 }
-
 edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m) {
   edf_node *chosen = edf_sum_at(file, line, edf_mul_at(file, line, x, m));
   return edf_div_at(file, line, chosen, edf_sum_at(file, line, m));
@@ -4324,10 +4313,8 @@ EDF__C_END
 #ifndef EDF__OVER_H
 #define EDF__OVER_H
 EDF__C_BEGIN
-/* A spec is the tensor with its indices, and a capital names
-   what the function goes over, one index or several, anywhere: "a[b,h,t,S]", "x[b,X,Y,c]".
-
-   These keep the shape:
+/* A spec is the tensor with its indices, and a capital names what the function goes over, one
+   index or several, anywhere: "a[b,h,t,S]", "x[b,X,Y,c]". These keep the shape:
      SoftmaxOver("a[b,h,t,S]", s)          sums to 1 over S
      SoftmaxOver("a[b,h,t,S] | S<=t", s)   over the S up to t alone, else 0: the causal mask
      LogSoftmaxOver("a[b,K,t]", s)
@@ -4352,16 +4339,11 @@ EDF__C_BEGIN
 #define edf_variance_over(spec, x)        edf_variance_over_at(EDF__HERE, spec, x)
 #define edf_sample_variance_over(spec, x) edf_sample_variance_over_at(EDF__HERE, spec, x)
 #define edf_max_over(spec, x)             edf_max_over_at(EDF__HERE, spec, x)
-edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_node *s);
-edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, edf_node *s);
 edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
                                 edf_real eps);
-edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x);
-edf_node *edf_mean_over_at(const char *file, int line, const char *spec, edf_node *x);
-edf_node *edf_variance_over_at(const char *file, int line, const char *spec, edf_node *x);
-edf_node *edf_sample_variance_over_at(const char *file, int line, const char *spec,
-                                      edf_node *x);
-edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node *x);
+typedef edf_node *edf__over_unary(const char *file, int line, const char *spec, edf_node *x);
+edf__over_unary edf_softmax_over_at, edf_log_softmax_over_at, edf_sum_over_at,
+  edf_mean_over_at, edf_variance_over_at, edf_sample_variance_over_at, edf_max_over_at;
 
 /* A maximum over windows: entry i of y is the greatest x[.. + offset[k]], where the first
    n_kept loops of t go over y and x, the others over the n entries of the window; winner[i] is
@@ -4414,11 +4396,11 @@ static edf_node *edf__inner(edf_node *y) {
 typedef struct {
   edf__equation e;
   edf__ref ref;
-  int n_kept, n_over, until, order[EDF_MAX_RANK];
+  int n_kept, n_over, causal, order[EDF_MAX_RANK];
 } edf__spec;
 
 /* | S<=t: the row S ends with entry t, so t has to be the last index that stays. */
-static void edf__read_until(edf__spec *s) {
+static void edf__read_causal(edf__spec *s) {
   edf__scan *at = &s->e.scan;
   int length;
   const char *name = edf__identifier(at, &length, "the index with a capital"), *place = at->at;
@@ -4433,10 +4415,12 @@ static void edf__read_until(edf__spec *s) {
   if (k == s->n_kept) edf__syntax(at, name, "%.*s is not an index that stays", length, name);
   for (; k + 1 < s->n_kept; k++) s->order[k] = s->order[k + 1];
   s->order[k] = t;
-  s->until = 1;
+  s->causal = 1;
 }
 
-static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text, int until) {
+/* The spec of x, or of nodes that are joined, for NULL. */
+static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text,
+                           const edf_node *x, int may_be_causal) {
   enum { LONGEST = 200 };
   memset(s, 0, sizeof *s);
   s->e.scan = edf__scan_of(at, text);
@@ -4458,71 +4442,46 @@ static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text, 
   if (!s->n_over)
     edf__syntax(&s->e.scan, s->ref.name, "no index begins with a capital: a capital names what "
                 "%s goes over", at->op);
-  if (until && edf__accept(&s->e.scan, '|')) edf__read_until(s);
-  if (edf__peek(&s->e.scan)) edf__found(&s->e.scan, until ? "'|' or the end" : "the end", "");
+  if (may_be_causal && edf__accept(&s->e.scan, '|')) edf__read_causal(s);
+  if (edf__peek(&s->e.scan))
+    edf__found(&s->e.scan, may_be_causal ? "'|' or the end" : "the end", "");
+  if (x) edf__check_rank(&s->e, &s->ref, x);
 }
 
-/* The same for one operand, which it must fit. */
-static void edf__read_spec_of(edf__spec *s, const edf__site *at, const char *text,
-                              const edf_node *x, int until) {
-  edf__no_nulls(at, "x", x);
-  edf__read_spec(s, at, text, until);
-  if (s->ref.rank == x->rank) return;
-  edf__say_caret(&s->e.scan, s->ref.name);
-  edf__say("%.*s has %d %s here, but the tensor has %d\n  %.*s = ", s->ref.length, s->ref.name,
-           s->ref.rank, s->ref.rank == 1 ? "index" : "indices", x->rank, s->ref.length,
-           s->ref.name);
-  edf__say_node(x);
-  edf__stop();
-}
-
-/* Texts from a spec. In a pattern @ stands for all indices, [b,t,S,j], and ! for them with
-   `place` in place of the capital, or behind it where that begins with a sign; ^ for those that
-   stay and then those gone over, [b,t,j,S]; & for those that stay, [b,t,j]; ~ for the names of
-   those gone over, S. */
-static void edf__put_indices(edf__text *to, const edf__spec *s, const int *order, int n,
-                             const char *place) {
-  for (int k = 0; k < n; k++) {
-    int d = order ? order[k] : k, here = place && d == s->order[s->n_kept];
-    int name = !here || !edf__is_digit(place[0]);
-    edf__put(to, k ? "," : "[");
-    if (name) edf__put(to, "%.*s", s->e.letter[d].length, s->e.letter[d].name);
-    if (here) edf__put(to, "%s", place);
-  }
-  if (n) edf__put(to, "]");
-}
-
+/* An equation from a spec. In a pattern @ stands for all indices, [b,t,S,j], and ! for them
+   with `place` in place of the capital, or behind it where that begins with a sign; ^ for those
+   that stay and then those gone over, [b,t,j,S]; & for those that stay, [b,t,j]. */
 static const char *edf__expand(const edf__spec *s, const char *pattern, const char *place) {
-  static edf__text text[2];              /* two, so that one may stand in the other           */
-  static int turn = 0;
-  edf__text *to = &text[turn = !turn];
-  memset(to, 0, sizeof *to);
-  for (const char *c = pattern; *c; c++)
-    if (*c == '@') edf__put_indices(to, s, NULL, s->ref.rank, NULL);
-    else if (*c == '!') edf__put_indices(to, s, NULL, s->ref.rank, place);
-    else if (*c == '^') edf__put_indices(to, s, s->order, s->ref.rank, NULL);
-    else if (*c == '&') edf__put_indices(to, s, s->order, s->n_kept, NULL);
-    else if (*c == '~')
-      for (int k = s->n_kept; k < s->ref.rank; k++)
-        edf__put(to, "%s%.*s", k > s->n_kept ? "," : "", s->e.letter[s->order[k]].length,
-                 s->e.letter[s->order[k]].name);
-    else edf__put(to, "%c", *c);
-  return to->at;
+  static edf__text to;
+  memset(&to, 0, sizeof to);
+  for (const char *c = pattern; *c; c++) {
+    int n = *c == '&' ? s->n_kept : strchr("@!^", *c) ? s->ref.rank : -1;
+    if (n < 0) edf__put(&to, "%c", *c);
+    for (int k = 0; k < n; k++) {
+      int d = strchr("^&", *c) ? s->order[k] : k, here = *c == '!' && d == s->order[s->n_kept];
+      const edf__letter *l = &s->e.letter[d];
+      int length = here && edf__is_digit(place[0]) ? 0 : l->length;
+      edf__put(&to, "%s%.*s%s", k ? "," : "[", length, l->name, here ? place : "");
+    }
+    if (n > 0) edf__put(&to, "]");
+  }
+  return to.at;
 }
 
 /* A row function over the indices that a spec names with capitals. Rows have to lie together:
    where they do not, one equation moves the indices, and another moves them back. */
 static edf_node *edf__over_rows(const edf__site *at, const edf_op *is, const char *text,
-                                edf_node *x, int until, edf_real number) {
+                                edf_node *x, int may_be_causal, edf_real number) {
   edf__spec s;
   int moved = 0;
-  edf__read_spec_of(&s, at, text, x, until);
+  edf__no_nulls(at, "x", x);
+  edf__read_spec(&s, at, text, x, may_be_causal);
   for (int d = 0; d < s.ref.rank; d++) moved |= s.order[d] != d;
   if (moved) x = edf__inner(edf__line(at, edf__expand(&s, "moved^ = x@", NULL), 1, x));
   edf_node *y = edf__with_number(at, is, 1, &x, number);
   y->letters = edf__copy(&edf.computed, edf__expand(&s, "^", NULL));
   y->row_dims = (char)s.n_over;
-  y->causal = (char)s.until;
+  y->causal = (char)s.causal;
   edf__add_compnode(y);
   return moved ? edf__line(at, edf__expand(&s, "y@ = x^", NULL), 1, y) : y;
 }
@@ -4698,7 +4657,7 @@ static edf_node *edf__over(const char *op, const char *file, int line,
   edf__no_nulls(&at, "x", x);
   if (equals && !memchr(text, '|', (size_t)(equals - text)))
     return edf__reduction(&at, kind, text, 1, &x);
-  edf__read_spec_of(&s, &at, text, x, 0);
+  edf__read_spec(&s, &at, text, x, 0);
   return edf__reduction(&at, kind, edf__expand(&s, "y& = x@", NULL), 1, &x);
 }
 
@@ -4716,7 +4675,8 @@ static edf_node *edf__variance(const char *op, const char *file, int line,
                                edf__reduction_kind kind, const char *spec, edf_node *x) {
   edf__site at = { op, file, line };
   edf__spec s;
-  edf__read_spec_of(&s, &at, spec, x, 0);
+  edf__no_nulls(&at, "x", x);
+  edf__read_spec(&s, &at, spec, x, 0);
   const char *mean = edf__expand(&s, "m& = x@", NULL);
   edf_node *m = edf__inner(edf__reduction(&at, EDF__MEAN, mean, 1, &x));
   edf_node *d = edf__inner(edf__line(&at, edf__expand(&s, "d@ = x@ - m&", NULL), 2, x, m));
@@ -4900,11 +4860,9 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
-/* ---- BatchNormalize   y[r,c] = (x[r,c] - m[c]) / sqrt(v[c] + eps), where r goes over every
-   index but the last; m and v are the column's mean and variance (divisor n) in training, and
-   the running ones otherwise. In training the running mean and the running variance (divisor
-   n-1) move towards them by the rate 0.1. (Ioffe and Szegedy 2015)
-   With q[c] = 1/sqrt(v[c] + eps):
+/* ---- BatchNormalize   y[r,c] = q[c] (x[r,c] - m[c]), where r goes over every index but the
+   last and q[c] = 1/sqrt(v[c] + eps); m and v are the column's mean and variance in training,
+   else the running ones, which in training move towards them (v with divisor n-1).
      x.grad[r,c] += q[c] (y.grad[r,c] - mean_r y.grad[r,c] - y[r,c] mean_r y[r,c] y.grad[r,c])
    and outside of training x.grad[r,c] += q[c] y.grad[r,c]. The state is eps and whether it
    trained, then four rows: m, q, and the two means. ---- */
@@ -4979,8 +4937,7 @@ static const edf_op edf__batch_norm_op = { "BatchNorm", edf__batch_normalize_sha
   "x.grad@ += (y.grad@ - mean_? y.grad? - y@ mean_? (y? y.grad?)) / sqrt(variance_? x? + #)"
   "\n\nx.grad@ += y.grad@ / sqrt(v[!] + #)", 1, 1 << EDF_IS_BATCH_NORM };
 
-/* ---- LayerNorm   y[b,t,j] = A[j] n[b,t,j] + B[j], with n = NormalizeOver("x[b,t,J]", x)
-        BatchNorm   the same with n = BatchNormalize(x) ---- */
+/* ---- What is normalised gets a gain and a bias. ---- */
 static edf_node *edf__ones(const char *file, int line, const char *name, int n) {
   edf_node *p = edf_parameter_at(file, line, "%s%d[%d]", name, edf.n_packages, n);
   edf__fill_here(p->value, p->size, 1);
@@ -5040,9 +4997,9 @@ edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package P
 
 /* ---- Dropout   y[i] = m[i] x[i] / (1-rate), m[i] = 0 with probability rate, else 1
                   x.grad[i] += y.grad[i] m[i] / (1-rate)
-   "Inverted": outside of training y = x. Entry i's number is a hash of (edf.seed, edf.draws
-   before this Forward + i + 1), so a device draws the same mask. The state is the rate and the
-   factor of this Forward, then the mask. (Srivastava et al. 2014) ---- */
+   Entry i's number is a hash of (edf.seed, edf.draws before this Forward + i + 1), so a device
+   draws the same mask. The state is the rate and the factor of this Forward, then the mask.
+   ---- */
 static void edf__dropout_forward(edf_node *y) {
   const edf_node *x = y->in[0];
   size_t bytes = EDF__HEAD * sizeof(edf_real) + y->size;
@@ -5073,8 +5030,7 @@ edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
   return edf__add_compnode(y);
 }
 
-/* ---- Embed   y[b,t,j] = W[k[b,t],j]     W.grad[k[b,t],j] += y.grad[b,t,j]
-   A class that occurs twice is paid twice. ---- */
+/* ---- Embed   y[b,t,j] = W[k[b,t],j]     W.grad[k[b,t],j] += y.grad[b,t,j] ---- */
 static void edf__embed_shape(edf_node *y) {
   const edf_node *W = y->in[0], *k = y->in[1];
   if (k->kind == EDF_PARAMETER)
@@ -5169,7 +5125,7 @@ edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n
                              edf_node **list) {
   edf__site at = { "Concat", file, line };
   edf__spec s;
-  edf__read_spec(&s, &at, spec, 0);
+  edf__read_spec(&s, &at, spec, NULL, 0);
   if (s.n_over != 1)
     edf__syntax(&s.e.scan, s.ref.name, "expected one capital, the index that is joined");
   return edf__joined(&at, s.ref.rank, s.order[s.n_kept], edf__expand(&s, "@", NULL), n, list);
@@ -5189,7 +5145,8 @@ edf_node *edf_concat_at(const char *file, int line, const char *spec, ...) {
 static edf_node *edf__part_of(const edf__site *at, const char *text, edf_node *x, int from,
                               int count, int select) {
   edf__spec s;
-  edf__read_spec_of(&s, at, text, x, 0);
+  edf__no_nulls(at, "x", x);
+  edf__read_spec(&s, at, text, x, 0);
   if (s.n_over != 1) edf__syntax(&s.e.scan, s.ref.name, "expected one capital");
   int d = s.order[s.n_kept];
   const char *place = s.ref.place[d].at;
@@ -5206,7 +5163,7 @@ static edf_node *edf__part_of(const edf__site *at, const char *text, edf_node *x
   if (select) return edf__line(at, edf__expand(&s, "y& = x!", edf_fmt("%d", from)), 1, x);
   edf__text equation = { { 0 }, 0 };
   edf__put(&equation, "%s | ", edf__expand(&s, "y@ = x!", from ? edf_fmt("+%d", from) : ""));
-  edf__put(&equation, "%s<%d", edf__expand(&s, "~", ""), count);
+  edf__put(&equation, "%.*s<%d", s.e.letter[d].length, s.e.letter[d].name, count);
   return edf__line(at, equation.at, 1, x);
 }
 
@@ -5261,32 +5218,7 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
   return edf__add_compnode(y);
 }
 
-/* ---- Conv   y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+d*DI-p,s*j+d*DJ-p,C] - B[n], an equation with
-   stride s, dilation d and padding p. With groups, g has its own products and channels:
-               y[b,i,j,N*g+n] = W[DI,DJ,g,C,n] x[b,i+DI,j+DJ,K*g+C] - B[N*g+n] ---- */
-edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
-                                    int n_out, int groups) {
-  edf_conv_package Phi;
-  int package = edf__new_package(file, line, "edf_conv_params", n_in, n_out);
-  edf__text shape = { { 0 }, 0 };
-  if (dims < 1 || dims > 3 || size < 1)
-    edf__fail("%s:%d: edf_conv_params: %d dimensions of size %d: expected 1 to 3, of size 1 or "
-              "more", file, line, dims, size);
-  if (groups < 1 || n_in % groups || n_out % groups)
-    edf__fail("%s:%d: edf_conv_params: %d groups do not divide %d and %d channels", file, line,
-              groups, n_in, n_out);
-  for (int d = 0; d < dims; d++) edf__put(&shape, "%d,", size);
-  if (groups > 1) edf__put(&shape, "%d,", groups);
-  Phi.w = edf_parameter_at(file, line, "w%d[%s%d,%d]", package, shape.at, n_in / groups,
-                           n_out / groups);
-  Phi.b = edf_parameter_at(file, line, "b%d[%d]", package, n_out);
-  Phi.stride = Phi.dilation = 1;
-  Phi.padding = 0;
-  Phi.groups = groups;
-  edf__init_for(Phi.w, (double)Phi.w->size / (n_out / groups));
-  return Phi;
-}
-
+/* ---- Conv, TransposedConv, MaxPool, AvgPool: equations ---- */
 /* What stands in braces is said for each dimension, with j, k and J, K in place of i and I:
    "y[b{,i},c] = x[b{,2*i+DI},c]" is y[b,i,j,c] = x[b,2*i+DI,2*j+DJ,c] for two. */
 static edf__text edf__for_dims(int dims, const char *pattern) {
@@ -5298,6 +5230,28 @@ static edf__text edf__for_dims(int dims, const char *pattern) {
     else edf__put(&text, "%c", open && strchr("iI", *pattern) ? *pattern + d : *pattern);
   }
   return text;
+}
+
+edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
+                                    int n_out, int groups) {
+  edf_conv_package Phi;
+  int package = edf__new_package(file, line, "edf_conv_params", n_in, n_out);
+  if (dims < 1 || dims > 3 || size < 1)
+    edf__fail("%s:%d: edf_conv_params: %d dimensions of size %d: expected 1 to 3, of size 1 or "
+              "more", file, line, dims, size);
+  if (groups < 1 || n_in % groups || n_out % groups)
+    edf__fail("%s:%d: edf_conv_params: %d groups do not divide %d and %d channels", file, line,
+              groups, n_in, n_out);
+  int K = n_in / groups, N = n_out / groups;
+  edf__text shape = edf__for_dims(dims, edf_fmt("{%d,}", size));
+  if (groups > 1) edf__put(&shape, "%d,", groups);
+  Phi.w = edf_parameter_at(file, line, "w%d[%s%d,%d]", package, shape.at, K, N);
+  Phi.b = edf_parameter_at(file, line, "b%d[%d]", package, n_out);
+  Phi.stride = Phi.dilation = 1;
+  Phi.padding = 0;
+  Phi.groups = groups;
+  edf__init_for(Phi.w, (double)Phi.w->size / N);
+  return Phi;
 }
 
 /* Where a window reads: s*i+d*DI-p */
@@ -5407,7 +5361,7 @@ edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int
   return edf__pool("AvgPool", file, line, EDF__MEAN, x, size, stride);
 }
 
-/* ---- Residual   y = x + Conv(Phi2, Relu(Conv(Phi1, x))), of the same shape ---- */
+/* ---- Residual, Highway ---- */
 edf_residual_package edf_residual_params_at(const char *file, int line, int dims, int size,
                                             int n) {
   edf_residual_package Phi;
@@ -5426,8 +5380,6 @@ edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, 
   return edf_add_at(file, line, x, edf__conv(&at, Phi.second, h));
 }
 
-/* ---- Highway   G = sigmoid(Affine(gate, x)), R = relu(Affine(transform, x))
-                  y = x + G R - G x ---- */
 edf_highway_package edf_highway_params_at(const char *file, int line, int n) {
   edf_highway_package Phi;
   Phi.gate = edf_affine_params_at(file, line, n, n);
@@ -5444,11 +5396,7 @@ edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, ed
   return edf__line(&at, edf_fmt("y%s = x%s + G%s R%s - G%s x%s", i, i, i, i, i, i), 3, x, G, R);
 }
 
-/* ---- Attention   q[b,t,h,d] = WQ[I,h,d] x[b,t,I]     k, v alike with WK, WV
-                    a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]
-                    P[b,h,t,S] = softmax_S a[b,h,t,S]     causal: | S<=t
-                    o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]
-                    y[b,t,j]   = WO[H,D,j] o[b,t,H,D]     (Vaswani et al. 2017) ---- */
+/* ---- Attention ---- */
 edf_attention_package edf_attention_params_at(const char *file, int line, int n, int heads) {
   edf_attention_package Phi;
   if (heads < 1 || n < 1 || n % heads)
@@ -5496,15 +5444,6 @@ typedef struct {
   edf_node *in[EDF__MAX_REF];
 } edf__made;
 
-static edf__made edf__make_from(const edf__equation *from, edf__ref *refs) {
-  edf__made to;
-  to.from = from;
-  to.e = *from;
-  to.e.ref = refs;
-  to.e.n_letter = to.e.n_ref = to.e.n_term = to.e.n_operand = 0;
-  return to;
-}
-
 static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {       /* NULL: the left */
   edf__equation *e = &to->e;
   for (edf__place *p = r.place; p < r.place + r.rank; p++) {
@@ -5526,6 +5465,16 @@ static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {       /* NULL
   e->ref[e->n_ref++] = r;
 }
 
+static edf__made edf__make_from(const edf__equation *from, edf__ref left, edf__ref *refs) {
+  edf__made to;
+  to.from = from;
+  to.e = *from;
+  to.e.ref = refs;
+  to.e.n_letter = to.e.n_ref = to.e.n_term = to.e.n_operand = 0;
+  edf__add_ref(&to, left, NULL);
+  return to;
+}
+
 static edf_node *edf__made_node(const edf__site *at, edf__made *m) {     /* NULL: no term */
   edf__equation *e = &m->e;
   if (!e->n_term) return NULL;
@@ -5535,13 +5484,12 @@ static edf_node *edf__made_node(const edf__site *at, edf__made *m) {     /* NULL
 static edf_node *edf__state_line(const edf__site *at, const char *equation, int n, ...) {
   static edf__ref refs[2][EDF__MAX_REF];
   edf__equation e = edf__read_equation(at, equation, refs[0], 0);
-  edf__made to = edf__make_from(&e, refs[1]);
+  edf__made to = edf__make_from(&e, *e.ref, refs[1]);
   edf_node *in[EDF_MAX_FACTOR];
   va_list args;
   va_start(args, n);
   for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
   va_end(args);
-  edf__add_ref(&to, *e.ref, NULL);
   for (const edf__term *t = e.term; t < e.term + e.n_term; t++) {
     const edf__ref *r = e.ref + t->first;
     int zero = 0;
@@ -5624,37 +5572,38 @@ edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const 
   return Phi;
 }
 
-static edf__site edf__cell_site(const char *file, int line, const edf_cell *cell,
-                                edf_recurrent_package Phi, const edf_node *x) {
-  edf__site at = { cell ? cell->name : "Unroll", file, line };
-  if (!Phi.cell) edf__fail("%s:%d: %s: Phi was not made by its constructor", file, line, at.op);
-  edf__no_nulls(&at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
-  if (cell && cell != Phi.cell)
-    edf__x_error(&at, "Phi.wx", Phi.wx, "Phi has the parameters of another cell: %s",
+static edf__moment edf__first_moment(const edf__site *at, const edf_cell *cell,
+                                     edf_recurrent_package Phi, edf_node *x,
+                                     const char *equation) {
+  edf__moment m = { at, NULL, Phi.wh, "" };
+  if (!Phi.cell) edf__fail_at(at, "Phi was not made by its constructor");
+  edf__no_nulls(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
+  if (cell != Phi.cell)
+    edf__x_error(at, "Phi.wx", Phi.wx, "Phi has the parameters of another cell: %s",
                  Phi.cell->name);
-  return at;
+  m.z = edf__inner(edf__line(at, equation, 3, Phi.wx, x, Phi.b));
+  return m;
 }
 
 edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
                                 edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s) {
-  edf__site at = edf__cell_site(file, line, cell, Phi, x);
+  edf__site at = { cell->name, file, line };
   if (cell == &edf_lstm_cell && !s.h != !s.c)
-    edf__fail("%s:%d: LSTM: the state has one of h and c: expected both, or none for zeros",
-              file, line);
-  edf_node *z = edf__line(&at, "z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]", 3, Phi.wx, x, Phi.b);
-  edf__moment m = { &at, edf__inner(z), Phi.wh, "" };
-  return Phi.cell->step(&m, s);
+    edf__fail_at(&at, "the state has one of h and c: expected both, or none for zeros");
+  const char *input = "z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]";
+  edf__moment m = edf__first_moment(&at, cell, Phi, x, input);
+  return cell->step(&m, s);
 }
 
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
-  edf__site at = edf__cell_site(file, line, NULL, Phi, x);
+  edf__site at = { "Unroll", file, line };
   edf_recurrent_state s = { NULL, NULL };
-  if (x->rank > 1 && x->batched >> 1 & 1)
+  const char *input = "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]";
+  if (x && x->rank > 1 && x->batched >> 1 & 1)
     edf__x_error(&at, "x", x, "the time, the second index of x, has to be a number");
-  edf_node *z = edf__line(&at, "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]", 3, Phi.wx, x, Phi.b);
+  edf__moment m = edf__first_moment(&at, Phi.cell, Phi, x, input);
   int T = x->dim[1];
   edf_node **h = (edf_node **)edf__alloc(&edf.computed, (size_t)T * sizeof *h);
-  edf__moment m = { &at, edf__inner(z), Phi.wh, "" };
   for (int t = 0; t < T; t++) {
     snprintf(m.time, sizeof m.time, "%d,", t);
     s = Phi.cell->step(&m, s);
@@ -5736,11 +5685,13 @@ static int edf__term_counts(const edf__recurrence *r, const edf__term *m, int wi
   if (has_h != with_h) return 0;
   for (const edf__ref *f = first; with_h && r->e->letter[r->letter].bound && f < end; f++)
     for (int d = 0; d < f->rank && !edf__is_self(f); d++) {
+      static const int none[EDF_MAX_INDEX] = { 0 };
       edf__place p = f->place[d];
-      int factor = p.factor[r->letter], n = r->in[f->operand]->dim[d], others = 0;
-      for (int i = 0; i < r->e->n_letter; i++) others |= i != r->letter && p.factor[i];
+      int factor = p.factor[r->letter], n = r->in[f->operand]->dim[d];
       int at = p.constant + factor * t;
-      if (factor && !others && n && (at < 0 || at >= n)) return 0;
+      p.factor[r->letter] = 0;
+      if (!factor || !n || memcmp(p.factor, none, sizeof none)) continue;
+      if (at < 0 || at >= n) return 0;
     }
   return 1;
 }
@@ -5761,13 +5712,7 @@ static edf_node *edf__recurrence_line(const edf__site *at, const edf__recurrence
                                       edf_node *h_in, edf_node *h) {
   static edf__ref refs[EDF__MAX_REF + 1];
   const edf__equation *whole = r->e;
-  edf__made to = edf__make_from(whole, refs);
-  edf__ref left = edf__at_time(r, *whole->ref, t, t >= 0);
-  edf__text name = { { 0 }, 0 };
-  edf__put(&name, "%.*s_%s", left.length, left.name, t < 0 ? "in" : "next");
-  left.name = edf__copy(&edf.computed, name.at);
-  left.length = (int)name.n;
-  edf__add_ref(&to, left, NULL);
+  edf__made to = edf__make_from(whole, edf__at_time(r, *whole->ref, t, t >= 0), refs);
   if (h_in) {
     edf__term all = { 1, 1, 1, whole->scan.text };
     to.e.term[to.e.n_term++] = all;
@@ -5782,16 +5727,19 @@ static edf_node *edf__recurrence_line(const edf__site *at, const edf__recurrence
       else edf__add_ref(&to, edf__at_time(r, *f, t, 0), r->in[f->operand]);
   }
   edf_node *y = edf__made_node(at, &to);
-  return y ? edf__inner(y) : NULL;
+  edf__text name = { { 0 }, 0 };
+  edf__put(&name, "%.*s_%s%d", whole->ref->length, whole->ref->name, t < 0 ? "in" : "next",
+           edf.n_compnodes - 1);
+  if (y) y->name = edf__copy(&edf.computed, name.at);
+  return y;
 }
 
 /* The function around the sum, if any. */
 static edf_node *edf__apply(const edf__equation *e, edf_node *x) {
-  static const struct { const char *name; edf_node *(*node)(const char *, int, edf_node *); }
-      known[] = { { "tanh", edf_tanh_at }, { "sigmoid", edf_sigmoid_at },
-                  { "relu", edf_relu_at }, { "gelu", edf_gelu_at },
-                  { "softplus", edf_softplus_at }, { "exp", edf_exp_at },
-                  { "softmax", edf_softmax_at } };
+  static const struct { const char *name; edf__unary *node; } known[] = {
+    { "tanh", edf_tanh_at }, { "sigmoid", edf_sigmoid_at }, { "relu", edf_relu_at },
+    { "gelu", edf_gelu_at }, { "softplus", edf_softplus_at }, { "exp", edf_exp_at },
+    { "softmax", edf_softmax_at } };
   if (!e->function) return x;
   for (size_t k = 0; k < sizeof known / sizeof *known; k++)
     if (edf__same_name(known[k].name, (int)strlen(known[k].name), e->function, e->n_function))
@@ -5822,13 +5770,8 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
     int t = r.step > 0 ? k : r.T - 1 - k;
     all[t] = h = edf__apply(&e, edf__recurrence_line(&at, &r, t, h_in, h));
   }
-  edf__text letters = { { 0 }, 0 };
-  for (int d = 0; d < e.ref[0].rank; d++) {
-    const edf__letter *l = &e.letter[edf__alone(&e, &e.ref[0].place[d])];
-    edf__put(&letters, "%s%.*s", d ? "," : "[", l->length, l->name);
-  }
-  edf__put(&letters, "]");
-  h = edf__joined(&at, e.ref[0].rank, r.d, letters.at, r.T, all);
+  edf__letters l = edf__letters_of(h_in);
+  h = edf__joined(&at, l.n, r.d, edf__last_letters(&l, l.n), r.T, all);
   edf__free(all);
   edf__free(in);
   return h;
