@@ -4470,37 +4470,35 @@ static const char *edf__expand(const edf__spec *s, const char *pattern, const ch
 
 /* A row function over the indices that a spec names with capitals. Rows have to lie together:
    where they do not, one equation moves the indices, and another moves them back. */
-static edf_node *edf__over_rows(const edf__site *at, const edf_op *is, const char *text,
-                                edf_node *x, int may_be_causal, edf_real number) {
+static edf_node *edf__over_rows(const char *op, const char *file, int line, const edf_op *is,
+                                const char *text, edf_node *x, int may_be_causal,
+                                edf_real number) {
+  edf__site at = { op, file, line };
   edf__spec s;
   int moved = 0;
-  edf__no_nulls(at, "x", x);
-  edf__read_spec(&s, at, text, x, may_be_causal);
+  edf__no_nulls(&at, "x", x);
+  edf__read_spec(&s, &at, text, x, may_be_causal);
   for (int d = 0; d < s.ref.rank; d++) moved |= s.order[d] != d;
-  if (moved) x = edf__inner(edf__line(at, edf__expand(&s, "moved^ = x@", NULL), 1, x));
-  edf_node *y = edf__with_number(at, is, 1, &x, number);
+  if (moved) x = edf__inner(edf__line(&at, edf__expand(&s, "moved^ = x@", NULL), 1, x));
+  edf_node *y = edf__with_number(&at, is, 1, &x, number);
   y->letters = edf__copy(&edf.computed, edf__expand(&s, "^", NULL));
   y->row_dims = (char)s.n_over;
   y->causal = (char)s.causal;
   edf__add_compnode(y);
-  return moved ? edf__line(at, edf__expand(&s, "y@ = x^", NULL), 1, y) : y;
+  return moved ? edf__line(&at, edf__expand(&s, "y@ = x^", NULL), 1, y) : y;
 }
 
 edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
-  edf__site at = { "SoftmaxOver", file, line };
-  return edf__over_rows(&at, &edf__softmax_op, spec, s, 1, 0);
+  return edf__over_rows("SoftmaxOver", file, line, &edf__softmax_op, spec, s, 1, 0);
 }
-
 edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
-  edf__site at = { "LogSoftmaxOver", file, line };
-  return edf__over_rows(&at, &edf__log_softmax_op, spec, s, 0, 0);
+  return edf__over_rows("LogSoftmaxOver", file, line, &edf__log_softmax_op, spec, s, 0, 0);
 }
 
-/* ---- NormalizeOver   y = (x - m) r, r = 1/sqrt(v + eps), with m and v the row's mean and
-   variance (divisor n)
+/* ---- NormalizeOver   y = (x - m) r, r = 1/sqrt(v + eps): the row's mean and variance
                         x.grad += r (y.grad - mean y.grad - y mean(y y.grad))
-   The second mean is the cross term: every entry of the row moves v. The state is eps, then r
-   of each row. ---- */
+   The second mean is there since every entry of the row moves v. The state is eps, then r of
+   each row. ---- */
 enum { EDF__HEAD = 16 };                 /* numbers before an array in a state: it is aligned */
 
 static void edf__normalize_forward(edf_node *y) {
@@ -4535,8 +4533,7 @@ static const edf_op edf__normalize_op = { "NormalizeOver", edf__softmax_shape,
   1, 0 };
 edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
                                 edf_real eps) {
-  edf__site at = { "NormalizeOver", file, line };
-  return edf__over_rows(&at, &edf__normalize_op, spec, x, 0, eps);
+  return edf__over_rows("NormalizeOver", file, line, &edf__normalize_op, spec, x, 0, eps);
 }
 
 /* ---- MaxOver   y[b,i] = max_J x[b,2*i+J]     x.grad[b,2*i+J] += y.grad[b,i] at the winner
@@ -4648,47 +4645,39 @@ static void edf__contract_max(edf__contraction *t, edf_real *out, size_t size, i
 }
 EDF__HOOKED(edf__contractor, edf__max, edf__contract_max)
 
-/* ---- SumOver, MeanOver, MaxOver: equations. VarianceOver: the mean of squared deviations. */
+/* ---- SumOver, MeanOver, MaxOver: equations. `centred`: of squared deviations, a variance. */
 static edf_node *edf__over(const char *op, const char *file, int line,
-                           edf__reduction_kind kind, const char *text, edf_node *x) {
+                           edf__reduction_kind kind, int centred, const char *text,
+                           edf_node *x) {
   edf__site at = { op, file, line };
   edf__spec s;
   const char *equals = text ? strchr(text, '=') : NULL;
   edf__no_nulls(&at, "x", x);
-  if (equals && !memchr(text, '|', (size_t)(equals - text)))
+  if (!centred && equals && !memchr(text, '|', (size_t)(equals - text)))
     return edf__reduction(&at, kind, text, 1, &x);
   edf__read_spec(&s, &at, text, x, 0);
-  return edf__reduction(&at, kind, edf__expand(&s, "y& = x@", NULL), 1, &x);
-}
-
-edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf__over("SumOver", file, line, EDF__SUM, spec, x);
-}
-edf_node *edf_mean_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf__over("MeanOver", file, line, EDF__MEAN, spec, x);
-}
-edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf__over("MaxOver", file, line, EDF__MAX, spec, x);
-}
-
-static edf_node *edf__variance(const char *op, const char *file, int line,
-                               edf__reduction_kind kind, const char *spec, edf_node *x) {
-  edf__site at = { op, file, line };
-  edf__spec s;
-  edf__no_nulls(&at, "x", x);
-  edf__read_spec(&s, &at, spec, x, 0);
+  if (!centred) return edf__reduction(&at, kind, edf__expand(&s, "y& = x@", NULL), 1, &x);
   const char *mean = edf__expand(&s, "m& = x@", NULL);
   edf_node *m = edf__inner(edf__reduction(&at, EDF__MEAN, mean, 1, &x));
   edf_node *d = edf__inner(edf__line(&at, edf__expand(&s, "d@ = x@ - m&", NULL), 2, x, m));
   return edf__reduction(&at, kind, edf__expand(&s, "v& = d@ d@", NULL), 1, &d);
 }
 
+edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x) {
+  return edf__over("SumOver", file, line, EDF__SUM, 0, spec, x);
+}
+edf_node *edf_mean_over_at(const char *file, int line, const char *spec, edf_node *x) {
+  return edf__over("MeanOver", file, line, EDF__MEAN, 0, spec, x);
+}
+edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node *x) {
+  return edf__over("MaxOver", file, line, EDF__MAX, 0, spec, x);
+}
 edf_node *edf_variance_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf__variance("VarianceOver", file, line, EDF__MEAN, spec, x);
+  return edf__over("VarianceOver", file, line, EDF__MEAN, 1, spec, x);
 }
 edf_node *edf_sample_variance_over_at(const char *file, int line, const char *spec,
                                       edf_node *x) {
-  return edf__variance("SampleVarianceOver", file, line, EDF__SAMPLE, spec, x);
+  return edf__over("SampleVarianceOver", file, line, EDF__SAMPLE, 1, spec, x);
 }
 EDF__C_END
 #endif
@@ -4884,18 +4873,8 @@ static void edf__column_means(edf_real *sum, const edf_real *x, const edf_real *
   for (size_t c = 0; c < C; c++) sum[c] /= (edf_real)rows;
 }
 
-static void edf__move_running(edf_node *y, const edf_real *m, const edf_real *v, size_t rows) {
-  edf_node *mean = y->in[1], *variance = y->in[2];
-  edf_real rate = (edf_real)0.1, sample = (edf_real)rows / (edf_real)(rows - 1);
-  for (size_t c = 0; c < mean->size; c++) {
-    mean->value[c] += rate * (m[c] - mean->value[c]);
-    variance->value[c] += rate * (sample * v[c] - variance->value[c]);
-  }
-  edf_push(mean);
-  edf_push(variance);
-}
-
 static void edf__batch_normalize_forward(edf_node *y) {
+  edf_node *mean = y->in[1], *variance = y->in[2];
   const edf_real *x = y->in[0]->value;
   size_t C = edf__columns(y), rows = y->size / C;
   edf_real *state = (edf_real *)edf_state(y, (EDF__HEAD + 4 * C) * sizeof *state);
@@ -4905,12 +4884,18 @@ static void edf__batch_normalize_forward(edf_node *y) {
   if (training && rows < 2)
     edf__operands_error(y, "one row has no variance: training needs a batch of 2 or more");
   if (training) edf__column_means(m, x, NULL, rows, C);
-  else memcpy(m, y->in[1]->value, C * sizeof *m);
+  else memcpy(m, mean->value, C * sizeof *m);
   for (size_t r = 0; r < rows; r++)
     for (size_t c = 0; c < C; c++) y->value[r * C + c] = x[r * C + c] - m[c];
   if (training) edf__column_means(q, y->value, y->value, rows, C);
-  else memcpy(q, y->in[2]->value, C * sizeof *q);
-  if (training) edf__move_running(y, m, q, rows);
+  else memcpy(q, variance->value, C * sizeof *q);
+  for (size_t c = 0; training && c < C; c++) {
+    edf_real rate = (edf_real)0.1, sample = (edf_real)rows / (edf_real)(rows - 1);
+    mean->value[c] += rate * (m[c] - mean->value[c]);
+    variance->value[c] += rate * (sample * q[c] - variance->value[c]);
+  }
+  if (training) edf_push(mean);
+  if (training) edf_push(variance);
   for (size_t c = 0; c < C; c++) q[c] = 1 / edf__root(q[c] + eps);
   for (size_t r = 0; r < rows; r++)
     for (size_t c = 0; c < C; c++) y->value[r * C + c] *= q[c];
@@ -5065,8 +5050,7 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
   return edf__node2(&edf__embed_op, file, line, W, k);
 }
 
-/* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J]
-                 a.grad[b,t,j] += y.grad[b,t,j], c.grad[b,t,j] += y.grad[b,t,j+J]
+/* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J], and the gradients back
    A row of y, from the joined index on, is a row of each operand after the other. ---- */
 static void edf__concat_shape(edf_node *y) {
   int axis = y->rank - y->row_dims, joined = 0;
