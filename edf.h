@@ -5420,72 +5420,6 @@ edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_pack
   return edf__attention(&at, Phi, x, "a[b,h,t,S] | S<=t");
 }
 
-/* ---- An equation made of another's terms, with what these have of its indices and operands.
-   So NULL may stand for a state of zeros: the terms with it are left out. */
-typedef struct {
-  edf__equation e;
-  const edf__equation *from;
-  edf_node *in[EDF__MAX_REF];
-} edf__made;
-
-static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {       /* NULL: the left */
-  edf__equation *e = &to->e;
-  for (edf__place *p = r.place; p < r.place + r.rank; p++) {
-    edf__place old = *p;
-    memset(p->factor, 0, sizeof p->factor);
-    for (int i = 0; i < to->from->n_letter; i++) {
-      const edf__letter *l = &to->from->letter[i];
-      if (!old.factor[i]) continue;
-      int k = edf__letter_of(e, l->name, l->length);
-      e->letter[k] = *l;
-      p->factor[k] = old.factor[i];
-    }
-  }
-  r.operand = x ? e->n_operand : -1;
-  for (const edf__ref *f = e->ref + 1; x && f < e->ref + e->n_ref; f++)
-    if (to->in[f->operand] == x && edf__same_name(f->name, f->length, r.name, r.length))
-      r.operand = f->operand;
-  if (r.operand == e->n_operand) to->in[e->n_operand++] = x;
-  e->ref[e->n_ref++] = r;
-}
-
-static edf__made edf__make_from(const edf__equation *from, edf__ref left, edf__ref *refs) {
-  edf__made to;
-  to.from = from;
-  to.e = *from;
-  to.e.ref = refs;
-  to.e.n_letter = to.e.n_ref = to.e.n_term = to.e.n_operand = 0;
-  edf__add_ref(&to, left, NULL);
-  return to;
-}
-
-static edf_node *edf__made_node(const edf__site *at, edf__made *m) {     /* NULL: no term */
-  edf__equation *e = &m->e;
-  if (!e->n_term) return NULL;
-  return edf__equation_node(at, EDF__SUM, e, e->n_operand, m->in);
-}
-
-static edf_node *edf__state_line(const edf__site *at, const char *equation, int n, ...) {
-  static edf__ref refs[2][EDF__MAX_REF];
-  edf__equation e = edf__read_equation(at, equation, refs[0], 0);
-  edf__made to = edf__make_from(&e, *e.ref, refs[1]);
-  edf_node *in[EDF_MAX_FACTOR];
-  va_list args;
-  va_start(args, n);
-  for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
-  va_end(args);
-  for (const edf__term *t = e.term; t < e.term + e.n_term; t++) {
-    const edf__ref *r = e.ref + t->first;
-    int zero = 0;
-    for (int f = 0; f < t->n; f++) zero |= !in[r[f].operand];
-    if (zero) continue;
-    to.e.term[to.e.n_term] = *t;
-    to.e.term[to.e.n_term++].first = to.e.n_ref;
-    for (int f = 0; f < t->n; f++) edf__add_ref(&to, r[f], in[r[f].operand]);
-  }
-  return edf__made_node(at, &to);
-}
-
 /* ---- Recurrent cells. What the input gives to the gates does not depend on h; so it is one
    equation, z, for all times at once where x has a time. A step adds Wh h to it. `time` is
    where the step is in z[b,t,k,j]: "3,", or nothing. The first h and c are NULL. */
@@ -5493,16 +5427,22 @@ typedef struct { const edf__site *at; edf_node *z, *wh; char time[16]; } edf__mo
 typedef edf_recurrent_state edf__cell_step(const edf__moment *m, edf_recurrent_state s);
 struct edf_cell { const char *name; int gates; edf__cell_step *step; };
 
+static edf_node *edf__gate(const edf__moment *m, const char *left, const char *k,
+                           const char *bound, edf_node *h) {
+  const char *of_x = edf_fmt("%s = z[b,%s%s,j]", left, m->time, k);
+  if (!h) return edf__inner(edf__line(m->at, edf_fmt("%s%s", of_x, bound), 1, m->z));
+  const char *equation = edf_fmt("%s + Wh[I,%s,j] h[b,I]%s", of_x, k, bound);
+  return edf__inner(edf__line(m->at, equation, 3, m->z, m->wh, h));
+}
+
 static edf_node *edf__sigmoid_gates(const edf__moment *m, int n, edf_node *h) {
-  const char *gates = "g[b,k,j] = z[b,%sk,j] + Wh[I,k,j] h[b,I] | k<%d";
-  edf_node *g = edf__state_line(m->at, edf_fmt(gates, m->time, n), 3, m->z, m->wh, h);
-  return edf_sigmoid_at(m->at->file, m->at->line, edf__inner(g));
+  edf_node *gates = edf__gate(m, "g[b,k,j]", "k", edf_fmt(" | k<%d", n), h);
+  return edf_sigmoid_at(m->at->file, m->at->line, gates);
 }
 
 static edf_node *edf__tanh_gate(const edf__moment *m, int k, edf_node *h) {
-  const char *gate = "g[b,j] = z[b,%s%d,j] + Wh[I,%d,j] h[b,I]";
-  edf_node *g = edf__state_line(m->at, edf_fmt(gate, m->time, k, k), 3, m->z, m->wh, h);
-  return edf_tanh_at(m->at->file, m->at->line, edf__inner(g));
+  edf_node *gate = edf__gate(m, "g[b,j]", edf_fmt("%d", k), "", h);
+  return edf_tanh_at(m->at->file, m->at->line, gate);
 }
 
 static edf_recurrent_state edf__rnn_step(const edf__moment *m, edf_recurrent_state s) {
@@ -5511,26 +5451,26 @@ static edf_recurrent_state edf__rnn_step(const edf__moment *m, edf_recurrent_sta
 }
 
 static edf_recurrent_state edf__ugrnn_step(const edf__moment *m, edf_recurrent_state s) {
-  edf_node *G = edf__sigmoid_gates(m, 1, s.h), *R = edf__tanh_gate(m, 1, s.h);
-  const char *next = "n[b,j] = R[b,j] - G[b,0,j] R[b,j] + G[b,0,j] h[b,j]";
-  s.h = edf__state_line(m->at, next, 3, R, G, s.h);
+  edf_node *G = edf__sigmoid_gates(m, 1, s.h), *R = edf__tanh_gate(m, 1, s.h), *h = s.h;
+  s.h = h ? edf__line(m->at, "n[b,j] = R[b,j] - G[b,0,j] R[b,j] + G[b,0,j] h[b,j]", 3, R, G, h)
+          : edf__line(m->at, "n[b,j] = R[b,j] - G[b,0,j] R[b,j]", 2, R, G);
   return s;
 }
 
 static edf_recurrent_state edf__gru_step(const edf__moment *m, edf_recurrent_state s) {
-  edf_node *G = edf__sigmoid_gates(m, 2, s.h);
-  edf_node *Gh = edf__state_line(m->at, "m[b,j] = G[b,0,j] h[b,j]", 2, G, s.h);
-  edf_node *R = edf__tanh_gate(m, 2, Gh ? edf__inner(Gh) : NULL);
-  const char *next = "n[b,j] = h[b,j] - G[b,1,j] h[b,j] + G[b,1,j] R[b,j]";
-  s.h = edf__state_line(m->at, next, 3, s.h, G, R);
+  edf_node *G = edf__sigmoid_gates(m, 2, s.h), *h = s.h, *Gh = NULL;
+  if (h) Gh = edf__inner(edf__line(m->at, "m[b,j] = G[b,0,j] h[b,j]", 2, G, h));
+  edf_node *R = edf__tanh_gate(m, 2, Gh);
+  s.h = h ? edf__line(m->at, "n[b,j] = h[b,j] - G[b,1,j] h[b,j] + G[b,1,j] R[b,j]", 3, h, G, R)
+          : edf__line(m->at, "n[b,j] = G[b,1,j] R[b,j]", 2, G, R);
   return s;
 }
 
 static edf_recurrent_state edf__lstm_step(const edf__moment *m, edf_recurrent_state s) {
-  edf_node *G = edf__sigmoid_gates(m, 3, s.h), *R = edf__tanh_gate(m, 3, s.h);
-  const char *next = "C[b,j] = G[b,0,j] c[b,j] + G[b,1,j] R[b,j]";
-  s.c = edf__inner(edf__state_line(m->at, next, 3, G, s.c, R));
-  edf_node *q = edf_tanh_at(m->at->file, m->at->line, s.c);
+  edf_node *G = edf__sigmoid_gates(m, 3, s.h), *R = edf__tanh_gate(m, 3, s.h), *c = s.c;
+  s.c = c ? edf__line(m->at, "C[b,j] = G[b,0,j] c[b,j] + G[b,1,j] R[b,j]", 3, G, c, R)
+          : edf__line(m->at, "C[b,j] = G[b,1,j] R[b,j]", 2, G, R);
+  edf_node *q = edf_tanh_at(m->at->file, m->at->line, edf__inner(s.c));
   s.h = edf__line(m->at, "h[b,j] = G[b,2,j] q[b,j]", 2, G, q);
   return s;
 }
@@ -5680,6 +5620,44 @@ static int edf__term_counts(const edf__recurrence *r, const edf__term *m, int wi
   return 1;
 }
 
+/* An equation made of another's terms, with what these have of its indices and operands. */
+typedef struct {
+  edf__equation e;
+  const edf__equation *from;
+  edf_node *in[EDF__MAX_REF];
+} edf__made;
+
+static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {       /* NULL: the left */
+  edf__equation *e = &to->e;
+  for (edf__place *p = r.place; p < r.place + r.rank; p++) {
+    edf__place old = *p;
+    memset(p->factor, 0, sizeof p->factor);
+    for (int i = 0; i < to->from->n_letter; i++) {
+      const edf__letter *l = &to->from->letter[i];
+      if (!old.factor[i]) continue;
+      int k = edf__letter_of(e, l->name, l->length);
+      e->letter[k] = *l;
+      p->factor[k] = old.factor[i];
+    }
+  }
+  r.operand = x ? e->n_operand : -1;
+  for (const edf__ref *f = e->ref + 1; x && f < e->ref + e->n_ref; f++)
+    if (to->in[f->operand] == x && edf__same_name(f->name, f->length, r.name, r.length))
+      r.operand = f->operand;
+  if (r.operand == e->n_operand) to->in[e->n_operand++] = x;
+  e->ref[e->n_ref++] = r;
+}
+
+static edf__made edf__make_from(const edf__equation *from, edf__ref left, edf__ref *refs) {
+  edf__made to;
+  to.from = from;
+  to.e = *from;
+  to.e.ref = refs;
+  to.e.n_letter = to.e.n_ref = to.e.n_term = to.e.n_operand = 0;
+  edf__add_ref(&to, left, NULL);
+  return to;
+}
+
 /* A tensor at time t, or at all times for t < 0. `no_time`: without that place. */
 static edf__ref edf__at_time(const edf__recurrence *r, edf__ref ref, int t, int no_time) {
   for (edf__place *p = ref.place; t >= 0 && p < ref.place + ref.rank; p++) {
@@ -5710,11 +5688,12 @@ static edf_node *edf__recurrence_line(const edf__site *at, const edf__recurrence
       if (edf__is_self(f)) edf__add_ref(&to, edf__at_time(r, *f, t, 1), h);
       else edf__add_ref(&to, edf__at_time(r, *f, t, 0), r->in[f->operand]);
   }
-  edf_node *y = edf__made_node(at, &to);
+  if (!to.e.n_term) return NULL;
+  edf_node *y = edf__equation_node(at, EDF__SUM, &to.e, to.e.n_operand, to.in);
   edf__text name = { { 0 }, 0 };
   edf__put(&name, "%.*s_%s%d", whole->ref->length, whole->ref->name, t < 0 ? "in" : "next",
            edf.n_compnodes - 1);
-  if (y) y->name = edf__copy(&edf.computed, name.at);
+  y->name = edf__copy(&edf.computed, name.at);
   return y;
 }
 
