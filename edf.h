@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, how many lines, and the public names that are
    declared there, without edf_ and EDF_; constants stand with their enum.
-   First sitting:  lines 1 to 1683 (1683), to the end of >>nodes: no notation yet
-   Second sitting: lines 1684 to 3177 (1494): then you have read the framework
+   First sitting:  lines 1 to 1666 (1666), to the end of >>nodes: no notation yet
+   Second sitting: lines 1667 to 3122 (1456): then you have read the framework
    Part One, a whole framework
      >>example 31 A whole program
      >>config 66 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
@@ -38,21 +38,21 @@
        log sqrt square add sub mul div softmax log_loss softmax_log_loss sum mean seed uniform
        normal below init_uniform init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest
        contract_reference
-     >>memory 258 Errors, memory and names          >>core 504 Nodes, lists and the three loops
+     >>memory 258 Errors, memory and names          >>core 487 Nodes, lists and the three loops
      >>init 49 Random numbers and initialisation    >>nodes 286 Nodes, from the simplest
      >>contraction 53 The definition of a contraction
-     >>equation 395 Declarations and equations      >>einsum 778 Equations as nodes
+     >>equation 400 Declarations and equations      >>einsum 735 Equations as nodes
      >>products 239 Nodes that are equations, and losses
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
-     >>seam 171 The seam of a device: rule route window device_table device open_device
+     >>seam 167 The seam of a device: rule route window device_table device open_device
        array_bytes RULE_NUMBERS
      >>nest 826 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
-     >>more 200 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
+     >>more 193 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
        bce_loss mse masked_mean
-     >>over 406 Functions over named indices: softmax_over log_softmax_over normalize_over
+     >>over 373 Functions over named indices: softmax_over log_softmax_over normalize_over
        sum_over mean_over variance_over sample_variance_over max_over max_window
-     >>layers 1103 Layers, from normalisation to recurrences: layer_norm_package
+     >>layers 1060 Layers, from normalisation to recurrences: layer_norm_package
        batch_norm_package layer_norm_params layer_norm batch_norm_params batch_norm dropout
        embed concat concat_list slice select reshape conv_package conv_params
        grouped_conv_params conv transposed_conv max_pool avg_pool residual_package
@@ -64,13 +64,13 @@
        update_momentum update_average update_adagrad update_rmsprop update_adam update_adamw
        update_adam_slides clip clip_each l2 l1 update
    Part Three, to see, check and keep
-     >>tools 334 What tools are made of: watch watch_passes unwatch find_watcher is
+     >>tools 373 What tools are made of: watch watch_passes unwatch find_watcher is
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
-       write_node writer create_file finish_file
-     >>print 647 A program as text: print_program print_node print formula
+       write_node word next_word writer create_file finish_file
+     >>print 531 A program as text: print_program print_node print formula
      >>check 870 The gradient check: gradcheck expect_mismatch
-     >>watch 352 Stepping, and who is told what runs: step_forward step_backward where break
+     >>watch 346 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
      >>data 685 Files of data, arrays, pictures, text: array new_array load_idx load_images
        load_labels load_csv free_array view load_npy save_npy load_image save_image text
@@ -82,7 +82,7 @@
        print_latex write_dot contact_sheet
      >>doctor 1428 Rules that watch the first steps of training
      >>plot 276 Training curves                     >>trace 962 The trace page
-     >>paper 197 The program as LaTeX, the graph in Graphviz's language
+     >>paper 150 The program as LaTeX, the graph in Graphviz's language
      >>sheet 47 Contact sheets
 */
 
