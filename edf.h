@@ -619,8 +619,8 @@ EDF__HOOK(edf__unwinder, edf__unwind)    /* see >>tools: looks aside end        
 
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
-  edf.telling = 0;
   if (edf__unwind) edf__unwind();
+  edf.telling = 0;
   if (edf__seam) edf__seam->stop(0);
   EDF_PANIC(edf__message);
   abort();
@@ -6160,7 +6160,6 @@ edf_node *edf_mark(edf_node *target) {
 
 edf_statistics edf_statistics_of(const edf_real *v, size_t n) {
   edf_statistics s = { HUGE_VAL, -HUGE_VAL, 0, 0, 0, 0 };
-  double square = 0;
   for (size_t i = 0; i < n; i++) {
     double number = (double)v[i];
     s.bad += number - number != 0;
@@ -6172,8 +6171,8 @@ edf_statistics edf_statistics_of(const edf_real *v, size_t n) {
   s.mean /= (double)n;
   s.norm = sqrt(s.norm);
   for (size_t i = 0; i < n; i++)
-    square += ((double)v[i] - s.mean) * ((double)v[i] - s.mean) / (double)n;
-  s.deviation = sqrt(square);
+    s.deviation += ((double)v[i] - s.mean) * ((double)v[i] - s.mean) / (double)n;
+  s.deviation = sqrt(s.deviation);
   return s;
 }
 
@@ -6370,7 +6369,6 @@ static void edf__end_asides(void) {
     if (a->n == edf__n_nodes()) edf__run_back(a, 1);
     edf__put_back(a);
   }
-  edf.telling = 0;
 }
 EDF__HOOKED(edf__unwinder, edf__unwind, edf__end_asides)
 EDF__C_END
