@@ -2837,13 +2837,6 @@ static edf__letters edf__letters_of(const edf_node *y) {
   return l;
 }
 
-/* Of two operands the longer one names the indices; of equal ones the one that has names. */
-static edf__letters edf__letters_of_both(const edf_node *u, const edf_node *v) {
-  if (!u || !v) return edf__letters_of(u ? u : v);
-  int named = edf__letter_source(v) && !edf__letter_source(u);
-  return edf__letters_of(v->rank > u->rank || (v->rank == u->rank && named) ? v : u);
-}
-
 /* The last `rank` of them: [i,j] */
 static const char *edf__last_letters(const edf__letters *l, int rank) {
   edf__text text = { { 0 }, 0 };
@@ -2854,12 +2847,15 @@ static const char *edf__last_letters(const edf__letters *l, int rank) {
 
 /* ==== >>products  Nodes that are equations, and losses =================================== */
 
-/* ---- Add, Sub, Mul are equations over the indices of the longer operand: the shorter one has
-   the last of them, a scalar none.     y[b,j] = u[b,j] + v[j]     y[b,j] = u[b,j] v[j] ---- */
+/* ---- Add, Sub, Mul are equations over the indices of the longer operand, or of that which has
+   names: the shorter one has the last of them, a scalar none.
+   y[b,j] = u[b,j] + v[j]     y[b,j] = u[b,j] v[j] ---- */
 static edf_node *edf__pairwise(const char *op, const char *sign, const char *file, int line,
                                edf_node *u, edf_node *v) {
   edf__site at = { op, file, line };
-  edf__letters l = edf__letters_of_both(u, v);
+  int second = !u || (v && v->rank > u->rank);
+  if (u && v && v->rank == u->rank) second = !edf__letter_source(u) && edf__letter_source(v);
+  edf__letters l = edf__letters_of(second ? v : u);
   const char *of_y = edf__last_letters(&l, l.n);
   const char *of_u = edf__last_letters(&l, u ? u->rank : 0);
   const char *of_v = edf__last_letters(&l, v ? v->rank : 0);
@@ -2931,8 +2927,7 @@ static void edf__softmax_backward(edf_node *P) {
   size_t K = edf__columns(P);
   for (size_t b = 0; b < P->size; b += K) {
     edf_real e = edf__dot(P->value + b, P->grad + b, (ptrdiff_t)K);
-    for (size_t k = b; k < b + K; k++)
-      edf_addgrad(s, k, P->value[k] * (P->grad[k] - e));
+    for (size_t k = b; k < b + K; k++) edf_addgrad(s, k, P->value[k] * (P->grad[k] - e));
   }
 }
 static const edf_op edf__softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
@@ -2961,9 +2956,8 @@ static edf_node *edf__init_for(edf_node *w, double n) {
 edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out) {
   edf_affine_package Phi;
   int n = edf__new_package(file, line, "edf_affine_params", n_in, n_out);
-  Phi.w = edf_parameter_at(file, line, "w%d[%d,%d]", n, n_in, n_out);
+  Phi.w = edf__init_for(edf_parameter_at(file, line, "w%d[%d,%d]", n, n_in, n_out), n_in);
   Phi.b = edf_parameter_at(file, line, "b%d[%d]", n, n_out);
-  edf__init_for(Phi.w, n_in);
   return Phi;
 }
 
