@@ -2129,15 +2129,6 @@ typedef struct {
   const edf_node *max;                   /* whose value is a maximum in place of a sum        */
 } edf__contraction;
 
-/* out += a b, or out = a b where out is fresh: its memory then counts as zero. */
-typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, int *fresh,
-                             const edf_real *a, const edf_real *b);
-
-/* The fast kernels of >>nest; NULL where the definition is asked for, or without that chapter. */
-typedef edf__contractor *edf__kernel_chooser(void);
-EDF__HOOK(edf__kernel_chooser, edf__fast_kernel)
-EDF__HOOK(edf__contractor, edf__max)     /* see >>over: a maximum                             */
-
 /* ---- An equation becomes steps, each one contraction: out += a b. They go from node to node:
    the operands, the output, and those that only this equation knows: a padded copy of an
    operand that is read outside, or the product of two of more than two factors. Backward runs
@@ -2154,6 +2145,15 @@ typedef struct {
   int *dim;                              /* the operands' shapes that it was made for         */
   edf__step *step;
 } edf__program;
+
+/* out += a b, or out = a b where out is fresh: its memory then counts as zero. */
+typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, int *fresh,
+                             const edf_real *a, const edf_real *b);
+
+/* The fast kernels of >>nest; NULL where the definition is asked for, or without that chapter. */
+typedef edf__contractor *edf__kernel_chooser(void);
+EDF__HOOK(edf__kernel_chooser, edf__fast_kernel)
+EDF__HOOK(edf__contractor, edf__max)     /* see >>over: a maximum                             */
 
 static const edf_real edf__number_one = 1;
 static edf_node edf__one;                /* b of a term of one factor                         */
