@@ -8305,13 +8305,11 @@ static void edf__get_numbers(edf_real *to, size_t n, const char *from, char kind
   }
 }
 
-/* What a header says of the numbers behind it. */
-typedef struct { char kind; int bytes, big, rank, dim[EDF_MAX_RANK]; } edf__layout;
-
-static void edf__add_dim(edf__file *f, const char *at, edf__layout *l, unsigned long long n) {
+/* A header tells an array's dimensions one by one. */
+static void edf__add_dim(edf__file *f, const char *at, edf_array *a, unsigned long long n) {
   edf__require(f, at, n >= 1 && n <= INT_MAX, "dimension %d: expected 1 to %d entries, found "
-               "%llu", l->rank, INT_MAX, n);
-  l->dim[l->rank++] = (int)n;
+               "%llu", a->rank, INT_MAX, n);
+  a->dim[a->rank++] = (int)n;
 }
 
 /* An array for what the file has; an error frees it. */
@@ -8323,15 +8321,15 @@ static edf_array edf__array_for(edf__file *f, int rank, const int *dim) {
 }
 
 /* The rest of a file, which is these numbers and no more. */
-static edf_array edf__rest(edf__file *f, const edf__layout *l) {
+static edf_array edf__rest(edf__file *f, edf_array a, char kind, size_t bytes, int big) {
   unsigned long long left = edf__fetch(f, SIZE_MAX), all = (size_t)(f->end - f->text);
-  unsigned long long size = (unsigned long long)l->bytes;
+  unsigned long long size = bytes;
   int d = 0;
-  while (d < l->rank && size <= all) size *= (unsigned long long)l->dim[d++];
+  while (d < a.rank && size <= all) size *= (unsigned long long)a.dim[d++];
   edf__require(f, f->at, size == left, "the header promises %s%llu bytes of numbers, but "
-               "%llu follow", d < l->rank ? "at least " : "", size, left);
-  edf_array a = edf__array_for(f, l->rank, l->dim);
-  edf__get_numbers(a.value, a.size, f->at, l->kind, (size_t)l->bytes, l->big);
+               "%llu follow", d < a.rank ? "at least " : "", size, left);
+  a = edf__array_for(f, a.rank, a.dim);
+  edf__get_numbers(a.value, a.size, f->at, kind, bytes, big);
   edf__close(f);
   return a;
 }
@@ -8340,7 +8338,7 @@ static edf_array edf__rest(edf__file *f, const edf__layout *l) {
    entries. Rank 0 stands for any. */
 static edf_array edf__load_idx(const char *path, int rank, const char *what) {
   edf__file f = edf__open(path, 0);
-  edf__layout l = { 'u', 1, 0, 0, { 0 } };
+  edf_array a = { 0, { 0 }, 0, NULL };
   const unsigned char *h = edf__take(&f, 4);
   int found = h[3];
   edf__require(&f, f.text, !h[0] && !h[1], "expected an IDX file, which begins with two "
@@ -8351,13 +8349,13 @@ static edf_array edf__load_idx(const char *path, int rank, const char *what) {
                "expected 1 to %d dimensions, found %d", EDF_MAX_RANK, found);
   edf__require(&f, f.text + 3, !rank || found == rank, "expected %d dimension%s for %s, "
                "found %d", rank, rank == 1 ? "" : "s", what, found);
-  while (l.rank < found) {
+  while (a.rank < found) {
     uint64_t n = edf__get_number(edf__take(&f, 4), 4, 1);
-    edf__add_dim(&f, f.at - 4, &l, n);
+    edf__add_dim(&f, f.at - 4, &a, n);
   }
-  edf__require(&f, f.text + 8, rank != 3 || l.dim[1] <= INT_MAX / l.dim[2],
-               "images of %d by %d pixels are too large", l.dim[1], l.dim[2]);
-  return edf__rest(&f, &l);
+  edf__require(&f, f.text + 8, rank != 3 || a.dim[1] <= INT_MAX / a.dim[2],
+               "images of %d by %d pixels are too large", a.dim[1], a.dim[2]);
+  return edf__rest(&f, a, 'u', 1, 0);
 }
 
 edf_array edf_load_idx(const char *path) { return edf__load_idx(path, 0, ""); }
@@ -8556,34 +8554,33 @@ static const char *edf__npy_value(edf__file *f, const char *key) {
   return at + strspn(at, " ");
 }
 
-static void edf__npy_type(edf__file *f, edf__layout *l) {
-  const char *at = edf__npy_value(f, "'descr':"), *known = "f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1";
-  char order = 0, type[3] = "";
+/* Order, kind and bytes, as in '<f4'. */
+static const char *edf__npy_type(edf__file *f) {
+  const char *at = edf__npy_value(f, "'descr':");
+  char type[3] = "";
   int n = 0;
-  sscanf(at, "'%c%2[fiub1248]'%n", &order, type, &n);
-  edf__require(f, f->at, n == 5 && strchr("<>|=", order) && strstr(known, type),
+  sscanf(at, "'%*1[<>|=]%2[fiub1248]'%n", type, &n);
+  edf__require(f, f->at, n == 5 && strstr("f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", type),
                "expected numbers of type f4, f8, i1 to i8, u1 to u8 or b1, found %.*s",
                (int)strcspn(at, ",}\n"), at);
-  l->kind = type[0];
-  l->bytes = type[1] - '0';
-  l->big = order == '>';
+  return at + 1;
 }
 
-static void edf__npy_shape(edf__file *f, edf__layout *l) {
+static void edf__npy_shape(edf__file *f, edf_array *a) {
   const char *at = edf__npy_value(f, "'shape':");
   edf__require(f, f->at, *at++ == '(', "expected a shape as in (3, 4)");
   for (; *at != ')'; at += strspn(at, ", ")) {
     edf__require(f, f->at, edf__is_digit(*at), "expected a shape as in (3, 4)");
-    edf__require(f, f->at, l->rank < EDF_MAX_RANK, "expected at most %d dimensions",
+    edf__require(f, f->at, a->rank < EDF_MAX_RANK, "expected at most %d dimensions",
                  EDF_MAX_RANK);
-    edf__add_dim(f, f->at, l, edf__digits(&at, INT_MAX));
+    edf__add_dim(f, f->at, a, edf__digits(&at, INT_MAX));
   }
 }
 
 edf_array edf_load_npy(const char *path) {
   enum { LONGEST = 4096 };
   edf__file f = edf__open(path, 0);
-  edf__layout l = { 0, 0, 0, 0, { 0 } };
+  edf_array a = { 0, { 0 }, 0, NULL };
   const unsigned char *h = edf__take(&f, 10);
   int version = h[6];
   edf__require(&f, f.text, !memcmp(h, "\x93NUMPY", 6), "expected an .npy file");
@@ -8598,13 +8595,13 @@ edf_array edf_load_npy(const char *path) {
   char *end = f.text + (f.at - f.text), first = *end;        /* of the numbers                */
   *end = 0;
   f.at -= length;
-  edf__npy_type(&f, &l);
+  const char *type = edf__npy_type(&f);
   edf__require(&f, f.at, !strncmp(edf__npy_value(&f, "'fortran_order':"), "False", 5),
                "the array is in Fortran order: save np.ascontiguousarray(x)");
-  edf__npy_shape(&f, &l);
+  edf__npy_shape(&f, &a);
   *end = first;
   f.at = end;
-  return edf__rest(&f, &l);
+  return edf__rest(&f, a, type[1], (size_t)(type[2] - '0'), *type == '>');
 }
 
 /* ---- Pictures: PGM and PPM (netpbm), PNG (ISO 15948). */
