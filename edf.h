@@ -8859,8 +8859,8 @@ static void edf__check_names(void) {
 /* In the order of the parts, whose numbers lie in that order too. Its length comes first. */
 static void edf__write_header(edf_page *to) {
   unsigned long long at = 0;
-  edf_write(to, "%8s{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",\"draws\":\"%llu\"",
-            "", edf.seed, edf.draws);
+  edf_write(to, "%8s{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",", "", edf.seed);
+  edf_write(to, "\"draws\":\"%llu\"", edf.draws);
   for (int i = 0; i < edf.n_parameters; i++) {
     const edf_node *p = edf.parameters[i];
     if (!p->steps) continue;
@@ -9059,8 +9059,8 @@ static void edf__check_model(edf__model *m, unsigned long long length) {
     const edf_node *p = edf.parameters[s->part / EDF__PARTS];
     edf__require(f, f->at, s->bytes || s->part % EDF__PARTS, "there is no tensor for parameter "
                  "\"%s\", declared at %s:%d", p->name, p->file, p->line);
-    edf__require(f, f->at, !s->bytes || s->begin == end, "a tensor begins at offset %llu, where "
-                 "%llu was expected: a gap, or an overlap", s->begin, end);
+    edf__require(f, f->at, !s->bytes || s->begin == end, "a tensor begins at offset %llu, "
+                 "where %llu was expected: a gap, or an overlap", s->begin, end);
     if (s->bytes) end = s->end;
   }
   edf__require(f, f->at, end == length, "the tensors end at offset %llu, but %llu bytes follow "
