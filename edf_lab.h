@@ -1571,20 +1571,14 @@ void edf_doctor(edf_node *loss) {
 }
 
 /* ==== >>plot  Training curves ============================================================= */
-struct edf_lab__series {
-  struct edf_lab__series *next;
+typedef struct edf_lab__series {
+  struct edf_lab__series *next, *chart;  /* the first series of a chart stands for it         */
   char *name;
   double *x, *y;
   size_t n;
-  int log_scale;                         /* of its chart                                      */
-};
-typedef struct edf_lab__series edf_lab__series;
-
-/* The part before a slash names the chart; a name without one is a chart of its own. */
-static int edf_lab__same_chart(const char *a, const char *b) {
-  size_t n = strcspn(a, "/");
-  return n == strcspn(b, "/") && !memcmp(a, b, n);
-}
+  int log_scale, n_series;               /* of a chart                                        */
+  double last, least, greatest, top;     /* its x axis; its y axis, scaled; on the page       */
+} edf_lab__series;
 
 /* The graph's list hangs on a watcher, which has nothing to do. */
 typedef struct { edf_watcher watcher; edf_lab__series *first; } edf_lab__log;
@@ -1598,109 +1592,109 @@ static edf_lab__series *edf_lab__logged(void) {
   return log ? log->first : NULL;
 }
 
-static edf_lab__series *edf_lab__series_of(const char *name) {
-  edf_lab__log *log = (edf_lab__log *)edf_lab__watching(edf_lab__log_told, sizeof *log);
-  edf_lab__series **at = &log->first, *found;
-  int log_scale = 0;
-  for (; *at && strcmp((*at)->name, name); at = &(*at)->next)
-    if (edf_lab__same_chart((*at)->name, name)) log_scale = (*at)->log_scale;
-  if (*at) return *at;
-  found = (edf_lab__series *)edf_keep(NULL, sizeof *found);
-  found->name = edf_lab__copy(NULL, name);
-  found->log_scale = log_scale;
-  return *at = found;
+/* The part before a slash names the chart; a name without one is a chart of its own. */
+static int edf_lab__same_chart(const char *a, const char *b) {
+  size_t n = strcspn(a, "/");
+  return n == strcspn(b, "/") && !memcmp(a, b, n);
 }
 
 void edf_log_value(const char *name, double value) {
   if (!name || !*name) edf_stop("edf_log: the series has no name");
-  edf_lab__series *s = edf_lab__series_of(name);
-  size_t longest = s->n + 1, room = sizeof *s->x;
-  for (edf_lab__series *t = edf_lab__logged(); t; t = t->next)
-    if (edf_lab__same_chart(t->name, name) && t->n > longest) longest = t->n;
-  while (room < (s->n + 1) * sizeof *s->x) room *= 2;
-  s->x = (double *)edf_keep(s->x, room);
-  s->y = (double *)edf_keep(s->y, room);
-  s->x[s->n] = (double)longest;
-  s->y[s->n++] = value;
+  edf_lab__log *log = (edf_lab__log *)edf_lab__watching(edf_lab__log_told, sizeof *log);
+  edf_lab__series **at = &log->first, *chart = NULL, *s;
+  for (; *at && strcmp((*at)->name, name); at = &(*at)->next)
+    if (edf_lab__same_chart((*at)->name, name)) chart = (*at)->chart;
+  if (!*at) {
+    s = (edf_lab__series *)edf_keep(NULL, sizeof *s);
+    s->name = edf_lab__copy(NULL, name);
+    s->chart = chart ? chart : s;
+    *at = s;
+  }
+  s = *at;
+  size_t n = s->n, bytes = 2 * (n + 1) * sizeof *s->x;
+  if ((n & (n - 1)) == 0) s->x = (double *)edf_keep(s->x, bytes);
+  if ((n & (n - 1)) == 0) s->y = (double *)edf_keep(s->y, bytes);
+  s->n++;
+  if (s->chart->last < (double)s->n) s->chart->last = (double)s->n;
+  s->x[n] = s->chart->last;
+  s->y[n] = value;
 }
 
 void edf_log_scale(const char *chart) {
-  int found = 0;
-  for (edf_lab__series *s = edf_lab__logged(); chart && s; s = s->next)
-    if (edf_lab__same_chart(s->name, chart)) found = s->log_scale = 1;
-  if (!found)
+  edf_lab__series *s = chart ? edf_lab__logged() : NULL;
+  while (s && !edf_lab__same_chart(s->name, chart)) s = s->next;
+  if (!s)
     edf_stop("edf_log_scale: nothing was logged for %s so far", chart ? chart : "(no name)");
+  s->chart->log_scale = 1;
 }
 
 /* ---- One chart: where it lies, and what its axes show. */
-typedef struct {
-  const edf_lab__series *first;
-  double top, least, greatest, last;     /* on the page; the y axis, scaled; the x axis       */
-  int n, log_scale;
-} edf_lab__chart;
 static const double edf_lab__left = 70, edf_lab__width = 610, edf_lab__height = 200;
 enum { EDF_LAB__POINTS = 600 };          /* more than these are shown by means                */
 static const char *const edf_lab__colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                           "#e69f00", "#56b4e9" };
-enum { EDF_LAB__COLOURS = sizeof edf_lab__colour / sizeof *edf_lab__colour };
+                                               "#e69f00", "#56b4e9" };
 
-static int edf_lab__shown(const edf_lab__chart *c, double y) {
-  return fabs(y) < 1e300 && (!c->log_scale || y > 0);
-}
-static double edf_lab__scaled(const edf_lab__chart *c, double y) {
-  return c->log_scale ? log10(y) : y;
-}
-
-static double edf_lab__page_x(const edf_lab__chart *c, double x) {
+static double edf_lab__page_x(const edf_lab__series *c, double x) {
   return edf_lab__left + edf_lab__width * (c->last > 1 ? (x - 1) / (c->last - 1) : 0.5);
 }
-static double edf_lab__page_y(const edf_lab__chart *c, double scaled) {
+static double edf_lab__page_y(const edf_lab__series *c, double scaled) {
   return c->top + edf_lab__height * (c->greatest - scaled) / (c->greatest - c->least);
 }
 
-/* The axes hold every value that is shown; 0 too, where it is not far. */
-static edf_lab__chart edf_lab__chart_of(const edf_lab__series *first, double top) {
-  edf_lab__chart c = { first, top, HUGE_VAL, -HUGE_VAL, 1, 0, first->log_scale };
-  for (const edf_lab__series *s = first; s; s = s->next) {
-    if (!edf_lab__same_chart(s->name, first->name)) continue;
-    c.n++;
-    for (size_t i = 0; i < s->n; i++) {
-      if (s->x[i] > c.last) c.last = s->x[i];
-      if (!edf_lab__shown(&c, s->y[i])) continue;
-      double y = edf_lab__scaled(&c, s->y[i]);
-      if (y < c.least) c.least = y;
-      if (y > c.greatest) c.greatest = y;
-    }
+/* Values from..to-1 as one point: the means of the n that are shown, in a band. */
+typedef struct { size_t n; double x, mean, least, greatest; } edf_lab__point;
+
+static edf_lab__point edf_lab__point_of(const edf_lab__series *c, const edf_lab__series *s,
+                                        size_t from, size_t to) {
+  edf_lab__point p = { 0, 0, 0, HUGE_VAL, -HUGE_VAL };
+  for (size_t i = from; i < to; i++) {
+    if (!(fabs(s->y[i]) < 1e300) || (c->log_scale && s->y[i] <= 0)) continue;
+    double y = c->log_scale ? log10(s->y[i]) : s->y[i];
+    p.n++;
+    p.x += s->x[i];
+    p.mean += y;
+    if (y < p.least) p.least = y;
+    if (y > p.greatest) p.greatest = y;
   }
-  if (c.least > c.greatest) c.least = c.greatest = 0;
-  if (!c.log_scale && c.least > 0 && c.least < 0.5 * c.greatest) c.least = 0;
-  double size = fabs(c.least) > fabs(c.greatest) ? fabs(c.least) : fabs(c.greatest);
-  double margin = c.greatest - c.least > 1e-6 * size ? 0.04 * (c.greatest - c.least)
-                : size > 0 ? 0.1 * size : 1;
-  if (c.least != 0 || c.greatest == 0) c.least -= margin;
-  c.greatest += margin;
-  return c;
+  if (p.n) p.x /= (double)p.n;
+  if (p.n) p.mean /= (double)p.n;
+  return p;
 }
 
-/* The bytes of one character beyond ASCII, 0 where they are not UTF-8. */
-static size_t edf_lab__utf8_length(const char *text, size_t room) {
-  unsigned char c = (unsigned char)*text;
-  size_t n = c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
-  for (size_t k = 1; k < n; k++)
-    if (k >= room || ((unsigned char)text[k] & 0xC0) != 0x80) return 0;
-  return n;
+/* The axes hold every value that is shown; 0 too, where it is not far. */
+static void edf_lab__set_axes(edf_lab__series *c) {
+  double least = HUGE_VAL, greatest = -HUGE_VAL;
+  c->n_series = 0;
+  for (const edf_lab__series *s = c; s; s = s->next) {
+    if (s->chart != c) continue;
+    c->n_series++;
+    edf_lab__point all = edf_lab__point_of(c, s, 0, s->n);
+    if (all.least < least) least = all.least;
+    if (all.greatest > greatest) greatest = all.greatest;
+  }
+  if (least > greatest) least = greatest = 0;
+  if (!c->log_scale && least > 0 && least < 0.5 * greatest) least = 0;
+  double size = fabs(least) > fabs(greatest) ? fabs(least) : fabs(greatest);
+  double margin = size > 0 ? 0.1 * size : 1;
+  if (greatest - least > 1e-6 * size) margin = 0.04 * (greatest - least);
+  c->least = least != 0 || greatest == 0 ? least - margin : least;
+  c->greatest = greatest + margin;
 }
 
+/* Bytes beyond ASCII that are not UTF-8 are shown as a question mark. */
 static void edf_lab__write_xml(edf_page *out, const char *text, size_t n) {
-  for (size_t i = 0, wide; i < n; i++)
-    if ((unsigned char)text[i] >= 128) {
-      wide = edf_lab__utf8_length(text + i, n - i);
-      edf_write(out, "%.*s", wide ? (int)wide : 1, wide ? text + i : "?");
-      i += wide ? wide - 1 : 0;
-    } else if (text[i] == '&') edf_write(out, "&amp;");
-    else if (text[i] == '<') edf_write(out, "&lt;");
-    else if (text[i] == '>') edf_write(out, "&gt;");
-    else edf_write(out, "%c", (unsigned char)text[i] < 32 ? ' ' : text[i]);
+  for (size_t i = 0; i < n; i++) {
+    unsigned char c = (unsigned char)text[i];
+    size_t wide = c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
+    for (size_t k = 1; k < wide; k++)
+      if (i + k >= n || ((unsigned char)text[i + k] & 0xC0) != 0x80) wide = 0;
+    if (wide) edf_write(out, "%.*s", (int)wide, text + i);
+    else if (c == '&') edf_write(out, "&amp;");
+    else if (c == '<') edf_write(out, "&lt;");
+    else if (c == '>') edf_write(out, "&gt;");
+    else edf_write(out, "%c", c >= 128 ? '?' : c < 32 ? ' ' : c);
+    i += wide ? wide - 1 : 0;
+  }
 }
 
 /* 1, 2 or 5 times a power of ten, at most n of them in the range. */
@@ -1709,72 +1703,50 @@ static double edf_lab__tick(double range, int n) {
   return power * (step <= 1 ? 1 : step <= 2 ? 2 : step <= 5 ? 5 : 10);
 }
 
-static void edf_lab__plot_axes(edf_page *out, const edf_lab__chart *c) {
+static void edf_lab__plot_axes(edf_page *out, const edf_lab__series *c) {
   double range = c->greatest - c->least, step = edf_lab__tick(range, 5);
-  double x_step = c->last > 1 ? edf_lab__tick(c->last, 8) : 1;
+  double x_step = c->last > 8 ? edf_lab__tick(c->last, 8) : 1;
   if (c->log_scale && step < 1 && range > 1) step = 1;
   for (double k = ceil(c->least / step), n = 0; k * step <= c->greatest && n < 50; k++, n++) {
     double at = edf_lab__page_y(c, k * step), y = c->log_scale ? pow(10.0, k * step) : k * step;
-    edf_write(out, "<path class=\"grid\" d=\"M%g %.1fh%g\"/>\n", edf_lab__left, at,
-              edf_lab__width);
-    edf_write(out, "<text class=\"y\" x=\"%g\" y=\"%.1f\">%.3g</text>\n", edf_lab__left - 8,
-              at + 4, fabs(y) < 1e-9 * range ? 0 : y);
+    edf_write(out, "<path class=\"grid\" d=\"M%g %.1fh%g\"/>\n<text class=\"y\" x=\"%g\" "
+              "y=\"%.1f\">%.3g</text>\n", edf_lab__left, at, edf_lab__width,
+              edf_lab__left - 8, at + 4, fabs(y) < 1e-9 * range ? 0 : y);
   }
-  if (x_step < 1) x_step = 1;
-  for (double x = x_step == 1 ? 1 : x_step; x <= c->last; x += x_step)
+  for (double x = x_step; x <= c->last; x += x_step)
     edf_write(out, "<text class=\"x\" x=\"%.1f\" y=\"%.1f\">%g</text>\n", edf_lab__page_x(c, x),
               c->top + edf_lab__height + 18, x);
   edf_write(out, "<path class=\"axis\" d=\"M%g %.1fv%gh%g\"/>\n", edf_lab__left, c->top,
             edf_lab__height, edf_lab__width);
 }
 
-/* Values from..to-1 as one point; returns how many of them are shown. */
-static size_t edf_lab__plot_point(const edf_lab__chart *c, const edf_lab__series *s,
-                                  size_t from, size_t to, double *x, double *mean,
-                                  double *least, double *greatest) {
-  size_t n = 0;
-  *x = *mean = 0;
-  *least = HUGE_VAL;
-  *greatest = -HUGE_VAL;
-  for (size_t i = from; i < to; i++) {
-    if (!edf_lab__shown(c, s->y[i])) continue;
-    double y = edf_lab__scaled(c, s->y[i]);
-    *x += s->x[i];
-    *mean += y;
-    if (y < *least) *least = y;
-    if (y > *greatest) *greatest = y;
-    n++;
-  }
-  if (n) { *x /= (double)n; *mean /= (double)n; }
-  return n;
-}
-
 /* part 0: the line of means; 1 and -1: the band's upper edge, and its lower one backwards. A
-   line has a gap where nothing is shown. */
-static size_t edf_lab__plot_line(edf_page *out, const edf_lab__chart *c,
+   line has a gap where nothing is shown. Returns how many values are. */
+static size_t edf_lab__plot_line(edf_page *out, const edf_lab__series *c,
                                  const edf_lab__series *s, int part) {
   size_t each = (s->n + EDF_LAB__POINTS - 1) / EDF_LAB__POINTS;
   size_t points = (s->n + each - 1) / each, shown = 0;
-  int gap = 1;
+  int gap = part >= 0;
   for (size_t k = 0; k < points; k++) {
-    size_t from = (part < 0 ? points - 1 - k : k) * each, to = from + each < s->n ? from + each
-                                                             : s->n;
-    double x, mean, least, greatest;
-    size_t n = edf_lab__plot_point(c, s, from, to, &x, &mean, &least, &greatest);
-    shown += n;
-    if (!n) { gap = part == 0; continue; }
-    double y = edf_lab__page_y(c, part == 0 ? mean : part > 0 ? greatest : least);
-    edf_write(out, "%c%.1f %.1f", gap && part >= 0 ? 'M' : 'L', edf_lab__page_x(c, x), y);
-    gap = 0;
+    size_t from = (part < 0 ? points - 1 - k : k) * each, left = s->n - from;
+    edf_lab__point p = edf_lab__point_of(c, s, from, from + (left < each ? left : each));
+    double y = part == 0 ? p.mean : part > 0 ? p.greatest : p.least;
+    shown += p.n;
+    if (p.n)
+      edf_write(out, "%c%.1f %.1f", gap ? 'M' : 'L', edf_lab__page_x(c, p.x),
+                edf_lab__page_y(c, y));
+    gap = p.n ? 0 : gap || part == 0;
   }
   return shown;
 }
 
 /* The line, its points where they are few, and its name with the last value. */
-static void edf_lab__plot_series(edf_page *out, const edf_lab__chart *c,
+static void edf_lab__plot_series(edf_page *out, const edf_lab__series *c,
                                  const edf_lab__series *s, int k) {
-  const char *colour = edf_lab__colour[k % EDF_LAB__COLOURS], *slash = strchr(s->name, '/');
-  double y = c->top - 12 - 18 * (c->n - 1 - k);
+  size_t n_colours = sizeof edf_lab__colour / sizeof *edf_lab__colour;
+  const char *colour = edf_lab__colour[(size_t)k % n_colours], *slash = strchr(s->name, '/');
+  const char *name = slash && slash[1] ? slash + 1 : s->name;
+  double y = c->top - 12 - 18 * (c->n_series - 1 - k);
   edf_write(out, "<g fill=\"none\" stroke=\"%s\">\n", colour);
   if (s->n > EDF_LAB__POINTS) {
     edf_write(out, "<path stroke=\"none\" fill=\"%s\" fill-opacity=\"0.25\" d=\"", colour);
@@ -1783,66 +1755,58 @@ static void edf_lab__plot_series(edf_page *out, const edf_lab__chart *c,
     edf_write(out, "\"/>\n");
   }
   edf_write(out, "<path d=\"");
-  size_t shown = edf_lab__plot_line(out, c, s, 0);
+  size_t hidden = s->n - edf_lab__plot_line(out, c, s, 0);
   edf_write(out, "\"/><path d=\"M%g %.1fh22\"/></g>\n<g fill=\"%s\">", edf_lab__left + 330,
             y - 4, colour);
-  for (size_t i = 0; s->n <= 40 && i < s->n; i++)
-    if (edf_lab__shown(c, s->y[i]))
-      edf_write(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>%g: %.6g</title>"
-                "</circle>", edf_lab__page_x(c, s->x[i]),
-                edf_lab__page_y(c, edf_lab__scaled(c, s->y[i])), s->x[i], s->y[i]);
+  for (size_t i = 0; s->n <= 40 && i < s->n; i++) {
+    edf_lab__point p = edf_lab__point_of(c, s, i, i + 1);
+    if (p.n)
+      edf_write(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>%g: %.6g</title></circle>",
+                edf_lab__page_x(c, p.x), edf_lab__page_y(c, p.mean), p.x, s->y[i]);
+  }
   edf_write(out, "</g>\n<text x=\"%g\" y=\"%.1f\">", edf_lab__left + 360, y);
-  const char *name = slash && slash[1] ? slash + 1 : s->name;
   edf_lab__write_xml(out, name, strlen(name));
   edf_write(out, "  %.4g", s->n ? s->y[s->n - 1] : 0.0);
-  if (shown < s->n)
-    edf_write(out, " (%zu value%s not shown)", s->n - shown, s->n - shown == 1 ? "" : "s");
+  if (hidden) edf_write(out, " (%zu value%s not shown)", hidden, hidden == 1 ? "" : "s");
   edf_write(out, "</text>\n");
 }
 
-static void edf_lab__plot_chart(edf_page *out, const edf_lab__chart *c) {
+static void edf_lab__plot_chart(edf_page *out, const edf_lab__series *c) {
   int k = 0;
   edf_write(out, "<text class=\"title\" x=\"%g\" y=\"%.1f\">", edf_lab__left, c->top - 12);
-  edf_lab__write_xml(out, c->first->name, strcspn(c->first->name, "/"));
+  edf_lab__write_xml(out, c->name, strcspn(c->name, "/"));
   edf_write(out, "%s</text>\n", c->log_scale ? ", logarithmic" : "");
   edf_lab__plot_axes(out, c);
-  for (const edf_lab__series *s = c->first; s; s = s->next)
-    if (edf_lab__same_chart(s->name, c->first->name)) edf_lab__plot_series(out, c, s, k++);
+  for (const edf_lab__series *s = c; s; s = s->next)
+    if (s->chart == c) edf_lab__plot_series(out, c, s, k++);
   edf_write(out, "<text class=\"x\" x=\"%g\" y=\"%.1f\">values logged</text>\n",
             edf_lab__left + edf_lab__width / 2, c->top + edf_lab__height + 38);
 }
 
-static int edf_lab__is_first_of_chart(const edf_lab__series *s) {
-  const edf_lab__series *t = edf_lab__logged();
-  while (t != s && !edf_lab__same_chart(t->name, s->name)) t = t->next;
-  return t == s;
-}
-
 void edf_plot_svg(const char *path) {
-  edf_page page = { NULL, 0 }, all = { NULL, 0 };
-  double top = 0;
+  edf_page page = { NULL, 0 };
+  double end = 0;
   if (!edf_lab__logged())
     edf_stop("edf_plot_svg: nothing was logged: call edf_log(name, value) first");
-  for (const edf_lab__series *s = edf_lab__logged(); s; s = s->next) {
-    if (!edf_lab__is_first_of_chart(s)) continue;
-    edf_lab__chart c = edf_lab__chart_of(s, 0);
-    c.top = top + 26 + 18 * c.n;
-    edf_lab__plot_chart(&page, &c);
-    top = c.top + edf_lab__height + 60;
+  for (edf_lab__series *s = edf_lab__logged(); s; s = s->next) {
+    if (s->chart != s) continue;
+    edf_lab__set_axes(s);
+    s->top = end + 26 + 18 * s->n_series;
+    end = s->top + edf_lab__height + 60;
   }
-  edf_write(&all, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %.0f\" "
+  edf_write(&page, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %.0f\" "
             "width=\"720\" height=\"%.0f\">\n<style>"
             "svg{font:13px sans-serif;background:#fff;fill:#222}"
             ".title{font-size:16px;font-weight:bold}.x{text-anchor:middle}.y{text-anchor:end}"
             ".grid{stroke:#8884}.axis{stroke:#888;fill:none}g{stroke-width:2}"
             "@media(prefers-color-scheme:dark){svg{background:#181818;fill:#ddd}}</style>\n",
-            top, top);
+            end, end);
+  for (const edf_lab__series *s = edf_lab__logged(); s; s = s->next)
+    if (s->chart == s) edf_lab__plot_chart(&page, s);
+  edf_write(&page, "</svg>\n");
   edf_writer w = edf_create_file(NULL, path);
-  fputs(all.at, w.file);
   fputs(page.at, w.file);
-  fputs("</svg>\n", w.file);
   edf_finish_file(&w);
-  edf_release(all.at);
   edf_release(page.at);
 }
 
