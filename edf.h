@@ -6410,17 +6410,16 @@ static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
 /* ---- Equations. Tensors go by the names of their nodes. In a loop every index is lower-case,
    unless two would then be the same. */
 static int edf__compare_letters(const edf__letter *x, const edf__letter *y) {
-  int c = 0;
-  for (; c < x->length && c < y->length; c++) {
-    int difference = edf__lower(x->name[c]) - edf__lower(y->name[c]);
-    if (difference) return difference;
-  }
-  return x->length - y->length;
+  int c = 0, n = x->length < y->length ? x->length : y->length;
+  while (c < n && edf__lower(x->name[c]) == edf__lower(y->name[c])) c++;
+  return c < n ? edf__lower(x->name[c]) - edf__lower(y->name[c]) : x->length - y->length;
 }
 
-static void edf__write_letter(edf_page *out, const edf__equation *e, int i, int in_loop) {
+static void edf__write_letter(edf_page *out, const char *before, const edf__equation *e, int i,
+                              int in_loop) {
   const edf__letter *l = &e->letter[i];
   int lower = in_loop;
+  edf_write(out, "%s", before);
   for (int k = 0; k < e->n_letter; k++)
     lower &= k == i || edf__compare_letters(l, &e->letter[k]) != 0;
   for (int c = 0; c < l->length; c++)
@@ -6440,7 +6439,7 @@ static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
       if (!factor) continue;
       edf_write(out, factor < 0 ? "-" : empty ? "" : "+");
       if (abs(factor) != 1) edf_write(out, "%d*", abs(factor));
-      edf__write_letter(out, e, i, in_loop);
+      edf__write_letter(out, "", e, i, in_loop);
       empty = 0;
     }
     if (p->constant || empty) edf_write(out, empty ? "%d" : "%+d", p->constant);
@@ -6461,8 +6460,7 @@ static void edf__write_reduction(edf_page *out, const edf__einsum *m, const edf_
     edf_write(out, mean ? "mean" : "max");
     for (int i = 0; i < m->e.n_letter; i++) {
       if (m->e.letter[i].left || !edf__term_has(&m->e, t, i)) continue;
-      edf_write(out, listed++ ? "," : "_");
-      edf__write_letter(out, &m->e, i, 0);
+      edf__write_letter(out, listed++ ? "," : "_", &m->e, i, 0);
     }
     edf_write(out, " ");
   } else if (m->kind == EDF__MAX) edf_write(out, "[the first greatest] ");
@@ -6491,8 +6489,7 @@ static void edf__write_equation(edf_page *out, const edf_node *y) {
   }
   for (int i = 0, n = 0; i < e->n_letter; i++) {
     if (!e->letter[i].bound) continue;
-    edf_write(out, n++ ? ", " : " | ");
-    edf__write_letter(out, e, i, 0);
+    edf__write_letter(out, n++ ? ", " : " | ", e, i, 0);
     edf_write(out, "<%d", e->letter[i].bound);
   }
 }
@@ -6516,8 +6513,7 @@ static void edf__write_loops(edf_page *out, const edf__einsum *m, const edf__ter
     const edf__ref *r = &e->ref[0];
     for (int f = 0; f <= t->n; r = &e->ref[t->first + f++])
       for (int d = 0; d < r->rank; d++) shown |= edf__alone(e, &r->place[d]) == i;
-    edf_write(out, k ? "," : "for ");
-    edf__write_letter(out, e, i, 1);
+    edf__write_letter(out, k ? "," : "for ", e, i, 1);
     if (!bound && !shown) bound = m->extent[i];
     if (bound > 0) edf_write(out, "<%td", bound);
   }
@@ -6615,8 +6611,7 @@ static void edf__write_mark(edf_page *out, edf__formula *f, char mark, const edf
       edf_write(out, "%c", has == 2 ? edf__upper(*c) : *c);
     if (shifted) edf_write(out, lacks ? "%d" : "+%d", from);
   }
-  if (mark == '&' && n) edf_write(out, ",");
-  if (x && n) edf_write(out, "]");
+  if (n && (x || mark == '&')) edf_write(out, x ? "]" : ",");
 }
 
 /* One statement, up to the end of its line. A scalar's indices are left out. */
@@ -6718,57 +6713,10 @@ static void edf__write_backward(edf_page *out, const edf_node *y) {
   }
 }
 
-/* The text of a message, without one. */
-static void edf__write_message(edf_page *to, void (*say)(const edf_node *), const edf_node *x) {
-  edf__length = 0;
-  say(x);
-  edf_write(to, "%s", edf__message);
-  edf__length = 0;
-}
-
-/* Kind, shape, place. */
-static void edf__write_about(edf_page *out, const edf_node *x) {
-  edf_write(out, "   %s ", x->op);
-  edf__write_message(out, edf__say_shape, x);
-  edf_write(out, "   %s:%d\n", x->file, x->line);
-}
-
-static void edf__write_head(edf_page *out, const edf_node *x) {
-  if (x->kind == EDF_COMPNODE) edf__write_forward(out, x);
-  else edf_write(out, "%s", x->name);
-  edf__write_about(out, x);
-}
-
-static void edf__write_leaves(edf_page *out, const char *title, edf_node **list, int n) {
-  if (n) edf_write(out, "%s\n", title);
-  for (int i = 0; i < n; i++) {
-    edf_write(out, "       ");
-    edf__write_head(out, list[i]);
-  }
-}
-
-static void edf__write_program(edf_page *out, const edf_node *all) {
-  (void)all;
-  edf__each(edf__find_need);
-  edf__write_leaves(out, "inputs", edf.inputs, edf.n_inputs);
-  edf__write_leaves(out, "parameters", edf.parameters, edf.n_parameters);
-  edf_write(out, "forward\n");
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    edf_write(out, "  %3d  ", i);
-    edf__write_head(out, edf.compnodes[i]);
-  }
-  edf_write(out, "backward\n");
-  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
-    if (!edf.compnodes[i]->need) continue;
-    edf_write(out, "  %3d  %s\n", i, edf.compnodes[i]->name);
-    if (edf.compnodes[i]->backward) edf__write_backward(out, edf.compnodes[i]);
-    else edf_write(out, "       no gradient goes through\n");
-  }
-}
-
 /* For tools: the equation as JSON: for each letter name, extent, whether it is on the left;
    tensors; terms. A place is its constant, then letter and factor in turn. */
-static void edf__write_data(edf_page *to, const edf__einsum *m) {
+static void edf__write_data(edf_page *to, const edf_node *y) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__equation *e = &m->e;
   edf_write(to, "{\"kind\":%d,\"name\":[", (int)m->kind);
   for (int i = 0; i < e->n_letter; i++) {
@@ -6796,20 +6744,60 @@ static void edf__write_data(edf_page *to, const edf__einsum *m) {
   edf_write(to, "]}");
 }
 
+/* A name and a shape are said as messages say them. */
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
-  const edf__einsum *m = edf__is_einsum(x) ? (const edf__einsum *)x->state : NULL;
-  if (part == EDF_SITE) edf__write_message(to, edf__say_node, x);
-  if (part == EDF_SHAPE) edf__write_message(to, edf__say_shape, x);
   if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
   if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
-  if (part == EDF_EQUATION_DATA && m) edf__write_data(to, m);
+  if (part == EDF_EQUATION_DATA && edf__is_einsum(x)) edf__write_data(to, x);
+  if (part != EDF_SITE && part != EDF_SHAPE) return;
+  edf__length = 0;
+  (part == EDF_SITE ? edf__say_node : edf__say_shape)(x);
+  edf_write(to, "%s", edf__message);
+  edf__length = 0;
+}
+
+/* Kind, shape, place. */
+static void edf__write_about(edf_page *out, const edf_node *x) {
+  edf_write(out, "   %s ", x->op);
+  edf_write_node(out, x, EDF_SHAPE);
+  edf_write(out, "   %s:%d\n", x->file, x->line);
+}
+
+static void edf__write_leaves(edf_page *out, const char *title, edf_node **list, int n) {
+  if (n) edf_write(out, "%s\n", title);
+  for (int i = 0; i < n; i++) {
+    edf_write(out, "       %s", list[i]->name);
+    edf__write_about(out, list[i]);
+  }
+}
+
+static void edf__write_program(edf_page *out, const edf_node *all) {
+  (void)all;
+  edf__each(edf__find_need);
+  edf__write_leaves(out, "inputs", edf.inputs, edf.n_inputs);
+  edf__write_leaves(out, "parameters", edf.parameters, edf.n_parameters);
+  edf_write(out, "forward\n");
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_write(out, "  %3d  ", i);
+    edf__write_forward(out, edf.compnodes[i]);
+    edf__write_about(out, edf.compnodes[i]);
+  }
+  edf_write(out, "backward\n");
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    if (!edf.compnodes[i]->need) continue;
+    edf_write(out, "  %3d  %s\n", i, edf.compnodes[i]->name);
+    if (edf.compnodes[i]->backward) edf__write_backward(out, edf.compnodes[i]);
+    else edf_write(out, "       no gradient goes through\n");
+  }
 }
 
 void edf_print_program(FILE *out) { edf__print_by(edf__write_program, out, NULL); }
 
 static void edf__write_one(edf_page *out, const edf_node *x) {
   edf__each(edf__find_need);
-  edf__write_head(out, x);
+  if (x->kind == EDF_COMPNODE) edf__write_forward(out, x);
+  else edf_write(out, "%s", x->name);
+  edf__write_about(out, x);
   if (x->need && x->backward) edf__write_backward(out, x);
 }
 

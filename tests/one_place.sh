@@ -156,7 +156,7 @@ pass == 2 {
   if (code ~ /->(shape|forward|backward) *[!=]=|[!=]= *&?edf__[a-z_]+_(shape|forward|backward|op)/)
     offends("functions are compared")
   if (code ~ /cmp\([^;]*->(op|says->name)[^;]*"|cmp\([^;]*"[^;]*->(op|says->name)/ ||
-      code ~ /->(op|says->name)(\[[^]]*\])? *[!=]=/ || code ~ /\*[a-z]+->op\>/)
+      code ~ /->(op|says->name)(\[[^]]*\])? *[!=]=/ || code ~ /\*[a-z]+->op([^a-z_]|$)/)
     offends("an op is compared")
   rest = code
   while (match(rest, /"[A-Za-z]+"/)) {
