@@ -17,7 +17,7 @@ fail() { bad=1; echo "not ok one-place-$1: $2"; head -n 20 "$dir/out" | sed 's/^
 
 cat > "$dir/declaration" <<'EOF'
 #define edf_cube(x) edf_cube_at(EDF__HERE, x)  /* y = x^3    dx += dy 3 x^2 */
-edf_node *edf_cube_at(const char *file, int line, edf_node *x);
+edf__unary edf_cube_at;
 EOF
 cat > "$dir/paragraph" <<'EOF'
 /* ---- Cube   y[i] = x[i]^3     x.grad[i] += y.grad[i] 3 x[i]^2 ---- */
@@ -39,7 +39,7 @@ edf_node *edf_cube_at(const char *file, int line, edf_node *x) {
 
 EOF
 echo '#define Cube            edf_cube' > "$dir/name"
-sed -e "/^edf_node \*edf_softplus_at(.*;/r $dir/declaration" \
+sed -e "/^#define edf_softplus(x)/r $dir/declaration" \
     -e "/^#define Softplus  *edf_softplus\$/r $dir/name" edf.h > "$dir/two.h"
 awk -v paragraph="$dir/paragraph" '/^\/\* ---- LogSoftmax  / && !done {
     while ((getline line < paragraph) > 0) print line
