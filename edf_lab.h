@@ -2792,23 +2792,18 @@ static void edf_lab__tex_text(edf_page *out, const char *c, size_t n, int prose)
     else edf_write(out, strchr("_&%#$", *c) ? "\\%c" : "%c", *c);
 }
 
-/* max_J, sum_B,T, mean_J: an operator with what it goes over. */
-static void edf_lab__tex_operator(edf_page *out, const edf_word *w) {
-  int n = (int)strcspn(w->at, "_");
-  if (n == 3) edf_write(out, "\\%.3s_{", w->at);         /* sum, max                          */
-  else edf_write(out, "\\mathop{\\rm %.*s}_{", n, w->at);
-  edf_write(out, "%.*s} ", (int)w->n - n - 1, w->at + n + 1);
-}
-
-/* A word as mathematics: names upright, indices as on the slides, 1e-05 as 10^{-5}. A blank is a
-   thin space in a product; beside an operator TeX makes its own. */
+/* A word as mathematics: names upright, indices as on the slides, 1e-05 as 10^{-5}, max_J and
+   mean_J with what they go over below. A blank is a thin space in a product; beside an operator
+   TeX makes its own. */
 static void edf_lab__tex_word(edf_page *out, const edf_word *w) {
   const char *known = edf_lab__tex_known(w), *c = w->at, *next = c + w->n;
   size_t digits = strspn(c, "0123456789.");
-  int index = w->depth > 0 && *next != '[';
+  int letters = (int)strcspn(c, "_"), index = w->depth > 0 && *next != '[';
   if (known) edf_write(out, "%s", known);
-  else if (w->kind == '_') edf_lab__tex_operator(out, w);
-  else if (w->kind == 'a') {
+  else if (w->kind == '_') {
+    edf_write(out, letters == 3 ? "\\%.*s_{" : "\\mathop{\\rm %.*s}_{", letters, c);
+    edf_write(out, "%.*s} ", (int)w->n - letters - 1, c + letters + 1);
+  } else if (w->kind == 'a') {
     edf_write(out, index ? "" : w->n > 1 ? "{\\rm " : "{");
     edf_lab__tex_text(out, c, w->n, 0);
     edf_write(out, index ? "" : "}");
