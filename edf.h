@@ -6530,8 +6530,8 @@ static void edf__write_loops(edf_page *out, const edf__einsum *m, const edf__ter
    and alone
      ~ ?  stand for the summed ones        sum_K      !  the row's ones        k
      &    for those before the row         b,t,       #  the state's number    %  x's entries
-   The row is what y lacks or reduces. A line of several is a statement each; behind a blank line
-   stands what holds outside of training. With a $ x is every input in turn, and the formula is
+   The row is what y lacks or reduces. A line of several is a statement each; what holds outside
+   of training stands behind a blank line. With a $ x is every input in turn, and the formula is
    written for each, at most eight times. A user's formula has none of these. */
 typedef struct {
   const edf_node *y;
