@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, how many lines, and the public names that are
    declared there, without edf_ and EDF_; constants stand with their enum.
-   First sitting:  lines 1 to 1666 (1666), to the end of >>nodes: no notation yet
-   Second sitting: lines 1667 to 3122 (1456): then you have read the framework
+   First sitting:  lines 1 to 1640 (1640), to the end of >>nodes: no notation yet
+   Second sitting: lines 1641 to 3090 (1450): then you have read the framework
    Part One, a whole framework
      >>example 31 A whole program
      >>config 66 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
@@ -38,11 +38,11 @@
        log sqrt square add sub mul div softmax log_loss softmax_log_loss sum mean seed uniform
        normal below init_uniform init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest
        contract_reference
-     >>memory 258 Errors, memory and names          >>core 487 Nodes, lists and the three loops
+     >>memory 261 Errors, memory and names          >>core 458 Nodes, lists and the three loops
      >>init 49 Random numbers and initialisation    >>nodes 286 Nodes, from the simplest
      >>contraction 53 The definition of a contraction
-     >>equation 400 Declarations and equations      >>einsum 735 Equations as nodes
-     >>products 239 Nodes that are equations, and losses
+     >>equation 400 Declarations and equations      >>einsum 728 Equations as nodes
+     >>products 240 Nodes that are equations, and losses
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
      >>seam 167 The seam of a device: rule route window device_table device open_device
@@ -64,15 +64,15 @@
        update_momentum update_average update_adagrad update_rmsprop update_adam update_adamw
        update_adam_slides clip clip_each l2 l1 update
    Part Three, to see, check and keep
-     >>tools 373 What tools are made of: watch watch_passes unwatch find_watcher is
+     >>tools 400 What tools are made of: watch watch_passes unwatch find_watcher is
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node word next_word writer create_file finish_file
-     >>print 531 A program as text: print_program print_node print formula
+     >>print 519 A program as text: print_program print_node print formula
      >>check 870 The gradient check: gradcheck expect_mismatch
      >>watch 346 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
-     >>data 685 Files of data, arrays, pictures, text: array new_array load_idx load_images
+     >>data 682 Files of data, arrays, pictures, text: array new_array load_idx load_images
        load_labels load_csv free_array view load_npy save_npy load_image save_image text
        load_text text_of free_text encode decode sample input_from shuffle error_rate
      >>models 332 Saved models: save load
@@ -81,8 +81,8 @@
      >>lab 144 The laboratory: doctor log log_value log_scale plot_svg trace_begin trace_end
        print_latex write_dot contact_sheet
      >>doctor 1428 Rules that watch the first steps of training
-     >>plot 276 Training curves                     >>trace 962 The trace page
-     >>paper 150 The program as LaTeX, the graph in Graphviz's language
+     >>plot 240 Training curves                     >>trace 962 The trace page
+     >>paper 145 The program as LaTeX, the graph in Graphviz's language
      >>sheet 47 Contact sheets
 */
 
@@ -280,7 +280,7 @@ typedef struct edf_op {
   int is;                                /* 1 << EDF_IS_SOFTMAX, where that is asked          */
 } edf_op;
 
-/* Who wants to be told what runs, a list: see >>tools, edf_watch. */
+/* Who wants to be told what runs: see >>tools, edf_watch. */
 typedef enum {
   EDF_BEGIN_FORWARD, EDF_BEFORE_FORWARD, EDF_AFTER_FORWARD, EDF_END_FORWARD,
   EDF_BEGIN_BACKWARD, EDF_BEFORE_BACKWARD, EDF_AFTER_BACKWARD, EDF_END_BACKWARD,
@@ -614,13 +614,16 @@ EDF__PRINTF(1, 2) static void edf__say(const char *format, ...) {
   va_end(args);
 }
 
-typedef void edf__unwinder(void);
-EDF__HOOK(edf__unwinder, edf__unwind)    /* see >>tools: looks aside end                      */
+/* Who watches is told what runs, in >>tools; 1: a debugger has run the node meanwhile. */
+enum { EDF__STOPPED = EDF_CLEARED + 1 };
+typedef int edf__teller(int event, edf_node *x);
+EDF__HOOK(edf__teller, edf__told)
+
+static int edf__tell(int event, edf_node *x) { return edf__told && edf__told(event, x); }
 
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
-  if (edf__unwind) edf__unwind();
-  edf.telling = 0;
+  edf__tell(EDF__STOPPED, NULL);
   if (edf__seam) edf__seam->stop(0);
   EDF_PANIC(edf__message);
   abort();
@@ -854,12 +857,6 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, 1, 0, 0, 0, "b", NULL, \
     NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL }
 
-
-/* What edf.h itself does at an event, in >>watch; 1: a debugger has run the node meanwhile. */
-typedef int edf__looker(edf_event event, edf_node *x);
-EDF__HOOK(edf__looker, edf__look)
-static int edf__tell(edf_event event, edf_node *x);
-
 edf_graph edf = EDF__EMPTY_GRAPH;
 
 static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, int line,
@@ -975,23 +972,6 @@ static void edf__mark(edf_node *target) {            /* its ancestors; everythin
     if (!target || c == target) c->visit = 1;
     for (int k = 0; c->visit && k < c->n_in; k++) c->in[k]->visit = 1;
   }
-}
-
-/* ---- Who watches. The next is read first: one may leave the list while it is told. After an
-   edf_clear, or in another graph, nobody is told any more. */
-static int edf__tell(edf_event event, edf_node *x) {
-  edf_node *target = edf.target;
-  int of_node = event == EDF_BEFORE_FORWARD || event == EDF_AFTER_FORWARD ||
-                event == EDF_BEFORE_BACKWARD || event == EDF_AFTER_BACKWARD;
-  if (edf.telling) return 0;
-  edf.telling = 1;
-  for (edf_watcher *w = edf.watchers, *next; w && edf.telling; w = next) {
-    next = w->next;
-    if (!of_node || !w->passes) w->told(w, event, x);
-  }
-  edf.telling = 0;
-  if (edf.target != target) edf__mark(target);       /* a tool may look at another meanwhile  */
-  return edf__look && edf.look ? edf__look(event, x) : 0;
 }
 
 /* ---- Forward. A debugger may have run the node meanwhile, a device runs it elsewhere. */
@@ -1233,13 +1213,7 @@ void edf_clear_compnodes(void) {
 
 void edf_clear(void) {
   if (edf__seam) edf__seam->stop(1);
-  edf.telling = 1;
-  edf_watcher *w = edf.watchers, *next;
-  for (edf.watchers = NULL; w; w = next) {
-    next = w->next;
-    w->told(w, EDF_CLEARED, NULL);
-  }
-  edf.telling = 0;
+  edf__tell(EDF_CLEARED, NULL);
   edf_clear_compnodes();
   edf__free_list(&edf.kept);
   edf.inputs = edf.parameters = edf.compnodes = NULL;
@@ -6364,7 +6338,36 @@ static void edf__end_asides(void) {
     edf__put_back(a);
   }
 }
-EDF__HOOKED(edf__unwinder, edf__unwind, edf__end_asides)
+
+/* ---- Who is told. The next is read first: one may leave the list while it is told. After an
+   edf_clear, or in another graph, nobody is told any more. */
+static void edf__tell_watchers(edf_event event, edf_node *x) {
+  int of_node = event == EDF_BEFORE_FORWARD || event == EDF_AFTER_FORWARD ||
+                event == EDF_BEFORE_BACKWARD || event == EDF_AFTER_BACKWARD;
+  edf_watcher *w = edf.watchers, *next;
+  edf.telling = 1;
+  if (event == EDF_CLEARED) edf.watchers = NULL;
+  for (; w && edf.telling; w = next) {
+    next = w->next;
+    if (!of_node || !w->passes) w->told(w, event, x);
+  }
+  edf.telling = 0;
+}
+
+/* What edf.h itself does at an event, in >>watch. */
+typedef int edf__looker(edf_event event, edf_node *x);
+EDF__HOOK(edf__looker, edf__look)
+
+static int edf__told_of(int event, edf_node *x) {
+  edf_node *target = edf.target;
+  if (event == EDF__STOPPED) edf__end_asides();
+  if (event == EDF__STOPPED) return edf.telling = 0;
+  if (edf.telling && event != EDF_CLEARED) return 0;
+  edf__tell_watchers((edf_event)event, x);
+  if (edf.target != target) edf__mark(target);       /* a tool may look at another meanwhile  */
+  return edf__look && edf.look ? edf__look((edf_event)event, x) : 0;
+}
+EDF__HOOKED(edf__teller, edf__told, edf__told_of)
 EDF__C_END
 #endif
 
