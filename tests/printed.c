@@ -599,6 +599,23 @@ static void formulas_stay_as_they_are(void) {
   edf_clear();
 }
 
+/* A scalar has no indices, and is looped over by none. */
+static void formulas_of_scalars(void) {
+  CompNode *y = edf_compnode("Mine", cube_forward, cube_backward, edf_parameter("p"));
+  edf_name(y, "y");
+  edf_formula(y, "o[i] = 2e+20 u[i] + 1 / u[i,j]", "u.grad[i] += 2e20 o.grad[i]\nu.grad += 1");
+  capture_begin();
+  edf_print_node(stdout, y);
+  edf_print_latex(stdout);
+  capture_end();
+  CHECK(strstr(captured, "y = 2e+20 p + 1 / p   "), "%s", captured);
+  CHECK(strstr(captured, "\n       p.grad += 2e20 y.grad\n       p.grad += 1\n"), "%s",
+        captured);
+  CHECK(strstr(captured, "{y} = 2\\cdot 10^{20}\\,{p} + 1 / {p}$"), "%s", captured);
+  CHECK(strstr(captured, "{p}{\\rm.grad} \\mathrel{+}= 2\\cdot 10^{20}\\,{y}"), "%s", captured);
+  edf_clear();
+}
+
 /* As mathematics: functions and sums are LaTeX's, other operators are upright. */
 static void words_of_latex(void) {
   CompNode *y = Exp(Softmax(in("x[n,4]", 2)));
@@ -646,6 +663,7 @@ int main(void) {
   RUN(in_evaluation);
   RUN(own_formula);
   RUN(formulas_stay_as_they_are);
+  RUN(formulas_of_scalars);
   RUN(words_of_latex);
   RUN(errors_of_formulas);
   return harness_report();
