@@ -474,6 +474,29 @@ static void texts(void) {
   edf_clear();
 }
 
+/* Every word of a line, one behind the other, with its kind and its brackets. */
+static void words(void) {
+  static const struct { const char *text; char kind; int depth; } wanted[] = {
+    { "dx2", 'a', 0 }, { ".grad", 'g', 0 }, { "[", '[', 1 }, { "b", 'a', 1 }, { ",", ',', 1 },
+    { "2", '0', 1 }, { "*", '*', 1 }, { "k", 'a', 1 }, { "[", '[', 2 }, { "b", 'a', 2 },
+    { "]", ']', 1 }, { "]", ']', 0 }, { " ", ' ', 0 }, { "-=", '-', 0 }, { "1.5e-05", '0', 0 },
+    { " ", ' ', 0 }, { "sum_B,J", '_', 0 }, { ",", ',', 0 }, { "2e20", '0', 0 },
+    { "variance_", '_', 0 }, { "@", '@', 0 }, { "summed", 'a', 0 }, { "<=", '<', 0 },
+    { "2", '0', 0 }, { "eps", 'a', 0 }, { ".flat", '.', 0 }, { ".", '.', 0 }, { "5", '0', 0 },
+    { "+=", '+', 0 }, { "-", '-', 0 }, { "7", '0', 0 } };
+  edf_word w = { "dx2.grad[b,2*k[b]] -=1.5e-05 sum_B,J,2e20variance_@summed<=2eps.flat.5+=-7"
+                 "\nx", 0, 0, 0 };
+  for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
+    CHECK(edf_next_word(&w), "word %d is missing", (int)k);
+    CHECK(w.n == strlen(wanted[k].text) && !memcmp(w.at, wanted[k].text, w.n) &&
+          w.kind == wanted[k].kind && w.depth == wanted[k].depth,
+          "word %d is %.*s: %c %d, not %s", (int)k, (int)w.n, w.at, w.kind, w.depth,
+          wanted[k].text);
+  }
+  CHECK(!edf_next_word(&w) && w.n == 0 && *w.at == '\n', "the line ends here");
+  CHECK(!edf_next_word(&w) && *w.at == '\n', "and stays at its end");
+}
+
 static void equation_data(void) {
   edf_clear();
   Parameter *W = edf_parameter("W[3]");
@@ -543,6 +566,7 @@ int main(void) {
   RUN(verdict_that_stops);
   RUN(keeps);
   RUN(texts);
+  RUN(words);
   RUN(equation_data);
   RUN(stops);
   RUN(whole_files);
