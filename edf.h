@@ -4238,9 +4238,8 @@ edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
                   y.grad[i] -= l.grad[i] s[i] ---- */
 static void edf__bce_shape(edf_node *l) {
   edf_node *s = l->in[0], *y = l->in[1];
-  int equal = s->rank == y->rank;
-  for (int d = 0; equal && d < s->rank; d++) equal = s->dim[d] == y->dim[d];
-  if (!equal) edf__operands_error(l, "the shapes must be equal");
+  if (s->rank != y->rank || memcmp(s->dim, y->dim, (size_t)s->rank * sizeof *s->dim))
+    edf__operands_error(l, "the shapes must be equal");
   edf__shape_of_first(l);
 }
 static void edf__bce_forward(edf_node *l) {
@@ -4255,8 +4254,8 @@ static void edf__bce_backward(edf_node *l) {
   for (size_t i = 0; i < l->size; i++) {
     edf_real p = 1 / (1 + edf__exp(-s->value[i]));
     edf_addgrad(s, i, l->grad[i] * (p - y->value[i]));
+    edf_addgrad(y, i, -l->grad[i] * s->value[i]);
   }
-  for (size_t i = 0; i < l->size; i++) edf_addgrad(y, i, -l->grad[i] * s->value[i]);
 }
 static const edf_op edf__bce_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
   edf__bce_backward, "l s y", "l@ = ln(1 + exp(s@)) - y@ s@",
@@ -4999,13 +4998,13 @@ static void edf__embed_shape(edf_node *y) {
 }
 static void edf__embed_forward(edf_node *y) {
   const edf_node *W = y->in[0];
-  size_t K = (size_t)W->dim[0], J = W->size / K;
+  size_t J = W->size / (size_t)W->dim[0];
   for (size_t b = 0; b < y->size / J; b++)
     memcpy(y->value + b * J, W->value + edf__class(y, b) * J, J * sizeof *W->value);
 }
 static void edf__embed_backward(edf_node *y) {
   edf_node *W = y->in[0];
-  size_t K = (size_t)W->dim[0], J = W->size / K;
+  size_t J = W->size / (size_t)W->dim[0];
   for (size_t b = 0; W->grad && b < y->size / J; b++) {
     edf_real *row = W->grad + edf__class(y, b) * J;
     edf__add_scaled(row, y->grad + b * J, (ptrdiff_t)J, 1);
@@ -5747,14 +5746,12 @@ void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real 
 
 /* Between Backward and the step. edf_clip: all g *= min(1, most/|g|), with the norm |g| of all
    gradients together, which it returns; edf_clip_each: each parameter by its own norm.
-   Shrinkage: edf_l2: g += gamma p;  edf_l1: g += gamma sign(p). */
+   Shrinkage: edf_l2: g += gamma p;  edf_l1: g += gamma sign(p). edf_update: a rule's loop. */
 double edf_clip(double most);
 void   edf_clip_each(double most);
 void   edf_l2(edf_real gamma);
 void   edf_l1(edf_real gamma);
-
-/* The loop of a rule over one parameter. */
-void edf_update(edf_node *p, edf_rule rule, const edf_real *numbers, int n);
+void   edf_update(edf_node *p, edf_rule rule, const edf_real *numbers, int n);
 EDF__C_END
 #endif
 
@@ -5768,62 +5765,60 @@ static double edf__fast_root(double x) { return sqrt(x); }
 #else
 static inline float edf__fast_root(float x) {
   int32_t bits;
-  float r, s;
+  float r;
   memcpy(&bits, &x, sizeof bits);
   bits = 0x5f375a86 - (bits >> 1);
   memcpy(&r, &bits, sizeof r);
   for (int k = 0; k < 3; k++) r *= 1.5f - 0.5f * x * r * r;
-  s = x * r;
+  float s = x * r;
   return x <= FLT_MAX ? s + 0.5f * r * (x - s * s) : x;
 }
 #endif
 
-/* ---- The rules, each a loop over one parameter p with gradient g; m and s are what it keeps
-   of gradients and of their squares, and c its numbers. */
-typedef struct { edf_real *p, *g, *m, *s; size_t n; } edf__slot;
-
-static void edf__momentum_rule(edf__slot a, const edf_real *c) {
+/* ---- The rules, each a loop over one parameter; c are its numbers. */
+static void edf__momentum_rule(edf_node *p, const edf_real *c) {
   edf_real eta = c[0], mu = c[1], step = c[2];
-  for (size_t i = 0; i < a.n; i++) {
-    a.m[i] = mu * a.m[i] + eta * a.g[i];
-    a.p[i] -= step * a.m[i];
+  for (size_t i = 0; i < p->size; i++) {
+    p->m[i] = mu * p->m[i] + eta * p->grad[i];
+    p->value[i] -= step * p->m[i];
   }
 }
-static void edf__square_rule(edf__slot a, const edf_real *c) {
+static void edf__square_rule(edf_node *p, const edf_real *c) {
   edf_real eta = c[0], keep = c[1], add = c[2], eps = c[3];
-  for (size_t i = 0; i < a.n; i++) {
-    a.s[i] = keep * a.s[i] + add * a.g[i] * a.g[i];
-    a.p[i] -= eta * a.g[i] / (edf__fast_root(a.s[i]) + eps);
+  for (size_t i = 0; i < p->size; i++) {
+    p->s[i] = keep * p->s[i] + add * p->grad[i] * p->grad[i];
+    p->value[i] -= eta * p->grad[i] / (edf__fast_root(p->s[i]) + eps);
   }
 }
-static void edf__adam_rule(edf__slot a, const edf_real *c) {
+static void edf__adam_rule(edf_node *p, const edf_real *c) {
   edf_real b1 = c[0], b2 = c[1], eta = c[2], scale = c[3], eps = c[4], keep = c[5];
-  for (size_t i = 0; i < a.n; i++) {
-    edf_real g = a.g[i], m = b1 * a.m[i] + (1 - b1) * g, s = b2 * a.s[i] + (1 - b2) * g * g;
-    a.m[i] = m;
-    a.s[i] = s;
-    a.p[i] = keep * a.p[i] - eta * m / (scale * edf__fast_root(s) + eps);
+  for (size_t i = 0; i < p->size; i++) {
+    edf_real g = p->grad[i], m = b1 * p->m[i] + (1 - b1) * g;
+    edf_real s = b2 * p->s[i] + (1 - b2) * g * g;
+    p->m[i] = m;
+    p->s[i] = s;
+    p->value[i] = keep * p->value[i] - eta * m / (scale * edf__fast_root(s) + eps);
   }
 }
-static void edf__scale_rule(edf__slot a, const edf_real *c) {
-  for (size_t i = 0; i < a.n; i++) a.g[i] *= c[0];
+static void edf__scale_rule(edf_node *p, const edf_real *c) {
+  for (size_t i = 0; i < p->size; i++) p->grad[i] *= c[0];
 }
-static void edf__l2_rule(edf__slot a, const edf_real *c) {
-  for (size_t i = 0; i < a.n; i++) a.g[i] += c[0] * a.p[i];
+static void edf__l2_rule(edf_node *p, const edf_real *c) {
+  for (size_t i = 0; i < p->size; i++) p->grad[i] += c[0] * p->value[i];
 }
-static void edf__l1_rule(edf__slot a, const edf_real *c) {
-  for (size_t i = 0; i < a.n; i++) a.g[i] += a.p[i] > 0 ? c[0] : a.p[i] < 0 ? -c[0] : 0;
+static void edf__l1_rule(edf_node *p, const edf_real *c) {
+  for (size_t i = 0; i < p->size; i++)
+    p->grad[i] += p->value[i] > 0 ? c[0] : p->value[i] < 0 ? -c[0] : 0;
 }
 
 void edf_update(edf_node *p, edf_rule rule, const edf_real *c, int n) {
-  static void (*const rules[])(edf__slot, const edf_real *) = { NULL, edf__momentum_rule,
+  static void (*const rules[])(edf_node *, const edf_real *) = { NULL, edf__momentum_rule,
     edf__square_rule, edf__adam_rule, edf__scale_rule, edf__l2_rule, edf__l1_rule };
   if (rule == EDF_SGD_RULE) { edf_update_sgd(p, *c); return; }
   if (rule == EDF_MOMENTUM_RULE || rule == EDF_ADAM_RULE) p->m = edf__reals(p, p->m);
   if (rule == EDF_SQUARE_RULE || rule == EDF_ADAM_RULE) p->s = edf__reals(p, p->s);
   if (edf_device) { edf_device->update(p, rule, c, n); return; }
-  edf__slot slot = { p->value, p->grad, p->m, p->s, p->size };
-  rules[rule](slot, c);
+  rules[rule](p, c);
 }
 
 /* ---- Each optimiser for one parameter, and for all of them. */
@@ -5891,7 +5886,6 @@ void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_r
     if (edf__due(edf.parameters[i], eta))
       edf_update_adamw(edf.parameters[i], eta, beta1, beta2, eps, decay);
 }
-
 void edf_update_adam(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
   edf_update_adamw(p, eta, beta1, beta2, eps, 0);
 }
@@ -5963,7 +5957,6 @@ static void edf__shrink(edf_rule rule, edf_real gamma) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__may_step(edf.parameters[i])) edf_update(edf.parameters[i], rule, &gamma, 1);
 }
-
 void edf_l2(edf_real gamma) { edf__shrink(EDF_L2_RULE, gamma); }
 void edf_l1(edf_real gamma) { edf__shrink(EDF_L1_RULE, gamma); }
 EDF__C_END
