@@ -4735,9 +4735,8 @@ typedef struct {
 #define edf_avg_pool(x, size, stride)  edf_avg_pool_at(EDF__HERE, x, size, stride)
 edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
                                     int n_out, int groups);
-edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node *x);
-edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Phi,
-                                 edf_node *x);
+typedef edf_node *edf__with_conv(const char *file, int line, edf_conv_package Phi, edf_node *x);
+edf__with_conv edf_conv_at, edf_transposed_conv_at;
 edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride);
 edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride);
 
@@ -5169,9 +5168,8 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
   return edf__add_compnode(y);
 }
 
-/* ---- Conv, TransposedConv, MaxPool, AvgPool: equations ---- */
-/* What stands in braces is said for each dimension, with j, k and J, K in place of i and I:
-   "y[b{,i},c] = x[b{,2*i+DI},c]" is y[b,i,j,c] = x[b,2*i+DI,2*j+DJ,c] for two. */
+/* ---- Conv, TransposedConv, pools: equations. What stands in braces is said for each
+   dimension, with j, k and J, K in place of i and I: "y[b{,i},c] = x[b{,2*i+DI},c]". */
 static edf__text edf__for_dims(int dims, const char *pattern) {
   edf__text text = { { 0 }, 0 };
   const char *open = NULL;
@@ -5505,12 +5503,11 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
   return all;
 }
 
-/* ---- Recurrence   h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j])
-   The terms without h are one equation, for all times; a step adds the others, with a number in
-   place of t and h at the time before:
+/* ---- Recurrence: h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j]). The terms
+   without h are one equation, for all times; a step adds the others, with a number in place of
+   t and h at the time before, which is NULL at first:
      h_in[b,t,j] = Wxh[j,K] x[b,t,K] - B[j]
-     h_next[b,j] = h_in[b,3,j] + Whh[j,I] h[b,I]
-   With h[b,t+1,I] time runs backwards. What is before the first h is 0. ---- */
+     h_next[b,j] = h_in[b,3,j] + Whh[j,I] h[b,I] */
 typedef struct {
   edf__equation *e;
   int d, letter, step, T;                /* the place of the time, its index, 1 or -1         */
