@@ -4574,24 +4574,19 @@ static void edf__pay_row(const edf_window *w, const edf_loop *l, edf_real *dy, i
   }
 }
 
-typedef void edf__row(const edf_window *w, const edf_loop *l, edf_real *y, int *winner,
-                      edf_real *x);
-
-static void edf__each_row(const edf_window *w, int d, edf__row *row, edf_real *y, int *winner,
+static void edf__each_row(const edf_window *w, int d, int backward, edf_real *y, int *winner,
                           edf_real *x) {
   static const edf_loop once = { 1, { 0, 0, 0 } };
   const edf_loop *l = d < w->n_kept ? &w->t.loop[d] : &once;
-  if (d + 1 >= w->n_kept) { row(w, l, y, winner, x); return; }
-  for (ptrdiff_t i = 0; i < l->n; i++)
-    edf__each_row(w, d + 1, row, y + i * l->s[EDF_OUT], winner + i * l->s[EDF_OUT],
+  for (ptrdiff_t i = 0; d + 1 < w->n_kept && i < l->n; i++)
+    edf__each_row(w, d + 1, backward, y + i * l->s[EDF_OUT], winner + i * l->s[EDF_OUT],
                   x + i * l->s[EDF_A]);
+  if (d + 1 >= w->n_kept) (backward ? edf__pay_row : edf__max_row)(w, l, y, winner, x);
 }
 
-/* The kernel. */
 void edf_max_window(const edf_window *w, int backward) {
-  if (edf_device) { edf_device->window(w, backward); return; }
-  edf__row *row = backward ? edf__pay_row : edf__max_row;
-  edf__each_row(w, 0, row, w->y, w->winner, w->x + w->t.start[EDF_A]);
+  if (edf_device) edf_device->window(w, backward);
+  else edf__each_row(w, 0, backward, w->y, w->winner, w->x + w->t.start[EDF_A]);
 }
 
 /* y = max x, and backward x.grad += y.grad at the winner; a padded copy is made as always. */
@@ -5266,7 +5261,6 @@ edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Ph
   edf__site at = { "TransposedConv", file, line };
   int p = Phi.padding;
   Phi.padding = 0;
-  edf__no_nulls(&at, "Phi.w Phi.b x", Phi.w, Phi.b, x);
   if (Phi.groups != 1) edf__fail_at(&at, "%d groups: expected 1", Phi.groups);
   int dims = edf__check_conv(&at, &Phi, x);
   const char *place = edf__window_place(Phi.stride, Phi.dilation, 0);
