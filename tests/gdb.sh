@@ -177,6 +177,17 @@ info locals
 to_multiply_add
 echo ---- carry\\n
 info locals
+tbreak edf.h:$line if count[1] == 10
+continue
+echo ---- ten\\n
+info locals
+tbreak edf.h:$line if count[0] == 3 && count[1] == 10 && count[2] == 2
+continue
+echo ---- last\\n
+info locals
+finish
+echo ---- after\\n
+print t->letters
 echo ---- end\\n
 END
 timeout 100 gdb -q -nx -batch -x "$dir/walk" "$dir/affine" > "$dir/out" 2>&1
@@ -187,6 +198,9 @@ for entry in out a b; do shows "walk-entry-$entry" locals "^$entry = -?[0-9.]+\$
 shows walk-last-letter-grows more '^at = 0x[0-9a-f]+ "b = 0, j =  1"$'
 shows walk-product product '^at = 0x[0-9a-f]+ "b = 0, j =  0, I = 2"$'
 shows walk-carries carry '^at = 0x[0-9a-f]+ "b = 0, j =  1, I = 0"$'
+shows walk-tenth ten '^at = 0x[0-9a-f]+ "b = 0, j = 10, I = 0"$'
+shows walk-last last '^at = 0x[0-9a-f]+ "b = 3, j = 10, I = 2"$'
+shows walk-ends-at-0 after '"b = 0, j =  0, I = 0"$'
 
 # By the fast kernels: where they first write a gradient.
 cat > "$dir/fast" <<'END'
