@@ -2093,8 +2093,8 @@ static void edf__parse(edf__equation *e) {
 
 /* ==== >>einsum  Equations as nodes ======================================================= */
 
-/* A contraction of a program, which keeps its plan. `part`: out has entries beside those that
-   it writes, which stay; else these are 0. */
+/* A contraction of a program, which keeps its plan. `part`: out is a padded copy, whose other
+   entries stay; else these are 0. */
 typedef struct {
   edf_nest nest;
   char *letters;                         /* of its loops: "b = 0, j = 0"                      */
@@ -2110,7 +2110,6 @@ typedef struct {
 typedef struct {
   edf_node *out, *a, *b;
   size_t size;                           /* of out                                            */
-  int pad;                               /* out is a padded copy of a                         */
   edf__contraction forward, back_a, back_b;    /* out += a b, and the swap rule's two         */
 } edf__step;
 
@@ -2423,7 +2422,7 @@ static edf_node *edf__padded(edf__einsum *m, edf__program *p, edf_node *x,
   }
   out.of = edf__own_node(m, p, (size_t)size);
   edf__step *s = edf__add_step(p, NULL, inside, &out, &in, &edf__no_view, 1);
-  s->pad = s->forward.part = 1;
+  s->forward.part = 1;
   return out.of;
 }
 
@@ -2549,7 +2548,7 @@ static void edf__make_values(edf_node *y, edf__program *p) {
   }
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
     if (s->out != y) s->out->size = s->size;
-    if (s->pad) edf__fill(s->out->value, s->size, border);
+    if (s->forward.part) edf__fill(s->out->value, s->size, border);
   }
 }
 
