@@ -504,7 +504,7 @@ typedef struct {
 } edf_nest;
 
 void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
-                            const edf_real *b);           /* six lines: the definition        */
+                            const edf_real *b);           /* the definition, in >>contraction */
 
 EDF__C_END
 #endif /* EDF_H */
@@ -2123,7 +2123,7 @@ typedef struct {
 typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, int *fresh,
                              const edf_real *a, const edf_real *b);
 
-/* The fast kernels of >>nest; NULL where the definition is asked for, or without that chapter. */
+/* The fast kernels of >>nest; NULL without it, or where the definition is asked for. */
 typedef edf__contractor *edf__kernel_chooser(void);
 EDF__HOOK(edf__kernel_chooser, edf__fast_kernel)
 EDF__HOOK(edf__contractor, edf__max)     /* see >>over: a maximum                             */
