@@ -1640,11 +1640,11 @@ edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
 
 /* ==== >>contraction  The definition of a contraction ===================================== */
 
-/* ---- The definition: out += alpha a b at all numbers of the letters, of which the last one
-   runs fastest. What >>nest has computes the same, faster. The numbers are counted as on an
-   odometer, in a text that a debugger shows: at = "b = 0, i = 3, j = 2". In the end all are 0
-   again. One of them, which ends at `end`, goes on, as from 9 to 10, or back to 0; returns
-   where the one on its left ends. */
+/* ---- The definition: out += alpha a b at all numbers of the letters, of which the last runs
+   fastest. What >>nest has computes the same, faster. The numbers are a text, which a debugger
+   shows, at = "b = 0, i = 3, j = 2", and turn like the wheels of an odometer: the one that ends
+   at `end` goes on, as from 9 to 10, or back to 0, where all of them are when it is over.
+   Returns where the wheel on its left ends. */
 static char *edf__turn(char *end, const char *letters, int back) {
   if (!back) {
     while (*--end == '9') *end = '0';
@@ -1668,7 +1668,7 @@ static void edf__walk(const edf_nest *t, char *letters, edf_real *Out, const edf
     out += t->alpha * a * b;
     Out[t->start[EDF_OUT]] = out;
     l = t->n;
-    for (char *end = last; --l >= 0;) {
+    for (char *end = last; --l >= 0;) {  /* a wheel that is through takes the next along      */
       const edf_loop *loop = &t->loop[l];
       ptrdiff_t step = ++count[l] < loop->n ? 1 : 1 - loop->n;
       Out += step * loop->s[EDF_OUT];
