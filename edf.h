@@ -3094,49 +3094,41 @@ typedef edf_affine_package AffineParams;
 #ifndef EDF__SEAM_H
 #define EDF__SEAM_H
 EDF__C_BEGIN
-/* The seam. A linked edf_cuda.o sets edf_open_device, which is called with the first node and
-   gives edf_device, or NULL; each kernel begins by handing over to it. Arrays are known by
-   their address on the host. edf_array_bytes: the size of an array of the framework's that
-   begins at x, 0 for any other; the number 1 that stands for an absent factor is one of these.
-     node     a built-in node's forward (0) or backward (1), which finds its own gradient up to
-              date, and writes where an input's is `fresh` and clears that; 0: it has no kernel,
-              and the node's C code runs
-     pass     calls nodes(), twice where a recording failed; or, if nobody watches single
-              nodes (whole), runs what it has recorded of it, and returns 1
-     norm     the sum of the squares of the gradients of n parameters
-     pull     brings an array here, where it is newer there
-     push     it was written here; n is 0 where an Input was fed with it
-     forget   the array will be freed
-     here     a node in plain C runs here
-     sync     on: from now on every array is right on both sides after each call              */
+/* A linked edf_cuda.o sets edf_open_device, which is called with the first node and gives
+   edf_device, which runs kernels and holds arrays, or NULL; each kernel begins by handing over
+   to it. Arrays are known by their address on the host. edf_array_bytes: the size of an array
+   of the framework's that begins at x, 0 for any other; the number 1 that stands for an absent
+   factor is one of these. */
 typedef enum {                           /* the loops of the optimisers                       */
   EDF_SGD_RULE, EDF_MOMENTUM_RULE, EDF_SQUARE_RULE, EDF_ADAM_RULE, EDF_SCALE_RULE, EDF_L2_RULE,
   EDF_L1_RULE
 } edf_rule;
+enum { EDF_RULE_NUMBERS = 6 };           /* of a rule, at most                                */
 
-/* A device, which runs kernels and holds arrays in place of the code here: see >>seam. NULL
-   without one. */
 typedef struct edf_route edf_route;
 typedef struct edf_window edf_window;
 typedef struct edf_device_table {
   void   (*contract)(const edf_route *, int assign, edf_real *, const edf_real *,
                      const edf_real *);
   void   (*window)(const edf_window *, int backward);
+  /* A built-in node's forward (0) or backward (1), which finds its own gradient up to date, and
+     writes where an input's is `fresh` and clears that; 0: it has no kernel, its C code runs. */
   int    (*node)(edf_node *y, int backward);
+  /* Calls nodes(), twice where a recording failed; or, if nobody watches single nodes (whole),
+     runs what it has recorded of it, and returns 1. */
   int    (*pass)(void (*nodes)(void), int whole);
   void   (*fill)(edf_real *x, size_t n, edf_real number);
   void   (*update)(edf_node *p, edf_rule rule, const edf_real *numbers, int n);
-  double (*norm)(edf_node **p, int n);
-  void   (*pull)(edf_real *x, size_t n), (*push)(edf_real *x, size_t n);
-  void   (*forget)(const void *x);
-  void   (*here)(const edf_node *y);
-  void   (*sync)(int on);
+  double (*norm)(edf_node **p, int n);   /* the sum of the squares of their gradients         */
+  void   (*pull)(edf_real *x, size_t n); /* brings an array here, where it is newer there     */
+  void   (*push)(edf_real *x, size_t n); /* it was written here; n is 0: an Input fed with it */
+  void   (*forget)(const void *x);       /* it will be freed                                  */
+  void   (*here)(const edf_node *y);     /* a node in plain C runs here                       */
+  void   (*sync)(int on);                /* on: all is right on both sides after each call    */
 } edf_device_table;
 extern edf_device_table *edf_device;
-
 extern edf_device_table *(*edf_open_device)(void);
 size_t edf_array_bytes(const void *x);
-enum { EDF_RULE_NUMBERS = 6 };           /* of a rule, at most                                */
 EDF__C_END
 #endif
 
@@ -7941,9 +7933,10 @@ static ptrdiff_t edf__entry_of(const edf__einsum *m, const edf__ref *r, const ed
 /* The k-th values of a term's indices; 0 after the last ones. */
 static int edf__index_at(const edf__einsum *m, const edf__term *t, size_t k, ptrdiff_t *index) {
   for (int i = m->e.n_letter - 1; i >= 0; i--) {
-    size_t n = m->e.letter[i].left || edf__term_has(&m->e, t, i) ? (size_t)m->extent[i] : 1;
-    index[i] = (ptrdiff_t)(k % n);
-    k /= n;
+    int stands = m->e.letter[i].left || edf__term_has(&m->e, t, i);
+    size_t extent = stands ? (size_t)m->extent[i] : 1;
+    index[i] = (ptrdiff_t)(k % extent);
+    k /= extent;
   }
   return k == 0;
 }
