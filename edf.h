@@ -3296,63 +3296,45 @@ EDF__C_BEGIN
 /* ---- Canonical form. Loops commute, so a nest is a set of loops: those of extent 1 are
    dropped, one that is in no operand multiplies alpha, and two are fused where their
    strides allow it. */
-static void edf__drop(edf_nest *t, int i) {
-  t->loop[i] = t->loop[--t->n];
-}
-
-static int edf__fuses(const edf_loop *outer, const edf_loop *inner) {
-  for (int x = 0; x < 3; x++)
-    if (outer->s[x] != inner->n * inner->s[x]) return 0;
-  return 1;
-}
-
 static int edf__fuse_one(edf_nest *t) {
   for (int i = 0; i < t->n; i++)
-    for (int j = 0; j < t->n; j++)
-      if (i != j && edf__fuses(&t->loop[i], &t->loop[j])) {
-        t->loop[j].n *= t->loop[i].n;
-        edf__drop(t, i);
-        return 1;
-      }
+    for (int j = 0; j < t->n; j++) {
+      edf_loop *outer = &t->loop[i], *inner = &t->loop[j];
+      int fit = i != j;
+      for (int x = 0; x < 3; x++) fit = fit && outer->s[x] == inner->n * inner->s[x];
+      if (!fit) continue;
+      inner->n *= outer->n;
+      *outer = t->loop[--t->n];
+      return 1;
+    }
   return 0;
 }
 
 static ptrdiff_t edf__abs(ptrdiff_t s) { return s < 0 ? -s : s; }
 static ptrdiff_t edf__least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
-/* Outer loops first: by the stride in out, then in a, then in b. The order is total, so a plan
-   does not depend on the order in which the loops were given. */
-static int edf__outer(const edf_loop *l, const edf_loop *m) {
+/* For qsort, outer loops first: by the stride in out, then in a, then in b. The order is total,
+   so a plan does not depend on the order in which the loops were given. */
+static int edf__by_step(const void *p, const void *q) {
+  const edf_loop *l = (const edf_loop *)p, *m = (const edf_loop *)q;
   for (int x = 0; x < 3; x++)
-    if (edf__abs(l->s[x]) != edf__abs(m->s[x])) return edf__abs(l->s[x]) > edf__abs(m->s[x]);
+    if (edf__abs(l->s[x]) != edf__abs(m->s[x]))
+      return edf__abs(l->s[x]) < edf__abs(m->s[x]) ? 1 : -1;
   for (int x = 0; x < 3; x++)
-    if (l->s[x] != m->s[x]) return l->s[x] > m->s[x];
-  return l->n > m->n;
-}
-
-static void edf__sort(edf_loop *l, int n) {
-  for (int i = 1; i < n; i++)
-    for (int j = i; j > 0 && edf__outer(&l[j], &l[j - 1]); j--) {
-      edf_loop swap = l[j];
-      l[j] = l[j - 1];
-      l[j - 1] = swap;
-    }
+    if (l->s[x] != m->s[x]) return l->s[x] < m->s[x] ? 1 : -1;
+  return l->n < m->n ? 1 : l->n > m->n ? -1 : 0;
 }
 
 static edf_nest edf__canonical(const edf_nest *nest) {
   edf_nest t = *nest;
   for (int i = t.n - 1; i >= 0; i--) {
     edf_loop *l = &t.loop[i];
-    if (l->n <= 0) { t.n = 1; t.loop[0] = *l; t.loop[0].n = 0; return t; }  /* an empty sum */
-  }
-  for (int i = t.n - 1; i >= 0; i--) {
-    edf_loop *l = &t.loop[i];
     int absent = !l->s[EDF_OUT] && !l->s[EDF_A] && !l->s[EDF_B];
+    if (l->n <= 0) { t.n = 1; t.loop[0] = *l; t.loop[0].n = 0; return t; }  /* an empty sum */
     if (absent) t.alpha *= (edf_real)l->n;
-    if (absent || l->n == 1) edf__drop(&t, i);
+    if (absent || l->n == 1) *l = t.loop[--t.n];
   }
-  edf__sort(t.loop, t.n);
-  while (edf__fuse_one(&t)) edf__sort(t.loop, t.n);
+  do qsort(t.loop, (size_t)t.n, sizeof *t.loop, edf__by_step); while (edf__fuse_one(&t));
   return t;
 }
 
@@ -3365,7 +3347,8 @@ static int edf__role(const edf_loop *l) {
   return in == 3 ? EDF__M : in == 5 ? EDF__N : in == 6 ? EDF__K : EDF__OUTSIDE;
 }
 
-/* Puts the loops in the order outside | M | N | K, where `in` has the bits of those inside. */
+/* Puts the loops in the order outside | M | N | K, where `in` has the bits of those inside; one
+   alone, a vector loop, may be of any kind. */
 static void edf__arrange(edf_route *r, const edf_nest *t, unsigned in) {
   static const int order[4] = { EDF__OUTSIDE, EDF__M, EDF__N, EDF__K };
   r->nest = *t;
@@ -3373,10 +3356,10 @@ static void edf__arrange(edf_route *r, const edf_nest *t, unsigned in) {
   for (int group = 0; group < 4; group++) {
     int begin = r->nest.n;
     for (int i = 0; i < t->n; i++) {
-      int role = in >> i & 1 ? edf__role(&t->loop[i]) : EDF__OUTSIDE;
+      int role = in >> i & 1 ? edf__role(&t->loop[i]) % EDF__OUTSIDE : EDF__OUTSIDE;
       if (role == order[group]) r->nest.loop[r->nest.n++] = t->loop[i];
     }
-    edf__sort(r->nest.loop + begin, r->nest.n - begin);
+    qsort(r->nest.loop + begin, (size_t)(r->nest.n - begin), sizeof(edf_loop), edf__by_step);
     r->first[group] = r->nest.n;
   }
 }
@@ -3427,8 +3410,7 @@ static void edf__find_matrices(edf_route *r) {
 
 /* Halves the longer side of a packed block until it fits the workspace. */
 static void edf__choose_blocks(edf_route *r, const edf_costs *cost) {
-  memcpy(r->block, r->extent, sizeof r->block);
-  for (int g = 0; g < 3; g++) if (r->block[g] > INT_MAX) r->block[g] = INT_MAX;
+  for (int g = 0; g < 3; g++) r->block[g] = edf__least(r->extent[g], INT_MAX);
   for (int x = 0; x < 3; x++) {
     ptrdiff_t *rows = &r->block[edf__axes[x][0]], *columns = &r->block[edf__axes[x][1]];
     while (!r->matrix[x].direct && *rows > cost->panel / *columns) {
@@ -3469,8 +3451,7 @@ static double edf__product_cost(const edf_route *r, const edf_costs *c) {
   return c->batched ? cost + start : cost;
 }
 
-/* The product with the loops of `in` inside, and its cost; none without a K and an M or N
-   loop. */
+/* A product, with the loops of `in` inside: K and at least one of M and N. Returns its cost. */
 static double edf__try_product(edf_route *r, const edf_nest *t, unsigned in,
                                const edf_costs *cost) {
   edf__arrange(r, t, in);
@@ -3500,34 +3481,32 @@ static double edf__try_loops(edf_route *r, const edf_nest *t, const edf_costs *c
     double cost = edf__loops_cost(t, i, costs);
     if (cost < best) { best = cost; innermost = i; }
   }
-  edf__arrange(r, t, 0);
-  r->product = 0;
-  for (int i = 0; i < t->n; i++)         /* move it to the end                                */
-    if (!memcmp(&r->nest.loop[i], &t->loop[innermost], sizeof(edf_loop))) {
-      memmove(&r->nest.loop[i], &r->nest.loop[i + 1],
-              (size_t)(t->n - 1 - i) * sizeof(edf_loop));
-      r->nest.loop[t->n - 1] = t->loop[innermost];
-      break;
-    }
+  edf__arrange(r, t, 1u << innermost);
   r->first[EDF__M] = t->n ? t->n - 1 : 0;
+  r->product = 0;
   return best;
 }
 
+/* Is the stride of loop i in out longer than the reach of all that are shorter (mixed radix)?
+   Loops of which each is write entries of their own. */
+static int edf__strides_over(const edf_loop *l, int n, int i) {
+  ptrdiff_t s = edf__abs(l[i].s[EDF_OUT]), reach = 0;
+  for (int k = 0; k < n; k++) {
+    ptrdiff_t other = edf__abs(l[k].s[EDF_OUT]);
+    if (k != i && other <= s) reach += (l[k].n - 1) * other;
+  }
+  return s > reach;
+}
+
 /* Entries of out written, each by one pass of the loops that run outside of a sum; 0 where an
-   entry is visited again. Loops sorted by stride write disjoint entries if each stride is
-   longer than the reach of all smaller ones (mixed radix). */
+   entry is visited again. */
 static size_t edf__covers(const edf_route *r, int sums_inside) {
-  edf_loop l[EDF_MAX_INDEX];
-  int n = 0, end = r->product && !sums_inside ? r->first[2] : r->nest.n;
+  const edf_loop *l = r->nest.loop;
+  int n = r->product && !sums_inside ? r->first[2] : r->nest.n;
   size_t entries = 1;
-  ptrdiff_t reach = 0;
-  for (int i = 0; i < end; i++)
-    if (!sums_inside || r->nest.loop[i].s[EDF_OUT]) l[n++] = r->nest.loop[i];
-  edf__sort(l, n);
-  for (int i = n - 1; i >= 0; i--) {
-    ptrdiff_t s = edf__abs(l[i].s[EDF_OUT]);
-    if (s <= reach) return 0;
-    reach += (l[i].n - 1) * s;
+  for (int i = 0; i < n; i++) {
+    if (sums_inside && !l[i].s[EDF_OUT]) continue;
+    if (!edf__strides_over(l, n, i)) return 0;
     entries *= (size_t)l[i].n;
   }
   return entries;
