@@ -3927,23 +3927,6 @@ static edf__workspace *edf__workspaces(int n) {
 extern void openblas_set_num_threads(int) __attribute__((weak));   /* if it is OpenBLAS       */
 #endif
 
-/* Do different iterations of loop d write different entries? If every stride from the longest
-   down to that of d is longer than the reach of all shorter ones (mixed radix). */
-static int edf__writes_apart(const edf_route *r, int d) {
-  const edf_loop *l = r->nest.loop;
-  ptrdiff_t least = edf__abs(l[d].s[EDF_OUT]);
-  for (int i = 0; i < r->nest.n; i++) {
-    ptrdiff_t s = edf__abs(l[i].s[EDF_OUT]), reach = 0;
-    if (s < least) continue;
-    for (int k = 0; k < r->nest.n; k++) {
-      ptrdiff_t other = edf__abs(l[k].s[EDF_OUT]);
-      if (k != i && other <= s) reach += (l[k].n - 1) * other;
-    }
-    if (s <= reach) return 0;
-  }
-  return least > 0;
-}
-
 /* Iterations begin .. end-1 of loop d, which is outside, or the first of M or N. */
 static edf_route edf__slice(const edf_route *r, int d, ptrdiff_t begin, ptrdiff_t end) {
   edf_route part = *r;
@@ -3963,25 +3946,24 @@ static edf_route edf__slice(const edf_route *r, int d, ptrdiff_t begin, ptrdiff_
 
 static double edf__worth = 40000;        /* nanoseconds; 0, in tests: cut whatever can be cut */
 
-/* Of the longest slice; two threads must not write into one line of the cache, 64 bytes. */
-static double edf__slice_cost(const edf_route *r, int d, int threads) {
-  ptrdiff_t whole = r->nest.loop[d].n, most = (whole + threads - 1) / threads;
-  edf_route part = edf__slice(r, d, 0, most);
-  size_t apart = (size_t)(most * edf__abs(r->nest.loop[d].s[EDF_OUT])) * sizeof(edf_real);
-  if (apart < 64 && edf__worth > 0) return HUGE_VAL;
-  return r->product ? edf__product_cost(&part, &edf__cpu)
-                    : edf__loops_cost(&part.nest, r->nest.n - 1, &edf__cpu);
-}
-
-/* The loop to cut, or -1 where that gains too little. */
+/* The loop whose longest slice costs least, or -1 where cutting gains too little. Iterations
+   write entries of their own where no longer loop comes back to them; shorter ones may. Two
+   threads must not write into one line of the cache, 64 bytes. */
 static int edf__loop_to_cut(const edf_route *r, int threads) {
   double best = edf__worth > 0 ? 0.75 * r->cost : HUGE_VAL;
+  const edf_loop *l = r->nest.loop;
   int cut = -1;
   if (threads < 2 || r->cost < edf__worth) return -1;
   for (int d = 0; d < r->nest.n; d++) {
-    int inner = r->product && d > r->first[EDF__M] && d != r->first[EDF__N];
-    if (inner || (r->product && d >= r->first[EDF__K]) || !edf__writes_apart(r, d)) continue;
-    double cost = edf__slice_cost(r, d, threads);
+    ptrdiff_t most = (l[d].n + threads - 1) / threads, step = edf__abs(l[d].s[EDF_OUT]);
+    int fits = (size_t)(most * step) * sizeof(edf_real) >= 64 || edf__worth <= 0;
+    if (r->product && d > r->first[EDF__M] && d != r->first[EDF__N]) continue;
+    for (int i = 0; i < r->nest.n; i++)
+      fits = fits && (edf__abs(l[i].s[EDF_OUT]) < step || edf__strides_over(l, r->nest.n, i));
+    if (!fits) continue;
+    edf_route part = edf__slice(r, d, 0, most);
+    double cost = r->product ? edf__product_cost(&part, &edf__cpu)
+                             : edf__loops_cost(&part.nest, r->nest.n - 1, &edf__cpu);
     if (cost < best) { best = cost; cut = d; }
   }
   return cut;
@@ -4006,12 +3988,6 @@ static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const 
   }
   return 1;
 }
-#else
-static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const edf_real *a,
-                           const edf_real *b) {
-  (void)r; (void)assign; (void)out; (void)a; (void)b;
-  return 0;
-}
 #endif
 
 /* ---- The kernels: contract and fill. Each begins by handing over to a device. */
@@ -4023,7 +3999,9 @@ void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real 
     edf_contract_reference(&r->nest, out, a, b);
     return;
   }
+#ifdef _OPENMP
   if (edf__run_slices(r, assign, out, a, b)) return;
+#endif
   edf__workspace *w = r->product ? edf__workspaces(1) : NULL;
   edf__run_route(r, assign, out, a, b, w);
 }
