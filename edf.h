@@ -3540,8 +3540,8 @@ edf_route edf_plan_for(const edf_nest *nest, const edf_costs *costs) {
 
 edf_route edf_plan(const edf_nest *nest) { return edf_plan_for(nest, &edf__cpu); }
 
-/* ---- Vector loops: the innermost loop of thin work, each case a loop that a compiler
-   vectorises. The outer loops choose the case once and then call it for each row. */
+/* ---- Vector loops: the innermost loop of thin work, a row, as loops that a compiler
+   vectorises. Where out, a and b step by 1, a or b may stay instead, or out for a sum. */
 typedef void edf__kernel(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
                          const edf_real *b);
 
@@ -3553,75 +3553,53 @@ static void edf__set_scaled(edf_real *out, const edf_real *a, ptrdiff_t n, edf_r
   for (ptrdiff_t i = 0; i < n; i++) out[i] = c * a[i];
 }
 
-static void edf__add_a(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                       const edf_real *b) {
-  edf__add_scaled(out, a, l->n, c * *b);
+static void edf__add_row(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                         const edf_real *b) {
+  if (!l->s[EDF_B]) edf__add_scaled(out, a, l->n, c * *b);
+  else if (!l->s[EDF_A]) edf__add_scaled(out, b, l->n, c * *a);
+  else for (ptrdiff_t i = 0; i < l->n; i++) out[i] += c * a[i] * b[i];
 }
-static void edf__add_b(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                       const edf_real *b) {
-  edf__add_scaled(out, b, l->n, c * *a);
+
+static void edf__set_row(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                         const edf_real *b) {
+  if (!l->s[EDF_B]) edf__set_scaled(out, a, l->n, c * *b);
+  else if (!l->s[EDF_A]) edf__set_scaled(out, b, l->n, c * *a);
+  else for (ptrdiff_t i = 0; i < l->n; i++) out[i] = c * a[i] * b[i];
 }
-static void edf__set_a(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                       const edf_real *b) {
-  edf__set_scaled(out, a, l->n, c * *b);
+
+static void edf__sum_row(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
+                         const edf_real *b) {
+  if (!l->s[EDF_B]) *out += c * *b * edf__total(a, l->n);
+  else if (!l->s[EDF_A]) *out += c * *a * edf__total(b, l->n);
+  else *out += c * edf__dot(a, b, l->n);
 }
-static void edf__set_b(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                       const edf_real *b) {
-  edf__set_scaled(out, b, l->n, c * *a);
-}
-static void edf__add_product(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                             const edf_real *b) {
-  for (ptrdiff_t i = 0; i < l->n; i++) out[i] += c * a[i] * b[i];
-}
-static void edf__set_product(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                             const edf_real *b) {
-  for (ptrdiff_t i = 0; i < l->n; i++) out[i] = c * a[i] * b[i];
-}
-static void edf__sum_product(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                             const edf_real *b) {
-  *out += c * edf__dot(a, b, l->n);
-}
-static void edf__sum_a(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                       const edf_real *b) {
-  *out += c * *b * edf__total(a, l->n);
-}
-static void edf__sum_b(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                       const edf_real *b) {
-  *out += c * *a * edf__total(b, l->n);
-}
+
 static void edf__add_any(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
                          const edf_real *b) {
   ptrdiff_t so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
   for (ptrdiff_t i = 0; i < l->n; i++) out[i * so] += c * a[i * sa] * b[i * sb];
 }
+
 static void edf__set_any(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
                          const edf_real *b) {
   ptrdiff_t so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
   for (ptrdiff_t i = 0; i < l->n; i++) out[i * so] = c * a[i * sa] * b[i * sb];
 }
 
-static edf__kernel *edf__kernel_for(const edf_loop *l, int assign) {
-  ptrdiff_t so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
-  if (so == 1 && sa == 1 && sb == 1) return assign ? edf__set_product : edf__add_product;
-  if (so == 1 && sa == 1 && sb == 0) return assign ? edf__set_a : edf__add_a;
-  if (so == 1 && sa == 0 && sb == 1) return assign ? edf__set_b : edf__add_b;
-  if (so == 0 && sa == 1 && sb == 1) return edf__sum_product;
-  if (so == 0 && sa == 1 && sb == 0) return edf__sum_a;
-  if (so == 0 && sa == 0 && sb == 1) return edf__sum_b;
-  return assign ? edf__set_any : edf__add_any;
-}
-
-/* The last of n loops is the vector loop. */
-static void edf__loops(int n, const edf_loop *l, edf__kernel *kernel, edf_real c, edf_real *out,
-                       const edf_real *a, const edf_real *b) {
-  if (n == 1) { kernel(l, c, out, a, b); return; }
-  for (ptrdiff_t i = 0; i < l->n; i++) {
-    if (n == 2) kernel(l + 1, c, out, a, b);
-    else edf__loops(n - 1, l + 1, kernel, c, out, a, b);
-    out += l->s[EDF_OUT];
-    a += l->s[EDF_A];
-    b += l->s[EDF_B];
-  }
+/* The last two loops of r, or the one there is. */
+static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                      const edf_real *b) {
+  static const edf_loop once = { 1, { 0, 0, 0 } };
+  const edf_loop *end = r->nest.loop + r->nest.n, *row = r->nest.n > 0 ? end - 1 : &once;
+  const edf_loop *outer = r->nest.n > 1 ? end - 2 : &once;
+  ptrdiff_t so = row->s[EDF_OUT], sa = row->s[EDF_A], sb = row->s[EDF_B];
+  int even = (sa == 1 && sb == 1) || (sa == 1 && sb == 0) || (sa == 0 && sb == 1);
+  edf__kernel *kernel = assign ? edf__set_any : edf__add_any;
+  if (even && so == 1) kernel = assign ? edf__set_row : edf__add_row;
+  if (even && so == 0) kernel = edf__sum_row;
+  for (ptrdiff_t i = 0; i < outer->n; i++)
+    kernel(row, r->nest.alpha, out + i * outer->s[EDF_OUT], a + i * outer->s[EDF_A],
+           b + i * outer->s[EDF_B]);
 }
 
 /* ---- Matrix product in blocks. Any operand, seen as a matrix, is p[row offset + column
@@ -3885,27 +3863,22 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
     }
 }
 
-/* ---- A route with the memory it needs. */
+/* ---- A route with the memory it needs: the loops outside, from loop d on. */
 static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
                          const edf_real *a, const edf_real *b, edf__workspace *w) {
   const edf_loop *l = &r->nest.loop[d];
-  if (d == r->first[EDF__M]) { edf__product(r, assign, out, a, b, w); return; }
-  for (ptrdiff_t i = 0; i < l->n; i++)
-    edf__outside(r, d + 1, assign, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A],
-                 b + i * l->s[EDF_B], w);
+  if (r->product && d == r->first[EDF__M]) edf__product(r, assign, out, a, b, w);
+  else if (!r->product && d + 2 >= r->nest.n) edf__rows(r, assign, out, a, b);
+  else
+    for (ptrdiff_t i = 0; i < l->n; i++)
+      edf__outside(r, d + 1, assign, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A],
+                   b + i * l->s[EDF_B], w);
 }
 
 static void edf__run_route(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                            const edf_real *b, edf__workspace *w) {
-  static const edf_loop once = { 1, { 0, 0, 0 } };
-  const edf_nest *t = &r->nest;
-  const edf_loop *innermost = t->n ? &t->loop[t->n - 1] : &once;
-  out += t->start[EDF_OUT];
-  a += t->start[EDF_A];
-  b += t->start[EDF_B];
-  if (r->product) { edf__outside(r, 0, assign, out, a, b, w); return; }
-  edf__kernel *kernel = edf__kernel_for(innermost, assign);
-  edf__loops(t->n ? t->n : 1, t->n ? t->loop : &once, kernel, t->alpha, out, a, b);
+  const ptrdiff_t *start = r->nest.start;
+  edf__outside(r, 0, assign, out + start[EDF_OUT], a + start[EDF_A], b + start[EDF_B], w);
 }
 
 static edf__workspace *edf__workspaces(int n) {
