@@ -3610,7 +3610,8 @@ enum { EDF__MC = 192, EDF__KC = 256, EDF__NC = 512 };    /* blocks of the built-
 typedef struct edf__workspace {
   edf_real panel[3][EDF__PANEL];
   edf_real a[(EDF__MC + 32) * EDF__KC], b[(EDF__NC + 64) * EDF__KC];
-  ptrdiff_t major[EDF__PANEL + 1], minor[EDF__PANEL + 1], ends[EDF__PANEL + 1];
+  ptrdiff_t major[EDF__PANEL + 1], minor[EDF__PANEL + 1], end[EDF__PANEL + 1];
+  ptrdiff_t n_major, n_minor, runs;      /* of the block that was last looked at              */
 } edf__workspace;
 
 static void edf__offsets(const edf_loop *l, int n, int x, ptrdiff_t first, ptrdiff_t count,
@@ -3631,68 +3632,65 @@ static void edf__offsets(const edf_loop *l, int n, int x, ptrdiff_t first, ptrdi
   }
 }
 
-/* Where the runs of neighbours in `offset` end; returns how many there are. */
-static ptrdiff_t edf__runs(const ptrdiff_t *offset, ptrdiff_t n, ptrdiff_t *end) {
-  ptrdiff_t runs = 0;
-  for (ptrdiff_t i = 1; i <= n; i++)
-    if (i == n || offset[i] != offset[i - 1] + 1) end[runs++] = i;
-  return runs;
-}
+/* A block of a product: where it begins in M, N and K, and its extents. */
+typedef struct { ptrdiff_t at[3], n[3]; } edf__piece;
 
-typedef struct { ptrdiff_t row, rows, column, columns; } edf__range;
-typedef struct { edf_real *p; ptrdiff_t ld; } edf__tile;
-
-/* A block of operand x as the offsets of its major and minor direction; the number of minor
-   runs. */
-static ptrdiff_t edf__block_offsets(const edf_route *r, int x, edf__range at,
-                                    edf__workspace *w) {
-  const edf_loop *row = r->nest.loop + r->first[edf__axes[x][0]];
-  const edf_loop *column = r->nest.loop + r->first[edf__axes[x][1]];
-  int rows = r->first[edf__axes[x][0] + 1] - r->first[edf__axes[x][0]];
-  int columns = r->first[edf__axes[x][1] + 1] - r->first[edf__axes[x][1]];
-  int tall = r->matrix[x].tall;
-  edf__offsets(row, rows, x, at.row, at.rows, tall ? w->minor : w->major);
-  edf__offsets(column, columns, x, at.column, at.columns, tall ? w->major : w->minor);
-  return edf__runs(w->minor, tall ? at.rows : at.columns, w->ends);
+/* Operand x's entries in it as offsets of its major and minor direction, and where the runs of
+   neighbours in the minor one end. */
+static void edf__block_offsets(const edf_route *r, int x, const edf__piece *q,
+                               edf__workspace *w) {
+  const edf_loop *l = r->nest.loop;
+  const int *first = r->first, *axis = edf__axes[x];
+  int major = axis[r->matrix[x].tall], minor = axis[!r->matrix[x].tall];
+  int majors = first[major + 1] - first[major], minors = first[minor + 1] - first[minor];
+  edf__offsets(l + first[major], majors, x, q->at[major], q->n[major], w->major);
+  edf__offsets(l + first[minor], minors, x, q->at[minor], q->n[minor], w->minor);
+  w->n_major = q->n[major];
+  w->n_minor = q->n[minor];
+  w->runs = 0;
+  for (ptrdiff_t i = 1; i <= w->n_minor; i++)
+    if (i == w->n_minor || w->minor[i] != w->minor[i - 1] + 1) w->end[w->runs++] = i;
 }
 
 /* panel[i][j] = p[major[i] + minor[j]] */
-static void edf__pack(edf_real *panel, const edf_real *p, ptrdiff_t ni, ptrdiff_t nj,
-                      ptrdiff_t runs, const edf__workspace *w) {
-  for (ptrdiff_t i = 0; i < ni; i++, panel += nj) {
+static void edf__pack(edf_real *panel, const edf_real *p, const edf__workspace *w) {
+  for (ptrdiff_t i = 0; i < w->n_major; i++, panel += w->n_minor) {
     const edf_real *row = p + w->major[i];
-    if (runs * 8 > nj)
-      for (ptrdiff_t j = 0; j < nj; j++) panel[j] = row[w->minor[j]];
+    if (w->runs * 8 > w->n_minor)
+      for (ptrdiff_t j = 0; j < w->n_minor; j++) panel[j] = row[w->minor[j]];
     else
-      for (ptrdiff_t e = 0, j = 0; e < runs; j = w->ends[e++])
-        memcpy(panel + j, row + w->minor[j], (size_t)(w->ends[e] - j) * sizeof *panel);
+      for (ptrdiff_t e = 0, j = 0; e < w->runs; j = w->end[e++])
+        memcpy(panel + j, row + w->minor[j], (size_t)(w->end[e] - j) * sizeof *panel);
   }
 }
 
 /* p[major[i] + minor[j]] += panel[i][j], or = with assign */
-static void edf__unpack(edf_real *p, const edf_real *panel, ptrdiff_t ni, ptrdiff_t nj,
-                        ptrdiff_t runs, int assign, const edf__workspace *w) {
-  for (ptrdiff_t i = 0; i < ni; i++, panel += nj) {
-    edf_real *row = p + w->major[i];
-    for (ptrdiff_t e = 0, j = 0; e < runs; j = w->ends[e++]) {
-      size_t n = (size_t)(w->ends[e] - j);
-      if (assign) memcpy(row + w->minor[j], panel + j, n * sizeof *panel);
-      else edf__add_scaled(row + w->minor[j], panel + j, (ptrdiff_t)n, 1);
+static void edf__unpack(edf_real *p, const edf_real *panel, int assign,
+                        const edf__workspace *w) {
+  for (ptrdiff_t i = 0; i < w->n_major; i++, panel += w->n_minor)
+    for (ptrdiff_t e = 0, j = 0; e < w->runs; j = w->end[e++]) {
+      edf_real *run = p + w->major[i] + w->minor[j];
+      if (assign) memcpy(run, panel + j, (size_t)(w->end[e] - j) * sizeof *panel);
+      else edf__add_scaled(run, panel + j, w->end[e] - j, 1);
     }
-  }
 }
 
+/* A matrix p[i row + j column], where one of the steps is 1. */
+typedef struct { edf_real *p; ptrdiff_t row, column; } edf__tile;
+
 /* Operand x's block as a matrix for gemm: in place, or packed into its panel. */
-static edf__tile edf__tile_of(const edf_route *r, int x, edf_real *p, edf__range at,
+static edf__tile edf__tile_of(const edf_route *r, int x, edf_real *p, const edf__piece *q,
                               edf__workspace *w) {
   const edf_matrix *m = &r->matrix[x];
-  edf__tile tile = { w->panel[x], m->tall ? at.rows : at.columns };
+  int row = edf__axes[x][0], column = edf__axes[x][1];
+  edf__tile tile = { w->panel[x], m->tall ? 1 : q->n[column], m->tall ? q->n[row] : 1 };
   if (m->direct) {
-    tile.p = p + at.row * m->row.step + at.column * m->column.step;
-    tile.ld = m->tall ? m->column.step : m->row.step;
+    tile.p = p + q->at[row] * m->row.step + q->at[column] * m->column.step;
+    tile.row = m->row.step;
+    tile.column = m->column.step;
   } else if (x != EDF_OUT) {
-    ptrdiff_t runs = edf__block_offsets(r, x, at, w);
-    edf__pack(tile.p, p, m->tall ? at.columns : at.rows, tile.ld, runs, w);
+    edf__block_offsets(r, x, q, w);
+    edf__pack(tile.p, p, w);
   }
   return tile;
 }
@@ -3702,26 +3700,19 @@ static edf__tile edf__tile_of(const edf_route *r, int x, edf_real *p, edf__range
    innermost loops keep MR x NR sums in registers, as vectors where the compiler has them. */
 #if defined(__GNUC__) && FLT_EVAL_METHOD != 2    /* 2: the i387, whose products are too wide  */
 #if defined(__AVX512F__)
-#define EDF__VECTOR_BYTES 64
-#define EDF__STRIP_ROWS 12
+enum { EDF__VECTOR_BYTES = 64, EDF__MR = 12 };
 #elif defined(__AVX__)
-#define EDF__VECTOR_BYTES 32
-#define EDF__STRIP_ROWS 6
+enum { EDF__VECTOR_BYTES = 32, EDF__MR = 6 };
 #else
-#define EDF__VECTOR_BYTES 16
-#define EDF__STRIP_ROWS 6
+enum { EDF__VECTOR_BYTES = 16, EDF__MR = 6 };
 #endif
 typedef edf_real edf__vector __attribute__((vector_size(EDF__VECTOR_BYTES), may_alias,
                                             aligned(sizeof(edf_real))));
 #else
-#define EDF__VECTOR_BYTES sizeof(edf_real)
-#define EDF__STRIP_ROWS 4
+enum { EDF__VECTOR_BYTES = sizeof(edf_real), EDF__MR = 4 };
 typedef edf_real edf__vector;
 #endif
-enum {
-  EDF__LANES = (int)(EDF__VECTOR_BYTES / sizeof(edf_real)),
-  EDF__MR = EDF__STRIP_ROWS, EDF__NR = 2 * EDF__LANES, EDF__SUMS = EDF__MR * EDF__NR
-};
+enum { EDF__LANES = EDF__VECTOR_BYTES / sizeof(edf_real), EDF__NR = 2 * EDF__LANES };
 
 #ifdef __clang__                         /* else it splits the vectors                        */
 __attribute__((min_vector_width(EDF__VECTOR_BYTES * 8)))
@@ -3765,11 +3756,9 @@ static void edf__strips(edf_real *to, const edf_real *x, ptrdiff_t s, ptrdiff_t 
   }
 }
 
-typedef struct { const edf_real *p; ptrdiff_t row, column; } edf__strided;
-
 static void edf__block_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real alpha,
                                edf_real *c, ptrdiff_t ld, const edf__workspace *w) {
-  edf_real sums[EDF__SUMS];
+  edf_real sums[EDF__MR * EDF__NR];
   for (ptrdiff_t j = 0; j < n; j += EDF__NR)
     for (ptrdiff_t i = 0; i < m; i += EDF__MR) {
       ptrdiff_t rows = edf__least(m - i, EDF__MR), columns = edf__least(n - j, EDF__NR);
@@ -3779,9 +3768,18 @@ static void edf__block_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real a
     }
 }
 
-static void edf__builtin_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real alpha,
-                                 edf__strided a, edf__strided b, edf_real *c, ptrdiff_t ld,
-                                 edf__workspace *w) {
+/* A column-major c is the row-major transpose: c' = b' a'. */
+static void edf__builtin_gemm(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real alpha,
+                              edf__tile a, edf__tile b, int keep, edf__tile c,
+                              edf__workspace *w) {
+  if (c.column != 1) {
+    edf__tile ta = { a.p, a.column, a.row }, tb = { b.p, b.column, b.row };
+    edf__tile tc = { c.p, c.column, c.row };
+    edf__builtin_gemm(n, m, k, alpha, tb, ta, keep, tc, w);
+    return;
+  }
+  for (ptrdiff_t i = 0; !keep && i < m; i++)
+    memset(c.p + i * c.row, 0, (size_t)n * sizeof *c.p);
   for (ptrdiff_t j = 0; j < n; j += EDF__NC)
     for (ptrdiff_t h = 0; h < k; h += EDF__KC) {
       ptrdiff_t nb = edf__least(EDF__NC, n - j), kb = edf__least(EDF__KC, k - h);
@@ -3789,76 +3787,50 @@ static void edf__builtin_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real
       for (ptrdiff_t i = 0; i < m; i += EDF__MC) {
         ptrdiff_t mb = edf__least(EDF__MC, m - i);
         edf__strips(w->a, a.p + i * a.row + h * a.column, a.row, a.column, EDF__MR, mb, kb);
-        edf__block_product(mb, nb, kb, alpha, c + i * ld + j, ld, w);
+        edf__block_product(mb, nb, kb, alpha, c.p + i * c.row + j, c.row, w);
       }
     }
-}
-
-static edf__strided edf__strides_of(edf__tile t, int tall, int transposed) {
-  edf__strided x = { t.p, tall ? 1 : t.ld, tall ? t.ld : 1 };
-  if (transposed) { x.row = tall ? t.ld : 1; x.column = tall ? 1 : t.ld; }
-  return x;
-}
-
-/* A column-major c is the row-major transpose: c' = b' a'. */
-static void edf__builtin_gemm(const edf_route *r, const ptrdiff_t *n, edf__tile a, edf__tile b,
-                              int keep, edf__tile c, edf__workspace *w) {
-  int t = r->matrix[EDF_OUT].tall;
-  ptrdiff_t rows = t ? n[EDF__N] : n[EDF__M], columns = t ? n[EDF__M] : n[EDF__N];
-  edf__strided sa = edf__strides_of(a, r->matrix[EDF_A].tall, t);
-  edf__strided sb = edf__strides_of(b, r->matrix[EDF_B].tall, t);
-  for (ptrdiff_t i = 0; !keep && i < rows; i++)
-    memset(c.p + i * c.ld, 0, (size_t)columns * sizeof *c.p);
-  edf__builtin_product(rows, columns, n[EDF__K], r->nest.alpha, t ? sb : sa, t ? sa : sb, c.p,
-                       c.ld, w);
 }
 
 /* c = alpha a b, or c += with keep. One argument, the order, serves all eight layouts. */
 static void edf__gemm(const edf_route *r, const ptrdiff_t *n, edf__tile a, edf__tile b,
                       int keep, edf__tile c, edf__workspace *w) {
 #ifdef EDF_CBLAS
-  int tall = r->matrix[EDF_OUT].tall;
-  CBLAS_TRANSPOSE ta = r->matrix[EDF_A].tall == tall ? CblasNoTrans : CblasTrans;
-  CBLAS_TRANSPOSE tb = r->matrix[EDF_B].tall == tall ? CblasNoTrans : CblasTrans;
-  if (edf.kernel == EDF_BUILTIN) { edf__builtin_gemm(r, n, a, b, keep, c, w); return; }
+  int ta = r->matrix[EDF_A].tall, tb = r->matrix[EDF_B].tall, tc = r->matrix[EDF_OUT].tall;
+  if (edf.kernel != EDF_BUILTIN) {
 #if EDF_REAL_IS_DOUBLE
-  cblas_dgemm
+    cblas_dgemm
 #else
-  cblas_sgemm
+    cblas_sgemm
 #endif
-      (tall ? CblasColMajor : CblasRowMajor, ta, tb, (int)n[EDF__M], (int)n[EDF__N],
-       (int)n[EDF__K], r->nest.alpha, a.p, (int)a.ld, b.p, (int)b.ld, keep ? 1 : 0, c.p,
-       (int)c.ld);
-#else
-  edf__builtin_gemm(r, n, a, b, keep, c, w);
+        (tc ? CblasColMajor : CblasRowMajor, ta == tc ? CblasNoTrans : CblasTrans,
+         tb == tc ? CblasNoTrans : CblasTrans, (int)n[EDF__M], (int)n[EDF__N],
+         (int)n[EDF__K], r->nest.alpha, a.p, (int)(ta ? a.column : a.row), b.p,
+         (int)(tb ? b.column : b.row), keep ? 1 : 0, c.p, (int)(tc ? c.column : c.row));
+    return;
+  }
 #endif
-}
-
-static void edf__add_tile(const edf_route *r, edf__tile c, edf__range at, int assign,
-                          edf_real *out, edf__workspace *w) {
-  if (r->matrix[EDF_OUT].direct) return;
-  ptrdiff_t runs = edf__block_offsets(r, EDF_OUT, at, w);
-  ptrdiff_t major = r->matrix[EDF_OUT].tall ? at.columns : at.rows;
-  edf__unpack(out, c.p, major, c.ld, runs, assign, w);
+  edf__builtin_gemm(n[EDF__M], n[EDF__N], n[EDF__K], r->nest.alpha, a, b, keep, c, w);
 }
 
 static void edf__product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                          const edf_real *b, edf__workspace *w) {
   const ptrdiff_t *all = r->extent, *block = r->block;
-  for (ptrdiff_t k = 0; k < all[EDF__K]; k += block[EDF__K])
-    for (ptrdiff_t j = 0; j < all[EDF__N]; j += block[EDF__N]) {
-      ptrdiff_t n[3] = { 0, edf__least(block[EDF__N], all[EDF__N] - j),
-                            edf__least(block[EDF__K], all[EDF__K] - k) };
-      edf__range at_b = { k, n[EDF__K], j, n[EDF__N] };
-      edf__tile tb = edf__tile_of(r, EDF_B, (edf_real *)b, at_b, w);
-      for (ptrdiff_t i = 0; i < all[EDF__M]; i += block[EDF__M]) {
-        n[EDF__M] = edf__least(block[EDF__M], all[EDF__M] - i);
-        edf__range at_a = { i, n[EDF__M], k, n[EDF__K] }, at_c = { i, n[EDF__M], j, n[EDF__N] };
-        edf__tile ta = edf__tile_of(r, EDF_A, (edf_real *)a, at_a, w);
-        edf__tile tc = edf__tile_of(r, EDF_OUT, out, at_c, w);
-        int first = assign && k == 0;
-        edf__gemm(r, n, ta, tb, r->matrix[EDF_OUT].direct && !first, tc, w);
-        edf__add_tile(r, tc, at_c, first, out, w);
+  edf__piece q;
+  for (ptrdiff_t k = q.at[EDF__K] = 0; k < all[EDF__K]; k = q.at[EDF__K] += block[EDF__K])
+    for (ptrdiff_t j = q.at[EDF__N] = 0; j < all[EDF__N]; j = q.at[EDF__N] += block[EDF__N]) {
+      q.n[EDF__K] = edf__least(block[EDF__K], all[EDF__K] - k);
+      q.n[EDF__N] = edf__least(block[EDF__N], all[EDF__N] - j);
+      edf__tile tb = edf__tile_of(r, EDF_B, (edf_real *)b, &q, w);
+      for (ptrdiff_t i = q.at[EDF__M] = 0; i < all[EDF__M]; i = q.at[EDF__M] += block[EDF__M]) {
+        int assigns = assign && k == 0, direct = r->matrix[EDF_OUT].direct;
+        q.n[EDF__M] = edf__least(block[EDF__M], all[EDF__M] - i);
+        edf__tile ta = edf__tile_of(r, EDF_A, (edf_real *)a, &q, w);
+        edf__tile tc = edf__tile_of(r, EDF_OUT, out, &q, w);
+        edf__gemm(r, q.n, ta, tb, direct && !assigns, tc, w);
+        if (direct) continue;
+        edf__block_offsets(r, EDF_OUT, &q, w);
+        edf__unpack(out, tc.p, assigns, w);
       }
     }
 }
