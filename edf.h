@@ -25,7 +25,7 @@
    Contents: an anchor to search for, how many lines, and the public names that are
    declared there, without edf_ and EDF_; constants stand with their enum.
    First sitting:  lines 1 to 1640 (1640), to the end of >>nodes: no notation yet
-   Second sitting: lines 1641 to 3090 (1450): then you have read the framework
+   Second sitting: lines 1641 to 3089 (1449): then you have read the framework
    Part One, a whole framework
      >>example 31 A whole program
      >>config 66 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
@@ -41,18 +41,18 @@
      >>memory 261 Errors, memory and names          >>core 458 Nodes, lists and the three loops
      >>init 49 Random numbers and initialisation    >>nodes 286 Nodes, from the simplest
      >>contraction 53 The definition of a contraction
-     >>equation 400 Declarations and equations      >>einsum 728 Equations as nodes
+     >>equation 400 Declarations and equations      >>einsum 727 Equations as nodes
      >>products 240 Nodes that are equations, and losses
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
-     >>seam 167 The seam of a device: rule route window device_table device open_device
-       array_bytes RULE_NUMBERS
-     >>nest 826 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
-     >>more 193 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
+     >>seam 159 The seam of a device: rule RULE_NUMBERS route window device_table device
+       open_device array_bytes
+     >>nest 728 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
+     >>more 192 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
        bce_loss mse masked_mean
-     >>over 373 Functions over named indices: softmax_over log_softmax_over normalize_over
+     >>over 368 Functions over named indices: softmax_over log_softmax_over normalize_over
        sum_over mean_over variance_over sample_variance_over max_over max_window
-     >>layers 1060 Layers, from normalisation to recurrences: layer_norm_package
+     >>layers 1056 Layers, from normalisation to recurrences: layer_norm_package
        batch_norm_package layer_norm_params layer_norm batch_norm_params batch_norm dropout
        embed concat concat_list slice select reshape conv_package conv_params
        grouped_conv_params conv transposed_conv max_pool avg_pool residual_package
@@ -60,7 +60,7 @@
        attention_params attention causal_attention cell recurrent_package recurrent_state
        rnn_cell ugrnn_cell gru_cell lstm_cell rnn_params ugrnn_params gru_params lstm_params rnn
        ugrnn gru lstm unroll recurrence
-     >>optim 259 Optimisers: momentum average adagrad rmsprop adam adamw adam_slides
+     >>optim 253 Optimisers: momentum average adagrad rmsprop adam adamw adam_slides
        update_momentum update_average update_adagrad update_rmsprop update_adam update_adamw
        update_adam_slides clip clip_each l2 l1 update
    Part Three, to see, check and keep
@@ -68,9 +68,9 @@
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node word next_word writer create_file finish_file
-     >>print 519 A program as text: print_program print_node print formula
+     >>print 521 A program as text: print_program print_node print formula
      >>check 870 The gradient check: gradcheck expect_mismatch
-     >>watch 346 Stepping, and who is told what runs: step_forward step_backward where break
+     >>watch 347 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
      >>data 682 Files of data, arrays, pictures, text: array new_array load_idx load_images
        load_labels load_csv free_array view load_npy save_npy load_image save_image text
@@ -6653,7 +6653,6 @@ static void edf__write_leaves(edf_page *out, const char *title, edf_node **list,
 
 static void edf__write_program(edf_page *out, const edf_node *all) {
   (void)all;
-  edf__each(edf__find_need);
   edf__write_leaves(out, "inputs", edf.inputs, edf.n_inputs);
   edf__write_leaves(out, "parameters", edf.parameters, edf.n_parameters);
   edf_write(out, "forward\n");
@@ -6663,12 +6662,15 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
     edf__write_about(out, edf.compnodes[i]);
   }
   edf_write(out, "backward\n");
+  edf_node *before = edf_mark(edf.loss);             /* NULL: all that a loss might lead to   */
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
-    if (!edf.compnodes[i]->need) continue;
-    edf_write(out, "  %3d  %s\n", i, edf.compnodes[i]->name);
-    if (edf.compnodes[i]->backward) edf__write_backward(out, edf.compnodes[i]);
+    const edf_node *c = edf.compnodes[i];
+    if (!c->need || !c->visit) continue;
+    edf_write(out, "  %3d  %s\n", i, c->name);
+    if (c->backward) edf__write_backward(out, c);
     else edf_write(out, "       no gradient goes through\n");
   }
+  edf__mark(before);
 }
 
 void edf_print_program(FILE *out) { edf__print_by(edf__write_program, out, NULL); }
