@@ -117,8 +117,9 @@ int main(void) {
 }
 EOF
 
-if ! (cd "$dir" && $cc -std=c99 -DEDF_REAL=double -Wall -Wextra -Werror -I. cube.c -o cube -lm) \
-    > "$dir/out" 2>&1; then fail compiles 'the copy with one node more does not compile'
+flags='-std=c99 -DEDF_REAL=double -Wall -Wextra -Werror -I.'
+if ! (cd "$dir" && $cc $flags cube.c -o cube -lm) > "$dir/out" 2>&1; then
+  fail compiles 'the copy with one node more does not compile'
 elif ! (cd "$dir" && ./cube) > "$dir/out" 2>&1; then fail a-node-more 'see below'
 else pass a-node-more; fi
 
@@ -153,7 +154,8 @@ pass == 1 && match(code, /^static void edf__[a-z_]+\(edf_node/) {
   home[substr(code, RSTART + 12, RLENGTH - 21)] = chapter
 }
 pass == 2 {
-  if (code ~ /->(shape|forward|backward) *[!=]=|[!=]= *&?edf__[a-z_]+_(shape|forward|backward|op)/)
+  if (code ~ /->(shape|forward|backward) *[!=]=/ ||
+      code ~ /[!=]= *&?edf__[a-z_]+_(shape|forward|backward|op)/)
     offends("functions are compared")
   if (code ~ /cmp\([^;]*->(op|says->name)[^;]*"|cmp\([^;]*"[^;]*->(op|says->name)/ ||
       code ~ /->(op|says->name)(\[[^]]*\])? *[!=]=/ || code ~ /\*[a-z]+->op([^a-z_]|$)/)
