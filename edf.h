@@ -3112,7 +3112,7 @@ typedef struct edf_device_table {
                      const edf_real *);
   void   (*window)(const edf_window *, int backward);
   /* A built-in node's forward (0) or backward (1), which finds its own gradient up to date, and
-     writes where an input's is `fresh` and clears that; 0: it has no kernel, its C code runs. */
+     writes where an input's is `fresh` and clears that; 0: no kernel, so its C code runs. */
   int    (*node)(edf_node *y, int backward);
   /* Calls nodes(), twice where a recording failed; or, if nobody watches single nodes (whole),
      runs what it has recorded of it, and returns 1. */
