@@ -375,8 +375,11 @@ static inline void edf_addgrad(edf_node *x, size_t i, edf_real d) {
    grows. The same as y->state. */
 void *edf_state(edf_node *y, size_t bytes);
 
-/* Names a node in messages and prints (default: its op and its number); returns it. */
+/* Names a node in messages and prints; returns it. By default that is its op and its number, and
+   of an Einsum the name on its left side. Where several nodes have one name, edf_label adds the
+   number, h@119: so prints and messages call it. */
 edf_node *edf_name(edf_node *node, const char *name);
+const char *edf_label(const edf_node *node);
 
 /* Asks for the gradient of an Input, or of a node that only Inputs reach; returns it. */
 edf_node *edf_want_grad(edf_node *node);
@@ -712,8 +715,12 @@ static void *edf__grow(edf__block **list, void *old, size_t bytes) {
   return data;
 }
 
+static char *edf__copy_part(edf__block **list, const char *text, size_t n) {
+  return (char *)memcpy(edf__alloc(list, n + 1), text, n);
+}
+
 static char *edf__copy(edf__block **list, const char *text) {
-  return (char *)memcpy(edf__alloc(list, strlen(text) + 1), text, strlen(text) + 1);
+  return edf__copy_part(list, text, strlen(text));
 }
 
 static edf__block **edf__list_of(const edf_node *x) {
@@ -745,6 +752,24 @@ static void edf__pull(edf_real *x, size_t n) {
 }
 
 /* ---- How messages name a node:  Relu "h" [b=64, 100]      built at hw1.c:55 */
+static int edf__n_nodes(void) { return edf.n_inputs + edf.n_parameters + edf.n_compnodes; }
+
+static edf_node *edf__nth(int i) {       /* of all of them                                    */
+  if (i < edf.n_inputs) return edf.inputs[i];
+  i -= edf.n_inputs;
+  return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
+}
+
+const char *edf_label(const edf_node *x) {
+  size_t n = strlen(x->op);
+  int numbered = !strncmp(x->name, x->op, n) && x->name[n] >= '0' && x->name[n] <= '9';
+  if (x->kind != EDF_COMPNODE || numbered || x->graph != edf.id) return x->name;
+  for (int i = 0; i < edf__n_nodes(); i++)
+    if (edf__nth(i) != x && !strcmp(edf__nth(i)->name, x->name))
+      return edf_fmt("%.490s@%d", x->name, x->position);
+  return x->name;
+}
+
 static void edf__say_dims(const edf_node *x, int rank) {
   int own = x->kind == EDF_INPUT && x->fed > 0, batch = own ? x->fed : 0;
   for (int i = 0; !batch && i < edf.n_inputs; i++)
@@ -957,9 +982,7 @@ static int edf__find_batch(const edf_node *target) {
 }
 
 static void edf__each(void (*action)(edf_node *)) {
-  for (int i = 0; i < edf.n_inputs; i++) action(edf.inputs[i]);
-  for (int i = 0; i < edf.n_parameters; i++) action(edf.parameters[i]);
-  for (int i = 0; i < edf.n_compnodes; i++) action(edf.compnodes[i]);
+  for (int i = 0; i < edf__n_nodes(); i++) action(edf__nth(i));
 }
 
 static void edf__unmark(edf_node *x) { x->visit = 0; }
@@ -1802,8 +1825,7 @@ static void edf__declare_place(edf_node *x, edf__scan *s) {
     x->batched = 1;
     x->dim[d] = x->kind == EDF_INPUT ? edf.batch : 0;
     if (x->kind != EDF_INPUT) return;
-    char *copy = (char *)edf__alloc(&edf.kept, (size_t)length + 1);
-    edf.batch_name = (char *)memcpy(copy, name, (size_t)length);
+    edf.batch_name = edf__copy_part(&edf.kept, name, (size_t)length);
     return;
   }
   if (!edf__is_digit(edf__peek(s))) edf__syntax(s, s->at, "expected a number after '='");
@@ -1828,8 +1850,7 @@ static void edf__declare(edf_node *x, const char *op, const char *format, va_lis
     edf__expect(&s, ']', "']' or ','", "");
   }
   if (edf__peek(&s)) edf__found(&s, "the end", "");
-  char *copy = (char *)edf__alloc(edf__list_of(x), (size_t)length + 1);
-  x->name = (char *)memcpy(copy, name, (size_t)length);
+  x->name = edf__copy_part(edf__list_of(x), name, (size_t)length);
   if (x->kind != EDF_COMPNODE) edf__resize(x, edf.batch);
 }
 
@@ -2700,6 +2721,8 @@ static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kin
   edf__einsum *m = edf__new_einsum(e, n);
   m->kind = kind;
   y->state = m;
+  if (at->op == edf__einsum_op.name)     /* the program's own line: by its left side          */
+    y->name = edf__copy_part(&edf.computed, e->ref->name, (size_t)e->ref->length);
   for (int f = 1; f < m->e.n_ref; f++)
     edf__check_rank(&m->e, &m->e.ref[f], in[m->e.ref[f].operand]);
   return edf__add_compnode(y);
@@ -2744,7 +2767,7 @@ static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...
 }
 
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
-  edf__site at = { "Einsum", file, line };
+  edf__site at = { edf__einsum_op.name, file, line };
   int n;
   va_list args;
   va_start(args, equation);
@@ -6127,14 +6150,6 @@ struct edf_aside {
   int n, arrays;                         /* arrays: they are copies meanwhile, see >>check    */
 };
 
-static int edf__n_nodes(void) { return edf.n_inputs + edf.n_parameters + edf.n_compnodes; }
-
-static edf_node *edf__nth(int i) {       /* of all of them                                    */
-  if (i < edf.n_inputs) return edf.inputs[i];
-  i -= edf.n_inputs;
-  return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
-}
-
 static void *edf__state_of(edf_node *x) {
   if (x->kind == EDF_PARAMETER) return x->update == edf_frozen ? edf_value(x) : NULL;
   return edf__is(x, EDF_IS_OWN) && edf_array_bytes(x->state) ? x->state : NULL;
@@ -7682,6 +7697,11 @@ void edf_breakpoint(edf_node *node, const char *name, const char *way) {
   edf__stopped_at = *name && *way ? node : NULL;
 }
 
+/* By its name, or with its number, h@5. */
+static int edf__is_called(const edf_node *x, const char *name) {
+  return !strcmp(x->name, name) || (strchr(name, '@') && !strcmp(edf_label(x), name));
+}
+
 void edf_break(const char *name) {
   struct edf__break *b;
   int found = 0;
@@ -7697,7 +7717,7 @@ void edf_break(const char *name) {
   b->name = edf__copy(&edf.kept, name);
   b->next = edf.breaks;
   edf.breaks = b;
-  for (int i = 0; i < edf.n_compnodes; i++) found |= !strcmp(edf.compnodes[i]->name, name);
+  for (int i = 0; i < edf.n_compnodes; i++) found |= edf__is_called(edf.compnodes[i], name);
   if (!found) fprintf(stderr, "edf_break: no computed node is called %s so far\n", name);
 }
 
@@ -7705,7 +7725,7 @@ void edf_break(const char *name) {
 static int edf__stop_at(edf_event event, edf_node *x) {
   const struct edf__break *b = edf.breaks;
   if (event != EDF_BEFORE_FORWARD && event != EDF_BEFORE_BACKWARD) return 0;
-  while (b && strcmp(b->name, x->name)) b = b->next;
+  while (b && !edf__is_called(x, b->name)) b = b->next;
   if (!b) return 0;
   edf.held = 1;
   edf_breakpoint(x, x->name, event == EDF_BEFORE_FORWARD ? "forward" : "backward");
