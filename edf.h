@@ -24,24 +24,24 @@
 
    Contents: an anchor to search for, how many lines, and the public names that are
    declared there, without edf_ and EDF_; constants stand with their enum.
-   First sitting:  lines 1 to 1640 (1640), to the end of >>nodes: no notation yet
-   Second sitting: lines 1641 to 3089 (1449): then you have read the framework
+   First sitting:  lines 1 to 1663 (1663), to the end of >>nodes: no notation yet
+   Second sitting: lines 1664 to 3112 (1449): then you have read the framework
    Part One, a whole framework
      >>example 31 A whole program
      >>config 66 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
        MAX_FACTOR
      >>notation 30 The index notation
-     >>api 371 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
-       input parameter compnode compnode_shaped addgrad state name want_grad feed forward
+     >>api 374 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+       input parameter compnode compnode_shaped addgrad state name label want_grad feed forward
        forward_to backward sgd update_sgd frozen zero_grad clear clear_compnodes new_graph value
        grad push push_grad einsum fmt affine_package affine_params affine sigmoid tanh relu exp
        log sqrt square add sub mul div softmax log_loss softmax_log_loss sum mean seed uniform
        normal below init_uniform init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest
        contract_reference
-     >>memory 261 Errors, memory and names          >>core 458 Nodes, lists and the three loops
+     >>memory 283 Errors, memory and names          >>core 456 Nodes, lists and the three loops
      >>init 49 Random numbers and initialisation    >>nodes 286 Nodes, from the simplest
      >>contraction 53 The definition of a contraction
-     >>equation 400 Declarations and equations      >>einsum 727 Equations as nodes
+     >>equation 398 Declarations and equations      >>einsum 729 Equations as nodes
      >>products 240 Nodes that are equations, and losses
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
@@ -64,13 +64,13 @@
        update_momentum update_average update_adagrad update_rmsprop update_adam update_adamw
        update_adam_slides clip clip_each l2 l1 update
    Part Three, to see, check and keep
-     >>tools 400 What tools are made of: watch watch_passes unwatch find_watcher is
+     >>tools 392 What tools are made of: watch watch_passes unwatch find_watcher is
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node word next_word writer create_file finish_file
      >>print 521 A program as text: print_program print_node print formula
      >>check 870 The gradient check: gradcheck expect_mismatch
-     >>watch 347 Stepping, and who is told what runs: step_forward step_backward where break
+     >>watch 352 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
      >>data 682 Files of data, arrays, pictures, text: array new_array load_idx load_images
        load_labels load_csv free_array view load_npy save_npy load_image save_image text
@@ -80,7 +80,7 @@
    edf_lab.h, the laboratory, optional
      >>lab 144 The laboratory: doctor log log_value log_scale plot_svg trace_begin trace_end
        print_latex write_dot contact_sheet
-     >>doctor 1428 Rules that watch the first steps of training
+     >>doctor 1429 Rules that watch the first steps of training
      >>plot 240 Training curves                     >>trace 962 The trace page
      >>paper 145 The program as LaTeX, the graph in Graphviz's language
      >>sheet 47 Contact sheets
@@ -375,9 +375,9 @@ static inline void edf_addgrad(edf_node *x, size_t i, edf_real d) {
    grows. The same as y->state. */
 void *edf_state(edf_node *y, size_t bytes);
 
-/* Names a node in messages and prints; returns it. By default that is its op and its number, and
-   of an Einsum the name on its left side. Where several nodes have one name, edf_label adds the
-   number, h@119: so prints and messages call it. */
+/* Names a node in messages and prints; returns it. By default that is its op and its number,
+   and of an Einsum the name on its left side. Where several nodes have one name, prints and
+   messages say h@119, with the number: that is edf_label. */
 edf_node *edf_name(edf_node *node, const char *name);
 const char *edf_label(const edf_node *node);
 
@@ -766,7 +766,7 @@ const char *edf_label(const edf_node *x) {
   if (x->kind != EDF_COMPNODE || numbered || x->graph != edf.id) return x->name;
   for (int i = 0; i < edf__n_nodes(); i++)
     if (edf__nth(i) != x && !strcmp(edf__nth(i)->name, x->name))
-      return edf_fmt("%.490s@%d", x->name, x->position);
+      return edf_fmt("%.490s@%d", edf_label(x), x->position);
   return x->name;
 }
 
@@ -789,7 +789,7 @@ static void edf__say_dims(const edf_node *x, int rank) {
 static void edf__say_shape(const edf_node *x) { edf__say_dims(x, x->rank); }
 
 static void edf__say_node(const edf_node *x) {
-  edf__say("%s \"%s\" ", x->op, x->name);
+  edf__say("%s \"%s\" ", x->op, edf_label(x));
   edf__say_shape(x);
   size_t begin = edf__length;
   while (begin > 0 && edf__message[begin - 1] != '\n') begin--;
@@ -3016,7 +3016,7 @@ static size_t edf__class(const edf_node *node, size_t b) {
     edf__say("%s %g in row ", edf__is(node, EDF_IS_CLASS_LOSS) ? "label"
              : edf__is(node, EDF_IS_LOOKUP) ? "class" : "row number", label);
     edf__say_row(y, b);
-    edf__fail_with(y, " of %s %s: expected 0 to %zu%s", y->name,
+    edf__fail_with(y, " of %s %s: expected 0 to %zu%s", edf_label(y),
                    whole ? "is out of range" : "is not a whole number", K - 1,
                    label == (double)K ? " (are the classes counted from 1?)" : "");
   }
@@ -6324,7 +6324,7 @@ static void edf__write_letter(edf_page *out, const char *before, const edf__equa
 static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
                            const char *grad, int in_loop) {
   const edf__equation *e = &((const edf__einsum *)y->state)->e;
-  edf_write(out, "%s%s", r->operand < 0 ? y->name : y->in[r->operand]->name, grad);
+  edf_write(out, "%s%s", edf_label(r->operand < 0 ? y : y->in[r->operand]), grad);
   for (int d = 0; d < r->rank; d++) {
     const edf__place *p = &r->place[d];
     int empty = 1;
@@ -6518,7 +6518,7 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
     const edf_node *tensor = edf__tensor_of(f, &w);
     int mark = strchr("@'~?$!&#%", w.kind) && !edf__is(f->y, EDF_IS_OWN);
     if (w.kind == 'a' && w.depth && !tensor) edf__loop_over(f, w.at, w.n);
-    if (tensor) edf_write(out, "%s", tensor->name);
+    if (tensor) edf_write(out, "%s", edf_label(tensor));
     else if (x && !x->rank && w.kind == '[') {
       w.n = strcspn(w.at, "]\n");
       w.n += w.at[w.n] == ']';
@@ -6536,9 +6536,9 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
 static void edf__write_forward(edf_page *out, const edf_node *y) {
   if (edf__is_einsum(y)) { edf__write_equation(out, y); return; }
   if (!y->says) {
-    edf_write(out, "%s = %s(", y->name, y->op);
+    edf_write(out, "%s = %s(", edf_label(y), y->op);
     for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++)
-      edf_write(out, "%s%s", k ? ", " : "", y->in[k]->name);
+      edf_write(out, "%s%s", k ? ", " : "", edf_label(y->in[k]));
     edf_write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
     return;
   }
@@ -6600,10 +6600,10 @@ static void edf__write_backward(edf_page *out, const edf_node *y) {
   if (y->says) { edf__write_said_backward(out, y); return; }
   for (int k = 0; k < y->n_in; k++) {
     if (!y->in[k]->need) continue;
-    edf_write(out, "       %s.grad += by the code of %s, from %s.grad, %s", y->in[k]->name,
-              y->op, y->name, y->name);
+    edf_write(out, "       %s.grad += by the code of %s, from %s.grad, %s", edf_label(y->in[k]),
+              y->op, edf_label(y), edf_label(y));
     for (int i = 0; i < y->n_in && i < EDF__SHOWN; i++)
-      edf_write(out, ", %s", y->in[i]->name);
+      edf_write(out, ", %s", edf_label(y->in[i]));
     edf_write(out, "\n");
   }
 }
@@ -6661,7 +6661,7 @@ static void edf__write_about(edf_page *out, const edf_node *x) {
 static void edf__write_leaves(edf_page *out, const char *title, edf_node **list, int n) {
   if (n) edf_write(out, "%s\n", title);
   for (int i = 0; i < n; i++) {
-    edf_write(out, "       %s", list[i]->name);
+    edf_write(out, "       %s", edf_label(list[i]));
     edf__write_about(out, list[i]);
   }
 }
@@ -6681,7 +6681,7 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     const edf_node *c = edf.compnodes[i];
     if (!c->need || !c->visit) continue;
-    edf_write(out, "  %3d  %s\n", i, c->name);
+    edf_write(out, "  %3d  %s\n", i, edf_label(c));
     if (c->backward) edf__write_backward(out, c);
     else edf_write(out, "       no gradient goes through\n");
   }
@@ -6693,7 +6693,7 @@ void edf_print_program(FILE *out) { edf__print_by(edf__write_program, out, NULL)
 static void edf__write_one(edf_page *out, const edf_node *x) {
   edf__each(edf__find_need);
   if (x->kind == EDF_COMPNODE) edf__write_forward(out, x);
-  else edf_write(out, "%s", x->name);
+  else edf_write(out, "%s", edf_label(x));
   edf__write_about(out, x);
   if (x->need && x->backward) edf__write_backward(out, x);
 }
@@ -6727,7 +6727,7 @@ edf_node *edf_formula(edf_node *node, const char *forward, const char *backward)
   edf__text names = { { 0 }, 0 };
   int count = 0;
   edf__check_users("edf_formula", node);
-  if (!forward || !backward) edf__fail("edf_formula: %s: a formula is NULL", node->name);
+  if (!forward || !backward) edf__fail("edf_formula: %s: a formula is NULL", edf_label(node));
   edf__collect_tensors(&names, forward, &count);
   edf__collect_tensors(&names, backward, &count);
   if (count > node->n_in + 1)
@@ -6765,7 +6765,7 @@ static void edf__print_numbers(const char *what, const edf_node *x, const edf_re
 
 void edf_print(edf_node *node) {
   edf__check_node("edf_print", node);
-  printf("%s", node->name);
+  printf("%s", edf_label(node));
   edf__print_by(edf__write_about, stdout, node);
   if (node->kind == EDF_COMPNODE) {
     printf("  ");
@@ -7728,7 +7728,7 @@ static int edf__stop_at(edf_event event, edf_node *x) {
   while (b && !edf__is_called(x, b->name)) b = b->next;
   if (!b) return 0;
   edf.held = 1;
-  edf_breakpoint(x, x->name, event == EDF_BEFORE_FORWARD ? "forward" : "backward");
+  edf_breakpoint(x, edf_label(x), event == EDF_BEFORE_FORWARD ? "forward" : "backward");
   int ran = !edf.held;
   edf.held = 0;
   return ran;
@@ -7759,7 +7759,7 @@ static edf_node *edf__run_next(void) {
 
 /* A panic would end a debugger's session: so what it would say is said, and nothing runs. */
 static edf_node *edf__no_step(const char *why, const edf_node *x) {
-  fprintf(stderr, "edf_step_%s%s\n", why, x ? x->name : "");
+  fprintf(stderr, "edf_step_%s%s\n", why, x ? edf_label(x) : "");
   return NULL;
 }
 
@@ -7803,7 +7803,7 @@ static void edf__where_grad(const edf_node *x, const edf_node *next) {
       arrived += adds && i > next->position;
     }
   }
-  printf("       %s.grad: %d of %d contribution%s%s\n", x->name, arrived, all,
+  printf("       %s.grad: %d of %d contribution%s%s\n", edf_label(x), arrived, all,
          all == 1 ? "" : "s", x == next ? ", now passed on" : "");
 }
 
@@ -7814,7 +7814,7 @@ void edf_where(void) {
   else if (edf.way) printf("%s: all assignments have run\n", what);
   else printf("nothing runs: the program has %d assignments\n", edf.n_compnodes);
   if (next && edf.way > 0) edf__print_by(edf__write_forward, stdout, next);
-  else if (next) printf("%s", next->name);
+  else if (next) printf("%s", edf_label(next));
   if (next) edf__print_by(edf__write_about, stdout, next);
   if (next && edf.way < 0) {
     edf__print_by(edf__write_backward, stdout, next);
@@ -7836,7 +7836,7 @@ static int edf__is_bad(const edf_node *x, const edf_real *v) {
 static void edf__print_origin(const edf_node *x, size_t i) {
   size_t width = x->rank ? (size_t)x->dim[x->rank - 1] : 1;
   edf_statistics row = edf_statistics_of(x->value + i / width * width, width);
-  printf("  from %s%s = %g", x->name, edf__indices(x, i), (double)x->value[i]);
+  printf("  from %s%s = %g", edf_label(x), edf__indices(x, i), (double)x->value[i]);
   if (x->rank > 1 && width > 1) printf(", its row %g to %g", row.least, row.greatest);
   edf__print_by(edf__write_about, stdout, x);
 }
@@ -7928,9 +7928,9 @@ static size_t edf__print_bad(const edf_node *y, const char *grad, const edf_real
   edf__bring_all();
   size_t n = edf_statistics_of(v, y->size).bad, entry = 0;
   while (v[entry] - v[entry] == 0) entry++;
-  printf("edf_find_nan: %s%s%s is %g: of %zu entries %zu %s NaN or infinite\n", y->name, grad,
-         edf__indices(y, entry), (double)v[entry], y->size, n, n == 1 ? "is" : "are");
-  printf("  %s", y->name);
+  printf("edf_find_nan: %s%s%s is %g: of %zu entries %zu %s NaN or infinite\n", edf_label(y),
+         grad, edf__indices(y, entry), (double)v[entry], y->size, n, n == 1 ? "is" : "are");
+  printf("  %s", edf_label(y));
   edf__print_by(edf__write_about, stdout, y);
   if (edf__is(y, EDF_IS_OWN) && !*grad && (edf.look & EDF__POISON) && v[entry] != v[entry])
     printf("  its forward computes that, or does not write this entry: EDF_DEBUG has put NaN "
@@ -7964,7 +7964,7 @@ static int edf__say_bad_grad(const edf_node *y) {
   if (k == y->n_in) return 0;
   const edf_node *x = y->in[k];
   size_t entry = edf__print_bad(x, ".grad", x->grad);
-  printf("  computed by the backward of %s", y->name);
+  printf("  computed by the backward of %s", edf_label(y));
   edf__print_by(edf__write_about, stdout, y);
   edf__print_by(edf__write_backward, stdout, y);
   edf__print_origin(x, entry);

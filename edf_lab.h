@@ -428,7 +428,7 @@ static int edf_lab__rule_data_nan(edf_lab__doctor *d) {
     edf_statistics s = edf_lab__summarise(x);
     if (!s.bad || s.least == -HUGE_VAL) continue;
     edf_lab__find(d, x, "%zu of %zu numbers of the input %s are NaN or infinite", s.bad,
-                  x->size, x->name);
+                  x->size, edf_label(x));
     return edf_lab__hint("look at how the data is read, or divided by a deviation of 0");
   }
   return 0;
@@ -636,7 +636,7 @@ static int edf_lab__rule_target(edf_lab__doctor *d) {
     edf_statistics s = edf_lab__summarise(y);
     double lo = bend == EDF_LAB__TANH ? -1 : 0, hi = bend == EDF_LAB__RELU ? HUGE_VAL : 1;
     if (s.least >= lo && s.greatest <= hi) continue;
-    edf_lab__find(d, y, "targets are outside of what %s can reach", bce ? c->op : a->name);
+    edf_lab__find(d, y, "targets are outside of what %s can reach", bce ? c->op : edf_label(a));
     edf_lab__point_at(bce ? c : a);
     edf_lab__say("targets %g to %g, outputs %g to %g", s.least, s.greatest, lo, hi);
     return edf_lab__hint("scale the targets, or have no %s before the loss", a->op);
@@ -697,7 +697,7 @@ static int edf_lab__rule_twice(edf_lab__doctor *d) {
     return 0;
   double K = (double)d->classes;
   edf_lab__find(d, c->in[0], "softmax twice: the scores of %s are probabilities already",
-                c->name);
+                edf_label(c));
   edf_lab__point_at(c);
   edf_lab__say("so the loss cannot go below %.3f for %g classes", log(1 + (K - 1) / exp(1.0)),
                K);
@@ -714,9 +714,10 @@ static int edf_lab__rule_axis(edf_lab__doctor *d) {
   if (other == last && !edf_lab__is_log_loss(d->head)) return 0;
   if (other < last)
     edf_lab__find(d, P, "softmax over the wrong index: %s sums to 1 over index %d (%d%s), not "
-                  "over the %d classes", P->name, other, P->dim[other],
+                  "over the %d classes", edf_label(P), other, P->dim[other],
                   edf_follows_batch(P, other) ? ", the batch" : "", d->classes);
-  else edf_lab__find(d, P, "LogLoss of %s, which does not sum to 1 over the classes", P->name);
+  else edf_lab__find(d, P, "LogLoss of %s, which does not sum to 1 over the classes",
+                     edf_label(P));
   return edf_lab__hint("Softmax(s) goes over the last index; LogLoss takes probabilities, "
                        "SoftmaxLogLoss scores");
 }
@@ -728,7 +729,7 @@ static int edf_lab__rule_unused(edf_lab__doctor *d) {
     if (d->patient[i].met || p->update == edf_frozen || edf_is(p, EDF_IS_ACTIVE)) continue;
     edf_lab__find(d, p, "the parameter %s is never used by the loss", p->name);
     if (user) edf_lab__say("its nearest use is here, but %s does not depend on it:",
-                           d->loss->name);
+                           edf_label(d->loss));
     else edf_lab__say("no node uses it");
     if (user) edf_lab__point_at(user);
     return edf_lab__hint("is a line of the model missing, or was a name taken twice?");
@@ -782,9 +783,9 @@ static int edf_lab__rule_symmetric(edf_lab__doctor *d) {
 static void edf_lab__say_bent(edf_lab__doctor *d, edf_node *y, const char *what, double share) {
   const edf_node *x = y->in[0];
   edf_statistics s = edf_lab__summarise(y->in[0]);
-  edf_lab__find(d, y, "%.0f %% of the %s of %s at the start", 100 * share, what, y->name);
+  edf_lab__find(d, y, "%.0f %% of the %s of %s at the start", 100 * share, what, edf_label(y));
   edf_lab__say("its input %s: %.3g to %.3g, mean %.3g, deviation %.3g; wanted: about 1",
-               x->name, s.least, s.greatest, s.mean, s.deviation);
+               edf_label(x), s.least, s.greatest, s.mean, s.deviation);
   for (int k = 0; k < x->n_in; k++) {
     edf_node *p = x->in[k];
     if (p->kind != EDF_PARAMETER) continue;
@@ -956,7 +957,7 @@ static void edf_lab__measure_gradients(edf_lab__doctor *d) {
 
 static int edf_lab__hint_gradcheck(const edf_lab__doctor *d, const char *more) {
   return edf_lab__hint("edf_gradcheck of the loss, after a feed, names the mistake in %s%s%s",
-                       d->culprit ? d->culprit->name : d->loss->name,
+                       edf_label(d->culprit ? d->culprit : d->loss),
                        EDF_REAL_IS_DOUBLE ? "" : " (best with -DEDF_REAL=double)", more);
 }
 
@@ -976,9 +977,9 @@ static void edf_lab__say_culprit(edf_lab__doctor *d) {
   edf_lab__point_at(d->culprit);
   if (d->assigns)
     edf_lab__say("it assigns to the gradient of %s: '=' where '+=' is needed",
-                 d->culprit_in->name);
+                 edf_label(d->culprit_in));
   else if (d->factor != 0)
-    edf_lab__say("its gradient of %s is %.3g times the derivative", d->culprit_in->name,
+    edf_lab__say("its gradient of %s is %.3g times the derivative", edf_label(d->culprit_in),
                  d->factor);
 }
 
@@ -986,9 +987,9 @@ static void edf_lab__say_culprit(edf_lab__doctor *d) {
 static int edf_lab__rule_forgets(edf_lab__doctor *d) {
   const edf_node *y = d->forgetful;
   if (!y) return 0;
-  edf_lab__find(d, y, "the forward of %s does not write all of its entries", y->name);
+  edf_lab__find(d, y, "the forward of %s does not write all of its entries", edf_label(y));
   size_t stride = y->size;
-  printf("  not %s", y->name);
+  printf("  not %s", edf_label(y));
   for (int k = 0; k < y->rank; k++) {
     stride /= (size_t)y->dim[k];
     printf("%c%zu", k ? ',' : '[', d->forgot.first / stride % (size_t)y->dim[k]);
@@ -1001,7 +1002,7 @@ static int edf_lab__rule_forgets(edf_lab__doctor *d) {
 static int edf_lab__rule_sign(edf_lab__doctor *d) {
   if (!d->sick || d->slope > -0.5) return 0;
   edf_lab__find(d, NULL, "wrong sign: a step of %s against its gradient raises the loss",
-                d->sick->name);
+                edf_label(d->sick));
   edf_lab__say_culprit(d);
   return edf_lab__hint_gradcheck(d, "");
 }
@@ -1031,7 +1032,7 @@ static int edf_lab__rule_factor(edf_lab__doctor *d) {
   int n = slope > 0 && slope != 1 ? edf_lab__known_size(d, factor, &what) : 0;
   if (!n) return 0;
   edf_lab__find(d, NULL, "the gradient of %s is %d times too %s%s",
-                d->culprit ? d->culprit_in->name : d->sick->name, n,
+                edf_label(d->culprit ? d->culprit_in : d->sick), n,
                 slope < 1 ? "large" : "small", what);
   edf_lab__say_culprit(d);
   return edf_lab__hint("a factor %s%d is missing, or one too many", slope < 1 ? "1/" : "", n);
@@ -1039,9 +1040,9 @@ static int edf_lab__rule_factor(edf_lab__doctor *d) {
 
 static int edf_lab__rule_backward(edf_lab__doctor *d) {
   if ((!d->sick && !d->culprit) || d->explained) return 0;
-  if (d->culprit) edf_lab__find(d, NULL, "the backward of %s is wrong", d->culprit->name);
-  else edf_lab__find(d, NULL, "the gradient of %s is not the derivative of %s", d->sick->name,
-                     d->loss->name);
+  if (d->culprit) edf_lab__find(d, NULL, "the backward of %s is wrong", edf_label(d->culprit));
+  else edf_lab__find(d, NULL, "the gradient of %s is not the derivative of %s",
+                     edf_label(d->sick), edf_label(d->loss));
   edf_lab__say_culprit(d);
   return edf_lab__hint_gradcheck(d, "; if it is on purpose, edf_expect_mismatch");
 }
@@ -1056,7 +1057,7 @@ static int edf_lab__rule_sum(edf_lab__doctor *d) {
   double n = known ? (double)x->size : x == l ? (double)d->y->size : 0;
   double sum = n * (known ? edf_lab__mean_of(x) : d->guess);
   if (n < 4 || sum == 0 || fabs(d->last / sum - 1) > 0.2) return 0;
-  edf_lab__find(d, l, "the loss %s is a sum over the batch, not a mean", l->name);
+  edf_lab__find(d, l, "the loss %s is a sum over the batch, not a mean", edf_label(l));
   edf_lab__say("%.4g = %g times %.3g: gradients are as much larger, and change with the batch",
                d->last, n, d->last / n);
   return edf_lab__hint("Mean(...), or Backward of the losses of all rows: it takes the mean");
@@ -1191,7 +1192,7 @@ static int edf_lab__rule_not_finite(edf_lab__doctor *d) {
     if (!edf_is(c, EDF_IS_CURRENT) || edf_lab__finite(c)) continue;
     for (int k = 0; k < c->n_in; k++)
       if (!edf_lab__finite(c->in[k])) { from = 0; c = c->in[k]; break; }
-    edf_lab__find(d, NULL, "%s has become NaN or infinite", d->loss->name);
+    edf_lab__find(d, NULL, "%s has become NaN or infinite", edf_label(d->loss));
     edf_lab__say(from ? "this node is the first, from finite inputs:" : "it begins here:");
     edf_lab__point_at(c);
     return edf_lab__hint("a logarithm or a division of 0, or steps that are too large");
@@ -1205,7 +1206,7 @@ static int edf_lab__rule_dead(edf_lab__doctor *d) {
     edf_node *y = edf.compnodes[i];
     if (d->dead[i] <= (edf_real)0.4) continue;
     edf_lab__find(d, y, "%.0f %% of the units of %s are dead: 0 for every row of each batch",
-                  100 * (double)d->dead[i], y->name);
+                  100 * (double)d->dead[i], edf_label(y));
     return edf_lab__hint("a smaller step, or LeakyRelu");
   }
   return 0;
@@ -1238,7 +1239,7 @@ static int edf_lab__rule_gradients(edf_lab__doctor *d) {
     if (!edf_lab__gradient_comes(d, edf.parameters[i])) continue;
     edf_lab__find(d, edf.parameters[i], "the gradient %s on its way to %s",
                   a->norm == 0 ? "is lost" : a->faint ? "vanishes" : "explodes",
-                  edf.parameters[i]->name);
+                  edf_label(edf.parameters[i]));
     edf_lab__say("norm %.2g, of the last layer's weights' %.2g", a->norm,
                  edf_lab__last_norm(d));
     if (a->norm == 0)
@@ -1956,7 +1957,7 @@ static char *edf_lab__node_text(const edf_node *x) {
   edf_page t = { NULL, 0 };
   edf_write(&t, "{\"k\":%d,\"place\":%d,\"row\":%d", (int)x->kind, edf_position(x), x->line);
   edf_lab__add_key(&t, "op", x->op);
-  edf_lab__add_key(&t, "name", x->name);
+  edf_lab__add_key(&t, "name", edf_label(x));
   edf_lab__add_key(&t, "file", x->file);
   edf_write(&t, ",\"dim\":[");
   for (int d = 0; d < x->rank; d++) edf_write(&t, d ? ",%d" : "%d", x->dim[d]);
@@ -2833,7 +2834,7 @@ static void edf_lab__tex_statement(edf_page *out, const char *c) {
   }
 }
 
-/* A node's lines, each a statement, as displayed lines. What is said in words stays in words. */
+/* A node's lines, each a statement, as displayed lines. What is said in words stays so. */
 static void edf_lab__tex_node(edf_page *out, const edf_node *y, edf_part part) {
   edf_page text = { NULL, 0 };
   edf_write_node(&text, y, part);
@@ -2887,7 +2888,7 @@ static void edf_lab__write_dot_node(edf_page *out, const edf_node *x) {
   edf_write(out, "  ");
   edf_lab__write_dot_name(out, x);
   edf_write(out, " [label=\"");
-  edf_lab__write_dot_text(out, x->name);
+  edf_lab__write_dot_text(out, edf_label(x));
   edf_write(out, "\\n");
   edf_lab__write_dot_text(out, x->op);
   edf_write(out, " ");
