@@ -766,7 +766,7 @@ const char *edf_label(const edf_node *x) {
   if (x->kind != EDF_COMPNODE || numbered || x->graph != edf.id) return x->name;
   for (int i = 0; i < edf__n_nodes(); i++)
     if (edf__nth(i) != x && !strcmp(edf__nth(i)->name, x->name))
-      return edf_fmt("%.490s@%d", edf_label(x), x->position);
+      return edf_fmt("%.490s@%d", x->name, x->position);
   return x->name;
 }
 
