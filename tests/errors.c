@@ -581,7 +581,7 @@ static const bad_program programs[] = {
     "  Parameter \"W\" [1000000000, 1000000000, 1000000000]  declared at hw1.c:1" },
   { output_too_large,
     "hw1.c:2: Einsum: the tensor is too large\n"
-    "  Einsum \"Einsum0\" [1000, 1000, 1000, 1000, 1000, 1000, 1000]  built at hw1.c:2" },
+    "  Einsum \"y\" [1000, 1000, 1000, 1000, 1000, 1000, 1000]  built at hw1.c:2" },
   { no_declaration, "hw1.c:1: edf_input: the declaration is NULL" },
   { long_declaration,
     "hw1.c:1: edf_input: the declaration is too long: 303 characters, at most 255" },

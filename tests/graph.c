@@ -217,11 +217,11 @@ static void extents_in_messages(void) {
   static const edf_real data[6] = { 1, 2, 3 };
   edf_node *x = edf_input("x[b]"), *k = edf_input("k[3]");
   edf_node *y = Einsum("y[b+D] = x[b] k[D]", x, k), *z = Square(x);
-  PANICS("Einsum \"Einsum0\" [b]  ", edf_value(y));
+  PANICS("Einsum \"y\" [b]  ", edf_value(y));
   edf_feed(x, data, 4);
   edf_feed(k, data, 1);
   Forward();
-  PANICS("Einsum \"Einsum0\" [6]  ", Backward(y));
+  PANICS("Einsum \"y\" [6]  ", Backward(y));
   PANICS("Square \"Square1\" [b=4]  ", Backward(z));
   edf_clear();
 }

@@ -486,7 +486,7 @@ static const bad_program programs[] = {
     "  x = Input \"x\" [b, 5]                          declared at hw1.c:1" },
   { unroll_batch,
     "hw1.c:4: Unroll: the time, the second index of x, has to be a number\n"
-    "  x = Einsum \"Einsum0\" [1, b, 5]                built at hw1.c:3" },
+    "  x = Einsum \"y\" [1, b, 5]                      built at hw1.c:3" },
   { unroll_nothing,
     "hw1.c:3: Unroll: Phi was not made by its constructor" },
   { no_self,
