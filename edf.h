@@ -69,7 +69,7 @@
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node word next_word writer create_file finish_file
      >>print 521 A program as text: print_program print_node print formula
-     >>check 870 The gradient check: gradcheck expect_mismatch
+     >>check 756 The gradient check: gradcheck expect_mismatch
      >>watch 352 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
      >>data 682 Files of data, arrays, pictures, text: array new_array load_idx load_images
@@ -6817,41 +6817,51 @@ EDF__C_END
 
 #if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
 EDF__C_BEGIN
-/* ---- h is a compromise: the error of a central difference is h^2 y'''/6,
-   and that of rounding is eps |y| / h. */
-#if EDF_REAL_IS_DOUBLE
-static const double edf__h = 1e-5, edf__tolerance = 1e-6, edf__same = 1e-3, edf__small = 1e-3;
-static const double edf__noise = 1e6 * 1e-15 / 1e-5;          /* rounding over tolerance      */
-static const char edf__precision[] = "double";
-#else
-static const double edf__h = 1e-2, edf__tolerance = 2e-2, edf__same = 5e-2, edf__small = 5e-2;
-static const double edf__noise = 50 * 1.2e-7 / 1e-2;
-static const char edf__precision[] =
-    "float: errors below 2e-2 do not show, compile with -DEDF_REAL=double";
-#endif
-enum { EDF__TRIES = 1000 };
+/* ---- The definition. The step h is a compromise: the error of a central difference is
+   h^2 y'''/6, and that of rounding is eps |y| / h. */
+static const double edf__h = EDF_REAL_IS_DOUBLE ? 1e-5 : 1e-2;
+static const double edf__tolerance = EDF_REAL_IS_DOUBLE ? 1e-6 : 2e-2;
+static const double edf__small = EDF_REAL_IS_DOUBLE ? 1e-3 : 5e-2;  /* of the largest entry   */
+static const double edf__noise =                              /* rounding over tolerance      */
+    EDF_REAL_IS_DOUBLE ? 1e6 * 1e-15 / 1e-5 : 50 * 1.2e-7 / 1e-2;
+enum { EDF__TRIES = 1000, EDF__SURE = 20, EDF__DIRECTIONS = 8, EDF__GUARD = 64 };
 
+typedef struct { size_t i; double yours, numeric; } edf__tried;     /* entry i of x           */
 typedef struct {
   edf_node *node, *x;                    /* d sum_i r[i] node[i] / d x                        */
   int local, found;                      /* through this node alone; a culprit was found      */
-  edf_real *r, *plus, *centre;
-  size_t n, n_kink, n_noise, n_wrong, worst, entry[EDF__TRIES];
-  double yours[EDF__TRIES], numeric[EDF__TRIES], error, floor, noise;
-  unsigned long long draws;
+  edf_real *r, *plus, *centre;           /* the node at x + h and at x                        */
+  edf_real *own;                         /* the values of x, of which a copy moves            */
+  double left, right;                    /* the slopes on both sides of the last entry        */
+  edf__tried tried[EDF__TRIES];
+  size_t n, n_kink, n_noise, n_wrong, worst;
+  double error, floor, noise;
 } edf__check;
 
-static edf_real *edf__new_reals(size_t n) {
-  return (edf_real *)edf__alloc(&edf.kept, edf__times(n ? n : 1, sizeof(edf_real)));
+/* Under a random cotangent. */
+static edf__check *edf__new_check(edf_node *node, int local) {
+  size_t n = node->size;
+  edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c + 3 * n * sizeof *c->r);
+  double norm = 0;
+  c->node = c->x = node;
+  c->local = local;
+  c->r = (edf_real *)(c + 1);
+  c->plus = c->r + n;
+  c->centre = c->plus + n;
+  for (size_t i = 0; i < n; i++) {
+    edf_real size = edf_uniform((edf_real)0.5, (edf_real)1.5);
+    c->r[i] = edf__random_unit() < 0.5 ? -size : size;
+    double term = (double)(c->r[i] * node->value[i]);
+    if (term - term == 0) norm += term * term;
+  }
+  c->noise = edf__noise * (norm < HUGE_VAL ? sqrt(norm) : 0) + 1e-30;
+  return c;
 }
 
-static edf_real *edf__copy_reals(const edf_real *from, size_t n) {
-  return (edf_real *)memcpy(edf__new_reals(n), from, n * sizeof *from);
-}
-
-/* Every forward of the check draws the same random numbers. */
+/* Every forward of the check draws the random numbers of the last Forward. */
 static void edf__evaluate(edf__check *c) {
   unsigned long long draws = edf.draws;
-  edf.draws = c->draws;
+  edf.draws = edf.drawn;
   edf_push(c->x);
   if (c->local) edf__call_forward(c->node);
   else edf_forward_to(c->node);
@@ -6868,259 +6878,187 @@ static double edf__difference(const edf__check *c, const edf_real *to, const edf
   return sum;
 }
 
+/* The difference that n entries of x make, from `first` on: each goes h up and h down, times
+   its direction. */
+static double edf__across(edf__check *c, size_t first, size_t n, const edf_real *direction,
+                          double h) {
+  edf_real *x = c->x->value + first, *own = c->own + first;
+  for (int down = 0; down < 2; down++) {
+    for (size_t i = 0; i < n; i++)
+      x[i] = (edf_real)((double)own[i] + (down ? -h : h) * (double)direction[i]);
+    edf__evaluate(c);
+    if (!down) memcpy(c->plus, c->node->value, c->node->size * sizeof *c->plus);
+  }
+  memcpy(x, own, n * sizeof *x);
+  return edf__difference(c, c->plus, c->node->value);
+}
+
 /* Central difference at x[i]; and the slopes to the left and to the right. */
-static double edf__slope(edf__check *c, size_t i, double h, double *side) {
-  edf_real *x = &c->x->value[i], old = *x;
-  double scaled = h * (fabs((double)old) > 1 ? fabs((double)old) : 1);
-  edf_real up = (edf_real)((double)old + scaled), down = (edf_real)((double)old - scaled);
-  *x = up;
-  edf__evaluate(c);
-  memcpy(c->plus, c->node->value, c->node->size * sizeof *c->plus);
-  *x = down;
-  edf__evaluate(c);
-  *x = old;
-  side[0] = edf__difference(c, c->centre, c->node->value) / ((double)old - (double)down);
-  side[1] = edf__difference(c, c->plus, c->centre) / ((double)up - (double)old);
-  return edf__difference(c, c->plus, c->node->value) / ((double)up - (double)down);
+static double edf__slope(edf__check *c, size_t i, double h) {
+  double x = (double)c->own[i], scale = fabs(x) > 1 ? fabs(x) : 1;
+  double up = (double)(edf_real)(x + h * scale), down = (double)(edf_real)(x - h * scale);
+  edf_real direction = (edf_real)scale;
+  double across = edf__across(c, i, 1, &direction, h);
+  c->left = edf__difference(c, c->centre, c->node->value) / (x - down);
+  c->right = edf__difference(c, c->plus, c->centre) / (up - x);
+  return across / (up - down);
 }
 
-static double edf__relative(const edf__check *c, double a, double n) {
-  double error = fabs(a - n) / (fabs(a) + fabs(n) + c->floor);
-  return error == error ? error : HUGE_VAL;                    /* NaN never passes            */
-}
-
-static double edf__error(const edf__check *c, size_t k) {
-  return edf__relative(c, c->yours[k], c->numeric[k]);
-}
-
-/* Where a slope does not agree and differs between right and left, smaller steps are tried: if
-   right and left then still differ as much, the entry is at a kink, and is skipped if yours is
-   between the two; if not, it was only near one, and the slope of a step that does not reach
-   it counts. */
-static int edf__at_kink(edf__check *c, size_t k) {
-  double side[2], slope = edf__slope(c, c->entry[k], edf__h, side), yours = c->yours[k];
-  double bend = fabs(side[1] - side[0]), slack = edf__same * bend + c->noise;
-  if (bend < 1e-3 * (fabs(slope) + c->floor)) return 0;
-  for (double h = edf__h / 16; h > edf__h / 300; h /= 4) {
-    slope = edf__slope(c, c->entry[k], h, side);
-    if (fabs(side[1] - side[0]) > 0.5 * bend)
-      return (yours - side[0] - slack) * (yours - side[1] + slack) <= 0 ||
-             (yours - side[0] + slack) * (yours - side[1] - slack) <= 0;
-    if (edf__relative(c, c->yours[k], slope) < edf__error(c, k)) c->numeric[k] = slope;
-  }
-  return 0;
-}
-
-/* All entries of a small tensor; of a large one a sample, drawn at random. */
-static void edf__measure(edf__check *c, const edf_real *grad) {
-  double largest = 0, side[2];
-  size_t all = c->x->size;
-  c->n = all < (size_t)EDF__TRIES ? all : (size_t)EDF__TRIES;
-  for (size_t k = 0; k < c->n; k++) {
-    c->entry[k] = all == c->n ? k : (size_t)(edf__random_unit() * (double)all);
-    c->yours[k] = (double)grad[c->entry[k]];
-    c->numeric[k] = edf__slope(c, c->entry[k], edf__h, side);
-    if (fabs(c->yours[k]) > largest) largest = fabs(c->yours[k]);
-    if (fabs(c->numeric[k]) > largest) largest = fabs(c->numeric[k]);
-  }
-  c->floor = edf__small * (largest < HUGE_VAL ? largest : 0) + c->noise;
-}
-
-/* Rounding moves the numeric slope about when the step changes; a derivative stays. What
-   differs by no more than that cannot be measured: so it is in a model that has learnt. */
-static int edf__in_noise(edf__check *c, size_t k) {
-  static const double factor[] = { 0.5, 0.7, 1.4, 2, 3 };
-  double side[2], least = c->numeric[k], most = least;
-  for (int i = 0; i < 5; i++) {
-    double slope = edf__slope(c, c->entry[k], edf__h * factor[i], side);
-    if (slope < least) least = slope;
-    if (slope > most) most = slope;
-  }
-  return fabs(c->yours[k] - c->numeric[k]) <= (EDF_REAL_IS_DOUBLE ? 2 : 5) * (most - least);
-}
-
-/* Entries that differ, but prove nothing. Where many do prove something, no more are tried. */
-static void edf__skip_unsure(edf__check *c) {
-  enum { SURE = 20 };
-  size_t sure = 0;
-  c->n_kink = c->n_noise = 0;
-  for (size_t k = 0; k < c->n;) {
-    int differs = edf__error(c, k) > edf__tolerance, kink = differs && edf__at_kink(c, k);
-    differs = differs && edf__error(c, k) > edf__tolerance;    /* a smaller step may agree   */
-    int noise = differs && !kink && sure < SURE && edf__in_noise(c, k);
-    if (!kink && !noise) { k++; sure += (size_t)differs; continue; }
-    c->n_kink += (size_t)kink;
-    c->n_noise += (size_t)noise;
-    c->n--;                              /* the last entry takes its place                    */
-    c->entry[k] = c->entry[c->n];
-    c->yours[k] = c->yours[c->n];
-    c->numeric[k] = c->numeric[c->n];
-  }
-}
-
-static void edf__compare(edf__check *c, const edf_real *grad) {
-  edf__measure(c, grad);
-  edf__skip_unsure(c);
-  c->error = 0;
-  c->n_wrong = c->worst = 0;
-  for (size_t k = 0; k < c->n; k++) {
-    double error = edf__error(c, k);
-    if (error > c->error) { c->error = error; c->worst = k; }
-    c->n_wrong += error > edf__tolerance;
-  }
-}
-
-/* The backward that is checked, from the cotangent r; a copy of the gradient of x. */
-static edf_real *edf__your_gradient(edf__check *c) {
+/* The backward that is checked, from the cotangent r; x->grad stays until the next one. */
+static void edf__your_gradient(edf__check *c) {
   edf_node *y = c->node;
+  size_t bytes = y->size * sizeof *y->value;
   edf__evaluate(c);
-  memcpy(c->centre, y->value, y->size * sizeof *c->centre);
+  memcpy(c->centre, y->value, bytes);
   if (!c->local) {
     edf__begin_backward(y);
-    memcpy(y->grad, c->r, y->size * sizeof *c->r);
+    memcpy(y->grad, c->r, bytes);
     edf__backward_nodes();
     edf__end();
   } else {
-    memcpy(y->grad, c->r, y->size * sizeof *c->r);
+    memcpy(y->grad, c->r, bytes);
     for (int k = 0; k < y->n_in; k++)
       if (y->in[k]->grad) edf__fill(y->in[k]->grad, y->in[k]->size, 0);
     y->backward(y);
   }
-  return edf__copy_reals(edf_grad(c->x), c->x->size);
+  edf_grad(c->x);
 }
 
-/* ---- The likely mistake, from how yours and the numeric derivative differ. */
-static int edf__all_equal(const edf__check *c, double factor) {
-  for (size_t k = 0; k < c->n; k++)
-    if (edf__relative(c, c->yours[k], factor * c->numeric[k]) > edf__same) return 0;
-  return 1;
+static edf_real *edf__copy_reals(const edf_real *from, size_t n) {
+  size_t bytes = edf__times(n, sizeof *from);
+  return (edf_real *)memcpy(edf__alloc(&edf.kept, bytes), from, bytes);
 }
 
-/* The factor that turns the numeric derivative into yours best. */
-static double edf__best_factor(const edf__check *c) {
-  double yn = 0, nn = 0;
+static double edf__error(const edf__check *c, double yours, double numeric) {
+  double error = fabs(yours - numeric) / (fabs(yours) + fabs(numeric) + c->floor);
+  return error == error ? error : HUGE_VAL;                    /* NaN never passes            */
+}
+
+/* All entries of a small tensor; of a large one a sample, drawn at random. */
+static void edf__measure(edf__check *c) {
+  size_t all = c->x->size;
+  double largest = 0;
+  c->n = all < (size_t)EDF__TRIES ? all : (size_t)EDF__TRIES;
   for (size_t k = 0; k < c->n; k++) {
-    yn += c->yours[k] * c->numeric[k];
-    nn += c->numeric[k] * c->numeric[k];
+    edf__tried *t = &c->tried[k];
+    t->i = all == c->n ? k : (size_t)(edf__random_unit() * (double)all);
+    t->yours = (double)c->x->grad[t->i];
+    t->numeric = edf__slope(c, t->i, edf__h);
+    largest = fmax(largest, fmax(fabs(t->yours), fabs(t->numeric)));
   }
-  return nn > 0 ? yn / nn : 0;
+  c->floor = edf__small * (largest < HUGE_VAL ? largest : 0) + c->noise;
 }
 
-static int edf__is_transposed(const edf__check *c) {
-  const edf_node *x = c->x;
-  if (x->rank != 2 || c->n != x->size) return 0;
-  size_t rows = (size_t)x->dim[0], columns = (size_t)x->dim[1];
-  if (rows == 1 || columns == 1) return 0;
-  for (size_t i = 0; i < rows; i++)
-    for (size_t j = 0; j < columns; j++) {
-      double yours = c->yours[j * rows + i];
-      if (edf__relative(c, yours, c->numeric[i * columns + j]) > edf__same) return 0;
+/* ---- Where a number proves nothing. If a slope does not agree and differs between right and
+   left, smaller steps are tried: if right and left then still differ as much, the entry is at a
+   kink, and is skipped if yours is between the two; if not, it was only near one, and the slope
+   of a step that does not reach it counts. */
+static int edf__at_kink(edf__check *c, edf__tried *t) {
+  double slope = edf__slope(c, t->i, edf__h), bend = fabs(c->right - c->left);
+  double slack = edf__small * bend + c->noise;
+  if (bend < 1e-3 * (fabs(slope) + c->floor)) return 0;
+  for (double h = edf__h / 16; h > edf__h / 300; h /= 4) {
+    slope = edf__slope(c, t->i, h);
+    if (fabs(c->right - c->left) > 0.5 * bend)
+      return t->yours >= fmin(c->left, c->right) - slack &&
+             t->yours <= fmax(c->left, c->right) + slack;
+    if (edf__error(c, t->yours, slope) < edf__error(c, t->yours, t->numeric))
+      t->numeric = slope;
+  }
+  return 0;
+}
+
+/* Rounding moves the numeric slope about when the step changes; a derivative stays. What
+   differs by no more than that cannot be measured: so it is in a model that has learnt. */
+static int edf__in_noise(edf__check *c, const edf__tried *t) {
+  static const double factor[] = { 0.5, 0.7, 1.4, 2, 3 };
+  double least = t->numeric, most = least;
+  for (int i = 0; i < 5; i++) {
+    double slope = edf__slope(c, t->i, edf__h * factor[i]);
+    least = fmin(least, slope);
+    most = fmax(most, slope);
+  }
+  return fabs(t->yours - t->numeric) <= (EDF_REAL_IS_DOUBLE ? 2 : 5) * (most - least);
+}
+
+/* Entries that differ but prove nothing are skipped: the last one takes their place. Where many
+   do prove something, noise is not looked for. */
+static void edf__judge(edf__check *c) {
+  c->error = 0;
+  c->n_kink = c->n_noise = c->n_wrong = c->worst = 0;
+  for (size_t k = 0; k < c->n;) {
+    edf__tried *t = &c->tried[k];
+    int kink = edf__error(c, t->yours, t->numeric) > edf__tolerance && edf__at_kink(c, t);
+    double error = edf__error(c, t->yours, t->numeric);        /* a smaller step may agree    */
+    int wrong = error > edf__tolerance;
+    int noise = wrong && !kink && c->n_wrong < EDF__SURE && edf__in_noise(c, t);
+    c->n_kink += (size_t)kink;
+    c->n_noise += (size_t)noise;
+    if (kink || noise) { *t = c->tried[--c->n]; continue; }
+    if (error > c->error) { c->error = error; c->worst = k; }
+    c->n_wrong += (size_t)wrong;
+    k++;
+  }
+}
+
+/* The values of x are a copy while they move: those of an Input are the caller's, and may be
+   constant. */
+static void edf__borrow(edf__check *c, edf_node *x) {
+  c->x = x;
+  c->own = x->value;
+  x->value = edf__copy_reals(c->own, x->size);
+}
+
+static void edf__give_back(edf__check *c) {
+  edf__free(c->x->value);
+  c->x->value = c->own;
+  edf_push(c->x);
+}
+
+static void edf__compare(edf__check *c, edf_node *x) {
+  edf__borrow(c, x);
+  edf__your_gradient(c);
+  edf__measure(c);
+  edf__judge(c);
+  edf__give_back(c);
+}
+
+/* ---- Of a large tensor a sample is tried; what the others do shows along eight random
+   directions, all at once. One is wrong where two steps agree on another slope, by 3 % of what
+   random signs would give, and x where most are: a mistake in one entry of a hundred shows. The
+   factor is the median, or 0 where they scatter: less than half lie within 5 % of it. */
+static int edf__wrong_in(edf__check *c, edf_node *x, double *factor) {
+  size_t n = x->size, bytes = edf__times(n, sizeof(edf_real));
+  edf_real *direction = (edf_real *)edf__alloc(&edf.kept, bytes);
+  double sorted[EDF__DIRECTIONS], h, slack;
+  int wrong = 0, near = 0;
+  edf__borrow(c, x);
+  edf__your_gradient(c);
+  h = 1e-6 + 1e-3 * edf_statistics_of(x->value, n).norm / sqrt((double)n);
+  slack = 0.03 * edf_statistics_of(x->grad, n).norm + c->noise * edf__h / h / 5;
+  for (int d = 0, i; d < EDF__DIRECTIONS; d++) {
+    double yours = 0;
+    for (size_t k = 0; k < n; k++) {
+      direction[k] = edf__random_unit() < 0.5 ? -1 : 1;
+      yours += (double)x->grad[k] * (double)direction[k];
     }
-  return 1;
-}
-
-/* Where the wrong entries are zero: 1 in yours, 2 in the numeric derivative, else 0. */
-static int edf__zero_where_wrong(const edf__check *c) {
-  int yours = 1, numeric = 1;
-  for (size_t k = 0; k < c->n; k++) {
-    if (edf__error(c, k) <= edf__tolerance) continue;
-    yours &= c->yours[k] == 0;
-    numeric &= fabs(c->numeric[k]) <= c->noise;
+    double whole = edf__across(c, 0, n, direction, h) / (2 * h);
+    double quarter = edf__across(c, 0, n, direction, h / 4) / (h / 2);
+    wrong += fabs(whole - yours) > slack && fabs(quarter - yours) > slack &&
+             fabs(whole - quarter) < 0.3 * fabs(whole - yours);
+    for (i = d; i > 0 && sorted[i - 1] > yours / quarter; i--) sorted[i] = sorted[i - 1];
+    sorted[i] = yours / quarter;
   }
-  return yours ? 1 : numeric ? 2 : 0;
+  edf__give_back(c);
+  edf__free(direction);
+  double median = (sorted[EDF__DIRECTIONS / 2] + sorted[EDF__DIRECTIONS / 2 - 1]) / 2;
+  for (int d = 0; d < EDF__DIRECTIONS; d++)
+    near += fabs(sorted[d] - median) <= 0.05 * fabs(median);
+  *factor = 2 * near > EDF__DIRECTIONS ? median : 0;
+  return wrong > EDF__DIRECTIONS / 2;
 }
 
-static void edf__say_factor(const edf__check *c, double factor) {
-  const edf_node *list[2];
-  list[0] = c->node;
-  list[1] = c->x;
-  printf("a factor: yours is %.3g times the derivative", factor);
-  for (int k = 0; k < 2; k++)
-    for (int d = 0; d < list[k]->rank; d++) {
-      int n = list[k]->dim[d];
-      if (n < 2 || (fabs(factor / n - 1) > 0.01 && fabs(factor * n - 1) > 0.01)) continue;
-      printf("; dimension %d of %s is %d", d, list[k]->name, n);
-      return;
-    }
-}
-
-/* The same check with another cotangent; edf__free_again takes both back. */
-static edf__check *edf__again(const edf__check *c, edf_real *r) {
-  edf__check *again = (edf__check *)edf__alloc(&edf.kept, sizeof *again);
-  *again = *c;
-  again->r = r;
-  edf_real *grad = edf__your_gradient(again);
-  edf__compare(again, grad);
-  edf__free(grad);
-  return again;
-}
-
-static void edf__free_again(edf__check *again) {
-  edf__free(again->r);
-  edf__free(again);
-}
-
-/* A cotangent of ones hides a wrong cross term. */
-static int edf__agrees_when_constant(const edf__check *c) {
-  edf_real *ones = edf__new_reals(c->node->size);
-  edf__fill(ones, c->node->size, 1);
-  edf__check *again = edf__again(c, ones);
-  int agrees = again->error <= edf__same;
-  edf__free_again(again);
-  return agrees;
-}
-
-/* Is yours the same for the opposite cotangent? Then y.grad is not in it. */
-static int edf__ignores_cotangent(edf__check *c) {
-  edf_real *grad = edf__your_gradient(c);
-  for (size_t i = 0; i < c->node->size; i++) c->r[i] = -c->r[i];
-  edf_real *opposite = edf__your_gradient(c);
-  for (size_t i = 0; i < c->node->size; i++) c->r[i] = -c->r[i];
-  int same = 1;
-  for (size_t i = 0; i < c->x->size; i++) same &= grad[i] == opposite[i];
-  edf__free(grad);
-  edf__free(opposite);
-  return same;
-}
-
-/* Does yours stay the same when x moves, although the derivative changes? */
-static int edf__ignores_values(edf__check *c) {
-  size_t n = c->x->size, moved = 0;
-  edf_real *old = edf__copy_reals(c->x->value, n), *grad = edf__your_gradient(c);
-  for (size_t i = 0; i < n; i++) c->x->value[i] *= edf_uniform((edf_real)0.8, (edf_real)1.2);
-  edf__check *again = edf__again(c, edf__copy_reals(c->r, c->node->size));
-  edf_real *later = edf__your_gradient(c);
-  int same = again->n == c->n && c->n == n;
-  for (size_t i = 0; i < n; i++) same &= grad[i] == later[i];
-  for (size_t k = 0; same && k < n; k++)
-    moved += edf__relative(c, again->numeric[k], c->numeric[k]) > edf__same;
-  memcpy(c->x->value, old, n * sizeof *old);
-  edf__free(old);
-  edf__free(grad);
-  edf__free(later);
-  edf__free_again(again);
-  return same && moved;
-}
-
-/* The cotangent of entry m alone. 1: yours reaches only x[m], though other entries of x move
-   y[m] too. 2: it reaches an entry, `stray`, that does not. 0: neither. */
-static int edf__probe(const edf__check *c, size_t m, size_t *stray) {
-  edf_real *r = edf__new_reals(c->node->size);
-  r[m] = 1;
-  edf__check *again = edf__again(c, r);
-  int own = c->node->size == c->x->size, depends = 0, others = 0, strays = 0;
-  for (size_t k = 0; k < again->n; k++) {
-    size_t i = again->entry[k];
-    double yours = fabs(again->yours[k]), numeric = fabs(again->numeric[k]);
-    own &= i == m || yours == 0;
-    depends |= numeric > again->floor;
-    others |= i != m && numeric > again->floor;
-    if (yours > again->floor && numeric <= again->noise) { strays = 1; *stray = i; }
-  }
-  edf__free_again(again);
-  return own && others ? 1 : strays && depends ? 2 : 0;
-}
-
+/* ---- The report */
 static const char *edf__indices(const edf_node *x, size_t i) {         /* of entry i: [1,0]   */
   edf__text text = { { 0 }, 0 };
   size_t size = x->size;
@@ -7131,261 +7069,210 @@ static const char *edf__indices(const edf_node *x, size_t i) {         /* of ent
   return edf_fmt(x->rank ? "%s]" : "%s", text.at);
 }
 
-/* What the cotangents of single entries show: the first, the last and the worst. */
-static int edf__say_probes(const edf__check *c) {
-  size_t n = c->node->size, stray = 0, tries[3] = { 0, n - 1, c->entry[c->worst] % n };
-  for (int t = 0; t < 3; t++) {
-    int found = edf__probe(c, tries[t], &stray);
-    if (found == 1)
-      printf("a cross term: each entry of %s moves several of %s", c->x->name, c->node->name);
-    if (found == 2)
-      printf("a wrong index: the gradient of %s%s arrives at %s%s, on which it does not depend",
-             c->node->name, edf__indices(c->node, tries[t]), c->x->name,
-             edf__indices(c->x, stray));
-    if (found) return 1;
-  }
-  return 0;
+/* FAIL: of d y / d x or, without x, of y; returns 1. */
+EDF__PRINTF(4, 5) static int edf__say_fail(const edf_node *y, const edf_node *x,
+                                           const char *likely, const char *format, ...) {
+  va_list args;
+  if (x) printf("  FAIL  d %s / d %s: ", edf_label(y), edf_label(x));
+  else printf("  FAIL  %s: ", edf_label(y));
+  va_start(args, format);
+  vprintf(format, args);
+  va_end(args);
+  printf("\n        likely: %s\n", likely);
+  return 1;
 }
 
-static void edf__say_likely(edf__check *c) {
-  double factor = edf__best_factor(c);
-  int zero = edf__zero_where_wrong(c), all_zero = zero == 1 && edf__all_equal(c, 0);
-  printf("        likely: ");
-  if (all_zero) printf("the gradient is never written");
-  else if (edf__ignores_cotangent(c)) printf("the gradient of %s is not used", c->node->name);
-  else if (edf__all_equal(c, -1)) printf("the sign");
-  else if (fabs(factor) > 1e-6 && fabs(factor - 1) > 0.01 && edf__all_equal(c, factor))
-    edf__say_factor(c, factor);
-  else if (edf__is_transposed(c)) printf("transposed: yours[j,i] is the derivative for [i,j]");
-  else if (zero == 1) printf("some entries are never written (a dropped row?)");
-  else if (zero == 2 && !edf__agrees_when_constant(c))
-    printf("a mask is missing: wrong where the derivative is 0");
-  else if (edf__say_probes(c)) {}
-  else if (edf__ignores_values(c))
-    printf("it does not change with %s: a buffer from an earlier forward, or a factor is "
-           "missing", c->x->name);
-  else if (edf__agrees_when_constant(c))
-    printf("a cross term: it agrees where the gradient of %s is constant", c->node->name);
-  else printf("no simple pattern; work out one entry by hand");
-  printf("\n");
-}
-
-/* ---- The report */
 static void edf__report(const edf__check *c) {
+  const edf__tried *t = &c->tried[c->worst];
   int wrong = c->error > edf__tolerance;
-  printf("  %s  d %s / d %s: ", wrong ? "FAIL" : c->n ? "ok  " : "NONE", c->node->name,
-         c->x->name);
+  printf("  %s  d %s / d %s: ", wrong ? "FAIL" : c->n ? "ok  " : "NONE", edf_label(c->node),
+         edf_label(c->x));
   printf(c->n ? "worst relative error %.2g" : "nothing was compared", c->error);
   if (wrong)
     printf(" at %s%s: yours %.6g, numeric %.6g\n        %zu of %zu entries tried are wrong",
-           c->x->name, edf__indices(c->x, c->entry[c->worst]), c->yours[c->worst],
-           c->numeric[c->worst], c->n_wrong, c->n);
+           edf_label(c->x), edf__indices(c->x, t->i), t->yours, t->numeric, c->n_wrong, c->n);
   else printf(", %zu of %zu entries tried", c->n, c->x->size);
   if (c->n_kink) printf(", %zu at kinks skipped", c->n_kink);
   if (c->n_noise) printf(", %zu too small to measure", c->n_noise);
   printf("\n");
 }
 
-/* ---- Along random directions: all entries at once. */
-static double edf__length_of(const edf_real *v, size_t n) {
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) sum += (double)v[i] * (double)v[i];
-  return sqrt(sum);
-}
-
-/* Along a random direction in x, under a random cotangent: the slope by differences. */
-static double edf__slope_in(edf__check *c, const edf_real *x, const edf_real *way, double h) {
-  for (size_t i = 0; i < c->x->size; i++)
-    c->x->value[i] = (edf_real)((double)x[i] + h * (double)way[i]);
-  edf__evaluate(c);
-  memcpy(c->plus, c->node->value, c->node->size * sizeof *c->plus);
-  for (size_t i = 0; i < c->x->size; i++)
-    c->x->value[i] = (edf_real)((double)x[i] - h * (double)way[i]);
-  edf__evaluate(c);
-  return edf__difference(c, c->plus, c->node->value) / (2 * h);
-}
-
-/* Wrong where two steps agree on another slope, by 3 % of what random signs would give. */
-static int edf__differs_along(edf__check *c, const edf_real *x, const edf_real *grad,
-                              edf_real *way, double *factor) {
-  double yours = 0, square = 0, h = 1e-6 + 1e-3 * edf__length_of(x, c->x->size) /
-                                            sqrt((double)c->x->size);
-  for (size_t i = 0; i < c->x->size; i++) {
-    way[i] = edf__random_unit() < 0.5 ? -1 : 1;
-    yours += (double)grad[i] * (double)way[i];
-    square += (double)grad[i] * (double)grad[i];
+/* ---- The likely mistake, from how yours and the numeric derivative differ. Is yours so many
+   times the derivative, or transposed: in [j,i] that of [i,j]? */
+static int edf__is_times(const edf__check *c, double factor, int transposed) {
+  int matrix = c->x->rank == 2 && c->n == c->x->size;
+  size_t rows = transposed && matrix ? (size_t)c->x->dim[0] : 1, columns = c->n / rows;
+  if (transposed && (rows == 1 || columns == 1)) return 0;
+  for (size_t k = 0; k < c->n; k++) {
+    const edf__tried *t = &c->tried[k % columns * rows + k / columns];
+    if (edf__error(c, t->yours, factor * c->tried[k].numeric) > edf__small) return 0;
   }
-  double whole = edf__slope_in(c, x, way, h), quarter = edf__slope_in(c, x, way, h / 4);
-  double slack = 0.03 * sqrt(square) + c->noise * edf__h / h / 5;
-  *factor = yours / quarter;
-  return fabs(whole - yours) > slack && fabs(quarter - yours) > slack &&
-         fabs(whole - quarter) < 0.3 * fabs(whole - yours);
+  return 1;
 }
 
-/* The median of n numbers, or 0 where they scatter: less than half lie within 5 % of it. */
-static double edf__common(double *list, int n) {
-  int near = 0;
-  for (int i = 1; i < n; i++)
-    for (int k = i; k > 0 && list[k - 1] > list[k]; k--) {
-      double t = list[k];
-      list[k] = list[k - 1];
-      list[k - 1] = t;
+/* What the same check shows, again. */
+typedef struct {
+  double error;
+  int same, changed;                     /* yours is what it was; the derivative is not       */
+  int own, others, moved;                /* yours is 0 but in x[m]; others of x count, or any */
+  size_t n_wrong, stray;                 /* an entry of x that counts in yours alone          */
+} edf__pattern;
+
+/* The cotangent is 1 in n entries from m on and 0 in the others, or for n = 0 the same. */
+static edf__pattern edf__again(const edf__check *c, size_t m, size_t n) {
+  const edf_node *x = c->x, *y = c->node;
+  edf__check *again = (edf__check *)edf__alloc(&edf.kept, sizeof *c + y->size * sizeof *c->r);
+  *again = *c;
+  if (n) again->r = (edf_real *)(again + 1);
+  for (size_t i = m; i < m + n; i++) again->r[i] = 1;
+  edf__compare(again, c->x);
+  int all = again->n == c->n && c->n == x->size;
+  edf__pattern p = { again->error, all, 0, y->size == x->size, 0, 0, again->n_wrong, x->size };
+  for (size_t k = 0; k < again->n; k++) {
+    const edf__tried *t = &again->tried[k], *before = &c->tried[k];
+    int moves = fabs(t->numeric) > again->floor;
+    p.same &= t->yours == before->yours;
+    p.changed |= edf__error(c, t->numeric, before->numeric) > edf__small;
+    p.own &= t->i == m || t->yours == 0;
+    p.moved |= moves;
+    p.others |= moves && t->i != m;
+    if (fabs(t->yours) > again->floor && fabs(t->numeric) <= again->noise) p.stray = t->i;
+  }
+  edf__free(again);
+  return p;
+}
+
+/* Is yours, of just now, the same for the opposite cotangent? Then y.grad is not in it. */
+static int edf__ignores_cotangent(edf__check *c) {
+  edf_real *before = edf__copy_reals(c->x->grad, c->x->size);
+  int same = 1;
+  for (size_t i = 0; i < c->node->size; i++) c->r[i] = -c->r[i];
+  edf__your_gradient(c);
+  for (size_t i = 0; i < c->node->size; i++) c->r[i] = -c->r[i];
+  for (size_t i = 0; i < c->x->size; i++) same &= before[i] == c->x->grad[i];
+  edf__free(before);
+  return same;
+}
+
+/* Does yours stay the same when x moves, although the derivative changes? */
+static int edf__ignores_values(edf__check *c) {
+  edf_node *x = c->x;
+  edf__borrow(c, x);
+  for (size_t i = 0; i < x->size; i++)
+    x->value[i] *= edf_uniform((edf_real)0.8, (edf_real)1.2);
+  edf__pattern p = edf__again(c, 0, 0);
+  edf__give_back(c);
+  return p.same && p.changed;
+}
+
+/* What the cotangent of entry m alone shows: yours reaches only x[m], though other entries of x
+   move y[m] too; or it reaches an entry that does not. */
+static int edf__say_probe(const edf__check *c, size_t m) {
+  const edf_node *x = c->x, *y = c->node;
+  edf__pattern p = edf__again(c, m, 1);
+  if (p.own && p.others)
+    printf("a cross term: each entry of %s moves several of %s", edf_label(x), edf_label(y));
+  else if (p.moved && p.stray < x->size)
+    printf("a wrong index: the gradient of %s%s arrives at %s%s, on which it does not depend",
+           edf_label(y), edf__indices(y, m), edf_label(x), edf__indices(x, p.stray));
+  else return 0;
+  return 1;
+}
+
+static void edf__say_factor(const edf__check *c, double factor) {
+  printf("a factor: yours is %.3g times the derivative", factor);
+  for (int k = 0; k < 2; k++) {
+    const edf_node *x = k ? c->x : c->node;
+    for (int d = 0; d < x->rank; d++) {
+      int n = x->dim[d];
+      if (n < 2 || (fabs(factor / n - 1) > 0.01 && fabs(factor * n - 1) > 0.01)) continue;
+      printf("; dimension %d of %s is %d", d, edf_label(x), n);
+      return;
     }
-  double median = (list[n / 2] + list[(n - 1) / 2]) / 2;
-  for (int i = 0; i < n; i++) near += fabs(list[i] - median) <= 0.05 * fabs(median);
-  return 2 * near > n ? median : 0;
+  }
 }
 
-/* Most of eight directions differ: a mistake in one entry of a hundred shows. */
-static int edf__wrong_in(edf__check *c, edf_node *x, double *factor) {
-  enum { WAYS = 8 };
-  double factors[WAYS];
-  edf_real *data = x->value, *way = edf__new_reals(x->size);
-  int wrong = 0;
-  c->x = x;
-  x->value = edf__copy_reals(edf_value(x), x->size);
-  edf_real *grad = edf__your_gradient(c);
-  for (int k = 0; k < WAYS; k++) wrong += edf__differs_along(c, data, grad, way, &factors[k]);
-  memcpy(x->value, data, x->size * sizeof *data);
-  edf__evaluate(c);
-  edf__free(grad);
-  edf__free(way);
-  edf__free(x->value);
-  x->value = data;
-  *factor = edf__common(factors, WAYS);
-  return wrong > WAYS / 2;
+static void edf__say_likely(edf__check *c) {
+  const char *y = edf_label(c->node), *x = edf_label(c->x);
+  size_t n = c->node->size, worst = c->tried[c->worst].i % n;
+  int yours_is_0 = 1, derivative_is_0 = 1;                   /* where they differ            */
+  double yn = 0, nn = 0;
+  for (const edf__tried *t = c->tried; t < c->tried + c->n; t++) {
+    yn += t->yours * t->numeric;
+    nn += t->numeric * t->numeric;
+    if (edf__error(c, t->yours, t->numeric) <= edf__tolerance) continue;
+    yours_is_0 &= t->yours == 0;
+    derivative_is_0 &= fabs(t->numeric) <= c->noise;
+  }
+  double factor = nn > 0 ? yn / nn : 0;                      /* the one that fits best       */
+  printf("        likely: ");
+  if (yours_is_0 && edf__is_times(c, 0, 0)) printf("the gradient is never written");
+  else if (edf__ignores_cotangent(c)) printf("the gradient of %s is not used", y);
+  else if (edf__is_times(c, -1, 0)) printf("the sign");
+  else if (fabs(factor) > 1e-6 && fabs(factor - 1) > 0.01 && edf__is_times(c, factor, 0))
+    edf__say_factor(c, factor);
+  else if (edf__is_times(c, 1, 1)) printf("transposed: yours[j,i] is the derivative for [i,j]");
+  else if (yours_is_0) printf("some entries are never written (a dropped row?)");
+  else if (derivative_is_0 && edf__again(c, 0, n).error > edf__small)
+    printf("a mask is missing: wrong where the derivative is 0");
+  else if (edf__say_probe(c, 0) || edf__say_probe(c, n - 1) || edf__say_probe(c, worst)) {}
+  else if (edf__ignores_values(c))
+    printf("it does not change with %s: a buffer from an earlier forward, or a factor is "
+           "missing", x);
+  else if (edf__again(c, 0, n).error <= edf__small)          /* ones hide a cross term       */
+    printf("a cross term: it agrees where the gradient of %s is constant", y);
+  else printf("no simple pattern; work out one entry by hand");
+  printf("\n");
 }
 
-/* Of a large tensor a sample is tried; what the others do shows along directions. */
 static double edf__check_directions(edf__check *c, edf_node *x) {
   double factor;
-  int sampled = x->size > (size_t)EDF__TRIES;
-  if (!sampled || c->error > edf__tolerance || !edf__wrong_in(c, x, &factor))
-    return c->error;
+  int all = x->size <= (size_t)EDF__TRIES;
+  if (all || c->error > edf__tolerance || !edf__wrong_in(c, x, &factor)) return c->error;
   printf("  FAIL  d %s / d %s: wrong along random directions, though the %zu entries tried are "
-         "right\n        likely: some of the other %zu entries", c->node->name, x->name, c->n,
-         x->size - c->n);
+         "right\n        likely: some of the other %zu entries", edf_label(c->node), edf_label(x),
+         c->n, x->size - c->n);
   if (factor != 0) printf("; yours is %.3g times the slope", factor);
   printf("\n");
   return 1;
 }
 
-/* Derivative of the node with respect to x. The values of x are a copy meanwhile: those of an
-   Input are the caller's and may be constant. */
 static double edf__check_one(edf__check *c, edf_node *x) {
-  edf_real *data = x->value;
-  c->x = x;
-  x->value = edf__copy_reals(data, x->size);
-  edf_real *grad = edf__your_gradient(c);
-  edf__compare(c, grad);
-  if (!c->local || c->error > edf__tolerance) edf__report(c);
-  double error = c->error;
-  if (error > edf__tolerance && (c->local || !c->found)) edf__say_likely(c);
-  error = edf__check_directions(c, x);
-  edf__free(grad);
-  edf__free(x->value);
-  x->value = data;
-  edf_push(x);
-  return error;
+  edf__compare(c, x);
+  int wrong = c->error > edf__tolerance;
+  if (!c->local || wrong) edf__report(c);
+  if (wrong && !c->found) edf__say_likely(c);
+  return edf__check_directions(c, x);
 }
 
-static void edf__start_check(edf__check *c, edf_node *node, int local) {
-  double norm = 0;
-  c->node = node;
-  c->local = local;
-  c->r = edf__new_reals(node->size);
-  c->plus = edf__new_reals(node->size);
-  c->centre = edf__new_reals(node->size);
-  for (size_t i = 0; i < node->size; i++) {
-    edf_real size = edf_uniform((edf_real)0.5, (edf_real)1.5);
-    c->r[i] = edf__random_unit() < 0.5 ? -size : size;
-    double term = (double)(c->r[i] * node->value[i]);
-    if (term - term == 0) norm += term * term;
-  }
-  c->noise = edf__noise * (norm < HUGE_VAL ? sqrt(norm) : 0) + 1e-30;
-}
-
-static void edf__end_check(edf__check *c) {
-  edf__free(c->r);
-  edf__free(c->plus);
-  edf__free(c->centre);
-}
-
-/* '=': where several entries of y come from one of x, the last one that arrives is all that is
-   left, and the numbers are wrong too. */
-static const char *edf__how_it_assigns(const edf__check *c) {
-  edf__check *again = edf__again(c, edf__copy_reals(c->r, c->node->size));
-  int repeated = again->n_wrong > 0;
-  edf__free_again(again);
-  return repeated ? "'=' where '+=' is needed: what repeated indices give is not added up"
-                  : "'=' where '+=' is needed";
-}
-
-/* A backward must add to its inputs' gradients: from 1 it has to arrive one higher than from 0.
-   Else it assigns, which shows in the numbers only where a node is used twice. */
-enum { EDF__ADDS, EDF__ASSIGNS, EDF__DIFFERS, EDF__NOT_FINITE };
-
-static int edf__how_it_adds(edf__check *c, edf_node *x) {
-  c->x = x;
-  edf_real *from_zero = edf__your_gradient(c);
-  edf__fill(x->grad, x->size, 1);
-  c->node->backward(c->node);
-  int adds = 1, assigns = 1, finite = 1;
-  for (size_t i = 0; i < x->size; i++) {
-    double zero = (double)from_zero[i], one = (double)x->grad[i];
-    double slack = 1e-3 * (1 + fabs(zero));
-    finite &= fabs(zero) < HUGE_VAL;
-    if (fabs(one - zero - 1) < slack) continue;
-    adds = 0;
-    assigns &= fabs(one - zero) < slack;
-  }
-  edf__free(from_zero);
-  return adds ? EDF__ADDS : !finite ? EDF__NOT_FINITE : assigns ? EDF__ASSIGNS : EDF__DIFFERS;
-}
-
-static double edf__check_adds(edf__check *c, edf_node *x) {
-  int how = edf__how_it_adds(c, x);
-  if (how == EDF__ADDS) return 0;
-  printf("  FAIL  d %s / d %s: backward %s\n        likely: %s\n", c->node->name, x->name,
-         how == EDF__NOT_FINITE ? "gives NaN or Inf"
-         : how == EDF__ASSIGNS ? "does not add to what is there" : "differs when it runs again",
-         how == EDF__NOT_FINITE
-             ? "a division by 0, or the log or square root of a negative number"
-         : how == EDF__ASSIGNS ? edf__how_it_assigns(c)
-                               : "a buffer is not cleared before it is added to");
-  return 1;
-}
-
-/* ---- What no derivative shows: the contract of a forward and a backward. While they run, the
-   arrays of the node and of its inputs are copies between guards, of which nobody may write. */
-enum { EDF__GUARD = 64 };
+/* ---- What no derivative shows: the contract of a forward and a backward. Meanwhile the arrays
+   of the node and of its inputs are copies between guards, which nobody may write. */
 typedef struct {
   edf_node *x;
   edf_real **at, *own;                   /* &x->value or &x->grad, and what was there         */
 } edf__guarded;
 
-static edf_real edf__guard_at(size_t i) { return (edf_real)((double)i + 0.015625); }
+static edf_real edf__guard_at(size_t k) { return (edf_real)((double)k + 0.015625); }
 
 static void edf__guard(edf__guarded *g, edf_node *x, edf_real **at) {
-  size_t n = x->size;
+  size_t n = x->size + 2 * EDF__GUARD;
+  if (!*at) return;
+  edf_real *copy = (edf_real *)edf__alloc(&edf.kept, edf__times(n, sizeof *copy));
+  for (size_t k = 0; k < EDF__GUARD; k++)
+    copy[k] = copy[EDF__GUARD + x->size + k] = edf__guard_at(k);
   g->x = x;
-  g->at = at;
   g->own = *at;
-  if (!g->own) return;
-  edf_real *copy = edf__new_reals(n + 2 * EDF__GUARD);
-  for (size_t i = 0; i < EDF__GUARD; i++)
-    copy[i] = copy[EDF__GUARD + n + i] = edf__guard_at(i);
-  *at = (edf_real *)memcpy(copy + EDF__GUARD, g->own, n * sizeof *copy);
+  g->at = at;
+  *at = (edf_real *)memcpy(copy + EDF__GUARD, g->own, x->size * sizeof *copy);
 }
 
 /* Puts the own array back; 1: a guard was written. */
 static int edf__unguard(edf__guarded *g) {
-  if (!g->own) return 0;
-  edf_real *copy = *g->at - EDF__GUARD;
+  if (!g->at) return 0;
+  edf_real *copy = *g->at - EDF__GUARD, *behind = *g->at + g->x->size;
   int written = 0;
-  for (size_t i = 0; i < EDF__GUARD; i++)
-    written |= copy[i] != edf__guard_at(i) ||
-               copy[EDF__GUARD + g->x->size + i] != edf__guard_at(i);
+  for (size_t k = 0; k < EDF__GUARD; k++)
+    written |= copy[k] != edf__guard_at(k) || behind[k] != edf__guard_at(k);
   *g->at = g->own;
   edf__free(copy);
   return written;
@@ -7396,28 +7283,35 @@ static int edf__is_repeated(const edf_node *y, int k) {      /* an input that ca
   return 0;
 }
 
-/* Value and gradient of y, then of each input once; returns how many. */
-static int edf__guard_all(edf__guarded *g, edf_node *y) {
-  int n = 0;
-  edf__guard(&g[n++], y, &y->value);
-  edf__guard(&g[n++], y, &y->grad);
-  for (int k = 0; k < y->n_in; k++) {
-    if (edf__is_repeated(y, k)) continue;
-    edf__guard(&g[n++], y->in[k], &y->in[k]->value);
-    edf__guard(&g[n++], y->in[k], &y->in[k]->grad);
+/* Value and gradient of y, then of each input once. */
+static void edf__guard_all(edf_node *y, edf__guarded **list, int *n) {
+  int all = 2 * (y->n_in + 1);
+  *list = (edf__guarded *)edf__alloc(&edf.kept, (size_t)all * sizeof **list);
+  *n = all;
+  for (int i = 0; i < all; i++) {
+    edf_node *x = i < 2 ? y : y->in[i / 2 - 1];
+    if (!edf__is_repeated(y, i / 2 - 1))
+      edf__guard(*list + i, x, i % 2 ? &x->grad : &x->value);
   }
-  return n;
 }
 
-EDF__PRINTF(3, 4) static int edf__broken(const edf_node *y, const char *likely,
-                                         const char *format, ...) {
-  va_list args;
-  printf("  FAIL  %s: ", y->name);
-  va_start(args, format);
-  vprintf(format, args);
-  va_end(args);
-  printf("\n        likely: %s\n", likely);
-  return 1;
+/* The guards are what they were, and the values of the inputs. */
+static int edf__guards_break(const edf_node *y, edf__guarded *list, int n) {
+  int broken = 0;
+  for (int i = 0; i < n; i++) {
+    edf__guarded *g = list + i;
+    int changed = i > 0 && i % 2 == 0 && g->at &&
+                  memcmp(*g->at, g->own, g->x->size * sizeof *g->own);
+    int outside = edf__unguard(g);
+    if (outside && !broken)
+      broken = edf__say_fail(y, NULL, "an index that goes beyond the end, or below 0",
+                             "its code writes outside of %s%s", edf_label(g->x),
+                             i % 2 ? ".grad" : "");
+    else if (changed && !broken)
+      broken = edf__say_fail(y, NULL, "value where grad is meant, or a forward in place",
+                             "it changes the values of %s", edf_label(g->x));
+  }
+  return broken;
 }
 
 /* How many entries keep what was there before: they are not written. And the first one. */
@@ -7425,93 +7319,89 @@ static size_t edf__forgotten(edf__check *c, size_t *first) {
   edf_node *y = c->node;
   size_t forgotten = 0;
   const edf_real before[2] = { (edf_real)12345.625, (edf_real)-54321.5 };
-  edf__fill(y->value, y->size, before[0]);
-  edf__evaluate(c);
-  memcpy(c->centre, y->value, y->size * sizeof *y->value);
-  edf__fill(y->value, y->size, before[1]);
-  edf__evaluate(c);
+  for (int k = 0; k < 2; k++) {
+    edf__fill(y->value, y->size, before[k]);
+    edf__evaluate(c);
+    memcpy(k ? c->plus : c->centre, y->value, y->size * sizeof *y->value);
+  }
   for (size_t i = y->size; i-- > 0;)
-    if (c->centre[i] == before[0] && y->value[i] == before[1]) { forgotten++; *first = i; }
+    if (c->centre[i] == before[0] && c->plus[i] == before[1]) { forgotten++; *first = i; }
   return forgotten;
-}
-
-static int edf__forgets_entries(edf__check *c) {
-  edf_node *y = c->node;
-  size_t first = 0, forgotten = edf__forgotten(c, &first);
-  if (!forgotten) return 0;
-  return edf__broken(y, "a loop that begins late or ends early",
-                     "forward does not write %s%s, and %zu of %zu entries in all", y->name,
-                     edf__indices(y, first), forgotten, y->size);
 }
 
 static int edf__forward_breaks(edf__check *c) {
   edf_node *y = c->node;
-  if (edf__forgets_entries(c)) return 1;
-  memcpy(c->plus, y->value, y->size * sizeof *y->value);
-  int again = memcmp(c->centre, c->plus, y->size * sizeof *y->value);
+  size_t first = 0, forgotten = edf__forgotten(c, &first), bytes = y->size * sizeof *y->value;
+  if (forgotten)
+    return edf__say_fail(y, NULL, "a loop that begins late or ends early", "forward does not "
+                         "write %s%s, and %zu of %zu entries in all", edf_label(y),
+                         edf__indices(y, first), forgotten, y->size);
   edf__evaluate(c);
-  if (again || memcmp(c->plus, y->value, y->size * sizeof *y->value))
-    return edf__broken(y, "'+=' into values that are not cleared, or rand() (edf_uniform is "
-                       "drawn alike), or a state that each run changes",
-                       "forward gives other values when it runs again");
+  if (memcmp(c->centre, c->plus, bytes) || memcmp(c->plus, y->value, bytes))
+    return edf__say_fail(y, NULL, "'+=' into values that are not cleared, or rand() "
+                         "(edf_uniform is drawn alike), or a state that each run changes",
+                         "forward gives other values when it runs again");
   return 0;
 }
 
 /* What backward may only read, and that it gives the same gradient twice. */
 static int edf__backward_breaks(edf__check *c, edf_node *x) {
   edf_node *y = c->node;
-  c->x = x;
-  edf_real *once = edf__your_gradient(c), *twice = edf__your_gradient(c);
   size_t bytes = y->size * sizeof *y->value;
-  int same = !memcmp(once, twice, x->size * sizeof *once);
+  c->x = x;
+  edf__your_gradient(c);
+  edf_real *once = edf__copy_reals(x->grad, x->size);
+  edf__your_gradient(c);
+  int differs = memcmp(once, x->grad, x->size * sizeof *once);
   edf__free(once);
-  edf__free(twice);
   if (memcmp(y->grad, c->r, bytes))
-    return edf__broken(y, "the same memory used for both gradients",
-                       "its backward changes %s.grad, which it may only read", y->name);
+    return edf__say_fail(y, NULL, "the same memory used for both gradients",
+                         "its backward changes %s.grad, which it may only read", edf_label(y));
   if (memcmp(y->value, c->centre, bytes))
-    return edf__broken(y, "value where grad is meant",
-                       "its backward changes its own values, which it may only read");
-  if (same) return 0;
-  printf("  FAIL  d %s / d %s: backward differs when it runs again\n"
-         "        likely: a buffer is not cleared before it is added to, or is used up\n",
-         y->name, x->name);
-  return 1;
+    return edf__say_fail(y, NULL, "value where grad is meant",
+                         "its backward changes its own values, which it may only read");
+  return differs && edf__say_fail(y, x, "a buffer is not cleared before it is added to, or is "
+                                  "used up", "backward differs when it runs again");
 }
 
-/* The values of the inputs are what they were, and the guards too. */
-static int edf__guards_break(edf_node *y, edf__guarded *g, int n) {
-  int broken = 0;
-  for (int i = 0; i < n; i++) {
-    int grad = i % 2, value = !grad && i > 0, changed = 0;
-    if (value && g[i].own)
-      changed = memcmp(*g[i].at, g[i].own, g[i].x->size * sizeof(edf_real)) != 0;
-    int outside = edf__unguard(&g[i]);
-    if (broken) continue;
-    if (outside)
-      broken = edf__broken(y, "an index that goes beyond the end, or below 0",
-                           "its code writes outside of %s%s", g[i].x->name,
-                           grad ? ".grad" : "");
-    else if (changed)
-      broken = edf__broken(y, "value where grad is meant, or a forward in place",
-                           "it changes the values of %s", g[i].x->name);
+/* A backward must add to its inputs' gradients: from 1 it has to arrive one higher than from 0.
+   Else it assigns, which shows in the numbers only where a node is used twice. */
+enum { EDF__ADDS, EDF__ASSIGNS, EDF__DIFFERS, EDF__NOT_FINITE };
+
+static int edf__how_it_adds(edf__check *c, edf_node *x) {
+  int adds = 1, assigns = 1, finite = 1;
+  c->x = x;
+  edf__your_gradient(c);
+  edf_real *from_0 = edf__copy_reals(x->grad, x->size);
+  edf__fill(x->grad, x->size, 1);
+  c->node->backward(c->node);
+  for (size_t i = 0; i < x->size; i++) {
+    double zero = (double)from_0[i], one = (double)x->grad[i];
+    double slack = 1e-3 * (1 + fabs(zero));
+    finite &= fabs(zero) < HUGE_VAL;
+    if (fabs(one - zero - 1) < slack) continue;
+    adds = 0;
+    assigns &= fabs(one - zero) < slack;
   }
-  return broken;
+  edf__free(from_0);
+  return adds ? EDF__ADDS : !finite ? EDF__NOT_FINITE : assigns ? EDF__ASSIGNS : EDF__DIFFERS;
 }
 
-static double edf__check_writes(edf__check *c, edf_node *y) {
-  size_t most = 2 * (size_t)(y->n_in + 1);
-  edf__guarded *g = (edf__guarded *)edf__alloc(&edf.kept, most * sizeof *g);
-  int n = edf__guard_all(g, y);
-  c->x = y;
-  int broken = edf__forward_breaks(c);
-  for (int k = 0; k < y->n_in && !broken; k++)
-    if (y->in[k]->grad) broken = edf__backward_breaks(c, y->in[k]);
-  int outside = edf__guards_break(y, g, n);
-  edf__free(g);
-  c->x = y;
-  edf__evaluate(c);
-  return broken || outside;
+/* With '=', where several entries of y come from one of x, the last one that arrives is all
+   that is left, and the numbers are wrong too. */
+static int edf__check_adds(edf__check *c, edf_node *x) {
+  int how = edf__how_it_adds(c, x);
+  if (how == EDF__ADDS) return 0;
+  if (how == EDF__NOT_FINITE)
+    return edf__say_fail(c->node, x, "a division by 0, or the log or square root of a negative "
+                         "number", "backward gives NaN or Inf");
+  if (how == EDF__DIFFERS)
+    return edf__say_fail(c->node, x, "a buffer is not cleared before it is added to",
+                         "backward differs when it runs again");
+  int repeated = edf__again(c, 0, 0).n_wrong > 0;
+  return edf__say_fail(c->node, x, repeated ? "'=' where '+=' is needed: what repeated indices "
+                       "give is not added up" : "'=' where '+=' is needed",
+                       "backward does not add to what is there");
 }
 
 edf_node *edf_expect_mismatch(edf_node *node) {
@@ -7521,109 +7411,78 @@ edf_node *edf_expect_mismatch(edf_node *node) {
 }
 
 /* A backward that is not the derivative on purpose: the two must differ for some input. */
-static double edf__check_mismatch(edf__check *c, edf_node *y) {
-  double worst = 0;
+static int edf__check_mismatch(edf__check *c) {
+  edf_node *y = c->node;
+  int differs = 0;
   for (int k = 0; k < y->n_in; k++) {
     if (!y->in[k]->need) continue;
-    c->x = y->in[k];
-    edf_real *grad = edf__your_gradient(c);
-    edf__compare(c, grad);
-    edf__free(grad);
-    if (c->error > worst) worst = c->error;
+    edf__compare(c, y->in[k]);
+    differs |= c->error > edf__tolerance;
   }
-  int differs = worst > edf__tolerance;
   printf("  %s  %s: its backward is %sthe derivative, %s expected\n", differs ? "ok  " : "FAIL",
-         y->name, differs ? "not " : "", differs ? "as" : "but a mismatch was");
-  return differs ? 0 : 1;
+         edf_label(y), differs ? "not " : "", differs ? "as" : "but a mismatch was");
+  return !differs;
 }
 
-/* Marks what is computed into a node whose backward is no derivative. */
-static void edf__not_beyond(edf_node *x) { x->beyond = 0; }
-
-static void edf__mark_beyond(void) {
-  edf__each(edf__not_beyond);
-  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
-    const edf_node *c = edf.compnodes[i];
-    for (int k = 0; k < c->n_in; k++)
-      c->in[k]->beyond |= (char)(c->visit && (edf__is(c, EDF_IS_MISMATCHED) || c->beyond));
+/* ---- The check of a graph: first each node of the user's alone, which finds the culprit. Not
+   once more where that is what the check through the graph will do. */
+static double edf__check_alone(edf_node *y, const edf_node *whole) {
+  edf__check *c = edf__new_check(y, 1);
+  edf__guarded *list;
+  int n;
+  edf__guard_all(y, &list, &n);
+  double worst = edf__forward_breaks(c);
+  for (int k = 0; k < y->n_in && worst == 0; k++)
+    if (y->in[k]->grad) worst = edf__backward_breaks(c, y->in[k]);
+  if (edf__guards_break(y, list, n)) worst = 1;
+  edf__free(list);
+  c->x = y;
+  edf__evaluate(c);
+  int mismatch = edf__is(y, EDF_IS_MISMATCHED);
+  if (mismatch && worst == 0) worst = edf__check_mismatch(c);
+  for (int k = 0; k < y->n_in && worst <= edf__tolerance; k++) {
+    edf_node *x = y->in[k];
+    if (!x->need) continue;
+    double error = edf__check_adds(c, x);
+    if (error == 0 && !mismatch && (y != whole || x->kind == EDF_COMPNODE))
+      error = edf__check_one(c, x);
+    worst = fmax(worst, error);
   }
-}
-
-/* The backward of one node of the user's, alone; not once more where that is what the check
-   through the graph will do. */
-static double edf__check_alone(edf__check *c, edf_node *y, const edf_node *whole) {
-  double worst = 0, error;
-  edf__start_check(c, y, 1);
-  worst = edf__check_writes(c, y);
-  if (edf__is(y, EDF_IS_MISMATCHED) && worst == 0) worst = edf__check_mismatch(c, y);
-  for (int k = 0; k < y->n_in && worst == 0; k++) {
-    if (!y->in[k]->need) continue;
-    int same = edf__is(y, EDF_IS_MISMATCHED) || (y == whole && y->in[k]->kind != EDF_COMPNODE);
-    if ((error = edf__check_adds(c, y->in[k])) > worst) worst = error;
-    if (!same && error == 0 && (error = edf__check_one(c, y->in[k])) > worst) worst = error;
-  }
-  edf__end_check(c);
+  edf__free(c);
   edf__call_forward(y);
   if (worst > edf__tolerance)
     printf("        in %s, built at %s:%d\n", y->op, y->file, y->line);
-  c->found |= worst > edf__tolerance;
   return worst;
 }
 
-/* First each node of the user's alone, which finds the culprit; then through the graph. */
-static double edf__check_graph_of(edf__check *c, edf_node *node) {
-  double worst = 0, error;
+/* Then through the graph; but nothing through a node whose backward is no derivative. */
+static void edf__not_beyond(edf_node *x) { x->beyond = 0; }
+
+static double edf__check_graph_of(edf_node *node) {
+  double worst = 0;
   edf_backward(node);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
-    if (!edf__runs_backward(y) || !edf__is(y, EDF_IS_OWN)) continue;
-    if ((error = edf__check_alone(c, y, node)) > worst) worst = error;
+    if (edf__runs_backward(y) && edf__is(y, EDF_IS_OWN))
+      worst = fmax(worst, edf__check_alone(y, node));
   }
-  edf__start_check(c, node, 0);
-  edf__mark_beyond();
+  edf__check *c = edf__new_check(node, 0);
+  c->found = worst > edf__tolerance;
+  edf__each(edf__not_beyond);
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    const edf_node *y = edf.compnodes[i];
+    for (int k = 0; k < y->n_in; k++)
+      y->in[k]->beyond |= (char)(y->visit && (edf__is(y, EDF_IS_MISMATCHED) || y->beyond));
+  }
   for (int i = 0; i < edf.n_parameters + edf.n_inputs; i++) {
     edf_node *x = i < edf.n_parameters ? edf.parameters[i] : edf.inputs[i - edf.n_parameters];
     if (!x->visit || !x->need) continue;
-    if (x->beyond)
-      printf("  skip  d %s / d %s: through a node whose backward is not the derivative\n",
-             node->name, x->name);
-    else if ((error = edf__check_one(c, x)) > worst) worst = error;
+    if (!x->beyond) worst = fmax(worst, edf__check_one(c, x));
+    else printf("  skip  d %s / d %s: through a node whose backward is not the derivative\n",
+                edf_label(node), edf_label(x));
   }
-  edf__end_check(c);
-  return worst;
-}
-
-/* ---- For tools: the verdict on one node, at copies of its arrays and its inputs'. */
-edf_verdict edf_verdict_of(edf_node *y) {
-  edf_verdict v = { NULL, NULL, 0, 0, 0 };
-  edf__check_users("edf_verdict_of", y);
-  if (y->ran != edf.feeds) edf__no_value("edf_verdict_of", y);
-  if (!edf__runs_backward(y) || !y->grad) return v;
-  if (edf_device) edf_device->sync(1);
-  edf_aside *aside = edf_begin_aside();
-  edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
-  size_t most = 2 * (size_t)(y->n_in + 1);
-  edf__guarded *g = (edf__guarded *)edf__alloc(&edf.kept, most * sizeof *g);
-  aside->arrays = 1;
-  int n = edf__guard_all(g, y);
-  c->x = y;
-  c->draws = edf.draws;
-  edf__start_check(c, y, 1);
-  v.unwritten = edf__forgotten(c, &v.first);
-  for (int k = 0; k < y->n_in; k++) {
-    edf_node *x = y->in[k];
-    if (!x->need || !x->grad) continue;
-    if (!v.wrong_in && edf__wrong_in(c, x, &v.factor)) v.wrong_in = x;
-    if (!v.assigned && edf__how_it_adds(c, x) == EDF__ASSIGNS) v.assigned = x;
-  }
-  if (!v.wrong_in) v.factor = 0;
-  while (n-- > 0) edf__unguard(&g[n]);
-  edf__free(g);
-  edf__end_check(c);
   edf__free(c);
-  edf_end_aside(aside);
-  if (edf_device) edf_device->sync(0);
-  return v;
+  return worst;
 }
 
 double edf_gradcheck(edf_node *node) {
@@ -7635,13 +7494,11 @@ double edf_gradcheck(edf_node *node) {
   edf_forward_to(node);
   edf__each(edf__find_need);
   edf__check_loss("edf_gradcheck", "node", node);
-  printf("gradcheck of %s, built at %s:%d, in %s\n", node->name, node->file, node->line,
-         edf__precision);
+  printf("gradcheck of %s, built at %s:%d, in %s\n", edf_label(node), node->file, node->line,
+         EDF_REAL_IS_DOUBLE ? "double" : "float: errors below 2e-2 do not show, compile with "
+                                         "-DEDF_REAL=double");
   edf.accumulate = 0;
-  edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c);
-  c->draws = draws;
-  double worst = edf__check_graph_of(c, node);
-  edf__free(c);
+  double worst = edf__check_graph_of(node);
   edf.draws = draws;
   edf_forward_to(node);
   edf_backward(node);
@@ -7650,6 +7507,35 @@ double edf_gradcheck(edf_node *node) {
   edf__put_back(aside);
   if (edf_device) edf_device->sync(0);
   return worst;
+}
+
+/* ---- For tools: the verdict on one node, at copies of its arrays and its inputs'. */
+edf_verdict edf_verdict_of(edf_node *y) {
+  edf_verdict v = { NULL, NULL, 0, 0, 0 };
+  edf__check_users("edf_verdict_of", y);
+  if (y->ran != edf.feeds) edf__no_value("edf_verdict_of", y);
+  if (!edf__runs_backward(y) || !y->grad) return v;
+  if (edf_device) edf_device->sync(1);
+  edf_aside *aside = edf_begin_aside();
+  edf__guarded *list;
+  int n;
+  aside->arrays = 1;
+  edf__guard_all(y, &list, &n);
+  edf__check *c = edf__new_check(y, 1);
+  v.unwritten = edf__forgotten(c, &v.first);
+  for (int k = 0; k < y->n_in; k++) {
+    edf_node *x = y->in[k];
+    if (!x->need || !x->grad) continue;
+    if (!v.wrong_in && edf__wrong_in(c, x, &v.factor)) v.wrong_in = x;
+    if (!v.assigned && edf__how_it_adds(c, x) == EDF__ASSIGNS) v.assigned = x;
+  }
+  if (!v.wrong_in) v.factor = 0;
+  for (int i = 0; i < n; i++) edf__unguard(&list[i]);
+  edf__free(list);
+  edf__free(c);
+  edf_end_aside(aside);
+  if (edf_device) edf_device->sync(0);
+  return v;
 }
 EDF__C_END
 #endif

@@ -70,13 +70,11 @@ inside_rows inside_note_rows(edf_node *x, int trained) {
 
 /* The gradient check's last part alone, as if one entry of p had been tried, and was right. */
 double inside_check_directions(edf_node *y, edf_node *p) {
-  static edf__check c;
-  memset(&c, 0, sizeof c);
-  edf__start_check(&c, y, 1);
+  edf__check *c = edf__new_check(y, 1);
   edf__each(edf__find_need);
-  c.x = p;
-  c.n = 1;
-  double error = edf__check_directions(&c, p);
-  edf__end_check(&c);
+  c->x = p;
+  c->n = 1;
+  double error = edf__check_directions(c, p);
+  edf__free(c);
   return error;
 }

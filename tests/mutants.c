@@ -530,6 +530,33 @@ static void mismatches_that_are_expected(void) {
   edf_clear();
 }
 
+/* Each input of a node is looked at alone, also where those before it are right. */
+static void second_backward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real db = y->grad[i] * a->value[i];
+    edf_addgrad(a, i, y->grad[i] * b->value[i]);
+    if (mistake == ASSIGNS) b->grad[i] = db;
+    else edf_addgrad(b, i, mistake == FACTOR_2 ? 2 * db : db);
+  }
+}
+
+static void the_second_input(void) {
+  for (int k = 0; k < 3; k++) {
+    edf_clear();
+    edf_seed(3);
+    mistake = k == 0 ? RIGHT : k == 1 ? ASSIGNS : FACTOR_2;
+    edf_node *a = edf_name(edf_tanh(parameter("p[3]", 1, 2)), "a");
+    edf_node *b = edf_name(edf_tanh(parameter("q[3]", 1, 2)), "b");
+    double error = check_of(edf_sum(edf_compnode("Two", mul_forward, second_backward, a, b)));
+    CHECK((error > 0.1) == (k > 0), "%g\n%s", error, captured);
+    CHECK(!k || (strstr(captured, "FAIL  d Two2 / d b") && strstr(captured, "in Two, built")),
+          "%s", captured);
+  }
+  mistake = RIGHT;
+  edf_clear();
+}
+
 static void wrong_ones_are_caught(void) {
   for (const mutant *m = mutants; m < mutants + sizeof mutants / sizeof *mutants; m++)
     for (unsigned seed = 1; seed <= 10; seed++) {
@@ -592,6 +619,7 @@ int main(int argc, char **argv) {
   golden_arguments(argc, argv);
   RUN(right_ones_pass);
   RUN(mismatches_that_are_expected);
+  RUN(the_second_input);
   RUN(the_report_of_a_right_one);
   RUN(kinks_are_no_mistakes);
   RUN(wrong_ones_are_caught);
