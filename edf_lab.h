@@ -113,6 +113,7 @@ edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf
     !defined(EDF_LINKED) && !defined(EDF_LAB__IMPLEMENTED)
 #define EDF_LAB__IMPLEMENTED
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -136,10 +137,9 @@ static char *edf_lab__copy(char *to, const char *text) {
   return (char *)memcpy(edf_keep(to, n), text, n);
 }
 
-static void edf_lab__each(void (*action)(edf_node *)) {
-  for (int i = 0; i < edf.n_inputs; i++) action(edf.inputs[i]);
-  for (int i = 0; i < edf.n_parameters; i++) action(edf.parameters[i]);
-  for (int i = 0; i < edf.n_compnodes; i++) action(edf.compnodes[i]);
+/* Room for one more in an array of n, which doubles. */
+static void *edf_lab__grow(void *array, size_t n, size_t size) {
+  return n & (n - 1) ? array : edf_keep(array, 2 * (n + 1) * size);
 }
 
 /* ==== >>doctor  Rules that watch the first steps of training ============================== */
@@ -1612,13 +1612,11 @@ void edf_log_value(const char *name, double value) {
     *at = s;
   }
   s = *at;
-  size_t n = s->n, bytes = 2 * (n + 1) * sizeof *s->x;
-  if ((n & (n - 1)) == 0) s->x = (double *)edf_keep(s->x, bytes);
-  if ((n & (n - 1)) == 0) s->y = (double *)edf_keep(s->y, bytes);
-  s->n++;
-  if (s->chart->last < (double)s->n) s->chart->last = (double)s->n;
-  s->x[n] = s->chart->last;
-  s->y[n] = value;
+  s->x = (double *)edf_lab__grow(s->x, s->n, sizeof *s->x);
+  s->y = (double *)edf_lab__grow(s->y, s->n, sizeof *s->y);
+  if (s->chart->last < (double)(s->n + 1)) s->chart->last = (double)(s->n + 1);
+  s->x[s->n] = s->chart->last;
+  s->y[s->n++] = value;
 }
 
 void edf_log_scale(const char *chart) {
@@ -1814,66 +1812,61 @@ void edf_plot_svg(const char *path) {
 /* ==== >>trace  The trace page ============================================================= */
 /* ---- What is recorded: the nodes, and moments. A moment has the tensors that are not what
    they were before it, of large ones the first `cut` entries along each index. */
-typedef struct edf_lab__shot {
-  struct edf_lab__shot *next;
-  int node, grad;
-  size_t n;
-  edf_real *number;
-} edf_lab__shot;
+typedef struct { int node, grad; edf_real *number; } edf_lab__shot;
 
 typedef struct {
   char what;                             /* F, B: a pass begins; f, b: a node ran; s: a step  */
-  int node;
-  char *need;                            /* of B: who has a gradient                          */
-  edf_lab__shot *first, *last;
+  int node, first;                       /* the first of its shots                            */
+  edf_page need;                         /* of B: who has a gradient                          */
 } edf_lab__moment;
 
 typedef struct {
   edf_node *node;                        /* NULL: gone, with edf_clear_compnodes              */
-  char *text, *back;                     /* JSON: all about it; its backward lines            */
-  int rank, dim[EDF_MAX_RANK];
-  const edf_lab__shot *last[2];          /* what is known of value and gradient               */
+  edf_node like;                         /* what it was                                       */
+  edf_page text, back;                   /* JSON: all about it; its backward lines            */
+  int last[2];                           /* its last shots, of value and gradient; 0: none    */
 } edf_lab__traced;
 
 typedef struct {
   edf_watcher watcher;
   char *path;
-  int n_node, n_moment, full;
+  int n_node, n_moment, n_shot, full;
   int cut, shown;                        /* entries along an index: recorded, written         */
   edf_lab__traced *node;
   edf_lab__moment *moment;
+  edf_lab__shot *shot;                   /* number 0 is none                                  */
   edf_node *moving;                      /* the parameter that makes its step now             */
   int forward;                           /* a Forward runs                                    */
   size_t numbers;
   edf_page number;                       /* as text                                           */
 } edf_lab__trace;
 
-static void edf_lab__trace_told(edf_watcher *w, edf_event event, edf_node *x);
-
-/* The trace of this graph, or NULL. */
-static edf_lab__trace *edf_lab__traces(void) {
-  return (edf_lab__trace *)(void *)edf_find_watcher(edf_lab__trace_told);
-}
-
 enum { EDF_LAB__MOST_MOMENTS = 4000, EDF_LAB__MOST_NODES = 2000 };
-enum { EDF_LAB__MOST_NUMBERS = 1 << 24 };
+enum { EDF_LAB__MOST_NUMBERS = 1 << 24, EDF_LAB__FEW = 64 };
 static const double edf_lab__page_room = 1.9e6, edf_lab__number_room = 5.34;       /* bytes   */
 
+static void edf_lab__each(edf_lab__trace *t, void (*action)(edf_lab__trace *, edf_node *)) {
+  for (int i = 0; i < edf.n_inputs; i++) action(t, edf.inputs[i]);
+  for (int i = 0; i < edf.n_parameters; i++) action(t, edf.parameters[i]);
+  for (int i = 0; i < edf.n_compnodes; i++) action(t, edf.compnodes[i]);
+}
+
 /* ---- A part of a tensor: its first `cut` entries along each index. */
-static size_t edf_lab__part_size(int rank, const int *dim, int cut) {
+static size_t edf_lab__part_size(const edf_node *x, int cut) {
   size_t n = 1;
-  for (int d = 0; d < rank; d++) n *= (size_t)(dim[d] < cut ? dim[d] : cut);
+  for (int d = 0; d < x->rank; d++) n *= (size_t)(x->dim[d] < cut ? x->dim[d] : cut);
   return n;
 }
 
-/* Where entry k of the part lies in the tensor. */
-static size_t edf_lab__part_entry(int rank, const int *dim, int cut, size_t k) {
+/* Where entry k of the part lies in a tensor of which the first `of` entries are there. */
+static size_t edf_lab__part_entry(const edf_node *x, int of, int cut, size_t k) {
   size_t at = 0, step = 1;
-  for (int d = rank - 1; d >= 0; d--) {
-    size_t n = (size_t)(dim[d] < cut ? dim[d] : cut);
+  for (int d = x->rank - 1; d >= 0; d--) {
+    int there = x->dim[d] < of ? x->dim[d] : of;
+    size_t n = (size_t)(there < cut ? there : cut);
     at += k % n * step;
     k /= n;
-    step *= (size_t)dim[d];
+    step *= (size_t)there;
   }
   return at;
 }
@@ -1881,35 +1874,34 @@ static size_t edf_lab__part_entry(int rank, const int *dim, int cut, size_t k) {
 /* What one step would take: every value, gradient and new value of a parameter once, and a
    gradient again with each contribution. */
 static double edf_lab__step_size(int cut) {
-  double n = 0;
-  for (int i = 0; i < edf.n_inputs; i++)
-    n += (double)edf_lab__part_size(edf.inputs[i]->rank, edf.inputs[i]->dim, cut);
+  size_t n = 0;
+  for (int i = 0; i < edf.n_inputs; i++) n += edf_lab__part_size(edf.inputs[i], cut);
   for (int i = 0; i < edf.n_parameters; i++)
-    n += 2 * (double)edf_lab__part_size(edf.parameters[i]->rank, edf.parameters[i]->dim, cut);
+    n += 2 * edf_lab__part_size(edf.parameters[i], cut);
   for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *c = edf.compnodes[i];
-    n += (double)edf_lab__part_size(c->rank, c->dim, cut);
+    n += edf_lab__part_size(c, cut);
     for (int k = 0; k < c->n_in; k++)
-      if (c->in[k]->kind != EDF_INPUT)
-        n += (double)edf_lab__part_size(c->in[k]->rank, c->in[k]->dim, cut);
+      if (c->in[k]->kind != EDF_INPUT) n += edf_lab__part_size(c->in[k], cut);
   }
-  return n;
+  return (double)n;
 }
 
-static int edf_lab__smaller(int cut) { return cut - cut / 8 - 1; }
+static int edf_lab__longest(const edf_node *x, int least) {
+  for (int d = 0; d < x->rank; d++) if (x->dim[d] > least) least = x->dim[d];
+  return least;
+}
 
 static int edf_lab__first_cut(void) {
   int cut = 1;
-  for (int i = 0; i < edf.n_parameters; i++)
-    for (int d = 0; d < edf.parameters[i]->rank; d++)
-      if (edf.parameters[i]->dim[d] > cut) cut = edf.parameters[i]->dim[d];
-  for (int i = 0; i < edf.n_compnodes; i++)
-    for (int k = -1; k < edf.compnodes[i]->n_in; k++) {
-      const edf_node *x = k < 0 ? edf.compnodes[i] : edf.compnodes[i]->in[k];
-      for (int d = 0; d < x->rank; d++) if (x->dim[d] > cut) cut = x->dim[d];
-    }
+  for (int i = 0; i < edf.n_parameters; i++) cut = edf_lab__longest(edf.parameters[i], cut);
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    const edf_node *c = edf.compnodes[i];
+    cut = edf_lab__longest(c, cut);
+    for (int k = 0; k < c->n_in; k++) cut = edf_lab__longest(c->in[k], cut);
+  }
   while (cut > 1 && edf_lab__step_size(cut) * edf_lab__number_room > edf_lab__page_room)
-    cut = edf_lab__smaller(cut);
+    cut -= cut / 8 + 1;
   return cut;
 }
 
@@ -1919,327 +1911,236 @@ static void edf_lab__add_key(edf_page *to, const char *key, const char *text) {
   edf_write_quoted(to, text, strlen(text));
 }
 
-static void edf_lab__add_lines(edf_page *to, const char *text, size_t n) {
-  size_t line = 0;
-  for (const char *c = text; c < text + n; c += line + 1) {
-    while (*c == ' ') c++;
-    line = strcspn(c, "\n");
-    if (to->n && to->at[to->n - 1] != '[') edf_write(to, ",");
-    edf_write_quoted(to, c, line);
-  }
-}
-
 static void edf_lab__add_printed(edf_page *to, edf_part part, const edf_node *y) {
   edf_page text = { NULL, 0 };
   edf_write_node(&text, y, part);
-  edf_lab__add_lines(to, text.at ? text.at : "", text.n);
+  for (const char *c = text.at, *end; c && *c; c = end + (*end == '\n')) {
+    c += strspn(c, " ");
+    end = c + strcspn(c, "\n");
+    if (to->n && to->at[to->n - 1] != '[') edf_write(to, ",");
+    edf_write_quoted(to, c, (size_t)(end - c));
+  }
   edf_release(text.at);
 }
 
 /* The last with this address: where a graph is built anew, others had it before. */
-static int edf_lab__traced_of(const edf_node *x) {
-  int id = edf_lab__traces()->n_node;
-  while (id-- > 0 && edf_lab__traces()->node[id].node != x) {}
+static int edf_lab__traced_of(const edf_lab__trace *t, const edf_node *x) {
+  int id = t->n_node;
+  while (id-- > 0 && t->node[id].node != x) {}
   return id;
 }
 
-static void edf_lab__add_formulas(edf_page *to, const edf_node *y) {
-  edf_write(to, ",\"line\":[");
-  edf_lab__add_printed(to, EDF_FORWARD_LINE, y);
-  edf_write(to, "]");
-  if (edf_is(y, EDF_IS_EQUATION)) {
-    edf_write(to, ",\"eq\":");
-    edf_write_node(to, y, EDF_EQUATION_DATA);
-  } else if (edf_is(y, EDF_HAS_FORMULA)) edf_write(to, ",\"f\":1");
-}
-
-static char *edf_lab__node_text(const edf_node *x) {
-  edf_page t = { NULL, 0 };
-  edf_write(&t, "{\"k\":%d,\"place\":%d,\"row\":%d", (int)x->kind, edf_position(x), x->line);
-  edf_lab__add_key(&t, "op", x->op);
-  edf_lab__add_key(&t, "name", edf_label(x));
-  edf_lab__add_key(&t, "file", x->file);
-  edf_write(&t, ",\"dim\":[");
-  for (int d = 0; d < x->rank; d++) edf_write(&t, d ? ",%d" : "%d", x->dim[d]);
-  edf_write(&t, "],\"in\":[");
+static edf_page edf_lab__node_text(const edf_lab__trace *t, const edf_node *x) {
+  edf_page to = { NULL, 0 };
+  edf_write(&to, "{\"k\":%d,\"place\":%d,\"row\":%d", (int)x->kind, edf_position(x), x->line);
+  edf_lab__add_key(&to, "op", x->op);
+  edf_lab__add_key(&to, "name", edf_label(x));
+  edf_lab__add_key(&to, "file", x->file);
+  edf_write(&to, ",\"dim\":[");
+  for (int d = 0; d < x->rank; d++) edf_write(&to, d ? ",%d" : "%d", x->dim[d]);
+  edf_write(&to, "],\"in\":[");
   for (int k = 0; k < x->n_in; k++)
-    edf_write(&t, k ? ",%d" : "%d", edf_lab__traced_of(x->in[k]));
-  edf_write(&t, "]");
-  if (x->kind == EDF_COMPNODE) edf_lab__add_formulas(&t, x);
-  return t.at;
+    edf_write(&to, k ? ",%d" : "%d", edf_lab__traced_of(t, x->in[k]));
+  edf_write(&to, x->kind == EDF_COMPNODE ? "],\"line\":[" : "]");
+  if (x->kind != EDF_COMPNODE) return to;
+  edf_lab__add_printed(&to, EDF_FORWARD_LINE, x);
+  int is_equation = edf_is(x, EDF_IS_EQUATION), has_formula = edf_is(x, EDF_HAS_FORMULA);
+  edf_write(&to, is_equation ? "],\"eq\":" : has_formula ? "],\"f\":1" : "]");
+  if (is_equation) edf_write_node(&to, x, EDF_EQUATION_DATA);
+  return to;
 }
 
 /* A node that says the same of itself as one before is that one: a graph may be built anew for
    each step. */
-static void edf_lab__describe(edf_node *x) {
-  edf_lab__trace *t = edf_lab__traces();
+static void edf_lab__describe(edf_lab__trace *t, edf_node *x) {
   if (!edf_is(x, EDF_IS_ACTIVE) || t->full) return;
-  char *text = edf_lab__node_text(x);
-  int id = edf_lab__traced_of(x);
+  edf_page text = edf_lab__node_text(t, x);
+  int id = edf_lab__traced_of(t, x);
   if (id >= 0) t->node[id].node = NULL;
-  for (id = 0; id < t->n_node && strcmp(t->node[id].text, text); id++) {}
+  for (id = 0; id < t->n_node && strcmp(t->node[id].text.at, text.at); id++) {}
   if (id == t->n_node) {
-    size_t bytes = sizeof *t->node * 2 * (size_t)(id + 1);
-    if ((id & (id - 1)) == 0) t->node = (edf_lab__traced *)edf_keep(t->node, bytes);
+    t->node = (edf_lab__traced *)edf_lab__grow(t->node, (size_t)id, sizeof *t->node);
     t->node[id].text = text;
-    t->node[id].rank = x->rank;
-    memcpy(t->node[id].dim, x->dim, sizeof x->dim);
+    t->node[id].like = *x;
     t->n_node++;
-  } else edf_release(text);
+  } else edf_release(text.at);
   t->node[id].node = x;
 }
 
 /* ---- Moments */
-static void edf_lab__add_moment(char what, const edf_node *x) {
-  edf_lab__trace *t = edf_lab__traces();
-  int n = t->n_moment++;
-  size_t bytes = sizeof *t->moment * 2 * (size_t)(n + 1);
-  if ((n & (n - 1)) == 0) t->moment = (edf_lab__moment *)edf_keep(t->moment, bytes);
+static void edf_lab__add_moment(edf_lab__trace *t, char what, const edf_node *x) {
+  size_t n = (size_t)t->n_moment;
+  t->moment = (edf_lab__moment *)edf_lab__grow(t->moment, n, sizeof *t->moment);
   t->moment[n].what = what;
-  t->moment[n].node = x ? edf_lab__traced_of(x) : -1;
+  t->moment[n].node = x ? edf_lab__traced_of(t, x) : -1;
+  t->moment[n].first = t->n_shot;
+  t->n_moment++;
 }
 
-/* The part's numbers into `to`; a fresh gradient counts as 0. Or, without `to`, whether they
-   are others than `from`. */
-static int edf_lab__take(const edf_lab__traced *x, int grad, const edf_real *from, edf_real *to,
-                         size_t n) {
-  const edf_real *all = grad && edf_is(x->node, EDF_GRAD_IS_ZERO) ? NULL
-                      : grad ? edf_grad(x->node) : edf_value(x->node);
-  for (size_t k = 0; k < n; k++) {
-    edf_real v = all ? all[edf_lab__part_entry(x->rank, x->dim, edf_lab__traces()->cut, k)] : 0;
-    if (to) to[k] = v;
-    else if (memcmp(&v, &from[k], sizeof v)) return 1;
+/* Puts a tensor that has changed into the last moment; 0: it has not. A gradient that nothing
+   has come to is 0. */
+static int edf_lab__shoot(edf_lab__trace *t, edf_node *x, int grad) {
+  int id = edf_lab__traced_of(t, x), zero = grad && edf_is(x, EDF_GRAD_IS_ZERO);
+  int partly_fed = edf_follows_batch(x, 0) && edf_rows_fed(x) != x->dim[0];
+  if (id < 0 || !t->n_moment || !x->size || !(grad ? x->grad : x->value)) return 0;
+  if (x->kind == EDF_INPUT && partly_fed) return 0;
+  const edf_real *v = zero ? NULL : grad ? edf_grad(x) : edf_value(x);
+  size_t n = edf_lab__part_size(x, t->cut), bytes = n * sizeof *v;
+  edf_real *number = (edf_real *)edf_keep(NULL, bytes);
+  for (size_t k = 0; v && k < n; k++)
+    number[k] = v[edf_lab__part_entry(x, INT_MAX, t->cut, k)];
+  int *last = &t->node[id].last[grad];
+  if (*last && !memcmp(t->shot[*last].number, number, bytes)) {
+    edf_release(number);
+    return 0;
   }
-  return to != NULL;
+  edf_lab__shot shot = { id, grad, number };
+  t->shot = (edf_lab__shot *)edf_lab__grow(t->shot, (size_t)t->n_shot, sizeof shot);
+  t->shot[t->n_shot] = shot;
+  *last = t->n_shot++;
+  t->numbers += n;
+  return 1;
 }
 
-static int edf_lab__has_numbers(const edf_node *x, int grad) {
-  int rows = x->kind != EDF_INPUT || !edf_follows_batch(x, 0) || edf_rows_fed(x) == x->dim[0];
-  return rows && x->size && (grad ? x->grad : x->value) != NULL;
+static void edf_lab__shoot_value(edf_lab__trace *t, edf_node *x) {
+  if (edf_is(x, EDF_IS_ACTIVE)) edf_lab__shoot(t, x, 0);
 }
-
-static int edf_lab__changed(int id, int grad) {
-  const edf_lab__traced *x = &edf_lab__traces()->node[id];
-  if (!edf_lab__has_numbers(x->node, grad)) return 0;
-  return !x->last[grad] ||
-         edf_lab__take(x, grad, x->last[grad]->number, NULL, x->last[grad]->n);
+static void edf_lab__shoot_leaf(edf_lab__trace *t, edf_node *x) {
+  if (x->kind != EDF_COMPNODE) edf_lab__shoot_value(t, x);
 }
-
-/* Puts a tensor that has changed into the last moment. */
-static void edf_lab__shoot(const edf_node *x, int grad) {
-  edf_lab__trace *t = edf_lab__traces();
-  int id = edf_lab__traced_of(x);
-  if (id < 0 || !t->n_moment || !edf_lab__changed(id, grad)) return;
-  edf_lab__moment *m = &t->moment[t->n_moment - 1];
-  edf_lab__shot *s = (edf_lab__shot *)edf_keep(NULL, sizeof *s);
-  s->node = id;
-  s->grad = grad;
-  s->n = edf_lab__part_size(x->rank, x->dim, t->cut);
-  s->number = (edf_real *)edf_keep(NULL, s->n * sizeof *s->number);
-  edf_lab__take(&t->node[id], grad, NULL, s->number, s->n);
-  if (m->last) m->last->next = s;
-  else m->first = s;
-  m->last = s;
-  t->node[id].last[grad] = s;
-  t->numbers += s->n;
-}
-
-static void edf_lab__shoot_value(edf_node *x) {
-  if (edf_is(x, EDF_IS_ACTIVE)) edf_lab__shoot(x, 0);
-}
-static void edf_lab__shoot_leaf(edf_node *x) {
-  if (x->kind != EDF_COMPNODE) edf_lab__shoot_value(x);
+static void edf_lab__add_need(edf_lab__trace *t, edf_node *x) {
+  edf_page *need = &t->moment[t->n_moment - 1].need;
+  if (edf_is(x, EDF_IS_ACTIVE) && x->grad)
+    edf_write(need, need->n ? ",%d" : "%d", edf_lab__traced_of(t, x));
 }
 
 /* ---- What is told, recorded. */
-static void edf_lab__begin_tracing(void) {
-  edf_lab__trace *t = edf_lab__traces();
+static void edf_lab__begin_tracing(edf_lab__trace *t) {
   int nodes = edf.n_inputs + edf.n_parameters + edf.n_compnodes;
   t->full |= t->n_moment + 2 * nodes > EDF_LAB__MOST_MOMENTS || nodes > EDF_LAB__MOST_NODES ||
              t->n_node + nodes > 2 * EDF_LAB__MOST_NODES || t->numbers > EDF_LAB__MOST_NUMBERS;
-  if (t->full) return;
-  if (!t->cut) t->cut = edf_lab__first_cut();
-  edf_lab__each(edf_lab__describe);
+  if (!t->full && !t->cut) t->cut = edf_lab__first_cut();
+  edf_lab__each(t, edf_lab__describe);
 }
 
-static void edf_lab__trace_forward(void) {
-  edf_lab__begin_tracing();
-  if (edf_lab__traces()->full) return;
-  edf_lab__add_moment('F', NULL);
-  edf_lab__each(edf_lab__shoot_leaf);
+static void edf_lab__trace_forward(edf_lab__trace *t) {
+  edf_lab__begin_tracing(t);
+  if (t->full) return;
+  edf_lab__add_moment(t, 'F', NULL);
+  edf_lab__each(t, edf_lab__shoot_leaf);
 }
 
 /* An eager node runs as soon as it is built, without a Forward around it. */
-static void edf_lab__trace_ran(edf_node *y) {
-  edf_lab__trace *t = edf_lab__traces();
+static void edf_lab__trace_ran(edf_lab__trace *t, edf_node *y) {
   char last = t->n_moment ? t->moment[t->n_moment - 1].what : 0;
-  if (!t->forward && last != 'F' && last != 'f') edf_lab__trace_forward();
-  if (edf.eager && !t->full) edf_lab__each(edf_lab__describe);
+  if (!t->forward && last != 'F' && last != 'f') edf_lab__trace_forward(t);
+  if (edf.eager) edf_lab__each(t, edf_lab__describe);
   if (t->full) return;
-  edf_lab__add_moment('f', y);
-  edf_lab__shoot(y, 0);
-  for (int k = 0; k < y->n_in; k++) edf_lab__shoot_leaf(y->in[k]);
+  edf_lab__add_moment(t, 'f', y);
+  edf_lab__shoot(t, y, 0);
+  for (int k = 0; k < y->n_in; k++) edf_lab__shoot_leaf(t, y->in[k]);
 }
 
-static edf_page edf_lab__needed;
-static void edf_lab__add_needed(edf_node *x) {
-  if (edf_is(x, EDF_IS_ACTIVE) && x->grad)
-    edf_write(&edf_lab__needed, edf_lab__needed.n ? ",%d" : "%d", edf_lab__traced_of(x));
-}
-
-static void edf_lab__trace_loss(edf_node *loss) {
-  edf_lab__trace *t = edf_lab__traces();
+static void edf_lab__trace_loss(edf_lab__trace *t, edf_node *loss) {
   int late = !t->n_moment;               /* begun between Forward and Backward                */
-  if (late) edf_lab__trace_forward();
-  else edf_lab__begin_tracing();
+  if (late) edf_lab__trace_forward(t);
+  else edf_lab__begin_tracing(t);
   if (t->full) return;
-  if (late) edf_lab__each(edf_lab__shoot_value);
-  edf_lab__add_moment('B', loss);
-  memset(&edf_lab__needed, 0, sizeof edf_lab__needed);
-  edf_lab__each(edf_lab__add_needed);
-  t->moment[t->n_moment - 1].need = edf_lab__needed.at;
-  for (int id = 0; id < t->n_node; id++) t->node[id].last[1] = NULL;
+  if (late) edf_lab__each(t, edf_lab__shoot_value);
+  edf_lab__add_moment(t, 'B', loss);
+  edf_lab__each(t, edf_lab__add_need);
+  for (int id = 0; id < t->n_node; id++) t->node[id].last[1] = 0;
   for (int i = 0; i < edf.n_parameters; i++)
-    if (!edf_is(edf.parameters[i], EDF_GRAD_IS_ZERO)) edf_lab__shoot(edf.parameters[i], 1);
-  edf_lab__shoot(loss, 1);
+    if (!edf_is(edf.parameters[i], EDF_GRAD_IS_ZERO)) edf_lab__shoot(t, edf.parameters[i], 1);
+  edf_lab__shoot(t, loss, 1);
 }
 
-static void edf_lab__trace_came_back(edf_node *y) {
-  edf_lab__trace *t = edf_lab__traces();
-  int id = edf_lab__traced_of(y);
-  edf_page back = { NULL, 0 };
+static void edf_lab__trace_came_back(edf_lab__trace *t, edf_node *y) {
+  int id = edf_lab__traced_of(t, y);
   if (id < 0) return;
-  edf_lab__add_moment('b', y);
-  for (int k = 0; k < y->n_in; k++) if (y->in[k]->grad) edf_lab__shoot(y->in[k], 1);
-  if (t->node[id].back) return;
-  edf_lab__add_printed(&back, EDF_BACKWARD_LINES, y);
-  t->node[id].back = back.at;
+  edf_lab__add_moment(t, 'b', y);
+  for (int k = 0; k < y->n_in; k++) edf_lab__shoot(t, y->in[k], 1);
+  if (!t->node[id].back.at) edf_lab__add_printed(&t->node[id].back, EDF_BACKWARD_LINES, y);
 }
 
 /* A parameter is told of before its step: what became of it is seen at what is told next. */
-static void edf_lab__trace_moved(void) {
-  edf_node *p = edf_lab__traces()->moving;
-  edf_lab__traces()->moving = NULL;
-  int id = p ? edf_lab__traced_of(p) : -1;
-  if (id < 0 || edf_lab__traces()->full || !edf_lab__traces()->node[id].last[0] ||
-      !edf_lab__changed(id, 0))
-    return;
-  edf_lab__add_moment('s', p);
-  edf_lab__shoot(p, 0);
-  if (p->grad) edf_lab__shoot(p, 1);
+static void edf_lab__trace_moved(edf_lab__trace *t) {
+  edf_node *p = t->moving;
+  t->moving = NULL;
+  int id = p ? edf_lab__traced_of(t, p) : -1;
+  if (id < 0 || t->full || !t->node[id].last[0]) return;
+  edf_lab__add_moment(t, 's', p);
+  if (edf_lab__shoot(t, p, 0)) edf_lab__shoot(t, p, 1);
+  else t->n_moment--;
 }
 
 static void edf_lab__trace_told(edf_watcher *w, edf_event event, edf_node *x) {
-  edf_lab__trace *t = (edf_lab__trace *)(void *)w;
+  edf_lab__trace *t = (edf_lab__trace *)(void *)w;         /* its first member                */
   if (event == EDF_CLEARED) return;
-  edf_lab__trace_moved();
+  edf_lab__trace_moved(t);
   if (event != EDF_BEFORE_FORWARD && event != EDF_AFTER_FORWARD)
     t->forward = event == EDF_BEGIN_FORWARD;
-  if (event == EDF_BEGIN_FORWARD) edf_lab__trace_forward();
-  if (event == EDF_BEGIN_BACKWARD) edf_lab__trace_loss(x);
+  if (event == EDF_BEGIN_FORWARD) edf_lab__trace_forward(t);
+  if (event == EDF_BEGIN_BACKWARD) edf_lab__trace_loss(t, x);
   if (t->full) return;
-  if (event == EDF_AFTER_FORWARD) edf_lab__trace_ran(x);
-  if (event == EDF_AFTER_BACKWARD) edf_lab__trace_came_back(x);
+  if (event == EDF_AFTER_FORWARD) edf_lab__trace_ran(t, x);
+  if (event == EDF_AFTER_BACKWARD) edf_lab__trace_came_back(t, x);
   if (event == EDF_BEFORE_UPDATE) t->moving = x;
+}
+
+/* The trace of this graph, or NULL. */
+static edf_lab__trace *edf_lab__traces(void) {
+  return (edf_lab__trace *)(void *)edf_find_watcher(edf_lab__trace_told);
 }
 
 /* ---- The page: a template, and the data as JSON. Few numbers are written out; many are floats
    in base64, little-endian. */
-enum { EDF_LAB__FEW = 64 };
-
 static void edf_lab__write_base64(FILE *out, const unsigned char *byte, size_t n) {
   static const char digit[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   for (size_t k = 0; k < n; k += 3) {
-    uint32_t bits = (uint32_t)byte[k] << 16;
-    if (k + 1 < n) bits |= (uint32_t)byte[k + 1] << 8;
-    if (k + 2 < n) bits |= byte[k + 2];
-    fputc(digit[bits >> 18], out);
-    fputc(digit[bits >> 12 & 63], out);
-    fputc(k + 1 < n ? digit[bits >> 6 & 63] : '=', out);
-    fputc(k + 2 < n ? digit[bits & 63] : '=', out);
+    uint32_t bits = 0;
+    for (size_t i = k; i < k + 3; i++) bits = bits << 8 | (i < n ? byte[i] : 0u);
+    for (size_t i = 0; i < 4; i++)
+      fputc(k + i <= n ? digit[bits >> (18 - 6 * i) & 63] : '=', out);
   }
 }
 
-static void edf_lab__write_number(FILE *out, double v) {
-  if (v != v) fputs("\"NaN\"", out);
-  else if (v - v != 0) fputs(v < 0 ? "\"-Infinity\"" : "\"Infinity\"", out);
-  else {
-    edf_page *text = &edf_lab__traces()->number;
-    text->n = 0;
-    edf_write(text, "%.6g", v);
-    fputs(text->at, out);
-  }
+static void edf_lab__write_number(FILE *out, edf_page *text, double v) {
+  text->n = 0;
+  if (v != v) edf_write(text, "\"NaN\"");
+  else if (v - v != 0) edf_write(text, v < 0 ? "\"-Infinity\"" : "\"Infinity\"");
+  else edf_write(text, "%.6g", v);
+  fputs(text->at, out);
 }
 
-/* Entry k of what is shown, in what was recorded. */
-static size_t edf_lab__shot_entry(const edf_lab__traced *x, size_t k) {
-  int dim[EDF_MAX_RANK];
-  for (int d = 0; d < x->rank; d++)
-    dim[d] = x->dim[d] < edf_lab__traces()->cut ? x->dim[d] : edf_lab__traces()->cut;
-  return edf_lab__part_entry(x->rank, dim, edf_lab__traces()->shown, k);
-}
-
-/* A double that no float can hold is the largest float: it is not infinite. */
-static float edf_lab__as_float(edf_real v) {
-  if (v > FLT_MAX && v - v == 0) return FLT_MAX;
-  if (v < -FLT_MAX && v - v == 0) return -FLT_MAX;
-  return (float)v;
-}
-
-static void edf_lab__write_few(FILE *out, const edf_lab__traced *x, const edf_lab__shot *s,
-                               size_t n) {
-  for (size_t k = 0; k < n; k++) {
-    if (k) fputc(',', out);
-    edf_lab__write_number(out, (double)s->number[edf_lab__shot_entry(x, k)]);
-  }
-}
-
-static void edf_lab__write_many(FILE *out, const edf_lab__traced *x, const edf_lab__shot *s,
-                                size_t n) {
+static void edf_lab__write_shot(FILE *out, edf_lab__trace *t, const edf_lab__shot *s) {
+  const edf_node *x = &t->node[s->node].like;
+  size_t n = edf_lab__part_size(x, t->shown), filled = 0;
   unsigned char byte[4 * 192];           /* a multiple of 3 bytes: only the end is padded     */
-  for (size_t k = 0, filled = 0; k < n; k++) {
-    float f = edf_lab__as_float(s->number[edf_lab__shot_entry(x, k)]);
+  int many = n > EDF_LAB__FEW;
+  fprintf(out, many ? "[%d,%d,\"" : "[%d,%d,[", s->node, s->grad);
+  for (size_t k = 0; k < n; k++) {
+    edf_real v = s->number[edf_lab__part_entry(x, t->cut, t->shown, k)];
     uint32_t bits;
+    if (!many && k) fputc(',', out);
+    if (!many) edf_lab__write_number(out, &t->number, (double)v);
+    if (v - v == 0 && v > FLT_MAX) v = FLT_MAX;      /* a double that no float can hold is    */
+    if (v - v == 0 && v < -FLT_MAX) v = -FLT_MAX;    /* the largest float: it is not infinite */
+    float f = (float)v;
     memcpy(&bits, &f, sizeof bits);
     for (int i = 0; i < 4; i++) byte[filled++] = (unsigned char)(bits >> 8 * i);
     if (filled < sizeof byte && k + 1 < n) continue;
-    edf_lab__write_base64(out, byte, filled);
+    if (many) edf_lab__write_base64(out, byte, filled);
     filled = 0;
   }
-}
-
-static void edf_lab__write_shot(FILE *out, const edf_lab__shot *s) {
-  const edf_lab__traced *x = &edf_lab__traces()->node[s->node];
-  size_t n = edf_lab__part_size(x->rank, x->dim, edf_lab__traces()->shown);
-  int many = n > EDF_LAB__FEW;
-  fprintf(out, many ? "[%d,%d,\"" : "[%d,%d,[", s->node, s->grad);
-  if (many) edf_lab__write_many(out, x, s, n);
-  else edf_lab__write_few(out, x, s, n);
   fputs(many ? "\"]" : "]]", out);
 }
 
-static void edf_lab__write_moment(FILE *out, const edf_lab__moment *m) {
-  fprintf(out, "{\"w\":\"%c\",\"n\":%d,\"need\":[%s],\"set\":[", m->what, m->node,
-          m->need ? m->need : "");
-  for (const edf_lab__shot *s = m->first; s; s = s->next) {
-    edf_lab__write_shot(out, s);
-    if (s->next) fputs(",\n", out);
-  }
-  fputs("]}", out);
-}
-
-static void edf_lab__write_node(FILE *out, const edf_lab__traced *x) {
-  fprintf(out, "%s,\"back\":[%s]}", x->text, x->back ? x->back : "");
-}
-
 /* What is left out, said at the foot of the page. */
-static void edf_lab__write_note(FILE *out) {
-  const edf_lab__trace *t = edf_lab__traces();
+static void edf_lab__write_note(FILE *out, const edf_lab__trace *t) {
   int longest = 0;
-  for (int id = 0; id < t->n_node; id++)
-    for (int d = 0; d < t->node[id].rank; d++)
-      if (t->node[id].dim[d] > longest) longest = t->node[id].dim[d];
+  for (int id = 0; id < t->n_node; id++) longest = edf_lab__longest(&t->node[id].like, longest);
   fputs("\"note\":\"", out);
   if (longest > t->shown)
     fprintf(out, "Of large tensors the page has the first %d entries along each index. ",
@@ -2248,34 +2149,36 @@ static void edf_lab__write_note(FILE *out) {
   fputs("\"}\n", out);
 }
 
-static void edf_lab__write_data(FILE *out) {
-  const edf_lab__trace *t = edf_lab__traces();
+static void edf_lab__write_data(FILE *out, edf_lab__trace *t) {
   fprintf(out, "{\"cap\":%d,\n\"nodes\":[\n", t->shown);
   for (int id = 0; id < t->n_node; id++) {
-    edf_lab__write_node(out, &t->node[id]);
-    fputs(id + 1 < t->n_node ? ",\n" : "],\n\"moments\":[\n", out);
+    const edf_lab__traced *x = &t->node[id];
+    fprintf(out, "%s,\"back\":[%s]}%s", x->text.at, x->back.n ? x->back.at : "",
+            id + 1 < t->n_node ? ",\n" : "],\n\"moments\":[\n");
   }
-  for (int m = 0; m < t->n_moment; m++) {
-    edf_lab__write_moment(out, &t->moment[m]);
-    fputs(m + 1 < t->n_moment ? ",\n" : "],\n", out);
+  for (int i = 0; i < t->n_moment; i++) {
+    const edf_lab__moment *m = &t->moment[i];
+    int is_last = i + 1 == t->n_moment, end = is_last ? t->n_shot : m[1].first;
+    fprintf(out, "{\"w\":\"%c\",\"n\":%d,\"need\":[%s],\"set\":[", m->what, m->node,
+            m->need.n ? m->need.at : "");
+    for (int k = m->first; k < end; k++) {
+      if (k > m->first) fputs(",\n", out);
+      edf_lab__write_shot(out, t, &t->shot[k]);
+    }
+    fputs(is_last ? "]}],\n" : "]},\n", out);
   }
-  edf_lab__write_note(out);
+  edf_lab__write_note(out, t);
 }
 
 /* The page's length where `cut` entries along each index are shown. */
-static double edf_lab__page_size(int cut) {
-  const edf_lab__trace *t = edf_lab__traces();
+static double edf_lab__page_size(const edf_lab__trace *t, int cut) {
   double bytes = 50000;
   for (int id = 0; id < t->n_node; id++)
-    bytes += (double)strlen(t->node[id].text) + 20 +
-             (double)(t->node[id].back ? strlen(t->node[id].back) : 0);
-  for (int m = 0; m < t->n_moment; m++) {
-    bytes += 40 + (double)(t->moment[m].need ? strlen(t->moment[m].need) : 0);
-    for (const edf_lab__shot *s = t->moment[m].first; s; s = s->next) {
-      const edf_lab__traced *x = &t->node[s->node];
-      size_t n = edf_lab__part_size(x->rank, x->dim, cut);
-      bytes += 20 + (double)n * (n > EDF_LAB__FEW ? edf_lab__number_room : 13);
-    }
+    bytes += 20 + (double)(t->node[id].text.n + t->node[id].back.n);
+  for (int m = 0; m < t->n_moment; m++) bytes += 40 + (double)t->moment[m].need.n;
+  for (int k = 1; k < t->n_shot; k++) {
+    size_t n = edf_lab__part_size(&t->node[t->shot[k].node].like, cut);
+    bytes += 20 + (double)n * (n > EDF_LAB__FEW ? edf_lab__number_room : 13);
   }
   return bytes;
 }
@@ -2725,25 +2628,20 @@ void edf_trace_begin(const char *path) {
   edf_release(w.temporary);
   edf_lab__trace *t = (edf_lab__trace *)edf_keep(NULL, sizeof *t);
   t->path = edf_lab__copy(NULL, path);
+  t->n_shot = 1;
   edf_write(&t->number, "%40s", "");     /* room, before a file is open                       */
   t->watcher.told = edf_lab__trace_told;
   edf_watch(&t->watcher);
 }
 
-static void edf_lab__forget_trace(void) {
-  edf_lab__trace *t = edf_lab__traces();
-  for (int m = 0; m < t->n_moment; m++) {
-    edf_release(t->moment[m].need);
-    for (edf_lab__shot *s = t->moment[m].first, *next; s; s = next) {
-      next = s->next;
-      edf_release(s->number);
-      edf_release(s);
-    }
-  }
+static void edf_lab__forget_trace(edf_lab__trace *t) {
+  for (int k = 1; k < t->n_shot; k++) edf_release(t->shot[k].number);
+  for (int m = 0; m < t->n_moment; m++) edf_release(t->moment[m].need.at);
   for (int id = 0; id < t->n_node; id++) {
-    edf_release(t->node[id].text);
-    edf_release(t->node[id].back);
+    edf_release(t->node[id].text.at);
+    edf_release(t->node[id].back.at);
   }
+  edf_release(t->shot);
   edf_release(t->moment);
   edf_release(t->node);
   edf_release(t->path);
@@ -2755,22 +2653,23 @@ static void edf_lab__forget_trace(void) {
 void edf_trace_end(void) {
   edf_lab__trace *t = edf_lab__traces();
   if (!t) edf_stop("edf_trace_end: there was no edf_trace_begin");
-  edf_lab__trace_moved();
+  edf_lab__trace_moved(t);
   if (!t->n_moment) {
     edf_page why = { NULL, 0 };
     edf_write(&why, "edf_trace_end: nothing was recorded for %s: %s", t->path,
               t->full ? "the graph is too large" : "no Forward ran since edf_trace_begin");
-    edf_lab__forget_trace();
+    edf_lab__forget_trace(t);
     edf_stop("%s", why.at);
   }
-  for (t->shown = t->cut; t->shown > 1 && edf_lab__page_size(t->shown) > edf_lab__page_room;)
-    t->shown = edf_lab__smaller(t->shown);
+  t->shown = t->cut;
+  while (t->shown > 1 && edf_lab__page_size(t, t->shown) > edf_lab__page_room)
+    t->shown -= t->shown / 8 + 1;
   edf_writer w = edf_create_file("edf_trace_end", t->path);
   edf_lab__write_rows(w.file, edf_lab__page_head);
-  edf_lab__write_data(w.file);
+  edf_lab__write_data(w.file, t);
   edf_lab__write_rows(w.file, edf_lab__page_script);
   edf_finish_file(&w);
-  edf_lab__forget_trace();
+  edf_lab__forget_trace(t);
 }
 
 /* ==== >>paper  The program as LaTeX, the graph in Graphviz's language ===================== */
