@@ -22,7 +22,7 @@ EXAMPLES  = $(NAMES:%=build/%)
 
 # A CBLAS is looked for at every call that needs one. BLAS_CFLAGS, BLAS_LIBS and BLAS_ENV, the
 # settings it wants in the environment, can be given on the command line instead.
-ifneq ($(filter-out help clean lines mnist cuda,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(filter-out help clean lines mnist cuda bench-compile,$(or $(MAKECMDGOALS),help)),)
   $(shell mkdir -p build && CC='$(CC)' sh tests/blas.sh $(BLAS) > build/blas.mk)
   include build/blas.mk
   ifeq ($(BLAS_FOUND),missing)
@@ -49,8 +49,8 @@ ifneq ($(BLAS_NAME),)
   $(shell echo '$(FLAGS)' | cmp -s - build/flags || echo '$(FLAGS)' > build/flags)
 endif
 
-.PHONY: help run examples debug mnist test test-all fuzz mutants bench bench-against lines \
-        page clean cuda bench-cuda mpi
+.PHONY: help run examples debug mnist test test-all fuzz mutants bench bench-against \
+        bench-compile lines page clean cuda bench-cuda mpi
 
 help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
@@ -67,6 +67,7 @@ help:
 	@echo 'make bench      time of a step against its BLAS calls alone, threads, memory;'
 	@echo '                MODELS="mlp_a lenet lstm gpt threads memory"'
 	@echo 'make bench-against REV=COMMIT    time of a step over that of another commit; PAIRS=31'
+	@echo 'make bench-compile REV=COMMIT    CPU seconds to compile edf.h over those of another'
 	@echo 'make cuda       build/edf_cuda.o: link it, and the kernels run on the GPU;'
 	@echo '                make run CUDA=1 does. CUDA_ARCH=90, NVCC=path'
 	@echo 'make bench-cuda time of a step on the GPU, and PyTorch beside it'
@@ -180,6 +181,9 @@ bench: build/bench $(if $(PACKED),unpack)
 
 bench-against:
 	@$(ENV) REV='$(REV)' PAIRS='$(PAIRS)' sh tests/bench/against.sh $(MODELS)
+
+bench-compile:
+	@REV='$(REV)' sh tests/bench/compile.sh
 
 lines:
 	@awk -f tests/lines.awk tests/lines.txt edf.h edf_lab.h
