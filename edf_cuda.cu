@@ -1163,19 +1163,52 @@ static void window_there(const edf_window *w, int backward) {
 
 /* ==== >>elements  Functions of single entries ==============================================
 
-   f is the function, d its derivative times dy, from x and y = f(x); c is the node's number. */
+   A node's kernel stands in one place, with an object that enters itself into the list. An own
+   array is private to the node; a node that takes classes may find one that is out of range. */
+static const struct kernel *kernels;     /* all of them                                       */
+
+struct kernel {
+  const char *op;
+  void (*run)(edf_node *y, int backward);
+  size_t (*own)(const edf_node *y);      /* entries of its private array                      */
+  int takes_classes;
+  const kernel *next;
+  kernel(const char *name, void (*runs)(edf_node *, int),
+         size_t (*size)(const edf_node *) = NULL, int classes = 0)
+      : op(name), run(runs), own(size), takes_classes(classes), next(kernels) {
+    kernels = this;
+  }
+};
+
+static const kernel *kernel_of(const edf_node *y) {
+  const char *op = y->about ? y->about->name : y->op;
+  const kernel *k = kernels;
+  while (k && strcmp(k->op, op)) k = k->next;
+  return k;
+}
+
+/* ---- f is the function, d its derivative times dy, from x and y = f(x); c is the node's
+   number. */
+template <class F> static void element(edf_node *y, int backward);
+
 struct Sigmoid {
   __device__ static real f(real x, real) { return 1 / (1 + exp(-x)); }
   __device__ static real d(real, real y, real dy, real) { return dy * y * (1 - y); }
 };
+static const kernel sigmoid_here("Sigmoid", element<Sigmoid>);
+
 struct Tanh {
   __device__ static real f(real x, real) { return tanh(x); }
   __device__ static real d(real, real y, real dy, real) { return dy * (1 - y * y); }
 };
+static const kernel tanh_here("Tanh", element<Tanh>);
+
 struct Relu {
   __device__ static real f(real x, real) { return x < 0 ? 0 : x; }
   __device__ static real d(real, real y, real dy, real) { return y > 0 ? dy : 0; }
 };
+static const kernel relu_here("Relu", element<Relu>);
+
 struct LeakyRelu {
   __device__ static real f(real x, real c) { return x > 0 ? x : c * x; }
   __device__ static real d(real x, real, real dy, real c) { return x > 0 ? dy : c * dy; }
@@ -1184,18 +1217,26 @@ struct Exp {
   __device__ static real f(real x, real) { return exp(x); }
   __device__ static real d(real, real y, real dy, real) { return dy * y; }
 };
+static const kernel exp_here("Exp", element<Exp>);
+
 struct Log {
   __device__ static real f(real x, real) { return log(x); }
   __device__ static real d(real x, real, real dy, real) { return dy / x; }
 };
+static const kernel log_here("Log", element<Log>);
+
 struct Sqrt {
   __device__ static real f(real x, real) { return sqrt(x); }
   __device__ static real d(real, real y, real dy, real) { return dy / (2 * y); }
 };
+static const kernel sqrt_here("Sqrt", element<Sqrt>);
+
 struct Square {
   __device__ static real f(real x, real) { return x * x; }
   __device__ static real d(real x, real, real dy, real) { return dy * 2 * x; }
 };
+static const kernel square_here("Square", element<Square>);
+
 struct Gelu {
   static constexpr double C = 1.5957691216057308, D = C * 0.044715;   /* C = 2 sqrt(2/pi) */
   __device__ static real s(real x) {
@@ -1207,16 +1248,21 @@ struct Gelu {
     return dy * (s(x) + x * s(x) * (1 - s(x)) * du);
   }
 };
+static const kernel gelu_here("Gelu", element<Gelu>);
+
 struct Softplus {
   __device__ static real f(real x, real) {
     return (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x));
   }
   __device__ static real d(real x, real, real dy, real) { return dy / (1 + exp(-x)); }
 };
+static const kernel softplus_here("Softplus", element<Softplus>);
+
 struct Identity {
   __device__ static real f(real x, real) { return x; }
   __device__ static real d(real, real, real dy, real) { return dy; }
 };
+static const kernel reshape_here("Reshape", element<Identity>);
 
 template <class F>
 __global__ void map_kernel(real *y, const real *x, size_t n, real c) {
@@ -1266,6 +1312,7 @@ static void leaky_relu(edf_node *y, int backward) {
   if (backward) map_back<LeakyRelu>(y, number_of(y));
   else map<LeakyRelu>(y, number_of(y));
 }
+static const kernel leaky_relu_here("LeakyRelu", leaky_relu);
 
 /* ---- Div: the shorter operand repeats, and one thread adds up all that meets its entry. */
 __global__ static void div_kernel(real *y, const real *a, const real *b, size_t n, size_t na,
@@ -1299,6 +1346,7 @@ static void divide(edf_node *y, int backward) {
         b->size, assign);
   }
 }
+static const kernel div_here("Div", divide);
 
 /* ---- Sum and Mean are sums, and their gradient a broadcast. */
 static void total(edf_node *y, int backward, real alpha) {
@@ -1317,6 +1365,8 @@ static void total(edf_node *y, int backward, real alpha) {
 
 static void sum(edf_node *y, int backward) { total(y, backward, 1); }
 static void mean(edf_node *y, int backward) { total(y, backward, 1 / (real)y->in[0]->size); }
+static const kernel sum_here("Sum", sum);
+static const kernel mean_here("Mean", mean);
 
 /* ---- BCELoss */
 __global__ static void bce_kernel(real *l, const real *s, const real *y, size_t n) {
@@ -1343,6 +1393,7 @@ static void bce(edf_node *l, int backward) {
   real *ds = s->grad ? grad_of(s, &set_s) : NULL, *dy = y->grad ? grad_of(y, &set_y) : NULL;
   RUN(bce_back_kernel, l->size, ds, dy, vs, vy, dl, l->size, set_s, set_y);
 }
+static const kernel bce_here("BCELoss", bce);
 
 /* ==== >>rows  Functions of rows: one warp for each row =====================================*/
 
@@ -1423,6 +1474,8 @@ static void softmax(edf_node *P, int backward) {
     RUN(softmax_back_kernel, rows * WARP, ds, v, dP, rows, (unsigned)K, assign);
   }
 }
+static const kernel softmax_here("Softmax", softmax);
+static const kernel softmax_over_here("SoftmaxOver", softmax);
 
 __global__ static void log_softmax_kernel(real *y, const real *s, size_t rows, unsigned K) {
   for (EACH_ROW(b, rows)) {
@@ -1459,6 +1512,8 @@ static void log_softmax(edf_node *y, int backward) {
     RUN(log_softmax_back_kernel, rows * WARP, ds, v, dy, rows, (unsigned)K, assign);
   }
 }
+static const kernel log_softmax_here("LogSoftmax", log_softmax);
+static const kernel log_softmax_over_here("LogSoftmaxOver", log_softmax);
 
 /* ---- Class numbers. Those of an Input were looked at on the host. What else is not a class
    gives NaN, and is told when the program next waits for the GPU. */
@@ -1528,6 +1583,7 @@ static void log_loss(edf_node *l, int backward) {
     RUN(log_loss_back_kernel, l->size * WARP, dP, v, labels, dl, l->size, (unsigned)K, assign);
   }
 }
+static const kernel log_loss_here("LogLoss", log_loss, NULL, 1);
 
 /* ---- SoftmaxLogLoss keeps P, a private array. */
 __global__ static void softmax_loss_kernel(real *l, real *P, const real *s, const real *y,
@@ -1570,6 +1626,7 @@ static void softmax_loss(edf_node *l, int backward) {
     RUN(softmax_loss_back_kernel, l->size * WARP, ds, P, labels, dl, l->size, K, assign);
   }
 }
+static const kernel softmax_loss_here("SoftmaxLogLoss", softmax_loss, softmax_loss_size, 1);
 
 /* ==== >>layers  Normalisation, dropout, embedding, joining =================================*/
 
@@ -1620,6 +1677,8 @@ static void normalize(edf_node *y, int backward) {
     RUN(normalize_back_kernel, rows * WARP, dx, v, r, dy, rows, (unsigned)K, assign);
   }
 }
+static const kernel normalize_here("NormalizeOver", normalize, normalize_size);
+static const kernel layer_norm_here("LayerNorm", normalize, normalize_size);
 
 /* ---- BatchNormalize: private are m, q and the two means of backward, a row each, then whether
    it trained. Sums over a column are `sums`. */
@@ -1709,6 +1768,7 @@ static void batch_normalize(edf_node *y, int backward) {
   else if (edf.training && y->size / columns(y) < 2) y->forward(y);
   else batch_forward(y);
 }
+static const kernel batch_norm_here("BatchNorm", batch_normalize, batch_size);
 
 /* ---- Dropout: entry i's number is the hash of edf.h's edf__draw. The draws before this node
    are those before the pass, which every pass sends, and those of the nodes before it. Backward
@@ -1764,6 +1824,7 @@ static void dropout(edf_node *y, int backward) {
   real *to = backward ? grad_of(x, &assign) : result_of(y);
   RUN(dropout_kernel, y->size, to, v, m, y->size, assign);
 }
+static const kernel dropout_here("Dropout", dropout, mask_size);
 
 /* ---- Embed and InputFrom: rows by their number. A row's gradient is added up by the threads
    of that row alone, in the order of the class numbers: no two threads write one entry. */
@@ -1797,6 +1858,7 @@ static void embed(edf_node *y, int backward) {
     RUN(rows_back_kernel, W->size, dW, classes, dy, W->size, J, y->size / J, assign);
   }
 }
+static const kernel embed_here("Embed", embed, NULL, 1);
 
 /* The data set is private, copied once. */
 static size_t data_size(const edf_node *y) { return ((const edf_array *)y->state)->size; }
@@ -1814,6 +1876,7 @@ static void input_from(edf_node *y, int backward) {
   RUN(rows_kernel, y->size, result_of(y), W, value_of(y->in[0]), y->size, K, J,
       mistake_word(y), number_in_list(y));
 }
+static const kernel input_from_here("InputFrom", input_from, data_size, 1);
 
 /* ---- Concat: up to 64 operands in one launch. They lie in the arena, so offsets name them. */
 enum { PARTS = 64 };
@@ -1862,6 +1925,7 @@ static void concat(edf_node *y, int backward) {
         begin, (unsigned)row, backward);
   }
 }
+static const kernel concat_here("Concat", concat);
 
 /* ==== >>updates  Optimisers: all parameters in one launch ==================================
 
@@ -2059,36 +2123,6 @@ static double norm_there(edf_node **p, int n) {
 
 /* ==== >>passes  Nodes, and whole passes as CUDA graphs =====================================*/
 
-static const struct kernel {
-  const char *op;
-  void (*run)(edf_node *y, int backward);
-  size_t (*own)(const edf_node *y);      /* entries of its private array                      */
-} kernels[] = {
-  { "Sigmoid", element<Sigmoid>, NULL }, { "Tanh", element<Tanh>, NULL },
-  { "Relu", element<Relu>, NULL }, { "LeakyRelu", leaky_relu, NULL },
-  { "Gelu", element<Gelu>, NULL }, { "Softplus", element<Softplus>, NULL },
-  { "Exp", element<Exp>, NULL }, { "Log", element<Log>, NULL },
-  { "Sqrt", element<Sqrt>, NULL }, { "Square", element<Square>, NULL },
-  { "Reshape", element<Identity>, NULL }, { "Div", divide, NULL },
-  { "Sum", sum, NULL }, { "Mean", mean, NULL }, { "BCELoss", bce, NULL },
-  { "Softmax", softmax, NULL }, { "SoftmaxOver", softmax, NULL },
-  { "LogSoftmax", log_softmax, NULL }, { "LogSoftmaxOver", log_softmax, NULL },
-  { "LogLoss", log_loss, NULL }, { "SoftmaxLogLoss", softmax_loss, softmax_loss_size },
-  { "NormalizeOver", normalize, normalize_size }, { "LayerNorm", normalize, normalize_size },
-  { "BatchNorm", batch_normalize, batch_size }, { "Dropout", dropout, mask_size },
-  { "Embed", embed, NULL }, { "InputFrom", input_from, data_size }, { "Concat", concat, NULL },
-};
-
-static const kernel *kernel_of(const edf_node *y) {
-  for (const kernel &k : kernels) if (!strcmp(k.op, y->op)) return &k;
-  return NULL;
-}
-
-static int takes_classes(const kernel *k) {
-  return k->run == log_loss || k->run == softmax_loss || k->run == embed ||
-         k->run == input_from;
-}
-
 static void hold_arrays(const edf_node *x) {
   if (x->value && x->kind != EDF_INPUT) array_of(x->value);
   if (x->grad) array_of(x->grad);
@@ -2099,7 +2133,7 @@ static void run_node(edf_node *y, int backward) {
   flush_updates();
   arena.still = 0;
   lay_out();
-  if (takes_classes(k)) mistake_word(y);
+  if (k->takes_classes) mistake_word(y);
   hold_arrays(y);
   for (int i = 0; i < y->n_in; i++) hold_arrays(y->in[i]);
   if (k->own) own(y, k->own(y));
@@ -2481,7 +2515,7 @@ static void look_for_mistakes(void) {
   if (!word) return;
   CU(cudaMemsetAsync(arena.base + mistake->at, 0, sizeof word, gpu.stream));
   edf_node *y = node_of(word);
-  if (y && (!kernel_of(y) || !takes_classes(kernel_of(y)))) y = NULL;
+  if (y && (!kernel_of(y) || !kernel_of(y)->takes_classes)) y = NULL;
   for (int i = 0; y && i < y->n_in; i++) edf_value(y->in[i]);
   if (y) y->forward(y);                  /* the C code says what is wrong                     */
   fprintf(stderr, "edf: a class number was out of range%s%s", y ? " in " : "",

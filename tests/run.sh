@@ -230,6 +230,9 @@ scripts_rest() {
   elif [ -z "$CXX" ]; then missing cuda_losses 'no C++ compiler'
   else job cuda_losses 'shim-float shim-double' \
     "sh tests/cuda/losses.sh $out/cuda_losses $impl/shim-float.o $impl/shim-double.o"; fi
+  if ! wanted cuda_added; then :
+  elif [ -z "$CXX" ]; then missing cuda_added 'no C++ compiler'
+  else job cuda_added '' "sh tests/cuda/added.sh $out/cuda_added"; fi
   wanted shim && job shim '' "sh tests/cuda/shim.sh $out/shim"
   wanted hygiene && job hygiene_builds '' "sh tests/hygiene.sh $out/hygiene_builds builds"
   wanted parts && job parts_rest '' "sh tests/parts.sh $out/parts_rest rest"
