@@ -3370,19 +3370,17 @@ static int edf__role(const edf_loop *l) {
   return in == 3 ? EDF__M : in == 5 ? EDF__N : in == 6 ? EDF__K : EDF__OUTSIDE;
 }
 
-/* Puts the loops in the order outside | M | N | K, where `in` has the bits of those inside; one
-   alone, a vector loop, may be of any kind. */
+/* Puts the loops in the order outside | M | N | K, each group as it was sorted; `in` has the bits
+   of those inside, where one alone, a vector loop, may be of any kind. */
 static void edf__arrange(edf_route *r, const edf_nest *t, unsigned in) {
   static const int order[4] = { EDF__OUTSIDE, EDF__M, EDF__N, EDF__K };
   r->nest = *t;
   r->nest.n = 0;
   for (int group = 0; group < 4; group++) {
-    int begin = r->nest.n;
     for (int i = 0; i < t->n; i++) {
       int role = in >> i & 1 ? edf__role(&t->loop[i]) % EDF__OUTSIDE : EDF__OUTSIDE;
       if (role == order[group]) r->nest.loop[r->nest.n++] = t->loop[i];
     }
-    qsort(r->nest.loop + begin, (size_t)(r->nest.n - begin), sizeof(edf_loop), edf__by_step);
     r->first[group] = r->nest.n;
   }
 }
