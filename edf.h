@@ -3370,8 +3370,8 @@ static int edf__role(const edf_loop *l) {
   return in == 3 ? EDF__M : in == 5 ? EDF__N : in == 6 ? EDF__K : EDF__OUTSIDE;
 }
 
-/* Puts the loops in the order outside | M | N | K, each group as it was sorted; `in` has the bits
-   of those inside, where one alone, a vector loop, may be of any kind. */
+/* Puts the loops in the order outside | M | N | K, each group as it was sorted; `in` has the
+   bits of those inside, where one alone, a vector loop, may be of any kind. */
 static void edf__arrange(edf_route *r, const edf_nest *t, unsigned in) {
   static const int order[4] = { EDF__OUTSIDE, EDF__M, EDF__N, EDF__K };
   r->nest = *t;
