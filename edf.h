@@ -47,7 +47,7 @@
    Part Two, faster and more; each chapter begins with its declarations
      >>seam 159 The seam of a device: rule RULE_NUMBERS route window device_table device
        open_device array_bytes
-     >>nest 728 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
+     >>nest 726 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
      >>more 192 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
        bce_loss mse masked_mean
      >>over 368 Functions over named indices: softmax_over log_softmax_over normalize_over
@@ -81,7 +81,7 @@
      >>lab 144 The laboratory: doctor log log_value log_scale plot_svg trace_begin trace_end
        print_latex write_dot contact_sheet
      >>doctor 1429 Rules that watch the first steps of training
-     >>plot 240 Training curves                     >>trace 962 The trace page
+     >>plot 238 Training curves                     >>trace 863 The trace page
      >>paper 145 The program as LaTeX, the graph in Graphviz's language
      >>sheet 47 Contact sheets
 */
