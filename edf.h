@@ -620,9 +620,9 @@ EDF__PRINTF(1, 2) static void edf__say(const char *format, ...) {
 /* Who watches is told what runs, in >>tools; 1: a debugger has run the node meanwhile. */
 enum { EDF__STOPPED = EDF_CLEARED + 1 };
 typedef int edf__teller(int event, edf_node *x);
-EDF__HOOK(edf__teller, edf__told)
+EDF__HOOK(edf__teller, edf__notice)
 
-static int edf__tell(int event, edf_node *x) { return edf__told && edf__told(event, x); }
+static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice(event, x); }
 
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
@@ -1910,6 +1910,7 @@ typedef struct {
   edf__term term[EDF__MAX_REF];
   edf__ref *ref;                         /* ref[0] is the left side                           */
   int recurrent;                         /* the left side may stand on the right              */
+  int is_named;                          /* the node has the name on the left side            */
   const char *function; int n_function;  /* then: the tanh of tanh(...)                       */
 } edf__equation;
 
@@ -2721,17 +2722,11 @@ static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kin
   edf__einsum *m = edf__new_einsum(e, n);
   m->kind = kind;
   y->state = m;
-  if (at->op == edf__einsum_op.name)     /* the program's own line: by its left side          */
+  if (e->is_named)
     y->name = edf__copy_part(&edf.computed, e->ref->name, (size_t)e->ref->length);
   for (int f = 1; f < m->e.n_ref; f++)
     edf__check_rank(&m->e, &m->e.ref[f], in[m->e.ref[f].operand]);
   return edf__add_compnode(y);
-}
-
-static edf_node *edf__einsum_of(const edf__site *at, const char *text, int n, edf_node **in) {
-  static edf__ref refs[EDF__MAX_REF];
-  edf__equation e = edf__read_equation(at, text, refs, 0);
-  return edf__equation_node(at, EDF__SUM, &e, n, in);
 }
 
 /* The names of the nodes that follow, with a blank between; none of them may be NULL. */
@@ -2757,23 +2752,28 @@ EDF__NORETURN static void edf__stop_with_operand(const char *name, const edf_nod
 
 /* One line of a composition: an equation over the n nodes that follow. */
 static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...) {
+  static edf__ref refs[EDF__MAX_REF];
   edf_node *in[EDF_MAX_FACTOR];
   va_list args;
   EDF_ASSERT(n <= EDF_MAX_FACTOR);
   va_start(args, n);
   for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
   va_end(args);
-  return edf__einsum_of(at, equation, n, in);
+  edf__equation e = edf__read_equation(at, equation, refs, 0);
+  return edf__equation_node(at, EDF__SUM, &e, n, in);
 }
 
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
-  edf__site at = { edf__einsum_op.name, file, line };
+  static edf__ref refs[EDF__MAX_REF];
+  edf__site at = { "Einsum", file, line };
   int n;
   va_list args;
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
-  edf_node *y = edf__einsum_of(&at, equation, n, in);
+  edf__equation e = edf__read_equation(&at, equation, refs, 0);
+  e.is_named = 1;
+  edf_node *y = edf__equation_node(&at, EDF__SUM, &e, n, in);
   edf__free(in);
   return y;
 }
@@ -3733,7 +3733,8 @@ typedef edf_real edf__vector __attribute__((vector_size(EDF__VECTOR_BYTES), may_
 enum { EDF__VECTOR_BYTES = sizeof(edf_real), EDF__MR = 4 };
 typedef edf_real edf__vector;
 #endif
-enum { EDF__LANES = EDF__VECTOR_BYTES / sizeof(edf_real), EDF__NR = 2 * EDF__LANES };
+enum { EDF__LANES = EDF__VECTOR_BYTES / sizeof(edf_real), EDF__NR = 2 * EDF__LANES,
+       EDF__STRIP = EDF__NR * (int)EDF__MR };
 
 #ifdef __clang__                         /* else it splits the vectors                        */
 __attribute__((min_vector_width(EDF__VECTOR_BYTES * 8)))
@@ -3779,7 +3780,7 @@ static void edf__strips(edf_real *to, const edf_real *x, ptrdiff_t s, ptrdiff_t 
 
 static void edf__block_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real alpha,
                                edf_real *c, ptrdiff_t ld, const edf__workspace *w) {
-  edf_real sums[EDF__MR * EDF__NR];
+  edf_real sums[EDF__STRIP];
   for (ptrdiff_t j = 0; j < n; j += EDF__NR)
     for (ptrdiff_t i = 0; i < m; i += EDF__MR) {
       ptrdiff_t rows = edf__least(m - i, EDF__MR), columns = edf__least(n - j, EDF__NR);
@@ -6248,7 +6249,7 @@ static void edf__tell_watchers(edf_event event, edf_node *x) {
 typedef int edf__looker(edf_event event, edf_node *x);
 EDF__HOOK(edf__looker, edf__look)
 
-static int edf__told_of(int event, edf_node *x) {
+static int edf__notice_event(int event, edf_node *x) {
   edf_node *target = edf.target;
   if (event == EDF__STOPPED) edf__end_asides();
   if (event == EDF__STOPPED) return edf.telling = 0;
@@ -6257,7 +6258,7 @@ static int edf__told_of(int event, edf_node *x) {
   if (edf.target != target) edf__mark(target);       /* a tool may look at another meanwhile  */
   return edf__look && edf.look ? edf__look((edf_event)event, x) : 0;
 }
-EDF__HOOKED(edf__teller, edf__told, edf__told_of)
+EDF__HOOKED(edf__teller, edf__notice, edf__notice_event)
 EDF__C_END
 #endif
 

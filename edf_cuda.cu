@@ -1181,9 +1181,8 @@ struct kernel {
 };
 
 static const kernel *kernel_of(const edf_node *y) {
-  const char *op = y->about ? y->about->name : y->op;
   const kernel *k = kernels;
-  while (k && strcmp(k->op, op)) k = k->next;
+  while (k && strcmp(k->op, y->op)) k = k->next;
   return k;
 }
 

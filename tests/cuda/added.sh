@@ -1,6 +1,6 @@
 #!/bin/sh
-# A kernel is added to edf_cuda.cu in one place: a copy of it without the kernel of Tanh runs that
-# node on the host; with one insertion, a struct and its object, the new kernel runs, to the same
+# A kernel is added to edf_cuda.cu in one place: a copy of it without the kernel of Tanh runs
+# that node on the host; with one insertion, a struct and its object, the new one runs, to the same
 # numbers. On an emulated GPU, tests/cuda/shim.
 #   sh tests/cuda/added.sh DIRECTORY         for what is built
 
@@ -29,7 +29,8 @@ END
 
 # built NAME FILE.cu: program NAME, which runs on it
 built() {
-  ${CXX:-g++} -x c++ -std=c++17 -O0 -Wall -Werror -Itests/cuda/shim -I. -c "$2" -o "$out/$1.o" &&
+  ${CXX:-g++} -x c++ -std=c++17 -O0 -Wall -Werror -Itests/cuda/shim -I. -c "$2" \
+    -o "$out/$1.o" &&
     ${CXX:-g++} "$out/program.o" "$out/$1.o" -o "$out/$1" -lm &&
     CUDASHIM_STATS=1 EDF_DEVICE=cuda "$out/$1" > "$out/$1.numbers" 2> "$out/$1.kernels"
 }
