@@ -22,7 +22,7 @@
    Not here, on purpose: operator overloading, a layer class hierarchy, configuration files,
    plugins, several number types in one graph, a thread pool.
 
-   Contents: an anchor to search for, how many lines, and the public names that are
+   Contents: an anchor to search for, its lines, and the public names that are
    declared there, without edf_ and EDF_; constants stand with their enum.
    First sitting:  lines 1 to 1663 (1663), to the end of >>nodes: no notation yet
    Second sitting: lines 1664 to 3112 (1449): then you have read the framework
@@ -41,13 +41,13 @@
      >>memory 283 Errors, memory and names          >>core 456 Nodes, lists and the three loops
      >>init 49 Random numbers and initialisation    >>nodes 286 Nodes, from the simplest
      >>contraction 53 The definition of a contraction
-     >>equation 398 Declarations and equations      >>einsum 729 Equations as nodes
+     >>equation 399 Declarations and equations      >>einsum 728 Equations as nodes
      >>products 240 Nodes that are equations, and losses
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
      >>seam 159 The seam of a device: rule RULE_NUMBERS route window device_table device
        open_device array_bytes
-     >>nest 726 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
+     >>nest 727 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
      >>more 192 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
        bce_loss mse masked_mean
      >>over 368 Functions over named indices: softmax_over log_softmax_over normalize_over
@@ -7228,9 +7228,9 @@ static double edf__check_directions(edf__check *c, edf_node *x) {
   double factor;
   int all = x->size <= (size_t)EDF__TRIES;
   if (all || c->error > edf__tolerance || !edf__wrong_in(c, x, &factor)) return c->error;
-  printf("  FAIL  d %s / d %s: wrong along random directions, though the %zu entries tried are "
-         "right\n        likely: some of the other %zu entries", edf_label(c->node), edf_label(x),
-         c->n, x->size - c->n);
+  printf("  FAIL  d %s / d %s: wrong along random directions, though the %zu entries tried "
+         "are right\n        likely: some of the other %zu entries", edf_label(c->node),
+         edf_label(x), c->n, x->size - c->n);
   if (factor != 0) printf("; yours is %.3g times the slope", factor);
   printf("\n");
   return 1;

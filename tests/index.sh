@@ -69,7 +69,7 @@ page() {
     $1 == "part" { end[chapters] = $3; if ($2 == "One") second = $3 }
     $1 == "name" { s = $3; sub(/^(edf|EDF)_/, "", s); names[$2] = names[$2] " " s }
     END {
-      print "   Contents: an anchor to search for, how many lines, and the public names that are"
+      print "   Contents: an anchor to search for, its lines, and the public names that are"
       print "   declared there, without edf_ and EDF_; constants stand with their enum."
       printf "   First sitting:  lines 1 to %d (%d), to the end of >>nodes: ", first, first
       print "no notation yet"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A kernel is added to edf_cuda.cu in one place: a copy of it without the kernel of Tanh runs
-# that node on the host; with one insertion, a struct and its object, the new one runs, to the same
-# numbers. On an emulated GPU, tests/cuda/shim.
+# that node on the host; with one insertion, a struct and its object, the new one runs, to the
+# same numbers. On an emulated GPU, tests/cuda/shim.
 #   sh tests/cuda/added.sh DIRECTORY         for what is built
 
 cd "$(dirname "$0")/../.." || exit 1
