@@ -2132,6 +2132,7 @@ typedef struct {
 typedef struct {
   edf_node *out, *a, *b;
   size_t size;                           /* of out                                            */
+  int term;                              /* from 1; 0: what a term is made from               */
   edf__contraction forward, back_a, back_b;    /* out += a b, and the swap rule's two         */
 } edf__step;
 
@@ -2535,6 +2536,7 @@ static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
   }
   const edf__view *a = &v[0], *b = n == 2 ? &v[1] : &edf__no_view;
   edf__step *s = edf__add_step(p, &m->e, m->extent, out, a, b, t->number / edf__divisor(m, t));
+  s->term = 1 + (int)(t - m->e.term);
   if (m->kind == EDF__MAX) s->forward.max = s->back_a.max = y;
 }
 
@@ -2629,21 +2631,21 @@ static void edf__make_grads(edf_node *y, edf__program *p) {
   }
 }
 
-/* The program that Forward ran. The terms first, and of them those of one factor: y.grad is
-   then still in cache from the node that wrote it. What they were made from follows in
-   reverse. */
+/* The program that Forward ran: its terms in the order in which they are printed, then what
+   they were made from, in reverse. */
 static void edf__einsum_backward(edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf__program *p = &m->program[m->now];
   edf__contractor *contract = edf__chosen_kernel(m->kind);
   if (p->n_own) edf__make_grads(y, p);
-  for (int i = 0, n = p->n_step; i < 2 * n; i++) {
-    edf__step *s = &p->step[i < n ? i : 2 * n - 1 - i];
-    edf_node *out = s->out, *a = s->a, *b = s->b;
-    if ((out == y) != (i < n)) continue;
-    if (a->grad) contract(&s->back_a, a->grad, a->size, &a->fresh, out->grad, b->value);
-    if (b->grad) contract(&s->back_b, b->grad, b->size, &b->fresh, a->value, out->grad);
-  }
+  for (int t = 1; t <= m->e.n_term + 1; t++)
+    for (int i = p->n_step - 1; i >= 0; i--) {
+      edf__step *s = &p->step[i];
+      edf_node *out = s->out, *a = s->a, *b = s->b;
+      if (s->term != t % (m->e.n_term + 1)) continue;
+      if (a->grad) contract(&s->back_a, a->grad, a->size, &a->fresh, out->grad, b->value);
+      if (b->grad) contract(&s->back_b, b->grad, b->size, &b->fresh, a->value, out->grad);
+    }
 }
 
 static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_forward,
