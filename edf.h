@@ -638,8 +638,58 @@ EDF__NORETURN static void edf__stop(void) {
 #define edf__say_at(y) edf__say("%s:%d: %s: ", (y)->file, (y)->line, (y)->op)
 #define edf__fail_at(y, ...) (edf__say_at(y), edf__fail(__VA_ARGS__))
 
-/* A message, and on a line of its own the node that it is about. */
-#define edf__fail_with(x, ...) (edf__say(__VA_ARGS__), edf__stop_with(x))
+/* ---- How messages name a node:  Relu "h" [b=64, 100]      built at hw1.c:55 */
+static int edf__n_nodes(void) { return edf.n_inputs + edf.n_parameters + edf.n_compnodes; }
+
+static edf_node *edf__nth(int i) {       /* of all of them                                    */
+  if (i < edf.n_inputs) return edf.inputs[i];
+  i -= edf.n_inputs;
+  return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
+}
+
+const char *edf_label(const edf_node *x) {
+  size_t n = strlen(x->op);
+  int numbered = !strncmp(x->name, x->op, n) && x->name[n] >= '0' && x->name[n] <= '9';
+  if (x->kind != EDF_COMPNODE || numbered || x->graph != edf.id) return x->name;
+  for (int i = 0; i < edf__n_nodes(); i++)
+    if (edf__nth(i) != x && !strcmp(edf__nth(i)->name, x->name))
+      return edf_fmt("%.490s@%d", x->name, x->position);
+  return x->name;
+}
+
+static void edf__say_dims(const edf_node *x, int rank) {
+  int own = x->kind == EDF_INPUT && x->fed > 0, batch = own ? x->fed : 0;
+  for (int i = 0; !batch && i < edf.n_inputs; i++)
+    if (edf.inputs[i]->batched && edf.inputs[i]->fed > 0) batch = edf.inputs[i]->fed;
+  if (rank > 0) edf__say("[");
+  for (int d = 0; d < rank; d++) {
+    int follows = x->batched >> d & 1, n = x->dim[d];
+    if (!n || (own && follows)) n = batch;
+    if (!n) edf__say("%s", edf.batch_name);
+    else if (follows && (n == batch || n == edf.batch)) edf__say("%s=%d", edf.batch_name, n);
+    else edf__say("%d", n);
+    edf__say(d + 1 < rank ? ", " : "]");
+  }
+  if (rank <= 0) edf__say("scalar");
+}
+
+static void edf__say_shape(const edf_node *x) { edf__say_dims(x, x->rank); }
+
+static void edf__say_node(const edf_node *x) {
+  edf__say("%s \"%s\" ", x->op, edf_label(x));
+  edf__say_shape(x);
+  size_t begin = edf__length;
+  while (begin > 0 && edf__message[begin - 1] != '\n') begin--;
+  int at = (int)(edf__length - begin);
+  edf__say("%*s", at + 2 < 48 ? 48 - at : 2, "");    /* column 48, or behind */
+  edf__say("%s at %s:%d", x->kind == EDF_COMPNODE ? "built" : "declared", x->file, x->line);
+}
+
+/* A message, or a part of one, that ends with a node; `fail`: with a node on its own line. */
+#define edf__say_with(x, ...) (edf__say(__VA_ARGS__), edf__say_node(x))
+#define edf__stop_with(x, ...) (edf__say_with(x, __VA_ARGS__), edf__stop())
+#define edf__fail_with(x, ...) (edf__say(__VA_ARGS__), edf__stop_with(x, "\n  "))
+#define edf__fail_at_with(y, x, ...) (edf__say_at(y), edf__fail_with(x, __VA_ARGS__))
 
 /* ---- Memory: blocks in a list, which belongs to the graph; so edf_clear finds all of them,
    also after a panic that jumped out of the middle of something. Data is aligned to 64
@@ -658,7 +708,6 @@ static size_t edf__times(size_t a, size_t b) {
 }
 
 static const edf_node *edf__owner;       /* for whom memory is taken                          */
-EDF__NORETURN static void edf__stop_with(const edf_node *x);
 
 static edf__block *edf__header(void *data) {
   return (edf__block *)(void *)((char *)data - EDF__ALIGN);
@@ -685,8 +734,7 @@ static void *edf__raw_alloc(edf__block **list, size_t bytes) {
   if (data) return data;
   edf__owner = NULL;
   if (!x) edf__fail("edf: out of memory: %zu bytes", bytes);
-  edf__say_at(x);
-  return (edf__fail_with(x, "out of memory: %zu bytes", bytes), data);       /* it stops      */
+  return (edf__fail_at_with(x, x, "out of memory: %zu bytes", bytes), data);      /* it stops */
 }
 
 static void *edf__alloc(edf__block **list, size_t bytes) {
@@ -751,59 +799,6 @@ static void edf__pull(edf_real *x, size_t n) {
   if (edf__seam && x) edf__seam->pull(x, n);
 }
 
-/* ---- How messages name a node:  Relu "h" [b=64, 100]      built at hw1.c:55 */
-static int edf__n_nodes(void) { return edf.n_inputs + edf.n_parameters + edf.n_compnodes; }
-
-static edf_node *edf__nth(int i) {       /* of all of them                                    */
-  if (i < edf.n_inputs) return edf.inputs[i];
-  i -= edf.n_inputs;
-  return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
-}
-
-const char *edf_label(const edf_node *x) {
-  size_t n = strlen(x->op);
-  int numbered = !strncmp(x->name, x->op, n) && x->name[n] >= '0' && x->name[n] <= '9';
-  if (x->kind != EDF_COMPNODE || numbered || x->graph != edf.id) return x->name;
-  for (int i = 0; i < edf__n_nodes(); i++)
-    if (edf__nth(i) != x && !strcmp(edf__nth(i)->name, x->name))
-      return edf_fmt("%.490s@%d", x->name, x->position);
-  return x->name;
-}
-
-static void edf__say_dims(const edf_node *x, int rank) {
-  int own = x->kind == EDF_INPUT && x->fed > 0, batch = own ? x->fed : 0;
-  for (int i = 0; !batch && i < edf.n_inputs; i++)
-    if (edf.inputs[i]->batched && edf.inputs[i]->fed > 0) batch = edf.inputs[i]->fed;
-  if (rank > 0) edf__say("[");
-  for (int d = 0; d < rank; d++) {
-    int follows = x->batched >> d & 1, n = x->dim[d];
-    if (!n || (own && follows)) n = batch;
-    if (!n) edf__say("%s", edf.batch_name);
-    else if (follows && (n == batch || n == edf.batch)) edf__say("%s=%d", edf.batch_name, n);
-    else edf__say("%d", n);
-    edf__say(d + 1 < rank ? ", " : "]");
-  }
-  if (rank <= 0) edf__say("scalar");
-}
-
-static void edf__say_shape(const edf_node *x) { edf__say_dims(x, x->rank); }
-
-static void edf__say_node(const edf_node *x) {
-  edf__say("%s \"%s\" ", x->op, edf_label(x));
-  edf__say_shape(x);
-  size_t begin = edf__length;
-  while (begin > 0 && edf__message[begin - 1] != '\n') begin--;
-  int at = (int)(edf__length - begin);
-  edf__say("%*s", at + 2 < 48 ? 48 - at : 2, "");    /* column 48, or behind */
-  edf__say("%s at %s:%d", x->kind == EDF_COMPNODE ? "built" : "declared", x->file, x->line);
-}
-
-EDF__NORETURN static void edf__stop_with(const edf_node *x) {
-  edf__say("\n  ");
-  edf__say_node(x);
-  edf__stop();
-}
-
 /* The size of a tensor, from dimensions that a shape function of the user's may have set. */
 static void edf__find_size(edf_node *x) {
   if (x->rank < 0 || x->rank > EDF_MAX_RANK)
@@ -817,26 +812,17 @@ static void edf__find_size(edf_node *x) {
     if (x->dim[d] < (x->kind == EDF_COMPNODE && !unknown))
       edf__fail_at(x, "its shape function set dimension %d to %d, expected 1 or more", d,
                    x->dim[d]);
-    if (x->size > SIZE_MAX / 64 / ((size_t)x->dim[d] + 1)) {
-      edf__say_at(x);
-      edf__fail_with(x, "the tensor is too large");
-    }
+    if (x->size > SIZE_MAX / 64 / ((size_t)x->dim[d] + 1))
+      edf__fail_at_with(x, x, "the tensor is too large");
     x->size *= (size_t)x->dim[d];
   }
 }
 
 /* ---- What is asked of a node before it is used. */
-EDF__NORETURN static void edf__say_other_graph(const edf_node *x) {
-  edf__say("a node of another graph: ");
-  edf__say_node(x);
-  edf__stop();
-}
-
 static void edf__check_node(const char *who, const edf_node *x) {
   if (x && x->graph == edf.id) return;
-  edf__say("%s: ", who);
-  if (!x) edf__fail("the node is NULL");
-  edf__say_other_graph(x);
+  if (!x) edf__fail("%s: the node is NULL", who);
+  edf__stop_with(x, "%s: a node of another graph: ", who);
 }
 
 EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x) {
@@ -966,17 +952,14 @@ static int edf__find_batch(const edf_node *target) {
     edf_node *x = edf.inputs[i];
     if (x->visit && x->fed < 0) {
       if (!target || !edf.eager) edf__fail_with(x, "edf_forward: an input was never fed");
-      edf__say_at(target);
-      edf__fail_with(x, "edf.eager is 1, and an input was never fed");
+      edf__fail_at_with(target, x, "edf.eager is 1, and an input was never fed");
     }
     if (!x->batched || x->fed < 0 || (target && !x->visit)) continue;
     if (!first) first = x;
     if (x->fed == first->fed) continue;
-    edf__say("edf_forward: the inputs disagree on the batch\n  %d rows were fed to ", x->fed);
-    edf__say_node(x);
-    edf__say("\n  %d rows were fed to ", first->fed);
-    edf__say_node(first);
-    edf__stop();
+    edf__say("edf_forward: the inputs disagree on the batch");
+    edf__say_with(x, "\n  %d rows were fed to ", x->fed);
+    edf__stop_with(first, "\n  %d rows were fed to ", first->fed);
   }
   return first ? first->fed : edf.batch;
 }
@@ -1062,10 +1045,9 @@ static edf_node *edf__computed(const edf_op *about, const char *file, int line, 
   for (int k = 0; k < n; k++) {
     y->in[k] = in[k];
     if (in[k] && in[k]->graph == edf.id) continue;
+    if (!in[k]) edf__fail_at(y, "operand %d is NULL", k + 1);
     edf__say_at(y);
-    edf__say("operand %d is ", k + 1);
-    if (!in[k]) edf__fail("NULL");
-    edf__say_other_graph(in[k]);
+    edf__stop_with(in[k], "operand %d is a node of another graph: ", k + 1);
   }
   y->says = about->formula ? about : NULL;
   y->shape = about->shape ? about->shape : edf__shape_of_first;
@@ -1594,10 +1576,7 @@ static edf_real edf__largest(const edf_real *a, ptrdiff_t n) {
 EDF__NORETURN static void edf__operands_error(const edf_node *y, const char *rule) {
   edf__say_at(y);
   edf__say("%s", rule);
-  for (int k = 0; k < y->n_in; k++) {
-    edf__say("\n  ");
-    edf__say_node(y->in[k]);
-  }
+  for (int k = 0; k < y->n_in; k++) edf__say_with(y->in[k], "\n  ");
   edf__stop();
 }
 
@@ -2170,8 +2149,7 @@ typedef struct {
 
 /* ---- Extents */
 static void edf__say_operand(const edf_node *y, const edf__ref *r) {
-  edf__say("%.*s = ", r->length, r->name);
-  edf__say_node(y->in[r->operand]);
+  edf__say_with(y->in[r->operand], "%.*s = ", r->length, r->name);
 }
 
 /*  I is 100 in x = Relu "h" [b=64, 100]          built at hw1.c:55 */
@@ -2186,10 +2164,9 @@ static void edf__say_extent(const edf_node *y, int i, const edf__ref *r, ptrdiff
 static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf_node *x) {
   if (r->rank == x->rank) return;
   edf__say_caret(&e->scan, r->name);
-  edf__say("%.*s has %d %s here, but the tensor has %d\n  %.*s = ", r->length, r->name, r->rank,
-           r->rank == 1 ? "index" : "indices", x->rank, r->length, r->name);
-  edf__say_node(x);
-  edf__stop();
+  edf__say("%.*s has %d %s here, but the tensor has %d", r->length, r->name, r->rank,
+           r->rank == 1 ? "index" : "indices", x->rank);
+  edf__stop_with(x, "\n  %.*s = ", r->length, r->name);
 }
 
 /* An index alone in a place takes that dimension; all such places agree. */
@@ -2745,12 +2722,7 @@ static void edf__no_nulls(const edf__site *at, const char *names, ...) {
 
 /* A rule, and the operand that does not keep it. */
 #define edf__x_error(at, name, x, ...) \
-  (edf__say_at(at), edf__say(__VA_ARGS__), edf__stop_with_operand(name, x))
-EDF__NORETURN static void edf__stop_with_operand(const char *name, const edf_node *x) {
-  edf__say("\n  %s = ", name);
-  edf__say_node(x);
-  edf__stop();
-}
+  (edf__say_at(at), edf__say(__VA_ARGS__), edf__stop_with(x, "\n  %s = ", name))
 
 /* One line of a composition: an equation over the n nodes that follow. */
 static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...) {
@@ -2878,9 +2850,7 @@ edf_node *edf_mul_at(const char *file, int line, edf_node *u, edf_node *v) {
    exponentials of all rows are one long loop, so that short rows are vectorised too. ---- */
 static void edf__softmax_shape(edf_node *P) {
   edf__shape_of_first(P);
-  if (P->rank) return;
-  edf__say_at(P);
-  edf__fail_with(P->in[0], "a scalar has no last index");
+  if (!P->rank) edf__fail_at_with(P, P->in[0], "a scalar has no last index");
 }
 
 /* Many functions go over rows: over the last y->row_dims indices, flattened. */
@@ -2988,9 +2958,8 @@ static void edf__rows_shape(edf_node *loss) {
     edf__say_shape(y);
     edf__say(", not ");
     edf__say_dims(P, P->rank - 1);
-    edf__say("\n  %s = ", scores);
-    edf__say_node(P);
-    edf__stop_with_operand("y", y);
+    edf__say_with(P, "\n  %s = ", scores);
+    edf__stop_with(y, "\n  y = ");
   }
   loss->classes = P->dim[P->rank - 1];
   loss->rank = y->rank;
@@ -5018,9 +4987,7 @@ static edf_node *edf__part_of(const edf__site *at, const char *text, edf_node *x
     edf__say_caret(&s.e.scan, place);
     edf__say("asks for entr%s %d", count == 1 ? "y" : "ies", from);
     if (count != 1) edf__say(" to %lld", (long long)from + count - 1);
-    edf__say(" of a dimension with entries 0 to %d\n  ", x->dim[d] - 1);
-    edf__say_node(x);
-    edf__stop();
+    edf__fail_with(x, " of a dimension with entries 0 to %d", x->dim[d] - 1);
   }
   if (select) return edf__line(at, edf__expand(&s, "y& = x!", edf_fmt("%d", from)), 1, x);
   edf__text equation = { { 0 }, 0 };
@@ -5050,11 +5017,10 @@ static void edf__reshape_shape(edf_node *y) {
   int batch = y->rank && y->dim[0] == 0, unknown = x->size == 0;
   int merges = unknown && rest % known == 0;         /* whole rows of x; which, Forward knows */
   if (batch ? known % rest != 0 && !merges : unknown || known != rest) {
-    edf__say("%s:%d: %s: the entries of x do not fill the shape", y->file, y->line, y->op);
-    if (unknown && !batch) edf__say(": x has a batch, so its first index has no number\n  ");
-    else edf__say(", which has %zu%s\n  ", rest, batch ? " a row" : "");
-    edf__say_node(x);
-    edf__stop();
+    edf__say_at(y);
+    edf__say("the entries of x do not fill the shape");
+    if (!unknown || batch) edf__fail_with(x, ", which has %zu%s", rest, batch ? " a row" : "");
+    edf__fail_with(x, ": x has a batch, so its first index has no number");
   }
   if (batch) y->dim[0] = (int)(x->size / rest);
 }
@@ -8249,9 +8215,8 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
   edf__check_node(who, labels);
   size_t K = scores->rank ? (size_t)scores->dim[scores->rank - 1] : 0, wrong = 0;
   if (!K || scores->size != labels->size * K) {
-    edf__say("%s: expected one label for each row of scores\n  ", who);
-    edf__say_node(scores);
-    edf__stop_with(labels);
+    edf__say_with(scores, "%s: expected one label for each row of scores\n  ", who);
+    edf__stop_with(labels, "\n  ");
   }
   if (labels->kind == EDF_INPUT && labels->batched && labels->fed != labels->dim[0])
     edf__fail_with(labels, "%s: %d labels were fed for %d rows of scores", who,
@@ -8626,11 +8591,8 @@ static void edf__check_names(void) {
              other == k ? "the name is too long or the file's own"
              : other % EDF__PARTS || k % EDF__PARTS ? "a name is that of an optimiser's memory"
              : "two parameters have one name");
-    if (other >= 0 && other != k) {
-      edf__say("\n  ");
-      edf__say_node(edf.parameters[other / EDF__PARTS]);
-    }
-    edf__stop_with(p);
+    if (other >= 0 && other != k) edf__say_with(edf.parameters[other / EDF__PARTS], "\n  ");
+    edf__stop_with(p, "\n  ");
   }
 }
 
