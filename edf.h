@@ -158,18 +158,18 @@
 #error "edf.h needs NaN, infinity and the order of additions: -O3, not -ffast-math or -Ofast"
 #endif
 
-#if defined(__GNUC__) && defined(__MINGW_PRINTF_FORMAT)    /* Windows: which printf it has    */
-#define EDF__PRINTF(f, a) __attribute__((format(__MINGW_PRINTF_FORMAT, f, a)))
-#elif defined(__GNUC__)
-#define EDF__PRINTF(f, a) __attribute__((format(printf, f, a)))
-#else
-#define EDF__PRINTF(f, a)
-#endif
 #ifdef __GNUC__
-#define EDF__USED __attribute__((used))
+#define EDF__ATTRIBUTE(what) __attribute__((what))
 #else
-#define EDF__USED
+#define EDF__ATTRIBUTE(what)
 #endif
+#ifdef __MINGW_PRINTF_FORMAT             /* Windows: which printf it has                      */
+#define EDF__PRINTF(f, a) EDF__ATTRIBUTE(format(__MINGW_PRINTF_FORMAT, f, a))
+#else
+#define EDF__PRINTF(f, a) EDF__ATTRIBUTE(format(printf, f, a))
+#endif
+#define EDF__USED EDF__ATTRIBUTE(used)
+#define EDF__NORETURN EDF__ATTRIBUTE(noreturn)
 
 /* Two files with different EDF_REAL must not link: each refers to the symbol of its own type,
    and the implementation defines the one it was compiled with. */
@@ -215,9 +215,8 @@ static const char *const edf__type_mark EDF__USED = &EDF__TYPE_MARK;
 
 /* ---- >>api  Nodes, lists and the three loops -----------------------------------------------
 
-   Functions and types that read like the slides have a short name too, see >>short and >>names:
-   Forward() is edf_forward(), Softmax(s) edf_softmax(s), AffineParams edf_affine_package. The
-   others, edf_feed, edf_name, edf_affine_params ..., have none.                             */
+   What reads like the slides has a short name too, see >>short and >>names: Forward() is
+   edf_forward(), AffineParams edf_affine_package. The others, edf_feed ..., have none.      */
 
 EDF__C_BEGIN
 typedef EDF_REAL edf_real;
@@ -246,12 +245,11 @@ struct edf_node {
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
   int          fed;                      /* rows of an Input's last feed, -1: never fed       */
   char         wanted, need, visit;      /* gradient asked for; needed; ancestor of the loss  */
-  char         reached;                  /* Backward has given it a gradient to step by       */
+  char         reached, beyond;          /* by Backward, so it may step; behind a mismatch    */
   int          lazy, is;                 /* as its op says; 1 << EDF_IS_... of what it is     */
   char         row_dims, causal;         /* a row: its last indices; | S<=t                   */
   signed char  letters_of;               /* the input whose indices it has; -1: none has them */
   int          classes;                  /* its last input has class numbers below; 0: none   */
-  char         beyond;                   /* behind a node of edf_expect_mismatch              */
   int          position;                 /* in the list of its kind                           */
 };
 
@@ -306,20 +304,17 @@ typedef struct edf_graph {
   edf_node *loss;                        /* to read: the last Backward's; NULL in a new graph */
   unsigned long feeds;                   /* to read: grows with each feed or change of batch  */
   /* the framework's own */
-  unsigned id;
-  int batch, n_packages;                 /* the batch that the shapes were inferred for       */
+  unsigned id; int batch, n_packages;    /* the batch that the shapes were inferred for       */
   const char *batch_name;                /* "b"                                               */
   struct edf__block *kept, *computed;    /* memory, until edf_clear and edf_clear_compnodes   */
-  struct edf__workspace *workspace;      /* one for each thread                               */
-  int n_workspaces;
+  struct edf__workspace *workspace; int n_workspaces;    /* one for each thread               */
   int at, way, held;                     /* what runs; 1 forward, -1 back; a debugger waits   */
   unsigned long long drawn;              /* before the last Forward                           */
   edf_node *target;                      /* whose ancestors are marked                        */
   edf_watcher *watchers;                 /* who is told what runs; those of passes come last  */
   int telling;                           /* they are told now: nobody is told of what runs    */
   unsigned look;                         /* what edf.h itself looks at: see >>watch           */
-  struct edf__break *breaks;
-  struct edf_aside *aside;               /* the look aside that goes on                       */
+  struct edf__break *breaks; struct edf_aside *aside;    /* the look aside that goes on       */
 } edf_graph;
 
 extern edf_graph edf;
@@ -331,13 +326,12 @@ typedef edf_node *edf__unary(const char *file, int line, edf_node *x);
 typedef edf_node *edf__binary(const char *file, int line, edf_node *a, edf_node *b);
 
 /* An input, declared by name and shape: edf_input("x[b,784]"), edf_input("x[b,i=%d]", n).
-   A first index without a number is the batch; its extent comes with each feed.
-   A scalar has no brackets. Errors: a malformed or too long declaration. */
-#define edf_input(...) edf_input_at(EDF__HERE, __VA_ARGS__)
-edf_node *edf_input_at(const char *file, int line, const char *decl, ...) EDF__PRINTF(3, 4);
-
-/* A parameter, zero until it is initialised: edf_parameter("W[784,64]"). It has no batch. */
+   A first index without a number is the batch; its extent comes with each feed. A parameter,
+   zero until it is initialised, has no batch: edf_parameter("W[784,64]"). A scalar has no
+   brackets. Errors: a malformed or too long declaration. */
+#define edf_input(...)     edf_input_at(EDF__HERE, __VA_ARGS__)
 #define edf_parameter(...) edf_parameter_at(EDF__HERE, __VA_ARGS__)
+edf_node *edf_input_at(const char *file, int line, const char *decl, ...) EDF__PRINTF(3, 4);
 edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) EDF__PRINTF(3, 4);
 
 /* A node of your own: edf_compnode("MyRelu", forward, backward, x), shaped like its first
@@ -384,27 +378,25 @@ const char *edf_label(const edf_node *node);
 /* Asks for the gradient of an Input, or of a node that only Inputs reach; returns it. */
 edf_node *edf_want_grad(edf_node *node);
 
-/* Gives an Input `batch` rows of data. Nothing is copied: the data stays the caller's and must
-   live unchanged until the next feed or the end of Backward. All Inputs with a batch index have
-   one extent of it; an Input without takes its whole tensor, with batch 1. */
+/* Gives an Input `batch` rows of data, as many as all Inputs with a batch index; one without
+   takes its whole tensor, with batch 1. Nothing is copied: the data stays the caller's and must
+   live unchanged until the next feed or the end of Backward. */
 void edf_feed(edf_node *input, const edf_real *data, int batch);
 
-/* for c in CompNodes: c.forward(). Shapes follow a batch that has changed. Errors: an input
-   that was never fed, fed inputs that disagree on the batch. */
+/* for c in CompNodes: c.forward(). Shapes follow a batch that has changed. edf_forward_to runs
+   a node and what it is computed from: prediction without labels. Errors: an input that was
+   never fed, fed inputs that disagree on the batch. */
 void edf_forward(void);
-
-/* The same for a node and what it is computed from: prediction without labels. */
 void edf_forward_to(edf_node *node);
 
 /* All grads = 0; loss.grad[i] = 1/n for a loss of n entries; c.backward() for c in reversed
    CompNodes. So every grad is the derivative of the mean loss. (The slides seed 1 and take the
    mean at the parameter: the parameters' gradients are the same numbers.) Errors: no Forward
    since the last feed; a loss that no parameter and no wanted input reaches.
-   edf.after_backward, a function of the program's, is called at its end, but not in a Backward
-   that edf_step_backward began. Where several processes train on parts of a batch, it adds up
-   their gradients: for each p in parameters it reads edf_grad(p), which is NULL for a frozen
-   one, writes p->grad and calls edf_push_grad(p). Weights n_r/n, which sum to 1, keep the mean.
-   See examples/mpi_mnist.c. */
+   edf.after_backward, a function of the program's, is called at its end, but not where
+   edf_step_backward began it. For processes that train on parts of a batch it adds up their
+   gradients: for each p in parameters it reads edf_grad(p), NULL for a frozen one, writes
+   p->grad, calls edf_push_grad(p). Weights n_r/n keep the mean: see examples/mpi_mnist.c. */
 void edf_backward(edf_node *loss);
 
 /* p -= eta * p.grad for p in Parameters that the last Backward reached. One with an `update`
@@ -455,8 +447,6 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 #define edf_log(x)     edf_log_at(EDF__HERE, x)      /* y = ln(x)            dx += dy / x     */
 #define edf_sqrt(x)    edf_sqrt_at(EDF__HERE, x)     /* y = sqrt(x)          dx += dy / (2 y) */
 #define edf_square(x)  edf_square_at(EDF__HERE, x)   /* y = x^2              dx += dy 2 x     */
-edf__unary edf_sigmoid_at, edf_tanh_at, edf_relu_at, edf_exp_at, edf_log_at, edf_sqrt_at,
-           edf_square_at;
 
 /* y = a + b, a - b, a b, a / b. The shapes are equal, or one is the trailing part of the other
    (and repeats along the rest), or one operand is a scalar. */
@@ -464,12 +454,10 @@ edf__unary edf_sigmoid_at, edf_tanh_at, edf_relu_at, edf_exp_at, edf_log_at, edf
 #define edf_sub(a, b) edf_sub_at(EDF__HERE, a, b)
 #define edf_mul(a, b) edf_mul_at(EDF__HERE, a, b)    /* da += dy b        db += dy a          */
 #define edf_div(a, b) edf_div_at(EDF__HERE, a, b)    /* da += dy / b      db -= dy y / b      */
-edf__binary edf_add_at, edf_sub_at, edf_mul_at, edf_div_at;
 
 /* Softmax over the last index k: P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j]), computed with the
    row's maximum subtracted.   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j]) */
-#define edf_softmax(s)     edf_softmax_at(EDF__HERE, s)
-edf__unary edf_softmax_at;
+#define edf_softmax(s) edf_softmax_at(EDF__HERE, s)
 
 /* LogLoss of probabilities P[b,k] for classes y[b], whole numbers from 0 to K-1 stored as
    reals: l[b] = -ln P[b,y[b]].   P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]].
@@ -477,12 +465,14 @@ edf__unary edf_softmax_at;
    Errors, in Forward: a label out of range or not whole, with its row and value. */
 #define edf_log_loss(P, y)         edf_log_loss_at(EDF__HERE, P, y)
 #define edf_softmax_log_loss(s, y) edf_softmax_log_loss_at(EDF__HERE, s, y)
-edf__binary edf_log_loss_at, edf_softmax_log_loss_at;
 
 /* Over all entries, to a scalar: y = sum_i x[i], and y = (1/n) sum_i x[i]. */
 #define edf_sum(x)  edf_sum_at(EDF__HERE, x)
 #define edf_mean(x) edf_mean_at(EDF__HERE, x)
-edf__unary edf_sum_at, edf_mean_at;
+edf__unary edf_sigmoid_at, edf_tanh_at, edf_relu_at, edf_exp_at, edf_log_at, edf_sqrt_at,
+           edf_square_at, edf_softmax_at, edf_sum_at, edf_mean_at;
+edf__binary edf_add_at, edf_sub_at, edf_mul_at, edf_div_at, edf_log_loss_at,
+            edf_softmax_log_loss_at;
 
 /* ---- Random numbers, the same on every platform; edf_seed starts again from draw 0. */
 void     edf_seed(unsigned long long seed);
@@ -552,11 +542,6 @@ EDF__C_END
 #ifndef EDF_PANIC
 #define EDF_PANIC(message) (fflush(stdout), fprintf(stderr, "%s\n", message), abort())
 #endif
-#ifdef __GNUC__
-#define EDF__NORETURN __attribute__((noreturn))
-#else
-#define EDF__NORETURN
-#endif
 
 /* A function that a later chapter may add: NULL without that chapter. C may say again what a
    static variable is; C++ sets it before main. */
@@ -569,7 +554,6 @@ EDF__C_END
 #endif
 
 EDF__C_BEGIN
-extern const char EDF__TYPE_MARK;
 const char EDF__TYPE_MARK = 1;
 
 /* A device may run kernels and hold arrays in place of the code here: see >>seam. What it is
@@ -968,11 +952,9 @@ static void edf__each(void (*action)(edf_node *)) {
   for (int i = 0; i < edf__n_nodes(); i++) action(edf__nth(i));
 }
 
-static void edf__unmark(edf_node *x) { x->visit = 0; }
-
 static void edf__mark(edf_node *target) {            /* its ancestors; everything for NULL */
   edf.target = target;
-  edf__each(edf__unmark);
+  for (int i = 0; i < edf__n_nodes(); i++) edf__nth(i)->visit = 0;
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     edf_node *c = edf.compnodes[i];
     if (!target || c == target) c->visit = 1;
@@ -1365,9 +1347,7 @@ static edf_node *edf__node1(const edf_op *about, const char *file, int line, edf
 
 static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf_node *a,
                             edf_node *b) {
-  edf_node *in[2];
-  in[0] = a;
-  in[1] = b;
+  edf_node *in[2] = { a, b };
   return edf__add_compnode(edf__computed(about, file, line, 2, in));
 }
 
