@@ -657,11 +657,9 @@ static void edf__say_dims(const edf_node *x, int rank) {
   if (rank <= 0) edf__say("scalar");
 }
 
-static void edf__say_shape(const edf_node *x) { edf__say_dims(x, x->rank); }
-
 static void edf__say_node(const edf_node *x) {
   edf__say("%s \"%s\" ", x->op, edf_label(x));
-  edf__say_shape(x);
+  edf__say_dims(x, x->rank);
   size_t begin = edf__length;
   while (begin > 0 && edf__message[begin - 1] != '\n') begin--;
   int at = (int)(edf__length - begin);
@@ -775,13 +773,8 @@ static void edf__fill(edf_real *x, size_t n, edf_real number) {
   if (!edf__seam || !edf__seam->fill(x, n, number)) edf__fill_here(x, n, number);
 }
 
-static void edf__push(edf_real *x, size_t n) {
-  if (edf__seam && x) edf__seam->push(x, n);
-}
-
-static void edf__pull(edf_real *x, size_t n) {
-  if (edf__seam && x) edf__seam->pull(x, n);
-}
+static void edf__push(edf_real *x, size_t n) { if (edf__seam && x) edf__seam->push(x, n); }
+static void edf__pull(edf_real *x, size_t n) { if (edf__seam && x) edf__seam->pull(x, n); }
 
 /* The size of a tensor, from dimensions that a shape function of the user's may have set. */
 static void edf__find_size(edf_node *x) {
@@ -828,16 +821,11 @@ static void edf__check_loss(const char *who, const char *what, const edf_node *x
                    what);
 }
 
-static void edf__check_update(const char *who, const edf_node *p) {
+static void edf__check_parameter(const char *who, const edf_node *p, int updated) {
   edf__check_node(who, p);
-  if (p->kind != EDF_PARAMETER || !p->grad)
-    edf__fail_with(p, "%s: only a Parameter that has a gradient can be updated", who);
-}
-
-static void edf__check_parameter(const char *who, const edf_node *p) {
-  edf__check_node(who, p);
-  if (p->kind != EDF_PARAMETER)
-    edf__fail_with(p, "%s: only a Parameter can be initialised", who);
+  if (p->kind != EDF_PARAMETER || (updated && !p->grad))
+    edf__fail_with(p, "%s: only a Parameter %s", who,
+                   updated ? "that has a gradient can be updated" : "can be initialised");
 }
 
 /* ==== >>core  Nodes, lists and the three loops =========================================== */
@@ -1169,13 +1157,10 @@ static int edf__due(edf_node *p, edf_real eta) {
   return 0;
 }
 
-void edf_frozen(edf_node *p, edf_real eta) {
-  (void)p;
-  (void)eta;
-}
+void edf_frozen(edf_node *p, edf_real eta) { (void)p; (void)eta; }
 
 void edf_update_sgd(edf_node *p, edf_real eta) {
-  edf__check_update("edf_update_sgd", p);
+  edf__check_parameter("edf_update_sgd", p, 1);
   if (edf__seam && edf__seam->sgd(p, eta)) return;
   for (size_t i = 0; i < p->size; i++) p->value[i] -= eta * p->grad[i];
 }
@@ -1328,13 +1313,13 @@ int edf_below(int n) {
 }
 
 void edf_init_uniform(edf_node *p, edf_real lo, edf_real hi) {
-  edf__check_parameter("edf_init_uniform", p);
+  edf__check_parameter("edf_init_uniform", p, 0);
   for (size_t i = 0; i < p->size; i++) p->value[i] = edf_uniform(lo, hi);
   edf_push(p);
 }
 
 void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
-  edf__check_parameter("edf_init_normal", p);
+  edf__check_parameter("edf_init_normal", p, 0);
   for (size_t i = 0; i < p->size; i++) p->value[i] = edf_normal(mean, deviation);
   edf_push(p);
 }
@@ -1406,8 +1391,7 @@ static void edf__sigmoid_backward(edf_node *y) {
     edf_addgrad(x, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
 }
 static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward,
-  edf__sigmoid_backward, "y x", "y@ = 1/(1+exp(-x@))",
-  "x.grad@ += y.grad@ y@ (1-y@)", 1, 0 };
+  edf__sigmoid_backward, "y x", "y@ = 1/(1+exp(-x@))", "x.grad@ += y.grad@ y@ (1-y@)", 1, 0 };
 edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sigmoid_op, file, line, x);
 }
@@ -1507,26 +1491,25 @@ edf_node *edf_square_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__square_op, file, line, x);
 }
 
-/* Sums and maxima that a compiler vectorises, by 16 partial ones. */
+/* Sums and maxima by partial ones, so that the compiler may vectorise. */
+enum { EDF__PARTIAL = 16 };
 static edf_real edf__dot(const edf_real *a, const edf_real *b, ptrdiff_t n) {
-  enum { LANES = 16 };                   /* partial sums, so that the compiler may vectorise  */
-  edf_real lane[LANES] = { 0 }, sum = 0;
+  edf_real lane[EDF__PARTIAL] = { 0 }, sum = 0;
   ptrdiff_t i = 0;
-  for (; i + LANES <= n; i += LANES)
-    for (int l = 0; l < LANES; l++) lane[l] += a[i + l] * b[i + l];
+  for (; i + EDF__PARTIAL <= n; i += EDF__PARTIAL)
+    for (int l = 0; l < EDF__PARTIAL; l++) lane[l] += a[i + l] * b[i + l];
   for (; i < n; i++) sum += a[i] * b[i];
-  for (int l = 0; l < LANES; l++) sum += lane[l];
+  for (int l = 0; l < EDF__PARTIAL; l++) sum += lane[l];
   return sum;
 }
 
 static edf_real edf__total(const edf_real *a, ptrdiff_t n) {
-  enum { LANES = 16 };
-  edf_real lane[LANES] = { 0 }, sum = 0;
+  edf_real lane[EDF__PARTIAL] = { 0 }, sum = 0;
   ptrdiff_t i = 0;
-  for (; i + LANES <= n; i += LANES)
-    for (int l = 0; l < LANES; l++) lane[l] += a[i + l];
+  for (; i + EDF__PARTIAL <= n; i += EDF__PARTIAL)
+    for (int l = 0; l < EDF__PARTIAL; l++) lane[l] += a[i + l];
   for (; i < n; i++) sum += a[i];
-  for (int l = 0; l < LANES; l++) sum += lane[l];
+  for (int l = 0; l < EDF__PARTIAL; l++) sum += lane[l];
   return sum;
 }
 
@@ -1538,15 +1521,14 @@ static edf_real edf__total(const edf_real *a, ptrdiff_t n) {
 #endif
 
 static edf_real edf__largest(const edf_real *a, ptrdiff_t n) {
-  enum { LANES = 16 };
-  edf_real lane[LANES], most = a[0];
+  edf_real lane[EDF__PARTIAL], most = a[0];
   ptrdiff_t i = 0;
-  for (int l = 0; l < LANES; l++) lane[l] = most;
-  for (; i + LANES <= n; i += LANES)
-    EDF__KEEP_LOOP for (int l = 0; l < LANES; l++)
+  for (int l = 0; l < EDF__PARTIAL; l++) lane[l] = most;
+  for (; i + EDF__PARTIAL <= n; i += EDF__PARTIAL)
+    EDF__KEEP_LOOP for (int l = 0; l < EDF__PARTIAL; l++)
       lane[l] = a[i + l] > lane[l] ? a[i + l] : lane[l];
   for (; i < n; i++) most = a[i] > most ? a[i] : most;
-  for (int l = 0; l < LANES; l++) most = lane[l] > most ? lane[l] : most;
+  for (int l = 0; l < EDF__PARTIAL; l++) most = lane[l] > most ? lane[l] : most;
   return most;
 }
 
@@ -1781,10 +1763,9 @@ static void edf__declare_place(edf_node *x, edf__scan *s) {
     if (x->kind == EDF_PARAMETER || d > 0)
       edf__syntax(s, name, "%.*s needs a number, as in %.*s=10: only the batch has none, the "
                   "first index of an Input", length, name, length, name);
-    x->batched = 1;
-    x->dim[d] = x->kind == EDF_INPUT ? edf.batch : 0;
-    if (x->kind != EDF_INPUT) return;
-    edf.batch_name = edf__copy_part(&edf.kept, name, (size_t)length);
+    x->batched = 1;                      /* its extent comes with each feed                   */
+    if (x->kind == EDF_INPUT)
+      edf.batch_name = edf__copy_part(&edf.kept, name, (size_t)length);
     return;
   }
   if (!edf__is_digit(edf__peek(s))) edf__syntax(s, s->at, "expected a number after '='");
@@ -2302,10 +2283,8 @@ typedef struct { edf_node *of; ptrdiff_t start, s[EDF_MAX_INDEX]; unsigned has; 
 
 static edf__view edf__view_of(const edf__equation *e, const edf__ref *r, edf_node *of,
                               const ptrdiff_t *origin, const ptrdiff_t *extent) {
-  edf__view v;
+  edf__view v = { of, 0, { 0 }, 0 };
   ptrdiff_t stride = 1;
-  memset(&v, 0, sizeof v);
-  v.of = of;
   for (int d = r->rank - 1; d >= 0; d--) {
     v.start += (r->place[d].constant - (origin ? origin[d] : 0)) * stride;
     for (int i = 0; i < e->n_letter; i++) {
@@ -2456,10 +2435,8 @@ static double edf__best_order(const edf__einsum *m, const unsigned *has, int n, 
 /* Multiplies factors i < j; the product takes the place of i, and the last that of j. */
 static void edf__multiply(edf__einsum *m, edf__program *p, edf__view *v, int n, int i, int j,
                           unsigned kept) {
-  edf__view product;
+  edf__view product = { NULL, 0, { 0 }, kept };
   ptrdiff_t stride = 1;
-  memset(&product, 0, sizeof product);
-  product.has = kept;
   for (int k = m->e.n_letter - 1; k >= 0; k--)
     if (kept >> k & 1) {
       product.s[k] = stride;
@@ -2732,8 +2709,6 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   return y;
 }
 
-static int edf__is_einsum(const edf_node *y) { return edf__is(y, EDF_IS_EQUATION); }
-
 /* ---- The letters of a node's indices: those on the left of its equation, those of a text as
    "a[b,t,S]", or those of what it was computed from; where nobody has named them i, j, k. */
 enum { EDF__LETTER = 16 };
@@ -2759,16 +2734,15 @@ static void edf__any_letter(edf__letters *l, const edf_node *x) {
 
 /* The node whose letters x has, where the line of operands begins; NULL where none is named. */
 static const edf_node *edf__letter_source(const edf_node *x) {
-  while (!x->letters && !edf__is_einsum(x) && x->n_in && x->letters_of >= 0) {
+  while (!x->letters && !edf__is(x, EDF_IS_EQUATION) && x->n_in && x->letters_of >= 0) {
     int longer = x->n_in == 2 && x->in[1]->rank > x->in[0]->rank;
     x = x->in[x->letters_of || longer];
   }
-  return x->letters || edf__is_einsum(x) ? x : NULL;
+  return x->letters || edf__is(x, EDF_IS_EQUATION) ? x : NULL;
 }
 
 static edf__letters edf__letters_of(const edf_node *y) {
-  edf__letters l;
-  memset(&l, 0, sizeof l);
+  edf__letters l = { 0, { { 0 } } };
   if (!y) return l;                      /* an operand that is missing is an error later      */
   const edf_node *x = edf__letter_source(y);
   const char *c = x && x->letters ? x->letters + 1 : "";
@@ -2935,7 +2909,7 @@ static void edf__rows_shape(edf_node *loss) {
     const char *scores = edf__is(loss, EDF_IS_SOFTMAX) ? "s" : "P";
     edf__say_at(loss);
     edf__say("expected one label for each row of %s: y is ", scores);
-    edf__say_shape(y);
+    edf__say_dims(y, y->rank);
     edf__say(", not ");
     edf__say_dims(P, P->rank - 1);
     edf__say_with(P, "\n  %s = ", scores);
@@ -3180,7 +3154,7 @@ static void edf__run_here(edf_node *y, int backward) {
 static int edf__device_ran(edf_node *y, int backward) {
   if (!edf_device) return 0;
   if (!edf.way) edf__check_classes(y);              /* eager                               */
-  if (edf__is_einsum(y)) return 0;
+  if (edf__is(y, EDF_IS_EQUATION)) return 0;
   if (edf__is(y, EDF_IS_OWN) || !edf_device->node(y, backward)) edf__run_here(y, backward);
   return 1;
 }
@@ -5683,7 +5657,7 @@ static void edf__check_beta(const char *who, edf_real beta) {
 
 void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu) {
   edf_real c[3] = { eta, mu, 1 };
-  edf__check_update("edf_update_momentum", p);
+  edf__check_parameter("edf_update_momentum", p, 1);
   edf__check_beta("edf_momentum: mu", mu);
   edf_update(p, EDF_MOMENTUM_RULE, c, 3);
 }
@@ -5694,7 +5668,7 @@ void edf_momentum(edf_real eta, edf_real mu) {
 
 void edf_update_average(edf_node *p, edf_real eta, edf_real beta) {
   edf_real c[3] = { 1 - beta, beta, eta };
-  edf__check_update("edf_update_average", p);
+  edf__check_parameter("edf_update_average", p, 1);
   edf__check_beta("edf_average: beta", beta);
   edf_update(p, EDF_MOMENTUM_RULE, c, 3);
 }
@@ -5705,7 +5679,7 @@ void edf_average(edf_real eta, edf_real beta) {
 
 void edf_update_adagrad(edf_node *p, edf_real eta, edf_real eps) {
   edf_real c[4] = { eta, 1, 1, eps };
-  edf__check_update("edf_update_adagrad", p);
+  edf__check_parameter("edf_update_adagrad", p, 1);
   edf_update(p, EDF_SQUARE_RULE, c, 4);
 }
 void edf_adagrad(edf_real eta, edf_real eps) {
@@ -5715,7 +5689,7 @@ void edf_adagrad(edf_real eta, edf_real eps) {
 
 void edf_update_rmsprop(edf_node *p, edf_real eta, edf_real beta, edf_real eps) {
   edf_real c[4] = { eta, beta, 1 - beta, eps };
-  edf__check_update("edf_update_rmsprop", p);
+  edf__check_parameter("edf_update_rmsprop", p, 1);
   edf__check_beta("edf_rmsprop: beta", beta);
   edf_update(p, EDF_SQUARE_RULE, c, 4);
 }
@@ -5726,7 +5700,7 @@ void edf_rmsprop(edf_real eta, edf_real beta, edf_real eps) {
 
 void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps,
                       edf_real decay) {
-  edf__check_update("edf_update_adamw", p);
+  edf__check_parameter("edf_update_adamw", p, 1);
   edf__check_beta("edf_adam: beta1", beta1);
   edf__check_beta("edf_adam: beta2", beta2);
   double t = (double)(p->steps > 0 ? p->steps : 1);
@@ -5750,7 +5724,7 @@ void edf_adam(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
 /* beta = 1 - 1/min(t, N), with N = 1/(1-beta): a plain average of the first N gradients. */
 void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2,
                             edf_real eps) {
-  edf__check_update("edf_update_adam_slides", p);
+  edf__check_parameter("edf_update_adam_slides", p, 1);
   edf__check_beta("edf_adam_slides: beta1", beta1);
   edf__check_beta("edf_adam_slides: beta2", beta2);
   edf_real first = 1 - 1 / (edf_real)(p->steps > 0 ? p->steps : 1);
@@ -6481,7 +6455,7 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
 
 /* ---- Any node: its line forward, and its lines backward. */
 static void edf__write_forward(edf_page *out, const edf_node *y) {
-  if (edf__is_einsum(y)) { edf__write_equation(out, y); return; }
+  if (edf__is(y, EDF_IS_EQUATION)) { edf__write_equation(out, y); return; }
   if (!y->says) {
     edf_write(out, "%s = %s(", edf_label(y), y->op);
     for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++)
@@ -6543,7 +6517,7 @@ static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
 
 /* Of a node that has not said its formula: what its code is given, and what it adds to. */
 static void edf__write_backward(edf_page *out, const edf_node *y) {
-  if (edf__is_einsum(y)) { edf__write_equation_backward(out, y); return; }
+  if (edf__is(y, EDF_IS_EQUATION)) { edf__write_equation_backward(out, y); return; }
   if (y->says) { edf__write_said_backward(out, y); return; }
   for (int k = 0; k < y->n_in; k++) {
     if (!y->in[k]->need) continue;
@@ -6590,10 +6564,11 @@ static void edf__write_data(edf_page *to, const edf_node *y) {
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
   if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
   if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
-  if (part == EDF_EQUATION_DATA && edf__is_einsum(x)) edf__write_data(to, x);
+  if (part == EDF_EQUATION_DATA && edf__is(x, EDF_IS_EQUATION)) edf__write_data(to, x);
   if (part != EDF_SITE && part != EDF_SHAPE) return;
   edf__length = 0;
-  (part == EDF_SITE ? edf__say_node : edf__say_shape)(x);
+  if (part == EDF_SITE) edf__say_node(x);
+  else edf__say_dims(x, x->rank);
   edf_write(to, "%s", edf__message);
   edf__length = 0;
 }
@@ -7628,7 +7603,8 @@ static void edf__where_grad(const edf_node *x, const edf_node *next) {
   int all = x == edf.loss, arrived = all;
   for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *c = edf.compnodes[i];
-    const edf__equation *e = edf__is_einsum(c) ? &((const edf__einsum *)c->state)->e : NULL;
+    const edf__einsum *m = edf__is(c, EDF_IS_EQUATION) ? (const edf__einsum *)c->state : NULL;
+    const edf__equation *e = m ? &m->e : NULL;
     int lines = !edf__runs_backward(c) ? 0 : e ? e->n_ref - 1 : c->n_in;
     for (int k = 0; k < lines; k++) {
       int adds = c->in[e ? e->ref[k + 1].operand : k] == x;
@@ -7737,7 +7713,7 @@ static void edf__print_greatest(const edf_node *y, size_t entry) {
 /* An entry's ancestry: one step back, and where an input was computed entry by entry, two. Of a
    row that was reduced the least entry: 0 makes a logarithm or a quotient infinite. */
 static void edf__print_ancestry(const edf_node *y, size_t entry) {
-  if (edf__is_einsum(y)) { edf__print_greatest(y, entry); return; }
+  if (edf__is(y, EDF_IS_EQUATION)) { edf__print_greatest(y, entry); return; }
   for (int k = 0; k < y->n_in; k++) {
     const edf_node *x = y->in[k], *before = x->n_in == 1 ? x->in[0] : NULL;
     if (!x->size || (y->size % x->size && x->size % y->size)) continue;
