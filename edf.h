@@ -673,9 +673,8 @@ static void edf__say_node(const edf_node *x) {
 #define edf__fail_with(x, ...) (edf__say(__VA_ARGS__), edf__stop_with(x, "\n  "))
 #define edf__fail_at_with(y, x, ...) (edf__say_at(y), edf__fail_with(x, __VA_ARGS__))
 
-/* ---- Memory: blocks in a list, which belongs to the graph; so edf_clear finds all of them,
-   also after a panic that jumped out of the middle of something. Data is aligned to 64
-   bytes. */
+/* ---- Memory: blocks in a list of the graph's, so that edf_clear finds all of them, also after
+   a panic that jumped out of the middle of something. Data is aligned to 64 bytes. */
 typedef struct edf__block {
   struct edf__block *next, **link;       /* link: what points at this block                   */
   size_t bytes;
@@ -1277,8 +1276,7 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
 
 /* ==== >>init  Random numbers and initialisation ========================================== */
 
-/* The n-th number is a hash of the seed and n (the finaliser of SplitMix64, Steele et al.
-   2014). */
+/* The n-th number is a hash of the seed and n: SplitMix64's finaliser, Steele et al. 2014. */
 static uint64_t edf__draw(unsigned long long n) {
   uint64_t z = n * UINT64_C(0x9E3779B97F4A7C15);
   z += edf.seed * UINT64_C(0xD1342543DE82EF95);
@@ -1338,7 +1336,7 @@ static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf
 
 /* exp that a compiler vectorises: x = n ln2 + r, a polynomial for exp(r), and 2^n by the
    exponent's bits, in two halves so that results below the smallest normal number are right.
-   Within 1 ulp; NaN stays NaN. In double the C library's. Coefficients: Cephes, expf. */
+   Within 1 ulp; NaN stays NaN. In double the C library's. Coefficients: Cephes, expf, tanhf. */
 #if EDF_REAL_IS_DOUBLE
 static double edf__exp(double x) { return exp(x); }
 static double edf__tanh(double x) { return tanh(x); }
@@ -1366,8 +1364,7 @@ static inline float edf__exp(float x) {
   return (p * r * r + r + 1) * edf__power_of_two(half) * edf__power_of_two(k - half);
 }
 
-/* tanh by the same exp, near 0 by an odd polynomial (Cephes, tanhf). */
-static inline float edf__tanh(float x) {
+static inline float edf__tanh(float x) { /* near 0 by an odd polynomial                       */
   float size = x < 0 ? -x : x, z = x * x;
   float p = -5.70498872745e-3f * z + 2.06390887954e-2f;
   p = p * z - 5.37397155531e-2f;
@@ -1605,10 +1602,9 @@ edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
 /* ==== >>contraction  The definition of a contraction ===================================== */
 
 /* ---- The definition: out += alpha a b at all numbers of the letters, of which the last runs
-   fastest. What >>nest has computes the same, faster. The numbers are a text, which a debugger
-   shows, at = "b = 0, i = 3, j = 2", and turn like the wheels of an odometer: the one that ends
-   at `end` goes on, as from 9 to 10, or back to 0, where all of them are when it is over.
-   Returns where the wheel on its left ends. */
+   fastest; >>nest does the same, faster. The numbers are a text for a debugger to show, at =
+   "b = 0, i = 3, j = 2", and turn like an odometer's wheels: that which ends at `end` goes on,
+   from 9 to 10, or back to 0. Returns where the wheel on its left ends. */
 static char *edf__turn(char *end, const char *letters, int back) {
   if (!back) {
     while (*--end == '9') *end = '0';
@@ -2055,13 +2051,11 @@ static void edf__parse(edf__equation *e) {
 
 /* ==== >>einsum  Equations as nodes ======================================================= */
 
-/* A contraction of a program, which keeps its plan. `part`: out is a padded copy, whose other
-   entries stay; else these are 0. */
-typedef struct {
+typedef struct {                         /* a contraction of a program, which keeps its plan  */
   edf_nest nest;
   char *letters;                         /* of its loops: "b = 0, j = 0"                      */
   struct edf_route *route;               /* the fast kernels' plan, made when it first runs   */
-  char part;
+  char part;                             /* out is a padded copy, whose border stays          */
   const edf_node *max;                   /* whose value is a maximum in place of a sum        */
 } edf__contraction;
 
@@ -2153,8 +2147,7 @@ static void edf__extent_alone(const edf_node *y, const edf__ref *r, int d) {
   edf__stop();
 }
 
-/* The least and greatest value of a place, where an index whose extent is not known yet (-1) is
-   0; returns 0 if the batch is unknown. */
+/* A place's least and greatest value; an index of unknown extent, -1, is 0. 0: no batch yet. */
 static int edf__reach(const edf__einsum *m, const edf__place *p, ptrdiff_t *least,
                       ptrdiff_t *greatest) {
   int known = 1;
@@ -2192,9 +2185,8 @@ EDF__NORETURN static void edf__read_error(const edf_node *y, const edf__ref *r, 
   edf__stop();
 }
 
-/* A place reads inside of its dimension, unless an index there has a bound: then what is
-   outside counts as zero. Returns how long index i of unknown extent can be, with 0 for an
-   unknown batch; i is -1 where all are known. */
+/* A place reads inside of its dimension, unless an index there has a bound. Returns how long
+   index i of unknown extent can be, 0 for an unknown batch; i is -1 where all are known. */
 static ptrdiff_t edf__check_read(const edf_node *y, const edf__ref *r, int d, int i) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__place *p = &r->place[d];
@@ -2207,8 +2199,7 @@ static ptrdiff_t edf__check_read(const edf_node *y, const edf__ref *r, int d, in
   return 1 + (factor > 0 ? (n - 1 - greatest) / factor : least / -factor);
 }
 
-/* Places with one index of unknown extent fix it: as long as every read is inside. The smallest
-   over all such places counts. */
+/* Places with one index of unknown extent fix it: as long as every read of each is inside. */
 static int edf__extent_offsets(const edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   ptrdiff_t longest[EDF_MAX_INDEX];
@@ -2495,8 +2486,7 @@ static int edf__fits(const edf_node *y, const edf__program *p) {
   return 1;
 }
 
-/* The memory of a program's own nodes; a padded copy's border counts as zero, which is minus
-   infinity for a maximum. */
+/* The memory of a program's own nodes; a padded copy's border is what adds nothing. */
 static void edf__make_values(edf_node *y, edf__program *p) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf_real border = m->kind == EDF__MAX ? -(edf_real)HUGE_VAL : 0;
@@ -2973,8 +2963,7 @@ edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) 
 /* ---- SoftmaxLogLoss   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]
                          s.grad[b,k] += l.grad[b] (softmax(s)[b,k] - [k = y[b]])
    The state holds P = softmax(s). The row's greatest entry has P = 1/Z, with Z the sum of
-   exp(s - max): so l = -ln(max P) + max s - s[y], which loses nothing where P[y] is tiny.
-   ---- */
+   exp(s - max): l = -ln(max P) + max s - s[y] loses nothing where P[y] is tiny. ---- */
 static void edf__softmax_log_loss_forward(edf_node *l) {
   edf_node *s = l->in[0];
   size_t K = (size_t)s->dim[s->rank - 1];
