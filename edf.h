@@ -2810,22 +2810,18 @@ static size_t edf__row_end(const edf_node *y, size_t row, size_t K) {
   return n < K ? n : K;
 }
 
-static void edf__exp_all(edf_real *x, size_t n) {
-  for (size_t i = 0; i < n; i++) x[i] = edf__exp(x[i]);
-}
-
 static void edf__softmax_rows(const edf_node *y, edf_real *P, const edf_real *s, size_t rows,
                               size_t K) {
   for (size_t b = 0; b < rows; b++) {
     size_t n = edf__row_end(y, b, K);
     const edf_real *row = s + b * K, max = edf__largest(row, (ptrdiff_t)n);
     for (size_t k = 0; k < n; k++) P[b * K + k] = row[k] - max;
-    memset(P + b * K + n, 0, (K - n) * sizeof *P);
-    if (y->causal) edf__exp_all(P + b * K, n);
   }
-  if (!y->causal) edf__exp_all(P, rows * K);
+  for (size_t i = 0; i < rows * K; i++) P[i] = edf__exp(P[i]);
   for (size_t b = 0; b < rows; b++) {
-    edf_real *row = P + b * K, Z = edf__total(row, (ptrdiff_t)edf__row_end(y, b, K));
+    size_t n = edf__row_end(y, b, K);
+    edf_real *row = P + b * K, Z = edf__total(row, (ptrdiff_t)n);
+    memset(row + n, 0, (K - n) * sizeof *row);
     for (size_t k = 0; k < K; k++) row[k] /= Z;
   }
 }
