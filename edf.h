@@ -747,7 +747,6 @@ static void *edf__grow(edf__block **list, void *old, size_t bytes) {
 static char *edf__copy_part(edf__block **list, const char *text, size_t n) {
   return (char *)memcpy(edf__alloc(list, n + 1), text, n);
 }
-
 static char *edf__copy(edf__block **list, const char *text) {
   return edf__copy_part(list, text, strlen(text));
 }
@@ -767,7 +766,6 @@ static void edf__fill_here(edf_real *x, size_t n, edf_real number) {
   if (number == 0) { memset(x, 0, n * sizeof *x); return; }
   for (size_t i = 0; i < n; i++) x[i] = number;
 }
-
 static void edf__fill(edf_real *x, size_t n, edf_real number) {
   if (!edf__seam || !edf__seam->fill(x, n, number)) edf__fill_here(x, n, number);
 }
@@ -985,7 +983,6 @@ static void edf__run(edf_node *target) {
 }
 
 void edf_forward(void) { edf__run(NULL); }
-
 void edf_forward_to(edf_node *node) {
   edf__check_node("edf_forward_to", node);
   edf__run(node);
@@ -1215,7 +1212,6 @@ edf_node *edf_name(edf_node *node, const char *name) {
   node->name = edf__copy(edf__list_of(node), name);
   return node;
 }
-
 edf_node *edf_want_grad(edf_node *node) {
   edf__check_node("edf_want_grad", node);
   node->wanted = 1;
@@ -1228,18 +1224,15 @@ edf_real *edf_value(edf_node *node) {
   edf__pull(node->value, node->size);
   return node->value;
 }
-
 edf_real *edf_grad(edf_node *node) {
   edf__check_node("edf_grad", node);
   edf__pull(node->grad, node->size);
   return node->grad;
 }
-
 void edf_push(edf_node *node) {
   edf__check_node("edf_push", node);
   edf__push(node->value, node->size);
 }
-
 void edf_push_grad(edf_node *node) {
   edf__check_node("edf_push_grad", node);
   edf__push(node->grad, node->size);
@@ -1298,13 +1291,11 @@ edf_real edf_uniform(edf_real lo, edf_real hi) {
   edf_real x = (edf_real)((double)lo + ((double)hi - (double)lo) * edf__random_unit());
   return x < hi ? x : lo;                /* rounding may have reached hi                      */
 }
-
 edf_real edf_normal(edf_real mean, edf_real deviation) {
   double radius = sqrt(-2 * log(1 - edf__random_unit()));
   double angle = 6.283185307179586 * edf__random_unit();
   return (edf_real)((double)mean + (double)deviation * radius * cos(angle));
 }
-
 int edf_below(int n) {
   if (n < 1) edf__fail("edf_below: n is %d, expected at least 1", n);
   return (int)(edf__random_unit() * n);
@@ -1315,7 +1306,6 @@ void edf_init_uniform(edf_node *p, edf_real lo, edf_real hi) {
   for (size_t i = 0; i < p->size; i++) p->value[i] = edf_uniform(lo, hi);
   edf_push(p);
 }
-
 void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
   edf__check_parameter("edf_init_normal", p, 0);
   for (size_t i = 0; i < p->size; i++) p->value[i] = edf_normal(mean, deviation);
@@ -1327,7 +1317,6 @@ void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
 static edf_node *edf__node1(const edf_op *about, const char *file, int line, edf_node *x) {
   return edf__add_compnode(edf__computed(about, file, line, 1, &x));
 }
-
 static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf_node *a,
                             edf_node *b) {
   edf_node *in[2] = { a, b };
@@ -1754,7 +1743,6 @@ static void edf__declare_place(edf_node *x, edf__scan *s) {
   const char *at = s->at, *name = NULL;
   if (d == EDF_MAX_RANK) edf__syntax(s, at, "a tensor has at most %d dimensions", EDF_MAX_RANK);
   if (!edf__is_digit(edf__peek(s))) name = edf__identifier(s, &length, "an extent or an index");
-  at = s->at;
   if (name && !edf__accept(s, '=')) {
     if (x->kind == EDF_PARAMETER || d > 0)
       edf__syntax(s, name, "%.*s needs a number, as in %.*s=10: only the batch has none, the "
@@ -1799,7 +1787,6 @@ edf_node *edf_input_at(const char *file, int line, const char *decl, ...) {
   edf__append(&edf.inputs, &edf.n_inputs, x);
   return x;
 }
-
 edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
   edf_node *p = edf__new_node(EDF_PARAMETER, "Parameter", file, line, 0);
   va_list args;
@@ -2132,10 +2119,9 @@ static void edf__extent_alone(const edf_node *y, const edf__ref *r, int d) {
   const edf__letter *l = &m->e.letter[i];
   if (l->bound && n && l->bound > n) {
     edf__say_caret(&m->e.scan, r->place[d].at);
-    edf__say("the bound %.*s<%d is longer than this dimension, %d\n  ", l->length, l->name,
+    edf__say("the bound %.*s<%d is longer than this dimension, %d", l->length, l->name,
              l->bound, n);
-    edf__say_operand(y, r);
-    edf__stop();
+    edf__stop_with(y->in[r->operand], "\n  %.*s = ", r->length, r->name);
   }
   if (l->bound) return;
   if (!m->source[i]) { m->source[i] = r; m->extent[i] = n; }
