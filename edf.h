@@ -196,15 +196,13 @@ static const char *const edf__type_mark EDF__USED = &EDF__TYPE_MARK;
      place    = i   or a sum with whole factors and a constant:   2*i+DI   t-1   0
 
    free      An index on the left is free, whatever its case.
-   summed    An index that is not on the left is summed, within its term, and must begin with
-             a capital.
+   summed    One that is not there is summed, within its term, and must begin with a capital.
    extent    An index has one extent. Alone in a place it has that dimension's. After a bar it
              may be given: | i<28. What is then unknown is as long as it can be with every read
              inside the tensor (a "valid" convolution).
-   outside   A read outside a tensor is an error, but in a place with a bounded index it counts
-             as zero ("same" padding).
-   scatter   A sum on the left writes there: y[b,2*i+DI] = ...; entries written twice add up,
-             entries never written are 0.
+   outside   A read outside a tensor is an error, or 0 by a bounded index ("same" padding).
+   scatter   A sum on the left writes there: y[b,2*i+DI] = ...; what is written twice adds up,
+             what is never written is 0.
    repeat    A term without an index that stands alone on the left is repeated along it.
    diagonal  An index twice in one tensor walks its diagonal. A tensor may appear twice.
 
@@ -249,8 +247,7 @@ struct edf_node {
   int          lazy, is;                 /* as its op says; 1 << EDF_IS_... of what it is     */
   char         row_dims, causal;         /* a row: its last indices; | S<=t                   */
   signed char  letters_of;               /* the input whose indices it has; -1: none has them */
-  int          classes;                  /* its last input has class numbers below; 0: none   */
-  int          position;                 /* in the list of its kind                           */
+  int          classes, position;        /* of its last input's labels, or 0; in its list     */
 };
 
 /* What can be asked of a node: edf_is, in >>tools. */
@@ -290,8 +287,7 @@ typedef struct edf_watcher {
   int passes;                            /* it is not told of single nodes                    */
 } edf_watcher;
 
-/* The whole graph is one value. A program with two graphs keeps two and assigns:
-   edf_graph a = edf; edf = b; */
+/* The whole graph is one value: a program with two assigns, edf_graph a = edf; edf = b; */
 typedef struct edf_graph {
   edf_node **inputs, **parameters, **compnodes;     /* in the order of construction           */
   int n_inputs, n_parameters, n_compnodes;
@@ -319,9 +315,7 @@ typedef struct edf_graph {
 
 extern edf_graph edf;
 
-/* Constructors know the line that called them. Of those with one operand and with two, of which
-   there are many, a line declares several. */
-#define EDF__HERE __FILE__, __LINE__
+#define EDF__HERE __FILE__, __LINE__     /* constructors know the line that called them       */
 typedef edf_node *edf__unary(const char *file, int line, edf_node *x);
 typedef edf_node *edf__binary(const char *file, int line, edf_node *a, edf_node *b);
 
@@ -411,9 +405,8 @@ void edf_clear(void);                    /* forget all nodes, free everything; s
 void edf_clear_compnodes(void);          /* keep inputs and parameters: a new graph per step  */
 edf_graph edf_new_graph(void);           /* an empty graph with the defaults                  */
 
-/* Host arrays that are current: node->value and node->grad, brought back from a device if there
-   is one. edf_grad is NULL where there is no gradient. edf_push says that the program has
-   written node->value on the host, edf_push_grad that it has written node->grad. */
+/* node->value and node->grad, current on the host: brought back from a device if there is one.
+   edf_grad: NULL without one. edf_push, edf_push_grad: the program has written them. */
 edf_real *edf_value(edf_node *node);
 edf_real *edf_grad(edf_node *node);
 void edf_push(edf_node *node);
@@ -423,7 +416,6 @@ void edf_push_grad(edf_node *node);
 
    Each is a macro that adds the source line to a function edf_NAME_at; break on that one. dx is
    x.grad. In the formulas of element-wise nodes one index stands for all. */
-
 /* One node from one equation; see the notation above. edf_fmt puts run-time numbers into it,
    for one call, at most 511 characters:
      edf_einsum(edf_fmt("a[t,s] = %g Q[t,I] K[s,I]", c), Q, K) */
@@ -518,7 +510,6 @@ EDF__C_END
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF__IMPLEMENTED)
 #define EDF__IMPLEMENTED
 #define EDF__CODE                        /* this time the code is compiled                    */
-
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -543,8 +534,7 @@ EDF__C_END
 #define EDF_PANIC(message) (fflush(stdout), fprintf(stderr, "%s\n", message), abort())
 #endif
 
-/* A function that a later chapter may add: NULL without that chapter. C may say again what a
-   static variable is; C++ sets it before main. */
+/* What a later chapter may add, else NULL. C may say again what a static is; C++ sets it. */
 #ifdef __cplusplus
 #define EDF__HOOK(type, name) static type *name = NULL;
 #define EDF__HOOKED(type, name, is) static const int name##_is EDF__USED = (name = is, 1);
@@ -556,8 +546,7 @@ EDF__C_END
 EDF__C_BEGIN
 const char EDF__TYPE_MARK = 1;
 
-/* A device may run kernels and hold arrays in place of the code here: see >>seam. What it is
-   asked to do returns 1 where it has. */
+/* A device may run and hold what the code here does, see >>seam: it returns 1 where it has. */
 typedef struct {
   void (*open)(void);                             /* a node is made                           */
   int  (*pass)(void);                             /* run all nodes                            */
@@ -2090,17 +2079,13 @@ typedef struct {
 } edf__einsum;
 
 /* ---- Extents */
-static void edf__say_operand(const edf_node *y, const edf__ref *r) {
-  edf__say_with(y->in[r->operand], "%.*s = ", r->length, r->name);
-}
-
 /*  I is 100 in x = Relu "h" [b=64, 100]          built at hw1.c:55 */
 static void edf__say_extent(const edf_node *y, int i, const edf__ref *r, ptrdiff_t n) {
   const edf__letter *l = &((const edf__einsum *)y->state)->e.letter[i];
   edf__say("\n  %.*s is ", l->length, l->name);
   if (n) edf__say("%ld in ", (long)n);
   else edf__say("the batch in ");
-  edf__say_operand(y, r);
+  edf__say_with(y->in[r->operand], "%.*s = ", r->length, r->name);
 }
 
 static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf_node *x) {
@@ -2163,8 +2148,7 @@ EDF__NORETURN static void edf__read_error(const edf_node *y, const edf__ref *r, 
   if (l)
     edf__say(": give %.*s a bound, | %.*s<n, and reads outside count as zero", l->length,
              l->name, l->length, l->name);
-  edf__say("\n  ");
-  edf__say_operand(y, r);
+  edf__say_with(y->in[r->operand], "\n  %.*s = ", r->length, r->name);
   for (int i = 0; i < m->e.n_letter; i++)
     if (r->place[d].factor[i] && m->source[i] && m->source[i]->operand != r->operand)
       edf__say_extent(y, i, m->source[i], m->extent[i]);
