@@ -126,8 +126,7 @@
    EDF_CBLAS           -              use the CBLAS of <cblas.h> for matrix products
    EDF_NO_SHORT_NAMES  -              no Input, Affine, Forward ...: only names with edf_
    EDF_DEBUG           -              values and gradients are NaN until they are written
-   EDF_NO_DEBUG        -              leaves out what prints, checks, steps and watches: a small
-                                      program, where calls of these functions do nothing
+   EDF_NO_DEBUG        -              leaves out print, check, step, watch: calls do nothing
    EDF_PANIC(message)  print, abort   what a mistake does; it may longjmp, it must not return
    EDF_ASSERT(c)       assert         the header's own invariants
    EDF_MALLOC(n) EDF_REALLOC(p,n) EDF_FREE(p)    the C library's    all three or none
@@ -171,8 +170,7 @@
 #define EDF__USED EDF__ATTRIBUTE(used)
 #define EDF__NORETURN EDF__ATTRIBUTE(noreturn)
 
-/* Two files with different EDF_REAL must not link: each refers to the symbol of its own type,
-   and the implementation defines the one it was compiled with. */
+/* Files with different EDF_REAL must not link: each refers to the symbol of its own type. */
 #define EDF__TYPE_MARK EDF__PASTE(edf_real_is_, EDF_REAL)
 EDF__C_BEGIN
 extern const char EDF__TYPE_MARK;
@@ -344,8 +342,7 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) ED
      #define MyRelu(x) edf_compnode("MyRelu", relu_forward, relu_backward, x)
 
    As a macro, messages name the line that calls it. edf_compnode_shaped("Op", shape, forward,
-   backward, x) has a shape function: it sets y->rank and y->dim from the inputs'. edf_gradcheck
-   checks it. */
+   backward, x) has a function that sets y->rank and y->dim. edf_gradcheck checks a node. */
 #define edf_compnode(op, forward, ...) edf_compnode_shaped(op, NULL, forward, __VA_ARGS__)
 #define edf_compnode_shaped(op, shape, forward, ...) \
   edf_compnode_at(EDF__HERE, op, shape, forward, __VA_ARGS__, (edf_node *)0)
@@ -384,9 +381,9 @@ void edf_forward(void);
 void edf_forward_to(edf_node *node);
 
 /* All grads = 0; loss.grad[i] = 1/n for a loss of n entries; c.backward() for c in reversed
-   CompNodes. So every grad is the derivative of the mean loss. (The slides seed 1 and take the
-   mean at the parameter: the parameters' gradients are the same numbers.) Errors: no Forward
-   since the last feed; a loss that no parameter and no wanted input reaches.
+   CompNodes. So every grad is the derivative of the mean loss; the slides seed 1 and take the
+   mean at the parameter, with the same numbers there. Errors: no Forward since the last feed; a
+   loss that no parameter and no wanted input reaches.
    edf.after_backward, a function of the program's, is called at its end, but not where
    edf_step_backward began it. For processes that train on parts of a batch it adds up their
    gradients: for each p in parameters it reads edf_grad(p), NULL for a frozen one, writes
@@ -613,7 +610,6 @@ EDF__NORETURN static void edf__stop(void) {
 
 /* ---- How messages name a node:  Relu "h" [b=64, 100]      built at hw1.c:55 */
 static int edf__n_nodes(void) { return edf.n_inputs + edf.n_parameters + edf.n_compnodes; }
-
 static edf_node *edf__nth(int i) {       /* of all of them                                    */
   if (i < edf.n_inputs) return edf.inputs[i];
   i -= edf.n_inputs;
@@ -706,7 +702,6 @@ static void *edf__raw_alloc(edf__block **list, size_t bytes) {
   if (!x) edf__fail("edf: out of memory: %zu bytes", bytes);
   return (edf__fail_at_with(x, x, "out of memory: %zu bytes", bytes), data);      /* it stops */
 }
-
 static void *edf__alloc(edf__block **list, size_t bytes) {
   return memset(edf__raw_alloc(list, bytes), 0, bytes);
 }
@@ -719,7 +714,6 @@ static void edf__free(void *data) {
   if (block->next) block->next->link = block->link;
   EDF_FREE(block->raw);
 }
-
 static void edf__free_list(edf__block **list) {
   while (*list) edf__free((char *)*list + EDF__ALIGN);
 }
@@ -783,9 +777,8 @@ static void edf__find_size(edf_node *x) {
 
 /* ---- What is asked of a node before it is used. */
 static void edf__check_node(const char *who, const edf_node *x) {
-  if (x && x->graph == edf.id) return;
   if (!x) edf__fail("%s: the node is NULL", who);
-  edf__stop_with(x, "%s: a node of another graph: ", who);
+  if (x->graph != edf.id) edf__stop_with(x, "%s: a node of another graph: ", who);
 }
 
 EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x) {
@@ -999,8 +992,8 @@ static edf_node *edf__computed(const edf_op *about, const char *file, int line, 
   edf_node *y = edf__new_node(EDF_COMPNODE, about->name, file, line, n);
   for (int k = 0; k < n; k++) {
     y->in[k] = in[k];
-    if (in[k] && in[k]->graph == edf.id) continue;
     if (!in[k]) edf__fail_at(y, "operand %d is NULL", k + 1);
+    if (in[k]->graph == edf.id) continue;
     edf__say_at(y);
     edf__stop_with(in[k], "operand %d is a node of another graph: ", k + 1);
   }
@@ -1038,7 +1031,6 @@ static edf_node *edf__add_compnode(edf_node *y) {
 static void edf__show(edf_node *x) {
   if (x->grad && x->fresh) edf__fill(x->grad, x->size, 0);
 }
-
 static void edf__settle(edf_node *x) {
   edf__show(x);
   x->fresh = 0;
@@ -1132,7 +1124,6 @@ static inline void edf__backward_nodes(void) {
 static int edf__may_step(const edf_node *p) {
   return p->grad && p->reached && p->update != edf_frozen;
 }
-
 static int edf__due(edf_node *p, edf_real eta) {
   edf__tell(EDF_BEFORE_UPDATE, p);
   if (!edf__may_step(p)) return 0;
@@ -1167,7 +1158,6 @@ void edf_clear_compnodes(void) {
   edf.n_compnodes = edf.way = 0;
   edf.loss = NULL;
 }
-
 void edf_clear(void) {
   if (edf__seam) edf__seam->stop(1);
   edf__tell(EDF_CLEARED, NULL);
@@ -1266,7 +1256,6 @@ static uint64_t edf__draw(unsigned long long n) {
   z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
   return z ^ (z >> 31);
 }
-
 static double edf__random_unit(void) {   /* in [0, 1), with 53 bits                           */
   return (double)(edf__draw(++edf.draws) >> 11) * (1.0 / 9007199254740992.0);
 }
@@ -1477,7 +1466,6 @@ static edf_real edf__dot(const edf_real *a, const edf_real *b, ptrdiff_t n) {
   for (int l = 0; l < EDF__PARTIAL; l++) sum += lane[l];
   return sum;
 }
-
 static edf_real edf__total(const edf_real *a, ptrdiff_t n) {
   edf_real lane[EDF__PARTIAL] = { 0 }, sum = 0;
   ptrdiff_t i = 0;
@@ -1647,7 +1635,6 @@ static int edf__is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 static int edf__is_digit(char c) { return c >= '0' && c <= '9'; }
-
 static char edf__upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c; }
 static char edf__lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
@@ -1661,7 +1648,6 @@ static char edf__peek(edf__scan *s) {
   while (*s->at == ' ') s->at++;
   return *s->at;
 }
-
 static int edf__accept(edf__scan *s, char c) {
   if (edf__peek(s) != c || !c) return 0;
   s->at++;
@@ -1677,7 +1663,6 @@ EDF__NORETURN static void edf__found(const edf__scan *s, const char *expected,
   if (!*s->at) edf__syntax(s, s->at, "expected %s, found the end", expected);
   edf__syntax(s, s->at, "expected %s, found '%.*s'%s", expected, length, s->at, hint);
 }
-
 static void edf__expect(edf__scan *s, char c, const char *expected, const char *hint) {
   if (!edf__accept(s, c)) edf__found(s, expected, hint);
 }
