@@ -356,8 +356,7 @@ static inline void edf_addgrad(edf_node *x, size_t i, edf_real d) {
   else if (x->grad) x->grad[i] += d;
 }
 
-/* Memory owned by node y, at least `bytes` long, zero at first; it keeps its content when it
-   grows. The same as y->state. */
+/* y->state: memory owned by node y, at least `bytes`, zero at first, kept where it grows. */
 void *edf_state(edf_node *y, size_t bytes);
 
 /* Names a node in messages and prints; returns it. By default that is its op and its number,
@@ -471,10 +470,8 @@ int      edf_below(int n);                                    /* 0 .. n-1       
 void     edf_init_uniform(edf_node *p, edf_real lo, edf_real hi);
 void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
 
-/* ---- The kernel's interface ----------------------------------------------------------------
-
-   A term of an equation is a loop nest: loops with an extent and a stride in each operand, in
-   any order, whose body is out[..] += alpha * a[..] * b[..]. An absent operand has stride 0. */
+/* ---- The kernel's interface. A term of an equation is a loop nest: loops with an extent and a
+   stride in each operand, 0 where it is absent; its body: out[..] += alpha * a[..] * b[..]. */
 enum { EDF_OUT, EDF_A, EDF_B };
 enum { EDF_FASTEST, EDF_BUILTIN, EDF_REFERENCE };         /* edf.kernel: which code contracts */
 typedef struct { ptrdiff_t n, s[3]; } edf_loop;
@@ -484,7 +481,6 @@ typedef struct {
   ptrdiff_t start[3];                    /* first element of each operand                     */
   edf_real alpha;
 } edf_nest;
-
 void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
                             const edf_real *b);           /* the definition, in >>contraction */
 
@@ -1164,10 +1160,9 @@ void edf_clear(void) {
   edf_clear_compnodes();
   edf__free_list(&edf.kept);
   edf.inputs = edf.parameters = edf.compnodes = NULL;
-  edf.n_inputs = edf.n_parameters = edf.n_packages = edf.batch = 0;
+  edf.n_inputs = edf.n_parameters = edf.n_packages = edf.n_workspaces = edf.batch = 0;
   edf.batch_name = "b";
   edf.workspace = NULL;
-  edf.n_workspaces = 0;
   edf.look = EDF__FIRST_LOOK;
   edf.breaks = NULL;
   edf.aside = NULL;
@@ -1950,8 +1945,7 @@ static int edf__term_has(const edf__equation *e, const edf__term *t, int letter)
   return 0;
 }
 
-/* What is not on the left is summed, and must be a capital. A letter's name points at the place
-   where it was first met, so the caret stands there. */
+/* What is summed must be a capital. The caret stands where the letter was first met. */
 static void edf__check_letters(const edf__equation *e) {
   for (int i = 0; i < e->n_letter; i++) {
     const edf__letter *l = &e->letter[i];
@@ -2420,8 +2414,7 @@ static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
   if (m->kind == EDF__MAX) s->forward.max = s->back_a.max = y;
 }
 
-/* Terms of one factor come first: a bias then costs no pass of its own, since the product that
-   follows would have had to fill the output with zeros. */
+/* Terms of one factor come first: a bias is then written where zeros would have to be. */
 static void edf__compile(edf_node *y, edf__program *p) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf__view out = edf__view_of(&m->e, &m->e.ref[0], y, NULL, NULL);
@@ -2555,20 +2548,6 @@ static void edf__check_count(const edf__equation *e, int n, edf_node **in) {
   edf__stop();
 }
 
-/* Everything that an equation keeps, in memory that lives with the node. */
-static edf__einsum *edf__new_einsum(edf__equation *e, int n) {
-  edf__block **list = &edf.computed;
-  edf__einsum *m = (edf__einsum *)edf__alloc(list, sizeof *m);
-  size_t refs = (size_t)e->n_ref * sizeof *e->ref;
-  m->own = (edf_node **)edf__alloc(list, 2 * (size_t)e->n_ref * sizeof *m->own);
-  edf__one.value = (edf_real *)&edf__number_one;
-  for (edf__program *p = m->program; p < m->program + 2; p++)
-    p->dim = (int *)edf__alloc(list, (size_t)n * EDF_MAX_RANK * sizeof *p->dim);
-  m->e = *e;
-  m->e.ref = (edf__ref *)memcpy(edf__alloc(list, refs), e->ref, refs);
-  return m;
-}
-
 /* Where a constructor was called, and under which name: what its nodes and errors say. */
 typedef struct { const char *op, *file; int line; } edf__site;
 
@@ -2597,10 +2576,18 @@ static edf__equation edf__read_equation(const edf__site *at, const char *text, e
 static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kind,
                                     edf__equation *e, int n, edf_node **in) {
   edf_op about = edf__einsum_op;
+  edf__block **list = &edf.computed;     /* what an equation keeps lives with its node        */
+  size_t refs = (size_t)e->n_ref * sizeof *e->ref;
   edf__check_count(e, n, in);
   about.name = at->op;
   edf_node *y = edf__computed(&about, at->file, at->line, n, in);
-  edf__einsum *m = edf__new_einsum(e, n);
+  edf__einsum *m = (edf__einsum *)edf__alloc(list, sizeof *m);
+  m->own = (edf_node **)edf__alloc(list, 2 * (size_t)e->n_ref * sizeof *m->own);
+  edf__one.value = (edf_real *)&edf__number_one;
+  for (edf__program *p = m->program; p < m->program + 2; p++)
+    p->dim = (int *)edf__alloc(list, (size_t)n * EDF_MAX_RANK * sizeof *p->dim);
+  m->e = *e;
+  m->e.ref = (edf__ref *)memcpy(edf__alloc(list, refs), e->ref, refs);
   m->kind = kind;
   y->state = m;
   if (e->is_named)
