@@ -254,10 +254,8 @@ typedef enum {
   EDF_IS_EQUATION, EDF_IS_SOFTMAX,       /* SoftmaxLogLoss is a softmax and a class loss      */
   EDF_IS_CLASS_LOSS, EDF_IS_BINARY_LOSS, /* LogLoss, SoftmaxLogLoss; BCELoss                  */
   EDF_IS_LOOKUP, EDF_IS_DROPOUT, EDF_IS_BATCH_NORM, EDF_IS_SQUARE, EDF_IS_DIFFERENCE,
-  EDF_IS_MISMATCHED,                     /* edf_expect_mismatch has said so                   */
-  EDF_HAS_FORMULA,                       /* its printed lines are formulas                    */
-  EDF_IS_ACTIVE,                         /* the target of edf_mark, or computed into it       */
-  EDF_IS_CURRENT,                        /* it has run since the last feed                    */
+  EDF_IS_MISMATCHED, EDF_HAS_FORMULA,    /* by edf_expect_mismatch; it prints as formulas     */
+  EDF_IS_ACTIVE, EDF_IS_CURRENT,         /* of edf_mark's target; it ran since the last feed  */
   EDF_NEEDS_GRAD, EDF_HAS_BACKWARD,      /* a gradient goes to it; its own backward will run  */
   EDF_IS_REACHED, EDF_GRAD_IS_ZERO,      /* by the last Backward; nothing has arrived yet     */
   EDF_MAY_STEP                           /* a parameter that an optimiser would move now      */
@@ -359,9 +357,8 @@ static inline void edf_addgrad(edf_node *x, size_t i, edf_real d) {
 /* y->state: memory owned by node y, at least `bytes`, zero at first, kept where it grows. */
 void *edf_state(edf_node *y, size_t bytes);
 
-/* Names a node in messages and prints; returns it. By default that is its op and its number,
-   and of an Einsum the name on its left side. Where several nodes have one name, prints and
-   messages say h@119, with the number: that is edf_label. */
+/* Names a node in messages and prints; returns it. By default that is its op and its number, of
+   an Einsum the name on its left side. They say its edf_label: h@119 where several are h. */
 edf_node *edf_name(edf_node *node, const char *name);
 const char *edf_label(const edf_node *node);
 
@@ -538,7 +535,6 @@ EDF__C_END
 
 EDF__C_BEGIN
 const char EDF__TYPE_MARK = 1;
-
 /* A device may run and hold what the code here does, see >>seam: it returns 1 where it has. */
 typedef struct {
   void (*open)(void);                             /* a node is made                           */
@@ -872,20 +868,19 @@ static void edf__set_batch(int batch) {
 /* A new node is inferred with the batch unknown too: so a number never passes for the batch,
    and `batched` tells which dimensions follow it. */
 static void edf__infer_new(edf_node *y) {
-  size_t row = sizeof y->dim;
-  char *known = (char *)edf__alloc(&edf.computed, (size_t)y->n_in * row);
-  int batch = edf.batch;
+  int (*known)[EDF_MAX_RANK], batch = edf.batch;
+  known = (int (*)[EDF_MAX_RANK])edf__alloc(&edf.computed, (size_t)y->n_in * sizeof *known);
   if (batch) edf__infer(y);
   edf.batch = 0;                         /* so after a panic Forward infers all shapes again, */
   edf.feeds++;                           /* and nothing has run                               */
   for (int k = 0; k < y->n_in; k++) {
-    memcpy(known + (size_t)k * row, y->in[k]->dim, row);
+    memcpy(known[k], y->in[k]->dim, sizeof *known);
     for (int d = 0; d < y->in[k]->rank; d++)
       if (y->in[k]->batched >> d & 1) y->in[k]->dim[d] = 0;
   }
   edf__infer(y);
   for (int d = 0; d < y->rank; d++) y->batched |= (unsigned)(y->dim[d] == 0) << d;
-  for (int k = y->n_in; k-- > 0;) memcpy(y->in[k]->dim, known + (size_t)k * row, row);
+  for (int k = y->n_in; k-- > 0;) memcpy(y->in[k]->dim, known[k], sizeof *known);
   edf__free(known);
   edf.batch = batch;
   edf.feeds--;
@@ -1136,7 +1131,6 @@ void edf_update_sgd(edf_node *p, edf_real eta) {
   if (edf__seam && edf__seam->sgd(p, eta)) return;
   for (size_t i = 0; i < p->size; i++) p->value[i] -= eta * p->grad[i];
 }
-
 void edf_sgd(edf_real eta) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__due(edf.parameters[i], eta)) edf_update_sgd(edf.parameters[i], eta);
@@ -1214,14 +1208,12 @@ void edf_push_grad(edf_node *node) {
 
 /* A constructor's operands, up to the end mark, as a NULL-terminated block of the graph. */
 static edf_node **edf__operands(va_list args, int *n) {
-  edf_node **in = NULL, *x;
-  *n = 0;
-  do {
-    x = va_arg(args, edf_node *);
+  edf_node **in = NULL;
+  for (*n = -1; *n < 0 || in[*n];) {
+    ++*n;
     in = (edf_node **)edf__grow(&edf.computed, in, (size_t)(*n + 8) / 8 * 8 * sizeof *in);
-    in[(*n)++] = x;
-  } while (x);
-  *n -= 1;
+    in[*n] = va_arg(args, edf_node *);
+  }
   return in;
 }
 
@@ -1259,7 +1251,6 @@ void edf_seed(unsigned long long seed) {
   edf.seed = seed;
   edf.draws = 0;
 }
-
 edf_real edf_uniform(edf_real lo, edf_real hi) {
   edf_real x = (edf_real)((double)lo + ((double)hi - (double)lo) * edf__random_unit());
   return x < hi ? x : lo;                /* rounding may have reached hi                      */
@@ -1601,7 +1592,6 @@ static void edf__walk(const edf_nest *t, char *letters, edf_real *Out, const edf
     }
   } while (l >= 0);
 }
-
 void edf_contract_reference(const edf_nest *t, edf_real *out, const edf_real *a,
                             const edf_real *b) {
   edf__walk(t, NULL, out, a, b);
@@ -2494,8 +2484,7 @@ static void edf__make_grads(edf_node *y, edf__program *p) {
     if (x == y) continue;
     x->fresh = 1;
     if (s->a->grad || s->b->grad) {
-      size_t bytes = edf__times(x->size, sizeof *x->grad);
-      x->grad = (edf_real *)edf__grow(&edf.computed, x->grad, bytes);
+      x->grad = (edf_real *)edf__grow(&edf.computed, x->grad, x->size * sizeof *x->grad);
     } else {
       edf__free(x->grad);
       x->grad = NULL;
