@@ -130,8 +130,10 @@ int main(void) {
   edf_affine_package Phi = edf_affine_params(3, 11);
   edf_node *loss = edf_mean(edf_square(edf_affine(Phi, x)));
   edf_feed(x, points, 4);
-  edf_forward();
-  edf_backward(loss);
+  for (int i = 0; i < 2; i++) {
+    edf_forward();
+    edf_backward(loss);
+  }
   edf_clear();
   return 0;
 }
@@ -167,10 +169,6 @@ info locals
 to_multiply_add
 echo ---- more\\n
 info locals
-tbreak edf__walk if t->n == 3
-continue
-to_multiply_add
-to_multiply_add
 to_multiply_add
 echo ---- product\\n
 info locals
@@ -188,18 +186,28 @@ info locals
 finish
 echo ---- after\\n
 print t->letters
+set var edf.kernel = EDF_FASTEST
+tbreak edf__square_backward
+continue
+echo ---- zeros\\n
+print *edf.parameters[0]->grad@33
+print *edf.parameters[1]->grad@11
+print *edf.compnodes[0]->grad@44
 echo ---- end\\n
 END
 timeout 100 gdb -q -nx -batch -x "$dir/walk" "$dir/affine" > "$dir/out" 2>&1
 shows walk-frames frames '^#[0-4] .*edf__einsum_backward'
 shows walk-steps steps '^\$[0-9]+ = ([12][0-9]|30|[1-9])$'
-shows walk-letters locals '^at = 0x[0-9a-f]+ "b = 0, j =  0"$'
+shows walk-letters locals '^at = 0x[0-9a-f]+ "b = 0, j =  0, I = 0"$'
 for entry in out a b; do shows "walk-entry-$entry" locals "^$entry = -?[0-9.]+\$"; done
-shows walk-last-letter-grows more '^at = 0x[0-9a-f]+ "b = 0, j =  1"$'
+shows walk-last-letter-grows more '^at = 0x[0-9a-f]+ "b = 0, j =  0, I = 1"$'
 shows walk-product product '^at = 0x[0-9a-f]+ "b = 0, j =  0, I = 2"$'
 shows walk-carries carry '^at = 0x[0-9a-f]+ "b = 0, j =  1, I = 0"$'
 shows walk-tenth ten '^at = 0x[0-9a-f]+ "b = 0, j = 10, I = 0"$'
 shows walk-last last '^at = 0x[0-9a-f]+ "b = 3, j = 10, I = 2"$'
+shows zeros-where-nothing-has-arrived zeros '^\$[0-9]+ = \{0 <repeats 33 times>\}$'
+shows zeros-of-a-bias zeros '^\$[0-9]+ = \{0 <repeats 11 times>\}$'
+shows zeros-of-a-node zeros '^\$[0-9]+ = \{0 <repeats 44 times>\}$'
 shows walk-ends-at-0 after '"b = 0, j =  0, I = 0"$'
 
 # By the fast kernels: where they first write a gradient.
