@@ -152,11 +152,9 @@
 #error "EDF_REAL must be float or double"
 #endif
 #define EDF_REAL_IS_DOUBLE (EDF__PASTE(EDF__IS_, EDF_REAL) == 2)
-
 #ifdef __FAST_MATH__
 #error "edf.h needs NaN, infinity and the order of additions: -O3, not -ffast-math or -Ofast"
 #endif
-
 #ifdef __GNUC__
 #define EDF__ATTRIBUTE(what) __attribute__((what))
 #else
@@ -310,7 +308,6 @@ typedef struct edf_graph {
 } edf_graph;
 
 extern edf_graph edf;
-
 #define EDF__HERE __FILE__, __LINE__     /* constructors know the line that called them       */
 typedef edf_node *edf__unary(const char *file, int line, edf_node *x);
 typedef edf_node *edf__binary(const char *file, int line, edf_node *a, edf_node *b);
