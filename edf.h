@@ -24,25 +24,25 @@
 
    Contents: an anchor to search for, its lines, and the public names that are
    declared there, without edf_ and EDF_; constants stand with their enum.
-   First sitting:  lines 1 to 1663 (1663), to the end of >>nodes: no notation yet
-   Second sitting: lines 1664 to 3112 (1449): then you have read the framework
+   First sitting:  lines 1 to 1550 (1550), to the end of >>nodes: no notation yet
+   Second sitting: lines 1551 to 2950 (1400): then you have read the framework
    Part One, a whole framework
      >>example 31 A whole program
-     >>config 66 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
+     >>config 62 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
        MAX_FACTOR
-     >>notation 30 The index notation
-     >>api 374 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+     >>notation 28 The index notation
+     >>api 339 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
        input parameter compnode compnode_shaped addgrad state name label want_grad feed forward
        forward_to backward sgd update_sgd frozen zero_grad clear clear_compnodes new_graph value
        grad push push_grad einsum fmt affine_package affine_params affine sigmoid tanh relu exp
        log sqrt square add sub mul div softmax log_loss softmax_log_loss sum mean seed uniform
        normal below init_uniform init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest
        contract_reference
-     >>memory 283 Errors, memory and names          >>core 456 Nodes, lists and the three loops
-     >>init 49 Random numbers and initialisation    >>nodes 286 Nodes, from the simplest
-     >>contraction 53 The definition of a contraction
-     >>equation 399 Declarations and equations      >>einsum 728 Equations as nodes
-     >>products 240 Nodes that are equations, and losses
+     >>memory 250 Errors, memory and names          >>core 434 Nodes, lists and the three loops
+     >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
+     >>contraction 51 The definition of a contraction
+     >>equation 392 Declarations and equations      >>einsum 696 Equations as nodes
+     >>products 232 Nodes that are equations, and losses
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
      >>seam 159 The seam of a device: rule RULE_NUMBERS route window device_table device
@@ -52,7 +52,7 @@
        bce_loss mse masked_mean
      >>over 368 Functions over named indices: softmax_over log_softmax_over normalize_over
        sum_over mean_over variance_over sample_variance_over max_over max_window
-     >>layers 1056 Layers, from normalisation to recurrences: layer_norm_package
+     >>layers 1053 Layers, from normalisation to recurrences: layer_norm_package
        batch_norm_package layer_norm_params layer_norm batch_norm_params batch_norm dropout
        embed concat concat_list slice select reshape conv_package conv_params
        grouped_conv_params conv transposed_conv max_pool avg_pool residual_package
@@ -68,14 +68,14 @@
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node word next_word writer create_file finish_file
-     >>print 521 A program as text: print_program print_node print formula
+     >>print 522 A program as text: print_program print_node print formula
      >>check 756 The gradient check: gradcheck expect_mismatch
-     >>watch 352 Stepping, and who is told what runs: step_forward step_backward where break
+     >>watch 353 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
-     >>data 682 Files of data, arrays, pictures, text: array new_array load_idx load_images
+     >>data 681 Files of data, arrays, pictures, text: array new_array load_idx load_images
        load_labels load_csv free_array view load_npy save_npy load_image save_image text
        load_text text_of free_text encode decode sample input_from shuffle error_rate
-     >>models 332 Saved models: save load
+     >>models 329 Saved models: save load
      >>names 105 The short names of what follows Part One
    edf_lab.h, the laboratory, optional
      >>lab 144 The laboratory: doctor log log_value log_scale plot_svg trace_begin trace_end
