@@ -70,7 +70,7 @@
        write_node word next_word writer create_file finish_file
      >>print 522 A program as text: print_program print_node print formula
      >>check 756 The gradient check: gradcheck expect_mismatch
-     >>watch 353 Stepping, and who is told what runs: step_forward step_backward where break
+     >>watch 354 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
      >>data 681 Files of data, arrays, pictures, text: array new_array load_idx load_images
        load_labels load_csv free_array view load_npy save_npy load_image save_image text
@@ -238,7 +238,7 @@ struct edf_node {
   unsigned     graph, batched;           /* its graph; bit d: dim[d] follows the batch        */
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
   int          fed;                      /* rows of an Input's last feed, -1: never fed       */
-  char         wanted, need, visit;      /* gradient asked for; needed; ancestor of the loss  */
+  char         wanted, needs_grad, active;         /* asked for; needed; computed into a loss */
   char         reached, beyond;          /* by Backward, so it may step; behind a mismatch    */
   int          lazy, is;                 /* as its op says; 1 << EDF_IS_... of what it is     */
   char         row_dims, causal;         /* a row: its last indices; | S<=t                   */
@@ -298,7 +298,7 @@ typedef struct edf_graph {
   const char *batch_name;                /* "b"                                               */
   struct edf__block *kept, *computed;    /* memory, until edf_clear and edf_clear_compnodes   */
   struct edf__workspace *workspace; int n_workspaces;    /* one for each thread               */
-  int at, way, held;                     /* what runs; 1 forward, -1 back; a debugger waits   */
+  int at, direction, held;               /* what runs; 1 forward, -1 back; a debugger waits   */
   unsigned long long drawn;              /* before the last Forward                           */
   edf_node *target;                      /* whose ancestors are marked                        */
   edf_watcher *watchers;                 /* who is told what runs; those of passes come last  */
@@ -781,7 +781,7 @@ static void edf__check_loss(const char *who, const char *what, const edf_node *x
   int frozen = 0;
   for (int i = 0; i < edf.n_parameters; i++)
     frozen |= edf.parameters[i]->update == edf_frozen;
-  if (!x->need)
+  if (!x->needs_grad)
     edf__fail_with(x, "%s: no parameter%s reaches the %s, and no input with edf_want_grad", who,
                    frozen ? " that is not frozen" : "", what);
   if (x->ran != edf.feeds)
@@ -889,11 +889,11 @@ static int edf__find_batch(const edf_node *target) {
   edf_node *first = NULL;
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
-    if (x->visit && x->fed < 0) {
+    if (x->active && x->fed < 0) {
       if (!target || !edf.eager) edf__fail_with(x, "edf_forward: an input was never fed");
       edf__fail_at_with(target, x, "edf.eager is 1, and an input was never fed");
     }
-    if (!x->batched || x->fed < 0 || (target && !x->visit)) continue;
+    if (!x->batched || x->fed < 0 || (target && !x->active)) continue;
     if (!first) first = x;
     if (x->fed == first->fed) continue;
     edf__say("edf_forward: the inputs disagree on the batch");
@@ -909,11 +909,11 @@ static void edf__each(void (*action)(edf_node *)) {
 
 static void edf__mark(edf_node *target) {            /* its ancestors; everything for NULL */
   edf.target = target;
-  for (int i = 0; i < edf__n_nodes(); i++) edf__nth(i)->visit = 0;
+  for (int i = 0; i < edf__n_nodes(); i++) edf__nth(i)->active = 0;
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     edf_node *c = edf.compnodes[i];
-    if (!target || c == target) c->visit = 1;
-    for (int k = 0; c->visit && k < c->n_in; k++) c->in[k]->visit = 1;
+    if (!target || c == target) c->active = 1;
+    for (int k = 0; c->active && k < c->n_in; k++) c->in[k]->active = 1;
   }
 }
 
@@ -928,7 +928,7 @@ static void edf__call_forward(edf_node *c) {
 static void edf__begin_forward(edf_node *target) {
   edf__mark(target);
   edf__set_batch(edf__find_batch(target));
-  edf.way = 1;
+  edf.direction = 1;
   edf.at = -1;
   edf.drawn = edf.draws;
   edf__tell(EDF_BEGIN_FORWARD, target);
@@ -940,15 +940,15 @@ static int edf__pass(int first, int none) {
 }
 
 static void edf__end(void) {
-  if (edf.way > 0) edf__tell(EDF_END_FORWARD, NULL);
+  if (edf.direction > 0) edf__tell(EDF_END_FORWARD, NULL);
   else edf__tell(EDF_END_BACKWARD, edf.loss);
-  edf.way = 0;
+  edf.direction = 0;
 }
 
 static void edf__run(edf_node *target) {
   edf__begin_forward(target);
   for (edf.at = edf__pass(0, edf.n_compnodes); edf.at < edf.n_compnodes; edf.at++)
-    if (edf.compnodes[edf.at]->visit) edf__call_forward(edf.compnodes[edf.at]);
+    if (edf.compnodes[edf.at]->active) edf__call_forward(edf.compnodes[edf.at]);
   edf__end();
 }
 
@@ -970,7 +970,7 @@ void edf_feed(edf_node *x, const edf_real *data, int batch) {
   x->value = (edf_real *)data;
   x->fed = batch;
   edf.feeds++;
-  edf.way = 0;
+  edf.direction = 0;
   edf__push(x->value, 0);
 }
 
@@ -1004,11 +1004,10 @@ static int edf__is(const edf_node *x, edf_trait trait) { return x->is >> trait &
 static edf_node *edf__add_compnode(edf_node *y) {
   edf__infer_new(y);
   edf__append(&edf.compnodes, &edf.n_compnodes, y);
-  if (edf.eager) {
-    edf__mark(y);
-    if (edf__find_batch(y) != edf.batch) edf__run(y);      /* what it is computed from, too */
-    else edf__call_forward(y);
-  }
+  if (!edf.eager) return y;
+  edf__mark(y);
+  if (edf__find_batch(y) != edf.batch) edf__run(y);        /* what it is computed from, too   */
+  else edf__call_forward(y);
   return y;
 }
 
@@ -1016,38 +1015,40 @@ static edf_node *edf__add_compnode(edf_node *y) {
    memory holds, saves a pass over every weight: what adds to it first writes instead. So
    edf_addgrad does for a node that adds to each entry of its first `lazy` inputs, and once; of
    all other inputs the zeros are there before. Where the program can look they are as well. */
-static void edf__show(edf_node *x) {
+static void edf__show_zeros(edf_node *x) {
   if (x->grad && x->fresh) edf__fill(x->grad, x->size, 0);
 }
-static void edf__settle(edf_node *x) {
-  edf__show(x);
+static void edf__end_fresh(edf_node *x) {
+  edf__show_zeros(x);
   x->fresh = 0;
 }
 
 /* A node needs a gradient if a parameter or a wanted input reaches it. */
-static void edf__find_need(edf_node *x) {
-  x->need = (x->kind == EDF_PARAMETER && x->update != edf_frozen) || x->wanted;
-  for (int k = 0; x->backward && k < x->n_in; k++) x->need |= x->in[k]->need;
+static void edf__find_needs(edf_node *x) {
+  x->needs_grad = (x->kind == EDF_PARAMETER && x->update != edf_frozen) || x->wanted;
+  for (int k = 0; x->backward && k < x->n_in; k++) x->needs_grad |= x->in[k]->needs_grad;
 }
 
 static void edf__prepare_grad(edf_node *x) {
-  int keep = edf.accumulate && x->kind == EDF_PARAMETER && x->grad, now = x->need && x->visit;
+  int keep = edf.accumulate && x->kind == EDF_PARAMETER && x->grad;
+  int now = x->needs_grad && x->active;
   x->fresh = !keep;
   x->reached = (char)(now || (keep && x->reached));
   if (now) x->grad = edf__reals(x, x->grad);
-  if (x->need) return;
+  if (x->needs_grad) return;
   edf__free(x->grad);
   x->grad = NULL;
 }
 
-static int edf__runs_backward(const edf_node *c) { return c->visit && c->need && c->backward; }
+static int edf__runs_backward(const edf_node *c) {
+  return c->active && c->needs_grad && c->backward;
+}
 
 /* May a debugger, a watcher or the program's own code look at gradients before the end? */
 static int edf__shows_grads(void) {
-#ifdef __OPTIMIZE__
   int shows = edf.kernel == EDF_REFERENCE || edf.watchers || edf.look;
-#else
-  int shows = 1;
+#ifndef __OPTIMIZE__
+  shows = 1;
 #endif
   for (int i = 0; !shows && i < edf.n_compnodes; i++)
     shows = edf__is(edf.compnodes[i], EDF_IS_OWN) && edf__runs_backward(edf.compnodes[i]);
@@ -1057,14 +1058,14 @@ static int edf__shows_grads(void) {
 static void edf__begin_backward(edf_node *loss) {
   edf__check_node("edf_backward", loss);
   edf__mark(loss);
-  edf__each(edf__find_need);
+  edf__each(edf__find_needs);
   edf__check_loss("edf_backward", "loss", loss);
   edf__each(edf__prepare_grad);
   edf__fill(loss->grad, loss->size, (edf_real)1 / (edf_real)loss->size);
   loss->fresh = 0;
-  if (edf__shows_grads()) edf__each(edf__show);
+  if (edf__shows_grads()) edf__each(edf__show_zeros);
   edf.loss = loss;
-  edf.way = -1;
+  edf.direction = -1;
   edf.at = edf.n_compnodes;
   edf__tell(EDF_BEGIN_BACKWARD, loss);
 }
@@ -1076,16 +1077,15 @@ static void edf__ends_backward(edf_node *c) {
 
 static int edf__starts_backward(edf_node *c) {
   if (!edf__runs_backward(c)) return 0;
-  edf__settle(c);
+  edf__end_fresh(c);
   if (edf__tell(EDF_BEFORE_BACKWARD, c)) return 0;
-  int there = edf__seam && edf__seam->node(c, 1);
-  if (there) edf__ends_backward(c);
-  for (int k = c->lazy; !there && k < c->n_in; k++) edf__settle(c->in[k]);
-  return !there;
+  if (edf__seam && edf__seam->node(c, 1)) { edf__ends_backward(c); return 0; }
+  for (int k = c->lazy; k < c->n_in; k++) edf__end_fresh(c->in[k]);
+  return 1;
 }
 
 static void edf__end_backward(void) {
-  edf__each(edf__settle);
+  edf__each(edf__end_fresh);
   edf__end();
   if (edf.after_backward) edf.after_backward();
 }
@@ -1105,7 +1105,7 @@ static inline void edf__backward_nodes(void) {
     edf_node *c = edf.compnodes[edf.at];
     if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
   }
-  edf__each(edf__settle);
+  edf__each(edf__end_fresh);
 }
 
 /* ---- SGD. A parameter with an update function of its own gets that instead. */
@@ -1136,13 +1136,13 @@ void edf_sgd(edf_real eta) {
 void edf_zero_grad(void) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf.parameters[i]->fresh = 1;
-    edf__settle(edf.parameters[i]);
+    edf__end_fresh(edf.parameters[i]);
   }
 }
 
 void edf_clear_compnodes(void) {
   edf__free_list(&edf.computed);
-  edf.n_compnodes = edf.way = 0;
+  edf.n_compnodes = edf.direction = 0;
   edf.loss = NULL;
 }
 void edf_clear(void) {
@@ -3019,22 +3019,22 @@ static void edf__check_classes(const edf_node *y) {
 
 /* A pass that the device has recorded runs without the nodes' code. */
 static void edf__note_replayed(edf_node *x) {
-  if (edf.way < 0) x->fresh = 0;
-  else if (x->visit) x->ran = edf.feeds;
+  if (edf.direction < 0) x->fresh = 0;
+  else if (x->active) x->ran = edf.feeds;
 }
 
 static void edf__forward_nodes(void) {
   for (edf.at = 0; edf.at < edf.n_compnodes; edf.at++)
-    if (edf.compnodes[edf.at]->visit) edf__call_forward(edf.compnodes[edf.at]);
+    if (edf.compnodes[edf.at]->active) edf__call_forward(edf.compnodes[edf.at]);
 }
 
 static int edf__device_pass(void) {
   if (!edf_device) return 0;
-  for (int i = 0; edf.way > 0 && i < edf.n_compnodes; i++)
-    if (edf.compnodes[i]->visit) edf__check_classes(edf.compnodes[i]);
+  for (int i = 0; edf.direction > 0 && i < edf.n_compnodes; i++)
+    if (edf.compnodes[i]->active) edf__check_classes(edf.compnodes[i]);
   int told = edf.watchers && !edf.watchers->passes;
   int whole = edf.telling || !(told || edf.look);           /* nobody looks at single nodes   */
-  void (*nodes)(void) = edf.way > 0 ? edf__forward_nodes : edf__backward_nodes;
+  void (*nodes)(void) = edf.direction > 0 ? edf__forward_nodes : edf__backward_nodes;
   if (edf_device->pass(nodes, whole)) edf__each(edf__note_replayed);
   return 1;
 }
@@ -3048,7 +3048,7 @@ static void edf__bring(edf_node *x, int grad) {
 }
 
 static void edf__run_here(edf_node *y, int backward) {
-  for (int k = 0; backward && k < y->n_in; k++) edf__settle(y->in[k]);
+  for (int k = 0; backward && k < y->n_in; k++) edf__end_fresh(y->in[k]);
   for (int k = 0; k < y->n_in; k++) edf__bring(y->in[k], backward);
   if (backward) edf__bring(y, 1);
   edf_device->here(y);
@@ -3066,7 +3066,7 @@ static void edf__run_here(edf_node *y, int backward) {
 /* 0: the node's C code calls kernels, and these hand over. */
 static int edf__device_ran(edf_node *y, int backward) {
   if (!edf_device) return 0;
-  if (!edf.way) edf__check_classes(y);              /* eager                               */
+  if (!edf.direction) edf__check_classes(y);        /* eager                               */
   if (edf__is(y, EDF_IS_EQUATION)) return 0;
   if (edf__is(y, EDF_IS_OWN) || !edf_device->node(y, backward)) edf__run_here(y, backward);
   return 1;
@@ -5829,9 +5829,9 @@ edf_watcher *edf_find_watcher(void (*told)(edf_watcher *, edf_event, edf_node *)
 int edf_is(const edf_node *x, edf_trait trait) {
   switch (trait) {
     case EDF_HAS_FORMULA:   return x->says != NULL;
-    case EDF_IS_ACTIVE:     return x->visit;
+    case EDF_IS_ACTIVE:     return x->active;
     case EDF_IS_CURRENT:    return x->ran == edf.feeds;
-    case EDF_NEEDS_GRAD:    return x->need;
+    case EDF_NEEDS_GRAD:    return x->needs_grad;
     case EDF_HAS_BACKWARD:  return edf__runs_backward(x);
     case EDF_IS_REACHED:    return x->reached;
     case EDF_GRAD_IS_ZERO:  return x->fresh;
@@ -5856,7 +5856,7 @@ void edf_stop(const char *format, ...) {
 edf_node *edf_mark(edf_node *target) {
   edf_node *before = edf.target;
   edf__mark(target);
-  edf__each(edf__find_need);
+  edf__each(edf__find_needs);
   return before;
 }
 
@@ -6042,7 +6042,7 @@ static void edf__put_back(edf_aside *a) {
   edf.draws = a->was.draws;
   edf.drawn = a->was.drawn;
   edf.at = a->was.at;
-  edf.way = a->was.way;
+  edf.direction = a->was.direction;
   edf.held = a->was.held;
   edf.telling = a->was.telling;
   edf.accumulate = a->was.accumulate;
@@ -6402,7 +6402,7 @@ static void edf__write_said_backward(edf_page *out, const edf_node *y) {
       edf_write(&line, "%s", "");
       edf__write_formula(&line, &f, c);
       c += strcspn(c, "\n");
-      if ((x && !x->need) || (shown++ >= EDF__SHOWN && f.n_operand > 1)) continue;
+      if ((x && !x->needs_grad) || (shown++ >= EDF__SHOWN && f.n_operand > 1)) continue;
       edf_write(out, "       ");
       for (int d = 0; d < f.loops.n; d++)
         edf_write(out, "%s%s", d ? "," : "for ", f.loops.name[d]);
@@ -6418,7 +6418,7 @@ static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   for (const edf__term *t = m->e.term; t < m->e.term + m->e.n_term; t++)
     for (int f = t->first; f < t->first + t->n; f++) {
-      if (!y->in[m->e.ref[f].operand]->need) continue;
+      if (!y->in[m->e.ref[f].operand]->needs_grad) continue;
       edf_write(out, "       ");
       edf__write_loops(out, m, t);
       edf__write_ref(out, y, &m->e.ref[f], ".grad", 1);
@@ -6433,7 +6433,7 @@ static void edf__write_backward(edf_page *out, const edf_node *y) {
   if (edf__is(y, EDF_IS_EQUATION)) { edf__write_equation_backward(out, y); return; }
   if (y->says) { edf__write_said_backward(out, y); return; }
   for (int k = 0; k < y->n_in; k++) {
-    if (!y->in[k]->need) continue;
+    if (!y->in[k]->needs_grad) continue;
     edf_write(out, "       %s.grad += by the code of %s, from %s.grad, %s", edf_label(y->in[k]),
               y->op, edf_label(y), edf_label(y));
     for (int i = 0; i < y->n_in && i < EDF__SHOWN; i++)
@@ -6515,7 +6515,7 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
   edf_node *before = edf_mark(edf.loss);             /* NULL: all that a loss might lead to   */
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     const edf_node *c = edf.compnodes[i];
-    if (!c->need || !c->visit) continue;
+    if (!c->needs_grad || !c->active) continue;
     edf_write(out, "  %3d  %s\n", i, edf_label(c));
     if (c->backward) edf__write_backward(out, c);
     else edf_write(out, "       no gradient goes through\n");
@@ -6526,11 +6526,11 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
 void edf_print_program(FILE *out) { edf__print_by(edf__write_program, out, NULL); }
 
 static void edf__write_one(edf_page *out, const edf_node *x) {
-  edf__each(edf__find_need);
+  edf__each(edf__find_needs);
   if (x->kind == EDF_COMPNODE) edf__write_forward(out, x);
   else edf_write(out, "%s", edf_label(x));
   edf__write_about(out, x);
-  if (x->need && x->backward) edf__write_backward(out, x);
+  if (x->needs_grad && x->backward) edf__write_backward(out, x);
 }
 
 void edf_print_node(FILE *out, edf_node *node) {
@@ -7250,7 +7250,7 @@ static int edf__check_mismatch(edf__check *c) {
   edf_node *y = c->node;
   int differs = 0;
   for (int k = 0; k < y->n_in; k++) {
-    if (!y->in[k]->need) continue;
+    if (!y->in[k]->needs_grad) continue;
     edf__compare(c, y->in[k]);
     differs |= c->error > edf__tolerance;
   }
@@ -7277,7 +7277,7 @@ static double edf__check_alone(edf_node *y, const edf_node *whole) {
   if (mismatch && worst == 0) worst = edf__check_mismatch(c);
   for (int k = 0; k < y->n_in && worst <= edf__tolerance; k++) {
     edf_node *x = y->in[k];
-    if (!x->need) continue;
+    if (!x->needs_grad) continue;
     double error = edf__check_adds(c, x);
     if (error == 0 && !mismatch && (y != whole || x->kind == EDF_COMPNODE))
       error = edf__check_one(c, x);
@@ -7307,11 +7307,11 @@ static double edf__check_graph_of(edf_node *node) {
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     const edf_node *y = edf.compnodes[i];
     for (int k = 0; k < y->n_in; k++)
-      y->in[k]->beyond |= (char)(y->visit && (edf__is(y, EDF_IS_MISMATCHED) || y->beyond));
+      y->in[k]->beyond |= (char)(y->active && (edf__is(y, EDF_IS_MISMATCHED) || y->beyond));
   }
   for (int i = 0; i < edf.n_parameters + edf.n_inputs; i++) {
     edf_node *x = i < edf.n_parameters ? edf.parameters[i] : edf.inputs[i - edf.n_parameters];
-    if (!x->visit || !x->need) continue;
+    if (!x->active || !x->needs_grad) continue;
     if (!x->beyond) worst = fmax(worst, edf__check_one(c, x));
     else printf("  skip  d %s / d %s: through a node whose backward is not the derivative\n",
                 edf_label(node), edf_label(x));
@@ -7327,7 +7327,7 @@ double edf_gradcheck(edf_node *node) {
   unsigned long long draws = edf.draws;
   edf.after_backward = NULL;             /* other processes do not check                      */
   edf_forward_to(node);
-  edf__each(edf__find_need);
+  edf__each(edf__find_needs);
   edf__check_loss("edf_gradcheck", "node", node);
   printf("gradcheck of %s, built at %s:%d, in %s\n", edf_label(node), node->file, node->line,
          EDF_REAL_IS_DOUBLE ? "double" : "float: errors below 2e-2 do not show, compile with "
@@ -7360,7 +7360,7 @@ edf_verdict edf_verdict_of(edf_node *y) {
   v.unwritten = edf__forgotten(c, &v.first);
   for (int k = 0; k < y->n_in; k++) {
     edf_node *x = y->in[k];
-    if (!x->need || !x->grad) continue;
+    if (!x->needs_grad || !x->grad) continue;
     if (!v.wrong_in && edf__wrong_in(c, x, &v.factor)) v.wrong_in = x;
     if (!v.assigned && edf__how_it_adds(c, x) == EDF__ASSIGNS) v.assigned = x;
   }
@@ -7457,10 +7457,10 @@ static int edf__stop_at(edf_event event, edf_node *x) {
 
 /* ---- One node. Without a program around it, the first begins. */
 static edf_node *edf__next(void) {
-  int i = edf.held ? edf.at : edf.at + edf.way;
-  for (; i >= 0 && i < edf.n_compnodes; i += edf.way) {
+  int i = edf.held ? edf.at : edf.at + edf.direction;
+  for (; i >= 0 && i < edf.n_compnodes; i += edf.direction) {
     edf_node *c = edf.compnodes[i];
-    if (edf.way > 0 ? c->visit : edf__runs_backward(c)) return c;
+    if (edf.direction > 0 ? c->active : edf__runs_backward(c)) return c;
   }
   return NULL;
 }
@@ -7470,9 +7470,9 @@ static edf_node *edf__run_next(void) {
   edf_node *c = edf__next();
   edf.look &= ~(unsigned)EDF__BREAKS;
   edf.held = 0;
-  edf.at = c ? c->position : edf.way > 0 ? edf.n_compnodes : -1;
+  edf.at = c ? c->position : edf.direction > 0 ? edf.n_compnodes : -1;
   if (!c) edf__end();
-  else if (edf.way > 0) edf__call_forward(c);
+  else if (edf.direction > 0) edf__call_forward(c);
   else if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
   edf.look = look;
   return c;
@@ -7485,28 +7485,28 @@ static edf_node *edf__no_step(const char *why, const edf_node *x) {
 }
 
 edf_node *edf_step_forward(void) {
-  if (edf.held && edf.way != 1)
+  if (edf.held && edf.direction != 1)
     return edf__no_step("forward: a Backward is running: let it end first", NULL);
-  for (int i = 0; edf.way != 1 && i < edf.n_inputs; i++)
+  for (int i = 0; edf.direction != 1 && i < edf.n_inputs; i++)
     if (edf.inputs[i]->fed < 0) return edf__no_step("forward: first feed ", edf.inputs[i]);
-  if (edf.way != 1) edf__begin_forward(NULL);
+  if (edf.direction != 1) edf__begin_forward(NULL);
   return edf__run_next();
 }
 
 edf_node *edf_step_backward(void) {
   edf_node *loss = edf.loss;
   if (!loss && edf.n_compnodes) loss = edf.compnodes[edf.n_compnodes - 1];
-  if (edf.way == -1) return edf__run_next();
+  if (edf.direction == -1) return edf__run_next();
   if (edf.held)
     return edf__no_step("backward: a Forward is running: let it end first", NULL);
-  edf__each(edf__find_need);
+  edf__each(edf__find_needs);
   if (!loss) return edf__no_step("backward: the program has no computed node ", NULL);
   if (loss->ran != edf.feeds)
     return edf__no_step("backward: no Forward since the last feed has computed ", loss);
-  if (!loss->need)
+  if (!loss->needs_grad)
     return edf__no_step("backward: no parameter, and no edf_want_grad, reaches ", loss);
   edf__begin_backward(loss);
-  edf__each(edf__settle);                /* so that what has not arrived shows as 0           */
+  edf__each(edf__end_fresh);             /* so that what has not arrived shows as 0           */
   return edf__run_next();
 }
 
@@ -7530,19 +7530,20 @@ static void edf__where_grad(const edf_node *x, const edf_node *next) {
 }
 
 void edf_where(void) {
-  const edf_node *next = edf.way ? edf__next() : NULL;
-  const char *what = edf.way > 0 ? "forward" : "backward";
+  const edf_node *next = edf.direction ? edf__next() : NULL;
+  const char *what = edf.direction > 0 ? "forward" : "backward";
   if (next) printf("%s: next is\n  %3d  ", what, next->position);
-  else if (edf.way) printf("%s: all assignments have run\n", what);
+  else if (edf.direction) printf("%s: all assignments have run\n", what);
   else printf("nothing runs: the program has %d assignments\n", edf.n_compnodes);
-  if (next && edf.way > 0) edf__print_by(edf__write_forward, stdout, next);
+  if (next && edf.direction > 0) edf__print_by(edf__write_forward, stdout, next);
   else if (next) printf("%s", edf_label(next));
   if (next) edf__print_by(edf__write_about, stdout, next);
-  if (next && edf.way < 0) {
+  if (next && edf.direction < 0) {
     edf__print_by(edf__write_backward, stdout, next);
     edf__where_grad(next, next);
     for (int k = 0; k < next->n_in; k++)
-      if (next->in[k]->need && !edf__is_repeated(next, k)) edf__where_grad(next->in[k], next);
+      if (next->in[k]->needs_grad && !edf__is_repeated(next, k))
+        edf__where_grad(next->in[k], next);
   }
   fflush(stdout);
 }

@@ -65,14 +65,14 @@ static struct {
 }
 
 static const char *running(void) {       /* which node                                        */
-  int inside = edf.way && edf.at >= 0 && edf.at < edf.n_compnodes;
+  int inside = edf.direction && edf.at >= 0 && edf.at < edf.n_compnodes;
   return inside ? edf.compnodes[edf.at]->name : NULL;
 }
 
 static void cuda_check(cudaError_t error, const char *call, int line) {
   if (error == cudaSuccess) return;
   fprintf(stderr, "edf: %s failed (edf_cuda.cu:%d): %s", call, line, cudaGetErrorString(error));
-  if (running()) fprintf(stderr, "\n  in %s of %s", edf.way > 0 ? "forward" : "backward",
+  if (running()) fprintf(stderr, "\n  in %s of %s", edf.direction > 0 ? "forward" : "backward",
                          running());
   stop();
 }
@@ -489,13 +489,13 @@ static void send(int first, int last) {
 /* Forward sends every input that it needs, Backward what has not arrived yet. */
 static int is_due(int i) {
   const slot *s = &stage.slots[i];
-  if (i >= edf.n_inputs || !s->x->visit || !s->bytes) return 0;
-  return edf.way > 0 || s->host != s->x->value;
+  if (i >= edf.n_inputs || !s->x->active || !s->bytes) return 0;
+  return edf.direction > 0 || s->host != s->x->value;
 }
 
 static void stage_inputs(void) {
   lay_out();
-  int control = edf.way > 0 && stage.random &&
+  int control = edf.direction > 0 && stage.random &&
                 (stage.control[0] != edf.seed || stage.control[1] != edf.draws);
   int first = 0;
   while (first < stage.n && is_due(first)) first++;
@@ -512,7 +512,7 @@ static void stage_inputs(void) {
 static int input_at(const void *host) {
   int found = -1;
   for (int i = 0; i < edf.n_inputs; i++)
-    if (edf.inputs[i]->value == host && edf.inputs[i]->fed >= 0 && edf.inputs[i]->visit &&
+    if (edf.inputs[i]->value == host && edf.inputs[i]->fed >= 0 && edf.inputs[i]->active &&
         (found < 0 || edf.inputs[i]->size > edf.inputs[found]->size)) found = i;
   return found;
 }
@@ -2213,7 +2213,8 @@ static void take_back(void) {
 [[noreturn]] static void differs(const char *kernel, const watched *w, size_t i) {
   fprintf(stderr, "edf: EDF_CHECK: %s", kernel);
   if (running())
-    fprintf(stderr, " in the %s of %s, built at %s:%d", edf.way > 0 ? "forward" : "backward",
+    fprintf(stderr, " in the %s of %s, built at %s:%d",
+            edf.direction > 0 ? "forward" : "backward",
             running(), edf.compnodes[edf.at]->file, edf.compnodes[edf.at]->line);
   fprintf(stderr, ": entry %zu of %zu is %.9g on the GPU, %.9g by the C loops", i, w->n,
           (double)w->x[i], (double)w->expected[i]);
@@ -2357,24 +2358,25 @@ static u64 mix(u64 key, u64 x) { return (key ^ x) * 0x9E3779B97F4A7C15ull ^ key 
 static u64 mix_pointer(u64 key, const void *p) { return mix(key, (u64)(uintptr_t)p); }
 
 static u64 key_of_node(u64 key, const edf_node *x) {
-  int back = edf.way < 0;                /* gradients matter to a Backward alone              */
+  int back = edf.direction < 0;          /* gradients matter to a Backward alone              */
   const array *grad = back && x->grad ? find(x->grad) : NULL;
   u64 even = 0;                          /* then a fill is left out                           */
   if (grad && grad->even) memcpy(&even, &grad->number, sizeof grad->number);
   key = mix_pointer(mix_pointer(key, x), back ? x->grad : NULL);
   key = mix(key, grad ? even + grad->even : 0);
   key = mix(mix_pointer(key, x->kind == EDF_INPUT ? NULL : x->value), x->size);
-  return mix(key, (u64)x->visit | (u64)(back ? x->need | x->fresh << 1 : 0) << 1);
+  return mix(key, (u64)x->active | (u64)(back ? x->needs_grad | x->fresh << 1 : 0) << 1);
 }
 
 static u64 key_of_pass(void) {
-  u64 key = mix(edf.id, (u64)(edf.way + 2) << 8 | (u64)(edf.training << 1 | edf.accumulate));
-  key = mix_pointer(mix(key, (u64)edf.n_compnodes), edf.way < 0 ? edf.loss : NULL);
+  u64 key = mix(edf.id, (u64)(edf.direction + 2) << 8);
+  key = mix(key, (u64)(edf.training << 1 | edf.accumulate));
+  key = mix_pointer(mix(key, (u64)edf.n_compnodes), edf.direction < 0 ? edf.loss : NULL);
   for (int i = 0; i < edf.n_inputs; i++) {
     const edf_node *x = edf.inputs[i];
     const array *a = x->value ? find(x->value) : NULL;
     key = mix(key_of_node(key, x), a ? a->at + 1 : 0);
-    if (x->visit) key = mix(mix(key, stage.slots[i].at), (u64)input_at(x->value));
+    if (x->active) key = mix(mix(key, stage.slots[i].at), (u64)input_at(x->value));
   }
   for (int i = 0; i < edf.n_parameters; i++) key = key_of_node(key, edf.parameters[i]);
   for (int i = 0; i < edf.n_compnodes; i++) key = key_of_node(key, edf.compnodes[i]);

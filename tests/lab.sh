@@ -73,7 +73,7 @@ awk '/^  \/\* the framework.s own \*\/$/ { own = 1 } /^\}/ { own = 0 }
   { print }' edf.h > "$dir/renamed/edf.h"
 cp edf_lab.h "$dir/renamed/edf_lab.h"
 works no-private-fields $cc -std=c99 $warnings -I"$dir/renamed" -fsyntax-only "$dir/own.c"
-for field in 'x->need' 'x->fed' 'edf.telling' 'edf.kept' 'x->says'; do
+for field in 'x->needs_grad' 'x->fed' 'edf.telling' 'edf.kept' 'x->says'; do
   printf '%s\n' '#include "edf.h"' "int f(edf_node *x);" \
     "int f(edf_node *x) { (void)$field; return x != 0; }" > "$dir/field.c"
   works field-$field-is-there $cc -I. -fsyntax-only "$dir/field.c"

@@ -469,7 +469,7 @@ static void evaluate(edf_node *loss) {
   for (int k = 0; k < n_tensors; k++) {
     edf_node *x = tensor[k].node;
     if (x->kind == EDF_COMPNODE) compare("the value", x, x->value, tensor[k].value);
-    if (x->grad && x->visit) compare("the gradient", x, x->grad, tensor[k].grad);
+    if (x->grad && x->active) compare("the gradient", x, x->grad, tensor[k].grad);
   }
   finish();
 }

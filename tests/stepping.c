@@ -421,13 +421,13 @@ static void where_from_inside(void) {
 static int steps, stops;
 
 static void type_steps(void) {
-  int way = edf.way;
+  int way = edf.direction;
   if (stops-- <= 0) return;
   printf("stopped at %s\n", edf.compnodes[edf.at]->name);
   edf_where();
   fflush(stdout);
   given(way > 0 ? edf_step_backward() : edf_step_forward());
-  for (int i = 0; i < steps && edf.way; i++)
+  for (int i = 0; i < steps && edf.direction; i++)
     given(way > 0 ? edf_step_forward() : edf_step_backward());
   if (steps) edf_where();
 }

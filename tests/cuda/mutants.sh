@@ -26,7 +26,7 @@ copy_to_host 1 /^static void upload(/,/^}/s/cudaMemcpyHostToDevice/cudaMemcpyDev
 arrays_overlap 1 s/    found->at += bytes;/    found->at += bytes \/ 2;/
 own_array_stays_small 1 s/if (a && a->bytes < n \* sizeof(real))/if (a \&\& !a->bytes)/
 buffer_reused_at_once 1 s/CU(cudaEventSynchronize(stage.sent\[stage.turn\]));/;/
-input_sent_once 1 s/return edf.way > 0 || s->host != s->x->value;/return s->host != s->x->value;/
+input_sent_once 1 s/return edf.direction > 0 || s->host != s->x->value;/return s->host != s->x->value;/
 draws_not_sent 1 s/stage.control\[1\] != edf.draws/stage.control[1] > edf.draws/
 sum_without_barrier 1 s/^      __syncthreads();//
 sum_adds_always 1 s/out\[at.o\] = t.assign ? t.alpha \* sum :/out[at.o] = t.assign > 1 ? t.alpha * sum :/
@@ -70,9 +70,9 @@ norm_without_barrier 1 s/^    __syncthreads();//
 fill_left_out 1 s/a->even >= n && a->number == number/a->even >= n/
 fill_remembered 1 /^static void \*out_of(/,/^}/s/  a->even = 0;//
 key_without_training 1 s/(u64)(edf.training << 1 | edf.accumulate)/(u64)edf.accumulate/
-key_without_loss 2 s/edf.way < 0 ? edf.loss : NULL);/NULL);/;s/(u64)x->visit | /(u64)1 | /
-key_without_fresh 2 s/x->need | x->fresh << 1/x->need/;s/  key = mix(key, grad ? even + grad->even : 0);//
-key_without_inputs 1 s/if (x->visit) key = mix(mix(key, stage.slots\[i\].at), /if (x->visit < 0) key = mix(mix(key, stage.slots[i].at), /
+key_without_loss 2 s/edf.direction < 0 ? edf.loss : NULL);/NULL);/;s/(u64)x->active | /(u64)1 | /
+key_without_fresh 2 s/x->needs_grad | x->fresh << 1/x->needs_grad/;s/  key = mix(key, grad ? even + grad->even : 0);//
+key_without_inputs 1 s/if (x->active) key = mix(mix(key, stage.slots\[i\].at), /if (x->active < 0) key = mix(mix(key, stage.slots[i].at), /
 recording_of_any_batch 1 s/r.graph == edf.id && r.batch != edf.batch/r.graph == edf.id \&\& r.batch < 0/
 recording_marks_nothing 1 /^static void replay(/,/^}/s/    mark_written(a);//
 recording_outlives_the_arena 2 /^static void drop_recordings(/,/^}/{s/    if (r.exec) .*//;s/    r.exec = NULL;//}
