@@ -8822,7 +8822,7 @@ typedef edf_recurrent_state RecurrentState;
 /* History
    2.0  two headers: edf_doctor, edf_trace_begin, edf_trace_end, edf_log(name, value),
         edf_log_scale, edf_plot_svg, edf_print_latex, edf_write_dot and edf_contact_sheet are in
-        edf_lab.h now; watchers, and what tools are made of, are public
+        edf_lab.h now; watchers and tools are public; an Einsum is named by its left side
    1.3  a GPU behind the same program (edf_cuda.cu), several processes, edf_input_from
    1.2  programs printed as loops, stepping, the doctor, the trace page, curves
    1.1  functions over named indices, layers, recurrence, optimisers, saved models, threads
