@@ -5352,7 +5352,7 @@ static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {       /* NULL
   for (const edf__ref *f = e->ref + 1; x && f < e->ref + e->n_ref; f++)
     if (to->in[f->operand] == x && edf__same_name(f->name, f->length, r.name, r.length))
       r.operand = f->operand;
-  if (r.operand == e->n_operand) to->in[e->n_operand++] = x;
+  if (x && r.operand == e->n_operand) to->in[e->n_operand++] = x;
   e->ref[e->n_ref++] = r;
 }
 

@@ -255,6 +255,7 @@ static int replays;                      /* the pass is the recorded one: no nod
 static int telling_pass(void (*nodes)(void), int whole) {
   tell("pass %d: ", whole);
   if (!replays) nodes();
+  else if (edf.direction < 0) edf.parameters[0]->grad[0] = 7;
   return replays;
 }
 static edf_device_table telling = {
@@ -330,7 +331,6 @@ static void recorded_passes(void) {
   edf_device = &telling;
   Forward();
   Backward(loss);
-  p->grad[0] = 7;
   edf_feed(in, x, 2);
   replays = 1;
   edf_forward_to(loss);

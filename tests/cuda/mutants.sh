@@ -70,7 +70,7 @@ norm_without_barrier 1 s/^    __syncthreads();//
 fill_left_out 1 s/a->even >= n && a->number == number/a->even >= n/
 fill_remembered 1 /^static void \*out_of(/,/^}/s/  a->even = 0;//
 key_without_training 1 s/(u64)(edf.training << 1 | edf.accumulate)/(u64)edf.accumulate/
-key_without_loss 2 s/edf.direction < 0 ? edf.loss : NULL);/NULL);/;s/(u64)x->active | /(u64)1 | /
+key_without_loss 3 s/edf.direction < 0 ? edf.loss : NULL);/NULL);/;s/(u64)x->active | .*<< 1);/1);/;s/  key = mix(key, grad ? even + grad->even : 0);//
 key_without_fresh 2 s/x->needs_grad | x->fresh << 1/x->needs_grad/;s/  key = mix(key, grad ? even + grad->even : 0);//
 key_without_inputs 1 s/if (x->active) key = mix(mix(key, stage.slots\[i\].at), /if (x->active < 0) key = mix(mix(key, stage.slots[i].at), /
 recording_of_any_batch 1 s/r.graph == edf.id && r.batch != edf.batch/r.graph == edf.id \&\& r.batch < 0/

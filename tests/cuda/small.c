@@ -497,10 +497,10 @@ static void rebuilt(void) {
   static real x[2 * 3], y[2];
   Input *in = edf_input("x[b,3]"), *label = edf_input("y[b]");
   AffineParams a = edf_affine_params(3, 3);
-  for (int i = 0; i < 6; i++) {
+  for (int i = 0; i < 12; i++) {
     edf_clear_compnodes();
     CompNode *h = Affine(a, in);
-    CompNode *loss = SoftmaxLogLoss(i & 1 ? Tanh(h) : Relu(h), label);
+    CompNode *loss = SoftmaxLogLoss(i / 2 & 1 ? Tanh(h) : Relu(h), label);
     for (int k = 0; k < 3; k++) {
       edf_feed(in, numbers(x, 6), 2);
       edf_feed(label, classes(y, 2, 3), 2);
