@@ -12,10 +12,10 @@
    MIT licence (at the end of the file). C99 and C++11; needs the C library alone.
 
    This file's contract
-     - Construction order is the schedule: no sort, no recursion, no thread (OpenMP may
-       slice one kernel's loops).
+     - Construction order is the schedule: the graph is not sorted, walked recursively or cut
+       into threads (OpenMP may slice one kernel's loops).
      - A value is a plain row-major C array: print y->value[3] in a debugger.
-     - A mistake stops the program with names, shapes and source lines; nothing returns NULL.
+     - A mistake stops the program with names, shapes and source lines; no node is NULL.
      - After Backward(loss) every grad in the graph is the derivative of the mean of loss.
      - Nothing is clamped; NaN and Inf go through unchanged.
 
@@ -205,7 +205,7 @@ static const char *const edf__type_mark EDF__USED = &EDF__TYPE_MARK;
    The gradient is the swap rule: for each factor, exchange it with the output and add .grad.
      y[b,j] += W[i,j] x[b,i]   gives   W.grad[i,j] += y.grad[b,j] x[b,i]
                                        x.grad[b,i] += W[i,j] y.grad[b,j]
-   It is the same loop nest with the operands' roles exchanged: one kernel does both.       */
+   These are loops, in small letters: one kernel runs them, with the operands exchanged.    */
 
 /* ---- >>api  Nodes, lists and the three loops -----------------------------------------------
 
@@ -238,7 +238,7 @@ struct edf_node {
   unsigned     graph, batched;           /* its graph; bit d: dim[d] follows the batch        */
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
   int          fed;                      /* rows of an Input's last feed, -1: never fed       */
-  char         wanted, needs_grad, active;         /* asked for; needed; computed into a loss */
+  char         wanted, needs_grad, active;         /* a gradient; one; in the pass that runs  */
   char         reached, beyond;          /* by Backward, so it may step; behind a mismatch    */
   int          lazy, is;                 /* as its op says; 1 << EDF_IS_... of what it is     */
   char         row_dims, causal;         /* a row: its last indices; | S<=t                   */
@@ -264,7 +264,7 @@ typedef struct edf_op {
   const char *name;
   void (*shape)(edf_node *), (*forward)(edf_node *), (*backward)(edf_node *);
   const char *tensors;                   /* "y x": how the formulas call output and inputs    */
-  const char *formula, *gradient;        /* "y@ = tanh(x@)": see >>print; lines end with \n   */
+  const char *formula, *gradient;        /* "y@ = tanh(x@)": see >>print; \n between lines    */
   int lazy;                              /* to so many inputs it adds once; -1: to all        */
   int is;                                /* 1 << EDF_IS_SOFTMAX, where that is asked          */
 } edf_op;
@@ -363,8 +363,8 @@ const char *edf_label(const edf_node *node);
 edf_node *edf_want_grad(edf_node *node);
 
 /* Gives an Input `batch` rows of data, as many as all Inputs with a batch index; one without
-   takes its whole tensor, with batch 1. Nothing is copied: the data stays the caller's and must
-   live unchanged until the next feed or the end of Backward. */
+   takes its whole tensor, with batch 1 or its first extent. Nothing is copied: the data stays
+   the caller's and must live unchanged until the next feed or the end of Backward. */
 void edf_feed(edf_node *input, const edf_real *data, int batch);
 
 /* for c in CompNodes: c.forward(). Shapes follow a batch that has changed. edf_forward_to runs
@@ -1011,9 +1011,9 @@ static edf_node *edf__add_compnode(edf_node *y) {
   return y;
 }
 
-/* ---- Backward. All gradients are zero when it begins. That one is `fresh`, zero whatever its
-   memory holds, saves a pass over every weight: what adds to it first writes instead. So
-   edf_addgrad does for a node that adds to each entry of its first `lazy` inputs, and once; of
+/* ---- Backward. All gradients are zero when it begins. A `fresh` one is, whatever its memory
+   holds; that saves a pass over every weight, since what adds to it first writes instead. So
+   does edf_addgrad, for a node that adds to each entry of its first `lazy` inputs, and once; of
    all other inputs the zeros are there before. Where the program can look they are as well. */
 static void edf__show_zeros(edf_node *x) {
   if (x->grad && x->fresh) edf__fill(x->grad, x->size, 0);
@@ -1553,7 +1553,7 @@ edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
 /* ---- The definition: out += alpha a b at all numbers of the letters, of which the last runs
    fastest; >>nest does the same, faster. The numbers are a text for a debugger to show, at =
    "b = 0, i = 3, j = 2", and turn like an odometer's wheels: that which ends at `end` goes on,
-   from 9 to 10, or back to 0. Returns where the wheel on its left ends. */
+   from 9 to 10, or back to 0; then it returns where the wheel on its left ends. */
 static char *edf__turn(char *end, const char *letters, int back) {
   if (!back) {
     while (*--end == '9') *end = '0';
@@ -1790,7 +1790,7 @@ typedef struct {
   edf__ref *ref;                         /* ref[0] is the left side                           */
   int recurrent;                         /* the left side may stand on the right              */
   int is_named;                          /* the node has the name on the left side            */
-  const char *function; int n_function;  /* then: the tanh of tanh(...)                       */
+  const char *function; int n_function;  /* if recurrent: the tanh of tanh(...)               */
 } edf__equation;
 
 static int edf__same_name(const char *a, int na, const char *b, int nb) {
@@ -2004,7 +2004,7 @@ typedef struct {                         /* a contraction of a program, which ke
 /* ---- An equation becomes steps, each one contraction: out += a b. They go from node to node:
    the operands, the output, and those that only this equation knows: a padded copy of an
    operand that is read outside, or the product of two of more than two factors. Backward runs
-   the steps in reverse, with the roles swapped. */
+   the terms with the roles swapped, and then what they were made from, in reverse. */
 typedef struct {
   edf_node *out, *a, *b;
   size_t size;                           /* of out                                            */
@@ -3110,7 +3110,7 @@ EDF__HOOKED(const edf__seam_table, edf__seam, &edf__seam_code)
 EDF__C_END
 #endif
 
-/* ==== >>nest  Loop nests, plans and kernels ============================================== */
+/* ==== >>nest  Loop nests, plans and kernels; needs >>seam ================================ */
 #ifndef EDF__NEST_H
 #define EDF__NEST_H
 EDF__C_BEGIN
@@ -5450,7 +5450,7 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
 EDF__C_END
 #endif
 
-/* ==== >>optim  Optimisers ================================================================ */
+/* ==== >>optim  Optimisers; needs >>seam ================================================== */
 #ifndef EDF__OPTIM_H
 #define EDF__OPTIM_H
 EDF__C_BEGIN
@@ -5705,7 +5705,7 @@ EDF__C_END
 
 /* ######## Part Three: what is printed, checked and kept ################################## */
 
-/* ==== >>tools  What tools are made of ==================================================== */
+/* ==== >>tools  What tools are made of; needs >>seam ====================================== */
 #ifndef EDF__TOOLS_H
 #define EDF__TOOLS_H
 EDF__C_BEGIN
