@@ -81,7 +81,7 @@
      >>lab 144 The laboratory: doctor log log_value log_scale plot_svg trace_begin trace_end
        print_latex write_dot contact_sheet
      >>doctor 1429 Rules that watch the first steps of training
-     >>plot 238 Training curves                     >>trace 863 The trace page
+     >>plot 238 Training curves                     >>trace 864 The trace page
      >>paper 145 The program as LaTeX, the graph in Graphviz's language
      >>sheet 47 Contact sheets
 */

@@ -118,10 +118,11 @@ static void zoo_page(void) {
       Einsum("y[b,i,j] = 0.5 W[DI,DJ] x[b,i+DI-1,j+DJ-1] - D[j] | i<6, j<6", W, x, D), "c");
   CompNode *p = edf_name(MaxOver("y[b,i,j] = x[b,2*i+DI,2*j+DJ] | DI<2, DJ<2", c), "p");
   CompNode *u = edf_name(Einsum("y[b,2*i+DI,j] = V[DI] p[b,i,j]", V, p), "u");
-  CompNode *d = edf_name(Einsum("y[b] = x[b,0,0] p[b,I,I]", c, p), "d");
+  CompNode *d = Einsum("d[b] = x[b,0,0] p[b,I,I]", c, p);        /* d@3, beside another d */
+  d = Add(Tanh(d), Sigmoid(Einsum("d[b] = 0.5 e[b]", d)));
   CompNode *m = edf_name(MeanOver("x[b,I,J]", Mul(u, u)), "m");
   CompNode *h = edf_name(edf_compnode("Half", half_forward, half_backward, m), "h");
-  CompNode *L = edf_name(Sum(Add(Tanh(d), h)), "L");
+  CompNode *L = edf_name(Sum(Add(d, h)), "L");
   edf_feed(x, numbers, 2);
   edf_trace_begin(in("zoo.html"));
   for (int i = 0; i < 2; i++) {
