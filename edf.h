@@ -70,7 +70,7 @@
        write_node word next_word writer create_file finish_file
      >>print 522 A program as text: print_program print_node print formula
      >>check 756 The gradient check: gradcheck expect_mismatch
-     >>watch 354 Stepping, and who is told what runs: step_forward step_backward where break
+     >>watch 350 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
      >>data 681 Files of data, arrays, pictures, text: array new_array load_idx load_images
        load_labels load_csv free_array view load_npy save_npy load_image save_image text
@@ -7498,8 +7498,7 @@ edf_node *edf_step_backward(void) {
   edf_node *loss = edf.loss;
   if (!loss && edf.n_compnodes) loss = edf.compnodes[edf.n_compnodes - 1];
   if (edf.direction == -1) return edf__run_next();
-  if (edf.held)
-    return edf__no_step("backward: a Forward is running: let it end first", NULL);
+  if (edf.held) return edf__no_step("backward: a Forward is running: let it end first", NULL);
   edf__each(edf__find_needs);
   if (!loss) return edf__no_step("backward: the program has no computed node ", NULL);
   if (loss->ran != edf.feeds)
@@ -7642,9 +7641,8 @@ static void edf__print_ancestry(const edf_node *y, size_t entry) {
 }
 
 static void edf__bring_all(void) {       /* messages read whole ancestries                    */
-  if (!edf_device) return;
-  edf_device->sync(1);
-  edf_device->sync(0);
+  if (edf_device) edf_device->sync(1);
+  if (edf_device) edf_device->sync(0);
 }
 
 /* Returns the first of them. */
@@ -7683,7 +7681,7 @@ static int edf__say_bad_value(const edf_node *y) {
 
 /* The same of its backward, for the gradients of its inputs. */
 static int edf__say_bad_grad(const edf_node *y) {
-  int k = edf__is_bad(y, y->grad) ? y->n_in : 0;
+  int k = edf__runs_backward(y) && y->grad && !edf__is_bad(y, y->grad) ? 0 : y->n_in;
   while (k < y->n_in && (y->in[k]->fresh || !edf__is_bad(y->in[k], y->in[k]->grad))) k++;
   if (k == y->n_in) return 0;
   const edf_node *x = y->in[k];
@@ -7701,10 +7699,8 @@ edf_node *edf_find_nan(void) {
   edf__bring_all();
   for (int i = 0; i < edf__n_nodes(); i++)
     if (edf__say_bad_value(edf__nth(i))) return edf__nth(i);
-  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
-    edf_node *y = edf.compnodes[i];
-    if (edf__runs_backward(y) && y->grad && edf__say_bad_grad(y)) return y;
-  }
+  for (int i = edf.n_compnodes - 1; i >= 0; i--)
+    if (edf__say_bad_grad(edf.compnodes[i])) return edf.compnodes[i];
   return NULL;
 }
 
