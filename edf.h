@@ -64,7 +64,7 @@
        update_momentum update_average update_adagrad update_rmsprop update_adam update_adamw
        update_adam_slides clip clip_each l2 l1 update
    Part Three, to see, check and keep
-     >>tools 393 What tools are made of: watch watch_passes unwatch find_watcher is
+     >>tools 392 What tools are made of: watch watch_passes unwatch find_watcher is
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node word next_word writer create_file finish_file
@@ -6087,8 +6087,7 @@ EDF__HOOK(edf__looker, edf__look)
 static int edf__notice_event(int event, edf_node *x) {
   edf_node *target = edf.target;
   int nobody = edf.telling || (!edf.watchers && !edf.look);
-  if (event == EDF__STOPPED) edf__end_asides();
-  if (event == EDF__STOPPED) return edf.telling = 0;
+  if (event == EDF__STOPPED) { edf__end_asides(); return edf.telling = 0; }
   if (nobody && event != EDF_CLEARED) return 0;
   edf__tell_watchers((edf_event)event, x);
   if (edf.target != target) edf__mark(target);       /* a tool may look at another meanwhile  */
