@@ -68,7 +68,7 @@
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node word next_word writer create_file finish_file
-     >>print 522 A program as text: print_program print_node print formula
+     >>print 517 A program as text: print_program print_node print formula
      >>check 756 The gradient check: gradcheck expect_mismatch
      >>watch 350 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
@@ -6366,8 +6366,9 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
   }
 }
 
-/* ---- Any node: its line forward, and its lines backward. */
+/* ---- Any node: its line forward, of a leaf its name, and its lines backward. */
 static void edf__write_forward(edf_page *out, const edf_node *y) {
+  if (y->kind != EDF_COMPNODE) { edf_write(out, "%s", edf_label(y)); return; }
   if (edf__is(y, EDF_IS_EQUATION)) { edf__write_equation(out, y); return; }
   if (!y->says) {
     edf_write(out, "%s = %s(", edf_label(y), y->op);
@@ -6493,25 +6494,21 @@ static void edf__write_about(edf_page *out, const edf_node *x) {
   edf_write(out, "   %s:%d\n", x->file, x->line);
 }
 
-static void edf__write_leaves(edf_page *out, const char *title, edf_node **list, int n) {
-  if (n) edf_write(out, "%s\n", title);
-  for (int i = 0; i < n; i++) {
-    edf_write(out, "       %s", edf_label(list[i]));
-    edf__write_about(out, list[i]);
-  }
+static void edf__write_line(edf_page *out, const edf_node *x) {
+  edf__write_forward(out, x);
+  edf__write_about(out, x);
 }
 
 static void edf__write_program(edf_page *out, const edf_node *all) {
+  static const char *const title[] = { "inputs", "parameters", "forward" };
   (void)all;
-  edf__write_leaves(out, "inputs", edf.inputs, edf.n_inputs);
-  edf__write_leaves(out, "parameters", edf.parameters, edf.n_parameters);
-  edf_write(out, "forward\n");
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    edf_write(out, "  %3d  ", i);
-    edf__write_forward(out, edf.compnodes[i]);
-    edf__write_about(out, edf.compnodes[i]);
+  for (int i = 0; i < edf__n_nodes(); i++) {
+    const edf_node *x = edf__nth(i);
+    if (!x->position) edf_write(out, "%s\n", title[x->kind]);
+    edf_write(out, "  %3s  ", x->kind == EDF_COMPNODE ? edf_fmt("%d", x->position) : "");
+    edf__write_line(out, x);
   }
-  edf_write(out, "backward\n");
+  edf_write(out, edf.n_compnodes ? "backward\n" : "forward\nbackward\n");
   edf_node *before = edf_mark(edf.loss);             /* NULL: all that a loss might lead to   */
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     const edf_node *c = edf.compnodes[i];
@@ -6527,9 +6524,7 @@ void edf_print_program(FILE *out) { edf__print_by(edf__write_program, out, NULL)
 
 static void edf__write_one(edf_page *out, const edf_node *x) {
   edf__each(edf__find_needs);
-  if (x->kind == EDF_COMPNODE) edf__write_forward(out, x);
-  else edf_write(out, "%s", edf_label(x));
-  edf__write_about(out, x);
+  edf__write_line(out, x);
   if (x->needs_grad && x->backward) edf__write_backward(out, x);
 }
 
@@ -7534,10 +7529,10 @@ void edf_where(void) {
   if (next) printf("%s: next is\n  %3d  ", what, next->position);
   else if (edf.direction) printf("%s: all assignments have run\n", what);
   else printf("nothing runs: the program has %d assignments\n", edf.n_compnodes);
-  if (next && edf.direction > 0) edf__print_by(edf__write_forward, stdout, next);
-  else if (next) printf("%s", edf_label(next));
-  if (next) edf__print_by(edf__write_about, stdout, next);
-  if (next && edf.direction < 0) {
+  if (next && edf.direction > 0) edf__print_by(edf__write_line, stdout, next);
+  else if (next) {
+    printf("%s", edf_label(next));
+    edf__print_by(edf__write_about, stdout, next);
     edf__print_by(edf__write_backward, stdout, next);
     edf__where_grad(next, next);
     for (int k = 0; k < next->n_in; k++)
