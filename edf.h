@@ -64,7 +64,7 @@
        update_momentum update_average update_adagrad update_rmsprop update_adam update_adamw
        update_adam_slides clip clip_each l2 l1 update
    Part Three, to see, check and keep
-     >>tools 392 What tools are made of: watch watch_passes unwatch find_watcher is
+     >>tools 390 What tools are made of: watch watch_passes unwatch find_watcher is
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node word next_word writer create_file finish_file
@@ -5929,9 +5929,7 @@ int edf_next_word(edf_word *w) {
   }
   if (edf__is_digit(*c)) {
     w->kind = '0';
-    end = c + strspn(c, "0123456789.");
-    const char *power = end + 1 + (*end == 'e' && (end[1] == '-' || end[1] == '+'));
-    if (*end == 'e' && edf__is_digit(*power)) end = power + strspn(power, "0123456789");
+    edf__decimal(&end);                  /* moves it behind                                   */
   }
   while (w->kind == '_' && *end == ',' && edf__name_length(end + 1))
     end += 1 + edf__name_length(end + 1);
