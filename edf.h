@@ -64,7 +64,7 @@
        update_momentum update_average update_adagrad update_rmsprop update_adam update_adamw
        update_adam_slides clip clip_each l2 l1 update
    Part Three, to see, check and keep
-     >>tools 390 What tools are made of: watch watch_passes unwatch find_watcher is
+     >>tools 388 What tools are made of: watch watch_passes unwatch find_watcher is
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node word next_word writer create_file finish_file
@@ -5975,10 +5975,9 @@ void edf_finish_file(edf_writer *w) {
 /* ---- A look aside: the graph and its nodes as they were, and what a forward changes beside
    values: states of the program's nodes, unless that memory is its own, and the parameters that
    are running statistics. */
-typedef struct { edf_node was; void *state; } edf__node_copy;
 struct edf_aside {
   edf_graph was;
-  edf__node_copy *node;
+  edf_node *node;                        /* as they were; their states are copies, or NULL    */
   int n, arrays;                         /* arrays: they are copies meanwhile, see >>check    */
 };
 
@@ -5988,17 +5987,16 @@ static void *edf__state_of(edf_node *x) {
 }
 
 edf_aside *edf_begin_aside(void) {
-  size_t n = (size_t)edf__n_nodes(), room = n * sizeof(edf__node_copy);
+  size_t n = (size_t)edf__n_nodes(), room = n * sizeof(edf_node);
   edf_aside *a = (edf_aside *)edf__alloc(&edf.kept, sizeof *a + room);
   a->was = edf;
   a->n = (int)n;
-  a->node = (edf__node_copy *)(void *)(a + 1);
+  a->node = (edf_node *)(void *)(a + 1);
   for (int i = 0; i < a->n; i++) {
-    edf_node *x = edf__nth(i);
-    void *state = edf__state_of(x);
+    void *state = edf__state_of(edf__nth(i));
     size_t bytes = state ? edf__header(state)->bytes : 0;
-    a->node[i].was = *x;
-    if (state) a->node[i].state = memcpy(edf__alloc(&edf.kept, bytes), state, bytes);
+    a->node[i] = *edf__nth(i);
+    a->node[i].state = state ? memcpy(edf__alloc(&edf.kept, bytes), state, bytes) : NULL;
   }
   edf.aside = a;
   edf.telling = 1;
@@ -6010,7 +6008,7 @@ edf_aside *edf_begin_aside(void) {
 static void edf__run_back(const edf_aside *a, int stopped) {
   for (int i = 0; i < a->n; i++) {
     edf_node *x = edf__nth(i);
-    const edf_node *was = &a->node[i].was;
+    const edf_node *was = &a->node[i];
     if (x->kind != EDF_COMPNODE || a->arrays) x->value = was->value;
     if (a->arrays) x->grad = was->grad;
     if (x->kind == EDF_INPUT) edf__push(x->value, 0);
