@@ -70,7 +70,7 @@
        write_node word next_word writer create_file finish_file
      >>print 517 A program as text: print_program print_node print formula
      >>check 756 The gradient check: gradcheck expect_mismatch
-     >>watch 350 Stepping, and who is told what runs: step_forward step_backward where break
+     >>watch 349 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
      >>data 681 Files of data, arrays, pictures, text: array new_array load_idx load_images
        load_labels load_csv free_array view load_npy save_npy load_image save_image text
@@ -7637,7 +7637,6 @@ static void edf__bring_all(void) {       /* messages read whole ancestries      
 
 /* Returns the first of them. */
 static size_t edf__print_bad(const edf_node *y, const char *grad, const edf_real *v) {
-  edf__bring_all();
   size_t n = edf_statistics_of(v, y->size).bad, entry = 0;
   while (v[entry] - v[entry] == 0) entry++;
   printf("edf_find_nan: %s%s%s is %g: of %zu entries %zu %s NaN or infinite\n", edf_label(y),
