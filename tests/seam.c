@@ -193,6 +193,8 @@ static void clipping(void) {
   expect("each exactly as long", "norm p; norm q; ");
   edf_clip_each(0.5);
   expect("to less than 1", "norm p; p 4: 0.125; norm q; q 4: 0.125; ");
+  for (int i = 0; i < edf.n_parameters; i++)
+    CHECK(edf_position(edf.parameters[i]) == i, "%d: %d", i, edf_position(edf.parameters[i]));
   edf_device = NULL;
   edf_clear();
   CHECK(memory.live == 0, "%ld blocks are left", memory.live);
