@@ -64,7 +64,7 @@
        update_momentum update_average update_adagrad update_rmsprop update_adam update_adamw
        update_adam_slides clip clip_each l2 l1 update
    Part Three, to see, check and keep
-     >>tools 388 What tools are made of: watch watch_passes unwatch find_watcher is
+     >>tools 383 What tools are made of: watch watch_passes unwatch find_watcher is
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node word next_word writer create_file finish_file
@@ -6062,33 +6062,28 @@ static void edf__end_asides(void) {
   }
 }
 
+/* What edf.h itself does at an event, in >>watch. */
+EDF__HOOK(edf__teller, edf__look)
+
 /* ---- Who is told. The next is read first: one may leave the list while it is told. After an
    edf_clear, or in another graph, nobody is told any more. */
-static void edf__tell_watchers(edf_event event, edf_node *x) {
+static int edf__notice_event(int event, edf_node *x) {
   int of_node = event == EDF_BEFORE_FORWARD || event == EDF_AFTER_FORWARD ||
                 event == EDF_BEFORE_BACKWARD || event == EDF_AFTER_BACKWARD;
+  int nobody = edf.telling || (!edf.watchers && !edf.look);
   edf_watcher *w = edf.watchers, *next;
+  edf_node *target = edf.target;
+  if (event == EDF__STOPPED) { edf__end_asides(); return edf.telling = 0; }
+  if (nobody && event != EDF_CLEARED) return 0;
   edf.telling = 1;
   if (event == EDF_CLEARED) edf.watchers = NULL;
   for (; w && edf.telling; w = next) {
     next = w->next;
-    if (!of_node || !w->passes) w->told(w, event, x);
+    if (!of_node || !w->passes) w->told(w, (edf_event)event, x);
   }
   edf.telling = 0;
-}
-
-/* What edf.h itself does at an event, in >>watch. */
-typedef int edf__looker(edf_event event, edf_node *x);
-EDF__HOOK(edf__looker, edf__look)
-
-static int edf__notice_event(int event, edf_node *x) {
-  edf_node *target = edf.target;
-  int nobody = edf.telling || (!edf.watchers && !edf.look);
-  if (event == EDF__STOPPED) { edf__end_asides(); return edf.telling = 0; }
-  if (nobody && event != EDF_CLEARED) return 0;
-  edf__tell_watchers((edf_event)event, x);
   if (edf.target != target) edf__mark(target);       /* a tool may look at another meanwhile  */
-  return edf__look && edf.look ? edf__look((edf_event)event, x) : 0;
+  return edf__look && edf.look ? edf__look(event, x) : 0;
 }
 EDF__HOOKED(edf__teller, edf__notice, edf__notice_event)
 EDF__C_END
@@ -7435,7 +7430,7 @@ void edf_break(const char *name) {
 }
 
 /* 1: the debugger has run the node. */
-static int edf__stop_at(edf_event event, edf_node *x) {
+static int edf__stop_at(int event, edf_node *x) {
   const struct edf__break *b = edf.breaks;
   if (event != EDF_BEFORE_FORWARD && event != EDF_BEFORE_BACKWARD) return 0;
   while (b && !edf__is_called(x, b->name)) b = b->next;
@@ -7700,7 +7695,7 @@ static void edf__poison_grad(edf_node *x) {
   if (x->grad && x->fresh) edf__fill(x->grad, x->size, (edf_real)NAN);
 }
 
-static int edf__look_at(edf_event event, edf_node *x) {
+static int edf__look_at(int event, edf_node *x) {
   int poison = (edf.look & EDF__POISON) != 0;
   if (poison && event == EDF_BEFORE_FORWARD) edf__fill(x->value, x->size, (edf_real)NAN);
   if (poison && event == EDF_BEGIN_BACKWARD) edf__each(edf__poison_grad);
@@ -7712,7 +7707,7 @@ static int edf__look_at(edf_event event, edf_node *x) {
   return (edf.look & EDF__BREAKS) && edf__stop_at(event, x);
 }
 
-EDF__HOOKED(edf__looker, edf__look, edf__look_at)
+EDF__HOOKED(edf__teller, edf__look, edf__look_at)
 EDF__C_END
 #endif
 
