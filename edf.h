@@ -70,7 +70,7 @@
        write_node word next_word writer create_file finish_file
      >>print 517 A program as text: print_program print_node print formula
      >>check 756 The gradient check: gradcheck expect_mismatch
-     >>watch 349 Stepping, and who is told what runs: step_forward step_backward where break
+     >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
      >>data 681 Files of data, arrays, pictures, text: array new_array load_idx load_images
        load_labels load_csv free_array view load_npy save_npy load_image save_image text
@@ -304,7 +304,7 @@ typedef struct edf_graph {
   edf_watcher *watchers;                 /* who is told what runs; those of passes come last  */
   int telling;                           /* they are told now: nobody is told of what runs    */
   unsigned look;                         /* what edf.h itself looks at: see >>watch           */
-  struct edf__break *breaks; struct edf_aside *aside;    /* the look aside that goes on       */
+  struct edf__block *breaks; struct edf_aside *aside;    /* the look aside that goes on       */
 } edf_graph;
 
 extern edf_graph edf;
@@ -1155,7 +1155,7 @@ void edf_clear(void) {
   edf.batch_name = "b";
   edf.workspace = NULL;
   edf.look = EDF__FIRST_LOOK;
-  edf.breaks = NULL;
+  edf__free_list(&edf.breaks);
   edf.aside = NULL;
 }
 
@@ -7397,8 +7397,7 @@ EDF__C_END
 
 #if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
 EDF__C_BEGIN
-/* ---- Breakpoints */
-struct edf__break { struct edf__break *next; char *name; };
+/* ---- Breakpoints: their names are the blocks of a list. */
 static edf_node *volatile edf__stopped_at;
 
 void edf_breakpoint(edf_node *node, const char *name, const char *way) {
@@ -7411,29 +7410,20 @@ static int edf__is_called(const edf_node *x, const char *name) {
 }
 
 void edf_break(const char *name) {
-  struct edf__break *b;
   int found = 0;
   edf.look &= ~(unsigned)EDF__BREAKS;
-  while (!name && (b = edf.breaks) != NULL) {
-    edf.breaks = b->next;
-    edf__free(b->name);
-    edf__free(b);
-  }
-  if (!name) return;
+  if (!name) { edf__free_list(&edf.breaks); return; }
+  edf__copy(&edf.breaks, name);
   edf.look |= EDF__BREAKS;
-  b = (struct edf__break *)edf__alloc(&edf.kept, sizeof *b);
-  b->name = edf__copy(&edf.kept, name);
-  b->next = edf.breaks;
-  edf.breaks = b;
   for (int i = 0; i < edf.n_compnodes; i++) found |= edf__is_called(edf.compnodes[i], name);
   if (!found) fprintf(stderr, "edf_break: no computed node is called %s so far\n", name);
 }
 
 /* 1: the debugger has run the node. */
 static int edf__stop_at(int event, edf_node *x) {
-  const struct edf__break *b = edf.breaks;
+  const edf__block *b = edf.breaks;
   if (event != EDF_BEFORE_FORWARD && event != EDF_BEFORE_BACKWARD) return 0;
-  while (b && !edf__is_called(x, b->name)) b = b->next;
+  while (b && !edf__is_called(x, (const char *)b + EDF__ALIGN)) b = b->next;
   if (!b) return 0;
   edf.held = 1;
   edf_breakpoint(x, edf_label(x), event == EDF_BEFORE_FORWARD ? "forward" : "backward");
