@@ -60,7 +60,7 @@
        attention_params attention causal_attention cell recurrent_package recurrent_state
        rnn_cell ugrnn_cell gru_cell lstm_cell rnn_params ugrnn_params gru_params lstm_params rnn
        ugrnn gru lstm unroll recurrence
-     >>optim 254 Optimisers: momentum average adagrad rmsprop adam adamw adam_slides
+     >>optim 253 Optimisers: momentum average adagrad rmsprop adam adamw adam_slides
        update_momentum update_average update_adagrad update_rmsprop update_adam update_adamw
        update_adam_slides clip clip_each l2 l1 update
    Part Three, to see, check and keep
@@ -5674,9 +5674,8 @@ static double edf__clip(const char *who, edf_node **p, int n, double most) {
   if (!(most > 0)) edf__fail("%s: the greatest norm is %g, expected more than 0", who, most);
   if (edf_device) there = (edf_node **)edf__alloc(&edf.kept, (size_t)n * sizeof *there);
   for (int i = 0; i < n; i++)
-    if (!edf__may_step(p[i])) continue;
-    else if (there) there[n_there++] = p[i];
-    else sum += edf__square_norm(p[i]->grad, p[i]->size);
+    if (there && edf__may_step(p[i])) there[n_there++] = p[i];
+    else if (edf__may_step(p[i])) sum += edf__square_norm(p[i]->grad, p[i]->size);
   if (n_there) sum = edf_device->norm(there, n_there);
   edf__free(there);
   double norm = sqrt(sum);
