@@ -68,7 +68,7 @@
        follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
        begin_aside end_aside verdict verdict_of keep release page part write write_quoted
        write_node word next_word writer create_file finish_file
-     >>print 517 A program as text: print_program print_node print formula
+     >>print 515 A program as text: print_program print_node print formula
      >>check 756 The gradient check: gradcheck expect_mismatch
      >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
        breakpoint find_nan
@@ -6470,11 +6470,9 @@ void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
   if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
   if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
   if (part == EDF_EQUATION_DATA && edf__is(x, EDF_IS_EQUATION)) edf__write_data(to, x);
-  if (part != EDF_SITE && part != EDF_SHAPE) return;
-  edf__length = 0;
   if (part == EDF_SITE) edf__say_node(x);
-  else edf__say_dims(x, x->rank);
-  edf_write(to, "%s", edf__message);
+  if (part == EDF_SHAPE) edf__say_dims(x, x->rank);
+  edf_write(to, "%.*s", (int)edf__length, edf__message);
   edf__length = 0;
 }
 
