@@ -45,7 +45,7 @@
      >>products 232 Nodes that are equations, and losses
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
-     >>seam 159 The seam of a device: rule RULE_NUMBERS route window device_table device
+     >>seam 158 The seam of a device: rule RULE_NUMBERS route window device_table device
        open_device array_bytes
      >>nest 727 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
      >>more 192 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
@@ -3043,8 +3043,8 @@ static int edf__device_pass(void) {
 static edf_device_table *edf__paused;    /* meanwhile                                         */
 
 static void edf__bring(edf_node *x, int grad) {
-  if (x->value) edf_device->pull(x->value, x->size);
-  if (grad && x->grad) edf_device->pull(x->grad, x->size);
+  edf__pull(x->value, x->size);
+  if (grad) edf__pull(x->grad, x->size);
 }
 
 static void edf__run_here(edf_node *y, int backward) {
@@ -3058,9 +3058,8 @@ static void edf__run_here(edf_node *y, int backward) {
   else y->forward(y);
   edf_device = edf__paused;
   edf__paused = NULL;
-  if (!backward) edf_device->push(y->value, y->size);
-  for (int k = 0; backward && k < y->n_in; k++)
-    if (y->in[k]->grad) edf_device->push(y->in[k]->grad, y->in[k]->size);
+  if (!backward) edf__push(y->value, y->size);
+  for (int k = 0; backward && k < y->n_in; k++) edf__push(y->in[k]->grad, y->in[k]->size);
 }
 
 /* 0: the node's C code calls kernels, and these hand over. */
