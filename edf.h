@@ -45,7 +45,7 @@
      >>products 232 Nodes that are equations, and losses
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
-     >>seam 158 The seam of a device: rule RULE_NUMBERS route window device_table device
+     >>seam 157 The seam of a device: rule RULE_NUMBERS route window device_table device
        open_device array_bytes
      >>nest 727 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
      >>more 192 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
@@ -3012,8 +3012,8 @@ size_t edf_array_bytes(const void *x) {
 }
 
 /* Class numbers out of an Input are looked at before a device's pass; others by the device. */
-static void edf__check_classes(const edf_node *y) {
-  const edf_node *k = y->classes ? y->in[y->n_in - 1] : NULL;
+static void edf__check_classes(edf_node *y) {
+  const edf_node *k = y->active && y->classes ? y->in[y->n_in - 1] : NULL;
   if (k && k->kind == EDF_INPUT) for (size_t b = 0; b < k->size; b++) edf__class(y, b);
 }
 
@@ -3030,8 +3030,7 @@ static void edf__forward_nodes(void) {
 
 static int edf__device_pass(void) {
   if (!edf_device) return 0;
-  for (int i = 0; edf.direction > 0 && i < edf.n_compnodes; i++)
-    if (edf.compnodes[i]->active) edf__check_classes(edf.compnodes[i]);
+  if (edf.direction > 0) edf__each(edf__check_classes);
   int told = edf.watchers && !edf.watchers->passes;
   int whole = edf.telling || !(told || edf.look);           /* nobody looks at single nodes   */
   void (*nodes)(void) = edf.direction > 0 ? edf__forward_nodes : edf__backward_nodes;
