@@ -25,7 +25,7 @@
    Contents: an anchor to search for, its lines, and the public names that are
    declared there, without edf_ and EDF_; constants stand with their enum.
    First sitting:  lines 1 to 1550 (1550), to the end of >>nodes: no notation yet
-   Second sitting: lines 1551 to 2950 (1400): then you have read the framework
+   Second sitting: lines 1551 to 2938 (1388): then you have read the framework
    Part One, a whole framework
      >>example 31 A whole program
      >>config 62 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
@@ -41,7 +41,7 @@
      >>memory 250 Errors, memory and names          >>core 434 Nodes, lists and the three loops
      >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
      >>contraction 51 The definition of a contraction
-     >>equation 392 Declarations and equations      >>einsum 696 Equations as nodes
+     >>equation 392 Declarations and equations      >>einsum 684 Equations as nodes
      >>products 232 Nodes that are equations, and losses
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
@@ -2007,7 +2007,6 @@ typedef struct {                         /* a contraction of a program, which ke
    the terms with the roles swapped, and then what they were made from, in reverse. */
 typedef struct {
   edf_node *out, *a, *b;
-  size_t size;                           /* of out                                            */
   int term;                              /* from 1; 0: what a term is made from               */
   edf__contraction forward, back_a, back_b;    /* out += a b, and the swap rule's two         */
 } edf__step;
@@ -2016,6 +2015,7 @@ typedef struct {
   int n_step, n_own;
   int *dim;                              /* the operands' shapes that it was made for         */
   edf__step *step;
+  edf_node **own;                        /* copies and products                               */
 } edf__program;
 
 /* out += a b, or out = a b where out is fresh: its memory then counts as zero. */
@@ -2041,7 +2041,6 @@ typedef struct {
   edf__program program[2];               /* of the last two batch sizes                       */
   int now, *winner;                      /* winner and window: see MaxOver                    */
   ptrdiff_t *window;
-  edf_node **own;                        /* copies and products, of either program            */
 } edf__einsum;
 
 /* ---- Extents */
@@ -2268,7 +2267,6 @@ static edf__step *edf__add_step(edf__program *p, const edf__equation *e,
   s->out = out->of;
   s->a = a->of;
   s->b = b->of;
-  s->size = out->of->size;
   s->forward.nest.alpha = (edf_real)alpha;
   s->forward.nest.start[EDF_OUT] = out->start;
   s->forward.nest.start[EDF_A] = a->start;
@@ -2282,14 +2280,17 @@ static edf__step *edf__add_step(edf__program *p, const edf__equation *e,
 static const edf__view edf__no_view = { &edf__one, 0, { 0 }, 0 };
 
 static edf_node *edf__own_node(edf__einsum *m, edf__program *p, size_t size) {
-  edf_node **x = &m->own[p->n_own++];
+  edf_node **at = &p->own[p->n_own++], *x = *at;
   EDF_ASSERT(p->n_own <= 2 * m->e.n_ref);
-  if (!*x) *x = (edf_node *)edf__alloc(&edf.computed, sizeof **x);
-  (*x)->size = size;
-  return *x;
+  if (!x) *at = x = (edf_node *)edf__alloc(&edf.computed, sizeof *x);
+  size_t bytes = edf__times(size, sizeof *x->value);
+  x->value = (edf_real *)edf__grow(&edf.computed, x->value, bytes);
+  x->size = size;
+  return x;
 }
 
-/* A copy of x with zeros around, from the least to the greatest entry that is read. */
+/* A copy of x, from the least to the greatest entry that is read. The border around x, what
+   adds nothing, is written here and stays. */
 static edf_node *edf__padded(edf__einsum *m, edf__program *p, edf_node *x,
                              const ptrdiff_t *origin, const ptrdiff_t *extent) {
   edf__view out = { NULL, 0, { 0 }, 0 }, in = { x, 0, { 0 }, 0 };
@@ -2309,6 +2310,7 @@ static edf_node *edf__padded(edf__einsum *m, edf__program *p, edf_node *x,
   out.of = edf__own_node(m, p, (size_t)size);
   edf__step *s = edf__add_step(p, NULL, inside, &out, &in, &edf__no_view, 1);
   s->forward.part = 1;
+  edf__fill(out.of->value, out.of->size, m->kind == EDF__MAX ? -(edf_real)HUGE_VAL : 0);
   return out.of;
 }
 
@@ -2421,27 +2423,12 @@ static int edf__fits(const edf_node *y, const edf__program *p) {
   return 1;
 }
 
-/* The memory of a program's own nodes; a padded copy's border is what adds nothing. */
-static void edf__make_values(edf_node *y, edf__program *p) {
-  edf__einsum *m = (edf__einsum *)y->state;
-  edf_real border = m->kind == EDF__MAX ? -(edf_real)HUGE_VAL : 0;
-  for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
-    size_t bytes = edf__times(s->size, sizeof *s->out->value);
-    if (s->out != y) s->out->value = (edf_real *)edf__grow(&edf.computed, s->out->value, bytes);
-  }
-  for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
-    if (s->out != y) s->out->size = s->size;
-    if (s->forward.part) edf__fill(s->out->value, s->size, border);
-  }
-}
-
 static edf__program *edf__program_of(edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf__program *p = &m->program[m->now];
   if (!edf__fits(y, p)) {
     p = &m->program[!m->now];
     if (!edf__fits(y, p)) edf__compile(y, p);
-    edf__make_values(y, p);
     m->now = !m->now;                    /* last: a panic above leaves nothing half made      */
   }
   return p;
@@ -2568,10 +2555,11 @@ static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kin
   about.name = at->op;
   edf_node *y = edf__computed(&about, at->file, at->line, n, in);
   edf__einsum *m = (edf__einsum *)edf__alloc(list, sizeof *m);
-  m->own = (edf_node **)edf__alloc(list, 2 * (size_t)e->n_ref * sizeof *m->own);
   edf__one.value = (edf_real *)&edf__number_one;
-  for (edf__program *p = m->program; p < m->program + 2; p++)
+  for (edf__program *p = m->program; p < m->program + 2; p++) {
     p->dim = (int *)edf__alloc(list, (size_t)n * EDF_MAX_RANK * sizeof *p->dim);
+    p->own = (edf_node **)edf__alloc(list, 2 * (size_t)e->n_ref * sizeof *p->own);
+  }
   m->e = *e;
   m->e.ref = (edf__ref *)memcpy(edf__alloc(list, refs), e->ref, refs);
   m->kind = kind;
