@@ -25,7 +25,7 @@
    Contents: an anchor to search for, its lines, and the public names that are
    declared there, without edf_ and EDF_; constants stand with their enum.
    First sitting:  lines 1 to 1550 (1550), to the end of >>nodes: no notation yet
-   Second sitting: lines 1551 to 2938 (1388): then you have read the framework
+   Second sitting: lines 1551 to 2934 (1384): then you have read the framework
    Part One, a whole framework
      >>example 31 A whole program
      >>config 62 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
@@ -41,7 +41,7 @@
      >>memory 250 Errors, memory and names          >>core 434 Nodes, lists and the three loops
      >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
      >>contraction 51 The definition of a contraction
-     >>equation 392 Declarations and equations      >>einsum 684 Equations as nodes
+     >>equation 388 Declarations and equations      >>einsum 684 Equations as nodes
      >>products 232 Nodes that are equations, and losses
      >>short 29 Short names, so that programs read like the slides
    Part Two, faster and more; each chapter begins with its declarations
@@ -1672,25 +1672,21 @@ static int edf__whole(edf__scan *s) {
 /* The decimal number at *at, which moves behind it: 12, 0.125, .5, 1e-3. Unlike strtod's it is
    the same in every locale. Up to 15 digits are rounded once. */
 static double edf__decimal(const char **at) {
-  const char *c = *at, *e;
-  double n = 0;
-  int scale = 0, power = 0, sign = 1;
-  const double enough = 1e18;            /* digits behind it do not change the number         */
-  for (; edf__is_digit(*c); c++)
+  const char *c = *at;
+  double n = 0, scale = 0, enough = 1e18;      /* digits behind it do not change the number   */
+  int point = 0;
+  for (; edf__is_digit(*c) || (*c == '.' && !point); c++) {
+    if (*c == '.') { point = 1; continue; }
+    scale += (n >= enough) - point;
     if (n < enough) n = 10 * n + (*c - '0');
-    else scale += scale < 10000;
-  if (*c == '.') c++;
-  for (; edf__is_digit(*c); c++)
-    if (n < enough) { n = 10 * n + (*c - '0'); scale--; }
-  *at = c;
-  if (*c == 'e' || *c == 'E') {
-    e = c[1] == '-' || c[1] == '+' ? c + 2 : c + 1;
-    if (c[1] == '-') sign = -1;
-    for (c = e; edf__is_digit(*c); c++) power = power < 10000 ? 10 * power + (*c - '0') : power;
-    if (c > e) *at = c;
   }
-  scale += sign * power;
-  return n == 0 ? 0 : scale < 0 ? n / pow(10.0, (double)-scale) : n * pow(10.0, (double)scale);
+  *at = c;
+  if ((*c == 'e' || *c == 'E') && edf__is_digit(c[c[1] == '-' || c[1] == '+' ? 2 : 1])) {
+    char *end;
+    scale += (double)strtol(c + 1, &end, 10);
+    *at = end;
+  }
+  return n == 0 ? 0 : scale < 0 ? n / pow(10.0, -scale) : n * pow(10.0, scale);
 }
 
 /* ---- Declarations: x[b,784]  W[784,64]  v[i=3]  z */
