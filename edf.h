@@ -22,68 +22,62 @@
    Not here, on purpose: operator overloading, a layer class hierarchy, configuration files,
    plugins, several number types in one graph, a thread pool.
 
-   Contents: an anchor to search for, its lines, and the public names that are
-   declared there, without edf_ and EDF_; constants stand with their enum.
-   First sitting:  lines 1 to 1550 (1550), to the end of >>nodes: no notation yet
-   Second sitting: lines 1551 to 2934 (1384): then you have read the framework
+   Contents: an anchor to search for, its lines, and the public names declared there,
+   without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
+   First sitting:  lines 1 to 1544 (1544), to the end of >>nodes: no notation yet
+   Second sitting: lines 1545 to 2928 (1384): then you have read the framework
    Part One, a whole framework
-     >>example 31 A whole program
-     >>config 62 Define these before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX
-       MAX_FACTOR
-     >>notation 28 The index notation
-     >>api 339 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
-       input parameter compnode compnode_shaped addgrad state name label want_grad feed forward
-       forward_to backward sgd update_sgd frozen zero_grad clear clear_compnodes new_graph value
-       grad push push_grad einsum fmt affine_package affine_params affine sigmoid tanh relu exp
-       log sqrt square add sub mul div softmax log_loss softmax_log_loss sum mean seed uniform
-       normal below init_uniform init_normal OUT A B FASTEST BUILTIN REFERENCE loop nest
-       contract_reference
-     >>memory 250 Errors, memory and names          >>core 434 Nodes, lists and the three loops
-     >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-     >>contraction 51 The definition of a contraction
-     >>equation 388 Declarations and equations      >>einsum 684 Equations as nodes
-     >>products 232 Nodes that are equations, and losses
-     >>short 29 Short names, so that programs read like the slides
+   >>example 31 A whole program
+   >>config 62 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
+   >>notation 28 The index notation
+   >>api 339 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+     input parameter compnode _shaped addgrad state name label want_grad feed forward _to
+     backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push _grad
+     einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
+     div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
+     FASTEST BUILTIN REFERENCE loop nest contract_reference
+   >>memory 250 Errors, memory and names          >>core 434 Nodes, lists and the three loops
+   >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
+   >>contraction 51 A contraction's definition    >>equation 388 Declarations and equations
+   >>einsum 684 Equations as nodes                >>products 232 Products, softmax, losses
+   >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
-     >>seam 157 The seam of a device: rule RULE_NUMBERS route window device_table device
-       open_device array_bytes
-     >>nest 727 Loop nests, plans and kernels: axis matrix costs plan plan_for contract
-     >>more 192 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
-       bce_loss mse masked_mean
-     >>over 368 Functions over named indices: softmax_over log_softmax_over normalize_over
-       sum_over mean_over variance_over sample_variance_over max_over max_window
-     >>layers 1053 Layers, from normalisation to recurrences: layer_norm_package
-       batch_norm_package layer_norm_params layer_norm batch_norm_params batch_norm dropout
-       embed concat concat_list slice select reshape conv_package conv_params
-       grouped_conv_params conv transposed_conv max_pool avg_pool residual_package
-       highway_package residual_params residual highway_params highway attention_package
-       attention_params attention causal_attention cell recurrent_package recurrent_state
-       rnn_cell ugrnn_cell gru_cell lstm_cell rnn_params ugrnn_params gru_params lstm_params rnn
-       ugrnn gru lstm unroll recurrence
-     >>optim 253 Optimisers: momentum average adagrad rmsprop adam adamw adam_slides
-       update_momentum update_average update_adagrad update_rmsprop update_adam update_adamw
-       update_adam_slides clip clip_each l2 l1 update
+   >>seam 159 The seam of a device: rule RULE_NUMBERS route window device _table open_device
+     array_bytes
+   >>nest 727 Loop nests, plans and kernels: axis matrix costs plan _for contract
+   >>more 192 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
+     bce_loss mse masked_mean
+   >>over 368 Functions over named indices: softmax_over log_softmax_over normalize_over
+     sum_over mean_over variance_over sample_variance_over max_over max_window
+   >>layers 1053 Layers, from normalisation to recurrences: layer_norm _package _params
+     batch_norm _package _params dropout embed concat _list slice select reshape
+     grouped_conv_params conv _package _params transposed_conv max_pool avg_pool residual
+     _package _params highway _package _params attention _package _params causal_attention cell
+     recurrent_package recurrent_state rnn _cell _params ugrnn _cell _params gru _cell _params
+     lstm _cell _params unroll recurrence
+   >>optim 253 Optimisers: momentum average adagrad rmsprop adam _slides adamw clip _each l2 l1
+     update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
-     >>tools 383 What tools are made of: watch watch_passes unwatch find_watcher is
-       follows_batch rows_fed position expect_node stop mark statistics statistics_of aside
-       begin_aside end_aside verdict verdict_of keep release page part write write_quoted
-       write_node word next_word writer create_file finish_file
-     >>print 515 A program as text: print_program print_node print formula
-     >>check 756 The gradient check: gradcheck expect_mismatch
-     >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
-       breakpoint find_nan
-     >>data 681 Files of data, arrays, pictures, text: array new_array load_idx load_images
-       load_labels load_csv free_array view load_npy save_npy load_image save_image text
-       load_text text_of free_text encode decode sample input_from shuffle error_rate
-     >>models 329 Saved models: save load
-     >>names 105 The short names of what follows Part One
+   >>tools 392 What tools are made of: watch _passes unwatch find_watcher is follows_batch
+     rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
+     _of keep release page part write _quoted _node word next_word writer create_file
+     finish_file
+   >>print 522 A program as text: print _program _node formula
+   >>check 756 The gradient check: gradcheck expect_mismatch
+   >>watch 350 Stepping, and who is told what runs: step_forward step_backward where break
+     breakpoint find_nan
+   >>data 681 Files of data, arrays, pictures, text: array new_array load_idx load_images
+     load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
+     load_text free_text encode decode sample input_from shuffle error_rate
+   >>models 329 Saved models: save load
+   >>names 105 Short names of all that follows Part One
    edf_lab.h, the laboratory, optional
-     >>lab 144 The laboratory: doctor log log_value log_scale plot_svg trace_begin trace_end
-       print_latex write_dot contact_sheet
-     >>doctor 1429 Rules that watch the first steps of training
-     >>plot 238 Training curves                     >>trace 864 The trace page
-     >>paper 145 The program as LaTeX, the graph in Graphviz's language
-     >>sheet 47 Contact sheets
+   >>lab 144 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
+     write_dot contact_sheet
+   >>doctor 1429 Rules that watch the first steps of training
+   >>plot 238 Training curves                     >>trace 864 The trace page
+   >>paper 145 The program as LaTeX, the graph in Graphviz's language
+   >>sheet 47 Contact sheets
 */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
@@ -117,7 +111,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* ---- >>config  Define these before the include ----------------------------------------------
+/* ---- >>config  Define before the include ----------------------------------------------------
 
    name                default        meaning
    EDF_IMPLEMENTATION  -              compile the code too, in exactly one file
@@ -1548,7 +1542,7 @@ edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__mean_op, file, line, x);
 }
 
-/* ==== >>contraction  The definition of a contraction ===================================== */
+/* ==== >>contraction  A contraction's definition ========================================== */
 
 /* ---- The definition: out += alpha a b at all numbers of the letters, of which the last runs
    fastest; >>nest does the same, faster. The numbers are a text for a debugger to show, at =
@@ -2671,7 +2665,7 @@ static const char *edf__last_letters(const edf__letters *l, int rank) {
   return edf_fmt(rank ? "%s]" : "%s", text.at);
 }
 
-/* ==== >>products  Nodes that are equations, and losses =================================== */
+/* ==== >>products  Products, softmax, losses ============================================== */
 
 /* ---- Add, Sub, Mul are equations over the indices of the longer operand, or of that which has
    names: the shorter one has the last of them, a scalar none.
@@ -2903,7 +2897,7 @@ edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_n
 EDF__C_END
 #endif
 
-/* ==== >>short  Short names, so that programs read like the slides ======================= */
+/* ==== >>short  Short names, as on the slides ============================================ */
 #if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__SHORT_NAMES)
 #define EDF__SHORT_NAMES
 typedef edf_node Node, Input, Parameter, CompNode;
@@ -8690,7 +8684,7 @@ EDF__C_END
 
 #undef EDF__CODE
 
-/* ==== >>names  The short names of what follows Part One ================================= */
+/* ==== >>names  Short names of all that follows Part One ================================= */
 #if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__MORE_NAMES)
 #define EDF__MORE_NAMES
 #ifdef EDF__LAYERS_H

@@ -24,31 +24,48 @@ declarations() {
 # page EDF.H: the lines of its first comment
 page() {
   declarations "$1" | awk '
-    function wrapped(head, indent, list,    n, word, k, out) {
+    function wrapped(out, list,    n, word, k) {
       n = split(list, word, " ")
-      out = head
       for (k = 1; k <= n; k++) {
         if (length(out) + 1 + length(word[k]) > 96) {
           print out
-          out = sprintf("%" indent "s", "")
+          out = "    "
         }
-        out = out (out ~ / $/ ? "" : " ") word[k]
+        out = out " " word[k]
       }
       print out
     }
-    function flush_pair() {                # two chapters without names stand on a line
+    # The names of a chapter, each behind the one that it goes on from: forward _to
+    function in_families(list,    n, word, k, j, of, out) {
+      n = split(list, word, " ")
+      for (k = 1; k <= n; k++) {
+        of[k] = k
+        for (j = n; j > 0; j--) if (index(word[of[k]], word[j] "_") == 1) of[k] = j
+      }
+      for (k = 1; k <= n; k++) {
+        if (of[k] != k) continue
+        out = out " " word[k]
+        for (j = 1; j <= n; j++)
+          if (j != k && of[j] == k) out = out " " substr(word[j], length(word[k]) + 1)
+      }
+      return out
+    }
+    function flush_pair() {                # two chapters that are short stand on a line
       if (waiting != "") print waiting
       waiting = ""
     }
-    function entry(k,    head) {
-      head = sprintf("     >>%s %d %s", chapter[k], end[k] - begin[k] + 1, title[k])
-      if (names[chapter[k]] != "") {
-        flush_pair()
-        wrapped(head ":", 7, names[chapter[k]])
-      } else if (waiting != "" && length(waiting) < 52 && length(head) < 50) {
-        printf "%-52s%s\n", waiting, substr(head, 6)
+    function entry(k,    head, list) {
+      head = sprintf("   >>%s %d %s", chapter[k], end[k] - begin[k] + 1, title[k])
+      list = in_families(names[chapter[k]])
+      if (list != "") head = head ":"
+      if (waiting != "" && length(head list) < 50) {
+        printf "%-50s%s\n", waiting, substr(head list, 4)
         waiting = ""
-      } else { flush_pair(); waiting = head }
+      } else {
+        flush_pair()
+        if (length(head list) < 50) waiting = head list
+        else wrapped(head, list)
+      }
     }
     function entries(of, text,    k) {
       if (!parts[of]) return
@@ -69,8 +86,10 @@ page() {
     $1 == "part" { end[chapters] = $3; if ($2 == "One") second = $3 }
     $1 == "name" { s = $3; sub(/^(edf|EDF)_/, "", s); names[$2] = names[$2] " " s }
     END {
-      print "   Contents: an anchor to search for, its lines, and the public names that are"
-      print "   declared there, without edf_ and EDF_; constants stand with their enum."
+      printf "   Contents: an anchor to search for, its lines, and the public names "
+      print "declared there,"
+      printf "   without edf_ and EDF_: forward _to means forward, forward_to. "
+      print "Constants: see their enum."
       printf "   First sitting:  lines 1 to %d (%d), to the end of >>nodes: ", first, first
       print "no notation yet"
       printf "   Second sitting: lines %d to %d (%d): ", first + 1, second, second - first
@@ -119,16 +138,15 @@ right() {
   declarations "$1" | sed -n 's/^name //p' | sort > "$dir/declared"
   awk '/\*\/$/ { exit }
     /^   Contents/ { on = 1 }
-    on && !/^       / { chapter = "" }
-    on && /^     >>/ && /:/ {
-      chapter = $1
-      sub(/^>>/, "", chapter)
-      sub(/^[^:]*:/, "")
-    }
-    chapter {
-      n = split($0, word, " ")
-      for (k = 1; k <= n; k++)
-        print chapter, (word[k] == "edf" ? "" : word[k] ~ /^[A-Z]/ ? "EDF_" : "edf_") word[k]
+    on && !/^     / { listing = 0 }
+    on {
+      for (k = 1; k <= NF; k++)
+        if ($k ~ /^>>/) { chapter = substr($k, 3); listing = 0 }
+        else if (!listing) listing = $k ~ /:$/ && /^   >>/
+        else {
+          if ($k !~ /^_/) word = ($k == "edf" ? "" : $k ~ /^[A-Z]/ ? "EDF_" : "edf_") $k
+          print chapter, ($k ~ /^_/ ? word : "") ($k ~ /^_/ ? $k : word)
+        }
     }' "$1" | sort > "$dir/listed"
   comm -23 "$dir/declared" "$dir/listed" | sed 's/^/declared and not in the index: /'
   comm -13 "$dir/declared" "$dir/listed" | sed 's/^/in the index and not declared: /'
