@@ -25,7 +25,7 @@
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
    First sitting:  lines 1 to 1544 (1544), to the end of >>nodes: no notation yet
-   Second sitting: lines 1545 to 2928 (1384): then you have read the framework
+   Second sitting: lines 1545 to 2919 (1375): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 62 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -39,7 +39,7 @@
    >>memory 250 Errors, memory and names          >>core 434 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 388 Declarations and equations
-   >>einsum 684 Equations as nodes                >>products 232 Products, softmax, losses
+   >>einsum 675 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 159 The seam of a device: rule RULE_NUMBERS route window device _table open_device
@@ -2002,8 +2002,7 @@ typedef struct {
 } edf__step;
 
 typedef struct {
-  int n_step, n_own;
-  int *dim;                              /* the operands' shapes that it was made for         */
+  int batch, n_step, n_own;              /* the batch that it was made for; -1: none yet      */
   edf__step *step;
   edf_node **own;                        /* copies and products                               */
 } edf__program;
@@ -2397,28 +2396,20 @@ static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
 static void edf__compile(edf_node *y, edf__program *p) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf__view out = edf__view_of(&m->e, &m->e.ref[0], y, NULL, NULL);
-  p->dim[0] = -1;                        /* fits nothing until it is complete                 */
+  p->batch = -1;                         /* fits none until it is complete                    */
   p->n_step = p->n_own = 0;
   for (int single = 1; single >= 0; single--)
     for (int t = 0; t < m->e.n_term; t++)
       if ((m->e.term[t].n == 1) == single) edf__compile_term(y, p, &m->e.term[t], &out);
-  for (int k = 0; k < y->n_in; k++)
-    memcpy(p->dim + k * EDF_MAX_RANK, y->in[k]->dim, sizeof y->dim);
-}
-
-static int edf__fits(const edf_node *y, const edf__program *p) {
-  if (!p->n_step) return 0;
-  for (int k = 0; k < y->n_in; k++)
-    if (memcmp(p->dim + k * EDF_MAX_RANK, y->in[k]->dim, sizeof y->dim)) return 0;
-  return 1;
+  p->batch = edf.batch;
 }
 
 static edf__program *edf__program_of(edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf__program *p = &m->program[m->now];
-  if (!edf__fits(y, p)) {
+  if (p->batch != edf.batch) {           /* all shapes follow from it                         */
     p = &m->program[!m->now];
-    if (!edf__fits(y, p)) edf__compile(y, p);
+    if (p->batch != edf.batch) edf__compile(y, p);
     m->now = !m->now;                    /* last: a panic above leaves nothing half made      */
   }
   return p;
@@ -2547,7 +2538,7 @@ static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kin
   edf__einsum *m = (edf__einsum *)edf__alloc(list, sizeof *m);
   edf__one.value = (edf_real *)&edf__number_one;
   for (edf__program *p = m->program; p < m->program + 2; p++) {
-    p->dim = (int *)edf__alloc(list, (size_t)n * EDF_MAX_RANK * sizeof *p->dim);
+    p->batch = -1;
     p->own = (edf_node **)edf__alloc(list, 2 * (size_t)e->n_ref * sizeof *p->own);
   }
   m->e = *e;
