@@ -24,13 +24,13 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1544 (1544), to the end of >>nodes: no notation yet
-   Second sitting: lines 1545 to 2919 (1375): then you have read the framework
+   First sitting:  lines 1 to 1530 (1530), to the end of >>nodes: no notation yet
+   Second sitting: lines 1531 to 2905 (1375): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 62 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
    >>notation 28 The index notation
-   >>api 339 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+   >>api 325 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
      input parameter compnode _shaped addgrad state name label want_grad feed forward _to
      backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push _grad
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
@@ -315,23 +315,13 @@ typedef edf_node *edf__binary(const char *file, int line, edf_node *a, edf_node 
 edf_node *edf_input_at(const char *file, int line, const char *decl, ...) EDF__PRINTF(3, 4);
 edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) EDF__PRINTF(3, 4);
 
-/* A node of your own: edf_compnode("MyRelu", forward, backward, x), shaped like its first
-   input. forward writes every entry of y->value from y->in[k]->value. backward adds y->grad
-   times the derivative to y->in[k]->grad, with edf_addgrad: an input that needs no gradient has
-   none, its grad is NULL. A NULL backward means that no gradient flows through.
-
-     static void relu_forward(CompNode *y) {
-       Node *x = y->in[0];
-       for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] < 0 ? 0 : x->value[i];
-     }
-     static void relu_backward(CompNode *y) {
-       Node *x = y->in[0];
-       for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, x->value[i] > 0 ? y->grad[i] : 0);
-     }
+/* A node of your own, shaped like its first input; as a macro, so that messages name the line
+   that calls it. Its two functions are written like Relu's, in >>nodes: see examples/04 too.
      #define MyRelu(x) edf_compnode("MyRelu", relu_forward, relu_backward, x)
-
-   As a macro, messages name the line that calls it. edf_compnode_shaped("Op", shape, forward,
-   backward, x) has a function that sets y->rank and y->dim. edf_gradcheck checks a node. */
+   forward writes every entry of y->value from y->in[k]->value. backward adds y->grad times the
+   derivative to the inputs' grads, with edf_addgrad; NULL: no gradient flows through. Another
+   shape: edf_compnode_shaped("Op", shape, forward, backward, x), where shape sets y->rank and
+   y->dim. edf_gradcheck checks a node. */
 #define edf_compnode(op, forward, ...) edf_compnode_shaped(op, NULL, forward, __VA_ARGS__)
 #define edf_compnode_shaped(op, shape, forward, ...) \
   edf_compnode_at(EDF__HERE, op, shape, forward, __VA_ARGS__, (edf_node *)0)
@@ -372,9 +362,8 @@ void edf_forward_to(edf_node *node);
    mean at the parameter, with the same numbers there. Errors: no Forward since the last feed; a
    loss that no parameter and no wanted input reaches.
    edf.after_backward, a function of the program's, is called at its end, but not where
-   edf_step_backward began it. For processes that train on parts of a batch it adds up their
-   gradients: for each p in parameters it reads edf_grad(p), NULL for a frozen one, writes
-   p->grad, calls edf_push_grad(p). Weights n_r/n keep the mean: see examples/mpi_mnist.c. */
+   edf_step_backward began it: there processes that train on parts of a batch add up their
+   gradients, from edf_grad(p) to edf_push_grad(p): see examples/mpi_mnist.c. */
 void edf_backward(edf_node *loss);
 
 /* p -= eta * p.grad for p in Parameters that the last Backward reached. One with an `update`
@@ -408,8 +397,7 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...);
 const char *edf_fmt(const char *format, ...) EDF__PRINTF(1, 2);
 
 /* Affine: s[b,j] = W[I,j] x[b,I] - B[j]. The bias is a threshold and is subtracted. x has
-   rank 1 to 4; its last index is summed. W [n_in, n_out] starts uniform in
-   +-sqrt(3/n_in), which has variance 1/n_in, and B [n_out] starts 0. */
+   rank 1 to 4. W [n_in, n_out] starts uniform with variance 1/n_in, and B [n_out] starts 0. */
 typedef struct { edf_node *w, *b; } edf_affine_package;
 #define edf_affine_params(n_in, n_out) edf_affine_params_at(EDF__HERE, n_in, n_out)
 #define edf_affine(...)                edf_affine_at(EDF__HERE, __VA_ARGS__)
@@ -431,13 +419,11 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 #define edf_mul(a, b) edf_mul_at(EDF__HERE, a, b)    /* da += dy b        db += dy a          */
 #define edf_div(a, b) edf_div_at(EDF__HERE, a, b)    /* da += dy / b      db -= dy y / b      */
 
-/* Softmax over the last index k: P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j]), computed with the
-   row's maximum subtracted.   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j]) */
+/* Softmax over the last index k: P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j]). */
 #define edf_softmax(s) edf_softmax_at(EDF__HERE, s)
 
-/* LogLoss of probabilities P[b,k] for classes y[b], whole numbers from 0 to K-1 stored as
-   reals: l[b] = -ln P[b,y[b]].   P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]].
-   SoftmaxLogLoss takes the scores: l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]], stable.
+/* Of classes y[b], whole numbers from 0 to K-1 stored as reals: l[b] = -ln P[b,y[b]], from
+   probabilities, and from scores, stable, l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]].
    Errors, in Forward: a label out of range or not whole, with its row and value. */
 #define edf_log_loss(P, y)         edf_log_loss_at(EDF__HERE, P, y)
 #define edf_softmax_log_loss(s, y) edf_softmax_log_loss_at(EDF__HERE, s, y)
