@@ -24,13 +24,13 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1530 (1530), to the end of >>nodes: no notation yet
-   Second sitting: lines 1531 to 2905 (1375): then you have read the framework
+   First sitting:  lines 1 to 1525 (1525), to the end of >>nodes: no notation yet
+   Second sitting: lines 1526 to 2900 (1375): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
-   >>config 62 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
+   >>config 60 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
    >>notation 28 The index notation
-   >>api 325 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+   >>api 322 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
      input parameter compnode _shaped addgrad state name label want_grad feed forward _to
      backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push _grad
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
@@ -131,18 +131,23 @@
 #ifndef EDF_REAL
 #define EDF_REAL float
 #endif
+/* A hook: a later chapter sets it, else NULL. C may say again what a static is; C++ sets it. */
 #ifdef __cplusplus
 #define EDF__C_BEGIN extern "C" {
 #define EDF__C_END }
+#define EDF__HOOK(type, name) static type *name = NULL;
+#define EDF__HOOKED(type, name, is) static const int name##_is EDF__USED = (name = is, 1);
 #else
 #define EDF__C_BEGIN
 #define EDF__C_END
+#define EDF__HOOK(type, name) static type *name;
+#define EDF__HOOKED(type, name, is) static type *name = is;
 #endif
 #define EDF__PASTE2(a, b) a##b
 #define EDF__PASTE(a, b) EDF__PASTE2(a, b)
 #define EDF__IS_float 1
 #define EDF__IS_double 2
-#if EDF__PASTE(EDF__IS_, EDF_REAL) != 1 && EDF__PASTE(EDF__IS_, EDF_REAL) != 2
+#if !EDF__PASTE(EDF__IS_, EDF_REAL)
 #error "EDF_REAL must be float or double"
 #endif
 #define EDF_REAL_IS_DOUBLE (EDF__PASTE(EDF__IS_, EDF_REAL) == 2)
@@ -161,13 +166,6 @@
 #endif
 #define EDF__USED EDF__ATTRIBUTE(used)
 #define EDF__NORETURN EDF__ATTRIBUTE(noreturn)
-
-/* Files with different EDF_REAL must not link: each refers to the symbol of its own type. */
-#define EDF__TYPE_MARK EDF__PASTE(edf_real_is_, EDF_REAL)
-EDF__C_BEGIN
-extern const char EDF__TYPE_MARK;
-EDF__C_END
-static const char *const edf__type_mark EDF__USED = &EDF__TYPE_MARK;
 
 #define EDF_MAX_RANK   8         /* dimensions of a tensor                       */
 #define EDF_MAX_INDEX  16        /* index letters of an equation                 */
@@ -208,6 +206,12 @@ static const char *const edf__type_mark EDF__USED = &EDF__TYPE_MARK;
 
 EDF__C_BEGIN
 typedef EDF_REAL edf_real;
+
+/* Files with different EDF_REAL must not link: each refers to the symbol of its own type. */
+#define EDF__TYPE_MARK EDF__PASTE(edf_real_is_, EDF_REAL)
+extern const char EDF__TYPE_MARK;
+static const char *const edf__type_mark EDF__USED = &EDF__TYPE_MARK;
+
 typedef struct edf_node edf_node;
 typedef enum { EDF_INPUT, EDF_PARAMETER, EDF_COMPNODE } edf_kind;
 
@@ -499,15 +503,6 @@ EDF__C_END
 #endif
 #ifndef EDF_PANIC
 #define EDF_PANIC(message) (fflush(stdout), fprintf(stderr, "%s\n", message), abort())
-#endif
-
-/* What a later chapter may add, else NULL. C may say again what a static is; C++ sets it. */
-#ifdef __cplusplus
-#define EDF__HOOK(type, name) static type *name = NULL;
-#define EDF__HOOKED(type, name, is) static const int name##_is EDF__USED = (name = is, 1);
-#else
-#define EDF__HOOK(type, name) static type *name;
-#define EDF__HOOKED(type, name, is) static type *name = is;
 #endif
 
 EDF__C_BEGIN
