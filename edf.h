@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1525 (1525), to the end of >>nodes: no notation yet
-   Second sitting: lines 1526 to 2900 (1375): then you have read the framework
+   First sitting:  lines 1 to 1522 (1522), to the end of >>nodes: no notation yet
+   Second sitting: lines 1523 to 2897 (1375): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 60 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,7 +36,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 250 Errors, memory and names          >>core 434 Nodes, lists and the three loops
+   >>memory 247 Errors, memory and names          >>core 434 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 388 Declarations and equations
    >>einsum 675 Equations as nodes                >>products 232 Products, softmax, losses
@@ -69,7 +69,7 @@
    >>data 681 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle error_rate
-   >>models 329 Saved models: save load
+   >>models 328 Saved models: save load
    >>names 105 Short names of all that follows Part One
    edf_lab.h, the laboratory, optional
    >>lab 144 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
@@ -643,8 +643,8 @@ static edf__block *edf__header(void *data) {
   return (edf__block *)(void *)((char *)data - EDF__ALIGN);
 }
 
-/* NULL where there is no memory. */
-static void *edf__try_raw(edf__block **list, size_t bytes) {
+/* Zeros; NULL where there is no memory. */
+static void *edf__try_alloc(edf__block **list, size_t bytes) {
   void *raw = EDF_MALLOC(bytes + 2 * EDF__ALIGN);
   if (!raw) return NULL;
   uintptr_t data = ((uintptr_t)raw + 2 * EDF__ALIGN - 1) / EDF__ALIGN * EDF__ALIGN;
@@ -655,19 +655,16 @@ static void *edf__try_raw(edf__block **list, size_t bytes) {
   block->link = list;
   if (*list) (*list)->link = &block->next;
   *list = block;
-  return (void *)data;
+  return memset((void *)data, 0, bytes);
 }
 
-static void *edf__raw_alloc(edf__block **list, size_t bytes) {
-  void *data = edf__try_raw(list, bytes);
+static void *edf__alloc(edf__block **list, size_t bytes) {
+  void *data = edf__try_alloc(list, bytes);
   const edf_node *x = edf__owner;
   if (data) return data;
   edf__owner = NULL;
   if (!x) edf__fail("edf: out of memory: %zu bytes", bytes);
   return (edf__fail_at_with(x, x, "out of memory: %zu bytes", bytes), data);      /* it stops */
-}
-static void *edf__alloc(edf__block **list, size_t bytes) {
-  return memset(edf__raw_alloc(list, bytes), 0, bytes);
 }
 
 static void edf__free(void *data) {
@@ -3667,7 +3664,7 @@ static edf__workspace *edf__workspaces(int n) {
   edf.workspace = NULL;
   edf.n_workspaces = 0;
   size_t bytes = (size_t)n * sizeof(edf__workspace);
-  edf.workspace = (edf__workspace *)edf__raw_alloc(&edf.kept, bytes);
+  edf.workspace = (edf__workspace *)edf__alloc(&edf.kept, bytes);
   edf.n_workspaces = n;
   return edf.workspace;
 }
@@ -8602,9 +8599,8 @@ static void edf__take_model(edf__model *m, const char *numbers) {
     size_t bytes = edf.parameters[s->part / EDF__PARTS]->size * sizeof(edf_real);
     edf_real **to = edf__part(s->part);
     if (!s->bytes || *to) continue;
-    *to = (edf_real *)edf__try_raw(&edf.kept, bytes);
+    *to = (edf_real *)edf__try_alloc(&edf.kept, bytes);
     edf__require(&m->f, NULL, *to, "out of memory for %zu bytes", bytes);
-    memset(*to, 0, bytes);
   }
   for (const edf__saved *s = m->saved; s < end; s++) {
     edf_node *p = edf.parameters[s->part / EDF__PARTS];

@@ -22,7 +22,7 @@ extern long harness_asserted;
    behind it must not be touched, so that one entry too many shows. */
 void __asan_poison_memory_region(void const volatile *p, size_t n);
 static void *guarded(void *p, size_t n, const char *by) {
-  if (!p || strcmp(by, "edf__try_raw")) return p;
+  if (!p || strcmp(by, "edf__try_alloc")) return p;
   uintptr_t data = ((uintptr_t)p + 127) / 64 * 64, end = data + n - 128;
   __asan_poison_memory_region((void *)end, (uintptr_t)p + n - end);
   return p;
