@@ -25,7 +25,7 @@
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
    First sitting:  lines 1 to 1522 (1522), to the end of >>nodes: no notation yet
-   Second sitting: lines 1523 to 2897 (1375): then you have read the framework
+   Second sitting: lines 1523 to 2895 (1373): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 60 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -38,8 +38,8 @@
      FASTEST BUILTIN REFERENCE loop nest contract_reference
    >>memory 247 Errors, memory and names          >>core 434 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>equation 388 Declarations and equations
-   >>einsum 675 Equations as nodes                >>products 232 Products, softmax, losses
+   >>contraction 51 A contraction's definition    >>equation 393 Declarations and equations
+   >>einsum 668 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 159 The seam of a device: rule RULE_NUMBERS route window device _table open_device
@@ -47,7 +47,7 @@
    >>nest 727 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 192 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
      bce_loss mse masked_mean
-   >>over 368 Functions over named indices: softmax_over log_softmax_over normalize_over
+   >>over 366 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
    >>layers 1053 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params dropout embed concat _list slice select reshape
@@ -1814,15 +1814,20 @@ static void edf__parse_place(edf__equation *e, edf__place *place) {
                   e->letter[i].name);
 }
 
+/* The next tensor of an equation, all zero. It may move the others. */
+static edf__ref *edf__next_ref(edf__equation *e) {
+  size_t n = (size_t)++e->n_ref;
+  e->ref = (edf__ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
+  return &e->ref[n - 1];
+}
+
 static edf__ref *edf__parse_tensor(edf__equation *e) {
   edf__scan *s = &e->scan;
-  edf__ref *r = &e->ref[e->n_ref];
   if (e->n_ref == EDF__MAX_REF)
     edf__syntax(s, s->at, "an equation has at most %d tensors", EDF__MAX_REF);
-  memset(r, 0, sizeof *r);
+  edf__ref *r = edf__next_ref(e);
   r->operand = -1;
   r->name = edf__identifier(s, &r->length, "a tensor");
-  e->n_ref++;
   if (!edf__accept(s, '[')) return r;
   do {
     if (r->rank == EDF_MAX_RANK)
@@ -2493,12 +2498,9 @@ static edf__scan edf__scan_of(const edf__site *at, const char *equation) {
   return scan;
 }
 
-/* An equation, read; its tensors stand in refs. */
-static edf__equation edf__read_equation(const edf__site *at, const char *text, edf__ref *refs,
-                                        int recurrent) {
+static edf__equation edf__read_equation(const edf__site *at, const char *text, int recurrent) {
   edf__equation e;
   memset(&e, 0, sizeof e);
-  e.ref = refs;
   e.recurrent = recurrent;
   e.scan = edf__scan_of(at, text);
   edf__parse(&e);
@@ -2509,7 +2511,6 @@ static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kin
                                     edf__equation *e, int n, edf_node **in) {
   edf_op about = edf__einsum_op;
   edf__block **list = &edf.computed;     /* what an equation keeps lives with its node        */
-  size_t refs = (size_t)e->n_ref * sizeof *e->ref;
   edf__check_count(e, n, in);
   about.name = at->op;
   edf_node *y = edf__computed(&about, at->file, at->line, n, in);
@@ -2520,7 +2521,6 @@ static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kin
     p->own = (edf_node **)edf__alloc(list, 2 * (size_t)e->n_ref * sizeof *p->own);
   }
   m->e = *e;
-  m->e.ref = (edf__ref *)memcpy(edf__alloc(list, refs), e->ref, refs);
   m->kind = kind;
   y->state = m;
   if (e->is_named)
@@ -2548,26 +2548,24 @@ static void edf__no_nulls(const edf__site *at, const char *names, ...) {
 
 /* One line of a composition: an equation over the n nodes that follow. */
 static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...) {
-  static edf__ref refs[EDF__MAX_REF];
   edf_node *in[EDF_MAX_FACTOR];
   va_list args;
   EDF_ASSERT(n <= EDF_MAX_FACTOR);
   va_start(args, n);
   for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
   va_end(args);
-  edf__equation e = edf__read_equation(at, equation, refs, 0);
+  edf__equation e = edf__read_equation(at, equation, 0);
   return edf__equation_node(at, EDF__SUM, &e, n, in);
 }
 
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
-  static edf__ref refs[EDF__MAX_REF];
   edf__site at = { "Einsum", file, line };
   int n;
   va_list args;
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
-  edf__equation e = edf__read_equation(&at, equation, refs, 0);
+  edf__equation e = edf__read_equation(&at, equation, 0);
   e.is_named = 1;
   edf_node *y = edf__equation_node(&at, EDF__SUM, &e, n, in);
   edf__free(in);
@@ -4040,8 +4038,7 @@ static void edf__check_over(const edf__equation *e, edf__reduction_kind kind) {
 
 static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
                                 const char *equation, int n, edf_node **in) {
-  static edf__ref refs[EDF__MAX_REF];
-  edf__equation e = edf__read_equation(at, equation, refs, 0);
+  edf__equation e = edf__read_equation(at, equation, 0);
   if (kind != EDF__SUM) edf__check_over(&e, kind);
   return edf__equation_node(at, kind, &e, n, in);
 }
@@ -4089,11 +4086,10 @@ static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text,
   enum { LONGEST = 200 };
   memset(s, 0, sizeof *s);
   s->e.scan = edf__scan_of(at, text);
-  s->e.ref = &s->ref;
   if (strlen(text) > LONGEST)
     edf__syntax(&s->e.scan, s->e.scan.text, "the text is too long: at most %d characters",
                 LONGEST);
-  edf__parse_tensor(&s->e);
+  s->ref = *edf__parse_tensor(&s->e);
   for (int d = 0; d < s->ref.rank; d++)
     if (edf__alone(&s->e, &s->ref.place[d]) != d)
       edf__syntax(&s->e.scan, s->ref.place[d].at, "expected an index alone, and each once");
@@ -5294,18 +5290,20 @@ static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {       /* NULL
     }
   }
   r.operand = x ? e->n_operand : -1;
-  for (const edf__ref *f = e->ref + 1; x && f < e->ref + e->n_ref; f++)
+  for (int k = 1; x && k < e->n_ref; k++) {
+    const edf__ref *f = &e->ref[k];
     if (to->in[f->operand] == x && edf__same_name(f->name, f->length, r.name, r.length))
       r.operand = f->operand;
+  }
   if (x && r.operand == e->n_operand) to->in[e->n_operand++] = x;
-  e->ref[e->n_ref++] = r;
+  *edf__next_ref(e) = r;
 }
 
-static edf__made edf__make_from(const edf__equation *from, edf__ref left, edf__ref *refs) {
+static edf__made edf__make_from(const edf__equation *from, edf__ref left) {
   edf__made to;
   to.from = from;
   to.e = *from;
-  to.e.ref = refs;
+  to.e.ref = NULL;
   to.e.n_letter = to.e.n_ref = to.e.n_term = to.e.n_operand = 0;
   edf__add_ref(&to, left, NULL);
   return to;
@@ -5325,9 +5323,8 @@ static edf__ref edf__at_time(const edf__recurrence *r, edf__ref ref, int t, int 
 /* h_in, of all times, for t < 0; else h_next, from h_in and h before, which may be NULL. */
 static edf_node *edf__recurrence_line(const edf__site *at, const edf__recurrence *r, int t,
                                       edf_node *h_in, edf_node *h) {
-  static edf__ref refs[EDF__MAX_REF + 1];
   const edf__equation *whole = r->e;
-  edf__made to = edf__make_from(whole, edf__at_time(r, *whole->ref, t, t >= 0), refs);
+  edf__made to = edf__make_from(whole, edf__at_time(r, *whole->ref, t, t >= 0));
   if (h_in) {
     edf__term all = { 1, 1, 1, whole->scan.text };
     to.e.term[to.e.n_term++] = all;
@@ -5366,14 +5363,13 @@ static edf_node *edf__apply(const edf__equation *e, edf_node *x) {
 }
 
 edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...) {
-  static edf__ref refs[EDF__MAX_REF];
   edf__site at = { "Recurrence", file, line };
   int n;
   va_list args;
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
-  edf__equation e = edf__read_equation(&at, equation, refs, 1);
+  edf__equation e = edf__read_equation(&at, equation, 1);
   edf__check_count(&e, n, in);
   edf__recurrence r = { &e, 0, 0, 0, 0, in };
   edf__find_times(&r);
