@@ -42,7 +42,7 @@
    >>einsum 668 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
-   >>seam 159 The seam of a device: rule RULE_NUMBERS route window device _table open_device
+   >>seam 157 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
    >>nest 727 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 192 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
@@ -58,13 +58,13 @@
    >>optim 253 Optimisers: momentum average adagrad rmsprop adam _slides adamw clip _each l2 l1
      update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
-   >>tools 392 What tools are made of: watch _passes unwatch find_watcher is follows_batch
+   >>tools 383 What tools are made of: watch _passes unwatch find_watcher is follows_batch
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>print 522 A program as text: print _program _node formula
+   >>print 515 A program as text: print _program _node formula
    >>check 756 The gradient check: gradcheck expect_mismatch
-   >>watch 350 Stepping, and who is told what runs: step_forward step_backward where break
+   >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 681 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
