@@ -49,7 +49,7 @@
      bce_loss mse masked_mean
    >>over 366 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
-   >>layers 1053 Layers, from normalisation to recurrences: layer_norm _package _params
+   >>layers 1033 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params dropout embed concat _list slice select reshape
      grouped_conv_params conv _package _params transposed_conv max_pool avg_pool residual
      _package _params highway _package _params attention _package _params causal_attention cell
@@ -4043,15 +4043,15 @@ static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
   return edf__equation_node(at, kind, &e, n, in);
 }
 
-/* A line in the middle of a composition goes by the name on its left: q2, k3, a5. */
-static edf_node *edf__inner(edf_node *y) {
+/* A line in the middle of a composition goes by the name on its left: q2, k3, h_in5. */
+static edf_node *edf__called(edf_node *y, const char *more) {
   const edf__ref *left = &((edf__einsum *)y->state)->e.ref[0];
-  char *name = (char *)edf__alloc(&edf.computed, (size_t)left->length + 12);
-  snprintf(name, (size_t)left->length + 12, "%.*s%d", left->length, left->name,
-           edf.n_compnodes - 1);
-  y->name = name;
+  edf__text name = { { 0 }, 0 };
+  edf__put(&name, "%.*s%s%d", left->length, left->name, more, edf.n_compnodes - 1);
+  y->name = edf__copy(&edf.computed, name.at);
   return y;
 }
+static edf_node *edf__inner(edf_node *y) { return edf__called(y, ""); }
 
 /* ---- A tensor whose capitals name what a function goes over: "a[b,h,t,S]", "x[b,X,Y,c]",
    "a[b,t,S] | S<=t". Its places in the order: those that stay, then those gone over. */
@@ -5249,46 +5249,40 @@ static void edf__find_times(edf__recurrence *r) {
                 e->letter[r->letter].name);
 }
 
-/* Is this a term with h, or without it? One that reads outside a tensor at time t is 0, and
-   left out, where a bound on the time lets it. */
-static int edf__term_counts(const edf__recurrence *r, const edf__term *m, int with_h, int t) {
-  const edf__ref *first = &r->e->ref[m->first], *end = first + m->n;
-  int has_h = 0;
-  for (const edf__ref *f = first; f < end; f++) has_h |= edf__is_self(f);
-  if (has_h != with_h) return 0;
-  for (const edf__ref *f = first; with_h && r->e->letter[r->letter].bound && f < end; f++)
-    for (int d = 0; d < f->rank && !edf__is_self(f); d++) {
-      static const int none[EDF_MAX_INDEX] = { 0 };
-      edf__place p = f->place[d];
-      int factor = p.factor[r->letter], n = r->in[f->operand]->dim[d];
-      int at = p.constant + factor * t;
-      p.factor[r->letter] = 0;
-      if (!factor || !n || memcmp(p.factor, none, sizeof none)) continue;
-      if (at < 0 || at >= n) return 0;
-    }
-  return 1;
-}
-
-/* An equation made of another's terms, with what these have of its indices and operands. */
+/* An equation made of a recurrence's terms, with what these have of its indices and operands:
+   of all times for t < 0, else of one time, with a number in place of the index. */
 typedef struct {
+  const edf__recurrence *r;
+  int t, outside;                        /* a place without an index reads outside            */
   edf__equation e;
-  const edf__equation *from;
   edf_node *in[EDF__MAX_REF];
 } edf__made;
 
-static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {       /* NULL: the left */
-  edf__equation *e = &to->e;
-  for (edf__place *p = r.place; p < r.place + r.rank; p++) {
-    edf__place old = *p;
-    memset(p->factor, 0, sizeof p->factor);
-    for (int i = 0; i < to->from->n_letter; i++) {
-      const edf__letter *l = &to->from->letter[i];
-      if (!old.factor[i]) continue;
-      int k = edf__letter_of(e, l->name, l->length);
-      e->letter[k] = *l;
-      p->factor[k] = old.factor[i];
-    }
+static void edf__add_place(edf__made *to, edf__place *p, int n) {        /* of n entries */
+  const edf__equation *from = to->r->e;
+  const edf__place old = *p;
+  int now = to->t >= 0 ? to->r->letter : -1, alone = 1;
+  memset(p->factor, 0, sizeof p->factor);
+  for (int i = 0; i < from->n_letter; i++) {
+    const edf__letter *l = &from->letter[i];
+    if (!old.factor[i] || i == now) continue;
+    int k = edf__letter_of(&to->e, l->name, l->length);
+    to->e.letter[k] = *l;
+    p->factor[k] = old.factor[i];
+    alone = 0;
   }
+  if (now < 0 || !old.factor[now]) return;
+  p->constant += old.factor[now] * to->t;
+  to->outside |= alone && n && (p->constant < 0 || p->constant >= n);
+}
+
+/* x is NULL for the left side, which has one time alone as h on the right has. */
+static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {
+  edf__equation *e = &to->e;
+  int d = to->r->d;
+  if (to->t >= 0 && (!x || edf__is_self(&r)))
+    memmove(r.place + d, r.place + d + 1, (size_t)(--r.rank - d) * sizeof *r.place);
+  for (d = 0; d < r.rank; d++) edf__add_place(to, &r.place[d], x ? x->dim[d] : 0);
   r.operand = x ? e->n_operand : -1;
   for (int k = 1; x && k < e->n_ref; k++) {
     const edf__ref *f = &e->ref[k];
@@ -5299,52 +5293,38 @@ static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {       /* NULL
   *edf__next_ref(e) = r;
 }
 
-static edf__made edf__make_from(const edf__equation *from, edf__ref left) {
-  edf__made to;
-  to.from = from;
-  to.e = *from;
-  to.e.ref = NULL;
-  to.e.n_letter = to.e.n_ref = to.e.n_term = to.e.n_operand = 0;
-  edf__add_ref(&to, left, NULL);
-  return to;
-}
-
-/* A tensor at time t, or at all times for t < 0. `no_time`: without that place. */
-static edf__ref edf__at_time(const edf__recurrence *r, edf__ref ref, int t, int no_time) {
-  for (edf__place *p = ref.place; t >= 0 && p < ref.place + ref.rank; p++) {
-    p->constant += p->factor[r->letter] * t;
-    p->factor[r->letter] = 0;
-  }
-  ref.rank -= no_time;
-  for (int d = r->d; no_time && d < ref.rank; d++) ref.place[d] = ref.place[d + 1];
-  return ref;
-}
-
-/* h_in, of all times, for t < 0; else h_next, from h_in and h before, which may be NULL. */
+/* h_in, of all times, for t < 0; else h_next, from h_in and h before, which may be NULL. A term
+   that reads outside at time t is 0, and left out, where a bound on the time lets it. */
 static edf_node *edf__recurrence_line(const edf__site *at, const edf__recurrence *r, int t,
                                       edf_node *h_in, edf_node *h) {
   const edf__equation *whole = r->e;
-  edf__made to = edf__make_from(whole, edf__at_time(r, *whole->ref, t, t >= 0));
+  edf__made to = { r, t, 0, *whole, { NULL } };
+  to.e.ref = NULL;
+  to.e.n_letter = to.e.n_ref = to.e.n_term = to.e.n_operand = 0;
+  edf__add_ref(&to, *whole->ref, NULL);
   if (h_in) {
     edf__term all = { 1, 1, 1, whole->scan.text };
     to.e.term[to.e.n_term++] = all;
-    edf__add_ref(&to, edf__at_time(r, *whole->ref, t, 0), h_in);
+    edf__add_ref(&to, *whole->ref, h_in);
   }
   for (const edf__term *m = whole->term; m < whole->term + whole->n_term; m++) {
-    if (!edf__term_counts(r, m, t >= 0, t) || (h_in && !h)) continue;
+    const edf__ref *first = whole->ref + m->first, *end = first + m->n;
+    const edf__made before = to;
+    int has_h = 0;
+    for (const edf__ref *f = first; f < end; f++) has_h |= edf__is_self(f);
+    if (has_h ? !h : t >= 0) continue;
     to.e.term[to.e.n_term] = *m;
     to.e.term[to.e.n_term++].first = to.e.n_ref;
-    for (const edf__ref *f = whole->ref + m->first; f < whole->ref + m->first + m->n; f++)
-      if (edf__is_self(f)) edf__add_ref(&to, edf__at_time(r, *f, t, 1), h);
-      else edf__add_ref(&to, edf__at_time(r, *f, t, 0), r->in[f->operand]);
+    for (const edf__ref *f = first; f < end; f++)
+      edf__add_ref(&to, *f, edf__is_self(f) ? h : r->in[f->operand]);
+    if (!to.outside || !whole->letter[r->letter].bound) continue;
+    edf__ref *grown = to.e.ref;
+    to = before;
+    to.e.ref = grown;
   }
   if (!to.e.n_term) return NULL;
   edf_node *y = edf__equation_node(at, EDF__SUM, &to.e, to.e.n_operand, to.in);
-  edf__text name = { { 0 }, 0 };
-  edf__put(&name, "%.*s_%s%d", whole->ref->length, whole->ref->name, t < 0 ? "in" : "next",
-           edf.n_compnodes - 1);
-  y->name = edf__copy(&edf.computed, name.at);
-  return y;
+  return edf__called(y, t < 0 ? "_in" : "_next");
 }
 
 /* The function around the sum, if any. */
