@@ -4626,12 +4626,9 @@ edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package P
 edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
                             edf_node *x) {
   edf__site at = { "BatchNorm", file, line };
-  edf_node *in[3];
+  edf_node *in[3] = { x, Phi.mean, Phi.variance };
   edf__no_nulls(&at, "Phi.gain Phi.bias Phi.mean Phi.variance x", Phi.gain, Phi.bias, Phi.mean,
                 Phi.variance, x);
-  in[0] = x;
-  in[1] = Phi.mean;
-  in[2] = Phi.variance;
   return edf__gained(&at, &edf__batch_norm_op, 3, in, Phi.gain, Phi.bias);
 }
 
@@ -5077,47 +5074,43 @@ typedef struct { const edf__site *at; edf_node *z, *wh; char time[16]; } edf__mo
 typedef edf_recurrent_state edf__cell_step(const edf__moment *m, edf_recurrent_state s);
 struct edf_cell { const char *name; int gates; edf__cell_step *step; };
 
-static edf_node *edf__gate(const edf__moment *m, const char *left, const char *k,
-                           const char *bound, edf_node *h) {
-  const char *of_x = edf_fmt("%s = z[b,%s%s,j]", left, m->time, k);
-  if (!h) return edf__inner(edf__line(m->at, edf_fmt("%s%s", of_x, bound), 1, m->z));
-  const char *equation = edf_fmt("%s + Wh[I,%s,j] h[b,I]%s", of_x, k, bound);
-  return edf__inner(edf__line(m->at, equation, 3, m->z, m->wh, h));
-}
-
-static edf_node *edf__sigmoid_gates(const edf__moment *m, int n, edf_node *h) {
-  edf_node *gates = edf__gate(m, "g[b,k,j]", "k", edf_fmt(" | k<%d", n), h);
-  return edf_sigmoid_at(m->at->file, m->at->line, gates);
-}
-
-static edf_node *edf__tanh_gate(const edf__moment *m, int k, edf_node *h) {
-  edf_node *gate = edf__gate(m, "g[b,j]", edf_fmt("%d", k), "", h);
-  return edf_tanh_at(m->at->file, m->at->line, gate);
+/* The first n gates through a sigmoid, or gate n through a tanh. */
+static edf_node *edf__gates(const edf__moment *m, edf__unary *function, int n, edf_node *h) {
+  int one = function == edf_tanh_at;
+  const char *k = one ? edf_fmt("%d", n) : "k", *left = one ? "g[b,j]" : "g[b,k,j]";
+  edf__text equation = { { 0 }, 0 };
+  edf__put(&equation, "%s = z[b,%s%s,j]", left, m->time, k);
+  if (h) edf__put(&equation, " + Wh[I,%s,j] h[b,I]", k);
+  if (!one) edf__put(&equation, " | k<%d", n);
+  edf_node *gates = edf__inner(edf__line(m->at, equation.at, h ? 3 : 1, m->z, m->wh, h));
+  return function(m->at->file, m->at->line, gates);
 }
 
 static edf_recurrent_state edf__rnn_step(const edf__moment *m, edf_recurrent_state s) {
-  s.h = edf__tanh_gate(m, 0, s.h);
+  s.h = edf__gates(m, edf_tanh_at, 0, s.h);
   return s;
 }
 
 static edf_recurrent_state edf__ugrnn_step(const edf__moment *m, edf_recurrent_state s) {
-  edf_node *G = edf__sigmoid_gates(m, 1, s.h), *R = edf__tanh_gate(m, 1, s.h), *h = s.h;
+  edf_node *G = edf__gates(m, edf_sigmoid_at, 1, s.h), *h = s.h;
+  edf_node *R = edf__gates(m, edf_tanh_at, 1, s.h);
   s.h = h ? edf__line(m->at, "n[b,j] = R[b,j] - G[b,0,j] R[b,j] + G[b,0,j] h[b,j]", 3, R, G, h)
           : edf__line(m->at, "n[b,j] = R[b,j] - G[b,0,j] R[b,j]", 2, R, G);
   return s;
 }
 
 static edf_recurrent_state edf__gru_step(const edf__moment *m, edf_recurrent_state s) {
-  edf_node *G = edf__sigmoid_gates(m, 2, s.h), *h = s.h, *Gh = NULL;
+  edf_node *G = edf__gates(m, edf_sigmoid_at, 2, s.h), *h = s.h, *Gh = NULL;
   if (h) Gh = edf__inner(edf__line(m->at, "m[b,j] = G[b,0,j] h[b,j]", 2, G, h));
-  edf_node *R = edf__tanh_gate(m, 2, Gh);
+  edf_node *R = edf__gates(m, edf_tanh_at, 2, Gh);
   s.h = h ? edf__line(m->at, "n[b,j] = h[b,j] - G[b,1,j] h[b,j] + G[b,1,j] R[b,j]", 3, h, G, R)
           : edf__line(m->at, "n[b,j] = G[b,1,j] R[b,j]", 2, G, R);
   return s;
 }
 
 static edf_recurrent_state edf__lstm_step(const edf__moment *m, edf_recurrent_state s) {
-  edf_node *G = edf__sigmoid_gates(m, 3, s.h), *R = edf__tanh_gate(m, 3, s.h), *c = s.c;
+  edf_node *G = edf__gates(m, edf_sigmoid_at, 3, s.h), *c = s.c;
+  edf_node *R = edf__gates(m, edf_tanh_at, 3, s.h);
   s.c = c ? edf__line(m->at, "C[b,j] = G[b,0,j] c[b,j] + G[b,1,j] R[b,j]", 3, G, c, R)
           : edf__line(m->at, "C[b,j] = G[b,1,j] R[b,j]", 2, G, R);
   edf_node *q = edf_tanh_at(m->at->file, m->at->line, edf__inner(s.c));
