@@ -47,9 +47,9 @@
    >>nest 727 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 192 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
      bce_loss mse masked_mean
-   >>over 366 Functions over named indices: softmax_over log_softmax_over normalize_over
+   >>over 365 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
-   >>layers 1033 Layers, from normalisation to recurrences: layer_norm _package _params
+   >>layers 1021 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params dropout embed concat _list slice select reshape
      grouped_conv_params conv _package _params transposed_conv max_pool avg_pool residual
      _package _params highway _package _params attention _package _params causal_attention cell
@@ -4096,9 +4096,8 @@ static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text,
   for (int capital = 0; capital < 2; capital++)
     for (int d = 0; d < s->ref.rank; d++) {
       char c = s->e.letter[d].name[0];
-      if ((c >= 'A' && c <= 'Z') == capital) s->order[s->n_kept + s->n_over] = d;
-      else continue;
-      *(capital ? &s->n_over : &s->n_kept) += 1;
+      if ((c >= 'A' && c <= 'Z') != capital) continue;
+      s->order[capital ? s->n_kept + s->n_over++ : s->n_kept++] = d;
     }
   if (!s->n_over)
     edf__syntax(&s->e.scan, s->ref.name, "no index begins with a capital: a capital names what "
@@ -4509,7 +4508,7 @@ EDF__C_BEGIN
    else the running ones, which in training move towards them (v with divisor n-1).
      x.grad[r,c] += q[c] (y.grad[r,c] - mean_r y.grad[r,c] - y[r,c] mean_r y[r,c] y.grad[r,c])
    and outside of training x.grad[r,c] += q[c] y.grad[r,c]. The state is eps and whether it
-   trained, then four rows: m, q, and the two means. ---- */
+   trained, then three rows: q, and the two means, of forward m and v. ---- */
 static void edf__batch_normalize_shape(edf_node *y) {
   const edf_node *x = y->in[0], *m = y->in[1], *v = y->in[2];
   if (x->rank < 2) edf__operands_error(y, "x needs a batch, and channels as its last index");
@@ -4532,34 +4531,33 @@ static void edf__batch_normalize_forward(edf_node *y) {
   edf_node *mean = y->in[1], *variance = y->in[2];
   const edf_real *x = y->in[0]->value;
   size_t C = edf__columns(y), rows = y->size / C;
-  edf_real *state = (edf_real *)edf_state(y, (EDF__HEAD + 4 * C) * sizeof *state);
-  edf_real *m = state + EDF__HEAD, *q = m + C, eps = state[0];
+  edf_real *state = (edf_real *)edf_state(y, (EDF__HEAD + 3 * C) * sizeof *state);
+  edf_real *q = state + EDF__HEAD, eps = state[0];
   int training = edf.training;
+  edf_real *m = training ? q + C : mean->value, *v = training ? m + C : variance->value;
   state[1] = (edf_real)training;
   if (training && rows < 2)
     edf__operands_error(y, "one row has no variance: training needs a batch of 2 or more");
   if (training) edf__column_means(m, x, NULL, rows, C);
-  else memcpy(m, mean->value, C * sizeof *m);
   for (size_t r = 0; r < rows; r++)
     for (size_t c = 0; c < C; c++) y->value[r * C + c] = x[r * C + c] - m[c];
-  if (training) edf__column_means(q, y->value, y->value, rows, C);
-  else memcpy(q, variance->value, C * sizeof *q);
+  if (training) edf__column_means(v, y->value, y->value, rows, C);
   for (size_t c = 0; training && c < C; c++) {
     edf_real rate = (edf_real)0.1, sample = (edf_real)rows / (edf_real)(rows - 1);
     mean->value[c] += rate * (m[c] - mean->value[c]);
-    variance->value[c] += rate * (sample * q[c] - variance->value[c]);
+    variance->value[c] += rate * (sample * v[c] - variance->value[c]);
   }
   if (training) edf_push(mean);
   if (training) edf_push(variance);
-  for (size_t c = 0; c < C; c++) q[c] = 1 / edf__root(q[c] + eps);
+  for (size_t c = 0; c < C; c++) q[c] = 1 / edf__root(v[c] + eps);
   for (size_t r = 0; r < rows; r++)
     for (size_t c = 0; c < C; c++) y->value[r * C + c] *= q[c];
 }
 static void edf__batch_normalize_backward(edf_node *y) {
   edf_node *x = y->in[0];
   size_t C = edf__columns(y), rows = y->size / C;
-  edf_real *state = (edf_real *)y->state, *q = state + EDF__HEAD + C, *mean = q + C;
-  edf_real *cross = mean + C;
+  edf_real *state = (edf_real *)y->state, *q = state + EDF__HEAD;
+  edf_real *mean = q + C, *cross = mean + C;
   memset(mean, 0, 2 * C * sizeof *mean);
   if (state[1] != 0) {
     edf__column_means(mean, y->grad, NULL, rows, C);
@@ -4892,12 +4890,13 @@ static const char *edf__window_place(int s, int d, int p) {
                  p ? edf_fmt("-%d", p) : "");
 }
 
-/* A window that finds no place. */
-static void edf__check_window(const edf__site *at, const edf_node *x, int d, int reach,
-                              int padding) {
-  if (reach <= x->dim[1 + d] + 2 * padding) return;
-  edf__x_error(at, "x", x, "the window reaches over %d entries, but dimension %d of x has %d, "
-               "and the padding is %d", reach, 1 + d, x->dim[1 + d], padding);
+/* A window has a place: x and the padding are as long. By how much they are longer. */
+static int edf__room(const edf__site *at, const edf_node *x, int d, int reach, int padding) {
+  int room = x->dim[1 + d] + 2 * padding - reach;
+  if (room < 0)
+    edf__x_error(at, "x", x, "the window reaches over %d entries, but dimension %d of x has "
+                 "%d, and the padding is %d", reach, 1 + d, x->dim[1 + d], padding);
+  return room;
 }
 
 /* How many dimensions a package is for. */
@@ -4930,8 +4929,7 @@ static edf_node *edf__conv(const edf__site *at, edf_conv_package Phi, edf_node *
   edf__text equation = edf__for_dims(dims, pattern);
   for (int d = 0; d < dims; d++) {
     int reach = Phi.dilation * (Phi.w->dim[d] - 1) + 1;
-    int n = (x->dim[1 + d] + 2 * p - reach) / Phi.stride + 1;
-    edf__check_window(at, x, d, reach, p);
+    int n = edf__room(at, x, d, reach, p) / Phi.stride + 1;
     if (p) edf__put(&equation, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
   }
   return edf__line(at, equation.at, 3, Phi.w, x, Phi.b);
@@ -4948,15 +4946,13 @@ edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Ph
                                  edf_node *x) {
   edf__site at = { "TransposedConv", file, line };
   int p = Phi.padding;
-  Phi.padding = 0;
   if (Phi.groups != 1) edf__fail_at(&at, "%d groups: expected 1", Phi.groups);
   int dims = edf__check_conv(&at, &Phi, x);
   const char *place = edf__window_place(Phi.stride, Phi.dilation, 0);
   const char *pattern = edf_fmt("u[b{,%s},n] = W[{DI,}C,n] x[b{,i},C]", place);
   edf__text scatter = edf__for_dims(dims, pattern);
   edf_node *u = edf__inner(edf__line(&at, scatter.at, 2, Phi.w, x));
-  pattern = edf_fmt(p ? "y[b{,i},n] = u[b{,i+%d},n] - B[n]"
-                      : "y[b{,i},n] = u[b{,i},n] - B[n]", p);
+  pattern = edf_fmt("y[b{,i},n] = u[b{,i%s},n] - B[n]", p ? edf_fmt("+%d", p) : "");
   edf__text equation = edf__for_dims(dims, pattern);
   for (int d = 0; d < dims; d++) {
     int n = u->dim[1 + d] - 2 * p;
@@ -4979,7 +4975,7 @@ static edf_node *edf__pool(const char *op, const char *file, int line,
   const char *place = edf__window_place(stride, 1, 0);
   edf__text equation = edf__for_dims(x->rank - 2, edf_fmt("y[b{,i},c] = x[b{,%s},c]", place));
   for (int d = 0; d < x->rank - 2; d++) {
-    edf__check_window(&at, x, d, size, 0);
+    edf__room(&at, x, d, size, 0);
     edf__put(&equation, "%sD%c<%d", d ? ", " : " | ", 'I' + d, size);
   }
   return edf__reduction(&at, kind, equation.at, 1, &x);
@@ -5198,20 +5194,18 @@ static int edf__is_self(const edf__ref *r) { return r->operand == EDF__SELF; }
 static void edf__find_time(edf__recurrence *r, const edf__ref *self) {
   const edf__equation *e = r->e;
   const edf__ref *left = &e->ref[0];
-  int found = -1, step = 0;
+  int found = -1;
   if (self->rank != left->rank)
     edf__syntax(&e->scan, self->name, "expected %d indices, as on the left", left->rank);
   for (int d = 0; d < left->rank; d++) {
-    edf__place p = self->place[d];
-    int i = edf__alone(e, &left->place[d]), shift = p.constant;
-    p.constant = 0;
-    if (i < 0) edf__syntax(&e->scan, left->place[d].at, "expected an index alone");
-    if (edf__alone(e, &p) != i || (shift != 1 && shift != -1)) continue;
-    if (found >= 0) edf__syntax(&e->scan, p.at, "expected one place with t-1 or t+1");
+    const edf__place *p = &self->place[d], *now = &left->place[d];
+    if (edf__alone(e, now) < 0) edf__syntax(&e->scan, now->at, "expected an index alone");
+    if (abs(p->constant) != 1 || memcmp(p->factor, now->factor, sizeof p->factor)) continue;
+    if (found >= 0) edf__syntax(&e->scan, p->at, "expected one place with t-1 or t+1");
     found = d;
-    step = -shift;
   }
-  if (found < 0 || (r->step && (found != r->d || step != r->step)))
+  int step = found < 0 ? 0 : -self->place[found].constant;
+  if (!step || (r->step && (found != r->d || step != r->step)))
     edf__syntax(&e->scan, self->name, "%.*s stands on the right: expected the time before, as "
                 "in h[b,t-1,I], the same everywhere", self->length, self->name);
   r->d = found;
