@@ -49,7 +49,7 @@
      bce_loss mse masked_mean
    >>over 365 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
-   >>layers 1021 Layers, from normalisation to recurrences: layer_norm _package _params
+   >>layers 1016 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params dropout embed concat _list slice select reshape
      grouped_conv_params conv _package _params transposed_conv max_pool avg_pool residual
      _package _params highway _package _params attention _package _params causal_attention cell
@@ -4810,7 +4810,8 @@ edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *
 }
 
 /* ---- Reshape   y = x: the same numbers in the same order     x.grad += y.grad
-   The state is the shape that was declared; 0 is the batch. ---- */
+   As a Concat of one operand, which is one row. The state is the shape that was declared; 0 is
+   the batch. ---- */
 static void edf__reshape_shape(edf_node *y) {
   const edf_node *x = y->in[0];
   size_t rest = 1, known = 1;            /* without a batch that is not known                 */
@@ -4827,15 +4828,8 @@ static void edf__reshape_shape(edf_node *y) {
   }
   if (batch) y->dim[0] = (int)(x->size / rest);
 }
-static void edf__reshape_forward(edf_node *y) {
-  memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value);
-}
-static void edf__reshape_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i]);
-}
-static const edf_op edf__reshape_op = { "Reshape", edf__reshape_shape, edf__reshape_forward,
-  edf__reshape_backward, "y x", "y.flat[i] = x.flat[i]", "x.grad.flat[i] += y.grad.flat[i]",
+static const edf_op edf__reshape_op = { "Reshape", edf__reshape_shape, edf__concat_forward,
+  edf__concat_backward, "y x", "y.flat[i] = x.flat[i]", "x.grad.flat[i] += y.grad.flat[i]",
   1, 0 };
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...) {
   edf_node *y = edf__computed(&edf__reshape_op, file, line, 1, &x);
@@ -4845,6 +4839,7 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
   va_end(args);
   memcpy(edf_state(y, sizeof y->dim), y->dim, sizeof y->dim);
   y->letters_of = -1;
+  y->row_dims = (char)y->rank;
   y->batched = 0;                        /* what the shape is computed from decides that      */
   return edf__add_compnode(y);
 }
