@@ -49,7 +49,7 @@
      bce_loss mse masked_mean
    >>over 365 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
-   >>layers 1016 Layers, from normalisation to recurrences: layer_norm _package _params
+   >>layers 1009 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params dropout embed concat _list slice select reshape
      grouped_conv_params conv _package _params transposed_conv max_pool avg_pool residual
      _package _params highway _package _params attention _package _params causal_attention cell
@@ -4859,7 +4859,7 @@ static edf__text edf__for_dims(int dims, const char *pattern) {
 
 edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
                                     int n_out, int groups) {
-  edf_conv_package Phi;
+  edf_conv_package Phi = { NULL, NULL, 1, 1, 0, groups };  /* stride, dilation, padding */
   int package = edf__new_package(file, line, "edf_conv_params", n_in, n_out);
   if (dims < 1 || dims > 3 || size < 1)
     edf__fail("%s:%d: edf_conv_params: %d dimensions of size %d: expected 1 to 3, of size 1 or "
@@ -4872,9 +4872,6 @@ edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int si
   if (groups > 1) edf__put(&shape, "%d,", groups);
   Phi.w = edf_parameter_at(file, line, "w%d[%s%d,%d]", package, shape.at, K, N);
   Phi.b = edf_parameter_at(file, line, "b%d[%d]", package, n_out);
-  Phi.stride = Phi.dilation = 1;
-  Phi.padding = 0;
-  Phi.groups = groups;
   edf__init_for(Phi.w, (double)Phi.w->size / N);
   return Phi;
 }
@@ -5261,17 +5258,13 @@ static void edf__add_place(edf__made *to, edf__place *p, int n) {        /* of n
 /* x is NULL for the left side, which has one time alone as h on the right has. */
 static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {
   edf__equation *e = &to->e;
-  int d = to->r->d;
+  int d = to->r->d, k = 0;
   if (to->t >= 0 && (!x || edf__is_self(&r)))
     memmove(r.place + d, r.place + d + 1, (size_t)(--r.rank - d) * sizeof *r.place);
   for (d = 0; d < r.rank; d++) edf__add_place(to, &r.place[d], x ? x->dim[d] : 0);
-  r.operand = x ? e->n_operand : -1;
-  for (int k = 1; x && k < e->n_ref; k++) {
-    const edf__ref *f = &e->ref[k];
-    if (to->in[f->operand] == x && edf__same_name(f->name, f->length, r.name, r.length))
-      r.operand = f->operand;
-  }
-  if (x && r.operand == e->n_operand) to->in[e->n_operand++] = x;
+  while (k < e->n_operand && to->in[k] != x) k++;
+  if (x && k == e->n_operand) to->in[e->n_operand++] = x;
+  r.operand = x ? k : -1;
   *edf__next_ref(e) = r;
 }
 
