@@ -47,7 +47,7 @@
    >>nest 727 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 192 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
      bce_loss mse masked_mean
-   >>over 365 Functions over named indices: softmax_over log_softmax_over normalize_over
+   >>over 360 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
    >>layers 1009 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params dropout embed concat _list slice select reshape
@@ -4026,20 +4026,15 @@ EDF__C_END
 #ifdef EDF__CODE
 EDF__C_BEGIN
 /* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
-static void edf__check_over(const edf__equation *e, edf__reduction_kind kind) {
-  for (int d = 0; d < e->ref[0].rank; d++)
-    if (edf__alone(e, &e->ref[0].place[d]) < 0)
-      edf__syntax(&e->scan, e->ref[0].place[d].at, "%s needs single indices on the left",
-                  e->scan.op);
-  if (kind == EDF__MAX && (e->n_term != 1 || e->term[0].n != 1 || !(e->term[0].number == 1)))
-    edf__syntax(&e->scan, e->term[0].at, "%s goes over one tensor, without a factor",
-                e->scan.op);
-}
-
 static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
                                 const char *equation, int n, edf_node **in) {
   edf__equation e = edf__read_equation(at, equation, 0);
-  if (kind != EDF__SUM) edf__check_over(&e, kind);
+  const edf__ref *left = e.ref;
+  for (int d = 0; kind != EDF__SUM && d < left->rank; d++)
+    if (edf__alone(&e, &left->place[d]) < 0)
+      edf__syntax(&e.scan, left->place[d].at, "%s needs single indices on the left", at->op);
+  if (kind == EDF__MAX && (e.n_term != 1 || e.term[0].n != 1 || !(e.term[0].number == 1)))
+    edf__syntax(&e.scan, e.term[0].at, "%s goes over one tensor, without a factor", at->op);
   return edf__equation_node(at, kind, &e, n, in);
 }
 
