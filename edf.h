@@ -47,9 +47,9 @@
    >>nest 727 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 192 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
      bce_loss mse masked_mean
-   >>over 360 Functions over named indices: softmax_over log_softmax_over normalize_over
+   >>over 359 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
-   >>layers 1009 Layers, from normalisation to recurrences: layer_norm _package _params
+   >>layers 1008 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params dropout embed concat _list slice select reshape
      grouped_conv_params conv _package _params transposed_conv max_pool avg_pool residual
      _package _params highway _package _params attention _package _params causal_attention cell
@@ -4027,7 +4027,7 @@ EDF__C_END
 EDF__C_BEGIN
 /* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
 static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
-                                const char *equation, int n, edf_node **in) {
+                                const char *equation, edf_node *x) {
   edf__equation e = edf__read_equation(at, equation, 0);
   const edf__ref *left = e.ref;
   for (int d = 0; kind != EDF__SUM && d < left->rank; d++)
@@ -4035,7 +4035,7 @@ static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
       edf__syntax(&e.scan, left->place[d].at, "%s needs single indices on the left", at->op);
   if (kind == EDF__MAX && (e.n_term != 1 || e.term[0].n != 1 || !(e.term[0].number == 1)))
     edf__syntax(&e.scan, e.term[0].at, "%s goes over one tensor, without a factor", at->op);
-  return edf__equation_node(at, kind, &e, n, in);
+  return edf__equation_node(at, kind, &e, 1, &x);
 }
 
 /* A line in the middle of a composition goes by the name on its left: q2, k3, h_in5. */
@@ -4304,13 +4304,12 @@ static edf_node *edf__over(const char *op, const char *file, int line,
   const char *equals = text ? strchr(text, '=') : NULL;
   edf__no_nulls(&at, "x", x);
   if (!centred && equals && !memchr(text, '|', (size_t)(equals - text)))
-    return edf__reduction(&at, kind, text, 1, &x);
+    return edf__reduction(&at, kind, text, x);
   edf__read_spec(&s, &at, text, x, 0);
-  if (!centred) return edf__reduction(&at, kind, edf__expand(&s, "y& = x@", NULL), 1, &x);
-  const char *mean = edf__expand(&s, "m& = x@", NULL);
-  edf_node *m = edf__inner(edf__reduction(&at, EDF__MEAN, mean, 1, &x));
+  if (!centred) return edf__reduction(&at, kind, edf__expand(&s, "y& = x@", NULL), x);
+  edf_node *m = edf__inner(edf__reduction(&at, EDF__MEAN, edf__expand(&s, "m& = x@", NULL), x));
   edf_node *d = edf__inner(edf__line(&at, edf__expand(&s, "d@ = x@ - m&", NULL), 2, x, m));
-  return edf__reduction(&at, kind, edf__expand(&s, "v& = d@ d@", NULL), 1, &d);
+  return edf__reduction(&at, kind, edf__expand(&s, "v& = d@ d@", NULL), d);
 }
 
 edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x) {
@@ -4965,7 +4964,7 @@ static edf_node *edf__pool(const char *op, const char *file, int line,
     edf__room(&at, x, d, size, 0);
     edf__put(&equation, "%sD%c<%d", d ? ", " : " | ", 'I' + d, size);
   }
-  return edf__reduction(&at, kind, equation.at, 1, &x);
+  return edf__reduction(&at, kind, equation.at, x);
 }
 
 edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
@@ -5122,10 +5121,11 @@ edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const 
   return Phi;
 }
 
+/* Before the first step; b is where a row of x stands: "b", or "b,t" for all times. */
 static edf__moment edf__first_moment(const edf__site *at, const edf_cell *cell,
-                                     edf_recurrent_package Phi, edf_node *x,
-                                     const char *equation) {
+                                     edf_recurrent_package Phi, edf_node *x, const char *b) {
   edf__moment m = { at, NULL, Phi.wh, "" };
+  const char *equation = edf_fmt("z[%s,k,j] = Wx[I,k,j] x[%s,I] - B[k,j]", b, b);
   if (!Phi.cell) edf__fail_at(at, "Phi was not made by its constructor");
   edf__no_nulls(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
   if (cell != Phi.cell)
@@ -5140,18 +5140,16 @@ edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell
   edf__site at = { cell->name, file, line };
   if (cell == &edf_lstm_cell && !s.h != !s.c)
     edf__fail_at(&at, "the state has one of h and c: expected both, or none for zeros");
-  const char *input = "z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]";
-  edf__moment m = edf__first_moment(&at, cell, Phi, x, input);
+  edf__moment m = edf__first_moment(&at, cell, Phi, x, "b");
   return cell->step(&m, s);
 }
 
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
   edf__site at = { "Unroll", file, line };
   edf_recurrent_state s = { NULL, NULL };
-  const char *input = "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]";
   if (x && x->rank > 1 && x->batched >> 1 & 1)
     edf__x_error(&at, "x", x, "the time, the second index of x, has to be a number");
-  edf__moment m = edf__first_moment(&at, Phi.cell, Phi, x, input);
+  edf__moment m = edf__first_moment(&at, Phi.cell, Phi, x, "b,t");
   int T = x->dim[1];
   edf_node **h = (edf_node **)edf__alloc(&edf.computed, (size_t)T * sizeof *h);
   for (int t = 0; t < T; t++) {
