@@ -58,12 +58,12 @@
    >>optim 253 Optimisers: momentum average adagrad rmsprop adam _slides adamw clip _each l2 l1
      update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
-   >>tools 383 What tools are made of: watch _passes unwatch find_watcher is follows_batch
+   >>tools 390 What tools are made of: watch _passes unwatch find_watcher is follows_batch
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
    >>print 515 A program as text: print _program _node formula
-   >>check 756 The gradient check: gradcheck expect_mismatch
+   >>check 747 The gradient check: gradcheck expect_mismatch
    >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 681 Files of data, arrays, pictures, text: array new_array load_idx load_images
@@ -5864,10 +5864,17 @@ void edf_finish_file(edf_writer *w) {
 /* ---- A look aside: the graph and its nodes as they were, and what a forward changes beside
    values: states of the program's nodes, unless that memory is its own, and the parameters that
    are running statistics. */
+typedef struct edf__lent {               /* an array that is a copy meanwhile, see >>check    */
+  struct edf__lent *next;
+  edf_node *x;
+  edf_real **at, *own;                   /* &x->value or &x->grad, and what was there         */
+  size_t guards;
+} edf__lent;
 struct edf_aside {
   edf_graph was;
-  edf_node *node;                        /* as they were; their states are copies, or NULL    */
-  int n, arrays;                         /* arrays: they are copies meanwhile, see >>check    */
+  edf_node *node;                        /* as they were; state: a copy of it, or NULL        */
+  edf__lent *lent;
+  int n;
 };
 
 static void *edf__state_of(edf_node *x) {
@@ -5895,11 +5902,11 @@ edf_aside *edf_begin_aside(void) {
 /* What had run runs again, all else has not; after a stop nothing has, and the next Forward
    finds the shapes. */
 static void edf__run_back(const edf_aside *a, int stopped) {
+  for (const edf__lent *l = a->lent; l; l = l->next) *l->at = l->own;
   for (int i = 0; i < a->n; i++) {
     edf_node *x = edf__nth(i);
     const edf_node *was = &a->node[i];
-    if (x->kind != EDF_COMPNODE || a->arrays) x->value = was->value;
-    if (a->arrays) x->grad = was->grad;
+    if (x->kind != EDF_COMPNODE) x->value = was->value;
     if (x->kind == EDF_INPUT) edf__push(x->value, 0);
     x->fed = was->fed;
     x->ran = stopped ? 0 : was->ran;
@@ -6539,7 +6546,7 @@ typedef struct {
   edf_node *node, *x;                    /* d sum_i r[i] node[i] / d x                        */
   int local, found;                      /* through this node alone; a culprit was found      */
   edf_real *r, *plus, *centre;           /* the node at x + h and at x                        */
-  edf_real *own;                         /* the values of x, of which a copy moves            */
+  const edf_real *own;                   /* the values of x, of which a copy moves            */
   double left, right;                    /* the slopes on both sides of the last entry        */
   edf__tried tried[EDF__TRIES];
   size_t n, n_kink, n_noise, n_wrong, worst;
@@ -6590,7 +6597,8 @@ static double edf__difference(const edf__check *c, const edf_real *to, const edf
    its direction. */
 static double edf__across(edf__check *c, size_t first, size_t n, const edf_real *direction,
                           double h) {
-  edf_real *x = c->x->value + first, *own = c->own + first;
+  const edf_real *own = c->own + first;
+  edf_real *x = c->x->value + first;
   for (int down = 0; down < 2; down++) {
     for (size_t i = 0; i < n; i++)
       x[i] = (edf_real)((double)own[i] + (down ? -h : h) * (double)direction[i]);
@@ -6709,17 +6717,48 @@ static void edf__judge(edf__check *c) {
   }
 }
 
-/* The values of x are a copy while they move: those of an Input are the caller's, and may be
+/* ---- Arrays are lent: a copy stands for x->value or x->grad, between so many guards, which
+   nobody may write. Without any a device knows it. Returns what was there. */
+static edf_real edf__guard_at(size_t k) { return (edf_real)((double)k + 0.015625); }
+
+static const edf_real *edf__lend(edf_node *x, edf_real **at, size_t guards) {
+  edf__lent *l = (edf__lent *)edf__alloc(&edf.kept, sizeof *l);
+  size_t bytes = edf__times(x->size + 2 * guards, sizeof **at);
+  edf_real *copy = (edf_real *)edf__alloc(&edf.kept, bytes), *behind = copy + guards + x->size;
+  for (size_t k = 0; k < guards; k++) copy[k] = behind[k] = edf__guard_at(k);
+  l->next = edf.aside->lent;
+  l->x = x;
+  l->at = at;
+  l->own = *at;
+  l->guards = guards;
+  *at = (edf_real *)memcpy(copy + guards, l->own, x->size * sizeof *copy);
+  edf.aside->lent = l;
+  return l->own;
+}
+
+/* Takes back what was lent last; 1: a guard was written. */
+static int edf__take_back(void) {
+  edf__lent *l = edf.aside->lent;
+  edf_real *copy = *l->at - l->guards, *behind = *l->at + l->x->size;
+  int written = 0;
+  for (size_t k = 0; k < l->guards; k++)
+    written |= copy[k] != edf__guard_at(k) || behind[k] != edf__guard_at(k);
+  *l->at = l->own;
+  edf.aside->lent = l->next;
+  edf__free(copy);
+  edf__free(l);
+  return written;
+}
+
+/* The values of x are lent while they move: those of an Input are the caller's, and may be
    constant. */
 static void edf__borrow(edf__check *c, edf_node *x) {
   c->x = x;
-  c->own = x->value;
-  x->value = edf__copy_reals(c->own, x->size);
+  c->own = edf__lend(x, &x->value, 0);
 }
 
 static void edf__give_back(edf__check *c) {
-  edf__free(c->x->value);
-  c->x->value = c->own;
+  edf__take_back();
   edf_push(c->x);
 }
 
@@ -6954,70 +6993,36 @@ static double edf__check_one(edf__check *c, edf_node *x) {
 }
 
 /* ---- What no derivative shows: the contract of a forward and a backward. Meanwhile the arrays
-   of the node and of its inputs are copies between guards, which nobody may write. */
-typedef struct {
-  edf_node *x;
-  edf_real **at, *own;                   /* &x->value or &x->grad, and what was there         */
-} edf__guarded;
-
-static edf_real edf__guard_at(size_t k) { return (edf_real)((double)k + 0.015625); }
-
-static void edf__guard(edf__guarded *g, edf_node *x, edf_real **at) {
-  size_t n = x->size + 2 * EDF__GUARD;
-  if (!*at) return;
-  edf_real *copy = (edf_real *)edf__alloc(&edf.kept, edf__times(n, sizeof *copy));
-  for (size_t k = 0; k < EDF__GUARD; k++)
-    copy[k] = copy[EDF__GUARD + x->size + k] = edf__guard_at(k);
-  g->x = x;
-  g->own = *at;
-  g->at = at;
-  *at = (edf_real *)memcpy(copy + EDF__GUARD, g->own, x->size * sizeof *copy);
-}
-
-/* Puts the own array back; 1: a guard was written. */
-static int edf__unguard(edf__guarded *g) {
-  if (!g->at) return 0;
-  edf_real *copy = *g->at - EDF__GUARD, *behind = *g->at + g->x->size;
-  int written = 0;
-  for (size_t k = 0; k < EDF__GUARD; k++)
-    written |= copy[k] != edf__guard_at(k) || behind[k] != edf__guard_at(k);
-  *g->at = g->own;
-  edf__free(copy);
-  return written;
-}
-
+   of the node and of its inputs are lent: the value and gradient of y come back first. */
 static int edf__is_repeated(const edf_node *y, int k) {      /* an input that came before     */
   for (int i = 0; i < k; i++) if (y->in[i] == y->in[k]) return 1;
   return 0;
 }
 
-/* Value and gradient of y, then of each input once. */
-static void edf__guard_all(edf_node *y, edf__guarded **list, int *n) {
-  int all = 2 * (y->n_in + 1);
-  *list = (edf__guarded *)edf__alloc(&edf.kept, (size_t)all * sizeof **list);
-  *n = all;
-  for (int i = 0; i < all; i++) {
-    edf_node *x = i < 2 ? y : y->in[i / 2 - 1];
-    if (!edf__is_repeated(y, i / 2 - 1))
-      edf__guard(*list + i, x, i % 2 ? &x->grad : &x->value);
+static void edf__lend_all(edf_node *y) {
+  for (int k = y->n_in - 1; k >= -1; k--) {
+    edf_node *x = k < 0 ? y : y->in[k];
+    if (edf__is_repeated(y, k)) continue;
+    if (x->grad) edf__lend(x, &x->grad, EDF__GUARD);
+    edf__lend(x, &x->value, EDF__GUARD);
   }
 }
 
 /* The guards are what they were, and the values of the inputs. */
-static int edf__guards_break(const edf_node *y, edf__guarded *list, int n) {
+static int edf__guards_break(const edf_node *y) {
   int broken = 0;
-  for (int i = 0; i < n; i++) {
-    edf__guarded *g = list + i;
-    int changed = i > 0 && i % 2 == 0 && g->at &&
-                  memcmp(*g->at, g->own, g->x->size * sizeof *g->own);
-    int outside = edf__unguard(g);
+  while (edf.aside->lent) {
+    const edf__lent l = *edf.aside->lent;
+    int grad = l.at == &l.x->grad, input = !grad && l.x != y;
+    int changed = input && memcmp(*l.at, l.own, l.x->size * sizeof *l.own);
+    int outside = edf__take_back();
     if (outside && !broken)
       broken = edf__say_fail(y, NULL, "an index that goes beyond the end, or below 0",
-                             "its code writes outside of %s%s", edf_label(g->x),
-                             i % 2 ? ".grad" : "");
+                             "its code writes outside of %s%s", edf_label(l.x),
+                             grad ? ".grad" : "");
     else if (changed && !broken)
       broken = edf__say_fail(y, NULL, "value where grad is meant, or a forward in place",
-                             "it changes the values of %s", edf_label(g->x));
+                             "it changes the values of %s", edf_label(l.x));
   }
   return broken;
 }
@@ -7058,10 +7063,10 @@ static int edf__backward_breaks(edf__check *c, edf_node *x) {
   size_t bytes = y->size * sizeof *y->value;
   c->x = x;
   edf__your_gradient(c);
-  edf_real *once = edf__copy_reals(x->grad, x->size);
+  const edf_real *once = edf__lend(x, &x->grad, EDF__GUARD);
   edf__your_gradient(c);
   int differs = memcmp(once, x->grad, x->size * sizeof *once);
-  edf__free(once);
+  edf__take_back();
   if (memcmp(y->grad, c->r, bytes))
     return edf__say_fail(y, NULL, "the same memory used for both gradients",
                          "its backward changes %s.grad, which it may only read", edf_label(y));
@@ -7080,7 +7085,7 @@ static int edf__how_it_adds(edf__check *c, edf_node *x) {
   int adds = 1, assigns = 1, finite = 1;
   c->x = x;
   edf__your_gradient(c);
-  edf_real *from_0 = edf__copy_reals(x->grad, x->size);
+  const edf_real *from_0 = edf__lend(x, &x->grad, EDF__GUARD);
   edf__fill(x->grad, x->size, 1);
   c->node->backward(c->node);
   for (size_t i = 0; i < x->size; i++) {
@@ -7091,7 +7096,7 @@ static int edf__how_it_adds(edf__check *c, edf_node *x) {
     adds = 0;
     assigns &= fabs(one - zero) < slack;
   }
-  edf__free(from_0);
+  edf__take_back();
   return adds ? EDF__ADDS : !finite ? EDF__NOT_FINITE : assigns ? EDF__ASSIGNS : EDF__DIFFERS;
 }
 
@@ -7136,14 +7141,11 @@ static int edf__check_mismatch(edf__check *c) {
    once more where that is what the check through the graph will do. */
 static double edf__check_alone(edf_node *y, const edf_node *whole) {
   edf__check *c = edf__new_check(y, 1);
-  edf__guarded *list;
-  int n;
-  edf__guard_all(y, &list, &n);
+  edf__lend_all(y);
   double worst = edf__forward_breaks(c);
   for (int k = 0; k < y->n_in && worst == 0; k++)
     if (y->in[k]->grad) worst = edf__backward_breaks(c, y->in[k]);
-  if (edf__guards_break(y, list, n)) worst = 1;
-  edf__free(list);
+  if (edf__guards_break(y)) worst = 1;
   c->x = y;
   edf__evaluate(c);
   int mismatch = edf__is(y, EDF_IS_MISMATCHED);
@@ -7225,10 +7227,7 @@ edf_verdict edf_verdict_of(edf_node *y) {
   if (!edf__runs_backward(y) || !y->grad) return v;
   if (edf_device) edf_device->sync(1);
   edf_aside *aside = edf_begin_aside();
-  edf__guarded *list;
-  int n;
-  aside->arrays = 1;
-  edf__guard_all(y, &list, &n);
+  edf__lend_all(y);
   edf__check *c = edf__new_check(y, 1);
   v.unwritten = edf__forgotten(c, &v.first);
   for (int k = 0; k < y->n_in; k++) {
@@ -7238,8 +7237,7 @@ edf_verdict edf_verdict_of(edf_node *y) {
     if (!v.assigned && edf__how_it_adds(c, x) == EDF__ASSIGNS) v.assigned = x;
   }
   if (!v.wrong_in) v.factor = 0;
-  for (int i = 0; i < n; i++) edf__unguard(&list[i]);
-  edf__free(list);
+  while (aside->lent) edf__take_back();
   edf__free(c);
   edf_end_aside(aside);
   if (edf_device) edf_device->sync(0);

@@ -70,11 +70,13 @@ inside_rows inside_note_rows(edf_node *x, int trained) {
 
 /* The gradient check's last part alone, as if one entry of p had been tried, and was right. */
 double inside_check_directions(edf_node *y, edf_node *p) {
+  edf_aside *aside = edf_begin_aside();
   edf__check *c = edf__new_check(y, 1);
   edf__each(edf__find_needs);
   c->x = p;
   c->n = 1;
   double error = edf__check_directions(c, p);
   edf__free(c);
+  edf_end_aside(aside);
   return error;
 }

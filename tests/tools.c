@@ -5,6 +5,7 @@
    Built as: float double none sanitized shim */
 #include "temporary.h"
 #include "told.h"
+#include "capture.h"
 
 static const edf_real four[] = { 1, 2, 3, 4 }, six[] = { 0, 1, 0, 3, 1, 1 };
 
@@ -403,6 +404,39 @@ static void verdict_that_stops(void) {
   CHECK(memory.live == 0, "%ld blocks", memory.live);
 }
 
+/* So they are where a check stops, and the next batch finds its shapes. */
+static edf_real *lent_for;
+static void picky_backward(CompNode *y) {
+  if (y->value != lent_for) edf_stop("it stops");
+  copy_backward(y);
+}
+
+static void check_that_stops(void) {
+  edf_clear();
+  x = edf_want_grad(edf_input("x[b,2]"));
+  h = edf_compnode("Picky", copy_forward, picky_backward, Square(x));
+  loss = Sum(h);
+  edf_feed(x, four, 2);
+  Forward();
+  lent_for = h->value;
+  Backward(loss);
+  edf_node *square = h->in[0];
+  edf_real *values[] = { square->value, square->grad, h->value, h->grad };
+  capture_begin();
+  TRY(edf_gradcheck(loss));
+  capture_end();
+  CHECK(panicked && !strcmp(caught, "it stops"), "%s", caught);
+  CHECK(square->value == values[0] && square->grad == values[1], "the square has copies");
+  CHECK(h->value == values[2] && h->grad == values[3], "h has copies");
+  edf_feed(x, six, 3);
+  Forward();
+  lent_for = h->value;
+  Backward(loss);
+  CLOSE((double)edf_grad(x)[3], 6, 1e-6, 0);
+  edf_clear();
+  CHECK(memory.live == 0, "%ld blocks", memory.live);
+}
+
 static void verdicts(void) {
   edf_verdict v = judge(1, 0, 0);
   CHECK(!v.wrong_in && !v.assigned && !v.unwritten && v.factor == 0, "it is right");
@@ -564,6 +598,7 @@ int main(void) {
   RUN(aside_that_stops);
   RUN(verdicts);
   RUN(verdict_that_stops);
+  RUN(check_that_stops);
   RUN(keeps);
   RUN(texts);
   RUN(words);
