@@ -63,7 +63,7 @@
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
    >>print 515 A program as text: print _program _node formula
-   >>check 747 The gradient check: gradcheck expect_mismatch
+   >>check 727 The gradient check: gradcheck expect_mismatch
    >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 681 Files of data, arrays, pictures, text: array new_array load_idx load_images
@@ -6640,11 +6640,6 @@ static void edf__your_gradient(edf__check *c) {
   edf_grad(c->x);
 }
 
-static edf_real *edf__copy_reals(const edf_real *from, size_t n) {
-  size_t bytes = edf__times(n, sizeof *from);
-  return (edf_real *)memcpy(edf__alloc(&edf.kept, bytes), from, bytes);
-}
-
 static double edf__error(const edf__check *c, double yours, double numeric) {
   double error = fabs(yours - numeric) / (fabs(yours) + fabs(numeric) + c->floor);
   return error == error ? error : HUGE_VAL;                    /* NaN never passes            */
@@ -6857,66 +6852,51 @@ static int edf__is_times(const edf__check *c, double factor, int transposed) {
   return 1;
 }
 
-/* What the same check shows, again. */
+/* What the same check shows again, where one thing is another: the cotangent is the opposite,
+   or 1, or 1 in entry m and else 0; or x has moved. */
+enum { EDF__OPPOSITE, EDF__ONES, EDF__ONE, EDF__MOVED };
 typedef struct {
   double error;
-  int same, changed;                     /* yours is what it was; the derivative is not       */
+  int same;                              /* yours is what it was, the derivative is not       */
   int own, others, moved;                /* yours is 0 but in x[m]; others of x count, or any */
-  size_t n_wrong, stray;                 /* an entry of x that counts in yours alone          */
+  size_t stray;                          /* an entry of x that counts in yours alone          */
 } edf__pattern;
 
-/* The cotangent is 1 in n entries from m on and 0 in the others, or for n = 0 the same. */
-static edf__pattern edf__again(const edf__check *c, size_t m, size_t n) {
-  const edf_node *x = c->x, *y = c->node;
+static edf__pattern edf__again(const edf__check *c, int what, size_t m) {
+  edf_node *x = c->x, *y = c->node;
   edf__check *again = (edf__check *)edf__alloc(&edf.kept, sizeof *c + y->size * sizeof *c->r);
   *again = *c;
-  if (n) again->r = (edf_real *)(again + 1);
-  for (size_t i = m; i < m + n; i++) again->r[i] = 1;
-  edf__compare(again, c->x);
-  int all = again->n == c->n && c->n == x->size;
-  edf__pattern p = { again->error, all, 0, y->size == x->size, 0, 0, again->n_wrong, x->size };
+  again->r = (edf_real *)(again + 1);
+  for (size_t i = 0; i < y->size; i++)
+    again->r[i] = what == EDF__MOVED ? c->r[i] : what == EDF__OPPOSITE ? -c->r[i]
+                : what == EDF__ONES || i == m;
+  edf__borrow(again, x);
+  for (size_t i = 0; what == EDF__MOVED && i < x->size; i++)
+    x->value[i] *= edf_uniform((edf_real)0.8, (edf_real)1.2);
+  edf__compare(again, x);
+  edf__give_back(again);
+  edf__pattern p = { again->error, 1, y->size == x->size, 0, 0, x->size };
+  int changed = what == EDF__OPPOSITE;
+  for (size_t k = 0; k < c->n; k++) p.same &= x->grad[c->tried[k].i] == c->tried[k].yours;
   for (size_t k = 0; k < again->n; k++) {
     const edf__tried *t = &again->tried[k], *before = &c->tried[k];
     int moves = fabs(t->numeric) > again->floor;
-    p.same &= t->yours == before->yours;
-    p.changed |= edf__error(c, t->numeric, before->numeric) > edf__small;
+    changed |= t->i == before->i && edf__error(c, t->numeric, before->numeric) > edf__small;
     p.own &= t->i == m || t->yours == 0;
     p.moved |= moves;
     p.others |= moves && t->i != m;
     if (fabs(t->yours) > again->floor && fabs(t->numeric) <= again->noise) p.stray = t->i;
   }
+  p.same &= changed;
   edf__free(again);
   return p;
-}
-
-/* Is yours, of just now, the same for the opposite cotangent? Then y.grad is not in it. */
-static int edf__ignores_cotangent(edf__check *c) {
-  edf_real *before = edf__copy_reals(c->x->grad, c->x->size);
-  int same = 1;
-  for (size_t i = 0; i < c->node->size; i++) c->r[i] = -c->r[i];
-  edf__your_gradient(c);
-  for (size_t i = 0; i < c->node->size; i++) c->r[i] = -c->r[i];
-  for (size_t i = 0; i < c->x->size; i++) same &= before[i] == c->x->grad[i];
-  edf__free(before);
-  return same;
-}
-
-/* Does yours stay the same when x moves, although the derivative changes? */
-static int edf__ignores_values(edf__check *c) {
-  edf_node *x = c->x;
-  edf__borrow(c, x);
-  for (size_t i = 0; i < x->size; i++)
-    x->value[i] *= edf_uniform((edf_real)0.8, (edf_real)1.2);
-  edf__pattern p = edf__again(c, 0, 0);
-  edf__give_back(c);
-  return p.same && p.changed;
 }
 
 /* What the cotangent of entry m alone shows: yours reaches only x[m], though other entries of x
    move y[m] too; or it reaches an entry that does not. */
 static int edf__say_probe(const edf__check *c, size_t m) {
   const edf_node *x = c->x, *y = c->node;
-  edf__pattern p = edf__again(c, m, 1);
+  edf__pattern p = edf__again(c, EDF__ONE, m);
   if (p.own && p.others)
     printf("a cross term: each entry of %s moves several of %s", edf_label(x), edf_label(y));
   else if (p.moved && p.stray < x->size)
@@ -6954,19 +6934,19 @@ static void edf__say_likely(edf__check *c) {
   double factor = nn > 0 ? yn / nn : 0;                      /* the one that fits best       */
   printf("        likely: ");
   if (yours_is_0 && edf__is_times(c, 0, 0)) printf("the gradient is never written");
-  else if (edf__ignores_cotangent(c)) printf("the gradient of %s is not used", y);
+  else if (edf__again(c, EDF__OPPOSITE, 0).same) printf("the gradient of %s is not used", y);
   else if (edf__is_times(c, -1, 0)) printf("the sign");
   else if (fabs(factor) > 1e-6 && fabs(factor - 1) > 0.01 && edf__is_times(c, factor, 0))
     edf__say_factor(c, factor);
   else if (edf__is_times(c, 1, 1)) printf("transposed: yours[j,i] is the derivative for [i,j]");
   else if (yours_is_0) printf("some entries are never written (a dropped row?)");
-  else if (derivative_is_0 && edf__again(c, 0, n).error > edf__small)
+  else if (derivative_is_0 && edf__again(c, EDF__ONES, 0).error > edf__small)
     printf("a mask is missing: wrong where the derivative is 0");
   else if (edf__say_probe(c, 0) || edf__say_probe(c, n - 1) || edf__say_probe(c, worst)) {}
-  else if (edf__ignores_values(c))
+  else if (edf__again(c, EDF__MOVED, 0).same)
     printf("it does not change with %s: a buffer from an earlier forward, or a factor is "
            "missing", x);
-  else if (edf__again(c, 0, n).error <= edf__small)          /* ones hide a cross term       */
+  else if (edf__again(c, EDF__ONES, 0).error <= edf__small)    /* ones hide a cross term       */
     printf("a cross term: it agrees where the gradient of %s is constant", y);
   else printf("no simple pattern; work out one entry by hand");
   printf("\n");
@@ -7111,8 +7091,8 @@ static int edf__check_adds(edf__check *c, edf_node *x) {
   if (how == EDF__DIFFERS)
     return edf__say_fail(c->node, x, "a buffer is not cleared before it is added to",
                          "backward differs when it runs again");
-  int repeated = edf__again(c, 0, 0).n_wrong > 0;
-  return edf__say_fail(c->node, x, repeated ? "'=' where '+=' is needed: what repeated indices "
+  edf__compare(c, x);
+  return edf__say_fail(c->node, x, c->n_wrong ? "'=' where '+=' is needed: what repeated indices "
                        "give is not added up" : "'=' where '+=' is needed",
                        "backward does not add to what is there");
 }
