@@ -63,7 +63,7 @@
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
    >>print 515 A program as text: print _program _node formula
-   >>check 727 The gradient check: gradcheck expect_mismatch
+   >>check 719 The gradient check: gradcheck expect_mismatch
    >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 681 Files of data, arrays, pictures, text: array new_array load_idx load_images
@@ -6626,17 +6626,12 @@ static void edf__your_gradient(edf__check *c) {
   size_t bytes = y->size * sizeof *y->value;
   edf__evaluate(c);
   memcpy(c->centre, y->value, bytes);
-  if (!c->local) {
-    edf__begin_backward(y);
-    memcpy(y->grad, c->r, bytes);
-    edf__backward_nodes();
-    edf__end();
-  } else {
-    memcpy(y->grad, c->r, bytes);
-    for (int k = 0; k < y->n_in; k++)
-      if (y->in[k]->grad) edf__fill(y->in[k]->grad, y->in[k]->size, 0);
-    y->backward(y);
-  }
+  if (!c->local) edf__begin_backward(y);
+  for (int k = 0; c->local && k < y->n_in; k++)
+    if (y->in[k]->grad) edf__fill(y->in[k]->grad, y->in[k]->size, 0);
+  memcpy(y->grad, c->r, bytes);
+  if (c->local) y->backward(y);
+  else edf__backward_nodes();
   edf_grad(c->x);
 }
 
@@ -6757,12 +6752,13 @@ static void edf__give_back(edf__check *c) {
   edf_push(c->x);
 }
 
-static void edf__compare(edf__check *c, edf_node *x) {
+static double edf__compare(edf__check *c, edf_node *x) {
   edf__borrow(c, x);
   edf__your_gradient(c);
   edf__measure(c);
   edf__judge(c);
   edf__give_back(c);
+  return c->error;
 }
 
 /* ---- Of a large tensor a sample is tried; what the others do shows along eight random
@@ -6811,12 +6807,16 @@ static const char *edf__indices(const edf_node *x, size_t i) {         /* of ent
   return edf_fmt(x->rank ? "%s]" : "%s", text.at);
 }
 
-/* FAIL: of d y / d x or, without x, of y; returns 1. */
+/* A line of the report begins: of d y / d x or, without x, of y. */
+static void edf__say_of(const char *how, const edf_node *y, const edf_node *x) {
+  printf("  %s  %s%s", how, x ? "d " : "", edf_label(y));
+  printf(x ? " / d %s: " : ": ", x ? edf_label(x) : "");
+}
+
 EDF__PRINTF(4, 5) static int edf__say_fail(const edf_node *y, const edf_node *x,
                                            const char *likely, const char *format, ...) {
   va_list args;
-  if (x) printf("  FAIL  d %s / d %s: ", edf_label(y), edf_label(x));
-  else printf("  FAIL  %s: ", edf_label(y));
+  edf__say_of("FAIL", y, x);
   va_start(args, format);
   vprintf(format, args);
   va_end(args);
@@ -6827,8 +6827,7 @@ EDF__PRINTF(4, 5) static int edf__say_fail(const edf_node *y, const edf_node *x,
 static void edf__report(const edf__check *c) {
   const edf__tried *t = &c->tried[c->worst];
   int wrong = c->error > edf__tolerance;
-  printf("  %s  d %s / d %s: ", wrong ? "FAIL" : c->n ? "ok  " : "NONE", edf_label(c->node),
-         edf_label(c->x));
+  edf__say_of(wrong ? "FAIL" : c->n ? "ok  " : "NONE", c->node, c->x);
   printf(c->n ? "worst relative error %.2g" : "nothing was compared", c->error);
   if (wrong)
     printf(" at %s%s: yours %.6g, numeric %.6g\n        %zu of %zu entries tried are wrong",
@@ -6946,7 +6945,7 @@ static void edf__say_likely(edf__check *c) {
   else if (edf__again(c, EDF__MOVED, 0).same)
     printf("it does not change with %s: a buffer from an earlier forward, or a factor is "
            "missing", x);
-  else if (edf__again(c, EDF__ONES, 0).error <= edf__small)    /* ones hide a cross term       */
+  else if (edf__again(c, EDF__ONES, 0).error <= edf__small)    /* ones hide a cross term */
     printf("a cross term: it agrees where the gradient of %s is constant", y);
   else printf("no simple pattern; work out one entry by hand");
   printf("\n");
@@ -6956,17 +6955,15 @@ static double edf__check_directions(edf__check *c, edf_node *x) {
   double factor;
   int all = x->size <= (size_t)EDF__TRIES;
   if (all || c->error > edf__tolerance || !edf__wrong_in(c, x, &factor)) return c->error;
-  printf("  FAIL  d %s / d %s: wrong along random directions, though the %zu entries tried "
-         "are right\n        likely: some of the other %zu entries", edf_label(c->node),
-         edf_label(x), c->n, x->size - c->n);
-  if (factor != 0) printf("; yours is %.3g times the slope", factor);
-  printf("\n");
-  return 1;
+  const char *likely = edf_fmt(factor == 0 ? "some of the other %zu entries"
+                               : "some of the other %zu entries; yours is %.3g times the slope",
+                               x->size - c->n, factor);
+  return edf__say_fail(c->node, x, likely, "wrong along random directions, though the %zu "
+                       "entries tried are right", c->n);
 }
 
 static double edf__check_one(edf__check *c, edf_node *x) {
-  edf__compare(c, x);
-  int wrong = c->error > edf__tolerance;
+  int wrong = edf__compare(c, x) > edf__tolerance;
   if (!c->local || wrong) edf__report(c);
   if (wrong && !c->found) edf__say_likely(c);
   return edf__check_directions(c, x);
@@ -7092,8 +7089,8 @@ static int edf__check_adds(edf__check *c, edf_node *x) {
     return edf__say_fail(c->node, x, "a buffer is not cleared before it is added to",
                          "backward differs when it runs again");
   edf__compare(c, x);
-  return edf__say_fail(c->node, x, c->n_wrong ? "'=' where '+=' is needed: what repeated indices "
-                       "give is not added up" : "'=' where '+=' is needed",
+  return edf__say_fail(c->node, x, c->n_wrong ? "'=' where '+=' is needed: what repeated "
+                       "indices give is not added up" : "'=' where '+=' is needed",
                        "backward does not add to what is there");
 }
 
@@ -7104,16 +7101,10 @@ edf_node *edf_expect_mismatch(edf_node *node) {
 }
 
 /* A backward that is not the derivative on purpose: the two must differ for some input. */
-static int edf__check_mismatch(edf__check *c) {
-  edf_node *y = c->node;
-  int differs = 0;
-  for (int k = 0; k < y->n_in; k++) {
-    if (!y->in[k]->needs_grad) continue;
-    edf__compare(c, y->in[k]);
-    differs |= c->error > edf__tolerance;
-  }
-  printf("  %s  %s: its backward is %sthe derivative, %s expected\n", differs ? "ok  " : "FAIL",
-         edf_label(y), differs ? "not " : "", differs ? "as" : "but a mismatch was");
+static int edf__say_mismatch(const edf_node *y, int differs) {
+  edf__say_of(differs ? "ok  " : "FAIL", y, NULL);
+  printf("its backward is %sthe derivative, %s expected\n", differs ? "not " : "",
+         differs ? "as" : "but a mismatch was");
   return !differs;
 }
 
@@ -7128,16 +7119,17 @@ static double edf__check_alone(edf_node *y, const edf_node *whole) {
   if (edf__guards_break(y)) worst = 1;
   c->x = y;
   edf__evaluate(c);
-  int mismatch = edf__is(y, EDF_IS_MISMATCHED);
-  if (mismatch && worst == 0) worst = edf__check_mismatch(c);
+  int mismatch = edf__is(y, EDF_IS_MISMATCHED), differs = 0;
   for (int k = 0; k < y->n_in && worst <= edf__tolerance; k++) {
     edf_node *x = y->in[k];
     if (!x->needs_grad) continue;
     double error = edf__check_adds(c, x);
-    if (error == 0 && !mismatch && (y != whole || x->kind == EDF_COMPNODE))
+    if (error == 0 && mismatch) differs |= edf__compare(c, x) > edf__tolerance;
+    else if (error == 0 && (y != whole || x->kind == EDF_COMPNODE))
       error = edf__check_one(c, x);
     worst = fmax(worst, error);
   }
+  if (mismatch && worst == 0) worst = edf__say_mismatch(y, differs);
   edf__free(c);
   edf__call_forward(y);
   if (worst > edf__tolerance)
