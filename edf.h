@@ -58,12 +58,12 @@
    >>optim 253 Optimisers: momentum average adagrad rmsprop adam _slides adamw clip _each l2 l1
      update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
-   >>tools 390 What tools are made of: watch _passes unwatch find_watcher is follows_batch
+   >>tools 384 What tools are made of: watch _passes unwatch find_watcher is follows_batch
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
    >>print 515 A program as text: print _program _node formula
-   >>check 719 The gradient check: gradcheck expect_mismatch
+   >>check 724 The gradient check: gradcheck expect_mismatch
    >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 681 Files of data, arrays, pictures, text: array new_array load_idx load_images
@@ -5864,16 +5864,11 @@ void edf_finish_file(edf_writer *w) {
 /* ---- A look aside: the graph and its nodes as they were, and what a forward changes beside
    values: states of the program's nodes, unless that memory is its own, and the parameters that
    are running statistics. */
-typedef struct edf__lent {               /* an array that is a copy meanwhile, see >>check    */
-  struct edf__lent *next;
-  edf_node *x;
-  edf_real **at, *own;                   /* &x->value or &x->grad, and what was there         */
-  size_t guards;
-} edf__lent;
 struct edf_aside {
   edf_graph was;
   edf_node *node;                        /* as they were; state: a copy of it, or NULL        */
-  edf__lent *lent;
+  struct edf__lent *lent;                /* arrays that are copies meanwhile: see >>check     */
+  int (*take_back)(edf_aside *a);        /* the last of them                                  */
   int n;
 };
 
@@ -5901,13 +5896,12 @@ edf_aside *edf_begin_aside(void) {
 
 /* What had run runs again, all else has not; after a stop nothing has, and the next Forward
    finds the shapes. */
-static void edf__run_back(const edf_aside *a, int stopped) {
-  for (const edf__lent *l = a->lent; l; l = l->next) *l->at = l->own;
+static void edf__run_back(edf_aside *a, int stopped) {
+  while (a->lent) a->take_back(a);
   for (int i = 0; i < a->n; i++) {
     edf_node *x = edf__nth(i);
     const edf_node *was = &a->node[i];
-    if (x->kind != EDF_COMPNODE) x->value = was->value;
-    if (x->kind == EDF_INPUT) edf__push(x->value, 0);
+    if (x->kind == EDF_INPUT) edf__push(x->value = was->value, 0);
     x->fed = was->fed;
     x->ran = stopped ? 0 : was->ran;
   }
@@ -6708,36 +6702,42 @@ static void edf__judge(edf__check *c) {
 }
 
 /* ---- Arrays are lent: a copy stands for x->value or x->grad, between so many guards, which
-   nobody may write. Without any a device knows it. Returns what was there. */
+   nobody may write. Without any a device knows it. */
+typedef struct edf__lent {
+  struct edf__lent *next;
+  edf_node *x;
+  edf_real **at, *own;                   /* &x->value or &x->grad, and what was there         */
+  size_t guards;
+} edf__lent;
+
 static edf_real edf__guard_at(size_t k) { return (edf_real)((double)k + 0.015625); }
 
-static const edf_real *edf__lend(edf_node *x, edf_real **at, size_t guards) {
-  edf__lent *l = (edf__lent *)edf__alloc(&edf.kept, sizeof *l);
-  size_t bytes = edf__times(x->size + 2 * guards, sizeof **at);
-  edf_real *copy = (edf_real *)edf__alloc(&edf.kept, bytes), *behind = copy + guards + x->size;
-  for (size_t k = 0; k < guards; k++) copy[k] = behind[k] = edf__guard_at(k);
-  l->next = edf.aside->lent;
-  l->x = x;
-  l->at = at;
-  l->own = *at;
-  l->guards = guards;
-  *at = (edf_real *)memcpy(copy + guards, l->own, x->size * sizeof *copy);
-  edf.aside->lent = l;
-  return l->own;
-}
-
 /* Takes back what was lent last; 1: a guard was written. */
-static int edf__take_back(void) {
-  edf__lent *l = edf.aside->lent;
+static int edf__take_back(edf_aside *a) {
+  edf__lent *l = a->lent;
   edf_real *copy = *l->at - l->guards, *behind = *l->at + l->x->size;
   int written = 0;
   for (size_t k = 0; k < l->guards; k++)
     written |= copy[k] != edf__guard_at(k) || behind[k] != edf__guard_at(k);
   *l->at = l->own;
-  edf.aside->lent = l->next;
+  a->lent = l->next;
   edf__free(copy);
   edf__free(l);
   return written;
+}
+
+/* Returns what was there. */
+static const edf_real *edf__lend(edf_node *x, edf_real **at, size_t guards) {
+  const edf__lent lent = { edf.aside->lent, x, at, *at, guards };
+  edf__lent *l = (edf__lent *)edf__alloc(&edf.kept, sizeof *l);
+  size_t bytes = edf__times(x->size + 2 * guards, sizeof **at);
+  edf_real *copy = (edf_real *)edf__alloc(&edf.kept, bytes), *behind = copy + guards + x->size;
+  for (size_t k = 0; k < guards; k++) copy[k] = behind[k] = edf__guard_at(k);
+  *at = (edf_real *)memcpy(copy + guards, *at, x->size * sizeof *copy);
+  *l = lent;
+  edf.aside->lent = l;
+  edf.aside->take_back = edf__take_back;
+  return l->own;
 }
 
 /* The values of x are lent while they move: those of an Input are the caller's, and may be
@@ -6748,7 +6748,7 @@ static void edf__borrow(edf__check *c, edf_node *x) {
 }
 
 static void edf__give_back(edf__check *c) {
-  edf__take_back();
+  edf__take_back(edf.aside);
   edf_push(c->x);
 }
 
@@ -6992,7 +6992,7 @@ static int edf__guards_break(const edf_node *y) {
     const edf__lent l = *edf.aside->lent;
     int grad = l.at == &l.x->grad, input = !grad && l.x != y;
     int changed = input && memcmp(*l.at, l.own, l.x->size * sizeof *l.own);
-    int outside = edf__take_back();
+    int outside = edf__take_back(edf.aside);
     if (outside && !broken)
       broken = edf__say_fail(y, NULL, "an index that goes beyond the end, or below 0",
                              "its code writes outside of %s%s", edf_label(l.x),
@@ -7043,7 +7043,7 @@ static int edf__backward_breaks(edf__check *c, edf_node *x) {
   const edf_real *once = edf__lend(x, &x->grad, EDF__GUARD);
   edf__your_gradient(c);
   int differs = memcmp(once, x->grad, x->size * sizeof *once);
-  edf__take_back();
+  edf__take_back(edf.aside);
   if (memcmp(y->grad, c->r, bytes))
     return edf__say_fail(y, NULL, "the same memory used for both gradients",
                          "its backward changes %s.grad, which it may only read", edf_label(y));
@@ -7073,7 +7073,7 @@ static int edf__how_it_adds(edf__check *c, edf_node *x) {
     adds = 0;
     assigns &= fabs(one - zero) < slack;
   }
-  edf__take_back();
+  edf__take_back(edf.aside);
   return adds ? EDF__ADDS : !finite ? EDF__NOT_FINITE : assigns ? EDF__ASSIGNS : EDF__DIFFERS;
 }
 
@@ -7209,7 +7209,6 @@ edf_verdict edf_verdict_of(edf_node *y) {
     if (!v.assigned && edf__how_it_adds(c, x) == EDF__ASSIGNS) v.assigned = x;
   }
   if (!v.wrong_in) v.factor = 0;
-  while (aside->lent) edf__take_back();
   edf__free(c);
   edf_end_aside(aside);
   if (edf_device) edf_device->sync(0);
