@@ -66,7 +66,7 @@
    >>check 724 The gradient check: gradcheck expect_mismatch
    >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
-   >>data 681 Files of data, arrays, pictures, text: array new_array load_idx load_images
+   >>data 674 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle error_rate
    >>models 328 Saved models: save load
@@ -7938,17 +7938,10 @@ static void edf__put_number(unsigned char *to, uint64_t bits, size_t bytes, int 
 }
 
 static void edf__write_reals(edf_writer *w, const edf_real *x, size_t n) {
-  unsigned char piece[512 * sizeof *x];
-  for (size_t i = 0, k = 0; i < n; i++) {
-    uint64_t bits = 0;
-    uint32_t half;
-    memcpy(&half, &x[i], sizeof half);
-    if (sizeof *x == 8) memcpy(&bits, &x[i], sizeof *x);
-    edf__put_number(piece + k++ * sizeof *x, sizeof *x == 8 ? bits : half, sizeof *x, 0);
-    if (k < 512 && i + 1 < n) continue;
-    fwrite(piece, sizeof *x, k, w->file);
-    k = 0;
-  }
+  const unsigned char *byte = (const unsigned char *)x;
+  const short one = 1;                   /* begins with a 0 where bytes are to be turned      */
+  size_t turn = *(const char *)&one ? 0 : sizeof *x - 1;
+  for (size_t i = 0; i < n * sizeof *x; i++) fputc(byte[i ^ turn], w->file);
 }
 
 edf_array edf_view(edf_node *node) {

@@ -70,7 +70,7 @@ static void npy_bytes(void) {
   }
 }
 
-/* Numbers are written in pieces of 512, and read in pieces of 4096 bytes. */
+/* Around 4096 bytes, the pieces in which the C library writes. */
 static void npy_in_pieces(void) {
   static const int sizes[] = { 511, 512, 513, 1024, 1025, 2049 };
   int fd = lowest_free_fd();
