@@ -66,7 +66,7 @@
    >>check 724 The gradient check: gradcheck expect_mismatch
    >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
-   >>data 674 Files of data, arrays, pictures, text: array new_array load_idx load_images
+   >>data 671 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle error_rate
    >>models 328 Saved models: save load
@@ -7979,17 +7979,17 @@ void edf_save_npy(const char *path, edf_array a) {
   edf_finish_file(&w);
 }
 
-/* What stands behind a key of the header, at which f is. */
-static const char *edf__npy_value(edf__file *f, const char *key) {
-  const char *at = strstr(f->at, key);
+/* What stands behind a key of the header, before which f is. */
+static const char *edf__npy_value(edf__file *f, const char *header, const char *key) {
+  const char *at = strstr(header, key);
   edf__require(f, f->at, at, "expected a header with %s", key);
   at += strlen(key);
   return at + strspn(at, " ");
 }
 
 /* Order, kind and bytes, as in '<f4'. */
-static const char *edf__npy_type(edf__file *f) {
-  const char *at = edf__npy_value(f, "'descr':");
+static const char *edf__npy_type(edf__file *f, const char *header) {
+  const char *at = edf__npy_value(f, header, "'descr':");
   char type[3] = "";
   int n = 0;
   sscanf(at, "'%*1[<>|=]%2[fiub1248]'%n", type, &n);
@@ -7999,8 +7999,8 @@ static const char *edf__npy_type(edf__file *f) {
   return at + 1;
 }
 
-static void edf__npy_shape(edf__file *f, edf_array *a) {
-  const char *at = edf__npy_value(f, "'shape':");
+static void edf__npy_shape(edf__file *f, const char *header, edf_array *a) {
+  const char *at = edf__npy_value(f, header, "'shape':");
   edf__require(f, f->at, *at++ == '(', "expected a shape as in (3, 4)");
   for (; *at != ')'; at += strspn(at, ", ")) {
     edf__require(f, f->at, edf__is_digit(*at), "expected a shape as in (3, 4)");
@@ -8011,7 +8011,7 @@ static void edf__npy_shape(edf__file *f, edf_array *a) {
 }
 
 edf_array edf_load_npy(const char *path) {
-  enum { LONGEST = 4096 };
+  char header[4096] = "";
   edf__file f = edf__open(path, 0);
   edf_array a = { 0, { 0 }, 0, NULL };
   const unsigned char *h = edf__take(&f, 10);
@@ -8022,18 +8022,15 @@ edf_array edf_load_npy(const char *path) {
   size_t wide = version > 1 ? 4 : 2;
   edf__take(&f, wide - 2);
   size_t length = (size_t)edf__get_number((const unsigned char *)f.at - wide, wide, 0);
-  edf__require(&f, f.text + 8, length < LONGEST, "expected a header of less than %d bytes, "
-               "found %zu", LONGEST, length);
-  edf__take(&f, length);
-  char *end = f.text + (f.at - f.text), first = *end;        /* of the numbers                */
-  *end = 0;
+  edf__require(&f, f.text + 8, length < sizeof header, "expected a header of less than %zu "
+               "bytes, found %zu", sizeof header, length);
+  memcpy(header, edf__take(&f, length), length);
   f.at -= length;
-  const char *type = edf__npy_type(&f);
-  edf__require(&f, f.at, !strncmp(edf__npy_value(&f, "'fortran_order':"), "False", 5),
+  const char *type = edf__npy_type(&f, header);
+  edf__require(&f, f.at, !strncmp(edf__npy_value(&f, header, "'fortran_order':"), "False", 5),
                "the array is in Fortran order: save np.ascontiguousarray(x)");
-  edf__npy_shape(&f, &a);
-  *end = first;
-  f.at = end;
+  edf__npy_shape(&f, header, &a);
+  f.at += length;
   return edf__rest(&f, a, type[1], (size_t)(type[2] - '0'), *type == '>');
 }
 
