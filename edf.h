@@ -69,7 +69,7 @@
    >>data 671 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle error_rate
-   >>models 328 Saved models: save load
+   >>models 326 Saved models: save load
    >>names 105 Short names of all that follows Part One
    edf_lab.h, the laboratory, optional
    >>lab 144 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
@@ -8318,8 +8318,8 @@ void edf_save(const char *path) {
   edf_page header = { NULL, 0 };
   edf__check_names();
   edf__write_header(&header);
-  for (int k = 0; edf_device && k < EDF__PARTS * edf.n_parameters; k++)
-    if (*edf__part(k)) edf_device->pull(*edf__part(k), edf.parameters[k / EDF__PARTS]->size);
+  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++)
+    edf__pull(*edf__part(k), edf.parameters[k / EDF__PARTS]->size);
   edf_writer w = edf_create_file(NULL, path);
   fwrite(header.at, 1, header.n, w.file);
   for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++)
@@ -8521,10 +8521,8 @@ static void edf__take_model(edf__model *m, const char *numbers) {
 
 void edf_load(const char *path) {
   enum { LONGEST = 100000000 };          /* a header, as the format has it                    */
-  edf__model m;
-  memset(&m, 0, sizeof m);
   if (!edf.n_parameters) edf__fail("edf_load: there is no parameter to load into");
-  m.f = edf__open(path, 0);
+  edf__model m = { edf__open(path, 0), NULL, 0, 0, 0 };
   uint64_t n = edf__get_number(edf__take(&m.f, 8), 8, 0);
   int possible = n >= 2 && n <= LONGEST;
   size_t left = edf__fetch(&m.f, possible ? SIZE_MAX : 0);
