@@ -24,22 +24,22 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1522 (1522), to the end of >>nodes: no notation yet
-   Second sitting: lines 1523 to 2895 (1373): then you have read the framework
+   First sitting:  lines 1 to 1629 (1629), to the end of >>nodes: no notation yet
+   Second sitting: lines 1630 to 3007 (1378): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
-   >>config 60 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
+   >>config 74 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
    >>notation 28 The index notation
-   >>api 322 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+   >>api 332 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
      input parameter compnode _shaped addgrad state name label want_grad feed forward _to
      backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push _grad
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 247 Errors, memory and names          >>core 434 Nodes, lists and the three loops
+   >>memory 318 Errors, memory and names          >>core 446 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 393 Declarations and equations
-   >>einsum 668 Equations as nodes                >>products 232 Products, softmax, losses
+   >>einsum 672 Equations as nodes                >>products 233 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 157 The seam of a device: rule RULE_NUMBERS route window device _table open_device
@@ -49,16 +49,16 @@
      bce_loss mse masked_mean
    >>over 359 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
-   >>layers 1008 Layers, from normalisation to recurrences: layer_norm _package _params
+   >>layers 1010 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params dropout embed concat _list slice select reshape
      grouped_conv_params conv _package _params transposed_conv max_pool avg_pool residual
      _package _params highway _package _params attention _package _params causal_attention cell
      recurrent_package recurrent_state rnn _cell _params ugrnn _cell _params gru _cell _params
      lstm _cell _params unroll recurrence
-   >>optim 253 Optimisers: momentum average adagrad rmsprop adam _slides adamw clip _each l2 l1
+   >>optim 261 Optimisers: momentum average adagrad rmsprop adam _slides adamw clip _each l2 l1
      update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
-   >>tools 384 What tools are made of: watch _passes unwatch find_watcher is follows_batch
+   >>tools 385 What tools are made of: watch _passes unwatch find_watcher is follows_batch
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
@@ -163,6 +163,20 @@
 #define EDF__PRINTF(f, a) EDF__ATTRIBUTE(format(__MINGW_PRINTF_FORMAT, f, a))
 #else
 #define EDF__PRINTF(f, a) EDF__ATTRIBUTE(format(printf, f, a))
+#endif
+/* The bytes behind a buffer, given with its number of rows, where the compiler knows them. The
+   commas of a compound literal make more arguments of it: then nobody knows. */
+#define EDF__ROOM(...) \
+  EDF__PASTE(EDF__ROOM_, EDF__ARE_TWO(__VA_ARGS__, EDF__THIRD, ~))(__VA_ARGS__)
+#define EDF__THIRD ~, 1
+#define EDF__ARE_TWO(a, b, c, ...) EDF__SECOND(c, 0, ~)
+#define EDF__SECOND(...) EDF__SECOND_OF(__VA_ARGS__)
+#define EDF__SECOND_OF(a, b, ...) b
+#define EDF__ROOM_0(...) 0
+#ifdef __GNUC__
+#define EDF__ROOM_1(data, n) __builtin_object_size(data, 0)
+#else
+#define EDF__ROOM_1(data, n) 0
 #endif
 #define EDF__USED EDF__ATTRIBUTE(used)
 #define EDF__NORETURN EDF__ATTRIBUTE(noreturn)
@@ -303,10 +317,14 @@ typedef struct edf_graph {
   int telling;                           /* they are told now: nobody is told of what runs    */
   unsigned look;                         /* what edf.h itself looks at: see >>watch           */
   struct edf__block *breaks; struct edf_aside *aside;    /* the look aside that goes on       */
+  const char *file; int line;            /* of the program's call that runs, for messages     */
+  size_t room;                           /* bytes behind its data; 0: nobody knows            */
 } edf_graph;
 
 extern edf_graph edf;
 #define EDF__HERE __FILE__, __LINE__     /* constructors know the line that called them       */
+#define EDF__CALL(...)                   /* and so do Forward ..., which stay functions     */ \
+  (edf.file = __FILE__, edf.line = __LINE__, __VA_ARGS__, edf.file = NULL, (void)0)
 typedef edf_node *edf__unary(const char *file, int line, edf_node *x);
 typedef edf_node *edf__binary(const char *file, int line, edf_node *a, edf_node *b);
 
@@ -354,12 +372,16 @@ edf_node *edf_want_grad(edf_node *node);
    takes its whole tensor, with batch 1 or its first extent. Nothing is copied: the data stays
    the caller's and must live unchanged until the next feed or the end of Backward. */
 void edf_feed(edf_node *input, const edf_real *data, int batch);
+#define edf_feed(input, ...) \
+  EDF__CALL(edf.room = EDF__ROOM(__VA_ARGS__), edf_feed(input, __VA_ARGS__))
 
 /* for c in CompNodes: c.forward(). Shapes follow a batch that has changed. edf_forward_to runs
    a node and what it is computed from: prediction without labels. Errors: an input that was
    never fed, fed inputs that disagree on the batch. */
 void edf_forward(void);
 void edf_forward_to(edf_node *node);
+#define edf_forward()        EDF__CALL(edf_forward())
+#define edf_forward_to(node) EDF__CALL(edf_forward_to(node))
 
 /* All grads = 0; loss.grad[i] = 1/n for a loss of n entries; c.backward() for c in reversed
    CompNodes. So every grad is the derivative of the mean loss; the slides seed 1 and take the
@@ -369,11 +391,13 @@ void edf_forward_to(edf_node *node);
    edf_step_backward began it: there processes that train on parts of a batch add up their
    gradients, from edf_grad(p) to edf_push_grad(p): see examples/mpi_mnist.c. */
 void edf_backward(edf_node *loss);
+#define edf_backward(loss) EDF__CALL(edf_backward(loss))
 
 /* p -= eta * p.grad for p in Parameters that the last Backward reached. One with an `update`
    function of its own, p->update = mine, gets that instead; edf_update_sgd makes the step of
    one parameter. p->update = edf_frozen: no step, and no gradient is computed for it. */
 void edf_sgd(edf_real eta);
+#define edf_sgd(eta) EDF__CALL(edf_sgd(eta))
 void edf_update_sgd(edf_node *p, edf_real eta);
 void edf_frozen(edf_node *p, edf_real eta);
 
@@ -560,6 +584,7 @@ static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice
 
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
+  edf.file = NULL;
   edf__tell(EDF__STOPPED, NULL);
   if (edf__seam) edf__seam->stop(0);
   EDF_PANIC(edf__message);
@@ -568,7 +593,14 @@ EDF__NORETURN static void edf__stop(void) {
 
 #define edf__fail(...) (edf__say(__VA_ARGS__), edf__stop())
 
+/* hw1.c:60: edf_feed:   before a message of a function that the program called. */
+static void edf__say_who(const char *who) {
+  if (edf.file) edf__say("%s:%d: ", edf.file, edf.line);
+  edf__say("%s: ", who);
+}
+
 /* hw1.c:55: Relu:   before a message, of all that has a file, a line and an op. */
+typedef struct { const char *op, *file; int line; } edf__site;
 #define edf__say_at(y) edf__say("%s:%d: %s: ", (y)->file, (y)->line, (y)->op)
 #define edf__fail_at(y, ...) (edf__say_at(y), edf__fail(__VA_ARGS__))
 
@@ -620,6 +652,7 @@ static void edf__say_node(const edf_node *x) {
 #define edf__say_with(x, ...) (edf__say(__VA_ARGS__), edf__say_node(x))
 #define edf__stop_with(x, ...) (edf__say_with(x, __VA_ARGS__), edf__stop())
 #define edf__fail_with(x, ...) (edf__say(__VA_ARGS__), edf__stop_with(x, "\n  "))
+#define edf__fail_who(who, x, ...) (edf__say_who(who), edf__fail_with(x, __VA_ARGS__))
 #define edf__fail_at_with(y, x, ...) (edf__say_at(y), edf__fail_with(x, __VA_ARGS__))
 
 /* ---- Memory: blocks in a list of the graph's, so that edf_clear finds all of them, also after
@@ -736,36 +769,98 @@ static void edf__find_size(edf_node *x) {
   }
 }
 
+/* ---- What was cleared is known by its address, until edf_clear or edf_clear_compnodes is
+   called again: it is not read, and no new node has its address meanwhile. */
+enum { EDF__REMEMBERED = 1024 };
+static struct edf__cleared_node {
+  const void *x;
+  unsigned clear;                        /* by which clear                                    */
+  int line;
+  const char *file;
+  char name[40];
+} edf__cleared[EDF__REMEMBERED];
+static unsigned edf__clears;
+static int edf__n_cleared;
+
+/* Its place, or the free one where it would be. */
+static struct edf__cleared_node *edf__find_cleared(const void *x) {
+  size_t i = (size_t)((uintptr_t)x / EDF__ALIGN * UINT64_C(0x9E3779B97F4A7C15) >> 40);
+  for (;; i++) {
+    struct edf__cleared_node *at = &edf__cleared[i % EDF__REMEMBERED];
+    if (at->clear != edf__clears || at->x == x) return at;
+  }
+}
+static int edf__was_cleared(const void *x) {
+  return edf__clears && edf__find_cleared(x)->clear == edf__clears;
+}
+
+static void edf__remember_cleared(edf_node *x) {
+  struct edf__cleared_node *at = edf__find_cleared(x);
+  if (++edf__n_cleared > EDF__REMEMBERED / 2) return;
+  at->x = x;
+  at->clear = edf__clears;
+  at->file = x->file;
+  at->line = x->line;
+  snprintf(at->name, sizeof at->name, "%.39s", x->name);
+}
+
 /* ---- What is asked of a node before it is used. */
+#define EDF__FIRST_ID 0xEDF00000u        /* the default graph's; memory that is zero has none */
+static int edf__is_there(const edf_node *x) {
+  return x && !edf__was_cleared(x) && x->graph == edf.id;
+}
+EDF__NORETURN static void edf__not_there(const edf_node *x) {
+  if (!x) edf__fail(" is NULL");
+  if (!edf__was_cleared(x)) {
+    if ((x->graph ^ EDF__FIRST_ID) >> 16) edf__fail(" is not a node: was it ever made?");
+    edf__stop_with(x, " is a node of another graph: ");
+  }
+  const struct edf__cleared_node *at = edf__find_cleared(x);
+  edf__fail(" was cleared, and its memory freed: \"%s\", built at %s:%d\n  to use its value in "
+            "the next graph, copy that before, and feed the copy to an Input", at->name,
+            at->file, at->line);
+}
+
 static void edf__check_node(const char *who, const edf_node *x) {
-  if (!x) edf__fail("%s: the node is NULL", who);
-  if (x->graph != edf.id) edf__stop_with(x, "%s: a node of another graph: ", who);
+  if (edf__is_there(x)) return;
+  edf__say_who(who);
+  edf__say("the node");
+  edf__not_there(x);
+}
+
+static void edf__check_operands(const edf__site *at, int n, edf_node **in) {
+  for (int k = 0; k < n; k++) {
+    if (edf__is_there(in[k])) continue;
+    edf__say_at(at);
+    edf__say("operand %d", k + 1);
+    edf__not_there(in[k]);
+  }
 }
 
 EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x) {
-  edf__fail_with(x, "%s: the node has no value yet: %s first", who,
-                 x->kind == EDF_INPUT ? "feed it" : "call edf_forward");
+  edf__fail_who(who, x, "the node has no value yet: %s first",
+                x->kind == EDF_INPUT ? "feed it" : "call edf_forward");
 }
 
 static void edf__check_loss(const char *who, const char *what, const edf_node *x) {
   if (x->kind != EDF_COMPNODE)
-    edf__fail_with(x, "%s: the %s is not a computed node", who, what);
+    edf__fail_who(who, x, "the %s is not a computed node", what);
   int frozen = 0;
   for (int i = 0; i < edf.n_parameters; i++)
     frozen |= edf.parameters[i]->update == edf_frozen;
   if (!x->needs_grad)
-    edf__fail_with(x, "%s: no parameter%s reaches the %s, and no input with edf_want_grad", who,
-                   frozen ? " that is not frozen" : "", what);
+    edf__fail_who(who, x, "no parameter%s reaches the %s, and no input with edf_want_grad",
+                  frozen ? " that is not frozen" : "", what);
   if (x->ran != edf.feeds)
-    edf__fail_with(x, "%s: the %s has no value for the last feed: call edf_forward first", who,
-                   what);
+    edf__fail_who(who, x, "the %s has no value for the last feed: call edf_forward first",
+                  what);
 }
 
 static void edf__check_parameter(const char *who, const edf_node *p, int updated) {
   edf__check_node(who, p);
   if (p->kind != EDF_PARAMETER || (updated && !p->grad))
-    edf__fail_with(p, "%s: only a Parameter %s", who,
-                   updated ? "that has a gradient can be updated" : "can be initialised");
+    edf__fail_who(who, p, "only a Parameter %s",
+                  updated ? "that has a gradient can be updated" : "can be initialised");
 }
 
 /* ==== >>core  Nodes, lists and the three loops =========================================== */
@@ -777,8 +872,9 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.
 #define EDF__FIRST_LOOK 0
 #endif
 #define EDF__EMPTY_GRAPH \
-  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, 1, 0, 0, 0, "b", NULL, \
-    NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL }
+  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, 1, EDF__FIRST_ID, 0, 0, \
+    "b", NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL, NULL, 0, \
+    0 }
 
 edf_graph edf = EDF__EMPTY_GRAPH;
 
@@ -786,7 +882,10 @@ static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, 
                                int n) {
   if (edf__seam) edf__seam->open();
   edf__block **list = kind == EDF_COMPNODE ? &edf.computed : &edf.kept;
-  edf_node *x = (edf_node *)edf__alloc(list, sizeof *x + (size_t)n * sizeof *x->in);
+  size_t bytes = sizeof(edf_node) + (size_t)n * sizeof(edf_node *);
+  char *at = (char *)edf__alloc(list, bytes + EDF__ALIGN);
+  if (edf__was_cleared(at)) at += EDF__ALIGN;
+  edf_node *x = (edf_node *)(void *)at;
   x->kind = kind;
   x->op = op;
   x->file = file;
@@ -862,13 +961,14 @@ static int edf__find_batch(const edf_node *target) {
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
     if (x->active && x->fed < 0) {
-      if (!target || !edf.eager) edf__fail_with(x, "edf_forward: an input was never fed");
+      if (!target || !edf.eager) edf__fail_who("edf_forward", x, "an input was never fed");
       edf__fail_at_with(target, x, "edf.eager is 1, and an input was never fed");
     }
     if (!x->batched || x->fed < 0 || (target && !x->active)) continue;
     if (!first) first = x;
     if (x->fed == first->fed) continue;
-    edf__say("edf_forward: the inputs disagree on the batch");
+    edf__say_who("edf_forward");
+    edf__say("the inputs disagree on the batch");
     edf__say_with(x, "\n  %d rows were fed to ", x->fed);
     edf__stop_with(first, "\n  %d rows were fed to ", first->fed);
   }
@@ -924,21 +1024,28 @@ static void edf__run(edf_node *target) {
   edf__end();
 }
 
-void edf_forward(void) { edf__run(NULL); }
-void edf_forward_to(edf_node *node) {
+void (edf_forward)(void) { edf__run(NULL); }
+void (edf_forward_to)(edf_node *node) {
   edf__check_node("edf_forward_to", node);
   edf__run(node);
 }
 
-void edf_feed(edf_node *x, const edf_real *data, int batch) {
-  edf__check_node("edf_feed", x);
+void (edf_feed)(edf_node *x, const edf_real *data, int batch) {
+  const char *who = "edf_feed";
+  edf__check_node(who, x);
   int fixed = !x->batched;
   int fits = fixed ? batch == 1 || (x->rank && batch == x->dim[0]) : batch >= 1;
-  if (x->kind != EDF_INPUT) edf__fail_with(x, "edf_feed: only an Input can be fed");
-  if (!data) edf__fail_with(x, "edf_feed: the data is NULL");
+  if (x->kind != EDF_INPUT) edf__fail_who(who, x, "only an Input can be fed");
+  if (!data) edf__fail_who(who, x, "the data is NULL");
   if (!fits)
-    edf__fail_with(x, "edf_feed: batch is %d, %s", batch, fixed
-                   ? "but this Input has none: expected 1" : "expected 1 or more");
+    edf__fail_who(who, x, "batch is %d, %s", batch, fixed
+                  ? "but this Input has none: expected 1" : "expected 1 or more");
+  double n = fixed ? 1 : batch;          /* of numbers; as a size it may overflow             */
+  for (int d = fixed ? 0 : 1; d < x->rank; d++) n *= x->dim[d];
+  if (edf.room && (double)(edf.room / sizeof *data) < n && n < 1e15)
+    edf__fail_who(who, x, "the data has %zu numbers, expected %.0f for %d row%s",
+                  edf.room / sizeof *data, n, batch, batch == 1 ? "" : "s");
+  edf.room = 0;
   x->value = (edf_real *)data;
   x->fed = batch;
   edf.feeds++;
@@ -949,14 +1056,10 @@ void edf_feed(edf_node *x, const edf_real *data, int batch) {
 /* ---- A computed node. Inputs come before it, so the order of construction is a schedule. */
 static edf_node *edf__computed(const edf_op *about, const char *file, int line, int n,
                                edf_node **in) {
-  edf_node *y = edf__new_node(EDF_COMPNODE, about->name, file, line, n);
-  for (int k = 0; k < n; k++) {
-    y->in[k] = in[k];
-    if (!in[k]) edf__fail_at(y, "operand %d is NULL", k + 1);
-    if (in[k]->graph == edf.id) continue;
-    edf__say_at(y);
-    edf__stop_with(in[k], "operand %d is a node of another graph: ", k + 1);
-  }
+  edf__site at = { about->name, file, line };
+  edf__check_operands(&at, n, in);
+  edf_node *y = edf__new_node(EDF_COMPNODE, at.op, file, line, n);
+  for (int k = 0; k < n; k++) y->in[k] = in[k];
   y->says = about->formula ? about : NULL;
   y->shape = about->shape ? about->shape : edf__shape_of_first;
   y->forward = about->forward;
@@ -1062,7 +1165,7 @@ static void edf__end_backward(void) {
   if (edf.after_backward) edf.after_backward();
 }
 
-void edf_backward(edf_node *loss) {
+void (edf_backward)(edf_node *loss) {
   edf__begin_backward(loss);             /* all grads = 0, loss.grad = 1/n                    */
   for (edf.at = edf__pass(edf.n_compnodes - 1, -1); edf.at >= 0; edf.at--) {
     edf_node *c = edf.compnodes[edf.at];
@@ -1100,7 +1203,7 @@ void edf_update_sgd(edf_node *p, edf_real eta) {
   if (edf__seam && edf__seam->sgd(p, eta)) return;
   for (size_t i = 0; i < p->size; i++) p->value[i] -= eta * p->grad[i];
 }
-void edf_sgd(edf_real eta) {
+void (edf_sgd)(edf_real eta) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__due(edf.parameters[i], eta)) edf_update_sgd(edf.parameters[i], eta);
 }
@@ -1113,14 +1216,18 @@ void edf_zero_grad(void) {
 }
 
 void edf_clear_compnodes(void) {
+  edf__clears++;
+  edf__n_cleared = 0;
+  for (int i = edf.n_compnodes; i-- > 0;) edf__remember_cleared(edf.compnodes[i]);
   edf__free_list(&edf.computed);
   edf.n_compnodes = edf.direction = 0;
-  edf.loss = NULL;
+  edf.loss = edf.target = NULL;
 }
 void edf_clear(void) {
   if (edf__seam) edf__seam->stop(1);
   edf__tell(EDF_CLEARED, NULL);
   edf_clear_compnodes();
+  edf__each(edf__remember_cleared);
   edf__free_list(&edf.kept);
   edf.inputs = edf.parameters = edf.compnodes = NULL;
   edf.n_inputs = edf.n_parameters = edf.n_packages = edf.n_workspaces = edf.batch = 0;
@@ -1134,7 +1241,7 @@ void edf_clear(void) {
 edf_graph edf_new_graph(void) {
   static unsigned graphs = 0;
   edf_graph empty = EDF__EMPTY_GRAPH;
-  empty.id = ++graphs;
+  empty.id += ++graphs;
   return empty;
 }
 
@@ -2486,7 +2593,6 @@ static void edf__check_count(const edf__equation *e, int n, edf_node **in) {
 }
 
 /* Where a constructor was called, and under which name: what its nodes and errors say. */
-typedef struct { const char *op, *file; int line; } edf__site;
 
 static edf__scan edf__scan_of(const edf__site *at, const char *equation) {
   if (!equation) edf__fail_at(at, "the equation is NULL");
@@ -2530,13 +2636,18 @@ static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kin
   return edf__add_compnode(y);
 }
 
-/* The names of the nodes that follow, with a blank between; none of them may be NULL. */
-static void edf__no_nulls(const edf__site *at, const char *names, ...) {
+/* The names of the nodes that follow, with a blank between; all of them have to be there. */
+static void edf__check_named(const edf__site *at, const char *names, ...) {
   va_list args;
   va_start(args, names);
   for (const char *name = names; *name; name += *name == ' ') {
     size_t n = strcspn(name, " ");
-    if (!va_arg(args, edf_node *)) edf__fail_at(at, "%.*s is NULL", (int)n, name);
+    const edf_node *x = va_arg(args, edf_node *);
+    if (!edf__is_there(x)) {
+      edf__say_at(at);
+      edf__say("%.*s", (int)n, name);
+      edf__not_there(x);
+    }
     name += n;
   }
   va_end(args);
@@ -2640,12 +2751,13 @@ static const char *edf__last_letters(const edf__letters *l, int rank) {
 static edf_node *edf__pairwise(const char *op, const char *sign, const char *file, int line,
                                edf_node *u, edf_node *v) {
   edf__site at = { op, file, line };
-  int second = !u || (v && v->rank > u->rank);
-  if (u && v && v->rank == u->rank) second = !edf__letter_source(u) && edf__letter_source(v);
+  edf_node *in[2] = { u, v };
+  edf__check_operands(&at, 2, in);
+  int second = v->rank > u->rank;
+  if (v->rank == u->rank) second = !edf__letter_source(u) && edf__letter_source(v);
   edf__letters l = edf__letters_of(second ? v : u);
-  const char *of_y = edf__last_letters(&l, l.n);
-  const char *of_u = edf__last_letters(&l, u ? u->rank : 0);
-  const char *of_v = edf__last_letters(&l, v ? v->rank : 0);
+  const char *of_y = edf__last_letters(&l, l.n), *of_u = edf__last_letters(&l, u->rank);
+  const char *of_v = edf__last_letters(&l, v->rank);
   return edf__line(&at, edf_fmt("y%s = u%s %sv%s", of_y, of_u, sign, of_v), 2, u, v);
 }
 
@@ -2746,7 +2858,7 @@ static edf_node *edf__affine(const edf__site *at, edf_affine_package Phi, edf_no
   static const char *const equation[5] = { NULL, "s[j] = W[I,j] x[I] - B[j]",
     "s[b,j] = W[I,j] x[b,I] - B[j]", "s[b,t,j] = W[I,j] x[b,t,I] - B[j]",
     "s[b,h,t,j] = W[I,j] x[b,h,t,I] - B[j]" };
-  edf__no_nulls(at, "Phi.w x Phi.b", Phi.w, x, Phi.b);
+  edf__check_named(at, "Phi.w x Phi.b", Phi.w, x, Phi.b);
   int rank = x->rank;
   if (rank < 1 || rank > 4)
     edf__x_error(at, "x", x, "x has %d dimensions, expected 1 to 4", rank);
@@ -4131,7 +4243,7 @@ static edf_node *edf__over_rows(const char *op, const char *file, int line, cons
   edf__site at = { op, file, line };
   edf__spec s;
   int moved = 0;
-  edf__no_nulls(&at, "x", x);
+  edf__check_named(&at, "x", x);
   edf__read_spec(&s, &at, text, x, may_be_causal);
   for (int d = 0; d < s.ref.rank; d++) moved |= s.order[d] != d;
   if (moved) x = edf__inner(edf__line(&at, edf__expand(&s, "moved^ = x@", NULL), 1, x));
@@ -4302,7 +4414,7 @@ static edf_node *edf__over(const char *op, const char *file, int line,
   edf__site at = { op, file, line };
   edf__spec s;
   const char *equals = text ? strchr(text, '=') : NULL;
-  edf__no_nulls(&at, "x", x);
+  edf__check_named(&at, "x", x);
   if (!centred && equals && !memchr(text, '|', (size_t)(equals - text)))
     return edf__reduction(&at, kind, text, x);
   edf__read_spec(&s, &at, text, x, 0);
@@ -4611,7 +4723,7 @@ static edf_node *edf__gained(const edf__site *at, const edf_op *is, int n, edf_n
 edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
                             edf_node *x) {
   edf__site at = { "LayerNorm", file, line };
-  edf__no_nulls(&at, "Phi.gain Phi.bias x", Phi.gain, Phi.bias, x);
+  edf__check_named(&at, "Phi.gain Phi.bias x", Phi.gain, Phi.bias, x);
   return edf__gained(&at, &edf__normalize_op, 1, &x, Phi.gain, Phi.bias);
 }
 
@@ -4619,8 +4731,8 @@ edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package P
                             edf_node *x) {
   edf__site at = { "BatchNorm", file, line };
   edf_node *in[3] = { x, Phi.mean, Phi.variance };
-  edf__no_nulls(&at, "Phi.gain Phi.bias Phi.mean Phi.variance x", Phi.gain, Phi.bias, Phi.mean,
-                Phi.variance, x);
+  edf__check_named(&at, "Phi.gain Phi.bias Phi.mean Phi.variance x", Phi.gain, Phi.bias,
+                   Phi.mean, Phi.variance, x);
   return edf__gained(&at, &edf__batch_norm_op, 3, in, Phi.gain, Phi.bias);
 }
 
@@ -4773,7 +4885,7 @@ edf_node *edf_concat_at(const char *file, int line, const char *spec, ...) {
 static edf_node *edf__part_of(const edf__site *at, const char *text, edf_node *x, int from,
                               int count, int select) {
   edf__spec s;
-  edf__no_nulls(at, "x", x);
+  edf__check_named(at, "x", x);
   edf__read_spec(&s, at, text, x, 0);
   if (s.n_over != 1) edf__syntax(&s.e.scan, s.ref.name, "expected one capital");
   int d = s.order[s.n_kept];
@@ -4889,7 +5001,7 @@ static int edf__room(const edf__site *at, const edf_node *x, int d, int reach, i
 static int edf__check_conv(const edf__site *at, const edf_conv_package *Phi,
                            const edf_node *x) {
   enum { LARGEST = 10000 };
-  edf__no_nulls(at, "Phi.w Phi.b x", Phi->w, Phi->b, x);
+  edf__check_named(at, "Phi.w Phi.b x", Phi->w, Phi->b, x);
   int dims = Phi->w->rank - 2 - (Phi->groups > 1);
   if (dims < 1 || (Phi->groups > 1 && Phi->w->dim[dims] != Phi->groups))
     edf__x_error(at, "Phi.w", Phi->w, "Phi.groups is %d, but Phi.w was not made for that; see "
@@ -4953,7 +5065,7 @@ edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Ph
 static edf_node *edf__pool(const char *op, const char *file, int line,
                            edf__reduction_kind kind, edf_node *x, int size, int stride) {
   edf__site at = { op, file, line };
-  edf__no_nulls(&at, "x", x);
+  edf__check_named(&at, "x", x);
   if (size < 1 || stride < 1)
     edf__fail_at(&at, "window %d, stride %d: expected 1 or more", size, stride);
   if (x->rank < 3 || x->rank > 5)
@@ -5027,7 +5139,7 @@ edf_attention_package edf_attention_params_at(const char *file, int line, int n,
 
 static edf_node *edf__attention(const edf__site *at, edf_attention_package Phi, edf_node *x,
                                 const char *spec) {
-  edf__no_nulls(at, "Phi.wq Phi.wk Phi.wv Phi.wo x", Phi.wq, Phi.wk, Phi.wv, Phi.wo, x);
+  edf__check_named(at, "Phi.wq Phi.wk Phi.wv Phi.wo x", Phi.wq, Phi.wk, Phi.wv, Phi.wo, x);
   double c = 1 / sqrt((double)Phi.wq->dim[2]);
   edf_node *q = edf__inner(edf__line(at, "q[b,t,h,d] = WQ[I,h,d] x[b,t,I]", 2, Phi.wq, x));
   edf_node *k = edf__inner(edf__line(at, "k[b,t,h,d] = WK[I,h,d] x[b,t,I]", 2, Phi.wk, x));
@@ -5127,7 +5239,7 @@ static edf__moment edf__first_moment(const edf__site *at, const edf_cell *cell,
   edf__moment m = { at, NULL, Phi.wh, "" };
   const char *equation = edf_fmt("z[%s,k,j] = Wx[I,k,j] x[%s,I] - B[k,j]", b, b);
   if (!Phi.cell) edf__fail_at(at, "Phi was not made by its constructor");
-  edf__no_nulls(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
+  edf__check_named(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
   if (cell != Phi.cell)
     edf__x_error(at, "Phi.wx", Phi.wx, "Phi has the parameters of another cell: %s",
                  Phi.cell->name);
@@ -5147,7 +5259,8 @@ edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
   edf__site at = { "Unroll", file, line };
   edf_recurrent_state s = { NULL, NULL };
-  if (x && x->rank > 1 && x->batched >> 1 & 1)
+  edf__check_named(&at, "x", x);
+  if (x->rank > 1 && x->batched >> 1 & 1)
     edf__x_error(&at, "x", x, "the time, the second index of x, has to be a number");
   edf__moment m = edf__first_moment(&at, Phi.cell, Phi, x, "b,t");
   int T = x->dim[1];
@@ -5319,6 +5432,7 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
   va_end(args);
   edf__equation e = edf__read_equation(&at, equation, 1);
   edf__check_count(&e, n, in);
+  edf__check_operands(&at, n, in);
   edf__recurrence r = { &e, 0, 0, 0, 0, in };
   edf__find_times(&r);
   edf_node *h_in = edf__recurrence_line(&at, &r, -1, NULL, NULL), *h = NULL;
@@ -5364,6 +5478,13 @@ void edf_rmsprop(edf_real eta, edf_real beta, edf_real eps);
 void edf_adam(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
 void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay);
 void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
+#define edf_momentum(...)    EDF__CALL(edf_momentum(__VA_ARGS__))
+#define edf_average(...)     EDF__CALL(edf_average(__VA_ARGS__))
+#define edf_adagrad(...)     EDF__CALL(edf_adagrad(__VA_ARGS__))
+#define edf_rmsprop(...)     EDF__CALL(edf_rmsprop(__VA_ARGS__))
+#define edf_adam(...)        EDF__CALL(edf_adam(__VA_ARGS__))
+#define edf_adamw(...)       EDF__CALL(edf_adamw(__VA_ARGS__))
+#define edf_adam_slides(...) EDF__CALL(edf_adam_slides(__VA_ARGS__))
 void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu);
 void edf_update_average(edf_node *p, edf_real eta, edf_real beta);
 void edf_update_adagrad(edf_node *p, edf_real eta, edf_real eps);
@@ -5452,18 +5573,19 @@ void edf_update(edf_node *p, edf_rule rule, const edf_real *c, int n) {
 }
 
 /* ---- Each optimiser for one parameter, and for all of them. */
-static void edf__check_beta(const char *who, edf_real beta) {
-  if (!(beta >= 0 && beta < 1))
-    edf__fail("%s is %g, expected 0 or more and less than 1", who, (double)beta);
+static void edf__check_beta(const char *who, const char *name, edf_real beta) {
+  if (beta >= 0 && beta < 1) return;
+  edf__say_who(who);
+  edf__fail("%s is %g, expected 0 or more and less than 1", name, (double)beta);
 }
 
 void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu) {
   edf_real c[3] = { eta, mu, 1 };
   edf__check_parameter("edf_update_momentum", p, 1);
-  edf__check_beta("edf_momentum: mu", mu);
+  edf__check_beta("edf_momentum", "mu", mu);
   edf_update(p, EDF_MOMENTUM_RULE, c, 3);
 }
-void edf_momentum(edf_real eta, edf_real mu) {
+void (edf_momentum)(edf_real eta, edf_real mu) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__due(edf.parameters[i], eta)) edf_update_momentum(edf.parameters[i], eta, mu);
 }
@@ -5471,10 +5593,10 @@ void edf_momentum(edf_real eta, edf_real mu) {
 void edf_update_average(edf_node *p, edf_real eta, edf_real beta) {
   edf_real c[3] = { 1 - beta, beta, eta };
   edf__check_parameter("edf_update_average", p, 1);
-  edf__check_beta("edf_average: beta", beta);
+  edf__check_beta("edf_average", "beta", beta);
   edf_update(p, EDF_MOMENTUM_RULE, c, 3);
 }
-void edf_average(edf_real eta, edf_real beta) {
+void (edf_average)(edf_real eta, edf_real beta) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__due(edf.parameters[i], eta)) edf_update_average(edf.parameters[i], eta, beta);
 }
@@ -5484,7 +5606,7 @@ void edf_update_adagrad(edf_node *p, edf_real eta, edf_real eps) {
   edf__check_parameter("edf_update_adagrad", p, 1);
   edf_update(p, EDF_SQUARE_RULE, c, 4);
 }
-void edf_adagrad(edf_real eta, edf_real eps) {
+void (edf_adagrad)(edf_real eta, edf_real eps) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__due(edf.parameters[i], eta)) edf_update_adagrad(edf.parameters[i], eta, eps);
 }
@@ -5492,10 +5614,10 @@ void edf_adagrad(edf_real eta, edf_real eps) {
 void edf_update_rmsprop(edf_node *p, edf_real eta, edf_real beta, edf_real eps) {
   edf_real c[4] = { eta, beta, 1 - beta, eps };
   edf__check_parameter("edf_update_rmsprop", p, 1);
-  edf__check_beta("edf_rmsprop: beta", beta);
+  edf__check_beta("edf_rmsprop", "beta", beta);
   edf_update(p, EDF_SQUARE_RULE, c, 4);
 }
-void edf_rmsprop(edf_real eta, edf_real beta, edf_real eps) {
+void (edf_rmsprop)(edf_real eta, edf_real beta, edf_real eps) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__due(edf.parameters[i], eta)) edf_update_rmsprop(edf.parameters[i], eta, beta, eps);
 }
@@ -5503,15 +5625,15 @@ void edf_rmsprop(edf_real eta, edf_real beta, edf_real eps) {
 void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps,
                       edf_real decay) {
   edf__check_parameter("edf_update_adamw", p, 1);
-  edf__check_beta("edf_adam: beta1", beta1);
-  edf__check_beta("edf_adam: beta2", beta2);
+  edf__check_beta("edf_adam", "beta1", beta1);
+  edf__check_beta("edf_adam", "beta2", beta2);
   double t = (double)(p->steps > 0 ? p->steps : 1);
   double bias1 = 1 - pow((double)beta1, t), bias2 = 1 - pow((double)beta2, t);
   edf_real c[6] = { beta1, beta2, (edf_real)((double)eta / bias1),
                     (edf_real)(1 / sqrt(bias2)), eps, 1 - eta * decay };
   edf_update(p, EDF_ADAM_RULE, c, 6);
 }
-void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay) {
+void (edf_adamw)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__due(edf.parameters[i], eta))
       edf_update_adamw(edf.parameters[i], eta, beta1, beta2, eps, decay);
@@ -5519,22 +5641,22 @@ void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_r
 void edf_update_adam(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
   edf_update_adamw(p, eta, beta1, beta2, eps, 0);
 }
-void edf_adam(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
-  edf_adamw(eta, beta1, beta2, eps, 0);
+void (edf_adam)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
+  (edf_adamw)(eta, beta1, beta2, eps, 0);
 }
 
 /* beta = 1 - 1/min(t, N), with N = 1/(1-beta): a plain average of the first N gradients. */
 void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2,
                             edf_real eps) {
   edf__check_parameter("edf_update_adam_slides", p, 1);
-  edf__check_beta("edf_adam_slides: beta1", beta1);
-  edf__check_beta("edf_adam_slides: beta2", beta2);
+  edf__check_beta("edf_adam_slides", "beta1", beta1);
+  edf__check_beta("edf_adam_slides", "beta2", beta2);
   edf_real first = 1 - 1 / (edf_real)(p->steps > 0 ? p->steps : 1);
   edf_real b1 = first < beta1 ? first : beta1, b2 = first < beta2 ? first : beta2;
   edf_real c[6] = { b1, b2, eta, 1, eps, 1 };
   edf_update(p, EDF_ADAM_RULE, c, 6);
 }
-void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
+void (edf_adam_slides)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (edf__due(edf.parameters[i], eta))
       edf_update_adam_slides(edf.parameters[i], eta, beta1, beta2, eps);
@@ -5744,6 +5866,7 @@ void edf_stop(const char *format, ...) {
 
 edf_node *edf_mark(edf_node *target) {
   edf_node *before = edf.target;
+  if (target) edf__check_node("edf_mark", target);
   edf__mark(target);
   edf__each(edf__find_needs);
   return before;
@@ -6573,7 +6696,7 @@ static void edf__evaluate(edf__check *c) {
   edf.draws = edf.drawn;
   edf_push(c->x);
   if (c->local) edf__call_forward(c->node);
-  else edf_forward_to(c->node);
+  else (edf_forward_to)(c->node);
   edf_value(c->node);
   edf.draws = draws;
 }
@@ -7142,7 +7265,7 @@ static void edf__not_beyond(edf_node *x) { x->beyond = 0; }
 
 static double edf__check_graph_of(edf_node *node) {
   double worst = 0;
-  edf_backward(node);
+  (edf_backward)(node);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
     if (edf__runs_backward(y) && edf__is(y, EDF_IS_OWN))
@@ -7173,7 +7296,7 @@ double edf_gradcheck(edf_node *node) {
   edf_aside *aside = edf_begin_aside();
   unsigned long long draws = edf.draws;
   edf.after_backward = NULL;             /* other processes do not check                      */
-  edf_forward_to(node);
+  (edf_forward_to)(node);
   edf__each(edf__find_needs);
   edf__check_loss("edf_gradcheck", "node", node);
   printf("gradcheck of %s, built at %s:%d, in %s\n", edf_label(node), node->file, node->line,
@@ -7182,8 +7305,8 @@ double edf_gradcheck(edf_node *node) {
   edf.accumulate = 0;
   double worst = edf__check_graph_of(node);
   edf.draws = draws;
-  edf_forward_to(node);
-  edf_backward(node);
+  (edf_forward_to)(node);
+  (edf_backward)(node);
   aside->was.target = node;
   aside->was.drawn = draws;
   edf__put_back(aside);
@@ -7873,7 +7996,7 @@ static const edf_op edf__input_from_op = { "InputFrom", edf__input_from_shape,
   edf__input_from_forward, NULL, NULL, NULL, NULL, 0, 0 };
 edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node *rows) {
   edf__site at = { "InputFrom", file, line };
-  edf__no_nulls(&at, "rows", rows);
+  edf__check_named(&at, "rows", rows);
   if (data.rank < 1 || !data.value || !data.size) edf__fail_at(&at, "the data has no rows");
   if (data.rank + rows->rank - 1 > EDF_MAX_RANK)
     edf__x_error(&at, "rows", rows, "the data has %d dimensions, and a row number for each "

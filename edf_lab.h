@@ -862,7 +862,7 @@ static int edf_lab__rule_first_loss(edf_lab__doctor *d) {
 /* The batch once more, with these random numbers, in a look aside. */
 static double edf_lab__loss_again(edf_lab__doctor *d, unsigned long long draws) {
   edf.draws = draws;
-  edf_forward_to(d->loss);
+  (edf_forward_to)(d->loss);
   return edf_lab__mean_of(d->loss);
 }
 
@@ -1382,7 +1382,7 @@ static void edf_lab__after_step(edf_lab__doctor *d) {
   else if (judge && moved) {             /* else the loss of the last step's batch is asked   */
     edf_aside *aside = edf_begin_aside();
     for (int i = 0; i < d->n_held; i++)
-      if (d->held[i].rows >= 0) edf_feed(edf.inputs[i], d->held[i].value, d->held[i].rows);
+      if (d->held[i].rows >= 0) (edf_feed)(edf.inputs[i], d->held[i].value, d->held[i].rows);
     double loss = edf_lab__loss_again(d, d->drawn);
     edf_end_aside(aside);
     edf_lab__judge_step(d, loss);

@@ -242,7 +242,7 @@ static void bad_equations(void) {
 
 /* ---- Programs */
 
-static edf_real data[64];                                    /* zeros */
+static edf_real data[6400];                                  /* zeros */
 
 static edf_affine_package layer(int line, int n_in, int n_out) {
   return edf_affine_params_at(HW1(line), n_in, n_out);
@@ -632,15 +632,15 @@ static void its_operand(void) { edf_relu_at(HW1(7), stranger); }
 static void its_second_operand(void) {
   edf_einsum_at(HW1(7), "y[i] = a[i] b[i]", parameter(6, "a[3]"), stranger, END);
 }
-static void its_loss(void) { edf_backward(stranger); }
+static void its_loss(void) { (edf_backward)(stranger); }
 
 static void another_graph(void) {
   other_graph(its_operand, "hw1.c:7: Relu: operand 1 is a node of another graph: "
               "Tanh \"h\" [3]  built at hw1.c:2");
   other_graph(its_second_operand, "hw1.c:7: Einsum: operand 2 is a node of another graph: "
               "Tanh \"h\" [3]  built at hw1.c:2");
-  other_graph(its_loss, "edf_backward: a node of another graph: Tanh \"h\" [3]  "
-              "built at hw1.c:2");
+  other_graph(its_loss, "edf_backward: the node is a node of another graph: "
+              "Tanh \"h\" [3]  built at hw1.c:2");
 }
 
 /* ---- The macros hand on the file and line of the call */
@@ -657,6 +657,69 @@ static void the_line_of_the_call(void) {
            "  I is 3 in W = Parameter \"w1\" [3, 2]           declared at %s:%d",
            here, call, here, line, here, line - 1);
   expect(expected);
+}
+
+/* The calls that run a program say where they stand too; a call by a pointer, or one inside of
+   another, has no line and says none. */
+static void line_is(int line, const char *message) {
+  char expected[1024];
+  snprintf(expected, sizeof expected, "%s:%d: %s", __FILE__, line, message);
+  CHECK(panicked && !strncmp(caught, expected, strlen(expected)), "%s\n  not %s", caught,
+        expected);
+}
+
+static void the_line_of_a_run(void) {
+  static void (*volatile run)(void);
+  static edf_node *x, *y, *w, *loss;
+  w = edf_parameter("w[3]");
+  x = edf_input("x[b,3]");
+  y = edf_input("y[b]");
+  loss = Sub(Einsum("s[b] = W[I] x[b,I]", w, x), y);
+  TRY(edf_forward()); line_is(__LINE__, "edf_forward: an input was never fed\n");
+  run = edf_forward;
+  TRY(run());
+  CHECK(panicked && !strncmp(caught, "edf_forward: an input", 21), "%s", caught);
+  TRY(edf_forward_to(loss)); line_is(__LINE__, "edf_forward: an input was never fed\n");
+  TRY(edf_feed(x, NULL, 1)); line_is(__LINE__, "edf_feed: the data is NULL\n");
+  TRY(Backward(loss)); line_is(__LINE__, "edf_backward: the loss has no value");
+  edf_feed(x, data, 2);
+  edf_feed(y, data, 2);
+  Forward();
+  Backward(loss);
+  TRY(Momentum(1, 2)); line_is(__LINE__, "edf_momentum: mu is 2, expected 0");
+  TRY(edf_average(1, 2)); line_is(__LINE__, "edf_average: beta is 2, expected 0");
+  TRY(RMSProp(1, 2, 0)); line_is(__LINE__, "edf_rmsprop: beta is 2, expected 0");
+  TRY(AdamW(1, 0, 2, 0, 0)); line_is(__LINE__, "edf_adam: beta2 is 2, expected 0");
+  TRY(edf_adam_slides(1, 2, 0, 0)); line_is(__LINE__, "edf_adam_slides: beta1 is 2");
+  TRY(edf_update_momentum(w, 1, 2));
+  CHECK(panicked && !strncmp(caught, "edf_momentum: mu", 16), "%s", caught);
+  edf_clear();
+}
+
+/* What the compiler knows of a buffer: a whole array, the rest of one; not of a pointer. */
+static void short_buffers(void) {
+  static edf_real rows[4][3];
+  static const edf_real *volatile unknown;
+  static edf_node *x, *w;
+  x = edf_input("x[b,3]");
+  w = edf_input("w[5]");
+  unknown = rows[0];
+  TRY(edf_feed(x, rows[0], 4));
+#ifdef __GNUC__
+  TRY(edf_feed(x, &rows[2][1], 2));
+  line_is(__LINE__ - 1, "edf_feed: the data has 5 numbers, expected 6 for 2 rows\n  Input");
+  TRY(edf_feed(w, rows[3], 1));
+  line_is(__LINE__ - 1, "edf_feed: the data has 3 numbers, expected 5 for 1 row\n");
+#ifndef __cplusplus
+  TRY(edf_feed(x, (const edf_real *)(edf_real[]){ 1, 2, 3 }, 1));
+  CHECK(!panicked, "%s", caught);
+#endif
+#endif
+  TRY(edf_feed(x, &rows[3][0], 1));
+  CHECK(!panicked, "%s", caught);
+  TRY(edf_feed(x, unknown, 100));                            /* it is not read */
+  CHECK(!panicked, "%s", caught);
+  edf_clear();
 }
 
 /* After all of these the header works as if nothing had happened. */
@@ -680,6 +743,8 @@ int main(void) {
   RUN(bad_programs);
   RUN(another_graph);
   RUN(the_line_of_the_call);
+  RUN(the_line_of_a_run);
+  RUN(short_buffers);
   RUN(still_works);
   return harness_report();
 }

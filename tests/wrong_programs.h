@@ -26,11 +26,14 @@ static inline edf_node *declared(int line, const char *decl) {
   return strstr(decl, "[b") ? input(line, decl) : parameter(line, decl);
 }
 
-/* After TRY: the message was this one, and everything can be cleared. */
+/* After TRY: the message was this one, and everything can be cleared. A line of the test itself,
+   tests/x.c:12: edf_feed: ..., is asked for in the_line_of_the_call of errors.c. */
 static inline void expect(const char *message) {
   static char found[sizeof caught];
   int stopped = panicked;
-  snprintf(found, sizeof found, "%s", stopped ? caught : "(no error)");
+  const char *own = strncmp(message, "edf_", 4) ? NULL : strstr(caught, ": edf_");
+  if (strncmp(caught, "tests/", 6)) own = NULL;
+  snprintf(found, sizeof found, "%s", !stopped ? "(no error)" : own ? own + 2 : caught);
   CHECK(stopped && !strcmp(found, message), "\n--- expected\n%s\n--- found\n%s\n---", message,
         found);
   edf.eager = 0;
