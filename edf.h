@@ -24,19 +24,19 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1629 (1629), to the end of >>nodes: no notation yet
-   Second sitting: lines 1630 to 3007 (1378): then you have read the framework
+   First sitting:  lines 1 to 1646 (1646), to the end of >>nodes: no notation yet
+   Second sitting: lines 1647 to 3024 (1378): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 74 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
    >>notation 28 The index notation
-   >>api 332 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+   >>api 333 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
      input parameter compnode _shaped addgrad state name label want_grad feed forward _to
      backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push _grad
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 318 Errors, memory and names          >>core 446 Nodes, lists and the three loops
+   >>memory 320 Errors, memory and names          >>core 460 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 393 Declarations and equations
    >>einsum 672 Equations as nodes                >>products 233 Products, softmax, losses
@@ -319,6 +319,7 @@ typedef struct edf_graph {
   struct edf__block *breaks; struct edf_aside *aside;    /* the look aside that goes on       */
   const char *file; int line;            /* of the program's call that runs, for messages     */
   size_t room;                           /* bytes behind its data; 0: nobody knows            */
+  int unfinished;                        /* 1: the last node is built and runs eagerly        */
 } edf_graph;
 
 extern edf_graph edf;
@@ -585,6 +586,8 @@ static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
   edf.file = NULL;
+  edf.n_compnodes -= edf.unfinished;     /* a node that was built by edf.eager is not there   */
+  edf.unfinished = 0;
   edf__tell(EDF__STOPPED, NULL);
   if (edf__seam) edf__seam->stop(0);
   EDF_PANIC(edf__message);
@@ -874,7 +877,7 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, 1, EDF__FIRST_ID, 0, 0, \
     "b", NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL, NULL, 0, \
-    0 }
+    0, 0 }
 
 edf_graph edf = EDF__EMPTY_GRAPH;
 
@@ -961,7 +964,7 @@ static int edf__find_batch(const edf_node *target) {
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
     if (x->active && x->fed < 0) {
-      if (!target || !edf.eager) edf__fail_who("edf_forward", x, "an input was never fed");
+      if (!edf.unfinished) edf__fail_who("edf_forward", x, "an input was never fed");
       edf__fail_at_with(target, x, "edf.eager is 1, and an input was never fed");
     }
     if (!x->batched || x->fed < 0 || (target && !x->active)) continue;
@@ -1076,13 +1079,27 @@ static edf_node *edf__computed(const edf_op *about, const char *file, int line, 
 
 static int edf__is(const edf_node *x, edf_trait trait) { return x->is >> trait & 1; }
 
+/* With edf.eager a node runs as it is built, and all that it is computed from, where some of
+   that has not run since the last feed. */
+static void edf__run_new(edf_node *y) {
+  int stale = 0;
+  edf.unfinished = 1;
+  for (int k = 0; k < y->n_in; k++) {
+    edf_node *x = y->in[k];
+    stale |= x->kind == EDF_COMPNODE && x->ran != edf.feeds;
+    x->active = 1;
+    stale |= x->kind == EDF_INPUT && (x->fed < 0 || (x->batched && x->fed != edf.batch));
+  }
+  y->active = 1;
+  if (stale) edf__run(y);
+  else edf__call_forward(y);
+  edf.unfinished = 0;
+}
+
 static edf_node *edf__add_compnode(edf_node *y) {
   edf__infer_new(y);
   edf__append(&edf.compnodes, &edf.n_compnodes, y);
-  if (!edf.eager) return y;
-  edf__mark(y);
-  if (edf__find_batch(y) != edf.batch) edf__run(y);        /* what it is computed from, too   */
-  else edf__call_forward(y);
+  if (edf.eager) edf__run_new(y);
   return y;
 }
 
