@@ -36,4 +36,37 @@ calls second-example-compiles-its-own-file 1 01_sqrt
 calls again-compiles-nothing 0 02_xor
 calls in-double-compiles-the-header-again 2 04_custom_node
 calls other-flags-compile-all 2 02_xor -O1
+
+# A reference BLAS, such as Debian's libblas, is found, and left alone.
+cat > cblas.h <<END
+enum { CblasRowMajor = 101, CblasNoTrans = 111, CblasTrans = 112 };
+void cblas_sgemm(int, int, int, int, int, int, float, const float *, int, const float *, int,
+                 float, float *, int);
+END
+cat > slow.c <<END
+#include "cblas.h"
+void cblas_sgemm(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a,
+                 int lda, const float *b, int ldb, float beta, float *c, int ldc) {
+  for (int i = 0; i < m; i++)
+    for (int j = 0; j < n; j++) {
+      volatile float sum = 0;
+      for (int p = 0; p < k; p++)
+        sum += a[i * lda + p] * b[tb == CblasTrans ? j * ldb + p : p * ldb + j];
+      c[i * ldc + j] = alpha * sum + beta * c[i * ldc + j];
+    }
+  (void)order, (void)ta;
+}
+END
+printf '%s\n' '#!/bin/sh' 'case "$*" in *openblas*|*blis*|*-lcblas*) exit 1; esac' \
+  "exec ${CC:-cc} -I. -L. \"\$@\"" > slow_cc
+chmod +x slow_cc
+${CC:-cc} -O2 -c slow.c -o slow.o && ar rcs libblas.a slow.o
+found() {                                        # found NAME PATTERN [BLAS]
+  name=$1 pattern=$2
+  if CC=./slow_cc PKG_CONFIG_PATH=. PKG_CONFIG_LIBDIR=. sh tests/blas.sh ${3-} > found 2>&1 &&
+     grep -q "$pattern" found; then echo "ok make-$name"
+  else bad=1; echo "not ok make-$name: no $pattern"; sed 's/^/  /' found; fi
+}
+found reference-blas-is-left-alone 'none (blas is slower than a plain loop)'
+found reference-blas-by-name 'BLAS_FOUND = blas' blas
 exit $bad
