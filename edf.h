@@ -63,7 +63,7 @@
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
    >>print 515 A program as text: print _program _node formula
-   >>check 724 The gradient check: gradcheck expect_mismatch
+   >>check 725 The gradient check: gradcheck expect_mismatch
    >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 671 Files of data, arrays, pictures, text: array new_array load_idx load_images
@@ -75,7 +75,7 @@
    >>lab 144 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
      write_dot contact_sheet
    >>doctor 1429 Rules that watch the first steps of training
-   >>plot 238 Training curves                     >>trace 864 The trace page
+   >>plot 238 Training curves                     >>trace 865 The trace page
    >>paper 145 The program as LaTeX, the graph in Graphviz's language
    >>sheet 47 Contact sheets
 */
@@ -7016,7 +7016,8 @@ static edf__pattern edf__again(const edf__check *c, int what, size_t m) {
   edf__give_back(again);
   edf__pattern p = { again->error, 1, y->size == x->size, 0, 0, x->size };
   int changed = what == EDF__OPPOSITE;
-  for (size_t k = 0; k < c->n; k++) p.same &= x->grad[c->tried[k].i] == c->tried[k].yours;
+  for (size_t k = 0; k < c->n; k++)
+    p.same &= x->grad[c->tried[k].i] == (edf_real)c->tried[k].yours;
   for (size_t k = 0; k < again->n; k++) {
     const edf__tried *t = &again->tried[k], *before = &c->tried[k];
     int moves = fabs(t->numeric) > again->floor;

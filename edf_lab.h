@@ -2125,8 +2125,9 @@ static void edf_lab__write_shot(FILE *out, edf_lab__trace *t, const edf_lab__sho
     uint32_t bits;
     if (!many && k) fputc(',', out);
     if (!many) edf_lab__write_number(out, &t->number, (double)v);
-    if (v - v == 0 && v > FLT_MAX) v = FLT_MAX;      /* a double that no float can hold is    */
-    if (v - v == 0 && v < -FLT_MAX) v = -FLT_MAX;    /* the largest float: it is not infinite */
+    edf_real most = (edf_real)FLT_MAX;   /* a double that no float can hold is the largest    */
+    if (v - v == 0 && v > most) v = most;            /* float: it is not infinite             */
+    if (v - v == 0 && v < -most) v = -most;
     float f = (float)v;
     memcpy(&bits, &f, sizeof bits);
     for (int i = 0; i < 4; i++) byte[filled++] = (unsigned char)(bits >> 8 * i);

@@ -4,7 +4,7 @@
 
 cd "$(dirname "$0")/.." || exit 1
 dir=${1:-build/tests/hygiene}
-warnings='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
+warnings='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Werror'
 mkdir -p "$dir"
 top=$PWD bad=0
 
