@@ -199,7 +199,7 @@ wanted() {
 }
 
 scripts_quick() {
-  for each in hygiene doctor gdb lab latex make one_place parts trace python; do
+  for each in hygiene doctor gdb lab latex make one_place parts trace trials python; do
     wanted $each && job $each '' "sh tests/$each.sh $out/$each"
   done
   if ! wanted sequences; then :
