@@ -774,7 +774,7 @@ static void edf__find_size(edf_node *x) {
 
 /* ---- What was cleared is known by its address, until edf_clear or edf_clear_compnodes is
    called again: it is not read, and no new node has its address meanwhile. */
-enum { EDF__REMEMBERED = 1024 };
+enum { EDF__REMEMBERED = 4096 };        /* the newest half as many of one clear               */
 static struct edf__cleared_node {
   const void *x;
   unsigned clear;                        /* by which clear                                    */
