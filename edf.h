@@ -66,7 +66,7 @@
    >>check 725 The gradient check: gradcheck expect_mismatch
    >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
-   >>data 671 Files of data, arrays, pictures, text: array new_array load_idx load_images
+   >>data 704 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle error_rate
    >>models 326 Saved models: save load
@@ -7709,7 +7709,8 @@ edf_array edf_new_array(int rank, const int *dim);
 edf_array edf_load_idx(const char *path);      /* IDX of unsigned bytes, numbers as stored    */
 edf_array edf_load_images(const char *path);   /* IDX [n, rows, columns]: [n, pixels] / 255   */
 edf_array edf_load_labels(const char *path);   /* IDX [n]                                     */
-edf_array edf_load_csv(const char *path);      /* [rows, columns]; a heading line is skipped  */
+edf_array edf_load_csv(const char *path);      /* [rows, columns] of numbers; a first line of
+                                                  names, without any number, is skipped        */
 void      edf_free_array(edf_array *a);
 
 /* .npy: arrays that NumPy reads and writes. Whole numbers and both byte orders are read too;
@@ -7772,7 +7773,7 @@ typedef struct {
   FILE *file;                            /* NULL: all of it has been read                     */
   char *text;                            /* what has been read                                */
   const char *at, *end;                  /* the next byte, and behind the last, in the text   */
-  int lines;                             /* an error tells the line too                       */
+  int lines;                             /* an error tells the line; 2: and the column        */
   void *owned;                           /* an error frees it                                 */
 } edf__file;
 
@@ -7785,11 +7786,15 @@ static void edf__close(edf__file *f) {
 EDF__NORETURN EDF__PRINTF(3, 4) static void edf__file_error(edf__file *f, const char *at,
                                                             const char *format, ...) {
   va_list args;
-  size_t line = 1;
+  size_t line = 1, column = 1;
   edf__say("%s: ", f->path);
   if (at) edf__say("byte %zu: ", (size_t)(at - f->text));
-  for (const char *c = f->text; f->lines && c < at; c++) line += *c == '\n';
-  if (at && f->lines) edf__say("line %zu: ", line);
+  for (const char *c = f->text; f->lines && c < at; c++) {
+    column = *c == '\n' ? 1 : column + (*c == ',');
+    line += *c == '\n';
+  }
+  if (at && f->lines) edf__say("line %zu", line);
+  if (at && f->lines) edf__say(f->lines > 1 ? ", column %zu: " : ": ", column);
   va_start(args, format);
   edf__vsay(format, args);
   va_end(args);
@@ -7950,18 +7955,45 @@ edf_array edf_load_images(const char *path) {
   return rows;
 }
 
-/* ---- CSV: numbers between commas, the same count in each line; a first line that does not
-   begin with a number is a heading. */
+/* ---- CSV: numbers between commas, the same count in each line. A heading has a number in no
+   field, in quotes neither, and a name in one: what stands for a missing number is no name. */
+static int edf__csv_heading(const char *at) {
+  int names = 0;
+  for (;; at++) {
+    at += strspn(at, " \t\r");
+    int quoted = *at == '"';
+    at += quoted;
+    at += *at == '-' || *at == '+';
+    size_t n = strcspn(at, quoted ? "\"" : ",\n");
+    const char *next = at + n, *end = at;
+    if (edf__is_digit(at[*at == '.'])) edf__decimal(&end);
+    if (end > at && !edf__is_letter(*end)) return 0;                 /* 1st is a name        */
+    while (n > 0 && strchr(" \t\r", at[n - 1])) n--;
+    names += n > 4 || !strstr("||?|NA|na|N/A|NaN|nan|NAN|Inf|inf|INF|NULL|null|None|none|",
+                              edf_fmt("|%.*s|", (int)n, at));
+    at = next + strcspn(next, ",\n");
+    if (*at != ',') return names;
+  }
+}
+
+static void edf__csv_require(edf__file *f, int ok, const char *expected, const char *hint) {
+  if (ok) return;
+  int n = (int)strcspn(f->at, ",\r\n");
+  const char *none = !*f->at && f->at < f->end ? "a zero byte" : "nothing";
+  edf__file_error(f, f->at, n ? "expected %s, found '%.*s'%s" : "expected %s, found %.*s%s",
+                  expected, n ? n < 40 ? n : 40 : 11, n ? f->at : none, hint);
+}
+
 static double edf__csv_number(edf__file *f) {
   char sign = edf__skip(f, " \t\r");
   const char *at = f->at + (sign == '-' || sign == '+');
-  edf__require(f, f->at, edf__is_digit(at[*at == '.']), "expected a number");
+  edf__csv_require(f, edf__is_digit(at[*at == '.']), "a number", ": missing values and names "
+                   "of classes are not supported, a heading is a first line without numbers");
   double number = edf__decimal(&at) * (sign == '-' ? -1 : 1);
-  edf__require(f, f->at, fabs((double)(edf_real)number) < HUGE_VAL, "the number is too large");
+  edf__csv_require(f, fabs((double)(edf_real)number) < HUGE_VAL, "a smaller number", "");
   f->at = at;
   char next = edf__skip(f, " \t\r");
-  edf__require(f, f->at, !next || next == ',' || next == '\n',
-               "expected ',' or the end of the line");
+  edf__csv_require(f, !next || next == ',' || next == '\n', "',' or the end of the line", "");
   return number;
 }
 
@@ -7983,8 +8015,9 @@ static void edf__csv_rows(edf__file *f, int *dim, edf_real *value) {
 edf_array edf_load_csv(const char *path) {
   int dim[2] = { 0, 0 };
   edf__file f = edf__open(path, 1);
-  int heading = !strchr("+-.0123456789\n", edf__skip(&f, " \t\r"));
-  if (heading) f.at += strcspn(f.at, "\n");
+  f.lines = 2;
+  edf__skip(&f, " \t\r\n");
+  if (edf__csv_heading(f.at)) f.at += strcspn(f.at, "\n");
   const char *start = f.at;
   edf__csv_rows(&f, dim, NULL);
   edf__require(&f, f.at, dim[0], "expected at least one row of numbers");

@@ -186,74 +186,101 @@ static void without_memory(void) {
   }
 }
 
-/* What has no length, and cannot be read twice. */
-static void from_a_pipe(void) {
-  static const double bytes[] = { 7, 1, 128 }, numbers[] = { 1, 2.5, 3 };
+/* What has no length, and cannot be read twice: its first byte is there. */
+static int a_pipe_of(const char *bytes, size_t n) {
   int ends[2];
-  if (access("/dev/fd", F_OK) || pipe(ends)) SKIP("no /dev/fd");
+  if (access("/dev/fd", F_OK) || pipe(ends)) return -1;
   snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-  CHECK(write(ends[1], "\0\0\10\2\0\0\0\1\0\0\0\3\7\1\200", 15) == 15, "not written");
+  if (write(ends[1], bytes, n) != (ssize_t)n) abort();
   close(ends[1]);
+  return ends[0];
+}
+
+static void from_a_pipe(void) {
+  static const double bytes[] = { 7, 1, 128 }, numbers[] = { 1, 2.5, 3 }, row[] = { 12, 3 };
+  int end = a_pipe_of("\0\0\10\2\0\0\0\1\0\0\0\3\7\1\200", 15);
+  if (end < 0) SKIP("no /dev/fd");
   same(edf_load_idx(path), 2, 1, 3, bytes, 1);
-  close(ends[0]);
-  if (pipe(ends)) abort();
-  snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-  CHECK(write(ends[1], "1\n2.5\n3\n", 8) == 8, "not written");
-  close(ends[1]);
+  close(end);
+  end = a_pipe_of(BYTES("1\n2.5\n3\n"));
   same(edf_load_csv(path), 2, 3, 1, numbers, 1);
-  close(ends[0]);
+  close(end);
+  end = a_pipe_of(BYTES("12,3"));
+  same(edf_load_csv(path), 2, 1, 2, row, 1);
+  close(end);
+  end = a_pipe_of(BYTES("to be"));
+  edf_text t = edf_load_text(path);
+  char text[6];
+  edf_decode(&t, t.classes.value, 5, text);
+  CHECK(t.classes.size == 5 && !strcmp(text, "to be"), "%s", text);
+  edf_free_text(&t);
+  close(end);
 }
 
 /* ---- CSV */
 
+#define NOT_SUPPORTED ": missing values and names of classes are not supported, a heading is a " \
+                      "first line without numbers"
+
 static void bad_csv(void) {
   static const bad table[] = {
     { CSV, "empty", BYTES(""),
-      "%: byte 0: line 1: expected at least one row of numbers" },
+      "%: byte 0: line 1, column 1: expected at least one row of numbers" },
     { CSV, "newlines", BYTES("\n\n\n"),
-      "%: byte 3: line 4: expected at least one row of numbers" },
+      "%: byte 3: line 4, column 1: expected at least one row of numbers" },
     { CSV, "heading alone", BYTES("height,weight\n"),
-      "%: byte 14: line 2: expected at least one row of numbers" },
+      "%: byte 14: line 2, column 1: expected at least one row of numbers" },
     { CSV, "ragged, short", BYTES("1,2,3\n4,5\n"),
-      "%: byte 9: line 2: expected 3 numbers as in the first row, found 2" },
+      "%: byte 9: line 2, column 2: expected 3 numbers as in the first row, found 2" },
     { CSV, "ragged, long", BYTES("1,2\n3,4\n5,6,7\n"),
-      "%: byte 13: line 3: expected 2 numbers as in the first row, found 3" },
+      "%: byte 13: line 3, column 3: expected 2 numbers as in the first row, found 3" },
     { CSV, "a word", BYTES("1,2\n3,four\n"),
-      "%: byte 6: line 2: expected a number" },
+      "%: byte 6: line 2, column 2: expected a number, found 'four'" NOT_SUPPORTED },
     { CSV, "a word behind a number", BYTES("1,2\n3,4 apples\n"),
-      "%: byte 8: line 2: expected ',' or the end of the line" },
+      "%: byte 8: line 2, column 2: expected ',' or the end of the line, found 'apples'" },
     { CSV, "two headings", BYTES("a,b\nc,d\n1,2\n"),
-      "%: byte 4: line 2: expected a number" },
+      "%: byte 4: line 2, column 1: expected a number, found 'c'" NOT_SUPPORTED },
     { CSV, "an empty field", BYTES("1,2\n3,\n"),
-      "%: byte 6: line 2: expected a number" },
+      "%: byte 6: line 2, column 2: expected a number, found nothing" NOT_SUPPORTED },
     { CSV, "an empty first field", BYTES("1,2\n,4\n"),
-      "%: byte 4: line 2: expected a number" },
+      "%: byte 4: line 2, column 1: expected a number, found nothing" NOT_SUPPORTED },
+    { CSV, "no last field", BYTES("1,2,3\r\n4,5, \r\n"),
+      "%: byte 13: line 2, column 3: expected a number, found nothing" NOT_SUPPORTED },
     { CSV, "too large", BYTES("1,2\n3,1e999\n"),
-      "%: byte 6: line 2: the number is too large" },
+      "%: byte 6: line 2, column 2: expected a smaller number, found '1e999'" },
     { CSV, "semicolons", BYTES("1;2\n3;4\n"),
-      "%: byte 1: line 1: expected ',' or the end of the line" },
+      "%: byte 1: line 1, column 1: expected ',' or the end of the line, found ';2'" },
     { CSV, "not a number", BYTES("1,2\n3,nan\n"),
-      "%: byte 6: line 2: expected a number" },
+      "%: byte 6: line 2, column 2: expected a number, found 'nan'" NOT_SUPPORTED },
     { CSV, "infinite", BYTES("1,2\n-inf,4\n"),
-      "%: byte 4: line 2: expected a number" },
+      "%: byte 4: line 2, column 1: expected a number, found '-inf'" NOT_SUPPORTED },
+    { CSV, "a class", BYTES("5.1,3.5,setosa\n4.9,3,setosa\n"),
+      "%: byte 8: line 1, column 3: expected a number, found 'setosa'" NOT_SUPPORTED },
+    { CSV, "a long one", BYTES("1,2\n3,the name of a class that goes on and on and on\n"),
+      "%: byte 6: line 2, column 2: expected a number, found 'the name of a class that goes on "
+      "and on '" NOT_SUPPORTED },
     { CSV, "hexadecimal", BYTES("1,2\n3,0x10\n"),
-      "%: byte 7: line 2: expected ',' or the end of the line" },
+      "%: byte 7: line 2, column 2: expected ',' or the end of the line, found 'x10'" },
     { CSV, "a zero byte", BYTES("1,2\n3,\0004\n"),
-      "%: byte 6: line 2: expected a number" },
+      "%: byte 6: line 2, column 2: expected a number, found a zero byte" NOT_SUPPORTED },
     { CSV, "a zero byte in the heading", BYTES("a\0b\n1,2\n"),
-      "%: byte 1: line 1: expected text, found a zero byte" },
+      "%: byte 1: line 1, column 1: expected text, found a zero byte" },
     { CSV, "a zero byte between rows", BYTES("1,2\n \0"),
-      "%: byte 5: line 2: expected text, found a zero byte" },
+      "%: byte 5: line 2, column 1: expected text, found a zero byte" },
     { CSV, "heading without an end", BYTES("height"),
-      "%: byte 6: line 1: expected at least one row of numbers" },
-    { CSV, "a sign alone", BYTES("1,2\n3, +\n"), "%: byte 7: line 2: expected a number" },
-    { CSV, "a point alone", BYTES("1,2\n3,.\n"), "%: byte 6: line 2: expected a number" },
-    { CSV, "a point at first", BYTES(".a,2\n3,4\n"), "%: byte 0: line 1: expected a number" },
-    { CSV, "a sign at first", BYTES("-a,2\n3,4\n"), "%: byte 0: line 1: expected a number" },
+      "%: byte 6: line 1, column 1: expected at least one row of numbers" },
+    { CSV, "a sign alone", BYTES("1,2\n3, +\n"),
+      "%: byte 7: line 2, column 2: expected a number, found '+'" NOT_SUPPORTED },
+    { CSV, "a point alone", BYTES("1,2\n3,.\n"),
+      "%: byte 6: line 2, column 2: expected a number, found '.'" NOT_SUPPORTED },
+    { CSV, "a point at first", BYTES(".a,2\n3,4\n"),
+      "%: byte 0: line 1, column 1: expected a number, found '.a'" NOT_SUPPORTED },
+    { CSV, "a sign at first", BYTES("-a,2\n3,4\n"),
+      "%: byte 0: line 1, column 1: expected a number, found '-a'" NOT_SUPPORTED },
     { CSV, "two numbers", BYTES("1,2 \t2\n"),
-      "%: byte 5: line 1: expected ',' or the end of the line" },
+      "%: byte 5: line 1, column 2: expected ',' or the end of the line, found '2'" },
     { CSV, "line numbers", BYTES("a,b\n\n1,2\r\n\n3\n"),
-      "%: byte 12: line 5: expected 2 numbers as in the first row, found 1" },
+      "%: byte 12: line 5, column 1: expected 2 numbers as in the first row, found 1" },
     { CSV, "gzip", BYTES("\37\213\10\0\0\0\0\0\0\3"),
       "%: byte 0: the file is compressed with gzip: unpack it first, with gunzip" },
   };
@@ -263,6 +290,39 @@ static void bad_csv(void) {
     refused(table[i].which, table[i].message);
     remove(path);
   }
+}
+
+/* A first line is a heading if it has a name and no number. What is missing is no name: such a
+   line, and one with a number, is a row, and is refused, not dropped. */
+static void headings_without_numbers(void) {
+  static const struct { const char *line; int column; const char *found; } rows[] = {
+    { "NA,2", 1, "'NA'" }, { "nan,2", 1, "'nan'" }, { "inf,2", 1, "'inf'" },
+    { "-inf,2", 1, "'-inf'" }, { "\"a\",2", 1, "'\"a\"'" }, { ",2", 1, "nothing" },
+    { "NA,NA", 1, "'NA'" }, { "nan,-Inf", 1, "'nan'" }, { ",", 1, "nothing" },
+    { "\"\",\"NA\"", 1, "'\"\"'" }, { "\"1\",\"2\"", 1, "'\"1\"'" }, { "?,?", 1, "'?'" },
+    { "null, none", 1, "'null'" }, { "a, -1e3 ", 1, "'a'" }, { "a,\"+.5 \"", 1, "'a'" },
+    { "country,2019", 1, "'country'" }, { "1,setosa", 2, "'setosa'" }, { "a,5.1 cm", 1, "'a'" },
+    { "a;b,2;3", 1, "'a;b'" },
+  };
+  static const char *const headings[] = {
+    "a,b", "\"a\",\"b\"", ",b", "\"\",\"b\"", "NA,b", "RI,Na", "\"a, 1\",b", "1st,2nd", "a1,1a",
+    "nancy,info", "\n \na,b", "inf. rate,b", "\"x\"\"1\",y", "-,b", "a b,\xc3\xa4\r",
+  };
+  file("headings");
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    const char *text = edf_fmt("%s\n3,4\n", rows[k].line);
+    write_bytes(text, strlen(text));
+    refused(CSV, edf_fmt("%%: byte %d: line 1, column %d: expected a number, found %s%s",
+                         rows[k].column == 1 ? 0 : 2, rows[k].column, rows[k].found,
+                         NOT_SUPPORTED));
+  }
+  for (size_t k = 0; k < sizeof headings / sizeof *headings; k++) {
+    static const double numbers[] = { 3, 4 };
+    const char *text = edf_fmt("%s\n3,4\n", headings[k]);
+    write_bytes(text, strlen(text));
+    same(edf_load_csv(path), 2, 1, 2, numbers, 1);
+  }
+  remove(path);
 }
 
 static void good_csv(void) {
@@ -458,6 +518,7 @@ int main(void) {
   RUN(from_a_pipe);
   RUN(good_csv);
   RUN(bad_csv);
+  RUN(headings_without_numbers);
   RUN(long_csv);
   RUN(no_file);
   RUN(counts_disagree);
