@@ -332,7 +332,8 @@ typedef edf_node *edf__binary(const char *file, int line, edf_node *a, edf_node 
 /* An input, declared by name and shape: edf_input("x[b,784]"), edf_input("x[b,i=%d]", n).
    A first index without a number is the batch; its extent comes with each feed. A parameter,
    zero until it is initialised, has no batch: edf_parameter("W[784,64]"). A scalar has no
-   brackets. Errors: a malformed or too long declaration. */
+   brackets. A second parameter W is named by its number too, W@3: so a saved model has both.
+   Errors: a malformed or too long declaration. */
 #define edf_input(...)     edf_input_at(EDF__HERE, __VA_ARGS__)
 #define edf_parameter(...) edf_parameter_at(EDF__HERE, __VA_ARGS__)
 edf_node *edf_input_at(const char *file, int line, const char *decl, ...) EDF__PRINTF(3, 4);
@@ -1841,6 +1842,9 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
   va_start(args, decl);
   edf__declare(p, "edf_parameter", decl, args);
   va_end(args);
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (!strcmp(p->name, edf.parameters[i]->name))
+      edf_name(p, edf_fmt("%s@%d", p->name, edf.n_parameters));
   p->value = edf__reals(p, NULL);
   edf__append(&edf.parameters, &edf.n_parameters, p);
   return p;
@@ -8446,8 +8450,8 @@ static void edf__check_names(void) {
   for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
     const edf_node *p = edf.parameters[k / EDF__PARTS];
     int n = snprintf(name, sizeof name, "%s%s", p->name, edf__suffix[k % EDF__PARTS]);
-    int other = edf__part_of_name(name);
-    if (n >= 0 && n < (int)sizeof name && other == k && strcmp(name, "__metadata__")) continue;
+    int fits = n >= 0 && n < (int)sizeof name, other = fits ? edf__part_of_name(name) : k;
+    if (fits && other == k && strcmp(name, "__metadata__")) continue;
     edf__say("edf_save: %s; edf_name gives another",
              other == k ? "the name is too long or the file's own"
              : other % EDF__PARTS || k % EDF__PARTS ? "a name is that of an optimiser's memory"

@@ -319,6 +319,31 @@ static void refused_names(void) {
     TRY(edf_save(path));
     CHECK(panicked == (n == 254), "of %d bytes: %s", n, caught);
   }
+  CHECK(strstr(caught, "edf_save: the name is too long or the file's own; edf_name gives "
+                       "another\n  Parameter \"nnn") == caught, "%s", caught);
+  remove(path);
+  edf_clear();
+}
+
+/* Two parameters were declared with one name: the second has its number too, and a model has
+   both, at their places. */
+static void equal_names(void) {
+  edf_clear();
+  edf_seed(1);
+  Parameter *p[4];
+  for (int i = 0; i < 4; i++) {
+    p[i] = edf_parameter(i == 2 ? "V[2]" : "W[2]");
+    edf_init_uniform(p[i], 0, 1);
+  }
+  CHECK(!strcmp(p[0]->name, "W") && !strcmp(p[1]->name, "W@1") && !strcmp(p[2]->name, "V") &&
+        !strcmp(p[3]->name, "W@3"), "%s %s %s", p[0]->name, p[1]->name, p[3]->name);
+  edf_save(file("equal.safetensors"));
+  edf_clear();
+  for (int i = 0; i < 4; i++) p[i] = edf_parameter(i == 2 ? "V[2]" : "W[2]");
+  edf_load(path);
+  edf_seed(1);
+  for (int i = 0; i < 4; i++)
+    for (int k = 0; k < 2; k++) CHECK(p[i]->value[k] == edf_uniform(0, 1), "W@%d[%d]", i, k);
   remove(path);
   edf_clear();
 }
@@ -365,6 +390,7 @@ int main(void) {
   RUN(names_in_json);
   RUN(refused_headers);
   RUN(refused_names);
+  RUN(equal_names);
   RUN(without_memory);
   RUN(nothing_is_kept);
   rmdir(dir);
