@@ -24,13 +24,13 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1646 (1646), to the end of >>nodes: no notation yet
-   Second sitting: lines 1647 to 3024 (1378): then you have read the framework
+   First sitting:  lines 1 to 1647 (1647), to the end of >>nodes: no notation yet
+   Second sitting: lines 1648 to 3028 (1381): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 74 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
    >>notation 28 The index notation
-   >>api 333 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+   >>api 334 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
      input parameter compnode _shaped addgrad state name label want_grad feed forward _to
      backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push _grad
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
@@ -38,7 +38,7 @@
      FASTEST BUILTIN REFERENCE loop nest contract_reference
    >>memory 320 Errors, memory and names          >>core 460 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>equation 393 Declarations and equations
+   >>contraction 51 A contraction's definition    >>equation 396 Declarations and equations
    >>einsum 672 Equations as nodes                >>products 233 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
@@ -66,10 +66,10 @@
    >>check 725 The gradient check: gradcheck expect_mismatch
    >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
-   >>data 704 Files of data, arrays, pictures, text: array new_array load_idx load_images
+   >>data 716 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle error_rate
-   >>models 326 Saved models: save load
+   >>models 332 Saved models: save load
    >>names 105 Short names of all that follows Part One
    edf_lab.h, the laboratory, optional
    >>lab 144 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
@@ -7713,8 +7713,8 @@ edf_array edf_new_array(int rank, const int *dim);
 edf_array edf_load_idx(const char *path);      /* IDX of unsigned bytes, numbers as stored    */
 edf_array edf_load_images(const char *path);   /* IDX [n, rows, columns]: [n, pixels] / 255   */
 edf_array edf_load_labels(const char *path);   /* IDX [n]                                     */
-edf_array edf_load_csv(const char *path);      /* [rows, columns] of numbers; a first line of
-                                                  names, without any number, is skipped        */
+edf_array edf_load_csv(const char *path);      /* [rows, columns] of numbers; a heading, which
+                                                  has names and no number, is skipped         */
 void      edf_free_array(edf_array *a);
 
 /* .npy: arrays that NumPy reads and writes. Whole numbers and both byte orders are read too;
@@ -7750,7 +7750,8 @@ edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node
 /* Puts the rows of x, and of y unless it is NULL, into the same random order. */
 void edf_shuffle(edf_array *x, edf_array *y);
 
-/* After a Forward: the share of rows b in which argmax_k scores[b,k] is not labels[b]. */
+/* After a Forward: the share of rows b in which argmax_k scores[b,k] is not labels[b]. A row
+   with a NaN has no greatest score, and is wrong. */
 double edf_error_rate(edf_node *scores, edf_node *labels);
 EDF__C_END
 #endif
@@ -7876,14 +7877,17 @@ static uint64_t edf__get_number(const unsigned char *from, size_t bytes, int big
   return bits;
 }
 
-/* n numbers: 'f', 'i', 'u' or 'b' and the bytes of each. */
-static void edf__get_numbers(edf_real *to, size_t n, const char *from, char kind, size_t bytes,
-                             int big) {
+#define EDF__TOO_LARGE "number %zu is too large for a float: -DEDF_REAL=double reads it"
+
+/* n numbers: 'f', 'i', 'u' or 'b' and the bytes of each. Returns how many fit edf_real, up to
+   the first that does not: it is finite, and too large. Where `to` is NULL that is all. */
+static size_t edf__get_numbers(edf_real *to, size_t n, const char *from, char kind,
+                               size_t bytes, int big) {
   const unsigned char *at = (const unsigned char *)from;
   uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
   if (bytes == 1 && kind != 'i') {                           /* most files: a fast loop       */
     for (size_t i = 0; i < n; i++) to[i] = (edf_real)at[i];
-    return;
+    return n;
   }
   for (size_t i = 0; i < n; i++, at += bytes) {
     uint64_t bits = edf__get_number(at, bytes, big);
@@ -7892,8 +7896,11 @@ static void edf__get_numbers(edf_real *to, size_t n, const char *from, char kind
     double number = kind == 'i' ? (double)(int64_t)((bits ^ sign) - sign) : (double)bits;
     memcpy(&single, &half, sizeof single);
     if (kind == 'f' && bytes == 8) memcpy(&number, &bits, sizeof number);
-    to[i] = (edf_real)(kind == 'f' && bytes == 4 ? (double)single : number);
+    if (kind == 'f' && bytes == 4) number = (double)single;
+    if (fabs((double)(edf_real)number) == HUGE_VAL && fabs(number) < HUGE_VAL) return i;
+    if (to) to[i] = (edf_real)number;
   }
+  return n;
 }
 
 /* A header tells an array's dimensions one by one. */
@@ -7920,7 +7927,8 @@ static edf_array edf__rest(edf__file *f, edf_array a, char kind, size_t bytes, i
   edf__require(f, f->at, size == left, "the header promises %s%llu bytes of numbers, but "
                "%llu follow", d < a.rank ? "at least " : "", size, left);
   a = edf__array_for(f, a.rank, a.dim);
-  edf__get_numbers(a.value, a.size, f->at, kind, bytes, big);
+  size_t fit = edf__get_numbers(a.value, a.size, f->at, kind, bytes, big);
+  edf__require(f, f->at + fit * bytes, fit == a.size, EDF__TOO_LARGE, fit);
   edf__close(f);
   return a;
 }
@@ -8102,9 +8110,12 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
                    scores->value && stale ? " for the last feed" : "");
   const edf_real *s = edf_value(scores), *y = edf_value(labels);
   for (size_t b = 0; b < labels->size; b++) {
-    size_t best = 0;
-    for (size_t k = 1; k < K; k++) if (s[b * K + k] > s[b * K + best]) best = k;
-    wrong += (edf_real)best != y[b];
+    size_t best = 0, nan = 0;
+    for (size_t k = 0; k < K; k++) {
+      if (s[b * K + k] > s[b * K + best]) best = k;
+      nan += s[b * K + k] != s[b * K + k];
+    }
+    wrong += nan || (edf_real)best != y[b];
   }
   return (double)wrong / (double)labels->size;
 }
@@ -8180,11 +8191,12 @@ static const char *edf__npy_type(edf__file *f, const char *header) {
 static void edf__npy_shape(edf__file *f, const char *header, edf_array *a) {
   const char *at = edf__npy_value(f, header, "'shape':");
   edf__require(f, f->at, *at++ == '(', "expected a shape as in (3, 4)");
-  for (; *at != ')'; at += strspn(at, ", ")) {
+  while (*at != ')') {
     edf__require(f, f->at, edf__is_digit(*at), "expected a shape as in (3, 4)");
     edf__require(f, f->at, a->rank < EDF_MAX_RANK, "expected at most %d dimensions",
                  EDF_MAX_RANK);
     edf__add_dim(f, f->at, a, edf__digits(&at, INT_MAX));
+    if (*at == ',') at += 1 + strspn(at + 1, " ");
   }
 }
 
@@ -8676,6 +8688,12 @@ static void edf__check_model(edf__model *m, unsigned long long length) {
    lacks begins afresh. */
 static void edf__take_model(edf__model *m, const char *numbers) {
   const edf__saved *end = m->saved + EDF__PARTS * edf.n_parameters;
+  for (const edf__saved *s = m->saved; s < end; s++) {
+    size_t n = edf.parameters[s->part / EDF__PARTS]->size, fit = n;
+    const char *at = numbers + s->begin;
+    if (s->bytes > (int)sizeof(edf_real)) fit = edf__get_numbers(NULL, n, at, 'f', 8, 0);
+    edf__require(&m->f, at + 8 * fit, fit == n, EDF__TOO_LARGE, fit);
+  }
   for (const edf__saved *s = m->saved; s < end; s++) {
     size_t bytes = edf.parameters[s->part / EDF__PARTS]->size * sizeof(edf_real);
     edf_real **to = edf__part(s->part);

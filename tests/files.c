@@ -109,6 +109,27 @@ static void npy_with_a_hole(void) {
               "'<i");
 }
 
+/* What is finite in the file is finite here, or an error; infinities and NaN are read. */
+static void numbers_that_fit(void) {
+  static const char bytes[] =            /* inf, NaN, -FLT_MAX, 1e300 */
+    "\0\0\0\0\0\0\360\177" "\0\0\0\0\0\0\370\177" "\0\0\0\340\377\377\357\307"
+    "\234\165\0\210\074\344\067\176";
+  put_npy((file("large.npy"), 1), HEAD("<f8", "(4,)"), bytes, 32);
+  if (EDF_REAL_IS_DOUBLE) {
+    edf_array a = edf_load_npy(path);
+    CHECK(a.value[3] == (edf_real)1e300, "%g", (double)a.value[3]);
+    edf_free_array(&a);
+  } else {
+    refuses_npy("%: byte 92: number 3 is too large for a float: -DEDF_REAL=double reads it");
+  }
+  put_npy((file("large.npy"), 1), HEAD("<f8", "(3,)"), bytes, 24);
+  edf_array a = edf_load_npy(path);
+  CHECK((double)a.value[0] == INFINITY && a.value[1] != a.value[1] &&
+        (double)a.value[2] == -3.4028234663852886e38, "%g", (double)a.value[2]);
+  edf_free_array(&a);
+  remove(path);
+}
+
 static void bad_npy(void) {
   static const struct { const char *header, *data; size_t n; const char *message; } table[] = {
     { "{}", BYTES(""), "%: byte 10: expected a header with 'descr':" },
@@ -133,6 +154,11 @@ static void bad_npy(void) {
     { HEAD("<f4", "[3]"), BYTES(""), "%: byte 10: expected a shape as in (3, 4)" },
     { HEAD("<f4", "(-3)"), BYTES(""), "%: byte 10: expected a shape as in (3, 4)" },
     { HEAD("<f4", "(3"), BYTES(""), "%: byte 10: expected a shape as in (3, 4)" },
+    { HEAD("<f4", "(2,,2)"), BYTES("1234567890123456"),
+      "%: byte 10: expected a shape as in (3, 4)" },
+    { HEAD("<f4", "(2, ,2)"), BYTES(""), "%: byte 10: expected a shape as in (3, 4)" },
+    { HEAD("<f4", "(,2)"), BYTES(""), "%: byte 10: expected a shape as in (3, 4)" },
+    { HEAD("<f4", "(2 2)"), BYTES(""), "%: byte 10: expected a shape as in (3, 4)" },
   };
   for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
     put_npy((file("bad.npy"), 1), table[k].header, table[k].data, table[k].n);
@@ -744,6 +770,7 @@ int main(void) {
   RUN(npy_round_trip);
   RUN(npy_of_others);
   RUN(bad_npy);
+  RUN(numbers_that_fit);
   RUN(npy_with_a_hole);
   RUN(pictures_round_trip);
   RUN(what_is_outside_is_cut_off);

@@ -219,8 +219,8 @@ static void from_a_pipe(void) {
 
 /* ---- CSV */
 
-#define NOT_SUPPORTED ": missing values and names of classes are not supported, a heading is a " \
-                      "first line without numbers"
+#define NOT_SUPPORTED ": missing values and names of classes are not supported, a heading is a" \
+                      " first line without numbers"
 
 static void bad_csv(void) {
   static const bad table[] = {
@@ -478,6 +478,22 @@ static void error_rates(void) {
   edf_clear();
 }
 
+/* A row of scores with a NaN anywhere is no answer, of whichever class. */
+static void error_rate_of_nan(void) {
+  const edf_real nan = (edf_real)NAN;
+  edf_real scores[] = { nan, 1, 0, 2, nan, 1, 2, 1, nan, nan, nan, nan, 2, 1, 0 };
+  edf_real classes[] = { 0, 0, 0, 0, 0 };
+  Input *s = edf_input("s[b,3]"), *y = edf_input("y[b]");
+  edf_feed(s, scores, 5);
+  for (int k = 0; k < 3; k++) {
+    for (int b = 0; b < 5; b++) classes[b] = (edf_real)k;
+    edf_feed(y, classes, 5);
+    Forward();
+    CLOSE(edf_error_rate(s, y), k ? 1 : 0.8, 0, 1e-15);
+  }
+  edf_clear();
+}
+
 static void wrong_error_rates(void) {
   Parameter *p = edf_parameter("p"), *q = edf_parameter("q[2]"), *s = edf_parameter("s[2,3]");
   Input *y = edf_input("y[b]");
@@ -526,6 +542,7 @@ int main(void) {
   RUN(the_order_of_a_shuffle);
   RUN(error_rates);
   RUN(wrong_error_rates);
+  RUN(error_rate_of_nan);
   rmdir(dir);
   return harness_report();
 }

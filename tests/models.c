@@ -325,6 +325,27 @@ static void refused_names(void) {
   edf_clear();
 }
 
+/* 1e300 is no float; then nothing has changed. */
+static void numbers_that_fit(void) {
+  static const char header[] = "{\"p\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":"
+                               "[0,16]}}";
+  static const double numbers[] = { 2, 1e300 };
+  char bytes[100] = { sizeof header - 1 };
+  memcpy(bytes + 8, header, sizeof header);
+  memcpy(bytes + 7 + sizeof header, numbers, sizeof numbers);
+  edf_clear();
+  Parameter *p = edf_parameter("p[2]");
+  file("large.safetensors");
+  write_bytes(bytes, 7 + sizeof header + sizeof numbers);
+  TRY(edf_load(path));
+  if (EDF_REAL_IS_DOUBLE) CHECK(!panicked && p->value[1] == (edf_real)1e300, "%s", caught);
+  else check_message("%: byte 71: number 1 is too large for a float: -DEDF_REAL=double reads "
+                     "it");
+  CHECK(p->value[0] == (EDF_REAL_IS_DOUBLE ? 2 : 0), "%g", (double)p->value[0]);
+  remove(path);
+  edf_clear();
+}
+
 /* Two parameters were declared with one name: the second has its number too, and a model has
    both, at their places. */
 static void equal_names(void) {
@@ -391,6 +412,7 @@ int main(void) {
   RUN(refused_headers);
   RUN(refused_names);
   RUN(equal_names);
+  RUN(numbers_that_fit);
   RUN(without_memory);
   RUN(nothing_is_kept);
   rmdir(dir);
