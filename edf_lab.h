@@ -2829,12 +2829,13 @@ static void edf_lab__put_tile(edf_array *sheet, const edf_array *a, int k, int c
   int h = a->dim[1], w = a->dim[2], c = a->rank == 4 ? a->dim[3] : 1;
   int gap = edf_lab__gap(zoom);
   int top = gap + k / columns * (h * zoom + gap), left = gap + k % columns * (w * zoom + gap);
-  const edf_real *from = a->value + (size_t)k * (size_t)(h * w * c);
+  const edf_real *from = a->value + (size_t)k * (size_t)h * (size_t)w * (size_t)c;
   for (int y = 0; y < h * zoom; y++)
     for (int x = 0; x < w * zoom; x++)
       for (int i = 0; i < c; i++) {
         size_t at = (size_t)(top + y) * (size_t)sheet->dim[1] + (size_t)(left + x);
-        edf_real v = from[(y / zoom * w + x / zoom) * c + i];
+        size_t of = (size_t)(y / zoom) * (size_t)w + (size_t)(x / zoom);
+        edf_real v = from[of * (size_t)c + (size_t)i];
         sheet->value[at * (size_t)c + (size_t)i] = (v - lo) / (hi - lo);
       }
 }
@@ -2853,8 +2854,14 @@ edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf
     edf_stop("edf_contact_sheet: pictures of %d x %d, enlarged %d times, are larger than %d",
              a.dim[1], a.dim[2], zoom, LARGEST);
   if (columns > a.dim[0] && a.dim[0]) columns = a.dim[0];
-  dim[0] = (a.dim[0] + columns - 1) / columns * (a.dim[1] * zoom + gap) + gap;
-  dim[1] = columns * (a.dim[2] * zoom + gap) + gap;
+  int rows = a.dim[0] / columns + (a.dim[0] % columns > 0);
+  double tall = (double)rows * (a.dim[1] * zoom + gap) + gap;
+  double wide = (double)columns * (a.dim[2] * zoom + gap) + gap;
+  if (tall > INT_MAX || wide > INT_MAX)
+    edf_stop("edf_contact_sheet: %d pictures, %d in a row, are a sheet of %.0f x %.0f: "
+             "expected %d at most", a.dim[0], columns, tall, wide, INT_MAX);
+  dim[0] = (int)tall;
+  dim[1] = (int)wide;
   dim[2] = a.rank == 4 ? a.dim[3] : 1;
   edf_array sheet = edf_new_array(a.rank - 1, dim);
   if (!sheet.value) edf_stop("edf_contact_sheet: out of memory for %zu pixels", sheet.size);

@@ -427,6 +427,21 @@ static void bad_pictures(void) {
 
 /* ---- Sheets of pictures */
 
+/* A height, or a width, that an int cannot hold. No number of the array is read. */
+static void sheets_too_large(void) {
+  static edf_real v[4];
+  static edf_array s;
+  edf_array a = { 3, { 644119, 1, 1 }, 644119, v }, most = { 3, { 2147483647, 1, 1 }, 1, v };
+  SAYS("edf_contact_sheet: 644119 pictures, 1 in a row, are a sheet of 4294987160 x 8336: "
+       "expected 2147483647 at most", s = edf_contact_sheet(a, 1, 5000, 0, 1));
+  SAYS("edf_contact_sheet: 644119 pictures, 644119 in a row, are a sheet of 8336 x 4294987160: "
+       "expected 2147483647 at most", s = edf_contact_sheet(a, 700000, 5000, 0, 1));
+  SAYS("edf_contact_sheet: 2147483647 pictures, 2147483647 in a row, are a sheet of 5 x "
+       "6442450943: expected 2147483647 at most", s = edf_contact_sheet(most, 2147483647, 1, 0,
+                                                                        1));
+  CHECK(!s.value && memory.live == 0, "%ld blocks are left", memory.live);
+}
+
 /* Picture k of n, in colours or grey: where it lies, and white around it. */
 static void whole_sheet(int n, int h, int w, int c, int columns, int zoom) {
   edf_array a = { c > 1 ? 4 : 3, { n, h, w, c > 1 ? c : 0 }, (size_t)(n * h * w * c), values };
@@ -621,6 +636,7 @@ int main(void) {
   RUN(bad_pictures);
   RUN(whole_sheets);
   RUN(sheets_refused);
+  RUN(sheets_too_large);
   RUN(texts);
   RUN(texts_refused);
   RUN(letters_refused);
