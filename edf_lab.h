@@ -63,8 +63,8 @@ void edf_doctor(edf_node *loss);
    chart is at that time: so a test loss once an epoch lies under the training loss of its step.
    edf_log_scale gives a chart a logarithmic axis. edf_plot_svg draws all: long series as means
    with a band from least to greatest; values that are not finite, or not above 0 on such an
-   axis, are left out and counted. edf_clear forgets them. Errors: no name, nothing logged, a
-   file that cannot be written. */
+   axis, are left out and counted. Where nothing was logged, the file and stderr say so.
+   edf_clear forgets them. Errors: no name, a file that cannot be written. */
 #define EDF_LAB__LOG_OF(a, b, which, ...) which
 #define edf_log(...) \
   EDF_LAB__LOG_OF(__VA_ARGS__, EDF_LAB__LOG_VALUE, EDF_LAB__LOG_NODE, 0)(__VA_ARGS__)
@@ -1605,15 +1605,14 @@ void edf_log_value(const char *name, double value) {
   edf_lab__series **at = &log->first, *chart = NULL, *s;
   for (; *at && strcmp((*at)->name, name); at = &(*at)->next)
     if (edf_lab__same_chart((*at)->name, name)) chart = (*at)->chart;
-  if (!*at) {
+  if ((s = *at) == NULL) {
     s = (edf_lab__series *)edf_keep(NULL, sizeof *s);
     s->name = edf_lab__copy(NULL, name);
     s->chart = chart ? chart : s;
-    *at = s;
   }
-  s = *at;
   s->x = (double *)edf_lab__grow(s->x, s->n, sizeof *s->x);
   s->y = (double *)edf_lab__grow(s->y, s->n, sizeof *s->y);
+  *at = s;                               /* there, once it has room for a value               */
   if (s->chart->last < (double)(s->n + 1)) s->chart->last = (double)(s->n + 1);
   s->x[s->n] = s->chart->last;
   s->y[s->n++] = value;
@@ -1680,13 +1679,26 @@ static void edf_lab__set_axes(edf_lab__series *c) {
   c->greatest = greatest + margin;
 }
 
-/* Bytes beyond ASCII that are not UTF-8 are shown as a question mark. */
+/* How many bytes are a character beyond ASCII that XML knows; 0: none begins here. */
+static size_t edf_lab__wide(const char *text, size_t n) {
+  static const unsigned long least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+  unsigned char c = (unsigned char)*text;
+  size_t wide = c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
+  unsigned long code = wide ? c & (0xFFu >> (wide + 1)) : 0;
+  if (wide > n) return 0;
+  for (size_t k = 1; k < wide; k++) {
+    if (((unsigned char)text[k] & 0xC0) != 0x80) return 0;
+    code = code << 6 | ((unsigned char)text[k] & 0x3F);
+  }
+  int is_surrogate = code >> 11 == 0xD800 >> 11, is_none = code == 0xFFFE || code == 0xFFFF;
+  return code < least[wide] || code > 0x10FFFF || is_surrogate || is_none ? 0 : wide;
+}
+
+/* What is no character is shown as a question mark. */
 static void edf_lab__write_xml(edf_page *out, const char *text, size_t n) {
   for (size_t i = 0; i < n; i++) {
     unsigned char c = (unsigned char)text[i];
-    size_t wide = c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
-    for (size_t k = 1; k < wide; k++)
-      if (i + k >= n || ((unsigned char)text[i + k] & 0xC0) != 0x80) wide = 0;
+    size_t wide = edf_lab__wide(text + i, n - i);
     if (wide) edf_write(out, "%.*s", (int)wide, text + i);
     else if (c == '&') edf_write(out, "&amp;");
     else if (c == '<') edf_write(out, "&lt;");
@@ -1710,7 +1722,7 @@ static void edf_lab__plot_axes(edf_page *out, const edf_lab__series *c) {
     double at = edf_lab__page_y(c, k * step), y = c->log_scale ? pow(10.0, k * step) : k * step;
     edf_write(out, "<path class=\"grid\" d=\"M%g %.1fh%g\"/>\n<text class=\"y\" x=\"%g\" "
               "y=\"%.1f\">%.3g</text>\n", edf_lab__left, at, edf_lab__width,
-              edf_lab__left - 8, at + 4, fabs(y) < 1e-9 * range ? 0 : y);
+              edf_lab__left - 8, at + 4, !c->log_scale && fabs(y) < 1e-9 * range ? 0 : y);
   }
   for (double x = x_step; x <= c->last; x += x_step)
     edf_write(out, "<text class=\"x\" x=\"%.1f\" y=\"%.1f\">%g</text>\n", edf_lab__page_x(c, x),
@@ -1785,8 +1797,9 @@ static void edf_lab__plot_chart(edf_page *out, const edf_lab__series *c) {
 void edf_plot_svg(const char *path) {
   edf_page page = { NULL, 0 };
   double end = 0;
-  if (!edf_lab__logged())
-    edf_stop("edf_plot_svg: nothing was logged: call edf_log(name, value) first");
+  const char *none = "nothing was logged: call edf_log(name, value) first";
+  if (edf_lab__logged()) none = NULL;    /* it is no reason to stop, after a training         */
+  else fprintf(stderr, "edf_plot_svg: %s\n", none);
   for (edf_lab__series *s = edf_lab__logged(); s; s = s->next) {
     if (s->chart != s) continue;
     edf_lab__set_axes(s);
@@ -1799,7 +1812,8 @@ void edf_plot_svg(const char *path) {
             ".title{font-size:16px;font-weight:bold}.x{text-anchor:middle}.y{text-anchor:end}"
             ".grid{stroke:#8884}.axis{stroke:#888;fill:none}g{stroke-width:2}"
             "@media(prefers-color-scheme:dark){svg{background:#181818;fill:#ddd}}</style>\n",
-            end, end);
+            none ? 40 : end, none ? 40 : end);
+  if (none) edf_write(&page, "<text x=\"%g\" y=\"24\">%s</text>\n", edf_lab__left, none);
   for (const edf_lab__series *s = edf_lab__logged(); s; s = s->next)
     if (s->chart == s) edf_lab__plot_chart(&page, s);
   edf_write(&page, "</svg>\n");

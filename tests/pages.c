@@ -89,12 +89,15 @@ static void series(void) {
 }
 
 /* What XML keeps for itself, what is no character, what is beyond ASCII: of two to four bytes,
-   at the ends of what is allowed, and cut off. A chart's name ends at the slash. */
+   at the ends of what is allowed, and cut off; surrogates, U+FFFE and U+FFFF are none in XML. A
+   chart's name ends at the slash. */
 static void names(void) {
   static const char *const all[] = {
     "<&>\"'", "tab\tand\x01\x1f !~\x7f", "\xc2\x80\xdf\xbf", "\xe0\xa0\x80\xef\xbf\xbd",
     "\xf0\x90\x80\x80\xf4\x8f\xbf\xbd", "\xc1\x80\xf5\x80\x80\x80\xff", "\xc2\x7f\xc3\xc0",
-    "\xe2\x82", "\xe2\x82\x41", "\xa9", "a/b/c", "\x80\xbf"
+    "\xe2\x82", "\xe2\x82\x41", "\xa9", "a/b/c", "\x80\xbf",
+    "\xed\x9f\xbf\xee\x80\x80 \xed\xa0\x80 \xed\xbf\xbf", "\xef\xbf\xbe \xef\xbf\xbf",
+    "\xe0\x9f\xbf \xf0\x8f\xbf\xbf \xf4\x90\x80\x80"
   };
   for (size_t k = 0; k < sizeof all / sizeof *all; k++)
     edf_log(edf_fmt("\xc3/%s", all[k]), 0);

@@ -187,10 +187,54 @@ static void axes_of_odd_values(void) {
   }
 }
 
+/* Nothing was logged: after a training that is no reason to stop. It is said, here and there. */
+static void nothing_logged(void) {
+  char said[200] = "";
+  FILE *f = tmpfile();
+  fflush(stderr);
+  int before = dup(2);
+  if (!f || before < 0 || dup2(fileno(f), 2) < 0) abort();
+  TRY(drawn());
+  fflush(stderr);
+  dup2(before, 2);
+  close(before);
+  rewind(f);
+  said[fread(said, 1, sizeof said - 1, f)] = 0;
+  fclose(f);
+  const char *why = "nothing was logged: call edf_log(name, value) first";
+  CHECK(!panicked, "it stops: %s", caught);
+  CHECK(!strcmp(said, edf_fmt("edf_plot_svg: %s\n", why)), "stderr has: %s", said);
+  CHECK(strstr(svg, edf_fmt(">%s</text>", why)) && strstr(svg, "height=\"40\""), "%s", svg);
+  edf_clear();
+  CHECK(memory.live == 0, "%ld blocks are left", memory.live);
+}
+
+/* Out of memory at the first value: there is no series without one. */
+static void no_memory_for_a_value(void) {
+  for (int n = 1; n < 7; n++) {
+    edf_log("other", 1);
+    memory.until_failure = n;
+    TRY(edf_log("x", 2));
+    memory.until_failure = 0;
+    CHECK(panicked == (n < 5), "request %d: %s", n, caught);
+    CHECK(count(drawn(), "class=\"title\"") == (n < 5 ? 1 : 2), "request %d: %s", n, svg);
+    edf_log("x", 2);
+    CHECK(strstr(drawn(), ">x  2</text>"), "request %d: %s", n, svg);
+    edf_clear();
+  }
+}
+
+/* Marks far below 1 are marks. */
+static void small_decades(void) {
+  for (int i = 0; i < 3; i++) edf_log("x", pow(10, -11 - i));
+  edf_log_scale("x");
+  const char *text = drawn();
+  CHECK(strstr(text, ">1e-11</text>") && strstr(text, ">1e-13</text>"), "%s", text);
+  CHECK(!strstr(text, "\">0</text>"), "a decade is 0: %s", text);
+  edf_clear();
+}
+
 static void refused(void) {
-  TRY(edf_plot_svg(file("none.svg")));
-  CHECK(panicked && !strcmp(caught, "edf_plot_svg: nothing was logged: call "
-                                    "edf_log(name, value) first"), "%s", caught);
   for (int k = 0; k < 2; k++) {
     TRY(edf_log(k ? "" : NULL, 1));
     CHECK(panicked && !strcmp(caught, "edf_log: the series has no name"), "%s", caught);
@@ -230,6 +274,9 @@ int main(void) {
   RUN(points);
   RUN(one_value_and_none);
   RUN(axes_of_odd_values);
+  RUN(nothing_logged);
+  RUN(no_memory_for_a_value);
+  RUN(small_decades);
   RUN(refused);
   RUN(the_logarithm);
   rmdir(dir);
