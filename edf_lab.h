@@ -2701,11 +2701,13 @@ static const char *edf_lab__tex_known(const edf_word *w) {
   return NULL;
 }
 
-/* What TeX would take for its own gets a backslash, in prose all of it. */
+/* What TeX would take for its own gets a backslash. A ^ is a power before its exponent. */
 static void edf_lab__tex_text(edf_page *out, const char *c, size_t n, int prose) {
-  for (const char *end = c + n; c < end; c++)
-    if (prose && strchr("\\{}~^", *c)) edf_write(out, "\\char%d{}", *c);
+  for (const char *end = c + n; c < end; c++) {
+    int power = *c == '^' && !prose && c[1] && strchr("0123456789-(", c[1]);
+    if (strchr("\\{}~^", *c) && !power) edf_write(out, "\\char%d{}", *c);
     else edf_write(out, strchr("_&%#$", *c) ? "\\%c" : "%c", *c);
+  }
 }
 
 /* A word as mathematics: names upright, indices as on the slides, 1e-05 as 10^{-5}, max_J and

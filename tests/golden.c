@@ -51,6 +51,7 @@ static void joined(void);
 static void own(void);
 static void numbers(void);
 static void numbers_of_a_batch(void);
+static void odd_names(void);
 
 int main(int argc, char **argv) {
   golden_arguments(argc, argv);
@@ -66,6 +67,7 @@ int main(int argc, char **argv) {
   RUN(own);
   RUN(numbers);
   RUN(numbers_of_a_batch);
+  RUN(odd_names);
   return harness_report();
 }
 
@@ -347,5 +349,17 @@ static void numbers_of_a_batch(void) {
   Backward(look);
   capture_end();
   golden("numbers_of_a_batch.txt", captured);
+  edf_clear();
+}
+
+/* What TeX keeps for itself, in names: latex.sh lets it read them. */
+static void odd_names(void) {
+#line 1 "odd_names.c"
+  Parameter *a = edf_name(edf_parameter("a[3]"), "back\\slash"), *b = edf_parameter("b[3]");
+  CompNode *c = edf_name(Einsum("c[i] = a[i] b[i]", a, edf_name(b, "o{pen")), "close}");
+  c = edf_name(Tanh(c), "\\end{document}");
+  c = edf_name(Square(c), "tilde~ hat^ a_b 50% & #1 $");
+  edf_name(Softmax(c), "{");
+  print("odd_names");
   edf_clear();
 }

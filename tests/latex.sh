@@ -11,7 +11,7 @@ ${CC:-cc} -I. tests/golden.c tests/impl.c -o "$dir/golden" -lm &&
   echo 'not ok latex: golden.c failed'; exit 1; }
 
 bad=0
-for name in mlp convolution lstm_step attention; do
+for name in mlp convolution lstm_step attention odd_names; do
   if pdflatex -interaction=nonstopmode -halt-on-error -output-directory="$dir" \
       "build/golden_$name.tex" > "$dir/$name.log" 2>&1 && [ -s "$dir/golden_$name.pdf" ]
   then echo "ok latex-$name"
