@@ -2799,13 +2799,25 @@ static void edf_lab__write_dot_name(edf_page *out, const edf_node *x) {
   edf_write(out, "%c%d", "xpc"[x->kind], edf_position(x));
 }
 
-static void edf_lab__write_dot_node(edf_page *out, const edf_node *x) {
+static int edf_lab__by_name(const void *a, const void *b) {
+  return strcmp((*(edf_node *const *)a)->name, (*(edf_node *const *)b)->name);
+}
+
+/* Names that are sorted: whoever shares one lies beside it, and nobody looks through all. */
+static const char *edf_lab__label_in(edf_node *const *sorted, size_t n, const edf_node *x) {
+  edf_node *const *at = (edf_node *const *)bsearch(&x, sorted, n, sizeof x, edf_lab__by_name);
+  int shared = (at > sorted && !edf_lab__by_name(at - 1, at)) ||
+               (at + 1 < sorted + n && !edf_lab__by_name(at + 1, at));
+  return shared ? edf_label(x) : x->name;
+}
+
+static void edf_lab__write_dot_node(edf_page *out, const edf_node *x, const char *label) {
   static const char *const style[] = { "style=dashed", "style=\"rounded,dashed\"",
                                        "style=rounded" };
   edf_write(out, "  ");
   edf_lab__write_dot_name(out, x);
   edf_write(out, " [label=\"");
-  edf_lab__write_dot_text(out, edf_label(x));
+  edf_lab__write_dot_text(out, label);
   edf_write(out, "\\n");
   edf_lab__write_dot_text(out, x->op);
   edf_write(out, " ");
@@ -2822,11 +2834,18 @@ static void edf_lab__write_dot_node(edf_page *out, const edf_node *x) {
 
 void edf_write_dot(const char *path) {
   edf_page page = { NULL, 0 };
+  size_t n = 0, most = (size_t)(edf.n_inputs + edf.n_parameters + edf.n_compnodes);
   if (!path) edf_stop("edf_write_dot: the path is NULL");
+  edf_node **all = (edf_node **)edf_keep(NULL, 2 * most * sizeof *all), **sorted = all + most;
+  for (int i = 0; i < edf.n_inputs; i++) all[n++] = edf.inputs[i];
+  for (int i = 0; i < edf.n_parameters; i++) all[n++] = edf.parameters[i];
+  for (int i = 0; i < edf.n_compnodes; i++) all[n++] = edf.compnodes[i];
+  memcpy(sorted, all, n * sizeof *all);
+  qsort(sorted, n, sizeof *all, edf_lab__by_name);
   edf_write(&page, "digraph edf {\n  rankdir=LR;\n  node [shape=box, fontname=monospace];\n");
-  for (int i = 0; i < edf.n_inputs; i++) edf_lab__write_dot_node(&page, edf.inputs[i]);
-  for (int i = 0; i < edf.n_parameters; i++) edf_lab__write_dot_node(&page, edf.parameters[i]);
-  for (int i = 0; i < edf.n_compnodes; i++) edf_lab__write_dot_node(&page, edf.compnodes[i]);
+  for (size_t i = 0; i < n; i++)
+    edf_lab__write_dot_node(&page, all[i], edf_lab__label_in(sorted, n, all[i]));
+  edf_release(all);
   edf_writer w = edf_create_file("edf_write_dot", path);
   fputs(page.at, w.file);
   fputs("}\n", w.file);
