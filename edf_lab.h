@@ -1564,9 +1564,12 @@ void edf_doctor(edf_node *loss) {
   edf_page site = { NULL, 0 };
   if (why) edf_write_node(&site, loss, EDF_SITE);
   if (why) edf_stop("edf_doctor: %s\n  %s", why, site.at);
+  char *op = edf_lab__copy(NULL, loss->op), *file = edf_lab__copy(NULL, loss->file);
   edf_lab__doctor *d = (edf_lab__doctor *)edf_lab__watching(edf_lab__doctor_told, sizeof *d);
-  d->op = edf_lab__copy(d->op, loss->op);
-  d->file = edf_lab__copy(d->file, loss->file);
+  edf_release(d->op);                    /* all memory is there: no stop comes in between     */
+  edf_release(d->file);
+  d->op = op;
+  d->file = file;
   d->line = loss->line;
   d->loss = loss;
 }

@@ -6,6 +6,7 @@
 #define HARNESS_CATCH
 #include "harness.h"
 #include "edf.h"
+#include "edf_lab.h"
 #include "inside.h"
 #include "capture.h"
 
@@ -303,6 +304,51 @@ static void a_wrong_slope_at_a_kink(void) {
   edf_clear();
 }
 
+/* No memory for the doctor's second call: it watches what it has watched, whole. */
+static void doctor_without_memory(void) {
+  int failed = 0;
+  for (int n = 1; n < 8; n++) {
+    Input *x = edf_input("x[b,4]");
+    Parameter *p = edf_parameter("p[4]");
+    edf_real large[8] = { 200, 3 };
+    CompNode *loss = Mean(Einsum("l[b] = x[b,I] p[I]", x, p));
+    CompNode *other = edf_tanh_at("an_other_place_with_a_name_that_is_much_longer_than_that_of_"
+                                  "this_file_so_that_it_needs_more_room_than_there_was_until_"
+                                  "now.c", 1, loss);
+    edf_doctor(loss);
+    memory.until_failure = n;
+    TRY(edf_doctor(other));
+    memory.until_failure = 0;
+    failed += panicked;
+    capture_begin();
+    edf_feed(x, large, 2);
+    edf_forward_to(panicked ? loss : other);
+    Backward(panicked ? loss : other);
+    capture_end();
+    CHECK(strstr(captured, "inputs look like 0...255"), "request %d: %s", n, captured);
+    edf_clear();
+    CHECK(memory.live == 0, "request %d: %ld blocks are left", n, memory.live);
+  }
+  CHECK(failed > 0, "%d requests failed", failed);
+}
+
+/* An optimiser before any Backward, in a program whose parameters a cell package made. */
+static void lstm_steps_too_early(void) {
+  Input *x = edf_input("x[n,5,3]");
+  CompNode *loss = Mean(Square(Unroll(edf_lstm_params(3, 4), x)));
+  for (int i = 0; i < 30; i++) ones[i] = 1;
+  edf_doctor(loss);
+  edf_feed(x, ones, 2);
+  capture_begin();
+  Forward();
+  SGD((edf_real)0.1);
+  Backward(loss);
+  capture_end();
+  CHECK(strstr(captured, "an optimiser step of ") && strstr(captured, "without a gradient\n") &&
+        strstr(captured, "there was no Backward so far"), "%s", captured);
+  edf_clear();
+}
+
 int main(void) {
   for (size_t i = 0; i < sizeof ones / sizeof *ones; i++) ones[i] = 1;
   RUN(no_memory_for_a_larger_batch);
@@ -318,5 +364,7 @@ int main(void) {
   RUN(along_directions);
   RUN(what_no_derivative_shows);
   RUN(a_wrong_slope_at_a_kink);
+  RUN(doctor_without_memory);
+  RUN(lstm_steps_too_early);
   return harness_report();
 }
