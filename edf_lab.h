@@ -1841,6 +1841,7 @@ typedef struct {
   edf_node *node;                        /* NULL: gone, with edf_clear_compnodes              */
   edf_node like;                         /* what it was                                       */
   edf_page text, back;                   /* JSON: all about it; its backward lines            */
+  size_t fixed;                          /* so much of the text stays, whatever others' names */
   int last[2];                           /* its last shots, of value and gradient; 0: none    */
 } edf_lab__traced;
 
@@ -1947,19 +1948,22 @@ static int edf_lab__traced_of(const edf_lab__trace *t, const edf_node *x) {
   return id;
 }
 
-static edf_page edf_lab__node_text(const edf_lab__trace *t, const edf_node *x) {
+static edf_page edf_lab__node_text(const edf_lab__trace *t, const edf_node *x,
+                                   size_t *fixed) {
   edf_page to = { NULL, 0 };
   edf_write(&to, "{\"k\":%d,\"place\":%d,\"row\":%d", (int)x->kind, edf_position(x), x->line);
   edf_lab__add_key(&to, "op", x->op);
-  edf_lab__add_key(&to, "name", edf_label(x));
   edf_lab__add_key(&to, "file", x->file);
   edf_write(&to, ",\"dim\":[");
   for (int d = 0; d < x->rank; d++) edf_write(&to, d ? ",%d" : "%d", x->dim[d]);
   edf_write(&to, "],\"in\":[");
   for (int k = 0; k < x->n_in; k++)
     edf_write(&to, k ? ",%d" : "%d", edf_lab__traced_of(t, x->in[k]));
-  edf_write(&to, x->kind == EDF_COMPNODE ? "],\"line\":[" : "]");
+  *fixed = to.n;
+  edf_write(&to, "]");
+  edf_lab__add_key(&to, "name", edf_label(x));
   if (x->kind != EDF_COMPNODE) return to;
+  edf_write(&to, ",\"line\":[");
   edf_lab__add_printed(&to, EDF_FORWARD_LINE, x);
   int is_equation = edf_is(x, EDF_IS_EQUATION), has_formula = edf_is(x, EDF_HAS_FORMULA);
   edf_write(&to, is_equation ? "],\"eq\":" : has_formula ? "],\"f\":1" : "]");
@@ -1968,20 +1972,30 @@ static edf_page edf_lab__node_text(const edf_lab__trace *t, const edf_node *x) {
 }
 
 /* A node that says the same of itself as one before is that one: a graph may be built anew for
-   each step. */
+   each step. So is one of which only names have changed, its own or an operand's: h becomes h@0
+   as soon as there is another h. */
 static void edf_lab__describe(edf_lab__trace *t, edf_node *x) {
+  size_t fixed;
   if (!edf_is(x, EDF_IS_ACTIVE) || t->full) return;
-  edf_page text = edf_lab__node_text(t, x);
-  int id = edf_lab__traced_of(t, x);
+  edf_page text = edf_lab__node_text(t, x, &fixed);
+  int id = edf_lab__traced_of(t, x), renamed = id >= 0 && fixed == t->node[id].fixed &&
+                                               !memcmp(text.at, t->node[id].text.at, fixed);
   if (id >= 0) t->node[id].node = NULL;
-  for (id = 0; id < t->n_node && strcmp(t->node[id].text.at, text.at); id++) {}
+  if (!renamed)
+    for (id = 0; id < t->n_node && strcmp(t->node[id].text.at, text.at); id++) {}
   if (id == t->n_node) {
     t->node = (edf_lab__traced *)edf_lab__grow(t->node, (size_t)id, sizeof *t->node);
-    t->node[id].text = text;
     t->node[id].like = *x;
     t->n_node++;
-  } else edf_release(text.at);
+  } else edf_release(t->node[id].text.at);
+  t->node[id].text = text;
+  t->node[id].fixed = fixed;
   t->node[id].node = x;
+}
+
+/* By the name that it has in the end. */
+static void edf_lab__rename(edf_lab__trace *t, edf_node *x) {
+  if (edf_lab__traced_of(t, x) >= 0) edf_lab__describe(t, x);
 }
 
 /* ---- Moments */
@@ -2051,7 +2065,8 @@ static void edf_lab__trace_forward(edf_lab__trace *t) {
 static void edf_lab__trace_ran(edf_lab__trace *t, edf_node *y) {
   char last = t->n_moment ? t->moment[t->n_moment - 1].what : 0;
   if (!t->forward && last != 'F' && last != 'f') edf_lab__trace_forward(t);
-  if (edf.eager) edf_lab__each(t, edf_lab__describe);
+  for (int k = 0; edf.eager && k < y->n_in; k++) edf_lab__describe(t, y->in[k]);
+  if (edf.eager) edf_lab__describe(t, y);
   if (t->full) return;
   edf_lab__add_moment(t, 'f', y);
   edf_lab__shoot(t, y, 0);
@@ -2094,6 +2109,8 @@ static void edf_lab__trace_moved(edf_lab__trace *t) {
 static void edf_lab__trace_told(edf_watcher *w, edf_event event, edf_node *x) {
   edf_lab__trace *t = (edf_lab__trace *)(void *)w;         /* its first member                */
   if (event == EDF_CLEARED) return;
+  t->full |= t->n_moment >= EDF_LAB__MOST_MOMENTS || t->numbers > EDF_LAB__MOST_NUMBERS ||
+             t->n_node > 2 * EDF_LAB__MOST_NODES;
   edf_lab__trace_moved(t);
   if (event != EDF_BEFORE_FORWARD && event != EDF_AFTER_FORWARD)
     t->forward = event == EDF_BEGIN_FORWARD;
@@ -2673,6 +2690,7 @@ void edf_trace_end(void) {
   edf_lab__trace *t = edf_lab__traces();
   if (!t) edf_stop("edf_trace_end: there was no edf_trace_begin");
   edf_lab__trace_moved(t);
+  edf_lab__each(t, edf_lab__rename);
   if (!t->n_moment) {
     edf_page why = { NULL, 0 };
     edf_write(&why, "edf_trace_end: nothing was recorded for %s: %s", t->path,

@@ -9,6 +9,7 @@
 #include "inside.h"
 #include <float.h>
 #include <stdint.h>
+#include <time.h>
 
 static char *page;                                           /* the file, as a string */
 static size_t page_size;
@@ -594,6 +595,92 @@ static void out_of_memory(void) {
   CHECK(access(temporary, F_OK) != 0, "%s is left", temporary);
 }
 
+/* ... and what is recorded after that is whole: a page with all of it. */
+static void goes_on_without_memory(void) {
+  file("memory.html");
+  for (long n = 1, done = 0; !done && n < 5000; n++) {
+    build(3, 2, 2);
+    edf_trace_begin(path);
+    memory.until_failure = n;
+    TRY(step());
+    done = !panicked;
+    memory.until_failure = 0;
+    step();
+    edf_trace_end();
+    read_page();
+    CHECK(count("{\"w\":\"F\"") >= 1 && count("{\"w\":\"b\"") >= 5, "request %ld: %d, %d", n,
+          count("{\"w\":\"F\""), count("{\"w\":\"b\""));
+    CHECK(count("\"k\":") == 11, "request %ld: %d nodes", n, count("\"k\":"));
+    has_numbers("w1", 0, Phi1.w->value, Phi1.w->size);
+    has_numbers("b2", 1, Phi2.b->grad, Phi2.b->size);
+    forget_page();
+  }
+}
+
+/* Each node is there once, by the name that it has in the end, and nothing without a moment;
+   what runs as it is built takes its time, and has an end. */
+static void eager_names(void) {
+  Parameter *p = edf_parameter("p[2]");
+  CompNode *a = NULL;
+  edf.eager = 1;
+  edf_trace_begin(file("eager.html"));
+  for (int i = 0; i < 3; i++) a = edf_name(Tanh(i ? a : p), "h");
+  Backward(Sum(a));
+  a = edf_name(Tanh(a), "h");
+  edf.eager = 0;
+  edf_name(Square(a), "later");
+  edf_trace_end();
+  read_page();
+  CHECK(count("\"k\":2") == 5, "%d computed nodes", count("\"k\":2"));
+  CHECK(count("\"name\":\"h@") == 4 && count("\"name\":\"h\"") == 0, "%d are numbered",
+        count("\"name\":\"h@"));
+  CHECK(strstr(page, "\"line\":[\"h@2[i] = tanh(h@1[i])\"]"), "the line of the third");
+  CHECK(strstr(page, "for i: h@0.grad[i] += h@1.grad[i] (1-h@1[i]^2)"), "its backward");
+  CHECK(!strstr(page, "later"), "a node that did not run");
+  forget_page();
+}
+
+static void eager_has_an_end(void) {
+  Parameter *p = edf_parameter("p[2]");
+  edf.eager = 1;
+  edf_trace_begin(file("eager.html"));
+  for (int i = 0; i < 30; i++) {
+    for (int k = 0; k < 300; k++) Square(p);
+    edf_clear_compnodes();
+  }
+  edf.eager = 0;
+  for (int i = 0; i < 3000; i++) { p->value[0]++; edf_push(p); SGD(1); }
+  edf_trace_end();
+  read_page();
+  CHECK(count("{\"w\":") <= 4000, "%d moments", count("{\"w\":"));
+  CHECK(strstr(page, "The page is full"), "the note");
+  forget_page();
+}
+
+/* The least of three: a graph of n nodes, where each has a name of its own or all have one. */
+static double seconds_of_dot(int n, int one_name) {
+  double least = HUGE_VAL;
+  Node *u = edf_parameter("p");
+  for (int i = 0; i < n; i++) u = edf_name(Tanh(u), one_name ? "u" : edf_fmt("u%d", i));
+  for (int k = 0; k < 3; k++) {
+    clock_t begin = clock();
+    edf_write_dot(file("many.dot"));
+    least = fmin(least, (double)(clock() - begin));
+  }
+  read_page();
+  CHECK(count(one_name ? "[label=\"u@" : "[label=\"u") == n, "%d names", count("[label=\"u"));
+  forget_page();
+  return least / CLOCKS_PER_SEC;
+}
+
+/* Four times as many nodes take four times as long, not 16 times. */
+static void dot_of_many(void) {
+  for (int one_name = 0; one_name < 2; one_name++) {
+    double few = seconds_of_dot(3000, one_name), many = seconds_of_dot(12000, one_name);
+    CHECK(many < 9 * few, "%g seconds, then %g", few, many);
+  }
+}
+
 static void dot(void) {
   Input *a = edf_name(edf_input("a[b,3]"), "quote \" back \\ line \n \xc3\xa9");
   Parameter *W = edf_parameter("W[3]");
@@ -628,7 +715,11 @@ int main(void) {
   RUN(errors);
   RUN(no_room_in_the_end);
   RUN(out_of_memory);
+  RUN(goes_on_without_memory);
+  RUN(eager_names);
+  RUN(eager_has_an_end);
   RUN(dot);
+  RUN(dot_of_many);
   rmdir(dir);
   return harness_report();
 }
