@@ -42,7 +42,8 @@ extern "C" {
                  among those fed while edf.training is 0
      labels      outside of the classes, counted from 1, not shuffled, unrelated to the inputs,
                  targets that the output cannot reach
-     program     softmax twice or over the wrong index, a parameter that the loss never uses
+     program     softmax twice or over the wrong index, a parameter that the loss never uses,
+                 Backward of another node, a model built again beside the old ones
      beginning   equal or zero weights, dead or saturated units, a first loss far above ln C
      gradient    in programs with nodes of your own: wrong sign, a factor (batch, 2), another
                  mistake, with the first wrong node; a sum over the batch
@@ -148,10 +149,11 @@ static void *edf_lab__grow(void *array, size_t n, size_t size) {
 enum { EDF_LAB__EVERY = 20, EDF_LAB__STEPS = 300, EDF_LAB__WINDOW = 50, EDF_LAB__FIRM = 10 };
 
 /* When a rule looks: inputs are fed; a Backward begins; it was the first; a Backward has ended;
-   the parameters have moved; one is about to move; a Forward has ended. */
+   the parameters have moved; one is about to move; a Forward has ended; a Backward of another
+   node has ended. */
 enum {
   EDF_LAB__FED = 1, EDF_LAB__ASKED = 2, EDF_LAB__FIRST = 4, EDF_LAB__LEARNT = 8,
-  EDF_LAB__MOVED = 16, EDF_LAB__MOVING = 32, EDF_LAB__RAN = 64
+  EDF_LAB__MOVED = 16, EDF_LAB__MOVING = 32, EDF_LAB__RAN = 64, EDF_LAB__OTHER = 128
 };
 
 typedef struct {                         /* what is known of a parameter                      */
@@ -210,7 +212,9 @@ typedef struct edf_lab__doctor {
   int assigns, explained, stepped;       /* stepped: an optimiser ever has                    */
   char *marked;                          /* by node                                           */
   int same_rows;                         /* batches in a row whose rows are all alike         */
-  double at_first;                       /* the sum of all parameters                         */
+  edf_node *latest; int at, n_nodes;     /* the last Backward's loss, where; nodes then       */
+  int again, astray;                     /* Backwards in a row of a loss that was built again */
+                                         /* beside the old one; of what the loss comes from   */
 } edf_lab__doctor;
 
 /* ---- The report: a finding, the nodes and numbers, a hint. */
@@ -278,12 +282,16 @@ static int edf_lab__learns(const edf_node *p) {
   return edf_is(p, EDF_IS_ACTIVE) && edf_is(p, EDF_MAY_STEP);
 }
 
+static int edf_lab__is_built_there(const edf_lab__doctor *d, const edf_node *c) {
+  return c->line == d->line && !strcmp(c->file, d->file) && !strcmp(c->op, d->op);
+}
+
 /* The loss may have been built again, at the same line: then the last one there. */
 static edf_node *edf_lab__find_loss(edf_lab__doctor *d) {
   edf_node *found = NULL;
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *c = edf.compnodes[i];
-    if (c->line != d->line || strcmp(c->file, d->file) || strcmp(c->op, d->op)) continue;
+    if (!edf_lab__is_built_there(d, c)) continue;
     if (c == d->loss) return c;
     found = c;
   }
@@ -720,6 +728,25 @@ static int edf_lab__rule_axis(edf_lab__doctor *d) {
                      edf_label(P));
   return edf_lab__hint("Softmax(s) goes over the last index; LogLoss takes probabilities, "
                        "SoftmaxLogLoss scores");
+}
+
+/* Three Backwards in a row. Each Forward runs all that was built so far. */
+static int edf_lab__rule_rebuilt(edf_lab__doctor *d) {
+  if (d->again < 3) return 0;
+  edf_lab__find(d, edf.loss, "the model is built again for each step, and the old ones stay");
+  edf_lab__say("%d computed nodes so far, all of which run in each Forward", edf.n_compnodes);
+  return edf_lab__hint("build it once, before the loop; or edf_clear_compnodes() before it is "
+                       "built again");
+}
+
+/* Three Backwards, of which none was of the loss, but all of a node that it comes from. */
+static int edf_lab__rule_astray(edf_lab__doctor *d) {
+  if (d->step || d->astray < 3) return 0;
+  edf_lab__find(d, edf.loss, "Backward of %s, not of the loss %s", edf_label(edf.loss),
+                edf_label(d->loss));
+  edf_lab__point_at(d->loss);
+  edf_lab__say("the gradients are those of the mean of %s", edf_label(edf.loss));
+  return edf_lab__hint("Backward(%s)", edf_label(d->loss));
 }
 
 /* Fifty steps, so that a program with several losses has come to each of them. */
@@ -1284,6 +1311,8 @@ static const struct { int when, symptom; int (*look)(edf_lab__doctor *); } edf_l
   { EDF_LAB__FIRST, 0, edf_lab__rule_target },
   { EDF_LAB__FIRST, 0, edf_lab__rule_twice },
   { EDF_LAB__FIRST, 0, edf_lab__rule_axis },
+  { EDF_LAB__LEARNT, 0, edf_lab__rule_rebuilt },
+  { EDF_LAB__OTHER, 0, edf_lab__rule_astray },
   { EDF_LAB__LEARNT, -1, edf_lab__rule_unused },
   { EDF_LAB__LEARNT, 0, edf_lab__rule_symmetric },
   { EDF_LAB__FIRST, 1, edf_lab__rule_dead_start },
@@ -1487,15 +1516,34 @@ static void edf_lab__end_of_looks(edf_lab__doctor *d) {
   d->n_held = 0;
 }
 
+/* Was the loss built again, while that of its last Backward is still there? Or does the loss
+   come from this node? */
+static void edf_lab__note_which(edf_lab__doctor *d) {
+  edf_node *l = edf.loss, *mine = edf_lab__find_loss(d);
+  if (edf_lab__is_built_there(d, l)) {
+    int stays = d->latest && d->at < edf.n_compnodes && edf.compnodes[d->at] == d->latest;
+    d->again = stays && edf_position(l) >= d->n_nodes ? d->again + 1 : 0;
+    if (d->again) d->loss = l;
+    d->latest = l;
+    d->at = edf_position(l);
+    d->n_nodes = edf.n_compnodes;
+  } else if (mine && !d->step) {
+    edf_mark(mine);
+    d->astray += edf_is(l, EDF_IS_ACTIVE);
+  }
+}
+
 static void edf_lab__doctor_learnt(edf_lab__doctor *d) {
   edf_lab__patients(d);
+  edf_lab__note_which(d);
   d->backwards++;
   d->stepping = d->fed = 0;
   d->unlearnt = edf.training ? 0 : d->unlearnt > 0 ? -1 : d->unlearnt - 1;
   for (int i = 0; i < edf.n_parameters; i++)
     d->patient[i].met |= edf_is(edf.parameters[i], EDF_IS_REACHED);
-  d->several |= !edf_lab__find_loss(d) || edf.loss != d->loss;
-  if (edf.loss != d->loss) return;
+  d->several |= edf.loss != d->loss;
+  d->now = (long)d->backwards;
+  if (edf.loss != d->loss) { edf_lab__consult(d, EDF_LAB__OTHER); return; }
   d->feeds = edf.feeds;
   d->now = ++d->step;
   if (d->step <= EDF_LAB__STEPS) {
