@@ -209,7 +209,8 @@ typedef struct edf_lab__doctor {
   double factor, slope;
   edf_node *forgetful;                   /* its forward leaves entries as they were           */
   edf_verdict forgot;
-  int assigns, explained, stepped;       /* stepped: an optimiser ever has                    */
+  int assigns, explained;
+  int stepped, moved;                    /* an optimiser ever has; a parameter                */
   char *marked;                          /* by node                                           */
   int same_rows;                         /* batches in a row whose rows are all alike         */
   edf_node *latest; int at, n_nodes;     /* the last Backward's loss, where; nodes then       */
@@ -346,6 +347,16 @@ static edf_node *edf_lab__user_of(const edf_node *x) {
   return NULL;
 }
 
+/* Is it an output less its targets? Of a loss of the program's own nobody knows. */
+static int edf_lab__subtracts(const edf_node *c) {
+  edf_page line = { NULL, 0 };
+  if (c->in[0]->kind != EDF_COMPNODE) return 0;
+  edf_write_node(&line, c, EDF_FORWARD_LINE);
+  int minus = strstr(line.at, " - ") != NULL;
+  edf_release(line.at);
+  return minus || edf_is(c, EDF_IS_OWN) || edf_is(c, EDF_IS_BINARY_LOSS);
+}
+
 /* The data: of the batched inputs but the labels the one with the longest rows; of equal ones
    rather not what is subtracted from an output. */
 static edf_node *edf_lab__find_data(const edf_lab__doctor *d) {
@@ -355,7 +366,7 @@ static edf_node *edf_lab__find_data(const edf_lab__doctor *d) {
     int is_fed = edf_is(x, EDF_IS_ACTIVE) && edf_rows_fed(x) >= 0;
     if (!is_fed || !edf_follows_batch(x, 0) || x == d->y) continue;
     const edf_node *user = best ? edf_lab__user_of(best) : NULL;
-    int targets = user && user->n_in == 2 && user->in[1] == best;
+    int targets = user && user->n_in == 2 && user->in[1] == best && edf_lab__subtracts(user);
     if (!best || edf_lab__row_size(x) + (size_t)targets > edf_lab__row_size(best)) best = x;
   }
   return best;
@@ -963,6 +974,7 @@ static void edf_lab__measure_gradients(edf_lab__doctor *d) {
   if (d->carried || edf.eager || !n_own) return;
   edf_aside *aside = edf_begin_aside();
   edf_lab__find_culprit(d);
+  if (d->forgetful) d->culprit = NULL;   /* what was in the memory has no derivative          */
   edf_lab__unmark_all(d);
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     const edf_node *c = edf.compnodes[i];
@@ -972,7 +984,8 @@ static void edf_lab__measure_gradients(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     double slope = 1;
-    if (edf_lab__learns(p) && !*edf_lab__mark_of(d, p)) slope = edf_lab__measured_slope(d, p);
+    if (edf_lab__learns(p) && !*edf_lab__mark_of(d, p) && !d->forgetful)
+      slope = edf_lab__measured_slope(d, p);
     d->patient[i].slope = slope;
     if (slope == 1 || d->sick) continue;
     d->sick = p;
@@ -1117,12 +1130,7 @@ static int edf_lab__rule_not_fresh(edf_lab__doctor *d) {
 
 /* Twenty Backwards, and neither an optimiser nor the program has moved anything. */
 static int edf_lab__rule_no_step(edf_lab__doctor *d) {
-  double sum = 0;
-  if (d->stepped || edf.accumulate || (d->step != 1 && d->step != EDF_LAB__EVERY)) return 0;
-  for (int i = 0; i < edf.n_parameters; i++)
-    sum += edf_lab__mean_of(edf.parameters[i]) * (double)edf.parameters[i]->size;
-  if (d->step == 1) d->at_first = sum;
-  if (d->step == 1 || sum != d->at_first) return 0;
+  if (d->stepped || d->moved || edf.accumulate || d->step != EDF_LAB__EVERY) return 0;
   edf_lab__find(d, NULL, "after %ld Backwards no parameter has ever moved", d->step);
   return edf_lab__hint("SGD(eta), or another optimiser, after each Backward");
 }
@@ -1164,6 +1172,15 @@ static double edf_lab__largest_change(const edf_lab__doctor *d) {
   return most;
 }
 
+/* With digits that tell the two apart. */
+static const char *edf_lab__from_to(double a, double b) {
+  for (int digits = 3; digits < 10; digits++) {
+    const char *from = edf_fmt("%.*g", digits, a), *to = edf_fmt("%.*g", digits, b);
+    if (strcmp(from, to)) return edf_fmt(", from %s to %s in the mean", from, to);
+  }
+  return "";
+}
+
 /* A step must lower the loss of its own batch. Sure at once: ten times as high, or NaN, which
    it was not, after much of a change. Soon: most of five looks, and higher by a tenth in the
    mean. Else a third of twenty, and higher in the mean: momentum and Adam overshoot now and
@@ -1181,8 +1198,10 @@ static int edf_lab__rule_too_large(edf_lab__doctor *d) {
   if (!now && !soon && !late && !lost && d->high < 3) return 0;
   edf_lab__find(d, NULL, "the step is too large");
   if (d->rises)
-    edf_lab__say("%d of %d steps have raised the loss of their own batch, from %.3g to %.3g in "
-                 "the mean", d->rises, n, d->sum_before / n, d->sum_after / n);
+    edf_lab__say("%d of %d step%s %s raised the loss of %s own batch%s", d->rises, n,
+                 n == 1 ? "" : "s", d->rises == 1 ? "has" : "have",
+                 d->rises == 1 ? "its" : "their",
+                 edf_lab__from_to(d->sum_before / n, d->sum_after / n));
   if (lost || d->high >= 3)
     edf_lab__say("the loss has gone from %.3g to %.3g", d->first, edf_lab__mean_of(d->loss));
   edf_lab__say("a step changes weights by up to %.2g times their size; 0.001 to 0.01 is usual",
@@ -1325,7 +1344,7 @@ static const struct { int when, symptom; int (*look)(edf_lab__doctor *); } edf_l
   { EDF_LAB__FIRST, 1, edf_lab__rule_first_loss },
   { EDF_LAB__ASKED, 0, edf_lab__rule_stale },
   { EDF_LAB__MOVING, 0, edf_lab__rule_not_fresh },
-  { EDF_LAB__FIRST | EDF_LAB__LEARNT, 0, edf_lab__rule_no_step },
+  { EDF_LAB__LEARNT, 0, edf_lab__rule_no_step },
   { EDF_LAB__MOVED, 0, edf_lab__rule_idle },
   { EDF_LAB__MOVED, 0, edf_lab__rule_uphill },
   { EDF_LAB__FED | EDF_LAB__RAN, -1, edf_lab__rule_mode },
@@ -1454,8 +1473,10 @@ static void edf_lab__note_gradients(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     edf_lab__patient *a = &d->patient[i];
+    const edf_real *now = edf_value(p);
     a->norm = edf_lab__learns(p) ? edf_lab__norm(edf_grad(p), p->size) : 0;
-    a->before = edf_lab__copy_numbers(a->before, edf_value(p), p->size);
+    d->moved |= a->before && memcmp(a->before, now, p->size * sizeof *now);
+    a->before = edf_lab__copy_numbers(a->before, now, p->size);
     if (d->step == 1) a->zero = edf_lab__norm(a->before, p->size) == 0;
   }
   double last = edf_lab__last_norm(d);

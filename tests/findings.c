@@ -288,7 +288,26 @@ static void once_each(void) {
   run(22);
 }
 
+/* The second operand of an equation, of a product, of a difference: which is the data? Beside it
+   there is noise, with rows of the same length. */
+static void data_as_second(int how) {
+  about("scale: data is the second operand of %s", !how ? "an equation" : how == 1 ? "a Mul" :
+        how == 2 ? "a difference" : "an equation that subtracts");
+  given(2, "x[b,2]", NULL, "W[2]");
+  Input *noise = edf_input("noise[b,2]");
+  CompNode *u = how == 1 ? Mul(Relu(noise), x) : how == 2 ? Sub(Relu(noise), x)
+              : how == 3 ? Einsum("u[b,i] = 2 n[b,i] - x[b,i]", Relu(noise), x)
+              : Einsum("u[b,i] = W[i] x[b,i]", p, x);
+  loss = Mean(Einsum("l[b] = u[b,I] W[I] + noise[b,I] W[I]", u, p, noise));
+  edf_doctor(loss);
+  PUT(xs, 200, 3, 100, 0);
+  PUT(ys, 0, 1, 1, 0);
+  edf_feed(noise, ys, 2);
+  run(1);
+}
+
 static void scale(void) {
+  for (int how = 0; how < 4; how++) data_as_second(how);
   once_each();
   eager_data();
   of_scale(20, 0, -20, 0);
@@ -1181,6 +1200,7 @@ static void too_large(void) {
     saw(0.5, 1.25, 0, once);             /* 6 of 20 are not too many, 7 are; more is 2.25 */
     saw(0.5, 1.25, 2, once);
     saw(0.875, 1.625, 2, once);          /* no more */
+    saw(0.015625, 0.0390625, 2, once);   /* as little that three digits do not show it */
   }
 }
 
@@ -1423,6 +1443,11 @@ static void of_steps(const char *what, int n, void (*act)(int i)) {
 }
 
 static void none(int i) { (void)i; }
+static void sum_stays(int i) {           /* it moves, and the sum of all is what it was       */
+  if (i < 0) return;
+  p->value[0] -= rate;
+  p->value[1] += rate;
+}
 static void moves_at_20(int i) { if (i == -20) p->value[1] -= rate; }
 static void moves_at_21(int i) { if (i == -21) p->value[1] -= rate; }
 static void of_no_size(int i) { if (i > 0) edf_sgd(0); }
@@ -1503,6 +1528,64 @@ static void head_goes(void) {
   }
 }
 
+/* The model is built in the loop, where nothing is cleared, or all; but not in each `of`-th step.
+   1: the doctor is asked in the loop; 2: a second loss is built behind the first. */
+static void built_beside(const char *what, int stays, int of, int more) {
+  about("built beside the old ones: %s", what);
+  x = edf_input("c[2]");
+  p = edf_parameter("W[2]");
+  fill(xs, 2, 1);
+  PUT(p->value, 4, 4);
+  for (int i = 0; i < 9; i++) {
+    int new_one = !i || of == 1 || i % of;
+    if (!stays) edf_clear_compnodes();
+    if (new_one) loss = edf_name(Square(Einsum("l = W[I] c[I]", p, x)), "loss");
+    CompNode *one = loss, *two = new_one && more == 2 ? Sum(one) : NULL;
+    if (!i || more == 1) edf_doctor(loss);
+    p->value[0] -= rate;
+    feed();
+    edf_forward();
+    edf_backward(one);
+    if (two) edf_backward(two);
+  }
+}
+
+/* Losses at one line that were all built before, in turn: nothing grows. */
+static void heads_in_turn(void) {
+  CompNode *head[3];
+  about("three losses at one line, in turn");
+  x = edf_input("c[2]");
+  p = edf_parameter("W[2]");
+  fill(xs, 2, 1);
+  PUT(p->value, 4, 4);
+  for (int k = 0; k < 3; k++) head[k] = Square(Einsum("l = W[I] c[I]", p, x));
+  edf_doctor(head[0]);
+  for (int i = 0; i < 9; i++) {
+    p->value[0] -= rate;
+    feed();
+    edf_forward();
+    edf_backward(head[i % 3]);
+  }
+}
+
+/* So many Backwards of the probabilities, or of a node beside them, and then of the loss. */
+static void of_another(int n, int beside) {
+  about("%d Backwards of %s", n, beside ? "a node beside" : "probabilities");
+  given(2, "x[b,2]", "y[b]", "W[2,3]");
+  CompNode *Q = edf_name(Softmax(Einsum("s[b,k] = W[I,k] x[b,I]", p, x)), "Q");
+  CompNode *u = Einsum("u[b] = x[b,I] W[I,0]", x, p);
+  loss = edf_name(LogLoss(Q, y), "ell");
+  edf_doctor(loss);
+  PUT(xs, 1, 0, 0, 1);
+  PUT(ys, 0, 1);
+  for (int i = 0; i < 6; i++) {
+    p->value[i] += rate * (edf_real)(i + 1);
+    feed();
+    edf_forward();
+    edf_backward(i >= n ? loss : beside ? u : Q);
+  }
+}
+
 /* The graph is built anew for each step, at one line, or at two in turn; the weight grows. */
 static void rebuilt(const char *what, int anew, int lines) {
   about("rebuilt: %s", what);
@@ -1549,6 +1632,7 @@ static void program_steps(void) {
   of_steps("two after the third", 5, twice);
   of_steps("before Backward too", 5, late);
   of_steps("none until the 25th", 26, first_at_25);
+  of_steps("by hand, and the sum stays", 22, sum_stays);
   of_steps("gradients are kept", 4, keeps);
   of_steps("gradients are kept, and set to 0", 22, keeps_none);
   of_steps("gradients are kept for four", 22, keeps_four);
@@ -1558,6 +1642,16 @@ static void program_steps(void) {
   one_forward();
   left_out();
   head_goes();
+  built_beside("each step", 1, 1, 0);
+  built_beside("each step, and the doctor is asked again", 1, 1, 1);
+  built_beside("each step, and cleared", 0, 1, 0);
+  built_beside("in two steps of three", 1, 3, 0);
+  built_beside("of two losses, each step", 1, 1, 2);
+  heads_in_turn();
+  of_another(2, 0);
+  of_another(3, 0);
+  of_another(6, 0);
+  of_another(6, 1);
   rebuilt("never", 0, 1);
   rebuilt("once", 2, 1);
   rebuilt("each step", 1, 1);
