@@ -1,6 +1,7 @@
 # Puts notes/trace.html, the page of edf_trace_begin, into a C header between the lines with
 # `>>page begin` and `>>page end`, as two lists of strings: what stands before the data, and
-# behind it. Comments, indentation and ends of lines are left out, and so is the sample.
+# behind it. Comments, indentation, ends of lines and blanks that mean nothing are left out, and
+# so is the sample.
 #   awk -v prefix=edf_lab__ -f notes/embed.awk notes/trace.html edf_lab.h > new.h       (make page)
 
 # The line as it is shown: without blanks around it and without a comment that is a line of
@@ -10,6 +11,24 @@ function bare(s) {
   sub(/(^|  ) *\/\/ .*$/, "", s)
   gsub(/^ +| +$/, "", s)
   return s
+}
+
+# Without the blanks that CSS and JavaScript do not need; strings and patterns stay as they are.
+function squeezed(s,    k, c, next_c, to, quote, last, class) {
+  for (k = 1; k <= length(s); k++) {
+    c = substr(s, k, 1)
+    next_c = substr(s, k + 1, 1)
+    if (quote != "") {
+      if (c == "\\") { c = c next_c; k++ }
+      if (quote == "/") class = c == "[" ? 1 : c == "]" ? 0 : class
+      if (c == quote && !class) quote = ""
+    } else if (c == " " && last != "" && (index(marks, last) || index(marks, next_c)) &&
+               !(last == next_c && last ~ /[-+]/)) continue
+    else if (c ~ /['"`]/ || (c == "/" && last ~ /^[(,=:[!&|?{};>]?$/)) quote = c
+    to = to c
+    last = c
+  }
+  return to
 }
 
 # As characters of a C string.
@@ -26,21 +45,22 @@ function fail(what) {
   bad = 1
 }
 
-# One string a row, as full as words allow; a row's end is no end of a line of the page.
+# One string a row, as full as escapes allow; a row's end is no end of a line of the page.
 function flush() {
   if (row != "") page[part, ++rows[part]] = "  \"" row "\","
   row = ""
 }
 
-function add(s,    k, n, word) {
+function add(s,    k, c) {
   if (s == "") return
+  marks = in_code == "style" ? "{};:," : "=+-*/?:;,{}()[]<>&|!"
+  if (in_code) s = squeezed(s)
+  if (!in_code || !index(marks, substr(s, length(s)))) s = s " "
   if (s ~ /\?\?[=\/'()!<>-]/) fail("a trigraph of C")
-  n = split(escaped(s), word, / /)
-  for (k = 1; k <= n; k++) {
-    if (k < n || !in_code || s !~ /[;{},]$/) word[k] = word[k] " "
-    if (length(word[k]) > 91) fail("a word is too long")
-    if (length(row word[k]) > 91) flush()
-    row = row word[k]
+  for (k = 1; k <= length(s); k++) {
+    c = escaped(substr(s, k, 1))
+    if (length(row c) > 91) flush()
+    row = row c
   }
 }
 
@@ -54,8 +74,9 @@ BEGIN { part = "head" }
 FNR == NR && part == "data" { if (/<\/script>/) { part = "script"; add(bare($0)) } next }
 FNR == NR {
   add(bare($0))
-  if (/<(style|script)>/) in_code = 1
-  if (/<\/(style|script)>/) in_code = 0
+  if (/<style>/) in_code = "style"
+  if (/<script>/) in_code = "script"
+  if (/<\/(style|script)>/) in_code = ""
   if (/id="data"/) { flush(); part = "data" }
   next
 }
