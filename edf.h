@@ -72,12 +72,12 @@
    >>models 332 Saved models: save load
    >>names 105 Short names of all that follows Part One
    edf_lab.h, the laboratory, optional
-   >>lab 144 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
+   >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
      write_dot contact_sheet
-   >>doctor 1429 Rules that watch the first steps of training
-   >>plot 238 Training curves                     >>trace 865 The trace page
-   >>paper 145 The program as LaTeX, the graph in Graphviz's language
-   >>sheet 47 Contact sheets
+   >>doctor 1500 Rules that watch the first steps of training
+   >>plot 252 Training curves                     >>trace 844 The trace page
+   >>paper 166 The program as LaTeX, the graph in Graphviz's language
+   >>sheet 54 Contact sheets
 */
 
 /* ---- >>example  A whole program ------------------------------------------------------------

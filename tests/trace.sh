@@ -26,7 +26,7 @@ if ! open empty.html 1280 | grep -q 'it runs'; then
   exit
 fi
 
-dark='s/(prefers-color-scheme: dark)/(min-width: 1px)/'
+dark='s/(prefers-color-scheme: *dark)/(min-width: 1px)/'
 bad=0
 drive() {                                  # drive PAGE WIDTH SED-COMMAND NAME
   {
@@ -47,10 +47,10 @@ drive() {                                  # drive PAGE WIDTH SED-COMMAND NAME
   sed -n 's/^counted/  &/p' "$dir/$4.out"
 }
 cp notes/trace.html "$dir/notes.html"      # the source, with its sample
-for page in sqrt mlp mnist steps attention lstm zoo notes; do
+for page in sqrt mlp mnist steps attention lstm zoo twins notes; do
   drive $page 1280 '' $page-wide
 done
-for page in sqrt mlp attention; do drive $page 400 "$dark" $page-narrow-dark; done
+for page in sqrt mlp attention twins; do drive $page 400 "$dark" $page-narrow-dark; done
 
 size=$(wc -c < "$dir/mnist.html")
 if [ "$size" -lt 2000000 ]; then echo "ok trace-below-2-MB"

@@ -20,6 +20,16 @@
     const current = all('#program [aria-current]');
     if (current.length !== 1 || current[0] !== moments[m].button) bad(why + ': the list');
   }
+  // Is every tensor of a line read at the entry itself, or at the trailing part of its index?
+  function elementwise(line) {
+    if (!line || /(sum|mean|variance|max)_[A-Z]|flat\[|;| by the code of /.test(line))
+      return false;
+    const in_brackets = text => (text.match(/\w\[[^\]]*\]/g) || []).map(p => p.slice(2, -1));
+    const [left, right] = sides(line), at = in_brackets(left)[0] || '';
+    return in_brackets(right).every(p => at === p || at.endsWith(',' + p));
+  }
+  const twins = c => c.in.some((id, k) =>    // then no name tells which of the two is meant
+    c.in.slice(0, k).some(other => other !== id && nodes[other].name === nodes[id].name));
   const point = td => td.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }));
   const last = moments.length - 1;
 
@@ -86,7 +96,7 @@
     const forward = t.w === 'f' && id === c.id && !kind;
     const before = m && number(id, 1, index, m - 1);
     if (c && c.f && t.w !== 's')
-      checkFormula(x, name, bad, forward && !c.eq && elementwise(c.line));
+      checkFormula(x, name, bad, forward && !c.eq && elementwise(c.line) && !twins(c));
     if (!c || !c.eq || !(forward || t.w === 'b' && kind && c.in.includes(id))) return;
     const terms = forward ? termsForward(c, index, m) : termsBackward(c, id, index, m);
     if (terms.some(p => p.factors.some(f => f.x === undefined))) {
@@ -173,6 +183,72 @@
     return x;
   }
 
+  // Losses and softmaxes say how a number was made, not of what alone; so do means over rows.
+  test('losses-with-numbers', bad => {
+    moments.forEach((t, m) => {
+      const c = nodes[t.n];
+      if (!'fb'.includes(t.w) || !/^((Soft|LogSoft)max|(SoftmaxLog|Log)Loss)$/.test(c.op)) return;
+      go(m);
+      const td = cells().find(cell => t.w === 'f' ? cell.entry.id === c.id && !cell.entry.kind
+        : cell.entry.id !== c.id && cell.entry.kind);
+      if (!td) return;
+      point(td);
+      const sum = document.querySelector('#how .sum'), text = sum ? sum.textContent : '';
+      if (!/^= [^a-z]*\d/.test(text.replace(/ln|exp/g, '')) || /\w\[|sum_|arrives/.test(text))
+        bad(m + ': ' + td.name + ' says ' + text);
+    });
+  });
+
+  // A tensor of three indices or more: whichever two are rows and columns, the map shows them.
+  test('axes', bad => {
+    const m = moments.findIndex((t, k) => (go(k), all('#cards select').length > 0));
+    if (m < 0 && nodes.some(x => x.dim.length > 2)) bad('no axis can be chosen');
+    if (m < 0) return;
+    const first = all('#cards section').findIndex(card => all('select', card).length);
+    const look = () => all('#cards section')[first];
+    const n = all('option', all('select', look())[0]).length;
+    for (let choice = 0; choice < 2 * n * n; choice++) {
+      const k = choice % 2, row = Math.floor(choice / 2) % n, col = Math.floor(choice / 2 / n);
+      const box = all('select', look())[k], before = all('select', look()).map(s => +s.value);
+      box.value = k ? col : row;
+      box.onchange();
+      const after = all('select', look()).map(s => +s.value);
+      if (after[0] === after[1] || after[k] !== (k ? col : row)) bad('chosen ' + after);
+      if (before[k] === after[k] && before[1 - k] !== after[1 - k]) bad('the other changes');
+      const last = all('[role=grid] td', look()).pop().entry, x = nodes[last.id];
+      const ends = last.index.map((i, d) => after.includes(d) ? i : -1);
+      ends.forEach((i, d) => {
+        if (i >= 0 && i !== range(x, d).pop()) bad(label(x.id, 0, last.index) + ' is the last');
+      });
+      cells().forEach(cell => { check(cell, moments[m], m, bad); });
+    }
+  });
+
+  // A step shows the value before it, the gradient, the value after it.
+  test('a-step-has-three-maps', bad => {
+    moments.forEach((t, m) => {
+      if (t.w !== 's') return;
+      go(m);
+      const card = document.querySelector('#cards section'), maps = all('[role=grid]', card);
+      const entry = all('td', maps[0])[0].entry, last = maps.length - 1;
+      const values = maps.map(table => all('td', table)[0].getAttribute('aria-label'));
+      const of = (kind, at) => label(entry.id, kind, entry.index) + ' = '
+        + show(number(entry.id, kind, entry.index, at));
+      if (values[0] !== of(0, m - 1) || values[last] !== of(0, m)) bad(m + ': ' + values);
+      if (!numbers(entry.id, 1, m)) return;
+      if (last !== 2 || values[1] !== of(1, m)) bad(m + ': ' + values);
+    });
+  });
+
+  // Every node of a moment goes by another name, and no number is another tensor's.
+  test('names', bad => {
+    moments.forEach((t, m) => {
+      go(m);
+      const names = all('#cards h3').map(h => h.firstChild.textContent);
+      if (new Set(names).size < names.length) bad(m + ': ' + names);
+    });
+  });
+
   test('gradients-fill-up', bad => {
     moments.forEach((t, m) => {
       if (t.w !== 'B') return;
@@ -203,6 +279,8 @@
   test('layout', bad => {
     [0, 1, last].forEach(m => {
       go(m);
+      const box = $('graph').getBoundingClientRect();
+      if (innerWidth > 900 && box.top + 60 > innerHeight / 2) bad('the graph is at ' + box.top);
       const wide = document.documentElement.scrollWidth;
       if (wide > innerWidth) bad(m + ': ' + wide + ' pixels of ' + innerWidth);
     });

@@ -135,6 +135,34 @@ static void zoo_page(void) {
   edf_clear();
 }
 
+/* Tensors that share a name, images with one channel, a loss of scores, and momentum. */
+static void twins_page(void) {
+  static edf_real numbers[2 * 5 * 4], others[2 * 3], classes[] = { 1, 0 };
+  for (int i = 0; i < 40; i++) numbers[i] = edf_normal(0, 1);
+  for (int i = 0; i < 6; i++) others[i] = edf_normal(0, 1);
+  Input *image = edf_input("image[b,5,4,1]"), *y = edf_input("y[b]");
+  Input *x = edf_input("x[b,3]"), *other = edf_name(edf_input("z[b,3]"), "x");
+  Parameter *W = edf_parameter("W[2,2,1,3]"), *h = edf_parameter("h[3]");
+  edf_init_normal(W, 0, 1);
+  edf_init_normal(h, 0, 1);
+  CompNode *c = Relu(Einsum("y[b,i,j,k] = W[DI,DJ,C,k] x[b,i+DI,j+DJ,C]", W, image));
+  CompNode *p = edf_name(MeanOver("m[b,k] = c[b,I,J,k]", c), "h");
+  CompNode *s = edf_name(Add(edf_name(Tanh(Mul(p, h)), "h"), Div(x, other)), "h");
+  CompNode *ell = SoftmaxLogLoss(edf_name(Tanh(s), "h"), y);
+  edf_feed(image, numbers, 2);
+  edf_feed(x, others, 2);
+  edf_feed(other, numbers, 2);
+  edf_feed(y, classes, 2);
+  edf_trace_begin(in("twins.html"));
+  for (int i = 0; i < 2; i++) {
+    Forward();
+    Backward(ell);
+    edf_momentum((edf_real)0.1, (edf_real)0.9);
+  }
+  edf_trace_end();
+  edf_clear();
+}
+
 int main(int argc, char **argv) {
   directory = argc > 1 ? argv[1] : ".";
   sqrt_page();
@@ -144,5 +172,6 @@ int main(int argc, char **argv) {
   attention_page();
   lstm_page();
   zoo_page();
+  twins_page();
   return 0;
 }
