@@ -288,8 +288,8 @@ static void once_each(void) {
   run(22);
 }
 
-/* The second operand of an equation, of a product, of a difference: which is the data? Beside it
-   there is noise, with rows of the same length. */
+/* The second operand of an equation, of a product, of a difference: which is the data? Beside
+   it there is noise, with rows of the same length. */
 static void data_as_second(int how) {
   about("scale: data is the second operand of %s", !how ? "an equation" : how == 1 ? "a Mul" :
         how == 2 ? "a difference" : "an equation that subtracts");
@@ -1528,8 +1528,8 @@ static void head_goes(void) {
   }
 }
 
-/* The model is built in the loop, where nothing is cleared, or all; but not in each `of`-th step.
-   1: the doctor is asked in the loop; 2: a second loss is built behind the first. */
+/* The model is built in the loop, where nothing is cleared, or all; but not in each `of`-th
+   step. 1: the doctor is asked in the loop; 2: a second loss is built behind the first. */
 static void built_beside(const char *what, int stays, int of, int more) {
   about("built beside the old ones: %s", what);
   x = edf_input("c[2]");

@@ -187,7 +187,7 @@ static void axes_of_odd_values(void) {
   }
 }
 
-/* Nothing was logged: after a training that is no reason to stop. It is said, here and there. */
+/* Nothing was logged: after a training that is no reason to stop. It is said, twice. */
 static void nothing_logged(void) {
   char said[200] = "";
   FILE *f = tmpfile();
