@@ -187,7 +187,7 @@
   test('losses-with-numbers', bad => {
     moments.forEach((t, m) => {
       const c = nodes[t.n];
-      if (!'fb'.includes(t.w) || !/^((Soft|LogSoft)max|(SoftmaxLog|Log)Loss)$/.test(c.op)) return;
+      if (!'fb'.includes(t.w) || !/^(Softmax|LogSoftmax|(Softmax)?LogLoss)$/.test(c.op)) return;
       go(m);
       const td = cells().find(cell => t.w === 'f' ? cell.entry.id === c.id && !cell.entry.kind
         : cell.entry.id !== c.id && cell.entry.kind);
