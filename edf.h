@@ -24,13 +24,13 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1647 (1647), to the end of >>nodes: no notation yet
-   Second sitting: lines 1648 to 3028 (1381): then you have read the framework
+   First sitting:  lines 1 to 1658 (1658), to the end of >>nodes: no notation yet
+   Second sitting: lines 1659 to 3039 (1381): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 74 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
    >>notation 28 The index notation
-   >>api 334 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+   >>api 345 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
      input parameter compnode _shaped addgrad state name label want_grad feed forward _to
      backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push _grad
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
@@ -58,7 +58,7 @@
    >>optim 261 Optimisers: momentum average adagrad rmsprop adam _slides adamw clip _each l2 l1
      update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
-   >>tools 385 What tools are made of: watch _passes unwatch find_watcher is follows_batch
+   >>tools 413 What tools are made of: watch _passes unwatch find_watcher is follows_batch
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
@@ -513,6 +513,17 @@ EDF__C_END
 #ifdef EDF_CBLAS
 #include <cblas.h>
 #undef I                                 /* <cblas.h> may include <complex.h>                 */
+#endif
+
+#if defined(__unix__) || defined(__APPLE__)
+#define EDF__UNIX                        /* files: see >>tools                                */
+#include <sys/types.h>
+#include <sys/stat.h>
+#ifdef __cplusplus
+#include <unistd.h>
+#else
+ssize_t readlink(const char *path, char *to, size_t n);    /* -std=c99 hides it              */
+#endif
 #endif
 
 #if defined(EDF_MALLOC) != defined(EDF_FREE) || defined(EDF_MALLOC) != defined(EDF_REALLOC)
@@ -5819,9 +5830,11 @@ typedef struct { const char *at; size_t n; char kind; int depth; } edf_word;
 int edf_next_word(edf_word *w);          /* depth: in so many brackets [ ]                    */
 
 /* A file that is written whole or not at all: w.file is a temporary one beside it, renamed at
-   the end; a stop meanwhile leaves it, so put the text together before. Errors name `who`,
-   unless that is NULL, the file and the system's reason. */
-typedef struct { const char *who, *path; char *temporary; FILE *file; } edf_writer;
+   the end; a stop meanwhile leaves it, so put the text together before. On Unix the file that
+   a link leads to is written, its mode is kept, and a pipe, a device or what is below /dev is
+   written in place, w.target being "". Errors name `who`, unless that is NULL, the file and the
+   system's reason. */
+typedef struct { const char *who, *path; char *temporary, *target; FILE *file; } edf_writer;
 edf_writer edf_create_file(const char *who, const char *path);
 void edf_finish_file(edf_writer *w);
 EDF__C_END
@@ -5975,19 +5988,44 @@ int edf_next_word(edf_word *w) {
 static void edf__cannot_write(const edf_writer *w, int opened, int why) {
   if (w->who) edf__say("%s: ", w->who);
   edf__say("%s: cannot be written: ", w->path);
-  if (!opened) edf__say("%s: ", w->temporary);
+  if (!opened && *w->temporary) edf__say("%s: ", w->temporary);
   edf__free(w->temporary);
+  edf__free(w->target);
   edf__fail("%s", strerror(why));
 }
 
+/* Where links lead; "" for what is no file that could be renamed. */
+static char *edf__follow(const char *path) {
+  edf_page at = { NULL, 0 };
+  edf_write(&at, "%s", path);
+#ifdef EDF__UNIX
+  struct stat is;
+  char to[4096];
+  long links = 0, n;
+  if (!stat(path, &is) && (!S_ISREG(is.st_mode) || !strncmp(path, "/dev/", 5))) *at.at = 0;
+  for (; links < 40 && (n = (long)readlink(at.at, to, sizeof to)) > 0; links++) {
+    const char *slash = *to == '/' ? NULL : strrchr(at.at, '/');
+    at.n = slash ? (size_t)(slash + 1 - at.at) : 0;
+    edf_write(&at, "%.*s", (int)n, to);
+  }
+#endif
+  return at.at;
+}
+
 edf_writer edf_create_file(const char *who, const char *path) {
-  edf_writer w = { who, path, NULL, NULL };
+  edf_writer w = { who, path, NULL, NULL, NULL };
   edf_page name = { NULL, 0 };
   if (!path) edf__fail("%s: the path of a file to write is NULL", who ? who : "edf");
-  edf_write(&name, "%s.tmp", path);
+  w.target = edf__follow(path);
+  edf_write(&name, *w.target ? "%s.tmp" : "%s", w.target);
   w.temporary = name.at;
-  w.file = fopen(w.temporary, "wb");
+  w.file = fopen(*w.target ? w.temporary : path, "wb");
   if (!w.file) edf__cannot_write(&w, 0, errno);
+#ifdef EDF__UNIX
+  struct stat was, is;
+  if (!stat(w.target, &was) && !stat(w.temporary, &is) && S_ISREG(is.st_mode))
+    chmod(w.temporary, was.st_mode);
+#endif
   return w;
 }
 
@@ -5996,13 +6034,14 @@ void edf_finish_file(edf_writer *w) {
   int bad = ferror(w->file);
   bad |= fclose(w->file);
 #ifdef _WIN32
-  if (!bad) remove(w->path);             /* there rename does not replace                     */
+  if (!bad) remove(w->target);           /* there rename does not replace                     */
 #endif
-  if (!bad) bad = rename(w->temporary, w->path);
+  if (!bad && *w->target) bad = rename(w->temporary, w->target);
   int why = errno;
   if (bad) remove(w->temporary);
   if (bad) edf__cannot_write(w, 1, why);
   edf__free(w->temporary);
+  edf__free(w->target);
 }
 
 /* ---- A look aside: the graph and its nodes as they were, and what a forward changes beside
@@ -8426,7 +8465,7 @@ EDF__C_BEGIN
    program first builds the same parameters, then loads. A file of F32 or F64 will do, and one
    without optimiser state. Errors name the file, the byte, the tensor and the shapes, and then
    nothing has changed: everything is read and checked before. A file is written whole or not at
-   all (to path.tmp, then renamed). */
+   all: see edf_create_file. */
 void edf_save(const char *path);
 void edf_load(const char *path);
 EDF__C_END

@@ -2692,6 +2692,7 @@ void edf_trace_begin(const char *path) {
   fclose(w.file);
   remove(w.temporary);
   edf_release(w.temporary);
+  edf_release(w.target);
   edf_lab__trace *t = (edf_lab__trace *)edf_keep(NULL, sizeof *t);
   t->path = edf_lab__copy(NULL, path);
   t->n_shot = 1;

@@ -721,6 +721,104 @@ static void a_full_disk(void) {
   edf_clear();
 }
 
+/* ---- What is written to is what it was before: a link, a mode, a pipe, a device */
+
+static void save_two(const char *to, edf_real first) {
+  edf_real v[] = { first, 1 };
+  edf_array a = { 1, { 2 }, 2, v };
+  edf_save_npy(to, a);
+}
+
+static void has_two(const char *from, edf_real first) {
+  edf_array a = edf_load_npy(from);
+  CHECK(a.size == 2 && a.value[0] == first, "%s: %g", from, (double)a.value[0]);
+  edf_free_array(&a);
+}
+
+static void is_kind(const char *name, mode_t kind) {
+  struct stat is;
+  CHECK(!lstat(name, &is) && (is.st_mode & S_IFMT) == kind, "%s is another kind of file", name);
+}
+
+static void modes_are_kept(void) {
+  static const mode_t modes[] = { 0600, 0640, 0444, 0755, 0666 };
+  struct stat is;
+  umask(022);
+  save_two(file("mode.npy"), 1);
+  CHECK(!stat(path, &is) && (is.st_mode & 07777) == 0644, "a new file: %o", is.st_mode & 07777);
+  for (int k = 0; k < 5; k++) {
+    chmod(path, modes[k]);
+    save_two(path, (edf_real)k);
+    CHECK(!stat(path, &is) && (is.st_mode & 07777) == modes[k], "%o of %o", is.st_mode & 07777,
+          modes[k]);
+    has_two(path, (edf_real)k);
+  }
+  edf_writer w = edf_create_file(NULL, path);                /* and meanwhile */
+  CHECK(!stat(w.temporary, &is) && (is.st_mode & 07777) == 0666, "%o", is.st_mode & 07777);
+  fputs("x", w.file);
+  edf_finish_file(&w);
+  remove(path);
+}
+
+/* One to a file, by name and by whole path, one to a link, one to nothing yet. */
+static void links_are_followed(void) {
+  char whole[300], here[200], names[4][200];
+  const char *name[] = { "one.npy", "whole.npy", "chain.npy", "new.npy" };
+  for (int k = 0; k < 4; k++) snprintf(names[k], sizeof names[k], "%s", file(name[k]));
+  if (!getcwd(here, sizeof here)) SKIP("no directory");
+  snprintf(whole, sizeof whole, "%s/%s", here, file("target.npy"));
+  save_two(path, 0);
+  if (symlink("target.npy", names[0])) SKIP("no symbolic links");
+  if (symlink(whole, names[1]) || symlink("one.npy", names[2])) abort();
+  for (int k = 0; k < 3; k++) {
+    save_two(names[k], (edf_real)(k + 2));
+    is_kind(names[k], S_IFLNK);
+    is_kind(whole, S_IFREG);
+    has_two(whole, (edf_real)(k + 2));
+    CHECK(access(edf_fmt("%s.tmp", names[k]), F_OK) && access(edf_fmt("%s.tmp", whole), F_OK),
+          "a temporary file is left");
+  }
+  remove(whole);
+  if (symlink("target.npy", names[3])) abort();
+  save_two(names[3], 7);
+  is_kind(names[3], S_IFLNK);
+  has_two(whole, 7);
+  for (int k = 0; k < 4; k++) remove(names[k]);
+  remove(whole);
+  edf_clear();
+}
+
+static void pipes_and_devices_stay(void) {
+  char bytes[600];
+  if (mkfifo(file("pipe.npy"), 0600)) SKIP("no named pipes");
+  int fd = open(path, O_RDWR);
+  save_two(path, 5);
+  CHECK(read(fd, bytes, sizeof bytes) == 128 + 2 * (int)sizeof(edf_real) &&
+        !memcmp(bytes, "\x93NUMPY", 6), "what comes out of a pipe");
+  is_kind(path, S_IFIFO);
+  close(fd);
+  remove(path);
+  if (symlink("/dev/null", file("null.npy"))) abort();
+  save_two(path, 5);
+  is_kind(path, S_IFLNK);
+  is_kind("/dev/null", S_IFCHR);
+  remove(path);
+  int ends[2];
+  if (access("/dev/fd", F_OK) || pipe(ends)) SKIP("no /dev/fd");
+  save_two(edf_fmt("/dev/fd/%d", ends[1]), 5);
+  CHECK(read(ends[0], bytes, sizeof bytes) > 100, "nothing in /dev/fd");
+  close(ends[0]);
+  close(ends[1]);
+  edf_writer w = edf_create_file("tool", "/dev/full");
+  for (int i = 0; i < 100000; i++) fputc('x', w.file);
+  TRY(edf_finish_file(&w));
+  CHECK(panicked && !strcmp(caught, edf_fmt("tool: /dev/full: cannot be written: %s",
+                                            strerror(ENOSPC))), "%s", caught);
+  is_kind("/dev/full", S_IFCHR);
+  edf_clear();
+  CHECK(memory.live == 0, "%ld blocks are left", memory.live);
+}
+
 static void names_must_differ(void) {
   small_program();
   edf_name(edf.parameters[1], "W");
@@ -789,6 +887,9 @@ int main(void) {
   RUN(bad_lengths);
   RUN(truncated_models);
   RUN(a_full_disk);
+  RUN(modes_are_kept);
+  RUN(links_are_followed);
+  RUN(pipes_and_devices_stay);
   RUN(names_must_differ);
   RUN(running_statistics_are_saved);
   if (rmdir(dir)) printf("not ok cleaning: %s is not empty\n", dir);

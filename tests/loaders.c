@@ -219,8 +219,8 @@ static void from_a_pipe(void) {
 
 /* ---- CSV */
 
-#define NOT_SUPPORTED ": missing values and names of classes are not supported, a heading is a" \
-                      " first line without numbers"
+#define NOT_SUPPORTED ": missing values and names of classes are not supported, a heading is " \
+                      "a first line without numbers"
 
 static void bad_csv(void) {
   static const bad table[] = {
@@ -305,8 +305,8 @@ static void headings_without_numbers(void) {
     { "a;b,2;3", 1, "'a;b'" },
   };
   static const char *const headings[] = {
-    "a,b", "\"a\",\"b\"", ",b", "\"\",\"b\"", "NA,b", "RI,Na", "\"a, 1\",b", "1st,2nd", "a1,1a",
-    "nancy,info", "\n \na,b", "inf. rate,b", "\"x\"\"1\",y", "-,b", "a b,\xc3\xa4\r",
+    "a,b", "\"a\",\"b\"", ",b", "\"\",\"b\"", "NA,b", "RI,Na", "\"a, 1\",b", "1st,2nd",
+    "a1,1a", "nancy,info", "\n \na,b", "inf. rate,b", "\"x\"\"1\",y", "-,b", "a b,\xc3\xa4\r",
   };
   file("headings");
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
