@@ -62,7 +62,7 @@
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>print 515 A program as text: print _program _node formula
+   >>print 519 A program as text: print _program _node formula
    >>check 725 The gradient check: gradcheck expect_mismatch
    >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
@@ -75,7 +75,7 @@
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
      write_dot contact_sheet
    >>doctor 1500 Rules that watch the first steps of training
-   >>plot 252 Training curves                     >>trace 844 The trace page
+   >>plot 252 Training curves                     >>trace 845 The trace page
    >>paper 166 The program as LaTeX, the graph in Graphviz's language
    >>sheet 54 Contact sheets
 */
@@ -6563,10 +6563,14 @@ static void edf__write_line(edf_page *out, const edf_node *x) {
 
 static void edf__write_program(edf_page *out, const edf_node *all) {
   static const char *const title[] = { "inputs", "parameters", "forward" };
+  size_t numbers = 0;
   (void)all;
+  for (int i = 0; i < edf.n_parameters; i++) numbers += edf.parameters[i]->size;
   for (int i = 0; i < edf__n_nodes(); i++) {
     const edf_node *x = edf__nth(i);
-    if (!x->position) edf_write(out, "%s\n", title[x->kind]);
+    if (!x->position) edf_write(out, "%s", title[x->kind]);
+    if (!x->position && x->kind == EDF_PARAMETER) edf_write(out, ", %zu numbers", numbers);
+    if (!x->position) edf_write(out, "\n");
     edf_write(out, "  %3s  ", x->kind == EDF_COMPNODE ? edf_fmt("%d", x->position) : "");
     edf__write_line(out, x);
   }
