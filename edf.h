@@ -595,9 +595,20 @@ EDF__HOOK(edf__teller, edf__notice)
 
 static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice(event, x); }
 
+/* A node whose shape is inferred with the batch unknown; its inputs, as they are else. */
+static edf_node *edf__of_unknown, *edf__known;
+
+static void edf__know_batch(void) {
+  for (int k = edf__of_unknown ? edf__of_unknown->n_in : 0; k-- > 0;)
+    *edf__of_unknown->in[k] = edf__known[k];
+  edf__of_unknown = NULL;
+}
+
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
+  edf__know_batch();
   edf.file = NULL;
+  edf.room = 0;
   edf.n_compnodes -= edf.unfinished;     /* a node that was built by edf.eager is not there   */
   edf.unfinished = 0;
   edf__tell(EDF__STOPPED, NULL);
@@ -951,23 +962,20 @@ static void edf__set_batch(int batch) {
 /* A new node is inferred with the batch unknown too: so a number never passes for the batch,
    and `batched` tells which dimensions follow it. */
 static void edf__infer_new(edf_node *y) {
-  int (*known)[EDF_MAX_RANK], batch = edf.batch;
-  known = (int (*)[EDF_MAX_RANK])edf__alloc(&edf.computed, (size_t)y->n_in * sizeof *known);
-  if (batch) edf__infer(y);
-  edf.batch = 0;                         /* so after a panic Forward infers all shapes again, */
-  edf.feeds++;                           /* and nothing has run                               */
+  if (edf.batch) edf__infer(y);
+  edf__known = (edf_node *)edf__alloc(&edf.computed, (size_t)y->n_in * sizeof *y);
   for (int k = 0; k < y->n_in; k++) {
-    memcpy(known[k], y->in[k]->dim, sizeof *known);
-    for (int d = 0; d < y->in[k]->rank; d++)
-      if (y->in[k]->batched >> d & 1) y->in[k]->dim[d] = 0;
+    edf_node *x = y->in[k];
+    edf__known[k] = *x;
+    for (int d = 0; d < x->rank; d++) if (x->batched >> d & 1) x->dim[d] = 0;
+    if (x->batched) x->size = 0;
   }
+  edf__of_unknown = y;
   edf__infer(y);
   for (int d = 0; d < y->rank; d++) y->batched |= (unsigned)(y->dim[d] == 0) << d;
-  for (int k = y->n_in; k-- > 0;) memcpy(y->in[k]->dim, known[k], sizeof *known);
-  edf__free(known);
-  edf.batch = batch;
-  edf.feeds--;
-  if (batch) edf__infer(y);
+  edf__know_batch();
+  edf__free(edf__known);
+  if (edf.batch) edf__infer(y);
 }
 
 /* The batch on which all fed inputs agree; of the marked ones alone for a target. */
@@ -1161,9 +1169,9 @@ static int edf__shows_grads(void) {
 
 static void edf__begin_backward(edf_node *loss) {
   edf__check_node("edf_backward", loss);
-  edf__mark(loss);
   edf__each(edf__find_needs);
   edf__check_loss("edf_backward", "loss", loss);
+  edf__mark(loss);
   edf__each(edf__prepare_grad);
   edf__fill(loss->grad, loss->size, (edf_real)1 / (edf_real)loss->size);
   loss->fresh = 0;
