@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1658 (1658), to the end of >>nodes: no notation yet
-   Second sitting: lines 1659 to 3039 (1381): then you have read the framework
+   First sitting:  lines 1 to 1671 (1671), to the end of >>nodes: no notation yet
+   Second sitting: lines 1672 to 3053 (1382): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 74 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,9 +36,9 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 320 Errors, memory and names          >>core 460 Nodes, lists and the three loops
+   >>memory 336 Errors, memory and names          >>core 457 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>equation 396 Declarations and equations
+   >>contraction 51 A contraction's definition    >>equation 397 Declarations and equations
    >>einsum 672 Equations as nodes                >>products 233 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
@@ -49,7 +49,7 @@
      bce_loss mse masked_mean
    >>over 359 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
-   >>layers 1010 Layers, from normalisation to recurrences: layer_norm _package _params
+   >>layers 1011 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params dropout embed concat _list slice select reshape
      grouped_conv_params conv _package _params transposed_conv max_pool avg_pool residual
      _package _params highway _package _params attention _package _params causal_attention cell
@@ -630,6 +630,11 @@ typedef struct { const char *op, *file; int line; } edf__site;
 #define edf__say_at(y) edf__say("%s:%d: %s: ", (y)->file, (y)->line, (y)->op)
 #define edf__fail_at(y, ...) (edf__say_at(y), edf__fail(__VA_ARGS__))
 
+/* edf.h's own texts, which do not take the place of the program's. */
+static int edf__own_texts;               /* so many of the next calls of edf_fmt are for them */
+static void edf__own_text(void) { edf__own_texts++; }
+#define edf__fmt(...) (edf__own_text(), edf_fmt(__VA_ARGS__))
+
 /* ---- How messages name a node:  Relu "h" [b=64, 100]      built at hw1.c:55 */
 static int edf__n_nodes(void) { return edf.n_inputs + edf.n_parameters + edf.n_compnodes; }
 static edf_node *edf__nth(int i) {       /* of all of them                                    */
@@ -644,7 +649,7 @@ const char *edf_label(const edf_node *x) {
   if (x->kind != EDF_COMPNODE || numbered || x->graph != edf.id) return x->name;
   for (int i = 0; i < edf__n_nodes(); i++)
     if (edf__nth(i) != x && !strcmp(edf__nth(i)->name, x->name))
-      return edf_fmt("%.490s@%d", x->name, x->position);
+      return edf__fmt("%.490s@%d", x->name, x->position);
   return x->name;
 }
 
@@ -1870,17 +1875,18 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
 }
 
 const char *edf_fmt(const char *format, ...) {
-  static char text[8][512];              /* eight, so that a call may have several */
-  static int turn = 0;
+  static char text[2][8][512];           /* eight, so that a call may have several */
+  static unsigned turn[2];
+  int own = edf__own_texts > 0, most = (int)sizeof *text[0] - 1;
   va_list args;
-  turn = (turn + 1) % 8;
+  edf__own_texts -= own;
+  char *to = text[own][turn[own]++ % 8];
   va_start(args, format);
-  int n = edf__format(text[turn], sizeof text[turn], format, args);
+  int n = edf__format(to, sizeof *text[0], format, args);
   va_end(args);
-  if (n < 0 || n >= (int)sizeof text[turn])
-    edf__fail("edf_fmt: the text is too long: %d characters, at most %d", n,
-              (int)sizeof text[turn] - 1);
-  return text[turn];
+  if (n < 0 || n > most)
+    edf__fail("edf_fmt: the text is too long: %d characters, at most %d", n, most);
+  return to;
 }
 
 /* ---- An equation, parsed. Names point into its text. */
@@ -2780,7 +2786,7 @@ static const char *edf__last_letters(const edf__letters *l, int rank) {
   edf__text text = { { 0 }, 0 };
   for (int d = l->n - rank; d < l->n; d++)
     edf__put(&text, "%s%s", d > l->n - rank ? "," : "[", l->name[d]);
-  return edf_fmt(rank ? "%s]" : "%s", text.at);
+  return edf__fmt(rank ? "%s]" : "%s", text.at);
 }
 
 /* ==== >>products  Products, softmax, losses ============================================== */
@@ -2798,7 +2804,7 @@ static edf_node *edf__pairwise(const char *op, const char *sign, const char *fil
   edf__letters l = edf__letters_of(second ? v : u);
   const char *of_y = edf__last_letters(&l, l.n), *of_u = edf__last_letters(&l, u->rank);
   const char *of_v = edf__last_letters(&l, v->rank);
-  return edf__line(&at, edf_fmt("y%s = u%s %sv%s", of_y, of_u, sign, of_v), 2, u, v);
+  return edf__line(&at, edf__fmt("y%s = u%s %sv%s", of_y, of_u, sign, of_v), 2, u, v);
 }
 
 edf_node *edf_add_at(const char *file, int line, edf_node *u, edf_node *v) {
@@ -4757,7 +4763,7 @@ static edf_node *edf__gained(const edf__site *at, const edf_op *is, int n, edf_n
   edf_node *y = edf__add_compnode(edf__with_number(at, is, n, in, (edf_real)1e-5));
   edf__letters l = edf__letters_of(y);
   const char *all = edf__last_letters(&l, y->rank), *last = edf__last_letters(&l, 1);
-  return edf__line(at, edf_fmt("y%s = A%s n%s + B%s", all, last, all, last), 3, gain, y, bias);
+  return edf__line(at, edf__fmt("y%s = A%s n%s + B%s", all, last, all, last), 3, gain, y, bias);
 }
 
 edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
@@ -4938,9 +4944,9 @@ static edf_node *edf__part_of(const edf__site *at, const char *text, edf_node *x
     if (count != 1) edf__say(" to %lld", (long long)from + count - 1);
     edf__fail_with(x, " of a dimension with entries 0 to %d", x->dim[d] - 1);
   }
-  if (select) return edf__line(at, edf__expand(&s, "y& = x!", edf_fmt("%d", from)), 1, x);
+  if (select) return edf__line(at, edf__expand(&s, "y& = x!", edf__fmt("%d", from)), 1, x);
   edf__text equation = { { 0 }, 0 };
-  edf__put(&equation, "%s | ", edf__expand(&s, "y@ = x!", from ? edf_fmt("+%d", from) : ""));
+  edf__put(&equation, "%s | ", edf__expand(&s, "y@ = x!", from ? edf__fmt("+%d", from) : ""));
   edf__put(&equation, "%.*s<%d", s.e.letter[d].length, s.e.letter[d].name, count);
   return edf__line(at, equation.at, 1, x);
 }
@@ -5014,7 +5020,7 @@ edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int si
     edf__fail("%s:%d: edf_conv_params: %d groups do not divide %d and %d channels", file, line,
               groups, n_in, n_out);
   int K = n_in / groups, N = n_out / groups;
-  edf__text shape = edf__for_dims(dims, edf_fmt("{%d,}", size));
+  edf__text shape = edf__for_dims(dims, edf__fmt("{%d,}", size));
   if (groups > 1) edf__put(&shape, "%d,", groups);
   Phi.w = edf_parameter_at(file, line, "w%d[%s%d,%d]", package, shape.at, K, N);
   Phi.b = edf_parameter_at(file, line, "b%d[%d]", package, n_out);
@@ -5024,8 +5030,8 @@ edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int si
 
 /* Where a window reads: s*i+d*DI-p */
 static const char *edf__window_place(int s, int d, int p) {
-  return edf_fmt("%si+%sDI%s", s > 1 ? edf_fmt("%d*", s) : "", d > 1 ? edf_fmt("%d*", d) : "",
-                 p ? edf_fmt("-%d", p) : "");
+  return edf__fmt("%si+%sDI%s", s > 1 ? edf__fmt("%d*", s) : "",
+                  d > 1 ? edf__fmt("%d*", d) : "", p ? edf__fmt("-%d", p) : "");
 }
 
 /* A window has a place: x and the padding are as long. By how much they are longer. */
@@ -5059,11 +5065,11 @@ static int edf__check_conv(const edf__site *at, const edf_conv_package *Phi,
 static edf_node *edf__conv(const edf__site *at, edf_conv_package Phi, edf_node *x) {
   int dims = edf__check_conv(at, &Phi, x), p = Phi.padding;
   const char *place = edf__window_place(Phi.stride, Phi.dilation, p);
-  const char *pattern = edf_fmt("y[b{,i},n] = W[{DI,}C,n] x[b{,%s},C] - B[n]", place);
+  const char *pattern = edf__fmt("y[b{,i},n] = W[{DI,}C,n] x[b{,%s},C] - B[n]", place);
   int K = Phi.w->dim[Phi.w->rank - 2], N = Phi.w->dim[Phi.w->rank - 1];
   if (Phi.groups > 1)
-    pattern = edf_fmt("y[b{,i},%d*g+n] = W[{DI,}g,C,n] x[b{,%s},%d*g+C] - B[%d*g+n]", N, place,
-                      K, N);
+    pattern = edf__fmt("y[b{,i},%d*g+n] = W[{DI,}g,C,n] x[b{,%s},%d*g+C] - B[%d*g+n]", N, place,
+                       K, N);
   edf__text equation = edf__for_dims(dims, pattern);
   for (int d = 0; d < dims; d++) {
     int reach = Phi.dilation * (Phi.w->dim[d] - 1) + 1;
@@ -5087,10 +5093,10 @@ edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Ph
   if (Phi.groups != 1) edf__fail_at(&at, "%d groups: expected 1", Phi.groups);
   int dims = edf__check_conv(&at, &Phi, x);
   const char *place = edf__window_place(Phi.stride, Phi.dilation, 0);
-  const char *pattern = edf_fmt("u[b{,%s},n] = W[{DI,}C,n] x[b{,i},C]", place);
+  const char *pattern = edf__fmt("u[b{,%s},n] = W[{DI,}C,n] x[b{,i},C]", place);
   edf__text scatter = edf__for_dims(dims, pattern);
   edf_node *u = edf__inner(edf__line(&at, scatter.at, 2, Phi.w, x));
-  pattern = edf_fmt("y[b{,i},n] = u[b{,i%s},n] - B[n]", p ? edf_fmt("+%d", p) : "");
+  pattern = edf__fmt("y[b{,i},n] = u[b{,i%s},n] - B[n]", p ? edf__fmt("+%d", p) : "");
   edf__text equation = edf__for_dims(dims, pattern);
   for (int d = 0; d < dims; d++) {
     int n = u->dim[1 + d] - 2 * p;
@@ -5111,7 +5117,7 @@ static edf_node *edf__pool(const char *op, const char *file, int line,
   if (x->rank < 3 || x->rank > 5)
     edf__x_error(&at, "x", x, "x needs a batch, 1 to 3 dimensions and channels");
   const char *place = edf__window_place(stride, 1, 0);
-  edf__text equation = edf__for_dims(x->rank - 2, edf_fmt("y[b{,i},c] = x[b{,%s},c]", place));
+  edf__text equation = edf__for_dims(x->rank - 2, edf__fmt("y[b{,i},c] = x[b{,%s},c]", place));
   for (int d = 0; d < x->rank - 2; d++) {
     edf__room(&at, x, d, size, 0);
     edf__put(&equation, "%sD%c<%d", d ? ", " : " | ", 'I' + d, size);
@@ -5158,7 +5164,8 @@ edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, ed
   edf_node *R = edf_relu_at(file, line, edf__affine(&at, Phi.transform, x));
   edf__letters l = edf__letters_of(x);
   const char *i = edf__last_letters(&l, x->rank);
-  return edf__line(&at, edf_fmt("y%s = x%s + G%s R%s - G%s x%s", i, i, i, i, i, i), 3, x, G, R);
+  const char *equation = edf__fmt("y%s = x%s + G%s R%s - G%s x%s", i, i, i, i, i, i);
+  return edf__line(&at, equation, 3, x, G, R);
 }
 
 /* ---- Attention ---- */
@@ -5168,11 +5175,11 @@ edf_attention_package edf_attention_params_at(const char *file, int line, int n,
     edf__fail("%s:%d: edf_attention_params: %d heads do not divide %d numbers", file, line,
               heads, n);
   int package = ++edf.n_packages, d = n / heads;
-  const char *shape = edf_fmt("%d[%d,%d,%d]", package, n, heads, d);
+  const char *shape = edf__fmt("%d[%d,%d,%d]", package, n, heads, d);
   Phi.wq = edf__init_for(edf_parameter_at(file, line, "wq%s", shape), n);
   Phi.wk = edf__init_for(edf_parameter_at(file, line, "wk%s", shape), n);
   Phi.wv = edf__init_for(edf_parameter_at(file, line, "wv%s", shape), n);
-  shape = edf_fmt("%d[%d,%d,%d]", package, heads, d, n);
+  shape = edf__fmt("%d[%d,%d,%d]", package, heads, d, n);
   Phi.wo = edf__init_for(edf_parameter_at(file, line, "wo%s", shape), n);
   return Phi;
 }
@@ -5184,7 +5191,7 @@ static edf_node *edf__attention(const edf__site *at, edf_attention_package Phi, 
   edf_node *q = edf__inner(edf__line(at, "q[b,t,h,d] = WQ[I,h,d] x[b,t,I]", 2, Phi.wq, x));
   edf_node *k = edf__inner(edf__line(at, "k[b,t,h,d] = WK[I,h,d] x[b,t,I]", 2, Phi.wk, x));
   edf_node *v = edf__inner(edf__line(at, "v[b,t,h,d] = WV[I,h,d] x[b,t,I]", 2, Phi.wv, x));
-  const char *scores = edf_fmt("a[b,h,t,s] = %.17g q[b,t,h,D] k[b,s,h,D]", c);
+  const char *scores = edf__fmt("a[b,h,t,s] = %.17g q[b,t,h,D] k[b,s,h,D]", c);
   edf_node *a = edf__inner(edf__line(at, scores, 2, q, k));
   edf_node *P = edf_softmax_over_at(at->file, at->line, spec, a);
   edf_node *o = edf__inner(edf__line(at, "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]", 2, P, v));
@@ -5211,7 +5218,7 @@ struct edf_cell { const char *name; int gates; edf__cell_step *step; };
 /* The first n gates through a sigmoid, or gate n through a tanh. */
 static edf_node *edf__gates(const edf__moment *m, edf__unary *function, int n, edf_node *h) {
   int one = function == edf_tanh_at;
-  const char *k = one ? edf_fmt("%d", n) : "k", *left = one ? "g[b,j]" : "g[b,k,j]";
+  const char *k = one ? edf__fmt("%d", n) : "k", *left = one ? "g[b,j]" : "g[b,k,j]";
   edf__text equation = { { 0 }, 0 };
   edf__put(&equation, "%s = z[b,%s%s,j]", left, m->time, k);
   if (h) edf__put(&equation, " + Wh[I,%s,j] h[b,I]", k);
@@ -5277,7 +5284,7 @@ edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const 
 static edf__moment edf__first_moment(const edf__site *at, const edf_cell *cell,
                                      edf_recurrent_package Phi, edf_node *x, const char *b) {
   edf__moment m = { at, NULL, Phi.wh, "" };
-  const char *equation = edf_fmt("z[%s,k,j] = Wx[I,k,j] x[%s,I] - B[k,j]", b, b);
+  const char *equation = edf__fmt("z[%s,k,j] = Wx[I,k,j] x[%s,I] - B[k,j]", b, b);
   if (!Phi.cell) edf__fail_at(at, "Phi was not made by its constructor");
   edf__check_named(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
   if (cell != Phi.cell)
@@ -6579,7 +6586,7 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
     if (!x->position) edf_write(out, "%s", title[x->kind]);
     if (!x->position && x->kind == EDF_PARAMETER) edf_write(out, ", %zu numbers", numbers);
     if (!x->position) edf_write(out, "\n");
-    edf_write(out, "  %3s  ", x->kind == EDF_COMPNODE ? edf_fmt("%d", x->position) : "");
+    edf_write(out, "  %3s  ", x->kind == EDF_COMPNODE ? edf__fmt("%d", x->position) : "");
     edf__write_line(out, x);
   }
   edf_write(out, edf.n_compnodes ? "backward\n" : "forward\nbackward\n");
@@ -6999,7 +7006,7 @@ static const char *edf__indices(const edf_node *x, size_t i) {         /* of ent
     size /= (size_t)x->dim[d];
     edf__put(&text, "%c%zu", d ? ',' : '[', i / size % (size_t)x->dim[d]);
   }
-  return edf_fmt(x->rank ? "%s]" : "%s", text.at);
+  return edf__fmt(x->rank ? "%s]" : "%s", text.at);
 }
 
 /* A line of the report begins: of d y / d x or, without x, of y. */
@@ -7151,9 +7158,9 @@ static double edf__check_directions(edf__check *c, edf_node *x) {
   double factor;
   int all = x->size <= (size_t)EDF__TRIES;
   if (all || c->error > edf__tolerance || !edf__wrong_in(c, x, &factor)) return c->error;
-  const char *likely = edf_fmt(factor == 0 ? "some of the other %zu entries"
-                               : "some of the other %zu entries; yours is %.3g times the slope",
-                               x->size - c->n, factor);
+  const char *format = factor == 0 ? "some of the other %zu entries"
+                     : "some of the other %zu entries; yours is %.3g times the slope";
+  const char *likely = edf__fmt(format, x->size - c->n, factor);
   return edf__say_fail(c->node, x, likely, "wrong along random directions, though the %zu "
                        "entries tried are right", c->n);
 }
@@ -8532,7 +8539,7 @@ static void edf__write_header(edf_page *to) {
   for (int i = 0; i < edf.n_parameters; i++) {
     const edf_node *p = edf.parameters[i];
     if (!p->steps) continue;
-    const char *name = edf_fmt("%s.steps", p->name);
+    const char *name = edf__fmt("%s.steps", p->name);
     edf_write(to, ",");
     edf_write_quoted(to, name, strlen(name));
     edf_write(to, ":\"%ld\"", p->steps);
@@ -8541,7 +8548,7 @@ static void edf__write_header(edf_page *to) {
   for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
     const edf_node *p = edf.parameters[k / EDF__PARTS];
     unsigned long long end = at + p->size * sizeof(edf_real);
-    const char *name = edf_fmt("%s%s", p->name, edf__suffix[k % EDF__PARTS]);
+    const char *name = edf__fmt("%s%s", p->name, edf__suffix[k % EDF__PARTS]);
     if (!*edf__part(k)) continue;
     edf_write(to, ",");
     edf_write_quoted(to, name, strlen(name));
