@@ -610,7 +610,7 @@ EDF__NORETURN static void edf__stop(void) {
   edf.file = NULL;
   edf.room = 0;
   edf.n_compnodes -= edf.unfinished;     /* a node that was built by edf.eager is not there   */
-  edf.unfinished = 0;
+  if (edf.unfinished) edf.direction = edf.unfinished = 0;
   edf__tell(EDF__STOPPED, NULL);
   if (edf__seam) edf__seam->stop(0);
   EDF_PANIC(edf__message);
@@ -1045,17 +1045,19 @@ static void edf__end(void) {
   edf.direction = 0;
 }
 
-static void edf__run(edf_node *target) {
+static void edf__run(edf_node *target, int again) {  /* again: what has run, too */
   edf__begin_forward(target);
-  for (edf.at = edf__pass(0, edf.n_compnodes); edf.at < edf.n_compnodes; edf.at++)
-    if (edf.compnodes[edf.at]->active) edf__call_forward(edf.compnodes[edf.at]);
+  for (edf.at = edf__pass(0, edf.n_compnodes); edf.at < edf.n_compnodes; edf.at++) {
+    edf_node *c = edf.compnodes[edf.at];
+    if (c->active && (again || c->ran != edf.feeds)) edf__call_forward(c);
+  }
   edf__end();
 }
 
-void (edf_forward)(void) { edf__run(NULL); }
+void (edf_forward)(void) { edf__run(NULL, 1); }
 void (edf_forward_to)(edf_node *node) {
   edf__check_node("edf_forward_to", node);
-  edf__run(node);
+  edf__run(node, 1);
 }
 
 void (edf_feed)(edf_node *x, const edf_real *data, int batch) {
@@ -1104,21 +1106,25 @@ static edf_node *edf__computed(const edf_op *about, const char *file, int line, 
 
 static int edf__is(const edf_node *x, edf_trait trait) { return x->is >> trait & 1; }
 
-/* With edf.eager a node runs as it is built, and all that it is computed from, where some of
-   that has not run since the last feed. */
+/* Its value is not of the last feed, or of another batch than that of the shapes. */
+static int edf__is_stale(const edf_node *x) {
+  if (x->kind == EDF_COMPNODE) return x->ran != edf.feeds;
+  return x->kind == EDF_INPUT && (x->fed < 0 || (x->batched && x->fed != edf.batch));
+}
+
+/* With edf.eager a node runs as it is built, and before it what it is computed from and has not
+   run since the last feed. What is stepped meanwhile goes on. */
 static void edf__run_new(edf_node *y) {
+  edf_graph was = edf;
   int stale = 0;
-  edf.unfinished = 1;
-  for (int k = 0; k < y->n_in; k++) {
-    edf_node *x = y->in[k];
-    stale |= x->kind == EDF_COMPNODE && x->ran != edf.feeds;
-    x->active = 1;
-    stale |= x->kind == EDF_INPUT && (x->fed < 0 || (x->batched && x->fed != edf.batch));
-  }
-  y->active = 1;
-  if (stale) edf__run(y);
+  edf.unfinished = y->active = 1;
+  for (int k = 0; k < y->n_in; k++) stale |= edf__is_stale(y->in[k]);
+  if (stale) edf__run(y, 0);
   else edf__call_forward(y);
   edf.unfinished = 0;
+  if (stale && was.direction) edf__mark(was.target);
+  edf.at = was.at;
+  edf.direction = was.direction;
 }
 
 static edf_node *edf__add_compnode(edf_node *y) {
@@ -7387,6 +7393,7 @@ double edf_gradcheck(edf_node *node) {
   edf.draws = draws;
   (edf_forward_to)(node);
   (edf_backward)(node);
+  if (!edf.held) aside->was.direction = 0;       /* gradients are those of `node` now         */
   aside->was.target = node;
   aside->was.drawn = draws;
   edf__put_back(aside);
@@ -7695,9 +7702,7 @@ static size_t edf__print_bad(const edf_node *y, const char *grad, const edf_real
 
 /* Does y turn finite inputs into a value that is not, or was it fed so? */
 static int edf__say_bad_value(const edf_node *y) {
-  int stale = y->kind == EDF_COMPNODE ? y->ran != edf.feeds
-            : y->kind == EDF_INPUT && y->batched && y->fed != edf.batch;
-  int bad = !stale && edf__is_bad(y, y->value);
+  int bad = !edf__is_stale(y) && edf__is_bad(y, y->value);
   for (int k = 0; bad && k < y->n_in; k++) bad = !edf__is_bad(y->in[k], y->in[k]->value);
   if (!bad) return 0;
   size_t entry = edf__print_bad(y, "", y->value);
@@ -8162,7 +8167,7 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
   if (labels->kind == EDF_INPUT && labels->batched && labels->fed != labels->dim[0])
     edf__fail_with(labels, "%s: %d labels were fed for %d rows of scores", who,
                    labels->fed < 0 ? 0 : labels->fed, labels->dim[0]);
-  int stale = scores->kind == EDF_COMPNODE && scores->ran != edf.feeds;
+  int stale = edf__is_stale(scores);
   if (!labels->size || !scores->value || !labels->value || stale)
     edf__fail_with(scores, "%s: the scores have no value%s: call edf_forward first", who,
                    scores->value && stale ? " for the last feed" : "");
