@@ -1020,6 +1020,7 @@ static void edf__mark(edf_node *target) {            /* its ancestors; everythin
 /* ---- Forward. A debugger may have run the node meanwhile, a device runs it elsewhere. */
 static void edf__call_forward(edf_node *c) {
   if (edf__tell(EDF_BEFORE_FORWARD, c)) return;
+  c->ran = 0;                            /* it may stop                                       */
   if (!edf__seam || !edf__seam->node(c, 0)) c->forward(c);
   c->ran = edf.feeds;
   edf__tell(EDF_AFTER_FORWARD, c);
@@ -7499,7 +7500,9 @@ static int edf__stop_at(int event, edf_node *x) {
 
 /* ---- One node. Without a program around it, the first begins. */
 static edf_node *edf__next(void) {
-  int i = edf.held ? edf.at : edf.at + edf.direction;
+  int forward = edf.direction > 0 && edf.at >= 0 && edf.at < edf.n_compnodes;
+  int stopped = forward && edf.compnodes[edf.at]->ran != edf.feeds;
+  int i = edf.held || stopped ? edf.at : edf.at + edf.direction;
   for (; i >= 0 && i < edf.n_compnodes; i += edf.direction) {
     edf_node *c = edf.compnodes[i];
     if (edf.direction > 0 ? c->active : edf__runs_backward(c)) return c;
