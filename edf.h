@@ -6117,12 +6117,15 @@ static void edf__run_back(edf_aside *a, int stopped) {
     if (edf.compnodes[i]->ran == edf.feeds) edf__call_forward(edf.compnodes[i]);
 }
 
-/* All but what has run. */
-static void edf__put_back(edf_aside *a) {
+/* All but what has run. 1: that belongs to other states. */
+static int edf__put_back(edf_aside *a) {
+  int others = 0;
   for (int i = 0; i < a->n && a->n == edf__n_nodes(); i++) {
     edf_node *x = edf__nth(i);
     void *now = edf__state_of(x), *state = a->node[i].state;
-    if (now && state) memcpy(now, state, edf__header(state)->bytes);
+    size_t bytes = state ? edf__header(state)->bytes : 0;
+    if (now && x->kind == EDF_COMPNODE) others |= !state || memcmp(now, state, bytes);
+    if (now && state) memcpy(now, state, bytes);
     else if (now && x->kind == EDF_COMPNODE) memset(now, 0, edf__header(now)->bytes);
     if (now && x->kind == EDF_PARAMETER) edf_push(x);
     edf__free(state);
@@ -6139,6 +6142,7 @@ static void edf__put_back(edf_aside *a) {
   edf.accumulate = a->was.accumulate;
   edf.after_backward = a->was.after_backward;
   edf__free(a);
+  return others;
 }
 
 void edf_end_aside(edf_aside *a) {
@@ -6718,7 +6722,7 @@ EDF__C_BEGIN
    and counted.
    Compile with -DEDF_REAL=double: below 1e-6 is right; in float one can only see errors above
    about 1e-2. Values, the states of nodes and random numbers are put back; the gradients left
-   are those of edf_backward(node).
+   are those of edf_backward(node). Where a state was of other values, Forward has to run again.
    edf_expect_mismatch says of a node of your own that its backward is not the derivative, on
    purpose (straight-through estimators, gradient reversal); it returns the node. The check then
    fails where it is the derivative after all, and compares nothing through the node. */
@@ -7381,7 +7385,6 @@ double edf_gradcheck(edf_node *node) {
   edf__check_node("edf_gradcheck", node);
   if (edf_device) edf_device->sync(1);
   edf_aside *aside = edf_begin_aside();
-  unsigned long long draws = edf.draws;
   edf.after_backward = NULL;             /* other processes do not check                      */
   (edf_forward_to)(node);
   edf__each(edf__find_needs);
@@ -7391,13 +7394,13 @@ double edf_gradcheck(edf_node *node) {
                                          "-DEDF_REAL=double");
   edf.accumulate = 0;
   double worst = edf__check_graph_of(node);
-  edf.draws = draws;
+  edf.draws = aside->was.draws;
   (edf_forward_to)(node);
   (edf_backward)(node);
   if (!edf.held) aside->was.direction = 0;       /* gradients are those of `node` now         */
   aside->was.target = node;
-  aside->was.drawn = draws;
-  edf__put_back(aside);
+  aside->was.drawn = aside->was.draws;
+  edf.feeds += (unsigned)edf__put_back(aside);   /* then all has to run again                 */
   if (edf_device) edf_device->sync(0);
   return worst;
 }
