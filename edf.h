@@ -800,8 +800,8 @@ static void edf__find_size(edf_node *x) {
   }
 }
 
-/* ---- What was cleared is known by its address, until edf_clear or edf_clear_compnodes is
-   called again: it is not read, and no new node has its address meanwhile. */
+/* ---- What was cleared is known by its address: it is not read, and no new node has that
+   meanwhile. All of the last clear are, and of those before while there is room. */
 enum { EDF__REMEMBERED = 4096 };        /* the newest half as many of one clear               */
 static struct edf__cleared_node {
   const void *x;
@@ -810,7 +810,7 @@ static struct edf__cleared_node {
   const char *file;
   char name[40];
 } edf__cleared[EDF__REMEMBERED];
-static unsigned edf__clears;
+static unsigned edf__clears, edf__forgot;      /* so many were there; so many are forgotten   */
 static int edf__n_cleared;
 
 /* Its place, or the free one where it would be. */
@@ -818,14 +818,17 @@ static struct edf__cleared_node *edf__find_cleared(const void *x) {
   size_t i = (size_t)((uintptr_t)x / EDF__ALIGN * UINT64_C(0x9E3779B97F4A7C15) >> 40);
   for (;; i++) {
     struct edf__cleared_node *at = &edf__cleared[i % EDF__REMEMBERED];
-    if (at->clear != edf__clears || at->x == x) return at;
+    if (at->clear <= edf__forgot || at->x == x) return at;
   }
 }
 static int edf__was_cleared(const void *x) {
-  return edf__clears && edf__find_cleared(x)->clear == edf__clears;
+  return edf__find_cleared(x)->clear > edf__forgot;
 }
 
+/* Of a block of memory one address is known at most: so the other is free for a new node. */
 static void edf__remember_cleared(edf_node *x) {
+  edf__find_cleared((char *)x - EDF__ALIGN)->x = NULL;
+  edf__find_cleared((char *)x + EDF__ALIGN)->x = NULL;
   struct edf__cleared_node *at = edf__find_cleared(x);
   if (++edf__n_cleared > EDF__REMEMBERED / 2) return;
   at->x = x;
@@ -1265,8 +1268,11 @@ void edf_zero_grad(void) {
 }
 
 void edf_clear_compnodes(void) {
+  if (edf__n_cleared + edf__n_nodes() > EDF__REMEMBERED / 2) {
+    edf__forgot = edf__clears;
+    edf__n_cleared = 0;
+  }
   edf__clears++;
-  edf__n_cleared = 0;
   for (int i = edf.n_compnodes; i-- > 0;) edf__remember_cleared(edf.compnodes[i]);
   edf__free_list(&edf.computed);
   edf.n_compnodes = edf.direction = 0;

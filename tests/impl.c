@@ -44,6 +44,7 @@ const int inside_mask_begins = EDF__HEAD, inside_slots = EDF_LAB__SLOTS;
 unsigned long long inside_draw(unsigned long long n) { return edf__draw(n); }
 edf_real inside_fast_root(edf_real v) { return edf__fast_root(v); }
 void inside_fail(const char *message) { edf__fail("%s", message); }
+int inside_knows_cleared(const edf_node *x) { return edf__was_cleared(x); }
 
 #ifdef _OPENMP
 void inside_cut_work_above(double nanoseconds) { edf__worth = nanoseconds; }

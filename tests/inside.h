@@ -8,6 +8,7 @@ extern const int inside_mask_begins;              /* where a Dropout's state has
 unsigned long long inside_draw(unsigned long long n);          /* the n-th random number      */
 edf_real inside_fast_root(edf_real v);
 void inside_fail(const char *message);                         /* a mistake in use            */
+int inside_knows_cleared(const edf_node *x);
 
 /* With OpenMP: work that costs less is not cut into slices, 0 cuts all; and which loop is. */
 void inside_cut_work_above(double nanoseconds);
