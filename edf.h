@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1671 (1671), to the end of >>nodes: no notation yet
-   Second sitting: lines 1672 to 3053 (1382): then you have read the framework
+   First sitting:  lines 1 to 1684 (1684), to the end of >>nodes: no notation yet
+   Second sitting: lines 1685 to 3066 (1382): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 74 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,7 +36,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 336 Errors, memory and names          >>core 457 Nodes, lists and the three loops
+   >>memory 339 Errors, memory and names          >>core 467 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 397 Declarations and equations
    >>einsum 672 Equations as nodes                >>products 233 Products, softmax, losses
@@ -58,7 +58,7 @@
    >>optim 261 Optimisers: momentum average adagrad rmsprop adam _slides adamw clip _each l2 l1
      update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
-   >>tools 413 What tools are made of: watch _passes unwatch find_watcher is follows_batch
+   >>tools 417 What tools are made of: watch _passes unwatch find_watcher is follows_batch
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
@@ -74,7 +74,7 @@
    edf_lab.h, the laboratory, optional
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
      write_dot contact_sheet
-   >>doctor 1500 Rules that watch the first steps of training
+   >>doctor 1501 Rules that watch the first steps of training
    >>plot 252 Training curves                     >>trace 845 The trace page
    >>paper 166 The program as LaTeX, the graph in Graphviz's language
    >>sheet 54 Contact sheets

@@ -1635,6 +1635,7 @@ void edf_doctor(edf_node *loss) {
   if (why) edf_stop("edf_doctor: %s\n  %s", why, site.at);
   char *op = edf_lab__copy(NULL, loss->op), *file = edf_lab__copy(NULL, loss->file);
   edf_lab__doctor *d = (edf_lab__doctor *)edf_lab__watching(edf_lab__doctor_told, sizeof *d);
+  if (d->line && edf_lab__find_loss(d) != loss) d->pending = d->awaiting = 0;
   edf_release(d->op);                    /* all memory is there: no stop comes in between     */
   edf_release(d->file);
   d->op = op;
