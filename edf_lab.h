@@ -2011,11 +2011,12 @@ static void edf_lab__add_printed(edf_page *to, edf_part part, const edf_node *y)
   edf_release(text.at);
 }
 
-/* The last with this address: where a graph is built anew, others had it before. */
+/* The last with this address: where a graph is built anew, others had it before. -1: it is not
+   described, or with another shape. */
 static int edf_lab__traced_of(const edf_lab__trace *t, const edf_node *x) {
   int id = t->n_node;
   while (id-- > 0 && t->node[id].node != x) {}
-  return id;
+  return id < 0 || memcmp(t->node[id].like.dim, x->dim, sizeof x->dim) ? -1 : id;
 }
 
 static edf_page edf_lab__node_text(const edf_lab__trace *t, const edf_node *x,
@@ -2050,7 +2051,7 @@ static void edf_lab__describe(edf_lab__trace *t, edf_node *x) {
   edf_page text = edf_lab__node_text(t, x, &fixed);
   int id = edf_lab__traced_of(t, x), renamed = id >= 0 && fixed == t->node[id].fixed &&
                                                !memcmp(text.at, t->node[id].text.at, fixed);
-  if (id >= 0) t->node[id].node = NULL;
+  for (int k = 0; k < t->n_node; k++) if (t->node[k].node == x) t->node[k].node = NULL;
   if (!renamed)
     for (id = 0; id < t->n_node && strcmp(t->node[id].text.at, text.at); id++) {}
   if (id == t->n_node) {
@@ -2134,7 +2135,8 @@ static void edf_lab__trace_forward(edf_lab__trace *t) {
 /* An eager node runs as soon as it is built, without a Forward around it. */
 static void edf_lab__trace_ran(edf_lab__trace *t, edf_node *y) {
   char last = t->n_moment ? t->moment[t->n_moment - 1].what : 0;
-  if (!t->forward && last != 'F' && last != 'f') edf_lab__trace_forward(t);
+  int unknown = !edf.eager && edf_lab__traced_of(t, y) < 0;  /* its Forward began with a stop */
+  if (unknown || (!t->forward && last != 'F' && last != 'f')) edf_lab__trace_forward(t);
   for (int k = 0; edf.eager && k < y->n_in; k++) edf_lab__describe(t, y->in[k]);
   if (edf.eager) edf_lab__describe(t, y);
   if (t->full) return;
