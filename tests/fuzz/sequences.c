@@ -38,23 +38,6 @@ void harness_panic(const char *message) {
   longjmp(home, 1);
 }
 
-/* What fails today is off; the number is that of trials.md. */
-enum {
-  OFF_NODES_AFTER_CLEAR = 1,       /* 1.1: a cleared node is used again, not refused        */
-  OFF_FMT_KEPT = 1,                /* 1.2: eight constructors later the text is another's   */
-  OFF_EAGER_ON_STALE = 1,          /* 1.4: an operand that has not run is not run           */
-  OFF_EAGER_WHILE_STEPPING = 1,    /* 1.4: its marks overwrite those of what is stepped     */
-  OFF_EAGER_STOP_STAYS = 1,        /* 1.4: a constructor that stops leaves its node         */
-  OFF_TRACE_INSIDE = 1,            /* 1.4: begun where a Forward is unfinished              */
-  OFF_STOP_IN_GRADCHECK = 1,       /* 2.3: who watches is forgotten, inputs are its copies  */
-  OFF_PRINT_AFTER_STOP = 1,        /* 2.5: an input is printed with rows that it has not    */
-  OFF_WATCH_WITHOUT_MEMORY = 1,    /* 2.6: doctor and trace (needs OFF_DOCTOR_AGAIN = 0)    */
-  OFF_STEP_AFTER_STOP = 1,         /* new: after a stopped constructor inputs have no rows  */
-  OFF_STATE_AFTER_GRADCHECK = 1,   /* new: an older state than the values: Backward errs    */
-  OFF_DOCTOR_AGAIN = 1,            /* new: of another loss: the doctor mixes two feeds      */
-  OFF_RESHAPE_LATE = 1             /* new: after a Forward, the batch is a number           */
-};
-
 /* ---- A world: a graph, how it was built, and what must be true of it now. */
 enum { X, Z, K, U, INPUTS };
 enum { SLOTS = 8, NODES = 160, LARGEST = 64, PARAMETERS = 24, UNKNOWN = 2 };
@@ -83,7 +66,7 @@ typedef struct {
   int loss;                        /* of the last Backward; -1 none, -2 unknown             */
   int going, back;                 /* what is stepped, and the loss if nothing disturbed it */
   int known, added, tracing;       /* gradients; by adding to `before`; or UNKNOWN          */
-  int watched, stopped;            /* by a doctor or a page; a constructor was stopped      */
+  int watched;                     /* by a doctor                                           */
   int idle;                        /* nothing has run since the feed                        */
   int sure;                        /* which parameters the last Backward has reached        */
   char reached[PARAMETERS];
@@ -94,7 +77,7 @@ typedef struct {
 static world worlds[2], fresh, *w = worlds;
 static char file[64], page[64], dot[64];
 static unsigned long long seed;
-static long sequences, comparisons, tensors, stops;
+static long sequences, comparisons, tensors, stops, deaths;
 static const uint8_t *byte, *last;
 
 static void say_calls(void) {
@@ -259,8 +242,9 @@ static void mark(const edf_node *target) {                   /* NULL: everything
   }
 }
 
-/* Feeds that are missing or disagree, or a node's own complaint. */
-static int marked_stops(int everything) {
+/* Feeds that are missing or disagree, or the own complaint of a node that runs: before an eager
+   one that is current does not. */
+static int marked_stops(int everything, int eager) {
   int stop = used[U] && !w->in[U].rows;
   its_rows = 0;
   for (int k = 0; k < U; k++) {
@@ -273,13 +257,13 @@ static int marked_stops(int everything) {
   stop |= used[K] && w->bad_labels;
   for (int i = 0; i < edf.n_compnodes; i++)
     stop |= visited[i] && !strcmp(edf.compnodes[i]->op, "BatchNorm") && edf.training &&
-            its_rows == 1;
+            its_rows == 1 && !(eager && edf_is(edf.compnodes[i], EDF_IS_CURRENT));
   return stop;
 }
 
 static int will_stop(const edf_node *target) {
   mark(target);
-  return marked_stops(!target);
+  return marked_stops(!target, 0);
 }
 
 static void disturb(void) {                                  /* gradients and a stepped pass */
@@ -297,9 +281,9 @@ static void changed(void) {                                  /* parameters or se
   forget_values();
 }
 
-static int operands_ok(const edf_node *c) {
+static int operands_are(const char *of, int is, const edf_node *c) {
   for (int k = 0; k < c->n_in; k++)
-    if (c->in[k]->kind == EDF_COMPNODE && !w->ok[index_of(c->in[k])]) return 0;
+    if (c->in[k]->kind == EDF_COMPNODE && of[index_of(c->in[k])] != is) return 0;
   return 1;
 }
 
@@ -309,8 +293,9 @@ static void has_run(int i) {
     w->rows = its_rows;
   }
   w->idle = 0;
-  w->ok[i] = (char)operands_ok(edf.compnodes[i]);
-  w->mixed[i] = (char)(w->mixed[i] && !w->ok[i]);
+  w->ok[i] = (char)operands_are(w->ok, 1, edf.compnodes[i]);
+  w->mixed[i] |= (char)!operands_are(w->mixed, 0, edf.compnodes[i]);
+  w->mixed[i] &= (char)!w->ok[i];
 }
 
 static void marked_have_run(void) {
@@ -338,7 +323,6 @@ static int runs(void (*call)(void), int must) {
   stops += stopped;
   if (stopped) {
     tell("(stops) ");
-    w->stopped = 1;
     w->idle = w->sure = 0;
     forget_values();
     w->going = SOMEWHERE;
@@ -516,7 +500,7 @@ static void begin_world(void) {
   edf_clear();
   for (int k = 0; k < INPUTS; k++) w->in[k].rows = 0;
   w->n = w->bad_labels = w->tracing = w->rows = w->added = 0;
-  w->watched = w->stopped = w->sure = 0;
+  w->watched = w->sure = 0;
   w->loss = -1;
   w->going = NOWHERE;
   memset(w->mixed, 0, sizeof w->mixed);
@@ -532,7 +516,6 @@ static void op_clear(void) {
 }
 
 static void op_clear_compnodes(void) {
-  if (OFF_DOCTOR_AGAIN && w->watched) { op_clear(); return; }
   tell("clear_compnodes; ");
   do_clear_compnodes();
 }
@@ -548,7 +531,7 @@ static void eager_has_run(int first) {
   for (int i = stale ? first : 0; i < edf.n_compnodes; i++) if (visited[i]) has_run(i);
 }
 
-/* Does building this now run into what is off? It says too whether it must stop. */
+/* Must building this now stop, with edf.eager? */
 static int eager_stops(void) {
   char seen[NODES];
   int use[INPUTS];
@@ -562,27 +545,18 @@ static int eager_stops(void) {
   for (int k = 0; k < INPUTS; k++) used[k] = (char)((both && used[k]) || use[k]);
   used[K] |= r.kind == LOSS || r.kind == EMBED;
   used[U] |= r.kind == ADD_U;
-  int stop = marked_stops(0);
+  int stop = marked_stops(0, 1);
   return stop || (r.kind == 13 && edf.training && its_rows == 1);
 }
 
-static int eager_is_off(int stop) {
-  int stale = its_rows != w->rows;
-  for (int i = 0; i < edf.n_compnodes; i++) stale |= visited[i] && !w->ok[i];
-  return (OFF_EAGER_ON_STALE && stale) || (OFF_EAGER_STOP_STAYS && (stop || fail_at)) ||
-         (OFF_EAGER_WHILE_STEPPING && (w->going == FORTH || w->going == BACK));
-}
-
 static void op_build(void) {
-  int first = edf.n_compnodes, eager = edf.eager, stop, single;
+  int first = edf.n_compnodes, stop, single;
   r.kind = a % KINDS;
   r.a = c % (w->n + 2);
   r.c = count % (w->n + 2);
-  if ((r.kind == FMT && OFF_FMT_KEPT) || (r.kind == RESHAPE && OFF_RESHAPE_LATE)) r.kind = 0;
   if (w->n == SLOTS || first > NODES - 40) { op_clear_compnodes(); return; }
   stop = eager_stops();
   single = r.kind < 5 || r.kind == 13;
-  if (eager && eager_is_off(stop)) edf.eager = 0;
   tell("%s%s(%d,%d); ", edf.eager ? "eager " : "", kinds[r.kind], r.a, r.c);
   for (int i = first; i < NODES; i++) w->ok[i] = w->mixed[i] = 0;
   if (runs(do_make, edf.eager && stop)) {
@@ -590,7 +564,6 @@ static void op_build(void) {
     if (edf.eager) compare(-1, NULL);
   } else if (edf.eager && stop && single && edf.n_compnodes > first)
     wrong("a node that could not be made is in the graph");
-  edf.eager = eager;
 }
 
 /* New data in a block of its own, so that a read of old or of other rows is seen. */
@@ -782,10 +755,9 @@ static void do_trace_begin(void) { edf_trace_begin(page); }
 static void do_trace_end(void) { edf_trace_end(); }
 
 static void op_doctor(void) {
-  if (OFF_DOCTOR_AGAIN && w->watched) return;
   chosen = any_node();
   tell("doctor %s; ", chosen->name);
-  if (!OFF_WATCH_WITHOUT_MEMORY && w->watched && c % 2) fail_at = 1 + c / 2 % 3;
+  if (w->watched && c % 2) fail_at = 1 + c / 2 % 3;
   w->watched = 1;
   for (int n = 0; n < 2; n++)
     if (runs(do_doctor, chosen->kind != EDF_COMPNODE)) break;
@@ -798,8 +770,7 @@ static void op_break(void) {
 }
 
 static void op_trace(void) {
-  int ends = w->tracing == 1 ? c % 4 : c % 8 == 1, safe = w->going == NOWHERE;
-  if (!ends && OFF_TRACE_INSIDE && !safe) return;
+  int ends = w->tracing == 1 ? c % 4 : c % 8 == 1;
   tell("trace_%s; ", ends ? "end" : "begin");
   if (ends) {
     if (runs(do_trace_end, w->tracing ? UNKNOWN : 1)) w->tracing = 0;
@@ -808,11 +779,22 @@ static void op_trace(void) {
   else if (!w->tracing) w->tracing = UNKNOWN;
 }
 
+/* The states of the program's own nodes are put back: those of earlier values belong to none. */
+static void has_to_run_again(void) {
+  int own = 0;
+  for (int i = 0; i < edf.n_compnodes; i++)
+    own |= visited[i] && !strcmp(edf.compnodes[i]->op, "Copy");
+  if (!own) wrong("a check leaves no value");
+  forget_values();
+  memset(w->mixed, 0, sizeof w->mixed);
+  w->idle = 1;
+}
+
 static void op_gradcheck(void) {
   double most = EDF_REAL_IS_DOUBLE ? 1e-4 : 0.1;
   chosen = any_node();
   int i = index_of(chosen), stop = will_stop(chosen) || i < 0;
-  if (edf.n_compnodes > 16 || (OFF_STOP_IN_GRADCHECK && (stop || fail_at))) return;
+  if (edf.n_compnodes > 16) return;
   tell("gradcheck %s; ", chosen->name);
   w->going = NOWHERE;
   w->loss = -2;
@@ -824,7 +806,7 @@ static void op_gradcheck(void) {
   w->loss = i;
   w->added = w->sure = 0;
   if (w->ok[i] && slot_of(w, i) >= 0) compare(i, NULL);
-  if (OFF_STATE_AFTER_GRADCHECK) forget_values();
+  if (!edf_is(chosen, EDF_IS_CURRENT)) has_to_run_again();
   w->known = 1;
 }
 
@@ -843,12 +825,22 @@ static void do_print(void) {
 
 static void op_print(void) {
   chosen = any_node();
-  if (OFF_PRINT_AFTER_STOP && w->stopped && (c % 8 == 4 || c % 8 >= 6)) return;
   tell("print %d %s; ", c % 8, chosen->name);
   runs(do_print, 0);
 }
 
-/* ---- Mistakes, each of which must stop and leave what was there. */
+/* ---- Mistakes, each of which must stop and leave what was there: but eager nodes, of which one
+   was made, have run. */
+static void stops_unchanged(void (*call)(void)) {
+  static world before;
+  int first = edf.n_compnodes;
+  before = *w;
+  runs(call, 1);
+  if (edf.eager) return;
+  *w = before;
+  for (int i = first; i < edf.n_compnodes; i++) w->ok[i] = w->mixed[i] = 0;
+}
+
 static void do_mistake(void) {
   edf_node *x = w->in[X].node, *other = worlds[w == worlds].in[X].node;
   switch (a % 12) {
@@ -869,9 +861,7 @@ static void do_mistake(void) {
 
 static void op_mistake(void) {
   tell("mistake %d; ", a % 12);
-  int going = w->going;
-  runs(do_mistake, 1);
-  w->going = going == NOWHERE ? NOWHERE : SOMEWHERE;
+  stops_unchanged(do_mistake);
   if (count % 2) op_print();
 }
 
@@ -892,12 +882,10 @@ static void meanwhile(void) {
 
 static void op_step_forward(void) {
   int steps = 1 + count % 40, between = count / 40;
-  if (OFF_STEP_AFTER_STOP && w->going == SOMEWHERE) return;
   tell("step_forward x %d; ", steps);
   disturb();
   for (int n = 0; n < steps; n++) {
     if (n && n == between) meanwhile();
-    if (OFF_STEP_AFTER_STOP && w->going == SOMEWHERE) return;
     if (!runs(do_step_forward, will_stop(NULL) ? UNKNOWN : 0)) return;
     w->going = stepped ? FORTH : NOWHERE;
     if (!stepped) break;
@@ -942,13 +930,13 @@ static void do_dead(void) {
 }
 
 static void op_dead(void) {
-  if (OFF_NODES_AFTER_CLEAR || !w->dead) return;
+  if (!w->dead || !inside_knows_cleared(w->dead)) return;    /* other clears came after it   */
+  deaths++;
   tell("cleared node %d; ", a % 5);
-  runs(do_dead, 1);
+  stops_unchanged(do_dead);
 }
 
 static void op_fail(void) {
-  if (OFF_WATCH_WITHOUT_MEMORY && (w->tracing || w->watched)) return;
   fail_at = 1 + a % 16 * (1 + c % 16);
   tell("malloc %ld fails: ", fail_at);
 }
@@ -1024,6 +1012,8 @@ static void play(const uint8_t *data, size_t n) {
 #if defined STANDALONE && defined __SANITIZE_ADDRESS__       /* libFuzzer does both itself */
 void __sanitizer_set_death_callback(void (*call)(void));
 void __sanitizer_set_report_fd(void *fd);
+void __ubsan_on_report(void);
+void __ubsan_on_report(void) { say_calls(); }         /* its own report goes nowhere */
 static void watch_death(void) {
   __sanitizer_set_report_fd((void *)(intptr_t)dup(2));
   __sanitizer_set_death_callback(say_calls);
@@ -1067,8 +1057,9 @@ int main(int argc, char **argv) {
   for (seed = first; seed < first + (unsigned long long)number; seed++) draw();
   remove_files();
   fprintf(report, "ok sequences: %ld sequences, %ld comparisons, %ld tensors, "
-          "%ld caught stops\n", sequences, comparisons, tensors, stops);
-  if (number >= 100 && (comparisons < number || stops < number)) {
+          "%ld caught stops, %ld uses of cleared nodes\n", sequences, comparisons, tensors, stops,
+          deaths);
+  if (number >= 100 && (comparisons < number || stops < number || deaths < number / 10)) {
     fprintf(report, "not ok sequences: too little was compared, or stopped\n");
     return 1;
   }
