@@ -1881,7 +1881,7 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
   va_end(args);
   for (int i = 0; i < edf.n_parameters; i++)
     if (!strcmp(p->name, edf.parameters[i]->name))
-      edf_name(p, edf_fmt("%s@%d", p->name, edf.n_parameters));
+      edf_name(p, edf__fmt("%s@%d", p->name, edf.n_parameters));
   p->value = edf__reals(p, NULL);
   edf__append(&edf.parameters, &edf.n_parameters, p);
   return p;
@@ -8057,7 +8057,7 @@ static int edf__csv_heading(const char *at) {
     if (end > at && !edf__is_letter(*end)) return 0;                 /* 1st is a name        */
     while (n > 0 && strchr(" \t\r", at[n - 1])) n--;
     names += n > 4 || !strstr("||?|NA|na|N/A|NaN|nan|NAN|Inf|inf|INF|NULL|null|None|none|",
-                              edf_fmt("|%.*s|", (int)n, at));
+                              edf__fmt("|%.*s|", (int)n, at));
     at = next + strcspn(next, ",\n");
     if (*at != ',') return names;
   }

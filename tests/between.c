@@ -191,8 +191,8 @@ static void a_trace_in_the_middle(void) {
   }
 }
 
-/* No memory for the page where a Forward begins, with a smaller batch: the steps go on in it, and
-   the page shows the nodes as they are. */
+/* No memory for the page where a Forward begins, with a smaller batch: the steps go on in it,
+   and the page shows the nodes as they are. */
 static void a_trace_without_memory(void) {
   for (int n = 1; n < 40; n++) {
     model();
@@ -217,7 +217,7 @@ static void a_trace_without_memory(void) {
   }
 }
 
-/* ---- A stop inside of a gradient check: who watches is told again, arrays are the program's. */
+/* ---- A stop inside of a gradient check: who watches is told again, arrays are the program's */
 static int calls, stops_at, told;
 
 static void stopping_forward(CompNode *y) {
@@ -481,7 +481,7 @@ static void no_memory_for_who_watches(void) {
     over = memory.until_failure > 0;
     memory.until_failure = 0;
     edf.eager = 0;
-    train(2);                                                /* they go on with what they have */
+    train(2);                                                /* they go on as they are      */
     if (!over) TRY(edf_doctor(side));
     train(2);
     if (inside_traces()) TRY(edf_trace_end());

@@ -779,7 +779,7 @@ static void op_trace(void) {
   else if (!w->tracing) w->tracing = UNKNOWN;
 }
 
-/* The states of the program's own nodes are put back: those of earlier values belong to none. */
+/* States of the program's own nodes are put back: those of earlier values belong to none. */
 static void has_to_run_again(void) {
   int own = 0;
   for (int i = 0; i < edf.n_compnodes; i++)
@@ -829,8 +829,7 @@ static void op_print(void) {
   runs(do_print, 0);
 }
 
-/* ---- Mistakes, each of which must stop and leave what was there: but eager nodes, of which one
-   was made, have run. */
+/* ---- Mistakes, each of which must stop and leave what was there: but what is eager has run. */
 static void stops_unchanged(void (*call)(void)) {
   static world before;
   int first = edf.n_compnodes;
@@ -1057,8 +1056,8 @@ int main(int argc, char **argv) {
   for (seed = first; seed < first + (unsigned long long)number; seed++) draw();
   remove_files();
   fprintf(report, "ok sequences: %ld sequences, %ld comparisons, %ld tensors, "
-          "%ld caught stops, %ld uses of cleared nodes\n", sequences, comparisons, tensors, stops,
-          deaths);
+          "%ld caught stops, %ld uses of cleared nodes\n", sequences, comparisons, tensors,
+          stops, deaths);
   if (number >= 100 && (comparisons < number || stops < number || deaths < number / 10)) {
     fprintf(report, "not ok sequences: too little was compared, or stopped\n");
     return 1;
