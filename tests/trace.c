@@ -24,7 +24,7 @@ static void read_page(void) {
   if (!page || fread(page, 1, page_size, f) != page_size) abort();
   fclose(f);
   const char *numbers = strstr(page, "\"nodes\":[");          /* no value is left out */
-  for (const char *at = numbers ? numbers : ""; *at; at++)
+  for (const char *at = numbers ? numbers : ""; *at && strncmp(at, "</script", 8); at++)
     if ((*at == '[' || *at == ',') && at[1] == ',') { CHECK(0, "%.60s", at); break; }
 }
 
