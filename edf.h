@@ -63,7 +63,7 @@
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
    >>print 519 A program as text: print _program _node formula
-   >>check 725 The gradient check: gradcheck expect_mismatch
+   >>check 872 The gradient check: gradcheck expect_mismatch
    >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 716 Files of data, arrays, pictures, text: array new_array load_idx load_images
@@ -75,7 +75,7 @@
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
      write_dot contact_sheet
    >>doctor 1501 Rules that watch the first steps of training
-   >>plot 252 Training curves                     >>trace 847 The trace page
+   >>plot 252 Training curves                     >>trace 848 The trace page
    >>paper 166 The program as LaTeX, the graph in Graphviz's language
    >>sheet 54 Contact sheets
 */
@@ -6722,10 +6722,11 @@ EDF__C_BEGIN
    (in float 1/20) of the tensor's largest entry and a bound on rounding, and prints a report
    with the worst entry and the likely mistake.
    Nodes of your own are also checked one by one, and held to their contract: forward writes
-   every entry, backward adds, neither writes anything else, and both give the same when they
-   run again. At most 1000 entries of a tensor are tried, drawn at random, and of a larger one
-   all along random directions; those at a kink, and those where rounding decides, are skipped
-   and counted.
+   every entry, backward adds, is linear in the node's gradient and reads no other, neither
+   writes anything else, and both give the same when they run again, or another such node runs
+   between them. At most 1000 entries of a tensor are tried, drawn at random, and of a larger
+   one all along random directions; those at a kink, and those where rounding decides, are
+   skipped and counted.
    Compile with -DEDF_REAL=double: below 1e-6 is right; in float one can only see errors above
    about 1e-2. Values, the states of nodes and random numbers are put back; the gradients left
    are those of edf_backward(node). Where a state was of other values, Forward has to run again.
@@ -6757,7 +6758,8 @@ enum { EDF__TRIES = 1000, EDF__SURE = 20, EDF__DIRECTIONS = 8, EDF__GUARD = 64 }
 typedef struct { size_t i; double yours, numeric; } edf__tried;     /* entry i of x           */
 typedef struct {
   edf_node *node, *x;                    /* d sum_i r[i] node[i] / d x                        */
-  int local, found;                      /* through this node alone; a culprit was found      */
+  int local, found, chosen;              /* through this node alone; a culprit was found; the
+                                            entries are chosen                                */
   edf_real *r, *plus, *centre;           /* the node at x + h and at x                        */
   const edf_real *own;                   /* the values of x, of which a copy moves            */
   double left, right;                    /* the slopes on both sides of the last entry        */
@@ -6833,18 +6835,25 @@ static double edf__slope(edf__check *c, size_t i, double h) {
   return across / (up - down);
 }
 
+/* The node's backward alone, from so many times the cotangent r, to gradients that begin so. */
+static void edf__backward_alone(const edf__check *c, edf_real begin, edf_real times) {
+  edf_node *y = c->node;
+  for (int k = 0; k < y->n_in; k++)
+    if (y->in[k]->grad) edf__fill(y->in[k]->grad, y->in[k]->size, begin);
+  for (size_t i = 0; i < y->size; i++) y->grad[i] = times * c->r[i];
+  y->backward(y);
+}
+
 /* The backward that is checked, from the cotangent r; x->grad stays until the next one. */
 static void edf__your_gradient(edf__check *c) {
   edf_node *y = c->node;
   size_t bytes = y->size * sizeof *y->value;
   edf__evaluate(c);
   memcpy(c->centre, y->value, bytes);
-  if (!c->local) edf__begin_backward(y);
-  for (int k = 0; c->local && k < y->n_in; k++)
-    if (y->in[k]->grad) edf__fill(y->in[k]->grad, y->in[k]->size, 0);
+  if (c->local) { edf__backward_alone(c, 0, 1); return; }
+  edf__begin_backward(y);
   memcpy(y->grad, c->r, bytes);
-  if (c->local) y->backward(y);
-  else edf__backward_nodes();
+  edf__backward_nodes();
   edf_grad(c->x);
 }
 
@@ -6857,10 +6866,10 @@ static double edf__error(const edf__check *c, double yours, double numeric) {
 static void edf__measure(edf__check *c) {
   size_t all = c->x->size;
   double largest = 0;
-  c->n = all < (size_t)EDF__TRIES ? all : (size_t)EDF__TRIES;
+  if (!c->chosen) c->n = all < (size_t)EDF__TRIES ? all : (size_t)EDF__TRIES;
   for (size_t k = 0; k < c->n; k++) {
     edf__tried *t = &c->tried[k];
-    t->i = all == c->n ? k : (size_t)(edf__random_unit() * (double)all);
+    if (!c->chosen) t->i = all == c->n ? k : (size_t)(edf__random_unit() * (double)all);
     t->yours = (double)c->x->grad[t->i];
     t->numeric = edf__slope(c, t->i, edf__h);
     largest = fmax(largest, fmax(fabs(t->yours), fabs(t->numeric)));
@@ -7057,22 +7066,43 @@ static void edf__report(const edf__check *c) {
   printf("\n");
 }
 
+/* What working out that entry by hand needs: x there, and y and r where it moves y most. */
+static void edf__say_there(edf__check *c) {
+  const edf_node *y = c->node;
+  size_t i = c->tried[c->worst].i, at = i % y->size, moved = 0;
+  double most = 0;
+  edf__borrow(c, c->x);
+  edf__slope(c, i, edf__h);
+  edf__give_back(c);
+  for (size_t j = 0; j < y->size; j++) {
+    double by = fabs((double)c->plus[j] - (double)y->value[j]);
+    moved += by > 0;
+    if (by > most) { most = by; at = j; }
+  }
+  printf("        there %s is %.6g, %s%s is %.6g and its grad %.6g; %zu of %zu move\n",
+         edf_label(c->x), (double)c->x->value[i], edf_label(y), edf__indices(y, at),
+         (double)c->centre[at], (double)c->r[at], moved, y->size);
+}
+
 /* ---- The likely mistake, from how yours and the numeric derivative differ. Is yours so many
-   times the derivative, or transposed: in [j,i] that of [i,j]? */
-static int edf__is_times(const edf__check *c, double factor, int transposed) {
-  int matrix = c->x->rank == 2 && c->n == c->x->size;
-  size_t rows = transposed && matrix ? (size_t)c->x->dim[0] : 1, columns = c->n / rows;
-  if (transposed && (rows == 1 || columns == 1)) return 0;
+   times the derivative: everywhere, where it is wrong, or in [j,i] that of [i,j]? */
+enum { EDF__ALL, EDF__WRONG, EDF__TRANSPOSED };
+static int edf__is_times(const edf__check *c, double factor, int where) {
+  int turned = where == EDF__TRANSPOSED && c->x->rank == 2 && c->n == c->x->size;
+  size_t rows = turned ? (size_t)c->x->dim[0] : 1, columns = c->n / rows;
+  if (where == EDF__TRANSPOSED && (rows == 1 || columns == 1)) return 0;
   for (size_t k = 0; k < c->n; k++) {
-    const edf__tried *t = &c->tried[k % columns * rows + k / columns];
-    if (edf__error(c, t->yours, factor * c->tried[k].numeric) > edf__small) return 0;
+    double yours = c->tried[k % columns * rows + k / columns].yours;
+    double numeric = c->tried[k].numeric;
+    int right = where == EDF__WRONG && edf__error(c, yours, numeric) <= edf__tolerance;
+    if (!right && edf__error(c, yours, factor * numeric) > edf__small) return 0;
   }
   return 1;
 }
 
-/* What the same check shows again, where one thing is another: the cotangent is the opposite,
-   or 1, or 1 in entry m and else 0; or x has moved. */
-enum { EDF__OPPOSITE, EDF__ONES, EDF__ONE, EDF__MOVED };
+/* What the same check shows again, where one thing is another: the cotangent is 1, or 1 in
+   entry m and else 0; or x has moved. */
+enum { EDF__ONES, EDF__ONE, EDF__MOVED };
 typedef struct {
   double error;
   int same;                              /* yours is what it was, the derivative is not       */
@@ -7085,16 +7115,16 @@ static edf__pattern edf__again(const edf__check *c, int what, size_t m) {
   edf__check *again = (edf__check *)edf__alloc(&edf.kept, sizeof *c + y->size * sizeof *c->r);
   *again = *c;
   again->r = (edf_real *)(again + 1);
+  again->chosen = 1;
   for (size_t i = 0; i < y->size; i++)
-    again->r[i] = what == EDF__MOVED ? c->r[i] : what == EDF__OPPOSITE ? -c->r[i]
-                : what == EDF__ONES || i == m;
+    again->r[i] = what == EDF__MOVED ? c->r[i] : what == EDF__ONES || i == m;
   edf__borrow(again, x);
   for (size_t i = 0; what == EDF__MOVED && i < x->size; i++)
     x->value[i] *= edf_uniform((edf_real)0.8, (edf_real)1.2);
   edf__compare(again, x);
   edf__give_back(again);
   edf__pattern p = { again->error, 1, y->size == x->size, 0, 0, x->size };
-  int changed = what == EDF__OPPOSITE;
+  int changed = 0;
   for (size_t k = 0; k < c->n; k++)
     p.same &= x->grad[c->tried[k].i] == (edf_real)c->tried[k].yours;
   for (size_t k = 0; k < again->n; k++) {
@@ -7125,6 +7155,68 @@ static int edf__say_probe(const edf__check *c, size_t m) {
   return 1;
 }
 
+/* How many entries of a gradient are not the derivative. */
+static size_t edf__wrong_of(const edf__check *c, const edf_real *grad) {
+  size_t wrong = 0;
+  for (const edf__tried *t = c->tried; t < c->tried + c->n; t++)
+    wrong += edf__error(c, (double)grad[t->i], t->numeric) > edf__tolerance;
+  return wrong;
+}
+
+/* Has another input what x should have? Would yours be right if its code found in p.value what
+   is in q.value, or what stands one entry before or behind? But not in numbers that have no
+   gradient: they may be indices. */
+static int edf__say_misread(edf__check *c) {
+  edf_node *y = c->node, *x = c->x;
+  int n = y->n_in, all = edf__is(y, EDF_IS_OWN) ? 3 * (n + 1) * (n + 1) : 0;
+  edf__your_gradient(c);
+  for (int k = 0; k < n; k++)
+    if (y->in[k]->size == x->size && y->in[k]->grad && !edf__wrong_of(c, y->in[k]->grad))
+      return printf("%s.grad is what this should be: are they exchanged?", edf_label(y->in[k]));
+  for (int k = 0; k < all; k++) {
+    int i = k / 3 % (n + 1), j = k / 3 / (n + 1), off = k % 3 - 1;
+    edf_node *p = i < n ? y->in[i] : y, *q = j < n ? y->in[j] : y;
+    size_t size = p->size, wrong;
+    if (size != x->size || size != q->size || (p == q) != (off != 0)) continue;
+    if (!p->grad || edf_statistics_of(p->grad, size).norm == 0) continue;
+    const edf_real *own = edf__lend(p, &p->value, 0), *from = p == q ? own : q->value;
+    for (size_t m = 0; m < size; m++) p->value[m] = from[(m + size - (size_t)off) % size];
+    edf__backward_alone(c, 0, 1);
+    edf__take_back(edf.aside);
+    wrong = edf__wrong_of(c, x->grad);
+    if (wrong > (off != 0) || 2 * wrong >= c->n_wrong) continue;
+    return printf(off ? "a neighbour: %s.value is read one entry too %s"
+                  : "%s.value is read where %s.value is meant", edf_label(p),
+                  off > 0 ? "late" : off ? "early" : edf_label(q));
+  }
+  return 0;
+}
+
+/* A product y = x u(x), or exp(x) u(x), has two terms: one is y / x, or y. And what a factor
+   that is lost may be: what else is read. */
+static int edf__say_lost(const edf__check *c) {
+  const edf_node *y = c->node, *x = c->x;
+  for (int k = 0; c->n_wrong > 1 && k < y->n_in + 2; k++) {
+    const edf_node *z = k < y->n_in ? y->in[k] : y;
+    int lacks = 1, only = z == y, factor = 1, by_x = k > y->n_in;
+    if (y->size != x->size || z->size != x->size) continue;
+    for (const edf__tried *t = c->tried; t < c->tried + c->n; t++) {
+      double of_z = (double)(z == y ? c->centre : z->value)[t->i];
+      double by = by_x ? (double)x->value[t->i] : 1, right = by * t->numeric;
+      double term = of_z * (double)c->r[t->i];
+      lacks &= edf__error(c, by * t->yours + term, right) <= edf__tolerance;
+      only &= edf__error(c, by * t->yours, term) <= edf__tolerance;
+      factor &= edf__error(c, of_z * t->yours, right) <= edf__tolerance;
+    }
+    if (lacks || only || factor)
+      return printf(factor ? "a lost factor: %s%s%s" : only
+                    ? "a lost term of a product: yours is its grad times %s%s%s alone"
+                    : "a lost term of a product: its grad times %s%s%s",
+                    edf_label(z), by_x ? " / " : "", by_x ? edf_label(x) : "");
+  }
+  return 0;
+}
+
 static void edf__say_factor(const edf__check *c, double factor) {
   printf("a factor: yours is %.3g times the derivative", factor);
   for (int k = 0; k < 2; k++) {
@@ -7139,29 +7231,41 @@ static void edf__say_factor(const edf__check *c, double factor) {
 }
 
 static void edf__say_likely(edf__check *c) {
-  const char *y = edf_label(c->node), *x = edf_label(c->x);
+  const char *y = edf_label(c->node), *x = edf_label(c->x), *where = ", in places";
   size_t n = c->node->size, worst = c->tried[c->worst].i % n;
-  int yours_is_0 = 1, derivative_is_0 = 1;                   /* where they differ            */
+  int yours_is_0 = 1, derivative_is_0 = 1, one_is_0 = 1;     /* where they differ            */
+  int of[2][2] = { { 0, 0 }, { 0, 0 } };                     /* [they differ][x < 0]         */
   double yn = 0, nn = 0;
   for (const edf__tried *t = c->tried; t < c->tried + c->n; t++) {
+    int wrong = edf__error(c, t->yours, t->numeric) > edf__tolerance;
+    of[wrong][c->x->value[t->i] < 0]++;
+    if (!wrong) continue;
     yn += t->yours * t->numeric;
     nn += t->numeric * t->numeric;
-    if (edf__error(c, t->yours, t->numeric) <= edf__tolerance) continue;
     yours_is_0 &= t->yours == 0;
     derivative_is_0 &= fabs(t->numeric) <= c->noise;
+    one_is_0 &= t->yours == 0 || fabs(t->numeric) <= c->noise;
   }
+  int s = of[1][1] > 0, sided = of[1][s] > 1 && of[0][!s] > 1 && !of[1][!s] && !of[0][s];
   double factor = nn > 0 ? yn / nn : 0;                      /* the one that fits best       */
+  if (sided) where = edf_fmt(" where %.490s %s 0", x, s ? "<" : ">");
+  edf__say_there(c);
   printf("        likely: ");
-  if (yours_is_0 && edf__is_times(c, 0, 0)) printf("the gradient is never written");
-  else if (edf__again(c, EDF__OPPOSITE, 0).same) printf("the gradient of %s is not used", y);
-  else if (edf__is_times(c, -1, 0)) printf("the sign");
-  else if (fabs(factor) > 1e-6 && fabs(factor - 1) > 0.01 && edf__is_times(c, factor, 0))
+  if (yours_is_0 && edf__is_times(c, 0, EDF__ALL)) printf("the gradient is never written");
+  else if (edf__is_times(c, -1, EDF__ALL)) printf("the sign");
+  else if (fabs(factor) > 1e-6 && fabs(factor - 1) > 0.01 && edf__is_times(c, factor, EDF__ALL))
     edf__say_factor(c, factor);
-  else if (edf__is_times(c, 1, 1)) printf("transposed: yours[j,i] is the derivative for [i,j]");
+  else if (edf__is_times(c, 1, EDF__TRANSPOSED))
+    printf("transposed: yours[j,i] is the derivative for [i,j]");
+  else if (yours_is_0 && sided) printf("a mask: yours is 0%s", where);
   else if (yours_is_0) printf("some entries are never written (a dropped row?)");
   else if (derivative_is_0 && edf__again(c, EDF__ONES, 0).error > edf__small)
     printf("a mask is missing: wrong where the derivative is 0");
-  else if (edf__say_probe(c, 0) || edf__say_probe(c, n - 1) || edf__say_probe(c, worst)) {}
+  else if (edf__is_times(c, -1, EDF__WRONG)) printf("the sign%s", where);
+  else if (edf__say_misread(c) || edf__say_probe(c, 0) || edf__say_probe(c, n - 1) ||
+           edf__say_probe(c, worst) || edf__say_lost(c)) {}
+  else if (one_is_0)
+    printf("a mask the wrong way round: yours is 0 where the derivative is not");
   else if (edf__again(c, EDF__MOVED, 0).same)
     printf("it does not change with %s: a buffer from an earlier forward, or a factor is "
            "missing", x);
@@ -7205,16 +7309,22 @@ static void edf__lend_all(edf_node *y) {
   }
 }
 
+static int edf__is_like_first(const edf_node *y) {            /* no shape function?          */
+  return y->n_in && y->rank == y->in[0]->rank && y->size == y->in[0]->size;
+}
+
 /* The guards are what they were, and the values of the inputs. */
 static int edf__guards_break(const edf_node *y) {
   int broken = 0;
   while (edf.aside->lent) {
     const edf__lent l = *edf.aside->lent;
-    int grad = l.at == &l.x->grad, input = !grad && l.x != y;
+    int grad = l.at == &l.x->grad, input = !grad && l.x != y, values = l.at == &y->value;
     int changed = input && memcmp(*l.at, l.own, l.x->size * sizeof *l.own);
     int outside = edf__take_back(edf.aside);
     if (outside && !broken)
-      broken = edf__say_fail(y, NULL, "an index that goes beyond the end, or below 0",
+      broken = edf__say_fail(y, NULL, values && edf__is_like_first(y)
+                             ? "an index beyond the end or below 0, or no shape function"
+                             : "an index that goes beyond the end, or below 0",
                              "its code writes outside of %s%s", edf_label(l.x),
                              grad ? ".grad" : "");
     else if (changed && !broken)
@@ -7242,9 +7352,12 @@ static size_t edf__forgotten(edf__check *c, size_t *first) {
 static int edf__forward_breaks(edf__check *c) {
   edf_node *y = c->node;
   size_t first = 0, forgotten = edf__forgotten(c, &first), bytes = y->size * sizeof *y->value;
+  int part = first && 2 * first <= y->size && first + forgotten == y->size;
   if (forgotten)
-    return edf__say_fail(y, NULL, "a loop that begins late or ends early", "forward does not "
-                         "write %s%s, and %zu of %zu entries in all", edf_label(y),
+    return edf__say_fail(y, NULL, part && edf__is_like_first(y)
+                         ? "a forgotten shape function: it has the shape of its first input"
+                         : "a loop that begins late or ends early", "forward does not write "
+                         "%s%s, and %zu of %zu entries in all", edf_label(y),
                          edf__indices(y, first), forgotten, y->size);
   edf__evaluate(c);
   if (memcmp(c->centre, c->plus, bytes) || memcmp(c->plus, y->value, bytes))
@@ -7254,15 +7367,34 @@ static int edf__forward_breaks(edf__check *c) {
   return 0;
 }
 
-/* What backward may only read, and that it gives the same gradient twice. */
+/* Runs the forward of another such node: a copy, with the inputs' numbers from the last to the
+   first. Where there is a state the copy would share what that points to. */
+static void edf__run_copy(edf_node *y) {
+  for (int k = -1; k < y->n_in; k++) {
+    edf_node *x = k < 0 ? y : y->in[k];
+    const edf_real *own = edf__lend(x, &x->value, EDF__GUARD);
+    for (size_t i = 0; x->grad && i < x->size; i++) x->value[i] = own[x->size - 1 - i];
+  }
+  edf_node copy = *y;
+  if (!y->state) y->forward(&copy);
+  for (int k = -1; k < y->n_in; k++) edf__take_back(edf.aside);
+}
+
+/* What backward may only read, and that it gives the same gradient again: after its forward,
+   once more, and after its forward and then a copy's. */
 static int edf__backward_breaks(edf__check *c, edf_node *x) {
   edf_node *y = c->node;
   size_t bytes = y->size * sizeof *y->value;
+  int differs = 0;
   c->x = x;
   edf__your_gradient(c);
   const edf_real *once = edf__lend(x, &x->grad, EDF__GUARD);
-  edf__your_gradient(c);
-  int differs = memcmp(once, x->grad, x->size * sizeof *once);
+  for (int k = 1; k <= 3 && !differs; k++) {
+    if (k != 2) edf__evaluate(c);
+    if (k == 3) edf__run_copy(y);
+    edf__backward_alone(c, 0, 1);
+    if (memcmp(once, x->grad, x->size * sizeof *once)) differs = k;
+  }
   edf__take_back(edf.aside);
   if (memcmp(y->grad, c->r, bytes))
     return edf__say_fail(y, NULL, "the same memory used for both gradients",
@@ -7270,47 +7402,62 @@ static int edf__backward_breaks(edf__check *c, edf_node *x) {
   if (memcmp(y->value, c->centre, bytes))
     return edf__say_fail(y, NULL, "value where grad is meant",
                          "its backward changes its own values, which it may only read");
+  if (differs == 3)
+    return edf__say_fail(y, x, "a static or global variable: edf_state(y, bytes) is its own",
+                         "backward differs when another %s has run forward", y->op);
   return differs && edf__say_fail(y, x, "a buffer is not cleared before it is added to, or is "
                                   "used up", "backward differs when it runs again");
 }
 
 /* A backward must add to its inputs' gradients: from 1 it has to arrive one higher than from 0.
-   Else it assigns, which shows in the numbers only where a node is used twice. */
-enum { EDF__ADDS, EDF__ASSIGNS, EDF__DIFFERS, EDF__NOT_FINITE };
+   Else it assigns, which shows in the numbers only where a node is used twice, or reads them.
+   And from 1024 times the cotangent it has to arrive 1024 times as high. */
+enum { EDF__ADDS, EDF__ASSIGNS, EDF__READS, EDF__NOT_FINITE, EDF__NOT_USED, EDF__NOT_LINEAR };
 
 static int edf__how_it_adds(edf__check *c, edf_node *x) {
-  int adds = 1, assigns = 1, finite = 1;
+  int adds = 1, assigns = 1, used = 0, linear = 1;
   c->x = x;
   edf__your_gradient(c);
+  edf_statistics s = edf_statistics_of(x->grad, x->size);
   const edf_real *from_0 = edf__lend(x, &x->grad, EDF__GUARD);
-  edf__fill(x->grad, x->size, 1);
-  c->node->backward(c->node);
+  edf__backward_alone(c, 1, 1);
   for (size_t i = 0; i < x->size; i++) {
-    double zero = (double)from_0[i], one = (double)x->grad[i];
-    double slack = 1e-3 * (1 + fabs(zero));
-    finite &= fabs(zero) < HUGE_VAL;
+    double zero = (double)from_0[i], one = (double)x->grad[i], slack = 1e-3 * (1 + fabs(zero));
     if (fabs(one - zero - 1) < slack) continue;
     adds = 0;
     assigns &= fabs(one - zero) < slack;
   }
+  edf__backward_alone(c, 0, 1024);
+  for (size_t i = 0; i < x->size; i++) {
+    double by = (double)x->grad[i] / 1024 - (double)from_0[i];
+    used |= x->grad[i] != from_0[i];
+    linear &= !(fabs(by) > 1e-3 * s.norm / sqrt((double)x->size));
+  }
   edf__take_back(edf.aside);
-  return adds ? EDF__ADDS : !finite ? EDF__NOT_FINITE : assigns ? EDF__ASSIGNS : EDF__DIFFERS;
+  return s.bad ? EDF__NOT_FINITE : !adds ? assigns ? EDF__ASSIGNS : EDF__READS
+         : linear ? EDF__ADDS : used ? EDF__NOT_LINEAR : EDF__NOT_USED;
 }
 
 /* With '=', where several entries of y come from one of x, the last one that arrives is all
    that is left, and the numbers are wrong too. */
 static int edf__check_adds(edf__check *c, edf_node *x) {
+  const edf_node *y = c->node;
   int how = edf__how_it_adds(c, x);
-  if (how == EDF__ADDS) return 0;
+  if (how == EDF__ADDS || (how >= EDF__NOT_USED && edf__is(y, EDF_IS_MISMATCHED))) return 0;
   if (how == EDF__NOT_FINITE)
-    return edf__say_fail(c->node, x, "a division by 0, or the log or square root of a negative "
+    return edf__say_fail(y, x, "a division by 0, or the log or square root of a negative "
                          "number", "backward gives NaN or Inf");
-  if (how == EDF__DIFFERS)
-    return edf__say_fail(c->node, x, "a buffer is not cleared before it is added to",
-                         "backward differs when it runs again");
+  if (how == EDF__READS)
+    return edf__say_fail(y, x, "the grad of an input is read where that of the node is meant",
+                         "backward reads a gradient to which it may only add");
+  if (how >= EDF__NOT_USED)
+    return edf__say_fail(y, x, how == EDF__NOT_USED ? "the gradient of the node is not used"
+                         : "it is cut off or squared (a cross term with it where the value "
+                         "belongs?), or something is added without it",
+                         "backward is not linear in %s.grad", edf_label(y));
   edf__compare(c, x);
-  return edf__say_fail(c->node, x, c->n_wrong ? "'=' where '+=' is needed: what repeated "
-                       "indices give is not added up" : "'=' where '+=' is needed",
+  return edf__say_fail(y, x, c->n_wrong ? "'=' where '+=' is needed: what repeated indices "
+                       "give is not added up" : "'=' where '+=' is needed",
                        "backward does not add to what is there");
 }
 

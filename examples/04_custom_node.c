@@ -8,6 +8,7 @@
 
      FAIL  d WrongRelu1 / d x: worst relative error 1 at x[3,0]: yours -1.3544, numeric 0
            8 of 15 entries tried are wrong
+           there x is -0.189815, WrongRelu1[3,0] is 0 and its grad -1.3544; 0 of 15 move
            likely: a mask is missing: wrong where the derivative is 0
 
    and the program ends with status 0 when the right node passes and the wrong one is found.
