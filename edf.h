@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1684 (1684), to the end of >>nodes: no notation yet
-   Second sitting: lines 1685 to 3066 (1382): then you have read the framework
+   First sitting:  lines 1 to 1689 (1689), to the end of >>nodes: no notation yet
+   Second sitting: lines 1690 to 3071 (1382): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 74 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,7 +36,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 339 Errors, memory and names          >>core 467 Nodes, lists and the three loops
+   >>memory 339 Errors, memory and names          >>core 472 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 397 Declarations and equations
    >>einsum 672 Equations as nodes                >>products 233 Products, softmax, losses
@@ -63,7 +63,7 @@
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
    >>print 519 A program as text: print _program _node formula
-   >>check 872 The gradient check: gradcheck expect_mismatch
+   >>check 897 The gradient check: gradcheck expect_mismatch
    >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 716 Files of data, arrays, pictures, text: array new_array load_idx load_images
@@ -236,7 +236,7 @@ struct edf_node {
   int          rank, dim[EDF_MAX_RANK];  /* shape; 0 is a batch that is not known yet         */
   size_t       size;                     /* product of dim                                    */
   edf_real    *value, *grad;             /* row-major; grad is NULL where none is needed      */
-  edf_node   **in; int n_in;
+  edf_node   **in; int n_in;             /* in[n_in] is NULL                                  */
   void       (*shape)(edf_node *);       /* dim from the inputs' dims, or stop with an error  */
   void       (*forward)(edf_node *);     /* value from the inputs' values                     */
   void       (*backward)(edf_node *);    /* adds to the inputs' grads                         */
@@ -916,7 +916,7 @@ static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, 
                                int n) {
   if (edf__seam) edf__seam->open();
   edf__block **list = kind == EDF_COMPNODE ? &edf.computed : &edf.kept;
-  size_t bytes = sizeof(edf_node) + (size_t)n * sizeof(edf_node *);
+  size_t bytes = sizeof(edf_node) + (size_t)(n + 1) * sizeof(edf_node *);
   char *at = (char *)edf__alloc(list, bytes + EDF__ALIGN);
   if (edf__was_cleared(at)) at += EDF__ALIGN;
   edf_node *x = (edf_node *)(void *)at;
@@ -1020,11 +1020,16 @@ static void edf__mark(edf_node *target) {            /* its ancestors; everythin
   }
 }
 
-/* ---- Forward. A debugger may have run the node meanwhile, a device runs it elsewhere. */
+/* ---- Forward. A debugger may have run the node meanwhile, a device runs it elsewhere; what a
+   node of the program's reads when it first runs is looked at in >>check. */
+typedef void edf__runner(edf_node *c);
+EDF__HOOK(edf__runner, edf__run_first)
 static void edf__call_forward(edf_node *c) {
   if (edf__tell(EDF_BEFORE_FORWARD, c)) return;
+  int first = !c->ran && c->is >> EDF_IS_OWN & 1 && edf__run_first;
   c->ran = 0;                            /* it may stop                                       */
-  if (!edf__seam || !edf__seam->node(c, 0)) c->forward(c);
+  if (first) edf__run_first(c);
+  else if (!edf__seam || !edf__seam->node(c, 0)) c->forward(c);
   c->ran = edf.feeds;
   edf__tell(EDF_AFTER_FORWARD, c);
 }
@@ -7557,6 +7562,31 @@ double edf_gradcheck(edf_node *node) {
   if (edf_device) edf_device->sync(0);
   return worst;
 }
+
+/* ---- An operand that the constructor was not given, y->in[n_in], is NULL, and the program
+   would end without a word. When a node of the program's first runs, there are NaN instead;
+   where NaN come out, and not if these are 1, they were read. */
+static void edf__look_behind(edf_node *y) {
+  static edf_node behind;
+  size_t bad[2] = { 0, 0 }, size = y->size;
+  int n = y->n_in;
+  for (int k = 0; k < n; k++) size = y->in[k]->size > size ? y->in[k]->size : size;
+  behind = *y;
+  behind.grad = NULL;
+  behind.value = (edf_real *)edf__alloc(&edf.computed, edf__times(size, sizeof *y->value));
+  y->in[n] = &behind;
+  for (int k = 0; k == 0 || (k == 1 && bad[0]); k++) {
+    edf__fill_here(behind.value, size, k ? 1 : (edf_real)NAN);
+    if (!edf__seam || !edf__seam->node(y, 0)) y->forward(y);
+    bad[k] = edf_statistics_of(y->value, y->size).bad;
+  }
+  y->in[n] = NULL;
+  edf__free(behind.value);
+  if (bad[0] > bad[1])
+    edf__fail_at_with(y, y, "its forward reads in[%d], but it was built with %d input%s: was "
+                      "an operand forgotten?", n, n, n == 1 ? "" : "s");
+}
+EDF__HOOKED(edf__runner, edf__run_first, edf__look_behind)
 
 /* ---- For tools: the verdict on one node, at copies of its arrays and its inputs'. */
 edf_verdict edf_verdict_of(edf_node *y) {

@@ -337,6 +337,32 @@ static double check(CompNode *(*build)(void), int mistake_made, unsigned seed) {
   return error;
 }
 
+/* An operand that was not given is NULL; the first forward names who reads it. */
+static void an_operand_is_forgotten(void) {
+  for (int k = 0; k < 2; k++) {
+    Parameter *x = around_0();
+    CompNode *y = named(edf_compnode("Two", two_forward, two_backward, x));
+    CHECK(y->in[1] == NULL, "something stands behind the last input");
+    TRY(k ? (void)edf_gradcheck(y) : Forward());
+    CHECK(panicked && strstr(caught, ": Two: its forward reads in[1], but it was built with 1 "
+                             "input: was an operand forgotten?\n  Two \"y\" [2, 4]   "), "%s",
+          caught);
+    CHECK(strstr(caught, "built at tests/wrong_backwards.c:"), "%s", caught);
+    CHECK(y->in[1] == NULL, "something stands behind the last input");
+    edf_clear();
+  }
+}
+
+/* A NaN that comes from elsewhere is none of these. */
+static void a_value_is_not_a_number(void) {
+  Parameter *x = around_0();
+  x->value[2] = (edf_real)NAN;
+  CompNode *y = single(tanh, tanh_slope, x);
+  TRY(Forward());
+  CHECK(!panicked && y->value[2] != y->value[2] && y->in[1] == NULL, "%s", caught);
+  edf_clear();
+}
+
 /* With several seeds: what is called so is called so for a reason. */
 static void mistakes_are_called_by_name(void) {
   for (const mistake *m = mistakes; m < mistakes + N_MISTAKES; m++)
@@ -557,6 +583,8 @@ static void right_ones_are_not_accused(void) {
 int main(int argc, char **argv) {
   golden_arguments(argc, argv);
   RUN(right_ones_are_not_accused);
+  RUN(an_operand_is_forgotten);
+  RUN(a_value_is_not_a_number);
   RUN(mistakes_are_called_by_name);
   if (EDF_REAL_IS_DOUBLE) RUN(a_sign_in_a_sample);
   if (EDF_REAL_IS_DOUBLE) RUN(their_whole_reports);
