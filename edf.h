@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1689 (1689), to the end of >>nodes: no notation yet
-   Second sitting: lines 1690 to 3071 (1382): then you have read the framework
+   First sitting:  lines 1 to 1690 (1690), to the end of >>nodes: no notation yet
+   Second sitting: lines 1691 to 3072 (1382): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 74 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -66,9 +66,10 @@
    >>check 897 The gradient check: gradcheck expect_mismatch
    >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
-   >>data 716 Files of data, arrays, pictures, text: array new_array load_idx load_images
+   >>data 811 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
-     load_text free_text encode decode sample input_from shuffle error_rate
+     load_text free_text encode decode sample input_from shuffle rows normalize_columns all
+     batches next set mean_value error_rate
    >>models 332 Saved models: save load
    >>names 105 Short names of all that follows Part One
    edf_lab.h, the laboratory, optional
@@ -8002,6 +8003,26 @@ edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node
 /* Puts the rows of x, and of y unless it is NULL, into the same random order. */
 void edf_shuffle(edf_array *x, edf_array *y);
 
+/* A view of rows from .. to-1. Errors: they are not there. */
+edf_array edf_rows(edf_array a, int from, int to);
+
+/* x[i,j] = (x[i,j] - m[j]) / s[j], with the mean and deviation of column j of x, 0 where it is
+   constant; test, unless it is NULL, by the same. Errors: it has other columns. */
+void edf_normalize_columns(edf_array *x, edf_array *test);
+
+/* for (edf_batches(&all, x, X, y, Y, 64); edf_next(&all); ) feeds all.rows rows at a time: 64,
+   or what is left. With edf.training 1 both arrays are shuffled first. y may be NULL. Errors:
+   an array has not the shape of its Input, or other rows. */
+typedef struct { edf_node *x, *y; edf_array X, Y; int n, at, rows; } edf_all;
+void edf_batches(edf_all *all, edf_node *x, edf_array X, edf_node *y, edf_array Y, int n);
+int  edf_next(edf_all *all);
+
+/* p.value = a. Errors: p is no Parameter, or has another shape. */
+void edf_set(edf_node *p, edf_array a);
+
+/* (1/n) sum_i x.value[i]. Errors: there is no value for the last feed. */
+double edf_mean_value(edf_node *x);
+
 /* After a Forward: the share of rows b in which argmax_k scores[b,k] is not labels[b]. A row
    with a NaN has no greatest score, and is wrong. */
 double edf_error_rate(edf_node *scores, edf_node *labels);
@@ -8046,10 +8067,8 @@ EDF__NORETURN EDF__PRINTF(3, 4) static void edf__file_error(edf__file *f, const 
   size_t line = 1, column = 1;
   edf__say("%s: ", f->path);
   if (at) edf__say("byte %zu: ", (size_t)(at - f->text));
-  for (const char *c = f->text; f->lines && c < at; c++) {
-    column = *c == '\n' ? 1 : column + (*c == ',');
-    line += *c == '\n';
-  }
+  for (const char *c = f->text; f->lines && c < at; c++)
+    column = *c == '\n' ? (line++, (size_t)1) : column + (*c == ',');
   if (at && f->lines) edf__say("line %zu", line);
   if (at && f->lines) edf__say(f->lines > 1 ? ", column %zu: " : ": ", column);
   va_start(args, format);
@@ -8222,30 +8241,27 @@ edf_array edf_load_images(const char *path) {
 /* ---- CSV: numbers between commas, the same count in each line. A heading has a number in no
    field, in quotes neither, and a name in one: what stands for a missing number is no name. */
 static int edf__csv_heading(const char *at) {
-  int names = 0;
-  for (;; at++) {
+  for (int names = 0;; at++) {
     at += strspn(at, " \t\r");
-    int quoted = *at == '"';
-    at += quoted;
+    const char *until = *at == '"' ? "\"" : ",\n";
+    at += *at == '"';
     at += *at == '-' || *at == '+';
-    size_t n = strcspn(at, quoted ? "\"" : ",\n");
-    const char *next = at + n, *end = at;
+    const char *end = at;
     if (edf__is_digit(at[*at == '.'])) edf__decimal(&end);
     if (end > at && !edf__is_letter(*end)) return 0;                 /* 1st is a name        */
-    while (n > 0 && strchr(" \t\r", at[n - 1])) n--;
+    size_t n = strcspn(at, " \t\r\",\n");
     names += n > 4 || !strstr("||?|NA|na|N/A|NaN|nan|NAN|Inf|inf|INF|NULL|null|None|none|",
                               edf__fmt("|%.*s|", (int)n, at));
-    at = next + strcspn(next, ",\n");
+    at += strcspn(at, until);
+    at += strcspn(at, ",\n");
     if (*at != ',') return names;
   }
 }
 
 static void edf__csv_require(edf__file *f, int ok, const char *expected, const char *hint) {
-  if (ok) return;
-  int n = (int)strcspn(f->at, ",\r\n");
-  const char *none = !*f->at && f->at < f->end ? "a zero byte" : "nothing";
-  edf__file_error(f, f->at, n ? "expected %s, found '%.*s'%s" : "expected %s, found %.*s%s",
-                  expected, n ? n < 40 ? n : 40 : 11, n ? f->at : none, hint);
+  int n = ok ? 0 : (int)strcspn(f->at, ",\r\n");
+  edf__require(f, f->at, ok, n ? "expected %s, found '%.*s'%s"
+               : "expected %s, found nothing%.*s%s", expected, n < 40 ? n : 40, f->at, hint);
 }
 
 static double edf__csv_number(edf__file *f) {
@@ -8323,8 +8339,12 @@ edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node
 }
 
 /* ---- Rows in random order (Fisher and Yates), and the share of wrong answers. */
+static size_t edf__row_size(const edf_array *a) {
+  return a->rank && a->size ? a->size / (size_t)a->dim[0] : 0;
+}
+
 static void edf__swap_rows(edf_array *a, int i, int j) {
-  size_t width = a->size / (size_t)a->dim[0];
+  size_t width = edf__row_size(a);
   edf_real *x = a->value + (size_t)i * width, *y = a->value + (size_t)j * width;
   for (size_t k = 0; i != j && k < width; k++) {
     edf_real old = x[k];
@@ -8341,6 +8361,30 @@ void edf_shuffle(edf_array *x, edf_array *y) {
     int j = edf_below(i + 1);
     edf__swap_rows(x, i, j);
     if (y) edf__swap_rows(y, i, j);
+  }
+}
+
+edf_array edf_rows(edf_array a, int from, int to) {
+  int n = a.rank ? a.dim[0] : 0;
+  if (from < 0 || from >= to || to > n)
+    edf__fail("edf_rows: rows %d to %d of an array of %d rows", from, to, n);
+  a.value += (size_t)from * (a.size /= (size_t)n);
+  a.size *= (size_t)(a.dim[0] = to - from);
+  return a;
+}
+
+void edf_normalize_columns(edf_array *x, edf_array *test) {
+  size_t J = edf__row_size(x), K = test ? edf__row_size(test) : J;
+  if (!J || J != K)
+    edf__fail("edf_normalize_columns: expected the same columns, found %zu and %zu", J, K);
+  for (size_t j = 0; j < J; j++) {
+    double n = x->dim[0], m = 0, s = 0;
+    for (size_t i = j; i < x->size; i += J) m += (double)x->value[i] / n;
+    for (size_t i = j; i < x->size; i += J) s += pow((double)x->value[i] - m, 2) / n;
+    s = s > 1e-24 * m * m ? sqrt(s) : HUGE_VAL;            /* constant, but for rounding     */
+    for (edf_array *a = x; a; a = a == test ? NULL : test)
+      for (size_t i = j; i < a->size; i += J)
+        a->value[i] = (edf_real)(((double)a->value[i] - m) / s);
   }
 }
 
@@ -8403,6 +8447,59 @@ static void edf__check_array(const char *who, const edf_array *a) {
             a->value ? "a size that is not the product of its dimensions" : "no numbers");
 }
 
+/* ---- Arrays and nodes of one shape; `rows` where a node has the batch. */
+static edf__text edf__list_dims(const int *dim, int rank) {
+  edf__text text = { { 0 }, 0 };
+  for (int d = 0; d < rank; d++) edf__put(&text, d ? ", %d" : "%d", dim[d]);
+  return text;
+}
+
+static void edf__expect_shape(const char *who, const edf_node *x, const edf_array *a,
+                              int rows) {
+  edf__check_node(who, x);
+  edf__check_array(who, a);
+  edf_node like = *x;
+  if (rows) like.dim[0] = rows;
+  edf__text expected = edf__list_dims(like.dim, x->rank), is = edf__list_dims(a->dim, a->rank);
+  if (strcmp(expected.at, is.at) || (rows && !x->batched))
+    edf__fail_who(who, x, "the array has the shape [%s], expected [%s]%s", is.at, expected.at,
+                  rows && !x->batched ? " of an Input with a batch" : "");
+}
+
+void edf_set(edf_node *p, edf_array a) {
+  edf__check_parameter("edf_set", p, 0);
+  edf__expect_shape("edf_set", p, &a, 0);
+  memmove(p->value, a.value, p->size * sizeof *a.value);
+  edf_push(p);
+}
+
+void edf_batches(edf_all *all, edf_node *x, edf_array X, edf_node *y, edf_array Y, int n) {
+  const char *who = "edf_batches";
+  edf_all begin = { x, y, X, Y, n, 0, 0 };
+  edf__expect_shape(who, x, &X, X.dim[0]);
+  if (y) edf__expect_shape(who, y, &Y, X.dim[0]);
+  if (n < 1) edf__fail("%s: %d rows at a time, expected 1 or more", who, n);
+  *all = begin;
+  if (edf.training) edf_shuffle(&all->X, y ? &all->Y : NULL);
+}
+
+int edf_next(edf_all *all) {
+  int from = all->at, left = all->X.dim[0] - from;
+  all->at += all->rows = left < all->n ? left : all->n;
+  if (!left) return 0;
+  (edf_feed)(all->x, edf_rows(all->X, from, all->at).value, all->rows);
+  if (all->y) (edf_feed)(all->y, edf_rows(all->Y, from, all->at).value, all->rows);
+  return 1;
+}
+
+double edf_mean_value(edf_node *x) {
+  edf__check_node("edf_mean_value", x);
+  if (!x->value || (x->kind == EDF_COMPNODE && x->ran != edf.feeds))
+    edf__fail_who("edf_mean_value", x, "it has no value for the last feed: call edf_forward");
+  edf_array a = edf_view(x);
+  return edf_statistics_of(a.value, a.size).mean;
+}
+
 /* ---- .npy (NumPy enhancement proposal 1): a magic number, the length of a header, the header,
    which is a Python dictionary, and the numbers. */
 void edf_save_npy(const char *path, edf_array a) {
@@ -8410,8 +8507,7 @@ void edf_save_npy(const char *path, edf_array a) {
   edf__check_array("edf_save_npy", &a);
   edf__put(&header, "%s%c  {'descr': '<f%d', 'fortran_order': False, 'shape': (",
            "\x93NUMPY\1", 0, (int)sizeof *a.value);
-  for (int d = 0; d < a.rank; d++) edf__put(&header, d ? ", %d" : "%d", a.dim[d]);
-  edf__put(&header, a.rank == 1 ? ",), }" : "), }");
+  edf__put(&header, a.rank == 1 ? "%s,), }" : "%s), }", edf__list_dims(a.dim, a.rank).at);
   edf__put(&header, "%*s\n", 63 - (int)header.n % 64, "");
   edf__put_number((unsigned char *)header.at + 8, header.n - 10, 2, 0);
   edf_writer w = edf_create_file(NULL, path);
@@ -8678,7 +8774,8 @@ EDF__C_BEGIN
    program first builds the same parameters, then loads. A file of F32 or F64 will do, and one
    without optimiser state. Errors name the file, the byte, the tensor and the shapes, and then
    nothing has changed: everything is read and checked before. A file is written whole or not at
-   all: see edf_create_file. */
+   all: see edf_create_file. Default names, w1 b1 w2 ..., count the packages: two of one shape
+   that are declared in another order load each other's numbers, unless edf_name names them. */
 void edf_save(const char *path);
 void edf_load(const char *path);
 EDF__C_END
@@ -8844,7 +8941,7 @@ static unsigned long long edf__json_whole(edf__file *f) {
 
 /* "shape":[784,64], which must be the parameter's. */
 static void edf__json_shape(edf__file *f, const char *name, const edf_node *p) {
-  edf__text found = { { 0 }, 0 }, expected = { { 0 }, 0 };
+  edf__text found = { { 0 }, 0 }, expected = edf__list_dims(p->dim, p->rank);
   edf__json_expect(f, '[');
   for (int rank = 0; edf__json_peek(f) != ']'; rank++) {
     if (rank) edf__json_expect(f, ',');
@@ -8853,7 +8950,6 @@ static void edf__json_shape(edf__file *f, const char *name, const edf_node *p) {
     edf__put(&found, rank ? ", %llu" : "%llu", edf__json_whole(f));
   }
   f->at++;
-  for (int d = 0; d < p->rank; d++) edf__put(&expected, d ? ", %d" : "%d", p->dim[d]);
   edf__require(f, f->at, !strcmp(found.at, expected.at), "tensor %s has the shape [%s], but "
                "parameter \"%s\" [%s], declared at %s:%d", name, found.at, p->name, expected.at,
                p->file, p->line);

@@ -262,7 +262,7 @@ static void bad_csv(void) {
     { CSV, "hexadecimal", BYTES("1,2\n3,0x10\n"),
       "%: byte 7: line 2, column 2: expected ',' or the end of the line, found 'x10'" },
     { CSV, "a zero byte", BYTES("1,2\n3,\0004\n"),
-      "%: byte 6: line 2, column 2: expected a number, found a zero byte" NOT_SUPPORTED },
+      "%: byte 6: line 2, column 2: expected a number, found nothing" NOT_SUPPORTED },
     { CSV, "a zero byte in the heading", BYTES("a\0b\n1,2\n"),
       "%: byte 1: line 1, column 1: expected text, found a zero byte" },
     { CSV, "a zero byte between rows", BYTES("1,2\n \0"),
@@ -525,6 +525,144 @@ static void wrong_error_rates(void) {
   edf_clear();
 }
 
+/* ---- Batches, and arrays beside nodes */
+
+static void rows_of_arrays(void) {
+  edf_real v[24];
+  for (int i = 0; i < 24; i++) v[i] = (edf_real)i;
+  edf_array a = { 3, { 4, 3, 2 }, 24, v }, none = { 0, { 0 }, 1, v };
+  edf_array first = edf_rows(a, 0, 3), last = edf_rows(a, 3, 4);
+  CHECK(first.rank == 3 && first.dim[0] == 3 && first.dim[1] == 3 && first.dim[2] == 2 &&
+        first.size == 18 && first.value == v, "%d rows, %zu", first.dim[0], first.size);
+  CHECK(last.dim[0] == 1 && last.size == 6 && last.value == v + 18, "%d rows, %zu", last.dim[0],
+        last.size);
+  static const struct { int from, to, of; } table[] = { { -1, 1, 4 }, { 2, 2, 4 }, { 3, 2, 4 },
+                                                        { 0, 5, 4 }, { 0, 1, 0 } };
+  for (int k = 0; k < 5; k++) {
+    TRY(edf_rows(table[k].of ? a : none, table[k].from, table[k].to));
+    CHECK(panicked && !strcmp(caught, edf_fmt("edf_rows: rows %d to %d of an array of %d rows",
+                                              table[k].from, table[k].to, table[k].of)), "%s",
+          caught);
+  }
+}
+
+/* Of mean 0 and deviation 1; a constant column is 0. Other rows by the same numbers. */
+static void normal_columns(void) {
+  edf_real v[] = { 1, 10, (edf_real)0.1, 3, 20, (edf_real)0.1, 5, 60, (edf_real)0.1 };
+  edf_real w[] = { 7, 30, 5 };
+  edf_array x = { 2, { 3, 3 }, 9, v }, test = { 2, { 1, 3 }, 3, w }, y = { 1, { 3 }, 3, w };
+  edf_normalize_columns(&x, &test);
+  const double expected[] = { -2, -20, 0, 0, -10, 0, 2, 30, 0 };
+  double s[] = { sqrt(8.0 / 3), sqrt(1400.0 / 3), 1 };
+  for (int i = 0; i < 9; i++) CLOSE(v[i], expected[i] / s[i % 3], 1e-7, 1e-6);
+  CHECK(v[2] == 0 && v[5] == 0 && w[2] == 0, "a constant column");
+  CLOSE(w[0], 4 / s[0], 0, 1e-6);
+  CLOSE(w[1], 0, 1e-7, 0);
+  edf_normalize_columns(&y, NULL);                           /* of one index: one column */
+  CLOSE(y.value[0] + y.value[1] + y.value[2], 0, 1e-6, 0);
+  edf_normalize_columns(&y, &y);
+  TRY(edf_normalize_columns(&x, &y));
+  CHECK(panicked && !strcmp(caught, "edf_normalize_columns: expected the same columns, found 3 "
+                                    "and 1"), "%s", caught);
+}
+
+/* All rows once, in the order of a shuffle; in their own order with edf.training 0. */
+static void batches_of_rows(void) {
+  edf_real rows[20], labels[10];
+  for (int training = 1; training >= 0; training--) {
+    edf_array X = { 2, { 10, 2 }, 20, rows }, Y = { 1, { 10 }, 10, labels };
+    edf_all all;
+    int n = 0, moved = 0, sizes = 0, seen[10] = { 0 };
+    Input *x = edf_input("x[b,2]"), *y = edf_input("y[b]");
+    CompNode *s = Einsum("s[b] = x[b,0] + y[b]", x, y);
+    for (int i = 0; i < 20; i++) rows[i] = labels[i / 2] = (edf_real)(i / 2);
+    edf_seed(3);
+    edf.training = training;
+    for (edf_batches(&all, x, X, y, Y, 4); edf_next(&all); n += all.rows) {
+      Forward();
+      sizes = 10 * sizes + all.rows;
+      CHECK(edf_rows_fed(x) == all.rows && edf_rows_fed(y) == all.rows, "%d", all.rows);
+      for (int b = 0; b < all.rows; b++) {
+        int row = (int)y->value[b];
+        seen[row]++;
+        moved += row != n + b;
+        CHECK(s->value[b] == (edf_real)(2 * row) && (int)x->value[2 * b + 1] == row, "%d", row);
+      }
+    }
+    for (int i = 0; i < 10; i++) CHECK(seen[i] == 1, "row %d is fed %d times", i, seen[i]);
+    CHECK(n == 10 && sizes == 442 && (moved > 5) == training, "%d, %d", sizes, moved);
+    CHECK(edf.draws == (training ? 9u : 0u), "%llu draws", edf.draws);
+    CHECK(!edf_next(&all) && !edf_next(&all), "none is left");
+    n = 0;
+    for (edf_batches(&all, x, X, NULL, X, 100); edf_next(&all); ) n += all.rows;
+    CHECK(n == 10, "%d rows in one batch", n);
+    edf_clear();
+  }
+  edf.training = 1;
+}
+
+static void wrong_batches(void) {
+  edf_real v[12] = { 0 };
+  edf_array X = { 2, { 4, 3 }, 12, v }, Y = { 1, { 3 }, 3, v }, column = { 2, { 4, 1 }, 4, v };
+  edf_array none = { 2, { 4, 3 }, 12, NULL };
+  edf_all all;
+  Input *x = edf_input("x[b,3]"), *y = edf_input("y[b]"), *fixed = edf_input("f[4,3]");
+#define SAYS(message, ...) \
+  TRY(__VA_ARGS__); \
+  CHECK(panicked && strstr(caught, message) == caught, "%s", caught)
+  SAYS("edf_batches: the array has the shape [3], expected [4]\n  Input \"y\" [",
+       edf_batches(&all, x, X, y, Y, 2));
+  SAYS("edf_batches: the array has the shape [4, 1], expected [4]\n  Input \"y\" [",
+       edf_batches(&all, x, X, y, column, 2));
+  SAYS("edf_batches: the array has the shape [3], expected [3, 3]\n  Input \"x\" [",
+       edf_batches(&all, x, Y, NULL, Y, 2));
+  SAYS("edf_batches: the array has the shape [4, 3], expected [4, 3] of an Input with a batch",
+       edf_batches(&all, fixed, X, NULL, X, 2));
+  SAYS("edf_batches: 0 rows at a time, expected 1 or more",
+       edf_batches(&all, x, X, NULL, X, 0));
+  SAYS("edf_batches: the array has no numbers", edf_batches(&all, x, none, NULL, X, 2));
+  SAYS("edf_batches: the node is NULL", edf_batches(&all, NULL, X, NULL, X, 2));
+  edf_clear();
+}
+
+static void sets(void) {
+  edf_real v[] = { 1, 2, 3, 4, 5, 6 };
+  edf_array a = { 2, { 2, 3 }, 6, v }, b = { 2, { 3, 2 }, 6, v }, c = { 0, { 0 }, 1, v };
+  Parameter *W = edf_parameter("W[2,3]"), *s = edf_parameter("s");
+  edf_set(W, a);
+  edf_set(s, c);
+  edf_set(W, edf_view(W));
+  for (int i = 0; i < 6; i++) CHECK(edf_value(W)[i] == v[i], "entry %d", i);
+  CHECK(*edf_value(s) == 1, "a scalar");
+  SAYS("edf_set: the array has the shape [3, 2], expected [2, 3]\n  Parameter \"W\" [2, 3]",
+       edf_set(W, b));
+  SAYS("edf_set: the array has the shape [2, 3], expected []\n  Parameter \"s\" scalar",
+       edf_set(s, a));
+  SAYS("edf_set: only a Parameter can", edf_set(edf_input("x[2,3]"), a));
+  edf_clear();
+}
+
+static void mean_values(void) {
+  edf_real v[] = { 1, 2, 3, 6, 100, 100 };
+  Input *x = edf_input("x[b,2]"), *z = edf_input("z[b,2]");
+  Parameter *p = edf_parameter("p");
+  CompNode *y = Square(x);
+  SAYS("edf_mean_value: it has no value for the last feed: call edf_forward\n  Input \"x\"",
+       edf_mean_value(x));
+  edf_feed(x, v, 2);
+  edf_feed(z, v, 2);
+  SAYS("edf_mean_value: it has no value for the last feed", edf_mean_value(y));
+  Forward();
+  CHECK(edf_mean_value(y) == 12.5 && edf_mean_value(x) == 3 && edf_mean_value(p) == 0, "%g",
+        edf_mean_value(y));
+  edf_feed(x, v, 1);
+  CHECK(edf_mean_value(x) == 1.5, "of the rows fed: %g", edf_mean_value(x));
+  SAYS("edf_mean_value: it has no value for the last feed: call edf_forward\n  Square",
+       edf_mean_value(y));
+  SAYS("edf_mean_value: the node is NULL", edf_mean_value(NULL));
+  edf_clear();
+}
+
 int main(void) {
   make_directory("loaders");
   RUN(good_idx);
@@ -543,6 +681,12 @@ int main(void) {
   RUN(error_rates);
   RUN(wrong_error_rates);
   RUN(error_rate_of_nan);
+  RUN(rows_of_arrays);
+  RUN(normal_columns);
+  RUN(batches_of_rows);
+  RUN(wrong_batches);
+  RUN(sets);
+  RUN(mean_values);
   rmdir(dir);
   return harness_report();
 }
