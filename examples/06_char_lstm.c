@@ -27,13 +27,6 @@ static CompNode *learner(model m, Input *x, Input *y) {
   return SoftmaxLogLoss(Affine(m.out, Unroll(m.cell, Embed(m.E, x))), y);
 }
 
-static double mean_of(CompNode *ell, int n) {
-  const edf_real *value = edf_value(ell);
-  double sum = 0;
-  for (int k = 0; k < n; k++) sum += (double)value[k];
-  return sum / n;
-}
-
 /* The mean loss over the test part. */
 static double test_loss(const text_set *text, Input *x, Input *y, CompNode *ell) {
   static edf_real in[B * T], out[B * T];
@@ -45,7 +38,7 @@ static double test_loss(const text_set *text, Input *x, Input *y, CompNode *ell)
     edf_feed(x, in, rows);
     edf_feed(y, out, rows);
     Forward();
-    sum += rows * mean_of(ell, rows * T);
+    sum += rows * edf_mean_value(ell);
   }
   return sum / n;
 }
@@ -95,7 +88,7 @@ int main(int argc, char **argv) {
     edf_feed(x, in, B);
     edf_feed(y, out, B);
     Forward();
-    loss += mean_of(ell, B * T);
+    loss += edf_mean_value(ell);
     Backward(ell);
     edf_clip(1);
     Adam((edf_real)(eta * (1 - (double)i / steps)), (edf_real)0.9, (edf_real)0.99,
