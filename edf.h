@@ -1839,7 +1839,8 @@ static void edf__declare_place(edf_node *x, edf__scan *s) {
     if (x->kind == EDF_PARAMETER || d > 0)
       edf__syntax(s, name, "%.*s needs a number, as in %.*s=10: only the batch has none, the "
                   "first index of an Input", length, name, length, name);
-    x->batched = 1;                      /* its extent comes with each feed                   */
+    x->batched = 1;                      /* its extent comes with each feed; the first Input  */
+    for (int i = 0; i < edf.n_inputs; i++) if (edf.inputs[i]->batched) return;     /* names it */
     if (x->kind == EDF_INPUT)
       edf.batch_name = edf__copy_part(&edf.kept, name, (size_t)length);
     return;

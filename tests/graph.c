@@ -475,6 +475,9 @@ static void the_name_of_the_batch(void) {
   edf_node *x = edf_input("x[rows,3]");
   CHECK(!strcmp(edf.batch_name, "rows"), "the batch is called %s", edf.batch_name);
   PANICS("\"x\" [rows, 3]", Add(x, edf_parameter("P[4]")));
+  edf_input("c[2]");
+  edf_input("y[n]");                     /* a second one does not rename it                   */
+  PANICS("\"x\" [rows, 3]", Add(x, edf_parameter("Q[4]")));
   edf_clear();
   CHECK(!strcmp(edf.batch_name, "b"), "then it is called %s", edf.batch_name);
 }
