@@ -3965,12 +3965,27 @@ EDF__C_BEGIN
 /* LeakyRelu: y = x where x > 0, else slope x.   dx += dy (1 where x > 0, else slope)
    Gelu: y = x/2 (1 + tanh(c (x + 0.044715 x^3))), c = sqrt(2/pi) (Hendrycks, Gimpel 2016).
          dx += dy (s + x s (1-s) 2 c (1 + 0.134145 x^2)), s = sigmoid(2 c (x + 0.044715 x^3))
-   Softplus: y = ln(1 + exp(x)).   dx += dy / (1+exp(-x)) */
+   Softplus: y = ln(1 + exp(x)).   dx += dy / (1+exp(-x))
+   Abs: y = |x|.  dx += dy sign(x)         Sin: dx += dy cos(x)         Cos: dx -= dy sin(x)
+   Pow: y = x^p, of a number p.    dx += dy p x^(p-1)
+   Clamp: y = min(max(x, lo), hi), of numbers lo <= hi.    dx += dy [lo <= x <= hi]
+   Min, Max: of two nodes, shapes as Add.    da += dy [a is chosen]    db += dy [b is]
+   At kinks: sign(0) = 0, Clamp passes at lo and hi (both as PyTorch has it), and of equal
+   ones a is chosen, as in MaxOver. A NaN stays one. */
 #define edf_leaky_relu(x, slope) edf_leaky_relu_at(EDF__HERE, x, slope)
 #define edf_gelu(x)              edf_gelu_at(EDF__HERE, x)
 #define edf_softplus(x)          edf_softplus_at(EDF__HERE, x)
+#define edf_abs(x)               edf_abs_at(EDF__HERE, x)
+#define edf_sin(x)               edf_sin_at(EDF__HERE, x)
+#define edf_cos(x)               edf_cos_at(EDF__HERE, x)
+#define edf_pow(x, p)            edf_pow_at(EDF__HERE, x, p)
+#define edf_clamp(x, lo, hi)     edf_clamp_at(EDF__HERE, x, lo, hi)
+#define edf_min(...)             edf_min_at(EDF__HERE, __VA_ARGS__)
+#define edf_max(...)             edf_max_at(EDF__HERE, __VA_ARGS__)
 edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope);
-edf__unary edf_gelu_at, edf_softplus_at, edf_log_softmax_at;
+edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p);
+edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi);
+edf__unary edf_gelu_at, edf_softplus_at, edf_abs_at, edf_sin_at, edf_cos_at, edf_log_softmax_at;
 
 /* LogSoftmax, the logarithm of Softmax, stable: y[b,k] = s[b,k] - ln sum_j exp(s[b,j]).
    s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] */
@@ -3985,7 +4000,7 @@ edf__unary edf_gelu_at, edf_softplus_at, edf_log_softmax_at;
 #define edf_bce_loss(s, y)    edf_bce_loss_at(EDF__HERE, s, y)
 #define edf_mse(a, b)         edf_mse_at(EDF__HERE, a, b)
 #define edf_masked_mean(x, m) edf_masked_mean_at(EDF__HERE, x, m)
-edf__binary edf_bce_loss_at, edf_mse_at, edf_masked_mean_at;
+edf__binary edf_min_at, edf_max_at, edf_bce_loss_at, edf_mse_at, edf_masked_mean_at;
 EDF__C_END
 #endif
 
@@ -4077,6 +4092,141 @@ static const edf_op edf__softplus_op = { "Softplus", NULL, edf__softplus_forward
   1, 0 };
 edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__softplus_op, file, line, x);
+}
+
+/* ---- Abs   y[i] = |x[i]|     x.grad[i] += y.grad[i] sign(x[i]) ---- */
+static void edf__abs_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = x->value[i] > 0 ? x->value[i] : 0 - x->value[i];
+}
+static void edf__abs_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real v = x->value[i], dy = y->grad[i];
+    edf_addgrad(x, i, v > 0 ? dy : v < 0 ? -dy : 0);
+  }
+}
+static const edf_op edf__abs_op = { "Abs", NULL, edf__abs_forward, edf__abs_backward,
+  "y x", "y@ = max(x@, -x@)", "x.grad@ += y.grad@ ([x@ > 0] - [x@ < 0])", 1, 0 };
+edf_node *edf_abs_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__abs_op, file, line, x);
+}
+
+/* ---- Sin   y[i] = sin(x[i])     x.grad[i] += y.grad[i] cos(x[i]) ---- */
+static void edf__sin_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = (edf_real)sin((double)x->value[i]);
+}
+static void edf__sin_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(x, i, y->grad[i] * (edf_real)cos((double)x->value[i]));
+}
+static const edf_op edf__sin_op = { "Sin", NULL, edf__sin_forward, edf__sin_backward,
+  "y x", "y@ = sin(x@)", "x.grad@ += y.grad@ cos(x@)", 1, 0 };
+edf_node *edf_sin_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__sin_op, file, line, x);
+}
+
+/* ---- Cos   y[i] = cos(x[i])     x.grad[i] -= y.grad[i] sin(x[i]) ---- */
+static void edf__cos_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = (edf_real)cos((double)x->value[i]);
+}
+static void edf__cos_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(x, i, -y->grad[i] * (edf_real)sin((double)x->value[i]));
+}
+static const edf_op edf__cos_op = { "Cos", NULL, edf__cos_forward, edf__cos_backward,
+  "y x", "y@ = cos(x@)", "x.grad@ -= y.grad@ sin(x@)", 1, 0 };
+edf_node *edf_cos_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__cos_op, file, line, x);
+}
+
+/* ---- Pow   y[i] = x[i]^p     x.grad[i] += y.grad[i] p x[i]^(p-1) ---- */
+static void edf__pow_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  double p = (double)*(edf_real *)y->state;
+  for (size_t i = 0; i < y->size; i++) y->value[i] = (edf_real)pow((double)x->value[i], p);
+}
+static void edf__pow_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  double p = (double)*(edf_real *)y->state;
+  for (size_t i = 0; i < y->size; i++) {
+    double slope = p == 0 ? 0 : p * pow((double)x->value[i], p - 1);
+    edf_addgrad(x, i, y->grad[i] * (edf_real)slope);
+  }
+}
+static const edf_op edf__pow_op = { "Pow", NULL, edf__pow_forward, edf__pow_backward,
+  "y x", "y@ = pow(x@, #)", "x.grad@ += y.grad@ # pow(x@, # - 1)", 1, 0 };
+edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p) {
+  edf__site at = { "Pow", file, line };
+  return edf__add_compnode(edf__with_number(&at, &edf__pow_op, 1, &x, p));
+}
+
+/* ---- Clamp   y[i] = min(max(x[i], lo), hi)  x.grad[i] += y.grad[i] [lo <= x[i] <= hi] ---- */
+static void edf__clamp_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  const edf_real *c = (const edf_real *)y->state;
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real v = x->value[i] < c[0] ? c[0] : x->value[i];
+    y->value[i] = v > c[1] ? c[1] : v;
+  }
+}
+static void edf__clamp_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  const edf_real *c = (const edf_real *)y->state;
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real v = x->value[i], dy = y->grad[i];
+    edf_addgrad(x, i, v < c[0] || v > c[1] ? 0 : dy);
+  }
+}
+static const edf_op edf__clamp_op = { "Clamp", NULL, edf__clamp_forward, edf__clamp_backward,
+  "y x", "y@ = min(max(x@, #), ##)", "x.grad@ += y.grad@ [# <= x@] [x@ <= ##]", 1, 0 };
+edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi) {
+  edf__site at = { "Clamp", file, line };
+  if (!(lo <= hi)) edf__fail_at(&at, "lo is %g, above hi, %g", (double)lo, (double)hi);
+  edf_node *y = edf__with_number(&at, &edf__clamp_op, 1, &x, lo);
+  ((edf_real *)edf_state(y, 2 * sizeof lo))[1] = hi;
+  return edf__add_compnode(y);
+}
+
+/* ---- Max   y[i] = max(a[i], b[i])     a.grad[i] += y.grad[i] [b[i] <= a[i]]
+                                         b.grad[i] += y.grad[i] [b[i] > a[i]]
+   Min is the same of the other order; the number is 1 or -1. Repeats as in Div. ---- */
+static int edf__takes_first(const edf_node *y, size_t i) {
+  edf_real order = *(const edf_real *)y->state;
+  edf_real a = y->in[0]->value[i % y->in[0]->size], b = y->in[1]->value[i % y->in[1]->size];
+  return a != a || order * b <= order * a;
+}
+static void edf__max_forward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = edf__takes_first(y, i) ? a->value[i % a->size] : b->value[i % b->size];
+}
+static void edf__max_backward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++)
+    if (edf__takes_first(y, i)) edf_addgrad(a, i % a->size, y->grad[i]);
+    else edf_addgrad(b, i % b->size, y->grad[i]);
+}
+static const edf_op edf__max_op = { "Max", edf__div_shape, edf__max_forward, edf__max_backward,
+  "y a b", "y@ = max(a', b')",
+  "a.grad' += y.grad@ [b' <= a']\nb.grad' += y.grad@ [b' > a']", 0, 0 };
+static const edf_op edf__min_op = { "Min", edf__div_shape, edf__max_forward, edf__max_backward,
+  "y a b", "y@ = min(a', b')",
+  "a.grad' += y.grad@ [a' <= b']\nb.grad' += y.grad@ [a' > b']", 0, 0 };
+edf_node *edf_max_at(const char *file, int line, edf_node *a, edf_node *b) {
+  edf__site at = { "Max", file, line };
+  edf_node *in[2] = { a, b };
+  return edf__add_compnode(edf__with_number(&at, &edf__max_op, 2, in, 1));
+}
+edf_node *edf_min_at(const char *file, int line, edf_node *a, edf_node *b) {
+  edf__site at = { "Min", file, line };
+  edf_node *in[2] = { a, b };
+  return edf__add_compnode(edf__with_number(&at, &edf__min_op, 2, in, -1));
 }
 
 /* ---- LogSoftmax   y[b,k] = s[b,k] - ln sum_j exp(s[b,j])
@@ -5532,7 +5682,7 @@ EDF__C_BEGIN
      edf_rmsprop       s = beta s + (1-beta) g^2;  p -= eta g / (sqrt s + eps)
      edf_adam          m = beta1 m + (1-beta1) g;  s = beta2 s + (1-beta2) g^2;
                        p -= eta m' / (sqrt s' + eps), m' = m/(1-beta1^t), s' = s/(1-beta2^t)
-                                                                     (Kingma and Ba 2014)
+                       edf_adam_default: 0.9, 0.999 and 1e-8         (Kingma and Ba 2014)
      edf_adamw         the same with p *= 1 - eta decay before       (Loshchilov, Hutter 2017)
      edf_adam_slides   beta = 1 - 1/min(t, N) in place of the two divisions, as on the slides
    All parameters that the last Backward reached make one step, others none. An `update`
@@ -5543,6 +5693,7 @@ void edf_average(edf_real eta, edf_real beta);
 void edf_adagrad(edf_real eta, edf_real eps);
 void edf_rmsprop(edf_real eta, edf_real beta, edf_real eps);
 void edf_adam(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
+void edf_adam_default(edf_real eta);
 void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay);
 void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
 #define edf_momentum(...)    EDF__CALL(edf_momentum(__VA_ARGS__))
@@ -5550,6 +5701,7 @@ void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps)
 #define edf_adagrad(...)     EDF__CALL(edf_adagrad(__VA_ARGS__))
 #define edf_rmsprop(...)     EDF__CALL(edf_rmsprop(__VA_ARGS__))
 #define edf_adam(...)        EDF__CALL(edf_adam(__VA_ARGS__))
+#define edf_adam_default(eta) EDF__CALL(edf_adam_default(eta))
 #define edf_adamw(...)       EDF__CALL(edf_adamw(__VA_ARGS__))
 #define edf_adam_slides(...) EDF__CALL(edf_adam_slides(__VA_ARGS__))
 void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu);
@@ -5710,6 +5862,9 @@ void edf_update_adam(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, 
 }
 void (edf_adam)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
   (edf_adamw)(eta, beta1, beta2, eps, 0);
+}
+void (edf_adam_default)(edf_real eta) {
+  (edf_adamw)(eta, (edf_real)0.9, (edf_real)0.999, (edf_real)1e-8, 0);
 }
 
 /* beta = 1 - 1/min(t, N), with N = 1/(1-beta): a plain average of the first N gradients. */
@@ -6361,7 +6516,8 @@ static void edf__write_loops(edf_page *out, const edf__einsum *m, const edf__ter
      $  where an operand lies in it        y[b,t+2,k]
    and alone
      ~ ?  stand for the summed ones        sum_K      !  the row's ones        k
-     &    for those before the row         b,t,       #  the state's number    %  x's entries
+     &    for those before the row         b,t,       #  the state's number, ## its second
+     %    for the number of x's entries
    The row is what y lacks or reduces. A line of several is a statement each; what holds outside
    of training stands behind a blank line. With a $ x is every input in turn, and the formula is
    written for each, at most eight times. A user's formula has none of these. */
@@ -6402,7 +6558,7 @@ static int edf__find_word(const char *list, const edf_word *w) {
    one if it has indices. */
 static const edf_node *edf__tensor_of(const edf__formula *f, const edf_word *w) {
   const char *end = w->at + w->n;
-  int indexed = *end && (strchr("[@~?", *end) || !strncmp(end, ".grad", 5));
+  int indexed = *end && (strchr("[@~?'", *end) || !strncmp(end, ".grad", 5));
   int k = w->depth && !indexed ? -1 : edf__find_word(f->y->says->tensors, w);
   return k < 0 ? NULL : k ? f->y->in[k - 1 + f->operand] : f->y;
 }
@@ -6461,7 +6617,11 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
       w.n += w.at[w.n] == ']';
       w.depth--;
     } else if (!mark) edf_write(out, "%.*s", (int)w.n, w.at);
-    else if (w.kind == '#') edf_write(out, "%g", (double)*(const edf_real *)f->y->state);
+    else if (w.kind == '#') {
+      int second = w.at[1] == '#';
+      edf_write(out, "%g", (double)((const edf_real *)f->y->state)[second]);
+      w.n += (size_t)second;
+    }
     else if (w.kind != '%') edf__write_mark(out, f, w.kind, x);
     else if (f->y->in[0]->size) edf_write(out, "%zu", f->y->in[0]->size);
     else edf_write(out, "n");
@@ -9115,6 +9275,13 @@ typedef edf_recurrent_state RecurrentState;
 #define LeakyRelu       edf_leaky_relu
 #define Gelu            edf_gelu
 #define Softplus        edf_softplus
+#define Abs             edf_abs
+#define Sin             edf_sin
+#define Cos             edf_cos
+#define Pow             edf_pow
+#define Clamp           edf_clamp
+#define Min             edf_min
+#define Max             edf_max
 #define BCELoss         edf_bce_loss
 #define MSE             edf_mse
 #define MaskedMean      edf_masked_mean
@@ -9153,6 +9320,7 @@ typedef edf_recurrent_state RecurrentState;
 #define AdaGrad         edf_adagrad
 #define RMSProp         edf_rmsprop
 #define Adam            edf_adam
+#define AdamDefault     edf_adam_default
 #define AdamW           edf_adamw
 #endif
 

@@ -2749,6 +2749,7 @@ void edf_trace_end(void) {
 static const char *edf_lab__tex_known(const edf_word *w) {
   static const char *const known[][2] = { { "exp", "\\exp" }, { "ln", "\\ln" },
     { "tanh", "\\tanh" }, { "max", "\\max" }, { "min", "\\min" }, { "pi", "\\pi" },
+    { "sin", "\\sin" }, { "cos", "\\cos" },
     { "for", "\\mbox{for}\\ " }, { ".grad", "{\\rm.grad}" }, { ".flat", "{\\rm.flat}" },
     { "+=", "\\mathrel{+}=" }, { "-=", "\\mathrel{-}=" }, { "<=", "\\le " },
     { "|", "\\mid " }, { "*", "\\," } };

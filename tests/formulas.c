@@ -54,6 +54,13 @@ static edf_node *embedded(void) {
   ITEM(edf_leaky_relu_at(HW1(3), x4(), (edf_real)0.25))                          \
   ITEM(edf_gelu_at(HW1(3), x4()))                                                \
   ITEM(edf_softplus_at(HW1(3), x4()))                                            \
+  ITEM(edf_abs_at(HW1(3), x4()))                                                 \
+  ITEM(edf_sin_at(HW1(3), x4()))                                                 \
+  ITEM(edf_cos_at(HW1(3), x4()))                                                 \
+  ITEM(edf_pow_at(HW1(3), x4(), (edf_real)-1.5))                                 \
+  ITEM(edf_clamp_at(HW1(3), x4(), (edf_real)-0.25, (edf_real)1e-3))              \
+  ITEM(edf_min_at(HW1(3), x4(), par("y[4]")))                                    \
+  ITEM(edf_max_at(HW1(3), par("c"), x4()))                                       \
   ITEM(edf_add_at(HW1(3), x4(), par("y[4]")))                                    \
   ITEM(edf_sub_at(HW1(3), par("y[4]"), x4()))                                    \
   ITEM(edf_mul_at(HW1(3), par("c"), x4()))                                       \

@@ -48,6 +48,100 @@ ELEMENT_WISE(sqrt_node, edf_sqrt_at, sqrt, 0.3, 3)
 ELEMENT_WISE(square, edf_square_at, plain_square, -2, 2)
 
 /* Nothing is clamped: what is not a number stays visible. */
+/* ---- Abs, Sin, Cos, Pow, Clamp, Min, Max: values by the C library, gradients, and what they
+   make of kinks, of zeros and of NaN. */
+static void functions_of_an_entry(void) {
+  for (unsigned seed = 1; seed <= 6; seed++) {
+    begin(seed);
+    edf_node *x = leaf("x[b,5]", seed, -3, 3), *q = leaf("q[7]", seed, 0.1, 3);
+    edf_node *y[] = { Abs(x), Sin(x), Cos(x), Clamp(x, (edf_real)-0.75, (edf_real)1.5),
+                      Pow(x, 3), Pow(q, (edf_real)-1.5), Pow(q, (edf_real)0.5) };
+    edf_forward();
+    for (int i = 0; i < 7; i++) {
+      double v = at(x, i % (int)x->size), u = at(q, i);
+      int k = i % (int)x->size;
+      close_to(y[0], k, fabs(v), 0, seed);
+      close_to(y[1], k, sin(v), 1, seed);
+      close_to(y[2], k, cos(v), 1, seed);
+      close_to(y[3], k, v < -0.75 ? -0.75 : v > 1.5 ? 1.5 : v, 0, seed);
+      close_to(y[4], k, v * v * v, 0, seed);
+      close_to(y[5], i, 1 / (u * sqrt(u)), 0, seed);
+      close_to(y[6], i, sqrt(u), 0, seed);
+    }
+    for (int k = 0; k < 7; k++) gradients_right(y[k], seed);
+  }
+}
+
+static void the_lesser_and_the_greater(void) {
+  static const struct { const char *a, *b; } shapes[] = { { "a[b,4]", "v[b,4]" },
+    { "a[b,3,4]", "v[3,4]" }, { "a[4]", "v[b,4]" }, { "a[b,4]", "v" }, { "c", "v[3]" } };
+  for (unsigned seed = 1; seed <= 15; seed++) {
+    begin(seed);
+    edf_node *a = leaf(shapes[seed % 5].a, seed, -1, 1);
+    edf_node *b = leaf(shapes[seed % 5].b, seed, -1, 1);
+    edf_node *least = Min(a, b), *most = Max(a, b), *both = Min(Max(a, b), a);
+    edf_forward();
+    for (size_t i = 0; i < most->size; i++) {
+      double u = at(a, (int)(i % a->size)), v = at(b, (int)(i % b->size));
+      close_to(least, (int)i, u < v ? u : v, 0, seed);
+      close_to(most, (int)i, u < v ? v : u, 0, seed);
+      close_to(both, (int)i, u, 0, seed);
+    }
+    gradients_right(least, seed);
+    gradients_right(most, seed);
+  }
+}
+
+/* The gradient of the sum of y's entries at these numbers. */
+static void slopes(edf_node *y, edf_node *x, const double *wanted) {
+  edf_node *sum = edf_sum(y);
+  edf_forward();
+  edf_backward(sum);
+  for (size_t i = 0; i < x->size; i++)
+    CHECK((double)x->grad[i] == wanted[i], "%s: x.grad[%zu] is %g, expected %g", y->op, i,
+          (double)x->grad[i], wanted[i]);
+}
+
+static void kinks(void) {
+  static const edf_real numbers[] = { -2, -1, 0, 1, 2 };
+  static const double sign[] = { -1, -1, 0, 1, 1 }, inside[] = { 0, 1, 1, 1, 0 },
+    once[] = { 1, 1, 1, 1, 1 }, zero[] = { 0, 0, 0, 0, 0 }, line[] = { -4, -2, 0, 2, 4 },
+    first[] = { 0, 0, 1, 1, 1 }, last[] = { 1, 1, 0, 0, 0 };
+  begin(1);
+  edf_node *x = edf_parameter("x[5]"), *o = edf_parameter("o[5]");
+  memcpy(x->value, numbers, sizeof numbers);
+  slopes(Abs(x), x, sign);
+  slopes(Clamp(x, -1, 1), x, inside);
+  slopes(Pow(x, 0), x, zero);
+  slopes(Pow(x, 2), x, line);
+  slopes(Max(x, o), x, first);
+  slopes(Max(x, o), o, last);
+  slopes(Min(o, x), o, first);
+  slopes(Max(x, x), x, once);
+  edf_clear();
+}
+
+static void functions_of_nan(void) {
+  static const edf_real numbers[] = { (edf_real)NAN, (edf_real)HUGE_VAL, -(edf_real)HUGE_VAL };
+  begin(1);
+  edf_node *x = edf_parameter("x[3]"), *o = edf_parameter("o[3]");
+  memcpy(x->value, numbers, sizeof numbers);
+  edf_node *y[] = { Abs(x), Clamp(x, -1, 2), Min(x, o), Max(o, x), Pow(x, 2), Max(x, o),
+                    Min(o, x) };
+  static const double wanted[][2] = { { HUGE_VAL, HUGE_VAL }, { 2, -1 }, { 0, -HUGE_VAL },
+    { HUGE_VAL, 0 }, { HUGE_VAL, HUGE_VAL }, { HUGE_VAL, 0 }, { 0, -HUGE_VAL } };
+  edf_forward();
+  for (int k = 0; k < 7; k++) {
+    CHECK(at(y[k], 0) != at(y[k], 0), "%s of NaN is %g", y[k]->name, at(y[k], 0));
+    CHECK(at(y[k], 1) == wanted[k][0] && at(y[k], 2) == wanted[k][1],
+          "%s of infinity: %g %g", y[k]->name, at(y[k], 1), at(y[k], 2));
+  }
+  x->value[0] = (edf_real)-0.0;
+  edf_forward();
+  CHECK(1 / at(y[0], 0) > 0, "Abs of -0 is -0");
+  edf_clear();
+}
+
 static void special_values(void) {
   static const edf_real data[6] = { 0, -1, (edf_real)NAN, (edf_real)INFINITY,
                                     -(edf_real)INFINITY, 1 };
@@ -769,6 +863,10 @@ int main(void) {
   RUN(log_node);
   RUN(sqrt_node);
   RUN(square);
+  RUN(functions_of_an_entry);
+  RUN(the_lesser_and_the_greater);
+  RUN(kinks);
+  RUN(functions_of_nan);
   RUN(special_values);
   RUN(add);
   RUN(sub);

@@ -289,6 +289,49 @@ static void clipping_of_large_numbers(void) {
   edf_clear();
 }
 
+/* Kingma and Ba's own numbers, bit for bit. */
+static void adam_default(void) {
+  edf_real first[N];
+  for (int named = 0; named < 2; named++) {
+    build();
+    for (int t = 0; t < STEPS; t++) {
+      gradient(t);
+      if (named) AdamDefault(r(eta));
+      else edf_adam(r(eta), r(0.9), r(0.999), r(1e-8));
+    }
+    if (!named) memcpy(first, p->value, sizeof first);
+    CHECK(!memcmp(first, p->value, sizeof first), "AdamDefault steps otherwise");
+    CHECK(fabs((double)p->value[3]) > 1e-6 && p->steps == STEPS, "nothing has moved");
+    edf_clear();
+  }
+}
+
+/* A step before any Backward moves nothing, which is said, once; the first test of all. */
+static void a_step_before_backward(void) {
+  int line = 0;
+  char expected[200];
+  begin(1);
+  edf_sgd(1);                                                /* a graph without parameters */
+  edf_node *q = parameter("q[3]", -1, 1);
+  FILE *out = tmpfile();
+  fflush(stderr);
+  int kept = dup(2);
+  dup2(fileno(out), 2);
+  for (int k = 0; k < 2; k++) { line = k ? line : __LINE__; edf_sgd(1); }
+  fflush(stderr);
+  dup2(kept, 2);
+  close(kept);
+  rewind(out);
+  char said[200] = "";
+  size_t n = fread(said, 1, sizeof said - 1, out);
+  fclose(out);
+  snprintf(expected, sizeof expected,
+           "%s:%d: a step before any Backward? Nothing has a gradient\n", __FILE__, line);
+  CHECK(n && !strcmp(said, expected), "%s\nnot\n%s", said, expected);
+  CHECK(q->steps == 0, "it moved");
+  edf_clear();
+}
+
 static void no_gradient_yet(void) {
   begin(1);
   edf_node *q = parameter("q[3]", -1, 1);
@@ -321,6 +364,7 @@ int main(void) {
   RUN(course_84_rmsprop);
   RUN(course_85_adam_of_the_slides);
   RUN(course_85_adam);
+  RUN(adam_default);
   RUN(adamw_rule);
   RUN(course_86_adagrad);
   RUN(override);

@@ -620,13 +620,14 @@ static void formulas_of_scalars(void) {
 static void words_of_latex(void) {
   CompNode *y = Exp(Softmax(in("x[n,4]", 2)));
   Sqrt(Mean(LayerNorm(edf_layer_norm_params(4), y)));
+  Sin(Cos(Pow(y, (edf_real)2.5)));
   capture_begin();
   edf_print_latex(stdout);
   capture_end();
   const char *wanted[] = {
     "[n,i] = \\exp({x}[n,i]) / \\sum_{I} \\,\\exp({x}[n,I])$", "\\mathop{\\rm mean}_{I} \\,",
     "/ \\sqrt{\\mathop{\\rm variance}_{I} \\,", " + 1\\cdot 10^{-5}}$",
-    "1/{n}\\,\\sum_{N,I} \\,",
+    "1/{n}\\,\\sum_{N,I} \\,", " = \\sin(", " = \\cos(", " = {\\rm pow}(", "[n,i], 2.5)$",
   };
   for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++)
     CHECK(strstr(captured, wanted[k]), "no %s in\n%s", wanted[k], captured);
