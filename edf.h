@@ -1967,7 +1967,7 @@ static void edf__parse_summand(edf__equation *e, edf__place *place, int sign, un
     place->constant += sign * factor;
     return;
   }
-  const char *name = edf__identifier(s, &length, "an index or a number");
+  const char *name = edf__identifier(s, &length, times ? "an index" : "an index or a number");
   int i = edf__letter_of(e, name, length);
   place->factor[i] += sign * factor;
   *has |= 1u << i;
@@ -2078,29 +2078,39 @@ static int edf__term_has(const edf__equation *e, const edf__term *t, int letter)
   return 0;
 }
 
+/* A term may lack an index that stands alone on the left; not one of a sum there, nor where it
+   sums one that differs by its case alone: that is a slip, and would train. */
+static void edf__check_lacking(const edf__equation *e, const edf__term *t, int i) {
+  const edf__letter *l = &e->letter[i], *o = e->letter;
+  for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
+    if (p->factor[i] && edf__alone(e, p) < 0)
+      edf__syntax(&e->scan, t->at, "this term lacks index %.*s, which is part of a sum on the "
+                  "left", l->length, l->name);
+  for (int n = l->length, c; o < e->letter + e->n_letter; o++) {
+    for (c = 0; c < n && edf__lower(l->name[c]) == edf__lower(o->name[c]);) c++;
+    if (c == n && o->length == n && !o->left && edf__term_has(e, t, (int)(o - e->letter)))
+      edf__syntax(&e->scan, t->at, "%.*s and %.*s are two indices: this term lacks the first "
+                  "and sums the second; if that is meant, take another letter", n, l->name, n,
+                  o->name);
+  }
+}
+
 /* What is summed must be a capital. The caret stands where the letter was first met. */
 static void edf__check_letters(const edf__equation *e) {
   for (int i = 0; i < e->n_letter; i++) {
     const edf__letter *l = &e->letter[i];
+    const edf__term *t = e->term, *last = t + e->n_term - 1;
+    for (; l->left && t <= last; t++) if (!edf__term_has(e, t, i)) edf__check_lacking(e, t, i);
     if (l->left || (l->name[0] >= 'A' && l->name[0] <= 'Z')) continue;
     edf__say_caret(&e->scan, l->name);
     edf__say("index %.*s is not on the left, so it is summed: ", l->length, l->name);
     if (l->name[0] == '_') edf__fail("its name must begin with a capital");
     edf__say("write the capital, ");
     for (int c = 0; c < l->length; c++) edf__say("%c", edf__upper(l->name[c]));
+    while (t < last && !edf__term_has(e, t, i)) t++;
+    for (l = e->letter; l->left && edf__term_has(e, t, (int)(l - e->letter));) l++;
+    if (l->left) edf__fail(", or %.*s, which its term lacks", l->length, l->name);
     edf__stop();
-  }
-}
-
-/* A term may lack an index that stands alone on the left, but not one of a sum there. */
-static void edf__check_terms(const edf__equation *e) {
-  for (int d = 0; d < e->ref[0].rank; d++) {
-    const edf__place *p = &e->ref[0].place[d];
-    for (int i = 0; i < e->n_letter && edf__alone(e, p) < 0; i++)
-      for (int t = 0; p->factor[i] && t < e->n_term; t++)
-        if (!edf__term_has(e, &e->term[t], i))
-          edf__syntax(&e->scan, e->term[t].at, "this term lacks index %.*s, which is part of a "
-                      "sum on the left", e->letter[i].length, e->letter[i].name);
   }
 }
 
@@ -2134,7 +2144,6 @@ static void edf__parse(edf__equation *e) {
        ? ": an equation is a sum of products, functions are nodes of their own" : "";
   if (*s->at) edf__found(s, "'+', '-', '|' or the end", hint);
   edf__check_letters(e);
-  edf__check_terms(e);
 }
 
 /* ==== >>einsum  Equations as nodes ======================================================= */
@@ -2657,8 +2666,6 @@ static void edf__check_count(const edf__equation *e, int n, edf_node **in) {
   }
   edf__stop();
 }
-
-/* Where a constructor was called, and under which name: what its nodes and errors say. */
 
 static edf__scan edf__scan_of(const edf__site *at, const char *equation) {
   if (!equation) edf__fail_at(at, "the equation is NULL");

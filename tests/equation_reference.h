@@ -255,6 +255,11 @@ static inline void eq_extents_at_offsets(eq_equation *e, eq_tensor *const *opera
 
 /* ---- The other rules */
 
+static inline int eq_same_but_case(const char *a, const char *b) {
+  while (*a && toupper((unsigned char)*a) == toupper((unsigned char)*b)) { a++; b++; }
+  return *a == *b;
+}
+
 static inline void eq_check_letters(eq_equation *e) {
   for (int l = 0; l < e->letters; l++) {
     int free = eq_uses(&e->left, l), used = free;
@@ -262,6 +267,12 @@ static inline void eq_check_letters(eq_equation *e) {
     if (!used) eq_mistake(e, "a bound for an index that does not occur");
     if (!free && !isupper((unsigned char)e->letter[l][0]))
       eq_mistake(e, "a summed index in lower case");
+    for (int k = 0; free && k < e->letters; k++) {
+      if (eq_uses(&e->left, k) || !eq_same_but_case(e->letter[l], e->letter[k])) continue;
+      for (int t = 0; t < e->terms; t++)
+        if (eq_term_uses(&e->term[t], k) && !eq_term_uses(&e->term[t], l))
+          eq_mistake(e, "j is lacking and J is summed");
+    }
     for (int d = 0; d < e->left.rank; d++) {
       if (!e->left.place[d].has[l] || eq_alone(&e->left.place[d]) >= 0) continue;
       for (int t = 0; t < e->terms; t++)

@@ -116,7 +116,9 @@ static const bad_equation equations[] = {
   { { "v[7]" }, "y[i] = v[]",
     "         ^", "expected an index or a number, found ']'" },
   { { "v[7]" }, "y[i] = v[3*]",
-    "           ^", "expected an index or a number, found ']'" },
+    "           ^", "expected an index, found ']'" },
+  { { "v[7]" }, "y[i] = v[2*3]",
+    "           ^", "expected an index, found '3'" },
   /* numbers */
   { { "v[7]" }, "y[i] = v[1.5*i]",
     "          ^", "expected ']' or ',', found '.': the factor of an index is a whole "
@@ -230,13 +232,52 @@ static const bad_equation equations[] = {
     "                                       ^", "a term has at most 8 factors" },
 };
 
-static void bad_equations(void) {
-  size_t n = sizeof equations / sizeof *equations;
-  for (const bad_equation *e = equations; e < equations + n; e++) {
+static void bad(const bad_equation *e, size_t n) {
+  for (; n-- > 0; e++) {
     static edf_node *in[3];
     for (int k = 0; k < 3; k++) in[k] = e->operand[k] ? declared(1 + k, e->operand[k]) : NULL;
     TRY(edf_einsum_at(HW1(9), e->equation, in[0], in[1], in[2], END));
     expect(message("hw1.c:9: Einsum: ", e->equation, e->caret, e->rest));
+  }
+}
+static void bad_equations(void) { bad(equations, sizeof equations / sizeof *equations); }
+
+/* ---- j and J are two indices: a term that lacks the one and sums the other is a slip. And
+   what is to be summed may have been meant for an index of the left. */
+#define SUMMED "this term lacks the first and sums the second; if that is meant, take " \
+               "another letter"
+#define J_IS_SUMMED "j and J are two indices: " SUMMED
+static const bad_equation slips[] = {
+  { { "W[3,2]", "h[b,3]", "B[2]" }, "s[b,j] = W[I,J] h[b,I] - B[j]",
+    "         ^", J_IS_SUMMED },
+  { { "B[2]", "W[3,2]", "h[b,3]" }, "s[b,j] = B[j] - 2 W[I,J] h[b,I]",
+    "                ^", J_IS_SUMMED },
+  { { "u[4]", "v[3]" }, "y[it,k] = u[It+K] v[k] | k<3, it<2",
+    "          ^", "it and It are two indices: " SUMMED },
+  { { "u[4]" }, "y[dI] = u[DI] | dI<4",
+    "        ^", "dI and DI are two indices: " SUMMED },
+  { { "u[b,4]" }, "y[b,j] = u[b,j] - 0.25 u[b,J]",
+    "                  ^", J_IS_SUMMED },
+  { { "W[3,2]", "h[b,3]", "B[2]" }, "s[b,j] = W[I,k] h[b,I] - B[j]",
+    "             ^", "index k is not on the left, so it is summed: write the capital, K, or "
+    "j, which its term lacks" },
+  { { "B[2]", "W[3,2]", "h[b,3]" }, "s[b,j] = B[j] - W[I,j] h[n,I]",
+    "                         ^", "index n is not on the left, so it is summed: write the "
+    "capital, N, or b, which its term lacks" },
+};
+
+static void two_cases(void) {
+  static const char *const fine[] = { "y[b,j] = u[b,j] v[J]", "y[b,J] = u[b,J] - v[J]",
+    "y[b,j] = u[b,j] - 0.25 u[b,K]", "y[j,J] = u[j,J]", "y[b] = u[b,J]",
+    "y[b,j] = u[b,j] u[b,J] v[J]", "y[b,i] = u[b,JJ] v[i] | i<4" };
+  bad(slips, sizeof slips / sizeof *slips);
+  for (size_t k = 0; k < sizeof fine / sizeof *fine; k++) {
+    static edf_node *u, *v;
+    u = parameter(1, "u[4,4]");
+    v = parameter(2, "v[4]");
+    TRY(edf_einsum_at(HW1(9), fine[k], u, strchr(fine[k], 'v') ? v : END, END));
+    CHECK(!panicked, "%s", caught);
+    edf_clear();
   }
 }
 
@@ -740,6 +781,7 @@ static void still_works(void) {
 int main(void) {
   RUN(bad_declarations);
   RUN(bad_equations);
+  RUN(two_cases);
   RUN(bad_programs);
   RUN(another_graph);
   RUN(the_line_of_the_call);
