@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1690 (1690), to the end of >>nodes: no notation yet
-   Second sitting: lines 1691 to 3072 (1382): then you have read the framework
+   First sitting:  lines 1 to 1695 (1695), to the end of >>nodes: no notation yet
+   Second sitting: lines 1696 to 3086 (1391): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 74 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,17 +36,17 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 339 Errors, memory and names          >>core 472 Nodes, lists and the three loops
+   >>memory 339 Errors, memory and names          >>core 477 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>equation 397 Declarations and equations
-   >>einsum 672 Equations as nodes                >>products 233 Products, softmax, losses
+   >>contraction 51 A contraction's definition    >>equation 407 Declarations and equations
+   >>einsum 671 Equations as nodes                >>products 233 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 157 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
    >>nest 727 Loop nests, plans and kernels: axis matrix costs plan _for contract
-   >>more 192 More nodes, entry by entry and by rows: leaky_relu gelu softplus log_softmax
-     bce_loss mse masked_mean
+   >>more 356 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
+     clamp min max log_softmax bce_loss mse masked_mean
    >>over 359 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
    >>layers 1011 Layers, from normalisation to recurrences: layer_norm _package _params
@@ -55,14 +55,14 @@
      _package _params highway _package _params attention _package _params causal_attention cell
      recurrent_package recurrent_state rnn _cell _params ugrnn _cell _params gru _cell _params
      lstm _cell _params unroll recurrence
-   >>optim 261 Optimisers: momentum average adagrad rmsprop adam _slides adamw clip _each l2 l1
-     update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
+   >>optim 266 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
+     _each l2 l1 update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
    >>tools 417 What tools are made of: watch _passes unwatch find_watcher is follows_batch
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>print 519 A program as text: print _program _node formula
+   >>print 524 A program as text: print _program _node formula
    >>check 897 The gradient check: gradcheck expect_mismatch
    >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
@@ -71,13 +71,13 @@
      load_text free_text encode decode sample input_from shuffle rows normalize_columns all
      batches next set mean_value error_rate
    >>models 332 Saved models: save load
-   >>names 105 Short names of all that follows Part One
+   >>names 113 Short names of all that follows Part One
    edf_lab.h, the laboratory, optional
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
      write_dot contact_sheet
    >>doctor 1501 Rules that watch the first steps of training
    >>plot 252 Training curves                     >>trace 848 The trace page
-   >>paper 166 The program as LaTeX, the graph in Graphviz's language
+   >>paper 167 The program as LaTeX, the graph in Graphviz's language
    >>sheet 54 Contact sheets
 */
 
@@ -990,16 +990,17 @@ static void edf__infer_new(edf_node *y) {
 /* The batch on which all fed inputs agree; of the marked ones alone for a target. */
 static int edf__find_batch(const edf_node *target) {
   edf_node *first = NULL;
+  const char *who = target ? "edf_forward_to" : "edf_forward";
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
     if (x->active && x->fed < 0) {
-      if (!edf.unfinished) edf__fail_who("edf_forward", x, "an input was never fed");
+      if (!edf.unfinished) edf__fail_who(who, x, "an input was never fed");
       edf__fail_at_with(target, x, "edf.eager is 1, and an input was never fed");
     }
     if (!x->batched || x->fed < 0 || (target && !x->active)) continue;
     if (!first) first = x;
     if (x->fed == first->fed) continue;
-    edf__say_who("edf_forward");
+    edf__say_who(who);
     edf__say("the inputs disagree on the batch");
     edf__say_with(x, "\n  %d rows were fed to ", x->fed);
     edf__stop_with(first, "\n  %d rows were fed to ", first->fed);
@@ -1246,6 +1247,10 @@ static int edf__may_step(const edf_node *p) {
   return p->grad && p->reached && p->update != edf_frozen;
 }
 static int edf__due(edf_node *p, edf_real eta) {
+  static int said = 0;                   /* to stderr: there may be nothing to step           */
+  if (!edf.loss && !p->grad && !p->position && !said++)
+    fprintf(stderr, "%s:%d: a step before any Backward? Nothing has a gradient\n",
+            edf.file ? edf.file : p->file, edf.file ? edf.line : p->line);
   edf__tell(EDF_BEFORE_UPDATE, p);
   if (!edf__may_step(p)) return 0;
   p->steps++;
@@ -1839,10 +1844,10 @@ static void edf__declare_place(edf_node *x, edf__scan *s) {
     if (x->kind == EDF_PARAMETER || d > 0)
       edf__syntax(s, name, "%.*s needs a number, as in %.*s=10: only the batch has none, the "
                   "first index of an Input", length, name, length, name);
-    x->batched = 1;                      /* its extent comes with each feed; the first Input  */
-    for (int i = 0; i < edf.n_inputs; i++) if (edf.inputs[i]->batched) return;     /* names it */
-    if (x->kind == EDF_INPUT)
-      edf.batch_name = edf__copy_part(&edf.kept, name, (size_t)length);
+    x->batched = 1;                      /* its extent comes with each feed                   */
+    int first = x->kind == EDF_INPUT;    /* of several names of the batch the first stays     */
+    for (int i = 0; i < edf.n_inputs; i++) first &= !edf.inputs[i]->batched;
+    if (first) edf.batch_name = edf__copy_part(&edf.kept, name, (size_t)length);
     return;
   }
   if (!edf__is_digit(edf__peek(s))) edf__syntax(s, s->at, "expected a number after '='");
@@ -2234,7 +2239,8 @@ static void edf__extent_alone(const edf_node *y, const edf__ref *r, int d) {
   edf__say("%s", m->e.scan.text);
   edf__say_extent(y, i, r, n);
   edf__say_extent(y, i, m->source[i], m->extent[i]);
-  edf__stop();
+  edf__fail("%s", n == 1 || m->extent[i] == 1 ? "\n  a dimension of 1 does not repeat: Reshape "
+            "takes it away" : "");
 }
 
 /* A place's least and greatest value; an index of unknown extent, -1, is 0. 0: no batch yet. */
@@ -2956,7 +2962,7 @@ static void edf__rows_shape(edf_node *loss) {
     edf__say_dims(y, y->rank);
     edf__say(", not ");
     edf__say_dims(P, P->rank - 1);
-    edf__say_with(P, "\n  %s = ", scores);
+    edf__say_with(P, "%s\n  %s = ", y->rank > P->rank ? ": are they swapped?" : "", scores);
     edf__stop_with(y, "\n  y = ");
   }
   loss->classes = P->dim[P->rank - 1];
@@ -4296,13 +4302,27 @@ edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) 
   return edf__node2(&edf__bce_op, file, line, s, y);
 }
 
-/* ---- MSE, MaskedMean: compositions ---- */
+/* ---- MSE, MaskedMean: compositions, under their own name ---- */
+static edf_node *edf__under(const edf__site *at, const edf_op *is, int n, edf_node **in) {
+  edf_op about = *is;
+  about.name = at->op;
+  edf_node *y = edf__computed(&about, at->file, at->line, n, in);
+  y->says = is;
+  return edf__add_compnode(y);
+}
 edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf_mean_at(file, line, edf_square_at(file, line, edf_sub_at(file, line, a, b)));
+  edf__site at = { "MSE", file, line };
+  edf_node *y = edf__pairwise("MSE", "- ", file, line, a, b);
+  y->is |= 1 << EDF_IS_DIFFERENCE;
+  y = edf__under(&at, &edf__square_op, 1, &y);
+  return edf__under(&at, &edf__mean_op, 1, &y);
 }
 edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m) {
-  edf_node *chosen = edf_sum_at(file, line, edf_mul_at(file, line, x, m));
-  return edf_div_at(file, line, chosen, edf_sum_at(file, line, m));
+  edf__site at = { "MaskedMean", file, line };
+  edf_node *y = edf__pairwise("MaskedMean", "", file, line, x, m), *in[2];
+  in[0] = edf__under(&at, &edf__sum_op, 1, &y);
+  in[1] = edf__under(&at, &edf__sum_op, 1, &m);
+  return edf__under(&at, &edf__div_op, 2, in);
 }
 EDF__C_END
 #endif

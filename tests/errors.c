@@ -530,7 +530,8 @@ static const bad_program programs[] = {
     "  P = Input \"Q\" [b, 10]                         declared at hw1.c:1\n"
     "  y = Input \"y\" [b, 10]                         declared at hw1.c:2" },
   { loss_swapped,
-    "hw1.c:3: LogLoss: expected one label for each row of P: y is [b, 10], not scalar\n"
+    "hw1.c:3: LogLoss: expected one label for each row of P: y is [b, 10], not scalar: "
+    "are they swapped?\n"
     "  P = Input \"y\" [b]                             declared at hw1.c:1\n"
     "  y = Input \"Q\" [b, 10]                         declared at hw1.c:2" },
   { loss_scalar,
@@ -720,7 +721,7 @@ static void the_line_of_a_run(void) {
   run = edf_forward;
   TRY(run());
   CHECK(panicked && !strncmp(caught, "edf_forward: an input", 21), "%s", caught);
-  TRY(edf_forward_to(loss)); line_is(__LINE__, "edf_forward: an input was never fed\n");
+  TRY(edf_forward_to(loss)); line_is(__LINE__, "edf_forward_to: an input was never fed\n");
   TRY(edf_feed(x, NULL, 1)); line_is(__LINE__, "edf_feed: the data is NULL\n");
   TRY(Backward(loss)); line_is(__LINE__, "edf_backward: the loss has no value");
   edf_feed(x, data, 2);
@@ -734,6 +735,67 @@ static void the_line_of_a_run(void) {
   TRY(edf_adam_slides(1, 2, 0, 0)); line_is(__LINE__, "edf_adam_slides: beta1 is 2");
   TRY(edf_update_momentum(w, 1, 2));
   CHECK(panicked && !strncmp(caught, "edf_momentum: mu", 16), "%s", caught);
+  edf_clear();
+}
+
+/* MSE and MaskedMean say who they are; a dimension of 1 is no batch, which is said. */
+static void mse_lengths(void) {
+  edf_mse_at(HW1(3), input(1, "x[b,3]"), input(2, "y[b,4]"));
+}
+static void mse_column(void) {
+  edf_mse_at(HW1(3), edf_tanh_at(HW1(2), input(1, "x[b,1]")), input(2, "y[b]"));
+}
+static void masked_lengths(void) {
+  edf_masked_mean_at(HW1(3), parameter(1, "x[3]"), parameter(2, "m[2]"));
+}
+static void add_row(void) {
+  edf_add_at(HW1(3), parameter(1, "u[1,3]"), parameter(2, "v[2,3]"));
+}
+static void clamp_swapped(void) { edf_clamp_at(HW1(3), parameter(1, "u[3]"), 2, 1); }
+static void clamp_nan(void) { edf_clamp_at(HW1(3), parameter(1, "u[3]"), 0, (edf_real)NAN); }
+static void min_lengths(void) {
+  edf_min_at(HW1(3), parameter(1, "u[3]"), parameter(2, "v[2]"));
+}
+
+static void names_of_compositions(void) {
+  static const bad_program table[] = {
+    { mse_lengths, "hw1.c:3: MSE: y[b,i] = u[b,i] - v[b,i]\n"
+      "  i is 4 in v = Input \"y\" [b, 4]                declared at hw1.c:2\n"
+      "  i is 3 in u = Input \"x\" [b, 3]                declared at hw1.c:1" },
+    { mse_column, "hw1.c:3: MSE: y[b,i] = u[b,i] - v[i]\n"
+      "  i is the batch in v = Input \"y\" [b]           declared at hw1.c:2\n"
+      "  i is 1 in u = Tanh \"Tanh0\" [b, 1]             built at hw1.c:2\n"
+      "  a dimension of 1 does not repeat: Reshape takes it away" },
+    { masked_lengths, "hw1.c:3: MaskedMean: y[i] = u[i] v[i]\n"
+      "  i is 2 in v = Parameter \"m\" [2]               declared at hw1.c:2\n"
+      "  i is 3 in u = Parameter \"x\" [3]               declared at hw1.c:1" },
+    { add_row, "hw1.c:3: Add: y[i,j] = u[i,j] + v[i,j]\n"
+      "  i is 2 in v = Parameter \"v\" [2, 3]            declared at hw1.c:2\n"
+      "  i is 1 in u = Parameter \"u\" [1, 3]            declared at hw1.c:1\n"
+      "  a dimension of 1 does not repeat: Reshape takes it away" },
+    { clamp_swapped, "hw1.c:3: Clamp: lo is 2, above hi, 1" },
+    { clamp_nan, "hw1.c:3: Clamp: lo is 0, above hi, nan" },
+    { min_lengths, "hw1.c:3: Min: the shapes must be equal, or one the trailing part of the "
+      "other\n"
+      "  Parameter \"u\" [3]                             declared at hw1.c:1\n"
+      "  Parameter \"v\" [2]                             declared at hw1.c:2" },
+  };
+  expect_all(table, sizeof table / sizeof *table);
+}
+
+/* Two inputs name the batch differently: the first name stays, also after one that failed. */
+static void the_name_of_the_batch(void) {
+  static edf_node *x;
+  TRY(input(1, "w[n,2"));
+  x = input(1, "x[b,3]");
+  input(2, "y[n]");
+  TRY(edf_add_at(HW1(3), x, input(3, "z[rows]")));
+  CHECK(panicked && strstr(caught, "\"x\" [b, 3] ") && strstr(caught, "\"z\" [b] "), "%s",
+        caught);
+  edf_clear();
+  edf_tanh_at(HW1(3), input(2, "y[n]"));
+  TRY((edf_forward)());
+  CHECK(panicked && strstr(caught, "\"y\" [n] "), "%s", caught);
   edf_clear();
 }
 
@@ -783,6 +845,8 @@ int main(void) {
   RUN(bad_equations);
   RUN(two_cases);
   RUN(bad_programs);
+  RUN(names_of_compositions);
+  RUN(the_name_of_the_batch);
   RUN(another_graph);
   RUN(the_line_of_the_call);
   RUN(the_line_of_a_run);

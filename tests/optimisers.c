@@ -358,6 +358,7 @@ static void bad_betas(void) {
 }
 
 int main(void) {
+  RUN(a_step_before_backward);
   RUN(course_81_sgd);
   RUN(course_82_heavy_ball);
   RUN(course_83_average);
