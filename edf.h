@@ -129,6 +129,10 @@
    and keep the BLAS at one thread.                                                          */
 
 #define EDF_VERSION 200          /* 2.0 */
+#if !defined _MSC_VER && __STDC_VERSION__ < 199901L && __cplusplus < 201103L
+#error "edf.h is C99 and C++11: cc -std=c99 or c++ -std=c++11, or newer"
+#include "edf.h: an older standard"      /* no such file: here a compiler stops               */
+#endif
 #ifndef EDF_REAL
 #define EDF_REAL float
 #endif
@@ -152,7 +156,8 @@
 #error "EDF_REAL must be float or double"
 #endif
 #define EDF_REAL_IS_DOUBLE (EDF__PASTE(EDF__IS_, EDF_REAL) == 2)
-#ifdef __FAST_MATH__
+#if defined __FAST_MATH__ || defined __ASSOCIATIVE_MATH__ || \
+    (defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__)
 #error "edf.h needs NaN, infinity and the order of additions: -O3, not -ffast-math or -Ofast"
 #endif
 #ifdef __GNUC__
@@ -324,7 +329,7 @@ typedef struct edf_graph {
 } edf_graph;
 
 extern edf_graph edf;
-#define EDF__HERE __FILE__, __LINE__     /* constructors know the line that called them       */
+#define EDF__HERE __FILE__, __LINE__     /* their caller's. Own names: EDF_NO_SHORT_NAMES     */
 #define EDF__CALL(...)                   /* and so do Forward ..., which stay functions     */ \
   (edf.file = __FILE__, edf.line = __LINE__, __VA_ARGS__, edf.file = NULL, (void)0)
 typedef edf_node *edf__unary(const char *file, int line, edf_node *x);
@@ -422,7 +427,7 @@ void edf_push_grad(edf_node *node);
    x.grad. In the formulas of element-wise nodes one index stands for all. */
 /* One node from one equation; see the notation above. edf_fmt puts run-time numbers into it,
    for one call, at most 511 characters:
-     edf_einsum(edf_fmt("a[t,s] = %g Q[t,I] K[s,I]", c), Q, K) */
+     edf_einsum(edf_fmt("a[t,s] = %.17g Q[t,I] K[s,I]", c), Q, K) */
 #define edf_einsum(...) edf_einsum_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...);
 const char *edf_fmt(const char *format, ...) EDF__PRINTF(1, 2);
@@ -451,7 +456,7 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 #define edf_div(a, b) edf_div_at(EDF__HERE, a, b)    /* da += dy / b      db -= dy y / b      */
 
 /* Softmax over the last index k: P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j]). */
-#define edf_softmax(s) edf_softmax_at(EDF__HERE, s)
+#define edf_softmax(...) edf_softmax_at(EDF__HERE, __VA_ARGS__)
 
 /* Of classes y[b], whole numbers from 0 to K-1 stored as reals: l[b] = -ln P[b,y[b]], from
    probabilities, and from scores, stable, l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]].
@@ -460,8 +465,8 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 #define edf_softmax_log_loss(s, y) edf_softmax_log_loss_at(EDF__HERE, s, y)
 
 /* Over all entries, to a scalar: y = sum_i x[i], and y = (1/n) sum_i x[i]. */
-#define edf_sum(x)  edf_sum_at(EDF__HERE, x)
-#define edf_mean(x) edf_mean_at(EDF__HERE, x)
+#define edf_sum(...)  edf_sum_at(EDF__HERE, __VA_ARGS__)
+#define edf_mean(...) edf_mean_at(EDF__HERE, __VA_ARGS__)
 edf__unary edf_sigmoid_at, edf_tanh_at, edf_relu_at, edf_exp_at, edf_log_at, edf_sqrt_at,
            edf_square_at, edf_softmax_at, edf_sum_at, edf_mean_at;
 edf__binary edf_add_at, edf_sub_at, edf_mul_at, edf_div_at, edf_log_loss_at,
@@ -514,6 +519,11 @@ EDF__C_END
 #ifdef EDF_CBLAS
 #include <cblas.h>
 #undef I                                 /* <cblas.h> may include <complex.h>                 */
+#endif
+#if defined A || defined B || defined C || defined G || defined J || defined K || defined N || \
+    defined P || defined R || defined T || defined W || defined Z
+#error "edf.h: a macro of one letter, as N: define it behind the include of EDF_IMPLEMENTATION"
+#include "edf.h: it is defined before"   /* no such file: here a compiler stops               */
 #endif
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -3135,6 +3145,11 @@ edf_device_table *(*edf_open_device)(void) = NULL;
 edf_device_table *edf_device = NULL;
 
 static void edf__open_device(void) {
+  volatile edf_real part = (edf_real)0.75;         /* rounded as in edf__exp: clang has no    */
+  edf_real big = (edf_real)(EDF_REAL_IS_DOUBLE ? 6755399441055744.0 : 12582912.0);   /* macro */
+  edf_real sum = part + big;                       /* for -funsafe-math-optimizations         */
+  if (sum - big != 1)
+    edf__fail("edf.h needs the order of additions: not -funsafe-math-optimizations");
   edf_device_table *(*open)(void) = edf_open_device;
   edf_open_device = NULL;
   if (open) edf_device = open();
@@ -4720,7 +4735,7 @@ edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
    is paid twice.   W.grad[k[b,t],j] += y.grad[b,t,j]
    Errors, in Forward: a class out of range or not whole, with its row and value. */
 #define edf_embed(W, k) edf_embed_at(EDF__HERE, W, k)
-edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k);
+edf_node *edf_embed_at(const char *file, int line, edf_node *w, edf_node *k);
 
 /* Concat("h[b,t,J]", a, b, ...): one after the other along the capital, the slide's
    h[t,2J] = a[t,J]; b[t,J]. An operand without that index counts as one entry, so
@@ -8178,7 +8193,7 @@ edf_text edf_text_of(const char *text, size_t length);
 void     edf_free_text(edf_text *t);
 void     edf_encode(const edf_text *t, const char *text, size_t length, edf_real *classes);
 void     edf_decode(const edf_text *t, const edf_real *classes, size_t n, char *text);
-int      edf_sample(const edf_real *P, int n);
+int      edf_sample(const edf_real *p, int n);
 
 /* A batch out of a data set: y[b,j] = data[rows[b],j], where rows is an Input of row numbers,
    Input *rows = edf_input("rows[b]"). The array is not copied: it stays the caller's and must

@@ -270,6 +270,53 @@ for some in "$m" "$r" "$f" "$m $r" "$m $f" "$r $f"; do
 done
 works 'override EDF_MALLOC EDF_REALLOC EDF_FREE' $cc -I. -include stdlib.h $m $r $f \
   -c "$dir/impl.c" -o "$dir/x.o"
+
+# ---- What cannot work is one #error, and not what it leads to
+
+one_error() {                            # one_error NAME PATTERN COMMAND
+  fails "$@"
+  errors=$(grep -c 'error: ' "$dir/out")
+  if [ "$errors" -le 2 ]; then pass "$1-alone"; else fail "$1-alone" "$errors errors"; fi
+}
+for compiler in $gcc $clang; do
+  for standard in c89 gnu89; do
+    one_error "$compiler-$standard" 'error.*C99 and C++11' $compiler -std=$standard -I. \
+      -c "$dir/impl.c" -o "$dir/x.o"
+  done
+  for letter in A B C D E F G H J K L M N O P Q R S T U V W X Y Z; do
+    works "$compiler-declarations-with-a-macro-$letter" $compiler -D$letter=3 -I. \
+      -fsyntax-only "$dir/alone.c"
+    if run $compiler -D$letter=3 -I. -fsyntax-only "$dir/impl.c"; then
+      pass "$compiler-code-with-a-macro-$letter"
+    else one_error "$compiler-code-with-a-macro-$letter" 'error.*a macro of one letter' \
+      $compiler -D$letter=3 -I. -fsyntax-only "$dir/impl.c"
+    fi
+  done
+  for flag in -ffast-math -Ofast -ffinite-math-only; do
+    fails "$compiler$flag" 'error.*order of additions' $compiler $flag -I. -c "$dir/impl.c" \
+      -o "$dir/x.o"
+  done
+  # clang has no macro for this one: the first node finds it
+  if run $compiler -O1 -funsafe-math-optimizations -I. "$dir/whole.c" -o "$dir/whole" -lm &&
+     run "$dir/whole"
+  then fail "$compiler-funsafe-math-optimizations" 'exp(1) is 2, and nobody says so'
+  elif grep -q 'order of additions' "$dir/out"; then pass "$compiler-funsafe-math-optimizations"
+  else fail "$compiler-funsafe-math-optimizations" 'it does not say why'; fi
+  # A function of the program's own by a short name: the error shows where to read on
+  for own in 'double Mean(double *v, int n)' 'double Square(double x)' \
+             'double Max(double *v, int n)' 'float Softmax(float *s, int n)'; do
+    printf '%s\n' '#include "edf.h"' "$own { return 0; }" > "$dir/own.c"
+    fails "$compiler $own" 'EDF_NO_SHORT_NAMES' $compiler -I. -fsyntax-only "$dir/own.c"
+    works "$compiler $own without" $compiler -DEDF_NO_SHORT_NAMES -I. -fsyntax-only "$dir/own.c"
+  done
+done
+[ "$gxx" ] && one_error g++-c++98 'error.*C99 and C++11' $gxx -x c++ -std=c++98 -I. \
+  -c "$dir/impl.c" -o "$dir/x.o"
+
+# What is written into an equation has all its digits, wherever a page shows how.
+if grep -n 'edf_fmt("[^"]*%g' edf.h edf_lab.h README.md examples/*.c notes/* > "$dir/out"
+then fail numbers-with-all-digits 'edf_fmt with %g keeps 6: %.17g'
+else pass numbers-with-all-digits; fi
 fails 'EDF_REAL=int' 'error.*EDF_REAL' $cc -I. -DEDF_REAL=int -c "$dir/alone.c" -o "$dir/x.o"
 
 # ---- The example in the header's first comment, as a student compiles it
