@@ -24,13 +24,13 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1695 (1695), to the end of >>nodes: no notation yet
-   Second sitting: lines 1696 to 3086 (1391): then you have read the framework
+   First sitting:  lines 1 to 1705 (1705), to the end of >>nodes: no notation yet
+   Second sitting: lines 1706 to 3096 (1391): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
-   >>config 74 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
+   >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
    >>notation 28 The index notation
-   >>api 345 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+   >>api 350 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
      input parameter compnode _shaped addgrad state name label want_grad feed forward _to
      backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push _grad
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
@@ -42,7 +42,7 @@
    >>einsum 671 Equations as nodes                >>products 233 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
-   >>seam 157 The seam of a device: rule RULE_NUMBERS route window device _table open_device
+   >>seam 162 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
    >>nest 727 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 356 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
@@ -62,9 +62,9 @@
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>print 524 A program as text: print _program _node formula
+   >>print 540 A program as text: print _program _node formula
    >>check 897 The gradient check: gradcheck expect_mismatch
-   >>watch 339 Stepping, and who is told what runs: step_forward step_backward where break
+   >>watch 345 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 811 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
@@ -76,7 +76,7 @@
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
      write_dot contact_sheet
    >>doctor 1501 Rules that watch the first steps of training
-   >>plot 252 Training curves                     >>trace 848 The trace page
+   >>plot 252 Training curves                     >>trace 849 The trace page
    >>paper 167 The program as LaTeX, the graph in Graphviz's language
    >>sheet 54 Contact sheets
 */
@@ -2799,7 +2799,7 @@ static void edf__any_letter(edf__letters *l, const edf_node *x) {
 static const edf_node *edf__letter_source(const edf_node *x) {
   while (!x->letters && !edf__is(x, EDF_IS_EQUATION) && x->n_in && x->letters_of >= 0) {
     int longer = x->n_in == 2 && x->in[1]->rank > x->in[0]->rank;
-    x = x->in[x->letters_of || longer];
+    x = x->in[x->letters_of ? x->letters_of : longer];
   }
   return x->letters || edf__is(x, EDF_IS_EQUATION) ? x : NULL;
 }
@@ -6605,9 +6605,21 @@ static const edf_node *edf__tensor_of(const edf__formula *f, const edf_word *w) 
   return k < 0 ? NULL : k ? f->y->in[k - 1 + f->operand] : f->y;
 }
 
-/* While the left side is written: an index that is looped over. */
 static void edf__loop_over(edf__formula *f, const char *name, size_t n) {
-  if (f->on_left && f->loops.n < EDF_MAX_RANK) edf__add_letter(&f->loops, name, (int)n);
+  if (f->loops.n < EDF_MAX_RANK) edf__add_letter(&f->loops, name, (int)n);
+}
+
+/* In a line of a user's: a small letter in a tensor's brackets, over which no sum_ goes. */
+static int edf__is_free(const char *text, const edf_word *w) {
+  edf_word s = { text, 0, 0, 0 };
+  const char *c = w->at;
+  size_t n;
+  for (int open = 1; open && c > text; c--) open += (c[-1] == ']') - (c[-1] == '[');
+  if (c == text || !(edf__is_letter(c[-1]) || edf__is_digit(c[-1]))) return 0;
+  while (edf_next_word(&s) && s.at < w->at)
+    for (c = strchr(s.at, '_'); s.kind == '_' && c < s.at + s.n; c += 1 + n)
+      if ((n = edf__name_length(c + 1)) == w->n && !memcmp(c + 1, w->at, n)) return 0;
+  return *w->at != edf__upper(*w->at);
 }
 
 /* Does a mark, of tensor x or alone, stand for letter d? 1: as it is, 2: as a summed one. */
@@ -6634,7 +6646,7 @@ static void edf__write_mark(edf_page *out, edf__formula *f, char mark, const edf
   for (int d = 0; d < f->l.n; d++) {
     int has = edf__mark_has(f, mark, x, d), shifted = d == axis && (lacks || from);
     const char *name = f->l.name[d];
-    if (has == 1 || mark == '\'') edf__loop_over(f, name, strlen(name));
+    if (f->on_left && (has == 1 || mark == '\'')) edf__loop_over(f, name, strlen(name));
     if (!has) continue;
     edf_write(out, n++ ? "," : x ? "[" : "");
     for (const char *c = name; *c && !(shifted && lacks); c++)
@@ -6651,9 +6663,11 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
   memset(&f->loops, 0, sizeof f->loops);
   for (f->on_left = 1; edf_next_word(&w); f->on_left &= w.at[w.n - 1] != '=') {
     const edf_node *tensor = edf__tensor_of(f, &w);
-    int mark = strchr("@'~?$!&#%", w.kind) && !edf__is(f->y, EDF_IS_OWN);
-    if (w.kind == 'a' && w.depth && !tensor) edf__loop_over(f, w.at, w.n);
-    if (tensor) edf_write(out, "%s", edf_label(tensor));
+    int own = edf__is(f->y, EDF_IS_OWN), mark = strchr("@'~?$!&#%", w.kind) && !own;
+    if (w.kind == 'a' && w.depth && !tensor && (f->on_left || (own && edf__is_free(text, &w))))
+      edf__loop_over(f, w.at, w.n);
+    if (w.kind == '_' && w.at[w.n] == '~' && !f->l.n) w.n += 2;      /* sum_~ of a scalar     */
+    else if (tensor) edf_write(out, "%s", edf_label(tensor));
     else if (x && !x->rank && w.kind == '[') {
       w.n = strcspn(w.at, "]\n");
       w.n += w.at[w.n] == ']';
@@ -6882,7 +6896,7 @@ edf_node *edf_formula(edf_node *node, const char *forward, const char *backward)
 static void edf__print_numbers(const char *what, const edf_node *x, const edf_real *v,
                                size_t n) {
   enum { ROWS = 6, COLUMNS = 8 };
-  size_t width = x->rank ? (size_t)x->dim[x->rank - 1] : 1, rows = width ? n / width : 0;
+  size_t width = x->rank > 1 ? (size_t)x->dim[x->rank - 1] : n, rows = width ? n / width : 0;
   edf_real *finite = (edf_real *)edf_keep(NULL, n * sizeof *finite);
   size_t n_finite = 0;
   for (size_t i = 0; i < n; i++) if (v[i] - v[i] == 0) finite[n_finite++] = v[i];
@@ -6910,8 +6924,10 @@ void edf_print(edf_node *node) {
     printf("\n");
   }
   size_t n = node->size;
-  if (node->kind == EDF_INPUT && node->batched && node->fed < node->dim[0])
-    n = node->fed > 0 ? n / (size_t)node->dim[0] * (size_t)node->fed : 0;
+  if (node->kind == EDF_INPUT && node->batched) {    /* its last feed, before a Forward too   */
+    n = node->fed > 0 ? (size_t)node->fed : 0;
+    for (int d = 1; d < node->rank; d++) n *= (size_t)node->dim[d];
+  }
   if (node->value && n) edf__print_numbers("value", node, edf_value(node), n);
   else printf("  value: none yet\n");
   if (node->grad && n && node->fresh) printf("  grad: nothing has arrived yet\n");
@@ -8141,15 +8157,21 @@ static void edf__poison_grad(edf_node *x) {
   if (x->grad && x->fresh) edf__fill(x->grad, x->size, (edf_real)NAN);
 }
 
+static void edf__look_for_nan(const edf_node *x, int forward) {
+  if (!(edf.look & EDF__FINITE)) return;
+  edf__bring_all();
+  if (forward ? edf__say_bad_value(x) : edf__say_bad_grad(x))
+    edf.look &= ~(unsigned)EDF__FINITE;
+}
+
 static int edf__look_at(int event, edf_node *x) {
   int poison = (edf.look & EDF__POISON) != 0;
   if (poison && event == EDF_BEFORE_FORWARD) edf__fill(x->value, x->size, (edf_real)NAN);
+  for (int k = 0; event == EDF_BEFORE_FORWARD && k < x->n_in; k++)
+    if (x->in[k]->kind != EDF_COMPNODE) edf__look_for_nan(x->in[k], 1);
   if (poison && event == EDF_BEGIN_BACKWARD) edf__each(edf__poison_grad);
-  if ((edf.look & EDF__FINITE) && (event == EDF_AFTER_FORWARD || event == EDF_AFTER_BACKWARD)) {
-    edf__bring_all();
-    int told = event == EDF_AFTER_FORWARD ? edf__say_bad_value(x) : edf__say_bad_grad(x);
-    if (told) edf.look &= ~(unsigned)EDF__FINITE;
-  }
+  if (event == EDF_AFTER_FORWARD || event == EDF_AFTER_BACKWARD)
+    edf__look_for_nan(x, event == EDF_AFTER_FORWARD);
   return (edf.look & EDF__BREAKS) && edf__stop_at(event, x);
 }
 

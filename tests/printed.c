@@ -616,6 +616,104 @@ static void formulas_of_scalars(void) {
   edf_clear();
 }
 
+static void prints(CompNode *y, const char *wanted) {
+  capture_begin();
+  edf_print_node(stdout, y);
+  capture_end();
+  CHECK(strstr(captured, wanted), "no\n%s\nin\n%s", wanted, captured);
+}
+
+/* Small letters in a tensor's brackets on the right are looped over too; not what a sum goes
+   over, a capital, or a number's name in a condition. */
+static void loops_of_the_right(void) {
+  static const struct { const char *gradient, *wanted; } table[] = {
+    { "a.grad[b,i] += y.grad[b,i,j] c[b,j]", "for b,i,j: a.grad[b,i] += y.grad[" },
+    { "a.grad[b,i] += sum_j y.grad[b,i,j] c[b,j]", "for b,i: a.grad[b,i] += sum_j " },
+    { "a.grad[b,i] += sum_k,j y.grad[b,k,j] c[b,jj]", "for b,i,jj: a.grad[b,i] += " },
+    { "a.grad[b,i] += y.grad[b,i,J] c[B,J]", "for b,i: a.grad[b,i] += " },
+    { "a.grad[b,i] += y.grad[b,i] [a[b,i] > eps]", "for b,i: a.grad[b,i] += " },
+    { "a.grad[b,i] += y.grad[b,i] [k = c[b,n]]", "for b,i,n: a.grad[b,i] += " },
+    { "a.grad[b,i] += y.grad[b,a[b,m]]\nc.grad[b,j] += y.grad[b,i,j]",
+      "for b,i,m: a.grad[b,i] += y.grad[b,a[b,m]]\n       for b,j,i: c.grad[b,j] += " },
+  };
+  for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+    Parameter *a = edf_parameter("a[2,3]"), *c = edf_parameter("c[2,4]");
+    CompNode *y = edf_name(edf_compnode("Mine", cube_forward, cube_backward, a, c), "y");
+    prints(edf_formula(y, "y[b,i,j] = a[b,i] + c[b,j]", table[k].gradient), table[k].wanted);
+    edf_clear();
+  }
+}
+
+/* A bracket that is not closed ends with the text; whole words are read, and no more. */
+static void an_open_bracket(void) {
+  for (int k = 0; k < 2; k++) {
+    CompNode *y = edf_compnode("Mine", cube_forward, cube_backward, edf_parameter("p"));
+    edf_name(y, "y");
+    edf_formula(y, "y = x[b", k ? "x.grad[b" : "x.grad[b\nx.grad += y.grad");
+    prints(y, "y = p   Mine scalar");
+    prints(y, k ? "\n       p.grad\n" : "\n       p.grad\n       p.grad += y.grad\n");
+    edf_clear();
+  }
+}
+
+/* What has no index is not summed; what has, is. */
+static void sums_of_scalars(void) {
+  Parameter *p = edf_parameter("p"), *v = edf_parameter("v[3]");
+  prints(edf_name(Sum(p), "s"), "s = p   Sum scalar");
+  prints(edf_name(Mean(p), "m"), "m = 1/1 p   Mean scalar");
+  prints(edf_name(Sum(v), "t"), "t = sum_I v[I]   Sum scalar");
+  edf_clear();
+}
+
+/* A condition on an operand that repeats: its own indices, or none. */
+static void conditions(void) {
+  Parameter *a = edf_parameter("a[2,3]"), *v = edf_parameter("v[3]"), *c = edf_parameter("c");
+  prints(edf_name(Max(a, v), "m"), "m[i,j] = max(a[i,j], v[j])");
+  CHECK(strstr(captured, "for i,j: a.grad[i,j] += m.grad[i,j] [v[j] <= a[i,j]]\n"
+                         "       for i,j: v.grad[j] += m.grad[i,j] [v[j] > a[i,j]]\n"), "%s",
+        captured);
+  prints(edf_name(Min(c, v), "n"), "n[i] = min(c, v[i])");
+  CHECK(strstr(captured, "c.grad += n.grad[i] [c <= v[i]]\n"), "%s", captured);
+  prints(edf_name(Clamp(v, 0, 1), "w"), "v.grad[i] += w.grad[i] [0 <= v[i]] [v[i] <= 1]\n");
+  prints(edf_name(Pow(v, 3), "p"), "v.grad[i] += p.grad[i] 3 pow(v[i], 3 - 1)\n");
+  edf_clear();
+}
+
+/* A batch that was just fed is shown before any Forward; a larger one after a smaller one. */
+static void a_batch_just_fed(void) {
+  static const edf_real rows[3][2] = { { 1, 2 }, { 3, 4 }, { 5, 6 } };
+  Input *x = edf_input("x[b,2]"), *y = edf_input("y[b]");
+  Add(Sum(x), Sum(y));
+  for (int n = 1; n <= 3; n += 2) {
+    edf_feed(x, rows[0], n);
+    edf_feed(y, rows[0], n);
+    capture_begin();
+    edf_print(x);
+    edf_print(y);
+    capture_end();
+    CHECK(strstr(captured, n == 1 ? "value: 1 to 2, mean 1.5\n           1           2\ny "
+                           : "\n           5           6\ny "), "%s", captured);
+    CHECK(strstr(captured, n == 1 ? "value: 1 to 1, mean 1\n           1\n"
+                 : "value: 1 to 3, mean 2\n           1           2           3\n"), "%s",
+          captured);
+    CHECK(!strstr(captured, "none yet"), "%s", captured);
+    if (n == 1) Forward();
+  }
+  edf_clear();
+}
+
+/* Its letters are those of the input that it says, also of a third one. */
+static void letters_of_the_third(void) {
+  Parameter *a = edf_parameter("a[2,3]"), *v = edf_parameter("v[3]");
+  CompNode *u = Einsum("u[row,column] = a[row,column]", a);
+  CompNode *y = edf_name(edf_compnode("Mine", cube_forward, cube_backward, a, v, u), "y");
+  y->letters_of = 2;
+  prints(edf_name(Tanh(y), "t"), "t[row,column] = tanh(y[row,column])");
+  y->letters_of = 0;
+  prints(Tanh(y), "tanh(y[i,j])");
+  edf_clear();
+}
+
 /* As mathematics: functions and sums are LaTeX's, other operators are upright. */
 static void words_of_latex(void) {
   CompNode *y = Exp(Softmax(in("x[n,4]", 2)));
@@ -665,6 +763,12 @@ int main(void) {
   RUN(own_formula);
   RUN(formulas_stay_as_they_are);
   RUN(formulas_of_scalars);
+  RUN(loops_of_the_right);
+  RUN(an_open_bracket);
+  RUN(sums_of_scalars);
+  RUN(conditions);
+  RUN(a_batch_just_fed);
+  RUN(letters_of_the_third);
   RUN(words_of_latex);
   RUN(errors_of_formulas);
   return harness_report();

@@ -748,13 +748,23 @@ static void told_by_itself(void) {
   DO(Forward());
   DO(Forward());
   edf_clear();
-  note("---- what is fed is not told");
+  note("---- what is fed is told, and not blamed on a gradient");
   Input *x = edf_input("x[b]");
   p = parameter_of("p", three);
   edf_name(Div(Relu(x), p), "y");
   edf_name(Mul(p, x), "z");
   edf_feed(x, bad, 1);
   DO(Forward());
+  DO(Backward(edf.compnodes[1]));
+  edf_clear();
+  note("---- a parameter too");
+  static const double not_a_number[1] = { (double)NAN };
+  p = parameter_of("p", not_a_number);
+  x = edf_input("x[b]");
+  CompNode *z = edf_name(Mul(p, x), "z");
+  edf_feed(x, three, 1);
+  DO(Forward());
+  DO(Backward(z));
   session_end("stepping_debug.txt");
   edf_clear();
 }

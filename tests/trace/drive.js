@@ -132,7 +132,7 @@
     const tokens = text.replace(/\u2212/g, '-').replace(/\u00d7/g, '*')
       .replace(/\u221e/g, '1e999').match(/\d*\.?\d+(e[-+]?\d+)?|[A-Za-z]+|[<>=]+|\S/g) || [];
     const known = { exp: Math.exp, ln: Math.log, tanh: Math.tanh, sqrt: Math.sqrt,
-      max: Math.max, min: Math.min };
+      max: Math.max, min: Math.min, sin: Math.sin, cos: Math.cos, pow: Math.pow };
     let k = 0;
     const take = what => tokens[k] === what && ++k > 0;
     function must(what) {
@@ -256,6 +256,11 @@
       t.need.forEach(id => {
         const first = arrived(id, m), then = arrived(id, end);
         if (first && !first.startsWith('0 of ')) bad(nodes[id].name + ': ' + first);
+        // an equation's printed lines: one contribution each, two of x[b] x[b]
+        const lines = pass(m).reduce((n, c) => n + (c.x.eq
+          ? c.x.back.filter(g => sides(g)[0].startsWith(nodes[id].name + '.grad')).length
+          : c.x.in.filter(k => k === id).length), 0);
+        if (first && first !== '0 of ' + lines) bad(nodes[id].name + ': ' + first + ', ' + lines);
         if (then && then.split(' of ')[0] !== then.split(' of ')[1]) bad(nodes[id].name + then);
         if (id !== t.n && !data.note && number(id, 1, nodes[id].dim.map(() => 0), m) !== 0)
           bad(nodes[id].name + ' does not begin with 0');

@@ -119,7 +119,8 @@ static void zoo_page(void) {
   CompNode *p = edf_name(MaxOver("y[b,i,j] = x[b,2*i+DI,2*j+DJ] | DI<2, DJ<2", c), "p");
   CompNode *u = edf_name(Einsum("y[b,2*i+DI,j] = V[DI] p[b,i,j]", V, p), "u");
   CompNode *d = Einsum("d[b] = x[b,0,0] p[b,I,I]", c, p);        /* d@3, beside another d */
-  d = Add(Tanh(d), Sigmoid(Einsum("d[b] = 0.5 e[b]", d)));
+  d = Add(Tanh(d), Sigmoid(Einsum("d[b] = 0.5 e[b] e[b]", d)));
+  d = Min(Max(Clamp(Pow(d, 2), (edf_real)-0.5, 1), Sin(d)), Cos(Abs(d)));
   CompNode *m = edf_name(MeanOver("x[b,I,J]", Mul(u, u)), "m");
   CompNode *h = edf_name(edf_compnode("Half", half_forward, half_backward, m), "h");
   CompNode *L = edf_name(Sum(Add(d, h)), "L");
