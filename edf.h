@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1705 (1705), to the end of >>nodes: no notation yet
-   Second sitting: lines 1706 to 3096 (1391): then you have read the framework
+   First sitting:  lines 1 to 1707 (1707), to the end of >>nodes: no notation yet
+   Second sitting: lines 1708 to 3098 (1391): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,7 +36,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 339 Errors, memory and names          >>core 477 Nodes, lists and the three loops
+   >>memory 341 Errors, memory and names          >>core 477 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 407 Declarations and equations
    >>einsum 671 Equations as nodes                >>products 233 Products, softmax, losses
@@ -64,7 +64,7 @@
      finish_file
    >>print 540 A program as text: print _program _node formula
    >>check 897 The gradient check: gradcheck expect_mismatch
-   >>watch 345 Stepping, and who is told what runs: step_forward step_backward where break
+   >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 811 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
@@ -622,6 +622,8 @@ EDF__NORETURN static void edf__stop(void) {
   edf.room = 0;
   edf.n_compnodes -= edf.unfinished;     /* a node that was built by edf.eager is not there   */
   if (edf.unfinished) edf.direction = edf.unfinished = 0;
+  int running = edf.direction > 0 && edf.at >= 0 && edf.at < edf.n_compnodes;
+  if (running && edf.compnodes[edf.at]->ran != edf.feeds) edf.at--;  /* it is the next again  */
   edf__tell(EDF__STOPPED, NULL);
   if (edf__seam) edf__seam->stop(0);
   EDF_PANIC(edf__message);
@@ -7906,9 +7908,7 @@ static int edf__stop_at(int event, edf_node *x) {
 
 /* ---- One node. Without a program around it, the first begins. */
 static edf_node *edf__next(void) {
-  int forward = edf.direction > 0 && edf.at >= 0 && edf.at < edf.n_compnodes;
-  int stopped = forward && edf.compnodes[edf.at]->ran != edf.feeds;
-  int i = edf.held || stopped ? edf.at : edf.at + edf.direction;
+  int i = edf.held ? edf.at : edf.at + edf.direction;
   for (; i >= 0 && i < edf.n_compnodes; i += edf.direction) {
     edf_node *c = edf.compnodes[i];
     if (edf.direction > 0 ? c->active : edf__runs_backward(c)) return c;

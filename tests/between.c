@@ -2,7 +2,7 @@
    mistake or a gradient check between two steps, another feed, a stop inside of a check, no
    memory for who watches. What is expected is what the calls give without it.
 
-   Built as: float double none sanitized valgrind */
+   Built as: float double none sanitized */
 #define _POSIX_C_SOURCE 200112L             /* capture.h: fileno, ftruncate */
 #define HARNESS_CATCH
 #include "harness.h"
@@ -10,7 +10,7 @@
 #include "inside.h"
 #include "capture.h"
 
-static const char *const page = "build/between.html";
+static char page[64];
 static edf_real ones[64], ramp[64];
 static Input *x, *z;
 static Parameter *p, *q;
@@ -217,7 +217,7 @@ static void a_trace_without_memory(void) {
   }
 }
 
-/* ---- A stop inside of a gradient check: who watches is told again, arrays are the program's */
+/* ---- A stop inside of a gradient check: who watches is told, arrays are the program's */
 static int calls, stops_at, told;
 
 static void stopping_forward(CompNode *y) {
@@ -494,6 +494,7 @@ static void no_memory_for_who_watches(void) {
 }
 
 int main(void) {
+  snprintf(page, sizeof page, "build/between.%ld.html", (long)getpid());
   RUN(a_text_is_kept);
   RUN(eager_beside_a_backward);
   RUN(eager_runs_what_is_stale);

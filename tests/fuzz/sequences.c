@@ -829,7 +829,7 @@ static void op_print(void) {
   runs(do_print, 0);
 }
 
-/* ---- Mistakes, each of which must stop and leave what was there: but what is eager has run. */
+/* ---- Mistakes, each of which must stop and leave what was there; but what is eager has run */
 static void stops_unchanged(void (*call)(void)) {
   static world before;
   int first = edf.n_compnodes;
