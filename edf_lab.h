@@ -2135,9 +2135,9 @@ static void edf_lab__trace_forward(edf_lab__trace *t) {
 /* An eager node runs as soon as it is built, without a Forward around it. */
 static void edf_lab__trace_ran(edf_lab__trace *t, edf_node *y) {
   char last = t->n_moment ? t->moment[t->n_moment - 1].what : 0;
+  if (edf.eager && !t->full) edf_mark(y);
   int unknown = !edf.eager && edf_lab__traced_of(t, y) < 0;  /* its Forward began with a stop */
   if (unknown || (!t->forward && last != 'F' && last != 'f')) edf_lab__trace_forward(t);
-  if (edf.eager && !t->full) edf_mark(y);
   for (int k = 0; edf.eager && k < y->n_in; k++) edf_lab__describe(t, y->in[k]);
   if (edf.eager) edf_lab__describe(t, y);
   if (t->full) return;
