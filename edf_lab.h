@@ -2726,7 +2726,9 @@ void edf_trace_end(void) {
   edf_lab__trace *t = edf_lab__traces();
   if (!t) edf_stop("edf_trace_end: there was no edf_trace_begin");
   edf_lab__trace_moved(t);
+  edf_node *before = edf_mark(NULL);     /* whatever ran last, all get their names            */
   edf_lab__each(t, edf_lab__rename);
+  edf_mark(before);
   if (!t->n_moment) {
     edf_page why = { NULL, 0 };
     edf_write(&why, "edf_trace_end: nothing was recorded for %s: %s", t->path,
