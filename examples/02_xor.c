@@ -39,7 +39,7 @@ int main(void) {
   edf_feed(t, xors, 4);
   for (int step = 0; step <= 800; step++) {
     Forward();
-    if (step % 100 == 0) printf("step %3d   loss %.4f\n", step, edf_mean_value(ell));
+    if (step % 100 == 0) printf("step %3d   loss %.4f\n", step, (double)*edf_value(ell));
     Backward(ell);
     SGD(1);
   }

@@ -759,10 +759,11 @@ static void told_by_itself(void) {
   edf_clear();
   note("---- a parameter too");
   static const double not_a_number[1] = { (double)NAN };
+  static const edf_real one[1] = { 1 };
   p = parameter_of("p", not_a_number);
   x = edf_input("x[b]");
   CompNode *z = edf_name(Mul(p, x), "z");
-  edf_feed(x, three, 1);
+  edf_feed(x, one, 1);
   DO(Forward());
   DO(Backward(z));
   session_end("stepping_debug.txt");

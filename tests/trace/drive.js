@@ -260,7 +260,8 @@
         const lines = pass(m).reduce((n, c) => n + (c.x.eq
           ? c.x.back.filter(g => sides(g)[0].startsWith(nodes[id].name + '.grad')).length
           : c.x.in.filter(k => k === id).length), 0);
-        if (first && first !== '0 of ' + lines) bad(nodes[id].name + ': ' + first + ', ' + lines);
+        if (first && first !== '0 of ' + lines)
+          bad(nodes[id].name + ': ' + first + ', lines: ' + lines);
         if (then && then.split(' of ')[0] !== then.split(' of ')[1]) bad(nodes[id].name + then);
         if (id !== t.n && !data.note && number(id, 1, nodes[id].dim.map(() => 0), m) !== 0)
           bad(nodes[id].name + ' does not begin with 0');
