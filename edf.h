@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1708 (1708), to the end of >>nodes: no notation yet
-   Second sitting: lines 1709 to 3099 (1391): then you have read the framework
+   First sitting:  lines 1 to 1712 (1712), to the end of >>nodes: no notation yet
+   Second sitting: lines 1713 to 3103 (1391): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,7 +36,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 341 Errors, memory and names          >>core 478 Nodes, lists and the three loops
+   >>memory 341 Errors, memory and names          >>core 482 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 407 Declarations and equations
    >>einsum 671 Equations as nodes                >>products 233 Products, softmax, losses
@@ -62,7 +62,7 @@
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>print 540 A program as text: print _program _node formula
+   >>print 541 A program as text: print _program _node formula
    >>check 897 The gradient check: gradcheck expect_mismatch
    >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
@@ -961,14 +961,18 @@ static void edf__shape_of_first(edf_node *y) {
 static void edf__infer(edf_node *y) {
   y->shape(y);
   edf__find_size(y);
-  if (y->size) y->value = edf__reals(y, y->value);
-  if (y->grad) y->grad = edf__reals(y, y->grad);
+  edf_real *value = y->value, *grad = y->grad;
+  y->value = y->grad = NULL;             /* where there is no memory for so many              */
+  y->value = y->size ? edf__reals(y, value) : value;
+  if (grad) y->grad = edf__reals(y, grad);
 }
 
 static void edf__resize(edf_node *x, int batch) {          /* what was declared */
   if (x->batched) x->dim[0] = batch;
   edf__find_size(x);
-  if (x->grad) x->grad = edf__reals(x, x->grad);
+  edf_real *grad = x->grad;
+  x->grad = NULL;
+  if (grad) x->grad = edf__reals(x, grad);
 }
 
 static void edf__set_batch(int batch) {
@@ -6933,6 +6937,7 @@ void edf_print(edf_node *node) {
   }
   if (node->value && n) edf__print_numbers("value", node, edf_value(node), n);
   else printf("  value: none yet\n");
+  if (n > node->size) n = node->size;    /* gradients are of the last Forward's batch         */
   if (node->grad && n && node->fresh) printf("  grad: nothing has arrived yet\n");
   else if (node->grad && n) edf__print_numbers("grad", node, edf_grad(node), n);
   fflush(stdout);                        /* called from a debugger, it must show at once      */

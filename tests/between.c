@@ -398,6 +398,49 @@ static void looks_after_a_mistake(void) {
   }
 }
 
+/* More rows were fed than the gradient has. */
+static void looks_after_a_feed(void) {
+  model();
+  edf_want_grad(x);
+  Forward();
+  Backward(loss);
+  edf_feed(x, ramp, 16);
+  capture_begin();
+  edf_print(x);
+  capture_end();
+  CHECK(strstr(captured, "value:") && strstr(captured, "grad:"), "%s", captured);
+  edf_clear();
+}
+
+/* No memory for a larger batch: nothing is shown beyond the memory of the smaller one. */
+static void looks_without_memory(void) {
+  int failed = 0;
+  for (int n = 1, over = 0; !over; n++) {
+    model();
+    edf_want_grad(x);
+    Forward();
+    Backward(loss);
+    edf_feed(x, ramp, 16);
+    edf_feed(z, ones, 16);
+    memory.until_failure = n;
+    TRY(Forward());
+    over = memory.until_failure > 0;
+    memory.until_failure = 0;
+    failed += panicked;
+    capture_begin();
+    edf_print(x);
+    for (int i = 0; i < edf.n_compnodes; i++) edf_print(edf.compnodes[i]);
+    capture_end();
+    edf_feed(x, ramp, 4);
+    edf_feed(z, ones, 4);
+    Forward();
+    Backward(loss);
+    gradient_is(1);
+    edf_clear();
+  }
+  CHECK(failed > 5, "%d failures", failed);
+}
+
 /* The room that the compiler knew belongs to the call that stopped. */
 static void a_room_of_another_feed(void) {
   const edf_real few[3] = { 1, 1, 1 };
@@ -508,6 +551,8 @@ int main(void) {
   RUN(a_mistake_between_steps);
   RUN(steps_after_a_stop);
   RUN(looks_after_a_mistake);
+  RUN(looks_after_a_feed);
+  RUN(looks_without_memory);
   RUN(a_room_of_another_feed);
   RUN(a_reshape_after_a_forward);
   RUN(another_loss);
