@@ -66,7 +66,7 @@
    >>check 897 The gradient check: gradcheck expect_mismatch
    >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
-   >>data 811 Files of data, arrays, pictures, text: array new_array load_idx load_images
+   >>data 813 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle rows normalize_columns all
      batches next set mean_value error_rate
@@ -76,7 +76,7 @@
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
      write_dot contact_sheet
    >>doctor 1501 Rules that watch the first steps of training
-   >>plot 252 Training curves                     >>trace 849 The trace page
+   >>plot 252 Training curves                     >>trace 851 The trace page
    >>paper 167 The program as LaTeX, the graph in Graphviz's language
    >>sheet 54 Contact sheets
 */
@@ -8241,11 +8241,12 @@ edf_array edf_rows(edf_array a, int from, int to);
    constant; test, unless it is NULL, by the same. Errors: it has other columns. */
 void edf_normalize_columns(edf_array *x, edf_array *test);
 
-/* for (edf_batches(&all, x, X, y, Y, 64); edf_next(&all); ) feeds all.rows rows at a time: 64,
-   or what is left. With edf.training 1 both arrays are shuffled first. y may be NULL. Errors:
-   an array has not the shape of its Input, or other rows. */
-typedef struct { edf_node *x, *y; edf_array X, Y; int n, at, rows; } edf_all;
-void edf_batches(edf_all *all, edf_node *x, edf_array X, edf_node *y, edf_array Y, int n);
+/* for (edf_batches(&all, x, points, y, classes, 64); edf_next(&all); ) feeds all.rows rows at a
+   time: 64, or what is left. With edf.training 1 both arrays are shuffled first. y may be NULL.
+   Errors: an array has not the shape of its Input, or other rows. */
+typedef struct { edf_node *x, *y; edf_array data, labels; int n, at, rows; } edf_all;
+void edf_batches(edf_all *all, edf_node *x, edf_array data, edf_node *y, edf_array labels,
+                 int n);
 int  edf_next(edf_all *all);
 
 /* p.value = a. Errors: p is no Parameter, or has another shape. */
@@ -8611,7 +8612,7 @@ void edf_normalize_columns(edf_array *x, edf_array *test) {
   for (size_t j = 0; j < J; j++) {
     double n = x->dim[0], m = 0, s = 0;
     for (size_t i = j; i < x->size; i += J) m += (double)x->value[i] / n;
-    for (size_t i = j; i < x->size; i += J) s += pow((double)x->value[i] - m, 2) / n;
+    for (size_t i = j; i < x->size; i += J) s += pow((double)x->value[i] - m, 2.0) / n;
     s = s > 1e-24 * m * m ? sqrt(s) : HUGE_VAL;            /* constant, but for rounding     */
     for (edf_array *a = x; a; a = a == test ? NULL : test)
       for (size_t i = j; i < a->size; i += J)
@@ -8704,22 +8705,23 @@ void edf_set(edf_node *p, edf_array a) {
   edf_push(p);
 }
 
-void edf_batches(edf_all *all, edf_node *x, edf_array X, edf_node *y, edf_array Y, int n) {
+void edf_batches(edf_all *all, edf_node *x, edf_array data, edf_node *y, edf_array labels,
+                 int n) {
   const char *who = "edf_batches";
-  edf_all begin = { x, y, X, Y, n, 0, 0 };
-  edf__expect_shape(who, x, &X, X.dim[0]);
-  if (y) edf__expect_shape(who, y, &Y, X.dim[0]);
+  edf_all begin = { x, y, data, labels, n, 0, 0 };
+  edf__expect_shape(who, x, &data, data.dim[0]);
+  if (y) edf__expect_shape(who, y, &labels, data.dim[0]);
   if (n < 1) edf__fail("%s: %d rows at a time, expected 1 or more", who, n);
   *all = begin;
-  if (edf.training) edf_shuffle(&all->X, y ? &all->Y : NULL);
+  if (edf.training) edf_shuffle(&all->data, y ? &all->labels : NULL);
 }
 
 int edf_next(edf_all *all) {
-  int from = all->at, left = all->X.dim[0] - from;
+  int from = all->at, left = all->data.dim[0] - from;
   all->at += all->rows = left < all->n ? left : all->n;
   if (!left) return 0;
-  (edf_feed)(all->x, edf_rows(all->X, from, all->at).value, all->rows);
-  if (all->y) (edf_feed)(all->y, edf_rows(all->Y, from, all->at).value, all->rows);
+  (edf_feed)(all->x, edf_rows(all->data, from, all->at).value, all->rows);
+  if (all->y) (edf_feed)(all->y, edf_rows(all->labels, from, all->at).value, all->rows);
   return 1;
 }
 

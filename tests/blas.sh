@@ -4,8 +4,8 @@
 #   sh tests/blas.sh blis       this one, or an error     (openblas, blis, cblas, blas, none)
 # A library counts as found when a small program that uses it compiles, links and runs; and if
 # nobody has named it, when it is quicker there than a plain loop. A reference BLAS is not: with
-# that `make run` was 12 times slower than without. This is a test, so it stands among the tests,
-# whose run.sh asks it too.
+# that `make run` was 12 times slower than without. This is a test, so it stands among the
+# tests, whose run.sh asks it too.
 want=$1
 cc=${CC:-cc}
 mkdir -p build

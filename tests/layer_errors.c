@@ -404,7 +404,7 @@ static const bad_program programs[] = {
     "  Input \"s\" [b, 4]                              declared at hw1.c:1\n"
     "  Input \"y\" [b]                                 declared at hw1.c:2" },
   { masked_shapes,
-    "hw1.c:3: Mul: y[b,i] = u[b,i] v[b,i]\n"
+    "hw1.c:3: MaskedMean: y[b,i] = u[b,i] v[b,i]\n"
     "  i is 3 in v = Input \"m\" [b, 3]                declared at hw1.c:2\n"
     "  i is 4 in u = Input \"x\" [b, 4]                declared at hw1.c:1" },
   { conv_dims,

@@ -2,8 +2,8 @@
 # Every point that trials by users, readers and attackers found stands in a table of
 # tests/README.md with the tests that cover it; and these tests exist and run.
 #   sh tests/trials.sh DIRECTORY [README]       for what is built: tables with planted mistakes
-# A row is `| 1.8 | what | csv.c: headings, pipes; files.c: whole |`: of a program functions that
-# it RUNs; of a script words that stand in it.
+# A row is `| 1.8 | what | csv.c: headings, pipes; files.c: whole |`: of a program functions
+# that it RUNs; of a script words that stand in it. What is left says why: `left: reason`.
 
 cd "$(dirname "$0")/.." || exit 1
 dir=$1 table=${2:-tests/README.md}
@@ -40,6 +40,7 @@ rows | { while read -r number file test; do
     *.c) grep -q "RUN($test)" "tests/$file" 2>/dev/null ||
            no "$number: tests/$file: no RUN($test)" ;;
     *.sh) grep -q -e "$test" "tests/$file" 2>/dev/null || no "$number: tests/$file: no $test" ;;
+    left) echo "ok trials-left: $number, see the table"; continue ;;
     *) no "$number: $file is neither a program nor a script" ;;
   esac
   name=$(basename "$file")

@@ -26,8 +26,8 @@ static inline edf_node *declared(int line, const char *decl) {
   return strstr(decl, "[b") ? input(line, decl) : parameter(line, decl);
 }
 
-/* After TRY: the message was this one, and everything can be cleared. A line of the test itself,
-   tests/x.c:12: edf_feed: ..., is asked for in the_line_of_the_call of errors.c. */
+/* After TRY: the message was this one, and everything can be cleared. A line of the test
+   itself, tests/x.c:12: edf_feed: ..., is asked for in the_line_of_a_run of errors.c. */
 static inline void expect(const char *message) {
   static char found[sizeof caught];
   int stopped = panicked;
