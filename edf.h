@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1712 (1712), to the end of >>nodes: no notation yet
-   Second sitting: lines 1713 to 3103 (1391): then you have read the framework
+   First sitting:  lines 1 to 1715 (1715), to the end of >>nodes: no notation yet
+   Second sitting: lines 1716 to 3106 (1391): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,7 +36,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 341 Errors, memory and names          >>core 482 Nodes, lists and the three loops
+   >>memory 341 Errors, memory and names          >>core 485 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 407 Declarations and equations
    >>einsum 671 Equations as nodes                >>products 233 Products, softmax, losses
@@ -1145,7 +1145,10 @@ static void edf__run_new(edf_node *y) {
   edf_graph was = edf;
   int stale = 0;
   edf.unfinished = 1;
-  for (int k = 0; k < y->n_in; k++) stale |= edf__is_stale(y->in[k]);
+  for (int k = 0; k < y->n_in; k++) {
+    stale |= edf__is_stale(y->in[k]);
+    if (y->in[k]->kind == EDF_INPUT) y->in[k]->active = 1;           /* a device brings it    */
+  }
   if (stale) edf__run(y, 0);
   else edf__call_forward(y);
   edf.unfinished = 0;

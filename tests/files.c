@@ -789,12 +789,12 @@ static void links_are_followed(void) {
 }
 
 static void pipes_and_devices_stay(void) {
-  char bytes[600];
+  char piped[600];
   if (mkfifo(file("pipe.npy"), 0600)) SKIP("no named pipes");
   int fd = open(path, O_RDWR | O_NONBLOCK);
   save_two(path, 5);
-  CHECK(read(fd, bytes, sizeof bytes) == 128 + 2 * (int)sizeof(edf_real) &&
-        !memcmp(bytes, "\x93NUMPY", 6), "what comes out of a pipe");
+  CHECK(read(fd, piped, sizeof piped) == 128 + 2 * (int)sizeof(edf_real) &&
+        !memcmp(piped, "\x93NUMPY", 6), "what comes out of a pipe");
   is_kind(path, S_IFIFO);
   close(fd);
   remove(path);
@@ -806,7 +806,7 @@ static void pipes_and_devices_stay(void) {
   int ends[2];
   if (access("/dev/fd", F_OK) || pipe(ends)) SKIP("no /dev/fd");
   save_two(edf_fmt("/dev/fd/%d", ends[1]), 5);
-  CHECK(read(ends[0], bytes, sizeof bytes) > 100, "nothing in /dev/fd");
+  CHECK(read(ends[0], piped, sizeof piped) > 100, "nothing in /dev/fd");
   close(ends[0]);
   close(ends[1]);
   if (symlink("/dev/full", file("full"))) abort();

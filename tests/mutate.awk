@@ -137,7 +137,8 @@ code ~ /^ *#/ { directive(); continued = code ~ /\\$/; next }
 inside && code ~ /^[A-Za-z_].*\(/ && !body {
   fn = code
   gsub(/EDF_(LAB_)?_PRINTF\([0-9, ]*\)|EDF__[A-Z]+ /, "", fn)
-  sub(/\(.*/, "", fn)
+  if (fn ~ /^[a-z_ ]+\(edf_[a-z_]+\)\(/) sub(/\(/, "", fn)      # behind a macro of its name
+  sub(/[()].*/, "", fn)
   sub(/.*[ *]/, "", fn)
 }
 code ~ /^}/ { body = 0; fn = "" }
