@@ -1144,7 +1144,7 @@ static int edf__is_stale(const edf_node *x) {
 static void edf__run_new(edf_node *y) {
   edf_graph was = edf;
   int stale = 0;
-  edf.unfinished = 1;
+  edf.unfinished = y->active = 1;
   for (int k = 0; k < y->n_in; k++) {
     stale |= edf__is_stale(y->in[k]);
     if (y->in[k]->kind == EDF_INPUT) y->in[k]->active = 1;           /* a device brings it    */
