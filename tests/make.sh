@@ -60,6 +60,10 @@ END
 printf '%s\n' '#!/bin/sh' 'case "$*" in *openblas*|*blis*|*-lcblas*) exit 1; esac' \
   "exec ${CC:-cc} -I. -L. \"\$@\"" > slow_cc
 chmod +x slow_cc
+if ! command -v ar > /dev/null; then
+  echo 'skip make-reference-blas: no ar'
+  exit $bad
+fi
 ${CC:-cc} -O2 -c slow.c -o slow.o && ar rcs libblas.a slow.o
 found() {                                        # found NAME PATTERN [BLAS]
   name=$1 pattern=$2
