@@ -2462,6 +2462,7 @@ static const edf__view edf__no_view = { &edf__one, 0, { 0 }, 0 };
 static edf_node *edf__own_node(edf__einsum *m, edf__program *p, size_t size) {
   edf_node **at = &p->own[p->n_own++], *x = *at;
   EDF_ASSERT(p->n_own <= 2 * m->e.n_ref);
+  (void)m;
   if (!x) *at = x = (edf_node *)edf__alloc(&edf.computed, sizeof *x);
   size_t bytes = edf__times(size, sizeof *x->value);
   x->value = (edf_real *)edf__grow(&edf.computed, x->value, bytes);

@@ -1180,9 +1180,14 @@ struct kernel {
   }
 };
 
-static const kernel *kernel_of(const edf_node *y) {
+static const kernel *kernel_called(const char *op) {
   const kernel *k = kernels;
-  while (k && strcmp(k->op, y->op)) k = k->next;
+  while (k && strcmp(k->op, op)) k = k->next;
+  return k;
+}
+static const kernel *kernel_of(const edf_node *y) {        /* the mean of an MSE is a Mean */
+  const kernel *k = kernel_called(y->op);
+  if (!k && y->says && y->says->name) k = kernel_called(y->says->name);
   return k;
 }
 
