@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1715 (1715), to the end of >>nodes: no notation yet
-   Second sitting: lines 1716 to 3106 (1391): then you have read the framework
+   First sitting:  lines 1 to 1716 (1716), to the end of >>nodes: no notation yet
+   Second sitting: lines 1717 to 3108 (1392): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,10 +36,10 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 341 Errors, memory and names          >>core 485 Nodes, lists and the three loops
+   >>memory 342 Errors, memory and names          >>core 485 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 407 Declarations and equations
-   >>einsum 671 Equations as nodes                >>products 233 Products, softmax, losses
+   >>einsum 672 Equations as nodes                >>products 233 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 162 The seam of a device: rule RULE_NUMBERS route window device _table open_device
@@ -63,7 +63,7 @@
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
    >>print 541 A program as text: print _program _node formula
-   >>check 897 The gradient check: gradcheck expect_mismatch
+   >>check 898 The gradient check: gradcheck expect_mismatch
    >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 813 Files of data, arrays, pictures, text: array new_array load_idx load_images
@@ -840,6 +840,7 @@ static int edf__was_cleared(const void *x) {
 
 /* Of a block of memory one address is known at most: so the other is free for a new node. */
 static void edf__remember_cleared(edf_node *x) {
+  if (edf__seam) edf__seam->forget(x);   /* what a device keeps by a node's address           */
   edf__find_cleared((char *)x - EDF__ALIGN)->x = NULL;
   edf__find_cleared((char *)x + EDF__ALIGN)->x = NULL;
   struct edf__cleared_node *at = edf__find_cleared(x);
@@ -7184,6 +7185,7 @@ static int edf__take_back(edf_aside *a) {
   int written = 0;
   for (size_t k = 0; k < l->guards; k++)
     written |= copy[k] != edf__guard_at(k) || behind[k] != edf__guard_at(k);
+  if (edf__seam && l->guards) edf__seam->forget(*l->at);     /* edf__free names the block     */
   *l->at = l->own;
   a->lent = l->next;
   edf__free(copy);
