@@ -1,45 +1,10 @@
 /* Forty mistakes that students make, written down by a reader of README.md and of the
    declarations alone, with what a good library should say of each.
 
-   Each is a program of its own, in a process of its own: it may crash. The table at the end
-   has its category, by which way it should be told (STOP: the program is stopped with a
-   message; REMARK: a line on stderr; REPORT: what the check or the doctor, which the program
-   calls, prints), and the words that must stand there: the thing, the place, what was expected
-   and found. "a|b": one of them. In the place of words: why a library cannot see it.
+   The table at the end has how each should be told, and whether it is: tests/programs.h.
 
    Built as: float none */
-#define _POSIX_C_SOURCE 200809L
-#define HARNESS_CATCH
-#include "harness.h"
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "edf.h"
-#include "edf_lab.h"
-
-enum { STOP = 1, REMARK = 2, REPORT = 4 };
-
-static edf_real points[256], classes[64];        /* classes: 0, 1, 2, 0 ... */
-static edf_real printed;                         /* what a program prints */
-static char dir[64], path[128];
-
-static const char *file(const char *name) {
-  snprintf(path, sizeof path, "%s/%s", dir, name);
-  return path;
-}
-
-static void write_bytes(const char *name, const char *bytes, size_t n) {
-  FILE *f = fopen(file(name), "wb");
-  if (!f || fwrite(bytes, 1, n, f) != n || fclose(f)) abort();
-}
-
-static edf_array table_of(int rows, int columns) {
-  const int dim[2] = { rows, columns };
-  edf_array a = edf_new_array(2, dim);
-  for (size_t i = 0; i < a.size; i++) a.value[i] = points[i % 256];
-  return a;
-}
+#include "programs.h"
 
 /* ---- Lifetime of nodes, graphs and buffers */
 
@@ -345,7 +310,8 @@ static void own_grad_overwritten(void) {
 /* The labels' file is given where the images' belongs. */
 static void labels_as_images(void) {
   static const char idx[] = "\0\0\x08\x01\0\0\0\x04\0\1\2\1";
-  write_bytes("train.idx", idx, 12);
+  file("train.idx");
+  write_bytes(idx, 12);
   edf_array images = edf_load_images(path);
   Input *x = edf_input("x[b,4]");
   CompNode *h = Tanh(x);
@@ -357,7 +323,8 @@ static void labels_as_images(void) {
 /* The file is as it was downloaded: packed. */
 static void packed_file(void) {
   static const char packed[] = "\x1f\x8b\x08\0\0\0\0\0\0\3\x63\x60\xe0\x60\x64\x60\x60\0\0";
-  write_bytes("t10k.idx", packed, sizeof packed - 1);
+  file("t10k.idx");
+  write_bytes(packed, sizeof packed - 1);
   edf_array labels = edf_load_labels(path);
   Input *y = edf_input("y[b]");
   CompNode *h = Tanh(y);
@@ -396,7 +363,8 @@ static void one_name_for_two(void) {
 /* A table without a heading, whose first row lacks a number: it is taken for a heading. */
 static void first_row_lacks_a_number(void) {
   static const char text[] = "NA,1,2\n3,4,5\n6,7,8\n";
-  write_bytes("iris.csv", text, sizeof text - 1);
+  file("iris.csv");
+  write_bytes(text, sizeof text - 1);
   edf_array a = edf_load_csv(path);
   Input *x = edf_input("x[b,3]");
   CompNode *h = Tanh(x);
@@ -617,20 +585,6 @@ static void a_backward_for_each_loss(void) {
 
 /* ---- The table */
 
-typedef struct {
-  const char *name;
-  void (*program)(void);
-  const char *category;
-  int by;                                /* any of STOP, REMARK, REPORT; 0: none          */
-  const char *words[5];                  /* all of them, or why it cannot be seen         */
-  enum { AS_SAID, AS_GOOD, OPEN, WORKS } verdict;
-  const char *found;                     /* "silent", "crash", or a part of what was said */
-  const char *why;                       /* is it as good, or open                        */
-} mistake;
-
-#define IS(program) #program, program
-#define SAID AS_SAID, NULL, NULL
-
 static const mistake mistakes[] = {
   { IS(model_in_the_loop), "lifetime", STOP | REMARK,
     { "forty.c", "edf_clear_compnodes" },
@@ -782,104 +736,6 @@ static const mistake mistakes[] = {
     "two Backwards, one step: the doctor is told of all three" },
 };
 
-/* ---- A program in a process of its own, and what it said */
-
-typedef struct { char stop[8192], out[8192], err[8192]; int signal; } said;
-static said is;
-
-static void read_back(FILE *f, char *to, size_t room) {
-  rewind(f);
-  to[fread(to, 1, room - 1, f)] = '\0';
-  fclose(f);
-}
-
-static void run(const mistake *m) {
-  FILE *stop = tmpfile(), *out = tmpfile(), *err = tmpfile();
-  int status = 0;
-  if (!stop || !out || !err) abort();
-  fflush(stdout);
-  pid_t child = fork();
-  if (child < 0) abort();
-  if (child == 0) {
-    alarm(30);
-    if (dup2(fileno(out), 1) < 0 || dup2(fileno(err), 2) < 0) _exit(3);
-    TRY(m->program());
-    if (panicked) fputs(caught, stop);
-    fflush(stop);
-    fflush(stdout);
-    _exit(0);
-  }
-  if (waitpid(child, &status, 0) != child) abort();
-  is.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  read_back(stop, is.stop, sizeof is.stop);
-  read_back(out, is.out, sizeof is.out);
-  read_back(err, is.err, sizeof is.err);
-}
-
-/* Does one of the words a|b|c stand in what was said by the ways that count? */
-static int stands(const char *words, int by) {
-  char word[64];
-  while (*words) {
-    size_t n = strcspn(words, "|");
-    snprintf(word, sizeof word, "%.*s", (int)n, words);
-    if (((by & STOP) && strstr(is.stop, word)) || (by & REPORT && strstr(is.out, word)) ||
-        ((by & (REMARK | REPORT)) && strstr(is.err, word))) return 1;
-    words += n + (words[n] == '|');
-  }
-  return 0;
-}
-
-static const mistake *now;
-static int count[4], silent, crashed;            /* of each verdict; of those OPEN */
-
-static int as_found(void) {
-  if (!strcmp(now->found, "crash")) return is.signal != 0;
-  if (!strcmp(now->found, "silent")) return !is.signal && !*is.stop && !*is.out && !*is.err;
-  return strstr(is.stop, now->found) || strstr(is.out, now->found) ||
-         strstr(is.err, now->found);
-}
-
-static void as_expected(void) {
-  int missing = 0, open = now->verdict == OPEN;
-  run(now);
-  count[now->verdict]++;
-  CHECK(open || !is.signal, "%s: crashed by signal %d", now->category, is.signal);
-  for (int i = 0; now->by && i < 5 && now->words[i]; i++)
-    if (!stands(now->words[i], now->by)) {
-      missing++;
-      CHECK(now->verdict != AS_SAID, "%s: no \"%s\" in\n--- stop\n%s\n--- out\n%s\n"
-            "--- err\n%s\n---", now->category, now->words[i], is.stop, is.out, is.err);
-    }
-  CHECK(now->by || !(*is.stop || *is.out || *is.err), "said: %s%s%s", is.stop, is.out, is.err);
-  CHECK(!open || missing, "it is said now: take OPEN off");
-  CHECK(now->verdict == AS_SAID || open || as_found(), "not as found, %s:\n%s%s%s", now->found,
-        is.stop, is.out, is.err);
-  if (!open) return;
-  silent += !strcmp(now->found, "silent");
-  crashed += !strcmp(now->found, "crash");
-  printf("  OPEN, %s: %s\n    found: %s\n", now->category, now->why, now->found);
-  if (!as_found()) printf("    but now: signal %d\n%s%s%s\n", is.signal, is.stop, is.out,
-                          is.err);
-}
-
-int main(void) {
-  snprintf(dir, sizeof dir, "build/forty.%ld", (long)getpid());
-  mkdir("build", 0777);
-  if (mkdir(dir, 0777)) abort();
-  for (int i = 0; i < 256; i++) points[i] = sinf((float)i * 1.7f);
-  for (int i = 0; i < 64; i++) classes[i] = (edf_real)(i % 3);
-  for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
-    now = &mistakes[i];
-    harness_run(now->name, as_expected);
-  }
-  remove(file("Q.npy"));
-  remove(file("train.idx"));
-  remove(file("t10k.idx"));
-  remove(file("model.st"));
-  remove(file("iris.csv"));
-  rmdir(dir);
-  printf("%d said as expected, %d as good in other words, %d no mistake, %d OPEN: "
-         "%d silent, %d crash, %d say too little\n", count[AS_SAID], count[AS_GOOD],
-         count[WORKS], count[OPEN], silent, crashed, count[OPEN] - silent - crashed);
-  return harness_report();
+int main(int argc, char **argv) {
+  return programs(argc, argv, "forty", mistakes, sizeof mistakes / sizeof *mistakes);
 }
