@@ -45,11 +45,11 @@
    >>seam 162 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
    >>nest 727 Loop nests, plans and kernels: axis matrix costs plan _for contract
-   >>more 356 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
+   >>more 330 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 359 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
-   >>layers 1011 Layers, from normalisation to recurrences: layer_norm _package _params
+   >>layers 1010 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params dropout embed concat _list slice select reshape
      grouped_conv_params conv _package _params transposed_conv max_pool avg_pool residual
      _package _params highway _package _params attention _package _params causal_attention cell
@@ -4056,6 +4056,10 @@ static edf_node *edf__with_number(const edf__site *at, const edf_op *is, int n, 
   *(edf_real *)edf_state(y, sizeof number) = number;
   return y;
 }
+static edf_node *edf__under(const edf__site *at, const edf_op *is, int n, edf_node **in,
+                            edf_real number) {
+  return edf__add_compnode(edf__with_number(at, is, n, in, number));
+}
 
 /* ---- LeakyRelu   y[i] = x[i] if x[i] > 0, else slope x[i]
                     x.grad[i] += y.grad[i] (1 if x[i] > 0, else slope) ---- */
@@ -4078,7 +4082,7 @@ static const edf_op edf__leaky_relu_op = { "LeakyRelu", NULL, edf__leaky_relu_fo
   "x.grad@ += y.grad@ ([x@ > 0] + # [x@ <= 0])", 1, 0 };
 edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope) {
   edf__site at = { "LeakyRelu", file, line };
-  return edf__add_compnode(edf__with_number(&at, &edf__leaky_relu_op, 1, &x, slope));
+  return edf__under(&at, &edf__leaky_relu_op, 1, &x, slope);
 }
 
 /* ---- Gelu   y[i] = x[i] s, s = sigmoid(u), u = 2 c (x[i] + 0.044715 x[i]^3), c = sqrt(2/pi)
@@ -4134,103 +4138,80 @@ edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__softplus_op, file, line, x);
 }
 
-/* ---- Abs   y[i] = |x[i]|     x.grad[i] += y.grad[i] sign(x[i]) ---- */
-static void edf__abs_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++)
-    y->value[i] = x->value[i] > 0 ? x->value[i] : 0 - x->value[i];
-}
-static void edf__abs_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real v = x->value[i], dy = y->grad[i];
-    edf_addgrad(x, i, v > 0 ? dy : v < 0 ? -dy : 0);
+/* ---- Abs, Sin, Cos, Pow, Clamp   y[i] = f(x[i])     x.grad[i] += y.grad[i] f'(x[i])
+   The state is the node's numbers, p and q, and which f it is. A slope of 0 stops an infinite
+   y.grad too. ---- */
+enum { EDF__ABS, EDF__SIN, EDF__COS, EDF__POW, EDF__CLAMP };
+
+static double edf__function(int f, double x, double p, double q) {
+  switch (f) {
+    case EDF__ABS: return fabs(x);
+    case EDF__SIN: return sin(x);
+    case EDF__COS: return cos(x);
+    case EDF__POW: return pow(x, p);
+    default:       return x < p ? p : x > q ? q : x;
   }
 }
-static const edf_op edf__abs_op = { "Abs", NULL, edf__abs_forward, edf__abs_backward,
-  "y x", "y@ = max(x@, -x@)", "x.grad@ += y.grad@ ([x@ > 0] - [x@ < 0])", 1, 0 };
+static double edf__function_slope(int f, double x, double p, double q) {
+  switch (f) {
+    case EDF__ABS: return x > 0 ? 1 : x < 0 ? -1 : 0;
+    case EDF__SIN: return cos(x);
+    case EDF__COS: return -sin(x);
+    case EDF__POW: return p == 0 ? 0 : p * pow(x, p - 1);
+    default:       return x < p || x > q ? 0 : 1;
+  }
+}
+static void edf__function_forward(edf_node *y) {
+  const edf_real *c = (const edf_real *)y->state, *x = y->in[0]->value;
+  double p = (double)c[0], q = (double)c[1];
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = (edf_real)edf__function((int)c[2], (double)x[i], p, q);
+}
+static void edf__function_backward(edf_node *y) {
+  const edf_real *c = (const edf_real *)y->state, *x = y->in[0]->value;
+  double p = (double)c[0], q = (double)c[1];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real slope = (edf_real)edf__function_slope((int)c[2], (double)x[i], p, q);
+    edf_addgrad(y->in[0], i, slope == 0 ? 0 : y->grad[i] * slope);
+  }
+}
+static const edf_op edf__function_op[] = {
+  { "Abs", NULL, edf__function_forward, edf__function_backward, "y x", "y@ = max(x@, -x@)",
+    "x.grad@ += y.grad@ ([x@ > 0] - [x@ < 0])", 1, 0 },
+  { "Sin", NULL, edf__function_forward, edf__function_backward, "y x", "y@ = sin(x@)",
+    "x.grad@ += y.grad@ cos(x@)", 1, 0 },
+  { "Cos", NULL, edf__function_forward, edf__function_backward, "y x", "y@ = cos(x@)",
+    "x.grad@ -= y.grad@ sin(x@)", 1, 0 },
+  { "Pow", NULL, edf__function_forward, edf__function_backward, "y x", "y@ = pow(x@, #)",
+    "x.grad@ += y.grad@ # pow(x@, # - 1)", 1, 0 },
+  { "Clamp", NULL, edf__function_forward, edf__function_backward, "y x",
+    "y@ = min(max(x@, #), ##)", "x.grad@ += y.grad@ [# <= x@] [x@ <= ##]", 1, 0 } };
+
+static edf_node *edf__function_at(int f, const char *file, int line, edf_node *x, edf_real p,
+                                  edf_real q) {
+  edf__site at = { edf__function_op[f].name, file, line };
+  edf_node *y = edf__with_number(&at, &edf__function_op[f], 1, &x, p);
+  edf_real *c = (edf_real *)edf_state(y, 3 * sizeof *c);
+  c[1] = q;
+  c[2] = (edf_real)f;
+  return edf__add_compnode(y);
+}
 edf_node *edf_abs_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__abs_op, file, line, x);
+  return edf__function_at(EDF__ABS, file, line, x, 0, 0);
 }
-
-/* ---- Sin   y[i] = sin(x[i])     x.grad[i] += y.grad[i] cos(x[i]) ---- */
-static void edf__sin_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = (edf_real)sin((double)x->value[i]);
-}
-static void edf__sin_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++)
-    edf_addgrad(x, i, y->grad[i] * (edf_real)cos((double)x->value[i]));
-}
-static const edf_op edf__sin_op = { "Sin", NULL, edf__sin_forward, edf__sin_backward,
-  "y x", "y@ = sin(x@)", "x.grad@ += y.grad@ cos(x@)", 1, 0 };
 edf_node *edf_sin_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__sin_op, file, line, x);
+  return edf__function_at(EDF__SIN, file, line, x, 0, 0);
 }
-
-/* ---- Cos   y[i] = cos(x[i])     x.grad[i] -= y.grad[i] sin(x[i]) ---- */
-static void edf__cos_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = (edf_real)cos((double)x->value[i]);
-}
-static void edf__cos_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++)
-    edf_addgrad(x, i, -y->grad[i] * (edf_real)sin((double)x->value[i]));
-}
-static const edf_op edf__cos_op = { "Cos", NULL, edf__cos_forward, edf__cos_backward,
-  "y x", "y@ = cos(x@)", "x.grad@ -= y.grad@ sin(x@)", 1, 0 };
 edf_node *edf_cos_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__cos_op, file, line, x);
+  return edf__function_at(EDF__COS, file, line, x, 0, 0);
 }
-
-/* ---- Pow   y[i] = x[i]^p     x.grad[i] += y.grad[i] p x[i]^(p-1) ---- */
-static void edf__pow_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  double p = (double)*(edf_real *)y->state;
-  for (size_t i = 0; i < y->size; i++) y->value[i] = (edf_real)pow((double)x->value[i], p);
-}
-static void edf__pow_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  double p = (double)*(edf_real *)y->state;
-  for (size_t i = 0; i < y->size; i++) {
-    double slope = p == 0 ? 0 : p * pow((double)x->value[i], p - 1);
-    edf_addgrad(x, i, y->grad[i] * (edf_real)slope);
-  }
-}
-static const edf_op edf__pow_op = { "Pow", NULL, edf__pow_forward, edf__pow_backward,
-  "y x", "y@ = pow(x@, #)", "x.grad@ += y.grad@ # pow(x@, # - 1)", 1, 0 };
 edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p) {
-  edf__site at = { "Pow", file, line };
-  return edf__add_compnode(edf__with_number(&at, &edf__pow_op, 1, &x, p));
+  return edf__function_at(EDF__POW, file, line, x, p, 0);
 }
-
-/* ---- Clamp   y[i] = min(max(x[i], lo), hi)  x.grad[i] += y.grad[i] [lo <= x[i] <= hi] ---- */
-static void edf__clamp_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  const edf_real *c = (const edf_real *)y->state;
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real v = x->value[i] < c[0] ? c[0] : x->value[i];
-    y->value[i] = v > c[1] ? c[1] : v;
-  }
-}
-static void edf__clamp_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  const edf_real *c = (const edf_real *)y->state;
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real v = x->value[i], dy = y->grad[i];
-    edf_addgrad(x, i, v < c[0] || v > c[1] ? 0 : dy);
-  }
-}
-static const edf_op edf__clamp_op = { "Clamp", NULL, edf__clamp_forward, edf__clamp_backward,
-  "y x", "y@ = min(max(x@, #), ##)", "x.grad@ += y.grad@ [# <= x@] [x@ <= ##]", 1, 0 };
 edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi) {
   edf__site at = { "Clamp", file, line };
   if (!(lo <= hi)) edf__fail_at(&at, "lo is %g, above hi, %g", (double)lo, (double)hi);
-  edf_node *y = edf__with_number(&at, &edf__clamp_op, 1, &x, lo);
-  ((edf_real *)edf_state(y, 2 * sizeof lo))[1] = hi;
-  return edf__add_compnode(y);
+  return edf__function_at(EDF__CLAMP, file, line, x, lo, hi);
 }
 
 /* ---- Max   y[i] = max(a[i], b[i])     a.grad[i] += y.grad[i] [b[i] <= a[i]]
@@ -4261,12 +4242,12 @@ static const edf_op edf__min_op = { "Min", edf__div_shape, edf__max_forward, edf
 edf_node *edf_max_at(const char *file, int line, edf_node *a, edf_node *b) {
   edf__site at = { "Max", file, line };
   edf_node *in[2] = { a, b };
-  return edf__add_compnode(edf__with_number(&at, &edf__max_op, 2, in, 1));
+  return edf__under(&at, &edf__max_op, 2, in, 1);
 }
 edf_node *edf_min_at(const char *file, int line, edf_node *a, edf_node *b) {
   edf__site at = { "Min", file, line };
   edf_node *in[2] = { a, b };
-  return edf__add_compnode(edf__with_number(&at, &edf__min_op, 2, in, -1));
+  return edf__under(&at, &edf__min_op, 2, in, -1);
 }
 
 /* ---- LogSoftmax   y[b,k] = s[b,k] - ln sum_j exp(s[b,j])
@@ -4330,26 +4311,19 @@ edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) 
 }
 
 /* ---- MSE, MaskedMean: compositions, under their own name ---- */
-static edf_node *edf__under(const edf__site *at, const edf_op *is, int n, edf_node **in) {
-  edf_op about = *is;
-  about.name = at->op;
-  edf_node *y = edf__computed(&about, at->file, at->line, n, in);
-  y->says = is;
-  return edf__add_compnode(y);
-}
 edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
   edf__site at = { "MSE", file, line };
   edf_node *y = edf__pairwise("MSE", "- ", file, line, a, b);
   y->is |= 1 << EDF_IS_DIFFERENCE;
-  y = edf__under(&at, &edf__square_op, 1, &y);
-  return edf__under(&at, &edf__mean_op, 1, &y);
+  y = edf__under(&at, &edf__square_op, 1, &y, 0);
+  return edf__under(&at, &edf__mean_op, 1, &y, 0);
 }
 edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m) {
   edf__site at = { "MaskedMean", file, line };
   edf_node *y = edf__pairwise("MaskedMean", "", file, line, x, m), *in[2];
-  in[0] = edf__under(&at, &edf__sum_op, 1, &y);
-  in[1] = edf__under(&at, &edf__sum_op, 1, &m);
-  return edf__under(&at, &edf__div_op, 2, in);
+  in[0] = edf__under(&at, &edf__sum_op, 1, &y, 0);
+  in[1] = edf__under(&at, &edf__sum_op, 1, &m, 0);
+  return edf__under(&at, &edf__div_op, 2, in, 0);
 }
 EDF__C_END
 #endif
@@ -4984,7 +4958,7 @@ edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int 
 
 static edf_node *edf__gained(const edf__site *at, const edf_op *is, int n, edf_node **in,
                              edf_node *gain, edf_node *bias) {
-  edf_node *y = edf__add_compnode(edf__with_number(at, is, n, in, (edf_real)1e-5));
+  edf_node *y = edf__under(at, is, n, in, (edf_real)1e-5);
   edf__letters l = edf__letters_of(y);
   const char *all = edf__last_letters(&l, y->rank), *last = edf__last_letters(&l, 1);
   return edf__line(at, edf__fmt("y%s = A%s n%s + B%s", all, last, all, last), 3, gain, y, bias);
@@ -5035,10 +5009,9 @@ static const edf_op edf__dropout_op = { "Dropout", NULL, edf__dropout_forward,
   "x.grad@ += y.grad@ mask@ / (1-#)\n\nx.grad@ += y.grad@", 1, 1 << EDF_IS_DROPOUT };
 edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
   edf__site at = { "Dropout", file, line };
-  edf_node *y = edf__with_number(&at, &edf__dropout_op, 1, &x, (edf_real)rate);
   if (!(rate >= 0 && (edf_real)rate < 1))
     edf__fail_at(&at, "the rate is %.9g, expected 0 or more and less than 1", rate);
-  return edf__add_compnode(y);
+  return edf__under(&at, &edf__dropout_op, 1, &x, (edf_real)rate);
 }
 
 /* ---- Embed   y[b,t,j] = W[k[b,t],j]     W.grad[k[b,t],j] += y.grad[b,t,j] ---- */
