@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1716 (1716), to the end of >>nodes: no notation yet
-   Second sitting: lines 1717 to 3108 (1392): then you have read the framework
+   First sitting:  lines 1 to 1681 (1681), to the end of >>nodes: no notation yet
+   Second sitting: lines 1682 to 3069 (1388): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,13 +36,13 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 342 Errors, memory and names          >>core 485 Nodes, lists and the three loops
+   >>memory 315 Errors, memory and names          >>core 477 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 407 Declarations and equations
-   >>einsum 672 Equations as nodes                >>products 233 Products, softmax, losses
+   >>einsum 668 Equations as nodes                >>products 233 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
-   >>seam 162 The seam of a device: rule RULE_NUMBERS route window device _table open_device
+   >>seam 156 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
    >>nest 727 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 330 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
@@ -558,7 +558,7 @@ const char EDF__TYPE_MARK = 1;
 /* A device may run and hold what the code here does, see >>seam: it returns 1 where it has. */
 typedef struct {
   void (*open)(void);                             /* a node is made                           */
-  int  (*pass)(void);                             /* run all nodes                            */
+  int  (*pass)(void (*nodes)(void));              /* run them, as nodes() does                */
   int  (*node)(edf_node *y, int backward);
   int  (*fill)(edf_real *x, size_t n, edf_real number);
   int  (*sgd)(edf_node *p, edf_real eta);
@@ -606,18 +606,8 @@ EDF__HOOK(edf__teller, edf__notice)
 
 static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice(event, x); }
 
-/* A node whose shape is inferred with the batch unknown; its inputs, as they are else. */
-static edf_node *edf__of_unknown, *edf__known;
-
-static void edf__know_batch(void) {
-  for (int k = edf__of_unknown ? edf__of_unknown->n_in : 0; k-- > 0;)
-    *edf__of_unknown->in[k] = edf__known[k];
-  edf__of_unknown = NULL;
-}
-
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
-  edf__know_batch();
   edf.file = NULL;
   edf.room = 0;
   edf.n_compnodes -= edf.unfinished;     /* a node that was built by edf.eager is not there   */
@@ -632,15 +622,14 @@ EDF__NORETURN static void edf__stop(void) {
 
 #define edf__fail(...) (edf__say(__VA_ARGS__), edf__stop())
 
-/* hw1.c:60: edf_feed:   before a message of a function that the program called. */
-static void edf__say_who(const char *who) {
-  if (edf.file) edf__say("%s:%d: ", edf.file, edf.line);
-  edf__say("%s: ", who);
-}
-
-/* hw1.c:55: Relu:   before a message, of all that has a file, a line and an op. */
+/* hw1.c:55: Relu:   before a message, of all that has an op, a file, or NULL, and a line. */
 typedef struct { const char *op, *file; int line; } edf__site;
-#define edf__say_at(y) edf__say("%s:%d: %s: ", (y)->file, (y)->line, (y)->op)
+static void edf__say_place(const char *op, const char *file, int line) {
+  if (file) edf__say("%s:%d: ", file, line);
+  edf__say("%s: ", op);
+}
+#define edf__say_at(y) edf__say_place((y)->op, (y)->file, (y)->line)
+#define edf__say_who(who) edf__say_place(who, edf.file, edf.line)         /* that was called */
 #define edf__fail_at(y, ...) (edf__say_at(y), edf__fail(__VA_ARGS__))
 
 /* edf.h's own texts, which do not take the place of the program's. */
@@ -660,8 +649,8 @@ const char *edf_label(const edf_node *x) {
   size_t n = strlen(x->op);
   int numbered = !strncmp(x->name, x->op, n) && x->name[n] >= '0' && x->name[n] <= '9';
   if (x->kind != EDF_COMPNODE || numbered || x->graph != edf.id) return x->name;
-  for (int i = 0; i < edf__n_nodes(); i++)
-    if (edf__nth(i) != x && !strcmp(edf__nth(i)->name, x->name))
+  for (int i = 0; i < edf__n_nodes(); i++)         /* x may be a copy: its name is the same  */
+    if (edf__nth(i)->name != x->name && !strcmp(edf__nth(i)->name, x->name))
       return edf__fmt("%.490s@%d", x->name, x->position);
   return x->name;
 }
@@ -814,39 +803,28 @@ static void edf__find_size(edf_node *x) {
 }
 
 /* ---- What was cleared is known by its address: it is not read, and no new node has that
-   meanwhile. All of the last clear are, and of those before while there is room. */
-enum { EDF__REMEMBERED = 4096 };        /* the newest half as many of one clear               */
-static struct edf__cleared_node {
-  const void *x;
-  unsigned clear;                        /* by which clear                                    */
-  int line;
-  const char *file;
-  char name[40];
-} edf__cleared[EDF__REMEMBERED];
-static unsigned edf__clears, edf__forgot;      /* so many were there; so many are forgotten   */
-static int edf__n_cleared;
+   meanwhile. All of the last clear are, and of those before while half the places are free. */
+typedef struct { const void *x; const char *file; int line; char name[40]; } edf__grave;
+enum { EDF__GRAVES = 4096 };
+static edf__grave edf__graves[EDF__GRAVES];
+static int edf__n_graves;
 
 /* Its place, or the free one where it would be. */
-static struct edf__cleared_node *edf__find_cleared(const void *x) {
+static edf__grave *edf__grave_of(const void *x) {
   size_t i = (size_t)((uintptr_t)x / EDF__ALIGN * UINT64_C(0x9E3779B97F4A7C15) >> 40);
-  for (;; i++) {
-    struct edf__cleared_node *at = &edf__cleared[i % EDF__REMEMBERED];
-    if (at->clear <= edf__forgot || at->x == x) return at;
-  }
+  while (edf__graves[i % EDF__GRAVES].file && edf__graves[i % EDF__GRAVES].x != x) i++;
+  return &edf__graves[i % EDF__GRAVES];
 }
-static int edf__was_cleared(const void *x) {
-  return edf__find_cleared(x)->clear > edf__forgot;
-}
+static int edf__was_cleared(const void *x) { return edf__grave_of(x)->file != NULL; }
 
 /* Of a block of memory one address is known at most: so the other is free for a new node. */
-static void edf__remember_cleared(edf_node *x) {
+static void edf__bury(edf_node *x) {
   if (edf__seam) edf__seam->forget(x);   /* what a device keeps by a node's address           */
-  edf__find_cleared((char *)x - EDF__ALIGN)->x = NULL;
-  edf__find_cleared((char *)x + EDF__ALIGN)->x = NULL;
-  struct edf__cleared_node *at = edf__find_cleared(x);
-  if (++edf__n_cleared > EDF__REMEMBERED / 2) return;
+  edf__grave_of((char *)x - EDF__ALIGN)->x = NULL;
+  edf__grave_of((char *)x + EDF__ALIGN)->x = NULL;
+  edf__grave *at = edf__grave_of(x);
+  if (++edf__n_graves > EDF__GRAVES / 2) return;
   at->x = x;
-  at->clear = edf__clears;
   at->file = x->file;
   at->line = x->line;
   snprintf(at->name, sizeof at->name, "%.39s", x->name);
@@ -859,30 +837,25 @@ static int edf__is_there(const edf_node *x) {
 }
 EDF__NORETURN static void edf__not_there(const edf_node *x) {
   if (!x) edf__fail(" is NULL");
-  if (!edf__was_cleared(x)) {
-    if ((x->graph ^ EDF__FIRST_ID) >> 16) edf__fail(" is not a node: was it ever made?");
-    edf__stop_with(x, " is a node of another graph: ");
-  }
-  const struct edf__cleared_node *at = edf__find_cleared(x);
-  edf__fail(" was cleared, and its memory freed: \"%s\", built at %s:%d\n  to use its value in "
-            "the next graph, copy that before, and feed the copy to an Input", at->name,
-            at->file, at->line);
+  const edf__grave *at = edf__grave_of(x);
+  if (at->file)
+    edf__fail(" was cleared, and its memory freed: \"%s\", built at %s:%d\n  to use its value "
+              "in the next graph, copy that before, and feed the copy to an Input", at->name,
+              at->file, at->line);
+  if ((x->graph ^ EDF__FIRST_ID) >> 16) edf__fail(" is not a node: was it ever made?");
+  edf__stop_with(x, " is a node of another graph: ");
 }
+
+/* The rest names x: "operand %d", k + 1. */
+#define edf__check_there(at, x, ...) (edf__is_there(x) ? (void)0 : \
+  (edf__say_at(at), edf__say(__VA_ARGS__), edf__not_there(x)))
 
 static void edf__check_node(const char *who, const edf_node *x) {
-  if (edf__is_there(x)) return;
-  edf__say_who(who);
-  edf__say("the node");
-  edf__not_there(x);
+  edf__site at = { who, edf.file, edf.line };
+  edf__check_there(&at, x, "the node");
 }
-
 static void edf__check_operands(const edf__site *at, int n, edf_node **in) {
-  for (int k = 0; k < n; k++) {
-    if (edf__is_there(in[k])) continue;
-    edf__say_at(at);
-    edf__say("operand %d", k + 1);
-    edf__not_there(in[k]);
-  }
+  for (int k = 0; k < n; k++) edf__check_there(at, in[k], "operand %d", k + 1);
 }
 
 EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x) {
@@ -985,22 +958,24 @@ static void edf__set_batch(int batch) {
   edf.feeds++;                           /* what ran with another batch is stale              */
 }
 
-/* A new node is inferred with the batch unknown too: so a number never passes for the batch,
-   and `batched` tells which dimensions follow it. */
+/* A new node is inferred with the batch unknown too, from copies of its inputs: so a number
+   never passes for the batch, and `batched` tells which dimensions follow it. */
 static void edf__infer_new(edf_node *y) {
   if (edf.batch) edf__infer(y);
-  edf__known = (edf_node *)edf__alloc(&edf.computed, (size_t)y->n_in * sizeof *y);
-  for (int k = 0; k < y->n_in; k++) {
-    edf_node *x = y->in[k];
-    edf__known[k] = *x;
-    for (int d = 0; d < x->rank; d++) if (x->batched >> d & 1) x->dim[d] = 0;
-    if (x->batched) x->size = 0;
+  size_t n = (size_t)y->n_in;
+  edf_node **in = y->in, *x = (edf_node *)edf__alloc(&edf.computed, n * sizeof *x);
+  y->in = (edf_node **)edf__alloc(&edf.computed, (n + 1) * sizeof x);
+  for (size_t k = 0; k < n; k++) {
+    x[k] = *in[k];
+    for (int d = 0; d < x[k].rank; d++) if (x[k].batched >> d & 1) x[k].dim[d] = 0;
+    if (x[k].batched) x[k].size = 0;
+    y->in[k] = &x[k];
   }
-  edf__of_unknown = y;
   edf__infer(y);
   for (int d = 0; d < y->rank; d++) y->batched |= (unsigned)(y->dim[d] == 0) << d;
-  edf__know_batch();
-  edf__free(edf__known);
+  edf__free(y->in);
+  edf__free(x);
+  y->in = in;
   if (edf.batch) edf__infer(y);
 }
 
@@ -1062,30 +1037,30 @@ static void edf__begin_forward(edf_node *target) {
   edf__tell(EDF_BEGIN_FORWARD, target);
 }
 
-/* Where a loop begins; `none` where a device has run all of it. */
-static int edf__pass(int first, int none) {
-  return edf__seam && edf__seam->pass() ? none : first;
-}
-
 static void edf__end(void) {
   if (edf.direction > 0) edf__tell(EDF_END_FORWARD, NULL);
   else edf__tell(EDF_END_BACKWARD, edf.loss);
   edf.direction = 0;
 }
 
-static void edf__run(edf_node *target, int again) {  /* again: what has run, too */
-  edf__begin_forward(target);
-  for (edf.at = edf__pass(0, edf.n_compnodes); edf.at < edf.n_compnodes; edf.at++) {
+static void edf__forward_nodes(void) {
+  for (edf.at = 0; edf.at < edf.n_compnodes; edf.at++) {
     edf_node *c = edf.compnodes[edf.at];
-    if (c->active && (again || c->ran != edf.feeds)) edf__call_forward(c);
+    int has_run = edf.unfinished && c->ran == edf.feeds;       /* as it was built */
+    if (c->active && !has_run) edf__call_forward(c);
   }
+}
+
+static void edf__run(edf_node *target) {
+  edf__begin_forward(target);
+  if (!edf__seam || !edf__seam->pass(edf__forward_nodes)) edf__forward_nodes();
   edf__end();
 }
 
-void (edf_forward)(void) { edf__run(NULL, 1); }
+void (edf_forward)(void) { edf__run(NULL); }
 void (edf_forward_to)(edf_node *node) {
   edf__check_node("edf_forward_to", node);
-  edf__run(node, 1);
+  edf__run(node);
 }
 
 void (edf_feed)(edf_node *x, const edf_real *data, int batch) {
@@ -1150,7 +1125,7 @@ static void edf__run_new(edf_node *y) {
     stale |= edf__is_stale(y->in[k]);
     if (y->in[k]->kind == EDF_INPUT) y->in[k]->active = 1;           /* a device brings it    */
   }
-  if (stale) edf__run(y, 0);
+  if (stale) edf__run(y);
   else edf__call_forward(y);
   edf.unfinished = 0;
   if (stale && was.direction) edf__mark(was.target);
@@ -1239,28 +1214,19 @@ static int edf__starts_backward(edf_node *c) {
   return 1;
 }
 
-static void edf__end_backward(void) {
-  edf__each(edf__end_fresh);
-  edf__end();
-  if (edf.after_backward) edf.after_backward();
-}
-
-void (edf_backward)(edf_node *loss) {
-  edf__begin_backward(loss);             /* all grads = 0, loss.grad = 1/n                    */
-  for (edf.at = edf__pass(edf.n_compnodes - 1, -1); edf.at >= 0; edf.at--) {
-    edf_node *c = edf.compnodes[edf.at];
-    if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
-  }
-  edf__end_backward();
-}
-
-/* The loop alone: from another loss.grad, or told to a device. */
-static inline void edf__backward_nodes(void) {
+static void edf__backward_nodes(void) {
   for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--) {
     edf_node *c = edf.compnodes[edf.at];
     if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
   }
   edf__each(edf__end_fresh);
+}
+
+void (edf_backward)(edf_node *loss) {
+  edf__begin_backward(loss);             /* all grads = 0, loss.grad = 1/n                    */
+  if (!edf__seam || !edf__seam->pass(edf__backward_nodes)) edf__backward_nodes();
+  edf__end();
+  if (edf.after_backward) edf.after_backward();
 }
 
 /* ---- SGD. A parameter with an update function of its own gets that instead. */
@@ -1300,12 +1266,11 @@ void edf_zero_grad(void) {
 }
 
 void edf_clear_compnodes(void) {
-  if (edf__n_cleared + edf__n_nodes() > EDF__REMEMBERED / 2) {
-    edf__forgot = edf__clears;
-    edf__n_cleared = 0;
+  if (edf__n_graves + edf__n_nodes() > EDF__GRAVES / 2) {
+    memset(edf__graves, 0, sizeof edf__graves);
+    edf__n_graves = 0;
   }
-  edf__clears++;
-  for (int i = edf.n_compnodes; i-- > 0;) edf__remember_cleared(edf.compnodes[i]);
+  for (int i = edf.n_compnodes; i-- > 0;) edf__bury(edf.compnodes[i]);
   edf__free_list(&edf.computed);
   edf.n_compnodes = edf.direction = 0;
   edf.loss = edf.target = NULL;
@@ -1314,7 +1279,7 @@ void edf_clear(void) {
   if (edf__seam) edf__seam->stop(1);
   edf__tell(EDF_CLEARED, NULL);
   edf_clear_compnodes();
-  edf__each(edf__remember_cleared);
+  edf__each(edf__bury);
   edf__free_list(&edf.kept);
   edf.inputs = edf.parameters = edf.compnodes = NULL;
   edf.n_inputs = edf.n_parameters = edf.n_packages = edf.n_workspaces = edf.batch = 0;
@@ -2744,11 +2709,7 @@ static void edf__check_named(const edf__site *at, const char *names, ...) {
   for (const char *name = names; *name; name += *name == ' ') {
     size_t n = strcspn(name, " ");
     const edf_node *x = va_arg(args, edf_node *);
-    if (!edf__is_there(x)) {
-      edf__say_at(at);
-      edf__say("%.*s", (int)n, name);
-      edf__not_there(x);
-    }
+    edf__check_there(at, x, "%.*s", (int)n, name);
     name += n;
   }
   va_end(args);
@@ -3186,17 +3147,11 @@ static void edf__note_replayed(edf_node *x) {
   else if (x->active) x->ran = edf.feeds;
 }
 
-static void edf__forward_nodes(void) {
-  for (edf.at = 0; edf.at < edf.n_compnodes; edf.at++)
-    if (edf.compnodes[edf.at]->active) edf__call_forward(edf.compnodes[edf.at]);
-}
-
-static int edf__device_pass(void) {
+static int edf__device_pass(void (*nodes)(void)) {
   if (!edf_device) return 0;
   if (edf.direction > 0) edf__each(edf__check_classes);
   int told = edf.watchers && !edf.watchers->passes;
   int whole = edf.telling || !(told || edf.look);           /* nobody looks at single nodes   */
-  void (*nodes)(void) = edf.direction > 0 ? edf__forward_nodes : edf__backward_nodes;
   if (edf_device->pass(nodes, whole)) edf__each(edf__note_replayed);
   return 1;
 }
