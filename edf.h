@@ -47,7 +47,7 @@
    >>nest 727 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 330 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
-   >>over 359 Functions over named indices: softmax_over log_softmax_over normalize_over
+   >>over 355 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
    >>layers 1010 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params dropout embed concat _list slice select reshape
@@ -62,7 +62,7 @@
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>print 541 A program as text: print _program _node formula
+   >>print 534 A program as text: print _program _node formula
    >>check 898 The gradient check: gradcheck expect_mismatch
    >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
@@ -754,11 +754,9 @@ static void *edf__grow(edf__block **list, void *old, size_t bytes) {
   return data;
 }
 
-static char *edf__copy_part(edf__block **list, const char *text, size_t n) {
-  return (char *)memcpy(edf__alloc(list, n + 1), text, n);
-}
 static char *edf__copy(edf__block **list, const char *text) {
-  return edf__copy_part(list, text, strlen(text));
+  size_t n = strlen(text) + 1;
+  return (char *)memcpy(edf__alloc(list, n), text, n);
 }
 
 static edf__block **edf__list_of(const edf_node *x) {
@@ -1733,12 +1731,12 @@ static void edf__walk_zero(int n, const edf_loop *l, edf_real *out) {
 /* ==== >>equation  Declarations and equations ============================================= */
 
 /* ---- A text that is being read, and where; an error puts a caret under the place. */
-typedef struct { const char *file; int line; const char *op, *text, *at; } edf__scan;
+typedef struct { edf__site by; const char *text, *at; size_t size; } edf__scan;
 
 static void edf__say_caret(const edf__scan *s, const char *at) {
   size_t begin = edf__length;
-  edf__say_at(s);
-  int column = (int)(edf__length - begin) + (int)(at - s->text);
+  edf__say_at(&s->by);
+  int column = (int)(edf__length - begin + (size_t)(at - s->text) % s->size);
   edf__say("%s\n%*s^\n  ", s->text, column, "");
 }
 
@@ -1750,11 +1748,26 @@ static int edf__is_letter(char c) {
 static int edf__is_digit(char c) { return c >= '0' && c <= '9'; }
 static char edf__upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c; }
 static char edf__lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static int edf__compare_names(const char *a, const char *b) {    /* but for their case */
+  while (*a && edf__lower(*a) == edf__lower(*b)) { a++; b++; }
+  return edf__lower(*a) - edf__lower(*b);
+}
 
-/* A caret needs a line of its own and no tabs above it. */
-static void edf__one_line(char *text) {
-  for (; *text; text++)
-    if (*text == '\t' || *text == '\n' || *text == '\r') *text = ' ';
+/* A text on one line and without tabs, since a caret follows. It stands there twice, and the
+   second time with a zero behind each name: so a name is a text, and its place is known. */
+static edf__scan edf__scan_of(const edf__site *at, const char *what, const char *text, int n,
+                              int most) {
+  if (!text) edf__fail_at(at, "the %s is NULL", what);
+  if (n < 0 || n > most)
+    edf__fail_at(at, "the %s is too long: %d characters, at most %d", what, n, most);
+  size_t size = (size_t)n + 1;
+  char *copy = (char *)edf__alloc(&edf.computed, 2 * size);
+  for (size_t i = 0; text[i]; i++) {
+    copy[i] = strchr("\t\n\r", text[i]) ? ' ' : text[i];
+    copy[size + i] = edf__is_letter(text[i]) || edf__is_digit(text[i]) ? text[i] : 0;
+  }
+  edf__scan scan = { *at, copy, copy, size };
+  return scan;
 }
 
 static char edf__peek(edf__scan *s) {
@@ -1780,22 +1793,19 @@ static void edf__expect(edf__scan *s, char c, const char *expected, const char *
   if (!edf__accept(s, c)) edf__found(s, expected, hint);
 }
 
-/* An identifier: its first character and its length. */
-static const char *edf__identifier(edf__scan *s, int *length, const char *what) {
-  char c = edf__peek(s);
-  const char *start = s->at;
-  if (!edf__is_letter(c)) edf__found(s, what, "");
-  while (edf__is_letter(*s->at) || edf__is_digit(*s->at)) s->at++;
-  *length = (int)(s->at - start);
-  return start;
+static const char *edf__identifier(edf__scan *s, const char *what) {
+  if (!edf__is_letter(edf__peek(s))) edf__found(s, what, "");
+  const char *name = s->at + s->size;
+  s->at += strlen(name);
+  return name;
 }
 
-static int edf__whole(edf__scan *s) {
+static int edf__whole(edf__scan *s, int most, const char *where) {
   const char *start = s->at;
   long long n = 0;
   for (; edf__is_digit(*s->at); s->at++) {
     n = 10 * n + (*s->at - '0');
-    if (n > 1000000000) edf__syntax(s, start, "the number is too large: at most 1000000000");
+    if (n > most) edf__syntax(s, start, "the number is too large: at most %d%s", most, where);
   }
   return (int)n;
 }
@@ -1822,43 +1832,40 @@ static double edf__decimal(const char **at) {
 
 /* ---- Declarations: x[b,784]  W[784,64]  v[i=3]  z */
 static void edf__declare_place(edf_node *x, edf__scan *s) {
-  int d = x->rank++, length = 0;
+  int d = x->rank++;
   const char *at = s->at, *name = NULL;
   if (d == EDF_MAX_RANK) edf__syntax(s, at, "a tensor has at most %d dimensions", EDF_MAX_RANK);
-  if (!edf__is_digit(edf__peek(s))) name = edf__identifier(s, &length, "an extent or an index");
+  if (!edf__is_digit(edf__peek(s))) name = edf__identifier(s, "an extent or an index");
   if (name && !edf__accept(s, '=')) {
     if (x->kind == EDF_PARAMETER || d > 0)
-      edf__syntax(s, name, "%.*s needs a number, as in %.*s=10: only the batch has none, the "
-                  "first index of an Input", length, name, length, name);
+      edf__syntax(s, name, "%s needs a number, as in %s=10: only the batch has none, the first "
+                  "index of an Input", name, name);
     x->batched = 1;                      /* its extent comes with each feed                   */
     int first = x->kind == EDF_INPUT;    /* of several names of the batch the first stays     */
     for (int i = 0; i < edf.n_inputs; i++) first &= !edf.inputs[i]->batched;
-    if (first) edf.batch_name = edf__copy_part(&edf.kept, name, (size_t)length);
+    if (first) edf.batch_name = edf__copy(&edf.kept, name);
     return;
   }
   if (!edf__is_digit(edf__peek(s))) edf__syntax(s, s->at, "expected a number after '='");
   at = s->at;
-  x->dim[d] = edf__whole(s);
+  x->dim[d] = edf__whole(s, 1000000000, "");
   if (x->dim[d] == 0) edf__syntax(s, at, "an extent is at least 1");
 }
 
 static void edf__declare(edf_node *x, const char *op, const char *format, va_list args) {
-  char text[256];
-  int length = 0;
-  edf__scan s = { x->file, x->line, op, text, text };
-  if (!format) edf__fail_at(&s, "the declaration is NULL");
-  int n = vsnprintf(text, sizeof text, format, args);
-  if (n < 0 || n >= (int)sizeof text)
-    edf__fail_at(&s, "the declaration is too long: %d characters, at most %d", n,
-                 (int)sizeof text - 1);
-  edf__one_line(text);
-  const char *name = edf__identifier(&s, &length, "a name");
+  enum { LONGEST = 255 };
+  char text[LONGEST + 1];
+  edf__site at = { op, x->file, x->line };
+  int n = format ? vsnprintf(text, sizeof text, format, args) : 0;
+  edf__scan s = edf__scan_of(&at, "declaration", format ? text : NULL, n, LONGEST);
+  const char *name = edf__identifier(&s, "a name");
   if (edf__accept(&s, '[')) {
     do edf__declare_place(x, &s); while (edf__accept(&s, ','));
     edf__expect(&s, ']', "']' or ','", "");
   }
   if (edf__peek(&s)) edf__found(&s, "the end", "");
-  x->name = edf__copy_part(edf__list_of(x), name, (size_t)length);
+  x->name = edf__copy(edf__list_of(x), name);
+  edf__free((char *)s.text);
   if (x->kind != EDF_COMPNODE) edf__resize(x, edf.batch);
 }
 
@@ -1908,10 +1915,10 @@ typedef struct {                         /* 2*i+DI-1                            
 } edf__place;
 typedef struct {
   const char *name;
-  int length, operand, rank;             /* operand -1: the left side */
+  int operand, rank;                     /* operand -1: the left side */
   edf__place place[EDF_MAX_RANK];
 } edf__ref;                              /* a tensor where it stands: W[I,j] */
-typedef struct { const char *name; int length, left, bound; } edf__letter;
+typedef struct { const char *name; int left, bound; } edf__letter;
 typedef struct { double number; int first, n; const char *at; } edf__term;  /* its n refs */
 
 typedef struct {
@@ -1922,19 +1929,14 @@ typedef struct {
   edf__ref *ref;                         /* ref[0] is the left side                           */
   int recurrent;                         /* the left side may stand on the right              */
   int is_named;                          /* the node has the name on the left side            */
-  const char *function; int n_function;  /* if recurrent: the tanh of tanh(...)               */
+  const char *function;                  /* if recurrent: the tanh of tanh(...)               */
 } edf__equation;
 
-static int edf__same_name(const char *a, int na, const char *b, int nb) {
-  return na == nb && !memcmp(a, b, (size_t)na);
-}
-
-static int edf__letter_of(edf__equation *e, const char *name, int length) {
-  for (int i = 0; i < e->n_letter; i++)
-    if (edf__same_name(e->letter[i].name, e->letter[i].length, name, length)) return i;
+static int edf__letter_of(edf__equation *e, const char *name) {
+  for (int i = 0; i < e->n_letter; i++) if (!strcmp(e->letter[i].name, name)) return i;
   if (e->n_letter == EDF_MAX_INDEX)
     edf__syntax(&e->scan, name, "an equation has at most %d indices", EDF_MAX_INDEX);
-  edf__letter letter = { name, length, 0, 0 };
+  edf__letter letter = { name, 0, 0 };
   e->letter[e->n_letter] = letter;
   return e->n_letter++;
 }
@@ -1946,20 +1948,16 @@ static int edf__next_sign(edf__scan *s) {
 
 /* One summand of a place: 2*i, 2i, i or 3 */
 static void edf__parse_summand(edf__equation *e, edf__place *place, int sign, unsigned *has) {
-  enum { LARGEST = 1000000 };
   edf__scan *s = &e->scan;
-  int factor = 1, number = edf__is_digit(edf__peek(s)), length;
-  const char *at = s->at;
-  if (number) factor = edf__whole(s);
-  if (factor > LARGEST)
-    edf__syntax(s, at, "the number is too large: at most %d in a place", LARGEST);
+  int number = edf__is_digit(edf__peek(s));
+  int factor = number ? edf__whole(s, 1000000, " in a place") : 1;
   int times = number && edf__accept(s, '*');
   if (number && !times && !edf__is_letter(edf__peek(s))) {
     place->constant += sign * factor;
     return;
   }
-  const char *name = edf__identifier(s, &length, times ? "an index" : "an index or a number");
-  int i = edf__letter_of(e, name, length);
+  const char *name = edf__identifier(s, times ? "an index" : "an index or a number");
+  int i = edf__letter_of(e, name);
   place->factor[i] += sign * factor;
   *has |= 1u << i;
 }
@@ -1974,8 +1972,7 @@ static void edf__parse_place(edf__equation *e, edf__place *place) {
   for (; sign; sign = edf__next_sign(s)) edf__parse_summand(e, place, sign, &has);
   for (int i = 0; i < e->n_letter; i++)
     if ((has >> i & 1) && place->factor[i] == 0)
-      edf__syntax(s, place->at, "index %.*s cancels out in this place", e->letter[i].length,
-                  e->letter[i].name);
+      edf__syntax(s, place->at, "index %s cancels out in this place", e->letter[i].name);
 }
 
 /* The next tensor of an equation, all zero. It may move the others. */
@@ -1991,7 +1988,7 @@ static edf__ref *edf__parse_tensor(edf__equation *e) {
     edf__syntax(s, s->at, "an equation has at most %d tensors", EDF__MAX_REF);
   edf__ref *r = edf__next_ref(e);
   r->operand = -1;
-  r->name = edf__identifier(s, &r->length, "a tensor");
+  r->name = edf__identifier(s, "a tensor");
   if (!edf__accept(s, '[')) return r;
   do {
     if (r->rank == EDF_MAX_RANK)
@@ -2000,19 +1997,19 @@ static edf__ref *edf__parse_tensor(edf__equation *e) {
   } while (edf__accept(s, ','));
   const char *hint = edf__peek(s) == '.' ? ": the factor of an index is a whole number" : "";
   edf__expect(s, ']', "']' or ','", hint);
+  if (edf__peek(s) == '[') edf__found(s, "a comma between indices, as in W[I,j]", "");
   return r;
 }
 
 /* Operands are numbered in the order in which their names first appear on the right. */
 static void edf__bind(edf__equation *e, edf__ref *r) {
-  const edf__ref *left = &e->ref[0];
-  int self = edf__same_name(left->name, left->length, r->name, r->length);
+  int self = !strcmp(e->ref->name, r->name);
   if (self && e->recurrent) { r->operand = EDF__SELF; return; }
   if (self)
-    edf__syntax(&e->scan, r->name, "%.*s is the left side and may not stand on the right",
-                r->length, r->name);
+    edf__syntax(&e->scan, r->name, "%s is the left side and may not stand on the right",
+                r->name);
   for (edf__ref *o = e->ref + 1; r->operand < 0 && o < r; o++)
-    if (edf__same_name(o->name, o->length, r->name, r->length)) r->operand = o->operand;
+    if (!strcmp(o->name, r->name)) r->operand = o->operand;
   if (r->operand < 0) r->operand = e->n_operand++;
 }
 
@@ -2039,15 +2036,14 @@ static void edf__parse_term(edf__equation *e, int sign) {
 
 static void edf__parse_bound(edf__equation *e) {
   edf__scan *s = &e->scan;
-  int length, n = e->n_letter;
-  const char *name = edf__identifier(s, &length, "an index");
-  int i = edf__letter_of(e, name, length);
-  if (i == n) edf__syntax(s, name, "%.*s is an index of no tensor", length, name);
-  if (e->letter[i].bound) edf__syntax(s, name, "%.*s has two bounds", length, name);
+  const char *name = edf__identifier(s, "an index");
+  int n = e->n_letter, i = edf__letter_of(e, name);
+  if (i == n) edf__syntax(s, name, "%s is an index of no tensor", name);
+  if (e->letter[i].bound) edf__syntax(s, name, "%s has two bounds", name);
   edf__expect(s, '<', "'<' and a number", "");
   if (!edf__is_digit(edf__peek(s))) edf__syntax(s, s->at, "expected a number after '<'");
   const char *at = s->at;
-  e->letter[i].bound = edf__whole(s);
+  e->letter[i].bound = edf__whole(s, 1000000000, "");
   if (e->letter[i].bound == 0) edf__syntax(s, at, "a bound is at least 1");
 }
 
@@ -2075,15 +2071,13 @@ static void edf__check_lacking(const edf__equation *e, const edf__term *t, int i
   const edf__letter *l = &e->letter[i], *o = e->letter;
   for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
     if (p->factor[i] && edf__alone(e, p) < 0)
-      edf__syntax(&e->scan, t->at, "this term lacks index %.*s, which is part of a sum on the "
-                  "left", l->length, l->name);
-  for (int n = l->length, c; o < e->letter + e->n_letter; o++) {
-    for (c = 0; c < n && edf__lower(l->name[c]) == edf__lower(o->name[c]);) c++;
-    if (c == n && o->length == n && !o->left && edf__term_has(e, t, (int)(o - e->letter)))
-      edf__syntax(&e->scan, t->at, "%.*s and %.*s are two indices: this term lacks the first "
-                  "and sums the second; if that is meant, take another letter", n, l->name, n,
-                  o->name);
-  }
+      edf__syntax(&e->scan, t->at, "this term lacks index %s, which is part of a sum on the "
+                  "left", l->name);
+  for (; o < e->letter + e->n_letter; o++)
+    if (!o->left && !edf__compare_names(l->name, o->name) &&
+        edf__term_has(e, t, (int)(o - e->letter)))
+      edf__syntax(&e->scan, t->at, "%s and %s are two indices: this term lacks the first and "
+                  "sums the second; if that is meant, take another letter", l->name, o->name);
 }
 
 /* What is summed must be a capital. The caret stands where the letter was first met. */
@@ -2094,13 +2088,13 @@ static void edf__check_letters(const edf__equation *e) {
     for (; l->left && t <= last; t++) if (!edf__term_has(e, t, i)) edf__check_lacking(e, t, i);
     if (l->left || (l->name[0] >= 'A' && l->name[0] <= 'Z')) continue;
     edf__say_caret(&e->scan, l->name);
-    edf__say("index %.*s is not on the left, so it is summed: ", l->length, l->name);
+    edf__say("index %s is not on the left, so it is summed: ", l->name);
     if (l->name[0] == '_') edf__fail("its name must begin with a capital");
     edf__say("write the capital, ");
-    for (int c = 0; c < l->length; c++) edf__say("%c", edf__upper(l->name[c]));
+    for (const char *c = l->name; *c; c++) edf__say("%c", edf__upper(*c));
     while (t < last && !edf__term_has(e, t, i)) t++;
     for (l = e->letter; l->left && edf__term_has(e, t, (int)(l - e->letter));) l++;
-    if (l->left) edf__fail(", or %.*s, which its term lacks", l->length, l->name);
+    if (l->left) edf__fail(", or %s, which its term lacks", l->name);
     edf__stop();
   }
 }
@@ -2108,12 +2102,11 @@ static void edf__check_letters(const edf__equation *e) {
 /* A recurrence may have a function around its sum: tanh( ... ) */
 static void edf__parse_function(edf__equation *e) {
   edf__scan *s = &e->scan, start = *s;
-  int length;
   if (!edf__is_letter(edf__peek(s))) return;
-  const char *name = edf__identifier(s, &length, "a function");
-  if (!edf__accept(s, '(')) { *s = start; return; }
-  e->function = name;
-  e->n_function = length;
+  e->function = edf__identifier(s, "a function");
+  if (edf__accept(s, '(')) return;
+  e->function = NULL;
+  *s = start;
 }
 
 static void edf__parse(edf__equation *e) {
@@ -2121,14 +2114,16 @@ static void edf__parse(edf__equation *e) {
   edf__parse_tensor(e);
   for (int i = 0; i < e->n_letter; i++) e->letter[i].left = 1;
   const char *hint = edf__peek(s) == '+' ? ": the sum always begins at 0" : "";
+  if (strstr(s->text, "->"))
+    hint = ": -> is another notation; here bi,ij->bj is y[b,j] = x[b,I] W[I,j]";
   edf__expect(s, '=', "'=' after the left side", hint);
   if (e->recurrent) edf__parse_function(e);
   for (int sign = edf__accept(s, '-') ? -1 : 1; sign; sign = edf__next_sign(s))
     edf__parse_term(e, sign);
   if (e->function) edf__expect(s, ')', "')'", "");
   if (e->function && edf__peek(s) && *s->at != '|')
-    edf__syntax(s, s->at, "%.*s stands around the whole sum: behind its bracket may stand a "
-                "bound, nothing else", e->n_function, e->function);
+    edf__syntax(s, s->at, "%s stands around the whole sum: behind its bracket may stand a "
+                "bound, nothing else", e->function);
   if (edf__accept(s, '|'))
     do edf__parse_bound(e); while (edf__accept(s, ','));
   hint = edf__peek(s) && strchr("(/^", *s->at)
@@ -2167,9 +2162,7 @@ typedef struct {
 typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, int *fresh,
                              const edf_real *a, const edf_real *b);
 
-/* The fast kernels of >>nest; NULL without it, or where the definition is asked for. */
-typedef edf__contractor *edf__kernel_chooser(void);
-EDF__HOOK(edf__kernel_chooser, edf__fast_kernel)
+EDF__HOOK(edf__contractor, edf__fast)    /* see >>nest: NULL without it                       */
 EDF__HOOK(edf__contractor, edf__max)     /* see >>over: a maximum                             */
 
 static const edf_real edf__number_one = 1;
@@ -2192,18 +2185,18 @@ typedef struct {
 /*  I is 100 in x = Relu "h" [b=64, 100]          built at hw1.c:55 */
 static void edf__say_extent(const edf_node *y, int i, const edf__ref *r, ptrdiff_t n) {
   const edf__letter *l = &((const edf__einsum *)y->state)->e.letter[i];
-  edf__say("\n  %.*s is ", l->length, l->name);
+  edf__say("\n  %s is ", l->name);
   if (n) edf__say("%ld in ", (long)n);
   else edf__say("the batch in ");
-  edf__say_with(y->in[r->operand], "%.*s = ", r->length, r->name);
+  edf__say_with(y->in[r->operand], "%s = ", r->name);
 }
 
 static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf_node *x) {
   if (r->rank == x->rank) return;
   edf__say_caret(&e->scan, r->name);
-  edf__say("%.*s has %d %s here, but the tensor has %d", r->length, r->name, r->rank,
+  edf__say("%s has %d %s here, but the tensor has %d", r->name, r->rank,
            r->rank == 1 ? "index" : "indices", x->rank);
-  edf__stop_with(x, "\n  %.*s = ", r->length, r->name);
+  edf__stop_with(x, "\n  %s = ", r->name);
 }
 
 /* An index alone in a place takes that dimension; all such places agree. */
@@ -2214,9 +2207,8 @@ static void edf__extent_alone(const edf_node *y, const edf__ref *r, int d) {
   const edf__letter *l = &m->e.letter[i];
   if (l->bound && n && l->bound > n) {
     edf__say_caret(&m->e.scan, r->place[d].at);
-    edf__say("the bound %.*s<%d is longer than this dimension, %d", l->length, l->name,
-             l->bound, n);
-    edf__stop_with(y->in[r->operand], "\n  %.*s = ", r->length, r->name);
+    edf__say("the bound %s<%d is longer than this dimension, %d", l->name, l->bound, n);
+    edf__stop_with(y->in[r->operand], "\n  %s = ", r->name);
   }
   if (l->bound) return;
   if (!m->source[i]) { m->source[i] = r; m->extent[i] = n; }
@@ -2254,12 +2246,11 @@ EDF__NORETURN static void edf__read_error(const edf_node *y, const edf__ref *r, 
   edf__say_caret(&m->e.scan, r->place[d].at);
   edf__say("this place reads %s %ld", least == greatest ? "entry" : "entries", (long)least);
   if (least < greatest) edf__say(" to %ld", (long)greatest);
-  if (l && at_zero >= 0) edf__say(" when %.*s is 0,", l->length, l->name);
+  if (l && at_zero >= 0) edf__say(" when %s is 0,", l->name);
   edf__say(" of a dimension with entries 0 to %d", y->in[r->operand]->dim[d] - 1);
   if (l)
-    edf__say(": give %.*s a bound, | %.*s<n, and reads outside count as zero", l->length,
-             l->name, l->length, l->name);
-  edf__say_with(y->in[r->operand], "\n  %.*s = ", r->length, r->name);
+    edf__say(": give %s a bound, | %s<n, and reads outside count as zero", l->name, l->name);
+  edf__say_with(y->in[r->operand], "\n  %s = ", r->name);
   for (int i = 0; i < m->e.n_letter; i++)
     if (r->place[d].factor[i] && m->source[i] && m->source[i]->operand != r->operand)
       edf__say_extent(y, i, m->source[i], m->extent[i]);
@@ -2330,9 +2321,8 @@ static void edf__einsum_shape(edf_node *y) {
   while (edf__extent_offsets(y)) {}
   for (const edf__letter *l = e->letter; l < e->letter + e->n_letter; l++)
     if (m->extent[l - e->letter] < 0)
-      edf__syntax(&e->scan, l->name, "the extent of %.*s is unknown: nowhere on the right does "
-                  "it stand alone; give it after a bar, | %.*s<n", l->length, l->name,
-                  l->length, l->name);
+      edf__syntax(&e->scan, l->name, "the extent of %s is unknown: nowhere on the right does "
+                  "it stand alone; give it after a bar, | %s<n", l->name, l->name);
   for (int f = 1; f < e->n_ref; f++)
     for (int d = 0; d < e->ref[f].rank; d++) edf__check_read(y, &e->ref[f], d, -1);
   edf__left_shape(y);
@@ -2385,6 +2375,7 @@ static edf__contraction edf__swap(const edf__contraction *forward, int x) {
 static void edf__make_loops(edf__contraction *c, const edf__equation *e,
                             const ptrdiff_t *extent, const edf__view *out, const edf__view *a,
                             const edf__view *b) {
+  static const char copied[EDF_MAX_RANK][2] = { "i", "j", "k", "l", "m", "n", "o", "p" };
   edf__text text = { { 0 }, 0 };
   unsigned has = out->has | a->has | b->has;
   edf_nest *t = &c->nest;
@@ -2392,8 +2383,8 @@ static void edf__make_loops(edf__contraction *c, const edf__equation *e,
     edf_loop l = { extent[i], { out->s[i], a->s[i], b->s[i] } };
     if (!(has >> i & 1)) continue;
     digits = snprintf(NULL, 0, "%ld", (long)l.n - 1);
-    edf__put(&text, "%s%.*s = %*d", t->n ? ", " : "", e ? e->letter[i].length : 1,
-             e ? e->letter[i].name : &"ijklmnop"[i], digits, 0);
+    edf__put(&text, "%s%s = %*d", t->n ? ", " : "", e ? e->letter[i].name : copied[i], digits,
+             0);
     t->loop[t->n++] = l;
   }
   c->letters = edf__copy(&edf.computed, text.at);
@@ -2425,10 +2416,8 @@ static edf__step *edf__add_step(edf__program *p, const edf__equation *e,
 
 static const edf__view edf__no_view = { &edf__one, 0, { 0 }, 0 };
 
-static edf_node *edf__own_node(edf__einsum *m, edf__program *p, size_t size) {
+static edf_node *edf__own_node(edf__program *p, size_t size) {
   edf_node **at = &p->own[p->n_own++], *x = *at;
-  EDF_ASSERT(p->n_own <= 2 * m->e.n_ref);
-  (void)m;
   if (!x) *at = x = (edf_node *)edf__alloc(&edf.computed, sizeof *x);
   size_t bytes = edf__times(size, sizeof *x->value);
   x->value = (edf_real *)edf__grow(&edf.computed, x->value, bytes);
@@ -2454,7 +2443,7 @@ static edf_node *edf__padded(edf__einsum *m, edf__program *p, edf_node *x,
     size = (ptrdiff_t)edf__times((size_t)size, (size_t)extent[d]);
     size_in *= x->dim[d];
   }
-  out.of = edf__own_node(m, p, (size_t)size);
+  out.of = edf__own_node(p, (size_t)size);
   edf__step *s = edf__add_step(p, NULL, inside, &out, &in, &edf__no_view, 1);
   s->forward.part = 1;
   edf__fill(out.of->value, out.of->size, m->kind == EDF__MAX ? -(edf_real)HUGE_VAL : 0);
@@ -2518,7 +2507,7 @@ static void edf__multiply(edf__einsum *m, edf__program *p, edf__view *v, int n, 
       product.s[k] = stride;
       stride = (ptrdiff_t)edf__times((size_t)stride, (size_t)m->extent[k]);
     }
-  product.of = edf__own_node(m, p, (size_t)stride);
+  product.of = edf__own_node(p, (size_t)stride);
   edf__add_step(p, &m->e, m->extent, &product, &v[i], &v[j], 1);
   v[i] = product;
   v[j] = v[n - 1];
@@ -2584,9 +2573,8 @@ static void edf__contract_by_definition(edf__contraction *t, edf_real *out, size
 }
 
 static edf__contractor *edf__chosen_kernel(edf__reduction_kind kind) {
-  if (kind == EDF__MAX) return edf__max;
-  edf__contractor *fast = edf__fast_kernel ? edf__fast_kernel() : NULL;
-  return fast ? fast : edf__contract_by_definition;
+  edf__contractor *sum = edf__fast ? edf__fast : edf__contract_by_definition;
+  return kind == EDF__MAX ? edf__max : sum;
 }
 
 static void edf__einsum_forward(edf_node *y) {
@@ -2600,18 +2588,15 @@ static void edf__einsum_forward(edf_node *y) {
   }
 }
 
-/* What the terms were made from has a gradient if a factor has one. */
+/* What the terms were made from has a gradient if a factor has one. Its memory, m, stays. */
 static void edf__make_grads(edf_node *y, edf__program *p) {
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
     edf_node *x = s->out;
     if (x == y) continue;
     x->fresh = 1;
-    if (s->a->grad || s->b->grad) {
-      x->grad = (edf_real *)edf__grow(&edf.computed, x->grad, x->size * sizeof *x->grad);
-    } else {
-      edf__free(x->grad);
-      x->grad = NULL;
-    }
+    x->grad = NULL;
+    if (s->a->grad || s->b->grad)
+      x->grad = x->m = (edf_real *)edf__grow(&edf.computed, x->m, x->size * sizeof *x->m);
   }
 }
 
@@ -2647,34 +2632,23 @@ static void edf__check_count(const edf__equation *e, int n, edf_node **in) {
   edf__say_caret(&e->scan, e->scan.text);
   edf__say("the equation has %d %s", e->n_operand, e->n_operand == 1 ? "operand" : "operands");
   for (int k = 0; k < e->n_operand; k++)
-    edf__say("%s%.*s", k ? ", " : " (", edf__ref_of(e, k)->length, edf__ref_of(e, k)->name);
+    edf__say("%s%s", k ? ", " : " (", edf__ref_of(e, k)->name);
   edf__say("), but %d %s given", n, n == 1 ? "was" : "were");
   for (int k = 0; k < (n > e->n_operand ? n : e->n_operand); k++) {
     const edf__ref *r = edf__ref_of(e, k);
     edf__say("\n  ");
     if (!r) edf__say("no name for ");
-    else if (k < n) edf__say("%.*s = ", r->length, r->name);
-    else edf__say("%.*s is missing, or NULL", r->length, r->name);
+    else edf__say(k < n ? "%s = " : "%s is missing, or NULL", r->name);
     if (k < n) edf__say_node(in[k]);
   }
   edf__stop();
-}
-
-static edf__scan edf__scan_of(const edf__site *at, const char *equation) {
-  if (!equation) edf__fail_at(at, "the equation is NULL");
-  if (strlen(equation) > 1000)
-    edf__fail_at(at, "the equation has more than 1000 characters");
-  char *text = edf__copy(&edf.computed, equation);
-  edf__scan scan = { at->file, at->line, at->op, text, text };
-  edf__one_line(text);
-  return scan;
 }
 
 static edf__equation edf__read_equation(const edf__site *at, const char *text, int recurrent) {
   edf__equation e;
   memset(&e, 0, sizeof e);
   e.recurrent = recurrent;
-  e.scan = edf__scan_of(at, text);
+  e.scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 1000);
   edf__parse(&e);
   return e;
 }
@@ -2695,8 +2669,7 @@ static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kin
   m->e = *e;
   m->kind = kind;
   y->state = m;
-  if (e->is_named)
-    y->name = edf__copy_part(&edf.computed, e->ref->name, (size_t)e->ref->length);
+  if (e->is_named) y->name = e->ref->name;
   for (int f = 1; f < m->e.n_ref; f++)
     edf__check_rank(&m->e, &m->e.ref[f], in[m->e.ref[f].operand]);
   return edf__add_compnode(y);
@@ -2706,11 +2679,10 @@ static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kin
 static void edf__check_named(const edf__site *at, const char *names, ...) {
   va_list args;
   va_start(args, names);
-  for (const char *name = names; *name; name += *name == ' ') {
-    size_t n = strcspn(name, " ");
+  for (int n; *names; names += n + (names[n] == ' ')) {
     const edf_node *x = va_arg(args, edf_node *);
-    edf__check_there(at, x, "%.*s", (int)n, name);
-    name += n;
+    n = (int)strcspn(names, " ");
+    edf__check_there(at, x, "%.*s", n, names);
   }
   va_end(args);
 }
@@ -2751,10 +2723,11 @@ enum { EDF__LETTER = 16 };
 typedef struct { int n; char name[EDF_MAX_RANK][EDF__LETTER]; } edf__letters;
 
 /* A letter of a loop is lower-case. One that is there already is not added. */
-static int edf__add_letter(edf__letters *l, const char *name, int length) {
+static int edf__add_letter(edf__letters *l, const char *name) {
   char *to = l->name[l->n];
-  int n = length < EDF__LETTER - 1 ? length : EDF__LETTER - 1;
-  for (int c = 0; c < n; c++) to[c] = edf__lower(name[c]);
+  int n = 0;
+  for (; n < EDF__LETTER - 1 && (edf__is_letter(name[n]) || edf__is_digit(name[n])); n++)
+    to[n] = edf__lower(name[n]);
   to[n] = 0;
   for (int k = 0; k < l->n; k++) if (!strcmp(l->name[k], to)) return 0;
   l->n++;
@@ -2763,9 +2736,9 @@ static int edf__add_letter(edf__letters *l, const char *name, int length) {
 
 /* The next one, where nobody has named it. */
 static void edf__any_letter(edf__letters *l, const edf_node *x) {
-  const char *batch = edf.batch_name;
-  if (l->n == 0 && (x->batched & 1) && edf__add_letter(l, batch, (int)strlen(batch))) return;
-  for (const char *c = "ijklmnopq"; *c && !edf__add_letter(l, c, 1); c++) {}
+  char any[2] = "i";
+  if (l->n == 0 && (x->batched & 1) && edf__add_letter(l, edf.batch_name)) return;
+  while (!edf__add_letter(l, any)) ++*any;         /* i, j, k ... */
 }
 
 /* The node whose letters x has, where the line of operands begins; NULL where none is named. */
@@ -2783,14 +2756,14 @@ static edf__letters edf__letters_of(const edf_node *y) {
   const edf_node *x = edf__letter_source(y);
   const char *c = x && x->letters ? x->letters + 1 : "";
   for (; *c && l.n < EDF_MAX_RANK; c += strspn(c, ",]")) {
-    edf__add_letter(&l, c, (int)strcspn(c, ",]"));
+    edf__add_letter(&l, c);
     c += strcspn(c, ",]");
   }
   const edf__equation *e = x && !x->letters ? &((const edf__einsum *)x->state)->e : NULL;
   for (int d = 0; e && d < x->rank; d++) {
     int i = edf__alone(e, &e->ref[0].place[d]);
     const edf__letter *named = i < 0 ? NULL : &e->letter[i];
-    if (!named || !edf__add_letter(&l, named->name, named->length)) edf__any_letter(&l, x);
+    if (!named || !edf__add_letter(&l, named->name)) edf__any_letter(&l, x);
   }
   if (l.n > y->rank) l.n = y->rank;
   while (l.n < y->rank) edf__any_letter(&l, y);
@@ -2917,14 +2890,12 @@ edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, in
 }
 
 static edf_node *edf__affine(const edf__site *at, edf_affine_package Phi, edf_node *x) {
-  static const char *const equation[5] = { NULL, "s[j] = W[I,j] x[I] - B[j]",
-    "s[b,j] = W[I,j] x[b,I] - B[j]", "s[b,t,j] = W[I,j] x[b,t,I] - B[j]",
-    "s[b,h,t,j] = W[I,j] x[b,h,t,I] - B[j]" };
+  static const char *const rows[] = { "", "b,", "b,t,", "b,h,t," };
   edf__check_named(at, "Phi.w x Phi.b", Phi.w, x, Phi.b);
-  int rank = x->rank;
-  if (rank < 1 || rank > 4)
-    edf__x_error(at, "x", x, "x has %d dimensions, expected 1 to 4", rank);
-  return edf__line(at, equation[rank], 3, Phi.w, x, Phi.b);
+  if (x->rank < 1 || x->rank > 4)
+    edf__x_error(at, "x", x, "x has %d dimensions, expected 1 to 4", x->rank);
+  const char *b = rows[x->rank - 1];
+  return edf__line(at, edf__fmt("s[%sj] = W[I,j] x[%sI] - B[j]", b, b), 3, Phi.w, x, Phi.b);
 }
 
 edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
@@ -3937,6 +3908,10 @@ static edf_route *edf__route_of(edf__contraction *t) {
 
 static void edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, int *fresh,
                                const edf_real *a, const edf_real *b) {
+  if (edf.kernel == EDF_REFERENCE && !edf_device) {
+    edf__contract_by_definition(t, out, size, fresh, a, b);
+    return;
+  }
   const edf_route *r = edf__route_of(t);
   size_t covers = edf_device ? r->apart : r->covers;
   int assign = *fresh && (t->part ? r->covers > 0 : covers == size);
@@ -3945,11 +3920,7 @@ static void edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, 
   edf_contract(r, assign, out, a, b);
 }
 
-static edf__contractor *edf__choose_kernel(void) {
-  return edf.kernel != EDF_REFERENCE || edf_device ? edf__contract_fast : NULL;
-}
-
-EDF__HOOKED(edf__kernel_chooser, edf__fast_kernel, edf__choose_kernel)
+EDF__HOOKED(edf__contractor, edf__fast, edf__contract_fast)
 EDF__C_END
 #endif
 
@@ -4353,7 +4324,7 @@ static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
 static edf_node *edf__called(edf_node *y, const char *more) {
   const edf__ref *left = &((edf__einsum *)y->state)->e.ref[0];
   edf__text name = { { 0 }, 0 };
-  edf__put(&name, "%.*s%s%d", left->length, left->name, more, edf.n_compnodes - 1);
+  edf__put(&name, "%s%s%d", left->name, more, edf.n_compnodes - 1);
   y->name = edf__copy(&edf.computed, name.at);
   return y;
 }
@@ -4370,17 +4341,16 @@ typedef struct {
 /* | S<=t: the row S ends with entry t, so t has to be the last index that stays. */
 static void edf__read_causal(edf__spec *s) {
   edf__scan *at = &s->e.scan;
-  int length;
-  const char *name = edf__identifier(at, &length, "the index with a capital"), *place = at->at;
-  int over = edf__letter_of(&s->e, name, length);
+  const char *name = edf__identifier(at, "the index with a capital"), *place = at->at;
+  int over = edf__letter_of(&s->e, name);
   edf__expect(at, '<', "'<=' and an index", "");
   edf__expect(at, '=', "'<=' and an index", "");
-  name = edf__identifier(at, &length, "an index");
-  int t = edf__letter_of(&s->e, name, length), k = 0;
+  name = edf__identifier(at, "an index");
+  int t = edf__letter_of(&s->e, name), k = 0;
   if (s->n_over != 1 || over != s->order[s->n_kept])
     edf__syntax(at, place, "a bound is for the one index with a capital, as in | S<=t");
   while (k < s->n_kept && s->order[k] != t) k++;
-  if (k == s->n_kept) edf__syntax(at, name, "%.*s is not an index that stays", length, name);
+  if (k == s->n_kept) edf__syntax(at, name, "%s is not an index that stays", name);
   for (; k + 1 < s->n_kept; k++) s->order[k] = s->order[k + 1];
   s->order[k] = t;
   s->causal = 1;
@@ -4389,12 +4359,10 @@ static void edf__read_causal(edf__spec *s) {
 /* The spec of x, or of nodes that are joined, for NULL. */
 static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text,
                            const edf_node *x, int may_be_causal) {
-  enum { LONGEST = 200 };
   memset(s, 0, sizeof *s);
-  s->e.scan = edf__scan_of(at, text);
-  if (strlen(text) > LONGEST)
-    edf__syntax(&s->e.scan, s->e.scan.text, "the text is too long: at most %d characters",
-                LONGEST);
+  s->e.scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 1000);
+  if (strlen(text) > 200)
+    edf__syntax(&s->e.scan, s->e.scan.text, "the text is too long: at most 200 characters");
   s->ref = *edf__parse_tensor(&s->e);
   for (int d = 0; d < s->ref.rank; d++)
     if (edf__alone(&s->e, &s->ref.place[d]) != d)
@@ -4425,9 +4393,8 @@ static const char *edf__expand(const edf__spec *s, const char *pattern, const ch
     if (n < 0) edf__put(&to, "%c", *c);
     for (int k = 0; k < n; k++) {
       int d = strchr("^&", *c) ? s->order[k] : k, here = *c == '!' && d == s->order[s->n_kept];
-      const edf__letter *l = &s->e.letter[d];
-      int length = here && edf__is_digit(place[0]) ? 0 : l->length;
-      edf__put(&to, "%s%.*s%s", k ? "," : "[", length, l->name, here ? place : "");
+      const char *letter = here && edf__is_digit(place[0]) ? "" : s->e.letter[d].name;
+      edf__put(&to, "%s%s%s", k ? "," : "[", letter, here ? place : "");
     }
     if (n > 0) edf__put(&to, "]");
   }
@@ -5099,7 +5066,7 @@ static edf_node *edf__part_of(const edf__site *at, const char *text, edf_node *x
   if (select) return edf__line(at, edf__expand(&s, "y& = x!", edf__fmt("%d", from)), 1, x);
   edf__text equation = { { 0 }, 0 };
   edf__put(&equation, "%s | ", edf__expand(&s, "y@ = x!", from ? edf__fmt("+%d", from) : ""));
-  edf__put(&equation, "%.*s<%d", s.e.letter[d].length, s.e.letter[d].name, count);
+  edf__put(&equation, "%s<%d", s.e.letter[d].name, count);
   return edf__line(at, equation.at, 1, x);
 }
 
@@ -5503,8 +5470,8 @@ static void edf__find_time(edf__recurrence *r, const edf__ref *self) {
   }
   int step = found < 0 ? 0 : -self->place[found].constant;
   if (!step || (r->step && (found != r->d || step != r->step)))
-    edf__syntax(&e->scan, self->name, "%.*s stands on the right: expected the time before, as "
-                "in h[b,t-1,I], the same everywhere", self->length, self->name);
+    edf__syntax(&e->scan, self->name, "%s stands on the right: expected the time before, as in "
+                "h[b,t-1,I], the same everywhere", self->name);
   r->d = found;
   r->step = step;
   r->letter = edf__alone(e, &left->place[found]);
@@ -5515,8 +5482,8 @@ static void edf__find_times(edf__recurrence *r) {
   for (int f = 1; f < e->n_ref; f++)
     if (edf__is_self(&e->ref[f])) edf__find_time(r, &e->ref[f]);
   if (!r->step)
-    edf__syntax(&e->scan, e->ref[0].name, "%.*s is not on the right: this is an equation for "
-                "Einsum", e->ref[0].length, e->ref[0].name);
+    edf__syntax(&e->scan, e->ref[0].name, "%s is not on the right: this is an equation for "
+                "Einsum", e->ref[0].name);
   r->T = e->letter[r->letter].bound;
   for (int f = 1; f < e->n_ref; f++)
     for (int d = 0; d < e->ref[f].rank && !edf__is_self(&e->ref[f]); d++) {
@@ -5529,8 +5496,7 @@ static void edf__find_times(edf__recurrence *r) {
     }
   if (!r->T)
     edf__syntax(&e->scan, e->letter[r->letter].name, "the number of times is unknown: index "
-                "%.*s needs a dimension, or a bound", e->letter[r->letter].length,
-                e->letter[r->letter].name);
+                "%s needs a dimension, or a bound", e->letter[r->letter].name);
 }
 
 /* An equation made of a recurrence's terms, with what these have of its indices and operands:
@@ -5550,7 +5516,7 @@ static void edf__add_place(edf__made *to, edf__place *p, int n) {        /* of n
   for (int i = 0; i < from->n_letter; i++) {
     const edf__letter *l = &from->letter[i];
     if (!old.factor[i] || i == now) continue;
-    int k = edf__letter_of(&to->e, l->name, l->length);
+    int k = edf__letter_of(&to->e, l->name);
     to->e.letter[k] = *l;
     p->factor[k] = old.factor[i];
     alone = 0;
@@ -5615,8 +5581,8 @@ static edf_node *edf__apply(const edf__equation *e, edf_node *x) {
     { "softmax", edf_softmax_at } };
   if (!e->function) return x;
   for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-    if (edf__same_name(known[k].name, (int)strlen(known[k].name), e->function, e->n_function))
-      return known[k].node(e->scan.file, e->scan.line, x);
+    if (!strcmp(known[k].name, e->function))
+      return known[k].node(e->scan.by.file, e->scan.by.line, x);
   edf__syntax(&e->scan, e->function, "expected tanh, sigmoid, relu, gelu, softplus, exp or "
               "softmax");
   return NULL;                           /* not reached: edf__syntax does not return          */
@@ -5636,8 +5602,7 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
   edf__find_times(&r);
   edf_node *h_in = edf__recurrence_line(&at, &r, -1, NULL, NULL), *h = NULL;
   if (!h_in)
-    edf__syntax(&e.scan, e.scan.text, "every term has %.*s, which begins with 0",
-                e.ref[0].length, e.ref[0].name);
+    edf__syntax(&e.scan, e.scan.text, "every term has %s, which begins with 0", e.ref[0].name);
   edf_node **all = (edf_node **)edf__alloc(&edf.computed, (size_t)r.T * sizeof *all);
   for (int k = 0; k < r.T; k++) {
     int t = r.step > 0 ? k : r.T - 1 - k;
@@ -6378,21 +6343,14 @@ static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
 
 /* ---- Equations. Tensors go by the names of their nodes. In a loop every index is lower-case,
    unless two would then be the same. */
-static int edf__compare_letters(const edf__letter *x, const edf__letter *y) {
-  int c = 0, n = x->length < y->length ? x->length : y->length;
-  while (c < n && edf__lower(x->name[c]) == edf__lower(y->name[c])) c++;
-  return c < n ? edf__lower(x->name[c]) - edf__lower(y->name[c]) : x->length - y->length;
-}
-
 static void edf__write_letter(edf_page *out, const char *before, const edf__equation *e, int i,
                               int in_loop) {
-  const edf__letter *l = &e->letter[i];
+  const char *name = e->letter[i].name;
   int lower = in_loop;
   edf_write(out, "%s", before);
   for (int k = 0; k < e->n_letter; k++)
-    lower &= k == i || edf__compare_letters(l, &e->letter[k]) != 0;
-  for (int c = 0; c < l->length; c++)
-    edf_write(out, "%c", lower ? edf__lower(l->name[c]) : l->name[c]);
+    lower &= k == i || edf__compare_names(name, e->letter[k].name) != 0;
+  for (const char *c = name; *c; c++) edf_write(out, "%c", lower ? edf__lower(*c) : *c);
 }
 
 static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
@@ -6472,7 +6430,7 @@ static void edf__write_loops(edf_page *out, const edf__einsum *m, const edf__ter
   for (int i = 0; i < e->n_letter; i++) {
     if (!e->letter[i].left && !edf__term_has(e, t, i)) continue;
     int k = n++;
-    for (; k > 0 && edf__compare_letters(&e->letter[i], &e->letter[list[k - 1]]) < 0; k--)
+    for (; k > 0 && edf__compare_names(e->letter[i].name, e->letter[list[k - 1]].name) < 0; k--)
       list[k] = list[k - 1];
     list[k] = i;
   }
@@ -6545,8 +6503,8 @@ static const edf_node *edf__tensor_of(const edf__formula *f, const edf_word *w) 
   return k < 0 ? NULL : k ? f->y->in[k - 1 + f->operand] : f->y;
 }
 
-static void edf__loop_over(edf__formula *f, const char *name, size_t n) {
-  if (f->loops.n < EDF_MAX_RANK) edf__add_letter(&f->loops, name, (int)n);
+static void edf__loop_over(edf__formula *f, const char *name) {
+  if (f->loops.n < EDF_MAX_RANK) edf__add_letter(&f->loops, name);
 }
 
 /* In a line of a user's: a small letter in a tensor's brackets, over which no sum_ goes. */
@@ -6586,7 +6544,7 @@ static void edf__write_mark(edf_page *out, edf__formula *f, char mark, const edf
   for (int d = 0; d < f->l.n; d++) {
     int has = edf__mark_has(f, mark, x, d), shifted = d == axis && (lacks || from);
     const char *name = f->l.name[d];
-    if (f->on_left && (has == 1 || mark == '\'')) edf__loop_over(f, name, strlen(name));
+    if (f->on_left && (has == 1 || mark == '\'')) edf__loop_over(f, name);
     if (!has) continue;
     edf_write(out, n++ ? "," : x ? "[" : "");
     for (const char *c = name; *c && !(shifted && lacks); c++)
@@ -6605,7 +6563,7 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
     const edf_node *tensor = edf__tensor_of(f, &w);
     int own = edf__is(f->y, EDF_IS_OWN), mark = strchr("@'~?$!&#%", w.kind) && !own;
     if (w.kind == 'a' && w.depth && !tensor && (f->on_left || (own && edf__is_free(text, &w))))
-      edf__loop_over(f, w.at, w.n);
+      edf__loop_over(f, w.at);
     if (w.kind == '_' && w.at[w.n] == '~' && !f->l.n) w.n += 2;      /* sum_~ of a scalar     */
     else if (tensor) edf_write(out, "%s", edf_label(tensor));
     else if (x && !x->rank && w.kind == '[') {
@@ -6710,7 +6668,7 @@ static void edf__write_data(edf_page *to, const edf_node *y) {
   edf_write(to, "{\"kind\":%d,\"name\":[", (int)m->kind);
   for (int i = 0; i < e->n_letter; i++) {
     edf_write(to, i ? "," : "");
-    edf_write_quoted(to, e->letter[i].name, (size_t)e->letter[i].length);
+    edf_write_quoted(to, e->letter[i].name, strlen(e->letter[i].name));
   }
   edf_write(to, "],\"ext\":[");
   for (int i = 0; i < e->n_letter; i++) edf_write(to, i ? ",%ld" : "%ld", (long)m->extent[i]);

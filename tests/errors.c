@@ -102,6 +102,11 @@ static const bad_equation equations[] = {
     "                  ^", "expected a tensor, found '*'" },
   { { "W[784,64]", "x[b,784]" }, "y[b,j] += W[I,j] x[b,I]",
     "       ^", "expected '=' after the left side, found '+': the sum always begins at 0" },
+  { { "W[784,64]", "x[b,784]" }, "bi,ij->bj",
+    "  ^", "expected '=' after the left side, found ',': -> is another notation; here bi,ij->bj "
+    "is y[b,j] = x[b,I] W[I,j]" },
+  { { "W[784,64]", "x[b,784]" }, "y[b,j] = W[I][j] x[b,I]",
+    "             ^", "expected a comma between indices, as in W[I,j], found '['" },
   { { "v[7]" }, "y[i] = exp(v[i])",
     "          ^", "expected '+', '-', '|' or the end, found '(': an equation is a sum of "
     "products, functions are nodes of their own" },
@@ -128,7 +133,7 @@ static const bad_equation equations[] = {
   { { "v[7]" }, "y[i] = 1e400 v[i]",
     "       ^", "the number is out of range" },
   { { "v[7]" }, "y = v[99999999999]",
-    "      ^", "the number is too large: at most 1000000000" },
+    "      ^", "the number is too large: at most 1000000 in a place" },
   { { "v[7]" }, "y = v[1000000000+1000000000]",
     "      ^", "the number is too large: at most 1000000 in a place" },
   { { "v[7]" }, "y[7000000*i] = v[i]",
