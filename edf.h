@@ -44,7 +44,7 @@
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 156 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
-   >>nest 727 Loop nests, plans and kernels: axis matrix costs plan _for contract
+   >>nest 694 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 330 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 355 Functions over named indices: softmax_over log_softmax_over normalize_over
@@ -3265,11 +3265,11 @@ static ptrdiff_t edf__least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
    so a plan does not depend on the order in which the loops were given. */
 static int edf__by_step(const void *p, const void *q) {
   const edf_loop *l = (const edf_loop *)p, *m = (const edf_loop *)q;
-  for (int x = 0; x < 3; x++)
-    if (edf__abs(l->s[x]) != edf__abs(m->s[x]))
-      return edf__abs(l->s[x]) < edf__abs(m->s[x]) ? 1 : -1;
-  for (int x = 0; x < 3; x++)
-    if (l->s[x] != m->s[x]) return l->s[x] < m->s[x] ? 1 : -1;
+  for (int x = 0; x < 3; x++) {
+    ptrdiff_t s = l->s[x], t = m->s[x];
+    if (edf__abs(s) != edf__abs(t)) return edf__abs(s) < edf__abs(t) ? 1 : -1;
+    if (s != t) return s < t ? 1 : -1;
+  }
   return l->n < m->n ? 1 : l->n > m->n ? -1 : 0;
 }
 
@@ -3329,13 +3329,10 @@ static edf_axis edf__flatten(const edf_loop *l, int n, int x) {
 /* BLAS reads an operand in place if it is row-major or column-major without overlap. What is
    not is packed along its longer run. */
 static edf_matrix edf__matrix(edf_axis row, edf_axis column) {
-  edf_matrix m = { row, column, 1, 0 };
   int fits = row.step <= INT_MAX && column.step <= INT_MAX;
-  if (fits && column.step == 1 && row.step >= column.n) return m;
-  m.tall = 1;
-  if (fits && row.step == 1 && column.step >= row.n) return m;
-  m.direct = 0;
-  m.tall = row.run > column.run;
+  int flat = fits && column.step == 1 && row.step >= column.n;
+  int tall = fits && row.step == 1 && column.step >= row.n;
+  edf_matrix m = { row, column, flat || tall, !flat && (tall || row.run > column.run) };
   return m;
 }
 
@@ -3488,48 +3485,28 @@ edf_route edf_plan(const edf_nest *nest) { return edf_plan_for(nest, &edf__cpu);
 
 /* ---- Vector loops: the innermost loop of thin work, a row, as loops that a compiler
    vectorises. Where out, a and b step by 1, a or b may stay instead, or out for a sum. */
-typedef void edf__kernel(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                         const edf_real *b);
-
-static void edf__add_scaled(edf_real *out, const edf_real *a, ptrdiff_t n, edf_real c) {
-  for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i];
+static inline void edf__add_scaled(edf_real *out, const edf_real *a, ptrdiff_t n, edf_real c,
+                                   int assign) {
+  if (assign) for (ptrdiff_t i = 0; i < n; i++) out[i] = c * a[i];
+  else for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i];
 }
 
-static void edf__set_scaled(edf_real *out, const edf_real *a, ptrdiff_t n, edf_real c) {
-  for (ptrdiff_t i = 0; i < n; i++) out[i] = c * a[i];
-}
-
-static void edf__add_row(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                         const edf_real *b) {
-  if (!l->s[EDF_B]) edf__add_scaled(out, a, l->n, c * *b);
-  else if (!l->s[EDF_A]) edf__add_scaled(out, b, l->n, c * *a);
-  else for (ptrdiff_t i = 0; i < l->n; i++) out[i] += c * a[i] * b[i];
-}
-
-static void edf__set_row(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                         const edf_real *b) {
-  if (!l->s[EDF_B]) edf__set_scaled(out, a, l->n, c * *b);
-  else if (!l->s[EDF_A]) edf__set_scaled(out, b, l->n, c * *a);
-  else for (ptrdiff_t i = 0; i < l->n; i++) out[i] = c * a[i] * b[i];
-}
-
-static void edf__sum_row(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                         const edf_real *b) {
-  if (!l->s[EDF_B]) *out += c * *b * edf__total(a, l->n);
-  else if (!l->s[EDF_A]) *out += c * *a * edf__total(b, l->n);
-  else *out += c * edf__dot(a, b, l->n);
-}
-
-static void edf__add_any(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                         const edf_real *b) {
-  ptrdiff_t so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
-  for (ptrdiff_t i = 0; i < l->n; i++) out[i * so] += c * a[i * sa] * b[i * sb];
-}
-
-static void edf__set_any(const edf_loop *l, edf_real c, edf_real *out, const edf_real *a,
-                         const edf_real *b) {
-  ptrdiff_t so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
-  for (ptrdiff_t i = 0; i < l->n; i++) out[i * so] = c * a[i * sa] * b[i * sb];
+static void edf__row(const edf_loop *l, edf_real c, int assign, edf_real *out,
+                     const edf_real *a, const edf_real *b) {
+  ptrdiff_t n = l->n, so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
+  int one = (sa == 1 && sb == 0) || (sa == 0 && sb == 1), both = sa == 1 && sb == 1;
+  const edf_real *x = sa ? a : b, *stays = sa ? b : a;
+  if (so == 0 && one) *out += c * *stays * edf__total(x, n);
+  else if (so == 0 && both) *out += c * edf__dot(a, b, n);
+  else if (so == 1 && one) edf__add_scaled(out, x, n, c * *stays, assign);
+  else if (so == 1 && both && assign)
+    for (ptrdiff_t i = 0; i < n; i++) out[i] = c * a[i] * b[i];
+  else if (so == 1 && both)
+    for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i] * b[i];
+  else if (assign)
+    for (ptrdiff_t i = 0; i < n; i++) out[i * so] = c * a[i * sa] * b[i * sb];
+  else
+    for (ptrdiff_t i = 0; i < n; i++) out[i * so] += c * a[i * sa] * b[i * sb];
 }
 
 /* The last two loops of r, or the one there is. */
@@ -3538,14 +3515,9 @@ static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_r
   static const edf_loop once = { 1, { 0, 0, 0 } };
   const edf_loop *end = r->nest.loop + r->nest.n, *row = r->nest.n > 0 ? end - 1 : &once;
   const edf_loop *outer = r->nest.n > 1 ? end - 2 : &once;
-  ptrdiff_t so = row->s[EDF_OUT], sa = row->s[EDF_A], sb = row->s[EDF_B];
-  int even = (sa == 1 && sb == 1) || (sa == 1 && sb == 0) || (sa == 0 && sb == 1);
-  edf__kernel *kernel = assign ? edf__set_any : edf__add_any;
-  if (even && so == 1) kernel = assign ? edf__set_row : edf__add_row;
-  if (even && so == 0) kernel = edf__sum_row;
   for (ptrdiff_t i = 0; i < outer->n; i++)
-    kernel(row, r->nest.alpha, out + i * outer->s[EDF_OUT], a + i * outer->s[EDF_A],
-           b + i * outer->s[EDF_B]);
+    edf__row(row, r->nest.alpha, assign, out + i * outer->s[EDF_OUT],
+             a + i * outer->s[EDF_A], b + i * outer->s[EDF_B]);
 }
 
 /* ---- Matrix product in blocks. Any operand, seen as a matrix, is p[row offset + column
@@ -3616,8 +3588,7 @@ static void edf__unpack(edf_real *p, const edf_real *panel, int assign,
   for (ptrdiff_t i = 0; i < w->n_major; i++, panel += w->n_minor)
     for (ptrdiff_t e = 0, j = 0; e < w->runs; j = w->end[e++]) {
       edf_real *run = p + w->major[i] + w->minor[j];
-      if (assign) memcpy(run, panel + j, (size_t)(w->end[e] - j) * sizeof *panel);
-      else edf__add_scaled(run, panel + j, w->end[e] - j, 1);
+      edf__add_scaled(run, panel + j, w->end[e] - j, 1, assign);
     }
 }
 
@@ -3711,7 +3682,7 @@ static void edf__block_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real a
       ptrdiff_t rows = edf__least(m - i, EDF__MR), columns = edf__least(n - j, EDF__NR);
       edf__strip_product(k, w->a + i * k, w->b + j * k, sums);
       for (ptrdiff_t r = 0; r < rows; r++)
-        edf__add_scaled(c + (i + r) * ld + j, sums + r * EDF__NR, columns, alpha);
+        edf__add_scaled(c + (i + r) * ld + j, sums + r * EDF__NR, columns, alpha, 0);
     }
 }
 
@@ -3801,13 +3772,9 @@ static void edf__run_route(const edf_route *r, int assign, edf_real *out, const 
 }
 
 static edf__workspace *edf__workspaces(int n) {
-  if (edf.n_workspaces >= n) return edf.workspace;
-  edf__free(edf.workspace);
-  edf.workspace = NULL;
-  edf.n_workspaces = 0;
-  size_t bytes = (size_t)n * sizeof(edf__workspace);
-  edf.workspace = (edf__workspace *)edf__alloc(&edf.kept, bytes);
-  edf.n_workspaces = n;
+  size_t bytes = (size_t)n * sizeof *edf.workspace;
+  edf.workspace = (edf__workspace *)edf__grow(&edf.kept, edf.workspace, bytes);
+  if (edf.n_workspaces < n) edf.n_workspaces = n;
   return edf.workspace;
 }
 
@@ -4961,7 +4928,7 @@ static void edf__embed_backward(edf_node *y) {
   size_t J = W->size / (size_t)W->dim[0];
   for (size_t b = 0; W->grad && b < y->size / J; b++) {
     edf_real *row = W->grad + edf__class(y, b) * J;
-    edf__add_scaled(row, y->grad + b * J, (ptrdiff_t)J, 1);
+    edf__add_scaled(row, y->grad + b * J, (ptrdiff_t)J, 1, 0);
   }
 }
 static const edf_op edf__embed_op = { "Embed", edf__embed_shape, edf__embed_forward,

@@ -103,8 +103,8 @@ static const bad_equation equations[] = {
   { { "W[784,64]", "x[b,784]" }, "y[b,j] += W[I,j] x[b,I]",
     "       ^", "expected '=' after the left side, found '+': the sum always begins at 0" },
   { { "W[784,64]", "x[b,784]" }, "bi,ij->bj",
-    "  ^", "expected '=' after the left side, found ',': -> is another notation; here bi,ij->bj "
-    "is y[b,j] = x[b,I] W[I,j]" },
+    "  ^", "expected '=' after the left side, found ',': -> is another notation; here "
+    "bi,ij->bj is y[b,j] = x[b,I] W[I,j]" },
   { { "W[784,64]", "x[b,784]" }, "y[b,j] = W[I][j] x[b,I]",
     "             ^", "expected a comma between indices, as in W[I,j], found '['" },
   { { "v[7]" }, "y[i] = exp(v[i])",
