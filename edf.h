@@ -66,7 +66,7 @@
    >>check 898 The gradient check: gradcheck expect_mismatch
    >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
-   >>data 813 Files of data, arrays, pictures, text: array new_array load_idx load_images
+   >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle rows normalize_columns all
      batches next set mean_value error_rate
@@ -255,7 +255,7 @@ struct edf_node {
   const char  *letters;                  /* its indices, [b,t,S], where a text has named them */
   unsigned     graph, batched;           /* its graph; bit d: dim[d] follows the batch        */
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
-  int          fed;                      /* rows of an Input's last feed, -1: never fed       */
+  int          fed;                      /* rows of an Input's last feed; -1: never, -2: freed */
   char         wanted, needs_grad, active;         /* a gradient; one; in the pass that runs  */
   char         reached, beyond;          /* by Backward, so it may step; behind a mismatch    */
   int          lazy, is;                 /* as its op says; 1 << EDF_IS_... of what it is     */
@@ -977,16 +977,25 @@ static void edf__infer_new(edf_node *y) {
   if (edf.batch) edf__infer(y);
 }
 
+/* Every marked input has data. */
+static void edf__check_fed(const char *who, const edf_node *target) {
+  for (int i = 0; i < edf.n_inputs; i++) {
+    const edf_node *x = edf.inputs[i];
+    const char *why = x->fed == -1 ? "an input was never fed" :
+                      "the array that an input was fed was freed by edf_free_array meanwhile";
+    if (!x->active || x->fed >= 0) continue;
+    if (!edf.unfinished) edf__fail_who(who, x, "%s", why);
+    edf__fail_at_with(target, x, "edf.eager is 1, and %s", why);
+  }
+}
+
 /* The batch on which all fed inputs agree; of the marked ones alone for a target. */
 static int edf__find_batch(const edf_node *target) {
   edf_node *first = NULL;
   const char *who = target ? "edf_forward_to" : "edf_forward";
+  edf__check_fed(who, target);
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
-    if (x->active && x->fed < 0) {
-      if (!edf.unfinished) edf__fail_who(who, x, "an input was never fed");
-      edf__fail_at_with(target, x, "edf.eager is 1, and an input was never fed");
-    }
     if (!x->batched || x->fed < 0 || (target && !x->active)) continue;
     if (!first) first = x;
     if (x->fed == first->fed) continue;
@@ -1061,6 +1070,10 @@ void (edf_forward_to)(edf_node *node) {
   edf__run(node);
 }
 
+/* What is known of an array of edf_new_array, in >>data: how many bytes are behind its data. */
+typedef void edf__array_look(const edf_node *x, const edf_real *data);
+EDF__HOOK(edf__array_look, edf__look_at_array)
+
 void (edf_feed)(edf_node *x, const edf_real *data, int batch) {
   const char *who = "edf_feed";
   edf__check_node(who, x);
@@ -1071,6 +1084,7 @@ void (edf_feed)(edf_node *x, const edf_real *data, int batch) {
   if (!fits)
     edf__fail_who(who, x, "batch is %d, %s", batch, fixed
                   ? "but this Input has none: expected 1" : "expected 1 or more");
+  if (edf__look_at_array) edf__look_at_array(x, data);
   double n = fixed ? 1 : batch;          /* of numbers; as a size it may overflow             */
   for (int d = fixed ? 0 : 1; d < x->rank; d++) n *= x->dim[d];
   if (edf.room && (double)(edf.room / sizeof *data) < n && n < 1e15)
@@ -1188,6 +1202,7 @@ static void edf__begin_backward(edf_node *loss) {
   edf__each(edf__find_needs);
   edf__check_loss("edf_backward", "loss", loss);
   edf__mark(loss);
+  edf__check_fed("edf_backward", loss);
   edf__each(edf__prepare_grad);
   edf__fill(loss->grad, loss->size, (edf_real)1 / (edf_real)loss->size);
   loss->fresh = 0;
@@ -2947,7 +2962,8 @@ static size_t edf__class(const edf_node *node, size_t b) {
     edf__say_row(y, b);
     edf__fail_with(y, " of %s %s: expected 0 to %zu%s", edf_label(y),
                    whole ? "is out of range" : "is not a whole number", K - 1,
-                   label == (double)K ? " (are the classes counted from 1?)" : "");
+                   label == (double)K ? " (are the classes counted from 1?)" :
+                   !whole && fabs(label) < 1e-37 ? " (is it the bits of an int?)" : "");
   }
   return (size_t)label;
 }
@@ -5875,7 +5891,7 @@ edf_watcher *edf_find_watcher(void (*told)(edf_watcher *, edf_event, edf_node *)
    edf_expect_node stops, as any mistake does, unless x is a node of this graph, still there. */
 int edf_is(const edf_node *x, edf_trait trait);
 int edf_follows_batch(const edf_node *x, int d);     /* is dim[d] the batch?                  */
-int edf_rows_fed(const edf_node *input);             /* at its last feed; -1: never fed       */
+int edf_rows_fed(const edf_node *input);             /* at its last feed; below 0: of none    */
 int edf_position(const edf_node *x);
 void edf_expect_node(const char *who, const edf_node *x);
 void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
@@ -8122,15 +8138,63 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
+/* ---- The newest arrays that were made here and not freed: so edf_feed sees where one ends. Of
+   all other memory nothing is known. */
+static edf_array edf__arrays[64];
+static unsigned edf__n_arrays;
+
+static size_t edf__row_size(const edf_array *a) {
+  return a->rank && a->size ? a->size / (size_t)a->dim[0] : 0;
+}
+
+static int edf__has(const edf_array *a, const edf_real *x) {
+  return (uintptr_t)x >= (uintptr_t)a->value && (uintptr_t)x < (uintptr_t)(a->value + a->size);
+}
+
+static edf_array *edf__find_array(const edf_real *x) {
+  for (int k = 0; k < 64; k++) if (edf__has(&edf__arrays[k], x)) return &edf__arrays[k];
+  return NULL;
+}
+
+/* The bytes that follow the data of a feed. Batch after batch from the inside of a row, each as
+   many entries behind the last as that had rows, are not what was meant. */
+static void edf__look_at_fed(const edf_node *x, const edf_real *data) {
+  const edf_array *a = edf__find_array(data);
+  if (!a) return;
+  size_t at = (size_t)(data - a->value), row = edf__row_size(a), width = 1;
+  size_t room = (a->size - at) * sizeof *data;
+  for (int d = 1; d < x->rank; d++) width *= (size_t)x->dim[d];
+  if (x->fed > 1 && data == x->value + x->fed && width == row && at % row)
+    edf__fail_who("edf_feed", x, "the data begins at entry %zu of an array, inside a row of "
+                  "%zu entries: %d behind the last feed of %d rows; * %zu is missing", at, row,
+                  x->fed, x->fed, row);
+  if (!edf.room || room < edf.room) edf.room = room;
+}
+EDF__HOOKED(edf__array_look, edf__look_at_array, edf__look_at_fed)
+
 edf_array edf_new_array(int rank, const int *dim) {
   edf_array a = { rank, { 0 }, 1, NULL };
   for (int d = 0; d < rank; d++) a.size *= (size_t)(a.dim[d] = dim[d]);
   if (a.size <= SIZE_MAX / sizeof *a.value)
     a.value = (edf_real *)EDF_MALLOC(a.size ? a.size * sizeof *a.value : 1);
+  if (a.value) edf__arrays[edf__n_arrays++ % 64] = a;
   return a;
 }
 
+/* What an Input was fed is gone with it; the graph's own memory is not the caller's. */
 void edf_free_array(edf_array *a) {
+  edf_array *made = edf__find_array(a->value);
+  for (int i = 0; a->value && i < edf__n_nodes(); i++) {
+    edf_node *x = edf__nth(i);
+    if (x->kind != EDF_INPUT && x->value == a->value)
+      edf__fail_with(x, "edf_free_array: the array is a view of a node, which has its memory");
+    if (x->kind != EDF_INPUT || !edf__has(a, x->value)) continue;
+    x->value = NULL;
+    x->fed = -2;
+  }
+  if (made && made->value != a->value)
+    edf__fail("edf_free_array: the array is rows of another, which is freed as a whole");
+  if (made) memset(made, 0, sizeof *made);
   if (a->value) EDF_FREE(a->value);
   memset(a, 0, sizeof *a);
 }
@@ -8430,10 +8494,6 @@ edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node
 }
 
 /* ---- Rows in random order (Fisher and Yates), and the share of wrong answers. */
-static size_t edf__row_size(const edf_array *a) {
-  return a->rank && a->size ? a->size / (size_t)a->dim[0] : 0;
-}
-
 static void edf__swap_rows(edf_array *a, int i, int j) {
   size_t width = edf__row_size(a);
   edf_real *x = a->value + (size_t)i * width, *y = a->value + (size_t)j * width;
@@ -8480,6 +8540,7 @@ void edf_normalize_columns(edf_array *x, edf_array *test) {
 }
 
 double edf_error_rate(edf_node *scores, edf_node *labels) {
+  static int said = 0;
   const char *who = "edf_error_rate";
   edf__check_node(who, scores);
   edf__check_node(who, labels);
@@ -8504,6 +8565,9 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
     }
     wrong += nan || (edf_real)best != y[b];
   }
+  if (K == 1 && wrong && !said++)
+    fprintf(stderr, "%s:%d: %s: %s: one score a row, and so the answer is always 0: of a yes "
+            "or no, count (p > 0.5) != y\n", scores->file, scores->line, scores->op, who);
   return (double)wrong / (double)labels->size;
 }
 
@@ -9051,7 +9115,8 @@ static void edf__json_shape(edf__file *f, const char *name, const edf_node *p) {
 static void edf__json_tensor(edf__model *m, const char *name) {
   edf__file *f = &m->f;
   int part = edf__part_of_name(name);
-  edf__require(f, f->at, part >= 0, "tensor %s is no parameter of this program", name);
+  edf__require(f, f->at, part >= 0, "tensor %s is no parameter of this program%s", name,
+               edf.n_parameters ? "" : ", which has none: build them first, then load");
   const edf_node *p = edf.parameters[part / EDF__PARTS];
   edf__saved *s = &m->saved[part];
   edf__require(f, f->at, !s->bytes, "tensor %s is there twice", name);
@@ -9157,7 +9222,6 @@ static void edf__take_model(edf__model *m, const char *numbers) {
 
 void edf_load(const char *path) {
   enum { LONGEST = 100000000 };          /* a header, as the format has it                    */
-  if (!edf.n_parameters) edf__fail("edf_load: there is no parameter to load into");
   edf__model m = { edf__open(path, 0), NULL, 0, 0, 0 };
   uint64_t n = edf__get_number(edf__take(&m.f, 8), 8, 0);
   int possible = n >= 2 && n <= LONGEST;
@@ -9166,7 +9230,7 @@ void edf_load(const char *path) {
                "would have %llu bytes, but %s%zu follow", (unsigned long long)n,
                m.f.file ? "at least " : "", left);
   int parts = EDF__PARTS * edf.n_parameters;
-  m.saved = (edf__saved *)EDF_MALLOC((size_t)parts * sizeof *m.saved);
+  m.saved = (edf__saved *)EDF_MALLOC(((size_t)parts + 1) * sizeof *m.saved);
   edf__require(&m.f, NULL, m.saved, "out of memory for %d tensors", parts);
   m.f.owned = memset(m.saved, 0, (size_t)parts * sizeof *m.saved);
   for (int k = 0; k < parts; k++) m.saved[k].part = k;

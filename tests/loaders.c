@@ -567,6 +567,82 @@ static void normal_columns(void) {
 }
 
 /* All rows once, in the order of a shuffle; in their own order with edf.training 0. */
+/* What is right, and looks like a mistake: nothing is said of it. */
+static void legal_feeds(void) {
+  const int series[1] = { 40 }, lines[2] = { 10, 4 };
+  edf_array s = edf_new_array(1, series), a = edf_new_array(2, lines), many[80], own;
+  Input *x = edf_input("x[b,4]"), *y = edf_input("y[b,4]"), *z = edf_input("z[b]");
+  CompNode *d = Sub(x, y), *ell = Mean(Square(Sub(d, edf_parameter("p[4]"))));
+  for (size_t i = 0; i < 40; i++) s.value[i] = a.value[i] = (edf_real)i;
+  for (int i = 0; i + 32 <= 40; i += 8) edf_feed(x, s.value + i, 8);    /* windows           */
+  for (int i = 0; i + 4 <= 40; i++) edf_feed(x, s.value + i, 1);
+  for (int i = 0; i + 4 <= 40; i++) edf_feed(x, a.value + i, 1);        /* one line of rows  */
+  for (int i = 0; i + 4 <= 9; i += 4) {                                 /* the next, to tell */
+    edf_feed(x, a.value + i * 4, 4);
+    edf_feed(y, a.value + i * 4 + 1, 4);
+    edf_forward_to(d);
+    CHECK(d->value[15] == -1, "%g", (double)d->value[15]);
+  }
+  for (int i = 0; i < 10; i += 4) edf_feed(x, a.value + i * 4, i < 8 ? 4 : 2);
+  for (int i = 0; i < 40; i += 8) edf_feed(z, a.value + i, 8);
+  for (int i = 0; i < 80; i++) many[i] = edf_new_array(2, lines);
+  edf_feed(x, many[79].value, 10);
+  edf_feed(y, many[0].value, 10);                          /* not among the newest           */
+  for (int i = 0; i < 80; i++) {
+    memset(many[i].value, 0, 40 * sizeof(edf_real));
+    if (i == 79) (edf_forward_to)(ell);
+    if (i == 79) edf_backward(ell);
+    if (i) edf_free_array(&many[i]);
+  }
+  edf_free_array(&many[0]);
+  CHECK(ell->value[0] == 0 && edf_mean_value(ell) == 0 &&
+        edf_rows_fed(x) < 0, "it ran");
+  own = a;
+  own.value = (edf_real *)counted_malloc(40 * sizeof(edf_real));
+  memcpy(own.value, a.value, 40 * sizeof(edf_real));
+  edf_feed(x, own.value + 4, 9);
+  edf_feed(y, edf_rows(a, 1, 10).value, 9);
+  edf_forward_to(d);
+  CHECK(d->value[35] == 0 && edf_view(x).value == own.value + 4, "%g", (double)d->value[35]);
+  edf_free_array(&own);
+  edf_free_array(&s);
+  edf_free_array(&a);
+  edf_clear();
+  CHECK(memory.live == 0, "%ld blocks are left", memory.live);
+}
+
+/* And what is not: after each stop it goes on as if the call had not been. */
+static void wrong_feeds(void) {
+  const int lines[2] = { 10, 4 };
+  edf_array a = edf_new_array(2, lines), part = edf_rows(a, 2, 4), view;
+  Input *x = edf_input("x[b,4]");
+  Parameter *p = edf_parameter("p[4]");
+  CompNode *ell = Mean(Square(Sub(x, p)));
+  memset(a.value, 0, 40 * sizeof(edf_real));
+  TRY(edf_feed(x, a.value + 4, 10));
+  CHECK(panicked && strstr(caught, "the data has 36 numbers, expected 40 for 10 rows"), "%s",
+        caught);
+  edf_feed(x, a.value + 1, 2);
+  TRY(edf_feed(x, a.value + 3, 2));
+  CHECK(panicked && strstr(caught, "begins at entry 3 of an array, inside a row of 4 entries: "
+                                   "2 behind the last feed of 2 rows; * 4 is missing\n  Input"),
+        "%s", caught);
+  TRY(edf_free_array(&part));
+  CHECK(panicked && strstr(caught, "rows of another") && part.value, "%s", caught);
+  view = edf_view(p);
+  TRY(edf_free_array(&view));
+  CHECK(panicked && strstr(caught, "the array is a view of a node, which has its memory\n  "
+                                   "Parameter \"p\""), "%s", caught);
+  edf_forward();
+  edf_free_array(&a);
+  TRY(edf_backward(ell));
+  CHECK(panicked && strstr(caught, "edf_backward: the array that an input was fed was freed by "
+                                   "edf_free_array meanwhile\n  Input \"x\""), "%s", caught);
+  TRY(edf_forward());
+  CHECK(panicked && strstr(caught, "edf_forward: the array"), "%s", caught);
+  edf_clear();
+}
+
 static void batches_of_rows(void) {
   edf_real rows[20], labels[10];
   for (int training = 1; training >= 0; training--) {
@@ -683,6 +759,8 @@ int main(void) {
   RUN(error_rate_of_nan);
   RUN(rows_of_arrays);
   RUN(normal_columns);
+  RUN(legal_feeds);
+  RUN(wrong_feeds);
   RUN(batches_of_rows);
   RUN(wrong_batches);
   RUN(sets);
