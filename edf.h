@@ -6865,8 +6865,7 @@ enum { EDF__TRIES = 1000, EDF__SURE = 20, EDF__DIRECTIONS = 8, EDF__GUARD = 64 }
 typedef struct { size_t i; double yours, numeric; } edf__tried;     /* entry i of x           */
 typedef struct {
   edf_node *node, *x;                    /* d sum_i r[i] node[i] / d x                        */
-  int local, found, chosen;              /* through this node alone; a culprit was found; the
-                                            entries are chosen                                */
+  int local, found;                      /* through this node alone; a culprit was found      */
   edf_real *r, *plus, *centre;           /* the node at x + h and at x                        */
   const edf_real *own;                   /* the values of x, of which a copy moves            */
   double left, right;                    /* the slopes on both sides of the last entry        */
@@ -6969,21 +6968,6 @@ static double edf__error(const edf__check *c, double yours, double numeric) {
   return error == error ? error : HUGE_VAL;                    /* NaN never passes            */
 }
 
-/* All entries of a small tensor; of a large one a sample, drawn at random. */
-static void edf__measure(edf__check *c) {
-  size_t all = c->x->size;
-  double largest = 0;
-  if (!c->chosen) c->n = all < (size_t)EDF__TRIES ? all : (size_t)EDF__TRIES;
-  for (size_t k = 0; k < c->n; k++) {
-    edf__tried *t = &c->tried[k];
-    if (!c->chosen) t->i = all == c->n ? k : (size_t)(edf__random_unit() * (double)all);
-    t->yours = (double)c->x->grad[t->i];
-    t->numeric = edf__slope(c, t->i, edf__h);
-    largest = fmax(largest, fmax(fabs(t->yours), fabs(t->numeric)));
-  }
-  c->floor = edf__small * (largest < HUGE_VAL ? largest : 0) + c->noise;
-}
-
 /* ---- Where a number proves nothing. If a slope does not agree and differs between right and
    left, smaller steps are tried: if right and left then still differ as much, the entry is at a
    kink, and is skipped if yours is between the two; if not, it was only near one, and the slope
@@ -7077,10 +7061,14 @@ static const edf_real *edf__lend(edf_node *x, edf_real **at, size_t guards) {
 }
 
 /* The values of x are lent while they move: those of an Input are the caller's, and may be
-   constant. */
+   constant. All entries of a small tensor are tried; of a large one a sample, drawn at random. */
 static void edf__borrow(edf__check *c, edf_node *x) {
+  size_t all = x->size;
   c->x = x;
   c->own = edf__lend(x, &x->value, 0);
+  c->n = all < (size_t)EDF__TRIES ? all : (size_t)EDF__TRIES;
+  for (size_t k = 0; k < c->n; k++)
+    c->tried[k].i = all == c->n ? k : (size_t)(edf__random_unit() * (double)all);
 }
 
 static void edf__give_back(edf__check *c) {
@@ -7088,47 +7076,48 @@ static void edf__give_back(edf__check *c) {
   edf_push(c->x);
 }
 
-static double edf__compare(edf__check *c, edf_node *x) {
-  edf__borrow(c, x);
+/* Of what is borrowed: each entry that is tried, yours and the slope. */
+static double edf__compare(edf__check *c) {
+  double largest = 0;
   edf__your_gradient(c);
-  edf__measure(c);
+  for (edf__tried *t = c->tried; t < c->tried + c->n; t++) {
+    t->yours = (double)c->x->grad[t->i];
+    t->numeric = edf__slope(c, t->i, edf__h);
+    largest = fmax(largest, fmax(fabs(t->yours), fabs(t->numeric)));
+  }
+  c->floor = edf__small * (largest < HUGE_VAL ? largest : 0) + c->noise;
   edf__judge(c);
-  edf__give_back(c);
   return c->error;
 }
 
 /* ---- Of a large tensor a sample is tried; what the others do shows along eight random
    directions, all at once. One is wrong where two steps agree on another slope, by 3 % of what
    random signs would give, and x where most are: a mistake in one entry of a hundred shows. The
-   factor is the median, or 0 where they scatter: less than half lie within 5 % of it. */
-static int edf__wrong_in(edf__check *c, edf_node *x, double *factor) {
-  size_t n = x->size, bytes = edf__times(n, sizeof(edf_real));
-  edf_real *direction = (edf_real *)edf__alloc(&edf.kept, bytes);
-  double sorted[EDF__DIRECTIONS], h, slack;
-  int wrong = 0, near = 0;
-  edf__borrow(c, x);
+   factor is the one that fits best, or 0 where they scatter by more than 5 % around it. */
+static int edf__wrong_in(edf__check *c, double *factor) {
+  size_t n = c->x->size;
+  edf_real *direction = (edf_real *)edf__alloc(&edf.kept, edf__times(n, sizeof *direction));
+  double h, slack, yy = 0, yn = 0, nn = 0;
+  int wrong = 0;
   edf__your_gradient(c);
-  h = 1e-6 + 1e-3 * edf_statistics_of(x->value, n).norm / sqrt((double)n);
-  slack = 0.03 * edf_statistics_of(x->grad, n).norm + c->noise * edf__h / h / 5;
-  for (int d = 0, i; d < EDF__DIRECTIONS; d++) {
+  h = 1e-6 + 1e-3 * edf_statistics_of(c->x->value, n).norm / sqrt((double)n);
+  slack = 0.03 * edf_statistics_of(c->x->grad, n).norm + c->noise * edf__h / h / 5;
+  for (int d = 0; d < EDF__DIRECTIONS; d++) {
     double yours = 0;
     for (size_t k = 0; k < n; k++) {
       direction[k] = edf__random_unit() < 0.5 ? -1 : 1;
-      yours += (double)x->grad[k] * (double)direction[k];
+      yours += (double)c->x->grad[k] * (double)direction[k];
     }
     double whole = edf__across(c, 0, n, direction, h) / (2 * h);
     double quarter = edf__across(c, 0, n, direction, h / 4) / (h / 2);
     wrong += fabs(whole - yours) > slack && fabs(quarter - yours) > slack &&
              fabs(whole - quarter) < 0.3 * fabs(whole - yours);
-    for (i = d; i > 0 && sorted[i - 1] > yours / quarter; i--) sorted[i] = sorted[i - 1];
-    sorted[i] = yours / quarter;
+    yy += yours * yours;
+    yn += yours * quarter;
+    nn += quarter * quarter;
   }
-  edf__give_back(c);
   edf__free(direction);
-  double median = (sorted[EDF__DIRECTIONS / 2] + sorted[EDF__DIRECTIONS / 2 - 1]) / 2;
-  for (int d = 0; d < EDF__DIRECTIONS; d++)
-    near += fabs(sorted[d] - median) <= 0.05 * fabs(median);
-  *factor = 2 * near > EDF__DIRECTIONS ? median : 0;
+  *factor = yn * yn > (1 - 0.05 * 0.05) * yy * nn ? yn / nn : 0;
   return wrong > EDF__DIRECTIONS / 2;
 }
 
@@ -7179,9 +7168,7 @@ static void edf__say_there(edf__check *c) {
   const edf_node *y = c->node;
   size_t i = c->tried[c->worst].i, at = i % y->size, moved = 0;
   double most = 0;
-  edf__borrow(c, c->x);
   edf__slope(c, i, edf__h);
-  edf__give_back(c);
   for (size_t j = 0; j < y->size; j++) {
     double by = fabs((double)c->plus[j] - (double)y->value[j]);
     moved += by > 0;
@@ -7223,14 +7210,14 @@ static edf__pattern edf__again(const edf__check *c, int what, size_t m) {
   edf__check *again = (edf__check *)edf__alloc(&edf.kept, sizeof *c + y->size * sizeof *c->r);
   *again = *c;
   again->r = (edf_real *)(again + 1);
-  again->chosen = 1;
   for (size_t i = 0; i < y->size; i++)
     again->r[i] = what == EDF__MOVED ? c->r[i] : what == EDF__ONES || i == m;
-  edf__borrow(again, x);
   for (size_t i = 0; what == EDF__MOVED && i < x->size; i++)
     x->value[i] *= edf_uniform((edf_real)0.8, (edf_real)1.2);
-  edf__compare(again, x);
-  edf__give_back(again);
+  again->own = edf__lend(x, &x->value, 0);
+  edf__compare(again);
+  edf__take_back(edf.aside);
+  memcpy(x->value, c->own, x->size * sizeof *x->value);
   edf__pattern p = { again->error, 1, y->size == x->size, 0, 0, x->size };
   int changed = 0;
   for (size_t k = 0; k < c->n; k++)
@@ -7383,22 +7370,25 @@ static void edf__say_likely(edf__check *c) {
   printf("\n");
 }
 
-static double edf__check_directions(edf__check *c, edf_node *x) {
+static double edf__check_directions(edf__check *c) {
   double factor;
-  int all = x->size <= (size_t)EDF__TRIES;
-  if (all || c->error > edf__tolerance || !edf__wrong_in(c, x, &factor)) return c->error;
+  int all = c->x->size <= (size_t)EDF__TRIES;
+  if (all || c->error > edf__tolerance || !edf__wrong_in(c, &factor)) return c->error;
   const char *format = factor == 0 ? "some of the other %zu entries"
                      : "some of the other %zu entries; yours is %.3g times the slope";
-  const char *likely = edf__fmt(format, x->size - c->n, factor);
-  return edf__say_fail(c->node, x, likely, "wrong along random directions, though the %zu "
+  const char *likely = edf__fmt(format, c->x->size - c->n, factor);
+  return edf__say_fail(c->node, c->x, likely, "wrong along random directions, though the %zu "
                        "entries tried are right", c->n);
 }
 
 static double edf__check_one(edf__check *c, edf_node *x) {
-  int wrong = edf__compare(c, x) > edf__tolerance;
+  edf__borrow(c, x);
+  int wrong = edf__compare(c) > edf__tolerance;
   if (!c->local || wrong) edf__report(c);
   if (wrong && !c->found) edf__say_likely(c);
-  return edf__check_directions(c, x);
+  double error = edf__check_directions(c);
+  edf__give_back(c);
+  return error;
 }
 
 /* ---- What no derivative shows: the contract of a forward and a backward. Meanwhile the arrays
@@ -7488,85 +7478,87 @@ static void edf__run_copy(edf_node *y) {
   for (int k = -1; k < y->n_in; k++) edf__take_back(edf.aside);
 }
 
-/* What backward may only read, and that it gives the same gradient again: after its forward,
-   once more, and after its forward and then a copy's. */
-static int edf__backward_breaks(edf__check *c, edf_node *x) {
-  edf_node *y = c->node;
+/* Which of its rules a backward breaks. It may only read y; it gives the same gradient again:
+   after its forward, once more, and after its forward and then a copy's; from 1024 times the
+   cotangent one 1024 times as high; and it adds: from 1 it arrives one higher than from 0. Else
+   it assigns, which shows in the numbers only where a node is used twice, or it reads them. */
+enum {
+  EDF__KEEPS, EDF__CHANGES_GRAD, EDF__CHANGES_VALUE, EDF__NOT_FINITE, EDF__NOT_AGAIN,
+  EDF__NOT_ALONE, EDF__READS, EDF__ASSIGNS, EDF__REPEATS, EDF__NOT_USED, EDF__NOT_LINEAR
+};
+static const char *const edf__breach[][2] = {                /* what is found, and likely     */
+  { "", "" },
+  { "its backward changes %s.grad, which it may only read",
+    "the same memory used for both gradients" },
+  { "its backward changes its own values, which it may only read",
+    "value where grad is meant" },
+  { "backward gives NaN or Inf",
+    "a division by 0, or the log or square root of a negative number" },
+  { "backward differs when it runs again",
+    "a buffer is not cleared before it is added to, or is used up" },
+  { "backward differs when another %s has run forward",
+    "a static or global variable: edf_state(y, bytes) is its own" },
+  { "backward reads a gradient to which it may only add",
+    "the grad of an input is read where that of the node is meant" },
+  { "backward does not add to what is there",
+    "'=' where '+=' is needed" },
+  { "backward does not add to what is there",
+    "'=' where '+=' is needed: what repeated indices give is not added up" },
+  { "backward is not linear in %s.grad",
+    "the gradient of the node is not used" },
+  { "backward is not linear in %s.grad",
+    "it is cut off or squared (a cross term with it where the value belongs?), or something is "
+    "added without it" }
+};
+
+static int edf__breach_of(edf__check *c, edf_node *x) {
+  static const int times[] = { 1, 1, 1, 1024, 1 }, begin[] = { 0, 0, 0, 0, 1 };
+  const edf_node *y = c->node;
   size_t bytes = y->size * sizeof *y->value;
-  int differs = 0;
-  c->x = x;
-  edf__your_gradient(c);
-  const edf_real *once = edf__lend(x, &x->grad, EDF__GUARD);
-  for (int k = 1; k <= 3 && !differs; k++) {
-    if (k != 2) edf__evaluate(c);
-    if (k == 3) edf__run_copy(y);
-    edf__backward_alone(c, 0, 1);
-    if (memcmp(once, x->grad, x->size * sizeof *once)) differs = k;
-  }
-  edf__take_back(edf.aside);
-  if (memcmp(y->grad, c->r, bytes))
-    return edf__say_fail(y, NULL, "the same memory used for both gradients",
-                         "its backward changes %s.grad, which it may only read", edf_label(y));
-  if (memcmp(y->value, c->centre, bytes))
-    return edf__say_fail(y, NULL, "value where grad is meant",
-                         "its backward changes its own values, which it may only read");
-  if (differs == 3)
-    return edf__say_fail(y, x, "a static or global variable: edf_state(y, bytes) is its own",
-                         "backward differs when another %s has run forward", y->op);
-  return differs && edf__say_fail(y, x, "a buffer is not cleared before it is added to, or is "
-                                  "used up", "backward differs when it runs again");
-}
-
-/* A backward must add to its inputs' gradients: from 1 it has to arrive one higher than from 0.
-   Else it assigns, which shows in the numbers only where a node is used twice, or reads them.
-   And from 1024 times the cotangent it has to arrive 1024 times as high. */
-enum { EDF__ADDS, EDF__ASSIGNS, EDF__READS, EDF__NOT_FINITE, EDF__NOT_USED, EDF__NOT_LINEAR };
-
-static int edf__how_it_adds(edf__check *c, edf_node *x) {
-  int adds = 1, assigns = 1, used = 0, linear = 1;
+  int breach = EDF__KEEPS;
   c->x = x;
   edf__your_gradient(c);
   edf_statistics s = edf_statistics_of(x->grad, x->size);
-  const edf_real *from_0 = edf__lend(x, &x->grad, EDF__GUARD);
-  edf__backward_alone(c, 1, 1);
-  for (size_t i = 0; i < x->size; i++) {
-    double zero = (double)from_0[i], one = (double)x->grad[i], slack = 1e-3 * (1 + fabs(zero));
-    if (fabs(one - zero - 1) < slack) continue;
-    adds = 0;
-    assigns &= fabs(one - zero) < slack;
-  }
-  edf__backward_alone(c, 0, 1024);
-  for (size_t i = 0; i < x->size; i++) {
-    double by = (double)x->grad[i] / 1024 - (double)from_0[i];
-    used |= x->grad[i] != from_0[i];
-    linear &= !(fabs(by) > 1e-3 * s.norm / sqrt((double)x->size));
+  if (memcmp(y->grad, c->r, bytes)) return EDF__CHANGES_GRAD;
+  if (memcmp(y->value, c->centre, bytes)) return EDF__CHANGES_VALUE;
+  if (s.bad) return EDF__NOT_FINITE;
+  double usual = s.norm / sqrt((double)x->size);
+  const edf_real *once = edf__lend(x, &x->grad, EDF__GUARD);
+  for (int k = 0; k < 5 && !breach; k++) {
+    int same = 1, assigns = 1, differs = 0;
+    if (k == 0 || k == 2) edf__evaluate(c);
+    if (k == 2) edf__run_copy(c->node);
+    edf__backward_alone(c, (edf_real)begin[k], (edf_real)times[k]);
+    for (size_t i = 0; i < x->size; i++) {
+      double was = (double)once[i], by = (double)x->grad[i] / times[k] - was;
+      double slack = k < 3 ? 0 : 1e-3 * (k < 4 ? usual : 1 + fabs(was));
+      same &= x->grad[i] == once[i];
+      if (fabs(by - begin[k]) <= slack) continue;
+      differs = 1;
+      assigns &= fabs(by) < slack;
+    }
+    if (differs) breach = k == 4 ? assigns ? EDF__ASSIGNS : EDF__READS
+                        : k == 3 ? same ? EDF__NOT_USED : EDF__NOT_LINEAR
+                        : k == 2 ? EDF__NOT_ALONE : EDF__NOT_AGAIN;
   }
   edf__take_back(edf.aside);
-  return s.bad ? EDF__NOT_FINITE : !adds ? assigns ? EDF__ASSIGNS : EDF__READS
-         : linear ? EDF__ADDS : used ? EDF__NOT_LINEAR : EDF__NOT_USED;
+  return breach;
 }
 
 /* With '=', where several entries of y come from one of x, the last one that arrives is all
    that is left, and the numbers are wrong too. */
-static int edf__check_adds(edf__check *c, edf_node *x) {
+static int edf__backward_breaks(edf__check *c, edf_node *x) {
   const edf_node *y = c->node;
-  int how = edf__how_it_adds(c, x);
-  if (how == EDF__ADDS || (how >= EDF__NOT_USED && edf__is(y, EDF_IS_MISMATCHED))) return 0;
-  if (how == EDF__NOT_FINITE)
-    return edf__say_fail(y, x, "a division by 0, or the log or square root of a negative "
-                         "number", "backward gives NaN or Inf");
-  if (how == EDF__READS)
-    return edf__say_fail(y, x, "the grad of an input is read where that of the node is meant",
-                         "backward reads a gradient to which it may only add");
-  if (how >= EDF__NOT_USED)
-    return edf__say_fail(y, x, how == EDF__NOT_USED ? "the gradient of the node is not used"
-                         : "it is cut off or squared (a cross term with it where the value "
-                         "belongs?), or something is added without it",
-                         "backward is not linear in %s.grad", edf_label(y));
-  edf__compare(c, x);
-  return edf__say_fail(y, x, c->n_wrong ? "'=' where '+=' is needed: what repeated indices "
-                       "give is not added up" : "'=' where '+=' is needed",
-                       "backward does not add to what is there");
+  int breach = edf__breach_of(c, x);
+  if (!breach || (breach >= EDF__NOT_USED && edf__is(y, EDF_IS_MISMATCHED))) return 0;
+  if (breach == EDF__ASSIGNS) {
+    edf__borrow(c, x);
+    edf__compare(c);
+    edf__give_back(c);
+    if (c->n_wrong) breach = EDF__REPEATS;
+  }
+  return edf__say_fail(y, breach <= EDF__CHANGES_VALUE ? NULL : x, edf__breach[breach][1],
+                       edf__breach[breach][0], breach == EDF__NOT_ALONE ? y->op : edf_label(y));
 }
 
 edf_node *edf_expect_mismatch(edf_node *node) {
@@ -7597,12 +7589,11 @@ static double edf__check_alone(edf_node *y, const edf_node *whole) {
   int mismatch = edf__is(y, EDF_IS_MISMATCHED), differs = 0;
   for (int k = 0; k < y->n_in && worst <= edf__tolerance; k++) {
     edf_node *x = y->in[k];
-    if (!x->needs_grad) continue;
-    double error = edf__check_adds(c, x);
-    if (error == 0 && mismatch) differs |= edf__compare(c, x) > edf__tolerance;
-    else if (error == 0 && (y != whole || x->kind == EDF_COMPNODE))
-      error = edf__check_one(c, x);
-    worst = fmax(worst, error);
+    if (!x->grad || (y == whole && !mismatch && x->kind != EDF_COMPNODE)) continue;
+    if (!mismatch) { worst = fmax(worst, edf__check_one(c, x)); continue; }
+    edf__borrow(c, x);
+    differs |= edf__compare(c) > edf__tolerance;
+    edf__give_back(c);
   }
   if (mismatch && worst == 0) worst = edf__say_mismatch(y, differs);
   edf__free(c);
@@ -7704,9 +7695,11 @@ edf_verdict edf_verdict_of(edf_node *y) {
   v.unwritten = edf__forgotten(c, &v.first);
   for (int k = 0; k < y->n_in; k++) {
     edf_node *x = y->in[k];
-    if (!x->needs_grad || !x->grad) continue;
-    if (!v.wrong_in && edf__wrong_in(c, x, &v.factor)) v.wrong_in = x;
-    if (!v.assigned && edf__how_it_adds(c, x) == EDF__ASSIGNS) v.assigned = x;
+    if (!x->grad) continue;
+    edf__borrow(c, x);
+    if (!v.wrong_in && edf__wrong_in(c, &v.factor)) v.wrong_in = x;
+    edf__give_back(c);
+    if (!v.assigned && edf__breach_of(c, x) == EDF__ASSIGNS) v.assigned = x;
   }
   if (!v.wrong_in) v.factor = 0;
   edf__free(c);

@@ -74,9 +74,10 @@ double inside_check_directions(edf_node *y, edf_node *p) {
   edf_aside *aside = edf_begin_aside();
   edf__check *c = edf__new_check(y, 1);
   edf__each(edf__find_needs);
-  c->x = p;
+  edf__borrow(c, p);
   c->n = 1;
-  double error = edf__check_directions(c, p);
+  double error = edf__check_directions(c);
+  edf__give_back(c);
   edf__free(c);
   edf_end_aside(aside);
   return error;
