@@ -6866,7 +6866,8 @@ typedef struct { size_t i; double yours, numeric; } edf__tried;     /* entry i o
 typedef struct {
   edf_node *node, *x;                    /* d sum_i r[i] node[i] / d x                        */
   int local, found;                      /* through this node alone; a culprit was found      */
-  edf_real *r, *plus, *centre;           /* the node at x + h and at x                        */
+  edf_real *r, *other;                   /* the cotangent; another one                        */
+  edf_real *plus, *centre;               /* the node at x + h and at x                        */
   const edf_real *own;                   /* the values of x, of which a copy moves            */
   double left, right;                    /* the slopes on both sides of the last entry        */
   edf__tried tried[EDF__TRIES];
@@ -6877,13 +6878,14 @@ typedef struct {
 /* Under a random cotangent. */
 static edf__check *edf__new_check(edf_node *node, int local) {
   size_t n = node->size;
-  edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c + 3 * n * sizeof *c->r);
+  edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c + 4 * n * sizeof *c->r);
   double norm = 0;
   c->node = c->x = node;
   c->local = local;
   c->r = (edf_real *)(c + 1);
   c->plus = c->r + n;
   c->centre = c->plus + n;
+  c->other = c->centre + n;
   for (size_t i = 0; i < n; i++) {
     edf_real size = edf_uniform((edf_real)0.5, (edf_real)1.5);
     c->r[i] = edf__random_unit() < 0.5 ? -size : size;
@@ -6971,51 +6973,48 @@ static double edf__error(const edf__check *c, double yours, double numeric) {
 /* ---- Where a number proves nothing. If a slope does not agree and differs between right and
    left, smaller steps are tried: if right and left then still differ as much, the entry is at a
    kink, and is skipped if yours is between the two; if not, it was only near one, and the slope
-   of a step that does not reach it counts. */
-static int edf__at_kink(edf__check *c, edf__tried *t) {
+   of a step that does not reach it counts. Rounding moves the numeric slope about when the step
+   changes; a derivative stays. What differs by no more than that cannot be measured: so it is
+   in a model that has learnt. Where many are wrong for sure, noise is not looked for. */
+enum { EDF__AT_KINK = 1, EDF__IN_NOISE };
+static int edf__doubt(edf__check *c, edf__tried *t) {
+  static const double factor[] = { 0.5, 0.7, 1.4, 2, 3 };
   double slope = edf__slope(c, t->i, edf__h), bend = fabs(c->right - c->left);
-  double slack = edf__small * bend + c->noise;
-  if (bend < 1e-3 * (fabs(slope) + c->floor)) return 0;
-  for (double h = edf__h / 16; h > edf__h / 300; h /= 4) {
+  double slack = edf__small * bend + c->noise, least, most;
+  int bent = bend >= 1e-3 * (fabs(slope) + c->floor);
+  for (double h = edf__h / 16; bent && h > edf__h / 300; h /= 4) {
     slope = edf__slope(c, t->i, h);
-    if (fabs(c->right - c->left) > 0.5 * bend)
-      return t->yours >= fmin(c->left, c->right) - slack &&
-             t->yours <= fmax(c->left, c->right) + slack;
-    if (edf__error(c, t->yours, slope) < edf__error(c, t->yours, t->numeric))
+    bent = fabs(c->right - c->left) <= 0.5 * bend;
+    if (!bent && t->yours >= fmin(c->left, c->right) - slack &&
+        t->yours <= fmax(c->left, c->right) + slack) return EDF__AT_KINK;
+    if (bent && edf__error(c, t->yours, slope) < edf__error(c, t->yours, t->numeric))
       t->numeric = slope;
   }
-  return 0;
-}
-
-/* Rounding moves the numeric slope about when the step changes; a derivative stays. What
-   differs by no more than that cannot be measured: so it is in a model that has learnt. */
-static int edf__in_noise(edf__check *c, const edf__tried *t) {
-  static const double factor[] = { 0.5, 0.7, 1.4, 2, 3 };
-  double least = t->numeric, most = least;
+  if (edf__error(c, t->yours, t->numeric) <= edf__tolerance || c->n_wrong >= EDF__SURE) return 0;
+  least = most = t->numeric;
   for (int i = 0; i < 5; i++) {
-    double slope = edf__slope(c, t->i, edf__h * factor[i]);
+    slope = edf__slope(c, t->i, edf__h * factor[i]);
     least = fmin(least, slope);
     most = fmax(most, slope);
   }
-  return fabs(t->yours - t->numeric) <= (EDF_REAL_IS_DOUBLE ? 2 : 5) * (most - least);
+  int moves = fabs(t->yours - t->numeric) <= (EDF_REAL_IS_DOUBLE ? 2 : 5) * (most - least);
+  return moves ? EDF__IN_NOISE : 0;
 }
 
-/* Entries that differ but prove nothing are skipped: the last one takes their place. Where many
-   do prove something, noise is not looked for. */
+/* Entries that differ but prove nothing are skipped: the last one takes their place. */
 static void edf__judge(edf__check *c) {
   c->error = 0;
   c->n_kink = c->n_noise = c->n_wrong = c->worst = 0;
   for (size_t k = 0; k < c->n;) {
     edf__tried *t = &c->tried[k];
-    int kink = edf__error(c, t->yours, t->numeric) > edf__tolerance && edf__at_kink(c, t);
+    int differs = edf__error(c, t->yours, t->numeric) > edf__tolerance;
+    int doubt = differs ? edf__doubt(c, t) : 0;
     double error = edf__error(c, t->yours, t->numeric);        /* a smaller step may agree    */
-    int wrong = error > edf__tolerance;
-    int noise = wrong && !kink && c->n_wrong < EDF__SURE && edf__in_noise(c, t);
-    c->n_kink += (size_t)kink;
-    c->n_noise += (size_t)noise;
-    if (kink || noise) { *t = c->tried[--c->n]; continue; }
+    c->n_kink += doubt == EDF__AT_KINK;
+    c->n_noise += doubt == EDF__IN_NOISE;
+    if (doubt) { *t = c->tried[--c->n]; continue; }
     if (error > c->error) { c->error = error; c->worst = k; }
-    c->n_wrong += (size_t)wrong;
+    c->n_wrong += error > edf__tolerance;
     k++;
   }
 }
@@ -7195,22 +7194,14 @@ static int edf__is_times(const edf__check *c, double factor, int where) {
   return 1;
 }
 
-/* What the same check shows again, where one thing is another: the cotangent is 1, or 1 in
-   entry m and else 0; or x has moved. */
+/* The same check again, where one thing is another: the cotangent is 1, or 1 in entry m and
+   else 0; or x has moved. */
 enum { EDF__ONES, EDF__ONE, EDF__MOVED };
-typedef struct {
-  double error;
-  int same;                              /* yours is what it was, the derivative is not       */
-  int own, others, moved;                /* yours is 0 but in x[m]; others of x count, or any */
-  size_t stray;                          /* an entry of x that counts in yours alone          */
-} edf__pattern;
-
-static edf__pattern edf__again(const edf__check *c, int what, size_t m) {
-  edf_node *x = c->x, *y = c->node;
-  edf__check *again = (edf__check *)edf__alloc(&edf.kept, sizeof *c + y->size * sizeof *c->r);
+static double edf__again(const edf__check *c, int what, size_t m, edf__check *again) {
+  edf_node *x = c->x;
   *again = *c;
-  again->r = (edf_real *)(again + 1);
-  for (size_t i = 0; i < y->size; i++)
+  again->r = c->other;
+  for (size_t i = 0; i < c->node->size; i++)
     again->r[i] = what == EDF__MOVED ? c->r[i] : what == EDF__ONES || i == m;
   for (size_t i = 0; what == EDF__MOVED && i < x->size; i++)
     x->value[i] *= edf_uniform((edf_real)0.8, (edf_real)1.2);
@@ -7218,36 +7209,44 @@ static edf__pattern edf__again(const edf__check *c, int what, size_t m) {
   edf__compare(again);
   edf__take_back(edf.aside);
   memcpy(x->value, c->own, x->size * sizeof *x->value);
-  edf__pattern p = { again->error, 1, y->size == x->size, 0, 0, x->size };
-  int changed = 0;
-  for (size_t k = 0; k < c->n; k++)
-    p.same &= x->grad[c->tried[k].i] == (edf_real)c->tried[k].yours;
-  for (size_t k = 0; k < again->n; k++) {
-    const edf__tried *t = &again->tried[k], *before = &c->tried[k];
-    int moves = fabs(t->numeric) > again->floor;
-    changed |= t->i == before->i && edf__error(c, t->numeric, before->numeric) > edf__small;
-    p.own &= t->i == m || t->yours == 0;
-    p.moved |= moves;
-    p.others |= moves && t->i != m;
-    if (fabs(t->yours) > again->floor && fabs(t->numeric) <= again->noise) p.stray = t->i;
+  return again->error;
+}
+
+/* When x moves: the derivative does, and yours does not. */
+static int edf__stays(const edf__check *c) {
+  edf__check moved;
+  int stays = 1, changed = 0;
+  edf__again(c, EDF__MOVED, 0, &moved);
+  for (size_t k = 0; k < c->n; k++) {
+    const edf__tried *t = &c->tried[k], *now = &moved.tried[k];
+    stays &= c->x->grad[t->i] == (edf_real)t->yours;
+    changed |= k < moved.n && now->i == t->i &&
+               edf__error(c, now->numeric, t->numeric) > edf__small;
   }
-  p.same &= changed;
-  edf__free(again);
-  return p;
+  return stays && changed;
 }
 
 /* What the cotangent of entry m alone shows: yours reaches only x[m], though other entries of x
    move y[m] too; or it reaches an entry that does not. */
 static int edf__say_probe(const edf__check *c, size_t m) {
   const edf_node *x = c->x, *y = c->node;
-  edf__pattern p = edf__again(c, EDF__ONE, m);
-  if (p.own && p.others)
-    printf("a cross term: each entry of %s moves several of %s", edf_label(x), edf_label(y));
-  else if (p.moved && p.stray < x->size)
-    printf("a wrong index: the gradient of %s%s arrives at %s%s, on which it does not depend",
-           edf_label(y), edf__indices(y, m), edf_label(x), edf__indices(x, p.stray));
-  else return 0;
-  return 1;
+  size_t stray = x->size;
+  int own = y->size == x->size, others = 0, any = 0;
+  edf__check one;
+  edf__again(c, EDF__ONE, m, &one);
+  for (const edf__tried *t = one.tried; t < one.tried + one.n; t++) {
+    int moves = fabs(t->numeric) > one.floor;
+    any |= moves;
+    others |= moves && t->i != m;
+    own &= t->i == m || t->yours == 0;
+    if (fabs(t->yours) > one.floor && fabs(t->numeric) <= one.noise) stray = t->i;
+  }
+  if (own && others)
+    return printf("a cross term: each entry of %s moves several of %s", edf_label(x),
+                  edf_label(y));
+  return any && stray < x->size &&
+         printf("a wrong index: the gradient of %s%s arrives at %s%s, on which it does not depend",
+                edf_label(y), edf__indices(y, m), edf_label(x), edf__indices(x, stray));
 }
 
 /* How many entries of a gradient are not the derivative. */
@@ -7313,15 +7312,13 @@ static int edf__say_lost(const edf__check *c) {
 }
 
 static void edf__say_factor(const edf__check *c, double factor) {
+  const edf_node *y = c->node, *x = c->x;
   printf("a factor: yours is %.3g times the derivative", factor);
-  for (int k = 0; k < 2; k++) {
-    const edf_node *x = k ? c->x : c->node;
-    for (int d = 0; d < x->rank; d++) {
-      int n = x->dim[d];
-      if (n < 2 || (fabs(factor / n - 1) > 0.01 && fabs(factor * n - 1) > 0.01)) continue;
-      printf("; dimension %d of %s is %d", d, edf_label(x), n);
-      return;
-    }
+  for (int k = 0; k < y->rank + x->rank; k++) {
+    int d = k < y->rank ? k : k - y->rank, n = k < y->rank ? y->dim[d] : x->dim[d];
+    if (n < 2 || (fabs(factor / n - 1) > 0.01 && fabs(factor * n - 1) > 0.01)) continue;
+    printf("; dimension %d of %s is %d", d, edf_label(k < y->rank ? y : x), n);
+    return;
   }
 }
 
@@ -7331,6 +7328,7 @@ static void edf__say_likely(edf__check *c) {
   int yours_is_0 = 1, derivative_is_0 = 1, one_is_0 = 1;     /* where they differ            */
   int of[2][2] = { { 0, 0 }, { 0, 0 } };                     /* [they differ][x < 0]         */
   double yn = 0, nn = 0;
+  edf__check again;
   for (const edf__tried *t = c->tried; t < c->tried + c->n; t++) {
     int wrong = edf__error(c, t->yours, t->numeric) > edf__tolerance;
     of[wrong][c->x->value[t->i] < 0]++;
@@ -7354,17 +7352,17 @@ static void edf__say_likely(edf__check *c) {
     printf("transposed: yours[j,i] is the derivative for [i,j]");
   else if (yours_is_0 && sided) printf("a mask: yours is 0%s", where);
   else if (yours_is_0) printf("some entries are never written (a dropped row?)");
-  else if (derivative_is_0 && edf__again(c, EDF__ONES, 0).error > edf__small)
+  else if (derivative_is_0 && edf__again(c, EDF__ONES, 0, &again) > edf__small)
     printf("a mask is missing: wrong where the derivative is 0");
   else if (edf__is_times(c, -1, EDF__WRONG)) printf("the sign%s", where);
   else if (edf__say_misread(c) || edf__say_probe(c, 0) || edf__say_probe(c, n - 1) ||
            edf__say_probe(c, worst) || edf__say_lost(c)) {}
   else if (one_is_0)
     printf("a mask the wrong way round: yours is 0 where the derivative is not");
-  else if (edf__again(c, EDF__MOVED, 0).same)
+  else if (edf__stays(c))
     printf("it does not change with %s: a buffer from an earlier forward, or a factor is "
            "missing", x);
-  else if (edf__again(c, EDF__ONES, 0).error <= edf__small)    /* ones hide a cross term */
+  else if (edf__again(c, EDF__ONES, 0, &again) <= edf__small)    /* ones hide a cross term */
     printf("a cross term: it agrees where the gradient of %s is constant", y);
   else printf("no simple pattern; work out one entry by hand");
   printf("\n");
@@ -7407,9 +7405,7 @@ static void edf__lend_all(edf_node *y) {
   }
 }
 
-static int edf__is_like_first(const edf_node *y) {            /* no shape function?          */
-  return y->n_in && y->rank == y->in[0]->rank && y->size == y->in[0]->size;
-}
+static int edf__has_no_shape(const edf_node *y) { return y->shape == edf__shape_of_first; }
 
 /* The guards are what they were, and the values of the inputs. */
 static int edf__guards_break(const edf_node *y) {
@@ -7420,7 +7416,7 @@ static int edf__guards_break(const edf_node *y) {
     int changed = input && memcmp(*l.at, l.own, l.x->size * sizeof *l.own);
     int outside = edf__take_back(edf.aside);
     if (outside && !broken)
-      broken = edf__say_fail(y, NULL, values && edf__is_like_first(y)
+      broken = edf__say_fail(y, NULL, values && edf__has_no_shape(y)
                              ? "an index beyond the end or below 0, or no shape function"
                              : "an index that goes beyond the end, or below 0",
                              "its code writes outside of %s%s", edf_label(l.x),
@@ -7452,7 +7448,7 @@ static int edf__forward_breaks(edf__check *c) {
   size_t first = 0, forgotten = edf__forgotten(c, &first), bytes = y->size * sizeof *y->value;
   int part = first && 2 * first <= y->size && first + forgotten == y->size;
   if (forgotten)
-    return edf__say_fail(y, NULL, part && edf__is_like_first(y)
+    return edf__say_fail(y, NULL, part && edf__has_no_shape(y)
                          ? "a forgotten shape function: it has the shape of its first input"
                          : "a loop that begins late or ends early", "forward does not write "
                          "%s%s, and %zu of %zu entries in all", edf_label(y),
