@@ -58,7 +58,7 @@
    >>optim 266 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
      _each l2 l1 update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
-   >>tools 417 What tools are made of: watch _passes unwatch find_watcher is follows_batch
+   >>tools 418 What tools are made of: watch _passes unwatch find_watcher is follows_batch
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
@@ -923,6 +923,10 @@ static void edf__append(edf_node ***list, int *n, edf_node *x) {
   (*list)[(*n)++] = x;
 }
 
+/* What a node of the program's runs for the first time is looked at in >>check; 1: it ran. */
+typedef int edf__runner(edf_node *y, void (*run)(edf_node *));
+EDF__HOOK(edf__runner, edf__run_first)
+
 /* ---- Shapes: from the inputs' to a node's, again for each batch. */
 static void edf__shape_of_first(edf_node *y) {
   if (!y->n_in) edf__fail_at(y, "a node without inputs needs a shape function");
@@ -931,7 +935,7 @@ static void edf__shape_of_first(edf_node *y) {
 }
 
 static void edf__infer(edf_node *y) {
-  y->shape(y);
+  if (y->value || !edf__run_first || !edf__run_first(y, y->shape)) y->shape(y);
   edf__find_size(y);
   edf_real *value = y->value, *grad = y->grad;
   y->value = y->grad = NULL;             /* where there is no memory for so many              */
@@ -1021,16 +1025,13 @@ static void edf__mark(edf_node *target) {            /* its ancestors; everythin
   }
 }
 
-/* ---- Forward. A debugger may have run the node meanwhile, a device runs it elsewhere; what a
-   node of the program's reads when it first runs is looked at in >>check. */
-typedef void edf__runner(edf_node *c);
-EDF__HOOK(edf__runner, edf__run_first)
+/* ---- Forward. A debugger may have run the node meanwhile, a device runs it elsewhere. */
 static void edf__call_forward(edf_node *c) {
   if (edf__tell(EDF_BEFORE_FORWARD, c)) return;
-  int first = !c->ran && c->is >> EDF_IS_OWN & 1 && edf__run_first;
+  int looked_at = c->ran || !edf__run_first;
   c->ran = 0;                            /* it may stop                                       */
-  if (first) edf__run_first(c);
-  else if (!edf__seam || !edf__seam->node(c, 0)) c->forward(c);
+  if (!edf__seam || !edf__seam->node(c, 0))
+    if (looked_at || !edf__run_first(c, c->forward)) c->forward(c);
   c->ran = edf.feeds;
   edf__tell(EDF_AFTER_FORWARD, c);
 }
@@ -1224,7 +1225,9 @@ static int edf__starts_backward(edf_node *c) {
   if (edf__tell(EDF_BEFORE_BACKWARD, c)) return 0;
   if (edf__seam && edf__seam->node(c, 1)) { edf__ends_backward(c); return 0; }
   for (int k = c->lazy; k < c->n_in; k++) edf__end_fresh(c->in[k]);
-  return 1;
+  if (c->steps++ || !edf__run_first || !edf__run_first(c, c->backward)) return 1;
+  edf__ends_backward(c);
+  return 0;
 }
 
 static void edf__backward_nodes(void) {
@@ -6269,6 +6272,7 @@ static int edf__notice_event(int event, edf_node *x) {
   int nobody = edf.telling || (!edf.watchers && !edf.look);
   edf_watcher *w = edf.watchers, *next;
   edf_node *target = edf.target;
+  if (event == EDF__STOPPED && edf__run_first) edf__run_first(NULL, NULL);
   if (event == EDF__STOPPED) { edf__end_asides(); return edf.telling = 0; }
   if (nobody && event != EDF_CLEARED) return 0;
   edf.telling = 1;
@@ -6852,6 +6856,9 @@ EDF__C_END
 #endif
 
 #if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
+#ifndef __wasi__                         /* it has none                                       */
+#include <signal.h>
+#endif
 EDF__C_BEGIN
 /* ---- The definition. The step h is a compromise: the error of a central difference is
    h^2 y'''/6, and that of rounding is eps |y| / h. */
@@ -6990,7 +6997,8 @@ static int edf__doubt(edf__check *c, edf__tried *t) {
     if (bent && edf__error(c, t->yours, slope) < edf__error(c, t->yours, t->numeric))
       t->numeric = slope;
   }
-  if (edf__error(c, t->yours, t->numeric) <= edf__tolerance || c->n_wrong >= EDF__SURE) return 0;
+  if (c->n_wrong >= EDF__SURE || edf__error(c, t->yours, t->numeric) <= edf__tolerance)
+    return 0;
   least = most = t->numeric;
   for (int i = 0; i < 5; i++) {
     slope = edf__slope(c, t->i, edf__h * factor[i]);
@@ -7060,7 +7068,7 @@ static const edf_real *edf__lend(edf_node *x, edf_real **at, size_t guards) {
 }
 
 /* The values of x are lent while they move: those of an Input are the caller's, and may be
-   constant. All entries of a small tensor are tried; of a large one a sample, drawn at random. */
+   constant. All entries of a small tensor are tried, of a large one a sample, at random. */
 static void edf__borrow(edf__check *c, edf_node *x) {
   size_t all = x->size;
   c->x = x;
@@ -7244,9 +7252,10 @@ static int edf__say_probe(const edf__check *c, size_t m) {
   if (own && others)
     return printf("a cross term: each entry of %s moves several of %s", edf_label(x),
                   edf_label(y));
-  return any && stray < x->size &&
-         printf("a wrong index: the gradient of %s%s arrives at %s%s, on which it does not depend",
-                edf_label(y), edf__indices(y, m), edf_label(x), edf__indices(x, stray));
+  if (!any || stray == x->size) return 0;
+  return printf("a wrong index: the gradient of %s%s arrives at %s%s, on which it does not "
+                "depend", edf_label(y), edf__indices(y, m), edf_label(x),
+                edf__indices(x, stray));
 }
 
 /* How many entries of a gradient are not the derivative. */
@@ -7654,29 +7663,39 @@ double edf_gradcheck(edf_node *node) {
 }
 
 /* ---- An operand that the constructor was not given, y->in[n_in], is NULL, and the program
-   would end without a word. When a node of the program's first runs, there are NaN instead;
-   where NaN come out, and not if these are 1, they were read. */
-static void edf__look_behind(edf_node *y) {
-  static edf_node behind;
-  size_t bad[2] = { 0, 0 }, size = y->size;
+   would end without a word. What crashes when it first runs, and no longer with a node there,
+   reads that. Any other crash is left as it is. */
+#ifdef SIGSEGV
+static edf_node *edf__at_first;
+static void (*edf__its)(edf_node *);
+
+static void edf__crashed(int number) {
+  edf_node *y = edf__at_first;
+  signal(number, SIG_DFL);
+  if (!y) return;                        /* to what crashed, which ends the program           */
+  edf_node behind = *y;
+  const char *what = edf__its == y->shape ? "shape function"
+                   : edf__its == y->forward ? "forward" : "backward";
   int n = y->n_in;
-  for (int k = 0; k < n; k++) size = y->in[k]->size > size ? y->in[k]->size : size;
-  behind = *y;
-  behind.grad = NULL;
-  behind.value = (edf_real *)edf__alloc(&edf.computed, edf__times(size, sizeof *y->value));
   y->in[n] = &behind;
-  for (int k = 0; k == 0 || (k == 1 && bad[0]); k++) {
-    edf__fill_here(behind.value, size, k ? 1 : (edf_real)NAN);
-    if (!edf__seam || !edf__seam->node(y, 0)) y->forward(y);
-    bad[k] = edf_statistics_of(y->value, y->size).bad;
-  }
+  edf__its(y);
   y->in[n] = NULL;
-  edf__free(behind.value);
-  if (bad[0] > bad[1])
-    edf__fail_at_with(y, y, "its forward reads in[%d], but it was built with %d input%s: was "
-                      "an operand forgotten?", n, n, n == 1 ? "" : "s");
+  edf__fail_at_with(y, y, "its %s reads in[%d], but it was built with %d input%s: was an "
+                    "operand forgotten?", what, n, n, n == 1 ? "" : "s");
+}
+
+static int edf__look_behind(edf_node *y, void (*run)(edf_node *)) {
+  edf__at_first = y;
+  edf__its = run;
+  if (!y || !edf__is(y, EDF_IS_OWN)) return 0;
+  void (*before)(int) = signal(SIGSEGV, edf__crashed);
+  run(y);
+  signal(SIGSEGV, before);
+  edf__at_first = NULL;
+  return 1;
 }
 EDF__HOOKED(edf__runner, edf__run_first, edf__look_behind)
+#endif
 
 /* ---- For tools: the verdict on one node, at copies of its arrays and its inputs'. */
 edf_verdict edf_verdict_of(edf_node *y) {

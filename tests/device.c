@@ -285,7 +285,7 @@ static void calls_in_order(void) {
             ? "pass 1: = u 0, forward s, pull s 4, here t, push t 4, "
               "no forward l, pull t 4, here l, push l 1, "
             : "pass 1: = u 0, no forward s, pull u 4, here s, push s 4, pull s 4, here t, "
-              "push t 4, forget ?, no forward l, pull t 4, here l, push l 1, ");
+              "push t 4, no forward l, pull t 4, here l, push l 1, ");
     Backward(loss);
     told_is("backward", runs_nodes
             ? "fill l.grad 1, zero p.grad 2, zero u.grad 4, zero s.grad 4, zero t.grad 4, "

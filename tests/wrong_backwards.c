@@ -12,6 +12,8 @@
 #include "capture.h"
 #include "edf.h"
 #include "golden.h"
+#include <signal.h>
+#include <sys/wait.h>
 
 static int wrong;                            /* 0: right; else which mistake is made */
 
@@ -337,20 +339,95 @@ static double check(CompNode *(*build)(void), int mistake_made, unsigned seed) {
   return error;
 }
 
-/* An operand that was not given is NULL; the first forward names who reads it. */
+/* An operand that was not given is NULL: who reads it first is named, at whatever it does. */
+static void other_shape(CompNode *y) {
+  y->rank = 1;
+  y->dim[0] = y->in[1]->dim[0];
+}
+static void other_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(y->in[0], i, y->grad[i] * y->in[1]->value[i]);
+}
+static void other_grad(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->in[1]->grad[i] += y->grad[i];
+}
+
+#if defined __SANITIZE_ADDRESS__ || defined _WIN32       /* who tell it themselves */
+#define CRASHES 0
+#else
+#define CRASHES 1
+#endif
+
 static void an_operand_is_forgotten(void) {
-  for (int k = 0; k < 2; k++) {
+  static const struct {
+    const char *what;
+    void (*shape)(CompNode *), (*forward)(CompNode *), (*backward)(CompNode *);
+  } reads[] = {
+    { "shape function", other_shape, f_forward, f_backward },
+    { "forward", NULL, two_forward, two_backward },
+    { "backward", NULL, f_forward, other_backward },
+    { "backward", NULL, f_forward, other_grad }
+  };
+  static CompNode *y;
+  f = tanh;
+  for (int k = 0; k < 8 * CRASHES; k++) {
+    static char expected[200];
+    int r = k / 2;
     Parameter *x = around_0();
-    CompNode *y = named(edf_compnode("Two", two_forward, two_backward, x));
-    CHECK(y->in[1] == NULL, "something stands behind the last input");
-    TRY(k ? (void)edf_gradcheck(y) : Forward());
-    CHECK(panicked && strstr(caught, ": Two: its forward reads in[1], but it was built with 1 "
-                             "input: was an operand forgotten?\n  Two \"y\" [2, 4]   "), "%s",
-          caught);
+    y = NULL;
+    TRY(y = named(edf_compnode_shaped("Two", reads[r].shape, reads[r].forward,
+                                      reads[r].backward, x)));
+    CHECK(r == 0 || (y && y->in[1] == NULL), "something stands behind the last input");
+    if (y) { TRY(if (k % 2) edf_gradcheck(y); else { Forward(); Backward(y); }); }
+    snprintf(expected, sizeof expected, ": Two: its %s reads in[1], but it was built with 1 "
+             "input: was an operand forgotten?\n  Two \"%s\" [", reads[r].what,
+             y ? "y" : "Two0");
+    CHECK(panicked && strstr(caught, expected), "%s", caught);
+    CHECK(!y || strstr(caught, "[2, 4]   "), "%s", caught);
     CHECK(strstr(caught, "built at tests/wrong_backwards.c:"), "%s", caught);
-    CHECK(y->in[1] == NULL, "something stands behind the last input");
+    CHECK(!y || y->in[1] == NULL, "something stands behind the last input");
     edf_clear();
   }
+}
+
+/* What looks whether it is there may: in[n_in] is NULL. And what crashes for another reason
+   does, also after a stop. */
+static void any_forward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) {
+    y->value[i] = 0;
+    for (int k = 0; y->in[k]; k++) y->value[i] += y->in[k]->value[i];
+  }
+}
+static void any_backward(CompNode *y) {
+  for (int k = 0; y->in[k]; k++)
+    for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[k], i, y->grad[i]);
+}
+static void any_shape(CompNode *y) {
+  y->rank = 2;
+  for (int d = 0; d < 2; d++) y->dim[d] = (y->in[1] ? y->in[1] : y->in[0])->dim[d];
+}
+static CompNode *any_node(void) {
+  return edf_compnode_shaped("Any", any_shape, any_forward, any_backward, around_0());
+}
+static void stopping_forward(CompNode *y) { edf_stop("%s stops", y->name); }
+static void astray_forward(CompNode *y) { y->value[(size_t)1 << 40] = 1; }
+
+static void other_crashes(void) {
+  for (int k = 0; k < 2 * CRASHES; k++) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+      CompNode *y = edf_compnode("Two", k ? stopping_forward : astray_forward, NULL,
+                                 around_0());
+      TRY(Forward());
+      astray_forward(y);
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "%d", status);
+  }
+  edf_clear();
 }
 
 /* A NaN that comes from elsewhere is none of these. */
@@ -576,6 +653,7 @@ static void right_ones_are_not_accused(void) {
   NOT_ACCUSED(turned_node);
   NOT_ACCUSED(cut_node);
   NOT_ACCUSED(twice_node);
+  NOT_ACCUSED(any_node);
   if (EDF_REAL_IS_DOUBLE) NOT_ACCUSED(large_square);
   for (kind = 0; kind < N_KINDS; kind++) NOT_ACCUSED(keeps_node);
 }
@@ -584,6 +662,7 @@ int main(int argc, char **argv) {
   golden_arguments(argc, argv);
   RUN(right_ones_are_not_accused);
   RUN(an_operand_is_forgotten);
+  RUN(other_crashes);
   RUN(a_value_is_not_a_number);
   RUN(mistakes_are_called_by_name);
   if (EDF_REAL_IS_DOUBLE) RUN(a_sign_in_a_sample);
