@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1694 (1694), to the end of >>nodes: no notation yet
-   Second sitting: lines 1695 to 3056 (1362): then you have read the framework
+   First sitting:  lines 1 to 1697 (1697), to the end of >>nodes: no notation yet
+   Second sitting: lines 1698 to 3059 (1362): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,7 +36,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 313 Errors, memory and names          >>core 492 Nodes, lists and the three loops
+   >>memory 313 Errors, memory and names          >>core 495 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 404 Declarations and equations
    >>einsum 646 Equations as nodes                >>products 232 Products, softmax, losses
@@ -63,7 +63,7 @@
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
    >>print 534 A program as text: print _program _node formula
-   >>check 898 The gradient check: gradcheck expect_mismatch
+   >>check 902 The gradient check: gradcheck expect_mismatch
    >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
