@@ -24,22 +24,22 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1697 (1697), to the end of >>nodes: no notation yet
-   Second sitting: lines 1698 to 3059 (1362): then you have read the framework
+   First sitting:  lines 1 to 1723 (1723), to the end of >>nodes: no notation yet
+   Second sitting: lines 1724 to 3091 (1368): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
    >>notation 28 The index notation
-   >>api 350 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+   >>api 351 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
      input parameter compnode _shaped addgrad state name label want_grad feed forward _to
      backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push _grad
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 313 Errors, memory and names          >>core 495 Nodes, lists and the three loops
+   >>memory 318 Errors, memory and names          >>core 515 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 404 Declarations and equations
-   >>einsum 646 Equations as nodes                >>products 232 Products, softmax, losses
+   >>einsum 646 Equations as nodes                >>products 238 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 156 The seam of a device: rule RULE_NUMBERS route window device _table open_device
@@ -49,13 +49,13 @@
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 355 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
-   >>layers 1008 Layers, from normalisation to recurrences: layer_norm _package _params
+   >>layers 1011 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params dropout embed concat _list slice select reshape
      grouped_conv_params conv _package _params transposed_conv max_pool avg_pool residual
      _package _params highway _package _params attention _package _params causal_attention cell
      recurrent_package recurrent_state rnn _cell _params ugrnn _cell _params gru _cell _params
      lstm _cell _params unroll recurrence
-   >>optim 266 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
+   >>optim 273 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
      _each l2 l1 update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
    >>tools 418 What tools are made of: watch _passes unwatch find_watcher is follows_batch
@@ -257,7 +257,7 @@ struct edf_node {
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
   int          fed;                      /* rows of an Input's last feed; -1: never, -2: freed */
   char         wanted, needs_grad, active;         /* a gradient; one; in the pass that runs  */
-  char         reached, beyond;          /* by Backward, so it may step; behind a mismatch    */
+  char         reached, beyond;          /* 1: by Backward; 2: and used; behind a mismatch    */
   int          lazy, is;                 /* as its op says; 1 << EDF_IS_... of what it is     */
   char         row_dims, causal;         /* a row: its last indices; | S<=t                   */
   signed char  letters_of;               /* the input whose indices it has; -1: none has them */
@@ -326,6 +326,7 @@ typedef struct edf_graph {
   const char *file; int line;            /* of the program's call that runs, for messages     */
   size_t room;                           /* bytes behind its data; 0: nobody knows            */
   int unfinished;                        /* 1: the last node is built and runs eagerly        */
+  const char *late;                      /* who changed gradients that a step had used        */
 } edf_graph;
 
 extern edf_graph edf;
@@ -632,6 +633,11 @@ static void edf__say_place(const char *op, const char *file, int line) {
 #define edf__say_who(who) edf__say_place(who, edf.file, edf.line)         /* that was called */
 #define edf__fail_at(y, ...) (edf__say_at(y), edf__fail(__VA_ARGS__))
 
+/* To stderr, and once: what is no mistake for certain. Of a call of the program's alone. */
+static void edf__remark(int *said, const char *file, int line, const char *text) {
+  if (file && !(*said)++) fprintf(stderr, "%s:%d: %s\n", file, line, text);
+}
+
 /* edf.h's own texts, which do not take the place of the program's. */
 static int edf__own_texts;               /* so many of the next calls of edf_fmt are for them */
 static void edf__own_text(void) { edf__own_texts++; }
@@ -893,7 +899,7 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, 1, EDF__FIRST_ID, 0, 0, \
     "b", NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL, NULL, 0, \
-    0, 0 }
+    0, 0, NULL }
 
 edf_graph edf = EDF__EMPTY_GRAPH;
 
@@ -1198,10 +1204,23 @@ static int edf__shows_grads(void) {
   return shows;
 }
 
+/* What is done for nothing. */
+static void edf__doubt_backward(const edf_node *loss) {
+  static int late = 0, constant = 0;
+  if (edf.late && !edf.accumulate)
+    edf__remark(&late, edf.file, edf.line, edf__fmt("Backward clears gradients that %s has "
+                "changed after the step: call it between Backward and the step", edf.late));
+  edf.late = NULL;
+  if (edf__is(loss, EDF_IS_SOFTMAX) && !loss->classes)
+    edf__remark(&constant, edf.file, edf.line, "Backward of a Softmax: its rows sum to 1, so "
+                "its mean is constant and every gradient is 0: is a loss of it meant?");
+}
+
 static void edf__begin_backward(edf_node *loss) {
   edf__check_node("edf_backward", loss);
   edf__each(edf__find_needs);
   edf__check_loss("edf_backward", "loss", loss);
+  edf__doubt_backward(loss);
   edf__mark(loss);
   edf__check_fed("edf_backward", loss);
   edf__each(edf__prepare_grad);
@@ -1250,15 +1269,22 @@ static int edf__may_step(const edf_node *p) {
   return p->grad && p->reached && p->update != edf_frozen;
 }
 static int edf__due(edf_node *p, edf_real eta) {
-  static int said = 0;                   /* to stderr: there may be nothing to step           */
-  if (!edf.loss && !p->grad && !p->position && !said++)
-    fprintf(stderr, "%s:%d: a step before any Backward? Nothing has a gradient\n",
-            edf.file ? edf.file : p->file, edf.file ? edf.line : p->line);
+  static int said = 0;                   /* there may be nothing to step                      */
+  if (!edf.loss && !p->grad && !p->position)
+    edf__remark(&said, edf.file, edf.line,
+                "a step before any Backward? Nothing has a gradient");
   edf__tell(EDF_BEFORE_UPDATE, p);
   if (!edf__may_step(p)) return 0;
+  if (p->update && p->reached == 3)
+    edf__fail_who("update", p, "this parameter's own rule calls an optimiser, which steps all "
+                  "and calls the rule again: call edf_update_sgd, or another of one parameter");
   p->steps++;
+  p->reached = 2;
+  edf.late = NULL;
   if (!p->update) return 1;
+  p->reached = 3;                        /* while its rule runs                               */
   p->update(p, eta);
+  p->reached = 2;
   return 0;
 }
 
@@ -2990,7 +3016,13 @@ static const edf_op edf__log_loss_op = { "LogLoss", edf__rows_shape, edf__log_lo
   edf__log_loss_backward, "l P y", "l@ = -ln P[&y@]",
   "P.grad[&y@] -= l.grad@ / P[&y@]", 0, 1 << EDF_IS_CLASS_LOSS };
 edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) {
-  return edf__node2(&edf__log_loss_op, file, line, P, y);
+  static int said = 0;
+  edf_node *l = edf__node2(&edf__log_loss_op, file, line, P, y), *of = P->in[0];
+  int moved = edf__is(P, EDF_IS_EQUATION) && edf__is(of, EDF_IS_SOFTMAX);  /* by SoftmaxOver  */
+  if (moved && of->batched >> (of->rank - 1) & ~(P->batched >> (P->rank - 1)) & 1)
+    edf__remark(&said, file, line, "LogLoss: SoftmaxOver makes these probabilities sum to 1 "
+                "over the batch, and not over the classes, the last index");
+  return l;
 }
 
 /* ---- SoftmaxLogLoss   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]
@@ -5402,7 +5434,10 @@ static edf__moment edf__first_moment(const edf__site *at, const edf_cell *cell,
 edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
                                 edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s) {
   edf__site at = { cell->name, file, line };
-  if (cell == &edf_lstm_cell && !s.h != !s.c)
+  int both = cell == &edf_lstm_cell;
+  if (s.h) edf__check_named(&at, "state.h", s.h);
+  if (both && s.c) edf__check_named(&at, "state.c", s.c);
+  if (both && !s.h != !s.c)
     edf__fail_at(&at, "the state has one of h and c: expected both, or none for zeros");
   edf__moment m = edf__first_moment(&at, cell, Phi, x, "b");
   return cell->step(&m, s);
@@ -5818,6 +5853,14 @@ void (edf_adam_slides)(edf_real eta, edf_real beta1, edf_real beta2, edf_real ep
 }
 
 /* ---- Before the step: clipping and shrinkage change the gradients that a step would use. */
+static void edf__change(const char *who, edf_node **p, int n, edf_rule rule, edf_real number) {
+  for (int i = 0; i < n; i++) {
+    if (!edf__may_step(p[i])) continue;
+    if (p[i]->reached == 2) edf.late = who;
+    edf_update(p[i], rule, &number, 1);
+  }
+}
+
 static double edf__square_norm(const edf_real *g, size_t size) {
   enum { BLOCK = 4096 };                 /* sums of floats, but not long ones                 */
   double sum = 0;
@@ -5846,8 +5889,7 @@ static double edf__clip(const char *who, edf_node **p, int n, double most) {
   edf__free(there);
   double norm = sqrt(sum);
   edf_real factor = (edf_real)(most / norm);
-  for (int i = 0; norm > most && i < n; i++)
-    if (edf__may_step(p[i])) edf_update(p[i], EDF_SCALE_RULE, &factor, 1);
+  if (norm > most) edf__change(who, p, n, EDF_SCALE_RULE, factor);
   return norm;
 }
 
@@ -5860,12 +5902,12 @@ void edf_clip_each(double most) {
     edf__clip("edf_clip_each", &edf.parameters[i], 1, most);
 }
 
-static void edf__shrink(edf_rule rule, edf_real gamma) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf__may_step(edf.parameters[i])) edf_update(edf.parameters[i], rule, &gamma, 1);
+void edf_l2(edf_real gamma) {
+  edf__change("edf_l2", edf.parameters, edf.n_parameters, EDF_L2_RULE, gamma);
 }
-void edf_l2(edf_real gamma) { edf__shrink(EDF_L2_RULE, gamma); }
-void edf_l1(edf_real gamma) { edf__shrink(EDF_L1_RULE, gamma); }
+void edf_l1(edf_real gamma) {
+  edf__change("edf_l1", edf.parameters, edf.n_parameters, EDF_L1_RULE, gamma);
+}
 EDF__C_END
 #endif
 
@@ -6001,7 +6043,7 @@ int edf_is(const edf_node *x, edf_trait trait) {
     case EDF_IS_CURRENT:    return x->ran == edf.feeds;
     case EDF_NEEDS_GRAD:    return x->needs_grad;
     case EDF_HAS_BACKWARD:  return edf__runs_backward(x);
-    case EDF_IS_REACHED:    return x->reached;
+    case EDF_IS_REACHED:    return x->reached != 0;
     case EDF_GRAD_IS_ZERO:  return x->fresh;
     case EDF_MAY_STEP:      return x->kind == EDF_PARAMETER && edf__may_step(x);
     default:                return edf__is(x, trait);

@@ -306,29 +306,163 @@ static void adam_default(void) {
   }
 }
 
+/* What a piece of the program says to stderr. */
+static char said[400];
+static FILE *said_to;
+static int stderr_kept;
+static void begin_said(void) {
+  fflush(stderr);
+  said_to = tmpfile();
+  stderr_kept = dup(2);
+  dup2(fileno(said_to), 2);
+}
+static void end_said(void) {
+  fflush(stderr);
+  dup2(stderr_kept, 2);
+  close(stderr_kept);
+  rewind(said_to);
+  said[fread(said, 1, sizeof said - 1, said_to)] = 0;
+  fclose(said_to);
+}
+static void check_said(int line, const char *what) {
+  char expected[400];
+  snprintf(expected, sizeof expected, "%s:%d: %s\n", __FILE__, line, what);
+  CHECK(!strcmp(said, expected), "%s\nnot\n%s", said, expected);
+}
+
 /* A step before any Backward moves nothing, which is said, once; the first test of all. */
 static void a_step_before_backward(void) {
   int line = 0;
-  char expected[200];
   begin(1);
   edf_sgd(1);                                                /* a graph without parameters */
   edf_node *q = parameter("q[3]", -1, 1);
-  FILE *out = tmpfile();
-  fflush(stderr);
-  int kept = dup(2);
-  dup2(fileno(out), 2);
+  begin_said();
   for (int k = 0; k < 2; k++) { line = k ? line : __LINE__; edf_sgd(1); }
-  fflush(stderr);
-  dup2(kept, 2);
-  close(kept);
-  rewind(out);
-  char said[200] = "";
-  size_t n = fread(said, 1, sizeof said - 1, out);
-  fclose(out);
-  snprintf(expected, sizeof expected,
-           "%s:%d: a step before any Backward? Nothing has a gradient\n", __FILE__, line);
-  CHECK(n && !strcmp(said, expected), "%s\nnot\n%s", said, expected);
+  end_said();
+  check_said(line, "a step before any Backward? Nothing has a gradient");
   CHECK(q->steps == 0, "it moved");
+  edf_clear();
+}
+
+static void twice(edf_node *q, edf_real rate) {
+  edf_update_sgd(q, rate);
+  edf_update_momentum(q, rate, r(0.5));
+}
+static void alone(edf_node *q, edf_real rate) {
+  q->update = NULL;                                          /* ends itself, and goes on */
+  edf_sgd(rate);
+  q->update = alone;
+}
+
+/* Programs that are right, and look like those of which something is said. */
+static void nothing_is_said_of_gradients(void) {
+  build();
+  begin_said();
+  gradient(0);
+  edf_l2(1);                                                 /* this batch is left out */
+  edf_clip(1e-3);
+  gradient(1);
+  edf_clip(1);
+  edf_clip_each(1e-3);
+  edf_sgd(r(eta));
+  CHECK(edf_clip(1e9) > 0, "the norm alone is asked for");
+  gradient(2);
+  edf_sgd(r(eta));
+  edf_zero_grad();
+  edf_l2(1);                                                 /* a step of its own */
+  edf_sgd(r(eta));
+  edf.accumulate = 1;                                        /* it stays: it is added to */
+  edf_clip(1e-3);
+  gradient(3);
+  edf.accumulate = 0;
+  gradient(4);
+  edf_sgd(r(eta));
+  edf_l1(1);                                                 /* the same gradient once more */
+  edf_adam(r(eta), r(b1), r(b2), r(eps));
+  edf_node *q = parameter(edf_fmt("q[%d]", N), -1, 1), *both = edf_mul(edf_add(p, q), q);
+  edf_forward();
+  edf_backward(both);
+  for (int k = 0; k < 2; k++) {                              /* two optimisers in turn */
+    p->update = k ? edf_frozen : NULL;
+    q->update = k ? NULL : edf_frozen;
+    edf_clip(1e-3);
+    if (k) edf_sgd(r(eta));
+    else edf_momentum(r(eta), r(b1));
+  }
+  p->update = twice;
+  q->update = alone;
+  edf_backward(both);
+  edf_sgd(r(eta));
+  end_said();
+  CHECK(!*said, "said: %s", said);
+  edf_clear();
+}
+
+/* Softmax over the batch, and as the node that is checked. */
+static void nothing_is_said_of_softmax(void) {
+  static const edf_real scores[6] = { 1, 2, -1, 0, 1, 3 }, diagonal[2] = { 0, 1 };
+  begin(1);
+  edf_node *s = edf_input("s[b,3]"), *w = parameter("w[3]", -1, 1), *y = edf_input("y[b]");
+  edf_feed(s, scores, 2);
+  edf_feed(y, diagonal, 2);
+  begin_said();
+  edf_node *u = edf_mul(s, w), *a = edf_einsum("a[b,c] = u[b,I] s[c,I]", u, s);
+  edf_node *c = edf_log_loss(edf_softmax_over("a[B,c]", a), y);        /* both ways */
+  edf_node *d = edf_log_loss(edf_softmax_over("a[b,C]", a), y);
+  edf_node *pooled = edf_mean(edf_mul(edf_softmax_over("u[B,k]", u), s));
+  edf_node *P = edf_softmax(u), *l = edf_softmax_log_loss(u, y), *both = edf_add(c, d);
+  edf_forward();
+  edf_backward(both);
+  edf_backward(pooled);
+  edf_backward(l);
+  end_said();
+  CHECK(!*said, "said: %s", said);
+  capture_begin();
+  edf_gradcheck(P);
+  capture_end();
+  edf_clear();
+}
+
+static void what_is_done_for_nothing_is_said(void) {
+  int line = 0;
+  build();
+  begin_said();
+  for (int t = 0; t < 4; t++) {
+    edf_feed(x, rows[t], 1);
+    edf_forward();
+    if (t == 1) line = __LINE__ + 1;
+    edf_backward(loss);
+    edf_sgd(r(eta));
+    edf_clip(1e-3);
+  }
+  end_said();
+  check_said(line, "Backward clears gradients that edf_clip has changed after the step: call "
+             "it between Backward and the step");
+  edf_node *P = edf_softmax(p);
+  edf_forward();
+  begin_said();
+  line = __LINE__ + 1;
+  edf_backward(P);
+  end_said();
+  check_said(line, "Backward of a Softmax: its rows sum to 1, so its mean is constant and "
+             "every gradient is 0: is a loss of it meant?");
+  edf_clear();
+}
+
+static void all_of_them(edf_node *q, edf_real rate) {
+  if (q->update) edf_sgd(rate / 2);
+}
+static void a_step_inside_of_a_step(void) {
+  build();
+  gradient(0);
+  edf_real before = p->value[3];
+  p->update = all_of_them;
+  TRY(edf_sgd(1));
+  CHECK(panicked && strstr(caught, "\"p\"") && strstr(caught, "edf_update_sgd"), "%s", caught);
+  CHECK(p->value[3] == before, "it moved");
+  p->update = NULL;
+  edf_sgd(1);
+  CHECK(p->value[3] != before, "it cannot be moved any more");
   edf_clear();
 }
 
@@ -359,6 +493,10 @@ static void bad_betas(void) {
 
 int main(void) {
   RUN(a_step_before_backward);
+  RUN(nothing_is_said_of_gradients);
+  RUN(nothing_is_said_of_softmax);
+  RUN(what_is_done_for_nothing_is_said);
+  RUN(a_step_inside_of_a_step);
   RUN(course_81_sgd);
   RUN(course_82_heavy_ball);
   RUN(course_83_average);
