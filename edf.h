@@ -25,7 +25,7 @@
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
    First sitting:  lines 1 to 1723 (1723), to the end of >>nodes: no notation yet
-   Second sitting: lines 1724 to 3091 (1368): then you have read the framework
+   Second sitting: lines 1724 to 3076 (1353): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -38,8 +38,8 @@
      FASTEST BUILTIN REFERENCE loop nest contract_reference
    >>memory 318 Errors, memory and names          >>core 515 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>equation 404 Declarations and equations
-   >>einsum 646 Equations as nodes                >>products 238 Products, softmax, losses
+   >>contraction 51 A contraction's definition    >>equation 399 Declarations and equations
+   >>einsum 636 Equations as nodes                >>products 238 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 156 The seam of a device: rule RULE_NUMBERS route window device _table open_device
@@ -1972,7 +1972,6 @@ typedef struct {
   edf__term term[EDF__MAX_REF];
   edf__ref *ref;                         /* ref[0] is the left side                           */
   int recurrent;                         /* the left side may stand on the right              */
-  int is_named;                          /* the node has the name on the left side            */
   const char *function;                  /* if recurrent: the tanh of tanh(...)               */
 } edf__equation;
 
@@ -1991,7 +1990,7 @@ static int edf__next_sign(edf__scan *s) {
 }
 
 /* One summand of a place: 2*i, 2i, i or 3 */
-static void edf__parse_summand(edf__equation *e, edf__place *place, int sign, unsigned *has) {
+static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
   edf__scan *s = &e->scan;
   int number = edf__is_digit(edf__peek(s));
   int factor = number ? edf__whole(s, 1000000, " in a place") : 1;
@@ -2001,22 +2000,18 @@ static void edf__parse_summand(edf__equation *e, edf__place *place, int sign, un
     return;
   }
   const char *name = edf__identifier(s, times ? "an index" : "an index or a number");
-  int i = edf__letter_of(e, name);
-  place->factor[i] += sign * factor;
-  *has |= 1u << i;
+  int *sum = &place->factor[edf__letter_of(e, name)];
+  *sum += sign * factor;
+  if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this place", name);
 }
 
 static void edf__parse_place(edf__equation *e, edf__place *place) {
   edf__scan *s = &e->scan;
   memset(place, 0, sizeof *place);
   int sign = edf__accept(s, '-') ? -1 : 1;
-  unsigned has = 0;
   edf__peek(s);
   place->at = s->at;
-  for (; sign; sign = edf__next_sign(s)) edf__parse_summand(e, place, sign, &has);
-  for (int i = 0; i < e->n_letter; i++)
-    if ((has >> i & 1) && place->factor[i] == 0)
-      edf__syntax(s, place->at, "index %s cancels out in this place", e->letter[i].name);
+  for (; sign; sign = edf__next_sign(s)) edf__parse_summand(e, place, sign);
 }
 
 /* The next tensor of an equation, all zero. It may move the others. */
@@ -2191,9 +2186,9 @@ typedef struct {                         /* a contraction of a program, which ke
    operand that is read outside, or the product of two of more than two factors. Backward runs
    the terms with the roles swapped, and then what they were made from, in reverse. */
 typedef struct {
-  edf_node *out, *a, *b;
+  edf_node *of[3];                       /* out, a and b                                      */
   int term;                              /* from 1; 0: what a term is made from               */
-  edf__contraction forward, back_a, back_b;    /* out += a b, and the swap rule's two         */
+  edf__contraction run[3];               /* out += a b, and the swap rule's two               */
 } edf__step;
 
 typedef struct {
@@ -2417,14 +2412,13 @@ static edf__contraction edf__swap(const edf__contraction *forward, int x) {
 
 /* A loop for each index of the views, with its letter; of a copy, without e, it is i, j, k. */
 static void edf__make_loops(edf__contraction *c, const edf__equation *e,
-                            const ptrdiff_t *extent, const edf__view *out, const edf__view *a,
-                            const edf__view *b) {
+                            const ptrdiff_t *extent, const edf__view **v) {
   static const char copied[EDF_MAX_RANK][2] = { "i", "j", "k", "l", "m", "n", "o", "p" };
   edf__text text = { { 0 }, 0 };
-  unsigned has = out->has | a->has | b->has;
+  unsigned has = v[EDF_OUT]->has | v[EDF_A]->has | v[EDF_B]->has;
   edf_nest *t = &c->nest;
   for (int i = 0, digits; has >> i; i++) {
-    edf_loop l = { extent[i], { out->s[i], a->s[i], b->s[i] } };
+    edf_loop l = { extent[i], { v[EDF_OUT]->s[i], v[EDF_A]->s[i], v[EDF_B]->s[i] } };
     if (!(has >> i & 1)) continue;
     digits = snprintf(NULL, 0, "%ld", (long)l.n - 1);
     edf__put(&text, "%s%s = %*d", t->n ? ", " : "", e ? e->letter[i].name : copied[i], digits,
@@ -2437,31 +2431,30 @@ static void edf__make_loops(edf__contraction *c, const edf__equation *e,
 static edf__step *edf__add_step(edf__program *p, const edf__equation *e,
                                 const ptrdiff_t *extent, const edf__view *out,
                                 const edf__view *a, const edf__view *b, double alpha) {
+  const edf__view *v[3] = { out, a, b };
   size_t bytes = (size_t)(p->n_step + 1) * sizeof *p->step;
   p->step = (edf__step *)edf__grow(&edf.computed, p->step, bytes);
   edf__step *s = &p->step[p->n_step++];
-  edf__free(s->forward.letters);         /* another batch size's                              */
-  edf__free(s->forward.route);
-  edf__free(s->back_a.route);
-  edf__free(s->back_b.route);
+  edf__free(s->run->letters);            /* another batch size's                              */
+  for (int x = 0; x < 3; x++) edf__free(s->run[x].route);
   memset(s, 0, sizeof *s);
-  s->out = out->of;
-  s->a = a->of;
-  s->b = b->of;
-  s->forward.nest.alpha = (edf_real)alpha;
-  s->forward.nest.start[EDF_OUT] = out->start;
-  s->forward.nest.start[EDF_A] = a->start;
-  s->forward.nest.start[EDF_B] = b->start;
-  edf__make_loops(&s->forward, e, extent, out, a, b);
-  s->back_a = edf__swap(&s->forward, EDF_A);
-  s->back_b = edf__swap(&s->forward, EDF_B);
+  s->run->nest.alpha = (edf_real)alpha;
+  for (int x = 0; x < 3; x++) {
+    s->of[x] = v[x]->of;
+    s->run->nest.start[x] = v[x]->start;
+  }
+  edf__make_loops(s->run, e, extent, v);
+  s->run[EDF_A] = edf__swap(s->run, EDF_A);
+  s->run[EDF_B] = edf__swap(s->run, EDF_B);
   return s;
 }
 
 static const edf__view edf__no_view = { &edf__one, 0, { 0 }, 0 };
 
 static edf_node *edf__own_node(edf__program *p, size_t size) {
-  edf_node **at = &p->own[p->n_own++], *x = *at;
+  size_t n = (size_t)++p->n_own;
+  p->own = (edf_node **)edf__grow(&edf.computed, p->own, n * sizeof *p->own);
+  edf_node **at = &p->own[n - 1], *x = *at;
   if (!x) *at = x = (edf_node *)edf__alloc(&edf.computed, sizeof *x);
   size_t bytes = edf__times(size, sizeof *x->value);
   x->value = (edf_real *)edf__grow(&edf.computed, x->value, bytes);
@@ -2489,7 +2482,7 @@ static edf_node *edf__padded(edf__einsum *m, edf__program *p, edf_node *x,
   }
   out.of = edf__own_node(p, (size_t)size);
   edf__step *s = edf__add_step(p, NULL, inside, &out, &in, &edf__no_view, 1);
-  s->forward.part = 1;
+  s->run->part = 1;
   edf__fill(out.of->value, out.of->size, m->kind == EDF__MAX ? -(edf_real)HUGE_VAL : 0);
   return out.of;
 }
@@ -2580,7 +2573,7 @@ static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
   const edf__view *a = &v[0], *b = n == 2 ? &v[1] : &edf__no_view;
   edf__step *s = edf__add_step(p, &m->e, m->extent, out, a, b, t->number / edf__divisor(m, t));
   s->term = 1 + (int)(t - m->e.term);
-  if (m->kind == EDF__MAX) s->forward.max = s->back_a.max = y;
+  if (m->kind == EDF__MAX) s->run[EDF_OUT].max = s->run[EDF_A].max = y;
 }
 
 /* Terms of one factor come first: a bias is then written where zeros would have to be. */
@@ -2626,20 +2619,21 @@ static void edf__einsum_forward(edf_node *y) {
   edf__program *p = edf__program_of(y);
   int fresh = 1, own;
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
+    edf_node *out = s->of[EDF_OUT];
     own = 1;                             /* one step writes what is not y                     */
-    contract(&s->forward, s->out->value, s->out->size, s->out == y ? &fresh : &own,
-             s->a->value, s->b->value);
+    contract(s->run, out->value, out->size, out == y ? &fresh : &own, s->of[EDF_A]->value,
+             s->of[EDF_B]->value);
   }
 }
 
 /* What the terms were made from has a gradient if a factor has one. Its memory, m, stays. */
 static void edf__make_grads(edf_node *y, edf__program *p) {
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
-    edf_node *x = s->out;
+    edf_node *x = s->of[EDF_OUT];
     if (x == y) continue;
     x->fresh = 1;
     x->grad = NULL;
-    if (s->a->grad || s->b->grad)
+    if (s->of[EDF_A]->grad || s->of[EDF_B]->grad)
       x->grad = x->m = (edf_real *)edf__grow(&edf.computed, x->m, x->size * sizeof *x->m);
   }
 }
@@ -2654,10 +2648,10 @@ static void edf__einsum_backward(edf_node *y) {
   for (int t = 1; t <= m->e.n_term + 1; t++)
     for (int i = p->n_step - 1; i >= 0; i--) {
       edf__step *s = &p->step[i];
-      edf_node *out = s->out, *a = s->a, *b = s->b;
+      edf_node *out = s->of[EDF_OUT], *a = s->of[EDF_A], *b = s->of[EDF_B];
       if (s->term != t % (m->e.n_term + 1)) continue;
-      if (a->grad) contract(&s->back_a, a->grad, a->size, &a->fresh, out->grad, b->value);
-      if (b->grad) contract(&s->back_b, b->grad, b->size, &b->fresh, a->value, out->grad);
+      if (a->grad) contract(&s->run[EDF_A], a->grad, a->size, &a->fresh, out->grad, b->value);
+      if (b->grad) contract(&s->run[EDF_B], b->grad, b->size, &b->fresh, a->value, out->grad);
     }
 }
 
@@ -2700,20 +2694,16 @@ static edf__equation edf__read_equation(const edf__site *at, const char *text, i
 static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kind,
                                     edf__equation *e, int n, edf_node **in) {
   edf_op about = edf__einsum_op;
-  edf__block **list = &edf.computed;     /* what an equation keeps lives with its node        */
   edf__check_count(e, n, in);
   about.name = at->op;
   edf_node *y = edf__computed(&about, at->file, at->line, n, in);
-  edf__einsum *m = (edf__einsum *)edf__alloc(list, sizeof *m);
+  edf__einsum *m = (edf__einsum *)edf__alloc(&edf.computed, sizeof *m);
   edf__one.value = (edf_real *)&edf__number_one;
-  for (edf__program *p = m->program; p < m->program + 2; p++) {
-    p->batch = -1;
-    p->own = (edf_node **)edf__alloc(list, 2 * (size_t)e->n_ref * sizeof *p->own);
-  }
+  m->program[0].batch = m->program[1].batch = -1;
   m->e = *e;
   m->kind = kind;
   y->state = m;
-  if (e->is_named) y->name = e->ref->name;
+  if (!strcmp(y->op, edf__einsum_op.name)) y->name = e->ref->name;
   for (int f = 1; f < m->e.n_ref; f++)
     edf__check_rank(&m->e, &m->e.ref[f], in[m->e.ref[f].operand]);
   return edf__add_compnode(y);
@@ -2755,7 +2745,6 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   edf_node **in = edf__operands(args, &n);
   va_end(args);
   edf__equation e = edf__read_equation(&at, equation, 0);
-  e.is_named = 1;
   edf_node *y = edf__equation_node(&at, EDF__SUM, &e, n, in);
   edf__free(in);
   return y;
@@ -2796,18 +2785,14 @@ static const edf_node *edf__letter_source(const edf_node *x) {
 
 static edf__letters edf__letters_of(const edf_node *y) {
   edf__letters l = { 0, { { 0 } } };
-  if (!y) return l;                      /* an operand that is missing is an error later      */
   const edf_node *x = edf__letter_source(y);
-  const char *c = x && x->letters ? x->letters + 1 : "";
-  for (; *c && l.n < EDF_MAX_RANK; c += strspn(c, ",]")) {
-    edf__add_letter(&l, c);
-    c += strcspn(c, ",]");
-  }
-  const edf__equation *e = x && !x->letters ? &((const edf__einsum *)x->state)->e : NULL;
-  for (int d = 0; e && d < x->rank; d++) {
-    int i = edf__alone(e, &e->ref[0].place[d]);
-    const edf__letter *named = i < 0 ? NULL : &e->letter[i];
-    if (!named || !edf__add_letter(&l, named->name)) edf__any_letter(&l, x);
+  const char *c = x ? x->letters : NULL;
+  const edf__equation *e = x && !c ? &((const edf__einsum *)x->state)->e : NULL;
+  for (int d = 0; x && d < x->rank; d++) {
+    int i = e ? edf__alone(e, &e->ref->place[d]) : -1;
+    const char *name = c ? c + 1 : i < 0 ? NULL : e->letter[i].name;
+    if (!name || !edf__add_letter(&l, name)) edf__any_letter(&l, x);
+    if (c) c += 1 + strcspn(c + 1, ",]");
   }
   if (l.n > y->rank) l.n = y->rank;
   while (l.n < y->rank) edf__any_letter(&l, y);
