@@ -327,6 +327,7 @@ typedef struct edf_graph {
   size_t room;                           /* bytes behind its data; 0: nobody knows            */
   int unfinished;                        /* 1: the last node is built and runs eagerly        */
   const char *late;                      /* who changed gradients that a step had used        */
+  int had_parameters, had_compnodes, grown;          /* at the last step; in so many of them  */
 } edf_graph;
 
 extern edf_graph edf;
@@ -654,7 +655,8 @@ static edf_node *edf__nth(int i) {       /* of all of them                      
 const char *edf_label(const edf_node *x) {
   size_t n = strlen(x->op);
   int numbered = !strncmp(x->name, x->op, n) && x->name[n] >= '0' && x->name[n] <= '9';
-  if (x->kind != EDF_COMPNODE || numbered || x->graph != edf.id) return x->name;
+  if (x->kind != EDF_COMPNODE || numbered || x->graph != edf.id || x->position < 0)
+    return x->name;
   for (int i = 0; i < edf__n_nodes(); i++)         /* x may be a copy: its name is the same  */
     if (edf__nth(i)->name != x->name && !strcmp(edf__nth(i)->name, x->name))
       return edf__fmt("%.490s@%d", x->name, x->position);
@@ -709,8 +711,6 @@ static size_t edf__times(size_t a, size_t b) {
   return a * b;
 }
 
-static const edf_node *edf__owner;       /* for whom memory is taken                          */
-
 static edf__block *edf__header(void *data) {
   return (edf__block *)(void *)((char *)data - EDF__ALIGN);
 }
@@ -730,15 +730,6 @@ static void *edf__try_alloc(edf__block **list, size_t bytes) {
   return memset((void *)data, 0, bytes);
 }
 
-static void *edf__alloc(edf__block **list, size_t bytes) {
-  void *data = edf__try_alloc(list, bytes);
-  const edf_node *x = edf__owner;
-  if (data) return data;
-  edf__owner = NULL;
-  if (!x) edf__fail("edf: out of memory: %zu bytes", bytes);
-  return (edf__fail_at_with(x, x, "out of memory: %zu bytes", bytes), data);      /* it stops */
-}
-
 static void edf__free(void *data) {
   if (!data) return;
   edf__block *block = edf__header(data);
@@ -751,14 +742,18 @@ static void edf__free_list(edf__block **list) {
   while (*list) edf__free((char *)*list + EDF__ALIGN);
 }
 
-/* At least `bytes`, with the old content and then zeros. Never shrinks. */
-static void *edf__grow(edf__block **list, void *old, size_t bytes) {
+/* At least `bytes`, for x or NULL, with the old content and then zeros. Never shrinks. */
+static void *edf__grow_for(const edf_node *x, edf__block **list, void *old, size_t bytes) {
   if (old && edf__header(old)->bytes >= bytes) return old;
-  void *data = edf__alloc(list, bytes);
+  void *data = edf__try_alloc(list, bytes);
+  if (!data && x) edf__fail_at_with(x, x, "out of memory: %zu bytes", bytes);
+  if (!data) edf__fail("edf: out of memory: %zu bytes", bytes);
   if (old) memcpy(data, old, edf__header(old)->bytes);
   edf__free(old);
   return data;
 }
+#define edf__grow(list, old, bytes) edf__grow_for(NULL, list, old, bytes)
+#define edf__alloc(list, bytes) edf__grow_for(NULL, list, NULL, bytes)
 
 static char *edf__copy(edf__block **list, const char *text) {
   size_t n = strlen(text) + 1;
@@ -770,10 +765,8 @@ static edf__block **edf__list_of(const edf_node *x) {
 }
 
 static edf_real *edf__reals(const edf_node *x, edf_real *old) {
-  edf__owner = x;
-  old = (edf_real *)edf__grow(edf__list_of(x), old, edf__times(x->size, sizeof *old));
-  edf__owner = NULL;
-  return old;
+  size_t bytes = edf__times(x->size, sizeof *old);
+  return (edf_real *)edf__grow_for(x, edf__list_of(x), old, bytes);
 }
 
 static void edf__fill_here(edf_real *x, size_t n, edf_real number) {
@@ -837,7 +830,8 @@ static void edf__bury(edf_node *x) {
 /* ---- What is asked of a node before it is used. */
 #define EDF__FIRST_ID 0xEDF00000u        /* the default graph's; memory that is zero has none */
 static int edf__is_there(const edf_node *x) {
-  return x && !edf__was_cleared(x) && x->graph == edf.id;
+  const int n[] = { edf.n_inputs, edf.n_parameters, edf.n_compnodes };
+  return x && !edf__was_cleared(x) && x->graph == edf.id && x->position < n[x->kind];
 }
 EDF__NORETURN static void edf__not_there(const edf_node *x) {
   if (!x) edf__fail(" is NULL");
@@ -847,7 +841,8 @@ EDF__NORETURN static void edf__not_there(const edf_node *x) {
               "in the next graph, copy that before, and feed the copy to an Input", at->name,
               at->file, at->line);
   if ((x->graph ^ EDF__FIRST_ID) >> 16) edf__fail(" is not a node: was it ever made?");
-  edf__stop_with(x, " is a node of another graph: ");
+  edf__stop_with(x, x->graph != edf.id ? " is a node of another graph: "
+                 : " was made after this copy of its graph: copy that when all is built\n  ");
 }
 
 /* The rest names x: "operand %d", k + 1. */
@@ -865,20 +860,6 @@ static void edf__check_operands(const edf__site *at, int n, edf_node **in) {
 EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x) {
   edf__fail_who(who, x, "the node has no value yet: %s first",
                 x->kind == EDF_INPUT ? "feed it" : "call edf_forward");
-}
-
-static void edf__check_loss(const char *who, const char *what, const edf_node *x) {
-  if (x->kind != EDF_COMPNODE)
-    edf__fail_who(who, x, "the %s is not a computed node", what);
-  int frozen = 0;
-  for (int i = 0; i < edf.n_parameters; i++)
-    frozen |= edf.parameters[i]->update == edf_frozen;
-  if (!x->needs_grad)
-    edf__fail_who(who, x, "no parameter%s reaches the %s, and no input with edf_want_grad",
-                  frozen ? " that is not frozen" : "", what);
-  if (x->ran != edf.feeds)
-    edf__fail_who(who, x, "the %s has no value for the last feed: call edf_forward first",
-                  what);
 }
 
 static void edf__check_parameter(const char *who, const edf_node *p, int updated) {
@@ -899,7 +880,7 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, 1, EDF__FIRST_ID, 0, 0, \
     "b", NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL, NULL, 0, \
-    0, 0, NULL }
+    0, 0, NULL, 0, 0, 0 }
 
 edf_graph edf = EDF__EMPTY_GRAPH;
 
@@ -917,6 +898,7 @@ static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, 
   x->line = line;
   x->graph = edf.id;
   x->fed = -1;
+  x->position = -1;                      /* in no list so far                                 */
   x->n_in = n;
   x->in = (edf_node **)(x + 1);
   return x;
@@ -927,6 +909,12 @@ static void edf__append(edf_node ***list, int *n, edf_node *x) {
     *list = (edf_node **)edf__grow(&edf.kept, *list, (*n ? 2 * (size_t)*n : 1) * sizeof x);
   x->position = *n;
   (*list)[(*n)++] = x;
+}
+
+static int edf__is(const edf_node *x, edf_trait trait) { return x->is >> trait & 1; }
+
+static void edf__each(void (*action)(edf_node *)) {
+  for (int i = 0; i < edf__n_nodes(); i++) action(edf__nth(i));
 }
 
 /* What a node of the program's runs for the first time is looked at in >>check; 1: it ran. */
@@ -940,28 +928,35 @@ static void edf__shape_of_first(edf_node *y) {
   memcpy(y->dim, y->in[0]->dim, sizeof y->dim);
 }
 
-static void edf__infer(edf_node *y) {
+static void edf__shape_of_own(edf_node *y) {         /* by the program's function, maybe      */
+  y->rank = INT_MIN;
+  y->dim[0] = -1;
   if (y->value || !edf__run_first || !edf__run_first(y, y->shape)) y->shape(y);
-  edf__find_size(y);
-  edf_real *value = y->value, *grad = y->grad;
-  y->value = y->grad = NULL;             /* where there is no memory for so many              */
-  y->value = y->size ? edf__reals(y, value) : value;
-  if (grad) y->grad = edf__reals(y, grad);
+  if (y->rank != INT_MIN) return;
+  if (y->dim[0] >= 0) edf__fail_at(y, "its shape function set y->dim, but not y->rank");
+  y->rank = y->dim[0] = 0;               /* neither: a scalar                                 */
 }
 
-static void edf__resize(edf_node *x, int batch) {          /* what was declared */
-  if (x->batched) x->dim[0] = batch;
-  edf__find_size(x);
-  edf_real *grad = x->grad;
-  x->grad = NULL;
-  if (grad) x->grad = edf__reals(x, grad);
+/* Shape, size and memory. Of an Input or a Parameter the shape was declared. */
+static void edf__infer(edf_node *y) {
+  edf_real *value = y->value, *grad = y->grad;
+  if (edf__is(y, EDF_IS_OWN)) edf__shape_of_own(y);
+  else if (y->shape) y->shape(y);
+  edf__find_size(y);
+  y->grad = NULL;                        /* where there is no memory for so many              */
+  if (y->shape && y->size) {
+    y->value = NULL;
+    y->value = edf__reals(y, value);
+  }
+  if (grad) y->grad = edf__reals(y, grad);
 }
 
 static void edf__set_batch(int batch) {
   if (batch == edf.batch) return;
   edf.batch = 0;                         /* so after a panic Forward infers all shapes again  */
-  for (int i = 0; i < edf.n_inputs; i++) edf__resize(edf.inputs[i], batch);
-  for (int i = 0; i < edf.n_compnodes; i++) edf__infer(edf.compnodes[i]);
+  for (int i = 0; i < edf.n_inputs; i++)
+    if (edf.inputs[i]->batched) edf.inputs[i]->dim[0] = batch;
+  edf__each(edf__infer);
   edf.batch = batch;
   edf.feeds++;                           /* what ran with another batch is stale              */
 }
@@ -1015,10 +1010,6 @@ static int edf__find_batch(const edf_node *target) {
     edf__stop_with(first, "\n  %d rows were fed to ", first->fed);
   }
   return first ? first->fed : edf.batch;
-}
-
-static void edf__each(void (*action)(edf_node *)) {
-  for (int i = 0; i < edf__n_nodes(); i++) action(edf__nth(i));
 }
 
 static void edf__mark(edf_node *target) {            /* its ancestors; everything for NULL */
@@ -1119,14 +1110,9 @@ static edf_node *edf__computed(const edf_op *about, const char *file, int line, 
   y->lazy = about->lazy < 0 ? n : about->lazy;
   y->is = about->is;
   y->row_dims = 1;
-  size_t room = strlen(y->op) + 12;
-  char *name = (char *)edf__alloc(&edf.computed, room);
-  snprintf(name, room, "%s%d", y->op, edf.n_compnodes);
-  y->name = name;
+  y->name = edf__copy(&edf.computed, edf__fmt("%.490s%d", y->op, edf.n_compnodes));
   return y;
 }
-
-static int edf__is(const edf_node *x, edf_trait trait) { return x->is >> trait & 1; }
 
 /* Its value is not of the last feed, or of another batch than that of the shapes. */
 static int edf__is_stale(const edf_node *x) {
@@ -1176,6 +1162,33 @@ static void edf__end_fresh(edf_node *x) {
 static void edf__find_needs(edf_node *x) {
   x->needs_grad = (x->kind == EDF_PARAMETER && x->update != edf_frozen) || x->wanted;
   for (int k = 0; x->backward && k < x->n_in; k++) x->needs_grad |= x->in[k]->needs_grad;
+}
+
+EDF__NORETURN static void edf__no_gradient(const char *who, const char *what, edf_node *x) {
+  edf_node *end = NULL, *was = edf.target;
+  int frozen = 0;
+  edf__mark(x);
+  for (int i = 0; i < edf__n_nodes(); i++) {
+    edf_node *c = edf__nth(i);
+    frozen |= c->update == edf_frozen;
+    for (int k = 0; c->active && !c->backward && k < c->n_in; k++)
+      if (c->in[k]->needs_grad) end = c;
+  }
+  edf__mark(was);
+  edf__say_who(who);
+  edf__say_with(x, "no parameter%s reaches the %s, and no input with edf_want_grad\n  ",
+                frozen ? " that is not frozen" : "", what);
+  if (end) edf__say_with(end, "\nsince a gradient ends where there is no backward, at\n  ");
+  edf__stop();
+}
+
+static void edf__check_loss(const char *who, const char *what, edf_node *x) {
+  if (x->kind != EDF_COMPNODE)
+    edf__fail_who(who, x, "the %s is not a computed node", what);
+  if (!x->needs_grad) edf__no_gradient(who, what, x);
+  if (x->ran != edf.feeds)
+    edf__fail_who(who, x, "the %s has no value for the last feed: call edf_forward first",
+                  what);
 }
 
 static void edf__prepare_grad(edf_node *x) {
@@ -1268,11 +1281,36 @@ void (edf_backward)(edf_node *loss) {
 static int edf__may_step(const edf_node *p) {
   return p->grad && p->reached && p->update != edf_frozen;
 }
+
+/* The list has grown since the last step, and no node that it had then is used any more. */
+static int edf__is_replaced(edf_node **list, int n, int *had) {
+  int old = *had, i = 0;
+  *had = n;
+  while (i < old && old < n && !list[i]->active) i++;
+  return old && i == old;
+}
+
+/* In a loop everything may have been built again. */
+static void edf__doubt_growth(void) {
+  static int said = 0;
+  int w = edf__is_replaced(edf.parameters, edf.n_parameters, &edf.had_parameters);
+  int c = edf__is_replaced(edf.compnodes, edf.n_compnodes, &edf.had_compnodes);
+  const edf_node *x = edf__nth(w ? edf.n_inputs + edf.n_parameters - 1 : edf__n_nodes() - 1);
+  edf.grown = w || c ? edf.grown + 1 : 0;
+  if (edf.grown != 32) return;
+  edf__remark(&said, edf.file, edf.line,
+              edf__fmt("each of the last 32 steps had new nodes, and the old ones are kept: build "
+                       "them before the loop%s\n  the newest of %d: %.80s \"%.80s\", built at "
+                       "%.200s:%d", w ? "" : ", or call edf_clear_compnodes in it",
+                       x->position + 1, x->op, x->name, x->file, x->line));
+}
+
 static int edf__due(edf_node *p, edf_real eta) {
   static int said = 0;                   /* there may be nothing to step                      */
   if (!edf.loss && !p->grad && !p->position)
     edf__remark(&said, edf.file, edf.line,
                 "a step before any Backward? Nothing has a gradient");
+  if (!p->position) edf__doubt_growth();
   edf__tell(EDF_BEFORE_UPDATE, p);
   if (!edf__may_step(p)) return 0;
   if (p->update && p->reached == 3)
@@ -1910,7 +1948,9 @@ static void edf__declare(edf_node *x, const char *op, const char *format, va_lis
   if (edf__peek(&s)) edf__found(&s, "the end", "");
   x->name = edf__copy(edf__list_of(x), name);
   edf__free((char *)s.text);
-  if (x->kind != EDF_COMPNODE) edf__resize(x, edf.batch);
+  if (x->kind == EDF_COMPNODE) return;
+  if (x->batched) x->dim[0] = edf.batch;
+  edf__infer(x);
 }
 
 edf_node *edf_input_at(const char *file, int line, const char *decl, ...) {

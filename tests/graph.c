@@ -401,6 +401,30 @@ static void null_backward(void) {
   CLOSE(p->grad[0], 3, 0, 0);                                /* and not 6 */
   CHECK(!stop->grad, "a gradient of a node that has no backward");
   PANICS("Sum", Backward(blocked));
+  CHECK(strstr(caught, "Stop \"Stop0\""), "%s", caught);      /* where it ends */
+  edf_clear();
+}
+
+/* A shape function may set nothing, for a scalar, or all dimensions and a smaller rank. */
+static void no_shape(edf_node *y) { (void)y; }
+static void rank_0(edf_node *y) {
+  memcpy(y->dim, y->in[0]->dim, sizeof y->dim);
+  y->rank = y->in[0]->rank - 2;
+}
+static void no_rank(edf_node *y) { y->dim[0] = y->in[0]->dim[0]; }
+
+static void shapes_of_the_program(void) {
+  edf_real data[6] = { 1, 2, 3, 4, 5, 6 };
+  edf_node *x = edf_input("x[b,2]");
+  edf_node *a = edf_compnode_shaped("A", no_shape, count_forward, NULL, x);
+  edf_node *c = edf_compnode_shaped("C", rank_0, count_forward, NULL, x);
+  for (int batch = 1; batch < 4; batch++) {
+    edf_feed(x, data, batch);
+    Forward();
+    CHECK(a->rank == 0 && a->size == 1 && c->rank == 0 && c->size == 1, "batch %d", batch);
+  }
+  PANICS("its shape function set y->dim, but not y->rank",
+         edf_compnode_shaped("R", no_rank, count_forward, NULL, x));
   edf_clear();
 }
 
@@ -824,6 +848,7 @@ int main(void) {
   RUN(shared_weights);
   RUN(random_graphs);
   RUN(null_backward);
+  RUN(shapes_of_the_program);
   RUN(micro_batches);
   RUN(custom_node);
   RUN(names);

@@ -466,6 +466,82 @@ static void a_step_inside_of_a_step(void) {
   edf_clear();
 }
 
+/* ---- A graph that grows before each step, on purpose: nothing is said. */
+static edf_node *fed, *weight;
+
+static void train_on(edf_node *y) {
+  if (!edf.eager) edf_forward();
+  edf_backward(y);
+  edf_sgd(r(0.01));
+}
+static void new_graph(void) {
+  begin(1);
+  fed = edf_input("x[b]");
+  weight = parameter("w", -1, 1);
+  edf_feed(fed, rows[0], 4);
+}
+static edf_node *model(void) { return edf_mean(edf_einsum("y[b] = w x[b]", weight, fed)); }
+
+static void cleared_each_time(void) {                        /* and larger each time */
+  edf_node *y = model();
+  for (int k = 0; k < edf.n_compnodes / 2; k++) y = edf_tanh(y);
+  train_on(y);
+  edf_clear_compnodes();
+}
+static void built_on_what_was(void) {
+  int n = edf.n_compnodes;
+  edf_node *y = n ? edf.compnodes[n - 1] : model();
+  train_on(edf_einsum("y = w v", weight, y));
+}
+static void one_more_parameter(void) {
+  int n = edf.n_parameters;
+  edf_node *w = n == 1 ? weight : edf.parameters[n - 1];
+  edf_node *v = edf_parameter("v%d", n);
+  train_on(edf_einsum("y = w v x[B]", w, v, fed));
+  edf_clear_compnodes();
+}
+static void a_graph_for_each(void) {
+  new_graph();
+  train_on(model());
+  edf_clear();
+}
+static void some_steps_for_each(void) {
+  edf_node *y = model();
+  for (int k = 0; k < 3; k++) train_on(y);
+}
+static void a_forward_for_each(void) {
+  edf_tanh(model());
+  edf_forward();
+}
+static void on_a_frozen_stage(void) {
+  int n = edf.n_parameters;
+  edf.parameters[n - 1]->update = edf_frozen;
+  edf_node *y = edf.n_compnodes ? edf.compnodes[edf.n_compnodes - 1] : fed;
+  train_on(edf_einsum("y[b] = w v[b]", edf_parameter("u%d", n), y));
+}
+
+static void growing_graphs(void) {
+  static void (*const legal[])(void) = { cleared_each_time, built_on_what_was,
+    one_more_parameter, a_graph_for_each, some_steps_for_each, a_forward_for_each,
+    on_a_frozen_stage };
+  for (int k = 0; k < 14; k++) {
+    new_graph();
+    edf.eager = k % 2;
+    begin_said();
+    for (int step = 0; step < 70; step++) legal[k / 2]();
+    end_said();
+    CHECK(!*said, "program %d: %s", k, said);
+    edf.eager = 0;
+    edf_clear();
+  }
+  new_graph();
+  begin_said();
+  for (int step = 0; step < 70; step++) train_on(model());
+  end_said();
+  CHECK(strstr(said, "each of the last 32 steps had new nodes") &&
+        strstr(said, "\n  the newest of 66: Mean \"Mean65\", built at "), "%s", said);
+  edf_clear();
+}
 static void no_gradient_yet(void) {
   begin(1);
   edf_node *q = parameter("q[3]", -1, 1);
@@ -515,6 +591,7 @@ int main(void) {
   RUN(a_rule_that_ends_itself);
   RUN(clipping_of_large_numbers);
   RUN(no_gradient_yet);
+  RUN(growing_graphs);
   RUN(bad_betas);
   edf_clear();
   return harness_report();
