@@ -30,13 +30,13 @@
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
    >>notation 28 The index notation
-   >>api 351 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+   >>api 352 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
      input parameter compnode _shaped addgrad state name label want_grad feed forward _to
      backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push _grad
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 318 Errors, memory and names          >>core 515 Nodes, lists and the three loops
+   >>memory 298 Errors, memory and names          >>core 572 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 399 Declarations and equations
    >>einsum 636 Equations as nodes                >>products 238 Products, softmax, losses
