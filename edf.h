@@ -255,7 +255,7 @@ struct edf_node {
   const char  *letters;                  /* its indices, [b,t,S], where a text has named them */
   unsigned     graph, batched;           /* its graph; bit d: dim[d] follows the batch        */
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
-  int          fed;                      /* rows of an Input's last feed; -1: never, -2: freed */
+  int          fed;                      /* rows of an Input's last feed, -1: never, -2 freed */
   char         wanted, needs_grad, active;         /* a gradient; one; in the pass that runs  */
   char         reached, beyond;          /* 1: by Backward; 2: and used; behind a mismatch    */
   int          lazy, is;                 /* as its op says; 1 << EDF_IS_... of what it is     */
@@ -1298,11 +1298,12 @@ static void edf__doubt_growth(void) {
   const edf_node *x = edf__nth(w ? edf.n_inputs + edf.n_parameters - 1 : edf__n_nodes() - 1);
   edf.grown = w || c ? edf.grown + 1 : 0;
   if (edf.grown != 32) return;
+  const char *clear = w ? "" : ", or call edf_clear_compnodes in it";
   edf__remark(&said, edf.file, edf.line,
-              edf__fmt("each of the last 32 steps had new nodes, and the old ones are kept: build "
-                       "them before the loop%s\n  the newest of %d: %.80s \"%.80s\", built at "
-                       "%.200s:%d", w ? "" : ", or call edf_clear_compnodes in it",
-                       x->position + 1, x->op, x->name, x->file, x->line));
+              edf__fmt("each of the last 32 steps had new nodes, and the old ones are kept: "
+                       "build them before the loop%s\n  the newest of %d: %.80s \"%.80s\", "
+                       "built at %.200s:%d", clear, x->position + 1, x->op, x->name, x->file,
+                       x->line));
 }
 
 static int edf__due(edf_node *p, edf_real eta) {
