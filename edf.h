@@ -45,11 +45,11 @@
    >>seam 156 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
    >>nest 694 Loop nests, plans and kernels: axis matrix costs plan _for contract
-   >>more 330 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
+   >>more 328 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 355 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
-   >>layers 1011 Layers, from normalisation to recurrences: layer_norm _package _params
+   >>layers 1010 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params dropout embed concat _list slice select reshape
      grouped_conv_params conv _package _params transposed_conv max_pool avg_pool residual
      _package _params highway _package _params attention _package _params causal_attention cell
@@ -4083,18 +4083,18 @@ edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__gelu_op, file, line, x);
 }
 
-static edf_real edf__ln1p(edf_real x) {
-  return EDF_REAL_IS_DOUBLE ? (edf_real)log1p((double)x) : (edf_real)log1pf((float)x);
+/* ln(1 + exp(x)) - less */
+static edf_real edf__softplus(edf_real x, edf_real less) {
+  edf_real e = edf__exp(x < 0 ? x : -x);
+  edf_real ln = EDF_REAL_IS_DOUBLE ? (edf_real)log1p((double)e) : (edf_real)log1pf((float)e);
+  return (x < 0 ? 0 : x) - less + ln;
 }
 
 /* ---- Softplus   y[i] = ln(1 + exp(x[i])) = max(0, x[i]) + ln(1 + exp(-|x[i]|))
                    x.grad[i] += y.grad[i] / (1+exp(-x[i])) ---- */
 static void edf__softplus_forward(edf_node *y) {
   edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real v = x->value[i], size = v < 0 ? -v : v;
-    y->value[i] = (v < 0 ? 0 : v) + edf__ln1p(edf__exp(-size));
-  }
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__softplus(x->value[i], 0);
 }
 static void edf__softplus_backward(edf_node *y) {
   edf_node *x = y->in[0];
@@ -4259,10 +4259,8 @@ static void edf__bce_shape(edf_node *l) {
 }
 static void edf__bce_forward(edf_node *l) {
   edf_node *s = l->in[0], *y = l->in[1];
-  for (size_t i = 0; i < l->size; i++) {
-    edf_real v = s->value[i], size = v < 0 ? -v : v;
-    l->value[i] = (v < 0 ? 0 : v) - y->value[i] * v + edf__ln1p(edf__exp(-size));
-  }
+  for (size_t i = 0; i < l->size; i++)
+    l->value[i] = edf__softplus(s->value[i], y->value[i] * s->value[i]);
 }
 static void edf__bce_backward(edf_node *l) {
   edf_node *s = l->in[0], *y = l->in[1];
@@ -5461,10 +5459,9 @@ edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell
                                 edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s) {
   edf__site at = { cell->name, file, line };
   int both = cell == &edf_lstm_cell;
-  if (s.h) edf__check_named(&at, "state.h", s.h);
-  if (both && s.c) edf__check_named(&at, "state.c", s.c);
   if (both && !s.h != !s.c)
     edf__fail_at(&at, "the state has one of h and c: expected both, or none for zeros");
+  if (s.h) edf__check_named(&at, both ? "state.h state.c" : "state.h", s.h, s.c);
   edf__moment m = edf__first_moment(&at, cell, Phi, x, "b");
   return cell->step(&m, s);
 }
