@@ -197,6 +197,7 @@ typedef struct edf_lab__doctor {
   double largest;                        /* of them so far                                    */
   double before, after, sum_before, sum_after;       /* of one batch around a step; all looks */
   double drops, moved_most;              /* how far steps lowered their own; largest |dp|/|p| */
+  double change;                         /* of weights, in the last step that was looked at   */
   int looks, rises, high, still, off;    /* high: losses in a row; still: looks at moves      */
   edf_real *dead; int n_dead;            /* least share of dead units seen, by node           */
   /* labels by class: in all, in this window; the windows' sums of squared and largest shares */
@@ -205,11 +206,10 @@ typedef struct edf_lab__doctor {
   edf_lab__rows rows;
   /* the first node whose backward is wrong, in which input, by which factor; a parameter whose
      slope is not its gradient */
-  edf_node *culprit, *culprit_in, *sick;
-  double factor, slope;
+  edf_node *culprit, *sick;
+  edf_verdict wrong, forgot;
+  double slope;
   edf_node *forgetful;                   /* its forward leaves entries as they were           */
-  edf_verdict forgot;
-  int assigns, explained;
   int stepped, moved;                    /* an optimiser ever has; a parameter                */
   char *marked;                          /* by node                                           */
   int same_rows;                         /* batches in a row whose rows are all alike         */
@@ -239,22 +239,12 @@ static void edf_lab__find(const edf_lab__doctor *d, const edf_node *x, const cha
   if (x) edf_lab__point_at(x);
 }
 
+/* One more line. The hint, what to do, is the last: 1, since a rule has reported. */
 EDF_LAB__PRINTF(1, 2)
-static void edf_lab__say(const char *format, ...) {
+static int edf_lab__say(const char *format, ...) {
   va_list args;
   va_start(args, format);
   printf("  ");
-  vprintf(format, args);
-  printf("\n");
-  va_end(args);
-}
-
-/* What to do ends the report: 1, since a rule has reported. */
-EDF_LAB__PRINTF(1, 2)
-static int edf_lab__hint(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  printf("  hint: ");
   vprintf(format, args);
   printf("\n");
   va_end(args);
@@ -448,82 +438,69 @@ static int edf_lab__rule_data_nan(edf_lab__doctor *d) {
     if (!s.bad || s.least == -HUGE_VAL) continue;
     edf_lab__find(d, x, "%zu of %zu numbers of the input %s are NaN or infinite", s.bad,
                   x->size, edf_label(x));
-    return edf_lab__hint("look at how the data is read, or divided by a deviation of 0");
+    return edf_lab__say("hint: look at how the data is read, or divided by a deviation of 0");
   }
   return 0;
 }
 
-/* Above 20 a first layer with weights for deviation 1 saturates, or its steps are too large. */
+/* Above 20 a first layer with weights for deviation 1 saturates, or its steps are too large. A
+   mean of three deviations is most of what it sees. */
 static int edf_lab__rule_scale(edf_lab__doctor *d) {
   if (!d->x || d->coded) return 0;
   edf_statistics s = edf_lab__summarise(d->x);
-  double most = s.greatest > -s.least ? s.greatest : -s.least;
-  if (most <= 20 || s.bad) return 0;
-  int is_bytes = s.least >= 0 && s.greatest <= 255 && s.greatest > 127;
-  const edf_node *user = edf_lab__user_of(d->x);         /* of class numbers, perhaps         */
-  if (!is_bytes && user && edf_is(user, EDF_IS_OWN) && edf_lab__all_whole(d->x)) return 0;
-  edf_lab__find(d, d->x, is_bytes ? "inputs look like 0...255" : "inputs are not scaled");
-  edf_lab__say("%g to %g, mean %.3g, deviation %.3g", s.least, s.greatest, s.mean, s.deviation);
-  if (is_bytes) return edf_lab__hint("divide by 255");
-  return edf_lab__hint("subtract each column's mean and divide by its deviation");
-}
-
-/* A mean of three deviations is most of what the first layer sees. */
-static int edf_lab__rule_centre(edf_lab__doctor *d) {
-  if (!d->x || d->coded) return 0;
-  edf_statistics s = edf_lab__summarise(d->x);
-  if (!(fabs(s.mean) > 3 * s.deviation && fabs(s.mean) > 0.5 && d->x->size >= 16)) return 0;
-  edf_lab__find(d, d->x, "inputs are far from centred");
-  edf_lab__say("mean %.3g, deviation %.3g", s.mean, s.deviation);
-  return edf_lab__hint("subtract the mean");
+  const edf_node *user = edf_lab__user_of(d->x);
+  double most = s.greatest > -s.least ? s.greatest : -s.least, mean = fabs(s.mean);
+  int large = most > 20 && !s.bad, far = mean > 3 * s.deviation && mean > 0.5;
+  int is_bytes = large && s.least >= 0 && s.greatest <= 255 && s.greatest > 127;
+  int may_be_classes = user && edf_is(user, EDF_IS_OWN) && edf_lab__all_whole(d->x);
+  if (!is_bytes && may_be_classes) large = 0;
+  if (!large && (!far || d->x->size < 16)) return 0;
+  edf_lab__find(d, d->x, is_bytes ? "inputs look like 0...255"
+                       : large ? "inputs are not scaled" : "inputs are far from centred");
+  if (large) edf_lab__say("%g to %g, mean %.3g, deviation %.3g", s.least, s.greatest, s.mean,
+                          s.deviation);
+  else edf_lab__say("mean %.3g, deviation %.3g", s.mean, s.deviation);
+  if (is_bytes) return edf_lab__say("hint: divide by 255");
+  if (!large) return edf_lab__say("hint: subtract the mean");
+  return edf_lab__say("hint: subtract each column's mean and divide by its deviation");
 }
 
 /* All rows alike in three batches: the loader stands still. (All 0 may be a first state.) */
 static int edf_lab__rule_alike(edf_lab__doctor *d) {
   if (!d->x || d->coded || d->x->dim[0] < 8) return 0;
   const edf_real *v = edf_value(d->x);
-  size_t row = edf_lab__row_size(d->x), rows = (size_t)d->x->dim[0];
-  for (size_t b = 1; b < rows; b++)
-    if (memcmp(v, v + b * row, row * sizeof *v)) { d->same_rows = 0; return 0; }
-  if (edf_lab__norm(v, row) == 0 || ++d->same_rows < 3) return 0;
-  edf_lab__find(d, d->x, "all %zu rows of the input are the same", rows);
-  return edf_lab__hint("does the loader move on from row to row?");
+  size_t row = edf_lab__row_size(d->x);
+  int same = !memcmp(v, v + row, (d->x->size - row) * sizeof *v);    /* each and the next one */
+  if (!same || edf_lab__norm(v, row) > 0) d->same_rows = same ? d->same_rows + 1 : 0;
+  if (d->same_rows < 3) return 0;
+  edf_lab__find(d, d->x, "all %d rows of the input are the same", d->x->dim[0]);
+  return edf_lab__say("hint: does the loader move on from row to row?");
 }
 
 /* ---- Rows that were trained on. A row is a hash of its bytes, and each slot keeps the least
    of those that fall into it. Whether another one, no less, was trained on is not known then,
    and it does not count: of many rows a sample remains. The slot and the upper half of a hash
    are those of a few entries, so that of most rows no more is read. */
-enum { EDF_LAB__SLOTS = 1 << 13 };
+enum { EDF_LAB__SLOTS = 1 << 13, EDF_LAB__FEW_OF_ROW = 16 };
 
 static uint64_t edf_lab__mix(uint64_t h, uint64_t k) {
   h = (h ^ k) * UINT64_C(0x9E3779B97F4A7C15);
   return h ^ (h >> 29);
 }
 
-static uint64_t edf_lab__hash_few(const edf_real *row, size_t n) {
-  enum { READ = 16 };
-  uint64_t h = 2;
-  for (size_t t = 0; t < READ; t++) {
+/* Of `many` of a row's n entries, from its first on, equally far apart. */
+static uint64_t edf_lab__hash(const edf_real *row, size_t n, size_t many) {
+  uint64_t h = many;
+  for (size_t t = 0; t < many; t++) {
     uint64_t bits = 0;
-    memcpy(&bits, &row[t * n / READ], sizeof *row);
+    memcpy(&bits, &row[t * n / many], sizeof *row);
     h = edf_lab__mix(h, bits);
   }
   return h;
 }
 
-/* Four sums at a time, which do not wait for each other. */
 static uint64_t edf_lab__hash_of_row(const edf_real *row, size_t n, uint64_t few) {
-  uint64_t h[4] = { 1, 2, 3, 4 }, k[4];
-  size_t at = 0, bytes = n * sizeof *row;
-  for (; at < bytes; at += sizeof k) {
-    size_t left = bytes - at;
-    memset(k, 0, sizeof k);
-    memcpy(k, (const char *)row + at, left < sizeof k ? left : sizeof k);
-    for (int t = 0; t < 4; t++) h[t] = edf_lab__mix(h[t], k[t]);
-  }
-  uint64_t all = edf_lab__mix(edf_lab__mix(h[0], h[1]), edf_lab__mix(h[2], h[3]));
-  return few >> 32 << 32 | all >> 32 | 1;
+  return few >> 32 << 32 | edf_lab__hash(row, n, n) >> 32 | 1;
 }
 
 /* Records the rows of x, or looks them up. */
@@ -532,7 +509,8 @@ static void edf_lab__note_rows(edf_lab__rows *r, edf_node *x, int record) {
   size_t n = edf_lab__row_size(x);
   if (!r->slot) r->slot = (uint64_t *)edf_keep(NULL, EDF_LAB__SLOTS * sizeof *r->slot);
   for (size_t i = 0; i < x->size; i += n) {
-    uint64_t few = edf_lab__hash_few(v + i, n), *slot = &r->slot[few % EDF_LAB__SLOTS];
+    uint64_t few = edf_lab__hash(v + i, n, EDF_LAB__FEW_OF_ROW);
+    uint64_t *slot = &r->slot[few % EDF_LAB__SLOTS];
     int is_less = !*slot || few >> 32 < *slot >> 32;
     if (record && is_less) *slot = edf_lab__hash_of_row(v + i, n, few);
     if (record) continue;
@@ -556,8 +534,8 @@ static int edf_lab__rule_leak(edf_lab__doctor *d) {
                 100 * (double)r->hits / (double)r->tested);
   edf_lab__say("%zu of %zu rows%s that were fed while edf.training is 0", r->hits, r->tested,
                r->sampled ? ", a sample of those" : "");
-  return edf_lab__hint("keep rows apart that no step sees (unless the error on those it has "
-                       "seen is what you want)");
+  return edf_lab__say("hint: keep rows apart that no step sees (unless the error on those it "
+                      "has seen is what you want)");
 }
 
 /* ---- Rules of the labels */
@@ -569,9 +547,10 @@ static int edf_lab__rule_label_range(edf_lab__doctor *d) {
   if (whole && s.least >= 0 && s.greatest < K) return 0;
   edf_lab__find(d, d->y, "labels are %g to %g%s, but there are %d classes, 0 to %d", s.least,
                 s.greatest, whole ? "" : ", not all whole", K, K - 1);
-  if (s.least >= 1 && s.greatest == K) return edf_lab__hint("they count from 1: subtract 1");
-  return edf_lab__hint(whole ? "are there more classes than scores?"
-                             : "are these really the labels?");
+  int from_1 = s.least >= 1 && s.greatest == K;
+  if (from_1) return edf_lab__say("hint: they count from 1: subtract 1");
+  if (whole) return edf_lab__say("hint: are there more classes than scores?");
+  return edf_lab__say("hint: are these really the labels?");
 }
 
 /* Every class but 0, so often that chance would have brought a rare one too: 200 rows for each
@@ -582,7 +561,7 @@ static int edf_lab__rule_label_base(edf_lab__doctor *d) {
   for (size_t k = 1; k < K; k++) if (!d->count[k]) return 0;
   edf_lab__find(d, d->y, "labels count from 1: of %zu labels none is 0", d->labels);
   edf_lab__say("labels are 1 to %zu, and there are scores for %zu classes", K - 1, K);
-  return edf_lab__hint("subtract 1, and have one class less");
+  return edf_lab__say("hint: subtract 1, and have one class less");
 }
 
 /* Labels are counted in all, and in windows of whole batches, 16 rows at least. */
@@ -633,7 +612,7 @@ static int edf_lab__rule_order(edf_lab__doctor *d) {
   if (sorted)
     edf_lab__say("on average %.0f %% of a batch are of one class; in the data so far, %.0f %%",
                  100 * (double)d->alike / n, 100 * most);
-  return edf_lab__hint("edf_shuffle(&x, &y) before each epoch");
+  return edf_lab__say("hint: edf_shuffle(&x, &y) before each epoch");
 }
 
 /* By functions of one input: Sub, Square, Mean. */
@@ -658,7 +637,7 @@ static int edf_lab__rule_target(edf_lab__doctor *d) {
     edf_lab__find(d, y, "targets are outside of what %s can reach", bce ? c->op : edf_label(a));
     edf_lab__point_at(bce ? c : a);
     edf_lab__say("targets %g to %g, outputs %g to %g", s.least, s.greatest, lo, hi);
-    return edf_lab__hint("scale the targets, or have no %s before the loss", a->op);
+    return edf_lab__say("hint: scale the targets, or have no %s before the loss", a->op);
   }
   return 0;
 }
@@ -680,8 +659,8 @@ static int edf_lab__rule_unrelated(edf_lab__doctor *d) {
   edf_lab__say("loss %.3f; the classes' shares alone would give %.3f", late, entropy);
   edf_lab__say("each step lowers the loss of its own batch, by %.2g on average, but not the "
                "next one's", 2 * d->drops / (double)EDF_LAB__STEPS);
-  return edf_lab__hint("are labels and inputs shifted against each other, or only one of them "
-                       "shuffled? (An IDX header has 8 bytes for labels, 16 for images.)");
+  return edf_lab__say("hint: are labels and inputs shifted against each other, or only one of "
+                      "them shuffled? (An IDX header has 8 bytes for labels, 16 for images.)");
 }
 
 /* ---- Rules of the program */
@@ -720,7 +699,7 @@ static int edf_lab__rule_twice(edf_lab__doctor *d) {
   edf_lab__point_at(c);
   edf_lab__say("so the loss cannot go below %.3f for %g classes", log(1 + (K - 1) / exp(1.0)),
                K);
-  return edf_lab__hint("one Softmax before LogLoss, none before SoftmaxLogLoss");
+  return edf_lab__say("hint: one Softmax before LogLoss, none before SoftmaxLogLoss");
 }
 
 /* Probabilities of classes have to sum to 1 over the last index. */
@@ -737,8 +716,8 @@ static int edf_lab__rule_axis(edf_lab__doctor *d) {
                   edf_follows_batch(P, other) ? ", the batch" : "", d->classes);
   else edf_lab__find(d, P, "LogLoss of %s, which does not sum to 1 over the classes",
                      edf_label(P));
-  return edf_lab__hint("Softmax(s) goes over the last index; LogLoss takes probabilities, "
-                       "SoftmaxLogLoss scores");
+  return edf_lab__say("hint: Softmax(s) goes over the last index; LogLoss takes probabilities, "
+                      "SoftmaxLogLoss scores");
 }
 
 /* Three Backwards in a row. Each Forward runs all that was built so far. */
@@ -746,8 +725,8 @@ static int edf_lab__rule_rebuilt(edf_lab__doctor *d) {
   if (d->again < 3) return 0;
   edf_lab__find(d, edf.loss, "the model is built again for each step, and the old ones stay");
   edf_lab__say("%d computed nodes so far, all of which run in each Forward", edf.n_compnodes);
-  return edf_lab__hint("build it once, before the loop; or edf_clear_compnodes() before it is "
-                       "built again");
+  return edf_lab__say("hint: build it once, before the loop; or edf_clear_compnodes() before "
+                      "it is built again");
 }
 
 /* Three Backwards, of which none was of the loss, but all of a node that it comes from. */
@@ -757,7 +736,7 @@ static int edf_lab__rule_astray(edf_lab__doctor *d) {
                 edf_label(d->loss));
   edf_lab__point_at(d->loss);
   edf_lab__say("the gradients are those of the mean of %s", edf_label(edf.loss));
-  return edf_lab__hint("Backward(%s)", edf_label(d->loss));
+  return edf_lab__say("hint: Backward(%s)", edf_label(d->loss));
 }
 
 /* Fifty steps, so that a program with several losses has come to each of them. */
@@ -770,7 +749,7 @@ static int edf_lab__rule_unused(edf_lab__doctor *d) {
                            edf_label(d->loss));
     else edf_lab__say("no node uses it");
     if (user) edf_lab__point_at(user);
-    return edf_lab__hint("is a line of the model missing, or was a name taken twice?");
+    return edf_lab__say("hint: is a line of the model missing, or was a name taken twice?");
   }
   return 0;
 }
@@ -811,8 +790,8 @@ static int edf_lab__rule_symmetric(edf_lab__doctor *d) {
                                    : "%s begins with equal units, which stay equal", p->name);
     edf_lab__say("%d of %d slices along index %d equal the one before, in value and gradient",
                  equal, p->dim[axis], axis);
-    return edf_lab__hint("random weights, edf_init_uniform or edf_init_normal; only thresholds "
-                         "may begin at 0");
+    return edf_lab__say("hint: random weights, edf_init_uniform or edf_init_normal; only "
+                        "thresholds may begin at 0");
   }
   return 0;
 }
@@ -834,31 +813,29 @@ static void edf_lab__say_bent(edf_lab__doctor *d, edf_node *y, const char *what,
   }
 }
 
-/* A random Relu unit is silent for a whole batch now and then: 60 % of them are a mistake. */
-static int edf_lab__rule_dead_start(edf_lab__doctor *d) {
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    edf_node *y = edf.compnodes[i];
-    double share = edf_lab__dead_share(y);
-    if (share <= 0.6) continue;
-    edf_lab__say_bent(d, y, "units are dead (0 for every row)", share);
-    return edf_lab__hint("thresholds near 0 (they are subtracted), weights with variance 1/n");
-  }
-  return 0;
-}
-
 /* Entries where the slope of a Sigmoid is below 0.02, or |tanh| above 0.99. Inputs of deviation
    1 saturate 0.01 % of a Sigmoid and 0.8 % of a Tanh. */
-static int edf_lab__rule_saturated(edf_lab__doctor *d) {
+static double edf_lab__saturated_share(edf_node *y, int kind) {
+  const edf_real *x = edf_value(y->in[0]);
+  double edge = kind == EDF_LAB__SIGMOID ? 3.87 : 2.65, n = 0;
+  for (size_t k = 0; k < y->size; k++) n += fabs((double)x[k]) > edge;
+  return n / (double)y->size;
+}
+
+/* A random Relu unit is silent for a whole batch now and then: 60 % of them are a mistake. */
+static int edf_lab__rule_bent(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
     int kind = edf_lab__bend_of(y);
-    if (kind != EDF_LAB__SIGMOID && kind != EDF_LAB__TANH) continue;
-    const edf_real *x = edf_value(y->in[0]);
-    double edge = kind == EDF_LAB__SIGMOID ? 3.87 : 2.65, n = 0;
-    for (size_t k = 0; k < y->size; k++) n += fabs((double)x[k]) > edge;
-    if (n <= 0.5 * (double)y->size) continue;
-    edf_lab__say_bent(d, y, "entries are saturated (no slope)", n / (double)y->size);
-    return edf_lab__hint("smaller weights: variance 1/n for sums of n products");
+    double dead = edf_lab__dead_share(y);
+    double flat = kind > EDF_LAB__RELU ? edf_lab__saturated_share(y, kind) : 0;
+    if (dead <= 0.6 && flat <= 0.5) continue;
+    edf_lab__say_bent(d, y, dead > 0 ? "units are dead (0 for every row)"
+                                     : "entries are saturated (no slope)", dead + flat);
+    if (dead > 0)
+      return edf_lab__say("hint: thresholds near 0 (they are subtracted), weights with "
+                          "variance 1/n");
+    return edf_lab__say("hint: smaller weights: variance 1/n for sums of n products");
   }
   return 0;
 }
@@ -893,7 +870,7 @@ static int edf_lab__rule_first_loss(edf_lab__doctor *d) {
     edf_lab__point_at(p);
     edf_lab__say("  weights %.2g times as large as 1/sqrt(n) for sums of n products", ratio);
   }
-  return edf_lab__hint("smaller weights at the start");
+  return edf_lab__say("hint: smaller weights at the start");
 }
 
 /* ---- Rules of the gradient */
@@ -948,7 +925,7 @@ static int edf_lab__is_own(const edf_node *y) {
 
 /* From the loss backwards: the first whose backward is wrong or, where none is, overwrites. */
 static void edf_lab__find_culprit(edf_lab__doctor *d) {
-  for (int i = edf.n_compnodes - 1; i >= 0 && (!d->culprit || d->assigns); i--) {
+  for (int i = edf.n_compnodes - 1; i >= 0 && !d->wrong.wrong_in; i--) {
     edf_node *y = edf.compnodes[i];
     if (!edf_lab__is_own(y)) continue;
     edf.draws = d->draws;
@@ -959,9 +936,8 @@ static void edf_lab__find_culprit(edf_lab__doctor *d) {
     }
     if (!v.wrong_in && (!v.assigned || d->culprit)) continue;
     d->culprit = y;
-    d->culprit_in = v.wrong_in ? v.wrong_in : v.assigned;
-    d->factor = v.factor;
-    d->assigns = !v.wrong_in;
+    d->wrong = v;
+    if (!v.wrong_in) d->wrong.factor = 0;
   }
 }
 
@@ -991,18 +967,11 @@ static void edf_lab__measure_gradients(edf_lab__doctor *d) {
     d->sick = p;
     d->slope = slope;
   }
-  if (d->assigns && !d->sick) d->culprit = NULL;
+  if (!d->wrong.wrong_in && !d->sick) d->culprit = NULL;
   edf_end_aside(aside);
 }
 
-static int edf_lab__hint_gradcheck(const edf_lab__doctor *d, const char *more) {
-  return edf_lab__hint("edf_gradcheck of the loss, after a feed, names the mistake in %s%s%s",
-                       edf_label(d->culprit ? d->culprit : d->loss),
-                       EDF_REAL_IS_DOUBLE ? "" : " (best with -DEDF_REAL=double)", more);
-}
-
 static void edf_lab__say_culprit(edf_lab__doctor *d) {
-  d->explained = 1;
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     double slope = d->patient[i].slope;  /* 1: it is right, or could not be measured          */
@@ -1015,12 +984,12 @@ static void edf_lab__say_culprit(edf_lab__doctor *d) {
   if (!d->culprit) return;
   edf_lab__say("the first wrong backward, seen from the loss:");
   edf_lab__point_at(d->culprit);
-  if (d->assigns)
+  if (!d->wrong.wrong_in)
     edf_lab__say("it assigns to the gradient of %s: '=' where '+=' is needed",
-                 edf_label(d->culprit_in));
-  else if (d->factor != 0)
-    edf_lab__say("its gradient of %s is %.3g times the derivative", edf_label(d->culprit_in),
-                 d->factor);
+                 edf_label(d->wrong.assigned));
+  else if (d->wrong.factor != 0)
+    edf_lab__say("its gradient of %s is %.3g times the derivative",
+                 edf_label(d->wrong.wrong_in), d->wrong.factor);
 }
 
 /* A forward that leaves entries as they were: they hold whatever was in the memory. */
@@ -1035,16 +1004,7 @@ static int edf_lab__rule_forgets(edf_lab__doctor *d) {
     printf("%c%zu", k ? ',' : '[', d->forgot.first / stride % (size_t)y->dim[k]);
   }
   printf("%s, and %zu of %zu in all\n", y->rank ? "]" : "", d->forgot.unwritten, y->size);
-  return edf_lab__hint("a loop that begins late or ends early");
-}
-
-/* A step along -g has to lower the loss. */
-static int edf_lab__rule_sign(edf_lab__doctor *d) {
-  if (!d->sick || d->slope > -0.5) return 0;
-  edf_lab__find(d, NULL, "wrong sign: a step of %s against its gradient raises the loss",
-                edf_label(d->sick));
-  edf_lab__say_culprit(d);
-  return edf_lab__hint_gradcheck(d, "");
+  return edf_lab__say("hint: a loop that begins late or ends early");
 }
 
 /* Is 1/slope, or slope, one of the sizes about: of the node or of its inputs, or 2? */
@@ -1064,27 +1024,34 @@ static int edf_lab__known_size(const edf_lab__doctor *d, double factor, const ch
   return fabs(factor / 2 - 1) < 0.03 ? 2 : 0;
 }
 
-static int edf_lab__rule_factor(edf_lab__doctor *d) {
-  const char *what;
-  double slope = d->sick ? d->slope : 1, factor;
-  if (d->culprit) slope = d->factor > 0 && !d->assigns ? 1 / d->factor : 1;
-  factor = slope < 1 ? 1 / slope : slope;
-  int n = slope > 0 && slope != 1 ? edf_lab__known_size(d, factor, &what) : 0;
-  if (!n) return 0;
-  edf_lab__find(d, NULL, "the gradient of %s is %d times too %s%s",
-                edf_label(d->culprit ? d->culprit_in : d->sick), n,
-                slope < 1 ? "large" : "small", what);
-  edf_lab__say_culprit(d);
-  return edf_lab__hint("a factor %s%d is missing, or one too many", slope < 1 ? "1/" : "", n);
-}
-
+/* A step along -g has to lower the loss, as much as g says. */
 static int edf_lab__rule_backward(edf_lab__doctor *d) {
-  if ((!d->sick && !d->culprit) || d->explained) return 0;
-  if (d->culprit) edf_lab__find(d, NULL, "the backward of %s is wrong", edf_label(d->culprit));
+  const char *what;
+  const edf_node *culprit = d->culprit;
+  double slope = d->sick ? d->slope : 1, factor;
+  int n = 0, up = slope <= -0.5;
+  if (!d->sick && !culprit) return 0;
+  if (culprit) slope = d->wrong.factor > 0 ? 1 / d->wrong.factor : 1;
+  factor = slope < 1 ? 1 / slope : slope;
+  if (!up && slope > 0 && slope != 1) n = edf_lab__known_size(d, factor, &what);
+  if (up)
+    edf_lab__find(d, NULL, "wrong sign: a step of %s against its gradient raises the loss",
+                  edf_label(d->sick));
+  else if (n)
+    edf_lab__find(d, NULL, "the gradient of %s is %d times too %s%s",
+                  edf_label(culprit ? d->wrong.wrong_in : d->sick), n,
+                  slope < 1 ? "large" : "small", what);
+  else if (culprit) edf_lab__find(d, NULL, "the backward of %s is wrong", edf_label(culprit));
   else edf_lab__find(d, NULL, "the gradient of %s is not the derivative of %s",
                      edf_label(d->sick), edf_label(d->loss));
   edf_lab__say_culprit(d);
-  return edf_lab__hint_gradcheck(d, "; if it is on purpose, edf_expect_mismatch");
+  if (n)
+    return edf_lab__say("hint: a factor %s%d is missing, or one too many",
+                        slope < 1 ? "1/" : "", n);
+  return edf_lab__say("hint: edf_gradcheck of the loss, after a feed, names the mistake in "
+                      "%s%s%s", edf_label(culprit ? culprit : d->loss),
+                      EDF_REAL_IS_DOUBLE ? "" : " (best with -DEDF_REAL=double)",
+                      up ? "" : "; if it is on purpose, edf_expect_mismatch");
 }
 
 /* The sum over the batch instead of the mean: gradients grow with the batch. Known is what the
@@ -1100,7 +1067,8 @@ static int edf_lab__rule_sum(edf_lab__doctor *d) {
   edf_lab__find(d, l, "the loss %s is a sum over the batch, not a mean", edf_label(l));
   edf_lab__say("%.4g = %g times %.3g: gradients are as much larger, and change with the batch",
                d->last, n, d->last / n);
-  return edf_lab__hint("Mean(...), or Backward of the losses of all rows: it takes the mean");
+  return edf_lab__say("hint: Mean(...), or Backward of the losses of all rows: it takes the "
+                      "mean");
 }
 
 /* ---- Rules of the step */
@@ -1112,7 +1080,7 @@ static int edf_lab__rule_stale(edf_lab__doctor *d) {
     if (edf_lab__norm(edf_grad(p), p->size) == 0) continue;
     edf_lab__find(d, p, "the gradient of %s still holds that of the last step", p->name);
     edf_lab__say("edf.accumulate is 1, and Backward adds to it");
-    return edf_lab__hint("edf_zero_grad() after each step, or edf.accumulate = 0");
+    return edf_lab__say("hint: edf_zero_grad() after each step, or edf.accumulate = 0");
   }
   return 0;
 }
@@ -1125,14 +1093,15 @@ static int edf_lab__rule_not_fresh(edf_lab__doctor *d) {
                 d->backwards ? "new " : "");
   if (!d->backwards) edf_lab__say("there was no Backward so far");
   else edf_lab__say("it has made a step by the gradient of the last Backward already");
-  return edf_lab__hint("Forward and Backward before each step, and one step of one optimiser");
+  return edf_lab__say("hint: Forward and Backward before each step, and one step of one "
+                      "optimiser");
 }
 
 /* Twenty Backwards, and neither an optimiser nor the program has moved anything. */
 static int edf_lab__rule_no_step(edf_lab__doctor *d) {
   if (d->stepped || d->moved || edf.accumulate || d->step != EDF_LAB__EVERY) return 0;
   edf_lab__find(d, NULL, "after %ld Backwards no parameter has ever moved", d->step);
-  return edf_lab__hint("SGD(eta), or another optimiser, after each Backward");
+  return edf_lab__say("hint: SGD(eta), or another optimiser, after each Backward");
 }
 
 /* Ten looks in a row where it has a gradient and others move. */
@@ -1142,9 +1111,9 @@ static int edf_lab__rule_idle(edf_lab__doctor *d) {
     if (d->patient[i].idle < EDF_LAB__FIRM || p->update == edf_frozen || d->several) continue;
     edf_lab__find(d, p, "the parameter %s has a gradient, but never moves", p->name);
     edf_lab__say("norm of its gradient %.3g; other parameters move", d->patient[i].norm);
-    if (!p->update) return edf_lab__hint("does your own update go over all parameters?");
-    return edf_lab__hint("it has an update function of its own; does that step? (p->update = "
-                         "edf_frozen says that it shall not)");
+    if (!p->update) return edf_lab__say("hint: does your own update go over all parameters?");
+    return edf_lab__say("hint: it has an update function of its own; does that step? "
+                        "(p->update = edf_frozen says that it shall not)");
   }
   return 0;
 }
@@ -1159,17 +1128,7 @@ static int edf_lab__rule_uphill(edf_lab__doctor *d) {
   if (!up || d->step > 1 || d->several) return 0;
   edf_lab__find(d, NULL, "the step goes along the gradient, up: wrong sign");
   edf_lab__say("%d parameters moved by +g, none by -g", up);
-  return edf_lab__hint("p -= eta g, with eta above 0");
-}
-
-/* The most that the last step looked at has changed weights, of their size; 0.001 to 0.01 is
-   usual, a tenth is much. */
-static double edf_lab__largest_change(const edf_lab__doctor *d) {
-  double most = 0;
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf.parameters[i]->rank >= 2 && d->patient[i].change > most)
-      most = d->patient[i].change;
-  return most;
+  return edf_lab__say("hint: p -= eta g, with eta above 0");
 }
 
 /* With digits that tell the two apart. */
@@ -1194,7 +1153,7 @@ static int edf_lab__rule_too_large(edf_lab__doctor *d) {
   int soon = n >= 5 && d->rises * 10 >= 6 * n && rise > 0.1 * fabs(d->sum_before);
   int late = n >= 20 && d->rises * 10 > 3 * n && rise > 0;
   int lost = loss - loss != 0 && d->first - d->first == 0 &&
-             (edf_lab__largest_change(d) > 0.1 || (n > 0 && 2 * d->rises >= n));
+             (d->change > 0.1 || (n > 0 && 2 * d->rises >= n));
   if (!now && !soon && !late && !lost && d->high < 3) return 0;
   edf_lab__find(d, NULL, "the step is too large");
   if (d->rises)
@@ -1205,24 +1164,17 @@ static int edf_lab__rule_too_large(edf_lab__doctor *d) {
   if (lost || d->high >= 3)
     edf_lab__say("the loss has gone from %.3g to %.3g", d->first, edf_lab__mean_of(d->loss));
   edf_lab__say("a step changes weights by up to %.2g times their size; 0.001 to 0.01 is usual",
-               edf_lab__largest_change(d));
-  return edf_lab__hint("a tenth of the learning rate");
+               d->change);
+  return edf_lab__say("hint: a tenth of the learning rate");
 }
 
-/* Fifty steps, of which the largest did not move any parameter by a millionth. One that is
-   about 0 changes by more than its size in any case. */
+/* Fifty steps, of which the largest did not move any parameter by a millionth. */
 static int edf_lab__rule_too_small(edf_lab__doctor *d) {
   if (d->still < EDF_LAB__EVERY + 3 || d->moved_most > 1e-6) return 0;
-  int n_weights = 0;
-  for (int i = 0; i < edf.n_parameters; i++) {
-    edf_node *p = edf.parameters[i];
-    n_weights += edf_lab__norm(edf_value(p), p->size) > 1e-3 * sqrt((double)p->size);
-  }
-  if (!n_weights) return 0;
   edf_lab__find(d, NULL, "the step is too small: nothing moves");
   edf_lab__say("in %ld steps no parameter has changed by more than %.1g of its size", d->step,
                d->moved_most);
-  return edf_lab__hint("a larger learning rate; 0.001 to 0.01 of the size is usual");
+  return edf_lab__say("hint: a larger learning rate; 0.001 to 0.01 of the size is usual");
 }
 
 /* ---- Symptoms */
@@ -1241,7 +1193,7 @@ static int edf_lab__rule_not_finite(edf_lab__doctor *d) {
     edf_lab__find(d, NULL, "%s has become NaN or infinite", edf_label(d->loss));
     edf_lab__say(from ? "this node is the first, from finite inputs:" : "it begins here:");
     edf_lab__point_at(c);
-    return edf_lab__hint("a logarithm or a division of 0, or steps that are too large");
+    return edf_lab__say("hint: a logarithm or a division of 0, or steps that are too large");
   }
   return 0;
 }
@@ -1253,7 +1205,7 @@ static int edf_lab__rule_dead(edf_lab__doctor *d) {
     if (d->dead[i] <= (edf_real)0.4) continue;
     edf_lab__find(d, y, "%.0f %% of the units of %s are dead: 0 for every row of each batch",
                   100 * (double)d->dead[i], edf_label(y));
-    return edf_lab__hint("a smaller step, or LeakyRelu");
+    return edf_lab__say("hint: a smaller step, or LeakyRelu");
   }
   return 0;
 }
@@ -1289,9 +1241,10 @@ static int edf_lab__rule_gradients(edf_lab__doctor *d) {
     edf_lab__say("norm %.2g, of the last layer's weights' %.2g", a->norm,
                  edf_lab__last_norm(d));
     if (a->norm == 0)
-      return edf_lab__hint("dead units, or a node without a derivative between?");
-    return edf_lab__hint(a->faint ? "Relu for Sigmoid, normalisation, a residual around layers"
-                                  : "smaller weights, normalisation, or edf_clip");
+      return edf_lab__say("hint: dead units, or a node without a derivative between?");
+    if (!a->faint)
+      return edf_lab__say("hint: smaller weights, normalisation, or edf_clip");
+    return edf_lab__say("hint: Relu for Sigmoid, normalisation, a residual around layers");
   }
   return 0;
 }
@@ -1313,7 +1266,7 @@ static int edf_lab__rule_mode(edf_lab__doctor *d) {
   edf_lab__say(evaluates ? "%d Forwards of new data without Backward; Dropout drops, BatchNorm "
                "takes the batch's statistics and moves its own" : "%d Backwards so far",
                evaluates ? d->unlearnt : -d->unlearnt);
-  return edf_lab__hint("edf.training = 0 to evaluate, 1 to train");
+  return edf_lab__say("hint: edf.training = 0 to evaluate, 1 to train");
 }
 
 /* ---- All rules, in the order of cause. A symptom, 1, is held back once a cause was named; -1
@@ -1321,7 +1274,6 @@ static int edf_lab__rule_mode(edf_lab__doctor *d) {
 static const struct { int when, symptom; int (*look)(edf_lab__doctor *); } edf_lab__rules[] = {
   { EDF_LAB__FED, 0, edf_lab__rule_data_nan },
   { EDF_LAB__FED, 0, edf_lab__rule_scale },
-  { EDF_LAB__FED, 0, edf_lab__rule_centre },
   { EDF_LAB__FED, 0, edf_lab__rule_alike },
   { EDF_LAB__RAN, -1, edf_lab__rule_leak },
   { EDF_LAB__FED, 0, edf_lab__rule_label_range },
@@ -1334,11 +1286,8 @@ static const struct { int when, symptom; int (*look)(edf_lab__doctor *); } edf_l
   { EDF_LAB__OTHER, 0, edf_lab__rule_astray },
   { EDF_LAB__LEARNT, -1, edf_lab__rule_unused },
   { EDF_LAB__LEARNT, 0, edf_lab__rule_symmetric },
-  { EDF_LAB__FIRST, 1, edf_lab__rule_dead_start },
-  { EDF_LAB__FIRST, 1, edf_lab__rule_saturated },
+  { EDF_LAB__FIRST, 1, edf_lab__rule_bent },
   { EDF_LAB__FIRST, 0, edf_lab__rule_forgets },
-  { EDF_LAB__FIRST, 0, edf_lab__rule_sign },
-  { EDF_LAB__FIRST, 0, edf_lab__rule_factor },
   { EDF_LAB__FIRST, 0, edf_lab__rule_backward },
   { EDF_LAB__FIRST, 0, edf_lab__rule_sum },
   { EDF_LAB__FIRST, 1, edf_lab__rule_first_loss },
@@ -1384,7 +1333,8 @@ static void edf_lab__judge_step(edf_lab__doctor *d, double after) {
    those that moved, one that is idle would have shown it too. */
 static int edf_lab__look_at_moves(edf_lab__doctor *d) {
   double rate = HUGE_VAL;
-  int moved = 0;
+  int moved = 0, sized = 0;              /* one that is about 0 changes by more than its size */
+  d->change = 0;
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     edf_lab__patient *a = &d->patient[i];
@@ -1402,6 +1352,8 @@ static int edf_lab__look_at_moves(edf_lab__doctor *d) {
     a->along = far > 0 && norm > 0 ? along / (sqrt(far) * norm) : 0;
     if (far > 0 && a->norm > 0 && sqrt(far) / a->norm < rate) rate = sqrt(far) / a->norm;
     if (weight > 1e-3 && a->change > d->moved_most) d->moved_most = a->change;
+    if (p->rank >= 2 && a->change > d->change) d->change = a->change;
+    sized |= weight > 1e-3;
   }
   for (int i = 0; moved && i < edf.n_parameters; i++) {
     edf_lab__patient *a = &d->patient[i];
@@ -1409,21 +1361,15 @@ static int edf_lab__look_at_moves(edf_lab__doctor *d) {
     int idle = a->change <= 0 && rate * a->norm > 1e-5 * size;
     a->idle = idle ? a->idle + 1 : 0;
   }
+  d->still += (moved || d->stepping) && sized;
   return moved;
-}
-
-static edf_lab__patient *edf_lab__patients(edf_lab__doctor *d) {
-  size_t n = (size_t)edf.n_parameters + 1;
-  return d->patient = (edf_lab__patient *)edf_keep(d->patient, n * sizeof *d->patient);
 }
 
 /* After the step, when the next Forward has begun. */
 static void edf_lab__after_step(edf_lab__doctor *d) {
-  edf_lab__patients(d);
   d->pending = 0;
   int moved = edf_lab__look_at_moves(d);
   if (!moved && !d->stepping) return;
-  d->still++;
   int again = edf.feeds == d->feeds;     /* the same data: this Forward shows the loss        */
   int judge = d->forward && !d->rebuilt && !d->several;
   if (judge && again) d->awaiting = 1;
@@ -1555,7 +1501,6 @@ static void edf_lab__note_which(edf_lab__doctor *d) {
 }
 
 static void edf_lab__doctor_learnt(edf_lab__doctor *d) {
-  edf_lab__patients(d);
   edf_lab__note_which(d);
   d->backwards++;
   d->stepping = d->fed = 0;
@@ -1580,7 +1525,6 @@ static void edf_lab__doctor_learnt(edf_lab__doctor *d) {
 
 static void edf_lab__doctor_asked(edf_lab__doctor *d) {
   d->carried = 0;
-  edf_lab__patients(d);
   for (int i = 0; i < edf.n_parameters; i++)
     d->carried |= edf_is(edf.parameters[i], EDF_IS_REACHED) &&
                   !edf_is(edf.parameters[i], EDF_GRAD_IS_ZERO);
@@ -1591,7 +1535,7 @@ static void edf_lab__doctor_asked(edf_lab__doctor *d) {
 
 static void edf_lab__doctor_moving(edf_lab__doctor *d, edf_node *p) {
   int i = edf_position(p);
-  edf_lab__patient *a = &edf_lab__patients(d)[i];
+  edf_lab__patient *a = &d->patient[i];
   d->stepping = d->stepped = 1;
   if (d->backwards && !edf_is(p, EDF_MAY_STEP)) return;
   if (a->by == d->backwards) {
@@ -1605,6 +1549,9 @@ static void edf_lab__doctor_moving(edf_lab__doctor *d, edf_node *p) {
 
 static void edf_lab__doctor_told(edf_watcher *w, edf_event event, edf_node *x) {
   edf_lab__doctor *d = (edf_lab__doctor *)(void *)w;       /* its first member                */
+  size_t n = (size_t)edf.n_parameters + 1;
+  if (event == EDF_CLEARED) return;
+  d->patient = (edf_lab__patient *)edf_keep(d->patient, n * sizeof *d->patient);
   d->forward = event == EDF_BEGIN_FORWARD;
   if (event == EDF_BEGIN_FORWARD) edf_lab__doctor_fed(d, x);
   if (event == EDF_END_FORWARD) edf_lab__doctor_ran(d);
