@@ -25,7 +25,7 @@
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
    First sitting:  lines 1 to 1762 (1762), to the end of >>nodes: no notation yet
-   Second sitting: lines 1763 to 3117 (1355): then you have read the framework
+   Second sitting: lines 1763 to 3116 (1354): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -39,7 +39,7 @@
    >>memory 298 Errors, memory and names          >>core 573 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 401 Declarations and equations
-   >>einsum 636 Equations as nodes                >>products 238 Products, softmax, losses
+   >>einsum 636 Equations as nodes                >>products 237 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 156 The seam of a device: rule RULE_NUMBERS route window device _table open_device
@@ -63,7 +63,7 @@
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
    >>print 534 A program as text: print _program _node formula
-   >>check 902 The gradient check: gradcheck expect_mismatch
+   >>check 892 The gradient check: gradcheck expect_mismatch
    >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
@@ -2994,14 +2994,14 @@ static void edf__rows_shape(edf_node *loss) {
   memcpy(loss->dim, y->dim, sizeof loss->dim);
 }
 
-static void edf__say_row(const edf_node *y, size_t b) {      /* 3, or [3,5] for y[b,t]        */
-  if (y->rank < 2) { edf__say("%zu", b); return; }
-  size_t stride = y->size;
-  for (int d = 0; d < y->rank; d++) {
-    stride /= (size_t)y->dim[d];
-    edf__say(d ? ",%zu" : "[%zu", b / stride % (size_t)y->dim[d]);
+static const char *edf__indices(const edf_node *x, size_t i) {         /* of entry i: [1,0]   */
+  edf__text text = { { 0 }, 0 };
+  size_t size = x->size;
+  for (int d = 0; d < x->rank; d++) {
+    size /= (size_t)x->dim[d];
+    edf__put(&text, "%c%zu", d ? ',' : '[', i / size % (size_t)x->dim[d]);
   }
-  edf__say("]");
+  return edf__fmt(x->rank ? "%s]" : "%s", text.at);
 }
 
 /* The class number in row b of the last operand. */
@@ -3011,14 +3011,13 @@ static size_t edf__class(const edf_node *node, size_t b) {
   double label = (double)y->value[b];
   int whole = label == floor(label);
   if (!whole || label < 0 || label >= (double)K) {
-    edf__say_at(node);
-    edf__say("%s %g in row ", edf__is(node, EDF_IS_CLASS_LOSS) ? "label"
-             : edf__is(node, EDF_IS_LOOKUP) ? "class" : "row number", label);
-    edf__say_row(y, b);
-    edf__fail_with(y, " of %s %s: expected 0 to %zu%s", edf_label(y),
-                   whole ? "is out of range" : "is not a whole number", K - 1,
-                   label == (double)K ? " (are the classes counted from 1?)" :
-                   !whole && fabs(label) < 1e-37 ? " (is it the bits of an int?)" : "");
+    const char *row = y->rank < 2 ? edf__fmt("%zu", b) : edf__indices(y, b);
+    edf__fail_at_with(node, y, "%s %g in row %s of %s %s: expected 0 to %zu%s",
+                      edf__is(node, EDF_IS_CLASS_LOSS) ? "label" :
+                      edf__is(node, EDF_IS_LOOKUP) ? "class" : "row number", label, row,
+                      edf_label(y), whole ? "is out of range" : "is not a whole number", K - 1,
+                      label == (double)K ? " (are the classes counted from 1?)" :
+                      !whole && fabs(label) < 1e-37 ? " (is it the bits of an int?)" : "");
   }
   return (size_t)label;
 }
@@ -3859,10 +3858,6 @@ static edf__workspace *edf__workspaces(int n) {
    iterations write entries of their own, and each thread runs a slice of it, alone. The BLAS
    has to stay at one thread: never two pools. */
 #ifdef _OPENMP
-#if defined(EDF_CBLAS) && defined(__GNUC__) && defined(__ELF__)
-extern void openblas_set_num_threads(int) __attribute__((weak));   /* if it is OpenBLAS       */
-#endif
-
 /* Iterations begin .. end-1 of loop d, which is outside, or the first of M or N. */
 static edf_route edf__slice(const edf_route *r, int d, ptrdiff_t begin, ptrdiff_t end) {
   edf_route part = *r;
@@ -3913,7 +3908,8 @@ static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const 
   edf__workspace *w = edf__workspaces(threads);
   ptrdiff_t whole = r->nest.loop[d].n, most = (whole + threads - 1) / threads;
 #if defined(EDF_CBLAS) && defined(__GNUC__) && defined(__ELF__)
-  if (openblas_set_num_threads) openblas_set_num_threads(1);
+  extern void openblas_set_num_threads(int) __attribute__((weak));
+  if (openblas_set_num_threads) openblas_set_num_threads(1);         /* if it is OpenBLAS     */
 #endif
   int t;                                 /* MSVC rejects a loop that declares it              */
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -3938,8 +3934,7 @@ void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real 
 #ifdef _OPENMP
   if (edf__run_slices(r, assign, out, a, b)) return;
 #endif
-  edf__workspace *w = r->product ? edf__workspaces(1) : NULL;
-  edf__run_route(r, assign, out, a, b, w);
+  edf__run_route(r, assign, out, a, b, r->product ? edf__workspaces(1) : NULL);
 }
 
 static edf_route *edf__route_of(edf__contraction *t) {
@@ -7194,16 +7189,6 @@ static int edf__wrong_in(edf__check *c, double *factor) {
 }
 
 /* ---- The report */
-static const char *edf__indices(const edf_node *x, size_t i) {         /* of entry i: [1,0]   */
-  edf__text text = { { 0 }, 0 };
-  size_t size = x->size;
-  for (int d = 0; d < x->rank; d++) {
-    size /= (size_t)x->dim[d];
-    edf__put(&text, "%c%zu", d ? ',' : '[', i / size % (size_t)x->dim[d]);
-  }
-  return edf__fmt(x->rank ? "%s]" : "%s", text.at);
-}
-
 /* A line of the report begins: of d y / d x or, without x, of y. */
 static void edf__say_of(const char *how, const edf_node *y, const edf_node *x) {
   printf("  %s  %s%s", how, x ? "d " : "", edf_label(y));
