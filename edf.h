@@ -44,7 +44,7 @@
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 156 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
-   >>nest 694 Loop nests, plans and kernels: axis matrix costs plan _for contract
+   >>nest 690 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 328 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 355 Functions over named indices: softmax_over log_softmax_over normalize_over
