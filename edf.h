@@ -6916,7 +6916,14 @@ EDF__C_END
 #endif
 
 #if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
-#ifndef __wasi__                         /* it has none                                       */
+#if defined __wasi__ || defined __SANITIZE_ADDRESS__
+#define EDF__NO_SIGNALS                  /* it has none; it tells of a crash itself           */
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define EDF__NO_SIGNALS
+#endif
+#endif
+#ifndef EDF__NO_SIGNALS
 #include <signal.h>
 #endif
 EDF__C_BEGIN
@@ -6933,8 +6940,7 @@ typedef struct { size_t i; double yours, numeric; } edf__tried;     /* entry i o
 typedef struct {
   edf_node *node, *x;                    /* d sum_i r[i] node[i] / d x                        */
   int local, found;                      /* through this node alone; a culprit was found      */
-  edf_real *r, *other;                   /* the cotangent; another one                        */
-  edf_real *plus, *centre;               /* the node at x + h and at x                        */
+  edf_real *r, *other, *plus, *centre;   /* two cotangents; the node at x + h and at x        */
   const edf_real *own;                   /* the values of x, of which a copy moves            */
   double left, right;                    /* the slopes on both sides of the last entry        */
   edf__tried tried[EDF__TRIES];
@@ -7075,8 +7081,7 @@ static void edf__judge(edf__check *c) {
   c->n_kink = c->n_noise = c->n_wrong = c->worst = 0;
   for (size_t k = 0; k < c->n;) {
     edf__tried *t = &c->tried[k];
-    int differs = edf__error(c, t->yours, t->numeric) > edf__tolerance;
-    int doubt = differs ? edf__doubt(c, t) : 0;
+    int doubt = edf__error(c, t->yours, t->numeric) > edf__tolerance ? edf__doubt(c, t) : 0;
     double error = edf__error(c, t->yours, t->numeric);        /* a smaller step may agree    */
     c->n_kink += doubt == EDF__AT_KINK;
     c->n_noise += doubt == EDF__IN_NOISE;
@@ -7143,7 +7148,6 @@ static void edf__give_back(edf__check *c) {
   edf_push(c->x);
 }
 
-/* Of what is borrowed: each entry that is tried, yours and the slope. */
 static double edf__compare(edf__check *c) {
   double largest = 0;
   edf__your_gradient(c);
@@ -7184,8 +7188,9 @@ static int edf__wrong_in(edf__check *c, double *factor) {
     nn += quarter * quarter;
   }
   edf__free(direction);
-  *factor = yn * yn > (1 - 0.05 * 0.05) * yy * nn ? yn / nn : 0;
-  return wrong > EDF__DIRECTIONS / 2;
+  wrong = wrong > EDF__DIRECTIONS / 2;
+  *factor = wrong && yn * yn > (1 - 0.05 * 0.05) * yy * nn ? yn / nn : 0;
+  return wrong;
 }
 
 /* ---- The report */
@@ -7431,10 +7436,9 @@ static double edf__check_directions(edf__check *c) {
   double factor;
   int all = c->x->size <= (size_t)EDF__TRIES;
   if (all || c->error > edf__tolerance || !edf__wrong_in(c, &factor)) return c->error;
-  const char *format = factor == 0 ? "some of the other %zu entries"
-                     : "some of the other %zu entries; yours is %.3g times the slope";
-  const char *likely = edf__fmt(format, c->x->size - c->n, factor);
-  return edf__say_fail(c->node, c->x, likely, "wrong along random directions, though the %zu "
+  const char *by = factor == 0 ? "" : edf__fmt("; yours is %.3g times the slope", factor);
+  return edf__say_fail(c->node, c->x, edf__fmt("some of the other %zu entries%s",
+                       c->x->size - c->n, by), "wrong along random directions, though the %zu "
                        "entries tried are right", c->n);
 }
 
@@ -7464,18 +7468,17 @@ static void edf__lend_all(edf_node *y) {
   }
 }
 
-static int edf__has_no_shape(const edf_node *y) { return y->shape == edf__shape_of_first; }
-
 /* The guards are what they were, and the values of the inputs. */
 static int edf__guards_break(const edf_node *y) {
   int broken = 0;
   while (edf.aside->lent) {
     const edf__lent l = *edf.aside->lent;
-    int grad = l.at == &l.x->grad, input = !grad && l.x != y, values = l.at == &y->value;
+    int grad = l.at == &l.x->grad, input = !grad && l.x != y;
+    int unshaped = l.at == &y->value && y->shape == edf__shape_of_first;
     int changed = input && memcmp(*l.at, l.own, l.x->size * sizeof *l.own);
     int outside = edf__take_back(edf.aside);
     if (outside && !broken)
-      broken = edf__say_fail(y, NULL, values && edf__has_no_shape(y)
+      broken = edf__say_fail(y, NULL, unshaped
                              ? "an index beyond the end or below 0, or no shape function"
                              : "an index that goes beyond the end, or below 0",
                              "its code writes outside of %s%s", edf_label(l.x),
@@ -7507,7 +7510,7 @@ static int edf__forward_breaks(edf__check *c) {
   size_t first = 0, forgotten = edf__forgotten(c, &first), bytes = y->size * sizeof *y->value;
   int part = first && 2 * first <= y->size && first + forgotten == y->size;
   if (forgotten)
-    return edf__say_fail(y, NULL, part && edf__has_no_shape(y)
+    return edf__say_fail(y, NULL, part && y->shape == edf__shape_of_first
                          ? "a forgotten shape function: it has the shape of its first input"
                          : "a loop that begins late or ends early", "forward does not write "
                          "%s%s, and %zu of %zu entries in all", edf_label(y),
@@ -7580,20 +7583,20 @@ static int edf__breach_of(edf__check *c, edf_node *x) {
   double usual = s.norm / sqrt((double)x->size);
   const edf_real *once = edf__lend(x, &x->grad, EDF__GUARD);
   for (int k = 0; k < 5 && !breach; k++) {
-    int same = 1, assigns = 1, differs = 0;
+    int assigns = 1, differs = 0;
     if (k == 0 || k == 2) edf__evaluate(c);
     if (k == 2) edf__run_copy(c->node);
     edf__backward_alone(c, (edf_real)begin[k], (edf_real)times[k]);
     for (size_t i = 0; i < x->size; i++) {
       double was = (double)once[i], by = (double)x->grad[i] / times[k] - was;
       double slack = k < 3 ? 0 : 1e-3 * (k < 4 ? usual : 1 + fabs(was));
-      same &= x->grad[i] == once[i];
       if (fabs(by - begin[k]) <= slack) continue;
       differs = 1;
       assigns &= fabs(by) < slack;
     }
     if (differs) breach = k == 4 ? assigns ? EDF__ASSIGNS : EDF__READS
-                        : k == 3 ? same ? EDF__NOT_USED : EDF__NOT_LINEAR
+                        : k == 3 ? memcmp(x->grad, once, x->size * sizeof *once)
+                          ? EDF__NOT_LINEAR : EDF__NOT_USED
                         : k == 2 ? EDF__NOT_ALONE : EDF__NOT_AGAIN;
   }
   edf__take_back(edf.aside);
@@ -7622,14 +7625,6 @@ edf_node *edf_expect_mismatch(edf_node *node) {
   return node;
 }
 
-/* A backward that is not the derivative on purpose: the two must differ for some input. */
-static int edf__say_mismatch(const edf_node *y, int differs) {
-  edf__say_of(differs ? "ok  " : "FAIL", y, NULL);
-  printf("its backward is %sthe derivative, %s expected\n", differs ? "not " : "",
-         differs ? "as" : "but a mismatch was");
-  return !differs;
-}
-
 /* ---- The check of a graph: first each node of the user's alone, which finds the culprit. Not
    once more where that is what the check through the graph will do. */
 static double edf__check_alone(edf_node *y, const edf_node *whole) {
@@ -7650,7 +7645,12 @@ static double edf__check_alone(edf_node *y, const edf_node *whole) {
     differs |= edf__compare(c) > edf__tolerance;
     edf__give_back(c);
   }
-  if (mismatch && worst == 0) worst = edf__say_mismatch(y, differs);
+  if (mismatch && worst == 0) {          /* on purpose: the two must differ for some input    */
+    worst = !differs;
+    edf__say_of(differs ? "ok  " : "FAIL", y, NULL);
+    printf("its backward is %sthe derivative, %s expected\n", differs ? "not " : "",
+           differs ? "as" : "but a mismatch was");
+  }
   edf__free(c);
   edf__call_forward(y);
   if (worst > edf__tolerance)
@@ -7659,8 +7659,6 @@ static double edf__check_alone(edf_node *y, const edf_node *whole) {
 }
 
 /* Then through the graph; but nothing through a node whose backward is no derivative. */
-static void edf__not_beyond(edf_node *x) { x->beyond = 0; }
-
 static double edf__check_graph_of(edf_node *node) {
   double worst = 0;
   (edf_backward)(node);
@@ -7671,7 +7669,7 @@ static double edf__check_graph_of(edf_node *node) {
   }
   edf__check *c = edf__new_check(node, 0);
   c->found = worst > edf__tolerance;
-  edf__each(edf__not_beyond);
+  for (int i = 0; i < edf__n_nodes(); i++) edf__nth(i)->beyond = 0;
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     const edf_node *y = edf.compnodes[i];
     for (int k = 0; k < y->n_in; k++)
@@ -7715,7 +7713,7 @@ double edf_gradcheck(edf_node *node) {
 /* ---- An operand that the constructor was not given, y->in[n_in], is NULL, and the program
    would end without a word. What crashes when it first runs, and no longer with a node there,
    reads that. Any other crash is left as it is. */
-#ifdef SIGSEGV
+#ifndef EDF__NO_SIGNALS
 static edf_node *edf__at_first;
 static void (*edf__its)(edf_node *);
 
@@ -7724,14 +7722,13 @@ static void edf__crashed(int number) {
   signal(number, SIG_DFL);
   if (!y) return;                        /* to what crashed, which ends the program           */
   edf_node behind = *y;
-  const char *what = edf__its == y->shape ? "shape function"
-                   : edf__its == y->forward ? "forward" : "backward";
   int n = y->n_in;
   y->in[n] = &behind;
   edf__its(y);
   y->in[n] = NULL;
   edf__fail_at_with(y, y, "its %s reads in[%d], but it was built with %d input%s: was an "
-                    "operand forgotten?", what, n, n, n == 1 ? "" : "s");
+                    "operand forgotten?", edf__its == y->shape ? "shape function" :
+                    edf__its == y->forward ? "forward" : "backward", n, n, n == 1 ? "" : "s");
 }
 
 static int edf__look_behind(edf_node *y, void (*run)(edf_node *)) {
@@ -7766,7 +7763,6 @@ edf_verdict edf_verdict_of(edf_node *y) {
     edf__give_back(c);
     if (!v.assigned && edf__breach_of(c, x) == EDF__ASSIGNS) v.assigned = x;
   }
-  if (!v.wrong_in) v.factor = 0;
   edf__free(c);
   edf_end_aside(aside);
   if (edf_device) edf_device->sync(0);
