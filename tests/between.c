@@ -44,7 +44,11 @@ static void gradient_is(double times) {
   }
 }
 
-static void all_steps_backward(void) { while (edf_step_backward()) { } }
+static int all_steps_backward(void) {
+  int n = 0;
+  while (edf_step_backward()) n++;
+  return n;
+}
 
 /* ---- A text of edf_fmt's is kept while constructors of the header make their own. */
 static void a_text_is_kept(void) {
@@ -66,18 +70,23 @@ static void a_text_is_kept(void) {
 
 /* ---- Eager nodes between two steps */
 
-/* What an eager node reads is not then stepped, though the loss does not come from it. */
+/* What an eager node reads is not then stepped, though the loss does not come from it; and what
+   is stepped goes on where it was, also if an operand had to run before. */
 static void eager_beside_a_backward(void) {
-  for (int n = 0; n < 4; n++) {
+  for (int n = 0; n < 8; n++) {
     model();
     Forward();
     Backward(loss);
-    for (int i = 0; i < n; i++) edf_step_backward();
+    int all = all_steps_backward(), some = n % 4;
+    CompNode *from = n < 4 ? side : Square(side);
+    CHECK(all >= 3 && edf_is(from, EDF_IS_CURRENT) == (n < 4), "%d steps", all);
+    for (int i = 0; i < some; i++) edf_step_backward();
     edf.eager = 1;
-    CompNode *y = Sum(side);
+    CompNode *y = Sum(from);
     edf.eager = 0;
     CHECK(edf_is(y, EDF_IS_CURRENT), "it has not run");
-    all_steps_backward();
+    int rest = all_steps_backward();
+    CHECK(some + rest == all, "%d steps, and %d more: expected %d", some, rest, all);
     gradient_is(1);
     CHECK(!q->grad || q->grad[0] == 0, "%g", (double)q->grad[0]);
     edf_clear();
@@ -165,19 +174,21 @@ static int page_has_two_rows_of_z(void) {
 
 static void a_trace_in_the_middle(void) {
   for (int where = 0; where < 3; where++) {
+    edf_real *two = (edf_real *)malloc(6 * sizeof *two);     /* what lies behind is not read */
+    memcpy(two, ramp, 6 * sizeof *two);
     model();
     CompNode *of_z = Relu(z);
     if (where == 0) { edf_step_forward(); edf_step_forward(); }
     if (where == 1) edf_trace_begin(page);
     if (where > 0) Forward();
-    edf_feed(x, ramp, 2);
+    edf_feed(x, two, 2);
     if (where > 0) TRY(Forward());                           /* z has 4 rows                */
     if (where > 0) CHECK(panicked, "the inputs disagree");
     if (where != 1) edf_trace_begin(page);
     if (where == 0) { edf_feed(x, ramp, 4); edf_step_forward(); }
     edf_forward_to(h);
     edf_feed(z, ones, 2);
-    if (where == 0) edf_feed(x, ramp, 2);
+    if (where == 0) edf_feed(x, two, 2);
     edf_forward_to(h);
     edf.eager = 1;
     CompNode *y = Square(z);
@@ -188,6 +199,7 @@ static void a_trace_in_the_middle(void) {
     CHECK(page_has_two_rows_of_z(), "the page has another z, or none");
     remove(page);
     edf_clear();
+    free(two);
   }
 }
 

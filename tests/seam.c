@@ -12,9 +12,12 @@
 #define HW1(line) "hw1.c", line
 #define END (edf_node *)0
 
+static int tells_gradients;
 static void contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                      const edf_real *b) {
-  (void)r; (void)assign; (void)out; (void)a; (void)b;
+  (void)r; (void)assign; (void)a; (void)b;
+  for (int i = 0; tells_gradients && i < edf.n_parameters; i++)
+    if (out == edf.parameters[i]->grad) tell("%s.grad ", edf.parameters[i]->name);
 }
 static void window(const edf_window *w, int backward) {
   tell("window %d of %d by %d; ", backward, w->n_kept, (int)w->n);
@@ -223,6 +226,39 @@ static void own_updates(void) {
   }
 }
 
+/* ---- A node's products run in the order in which its lines are printed. */
+
+static void products_as_printed(void) {
+  static edf_real data[6];
+  char printed[4096], expected[256] = "";
+  FILE *f = tmpfile();
+  begin();
+  edf_node *x = edf_input("x[b,3]"), *u = edf_parameter("u[3]"), *v = edf_parameter("v[3]");
+  edf_node *s = edf_affine(edf_affine_params(3, 2), x);
+  edf_node *c = edf_einsum("c[b,i] = u[i] v[i] - v[i] x[b,i]", u, v, x);
+  edf_node *y = edf_add(edf_mean(s), edf_mean(c));
+  edf_feed(x, data, 2);
+  edf_forward();
+  told[0] = 0;
+  tells_gradients = 1;
+  edf_backward(y);
+  tells_gradients = 0;
+  if (!f) abort();
+  edf_print_program(f);
+  rewind(f);
+  printed[fread(printed, 1, sizeof printed - 1, f)] = '\0';
+  fclose(f);
+  const char *at = strstr(printed, "\nbackward\n");
+  for (; at && (at = strstr(at, ": ")) != NULL; at++) {
+    size_t n = strcspn(at + 2, " [.");
+    for (int i = 0; i < edf.n_parameters; i++)
+      if (!strncmp(edf.parameters[i]->name, at + 2, n) && !edf.parameters[i]->name[n])
+        strcat(strncat(expected, at + 2, n), ".grad ");
+  }
+  CHECK(strlen(told) > 30, "%s", told);
+  expect("products", expected);
+}
+
 /* ---- What is written here goes there; a maximum is one call each way */
 
 static void writing(void) {
@@ -310,6 +346,7 @@ int main(void) {
   RUN(numbers_of_adam);
   RUN(clipping);
   RUN(own_updates);
+  RUN(products_as_printed);
   RUN(writing);
   RUN(running_means_are_pushed);
   RUN(who_writes_gradients);
