@@ -314,7 +314,7 @@ done
   -c "$dir/impl.c" -o "$dir/x.o"
 
 # What is written into an equation has all its digits, wherever a page shows how.
-if grep -n 'edf_fmt("[^"]*%g' edf.h edf_lab.h README.md examples/*.c notes/* > "$dir/out"
+if grep -n 'edf__*fmt("[^"]*%g' edf.h edf_lab.h README.md examples/*.c notes/* > "$dir/out"
 then fail numbers-with-all-digits 'edf_fmt with %g keeps 6: %.17g'
 else pass numbers-with-all-digits; fi
 fails 'EDF_REAL=int' 'error.*EDF_REAL' $cc -I. -DEDF_REAL=int -c "$dir/alone.c" -o "$dir/x.o"
