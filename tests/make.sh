@@ -9,12 +9,13 @@ rm -rf "$dir"
 mkdir -p "$dir/tests"
 cp -r Makefile edf.h edf_lab.h examples "$dir"
 cp tests/blas.sh "$dir/tests"
-printf '%s\n' '#!/bin/sh' 'echo compile >> calls' "exec ${CC:-cc} \"\$@\"" > "$dir/counted_cc"
+printf '%s\n' '#!/bin/sh' 'echo "$*" >> calls' "exec ${CC:-cc} \"\$@\"" > "$dir/counted_cc"
 chmod +x "$dir/counted_cc"
 cd "$dir" || exit 1
 bad=0
 
-# calls NAME NUMBER EXAMPLE [FLAGS]: make run calls the compiler so often, and prints the same
+# calls NAME NUMBER EXAMPLE [FLAGS]: make run calls the compiler so often, for the example
+# without the implementation, and prints the same
 calls() {
   name=$1 number=$2 example=$3 flags=${4:--O0}
   : > calls
@@ -22,11 +23,13 @@ calls() {
     CFLAGS="$flags" > printed 2> errors
   status=$? n=$(grep -c . calls)
   ${CC:-cc} -std=c99 -O0 -I. examples/"$example".c -o alone -lm && ./alone > alone.printed
-  if [ $status = 0 ] && [ "$n" = "$number" ] && sed 1d printed | cmp -s - alone.printed
+  if [ $status = 0 ] && [ "$n" = "$number" ] && sed 1d printed | cmp -s - alone.printed &&
+    ! grep -v -e -DEDF_LINKED calls | grep -q "examples/$example.c"
   then echo "ok make-$name"
   else
     bad=1
     echo "not ok make-$name: $n compilations, expected $number; exit status $status"
+    sed 's/^/  /' calls
     head -n 5 errors | sed 's/^/  /'
     sed 1d printed | diff - alone.printed | head -n 5 | sed 's/^/  /'
   fi
