@@ -30,13 +30,13 @@
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
    >>notation 28 The index notation
-   >>api 352 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+   >>api 351 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
      input parameter compnode _shaped addgrad state name label want_grad feed forward _to
      backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push _grad
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 298 Errors, memory and names          >>core 573 Nodes, lists and the three loops
+   >>memory 293 Errors, memory and names          >>core 570 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 401 Declarations and equations
    >>einsum 636 Equations as nodes                >>products 237 Products, softmax, losses
@@ -327,7 +327,6 @@ typedef struct edf_graph {
   size_t room;                           /* bytes behind its data; 0: nobody knows            */
   int unfinished;                        /* 1: the last node is built and runs eagerly        */
   const char *late;                      /* who changed gradients that a step had used        */
-  int had_parameters, had_compnodes, grown;          /* at the last step; in so many of them  */
 } edf_graph;
 
 extern edf_graph edf;
@@ -653,10 +652,7 @@ static edf_node *edf__nth(int i) {       /* of all of them                      
 }
 
 const char *edf_label(const edf_node *x) {
-  size_t n = strlen(x->op);
-  int numbered = !strncmp(x->name, x->op, n) && x->name[n] >= '0' && x->name[n] <= '9';
-  if (x->kind != EDF_COMPNODE || numbered || x->graph != edf.id || x->position < 0)
-    return x->name;
+  if (x->kind != EDF_COMPNODE || x->graph != edf.id || x->position < 0) return x->name;
   for (int i = 0; i < edf__n_nodes(); i++)         /* x may be a copy: its name is the same  */
     if (edf__nth(i)->name != x->name && !strcmp(edf__nth(i)->name, x->name))
       return edf__fmt("%.490s@%d", x->name, x->position);
@@ -765,8 +761,7 @@ static edf__block **edf__list_of(const edf_node *x) {
 }
 
 static edf_real *edf__reals(const edf_node *x, edf_real *old) {
-  size_t bytes = edf__times(x->size, sizeof *old);
-  return (edf_real *)edf__grow_for(x, edf__list_of(x), old, bytes);
+  return (edf_real *)edf__grow_for(x, edf__list_of(x), old, x->size * sizeof *old);
 }
 
 static void edf__fill_here(edf_real *x, size_t n, edf_real number) {
@@ -786,8 +781,7 @@ static void edf__find_size(edf_node *x) {
     edf__fail_at(x, "its shape function set rank %d, expected 0 to %d", x->rank, EDF_MAX_RANK);
   x->size = 1;
   int unknown = 0;                       /* what follows an unknown batch may fall below 0    */
-  for (int k = 0; k < x->n_in; k++)
-    for (int d = 0; d < x->in[k]->rank; d++) unknown |= x->in[k]->dim[d] == 0;
+  for (int k = 0; k < x->n_in; k++) unknown |= x->in[k]->size == 0;
   for (int d = 0; d < x->rank; d++) {
     if (unknown && x->dim[d] < 0) x->dim[d] = 0;
     if (x->dim[d] < (x->kind == EDF_COMPNODE && !unknown))
@@ -880,7 +874,7 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, 1, EDF__FIRST_ID, 0, 0, \
     "b", NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL, NULL, 0, \
-    0, 0, NULL, 0, 0, 0 }
+    0, 0, NULL }
 
 edf_graph edf = EDF__EMPTY_GRAPH;
 
@@ -1164,9 +1158,15 @@ static void edf__find_needs(edf_node *x) {
   for (int k = 0; x->backward && k < x->n_in; k++) x->needs_grad |= x->in[k]->needs_grad;
 }
 
-EDF__NORETURN static void edf__no_gradient(const char *who, const char *what, edf_node *x) {
+static void edf__check_loss(const char *who, const char *what, edf_node *x) {
   edf_node *end = NULL, *was = edf.target;
   int frozen = 0;
+  if (x->kind != EDF_COMPNODE)
+    edf__fail_who(who, x, "the %s is not a computed node", what);
+  if (x->needs_grad && x->ran != edf.feeds)
+    edf__fail_who(who, x, "the %s has no value for the last feed: call edf_forward first",
+                  what);
+  if (x->needs_grad) return;
   edf__mark(x);
   for (int i = 0; i < edf__n_nodes(); i++) {
     edf_node *c = edf__nth(i);
@@ -1180,15 +1180,6 @@ EDF__NORETURN static void edf__no_gradient(const char *who, const char *what, ed
                 frozen ? " that is not frozen" : "", what);
   if (end) edf__say_with(end, "\nsince a gradient ends where there is no backward, at\n  ");
   edf__stop();
-}
-
-static void edf__check_loss(const char *who, const char *what, edf_node *x) {
-  if (x->kind != EDF_COMPNODE)
-    edf__fail_who(who, x, "the %s is not a computed node", what);
-  if (!x->needs_grad) edf__no_gradient(who, what, x);
-  if (x->ran != edf.feeds)
-    edf__fail_who(who, x, "the %s has no value for the last feed: call edf_forward first",
-                  what);
 }
 
 static void edf__prepare_grad(edf_node *x) {
@@ -1290,14 +1281,14 @@ static int edf__is_replaced(edf_node **list, int n, int *had) {
   return old && i == old;
 }
 
-/* In a loop everything may have been built again. */
+/* In a loop everything may have been built again. Of another graph all is in use. */
 static void edf__doubt_growth(void) {
-  static int said = 0;
-  int w = edf__is_replaced(edf.parameters, edf.n_parameters, &edf.had_parameters);
-  int c = edf__is_replaced(edf.compnodes, edf.n_compnodes, &edf.had_compnodes);
+  static int said = 0, had_w = 0, had_c = 0, grown = 0;
+  int w = edf__is_replaced(edf.parameters, edf.n_parameters, &had_w);
+  int c = edf__is_replaced(edf.compnodes, edf.n_compnodes, &had_c);
   const edf_node *x = edf__nth(w ? edf.n_inputs + edf.n_parameters - 1 : edf__n_nodes() - 1);
-  edf.grown = w || c ? edf.grown + 1 : 0;
-  if (edf.grown != 32) return;
+  grown = w || c ? grown + 1 : 0;
+  if (grown != 32) return;
   const char *clear = w ? "" : ", or call edf_clear_compnodes in it";
   edf__remark(&said, edf.file, edf.line,
               edf__fmt("each of the last 32 steps had new nodes, and the old ones are kept: "

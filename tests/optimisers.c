@@ -505,6 +505,18 @@ static void a_graph_for_each(void) {
   train_on(model());
   edf_clear();
 }
+static void another_graph_in_turn(void) {
+  edf_node *x = fed, *w = weight;
+  train_on(edf.n_compnodes ? edf.compnodes[0] : model());
+  edf_graph first = edf;
+  edf = edf_new_graph();
+  new_graph();
+  train_on(edf_tanh(edf_tanh(model())));
+  edf_clear();
+  edf = first;
+  fed = x;
+  weight = w;
+}
 static void some_steps_for_each(void) {
   edf_node *y = model();
   for (int k = 0; k < 3; k++) train_on(y);
@@ -522,9 +534,9 @@ static void on_a_frozen_stage(void) {
 
 static void growing_graphs(void) {
   static void (*const legal[])(void) = { cleared_each_time, built_on_what_was,
-    one_more_parameter, a_graph_for_each, some_steps_for_each, a_forward_for_each,
-    on_a_frozen_stage };
-  for (int k = 0; k < 14; k++) {
+    one_more_parameter, a_graph_for_each, another_graph_in_turn, some_steps_for_each,
+    a_forward_for_each, on_a_frozen_stage };
+  for (int k = 0; k < 16; k++) {
     new_graph();
     edf.eager = k % 2;
     begin_said();
