@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1762 (1762), to the end of >>nodes: no notation yet
-   Second sitting: lines 1763 to 3116 (1354): then you have read the framework
+   First sitting:  lines 1 to 1753 (1753), to the end of >>nodes: no notation yet
+   Second sitting: lines 1754 to 3107 (1354): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
