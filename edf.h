@@ -66,7 +66,7 @@
    >>check 888 The gradient check: gradcheck expect_mismatch
    >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
-   >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
+   >>data 859 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle rows normalize_columns all
      batches next set mean_value error_rate
@@ -8109,9 +8109,10 @@ EDF__C_END
 #ifndef EDF__DATA_H
 #define EDF__DATA_H
 EDF__C_BEGIN
-/* Data. Arrays are the caller's, freed with edf_free_array. A header is checked before the rest
-   is read, and that before the array is made; an error names the file, the byte or line, what
-   was expected, what found. A new array is not filled yet; out of memory, its value is NULL. */
+/* Data. Arrays are the caller's, freed with edf_free_array: an Input that was fed from one then
+   has no data. Where the newest 64 end, edf_feed sees. A header is checked before the rest is
+   read, and that before the array is made; an error names the file, the byte or line, what was
+   expected, what found. A new array is not filled yet; out of memory, its value is NULL. */
 typedef struct { int rank, dim[EDF_MAX_RANK]; size_t size; edf_real *value; } edf_array;
 edf_array edf_new_array(int rank, const int *dim);
 edf_array edf_load_idx(const char *path);      /* IDX of unsigned bytes, numbers as stored    */
@@ -8122,7 +8123,7 @@ edf_array edf_load_csv(const char *path);      /* [rows, columns] of numbers; a 
 void      edf_free_array(edf_array *a);
 
 /* .npy: arrays that NumPy reads and writes. Whole numbers and both byte orders are read too;
-   Fortran order is an error. A view of a node's value is not to be freed. */
+   Fortran order is an error. To free a view of a node is an error. */
 edf_array edf_view(edf_node *node);
 edf_array edf_load_npy(const char *path);
 void      edf_save_npy(const char *path, edf_array a);
@@ -8188,17 +8189,19 @@ EDF__C_BEGIN
 static edf_array edf__arrays[64];
 static unsigned edf__n_arrays;
 
-static size_t edf__row_size(const edf_array *a) {
-  return a->rank && a->size ? a->size / (size_t)a->dim[0] : 0;
-}
-
-static int edf__has(const edf_array *a, const edf_real *x) {
-  return (uintptr_t)x >= (uintptr_t)a->value && (uintptr_t)x < (uintptr_t)(a->value + a->size);
-}
-
 static edf_array *edf__find_array(const edf_real *x) {
-  for (int k = 0; k < 64; k++) if (edf__has(&edf__arrays[k], x)) return &edf__arrays[k];
+  for (edf_array *a = edf__arrays; a < edf__arrays + 64; a++)
+    if ((uintptr_t)x - (uintptr_t)a->value < a->size * sizeof *x) return a;
   return NULL;
+}
+
+static size_t edf__entries(const int *dim, int rank) {
+  size_t n = 1;
+  for (int d = 0; d < rank; d++) n *= (size_t)dim[d];
+  return n;
+}
+static size_t edf__row_size(const edf_array *a) {
+  return edf__entries(a->dim + 1, a->rank - 1);
 }
 
 /* The bytes that follow the data of a feed. Batch after batch from the inside of a row, each as
@@ -8206,10 +8209,10 @@ static edf_array *edf__find_array(const edf_real *x) {
 static void edf__look_at_fed(const edf_node *x, const edf_real *data) {
   const edf_array *a = edf__find_array(data);
   if (!a) return;
-  size_t at = (size_t)(data - a->value), row = edf__row_size(a), width = 1;
+  size_t at = (size_t)(data - a->value), row = edf__row_size(a);
   size_t room = (a->size - at) * sizeof *data;
-  for (int d = 1; d < x->rank; d++) width *= (size_t)x->dim[d];
-  if (x->fed > 1 && data == x->value + x->fed && width == row && at % row)
+  if (x->fed > 1 && data == x->value + x->fed && at % row &&
+      row == edf__entries(x->dim + 1, x->rank - 1))
     edf__fail_who("edf_feed", x, "the data begins at entry %zu of an array, inside a row of "
                   "%zu entries: %d behind the last feed of %d rows; * %zu is missing", at, row,
                   x->fed, x->fed, row);
@@ -8218,8 +8221,8 @@ static void edf__look_at_fed(const edf_node *x, const edf_real *data) {
 EDF__HOOKED(edf__array_look, edf__look_at_array, edf__look_at_fed)
 
 edf_array edf_new_array(int rank, const int *dim) {
-  edf_array a = { rank, { 0 }, 1, NULL };
-  for (int d = 0; d < rank; d++) a.size *= (size_t)(a.dim[d] = dim[d]);
+  edf_array a = { rank, { 0 }, edf__entries(dim, rank), NULL };
+  memcpy(a.dim, dim, (size_t)rank * sizeof *dim);
   if (a.size <= SIZE_MAX / sizeof *a.value)
     a.value = (edf_real *)EDF_MALLOC(a.size ? a.size * sizeof *a.value : 1);
   if (a.value) edf__arrays[edf__n_arrays++ % 64] = a;
@@ -8229,16 +8232,16 @@ edf_array edf_new_array(int rank, const int *dim) {
 /* What an Input was fed is gone with it; the graph's own memory is not the caller's. */
 void edf_free_array(edf_array *a) {
   edf_array *made = edf__find_array(a->value);
+  if (made && made->value != a->value)
+    edf__fail("edf_free_array: the array is rows of another, which is freed as a whole");
   for (int i = 0; a->value && i < edf__n_nodes(); i++) {
     edf_node *x = edf__nth(i);
     if (x->kind != EDF_INPUT && x->value == a->value)
       edf__fail_with(x, "edf_free_array: the array is a view of a node, which has its memory");
-    if (x->kind != EDF_INPUT || !edf__has(a, x->value)) continue;
+    if (!made || edf__find_array(x->value) != made) continue;
     x->value = NULL;
     x->fed = -2;
   }
-  if (made && made->value != a->value)
-    edf__fail("edf_free_array: the array is rows of another, which is freed as a whole");
   if (made) memset(made, 0, sizeof *made);
   if (a->value) EDF_FREE(a->value);
   memset(a, 0, sizeof *a);
@@ -8519,7 +8522,7 @@ static void edf__input_from_shape(edf_node *y) {
 }
 static void edf__input_from_forward(edf_node *y) {
   const edf_array *data = (const edf_array *)y->state;
-  size_t J = data->size / (size_t)data->dim[0];
+  size_t J = edf__row_size(data);
   for (size_t b = 0; b < y->size / J; b++)
     memcpy(y->value + b * J, data->value + edf__class(y, b) * J, J * sizeof *y->value);
 }
@@ -8539,24 +8542,22 @@ edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node
 }
 
 /* ---- Rows in random order (Fisher and Yates), and the share of wrong answers. */
-static void edf__swap_rows(edf_array *a, int i, int j) {
-  size_t width = edf__row_size(a);
-  edf_real *x = a->value + (size_t)i * width, *y = a->value + (size_t)j * width;
-  for (size_t k = 0; i != j && k < width; k++) {
-    edf_real old = x[k];
-    x[k] = y[k];
-    y[k] = old;
-  }
-}
-
 void edf_shuffle(edf_array *x, edf_array *y) {
+  edf_array *both[2] = { x, y };
   if (!x || x->rank < 1 || (y && (y->rank < 1 || y->dim[0] != x->dim[0])))
     edf__fail("edf_shuffle: expected as many rows in both arrays, found %d and %d",
               x && x->rank ? x->dim[0] : 0, y && y->rank ? y->dim[0] : 0);
   for (int i = x->dim[0] - 1; i > 0; i--) {
-    int j = edf_below(i + 1);
-    edf__swap_rows(x, i, j);
-    if (y) edf__swap_rows(y, i, j);
+    size_t j = (size_t)edf_below(i + 1);
+    for (int k = 0; k < 2 && both[k]; k++) {
+      size_t J = edf__row_size(both[k]);
+      edf_real *from = both[k]->value + (size_t)i * J, *to = both[k]->value + j * J;
+      for (size_t n = 0; n < J; n++) {
+        edf_real old = from[n];
+        from[n] = to[n];
+        to[n] = old;
+      }
+    }
   }
 }
 
@@ -8564,8 +8565,9 @@ edf_array edf_rows(edf_array a, int from, int to) {
   int n = a.rank ? a.dim[0] : 0;
   if (from < 0 || from >= to || to > n)
     edf__fail("edf_rows: rows %d to %d of an array of %d rows", from, to, n);
-  a.value += (size_t)from * (a.size /= (size_t)n);
-  a.size *= (size_t)(a.dim[0] = to - from);
+  a.value += (size_t)from * edf__row_size(&a);
+  a.dim[0] = to - from;
+  a.size = edf__entries(a.dim, a.rank);
   return a;
 }
 
@@ -8635,14 +8637,13 @@ edf_array edf_view(edf_node *node) {
   edf_array a = { node->rank, { 0 }, 1, edf_value(node) };
   memcpy(a.dim, node->dim, sizeof a.dim);
   if (node->kind == EDF_INPUT && node->batched) a.dim[0] = node->fed;
-  for (int d = 0; d < a.rank; d++) a.size *= (size_t)a.dim[d];
+  a.size = edf__entries(a.dim, a.rank);
   return a;
 }
 
 static void edf__check_array(const char *who, const edf_array *a) {
-  size_t size = 1;
-  for (int d = 0; d < a->rank && d < EDF_MAX_RANK; d++) size *= (size_t)a->dim[d];
-  if (a->value && a->rank >= 0 && a->rank <= EDF_MAX_RANK && size == a->size) return;
+  if (a->value && a->rank >= 0 && a->rank <= EDF_MAX_RANK &&
+      a->size == edf__entries(a->dim, a->rank)) return;
   edf__fail("%s: the array has %s", who,
             a->value ? "a size that is not the product of its dimensions" : "no numbers");
 }
@@ -8894,7 +8895,7 @@ edf_array edf_load_image(const char *path) {
 }
 
 /* ---- Text as class numbers: the different bytes of a text, in their order. */
-static edf_text edf__symbols(const char *text, size_t length) {
+static edf_text edf__symbols(edf__file *f, const char *text, size_t length) {
   edf_text t;
   int n = (int)length;
   memset(&t, 0, sizeof t);
@@ -8903,27 +8904,24 @@ static edf_text edf__symbols(const char *text, size_t length) {
     if (t.number[c]) t.symbol[t.symbols++] = (char)c;
     t.number[c] = t.number[c] ? t.symbols - 1 : -1;
   }
-  t.classes = edf_new_array(1, &n);
-  if (t.classes.value) edf_encode(&t, text, length, t.classes.value);
+  t.classes = edf__array_for(f, 1, &n);
+  edf_encode(&t, text, length, t.classes.value);
+  edf__close(f);
   return t;
 }
 
 edf_text edf_text_of(const char *text, size_t length) {
-  if (!text || length < 1 || length > INT_MAX)
-    edf__fail("edf_text_of: a text has 1 to %d bytes, found %zu", INT_MAX, text ? length : 0);
-  edf_text t = edf__symbols(text, length);
-  if (!t.classes.value) edf__fail("edf_text_of: out of memory for %zu classes", length);
-  return t;
+  edf__file none = { "edf_text_of", NULL, NULL, NULL, NULL, 0, NULL };
+  edf__require(&none, NULL, text && length >= 1 && length <= INT_MAX,
+               "a text has 1 to %d bytes, found %zu", INT_MAX, text ? length : 0);
+  return edf__symbols(&none, text, length);
 }
 
 edf_text edf_load_text(const char *path) {
   edf__file f = edf__open(path, 1);
   size_t length = (size_t)(f.end - f.at);
   edf__require(&f, f.at, length >= 1 && length <= INT_MAX, "expected 1 byte or more");
-  edf_text t = edf__symbols(f.at, length);
-  edf__require(&f, f.at, t.classes.value, "out of memory");
-  edf__close(&f);
-  return t;
+  return edf__symbols(&f, f.at, length);
 }
 
 void edf_encode(const edf_text *t, const char *text, size_t length, edf_real *classes) {

@@ -566,13 +566,13 @@ static void texts_refused(void) {
   SAYS("edf_text_of: a text has 1 to 2147483647 bytes, found 2147483648",
        t = edf_text_of("a", 2147483648u));
   memory.until_failure = 1;
-  SAYS("edf_text_of: out of memory for 2 classes", t = edf_text_of("ab", 2));
+  SAYS("edf_text_of: out of memory for 2 entries", t = edf_text_of("ab", 2));
   file("text");
   write_bytes(BYTES("ab"));
   memory.until_failure = 1;
   REFUSED("%: out of memory for 1024 bytes", t = edf_load_text(path));
   memory.until_failure = 2;
-  REFUSED("%: byte 0: line 1: out of memory", t = edf_load_text(path));
+  REFUSED("%: out of memory for 2 entries", t = edf_load_text(path));
   memory.until_failure = 0;
   remove(path);
   (void)t;
