@@ -76,6 +76,7 @@ key_without_inputs 1 s/if (x->active) key = mix(mix(key, stage.slots\[i\].at), /
 recording_of_any_batch 1 s/r.graph == edf.id && r.batch != edf.batch/r.graph == edf.id \&\& r.batch < 0/
 recording_marks_nothing 1 /^static void replay(/,/^}/s/    mark_written(a);//
 recording_outlives_the_arena 2 /^static void drop_recordings(/,/^}/{s/    if (r.exec) .*//;s/    r.exec = NULL;//}
+recording_outlives_its_nodes 1 /^static void forget(/,/^}/s/  forget_recordings();//
 closing_forgets 1 /^extern "C" void edf_cuda_close/,/^}/s/download(a, a->bytes);/;/
 graph_leaks 1 /^static int record(/,/^}/s/  CU(cudaGraphDestroy(graph));$//
 executable_graph_leaks 1 /^static void drop(/,/^}/s/  if (r->exec) .*//

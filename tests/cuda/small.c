@@ -709,6 +709,41 @@ static void grows(void) {
   edf = first;
 }
 
+/* Graphs that are built again, of the same nodes, and beside them another that grows: nodes come
+   back to an address, and what they are given there is elsewhere, since the other graph has
+   taken a part of what was free. */
+static void outlived(void) {
+  static real x[2 * 6];
+  Input *in = edf_input("x[b,6]");
+  Parameter *w = start(edf_parameter("w[6]"), (real)-1, 1);
+  edf_graph first, second = edf_new_graph();
+  for (int i = 0; i < 12; i++) {
+    CompNode *loss = Mean(Square(Tanh(Mul(in, w))));
+    for (int k = 0; k < 4; k++) {
+      edf_feed(in, numbers(x, 12), 2);
+      Forward();
+      Backward(loss);
+      SGD((real)0.3);
+    }
+    say(loss);
+    edf_clear_compnodes();
+    if (i % 3 != 1) continue;
+    first = edf;
+    edf = second;
+    CompNode *y = Square(start(edf_parameter("v[%d]", 70 + i), 0, 1));
+    Forward();
+    say(y);
+    second = edf;
+    edf = first;
+  }
+  say_parameters();
+  first = edf;
+  edf = second;
+  say_all();
+  edf_clear();
+  edf = first;
+}
+
 /* A class number that is none, and that no one can know before it was computed. */
 static void no_class(void) {
   static real x[2 * 3], y[2] = { 1, 2 };
@@ -749,7 +784,8 @@ static const model models[] = {
   { "scatter", scatter, SMALL }, { "custom", custom, SMALL }, { "last", custom_last, SMALL },
   { "graphs", graphs, SMALL }, { "pushed", pushed, SMALL }, { "zero", push_and_zero, SMALL },
   { "rows", rows_of_data, SMALL }, { "rates", rates, SMALL }, { "eager", eager, SMALL },
-  { "rebuilt", rebuilt, SMALL }, { "nan", nan_through, SMALL }, { "stale", stale, SMALL },
+  { "rebuilt", rebuilt, SMALL }, { "outlived", outlived, SMALL },
+  { "nan", nan_through, SMALL }, { "stale", stale, SMALL },
   { "again", again, SMALL }, { "gemm", gemm, LARGE }, { "gemm_conv", gemm_conv, LARGE },
   { "gemm_batched", gemm_batched, LARGE }, { "large", large, LARGE },
   { "grows", grows, LARGE }, { "tiny", tiny, ASKED },
