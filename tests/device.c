@@ -443,7 +443,7 @@ static void debugging_brings_all(void) {
   edf_gradcheck(y);
   capture_end();
   CHECK(calls.on == 1 && calls.off == 1, "%d on, %d off", calls.on, calls.off);
-  CHECK(calls.push == 32 && calls.pull == 42, "%d %d", calls.push, calls.pull);
+  CHECK(calls.push == 30 && calls.pull == 40, "%d %d", calls.push, calls.pull);
   p->value[1] = (edf_real)NAN;
   memset(&calls, 0, sizeof calls);
   capture_begin();

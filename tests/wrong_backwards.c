@@ -228,12 +228,12 @@ static CompNode *weigh_node(void) {
 }
 
 /* ---- Softmax of a row, from what forward keeps: in edf_state, or in a static variable */
-enum { NO_CROSS = 1, STATIC, NOT_CLEARED, OF_BEFORE };
+enum { NO_CROSS = 1, STATIC, NOT_CLEARED, OF_BEFORE, COUNTED };
 static edf_real kept_by_all[64], sums[64];
 
 static edf_real *kept(CompNode *y) {
   if (wrong == STATIC) return kept_by_all;
-  return (edf_real *)edf_state(y, y->size * sizeof(edf_real));
+  return (edf_real *)edf_state(y, (y->size + 1) * sizeof(edf_real));
 }
 static void soft_forward(CompNode *y) {
   edf_real *P = kept(y);
@@ -245,6 +245,7 @@ static void soft_forward(CompNode *y) {
       y->value[i] = (edf_real)(exp((double)y->in[0]->value[i]) / Z);
   }
   if (wrong != OF_BEFORE || P[0] == 0) memcpy(P, y->value, y->size * sizeof *P);
+  P[y->size] += wrong == COUNTED;
 }
 static void soft_backward(CompNode *y) {
   const edf_real *P = kept(y);
@@ -252,7 +253,7 @@ static void soft_backward(CompNode *y) {
   if (wrong != NOT_CLEARED) memset(sums, 0, sizeof sums);
   for (size_t k = 0; k < y->size && wrong != NO_CROSS; k++) sums[k / n] += P[k] * y->grad[k];
   for (size_t k = 0; k < y->size; k++)
-    edf_addgrad(y->in[0], k, P[k] * (y->grad[k] - sums[k / n]));
+    edf_addgrad(y->in[0], k, (P[k] + P[y->size]) * (y->grad[k] - sums[k / n]));
 }
 static CompNode *soft_of(Node *x) {
   return edf_compnode("Soft", soft_forward, soft_backward, x);
@@ -318,6 +319,7 @@ static const mistake mistakes[] = {
   { "no cross term", soft_node, NO_CROSS, "likely: a cross term" },
   { "values of before", soft_node, OF_BEFORE, "a buffer from an earlier forward" },
   { "sums not cleared", soft_node, NOT_CLEARED, "likely: a buffer is not cleared" },
+  { "runs are counted", soft_node, COUNTED, "likely: a buffer is not cleared" },
   { "a static variable", soft_node, STATIC, "likely: a static or global variable" },
   { "a static variable of two", two_softs, STATIC,
     "FAIL  d h / d x: backward differs when another Soft has run forward" },
@@ -411,6 +413,24 @@ static CompNode *any_node(void) {
 }
 static void stopping_forward(CompNode *y) { edf_stop("%s stops", y->name); }
 static void astray_forward(CompNode *y) { y->value[(size_t)1 << 40] = 1; }
+
+/* The program's own handler is there again, and later steps have no other. */
+static void (*seen)(int);
+static void of_the_program(int number) { (void)number; }
+static void seeing_backward(CompNode *y) { (void)y; seen = signal(SIGSEGV, of_the_program); }
+
+static void other_handlers(void) {
+  CompNode *y = edf_compnode("Seeing", f_forward, seeing_backward, around_0());
+  f = tanh;
+  void (*before)(int) = signal(SIGSEGV, of_the_program);
+  for (int k = 0; k < 3 * CRASHES; k++) {
+    Forward();
+    Backward(y);
+    CHECK((seen == of_the_program) == (k > 0), "step %d", k);
+  }
+  CHECK(signal(SIGSEGV, before) == of_the_program, "it is another");
+  edf_clear();
+}
 
 static void other_crashes(void) {
   for (int k = 0; k < 2 * CRASHES; k++) {
@@ -663,6 +683,7 @@ int main(int argc, char **argv) {
   RUN(right_ones_are_not_accused);
   RUN(an_operand_is_forgotten);
   RUN(other_crashes);
+  RUN(other_handlers);
   RUN(a_value_is_not_a_number);
   RUN(mistakes_are_called_by_name);
   if (EDF_REAL_IS_DOUBLE) RUN(a_sign_in_a_sample);
