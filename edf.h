@@ -66,7 +66,7 @@
    >>check 885 The gradient check: gradcheck expect_mismatch
    >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
-   >>data 859 Files of data, arrays, pictures, text: array new_array load_idx load_images
+   >>data 860 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle rows normalize_columns all
      batches next set mean_value error_rate
@@ -8590,7 +8590,8 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
   edf__check_node(who, labels);
   size_t K = scores->rank ? (size_t)scores->dim[scores->rank - 1] : 0, wrong = 0;
   if (!K || scores->size != labels->size * K) {
-    edf__say_with(scores, "%s: expected one label for each row of scores\n  ", who);
+    edf__say_with(scores, "%s: expected one label for each row of scores%s\n  ", who,
+                  scores->rank == labels->rank ? ", whose last index is of the classes" : "");
     edf__stop_with(labels, "\n  ");
   }
   if (labels->kind == EDF_INPUT && labels->batched && labels->fed != labels->dim[0])

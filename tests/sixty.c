@@ -636,9 +636,7 @@ static const mistake mistakes[] = {
     AS_GOOD, "expected one label for each row of scores",
     "both are shown; LogLoss asks whether they are swapped" },
   { IS(error_rate_of_the_loss), "evaluation", STOP,
-    { "edf_error_rate", "LogLoss", "classes|last index" },
-    OPEN, "expected one label for each row of scores",
-    "misleading: [b=8] and [b=8] are one for each; it is the classes that are missing" },
+    { "edf_error_rate", "LogLoss", "classes|last index" }, SAID },
   { IS(training_stays_off), "evaluation", REPORT,
     { "trained as in evaluation", "edf.training is 0" }, SAID },
 
