@@ -7152,6 +7152,13 @@ static double edf__compare(edf__check *c) {
   return c->error;
 }
 
+static int edf__differs(edf__check *c, edf_node *x) {
+  edf__borrow(c, x);
+  int wrong = edf__compare(c) > edf__tolerance;
+  edf__give_back(c);
+  return wrong;
+}
+
 /* ---- Of a large tensor a sample is tried; what the others do shows along eight random
    directions, all at once. One is wrong where two steps agree on another slope, by 3 % of what
    random signs would give, and x where most are: a mistake in one entry of a hundred shows. The
@@ -7597,12 +7604,7 @@ static int edf__backward_breaks(edf__check *c, edf_node *x) {
   const edf_node *y = c->node;
   int breach = edf__breach_of(c, x);
   if (!breach || (breach >= EDF__NOT_USED && edf__is(y, EDF_IS_MISMATCHED))) return 0;
-  if (breach == EDF__ASSIGNS) {
-    edf__borrow(c, x);
-    edf__compare(c);
-    edf__give_back(c);
-    if (c->n_wrong) breach = EDF__REPEATS;
-  }
+  if (breach == EDF__ASSIGNS && edf__differs(c, x)) breach = EDF__REPEATS;
   return edf__say_fail(y, breach <= EDF__CHANGES_VALUE ? NULL : x, edf__breach[breach][1],
                        edf__breach[breach][0], breach == EDF__NOT_ALONE ? y->op : edf_label(y));
 }
@@ -7628,10 +7630,8 @@ static double edf__check_alone(edf_node *y, const edf_node *whole) {
   for (int k = 0; k < y->n_in && worst <= edf__tolerance; k++) {
     edf_node *x = y->in[k];
     if (!x->grad || (y == whole && !mismatch && x->kind != EDF_COMPNODE)) continue;
-    if (!mismatch) { worst = fmax(worst, edf__check_one(c, x)); continue; }
-    edf__borrow(c, x);
-    differs |= edf__compare(c) > edf__tolerance;
-    edf__give_back(c);
+    if (mismatch) differs |= edf__differs(c, x);
+    else worst = fmax(worst, edf__check_one(c, x));
   }
   if (mismatch && worst == 0) {          /* on purpose: the two must differ for some input    */
     worst = !differs;
