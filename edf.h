@@ -58,7 +58,7 @@
    >>optim 273 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
      _each l2 l1 update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
-   >>tools 418 What tools are made of: watch _passes unwatch find_watcher is follows_batch
+   >>tools 440 What tools are made of: watch _passes unwatch find_watcher is follows_batch
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
@@ -1208,23 +1208,10 @@ static int edf__shows_grads(void) {
   return shows;
 }
 
-/* What is done for nothing. */
-static void edf__doubt_backward(const edf_node *loss) {
-  static int late = 0, constant = 0;
-  if (edf.late && !edf.accumulate)
-    edf__remark(&late, edf.file, edf.line, edf__fmt("Backward clears gradients that %s has "
-                "changed after the step: call it between Backward and the step", edf.late));
-  edf.late = NULL;
-  if (edf__is(loss, EDF_IS_SOFTMAX) && !loss->classes)
-    edf__remark(&constant, edf.file, edf.line, "Backward of a Softmax: its rows sum to 1, so "
-                "its mean is constant and every gradient is 0: is a loss of it meant?");
-}
-
 static void edf__begin_backward(edf_node *loss) {
   edf__check_node("edf_backward", loss);
   edf__each(edf__find_needs);
   edf__check_loss("edf_backward", "loss", loss);
-  edf__doubt_backward(loss);
   edf__mark(loss);
   edf__check_fed("edf_backward", loss);
   edf__each(edf__prepare_grad);
@@ -3032,13 +3019,7 @@ static const edf_op edf__log_loss_op = { "LogLoss", edf__rows_shape, edf__log_lo
   edf__log_loss_backward, "l P y", "l@ = -ln P[&y@]",
   "P.grad[&y@] -= l.grad@ / P[&y@]", 0, 1 << EDF_IS_CLASS_LOSS };
 edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) {
-  static int said = 0;
-  edf_node *l = edf__node2(&edf__log_loss_op, file, line, P, y), *of = P->in[0];
-  int moved = edf__is(P, EDF_IS_EQUATION) && edf__is(of, EDF_IS_SOFTMAX);  /* by SoftmaxOver  */
-  if (moved && of->batched >> (of->rank - 1) & ~(P->batched >> (P->rank - 1)) & 1)
-    edf__remark(&said, file, line, "LogLoss: SoftmaxOver makes these probabilities sum to 1 "
-                "over the batch, and not over the classes, the last index");
-  return l;
+  return edf__node2(&edf__log_loss_op, file, line, P, y);
 }
 
 /* ---- SoftmaxLogLoss   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]
@@ -6315,6 +6296,27 @@ static void edf__end_asides(void) {
 /* What edf.h itself does at an event, in >>watch. */
 EDF__HOOK(edf__teller, edf__look)
 
+/* ---- What a Backward of the program's is asked for in vain. Probabilities are of an equation
+   where SoftmaxOver has moved the indices that it goes over. */
+static void edf__doubt_backward(const edf_node *loss) {
+  static int late = 0, constant = 0, over = 0;
+  if (edf.late && !edf.accumulate)
+    edf__remark(&late, edf.file, edf.line, edf__fmt("Backward clears gradients that %s has "
+                "changed after the step: call it between Backward and the step", edf.late));
+  edf.late = NULL;
+  if (edf__is(loss, EDF_IS_SOFTMAX) && !loss->classes)
+    edf__remark(&constant, edf.file, edf.line, "Backward of a Softmax: its rows sum to 1, so "
+                "its mean is constant and every gradient is 0: is a loss of it meant?");
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    const edf_node *l = edf.compnodes[i], *P = l->in[0], *of = P ? P->in[0] : NULL;
+    if (l->is != 1 << EDF_IS_CLASS_LOSS || !l->active) continue;
+    if (!edf__is(P, EDF_IS_EQUATION) || !edf__is(of, EDF_IS_SOFTMAX)) continue;
+    if (of->batched >> (of->rank - 1) & ~(P->batched >> (P->rank - 1)) & 1)
+      edf__remark(&over, l->file, l->line, "LogLoss: SoftmaxOver makes these probabilities sum "
+                  "to 1 over the batch, and not over the classes, the last index");
+  }
+}
+
 /* ---- Who is told. The next is read first: one may leave the list while it is told. After an
    edf_clear, or in another graph, nobody is told any more. */
 static int edf__notice_event(int event, edf_node *x) {
@@ -6325,6 +6327,7 @@ static int edf__notice_event(int event, edf_node *x) {
   edf_node *target = edf.target;
   if (event == EDF__STOPPED && edf__run_first) edf__run_first(NULL, NULL);
   if (event == EDF__STOPPED) { edf__end_asides(); return edf.telling = 0; }
+  if (event == EDF_BEGIN_BACKWARD) edf__doubt_backward(x);
   if (nobody && event != EDF_CLEARED) return 0;
   edf.telling = 1;
   if (event == EDF_CLEARED) edf.watchers = NULL;
