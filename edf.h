@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1753 (1753), to the end of >>nodes: no notation yet
-   Second sitting: lines 1754 to 3107 (1354): then you have read the framework
+   First sitting:  lines 1 to 1740 (1740), to the end of >>nodes: no notation yet
+   Second sitting: lines 1741 to 3088 (1348): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,10 +36,10 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 293 Errors, memory and names          >>core 570 Nodes, lists and the three loops
+   >>memory 293 Errors, memory and names          >>core 557 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 401 Declarations and equations
-   >>einsum 636 Equations as nodes                >>products 237 Products, softmax, losses
+   >>einsum 636 Equations as nodes                >>products 231 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 156 The seam of a device: rule RULE_NUMBERS route window device _table open_device
