@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1740 (1740), to the end of >>nodes: no notation yet
-   Second sitting: lines 1741 to 3088 (1348): then you have read the framework
+   First sitting:  lines 1 to 1705 (1705), to the end of >>nodes: no notation yet
+   Second sitting: lines 1706 to 3053 (1348): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,7 +36,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 293 Errors, memory and names          >>core 557 Nodes, lists and the three loops
+   >>memory 288 Errors, memory and names          >>core 527 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 401 Declarations and equations
    >>einsum 636 Equations as nodes                >>products 231 Products, softmax, losses
@@ -58,7 +58,7 @@
    >>optim 273 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
      _each l2 l1 update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
-   >>tools 440 What tools are made of: watch _passes unwatch find_watcher is follows_batch
+   >>tools 473 What tools are made of: watch _passes unwatch find_watcher is follows_batch
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
@@ -632,11 +632,6 @@ static void edf__say_place(const char *op, const char *file, int line) {
 #define edf__say_at(y) edf__say_place((y)->op, (y)->file, (y)->line)
 #define edf__say_who(who) edf__say_place(who, edf.file, edf.line)         /* that was called */
 #define edf__fail_at(y, ...) (edf__say_at(y), edf__fail(__VA_ARGS__))
-
-/* To stderr, and once: what is no mistake for certain. Of a call of the program's alone. */
-static void edf__remark(int *said, const char *file, int line, const char *text) {
-  if (file && !(*said)++) fprintf(stderr, "%s:%d: %s\n", file, line, text);
-}
 
 /* edf.h's own texts, which do not take the place of the program's. */
 static int edf__own_texts;               /* so many of the next calls of edf_fmt are for them */
@@ -1259,37 +1254,7 @@ void (edf_backward)(edf_node *loss) {
 static int edf__may_step(const edf_node *p) {
   return p->grad && p->reached && p->update != edf_frozen;
 }
-
-/* The list has grown since the last step, and no node that it had then is used any more. */
-static int edf__is_replaced(edf_node **list, int n, int *had) {
-  int old = *had, i = 0;
-  *had = n;
-  while (i < old && old < n && !list[i]->active) i++;
-  return old && i == old;
-}
-
-/* In a loop everything may have been built again. Of another graph all is in use. */
-static void edf__doubt_growth(void) {
-  static int said = 0, had_w = 0, had_c = 0, grown = 0;
-  int w = edf__is_replaced(edf.parameters, edf.n_parameters, &had_w);
-  int c = edf__is_replaced(edf.compnodes, edf.n_compnodes, &had_c);
-  const edf_node *x = edf__nth(w ? edf.n_inputs + edf.n_parameters - 1 : edf__n_nodes() - 1);
-  grown = w || c ? grown + 1 : 0;
-  if (grown != 32) return;
-  const char *clear = w ? "" : ", or call edf_clear_compnodes in it";
-  edf__remark(&said, edf.file, edf.line,
-              edf__fmt("each of the last 32 steps had new nodes, and the old ones are kept: "
-                       "build them before the loop%s\n  the newest of %d: %.80s \"%.80s\", "
-                       "built at %.200s:%d", clear, x->position + 1, x->op, x->name, x->file,
-                       x->line));
-}
-
 static int edf__due(edf_node *p, edf_real eta) {
-  static int said = 0;                   /* there may be nothing to step                      */
-  if (!edf.loss && !p->grad && !p->position)
-    edf__remark(&said, edf.file, edf.line,
-                "a step before any Backward? Nothing has a gradient");
-  if (!p->position) edf__doubt_growth();
   edf__tell(EDF_BEFORE_UPDATE, p);
   if (!edf__may_step(p)) return 0;
   if (p->update && p->reached == 3)
@@ -6296,6 +6261,11 @@ static void edf__end_asides(void) {
 /* What edf.h itself does at an event, in >>watch. */
 EDF__HOOK(edf__teller, edf__look)
 
+/* To stderr, and once: what is no mistake for certain. Of a call of the program's alone. */
+static void edf__remark(int *said, const char *file, int line, const char *text) {
+  if (file && !(*said)++) fprintf(stderr, "%s:%d: %s\n", file, line, text);
+}
+
 /* ---- What a Backward of the program's is asked for in vain. Probabilities are of an equation
    where SoftmaxOver has moved the indices that it goes over. */
 static void edf__doubt_backward(const edf_node *loss) {
@@ -6317,6 +6287,33 @@ static void edf__doubt_backward(const edf_node *loss) {
   }
 }
 
+/* The list has grown since the last step, and no node that it had then is used any more. */
+static int edf__is_replaced(edf_node **list, int n, int *had) {
+  int old = *had, i = 0;
+  *had = n;
+  while (i < old && old < n && !list[i]->active) i++;
+  return old && i == old;
+}
+
+/* In a loop everything may have been built again. Of another graph all is in use. */
+static void edf__doubt_step(const edf_node *first) {
+  static int said = 0, none = 0, had_w = 0, had_c = 0, grown = 0;
+  int w = edf__is_replaced(edf.parameters, edf.n_parameters, &had_w);
+  int c = edf__is_replaced(edf.compnodes, edf.n_compnodes, &had_c);
+  const edf_node *x = edf__nth(w ? edf.n_inputs + edf.n_parameters - 1 : edf__n_nodes() - 1);
+  if (!edf.loss && !first->grad)         /* there may be nothing to step                      */
+    edf__remark(&none, edf.file, edf.line,
+                "a step before any Backward? Nothing has a gradient");
+  grown = w || c ? grown + 1 : 0;
+  if (grown != 32) return;
+  const char *clear = w ? "" : ", or call edf_clear_compnodes in it";
+  edf__remark(&said, edf.file, edf.line,
+              edf__fmt("each of the last 32 steps had new nodes, and the old ones are kept: "
+                       "build them before the loop%s\n  the newest of %d: %.80s \"%.80s\", "
+                       "built at %.200s:%d", clear, x->position + 1, x->op, x->name, x->file,
+                       x->line));
+}
+
 /* ---- Who is told. The next is read first: one may leave the list while it is told. After an
    edf_clear, or in another graph, nobody is told any more. */
 static int edf__notice_event(int event, edf_node *x) {
@@ -6328,6 +6325,7 @@ static int edf__notice_event(int event, edf_node *x) {
   if (event == EDF__STOPPED && edf__run_first) edf__run_first(NULL, NULL);
   if (event == EDF__STOPPED) { edf__end_asides(); return edf.telling = 0; }
   if (event == EDF_BEGIN_BACKWARD) edf__doubt_backward(x);
+  if (event == EDF_BEFORE_UPDATE && !x->position) edf__doubt_step(x);
   if (nobody && event != EDF_CLEARED) return 0;
   edf.telling = 1;
   if (event == EDF_CLEARED) edf.watchers = NULL;
