@@ -506,7 +506,7 @@ static void a_graph_for_each(void) {
   edf_clear();
 }
 static void another_graph_in_turn(void) {
-  edf_node *x = fed, *w = weight;
+  edf_node *old = fed, *w = weight;
   train_on(edf.n_compnodes ? edf.compnodes[0] : model());
   edf_graph first = edf;
   edf = edf_new_graph();
@@ -514,7 +514,7 @@ static void another_graph_in_turn(void) {
   train_on(edf_tanh(edf_tanh(model())));
   edf_clear();
   edf = first;
-  fed = x;
+  fed = old;
   weight = w;
 }
 static void some_steps_for_each(void) {
