@@ -75,7 +75,7 @@
    edf_lab.h, the laboratory, optional
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
      write_dot contact_sheet
-   >>doctor 1448 Rules that watch the first steps of training
+   >>doctor 1457 Rules that watch the first steps of training
    >>plot 252 Training curves                     >>trace 851 The trace page
    >>paper 167 The program as LaTeX, the graph in Graphviz's language
    >>sheet 54 Contact sheets

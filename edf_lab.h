@@ -184,8 +184,8 @@ typedef struct edf_lab__doctor {
   /* where the program is */
   unsigned long backwards, feeds;        /* Backwards of any loss; edf.feeds of the last      */
   unsigned long long draws, drawn;       /* edf.draws before this Forward, before that look's */
-  int fed, stepping, pending, awaiting;  /* since the last Backward: a Forward, an optimiser, */
-                                         /* a look at the step is due, or in this Forward     */
+  int fed, stepping, pending;            /* since the last Backward: a Forward, an optimiser, */
+                                         /* a look at the step is due                         */
   int carried, rebuilt, several;         /* gradients kept; new graphs; more losses than one  */
   int forward;                           /* a Forward runs                                    */
   int unlearnt;                          /* Forwards without a Backward; < 0: Backwards of    */
@@ -193,11 +193,11 @@ typedef struct edf_lab__doctor {
   /* the step, and what it did */
   edf_lab__patient *patient;             /* by parameter                                      */
   edf_lab__held *held; int n_held;       /* the inputs of the last look                       */
-  double first, last, middle, late;      /* losses: the first, this one, sums of two windows  */
+  double first, last, middle, late;      /* losses: the first, this one, means of windows     */
   double largest;                        /* of them so far                                    */
   double before, after, sum_before, sum_after;       /* of one batch around a step; all looks */
   double drops, moved_most;              /* how far steps lowered their own; largest |dp|/|p| */
-  double change;                         /* of weights, in the last step that was looked at   */
+  double change, last_norm;              /* of weights: the largest |dp|/|p|; |g| of the last */
   int looks, rises, high, still, off;    /* high: losses in a row; still: looks at moves      */
   edf_real *dead; int n_dead;            /* least share of dead units seen, by node           */
   /* labels by class: in all, in this window; the windows' sums of squared and largest shares */
@@ -213,6 +213,9 @@ typedef struct edf_lab__doctor {
   int stepped, moved;                    /* an optimiser ever has; a parameter                */
   char *marked;                          /* by node                                           */
   int same_rows;                         /* batches in a row whose rows are all alike         */
+  int fed_once;                          /* looks in a row: other inputs, the same labels     */
+  int latest_is_mine, clears, cleared;   /* the last Backward; it clears the one before; so   */
+  double gradients;                      /* many steps; what the gradients were behind it     */
   edf_node *latest; int at, n_nodes;     /* the last Backward's loss, where; nodes then       */
   int again, astray;                     /* Backwards in a row of a loss that was built again */
                                          /* beside the old one; of what the loss comes from   */
@@ -384,11 +387,6 @@ static int edf_lab__find_parts(edf_lab__doctor *d) {
   return 1;
 }
 
-/* The size of the first loss, or of a guess. */
-static double edf_lab__usual_loss(const edf_lab__doctor *d) {
-  return fabs(d->first) > d->guess ? fabs(d->first) : d->guess;
-}
-
 /* ---- Sigmoid, Tanh and Relu are known by what they do, so that those of the user's own are
    looked at too. */
 enum { EDF_LAB__NO_BEND, EDF_LAB__RELU, EDF_LAB__SIGMOID, EDF_LAB__TANH };
@@ -452,17 +450,14 @@ static int edf_lab__rule_scale(edf_lab__doctor *d) {
   double most = s.greatest > -s.least ? s.greatest : -s.least, mean = fabs(s.mean);
   int large = most > 20 && !s.bad, far = mean > 3 * s.deviation && mean > 0.5;
   int is_bytes = large && s.least >= 0 && s.greatest <= 255 && s.greatest > 127;
-  int may_be_classes = user && edf_is(user, EDF_IS_OWN) && edf_lab__all_whole(d->x);
-  if (!is_bytes && may_be_classes) large = 0;
+  if (!is_bytes && user && edf_is(user, EDF_IS_OWN) && edf_lab__all_whole(d->x)) large = 0;
   if (!large && (!far || d->x->size < 16)) return 0;
   edf_lab__find(d, d->x, is_bytes ? "inputs look like 0...255"
                        : large ? "inputs are not scaled" : "inputs are far from centred");
-  if (large) edf_lab__say("%g to %g, mean %.3g, deviation %.3g", s.least, s.greatest, s.mean,
-                          s.deviation);
-  else edf_lab__say("mean %.3g, deviation %.3g", s.mean, s.deviation);
-  if (is_bytes) return edf_lab__say("hint: divide by 255");
-  if (!large) return edf_lab__say("hint: subtract the mean");
-  return edf_lab__say("hint: subtract each column's mean and divide by its deviation");
+  edf_lab__say("%smean %.3g, deviation %.3g",
+               large ? edf_fmt("%g to %g, ", s.least, s.greatest) : "", s.mean, s.deviation);
+  return edf_lab__say(is_bytes ? "hint: divide by 255" : !large ? "hint: subtract the mean"
+                      : "hint: subtract each column's mean and divide by its deviation");
 }
 
 /* All rows alike in three batches: the loader stands still. (All 0 may be a first state.) */
@@ -547,10 +542,9 @@ static int edf_lab__rule_label_range(edf_lab__doctor *d) {
   if (whole && s.least >= 0 && s.greatest < K) return 0;
   edf_lab__find(d, d->y, "labels are %g to %g%s, but there are %d classes, 0 to %d", s.least,
                 s.greatest, whole ? "" : ", not all whole", K, K - 1);
-  int from_1 = s.least >= 1 && s.greatest == K;
-  if (from_1) return edf_lab__say("hint: they count from 1: subtract 1");
-  if (whole) return edf_lab__say("hint: are there more classes than scores?");
-  return edf_lab__say("hint: are these really the labels?");
+  return edf_lab__say(s.least >= 1 && s.greatest == K ? "hint: they count from 1: subtract 1"
+                      : whole ? "hint: are there more classes than scores?"
+                      : "hint: are these really the labels?");
 }
 
 /* Every class but 0, so often that chance would have brought a rare one too: 200 rows for each
@@ -644,19 +638,22 @@ static int edf_lab__rule_target(edf_lab__doctor *d) {
 
 /* After 300 steps no better than the classes' shares, though each step does lower the loss of
    its own batch: 1 nat in the last half. So the gradients are right, and what one batch
-   teaches does not hold for the next. */
+   teaches does not hold for the next. Or after 100 steps, where only the inputs were fed. */
 static int edf_lab__rule_unrelated(edf_lab__doctor *d) {
-  if (!d->count || d->step != EDF_LAB__STEPS || d->rebuilt || d->labels < 16 * EDF_LAB__STEPS)
-    return 0;
-  double window = EDF_LAB__WINDOW, middle = d->middle / window, late = d->late / window;
+  int once = d->step == 2 * EDF_LAB__WINDOW && d->fed_once >= EDF_LAB__EVERY;
+  int late = d->step == EDF_LAB__STEPS && !d->rebuilt && d->labels >= 16 * EDF_LAB__STEPS &&
+             d->middle - d->late <= 0.1 && d->drops >= 1;
   double entropy = 0;
+  if (!d->count || (!once && !late)) return 0;
   for (int k = 0; k < d->classes; k++) {
     double share = (double)d->count[k] / (double)d->labels;
     if (share > 0) entropy -= share * log(share);
   }
-  if (late < entropy - 0.1 || middle - late > 0.1 || d->drops < 1) return 0;
-  edf_lab__find(d, d->y, "labels seem unrelated to the inputs");
-  edf_lab__say("loss %.3f; the classes' shares alone would give %.3f", late, entropy);
+  if (d->late < entropy - 0.1) return 0;
+  edf_lab__find(d, d->y, once ? "the labels were fed once, but other inputs for each step"
+                              : "labels seem unrelated to the inputs");
+  edf_lab__say("loss %.3f; the classes' shares alone would give %.3f", d->late, entropy);
+  if (once) return edf_lab__say("hint: edf_feed(%s, ...) with each batch", edf_label(d->y));
   edf_lab__say("each step lowers the loss of its own batch, by %.2g on average, but not the "
                "next one's", 2 * d->drops / (double)EDF_LAB__STEPS);
   return edf_lab__say("hint: are labels and inputs shifted against each other, or only one of "
@@ -664,11 +661,6 @@ static int edf_lab__rule_unrelated(edf_lab__doctor *d) {
 }
 
 /* ---- Rules of the program */
-/* LogLoss takes probabilities, SoftmaxLogLoss scores. */
-static int edf_lab__is_log_loss(const edf_node *c) {
-  return edf_is(c, EDF_IS_CLASS_LOSS) && !edf_is(c, EDF_IS_SOFTMAX);
-}
-
 /* Does x sum to 1 over index d everywhere, with no entry below 0? */
 static int edf_lab__sums_to_one(edf_node *x, int d) {
   const edf_real *v = edf_value(x);
@@ -690,7 +682,7 @@ static int edf_lab__sums_to_one(edf_node *x, int d) {
 /* The scores that go into a softmax are probabilities already. */
 static int edf_lab__rule_twice(edf_lab__doctor *d) {
   edf_node *c = d->head;
-  if (c && edf_lab__is_log_loss(c)) c = c->in[0];
+  if (c && !edf_is(c, EDF_IS_SOFTMAX)) c = c->in[0];     /* LogLoss takes probabilities    */
   if (!c || !edf_is(c, EDF_IS_SOFTMAX) || !edf_lab__sums_to_one(c->in[0], c->in[0]->rank - 1))
     return 0;
   double K = (double)d->classes;
@@ -709,7 +701,7 @@ static int edf_lab__rule_axis(edf_lab__doctor *d) {
   int last = P->rank - 1, other = 0;
   if (edf_lab__sums_to_one(P, last) || edf_lab__summarise(P).bad) return 0;
   while (other < last && !edf_lab__sums_to_one(P, other)) other++;
-  if (other == last && !edf_lab__is_log_loss(d->head)) return 0;
+  if (other == last && !edf_is(d->head, EDF_IS_CLASS_LOSS)) return 0;
   if (other < last)
     edf_lab__find(d, P, "softmax over the wrong index: %s sums to 1 over index %d (%d%s), not "
                   "over the %d classes", edf_label(P), other, P->dim[other],
@@ -739,15 +731,27 @@ static int edf_lab__rule_astray(edf_lab__doctor *d) {
   return edf_lab__say("hint: Backward(%s)", edf_label(d->loss));
 }
 
+/* Three steps of the first ones, each by another loss's gradients alone. */
+static int edf_lab__rule_cleared(edf_lab__doctor *d) {
+  if (d->cleared < 3) return 0;
+  edf_lab__find(d, edf.loss, "Backward of %s has cleared the gradients of the loss %s",
+                edf_label(edf.loss), edf_label(d->loss));
+  edf_lab__point_at(d->loss);
+  edf_lab__say("each Backward begins with gradients of 0: the steps lower %s alone",
+               edf_label(edf.loss));
+  return edf_lab__say("hint: one Backward of Add(%s, %s); or edf.accumulate = 1, and "
+                      "edf_zero_grad() after each step", edf_label(d->loss),
+                      edf_label(edf.loss));
+}
+
 /* Fifty steps, so that a program with several losses has come to each of them. */
 static int edf_lab__rule_unused(edf_lab__doctor *d) {
   for (int i = 0; d->step == EDF_LAB__WINDOW && i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i], *user = edf_lab__user_of(p);
     if (d->patient[i].met || p->update == edf_frozen || edf_is(p, EDF_IS_ACTIVE)) continue;
     edf_lab__find(d, p, "the parameter %s is never used by the loss", p->name);
-    if (user) edf_lab__say("its nearest use is here, but %s does not depend on it:",
-                           edf_label(d->loss));
-    else edf_lab__say("no node uses it");
+    edf_lab__say("%s", user ? edf_fmt("its nearest use is here, but %s does not depend on it:",
+                                      edf_label(d->loss)) : "no node uses it");
     if (user) edf_lab__point_at(user);
     return edf_lab__say("hint: is a line of the model missing, or was a name taken twice?");
   }
@@ -796,11 +800,32 @@ static int edf_lab__rule_symmetric(edf_lab__doctor *d) {
   return 0;
 }
 
-/* An activation without a slope, its input, and the parameters that may have made it so. */
-static void edf_lab__say_bent(edf_lab__doctor *d, edf_node *y, const char *what, double share) {
+/* Entries where the slope of a Sigmoid is below 0.02, or |tanh| above 0.99. Inputs of deviation
+   1 saturate 0.01 % of a Sigmoid and 0.8 % of a Tanh. */
+static double edf_lab__saturated_share(edf_node *y, int kind) {
+  const edf_real *x = edf_value(y->in[0]);
+  double edge = kind == EDF_LAB__SIGMOID ? 3.87 : 2.65, n = 0;
+  for (size_t k = 0; k < y->size; k++) n += fabs((double)x[k]) > edge;
+  return n / (double)y->size;
+}
+
+/* An activation without a slope, its input, and the parameters that may have made it so. A
+   random Relu unit is silent for a whole batch now and then: 60 % of them are a mistake. */
+static int edf_lab__rule_bent(edf_lab__doctor *d) {
+  double dead = 0, flat = 0;
+  edf_node *y = NULL;
+  for (int i = 0; i < edf.n_compnodes && dead <= 0.6 && flat <= 0.5; i++) {
+    y = edf.compnodes[i];
+    int kind = edf_lab__bend_of(y);
+    dead = edf_lab__dead_share(y);
+    flat = kind > EDF_LAB__RELU ? edf_lab__saturated_share(y, kind) : 0;
+  }
+  if (dead <= 0.6 && flat <= 0.5) return 0;
   const edf_node *x = y->in[0];
   edf_statistics s = edf_lab__summarise(y->in[0]);
-  edf_lab__find(d, y, "%.0f %% of the %s of %s at the start", 100 * share, what, edf_label(y));
+  edf_lab__find(d, y, "%.0f %% of the %s of %s at the start", 100 * (dead + flat),
+                dead > 0 ? "units are dead (0 for every row)"
+                         : "entries are saturated (no slope)", edf_label(y));
   edf_lab__say("its input %s: %.3g to %.3g, mean %.3g, deviation %.3g; wanted: about 1",
                edf_label(x), s.least, s.greatest, s.mean, s.deviation);
   for (int k = 0; k < x->n_in; k++) {
@@ -811,47 +836,9 @@ static void edf_lab__say_bent(edf_lab__doctor *d, edf_node *y, const char *what,
     edf_lab__say("  mean %.3g, deviation %.3g%s", s.mean, s.deviation,
                  p->rank == 1 && fabs(s.mean) > 3 ? ": is this meant?" : "");
   }
-}
-
-/* Entries where the slope of a Sigmoid is below 0.02, or |tanh| above 0.99. Inputs of deviation
-   1 saturate 0.01 % of a Sigmoid and 0.8 % of a Tanh. */
-static double edf_lab__saturated_share(edf_node *y, int kind) {
-  const edf_real *x = edf_value(y->in[0]);
-  double edge = kind == EDF_LAB__SIGMOID ? 3.87 : 2.65, n = 0;
-  for (size_t k = 0; k < y->size; k++) n += fabs((double)x[k]) > edge;
-  return n / (double)y->size;
-}
-
-/* A random Relu unit is silent for a whole batch now and then: 60 % of them are a mistake. */
-static int edf_lab__rule_bent(edf_lab__doctor *d) {
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    edf_node *y = edf.compnodes[i];
-    int kind = edf_lab__bend_of(y);
-    double dead = edf_lab__dead_share(y);
-    double flat = kind > EDF_LAB__RELU ? edf_lab__saturated_share(y, kind) : 0;
-    if (dead <= 0.6 && flat <= 0.5) continue;
-    edf_lab__say_bent(d, y, dead > 0 ? "units are dead (0 for every row)"
-                                     : "entries are saturated (no slope)", dead + flat);
-    if (dead > 0)
-      return edf_lab__say("hint: thresholds near 0 (they are subtracted), weights with "
-                          "variance 1/n");
-    return edf_lab__say("hint: smaller weights: variance 1/n for sums of n products");
-  }
-  return 0;
-}
-
-/* The weights that are largest for how many products they sum up. */
-static edf_node *edf_lab__largest_weights(double *ratio) {
-  edf_node *worst = NULL;
-  *ratio = 0;
-  for (int i = 0; i < edf.n_parameters; i++) {
-    edf_node *p = edf.parameters[i];
-    if (!edf_is(p, EDF_IS_ACTIVE) || p->rank < 2) continue;
-    double n = (double)p->size / edf_lab__last_dim(p);
-    double r = edf_lab__summarise(p).deviation * sqrt(n);
-    if (r > *ratio) { *ratio = r; worst = p; }
-  }
-  return worst;
+  return edf_lab__say(dead > 0 ? "hint: thresholds near 0 (they are subtracted), weights with "
+                                 "variance 1/n"
+                      : "hint: smaller weights: variance 1/n for sums of n products");
 }
 
 /* Scores of deviation 1 cost ln K + 1/2, those of a healthy GPT ln K + 0.9. A batch of one
@@ -859,16 +846,24 @@ static edf_node *edf_lab__largest_weights(double *ratio) {
 static int edf_lab__rule_first_loss(edf_lab__doctor *d) {
   if (!d->head) return 0;
   edf_node *y = d->y, *scores = d->head->in[0];
-  double chance = y->size < 16 ? 6 / sqrt((double)y->size) : 0, ratio;
+  double chance = y->size < 16 ? 6 / sqrt((double)y->size) : 0, most = 0;
+  const edf_node *largest = NULL;        /* for how many products its weights sum up          */
   edf_statistics labels = edf_lab__summarise(y), s = edf_lab__summarise(scores);
   if (d->first < d->guess + 1.5 + chance || labels.least == labels.greatest || s.bad) return 0;
-  const edf_node *p = edf_lab__largest_weights(&ratio);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    double n = (double)p->size / edf_lab__last_dim(p);
+    double ratio = edf_lab__summarise(p).deviation * sqrt(n);
+    if (!edf_is(p, EDF_IS_ACTIVE) || p->rank < 2 || ratio <= most) continue;
+    most = ratio;
+    largest = p;
+  }
   edf_lab__find(d, scores, "the first loss is %.3g; guessing costs ln %d = %.3g", d->first,
                 d->classes, d->guess);
   edf_lab__say("%.3g to %.3g, deviation %.3g", s.least, s.greatest, s.deviation);
-  if (p && ratio > 2) {
-    edf_lab__point_at(p);
-    edf_lab__say("  weights %.2g times as large as 1/sqrt(n) for sums of n products", ratio);
+  if (most > 2) {
+    edf_lab__point_at(largest);
+    edf_lab__say("  weights %.2g times as large as 1/sqrt(n) for sums of n products", most);
   }
   return edf_lab__say("hint: smaller weights at the start");
 }
@@ -1008,7 +1003,8 @@ static int edf_lab__rule_forgets(edf_lab__doctor *d) {
 }
 
 /* Is 1/slope, or slope, one of the sizes about: of the node or of its inputs, or 2? */
-static int edf_lab__known_size(const edf_lab__doctor *d, double factor, const char **what) {
+static int edf_lab__known_size(const edf_lab__doctor *d, double slope, const char **what) {
+  double factor = slope < 1 ? 1 / slope : slope;
   const edf_node *y = d->culprit ? d->culprit : d->loss;
   *what = "";
   for (int k = -1; k < y->n_in; k++) {
@@ -1028,12 +1024,11 @@ static int edf_lab__known_size(const edf_lab__doctor *d, double factor, const ch
 static int edf_lab__rule_backward(edf_lab__doctor *d) {
   const char *what;
   const edf_node *culprit = d->culprit;
-  double slope = d->sick ? d->slope : 1, factor;
-  int n = 0, up = slope <= -0.5;
+  double slope = d->sick ? d->slope : 1;
+  int n, up = slope <= -0.5;
   if (!d->sick && !culprit) return 0;
   if (culprit) slope = d->wrong.factor > 0 ? 1 / d->wrong.factor : 1;
-  factor = slope < 1 ? 1 / slope : slope;
-  if (!up && slope > 0 && slope != 1) n = edf_lab__known_size(d, factor, &what);
+  n = up ? 0 : edf_lab__known_size(d, slope, &what);
   if (up)
     edf_lab__find(d, NULL, "wrong sign: a step of %s against its gradient raises the loss",
                   edf_label(d->sick));
@@ -1076,8 +1071,7 @@ static int edf_lab__rule_sum(edf_lab__doctor *d) {
 static int edf_lab__rule_stale(edf_lab__doctor *d) {
   for (int i = 0; d->stepping && i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
-    if (!edf_lab__learns(p) || edf_is(p, EDF_GRAD_IS_ZERO)) continue;
-    if (edf_lab__norm(edf_grad(p), p->size) == 0) continue;
+    if (!edf_lab__learns(p) || edf_lab__norm(edf_grad(p), p->size) == 0) continue;
     edf_lab__find(d, p, "the gradient of %s still holds that of the last step", p->name);
     edf_lab__say("edf.accumulate is 1, and Backward adds to it");
     return edf_lab__say("hint: edf_zero_grad() after each step, or edf.accumulate = 0");
@@ -1085,7 +1079,7 @@ static int edf_lab__rule_stale(edf_lab__doctor *d) {
   return 0;
 }
 
-/* `off` is the parameter that is about to move a second time by one Backward, less 1. */
+/* `off` is the parameter that is about to move a second time by one Backward, and 1. */
 static int edf_lab__rule_not_fresh(edf_lab__doctor *d) {
   if (!d->off) return 0;
   const edf_node *p = edf.parameters[d->off - 1];
@@ -1111,9 +1105,9 @@ static int edf_lab__rule_idle(edf_lab__doctor *d) {
     if (d->patient[i].idle < EDF_LAB__FIRM || p->update == edf_frozen || d->several) continue;
     edf_lab__find(d, p, "the parameter %s has a gradient, but never moves", p->name);
     edf_lab__say("norm of its gradient %.3g; other parameters move", d->patient[i].norm);
-    if (!p->update) return edf_lab__say("hint: does your own update go over all parameters?");
-    return edf_lab__say("hint: it has an update function of its own; does that step? "
-                        "(p->update = edf_frozen says that it shall not)");
+    return edf_lab__say(p->update ? "hint: it has an update function of its own; does that step? "
+                                    "(p->update = edf_frozen says that it shall not)"
+                                  : "hint: does your own update go over all parameters?");
   }
   return 0;
 }
@@ -1131,15 +1125,6 @@ static int edf_lab__rule_uphill(edf_lab__doctor *d) {
   return edf_lab__say("hint: p -= eta g, with eta above 0");
 }
 
-/* With digits that tell the two apart. */
-static const char *edf_lab__from_to(double a, double b) {
-  for (int digits = 3; digits < 10; digits++) {
-    const char *from = edf_fmt("%.*g", digits, a), *to = edf_fmt("%.*g", digits, b);
-    if (strcmp(from, to)) return edf_fmt(", from %s to %s in the mean", from, to);
-  }
-  return "";
-}
-
 /* A step must lower the loss of its own batch. Sure at once: ten times as high, or NaN, which
    it was not, after much of a change. Soon: most of five looks, and higher by a tenth in the
    mean. Else a third of twenty, and higher in the mean: momentum and Adam overshoot now and
@@ -1147,8 +1132,8 @@ static const char *edf_lab__from_to(double a, double b) {
 static int edf_lab__rule_too_large(edf_lab__doctor *d) {
   int ran = d->loss && d->step && edf_is(d->loss, EDF_IS_CURRENT);
   double loss = ran ? edf_lab__mean_of(d->loss) : 0;
-  double rise = d->sum_after - d->sum_before, size = edf_lab__usual_loss(d);
-  if (d->largest > size) size = d->largest;
+  double rise = d->sum_after - d->sum_before;
+  double size = d->largest > d->guess ? d->largest : d->guess;
   int n = d->looks, now = n > 1 && !(d->after - d->before <= 9 * size);
   int soon = n >= 5 && d->rises * 10 >= 6 * n && rise > 0.1 * fabs(d->sum_before);
   int late = n >= 20 && d->rises * 10 > 3 * n && rise > 0;
@@ -1156,11 +1141,12 @@ static int edf_lab__rule_too_large(edf_lab__doctor *d) {
              (d->change > 0.1 || (n > 0 && 2 * d->rises >= n));
   if (!now && !soon && !late && !lost && d->high < 3) return 0;
   edf_lab__find(d, NULL, "the step is too large");
+  const char *mean = fabs(rise) <= 1e-5 * fabs(d->sum_before) ? "" :
+    edf_fmt(", from %.6g to %.6g in the mean", d->sum_before / n, d->sum_after / n);
+  const char *have = d->rises == 1 ? "has raised the loss of its"
+                                   : "have raised the loss of their";
   if (d->rises)
-    edf_lab__say("%d of %d step%s %s raised the loss of %s own batch%s", d->rises, n,
-                 n == 1 ? "" : "s", d->rises == 1 ? "has" : "have",
-                 d->rises == 1 ? "its" : "their",
-                 edf_lab__from_to(d->sum_before / n, d->sum_after / n));
+    edf_lab__say("%d of %d step%s %s own batch%s", d->rises, n, n == 1 ? "" : "s", have, mean);
   if (lost || d->high >= 3)
     edf_lab__say("the loss has gone from %.3g to %.3g", d->first, edf_lab__mean_of(d->loss));
   edf_lab__say("a step changes weights by up to %.2g times their size; 0.001 to 0.01 is usual",
@@ -1210,15 +1196,6 @@ static int edf_lab__rule_dead(edf_lab__doctor *d) {
   return 0;
 }
 
-/* Of the gradient of the last weights that the loss depends on; 0 where there are none. */
-static double edf_lab__last_norm(const edf_lab__doctor *d) {
-  for (int i = edf.n_parameters - 1; i >= 0; i--) {
-    const edf_node *p = edf.parameters[i];
-    if (edf_lab__learns(p) && p->rank >= 2 && d->patient[i].norm > 0) return d->patient[i].norm;
-  }
-  return 0;
-}
-
 /* Is there a way from the loss without a node that lets no gradient through? */
 static int edf_lab__gradient_comes(edf_lab__doctor *d, const edf_node *p) {
   edf_lab__unmark_all(d);
@@ -1239,12 +1216,12 @@ static int edf_lab__rule_gradients(edf_lab__doctor *d) {
                   a->norm == 0 ? "is lost" : a->faint ? "vanishes" : "explodes",
                   edf_label(edf.parameters[i]));
     edf_lab__say("norm %.2g, of the last layer's weights' %.2g", a->norm,
-                 edf_lab__last_norm(d));
-    if (a->norm == 0)
-      return edf_lab__say("hint: dead units, or a node without a derivative between?");
-    if (!a->faint)
-      return edf_lab__say("hint: smaller weights, normalisation, or edf_clip");
-    return edf_lab__say("hint: Relu for Sigmoid, normalisation, a residual around layers");
+                 d->last_norm);
+    return edf_lab__say(a->norm == 0 ? "hint: dead units, or a node without a derivative "
+                                       "between?"
+                        : a->faint ? "hint: Relu for Sigmoid, normalisation, a residual around "
+                                     "layers"
+                        : "hint: smaller weights, normalisation, or edf_clip");
   }
   return 0;
 }
@@ -1257,10 +1234,9 @@ static int edf_lab__has(edf_trait trait) {
 /* Forwards of new data without a Backward look like an evaluation, and the other way round. To
    train with the running statistics of BatchNorm may be meant, without Dropout hardly. */
 static int edf_lab__rule_mode(edf_lab__doctor *d) {
-  int evaluates = d->unlearnt >= 3 && d->step > 0, learns = d->unlearnt <= -5;
-  int drops = edf_lab__has(EDF_IS_DROPOUT);
-  evaluates &= drops || edf_lab__has(EDF_IS_BATCH_NORM);
-  if (!evaluates && !(learns && drops)) return 0;
+  int drops = edf_lab__has(EDF_IS_DROPOUT), learns = d->unlearnt <= -5 && drops;
+  int evaluates = d->unlearnt >= 3 && d->step && (drops || edf_lab__has(EDF_IS_BATCH_NORM));
+  if (!evaluates && !learns) return 0;
   edf_lab__find(d, NULL, evaluates ? "evaluated as in training: edf.training is 1"
                                    : "trained as in evaluation: edf.training is 0");
   edf_lab__say(evaluates ? "%d Forwards of new data without Backward; Dropout drops, BatchNorm "
@@ -1284,6 +1260,7 @@ static const struct { int when, symptom; int (*look)(edf_lab__doctor *); } edf_l
   { EDF_LAB__FIRST, 0, edf_lab__rule_axis },
   { EDF_LAB__LEARNT, 0, edf_lab__rule_rebuilt },
   { EDF_LAB__OTHER, 0, edf_lab__rule_astray },
+  { EDF_LAB__MOVING, 0, edf_lab__rule_cleared },
   { EDF_LAB__LEARNT, -1, edf_lab__rule_unused },
   { EDF_LAB__LEARNT, 0, edf_lab__rule_symmetric },
   { EDF_LAB__FIRST, 1, edf_lab__rule_bent },
@@ -1317,18 +1294,6 @@ static void edf_lab__consult(edf_lab__doctor *d, int when) {
 }
 
 /* ---- What happens in a step: inputs are fed, Forward, Backward, the parameters move. */
-static void edf_lab__judge_step(edf_lab__doctor *d, double after) {
-  d->awaiting = 0;
-  d->now = d->step;
-  d->after = after;
-  d->looks++;
-  d->rises += !(after <= d->before);
-  d->sum_before += d->before;
-  d->sum_after += after;
-  if (d->step > EDF_LAB__STEPS / 2) d->drops += 10 * (d->before - after);
-  edf_lab__consult(d, EDF_LAB__MOVED);
-}
-
 /* How the parameters have moved since the Backward; 0: not at all. With the least |dp|/|g| of
    those that moved, one that is idle would have shown it too. */
 static int edf_lab__look_at_moves(edf_lab__doctor *d) {
@@ -1365,22 +1330,28 @@ static int edf_lab__look_at_moves(edf_lab__doctor *d) {
   return moved;
 }
 
+/* Its loss of its own batch, asked again. */
+static void edf_lab__judge_step(edf_lab__doctor *d) {
+  edf_aside *aside = edf_begin_aside();
+  for (int i = 0; i < d->n_held; i++)
+    if (d->held[i].rows >= 0) (edf_feed)(edf.inputs[i], d->held[i].value, d->held[i].rows);
+  d->after = edf_lab__loss_again(d, d->drawn);
+  edf_end_aside(aside);
+  d->now = d->step;
+  d->looks++;
+  d->rises += !(d->after <= d->before);
+  d->sum_before += d->before;
+  d->sum_after += d->after;
+  if (d->step > EDF_LAB__STEPS / 2) d->drops += 10 * (d->before - d->after);
+}
+
 /* After the step, when the next Forward has begun. */
 static void edf_lab__after_step(edf_lab__doctor *d) {
   d->pending = 0;
   int moved = edf_lab__look_at_moves(d);
   if (!moved && !d->stepping) return;
-  int again = edf.feeds == d->feeds;     /* the same data: this Forward shows the loss        */
-  int judge = d->forward && !d->rebuilt && !d->several;
-  if (judge && again) d->awaiting = 1;
-  else if (judge && moved) {             /* else the loss of the last step's batch is asked   */
-    edf_aside *aside = edf_begin_aside();
-    for (int i = 0; i < d->n_held; i++)
-      if (d->held[i].rows >= 0) (edf_feed)(edf.inputs[i], d->held[i].value, d->held[i].rows);
-    double loss = edf_lab__loss_again(d, d->drawn);
-    edf_end_aside(aside);
-    edf_lab__judge_step(d, loss);
-  } else edf_lab__consult(d, EDF_LAB__MOVED);
+  if (moved && d->forward && !d->rebuilt && !d->several) edf_lab__judge_step(d);
+  edf_lab__consult(d, EDF_LAB__MOVED);
 }
 
 /* A Forward has begun, of everything or of a target; or, where nodes run when they are built, a
@@ -1398,7 +1369,6 @@ static void edf_lab__doctor_fed(edf_lab__doctor *d, edf_node *target) {
   }
   if (included && edf_lab__find_parts(d)) {
     if (d->pending) edf_lab__after_step(d);
-    edf_lab__find_parts(d);
     d->now = d->step + 1;
     edf_lab__consult(d, EDF_LAB__FED);
   }
@@ -1408,7 +1378,6 @@ static void edf_lab__doctor_fed(edf_lab__doctor *d, edf_node *target) {
 static void edf_lab__doctor_ran(edf_lab__doctor *d) {
   edf_node *loss = edf_lab__find_loss(d);
   if (!loss || !edf_is(loss, EDF_IS_CURRENT)) return;
-  if (d->awaiting) edf_lab__judge_step(d, edf_lab__mean_of(loss));
   if (d->rows.slot && !edf.training && edf_lab__tells_rows(d) &&
       edf_rows_fed(d->x) == d->x->dim[0])
     edf_lab__note_rows(&d->rows, d->x, 0);
@@ -1416,21 +1385,22 @@ static void edf_lab__doctor_ran(edf_lab__doctor *d) {
 }
 
 static void edf_lab__note_gradients(edf_lab__doctor *d) {
+  d->last_norm = 0;
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     edf_lab__patient *a = &d->patient[i];
     const edf_real *now = edf_value(p);
     a->norm = edf_lab__learns(p) ? edf_lab__norm(edf_grad(p), p->size) : 0;
+    if (a->norm > 0 && p->rank >= 2) d->last_norm = a->norm;
     d->moved |= a->before && memcmp(a->before, now, p->size * sizeof *now);
     a->before = edf_lab__copy_numbers(a->before, now, p->size);
     if (d->step == 1) a->zero = edf_lab__norm(a->before, p->size) == 0;
   }
-  double last = edf_lab__last_norm(d);
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_lab__patient *a = &d->patient[i];
     int has = edf_lab__learns(edf.parameters[i]) && edf.parameters[i]->rank >= 2;
-    a->faint = has && a->norm <= 1e-6 * last ? a->faint + 1 : 0;
-    a->fierce = has && last > 0 && a->norm > 1e3 * last ? a->fierce + 1 : 0;
+    a->faint = has && a->norm <= 1e-6 * d->last_norm ? a->faint + 1 : 0;
+    a->fierce = has && d->last_norm > 0 && a->norm > 1e3 * d->last_norm ? a->fierce + 1 : 0;
   }
 }
 
@@ -1445,6 +1415,26 @@ static void edf_lab__note_dead(edf_lab__doctor *d) {
   }
 }
 
+/* Is each feed since the last Backward one of other inputs than at the last look, and none of
+   the labels? Those in order, as of rows that are real, then rows that are made, fit any. */
+static int edf_lab__keeps_labels(const edf_lab__doctor *d) {
+  unsigned long n_fed = 0;
+  int up = 0, down = 0;
+  const edf_real *v = d->y ? edf_value(d->y) : NULL;
+  for (size_t b = 1; v && b < d->y->size; b++) {
+    up |= v[b] > v[b - 1];
+    down |= v[b] < v[b - 1];
+  }
+  for (int i = 0; i < d->n_held && i < edf.n_inputs; i++) {
+    edf_node *x = edf.inputs[i];
+    int same = !edf_is(x, EDF_IS_ACTIVE) || (d->held[i].rows == edf_rows_fed(x) &&
+               !memcmp(d->held[i].value, edf_value(x), x->size * sizeof *v));
+    n_fed += !same;
+    if (x == d->y && !same) return 0;
+  }
+  return up && down && n_fed && n_fed == edf.feeds - d->feeds;
+}
+
 /* A step that is looked at. Its inputs are held until the parameters have moved. */
 static void edf_lab__look(edf_lab__doctor *d) {
   edf_lab__note_gradients(d);
@@ -1452,6 +1442,7 @@ static void edf_lab__look(edf_lab__doctor *d) {
   d->pending = 1;
   d->before = d->after = d->last;
   d->drawn = d->draws;
+  d->fed_once = edf_lab__keeps_labels(d) ? d->fed_once + 1 : 0;
   d->n_held = edf.n_inputs;
   d->held = (edf_lab__held *)edf_keep(d->held, (size_t)edf.n_inputs * sizeof *d->held);
   for (int i = 0; i < edf.n_inputs; i++) {
@@ -1466,21 +1457,22 @@ static void edf_lab__note_loss(edf_lab__doctor *d) {
   d->last = edf_lab__mean_of(d->loss);
   if (d->step == 1) d->first = d->last;
   if (fabs(d->last) > d->largest) d->largest = fabs(d->last);
-  d->high = d->head && d->last > 5 * edf_lab__usual_loss(d) ? d->high + 1 : 0;
-  if (d->step > 2 * EDF_LAB__WINDOW && d->step <= 3 * EDF_LAB__WINDOW) d->middle += d->last;
-  if (d->step > EDF_LAB__STEPS - EDF_LAB__WINDOW) d->late += d->last;
+  double usual = fabs(d->first) > d->guess ? fabs(d->first) : d->guess;
+  d->high = d->head && d->last > 5 * usual ? d->high + 1 : 0;
+  if (d->step % EDF_LAB__WINDOW == 1) d->late = 0;
+  d->late += d->last / (double)EDF_LAB__WINDOW;
+  if (d->step == 3 * EDF_LAB__WINDOW) d->middle = d->late;
 }
 
 /* After the last look: memory is given back. */
 static void edf_lab__end_of_looks(edf_lab__doctor *d) {
-  for (int i = 0; i < d->n_held; i++) edf_release(d->held[i].value);
+  while (d->n_held > 0) edf_release(d->held[--d->n_held].value);
+  edf_release(d->held);
+  d->held = NULL;
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_release(d->patient[i].before);
     d->patient[i].before = NULL;
   }
-  edf_release(d->held);
-  d->held = NULL;
-  d->n_held = 0;
 }
 
 /* Was the loss built again, while that of its last Backward is still there? Or does the loss
@@ -1500,8 +1492,21 @@ static void edf_lab__note_which(edf_lab__doctor *d) {
   }
 }
 
+/* The sizes of all gradients; NaN where a parameter has moved since the last look. */
+static double edf_lab__all_gradients(const edf_lab__doctor *d) {
+  double sum = 0;
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    const edf_real *before = d->patient[i].before, *g = edf_grad(p);
+    if (!before || memcmp(before, edf_value(p), p->size * sizeof *g)) return NAN;
+    if (g) sum += edf_lab__norm(g, p->size);
+  }
+  return sum;
+}
+
 static void edf_lab__doctor_learnt(edf_lab__doctor *d) {
   edf_lab__note_which(d);
+  d->latest_is_mine = edf.loss == d->loss;
   d->backwards++;
   d->stepping = d->fed = 0;
   d->unlearnt = edf.training ? 0 : d->unlearnt > 0 ? -1 : d->unlearnt - 1;
@@ -1509,8 +1514,8 @@ static void edf_lab__doctor_learnt(edf_lab__doctor *d) {
     d->patient[i].met |= edf_is(edf.parameters[i], EDF_IS_REACHED);
   d->several |= edf.loss != d->loss;
   d->now = (long)d->backwards;
+  if (d->clears) d->gradients = edf_lab__all_gradients(d);
   if (edf.loss != d->loss) { edf_lab__consult(d, EDF_LAB__OTHER); return; }
-  d->feeds = edf.feeds;
   d->now = ++d->step;
   if (d->step <= EDF_LAB__STEPS) {
     edf_lab__find_parts(d);
@@ -1519,7 +1524,8 @@ static void edf_lab__doctor_learnt(edf_lab__doctor *d) {
     if (d->step == 1) edf_lab__measure_gradients(d);
     if (d->step <= EDF_LAB__EVERY || d->step % 10 == 0) edf_lab__look(d);
     edf_lab__consult(d, d->step == 1 ? EDF_LAB__FIRST | EDF_LAB__LEARNT : EDF_LAB__LEARNT);
-  } else if (d->held) edf_lab__end_of_looks(d);
+  } else edf_lab__end_of_looks(d);
+  d->feeds = edf.feeds;
   if (edf.training && edf_lab__tells_rows(d)) edf_lab__note_rows(&d->rows, d->x, 1);
 }
 
@@ -1530,20 +1536,23 @@ static void edf_lab__doctor_asked(edf_lab__doctor *d) {
                   !edf_is(edf.parameters[i], EDF_GRAD_IS_ZERO);
   d->now = d->step + 1;
   if (d->carried) edf_lab__consult(d, EDF_LAB__ASKED);
+  edf_mark(edf.loss);                    /* what is computed from the loss is no other one    */
+  d->clears = d->latest_is_mine && !d->stepping && !d->fed && !edf.accumulate &&
+              d->step <= EDF_LAB__EVERY && edf_lab__find_loss(d) &&
+              !edf_is(d->loss, EDF_IS_ACTIVE);
   if (!d->fed) edf_lab__doctor_fed(d, edf.loss);
 }
 
 static void edf_lab__doctor_moving(edf_lab__doctor *d, edf_node *p) {
   int i = edf_position(p);
   edf_lab__patient *a = &d->patient[i];
+  d->cleared += d->clears && edf_lab__all_gradients(d) == d->gradients;
+  d->clears = 0;
   d->stepping = d->stepped = 1;
   if (d->backwards && !edf_is(p, EDF_MAY_STEP)) return;
-  if (a->by == d->backwards) {
-    d->off = i + 1;
-    d->now = d->step;
-    edf_lab__consult(d, EDF_LAB__MOVING);
-    d->off = 0;
-  }
+  d->off = a->by == d->backwards ? i + 1 : 0;
+  d->now = d->step;
+  edf_lab__consult(d, EDF_LAB__MOVING);
   a->by = d->backwards;
 }
 
@@ -1582,7 +1591,7 @@ void edf_doctor(edf_node *loss) {
   if (why) edf_stop("edf_doctor: %s\n  %s", why, site.at);
   char *op = edf_lab__copy(NULL, loss->op), *file = edf_lab__copy(NULL, loss->file);
   edf_lab__doctor *d = (edf_lab__doctor *)edf_lab__watching(edf_lab__doctor_told, sizeof *d);
-  if (d->line && edf_lab__find_loss(d) != loss) d->pending = d->awaiting = 0;
+  if (d->line && edf_lab__find_loss(d) != loss) d->pending = 0;
   edf_release(d->op);                    /* all memory is there: no stop comes in between     */
   edf_release(d->file);
   d->op = op;

@@ -158,6 +158,65 @@ static void rare_class_and_few_features(void) {
   edf_clear();
 }
 
+/* Labels that are fed once, and right for each batch: the row's own number, of a row and a
+   changed one; rows that are real, then rows that are made; one of each class in turn. The last
+   are learnt, the others never. */
+static void labels_fed_once(void) {
+  for (int way = 0; way < 3; way++) {
+    Input *x = edf_input("x[b,4]"), *y = edf_input("y[b]"), *z = edf_input("z[k=12,4]");
+    Parameter *W = way ? NULL : edf_parameter("W[4,4]");
+    CompNode *s = way ? Affine(edf_affine_params(4, way + 1), x)
+                      : Einsum("s[b,k] = W[I,J] x[b,I] z[k,J]", W, x, z);
+    if (W) edf_init_normal(W, 0, (edf_real)0.1);
+    CompNode *loss = SoftmaxLogLoss(s, y);
+    edf_doctor(loss);
+    for (int b = 0; b < 12; b++) ys[b] = (edf_real)(way == 0 ? b : way == 1 ? b < 6 : b % 3);
+    edf_feed(y, ys, 12);
+    for (int i = 0; i < STEPS; i++) {
+      for (int k = 0; k < 48; k++) xs[k] = edf_normal(0, 1);
+      for (int b = 0; way == 2 && b < 12; b++) xs[b * 4 + b % 3] += 3;
+      edf_feed(x, xs, 12);
+      if (!way) edf_feed(z, xs, 1);
+      step(loss, 0);
+    }
+    edf_clear();
+  }
+}
+
+/* Two Backwards before a step: the program adds up the gradients; edf.accumulate does; another
+   optimiser has moved what the first one is of, by hand; or the sum of both comes second. */
+static void two_backwards(void) {
+  for (int way = 0; way < 4; way++) {
+    Input *x = edf_input("x[b,4]"), *y = edf_input("y[b]");
+    AffineParams A = edf_affine_params(4, 8), B = edf_affine_params(8, 3);
+    CompNode *h = Tanh(Affine(A, x)), *loss = SoftmaxLogLoss(Affine(B, h), y);
+    CompNode *small = Mean(Square(h)), *both = Add(loss, small);
+    Parameter *p[] = { A.w, A.b, B.w, B.b };
+    edf_real sum[4][32];
+    edf_doctor(loss);
+    edf.accumulate = way == 1;
+    for (int i = 0; i < STEPS; i++) {
+      for (int k = 0; k < 128; k++) xs[k] = edf_normal(0, 1);
+      for (int b = 0; b < 32; b++) ys[b] = (edf_real)((xs[4 * b] > 0) + (xs[4 * b + 1] > 0));
+      edf_feed(x, xs, 32);
+      edf_feed(y, ys, 32);
+      Forward();
+      Backward(loss);
+      for (int k = 0; k < 4; k++) memcpy(sum[k], edf_grad(p[k]), p[k]->size * sizeof **sum);
+      for (int k = 2; way == 2 && k < 4; k++) edf_update_sgd(p[k], (edf_real)0.1);
+      Backward(way == 3 ? both : small);
+      for (int k = 0; way == 0 && k < 4; k++) {
+        for (size_t j = 0; j < p[k]->size; j++) edf_grad(p[k])[j] += sum[k][j];
+        edf_push_grad(p[k]);
+      }
+      SGD((edf_real)0.1);
+      if (way == 1) edf_zero_grad();
+    }
+    edf.accumulate = 0;
+    edf_clear();
+  }
+}
+
 static void silent(void (*program)(void), const char *name) {
   for (unsigned seed = 1; seed <= SEEDS; seed++) {
     edf_seed(seed);
@@ -178,6 +237,8 @@ static void right_programs(void) {
   silent(targets_first, "targets_first");
   silent(two_losses_in_blocks, "two_losses_in_blocks");
   silent(rare_class_and_few_features, "rare_class_and_few_features");
+  silent(labels_fed_once, "labels_fed_once");
+  silent(two_backwards, "two_backwards");
 }
 
 int main(void) {

@@ -609,8 +609,7 @@ static const mistake mistakes[] = {
     { "forty.c", "edf_feed", "\"x\"", "row", "4" }, SAID },
   { IS(labels_fed_once), "feeding", REPORT,
     { "forty.c", "\"y\"", " fed", "once|never again|not since|old" },
-    OPEN, "silent",
-    "the doctor is told of every feed: x 100 times, y once" },
+    SAID },
 
   { IS(numpy_letters), "notation", STOP,
     { "forty.c", "bi,ij->bj", "^", "[b,j]|y[|x[" }, SAID },
@@ -690,8 +689,7 @@ static const mistake mistakes[] = {
     "the same in other words" },
   { IS(a_backward_for_each_loss), "optimisers", REPORT,
     { "forty.c", "Backward", "accumulate|Add|add" },
-    OPEN, "silent",
-    "two Backwards, one step: the doctor is told of all three" },
+    SAID },
 };
 
 int main(int argc, char **argv) {
