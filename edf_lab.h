@@ -455,7 +455,7 @@ static int edf_lab__rule_scale(edf_lab__doctor *d) {
   edf_lab__find(d, d->x, is_bytes ? "inputs look like 0...255"
                        : large ? "inputs are not scaled" : "inputs are far from centred");
   edf_lab__say("%smean %.3g, deviation %.3g",
-               large ? edf_fmt("%g to %g, ", s.least, s.greatest) : "", s.mean, s.deviation);
+               large ? edf_fmt("%.6g to %.6g, ", s.least, s.greatest) : "", s.mean, s.deviation);
   return edf_lab__say(is_bytes ? "hint: divide by 255" : !large ? "hint: subtract the mean"
                       : "hint: subtract each column's mean and divide by its deviation");
 }
@@ -1105,9 +1105,9 @@ static int edf_lab__rule_idle(edf_lab__doctor *d) {
     if (d->patient[i].idle < EDF_LAB__FIRM || p->update == edf_frozen || d->several) continue;
     edf_lab__find(d, p, "the parameter %s has a gradient, but never moves", p->name);
     edf_lab__say("norm of its gradient %.3g; other parameters move", d->patient[i].norm);
-    return edf_lab__say(p->update ? "hint: it has an update function of its own; does that step? "
-                                    "(p->update = edf_frozen says that it shall not)"
-                                  : "hint: does your own update go over all parameters?");
+    return edf_lab__say(!p->update ? "hint: does your own update go over all parameters?"
+                        : "hint: it has an update function of its own; does that step? "
+                          "(p->update = edf_frozen says that it shall not)");
   }
   return 0;
 }
