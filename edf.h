@@ -8611,9 +8611,9 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
     }
     wrong += nan || (edf_real)best != y[b];
   }
-  if (K == 1 && wrong && !said++)
-    fprintf(stderr, "%s:%d: %s: %s: one score a row, and so the answer is always 0: of a yes "
-            "or no, count (p > 0.5) != y\n", scores->file, scores->line, scores->op, who);
+  if (K == 1 && wrong)
+    edf__remark(&said, scores->file, scores->line, edf__fmt("%s: %s: one score a row, and so "
+                "the answer is always 0: of a yes or no, count (p > 0.5) != y", scores->op, who));
   return (double)wrong / (double)labels->size;
 }
 
