@@ -66,7 +66,7 @@
    >>check 885 The gradient check: gradcheck expect_mismatch
    >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
-   >>data 860 Files of data, arrays, pictures, text: array new_array load_idx load_images
+   >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle rows normalize_columns all
      batches next set mean_value error_rate
@@ -8613,7 +8613,8 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
   }
   if (K == 1 && wrong)
     edf__remark(&said, scores->file, scores->line, edf__fmt("%s: %s: one score a row, and so "
-                "the answer is always 0: of a yes or no, count (p > 0.5) != y", scores->op, who));
+                "the answer is always 0: of a yes or no, count (p > 0.5) != y", scores->op,
+                who));
   return (double)wrong / (double)labels->size;
 }
 
