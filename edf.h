@@ -76,7 +76,7 @@
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
      write_dot contact_sheet
    >>doctor 1457 Rules that watch the first steps of training
-   >>plot 252 Training curves                     >>trace 851 The trace page
+   >>plot 252 Training curves                     >>trace 848 The trace page
    >>paper 167 The program as LaTeX, the graph in Graphviz's language
    >>sheet 54 Contact sheets
 */

@@ -454,8 +454,8 @@ static int edf_lab__rule_scale(edf_lab__doctor *d) {
   if (!large && (!far || d->x->size < 16)) return 0;
   edf_lab__find(d, d->x, is_bytes ? "inputs look like 0...255"
                        : large ? "inputs are not scaled" : "inputs are far from centred");
-  edf_lab__say("%smean %.3g, deviation %.3g",
-               large ? edf_fmt("%.6g to %.6g, ", s.least, s.greatest) : "", s.mean, s.deviation);
+  const char *range = large ? edf_fmt("%.6g to %.6g, ", s.least, s.greatest) : "";
+  edf_lab__say("%smean %.3g, deviation %.3g", range, s.mean, s.deviation);
   return edf_lab__say(is_bytes ? "hint: divide by 255" : !large ? "hint: subtract the mean"
                       : "hint: subtract each column's mean and divide by its deviation");
 }
@@ -1938,12 +1938,9 @@ static int edf_lab__longest(const edf_node *x, int least) {
 
 static int edf_lab__first_cut(void) {
   int cut = 1;
+  for (int i = 0; i < edf.n_inputs; i++) cut = edf_lab__longest(edf.inputs[i], cut);
   for (int i = 0; i < edf.n_parameters; i++) cut = edf_lab__longest(edf.parameters[i], cut);
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    const edf_node *c = edf.compnodes[i];
-    cut = edf_lab__longest(c, cut);
-    for (int k = 0; k < c->n_in; k++) cut = edf_lab__longest(c->in[k], cut);
-  }
+  for (int i = 0; i < edf.n_compnodes; i++) cut = edf_lab__longest(edf.compnodes[i], cut);
   while (cut > 1 && edf_lab__step_size(cut) * edf_lab__number_room > edf_lab__page_room)
     cut -= cut / 8 + 1;
   return cut;
