@@ -954,9 +954,9 @@ static void edf__set_batch(int batch) {
    never passes for the batch, and `batched` tells which dimensions follow it. */
 static void edf__infer_new(edf_node *y) {
   if (edf.batch) edf__infer(y);
-  size_t n = (size_t)y->n_in;
-  edf_node **in = y->in, *x = (edf_node *)edf__alloc(&edf.computed, n * sizeof *x);
-  y->in = (edf_node **)edf__alloc(&edf.computed, (n + 1) * sizeof x);
+  size_t n = (size_t)y->n_in, bytes = n * sizeof *y + (n + 1) * sizeof y;
+  edf_node **in = y->in, *x = (edf_node *)edf__alloc(&edf.computed, bytes);
+  y->in = (edf_node **)(x + n);
   for (size_t k = 0; k < n; k++) {
     x[k] = *in[k];
     for (int d = 0; d < x[k].rank; d++) if (x[k].batched >> d & 1) x[k].dim[d] = 0;
@@ -965,7 +965,6 @@ static void edf__infer_new(edf_node *y) {
   }
   edf__infer(y);
   for (int d = 0; d < y->rank; d++) y->batched |= (unsigned)(y->dim[d] == 0) << d;
-  edf__free(y->in);
   edf__free(x);
   y->in = in;
   if (edf.batch) edf__infer(y);
@@ -6287,26 +6286,25 @@ static void edf__doubt_backward(const edf_node *loss) {
   }
 }
 
-/* The list has grown since the last step, and no node that it had then is used any more. */
-static int edf__is_replaced(edf_node **list, int n, int *had) {
-  int old = *had, i = 0;
-  *had = n;
-  while (i < old && old < n && !list[i]->active) i++;
-  return old && i == old;
-}
-
-/* In a loop everything may have been built again. Of another graph all is in use. */
+/* In a loop everything may have been built again: a list has grown since the last step, and no
+   node that it had then is used any more. Of another graph all is in use. */
 static void edf__doubt_step(const edf_node *first) {
-  static int said = 0, none = 0, had_w = 0, had_c = 0, grown = 0;
-  int w = edf__is_replaced(edf.parameters, edf.n_parameters, &had_w);
-  int c = edf__is_replaced(edf.compnodes, edf.n_compnodes, &had_c);
-  const edf_node *x = edf__nth(w ? edf.n_inputs + edf.n_parameters - 1 : edf__n_nodes() - 1);
+  static int said = 0, none = 0, grown = 0, had[2] = { 0, 0 };
+  edf_node **list[2] = { edf.compnodes, edf.parameters };
+  const int n[2] = { edf.n_compnodes, edf.n_parameters };
+  const edf_node *x = NULL;              /* the newest                                        */
   if (!edf.loss && !first->grad)         /* there may be nothing to step                      */
     edf__remark(&none, edf.file, edf.line,
                 "a step before any Backward? Nothing has a gradient");
-  grown = w || c ? grown + 1 : 0;
+  for (int l = 0; l < 2; l++) {
+    int i = 0;
+    while (i < had[l] && had[l] < n[l] && !list[l][i]->active) i++;
+    if (i && i == had[l]) x = list[l][n[l] - 1];
+    had[l] = n[l];
+  }
+  grown = x ? grown + 1 : 0;
   if (grown != 32) return;
-  const char *clear = w ? "" : ", or call edf_clear_compnodes in it";
+  const char *clear = x->kind == EDF_COMPNODE ? ", or call edf_clear_compnodes in it" : "";
   edf__remark(&said, edf.file, edf.line,
               edf__fmt("each of the last 32 steps had new nodes, and the old ones are kept: "
                        "build them before the loop%s\n  the newest of %d: %.80s \"%.80s\", "
