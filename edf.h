@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1705 (1705), to the end of >>nodes: no notation yet
-   Second sitting: lines 1706 to 3053 (1348): then you have read the framework
+   First sitting:  lines 1 to 1704 (1704), to the end of >>nodes: no notation yet
+   Second sitting: lines 1705 to 3052 (1348): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,7 +36,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 288 Errors, memory and names          >>core 527 Nodes, lists and the three loops
+   >>memory 288 Errors, memory and names          >>core 526 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 401 Declarations and equations
    >>einsum 636 Equations as nodes                >>products 231 Products, softmax, losses
@@ -58,7 +58,7 @@
    >>optim 273 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
      _each l2 l1 update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
-   >>tools 473 What tools are made of: watch _passes unwatch find_watcher is follows_batch
+   >>tools 472 What tools are made of: watch _passes unwatch find_watcher is follows_batch
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
