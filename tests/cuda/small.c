@@ -709,8 +709,8 @@ static void grows(void) {
   edf = first;
 }
 
-/* Graphs that are built again, of the same nodes, and beside them another that grows: nodes come
-   back to an address, and what they are given there is elsewhere, since the other graph has
+/* Graphs that are built again, of the same nodes, and beside them another that grows: nodes
+   come back to an address, and what they are given there is elsewhere: the other graph has
    taken a part of what was free. */
 static void outlived(void) {
   static real x[2 * 6];
