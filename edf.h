@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1704 (1704), to the end of >>nodes: no notation yet
-   Second sitting: lines 1705 to 3052 (1348): then you have read the framework
+   First sitting:  lines 1 to 1705 (1705), to the end of >>nodes: no notation yet
+   Second sitting: lines 1706 to 3053 (1348): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,7 +36,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 288 Errors, memory and names          >>core 526 Nodes, lists and the three loops
+   >>memory 289 Errors, memory and names          >>core 526 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 401 Declarations and equations
    >>einsum 636 Equations as nodes                >>products 231 Products, softmax, losses
@@ -63,7 +63,7 @@
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
    >>print 534 A program as text: print _program _node formula
-   >>check 885 The gradient check: gradcheck expect_mismatch
+   >>check 891 The gradient check: gradcheck expect_mismatch
    >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
@@ -75,7 +75,7 @@
    edf_lab.h, the laboratory, optional
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
      write_dot contact_sheet
-   >>doctor 1457 Rules that watch the first steps of training
+   >>doctor 1458 Rules that watch the first steps of training
    >>plot 252 Training curves                     >>trace 848 The trace page
    >>paper 167 The program as LaTeX, the graph in Graphviz's language
    >>sheet 54 Contact sheets
@@ -612,6 +612,7 @@ EDF__NORETURN static void edf__stop(void) {
   edf.file = NULL;
   edf.room = 0;
   edf.n_compnodes -= edf.unfinished;     /* a node that was built by edf.eager is not there   */
+  if (edf.unfinished) edf.target = NULL;
   if (edf.unfinished) edf.direction = edf.unfinished = 0;
   int running = edf.direction > 0 && edf.at >= 0 && edf.at < edf.n_compnodes;
   if (running && edf.compnodes[edf.at]->ran != edf.feeds) edf.at--;  /* it is the next again  */
@@ -7464,13 +7465,19 @@ static void edf__lend_all(edf_node *y) {
   }
 }
 
+/* As a node that has no shape function, or need not have one. */
+static int edf__shaped_as_first(const edf_node *y) {
+  const edf_node *x = y->in[0];
+  return x && x->rank == y->rank && !memcmp(x->dim, y->dim, (size_t)y->rank * sizeof *y->dim);
+}
+
 /* The guards are what they were, and the values of the inputs. */
 static int edf__guards_break(const edf_node *y) {
   int broken = 0;
   while (edf.aside->lent) {
     const edf__lent l = *edf.aside->lent;
     int grad = l.at == &l.x->grad, input = !grad && l.x != y;
-    int unshaped = l.at == &y->value && y->shape == edf__shape_of_first;
+    int unshaped = l.at == &y->value && edf__shaped_as_first(y);
     int changed = input && memcmp(*l.at, l.own, l.x->size * sizeof *l.own);
     int outside = edf__take_back(edf.aside);
     if (outside && !broken)
@@ -7506,7 +7513,7 @@ static int edf__forward_breaks(edf__check *c) {
   size_t first = 0, forgotten = edf__forgotten(c, &first), bytes = y->size * sizeof *y->value;
   int part = first && 2 * first <= y->size && first + forgotten == y->size;
   if (forgotten)
-    return edf__say_fail(y, NULL, part && y->shape == edf__shape_of_first
+    return edf__say_fail(y, NULL, part && edf__shaped_as_first(y)
                          ? "a forgotten shape function: it has the shape of its first input"
                          : "a loop that begins late or ends early", "forward does not write "
                          "%s%s, and %zu of %zu entries in all", edf_label(y),

@@ -1443,13 +1443,14 @@ static void edf_lab__look(edf_lab__doctor *d) {
   d->before = d->after = d->last;
   d->drawn = d->draws;
   d->fed_once = edf_lab__keeps_labels(d) ? d->fed_once + 1 : 0;
-  d->n_held = edf.n_inputs;
   d->held = (edf_lab__held *)edf_keep(d->held, (size_t)edf.n_inputs * sizeof *d->held);
+  d->n_held = edf.n_inputs;
   for (int i = 0; i < edf.n_inputs; i++) {
     const edf_node *x = edf.inputs[i];
-    d->held[i].rows = edf_is(x, EDF_IS_ACTIVE) ? edf_rows_fed(x) : -1;
-    if (edf_is(x, EDF_IS_ACTIVE))
-      d->held[i].value = edf_lab__copy_numbers(d->held[i].value, x->value, x->size);
+    d->held[i].rows = -1;                /* until there is memory for the values              */
+    if (!edf_is(x, EDF_IS_ACTIVE)) continue;
+    d->held[i].value = edf_lab__copy_numbers(d->held[i].value, x->value, x->size);
+    d->held[i].rows = edf_rows_fed(x);
   }
 }
 
