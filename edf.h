@@ -25,7 +25,7 @@
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
    First sitting:  lines 1 to 1705 (1705), to the end of >>nodes: no notation yet
-   Second sitting: lines 1706 to 3053 (1348): then you have read the framework
+   Second sitting: lines 1706 to 3063 (1358): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -38,7 +38,7 @@
      FASTEST BUILTIN REFERENCE loop nest contract_reference
    >>memory 289 Errors, memory and names          >>core 526 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>equation 401 Declarations and equations
+   >>contraction 51 A contraction's definition    >>equation 411 Declarations and equations
    >>einsum 636 Equations as nodes                >>products 231 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
@@ -58,7 +58,7 @@
    >>optim 273 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
      _each l2 l1 update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
-   >>tools 472 What tools are made of: watch _passes unwatch find_watcher is follows_batch
+   >>tools 489 What tools are made of: watch _passes unwatch find_watcher is follows_batch
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
@@ -2005,12 +2005,22 @@ static edf__ref *edf__next_ref(edf__equation *e) {
   return &e->ref[n - 1];
 }
 
+/* What was meant where this character stands. */
+static const char *edf__hint_at(edf__scan *s) {
+  char c = edf__peek(s);
+  return c && strchr("(/^", c)
+         ? ": an equation is a sum of products, functions are nodes of their own"
+         : c && strchr(",.", c) ? ": factors stand side by side, or with * between them"
+         : c == '%' ? ": edf_fmt puts numbers in" : "";
+}
+
 static edf__ref *edf__parse_tensor(edf__equation *e) {
   edf__scan *s = &e->scan;
   if (e->n_ref == EDF__MAX_REF)
     edf__syntax(s, s->at, "an equation has at most %d tensors", EDF__MAX_REF);
   edf__ref *r = edf__next_ref(e);
   r->operand = -1;
+  if (!edf__is_letter(edf__peek(s))) edf__found(s, "a tensor", edf__hint_at(s));
   r->name = edf__identifier(s, "a tensor");
   if (!edf__accept(s, '[')) return r;
   do {
@@ -2136,7 +2146,9 @@ static void edf__parse(edf__equation *e) {
   edf__scan *s = &e->scan;
   edf__parse_tensor(e);
   for (int i = 0; i < e->n_letter; i++) e->letter[i].left = 1;
-  const char *hint = edf__peek(s) == '+' ? ": the sum always begins at 0" : "";
+  char c = edf__peek(s);
+  const char *hint = c == '+' ? ": the sum always begins at 0"
+                     : c == '(' ? ": indices stand in square brackets, y[b,j]" : "";
   if (strstr(s->text, "->"))
     hint = ": -> is another notation; here bi,ij->bj is y[b,j] = x[b,I] W[I,j]";
   edf__expect(s, '=', "'=' after the left side", hint);
@@ -2149,9 +2161,7 @@ static void edf__parse(edf__equation *e) {
                 "bound, nothing else", e->function);
   if (edf__accept(s, '|'))
     do edf__parse_bound(e); while (edf__accept(s, ','));
-  hint = edf__peek(s) && strchr("(/^", *s->at)
-       ? ": an equation is a sum of products, functions are nodes of their own" : "";
-  if (*s->at) edf__found(s, "'+', '-', '|' or the end", hint);
+  if (edf__peek(s)) edf__found(s, "'+', '-', '|' or the end", edf__hint_at(s));
   edf__check_letters(e);
 }
 
@@ -6313,6 +6323,22 @@ static void edf__doubt_step(const edf_node *first) {
                        x->line));
 }
 
+/* Backward of one loss again and again, with steps between and no Forward, is of old values. */
+static void edf__doubt_values(int event, const edf_node *x) {
+  static int said = 0, times = 0;
+  static unsigned stepped = 0;           /* the graph, since its last Forward                 */
+  static const edf_node *loss = NULL;
+  if (edf.aside || edf.telling) return;  /* a tool's                                          */
+  if (event == EDF_BEFORE_UPDATE) stepped = edf.id;
+  if (event == EDF_BEGIN_FORWARD && stepped == edf.id) stepped = 0;
+  if (event != EDF_BEGIN_BACKWARD) return;
+  times = stepped == edf.id && x == loss && !edf.eager ? times + 1 : 0;
+  loss = x;
+  if (times == 8)
+    edf__remark(&said, edf.file, edf.line, "eight times Backward behind a step without a "
+                "Forward: the values are those from before");
+}
+
 /* ---- Who is told. The next is read first: one may leave the list while it is told. After an
    edf_clear, or in another graph, nobody is told any more. */
 static int edf__notice_event(int event, edf_node *x) {
@@ -6324,6 +6350,7 @@ static int edf__notice_event(int event, edf_node *x) {
   if (event == EDF__STOPPED && edf__run_first) edf__run_first(NULL, NULL);
   if (event == EDF__STOPPED) { edf__end_asides(); return edf.telling = 0; }
   if (event == EDF_BEGIN_BACKWARD) edf__doubt_backward(x);
+  edf__doubt_values(event, x);
   if (event == EDF_BEFORE_UPDATE && !x->position) edf__doubt_step(x);
   if (nobody && event != EDF_CLEARED) return 0;
   edf.telling = 1;
