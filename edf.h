@@ -42,7 +42,7 @@
    >>einsum 636 Equations as nodes                >>products 231 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
-   >>seam 156 The seam of a device: rule RULE_NUMBERS route window device _table open_device
+   >>seam 158 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
    >>nest 690 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 328 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
@@ -3165,8 +3165,10 @@ static void edf__run_here(edf_node *y, int backward) {
   edf_device->here(y);
   edf__paused = edf_device;
   edf_device = NULL;
-  if (backward) y->backward(y);
-  else y->forward(y);
+  void (*run)(edf_node *) = backward ? y->backward : y->forward;
+  int looked_at = y->steps & (backward ? 2 : 1) || !edf__run_first;
+  y->steps |= backward ? 2 : 1;
+  if (looked_at || !edf__run_first(y, run)) run(y);
   edf_device = edf__paused;
   edf__paused = NULL;
   if (!backward) edf__push(y->value, y->size);
