@@ -806,6 +806,7 @@ static void op_gradcheck(void) {
   w->loss = i;
   w->added = w->sure = 0;
   if (w->ok[i] && slot_of(w, i) >= 0) compare(i, NULL);
+  will_stop(chosen);                   /* to compare has visited others */
   if (!edf_is(chosen, EDF_IS_CURRENT)) has_to_run_again();
   w->known = 1;
 }
