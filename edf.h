@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1705 (1705), to the end of >>nodes: no notation yet
-   Second sitting: lines 1706 to 3063 (1358): then you have read the framework
+   First sitting:  lines 1 to 1706 (1706), to the end of >>nodes: no notation yet
+   Second sitting: lines 1707 to 3064 (1358): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,7 +36,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 289 Errors, memory and names          >>core 526 Nodes, lists and the three loops
+   >>memory 289 Errors, memory and names          >>core 527 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>equation 411 Declarations and equations
    >>einsum 636 Equations as nodes                >>products 231 Products, softmax, losses
@@ -1023,7 +1023,8 @@ static void edf__call_forward(edf_node *c) {
 }
 
 static void edf__begin_forward(edf_node *target) {
-  edf__mark(target);
+  edf.direction = 0;                     /* steps that were stopped do not go on: others are  */
+  edf__mark(target);                     /* marked now                                        */
   edf__set_batch(edf__find_batch(target));
   edf.direction = 1;
   edf.at = -1;

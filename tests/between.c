@@ -358,6 +358,26 @@ static void a_mistake_between_steps(void) {
 }
 
 /* A Forward that stopped is at the node where it did: steps do not pass it. */
+/* A Forward that stops at its feeds ends the one that stopped in a node: no step goes on. */
+static void steps_of_another_forward(void) {
+  model();
+  CompNode *stops = edf_compnode("Stops", stopping_forward, stopping_backward, x);
+  edf_feed(z, ones, 1);
+  CompNode *other = Tanh(Add(side, z));
+  calls = 0;
+  stops_at = 1;
+  TRY(edf_forward_to(stops));
+  CHECK(panicked && calls == 1, "%s", caught);
+  stops_at = 0;
+  for (int i = 0; i < 3; i++) {
+    if (i) TRY(edf_step_forward());
+    else TRY(Forward());
+    CHECK(panicked && strstr(caught, "disagree on the batch"), "%d: %s", i, caught);
+  }
+  CHECK(!edf_is(other, EDF_IS_CURRENT), "it has not run");
+  edf_clear();
+}
+
 static void steps_after_a_stop(void) {
   const edf_real bad[] = { 0, 7, 0, 0 }, good[] = { 0, 1, 0, 2 };
   model();
@@ -562,6 +582,7 @@ int main(void) {
   RUN(a_check_between_steps);
   RUN(a_mistake_between_steps);
   RUN(steps_after_a_stop);
+  RUN(steps_of_another_forward);
   RUN(looks_after_a_mistake);
   RUN(looks_after_a_feed);
   RUN(looks_without_memory);
