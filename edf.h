@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1706 (1706), to the end of >>nodes: no notation yet
-   Second sitting: lines 1707 to 3064 (1358): then you have read the framework
+   First sitting:  lines 1 to 1715 (1715), to the end of >>nodes: no notation yet
+   Second sitting: lines 1716 to 3095 (1380): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,10 +36,10 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 289 Errors, memory and names          >>core 527 Nodes, lists and the three loops
+   >>memory 297 Errors, memory and names          >>core 527 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>equation 411 Declarations and equations
-   >>einsum 636 Equations as nodes                >>products 231 Products, softmax, losses
+   >>contraction 51 A contraction's definition    >>equation 424 Declarations and equations
+   >>einsum 644 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 158 The seam of a device: rule RULE_NUMBERS route window device _table open_device
@@ -47,7 +47,7 @@
    >>nest 690 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 328 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
-   >>over 355 Functions over named indices: softmax_over log_softmax_over normalize_over
+   >>over 356 Functions over named indices: softmax_over log_softmax_over normalize_over
      sum_over mean_over variance_over sample_variance_over max_over max_window
    >>layers 1010 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params dropout embed concat _list slice select reshape
@@ -55,6 +55,7 @@
      _package _params highway _package _params attention _package _params causal_attention cell
      recurrent_package recurrent_state rnn _cell _params ugrnn _cell _params gru _cell _params
      lstm _cell _params unroll recurrence
+   >>slides 2070 A whole slide is a program: equations find
    >>optim 273 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
      _each l2 l1 update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
@@ -71,7 +72,7 @@
      load_text free_text encode decode sample input_from shuffle rows normalize_columns all
      batches next set mean_value error_rate
    >>models 332 Saved models: save load
-   >>names 113 Short names of all that follows Part One
+   >>names 114 Short names of all that follows Part One
    edf_lab.h, the laboratory, optional
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
      write_dot contact_sheet
@@ -607,12 +608,20 @@ EDF__HOOK(edf__teller, edf__notice)
 
 static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice(event, x); }
 
+static int edf__together, edf__n_before[3];      /* nodes that a stop takes back: >>slides       */
+
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
   edf.file = NULL;
   edf.room = 0;
   edf.n_compnodes -= edf.unfinished;     /* a node that was built by edf.eager is not there   */
   if (edf.unfinished) edf.target = NULL;
+  if (edf__together) {
+    edf.n_inputs = edf__n_before[0];
+    edf.n_parameters = edf__n_before[1];
+    edf.n_compnodes = edf__n_before[2];
+    edf__together = 0;
+  }
   if (edf.unfinished) edf.direction = edf.unfinished = 0;
   int running = edf.direction > 0 && edf.at >= 0 && edf.at < edf.n_compnodes;
   if (running && edf.compnodes[edf.at]->ran != edf.feeds) edf.at--;  /* it is the next again  */
@@ -1760,21 +1769,32 @@ static void edf__walk_zero(int n, const edf_loop *l, edf_real *out) {
 /* ---- A text that is being read, and where; an error puts a caret under the place. */
 typedef struct { edf__site by; const char *text, *at; size_t size; } edf__scan;
 
+/* Of several lines that which has the place; a letter is a column, however many its bytes. */
 static void edf__say_caret(const edf__scan *s, const char *at) {
+  const char *line = s->text, *place = line + (size_t)(at - line) % s->size;
   size_t begin = edf__length;
+  int number = 1;
   edf__say_at(&s->by);
-  int column = (int)(edf__length - begin + (size_t)(at - s->text) % s->size);
-  edf__say("%s\n%*s^\n  ", s->text, column, "");
+  for (const char *c = line; c < place; c++)
+    if (*c == '\n' || *c == '\r') { line = c + 1; number++; }
+  if (strpbrk(s->text, "\n\r")) edf__say("line %d: ", number);
+  int column = (int)(edf__length - begin);
+  for (const char *c = line; c < place; c++) column += (*c & 0xC0) != 0x80;
+  edf__say("%.*s\n%*s^\n  ", (int)strcspn(line, "\n\r"), line, column, "");
 }
 
 #define edf__syntax(s, at, ...) (edf__say_caret(s, at), edf__fail(__VA_ARGS__))
 
-static int edf__is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+static int edf__is_letter(char c) {      /* beyond ASCII each is                              */
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c & 0x80;
 }
 static int edf__is_digit(char c) { return c >= '0' && c <= '9'; }
 static char edf__upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c; }
 static char edf__lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static int edf__is_capital(const char *name) {           /* by its first letter of A-Z, a-z   */
+  while (*name && edf__lower(*name) == edf__upper(*name)) name++;
+  return *name && *name == edf__upper(*name);
+}
 static int edf__compare_names(const char *a, const char *b) {    /* but for their case */
   while (*a && edf__lower(*a) == edf__lower(*b)) { a++; b++; }
   return edf__lower(*a) - edf__lower(*b);
@@ -1783,22 +1803,23 @@ static int edf__compare_names(const char *a, const char *b) {    /* but for thei
 /* A text on one line and without tabs, since a caret follows. It stands there twice, and the
    second time with a zero behind each name: so a name is a text, and its place is known. */
 static edf__scan edf__scan_of(const edf__site *at, const char *what, const char *text, int n,
-                              int most) {
+                              int most, const char *blanks) {
   if (!text) edf__fail_at(at, "the %s is NULL", what);
   if (n < 0 || n > most)
     edf__fail_at(at, "the %s is too long: %d characters, at most %d", what, n, most);
   size_t size = (size_t)n + 1;
   char *copy = (char *)edf__alloc(&edf.computed, 2 * size);
   for (size_t i = 0; text[i]; i++) {
-    copy[i] = strchr("\t\n\r", text[i]) ? ' ' : text[i];
-    copy[size + i] = edf__is_letter(text[i]) || edf__is_digit(text[i]) ? text[i] : 0;
+    int prime = text[i] == '\'' && i > 0 && copy[size + i - 1];
+    copy[i] = strchr(blanks, text[i]) ? ' ' : text[i];
+    if (edf__is_letter(text[i]) || edf__is_digit(text[i]) || prime) copy[size + i] = text[i];
   }
   edf__scan scan = { *at, copy, copy, size };
   return scan;
 }
 
 static char edf__peek(edf__scan *s) {
-  while (*s->at == ' ') s->at++;
+  while (*s->at == ' ' || *s->at == '\r') s->at++;
   return *s->at;
 }
 static int edf__accept(edf__scan *s, char c) {
@@ -1884,7 +1905,8 @@ static void edf__declare(edf_node *x, const char *op, const char *format, va_lis
   char text[LONGEST + 1];
   edf__site at = { op, x->file, x->line };
   int n = format ? vsnprintf(text, sizeof text, format, args) : 0;
-  edf__scan s = edf__scan_of(&at, "declaration", format ? text : NULL, n, LONGEST);
+  edf__scan s = edf__scan_of(&at, "declaration", format ? text : NULL, n, LONGEST,
+                            "\t\n\r");
   const char *name = edf__identifier(&s, "a name");
   if (edf__accept(&s, '[')) {
     do edf__declare_place(x, &s); while (edf__accept(&s, ','));
@@ -2120,10 +2142,10 @@ static void edf__check_letters(const edf__equation *e) {
     const edf__letter *l = &e->letter[i];
     const edf__term *t = e->term, *last = t + e->n_term - 1;
     for (; l->left && t <= last; t++) if (!edf__term_has(e, t, i)) edf__check_lacking(e, t, i);
-    if (l->left || (l->name[0] >= 'A' && l->name[0] <= 'Z')) continue;
+    if (l->left || edf__is_capital(l->name)) continue;
     edf__say_caret(&e->scan, l->name);
     edf__say("index %s is not on the left, so it is summed: ", l->name);
-    if (l->name[0] == '_') edf__fail("its name must begin with a capital");
+    if (edf__upper(*l->name) == *l->name) edf__fail("its name must begin with a capital");
     edf__say("write the capital, ");
     for (const char *c = l->name; *c; c++) edf__say("%c", edf__upper(*c));
     while (t < last && !edf__term_has(e, t, i)) t++;
@@ -2344,7 +2366,8 @@ static void edf__left_shape(edf_node *y) {
   }
 }
 
-static void edf__einsum_shape(edf_node *y) {
+/* The extents of all indices; -1 of one that nothing gives. */
+static void edf__find_extents(edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   const edf__equation *e = &m->e;
   memset(m->source, 0, sizeof m->source);
@@ -2353,6 +2376,12 @@ static void edf__einsum_shape(edf_node *y) {
   for (int f = 1; f < e->n_ref; f++)
     for (int d = 0; d < e->ref[f].rank; d++) edf__extent_alone(y, &e->ref[f], d);
   while (edf__extent_offsets(y)) {}
+}
+
+static void edf__einsum_shape(edf_node *y) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  const edf__equation *e = &m->e;
+  edf__find_extents(y);
   for (const edf__letter *l = e->letter; l < e->letter + e->n_letter; l++)
     if (m->extent[l - e->letter] < 0)
       edf__syntax(&e->scan, l->name, "the extent of %s is unknown: nowhere on the right does "
@@ -2681,7 +2710,8 @@ static edf__equation edf__read_equation(const edf__site *at, const char *text, i
   edf__equation e;
   memset(&e, 0, sizeof e);
   e.recurrent = recurrent;
-  e.scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 1000);
+  e.scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 1000,
+                        "\t\n\r");
   edf__parse(&e);
   return e;
 }
@@ -2959,9 +2989,7 @@ static const char *edf__indices(const edf_node *x, size_t i) {         /* of ent
 }
 
 /* The class number in row b of the last operand. */
-static size_t edf__class(const edf_node *node, size_t b) {
-  edf_node *y = node->in[node->n_in - 1];
-  size_t K = (size_t)node->classes;
+static size_t edf__class_in(const edf_node *node, const edf_node *y, size_t b, size_t K) {
   double label = (double)y->value[b];
   int whole = label == floor(label);
   if (!whole || label < 0 || label >= (double)K) {
@@ -2974,6 +3002,9 @@ static size_t edf__class(const edf_node *node, size_t b) {
                       !whole && fabs(label) < 1e-37 ? " (is it the bits of an int?)" : "");
   }
   return (size_t)label;
+}
+static size_t edf__class(const edf_node *node, size_t b) {
+  return edf__class_in(node, node->in[node->n_in - 1], b, (size_t)node->classes);
 }
 
 /* ---- LogLoss   l[b] = -ln P[b,y[b]]     P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]] ---- */
@@ -4347,7 +4378,8 @@ static void edf__read_causal(edf__spec *s) {
 static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text,
                            const edf_node *x, int may_be_causal) {
   memset(s, 0, sizeof *s);
-  s->e.scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 1000);
+  s->e.scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 1000,
+                        "\t\n\r");
   if (strlen(text) > 200)
     edf__syntax(&s->e.scan, s->e.scan.text, "the text is too long: at most 200 characters");
   s->ref = *edf__parse_tensor(&s->e);
@@ -5602,6 +5634,2076 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
   edf__free(all);
   edf__free(in);
   return h;
+}
+EDF__C_END
+#endif
+
+/* ==== >>slides  A whole slide is a program; needs >>layers =============================== */
+#ifndef EDF__SLIDES_H
+#define EDF__SLIDES_H
+EDF__C_BEGIN
+/* Several equations, one a line; the last line's node is returned:
+     edf_equations("h[b,j] = sigmoid(W[j,I] x[b,I] - B[j]) | j<64 \n"
+                   "P[b,k] = softmax_k V[k,J] h[b,J]      | k<10 \n"
+                   "loss[b] = -ln P[b,y[b]]");
+   It is printf-style; a text of any length goes in as edf_equations("%s", text). A name is that
+   of a line of the text, else the graph's newest, else a new Parameter: edf_find("W").
+
+     line       = ["for" index {"," index} ":"] left ("="|"+="|"-=") sum {";" sum} ["|" bounds]
+                | ("input"|"parameter") declaration {"," declaration} | "Phi = (" names ")"
+     sum        = ["-"] term {("+"|"-") term}
+     term       = [number "/" number] factor {["*"] factor} {"/" factor}
+     factor     = (number | name | tensor | call | over | "(" sum ")" | "1[" sum ">" sum "]")
+                  ["^" power]
+     tensor     = name "[" place {"," place} "]"
+     place      = a sum as in Einsum | a tensor or floor(...), by value | "(" indices ")"
+     call       = name "(" sum {"," sum} ")" | name factor, as in ln P[b,y[b]]
+     over       = name "_" (index | "{" index or bound {","...} "}") argument
+     bound      = index "<" number | index ("<"|"<=") index
+
+   functions  sigmoid tanh relu gelu softplus exp ln log sqrt abs sign sin cos floor, stop (no
+              gradient), min and max of two, dropout(x,rate); over indices sum mean max min
+              variance argmax argmin, and, which keep them, softmax logsoftmax normalize(x,eps).
+   summed     A capital is summed over the outermost product with a tensor that has it; in a
+              bracket or a function a product sums what two of its factors have. With += and -=
+              other indices are summed over the whole right side.
+   numbers    A capital alone is an index's extent, a small letter its value: (1/B), (t-s)^2.
+   parameters Uniform with variance 1/n for sums of n; 0 as a term by itself; 1 where nothing of
+              it is summed. Their extents come from other tensors, or from bounds.
+   recurrence h[b,t-1,j], read on its line or above, makes the lines from there to its own run
+              step by step over t. What is before the first is 0, or given: h[b,-1,j] = z[b,j].
+   bounds     s<=t keeps these pairs: others are passed over by sum, mean, max, and 0 otherwise.
+   Errors point into the text, and leave the graph as it was. */
+#define edf_equations(...) edf_equations_at(EDF__HERE, __VA_ARGS__)
+edf_node *edf_equations_at(const char *file, int line, const char *text, ...)
+    EDF__PRINTF(3, 4);
+edf_node *edf_find(const char *name);    /* the newest tensor of this name, else an error     */
+EDF__C_END
+#endif
+
+#ifdef EDF__CODE
+EDF__C_BEGIN
+/* ---- What a line says, as a tree; each part knows where it stands. */
+typedef enum {
+  EDF__A_NUMBER, EDF__A_TENSOR, EDF__A_NAME, EDF__A_GROUP, EDF__A_SUM, EDF__A_PRODUCT,
+  EDF__A_CALL, EDF__AN_OVER, EDF__A_POWER, EDF__A_TEST
+} edf__sort;
+
+typedef struct edf__expr edf__expr;
+struct edf__expr {
+  edf__sort sort;
+  const char *at;                        /* of a tensor, a function ... its name              */
+  double number;                         /* also a product's; of an index 1: its extent       */
+  int which;                             /* its tensor, index, function or comparison         */
+  int place;                             /* of the tensor around it that it gives by value    */
+  int below, closed;                     /* a divisor; as ln P, where no factor may follow    */
+  unsigned over;                         /* what a function goes over, and a product sums     */
+  edf__expr *in, *next;                  /* its first part; the part behind it                */
+  edf_node *early;                       /* a recurrence's sum: what is the same at all times */
+};
+
+typedef struct { int index, limit; edf__expr *test; } edf__mask;      /* s<=t                 */
+typedef struct { const char *name; int n; } edf__classes;     /* w<27, by value               */
+enum { EDF__BOUNDS = 4, EDF__LOOPS = 2 };
+
+typedef struct edf__slide edf__slide;
+typedef struct {                         /* a line                                            */
+  edf__slide *slide;
+  edf__einsum m;                         /* its indices, with their extents, and all tensors  */
+  edf_node *of[EDF__MAX_REF];            /* these, as far as there are nodes                  */
+  const char *loops;                     /* behind a for, or NULL                             */
+  edf__expr *where, *right;              /* the left side; the sums that are joined there     */
+  unsigned left;                         /* indices of the left side                          */
+  int adds, sign;                        /* += or -=; -1 for the latter                       */
+  edf__mask mask[EDF__BOUNDS]; int n_mask;
+  edf__classes classes[EDF__BOUNDS]; int n_classes;
+  edf_node *y;                           /* what it computed                                  */
+  int from, to;                          /* the lines that run step by step with it           */
+  int entry;                             /* it gives entries of another line's tensor         */
+  int n_loop, loop[EDF__LOOPS], axis[EDF__LOOPS];      /* what it runs over: index, place     */
+  int back[EDF__LOOPS], shift[EDF__LOOPS];      /* the last comes first; the 1 of x[t+1] =    */
+  unsigned fixed;                        /* indices that are numbers now                      */
+  int at[EDF_MAX_INDEX];                 /* these                                             */
+  edf_node **step;                       /* a node for each time                              */
+} edf__statement;
+
+struct edf__slide {
+  edf__site site;
+  edf__scan scan;
+  const char *parameters;                /* those of a line Phi = (...), or NULL              */
+  edf__statement *line; int n;
+};
+
+/* ---- Functions without a gradient. */
+static void edf__floor_forward(edf_node *y) {
+  const edf_real *x = y->in[0]->value;
+  for (size_t i = 0; i < y->size; i++) y->value[i] = (edf_real)floor((double)x[i]);
+}
+static void edf__stop_forward(edf_node *y) {
+  memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value);
+}
+static const edf_op edf__floor_op = { "Floor", NULL, edf__floor_forward, NULL, "y x",
+  "y@ = floor(x@)", "", 0, 0 };
+static const edf_op edf__stop_op = { "Stop", NULL, edf__stop_forward, NULL, "y x",
+  "y@ = stop(x@)", "", 0, 0 };
+static edf_node *edf__floor_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__floor_op, file, line, x);
+}
+static edf_node *edf__stop_gradient_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__stop_op, file, line, x);
+}
+
+/* A number, or of x's dimension # the extent, or its indices 0, 1, 2 ...: the second number of
+   the state is the rank. */
+static void edf__count_shape(edf_node *y) {
+  const edf_real *c = (const edf_real *)y->state;
+  y->rank = (int)c[1];
+  y->dim[0] = y->n_in ? y->in[0]->dim[(int)c[0]] : (int)c[0];
+}
+static void edf__count_forward(edf_node *y) {
+  edf_real n = *(const edf_real *)y->state;
+  if (y->n_in) n = (edf_real)y->in[0]->dim[(int)n];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = y->rank ? (edf_real)i : n;
+}
+static const edf_op edf__number_op = { "Number", edf__count_shape, edf__count_forward, NULL,
+  "y", "y = #", "", 0, 0 };
+static const edf_op edf__extent_op = { "Extent", edf__count_shape, edf__count_forward, NULL,
+  "y x", "y = extent_#(x)", "", 0, 0 };
+static const edf_op edf__index_op = { "Index", edf__count_shape, edf__count_forward, NULL,
+  "y", "y@ = !", "", 0, 0 };
+
+/* 1 where x is less than, equal to or greater than 0: bits 1, 2 and 4 of # say where. */
+static void edf__test_forward(edf_node *y) {
+  const edf_real *x = y->in[0]->value;
+  int is = (int)*(const edf_real *)y->state;
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = (edf_real)(is >> (x[i] < 0 ? 0 : x[i] > 0 ? 2 : 1) & (x[i] == x[i]));
+}
+static const edf_op edf__test_op = { "Test", NULL, edf__test_forward, NULL, "y x",
+  "y@ = test_#(x@)", "", 0, 0 };
+
+/* The place of the first greatest of # x in a row. */
+static void edf__argmax_shape(edf_node *y) {
+  const edf_node *x = y->in[0];
+  y->rank = x->rank - y->row_dims;
+  memcpy(y->dim, x->dim, sizeof y->dim);
+}
+static void edf__argmax_forward(edf_node *y) {
+  const edf_real *x = y->in[0]->value, order = *(const edf_real *)y->state;
+  size_t n = y->in[0]->size / y->size;
+  for (size_t b = 0; b < y->size; b++) {
+    size_t best = b * n;
+    for (size_t i = best; i < (b + 1) * n; i++) if (order * x[i] > order * x[best]) best = i;
+    y->value[b] = (edf_real)(best - b * n);
+  }
+}
+static const edf_op edf__argmax_op = { "ArgMax", edf__argmax_shape, edf__argmax_forward, NULL,
+  "y x", "y@ = argmax_! # x~", "", 0, 0 };
+
+/* ---- The names of functions. */
+static const struct { const char *name; edf__unary *node; double (*number)(double); }
+edf__functions[] = {
+  { "tanh", edf_tanh_at, tanh }, { "relu", edf_relu_at, NULL }, { "gelu", edf_gelu_at, NULL },
+  { "softplus", edf_softplus_at, NULL }, { "exp", edf_exp_at, exp }, { "ln", edf_log_at, log },
+  { "log", edf_log_at, log }, { "sqrt", edf_sqrt_at, sqrt }, { "abs", edf_abs_at, fabs },
+  { "sin", edf_sin_at, sin }, { "cos", edf_cos_at, cos }, { "floor", edf__floor_at, floor },
+  { "sigmoid", edf_sigmoid_at, NULL }, { "sig", edf_sigmoid_at, NULL },
+  { "\xCF\x83", edf_sigmoid_at, NULL }, { "stop", edf__stop_gradient_at, NULL },
+  { "sign", NULL, NULL }, { "min", NULL, NULL }, { "max", NULL, NULL },
+  { "dropout", NULL, NULL }
+};
+enum { EDF__SIGN_OF = 16, EDF__MIN_OF, EDF__MAX_OF, EDF__DROPOUT_OF, EDF__N_FUNCTIONS };
+
+static const char *const edf__overs[] = { "sum", "mean", "max", "min", "variance", "argmax",
+  "argmin", "softmax", "logsoftmax", "normalize" };
+enum { EDF__SUM_OVER, EDF__MEAN_OVER, EDF__MAX_OVER, EDF__MIN_OVER, EDF__VARIANCE_OVER,
+  EDF__ARGMAX_OVER, EDF__ARGMIN_OVER, EDF__SOFTMAX_OVER, EDF__LOG_SOFTMAX_OVER,
+  EDF__NORMALIZE_OVER, EDF__N_OVERS };
+
+static int edf__function_named(const char *name) {
+  int f = 0;
+  while (f < EDF__N_FUNCTIONS && strcmp(edf__functions[f].name, name)) f++;
+  return f < EDF__N_FUNCTIONS ? f : -1;
+}
+/* Of softmax_t the function, whose name ends at the underscore. */
+static int edf__over_named(const char *name) {
+  size_t n = strcspn(name, "_");
+  int f = 0;
+  while (f < EDF__N_OVERS && (strncmp(edf__overs[f], name, n) || edf__overs[f][n])) f++;
+  return name[n] && f < EDF__N_OVERS ? f : -1;
+}
+
+/* ---- Reading an expression. */
+static edf__expr *edf__read_sum(edf__statement *l);
+static edf__expr *edf__read_product(edf__statement *l);
+static edf__expr *edf__read_factor(edf__statement *l);
+
+static edf__expr *edf__new_expr(edf__sort sort, const char *at) {
+  edf__expr *x = (edf__expr *)edf__alloc(&edf.computed, sizeof *x);
+  x->sort = sort;
+  x->at = at;
+  x->number = 1;
+  return x;
+}
+static edf__expr *edf__append_expr(edf__expr *list, edf__expr *x) {
+  edf__expr *last = list;
+  if (!list) return x;
+  while (last->next) last = last->next;
+  last->next = x;
+  return list;
+}
+
+/* f(x), f(x,y) or f x. */
+static edf__expr *edf__read_call(edf__statement *l, const char *name, int f) {
+  edf__scan *s = &l->m.e.scan;
+  edf__expr *x = edf__new_expr(EDF__A_CALL, name);
+  int n = 0, wanted = f >= EDF__MIN_OF ? 2 : 1;
+  x->which = f;
+  if (!edf__accept(s, '(')) {
+    x->in = edf__read_factor(l);
+    x->closed = 1;
+    return x;
+  }
+  do x->in = edf__append_expr(x->in, edf__read_sum(l)); while (edf__accept(s, ','));
+  edf__expect(s, ')', "')'", "");
+  for (edf__expr *a = x->in; a; a = a->next) n++;
+  if (n != wanted)
+    edf__syntax(s, name, "%s is a function of %d, found %d", name, wanted, n);
+  return x;
+}
+
+static edf__expr *edf__read_index(edf__statement *l) {
+  const char *name = edf__identifier(&l->m.e.scan, "an index");
+  edf__expr *x = edf__new_expr(EDF__A_NAME, name);
+  x->which = edf__letter_of(&l->m.e, name);
+  x->number = 0;
+  return x;
+}
+
+static edf__expr *edf__read_tensor(edf__statement *l, const char *name);
+
+/* A place by value, w[b,t] or floor(...), or of several indices, (I,J); NULL: a sum. */
+static edf__expr *edf__read_value_place(edf__statement *l) {
+  edf__scan *s = &l->m.e.scan, before = *s;
+  if (edf__accept(s, '(')) {
+    edf__expr *x = edf__new_expr(EDF__A_GROUP, before.at);
+    do x->in = edf__append_expr(x->in, edf__read_index(l)); while (edf__accept(s, ','));
+    edf__expect(s, ')', "')' or ','", "");
+    return x;
+  }
+  if (edf__is_letter(edf__peek(s))) {
+    const char *name = edf__identifier(s, "an index");
+    int f = edf__function_named(name);
+    if (edf__accept(s, '[')) return edf__read_tensor(l, name);
+    if (f >= 0 && edf__peek(s) == '(') return edf__read_call(l, name, f);
+  }
+  *s = before;
+  return NULL;
+}
+
+static int edf__add_tensor(edf__statement *l, const char *name) {
+  edf__equation *e = &l->m.e;
+  int number = e->n_ref;
+  if (number == EDF__MAX_REF)
+    edf__syntax(&e->scan, name, "a line has at most %d tensors", EDF__MAX_REF);
+  edf__ref *r = edf__next_ref(e);
+  r->operand = -1;
+  r->name = name;
+  return number;
+}
+
+/* Behind its opening bracket. */
+static edf__expr *edf__read_tensor(edf__statement *l, const char *name) {
+  edf__equation *e = &l->m.e;
+  edf__expr *x = edf__new_expr(EDF__A_TENSOR, name);
+  int d = 0;
+  x->which = edf__add_tensor(l, name);
+  do {
+    edf__place p;
+    if (d == EDF_MAX_RANK)
+      edf__syntax(&e->scan, e->scan.at, "a tensor has at most %d indices", EDF_MAX_RANK);
+    memset(&p, 0, sizeof p);
+    edf__peek(&e->scan);
+    p.at = e->scan.at;
+    edf__expr *value = edf__read_value_place(l);
+    if (value) value->place = d;
+    else edf__parse_place(e, &p);
+    x->in = edf__append_expr(x->in, value);
+    e->ref[x->which].place[d] = p;
+    e->ref[x->which].rank = ++d;
+  } while (edf__accept(&e->scan, ','));
+  edf__expect(&e->scan, ']', "']' or ','", "");
+  return x;
+}
+
+/* s<=t: the test s-t<=0. */
+static void edf__add_mask(edf__statement *l, edf__expr *s, edf__expr *t, int strict) {
+  edf__mask m = { s->which, t->which, edf__new_expr(EDF__A_TEST, s->at) };
+  if (l->n_mask == EDF__BOUNDS) edf__syntax(&l->m.e.scan, s->at, "too many bounds");
+  m.test->which = strict ? 1 : 3;
+  m.test->in = edf__new_expr(EDF__A_SUM, s->at);
+  for (int k = 0; k < 2; k++) {
+    edf__expr *p = edf__new_expr(EDF__A_PRODUCT, s->at);
+    p->number = k ? -1 : 1;
+    p->in = k ? t : s;
+    m.test->in->in = edf__append_expr(m.test->in->in, p);
+  }
+  l->mask[l->n_mask++] = m;
+}
+
+/* A bound, s<=t, x<28 or w<27, or between braces an index alone; of an index its bit. */
+static unsigned edf__read_bound(edf__statement *l, int braces) {
+  edf__equation *e = &l->m.e;
+  edf__scan *s = &e->scan;
+  int n = e->n_letter;
+  edf__expr *x = edf__read_index(l);
+  unsigned bit = 1u << x->which;
+  if (braces && edf__peek(s) != '<') return bit;
+  edf__expect(s, '<', "'<' and a number, or '<=' and an index", "");
+  int strict = !edf__accept(s, '=');
+  if (!strict || !edf__is_digit(edf__peek(s))) {
+    edf__add_mask(l, x, edf__read_index(l), strict);
+    return bit;
+  }
+  const char *at = s->at;
+  int bound = edf__whole(s, 1000000000, "");
+  if (bound == 0) edf__syntax(s, at, "a bound is at least 1");
+  if (e->n_letter == n || braces) {
+    if (e->letter[x->which].bound)
+      edf__syntax(s, x->at, "%s has two bounds", x->at);
+    e->letter[x->which].bound = bound;
+    return bit;
+  }
+  edf__classes c = { x->at, bound };     /* of no index: the classes of a tensor              */
+  e->n_letter = n;
+  if (l->n_classes == EDF__BOUNDS) edf__syntax(s, x->at, "too many bounds");
+  l->classes[l->n_classes++] = c;
+  return 0;
+}
+
+static edf__expr *edf__read_power(edf__statement *l, edf__expr *base) {
+  edf__scan *s = &l->m.e.scan;
+  const char *at = s->at;
+  if (!edf__accept(s, '^')) return base;
+  edf__expr *x = edf__new_expr(EDF__A_POWER, at);
+  double sign = edf__accept(s, '-') ? -1 : 1;
+  x->in = base;
+  base->next = edf__new_expr(EDF__A_PRODUCT, s->at);
+  base->next->number = sign;
+  char c = edf__peek(s);
+  if (!edf__is_digit(c) && c != '.' && c != '(') edf__found(s, "a number or '('", "");
+  if (edf__accept(s, '(')) {
+    base->next->in = edf__read_sum(l);
+    edf__expect(s, ')', "')'", "");
+  } else base->next->number *= edf__decimal(&s->at);
+  return x;
+}
+
+static unsigned edf__expr_has(const edf__statement *l, const edf__expr *x);
+
+/* softmax_t ..., sum_{i,j} ...: of sum and mean the argument is all that follows, of others the
+   bracket that follows, if it has an index that they go over. */
+static edf__expr *edf__read_over(edf__statement *l, const char *name, int f) {
+  edf__scan *s = &l->m.e.scan;
+  edf__expr *x = edf__new_expr(EDF__AN_OVER, name);
+  const char *index = name + strlen(edf__overs[f]) + 1;
+  x->which = f;
+  x->number = 1e-5;                      /* normalize's eps                                   */
+  if (*index) x->over = 1u << edf__letter_of(&l->m.e, index);
+  else {
+    edf__expect(s, '{', "an index or '{'", "");
+    do x->over |= edf__read_bound(l, 1); while (edf__accept(s, ','));
+    edf__expect(s, '}', "'}' or ','", "");
+  }
+  const edf__scan before = *s;
+  int n_ref = l->m.e.n_ref;
+  if (f > EDF__MEAN_OVER && edf__accept(s, '(')) {
+    edf__expr *a = edf__read_sum(l);
+    if (f == EDF__NORMALIZE_OVER && edf__accept(s, ',')) {
+      edf__peek(s);
+      x->number = edf__decimal(&s->at);
+    }
+    edf__expect(s, ')', "')'", "");
+    x->in = edf__read_power(l, a);
+    if (edf__expr_has(l, x->in) & x->over) return x;
+    *s = before;
+    l->m.e.n_ref = n_ref;
+  }
+  double sign = edf__accept(s, '-') ? -1 : 1;
+  x->in = edf__read_product(l);
+  x->in->number *= sign;
+  return x;
+}
+
+/* 1[x > y]: the test x-y > 0. */
+static edf__expr *edf__read_test(edf__statement *l) {
+  edf__scan *s = &l->m.e.scan;
+  edf__expr *x = edf__new_expr(EDF__A_TEST, s->at);
+  s->at += 2;
+  x->in = edf__read_sum(l);
+  char c = edf__peek(s);
+  if (!c || !strchr("<>=!", c)) edf__found(s, "<, <=, =, !=, > or >=", "");
+  x->which = c == '<' ? 1 : c == '>' ? 4 : c == '!' ? 5 : 2;
+  s->at++;
+  if (*s->at == '=' && s->at++ && strchr("<>", c)) x->which |= 2;
+  edf__expr *right = edf__read_sum(l);
+  for (edf__expr *p = right->in; p; p = p->next) p->number = -p->number;
+  edf__append_expr(x->in->in, right->in);
+  edf__expect(s, ']', "']'", "");
+  return x;
+}
+
+static edf__expr *edf__read_atom(edf__statement *l) {
+  edf__scan *s = &l->m.e.scan;
+  char c = edf__peek(s);
+  edf__expr *x;
+  int f;
+  if (c == '1' && s->at[1] == '[') return edf__read_test(l);
+  if (edf__is_digit(c) || c == '.') {
+    x = edf__new_expr(EDF__A_NUMBER, s->at);
+    x->number = edf__decimal(&s->at);
+    return x;
+  }
+  if (edf__accept(s, '(')) {
+    x = edf__read_sum(l);
+    edf__expect(s, ')', "')'", "");
+    return x;
+  }
+  const char *name = edf__identifier(s, "a tensor, a function or a number");
+  if (edf__accept(s, '[')) return edf__read_tensor(l, name);
+  if ((f = edf__over_named(name)) >= 0) return edf__read_over(l, name, f);
+  if ((f = edf__function_named(name)) >= 0) return edf__read_call(l, name, f);
+  return edf__new_expr(EDF__A_NAME, name);
+}
+static edf__expr *edf__read_factor(edf__statement *l) {
+  edf__expr *x = edf__read_atom(l);
+  return edf__read_power(l, x);
+}
+
+static int edf__at_factor(edf__scan *s) {
+  char c = edf__peek(s);
+  return edf__is_letter(c) || edf__is_digit(c) || c == '(' || c == '.';
+}
+
+static edf__expr *edf__read_product(edf__statement *l) {
+  edf__scan *s = &l->m.e.scan;
+  edf__peek(s);
+  edf__expr *x = edf__new_expr(EDF__A_PRODUCT, s->at), *f = NULL;
+  do {
+    if (f && f->closed)
+      edf__syntax(s, f->at, "%s has no bracket, so nothing may be multiplied behind it: "
+                  "expected %s(...)", f->at, f->at);
+    f = edf__read_factor(l);
+    x->in = edf__append_expr(x->in, f);
+    const char *slash = s->at;           /* 1/2 x[i] is a number and a factor                 */
+    if (f->sort != EDF__A_NUMBER || f != x->in || !edf__accept(s, '/')) continue;
+    if (edf__is_digit(edf__peek(s))) f->number /= edf__decimal(&s->at);
+    else { s->at = slash; break; }
+  } while (edf__accept(s, '*') || edf__at_factor(s));
+  while (edf__accept(s, '/')) {
+    f = edf__read_factor(l);
+    f->below = 1;
+    x->in = edf__append_expr(x->in, f);
+    if (edf__at_factor(s))
+      edf__syntax(s, s->at, "is this above or below the line? Put brackets, as in (1/2) x[i]");
+  }
+  return x;
+}
+
+static edf__expr *edf__read_sum(edf__statement *l) {
+  edf__scan *s = &l->m.e.scan;
+  edf__peek(s);
+  edf__expr *x = edf__new_expr(EDF__A_SUM, s->at);
+  for (int sign = edf__accept(s, '-') ? -1 : 1; sign; sign = edf__next_sign(s)) {
+    edf__expr *p = edf__read_product(l);
+    p->number *= sign;
+    x->in = edf__append_expr(x->in, p);
+  }
+  return x;
+}
+
+/* ---- Reading lines. A newline ends one, but not in brackets, behind or before an operator:
+   there it becomes \r, a blank that counts. Signs get one spelling; a comment goes. */
+static void edf__plain(char *text) {
+  static const char *const signs[][2] = { { "\xE2\x88\x92", "-" }, { "\xC2\xB7", "*" },
+    { "\xC3\x97", "*" }, { "\xE2\x8A\x99", "*" }, { "\xE2\x89\xA4", "<=" },
+    { "\xE2\x89\xA5", ">=" } };
+  char *to = text;
+  for (const char *c = text; *c;) {
+    size_t k = 0, n = sizeof signs / sizeof *signs;
+    while (k < n && strncmp(c, signs[k][0], strlen(signs[k][0]))) k++;
+    if (k < n) {
+      c += strlen(signs[k][0]);
+      for (const char *s = signs[k][1]; *s; s++) *to++ = *s;
+    } else if (*c == '#') c += strcspn(c, "\n");
+    else {
+      *to++ = *c == '\t' || *c == '\r' ? ' ' : *c;
+      c++;
+    }
+  }
+  *to = '\0';
+}
+static void edf__join_lines(char *text) {
+  char before = '\n';
+  int depth = 0;
+  for (char *c = text; *c; c++) {
+    depth += (strchr("([{", *c) != NULL) - (strchr(")]}", *c) != NULL);
+    if (*c == ' ') continue;
+    char next = c[1 + strspn(c + 1, " \t\r\n")];
+    int goes_on = depth > 0 || strchr("+-*/^=,;|<>:_", before) || strchr("+-*/^=,;|<>", next);
+    if (*c == '\n' && before != '\n' && next && goes_on) *c = '\r';
+    else before = *c;
+  }
+}
+
+static void edf__read_left(edf__statement *l) {
+  edf__equation *e = &l->m.e;
+  edf__scan *s = &e->scan;
+  const char *name = edf__identifier(s, "a tensor");
+  if (edf__accept(s, '[')) l->where = edf__read_tensor(l, name);
+  else edf__add_tensor(l, name);
+  l->left = (1u << e->n_letter) - 1;
+  for (int i = 0; i < e->n_letter; i++) e->letter[i].left = 1;
+  l->sign = edf__accept(s, '-') ? -1 : 1;
+  l->adds = l->sign < 0 || edf__accept(s, '+');
+  edf__expect(s, '=', "'=', '+=' or '-=' behind the left side", "");
+}
+
+static void edf__read_statement(edf__slide *all, edf__scan *s) {
+  edf__statement *l = &all->line[all->n++];
+  edf__scan *at = &l->m.e.scan;
+  l->slide = all;
+  *at = *s;
+  const char *word = edf__identifier(at, "a tensor");
+  if (!strcmp(word, "for") && edf__is_letter(edf__peek(at))) {
+    l->loops = at->at;
+    at->at += strcspn(at->at, ":\n");
+    edf__expect(at, ':', "':' behind the indices", "");
+  } else at->at = s->at;
+  edf__read_left(l);
+  do l->right = edf__append_expr(l->right, edf__read_sum(l)); while (edf__accept(at, ';'));
+  if (edf__accept(at, '|')) do edf__read_bound(l, 0); while (edf__accept(at, ','));
+  if (edf__peek(at) && *at->at != '\n')
+    edf__found(at, "an operator, '|' or the end of the line", "");
+  *s = *at;
+}
+
+static edf_node *edf__newest(const char *name) {
+  int i = edf__n_nodes() - 1;
+  while (i >= 0 && strcmp(edf__nth(i)->name, name)) i--;
+  return i < 0 ? NULL : edf__nth(i);
+}
+
+/* input x[b,784]: made, unless the graph has it, with that shape. */
+static void edf__read_declaration(edf__slide *all, edf__scan *s, int is_input) {
+  int depth = 0, same;
+  const edf__site *at = &all->site;
+  const char *begin = s->at + strspn(s->at, " \r"), *name = edf__identifier(s, "a declaration");
+  edf_node *old = edf__newest(name), *x;
+  for (; *s->at && *s->at != '\n' && (depth || *s->at != ','); s->at++)
+    depth += (*s->at == '[') - (*s->at == ']');
+  const char *text = edf__fmt("%.*s", (int)(s->at - begin), begin);
+  x = is_input ? edf_input_at(at->file, at->line, "%s", text)
+               : edf_parameter_at(at->file, at->line, "%s", text);
+  if (!old) return;
+  same = old->kind == x->kind && old->rank == x->rank && old->batched == x->batched;
+  for (int d = 0; d < x->rank; d++) same &= x->batched >> d & 1 || old->dim[d] == x->dim[d];
+  if (!same) {
+    edf__say_caret(s, name);
+    edf__fail_with(old, "there is another tensor of that name:");
+  }
+  *(is_input ? &edf.n_inputs : &edf.n_parameters) -= 1;
+}
+
+static void edf__read_line(edf__slide *all, edf__scan *s) {
+  edf__scan before = *s;
+  const char *word = edf__identifier(s, "a tensor");
+  int is_input = !strcmp(word, "input");
+  if (is_input || !strcmp(word, "parameter"))
+    if (edf__is_letter(edf__peek(s))) {
+      do edf__read_declaration(all, s, is_input); while (edf__accept(s, ','));
+      return;
+    }
+  if (!strcmp(word, "Phi") || !strcmp(word, "\xCE\xA6"))
+    if (edf__accept(s, '=') && edf__accept(s, '(')) {
+      all->parameters = s->at;
+      do edf__identifier(s, "a parameter"); while (edf__accept(s, ','));
+      edf__expect(s, ')', "')' or ','", "");
+      return;
+    }
+  *s = before;
+  edf__read_statement(all, s);
+}
+/* ---- Which indices an expression has that are not summed inside of it, nor numbers now. */
+static unsigned edf__place_has(const edf__place *p) {
+  unsigned has = 0;
+  for (int i = 0; i < EDF_MAX_INDEX; i++) has |= (unsigned)(p->factor[i] != 0) << i;
+  return has;
+}
+static unsigned edf__ref_has(const edf__ref *r) {
+  unsigned has = 0;
+  for (int d = 0; d < r->rank; d++) has |= edf__place_has(&r->place[d]);
+  return has;
+}
+static int edf__reduces(const edf__expr *x) {
+  return x->sort == EDF__AN_OVER && x->which < EDF__SOFTMAX_OVER;
+}
+static unsigned edf__expr_has(const edf__statement *l, const edf__expr *x) {
+  unsigned has = 0;
+  if (x->sort == EDF__A_TENSOR) has = edf__ref_has(&l->m.e.ref[x->which]);
+  if (x->sort == EDF__A_NAME && !(x->number > 0)) has = 1u << x->which;
+  for (const edf__expr *k = x->in; k; k = k->next) has |= edf__expr_has(l, k);
+  for (int k = 0; x->sort != EDF__A_SUM && k < l->n_mask; k++)
+    if (x->over >> l->mask[k].index & 1) has |= 1u << l->mask[k].limit;
+  if (x->sort == EDF__A_PRODUCT || edf__reduces(x)) has &= ~x->over;
+  return has & ~l->fixed;
+}
+
+/* ---- What a name without brackets is: a scalar, or an index; a capital is the extent of that
+   index, or of its small one. */
+static edf__statement *edf__line_of(const edf__slide *all, const char *name) {
+  int k = all->n - 1;
+  while (k >= 0 && (all->line[k].entry || strcmp(all->line[k].m.e.ref->name, name))) k--;
+  return k < 0 ? NULL : &all->line[k];
+}
+
+static int edf__index_for(const edf__equation *e, const char *name) {
+  int found = -1;
+  for (int i = 0; i < e->n_letter; i++) {
+    if (!strcmp(e->letter[i].name, name)) return i;
+    if (edf__is_capital(name) && !edf__compare_names(e->letter[i].name, name)) found = i;
+  }
+  return found;
+}
+
+static void edf__resolve_name(edf__statement *l, edf__expr *x) {
+  const edf__scan *s = &l->m.e.scan;
+  int i = edf__index_for(&l->m.e, x->at);
+  edf__statement *by = edf__line_of(l->slide, x->at);
+  edf_node *node = by ? NULL : edf__newest(x->at);
+  int scalar = by ? by->m.e.ref->rank == 0 : node && node->rank == 0;
+  if (scalar && i >= 0)
+    edf__syntax(s, x->at, "%s is a scalar and an index here: rename one", x->at);
+  if (!scalar && i < 0 && (by || node)) edf__syntax(s, x->at, "%s needs its indices", x->at);
+  if (!scalar && i < 0)
+    edf__syntax(s, x->at, "%s is no index of this line and no scalar tensor; a number goes in "
+                "by %%g", x->at);
+  x->number = edf__is_capital(x->at);
+  x->sort = scalar ? EDF__A_TENSOR : EDF__A_NAME;
+  x->which = scalar ? edf__add_tensor(l, x->at) : i;
+}
+static void edf__resolve(edf__statement *l, edf__expr *x) {
+  if (x->sort == EDF__A_NAME) edf__resolve_name(l, x);
+  for (edf__expr *k = x->in; k && x->sort != EDF__A_GROUP; k = k->next) edf__resolve(l, k);
+}
+
+/* ---- Which product sums a capital: the outermost one with a tensor that has it. `bound` are
+   the indices known around x, `summed` those summed there; `inner` is 1 in a bracket, 2 in a
+   function, where two factors have to have it. */
+static unsigned edf__own_indices(const edf__statement *l, const edf__expr *x) {
+  if (x->sort == EDF__A_POWER) return edf__own_indices(l, x->in);
+  return x->sort == EDF__A_TENSOR || x->sort == EDF__A_NAME ? edf__expr_has(l, x) : 0;
+}
+static int edf__is_extent(const edf__expr *x, int i) {
+  int found = x->sort == EDF__A_NAME && x->number > 0 && x->which == i;
+  for (const edf__expr *k = x->in; k; k = k->next) found |= edf__is_extent(k, i);
+  return found;
+}
+
+EDF__NORETURN static void edf__unbound(const edf__statement *l, const char *at, int i) {
+  const char *x = l->m.e.letter[i].name;
+  if (edf__is_capital(x))
+    edf__syntax(&l->m.e.scan, at, "%s is summed nowhere: here no two factors have it; write "
+                "sum_%s, or (1/%s) for its mean", x, x, x);
+  edf__syntax(&l->m.e.scan, at, "index %s is not on the left, and nothing goes over it: write "
+              "the capital, or sum_%s", x, x);
+}
+
+static void edf__bind_expr(edf__statement *l, edf__expr *x, unsigned bound, unsigned summed,
+                      int inner);
+
+static void edf__bind_product(edf__statement *l, edf__expr *x, unsigned bound, unsigned summed,
+                              int inner) {
+  unsigned own = 0;
+  for (edf__expr *f = x->in; f; f = f->next) own |= edf__own_indices(l, f);
+  for (int i = 0; i < l->m.e.n_letter; i++) {
+    const char *c = l->m.e.letter[i].name;
+    int n = 0;
+    for (edf__expr *f = x->in; f; f = f->next) {
+      n += (int)(edf__expr_has(l, f) >> i & 1) + edf__is_extent(f, i);
+      if (f->sort == EDF__A_POWER) n += (int)(edf__own_indices(l, f) >> i & 1);
+    }
+    if (!(own >> i & 1)) continue;
+    if (inner == 2 && (summed >> i & 1) && n > 1)
+      edf__syntax(&l->m.e.scan, x->at, "one sum over %s, or two? It is summed around this "
+                  "function, and here two factors have it: rename one", c);
+    if (bound >> i & 1) continue;
+    if (!edf__is_capital(c) || (inner && n < 2)) edf__unbound(l, x->at, i);
+    x->over |= 1u << i;
+  }
+  for (edf__expr *f = x->in; f; f = f->next)
+    edf__bind_expr(l, f, bound | x->over, summed | x->over, inner);
+}
+
+static void edf__bind_expr(edf__statement *l, edf__expr *x, unsigned bound, unsigned summed,
+                      int inner) {
+  int function = x->sort == EDF__A_CALL || x->sort == EDF__AN_OVER || x->sort == EDF__A_TEST;
+  unsigned open = x->sort == EDF__A_TENSOR ? edf__expr_has(l, x) & ~bound : 0;
+  if (x->sort == EDF__A_PRODUCT) { edf__bind_product(l, x, bound, summed, inner); return; }
+  for (int i = 0; i < l->m.e.n_letter; i++) if (open >> i & 1) edf__unbound(l, x->at, i);
+  if (edf__reduces(x) && (x->over & bound))
+    edf__syntax(&l->m.e.scan, x->at, "its index is bound already, around it: rename one");
+  if (x->sort == EDF__AN_OVER) bound |= x->over;
+  for (edf__expr *k = x->in; k && x->sort != EDF__A_GROUP; k = k->next)
+    edf__bind_expr(l, k, bound, summed, function ? 2 : inner ? inner : 1);
+  if (x->sort != EDF__AN_OVER || x->which > EDF__MEAN_OVER) return;
+  x->sort = EDF__A_SUM;                  /* a sum over indices is a product that sums them    */
+  x->in->over |= x->over;
+  if (x->which == EDF__SUM_OVER) return;
+  edf__expr *n = edf__new_expr(EDF__A_SUM, x->at);          /* divided by sum_i 1          */
+  n->below = 1;
+  n->in = edf__new_expr(EDF__A_PRODUCT, x->at);
+  n->in->over = x->over;
+  edf__append_expr(x->in->in, n);
+}
+
+/* A term that lacks an index of the left, and sums its capital, is a slip. */
+static void edf__check_cases(const edf__statement *l, const edf__expr *p) {
+  const edf__letter *c = l->m.e.letter;
+  for (int i = 0; i < l->m.e.n_letter; i++)
+    for (int o = 0; o < l->m.e.n_letter; o++) {
+      int extent = 0;
+      if (!(l->left >> i & 1) || !(p->over >> o & 1) || i == o
+          || edf__compare_names(c[i].name, c[o].name)) continue;
+      for (const edf__expr *f = p->in; f; f = f->next) extent |= edf__is_extent(f, o);
+      if (!extent && !(edf__expr_has(l, p) >> i & 1))
+        edf__syntax(&l->m.e.scan, p->at, "%s and %s are two indices: this term lacks the first "
+                    "and sums the second; if that is meant, take another letter", c[i].name,
+                    c[o].name);
+    }
+}
+
+/* for b,i,j: names all indices. */
+static void edf__check_loops(const edf__statement *l) {
+  edf__scan s = l->m.e.scan;
+  unsigned named = 0;
+  s.at = l->loops;
+  do {
+    const char *name = edf__identifier(&s, "an index");
+    int i = edf__index_for(&l->m.e, name);
+    if (i < 0) edf__syntax(&s, name, "%s is no index of this line", name);
+    named |= 1u << i;
+  } while (edf__accept(&s, ','));
+  for (const edf__letter *c = l->m.e.letter; c < l->m.e.letter + l->m.e.n_letter; c++)
+    if (!(named >> (c - l->m.e.letter) & 1))
+      edf__syntax(&s, c->name, "the for names all indices, but not %s", c->name);
+}
+
+static void edf__bind_line(edf__statement *l) {
+  unsigned bound = l->left;
+  for (edf__expr *x = l->right; x; x = x->next) edf__resolve(l, x);
+  if (l->loops) edf__check_loops(l);
+  for (int i = 0; l->adds && i < l->m.e.n_letter; i++)
+    if (!edf__is_capital(l->m.e.letter[i].name)) bound |= 1u << i;
+  for (edf__expr *x = l->right; x; x = x->next)
+    for (edf__expr *p = x->in; p; p = p->next) {
+      edf__bind_product(l, p, bound, 0, 0);
+      edf__check_cases(l, p);
+      p->number *= l->sign;
+    }
+}
+
+/* ---- Extents of a line: those of an Einsum of its tensors, as far as these are known. */
+static void edf__solve_extents(edf__statement *l) {
+  edf__einsum m = l->m;
+  size_t n = (size_t)m.e.n_ref;
+  edf_node *in[EDF__MAX_REF], y, *x = (edf_node *)edf__alloc(&edf.computed, n * sizeof *x);
+  memset(&y, 0, sizeof y);
+  y.op = l->slide->site.op;
+  y.file = l->slide->site.file;
+  y.line = l->slide->site.line;
+  y.in = in;
+  y.state = &m;
+  m.e.ref = (edf__ref *)edf__alloc(&edf.computed, n * sizeof *m.e.ref);
+  m.e.n_ref = 1;
+  for (int f = 1; f < l->m.e.n_ref; f++, x++) {
+    if (!l->of[f]) continue;
+    edf__check_rank(&l->m.e, &l->m.e.ref[f], l->of[f]);
+    *x = *l->of[f];                      /* whose batch is unknown, as it will change         */
+    for (int d = 0; d < x->rank; d++) if (x->batched >> d & 1) x->dim[d] = 0;
+    in[m.e.n_ref - 1] = x;
+    m.e.ref[m.e.n_ref] = l->m.e.ref[f];
+    m.e.ref[m.e.n_ref].operand = m.e.n_ref - 1;
+    m.e.n_ref++;
+  }
+  edf__find_extents(&y);
+  memcpy(l->m.extent, m.extent, sizeof m.extent);
+}
+
+/* (I,J) is the place J I + j, of I J entries; the last index runs fastest. Returns how many. */
+static int edf__set_group(const edf__statement *l, const edf__expr *i, edf__place *p) {
+  int behind = i->next ? edf__set_group(l, i->next, p) : 1;
+  if (l->m.extent[i->which] <= 0)
+    edf__syntax(&l->m.e.scan, i->at, "in a group an index needs a known extent: give it after "
+                "a bar, | %s<n", i->at);
+  p->factor[i->which] += behind;
+  return behind * (int)l->m.extent[i->which];
+}
+static void edf__set_groups(edf__statement *l, const edf__expr *x) {
+  for (const edf__expr *k = x->in; k; k = k->next) {
+    if (k->sort != EDF__A_GROUP) { edf__set_groups(l, k); continue; }
+    edf__place *p = &l->m.e.ref[x->which].place[k->place];
+    const edf_node *t = l->of[x->which];
+    memset(p->factor, 0, sizeof p->factor);
+    int n = edf__set_group(l, k->in, p);
+    if (t && t->dim[k->place] != n) {
+      edf__say_caret(&l->m.e.scan, k->at);
+      edf__fail_with(t, "the group has %d entries, the dimension %d", n, t->dim[k->place]);
+    }
+  }
+}
+
+/* ---- New Parameters, of the extents of their places. */
+static int edf__classes_of(const edf__statement *l, const edf__expr *value) {
+  for (const edf__classes *c = l->classes; c < l->classes + l->n_classes; c++)
+    if (!strcmp(c->name, value->at)) return c->n;
+  edf__syntax(&l->m.e.scan, value->at, "how many classes has %s? Give it after a bar, | %s<n",
+              value->at, value->at);
+  return 0;                              /* not reached                                       */
+}
+
+static int edf__new_extent(const edf__statement *l, const edf__expr *x, int d) {
+  const edf__ref *r = &l->m.e.ref[x->which];
+  const edf__expr *value = x->in;
+  ptrdiff_t n = 1 + r->place[d].constant;
+  while (value && value->place != d) value = value->next;
+  if (value && value->sort != EDF__A_GROUP) return edf__classes_of(l, value);
+  for (int i = 0; i < l->m.e.n_letter; i++) {
+    const char *c = l->m.e.letter[i].name;
+    if (!r->place[d].factor[i]) continue;
+    if (l->m.extent[i] < 0)
+      edf__syntax(&l->m.e.scan, r->place[d].at, "%s is new, and the extent of %s unknown: give "
+                  "it after a bar, | %s<n", r->name, c, c);
+    if (l->m.extent[i] == 0)
+      edf__syntax(&l->m.e.scan, r->place[d].at, "%s is no tensor so far, and a new Parameter "
+                  "cannot have the batch, %s", r->name, c);
+    n += r->place[d].factor[i] * (l->m.extent[i] - 1);
+  }
+  return (int)n;
+}
+
+static void edf__check_listed(const edf__statement *l, const edf__ref *r) {
+  edf__scan s = l->m.e.scan;
+  int listed = !l->slide->parameters;
+  if (!r->rank) edf__syntax(&s, r->name, "%s is no tensor so far", r->name);
+  for (s.at = l->slide->parameters; !listed;) {
+    listed = !strcmp(edf__identifier(&s, "a parameter"), r->name);
+    if (!listed && !edf__accept(&s, ','))
+      edf__syntax(&s, r->name, "%s is new, and not among the parameters", r->name);
+  }
+}
+
+/* `sums` are those of the products around it; alone: it is a term by itself. */
+static void edf__new_parameter(edf__statement *l, const edf__expr *x, unsigned sums,
+                               int alone) {
+  const edf__ref *r = &l->m.e.ref[x->which];
+  const edf__site *at = &l->slide->site;
+  edf__text decl = { { 0 }, 0 };
+  double n = 1;
+  int by_value = x->in && x->in->sort != EDF__A_GROUP;
+  edf__check_listed(l, r);
+  edf__put(&decl, "%s", r->name);
+  for (int d = 0; d < r->rank; d++)
+    edf__put(&decl, "%s%d", d ? "," : "[", edf__new_extent(l, x, d));
+  for (int i = 0; i < l->m.e.n_letter; i++)
+    if (edf__ref_has(r) >> i & 1 && (by_value || sums >> i & 1)) n *= (double)l->m.extent[i];
+  edf_node *p = l->of[x->which] = edf_parameter_at(at->file, at->line, "%s]", decl.at);
+  if (by_value || (edf__ref_has(r) & sums)) edf__init_for(p, n);
+  else edf__fill_here(p->value, p->size, alone ? 0 : 1);
+  edf_push(p);
+}
+static void edf__new_parameters(edf__statement *l, const edf__expr *x, unsigned sums,
+                                int alone) {
+  const edf__ref *r = &l->m.e.ref[x->sort == EDF__A_TENSOR ? x->which : 0];
+  if (x->sort == EDF__A_TENSOR && !l->of[x->which] && !edf__line_of(l->slide, r->name))
+    edf__new_parameter(l, x, sums, alone);
+  if (x->sort == EDF__A_PRODUCT) sums |= x->over;
+  alone = x->sort == EDF__A_SUM ? alone : x->sort == EDF__A_PRODUCT && x->in && !x->in->next;
+  for (const edf__expr *k = x->in; k; k = k->next) edf__new_parameters(l, k, sums, alone);
+}
+
+/* ---- What is a number now: 1/sqrt D. */
+static int edf__constant(const edf__statement *l, const edf__expr *x, double *to) {
+  double k = 0, power;
+  int product = x->sort == EDF__A_PRODUCT;
+  *to = x->number;
+  if (x->sort == EDF__A_NUMBER) return 1;
+  if (x->sort == EDF__A_NAME) {
+    *to = x->number > 0 ? (double)l->m.extent[x->which] : (double)l->at[x->which];
+    return x->number > 0 ? *to > 0 : (int)(l->fixed >> x->which & 1);
+  }
+  if (x->sort == EDF__A_POWER) {
+    if (!edf__constant(l, x->in, &k) || !edf__constant(l, x->in->next, &power)) return 0;
+    *to = pow(k, power);
+    return 1;
+  }
+  if (x->sort == EDF__A_CALL && edf__functions[x->which].number) {
+    if (!edf__constant(l, x->in, &k)) return 0;
+    *to = edf__functions[x->which].number(k);
+    return 1;
+  }
+  if (x->sort != EDF__A_SUM && !product) return 0;
+  for (int i = 0; product && i < l->m.e.n_letter; i++) {
+    if (!(x->over >> i & 1)) continue;
+    if (l->n_mask || l->m.extent[i] <= 0) return 0;
+    *to *= (double)l->m.extent[i];
+  }
+  if (!product) *to = 0;
+  for (const edf__expr *i = x->in; i; i = i->next) {
+    if (!edf__constant(l, i, &k)) return 0;
+    if (product) *to = i->below ? *to / k : *to * k;
+    else *to += k;
+  }
+  return 1;
+}
+/* ---- An expression becomes nodes. A value is a tensor with its indices; without a node it is
+   zero: what a recurrence reads before its first time. */
+typedef struct { edf_node *node; int n, index[EDF_MAX_RANK]; } edf__value;
+
+static edf__value edf__value_of(edf__statement *l, edf__expr *x);
+
+static edf__value edf__value_with(const edf__statement *l, edf_node *node, unsigned has) {
+  edf__value v = { node, 0, { 0 } };
+  for (int i = 0; i < l->m.e.n_letter; i++) {
+    if (!(has >> i & 1)) continue;
+    if (v.n == EDF_MAX_RANK)
+      edf__syntax(&l->m.e.scan, l->m.e.ref->name, "more than %d indices", EDF_MAX_RANK);
+    v.index[v.n++] = i;
+  }
+  return v;
+}
+static unsigned edf__value_has(const edf__value *v) {
+  unsigned has = 0;
+  for (int d = 0; d < v->n; d++) has |= 1u << v->index[d];
+  return has;
+}
+static const char *edf__value_letters(const edf__statement *l, const edf__value *v) {
+  edf__text text = { { 0 }, 0 };
+  for (int d = 0; d < v->n; d++) {
+    const edf__letter *c = &l->m.e.letter[v->index[d]];
+    edf__put(&text, "%s%s", d ? "," : "[", c->name);
+  }
+  return edf__fmt("%s]", text.at);
+}
+
+static edf_node *edf__counted(const edf__statement *l, const edf_op *is, edf_node *x, double n,
+                              int rank) {
+  edf__site at = l->slide->site;
+  at.op = is->name;
+  edf_node *y = edf__with_number(&at, is, x != NULL, &x, (edf_real)n);
+  ((edf_real *)edf_state(y, 2 * sizeof(edf_real)))[1] = (edf_real)rank;
+  return edf__add_compnode(y);
+}
+static edf__value edf__number_value(const edf__statement *l, double n) {
+  return edf__value_with(l, edf__counted(l, &edf__number_op, NULL, n, 0), 0);
+}
+
+/* An index, or its extent: of the batch that of a tensor. */
+static edf__value edf__index_value(const edf__statement *l, const edf__expr *x) {
+  const edf__equation *e = &l->m.e;
+  int extent = x->number > 0;
+  edf_node *t = NULL;
+  double d = (double)l->m.extent[x->which];
+  for (int f = 1; d == 0 && f < e->n_ref && !t; f++)
+    for (int k = 0; l->of[f] && k < e->ref[f].rank; k++)
+      if (edf__alone(e, &e->ref[f].place[k]) == x->which) { t = l->of[f]; d = k; }
+  return edf__value_with(l, edf__counted(l, extent ? &edf__extent_op : &edf__index_op, t, d,
+                                         !extent), edf__expr_has(l, x));
+}
+
+/* ---- An equation that is put together. Its indices are those of the line that are in use. */
+typedef struct {
+  edf__statement *l;
+  edf__equation e;
+  edf_node *in[EDF__MAX_REF];
+  int zero, n_before[2];                 /* a factor of the last term is; what was before it  */
+} edf__making;
+
+static void edf__make_place(edf__making *to, edf__place *p) {
+  const edf__equation *from = &to->l->m.e;
+  edf__place old = *p;
+  memset(p->factor, 0, sizeof p->factor);
+  for (int i = 0; i < from->n_letter; i++) {
+    const edf__letter *c = &from->letter[i];
+    if (!old.factor[i]) continue;
+    if (to->l->fixed >> i & 1) p->constant += old.factor[i] * to->l->at[i];
+    else p->factor[edf__letter_of(&to->e, c->name)] = old.factor[i];
+  }
+}
+
+/* x is NULL for the left side. */
+static void edf__make_ref(edf__making *to, edf__ref r, edf_node *x) {
+  edf__equation *e = &to->e;
+  int k = 0;
+  for (int d = 0; d < r.rank; d++) edf__make_place(to, &r.place[d]);
+  while (k < e->n_operand && to->in[k] != x) k++;
+  if (x && k == e->n_operand) to->in[e->n_operand++] = x;
+  r.operand = x ? k : -1;
+  if (e->n_ref == EDF__MAX_REF) edf__syntax(&e->scan, r.name, "this line is too long");
+  *edf__next_ref(e) = r;
+}
+
+static edf__ref edf__value_ref(const edf__statement *l, const edf__value *v) {
+  edf__ref r = *l->m.e.ref;
+  memset(r.place, 0, sizeof r.place);
+  r.rank = v->n;
+  for (int d = 0; d < v->n; d++) {
+    r.place[d].factor[v->index[d]] = 1;
+    r.place[d].at = r.name;
+  }
+  if (v->node) r.name = v->node->name;
+  return r;
+}
+static void edf__make_value(edf__making *to, const edf__value *v) {
+  to->zero |= !v->node;
+  if (v->node) edf__make_ref(to, edf__value_ref(to->l, v), v->node);
+}
+
+static edf__making edf__begin_equation(edf__statement *l, const edf__ref *left) {
+  edf__making to;
+  memset(&to, 0, sizeof to);
+  to.l = l;
+  to.e.scan = l->m.e.scan;
+  edf__make_ref(&to, *left, NULL);
+  for (int i = 0; i < to.e.n_letter; i++) to.e.letter[i].left = 1;
+  return to;
+}
+static edf__term *edf__begin_term(edf__making *to, const char *at) {
+  edf__term term = { 1, to->e.n_ref, 0, at };
+  if (to->e.n_term == EDF__MAX_REF) edf__syntax(&to->e.scan, at, "this line is too long");
+  to->e.term[to->e.n_term] = term;
+  to->zero = 0;
+  to->n_before[0] = to->e.n_operand;
+  to->n_before[1] = to->e.n_letter;
+  return &to->e.term[to->e.n_term++];
+}
+/* One of numbers alone still needs a tensor; one of zero goes. */
+static void edf__end_term(edf__making *to, edf__term *t) {
+  if (to->zero) {
+    to->e.n_ref = t->first;
+    to->e.n_operand = to->n_before[0];
+    to->e.n_letter = to->n_before[1];
+    to->e.n_term--;
+    return;
+  }
+  edf__value one = { NULL, 0, { 0 } };
+  if (to->e.n_ref == t->first) {
+    one = edf__number_value(to->l, 1);
+    edf__make_value(to, &one);
+  }
+  t->n = to->e.n_ref - t->first;
+  if (t->n > EDF_MAX_FACTOR)
+    edf__syntax(&to->e.scan, t->at, "a product has at most %d factors", EDF_MAX_FACTOR);
+}
+
+/* Bounds for the indices that may read outside, and for those whose extent this equation alone
+   would not know. */
+static void edf__make_bounds(edf__making *to) {
+  const edf__statement *l = to->l;
+  edf__einsum m;
+  edf_node y;
+  memset(&m, 0, sizeof m);
+  memset(&y, 0, sizeof y);
+  y.op = l->slide->site.op;
+  y.file = l->slide->site.file;
+  y.line = l->slide->site.line;
+  y.in = to->in;
+  y.state = &m;
+  for (int outside = 1; outside >= 0; outside--)
+    for (int k = 0; k < to->e.n_letter; k++) {
+      edf__letter *c = &to->e.letter[k];
+      int i = edf__index_for(&l->m.e, c->name), sums = 0;
+      for (int f = 1; outside && f < to->e.n_ref; f++)
+        for (int d = 0; d < to->e.ref[f].rank; d++) {
+          const edf__place *p = &to->e.ref[f].place[d];
+          const edf_node *x = to->in[to->e.ref[f].operand];
+          int alone = edf__alone(&to->e, p);
+          sums |= alone == k ? x->dim[d] != l->m.extent[i] : p->factor[k] && alone < 0;
+        }
+      m.e = to->e;
+      if (!outside) edf__find_extents(&y);
+      if (l->m.extent[i] <= 0 || c->bound) continue;
+      if (outside ? sums && (l->m.e.letter[i].bound || l->to) : m.extent[k] != l->m.extent[i])
+        c->bound = (int)l->m.extent[i];
+    }
+}
+static edf_node *edf__end_equation(edf__making *to) {
+  edf__site at = to->l->slide->site;
+  at.op = "Einsum";
+  if (!to->e.n_term) return NULL;
+  edf__make_bounds(to);
+  return edf__equation_node(&at, EDF__SUM, &to->e, to->e.n_operand, to->in);
+}
+
+/* The left side = a, or a b. */
+static edf_node *edf__copied(edf__statement *l, const edf__ref *left, const edf__value *a,
+                             const edf__value *b) {
+  edf__making to = edf__begin_equation(l, left);
+  edf__term *t = edf__begin_term(&to, left->name);
+  edf__make_value(&to, a);
+  if (b) edf__make_value(&to, b);
+  edf__end_term(&to, t);
+  edf_node *y = edf__end_equation(&to);
+  return y ? edf__inner(y) : NULL;
+}
+static edf__value edf__combined(edf__statement *l, unsigned has, const edf__value *a,
+                                const edf__value *b) {
+  edf__value y = edf__value_with(l, NULL, has);
+  edf__ref left = edf__value_ref(l, &y);
+  y.node = edf__copied(l, &left, a, b);
+  return y;
+}
+
+/* y[has] = a + sign b */
+static edf__value edf__two_terms(edf__statement *l, unsigned has, const edf__value *a,
+                                 const edf__value *b, int sign) {
+  edf__value y = edf__value_with(l, NULL, has);
+  edf__ref left = edf__value_ref(l, &y);
+  edf__making to = edf__begin_equation(l, &left);
+  for (int k = 0; k < 2; k++) {
+    edf__term *t = edf__begin_term(&to, left.name);
+    edf__ref r = edf__value_ref(l, k ? b : a);
+    for (int d = 0; d < r.rank; d++)     /* what y lacks is read at 0                         */
+      if (~has & edf__place_has(&r.place[d]))
+        memset(r.place[d].factor, 0, sizeof r.place->factor);
+    edf__make_ref(&to, r, k ? b->node : a->node);
+    t->number = k ? sign : 1;
+    edf__end_term(&to, t);
+  }
+  y.node = edf__inner(edf__end_equation(&to));
+  return y;
+}
+
+/* ---- Tensors. One of the recurrence that runs is its node of that time, without the place. */
+static void edf__drop_axes(edf__ref *r, const edf__statement *by) {
+  for (int d = r->rank - 1; d >= 0; d--)
+    for (int k = 0; k < by->n_loop; k++)
+      if (by->axis[k] == d)
+        memmove(r->place + d, r->place + d + 1, (size_t)(--r->rank - d) * sizeof *r->place);
+}
+/* How many times, and the node of one; that before the first and that behind the last count. */
+static ptrdiff_t edf__times_of(const edf__statement *l, int k) {
+  return l->m.extent[l->loop[k]] + l->shift[k];
+}
+static edf_node **edf__step_at(const edf__statement *l, const int *time) {
+  ptrdiff_t at = 0;
+  for (int k = 0; k < l->n_loop; k++) {
+    ptrdiff_t T = edf__times_of(l, k);
+    if (time[k] < -1 || time[k] > T) return NULL;
+    at = at * (T + 2) + time[k] + 1;
+  }
+  return &l->step[at];
+}
+
+static edf__statement *edf__running(const edf__statement *l, const edf__ref *r) {
+  edf__statement *by = edf__line_of(l->slide, r->name);
+  return by && !by->y && by->step ? by : NULL;
+}
+
+static edf_node *edf__tensor_now(const edf__statement *l, int f, edf__ref *r) {
+  const edf__statement *by = edf__running(l, r);
+  int time[EDF__LOOPS];
+  if (!by) return l->of[f];
+  for (int k = 0; k < by->n_loop; k++) {
+    const edf__place *p = &r->place[by->axis[k]];
+    time[k] = p->constant;
+    for (int i = 0; i < l->m.e.n_letter; i++) time[k] += p->factor[i] * l->at[i];
+    if (edf__place_has(p) & ~l->fixed)
+      edf__syntax(&l->m.e.scan, p->at, "%s is computed step by step here: expected one time of "
+                  "it", r->name);
+  }
+  edf__drop_axes(r, by);
+  edf_node **step = edf__step_at(by, time);
+  return step ? *step : NULL;
+}
+static int edf__reads_group(const edf__statement *l, const edf__expr *x) {
+  int found = x->sort == EDF__A_TENSOR && edf__running(l, &l->m.e.ref[x->which]);
+  for (const edf__expr *k = x->in; k; k = k->next) found |= edf__reads_group(l, k);
+  return found;
+}
+
+/* ---- Sums of products. What is a number now goes into the term's number. */
+static int edf__by_value(const edf__expr *x) {
+  int found = 0;
+  for (const edf__expr *p = x ? x->in : NULL; p; p = p->next) found |= p->sort != EDF__A_GROUP;
+  return found;
+}
+
+static void edf__make_product(edf__making *to, edf__expr *x, double *number);
+
+static void edf__make_factor(edf__making *to, edf__expr *x, double *number) {
+  edf__statement *l = to->l;
+  double k;
+  if (edf__constant(l, x, &k)) { *number = x->below ? *number / k : *number * k; return; }
+  if (x->sort == EDF__A_SUM && !x->in->next && !x->below && !x->in->over) {
+    edf__make_product(to, x->in, number);
+    return;
+  }
+  if (x->sort == EDF__A_TENSOR && !x->below && !edf__by_value(x)) {
+    edf__ref r = l->m.e.ref[x->which];
+    edf_node *t = edf__tensor_now(l, x->which, &r);
+    to->zero |= !t;
+    if (t) edf__make_ref(to, r, t);
+    return;
+  }
+  edf__value v = edf__value_of(l, x);
+  const edf__site *at = &l->slide->site;
+  if (x->below && v.node) v.node = edf_pow_at(at->file, at->line, v.node, -1);
+  edf__make_value(to, &v);
+}
+static void edf__make_product(edf__making *to, edf__expr *x, double *number) {
+  *number *= x->number;
+  for (edf__expr *f = x->in; f; f = f->next) edf__make_factor(to, f, number);
+}
+
+/* An index that a product sums, and no factor has, counts: sum_i 1 is I. */
+static void edf__make_counts(edf__making *to, const edf__expr *p, edf__term *t) {
+  const edf__statement *l = to->l;
+  unsigned has = 0;
+  for (int f = t->first; f < to->e.n_ref; f++) has |= edf__ref_has(&to->e.ref[f]);
+  for (int i = 0; i < l->m.e.n_letter; i++) {
+    edf__expr extent = { EDF__A_NAME, p->at, 1, i, 0, 0, 0, 0, NULL, NULL, NULL };
+    int k = 0;
+    while (k < to->e.n_letter && strcmp(to->e.letter[k].name, l->m.e.letter[i].name)) k++;
+    if (!(p->over >> i & 1) || (has >> k & 1)) continue;
+    if (l->m.extent[i] > 0) { t->number *= (double)l->m.extent[i]; continue; }
+    edf__value v = edf__index_value(l, &extent);
+    edf__make_value(to, &v);
+  }
+}
+
+/* s<=t multiplies a product that sums one of the two, and the line's entries that have both. */
+static void edf__make_masks(edf__making *to, unsigned sums, unsigned left) {
+  for (edf__mask *m = to->l->mask; m < to->l->mask + to->l->n_mask; m++) {
+    unsigned pair = 1u << m->index | 1u << m->limit;
+    if (!(sums & pair) && (left & pair) != pair) continue;
+    edf__value v = edf__value_of(to->l, m->test);
+    edf__make_value(to, &v);
+  }
+}
+
+static void edf__make_term(edf__making *to, edf__expr *p, unsigned left) {
+  edf__term *t = edf__begin_term(to, p->at);
+  int product = p->sort == EDF__A_PRODUCT;
+  if (product) edf__make_product(to, p, &t->number);
+  else edf__make_factor(to, p, &t->number);
+  edf__make_masks(to, product ? p->over : 0, left);
+  if (product && !to->zero) edf__make_counts(to, p, t);
+  edf__end_term(to, t);
+}
+
+/* In a recurrence the terms that do not read it are one equation, for all times at once. */
+static edf__value edf__early_terms(edf__statement *l, edf__expr *sum) {
+  unsigned has = 0, fixed = l->fixed;
+  int n = 0, work = 0;
+  l->fixed = 0;
+  for (const edf__expr *p = sum->in; p; p = p->next) {
+    if (edf__reads_group(l, p)) continue;
+    has |= edf__expr_has(l, p);
+    work |= n++ || (p->in && (p->in->next || p->in->sort != EDF__A_TENSOR));
+  }
+  edf__value y = edf__value_with(l, sum->early, has);
+  if (work && !sum->early) {
+    edf__ref left = edf__value_ref(l, &y);
+    edf__making to = edf__begin_equation(l, &left);
+    for (edf__expr *p = sum->in; p; p = p->next)
+      if (!edf__reads_group(l, p)) edf__make_term(&to, p, 0);
+    sum->early = y.node = edf__called(edf__end_equation(&to), "_in");
+  }
+  l->fixed = fixed;
+  return y;
+}
+
+/* x with this left side; `bounded`: what bounds by an index exclude there is 0. */
+static edf_node *edf__sum_node(edf__statement *l, edf__expr *x, const edf__ref *left,
+                               unsigned bounded) {
+  edf__making to = edf__begin_equation(l, left);
+  edf__value early = { NULL, 0, { 0 } };
+  if (l->fixed && x->sort == EDF__A_SUM) early = edf__early_terms(l, x);
+  if (early.node) {
+    edf__term *t = edf__begin_term(&to, x->at);
+    edf__make_value(&to, &early);
+    edf__end_term(&to, t);
+  }
+  for (edf__expr *p = x->sort == EDF__A_SUM ? x->in : x; p; p = p == x ? NULL : p->next)
+    if (!early.node || edf__reads_group(l, p)) edf__make_term(&to, p, bounded);
+  return edf__end_equation(&to);
+}
+static edf__value edf__sum_value(edf__statement *l, edf__expr *x, unsigned has) {
+  edf__value y = edf__value_with(l, NULL, has);
+  edf__ref left = edf__value_ref(l, &y);
+  y.node = edf__sum_node(l, x, &left, 0);
+  if (y.node) edf__inner(y.node);
+  return y;
+}
+
+/* ---- Lookup: y[b,t,j] = x[k[b,t],j], the gradient scattered back. Scatter, by value on the
+   left: y[k[b],j] += x[b,j], the gradient looked up. Entries are those of y, of a Scatter x's;
+   the table is the other. */
+typedef struct {
+  int scatters, rank;                    /* of the table                                      */
+  edf__place place[EDF_MAX_RANK];        /* of the table, in the indices of the entries       */
+  int by[EDF_MAX_RANK];                  /* the operand that gives this place, or 0           */
+  int index[EDF__MAX_REF][EDF_MAX_RANK]; /* of an operand's dimensions; -1: none              */
+  int extent[EDF_MAX_RANK];              /* of y; 0: an operand's, which follows the batch    */
+} edf__lookup;
+
+static void edf__lookup_shape(edf_node *y) {
+  const edf__lookup *k = (const edf__lookup *)y->state;
+  memcpy(y->dim, k->extent, sizeof y->dim);
+  for (int o = 0; !k->scatters && o < y->n_in; o++)
+    for (int d = 0; d < y->in[o]->rank; d++)
+      if (k->index[o][d] >= 0) y->dim[k->index[o][d]] = y->in[o]->dim[d];
+}
+
+/* Where entry i lies in the table. */
+static size_t edf__lookup_at(const edf_node *y, size_t i) {
+  const edf__lookup *k = (const edf__lookup *)y->state;
+  const edf_node *entries = k->scatters ? y->in[0] : y, *table = k->scatters ? y : y->in[0];
+  size_t at[EDF_MAX_RANK], where = 0;
+  for (int d = entries->rank - 1; d >= 0; i /= (size_t)entries->dim[d--])
+    at[d] = i % (size_t)entries->dim[d];
+  for (int d = 0; d < table->rank; d++) {
+    const edf_node *v = y->in[k->by[d]];
+    size_t row = 0, dim = (size_t)table->dim[d];
+    ptrdiff_t n = k->place[d].constant;
+    for (int j = 0; j < entries->rank; j++) n += k->place[d].factor[j] * (ptrdiff_t)at[j];
+    for (int j = 0; k->by[d] && j < v->rank; j++)
+      row = row * (size_t)v->dim[j] + at[k->index[k->by[d]][j]];
+    where = where * dim + (k->by[d] ? edf__class_in(y, v, row, dim) : (size_t)n);
+  }
+  return where;
+}
+
+/* How many entries lie together in both. */
+static size_t edf__lookup_run(const edf_node *y) {
+  const edf__lookup *k = (const edf__lookup *)y->state;
+  const edf_node *entries = k->scatters ? y->in[0] : y;
+  int last = entries->rank - 1, row = k->rank - 1, alone;
+  if (last < 0 || row < 0) return 1;
+  alone = !k->by[row] && k->place[row].factor[last] == 1;
+  for (int d = 0; d < row; d++) alone &= !k->place[d].factor[last];
+  for (int o = 1; o < y->n_in; o++)
+    for (int d = 0; d < y->in[o]->rank; d++) alone &= k->index[o][d] != last;
+  return alone ? (size_t)entries->dim[last] : 1;
+}
+
+static void edf__add_entries(const edf_node *y, edf_real *entries, edf_real *table, size_t n,
+                             int to_table) {
+  size_t run = edf__lookup_run(y);
+  for (size_t i = 0; i < n; i += run) {
+    edf_real *there = table + edf__lookup_at(y, i), *here = entries + i;
+    edf__add_scaled(to_table ? there : here, to_table ? here : there, (ptrdiff_t)run, 1, 0);
+  }
+}
+static void edf__lookup_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  memset(y->value, 0, y->size * sizeof *y->value);
+  edf__add_entries(y, y->value, x->value, y->size, 0);
+}
+static void edf__lookup_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  if (x->grad) edf__add_entries(y, y->grad, x->grad, y->size, 1);
+}
+static void edf__scatter_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  memset(y->value, 0, y->size * sizeof *y->value);
+  edf__add_entries(y, x->value, y->value, x->size, 1);
+}
+static void edf__scatter_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  if (x->grad) edf__add_entries(y, x->grad, y->grad, x->size, 0);
+}
+static const edf_op edf__lookup_op = { "Lookup", edf__lookup_shape, edf__lookup_forward,
+  edf__lookup_backward, NULL, NULL, NULL, 0, 0 };
+static const edf_op edf__scatter_op = { "Scatter", edf__lookup_shape, edf__scatter_forward,
+  edf__scatter_backward, NULL, NULL, NULL, 0, 0 };
+
+/* Tensor x of the line: looked up in its table, or, without one, where `entries` go. */
+static edf_node *edf__look_up(edf__statement *l, edf__expr *x, const edf__value *entries,
+                              edf_node *table) {
+  edf__lookup k;
+  edf_node *in[EDF__MAX_REF] = { table ? table : entries->node };
+  const edf__ref *r = &l->m.e.ref[x->which];
+  int n = 1, of[EDF_MAX_INDEX];
+  memset(&k, 0, sizeof k);
+  memset(of, -1, sizeof of);
+  k.scatters = !table;
+  k.rank = r->rank;
+  for (int j = 0; j < entries->n; j++) {
+    of[entries->index[j]] = j;
+    if (table) k.extent[j] = (int)l->m.extent[entries->index[j]];
+  }
+  for (int d = 0; d < r->rank; d++) {
+    int i = edf__alone(&l->m.e, &r->place[d]);
+    k.place[d].constant = r->place[d].constant;
+    for (int j = 0; j < l->m.e.n_letter; j++)
+      if (l->fixed >> j & 1) k.place[d].constant += r->place[d].factor[j] * l->at[j];
+      else if (r->place[d].factor[j]) k.place[d].factor[of[j]] = r->place[d].factor[j];
+    k.index[0][d] = i < 0 ? -1 : of[i];
+    if (!table) k.extent[d] = i < 0 ? 0 : (int)l->m.extent[i];
+  }
+  for (edf__expr *p = x->in; p; p = p->next) {
+    if (p->sort == EDF__A_GROUP) continue;
+    edf__value w = edf__value_of(l, p);
+    k.by[p->place] = n;
+    k.index[0][p->place] = -1;
+    if (!table) k.extent[p->place] = edf__classes_of(l, p);
+    for (int d = 0; d < w.n; d++) k.index[n][d] = of[w.index[d]];
+    in[n++] = w.node;
+  }
+  const edf__site *at = &l->slide->site;
+  edf_node *y = edf__computed(table ? &edf__lookup_op : &edf__scatter_op, at->file, at->line, n,
+                              in);
+  *(edf__lookup *)edf_state(y, sizeof k) = k;
+  y->rank = table ? entries->n : r->rank;
+  y->letters = edf__copy(&edf.computed, edf__value_letters(l, entries));
+  return edf__add_compnode(y);
+}
+
+/* A tensor as it stands: itself, or an equation, or a lookup. */
+static edf__value edf__tensor_value(edf__statement *l, edf__expr *x) {
+  edf__ref r = l->m.e.ref[x->which];
+  edf__value v = { edf__tensor_now(l, x->which, &r), 0, { 0 } };
+  int plain = v.node != NULL;
+  if (v.node && edf__by_value(x)) {
+    edf__value y = edf__value_with(l, NULL, edf__expr_has(l, x));
+    y.node = edf__look_up(l, x, &y, v.node);
+    return y;
+  }
+  for (int d = 0; d < r.rank && v.node; d++) {
+    int i = edf__alone(&l->m.e, &r.place[d]);
+    plain &= i >= 0 && !(l->fixed >> i & 1) && !(edf__value_has(&v) >> i & 1)
+             && l->m.extent[i] == (v.node->batched >> d & 1 ? 0 : v.node->dim[d]);
+    if (plain) v.index[v.n++] = i;
+  }
+  return plain || !v.node ? v : edf__sum_value(l, x, edf__expr_has(l, x));
+}
+
+/* ---- Functions over indices. "y[a,B]": a spec, where the capitals are what one goes over. */
+static const char *edf__spec_of(const edf__value *v, unsigned over, const edf__mask *mask) {
+  edf__text spec = { { 0 }, 0 };
+  int s = 0, t = 0;
+  edf__put(&spec, "y");
+  for (int d = 0; d < v->n; d++) {
+    edf__put(&spec, "%s%c", d ? "," : "[", (over >> v->index[d] & 1 ? 'A' : 'a') + d);
+    if (mask && v->index[d] == mask->index) s = d;
+    if (mask && v->index[d] == mask->limit) t = d;
+  }
+  return edf__fmt(mask ? "%s] | %c<=%c" : "%s]", spec.at, 'A' + s, 'a' + t);
+}
+
+static edf__value edf__negative(edf__statement *l, edf__value v) {
+  edf__value minus = edf__number_value(l, -1);
+  return edf__combined(l, edf__value_has(&v), &v, &minus);
+}
+/* Minus infinity where the bound does not hold. */
+static edf__value edf__masked(edf__statement *l, edf__expr *test, const edf__value *v) {
+  const edf__site *at = &l->slide->site;
+  edf__value m = edf__value_of(l, test);
+  m.node = edf_log_at(at->file, at->line, m.node);
+  return edf__two_terms(l, edf__value_has(v) | edf__value_has(&m), v, &m, 1);
+}
+
+/* The rows lie behind the indices that stay. */
+static edf__value edf__argmax_value(edf__statement *l, const edf__expr *x,
+                                    const edf__value *v) {
+  edf__value y = edf__value_with(l, NULL, edf__value_has(v) & ~x->over), rows = y;
+  edf__site at = l->slide->site;
+  for (int i = 0; i < l->m.e.n_letter; i++) if (x->over >> i & 1) rows.index[rows.n++] = i;
+  edf__ref left = edf__value_ref(l, &rows);
+  edf_node *in = edf__copied(l, &left, v, NULL);
+  at.op = "ArgMax";
+  edf_real order = x->which == EDF__ARGMAX_OVER ? 1 : -1;
+  y.node = edf__with_number(&at, &edf__argmax_op, 1, &in, order);
+  y.node->row_dims = (char)(rows.n - y.n);
+  edf__add_compnode(y.node);
+  return y;
+}
+
+static edf_node *edf__over_node(const edf__site *at, const edf__expr *x, const char *spec,
+                                edf_node *v) {
+  switch (x->which) {
+    case EDF__VARIANCE_OVER: return edf_variance_over_at(at->file, at->line, spec, v);
+    case EDF__SOFTMAX_OVER: return edf_softmax_over_at(at->file, at->line, spec, v);
+    case EDF__LOG_SOFTMAX_OVER: return edf_log_softmax_over_at(at->file, at->line, spec, v);
+    case EDF__NORMALIZE_OVER:
+      return edf_normalize_over_at(at->file, at->line, spec, v, (edf_real)x->number);
+    default: return edf_max_over_at(at->file, at->line, spec, v);
+  }
+}
+
+static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
+  edf__mask *mask = NULL;
+  int kind = x->which, softmax = kind == EDF__SOFTMAX_OVER, least = kind == EDF__MIN_OVER;
+  edf__value v = edf__value_of(l, x->in), y;
+  for (edf__mask *m = l->mask; m < l->mask + l->n_mask; m++)
+    if (x->over >> m->index & 1) mask = m;
+  if (!v.node) return v;
+  unsigned has = edf__value_has(&v), want = has | x->over;
+  if (mask && softmax) want |= 1u << mask->limit;
+  if (has != want) v = edf__combined(l, want, &v, NULL);
+  if (least) v = edf__negative(l, v);
+  if (mask && !softmax) v = edf__masked(l, mask->test, &v);
+  if (kind == EDF__ARGMAX_OVER || kind == EDF__ARGMIN_OVER) return edf__argmax_value(l, x, &v);
+  y = v;
+  y.node = edf__over_node(&l->slide->site, x, edf__spec_of(&v, x->over, softmax ? mask : NULL),
+                          v.node);
+  if (!edf__reduces(x)) {
+    if (!edf__is(y.node, EDF_IS_EQUATION))
+      y.node->letters = edf__copy(&edf.computed, edf__value_letters(l, &y));
+    return y;
+  }
+  for (int d = y.n = 0; d < v.n; d++)
+    if (!(x->over >> v.index[d] & 1)) y.index[y.n++] = v.index[d];
+  return least ? edf__negative(l, y) : y;
+}
+
+/* ---- ln of a softmax, and of a sum of exp, are stable as a LogSoftmax. */
+static edf_node *edf__log_softmax_of(const edf_node *P) {
+  edf__value rows = { P->in[0], P->rank, { 0 } };
+  unsigned over = 0;
+  for (int d = 0; d < P->rank; d++) {
+    rows.index[d] = d;
+    if (d >= P->rank - P->row_dims) over |= 1u << d;
+  }
+  const char *spec = edf__spec_of(&rows, over, NULL);
+  edf_node *y = edf_log_softmax_over_at(P->file, P->line, spec, P->in[0]);
+  y->letters = P->letters;
+  return y;
+}
+
+/* ln sum_k exp(s[k]) = s[0] - logsoftmax(s)[0] */
+static edf__value edf__log_sum(edf__statement *l, const edf__expr *p) {
+  edf__value s = edf__value_of(l, p->in->in), q = s;
+  if (!s.node || (p->over & ~edf__value_has(&s))) { s.node = NULL; return s; }
+  const edf__site *at = &l->slide->site;
+  const char *spec = edf__spec_of(&s, p->over, NULL);
+  q.node = edf_log_softmax_over_at(at->file, at->line, spec, s.node);
+  return edf__two_terms(l, edf__value_has(&s) & ~p->over, &s, &q, -1);
+}
+
+static int edf__is_alone(const edf__expr *p) {
+  return p->number == 1 && !p->over && p->in && !p->in->next && !p->in->below;
+}
+static edf__value edf__log_value(edf__statement *l, edf__expr *x) {
+  edf__value none = { NULL, 0, { 0 } };
+  while (x->sort == EDF__A_SUM && !x->in->next && edf__is_alone(x->in)) x = x->in->in;
+  if (x->sort == EDF__A_TENSOR) {
+    edf_node *P = l->of[x->which];
+    if (!P || !edf__is(P, EDF_IS_SOFTMAX) || P->classes || P->causal) return none;
+    l->of[x->which] = edf__log_softmax_of(P);
+    none = edf__tensor_value(l, x);
+    l->of[x->which] = P;
+    return none;
+  }
+  const edf__expr *p = x->in;
+  if (x->sort != EDF__A_SUM || p->next || !p->over || l->n_mask) return none;
+  if (!(p->number == 1) || !p->in || p->in->next || p->in->sort != EDF__A_CALL) return none;
+  return edf__functions[p->in->which].node == edf_exp_at ? edf__log_sum(l, p) : none;
+}
+
+/* ---- Functions, powers, and all expressions. */
+/* With these indices, or the last of them: the rest repeats. */
+static edf__value edf__wide_value(edf__statement *l, edf__expr *x, unsigned has) {
+  edf__value v = edf__value_of(l, x), all = edf__value_with(l, NULL, has);
+  if (!v.node) v = edf__number_value(l, 0);
+  int first = all.n - v.n;
+  if (!memcmp(v.index, all.index + first, (size_t)v.n * sizeof *v.index)) return v;
+  return edf__combined(l, has, &v, NULL);
+}
+
+static edf__value edf__call_value(edf__statement *l, edf__expr *x) {
+  const edf__site *at = &l->slide->site;
+  edf__unary *f = edf__functions[x->which].node;
+  double rate;
+  edf__value v = { NULL, 0, { 0 } };
+  if (x->which == EDF__MIN_OF || x->which == EDF__MAX_OF) {
+    edf__value b = edf__wide_value(l, x->in->next, edf__expr_has(l, x));
+    v = edf__wide_value(l, x->in, edf__expr_has(l, x));
+    v.node = (x->which == EDF__MIN_OF ? edf_min_at : edf_max_at)(at->file, at->line, v.node,
+                                                               b.node);
+    return edf__value_with(l, v.node, edf__expr_has(l, x));
+  }
+  if (f == edf_log_at) v = edf__log_value(l, x->in);
+  if (v.node) return v;
+  v = edf__value_of(l, x->in);
+  if (!v.node) v = edf__number_value(l, 0);
+  if (x->which == EDF__SIGN_OF) {        /* [x > 0] - [x < 0] = 2 [x >= 0] - 1 but at 0       */
+    edf_node *up = edf__counted(l, &edf__test_op, v.node, 4, 0);
+    edf_node *down = edf__counted(l, &edf__test_op, v.node, 1, 0);
+    v.node = edf_sub_at(at->file, at->line, up, down);
+  } else if (x->which == EDF__DROPOUT_OF) {
+    if (!edf__constant(l, x->in->next, &rate))
+      edf__syntax(&l->m.e.scan, x->in->next->at, "the rate is a number");
+    v.node = edf_dropout_at(at->file, at->line, v.node, rate);
+  } else v.node = f(at->file, at->line, v.node);
+  return v;
+}
+
+static edf__value edf__power_value(edf__statement *l, edf__expr *x) {
+  const edf__site *at = &l->slide->site;
+  double p;
+  if (!edf__constant(l, x->in->next, &p))
+    edf__syntax(&l->m.e.scan, x->in->next->at, "a power is a number, or a bracket without "
+                "tensors");
+  edf__value v = edf__value_of(l, x->in);
+  if (!v.node) return v;
+  v.node = p == 2 ? edf_square_at(at->file, at->line, v.node)
+                  : edf_pow_at(at->file, at->line, v.node, (edf_real)p);
+  return v;
+}
+
+static edf__value edf__value_of(edf__statement *l, edf__expr *x) {
+  edf__value v;
+  double k;
+  if (edf__constant(l, x, &k)) return edf__number_value(l, k);
+  switch (x->sort) {
+    case EDF__A_TENSOR: return edf__tensor_value(l, x);
+    case EDF__A_NAME: return edf__index_value(l, x);
+    case EDF__A_CALL: return edf__call_value(l, x);
+    case EDF__AN_OVER: return edf__over_value(l, x);
+    case EDF__A_POWER: return edf__power_value(l, x);
+    case EDF__A_TEST:
+      v = edf__value_of(l, x->in);
+      v.node = edf__counted(l, &edf__test_op, v.node, x->which, 0);
+      return v;
+    default: break;
+  }
+  const edf__expr *p = x->sort == EDF__A_SUM ? x->in : x;
+  if (!(x->sort == EDF__A_SUM && p->next) && edf__is_alone(p)) return edf__value_of(l, p->in);
+  return edf__sum_value(l, x, edf__expr_has(l, x));
+}
+/* ---- A line's node. */
+static edf_node *edf__line_node(edf__statement *l, edf__expr *x, edf__ref left) {
+  unsigned bounded = edf__ref_has(&left), pair = 0;
+  const edf__expr *p = x->in;
+  double number;
+  int scatters = edf__by_value(l->where), several;
+  if (l->fixed) edf__drop_axes(&left, l);
+  for (int k = 0; k < l->n_mask; k++) pair = 1u << l->mask[k].index | 1u << l->mask[k].limit;
+  several = l->adds && p->next && (edf__expr_has(l, x) & ~edf__ref_has(&left));
+  int function = !p->next && edf__is_alone(p) && p->in->sort != EDF__A_TENSOR
+                 && (!pair || (bounded & pair) != pair || p->in->sort == EDF__AN_OVER);
+  if (!scatters && !several && (!function || edf__constant(l, x, &number)))
+    return edf__sum_node(l, x, &left, bounded);
+  edf__value v = several ? edf__sum_value(l, x, edf__expr_has(l, x) | edf__ref_has(&left))
+                         : edf__value_of(l, x);
+  if (!v.node) return NULL;
+  if (scatters) return edf__look_up(l, l->where, &v, NULL);
+  int same = v.n == left.rank && v.node == edf.compnodes[edf.n_compnodes - 1];
+  for (int d = 0; same && d < v.n; d++)
+    same = edf__alone(&l->m.e, &left.place[d]) == v.index[d];
+  return same ? v.node : edf__copied(l, &left, &v, NULL);
+}
+
+/* f ; g: one behind the other along the place on the left that is a sum of capitals, J+K. */
+static edf_node *edf__joined_line(edf__statement *l) {
+  edf_node *part[EDF_MAX_INDEX];
+  edf__ref left = *l->m.e.ref;
+  unsigned all = l->left;
+  int d = 0, n = 0, i = 0, used = 0;
+  while (d < left.rank && edf__alone(&l->m.e, &left.place[d]) >= 0) d++;
+  if (d == left.rank)
+    edf__syntax(&l->m.e.scan, left.name, "';' joins along a place on the left that is a sum of "
+                "indices, one for each part: h[b,J+K]");
+  const edf__place sum = left.place[d];
+  for (edf__expr *x = l->right; x; x = x->next) {
+    for (; i < l->m.e.n_letter && used >= sum.factor[i]; i++) used = 0;
+    if (i == l->m.e.n_letter)
+      edf__syntax(&l->m.e.scan, x->at, "there are more parts than indices in the sum");
+    used++;
+    memset(left.place[d].factor, 0, sizeof sum.factor);
+    left.place[d].factor[i] = 1;
+    l->left = edf__ref_has(&left);
+    part[n++] = edf__line_node(l, x, left);
+  }
+  l->left = all;
+  edf__value names = { NULL, 0, { 0 } };
+  while (names.n < left.rank) {
+    names.index[names.n] = edf__alone(&l->m.e, &left.place[names.n]);
+    names.n++;
+  }
+  return edf__joined(&l->slide->site, left.rank, d, edf__value_letters(l, &names), n, part);
+}
+
+static void edf__name_as(edf_node *y, const edf__ref *left) {
+  if (y) y->name = edf__copy(&edf.computed, left->name);
+}
+static edf_node *edf__whole_line(edf__statement *l) {
+  const edf__ref *left = l->m.e.ref;
+  edf_node *y = l->right->next ? edf__joined_line(l) : edf__line_node(l, l->right, *left);
+  edf__name_as(y, left);
+  return y;
+}
+
+/* ---- Recurrences: which lines run step by step, and over what. Line n, and those from the
+   first that reads it, are a group, with the groups that they overlap. */
+static int edf__reads_line(const edf__slide *all, int k, int f, const edf__statement *by) {
+  const edf__ref *r = &all->line[k].m.e.ref[f];
+  return !all->line[k].entry && !by->entry && edf__line_of(all, r->name) == by;
+}
+
+static void edf__find_group(edf__slide *all, int n) {
+  int from = n + 1, to = n + 1;
+  for (int k = n; k >= 0; k--)
+    for (int f = 1; f < all->line[k].m.e.n_ref; f++)
+      if (edf__reads_line(all, k, f, &all->line[n])) from = k;
+  for (int k = from; k < to; k++) {
+    const edf__statement *l = &all->line[k];
+    if (l->to > to) to = l->to;
+    if (l->to && l->from < from) k = from = l->from;
+  }
+  for (int k = from; k < to; k++) {
+    all->line[k].from = from;
+    all->line[k].to = to;
+  }
+}
+
+/* The index of a place that is t, t-1 or t+1; else -1. */
+static int edf__time_index(const edf__statement *l, const edf__place *place) {
+  edf__place p = *place;
+  p.constant = 0;
+  return edf__alone(&l->m.e, &p);
+}
+
+/* Index `name` runs step by step in all lines of the group. */
+static void edf__add_loop(edf__slide *all, const edf__statement *by, const char *name,
+                          int back) {
+  for (edf__statement *l = all->line + by->from; l < all->line + by->to; l++) {
+    const edf__ref *left = l->m.e.ref;
+    int d = 0, known = 0, i = edf__index_for(&l->m.e, name), n = l->n_loop;
+    if (l->entry) continue;
+    while (d < left->rank && (i < 0 || edf__time_index(l, &left->place[d]) != i)) d++;
+    if (d == left->rank)
+      edf__syntax(&l->m.e.scan, left->name, "this line is in a recurrence over %s: expected "
+                  "that index on the left", name);
+    for (int k = 0; k < n; k++) known |= l->loop[k] == i;
+    if (known) continue;
+    if (n == EDF__LOOPS)
+      edf__syntax(&l->m.e.scan, left->name, "a recurrence runs over at most two indices");
+    l->axis[n] = d;
+    l->back[n] = back;
+    l->shift[n] = left->place[d].constant > 0 ? left->place[d].constant : 0;
+    l->loop[l->n_loop++] = i;
+  }
+}
+
+/* The offset of a place against that of the line that it reads; 0: none. */
+static int edf__offset_of(const edf__statement *l, const edf__place *p,
+                          const edf__statement *by, int d) {
+  const edf__place *left = &by->m.e.ref->place[d];
+  int i = edf__time_index(by, left), j = edf__time_index(l, p);
+  if (i < 0 || j < 0 || edf__index_for(&l->m.e, by->m.e.letter[i].name) != j) return 0;
+  return p->constant - left->constant;
+}
+
+/* The first index that is offset in all reads of line n; without one, all that are in some. */
+static void edf__find_loops(edf__slide *all, int n) {
+  edf__statement *by = &all->line[n];
+  const edf__ref *left = by->m.e.ref;
+  int offset[EDF_MAX_RANK] = { 0 }, misses[EDF_MAX_RANK] = { 0 }, above = 0, in_all = 0;
+  const edf__ref *first = NULL;
+  for (int k = by->from; k <= n; k++)
+    for (int f = 1; f < all->line[k].m.e.n_ref; f++) {
+      const edf__statement *l = &all->line[k];
+      const edf__ref *r = &l->m.e.ref[f];
+      if (!edf__reads_line(all, k, f, by)) continue;
+      if (r->rank != left->rank)
+        edf__syntax(&l->m.e.scan, r->name, "expected %d indices, as on its left", left->rank);
+      if (!first) { first = r; above = k < n; }
+      for (int d = 0; d < r->rank; d++) {
+        int o = edf__offset_of(l, &r->place[d], by, d);
+        if (o) offset[d] = o;
+        misses[d] += !o;
+      }
+    }
+  for (int d = 0; d < left->rank; d++) in_all |= offset[d] && !misses[d];
+  for (int d = 0, done = 0; d < left->rank && !done; d++) {
+    if (!offset[d] || (in_all && misses[d])) continue;
+    edf__add_loop(all, by, by->m.e.letter[edf__time_index(by, &left->place[d])].name,
+                  offset[d] > 0);
+    done = in_all;
+  }
+  if (first && !by->n_loop)
+    edf__syntax(&by->m.e.scan, first->name, above ? "%s is computed below, and read here at no "
+                "other time" : "%s is read on its own line at no other time: expected one, as "
+                "in h[b,t-1,j]", left->name);
+}
+
+/* ---- Tensors, extents and new parameters of some lines. In a group an index that stands in a
+   place is as long as on the left of the tensor's line. */
+static void edf__know_tensors(edf__statement *l) {
+  for (int f = 1; f < l->m.e.n_ref; f++) {
+    const edf__ref *r = &l->m.e.ref[f];
+    const edf__statement *by = edf__line_of(l->slide, r->name);
+    if (by && !by->y && (!l->to || by->from != l->from || by->to != l->to))
+      edf__syntax(&l->m.e.scan, r->name, "%s is computed below", r->name);
+    l->of[f] = by ? by->y : edf__newest(r->name);
+  }
+}
+
+static int edf__share_extents(edf__statement *l, const edf__ref *r, edf__statement *by) {
+  int changed = 0;
+  for (int d = 0; d < r->rank && d < by->m.e.ref->rank; d++) {
+    int i = edf__time_index(l, &r->place[d]), o = edf__time_index(by, &by->m.e.ref->place[d]);
+    if (i < 0 || o < 0) continue;
+    ptrdiff_t *a = &l->m.extent[i], *b = &by->m.extent[o];
+    if ((*a < 0) == (*b < 0)) continue;
+    changed = 1;
+    if (*a < 0) *a = *b;
+    else *b = *a;
+  }
+  return changed;
+}
+
+static void edf__prepare(edf__slide *all, int from, int to) {
+  for (edf__statement *l = all->line + from; l < all->line + to; l++) {
+    edf__know_tensors(l);
+    edf__solve_extents(l);
+  }
+  for (int changed = 1; changed;) {
+    changed = 0;
+    for (edf__statement *l = all->line; l < all->line + all->n; l++)
+      for (int f = l->entry ? 0 : 1; f < (l->entry ? 1 : l->m.e.n_ref); f++) {
+        const edf__ref *r = &l->m.e.ref[f];
+        edf__statement *by = edf__line_of(all, r->name);
+        if (by && by >= all->line + from && by < all->line + to)
+          changed |= edf__share_extents(l, r, by);
+      }
+  }
+  for (edf__statement *l = all->line + from; l < all->line + to; l++)
+    for (const edf__expr *x = l->right; x; x = x->next) {
+      edf__set_groups(l, x);
+      edf__new_parameters(l, x, 0, 0);
+    }
+  for (edf__statement *l = all->line + from; l < all->line + to; l++)
+    if (l->where) edf__set_groups(l, l->where);
+}
+
+/* ---- Running them. */
+static void edf__begin_steps(edf__statement *l) {
+  size_t n = 1;
+  for (int k = 0; k < l->n_loop; k++) {
+    const char *c = l->m.e.letter[l->loop[k]].name;
+    if (l->m.extent[l->loop[k]] <= 0)
+      edf__syntax(&l->m.e.scan, c, "the number of steps has to be known: give it after a bar, "
+                  "| %s<n", c);
+    n = edf__times(n, (size_t)edf__times_of(l, k) + 2);
+  }
+  l->step = (edf_node **)edf__alloc(&edf.computed, edf__times(n, sizeof *l->step));
+}
+
+/* A line with a number at a time gives what h is there: h[b,-1,j] = z[b,j]. With numbers at
+   other places too, F[0,0] = 1, it is 0 elsewhere. */
+static void edf__give_entry(edf__statement *by, edf__statement *l) {
+  edf__ref left = *l->m.e.ref, whole = *by->m.e.ref;
+  int time[EDF__LOOPS] = { 0, 0 }, single = 0;
+  if (left.rank != whole.rank)
+    edf__syntax(&l->m.e.scan, left.name, "expected %d indices, as below", whole.rank);
+  for (int k = 0; k < by->n_loop; k++) time[k] = left.place[by->axis[k]].constant;
+  edf_node **step = edf__step_at(by, time);
+  if (!step) edf__syntax(&l->m.e.scan, left.name, "there is no such time");
+  edf__drop_axes(&left, by);
+  edf__drop_axes(&whole, by);
+  edf__ref from = whole;                 /* read one further, as a sum: so outside is 0       */
+  for (int d = 0; d < left.rank; d++) {
+    if (edf__place_has(&left.place[d])) continue;
+    left.place[d].constant++;
+    single = from.place[d].constant = 1;
+  }
+  *step = edf__line_node(l, l->right, left);
+  if (!single) return;
+  edf__making to = edf__begin_equation(by, &whole);
+  edf__term *t = edf__begin_term(&to, left.name);
+  edf__make_ref(&to, from, *step);
+  edf__end_term(&to, t);
+  *step = edf__inner(edf__end_equation(&to));
+}
+
+static void edf__run_steps(edf__slide *all, int from, int to, int k, int *time) {
+  const edf__statement *last = &all->line[to - 1];
+  int T = k < last->n_loop ? (int)last->m.extent[last->loop[k]] : 0;
+  for (int t = 0; t < T; t++) {
+    time[k] = last->back[k] ? T - 1 - t : t;
+    edf__run_steps(all, from, to, k + 1, time);
+  }
+  for (edf__statement *l = all->line + from; k == last->n_loop && l < all->line + to; l++) {
+    if (l->entry) continue;
+    int at[EDF__LOOPS] = { 0, 0 };
+    for (int i = 0; i < l->n_loop; i++) {
+      l->fixed |= 1u << l->loop[i];
+      l->at[l->loop[i]] = time[i];
+      at[i] = time[i] + l->shift[i];
+    }
+    edf_node **y = edf__step_at(l, at);
+    if (!*y) *y = edf__whole_line(l);
+    l->fixed = 0;
+  }
+}
+
+/* The tensor of all times: of loop k on, at the times of those around it. */
+static edf_node *edf__all_times(edf__statement *l, int k, int *time) {
+  int T = (int)edf__times_of(l, k), axis = l->axis[k];
+  edf_node **part = (edf_node **)edf__alloc(&edf.computed, (size_t)T * sizeof *part);
+  edf_node *some = NULL;
+  edf__value names = { NULL, 0, { 0 } };
+  for (int t = 0; t < T; t++) {
+    time[k] = t;
+    part[t] = k + 1 < l->n_loop ? edf__all_times(l, k + 1, time) : *edf__step_at(l, time);
+    if (part[t]) some = part[t];
+  }
+  if (!some) edf__syntax(&l->m.e.scan, l->m.e.ref->name, "all of it stays 0");
+  edf__value zero = { NULL, 0, { 0 } };
+  for (int t = 0; t < T; t++) {
+    if (part[t]) continue;
+    if (!zero.node) zero = edf__number_value(l, 0);
+    part[t] = edf_mul_at(l->slide->site.file, l->slide->site.line, some, zero.node);
+  }
+  for (int d = 0; d < l->m.e.ref->rank; d++) {
+    int gone = 0;
+    for (int n = 0; n < k; n++) gone |= l->axis[n] == d;
+    if (gone && d < l->axis[k]) axis--;
+    if (!gone) names.index[names.n++] = edf__time_index(l, &l->m.e.ref->place[d]);
+  }
+  const char *letters = edf__value_letters(l, &names);
+  edf_node *y = edf__joined(&l->slide->site, names.n, axis, letters, T, part);
+  edf__free(part);
+  return y;
+}
+
+static void edf__recur(edf__slide *all, int from, int to) {
+  int time[EDF__LOOPS] = { 0, 0 };
+  edf__statement *end = all->line + all->n;
+  for (edf__statement *e = all->line; e < end; e++)
+    if (e->entry) edf__prepare(all, (int)(e - all->line), (int)(e - all->line) + 1);
+  edf__prepare(all, from, to);
+  for (edf__statement *l = all->line + from; l < all->line + to; l++)
+    if (!l->entry) edf__begin_steps(l);
+  for (edf__statement *e = all->line; e < end; e++) {
+    const edf__ref *r = e->m.e.ref;
+    edf__statement *by = edf__line_of(all, r->name);
+    if (e->entry && by && by->from == from && by->to == to) edf__give_entry(by, e);
+  }
+  edf__run_steps(all, from, to, 0, time);
+  for (edf__statement *l = all->line + from; l < all->line + to; l++) {
+    if (l->entry) continue;
+    l->y = edf__all_times(l, 0, time);
+    edf__name_as(l->y, l->m.e.ref);
+  }
+}
+
+/* ---- The text. Lines of one name that add to it are added up at the last; one with a number
+   on the left, beside a line without, gives entries. */
+static int edf__same_left(const edf__statement *a, const edf__statement *b) {
+  return !strcmp(a->m.e.ref->name, b->m.e.ref->name);
+}
+static void edf__mark_entries(edf__slide *all) {
+  for (edf__statement *l = all->line; l < all->line + all->n; l++) {
+    int number = 0, other = 0;
+    for (int d = 0; d < l->m.e.ref->rank; d++) {
+      int by_value = 0;
+      for (edf__expr *k = l->where->in; k; k = k->next) by_value |= k->place == d;
+      number |= !by_value && !edf__place_has(&l->m.e.ref->place[d]);
+    }
+    for (edf__statement *o = all->line; o < all->line + all->n; o++)
+      other |= o != l && edf__same_left(l, o);
+    l->entry = number && other && !l->adds;
+  }
+}
+static void edf__add_lines(edf__slide *all, edf__statement *last) {
+  const edf__site *at = &all->site;
+  const edf__ref *r = last->m.e.ref;
+  edf_node *sum = NULL;
+  if (edf__line_of(all, r->name) != last) return;
+  for (edf__statement *l = all->line; l <= last; l++)
+    if (!l->entry && edf__same_left(l, last))
+      sum = sum ? edf_add_at(at->file, at->line, sum, l->y) : l->y;
+  last->y = sum;
+  edf__name_as(sum, r);
+}
+
+static void edf__read_lines(edf__slide *all) {
+  edf__scan s = all->scan;
+  size_t lines = 1;
+  for (const char *c = s.text; *c; c++) lines += *c == '\n';
+  all->line = (edf__statement *)edf__alloc(&edf.computed, lines * sizeof *all->line);
+  for (;;) {
+    while (edf__peek(&s) == '\n') s.at++;
+    if (!*s.at) break;
+    edf__read_line(all, &s);
+  }
+  if (!all->n) edf__fail_at(&all->site, "the text has no equation");
+}
+
+static edf_node *edf__run_slide(edf__slide *all) {
+  edf__read_lines(all);
+  edf__mark_entries(all);
+  for (int k = 0; k < all->n; k++) edf__bind_line(&all->line[k]);
+  for (int k = 0; k < all->n; k++) edf__find_group(all, k);
+  for (int k = all->n - 1; k >= 0; k--) edf__find_group(all, k);
+  for (int k = 0; k < all->n; k++) edf__find_loops(all, k);
+  for (int k = 0; k < all->n; k++) {
+    edf__statement *l = &all->line[k];
+    if (l->entry) continue;
+    if (l->to) {
+      k = l->to - 1;
+      edf__recur(all, l->from, l->to);
+    } else {
+      edf__prepare(all, k, k + 1);
+      l->y = edf__whole_line(l);
+      edf__add_lines(all, l);
+    }
+  }
+  const edf__ref *last = all->line[all->n - 1].m.e.ref;
+  return edf__line_of(all, last->name)->y;
+}
+
+/* The text is built whole or not at all: see edf__stop. */
+static void edf__begin_whole(void) {
+  edf__n_before[0] = edf.n_inputs;
+  edf__n_before[1] = edf.n_parameters;
+  edf__n_before[2] = edf.n_compnodes;
+  edf__together = 1;
+}
+
+edf_node *edf_equations_at(const char *file, int line, const char *format, ...) {
+  edf__site site = { "Equations", file, line };
+  edf__slide all;
+  va_list args;
+  memset(&all, 0, sizeof all);
+  all.site = site;
+  if (!format) edf__fail_at(&site, "the text is NULL");
+  va_start(args, format);
+  int n = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  char *text = (char *)edf__alloc(&edf.computed, (size_t)n + 1);
+  va_start(args, format);
+  vsnprintf(text, (size_t)n + 1, format, args);
+  va_end(args);
+  edf__plain(text);
+  edf__join_lines(text);
+  all.scan = edf__scan_of(&site, "text", text, (int)strlen(text), n, "\t");
+  edf__begin_whole();
+  edf_node *y = edf__run_slide(&all);
+  edf__together = 0;
+  return y;
+}
+
+edf_node *edf_find(const char *name) {
+  edf_node *x = name ? edf__newest(name) : NULL;
+  if (!x) edf__fail("edf_find: no tensor is called %s", name ? name : "NULL");
+  return x;
 }
 EDF__C_END
 #endif
@@ -9389,6 +11491,7 @@ typedef edf_recurrent_state RecurrentState;
 #define LSTM            edf_lstm
 #define Unroll          edf_unroll
 #define Recurrence      edf_recurrence
+#define Equations       edf_equations
 #define Momentum        edf_momentum
 #define AdaGrad         edf_adagrad
 #define RMSProp         edf_rmsprop

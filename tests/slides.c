@@ -1,0 +1,336 @@
+/* Whole slides: what each line of the course computes, with its gradients; the layers' numbers
+   from the same equations as text; and what is said of a mistake in one.
+
+   Built as: float double none sanitized */
+#include "wrong_programs.h"
+#include <unistd.h>
+
+static void fill(edf_real *x, size_t n, double from) {
+  for (size_t i = 0; i < n; i++) x[i] = (edf_real)(from + 0.5 * sin((double)i * 1.3 + from));
+}
+
+/* "x[b,4] W[3,4] k[b]=5": with the batch an Input, of class numbers where they are counted. */
+static void declare(const char *list, int batch) {
+  static edf_real fed[16][512];
+  int n = 0;
+  while (*list) {
+    size_t length = strcspn(list, " ="), classes = 0;
+    const char *decl = edf_fmt("%.*s", (int)length, list);
+    list += length;
+    if (*list == '=') classes = (size_t)strtol(list + 1, (char **)&list, 10);
+    list += strspn(list, " ");
+    edf_real *x = fed[n++];
+    for (size_t i = 0; classes && i < 512; i++) x[i] = (edf_real)(i * 7 % 11 % classes);
+    if (!classes) fill(x, 512, 0.6 + 0.1 * n);
+    if (strstr(decl, "[b") || classes) {
+      Input *in = edf_input("%s", decl);
+      if (!classes) edf_want_grad(in);
+      edf_feed(in, x, strstr(decl, "[b") ? batch : in->rank ? in->dim[0] : 1);
+    } else {
+      Parameter *p = edf_parameter("%s", decl);
+      memcpy(p->value, x, p->size * sizeof *x);
+      edf_push(p);
+    }
+  }
+}
+
+/* ---- Gradients of what the course writes: by number of its list, where it has one. */
+static const struct { const char *tensors, *text; } lines[] = {
+  { "x[5] y[5]", "z = x[I] y[I]" },
+  { "W[3,5] x[5]", "y[i] = W[i,J] x[J]" },
+  { "B[4,3] C[4,5]", "A[i,j] = B[K,i] C[K,j]" },
+  { "x[5] y[4]", "z[i,j] = x[i] y[j]" },
+  { "x y", "u = x^2\nv = y^2\nr = u + v\nL = sqrt(r)" },
+  { "x[b,5] W[3,5]", "y[b,i] = tanh( W[i,J] x[b,J] )" },
+  { "x[b,5]", "h[b,j] = sig( W0[j,I] x[b,I] - C0[j] ) | j<4" },
+  { "s[b,4] y[b]=4", "P[b,k] = softmax_k s[b,k]\nloss[b] = -ln P[b,y[b]]\nL = (1/B) sum_b loss[b]" },
+  { "s[b,4]", "Z[b] += exp(s[b,j])\np[b,j] = exp(s[b,j])/Z[b]" },
+  { "x[b,2] a", "g[b] = sig(100 (x[b,0] + x[b,1] - 1.5) / 50) a" },
+  { "Phi[4] x[4] y", "L = (Phi[J] x[J] - y)^2" },
+  { "x[b,6,6,2]", "L'[b,x,y,j] = σ( W[DX,DY,I,j] x[b,x+DX,y+DY,I] − B[j] ) | DX<3, DY<3, j<4" },
+  { "L[b,4,4,2]", "Lp[b,x+1,y+1,i] = L[b,x,y,i]" },
+  { "L[b,4,4,2]", "Lp[b,x,y,i] = L[b,x-1,y-1,i] | x<6, y<6" },
+  { "L[b,6,6,2] W[2,2,2,3]", "M[b,x,y,j] = W[DX,DY,I,j] L[b,2*x+DX,2*y+DY,I]" },
+  { "x[b,6,6,2]", "L'[b,x,y,i] = max_{dx,dy} x[b,2*x+dx,2*y+dy,i] | dx<2, dy<2" },
+  { "x[b,6,6,2]", "L'[b,x,y,i] = (1/4) sum_{dx,dy} x[b,2*x+dx,2*y+dy,i] | dx<2, dy<2" },
+  { "L[b,6,6,2]", "M[b,x,y,dx,dy,i] = L[b,x+dx,y+dy,i] | dx<3, dy<3\n"
+    "O[b,x,y,j] = M[b,x,y,DX,DY,I] W[(DX,DY,I),j] | j<4" },
+  { "L[b,3,3,2]", "M[b,(x,y,c)] = L[b,x,y,c]" },
+  { "L[4,4,3]", "M[x,y,n] = 1/4 (L[2x,2y,n] + L[2x+1,2y,n] + L[2x,2y+1,n] + L[2x+1,2y+1,n])" },
+  { "x[3,3,2] W[2,2,4,2]", "L'[2*x+DX,2*y+DY,i] = W[DX,DY,i,J] x[x,y,J]" },
+  { "L[4,4,2] G[2,2,3]", "h[x,y,J+K] = L[x,y,J] ; G[floor(x/2),floor(y/2),K]" },
+  { "A[b,3] C[b,2]", "L'[b,J+K] = A[b,J] ; C[b,K]" },
+  { "A[b,3] C[b,3]", "L'[b,2J] = A[b,J] ; C[b,J]" },
+  { "w[b,4]=7", "x[b,t,j] = e[w[b,t],j] | w<7, j<5" },
+  { "w[b,6]=7 e[7,3]", "L1[b,t,i] = sig( W[DT,J,i] e[w[b,2t+DT],J] - B[i] ) | DT<2, i<4" },
+  { "x[b,4,3]", "h[b,t,j] = σ( Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j] ) | j<5" },
+  { "x[b,4,3] z[b,5]", "h[b,-1,j] = z[b,j]\n"
+    "h[b,t,j] = tanh( Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j] )" },
+  { "x[b,4,3]", "h[b,t,j] = tanh( V[j,I] h[b,t+1,I] + W[j,K] x[b,t,K] ) | j<3" },
+  { "W[4,3,3] z[3]", "x[0,i] = z[i]\nx[t+1,i] = W[t,i,J] x[t,J] | t<4" },
+  { "x[b,4]", "h[l,b,j] = tanh(W[l,j,I] h[l-1,b,I]) | l<3\nh[-1,b,j] = x[b,j]" },
+  { "x[3,4]", "h[l,t,j] = tanh(A[l,j,I] h[l-1,t,I] + C[l,j,I] h[l,t-1,I]) | l<2\n"
+    "h[-1,t,j] = x[t,j]" },
+  { "x[b,3,4]", "G[b,t,j] = σ(Wg[j,I] h[b,t-1,I] + Vg[j,K] x[b,t,K] - Bg[j]) | j<3\n"
+    "R[b,t,j] = tanh(Wr[j,I] h[b,t-1,I] + Vr[j,K] x[b,t,K] - Br[j])\n"
+    "h[b,t,j] = G[b,t,j] h[b,t-1,j] + (1 - G[b,t,j]) R[b,t,j]" },
+  { "e[6,3] h[b,4,3]", "P[b,t,w] = softmax_w e[w,I] h[b,t,I]\nH = -sum_{b,t,w} P[b,t,w] ln P[b,t,w]" },
+  { "P[6,5] y[3]=5", "F[0,0] = 1\nF[n,t] = P[t,0] F[n,t-1] + P[t,y[n]] F[n-1,t-1] | n<3\n"
+    "loss = -ln F[2,5]" },
+  { "L[b,4,6]", "Q[b,k,t,i] = WQ[k,i,J] L[b,t,J] | k<2, i<3\nK[b,k,t,i] = WK[k,i,J] L[b,t,J] | k<2, i<3\n"
+    "V[b,k,t,i] = WV[k,i,J] L[b,t,J] | k<2, i<3\n"
+    "α[b,k,t1,t2] = softmax_t2 (1/sqrt I) Q[b,k,t1,I] K[b,k,t2,I] | t2<=t1\n"
+    "H[b,k,t,i] = α[b,k,t,T] V[b,k,T,i]\nL'[b,t,j] = W0[j,(K,I)] H[b,K,t,I] | j<6" },
+  { "al[2,3,4,4]", "u = (1/(K T1 (L-1))) sum_{k,t1,l} min(3, sum_t2 al[l,k,t1,t2] (t1-t2)^2)" },
+  { "x[b,4]", "mu[j] = (1/B) x[B,j]\ns[j] = (1/(B-1)) sum_b (x[b,j]-mu[j])^2\n"
+    "x'[b,j] = (x[b,j]-mu[j])/sqrt(s[j])" },
+  { "x[b,4]", "m[b] = mean_i x[b,i]\nv[b] = variance_i x[b,i]\n"
+    "y[b,i] = A[i] (x[b,i] - m[b]) / sqrt(v[b] + 1e-5) + B[i]" },
+  { "x[b,6]", "y[b,i] = normalize_i(x[b,i], 1e-3)" },
+  { "x[b,4] m[4]", "y[b,i] = tanh( W[i,J] m[J] x[b,J] ) | i<3" },
+  { "mu[b,4] sg[b,4] eps[b,4]", "z[b,i] = mu[b,i] + sg[b,i] eps[b,i]\n"
+    "KL = 1/2 sum_{b,i} (z[b,i]^2 + sg[b,i]^2 - 1 - ln sg[b,i]^2)" },
+  { "L[2,2,4] C[6,4]", "k[x,y] = argmin_k sum_i (L[x,y,i] - C[k,i])^2\nh[x,y,i] = C[k[x,y],i] L[x,y,i]" },
+  { "sN[3,4] sE[4,4]", "Z[0,y] = exp(sN[0,y])\n"
+    "Z[t,y] = exp(sN[t,y]) sum_c Z[t-1,c] exp(sE[c,y])\nlnZ = ln sum_y Z[2,y]" },
+  { "s[b,4]", "L[b] = ln sum_j exp(s[b,j])" },
+  { "v[5] a[5]=3", "o[a[i]] += v[i] | a<3\nz = o[I] o[I]" },
+  { "x[b,5]", "y[b] = sum_i 1[x[b,i] > 0.5] x[b,i]" },
+  { "x[5]", "c[t] = sum_s x[s]^2 | s<=t, t<5" },
+  { "x[5]", "c[t] = mean_s x[s] | s<=t, t<5\ny = c[1] + c[4]" },
+  { "x[5]", "c[t] = max_s x[s] | s<=t, t<5" },
+  { "x[5] y[5]", "A[i,j] = x[i] y[j] | j<=i" },
+  { "y[4,5] mu[5]", "z[k,t] = B[k,I] (y[t,I] − mu[I]) | k<3" },
+  { "s[b,4] W[4,2]", "y[b,j] += W[i,j] s[b,i]\ny[b,j] -= W[0,j] s[b,0]\nz[b] = y[b,J] y[b,J]" },
+  { "s[3,4] W[4,2]", "for b,i,j: y[b,j] += W[i,j] s[b,i]" },
+  { "s[b,4]", "y[b,j] = s[b,j] / sum_k s[b,k]^2" },
+  { "s[b,4]", "y[b] = (sum_k s[b,k]^2)^(1/2)" },
+  { "x[b,6]", "y[b] = min_i x[b,i] + max(x[b,0], 0.5) abs(x[b,1] - 2)" },
+  { "x[b,3] z[b,3]", "y[b,i] = exp(x[b,i]) sin x[b,i] + cos(z[b,i]) x[b,i]^3" },
+  { "x[b,3]", "y[b,i] = relu(x[b,i] - 0.2) gelu(x[b,i]) softplus(x[b,i])   # a comment\n"
+    "z[b,i] = y[b,i]\n  + x[b,i]\n  - 1" },
+};
+
+static void gradients_of_lines(void) {
+  for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+    edf_seed(k);
+    declare(lines[k].tensors, 3);
+    CompNode *y = edf_equations("%s", lines[k].text);
+    Forward();
+    FILE *out = stdout;
+    fflush(out);
+    int keep = dup(1);
+    if (!freopen("/dev/null", "w", stdout)) abort();
+    double error = edf_gradcheck(y);
+    fflush(stdout);
+    dup2(keep, 1);
+    close(keep);
+    CHECK(error < (sizeof(edf_real) == 8 ? 1e-5 : 0.1), "%g in\n%s", error, lines[k].text);
+    edf_clear();
+  }
+}
+
+/* ---- The layers' numbers and gradients, from the same parameters and the same lines. */
+static void same(const char *what, CompNode *a, CompNode *b) {
+  Forward();
+  CHECK(a->rank == b->rank && a->size == b->size, "%s: %zu and %zu numbers", what, a->size, b->size);
+  for (size_t i = 0; i < a->size && i < b->size; i++)
+    CLOSE(a->value[i], b->value[i], 1e-5, 1e-5);
+  static edf_real grad[2][4096];
+  for (int turn = 0; turn < 2; turn++) {
+    size_t n = 0;
+    Backward(turn ? b : a);
+    for (int p = 0; p < edf.n_parameters; p++) {
+      const edf_real *g = edf_grad(edf.parameters[p]);
+      for (size_t i = 0; i < edf.parameters[p]->size && n < 4096; i++) grad[turn][n++] = g[i];
+    }
+  }
+  for (size_t i = 0; i < 4096; i++) CLOSE(grad[0][i], grad[1][i], 1e-5, 1e-4);
+  edf_clear();
+}
+
+static void attention_as_lines(void) {
+  declare("x[b,5,6]", 2);
+  AttentionParams Phi = edf_attention_params(6, 2);
+  edf_name(Phi.wq, "WQ"); edf_name(Phi.wk, "WK"); edf_name(Phi.wv, "WV"); edf_name(Phi.wo, "WO");
+  CompNode *y = CausalAttention(Phi, edf_find("x"));
+  same("attention", y, edf_equations(
+    "q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n"
+    "k[b,t,h,d] = WK[I,h,d] x[b,t,I]\n"
+    "v[b,t,h,d] = WV[I,h,d] x[b,t,I]\n"
+    "P[b,h,t,s] = softmax_s (1/sqrt D) q[b,t,h,D] k[b,s,h,D] | s<=t\n"
+    "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]\n"
+    "y[b,t,j] = WO[H,D,j] o[b,t,H,D]"));
+}
+
+static void lstm_as_lines(void) {
+  declare("x[b,5,3]", 2);
+  LSTMParams Phi = edf_lstm_params(3, 4);
+  edf_name(Phi.wx, "Wx"); edf_name(Phi.wh, "Wh"); edf_name(Phi.b, "B");
+  CompNode *y = Unroll(Phi, edf_find("x"));
+  same("lstm", y, edf_equations(
+    "G[b,t,k,j] = σ(Wh[I,k,j] h[b,t-1,I] + Wx[K,k,j] x[b,t,K] - B[k,j]) | k<3\n"
+    "R[b,t,j] = tanh(Wh[I,3,j] h[b,t-1,I] + Wx[K,3,j] x[b,t,K] - B[3,j])\n"
+    "c[b,t,j] = G[b,t,0,j] c[b,t-1,j] + G[b,t,1,j] R[b,t,j]\n"
+    "h[b,t,j] = G[b,t,2,j] tanh c[b,t,j]"));
+}
+
+static void losses_as_lines(void) {
+  declare("x[b,3] y[b]=5", 4);
+  AffineParams Phi = edf_affine_params(3, 5);
+  edf_name(Phi.w, "W"); edf_name(Phi.b, "B");
+  CompNode *ell = SoftmaxLogLoss(Affine(Phi, edf_find("x")), edf_find("y"));
+  same("loss", ell, edf_equations("P[b,k] = softmax_k (W[I,k] x[b,I] - B[k])\n"
+                                  "loss[b] = -ln P[b,y[b]]"));
+}
+
+static void recurrence_as_lines(void) {
+  declare("x[b,5,3] V[4,4] W[4,3] B[4]", 2);
+  Parameter *V = edf_find("V"), *W = edf_find("W"), *B = edf_find("B");
+  const char *text = "h[b,t,j] = tanh(V[j,I] h[b,t-1,I] + W[j,K] x[b,t,K] - B[j])";
+  CompNode *y = Recurrence(text, V, W, edf_find("x"), B);
+  same("recurrence", y, edf_equations("%s", text));
+}
+
+/* ---- Numbers that a few lines of C give. */
+static void numbers_of_lines(void) {
+  declare("x[b,4] P[6,5] y[3]=5", 3);
+  const edf_real *x = edf_find("x")->value, *p = edf_find("P")->value;
+  CompNode *c = edf_equations("c[b,t] = sum_s s x[b,s] | s<=t, t<4");
+  CompNode *n = edf_equations("n[b,i] = B x[b,i] / I - i");
+  CompNode *F = edf_equations("F[0,0] = 1\nF[m,t] = P[t,0] F[m,t-1] + P[t,y[m]] F[m-1,t-1] | m<3");
+  Forward();
+  x = edf_find("x")->value;
+  for (int b = 0; b < 3; b++)
+    for (int t = 0; t < 4; t++) {
+      double sum = 0;
+      for (int s = 0; s <= t; s++) sum += s * (double)x[b * 4 + s];
+      CLOSE(c->value[b * 4 + t], sum, 1e-6, 1e-5);
+      CLOSE(n->value[b * 4 + t], 3 * (double)x[b * 4 + t] / 4 - t, 1e-6, 1e-5);
+    }
+  double f[3][6] = { { 1 } };
+  for (int t = 1; t < 6; t++)
+    for (int m = 0; m < 3; m++) {
+      int k = (int)edf_find("y")->value[m];
+      f[m][t] = (double)p[t * 5] * f[m][t - 1];
+      if (m) f[m][t] += (double)p[t * 5 + k] * f[m - 1][t - 1];
+    }
+  for (int i = 0; i < 18; i++) CLOSE(F->value[i], f[i / 6][i % 6], 1e-6, 1e-5);
+  edf_clear();
+}
+
+/* The seed slide, Greek letters and all: made once, trained, made again, of other batches. */
+static void the_seed_slide(void) {
+  static edf_real x[12 * 16], y[12];
+  double first = 0, last = 0;
+  fill(x, sizeof x / sizeof *x, 0.5);
+  for (int b = 0; b < 12; b++) y[b] = (edf_real)(b % 10);
+  Input *in = edf_input("x[b,16]"), *label = edf_input("y[b]");
+  const char *text = "h[b,j] = σ(W0[j,I] x[b,I] − b0[j])    | j<8  \n"
+                     "s[b,ŷ] = W1[ŷ,J] h[b,J] − b1[ŷ]       | ŷ<10 \n"
+                     "P[b,ŷ] = softmax_ŷ s[b,ŷ]                    \n"
+                     "loss[b] = -ln P[b,y[b]]                        ";
+  CompNode *loss = edf_equations("%s", text);
+  CHECK(edf.n_parameters == 4, "%d parameters", edf.n_parameters);
+  CHECK(edf_find("W0")->dim[0] == 8 && edf_find("W0")->dim[1] == 16, "W0");
+  double deviation = 0;
+  for (int i = 0; i < 128; i++) deviation += pow((double)edf_find("W0")->value[i], 2);
+  CLOSE(deviation / 128, 1.0 / 16, 0.02, 0);
+  for (int j = 0; j < 8; j++) CHECK(edf_find("b0")->value[j] == 0, "a threshold");
+  for (int step = 0; step < 300; step++) {
+    int batch = step % 3 == 2 ? 12 : 5;
+    edf_feed(in, x, batch);
+    edf_feed(label, y, batch);
+    Forward();
+    last = edf_mean_value(loss);
+    if (!step) first = last;
+    Backward(loss);
+    SGD((edf_real)0.5);
+    if (step != 150) continue;
+    edf_clear_compnodes();
+    loss = edf_equations("%s", text);
+    CHECK(edf.n_parameters == 4, "%d parameters, made again", edf.n_parameters);
+  }
+  CHECK(last < 0.5 * first, "the loss goes from %g to %g", first, last);
+  edf_clear();
+}
+
+/* input and parameter lines, and the parameters that a line Phi lists. */
+static void declared_in_the_text(void) {
+  edf_equations("input x[b,3], k[b]\nparameter V[3,4]\nΦ = (W, B)\n"
+                "h[b,i] = W[i,J] V[K,J] x[b,K] - B[i] | i<2");
+  CHECK(edf.n_inputs == 2 && edf.n_parameters == 3, "%d inputs, %d parameters", edf.n_inputs,
+        edf.n_parameters);
+  edf_equations("input x[b,3]\nh[b,i] = W[i,J] V[K,J] x[b,K] - B[i]");
+  CHECK(edf.n_inputs == 2 && edf.n_parameters == 3, "made again");
+  edf_clear();
+}
+
+/* ---- Mistakes: what is said, and that the graph stays as it was. */
+#define AT "hw1.c:9: Equations: "
+static const struct { const char *tensors, *text, *message; } wrong[] = {
+  { "s[b,4]", "y[b] = exp(s[b,J])",
+    AT "y[b] = exp(s[b,J])\n"
+    "                               ^\n"
+    "  J is summed nowhere: here no two factors have it; write sum_J, or (1/J) for its mean" },
+  { "W[3,4] x[4] V[3,4]", "y[j] = W[j,I] x[I] σ(V[j,I] x[I])", "one sum over I, or two?" },
+  { "h[b,5]", "s[b,j] = W[I,J] h[b,I] - B[j] | j<3, J<3", "j and J are two indices" },
+  { "s[b,4]", "y[b,j] = s[b,j] +\n\n  2 q[b,j]\nz = y[B,J]",
+    AT "line 3:   2 q[b,j]\n"
+    "                                  ^\n"
+    "  q is no tensor so far, and a new Parameter cannot have the batch, b" },
+  { "s[b,4]", "y[b,j] = s[b,i]", "index i is not on the left, and nothing goes over it" },
+  { "s[b,4]", "y[b] = s[b", "expected ']' or ',', found the end" },
+  { "s[b,4]", "y[b] = s[b,J] 2 / 3 s[b,J]", "is this above or below the line?" },
+  { "s[b,4]", "y[b] = ln s[b,J] s[b,J]", "ln has no bracket" },
+  { "s[b,4]", "y[b,j] = c s[b,j]", "c is no index of this line and no scalar tensor" },
+  { "s[b,4] c j", "y[b,j] = j s[b,j]", "j is a scalar and an index here" },
+  { "s[b,4]", "y[b,j] = s s[b,j]", "s needs its indices" },
+  { "s[b,4]", "y[b,j] = W[j,I] s[b,I]", "W is new, and the extent of j unknown" },
+  { "s[b,4]", "y[b,j] = s[b,j,j]", "s has 3 indices here, but the tensor has 2" },
+  { "s[b,4] W[5,3]", "y[b,j] = W[I,j] s[b,I]", "I is 4 in s = Input \"s\"" },
+  { "s[b,4]", "y[b] = z[b]\nz[b] = s[b,0]", "z is computed below" },
+  { "s[b,4]", "y[b,j] = y[b,j] + s[b,j]", "at no other time" },
+  { "s[b,4]", "h[b,t] = h[b,t-1]", "the number of steps has to be known" },
+  { "s[b,4]", "h[b,t] = s[b,t] h[b,t-1]\n", "all of it stays 0" },
+  { "s[b,4]", "Φ = (V)\ny[b,j] = U[j,I] s[b,I] | j<3", "U is new, and not among the parameters" },
+  { "s[b,4]", "for b: y[b] += s[b,i]", "the for names all indices, but not i" },
+  { "s[b,4]", "input s[b,5]\ny[b] = s[b,J]", "there is another tensor of that name" },
+  { "s[b,4]", "y[b] = max(s[b,0])", "max is a function of 2, found 1" },
+  { "s[b,4]", "y[b,(j,k)] = s[b,j] s[b,K]", "more" },
+  { "s[b,4] k[b]=5", "y[b] = e[k[b]]", "how many classes has k?" },
+  { "s[b,4]", "y[b] = s[b,0] $ 2", "expected an operator, '|' or the end of the line, found '$'" },
+  { "s[b,4]", "", "the text has no equation" },
+  { "s[b,4]", "y[b] = s[b,0]^s[b,1]", "expected a number or '('" },
+};
+
+static void mistakes_in_lines(void) {
+  for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+    if (!strcmp(wrong[k].message, "more")) continue;
+    declare(wrong[k].tensors, 2);
+    int n[3] = { edf.n_inputs, edf.n_parameters, edf.n_compnodes };
+    TRY(edf_equations_at(HW1(9), "%s", wrong[k].text));
+    CHECK(panicked && strstr(caught, wrong[k].message), "%s\n%s\nnot\n%s", wrong[k].text,
+          panicked ? caught : "(no error)", wrong[k].message);
+    CHECK(n[0] == edf.n_inputs && n[1] == edf.n_parameters && n[2] == edf.n_compnodes,
+          "the graph has changed by\n%s", wrong[k].text);
+    edf_clear();
+    CHECK(memory.live == 0, "%ld blocks are left after\n%s", memory.live, wrong[k].text);
+  }
+  TRY(edf_find("x"));
+  CHECK(panicked && strstr(caught, "no tensor is called x"), "%s", caught);
+  edf_clear();
+}
+
+int main(void) {
+  RUN(gradients_of_lines);
+  RUN(attention_as_lines);
+  RUN(lstm_as_lines);
+  RUN(losses_as_lines);
+  RUN(recurrence_as_lines);
+  RUN(numbers_of_lines);
+  RUN(the_seed_slide);
+  RUN(declared_in_the_text);
+  RUN(mistakes_in_lines);
+  return harness_report();
+}
