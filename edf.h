@@ -608,7 +608,7 @@ EDF__HOOK(edf__teller, edf__notice)
 
 static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice(event, x); }
 
-static int edf__together, edf__n_before[3];      /* nodes that a stop takes back: >>slides       */
+static int edf__together, edf__n_before[3];       /* nodes that a stop takes back: >>slides  */
 
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */

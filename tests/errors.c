@@ -117,8 +117,8 @@ static const bad_equation equations[] = {
     "           ^", "expected '+', '-', '|' or the end, found '^': an equation is a sum of "
     "products, functions are nodes of their own" },
   { { "v[7]" }, "y[i] = v[\303\244]",
-    "         ^", "index \303\244 is not on the left, so it is summed: its name must begin with "
-    "a capital" },
+    "         ^", "index \303\244 is not on the left, so it is summed: its name must begin "
+    "with a capital" },
   { { "v[7]" }, "y[i] = v[]",
     "         ^", "expected an index or a number, found ']'" },
   { { "v[7]" }, "y[i] = v[3*]",

@@ -43,11 +43,13 @@ static const struct { const char *tensors, *text; } lines[] = {
   { "x y", "u = x^2\nv = y^2\nr = u + v\nL = sqrt(r)" },
   { "x[b,5] W[3,5]", "y[b,i] = tanh( W[i,J] x[b,J] )" },
   { "x[b,5]", "h[b,j] = sig( W0[j,I] x[b,I] - C0[j] ) | j<4" },
-  { "s[b,4] y[b]=4", "P[b,k] = softmax_k s[b,k]\nloss[b] = -ln P[b,y[b]]\nL = (1/B) sum_b loss[b]" },
+  { "s[b,4] y[b]=4", "P[b,k] = softmax_k s[b,k]\nloss[b] = -ln P[b,y[b]]\n"
+    "L = (1/B) sum_b loss[b]" },
   { "s[b,4]", "Z[b] += exp(s[b,j])\np[b,j] = exp(s[b,j])/Z[b]" },
   { "x[b,2] a", "g[b] = sig(100 (x[b,0] + x[b,1] - 1.5) / 50) a" },
   { "Phi[4] x[4] y", "L = (Phi[J] x[J] - y)^2" },
-  { "x[b,6,6,2]", "L'[b,x,y,j] = σ( W[DX,DY,I,j] x[b,x+DX,y+DY,I] − B[j] ) | DX<3, DY<3, j<4" },
+  { "x[b,6,6,2]", "L'[b,x,y,j] = σ( W[DX,DY,I,j] x[b,x+DX,y+DY,I] − B[j] )"
+    " | DX<3, DY<3, j<4" },
   { "L[b,4,4,2]", "Lp[b,x+1,y+1,i] = L[b,x,y,i]" },
   { "L[b,4,4,2]", "Lp[b,x,y,i] = L[b,x-1,y-1,i] | x<6, y<6" },
   { "L[b,6,6,2] W[2,2,2,3]", "M[b,x,y,j] = W[DX,DY,I,j] L[b,2*x+DX,2*y+DY,I]" },
@@ -74,10 +76,12 @@ static const struct { const char *tensors, *text; } lines[] = {
   { "x[b,3,4]", "G[b,t,j] = σ(Wg[j,I] h[b,t-1,I] + Vg[j,K] x[b,t,K] - Bg[j]) | j<3\n"
     "R[b,t,j] = tanh(Wr[j,I] h[b,t-1,I] + Vr[j,K] x[b,t,K] - Br[j])\n"
     "h[b,t,j] = G[b,t,j] h[b,t-1,j] + (1 - G[b,t,j]) R[b,t,j]" },
-  { "e[6,3] h[b,4,3]", "P[b,t,w] = softmax_w e[w,I] h[b,t,I]\nH = -sum_{b,t,w} P[b,t,w] ln P[b,t,w]" },
+  { "e[6,3] h[b,4,3]", "P[b,t,w] = softmax_w e[w,I] h[b,t,I]\n"
+    "H = -sum_{b,t,w} P[b,t,w] ln P[b,t,w]" },
   { "P[6,5] y[3]=5", "F[0,0] = 1\nF[n,t] = P[t,0] F[n,t-1] + P[t,y[n]] F[n-1,t-1] | n<3\n"
     "loss = -ln F[2,5]" },
-  { "L[b,4,6]", "Q[b,k,t,i] = WQ[k,i,J] L[b,t,J] | k<2, i<3\nK[b,k,t,i] = WK[k,i,J] L[b,t,J] | k<2, i<3\n"
+  { "L[b,4,6]", "Q[b,k,t,i] = WQ[k,i,J] L[b,t,J] | k<2, i<3\n"
+    "K[b,k,t,i] = WK[k,i,J] L[b,t,J] | k<2, i<3\n"
     "V[b,k,t,i] = WV[k,i,J] L[b,t,J] | k<2, i<3\n"
     "α[b,k,t1,t2] = softmax_t2 (1/sqrt I) Q[b,k,t1,I] K[b,k,t2,I] | t2<=t1\n"
     "H[b,k,t,i] = α[b,k,t,T] V[b,k,T,i]\nL'[b,t,j] = W0[j,(K,I)] H[b,K,t,I] | j<6" },
@@ -90,7 +94,8 @@ static const struct { const char *tensors, *text; } lines[] = {
   { "x[b,4] m[4]", "y[b,i] = tanh( W[i,J] m[J] x[b,J] ) | i<3" },
   { "mu[b,4] sg[b,4] eps[b,4]", "z[b,i] = mu[b,i] + sg[b,i] eps[b,i]\n"
     "KL = 1/2 sum_{b,i} (z[b,i]^2 + sg[b,i]^2 - 1 - ln sg[b,i]^2)" },
-  { "L[2,2,4] C[6,4]", "k[x,y] = argmin_k sum_i (L[x,y,i] - C[k,i])^2\nh[x,y,i] = C[k[x,y],i] L[x,y,i]" },
+  { "L[2,2,4] C[6,4]", "k[x,y] = argmin_k sum_i (L[x,y,i] - C[k,i])^2\n"
+    "h[x,y,i] = C[k[x,y],i] L[x,y,i]" },
   { "sN[3,4] sE[4,4]", "Z[0,y] = exp(sN[0,y])\n"
     "Z[t,y] = exp(sN[t,y]) sum_c Z[t-1,c] exp(sE[c,y])\nlnZ = ln sum_y Z[2,y]" },
   { "s[b,4]", "L[b] = ln sum_j exp(s[b,j])" },
@@ -133,7 +138,8 @@ static void gradients_of_lines(void) {
 /* ---- The layers' numbers and gradients, from the same parameters and the same lines. */
 static void same(const char *what, CompNode *a, CompNode *b) {
   Forward();
-  CHECK(a->rank == b->rank && a->size == b->size, "%s: %zu and %zu numbers", what, a->size, b->size);
+  CHECK(a->rank == b->rank && a->size == b->size, "%s: %zu and %zu numbers",
+        what, a->size, b->size);
   for (size_t i = 0; i < a->size && i < b->size; i++)
     CLOSE(a->value[i], b->value[i], 1e-5, 1e-5);
   static edf_real grad[2][4096];
@@ -152,7 +158,8 @@ static void same(const char *what, CompNode *a, CompNode *b) {
 static void attention_as_lines(void) {
   declare("x[b,5,6]", 2);
   AttentionParams Phi = edf_attention_params(6, 2);
-  edf_name(Phi.wq, "WQ"); edf_name(Phi.wk, "WK"); edf_name(Phi.wv, "WV"); edf_name(Phi.wo, "WO");
+  edf_name(Phi.wq, "WQ"); edf_name(Phi.wk, "WK"); edf_name(Phi.wv, "WV");
+  edf_name(Phi.wo, "WO");
   CompNode *y = CausalAttention(Phi, edf_find("x"));
   same("attention", y, edf_equations(
     "q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n"
@@ -198,7 +205,8 @@ static void numbers_of_lines(void) {
   const edf_real *x = edf_find("x")->value, *p = edf_find("P")->value;
   CompNode *c = edf_equations("c[b,t] = sum_s s x[b,s] | s<=t, t<4");
   CompNode *n = edf_equations("n[b,i] = B x[b,i] / I - i");
-  CompNode *F = edf_equations("F[0,0] = 1\nF[m,t] = P[t,0] F[m,t-1] + P[t,y[m]] F[m-1,t-1] | m<3");
+  CompNode *F = edf_equations("F[0,0] = 1\n"
+                              "F[m,t] = P[t,0] F[m,t-1] + P[t,y[m]] F[m-1,t-1] | m<3");
   Forward();
   x = edf_find("x")->value;
   for (int b = 0; b < 3; b++)
@@ -293,13 +301,15 @@ static const struct { const char *tensors, *text, *message; } wrong[] = {
   { "s[b,4]", "y[b,j] = y[b,j] + s[b,j]", "at no other time" },
   { "s[b,4]", "h[b,t] = h[b,t-1]", "the number of steps has to be known" },
   { "s[b,4]", "h[b,t] = s[b,t] h[b,t-1]\n", "all of it stays 0" },
-  { "s[b,4]", "Φ = (V)\ny[b,j] = U[j,I] s[b,I] | j<3", "U is new, and not among the parameters" },
+  { "s[b,4]", "Φ = (V)\ny[b,j] = U[j,I] s[b,I] | j<3",
+    "U is new, and not among the parameters" },
   { "s[b,4]", "for b: y[b] += s[b,i]", "the for names all indices, but not i" },
   { "s[b,4]", "input s[b,5]\ny[b] = s[b,J]", "there is another tensor of that name" },
   { "s[b,4]", "y[b] = max(s[b,0])", "max is a function of 2, found 1" },
   { "s[b,4]", "y[b,(j,k)] = s[b,j] s[b,K]", "more" },
   { "s[b,4] k[b]=5", "y[b] = e[k[b]]", "how many classes has k?" },
-  { "s[b,4]", "y[b] = s[b,0] $ 2", "expected an operator, '|' or the end of the line, found '$'" },
+  { "s[b,4]", "y[b] = s[b,0] $ 2",
+    "expected an operator, '|' or the end of the line, found '$'" },
   { "s[b,4]", "", "the text has no equation" },
   { "s[b,4]", "y[b] = s[b,0]^s[b,1]", "expected a number or '('" },
 };
