@@ -38,7 +38,7 @@
      FASTEST BUILTIN REFERENCE loop nest contract_reference
    >>memory 297 Errors, memory and names          >>core 527 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>equation 424 Declarations and equations
+   >>contraction 51 A contraction's definition    >>parser 424 Declarations and equations
    >>einsum 644 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
@@ -55,7 +55,7 @@
      _package _params highway _package _params attention _package _params causal_attention cell
      recurrent_package recurrent_state rnn _cell _params ugrnn _cell _params gru _cell _params
      lstm _cell _params unroll recurrence
-   >>slides 2070 A whole slide is a program: equations find
+   >>equations 2070 A whole slide is a program: equations find
    >>optim 273 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
      _each l2 l1 update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
@@ -608,7 +608,7 @@ EDF__HOOK(edf__teller, edf__notice)
 
 static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice(event, x); }
 
-static int edf__together, edf__n_before[3];       /* nodes that a stop takes back: >>slides  */
+static int edf__together, edf__n_before[3];     /* nodes that a stop takes back: >>equations */
 
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
@@ -1764,7 +1764,7 @@ static void edf__walk_zero(int n, const edf_loop *l, edf_real *out) {
   for (ptrdiff_t i = 0; i < l->n; i++) edf__walk_zero(n - 1, l + 1, out + i * l->s[EDF_OUT]);
 }
 
-/* ==== >>equation  Declarations and equations ============================================= */
+/* ==== >>parser  Declarations and equations =============================================== */
 
 /* ---- A text that is being read, and where; an error puts a caret under the place. */
 typedef struct { edf__site by; const char *text, *at; size_t size; } edf__scan;
@@ -5638,9 +5638,9 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
 EDF__C_END
 #endif
 
-/* ==== >>slides  A whole slide is a program; needs >>layers =============================== */
-#ifndef EDF__SLIDES_H
-#define EDF__SLIDES_H
+/* ==== >>equations  A whole slide is a program; needs >>layers ============================ */
+#ifndef EDF__EQUATIONS_H
+#define EDF__EQUATIONS_H
 EDF__C_BEGIN
 /* Several equations, one a line; the last line's node is returned:
      edf_equations("h[b,j] = sigmoid(W[j,I] x[b,I] - B[j]) | j<64 \n"
