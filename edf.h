@@ -47,15 +47,15 @@
    >>nest 690 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 328 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
-   >>over 356 Functions over named indices: softmax_over log_softmax_over normalize_over
-     sum_over mean_over variance_over sample_variance_over max_over max_window
-   >>layers 1010 Layers, from normalisation to recurrences: layer_norm _package _params
-     batch_norm _package _params dropout embed concat _list slice select reshape
-     grouped_conv_params conv _package _params transposed_conv max_pool avg_pool residual
-     _package _params highway _package _params attention _package _params causal_attention cell
-     recurrent_package recurrent_state rnn _cell _params ugrnn _cell _params gru _cell _params
-     lstm _cell _params unroll recurrence
+   >>over 676 Functions over named indices, and rows: softmax_over log_softmax_over
+     normalize_over sum_over mean_over variance_over sample_variance_over max_over dropout embed
+     concat _list slice select reshape max_window
    >>equations 2070 A whole slide is a program: equations find
+   >>layers 690 Layers, from normalisation to recurrences: layer_norm _package _params
+     batch_norm _package _params grouped_conv_params conv _package _params transposed_conv
+     max_pool avg_pool residual _package _params highway _package _params attention _package
+     _params causal_attention cell recurrent_package recurrent_state rnn _cell _params ugrnn
+     _cell _params gru _cell _params lstm _cell _params unroll recurrence
    >>optim 273 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
      _each l2 l1 update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
@@ -4272,7 +4272,7 @@ edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *
 EDF__C_END
 #endif
 
-/* ==== >>over  Functions over named indices; needs >>nest >>more ========================== */
+/* ==== >>over  Functions over named indices, and rows; needs >>nest >>more ================ */
 #ifndef EDF__OVER_H
 #define EDF__OVER_H
 EDF__C_BEGIN
@@ -4307,6 +4307,41 @@ edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, ed
 typedef edf_node *edf__over_unary(const char *file, int line, const char *spec, edf_node *x);
 edf__over_unary edf_softmax_over_at, edf_log_softmax_over_at, edf_sum_over_at,
   edf_mean_over_at, edf_variance_over_at, edf_sample_variance_over_at, edf_max_over_at;
+
+/* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate); y = x where
+   edf.training is 0.   dx += dy/(1-rate) where x was kept. (Srivastava et al. 2014.) The mask
+   depends on edf.seed and edf.draws alone. Errors: a rate that is not in [0, 1). */
+#define edf_dropout(x, rate) edf_dropout_at(EDF__HERE, x, rate)
+edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
+
+/* Embed: y[b,t,j] = W[k[b,t],j], for class numbers k as for LogLoss. A class that occurs twice
+   is paid twice.   W.grad[k[b,t],j] += y.grad[b,t,j]
+   Errors, in Forward: a class out of range or not whole, with its row and value. */
+#define edf_embed(W, k) edf_embed_at(EDF__HERE, W, k)
+edf_node *edf_embed_at(const char *file, int line, edf_node *w, edf_node *k);
+
+/* Concat("h[b,t,J]", a, b, ...): one after the other along the capital, the slide's
+   h[t,2J] = a[t,J]; b[t,J]. An operand without that index counts as one entry, so
+   ConcatList("h[b,T,j]", n, list) makes one tensor of n steps in time.
+   Slice("x[b,t,J]", x, from, count): y[b,t,j] = x[b,t,j+from], j < count.
+   Select("x[b,T,j]", x, n): y[b,j] = x[b,n,j].
+   Reshape(x, "y[b,4,128]"): the same numbers in the same order; y is also the node's name. A
+   first index without a number takes what is left, for the batch.
+   Gradients go back where the numbers came from. Errors: operands that differ in another index
+   than the joined one, the batch joined or sliced, entries outside, sizes that differ. */
+#define edf_concat(...)                edf_concat_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
+#define edf_concat_list(spec, n, list) edf_concat_list_at(EDF__HERE, spec, n, list)
+#define edf_slice(spec, x, from, n)    edf_slice_at(EDF__HERE, spec, x, from, n)
+#define edf_select(spec, x, n)         edf_select_at(EDF__HERE, spec, x, n)
+#define edf_reshape(...)               edf_reshape_at(EDF__HERE, __VA_ARGS__)
+edf_node *edf_concat_at(const char *file, int line, const char *spec, ...);
+edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
+                             edf_node **list);
+edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
+                       int count);
+edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n);
+edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
+    EDF__PRINTF(4, 5);
 
 /* A maximum over windows: entry i of y is the greatest x[.. + offset[k]], where the first
    n_kept loops of t go over y and x, the others over the n entries of the window; winner[i] is
@@ -4625,175 +4660,7 @@ edf_node *edf_sample_variance_over_at(const char *file, int line, const char *sp
                                       edf_node *x) {
   return edf__over("SampleVarianceOver", file, line, EDF__SAMPLE, 1, spec, x);
 }
-EDF__C_END
-#endif
 
-/* ==== >>layers  Layers, from normalisation to recurrences; needs >>over ================== */
-#ifndef EDF__LAYERS_H
-#define EDF__LAYERS_H
-EDF__C_BEGIN
-/* LayerNorm: y[b,t,j] = A[j] n[b,t,j] + B[j] with n = NormalizeOver("x[b,t,J]", x, 1e-5), over
-   the last index (Ba et al. 2016). A starts 1 and B 0; B is added, as in the course.
-   BatchNorm: the same, where n is normalised over every index but the last: with the batch's
-   mean and variance (divisor n) in training, with running ones where edf.training is 0. The
-   running ones are Parameters that no optimiser moves, so that they are saved (Ioffe and
-   Szegedy 2015). They move a tenth of the way in each Forward of training. For statistics of
-   every position use Reshape before. Errors: gain and last index differ; training on 1 row. */
-typedef struct { edf_node *gain, *bias; } edf_layer_norm_package;
-typedef struct { edf_node *gain, *bias, *mean, *variance; } edf_batch_norm_package;
-#define edf_layer_norm_params(n) edf_layer_norm_params_at(EDF__HERE, n)
-#define edf_layer_norm(...)      edf_layer_norm_at(EDF__HERE, __VA_ARGS__)
-#define edf_batch_norm_params(n) edf_batch_norm_params_at(EDF__HERE, n)
-#define edf_batch_norm(...)      edf_batch_norm_at(EDF__HERE, __VA_ARGS__)
-edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n);
-edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
-                            edf_node *x);
-edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int n);
-edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
-                            edf_node *x);
-
-/* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate); y = x where
-   edf.training is 0.   dx += dy/(1-rate) where x was kept. (Srivastava et al. 2014.) The mask
-   depends on edf.seed and edf.draws alone. Errors: a rate that is not in [0, 1). */
-#define edf_dropout(x, rate) edf_dropout_at(EDF__HERE, x, rate)
-edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
-
-/* Embed: y[b,t,j] = W[k[b,t],j], for class numbers k as for LogLoss. A class that occurs twice
-   is paid twice.   W.grad[k[b,t],j] += y.grad[b,t,j]
-   Errors, in Forward: a class out of range or not whole, with its row and value. */
-#define edf_embed(W, k) edf_embed_at(EDF__HERE, W, k)
-edf_node *edf_embed_at(const char *file, int line, edf_node *w, edf_node *k);
-
-/* Concat("h[b,t,J]", a, b, ...): one after the other along the capital, the slide's
-   h[t,2J] = a[t,J]; b[t,J]. An operand without that index counts as one entry, so
-   ConcatList("h[b,T,j]", n, list) makes one tensor of n steps in time.
-   Slice("x[b,t,J]", x, from, count): y[b,t,j] = x[b,t,j+from], j < count.
-   Select("x[b,T,j]", x, n): y[b,j] = x[b,n,j].
-   Reshape(x, "y[b,4,128]"): the same numbers in the same order; y is also the node's name. A
-   first index without a number takes what is left, for the batch.
-   Gradients go back where the numbers came from. Errors: operands that differ in another index
-   than the joined one, the batch joined or sliced, entries outside, sizes that differ. */
-#define edf_concat(...)                edf_concat_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
-#define edf_concat_list(spec, n, list) edf_concat_list_at(EDF__HERE, spec, n, list)
-#define edf_slice(spec, x, from, n)    edf_slice_at(EDF__HERE, spec, x, from, n)
-#define edf_select(spec, x, n)         edf_select_at(EDF__HERE, spec, x, n)
-#define edf_reshape(...)               edf_reshape_at(EDF__HERE, __VA_ARGS__)
-edf_node *edf_concat_at(const char *file, int line, const char *spec, ...);
-edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
-                             edf_node **list);
-edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
-                       int count);
-edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n);
-edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
-    EDF__PRINTF(4, 5);
-
-/* ---- Compositions: packages of parameters, and nodes that are equations over them. Weights
-   start uniform with variance 1/n for sums of n products, thresholds 0.
-
-   Conv: y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+d*DI-p,s*j+d*DJ-p,C] - B[n], for 1 to 3 dimensions;
-   edf_conv_params(dims, size, n_in, n_out). Stride s, dilation d and padding p are fields of
-   the package, 1, 1 and 0 until changed: Phi.stride = 2. Size of y: (X + 2p - d (size-1) - 1)/s
-   + 1. edf_grouped_conv_params has one number more, the groups g that share no product: then it
-   is W[DI,DJ,g,C,n], and y has channel N*g+n.
-   TransposedConv writes where Conv reads: u[b,s*i+d*DI,...,n] = W[DI,...,C,n] x[b,i,...,C],
-   less p entries at each side, - B[n]; no groups. Size of y: s (X-1) + d (size-1) + 1 - 2p.
-   MaxPool(x, size, stride), AvgPool: y[b,i,j,c] = max or mean of x[b,s*i+DI,s*j+DJ,c].
-   Gradients by the swap rule. Errors: another rank or other channels than the package has, a
-   window longer than the padded x, groups that do not divide the channels. */
-typedef struct {
-  edf_node *w, *b;
-  int stride, dilation, padding, groups;
-} edf_conv_package;
-#define edf_conv_params(dims, size, n_in, n_out) \
-  edf_conv_params_at(EDF__HERE, dims, size, n_in, n_out, 1)
-#define edf_grouped_conv_params(dims, size, n_in, n_out, groups) \
-  edf_conv_params_at(EDF__HERE, dims, size, n_in, n_out, groups)
-#define edf_conv(...)                  edf_conv_at(EDF__HERE, __VA_ARGS__)
-#define edf_transposed_conv(...)       edf_transposed_conv_at(EDF__HERE, __VA_ARGS__)
-#define edf_max_pool(x, size, stride)  edf_max_pool_at(EDF__HERE, x, size, stride)
-#define edf_avg_pool(x, size, stride)  edf_avg_pool_at(EDF__HERE, x, size, stride)
-edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
-                                    int n_out, int groups);
-typedef edf_node *edf__with_conv(const char *file, int line, edf_conv_package Phi, edf_node *x);
-edf__with_conv edf_conv_at, edf_transposed_conv_at;
-edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride);
-edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride);
-
-/* Residual: y = x + Conv(second, Relu(Conv(first, x))), of the same shape; the size is odd.
-   (He et al. 2015, without normalisation.) Highway: y = G R + (1-G) x, with
-   G = Sigmoid(Affine(gate, x)), R = Relu(Affine(transform, x)) (Srivastava et al. 2015). */
-typedef struct { edf_conv_package first, second; } edf_residual_package;
-typedef struct { edf_affine_package gate, transform; } edf_highway_package;
-#define edf_residual_params(dims, size, n) edf_residual_params_at(EDF__HERE, dims, size, n)
-#define edf_residual(...)                  edf_residual_at(EDF__HERE, __VA_ARGS__)
-#define edf_highway_params(n)              edf_highway_params_at(EDF__HERE, n)
-#define edf_highway(...)                   edf_highway_at(EDF__HERE, __VA_ARGS__)
-edf_residual_package edf_residual_params_at(const char *file, int line, int dims, int size,
-                                            int n);
-edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x);
-edf_highway_package edf_highway_params_at(const char *file, int line, int n);
-edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, edf_node *x);
-
-/* Attention of x[b,t,i] to itself, with h heads (Vaswani et al. 2017):
-     q[b,t,h,d] = WQ[I,h,d] x[b,t,I], and k, v alike
-     a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]
-     P          = SoftmaxOver("a[b,h,t,S]", a); CausalAttention: "a[b,h,t,S] | S<=t"
-     o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]
-     y[b,t,j]   = WO[H,D,j] o[b,t,H,D]
-   x has n numbers at each t, y too. Errors: heads that do not divide n, another n. */
-typedef struct { edf_node *wq, *wk, *wv, *wo; } edf_attention_package;
-#define edf_attention_params(n, heads) edf_attention_params_at(EDF__HERE, n, heads)
-#define edf_attention(...)             edf_attention_at(EDF__HERE, __VA_ARGS__)
-#define edf_causal_attention(...)      edf_causal_attention_at(EDF__HERE, __VA_ARGS__)
-edf_attention_package edf_attention_params_at(const char *file, int line, int n, int heads);
-edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x);
-edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
-                                  edf_node *x);
-
-/* Recurrent cells. Gate k of each is  z[b,k,j] + Wh[I,k,j] h[b,I],  where
-   z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]; h' and c' are the new state:
-     RNN     h' = tanh(gate 0)
-     UGRNN   G = sigmoid(gate 0), R = tanh(gate 1), h' = G h + (1-G) R
-     GRU     G0, G1 = sigmoid(gates 0, 1), R = tanh(gate 2, of G0 h), h' = (1-G1) h + G1 R
-     LSTM    F, I, O = sigmoid(gates 0, 1, 2), R = tanh(gate 3), c' = F c + I R,
-             h' = O tanh(c'); F's threshold starts at -1, so that it is open
-   One step of x[b,i]:             s = LSTM(Phi, x, s), which begins with { NULL, NULL }: zeros
-   All steps of x[b,t,i]:          h[b,t,j] = Unroll(Phi, x), for the parameters of any cell
-   (Collins et al. 2016; Cho et al. 2014; Hochreiter, Schmidhuber 1997; Gers et al. 2000.)
-   Errors: the parameters of another cell, another length of x. */
-typedef struct edf_cell edf_cell;
-typedef struct { edf_node *wx, *wh, *b; const edf_cell *cell; } edf_recurrent_package;
-typedef struct { edf_node *h, *c; } edf_recurrent_state;
-extern const edf_cell edf_rnn_cell, edf_ugrnn_cell, edf_gru_cell, edf_lstm_cell;
-#define edf_rnn_params(n_in, n)   edf_recurrent_params_at(EDF__HERE, &edf_rnn_cell, n_in, n)
-#define edf_ugrnn_params(n_in, n) edf_recurrent_params_at(EDF__HERE, &edf_ugrnn_cell, n_in, n)
-#define edf_gru_params(n_in, n)   edf_recurrent_params_at(EDF__HERE, &edf_gru_cell, n_in, n)
-#define edf_lstm_params(n_in, n)  edf_recurrent_params_at(EDF__HERE, &edf_lstm_cell, n_in, n)
-#define edf_rnn(...)              edf_cell_at(EDF__HERE, &edf_rnn_cell, __VA_ARGS__)
-#define edf_ugrnn(...)            edf_cell_at(EDF__HERE, &edf_ugrnn_cell, __VA_ARGS__)
-#define edf_gru(...)              edf_cell_at(EDF__HERE, &edf_gru_cell, __VA_ARGS__)
-#define edf_lstm(...)             edf_cell_at(EDF__HERE, &edf_lstm_cell, __VA_ARGS__)
-#define edf_unroll(...)           edf_unroll_at(EDF__HERE, __VA_ARGS__)
-edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const edf_cell *cell,
-                                              int n_in, int n);
-edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
-                                edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s);
-edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x);
-
-/* The slide's own line, unrolled over the index that the left side has on the right one less:
-     Recurrence("h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j])",
-                Whh, Wxh, x, B)
-   Operands are those but h. Around the whole sum may stand tanh, sigmoid, relu, gelu, softplus,
-   exp, softmax (over the last index), or nothing. h before the first time is 0; with t+1 time
-   runs backwards. Errors: no place with t-1 or t+1, or several; a number of times that is
-   unknown; no term without h. */
-#define edf_recurrence(...) edf_recurrence_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
-edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...);
-EDF__C_END
-#endif
-
-#ifdef EDF__CODE
-EDF__C_BEGIN
 /* ---- BatchNormalize   y[r,c] = q[c] (x[r,c] - m[c]), where r goes over every index but the
    last and q[c] = 1/sqrt(v[c] + eps); m and v are the column's mean and variance in training,
    else the running ones, which in training move towards them (v with divisor n-1).
@@ -4865,61 +4732,6 @@ static const edf_op edf__batch_norm_op = { "BatchNorm", edf__batch_normalize_sha
   "y@ = (x@ - mean_? x?) / sqrt(variance_? x? + #)\n\ny@ = (x@ - m[!]) / sqrt(v[!] + #)",
   "x.grad@ += (y.grad@ - mean_? y.grad? - y@ mean_? (y? y.grad?)) / sqrt(variance_? x? + #)"
   "\n\nx.grad@ += y.grad@ / sqrt(v[!] + #)", 1, 1 << EDF_IS_BATCH_NORM };
-
-/* ---- What is normalised gets a gain and a bias. ---- */
-static edf_node *edf__ones(const char *file, int line, const char *name, int n) {
-  edf_node *p = edf_parameter_at(file, line, "%s%d[%d]", name, edf.n_packages, n);
-  edf__fill_here(p->value, p->size, 1);
-  edf_push(p);
-  return p;
-}
-
-static edf_layer_norm_package edf__norm_params(const char *file, int line, const char *who,
-                                               int n) {
-  edf_layer_norm_package Phi;
-  if (n < 1) edf__fail("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
-  edf.n_packages++;
-  Phi.gain = edf__ones(file, line, "gain", n);
-  Phi.bias = edf_parameter_at(file, line, "bias%d[%d]", edf.n_packages, n);
-  return Phi;
-}
-
-edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n) {
-  return edf__norm_params(file, line, "edf_layer_norm_params", n);
-}
-
-edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int n) {
-  edf_layer_norm_package moved = edf__norm_params(file, line, "edf_batch_norm_params", n);
-  edf_batch_norm_package Phi = { moved.gain, moved.bias, NULL, NULL };
-  Phi.mean = edf_parameter_at(file, line, "mean%d[%d]", edf.n_packages, n);
-  Phi.variance = edf__ones(file, line, "variance", n);
-  Phi.mean->update = Phi.variance->update = edf_frozen;
-  return Phi;
-}
-
-static edf_node *edf__gained(const edf__site *at, const edf_op *is, int n, edf_node **in,
-                             edf_node *gain, edf_node *bias) {
-  edf_node *y = edf__under(at, is, n, in, (edf_real)1e-5);
-  edf__letters l = edf__letters_of(y);
-  const char *all = edf__last_letters(&l, y->rank), *last = edf__last_letters(&l, 1);
-  return edf__line(at, edf__fmt("y%s = A%s n%s + B%s", all, last, all, last), 3, gain, y, bias);
-}
-
-edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
-                            edf_node *x) {
-  edf__site at = { "LayerNorm", file, line };
-  edf__check_named(&at, "Phi.gain Phi.bias x", Phi.gain, Phi.bias, x);
-  return edf__gained(&at, &edf__normalize_op, 1, &x, Phi.gain, Phi.bias);
-}
-
-edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
-                            edf_node *x) {
-  edf__site at = { "BatchNorm", file, line };
-  edf_node *in[3] = { x, Phi.mean, Phi.variance };
-  edf__check_named(&at, "Phi.gain Phi.bias Phi.mean Phi.variance x", Phi.gain, Phi.bias,
-                   Phi.mean, Phi.variance, x);
-  return edf__gained(&at, &edf__batch_norm_op, 3, in, Phi.gain, Phi.bias);
-}
 
 /* ---- Dropout   y[i] = m[i] x[i] / (1-rate), m[i] = 0 with probability rate, else 1
                   x.grad[i] += y.grad[i] m[i] / (1-rate)
@@ -5133,512 +4945,10 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
   y->batched = 0;                        /* what the shape is computed from decides that      */
   return edf__add_compnode(y);
 }
-
-/* ---- Conv, TransposedConv, pools: equations. What stands in braces is said for each
-   dimension, with j, k and J, K in place of i and I: "y[b{,i},c] = x[b{,2*i+DI},c]". */
-static edf__text edf__for_dims(int dims, const char *pattern) {
-  edf__text text = { { 0 }, 0 };
-  const char *open = NULL;
-  for (int d = 0; *pattern; pattern++) {
-    if (*pattern == '{') { open = pattern; d = 0; }
-    else if (*pattern == '}') { if (++d < dims) pattern = open; else open = NULL; }
-    else edf__put(&text, "%c", open && strchr("iI", *pattern) ? *pattern + d : *pattern);
-  }
-  return text;
-}
-
-edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
-                                    int n_out, int groups) {
-  edf_conv_package Phi = { NULL, NULL, 1, 1, 0, groups };  /* stride, dilation, padding */
-  int package = edf__new_package(file, line, "edf_conv_params", n_in, n_out);
-  if (dims < 1 || dims > 3 || size < 1)
-    edf__fail("%s:%d: edf_conv_params: %d dimensions of size %d: expected 1 to 3, of size 1 or "
-              "more", file, line, dims, size);
-  if (groups < 1 || n_in % groups || n_out % groups)
-    edf__fail("%s:%d: edf_conv_params: %d groups do not divide %d and %d channels", file, line,
-              groups, n_in, n_out);
-  int K = n_in / groups, N = n_out / groups;
-  edf__text shape = edf__for_dims(dims, edf__fmt("{%d,}", size));
-  if (groups > 1) edf__put(&shape, "%d,", groups);
-  Phi.w = edf_parameter_at(file, line, "w%d[%s%d,%d]", package, shape.at, K, N);
-  Phi.b = edf_parameter_at(file, line, "b%d[%d]", package, n_out);
-  edf__init_for(Phi.w, (double)Phi.w->size / N);
-  return Phi;
-}
-
-/* Where a window reads: s*i+d*DI-p */
-static const char *edf__window_place(int s, int d, int p) {
-  return edf__fmt("%si+%sDI%s", s > 1 ? edf__fmt("%d*", s) : "",
-                  d > 1 ? edf__fmt("%d*", d) : "", p ? edf__fmt("-%d", p) : "");
-}
-
-/* A window has a place: x and the padding are as long. By how much they are longer. */
-static int edf__room(const edf__site *at, const edf_node *x, int d, int reach, int padding) {
-  int room = x->dim[1 + d] + 2 * padding - reach;
-  if (room < 0)
-    edf__x_error(at, "x", x, "the window reaches over %d entries, but dimension %d of x has "
-                 "%d, and the padding is %d", reach, 1 + d, x->dim[1 + d], padding);
-  return room;
-}
-
-/* How many dimensions a package is for. */
-static int edf__check_conv(const edf__site *at, const edf_conv_package *Phi,
-                           const edf_node *x) {
-  enum { LARGEST = 10000 };
-  edf__check_named(at, "Phi.w Phi.b x", Phi->w, Phi->b, x);
-  int dims = Phi->w->rank - 2 - (Phi->groups > 1);
-  if (dims < 1 || (Phi->groups > 1 && Phi->w->dim[dims] != Phi->groups))
-    edf__x_error(at, "Phi.w", Phi->w, "Phi.groups is %d, but Phi.w was not made for that; see "
-                 "edf_grouped_conv_params", Phi->groups);
-  if (x->rank != dims + 2)
-    edf__x_error(at, "x", x, "x needs a batch, %d dimension%s and channels", dims,
-                 dims > 1 ? "s" : "");
-  if (Phi->stride < 1 || Phi->dilation < 1 || Phi->padding < 0 || Phi->stride > LARGEST ||
-      Phi->dilation > LARGEST || Phi->padding > LARGEST)
-    edf__fail_at(at, "stride %d, dilation %d, padding %d: expected 1, 1 and 0 or more, at "
-                 "most %d", Phi->stride, Phi->dilation, Phi->padding, LARGEST);
-  return dims;
-}
-
-static edf_node *edf__conv(const edf__site *at, edf_conv_package Phi, edf_node *x) {
-  int dims = edf__check_conv(at, &Phi, x), p = Phi.padding;
-  const char *place = edf__window_place(Phi.stride, Phi.dilation, p);
-  const char *pattern = edf__fmt("y[b{,i},n] = W[{DI,}C,n] x[b{,%s},C] - B[n]", place);
-  int K = Phi.w->dim[Phi.w->rank - 2], N = Phi.w->dim[Phi.w->rank - 1];
-  if (Phi.groups > 1)
-    pattern = edf__fmt("y[b{,i},%d*g+n] = W[{DI,}g,C,n] x[b{,%s},%d*g+C] - B[%d*g+n]", N, place,
-                       K, N);
-  edf__text equation = edf__for_dims(dims, pattern);
-  for (int d = 0; d < dims; d++) {
-    int reach = Phi.dilation * (Phi.w->dim[d] - 1) + 1;
-    int n = edf__room(at, x, d, reach, p) / Phi.stride + 1;
-    if (p) edf__put(&equation, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
-  }
-  return edf__line(at, equation.at, 3, Phi.w, x, Phi.b);
-}
-
-edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node *x) {
-  edf__site at = { "Conv", file, line };
-  return edf__conv(&at, Phi, x);
-}
-
-/* ---- TransposedConv: the roles of x and y are exchanged. Where Conv reads, this writes, and
-   then takes what is inside of the padding. */
-edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Phi,
-                                 edf_node *x) {
-  edf__site at = { "TransposedConv", file, line };
-  int p = Phi.padding;
-  if (Phi.groups != 1) edf__fail_at(&at, "%d groups: expected 1", Phi.groups);
-  int dims = edf__check_conv(&at, &Phi, x);
-  const char *place = edf__window_place(Phi.stride, Phi.dilation, 0);
-  const char *pattern = edf__fmt("u[b{,%s},n] = W[{DI,}C,n] x[b{,i},C]", place);
-  edf__text scatter = edf__for_dims(dims, pattern);
-  edf_node *u = edf__inner(edf__line(&at, scatter.at, 2, Phi.w, x));
-  pattern = edf__fmt("y[b{,i},n] = u[b{,i%s},n] - B[n]", p ? edf__fmt("+%d", p) : "");
-  edf__text equation = edf__for_dims(dims, pattern);
-  for (int d = 0; d < dims; d++) {
-    int n = u->dim[1 + d] - 2 * p;
-    if (n < 1)
-      edf__fail_at(&at, "padding %d leaves nothing of dimension %d, which has %d", p, d + 1,
-                   u->dim[1 + d]);
-    if (p) edf__put(&equation, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
-  }
-  return edf__line(&at, equation.at, 2, u, Phi.b);
-}
-
-static edf_node *edf__pool(const char *op, const char *file, int line,
-                           edf__reduction_kind kind, edf_node *x, int size, int stride) {
-  edf__site at = { op, file, line };
-  edf__check_named(&at, "x", x);
-  if (size < 1 || stride < 1)
-    edf__fail_at(&at, "window %d, stride %d: expected 1 or more", size, stride);
-  if (x->rank < 3 || x->rank > 5)
-    edf__x_error(&at, "x", x, "x needs a batch, 1 to 3 dimensions and channels");
-  const char *place = edf__window_place(stride, 1, 0);
-  edf__text equation = edf__for_dims(x->rank - 2, edf__fmt("y[b{,i},c] = x[b{,%s},c]", place));
-  for (int d = 0; d < x->rank - 2; d++) {
-    edf__room(&at, x, d, size, 0);
-    edf__put(&equation, "%sD%c<%d", d ? ", " : " | ", 'I' + d, size);
-  }
-  return edf__reduction(&at, kind, equation.at, x);
-}
-
-edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
-  return edf__pool("MaxPool", file, line, EDF__MAX, x, size, stride);
-}
-edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
-  return edf__pool("AvgPool", file, line, EDF__MEAN, x, size, stride);
-}
-
-/* ---- Residual, Highway ---- */
-edf_residual_package edf_residual_params_at(const char *file, int line, int dims, int size,
-                                            int n) {
-  edf_residual_package Phi;
-  if (size % 2 == 0)
-    edf__fail("%s:%d: edf_residual_params: size %d: the shape stays the same for an odd one",
-              file, line, size);
-  Phi.first = edf_conv_params_at(file, line, dims, size, n, n, 1);
-  Phi.second = edf_conv_params_at(file, line, dims, size, n, n, 1);
-  Phi.first.padding = Phi.second.padding = size / 2;
-  return Phi;
-}
-
-edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x) {
-  edf__site at = { "Residual", file, line };
-  edf_node *h = edf_relu_at(file, line, edf__conv(&at, Phi.first, x));
-  return edf_add_at(file, line, x, edf__conv(&at, Phi.second, h));
-}
-
-edf_highway_package edf_highway_params_at(const char *file, int line, int n) {
-  edf_highway_package Phi;
-  Phi.gate = edf_affine_params_at(file, line, n, n);
-  Phi.transform = edf_affine_params_at(file, line, n, n);
-  return Phi;
-}
-
-edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, edf_node *x) {
-  edf__site at = { "Highway", file, line };
-  edf_node *G = edf_sigmoid_at(file, line, edf__affine(&at, Phi.gate, x));
-  edf_node *R = edf_relu_at(file, line, edf__affine(&at, Phi.transform, x));
-  edf__letters l = edf__letters_of(x);
-  const char *i = edf__last_letters(&l, x->rank);
-  const char *equation = edf__fmt("y%s = x%s + G%s R%s - G%s x%s", i, i, i, i, i, i);
-  return edf__line(&at, equation, 3, x, G, R);
-}
-
-/* ---- Attention ---- */
-edf_attention_package edf_attention_params_at(const char *file, int line, int n, int heads) {
-  edf_attention_package Phi;
-  if (heads < 1 || n < 1 || n % heads)
-    edf__fail("%s:%d: edf_attention_params: %d heads do not divide %d numbers", file, line,
-              heads, n);
-  int package = ++edf.n_packages, d = n / heads;
-  const char *shape = edf__fmt("%d[%d,%d,%d]", package, n, heads, d);
-  Phi.wq = edf__init_for(edf_parameter_at(file, line, "wq%s", shape), n);
-  Phi.wk = edf__init_for(edf_parameter_at(file, line, "wk%s", shape), n);
-  Phi.wv = edf__init_for(edf_parameter_at(file, line, "wv%s", shape), n);
-  shape = edf__fmt("%d[%d,%d,%d]", package, heads, d, n);
-  Phi.wo = edf__init_for(edf_parameter_at(file, line, "wo%s", shape), n);
-  return Phi;
-}
-
-static edf_node *edf__attention(const edf__site *at, edf_attention_package Phi, edf_node *x,
-                                const char *spec) {
-  edf__check_named(at, "Phi.wq Phi.wk Phi.wv Phi.wo x", Phi.wq, Phi.wk, Phi.wv, Phi.wo, x);
-  double c = 1 / sqrt((double)Phi.wq->dim[2]);
-  edf_node *q = edf__inner(edf__line(at, "q[b,t,h,d] = WQ[I,h,d] x[b,t,I]", 2, Phi.wq, x));
-  edf_node *k = edf__inner(edf__line(at, "k[b,t,h,d] = WK[I,h,d] x[b,t,I]", 2, Phi.wk, x));
-  edf_node *v = edf__inner(edf__line(at, "v[b,t,h,d] = WV[I,h,d] x[b,t,I]", 2, Phi.wv, x));
-  const char *scores = edf__fmt("a[b,h,t,s] = %.17g q[b,t,h,D] k[b,s,h,D]", c);
-  edf_node *a = edf__inner(edf__line(at, scores, 2, q, k));
-  edf_node *P = edf_softmax_over_at(at->file, at->line, spec, a);
-  edf_node *o = edf__inner(edf__line(at, "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]", 2, P, v));
-  return edf__line(at, "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", 2, Phi.wo, o);
-}
-
-edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x) {
-  edf__site at = { "Attention", file, line };
-  return edf__attention(&at, Phi, x, "a[b,h,t,S]");
-}
-edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
-                                  edf_node *x) {
-  edf__site at = { "CausalAttention", file, line };
-  return edf__attention(&at, Phi, x, "a[b,h,t,S] | S<=t");
-}
-
-/* ---- Recurrent cells. What the input gives to the gates does not depend on h; so it is one
-   equation, z, for all times at once where x has a time. A step adds Wh h to it. `time` is
-   where the step is in z[b,t,k,j]: "3,", or nothing. The first h and c are NULL. */
-typedef struct { const edf__site *at; edf_node *z, *wh; char time[16]; } edf__moment;
-typedef edf_recurrent_state edf__cell_step(const edf__moment *m, edf_recurrent_state s);
-struct edf_cell { const char *name; int gates; edf__cell_step *step; };
-
-/* The first n gates through a sigmoid, or gate n through a tanh. */
-static edf_node *edf__gates(const edf__moment *m, edf__unary *function, int n, edf_node *h) {
-  int one = function == edf_tanh_at;
-  const char *k = one ? edf__fmt("%d", n) : "k", *left = one ? "g[b,j]" : "g[b,k,j]";
-  edf__text equation = { { 0 }, 0 };
-  edf__put(&equation, "%s = z[b,%s%s,j]", left, m->time, k);
-  if (h) edf__put(&equation, " + Wh[I,%s,j] h[b,I]", k);
-  if (!one) edf__put(&equation, " | k<%d", n);
-  edf_node *gates = edf__inner(edf__line(m->at, equation.at, h ? 3 : 1, m->z, m->wh, h));
-  return function(m->at->file, m->at->line, gates);
-}
-
-static edf_recurrent_state edf__rnn_step(const edf__moment *m, edf_recurrent_state s) {
-  s.h = edf__gates(m, edf_tanh_at, 0, s.h);
-  return s;
-}
-
-static edf_recurrent_state edf__ugrnn_step(const edf__moment *m, edf_recurrent_state s) {
-  edf_node *G = edf__gates(m, edf_sigmoid_at, 1, s.h), *h = s.h;
-  edf_node *R = edf__gates(m, edf_tanh_at, 1, s.h);
-  s.h = h ? edf__line(m->at, "n[b,j] = R[b,j] - G[b,0,j] R[b,j] + G[b,0,j] h[b,j]", 3, R, G, h)
-          : edf__line(m->at, "n[b,j] = R[b,j] - G[b,0,j] R[b,j]", 2, R, G);
-  return s;
-}
-
-static edf_recurrent_state edf__gru_step(const edf__moment *m, edf_recurrent_state s) {
-  edf_node *G = edf__gates(m, edf_sigmoid_at, 2, s.h), *h = s.h, *Gh = NULL;
-  if (h) Gh = edf__inner(edf__line(m->at, "m[b,j] = G[b,0,j] h[b,j]", 2, G, h));
-  edf_node *R = edf__gates(m, edf_tanh_at, 2, Gh);
-  s.h = h ? edf__line(m->at, "n[b,j] = h[b,j] - G[b,1,j] h[b,j] + G[b,1,j] R[b,j]", 3, h, G, R)
-          : edf__line(m->at, "n[b,j] = G[b,1,j] R[b,j]", 2, G, R);
-  return s;
-}
-
-static edf_recurrent_state edf__lstm_step(const edf__moment *m, edf_recurrent_state s) {
-  edf_node *G = edf__gates(m, edf_sigmoid_at, 3, s.h), *c = s.c;
-  edf_node *R = edf__gates(m, edf_tanh_at, 3, s.h);
-  s.c = c ? edf__line(m->at, "C[b,j] = G[b,0,j] c[b,j] + G[b,1,j] R[b,j]", 3, G, c, R)
-          : edf__line(m->at, "C[b,j] = G[b,1,j] R[b,j]", 2, G, R);
-  edf_node *q = edf_tanh_at(m->at->file, m->at->line, edf__inner(s.c));
-  s.h = edf__line(m->at, "h[b,j] = G[b,2,j] q[b,j]", 2, G, q);
-  return s;
-}
-
-const edf_cell edf_rnn_cell   = { "RNN",   1, edf__rnn_step };
-const edf_cell edf_ugrnn_cell = { "UGRNN", 2, edf__ugrnn_step };
-const edf_cell edf_gru_cell   = { "GRU",   3, edf__gru_step };
-const edf_cell edf_lstm_cell  = { "LSTM",  4, edf__lstm_step };
-
-/* The LSTM's forget gate starts open, with the threshold -1 (Jozefowicz et al. 2015). */
-edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const edf_cell *cell,
-                                              int n_in, int n) {
-  edf_recurrent_package Phi;
-  int package = edf__new_package(file, line, cell->name, n_in, n);
-  Phi.cell = cell;
-  Phi.wx = edf_parameter_at(file, line, "wx%d[%d,%d,%d]", package, n_in, cell->gates, n);
-  Phi.wh = edf_parameter_at(file, line, "wh%d[%d,%d,%d]", package, n, cell->gates, n);
-  Phi.b = edf_parameter_at(file, line, "b%d[%d,%d]", package, cell->gates, n);
-  edf__init_for(Phi.wx, n_in + n);
-  edf__init_for(Phi.wh, n_in + n);
-  if (cell == &edf_lstm_cell) edf__fill_here(Phi.b->value, (size_t)n, -1);
-  edf_push(Phi.b);
-  return Phi;
-}
-
-/* Before the first step; b is where a row of x stands: "b", or "b,t" for all times. */
-static edf__moment edf__first_moment(const edf__site *at, const edf_cell *cell,
-                                     edf_recurrent_package Phi, edf_node *x, const char *b) {
-  edf__moment m = { at, NULL, Phi.wh, "" };
-  const char *equation = edf__fmt("z[%s,k,j] = Wx[I,k,j] x[%s,I] - B[k,j]", b, b);
-  if (!Phi.cell) edf__fail_at(at, "Phi was not made by its constructor");
-  edf__check_named(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
-  if (cell != Phi.cell)
-    edf__x_error(at, "Phi.wx", Phi.wx, "Phi has the parameters of another cell: %s",
-                 Phi.cell->name);
-  m.z = edf__inner(edf__line(at, equation, 3, Phi.wx, x, Phi.b));
-  return m;
-}
-
-edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
-                                edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s) {
-  edf__site at = { cell->name, file, line };
-  int both = cell == &edf_lstm_cell;
-  if (both && !s.h != !s.c)
-    edf__fail_at(&at, "the state has one of h and c: expected both, or none for zeros");
-  if (s.h) edf__check_named(&at, both ? "state.h state.c" : "state.h", s.h, s.c);
-  edf__moment m = edf__first_moment(&at, cell, Phi, x, "b");
-  return cell->step(&m, s);
-}
-
-edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
-  edf__site at = { "Unroll", file, line };
-  edf_recurrent_state s = { NULL, NULL };
-  edf__check_named(&at, "x", x);
-  if (x->rank > 1 && x->batched >> 1 & 1)
-    edf__x_error(&at, "x", x, "the time, the second index of x, has to be a number");
-  edf__moment m = edf__first_moment(&at, Phi.cell, Phi, x, "b,t");
-  int T = x->dim[1];
-  edf_node **h = (edf_node **)edf__alloc(&edf.computed, (size_t)T * sizeof *h);
-  for (int t = 0; t < T; t++) {
-    snprintf(m.time, sizeof m.time, "%d,", t);
-    s = Phi.cell->step(&m, s);
-    h[t] = s.h;
-  }
-  edf_node *all = edf__joined(&at, 3, 1, "[b,t,j]", T, h);
-  edf__free(h);
-  return all;
-}
-
-/* ---- Recurrence: h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j]). The terms
-   without h are one equation, for all times; a step adds the others, with a number in place of
-   t and h at the time before, which is NULL at first:
-     h_in[b,t,j] = Wxh[j,K] x[b,t,K] - B[j]
-     h_next[b,j] = h_in[b,3,j] + Whh[j,I] h[b,I] */
-typedef struct {
-  edf__equation *e;
-  int d, letter, step, T;                /* the place of the time, its index, 1 or -1         */
-  edf_node **in;
-} edf__recurrence;
-
-static int edf__is_self(const edf__ref *r) { return r->operand == EDF__SELF; }
-
-/* The place that is t-1 or t+1 where the left side has t; other places are free. */
-static void edf__find_time(edf__recurrence *r, const edf__ref *self) {
-  const edf__equation *e = r->e;
-  const edf__ref *left = &e->ref[0];
-  int found = -1;
-  if (self->rank != left->rank)
-    edf__syntax(&e->scan, self->name, "expected %d indices, as on the left", left->rank);
-  for (int d = 0; d < left->rank; d++) {
-    const edf__place *p = &self->place[d], *now = &left->place[d];
-    if (edf__alone(e, now) < 0) edf__syntax(&e->scan, now->at, "expected an index alone");
-    if (abs(p->constant) != 1 || memcmp(p->factor, now->factor, sizeof p->factor)) continue;
-    if (found >= 0) edf__syntax(&e->scan, p->at, "expected one place with t-1 or t+1");
-    found = d;
-  }
-  int step = found < 0 ? 0 : -self->place[found].constant;
-  if (!step || (r->step && (found != r->d || step != r->step)))
-    edf__syntax(&e->scan, self->name, "%s stands on the right: expected the time before, as in "
-                "h[b,t-1,I], the same everywhere", self->name);
-  r->d = found;
-  r->step = step;
-  r->letter = edf__alone(e, &left->place[found]);
-}
-
-static void edf__find_times(edf__recurrence *r) {
-  const edf__equation *e = r->e;
-  for (int f = 1; f < e->n_ref; f++)
-    if (edf__is_self(&e->ref[f])) edf__find_time(r, &e->ref[f]);
-  if (!r->step)
-    edf__syntax(&e->scan, e->ref[0].name, "%s is not on the right: this is an equation for "
-                "Einsum", e->ref[0].name);
-  r->T = e->letter[r->letter].bound;
-  for (int f = 1; f < e->n_ref; f++)
-    for (int d = 0; d < e->ref[f].rank && !edf__is_self(&e->ref[f]); d++) {
-      const edf_node *x = r->in[e->ref[f].operand];
-      if (edf__alone(e, &e->ref[f].place[d]) != r->letter) continue;
-      if (x->batched >> d & 1)
-        edf__syntax(&e->scan, e->ref[f].place[d].at, "this is the batch, whose extent changes; "
-                    "the number of times has to be known");
-      if (!r->T && d < x->rank) r->T = x->dim[d];
-    }
-  if (!r->T)
-    edf__syntax(&e->scan, e->letter[r->letter].name, "the number of times is unknown: index "
-                "%s needs a dimension, or a bound", e->letter[r->letter].name);
-}
-
-/* An equation made of a recurrence's terms, with what these have of its indices and operands:
-   of all times for t < 0, else of one time, with a number in place of the index. */
-typedef struct {
-  const edf__recurrence *r;
-  int t, outside;                        /* a place without an index reads outside            */
-  edf__equation e;
-  edf_node *in[EDF__MAX_REF];
-} edf__made;
-
-static void edf__add_place(edf__made *to, edf__place *p, int n) {        /* of n entries */
-  const edf__equation *from = to->r->e;
-  const edf__place old = *p;
-  int now = to->t >= 0 ? to->r->letter : -1, alone = 1;
-  memset(p->factor, 0, sizeof p->factor);
-  for (int i = 0; i < from->n_letter; i++) {
-    const edf__letter *l = &from->letter[i];
-    if (!old.factor[i] || i == now) continue;
-    int k = edf__letter_of(&to->e, l->name);
-    to->e.letter[k] = *l;
-    p->factor[k] = old.factor[i];
-    alone = 0;
-  }
-  if (now < 0 || !old.factor[now]) return;
-  p->constant += old.factor[now] * to->t;
-  to->outside |= alone && n && (p->constant < 0 || p->constant >= n);
-}
-
-/* x is NULL for the left side, which has one time alone as h on the right has. */
-static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {
-  edf__equation *e = &to->e;
-  int d = to->r->d, k = 0;
-  if (to->t >= 0 && (!x || edf__is_self(&r)))
-    memmove(r.place + d, r.place + d + 1, (size_t)(--r.rank - d) * sizeof *r.place);
-  for (d = 0; d < r.rank; d++) edf__add_place(to, &r.place[d], x ? x->dim[d] : 0);
-  while (k < e->n_operand && to->in[k] != x) k++;
-  if (x && k == e->n_operand) to->in[e->n_operand++] = x;
-  r.operand = x ? k : -1;
-  *edf__next_ref(e) = r;
-}
-
-/* h_in, of all times, for t < 0; else h_next, from h_in and h before, which may be NULL. A term
-   that reads outside at time t is 0, and left out, where a bound on the time lets it. */
-static edf_node *edf__recurrence_line(const edf__site *at, const edf__recurrence *r, int t,
-                                      edf_node *h_in, edf_node *h) {
-  const edf__equation *whole = r->e;
-  edf__made to = { r, t, 0, *whole, { NULL } };
-  to.e.ref = NULL;
-  to.e.n_letter = to.e.n_ref = to.e.n_term = to.e.n_operand = 0;
-  edf__add_ref(&to, *whole->ref, NULL);
-  if (h_in) {
-    edf__term all = { 1, 1, 1, whole->scan.text };
-    to.e.term[to.e.n_term++] = all;
-    edf__add_ref(&to, *whole->ref, h_in);
-  }
-  for (const edf__term *m = whole->term; m < whole->term + whole->n_term; m++) {
-    const edf__ref *first = whole->ref + m->first, *end = first + m->n;
-    const edf__made before = to;
-    int has_h = 0;
-    for (const edf__ref *f = first; f < end; f++) has_h |= edf__is_self(f);
-    if (has_h ? !h : t >= 0) continue;
-    to.e.term[to.e.n_term] = *m;
-    to.e.term[to.e.n_term++].first = to.e.n_ref;
-    for (const edf__ref *f = first; f < end; f++)
-      edf__add_ref(&to, *f, edf__is_self(f) ? h : r->in[f->operand]);
-    if (!to.outside || !whole->letter[r->letter].bound) continue;
-    edf__ref *grown = to.e.ref;
-    to = before;
-    to.e.ref = grown;
-  }
-  if (!to.e.n_term) return NULL;
-  edf_node *y = edf__equation_node(at, EDF__SUM, &to.e, to.e.n_operand, to.in);
-  return edf__called(y, t < 0 ? "_in" : "_next");
-}
-
-/* The function around the sum, if any. */
-static edf_node *edf__apply(const edf__equation *e, edf_node *x) {
-  static const struct { const char *name; edf__unary *node; } known[] = {
-    { "tanh", edf_tanh_at }, { "sigmoid", edf_sigmoid_at }, { "relu", edf_relu_at },
-    { "gelu", edf_gelu_at }, { "softplus", edf_softplus_at }, { "exp", edf_exp_at },
-    { "softmax", edf_softmax_at } };
-  if (!e->function) return x;
-  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-    if (!strcmp(known[k].name, e->function))
-      return known[k].node(e->scan.by.file, e->scan.by.line, x);
-  edf__syntax(&e->scan, e->function, "expected tanh, sigmoid, relu, gelu, softplus, exp or "
-              "softmax");
-  return NULL;                           /* not reached: edf__syntax does not return          */
-}
-
-edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...) {
-  edf__site at = { "Recurrence", file, line };
-  int n;
-  va_list args;
-  va_start(args, equation);
-  edf_node **in = edf__operands(args, &n);
-  va_end(args);
-  edf__equation e = edf__read_equation(&at, equation, 1);
-  edf__check_count(&e, n, in);
-  edf__check_operands(&at, n, in);
-  edf__recurrence r = { &e, 0, 0, 0, 0, in };
-  edf__find_times(&r);
-  edf_node *h_in = edf__recurrence_line(&at, &r, -1, NULL, NULL), *h = NULL;
-  if (!h_in)
-    edf__syntax(&e.scan, e.scan.text, "every term has %s, which begins with 0", e.ref[0].name);
-  edf_node **all = (edf_node **)edf__alloc(&edf.computed, (size_t)r.T * sizeof *all);
-  for (int k = 0; k < r.T; k++) {
-    int t = r.step > 0 ? k : r.T - 1 - k;
-    all[t] = h = edf__apply(&e, edf__recurrence_line(&at, &r, t, h_in, h));
-  }
-  edf__letters l = edf__letters_of(h_in);
-  h = edf__joined(&at, l.n, r.d, edf__last_letters(&l, l.n), r.T, all);
-  edf__free(all);
-  edf__free(in);
-  return h;
-}
 EDF__C_END
 #endif
 
-/* ==== >>equations  A whole slide is a program; needs >>layers ============================ */
+/* ==== >>equations  A whole slide is a program; needs >>over ============================== */
 #ifndef EDF__EQUATIONS_H
 #define EDF__EQUATIONS_H
 EDF__C_BEGIN
@@ -7704,6 +7014,696 @@ edf_node *edf_find(const char *name) {
   edf_node *x = name ? edf__newest(name) : NULL;
   if (!x) edf__fail("edf_find: no tensor is called %s", name ? name : "NULL");
   return x;
+}
+EDF__C_END
+#endif
+
+/* ==== >>layers  Layers, from normalisation to recurrences; needs >>equations ============= */
+#ifndef EDF__LAYERS_H
+#define EDF__LAYERS_H
+EDF__C_BEGIN
+/* LayerNorm: y[b,t,j] = A[j] n[b,t,j] + B[j] with n = NormalizeOver("x[b,t,J]", x, 1e-5), over
+   the last index (Ba et al. 2016). A starts 1 and B 0; B is added, as in the course.
+   BatchNorm: the same, where n is normalised over every index but the last: with the batch's
+   mean and variance (divisor n) in training, with running ones where edf.training is 0. The
+   running ones are Parameters that no optimiser moves, so that they are saved (Ioffe and
+   Szegedy 2015). They move a tenth of the way in each Forward of training. For statistics of
+   every position use Reshape before. Errors: gain and last index differ; training on 1 row. */
+typedef struct { edf_node *gain, *bias; } edf_layer_norm_package;
+typedef struct { edf_node *gain, *bias, *mean, *variance; } edf_batch_norm_package;
+#define edf_layer_norm_params(n) edf_layer_norm_params_at(EDF__HERE, n)
+#define edf_layer_norm(...)      edf_layer_norm_at(EDF__HERE, __VA_ARGS__)
+#define edf_batch_norm_params(n) edf_batch_norm_params_at(EDF__HERE, n)
+#define edf_batch_norm(...)      edf_batch_norm_at(EDF__HERE, __VA_ARGS__)
+edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n);
+edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
+                            edf_node *x);
+edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int n);
+edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
+                            edf_node *x);
+
+/* ---- Compositions: packages of parameters, and nodes that are equations over them. Weights
+   start uniform with variance 1/n for sums of n products, thresholds 0.
+
+   Conv: y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+d*DI-p,s*j+d*DJ-p,C] - B[n], for 1 to 3 dimensions;
+   edf_conv_params(dims, size, n_in, n_out). Stride s, dilation d and padding p are fields of
+   the package, 1, 1 and 0 until changed: Phi.stride = 2. Size of y: (X + 2p - d (size-1) - 1)/s
+   + 1. edf_grouped_conv_params has one number more, the groups g that share no product: then it
+   is W[DI,DJ,g,C,n], and y has channel N*g+n.
+   TransposedConv writes where Conv reads: u[b,s*i+d*DI,...,n] = W[DI,...,C,n] x[b,i,...,C],
+   less p entries at each side, - B[n]; no groups. Size of y: s (X-1) + d (size-1) + 1 - 2p.
+   MaxPool(x, size, stride), AvgPool: y[b,i,j,c] = max or mean of x[b,s*i+DI,s*j+DJ,c].
+   Gradients by the swap rule. Errors: another rank or other channels than the package has, a
+   window longer than the padded x, groups that do not divide the channels. */
+typedef struct {
+  edf_node *w, *b;
+  int stride, dilation, padding, groups;
+} edf_conv_package;
+#define edf_conv_params(dims, size, n_in, n_out) \
+  edf_conv_params_at(EDF__HERE, dims, size, n_in, n_out, 1)
+#define edf_grouped_conv_params(dims, size, n_in, n_out, groups) \
+  edf_conv_params_at(EDF__HERE, dims, size, n_in, n_out, groups)
+#define edf_conv(...)                  edf_conv_at(EDF__HERE, __VA_ARGS__)
+#define edf_transposed_conv(...)       edf_transposed_conv_at(EDF__HERE, __VA_ARGS__)
+#define edf_max_pool(x, size, stride)  edf_max_pool_at(EDF__HERE, x, size, stride)
+#define edf_avg_pool(x, size, stride)  edf_avg_pool_at(EDF__HERE, x, size, stride)
+edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
+                                    int n_out, int groups);
+typedef edf_node *edf__with_conv(const char *file, int line, edf_conv_package Phi, edf_node *x);
+edf__with_conv edf_conv_at, edf_transposed_conv_at;
+edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride);
+edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride);
+
+/* Residual: y = x + Conv(second, Relu(Conv(first, x))), of the same shape; the size is odd.
+   (He et al. 2015, without normalisation.) Highway: y = G R + (1-G) x, with
+   G = Sigmoid(Affine(gate, x)), R = Relu(Affine(transform, x)) (Srivastava et al. 2015). */
+typedef struct { edf_conv_package first, second; } edf_residual_package;
+typedef struct { edf_affine_package gate, transform; } edf_highway_package;
+#define edf_residual_params(dims, size, n) edf_residual_params_at(EDF__HERE, dims, size, n)
+#define edf_residual(...)                  edf_residual_at(EDF__HERE, __VA_ARGS__)
+#define edf_highway_params(n)              edf_highway_params_at(EDF__HERE, n)
+#define edf_highway(...)                   edf_highway_at(EDF__HERE, __VA_ARGS__)
+edf_residual_package edf_residual_params_at(const char *file, int line, int dims, int size,
+                                            int n);
+edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x);
+edf_highway_package edf_highway_params_at(const char *file, int line, int n);
+edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, edf_node *x);
+
+/* Attention of x[b,t,i] to itself, with h heads (Vaswani et al. 2017):
+     q[b,t,h,d] = WQ[I,h,d] x[b,t,I], and k, v alike
+     a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]
+     P          = SoftmaxOver("a[b,h,t,S]", a); CausalAttention: "a[b,h,t,S] | S<=t"
+     o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]
+     y[b,t,j]   = WO[H,D,j] o[b,t,H,D]
+   x has n numbers at each t, y too. Errors: heads that do not divide n, another n. */
+typedef struct { edf_node *wq, *wk, *wv, *wo; } edf_attention_package;
+#define edf_attention_params(n, heads) edf_attention_params_at(EDF__HERE, n, heads)
+#define edf_attention(...)             edf_attention_at(EDF__HERE, __VA_ARGS__)
+#define edf_causal_attention(...)      edf_causal_attention_at(EDF__HERE, __VA_ARGS__)
+edf_attention_package edf_attention_params_at(const char *file, int line, int n, int heads);
+edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x);
+edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
+                                  edf_node *x);
+
+/* Recurrent cells. Gate k of each is  z[b,k,j] + Wh[I,k,j] h[b,I],  where
+   z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]; h' and c' are the new state:
+     RNN     h' = tanh(gate 0)
+     UGRNN   G = sigmoid(gate 0), R = tanh(gate 1), h' = G h + (1-G) R
+     GRU     G0, G1 = sigmoid(gates 0, 1), R = tanh(gate 2, of G0 h), h' = (1-G1) h + G1 R
+     LSTM    F, I, O = sigmoid(gates 0, 1, 2), R = tanh(gate 3), c' = F c + I R,
+             h' = O tanh(c'); F's threshold starts at -1, so that it is open
+   One step of x[b,i]:             s = LSTM(Phi, x, s), which begins with { NULL, NULL }: zeros
+   All steps of x[b,t,i]:          h[b,t,j] = Unroll(Phi, x), for the parameters of any cell
+   (Collins et al. 2016; Cho et al. 2014; Hochreiter, Schmidhuber 1997; Gers et al. 2000.)
+   Errors: the parameters of another cell, another length of x. */
+typedef struct edf_cell edf_cell;
+typedef struct { edf_node *wx, *wh, *b; const edf_cell *cell; } edf_recurrent_package;
+typedef struct { edf_node *h, *c; } edf_recurrent_state;
+extern const edf_cell edf_rnn_cell, edf_ugrnn_cell, edf_gru_cell, edf_lstm_cell;
+#define edf_rnn_params(n_in, n)   edf_recurrent_params_at(EDF__HERE, &edf_rnn_cell, n_in, n)
+#define edf_ugrnn_params(n_in, n) edf_recurrent_params_at(EDF__HERE, &edf_ugrnn_cell, n_in, n)
+#define edf_gru_params(n_in, n)   edf_recurrent_params_at(EDF__HERE, &edf_gru_cell, n_in, n)
+#define edf_lstm_params(n_in, n)  edf_recurrent_params_at(EDF__HERE, &edf_lstm_cell, n_in, n)
+#define edf_rnn(...)              edf_cell_at(EDF__HERE, &edf_rnn_cell, __VA_ARGS__)
+#define edf_ugrnn(...)            edf_cell_at(EDF__HERE, &edf_ugrnn_cell, __VA_ARGS__)
+#define edf_gru(...)              edf_cell_at(EDF__HERE, &edf_gru_cell, __VA_ARGS__)
+#define edf_lstm(...)             edf_cell_at(EDF__HERE, &edf_lstm_cell, __VA_ARGS__)
+#define edf_unroll(...)           edf_unroll_at(EDF__HERE, __VA_ARGS__)
+edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const edf_cell *cell,
+                                              int n_in, int n);
+edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
+                                edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s);
+edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x);
+
+/* The slide's own line, unrolled over the index that the left side has on the right one less:
+     Recurrence("h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j])",
+                Whh, Wxh, x, B)
+   Operands are those but h. Around the whole sum may stand tanh, sigmoid, relu, gelu, softplus,
+   exp, softmax (over the last index), or nothing. h before the first time is 0; with t+1 time
+   runs backwards. Errors: no place with t-1 or t+1, or several; a number of times that is
+   unknown; no term without h. */
+#define edf_recurrence(...) edf_recurrence_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
+edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...);
+EDF__C_END
+#endif
+
+#ifdef EDF__CODE
+EDF__C_BEGIN
+/* ---- What is normalised gets a gain and a bias. ---- */
+static edf_node *edf__ones(const char *file, int line, const char *name, int n) {
+  edf_node *p = edf_parameter_at(file, line, "%s%d[%d]", name, edf.n_packages, n);
+  edf__fill_here(p->value, p->size, 1);
+  edf_push(p);
+  return p;
+}
+
+static edf_layer_norm_package edf__norm_params(const char *file, int line, const char *who,
+                                               int n) {
+  edf_layer_norm_package Phi;
+  if (n < 1) edf__fail("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
+  edf.n_packages++;
+  Phi.gain = edf__ones(file, line, "gain", n);
+  Phi.bias = edf_parameter_at(file, line, "bias%d[%d]", edf.n_packages, n);
+  return Phi;
+}
+
+edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n) {
+  return edf__norm_params(file, line, "edf_layer_norm_params", n);
+}
+
+edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int n) {
+  edf_layer_norm_package moved = edf__norm_params(file, line, "edf_batch_norm_params", n);
+  edf_batch_norm_package Phi = { moved.gain, moved.bias, NULL, NULL };
+  Phi.mean = edf_parameter_at(file, line, "mean%d[%d]", edf.n_packages, n);
+  Phi.variance = edf__ones(file, line, "variance", n);
+  Phi.mean->update = Phi.variance->update = edf_frozen;
+  return Phi;
+}
+
+static edf_node *edf__gained(const edf__site *at, const edf_op *is, int n, edf_node **in,
+                             edf_node *gain, edf_node *bias) {
+  edf_node *y = edf__under(at, is, n, in, (edf_real)1e-5);
+  edf__letters l = edf__letters_of(y);
+  const char *all = edf__last_letters(&l, y->rank), *last = edf__last_letters(&l, 1);
+  return edf__line(at, edf__fmt("y%s = A%s n%s + B%s", all, last, all, last), 3, gain, y, bias);
+}
+
+edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
+                            edf_node *x) {
+  edf__site at = { "LayerNorm", file, line };
+  edf__check_named(&at, "Phi.gain Phi.bias x", Phi.gain, Phi.bias, x);
+  return edf__gained(&at, &edf__normalize_op, 1, &x, Phi.gain, Phi.bias);
+}
+
+edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
+                            edf_node *x) {
+  edf__site at = { "BatchNorm", file, line };
+  edf_node *in[3] = { x, Phi.mean, Phi.variance };
+  edf__check_named(&at, "Phi.gain Phi.bias Phi.mean Phi.variance x", Phi.gain, Phi.bias,
+                   Phi.mean, Phi.variance, x);
+  return edf__gained(&at, &edf__batch_norm_op, 3, in, Phi.gain, Phi.bias);
+}
+
+/* ---- Conv, TransposedConv, pools: equations. What stands in braces is said for each
+   dimension, with j, k and J, K in place of i and I: "y[b{,i},c] = x[b{,2*i+DI},c]". */
+static edf__text edf__for_dims(int dims, const char *pattern) {
+  edf__text text = { { 0 }, 0 };
+  const char *open = NULL;
+  for (int d = 0; *pattern; pattern++) {
+    if (*pattern == '{') { open = pattern; d = 0; }
+    else if (*pattern == '}') { if (++d < dims) pattern = open; else open = NULL; }
+    else edf__put(&text, "%c", open && strchr("iI", *pattern) ? *pattern + d : *pattern);
+  }
+  return text;
+}
+
+edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
+                                    int n_out, int groups) {
+  edf_conv_package Phi = { NULL, NULL, 1, 1, 0, groups };  /* stride, dilation, padding */
+  int package = edf__new_package(file, line, "edf_conv_params", n_in, n_out);
+  if (dims < 1 || dims > 3 || size < 1)
+    edf__fail("%s:%d: edf_conv_params: %d dimensions of size %d: expected 1 to 3, of size 1 or "
+              "more", file, line, dims, size);
+  if (groups < 1 || n_in % groups || n_out % groups)
+    edf__fail("%s:%d: edf_conv_params: %d groups do not divide %d and %d channels", file, line,
+              groups, n_in, n_out);
+  int K = n_in / groups, N = n_out / groups;
+  edf__text shape = edf__for_dims(dims, edf__fmt("{%d,}", size));
+  if (groups > 1) edf__put(&shape, "%d,", groups);
+  Phi.w = edf_parameter_at(file, line, "w%d[%s%d,%d]", package, shape.at, K, N);
+  Phi.b = edf_parameter_at(file, line, "b%d[%d]", package, n_out);
+  edf__init_for(Phi.w, (double)Phi.w->size / N);
+  return Phi;
+}
+
+/* Where a window reads: s*i+d*DI-p */
+static const char *edf__window_place(int s, int d, int p) {
+  return edf__fmt("%si+%sDI%s", s > 1 ? edf__fmt("%d*", s) : "",
+                  d > 1 ? edf__fmt("%d*", d) : "", p ? edf__fmt("-%d", p) : "");
+}
+
+/* A window has a place: x and the padding are as long. By how much they are longer. */
+static int edf__room(const edf__site *at, const edf_node *x, int d, int reach, int padding) {
+  int room = x->dim[1 + d] + 2 * padding - reach;
+  if (room < 0)
+    edf__x_error(at, "x", x, "the window reaches over %d entries, but dimension %d of x has "
+                 "%d, and the padding is %d", reach, 1 + d, x->dim[1 + d], padding);
+  return room;
+}
+
+/* How many dimensions a package is for. */
+static int edf__check_conv(const edf__site *at, const edf_conv_package *Phi,
+                           const edf_node *x) {
+  enum { LARGEST = 10000 };
+  edf__check_named(at, "Phi.w Phi.b x", Phi->w, Phi->b, x);
+  int dims = Phi->w->rank - 2 - (Phi->groups > 1);
+  if (dims < 1 || (Phi->groups > 1 && Phi->w->dim[dims] != Phi->groups))
+    edf__x_error(at, "Phi.w", Phi->w, "Phi.groups is %d, but Phi.w was not made for that; see "
+                 "edf_grouped_conv_params", Phi->groups);
+  if (x->rank != dims + 2)
+    edf__x_error(at, "x", x, "x needs a batch, %d dimension%s and channels", dims,
+                 dims > 1 ? "s" : "");
+  if (Phi->stride < 1 || Phi->dilation < 1 || Phi->padding < 0 || Phi->stride > LARGEST ||
+      Phi->dilation > LARGEST || Phi->padding > LARGEST)
+    edf__fail_at(at, "stride %d, dilation %d, padding %d: expected 1, 1 and 0 or more, at "
+                 "most %d", Phi->stride, Phi->dilation, Phi->padding, LARGEST);
+  return dims;
+}
+
+static edf_node *edf__conv(const edf__site *at, edf_conv_package Phi, edf_node *x) {
+  int dims = edf__check_conv(at, &Phi, x), p = Phi.padding;
+  const char *place = edf__window_place(Phi.stride, Phi.dilation, p);
+  const char *pattern = edf__fmt("y[b{,i},n] = W[{DI,}C,n] x[b{,%s},C] - B[n]", place);
+  int K = Phi.w->dim[Phi.w->rank - 2], N = Phi.w->dim[Phi.w->rank - 1];
+  if (Phi.groups > 1)
+    pattern = edf__fmt("y[b{,i},%d*g+n] = W[{DI,}g,C,n] x[b{,%s},%d*g+C] - B[%d*g+n]", N, place,
+                       K, N);
+  edf__text equation = edf__for_dims(dims, pattern);
+  for (int d = 0; d < dims; d++) {
+    int reach = Phi.dilation * (Phi.w->dim[d] - 1) + 1;
+    int n = edf__room(at, x, d, reach, p) / Phi.stride + 1;
+    if (p) edf__put(&equation, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
+  }
+  return edf__line(at, equation.at, 3, Phi.w, x, Phi.b);
+}
+
+edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node *x) {
+  edf__site at = { "Conv", file, line };
+  return edf__conv(&at, Phi, x);
+}
+
+/* ---- TransposedConv: the roles of x and y are exchanged. Where Conv reads, this writes, and
+   then takes what is inside of the padding. */
+edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Phi,
+                                 edf_node *x) {
+  edf__site at = { "TransposedConv", file, line };
+  int p = Phi.padding;
+  if (Phi.groups != 1) edf__fail_at(&at, "%d groups: expected 1", Phi.groups);
+  int dims = edf__check_conv(&at, &Phi, x);
+  const char *place = edf__window_place(Phi.stride, Phi.dilation, 0);
+  const char *pattern = edf__fmt("u[b{,%s},n] = W[{DI,}C,n] x[b{,i},C]", place);
+  edf__text scatter = edf__for_dims(dims, pattern);
+  edf_node *u = edf__inner(edf__line(&at, scatter.at, 2, Phi.w, x));
+  pattern = edf__fmt("y[b{,i},n] = u[b{,i%s},n] - B[n]", p ? edf__fmt("+%d", p) : "");
+  edf__text equation = edf__for_dims(dims, pattern);
+  for (int d = 0; d < dims; d++) {
+    int n = u->dim[1 + d] - 2 * p;
+    if (n < 1)
+      edf__fail_at(&at, "padding %d leaves nothing of dimension %d, which has %d", p, d + 1,
+                   u->dim[1 + d]);
+    if (p) edf__put(&equation, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
+  }
+  return edf__line(&at, equation.at, 2, u, Phi.b);
+}
+
+static edf_node *edf__pool(const char *op, const char *file, int line,
+                           edf__reduction_kind kind, edf_node *x, int size, int stride) {
+  edf__site at = { op, file, line };
+  edf__check_named(&at, "x", x);
+  if (size < 1 || stride < 1)
+    edf__fail_at(&at, "window %d, stride %d: expected 1 or more", size, stride);
+  if (x->rank < 3 || x->rank > 5)
+    edf__x_error(&at, "x", x, "x needs a batch, 1 to 3 dimensions and channels");
+  const char *place = edf__window_place(stride, 1, 0);
+  edf__text equation = edf__for_dims(x->rank - 2, edf__fmt("y[b{,i},c] = x[b{,%s},c]", place));
+  for (int d = 0; d < x->rank - 2; d++) {
+    edf__room(&at, x, d, size, 0);
+    edf__put(&equation, "%sD%c<%d", d ? ", " : " | ", 'I' + d, size);
+  }
+  return edf__reduction(&at, kind, equation.at, x);
+}
+
+edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
+  return edf__pool("MaxPool", file, line, EDF__MAX, x, size, stride);
+}
+edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
+  return edf__pool("AvgPool", file, line, EDF__MEAN, x, size, stride);
+}
+
+/* ---- Residual, Highway ---- */
+edf_residual_package edf_residual_params_at(const char *file, int line, int dims, int size,
+                                            int n) {
+  edf_residual_package Phi;
+  if (size % 2 == 0)
+    edf__fail("%s:%d: edf_residual_params: size %d: the shape stays the same for an odd one",
+              file, line, size);
+  Phi.first = edf_conv_params_at(file, line, dims, size, n, n, 1);
+  Phi.second = edf_conv_params_at(file, line, dims, size, n, n, 1);
+  Phi.first.padding = Phi.second.padding = size / 2;
+  return Phi;
+}
+
+edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x) {
+  edf__site at = { "Residual", file, line };
+  edf_node *h = edf_relu_at(file, line, edf__conv(&at, Phi.first, x));
+  return edf_add_at(file, line, x, edf__conv(&at, Phi.second, h));
+}
+
+edf_highway_package edf_highway_params_at(const char *file, int line, int n) {
+  edf_highway_package Phi;
+  Phi.gate = edf_affine_params_at(file, line, n, n);
+  Phi.transform = edf_affine_params_at(file, line, n, n);
+  return Phi;
+}
+
+edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, edf_node *x) {
+  edf__site at = { "Highway", file, line };
+  edf_node *G = edf_sigmoid_at(file, line, edf__affine(&at, Phi.gate, x));
+  edf_node *R = edf_relu_at(file, line, edf__affine(&at, Phi.transform, x));
+  edf__letters l = edf__letters_of(x);
+  const char *i = edf__last_letters(&l, x->rank);
+  const char *equation = edf__fmt("y%s = x%s + G%s R%s - G%s x%s", i, i, i, i, i, i);
+  return edf__line(&at, equation, 3, x, G, R);
+}
+
+/* ---- Attention ---- */
+edf_attention_package edf_attention_params_at(const char *file, int line, int n, int heads) {
+  edf_attention_package Phi;
+  if (heads < 1 || n < 1 || n % heads)
+    edf__fail("%s:%d: edf_attention_params: %d heads do not divide %d numbers", file, line,
+              heads, n);
+  int package = ++edf.n_packages, d = n / heads;
+  const char *shape = edf__fmt("%d[%d,%d,%d]", package, n, heads, d);
+  Phi.wq = edf__init_for(edf_parameter_at(file, line, "wq%s", shape), n);
+  Phi.wk = edf__init_for(edf_parameter_at(file, line, "wk%s", shape), n);
+  Phi.wv = edf__init_for(edf_parameter_at(file, line, "wv%s", shape), n);
+  shape = edf__fmt("%d[%d,%d,%d]", package, heads, d, n);
+  Phi.wo = edf__init_for(edf_parameter_at(file, line, "wo%s", shape), n);
+  return Phi;
+}
+
+static edf_node *edf__attention(const edf__site *at, edf_attention_package Phi, edf_node *x,
+                                const char *spec) {
+  edf__check_named(at, "Phi.wq Phi.wk Phi.wv Phi.wo x", Phi.wq, Phi.wk, Phi.wv, Phi.wo, x);
+  double c = 1 / sqrt((double)Phi.wq->dim[2]);
+  edf_node *q = edf__inner(edf__line(at, "q[b,t,h,d] = WQ[I,h,d] x[b,t,I]", 2, Phi.wq, x));
+  edf_node *k = edf__inner(edf__line(at, "k[b,t,h,d] = WK[I,h,d] x[b,t,I]", 2, Phi.wk, x));
+  edf_node *v = edf__inner(edf__line(at, "v[b,t,h,d] = WV[I,h,d] x[b,t,I]", 2, Phi.wv, x));
+  const char *scores = edf__fmt("a[b,h,t,s] = %.17g q[b,t,h,D] k[b,s,h,D]", c);
+  edf_node *a = edf__inner(edf__line(at, scores, 2, q, k));
+  edf_node *P = edf_softmax_over_at(at->file, at->line, spec, a);
+  edf_node *o = edf__inner(edf__line(at, "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]", 2, P, v));
+  return edf__line(at, "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", 2, Phi.wo, o);
+}
+
+edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x) {
+  edf__site at = { "Attention", file, line };
+  return edf__attention(&at, Phi, x, "a[b,h,t,S]");
+}
+edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
+                                  edf_node *x) {
+  edf__site at = { "CausalAttention", file, line };
+  return edf__attention(&at, Phi, x, "a[b,h,t,S] | S<=t");
+}
+
+/* ---- Recurrent cells. What the input gives to the gates does not depend on h; so it is one
+   equation, z, for all times at once where x has a time. A step adds Wh h to it. `time` is
+   where the step is in z[b,t,k,j]: "3,", or nothing. The first h and c are NULL. */
+typedef struct { const edf__site *at; edf_node *z, *wh; char time[16]; } edf__moment;
+typedef edf_recurrent_state edf__cell_step(const edf__moment *m, edf_recurrent_state s);
+struct edf_cell { const char *name; int gates; edf__cell_step *step; };
+
+/* The first n gates through a sigmoid, or gate n through a tanh. */
+static edf_node *edf__gates(const edf__moment *m, edf__unary *function, int n, edf_node *h) {
+  int one = function == edf_tanh_at;
+  const char *k = one ? edf__fmt("%d", n) : "k", *left = one ? "g[b,j]" : "g[b,k,j]";
+  edf__text equation = { { 0 }, 0 };
+  edf__put(&equation, "%s = z[b,%s%s,j]", left, m->time, k);
+  if (h) edf__put(&equation, " + Wh[I,%s,j] h[b,I]", k);
+  if (!one) edf__put(&equation, " | k<%d", n);
+  edf_node *gates = edf__inner(edf__line(m->at, equation.at, h ? 3 : 1, m->z, m->wh, h));
+  return function(m->at->file, m->at->line, gates);
+}
+
+static edf_recurrent_state edf__rnn_step(const edf__moment *m, edf_recurrent_state s) {
+  s.h = edf__gates(m, edf_tanh_at, 0, s.h);
+  return s;
+}
+
+static edf_recurrent_state edf__ugrnn_step(const edf__moment *m, edf_recurrent_state s) {
+  edf_node *G = edf__gates(m, edf_sigmoid_at, 1, s.h), *h = s.h;
+  edf_node *R = edf__gates(m, edf_tanh_at, 1, s.h);
+  s.h = h ? edf__line(m->at, "n[b,j] = R[b,j] - G[b,0,j] R[b,j] + G[b,0,j] h[b,j]", 3, R, G, h)
+          : edf__line(m->at, "n[b,j] = R[b,j] - G[b,0,j] R[b,j]", 2, R, G);
+  return s;
+}
+
+static edf_recurrent_state edf__gru_step(const edf__moment *m, edf_recurrent_state s) {
+  edf_node *G = edf__gates(m, edf_sigmoid_at, 2, s.h), *h = s.h, *Gh = NULL;
+  if (h) Gh = edf__inner(edf__line(m->at, "m[b,j] = G[b,0,j] h[b,j]", 2, G, h));
+  edf_node *R = edf__gates(m, edf_tanh_at, 2, Gh);
+  s.h = h ? edf__line(m->at, "n[b,j] = h[b,j] - G[b,1,j] h[b,j] + G[b,1,j] R[b,j]", 3, h, G, R)
+          : edf__line(m->at, "n[b,j] = G[b,1,j] R[b,j]", 2, G, R);
+  return s;
+}
+
+static edf_recurrent_state edf__lstm_step(const edf__moment *m, edf_recurrent_state s) {
+  edf_node *G = edf__gates(m, edf_sigmoid_at, 3, s.h), *c = s.c;
+  edf_node *R = edf__gates(m, edf_tanh_at, 3, s.h);
+  s.c = c ? edf__line(m->at, "C[b,j] = G[b,0,j] c[b,j] + G[b,1,j] R[b,j]", 3, G, c, R)
+          : edf__line(m->at, "C[b,j] = G[b,1,j] R[b,j]", 2, G, R);
+  edf_node *q = edf_tanh_at(m->at->file, m->at->line, edf__inner(s.c));
+  s.h = edf__line(m->at, "h[b,j] = G[b,2,j] q[b,j]", 2, G, q);
+  return s;
+}
+
+const edf_cell edf_rnn_cell   = { "RNN",   1, edf__rnn_step };
+const edf_cell edf_ugrnn_cell = { "UGRNN", 2, edf__ugrnn_step };
+const edf_cell edf_gru_cell   = { "GRU",   3, edf__gru_step };
+const edf_cell edf_lstm_cell  = { "LSTM",  4, edf__lstm_step };
+
+/* The LSTM's forget gate starts open, with the threshold -1 (Jozefowicz et al. 2015). */
+edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const edf_cell *cell,
+                                              int n_in, int n) {
+  edf_recurrent_package Phi;
+  int package = edf__new_package(file, line, cell->name, n_in, n);
+  Phi.cell = cell;
+  Phi.wx = edf_parameter_at(file, line, "wx%d[%d,%d,%d]", package, n_in, cell->gates, n);
+  Phi.wh = edf_parameter_at(file, line, "wh%d[%d,%d,%d]", package, n, cell->gates, n);
+  Phi.b = edf_parameter_at(file, line, "b%d[%d,%d]", package, cell->gates, n);
+  edf__init_for(Phi.wx, n_in + n);
+  edf__init_for(Phi.wh, n_in + n);
+  if (cell == &edf_lstm_cell) edf__fill_here(Phi.b->value, (size_t)n, -1);
+  edf_push(Phi.b);
+  return Phi;
+}
+
+/* Before the first step; b is where a row of x stands: "b", or "b,t" for all times. */
+static edf__moment edf__first_moment(const edf__site *at, const edf_cell *cell,
+                                     edf_recurrent_package Phi, edf_node *x, const char *b) {
+  edf__moment m = { at, NULL, Phi.wh, "" };
+  const char *equation = edf__fmt("z[%s,k,j] = Wx[I,k,j] x[%s,I] - B[k,j]", b, b);
+  if (!Phi.cell) edf__fail_at(at, "Phi was not made by its constructor");
+  edf__check_named(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
+  if (cell != Phi.cell)
+    edf__x_error(at, "Phi.wx", Phi.wx, "Phi has the parameters of another cell: %s",
+                 Phi.cell->name);
+  m.z = edf__inner(edf__line(at, equation, 3, Phi.wx, x, Phi.b));
+  return m;
+}
+
+edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
+                                edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s) {
+  edf__site at = { cell->name, file, line };
+  int both = cell == &edf_lstm_cell;
+  if (both && !s.h != !s.c)
+    edf__fail_at(&at, "the state has one of h and c: expected both, or none for zeros");
+  if (s.h) edf__check_named(&at, both ? "state.h state.c" : "state.h", s.h, s.c);
+  edf__moment m = edf__first_moment(&at, cell, Phi, x, "b");
+  return cell->step(&m, s);
+}
+
+edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
+  edf__site at = { "Unroll", file, line };
+  edf_recurrent_state s = { NULL, NULL };
+  edf__check_named(&at, "x", x);
+  if (x->rank > 1 && x->batched >> 1 & 1)
+    edf__x_error(&at, "x", x, "the time, the second index of x, has to be a number");
+  edf__moment m = edf__first_moment(&at, Phi.cell, Phi, x, "b,t");
+  int T = x->dim[1];
+  edf_node **h = (edf_node **)edf__alloc(&edf.computed, (size_t)T * sizeof *h);
+  for (int t = 0; t < T; t++) {
+    snprintf(m.time, sizeof m.time, "%d,", t);
+    s = Phi.cell->step(&m, s);
+    h[t] = s.h;
+  }
+  edf_node *all = edf__joined(&at, 3, 1, "[b,t,j]", T, h);
+  edf__free(h);
+  return all;
+}
+
+/* ---- Recurrence: h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j]). The terms
+   without h are one equation, for all times; a step adds the others, with a number in place of
+   t and h at the time before, which is NULL at first:
+     h_in[b,t,j] = Wxh[j,K] x[b,t,K] - B[j]
+     h_next[b,j] = h_in[b,3,j] + Whh[j,I] h[b,I] */
+typedef struct {
+  edf__equation *e;
+  int d, letter, step, T;                /* the place of the time, its index, 1 or -1         */
+  edf_node **in;
+} edf__recurrence;
+
+static int edf__is_self(const edf__ref *r) { return r->operand == EDF__SELF; }
+
+/* The place that is t-1 or t+1 where the left side has t; other places are free. */
+static void edf__find_time(edf__recurrence *r, const edf__ref *self) {
+  const edf__equation *e = r->e;
+  const edf__ref *left = &e->ref[0];
+  int found = -1;
+  if (self->rank != left->rank)
+    edf__syntax(&e->scan, self->name, "expected %d indices, as on the left", left->rank);
+  for (int d = 0; d < left->rank; d++) {
+    const edf__place *p = &self->place[d], *now = &left->place[d];
+    if (edf__alone(e, now) < 0) edf__syntax(&e->scan, now->at, "expected an index alone");
+    if (abs(p->constant) != 1 || memcmp(p->factor, now->factor, sizeof p->factor)) continue;
+    if (found >= 0) edf__syntax(&e->scan, p->at, "expected one place with t-1 or t+1");
+    found = d;
+  }
+  int step = found < 0 ? 0 : -self->place[found].constant;
+  if (!step || (r->step && (found != r->d || step != r->step)))
+    edf__syntax(&e->scan, self->name, "%s stands on the right: expected the time before, as in "
+                "h[b,t-1,I], the same everywhere", self->name);
+  r->d = found;
+  r->step = step;
+  r->letter = edf__alone(e, &left->place[found]);
+}
+
+static void edf__find_times(edf__recurrence *r) {
+  const edf__equation *e = r->e;
+  for (int f = 1; f < e->n_ref; f++)
+    if (edf__is_self(&e->ref[f])) edf__find_time(r, &e->ref[f]);
+  if (!r->step)
+    edf__syntax(&e->scan, e->ref[0].name, "%s is not on the right: this is an equation for "
+                "Einsum", e->ref[0].name);
+  r->T = e->letter[r->letter].bound;
+  for (int f = 1; f < e->n_ref; f++)
+    for (int d = 0; d < e->ref[f].rank && !edf__is_self(&e->ref[f]); d++) {
+      const edf_node *x = r->in[e->ref[f].operand];
+      if (edf__alone(e, &e->ref[f].place[d]) != r->letter) continue;
+      if (x->batched >> d & 1)
+        edf__syntax(&e->scan, e->ref[f].place[d].at, "this is the batch, whose extent changes; "
+                    "the number of times has to be known");
+      if (!r->T && d < x->rank) r->T = x->dim[d];
+    }
+  if (!r->T)
+    edf__syntax(&e->scan, e->letter[r->letter].name, "the number of times is unknown: index "
+                "%s needs a dimension, or a bound", e->letter[r->letter].name);
+}
+
+/* An equation made of a recurrence's terms, with what these have of its indices and operands:
+   of all times for t < 0, else of one time, with a number in place of the index. */
+typedef struct {
+  const edf__recurrence *r;
+  int t, outside;                        /* a place without an index reads outside            */
+  edf__equation e;
+  edf_node *in[EDF__MAX_REF];
+} edf__made;
+
+static void edf__add_place(edf__made *to, edf__place *p, int n) {        /* of n entries */
+  const edf__equation *from = to->r->e;
+  const edf__place old = *p;
+  int now = to->t >= 0 ? to->r->letter : -1, alone = 1;
+  memset(p->factor, 0, sizeof p->factor);
+  for (int i = 0; i < from->n_letter; i++) {
+    const edf__letter *l = &from->letter[i];
+    if (!old.factor[i] || i == now) continue;
+    int k = edf__letter_of(&to->e, l->name);
+    to->e.letter[k] = *l;
+    p->factor[k] = old.factor[i];
+    alone = 0;
+  }
+  if (now < 0 || !old.factor[now]) return;
+  p->constant += old.factor[now] * to->t;
+  to->outside |= alone && n && (p->constant < 0 || p->constant >= n);
+}
+
+/* x is NULL for the left side, which has one time alone as h on the right has. */
+static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {
+  edf__equation *e = &to->e;
+  int d = to->r->d, k = 0;
+  if (to->t >= 0 && (!x || edf__is_self(&r)))
+    memmove(r.place + d, r.place + d + 1, (size_t)(--r.rank - d) * sizeof *r.place);
+  for (d = 0; d < r.rank; d++) edf__add_place(to, &r.place[d], x ? x->dim[d] : 0);
+  while (k < e->n_operand && to->in[k] != x) k++;
+  if (x && k == e->n_operand) to->in[e->n_operand++] = x;
+  r.operand = x ? k : -1;
+  *edf__next_ref(e) = r;
+}
+
+/* h_in, of all times, for t < 0; else h_next, from h_in and h before, which may be NULL. A term
+   that reads outside at time t is 0, and left out, where a bound on the time lets it. */
+static edf_node *edf__recurrence_line(const edf__site *at, const edf__recurrence *r, int t,
+                                      edf_node *h_in, edf_node *h) {
+  const edf__equation *whole = r->e;
+  edf__made to = { r, t, 0, *whole, { NULL } };
+  to.e.ref = NULL;
+  to.e.n_letter = to.e.n_ref = to.e.n_term = to.e.n_operand = 0;
+  edf__add_ref(&to, *whole->ref, NULL);
+  if (h_in) {
+    edf__term all = { 1, 1, 1, whole->scan.text };
+    to.e.term[to.e.n_term++] = all;
+    edf__add_ref(&to, *whole->ref, h_in);
+  }
+  for (const edf__term *m = whole->term; m < whole->term + whole->n_term; m++) {
+    const edf__ref *first = whole->ref + m->first, *end = first + m->n;
+    const edf__made before = to;
+    int has_h = 0;
+    for (const edf__ref *f = first; f < end; f++) has_h |= edf__is_self(f);
+    if (has_h ? !h : t >= 0) continue;
+    to.e.term[to.e.n_term] = *m;
+    to.e.term[to.e.n_term++].first = to.e.n_ref;
+    for (const edf__ref *f = first; f < end; f++)
+      edf__add_ref(&to, *f, edf__is_self(f) ? h : r->in[f->operand]);
+    if (!to.outside || !whole->letter[r->letter].bound) continue;
+    edf__ref *grown = to.e.ref;
+    to = before;
+    to.e.ref = grown;
+  }
+  if (!to.e.n_term) return NULL;
+  edf_node *y = edf__equation_node(at, EDF__SUM, &to.e, to.e.n_operand, to.in);
+  return edf__called(y, t < 0 ? "_in" : "_next");
+}
+
+/* The function around the sum, if any. */
+static edf_node *edf__apply(const edf__equation *e, edf_node *x) {
+  static const struct { const char *name; edf__unary *node; } known[] = {
+    { "tanh", edf_tanh_at }, { "sigmoid", edf_sigmoid_at }, { "relu", edf_relu_at },
+    { "gelu", edf_gelu_at }, { "softplus", edf_softplus_at }, { "exp", edf_exp_at },
+    { "softmax", edf_softmax_at } };
+  if (!e->function) return x;
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+    if (!strcmp(known[k].name, e->function))
+      return known[k].node(e->scan.by.file, e->scan.by.line, x);
+  edf__syntax(&e->scan, e->function, "expected tanh, sigmoid, relu, gelu, softplus, exp or "
+              "softmax");
+  return NULL;                           /* not reached: edf__syntax does not return          */
+}
+
+edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...) {
+  edf__site at = { "Recurrence", file, line };
+  int n;
+  va_list args;
+  va_start(args, equation);
+  edf_node **in = edf__operands(args, &n);
+  va_end(args);
+  edf__equation e = edf__read_equation(&at, equation, 1);
+  edf__check_count(&e, n, in);
+  edf__check_operands(&at, n, in);
+  edf__recurrence r = { &e, 0, 0, 0, 0, in };
+  edf__find_times(&r);
+  edf_node *h_in = edf__recurrence_line(&at, &r, -1, NULL, NULL), *h = NULL;
+  if (!h_in)
+    edf__syntax(&e.scan, e.scan.text, "every term has %s, which begins with 0", e.ref[0].name);
+  edf_node **all = (edf_node **)edf__alloc(&edf.computed, (size_t)r.T * sizeof *all);
+  for (int k = 0; k < r.T; k++) {
+    int t = r.step > 0 ? k : r.T - 1 - k;
+    all[t] = h = edf__apply(&e, edf__recurrence_line(&at, &r, t, h_in, h));
+  }
+  edf__letters l = edf__letters_of(h_in);
+  h = edf__joined(&at, l.n, r.d, edf__last_letters(&l, l.n), r.T, all);
+  edf__free(all);
+  edf__free(in);
+  return h;
 }
 EDF__C_END
 #endif
