@@ -1767,7 +1767,12 @@ static void edf__walk_zero(int n, const edf_loop *l, edf_real *out) {
 /* ==== >>parser  Declarations and equations =============================================== */
 
 /* ---- A text that is being read, and where; an error puts a caret under the place. */
-typedef struct { edf__site by; const char *text, *at; size_t size; } edf__scan;
+typedef struct {
+  edf__site by;
+  const char *text, *at;
+  size_t size;
+  int whole;                             /* it may have several lines                         */
+} edf__scan;
 
 /* Of several lines that which has the place; a letter is a column, however many its bytes. */
 static void edf__say_caret(const edf__scan *s, const char *at) {
@@ -1776,11 +1781,11 @@ static void edf__say_caret(const edf__scan *s, const char *at) {
   int number = 1;
   edf__say_at(&s->by);
   for (const char *c = line; c < place; c++)
-    if (*c == '\n' || *c == '\r') { line = c + 1; number++; }
-  if (strpbrk(s->text, "\n\r")) edf__say("line %d: ", number);
+    if (*c == '\n') { line = c + 1; number++; }
+  if (strchr(s->text, '\n')) edf__say("line %d: ", number);
   int column = (int)(edf__length - begin);
   for (const char *c = line; c < place; c++) column += (*c & 0xC0) != 0x80;
-  edf__say("%.*s\n%*s^\n  ", (int)strcspn(line, "\n\r"), line, column, "");
+  edf__say("%.*s\n%*s^\n  ", (int)strcspn(line, "\n"), line, column, "");
 }
 
 #define edf__syntax(s, at, ...) (edf__say_caret(s, at), edf__fail(__VA_ARGS__))
@@ -1800,26 +1805,42 @@ static int edf__compare_names(const char *a, const char *b) {    /* but for thei
   return edf__lower(*a) - edf__lower(*b);
 }
 
-/* A text on one line and without tabs, since a caret follows. It stands there twice, and the
-   second time with a zero behind each name: so a name is a text, and its place is known. */
+/* Signs of slides, and a blank that does not break, become those of a keyboard and blanks. */
+static void edf__plain(char *text) {
+  static const char *const signs[][2] = {
+    { "\xE2\x88\x92", "-  " }, { "\xC2\xB7", "* " }, { "\xC3\x97", "* " },
+    { "\xE2\x8A\x99", "*  " }, { "\xE2\x89\xA4", "<= " }, { "\xE2\x89\xA5", ">= " },
+    { "\xC2\xA0", "  " } };
+  for (char *c = text; *c; c++)
+    for (size_t k = 0; *c & 0x80 && k < sizeof signs / sizeof *signs; k++) {
+      size_t n = strlen(signs[k][1]);
+      if (!strncmp(c, signs[k][0], n)) memcpy(c, signs[k][1], n);
+    }
+}
+
+/* A text without tabs, since a caret follows. It stands there three times: as it was written,
+   for messages; plain, where it is read; and there with a zero behind each name: so a name is
+   a text, and its place is known. */
 static edf__scan edf__scan_of(const edf__site *at, const char *what, const char *text, int n,
                               int most, const char *blanks) {
   if (!text) edf__fail_at(at, "the %s is NULL", what);
   if (n < 0 || n > most)
     edf__fail_at(at, "the %s is too long: %d characters, at most %d", what, n, most);
   size_t size = (size_t)n + 1;
-  char *copy = (char *)edf__alloc(&edf.computed, 2 * size);
-  for (size_t i = 0; text[i]; i++) {
-    int prime = text[i] == '\'' && i > 0 && copy[size + i - 1];
-    copy[i] = strchr(blanks, text[i]) ? ' ' : text[i];
-    if (edf__is_letter(text[i]) || edf__is_digit(text[i]) || prime) copy[size + i] = text[i];
+  char *copy = (char *)edf__alloc(&edf.computed, 3 * size);
+  char *plain = copy + size, *names = plain + size;
+  for (size_t i = 0; text[i]; i++) copy[i] = strchr(blanks, text[i]) ? ' ' : text[i];
+  edf__plain(strcpy(plain, copy));
+  for (size_t i = 0; plain[i]; i++) {
+    int prime = plain[i] == '\'' && i > 0 && names[i - 1];
+    if (edf__is_letter(plain[i]) || edf__is_digit(plain[i]) || prime) names[i] = plain[i];
   }
-  edf__scan scan = { *at, copy, copy, size };
+  edf__scan scan = { *at, copy, plain, size, !strchr(blanks, '\n') };
   return scan;
 }
 
 static char edf__peek(edf__scan *s) {
-  while (*s->at == ' ' || *s->at == '\r') s->at++;
+  while (*s->at == ' ') s->at++;
   return *s->at;
 }
 static int edf__accept(edf__scan *s, char c) {
@@ -1831,11 +1852,11 @@ static int edf__accept(edf__scan *s, char c) {
 /* The character at which reading stopped, with all its bytes where it is not an ASCII one. */
 EDF__NORETURN static void edf__found(const edf__scan *s, const char *expected,
                                      const char *hint) {
-  const unsigned char *c = (const unsigned char *)s->at;
+  const char *c = s->text + (size_t)(s->at - s->text) % s->size;
   int length = 1;
-  while (c[0] >= 0xC0 && (c[length] & 0xC0) == 0x80) length++;
-  if (!*s->at) edf__syntax(s, s->at, "expected %s, found the end", expected);
-  edf__syntax(s, s->at, "expected %s, found '%.*s'%s", expected, length, s->at, hint);
+  while (c[0] & 0x80 && (c[length] & 0xC0) == 0x80) length++;
+  if (!*c) edf__syntax(s, s->at, "expected %s, found the end", expected);
+  edf__syntax(s, s->at, "expected %s, found '%.*s'%s", expected, length, c, hint);
 }
 static void edf__expect(edf__scan *s, char c, const char *expected, const char *hint) {
   if (!edf__accept(s, c)) edf__found(s, expected, hint);
@@ -2248,6 +2269,13 @@ static void edf__say_extent(const edf_node *y, int i, const edf__ref *r, ptrdiff
 }
 
 static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf_node *x) {
+  size_t n = strlen(x->name);
+  if (!strncmp(r->name, x->name, n) && r->name[n] == '\'') {
+    edf__say_caret(&e->scan, r->name);
+    edf__say("%s is a name of its own: to transpose %s, exchange its indices", r->name,
+             x->name);
+    edf__stop_with(x, "\n  %s = ", x->name);
+  }
   if (r->rank == x->rank) return;
   edf__say_caret(&e->scan, r->name);
   edf__say("%s has %d %s here, but the tensor has %d", r->name, r->rank,
@@ -2269,8 +2297,13 @@ static void edf__extent_alone(const edf_node *y, const edf__ref *r, int d) {
   if (l->bound) return;
   if (!m->source[i]) { m->source[i] = r; m->extent[i] = n; }
   if (m->extent[i] == n) return;
-  edf__say_at(y);
-  edf__say("%s", m->e.scan.text);
+  if (m->e.scan.whole) {
+    edf__say_caret(&m->e.scan, r->place[d].at);
+    edf__say("%s has two extents:", l->name);
+  } else {
+    edf__say_at(y);
+    edf__say("%s", m->e.scan.text);
+  }
   edf__say_extent(y, i, r, n);
   edf__say_extent(y, i, m->source[i], m->extent[i]);
   edf__fail("%s", n == 1 || m->extent[i] == 1 ? "\n  a dimension of 1 does not repeat: Reshape "
@@ -5433,35 +5466,17 @@ static edf__expr *edf__read_sum(edf__statement *l) {
 }
 
 /* ---- Reading lines. A newline ends one, but not in brackets, behind or before an operator:
-   there it becomes \r, a blank that counts. Signs get one spelling; a comment goes. */
-static void edf__plain(char *text) {
-  static const char *const signs[][2] = { { "\xE2\x88\x92", "-" }, { "\xC2\xB7", "*" },
-    { "\xC3\x97", "*" }, { "\xE2\x8A\x99", "*" }, { "\xE2\x89\xA4", "<=" },
-    { "\xE2\x89\xA5", ">=" } };
-  char *to = text;
-  for (const char *c = text; *c;) {
-    size_t k = 0, n = sizeof signs / sizeof *signs;
-    while (k < n && strncmp(c, signs[k][0], strlen(signs[k][0]))) k++;
-    if (k < n) {
-      c += strlen(signs[k][0]);
-      for (const char *s = signs[k][1]; *s; s++) *to++ = *s;
-    } else if (*c == '#') c += strcspn(c, "\n");
-    else {
-      *to++ = *c == '\t' || *c == '\r' ? ' ' : *c;
-      c++;
-    }
-  }
-  *to = '\0';
-}
+   there it becomes a blank. A comment goes. */
 static void edf__join_lines(char *text) {
   char before = '\n';
   int depth = 0;
+  for (char *c = text; (c = strchr(c, '#')) != NULL;) memset(c, ' ', strcspn(c, "\n"));
   for (char *c = text; *c; c++) {
     depth += (strchr("([{", *c) != NULL) - (strchr(")]}", *c) != NULL);
     if (*c == ' ') continue;
-    char next = c[1 + strspn(c + 1, " \t\r\n")];
+    char next = c[1 + strspn(c + 1, " \n")];
     int goes_on = depth > 0 || strchr("+-*/^=,;|<>:_", before) || strchr("+-*/^=,;|<>", next);
-    if (*c == '\n' && before != '\n' && next && goes_on) *c = '\r';
+    if (*c == '\n' && before != '\n' && next && goes_on) *c = ' ';
     else before = *c;
   }
 }
@@ -5508,7 +5523,7 @@ static edf_node *edf__newest(const char *name) {
 static void edf__read_declaration(edf__slide *all, edf__scan *s, int is_input) {
   int depth = 0, same;
   const edf__site *at = &all->site;
-  const char *begin = s->at + strspn(s->at, " \r"), *name = edf__identifier(s, "a declaration");
+  const char *begin = s->at + strspn(s->at, " "), *name = edf__identifier(s, "a declaration");
   edf_node *old = edf__newest(name), *x;
   for (; *s->at && *s->at != '\n' && (depth || *s->at != ','); s->at++)
     depth += (*s->at == '[') - (*s->at == ']');
@@ -6995,25 +7010,38 @@ edf_node *edf_equations_at(const char *file, int line, const char *format, ...) 
   all.site = site;
   if (!format) edf__fail_at(&site, "the text is NULL");
   va_start(args, format);
-  int n = vsnprintf(NULL, 0, format, args);
+  int n = edf__format(NULL, 0, format, args);
   va_end(args);
   char *text = (char *)edf__alloc(&edf.computed, (size_t)n + 1);
   va_start(args, format);
-  vsnprintf(text, (size_t)n + 1, format, args);
+  edf__format(text, (size_t)n + 1, format, args);
   va_end(args);
-  edf__plain(text);
-  edf__join_lines(text);
-  all.scan = edf__scan_of(&site, "text", text, (int)strlen(text), n, "\t");
+  all.scan = edf__scan_of(&site, "text", text, n, n, "\t\r");
+  edf__free(text);
+  edf__join_lines((char *)all.scan.at);
   edf__begin_whole();
   edf_node *y = edf__run_slide(&all);
   edf__together = 0;
   return y;
 }
 
+/* Two names without their common begin and end: so long is the longer. */
+static size_t edf__apart(const char *a, const char *b) {
+  size_t n = strlen(a), m = strlen(b), longer = n > m ? n : m;
+  while (n && m && edf__lower(*a) == edf__lower(*b)) { a++; b++; n--; m--; longer--; }
+  while (n && m && edf__lower(a[n - 1]) == edf__lower(b[m - 1])) { n--; m--; longer--; }
+  return longer;
+}
 edf_node *edf_find(const char *name) {
-  edf_node *x = name ? edf__newest(name) : NULL;
-  if (!x) edf__fail("edf_find: no tensor is called %s", name ? name : "NULL");
-  return x;
+  edf_node *x = NULL;
+  if (!name) edf__fail("edf_find: the name is NULL");
+  for (int i = edf__n_nodes() - 1; i >= 0; i--) {
+    edf_node *y = edf__nth(i);
+    if (!strcmp(y->name, name)) return y;
+    if (!x || edf__apart(y->name, name) < edf__apart(x->name, name)) x = y;
+  }
+  if (!x) edf__fail("edf_find: no tensor is called %s: the graph is empty", name);
+  edf__fail_with(x, "edf_find: no tensor is called %s; the nearest name:", name);
 }
 EDF__C_END
 #endif
