@@ -50,7 +50,7 @@ ifneq ($(BLAS_NAME),)
 endif
 
 .PHONY: help run examples debug mnist test test-all fuzz mutants bench bench-against \
-        bench-compile lines page clean cuda bench-cuda mpi
+        bench-compile bench-lines lines page clean cuda bench-cuda mpi
 
 help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
@@ -66,6 +66,7 @@ help:
 	@echo 'make mutants    SEED=1 COUNT=150: does make test notice mistakes in the headers?'
 	@echo 'make bench      time of a step against its BLAS calls alone, threads, memory;'
 	@echo '                MODELS="mlp_a lenet lstm gpt threads memory"'
+	@echo 'make bench-lines    time of a step of models written as lines over that of layers'
 	@echo 'make bench-against REV=COMMIT    time of a step over that of another commit; PAIRS=31'
 	@echo 'make bench-compile REV=COMMIT    CPU seconds to compile edf.h over those of another'
 	@echo 'make cuda       build/edf_cuda.o: link it, and the kernels run on the GPU;'
@@ -178,6 +179,9 @@ build/bench: tests/bench/bench.c $(wildcard tests/bench/*.h) edf.h build/flags
 
 bench: build/bench $(if $(PACKED),unpack)
 	@$(ENV) $(DATA) sh tests/bench/run.sh $(MODELS)
+
+bench-lines: build/bench
+	@$(ENV) build/bench lines
 
 bench-against:
 	@$(ENV) REV='$(REV)' PAIRS='$(PAIRS)' sh tests/bench/against.sh $(MODELS)

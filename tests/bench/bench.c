@@ -8,6 +8,8 @@
                    on the step's own operands, and against the same step written by hand
    lenet, lstm, gpt    the models of examples 05, 06 and 07, against the products of a step
                    alone, on operands that are ready (see products.h)
+   lines           these three as texts of edf_equations (lines.h) over their layers: the median
+                   of the pairs of turns, at most 1.03; and what it takes to build the GPT's text
    threads         mlp_b, lenet, lstm and gpt with two threads against one, where the bench is
                    compiled with OpenMP; by the wall clock
    mlp_a_builtin   our step without a BLAS against our step with it
@@ -471,6 +473,73 @@ static void bench_lenet(void) {
 static void bench_lstm(void) { bench_trained(build_lstm, lstm_products, "steps1000_s", 1000); }
 static void bench_gpt(void) { bench_trained(build_gpt, gpt_products, "steps1000_s", 1000); }
 
+#ifdef STEPS_ALONE                     /* with another edf.h, which may have no edf_equations */
+static void bench_lines(void) {}
+#else
+#include "lines.h"
+
+/* ---- Lines over layers: two graphs of one model, from the same parameters. */
+typedef struct { trained m; edf_graph graph; } graphed;
+
+static void graphed_step(void *self, const real *x, const real *y) {
+  graphed *g = (graphed *)self;
+  edf = g->graph;
+  trained_step(&g->m, x, y);
+  g->graph = edf;
+}
+
+static graphed graphed_model(const char *name, int as_lines) {
+  graphed g;
+  edf = edf_new_graph();
+  g.m = as_lines ? build_as_lines(name) : build_as_layers(name);
+  g.graph = edf;
+  edf = edf_new_graph();
+  return g;
+}
+
+static void compare_lines(const char *name) {
+  graphed g[2] = { graphed_model(name, 1), graphed_model(name, 0) };
+  contestant c[2] = { { graphed_step, &g[0], 0, { 0 } }, { graphed_step, &g[1], 0, { 0 } } };
+  real *text = letters(g[0].m.batch);
+  same_parameters(&g[0].graph, &g[1].graph);
+  for (int k = 0; k < 2; k++) {
+    if (g[k].m.width == sizes.times) g[k].m.data = g[k].m.classes = text;
+    run_steps(&c[k], 3, g[k].m.batch);
+  }
+  double loss = (double)g[0].m.loss->value[0], other = (double)g[1].m.loss->value[0];
+  if (!(fabs(loss - other) < 1e-3 * fabs(other))) {
+    printf("bench: %s: as lines its loss is %g, of layers %g\n", name, loss, other);
+    exit(1);
+  }
+  int n = take_turns(c, 2, g[0].m.batch);
+  summary r = ratios(&c[0], &c[1], n);
+  printf("bench lines %s lines_us=%.1f layers_us=%.1f ratio=%.3f q1=%.3f q3=%.3f turns=%d\n",
+         name, median_us(&c[0], n), median_us(&c[1], n), r.median, r.q1, r.q3, n);
+  for (int k = 0; k < 2; k++) {
+    edf = g[k].graph;
+    edf_clear();
+  }
+  free(text);
+}
+
+static void time_building(void) {
+  double us[31];
+  for (int i = 0; i < 31; i++) {
+    double start = now();
+    build_as_lines("gpt");
+    us[i] = now() - start;
+  }
+  printf("bench lines gpt build_ms=%.2f\n", summarise(us, 31).median / 1e3);
+}
+
+static void bench_lines(void) {
+  compare_lines("lenet");
+  compare_lines("lstm");
+  compare_lines("gpt");
+  time_building();
+}
+#endif
+
 /* ---- Two threads against one */
 #ifdef _OPENMP
 #include <omp.h>
@@ -842,6 +911,7 @@ static const struct { const char *name; void (*run[3])(void); } models[] = {
   { "lenet", { bench_lenet, profile_lenet, step_lenet } },
   { "lstm", { bench_lstm, profile_lstm, step_lstm } },
   { "gpt", { bench_gpt, profile_gpt, step_gpt } },
+  { "lines", { bench_lines, NULL, NULL } },
   { "threads", { bench_threads, NULL, NULL } },
   { "gemm512", { bench_gemm512, NULL, NULL } },
   { "mlp_a_builtin", { bench_builtin, NULL, NULL } },

@@ -59,17 +59,19 @@ static edf_node *lenet_loss(edf_node *x, edf_node *y) {
   return edf_softmax_log_loss(edf_affine(a4, h), y);
 }
 
-static inline trained build_lenet(void) {
-  trained m = { "lenet", 64, PIXELS, NULL, NULL, NULL, update_momentum, NULL, NULL };
+static inline trained image_model(const char *name, edf_node *(*loss)(edf_node *x,
+                                                                     edf_node *y)) {
+  trained m = { name, 64, PIXELS, NULL, NULL, NULL, update_momentum, NULL, NULL };
   edf_clear();
   edf_seed(1);
   m.x = edf_input("x[b,%d]", PIXELS);
   m.y = edf_input("y[b]");
-  m.loss = lenet_loss(m.x, m.y);
+  m.loss = loss(m.x, m.y);
   return m;
 }
+static inline trained build_lenet(void) { return image_model("lenet", lenet_loss); }
 
-static products lenet_products(int B) {
+static inline products lenet_products(int B) {
   products p = { 0 };
   add_product(&p, B, 0, 0, 24 * 24, 16, 25, SHARE_B);
   add_product(&p, B, 0, 0, 8 * 8, 32, 400, SHARE_B);
@@ -110,7 +112,7 @@ static inline trained build_lstm(void) {
 }
 
 /* All gates are one product, dWh of all times is one, and dWx. */
-static products lstm_products(int B) {
+static inline products lstm_products(int B) {
   products p = { 0 };
   int T = sizes.times, H = sizes.hidden;
   add_forward(&p, B * T, 4 * H, H);
@@ -152,7 +154,7 @@ static inline trained build_gpt(void) {
   return text_model("gpt", GPT_BATCH, update_adamw, gpt_loss);
 }
 
-static products gpt_products(int B) {
+static inline products gpt_products(int B) {
   products p = { 0 };
   int T = sizes.times, D = sizes.wide, d = D / HEADS, all = B * T, pairs = B * HEADS;
   for (int l = 0; l < sizes.layers; l++) {
