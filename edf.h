@@ -608,7 +608,8 @@ EDF__HOOK(edf__teller, edf__notice)
 
 static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice(event, x); }
 
-static int edf__together, edf__n_before[3];     /* nodes that a stop takes back: >>equations */
+static int edf__together;                /* what is built stays whole, or a stop brings back  */
+static edf_graph edf__before;            /* this: see >>equations                             */
 
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
@@ -617,9 +618,11 @@ EDF__NORETURN static void edf__stop(void) {
   edf.n_compnodes -= edf.unfinished;     /* a node that was built by edf.eager is not there   */
   if (edf.unfinished) edf.target = NULL;
   if (edf__together) {
-    edf.n_inputs = edf__n_before[0];
-    edf.n_parameters = edf__n_before[1];
-    edf.n_compnodes = edf__n_before[2];
+    edf.n_inputs = edf__before.n_inputs;
+    edf.n_parameters = edf__before.n_parameters;
+    edf.n_compnodes = edf__before.n_compnodes;
+    edf.batch_name = edf__before.batch_name;
+    edf.draws = edf__before.draws;
     edf__together = 0;
   }
   if (edf.unfinished) edf.direction = edf.unfinished = 0;
@@ -5817,14 +5820,50 @@ static int edf__new_extent(const edf__statement *l, const edf__expr *x, int d) {
   return (int)n;
 }
 
-static void edf__check_listed(const edf__statement *l, const edf__ref *r) {
+/* A new name that is like what the text or the graph has is a slip. */
+static void edf__check_case(const edf__statement *l, const edf__ref *r) {
+  const edf__slide *all = l->slide;
+  const char *like = NULL;
+  for (int i = 0; i < edf__n_nodes(); i++) {
+    const edf_node *x = edf__nth(i);
+    if (x->rank == r->rank && !edf__compare_names(x->name, r->name)) like = x->name;
+  }
+  for (const edf__statement *o = all->line; o < all->line + all->n; o++)
+    if (o->m.e.ref->rank == r->rank && !edf__compare_names(o->m.e.ref->name, r->name))
+      like = o->m.e.ref->name;
+  if (like)
+    edf__syntax(&l->m.e.scan, r->name, "%s is no tensor so far, and %s is one: is that meant? "
+                "Else declare it, parameter %s[...]", r->name, like, r->name);
+}
+static void edf__check_new(const edf__statement *l, const edf__ref *r) {
   edf__scan s = l->m.e.scan;
-  int listed = !l->slide->parameters;
-  if (!r->rank) edf__syntax(&s, r->name, "%s is no tensor so far", r->name);
+  int f = edf__over_named(r->name), listed = !l->slide->parameters;
+  for (int i = 0; i < l->m.e.n_letter; i++)
+    if (!strcmp(l->m.e.letter[i].name, r->name))
+      edf__syntax(&s, r->name, "%s is an index here, and no tensor so far", r->name);
+  if (f >= 0)
+    edf__syntax(&s, r->name, "%s is no tensor so far; of the function %s over an index the "
+                "argument stands in round brackets, or behind a blank", r->name, edf__overs[f]);
+  edf__check_case(l, r);
   for (s.at = l->slide->parameters; !listed;) {
     listed = !strcmp(edf__identifier(&s, "a parameter"), r->name);
     if (!listed && !edf__accept(&s, ','))
       edf__syntax(&s, r->name, "%s is new, and not among the parameters", r->name);
+  }
+}
+
+/* W'[i,j], of the extents of W[j,i]. */
+static void edf__check_transpose(const edf__statement *l, const edf__ref *r, const edf_node *p) {
+  for (int i = 0; i < edf__n_nodes(); i++) {
+    const edf_node *x = edf__nth(i);
+    size_t n = strlen(x->name);
+    int turned = p->rank == 2 && x->rank == 2 && p->dim[0] == x->dim[1]
+                 && p->dim[1] == x->dim[0] && p->dim[0] != p->dim[1];
+    if (!turned || strncmp(x->name, r->name, n) || r->name[n] != '\'') continue;
+    edf__say_caret(&l->m.e.scan, r->name);
+    edf__fail_with(x, "%s is a name of its own: to transpose %s, exchange its indices; for a "
+                   "new one write parameter %s[%d,%d]", r->name, x->name, r->name, p->dim[0],
+                   p->dim[1]);
   }
 }
 
@@ -5836,13 +5875,14 @@ static void edf__new_parameter(edf__statement *l, const edf__expr *x, unsigned s
   edf__text decl = { { 0 }, 0 };
   double n = 1;
   int by_value = x->in && x->in->sort != EDF__A_GROUP;
-  edf__check_listed(l, r);
+  edf__check_new(l, r);
   edf__put(&decl, "%s", r->name);
   for (int d = 0; d < r->rank; d++)
     edf__put(&decl, "%s%d", d ? "," : "[", edf__new_extent(l, x, d));
   for (int i = 0; i < l->m.e.n_letter; i++)
     if (edf__ref_has(r) >> i & 1 && (by_value || sums >> i & 1)) n *= (double)l->m.extent[i];
   edf_node *p = l->of[x->which] = edf_parameter_at(at->file, at->line, "%s]", decl.at);
+  edf__check_transpose(l, r, p);
   if (by_value || (edf__ref_has(r) & sums)) edf__init_for(p, n);
   else edf__fill_here(p->value, p->size, alone ? 0 : 1);
   edf_push(p);
@@ -6994,14 +7034,6 @@ static edf_node *edf__run_slide(edf__slide *all) {
   return edf__line_of(all, last->name)->y;
 }
 
-/* The text is built whole or not at all: see edf__stop. */
-static void edf__begin_whole(void) {
-  edf__n_before[0] = edf.n_inputs;
-  edf__n_before[1] = edf.n_parameters;
-  edf__n_before[2] = edf.n_compnodes;
-  edf__together = 1;
-}
-
 edf_node *edf_equations_at(const char *file, int line, const char *format, ...) {
   edf__site site = { "Equations", file, line };
   edf__slide all;
@@ -7019,7 +7051,8 @@ edf_node *edf_equations_at(const char *file, int line, const char *format, ...) 
   all.scan = edf__scan_of(&site, "text", text, n, n, "\t\r");
   edf__free(text);
   edf__join_lines((char *)all.scan.at);
-  edf__begin_whole();
+  edf__before = edf;                     /* the text is built whole or not at all: edf__stop  */
+  edf__together = 1;
   edf_node *y = edf__run_slide(&all);
   edf__together = 0;
   return y;
