@@ -24,8 +24,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1715 (1715), to the end of >>nodes: no notation yet
-   Second sitting: lines 1716 to 3128 (1413): then you have read the framework
+   First sitting:  lines 1 to 1718 (1718), to the end of >>nodes: no notation yet
+   Second sitting: lines 1719 to 3131 (1413): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -36,7 +36,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 297 Errors, memory and names          >>core 527 Nodes, lists and the three loops
+   >>memory 300 Errors, memory and names          >>core 527 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>parser 445 Declarations and equations
    >>einsum 656 Equations as nodes                >>products 232 Products, softmax, losses
@@ -50,7 +50,7 @@
    >>over 676 Functions over named indices, and rows: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over dropout embed
      concat _list slice select reshape max_window
-   >>equations 2065 A whole slide is a program: equations find
+   >>equations 2095 A whole slide is a program: equations find
    >>layers 690 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params grouped_conv_params conv _package _params transposed_conv
      max_pool avg_pool residual _package _params highway _package _params attention _package
