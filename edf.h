@@ -50,8 +50,8 @@
    >>over 676 Functions over named indices, and rows: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over dropout embed
      concat _list slice select reshape max_window
-   >>equations 2095 A whole slide is a program: equations find
-   >>layers 690 Layers, from normalisation to recurrences: layer_norm _package _params
+   >>equations 2180 A whole slide is a program: equations find
+   >>layers 537 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params grouped_conv_params conv _package _params transposed_conv
      max_pool avg_pool residual _package _params highway _package _params attention _package
      _params causal_attention cell recurrent_package recurrent_state rnn _cell _params ugrnn
@@ -1832,7 +1832,7 @@ static edf__scan edf__scan_of(const edf__site *at, const char *what, const char 
   size_t size = (size_t)n + 1;
   char *copy = (char *)edf__alloc(&edf.computed, 3 * size);
   char *plain = copy + size, *names = plain + size;
-  for (size_t i = 0; text[i]; i++) copy[i] = strchr(blanks, text[i]) ? ' ' : text[i];
+  for (size_t i = 0; i + 1 < size; i++) copy[i] = strchr(blanks, text[i]) ? ' ' : text[i];
   edf__plain(strcpy(plain, copy));
   for (size_t i = 0; plain[i]; i++) {
     int prime = plain[i] == '\'' && i > 0 && names[i - 1];
@@ -5077,6 +5077,8 @@ struct edf__slide {
   edf__site site;
   edf__scan scan;
   const char *parameters;                /* those of a line Phi = (...), or NULL              */
+  edf_node **in;                         /* a composition's operands, and their names, else   */
+  edf__equation operands;                /* NULL: then names are the graph's                  */
   edf__statement *line; int n;
 };
 
@@ -5155,10 +5157,12 @@ edf__functions[] = {
   { "sin", edf_sin_at, sin }, { "cos", edf_cos_at, cos }, { "floor", edf__floor_at, floor },
   { "sigmoid", edf_sigmoid_at, NULL }, { "sig", edf_sigmoid_at, NULL },
   { "\xCF\x83", edf_sigmoid_at, NULL }, { "stop", edf__stop_gradient_at, NULL },
+  { "softmax", edf_softmax_at, NULL },
   { "sign", NULL, NULL }, { "min", NULL, NULL }, { "max", NULL, NULL },
   { "dropout", NULL, NULL }
 };
-enum { EDF__SIGN_OF = 16, EDF__MIN_OF, EDF__MAX_OF, EDF__DROPOUT_OF, EDF__N_FUNCTIONS };
+enum { EDF__SOFTMAX_OF = 16, EDF__SIGN_OF, EDF__MIN_OF, EDF__MAX_OF, EDF__DROPOUT_OF,
+  EDF__N_FUNCTIONS };
 
 static const char *const edf__overs[] = { "sum", "mean", "max", "min", "variance", "argmax",
   "argmin", "softmax", "logsoftmax", "normalize" };
@@ -5205,6 +5209,8 @@ static edf__expr *edf__read_call(edf__statement *l, const char *name, int f) {
   edf__expr *x = edf__new_expr(EDF__A_CALL, name);
   int n = 0, wanted = f >= EDF__MIN_OF ? 2 : 1;
   x->which = f;
+  if (f == EDF__SOFTMAX_OF && !l->slide->in)         /* a Recurrence's goes over the last     */
+    edf__syntax(s, name, "softmax over which index? As in softmax_k s[b,k]");
   if (!edf__accept(s, '(')) {
     x->in = edf__read_factor(l);
     x->closed = 1;
@@ -5419,6 +5425,8 @@ static edf__expr *edf__read_atom(edf__statement *l) {
   if (edf__accept(s, '[')) return edf__read_tensor(l, name);
   if ((f = edf__over_named(name)) >= 0) return edf__read_over(l, name, f);
   if ((f = edf__function_named(name)) >= 0) return edf__read_call(l, name, f);
+  if (l->slide->in && edf__peek(s) == '(')
+    edf__syntax(s, name, "%s is no function; a scalar stands behind the bracket", name);
   return edf__new_expr(EDF__A_NAME, name);
 }
 static edf__expr *edf__read_factor(edf__statement *l) {
@@ -5522,6 +5530,18 @@ static edf_node *edf__newest(const char *name) {
   return i < 0 ? NULL : edf__nth(i);
 }
 
+/* A composition's operands are the names that are no line's, in the order in which they first
+   appear, as an Einsum's; nothing else is known there, and NULL is zero. */
+static int edf__operand_named(const edf__slide *all, const char *name) {
+  int f = all->operands.n_ref - 1;
+  while (f > 0 && strcmp(all->operands.ref[f].name, name)) f--;
+  return f - 1;
+}
+static edf_node *edf__known(const edf__slide *all, const char *name) {
+  int k = edf__operand_named(all, name);
+  return !all->in ? edf__newest(name) : k < 0 ? NULL : all->in[k];
+}
+
 /* input x[b,784]: made, unless the graph has it, with that shape. */
 static void edf__read_declaration(edf__slide *all, edf__scan *s, int is_input) {
   int depth = 0, same;
@@ -5608,7 +5628,7 @@ static void edf__resolve_name(edf__statement *l, edf__expr *x) {
   const edf__scan *s = &l->m.e.scan;
   int i = edf__index_for(&l->m.e, x->at);
   edf__statement *by = edf__line_of(l->slide, x->at);
-  edf_node *node = by ? NULL : edf__newest(x->at);
+  edf_node *node = by ? NULL : edf__known(l->slide, x->at);
   int scalar = by ? by->m.e.ref->rank == 0 : node && node->rank == 0;
   if (scalar && i >= 0)
     edf__syntax(s, x->at, "%s is a scalar and an index here: rename one", x->at);
@@ -5683,7 +5703,7 @@ static void edf__bind_expr(edf__statement *l, edf__expr *x, unsigned bound, unsi
     edf__syntax(&l->m.e.scan, x->at, "its index is bound already, around it: rename one");
   if (x->sort == EDF__AN_OVER) bound |= x->over;
   for (edf__expr *k = x->in; k && x->sort != EDF__A_GROUP; k = k->next)
-    edf__bind_expr(l, k, bound, summed, function ? 2 : inner ? inner : 1);
+    edf__bind_expr(l, k, bound, summed, l->slide->in ? 0 : function ? 2 : inner ? inner : 1);
   if (x->sort != EDF__AN_OVER || x->which > EDF__MEAN_OVER) return;
   x->sort = EDF__A_SUM;                  /* a sum over indices is a product that sums them    */
   x->in->over |= x->over;
@@ -5891,7 +5911,7 @@ static void edf__new_parameters(edf__statement *l, const edf__expr *x, unsigned 
                                 int alone) {
   const edf__ref *r = &l->m.e.ref[x->sort == EDF__A_TENSOR ? x->which : 0];
   if (x->sort == EDF__A_TENSOR && !l->of[x->which] && !edf__line_of(l->slide, r->name))
-    edf__new_parameter(l, x, sums, alone);
+    if (!l->slide->in) edf__new_parameter(l, x, sums, alone);
   if (x->sort == EDF__A_PRODUCT) sums |= x->over;
   alone = x->sort == EDF__A_SUM ? alone : x->sort == EDF__A_PRODUCT && x->in && !x->in->next;
   for (const edf__expr *k = x->in; k; k = k->next) edf__new_parameters(l, k, sums, alone);
@@ -5994,23 +6014,29 @@ typedef struct {
   int zero, n_before[2];                 /* a factor of the last term is; what was before it  */
 } edf__making;
 
-static void edf__make_place(edf__making *to, edf__place *p) {
+/* Of n entries; a place that is a number now is 0 outside, where a bound lets it. */
+static void edf__make_place(edf__making *to, edf__place *p, int n) {
   const edf__equation *from = &to->l->m.e;
   edf__place old = *p;
+  int alone = 1, bounded = 0;
   memset(p->factor, 0, sizeof p->factor);
   for (int i = 0; i < from->n_letter; i++) {
     const edf__letter *c = &from->letter[i];
     if (!old.factor[i]) continue;
-    if (to->l->fixed >> i & 1) p->constant += old.factor[i] * to->l->at[i];
+    int fixed = to->l->fixed >> i & 1;
+    if (fixed) p->constant += old.factor[i] * to->l->at[i];
     else p->factor[edf__letter_of(&to->e, c->name)] = old.factor[i];
+    alone &= fixed;
+    bounded |= c->bound;
   }
+  to->zero |= alone && bounded && n && (p->constant < 0 || p->constant >= n);
 }
 
 /* x is NULL for the left side. */
 static void edf__make_ref(edf__making *to, edf__ref r, edf_node *x) {
   edf__equation *e = &to->e;
   int k = 0;
-  for (int d = 0; d < r.rank; d++) edf__make_place(to, &r.place[d]);
+  for (int d = 0; d < r.rank; d++) edf__make_place(to, &r.place[d], x ? x->dim[d] : 0);
   while (k < e->n_operand && to->in[k] != x) k++;
   if (x && k == e->n_operand) to->in[e->n_operand++] = x;
   r.operand = x ? k : -1;
@@ -6104,7 +6130,7 @@ static void edf__make_bounds(edf__making *to) {
 }
 static edf_node *edf__end_equation(edf__making *to) {
   edf__site at = to->l->slide->site;
-  at.op = "Einsum";
+  if (!to->l->slide->in) at.op = "Einsum";
   if (!to->e.n_term) return NULL;
   edf__make_bounds(to);
   return edf__equation_node(&at, EDF__SUM, &to->e, to->e.n_operand, to->in);
@@ -6275,7 +6301,7 @@ static edf__value edf__early_terms(edf__statement *l, edf__expr *sum) {
   for (const edf__expr *p = sum->in; p; p = p->next) {
     if (edf__reads_group(l, p)) continue;
     has |= edf__expr_has(l, p);
-    work |= n++ || (p->in && (p->in->next || p->in->sort != EDF__A_TENSOR));
+    work |= n++ || l->slide->in || (p->in && (p->in->next || p->in->sort != EDF__A_TENSOR));
   }
   edf__value y = edf__value_with(l, sum->early, has);
   if (work && !sum->early) {
@@ -6308,7 +6334,7 @@ static edf__value edf__sum_value(edf__statement *l, edf__expr *x, unsigned has) 
   edf__value y = edf__value_with(l, NULL, has);
   edf__ref left = edf__value_ref(l, &y);
   y.node = edf__sum_node(l, x, &left, 0);
-  if (y.node) edf__inner(y.node);
+  if (y.node) edf__called(y.node, l->fixed && l->slide->in ? "_next" : "");
   return y;
 }
 
@@ -6702,13 +6728,17 @@ static edf_node *edf__joined_line(edf__statement *l) {
   return edf__joined(&l->slide->site, left.rank, d, edf__value_letters(l, &names), n, part);
 }
 
-static void edf__name_as(edf_node *y, const edf__ref *left) {
-  if (y) y->name = edf__copy(&edf.computed, left->name);
+/* A composition's last node keeps its name, the others get a number. */
+static void edf__name_as(edf_node *y, const edf__statement *l) {
+  const edf__slide *all = l->slide;
+  if (y && !all->in) y->name = edf__copy(&edf.computed, l->m.e.ref->name);
+  else if (y && l->fixed && edf__is(y, EDF_IS_EQUATION)) edf__called(y, "_next");
+  else if (y && l < all->line + all->n - 1 && edf__is(y, EDF_IS_EQUATION)) edf__inner(y);
 }
 static edf_node *edf__whole_line(edf__statement *l) {
   const edf__ref *left = l->m.e.ref;
   edf_node *y = l->right->next ? edf__joined_line(l) : edf__line_node(l, l->right, *left);
-  edf__name_as(y, left);
+  edf__name_as(y, l);
   return y;
 }
 
@@ -6789,6 +6819,9 @@ static void edf__find_loops(edf__slide *all, int n) {
       if (!first) { first = r; above = k < n; }
       for (int d = 0; d < r->rank; d++) {
         int o = edf__offset_of(l, &r->place[d], by, d);
+        if (o * offset[d] < 0)
+          edf__syntax(&l->m.e.scan, r->place[d].at, "%s is read before and after its own time: "
+                      "expected one of both", r->name);
         if (o) offset[d] = o;
         misses[d] += !o;
       }
@@ -6812,9 +6845,10 @@ static void edf__know_tensors(edf__statement *l) {
   for (int f = 1; f < l->m.e.n_ref; f++) {
     const edf__ref *r = &l->m.e.ref[f];
     const edf__statement *by = edf__line_of(l->slide, r->name);
-    if (by && !by->y && (!l->to || by->from != l->from || by->to != l->to))
+    int below = !l->slide->in || by >= l;            /* in a composition no node is zero      */
+    if (by && !by->y && below && (!l->to || by->from != l->from || by->to != l->to))
       edf__syntax(&l->m.e.scan, r->name, "%s is computed below", r->name);
-    l->of[f] = by ? by->y : edf__newest(r->name);
+    l->of[f] = by ? by->y : edf__known(l->slide, r->name);
   }
 }
 
@@ -6861,7 +6895,10 @@ static void edf__begin_steps(edf__statement *l) {
   size_t n = 1;
   for (int k = 0; k < l->n_loop; k++) {
     const char *c = l->m.e.letter[l->loop[k]].name;
-    if (l->m.extent[l->loop[k]] <= 0)
+    if (l->m.extent[l->loop[k]] == 0)
+      edf__syntax(&l->m.e.scan, c, "%s is the batch, whose extent changes; the number of steps "
+                  "has to be known", c);
+    if (l->m.extent[l->loop[k]] < 0)
       edf__syntax(&l->m.e.scan, c, "the number of steps has to be known: give it after a bar, "
                   "| %s<n", c);
     n = edf__times(n, (size_t)edf__times_of(l, k) + 2);
@@ -6964,7 +7001,7 @@ static void edf__recur(edf__slide *all, int from, int to) {
   for (edf__statement *l = all->line + from; l < all->line + to; l++) {
     if (l->entry) continue;
     l->y = edf__all_times(l, 0, time);
-    edf__name_as(l->y, l->m.e.ref);
+    edf__name_as(l->y, l);
   }
 }
 
@@ -6995,7 +7032,7 @@ static void edf__add_lines(edf__slide *all, edf__statement *last) {
     if (!l->entry && edf__same_left(l, last))
       sum = sum ? edf_add_at(at->file, at->line, sum, l->y) : l->y;
   last->y = sum;
-  edf__name_as(sum, r);
+  edf__name_as(sum, last);
 }
 
 static void edf__read_lines(edf__slide *all) {
@@ -7011,8 +7048,13 @@ static void edf__read_lines(edf__slide *all) {
   if (!all->n) edf__fail_at(&all->site, "the text has no equation");
 }
 
+/* The text is built whole or not at all: see edf__stop. */
+static void edf__begin_whole(void) {
+  edf__before = edf;
+  edf__together = 1;
+}
+
 static edf_node *edf__run_slide(edf__slide *all) {
-  edf__read_lines(all);
   edf__mark_entries(all);
   for (int k = 0; k < all->n; k++) edf__bind_line(&all->line[k]);
   for (int k = 0; k < all->n; k++) edf__find_group(all, k);
@@ -7030,8 +7072,8 @@ static edf_node *edf__run_slide(edf__slide *all) {
       edf__add_lines(all, l);
     }
   }
-  const edf__ref *last = all->line[all->n - 1].m.e.ref;
-  return edf__line_of(all, last->name)->y;
+  edf__together = 0;
+  return edf__line_of(all, all->line[all->n - 1].m.e.ref->name)->y;
 }
 
 edf_node *edf_equations_at(const char *file, int line, const char *format, ...) {
@@ -7051,11 +7093,54 @@ edf_node *edf_equations_at(const char *file, int line, const char *format, ...) 
   all.scan = edf__scan_of(&site, "text", text, n, n, "\t\r");
   edf__free(text);
   edf__join_lines((char *)all.scan.at);
-  edf__before = edf;                     /* the text is built whole or not at all: edf__stop  */
-  edf__together = 1;
-  edf_node *y = edf__run_slide(&all);
-  edf__together = 0;
-  return y;
+  edf__begin_whole();
+  edf__read_lines(&all);
+  return edf__run_slide(&all);
+}
+
+/* ---- A composition is a text too, over the nodes that it is given. */
+static void edf__find_operands(edf__slide *all, const edf__statement *l, const edf__expr *x) {
+  edf__equation *to = &all->operands;
+  int is = x->sort == EDF__A_TENSOR;
+  if (x->sort == EDF__A_NAME) is = edf__index_for(&l->m.e, x->at) < 0;
+  if (is && !edf__line_of(all, x->at) && edf__operand_named(all, x->at) < 0) {
+    edf__ref *r = edf__next_ref(to);
+    r->name = x->at;
+    r->operand = to->n_operand++;
+  }
+  for (const edf__expr *k = x->in; k; k = k->next) edf__find_operands(all, l, k);
+}
+
+/* Reads its lines, of which each is an equation for messages. */
+static void edf__read_text(edf__slide *all, edf__statement *line, const edf__site *at,
+                           const char *text, int n, edf_node **in) {
+  memset(all, 0, sizeof *all);
+  all->site = *at;
+  all->in = in;
+  all->line = line;
+  edf__next_ref(&all->operands);         /* as an equation's left side                        */
+  for (int length = 1; !all->n || *text; text += length + (text[length] == '\n')) {
+    length = text ? (int)strcspn(text, "\n") : 0;
+    edf__scan s = edf__scan_of(at, "equation", text, length, 1000, "\t\n\r");
+    all->operands.scan = s;
+    memset(line + all->n, 0, sizeof *line);
+    edf__read_statement(all, &s);
+  }
+  for (edf__statement *l = line; l < line + all->n; l++)
+    for (edf__expr *x = l->right; x; x = x->next) edf__find_operands(all, l, x);
+  edf__check_count(&all->operands, n, in);
+  edf__begin_whole();
+}
+static edf_node *edf__lines(const edf__site *at, const char *text, int n, ...) {
+  edf_node *in[EDF_MAX_FACTOR];
+  edf__statement line[8];
+  edf__slide all;
+  va_list args;
+  va_start(args, n);
+  for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
+  va_end(args);
+  edf__read_text(&all, line, at, text, n, in);
+  return edf__run_slide(&all);
 }
 
 /* Two names without their common begin and end: so long is the longer. */
@@ -7153,7 +7238,7 @@ edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, ed
 /* Attention of x[b,t,i] to itself, with h heads (Vaswani et al. 2017):
      q[b,t,h,d] = WQ[I,h,d] x[b,t,I], and k, v alike
      a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]
-     P          = SoftmaxOver("a[b,h,t,S]", a); CausalAttention: "a[b,h,t,S] | S<=t"
+     P[b,h,t,s] = softmax_s a[b,h,t,s]; CausalAttention: | s<=t
      o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]
      y[b,t,j]   = WO[H,D,j] o[b,t,H,D]
    x has n numbers at each t, y too. Errors: heads that do not divide n, another n. */
@@ -7196,13 +7281,12 @@ edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell
                                 edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s);
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x);
 
-/* The slide's own line, unrolled over the index that the left side has on the right one less:
+/* One line of edf_equations over operands that are given as an Einsum's, those but h:
      Recurrence("h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j])",
                 Whh, Wxh, x, B)
-   Operands are those but h. Around the whole sum may stand tanh, sigmoid, relu, gelu, softplus,
-   exp, softmax (over the last index), or nothing. h before the first time is 0; with t+1 time
-   runs backwards. Errors: no place with t-1 or t+1, or several; a number of times that is
-   unknown; no term without h. */
+   It runs step by step over the index that the left side has on the right one less; with t+1
+   backwards. h before the first time is 0; softmax(...) goes over the last index. Errors: no
+   other time of h on the right; a number of times that is unknown; no term without h. */
 #define edf_recurrence(...) edf_recurrence_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
 edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...);
 EDF__C_END
@@ -7453,28 +7537,28 @@ edf_attention_package edf_attention_params_at(const char *file, int line, int n,
   return Phi;
 }
 
-static edf_node *edf__attention(const edf__site *at, edf_attention_package Phi, edf_node *x,
-                                const char *spec) {
-  edf__check_named(at, "Phi.wq Phi.wk Phi.wv Phi.wo x", Phi.wq, Phi.wk, Phi.wv, Phi.wo, x);
-  double c = 1 / sqrt((double)Phi.wq->dim[2]);
-  edf_node *q = edf__inner(edf__line(at, "q[b,t,h,d] = WQ[I,h,d] x[b,t,I]", 2, Phi.wq, x));
-  edf_node *k = edf__inner(edf__line(at, "k[b,t,h,d] = WK[I,h,d] x[b,t,I]", 2, Phi.wk, x));
-  edf_node *v = edf__inner(edf__line(at, "v[b,t,h,d] = WV[I,h,d] x[b,t,I]", 2, Phi.wv, x));
-  const char *scores = edf__fmt("a[b,h,t,s] = %.17g q[b,t,h,D] k[b,s,h,D]", c);
-  edf_node *a = edf__inner(edf__line(at, scores, 2, q, k));
-  edf_node *P = edf_softmax_over_at(at->file, at->line, spec, a);
-  edf_node *o = edf__inner(edf__line(at, "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]", 2, P, v));
-  return edf__line(at, "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", 2, Phi.wo, o);
-}
+#define EDF__ATTENTION(bound) \
+  "q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n" \
+  "k[b,t,h,d] = WK[I,h,d] x[b,t,I]\n" \
+  "v[b,t,h,d] = WV[I,h,d] x[b,t,I]\n" \
+  "a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]\n" \
+  "P[b,h,t,s] = softmax_s a[b,h,t,s]" bound "\n" \
+  "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]\n" \
+  "y[b,t,j] = WO[H,D,j] o[b,t,H,D]"
 
+static edf_node *edf__attention(const edf__site *at, edf_attention_package Phi, edf_node *x,
+                                const char *text) {
+  edf__check_named(at, "Phi.wq Phi.wk Phi.wv Phi.wo x", Phi.wq, Phi.wk, Phi.wv, Phi.wo, x);
+  return edf__lines(at, text, 5, Phi.wq, x, Phi.wk, Phi.wv, Phi.wo);
+}
 edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x) {
   edf__site at = { "Attention", file, line };
-  return edf__attention(&at, Phi, x, "a[b,h,t,S]");
+  return edf__attention(&at, Phi, x, EDF__ATTENTION(""));
 }
 edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
                                   edf_node *x) {
   edf__site at = { "CausalAttention", file, line };
-  return edf__attention(&at, Phi, x, "a[b,h,t,S] | S<=t");
+  return edf__attention(&at, Phi, x, EDF__ATTENTION(" | s<=t"));
 }
 
 /* ---- Recurrent cells. What the input gives to the gates does not depend on h; so it is one
@@ -7593,178 +7677,26 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
   return all;
 }
 
-/* ---- Recurrence: h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j]). The terms
-   without h are one equation, for all times; a step adds the others, with a number in place of
-   t and h at the time before, which is NULL at first:
-     h_in[b,t,j] = Wxh[j,K] x[b,t,K] - B[j]
-     h_next[b,j] = h_in[b,3,j] + Whh[j,I] h[b,I] */
-typedef struct {
-  edf__equation *e;
-  int d, letter, step, T;                /* the place of the time, its index, 1 or -1         */
-  edf_node **in;
-} edf__recurrence;
-
-static int edf__is_self(const edf__ref *r) { return r->operand == EDF__SELF; }
-
-/* The place that is t-1 or t+1 where the left side has t; other places are free. */
-static void edf__find_time(edf__recurrence *r, const edf__ref *self) {
-  const edf__equation *e = r->e;
-  const edf__ref *left = &e->ref[0];
-  int found = -1;
-  if (self->rank != left->rank)
-    edf__syntax(&e->scan, self->name, "expected %d indices, as on the left", left->rank);
-  for (int d = 0; d < left->rank; d++) {
-    const edf__place *p = &self->place[d], *now = &left->place[d];
-    if (edf__alone(e, now) < 0) edf__syntax(&e->scan, now->at, "expected an index alone");
-    if (abs(p->constant) != 1 || memcmp(p->factor, now->factor, sizeof p->factor)) continue;
-    if (found >= 0) edf__syntax(&e->scan, p->at, "expected one place with t-1 or t+1");
-    found = d;
-  }
-  int step = found < 0 ? 0 : -self->place[found].constant;
-  if (!step || (r->step && (found != r->d || step != r->step)))
-    edf__syntax(&e->scan, self->name, "%s stands on the right: expected the time before, as in "
-                "h[b,t-1,I], the same everywhere", self->name);
-  r->d = found;
-  r->step = step;
-  r->letter = edf__alone(e, &left->place[found]);
-}
-
-static void edf__find_times(edf__recurrence *r) {
-  const edf__equation *e = r->e;
-  for (int f = 1; f < e->n_ref; f++)
-    if (edf__is_self(&e->ref[f])) edf__find_time(r, &e->ref[f]);
-  if (!r->step)
-    edf__syntax(&e->scan, e->ref[0].name, "%s is not on the right: this is an equation for "
-                "Einsum", e->ref[0].name);
-  r->T = e->letter[r->letter].bound;
-  for (int f = 1; f < e->n_ref; f++)
-    for (int d = 0; d < e->ref[f].rank && !edf__is_self(&e->ref[f]); d++) {
-      const edf_node *x = r->in[e->ref[f].operand];
-      if (edf__alone(e, &e->ref[f].place[d]) != r->letter) continue;
-      if (x->batched >> d & 1)
-        edf__syntax(&e->scan, e->ref[f].place[d].at, "this is the batch, whose extent changes; "
-                    "the number of times has to be known");
-      if (!r->T && d < x->rank) r->T = x->dim[d];
-    }
-  if (!r->T)
-    edf__syntax(&e->scan, e->letter[r->letter].name, "the number of times is unknown: index "
-                "%s needs a dimension, or a bound", e->letter[r->letter].name);
-}
-
-/* An equation made of a recurrence's terms, with what these have of its indices and operands:
-   of all times for t < 0, else of one time, with a number in place of the index. */
-typedef struct {
-  const edf__recurrence *r;
-  int t, outside;                        /* a place without an index reads outside            */
-  edf__equation e;
-  edf_node *in[EDF__MAX_REF];
-} edf__made;
-
-static void edf__add_place(edf__made *to, edf__place *p, int n) {        /* of n entries */
-  const edf__equation *from = to->r->e;
-  const edf__place old = *p;
-  int now = to->t >= 0 ? to->r->letter : -1, alone = 1;
-  memset(p->factor, 0, sizeof p->factor);
-  for (int i = 0; i < from->n_letter; i++) {
-    const edf__letter *l = &from->letter[i];
-    if (!old.factor[i] || i == now) continue;
-    int k = edf__letter_of(&to->e, l->name);
-    to->e.letter[k] = *l;
-    p->factor[k] = old.factor[i];
-    alone = 0;
-  }
-  if (now < 0 || !old.factor[now]) return;
-  p->constant += old.factor[now] * to->t;
-  to->outside |= alone && n && (p->constant < 0 || p->constant >= n);
-}
-
-/* x is NULL for the left side, which has one time alone as h on the right has. */
-static void edf__add_ref(edf__made *to, edf__ref r, edf_node *x) {
-  edf__equation *e = &to->e;
-  int d = to->r->d, k = 0;
-  if (to->t >= 0 && (!x || edf__is_self(&r)))
-    memmove(r.place + d, r.place + d + 1, (size_t)(--r.rank - d) * sizeof *r.place);
-  for (d = 0; d < r.rank; d++) edf__add_place(to, &r.place[d], x ? x->dim[d] : 0);
-  while (k < e->n_operand && to->in[k] != x) k++;
-  if (x && k == e->n_operand) to->in[e->n_operand++] = x;
-  r.operand = x ? k : -1;
-  *edf__next_ref(e) = r;
-}
-
-/* h_in, of all times, for t < 0; else h_next, from h_in and h before, which may be NULL. A term
-   that reads outside at time t is 0, and left out, where a bound on the time lets it. */
-static edf_node *edf__recurrence_line(const edf__site *at, const edf__recurrence *r, int t,
-                                      edf_node *h_in, edf_node *h) {
-  const edf__equation *whole = r->e;
-  edf__made to = { r, t, 0, *whole, { NULL } };
-  to.e.ref = NULL;
-  to.e.n_letter = to.e.n_ref = to.e.n_term = to.e.n_operand = 0;
-  edf__add_ref(&to, *whole->ref, NULL);
-  if (h_in) {
-    edf__term all = { 1, 1, 1, whole->scan.text };
-    to.e.term[to.e.n_term++] = all;
-    edf__add_ref(&to, *whole->ref, h_in);
-  }
-  for (const edf__term *m = whole->term; m < whole->term + whole->n_term; m++) {
-    const edf__ref *first = whole->ref + m->first, *end = first + m->n;
-    const edf__made before = to;
-    int has_h = 0;
-    for (const edf__ref *f = first; f < end; f++) has_h |= edf__is_self(f);
-    if (has_h ? !h : t >= 0) continue;
-    to.e.term[to.e.n_term] = *m;
-    to.e.term[to.e.n_term++].first = to.e.n_ref;
-    for (const edf__ref *f = first; f < end; f++)
-      edf__add_ref(&to, *f, edf__is_self(f) ? h : r->in[f->operand]);
-    if (!to.outside || !whole->letter[r->letter].bound) continue;
-    edf__ref *grown = to.e.ref;
-    to = before;
-    to.e.ref = grown;
-  }
-  if (!to.e.n_term) return NULL;
-  edf_node *y = edf__equation_node(at, EDF__SUM, &to.e, to.e.n_operand, to.in);
-  return edf__called(y, t < 0 ? "_in" : "_next");
-}
-
-/* The function around the sum, if any. */
-static edf_node *edf__apply(const edf__equation *e, edf_node *x) {
-  static const struct { const char *name; edf__unary *node; } known[] = {
-    { "tanh", edf_tanh_at }, { "sigmoid", edf_sigmoid_at }, { "relu", edf_relu_at },
-    { "gelu", edf_gelu_at }, { "softplus", edf_softplus_at }, { "exp", edf_exp_at },
-    { "softmax", edf_softmax_at } };
-  if (!e->function) return x;
-  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-    if (!strcmp(known[k].name, e->function))
-      return known[k].node(e->scan.by.file, e->scan.by.line, x);
-  edf__syntax(&e->scan, e->function, "expected tanh, sigmoid, relu, gelu, softplus, exp or "
-              "softmax");
-  return NULL;                           /* not reached: edf__syntax does not return          */
-}
-
+/* ---- Recurrence: one line of a text. */
 edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...) {
   edf__site at = { "Recurrence", file, line };
-  int n;
+  edf__statement l;
+  edf__slide all;
+  int n, f = 1;
   va_list args;
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
-  edf__equation e = edf__read_equation(&at, equation, 1);
-  edf__check_count(&e, n, in);
+  edf__read_text(&all, &l, &at, equation, n, in);
   edf__check_operands(&at, n, in);
-  edf__recurrence r = { &e, 0, 0, 0, 0, in };
-  edf__find_times(&r);
-  edf_node *h_in = edf__recurrence_line(&at, &r, -1, NULL, NULL), *h = NULL;
-  if (!h_in)
-    edf__syntax(&e.scan, e.scan.text, "every term has %s, which begins with 0", e.ref[0].name);
-  edf_node **all = (edf_node **)edf__alloc(&edf.computed, (size_t)r.T * sizeof *all);
-  for (int k = 0; k < r.T; k++) {
-    int t = r.step > 0 ? k : r.T - 1 - k;
-    all[t] = h = edf__apply(&e, edf__recurrence_line(&at, &r, t, h_in, h));
-  }
-  edf__letters l = edf__letters_of(h_in);
-  h = edf__joined(&at, l.n, r.d, edf__last_letters(&l, l.n), r.T, all);
-  edf__free(all);
+  const edf__equation *e = &l.m.e;
+  while (f < e->n_ref && strcmp(e->ref->name, e->ref[f].name)) f++;
+  if (f == e->n_ref)
+    edf__syntax(&e->scan, e->ref->name, "%s is not on the right: this is an equation for "
+                "Einsum", e->ref->name);
+  edf_node *y = edf__run_slide(&all);
   edf__free(in);
-  return h;
+  return y;
 }
 EDF__C_END
 #endif

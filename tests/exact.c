@@ -348,6 +348,10 @@ static void recurrences(void) {
   ARE(edf_recurrence("h[t] = h[t+1] a[t] + a[t] | t<4", a), 33, 32, 15, 4);
   ARE(edf_recurrence("h[t] = h[t+1] a[t-1] + a[t] | t<4", a), 1, 13, 11, 4);
   ARE(edf_recurrence("h[t] = h[t-1] + a[t] | t<2", a), 1, 3);
+  ARE(edf_recurrence("h[t] = h[t-2] + a[t]", a), 1, 2, 4, 6);
+  ARE(edf_recurrence("h[t] = relu(a[t]) - h[t-1]", a), 1, 1, 2, 2);
+  ARE(edf_recurrence("h[t,j] = h[t-1,j-1] + m[t,j]", m), 1, 2, 3, 5, 5, 9);
+  ARE(edf_recurrence("h[t,s] = h[t-1,s] + h[t,s-1] + m[t,s]", m), 1, 3, 4, 11, 9, 26);
   edf_clear();
 }
 

@@ -165,9 +165,9 @@ mistake() {
   else pass "$1"; fi
 }
 if [ $bad = 0 ]; then
-  mistake index-missing 'not in the index: layers edf_dropout' \
+  mistake index-missing 'not in the index: over edf_dropout' \
     '/^ /s/ dropout$//; /^ /s/ dropout / /'
-  mistake index-superfluous 'not declared: layers edf_drop' \
+  mistake index-superfluous 'not declared: over edf_drop' \
     '/^ /s/ dropout$/& drop/; /^ /s/ dropout / & drop /'
   mistake index-new-function 'not in the index: optim edf_new' \
     's/^void edf_momentum(/void edf_new(void);\n&/'
