@@ -39,7 +39,7 @@
    >>memory 300 Errors, memory and names          >>core 527 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>parser 445 Declarations and equations
-   >>einsum 656 Equations as nodes                >>products 232 Products, softmax, losses
+   >>einsum 663 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 158 The seam of a device: rule RULE_NUMBERS route window device _table open_device
@@ -2228,7 +2228,7 @@ typedef struct {                         /* a contraction of a program, which ke
    the terms with the roles swapped, and then what they were made from, in reverse. */
 typedef struct {
   edf_node *of[3];                       /* out, a and b                                      */
-  int term;                              /* from 1; 0: what a term is made from               */
+  int ref[3];                            /* where these stand in the equation; 0: made here   */
   edf__contraction run[3];               /* out += a b, and the swap rule's two               */
 } edf__step;
 
@@ -2440,11 +2440,16 @@ EDF__PRINTF(2, 3) static void edf__put(edf__text *to, const char *format, ...) {
 }
 
 /* ---- Views: how indices walk over a tensor; over a padded copy, which begins at origin. */
-typedef struct { edf_node *of; ptrdiff_t start, s[EDF_MAX_INDEX]; unsigned has; } edf__view;
+typedef struct {
+  edf_node *of;
+  ptrdiff_t start, s[EDF_MAX_INDEX];
+  unsigned has;
+  int ref;                               /* where it stands in the equation; 0: it is made    */
+} edf__view;
 
 static edf__view edf__view_of(const edf__equation *e, const edf__ref *r, edf_node *of,
                               const ptrdiff_t *origin, const ptrdiff_t *extent) {
-  edf__view v = { of, 0, { 0 }, 0 };
+  edf__view v = { of, 0, { 0 }, 0, extent ? 0 : (int)(r - e->ref) };
   ptrdiff_t stride = 1;
   for (int d = r->rank - 1; d >= 0; d--) {
     v.start += (r->place[d].constant - (origin ? origin[d] : 0)) * stride;
@@ -2501,6 +2506,7 @@ static edf__step *edf__add_step(edf__program *p, const edf__equation *e,
   s->run->nest.alpha = (edf_real)alpha;
   for (int x = 0; x < 3; x++) {
     s->of[x] = v[x]->of;
+    s->ref[x] = v[x]->ref;
     s->run->nest.start[x] = v[x]->start;
   }
   edf__make_loops(s->run, e, extent, v);
@@ -2509,7 +2515,7 @@ static edf__step *edf__add_step(edf__program *p, const edf__equation *e,
   return s;
 }
 
-static const edf__view edf__no_view = { &edf__one, 0, { 0 }, 0 };
+static const edf__view edf__no_view = { &edf__one, 0, { 0 }, 0, 0 };
 
 static edf_node *edf__own_node(edf__program *p, size_t size) {
   size_t n = (size_t)++p->n_own;
@@ -2524,9 +2530,9 @@ static edf_node *edf__own_node(edf__program *p, size_t size) {
 
 /* A copy of x, from the least to the greatest entry that is read. The border around x, what
    adds nothing, is written here and stays. */
-static edf_node *edf__padded(edf__einsum *m, edf__program *p, edf_node *x,
+static edf_node *edf__padded(edf__einsum *m, edf__program *p, edf_node *x, int ref,
                              const ptrdiff_t *origin, const ptrdiff_t *extent) {
-  edf__view out = { NULL, 0, { 0 }, 0 }, in = { x, 0, { 0 }, 0 };
+  edf__view out = { NULL, 0, { 0 }, 0, 0 }, in = { x, 0, { 0 }, 0, ref };
   ptrdiff_t inside[EDF_MAX_RANK], size = 1, size_in = 1;
   for (int d = x->rank - 1; d >= 0; d--) {
     ptrdiff_t begin = origin[d] > 0 ? origin[d] : 0, end = origin[d] + extent[d];
@@ -2559,7 +2565,8 @@ static edf__view edf__factor_view(const edf_node *y, edf__program *p, const edf_
     extent[d] = greatest - origin[d] + 1;
   }
   if (!outside) return edf__view_of(&m->e, r, x, NULL, NULL);
-  return edf__view_of(&m->e, r, edf__padded(m, p, x, origin, extent), origin, extent);
+  x = edf__padded(m, p, x, (int)(r - m->e.ref), origin, extent);
+  return edf__view_of(&m->e, r, x, origin, extent);
 }
 
 /* ---- More than two factors: products of two, in the cheapest order. */
@@ -2597,7 +2604,7 @@ static double edf__best_order(const edf__einsum *m, const unsigned *has, int n, 
 /* Multiplies factors i < j; the product takes the place of i, and the last that of j. */
 static void edf__multiply(edf__einsum *m, edf__program *p, edf__view *v, int n, int i, int j,
                           unsigned kept) {
-  edf__view product = { NULL, 0, { 0 }, kept };
+  edf__view product = { NULL, 0, { 0 }, kept, 0 };
   ptrdiff_t stride = 1;
   for (int k = m->e.n_letter - 1; k >= 0; k--)
     if (kept >> k & 1) {
@@ -2632,7 +2639,6 @@ static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
   }
   const edf__view *a = &v[0], *b = n == 2 ? &v[1] : &edf__no_view;
   edf__step *s = edf__add_step(p, &m->e, m->extent, out, a, b, t->number / edf__divisor(m, t));
-  s->term = 1 + (int)(t - m->e.term);
   if (m->kind == EDF__MAX) s->run[EDF_OUT].max = s->run[EDF_A].max = y;
 }
 
@@ -2698,20 +2704,21 @@ static void edf__make_grads(edf_node *y, edf__program *p) {
   }
 }
 
-/* The program that Forward ran: its terms in the order in which they are printed, then what
-   they were made from, in reverse. */
+/* The program that Forward ran: what its terms were made from, in reverse, then the operands in
+   the order in which they are printed. */
 static void edf__einsum_backward(edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf__program *p = &m->program[m->now];
   edf__contractor *contract = edf__chosen_kernel(m->kind);
   if (p->n_own) edf__make_grads(y, p);
-  for (int t = 1; t <= m->e.n_term + 1; t++)
-    for (int i = p->n_step - 1; i >= 0; i--) {
-      edf__step *s = &p->step[i];
-      edf_node *out = s->of[EDF_OUT], *a = s->of[EDF_A], *b = s->of[EDF_B];
-      if (s->term != t % (m->e.n_term + 1)) continue;
-      if (a->grad) contract(&s->run[EDF_A], a->grad, a->size, &a->fresh, out->grad, b->value);
-      if (b->grad) contract(&s->run[EDF_B], b->grad, b->size, &b->fresh, a->value, out->grad);
+  for (int r = !p->n_own; r < m->e.n_ref; r++)
+    for (edf__step *s = p->step + p->n_step - 1; s >= p->step; s--) {
+      edf_node *a = s->of[EDF_A], *b = s->of[EDF_B];
+      const edf_real *dy = s->of[EDF_OUT]->grad;
+      if (s->ref[EDF_A] == r && a->grad)
+        contract(&s->run[EDF_A], a->grad, a->size, &a->fresh, dy, b->value);
+      if (s->ref[EDF_B] == r && b->grad)
+        contract(&s->run[EDF_B], b->grad, b->size, &b->fresh, a->value, dy);
     }
 }
 

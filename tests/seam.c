@@ -228,14 +228,14 @@ static void own_updates(void) {
 
 /* ---- A node's products run in the order in which its lines are printed. */
 
-static void products_as_printed(void) {
+static void products_of(const char *equation) {
   static edf_real data[6];
   char printed[4096], expected[256] = "";
   FILE *f = tmpfile();
   begin();
   edf_node *x = edf_input("x[b,3]"), *u = edf_parameter("u[3]"), *v = edf_parameter("v[3]");
-  edf_node *s = edf_affine(edf_affine_params(3, 2), x);
-  edf_node *c = edf_einsum("c[b,i] = u[i] v[i] - v[i] x[b,i]", u, v, x);
+  edf_node *w = edf_parameter("w[3]"), *s = edf_affine(edf_affine_params(3, 2), x);
+  edf_node *c = edf_einsum(equation, u, v, w, x);
   edf_node *y = edf_add(edf_mean(s), edf_mean(c));
   edf_feed(x, data, 2);
   edf_forward();
@@ -256,7 +256,12 @@ static void products_as_printed(void) {
         strcat(strncat(expected, at + 2, n), ".grad ");
   }
   CHECK(strlen(told) > 30, "%s", told);
-  expect("products", expected);
+  expect(equation, expected);
+}
+static void products_as_printed(void) {
+  products_of("c[b,i] = u[i] v[i] + w[i] - v[i] x[b,i]");
+  products_of("c[b] = u[I] v[I] w[I] - w[I] x[b,I]");
+  products_of("c[b] = u[I] v[I] w[I] x[b,I] - w[I] x[b,I] + u[I] v[I] w[I]");
 }
 
 /* ---- What is written here goes there; a maximum is one call each way */
