@@ -25,7 +25,7 @@
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
    First sitting:  lines 1 to 1718 (1718), to the end of >>nodes: no notation yet
-   Second sitting: lines 1719 to 3131 (1413): then you have read the framework
+   Second sitting: lines 1719 to 3138 (1420): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
