@@ -47,11 +47,11 @@
    >>nest 690 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 328 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
-   >>over 676 Functions over named indices, and rows: softmax_over log_softmax_over
+   >>over 677 Functions over named indices, and rows: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over dropout embed
      concat _list slice select reshape max_window
    >>equations 2180 A whole slide is a program: equations find
-   >>layers 537 Layers, from normalisation to recurrences: layer_norm _package _params
+   >>layers 516 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params grouped_conv_params conv _package _params transposed_conv
      max_pool avg_pool residual _package _params highway _package _params attention _package
      _params causal_attention cell recurrent_package recurrent_state rnn _cell _params ugrnn
@@ -4420,7 +4420,8 @@ static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
 static edf_node *edf__called(edf_node *y, const char *more) {
   const edf__ref *left = &((edf__einsum *)y->state)->e.ref[0];
   edf__text name = { { 0 }, 0 };
-  edf__put(&name, "%s%s%d", left->name, more, edf.n_compnodes - 1);
+  int n = (int)strcspn(left->name, "'");
+  edf__put(&name, "%.*s%s%d", n, left->name, more, edf.n_compnodes - 1);
   y->name = edf__copy(&edf.computed, name.at);
   return y;
 }
@@ -7569,60 +7570,43 @@ edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_pack
 }
 
 /* ---- Recurrent cells. What the input gives to the gates does not depend on h; so it is one
-   equation, z, for all times at once where x has a time. A step adds Wh h to it. `time` is
-   where the step is in z[b,t,k,j]: "3,", or nothing. The first h and c are NULL. */
-typedef struct { const edf__site *at; edf_node *z, *wh; char time[16]; } edf__moment;
-typedef edf_recurrent_state edf__cell_step(const edf__moment *m, edf_recurrent_state s);
-struct edf_cell { const char *name; int gates; edf__cell_step *step; };
+   equation, z, for all times at once where x has a time. A step is a text, in which @ is where
+   it is in z[b,t,k,j]: "3,", or nothing. The first h and c are NULL. */
+struct edf_cell { const char *name; int gates; const char *step; };
 
-/* The first n gates through a sigmoid, or gate n through a tanh. */
-static edf_node *edf__gates(const edf__moment *m, edf__unary *function, int n, edf_node *h) {
-  int one = function == edf_tanh_at;
-  const char *k = one ? edf__fmt("%d", n) : "k", *left = one ? "g[b,j]" : "g[b,k,j]";
-  edf__text equation = { { 0 }, 0 };
-  edf__put(&equation, "%s = z[b,%s%s,j]", left, m->time, k);
-  if (h) edf__put(&equation, " + Wh[I,%s,j] h[b,I]", k);
-  if (!one) edf__put(&equation, " | k<%d", n);
-  edf_node *gates = edf__inner(edf__line(m->at, equation.at, h ? 3 : 1, m->z, m->wh, h));
-  return function(m->at->file, m->at->line, gates);
-}
+const edf_cell edf_rnn_cell = { "RNN", 1,
+  "g[b,j] = tanh(z[b,@0,j] + Wh[I,0,j] h[b,I])" };
+const edf_cell edf_ugrnn_cell = { "UGRNN", 2,
+  "g[b,k,j] = sigmoid(z[b,@k,j] + Wh[I,k,j] h[b,I]) | k<1\n"
+  "g'[b,j] = tanh(z[b,@1,j] + Wh[I,1,j] h[b,I])\n"
+  "n[b,j] = g'[b,j] - g[b,0,j] g'[b,j] + g[b,0,j] h[b,j]" };
+const edf_cell edf_gru_cell = { "GRU", 3,
+  "g[b,k,j] = sigmoid(z[b,@k,j] + Wh[I,k,j] h[b,I]) | k<2\n"
+  "m[b,j] = g[b,0,j] h[b,j]\n"
+  "g'[b,j] = tanh(z[b,@2,j] + Wh[I,2,j] m[b,I])\n"
+  "n[b,j] = h[b,j] - g[b,1,j] h[b,j] + g[b,1,j] g'[b,j]" };
+const edf_cell edf_lstm_cell = { "LSTM", 4,
+  "g[b,k,j] = sigmoid(z[b,@k,j] + Wh[I,k,j] h[b,I]) | k<3\n"
+  "g'[b,j] = tanh(z[b,@3,j] + Wh[I,3,j] h[b,I])\n"
+  "C[b,j] = g[b,0,j] c[b,j] + g[b,1,j] g'[b,j]\n"
+  "q[b,j] = tanh(C[b,j])\n"
+  "n[b,j] = g[b,2,j] q[b,j]" };
 
-static edf_recurrent_state edf__rnn_step(const edf__moment *m, edf_recurrent_state s) {
-  s.h = edf__gates(m, edf_tanh_at, 0, s.h);
+static edf_recurrent_state edf__step_of(const edf__site *at, edf_recurrent_package Phi,
+                                        edf_node *z, const char *time, edf_recurrent_state s) {
+  int both = Phi.cell == &edf_lstm_cell;
+  edf_node *in[4] = { z, Phi.wh, s.h, s.c };
+  edf__text text = { { 0 }, 0 };
+  edf__statement line[5];
+  edf__slide all;
+  for (const char *c = Phi.cell->step; *c; c++)
+    if (*c == '@') edf__put(&text, "%s", time);
+    else edf__put(&text, "%c", *c);
+  edf__read_text(&all, line, at, text.at, 3 + both, in);
+  s.h = edf__run_slide(&all);
+  if (both) s.c = edf__line_of(&all, "C")->y;
   return s;
 }
-
-static edf_recurrent_state edf__ugrnn_step(const edf__moment *m, edf_recurrent_state s) {
-  edf_node *G = edf__gates(m, edf_sigmoid_at, 1, s.h), *h = s.h;
-  edf_node *R = edf__gates(m, edf_tanh_at, 1, s.h);
-  s.h = h ? edf__line(m->at, "n[b,j] = R[b,j] - G[b,0,j] R[b,j] + G[b,0,j] h[b,j]", 3, R, G, h)
-          : edf__line(m->at, "n[b,j] = R[b,j] - G[b,0,j] R[b,j]", 2, R, G);
-  return s;
-}
-
-static edf_recurrent_state edf__gru_step(const edf__moment *m, edf_recurrent_state s) {
-  edf_node *G = edf__gates(m, edf_sigmoid_at, 2, s.h), *h = s.h, *Gh = NULL;
-  if (h) Gh = edf__inner(edf__line(m->at, "m[b,j] = G[b,0,j] h[b,j]", 2, G, h));
-  edf_node *R = edf__gates(m, edf_tanh_at, 2, Gh);
-  s.h = h ? edf__line(m->at, "n[b,j] = h[b,j] - G[b,1,j] h[b,j] + G[b,1,j] R[b,j]", 3, h, G, R)
-          : edf__line(m->at, "n[b,j] = G[b,1,j] R[b,j]", 2, G, R);
-  return s;
-}
-
-static edf_recurrent_state edf__lstm_step(const edf__moment *m, edf_recurrent_state s) {
-  edf_node *G = edf__gates(m, edf_sigmoid_at, 3, s.h), *c = s.c;
-  edf_node *R = edf__gates(m, edf_tanh_at, 3, s.h);
-  s.c = c ? edf__line(m->at, "C[b,j] = G[b,0,j] c[b,j] + G[b,1,j] R[b,j]", 3, G, c, R)
-          : edf__line(m->at, "C[b,j] = G[b,1,j] R[b,j]", 2, G, R);
-  edf_node *q = edf_tanh_at(m->at->file, m->at->line, edf__inner(s.c));
-  s.h = edf__line(m->at, "h[b,j] = G[b,2,j] q[b,j]", 2, G, q);
-  return s;
-}
-
-const edf_cell edf_rnn_cell   = { "RNN",   1, edf__rnn_step };
-const edf_cell edf_ugrnn_cell = { "UGRNN", 2, edf__ugrnn_step };
-const edf_cell edf_gru_cell   = { "GRU",   3, edf__gru_step };
-const edf_cell edf_lstm_cell  = { "LSTM",  4, edf__lstm_step };
 
 /* The LSTM's forget gate starts open, with the threshold -1 (Jozefowicz et al. 2015). */
 edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const edf_cell *cell,
@@ -7640,18 +7624,16 @@ edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const 
   return Phi;
 }
 
-/* Before the first step; b is where a row of x stands: "b", or "b,t" for all times. */
-static edf__moment edf__first_moment(const edf__site *at, const edf_cell *cell,
-                                     edf_recurrent_package Phi, edf_node *x, const char *b) {
-  edf__moment m = { at, NULL, Phi.wh, "" };
+/* What the input gives; b is where a row of x stands: "b", or "b,t" for all times. */
+static edf_node *edf__gates_of(const edf__site *at, const edf_cell *cell,
+                               edf_recurrent_package Phi, edf_node *x, const char *b) {
   const char *equation = edf__fmt("z[%s,k,j] = Wx[I,k,j] x[%s,I] - B[k,j]", b, b);
   if (!Phi.cell) edf__fail_at(at, "Phi was not made by its constructor");
   edf__check_named(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
   if (cell != Phi.cell)
     edf__x_error(at, "Phi.wx", Phi.wx, "Phi has the parameters of another cell: %s",
                  Phi.cell->name);
-  m.z = edf__inner(edf__line(at, equation, 3, Phi.wx, x, Phi.b));
-  return m;
+  return edf__inner(edf__line(at, equation, 3, Phi.wx, x, Phi.b));
 }
 
 edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
@@ -7661,8 +7643,7 @@ edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell
   if (both && !s.h != !s.c)
     edf__fail_at(&at, "the state has one of h and c: expected both, or none for zeros");
   if (s.h) edf__check_named(&at, both ? "state.h state.c" : "state.h", s.h, s.c);
-  edf__moment m = edf__first_moment(&at, cell, Phi, x, "b");
-  return cell->step(&m, s);
+  return edf__step_of(&at, Phi, edf__gates_of(&at, cell, Phi, x, "b"), "", s);
 }
 
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
@@ -7671,12 +7652,11 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
   edf__check_named(&at, "x", x);
   if (x->rank > 1 && x->batched >> 1 & 1)
     edf__x_error(&at, "x", x, "the time, the second index of x, has to be a number");
-  edf__moment m = edf__first_moment(&at, Phi.cell, Phi, x, "b,t");
+  edf_node *z = edf__gates_of(&at, Phi.cell, Phi, x, "b,t");
   int T = x->dim[1];
   edf_node **h = (edf_node **)edf__alloc(&edf.computed, (size_t)T * sizeof *h);
   for (int t = 0; t < T; t++) {
-    snprintf(m.time, sizeof m.time, "%d,", t);
-    s = Phi.cell->step(&m, s);
+    s = edf__step_of(&at, Phi, z, edf__fmt("%d,", t), s);
     h[t] = s.h;
   }
   edf_node *all = edf__joined(&at, 3, 1, "[b,t,j]", T, h);
