@@ -38,7 +38,7 @@ END { if (m < n || !n) { printf "promised, but not printed: %s\n", want[m + 1]; 
 # Those that learn link an optimised implementation; the others have it in themselves.
 builds() {                                     # builds NAME
   case $1 in
-    03_*|05_*|06_*|07_*|08_*)
+    03_*|05_*|06_*|07_*|08_*|12_*|13_*)
       $cc $flags -O3 -DEDF_LINKED -I. examples/$1.c "$fast" -o "$dir/$1" -lm ;;
     *)
       $cc $flags -g -I. examples/$1.c -o "$dir/$1" -lm &&
@@ -53,7 +53,7 @@ for source in examples/[0-9]*.c; do
     continue
   elif [ -s "$dir/$name.cc" ]; then fail "$name" 'the compiler warns' "$dir/$name.cc"
   fi
-  case $name in 03_*|05_*|06_*|07_*|08_*) continue ;; esac          # below
+  case $name in 03_*|05_*|06_*|07_*|08_*|12_*|13_*) continue ;; esac          # below
   if ! "$dir/$name" > "$dir/$name.out" 2>&1; then
     fail "$name" 'it failed' "$dir/$name.out"
     continue
@@ -92,6 +92,8 @@ learns 05_lenet-drawn 'test error' 1.5 $plain ../05_lenet --epochs 2
 learns 06_char_lstm-poem 'test loss' 2.6 $plain ../06_char_lstm --steps 150
 learns 07_gpt-poem 'test loss' 3.1 $plain ../07_gpt --steps 150
 learns 08_autoencoder-drawn 'test loss' 0.2 $plain ../08_autoencoder --epochs 1
+learns 12_slide-drawn 'test error' 3 $plain ../12_slide
+learns 13_microgpt-names 'loss' 1.8 $plain ../13_microgpt
 for file in lenet_filters.png lenet.safetensors char_lstm.safetensors gpt.safetensors \
             autoencoder.png mnist_mistakes.png; do
   if [ -s build/$file ]; then pass "wrote $file"
@@ -103,5 +105,6 @@ case $images in /*) ;; *) images=$top/$images ;; esac
 if [ -f "$images/train-images-idx3-ubyte" ]; then
   learns 03_mnist-images 'test error' 3 env EDF_DATA="$images" ../03_mnist
   learns 05_lenet-images 'test error' 2 env EDF_DATA="$images" ../05_lenet --epochs 1
+  learns 12_slide-images 'test error' 3 env EDF_DATA="$images" ../12_slide
 else echo 'skip 03_mnist-images: no MNIST in EDF_DATA or data/mnist'; fi
 exit $bad

@@ -9,7 +9,7 @@
    lenet, lstm, gpt    the models of examples 05, 06 and 07, against the products of a step
                    alone, on operands that are ready (see products.h)
    lines           these three as texts of edf_equations (lines.h) over their layers: the median
-                   of the pairs of turns, at most 1.03; and what it takes to build the GPT's text
+                   of the pairs of turns, at most 1.03; and the time to build the GPT's text
    threads         mlp_b, lenet, lstm and gpt with two threads against one, where the bench is
                    compiled with OpenMP; by the wall clock
    mlp_a_builtin   our step without a BLAS against our step with it

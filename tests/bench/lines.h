@@ -1,4 +1,4 @@
-/* lines.h - the models of models.h as texts of edf_equations: what a slide says, and no layer. */
+/* lines.h - the models of models.h as texts of edf_equations: what slides say, and no layers */
 
 #ifndef LINES_H
 #define LINES_H

@@ -27,7 +27,7 @@ if wanted memory; then
     grep -q 'define EDF_REAL double' $source && real=double
     grep -q 'int main(void)' $source && takes=
     case $name in
-      03_*|05_*|08_*) arguments='--epochs 1' ;;
+      03_*|05_*|08_*|12_*) arguments='--epochs 1' ;;
       06_*|07_*) arguments='--steps 20' ;;
     esac
     $cc -w $flags -DEDF_REAL=$real $takes -DEXAMPLE="\"../../$source\"" -DNAME="\"$name\"" \
