@@ -25,7 +25,7 @@
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
    First sitting:  lines 1 to 1718 (1718), to the end of >>nodes: no notation yet
-   Second sitting: lines 1719 to 3138 (1420): then you have read the framework
+   Second sitting: lines 1719 to 3144 (1426): then you have read the framework
    Part One, a whole framework
    >>example 31 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -38,8 +38,8 @@
      FASTEST BUILTIN REFERENCE loop nest contract_reference
    >>memory 300 Errors, memory and names          >>core 527 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>parser 445 Declarations and equations
-   >>einsum 663 Equations as nodes                >>products 232 Products, softmax, losses
+   >>contraction 51 A contraction's definition    >>parser 446 Declarations and equations
+   >>einsum 668 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 158 The seam of a device: rule RULE_NUMBERS route window device _table open_device
@@ -50,7 +50,7 @@
    >>over 677 Functions over named indices, and rows: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over dropout embed
      concat _list slice select reshape max_window
-   >>equations 2180 A whole slide is a program: equations find
+   >>equations 2191 A whole slide is a program: equations find
    >>layers 516 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params grouped_conv_params conv _package _params transposed_conv
      max_pool avg_pool residual _package _params highway _package _params attention _package
@@ -63,7 +63,7 @@
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>print 534 A program as text: print _program _node formula
+   >>print 546 A program as text: print _program _node formula
    >>check 891 The gradient check: gradcheck expect_mismatch
    >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
@@ -1986,6 +1986,7 @@ const char *edf_fmt(const char *format, ...) {
 enum { EDF__MAX_REF = 32, EDF__SELF = -2 };  /* SELF: a recurrence's own left side            */
 typedef struct {                         /* 2*i+DI-1                                          */
   int factor[EDF_MAX_INDEX], constant;
+  int by;                                /* of a Lookup: the tensor that gives it by value    */
   const char *at;
 } edf__place;
 typedef struct {
@@ -2759,9 +2760,10 @@ static edf__equation edf__read_equation(const edf__site *at, const char *text, i
   return e;
 }
 
-static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kind,
-                                    edf__equation *e, int n, edf_node **in) {
-  edf_op about = edf__einsum_op;
+static edf_node *edf__equation_of(const edf_op *is, const edf__site *at,
+                                  edf__reduction_kind kind, edf__equation *e, int n,
+                                  edf_node **in) {
+  edf_op about = *is;
   edf__check_count(e, n, in);
   about.name = at->op;
   edf_node *y = edf__computed(&about, at->file, at->line, n, in);
@@ -2775,6 +2777,10 @@ static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kin
   for (int f = 1; f < m->e.n_ref; f++)
     edf__check_rank(&m->e, &m->e.ref[f], in[m->e.ref[f].operand]);
   return edf__add_compnode(y);
+}
+static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kind,
+                                    edf__equation *e, int n, edf_node **in) {
+  return edf__equation_of(&edf__einsum_op, at, kind, e, n, in);
 }
 
 /* The names of the nodes that follow, with a blank between; all of them have to be there. */
@@ -5053,7 +5059,7 @@ struct edf__expr {
   int below, closed;                     /* a divisor; as ln P, where no factor may follow    */
   unsigned over;                         /* what a function goes over, and a product sums     */
   edf__expr *in, *next;                  /* its first part; the part behind it                */
-  edf_node *early;                       /* a recurrence's sum: what is the same at all times */
+  struct edf__value *early;              /* in a recurrence: what it is at all times          */
 };
 
 typedef struct { int index, limit; edf__expr *test; } edf__mask;      /* s<=t                 */
@@ -5088,6 +5094,7 @@ struct edf__slide {
   edf_node **in;                         /* a composition's operands, and their names, else   */
   edf__equation operands;                /* NULL: then names are the graph's                  */
   edf__statement *line; int n;
+  edf_node *one;                         /* the tensor of terms that are a number             */
 };
 
 /* ---- Functions without a gradient. */
@@ -5769,17 +5776,24 @@ static void edf__bind_line(edf__statement *l) {
     }
 }
 
-/* ---- Extents of a line: those of an Einsum of its tensors, as far as these are known. */
-static void edf__solve_extents(edf__statement *l) {
-  edf__einsum m = l->m;
-  size_t n = (size_t)m.e.n_ref;
-  edf_node *in[EDF__MAX_REF], y, *x = (edf_node *)edf__alloc(&edf.computed, n * sizeof *x);
+/* ---- Extents of a line: those of an Einsum of its tensors, as far as these are known. A node
+   is asked that is not one. */
+static edf_node edf__question(const edf__statement *l, edf__einsum *m, edf_node **in) {
+  edf_node y;
   memset(&y, 0, sizeof y);
   y.op = l->slide->site.op;
   y.file = l->slide->site.file;
   y.line = l->slide->site.line;
   y.in = in;
-  y.state = &m;
+  y.state = m;
+  return y;
+}
+
+static void edf__solve_extents(edf__statement *l) {
+  edf__einsum m = l->m;
+  size_t n = (size_t)m.e.n_ref;
+  edf_node *in[EDF__MAX_REF], *x = (edf_node *)edf__alloc(&edf.computed, n * sizeof *x);
+  edf_node y = edf__question(l, &m, in);
   m.e.ref = (edf__ref *)edf__alloc(&edf.computed, n * sizeof *m.e.ref);
   m.e.n_ref = 1;
   for (int f = 1; f < l->m.e.n_ref; f++, x++) {
@@ -5959,34 +5973,66 @@ static int edf__constant(const edf__statement *l, const edf__expr *x, double *to
   }
   return 1;
 }
-/* ---- An expression becomes nodes. A value is a tensor with its indices; without a node it is
-   zero: what a recurrence reads before its first time. */
-typedef struct { edf_node *node; int n, index[EDF_MAX_RANK]; } edf__value;
+/* ---- An expression becomes nodes. A value is number node[at], in the line's indices; without
+   a node it is zero: what a recurrence reads before its first time. */
+typedef struct edf__value { edf_node *node; double number; edf__ref at; } edf__value;
 
 static edf__value edf__value_of(edf__statement *l, edf__expr *x);
 
-static edf__value edf__value_with(const edf__statement *l, edf_node *node, unsigned has) {
-  edf__value v = { node, 0, { 0 } };
+/* One with these indices, each alone in its place. */
+static edf__value edf__new_value(const edf__statement *l, edf_node *node, unsigned has) {
+  edf__value v = { node, 1, *l->m.e.ref };
+  edf__ref *r = &v.at;
+  memset(r->place, 0, sizeof r->place);
+  r->rank = 0;
   for (int i = 0; i < l->m.e.n_letter; i++) {
     if (!(has >> i & 1)) continue;
-    if (v.n == EDF_MAX_RANK)
-      edf__syntax(&l->m.e.scan, l->m.e.ref->name, "more than %d indices", EDF_MAX_RANK);
-    v.index[v.n++] = i;
+    if (r->rank == EDF_MAX_RANK)
+      edf__syntax(&l->m.e.scan, r->name, "more than %d indices", EDF_MAX_RANK);
+    r->place[r->rank].at = r->name;
+    r->place[r->rank++].factor[i] = 1;
   }
   return v;
 }
-static unsigned edf__value_has(const edf__value *v) {
-  unsigned has = 0;
-  for (int d = 0; d < v->n; d++) has |= 1u << v->index[d];
-  return has;
+
+/* An index of a recurrence is a number now. */
+static edf__ref edf__ref_now(const edf__statement *l, edf__ref r) {
+  for (edf__place *p = r.place; p < r.place + r.rank; p++)
+    for (int i = 0; i < l->m.e.n_letter; i++) {
+      if (!(l->fixed >> i & 1)) continue;
+      p->constant += p->factor[i] * l->at[i];
+      p->factor[i] = 0;
+    }
+  return r;
 }
-static const char *edf__value_letters(const edf__statement *l, const edf__value *v) {
-  edf__text text = { { 0 }, 0 };
-  for (int d = 0; d < v->n; d++) {
-    const edf__letter *c = &l->m.e.letter[v->index[d]];
-    edf__put(&text, "%s%s", d ? "," : "[", c->name);
+
+/* Is it its node as it stands: each place an index alone, over all of the dimension? */
+static int edf__is_plain(const edf__statement *l, const edf__value *v) {
+  unsigned has = 0;
+  for (int d = 0; d < v->at.rank; d++) {
+    int i = edf__alone(&l->m.e, &v->at.place[d]);
+    if (i < 0 || has >> i & 1) return 0;
+    if (l->m.extent[i] != (v->node->batched >> d & 1 ? 0 : v->node->dim[d])) return 0;
+    has |= 1u << i;
   }
-  return edf__fmt("%s]", text.at);
+  return v->number == 1;
+}
+static int edf__same_places(const edf__ref *a, const edf__ref *b) {
+  int same = a->rank == b->rank;
+  for (int d = 0; same && d < a->rank; d++)
+    same = !memcmp(a->place[d].factor, b->place[d].factor, sizeof a->place->factor)
+           && a->place[d].constant == b->place[d].constant;
+  return same;
+}
+
+/* [b,t,j] */
+static const char *edf__letters_at(const edf__statement *l, const edf__ref *r) {
+  edf__text text = { { 0 }, 0 };
+  for (int d = 0; d < r->rank; d++) {
+    int i = edf__alone(&l->m.e, &r->place[d]);
+    edf__put(&text, "%s%s", d ? "," : "[", i < 0 ? "i" : l->m.e.letter[i].name);
+  }
+  return edf__copy(&edf.computed, edf__fmt(r->rank ? "%s]" : "%s", text.at));
 }
 
 static edf_node *edf__counted(const edf__statement *l, const edf_op *is, edf_node *x, double n,
@@ -5998,195 +6044,40 @@ static edf_node *edf__counted(const edf__statement *l, const edf_op *is, edf_nod
   return edf__add_compnode(y);
 }
 static edf__value edf__number_value(const edf__statement *l, double n) {
-  return edf__value_with(l, edf__counted(l, &edf__number_op, NULL, n, 0), 0);
+  edf_node **one = &l->slide->one;
+  if (!*one) *one = edf__counted(l, &edf__number_op, NULL, 1, 0);
+  edf__value v = edf__new_value(l, *one, 0);
+  v.number = n;
+  return v;
 }
 
 /* An index, or its extent: of the batch that of a tensor. */
-static edf__value edf__index_value(const edf__statement *l, const edf__expr *x) {
+static edf__value edf__index_value(const edf__statement *l, int i, int extent) {
   const edf__equation *e = &l->m.e;
-  int extent = x->number > 0;
   edf_node *t = NULL;
-  double d = (double)l->m.extent[x->which];
+  double d = (double)l->m.extent[i];
   for (int f = 1; d == 0 && f < e->n_ref && !t; f++)
     for (int k = 0; l->of[f] && k < e->ref[f].rank; k++)
-      if (edf__alone(e, &e->ref[f].place[k]) == x->which) { t = l->of[f]; d = k; }
-  return edf__value_with(l, edf__counted(l, extent ? &edf__extent_op : &edf__index_op, t, d,
-                                         !extent), edf__expr_has(l, x));
+      if (edf__alone(e, &e->ref[f].place[k]) == i) { t = l->of[f]; d = k; }
+  if (extent) return edf__new_value(l, edf__counted(l, &edf__extent_op, t, d, 0), 0);
+  return edf__new_value(l, edf__counted(l, &edf__index_op, t, d, 1), 1u << i);
 }
 
-/* ---- An equation that is put together. Its indices are those of the line that are in use. */
-typedef struct {
-  edf__statement *l;
-  edf__equation e;
-  edf_node *in[EDF__MAX_REF];
-  int zero, n_before[2];                 /* a factor of the last term is; what was before it  */
-} edf__making;
-
-/* Of n entries; a place that is a number now is 0 outside, where a bound lets it. */
-static void edf__make_place(edf__making *to, edf__place *p, int n) {
-  const edf__equation *from = &to->l->m.e;
-  edf__place old = *p;
-  int alone = 1, bounded = 0;
-  memset(p->factor, 0, sizeof p->factor);
-  for (int i = 0; i < from->n_letter; i++) {
-    const edf__letter *c = &from->letter[i];
-    if (!old.factor[i]) continue;
-    int fixed = to->l->fixed >> i & 1;
-    if (fixed) p->constant += old.factor[i] * to->l->at[i];
-    else p->factor[edf__letter_of(&to->e, c->name)] = old.factor[i];
-    alone &= fixed;
-    bounded |= c->bound;
-  }
-  to->zero |= alone && bounded && n && (p->constant < 0 || p->constant >= n);
+/* ---- A tensor of the recurrence that runs is its node of that time, without the place. */
+static edf__statement *edf__running(const edf__statement *l, const edf__ref *r) {
+  edf__statement *by = edf__line_of(l->slide, r->name);
+  return by && !by->y && by->step ? by : NULL;
+}
+static int edf__reads_group(const edf__statement *l, const edf__expr *x) {
+  int found = x->sort == EDF__A_TENSOR && edf__running(l, &l->m.e.ref[x->which]);
+  for (const edf__expr *k = x->in; k; k = k->next) found |= edf__reads_group(l, k);
+  return found;
 }
 
-/* x is NULL for the left side. */
-static void edf__make_ref(edf__making *to, edf__ref r, edf_node *x) {
-  edf__equation *e = &to->e;
-  int k = 0;
-  for (int d = 0; d < r.rank; d++) edf__make_place(to, &r.place[d], x ? x->dim[d] : 0);
-  while (k < e->n_operand && to->in[k] != x) k++;
-  if (x && k == e->n_operand) to->in[e->n_operand++] = x;
-  r.operand = x ? k : -1;
-  if (e->n_ref == EDF__MAX_REF) edf__syntax(&e->scan, r.name, "this line is too long");
-  *edf__next_ref(e) = r;
-}
-
-static edf__ref edf__value_ref(const edf__statement *l, const edf__value *v) {
-  edf__ref r = *l->m.e.ref;
-  memset(r.place, 0, sizeof r.place);
-  r.rank = v->n;
-  for (int d = 0; d < v->n; d++) {
-    r.place[d].factor[v->index[d]] = 1;
-    r.place[d].at = r.name;
-  }
-  if (v->node) r.name = v->node->name;
-  return r;
-}
-static void edf__make_value(edf__making *to, const edf__value *v) {
-  to->zero |= !v->node;
-  if (v->node) edf__make_ref(to, edf__value_ref(to->l, v), v->node);
-}
-
-static edf__making edf__begin_equation(edf__statement *l, const edf__ref *left) {
-  edf__making to;
-  memset(&to, 0, sizeof to);
-  to.l = l;
-  to.e.scan = l->m.e.scan;
-  edf__make_ref(&to, *left, NULL);
-  for (int i = 0; i < to.e.n_letter; i++) to.e.letter[i].left = 1;
-  return to;
-}
-static edf__term *edf__begin_term(edf__making *to, const char *at) {
-  edf__term term = { 1, to->e.n_ref, 0, at };
-  if (to->e.n_term == EDF__MAX_REF) edf__syntax(&to->e.scan, at, "this line is too long");
-  to->e.term[to->e.n_term] = term;
-  to->zero = 0;
-  to->n_before[0] = to->e.n_operand;
-  to->n_before[1] = to->e.n_letter;
-  return &to->e.term[to->e.n_term++];
-}
-/* One of numbers alone still needs a tensor; one of zero goes. */
-static void edf__end_term(edf__making *to, edf__term *t) {
-  if (to->zero) {
-    to->e.n_ref = t->first;
-    to->e.n_operand = to->n_before[0];
-    to->e.n_letter = to->n_before[1];
-    to->e.n_term--;
-    return;
-  }
-  edf__value one = { NULL, 0, { 0 } };
-  if (to->e.n_ref == t->first) {
-    one = edf__number_value(to->l, 1);
-    edf__make_value(to, &one);
-  }
-  t->n = to->e.n_ref - t->first;
-  if (t->n > EDF_MAX_FACTOR)
-    edf__syntax(&to->e.scan, t->at, "a product has at most %d factors", EDF_MAX_FACTOR);
-}
-
-/* Bounds for the indices that may read outside, and for those whose extent this equation alone
-   would not know. */
-static void edf__make_bounds(edf__making *to) {
-  const edf__statement *l = to->l;
-  edf__einsum m;
-  edf_node y;
-  memset(&m, 0, sizeof m);
-  memset(&y, 0, sizeof y);
-  y.op = l->slide->site.op;
-  y.file = l->slide->site.file;
-  y.line = l->slide->site.line;
-  y.in = to->in;
-  y.state = &m;
-  for (int outside = 1; outside >= 0; outside--)
-    for (int k = 0; k < to->e.n_letter; k++) {
-      edf__letter *c = &to->e.letter[k];
-      int i = edf__index_for(&l->m.e, c->name), sums = 0;
-      for (int f = 1; outside && f < to->e.n_ref; f++)
-        for (int d = 0; d < to->e.ref[f].rank; d++) {
-          const edf__place *p = &to->e.ref[f].place[d];
-          const edf_node *x = to->in[to->e.ref[f].operand];
-          int alone = edf__alone(&to->e, p);
-          sums |= alone == k ? x->dim[d] != l->m.extent[i] : p->factor[k] && alone < 0;
-        }
-      m.e = to->e;
-      if (!outside) edf__find_extents(&y);
-      if (l->m.extent[i] <= 0 || c->bound) continue;
-      if (outside ? sums && (l->m.e.letter[i].bound || l->to) : m.extent[k] != l->m.extent[i])
-        c->bound = (int)l->m.extent[i];
-    }
-}
-static edf_node *edf__end_equation(edf__making *to) {
-  edf__site at = to->l->slide->site;
-  if (!to->l->slide->in) at.op = "Einsum";
-  if (!to->e.n_term) return NULL;
-  edf__make_bounds(to);
-  return edf__equation_node(&at, EDF__SUM, &to->e, to->e.n_operand, to->in);
-}
-
-/* The left side = a, or a b. */
-static edf_node *edf__copied(edf__statement *l, const edf__ref *left, const edf__value *a,
-                             const edf__value *b) {
-  edf__making to = edf__begin_equation(l, left);
-  edf__term *t = edf__begin_term(&to, left->name);
-  edf__make_value(&to, a);
-  if (b) edf__make_value(&to, b);
-  edf__end_term(&to, t);
-  edf_node *y = edf__end_equation(&to);
-  return y ? edf__inner(y) : NULL;
-}
-static edf__value edf__combined(edf__statement *l, unsigned has, const edf__value *a,
-                                const edf__value *b) {
-  edf__value y = edf__value_with(l, NULL, has);
-  edf__ref left = edf__value_ref(l, &y);
-  y.node = edf__copied(l, &left, a, b);
-  return y;
-}
-
-/* y[has] = a + sign b */
-static edf__value edf__two_terms(edf__statement *l, unsigned has, const edf__value *a,
-                                 const edf__value *b, int sign) {
-  edf__value y = edf__value_with(l, NULL, has);
-  edf__ref left = edf__value_ref(l, &y);
-  edf__making to = edf__begin_equation(l, &left);
-  for (int k = 0; k < 2; k++) {
-    edf__term *t = edf__begin_term(&to, left.name);
-    edf__ref r = edf__value_ref(l, k ? b : a);
-    for (int d = 0; d < r.rank; d++)     /* what y lacks is read at 0                         */
-      if (~has & edf__place_has(&r.place[d]))
-        memset(r.place[d].factor, 0, sizeof r.place->factor);
-    edf__make_ref(&to, r, k ? b->node : a->node);
-    t->number = k ? sign : 1;
-    edf__end_term(&to, t);
-  }
-  y.node = edf__inner(edf__end_equation(&to));
-  return y;
-}
-
-/* ---- Tensors. One of the recurrence that runs is its node of that time, without the place. */
-static void edf__drop_axes(edf__ref *r, const edf__statement *by) {
+/* Without the places of the first n loops. */
+static void edf__drop_axes(edf__ref *r, const edf__statement *by, int n) {
   for (int d = r->rank - 1; d >= 0; d--)
-    for (int k = 0; k < by->n_loop; k++)
+    for (int k = 0; k < n; k++)
       if (by->axis[k] == d)
         memmove(r->place + d, r->place + d + 1, (size_t)(--r->rank - d) * sizeof *r->place);
 }
@@ -6204,441 +6095,568 @@ static edf_node **edf__step_at(const edf__statement *l, const int *time) {
   return &l->step[at];
 }
 
-static edf__statement *edf__running(const edf__statement *l, const edf__ref *r) {
-  edf__statement *by = edf__line_of(l->slide, r->name);
-  return by && !by->y && by->step ? by : NULL;
-}
-
-static edf_node *edf__tensor_now(const edf__statement *l, int f, edf__ref *r) {
-  const edf__statement *by = edf__running(l, r);
+static edf_node *edf__now(const edf__statement *l, const edf__statement *by, edf__ref *r) {
   int time[EDF__LOOPS];
-  if (!by) return l->of[f];
+  if (r->rank != by->m.e.ref->rank)
+    edf__syntax(&l->m.e.scan, r->name, "expected %d indices, as on its left",
+                by->m.e.ref->rank);
   for (int k = 0; k < by->n_loop; k++) {
     const edf__place *p = &r->place[by->axis[k]];
     time[k] = p->constant;
-    for (int i = 0; i < l->m.e.n_letter; i++) time[k] += p->factor[i] * l->at[i];
-    if (edf__place_has(p) & ~l->fixed)
+    if (edf__place_has(p) || p->by)
       edf__syntax(&l->m.e.scan, p->at, "%s is computed step by step here: expected one time of "
                   "it", r->name);
   }
-  edf__drop_axes(r, by);
+  edf__drop_axes(r, by, by->n_loop);
   edf_node **step = edf__step_at(by, time);
   return step ? *step : NULL;
 }
-static int edf__reads_group(const edf__statement *l, const edf__expr *x) {
-  int found = x->sort == EDF__A_TENSOR && edf__running(l, &l->m.e.ref[x->which]);
-  for (const edf__expr *k = x->in; k; k = k->next) found |= edf__reads_group(l, k);
-  return found;
-}
 
-/* ---- Sums of products. What is a number now goes into the term's number. */
 static int edf__by_value(const edf__expr *x) {
   int found = 0;
   for (const edf__expr *p = x ? x->in : NULL; p; p = p->next) found |= p->sort != EDF__A_GROUP;
   return found;
 }
 
-static void edf__make_product(edf__making *to, edf__expr *x, double *number);
+/* ---- An equation that is put together, in the letters of the line. */
+typedef struct {
+  edf__statement *l;
+  edf__einsum m;
+  edf_node *in[EDF__MAX_REF];
+  int n_before;                          /* nodes when it began                               */
+  int is_line, any;                      /* its left is the line's; what is there may be it   */
+} edf__making;
 
-static void edf__make_factor(edf__making *to, edf__expr *x, double *number) {
-  edf__statement *l = to->l;
-  double k;
-  if (edf__constant(l, x, &k)) { *number = x->below ? *number / k : *number * k; return; }
-  if (x->sort == EDF__A_SUM && !x->in->next && !x->below && !x->in->over) {
-    edf__make_product(to, x->in, number);
-    return;
+static void edf__begin_equation(edf__making *to, edf__statement *l, const edf__ref *left) {
+  edf__equation *e = &to->m.e;
+  memset(to, 0, sizeof *to);
+  to->l = l;
+  to->n_before = edf.n_compnodes;
+  e->scan = l->m.e.scan;
+  e->n_letter = l->m.e.n_letter;
+  *edf__next_ref(e) = *left;
+  e->ref->operand = -1;
+  for (int i = 0; i < e->n_letter; i++) {
+    e->letter[i].name = l->m.e.letter[i].name;
+    e->letter[i].left = (int)(edf__ref_has(left) >> i & 1);
   }
-  if (x->sort == EDF__A_TENSOR && !x->below && !edf__by_value(x)) {
-    edf__ref r = l->m.e.ref[x->which];
-    edf_node *t = edf__tensor_now(l, x->which, &r);
-    to->zero |= !t;
-    if (t) edf__make_ref(to, r, t);
-    return;
-  }
-  edf__value v = edf__value_of(l, x);
-  const edf__site *at = &l->slide->site;
-  if (x->below && v.node) v.node = edf_pow_at(at->file, at->line, v.node, -1);
-  edf__make_value(to, &v);
 }
-static void edf__make_product(edf__making *to, edf__expr *x, double *number) {
-  *number *= x->number;
-  for (edf__expr *f = x->in; f; f = f->next) edf__make_factor(to, f, number);
+
+/* 0: it is zero. */
+static int edf__add_factor(edf__making *to, const edf__value *v, double *number) {
+  edf__equation *e = &to->m.e;
+  int k = 0;
+  if (!v->node) return 0;
+  if (e->n_ref == EDF__MAX_REF)
+    edf__syntax(&e->scan, v->at.name, "this line is too long");
+  while (k < e->n_operand && to->in[k] != v->node) k++;
+  if (k == e->n_operand) to->in[e->n_operand++] = v->node;
+  edf__ref *r = edf__next_ref(e);
+  *r = v->at;
+  r->operand = k;
+  *number *= v->number;
+  return 1;
+}
+
+static edf__value edf__dense(edf__statement *l, edf__value v);
+
+static const edf__expr *edf__only(const edf__expr *x) {      /* the only factor of a product  */
+  return x->number == 1 && !x->over && x->in && !x->in->next && !x->in->below ? x->in : NULL;
+}
+
+/* What is a number now goes into the term's. */
+static int edf__add_factors(edf__making *to, edf__expr *x, double *number) {
+  double k;
+  int there = 1, product = x->sort == EDF__A_PRODUCT;
+  if (edf__constant(to->l, x, &k)) {
+    *number = x->below ? *number / k : *number * k;
+    return 1;
+  }
+  if (x->sort == EDF__A_SUM && !x->in->next && !x->in->over && !x->below && !x->closed)
+    return edf__add_factors(to, x->in, number);
+  if (product) *number *= x->number;
+  for (edf__expr *f = x->in; product && f; f = f->next)
+    there = there && edf__add_factors(to, f, number);
+  if (product) return there;
+  edf__value v = edf__value_of(to->l, x);
+  const edf__site *at = &to->l->slide->site;
+  if (x->below && v.node) {
+    v = edf__dense(to->l, v);
+    v.node = edf_pow_at(at->file, at->line, v.node, -1);
+  }
+  return edf__add_factor(to, &v, number);
+}
+
+/* s<=t multiplies a product that sums one of the two, and the line's entries that have both,
+   unless a softmax has seen to it. */
+static void edf__add_masks(edf__making *to, const edf__expr *p, double *number) {
+  unsigned sums = p->sort == EDF__A_PRODUCT ? p->over : 0, left = to->is_line ? to->l->left : 0;
+  const edf__expr *f = p->sort == EDF__A_PRODUCT ? edf__only(p) : NULL;
+  for (edf__mask *m = to->l->mask; m < to->l->mask + to->l->n_mask; m++) {
+    unsigned pair = 1u << m->index | 1u << m->limit;
+    if (f && f->sort == EDF__AN_OVER && f->over & pair) continue;
+    if (!(sums & pair) && (left & pair) != pair) continue;
+    edf__value v = edf__value_of(to->l, m->test);
+    edf__add_factor(to, &v, number);
+  }
 }
 
 /* An index that a product sums, and no factor has, counts: sum_i 1 is I. */
-static void edf__make_counts(edf__making *to, const edf__expr *p, edf__term *t) {
+static void edf__add_counts(edf__making *to, const edf__expr *p, edf__term *t) {
+  const edf__equation *e = &to->m.e;
+  unsigned has = p->sort == EDF__A_PRODUCT ? ~p->over : ~0u;
+  for (int f = t->first; f < e->n_ref; f++) has |= edf__ref_has(&e->ref[f]);
+  for (int i = 0; i < e->n_letter; i++) {
+    if (has >> i & 1) continue;
+    if (to->l->m.extent[i] > 0) { t->number *= (double)to->l->m.extent[i]; continue; }
+    edf__value v = edf__index_value(to->l, i, 1);
+    edf__add_factor(to, &v, &t->number);
+  }
+}
+
+/* One more term, v, v w or p. One of zero goes; one of numbers alone needs a tensor. */
+static void edf__add_term(edf__making *to, const edf__value *v, const edf__value *w,
+                          edf__expr *p) {
+  edf__equation *e = &to->m.e;
+  edf__term t = { 1, e->n_ref, 0, p ? p->at : e->ref->name };
+  int there = p ? edf__add_factors(to, p, &t.number) : edf__add_factor(to, v, &t.number);
+  if (w && there) there = edf__add_factor(to, w, &t.number);
+  if (p && there) edf__add_masks(to, p, &t.number);
+  if (p && there) edf__add_counts(to, p, &t);
+  if (there && e->n_ref == t.first) {
+    edf__value one = edf__number_value(to->l, 1);
+    edf__add_factor(to, &one, &t.number);
+  }
+  t.n = e->n_ref - t.first;
+  if (t.n > EDF_MAX_FACTOR)
+    edf__syntax(&e->scan, t.at, "a product has at most %d factors", EDF_MAX_FACTOR);
+  if (there) { e->term[e->n_term++] = t; return; }
+  e->n_ref = t.first;
+  e->n_operand = 0;
+  for (int f = 1; f < e->n_ref; f++)
+    if (e->ref[f].operand >= e->n_operand) e->n_operand = e->ref[f].operand + 1;
+}
+
+/* Bounds for the indices that may read outside, and for those whose extent this equation alone
+   would not know. */
+static void edf__add_bounds(edf__making *to) {
   const edf__statement *l = to->l;
+  edf__equation *e = &to->m.e;
+  edf_node y = edf__question(l, &to->m, to->in);
   unsigned has = 0;
-  for (int f = t->first; f < to->e.n_ref; f++) has |= edf__ref_has(&to->e.ref[f]);
-  for (int i = 0; i < l->m.e.n_letter; i++) {
-    edf__expr extent = { EDF__A_NAME, p->at, 1, i, 0, 0, 0, 0, NULL, NULL, NULL };
-    int k = 0;
-    while (k < to->e.n_letter && strcmp(to->e.letter[k].name, l->m.e.letter[i].name)) k++;
-    if (!(p->over >> i & 1) || (has >> k & 1)) continue;
-    if (l->m.extent[i] > 0) { t->number *= (double)l->m.extent[i]; continue; }
-    edf__value v = edf__index_value(l, &extent);
-    edf__make_value(to, &v);
+  for (int f = 0; f < e->n_ref; f++) has |= edf__ref_has(&e->ref[f]);
+  for (int sums = 1; sums >= 0; sums--)
+    for (int i = 0; i < e->n_letter; i++) {
+      int bound = (int)l->m.extent[i], outside = 0;
+      for (int f = 1; sums && f < e->n_ref; f++)
+        for (int d = 0; d < e->ref[f].rank; d++) {
+          const edf__place *p = &e->ref[f].place[d];
+          int alone = edf__alone(e, p) == i;
+          outside |= alone ? to->in[e->ref[f].operand]->dim[d] != bound : p->factor[i] != 0;
+        }
+      if (bound <= 0 || !(has >> i & 1) || e->letter[i].bound) continue;
+      if (!sums) edf__find_extents(&y);
+      if (sums ? outside && (l->m.e.letter[i].bound || l->to) : to->m.extent[i] != bound)
+        e->letter[i].bound = bound;
+    }
+}
+
+/* The letters that are in use, in their order. */
+static void edf__keep_letters(edf__equation *e) {
+  unsigned has = 0;
+  int n = 0;
+  for (int f = 0; f < e->n_ref; f++) has |= edf__ref_has(&e->ref[f]);
+  for (int i = 0; i < e->n_letter; i++) {
+    if (!(has >> i & 1)) continue;
+    e->letter[n] = e->letter[i];
+    for (int f = 0; n < i && f < e->n_ref; f++)
+      for (int d = 0; d < e->ref[f].rank; d++) {
+        e->ref[f].place[d].factor[n] = e->ref[f].place[d].factor[i];
+        e->ref[f].place[d].factor[i] = 0;
+      }
+    n++;
   }
+  e->n_letter = n;
 }
 
-/* s<=t multiplies a product that sums one of the two, and the line's entries that have both. */
-static void edf__make_masks(edf__making *to, unsigned sums, unsigned left) {
-  for (edf__mask *m = to->l->mask; m < to->l->mask + to->l->n_mask; m++) {
-    unsigned pair = 1u << m->index | 1u << m->limit;
-    if (!(sums & pair) && (left & pair) != pair) continue;
-    edf__value v = edf__value_of(to->l, m->test);
-    edf__make_value(to, &v);
-  }
+/* Its node: NULL if nothing is left; what was just made, if it would copy that. */
+static edf_node *edf__end_equation(edf__making *to, const edf_op *is,
+                                   edf__reduction_kind kind) {
+  edf__equation *e = &to->m.e;
+  edf__site at = to->l->slide->site;
+  if (!e->n_term) return NULL;
+  edf__value v = { to->in[0], e->term->number, e->ref[1] };
+  if (kind == EDF__SUM && is == &edf__einsum_op && e->n_ref == 2 && edf__is_plain(to->l, &v)
+      && (to->any || (v.node->kind == EDF_COMPNODE && v.node->position >= to->n_before))
+      && edf__same_places(&v.at, e->ref)) return v.node;
+  edf__add_bounds(to);
+  edf__keep_letters(e);
+  if (!to->l->slide->in || is != &edf__einsum_op) at.op = is->name;
+  edf_node *y = edf__equation_of(is, &at, kind, e, e->n_operand, to->in);
+  return to->is_line ? y : edf__called(y, to->l->fixed && to->l->slide->in ? "_next" : "");
 }
 
-static void edf__make_term(edf__making *to, edf__expr *p, unsigned left) {
-  edf__term *t = edf__begin_term(to, p->at);
-  int product = p->sort == EDF__A_PRODUCT;
-  if (product) edf__make_product(to, p, &t->number);
-  else edf__make_factor(to, p, &t->number);
-  edf__make_masks(to, product ? p->over : 0, left);
-  if (product && !to->zero) edf__make_counts(to, p, t);
-  edf__end_term(to, t);
+/* left = a, or a + b; or the greatest a, or its mean, over the indices that left lacks. */
+static edf_node *edf__terms(edf__statement *l, edf__reduction_kind kind, const edf__ref *left,
+                            const edf__value *a, const edf__value *b) {
+  edf__making to;
+  edf__begin_equation(&to, l, left);
+  edf__add_term(&to, a, NULL, NULL);
+  if (b) edf__add_term(&to, b, NULL, NULL);
+  return edf__end_equation(&to, &edf__einsum_op, kind);
+}
+/* y[has] = a, or a b */
+static edf__value edf__product_of(edf__statement *l, unsigned has, const edf__value *a,
+                                  const edf__value *b) {
+  edf__value y = edf__new_value(l, NULL, has);
+  edf__making to;
+  edf__begin_equation(&to, l, &y.at);
+  edf__add_term(&to, a, b, NULL);
+  y.node = edf__end_equation(&to, &edf__einsum_op, EDF__SUM);
+  return y;
+}
+/* As a tensor of its own. */
+static edf__value edf__dense(edf__statement *l, edf__value v) {
+  if (!v.node || edf__is_plain(l, &v)) return v;
+  return edf__product_of(l, edf__ref_has(&v.at), &v, NULL);
 }
 
-/* In a recurrence the terms that do not read it are one equation, for all times at once. */
-static edf__value edf__early_terms(edf__statement *l, edf__expr *sum) {
-  unsigned has = 0, fixed = l->fixed;
+/* ---- Sums of products. a + b + h[t-1] is (a + b) + h[t-1] in a recurrence over t: the first
+   sum is one equation, for all times at once. */
+static void edf__split_early(edf__statement *l, edf__expr *x) {
+  edf__expr *sum = edf__new_expr(EDF__A_SUM, x->at), *late = NULL;
   int n = 0, work = 0;
-  l->fixed = 0;
-  for (const edf__expr *p = sum->in; p; p = p->next) {
-    if (edf__reads_group(l, p)) continue;
-    has |= edf__expr_has(l, p);
-    work |= n++ || l->slide->in || (p->in && (p->in->next || p->in->sort != EDF__A_TENSOR));
+  for (edf__expr *p = x->in; p; p = p->next) {
+    if (edf__reads_group(l, p)) { late = p; continue; }
+    const edf__expr *f = edf__only(p);
+    work |= n++ || !f || (l->slide->in && !f->closed);
   }
-  edf__value y = edf__value_with(l, sum->early, has);
-  if (work && !sum->early) {
-    edf__ref left = edf__value_ref(l, &y);
-    edf__making to = edf__begin_equation(l, &left);
-    for (edf__expr *p = sum->in; p; p = p->next)
-      if (!edf__reads_group(l, p)) edf__make_term(&to, p, 0);
-    sum->early = y.node = edf__called(edf__end_equation(&to), "_in");
+  if (!late || !work) return;
+  late = NULL;
+  for (edf__expr *p = x->in, *next; p; p = next) {
+    edf__expr **list = edf__reads_group(l, p) ? &late : &sum->in;
+    next = p->next;
+    p->next = NULL;
+    *list = edf__append_expr(*list, p);
   }
-  l->fixed = fixed;
-  return y;
+  x->in = edf__new_expr(EDF__A_PRODUCT, x->at);
+  x->in->in = sum;
+  sum->closed = 1;                       /* it becomes a node of its own                      */
+  x->in->next = late;
 }
 
-/* x with this left side; `bounded`: what bounds by an index exclude there is 0. */
+/* What bounds by an index exclude is 0 where `left` has both. With `any` a node that is there
+   already may be it. */
 static edf_node *edf__sum_node(edf__statement *l, edf__expr *x, const edf__ref *left,
-                               unsigned bounded) {
-  edf__making to = edf__begin_equation(l, left);
-  edf__value early = { NULL, 0, { 0 } };
-  if (l->fixed && x->sort == EDF__A_SUM) early = edf__early_terms(l, x);
-  if (early.node) {
-    edf__term *t = edf__begin_term(&to, x->at);
-    edf__make_value(&to, &early);
-    edf__end_term(&to, t);
-  }
+                               int is_line, int any) {
+  edf__making to;
+  edf__begin_equation(&to, l, left);
+  to.is_line = is_line;
+  to.any = any;
+  if (l->fixed && x->sort == EDF__A_SUM) edf__split_early(l, x);
   for (edf__expr *p = x->sort == EDF__A_SUM ? x->in : x; p; p = p == x ? NULL : p->next)
-    if (!early.node || edf__reads_group(l, p)) edf__make_term(&to, p, bounded);
-  return edf__end_equation(&to);
-}
-static edf__value edf__sum_value(edf__statement *l, edf__expr *x, unsigned has) {
-  edf__value y = edf__value_with(l, NULL, has);
-  edf__ref left = edf__value_ref(l, &y);
-  y.node = edf__sum_node(l, x, &left, 0);
-  if (y.node) edf__called(y.node, l->fixed && l->slide->in ? "_next" : "");
-  return y;
+    edf__add_term(&to, NULL, NULL, p);
+  return edf__end_equation(&to, &edf__einsum_op, EDF__SUM);
 }
 
 /* ---- Lookup: y[b,t,j] = x[k[b,t],j], the gradient scattered back. Scatter, by value on the
    left: y[k[b],j] += x[b,j], the gradient looked up. Entries are those of y, of a Scatter x's;
-   the table is the other. */
+   the table is the other. The state is an equation: left, x, and the k, each of a place. */
 typedef struct {
-  int scatters, rank;                    /* of the table                                      */
-  edf__place place[EDF_MAX_RANK];        /* of the table, in the indices of the entries       */
-  int by[EDF_MAX_RANK];                  /* the operand that gives this place, or 0           */
-  int index[EDF__MAX_REF][EDF_MAX_RANK]; /* of an operand's dimensions; -1: none              */
-  int extent[EDF_MAX_RANK];              /* of y; 0: an operand's, which follows the batch    */
+  const edf__equation *e;
+  const edf_node *table, *entries;
+  const edf__ref *at;                    /* of the entries                                    */
+  edf__view v[EDF__MAX_REF];             /* how these go over table, and over k               */
+  size_t step[EDF__MAX_REF], length[EDF__MAX_REF];     /* of the dimension that a k gives     */
+  size_t run;                            /* so many lie together in both                      */
 } edf__lookup;
 
-static void edf__lookup_shape(edf_node *y) {
-  const edf__lookup *k = (const edf__lookup *)y->state;
-  memcpy(y->dim, k->extent, sizeof y->dim);
-  for (int o = 0; !k->scatters && o < y->n_in; o++)
-    for (int d = 0; d < y->in[o]->rank; d++)
-      if (k->index[o][d] >= 0) y->dim[k->index[o][d]] = y->in[o]->dim[d];
+static int edf__scatters(const edf_node *y) {
+  const edf__ref *left = ((const edf__einsum *)y->state)->e.ref;
+  int found = 0;
+  for (int d = 0; d < left->rank; d++) found |= left->place[d].by > 0;
+  return found;
+}
+
+static void edf__plan_lookup(edf__lookup *p, const edf_node *y) {
+  const edf__equation *e = p->e = &((const edf__einsum *)y->state)->e;
+  int scatters = edf__scatters(y), last = -1;
+  const edf__ref *of = &e->ref[!scatters];
+  size_t stride = 1;
+  p->table = scatters ? y : y->in[0];
+  p->entries = scatters ? y->in[0] : y;
+  p->at = &e->ref[scatters];
+  p->v[1] = edf__view_of(e, of, (edf_node *)p->table, NULL, NULL);
+  for (int k = 2; k < e->n_ref; k++)
+    p->v[k] = edf__view_of(e, &e->ref[k], y->in[e->ref[k].operand], NULL, NULL);
+  for (int d = of->rank - 1; d >= 0; stride *= (size_t)p->table->dim[d--]) {
+    int k = of->place[d].by;
+    p->step[k] = stride;
+    p->length[k] = (size_t)p->table->dim[d];
+    if (k) p->v[1].start -= of->place[d].constant * (ptrdiff_t)stride;
+  }
+  p->run = 1;
+  if (p->at->rank) last = edf__alone(e, &p->at->place[p->at->rank - 1]);
+  for (int k = 1; k < e->n_ref; k++) if (last >= 0 && p->v[k].s[last] != (k == 1)) last = -1;
+  if (last >= 0) p->run = (size_t)p->entries->dim[p->at->rank - 1];
 }
 
 /* Where entry i lies in the table. */
-static size_t edf__lookup_at(const edf_node *y, size_t i) {
-  const edf__lookup *k = (const edf__lookup *)y->state;
-  const edf_node *entries = k->scatters ? y->in[0] : y, *table = k->scatters ? y : y->in[0];
-  size_t at[EDF_MAX_RANK], where = 0;
-  for (int d = entries->rank - 1; d >= 0; i /= (size_t)entries->dim[d--])
-    at[d] = i % (size_t)entries->dim[d];
-  for (int d = 0; d < table->rank; d++) {
-    const edf_node *v = y->in[k->by[d]];
-    size_t row = 0, dim = (size_t)table->dim[d];
-    ptrdiff_t n = k->place[d].constant;
-    for (int j = 0; j < entries->rank; j++) n += k->place[d].factor[j] * (ptrdiff_t)at[j];
-    for (int j = 0; k->by[d] && j < v->rank; j++)
-      row = row * (size_t)v->dim[j] + at[k->index[k->by[d]][j]];
-    where = where * dim + (k->by[d] ? edf__class_in(y, v, row, dim) : (size_t)n);
+static size_t edf__in_table(const edf__lookup *p, const edf_node *y, size_t i) {
+  ptrdiff_t where[EDF__MAX_REF] = { 0 };
+  for (int k = 1; k < p->e->n_ref; k++) where[k] = p->v[k].start;
+  for (int d = p->at->rank - 1; d >= 0; i /= (size_t)p->entries->dim[d--]) {
+    int letter = edf__alone(p->e, &p->at->place[d]);
+    ptrdiff_t at = (ptrdiff_t)(i % (size_t)p->entries->dim[d]);
+    for (int k = 1; k < p->e->n_ref; k++) where[k] += at * p->v[k].s[letter];
   }
-  return where;
+  size_t there = (size_t)where[1];
+  for (int k = 2; k < p->e->n_ref; k++)
+    there += p->step[k] * edf__class_in(y, p->v[k].of, (size_t)where[k], p->length[k]);
+  return there;
 }
 
-/* How many entries lie together in both. */
-static size_t edf__lookup_run(const edf_node *y) {
-  const edf__lookup *k = (const edf__lookup *)y->state;
-  const edf_node *entries = k->scatters ? y->in[0] : y;
-  int last = entries->rank - 1, row = k->rank - 1, alone;
-  if (last < 0 || row < 0) return 1;
-  alone = !k->by[row] && k->place[row].factor[last] == 1;
-  for (int d = 0; d < row; d++) alone &= !k->place[d].factor[last];
-  for (int o = 1; o < y->n_in; o++)
-    for (int d = 0; d < y->in[o]->rank; d++) alone &= k->index[o][d] != last;
-  return alone ? (size_t)entries->dim[last] : 1;
-}
-
-static void edf__add_entries(const edf_node *y, edf_real *entries, edf_real *table, size_t n,
-                             int to_table) {
-  size_t run = edf__lookup_run(y);
-  for (size_t i = 0; i < n; i += run) {
-    edf_real *there = table + edf__lookup_at(y, i), *here = entries + i;
-    edf__add_scaled(to_table ? there : here, to_table ? here : there, (ptrdiff_t)run, 1, 0);
+static void edf__move_entries(edf_node *y, edf_real *to, const edf_real *from, int to_table) {
+  edf__lookup p;
+  edf__plan_lookup(&p, y);
+  for (size_t i = 0; i < p.entries->size; i += p.run) {
+    size_t there = edf__in_table(&p, y, i), out = to_table ? there : i, in = i + there - out;
+    edf__add_scaled(to + out, from + in, (ptrdiff_t)p.run, 1, 0);
   }
 }
 static void edf__lookup_forward(edf_node *y) {
-  edf_node *x = y->in[0];
   memset(y->value, 0, y->size * sizeof *y->value);
-  edf__add_entries(y, y->value, x->value, y->size, 0);
+  edf__move_entries(y, y->value, y->in[0]->value, edf__scatters(y));
 }
 static void edf__lookup_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  if (x->grad) edf__add_entries(y, y->grad, x->grad, y->size, 1);
+  if (y->in[0]->grad) edf__move_entries(y, y->in[0]->grad, y->grad, !edf__scatters(y));
 }
-static void edf__scatter_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  memset(y->value, 0, y->size * sizeof *y->value);
-  edf__add_entries(y, x->value, y->value, x->size, 1);
-}
-static void edf__scatter_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  if (x->grad) edf__add_entries(y, x->grad, y->grad, x->size, 0);
-}
-static const edf_op edf__lookup_op = { "Lookup", edf__lookup_shape, edf__lookup_forward,
-  edf__lookup_backward, NULL, NULL, NULL, 0, 0 };
-static const edf_op edf__scatter_op = { "Scatter", edf__lookup_shape, edf__scatter_forward,
-  edf__scatter_backward, NULL, NULL, NULL, 0, 0 };
+static const edf_op edf__lookup_op = { "Lookup", edf__einsum_shape, edf__lookup_forward,
+  edf__lookup_backward, NULL, NULL, NULL, 0, 1 << EDF_IS_LOOKUP };
+static const edf_op edf__scatter_op = { "Scatter", edf__einsum_shape, edf__lookup_forward,
+  edf__lookup_backward, NULL, NULL, NULL, 0, 1 << EDF_IS_LOOKUP };
 
-/* Tensor x of the line: looked up in its table, or, without one, where `entries` go. */
-static edf_node *edf__look_up(edf__statement *l, edf__expr *x, const edf__value *entries,
-                              edf_node *table) {
-  edf__lookup k;
-  edf_node *in[EDF__MAX_REF] = { table ? table : entries->node };
-  const edf__ref *r = &l->m.e.ref[x->which];
-  int n = 1, of[EDF_MAX_INDEX];
-  memset(&k, 0, sizeof k);
-  memset(of, -1, sizeof of);
-  k.scatters = !table;
-  k.rank = r->rank;
-  for (int j = 0; j < entries->n; j++) {
-    of[entries->index[j]] = j;
-    if (table) k.extent[j] = (int)l->m.extent[entries->index[j]];
-  }
-  for (int d = 0; d < r->rank; d++) {
-    int i = edf__alone(&l->m.e, &r->place[d]);
-    k.place[d].constant = r->place[d].constant;
-    for (int j = 0; j < l->m.e.n_letter; j++)
-      if (l->fixed >> j & 1) k.place[d].constant += r->place[d].factor[j] * l->at[j];
-      else if (r->place[d].factor[j]) k.place[d].factor[of[j]] = r->place[d].factor[j];
-    k.index[0][d] = i < 0 ? -1 : of[i];
-    if (!table) k.extent[d] = i < 0 ? 0 : (int)l->m.extent[i];
-  }
+/* Entries of `table`, which is tensor x; or, where that has no node yet, `entries` put there */
+static edf__value edf__look_up(edf__statement *l, edf__expr *x, const edf__value *table,
+                               const edf__value *entries) {
+  edf__value y = edf__new_value(l, NULL, edf__expr_has(l, x));
+  edf__making to;
+  double number = 1;
+  int d = 0;
+  edf__begin_equation(&to, l, entries ? &table->at : &y.at);
+  edf__add_term(&to, entries ? entries : table, NULL, NULL);
   for (edf__expr *p = x->in; p; p = p->next) {
     if (p->sort == EDF__A_GROUP) continue;
-    edf__value w = edf__value_of(l, p);
-    k.by[p->place] = n;
-    k.index[0][p->place] = -1;
-    if (!table) k.extent[p->place] = edf__classes_of(l, p);
-    for (int d = 0; d < w.n; d++) k.index[n][d] = of[w.index[d]];
-    in[n++] = w.node;
+    edf__value k = edf__dense(l, edf__value_of(l, p));
+    while (!table->at.place[d].by) d++;
+    edf__place *place = &to.m.e.ref[!entries].place[d++];
+    place->by = to.m.e.n_ref;
+    if (entries) place->constant = edf__classes_of(l, p) - 1;
+    if (!k.node) k = edf__number_value(l, 0);
+    edf__add_factor(&to, &k, &number);
   }
-  const edf__site *at = &l->slide->site;
-  edf_node *y = edf__computed(table ? &edf__lookup_op : &edf__scatter_op, at->file, at->line, n,
-                              in);
-  *(edf__lookup *)edf_state(y, sizeof k) = k;
-  y->rank = table ? entries->n : r->rank;
-  y->letters = edf__copy(&edf.computed, edf__value_letters(l, entries));
-  return edf__add_compnode(y);
-}
-
-/* A tensor as it stands: itself, or an equation, or a lookup. */
-static edf__value edf__tensor_value(edf__statement *l, edf__expr *x) {
-  edf__ref r = l->m.e.ref[x->which];
-  edf__value v = { edf__tensor_now(l, x->which, &r), 0, { 0 } };
-  int plain = v.node != NULL;
-  if (v.node && edf__by_value(x)) {
-    edf__value y = edf__value_with(l, NULL, edf__expr_has(l, x));
-    y.node = edf__look_up(l, x, &y, v.node);
-    return y;
-  }
-  for (int d = 0; d < r.rank && v.node; d++) {
-    int i = edf__alone(&l->m.e, &r.place[d]);
-    plain &= i >= 0 && !(l->fixed >> i & 1) && !(edf__value_has(&v) >> i & 1)
-             && l->m.extent[i] == (v.node->batched >> d & 1 ? 0 : v.node->dim[d]);
-    if (plain) v.index[v.n++] = i;
-  }
-  return plain || !v.node ? v : edf__sum_value(l, x, edf__expr_has(l, x));
-}
-
-/* ---- Functions over indices. "y[a,B]": a spec, where the capitals are what one goes over. */
-static const char *edf__spec_of(const edf__value *v, unsigned over, const edf__mask *mask) {
-  edf__text spec = { { 0 }, 0 };
-  int s = 0, t = 0;
-  edf__put(&spec, "y");
-  for (int d = 0; d < v->n; d++) {
-    edf__put(&spec, "%s%c", d ? "," : "[", (over >> v->index[d] & 1 ? 'A' : 'a') + d);
-    if (mask && v->index[d] == mask->index) s = d;
-    if (mask && v->index[d] == mask->limit) t = d;
-  }
-  return edf__fmt(mask ? "%s] | %c<=%c" : "%s]", spec.at, 'A' + s, 'a' + t);
-}
-
-static edf__value edf__negative(edf__statement *l, edf__value v) {
-  edf__value minus = edf__number_value(l, -1);
-  return edf__combined(l, edf__value_has(&v), &v, &minus);
-}
-/* Minus infinity where the bound does not hold. */
-static edf__value edf__masked(edf__statement *l, edf__expr *test, const edf__value *v) {
-  const edf__site *at = &l->slide->site;
-  edf__value m = edf__value_of(l, test);
-  m.node = edf_log_at(at->file, at->line, m.node);
-  return edf__two_terms(l, edf__value_has(v) | edf__value_has(&m), v, &m, 1);
-}
-
-/* The rows lie behind the indices that stay. */
-static edf__value edf__argmax_value(edf__statement *l, const edf__expr *x,
-                                    const edf__value *v) {
-  edf__value y = edf__value_with(l, NULL, edf__value_has(v) & ~x->over), rows = y;
-  edf__site at = l->slide->site;
-  for (int i = 0; i < l->m.e.n_letter; i++) if (x->over >> i & 1) rows.index[rows.n++] = i;
-  edf__ref left = edf__value_ref(l, &rows);
-  edf_node *in = edf__copied(l, &left, v, NULL);
-  at.op = "ArgMax";
-  edf_real order = x->which == EDF__ARGMAX_OVER ? 1 : -1;
-  y.node = edf__with_number(&at, &edf__argmax_op, 1, &in, order);
-  y.node->row_dims = (char)(rows.n - y.n);
-  edf__add_compnode(y.node);
+  y.node = edf__end_equation(&to, entries ? &edf__scatter_op : &edf__lookup_op, EDF__SUM);
+  y.node->letters = entries ? NULL : edf__letters_at(l, &y.at);
   return y;
 }
 
-static edf_node *edf__over_node(const edf__site *at, const edf__expr *x, const char *spec,
-                                edf_node *v) {
-  switch (x->which) {
-    case EDF__VARIANCE_OVER: return edf_variance_over_at(at->file, at->line, spec, v);
-    case EDF__SOFTMAX_OVER: return edf_softmax_over_at(at->file, at->line, spec, v);
-    case EDF__LOG_SOFTMAX_OVER: return edf_log_softmax_over_at(at->file, at->line, spec, v);
-    case EDF__NORMALIZE_OVER:
-      return edf_normalize_over_at(at->file, at->line, spec, v, (edf_real)x->number);
-    default: return edf_max_over_at(at->file, at->line, spec, v);
-  }
+/* A place that is a number now is 0 outside, where a bound lets it. */
+static int edf__is_outside(const edf__statement *l, const edf__place *was, const edf__place *p,
+                           int n) {
+  int bounded = 0;
+  for (int i = 0; i < l->m.e.n_letter; i++)
+    bounded |= was->factor[i] && l->m.e.letter[i].bound;
+  return bounded && !edf__place_has(p) && n && (p->constant < 0 || p->constant >= n);
+}
+
+static edf__value edf__tensor_value(edf__statement *l, edf__expr *x) {
+  const edf__ref *r = &l->m.e.ref[x->which];
+  edf__value v = { l->of[x->which], 1, edf__ref_now(l, *r) };
+  const edf__statement *by = edf__running(l, r);
+  int by_value = 0;
+  for (edf__expr *p = x->in; p; p = p->next)
+    if (p->sort != EDF__A_GROUP) by_value = v.at.place[p->place].by = 1;
+  if (by) v.node = edf__now(l, by, &v.at);
+  for (int d = 0; !by && v.node && d < r->rank; d++)
+    if (edf__is_outside(l, &r->place[d], &v.at.place[d], v.node->dim[d])) v.node = NULL;
+  return by_value && v.node ? edf__look_up(l, x, &v, NULL) : v;
+}
+
+/* ---- Functions over indices. Rows lie behind the indices that stay, and right before them the
+   `limit` of a bound s<=t, so that row t ends with entry t. */
+static edf__value edf__row_node(edf__statement *l, const edf_op *is, const char *name,
+                                const edf__expr *x, const edf__value *v, int limit,
+                                double number) {
+  edf__value from = edf__is_plain(l, v) ? *v : edf__new_value(l, NULL, edf__ref_has(&v->at));
+  edf__value y = from;
+  edf__site at = l->slide->site;
+  int n_over = 0;
+  for (int order = y.at.rank = 0; order < 3; order++)
+    for (int d = 0; d < from.at.rank; d++) {
+      int i = edf__alone(&l->m.e, &from.at.place[d]), over = (int)(x->over >> i & 1);
+      if (order != (over ? 2 : i == limit)) continue;
+      y.at.place[y.at.rank++] = from.at.place[d];
+      n_over += over;
+    }
+  at.op = name;
+  if (!from.node || !edf__same_places(&from.at, &y.at))
+    from.node = edf__terms(l, EDF__SUM, &y.at, v, NULL);
+  y.node = edf__with_number(&at, is, 1, &from.node, (edf_real)number);
+  y.node->row_dims = (char)n_over;
+  y.node->causal = (char)(limit >= 0);
+  y.node->letters = edf__letters_at(l, &y.at);
+  edf__add_compnode(y.node);
+  if (edf__reduces(x)) y.at.rank -= n_over;
+  return y;
+}
+
+/* Far below where the bound does not hold. */
+static edf__value edf__masked(edf__statement *l, const edf__expr *test, const edf__value *v) {
+  edf__expr excluded = *test;
+  excluded.which ^= 7;
+  edf__value m = edf__value_of(l, &excluded);
+  edf__value y = edf__new_value(l, NULL, edf__ref_has(&v->at) | edf__ref_has(&m.at));
+  m.number = -1e30;
+  y.node = edf__terms(l, EDF__SUM, &y.at, v, &m);
+  return y;
+}
+
+/* The mean of (x - its mean)^2 */
+static edf__value edf__variance(edf__statement *l, const edf__value *v, unsigned left) {
+  edf__value m = edf__new_value(l, NULL, left), d = edf__new_value(l, NULL,
+                                                                   edf__ref_has(&v->at));
+  m.node = edf__terms(l, EDF__MEAN, &m.at, v, NULL);
+  m.number = -1;
+  d.node = edf__terms(l, EDF__SUM, &d.at, v, &m);
+  d.node = edf_square_at(l->slide->site.file, l->slide->site.line, d.node);
+  m.node = edf__terms(l, EDF__MEAN, &m.at, &d, NULL);
+  m.number = 1;
+  return m;
 }
 
 static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
   edf__mask *mask = NULL;
-  int kind = x->which, softmax = kind == EDF__SOFTMAX_OVER, least = kind == EDF__MIN_OVER;
+  int kind = x->which, softmax = kind == EDF__SOFTMAX_OVER, limit = -1;
   edf__value v = edf__value_of(l, x->in), y;
   for (edf__mask *m = l->mask; m < l->mask + l->n_mask; m++)
     if (x->over >> m->index & 1) mask = m;
-  if (!v.node) return v;
-  unsigned has = edf__value_has(&v), want = has | x->over;
-  if (mask && softmax) want |= 1u << mask->limit;
-  if (has != want) v = edf__combined(l, want, &v, NULL);
-  if (least) v = edf__negative(l, v);
-  if (mask && !softmax) v = edf__masked(l, mask->test, &v);
-  if (kind == EDF__ARGMAX_OVER || kind == EDF__ARGMIN_OVER) return edf__argmax_value(l, x, &v);
-  y = v;
-  y.node = edf__over_node(&l->slide->site, x, edf__spec_of(&v, x->over, softmax ? mask : NULL),
-                          v.node);
-  if (!edf__reduces(x)) {
-    if (!edf__is(y.node, EDF_IS_EQUATION))
-      y.node->letters = edf__copy(&edf.computed, edf__value_letters(l, &y));
-    return y;
+  if (mask && (kind == EDF__VARIANCE_OVER || kind > EDF__SOFTMAX_OVER))
+    edf__syntax(&l->m.e.scan, x->at, "a bound by an index is for sum, mean, max, min, argmax, "
+                "argmin and softmax");
+  if (!v.node) v = edf__number_value(l, 0);
+  if (kind == EDF__MIN_OVER) v.number = -v.number;
+  unsigned has = edf__ref_has(&v.at), want = has | x->over, left;
+  if (mask && softmax && mask->test->which == 3 && x->over == 1u << mask->index)
+    want |= 1u << (limit = mask->limit);
+  if (has != want) v = edf__product_of(l, want, &v, NULL);
+  if (mask && limit < 0) v = edf__masked(l, mask->test, &v);
+  left = edf__ref_has(&v.at) & ~x->over;
+  switch (kind) {
+    case EDF__VARIANCE_OVER: return edf__variance(l, &v, left);
+    case EDF__ARGMAX_OVER: case EDF__ARGMIN_OVER:
+      return edf__row_node(l, &edf__argmax_op, "ArgMax", x, &v, -1,
+                           kind == EDF__ARGMAX_OVER ? 1 : -1);
+    case EDF__SOFTMAX_OVER:
+      y = edf__row_node(l, &edf__softmax_op, "SoftmaxOver", x, &v, limit, 0);
+      if (!mask || limit >= 0) return y;
+      v = edf__value_of(l, mask->test);
+      return edf__product_of(l, edf__ref_has(&y.at) | edf__ref_has(&v.at), &y, &v);
+    case EDF__LOG_SOFTMAX_OVER:
+      return edf__row_node(l, &edf__log_softmax_op, "LogSoftmaxOver", x, &v, -1, 0);
+    case EDF__NORMALIZE_OVER:
+      return edf__row_node(l, &edf__normalize_op, "NormalizeOver", x, &v, -1, x->number);
+    default:
+      if (!(v.number == 1)) v = edf__dense(l, v);
+      y = edf__new_value(l, NULL, left);
+      y.node = edf__terms(l, EDF__MAX, &y.at, &v, NULL);
+      y.number = kind == EDF__MIN_OVER ? -1 : 1;
+      return y;
   }
-  for (int d = y.n = 0; d < v.n; d++)
-    if (!(x->over >> v.index[d] & 1)) y.index[y.n++] = v.index[d];
-  return least ? edf__negative(l, y) : y;
 }
 
-/* ---- ln of a softmax, and of a sum of exp, are stable as a LogSoftmax. */
-static edf_node *edf__log_softmax_of(const edf_node *P) {
-  edf__value rows = { P->in[0], P->rank, { 0 } };
-  unsigned over = 0;
-  for (int d = 0; d < P->rank; d++) {
-    rows.index[d] = d;
-    if (d >= P->rank - P->row_dims) over |= 1u << d;
+/* ---- ln of a softmax, and of a sum of exp, are stable as a LogSoftmax. ln P[b,y[b]] is less
+   a SoftmaxLogLoss. */
+static edf__value edf__log_softmax_of(edf__statement *l, edf__expr *x, edf_node *P) {
+  edf__value v = { P, 1, edf__ref_now(l, l->m.e.ref[x->which]) }, k;
+  const edf__site *at = &l->slide->site;
+  edf__expr *by = x->in;
+  if (by && !by->next && by->sort != EDF__A_GROUP && by->place == v.at.rank - 1) {
+    k = edf__dense(l, edf__value_of(l, by));
+    v.at.rank--;
+    if (P->row_dims == 1 && edf__is_plain(l, &v) && edf__same_places(&v.at, &k.at)) {
+      k.node = edf_softmax_log_loss_at(at->file, at->line, P->in[0], k.node);
+      k.number = -1;
+      return k;
+    }
   }
-  const char *spec = edf__spec_of(&rows, over, NULL);
-  edf_node *y = edf_log_softmax_over_at(P->file, P->line, spec, P->in[0]);
-  y->letters = P->letters;
-  return y;
+  edf__site named = *at;
+  named.op = "LogSoftmaxOver";
+  l->of[x->which] = edf__with_number(&named, &edf__log_softmax_op, 1, P->in, 0);
+  l->of[x->which]->row_dims = P->row_dims;
+  l->of[x->which]->letters = P->letters;
+  edf__add_compnode(l->of[x->which]);
+  v = edf__tensor_value(l, x);
+  l->of[x->which] = P;
+  return v;
 }
 
 /* ln sum_k exp(s[k]) = s[0] - logsoftmax(s)[0] */
 static edf__value edf__log_sum(edf__statement *l, const edf__expr *p) {
-  edf__value s = edf__value_of(l, p->in->in), q = s;
-  if (!s.node || (p->over & ~edf__value_has(&s))) { s.node = NULL; return s; }
-  const edf__site *at = &l->slide->site;
-  const char *spec = edf__spec_of(&s, p->over, NULL);
-  q.node = edf_log_softmax_over_at(at->file, at->line, spec, s.node);
-  return edf__two_terms(l, edf__value_has(&s) & ~p->over, &s, &q, -1);
+  edf__value s = edf__dense(l, edf__value_of(l, p->in->in)), q;
+  edf__value y = edf__new_value(l, NULL, edf__ref_has(&s.at) & ~p->over);
+  if (!s.node || (p->over & ~edf__ref_has(&s.at))) return y;
+  q = edf__row_node(l, &edf__log_softmax_op, "LogSoftmaxOver", p, &s, -1, 0);
+  q.number = -1;
+  for (int d = 0; d < s.at.rank; d++)
+    for (int i = 0; i < l->m.e.n_letter; i++)
+      if (p->over >> i & 1) s.at.place[d].factor[i] = q.at.place[d].factor[i] = 0;
+  y.node = edf__terms(l, EDF__SUM, &y.at, &s, &q);
+  return y;
 }
 
-static int edf__is_alone(const edf__expr *p) {
-  return p->number == 1 && !p->over && p->in && !p->in->next && !p->in->below;
-}
 static edf__value edf__log_value(edf__statement *l, edf__expr *x) {
-  edf__value none = { NULL, 0, { 0 } };
-  while (x->sort == EDF__A_SUM && !x->in->next && edf__is_alone(x->in)) x = x->in->in;
-  if (x->sort == EDF__A_TENSOR) {
-    edf_node *P = l->of[x->which];
-    if (!P || !edf__is(P, EDF_IS_SOFTMAX) || P->classes || P->causal) return none;
-    l->of[x->which] = edf__log_softmax_of(P);
-    none = edf__tensor_value(l, x);
-    l->of[x->which] = P;
-    return none;
-  }
-  const edf__expr *p = x->in;
-  if (x->sort != EDF__A_SUM || p->next || !p->over || l->n_mask) return none;
-  if (!(p->number == 1) || !p->in || p->in->next || p->in->sort != EDF__A_CALL) return none;
-  return edf__functions[p->in->which].node == edf_exp_at ? edf__log_sum(l, p) : none;
+  while (x->sort == EDF__A_SUM && !x->in->next && edf__only(x->in)) x = x->in->in;
+  edf_node *P = x->sort == EDF__A_TENSOR ? l->of[x->which] : NULL;
+  if (P && edf__is(P, EDF_IS_SOFTMAX) && !P->classes && !P->causal)
+    return edf__log_softmax_of(l, x, P);
+  const edf__expr *p = x->in, *f = x->sort == EDF__A_SUM && !p->next ? p->in : NULL;
+  if (f && p->over && p->number == 1 && !f->next && f->sort == EDF__A_CALL && !l->n_mask
+      && edf__functions[f->which].node == edf_exp_at) return edf__log_sum(l, p);
+  return edf__new_value(l, NULL, 0);
 }
 
-/* ---- Functions, powers, and all expressions. */
+/* ---- Functions, powers, and all expressions. A number takes any shape; one that is zero, in
+   a recurrence, becomes a number. */
+static edf__value edf__argument(edf__statement *l, edf__expr *x) {
+  edf__value v = edf__dense(l, edf__value_of(l, x));
+  return v.node ? v : edf__number_value(l, 0);
+}
 /* With these indices, or the last of them: the rest repeats. */
 static edf__value edf__wide_value(edf__statement *l, edf__expr *x, unsigned has) {
-  edf__value v = edf__value_of(l, x), all = edf__value_with(l, NULL, has);
-  if (!v.node) v = edf__number_value(l, 0);
-  int first = all.n - v.n;
-  if (!memcmp(v.index, all.index + first, (size_t)v.n * sizeof *v.index)) return v;
-  return edf__combined(l, has, &v, NULL);
+  edf__value v = edf__argument(l, x), all = edf__new_value(l, v.node, has);
+  edf__ref tail = all.at;
+  tail.rank = v.at.rank;
+  memmove(tail.place, tail.place + all.at.rank - v.at.rank, sizeof tail.place
+          - (size_t)(all.at.rank - v.at.rank) * sizeof *tail.place);
+  return edf__same_places(&tail, &v.at) ? v : edf__product_of(l, has, &v, NULL);
 }
 
 static edf__value edf__call_value(edf__statement *l, edf__expr *x) {
   const edf__site *at = &l->slide->site;
   edf__unary *f = edf__functions[x->which].node;
+  unsigned has = edf__expr_has(l, x);
   double rate;
-  edf__value v = { NULL, 0, { 0 } };
   if (x->which == EDF__MIN_OF || x->which == EDF__MAX_OF) {
-    edf__value b = edf__wide_value(l, x->in->next, edf__expr_has(l, x));
-    v = edf__wide_value(l, x->in, edf__expr_has(l, x));
-    v.node = (x->which == EDF__MIN_OF ? edf_min_at : edf_max_at)(at->file, at->line, v.node,
-                                                               b.node);
-    return edf__value_with(l, v.node, edf__expr_has(l, x));
+    edf__value a = edf__wide_value(l, x->in, has), b = edf__wide_value(l, x->in->next, has);
+    edf__binary *g = x->which == EDF__MIN_OF ? edf_min_at : edf_max_at;
+    return edf__new_value(l, g(at->file, at->line, a.node, b.node), has);
   }
-  if (f == edf_log_at) v = edf__log_value(l, x->in);
-  if (v.node) return v;
-  v = edf__value_of(l, x->in);
-  if (!v.node) v = edf__number_value(l, 0);
-  if (x->which == EDF__SIGN_OF) {        /* [x > 0] - [x < 0] = 2 [x >= 0] - 1 but at 0       */
+  if (f == edf_log_at) {
+    edf__value log = edf__log_value(l, x->in);
+    if (log.node) return log;
+  }
+  edf__value v = edf__argument(l, x->in);
+  if (x->which == EDF__SIGN_OF) {
     edf_node *up = edf__counted(l, &edf__test_op, v.node, 4, 0);
     edf_node *down = edf__counted(l, &edf__test_op, v.node, 1, 0);
     v.node = edf_sub_at(at->file, at->line, up, down);
@@ -6656,60 +6674,73 @@ static edf__value edf__power_value(edf__statement *l, edf__expr *x) {
   if (!edf__constant(l, x->in->next, &p))
     edf__syntax(&l->m.e.scan, x->in->next->at, "a power is a number, or a bracket without "
                 "tensors");
-  edf__value v = edf__value_of(l, x->in);
+  edf__value v = edf__dense(l, edf__value_of(l, x->in));
   if (!v.node) return v;
   v.node = p == 2 ? edf_square_at(at->file, at->line, v.node)
                   : edf_pow_at(at->file, at->line, v.node, (edf_real)p);
   return v;
 }
 
+/* In a recurrence what does not read it is computed for all times at once. */
+static edf__value edf__early_value(edf__statement *l, edf__expr *x) {
+  unsigned fixed = l->fixed;
+  int sum = x->sort == EDF__A_SUM;
+  if (!x->early) {
+    l->fixed = 0;
+    x->early = (edf__value *)edf__alloc(&edf.computed, sizeof *x->early);
+    *x->early = edf__value_of(l, x);
+    if (sum && x->early->node) edf__called(x->early->node, "_in");
+    l->fixed = fixed;
+  }
+  edf__value v = *x->early;
+  v.at = edf__ref_now(l, v.at);
+  return v;
+}
+
 static edf__value edf__value_of(edf__statement *l, edf__expr *x) {
   edf__value v;
   double k;
+  int sum = x->sort == EDF__A_SUM;
   if (edf__constant(l, x, &k)) return edf__number_value(l, k);
+  if (l->fixed && (x->sort != EDF__A_TENSOR || edf__by_value(x)) && !edf__reads_group(l, x))
+    return edf__early_value(l, x);
   switch (x->sort) {
     case EDF__A_TENSOR: return edf__tensor_value(l, x);
-    case EDF__A_NAME: return edf__index_value(l, x);
+    case EDF__A_NAME: return edf__index_value(l, x->which, x->number > 0);
     case EDF__A_CALL: return edf__call_value(l, x);
     case EDF__AN_OVER: return edf__over_value(l, x);
     case EDF__A_POWER: return edf__power_value(l, x);
     case EDF__A_TEST:
-      v = edf__value_of(l, x->in);
+      v = edf__argument(l, x->in);
       v.node = edf__counted(l, &edf__test_op, v.node, x->which, 0);
       return v;
     default: break;
   }
-  const edf__expr *p = x->sort == EDF__A_SUM ? x->in : x;
-  if (!(x->sort == EDF__A_SUM && p->next) && edf__is_alone(p)) return edf__value_of(l, p->in);
-  return edf__sum_value(l, x, edf__expr_has(l, x));
+  const edf__expr *p = sum ? x->in : x;
+  if (!(sum && p->next) && !x->closed && edf__only(p)) return edf__value_of(l, p->in);
+  v = edf__new_value(l, NULL, edf__expr_has(l, x));
+  v.node = edf__sum_node(l, x, &v.at, 0, 0);
+  return v;
 }
-/* ---- A line's node. */
-static edf_node *edf__line_node(edf__statement *l, edf__expr *x, edf__ref left) {
-  unsigned bounded = edf__ref_has(&left), pair = 0;
-  const edf__expr *p = x->in;
-  double number;
-  int scatters = edf__by_value(l->where), several;
-  if (l->fixed) edf__drop_axes(&left, l);
-  for (int k = 0; k < l->n_mask; k++) pair = 1u << l->mask[k].index | 1u << l->mask[k].limit;
-  several = l->adds && p->next && (edf__expr_has(l, x) & ~edf__ref_has(&left));
-  int function = !p->next && edf__is_alone(p) && p->in->sort != EDF__A_TENSOR
-                 && (!pair || (bounded & pair) != pair || p->in->sort == EDF__AN_OVER);
-  if (!scatters && !several && (!function || edf__constant(l, x, &number)))
-    return edf__sum_node(l, x, &left, bounded);
-  edf__value v = several ? edf__sum_value(l, x, edf__expr_has(l, x) | edf__ref_has(&left))
-                         : edf__value_of(l, x);
+
+/* ---- A line's node, or, if `any`, one that is there and is the same. */
+static edf_node *edf__line_node(edf__statement *l, edf__expr *x, edf__ref left, int any) {
+  unsigned has = edf__expr_has(l, x);
+  int scatters = edf__by_value(l->where), several = l->adds && x->in->next && (has & ~l->left);
+  if (!scatters && !several) return edf__sum_node(l, x, &left, 1, any);
+  has |= scatters ? edf__expr_has(l, l->where) : l->left & ~l->fixed;
+  edf__value v = edf__new_value(l, NULL, has), table = { NULL, 1, left };
+  v.node = edf__sum_node(l, x, &v.at, 0, 1);
   if (!v.node) return NULL;
-  if (scatters) return edf__look_up(l, l->where, &v, NULL);
-  int same = v.n == left.rank && v.node == edf.compnodes[edf.n_compnodes - 1];
-  for (int d = 0; same && d < v.n; d++)
-    same = edf__alone(&l->m.e, &left.place[d]) == v.index[d];
-  return same ? v.node : edf__copied(l, &left, &v, NULL);
+  if (!scatters) return edf__terms(l, EDF__SUM, &left, &v, NULL);
+  for (edf__expr *p = l->where->in; p; p = p->next)
+    if (p->sort != EDF__A_GROUP) table.at.place[p->place].by = 1;
+  return edf__look_up(l, l->where, &table, &v).node;
 }
 
 /* f ; g: one behind the other along the place on the left that is a sum of capitals, J+K. */
-static edf_node *edf__joined_line(edf__statement *l) {
+static edf_node *edf__joined_line(edf__statement *l, edf__ref left) {
   edf_node *part[EDF_MAX_INDEX];
-  edf__ref left = *l->m.e.ref;
   unsigned all = l->left;
   int d = 0, n = 0, i = 0, used = 0;
   while (d < left.rank && edf__alone(&l->m.e, &left.place[d]) >= 0) d++;
@@ -6725,52 +6756,51 @@ static edf_node *edf__joined_line(edf__statement *l) {
     memset(left.place[d].factor, 0, sizeof sum.factor);
     left.place[d].factor[i] = 1;
     l->left = edf__ref_has(&left);
-    part[n++] = edf__line_node(l, x, left);
+    part[n] = edf__line_node(l, x, left, 1);
+    if (!part[n++]) edf__syntax(&l->m.e.scan, x->at, "this part stays 0");
   }
   l->left = all;
-  edf__value names = { NULL, 0, { 0 } };
-  while (names.n < left.rank) {
-    names.index[names.n] = edf__alone(&l->m.e, &left.place[names.n]);
-    names.n++;
-  }
-  return edf__joined(&l->slide->site, left.rank, d, edf__value_letters(l, &names), n, part);
+  return edf__joined(&l->slide->site, left.rank, d, edf__letters_at(l, &left), n, part);
 }
 
 /* A composition's last node keeps its name, the others get a number. */
 static void edf__name_as(edf_node *y, const edf__statement *l) {
   const edf__slide *all = l->slide;
-  if (y && !all->in) y->name = edf__copy(&edf.computed, l->m.e.ref->name);
+  if (y && !all->in) y->name = l->m.e.ref->name;
   else if (y && l->fixed && edf__is(y, EDF_IS_EQUATION)) edf__called(y, "_next");
   else if (y && l < all->line + all->n - 1 && edf__is(y, EDF_IS_EQUATION)) edf__inner(y);
 }
 static edf_node *edf__whole_line(edf__statement *l) {
-  const edf__ref *left = l->m.e.ref;
-  edf_node *y = l->right->next ? edf__joined_line(l) : edf__line_node(l, l->right, *left);
+  edf__ref left = *l->m.e.ref;
+  if (l->fixed) edf__drop_axes(&left, l, l->n_loop);
+  left = edf__ref_now(l, left);
+  edf_node *y = l->right->next ? edf__joined_line(l, left)
+                               : edf__line_node(l, l->right, left, 0);
   edf__name_as(y, l);
   return y;
 }
 
 /* ---- Recurrences: which lines run step by step, and over what. Line n, and those from the
    first that reads it, are a group, with the groups that they overlap. */
-static int edf__reads_line(const edf__slide *all, int k, int f, const edf__statement *by) {
-  const edf__ref *r = &all->line[k].m.e.ref[f];
-  return !all->line[k].entry && !by->entry && edf__line_of(all, r->name) == by;
+static int edf__reads_line(const edf__statement *l, int f, const edf__statement *by) {
+  return !l->entry && !by->entry && edf__line_of(l->slide, l->m.e.ref[f].name) == by;
 }
-
-static void edf__find_group(edf__slide *all, int n) {
-  int from = n + 1, to = n + 1;
-  for (int k = n; k >= 0; k--)
-    for (int f = 1; f < all->line[k].m.e.n_ref; f++)
-      if (edf__reads_line(all, k, f, &all->line[n])) from = k;
+static void edf__make_group(edf__slide *all, int from, int to) {
   for (int k = from; k < to; k++) {
     const edf__statement *l = &all->line[k];
+    if (l->to && l->from < from) from = l->from;
     if (l->to > to) to = l->to;
-    if (l->to && l->from < from) k = from = l->from;
   }
   for (int k = from; k < to; k++) {
     all->line[k].from = from;
     all->line[k].to = to;
   }
+}
+static void edf__find_groups(edf__slide *all) {
+  for (int n = 0; n < all->n; n++)
+    for (int k = 0; k <= n; k++)
+      for (int f = 1; f < all->line[k].m.e.n_ref; f++)
+        if (edf__reads_line(&all->line[k], f, &all->line[n])) edf__make_group(all, k, n + 1);
 }
 
 /* The index of a place that is t, t-1 or t+1; else -1. */
@@ -6804,47 +6834,46 @@ static void edf__add_loop(edf__slide *all, const edf__statement *by, const char 
 
 /* The offset of a place against that of the line that it reads; 0: none. */
 static int edf__offset_of(const edf__statement *l, const edf__place *p,
-                          const edf__statement *by, int d) {
-  const edf__place *left = &by->m.e.ref->place[d];
+                          const edf__statement *by, const edf__place *left) {
   int i = edf__time_index(by, left), j = edf__time_index(l, p);
   if (i < 0 || j < 0 || edf__index_for(&l->m.e, by->m.e.letter[i].name) != j) return 0;
   return p->constant - left->constant;
 }
 
-/* The first index that is offset in all reads of line n; without one, all that are in some. */
-static void edf__find_loops(edf__slide *all, int n) {
-  edf__statement *by = &all->line[n];
+/* The first index that is offset in all reads of a line; without one, all that are in some. */
+static void edf__find_loops(edf__slide *all, edf__statement *by) {
   const edf__ref *left = by->m.e.ref;
-  int offset[EDF_MAX_RANK] = { 0 }, misses[EDF_MAX_RANK] = { 0 }, above = 0, in_all = 0;
-  const edf__ref *first = NULL;
-  for (int k = by->from; k <= n; k++)
-    for (int f = 1; f < all->line[k].m.e.n_ref; f++) {
-      const edf__statement *l = &all->line[k];
+  int offset[EDF_MAX_RANK] = { 0 }, n[EDF_MAX_RANK] = { 0 }, reads = 0, in_all = 0;
+  for (edf__statement *l = all->line + by->from; l <= by; l++)
+    for (int f = 1; f < l->m.e.n_ref; f++) {
       const edf__ref *r = &l->m.e.ref[f];
-      if (!edf__reads_line(all, k, f, by)) continue;
+      int offsets = 0;
+      if (!edf__reads_line(l, f, by)) continue;
       if (r->rank != left->rank)
         edf__syntax(&l->m.e.scan, r->name, "expected %d indices, as on its left", left->rank);
-      if (!first) { first = r; above = k < n; }
       for (int d = 0; d < r->rank; d++) {
-        int o = edf__offset_of(l, &r->place[d], by, d);
+        int o = edf__offset_of(l, &r->place[d], by, &left->place[d]);
+        if (!o) continue;
         if (o * offset[d] < 0)
           edf__syntax(&l->m.e.scan, r->place[d].at, "%s is read before and after its own time: "
                       "expected one of both", r->name);
-        if (o) offset[d] = o;
-        misses[d] += !o;
+        offset[d] = o;
+        n[d]++;
+        offsets++;
       }
+      if (!offsets)
+        edf__syntax(&l->m.e.scan, r->name, l < by ? "%s is computed below, and read here at no "
+                    "other time" : "%s is read on its own line at no other time: expected one, "
+                    "as in h[b,t-1,j]", left->name);
+      reads++;
     }
-  for (int d = 0; d < left->rank; d++) in_all |= offset[d] && !misses[d];
+  for (int d = 0; d < left->rank; d++) in_all |= reads && n[d] == reads;
   for (int d = 0, done = 0; d < left->rank && !done; d++) {
-    if (!offset[d] || (in_all && misses[d])) continue;
+    if (!n[d] || (in_all && n[d] < reads)) continue;
     edf__add_loop(all, by, by->m.e.letter[edf__time_index(by, &left->place[d])].name,
                   offset[d] > 0);
     done = in_all;
   }
-  if (first && !by->n_loop)
-    edf__syntax(&by->m.e.scan, first->name, above ? "%s is computed below, and read here at no "
-                "other time" : "%s is read on its own line at no other time: expected one, as "
-                "in h[b,t-1,j]", left->name);
 }
 
 /* ---- Tensors, extents and new parameters of some lines. In a group an index that stands in a
@@ -6874,28 +6903,26 @@ static int edf__share_extents(edf__statement *l, const edf__ref *r, edf__stateme
   return changed;
 }
 
-static void edf__prepare(edf__slide *all, int from, int to) {
-  for (edf__statement *l = all->line + from; l < all->line + to; l++) {
+static void edf__prepare(edf__slide *all, edf__statement *from, edf__statement *to) {
+  edf__statement *l, *end = all->line + all->n;
+  for (l = from; l < to; l++) {
     edf__know_tensors(l);
     edf__solve_extents(l);
   }
-  for (int changed = 1; changed;) {
-    changed = 0;
-    for (edf__statement *l = all->line; l < all->line + all->n; l++)
-      for (int f = l->entry ? 0 : 1; f < (l->entry ? 1 : l->m.e.n_ref); f++) {
-        const edf__ref *r = &l->m.e.ref[f];
-        edf__statement *by = edf__line_of(all, r->name);
-        if (by && by >= all->line + from && by < all->line + to)
-          changed |= edf__share_extents(l, r, by);
+  for (int changed = 1; changed;)
+    for (changed = 0, l = all->line; l < end; l++)
+      for (int f = !l->entry; f < (l->entry ? 1 : l->m.e.n_ref); f++) {
+        edf__statement *by = edf__line_of(all, l->m.e.ref[f].name);
+        if (by && by >= from && by < to)
+          changed |= edf__share_extents(l, &l->m.e.ref[f], by);
       }
-  }
-  for (edf__statement *l = all->line + from; l < all->line + to; l++)
+  for (l = from; l < to; l++) {
     for (const edf__expr *x = l->right; x; x = x->next) {
       edf__set_groups(l, x);
       edf__new_parameters(l, x, 0, 0);
     }
-  for (edf__statement *l = all->line + from; l < all->line + to; l++)
     if (l->where) edf__set_groups(l, l->where);
+  }
 }
 
 /* ---- Running them. */
@@ -6917,97 +6944,88 @@ static void edf__begin_steps(edf__statement *l) {
 /* A line with a number at a time gives what h is there: h[b,-1,j] = z[b,j]. With numbers at
    other places too, F[0,0] = 1, it is 0 elsewhere. */
 static void edf__give_entry(edf__statement *by, edf__statement *l) {
-  edf__ref left = *l->m.e.ref, whole = *by->m.e.ref;
+  edf__value from = { NULL, 1, *by->m.e.ref };
+  edf__ref left = *l->m.e.ref, whole = from.at;
   int time[EDF__LOOPS] = { 0, 0 }, single = 0;
   if (left.rank != whole.rank)
     edf__syntax(&l->m.e.scan, left.name, "expected %d indices, as below", whole.rank);
   for (int k = 0; k < by->n_loop; k++) time[k] = left.place[by->axis[k]].constant;
   edf_node **step = edf__step_at(by, time);
   if (!step) edf__syntax(&l->m.e.scan, left.name, "there is no such time");
-  edf__drop_axes(&left, by);
-  edf__drop_axes(&whole, by);
-  edf__ref from = whole;                 /* read one further, as a sum: so outside is 0       */
+  edf__drop_axes(&left, by, by->n_loop);
+  edf__drop_axes(&whole, by, by->n_loop);
+  from.at = whole;                       /* read one further, as a sum: so outside is 0       */
   for (int d = 0; d < left.rank; d++) {
     if (edf__place_has(&left.place[d])) continue;
     left.place[d].constant++;
-    single = from.place[d].constant = 1;
+    single = from.at.place[d].constant = 1;
   }
-  *step = edf__line_node(l, l->right, left);
-  if (!single) return;
-  edf__making to = edf__begin_equation(by, &whole);
-  edf__term *t = edf__begin_term(&to, left.name);
-  edf__make_ref(&to, from, *step);
-  edf__end_term(&to, t);
-  *step = edf__inner(edf__end_equation(&to));
+  *step = from.node = edf__line_node(l, l->right, left, 0);
+  if (single) *step = edf__terms(by, EDF__SUM, &whole, &from, NULL);
 }
 
-static void edf__run_steps(edf__slide *all, int from, int to, int k, int *time) {
-  const edf__statement *last = &all->line[to - 1];
-  int T = k < last->n_loop ? (int)last->m.extent[last->loop[k]] : 0;
-  for (int t = 0; t < T; t++) {
-    time[k] = last->back[k] ? T - 1 - t : t;
-    edf__run_steps(all, from, to, k + 1, time);
-  }
-  for (edf__statement *l = all->line + from; k == last->n_loop && l < all->line + to; l++) {
-    if (l->entry) continue;
-    int at[EDF__LOOPS] = { 0, 0 };
-    for (int i = 0; i < l->n_loop; i++) {
-      l->fixed |= 1u << l->loop[i];
-      l->at[l->loop[i]] = time[i];
-      at[i] = time[i] + l->shift[i];
+static void edf__run_steps(edf__statement *from, edf__statement *to) {
+  const edf__statement *last = to - 1;
+  int T[EDF__LOOPS], n = 1;
+  for (int k = 0; k < last->n_loop; k++) n *= T[k] = (int)last->m.extent[last->loop[k]];
+  for (int i = 0; i < n; i++)
+    for (edf__statement *l = from; l < to; l++) {
+      int time[EDF__LOOPS];
+      if (l->entry || l->y) continue;
+      for (int k = last->n_loop - 1, rest = i; k >= 0; rest /= T[k--]) {
+        int t = rest % T[k];
+        l->fixed |= 1u << l->loop[k];
+        l->at[l->loop[k]] = last->back[k] ? T[k] - 1 - t : t;
+        time[k] = l->at[l->loop[k]] + l->shift[k];
+      }
+      edf_node **y = edf__step_at(l, time);
+      if (!*y) *y = edf__whole_line(l);
+      l->fixed = 0;
     }
-    edf_node **y = edf__step_at(l, at);
-    if (!*y) *y = edf__whole_line(l);
-    l->fixed = 0;
-  }
 }
 
 /* The tensor of all times: of loop k on, at the times of those around it. */
 static edf_node *edf__all_times(edf__statement *l, int k, int *time) {
   int T = (int)edf__times_of(l, k), axis = l->axis[k];
+  edf__ref whole = *l->m.e.ref, of_one = whole;
   edf_node **part = (edf_node **)edf__alloc(&edf.computed, (size_t)T * sizeof *part);
-  edf_node *some = NULL;
-  edf__value names = { NULL, 0, { 0 } };
+  edf__value zero = { NULL, 0, whole };
   for (int t = 0; t < T; t++) {
     time[k] = t;
     part[t] = k + 1 < l->n_loop ? edf__all_times(l, k + 1, time) : *edf__step_at(l, time);
-    if (part[t]) some = part[t];
+    if (part[t]) zero.node = part[t];
   }
-  if (!some) edf__syntax(&l->m.e.scan, l->m.e.ref->name, "all of it stays 0");
-  edf__value zero = { NULL, 0, { 0 } };
+  if (!zero.node) edf__syntax(&l->m.e.scan, whole.name, "all of it stays 0");
+  for (int d = 0; d < whole.rank; d++) whole.place[d].constant = 0;
+  for (int n = 0; n < k; n++) axis -= l->axis[n] < l->axis[k];
+  edf__drop_axes(&of_one, l, k + 1);
+  edf__drop_axes(&whole, l, k);
+  zero.at = of_one;
   for (int t = 0; t < T; t++) {
     if (part[t]) continue;
-    if (!zero.node) zero = edf__number_value(l, 0);
-    part[t] = edf_mul_at(l->slide->site.file, l->slide->site.line, some, zero.node);
+    if (zero.number == 0) zero.node = edf__terms(l, EDF__SUM, &of_one, &zero, NULL);
+    zero.number = 1;
+    part[t] = zero.node;
   }
-  for (int d = 0; d < l->m.e.ref->rank; d++) {
-    int gone = 0;
-    for (int n = 0; n < k; n++) gone |= l->axis[n] == d;
-    if (gone && d < l->axis[k]) axis--;
-    if (!gone) names.index[names.n++] = edf__time_index(l, &l->m.e.ref->place[d]);
-  }
-  const char *letters = edf__value_letters(l, &names);
-  edf_node *y = edf__joined(&l->slide->site, names.n, axis, letters, T, part);
+  edf_node *y = edf__joined(&l->slide->site, whole.rank, axis, edf__letters_at(l, &whole), T,
+                            part);
   edf__free(part);
   return y;
 }
 
-static void edf__recur(edf__slide *all, int from, int to) {
+static void edf__recur(edf__slide *all, edf__statement *from, edf__statement *to) {
   int time[EDF__LOOPS] = { 0, 0 };
-  edf__statement *end = all->line + all->n;
-  for (edf__statement *e = all->line; e < end; e++)
-    if (e->entry) edf__prepare(all, (int)(e - all->line), (int)(e - all->line) + 1);
+  edf__statement *l, *end = all->line + all->n;
+  for (l = all->line; l < end; l++) if (l->entry) edf__prepare(all, l, l + 1);
   edf__prepare(all, from, to);
-  for (edf__statement *l = all->line + from; l < all->line + to; l++)
-    if (!l->entry) edf__begin_steps(l);
-  for (edf__statement *e = all->line; e < end; e++) {
-    const edf__ref *r = e->m.e.ref;
-    edf__statement *by = edf__line_of(all, r->name);
-    if (e->entry && by && by->from == from && by->to == to) edf__give_entry(by, e);
+  for (l = from; l < to; l++) if (!l->entry) edf__begin_steps(l);
+  for (l = all->line; l < end; l++) {
+    edf__statement *by = edf__line_of(all, l->m.e.ref->name);
+    if (l->entry && by && by >= from && by < to) edf__give_entry(by, l);
   }
-  edf__run_steps(all, from, to, 0, time);
-  for (edf__statement *l = all->line + from; l < all->line + to; l++) {
-    if (l->entry) continue;
+  edf__run_steps(from, to);
+  for (l = from; l < to; l++) {
+    if (l->entry || l->y) continue;
     l->y = edf__all_times(l, 0, time);
     edf__name_as(l->y, l);
   }
@@ -7065,17 +7083,16 @@ static void edf__begin_whole(void) {
 static edf_node *edf__run_slide(edf__slide *all) {
   edf__mark_entries(all);
   for (int k = 0; k < all->n; k++) edf__bind_line(&all->line[k]);
-  for (int k = 0; k < all->n; k++) edf__find_group(all, k);
-  for (int k = all->n - 1; k >= 0; k--) edf__find_group(all, k);
-  for (int k = 0; k < all->n; k++) edf__find_loops(all, k);
+  edf__find_groups(all);
+  for (int k = 0; k < all->n; k++) edf__find_loops(all, &all->line[k]);
   for (int k = 0; k < all->n; k++) {
     edf__statement *l = &all->line[k];
     if (l->entry) continue;
     if (l->to) {
       k = l->to - 1;
-      edf__recur(all, l->from, l->to);
+      edf__recur(all, all->line + l->from, all->line + l->to);
     } else {
-      edf__prepare(all, k, k + 1);
+      edf__prepare(all, l, l + 1);
       l->y = edf__whole_line(l);
       edf__add_lines(all, l);
     }
@@ -8504,22 +8521,29 @@ static void edf__write_letter(edf_page *out, const char *before, const edf__equa
 }
 
 static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
-                           const char *grad, int in_loop) {
+                           const char *grad, int in_loop);
+
+static void edf__write_place(edf_page *out, const edf_node *y, const edf__place *p,
+                             int in_loop) {
   const edf__equation *e = &((const edf__einsum *)y->state)->e;
+  int empty = 1;
+  if (p->by) { edf__write_ref(out, y, &e->ref[p->by], "", in_loop); return; }
+  for (int i = 0; i < e->n_letter; i++) {
+    int factor = p->factor[i];
+    if (!factor) continue;
+    edf_write(out, factor < 0 ? "-" : empty ? "" : "+");
+    if (abs(factor) != 1) edf_write(out, "%d*", abs(factor));
+    edf__write_letter(out, "", e, i, in_loop);
+    empty = 0;
+  }
+  if (p->constant || empty) edf_write(out, empty ? "%d" : "%+d", p->constant);
+}
+static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
+                           const char *grad, int in_loop) {
   edf_write(out, "%s%s", edf_label(r->operand < 0 ? y : y->in[r->operand]), grad);
   for (int d = 0; d < r->rank; d++) {
-    const edf__place *p = &r->place[d];
-    int empty = 1;
     edf_write(out, d ? "," : "[");
-    for (int i = 0; i < e->n_letter; i++) {
-      int factor = p->factor[i];
-      if (!factor) continue;
-      edf_write(out, factor < 0 ? "-" : empty ? "" : "+");
-      if (abs(factor) != 1) edf_write(out, "%d*", abs(factor));
-      edf__write_letter(out, "", e, i, in_loop);
-      empty = 0;
-    }
-    if (p->constant || empty) edf_write(out, empty ? "%d" : "%+d", p->constant);
+    edf__write_place(out, y, &r->place[d], in_loop);
   }
   if (r->rank) edf_write(out, "]");
 }
@@ -8556,11 +8580,16 @@ static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t
   }
 }
 
+/* A Lookup is printed as one. */
+static int edf__has_equation(const edf_node *y) {
+  return edf__is(y, EDF_IS_EQUATION) || (edf__is(y, EDF_IS_LOOKUP) && !y->says);
+}
 static void edf__write_equation(edf_page *out, const edf_node *y) {
   const edf__equation *e = &((const edf__einsum *)y->state)->e;
   edf__write_ref(out, y, &e->ref[0], "", 0);
   for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
-    if (t == e->term) edf_write(out, t->number < 0 ? " = -" : " = ");
+    if (edf__scatters(y)) edf_write(out, " += ");
+    else if (t == e->term) edf_write(out, t->number < 0 ? " = -" : " = ");
     else edf_write(out, t->number < 0 ? " - " : " + ");
     edf__write_term(out, y, t, 0);
   }
@@ -8736,7 +8765,7 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
 /* ---- Any node: its line forward, of a leaf its name, and its lines backward. */
 static void edf__write_forward(edf_page *out, const edf_node *y) {
   if (y->kind != EDF_COMPNODE) { edf_write(out, "%s", edf_label(y)); return; }
-  if (edf__is(y, EDF_IS_EQUATION)) { edf__write_equation(out, y); return; }
+  if (edf__has_equation(y)) { edf__write_equation(out, y); return; }
   if (!y->says) {
     edf_write(out, "%s = %s(", edf_label(y), y->op);
     for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++)
@@ -8798,7 +8827,7 @@ static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
 
 /* Of a node that has not said its formula: what its code is given, and what it adds to. */
 static void edf__write_backward(edf_page *out, const edf_node *y) {
-  if (edf__is(y, EDF_IS_EQUATION)) { edf__write_equation_backward(out, y); return; }
+  if (edf__has_equation(y)) { edf__write_equation_backward(out, y); return; }
   if (y->says) { edf__write_said_backward(out, y); return; }
   for (int k = 0; k < y->n_in; k++) {
     if (!y->in[k]->needs_grad) continue;
