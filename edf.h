@@ -1,36 +1,38 @@
 /* edf.h - v2.0 - the Educational Framework: backpropagation in one C header
+   C99 and C++11; needs the C library alone. MIT licence (at the end of the file).
 
-   A model is a list of assignments. There are three kinds of node, Input, Parameter and
-   CompNode, and three loops over them: Forward, Backward and SGD. A product of tensors is
-   written as on the slide, y[b,j] = W[I,j] x[b,I] - B[j]; its backward program is derived,
-   can be printed as loops, and runs through the same contraction kernel, at BLAS speed.
+   A slide is a program (needs Part Two). x[b,784] and y[b] are Inputs; W, B, V are made:
+
+       CompNode *loss = Equations("h[b,j] = sigmoid(W[j,I] x[b,I] - B[j])  | j<64 \n"
+                                  "P[b,k] = softmax_k V[k,J] h[b,J]        | k<10 \n"
+                                  "loss[b] = -ln P[b,y[b]]");
+
+   It becomes a list of assignments to nodes of three kinds, Input, Parameter and CompNode,
+   and three loops run over them: Forward, Backward and SGD. The backward program of a product
+   is derived, can be printed as loops, and runs through the same kernel, at BLAS speed.
 
        #define EDF_IMPLEMENTATION      in exactly one C or C++ file, before the include
        #include "edf.h"
        cc -g hw1.c -lm                 is all it takes; -O3 -march=native makes it fast
 
-   MIT licence (at the end of the file). C99 and C++11; needs the C library alone.
-
    This file's contract
-     - Construction order is the schedule: the graph is not sorted, walked recursively or cut
-       into threads (OpenMP may slice one kernel's loops).
+     - Construction order is the schedule; only OpenMP slices one kernel's loops into threads.
      - A value is a plain row-major C array: print y->value[3] in a debugger.
      - A mistake stops the program with names, shapes and source lines; no node is NULL.
      - After Backward(loss) every grad in the graph is the derivative of the mean of loss.
      - Nothing is clamped; NaN and Inf go through unchanged.
-
-   Not here, on purpose: operator overloading, a layer class hierarchy, configuration files,
-   plugins, several number types in one graph, a thread pool.
+     - Not here, on purpose: operator overloading, a layer class hierarchy, configuration
+       files, plugins, several number types in one graph, a thread pool.
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
    First sitting:  lines 1 to 1718 (1718), to the end of >>nodes: no notation yet
    Second sitting: lines 1719 to 3144 (1426): then you have read the framework
    Part One, a whole framework
-   >>example 31 A whole program
+   >>example 30 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
    >>notation 28 The index notation
-   >>api 351 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+   >>api 350 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
      input parameter compnode _shaped addgrad state name label want_grad feed forward _to
      backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push _grad
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
@@ -103,7 +105,6 @@
      Forward();
      for (int b = 0; b < 4; b++) printf("P(1) = %.3f\n", (double)Q->value[b * 2 + 1]);
      edf_clear();
-     return 0;
    }
    ---- end of the example ---- */
 
@@ -194,9 +195,9 @@
 
 /* ---- >>notation  The index notation ---------------------------------------------------------
 
-   edf_einsum("y[b,j] = W[I,j] x[b,I] - B[j]", W, x, B) makes one node from one line of a slide:
-   a signed sum of products. It means: for all b,j: y[b,j] = sum over I of W[I,j] x[b,I], less
-   B[j]. Operands are bound to the names on the right in the order of their first appearance.
+   edf_einsum("y[b,j] = W[I,j] x[b,I] - B[j]", W, x, B) makes one node from one line of a slide,
+   a signed sum of products: for all b,j, y[b,j] is the sum over I of W[I,j] x[b,I], less B[j].
+   Names on the right are bound to the operands as they first appear. All lines: >>equations.
 
      equation = tensor "=" ["-"] term { ("+"|"-") term } [ "|" bound { "," bound } ]
      bound    = index "<" number
@@ -424,7 +425,6 @@ void edf_push(edf_node *node);
 void edf_push_grad(edf_node *node);
 
 /* ---- Every node and its formulas -----------------------------------------------------------
-
    Each is a macro that adds the source line to a function edf_NAME_at; break on that one. dx is
    x.grad. In the formulas of element-wise nodes one index stands for all. */
 /* One node from one equation; see the notation above. edf_fmt puts run-time numbers into it,

@@ -3,9 +3,9 @@
      make run EXAMPLE=12_slide                     EDF_DATA=dir: the IDX files there
 
    The text below is the slide: its Greek letters, its minus signs, ŷ for the classes. A name
-   that stands nowhere on a left side, and is no Input, is a new Parameter: W0, b0, W1, b1. Their
-   shapes follow from the lines; 64 and 10 stand behind the bars. The last line is the loss, and
-   since P is a softmax, -ln P is computed without P. With the real images it prints
+   that is on no left side, and no Input, is a new Parameter: W0, b0, W1, b1. Their shapes
+   follow from the lines; 64 and 10 stand behind the bars. The last line is the loss. As P is a
+   softmax, its logarithm is computed from s, which is stable. With the real images it prints
 
      data: data/mnist, 60000 training images, 10000 test images
      inputs

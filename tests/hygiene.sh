@@ -334,6 +334,18 @@ works example-compiles $cc -g x.c -lm
 [ -s out ] && fail example-compiles-silently 'the compiler says'
 run ./a.out && [ "$(awk '/^P\(1\) = / { print ($3 > 0.5) }' out | tr '\n' ' ')" = '0 1 1 0 ' ]
 if [ $? = 0 ]; then pass example-runs; else fail example-runs 'it does not print XOR'; fi
+
+# ---- The slide on its first page, which Part Two reads
+
+{
+  printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "edf.h"' 'int main(void) {' \
+    'Input *x = edf_input("x[b,784]"), *y = edf_input("y[b]");'
+  awk '/^ *CompNode .loss = Equations/ { on = 1 } on; on && /;$/ { exit }' edf.h
+  printf '%s\n' 'edf_print_program(stdout); return !x || !y || loss != edf_find("loss"); }'
+} > slide.c
+works slide-compiles $cc -g slide.c -lm
+run ./a.out && grep -q 'V   Parameter \[10, 64\]' out && grep -q 'W.grad\[j,i\] +=' out
+if [ $? = 0 ]; then pass slide-runs; else fail slide-runs 'it does not print its program'; fi
 cd "$top" || exit 1
 dir=${1:-build/tests/hygiene}
 
