@@ -52,8 +52,8 @@
    >>over 677 Functions over named indices, and rows: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over dropout embed
      concat _list slice select reshape max_window
-   >>equations 2191 A whole slide is a program: equations find
-   >>layers 516 Layers, from normalisation to recurrences: layer_norm _package _params
+   >>equations 2196 A whole slide is a program: equations find
+   >>layers 510 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params grouped_conv_params conv _package _params transposed_conv
      max_pool avg_pool residual _package _params highway _package _params attention _package
      _params causal_attention cell recurrent_package recurrent_state rnn _cell _params ugrnn
@@ -5552,6 +5552,9 @@ static int edf__operand_named(const edf__slide *all, const char *name) {
   while (f > 0 && strcmp(all->operands.ref[f].name, name)) f--;
   return f - 1;
 }
+static int edf__is_recurrence(const edf__statement *l) {    /* edf_recurrence's only line  */
+  return l->slide->in && l->slide->n == 1;
+}
 static edf_node *edf__known(const edf__slide *all, const char *name) {
   int k = edf__operand_named(all, name);
   return !all->in ? edf__newest(name) : k < 0 ? NULL : all->in[k];
@@ -6293,7 +6296,7 @@ static edf_node *edf__end_equation(edf__making *to, const edf_op *is,
   edf__keep_letters(e);
   if (!to->l->slide->in || is != &edf__einsum_op) at.op = is->name;
   edf_node *y = edf__equation_of(is, &at, kind, e, e->n_operand, to->in);
-  return to->is_line ? y : edf__called(y, to->l->fixed && to->l->slide->in ? "_next" : "");
+  return to->is_line ? y : edf__called(y, to->l->fixed && edf__is_recurrence(to->l) ? "_next" : "");
 }
 
 /* left = a, or a + b; or the greatest a, or its mean, over the indices that left lacks. */
@@ -6329,7 +6332,7 @@ static void edf__split_early(edf__statement *l, edf__expr *x) {
   for (edf__expr *p = x->in; p; p = p->next) {
     if (edf__reads_group(l, p)) { late = p; continue; }
     const edf__expr *f = edf__only(p);
-    work |= n++ || !f || (l->slide->in && !f->closed);
+    work |= n++ || !f || (edf__is_recurrence(l) && !f->closed);
   }
   if (!late || !work) return;
   late = NULL;
@@ -6689,7 +6692,8 @@ static edf__value edf__early_value(edf__statement *l, edf__expr *x) {
     l->fixed = 0;
     x->early = (edf__value *)edf__alloc(&edf.computed, sizeof *x->early);
     *x->early = edf__value_of(l, x);
-    if (sum && x->early->node) edf__called(x->early->node, "_in");
+    edf_node *y = x->early->node;
+    if (sum && y && edf__is(y, EDF_IS_EQUATION)) edf__called(y, "_in");
     l->fixed = fixed;
   }
   edf__value v = *x->early;
@@ -6766,9 +6770,10 @@ static edf_node *edf__joined_line(edf__statement *l, edf__ref left) {
 /* A composition's last node keeps its name, the others get a number. */
 static void edf__name_as(edf_node *y, const edf__statement *l) {
   const edf__slide *all = l->slide;
+  int only = edf__is_recurrence(l), last = l == all->line + all->n - 1;
   if (y && !all->in) y->name = l->m.e.ref->name;
-  else if (y && l->fixed && edf__is(y, EDF_IS_EQUATION)) edf__called(y, "_next");
-  else if (y && l < all->line + all->n - 1 && edf__is(y, EDF_IS_EQUATION)) edf__inner(y);
+  else if (y && edf__is(y, EDF_IS_EQUATION) && (only || !last))
+    edf__called(y, only ? "_next" : "");
 }
 static edf_node *edf__whole_line(edf__statement *l) {
   edf__ref left = *l->m.e.ref;
@@ -7025,7 +7030,7 @@ static void edf__recur(edf__slide *all, edf__statement *from, edf__statement *to
   }
   edf__run_steps(from, to);
   for (l = from; l < to; l++) {
-    if (l->entry || l->y) continue;
+    if (l->entry || l->y || (all->in && l + 1 < end)) continue;
     l->y = edf__all_times(l, 0, time);
     edf__name_as(l->y, l);
   }
@@ -7586,44 +7591,35 @@ edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_pack
   return edf__attention(&at, Phi, x, EDF__ATTENTION(" | s<=t"));
 }
 
-/* ---- Recurrent cells. What the input gives to the gates does not depend on h; so it is one
-   equation, z, for all times at once where x has a time. A step is a text, in which @ is where
-   it is in z[b,t,k,j]: "3,", or nothing. The first h and c are NULL. */
-struct edf_cell { const char *name; int gates; const char *step; };
+/* ---- Recurrent cells: texts of all times. What the input gives to the gates does not depend
+   on h; so it is one equation, z. h' and C' are the new state, h and C that of t-1, in all times
+   one tensor; a single step is the same without t. */
+struct edf_cell { const char *name; int gates; const char *text; };
 
-const edf_cell edf_rnn_cell = { "RNN", 1,
-  "g[b,j] = tanh(z[b,@0,j] + Wh[I,0,j] h[b,I])" };
-const edf_cell edf_ugrnn_cell = { "UGRNN", 2,
-  "g[b,k,j] = sigmoid(z[b,@k,j] + Wh[I,k,j] h[b,I]) | k<1\n"
-  "g'[b,j] = tanh(z[b,@1,j] + Wh[I,1,j] h[b,I])\n"
-  "n[b,j] = g'[b,j] - g[b,0,j] g'[b,j] + g[b,0,j] h[b,j]" };
-const edf_cell edf_gru_cell = { "GRU", 3,
-  "g[b,k,j] = sigmoid(z[b,@k,j] + Wh[I,k,j] h[b,I]) | k<2\n"
-  "m[b,j] = g[b,0,j] h[b,j]\n"
-  "g'[b,j] = tanh(z[b,@2,j] + Wh[I,2,j] m[b,I])\n"
-  "n[b,j] = h[b,j] - g[b,1,j] h[b,j] + g[b,1,j] g'[b,j]" };
-const edf_cell edf_lstm_cell = { "LSTM", 4,
-  "g[b,k,j] = sigmoid(z[b,@k,j] + Wh[I,k,j] h[b,I]) | k<3\n"
-  "g'[b,j] = tanh(z[b,@3,j] + Wh[I,3,j] h[b,I])\n"
-  "C[b,j] = g[b,0,j] c[b,j] + g[b,1,j] g'[b,j]\n"
-  "q[b,j] = tanh(C[b,j])\n"
-  "n[b,j] = g[b,2,j] q[b,j]" };
-
-static edf_recurrent_state edf__step_of(const edf__site *at, edf_recurrent_package Phi,
-                                        edf_node *z, const char *time, edf_recurrent_state s) {
-  int both = Phi.cell == &edf_lstm_cell;
-  edf_node *in[4] = { z, Phi.wh, s.h, s.c };
-  edf__text text = { { 0 }, 0 };
-  edf__statement line[5];
-  edf__slide all;
-  for (const char *c = Phi.cell->step; *c; c++)
-    if (*c == '@') edf__put(&text, "%s", time);
-    else edf__put(&text, "%c", *c);
-  edf__read_text(&all, line, at, text.at, 3 + both, in);
-  s.h = edf__run_slide(&all);
-  if (both) s.c = edf__line_of(&all, "C")->y;
-  return s;
-}
+#define EDF__GATES "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"
+const edf_cell edf_rnn_cell = { "RNN", 1, EDF__GATES
+  "g[b,t,j] = z[b,t,0,j] + Wh[I,0,j] h[b,t-1,I]\n"
+  "h'[b,t,j] = tanh(g[b,t,j])" };
+const edf_cell edf_ugrnn_cell = { "UGRNN", 2, EDF__GATES
+  "g[b,t,k,j] = z[b,t,k,j] + Wh[I,k,j] h[b,t-1,I] | k<1\n"
+  "G[b,t,k,j] = sigmoid(g[b,t,k,j])\n"
+  "g'[b,t,j] = z[b,t,1,j] + Wh[I,1,j] h[b,t-1,I]\n"
+  "R[b,t,j] = tanh(g'[b,t,j])\n"
+  "h'[b,t,j] = R[b,t,j] - G[b,t,0,j] R[b,t,j] + G[b,t,0,j] h[b,t-1,j]" };
+const edf_cell edf_gru_cell = { "GRU", 3, EDF__GATES
+  "g[b,t,k,j] = z[b,t,k,j] + Wh[I,k,j] h[b,t-1,I] | k<2\n"
+  "G[b,t,k,j] = sigmoid(g[b,t,k,j])\n"
+  "m[b,t,j] = G[b,t,0,j] h[b,t-1,j]\n"
+  "g'[b,t,j] = z[b,t,2,j] + Wh[I,2,j] m[b,t,I]\n"
+  "R[b,t,j] = tanh(g'[b,t,j])\n"
+  "h'[b,t,j] = h[b,t-1,j] - G[b,t,1,j] h[b,t-1,j] + G[b,t,1,j] R[b,t,j]" };
+const edf_cell edf_lstm_cell = { "LSTM", 4, EDF__GATES
+  "g[b,t,k,j] = z[b,t,k,j] + Wh[I,k,j] h[b,t-1,I] | k<3\n"
+  "G[b,t,k,j] = sigmoid(g[b,t,k,j])\n"
+  "g'[b,t,j] = z[b,t,3,j] + Wh[I,3,j] h[b,t-1,I]\n"
+  "R[b,t,j] = tanh(g'[b,t,j])\n"
+  "C'[b,t,j] = G[b,t,0,j] C[b,t-1,j] + G[b,t,1,j] R[b,t,j]\n"
+  "h'[b,t,j] = G[b,t,2,j] tanh(C'[b,t,j])" };
 
 /* The LSTM's forget gate starts open, with the threshold -1 (Jozefowicz et al. 2015). */
 edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const edf_cell *cell,
@@ -7641,16 +7637,28 @@ edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const 
   return Phi;
 }
 
-/* What the input gives; b is where a row of x stands: "b", or "b,t" for all times. */
-static edf_node *edf__gates_of(const edf__site *at, const edf_cell *cell,
-                               edf_recurrent_package Phi, edf_node *x, const char *b) {
-  const char *equation = edf__fmt("z[%s,k,j] = Wx[I,k,j] x[%s,I] - B[k,j]", b, b);
+static edf_recurrent_state edf__run_cell(const edf__site *at, const edf_cell *cell,
+                                         edf_recurrent_package Phi, edf_node *x, int all_times,
+                                         edf_recurrent_state s) {
+  edf_node *in[6] = { Phi.wx, x, Phi.b, Phi.wh, s.h, s.c };
+  int both = cell == &edf_lstm_cell;
+  edf__text text = { { 0 }, 0 };
+  edf__statement line[7];
+  edf__slide all;
   if (!Phi.cell) edf__fail_at(at, "Phi was not made by its constructor");
   edf__check_named(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
   if (cell != Phi.cell)
     edf__x_error(at, "Phi.wx", Phi.wx, "Phi has the parameters of another cell: %s",
                  Phi.cell->name);
-  return edf__inner(edf__line(at, equation, 3, Phi.wx, x, Phi.b));
+  for (const char *c = cell->text; *c; c++) {
+    edf__put(&text, "%c", *c);
+    if (all_times && strchr("hC", *c) && c[1] == '\'') c++;
+    if (!all_times && *c == ',' && c[1] == 't') c += c[2] == '-' ? 4 : 2;
+  }
+  edf__read_text(&all, line, at, text.at, all_times ? 4 : 5 + both, in);
+  s.h = edf__run_slide(&all);
+  if (both && !all_times) s.c = edf__line_of(&all, "C'")->y;
+  return s;
 }
 
 edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
@@ -7660,7 +7668,7 @@ edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell
   if (both && !s.h != !s.c)
     edf__fail_at(&at, "the state has one of h and c: expected both, or none for zeros");
   if (s.h) edf__check_named(&at, both ? "state.h state.c" : "state.h", s.h, s.c);
-  return edf__step_of(&at, Phi, edf__gates_of(&at, cell, Phi, x, "b"), "", s);
+  return edf__run_cell(&at, cell, Phi, x, 0, s);
 }
 
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
@@ -7669,16 +7677,7 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
   edf__check_named(&at, "x", x);
   if (x->rank > 1 && x->batched >> 1 & 1)
     edf__x_error(&at, "x", x, "the time, the second index of x, has to be a number");
-  edf_node *z = edf__gates_of(&at, Phi.cell, Phi, x, "b,t");
-  int T = x->dim[1];
-  edf_node **h = (edf_node **)edf__alloc(&edf.computed, (size_t)T * sizeof *h);
-  for (int t = 0; t < T; t++) {
-    s = edf__step_of(&at, Phi, z, edf__fmt("%d,", t), s);
-    h[t] = s.h;
-  }
-  edf_node *all = edf__joined(&at, 3, 1, "[b,t,j]", T, h);
-  edf__free(h);
-  return all;
+  return edf__run_cell(&at, Phi.cell, Phi, x, 1, s).h;
 }
 
 /* ---- Recurrence: one line of a text. */
