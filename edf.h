@@ -257,7 +257,7 @@ struct edf_node {
   const char  *letters;                  /* its indices, [b,t,S], where a text has named them */
   unsigned     graph, batched;           /* its graph; bit d: dim[d] follows the batch        */
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
-  int          fed;                      /* rows of an Input's last feed, -1: never, -2 freed */
+  int          fed; void *all;           /* rows of its last feed, -1, -2: freed; its line    */
   char         wanted, needs_grad, active;         /* a gradient; one; in the pass that runs  */
   char         reached, beyond;          /* 1: by Backward; 2: and used; behind a mismatch    */
   int          lazy, is;                 /* as its op says; 1 << EDF_IS_... of what it is     */
@@ -5084,7 +5084,7 @@ typedef struct {                         /* a line                              
   int back[EDF__LOOPS], shift[EDF__LOOPS];      /* the last comes first; the 1 of x[t+1] =    */
   unsigned fixed;                        /* indices that are numbers now                      */
   int at[EDF_MAX_INDEX];                 /* these                                             */
-  edf_node **step;                       /* a node for each time                              */
+  edf_node **step; size_t n_step;        /* a node for each time                              */
 } edf__statement;
 
 struct edf__slide {
@@ -5539,10 +5539,15 @@ static void edf__read_statement(edf__slide *all, edf__scan *s) {
   *s = *at;
 }
 
+/* A recurrence's steps are joined when somebody asks for all times. */
+static edf_node *edf__all_times_of(edf_node *x);
+
 static edf_node *edf__newest(const char *name) {
   int i = edf__n_nodes() - 1;
   while (i >= 0 && strcmp(edf__nth(i)->name, name)) i--;
-  return i < 0 ? NULL : edf__nth(i);
+  edf_node *x = i < 0 ? NULL : edf__nth(i), *all = x && x->all ? edf__all_times_of(x) : x;
+  if (all != x && !edf.eager && !edf__is_stale(x)) edf__run_new(all);
+  return all;
 }
 
 /* A composition's operands are the names that are no line's, in the order in which they first
@@ -6881,14 +6886,49 @@ static void edf__find_loops(edf__slide *all, edf__statement *by) {
   }
 }
 
+/* The tensor of all times, joined along the last loop first. */
+static edf_node *edf__all_times(edf__statement *l) {
+  int T[EDF__LOOPS], n = 1, time[EDF__LOOPS];
+  edf__value zero = { NULL, 0, *l->m.e.ref };
+  edf__drop_axes(&zero.at, l, l->n_loop);
+  for (int k = 0; k < l->n_loop; k++) n *= T[k] = (int)edf__times_of(l, k);
+  edf_node **part = (edf_node **)edf__alloc(&edf.computed, (size_t)n * sizeof *part);
+  for (int i = 0; i < n; i++) {
+    for (int k = l->n_loop - 1, rest = i; k >= 0; rest /= T[k--]) time[k] = rest % T[k];
+    part[i] = *edf__step_at(l, time);
+    if (part[i]) zero.node = part[i];
+  }
+  for (int i = 0; i < n; i++) {
+    if (part[i]) continue;
+    if (zero.number == 0) zero.node = edf__terms(l, EDF__SUM, &zero.at, &zero, NULL);
+    zero.number = 1;
+    part[i] = zero.node;
+  }
+  for (int k = l->n_loop - 1; k >= 0; k--) {
+    edf__ref r = *l->m.e.ref;
+    int axis = l->axis[k];
+    for (int d = 0; d < r.rank; d++) r.place[d].constant = 0;
+    for (int o = 0; o < k; o++) axis -= l->axis[o] < l->axis[k];
+    edf__drop_axes(&r, l, k);
+    n /= T[k];
+    for (int i = 0; i < n; i++)
+      part[i] = edf__joined(&l->slide->site, r.rank, axis, edf__letters_at(l, &r), T[k],
+                            part + i * T[k]);
+  }
+  edf__name_as(*part, l);
+  return l->y = *part;
+}
+
 /* ---- Tensors, extents and new parameters of some lines. In a group an index that stands in a
    place is as long as on the left of the tensor's line. */
 static void edf__know_tensors(edf__statement *l) {
   for (int f = 1; f < l->m.e.n_ref; f++) {
     const edf__ref *r = &l->m.e.ref[f];
-    const edf__statement *by = edf__line_of(l->slide, r->name);
+    edf__statement *by = edf__line_of(l->slide, r->name);
     int below = !l->slide->in || by >= l;            /* in a composition no node is zero      */
-    if (by && !by->y && below && (!l->to || by->from != l->from || by->to != l->to))
+    int other = by && (!l->to || by->from != l->from || by->to != l->to);
+    if (other && !by->y && by->step) edf__all_times(by);
+    if (other && !by->y && below)
       edf__syntax(&l->m.e.scan, r->name, "%s is computed below", r->name);
     l->of[f] = by ? by->y : edf__known(l->slide, r->name);
   }
@@ -6943,6 +6983,7 @@ static void edf__begin_steps(edf__statement *l) {
                   "| %s<n", c);
     n = edf__times(n, (size_t)edf__times_of(l, k) + 2);
   }
+  l->n_step = n;
   l->step = (edf_node **)edf__alloc(&edf.computed, edf__times(n, sizeof *l->step));
 }
 
@@ -6989,37 +7030,11 @@ static void edf__run_steps(edf__statement *from, edf__statement *to) {
     }
 }
 
-/* The tensor of all times: of loop k on, at the times of those around it. */
-static edf_node *edf__all_times(edf__statement *l, int k, int *time) {
-  int T = (int)edf__times_of(l, k), axis = l->axis[k];
-  edf__ref whole = *l->m.e.ref, of_one = whole;
-  edf_node **part = (edf_node **)edf__alloc(&edf.computed, (size_t)T * sizeof *part);
-  edf__value zero = { NULL, 0, whole };
-  for (int t = 0; t < T; t++) {
-    time[k] = t;
-    part[t] = k + 1 < l->n_loop ? edf__all_times(l, k + 1, time) : *edf__step_at(l, time);
-    if (part[t]) zero.node = part[t];
-  }
-  if (!zero.node) edf__syntax(&l->m.e.scan, whole.name, "all of it stays 0");
-  for (int d = 0; d < whole.rank; d++) whole.place[d].constant = 0;
-  for (int n = 0; n < k; n++) axis -= l->axis[n] < l->axis[k];
-  edf__drop_axes(&of_one, l, k + 1);
-  edf__drop_axes(&whole, l, k);
-  zero.at = of_one;
-  for (int t = 0; t < T; t++) {
-    if (part[t]) continue;
-    if (zero.number == 0) zero.node = edf__terms(l, EDF__SUM, &of_one, &zero, NULL);
-    zero.number = 1;
-    part[t] = zero.node;
-  }
-  edf_node *y = edf__joined(&l->slide->site, whole.rank, axis, edf__letters_at(l, &whole), T,
-                            part);
-  edf__free(part);
-  return y;
+static edf_node *edf__all_times_of(edf_node *x) {
+  return edf__all_times((edf__statement *)x->all);
 }
 
 static void edf__recur(edf__slide *all, edf__statement *from, edf__statement *to) {
-  int time[EDF__LOOPS] = { 0, 0 };
   edf__statement *l, *end = all->line + all->n;
   for (l = all->line; l < end; l++) if (l->entry) edf__prepare(all, l, l + 1);
   edf__prepare(all, from, to);
@@ -7030,9 +7045,11 @@ static void edf__recur(edf__slide *all, edf__statement *from, edf__statement *to
   }
   edf__run_steps(from, to);
   for (l = from; l < to; l++) {
-    if (l->entry || l->y || (all->in && l + 1 < end)) continue;
-    l->y = edf__all_times(l, 0, time);
-    edf__name_as(l->y, l);
+    if (l->entry || l->y) continue;
+    edf_node *some = NULL;
+    for (size_t i = 0; i < l->n_step; i++)
+      if (l->step[i]) (some = l->step[i])->all = all->in ? NULL : l;
+    if (!some) edf__syntax(&l->m.e.scan, l->m.e.ref->name, "all of it stays 0");
   }
 }
 
@@ -7102,16 +7119,17 @@ static edf_node *edf__run_slide(edf__slide *all) {
       edf__add_lines(all, l);
     }
   }
+  edf__statement *last = edf__line_of(all, all->line[all->n - 1].m.e.ref->name);
+  if (!last->y) edf__all_times(last);
   edf__together = 0;
-  return edf__line_of(all, all->line[all->n - 1].m.e.ref->name)->y;
+  return last->y;
 }
 
 edf_node *edf_equations_at(const char *file, int line, const char *format, ...) {
   edf__site site = { "Equations", file, line };
-  edf__slide all;
+  edf__slide *all = (edf__slide *)edf__alloc(&edf.computed, sizeof *all);
   va_list args;
-  memset(&all, 0, sizeof all);
-  all.site = site;
+  all->site = site;
   if (!format) edf__fail_at(&site, "the text is NULL");
   va_start(args, format);
   int n = edf__format(NULL, 0, format, args);
@@ -7120,12 +7138,12 @@ edf_node *edf_equations_at(const char *file, int line, const char *format, ...) 
   va_start(args, format);
   edf__format(text, (size_t)n + 1, format, args);
   va_end(args);
-  all.scan = edf__scan_of(&site, "text", text, n, n, "\t\r");
+  all->scan = edf__scan_of(&site, "text", text, n, n, "\t\r");
   edf__free(text);
-  edf__join_lines((char *)all.scan.at);
+  edf__join_lines((char *)all->scan.at);
   edf__begin_whole();
-  edf__read_lines(&all);
-  return edf__run_slide(&all);
+  edf__read_lines(all);
+  return edf__run_slide(all);
 }
 
 /* ---- A composition is a text too, over the nodes that it is given. */
