@@ -52,7 +52,7 @@
    >>over 677 Functions over named indices, and rows: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over dropout embed
      concat _list slice select reshape max_window
-   >>equations 2196 A whole slide is a program: equations find
+   >>equations 2214 A whole slide is a program: equations find
    >>layers 510 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params grouped_conv_params conv _package _params transposed_conv
      max_pool avg_pool residual _package _params highway _package _params attention _package
