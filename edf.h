@@ -27,7 +27,7 @@
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
    First sitting:  lines 1 to 1718 (1718), to the end of >>nodes: no notation yet
-   Second sitting: lines 1719 to 3144 (1426): then you have read the framework
+   Second sitting: lines 1719 to 3156 (1438): then you have read the framework
    Part One, a whole framework
    >>example 30 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -40,7 +40,7 @@
      FASTEST BUILTIN REFERENCE loop nest contract_reference
    >>memory 300 Errors, memory and names          >>core 527 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>parser 446 Declarations and equations
+   >>contraction 51 A contraction's definition    >>parser 458 Declarations and equations
    >>einsum 668 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
@@ -52,7 +52,7 @@
    >>over 677 Functions over named indices, and rows: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over dropout embed
      concat _list slice select reshape max_window
-   >>equations 2214 A whole slide is a program: equations find
+   >>equations 2323 A whole slide is a program: equations find
    >>layers 510 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params grouped_conv_params conv _package _params transposed_conv
      max_pool avg_pool residual _package _params highway _package _params attention _package
@@ -1902,6 +1902,13 @@ static double edf__decimal(const char **at) {
   return n == 0 ? 0 : scale < 0 ? n / pow(10.0, -scale) : n * pow(10.0, scale);
 }
 
+static double edf__read_number(edf__scan *s) {
+  const char *at = s->at;
+  double n = edf__decimal(&s->at);
+  if (!((double)(edf_real)n < HUGE_VAL)) edf__syntax(s, at, "the number is out of range");
+  return n;
+}
+
 /* ---- Declarations: x[b,784]  W[784,64]  v[i=3]  z */
 static void edf__declare_place(edf_node *x, edf__scan *s) {
   int d = x->rank++;
@@ -1924,6 +1931,18 @@ static void edf__declare_place(edf_node *x, edf__scan *s) {
   if (x->dim[d] == 0) edf__syntax(s, at, "an extent is at least 1");
 }
 
+static void edf__read_declared(edf_node *x, edf__scan *s) {
+  const char *name = edf__identifier(s, "a name");
+  if (edf__accept(s, '[')) {
+    do edf__declare_place(x, s); while (edf__accept(s, ','));
+    edf__expect(s, ']', "']' or ','", "");
+  }
+  x->name = edf__copy(edf__list_of(x), name);
+  if (x->kind == EDF_COMPNODE) return;
+  if (x->batched) x->dim[0] = edf.batch;
+  edf__infer(x);
+}
+
 static void edf__declare(edf_node *x, const char *op, const char *format, va_list args) {
   enum { LONGEST = 255 };
   char text[LONGEST + 1];
@@ -1931,17 +1950,9 @@ static void edf__declare(edf_node *x, const char *op, const char *format, va_lis
   int n = format ? vsnprintf(text, sizeof text, format, args) : 0;
   edf__scan s = edf__scan_of(&at, "declaration", format ? text : NULL, n, LONGEST,
                             "\t\n\r");
-  const char *name = edf__identifier(&s, "a name");
-  if (edf__accept(&s, '[')) {
-    do edf__declare_place(x, &s); while (edf__accept(&s, ','));
-    edf__expect(&s, ']', "']' or ','", "");
-  }
+  edf__read_declared(x, &s);
   if (edf__peek(&s)) edf__found(&s, "the end", "");
-  x->name = edf__copy(edf__list_of(x), name);
   edf__free((char *)s.text);
-  if (x->kind == EDF_COMPNODE) return;
-  if (x->batched) x->dim[0] = edf.batch;
-  edf__infer(x);
 }
 
 edf_node *edf_input_at(const char *file, int line, const char *decl, ...) {
@@ -1953,18 +1964,21 @@ edf_node *edf_input_at(const char *file, int line, const char *decl, ...) {
   edf__append(&edf.inputs, &edf.n_inputs, x);
   return x;
 }
-edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
-  edf_node *p = edf__new_node(EDF_PARAMETER, "Parameter", file, line, 0);
-  va_list args;
-  va_start(args, decl);
-  edf__declare(p, "edf_parameter", decl, args);
-  va_end(args);
+static edf_node *edf__add_parameter(edf_node *p) {
   for (int i = 0; i < edf.n_parameters; i++)
     if (!strcmp(p->name, edf.parameters[i]->name))
       edf_name(p, edf__fmt("%s@%d", p->name, edf.n_parameters));
   p->value = edf__reals(p, NULL);
   edf__append(&edf.parameters, &edf.n_parameters, p);
   return p;
+}
+edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
+  edf_node *p = edf__new_node(EDF_PARAMETER, "Parameter", file, line, 0);
+  va_list args;
+  va_start(args, decl);
+  edf__declare(p, "edf_parameter", decl, args);
+  va_end(args);
+  return edf__add_parameter(p);
 }
 
 const char *edf_fmt(const char *format, ...) {
@@ -2099,9 +2113,7 @@ static void edf__parse_term(edf__equation *e, int sign) {
   edf__term *t = &e->term[e->n_term++];
   int number = edf__is_digit(edf__peek(s)) || *s->at == '.';
   t->at = s->at;
-  t->number = sign * (number ? edf__decimal(&s->at) : 1);
-  if (!(fabs((double)(edf_real)t->number) < HUGE_VAL))
-    edf__syntax(s, t->at, "the number is out of range");
+  t->number = sign * (number ? edf__read_number(s) : 1);
   t->first = e->n_ref;
   t->n = 0;
   if (number && !edf__accept(s, '*') && strchr("+-|)", edf__peek(s)))
@@ -5064,7 +5076,7 @@ struct edf__expr {
 
 typedef struct { int index, limit; edf__expr *test; } edf__mask;      /* s<=t                 */
 typedef struct { const char *name; int n; } edf__classes;     /* w<27, by value               */
-enum { EDF__BOUNDS = 4, EDF__LOOPS = 2 };
+enum { EDF__BOUNDS = 4, EDF__LOOPS = 2, EDF__STEPS = 65536 };
 
 typedef struct edf__slide edf__slide;
 typedef struct {                         /* a line                                            */
@@ -5185,6 +5197,13 @@ enum { EDF__SUM_OVER, EDF__MEAN_OVER, EDF__MAX_OVER, EDF__MIN_OVER, EDF__VARIANC
   EDF__ARGMAX_OVER, EDF__ARGMIN_OVER, EDF__SOFTMAX_OVER, EDF__LOG_SOFTMAX_OVER,
   EDF__NORMALIZE_OVER, EDF__N_OVERS };
 
+/* Two names without their common begin and end: so long is the longer. */
+static size_t edf__apart(const char *a, const char *b) {
+  size_t n = strlen(a), m = strlen(b), longer = n > m ? n : m;
+  while (n && m && edf__lower(*a) == edf__lower(*b)) { a++; b++; n--; m--; longer--; }
+  while (n && m && edf__lower(a[n - 1]) == edf__lower(b[m - 1])) { n--; m--; longer--; }
+  return longer;
+}
 static int edf__function_named(const char *name) {
   int f = 0;
   while (f < EDF__N_FUNCTIONS && strcmp(edf__functions[f].name, name)) f++;
@@ -5226,13 +5245,13 @@ static edf__expr *edf__read_call(edf__statement *l, const char *name, int f) {
   x->which = f;
   if (f == EDF__SOFTMAX_OF && !l->slide->in)         /* a Recurrence's goes over the last     */
     edf__syntax(s, name, "softmax over which index? As in softmax_k s[b,k]");
-  if (!edf__accept(s, '(')) {
+  if (edf__accept(s, '(')) {
+    do x->in = edf__append_expr(x->in, edf__read_sum(l)); while (edf__accept(s, ','));
+    edf__expect(s, ')', "')' or ','", "");
+  } else {
     x->in = edf__read_factor(l);
     x->closed = 1;
-    return x;
   }
-  do x->in = edf__append_expr(x->in, edf__read_sum(l)); while (edf__accept(s, ','));
-  edf__expect(s, ')', "')'", "");
   for (edf__expr *a = x->in; a; a = a->next) n++;
   if (n != wanted)
     edf__syntax(s, name, "%s is a function of %d, found %d", name, wanted, n);
@@ -5299,7 +5318,11 @@ static edf__expr *edf__read_tensor(edf__statement *l, const char *name) {
     e->ref[x->which].place[d] = p;
     e->ref[x->which].rank = ++d;
   } while (edf__accept(&e->scan, ','));
-  edf__expect(&e->scan, ']', "']' or ','", "");
+  edf__expect(&e->scan, ']', "']' or ','", edf__peek(&e->scan) == '.'
+              ? ": the factor of an index is a whole number" : edf__function_named(name) < 0
+              ? "" : ": the argument of a function stands in round brackets");
+  if (edf__peek(&e->scan) == '[')
+    edf__found(&e->scan, "a comma between indices, as in W[I,j]", "");
   return x;
 }
 
@@ -5329,11 +5352,14 @@ static unsigned edf__read_bound(edf__statement *l, int braces) {
   edf__expect(s, '<', "'<' and a number, or '<=' and an index", "");
   int strict = !edf__accept(s, '=');
   if (!strict || !edf__is_digit(edf__peek(s))) {
-    edf__add_mask(l, x, edf__read_index(l), strict);
+    edf__expr *limit = edf__read_index(l), *unknown = limit->which < n ? x : limit;
+    if (!(braces ? limit->which < n : e->n_letter == n))
+      edf__syntax(s, unknown->at, "%s is no index of this line", unknown->at);
+    edf__add_mask(l, x, limit, strict);
     return bit;
   }
   const char *at = s->at;
-  int bound = edf__whole(s, 1000000000, "");
+  int bound = edf__whole(s, 1000000000, ""), used = 0;
   if (bound == 0) edf__syntax(s, at, "a bound is at least 1");
   if (e->n_letter == n || braces) {
     if (e->letter[x->which].bound)
@@ -5343,6 +5369,8 @@ static unsigned edf__read_bound(edf__statement *l, int braces) {
   }
   edf__classes c = { x->at, bound };     /* of no index: the classes of a tensor              */
   e->n_letter = n;
+  for (const edf__ref *r = e->ref; r < e->ref + e->n_ref; r++) used |= !strcmp(r->name, x->at);
+  if (!used) edf__syntax(s, x->at, "%s is no index and no tensor of this line", x->at);
   if (l->n_classes == EDF__BOUNDS) edf__syntax(s, x->at, "too many bounds");
   l->classes[l->n_classes++] = c;
   return 0;
@@ -5362,7 +5390,7 @@ static edf__expr *edf__read_power(edf__statement *l, edf__expr *base) {
   if (edf__accept(s, '(')) {
     base->next->in = edf__read_sum(l);
     edf__expect(s, ')', "')'", "");
-  } else base->next->number *= edf__decimal(&s->at);
+  } else base->next->number *= edf__read_number(s);
   return x;
 }
 
@@ -5388,7 +5416,7 @@ static edf__expr *edf__read_over(edf__statement *l, const char *name, int f) {
     edf__expr *a = edf__read_sum(l);
     if (f == EDF__NORMALIZE_OVER && edf__accept(s, ',')) {
       edf__peek(s);
-      x->number = edf__decimal(&s->at);
+      x->number = edf__read_number(s);
     }
     edf__expect(s, ')', "')'", "");
     x->in = edf__read_power(l, a);
@@ -5428,7 +5456,7 @@ static edf__expr *edf__read_atom(edf__statement *l) {
   if (c == '1' && s->at[1] == '[') return edf__read_test(l);
   if (edf__is_digit(c) || c == '.') {
     x = edf__new_expr(EDF__A_NUMBER, s->at);
-    x->number = edf__decimal(&s->at);
+    x->number = edf__read_number(s);
     return x;
   }
   if (edf__accept(s, '(')) {
@@ -5466,7 +5494,7 @@ static edf__expr *edf__read_product(edf__statement *l) {
     x->in = edf__append_expr(x->in, f);
     const char *slash = s->at;           /* 1/2 x[i] is a number and a factor                 */
     if (f->sort != EDF__A_NUMBER || f != x->in || !edf__accept(s, '/')) continue;
-    if (edf__is_digit(edf__peek(s))) f->number /= edf__decimal(&s->at);
+    if (edf__is_digit(edf__peek(s))) f->number /= edf__read_number(s);
     else { s->at = slash; break; }
   } while (edf__accept(s, '*') || edf__at_factor(s));
   while (edf__accept(s, '/')) {
@@ -5517,7 +5545,8 @@ static void edf__read_left(edf__statement *l) {
   for (int i = 0; i < e->n_letter; i++) e->letter[i].left = 1;
   l->sign = edf__accept(s, '-') ? -1 : 1;
   l->adds = l->sign < 0 || edf__accept(s, '+');
-  edf__expect(s, '=', "'=', '+=' or '-=' behind the left side", "");
+  edf__expect(s, '=', "'=', '+=' or '-=' behind the left side", edf__peek(s) != '(' ? ""
+              : ": indices stand in square brackets, y[b,j]");
 }
 
 static void edf__read_statement(edf__slide *all, edf__scan *s) {
@@ -5567,23 +5596,21 @@ static edf_node *edf__known(const edf__slide *all, const char *name) {
 
 /* input x[b,784]: made, unless the graph has it, with that shape. */
 static void edf__read_declaration(edf__slide *all, edf__scan *s, int is_input) {
-  int depth = 0, same;
   const edf__site *at = &all->site;
-  const char *begin = s->at + strspn(s->at, " "), *name = edf__identifier(s, "a declaration");
-  edf_node *old = edf__newest(name), *x;
-  for (; *s->at && *s->at != '\n' && (depth || *s->at != ','); s->at++)
-    depth += (*s->at == '[') - (*s->at == ']');
-  const char *text = edf__fmt("%.*s", (int)(s->at - begin), begin);
-  x = is_input ? edf_input_at(at->file, at->line, "%s", text)
-               : edf_parameter_at(at->file, at->line, "%s", text);
+  edf_node *x = edf__new_node(is_input ? EDF_INPUT : EDF_PARAMETER,
+                              is_input ? "Input" : "Parameter", at->file, at->line, 0);
+  edf__peek(s);
+  const char *begin = s->at;
+  edf__read_declared(x, s);
+  const edf_node *old = edf__newest(x->name);
+  if (!old && is_input) edf__append(&edf.inputs, &edf.n_inputs, x);
+  else if (!old) edf__add_parameter(x);
   if (!old) return;
-  same = old->kind == x->kind && old->rank == x->rank && old->batched == x->batched;
+  int same = old->kind == x->kind && old->rank == x->rank && old->batched == x->batched;
   for (int d = 0; d < x->rank; d++) same &= x->batched >> d & 1 || old->dim[d] == x->dim[d];
-  if (!same) {
-    edf__say_caret(s, name);
-    edf__fail_with(old, "there is another tensor of that name:");
-  }
-  *(is_input ? &edf.n_inputs : &edf.n_parameters) -= 1;
+  if (same) return;
+  edf__say_caret(s, begin);
+  edf__fail_with(old, "there is another tensor of that name:");
 }
 
 static void edf__read_line(edf__slide *all, edf__scan *s) {
@@ -5593,6 +5620,7 @@ static void edf__read_line(edf__slide *all, edf__scan *s) {
   if (is_input || !strcmp(word, "parameter"))
     if (edf__is_letter(edf__peek(s))) {
       do edf__read_declaration(all, s, is_input); while (edf__accept(s, ','));
+      if (edf__peek(s) && *s->at != '\n') edf__found(s, "',' or the end of the line", "");
       return;
     }
   if (!strcmp(word, "Phi") || !strcmp(word, "\xCE\xA6"))
@@ -5647,8 +5675,20 @@ static int edf__index_for(const edf__equation *e, const char *name) {
   return found;
 }
 
+static void edf__no_function(const edf__scan *s, const char *name) {
+  const char *best = edf__overs[0];
+  for (int f = 0; f < EDF__N_FUNCTIONS; f++)
+    if (edf__apart(edf__functions[f].name, name) < edf__apart(best, name))
+      best = edf__functions[f].name;
+  for (int f = 0; f < EDF__N_OVERS; f++)
+    if (edf__apart(edf__overs[f], name) < edf__apart(best, name)) best = edf__overs[f];
+  if (!strcmp(best, name)) edf__syntax(s, name, "%s goes over an index: %s_i", name, name);
+  edf__syntax(s, name, "no function is called %s; the nearest is %s", name, best);
+}
+
 static void edf__resolve_name(edf__statement *l, edf__expr *x) {
   const edf__scan *s = &l->m.e.scan;
+  const char *behind = x->at - s->size + strlen(x->at);
   int i = edf__index_for(&l->m.e, x->at);
   edf__statement *by = edf__line_of(l->slide, x->at);
   edf_node *node = by ? NULL : edf__known(l->slide, x->at);
@@ -5656,6 +5696,7 @@ static void edf__resolve_name(edf__statement *l, edf__expr *x) {
   if (scalar && i >= 0)
     edf__syntax(s, x->at, "%s is a scalar and an index here: rename one", x->at);
   if (!scalar && i < 0 && (by || node)) edf__syntax(s, x->at, "%s needs its indices", x->at);
+  if (!scalar && i < 0 && behind[strspn(behind, " ")] == '(') edf__no_function(s, x->at);
   if (!scalar && i < 0)
     edf__syntax(s, x->at, "%s is no index of this line and no scalar tensor; a number goes in "
                 "by %%g", x->at);
@@ -5681,8 +5722,17 @@ static int edf__is_extent(const edf__expr *x, int i) {
   return found;
 }
 
-EDF__NORETURN static void edf__unbound(const edf__statement *l, const char *at, int i) {
-  const char *x = l->m.e.letter[i].name;
+/* Where index i stands first. */
+static const char *edf__first_with(const edf__statement *l, const edf__expr *x, int i) {
+  const char *at = NULL;
+  int tensor = x->sort == EDF__A_TENSOR || x->sort == EDF__A_NAME;
+  for (const edf__expr *k = x->in; k && !at; k = k->next) at = edf__first_with(l, k, i);
+  return at ? at : tensor && (edf__expr_has(l, x) >> i & 1) ? x->at : NULL;
+}
+
+EDF__NORETURN static void edf__unbound(const edf__statement *l, const edf__expr *where, int i) {
+  const char *x = l->m.e.letter[i].name, *at = edf__first_with(l, where, i);
+  if (!at) at = where->at;
   if (edf__is_capital(x))
     edf__syntax(&l->m.e.scan, at, "%s is summed nowhere: here no two factors have it; write "
                 "sum_%s, or (1/%s) for its mean", x, x, x);
@@ -5709,7 +5759,7 @@ static void edf__bind_product(edf__statement *l, edf__expr *x, unsigned bound, u
       edf__syntax(&l->m.e.scan, x->at, "one sum over %s, or two? It is summed around this "
                   "function, and here two factors have it: rename one", c);
     if (bound >> i & 1) continue;
-    if (!edf__is_capital(c) || (inner && n < 2)) edf__unbound(l, x->at, i);
+    if (!edf__is_capital(c) || (inner && n < 2)) edf__unbound(l, x, i);
     x->over |= 1u << i;
   }
   for (edf__expr *f = x->in; f; f = f->next)
@@ -5721,9 +5771,15 @@ static void edf__bind_expr(edf__statement *l, edf__expr *x, unsigned bound, unsi
   int function = x->sort == EDF__A_CALL || x->sort == EDF__AN_OVER || x->sort == EDF__A_TEST;
   unsigned open = x->sort == EDF__A_TENSOR ? edf__expr_has(l, x) & ~bound : 0;
   if (x->sort == EDF__A_PRODUCT) { edf__bind_product(l, x, bound, summed, inner); return; }
-  for (int i = 0; i < l->m.e.n_letter; i++) if (open >> i & 1) edf__unbound(l, x->at, i);
-  if (edf__reduces(x) && (x->over & bound))
-    edf__syntax(&l->m.e.scan, x->at, "its index is bound already, around it: rename one");
+  for (int i = 0; i < l->m.e.n_letter; i++) if (open >> i & 1) edf__unbound(l, x, i);
+  for (int i = 0; i < l->m.e.n_letter; i++)
+    if (edf__reduces(x) && (x->over & bound) >> i & 1)
+      edf__syntax(&l->m.e.scan, x->at, "%s is bound already, on the left or around this: "
+                  "rename one", l->m.e.letter[i].name);
+  for (int i = 0; i < l->m.e.n_letter; i++)
+    if (x->sort == EDF__AN_OVER && !edf__reduces(x) && (x->over & ~bound) >> i & 1)
+      edf__syntax(&l->m.e.scan, x->at, "%s keeps %s, which is not on the left, and nothing "
+                  "goes over it", edf__overs[x->which], l->m.e.letter[i].name);
   if (x->sort == EDF__AN_OVER) bound |= x->over;
   for (edf__expr *k = x->in; k && x->sort != EDF__A_GROUP; k = k->next)
     edf__bind_expr(l, k, bound, summed, l->slide->in ? 0 : function ? 2 : inner ? inner : 1);
@@ -5821,7 +5877,9 @@ static void edf__solve_extents(edf__statement *l) {
 /* (I,J) is the place J I + j, of I J entries; the last index runs fastest. Returns how many. */
 static int edf__set_group(const edf__statement *l, const edf__expr *i, edf__place *p) {
   int behind = i->next ? edf__set_group(l, i->next, p) : 1;
-  if (l->m.extent[i->which] <= 0)
+  if (l->m.extent[i->which] == 0)
+    edf__syntax(&l->m.e.scan, i->at, "%s is the batch: it stands in no group", i->at);
+  if (l->m.extent[i->which] < 0)
     edf__syntax(&l->m.e.scan, i->at, "in a group an index needs a known extent: give it after "
                 "a bar, | %s<n", i->at);
   p->factor[i->which] += behind;
@@ -5855,7 +5913,12 @@ static int edf__new_extent(const edf__statement *l, const edf__expr *x, int d) {
   const edf__expr *value = x->in;
   ptrdiff_t n = 1 + r->place[d].constant;
   while (value && value->place != d) value = value->next;
-  if (value && value->sort != EDF__A_GROUP) return edf__classes_of(l, value);
+  if (value && value->sort != EDF__A_GROUP) {
+    if (edf__function_named(r->name) >= 0)
+      edf__syntax(&l->m.e.scan, r->name, "%s[...] is a tensor: the argument of a function "
+                  "stands in round brackets", r->name);
+    return edf__classes_of(l, value);
+  }
   for (int i = 0; i < l->m.e.n_letter; i++) {
     const char *c = l->m.e.letter[i].name;
     if (!r->place[d].factor[i]) continue;
@@ -5903,7 +5966,8 @@ static void edf__check_new(const edf__statement *l, const edf__ref *r) {
 }
 
 /* W'[i,j], of the extents of W[j,i]. */
-static void edf__check_transpose(const edf__statement *l, const edf__ref *r, const edf_node *p) {
+static void edf__check_transpose(const edf__statement *l, const edf__ref *r,
+                                 const edf_node *p) {
   for (int i = 0; i < edf__n_nodes(); i++) {
     const edf_node *x = edf__nth(i);
     size_t n = strlen(x->name);
@@ -6669,8 +6733,8 @@ static edf__value edf__call_value(edf__statement *l, edf__expr *x) {
     edf_node *down = edf__counted(l, &edf__test_op, v.node, 1, 0);
     v.node = edf_sub_at(at->file, at->line, up, down);
   } else if (x->which == EDF__DROPOUT_OF) {
-    if (!edf__constant(l, x->in->next, &rate))
-      edf__syntax(&l->m.e.scan, x->in->next->at, "the rate is a number");
+    if (!edf__constant(l, x->in->next, &rate) || !(rate >= 0 && rate < 1))
+      edf__syntax(&l->m.e.scan, x->in->next->at, "the rate is a number, 0 or more and below 1");
     v.node = edf_dropout_at(at->file, at->line, v.node, rate);
   } else v.node = f(at->file, at->line, v.node);
   return v;
@@ -6692,13 +6756,14 @@ static edf__value edf__power_value(edf__statement *l, edf__expr *x) {
 /* In a recurrence what does not read it is computed for all times at once. */
 static edf__value edf__early_value(edf__statement *l, edf__expr *x) {
   unsigned fixed = l->fixed;
-  int sum = x->sort == EDF__A_SUM;
+  int sum = x->sort == EDF__A_SUM, before = edf.n_compnodes;
   if (!x->early) {
     l->fixed = 0;
     x->early = (edf__value *)edf__alloc(&edf.computed, sizeof *x->early);
     *x->early = edf__value_of(l, x);
     edf_node *y = x->early->node;
-    if (sum && y && edf__is(y, EDF_IS_EQUATION)) edf__called(y, "_in");
+    sum &= edf.n_compnodes > before && y == edf.compnodes[edf.n_compnodes - 1];
+    if (sum && edf__is(y, EDF_IS_EQUATION)) edf__called(y, "_in");
     l->fixed = fixed;
   }
   edf__value v = *x->early;
@@ -6854,6 +6919,7 @@ static int edf__offset_of(const edf__statement *l, const edf__place *p,
 static void edf__find_loops(edf__slide *all, edf__statement *by) {
   const edf__ref *left = by->m.e.ref;
   int offset[EDF_MAX_RANK] = { 0 }, n[EDF_MAX_RANK] = { 0 }, reads = 0, in_all = 0;
+  const char *turns[EDF_MAX_RANK] = { NULL };
   for (edf__statement *l = all->line + by->from; l <= by; l++)
     for (int f = 1; f < l->m.e.n_ref; f++) {
       const edf__ref *r = &l->m.e.ref[f];
@@ -6864,22 +6930,23 @@ static void edf__find_loops(edf__slide *all, edf__statement *by) {
       for (int d = 0; d < r->rank; d++) {
         int o = edf__offset_of(l, &r->place[d], by, &left->place[d]);
         if (!o) continue;
-        if (o * offset[d] < 0)
-          edf__syntax(&l->m.e.scan, r->place[d].at, "%s is read before and after its own time: "
-                      "expected one of both", r->name);
+        if (o * offset[d] < 0) turns[d] = r->place[d].at;
         offset[d] = o;
         n[d]++;
         offsets++;
       }
       if (!offsets)
-        edf__syntax(&l->m.e.scan, r->name, l < by ? "%s is computed below, and read here at no "
-                    "other time" : "%s is read on its own line at no other time: expected one, "
+        edf__syntax(&l->m.e.scan, r->name, l < by ? "%s is computed below: write its line "
+                    "above, or read an earlier time of it" : "%s is read on its own line at no other time: expected one, "
                     "as in h[b,t-1,j]", left->name);
       reads++;
     }
   for (int d = 0; d < left->rank; d++) in_all |= reads && n[d] == reads;
   for (int d = 0, done = 0; d < left->rank && !done; d++) {
     if (!n[d] || (in_all && n[d] < reads)) continue;
+    if (turns[d])
+      edf__syntax(&by->m.e.scan, turns[d], "%s is read before and after its own time: "
+                  "expected one of both", left->name);
     edf__add_loop(all, by, by->m.e.letter[edf__time_index(by, &left->place[d])].name,
                   offset[d] > 0);
     done = in_all;
@@ -6919,6 +6986,27 @@ static edf_node *edf__all_times(edf__statement *l) {
   return l->y = *part;
 }
 
+/* Below a recurrence the only factor with L, x[L,i], is a sum, and looks like the last. */
+static void edf__check_last(const edf__statement *l, const edf__expr *x, unsigned said) {
+  if (x->sort == EDF__A_SUM) said |= x->over;
+  for (const edf__expr *f = x->in; f; f = f->next) {
+    int tensor = f->sort == EDF__A_TENSOR;
+    const edf__ref *r = &l->m.e.ref[tensor ? f->which : 0];
+    const edf__statement *by = tensor ? edf__line_of(l->slide, r->name) : NULL;
+    edf__check_last(l, f, said);
+    for (int k = 0; by && x->sort == EDF__A_PRODUCT && k < by->n_loop; k++) {
+      int d = by->axis[k], i = d < r->rank ? edf__alone(&l->m.e, &r->place[d]) : -1, n = 0;
+      if (i < 0 || !((x->over & ~said) >> i & 1)) continue;
+      for (const edf__expr *o = x->in; o; o = o->next)
+        n += (int)(edf__expr_has(l, o) >> i & 1) + edf__is_extent(o, i);
+      if (n == 1)
+        edf__syntax(&l->m.e.scan, r->place[d].at, "is the sum over all %s meant? Write sum_%s; "
+                    "the last of them has a number, as in x[4,i]",
+                    by->m.e.letter[by->loop[k]].name, l->m.e.letter[i].name);
+    }
+  }
+}
+
 /* ---- Tensors, extents and new parameters of some lines. In a group an index that stands in a
    place is as long as on the left of the tensor's line. */
 static void edf__know_tensors(edf__statement *l) {
@@ -6934,18 +7022,38 @@ static void edf__know_tensors(edf__statement *l) {
   }
 }
 
+/* One that is unknown becomes the other. */
+static int edf__same_extent(ptrdiff_t *a, ptrdiff_t *b) {
+  if ((*a < 0) == (*b < 0)) return 0;
+  if (*a < 0) *a = *b;
+  else *b = *a;
+  return 1;
+}
 static int edf__share_extents(edf__statement *l, const edf__ref *r, edf__statement *by) {
   int changed = 0;
   for (int d = 0; d < r->rank && d < by->m.e.ref->rank; d++) {
     int i = edf__time_index(l, &r->place[d]), o = edf__time_index(by, &by->m.e.ref->place[d]);
     if (i < 0 || o < 0) continue;
-    ptrdiff_t *a = &l->m.extent[i], *b = &by->m.extent[o];
-    if ((*a < 0) == (*b < 0)) continue;
-    changed = 1;
-    if (*a < 0) *a = *b;
-    else *b = *a;
+    changed |= edf__same_extent(&l->m.extent[i], &by->m.extent[o]);
   }
   return changed;
+}
+
+static void edf__check_extents(const edf__statement *l) {
+  const edf__scan *s = &l->m.e.scan;
+  for (int k = 0; k < l->n_loop; k++) {
+    const char *c = l->m.e.letter[l->loop[k]].name;
+    ptrdiff_t n = l->m.extent[l->loop[k]];
+    if (n == 0)
+      edf__syntax(s, c, "%s is the batch, whose extent changes; the number of steps has to be "
+                  "known", c);
+    if (n < 0)
+      edf__syntax(s, c, "the number of steps has to be known: give it after a bar, | %s<n", c);
+  }
+  for (const edf__letter *c = l->m.e.letter; c < l->m.e.letter + l->m.e.n_letter; c++)
+    if (l->m.extent[c - l->m.e.letter] < 0)
+      edf__syntax(s, c->name, "the extent of %s is unknown: nowhere on the right does it stand "
+                  "alone; give it after a bar, | %s<n", c->name, c->name);
 }
 
 static void edf__prepare(edf__slide *all, edf__statement *from, edf__statement *to) {
@@ -6954,19 +7062,25 @@ static void edf__prepare(edf__slide *all, edf__statement *from, edf__statement *
     edf__know_tensors(l);
     edf__solve_extents(l);
   }
-  for (int changed = 1; changed;)
-    for (changed = 0, l = all->line; l < end; l++)
+  for (int changed = 1; changed;) {
+    changed = 0;
+    for (l = from; l < to; l++)
+      for (const edf__mask *m = l->mask; m < l->mask + l->n_mask; m++)
+        changed |= edf__same_extent(&l->m.extent[m->index], &l->m.extent[m->limit]);
+    for (l = all->line; l < end; l++)
       for (int f = !l->entry; f < (l->entry ? 1 : l->m.e.n_ref); f++) {
         edf__statement *by = edf__line_of(all, l->m.e.ref[f].name);
         if (by && by >= from && by < to)
           changed |= edf__share_extents(l, &l->m.e.ref[f], by);
       }
+  }
   for (l = from; l < to; l++) {
     for (const edf__expr *x = l->right; x; x = x->next) {
       edf__set_groups(l, x);
       edf__new_parameters(l, x, 0, 0);
     }
     if (l->where) edf__set_groups(l, l->where);
+    edf__check_extents(l);
   }
 }
 
@@ -6975,13 +7089,9 @@ static void edf__begin_steps(edf__statement *l) {
   size_t n = 1;
   for (int k = 0; k < l->n_loop; k++) {
     const char *c = l->m.e.letter[l->loop[k]].name;
-    if (l->m.extent[l->loop[k]] == 0)
-      edf__syntax(&l->m.e.scan, c, "%s is the batch, whose extent changes; the number of steps "
-                  "has to be known", c);
-    if (l->m.extent[l->loop[k]] < 0)
-      edf__syntax(&l->m.e.scan, c, "the number of steps has to be known: give it after a bar, "
-                  "| %s<n", c);
     n = edf__times(n, (size_t)edf__times_of(l, k) + 2);
+    if (n > EDF__STEPS)
+      edf__syntax(&l->m.e.scan, c, "a recurrence has at most %d steps", EDF__STEPS);
   }
   l->n_step = n;
   l->step = (edf_node **)edf__alloc(&edf.computed, edf__times(n, sizeof *l->step));
@@ -6997,7 +7107,9 @@ static void edf__give_entry(edf__statement *by, edf__statement *l) {
     edf__syntax(&l->m.e.scan, left.name, "expected %d indices, as below", whole.rank);
   for (int k = 0; k < by->n_loop; k++) time[k] = left.place[by->axis[k]].constant;
   edf_node **step = edf__step_at(by, time);
-  if (!step) edf__syntax(&l->m.e.scan, left.name, "there is no such time");
+  if (!step)
+    edf__syntax(&l->m.e.scan, left.name, "there is no such time of %s: before the first is -1",
+                left.name);
   edf__drop_axes(&left, by, by->n_loop);
   edf__drop_axes(&whole, by, by->n_loop);
   from.at = whole;                       /* read one further, as a sum: so outside is 0       */
@@ -7069,6 +7181,10 @@ static void edf__mark_entries(edf__slide *all) {
     for (edf__statement *o = all->line; o < all->line + all->n; o++)
       other |= o != l && edf__same_left(l, o);
     l->entry = number && other && !l->adds;
+    for (edf__statement *o = all->line; o < l && !l->entry && !l->adds; o++)
+      if (!o->entry && edf__same_left(l, o))
+        edf__syntax(&l->m.e.scan, l->m.e.ref->name, "%s has a line already, above: += adds to "
+                    "it", l->m.e.ref->name);
   }
 }
 static void edf__add_lines(edf__slide *all, edf__statement *last) {
@@ -7077,8 +7193,17 @@ static void edf__add_lines(edf__slide *all, edf__statement *last) {
   edf_node *sum = NULL;
   if (edf__line_of(all, r->name) != last) return;
   for (edf__statement *l = all->line; l <= last; l++)
-    if (!l->entry && edf__same_left(l, last))
+    if (!l->entry && edf__same_left(l, last)) {
+      int same = !sum || sum->rank == l->y->rank;
+      for (int d = 0; sum && same && d < sum->rank; d++) same = sum->dim[d] == l->y->dim[d];
+      if (!same) {
+        edf__say_caret(&l->m.e.scan, l->m.e.ref->name);
+        edf__say_with(sum, "the lines of %s have one shape, but here it is another:\n  ",
+                      r->name);
+        edf__stop_with(l->y, "\n  ");
+      }
       sum = sum ? edf_add_at(at->file, at->line, sum, l->y) : l->y;
+    }
   last->y = sum;
   edf__name_as(sum, last);
 }
@@ -7107,6 +7232,9 @@ static edf_node *edf__run_slide(edf__slide *all) {
   for (int k = 0; k < all->n; k++) edf__bind_line(&all->line[k]);
   edf__find_groups(all);
   for (int k = 0; k < all->n; k++) edf__find_loops(all, &all->line[k]);
+  for (int k = 0; k < all->n; k++)
+    for (const edf__expr *x = all->line[k].right; x; x = x->next)
+      edf__check_last(&all->line[k], x, 0);
   for (int k = 0; k < all->n; k++) {
     edf__statement *l = &all->line[k];
     if (l->entry) continue;
@@ -7191,13 +7319,6 @@ static edf_node *edf__lines(const edf__site *at, const char *text, int n, ...) {
   return edf__run_slide(&all);
 }
 
-/* Two names without their common begin and end: so long is the longer. */
-static size_t edf__apart(const char *a, const char *b) {
-  size_t n = strlen(a), m = strlen(b), longer = n > m ? n : m;
-  while (n && m && edf__lower(*a) == edf__lower(*b)) { a++; b++; n--; m--; longer--; }
-  while (n && m && edf__lower(a[n - 1]) == edf__lower(b[m - 1])) { n--; m--; longer--; }
-  return longer;
-}
 edf_node *edf_find(const char *name) {
   edf_node *x = NULL;
   if (!name) edf__fail("edf_find: the name is NULL");

@@ -8,10 +8,10 @@
 
 /* ---- Gradients of what the course writes. */
 static void gradients_of_lines(void) {
-  for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+  for (size_t k = 0; k < sizeof slides / sizeof *slides; k++) {
     edf_seed(k);
-    declare(lines[k].tensors, 3);
-    CompNode *y = edf_equations("%s", lines[k].text);
+    declare(slides[k].tensors, 3);
+    CompNode *y = edf_equations("%s", slides[k].text);
     Forward();
     FILE *out = stdout;
     fflush(out);
@@ -21,7 +21,7 @@ static void gradients_of_lines(void) {
     fflush(stdout);
     dup2(keep, 1);
     close(keep);
-    CHECK(error < (sizeof(edf_real) == 8 ? 1e-5 : 0.1), "%g in\n%s", error, lines[k].text);
+    CHECK(error < (sizeof(edf_real) == 8 ? 1e-5 : 0.1), "%g in\n%s", error, slides[k].text);
     edf_clear();
   }
 }

@@ -34,7 +34,7 @@ static inline void declare(const char *list, int batch) {
 }
 
 /* ---- What the course writes. */
-static const struct { const char *tensors, *text; } lines[] = {
+static const struct { const char *tensors, *text; } slides[] = {
   { "x[5] y[5]", "z = x[I] y[I]" },
   { "W[3,5] x[5]", "y[i] = W[i,J] x[J]" },
   { "B[4,3] C[4,5]", "A[i,j] = B[K,i] C[K,j]" },
