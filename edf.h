@@ -47,7 +47,7 @@
    >>seam 158 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
    >>nest 690 Loop nests, plans and kernels: axis matrix costs plan _for contract
-   >>more 328 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
+   >>more 338 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 677 Functions over named indices, and rows: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over dropout embed
@@ -1997,7 +1997,7 @@ const char *edf_fmt(const char *format, ...) {
 }
 
 /* ---- An equation, parsed. Names point into its text. */
-enum { EDF__MAX_REF = 32, EDF__SELF = -2 };  /* SELF: a recurrence's own left side            */
+enum { EDF__MAX_REF = 32 };
 typedef struct {                         /* 2*i+DI-1                                          */
   int factor[EDF_MAX_INDEX], constant;
   int by;                                /* of a Lookup: the tensor that gives it by value    */
@@ -2017,8 +2017,6 @@ typedef struct {
   edf__letter letter[EDF_MAX_INDEX];
   edf__term term[EDF__MAX_REF];
   edf__ref *ref;                         /* ref[0] is the left side                           */
-  int recurrent;                         /* the left side may stand on the right              */
-  const char *function;                  /* if recurrent: the tanh of tanh(...)               */
 } edf__equation;
 
 static int edf__letter_of(edf__equation *e, const char *name) {
@@ -2098,9 +2096,7 @@ static edf__ref *edf__parse_tensor(edf__equation *e) {
 
 /* Operands are numbered in the order in which their names first appear on the right. */
 static void edf__bind(edf__equation *e, edf__ref *r) {
-  int self = !strcmp(e->ref->name, r->name);
-  if (self && e->recurrent) { r->operand = EDF__SELF; return; }
-  if (self)
+  if (!strcmp(e->ref->name, r->name))
     edf__syntax(&e->scan, r->name, "%s is the left side and may not stand on the right",
                 r->name);
   for (edf__ref *o = e->ref + 1; r->operand < 0 && o < r; o++)
@@ -2192,16 +2188,6 @@ static void edf__check_letters(const edf__equation *e) {
   }
 }
 
-/* A recurrence may have a function around its sum: tanh( ... ) */
-static void edf__parse_function(edf__equation *e) {
-  edf__scan *s = &e->scan, start = *s;
-  if (!edf__is_letter(edf__peek(s))) return;
-  e->function = edf__identifier(s, "a function");
-  if (edf__accept(s, '(')) return;
-  e->function = NULL;
-  *s = start;
-}
-
 static void edf__parse(edf__equation *e) {
   edf__scan *s = &e->scan;
   edf__parse_tensor(e);
@@ -2212,13 +2198,8 @@ static void edf__parse(edf__equation *e) {
   if (strstr(s->text, "->"))
     hint = ": -> is another notation; here bi,ij->bj is y[b,j] = x[b,I] W[I,j]";
   edf__expect(s, '=', "'=' after the left side", hint);
-  if (e->recurrent) edf__parse_function(e);
   for (int sign = edf__accept(s, '-') ? -1 : 1; sign; sign = edf__next_sign(s))
     edf__parse_term(e, sign);
-  if (e->function) edf__expect(s, ')', "')'", "");
-  if (e->function && edf__peek(s) && *s->at != '|')
-    edf__syntax(s, s->at, "%s stands around the whole sum: behind its bracket may stand a "
-                "bound, nothing else", e->function);
   if (edf__accept(s, '|'))
     do edf__parse_bound(e); while (edf__accept(s, ','));
   if (edf__peek(s)) edf__found(s, "'+', '-', '|' or the end", edf__hint_at(s));
@@ -2762,10 +2743,9 @@ static void edf__check_count(const edf__equation *e, int n, edf_node **in) {
   edf__stop();
 }
 
-static edf__equation edf__read_equation(const edf__site *at, const char *text, int recurrent) {
+static edf__equation edf__read_equation(const edf__site *at, const char *text) {
   edf__equation e;
   memset(&e, 0, sizeof e);
-  e.recurrent = recurrent;
   e.scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 1000,
                         "\t\n\r");
   edf__parse(&e);
@@ -2819,7 +2799,7 @@ static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...
   va_start(args, n);
   for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
   va_end(args);
-  edf__equation e = edf__read_equation(at, equation, 0);
+  edf__equation e = edf__read_equation(at, equation);
   return edf__equation_node(at, EDF__SUM, &e, n, in);
 }
 
@@ -2830,7 +2810,7 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
-  edf__equation e = edf__read_equation(&at, equation, 0);
+  edf__equation e = edf__read_equation(&at, equation);
   edf_node *y = edf__equation_node(&at, EDF__SUM, &e, n, in);
   edf__free(in);
   return y;
@@ -4146,9 +4126,11 @@ edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
 }
 
 /* ---- Abs, Sin, Cos, Pow, Clamp   y[i] = f(x[i])     x.grad[i] += y.grad[i] f'(x[i])
-   The state is the node's numbers, p and q, and which f it is. A slope of 0 stops an infinite
-   y.grad too. ---- */
-enum { EDF__ABS, EDF__SIN, EDF__COS, EDF__POW, EDF__CLAMP };
+   Sign, Floor, Stop, Test: without a gradient; y = x, or whether x is less than, equal to or
+   greater than 0: bits 1, 2 and 4 of p say where. The state is the node's numbers, p and q, and
+   which f it is. A slope of 0 stops an infinite y.grad too. ---- */
+enum { EDF__ABS, EDF__SIN, EDF__COS, EDF__POW, EDF__CLAMP, EDF__SIGN, EDF__FLOOR, EDF__STOP,
+  EDF__TEST };
 
 static double edf__function(int f, double x, double p, double q) {
   switch (f) {
@@ -4156,6 +4138,10 @@ static double edf__function(int f, double x, double p, double q) {
     case EDF__SIN: return sin(x);
     case EDF__COS: return cos(x);
     case EDF__POW: return pow(x, p);
+    case EDF__SIGN: return (x > 0) - (x < 0);
+    case EDF__FLOOR: return floor(x);
+    case EDF__STOP: return x;
+    case EDF__TEST: return (int)p >> (x < 0 ? 0 : x > 0 ? 2 : 1) & (x == x);
     default:       return x < p ? p : x > q ? q : x;
   }
 }
@@ -4192,7 +4178,11 @@ static const edf_op edf__function_op[] = {
   { "Pow", NULL, edf__function_forward, edf__function_backward, "y x", "y@ = pow(x@, #)",
     "x.grad@ += y.grad@ # pow(x@, # - 1)", 1, 0 },
   { "Clamp", NULL, edf__function_forward, edf__function_backward, "y x",
-    "y@ = min(max(x@, #), ##)", "x.grad@ += y.grad@ [# <= x@] [x@ <= ##]", 1, 0 } };
+    "y@ = min(max(x@, #), ##)", "x.grad@ += y.grad@ [# <= x@] [x@ <= ##]", 1, 0 },
+  { "Sign", NULL, edf__function_forward, NULL, "y x", "y@ = sign(x@)", "", 0, 0 },
+  { "Floor", NULL, edf__function_forward, NULL, "y x", "y@ = floor(x@)", "", 0, 0 },
+  { "Stop", NULL, edf__function_forward, NULL, "y x", "y@ = stop(x@)", "", 0, 0 },
+  { "Test", NULL, edf__function_forward, NULL, "y x", "y@ = test_#(x@)", "", 0, 0 } };
 
 static edf_node *edf__function_at(int f, const char *file, int line, edf_node *x, edf_real p,
                                   edf_real q) {
@@ -4424,7 +4414,7 @@ EDF__C_BEGIN
 /* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
 static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
                                 const char *equation, edf_node *x) {
-  edf__equation e = edf__read_equation(at, equation, 0);
+  edf__equation e = edf__read_equation(at, equation);
   const edf__ref *left = e.ref;
   for (int d = 0; kind != EDF__SUM && d < left->rank; d++)
     if (edf__alone(&e, &left->place[d]) < 0)
@@ -5109,27 +5099,8 @@ struct edf__slide {
   edf_node *one;                         /* the tensor of terms that are a number             */
 };
 
-/* ---- Functions without a gradient. */
-static void edf__floor_forward(edf_node *y) {
-  const edf_real *x = y->in[0]->value;
-  for (size_t i = 0; i < y->size; i++) y->value[i] = (edf_real)floor((double)x[i]);
-}
-static void edf__stop_forward(edf_node *y) {
-  memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value);
-}
-static const edf_op edf__floor_op = { "Floor", NULL, edf__floor_forward, NULL, "y x",
-  "y@ = floor(x@)", "", 0, 0 };
-static const edf_op edf__stop_op = { "Stop", NULL, edf__stop_forward, NULL, "y x",
-  "y@ = stop(x@)", "", 0, 0 };
-static edf_node *edf__floor_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__floor_op, file, line, x);
-}
-static edf_node *edf__stop_gradient_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__stop_op, file, line, x);
-}
-
-/* A number, or of x's dimension # the extent, or its indices 0, 1, 2 ...: the second number of
-   the state is the rank. */
+/* ---- A number, or of x's dimension # the extent, or its indices 0, 1, 2 ...: the state's second
+   number is the rank. */
 static void edf__count_shape(edf_node *y) {
   const edf_real *c = (const edf_real *)y->state;
   y->rank = (int)c[1];
@@ -5146,16 +5117,6 @@ static const edf_op edf__extent_op = { "Extent", edf__count_shape, edf__count_fo
   "y x", "y = extent_#(x)", "", 0, 0 };
 static const edf_op edf__index_op = { "Index", edf__count_shape, edf__count_forward, NULL,
   "y", "y@ = !", "", 0, 0 };
-
-/* 1 where x is less than, equal to or greater than 0: bits 1, 2 and 4 of # say where. */
-static void edf__test_forward(edf_node *y) {
-  const edf_real *x = y->in[0]->value;
-  int is = (int)*(const edf_real *)y->state;
-  for (size_t i = 0; i < y->size; i++)
-    y->value[i] = (edf_real)(is >> (x[i] < 0 ? 0 : x[i] > 0 ? 2 : 1) & (x[i] == x[i]));
-}
-static const edf_op edf__test_op = { "Test", NULL, edf__test_forward, NULL, "y x",
-  "y@ = test_#(x@)", "", 0, 0 };
 
 /* The place of the first greatest of # x in a row. */
 static void edf__argmax_shape(edf_node *y) {
@@ -5175,27 +5136,30 @@ static void edf__argmax_forward(edf_node *y) {
 static const edf_op edf__argmax_op = { "ArgMax", edf__argmax_shape, edf__argmax_forward, NULL,
   "y x", "y@ = argmax_! # x~", "", 0, 0 };
 
-/* ---- The names of functions. */
-static const struct { const char *name; edf__unary *node; double (*number)(double); }
+/* ---- The names of functions: over indices, of two, and of one; the last is a Recurrence's,
+   which goes over the last index. A row has its node, or a number of edf__function_op. */
+typedef double edf__of_number(double x);
+static const struct { const char *name; edf__unary *node; int op; edf__of_number *number; }
 edf__functions[] = {
-  { "tanh", edf_tanh_at, tanh }, { "relu", edf_relu_at, NULL }, { "gelu", edf_gelu_at, NULL },
-  { "softplus", edf_softplus_at, NULL }, { "exp", edf_exp_at, exp }, { "ln", edf_log_at, log },
-  { "log", edf_log_at, log }, { "sqrt", edf_sqrt_at, sqrt }, { "abs", edf_abs_at, fabs },
-  { "sin", edf_sin_at, sin }, { "cos", edf_cos_at, cos }, { "floor", edf__floor_at, floor },
-  { "sigmoid", edf_sigmoid_at, NULL }, { "sig", edf_sigmoid_at, NULL },
-  { "\xCF\x83", edf_sigmoid_at, NULL }, { "stop", edf__stop_gradient_at, NULL },
-  { "softmax", edf_softmax_at, NULL },
-  { "sign", NULL, NULL }, { "min", NULL, NULL }, { "max", NULL, NULL },
-  { "dropout", NULL, NULL }
+  { "sum", NULL, 0, NULL }, { "mean", NULL, 0, NULL }, { "max", NULL, 0, NULL },
+  { "min", NULL, 0, NULL }, { "variance", NULL, 0, NULL }, { "argmax", NULL, 0, NULL },
+  { "argmin", NULL, 0, NULL }, { "softmax", NULL, 0, NULL }, { "logsoftmax", NULL, 0, NULL },
+  { "normalize", NULL, 0, NULL }, { "min", NULL, 0, NULL }, { "max", NULL, 0, NULL },
+  { "dropout", NULL, 0, NULL }, { "tanh", edf_tanh_at, 0, tanh },
+  { "relu", edf_relu_at, 0, NULL }, { "gelu", edf_gelu_at, 0, NULL },
+  { "softplus", edf_softplus_at, 0, NULL },
+  { "exp", edf_exp_at, 0, exp }, { "ln", edf_log_at, 0, log }, { "log", edf_log_at, 0, log },
+  { "sqrt", edf_sqrt_at, 0, sqrt }, { "sigmoid", edf_sigmoid_at, 0, NULL },
+  { "sig", edf_sigmoid_at, 0, NULL }, { "\xCF\x83", edf_sigmoid_at, 0, NULL },
+  { "abs", NULL, EDF__ABS, fabs }, { "sin", NULL, EDF__SIN, sin },
+  { "cos", NULL, EDF__COS, cos }, { "floor", NULL, EDF__FLOOR, floor },
+  { "sign", NULL, EDF__SIGN, NULL }, { "stop", NULL, EDF__STOP, NULL },
+  { "softmax", edf_softmax_at, 0, NULL }
 };
-enum { EDF__SOFTMAX_OF = 16, EDF__SIGN_OF, EDF__MIN_OF, EDF__MAX_OF, EDF__DROPOUT_OF,
-  EDF__N_FUNCTIONS };
-
-static const char *const edf__overs[] = { "sum", "mean", "max", "min", "variance", "argmax",
-  "argmin", "softmax", "logsoftmax", "normalize" };
 enum { EDF__SUM_OVER, EDF__MEAN_OVER, EDF__MAX_OVER, EDF__MIN_OVER, EDF__VARIANCE_OVER,
   EDF__ARGMAX_OVER, EDF__ARGMIN_OVER, EDF__SOFTMAX_OVER, EDF__LOG_SOFTMAX_OVER,
-  EDF__NORMALIZE_OVER, EDF__N_OVERS };
+  EDF__NORMALIZE_OVER, EDF__MIN_OF, EDF__MAX_OF, EDF__DROPOUT_OF,
+  EDF__N_FUNCTIONS = sizeof edf__functions / sizeof *edf__functions };
 
 /* Two names without their common begin and end: so long is the longer. */
 static size_t edf__apart(const char *a, const char *b) {
@@ -5204,17 +5168,13 @@ static size_t edf__apart(const char *a, const char *b) {
   while (n && m && edf__lower(a[n - 1]) == edf__lower(b[m - 1])) { n--; m--; longer--; }
   return longer;
 }
-static int edf__function_named(const char *name) {
-  int f = 0;
-  while (f < EDF__N_FUNCTIONS && strcmp(edf__functions[f].name, name)) f++;
-  return f < EDF__N_FUNCTIONS ? f : -1;
-}
-/* Of softmax_t the function, whose name ends at the underscore. */
-static int edf__over_named(const char *name) {
-  size_t n = strcspn(name, "_");
-  int f = 0;
-  while (f < EDF__N_OVERS && (strncmp(edf__overs[f], name, n) || edf__overs[f][n])) f++;
-  return name[n] && f < EDF__N_OVERS ? f : -1;
+/* Its row, or -1; over indices as in softmax_t, where it ends at the underscore. */
+static int edf__function_named(const char *name, int over) {
+  size_t n = over ? strcspn(name, "_") : strlen(name);
+  int f = over ? 0 : EDF__MIN_OF, end = !over ? EDF__N_FUNCTIONS : name[n] ? EDF__MIN_OF : 0;
+  for (; f < end; f++)
+    if (!strncmp(edf__functions[f].name, name, n) && !edf__functions[f].name[n]) return f;
+  return -1;
 }
 
 /* ---- Reading an expression. */
@@ -5241,9 +5201,9 @@ static edf__expr *edf__append_expr(edf__expr *list, edf__expr *x) {
 static edf__expr *edf__read_call(edf__statement *l, const char *name, int f) {
   edf__scan *s = &l->m.e.scan;
   edf__expr *x = edf__new_expr(EDF__A_CALL, name);
-  int n = 0, wanted = f >= EDF__MIN_OF ? 2 : 1;
+  int n = 0, wanted = f <= EDF__DROPOUT_OF ? 2 : 1;
   x->which = f;
-  if (f == EDF__SOFTMAX_OF && !l->slide->in)         /* a Recurrence's goes over the last     */
+  if (f == EDF__N_FUNCTIONS - 1 && !l->slide->in)
     edf__syntax(s, name, "softmax over which index? As in softmax_k s[b,k]");
   if (edf__accept(s, '(')) {
     do x->in = edf__append_expr(x->in, edf__read_sum(l)); while (edf__accept(s, ','));
@@ -5279,7 +5239,7 @@ static edf__expr *edf__read_value_place(edf__statement *l) {
   }
   if (edf__is_letter(edf__peek(s))) {
     const char *name = edf__identifier(s, "an index");
-    int f = edf__function_named(name);
+    int f = edf__function_named(name, 0);
     if (edf__accept(s, '[')) return edf__read_tensor(l, name);
     if (f >= 0 && edf__peek(s) == '(') return edf__read_call(l, name, f);
   }
@@ -5319,7 +5279,7 @@ static edf__expr *edf__read_tensor(edf__statement *l, const char *name) {
     e->ref[x->which].rank = ++d;
   } while (edf__accept(&e->scan, ','));
   edf__expect(&e->scan, ']', "']' or ','", edf__peek(&e->scan) == '.'
-              ? ": the factor of an index is a whole number" : edf__function_named(name) < 0
+              ? ": the factor of an index is a whole number" : edf__function_named(name, 0) < 0
               ? "" : ": the argument of a function stands in round brackets");
   if (edf__peek(&e->scan) == '[')
     edf__found(&e->scan, "a comma between indices, as in W[I,j]", "");
@@ -5401,7 +5361,7 @@ static unsigned edf__expr_has(const edf__statement *l, const edf__expr *x);
 static edf__expr *edf__read_over(edf__statement *l, const char *name, int f) {
   edf__scan *s = &l->m.e.scan;
   edf__expr *x = edf__new_expr(EDF__AN_OVER, name);
-  const char *index = name + strlen(edf__overs[f]) + 1;
+  const char *index = name + strcspn(name, "_") + 1;
   x->which = f;
   x->number = 1e-5;                      /* normalize's eps                                   */
   if (*index) x->over = 1u << edf__letter_of(&l->m.e, index);
@@ -5466,8 +5426,8 @@ static edf__expr *edf__read_atom(edf__statement *l) {
   }
   const char *name = edf__identifier(s, "a tensor, a function or a number");
   if (edf__accept(s, '[')) return edf__read_tensor(l, name);
-  if ((f = edf__over_named(name)) >= 0) return edf__read_over(l, name, f);
-  if ((f = edf__function_named(name)) >= 0) return edf__read_call(l, name, f);
+  if ((f = edf__function_named(name, 1)) >= 0) return edf__read_over(l, name, f);
+  if ((f = edf__function_named(name, 0)) >= 0) return edf__read_call(l, name, f);
   if (l->slide->in && edf__peek(s) == '(')
     edf__syntax(s, name, "%s is no function; a scalar stands behind the bracket", name);
   return edf__new_expr(EDF__A_NAME, name);
@@ -5676,12 +5636,10 @@ static int edf__index_for(const edf__equation *e, const char *name) {
 }
 
 static void edf__no_function(const edf__scan *s, const char *name) {
-  const char *best = edf__overs[0];
+  const char *best = edf__functions[0].name;
   for (int f = 0; f < EDF__N_FUNCTIONS; f++)
     if (edf__apart(edf__functions[f].name, name) < edf__apart(best, name))
       best = edf__functions[f].name;
-  for (int f = 0; f < EDF__N_OVERS; f++)
-    if (edf__apart(edf__overs[f], name) < edf__apart(best, name)) best = edf__overs[f];
   if (!strcmp(best, name)) edf__syntax(s, name, "%s goes over an index: %s_i", name, name);
   edf__syntax(s, name, "no function is called %s; the nearest is %s", name, best);
 }
@@ -5779,7 +5737,7 @@ static void edf__bind_expr(edf__statement *l, edf__expr *x, unsigned bound, unsi
   for (int i = 0; i < l->m.e.n_letter; i++)
     if (x->sort == EDF__AN_OVER && !edf__reduces(x) && (x->over & ~bound) >> i & 1)
       edf__syntax(&l->m.e.scan, x->at, "%s keeps %s, which is not on the left, and nothing "
-                  "goes over it", edf__overs[x->which], l->m.e.letter[i].name);
+                  "goes over it", edf__functions[x->which].name, l->m.e.letter[i].name);
   if (x->sort == EDF__AN_OVER) bound |= x->over;
   for (edf__expr *k = x->in; k && x->sort != EDF__A_GROUP; k = k->next)
     edf__bind_expr(l, k, bound, summed, l->slide->in ? 0 : function ? 2 : inner ? inner : 1);
@@ -5914,7 +5872,7 @@ static int edf__new_extent(const edf__statement *l, const edf__expr *x, int d) {
   ptrdiff_t n = 1 + r->place[d].constant;
   while (value && value->place != d) value = value->next;
   if (value && value->sort != EDF__A_GROUP) {
-    if (edf__function_named(r->name) >= 0)
+    if (edf__function_named(r->name, 0) >= 0)
       edf__syntax(&l->m.e.scan, r->name, "%s[...] is a tensor: the argument of a function "
                   "stands in round brackets", r->name);
     return edf__classes_of(l, value);
@@ -5950,13 +5908,14 @@ static void edf__check_case(const edf__statement *l, const edf__ref *r) {
 }
 static void edf__check_new(const edf__statement *l, const edf__ref *r) {
   edf__scan s = l->m.e.scan;
-  int f = edf__over_named(r->name), listed = !l->slide->parameters;
+  int f = edf__function_named(r->name, 1), listed = !l->slide->parameters;
   for (int i = 0; i < l->m.e.n_letter; i++)
     if (!strcmp(l->m.e.letter[i].name, r->name))
       edf__syntax(&s, r->name, "%s is an index here, and no tensor so far", r->name);
   if (f >= 0)
     edf__syntax(&s, r->name, "%s is no tensor so far; of the function %s over an index the "
-                "argument stands in round brackets, or behind a blank", r->name, edf__overs[f]);
+                "argument stands in round brackets, or behind a blank", r->name,
+                edf__functions[f].name);
   edf__check_case(l, r);
   for (s.at = l->slide->parameters; !listed;) {
     listed = !strcmp(edf__identifier(&s, "a parameter"), r->name);
@@ -6728,15 +6687,12 @@ static edf__value edf__call_value(edf__statement *l, edf__expr *x) {
     if (log.node) return log;
   }
   edf__value v = edf__argument(l, x->in);
-  if (x->which == EDF__SIGN_OF) {
-    edf_node *up = edf__counted(l, &edf__test_op, v.node, 4, 0);
-    edf_node *down = edf__counted(l, &edf__test_op, v.node, 1, 0);
-    v.node = edf_sub_at(at->file, at->line, up, down);
-  } else if (x->which == EDF__DROPOUT_OF) {
+  if (x->which == EDF__DROPOUT_OF) {
     if (!edf__constant(l, x->in->next, &rate) || !(rate >= 0 && rate < 1))
       edf__syntax(&l->m.e.scan, x->in->next->at, "the rate is a number, 0 or more and below 1");
     v.node = edf_dropout_at(at->file, at->line, v.node, rate);
-  } else v.node = f(at->file, at->line, v.node);
+  } else if (f) v.node = f(at->file, at->line, v.node);
+  else v.node = edf__function_at(edf__functions[x->which].op, at->file, at->line, v.node, 0, 0);
   return v;
 }
 
@@ -6786,7 +6742,8 @@ static edf__value edf__value_of(edf__statement *l, edf__expr *x) {
     case EDF__A_POWER: return edf__power_value(l, x);
     case EDF__A_TEST:
       v = edf__argument(l, x->in);
-      v.node = edf__counted(l, &edf__test_op, v.node, x->which, 0);
+      v.node = edf__function_at(EDF__TEST, l->slide->site.file, l->slide->site.line, v.node,
+                                (edf_real)x->which, 0);
       return v;
     default: break;
   }
