@@ -27,7 +27,7 @@
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
    First sitting:  lines 1 to 1718 (1718), to the end of >>nodes: no notation yet
-   Second sitting: lines 1719 to 3156 (1438): then you have read the framework
+   Second sitting: lines 1719 to 3136 (1418): then you have read the framework
    Part One, a whole framework
    >>example 30 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -40,8 +40,8 @@
      FASTEST BUILTIN REFERENCE loop nest contract_reference
    >>memory 300 Errors, memory and names          >>core 527 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>parser 458 Declarations and equations
-   >>einsum 668 Equations as nodes                >>products 232 Products, softmax, losses
+   >>contraction 51 A contraction's definition    >>parser 439 Declarations and equations
+   >>einsum 667 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 158 The seam of a device: rule RULE_NUMBERS route window device _table open_device
@@ -52,7 +52,7 @@
    >>over 677 Functions over named indices, and rows: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over dropout embed
      concat _list slice select reshape max_window
-   >>equations 2323 A whole slide is a program: equations find
+   >>equations 2290 A whole slide is a program: equations find
    >>layers 510 Layers, from normalisation to recurrences: layer_norm _package _params
      batch_norm _package _params grouped_conv_params conv _package _params transposed_conv
      max_pool avg_pool residual _package _params highway _package _params attention _package
