@@ -4327,38 +4327,6 @@ EDF__C_END
 #ifndef EDF__OVER_H
 #define EDF__OVER_H
 EDF__C_BEGIN
-/* A spec is the tensor with its indices, and a capital names what the function goes over, one
-   index or several, anywhere: "a[b,h,t,S]", "x[b,X,Y,c]". These keep the shape:
-     SoftmaxOver("a[b,h,t,S]", s)          sums to 1 over S
-     SoftmaxOver("a[b,h,t,S] | S<=t", s)   over the S up to t alone, else 0: the causal mask
-     LogSoftmaxOver("a[b,K,t]", s)
-     NormalizeOver("x[b,t,J]", x, eps)     (x - m)/sqrt(v + eps); m, v: mean and variance over J
-   These keep the indices that are not capitals:
-     SumOver("x[b,T,j]", x)                y[b,j] = sum_T x[b,T,j]
-     MeanOver("x[b,T,j]", x)               divided by how many there are
-     VarianceOver("x[b,T,j]", x)           the mean of (x - mean)^2; SampleVarianceOver divides
-                                           by one less, as the course does (NaN for one entry)
-     MaxOver("x[b,T,j]", x)                of equal ones the first alone gets the gradient
-   Instead of a spec, SumOver, MeanOver and MaxOver take an equation of the notation as well;
-   the sum is then a mean or a maximum, and what MaxOver reads outside is minus infinity:
-     MaxOver("y[b,i,c] = x[b,2*i+DI,c] | DI<2", x)
-   Gradients: Softmax's as above; NormalizeOver: x.grad += (y.grad - mean y.grad
-   - y mean(y y.grad)) / sqrt(v + eps); the others by the swap rule. Errors: a place that is not
-   one index, an index twice, no capital, another rank than the tensor's. */
-#define edf_softmax_over(spec, s)         edf_softmax_over_at(EDF__HERE, spec, s)
-#define edf_log_softmax_over(spec, s)     edf_log_softmax_over_at(EDF__HERE, spec, s)
-#define edf_normalize_over(spec, x, eps)  edf_normalize_over_at(EDF__HERE, spec, x, eps)
-#define edf_sum_over(spec, x)             edf_sum_over_at(EDF__HERE, spec, x)
-#define edf_mean_over(spec, x)            edf_mean_over_at(EDF__HERE, spec, x)
-#define edf_variance_over(spec, x)        edf_variance_over_at(EDF__HERE, spec, x)
-#define edf_sample_variance_over(spec, x) edf_sample_variance_over_at(EDF__HERE, spec, x)
-#define edf_max_over(spec, x)             edf_max_over_at(EDF__HERE, spec, x)
-edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
-                                edf_real eps);
-typedef edf_node *edf__over_unary(const char *file, int line, const char *spec, edf_node *x);
-edf__over_unary edf_softmax_over_at, edf_log_softmax_over_at, edf_sum_over_at,
-  edf_mean_over_at, edf_variance_over_at, edf_sample_variance_over_at, edf_max_over_at;
-
 /* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate); y = x where
    edf.training is 0.   dx += dy/(1-rate) where x was kept. (Srivastava et al. 2014.) The mask
    depends on edf.seed and edf.draws alone. Errors: a rate that is not in [0, 1). */
@@ -4371,26 +4339,9 @@ edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
 #define edf_embed(W, k) edf_embed_at(EDF__HERE, W, k)
 edf_node *edf_embed_at(const char *file, int line, edf_node *w, edf_node *k);
 
-/* Concat("h[b,t,J]", a, b, ...): one after the other along the capital, the slide's
-   h[t,2J] = a[t,J]; b[t,J]. An operand without that index counts as one entry, so
-   ConcatList("h[b,T,j]", n, list) makes one tensor of n steps in time.
-   Slice("x[b,t,J]", x, from, count): y[b,t,j] = x[b,t,j+from], j < count.
-   Select("x[b,T,j]", x, n): y[b,j] = x[b,n,j].
-   Reshape(x, "y[b,4,128]"): the same numbers in the same order; y is also the node's name. A
-   first index without a number takes what is left, for the batch.
-   Gradients go back where the numbers came from. Errors: operands that differ in another index
-   than the joined one, the batch joined or sliced, entries outside, sizes that differ. */
-#define edf_concat(...)                edf_concat_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
-#define edf_concat_list(spec, n, list) edf_concat_list_at(EDF__HERE, spec, n, list)
-#define edf_slice(spec, x, from, n)    edf_slice_at(EDF__HERE, spec, x, from, n)
-#define edf_select(spec, x, n)         edf_select_at(EDF__HERE, spec, x, n)
-#define edf_reshape(...)               edf_reshape_at(EDF__HERE, __VA_ARGS__)
-edf_node *edf_concat_at(const char *file, int line, const char *spec, ...);
-edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
-                             edf_node **list);
-edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
-                       int count);
-edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n);
+/* Reshape(x, "y[b,4,128]"): the same numbers in the same order; y is also the node's name. A
+   first index without a number takes what is left, for the batch. Errors: sizes that differ. */
+#define edf_reshape(...) edf_reshape_at(EDF__HERE, __VA_ARGS__)
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
     EDF__PRINTF(4, 5);
 
@@ -4435,105 +4386,6 @@ static edf_node *edf__called(edf_node *y, const char *more) {
 }
 static edf_node *edf__inner(edf_node *y) { return edf__called(y, ""); }
 
-/* ---- A tensor whose capitals name what a function goes over: "a[b,h,t,S]", "x[b,X,Y,c]",
-   "a[b,t,S] | S<=t". Its places in the order: those that stay, then those gone over. */
-typedef struct {
-  edf__equation e;
-  edf__ref ref;
-  int n_kept, n_over, causal, order[EDF_MAX_RANK];
-} edf__spec;
-
-/* | S<=t: the row S ends with entry t, so t has to be the last index that stays. */
-static void edf__read_causal(edf__spec *s) {
-  edf__scan *at = &s->e.scan;
-  const char *name = edf__identifier(at, "the index with a capital"), *place = at->at;
-  int over = edf__letter_of(&s->e, name);
-  edf__expect(at, '<', "'<=' and an index", "");
-  edf__expect(at, '=', "'<=' and an index", "");
-  name = edf__identifier(at, "an index");
-  int t = edf__letter_of(&s->e, name), k = 0;
-  if (s->n_over != 1 || over != s->order[s->n_kept])
-    edf__syntax(at, place, "a bound is for the one index with a capital, as in | S<=t");
-  while (k < s->n_kept && s->order[k] != t) k++;
-  if (k == s->n_kept) edf__syntax(at, name, "%s is not an index that stays", name);
-  for (; k + 1 < s->n_kept; k++) s->order[k] = s->order[k + 1];
-  s->order[k] = t;
-  s->causal = 1;
-}
-
-/* The spec of x, or of nodes that are joined, for NULL. */
-static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text,
-                           const edf_node *x, int may_be_causal) {
-  memset(s, 0, sizeof *s);
-  s->e.scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 1000,
-                        "\t\n\r");
-  if (strlen(text) > 200)
-    edf__syntax(&s->e.scan, s->e.scan.text, "the text is too long: at most 200 characters");
-  s->ref = *edf__parse_tensor(&s->e);
-  for (int d = 0; d < s->ref.rank; d++)
-    if (edf__alone(&s->e, &s->ref.place[d]) != d)
-      edf__syntax(&s->e.scan, s->ref.place[d].at, "expected an index alone, and each once");
-  for (int capital = 0; capital < 2; capital++)
-    for (int d = 0; d < s->ref.rank; d++) {
-      char c = s->e.letter[d].name[0];
-      if ((c >= 'A' && c <= 'Z') != capital) continue;
-      s->order[capital ? s->n_kept + s->n_over++ : s->n_kept++] = d;
-    }
-  if (!s->n_over)
-    edf__syntax(&s->e.scan, s->ref.name, "no index begins with a capital: a capital names what "
-                "%s goes over", at->op);
-  if (may_be_causal && edf__accept(&s->e.scan, '|')) edf__read_causal(s);
-  if (edf__peek(&s->e.scan))
-    edf__found(&s->e.scan, may_be_causal ? "'|' or the end" : "the end", "");
-  if (x) edf__check_rank(&s->e, &s->ref, x);
-}
-
-/* An equation from a spec. In a pattern @ stands for all indices, [b,t,S,j], and ! for them
-   with `place` in place of the capital, or behind it where that begins with a sign; ^ for those
-   that stay and then those gone over, [b,t,j,S]; & for those that stay, [b,t,j]. */
-static const char *edf__expand(const edf__spec *s, const char *pattern, const char *place) {
-  static edf__text to;
-  memset(&to, 0, sizeof to);
-  for (const char *c = pattern; *c; c++) {
-    int n = *c == '&' ? s->n_kept : strchr("@!^", *c) ? s->ref.rank : -1;
-    if (n < 0) edf__put(&to, "%c", *c);
-    for (int k = 0; k < n; k++) {
-      int d = strchr("^&", *c) ? s->order[k] : k, here = *c == '!' && d == s->order[s->n_kept];
-      const char *letter = here && edf__is_digit(place[0]) ? "" : s->e.letter[d].name;
-      edf__put(&to, "%s%s%s", k ? "," : "[", letter, here ? place : "");
-    }
-    if (n > 0) edf__put(&to, "]");
-  }
-  return to.at;
-}
-
-/* A row function over the indices that a spec names with capitals. Rows have to lie together:
-   where they do not, one equation moves the indices, and another moves them back. */
-static edf_node *edf__over_rows(const char *op, const char *file, int line, const edf_op *is,
-                                const char *text, edf_node *x, int may_be_causal,
-                                edf_real number) {
-  edf__site at = { op, file, line };
-  edf__spec s;
-  int moved = 0;
-  edf__check_named(&at, "x", x);
-  edf__read_spec(&s, &at, text, x, may_be_causal);
-  for (int d = 0; d < s.ref.rank; d++) moved |= s.order[d] != d;
-  if (moved) x = edf__inner(edf__line(&at, edf__expand(&s, "moved^ = x@", NULL), 1, x));
-  edf_node *y = edf__with_number(&at, is, 1, &x, number);
-  y->letters = edf__copy(&edf.computed, edf__expand(&s, "^", NULL));
-  y->row_dims = (char)s.n_over;
-  y->causal = (char)s.causal;
-  edf__add_compnode(y);
-  return moved ? edf__line(&at, edf__expand(&s, "y@ = x^", NULL), 1, y) : y;
-}
-
-edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
-  return edf__over_rows("SoftmaxOver", file, line, &edf__softmax_op, spec, s, 1, 0);
-}
-edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
-  return edf__over_rows("LogSoftmaxOver", file, line, &edf__log_softmax_op, spec, s, 0, 0);
-}
-
 /* ---- NormalizeOver   y = (x - m) r, r = 1/sqrt(v + eps): the row's mean and variance
                         x.grad += r (y.grad - mean y.grad - y mean(y y.grad))
    The second mean is there since every entry of the row moves v. The state is eps, then r of
@@ -4570,11 +4422,6 @@ static const edf_op edf__normalize_op = { "NormalizeOver", edf__softmax_shape,
   "y@ = (x@ - mean_~ x~) / sqrt(variance_~ x~ + #)",
   "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)",
   1, 0 };
-edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
-                                edf_real eps) {
-  return edf__over_rows("NormalizeOver", file, line, &edf__normalize_op, spec, x, 0, eps);
-}
-
 /* ---- MaxOver   y[b,i] = max_J x[b,2*i+J]     x.grad[b,2*i+J] += y.grad[b,i] at the winner
    An equation with a maximum in place of the sum, over the same nest; what is read outside is
    minus infinity. The summed loops are the window; winner[] keeps, for every entry of y, which
@@ -4678,40 +4525,6 @@ static void edf__contract_max(edf__contraction *t, edf_real *out, size_t size, i
   edf_max_window(&w, backward);
 }
 EDF__HOOKED(edf__contractor, edf__max, edf__contract_max)
-
-/* ---- SumOver, MeanOver, MaxOver: equations. `centred`: of squared deviations, a variance. */
-static edf_node *edf__over(const char *op, const char *file, int line,
-                           edf__reduction_kind kind, int centred, const char *text,
-                           edf_node *x) {
-  edf__site at = { op, file, line };
-  edf__spec s;
-  const char *equals = text ? strchr(text, '=') : NULL;
-  edf__check_named(&at, "x", x);
-  if (!centred && equals && !memchr(text, '|', (size_t)(equals - text)))
-    return edf__reduction(&at, kind, text, x);
-  edf__read_spec(&s, &at, text, x, 0);
-  if (!centred) return edf__reduction(&at, kind, edf__expand(&s, "y& = x@", NULL), x);
-  edf_node *m = edf__inner(edf__reduction(&at, EDF__MEAN, edf__expand(&s, "m& = x@", NULL), x));
-  edf_node *d = edf__inner(edf__line(&at, edf__expand(&s, "d@ = x@ - m&", NULL), 2, x, m));
-  return edf__reduction(&at, kind, edf__expand(&s, "v& = d@ d@", NULL), d);
-}
-
-edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf__over("SumOver", file, line, EDF__SUM, 0, spec, x);
-}
-edf_node *edf_mean_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf__over("MeanOver", file, line, EDF__MEAN, 0, spec, x);
-}
-edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf__over("MaxOver", file, line, EDF__MAX, 0, spec, x);
-}
-edf_node *edf_variance_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf__over("VarianceOver", file, line, EDF__MEAN, 1, spec, x);
-}
-edf_node *edf_sample_variance_over_at(const char *file, int line, const char *spec,
-                                      edf_node *x) {
-  return edf__over("SampleVarianceOver", file, line, EDF__SAMPLE, 1, spec, x);
-}
 
 /* ---- BatchNormalize   y[r,c] = q[c] (x[r,c] - m[c]), where r goes over every index but the
    last and q[c] = 1/sqrt(v[c] + eps); m and v are the column's mean and variance in training,
@@ -4907,60 +4720,6 @@ static edf_node *edf__joined(const edf__site *at, int rank, int axis, const char
   y->row_dims = (char)(rank - axis);
   y->letters = edf__copy(&edf.computed, letters);
   return edf__add_compnode(y);
-}
-
-edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
-                             edf_node **list) {
-  edf__site at = { "Concat", file, line };
-  edf__spec s;
-  edf__read_spec(&s, &at, spec, NULL, 0);
-  if (s.n_over != 1)
-    edf__syntax(&s.e.scan, s.ref.name, "expected one capital, the index that is joined");
-  return edf__joined(&at, s.ref.rank, s.order[s.n_kept], edf__expand(&s, "@", NULL), n, list);
-}
-
-edf_node *edf_concat_at(const char *file, int line, const char *spec, ...) {
-  int n;
-  va_list args;
-  va_start(args, spec);
-  edf_node **in = edf__operands(args, &n), *y = edf_concat_list_at(file, line, spec, n, in);
-  va_end(args);
-  edf__free(in);
-  return y;
-}
-
-/* ---- Slice, Select   equations: y[b,J] = x[b,J+from] | J<count, and y[b] = x[b,n] ---- */
-static edf_node *edf__part_of(const edf__site *at, const char *text, edf_node *x, int from,
-                              int count, int select) {
-  edf__spec s;
-  edf__check_named(at, "x", x);
-  edf__read_spec(&s, at, text, x, 0);
-  if (s.n_over != 1) edf__syntax(&s.e.scan, s.ref.name, "expected one capital");
-  int d = s.order[s.n_kept];
-  const char *place = s.ref.place[d].at;
-  if (x->batched >> d & 1)
-    edf__syntax(&s.e.scan, place, "this is the batch, whose extent changes");
-  if (from < 0 || count < 1 || from > x->dim[d] - count) {
-    edf__say_caret(&s.e.scan, place);
-    edf__say("asks for entr%s %d", count == 1 ? "y" : "ies", from);
-    if (count != 1) edf__say(" to %lld", (long long)from + count - 1);
-    edf__fail_with(x, " of a dimension with entries 0 to %d", x->dim[d] - 1);
-  }
-  if (select) return edf__line(at, edf__expand(&s, "y& = x!", edf__fmt("%d", from)), 1, x);
-  edf__text equation = { { 0 }, 0 };
-  edf__put(&equation, "%s | ", edf__expand(&s, "y@ = x!", from ? edf__fmt("+%d", from) : ""));
-  edf__put(&equation, "%s<%d", s.e.letter[d].name, count);
-  return edf__line(at, equation.at, 1, x);
-}
-
-edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
-                       int count) {
-  edf__site at = { "Slice", file, line };
-  return edf__part_of(&at, spec, x, from, count, 0);
-}
-edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n) {
-  edf__site at = { "Select", file, line };
-  return edf__part_of(&at, spec, x, n, 1, 1);
 }
 
 /* ---- Reshape   y = x: the same numbers in the same order     x.grad += y.grad
@@ -6324,7 +6083,8 @@ static edf_node *edf__end_equation(edf__making *to, const edf_op *is,
   edf__keep_letters(e);
   if (!to->l->slide->in || is != &edf__einsum_op) at.op = is->name;
   edf_node *y = edf__equation_of(is, &at, kind, e, e->n_operand, to->in);
-  return to->is_line ? y : edf__called(y, to->l->fixed && edf__is_recurrence(to->l) ? "_next" : "");
+  int step = to->l->fixed && edf__is_recurrence(to->l);
+  return to->is_line ? y : edf__called(y, step ? "_next" : "");
 }
 
 /* left = a, or a + b; or the greatest a, or its mean, over the indices that left lacks. */
@@ -6516,7 +6276,7 @@ static edf__value edf__tensor_value(edf__statement *l, edf__expr *x) {
 /* ---- Functions over indices. Rows lie behind the indices that stay, and right before them the
    `limit` of a bound s<=t, so that row t ends with entry t. */
 static edf__value edf__row_node(edf__statement *l, const edf_op *is, const char *name,
-                                const edf__expr *x, const edf__value *v, int limit,
+                                unsigned goes, const edf__value *v, int limit,
                                 double number) {
   edf__value from = edf__is_plain(l, v) ? *v : edf__new_value(l, NULL, edf__ref_has(&v->at));
   edf__value y = from;
@@ -6524,20 +6284,22 @@ static edf__value edf__row_node(edf__statement *l, const edf_op *is, const char 
   int n_over = 0;
   for (int order = y.at.rank = 0; order < 3; order++)
     for (int d = 0; d < from.at.rank; d++) {
-      int i = edf__alone(&l->m.e, &from.at.place[d]), over = (int)(x->over >> i & 1);
+      int i = edf__alone(&l->m.e, &from.at.place[d]), over = (int)(goes >> i & 1);
       if (order != (over ? 2 : i == limit)) continue;
       y.at.place[y.at.rank++] = from.at.place[d];
       n_over += over;
     }
   at.op = name;
-  if (!from.node || !edf__same_places(&from.at, &y.at))
+  if (!from.node || !edf__same_places(&from.at, &y.at)) {
+    y.at.name = "moved";
     from.node = edf__terms(l, EDF__SUM, &y.at, v, NULL);
+  }
   y.node = edf__with_number(&at, is, 1, &from.node, (edf_real)number);
   y.node->row_dims = (char)n_over;
   y.node->causal = (char)(limit >= 0);
   y.node->letters = edf__letters_at(l, &y.at);
   edf__add_compnode(y.node);
-  if (edf__reduces(x)) y.at.rank -= n_over;
+  y.at.rank = y.node->rank;
   return y;
 }
 
@@ -6552,17 +6314,21 @@ static edf__value edf__masked(edf__statement *l, const edf__expr *test, const ed
   return y;
 }
 
-/* The mean of (x - its mean)^2 */
-static edf__value edf__variance(edf__statement *l, const edf__value *v, unsigned left) {
-  edf__value m = edf__new_value(l, NULL, left), d = edf__new_value(l, NULL,
-                                                                   edf__ref_has(&v->at));
+/* The mean of (x - its mean)^2, or of a sample. */
+static edf__value edf__variance(edf__statement *l, const edf__value *v,
+                                edf__reduction_kind kind, unsigned left) {
+  edf__value y = edf__new_value(l, NULL, left), m = y;
+  edf__value d = edf__new_value(l, NULL, edf__ref_has(&v->at));
+  edf__making to;
+  m.at.name = "m";
   m.node = edf__terms(l, EDF__MEAN, &m.at, v, NULL);
   m.number = -1;
+  d.at.name = "d";
   d.node = edf__terms(l, EDF__SUM, &d.at, v, &m);
-  d.node = edf_square_at(l->slide->site.file, l->slide->site.line, d.node);
-  m.node = edf__terms(l, EDF__MEAN, &m.at, &d, NULL);
-  m.number = 1;
-  return m;
+  edf__begin_equation(&to, l, &y.at);
+  edf__add_term(&to, &d, &d, NULL);
+  y.node = edf__end_equation(&to, &edf__einsum_op, kind);
+  return y;
 }
 
 static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
@@ -6583,19 +6349,19 @@ static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
   if (mask && limit < 0) v = edf__masked(l, mask->test, &v);
   left = edf__ref_has(&v.at) & ~x->over;
   switch (kind) {
-    case EDF__VARIANCE_OVER: return edf__variance(l, &v, left);
+    case EDF__VARIANCE_OVER: return edf__variance(l, &v, EDF__MEAN, left);
     case EDF__ARGMAX_OVER: case EDF__ARGMIN_OVER:
-      return edf__row_node(l, &edf__argmax_op, "ArgMax", x, &v, -1,
+      return edf__row_node(l, &edf__argmax_op, "ArgMax", x->over, &v, -1,
                            kind == EDF__ARGMAX_OVER ? 1 : -1);
     case EDF__SOFTMAX_OVER:
-      y = edf__row_node(l, &edf__softmax_op, "SoftmaxOver", x, &v, limit, 0);
+      y = edf__row_node(l, &edf__softmax_op, "SoftmaxOver", x->over, &v, limit, 0);
       if (!mask || limit >= 0) return y;
       v = edf__value_of(l, mask->test);
       return edf__product_of(l, edf__ref_has(&y.at) | edf__ref_has(&v.at), &y, &v);
     case EDF__LOG_SOFTMAX_OVER:
-      return edf__row_node(l, &edf__log_softmax_op, "LogSoftmaxOver", x, &v, -1, 0);
+      return edf__row_node(l, &edf__log_softmax_op, "LogSoftmaxOver", x->over, &v, -1, 0);
     case EDF__NORMALIZE_OVER:
-      return edf__row_node(l, &edf__normalize_op, "NormalizeOver", x, &v, -1, x->number);
+      return edf__row_node(l, &edf__normalize_op, "NormalizeOver", x->over, &v, -1, x->number);
     default:
       if (!(v.number == 1)) v = edf__dense(l, v);
       y = edf__new_value(l, NULL, left);
@@ -6636,7 +6402,7 @@ static edf__value edf__log_sum(edf__statement *l, const edf__expr *p) {
   edf__value s = edf__dense(l, edf__value_of(l, p->in->in)), q;
   edf__value y = edf__new_value(l, NULL, edf__ref_has(&s.at) & ~p->over);
   if (!s.node || (p->over & ~edf__ref_has(&s.at))) return y;
-  q = edf__row_node(l, &edf__log_softmax_op, "LogSoftmaxOver", p, &s, -1, 0);
+  q = edf__row_node(l, &edf__log_softmax_op, "LogSoftmaxOver", p->over, &s, -1, 0);
   q.number = -1;
   for (int d = 0; d < s.at.rank; d++)
     for (int i = 0; i < l->m.e.n_letter; i++)
@@ -7294,6 +7060,56 @@ EDF__C_END
 #ifndef EDF__LAYERS_H
 #define EDF__LAYERS_H
 EDF__C_BEGIN
+/* A spec is the tensor with its indices, and a capital names what the function goes over, one
+   index or several, anywhere: "a[b,h,t,S]", "x[b,X,Y,c]". These keep the shape:
+     SoftmaxOver("a[b,h,t,S]", s)          sums to 1 over S
+     SoftmaxOver("a[b,h,t,S] | S<=t", s)   over the S up to t alone, else 0: the causal mask
+     LogSoftmaxOver("a[b,K,t]", s)
+     NormalizeOver("x[b,t,J]", x, eps)     (x - m)/sqrt(v + eps); m, v: mean and variance over J
+   These keep the indices that are not capitals:
+     SumOver("x[b,T,j]", x)                y[b,j] = sum_T x[b,T,j]
+     MeanOver("x[b,T,j]", x)               divided by how many there are
+     VarianceOver("x[b,T,j]", x)           the mean of (x - mean)^2; SampleVarianceOver divides
+                                           by one less, as the course does (NaN for one entry)
+     MaxOver("x[b,T,j]", x)                of equal ones the first alone gets the gradient
+   Instead of a spec, SumOver, MeanOver and MaxOver take an equation of the notation as well;
+   the sum is then a mean or a maximum, and what MaxOver reads outside is minus infinity:
+     MaxOver("y[b,i,c] = x[b,2*i+DI,c] | DI<2", x)
+   Gradients: Softmax's as above; NormalizeOver: x.grad += (y.grad - mean y.grad
+   - y mean(y y.grad)) / sqrt(v + eps); the others by the swap rule. Errors: a place that is not
+   one index, an index twice, no capital, another rank than the tensor's. */
+#define edf_softmax_over(spec, s)         edf_softmax_over_at(EDF__HERE, spec, s)
+#define edf_log_softmax_over(spec, s)     edf_log_softmax_over_at(EDF__HERE, spec, s)
+#define edf_normalize_over(spec, x, eps)  edf_normalize_over_at(EDF__HERE, spec, x, eps)
+#define edf_sum_over(spec, x)             edf_sum_over_at(EDF__HERE, spec, x)
+#define edf_mean_over(spec, x)            edf_mean_over_at(EDF__HERE, spec, x)
+#define edf_variance_over(spec, x)        edf_variance_over_at(EDF__HERE, spec, x)
+#define edf_sample_variance_over(spec, x) edf_sample_variance_over_at(EDF__HERE, spec, x)
+#define edf_max_over(spec, x)             edf_max_over_at(EDF__HERE, spec, x)
+edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
+                                edf_real eps);
+typedef edf_node *edf__over_unary(const char *file, int line, const char *spec, edf_node *x);
+edf__over_unary edf_softmax_over_at, edf_log_softmax_over_at, edf_sum_over_at,
+  edf_mean_over_at, edf_variance_over_at, edf_sample_variance_over_at, edf_max_over_at;
+
+/* Concat("h[b,t,J]", a, b, ...): one after the other along the capital, the slide's
+   h[t,2J] = a[t,J]; b[t,J]. An operand without that index counts as one entry, so
+   ConcatList("h[b,T,j]", n, list) makes one tensor of n steps in time.
+   Slice("x[b,t,J]", x, from, count): y[b,t,j] = x[b,t,j+from], j < count.
+   Select("x[b,T,j]", x, n): y[b,j] = x[b,n,j].
+   Gradients go back where the numbers came from. Errors: operands that differ in another index
+   than the joined one, the batch joined or sliced, entries outside. */
+#define edf_concat(...)                edf_concat_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
+#define edf_concat_list(spec, n, list) edf_concat_list_at(EDF__HERE, spec, n, list)
+#define edf_slice(spec, x, from, n)    edf_slice_at(EDF__HERE, spec, x, from, n)
+#define edf_select(spec, x, n)         edf_select_at(EDF__HERE, spec, x, n)
+edf_node *edf_concat_at(const char *file, int line, const char *spec, ...);
+edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
+                             edf_node **list);
+edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
+                       int count);
+edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n);
+
 /* LayerNorm: y[b,t,j] = A[j] n[b,t,j] + B[j] with n = NormalizeOver("x[b,t,J]", x, 1e-5), over
    the last index (Ba et al. 2016). A starts 1 and B 0; B is added, as in the course.
    BatchNorm: the same, where n is normalised over every index but the last: with the batch's
@@ -7420,6 +7236,158 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
+/* ---- Functions over the indices that a spec names with capitals, "a[b,t,S] | S<=t": lines of
+   a text, whose only tensor is the spec's. */
+typedef struct {
+  edf__slide all;
+  edf__statement l;
+  edf__value x;                          /* the tensor where it stands                        */
+  unsigned over;                         /* the capitals                                      */
+  int d;                                 /* the place of the last                             */
+} edf__spec;
+
+/* The spec of x, or of nodes that are joined, for NULL; EDF__ONE_CAPITAL: of one capital. */
+enum { EDF__ONE_CAPITAL = 1, EDF__CAUSAL };
+
+static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text, edf_node *x,
+                           int kind) {
+  edf__statement *l = &s->l;
+  edf__scan *scan = &l->m.e.scan;
+  memset(s, 0, sizeof *s);
+  *scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 200, "\t\n\r");
+  s->all.site = *at;
+  s->all.in = &s->x.node;
+  l->slide = &s->all;
+  const edf__ref r = *edf__parse_tensor(&l->m.e);
+  for (int d = 0; d < r.rank; d++) {
+    if (edf__alone(&l->m.e, &r.place[d]) != d)
+      edf__syntax(scan, r.place[d].at, "expected an index alone, and each once");
+    if (!edf__is_capital(l->m.e.letter[d].name)) continue;
+    s->over |= 1u << d;
+    s->d = d;
+  }
+  if (!s->over)
+    edf__syntax(scan, r.name, "no index begins with a capital: a capital names what %s goes "
+                "over", at->op);
+  if (kind == EDF__ONE_CAPITAL && s->over != 1u << s->d)
+    edf__syntax(scan, r.name, "expected one capital, the index of the %s", at->op);
+  int causal = kind == EDF__CAUSAL;
+  if (causal && edf__accept(scan, '|')) {
+    edf__peek(scan);
+    const char *bound = scan->at;
+    const edf__mask *m = l->mask;
+    edf__read_bound(l, 0);
+    if (!l->n_mask || m->test->which != 3 || s->over != 1u << m->index)
+      edf__syntax(scan, bound, "a bound is for the one index with a capital, as in | S<=t");
+    const char *limit = l->m.e.letter[m->limit].name;
+    if (m->limit >= r.rank) edf__syntax(scan, limit, "%s is not an index that stays", limit);
+  }
+  if (edf__peek(scan)) edf__found(scan, causal ? "'|' or the end" : "the end", "");
+  s->x.node = l->of[1] = x;
+  s->x.number = 1;
+  s->x.at = *edf__next_ref(&l->m.e) = r;
+  l->m.e.ref->name = at->op;             /* the left side                                     */
+  if (x) edf__solve_extents(l);
+}
+
+/* A function of rows, `is`, or for NULL a reduction of this kind, which may be an equation in
+   place of a spec; `centred`: of squared deviations. */
+static edf_node *edf__over(const char *op, const char *file, int line, const edf_op *is,
+                           edf__reduction_kind kind, int centred, const char *text,
+                           edf_node *x, double number) {
+  edf__site at = { op, file, line };
+  edf__spec s;
+  edf__value y;
+  const char *equals = text ? strchr(text, '=') : NULL;
+  edf__check_named(&at, "x", x);
+  if (!is && !centred && equals && !memchr(text, '|', (size_t)(equals - text)))
+    return edf__reduction(&at, kind, text, x);
+  edf__read_spec(&s, &at, text, x, is && is->is >> EDF_IS_SOFTMAX & 1 ? EDF__CAUSAL : 0);
+  edf__value left = edf__new_value(&s.l, NULL, edf__ref_has(&s.x.at) & ~(is ? 0 : s.over));
+  if (centred) return edf__variance(&s.l, &s.x, kind, edf__ref_has(&left.at)).node;
+  if (!is) return edf__terms(&s.l, kind, &left.at, &s.x, NULL);
+  int limit = s.l.n_mask ? s.l.mask->limit : -1;
+  y = edf__row_node(&s.l, is, op, s.over, &s.x, limit, number);
+  if (edf__same_places(&y.at, &left.at)) return y.node;
+  return edf__terms(&s.l, EDF__SUM, &left.at, &y, NULL);
+}
+edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
+  return edf__over("SoftmaxOver", file, line, &edf__softmax_op, EDF__SUM, 0, spec, s, 0);
+}
+edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
+  return edf__over("LogSoftmaxOver", file, line, &edf__log_softmax_op, EDF__SUM, 0, spec, s, 0);
+}
+edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
+                                edf_real eps) {
+  return edf__over("NormalizeOver", file, line, &edf__normalize_op, EDF__SUM, 0, spec, x,
+                   (double)eps);
+}
+edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x) {
+  return edf__over("SumOver", file, line, NULL, EDF__SUM, 0, spec, x, 0);
+}
+edf_node *edf_mean_over_at(const char *file, int line, const char *spec, edf_node *x) {
+  return edf__over("MeanOver", file, line, NULL, EDF__MEAN, 0, spec, x, 0);
+}
+edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node *x) {
+  return edf__over("MaxOver", file, line, NULL, EDF__MAX, 0, spec, x, 0);
+}
+edf_node *edf_variance_over_at(const char *file, int line, const char *spec, edf_node *x) {
+  return edf__over("VarianceOver", file, line, NULL, EDF__MEAN, 1, spec, x, 0);
+}
+edf_node *edf_sample_variance_over_at(const char *file, int line, const char *spec,
+                                      edf_node *x) {
+  return edf__over("SampleVarianceOver", file, line, NULL, EDF__SAMPLE, 1, spec, x, 0);
+}
+
+/* ---- Concat of a spec; Slice, y[b,J] = x[b,J+from] | J<count, and Select, y[b] = x[b,n]. */
+edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
+                             edf_node **list) {
+  edf__site at = { "Concat", file, line };
+  edf__spec s;
+  edf__read_spec(&s, &at, spec, NULL, EDF__ONE_CAPITAL);
+  return edf__joined(&at, s.x.at.rank, s.d, edf__letters_at(&s.l, &s.x.at), n, list);
+}
+edf_node *edf_concat_at(const char *file, int line, const char *spec, ...) {
+  int n;
+  va_list args;
+  va_start(args, spec);
+  edf_node **in = edf__operands(args, &n), *y = edf_concat_list_at(file, line, spec, n, in);
+  va_end(args);
+  edf__free(in);
+  return y;
+}
+
+static edf_node *edf__part_of(const edf__site *at, const char *text, edf_node *x, int from,
+                              int count, int select) {
+  edf__spec s;
+  edf__check_named(at, "x", x);
+  edf__read_spec(&s, at, text, x, EDF__ONE_CAPITAL);
+  const edf__scan *scan = &s.l.m.e.scan;
+  edf__place *place = &s.x.at.place[s.d];
+  if (x->batched >> s.d & 1)
+    edf__syntax(scan, place->at, "this is the batch, whose extent changes");
+  if (from < 0 || count < 1 || from > x->dim[s.d] - count) {
+    edf__say_caret(scan, place->at);
+    edf__say("asks for entr%s %d", count == 1 ? "y" : "ies", from);
+    if (count != 1) edf__say(" to %lld", (long long)from + count - 1);
+    edf__fail_with(x, " of a dimension with entries 0 to %d", x->dim[s.d] - 1);
+  }
+  edf__value y = edf__new_value(&s.l, NULL, edf__ref_has(&s.x.at) & ~(select ? s.over : 0));
+  place->constant = from;
+  if (select) place->factor[s.d] = 0;
+  else s.l.m.extent[s.d] = s.l.m.e.letter[s.d].bound = count;
+  return edf__terms(&s.l, EDF__SUM, &y.at, &s.x, NULL);
+}
+edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
+                       int count) {
+  edf__site at = { "Slice", file, line };
+  return edf__part_of(&at, spec, x, from, count, 0);
+}
+edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n) {
+  edf__site at = { "Select", file, line };
+  return edf__part_of(&at, spec, x, n, 1, 1);
+}
+
 /* ---- What is normalised gets a gain and a bias. ---- */
 static edf_node *edf__ones(const char *file, int line, const char *name, int n) {
   edf_node *p = edf_parameter_at(file, line, "%s%d[%d]", name, edf.n_packages, n);
@@ -7663,33 +7631,31 @@ edf_attention_package edf_attention_params_at(const char *file, int line, int n,
   return Phi;
 }
 
-#define EDF__ATTENTION(bound) \
-  "q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n" \
-  "k[b,t,h,d] = WK[I,h,d] x[b,t,I]\n" \
-  "v[b,t,h,d] = WV[I,h,d] x[b,t,I]\n" \
-  "a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]\n" \
-  "P[b,h,t,s] = softmax_s a[b,h,t,s]" bound "\n" \
-  "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]\n" \
-  "y[b,t,j] = WO[H,D,j] o[b,t,H,D]"
-
 static edf_node *edf__attention(const edf__site *at, edf_attention_package Phi, edf_node *x,
-                                const char *text) {
+                                const char *bound) {
+  const char *text = edf__fmt("q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n"
+                              "k[b,t,h,d] = WK[I,h,d] x[b,t,I]\n"
+                              "v[b,t,h,d] = WV[I,h,d] x[b,t,I]\n"
+                              "a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]\n"
+                              "P[b,h,t,s] = softmax_s a[b,h,t,s]%s\n"
+                              "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]\n"
+                              "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", bound);
   edf__check_named(at, "Phi.wq Phi.wk Phi.wv Phi.wo x", Phi.wq, Phi.wk, Phi.wv, Phi.wo, x);
   return edf__lines(at, text, 5, Phi.wq, x, Phi.wk, Phi.wv, Phi.wo);
 }
 edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x) {
   edf__site at = { "Attention", file, line };
-  return edf__attention(&at, Phi, x, EDF__ATTENTION(""));
+  return edf__attention(&at, Phi, x, "");
 }
 edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
                                   edf_node *x) {
   edf__site at = { "CausalAttention", file, line };
-  return edf__attention(&at, Phi, x, EDF__ATTENTION(" | s<=t"));
+  return edf__attention(&at, Phi, x, " | s<=t");
 }
 
 /* ---- Recurrent cells: texts of all times. What the input gives to the gates does not depend
-   on h; so it is one equation, z. h' and C' are the new state, h and C that of t-1, in all times
-   one tensor; a single step is the same without t. */
+   on h; so it is one equation, z. h' and C' are the new state, h and C that of t-1, in a text of
+   all times one tensor; a single step is the same without t. */
 struct edf_cell { const char *name; int gates; const char *text; };
 
 #define EDF__GATES "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"

@@ -244,22 +244,18 @@ static const bad_program programs[] = {
   { max_of_null,
     "hw1.c:2: MaxOver: x is NULL" },
   { long_spec,
-    "hw1.c:2: SoftmaxOver: a[b,t,SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS"
-    "SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS"
-    "SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS]\n"
-    "                      ^\n"
-    "  the text is too long: at most 200 characters" },
+    "hw1.c:2: SoftmaxOver: the equation is too long: 203 characters, at most 200" },
   { scalar_scores,
     "hw1.c:3: SoftmaxLogLoss: the first operand needs an index of classes\n"
     "  Parameter \"s\" scalar                          declared at hw1.c:1\n"
     "  Input \"y\" [1]                                 declared at hw1.c:2" },
   { until_less,
     "hw1.c:2: SoftmaxOver: a[b,t,S] | S<t\n"
-    "                                   ^\n"
-    "  expected '<=' and an index, found 't'" },
+    "                                 ^\n"
+    "  a bound is for the one index with a capital, as in | S<=t" },
   { until_small,
     "hw1.c:2: SoftmaxOver: a[b,t,S] | t<=S\n"
-    "                                  ^\n"
+    "                                 ^\n"
     "  a bound is for the one index with a capital, as in | S<=t" },
   { until_unknown,
     "hw1.c:2: SoftmaxOver: a[b,t,S] | S<=u\n"
@@ -267,7 +263,7 @@ static const bad_program programs[] = {
     "  u is not an index that stays" },
   { until_two,
     "hw1.c:2: SoftmaxOver: a[b,T,S] | S<=b\n"
-    "                                  ^\n"
+    "                                 ^\n"
     "  a bound is for the one index with a capital, as in | S<=t" },
   { until_elsewhere,
     "hw1.c:2: LogSoftmaxOver: a[b,t,S] | S<=t\n"
@@ -345,7 +341,7 @@ static const bad_program programs[] = {
   { concat_two,
     "hw1.c:2: Concat: y[B,J]\n"
     "                 ^\n"
-    "  expected one capital, the index that is joined" },
+    "  expected one capital, the index of the Concat" },
   { concat_batch,
     "hw1.c:2: Concat: the batch cannot be joined\n"
     "  Input \"x\" [b, 3]                              declared at hw1.c:1" },
@@ -374,7 +370,7 @@ static const bad_program programs[] = {
   { slice_two,
     "hw1.c:2: Slice: x[b,T,J]\n"
     "                ^\n"
-    "  expected one capital" },
+    "  expected one capital, the index of the Slice" },
   { select_outside,
     "hw1.c:2: Select: x[b,T,j]\n"
     "                     ^\n"
