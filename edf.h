@@ -49,15 +49,15 @@
    >>nest 690 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 338 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
-   >>over 677 Functions over named indices, and rows: softmax_over log_softmax_over
-     normalize_over sum_over mean_over variance_over sample_variance_over max_over dropout embed
-     concat _list slice select reshape max_window
-   >>equations 2290 A whole slide is a program: equations find
-   >>layers 510 Layers, from normalisation to recurrences: layer_norm _package _params
-     batch_norm _package _params grouped_conv_params conv _package _params transposed_conv
-     max_pool avg_pool residual _package _params highway _package _params attention _package
-     _params causal_attention cell recurrent_package recurrent_state rnn _cell _params ugrnn
-     _cell _params gru _cell _params lstm _cell _params unroll recurrence
+   >>over 436 Functions over named indices, and rows: dropout embed reshape max_window
+   >>equations 2297 A whole slide is a program: equations find
+   >>layers 710 Layers, from normalisation to recurrences: softmax_over log_softmax_over
+     normalize_over sum_over mean_over variance_over sample_variance_over max_over concat _list
+     slice select layer_norm _package _params batch_norm _package _params grouped_conv_params
+     conv _package _params transposed_conv max_pool avg_pool residual _package _params highway
+     _package _params attention _package _params causal_attention cell recurrent_package
+     recurrent_state rnn _cell _params ugrnn _cell _params gru _cell _params lstm _cell _params
+     unroll recurrence
    >>optim 273 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
      _each l2 l1 update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
