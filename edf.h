@@ -50,8 +50,8 @@
    >>more 338 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 436 Functions over named indices, and rows: dropout embed reshape max_window
-   >>equations 2297 A whole slide is a program: equations find
-   >>layers 710 Layers, from normalisation to recurrences: softmax_over log_softmax_over
+   >>equations 2299 A whole slide is a program: equations find
+   >>layers 708 Layers, from normalisation to recurrences: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over concat _list
      slice select layer_norm _package _params batch_norm _package _params grouped_conv_params
      conv _package _params transposed_conv max_pool avg_pool residual _package _params highway
@@ -6076,12 +6076,13 @@ static edf_node *edf__end_equation(edf__making *to, const edf_op *is,
   edf__site at = to->l->slide->site;
   if (!e->n_term) return NULL;
   edf__value v = { to->in[0], e->term->number, e->ref[1] };
-  if (kind == EDF__SUM && is == &edf__einsum_op && e->n_ref == 2 && edf__is_plain(to->l, &v)
+  int plain = is->is >> EDF_IS_EQUATION & 1;           /* no lookup                           */
+  if (kind == EDF__SUM && plain && e->n_ref == 2 && edf__is_plain(to->l, &v)
       && (to->any || (v.node->kind == EDF_COMPNODE && v.node->position >= to->n_before))
       && edf__same_places(&v.at, e->ref)) return v.node;
   edf__add_bounds(to);
   edf__keep_letters(e);
-  if (!to->l->slide->in || is != &edf__einsum_op) at.op = is->name;
+  if (!to->l->slide->in || !plain) at.op = is->name;
   edf_node *y = edf__equation_of(is, &at, kind, e, e->n_operand, to->in);
   int step = to->l->fixed && edf__is_recurrence(to->l);
   return to->is_line ? y : edf__called(y, step ? "_next" : "");
@@ -6361,7 +6362,8 @@ static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
     case EDF__LOG_SOFTMAX_OVER:
       return edf__row_node(l, &edf__log_softmax_op, "LogSoftmaxOver", x->over, &v, -1, 0);
     case EDF__NORMALIZE_OVER:
-      return edf__row_node(l, &edf__normalize_op, "NormalizeOver", x->over, &v, -1, x->number);
+      return edf__row_node(l, &edf__normalize_op, edf__normalize_op.name, x->over,
+                           &v, -1, x->number);
     default:
       if (!(v.number == 1)) v = edf__dense(l, v);
       y = edf__new_value(l, NULL, left);
@@ -7279,8 +7281,6 @@ static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text, 
     edf__read_bound(l, 0);
     if (!l->n_mask || m->test->which != 3 || s->over != 1u << m->index)
       edf__syntax(scan, bound, "a bound is for the one index with a capital, as in | S<=t");
-    const char *limit = l->m.e.letter[m->limit].name;
-    if (m->limit >= r.rank) edf__syntax(scan, limit, "%s is not an index that stays", limit);
   }
   if (edf__peek(scan)) edf__found(scan, causal ? "'|' or the end" : "the end", "");
   s->x.node = l->of[1] = x;
@@ -7319,8 +7319,8 @@ edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, 
 }
 edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
                                 edf_real eps) {
-  return edf__over("NormalizeOver", file, line, &edf__normalize_op, EDF__SUM, 0, spec, x,
-                   (double)eps);
+  const edf_op *is = &edf__normalize_op;
+  return edf__over(is->name, file, line, is, EDF__SUM, 0, spec, x, (double)eps);
 }
 edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x) {
   return edf__over("SumOver", file, line, NULL, EDF__SUM, 0, spec, x, 0);
@@ -7342,7 +7342,7 @@ edf_node *edf_sample_variance_over_at(const char *file, int line, const char *sp
 /* ---- Concat of a spec; Slice, y[b,J] = x[b,J+from] | J<count, and Select, y[b] = x[b,n]. */
 edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
                              edf_node **list) {
-  edf__site at = { "Concat", file, line };
+  edf__site at = { edf__concat_op.name, file, line };
   edf__spec s;
   edf__read_spec(&s, &at, spec, NULL, EDF__ONE_CAPITAL);
   return edf__joined(&at, s.x.at.rank, s.d, edf__letters_at(&s.l, &s.x.at), n, list);
@@ -7436,7 +7436,7 @@ edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package P
 
 edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
                             edf_node *x) {
-  edf__site at = { "BatchNorm", file, line };
+  edf__site at = { edf__batch_norm_op.name, file, line };
   edf_node *in[3] = { x, Phi.mean, Phi.variance };
   edf__check_named(&at, "Phi.gain Phi.bias Phi.mean Phi.variance x", Phi.gain, Phi.bias,
                    Phi.mean, Phi.variance, x);
@@ -7654,8 +7654,8 @@ edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_pack
 }
 
 /* ---- Recurrent cells: texts of all times. What the input gives to the gates does not depend
-   on h; so it is one equation, z. h' and C' are the new state, h and C that of t-1, in a text of
-   all times one tensor; a single step is the same without t. */
+   on h; so it is one equation, z. h' and C' are the new state, h and C that of t-1: one tensor
+   over all times. A single step is the same without t. */
 struct edf_cell { const char *name; int gates; const char *text; };
 
 #define EDF__GATES "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"

@@ -174,7 +174,7 @@ if [ $bad = 0 ]; then
   mistake index-new-macro 'not in the index: more edf_new' \
     's/^#define edf_gelu(x)/#define edf_new\n&/'
   mistake index-misplaced 'not declared: over edf_clip' \
-    's/^\( .*\) clip /\1 /; s/>>over .*: softmax_over/& clip/'
+    's/^\( .*\) clip /\1 /; s/>>over .*: dropout/& clip/'
   [ -z "$lab" ] || mistake index-missing-in-lab 'not in the index: lab edf_contact_sheet' \
     's/ contact_sheet$//'
   mistake index-sitting '^<.*First .*lines 1 to' 's/^   First sitting: *lines 1 to /&1/'

@@ -260,7 +260,7 @@ static const bad_program programs[] = {
   { until_unknown,
     "hw1.c:2: SoftmaxOver: a[b,t,S] | S<=u\n"
     "                                    ^\n"
-    "  u is not an index that stays" },
+    "  u is no index of this line" },
   { until_two,
     "hw1.c:2: SoftmaxOver: a[b,T,S] | S<=b\n"
     "                                 ^\n"
@@ -507,7 +507,7 @@ static const bad_program programs[] = {
   { not_closed,
     "hw1.c:3: Recurrence: h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K]\n"
     "                                                                        ^\n"
-    "  expected ')', found the end" },
+    "  expected ')' or ',', found the end" },
   { recurrent_shapes,
     "hw1.c:3: Recurrence: h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + U[j,K] x[b,K,t])\n"
     "  K is 4 in x = Input \"x\" [b, 4, 5]             declared at hw1.c:2\n"
