@@ -4841,6 +4841,7 @@ typedef struct {                         /* a line                              
   edf_node *y;                           /* what it computed                                  */
   int from, to;                          /* the lines that run step by step with it           */
   int entry;                             /* it gives entries of another line's tensor         */
+  int offset[EDF_MAX_RANK];              /* the -1 of x[t-1], where it is read so             */
   int n_loop, loop[EDF__LOOPS], axis[EDF__LOOPS];      /* what it runs over: index, place     */
   int back[EDF__LOOPS], shift[EDF__LOOPS];      /* the last comes first; the 1 of x[t+1] =    */
   unsigned fixed;                        /* indices that are numbers now                      */
@@ -5288,14 +5289,15 @@ static void edf__read_statement(edf__slide *all, edf__scan *s) {
 }
 
 /* A recurrence's steps are joined when somebody asks for all times. */
-static edf_node *edf__all_times_of(edf_node *x);
+static edf_node *edf__all_times(edf__statement *l);
 
 static edf_node *edf__newest(const char *name) {
   int i = edf__n_nodes() - 1;
   while (i >= 0 && strcmp(edf__nth(i)->name, name)) i--;
-  edf_node *x = i < 0 ? NULL : edf__nth(i), *all = x && x->all ? edf__all_times_of(x) : x;
-  if (all != x && !edf.eager && !edf__is_stale(x)) edf__run_new(all);
-  return all;
+  edf_node *x = i < 0 ? NULL : edf__nth(i), *y = x;
+  if (x && x->all) y = edf__all_times((edf__statement *)x->all);
+  if (y != x && !edf.eager && !edf__is_stale(x)) edf__run_new(y);
+  return y;
 }
 
 /* A composition's operands are the names that are no line's, in the order in which they first
@@ -5984,7 +5986,8 @@ static void edf__add_masks(edf__making *to, const edf__expr *p, double *number) 
   const edf__expr *f = p->sort == EDF__A_PRODUCT ? edf__only(p) : NULL;
   for (edf__mask *m = to->l->mask; m < to->l->mask + to->l->n_mask; m++) {
     unsigned pair = 1u << m->index | 1u << m->limit;
-    if (f && f->sort == EDF__AN_OVER && f->over & pair) continue;
+    int causal = f && f->sort == EDF__AN_OVER && m->test->which == 3;
+    if (causal && f->over == 1u << m->index) continue;
     if (!(sums & pair) && (left & pair) != pair) continue;
     edf__value v = edf__value_of(to->l, m->test);
     edf__add_factor(to, &v, number);
@@ -6097,20 +6100,15 @@ static edf_node *edf__terms(edf__statement *l, edf__reduction_kind kind, const e
   if (b) edf__add_term(&to, b, NULL, NULL);
   return edf__end_equation(&to, &edf__einsum_op, kind);
 }
-/* y[has] = a, or a b */
-static edf__value edf__product_of(edf__statement *l, unsigned has, const edf__value *a,
-                                  const edf__value *b) {
+/* As a tensor of its own, with these indices. */
+static edf__value edf__with_indices(edf__statement *l, const edf__value *v, unsigned has) {
   edf__value y = edf__new_value(l, NULL, has);
-  edf__making to;
-  edf__begin_equation(&to, l, &y.at);
-  edf__add_term(&to, a, b, NULL);
-  y.node = edf__end_equation(&to, &edf__einsum_op, EDF__SUM);
+  y.node = edf__terms(l, EDF__SUM, &y.at, v, NULL);
   return y;
 }
-/* As a tensor of its own. */
 static edf__value edf__dense(edf__statement *l, edf__value v) {
   if (!v.node || edf__is_plain(l, &v)) return v;
-  return edf__product_of(l, edf__ref_has(&v.at), &v, NULL);
+  return edf__with_indices(l, &v, edf__ref_has(&v.at));
 }
 
 /* ---- Sums of products. a + b + h[t-1] is (a + b) + h[t-1] in a recurrence over t: the first
@@ -6346,7 +6344,7 @@ static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
   unsigned has = edf__ref_has(&v.at), want = has | x->over, left;
   if (mask && softmax && mask->test->which == 3 && x->over == 1u << mask->index)
     want |= 1u << (limit = mask->limit);
-  if (has != want) v = edf__product_of(l, want, &v, NULL);
+  if (has != want) v = edf__with_indices(l, &v, want);
   if (mask && limit < 0) v = edf__masked(l, mask->test, &v);
   left = edf__ref_has(&v.at) & ~x->over;
   switch (kind) {
@@ -6355,10 +6353,7 @@ static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
       return edf__row_node(l, &edf__argmax_op, "ArgMax", x->over, &v, -1,
                            kind == EDF__ARGMAX_OVER ? 1 : -1);
     case EDF__SOFTMAX_OVER:
-      y = edf__row_node(l, &edf__softmax_op, "SoftmaxOver", x->over, &v, limit, 0);
-      if (!mask || limit >= 0) return y;
-      v = edf__value_of(l, mask->test);
-      return edf__product_of(l, edf__ref_has(&y.at) | edf__ref_has(&v.at), &y, &v);
+      return edf__row_node(l, &edf__softmax_op, "SoftmaxOver", x->over, &v, limit, 0);
     case EDF__LOG_SOFTMAX_OVER:
       return edf__row_node(l, &edf__log_softmax_op, "LogSoftmaxOver", x->over, &v, -1, 0);
     case EDF__NORMALIZE_OVER:
@@ -6432,12 +6427,12 @@ static edf__value edf__argument(edf__statement *l, edf__expr *x) {
 }
 /* With these indices, or the last of them: the rest repeats. */
 static edf__value edf__wide_value(edf__statement *l, edf__expr *x, unsigned has) {
-  edf__value v = edf__argument(l, x), all = edf__new_value(l, v.node, has);
-  edf__ref tail = all.at;
-  tail.rank = v.at.rank;
-  memmove(tail.place, tail.place + all.at.rank - v.at.rank, sizeof tail.place
-          - (size_t)(all.at.rank - v.at.rank) * sizeof *tail.place);
-  return edf__same_places(&tail, &v.at) ? v : edf__product_of(l, has, &v, NULL);
+  edf__value v = edf__argument(l, x), all = edf__new_value(l, NULL, has);
+  const edf__place *tail = all.at.place + all.at.rank - v.at.rank;
+  for (int d = 0; d < v.at.rank; d++)
+    if (memcmp(v.at.place[d].factor, tail[d].factor, sizeof tail->factor))
+      return edf__with_indices(l, &v, has);
+  return v;
 }
 
 static edf__value edf__call_value(edf__statement *l, edf__expr *x) {
@@ -6580,58 +6575,13 @@ static edf_node *edf__whole_line(edf__statement *l) {
   return y;
 }
 
-/* ---- Recurrences: which lines run step by step, and over what. Line n, and those from the
-   first that reads it, are a group, with the groups that they overlap. */
-static int edf__reads_line(const edf__statement *l, int f, const edf__statement *by) {
-  return !l->entry && !by->entry && edf__line_of(l->slide, l->m.e.ref[f].name) == by;
-}
-static void edf__make_group(edf__slide *all, int from, int to) {
-  for (int k = from; k < to; k++) {
-    const edf__statement *l = &all->line[k];
-    if (l->to && l->from < from) from = l->from;
-    if (l->to > to) to = l->to;
-  }
-  for (int k = from; k < to; k++) {
-    all->line[k].from = from;
-    all->line[k].to = to;
-  }
-}
-static void edf__find_groups(edf__slide *all) {
-  for (int n = 0; n < all->n; n++)
-    for (int k = 0; k <= n; k++)
-      for (int f = 1; f < all->line[k].m.e.n_ref; f++)
-        if (edf__reads_line(&all->line[k], f, &all->line[n])) edf__make_group(all, k, n + 1);
-}
-
-/* The index of a place that is t, t-1 or t+1; else -1. */
+/* ---- Recurrences: which lines run step by step, and over what. The index of a place that is
+   t, t-1 or t+1; else -1. */
 static int edf__time_index(const edf__statement *l, const edf__place *place) {
   edf__place p = *place;
   p.constant = 0;
   return edf__alone(&l->m.e, &p);
 }
-
-/* Index `name` runs step by step in all lines of the group. */
-static void edf__add_loop(edf__slide *all, const edf__statement *by, const char *name,
-                          int back) {
-  for (edf__statement *l = all->line + by->from; l < all->line + by->to; l++) {
-    const edf__ref *left = l->m.e.ref;
-    int d = 0, known = 0, i = edf__index_for(&l->m.e, name), n = l->n_loop;
-    if (l->entry) continue;
-    while (d < left->rank && (i < 0 || edf__time_index(l, &left->place[d]) != i)) d++;
-    if (d == left->rank)
-      edf__syntax(&l->m.e.scan, left->name, "this line is in a recurrence over %s: expected "
-                  "that index on the left", name);
-    for (int k = 0; k < n; k++) known |= l->loop[k] == i;
-    if (known) continue;
-    if (n == EDF__LOOPS)
-      edf__syntax(&l->m.e.scan, left->name, "a recurrence runs over at most two indices");
-    l->axis[n] = d;
-    l->back[n] = back;
-    l->shift[n] = left->place[d].constant > 0 ? left->place[d].constant : 0;
-    l->loop[l->n_loop++] = i;
-  }
-}
-
 /* The offset of a place against that of the line that it reads; 0: none. */
 static int edf__offset_of(const edf__statement *l, const edf__place *p,
                           const edf__statement *by, const edf__place *left) {
@@ -6640,41 +6590,77 @@ static int edf__offset_of(const edf__statement *l, const edf__place *p,
   return p->constant - left->constant;
 }
 
-/* The first index that is offset in all reads of a line; without one, all that are in some. */
-static void edf__find_loops(edf__slide *all, edf__statement *by) {
+/* Line `by`, and those from the first that reads it, are a group, with those that overlap. */
+static void edf__make_group(edf__slide *all, edf__statement *from, edf__statement *by) {
+  int begin = (int)(from - all->line), end = (int)(by - all->line) + 1;
+  for (int k = begin; k < end; k++) {
+    const edf__statement *l = &all->line[k];
+    if (l->to && l->from < begin) begin = l->from;
+    if (l->to > end) end = l->to;
+  }
+  for (int k = begin; k < end; k++) {
+    all->line[k].from = begin;
+    all->line[k].to = end;
+  }
+}
+
+/* It runs over the first index that is offset in all reads; without one, over all that are in
+   some. */
+static void edf__find_reads(edf__slide *all, edf__statement *by) {
   const edf__ref *left = by->m.e.ref;
-  int offset[EDF_MAX_RANK] = { 0 }, n[EDF_MAX_RANK] = { 0 }, reads = 0, in_all = 0;
+  int n[EDF_MAX_RANK] = { 0 }, reads = 0, in_all = 0;
   const char *turns[EDF_MAX_RANK] = { NULL };
-  for (edf__statement *l = all->line + by->from; l <= by; l++)
+  for (edf__statement *l = all->line; l <= by; l++)
     for (int f = 1; f < l->m.e.n_ref; f++) {
       const edf__ref *r = &l->m.e.ref[f];
       int offsets = 0;
-      if (!edf__reads_line(l, f, by)) continue;
+      if (l->entry || by->entry || edf__line_of(all, r->name) != by) continue;
+      edf__make_group(all, l, by);
       if (r->rank != left->rank)
         edf__syntax(&l->m.e.scan, r->name, "expected %d indices, as on its left", left->rank);
       for (int d = 0; d < r->rank; d++) {
         int o = edf__offset_of(l, &r->place[d], by, &left->place[d]);
-        if (!o) continue;
-        if (o * offset[d] < 0) turns[d] = r->place[d].at;
-        offset[d] = o;
-        n[d]++;
-        offsets++;
+        if (o * by->offset[d] < 0) turns[d] = r->place[d].at;
+        if (o) by->offset[d] = o;
+        n[d] += o != 0;
+        offsets += o != 0;
       }
       if (!offsets)
         edf__syntax(&l->m.e.scan, r->name, l < by ? "%s is computed below: write its line "
-                    "above, or read an earlier time of it" : "%s is read on its own line at no other time: expected one, "
-                    "as in h[b,t-1,j]", left->name);
+                    "above, or read an earlier time of it" : "%s is read on its own line at no "
+                    "other time: expected one, as in h[b,t-1,j]", left->name);
       reads++;
     }
   for (int d = 0; d < left->rank; d++) in_all |= reads && n[d] == reads;
-  for (int d = 0, done = 0; d < left->rank && !done; d++) {
-    if (!n[d] || (in_all && n[d] < reads)) continue;
-    if (turns[d])
+  for (int d = 0, done = 0; d < left->rank; d++) {
+    if (done || (in_all && n[d] < reads)) by->offset[d] = 0;
+    if (turns[d] && by->offset[d])
       edf__syntax(&by->m.e.scan, turns[d], "%s is read before and after its own time: "
                   "expected one of both", left->name);
-    edf__add_loop(all, by, by->m.e.letter[edf__time_index(by, &left->place[d])].name,
-                  offset[d] > 0);
-    done = in_all;
+    done |= in_all && by->offset[d];
+  }
+}
+
+/* Index d of line `by` runs step by step in all lines of the group. */
+static void edf__add_loop(edf__slide *all, const edf__statement *by, int axis) {
+  int i = edf__time_index(by, &by->m.e.ref->place[axis]), n = by->n_loop;
+  const char *name = by->m.e.letter[i].name;
+  for (int k = 0; k < n; k++) if (by->axis[k] == axis) return;
+  for (edf__statement *l = all->line + by->from; l < all->line + by->to; l++) {
+    const edf__ref *left = l->m.e.ref;
+    int d = 0;
+    if (l->entry) continue;
+    i = edf__index_for(&l->m.e, name);
+    while (d < left->rank && (i < 0 || edf__time_index(l, &left->place[d]) != i)) d++;
+    if (d == left->rank)
+      edf__syntax(&l->m.e.scan, left->name, "this line is in a recurrence over %s: expected "
+                  "that index on the left", name);
+    if (n == EDF__LOOPS)
+      edf__syntax(&l->m.e.scan, left->name, "a recurrence runs over at most two indices");
+    l->axis[n] = d;
+    l->back[n] = by->offset[axis] > 0;
+    l->shift[n] = left->place[d].constant > 0 ? left->place[d].constant : 0;
+    l->loop[l->n_loop++] = i;
   }
 }
 
@@ -6867,10 +6853,6 @@ static void edf__run_steps(edf__statement *from, edf__statement *to) {
     }
 }
 
-static edf_node *edf__all_times_of(edf_node *x) {
-  return edf__all_times((edf__statement *)x->all);
-}
-
 static void edf__recur(edf__slide *all, edf__statement *from, edf__statement *to) {
   edf__statement *l, *end = all->line + all->n;
   for (l = all->line; l < end; l++) if (l->entry) edf__prepare(all, l, l + 1);
@@ -6955,11 +6937,11 @@ static void edf__begin_whole(void) {
 static edf_node *edf__run_slide(edf__slide *all) {
   edf__mark_entries(all);
   for (int k = 0; k < all->n; k++) edf__bind_line(&all->line[k]);
-  edf__find_groups(all);
-  for (int k = 0; k < all->n; k++) edf__find_loops(all, &all->line[k]);
-  for (int k = 0; k < all->n; k++)
-    for (const edf__expr *x = all->line[k].right; x; x = x->next)
-      edf__check_last(&all->line[k], x, 0);
+  for (int k = 0; k < all->n; k++) edf__find_reads(all, &all->line[k]);
+  for (edf__statement *l = all->line; l < all->line + all->n; l++) {
+    for (int d = 0; d < l->m.e.ref->rank; d++) if (l->offset[d]) edf__add_loop(all, l, d);
+    for (const edf__expr *x = l->right; x; x = x->next) edf__check_last(l, x, 0);
+  }
   for (int k = 0; k < all->n; k++) {
     edf__statement *l = &all->line[k];
     if (l->entry) continue;
