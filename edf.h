@@ -6616,8 +6616,7 @@ static void edf__find_reads(edf__slide *all, edf__statement *by) {
       int offsets = 0;
       if (l->entry || by->entry || edf__line_of(all, r->name) != by) continue;
       edf__make_group(all, l, by);
-      if (r->rank != left->rank)
-        edf__syntax(&l->m.e.scan, r->name, "expected %d indices, as on its left", left->rank);
+      if (r->rank != left->rank) continue;           /* which edf__now says                   */
       for (int d = 0; d < r->rank; d++) {
         int o = edf__offset_of(l, &r->place[d], by, &left->place[d]);
         if (o * by->offset[d] < 0) turns[d] = r->place[d].at;
