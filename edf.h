@@ -27,7 +27,7 @@
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
    First sitting:  lines 1 to 1718 (1718), to the end of >>nodes: no notation yet
-   Second sitting: lines 1719 to 3136 (1418): then you have read the framework
+   Second sitting: lines 1719 to 3164 (1446): then you have read the framework
    Part One, a whole framework
    >>example 30 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -40,8 +40,8 @@
      FASTEST BUILTIN REFERENCE loop nest contract_reference
    >>memory 300 Errors, memory and names          >>core 527 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>parser 439 Declarations and equations
-   >>einsum 667 Equations as nodes                >>products 232 Products, softmax, losses
+   >>contraction 51 A contraction's definition    >>parser 466 Declarations and equations
+   >>einsum 668 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 158 The seam of a device: rule RULE_NUMBERS route window device _table open_device
@@ -2017,6 +2017,7 @@ typedef struct {
   edf__letter letter[EDF_MAX_INDEX];
   edf__term term[EDF__MAX_REF];
   edf__ref *ref;                         /* ref[0] is the left side                           */
+  void *line;                            /* of a text, whose places may be by value           */
 } edf__equation;
 
 static int edf__letter_of(edf__equation *e, const char *name) {
@@ -2062,8 +2063,12 @@ static void edf__parse_place(edf__equation *e, edf__place *place) {
 static edf__ref *edf__next_ref(edf__equation *e) {
   size_t n = (size_t)++e->n_ref;
   e->ref = (edf__ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
-  return &e->ref[n - 1];
+  return (edf__ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
 }
+
+/* Reads a place of tensor f by value, and whatever else >>equations has there; 0: none. */
+typedef int edf__place_reader(edf__equation *e, int f);
+EDF__HOOK(edf__place_reader, edf__by_value_too)
 
 /* What was meant where this character stands. */
 static const char *edf__hint_at(edf__scan *s) {
@@ -2074,9 +2079,10 @@ static const char *edf__hint_at(edf__scan *s) {
          : c == '%' ? ": edf_fmt puts numbers in" : "";
 }
 
-static edf__ref *edf__parse_tensor(edf__equation *e) {
+static edf__ref *edf__parse_tensor(edf__equation *e, const char *hint) {
   edf__scan *s = &e->scan;
-  if (e->n_ref == EDF__MAX_REF)
+  int f = e->n_ref;
+  if (f == EDF__MAX_REF)
     edf__syntax(s, s->at, "an equation has at most %d tensors", EDF__MAX_REF);
   edf__ref *r = edf__next_ref(e);
   r->operand = -1;
@@ -2084,11 +2090,17 @@ static edf__ref *edf__parse_tensor(edf__equation *e) {
   r->name = edf__identifier(s, "a tensor");
   if (!edf__accept(s, '[')) return r;
   do {
+    edf__place p;
+    memset(&p, 0, sizeof p);
+    edf__peek(s);
+    p.at = s->at;
     if (r->rank == EDF_MAX_RANK)
       edf__syntax(s, s->at, "a tensor has at most %d indices", EDF_MAX_RANK);
-    edf__parse_place(e, &r->place[r->rank++]);
+    if (!e->line || !edf__by_value_too(e, f)) edf__parse_place(e, &p);
+    r = &e->ref[f];                      /* a tensor in its place may have moved it           */
+    r->place[r->rank++] = p;
   } while (edf__accept(s, ','));
-  const char *hint = edf__peek(s) == '.' ? ": the factor of an index is a whole number" : "";
+  if (edf__peek(s) == '.') hint = ": the factor of an index is a whole number";
   edf__expect(s, ']', "']' or ','", hint);
   if (edf__peek(s) == '[') edf__found(s, "a comma between indices, as in W[I,j]", "");
   return r;
@@ -2119,21 +2131,27 @@ static void edf__parse_term(edf__equation *e, int sign) {
   do {
     if (t->n++ == EDF_MAX_FACTOR)
       edf__syntax(s, s->at, "a term has at most %d factors", EDF_MAX_FACTOR);
-    edf__bind(e, edf__parse_tensor(e));
+    edf__bind(e, edf__parse_tensor(e, ""));
   } while (edf__accept(s, '*') || edf__is_letter(edf__peek(s)));
 }
 
+/* The extent of an index that is named in a bound. */
+static void edf__read_extent(edf__equation *e, const char *name) {
+  edf__scan *s = &e->scan;
+  const char *at = s->at;
+  int *bound = &e->letter[edf__letter_of(e, name)].bound;
+  if (*bound) edf__syntax(s, name, "%s has two bounds", name);
+  *bound = edf__whole(s, 1000000000, "");
+  if (*bound == 0) edf__syntax(s, at, "a bound is at least 1");
+}
 static void edf__parse_bound(edf__equation *e) {
   edf__scan *s = &e->scan;
   const char *name = edf__identifier(s, "an index");
-  int n = e->n_letter, i = edf__letter_of(e, name);
-  if (i == n) edf__syntax(s, name, "%s is an index of no tensor", name);
-  if (e->letter[i].bound) edf__syntax(s, name, "%s has two bounds", name);
+  int n = e->n_letter;
+  if (edf__letter_of(e, name) == n) edf__syntax(s, name, "%s is an index of no tensor", name);
   edf__expect(s, '<', "'<' and a number", "");
   if (!edf__is_digit(edf__peek(s))) edf__syntax(s, s->at, "expected a number after '<'");
-  const char *at = s->at;
-  e->letter[i].bound = edf__whole(s, 1000000000, "");
-  if (e->letter[i].bound == 0) edf__syntax(s, at, "a bound is at least 1");
+  edf__read_extent(e, name);
 }
 
 /* An index alone in its place: its number, else -1. */
@@ -2154,19 +2172,28 @@ static int edf__term_has(const edf__equation *e, const edf__term *t, int letter)
   return 0;
 }
 
-/* A term may lack an index that stands alone on the left; not one of a sum there, nor where it
-   sums one that differs by its case alone: that is a slip, and would train. */
+/* What differs by its case alone is a slip, and would train. */
+static void edf__check_cases(const edf__equation *e, const char *at, unsigned lacks,
+                             unsigned sums) {
+  const edf__letter *l = e->letter;
+  for (int i = 0; i < e->n_letter; i++)
+    for (int o = 0; o < e->n_letter; o++)
+      if (lacks >> i & sums >> o & 1 && !edf__compare_names(l[i].name, l[o].name))
+        edf__syntax(&e->scan, at, "%s and %s are two indices: this term lacks the first and "
+                    "sums the second; if that is meant, take another letter", l[i].name,
+                    l[o].name);
+}
+/* A term may lack an index that stands alone on the left, but not one of a sum there. */
 static void edf__check_lacking(const edf__equation *e, const edf__term *t, int i) {
-  const edf__letter *l = &e->letter[i], *o = e->letter;
+  const edf__letter *l = &e->letter[i];
+  unsigned sums = 0;
   for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
     if (p->factor[i] && edf__alone(e, p) < 0)
       edf__syntax(&e->scan, t->at, "this term lacks index %s, which is part of a sum on the "
                   "left", l->name);
-  for (; o < e->letter + e->n_letter; o++)
-    if (!o->left && !edf__compare_names(l->name, o->name) &&
-        edf__term_has(e, t, (int)(o - e->letter)))
-      edf__syntax(&e->scan, t->at, "%s and %s are two indices: this term lacks the first and "
-                  "sums the second; if that is meant, take another letter", l->name, o->name);
+  for (int o = 0; o < e->n_letter; o++)
+    if (!e->letter[o].left && edf__term_has(e, t, o)) sums |= 1u << o;
+  edf__check_cases(e, t->at, 1u << i, sums);
 }
 
 /* What is summed must be a capital. The caret stands where the letter was first met. */
@@ -2190,7 +2217,7 @@ static void edf__check_letters(const edf__equation *e) {
 
 static void edf__parse(edf__equation *e) {
   edf__scan *s = &e->scan;
-  edf__parse_tensor(e);
+  edf__parse_tensor(e, "");
   for (int i = 0; i < e->n_letter; i++) e->letter[i].left = 1;
   char c = edf__peek(s);
   const char *hint = c == '+' ? ": the sum always begins at 0"
@@ -2283,9 +2310,10 @@ static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf
 /* An index alone in a place takes that dimension; all such places agree. */
 static void edf__extent_alone(const edf_node *y, const edf__ref *r, int d) {
   edf__einsum *m = (edf__einsum *)y->state;
-  int i = edf__alone(&m->e, &r->place[d]), n = y->in[r->operand]->dim[d];
-  if (i < 0) return;
+  int i = edf__alone(&m->e, &r->place[d]);
+  if (i < 0 || r->operand < 0) return;
   const edf__letter *l = &m->e.letter[i];
+  int n = y->in[r->operand]->dim[d];
   if (l->bound && n && l->bound > n) {
     edf__say_caret(&m->e.scan, r->place[d].at);
     edf__say("the bound %s<%d is longer than this dimension, %d", l->name, l->bound, n);
@@ -2371,7 +2399,7 @@ static int edf__extent_offsets(const edf_node *y) {
           several = unknown >= 0;
           unknown = i;
         }
-      if (unknown < 0 || several) continue;
+      if (unknown < 0 || several || m->e.ref[f].operand < 0) continue;
       ptrdiff_t n = edf__check_read(y, &m->e.ref[f], d, unknown);
       if (longest[unknown] < 0 || n < longest[unknown]) longest[unknown] = n;
     }
@@ -4818,13 +4846,13 @@ struct edf__expr {
   int which;                             /* its tensor, index, function or comparison         */
   int place;                             /* of the tensor around it that it gives by value    */
   int below, closed;                     /* a divisor; as ln P, where no factor may follow    */
-  unsigned over;                         /* what a function goes over, and a product sums     */
+  unsigned over;                         /* what a function goes over, a product sums, or is  */
+  int alone;                             /* summed around a tensor; which is a term by itself */
   edf__expr *in, *next;                  /* its first part; the part behind it                */
   struct edf__value *early;              /* in a recurrence: what it is at all times          */
 };
 
 typedef struct { int index, limit; edf__expr *test; } edf__mask;      /* s<=t                 */
-typedef struct { const char *name; int n; } edf__classes;     /* w<27, by value               */
 enum { EDF__BOUNDS = 4, EDF__LOOPS = 2, EDF__STEPS = 65536 };
 
 typedef struct edf__slide edf__slide;
@@ -4832,12 +4860,12 @@ typedef struct {                         /* a line                              
   edf__slide *slide;
   edf__einsum m;                         /* its indices, with their extents, and all tensors  */
   edf_node *of[EDF__MAX_REF];            /* these, as far as there are nodes                  */
+  edf__expr *tensor[EDF__MAX_REF + 1];   /* these, where they stand                           */
   const char *loops;                     /* behind a for, or NULL                             */
   edf__expr *where, *right;              /* the left side; the sums that are joined there     */
   unsigned left;                         /* indices of the left side                          */
   int adds, sign;                        /* += or -=; -1 for the latter                       */
   edf__mask mask[EDF__BOUNDS]; int n_mask;
-  edf__classes classes[EDF__BOUNDS]; int n_classes;
   edf_node *y;                           /* what it computed                                  */
   int from, to;                          /* the lines that run step by step with it           */
   int entry;                             /* it gives entries of another line's tensor         */
@@ -4859,8 +4887,8 @@ struct edf__slide {
   edf_node *one;                         /* the tensor of terms that are a number             */
 };
 
-/* ---- A number, or of x's dimension # the extent, or its indices 0, 1, 2 ...: the state's second
-   number is the rank. */
+/* ---- A number, or of x's dimension # the extent, or its indices 0, 1, 2 ...: the second
+   number of the state is the rank. */
 static void edf__count_shape(edf_node *y) {
   const edf_real *c = (const edf_real *)y->state;
   y->rank = (int)c[1];
@@ -4942,11 +4970,12 @@ static edf__expr *edf__read_sum(edf__statement *l);
 static edf__expr *edf__read_product(edf__statement *l);
 static edf__expr *edf__read_factor(edf__statement *l);
 
-static edf__expr *edf__new_expr(edf__sort sort, const char *at) {
+static edf__expr *edf__new_expr(edf__sort sort, const char *at, edf__expr *in) {
   edf__expr *x = (edf__expr *)edf__alloc(&edf.computed, sizeof *x);
   x->sort = sort;
   x->at = at;
   x->number = 1;
+  x->in = in;
   return x;
 }
 static edf__expr *edf__append_expr(edf__expr *list, edf__expr *x) {
@@ -4956,23 +4985,36 @@ static edf__expr *edf__append_expr(edf__expr *list, edf__expr *x) {
   last->next = x;
   return list;
 }
+static edf__expr *edf__sum_of(edf__expr *x) {
+  return edf__new_expr(EDF__A_SUM, x->at, edf__new_expr(EDF__A_PRODUCT, x->at, x));
+}
+
+/* Behind an opening bracket, up to the closing one; how many there are. */
+static int edf__read_list(edf__statement *l, edf__expr **list,
+                          edf__expr *(*read)(edf__statement *)) {
+  edf__scan *s = &l->m.e.scan;
+  int n = 0;
+  for (; n == 0 || edf__accept(s, ','); n++) *list = edf__append_expr(*list, read(l));
+  edf__expect(s, ')', "')' or ','", "");
+  return n;
+}
+static edf__expr *edf__read_bracket(edf__statement *l) {
+  edf__expr *x = edf__read_sum(l);
+  edf__expect(&l->m.e.scan, ')', "')'", "");
+  return x;
+}
 
 /* f(x), f(x,y) or f x. */
 static edf__expr *edf__read_call(edf__statement *l, const char *name, int f) {
   edf__scan *s = &l->m.e.scan;
-  edf__expr *x = edf__new_expr(EDF__A_CALL, name);
-  int n = 0, wanted = f <= EDF__DROPOUT_OF ? 2 : 1;
+  edf__expr *x = edf__new_expr(EDF__A_CALL, name, NULL);
+  int n = 1, wanted = f <= EDF__DROPOUT_OF ? 2 : 1;
   x->which = f;
   if (f == EDF__N_FUNCTIONS - 1 && !l->slide->in)
     edf__syntax(s, name, "softmax over which index? As in softmax_k s[b,k]");
-  if (edf__accept(s, '(')) {
-    do x->in = edf__append_expr(x->in, edf__read_sum(l)); while (edf__accept(s, ','));
-    edf__expect(s, ')', "')' or ','", "");
-  } else {
-    x->in = edf__read_factor(l);
-    x->closed = 1;
-  }
-  for (edf__expr *a = x->in; a; a = a->next) n++;
+  x->closed = !edf__accept(s, '(');
+  if (x->closed) x->in = edf__read_factor(l);
+  else n = edf__read_list(l, &x->in, edf__read_sum);
   if (n != wanted)
     edf__syntax(s, name, "%s is a function of %d, found %d", name, wanted, n);
   return x;
@@ -4980,138 +5022,103 @@ static edf__expr *edf__read_call(edf__statement *l, const char *name, int f) {
 
 static edf__expr *edf__read_index(edf__statement *l) {
   const char *name = edf__identifier(&l->m.e.scan, "an index");
-  edf__expr *x = edf__new_expr(EDF__A_NAME, name);
+  edf__expr *x = edf__new_expr(EDF__A_NAME, name, NULL);
   x->which = edf__letter_of(&l->m.e, name);
   x->number = 0;
   return x;
 }
 
-static edf__expr *edf__read_tensor(edf__statement *l, const char *name);
-
-/* A place by value, w[b,t] or floor(...), or of several indices, (I,J); NULL: a sum. */
-static edf__expr *edf__read_value_place(edf__statement *l) {
-  edf__scan *s = &l->m.e.scan, before = *s;
-  if (edf__accept(s, '(')) {
-    edf__expr *x = edf__new_expr(EDF__A_GROUP, before.at);
-    do x->in = edf__append_expr(x->in, edf__read_index(l)); while (edf__accept(s, ','));
-    edf__expect(s, ')', "')' or ','", "");
-    return x;
-  }
-  if (edf__is_letter(edf__peek(s))) {
-    const char *name = edf__identifier(s, "an index");
-    int f = edf__function_named(name, 0);
-    if (edf__accept(s, '[')) return edf__read_tensor(l, name);
-    if (f >= 0 && edf__peek(s) == '(') return edf__read_call(l, name, f);
-  }
-  *s = before;
-  return NULL;
-}
-
-static int edf__add_tensor(edf__statement *l, const char *name) {
+/* x at its name, of which the places follow. */
+static edf__expr *edf__read_tensor(edf__statement *l, edf__expr *x) {
   edf__equation *e = &l->m.e;
-  int number = e->n_ref;
-  if (number == EDF__MAX_REF)
-    edf__syntax(&e->scan, name, "a line has at most %d tensors", EDF__MAX_REF);
-  edf__ref *r = edf__next_ref(e);
-  r->operand = -1;
-  r->name = name;
-  return number;
-}
-
-/* Behind its opening bracket. */
-static edf__expr *edf__read_tensor(edf__statement *l, const char *name) {
-  edf__equation *e = &l->m.e;
-  edf__expr *x = edf__new_expr(EDF__A_TENSOR, name);
-  int d = 0;
-  x->which = edf__add_tensor(l, name);
-  do {
-    edf__place p;
-    if (d == EDF_MAX_RANK)
-      edf__syntax(&e->scan, e->scan.at, "a tensor has at most %d indices", EDF_MAX_RANK);
-    memset(&p, 0, sizeof p);
-    edf__peek(&e->scan);
-    p.at = e->scan.at;
-    edf__expr *value = edf__read_value_place(l);
-    if (value) value->place = d;
-    else edf__parse_place(e, &p);
-    x->in = edf__append_expr(x->in, value);
-    e->ref[x->which].place[d] = p;
-    e->ref[x->which].rank = ++d;
-  } while (edf__accept(&e->scan, ','));
-  edf__expect(&e->scan, ']', "']' or ','", edf__peek(&e->scan) == '.'
-              ? ": the factor of an index is a whole number" : edf__function_named(name, 0) < 0
-              ? "" : ": the argument of a function stands in round brackets");
-  if (edf__peek(&e->scan) == '[')
-    edf__found(&e->scan, "a comma between indices, as in W[I,j]", "");
+  e->scan.at = x->at - e->scan.size;
+  x->sort = EDF__A_TENSOR;
+  x->which = e->n_ref;
+  l->tensor[x->which] = x;
+  edf__parse_tensor(e, edf__function_named(x->at, 0) < 0 ? "" : ": the argument of a function "
+                    "stands in round brackets");
   return x;
 }
 
-/* s<=t: the test s-t<=0. */
-static void edf__add_mask(edf__statement *l, edf__expr *s, edf__expr *t, int strict) {
-  edf__mask m = { s->which, t->which, edf__new_expr(EDF__A_TEST, s->at) };
-  if (l->n_mask == EDF__BOUNDS) edf__syntax(&l->m.e.scan, s->at, "too many bounds");
-  m.test->which = strict ? 1 : 3;
-  m.test->in = edf__new_expr(EDF__A_SUM, s->at);
-  for (int k = 0; k < 2; k++) {
-    edf__expr *p = edf__new_expr(EDF__A_PRODUCT, s->at);
-    p->number = k ? -1 : 1;
-    p->in = k ? t : s;
-    m.test->in->in = edf__append_expr(m.test->in->in, p);
+/* A place of tensor f by value, w[b,t] or floor(...), or of several indices, (I,J). */
+static int edf__read_place(edf__equation *e, int f) {
+  edf__statement *l = (edf__statement *)e->line;
+  edf__scan *s = &e->scan;
+  edf__expr *x = NULL;
+  edf__peek(s);
+  const char *at = s->at, *name = at + s->size;
+  if (edf__accept(s, '(')) {
+    x = edf__new_expr(EDF__A_GROUP, at, NULL);
+    edf__read_list(l, &x->in, edf__read_index);
+  } else if (edf__is_letter(*at)) {
+    int of = edf__function_named(edf__identifier(s, "an index"), 0);
+    char c = edf__peek(s);
+    if (c == '[') x = edf__read_tensor(l, edf__new_expr(EDF__A_TENSOR, name, NULL));
+    else if (c == '(' && of >= 0) x = edf__read_call(l, name, of);
+    else s->at = at;
   }
-  l->mask[l->n_mask++] = m;
+  if (!x) return 0;
+  x->place = e->ref[f].rank;
+  l->tensor[f]->in = edf__append_expr(l->tensor[f]->in, x);
+  return 1;
+}
+EDF__HOOKED(edf__place_reader, edf__by_value_too, edf__read_place)
+
+/* 1[a<b] or s<=t: the test a-b < 0. */
+static edf__expr *edf__test_of(edf__expr *a, edf__expr *b, int which) {
+  edf__expr *x = edf__new_expr(EDF__A_TEST, a->at, a);
+  x->which = which;
+  for (edf__expr *p = b->in; p; p = p->next) p->number = -p->number;
+  edf__append_expr(a->in, b->in);
+  return x;
 }
 
 /* A bound, s<=t, x<28 or w<27, or between braces an index alone; of an index its bit. */
 static unsigned edf__read_bound(edf__statement *l, int braces) {
   edf__equation *e = &l->m.e;
   edf__scan *s = &e->scan;
-  int n = e->n_letter;
-  edf__expr *x = edf__read_index(l);
+  int n = e->n_letter, used = 0;
+  edf__expr *x = edf__read_index(l), *unknown = x->which < n ? NULL : x;
   unsigned bit = 1u << x->which;
   if (braces && edf__peek(s) != '<') return bit;
   edf__expect(s, '<', "'<' and a number, or '<=' and an index", "");
   int strict = !edf__accept(s, '=');
-  if (!strict || !edf__is_digit(edf__peek(s))) {
-    edf__expr *limit = edf__read_index(l), *unknown = limit->which < n ? x : limit;
-    if (!(braces ? limit->which < n : e->n_letter == n))
-      edf__syntax(s, unknown->at, "%s is no index of this line", unknown->at);
-    edf__add_mask(l, x, limit, strict);
-    return bit;
+  if (strict && edf__is_digit(edf__peek(s))) {       /* of no index: classes, by value        */
+    for (int f = 0; f < e->n_ref; f++) used |= !strcmp(e->ref[f].name, x->at);
+    if (unknown && !braces && !used)
+      edf__syntax(s, x->at, "%s is no index and no tensor of this line", x->at);
+    edf__read_extent(e, x->at);
+    return unknown && !braces ? 0 : bit;
   }
-  const char *at = s->at;
-  int bound = edf__whole(s, 1000000000, ""), used = 0;
-  if (bound == 0) edf__syntax(s, at, "a bound is at least 1");
-  if (e->n_letter == n || braces) {
-    if (e->letter[x->which].bound)
-      edf__syntax(s, x->at, "%s has two bounds", x->at);
-    e->letter[x->which].bound = bound;
-    return bit;
-  }
-  edf__classes c = { x->at, bound };     /* of no index: the classes of a tensor              */
-  e->n_letter = n;
-  for (const edf__ref *r = e->ref; r < e->ref + e->n_ref; r++) used |= !strcmp(r->name, x->at);
-  if (!used) edf__syntax(s, x->at, "%s is no index and no tensor of this line", x->at);
-  if (l->n_classes == EDF__BOUNDS) edf__syntax(s, x->at, "too many bounds");
-  l->classes[l->n_classes++] = c;
-  return 0;
+  edf__expr *t = edf__read_index(l);
+  edf__mask m = { x->which, t->which, NULL };
+  if (t->which >= n) unknown = t;
+  else if (braces) unknown = NULL;
+  if (unknown) edf__syntax(s, unknown->at, "%s is no index of this line", unknown->at);
+  if (l->n_mask == EDF__BOUNDS) edf__syntax(s, x->at, "too many bounds");
+  m.test = edf__test_of(edf__sum_of(x), edf__sum_of(t), strict ? 1 : 3);
+  l->mask[l->n_mask++] = m;
+  return bit;
+}
+
+static edf__expr *edf__read_number_expr(edf__statement *l) {
+  edf__expr *x = edf__new_expr(EDF__A_NUMBER, l->m.e.scan.at, NULL);
+  x->number = edf__read_number(&l->m.e.scan);
+  return x;
 }
 
 static edf__expr *edf__read_power(edf__statement *l, edf__expr *base) {
   edf__scan *s = &l->m.e.scan;
   const char *at = s->at;
   if (!edf__accept(s, '^')) return base;
-  edf__expr *x = edf__new_expr(EDF__A_POWER, at);
   double sign = edf__accept(s, '-') ? -1 : 1;
-  x->in = base;
-  base->next = edf__new_expr(EDF__A_PRODUCT, s->at);
-  base->next->number = sign;
   char c = edf__peek(s);
   if (!edf__is_digit(c) && c != '.' && c != '(') edf__found(s, "a number or '('", "");
-  if (edf__accept(s, '(')) {
-    base->next->in = edf__read_sum(l);
-    edf__expect(s, ')', "')'", "");
-  } else base->next->number *= edf__read_number(s);
-  return x;
+  edf__expr *power = edf__new_expr(EDF__A_PRODUCT, s->at, NULL);
+  power->number = sign;
+  power->in = edf__accept(s, '(') ? edf__read_bracket(l) : edf__read_number_expr(l);
+  base->next = power;
+  return edf__new_expr(EDF__A_POWER, at, base);
 }
 
 static unsigned edf__expr_has(const edf__statement *l, const edf__expr *x);
@@ -5120,7 +5127,7 @@ static unsigned edf__expr_has(const edf__statement *l, const edf__expr *x);
    bracket that follows, if it has an index that they go over. */
 static edf__expr *edf__read_over(edf__statement *l, const char *name, int f) {
   edf__scan *s = &l->m.e.scan;
-  edf__expr *x = edf__new_expr(EDF__AN_OVER, name);
+  edf__expr *x = edf__new_expr(EDF__AN_OVER, name, NULL);
   const char *index = name + strcspn(name, "_") + 1;
   x->which = f;
   x->number = 1e-5;                      /* normalize's eps                                   */
@@ -5130,7 +5137,7 @@ static edf__expr *edf__read_over(edf__statement *l, const char *name, int f) {
     do x->over |= edf__read_bound(l, 1); while (edf__accept(s, ','));
     edf__expect(s, '}', "'}' or ','", "");
   }
-  const edf__scan before = *s;
+  const char *before = s->at;
   int n_ref = l->m.e.n_ref;
   if (f > EDF__MEAN_OVER && edf__accept(s, '(')) {
     edf__expr *a = edf__read_sum(l);
@@ -5141,29 +5148,34 @@ static edf__expr *edf__read_over(edf__statement *l, const char *name, int f) {
     edf__expect(s, ')', "')'", "");
     x->in = edf__read_power(l, a);
     if (edf__expr_has(l, x->in) & x->over) return x;
-    *s = before;
+    s->at = before;
     l->m.e.n_ref = n_ref;
   }
   double sign = edf__accept(s, '-') ? -1 : 1;
   x->in = edf__read_product(l);
   x->in->number *= sign;
+  if (f > EDF__MEAN_OVER) return x;
+  x->sort = EDF__A_SUM;                  /* a product that sums; a mean divides by sum_i 1    */
+  x->in->at = name;
+  x->in->over = x->over;
+  if (f == EDF__SUM_OVER) return x;
+  edf__expr *n = edf__new_expr(EDF__A_SUM, name, edf__new_expr(EDF__A_PRODUCT, name, NULL));
+  n->in->over = x->over;
+  n->below = 1;
+  edf__append_expr(x->in->in, n);
   return x;
 }
 
-/* 1[x > y]: the test x-y > 0. */
+/* Behind 1[ */
 static edf__expr *edf__read_test(edf__statement *l) {
   edf__scan *s = &l->m.e.scan;
-  edf__expr *x = edf__new_expr(EDF__A_TEST, s->at);
-  s->at += 2;
-  x->in = edf__read_sum(l);
+  edf__expr *a = edf__read_sum(l);
   char c = edf__peek(s);
   if (!c || !strchr("<>=!", c)) edf__found(s, "<, <=, =, !=, > or >=", "");
-  x->which = c == '<' ? 1 : c == '>' ? 4 : c == '!' ? 5 : 2;
+  int which = c == '<' ? 1 : c == '>' ? 4 : c == '!' ? 5 : 2;
   s->at++;
-  if (*s->at == '=' && s->at++ && strchr("<>", c)) x->which |= 2;
-  edf__expr *right = edf__read_sum(l);
-  for (edf__expr *p = right->in; p; p = p->next) p->number = -p->number;
-  edf__append_expr(x->in->in, right->in);
+  if (*s->at == '=' && s->at++ && strchr("<>", c)) which |= 2;
+  edf__expr *x = edf__test_of(a, edf__read_sum(l), which);
   edf__expect(s, ']', "']'", "");
   return x;
 }
@@ -5171,26 +5183,18 @@ static edf__expr *edf__read_test(edf__statement *l) {
 static edf__expr *edf__read_atom(edf__statement *l) {
   edf__scan *s = &l->m.e.scan;
   char c = edf__peek(s);
-  edf__expr *x;
-  int f;
-  if (c == '1' && s->at[1] == '[') return edf__read_test(l);
-  if (edf__is_digit(c) || c == '.') {
-    x = edf__new_expr(EDF__A_NUMBER, s->at);
-    x->number = edf__read_number(s);
-    return x;
-  }
-  if (edf__accept(s, '(')) {
-    x = edf__read_sum(l);
-    edf__expect(s, ')', "')'", "");
-    return x;
-  }
+  if (c == '1' && s->at[1] == '[') { s->at += 2; return edf__read_test(l); }
+  if (edf__is_digit(c) || c == '.') return edf__read_number_expr(l);
+  if (edf__accept(s, '(')) return edf__read_bracket(l);
   const char *name = edf__identifier(s, "a tensor, a function or a number");
-  if (edf__accept(s, '[')) return edf__read_tensor(l, name);
-  if ((f = edf__function_named(name, 1)) >= 0) return edf__read_over(l, name, f);
-  if ((f = edf__function_named(name, 0)) >= 0) return edf__read_call(l, name, f);
-  if (l->slide->in && edf__peek(s) == '(')
+  int over = edf__function_named(name, 1), f = edf__function_named(name, 0);
+  c = edf__peek(s);
+  if (c != '[' && over >= 0) return edf__read_over(l, name, over);
+  if (c != '[' && f >= 0) return edf__read_call(l, name, f);
+  if (l->slide->in && c == '(')
     edf__syntax(s, name, "%s is no function; a scalar stands behind the bracket", name);
-  return edf__new_expr(EDF__A_NAME, name);
+  edf__expr *x = edf__new_expr(EDF__A_NAME, name, NULL);
+  return c == '[' ? edf__read_tensor(l, x) : x;
 }
 static edf__expr *edf__read_factor(edf__statement *l) {
   edf__expr *x = edf__read_atom(l);
@@ -5205,7 +5209,7 @@ static int edf__at_factor(edf__scan *s) {
 static edf__expr *edf__read_product(edf__statement *l) {
   edf__scan *s = &l->m.e.scan;
   edf__peek(s);
-  edf__expr *x = edf__new_expr(EDF__A_PRODUCT, s->at), *f = NULL;
+  edf__expr *x = edf__new_expr(EDF__A_PRODUCT, s->at, NULL), *f = NULL;
   do {
     if (f && f->closed)
       edf__syntax(s, f->at, "%s has no bracket, so nothing may be multiplied behind it: "
@@ -5230,7 +5234,7 @@ static edf__expr *edf__read_product(edf__statement *l) {
 static edf__expr *edf__read_sum(edf__statement *l) {
   edf__scan *s = &l->m.e.scan;
   edf__peek(s);
-  edf__expr *x = edf__new_expr(EDF__A_SUM, s->at);
+  edf__expr *x = edf__new_expr(EDF__A_SUM, s->at, NULL);
   for (int sign = edf__accept(s, '-') ? -1 : 1; sign; sign = edf__next_sign(s)) {
     edf__expr *p = edf__read_product(l);
     p->number *= sign;
@@ -5255,37 +5259,32 @@ static void edf__join_lines(char *text) {
   }
 }
 
-static void edf__read_left(edf__statement *l) {
+static void edf__read_statement(edf__slide *all, edf__scan *from) {
+  edf__statement *l = &all->line[all->n++];
   edf__equation *e = &l->m.e;
   edf__scan *s = &e->scan;
+  l->slide = all;
+  e->line = l;
+  *s = *from;
   const char *name = edf__identifier(s, "a tensor");
-  if (edf__accept(s, '[')) l->where = edf__read_tensor(l, name);
-  else edf__add_tensor(l, name);
+  if (!strcmp(name, "for") && edf__is_letter(edf__peek(s))) {
+    l->loops = s->at;
+    s->at += strcspn(s->at, ":\n");
+    edf__expect(s, ':', "':' behind the indices", "");
+    name = edf__identifier(s, "a tensor");
+  }
+  l->where = edf__read_tensor(l, edf__new_expr(EDF__A_TENSOR, name, NULL));
   l->left = (1u << e->n_letter) - 1;
   for (int i = 0; i < e->n_letter; i++) e->letter[i].left = 1;
   l->sign = edf__accept(s, '-') ? -1 : 1;
   l->adds = l->sign < 0 || edf__accept(s, '+');
   edf__expect(s, '=', "'=', '+=' or '-=' behind the left side", edf__peek(s) != '(' ? ""
               : ": indices stand in square brackets, y[b,j]");
-}
-
-static void edf__read_statement(edf__slide *all, edf__scan *s) {
-  edf__statement *l = &all->line[all->n++];
-  edf__scan *at = &l->m.e.scan;
-  l->slide = all;
-  *at = *s;
-  const char *word = edf__identifier(at, "a tensor");
-  if (!strcmp(word, "for") && edf__is_letter(edf__peek(at))) {
-    l->loops = at->at;
-    at->at += strcspn(at->at, ":\n");
-    edf__expect(at, ':', "':' behind the indices", "");
-  } else at->at = s->at;
-  edf__read_left(l);
-  do l->right = edf__append_expr(l->right, edf__read_sum(l)); while (edf__accept(at, ';'));
-  if (edf__accept(at, '|')) do edf__read_bound(l, 0); while (edf__accept(at, ','));
-  if (edf__peek(at) && *at->at != '\n')
-    edf__found(at, "an operator, '|' or the end of the line", "");
-  *s = *at;
+  do l->right = edf__append_expr(l->right, edf__read_sum(l)); while (edf__accept(s, ';'));
+  if (edf__accept(s, '|')) do edf__read_bound(l, 0); while (edf__accept(s, ','));
+  if (edf__peek(s) && *s->at != '\n')
+    edf__found(s, "an operator, '|' or the end of the line", "");
+  *from = *s;
 }
 
 /* A recurrence's steps are joined when somebody asks for all times. */
@@ -5373,9 +5372,10 @@ static unsigned edf__expr_has(const edf__statement *l, const edf__expr *x) {
   if (x->sort == EDF__A_TENSOR) has = edf__ref_has(&l->m.e.ref[x->which]);
   if (x->sort == EDF__A_NAME && !(x->number > 0)) has = 1u << x->which;
   for (const edf__expr *k = x->in; k; k = k->next) has |= edf__expr_has(l, k);
-  for (int k = 0; x->sort != EDF__A_SUM && k < l->n_mask; k++)
+  int product = x->sort == EDF__A_PRODUCT, over = product || x->sort == EDF__AN_OVER;
+  for (int k = 0; over && k < l->n_mask; k++)
     if (x->over >> l->mask[k].index & 1) has |= 1u << l->mask[k].limit;
-  if (x->sort == EDF__A_PRODUCT || edf__reduces(x)) has &= ~x->over;
+  if (product || edf__reduces(x)) has &= ~x->over;
   return has & ~l->fixed;
 }
 
@@ -5412,149 +5412,144 @@ static void edf__resolve_name(edf__statement *l, edf__expr *x) {
   edf__statement *by = edf__line_of(l->slide, x->at);
   edf_node *node = by ? NULL : edf__known(l->slide, x->at);
   int scalar = by ? by->m.e.ref->rank == 0 : node && node->rank == 0;
+  x->number = edf__is_capital(x->at);
+  x->which = i;
   if (scalar && i >= 0)
     edf__syntax(s, x->at, "%s is a scalar and an index here: rename one", x->at);
-  if (!scalar && i < 0 && (by || node)) edf__syntax(s, x->at, "%s needs its indices", x->at);
-  if (!scalar && i < 0 && behind[strspn(behind, " ")] == '(') edf__no_function(s, x->at);
-  if (!scalar && i < 0)
-    edf__syntax(s, x->at, "%s is no index of this line and no scalar tensor; a number goes in "
-                "by %%g", x->at);
-  x->number = edf__is_capital(x->at);
-  x->sort = scalar ? EDF__A_TENSOR : EDF__A_NAME;
-  x->which = scalar ? edf__add_tensor(l, x->at) : i;
+  if (scalar) edf__read_tensor(l, x);
+  if (scalar || i >= 0) return;
+  if (by || node) edf__syntax(s, x->at, "%s needs its indices", x->at);
+  if (behind[strspn(behind, " ")] == '(') edf__no_function(s, x->at);
+  edf__syntax(s, x->at, "%s is no index of this line and no scalar tensor; a number goes in "
+              "by %%g", x->at);
 }
 static void edf__resolve(edf__statement *l, edf__expr *x) {
   if (x->sort == EDF__A_NAME) edf__resolve_name(l, x);
   for (edf__expr *k = x->in; k && x->sort != EDF__A_GROUP; k = k->next) edf__resolve(l, k);
 }
 
-/* ---- Which product sums a capital: the outermost one with a tensor that has it. `bound` are
-   the indices known around x, `summed` those summed there; `inner` is 1 in a bracket, 2 in a
-   function, where two factors have to have it. */
-static unsigned edf__own_indices(const edf__statement *l, const edf__expr *x) {
-  if (x->sort == EDF__A_POWER) return edf__own_indices(l, x->in);
-  return x->sort == EDF__A_TENSOR || x->sort == EDF__A_NAME ? edf__expr_has(l, x) : 0;
-}
-static int edf__is_extent(const edf__expr *x, int i) {
-  int found = x->sort == EDF__A_NAME && x->number > 0 && x->which == i;
-  for (const edf__expr *k = x->in; k; k = k->next) found |= edf__is_extent(k, i);
-  return found;
+/* ---- Which product sums a capital: the outermost one with a tensor that has it. */
+static const char *edf__first_of(const edf__statement *l, unsigned has) {
+  int i = 0;
+  while (has && !(has >> i & 1)) i++;
+  return has ? l->m.e.letter[i].name : NULL;
 }
 
-/* Where index i stands first. */
-static const char *edf__first_with(const edf__statement *l, const edf__expr *x, int i) {
+/* The indices whose extents it has: D in 1/sqrt D. */
+static unsigned edf__extents_in(const edf__expr *x) {
+  unsigned has = x->sort == EDF__A_NAME && x->number > 0 ? 1u << x->which : 0;
+  for (const edf__expr *k = x->in; k; k = k->next) has |= edf__extents_in(k);
+  return has;
+}
+
+/* Where one of them stands first. */
+static const char *edf__first_with(const edf__statement *l, const edf__expr *x, unsigned has) {
   const char *at = NULL;
   int tensor = x->sort == EDF__A_TENSOR || x->sort == EDF__A_NAME;
-  for (const edf__expr *k = x->in; k && !at; k = k->next) at = edf__first_with(l, k, i);
-  return at ? at : tensor && (edf__expr_has(l, x) >> i & 1) ? x->at : NULL;
+  for (const edf__expr *k = x->in; k && !at; k = k->next) at = edf__first_with(l, k, has);
+  return at ? at : tensor && (edf__expr_has(l, x) & has) ? x->at : NULL;
 }
 
-EDF__NORETURN static void edf__unbound(const edf__statement *l, const edf__expr *where, int i) {
-  const char *x = l->m.e.letter[i].name, *at = edf__first_with(l, where, i);
-  if (!at) at = where->at;
-  if (edf__is_capital(x))
+/* Those that x has, and nothing binds. */
+static void edf__check_bound(const edf__statement *l, const edf__expr *x, unsigned open) {
+  const char *c = edf__first_of(l, open), *at = edf__first_with(l, x, open & (~open + 1));
+  if (!c) return;
+  if (!at) at = x->at;
+  if (edf__is_capital(c))
     edf__syntax(&l->m.e.scan, at, "%s is summed nowhere: here no two factors have it; write "
-                "sum_%s, or (1/%s) for its mean", x, x, x);
+                "sum_%s, or (1/%s) for its mean", c, c, c);
   edf__syntax(&l->m.e.scan, at, "index %s is not on the left, and nothing goes over it: write "
-              "the capital, or sum_%s", x, x);
+              "the capital, or sum_%s", c, c);
 }
 
-static void edf__bind_expr(edf__statement *l, edf__expr *x, unsigned bound, unsigned summed,
-                      int inner);
+static unsigned edf__small_letters(const edf__statement *l) {
+  unsigned small = 0;
+  for (int i = 0; i < l->m.e.n_letter; i++)
+    small |= (unsigned)!edf__is_capital(l->m.e.letter[i].name) << i;
+  return small;
+}
 
-static void edf__bind_product(edf__statement *l, edf__expr *x, unsigned bound, unsigned summed,
-                              int inner) {
-  unsigned own = 0;
-  for (edf__expr *f = x->in; f; f = f->next) own |= edf__own_indices(l, f);
-  for (int i = 0; i < l->m.e.n_letter; i++) {
-    const char *c = l->m.e.letter[i].name;
-    int n = 0;
-    for (edf__expr *f = x->in; f; f = f->next) {
-      n += (int)(edf__expr_has(l, f) >> i & 1) + edf__is_extent(f, i);
-      if (f->sort == EDF__A_POWER) n += (int)(edf__own_indices(l, f) >> i & 1);
-    }
-    if (!(own >> i & 1)) continue;
-    if (inner == 2 && (summed >> i & 1) && n > 1)
-      edf__syntax(&l->m.e.scan, x->at, "one sum over %s, or two? It is summed around this "
-                  "function, and here two factors have it: rename one", c);
-    if (bound >> i & 1) continue;
-    if (!edf__is_capital(c) || (inner && n < 2)) edf__unbound(l, x, i);
-    x->over |= 1u << i;
+/* Binds the indices of tensors among the factors. In a bracket, `inner` is 1, or a function, 2,
+   two factors have to have them; a square counts twice. */
+static void edf__bind_product(const edf__statement *l, edf__expr *x, unsigned bound,
+                              unsigned summed, int inner) {
+  unsigned own = 0, once = 0, twice = 0;
+  for (const edf__expr *f = x->in; f; f = f->next) {
+    const edf__expr *base = f->sort == EDF__A_POWER ? f->in : f;
+    int alone = base->sort == EDF__A_TENSOR || base->sort == EDF__A_NAME;
+    unsigned its = alone ? edf__expr_has(l, base) : 0, has[3] = { 0, 0, 0 };
+    has[0] = edf__expr_has(l, f);
+    has[1] = edf__extents_in(f);
+    has[2] = base == f ? 0 : its;
+    own |= its;
+    for (int k = 0; k < 3; k++) { twice |= once & has[k]; once |= has[k]; }
   }
-  for (edf__expr *f = x->in; f; f = f->next)
-    edf__bind_expr(l, f, bound | x->over, summed | x->over, inner);
+  const char *c = edf__first_of(l, inner == 2 ? own & summed & twice : 0);
+  if (c)
+    edf__syntax(&l->m.e.scan, x->at, "one sum over %s, or two? It is summed around this "
+                "function, and here two factors have it: rename one", c);
+  own &= ~bound;
+  edf__check_bound(l, x, own & (edf__small_letters(l) | (inner ? ~twice : 0)));
+  x->over |= own;
 }
 
+/* `bound` are the indices known around x, `summed` those that products around it sum, and, 16
+   bits higher, those of a sum_i. */
 static void edf__bind_expr(edf__statement *l, edf__expr *x, unsigned bound, unsigned summed,
-                      int inner) {
-  int function = x->sort == EDF__A_CALL || x->sort == EDF__AN_OVER || x->sort == EDF__A_TEST;
-  unsigned open = x->sort == EDF__A_TENSOR ? edf__expr_has(l, x) & ~bound : 0;
-  if (x->sort == EDF__A_PRODUCT) { edf__bind_product(l, x, bound, summed, inner); return; }
-  for (int i = 0; i < l->m.e.n_letter; i++) if (open >> i & 1) edf__unbound(l, x, i);
-  for (int i = 0; i < l->m.e.n_letter; i++)
-    if (edf__reduces(x) && (x->over & bound) >> i & 1)
-      edf__syntax(&l->m.e.scan, x->at, "%s is bound already, on the left or around this: "
-                  "rename one", l->m.e.letter[i].name);
-  for (int i = 0; i < l->m.e.n_letter; i++)
-    if (x->sort == EDF__AN_OVER && !edf__reduces(x) && (x->over & ~bound) >> i & 1)
-      edf__syntax(&l->m.e.scan, x->at, "%s keeps %s, which is not on the left, and nothing "
-                  "goes over it", edf__functions[x->which].name, l->m.e.letter[i].name);
-  if (x->sort == EDF__AN_OVER) bound |= x->over;
-  for (edf__expr *k = x->in; k && x->sort != EDF__A_GROUP; k = k->next)
-    edf__bind_expr(l, k, bound, summed, l->slide->in ? 0 : function ? 2 : inner ? inner : 1);
-  if (x->sort != EDF__AN_OVER || x->which > EDF__MEAN_OVER) return;
-  x->sort = EDF__A_SUM;                  /* a sum over indices is a product that sums them    */
-  x->in->over |= x->over;
-  if (x->which == EDF__SUM_OVER) return;
-  edf__expr *n = edf__new_expr(EDF__A_SUM, x->at);          /* divided by sum_i 1          */
-  n->below = 1;
-  n->in = edf__new_expr(EDF__A_PRODUCT, x->at);
-  n->in->over = x->over;
-  edf__append_expr(x->in->in, n);
-}
-
-/* A term that lacks an index of the left, and sums its capital, is a slip. */
-static void edf__check_cases(const edf__statement *l, const edf__expr *p) {
-  const edf__letter *c = l->m.e.letter;
-  for (int i = 0; i < l->m.e.n_letter; i++)
-    for (int o = 0; o < l->m.e.n_letter; o++) {
-      int extent = 0;
-      if (!(l->left >> i & 1) || !(p->over >> o & 1) || i == o
-          || edf__compare_names(c[i].name, c[o].name)) continue;
-      for (const edf__expr *f = p->in; f; f = f->next) extent |= edf__is_extent(f, o);
-      if (!extent && !(edf__expr_has(l, p) >> i & 1))
-        edf__syntax(&l->m.e.scan, p->at, "%s and %s are two indices: this term lacks the first "
-                    "and sums the second; if that is meant, take another letter", c[i].name,
-                    c[o].name);
-    }
+                           int inner) {
+  const edf__scan *s = &l->m.e.scan;
+  int over = x->sort == EDF__AN_OVER, product = x->sort == EDF__A_PRODUCT;
+  int reduces = edf__reduces(x) || (product && x->in);
+  unsigned said = x->over;
+  const char *again = edf__first_of(l, reduces ? said & bound : 0);
+  const char *lost = edf__first_of(l, over && !reduces ? said & ~bound : 0);
+  if (again)
+    edf__syntax(s, x->at, "%s is bound already, on the left or around this: rename one", again);
+  if (lost)
+    edf__syntax(s, x->at, "%s keeps %s, which is not on the left, and nothing goes over it",
+                edf__functions[x->which].name, lost);
+  if (x->sort == EDF__A_TENSOR) {
+    edf__check_bound(l, x, edf__expr_has(l, x) & ~bound);
+    x->over = (summed | summed >> EDF_MAX_INDEX) & 0xFFFF;
+  }
+  if (over || product) bound |= said;
+  if (product) {
+    if (said && inner) inner = 2;
+    edf__bind_product(l, x, bound, summed, inner);
+    bound |= x->over;
+    summed |= (x->over & ~said) | said << EDF_MAX_INDEX;
+    if (x->in) x->in->alone = !x->in->next;
+  } else if (over || x->sort == EDF__A_CALL || x->sort == EDF__A_TEST) inner = 2;
+  else if (!inner) inner = 1;
+  if (l->slide->in) inner = 0;
+  for (edf__expr *k = x->in; k; k = k->next) edf__bind_expr(l, k, bound, summed, inner);
 }
 
 /* for b,i,j: names all indices. */
-static void edf__check_loops(const edf__statement *l) {
-  edf__scan s = l->m.e.scan;
-  unsigned named = 0;
-  s.at = l->loops;
+static void edf__check_loops(edf__statement *l) {
+  edf__scan *s = &l->m.e.scan;
+  int n = l->m.e.n_letter;
+  unsigned used = 0, named = 0;
+  for (int f = 0; f < l->m.e.n_ref; f++) used |= edf__ref_has(&l->m.e.ref[f]);
+  s->at = l->loops;
   do {
-    const char *name = edf__identifier(&s, "an index");
-    int i = edf__index_for(&l->m.e, name);
-    if (i < 0) edf__syntax(&s, name, "%s is no index of this line", name);
-    named |= 1u << i;
-  } while (edf__accept(&s, ','));
-  for (const edf__letter *c = l->m.e.letter; c < l->m.e.letter + l->m.e.n_letter; c++)
-    if (!(named >> (c - l->m.e.letter) & 1))
-      edf__syntax(&s, c->name, "the for names all indices, but not %s", c->name);
+    const edf__expr *x = edf__read_index(l);
+    if (x->which >= n) edf__syntax(s, x->at, "%s is no index of this line", x->at);
+    named |= 1u << x->which;
+  } while (edf__accept(s, ','));
+  const char *c = edf__first_of(l, used & ~named);
+  if (c) edf__syntax(s, c, "the for names all indices, but not %s", c);
 }
 
 static void edf__bind_line(edf__statement *l) {
-  unsigned bound = l->left;
   for (edf__expr *x = l->right; x; x = x->next) edf__resolve(l, x);
   if (l->loops) edf__check_loops(l);
-  for (int i = 0; l->adds && i < l->m.e.n_letter; i++)
-    if (!edf__is_capital(l->m.e.letter[i].name)) bound |= 1u << i;
+  unsigned bound = l->left | (l->adds ? edf__small_letters(l) : 0);
   for (edf__expr *x = l->right; x; x = x->next)
     for (edf__expr *p = x->in; p; p = p->next) {
-      edf__bind_product(l, p, bound, 0, 0);
-      edf__check_cases(l, p);
+      edf__bind_expr(l, p, bound, 0, 0);
+      edf__check_cases(&l->m.e, p->at, l->left & ~edf__expr_has(l, p),
+                       p->over & ~edf__extents_in(p));
       p->number *= l->sign;
     }
 }
@@ -5573,24 +5568,16 @@ static edf_node edf__question(const edf__statement *l, edf__einsum *m, edf_node 
 }
 
 static void edf__solve_extents(edf__statement *l) {
-  edf__einsum m = l->m;
-  size_t n = (size_t)m.e.n_ref;
-  edf_node *in[EDF__MAX_REF], *x = (edf_node *)edf__alloc(&edf.computed, n * sizeof *x);
-  edf_node y = edf__question(l, &m, in);
-  m.e.ref = (edf__ref *)edf__alloc(&edf.computed, n * sizeof *m.e.ref);
-  m.e.n_ref = 1;
-  for (int f = 1; f < l->m.e.n_ref; f++, x++) {
+  edf_node x[EDF__MAX_REF], *in[EDF__MAX_REF], y = edf__question(l, &l->m, in);
+  for (int f = 1; f < l->m.e.n_ref; f++) {
+    l->m.e.ref[f].operand = l->of[f] ? f : -1;
     if (!l->of[f]) continue;
     edf__check_rank(&l->m.e, &l->m.e.ref[f], l->of[f]);
-    *x = *l->of[f];                      /* whose batch is unknown, as it will change         */
-    for (int d = 0; d < x->rank; d++) if (x->batched >> d & 1) x->dim[d] = 0;
-    in[m.e.n_ref - 1] = x;
-    m.e.ref[m.e.n_ref] = l->m.e.ref[f];
-    m.e.ref[m.e.n_ref].operand = m.e.n_ref - 1;
-    m.e.n_ref++;
+    in[f] = &x[f];
+    x[f] = *l->of[f];                    /* whose batch is unknown, as it will change         */
+    for (int d = 0; d < x[f].rank; d++) if (x[f].batched >> d & 1) x[f].dim[d] = 0;
   }
   edf__find_extents(&y);
-  memcpy(l->m.extent, m.extent, sizeof m.extent);
 }
 
 /* (I,J) is the place J I + j, of I J entries; the last index runs fastest. Returns how many. */
@@ -5604,33 +5591,35 @@ static int edf__set_group(const edf__statement *l, const edf__expr *i, edf__plac
   p->factor[i->which] += behind;
   return behind * (int)l->m.extent[i->which];
 }
-static void edf__set_groups(edf__statement *l, const edf__expr *x) {
-  for (const edf__expr *k = x->in; k; k = k->next) {
-    if (k->sort != EDF__A_GROUP) { edf__set_groups(l, k); continue; }
-    edf__place *p = &l->m.e.ref[x->which].place[k->place];
-    const edf_node *t = l->of[x->which];
-    memset(p->factor, 0, sizeof p->factor);
-    int n = edf__set_group(l, k->in, p);
-    if (t && t->dim[k->place] != n) {
+static void edf__set_groups(edf__statement *l) {
+  for (int f = 0; f < l->m.e.n_ref; f++)
+    for (const edf__expr *k = l->tensor[f]->in; k; k = k->next) {
+      edf__place *p = &l->m.e.ref[f].place[k->place];
+      const edf_node *t = l->of[f];
+      if (k->sort != EDF__A_GROUP) continue;
+      memset(p->factor, 0, sizeof p->factor);
+      int n = edf__set_group(l, k->in, p);
+      if (!t || t->dim[k->place] == n) continue;
       edf__say_caret(&l->m.e.scan, k->at);
       edf__fail_with(t, "the group has %d entries, the dimension %d", n, t->dim[k->place]);
     }
-  }
 }
 
 /* ---- New Parameters, of the extents of their places. */
 static int edf__classes_of(const edf__statement *l, const edf__expr *value) {
-  for (const edf__classes *c = l->classes; c < l->classes + l->n_classes; c++)
-    if (!strcmp(c->name, value->at)) return c->n;
-  edf__syntax(&l->m.e.scan, value->at, "how many classes has %s? Give it after a bar, | %s<n",
-              value->at, value->at);
-  return 0;                              /* not reached                                       */
+  const edf__letter *c = l->m.e.letter, *end = c + l->m.e.n_letter;
+  while (c < end && (!c->bound || strcmp(c->name, value->at))) c++;
+  if (c == end)
+    edf__syntax(&l->m.e.scan, value->at, "how many classes has %s? Give it after a bar, | %s<n",
+                value->at, value->at);
+  return c->bound;
 }
 
-static int edf__new_extent(const edf__statement *l, const edf__expr *x, int d) {
-  const edf__ref *r = &l->m.e.ref[x->which];
-  const edf__expr *value = x->in;
-  ptrdiff_t n = 1 + r->place[d].constant;
+static int edf__new_extent(const edf__statement *l, int f, int d) {
+  const edf__ref *r = &l->m.e.ref[f];
+  const edf__place *p = &r->place[d];
+  const edf__expr *value = l->tensor[f]->in;
+  ptrdiff_t least, greatest;
   while (value && value->place != d) value = value->next;
   if (value && value->sort != EDF__A_GROUP) {
     if (edf__function_named(r->name, 0) >= 0)
@@ -5640,45 +5629,39 @@ static int edf__new_extent(const edf__statement *l, const edf__expr *x, int d) {
   }
   for (int i = 0; i < l->m.e.n_letter; i++) {
     const char *c = l->m.e.letter[i].name;
-    if (!r->place[d].factor[i]) continue;
-    if (l->m.extent[i] < 0)
-      edf__syntax(&l->m.e.scan, r->place[d].at, "%s is new, and the extent of %s unknown: give "
-                  "it after a bar, | %s<n", r->name, c, c);
-    if (l->m.extent[i] == 0)
-      edf__syntax(&l->m.e.scan, r->place[d].at, "%s is no tensor so far, and a new Parameter "
-                  "cannot have the batch, %s", r->name, c);
-    n += r->place[d].factor[i] * (l->m.extent[i] - 1);
+    if (p->factor[i] && l->m.extent[i] < 0)
+      edf__syntax(&l->m.e.scan, p->at, "%s is new, and the extent of %s unknown: give it after "
+                  "a bar, | %s<n", r->name, c, c);
+    if (p->factor[i] && l->m.extent[i] == 0)
+      edf__syntax(&l->m.e.scan, p->at, "%s is no tensor so far, and a new Parameter cannot "
+                  "have the batch, %s", r->name, c);
   }
-  return (int)n;
+  edf__reach(&l->m, p, &least, &greatest);
+  return (int)greatest + 1;
 }
 
 /* A new name that is like what the text or the graph has is a slip. */
-static void edf__check_case(const edf__statement *l, const edf__ref *r) {
-  const edf__slide *all = l->slide;
-  const char *like = NULL;
-  for (int i = 0; i < edf__n_nodes(); i++) {
-    const edf_node *x = edf__nth(i);
-    if (x->rank == r->rank && !edf__compare_names(x->name, r->name)) like = x->name;
-  }
-  for (const edf__statement *o = all->line; o < all->line + all->n; o++)
-    if (o->m.e.ref->rank == r->rank && !edf__compare_names(o->m.e.ref->name, r->name))
-      like = o->m.e.ref->name;
-  if (like)
-    edf__syntax(&l->m.e.scan, r->name, "%s is no tensor so far, and %s is one: is that meant? "
-                "Else declare it, parameter %s[...]", r->name, like, r->name);
+static void edf__check_like(const edf__scan *s, const edf__ref *r, const char *name, int rank) {
+  if (rank == r->rank && !edf__compare_names(name, r->name))
+    edf__syntax(s, r->name, "%s is no tensor so far, and %s is one: is that meant? Else "
+                "declare it, parameter %s[...]", r->name, name, r->name);
 }
 static void edf__check_new(const edf__statement *l, const edf__ref *r) {
   edf__scan s = l->m.e.scan;
-  int f = edf__function_named(r->name, 1), listed = !l->slide->parameters;
-  for (int i = 0; i < l->m.e.n_letter; i++)
-    if (!strcmp(l->m.e.letter[i].name, r->name))
+  const edf__slide *all = l->slide;
+  int f = edf__function_named(r->name, 1), listed = !all->parameters;
+  for (const edf__letter *c = l->m.e.letter; c < l->m.e.letter + l->m.e.n_letter; c++)
+    if (!strcmp(c->name, r->name))
       edf__syntax(&s, r->name, "%s is an index here, and no tensor so far", r->name);
   if (f >= 0)
     edf__syntax(&s, r->name, "%s is no tensor so far; of the function %s over an index the "
                 "argument stands in round brackets, or behind a blank", r->name,
                 edf__functions[f].name);
-  edf__check_case(l, r);
-  for (s.at = l->slide->parameters; !listed;) {
+  for (int i = edf__n_nodes() - 1; i >= 0; i--)
+    edf__check_like(&s, r, edf__nth(i)->name, edf__nth(i)->rank);
+  for (const edf__statement *o = all->line; o < all->line + all->n; o++)
+    edf__check_like(&s, r, o->m.e.ref->name, o->m.e.ref->rank);
+  for (s.at = all->parameters; !listed;) {
     listed = !strcmp(edf__identifier(&s, "a parameter"), r->name);
     if (!listed && !edf__accept(&s, ','))
       edf__syntax(&s, r->name, "%s is new, and not among the parameters", r->name);
@@ -5701,69 +5684,58 @@ static void edf__check_transpose(const edf__statement *l, const edf__ref *r,
   }
 }
 
-/* `sums` are those of the products around it; alone: it is a term by itself. */
-static void edf__new_parameter(edf__statement *l, const edf__expr *x, unsigned sums,
-                               int alone) {
-  const edf__ref *r = &l->m.e.ref[x->which];
+static void edf__new_parameter(edf__statement *l, int f) {
+  const edf__ref *r = &l->m.e.ref[f];
+  const edf__expr *x = l->tensor[f];
   const edf__site *at = &l->slide->site;
-  edf__text decl = { { 0 }, 0 };
   double n = 1;
   int by_value = x->in && x->in->sort != EDF__A_GROUP;
   edf__check_new(l, r);
-  edf__put(&decl, "%s", r->name);
-  for (int d = 0; d < r->rank; d++)
-    edf__put(&decl, "%s%d", d ? "," : "[", edf__new_extent(l, x, d));
-  for (int i = 0; i < l->m.e.n_letter; i++)
-    if (edf__ref_has(r) >> i & 1 && (by_value || sums >> i & 1)) n *= (double)l->m.extent[i];
-  edf_node *p = l->of[x->which] = edf_parameter_at(at->file, at->line, "%s]", decl.at);
+  edf_node *p = edf__new_node(EDF_PARAMETER, "Parameter", at->file, at->line, 0);
+  p->name = edf__copy(&edf.kept, r->name);
+  p->rank = r->rank;
+  for (int d = 0; d < r->rank; d++) p->dim[d] = edf__new_extent(l, f, d);
+  edf__infer(p);
   edf__check_transpose(l, r, p);
-  if (by_value || (edf__ref_has(r) & sums)) edf__init_for(p, n);
-  else edf__fill_here(p->value, p->size, alone ? 0 : 1);
+  l->of[f] = edf__add_parameter(p);
+  for (int i = 0; i < l->m.e.n_letter; i++)
+    if (edf__ref_has(r) >> i & 1 && (by_value || x->over >> i & 1)) n *= (double)l->m.extent[i];
+  if (by_value || (edf__ref_has(r) & x->over)) edf__init_for(p, n);
+  else edf__fill_here(p->value, p->size, x->alone ? 0 : 1);
   edf_push(p);
 }
-static void edf__new_parameters(edf__statement *l, const edf__expr *x, unsigned sums,
-                                int alone) {
-  const edf__ref *r = &l->m.e.ref[x->sort == EDF__A_TENSOR ? x->which : 0];
-  if (x->sort == EDF__A_TENSOR && !l->of[x->which] && !edf__line_of(l->slide, r->name))
-    if (!l->slide->in) edf__new_parameter(l, x, sums, alone);
-  if (x->sort == EDF__A_PRODUCT) sums |= x->over;
-  alone = x->sort == EDF__A_SUM ? alone : x->sort == EDF__A_PRODUCT && x->in && !x->in->next;
-  for (const edf__expr *k = x->in; k; k = k->next) edf__new_parameters(l, k, sums, alone);
+static void edf__new_parameters(edf__statement *l) {
+  for (int f = 1; f < l->m.e.n_ref && !l->slide->in; f++)
+    if (!l->of[f] && !edf__line_of(l->slide, l->m.e.ref[f].name)) edf__new_parameter(l, f);
 }
 
-/* ---- What is a number now: 1/sqrt D. */
+/* ---- What is a number now, as 1/sqrt D; else NaN, which goes through all that is done. */
+static double edf__number_now(const edf__statement *l, const edf__expr *x) {
+  double n = x->sort == EDF__A_PRODUCT ? x->number : 0, none = (double)NAN;
+  switch (x->sort) {
+    case EDF__A_NUMBER: return x->number;
+    case EDF__A_NAME:
+      if (!(x->number > 0)) return l->fixed >> x->which & 1 ? l->at[x->which] : none;
+      return l->m.extent[x->which] > 0 ? (double)l->m.extent[x->which] : none;
+    case EDF__A_POWER: return pow(edf__number_now(l, x->in), edf__number_now(l, x->in->next));
+    case EDF__A_CALL:
+      if (!edf__functions[x->which].number) return none;
+      return edf__functions[x->which].number(edf__number_now(l, x->in));
+    case EDF__A_SUM:
+      for (x = x->in; x; x = x->next) n += edf__number_now(l, x);
+      return n;
+    case EDF__A_PRODUCT: break;
+    default: return none;
+  }
+  for (int i = 0; i < l->m.e.n_letter; i++)
+    if (x->over >> i & 1) n *= l->n_mask || l->m.extent[i] <= 0 ? none : (double)l->m.extent[i];
+  for (const edf__expr *f = x->in; f; f = f->next)
+    n = f->below ? n / edf__number_now(l, f) : n * edf__number_now(l, f);
+  return n;
+}
 static int edf__constant(const edf__statement *l, const edf__expr *x, double *to) {
-  double k = 0, power;
-  int product = x->sort == EDF__A_PRODUCT;
-  *to = x->number;
-  if (x->sort == EDF__A_NUMBER) return 1;
-  if (x->sort == EDF__A_NAME) {
-    *to = x->number > 0 ? (double)l->m.extent[x->which] : (double)l->at[x->which];
-    return x->number > 0 ? *to > 0 : (int)(l->fixed >> x->which & 1);
-  }
-  if (x->sort == EDF__A_POWER) {
-    if (!edf__constant(l, x->in, &k) || !edf__constant(l, x->in->next, &power)) return 0;
-    *to = pow(k, power);
-    return 1;
-  }
-  if (x->sort == EDF__A_CALL && edf__functions[x->which].number) {
-    if (!edf__constant(l, x->in, &k)) return 0;
-    *to = edf__functions[x->which].number(k);
-    return 1;
-  }
-  if (x->sort != EDF__A_SUM && !product) return 0;
-  for (int i = 0; product && i < l->m.e.n_letter; i++) {
-    if (!(x->over >> i & 1)) continue;
-    if (l->n_mask || l->m.extent[i] <= 0) return 0;
-    *to *= (double)l->m.extent[i];
-  }
-  if (!product) *to = 0;
-  for (const edf__expr *i = x->in; i; i = i->next) {
-    if (!edf__constant(l, i, &k)) return 0;
-    if (product) *to = i->below ? *to / k : *to * k;
-    else *to += k;
-  }
-  return 1;
+  *to = edf__number_now(l, x);
+  return *to == *to;
 }
 /* ---- An expression becomes nodes. A value is number node[at], in the line's indices; without
    a node it is zero: what a recurrence reads before its first time. */
@@ -6114,7 +6086,7 @@ static edf__value edf__dense(edf__statement *l, edf__value v) {
 /* ---- Sums of products. a + b + h[t-1] is (a + b) + h[t-1] in a recurrence over t: the first
    sum is one equation, for all times at once. */
 static void edf__split_early(edf__statement *l, edf__expr *x) {
-  edf__expr *sum = edf__new_expr(EDF__A_SUM, x->at), *late = NULL;
+  edf__expr *sum = edf__new_expr(EDF__A_SUM, x->at, NULL), *late = NULL;
   int n = 0, work = 0;
   for (edf__expr *p = x->in; p; p = p->next) {
     if (edf__reads_group(l, p)) { late = p; continue; }
@@ -6129,7 +6101,7 @@ static void edf__split_early(edf__statement *l, edf__expr *x) {
     p->next = NULL;
     *list = edf__append_expr(*list, p);
   }
-  x->in = edf__new_expr(EDF__A_PRODUCT, x->at);
+  x->in = edf__new_expr(EDF__A_PRODUCT, x->at, NULL);
   x->in->in = sum;
   sum->closed = 1;                       /* it becomes a node of its own                      */
   x->in->next = late;
@@ -6708,7 +6680,7 @@ static void edf__check_last(const edf__statement *l, const edf__expr *x, unsigne
       int d = by->axis[k], i = d < r->rank ? edf__alone(&l->m.e, &r->place[d]) : -1, n = 0;
       if (i < 0 || !((x->over & ~said) >> i & 1)) continue;
       for (const edf__expr *o = x->in; o; o = o->next)
-        n += (int)(edf__expr_has(l, o) >> i & 1) + edf__is_extent(o, i);
+        n += (int)(edf__expr_has(l, o) >> i & 1) + (int)(edf__extents_in(o) >> i & 1);
       if (n == 1)
         edf__syntax(&l->m.e.scan, r->place[d].at, "is the sum over all %s meant? Write sum_%s; "
                     "the last of them has a number, as in x[4,i]",
@@ -6785,11 +6757,8 @@ static void edf__prepare(edf__slide *all, edf__statement *from, edf__statement *
       }
   }
   for (l = from; l < to; l++) {
-    for (const edf__expr *x = l->right; x; x = x->next) {
-      edf__set_groups(l, x);
-      edf__new_parameters(l, x, 0, 0);
-    }
-    if (l->where) edf__set_groups(l, l->where);
+    edf__set_groups(l);
+    edf__new_parameters(l);
     edf__check_extents(l);
   }
 }
@@ -7241,7 +7210,7 @@ static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text, 
   s->all.site = *at;
   s->all.in = &s->x.node;
   l->slide = &s->all;
-  const edf__ref r = *edf__parse_tensor(&l->m.e);
+  const edf__ref r = *edf__parse_tensor(&l->m.e, "");
   for (int d = 0; d < r.rank; d++) {
     if (edf__alone(&l->m.e, &r.place[d]) != d)
       edf__syntax(scan, r.place[d].at, "expected an index alone, and each once");
