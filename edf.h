@@ -27,7 +27,7 @@
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
    First sitting:  lines 1 to 1718 (1718), to the end of >>nodes: no notation yet
-   Second sitting: lines 1719 to 3164 (1446): then you have read the framework
+   Second sitting: lines 1719 to 3169 (1451): then you have read the framework
    Part One, a whole framework
    >>example 30 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -40,7 +40,7 @@
      FASTEST BUILTIN REFERENCE loop nest contract_reference
    >>memory 300 Errors, memory and names          >>core 527 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>parser 466 Declarations and equations
+   >>contraction 51 A contraction's definition    >>parser 471 Declarations and equations
    >>einsum 668 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
@@ -50,7 +50,7 @@
    >>more 338 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 436 Functions over named indices, and rows: dropout embed reshape max_window
-   >>equations 2221 A whole slide is a program: equations find
+   >>equations 2228 A whole slide is a program: equations find
    >>layers 708 Layers, from normalisation to recurrences: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over concat _list
      slice select layer_norm _package _params batch_norm _package _params grouped_conv_params
@@ -1777,18 +1777,23 @@ typedef struct {
   int whole;                             /* it may have several lines                         */
 } edf__scan;
 
-/* Of several lines that which has the place; a letter is a column, however many its bytes. */
+/* Of several lines that which has the place; a letter is a column, however many its bytes. Of
+   a line that is too long for a message what is near. */
 static void edf__say_caret(const edf__scan *s, const char *at) {
   const char *line = s->text, *place = line + (size_t)(at - line) % s->size;
   size_t begin = edf__length;
-  int number = 1;
+  int number = 1, most = 1000;
   edf__say_at(&s->by);
   for (const char *c = line; c < place; c++)
     if (*c == '\n') { line = c + 1; number++; }
   if (strchr(s->text, '\n')) edf__say("line %d: ", number);
+  if (place - line > most)
+    for (line = place - most; (*line & 0xC0) == 0x80;) line++;
   int column = (int)(edf__length - begin);
   for (const char *c = line; c < place; c++) column += (*c & 0xC0) != 0x80;
-  edf__say("%.*s\n%*s^\n  ", (int)strcspn(line, "\n"), line, column, "");
+  int length = (int)strcspn(line, "\n"), end = (int)(place - line) + most;
+  while (length > end || (line[length] & 0xC0) == 0x80) length--;
+  edf__say("%.*s\n%*s^\n  ", length, line, column, "");
 }
 
 #define edf__syntax(s, at, ...) (edf__say_caret(s, at), edf__fail(__VA_ARGS__))
@@ -4853,7 +4858,7 @@ struct edf__expr {
 };
 
 typedef struct { int index, limit; edf__expr *test; } edf__mask;      /* s<=t                 */
-enum { EDF__BOUNDS = 4, EDF__LOOPS = 2, EDF__STEPS = 65536 };
+enum { EDF__BOUNDS = 4, EDF__LOOPS = 2, EDF__DEPTH = 32, EDF__STEPS = 65536 };
 
 typedef struct edf__slide edf__slide;
 typedef struct {                         /* a line                                            */
@@ -4861,6 +4866,7 @@ typedef struct {                         /* a line                              
   edf__einsum m;                         /* its indices, with their extents, and all tensors  */
   edf_node *of[EDF__MAX_REF];            /* these, as far as there are nodes                  */
   edf__expr *tensor[EDF__MAX_REF + 1];   /* these, where they stand                           */
+  int depth;                             /* of brackets that are being read                   */
   const char *loops;                     /* behind a for, or NULL                             */
   edf__expr *where, *right;              /* the left side; the sums that are joined there     */
   unsigned left;                         /* indices of the left side                          */
@@ -4967,7 +4973,7 @@ static int edf__function_named(const char *name, int over) {
 
 /* ---- Reading an expression. */
 static edf__expr *edf__read_sum(edf__statement *l);
-static edf__expr *edf__read_product(edf__statement *l);
+static edf__expr *edf__read_product(edf__statement *l, edf__expr *first);
 static edf__expr *edf__read_factor(edf__statement *l);
 
 static edf__expr *edf__new_expr(edf__sort sort, const char *at, edf__expr *in) {
@@ -5137,22 +5143,19 @@ static edf__expr *edf__read_over(edf__statement *l, const char *name, int f) {
     do x->over |= edf__read_bound(l, 1); while (edf__accept(s, ','));
     edf__expect(s, '}', "'}' or ','", "");
   }
-  const char *before = s->at;
-  int n_ref = l->m.e.n_ref;
+  edf__expr *a = NULL;
   if (f > EDF__MEAN_OVER && edf__accept(s, '(')) {
-    edf__expr *a = edf__read_sum(l);
+    a = edf__read_sum(l);
     if (f == EDF__NORMALIZE_OVER && edf__accept(s, ',')) {
       edf__peek(s);
       x->number = edf__read_number(s);
     }
     edf__expect(s, ')', "')'", "");
-    x->in = edf__read_power(l, a);
-    if (edf__expr_has(l, x->in) & x->over) return x;
-    s->at = before;
-    l->m.e.n_ref = n_ref;
+    x->in = a = edf__read_power(l, a);
+    if (edf__expr_has(l, a) & x->over) return x;
   }
-  double sign = edf__accept(s, '-') ? -1 : 1;
-  x->in = edf__read_product(l);
+  double sign = !a && edf__accept(s, '-') ? -1 : 1;
+  x->in = edf__read_product(l, a);
   x->in->number *= sign;
   if (f > EDF__MEAN_OVER) return x;
   x->sort = EDF__A_SUM;                  /* a product that sums; a mean divides by sum_i 1    */
@@ -5197,8 +5200,13 @@ static edf__expr *edf__read_atom(edf__statement *l) {
   return c == '[' ? edf__read_tensor(l, x) : x;
 }
 static edf__expr *edf__read_factor(edf__statement *l) {
+  if (++l->depth > EDF__DEPTH)
+    edf__syntax(&l->m.e.scan, l->m.e.scan.at, "brackets and functions are nested at most %d "
+                "deep", EDF__DEPTH);
   edf__expr *x = edf__read_atom(l);
-  return edf__read_power(l, x);
+  x = edf__read_power(l, x);
+  l->depth--;
+  return x;
 }
 
 static int edf__at_factor(edf__scan *s) {
@@ -5206,7 +5214,8 @@ static int edf__at_factor(edf__scan *s) {
   return edf__is_letter(c) || edf__is_digit(c) || c == '(' || c == '.';
 }
 
-static edf__expr *edf__read_product(edf__statement *l) {
+/* Its first factor may have been read. */
+static edf__expr *edf__read_product(edf__statement *l, edf__expr *first) {
   edf__scan *s = &l->m.e.scan;
   edf__peek(s);
   edf__expr *x = edf__new_expr(EDF__A_PRODUCT, s->at, NULL), *f = NULL;
@@ -5214,7 +5223,8 @@ static edf__expr *edf__read_product(edf__statement *l) {
     if (f && f->closed)
       edf__syntax(s, f->at, "%s has no bracket, so nothing may be multiplied behind it: "
                   "expected %s(...)", f->at, f->at);
-    f = edf__read_factor(l);
+    f = first ? first : edf__read_factor(l);
+    first = NULL;
     x->in = edf__append_expr(x->in, f);
     const char *slash = s->at;           /* 1/2 x[i] is a number and a factor                 */
     if (f->sort != EDF__A_NUMBER || f != x->in || !edf__accept(s, '/')) continue;
@@ -5236,7 +5246,7 @@ static edf__expr *edf__read_sum(edf__statement *l) {
   edf__peek(s);
   edf__expr *x = edf__new_expr(EDF__A_SUM, s->at, NULL);
   for (int sign = edf__accept(s, '-') ? -1 : 1; sign; sign = edf__next_sign(s)) {
-    edf__expr *p = edf__read_product(l);
+    edf__expr *p = edf__read_product(l, NULL);
     p->number *= sign;
     x->in = edf__append_expr(x->in, p);
   }
@@ -6586,7 +6596,8 @@ static void edf__find_reads(edf__slide *all, edf__statement *by) {
     for (int f = 1; f < l->m.e.n_ref; f++) {
       const edf__ref *r = &l->m.e.ref[f];
       int offsets = 0;
-      if (l->entry || by->entry || edf__line_of(all, r->name) != by) continue;
+      if (l->entry || by->entry || strcmp(r->name, left->name)) continue;
+      if (edf__line_of(all, r->name) != by) continue;
       edf__make_group(all, l, by);
       if (r->rank != left->rank) continue;           /* which edf__now says                   */
       for (int d = 0; d < r->rank; d++) {
@@ -6751,6 +6762,7 @@ static void edf__prepare(edf__slide *all, edf__statement *from, edf__statement *
         changed |= edf__same_extent(&l->m.extent[m->index], &l->m.extent[m->limit]);
     for (l = all->line; l < end; l++)
       for (int f = !l->entry; f < (l->entry ? 1 : l->m.e.n_ref); f++) {
+        if (!l->entry && (l < from || l >= to)) break;       /* its own extents come later    */
         edf__statement *by = edf__line_of(all, l->m.e.ref[f].name);
         if (by && by >= from && by < to)
           changed |= edf__share_extents(l, &l->m.e.ref[f], by);

@@ -136,6 +136,8 @@ static const struct { const char *tensors, *text; } wrong[] = {
   { "v[5] a[5]=3", "o[@a[i]] += v[i]" },
   { "s[b,4] y[b]=4", "P[b,k] = softmax_k s[b,k]\nloss[b] = -ln @P" },
   { "s[b,4]", "y[b] = ln@" },
+  { "s[b,4]", "y[b] = ((((((((((((((((((((((((((((((((@s[b,0]))))))))))))))))))))))))))))))))" },
+  { "s[b,4]", "y[b] = max_i (2) @max_i (3) s[b,i]" },
   { "s[b,4] y[b]=4", "P[b,k] = softmax_k s[b,k]\nloss[b] = -ln @P[y[b]]" },
   { "s[b,4]", "M[(@b,j)] = s[b,j]" },
   { "s[b,4] u[7]", "M[k] = u[(k,@j)] s[0,j]" },
@@ -260,9 +262,32 @@ static void too_large(void) {
   memory.limit = 0;
 }
 
+/* Of a long line the part that is near; and no text at all. */
+static void long_and_none(void) {
+  static char text[11000];
+  declare("s[b,4]", 2);
+  strcpy(text, "y[b] = s[b,0]");
+  for (int i = 0; i < 2000; i++) strcat(text, " 2");
+  strcat(text, " $");
+  for (int i = 0; i < 2000; i++) strcat(text, " ŷ");
+  TRY(edf_equations_at(HW1(9), "%s", text));
+  CHECK(panicked && strlen(caught) < 4000 && strstr(caught, "found '$'"), "%s", caught);
+  edf_clear();
+  TRY(edf_equations_at(HW1(9), NULL));
+  expect("hw1.c:9: Equations: the text is NULL");
+  declare("s[b,4] t[b,4]", 2);
+  TRY(edf_find(NULL));
+  expect("edf_find: the name is NULL");
+  declare("s[b,4] tt[b,4]", 2);
+  TRY(edf_find("ttt"));
+  CHECK(panicked && strstr(caught, "the nearest name:\n  Input \"tt\""), "%s", caught);
+  edf_clear();
+}
+
 int main(int argc, char **argv) {
   golden_arguments(argc, argv);
   RUN(each_is_told);
   RUN(too_large);
+  RUN(long_and_none);
   return harness_report();
 }
