@@ -5825,14 +5825,16 @@ static edf__value edf__number_value(const edf__statement *l, double n) {
   return v;
 }
 
-/* An index, or its extent: of the batch that of a tensor. */
+/* An index, or its extent: of the batch that of any tensor which has it. */
 static edf__value edf__index_value(const edf__statement *l, int i, int extent) {
-  const edf__equation *e = &l->m.e;
   edf_node *t = NULL;
   double d = (double)l->m.extent[i];
-  for (int f = 1; d == 0 && f < e->n_ref && !t; f++)
-    for (int k = 0; l->of[f] && k < e->ref[f].rank; k++)
-      if (edf__alone(e, &e->ref[f].place[k]) == i) { t = l->of[f]; d = k; }
+  for (int k = l->slide->n - 1; d == 0 && k >= 0 && !t; k--)
+    for (int f = 1; f < l->slide->line[k].m.e.n_ref; f++) {
+      edf_node *x = l->slide->line[k].of[f];
+      if (x && x->batched) t = x;
+    }
+  while (t && !(t->batched >> (int)d & 1)) d++;
   if (extent) return edf__new_value(l, edf__counted(l, &edf__extent_op, t, d, 0), 0);
   return edf__new_value(l, edf__counted(l, &edf__index_op, t, d, 1), 1u << i);
 }
@@ -5976,15 +5978,20 @@ static void edf__add_masks(edf__making *to, const edf__expr *p, double *number) 
   }
 }
 
-/* An index that a product sums, and no factor has, counts: sum_i 1 is I. */
+/* An index that a product sums, and no factor has, counts: sum_i 1 is I. An entry without the
+   batch on its right is the same in all of it: times i^0. */
 static void edf__add_counts(edf__making *to, const edf__expr *p, edf__term *t) {
   const edf__equation *e = &to->m.e;
-  unsigned has = p->sort == EDF__A_PRODUCT ? ~p->over : ~0u;
+  const edf__statement *l = to->l;
+  unsigned has = 0, sums = p->sort == EDF__A_PRODUCT ? p->over : 0;
+  unsigned left = l->entry && to->is_line ? edf__ref_has(e->ref) : 0;
   for (int f = t->first; f < e->n_ref; f++) has |= edf__ref_has(&e->ref[f]);
   for (int i = 0; i < e->n_letter; i++) {
-    if (has >> i & 1) continue;
-    if (to->l->m.extent[i] > 0) { t->number *= (double)to->l->m.extent[i]; continue; }
-    edf__value v = edf__index_value(to->l, i, 1);
+    int counts = (int)(sums >> i & 1), all = l->m.extent[i] == 0 && (left >> i & 1);
+    if ((has >> i & 1) || !(counts || all)) continue;
+    if (l->m.extent[i] > 0) { t->number *= (double)l->m.extent[i]; continue; }
+    edf__value v = edf__index_value(l, i, counts);
+    if (all) v.node = edf_pow_at(l->slide->site.file, l->slide->site.line, v.node, 0);
     edf__add_factor(to, &v, &t->number);
   }
 }
@@ -6749,26 +6756,32 @@ static void edf__check_extents(const edf__statement *l) {
                   "alone; give it after a bar, | %s<n", c->name, c->name);
 }
 
+static int edf__belongs(const edf__statement *l, const edf__statement *from,
+                        const edf__statement *to) {
+  const edf__statement *by = l->entry ? edf__line_of(l->slide, l->m.e.ref->name) : l;
+  return by && by >= from && by < to;
+}
+
+/* Lines from .. to-1, and those that give entries of them. */
 static void edf__prepare(edf__slide *all, edf__statement *from, edf__statement *to) {
   edf__statement *l, *end = all->line + all->n;
-  for (l = from; l < to; l++) {
+  for (l = all->line; l < end; l++) {
+    if (!edf__belongs(l, from, to)) continue;
     edf__know_tensors(l);
     edf__solve_extents(l);
   }
-  for (int changed = 1; changed;) {
-    changed = 0;
-    for (l = from; l < to; l++)
+  for (int changed = 1; changed;)
+    for (changed = 0, l = all->line; l < end; l++) {
+      if (!edf__belongs(l, from, to)) continue;
       for (const edf__mask *m = l->mask; m < l->mask + l->n_mask; m++)
         changed |= edf__same_extent(&l->m.extent[m->index], &l->m.extent[m->limit]);
-    for (l = all->line; l < end; l++)
       for (int f = !l->entry; f < (l->entry ? 1 : l->m.e.n_ref); f++) {
-        if (!l->entry && (l < from || l >= to)) break;       /* its own extents come later    */
         edf__statement *by = edf__line_of(all, l->m.e.ref[f].name);
-        if (by && by >= from && by < to)
-          changed |= edf__share_extents(l, &l->m.e.ref[f], by);
+        if (by && by >= from && by < to) changed |= edf__share_extents(l, &l->m.e.ref[f], by);
       }
-  }
-  for (l = from; l < to; l++) {
+    }
+  for (l = all->line; l < end; l++) {
+    if (!edf__belongs(l, from, to)) continue;
     edf__set_groups(l);
     edf__new_parameters(l);
     edf__check_extents(l);
@@ -6835,13 +6848,11 @@ static void edf__run_steps(edf__statement *from, edf__statement *to) {
 
 static void edf__recur(edf__slide *all, edf__statement *from, edf__statement *to) {
   edf__statement *l, *end = all->line + all->n;
-  for (l = all->line; l < end; l++) if (l->entry) edf__prepare(all, l, l + 1);
   edf__prepare(all, from, to);
   for (l = from; l < to; l++) if (!l->entry) edf__begin_steps(l);
-  for (l = all->line; l < end; l++) {
-    edf__statement *by = edf__line_of(all, l->m.e.ref->name);
-    if (l->entry && by && by >= from && by < to) edf__give_entry(by, l);
-  }
+  for (l = all->line; l < end; l++)
+    if (l->entry && edf__belongs(l, from, to))
+      edf__give_entry(edf__line_of(all, l->m.e.ref->name), l);
   edf__run_steps(from, to);
   for (l = from; l < to; l++) {
     if (l->entry || l->y) continue;
