@@ -4373,7 +4373,7 @@ edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
 edf_node *edf_embed_at(const char *file, int line, edf_node *w, edf_node *k);
 
 /* Reshape(x, "y[b,4,128]"): the same numbers in the same order; y is also the node's name. A
-   first index without a number takes what is left, for the batch. Errors: sizes that differ. */
+   first index without a number takes what is left, the batch. Errors: sizes that differ. */
 #define edf_reshape(...) edf_reshape_at(EDF__HERE, __VA_ARGS__)
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
     EDF__PRINTF(4, 5);
@@ -4417,7 +4417,6 @@ static edf_node *edf__called(edf_node *y, const char *more) {
   y->name = edf__copy(&edf.computed, name.at);
   return y;
 }
-static edf_node *edf__inner(edf_node *y) { return edf__called(y, ""); }
 
 /* ---- NormalizeOver   y = (x - m) r, r = 1/sqrt(v + eps): the row's mean and variance
                         x.grad += r (y.grad - mean y.grad - y mean(y y.grad))
@@ -7035,24 +7034,21 @@ EDF__C_END
 #ifndef EDF__LAYERS_H
 #define EDF__LAYERS_H
 EDF__C_BEGIN
-/* A spec is the tensor with its indices, and a capital names what the function goes over, one
-   index or several, anywhere: "a[b,h,t,S]", "x[b,X,Y,c]". These keep the shape:
-     SoftmaxOver("a[b,h,t,S]", s)          sums to 1 over S
-     SoftmaxOver("a[b,h,t,S] | S<=t", s)   over the S up to t alone, else 0: the causal mask
+/* Functions over indices, as in edf_equations. A spec is the tensor with its indices, and a
+   capital names what the function goes over, one index or several, anywhere:
+     SoftmaxOver("a[b,h,t,S] | S<=t", s)   softmax_s a[b,h,t,s]; over the S up to t alone, else
+                                           0: the causal mask; or without a bound, over all
      LogSoftmaxOver("a[b,K,t]", s)
      NormalizeOver("x[b,t,J]", x, eps)     (x - m)/sqrt(v + eps); m, v: mean and variance over J
-   These keep the indices that are not capitals:
-     SumOver("x[b,T,j]", x)                y[b,j] = sum_T x[b,T,j]
-     MeanOver("x[b,T,j]", x)               divided by how many there are
+     SumOver("x[b,T,j]", x)                y[b,j] = sum_T x[b,T,j]; MeanOver divides by how many
      VarianceOver("x[b,T,j]", x)           the mean of (x - mean)^2; SampleVarianceOver divides
                                            by one less, as the course does (NaN for one entry)
      MaxOver("x[b,T,j]", x)                of equal ones the first alone gets the gradient
    Instead of a spec, SumOver, MeanOver and MaxOver take an equation of the notation as well;
    the sum is then a mean or a maximum, and what MaxOver reads outside is minus infinity:
      MaxOver("y[b,i,c] = x[b,2*i+DI,c] | DI<2", x)
-   Gradients: Softmax's as above; NormalizeOver: x.grad += (y.grad - mean y.grad
-   - y mean(y y.grad)) / sqrt(v + eps); the others by the swap rule. Errors: a place that is not
-   one index, an index twice, no capital, another rank than the tensor's. */
+   NormalizeOver: x.grad += (y.grad - mean y.grad - y mean(y y.grad)) / sqrt(v + eps).
+   Errors: a place that is not one index, an index twice, no capital, another rank. */
 #define edf_softmax_over(spec, s)         edf_softmax_over_at(EDF__HERE, spec, s)
 #define edf_log_softmax_over(spec, s)     edf_log_softmax_over_at(EDF__HERE, spec, s)
 #define edf_normalize_over(spec, x, eps)  edf_normalize_over_at(EDF__HERE, spec, x, eps)
@@ -7256,9 +7252,8 @@ static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text, 
       edf__syntax(scan, bound, "a bound is for the one index with a capital, as in | S<=t");
   }
   if (edf__peek(scan)) edf__found(scan, causal ? "'|' or the end" : "the end", "");
-  s->x.node = l->of[1] = x;
-  s->x.number = 1;
-  s->x.at = *edf__next_ref(&l->m.e) = r;
+  edf__value v = { l->of[1] = x, 1, *edf__next_ref(&l->m.e) = r };
+  s->x = v;
   l->m.e.ref->name = at->op;             /* the left side                                     */
   if (x) edf__solve_extents(l);
 }
@@ -7330,11 +7325,12 @@ edf_node *edf_concat_at(const char *file, int line, const char *spec, ...) {
   return y;
 }
 
-static edf_node *edf__part_of(const edf__site *at, const char *text, edf_node *x, int from,
-                              int count, int select) {
+static edf_node *edf__part_of(const char *op, const char *file, int line, const char *text,
+                              edf_node *x, int from, int count, int select) {
+  edf__site at = { op, file, line };
   edf__spec s;
-  edf__check_named(at, "x", x);
-  edf__read_spec(&s, at, text, x, EDF__ONE_CAPITAL);
+  edf__check_named(&at, "x", x);
+  edf__read_spec(&s, &at, text, x, EDF__ONE_CAPITAL);
   const edf__scan *scan = &s.l.m.e.scan;
   edf__place *place = &s.x.at.place[s.d];
   if (x->batched >> s.d & 1)
@@ -7353,12 +7349,10 @@ static edf_node *edf__part_of(const edf__site *at, const char *text, edf_node *x
 }
 edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
                        int count) {
-  edf__site at = { "Slice", file, line };
-  return edf__part_of(&at, spec, x, from, count, 0);
+  return edf__part_of("Slice", file, line, spec, x, from, count, 0);
 }
 edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n) {
-  edf__site at = { "Select", file, line };
-  return edf__part_of(&at, spec, x, n, 1, 1);
+  return edf__part_of("Select", file, line, spec, x, n, 1, 1);
 }
 
 /* ---- What is normalised gets a gain and a bias. ---- */
@@ -7512,20 +7506,17 @@ edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Ph
   int p = Phi.padding;
   if (Phi.groups != 1) edf__fail_at(&at, "%d groups: expected 1", Phi.groups);
   int dims = edf__check_conv(&at, &Phi, x);
-  const char *place = edf__window_place(Phi.stride, Phi.dilation, 0);
-  const char *pattern = edf__fmt("u[b{,%s},n] = W[{DI,}C,n] x[b{,i},C]", place);
-  edf__text scatter = edf__for_dims(dims, pattern);
-  edf_node *u = edf__inner(edf__line(&at, scatter.at, 2, Phi.w, x));
-  pattern = edf__fmt("y[b{,i},n] = u[b{,i%s},n] - B[n]", p ? edf__fmt("+%d", p) : "");
-  edf__text equation = edf__for_dims(dims, pattern);
+  edf__text text = edf__for_dims(dims, edf__fmt(
+    "u[b{,%s},n] = W[{DI,}C,n] x[b{,i},C]\ny[b{,i},n] = u[b{,i%s},n] - B[n]",
+    edf__window_place(Phi.stride, Phi.dilation, 0), p ? edf__fmt("+%d", p) : ""));
   for (int d = 0; d < dims; d++) {
-    int n = u->dim[1 + d] - 2 * p;
-    if (n < 1)
+    int all = Phi.stride * (x->dim[1 + d] - 1) + Phi.dilation * (Phi.w->dim[d] - 1) + 1;
+    if (all <= 2 * p)
       edf__fail_at(&at, "padding %d leaves nothing of dimension %d, which has %d", p, d + 1,
-                   u->dim[1 + d]);
-    if (p) edf__put(&equation, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
+                   all);
+    if (p) edf__put(&text, "%s%c<%d", d ? ", " : " | ", 'i' + d, all - 2 * p);
   }
-  return edf__line(&at, equation.at, 2, u, Phi.b);
+  return edf__lines(&at, text.at, 3, Phi.w, x, Phi.b);
 }
 
 static edf_node *edf__pool(const char *op, const char *file, int line,
@@ -7631,26 +7622,24 @@ edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_pack
    over all times. A single step is the same without t. */
 struct edf_cell { const char *name; int gates; const char *text; };
 
-#define EDF__GATES "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"
-const edf_cell edf_rnn_cell = { "RNN", 1, EDF__GATES
+#define EDF__INPUT "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"
+#define EDF__GATES(n) EDF__INPUT \
+  "g[b,t,k,j] = z[b,t,k,j] + Wh[I,k,j] h[b,t-1,I] | k<" n "\n" \
+  "G[b,t,k,j] = sigmoid(g[b,t,k,j])\n"
+
+const edf_cell edf_rnn_cell = { "RNN", 1, EDF__INPUT
   "g[b,t,j] = z[b,t,0,j] + Wh[I,0,j] h[b,t-1,I]\n"
   "h'[b,t,j] = tanh(g[b,t,j])" };
-const edf_cell edf_ugrnn_cell = { "UGRNN", 2, EDF__GATES
-  "g[b,t,k,j] = z[b,t,k,j] + Wh[I,k,j] h[b,t-1,I] | k<1\n"
-  "G[b,t,k,j] = sigmoid(g[b,t,k,j])\n"
+const edf_cell edf_ugrnn_cell = { "UGRNN", 2, EDF__GATES("1")
   "g'[b,t,j] = z[b,t,1,j] + Wh[I,1,j] h[b,t-1,I]\n"
   "R[b,t,j] = tanh(g'[b,t,j])\n"
   "h'[b,t,j] = R[b,t,j] - G[b,t,0,j] R[b,t,j] + G[b,t,0,j] h[b,t-1,j]" };
-const edf_cell edf_gru_cell = { "GRU", 3, EDF__GATES
-  "g[b,t,k,j] = z[b,t,k,j] + Wh[I,k,j] h[b,t-1,I] | k<2\n"
-  "G[b,t,k,j] = sigmoid(g[b,t,k,j])\n"
+const edf_cell edf_gru_cell = { "GRU", 3, EDF__GATES("2")
   "m[b,t,j] = G[b,t,0,j] h[b,t-1,j]\n"
   "g'[b,t,j] = z[b,t,2,j] + Wh[I,2,j] m[b,t,I]\n"
   "R[b,t,j] = tanh(g'[b,t,j])\n"
   "h'[b,t,j] = h[b,t-1,j] - G[b,t,1,j] h[b,t-1,j] + G[b,t,1,j] R[b,t,j]" };
-const edf_cell edf_lstm_cell = { "LSTM", 4, EDF__GATES
-  "g[b,t,k,j] = z[b,t,k,j] + Wh[I,k,j] h[b,t-1,I] | k<3\n"
-  "G[b,t,k,j] = sigmoid(g[b,t,k,j])\n"
+const edf_cell edf_lstm_cell = { "LSTM", 4, EDF__GATES("3")
   "g'[b,t,j] = z[b,t,3,j] + Wh[I,3,j] h[b,t-1,I]\n"
   "R[b,t,j] = tanh(g'[b,t,j])\n"
   "C'[b,t,j] = G[b,t,0,j] C[b,t-1,j] + G[b,t,1,j] R[b,t,j]\n"
@@ -7672,11 +7661,13 @@ edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const 
   return Phi;
 }
 
+/* Without a state given it is all times. */
 static edf_recurrent_state edf__run_cell(const edf__site *at, const edf_cell *cell,
-                                         edf_recurrent_package Phi, edf_node *x, int all_times,
-                                         edf_recurrent_state s) {
-  edf_node *in[6] = { Phi.wx, x, Phi.b, Phi.wh, s.h, s.c };
-  int both = cell == &edf_lstm_cell;
+                                         edf_recurrent_package Phi, edf_node *x,
+                                         const edf_recurrent_state *s) {
+  edf_node *in[6] = { Phi.wx, x, Phi.b, Phi.wh, s ? s->h : NULL, s ? s->c : NULL };
+  int both = s && cell == &edf_lstm_cell;
+  edf_recurrent_state next = { NULL, NULL };
   edf__text text = { { 0 }, 0 };
   edf__statement line[7];
   edf__slide all;
@@ -7687,13 +7678,13 @@ static edf_recurrent_state edf__run_cell(const edf__site *at, const edf_cell *ce
                  Phi.cell->name);
   for (const char *c = cell->text; *c; c++) {
     edf__put(&text, "%c", *c);
-    if (all_times && strchr("hC", *c) && c[1] == '\'') c++;
-    if (!all_times && *c == ',' && c[1] == 't') c += c[2] == '-' ? 4 : 2;
+    if (!s && strchr("hC", *c) && c[1] == '\'') c++;
+    if (s && *c == ',' && c[1] == 't') c += c[2] == '-' ? 4 : 2;
   }
-  edf__read_text(&all, line, at, text.at, all_times ? 4 : 5 + both, in);
-  s.h = edf__run_slide(&all);
-  if (both && !all_times) s.c = edf__line_of(&all, "C'")->y;
-  return s;
+  edf__read_text(&all, line, at, text.at, s ? 5 + both : 4, in);
+  next.h = edf__run_slide(&all);
+  if (both) next.c = edf__line_of(&all, "C'")->y;
+  return next;
 }
 
 edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
@@ -7703,16 +7694,15 @@ edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell
   if (both && !s.h != !s.c)
     edf__fail_at(&at, "the state has one of h and c: expected both, or none for zeros");
   if (s.h) edf__check_named(&at, both ? "state.h state.c" : "state.h", s.h, s.c);
-  return edf__run_cell(&at, cell, Phi, x, 0, s);
+  return edf__run_cell(&at, cell, Phi, x, &s);
 }
 
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
   edf__site at = { "Unroll", file, line };
-  edf_recurrent_state s = { NULL, NULL };
   edf__check_named(&at, "x", x);
   if (x->rank > 1 && x->batched >> 1 & 1)
     edf__x_error(&at, "x", x, "the time, the second index of x, has to be a number");
-  return edf__run_cell(&at, Phi.cell, Phi, x, 1, s).h;
+  return edf__run_cell(&at, Phi.cell, Phi, x, NULL).h;
 }
 
 /* ---- Recurrence: one line of a text. */
@@ -7720,18 +7710,17 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
   edf__site at = { "Recurrence", file, line };
   edf__statement l;
   edf__slide all;
-  int n, f = 1;
+  int n;
   va_list args;
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
   edf__read_text(&all, &l, &at, equation, n, in);
   edf__check_operands(&at, n, in);
-  const edf__equation *e = &l.m.e;
-  while (f < e->n_ref && strcmp(e->ref->name, e->ref[f].name)) f++;
-  if (f == e->n_ref)
-    edf__syntax(&e->scan, e->ref->name, "%s is not on the right: this is an equation for "
-                "Einsum", e->ref->name);
+  edf__find_groups(&all);
+  if (!l.to)
+    edf__syntax(&l.m.e.scan, l.m.e.ref->name, "%s is not on the right: this is an equation for "
+                "Einsum", l.m.e.ref->name);
   edf_node *y = edf__run_slide(&all);
   edf__free(in);
   return y;
