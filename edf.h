@@ -7717,10 +7717,11 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
   va_end(args);
   edf__read_text(&all, &l, &at, equation, n, in);
   edf__check_operands(&at, n, in);
-  edf__find_groups(&all);
-  if (!l.to)
-    edf__syntax(&l.m.e.scan, l.m.e.ref->name, "%s is not on the right: this is an equation for "
-                "Einsum", l.m.e.ref->name);
+  const edf__ref *left = l.m.e.ref, *r = left + 1, *end = left + l.m.e.n_ref;
+  while (r < end && strcmp(left->name, r->name)) r++;
+  if (r == end)
+    edf__syntax(&l.m.e.scan, left->name, "%s is not on the right: this is an equation for "
+                "Einsum", left->name);
   edf_node *y = edf__run_slide(&all);
   edf__free(in);
   return y;
