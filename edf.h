@@ -27,7 +27,7 @@
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
    First sitting:  lines 1 to 1718 (1718), to the end of >>nodes: no notation yet
-   Second sitting: lines 1719 to 3169 (1451): then you have read the framework
+   Second sitting: lines 1719 to 3167 (1449): then you have read the framework
    Part One, a whole framework
    >>example 30 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -40,14 +40,14 @@
      FASTEST BUILTIN REFERENCE loop nest contract_reference
    >>memory 300 Errors, memory and names          >>core 527 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>parser 471 Declarations and equations
-   >>einsum 668 Equations as nodes                >>products 232 Products, softmax, losses
+   >>contraction 51 A contraction's definition    >>parser 468 Declarations and equations
+   >>einsum 669 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 158 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
    >>nest 690 Loop nests, plans and kernels: axis matrix costs plan _for contract
-   >>more 338 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
+   >>more 375 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 435 Functions over named indices, and rows: dropout embed reshape max_window
    >>equations 2239 A whole slide is a program: equations find
@@ -2035,6 +2035,7 @@ static int edf__letter_of(edf__equation *e, const char *name) {
 }
 
 /* Of the next summand or term; 0: none follows. */
+static int edf__first_sign(edf__scan *s) { return edf__accept(s, '-') ? -1 : 1; }
 static int edf__next_sign(edf__scan *s) {
   return edf__accept(s, '+') ? 1 : edf__accept(s, '-') ? -1 : 0;
 }
@@ -2055,15 +2056,6 @@ static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
   if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this place", name);
 }
 
-static void edf__parse_place(edf__equation *e, edf__place *place) {
-  edf__scan *s = &e->scan;
-  memset(place, 0, sizeof *place);
-  int sign = edf__accept(s, '-') ? -1 : 1;
-  edf__peek(s);
-  place->at = s->at;
-  for (; sign; sign = edf__next_sign(s)) edf__parse_summand(e, place, sign);
-}
-
 /* The next tensor of an equation, all zero. It may move the others. */
 static edf__ref *edf__next_ref(edf__equation *e) {
   size_t n = (size_t)++e->n_ref;
@@ -2074,6 +2066,17 @@ static edf__ref *edf__next_ref(edf__equation *e) {
 /* Reads a place of tensor f by value, and whatever else >>equations has there; 0: none. */
 typedef int edf__place_reader(edf__equation *e, int f);
 EDF__HOOK(edf__place_reader, edf__by_value_too)
+
+static void edf__parse_place(edf__equation *e, int f) {
+  edf__scan *s = &e->scan;
+  edf__place p;
+  memset(&p, 0, sizeof p);
+  edf__peek(s);
+  p.at = s->at;
+  int sign = e->line && edf__by_value_too(e, f) ? 0 : edf__first_sign(s);
+  for (; sign; sign = edf__next_sign(s)) edf__parse_summand(e, &p, sign);
+  e->ref[f].place[e->ref[f].rank++] = p;
+}
 
 /* What was meant where this character stands. */
 static const char *edf__hint_at(edf__scan *s) {
@@ -2095,20 +2098,14 @@ static edf__ref *edf__parse_tensor(edf__equation *e, const char *hint) {
   r->name = edf__identifier(s, "a tensor");
   if (!edf__accept(s, '[')) return r;
   do {
-    edf__place p;
-    memset(&p, 0, sizeof p);
-    edf__peek(s);
-    p.at = s->at;
-    if (r->rank == EDF_MAX_RANK)
+    if (e->ref[f].rank == EDF_MAX_RANK)
       edf__syntax(s, s->at, "a tensor has at most %d indices", EDF_MAX_RANK);
-    if (!e->line || !edf__by_value_too(e, f)) edf__parse_place(e, &p);
-    r = &e->ref[f];                      /* a tensor in its place may have moved it           */
-    r->place[r->rank++] = p;
+    edf__parse_place(e, f);              /* with a tensor in the place it may move e->ref     */
   } while (edf__accept(s, ','));
   if (edf__peek(s) == '.') hint = ": the factor of an index is a whole number";
   edf__expect(s, ']', "']' or ','", hint);
   if (edf__peek(s) == '[') edf__found(s, "a comma between indices, as in W[I,j]", "");
-  return r;
+  return &e->ref[f];
 }
 
 /* Operands are numbered in the order in which their names first appear on the right. */
@@ -2230,7 +2227,7 @@ static void edf__parse(edf__equation *e) {
   if (strstr(s->text, "->"))
     hint = ": -> is another notation; here bi,ij->bj is y[b,j] = x[b,I] W[I,j]";
   edf__expect(s, '=', "'=' after the left side", hint);
-  for (int sign = edf__accept(s, '-') ? -1 : 1; sign; sign = edf__next_sign(s))
+  for (int sign = edf__first_sign(s); sign; sign = edf__next_sign(s))
     edf__parse_term(e, sign);
   if (edf__accept(s, '|'))
     do edf__parse_bound(e); while (edf__accept(s, ','));
@@ -2297,14 +2294,15 @@ static void edf__say_extent(const edf_node *y, int i, const edf__ref *r, ptrdiff
   edf__say_with(y->in[r->operand], "%s = ", r->name);
 }
 
-static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf_node *x) {
+static void edf__check_prime(const edf__equation *e, const edf__ref *r, const edf_node *x) {
   size_t n = strlen(x->name);
-  if (!strncmp(r->name, x->name, n) && r->name[n] == '\'') {
-    edf__say_caret(&e->scan, r->name);
-    edf__say("%s is a name of its own: to transpose %s, exchange its indices", r->name,
-             x->name);
-    edf__stop_with(x, "\n  %s = ", x->name);
-  }
+  if (strncmp(r->name, x->name, n) || r->name[n] != '\'') return;
+  edf__say_caret(&e->scan, r->name);
+  edf__say("%s is a name of its own: to transpose %s, exchange its indices", r->name, x->name);
+  edf__stop_with(x, "\n  %s = ", x->name);
+}
+static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf_node *x) {
+  edf__check_prime(e, r, x);
   if (r->rank == x->rank) return;
   edf__say_caret(&e->scan, r->name);
   edf__say("%s has %d %s here, but the tensor has %d", r->name, r->rank,
@@ -4308,6 +4306,43 @@ edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
   return edf__node1(&edf__log_softmax_op, file, line, s);
 }
 
+/* ---- A number, or of x's dimension # the extent, or its indices 0, 1, 2 ...: the second
+   number of the state is the rank. */
+static void edf__count_shape(edf_node *y) {
+  const edf_real *c = (const edf_real *)y->state;
+  y->rank = (int)c[1];
+  y->dim[0] = y->n_in ? y->in[0]->dim[(int)c[0]] : (int)c[0];
+}
+static void edf__count_forward(edf_node *y) {
+  edf_real n = *(const edf_real *)y->state;
+  if (y->n_in) n = (edf_real)y->in[0]->dim[(int)n];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = y->rank ? (edf_real)i : n;
+}
+static const edf_op edf__number_op = { "Number", edf__count_shape, edf__count_forward, NULL,
+  "y", "y = #", "", 0, 0 };
+static const edf_op edf__extent_op = { "Extent", edf__count_shape, edf__count_forward, NULL,
+  "y x", "y = extent_#(x)", "", 0, 0 };
+static const edf_op edf__index_op = { "Index", edf__count_shape, edf__count_forward, NULL,
+  "y", "y@ = !", "", 0, 0 };
+
+/* The place of the first greatest of # x in a row. */
+static void edf__argmax_shape(edf_node *y) {
+  const edf_node *x = y->in[0];
+  y->rank = x->rank - y->row_dims;
+  memcpy(y->dim, x->dim, sizeof y->dim);
+}
+static void edf__argmax_forward(edf_node *y) {
+  const edf_real *x = y->in[0]->value, order = *(const edf_real *)y->state;
+  size_t n = y->in[0]->size / y->size;
+  for (size_t b = 0; b < y->size; b++) {
+    size_t best = b * n;
+    for (size_t i = best; i < (b + 1) * n; i++) if (order * x[i] > order * x[best]) best = i;
+    y->value[b] = (edf_real)(best - b * n);
+  }
+}
+static const edf_op edf__argmax_op = { "ArgMax", edf__argmax_shape, edf__argmax_forward, NULL,
+  "y x", "y@ = argmax_! # x~", "", 0, 0 };
+
 /* ---- BCELoss   l[i] = ln(1 + exp(s[i])) - y[i] s[i], without the logarithm of 0
                   s.grad[i] += l.grad[i] (1/(1+exp(-s[i])) - y[i])
                   y.grad[i] -= l.grad[i] s[i] ---- */
@@ -4892,43 +4927,6 @@ struct edf__slide {
   edf_node *one;                         /* the tensor of terms that are a number             */
 };
 
-/* ---- A number, or of x's dimension # the extent, or its indices 0, 1, 2 ...: the second
-   number of the state is the rank. */
-static void edf__count_shape(edf_node *y) {
-  const edf_real *c = (const edf_real *)y->state;
-  y->rank = (int)c[1];
-  y->dim[0] = y->n_in ? y->in[0]->dim[(int)c[0]] : (int)c[0];
-}
-static void edf__count_forward(edf_node *y) {
-  edf_real n = *(const edf_real *)y->state;
-  if (y->n_in) n = (edf_real)y->in[0]->dim[(int)n];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = y->rank ? (edf_real)i : n;
-}
-static const edf_op edf__number_op = { "Number", edf__count_shape, edf__count_forward, NULL,
-  "y", "y = #", "", 0, 0 };
-static const edf_op edf__extent_op = { "Extent", edf__count_shape, edf__count_forward, NULL,
-  "y x", "y = extent_#(x)", "", 0, 0 };
-static const edf_op edf__index_op = { "Index", edf__count_shape, edf__count_forward, NULL,
-  "y", "y@ = !", "", 0, 0 };
-
-/* The place of the first greatest of # x in a row. */
-static void edf__argmax_shape(edf_node *y) {
-  const edf_node *x = y->in[0];
-  y->rank = x->rank - y->row_dims;
-  memcpy(y->dim, x->dim, sizeof y->dim);
-}
-static void edf__argmax_forward(edf_node *y) {
-  const edf_real *x = y->in[0]->value, order = *(const edf_real *)y->state;
-  size_t n = y->in[0]->size / y->size;
-  for (size_t b = 0; b < y->size; b++) {
-    size_t best = b * n;
-    for (size_t i = best; i < (b + 1) * n; i++) if (order * x[i] > order * x[best]) best = i;
-    y->value[b] = (edf_real)(best - b * n);
-  }
-}
-static const edf_op edf__argmax_op = { "ArgMax", edf__argmax_shape, edf__argmax_forward, NULL,
-  "y x", "y@ = argmax_! # x~", "", 0, 0 };
-
 /* ---- The names of functions: over indices, of two, and of one; the last is a Recurrence's,
    which goes over the last index. A row has its node, or a number of edf__function_op. */
 typedef double edf__of_number(double x);
@@ -5078,30 +5076,40 @@ static edf__expr *edf__test_of(edf__expr *a, edf__expr *b, int which) {
   return x;
 }
 
+/* <, <=, =, !=, > or >=: bits 1, 2 and 4 say for which signs of the difference it holds. */
+static int edf__read_comparison(edf__scan *s, const char *expected) {
+  char c = edf__peek(s);
+  if (!c || !strchr("<>=!", c)) edf__found(s, expected, "");
+  s->at++;
+  int equal = *s->at == '=' && s->at++, which = c == '<' ? 1 : c == '>' ? 4 : c == '!' ? 5 : 2;
+  return equal && strchr("<>", c) ? which | 2 : which;
+}
+
 /* A bound, s<=t, x<28 or w<27, or between braces an index alone; of an index its bit. */
 static unsigned edf__read_bound(edf__statement *l, int braces) {
   edf__equation *e = &l->m.e;
   edf__scan *s = &e->scan;
-  int n = e->n_letter, used = 0;
-  edf__expr *x = edf__read_index(l), *unknown = x->which < n ? NULL : x;
+  int n = e->n_letter, used = braces;
+  edf__expr *x = edf__read_index(l), *t;
   unsigned bit = 1u << x->which;
   if (braces && edf__peek(s) != '<') return bit;
-  edf__expect(s, '<', "'<' and a number, or '<=' and an index", "");
-  int strict = !edf__accept(s, '=');
-  if (strict && edf__is_digit(edf__peek(s))) {       /* of no index: classes, by value        */
+  const char *expected = "'<' and a number, or '<=' and an index";
+  if (edf__peek(s) != '<') edf__found(s, expected, "");
+  int which = edf__read_comparison(s, expected);
+  if (which == 1 && edf__is_digit(edf__peek(s))) {   /* of no index: classes, by value        */
     for (int f = 0; f < e->n_ref; f++) used |= !strcmp(e->ref[f].name, x->at);
-    if (unknown && !braces && !used)
+    if (x->which >= n && !used)
       edf__syntax(s, x->at, "%s is no index and no tensor of this line", x->at);
     edf__read_extent(e, x->at);
-    return unknown && !braces ? 0 : bit;
+    return x->which < n || braces ? bit : 0;
   }
-  edf__expr *t = edf__read_index(l);
-  edf__mask m = { x->which, t->which, NULL };
-  if (t->which >= n) unknown = t;
-  else if (braces) unknown = NULL;
-  if (unknown) edf__syntax(s, unknown->at, "%s is no index of this line", unknown->at);
+  t = edf__read_index(l);
+  edf__mask m = { x->which, t->which, edf__test_of(edf__sum_of(x), edf__sum_of(t), which) };
+  if (t->which >= n || (!braces && x->which >= n)) {
+    const char *c = t->which >= n ? t->at : x->at;
+    edf__syntax(s, c, "%s is no index of this line", c);
+  }
   if (l->n_mask == EDF__BOUNDS) edf__syntax(s, x->at, "too many bounds");
-  m.test = edf__test_of(edf__sum_of(x), edf__sum_of(t), strict ? 1 : 3);
   l->mask[l->n_mask++] = m;
   return bit;
 }
@@ -5116,7 +5124,7 @@ static edf__expr *edf__read_power(edf__statement *l, edf__expr *base) {
   edf__scan *s = &l->m.e.scan;
   const char *at = s->at;
   if (!edf__accept(s, '^')) return base;
-  double sign = edf__accept(s, '-') ? -1 : 1;
+  double sign = edf__first_sign(s);
   char c = edf__peek(s);
   if (!edf__is_digit(c) && c != '.' && c != '(') edf__found(s, "a number or '('", "");
   edf__expr *power = edf__new_expr(EDF__A_PRODUCT, s->at, NULL);
@@ -5142,19 +5150,18 @@ static edf__expr *edf__read_over(edf__statement *l, const char *name, int f) {
     do x->over |= edf__read_bound(l, 1); while (edf__accept(s, ','));
     edf__expect(s, '}', "'}' or ','", "");
   }
-  edf__expr *a = NULL;
   if (f > EDF__MEAN_OVER && edf__accept(s, '(')) {
-    a = edf__read_sum(l);
+    x->in = edf__read_sum(l);
     if (f == EDF__NORMALIZE_OVER && edf__accept(s, ',')) {
       edf__peek(s);
       x->number = edf__read_number(s);
     }
     edf__expect(s, ')', "')'", "");
-    x->in = a = edf__read_power(l, a);
-    if (edf__expr_has(l, a) & x->over) return x;
+    x->in = edf__read_power(l, x->in);
+    if (edf__expr_has(l, x->in) & x->over) return x;
   }
-  double sign = !a && edf__accept(s, '-') ? -1 : 1;
-  x->in = edf__read_product(l, a);
+  double sign = x->in ? 1 : edf__first_sign(s);
+  x->in = edf__read_product(l, x->in);
   x->in->number *= sign;
   if (f > EDF__MEAN_OVER) return x;
   x->sort = EDF__A_SUM;                  /* a product that sums; a mean divides by sum_i 1    */
@@ -5172,11 +5179,7 @@ static edf__expr *edf__read_over(edf__statement *l, const char *name, int f) {
 static edf__expr *edf__read_test(edf__statement *l) {
   edf__scan *s = &l->m.e.scan;
   edf__expr *a = edf__read_sum(l);
-  char c = edf__peek(s);
-  if (!c || !strchr("<>=!", c)) edf__found(s, "<, <=, =, !=, > or >=", "");
-  int which = c == '<' ? 1 : c == '>' ? 4 : c == '!' ? 5 : 2;
-  s->at++;
-  if (*s->at == '=' && s->at++ && strchr("<>", c)) which |= 2;
+  int which = edf__read_comparison(s, "<, <=, =, !=, > or >=");
   edf__expr *x = edf__test_of(a, edf__read_sum(l), which);
   edf__expect(s, ']', "']'", "");
   return x;
@@ -5244,7 +5247,7 @@ static edf__expr *edf__read_sum(edf__statement *l) {
   edf__scan *s = &l->m.e.scan;
   edf__peek(s);
   edf__expr *x = edf__new_expr(EDF__A_SUM, s->at, NULL);
-  for (int sign = edf__accept(s, '-') ? -1 : 1; sign; sign = edf__next_sign(s)) {
+  for (int sign = edf__first_sign(s); sign; sign = edf__next_sign(s)) {
     edf__expr *p = edf__read_product(l, NULL);
     p->number *= sign;
     x->in = edf__append_expr(x->in, p);
@@ -5285,7 +5288,7 @@ static void edf__read_statement(edf__slide *all, edf__scan *from) {
   l->where = edf__read_tensor(l, edf__new_expr(EDF__A_TENSOR, name, NULL));
   l->left = (1u << e->n_letter) - 1;
   for (int i = 0; i < e->n_letter; i++) e->letter[i].left = 1;
-  l->sign = edf__accept(s, '-') ? -1 : 1;
+  l->sign = edf__first_sign(s);
   l->adds = l->sign < 0 || edf__accept(s, '+');
   edf__expect(s, '=', "'=', '+=' or '-=' behind the left side", edf__peek(s) != '(' ? ""
               : ": indices stand in square brackets, y[b,j]");
@@ -5649,11 +5652,16 @@ static int edf__new_extent(const edf__statement *l, int f, int d) {
   return (int)greatest + 1;
 }
 
-/* A new name that is like what the text or the graph has is a slip. */
+/* A new name that is like what the text or the graph has is a slip; and W'[i,j], of the extents
+   of W[j,i]. */
 static void edf__check_like(const edf__scan *s, const edf__ref *r, const char *name, int rank) {
   if (rank == r->rank && !edf__compare_names(name, r->name))
     edf__syntax(s, r->name, "%s is no tensor so far, and %s is one: is that meant? Else "
                 "declare it, parameter %s[...]", r->name, name, r->name);
+}
+static int edf__is_turned(const edf_node *x, const edf_node *p) {
+  return x->rank == 2 && p->rank == 2 && x->dim[0] != x->dim[1] && x->dim[0] == p->dim[1]
+         && x->dim[1] == p->dim[0];
 }
 static void edf__check_new(const edf__statement *l, const edf__ref *r) {
   edf__scan s = l->m.e.scan;
@@ -5677,22 +5685,6 @@ static void edf__check_new(const edf__statement *l, const edf__ref *r) {
   }
 }
 
-/* W'[i,j], of the extents of W[j,i]. */
-static void edf__check_transpose(const edf__statement *l, const edf__ref *r,
-                                 const edf_node *p) {
-  for (int i = 0; i < edf__n_nodes(); i++) {
-    const edf_node *x = edf__nth(i);
-    size_t n = strlen(x->name);
-    int turned = p->rank == 2 && x->rank == 2 && p->dim[0] == x->dim[1]
-                 && p->dim[1] == x->dim[0] && p->dim[0] != p->dim[1];
-    if (!turned || strncmp(x->name, r->name, n) || r->name[n] != '\'') continue;
-    edf__say_caret(&l->m.e.scan, r->name);
-    edf__fail_with(x, "%s is a name of its own: to transpose %s, exchange its indices; for a "
-                   "new one write parameter %s[%d,%d]", r->name, x->name, r->name, p->dim[0],
-                   p->dim[1]);
-  }
-}
-
 static void edf__new_parameter(edf__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
   const edf__expr *x = l->tensor[f];
@@ -5705,7 +5697,8 @@ static void edf__new_parameter(edf__statement *l, int f) {
   p->rank = r->rank;
   for (int d = 0; d < r->rank; d++) p->dim[d] = edf__new_extent(l, f, d);
   edf__infer(p);
-  edf__check_transpose(l, r, p);
+  for (int i = edf__n_nodes() - 1; i >= 0; i--)
+    if (edf__is_turned(edf__nth(i), p)) edf__check_prime(&l->m.e, r, edf__nth(i));
   l->of[f] = edf__add_parameter(p);
   for (int i = 0; i < l->m.e.n_letter; i++)
     if (edf__ref_has(r) >> i & 1 && (by_value || x->over >> i & 1)) n *= (double)l->m.extent[i];
