@@ -50,7 +50,7 @@
    >>more 375 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 435 Functions over named indices, and rows: dropout embed reshape max_window
-   >>equations 2197 A whole slide is a program: equations find
+   >>equations 2247 A whole slide is a program: equations find
    >>layers 699 Layers, from normalisation to recurrences: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over concat _list
      slice select layer_norm _package _params batch_norm _package _params grouped_conv_params
@@ -5230,8 +5230,9 @@ static edf__expr *edf__read_product(edf__statement *l, edf__expr *first) {
     x->in = edf__append_expr(x->in, f);
     const char *slash = s->at;           /* 1/2 x[i] is a number and a factor                 */
     if (f->sort != EDF__A_NUMBER || f != x->in || !edf__accept(s, '/')) continue;
-    if (edf__is_digit(edf__peek(s))) f->number /= edf__read_number(s);
-    else { s->at = slash; break; }
+    if (!edf__is_digit(edf__peek(s))) { s->at = slash; break; }
+    f = f->next = edf__read_factor(l);
+    f->below = 1;
   } while (edf__accept(s, '*') || edf__at_factor(s));
   while (edf__accept(s, '/')) {
     f = edf__read_factor(l);
@@ -6053,12 +6054,26 @@ static void edf__keep_letters(edf__equation *e) {
   e->n_letter = n;
 }
 
+/* Numbers alone do not tell the batch: 0 times its index does. */
+static void edf__add_batch(edf__making *to) {
+  edf__equation *e = &to->m.e;
+  unsigned has = 0;
+  for (int f = 1; f < e->n_ref; f++) has |= edf__ref_has(&e->ref[f]);
+  for (int i = 0; i < e->n_letter; i++) {
+    if (!e->letter[i].left || has >> i & 1 || to->l->m.extent[i]) continue;
+    edf__value v = edf__index_value(to->l, i, 0);
+    v.number = 0;
+    edf__add_term(to, &v, NULL, NULL);
+  }
+}
+
 /* Its node: NULL if nothing is left; what was just made, if it would copy that. */
 static edf_node *edf__end_equation(edf__making *to, const edf_op *is,
                                    edf__reduction_kind kind) {
   edf__equation *e = &to->m.e;
   edf__site at = to->l->slide->site;
   if (!e->n_term) return NULL;
+  edf__add_batch(to);
   edf__value v = { to->in[0], e->term->number, e->ref[1] };
   int plain = is->is >> EDF_IS_EQUATION & 1;           /* no lookup                           */
   if (kind == EDF__SUM && plain && e->n_ref == 2 && edf__is_plain(to->l, &v)
@@ -6532,7 +6547,9 @@ static edf_node *edf__joined_line(edf__statement *l, edf__ref left) {
     left.place[d].factor[i] = 1;
     l->left = edf__ref_has(&left);
     part[n] = edf__line_node(l, x, left, 1);
-    if (!part[n++]) edf__syntax(&l->m.e.scan, x->at, "this part stays 0");
+    if (part[n++]) continue;             /* else it is before the first time                  */
+    edf__value zero = edf__number_value(l, 0);
+    part[n - 1] = edf__terms(l, EDF__SUM, &left, &zero, NULL);
   }
   l->left = all;
   return edf__joined(&l->slide->site, left.rank, d, edf__letters_at(l, &left), n, part);
@@ -6721,12 +6738,23 @@ static int edf__same_extent(ptrdiff_t *a, ptrdiff_t *b) {
   else *b = *a;
   return 1;
 }
+/* A place on the left that joins parts, K+I, is as long as these together; -1: unknown. */
+static ptrdiff_t edf__joined_extent(const edf__statement *by, const edf__place *p) {
+  ptrdiff_t n = 0;
+  for (int i = 0; i < by->m.e.n_letter; i++) {
+    if (p->factor[i] && by->m.extent[i] <= 0) return -1;
+    n += p->factor[i] * by->m.extent[i];
+  }
+  return n > 0 && by->right->next ? n : -1;
+}
 static int edf__share_extents(edf__statement *l, const edf__ref *r, edf__statement *by) {
   int changed = 0;
   for (int d = 0; d < r->rank && d < by->m.e.ref->rank; d++) {
-    int i = edf__time_index(l, &r->place[d]), o = edf__time_index(by, &by->m.e.ref->place[d]);
-    if (i < 0 || o < 0) continue;
-    changed |= edf__same_extent(&l->m.extent[i], &by->m.extent[o]);
+    const edf__place *left = &by->m.e.ref->place[d];
+    int i = edf__time_index(l, &r->place[d]), o = edf__time_index(by, left);
+    if (i < 0) continue;
+    ptrdiff_t joined = o < 0 ? edf__joined_extent(by, left) : -1;
+    changed |= edf__same_extent(&l->m.extent[i], o < 0 ? &joined : &by->m.extent[o]);
   }
   return changed;
 }
@@ -6797,10 +6825,8 @@ static void edf__begin_steps(edf__statement *l) {
    other places too, F[0,0] = 1, it is 0 elsewhere. */
 static void edf__give_entry(edf__statement *by, edf__statement *l) {
   edf__value from = { NULL, 1, *by->m.e.ref };
-  edf__ref left = *l->m.e.ref, whole = from.at;
+  edf__ref left = edf__ref_now(l, *l->m.e.ref), whole = from.at;
   int time[EDF__LOOPS] = { 0, 0 }, single = 0;
-  if (left.rank != whole.rank)
-    edf__syntax(&l->m.e.scan, left.name, "expected %d indices, as below", whole.rank);
   for (int k = 0; k < by->n_loop; k++) time[k] = left.place[by->axis[k]].constant;
   edf_node **step = edf__step_at(by, time);
   if (!step)
@@ -6816,6 +6842,23 @@ static void edf__give_entry(edf__statement *by, edf__statement *l) {
   }
   *step = from.node = edf__line_node(l, l->right, left, 0);
   if (single) *step = edf__terms(by, EDF__SUM, &whole, &from, NULL);
+}
+
+/* h[-1,t,j] = x[t,j] of a recurrence over l and t: one for each t. */
+static void edf__give_entries(edf__statement *by, edf__statement *l, int loop) {
+  const edf__ref *left = l->m.e.ref;
+  if (left->rank != by->m.e.ref->rank)
+    edf__syntax(&l->m.e.scan, left->name, "expected %d indices, as below",
+                by->m.e.ref->rank);
+  int i = loop < by->n_loop ? edf__time_index(l, &left->place[by->axis[loop]]) : -1;
+  if (loop == by->n_loop) edf__give_entry(by, l);
+  else if (i < 0) edf__give_entries(by, l, loop + 1);
+  for (int t = 0; i >= 0 && t < (int)l->m.extent[i]; t++) {
+    l->fixed |= 1u << i;
+    l->at[i] = t;
+    edf__give_entries(by, l, loop + 1);
+    l->fixed &= ~(1u << i);
+  }
 }
 
 static void edf__run_steps(edf__statement *from, edf__statement *to) {
@@ -6844,7 +6887,7 @@ static void edf__recur(edf__slide *all, edf__statement *from, edf__statement *to
   for (l = from; l < to; l++) if (!l->entry) edf__begin_steps(l);
   for (l = all->line; l < end; l++)
     if (l->entry && edf__belongs(l, from, to))
-      edf__give_entry(edf__line_of(all, l->m.e.ref->name), l);
+      edf__give_entries(edf__line_of(all, l->m.e.ref->name), l, 0);
   edf__run_steps(from, to);
   for (l = from; l < to; l++) {
     if (l->entry || l->y) continue;
@@ -7010,11 +7053,11 @@ static edf_node *edf__lines(const edf__site *at, const char *text, int n, ...) {
 }
 
 edf_node *edf_find(const char *name) {
-  edf_node *x = NULL;
   if (!name) edf__fail("edf_find: the name is NULL");
+  edf_node *x = edf__newest(name);
+  if (x) return x;
   for (int i = edf__n_nodes() - 1; i >= 0; i--) {
     edf_node *y = edf__nth(i);
-    if (!strcmp(y->name, name)) return y;
     if (!x || edf__apart(y->name, name) < edf__apart(x->name, name)) x = y;
   }
   if (!x) edf__fail("edf_find: no tensor is called %s: the graph is empty", name);
