@@ -1,7 +1,7 @@
 /* Whole slides: what each line of the course computes, with its gradients; the layers' numbers
    from the same equations as text; and what is said of a mistake in one.
 
-   Built as: float double none sanitized */
+   Built as: float double none sanitized shim */
 #include "wrong_programs.h"
 #include "texts.h"
 #include <unistd.h>
