@@ -38,7 +38,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 300 Errors, memory and names          >>core 527 Nodes, lists and the three loops
+   >>memory 308 Errors, memory and names          >>core 527 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>parser 468 Declarations and equations
    >>einsum 669 Equations as nodes                >>products 232 Products, softmax, losses
@@ -65,7 +65,8 @@
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>print 546 A program as text: print _program _node formula
+   >>ways 459 A program as its equations
+   >>print 468 A program as text: print _program _node _equations formula
    >>check 891 The gradient check: gradcheck expect_mismatch
    >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
@@ -608,11 +609,13 @@ EDF__HOOK(edf__teller, edf__notice)
 
 static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice(event, x); }
 
+static const char **edf__spelled;        /* names of all nodes in order, for >>ways, or NULL  */
 static int edf__together;                /* what is built stays whole, or a stop brings back  */
 static edf_graph edf__before;            /* this: see >>equations                             */
 
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
+  edf__spelled = NULL;
   edf.file = NULL;
   edf.room = 0;
   edf.n_compnodes -= edf.unfinished;     /* a node that was built by edf.eager is not there   */
@@ -659,7 +662,13 @@ static edf_node *edf__nth(int i) {       /* of all of them                      
   return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
 }
 
+static int edf__order_of(const edf_node *x) {
+  int leaves = x->kind == EDF_PARAMETER ? edf.n_inputs : edf.n_inputs + edf.n_parameters;
+  return x->kind == EDF_INPUT ? x->position : leaves + x->position;
+}
+
 const char *edf_label(const edf_node *x) {
+  if (edf__spelled && x->position >= 0) return edf__spelled[edf__order_of(x)];
   if (x->kind != EDF_COMPNODE || x->graph != edf.id || x->position < 0) return x->name;
   for (int i = 0; i < edf__n_nodes(); i++)         /* x may be a copy: its name is the same  */
     if (edf__nth(i)->name != x->name && !strcmp(edf__nth(i)->name, x->name))
@@ -1783,9 +1792,11 @@ static void edf__say_caret(const edf__scan *s, const char *at) {
   const char *line = s->text, *place = line + (size_t)(at - line) % s->size;
   size_t begin = edf__length;
   int number = 1, most = 1000;
-  edf__say_at(&s->by);
+  edf__site by = s->by;
   for (const char *c = line; c < place; c++)
     if (*c == '\n') { line = c + 1; number++; }
+  if (!by.line) by.line = number;        /* of a file that is the text                        */
+  edf__say_at(&by);
   if (strchr(s->text, '\n')) edf__say("line %d: ", number);
   if (place - line > most)
     for (line = place - most; (*line & 0xC0) == 0x80;) line++;
@@ -1887,24 +1898,27 @@ static int edf__whole(edf__scan *s, int most, const char *where) {
   return (int)n;
 }
 
-/* The decimal number at *at, which moves behind it: 12, 0.125, .5, 1e-3. Unlike strtod's it is
-   the same in every locale. Up to 15 digits are rounded once. */
+/* The decimal number at *at, which moves behind it: 12, 0.125, .5, 1e-3. strtod reads its first
+   digits without a point: so it is rounded once, and the same in every locale. */
 static double edf__decimal(const char **at) {
+  enum { DIGITS = 30 };
   const char *c = *at;
-  double n = 0, scale = 0, enough = 1e18;      /* digits behind it do not change the number   */
-  int point = 0;
+  char text[DIGITS + 32], *end;
+  int n = 0, point = 0;
+  long scale = 0;
   for (; edf__is_digit(*c) || (*c == '.' && !point); c++) {
     if (*c == '.') { point = 1; continue; }
-    scale += (n >= enough) - point;
-    if (n < enough) n = 10 * n + (*c - '0');
+    scale += (n == DIGITS) - point;
+    if (n < DIGITS && (n || *c != '0')) text[n++] = *c;
   }
   *at = c;
   if ((*c == 'e' || *c == 'E') && edf__is_digit(c[c[1] == '-' || c[1] == '+' ? 2 : 1])) {
-    char *end;
-    scale += (double)strtol(c + 1, &end, 10);
+    long power = strtol(c + 1, &end, 10);
+    scale += power < -9999 ? -9999 : power > 9999 ? 9999 : power;
     *at = end;
   }
-  return n == 0 ? 0 : scale < 0 ? n / pow(10.0, -scale) : n * pow(10.0, scale);
+  snprintf(text + n, sizeof text - (size_t)n, "e%ld", scale);
+  return n ? strtod(text, NULL) : 0;
 }
 
 static double edf__read_number(edf__scan *s) {
@@ -4306,12 +4320,13 @@ edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
   return edf__node1(&edf__log_softmax_op, file, line, s);
 }
 
-/* ---- A number, or of x's dimension # the extent, or its indices 0, 1, 2 ...: the second
-   number of the state is the rank. */
+/* ---- A number, or of x's dimension # the extent, or its indices 0, 1, 2 ... */
 static void edf__count_shape(edf_node *y) {
-  const edf_real *c = (const edf_real *)y->state;
-  y->rank = (int)c[1];
-  y->dim[0] = y->n_in ? y->in[0]->dim[(int)c[0]] : (int)c[0];
+  edf_real n = *(const edf_real *)y->state;
+  int most = y->n_in ? y->in[0]->rank : 1000000000;
+  if ((y->n_in || y->rank) && !(n >= 0 && n < (edf_real)most))
+    edf__fail_at(y, "there is no dimension %g", (double)n);
+  if (y->rank) y->dim[0] = y->n_in ? y->in[0]->dim[(int)n] : (int)n;
 }
 static void edf__count_forward(edf_node *y) {
   edf_real n = *(const edf_real *)y->state;
@@ -4795,7 +4810,10 @@ static edf_node *edf__joined(const edf__site *at, int rank, int axis, const char
 static void edf__reshape_shape(edf_node *y) {
   const edf_node *x = y->in[0];
   size_t rest = 1, known = 1;            /* without a batch that is not known                 */
+  if (!y->state) memcpy(edf_state(y, sizeof y->dim), y->dim, sizeof y->dim);
   memcpy(y->dim, y->state, sizeof y->dim);
+  y->letters_of = -1;
+  y->row_dims = (char)y->rank;
   for (int d = 0; d < y->rank; d++) if (y->dim[d]) rest *= (size_t)y->dim[d];
   for (int d = 0; d < x->rank; d++) if (x->dim[d]) known *= (size_t)x->dim[d];
   int batch = y->rank && y->dim[0] == 0, unknown = x->size == 0;
@@ -4817,9 +4835,6 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
   va_start(args, decl);
   edf__declare(y, y->op, decl, args);
   va_end(args);
-  memcpy(edf_state(y, sizeof y->dim), y->dim, sizeof y->dim);
-  y->letters_of = -1;
-  y->row_dims = (char)y->rank;
   y->batched = 0;                        /* what the shape is computed from decides that      */
   return edf__add_compnode(y);
 }
@@ -4901,7 +4916,7 @@ typedef struct {                         /* a line                              
   edf_node *of[EDF__MAX_REF];            /* these, as far as there are nodes                  */
   edf__expr *tensor[EDF__MAX_REF + 1];   /* these, where they stand                           */
   int depth;                             /* of brackets that are being read                   */
-  const char *loops;                     /* behind a for, or NULL                             */
+  const char *loops, *call;              /* behind a for, or where a node is called, or NULL  */
   edf__expr *where, *right;              /* the left side; the sums that are joined there     */
   unsigned left;                         /* indices of the left side                          */
   int adds, sign;                        /* += or -=; -1 for the latter                       */
@@ -4916,6 +4931,10 @@ typedef struct {                         /* a line                              
   int at[EDF_MAX_INDEX];                 /* these                                             */
   edf_node **step; size_t n_step;        /* a node for each time                              */
 } edf__statement;
+
+/* A line that calls a node by its op's name: found first, then built. See >>ways. */
+typedef edf_node *edf__caller(edf__statement *l, int build);
+EDF__HOOK(edf__caller, edf__call)
 
 struct edf__slide {
   edf__site site;
@@ -5293,7 +5312,9 @@ static void edf__read_statement(edf__slide *all, edf__scan *from) {
   l->adds = l->sign < 0 || edf__accept(s, '+');
   edf__expect(s, '=', "'=', '+=' or '-=' behind the left side", edf__peek(s) != '(' ? ""
               : ": indices stand in square brackets, y[b,j]");
-  do l->right = edf__append_expr(l->right, edf__read_sum(l)); while (edf__accept(s, ';'));
+  if (edf__call) edf__call(l, 0);
+  if (!l->call)
+    do l->right = edf__append_expr(l->right, edf__read_sum(l)); while (edf__accept(s, ';'));
   if (edf__accept(s, '|')) do edf__read_bound(l, 0); while (edf__accept(s, ','));
   if (edf__peek(s) && *s->at != '\n')
     edf__found(s, "an operator, '|' or the end of the line", "");
@@ -5807,7 +5828,7 @@ static edf_node *edf__counted(const edf__statement *l, const edf_op *is, edf_nod
   edf__site at = l->slide->site;
   at.op = is->name;
   edf_node *y = edf__with_number(&at, is, x != NULL, &x, (edf_real)n);
-  ((edf_real *)edf_state(y, 2 * sizeof(edf_real)))[1] = (edf_real)rank;
+  y->rank = rank;
   return edf__add_compnode(y);
 }
 static edf__value edf__number_value(const edf__statement *l, double n) {
@@ -6567,8 +6588,8 @@ static edf_node *edf__whole_line(edf__statement *l) {
   edf__ref left = *l->m.e.ref;
   if (l->fixed) edf__drop_axes(&left, l, l->n_loop);
   left = edf__ref_now(l, left);
-  edf_node *y = l->right->next ? edf__joined_line(l, left)
-                               : edf__line_node(l, l->right, left, 0);
+  edf_node *y = l->call ? edf__call(l, 1) : l->right->next ? edf__joined_line(l, left)
+                : edf__line_node(l, l->right, left, 0);
   edf__name_as(y, l);
   return y;
 }
@@ -6771,7 +6792,7 @@ static void edf__check_extents(const edf__statement *l) {
       edf__syntax(s, c, "the number of steps has to be known: give it after a bar, | %s<n", c);
   }
   for (const edf__letter *c = l->m.e.letter; c < l->m.e.letter + l->m.e.n_letter; c++)
-    if (l->m.extent[c - l->m.e.letter] < 0)
+    if (l->m.extent[c - l->m.e.letter] < 0 && !l->call)
       edf__syntax(s, c->name, "the extent of %s is unknown: nowhere on the right does it stand "
                   "alone; give it after a bar, | %s<n", c->name, c->name);
 }
@@ -8529,55 +8550,43 @@ EDF__HOOKED(edf__teller, edf__notice, edf__notice_event)
 EDF__C_END
 #endif
 
-/* ==== >>print  A program as text; needs >>layers >>tools ================================= */
-#ifndef EDF__PRINT_H
-#define EDF__PRINT_H
+/* ==== >>ways  A program as its equations; needs >>equations >>tools ====================== */
+/* The words in which >>print's edf_print_equations writes a program, and edf_save, and how they
+   are read: what has no formula in >>equations is called by its op's name. That may stand alone
+   behind a left side in any text, and its indices are in the order of the left:
+     l[b] = bceloss(s[b], y[b])    y[b] = leakyrelu(x[b], 0.1)    h[b,t] = concat_t(a[b], c[b])
+     r[b,i,j] = reshape(x[b,k]) | i<4, j<8    m[b] = maxover(x[b,2*i+DI]) | DI<2 */
+#ifdef EDF__CODE
 EDF__C_BEGIN
-/* The program, printed: forward in the notation, a line for each node with its shape and
-   source line, and the backward that runs, as loops (`for b,i,j: W.grad[i,j] += ...`). A
-   capital index is summed. print_node prints one node's.
-   edf_formula gives a node of your own its lines, for these prints:
-     edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
-   where the left side names the node, and the other tensors its inputs in their order; several
-   backward lines have \n between. It is text, and not checked against the code. Without it a
-   print says what the node's code is given and what it adds to. It returns the node. Errors:
-   more names than inputs. */
-void edf_print_program(FILE *out);
-void edf_print_node(FILE *out, edf_node *node);
-void edf_print(edf_node *node);                /* one screen about one node, to stdout        */
-edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
+/* ---- A text that will be read again has the shortest numbers that are read as the same. */
+static const char *const edf__reductions[] = { "", "meanover", "sampleover", "maxover" };
 
-#ifdef EDF_NO_DEBUG
-static inline edf_node *edf__the_same(edf_node *node) { return node; }
-#define edf_formula(node, f, b)       ((void)(f), (void)(b), edf__the_same(node))
-#define edf_print(node)               ((void)(node))
-#define edf_print_program(out)        ((void)(out))
-#define edf_print_node(out, node)     ((void)(out), (void)(node))
-#endif
-EDF__C_END
-#endif
-
-#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
-EDF__C_BEGIN
-typedef void edf__printer(edf_page *out, const edf_node *x);
-
-static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
-  edf_page page = { NULL, 0 };
-  write(&page, x);
-  if (page.at) fputs(page.at, out);
-  edf__free(page.at);
+static void edf__write_number(edf_page *out, double n, int digits, const char *behind) {
+  for (; edf__spelled && digits < 17; digits++) {
+    const char *text = edf__fmt("%.*g", digits, fabs(n));
+    if ((edf_real)edf__decimal(&text) == (edf_real)fabs(n)) break;
+  }
+  if (fabs(n) < HUGE_VAL) edf_write(out, "%.*g%s", digits, n, behind);
+  else edf_write(out, "%s1e999%s", n < 0 ? "-" : "", behind);
 }
 
 /* ---- Equations. Tensors go by the names of their nodes. In a loop every index is lower-case,
-   unless two would then be the same. */
+   unless two would then be the same; else a summed one is a capital, which it may have been
+   given no name for. */
 static void edf__write_letter(edf_page *out, const char *before, const edf__equation *e, int i,
                               int in_loop) {
-  const char *name = e->letter[i].name;
-  int lower = in_loop;
+  const char *name = e->letter[i].name, *c = name;
+  int lower = in_loop, same = 0;
   edf_write(out, "%s", before);
   for (int k = 0; k < e->n_letter; k++)
-    lower &= k == i || edf__compare_names(name, e->letter[k].name) != 0;
-  for (const char *c = name; *c; c++) edf_write(out, "%c", lower ? edf__lower(*c) : *c);
+    if (k != i && !edf__compare_names(name, e->letter[k].name)) { lower = 0; same = 1; }
+  if (!in_loop && !e->letter[i].left && !edf__is_capital(name)) {
+    while (*c && edf__lower(*c) == edf__upper(*c)) c++;
+    if (same || !*c) edf_write(out, "S_");
+    else edf_write(out, "%.*s%c", (int)(c - name), name, edf__upper(*c));
+    name = same || !*c ? name : c + 1;
+  }
+  for (c = name; *c; c++) edf_write(out, "%c", lower ? edf__lower(*c) : *c);
 }
 
 static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
@@ -8613,6 +8622,7 @@ static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
 static void edf__write_reduction(edf_page *out, const edf__einsum *m, const edf__term *t,
                                  int backward) {
   double n = edf__divisor(m, t);
+  if (edf__spelled) return;              /* a text has words of its own                       */
   int mean = m->kind == EDF__MEAN, sample = m->kind == EDF__SAMPLE, listed = 0;
   if (sample || (mean && backward)) {
     if (n > 0) edf_write(out, "1/%g ", n);
@@ -8632,7 +8642,8 @@ static void edf__write_reduction(edf_page *out, const edf__einsum *m, const edf_
 static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t, int swapped) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   edf__write_reduction(out, m, t, swapped > 0);
-  if (fabs(t->number) != 1) edf_write(out, "%g ", fabs(t->number));
+  if (fabs(t->number) != 1)
+    edf__write_number(out, fabs(t->number), m->kind ? 17 : 6, " ");
   for (int f = t->first; f < t->first + t->n; f++) {
     if (f > t->first) edf_write(out, " ");
     edf__write_ref(out, y, &m->e.ref[f == swapped ? 0 : f], f == swapped ? ".grad" : "",
@@ -8644,21 +8655,412 @@ static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t
 static int edf__has_equation(const edf_node *y) {
   return edf__is(y, EDF_IS_EQUATION) || (edf__is(y, EDF_IS_LOOKUP) && !y->says);
 }
+static void edf__write_bound(edf_page *out, int *n) {
+  edf_write(out, (*n)++ ? ", " : " | ");
+}
 static void edf__write_equation(edf_page *out, const edf_node *y) {
-  const edf__equation *e = &((const edf__einsum *)y->state)->e;
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  const edf__equation *e = &m->e;
+  int called = edf__spelled && m->kind != EDF__SUM, n = 0;
   edf__write_ref(out, y, &e->ref[0], "", 0);
+  edf_write(out, edf__scatters(y) ? " += " : " = ");
+  if (called) edf_write(out, "%s(", edf__reductions[m->kind]);
   for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
-    if (edf__scatters(y)) edf_write(out, " += ");
-    else if (t == e->term) edf_write(out, t->number < 0 ? " = -" : " = ");
-    else edf_write(out, t->number < 0 ? " - " : " + ");
+    if (t > e->term) edf_write(out, t->number < 0 ? " - " : " + ");
+    else if (t->number < 0) edf_write(out, "-");
     edf__write_term(out, y, t, 0);
   }
-  for (int i = 0, n = 0; i < e->n_letter; i++) {
+  if (called) edf_write(out, ")");
+  for (int i = 0; i < e->n_letter; i++) {
     if (!e->letter[i].bound) continue;
-    edf__write_letter(out, n++ ? ", " : " | ", e, i, 0);
+    edf__write_bound(out, &n);
+    edf__write_letter(out, "", e, i, 0);
     edf_write(out, "<%d", e->letter[i].bound);
   }
+  for (int d = 0; d < e->ref->rank; d++) {
+    const edf__place *p = &e->ref->place[d];
+    if (!p->by) continue;                /* a Scatter's classes                               */
+    edf__write_bound(out, &n);
+    edf_write(out, "%s<%d", edf_label(y->in[e->ref[p->by].operand]), p->constant + 1);
+  }
 }
+
+/* ---- What is called by name, and what it takes: x, a tensor; *, any number of them; #, a
+   number; _, the name of an index that it joins; ~, of those of its rows; |, its dimensions as
+   bounds; f, parameters that no optimiser moves. Behind it which function it is of several. */
+static const struct { const char *name; const edf_op *op; const char *takes; int function; }
+edf__calls[] = {
+  { "square", &edf__square_op, "x", 0 },    { "leakyrelu", &edf__leaky_relu_op, "x#", 0 },
+  { "div", &edf__div_op, "xx", 0 },         { "logarithm", &edf__log_op, "x", 0 },
+  { "sum", &edf__sum_op, "x", 0 },          { "mean", &edf__mean_op, "x", 0 },
+  { "logloss", &edf__log_loss_op, "xx", 0 }, { "bceloss", &edf__bce_op, "xx", 0 },
+  { "softmaxlogloss", &edf__softmax_log_loss_op, "xx", 0 },
+  { "pow", &edf__function_op[EDF__POW], "x#", EDF__POW },
+  { "clamp", &edf__function_op[EDF__CLAMP], "x##", EDF__CLAMP },
+  { "embed", &edf__embed_op, "xx", 0 },     { "batchnorm", &edf__batch_norm_op, "xxx#f", 0 },
+  { "concat", &edf__concat_op, "*_", 0 },   { "reshape", &edf__reshape_op, "x|", 0 },
+  { "number", &edf__number_op, "#", 0 },    { "extent", &edf__extent_op, "x#", 0 },
+  { "index", &edf__index_op, "*#", 0 },     { "test", &edf__function_op[EDF__TEST], "x#", EDF__TEST },
+  { "argmax", &edf__argmax_op, "x#", 0 },   { "normalize", &edf__normalize_op, "x#~", 0 },
+  { "dropout", &edf__dropout_op, "x#", 0 }
+};
+enum { EDF__N_CALLS = sizeof edf__calls / sizeof *edf__calls };
+
+/* ---- Names that can be read. What is a function's, or an index's beside it, is mistaken where
+   it stands without brackets. Of equal names that of a leaf stays, else that of the newest. */
+typedef struct { char *name; const edf_node *x; } edf__naming;
+
+static int edf__is_index_beside(const edf_node *x, const char *name) {
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    const edf_node *y = edf.compnodes[i];
+    const edf__einsum *m = (const edf__einsum *)y->state;
+    int k = 0;
+    while (k < y->n_in && y->in[k] != x) k++;
+    if (k == y->n_in) continue;
+    edf__letters l = edf__letters_of(y);
+    for (int d = 0; d < l.n; d++) if (!edf__compare_names(l.name[d], name)) return 1;
+    for (k = 0; edf__is(y, EDF_IS_EQUATION) && k < m->e.n_letter; k++)
+      if (!edf__compare_names(m->e.letter[k].name, name)) return 1;
+  }
+  return 0;
+}
+
+static char *edf__readable(const edf_node *x) {
+  char *name = edf__copy(&edf.kept, edf__fmt(*x->name ? "%.480s" : "_%s", x->name));
+  for (char *c = name; *c; c++)
+    if (!edf__is_letter(*c) && (c == name || (!edf__is_digit(*c) && c[strspn(c, "'")])))
+      *c = '_';
+  if (x->rank) return name;
+  int over = edf__function_named(name, 1) >= 0, open = name[strlen(name) - 1] == '_';
+  if (!over && !open && edf__function_named(name, 0) < 0 && !edf__is_index_beside(x, name))
+    return name;
+  const char *other = edf__fmt("%s%.480s_%d", over ? "_" : "", name, x->position);
+  edf__free(name);
+  return edf__copy(&edf.kept, other);
+}
+
+static int edf__same_name(const void *a, const void *b) {
+  return strcmp(((const edf__naming *)a)->name, ((const edf__naming *)b)->name);
+}
+static int edf__name_order(const void *a, const void *b) {
+  const edf_node *x = ((const edf__naming *)a)->x, *y = ((const edf__naming *)b)->x;
+  int order = edf__same_name(a, b);
+  return order ? order : x->kind == y->kind ? y->position - x->position
+               : x->kind == EDF_COMPNODE ? 1 : y->kind == EDF_COMPNODE ? -1
+               : (int)x->kind - (int)y->kind;
+}
+
+/* From here to edf__end_spelling every label is a name that can be read. */
+static void edf__begin_spelling(void) {
+  size_t n = (size_t)edf__n_nodes();
+  edf__naming *all = (edf__naming *)edf__alloc(&edf.kept, (n + 1) * sizeof *all);
+  const char **names = (const char **)edf__alloc(&edf.kept, (n + 1) * sizeof *names);
+  for (size_t i = 0; i < n; i++) {
+    all[i].x = edf__nth((int)i);
+    all[i].name = edf__readable(all[i].x);
+  }
+  qsort(all, n, sizeof *all, edf__name_order);
+  for (size_t i = 0; i < n; i++) {
+    const edf_node *x = all[i].x;
+    char text[512];
+    edf__naming other = { text, x };
+    int more = x->kind == EDF_COMPNODE ? 1 : 2;
+    int taken = i && !edf__same_name(&all[i], &all[i - 1]);
+    do snprintf(text, sizeof text, "%s%.*s%d", all[i].name, more++, "________", x->position);
+    while (taken && bsearch(&other, all, n, sizeof *all, edf__same_name));
+    for (char *c = text; (c = strchr(c, '\'')) != NULL;) *c = '_';
+    names[edf__order_of(x)] = edf__copy(&edf.kept, taken ? text : all[i].name);
+  }
+  for (size_t i = 0; i < n; i++) edf__free(all[i].name);
+  edf__free(all);
+  edf__spelled = names;
+}
+static void edf__end_spelling(void) {
+  for (int i = 0; i < edf__n_nodes(); i++) edf__free((char *)edf__spelled[i]);
+  edf__free(edf__spelled);
+  edf__spelled = NULL;
+}
+
+/* ---- Writing. Letters of y, of which x has the last, or its own. */
+static void edf__write_tensor(edf_page *out, const edf_node *x, const edf__letters *l) {
+  edf__letters own = edf__letters_of(x);
+  edf_write(out, "%s%s", edf_label(x), edf__last_letters(l ? l : &own, x->rank));
+}
+
+/* softmax_{i,j}, concat_t: what it goes over, or joins. */
+static void edf__write_row(edf_page *out, const edf__letters *l, int n, int all) {
+  int first = l->n - n, last = all ? l->n : first + 1;
+  for (int d = first; d < last; d++)
+    edf_write(out, "%s%s", d > first ? "," : last - first > 1 ? "_{" : "_", l->name[d]);
+  if (last - first > 1) edf_write(out, "}");
+}
+
+/* l[b] = bceloss(s[b], y[b]); 0: it has no name that is known. A text's ln of a softmax is
+   fused with it: what is not is called logarithm. */
+static int edf__write_call(edf_page *out, const edf_node *y) {
+  const edf_op *op = y->says;
+  char word[32] = "";
+  int c = EDF__N_CALLS - 1, n = 0;
+  while (c >= 0 && edf__calls[c].op != op) c--;
+  for (size_t k = 0; k + 2 < sizeof word && op->name[k]; k++) word[k] = edf__lower(op->name[k]);
+  int function = edf__function_named(word, 0) >= 0;
+  if (c >= 0 && (!function || edf__is(y->in[0], EDF_IS_SOFTMAX))) {
+    strcpy(word, edf__calls[c].name);
+    function = 0;
+  }
+  const char *takes = c < 0 ? "" : edf__calls[c].takes;
+  int over = c < 0 ? y->n_in == 1 && edf__function_named(edf__fmt("%s_", word), 1) >= 0
+                   : strchr(takes, '~') != NULL;
+  if (c < 0 && !function && !over) return 0;
+  edf__letters l = edf__letters_of(y);
+  edf__write_tensor(out, y, &l);
+  edf_write(out, " = %s", word);
+  if (over || strchr(takes, '_')) edf__write_row(out, &l, y->row_dims, over);
+  for (int k = 0; k < y->n_in; k++) {
+    edf_write(out, n++ ? ", " : "(");
+    edf__write_tensor(out, y->in[k], function || over ? &l : NULL);
+  }
+  for (int k = 0; (takes = strchr(takes, '#')) != NULL; k++, takes++) {
+    edf_write(out, n++ ? ", " : "(");
+    edf__write_number(out, (double)((const edf_real *)y->state)[k], 6, "");
+  }
+  edf_write(out, ")");
+  if (y->causal) edf_write(out, " | %s<=%s", l.name[l.n - 1], l.name[l.n - 2]);
+  for (int d = n = 0; c >= 0 && strchr(edf__calls[c].takes, '|') && d < y->rank; d++)
+    if (!(y->batched >> d & 1))
+      edf_write(out, "%s%s<%d", n++ ? ", " : " | ", l.name[d], y->dim[d]);
+  return 1;
+}
+
+/* The line of a computed node. One that has no words is a comment, and an error to read. */
+static int edf__write_words(edf_page *out, const edf_node *y) {
+  if (edf__has_equation(y)) edf__write_equation(out, y);
+  else if (edf__is(y, EDF_IS_OWN) || !y->says || !edf__write_call(out, y)) {
+    edf_write(out, "# %s has no words: it is a node of the program's own, built at %s:%d\n",
+              y->op, y->file, y->line);
+    edf_write(out, "%s = own(%s)", edf_label(y), y->n_in ? edf_label(y->in[0]) : "");
+    return 0;
+  }
+  return 1;
+}
+
+/* The whole text; returns the first node without words, or NULL. */
+static const edf_node *edf__write_text(edf_page *out) {
+  const edf_node *own = NULL;
+  edf__begin_spelling();
+  for (int i = 0; i < edf__n_nodes(); i++) {
+    const edf_node *x = edf__nth(i);
+    int leaf = x->kind != EDF_COMPNODE;
+    if (leaf) edf_write(out, x->kind == EDF_INPUT ? "input %s" : "parameter %s", edf_label(x));
+    for (int d = 0; leaf && d < x->rank; d++) {
+      edf_write(out, d ? "," : "[");
+      if (x->batched >> d & 1) edf_write(out, "%s", edf.batch_name);
+      else edf_write(out, "%d", x->dim[d]);
+    }
+    if (!leaf && !edf__write_words(out, x) && !own) own = x;
+    edf_write(out, leaf && x->rank ? "]\n" : "\n");
+  }
+  edf__end_spelling();
+  return own;
+}
+
+/* ---- Reading a call: a right side that is the name of a node with a bracket, and no more. */
+static int edf__call_named(const char *name) {
+  size_t n = strcspn(name, "_");
+  int c = EDF__N_CALLS - 1;
+  while (c >= 0 && (strncmp(edf__calls[c].name, name, n) || edf__calls[c].name[n])) c--;
+  return c < 0 || (name[n] && !strchr(edf__calls[c].takes, '_')) ? -1 : c;
+}
+static int edf__reduction_named(const char *name) {
+  int kind = EDF__MAX;
+  while (kind && strcmp(edf__reductions[kind], name)) kind--;
+  return kind;
+}
+
+static void edf__find_call(edf__statement *l) {
+  edf__scan *s = &l->m.e.scan, call = *s;
+  if (l->slide->in || !edf__is_letter(edf__peek(&call))) return;
+  const char *begin = call.at, *name = edf__identifier(&call, "");
+  edf__statement *by = edf__line_of(l->slide, name);
+  edf_node *scalar = edf__known(l->slide, name);
+  int known = edf__call_named(name) >= 0 || edf__reduction_named(name), depth = 0;
+  if (!known || edf__function_named(name, 0) >= 0 || edf__peek(&call) != '(') return;
+  if ((by && by != l && !by->m.e.ref->rank) || (scalar && !scalar->rank)) return;
+  do depth += (*call.at == '(') - (*call.at == ')'); while (*call.at++ && depth);
+  if (depth || (edf__peek(&call) && !strchr("\n|", *call.at))) return;
+  l->call = begin;
+  s->at = call.at;
+  if (edf__reduction_named(name)) s->at += strcspn(s->at, "\n");        /* bounds too */
+}
+
+static edf_node *edf__operand_of(const edf__statement *l, edf__scan *s) {
+  const char *name = edf__identifier(s, "a tensor");
+  const edf__statement *by = edf__line_of(l->slide, name);
+  edf_node *x = by ? by->y : edf__newest(name);
+  if (!x) edf__syntax(s, name, by ? "%s is computed below" : "%s is no tensor so far", name);
+  return x;
+}
+
+/* A tensor of a call, whose indices are in the order in which the left side has them. */
+static edf_node *edf__call_operand(const edf__statement *l, edf__scan *s) {
+  const char *begin = s->at;
+  edf_node *x = edf__operand_of(l, s);
+  int n = 0, last = -1;
+  if (edf__accept(s, '['))
+    do {
+      const char *index = edf__identifier(s, "an index");
+      int i = edf__index_for(&l->m.e, index);
+      if (i >= 0 && strcmp(l->m.e.letter[i].name, index)) i = -1;
+      if (i >= 0 && i <= last)
+        edf__syntax(s, index, "in a call indices keep the order of the left side");
+      if (i >= 0) last = i;
+      n++;
+    } while (edf__accept(s, ','));
+  if (n) edf__expect(s, ']', "']' or ','", "");
+  if (n == x->rank) return x;
+  edf__say_caret(s, begin);
+  edf__fail_with(x, "%d indices here, but the tensor has %d:", n, x->rank);
+}
+
+/* The node of op c, of which the left side says the rank, and in bounds the dimensions. */
+static edf_node *edf__called_node(edf__statement *l, edf__scan *s, int c) {
+  const edf_op *op = edf__calls[c].op;
+  const char *takes = edf__calls[c].takes, *name = edf__identifier(s, ""), *row;
+  const edf__ref *left = l->m.e.ref;
+  edf_real number[2] = { 0, 0 };
+  edf_node **in = NULL;
+  int n = 0, numbers = 0, wanted = 0, x = 0;
+  for (const char *t = takes; *t; t++) { x += *t == 'x'; wanted += *t == '#'; }
+  edf__expect(s, '(', "'('", "");
+  if (edf__peek(s) != ')') do {
+    in = (edf_node **)edf__grow(&edf.computed, in, (size_t)(n + 16) / 8 * 8 * sizeof *in);
+    int sign = edf__accept(s, '-') ? -1 : 1, is_number = edf__is_digit(edf__peek(s));
+    is_number |= *s->at == '.';
+    if (sign > 0 && !is_number) in[n++] = edf__call_operand(l, s);
+    else if (!is_number) edf__found(s, "a number", "");
+    else number[numbers++ > 0] = (edf_real)(sign * edf__decimal(&s->at));
+  } while (edf__accept(s, ','));
+  edf__expect(s, ')', "')' or ','", "");
+  if ((n != x && !strchr(takes, '*')) || numbers != wanted)
+    edf__syntax(s, name, "%s takes %d tensors and %d numbers, found %d and %d", op->name, x,
+                wanted, n, numbers);
+  edf_node *y = edf__computed(op, l->slide->site.file, l->slide->site.line, n, in);
+  y->says = op;
+  y->rank = left->rank;
+  if (n && in[0]->rank > y->rank) y->row_dims = (char)(in[0]->rank - y->rank);
+  for (int d = 0; d < y->rank; d++) {
+    int i = edf__alone(&l->m.e, &left->place[d]);
+    if (i != d) edf__syntax(s, left->place[d].at, "left of a call indices stand alone");
+    y->dim[d] = l->m.e.letter[i].bound;
+    if ((row = strchr(name, '_')) != NULL && !strcmp(l->m.e.letter[i].name, row + 1))
+      y->row_dims = (char)(y->rank - d);
+  }
+  if (strchr(takes, '_') && (!strchr(name, '_') || y->row_dims > y->rank))
+    edf__syntax(s, name, "expected an index of the left side, as in %s_t", edf__calls[c].name);
+  edf_real *state = wanted ? (edf_real *)edf_state(y, 3 * sizeof *state) : NULL;
+  if (state) memcpy(state, number, sizeof number);
+  if (state) state[2] = (edf_real)edf__calls[c].function;
+  for (int k = 1; k < n && strchr(takes, 'f'); k++)
+    if (in[k]->kind == EDF_PARAMETER) in[k]->update = edf_frozen;
+  edf__free(in);
+  if (y->rank) y->letters = edf__letters_at(l, left);
+  edf__add_compnode(y);
+  if (y->rank != left->rank)
+    edf__syntax(s, left->name, "the left side has %d indices, %s %d", left->rank, op->name,
+                y->rank);
+  return y;
+}
+
+/* m[b] = maxover(x[b,2*i+DI]) | DI<2: the line without the name is an equation. */
+static edf_node *edf__reduced_line(edf__statement *l, edf__reduction_kind kind) {
+  static const char *const op[] = { "SumOver", "MeanOver", "SampleVarianceOver", "MaxOver" };
+  edf__scan s = l->m.e.scan;
+  edf__site at = l->slide->site;
+  const char *begin = l->m.e.ref->name - s.size;
+  size_t length = strcspn(begin, "\n");
+  char *text = (char *)edf__alloc(&edf.computed, length + 1);
+  char *name = (char *)memcpy(text, begin, length) + (l->call - begin);
+  char *open = strchr(name, '('), *c = open;
+  int depth = 0;
+  do depth += (*c == '(') - (*c == ')'); while (*c++ && depth);
+  memset(name, ' ', (size_t)(open + 1 - name));
+  c[-1] = ' ';
+  s.at = l->call + (open + 1 - name);
+  edf__accept(&s, '-');
+  if (edf__is_digit(edf__peek(&s)) || *s.at == '.') edf__decimal(&s.at);
+  edf__accept(&s, '*');
+  at.op = op[kind];
+  edf_node *y = edf__reduction(&at, kind, text, edf__operand_of(l, &s));
+  edf__free(text);
+  return y;
+}
+
+static edf_node *edf__call_line(edf__statement *l, int build) {
+  edf__scan s = l->m.e.scan;
+  if (!build) { edf__find_call(l); return NULL; }
+  s.at = l->call;
+  const char *name = edf__identifier(&s, "");
+  int kind = edf__reduction_named(name);
+  s.at = l->call;
+  return kind ? edf__reduced_line(l, (edf__reduction_kind)kind)
+              : edf__called_node(l, &s, edf__call_named(name));
+}
+EDF__HOOKED(edf__caller, edf__call, edf__call_line)
+EDF__C_END
+#endif
+
+/* ==== >>print  A program as text; needs >>ways =========================================== */
+#ifndef EDF__PRINT_H
+#define EDF__PRINT_H
+EDF__C_BEGIN
+/* The program, printed: forward in the notation, a line for each node with its shape and
+   source line, and the backward that runs, as loops (`for b,i,j: W.grad[i,j] += ...`). A
+   capital index is summed. print_node prints one node's.
+   edf_formula gives a node of your own its lines, for these prints:
+     edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
+   where the left side names the node, and the other tensors its inputs in their order; several
+   backward lines have \n between. It is text, and not checked against the code. Without it a
+   print says what the node's code is given and what it adds to. It returns the node. Errors:
+   more names than inputs. */
+void edf_print_program(FILE *out);
+void edf_print_node(FILE *out, edf_node *node);
+
+/* The whole program as a text for edf_equations: a declaration for each Input and Parameter and
+   a line for each node. Read into an empty graph it gives these nodes in this order: from the
+   same parameters the same numbers, bit for bit. A name that several nodes have, or that would
+   be mistaken there, gets a number: h_2. A node of the program's own has no words: it is a
+   comment, and an error where the text is read. */
+void edf_print_equations(FILE *out);
+void edf_print(edf_node *node);                /* one screen about one node, to stdout        */
+edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
+
+#ifdef EDF_NO_DEBUG
+static inline edf_node *edf__the_same(edf_node *node) { return node; }
+#define edf_formula(node, f, b)       ((void)(f), (void)(b), edf__the_same(node))
+#define edf_print(node)               ((void)(node))
+#define edf_print_program(out)        ((void)(out))
+#define edf_print_equations(out)      ((void)(out))
+#define edf_print_node(out, node)     ((void)(out), (void)(node))
+#endif
+EDF__C_END
+#endif
+
+#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
+EDF__C_BEGIN
+typedef void edf__printer(edf_page *out, const edf_node *x);
+
+static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
+  edf_page page = { NULL, 0 };
+  write(&page, x);
+  if (page.at) fputs(page.at, out);
+  edf__free(page.at);
+}
+
+static void edf__write_all(edf_page *out, const edf_node *all) {
+  (void)all;
+  edf__write_text(out);
+}
+void edf_print_equations(FILE *out) { edf__print_by(edf__write_all, out, NULL); }
 
 /* for b,i,j: with every index of the term and of the left side, in alphabetical order. Where no
    tensor of the statement shows how far one goes, it is said: as long as a bound says, or where
