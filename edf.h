@@ -38,7 +38,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 308 Errors, memory and names          >>core 527 Nodes, lists and the three loops
+   >>memory 314 Errors, memory and names          >>core 527 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>parser 468 Declarations and equations
    >>einsum 669 Equations as nodes                >>products 232 Products, softmax, losses
@@ -65,7 +65,7 @@
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>ways 459 A program as its equations
+   >>ways 471 A program as its equations
    >>print 468 A program as text: print _program _node _equations formula
    >>check 891 The gradient check: gradcheck expect_mismatch
    >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
@@ -74,7 +74,7 @@
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle rows normalize_columns all
      batches next set mean_value error_rate
-   >>models 332 Saved models: save load
+   >>models 457 Saved models: save load
    >>names 114 Short names of all that follows Part One
    edf_lab.h, the laboratory, optional
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
@@ -610,12 +610,17 @@ EDF__HOOK(edf__teller, edf__notice)
 static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice(event, x); }
 
 static const char **edf__spelled;        /* names of all nodes in order, for >>ways, or NULL  */
+static void (*edf__guard)(edf_node *x);  /* looks at a node that a file's text makes, or NULL */
+static char *edf__loaded;                /* that file, which a stop frees                     */
 static int edf__together;                /* what is built stays whole, or a stop brings back  */
 static edf_graph edf__before;            /* this: see >>equations                             */
 
 EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
   edf__spelled = NULL;
+  edf__guard = NULL;
+  if (edf__loaded) EDF_FREE(edf__loaded);
+  edf__loaded = NULL;
   edf.file = NULL;
   edf.room = 0;
   edf.n_compnodes -= edf.unfinished;     /* a node that was built by edf.eager is not there   */
@@ -808,6 +813,7 @@ static void edf__find_size(edf_node *x) {
       edf__fail_at_with(x, x, "the tensor is too large");
     x->size *= (size_t)x->dim[d];
   }
+  if (edf__guard) edf__guard(x);         /* before it gets memory                             */
 }
 
 /* ---- What was cleared is known by its address: it is not read, and no new node has that
@@ -4943,6 +4949,7 @@ struct edf__slide {
   edf_node **in;                         /* a composition's operands, and their names, else   */
   edf__equation operands;                /* NULL: then names are the graph's                  */
   edf__statement *line; int n;
+  const char *seen;                      /* up to here lines were counted                     */
   edf_node *one;                         /* the tensor of terms that are a number             */
 };
 
@@ -5324,6 +5331,17 @@ static void edf__read_statement(edf__slide *all, edf__scan *from) {
 /* A recurrence's steps are joined when somebody asks for all times. */
 static edf_node *edf__all_times(edf__statement *l);
 
+/* What is read now of a file that is the text: the nodes are of that line. */
+static const edf__scan *edf__reading;
+static void edf__read_at(edf__slide *all, const char *at) {
+  if (!edf__guard) return;
+  const char *text = all->scan.text, *place = text + (size_t)(at - text) % all->scan.size;
+  if (!all->seen || place < all->seen) { all->seen = text; all->site.line = 1; }
+  for (; all->seen < place; all->seen++) all->site.line += *all->seen == '\n';
+  all->scan.at = at;
+  edf__reading = &all->scan;
+}
+
 static edf_node *edf__newest(const char *name) {
   int i = edf__n_nodes() - 1;
   while (i >= 0 && strcmp(edf__nth(i)->name, name)) i--;
@@ -5351,6 +5369,7 @@ static edf_node *edf__known(const edf__slide *all, const char *name) {
 /* input x[b,784]: made, unless the graph has it, with that shape. */
 static void edf__read_declaration(edf__slide *all, edf__scan *s, int is_input) {
   const edf__site *at = &all->site;
+  edf__read_at(all, s->at + strspn(s->at, " "));
   edf_node *x = edf__new_node(is_input ? EDF_INPUT : EDF_PARAMETER,
                               is_input ? "Input" : "Parameter", at->file, at->line, 0);
   edf__peek(s);
@@ -6966,6 +6985,8 @@ static void edf__read_lines(edf__slide *all) {
   edf__scan s = all->scan;
   size_t lines = 1;
   for (const char *c = s.text; *c; c++) lines += *c == '\n';
+  if (edf__guard && lines > 2 * EDF__STEPS)
+    edf__fail_at(&s.by, "the text has %zu lines", lines);
   all->line = (edf__statement *)edf__alloc(&edf.computed, lines * sizeof *all->line);
   for (;;) {
     while (edf__peek(&s) == '\n') s.at++;
@@ -6992,6 +7013,7 @@ static edf_node *edf__run_slide(edf__slide *all) {
   for (int k = 0; k < all->n; k++) {
     edf__statement *l = &all->line[k];
     if (l->entry) continue;
+    edf__read_at(all, l->m.e.ref->name);
     if (l->to) {
       k = l->to - 1;
       edf__recur(all, all->line + l->from, all->line + l->to);
@@ -8700,7 +8722,8 @@ edf__calls[] = {
   { "embed", &edf__embed_op, "xx", 0 },     { "batchnorm", &edf__batch_norm_op, "xxx#f", 0 },
   { "concat", &edf__concat_op, "*_", 0 },   { "reshape", &edf__reshape_op, "x|", 0 },
   { "number", &edf__number_op, "#", 0 },    { "extent", &edf__extent_op, "x#", 0 },
-  { "index", &edf__index_op, "*#", 0 },     { "test", &edf__function_op[EDF__TEST], "x#", EDF__TEST },
+  { "index", &edf__index_op, "*#", 0 },
+  { "test", &edf__function_op[EDF__TEST], "x#", EDF__TEST },
   { "argmax", &edf__argmax_op, "x#", 0 },   { "normalize", &edf__normalize_op, "x#~", 0 },
   { "dropout", &edf__dropout_op, "x#", 0 }
 };
@@ -8844,7 +8867,17 @@ static int edf__write_words(edf_page *out, const edf_node *y) {
   return 1;
 }
 
-/* The whole text; returns the first node without words, or NULL. */
+/* Is a name in a text that of a tensor in a file, but for signs that no name has? */
+static int edf__spells(const char *name, const char *tensor) {
+  while (*tensor && (*name == *tensor || (*name == '_' && !edf__is_letter(*tensor)))) {
+    name++;
+    tensor++;
+  }
+  return !*name && !*tensor;
+}
+
+/* The whole text; returns the first node without words, or NULL: also a parameter whose name in
+   a text is not that in a file. */
 static const edf_node *edf__write_text(edf_page *out) {
   const edf_node *own = NULL;
   edf__begin_spelling();
@@ -8852,6 +8885,7 @@ static const edf_node *edf__write_text(edf_page *out) {
     const edf_node *x = edf__nth(i);
     int leaf = x->kind != EDF_COMPNODE;
     if (leaf) edf_write(out, x->kind == EDF_INPUT ? "input %s" : "parameter %s", edf_label(x));
+    if (x->kind == EDF_PARAMETER && !edf__spells(edf_label(x), x->name) && !own) own = x;
     for (int d = 0; leaf && d < x->rank; d++) {
       edf_write(out, d ? "," : "[");
       if (x->batched >> d & 1) edf_write(out, "%s", edf.batch_name);
@@ -11582,7 +11616,10 @@ EDF__C_BEGIN
    without optimiser state. Errors name the file, the byte, the tensor and the shapes, and then
    nothing has changed: everything is read and checked before. A file is written whole or not at
    all: see edf_create_file. Default names, w1 b1 w2 ..., count the packages: two of one shape
-   that are declared in another order load each other's numbers, unless edf_name names them. */
+   that are declared in another order load each other's numbers, unless edf_name names them.
+   A file has the program too, as edf_print_equations writes it: its metadata edf.equations. So
+   edf_load into an empty graph builds the model and fills it; a node of the program's own has
+   no words, and then the file is written without. */
 void edf_save(const char *path);
 void edf_load(const char *path);
 EDF__C_END
@@ -11629,6 +11666,21 @@ static void edf__check_names(void) {
   }
 }
 
+/* The program, if there are words for all of it. */
+static void edf__write_equations(edf_page *to) {
+  static int said;
+  edf_page text = { NULL, 0 };
+  const edf_node *own = edf.n_compnodes ? edf__write_text(&text) : NULL;
+  if (own && !said++)
+    fprintf(stderr, "edf_save: the file is written without equations: %s %s, %s:%d, has no "
+            "words\n", own->op, edf_label(own), own->file, own->line);
+  if (text.n && !own) {
+    edf_write(to, ",\"edf.equations\":");
+    edf_write_quoted(to, text.at, text.n);
+  }
+  edf_release(text.at);
+}
+
 /* In the order of the parts, whose numbers lie in that order too. Its length comes first. */
 static void edf__write_header(edf_page *to) {
   unsigned long long at = 0;
@@ -11642,6 +11694,7 @@ static void edf__write_header(edf_page *to) {
     edf_write_quoted(to, name, strlen(name));
     edf_write(to, ":\"%ld\"", p->steps);
   }
+  edf__write_equations(to);
   edf_write(to, "}");
   for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
     const edf_node *p = edf.parameters[k / EDF__PARTS];
@@ -11871,6 +11924,107 @@ static void edf__take_model(edf__model *m, const char *numbers) {
   edf.draws = m->draws;
 }
 
+/* ---- A model that is built from its file. What the text declares is a tensor of the file, and
+   what it computes has bounds: both are looked at before there is memory for it. */
+typedef struct {
+  const char *name;
+  int rank;
+  unsigned long long dim[EDF_MAX_RANK];
+} edf__tensor;
+static struct { edf__tensor *tensor; int n; const char *text; size_t numbers; } edf__outline;
+
+static const edf__tensor *edf__tensor_named(const char *name) {
+  for (int exact = 1; exact >= 0; exact--)
+    for (int k = 0; k < edf__outline.n; k++) {
+      const char *tensor = edf__outline.tensor[k].name;
+      if (exact ? !strcmp(name, tensor) : edf__spells(name, tensor))
+        return &edf__outline.tensor[k];
+    }
+  return NULL;
+}
+
+static void edf__guard_node(edf_node *x) {
+  const edf__scan *s = edf__reading;
+  const edf__tensor *t = x->kind == EDF_PARAMETER ? edf__tensor_named(x->name) : NULL;
+  int same = t && t->rank == x->rank;
+  for (int d = 0; same && d < x->rank; d++) same = t->dim[d] == (unsigned)x->dim[d];
+  if (edf__n_nodes() >= EDF__STEPS)
+    edf__syntax(s, s->at, "the text makes more than %d nodes", EDF__STEPS);
+  if (x->kind == EDF_COMPNODE && (edf__outline.numbers += x->size) >> 28)
+    edf__syntax(s, s->at, "the text makes tensors of more than %d numbers", 1 << 28);
+  if (x->kind != EDF_PARAMETER || same) return;
+  edf__say_caret(s, s->at);
+  edf__say_node(x);
+  if (!t) edf__fail("\n  the file has no tensor of this name");
+  edf__say("\n  in the file the shape is [");
+  for (int d = 0; d < t->rank; d++) edf__say(d ? ", %llu" : "%llu", t->dim[d]);
+  edf__fail("]");
+}
+
+/* A value of JSON that is numbers or a string; how many numbers of it were taken. */
+static int edf__json_pass(edf__file *f, unsigned long long *to, int most) {
+  int n = 0;
+  if (edf__json_peek(f) == '"') { edf__json_string(f); return 0; }
+  edf__json_expect(f, '[');
+  while (edf__json_peek(f) != ']') {
+    if (n) edf__json_expect(f, ',');
+    unsigned long long number = edf__json_whole(f);
+    if (n < most) to[n] = number;
+    n++;
+  }
+  f->at++;
+  return n;
+}
+
+/* The tensors of the header and the text; decoded where they stand, as all strings. */
+static void edf__read_outline(edf__file *f) {
+  const char *name, *key;
+  unsigned long long passed[2];
+  edf__outline.n = 0;
+  for (int k = 0; (name = edf__json_key(f, k)) != NULL; k++) {
+    edf__tensor *t = &edf__outline.tensor[edf__outline.n];
+    int is_tensor = strcmp(name, "__metadata__") != 0;
+    edf__outline.n += is_tensor;
+    t->name = name;
+    for (int n = 0; (key = edf__json_key(f, n)) != NULL; n++)
+      if (is_tensor && !strcmp(key, "shape")) t->rank = edf__json_pass(f, t->dim, EDF_MAX_RANK);
+      else if (is_tensor) edf__json_pass(f, passed, 2);
+      else {
+        const char *value = edf__json_string(f);
+        if (!strcmp(key, "edf.equations")) edf__outline.text = value;
+      }
+  }
+}
+
+/* Builds the model; then the header, whose n bytes f has read, is as it was. */
+static void edf__build_model(edf__file *f, size_t n) {
+  size_t at = (size_t)(f->at - f->text), all = (size_t)(f->end - f->text), tensors = 1;
+  char *text = (char *)EDF_REALLOC(f->text, all + 1 + n);
+  edf__require(f, NULL, text, "out of memory for %zu bytes", all + 1 + n);
+  f->text = text;
+  f->at = text + at;
+  f->end = text + all;
+  memcpy(text + all + 1, f->at, n);
+  for (size_t i = 0; i < n; i++) tensors += text[at + i] == '{';
+  memset(&edf__outline, 0, sizeof edf__outline);
+  edf__outline.tensor = (edf__tensor *)edf__try_alloc(&edf.kept, tensors * sizeof(edf__tensor));
+  edf__require(f, NULL, edf__outline.tensor, "out of memory for %zu tensors", tensors);
+  edf__read_outline(f);
+  if (edf__outline.text) {
+    edf__loaded = text;
+    edf__guard = edf__guard_node;
+    edf_equations_at(edf__copy(&edf.kept, f->path), 0, "%s", edf__outline.text);
+    edf__guard = NULL;
+    for (int i = 0; i < edf.n_parameters; i++)
+      edf_name(edf.parameters[i], edf__tensor_named(edf.parameters[i]->name)->name);
+    edf__loaded = NULL;
+    edf__together = 1;                   /* until it is filled                                */
+  }
+  edf__free(edf__outline.tensor);
+  f->at = text + at;
+  memcpy(text + at, text + all + 1, n);
+}
+
 void edf_load(const char *path) {
   enum { LONGEST = 100000000 };          /* a header, as the format has it                    */
   edf__model m = { edf__open(path, 0), NULL, 0, 0, 0 };
@@ -11880,13 +12034,17 @@ void edf_load(const char *path) {
   edf__require(&m.f, m.f.text, possible && n <= left, "expected a safetensors file: its header "
                "would have %llu bytes, but %s%zu follow", (unsigned long long)n,
                m.f.file ? "at least " : "", left);
+  char *header = m.f.text + 8, *numbers = header + n, first = *numbers;
+  *numbers = 0;
+  if (!edf__n_nodes() && strstr(header, "\"edf.equations\"")) {
+    edf__build_model(&m.f, (size_t)n);
+    numbers = m.f.text + 8 + n;
+  }
   int parts = EDF__PARTS * edf.n_parameters;
   m.saved = (edf__saved *)EDF_MALLOC(((size_t)parts + 1) * sizeof *m.saved);
   edf__require(&m.f, NULL, m.saved, "out of memory for %d tensors", parts);
   m.f.owned = memset(m.saved, 0, (size_t)parts * sizeof *m.saved);
   for (int k = 0; k < parts; k++) m.saved[k].part = k;
-  char *numbers = m.f.text + 8 + n, first = *numbers;
-  *numbers = 0;
   const char *name;
   for (int k = 0; (name = edf__json_key(&m.f, k)) != NULL; k++)
     if (!strcmp(name, "__metadata__")) edf__json_metadata(&m);
@@ -11896,6 +12054,7 @@ void edf_load(const char *path) {
   *numbers = first;
   edf__check_model(&m, left - n);
   edf__take_model(&m, numbers);
+  edf__together = 0;
   EDF_FREE(m.saved);
   edf__close(&m.f);
 }
