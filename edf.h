@@ -2083,7 +2083,7 @@ static edf__ref *edf__next_ref(edf__equation *e) {
   return (edf__ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
 }
 
-/* Reads a place of tensor f by value, and whatever else >>equations has there; 0: none. */
+/* Reads a place of tensor f by value, 1, and whatever else >>equations has, -1; 0: none. */
 typedef int edf__place_reader(edf__equation *e, int f);
 EDF__HOOK(edf__place_reader, edf__by_value_too)
 
@@ -2093,7 +2093,8 @@ static void edf__parse_place(edf__equation *e, int f) {
   memset(&p, 0, sizeof p);
   edf__peek(s);
   p.at = s->at;
-  int sign = e->line && edf__by_value_too(e, f) ? 0 : edf__first_sign(s);
+  int by = e->line ? edf__by_value_too(e, f) : 0, sign = by ? 0 : edf__first_sign(s);
+  p.by = by > 0;
   for (; sign; sign = edf__next_sign(s)) edf__parse_summand(e, &p, sign);
   e->ref[f].place[e->ref[f].rank++] = p;
 }
@@ -2292,7 +2293,7 @@ static const edf_real edf__number_one = 1;
 static edf_node edf__one;                /* b of a term of one factor                         */
 
 /* What the summed indices do: add up, give a mean with divisor n or n - 1, or a maximum. */
-typedef enum { EDF__SUM, EDF__MEAN, EDF__SAMPLE, EDF__MAX } edf__reduction_kind;
+typedef enum { EDF__SUM, EDF__MEAN, EDF__SAMPLE, EDF__MAX, EDF__PUT } edf__reduction_kind;
 
 typedef struct {
   edf__equation e;
@@ -4905,7 +4906,7 @@ struct edf__expr {
   double number;                         /* also a product's; of an index 1: its extent       */
   int which;                             /* its tensor, index, function or comparison         */
   int place;                             /* of the tensor around it that it gives by value    */
-  int below, closed;                     /* a divisor; as ln P, where no factor may follow    */
+  int closed;                            /* as ln P, where no factor may follow               */
   unsigned over;                         /* what a function goes over, a product sums, or is  */
   int alone;                             /* summed around a tensor; which is a term by itself */
   edf__expr *in, *next;                  /* its first part; the part behind it                */
@@ -5089,7 +5090,7 @@ static int edf__read_place(edf__equation *e, int f) {
   if (!x) return 0;
   x->place = e->ref[f].rank;
   l->tensor[f]->in = edf__append_expr(l->tensor[f]->in, x);
-  return 1;
+  return x->sort == EDF__A_GROUP ? -1 : 1;
 }
 EDF__HOOKED(edf__place_reader, edf__by_value_too, edf__read_place)
 
@@ -5146,6 +5147,14 @@ static edf__expr *edf__read_number_expr(edf__statement *l) {
   return x;
 }
 
+/* 1/x; it is read once, as a square is twice. */
+static edf__expr *edf__divisor_of(edf__expr *base) {
+  edf__expr *x = edf__new_expr(EDF__A_POWER, base->at, base);
+  x->which = 1;
+  base->next = edf__new_expr(EDF__A_PRODUCT, base->at, NULL);
+  base->next->number = -1;
+  return x;
+}
 static edf__expr *edf__read_power(edf__statement *l, edf__expr *base) {
   edf__scan *s = &l->m.e.scan;
   const char *at = s->at;
@@ -5196,8 +5205,7 @@ static edf__expr *edf__read_over(edf__statement *l, const char *name, int f) {
   if (f == EDF__SUM_OVER) return x;
   edf__expr *n = edf__new_expr(EDF__A_SUM, name, edf__new_expr(EDF__A_PRODUCT, name, NULL));
   n->in->over = x->over;
-  n->below = 1;
-  edf__append_expr(x->in->in, n);
+  edf__append_expr(x->in->in, edf__divisor_of(n));
   return x;
 }
 
@@ -5257,13 +5265,10 @@ static edf__expr *edf__read_product(edf__statement *l, edf__expr *first) {
     const char *slash = s->at;           /* 1/2 x[i] is a number and a factor                 */
     if (f->sort != EDF__A_NUMBER || f != x->in || !edf__accept(s, '/')) continue;
     if (!edf__is_digit(edf__peek(s))) { s->at = slash; break; }
-    f = f->next = edf__read_factor(l);
-    f->below = 1;
+    f = f->next = edf__divisor_of(edf__read_factor(l));
   } while (edf__accept(s, '*') || edf__at_factor(s));
   while (edf__accept(s, '/')) {
-    f = edf__read_factor(l);
-    f->below = 1;
-    x->in = edf__append_expr(x->in, f);
+    x->in = edf__append_expr(x->in, edf__divisor_of(edf__read_factor(l)));
     if (edf__at_factor(s))
       edf__syntax(s, s->at, "is this above or below the line? Put brackets, as in (1/2) x[i]");
   }
@@ -5533,7 +5538,7 @@ static void edf__bind_product(const edf__statement *l, edf__expr *x, unsigned bo
     unsigned its = alone ? edf__expr_has(l, base) : 0, has[3] = { 0, 0, 0 };
     has[0] = edf__expr_has(l, f);
     has[1] = edf__extents_in(f);
-    has[2] = base == f ? 0 : its;
+    has[2] = base == f || f->which ? 0 : its;        /* a divisor counts once                 */
     own |= its;
     for (int k = 0; k < 3; k++) { twice |= once & has[k]; once |= has[k]; }
   }
@@ -5772,8 +5777,7 @@ static double edf__number_now(const edf__statement *l, const edf__expr *x) {
   }
   for (int i = 0; i < l->m.e.n_letter; i++)
     if (x->over >> i & 1) n *= l->n_mask || l->m.extent[i] <= 0 ? none : (double)l->m.extent[i];
-  for (const edf__expr *f = x->in; f; f = f->next)
-    n = f->below ? n / edf__number_now(l, f) : n * edf__number_now(l, f);
+  for (const edf__expr *f = x->in; f; f = f->next) n *= edf__number_now(l, f);
   return n;
 }
 static int edf__constant(const edf__statement *l, const edf__expr *x, double *to) {
@@ -5921,9 +5925,9 @@ static edf_node *edf__now(const edf__statement *l, const edf__statement *by, edf
   return step ? *step : NULL;
 }
 
-static int edf__by_value(const edf__expr *x) {
+static int edf__by_value(const edf__ref *r) {
   int found = 0;
-  for (const edf__expr *p = x ? x->in : NULL; p; p = p->next) found |= p->sort != EDF__A_GROUP;
+  for (int d = 0; d < r->rank; d++) found |= r->place[d].by;
   return found;
 }
 
@@ -5951,6 +5955,12 @@ static void edf__begin_equation(edf__making *to, edf__statement *l, const edf__r
   }
 }
 
+static unsigned edf__refs_have(const edf__equation *e, int f) {
+  unsigned has = 0;
+  for (; f < e->n_ref; f++) has |= edf__ref_has(&e->ref[f]);
+  return has;
+}
+
 /* 0: it is zero. */
 static int edf__add_factor(edf__making *to, const edf__value *v, double *number) {
   edf__equation *e = &to->m.e;
@@ -5967,32 +5977,22 @@ static int edf__add_factor(edf__making *to, const edf__value *v, double *number)
   return 1;
 }
 
-static edf__value edf__dense(edf__statement *l, edf__value v);
-
 static const edf__expr *edf__only(const edf__expr *x) {      /* the only factor of a product  */
-  return x->number == 1 && !x->over && x->in && !x->in->next && !x->in->below ? x->in : NULL;
+  return x->number == 1 && !x->over && x->in && !x->in->next ? x->in : NULL;
 }
 
 /* What is a number now goes into the term's. */
 static int edf__add_factors(edf__making *to, edf__expr *x, double *number) {
   double k;
   int there = 1, product = x->sort == EDF__A_PRODUCT;
-  if (edf__constant(to->l, x, &k)) {
-    *number = x->below ? *number / k : *number * k;
-    return 1;
-  }
-  if (x->sort == EDF__A_SUM && !x->in->next && !x->in->over && !x->below && !x->closed)
+  if (edf__constant(to->l, x, &k)) { *number *= k; return 1; }
+  if (x->sort == EDF__A_SUM && !x->in->next && !x->in->over && !x->closed)
     return edf__add_factors(to, x->in, number);
   if (product) *number *= x->number;
   for (edf__expr *f = x->in; product && f; f = f->next)
     there = there && edf__add_factors(to, f, number);
   if (product) return there;
   edf__value v = edf__value_of(to->l, x);
-  const edf__site *at = &to->l->slide->site;
-  if (x->below && v.node) {
-    v = edf__dense(to->l, v);
-    v.node = edf_pow_at(at->file, at->line, v.node, -1);
-  }
   return edf__add_factor(to, &v, number);
 }
 
@@ -6016,9 +6016,8 @@ static void edf__add_masks(edf__making *to, const edf__expr *p, double *number) 
 static void edf__add_counts(edf__making *to, const edf__expr *p, edf__term *t) {
   const edf__equation *e = &to->m.e;
   const edf__statement *l = to->l;
-  unsigned has = 0, sums = p->sort == EDF__A_PRODUCT ? p->over : 0;
+  unsigned has = edf__refs_have(e, t->first), sums = p->sort == EDF__A_PRODUCT ? p->over : 0;
   unsigned left = l->entry && to->is_line ? edf__ref_has(e->ref) : 0;
-  for (int f = t->first; f < e->n_ref; f++) has |= edf__ref_has(&e->ref[f]);
   for (int i = 0; i < e->n_letter; i++) {
     int counts = (int)(sums >> i & 1), all = l->m.extent[i] == 0 && (left >> i & 1);
     if ((has >> i & 1) || !(counts || all)) continue;
@@ -6058,8 +6057,7 @@ static void edf__add_bounds(edf__making *to) {
   const edf__statement *l = to->l;
   edf__equation *e = &to->m.e;
   edf_node y = edf__question(l, &to->m, to->in);
-  unsigned has = 0;
-  for (int f = 0; f < e->n_ref; f++) has |= edf__ref_has(&e->ref[f]);
+  unsigned has = edf__refs_have(e, 0);
   for (int sums = 1; sums >= 0; sums--)
     for (int i = 0; i < e->n_letter; i++) {
       int bound = (int)l->m.extent[i], outside = 0;
@@ -6078,9 +6076,8 @@ static void edf__add_bounds(edf__making *to) {
 
 /* The letters that are in use, in their order. */
 static void edf__keep_letters(edf__equation *e) {
-  unsigned has = 0;
+  unsigned has = edf__refs_have(e, 0);
   int n = 0;
-  for (int f = 0; f < e->n_ref; f++) has |= edf__ref_has(&e->ref[f]);
   for (int i = 0; i < e->n_letter; i++) {
     if (!(has >> i & 1)) continue;
     e->letter[n] = e->letter[i];
@@ -6121,7 +6118,7 @@ static edf_node *edf__end_equation(edf__making *to, const edf_op *is,
       && edf__same_places(&v.at, e->ref)) return v.node;
   edf__add_bounds(to);
   edf__keep_letters(e);
-  if (!to->l->slide->in || !plain) at.op = is->name;
+  if (!to->l->slide->in || !plain) at.op = kind == EDF__PUT ? "Scatter" : is->name;
   edf_node *y = edf__equation_of(is, &at, kind, e, e->n_operand, to->in);
   int step = to->l->fixed && edf__is_recurrence(to->l);
   return to->is_line ? y : edf__called(y, step ? "_next" : "");
@@ -6198,10 +6195,7 @@ typedef struct {
 } edf__lookup;
 
 static int edf__scatters(const edf_node *y) {
-  const edf__ref *left = ((const edf__einsum *)y->state)->e.ref;
-  int found = 0;
-  for (int d = 0; d < left->rank; d++) found |= left->place[d].by > 0;
-  return found;
+  return ((const edf__einsum *)y->state)->kind == EDF__PUT;
 }
 
 static void edf__plan_lookup(edf__lookup *p, const edf_node *y) {
@@ -6259,8 +6253,6 @@ static void edf__lookup_backward(edf_node *y) {
 }
 static const edf_op edf__lookup_op = { "Lookup", edf__einsum_shape, edf__lookup_forward,
   edf__lookup_backward, NULL, NULL, NULL, 0, 1 << EDF_IS_LOOKUP };
-static const edf_op edf__scatter_op = { "Scatter", edf__einsum_shape, edf__lookup_forward,
-  edf__lookup_backward, NULL, NULL, NULL, 0, 1 << EDF_IS_LOOKUP };
 
 /* Entries of `table`, which is tensor x; or, where that has no node yet, `entries` put there */
 static edf__value edf__look_up(edf__statement *l, edf__expr *x, const edf__value *table,
@@ -6281,7 +6273,7 @@ static edf__value edf__look_up(edf__statement *l, edf__expr *x, const edf__value
     if (!k.node) k = edf__number_value(l, 0);
     edf__add_factor(&to, &k, &number);
   }
-  y.node = edf__end_equation(&to, entries ? &edf__scatter_op : &edf__lookup_op, EDF__SUM);
+  y.node = edf__end_equation(&to, &edf__lookup_op, entries ? EDF__PUT : EDF__SUM);
   y.node->letters = entries ? NULL : edf__letters_at(l, &y.at);
   return y;
 }
@@ -6299,13 +6291,10 @@ static edf__value edf__tensor_value(edf__statement *l, edf__expr *x) {
   const edf__ref *r = &l->m.e.ref[x->which];
   edf__value v = { l->of[x->which], 1, edf__ref_now(l, *r) };
   const edf__statement *by = edf__running(l, r);
-  int by_value = 0;
-  for (edf__expr *p = x->in; p; p = p->next)
-    if (p->sort != EDF__A_GROUP) by_value = v.at.place[p->place].by = 1;
   if (by) v.node = edf__now(l, by, &v.at);
   for (int d = 0; !by && v.node && d < r->rank; d++)
     if (edf__is_outside(l, &r->place[d], &v.at.place[d], v.node->dim[d])) v.node = NULL;
-  return by_value && v.node ? edf__look_up(l, x, &v, NULL) : v;
+  return v.node && edf__by_value(r) ? edf__look_up(l, x, &v, NULL) : v;
 }
 
 /* ---- Functions over indices. Rows lie behind the indices that stay, and right before them the
@@ -6530,8 +6519,9 @@ static edf__value edf__value_of(edf__statement *l, edf__expr *x) {
   edf__value v;
   double k;
   int sum = x->sort == EDF__A_SUM;
+  const edf__ref *r = &l->m.e.ref[x->sort == EDF__A_TENSOR ? x->which : 0];
   if (edf__constant(l, x, &k)) return edf__number_value(l, k);
-  if (l->fixed && (x->sort != EDF__A_TENSOR || edf__by_value(x)) && !edf__reads_group(l, x))
+  if (l->fixed && (x->sort != EDF__A_TENSOR || edf__by_value(r)) && !edf__reads_group(l, x))
     return edf__early_value(l, x);
   switch (x->sort) {
     case EDF__A_TENSOR: return edf__tensor_value(l, x);
@@ -6556,15 +6546,13 @@ static edf__value edf__value_of(edf__statement *l, edf__expr *x) {
 /* ---- A line's node, or, if `any`, one that is there and is the same. */
 static edf_node *edf__line_node(edf__statement *l, edf__expr *x, edf__ref left, int any) {
   unsigned has = edf__expr_has(l, x);
-  int scatters = edf__by_value(l->where), several = l->adds && x->in->next && (has & ~l->left);
+  int scatters = edf__by_value(&left), several = l->adds && x->in->next && (has & ~l->left);
   if (!scatters && !several) return edf__sum_node(l, x, &left, 1, any);
   has |= scatters ? edf__expr_has(l, l->where) : l->left & ~l->fixed;
   edf__value v = edf__new_value(l, NULL, has), table = { NULL, 1, left };
   v.node = edf__sum_node(l, x, &v.at, 0, 1);
   if (!v.node) return NULL;
   if (!scatters) return edf__terms(l, EDF__SUM, &left, &v, NULL);
-  for (edf__expr *p = l->where->in; p; p = p->next)
-    if (p->sort != EDF__A_GROUP) table.at.place[p->place].by = 1;
   return edf__look_up(l, l->where, &table, &v).node;
 }
 
@@ -6988,11 +6976,7 @@ static void edf__read_lines(edf__slide *all) {
   if (edf__guard && lines > 2 * EDF__STEPS)
     edf__fail_at(&s.by, "the text has %zu lines", lines);
   all->line = (edf__statement *)edf__alloc(&edf.computed, lines * sizeof *all->line);
-  for (;;) {
-    while (edf__peek(&s) == '\n') s.at++;
-    if (!*s.at) break;
-    edf__read_line(all, &s);
-  }
+  while (*(s.at += strspn(s.at, " \r\n"))) edf__read_line(all, &s);
   if (!all->n) edf__fail_at(&all->site, "the text has no equation");
 }
 

@@ -118,6 +118,24 @@ static void numbers_of_lines(void) {
   edf_clear();
 }
 
+/* A line of a recurrence that nobody reads is joined when it is asked for, also after Forward. */
+static void all_times_when_asked(void) {
+  declare("x[b,4]", 3);
+  CompNode *y = edf_equations("s[b,t] = s[b,t-1] + x[b,t]\nq[b,t] = 2 s[b,t]");
+  CompNode *h = edf_equations("c[b,t] = c[b,t-1] + h[b,t-1]\nh[b,t] = c[b,t] + x[b,t]");
+  int n = edf.n_compnodes;
+  Forward();
+  CompNode *c = edf_find("c"), *s = edf_find("s");
+  CHECK(edf.n_compnodes > n && c->rank == 2, "%d nodes more", edf.n_compnodes - n);
+  CHECK(edf_find("c") == c && edf_find("h") == h, "found again");
+  for (size_t i = 0; i < 12; i++) {
+    CLOSE(y->value[i], 2 * s->value[i], 1e-6, 1e-5);
+    double before = i % 4 ? (double)c->value[i - 1] + (double)h->value[i - 1] : 0;
+    CLOSE(c->value[i], before, 1e-6, 1e-5);
+  }
+  edf_clear();
+}
+
 /* The seed slide, Greek letters and all: made once, trained, made again, of other batches. */
 static void the_seed_slide(void) {
   static edf_real x[12 * 16], y[12];
@@ -230,6 +248,7 @@ int main(void) {
   RUN(losses_as_lines);
   RUN(recurrence_as_lines);
   RUN(numbers_of_lines);
+  RUN(all_times_when_asked);
   RUN(the_seed_slide);
   RUN(declared_in_the_text);
   RUN(mistakes_in_lines);
