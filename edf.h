@@ -68,7 +68,7 @@
    >>ways 471 A program as its equations
    >>print 468 A program as text: print _program _node _equations formula
    >>check 891 The gradient check: gradcheck expect_mismatch
-   >>watch 343 Stepping, and who is told what runs: step_forward step_backward where break
+   >>watch 344 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
@@ -2188,11 +2188,26 @@ static int edf__alone(const edf__equation *e, const edf__place *p) {
   return p->constant == 0 ? found : -1;
 }
 
-static int edf__term_has(const edf__equation *e, const edf__term *t, int letter) {
-  for (int f = t->first; f < t->first + t->n; f++)
-    for (int d = 0; d < e->ref[f].rank; d++)
-      if (e->ref[f].place[d].factor[letter]) return 1;
-  return 0;
+/* ---- Which indices a part of an equation has: bit i. */
+static unsigned edf__place_has(const edf__place *p) {
+  unsigned has = 0;
+  for (int i = 0; i < EDF_MAX_INDEX; i++) has |= (unsigned)(p->factor[i] != 0) << i;
+  return has;
+}
+static unsigned edf__ref_has(const edf__ref *r) {
+  unsigned has = 0;
+  for (int d = 0; d < r->rank; d++) has |= edf__place_has(&r->place[d]);
+  return has;
+}
+static unsigned edf__term_has(const edf__equation *e, const edf__term *t) {
+  unsigned has = 0;
+  for (int f = t->first; f < t->first + t->n; f++) has |= edf__ref_has(&e->ref[f]);
+  return has;
+}
+static const char *edf__first_of(const edf__equation *e, unsigned has) {       /* its name    */
+  int i = 0;
+  while (has && !(has >> i & 1)) i++;
+  return has ? e->letter[i].name : NULL;
 }
 
 /* What differs by its case alone is a slip, and would train. */
@@ -2207,33 +2222,33 @@ static void edf__check_cases(const edf__equation *e, const char *at, unsigned la
                     l[o].name);
 }
 /* A term may lack an index that stands alone on the left, but not one of a sum there. */
-static void edf__check_lacking(const edf__equation *e, const edf__term *t, int i) {
-  const edf__letter *l = &e->letter[i];
-  unsigned sums = 0;
+static void edf__check_lacking(const edf__equation *e, const edf__term *t) {
+  unsigned left = edf__ref_has(e->ref), has = edf__term_has(e, t), sum = 0;
   for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
-    if (p->factor[i] && edf__alone(e, p) < 0)
-      edf__syntax(&e->scan, t->at, "this term lacks index %s, which is part of a sum on the "
-                  "left", l->name);
-  for (int o = 0; o < e->n_letter; o++)
-    if (!e->letter[o].left && edf__term_has(e, t, o)) sums |= 1u << o;
-  edf__check_cases(e, t->at, 1u << i, sums);
+    if (edf__alone(e, p) < 0) sum |= edf__place_has(p);
+  const char *c = edf__first_of(e, sum & ~has);
+  if (c)
+    edf__syntax(&e->scan, t->at, "this term lacks index %s, which is part of a sum on the "
+                "left", c);
+  edf__check_cases(e, t->at, left & ~has, has & ~left);
 }
 
 /* What is summed must be a capital. The caret stands where the letter was first met. */
 static void edf__check_letters(const edf__equation *e) {
+  unsigned left = edf__ref_has(e->ref);
+  for (const edf__term *t = e->term; t < e->term + e->n_term; t++) edf__check_lacking(e, t);
   for (int i = 0; i < e->n_letter; i++) {
-    const edf__letter *l = &e->letter[i];
-    const edf__term *t = e->term, *last = t + e->n_term - 1;
-    for (; l->left && t <= last; t++) if (!edf__term_has(e, t, i)) edf__check_lacking(e, t, i);
-    if (l->left || edf__is_capital(l->name)) continue;
-    edf__say_caret(&e->scan, l->name);
-    edf__say("index %s is not on the left, so it is summed: ", l->name);
-    if (edf__upper(*l->name) == *l->name) edf__fail("its name must begin with a capital");
+    const char *name = e->letter[i].name;
+    const edf__term *t = e->term;
+    if (left >> i & 1 || edf__is_capital(name)) continue;
+    edf__say_caret(&e->scan, name);
+    edf__say("index %s is not on the left, so it is summed: ", name);
+    if (edf__upper(*name) == *name) edf__fail("its name must begin with a capital");
     edf__say("write the capital, ");
-    for (const char *c = l->name; *c; c++) edf__say("%c", edf__upper(*c));
-    while (t < last && !edf__term_has(e, t, i)) t++;
-    for (l = e->letter; l->left && edf__term_has(e, t, (int)(l - e->letter));) l++;
-    if (l->left) edf__fail(", or %s, which its term lacks", l->name);
+    for (const char *c = name; *c; c++) edf__say("%c", edf__upper(*c));
+    while (!(edf__term_has(e, t) >> i & 1)) t++;
+    const char *lacks = edf__first_of(e, left & ~edf__term_has(e, t));
+    if (lacks) edf__fail(", or %s, which its term lacks", lacks);
     edf__stop();
   }
 }
@@ -2495,14 +2510,11 @@ typedef struct {
 
 static edf__view edf__view_of(const edf__equation *e, const edf__ref *r, edf_node *of,
                               const ptrdiff_t *origin, const ptrdiff_t *extent) {
-  edf__view v = { of, 0, { 0 }, 0, extent ? 0 : (int)(r - e->ref) };
+  edf__view v = { of, 0, { 0 }, edf__ref_has(r), extent ? 0 : (int)(r - e->ref) };
   ptrdiff_t stride = 1;
   for (int d = r->rank - 1; d >= 0; d--) {
     v.start += (r->place[d].constant - (origin ? origin[d] : 0)) * stride;
-    for (int i = 0; i < e->n_letter; i++) {
-      v.s[i] += r->place[d].factor[i] * stride;
-      v.has |= (unsigned)(r->place[d].factor[i] != 0) << i;
-    }
+    for (int i = 0; i < e->n_letter; i++) v.s[i] += r->place[d].factor[i] * stride;
     stride *= extent ? extent[d] : of->dim[d];
   }
   return v;
@@ -2667,7 +2679,8 @@ static void edf__multiply(edf__einsum *m, edf__program *p, edf__view *v, int n, 
 static double edf__divisor(const edf__einsum *m, const edf__term *t) {
   double entries = 1;
   for (int i = 0; i < m->e.n_letter; i++)
-    if (!m->e.letter[i].left && edf__term_has(&m->e, t, i)) entries *= (double)m->extent[i];
+    if (!m->e.letter[i].left && edf__term_has(&m->e, t) >> i & 1)
+      entries *= (double)m->extent[i];
   return m->kind == EDF__MEAN ? entries : m->kind == EDF__SAMPLE ? entries - 1 : 1;
 }
 
@@ -4923,9 +4936,9 @@ typedef struct {                         /* a line                              
   edf_node *of[EDF__MAX_REF];            /* these, as far as there are nodes                  */
   edf__expr *tensor[EDF__MAX_REF + 1];   /* these, where they stand                           */
   int depth;                             /* of brackets that are being read                   */
-  const char *loops, *call;              /* behind a for, or where a node is called, or NULL  */
+  const char *call;                      /* where a node is called, or NULL                   */
   edf__expr *where, *right;              /* the left side; the sums that are joined there     */
-  unsigned left;                         /* indices of the left side                          */
+  unsigned left, loops;                  /* indices of the left side; behind a for            */
   int adds, sign;                        /* += or -=; -1 for the latter                       */
   edf__mask mask[EDF__BOUNDS]; int n_mask;
   edf_node *y;                           /* what it computed                                  */
@@ -4993,6 +5006,22 @@ static int edf__function_named(const char *name, int over) {
   for (; f < end; f++)
     if (!strncmp(edf__functions[f].name, name, n) && !edf__functions[f].name[n]) return f;
   return -1;
+}
+
+/* ---- Which indices an expression has that are not summed inside of it, nor numbers now. */
+static int edf__reduces(const edf__expr *x) {
+  return x->sort == EDF__AN_OVER && x->which < EDF__SOFTMAX_OVER;
+}
+static unsigned edf__expr_has(const edf__statement *l, const edf__expr *x) {
+  unsigned has = 0;
+  if (x->sort == EDF__A_TENSOR) has = edf__ref_has(&l->m.e.ref[x->which]);
+  if (x->sort == EDF__A_NAME && !(x->number > 0)) has = 1u << x->which;
+  for (const edf__expr *k = x->in; k; k = k->next) has |= edf__expr_has(l, k);
+  int product = x->sort == EDF__A_PRODUCT, over = product || x->sort == EDF__AN_OVER;
+  for (int k = 0; over && k < l->n_mask; k++)
+    if (x->over >> l->mask[k].index & 1) has |= 1u << l->mask[k].limit;
+  if (product || edf__reduces(x)) has &= ~x->over;
+  return has & ~l->fixed;
 }
 
 /* ---- Reading an expression. */
@@ -5169,8 +5198,6 @@ static edf__expr *edf__read_power(edf__statement *l, edf__expr *base) {
   return edf__new_expr(EDF__A_POWER, at, base);
 }
 
-static unsigned edf__expr_has(const edf__statement *l, const edf__expr *x);
-
 /* softmax_t ..., sum_{i,j} ...: of sum and mean the argument is all that follows, of others the
    bracket that follows, if it has an index that they go over. */
 static edf__expr *edf__read_over(edf__statement *l, const char *name, int f) {
@@ -5312,14 +5339,13 @@ static void edf__read_statement(edf__slide *all, edf__scan *from) {
   *s = *from;
   const char *name = edf__identifier(s, "a tensor");
   if (!strcmp(name, "for") && edf__is_letter(edf__peek(s))) {
-    l->loops = s->at;
-    s->at += strcspn(s->at, ":\n");
-    edf__expect(s, ':', "':' behind the indices", "");
+    do l->loops |= 1u << edf__read_index(l)->which; while (edf__accept(s, ','));
+    edf__expect(s, ':', "':' or ','", "");
     name = edf__identifier(s, "a tensor");
   }
   l->where = edf__read_tensor(l, edf__new_expr(EDF__A_TENSOR, name, NULL));
-  l->left = (1u << e->n_letter) - 1;
-  for (int i = 0; i < e->n_letter; i++) e->letter[i].left = 1;
+  l->left = edf__expr_has(l, l->where);
+  for (int i = 0; i < e->n_letter; i++) e->letter[i].left = (int)(l->left >> i & 1);
   l->sign = edf__first_sign(s);
   l->adds = l->sign < 0 || edf__accept(s, '+');
   edf__expect(s, '=', "'=', '+=' or '-=' behind the left side", edf__peek(s) != '(' ? ""
@@ -5411,32 +5437,6 @@ static void edf__read_line(edf__slide *all, edf__scan *s) {
   *s = before;
   edf__read_statement(all, s);
 }
-/* ---- Which indices an expression has that are not summed inside of it, nor numbers now. */
-static unsigned edf__place_has(const edf__place *p) {
-  unsigned has = 0;
-  for (int i = 0; i < EDF_MAX_INDEX; i++) has |= (unsigned)(p->factor[i] != 0) << i;
-  return has;
-}
-static unsigned edf__ref_has(const edf__ref *r) {
-  unsigned has = 0;
-  for (int d = 0; d < r->rank; d++) has |= edf__place_has(&r->place[d]);
-  return has;
-}
-static int edf__reduces(const edf__expr *x) {
-  return x->sort == EDF__AN_OVER && x->which < EDF__SOFTMAX_OVER;
-}
-static unsigned edf__expr_has(const edf__statement *l, const edf__expr *x) {
-  unsigned has = 0;
-  if (x->sort == EDF__A_TENSOR) has = edf__ref_has(&l->m.e.ref[x->which]);
-  if (x->sort == EDF__A_NAME && !(x->number > 0)) has = 1u << x->which;
-  for (const edf__expr *k = x->in; k; k = k->next) has |= edf__expr_has(l, k);
-  int product = x->sort == EDF__A_PRODUCT, over = product || x->sort == EDF__AN_OVER;
-  for (int k = 0; over && k < l->n_mask; k++)
-    if (x->over >> l->mask[k].index & 1) has |= 1u << l->mask[k].limit;
-  if (product || edf__reduces(x)) has &= ~x->over;
-  return has & ~l->fixed;
-}
-
 /* ---- What a name without brackets is: a scalar, or an index; a capital is the extent of that
    index, or of its small one. */
 static edf__statement *edf__line_of(const edf__slide *all, const char *name) {
@@ -5487,12 +5487,6 @@ static void edf__resolve(edf__statement *l, edf__expr *x) {
 }
 
 /* ---- Which product sums a capital: the outermost one with a tensor that has it. */
-static const char *edf__first_of(const edf__statement *l, unsigned has) {
-  int i = 0;
-  while (has && !(has >> i & 1)) i++;
-  return has ? l->m.e.letter[i].name : NULL;
-}
-
 /* The indices whose extents it has: D in 1/sqrt D. */
 static unsigned edf__extents_in(const edf__expr *x) {
   unsigned has = x->sort == EDF__A_NAME && x->number > 0 ? 1u << x->which : 0;
@@ -5510,7 +5504,7 @@ static const char *edf__first_with(const edf__statement *l, const edf__expr *x, 
 
 /* Those that x has, and nothing binds. */
 static void edf__check_bound(const edf__statement *l, const edf__expr *x, unsigned open) {
-  const char *c = edf__first_of(l, open), *at = edf__first_with(l, x, open & (~open + 1));
+  const char *c = edf__first_of(&l->m.e, open), *at = edf__first_with(l, x, open & (~open + 1));
   if (!c) return;
   if (!at) at = x->at;
   if (edf__is_capital(c))
@@ -5542,7 +5536,7 @@ static void edf__bind_product(const edf__statement *l, edf__expr *x, unsigned bo
     own |= its;
     for (int k = 0; k < 3; k++) { twice |= once & has[k]; once |= has[k]; }
   }
-  const char *c = edf__first_of(l, inner == 2 ? own & summed & twice : 0);
+  const char *c = edf__first_of(&l->m.e, inner == 2 ? own & summed & twice : 0);
   if (c)
     edf__syntax(&l->m.e.scan, x->at, "one sum over %s, or two? It is summed around this "
                 "function, and here two factors have it: rename one", c);
@@ -5559,8 +5553,8 @@ static void edf__bind_expr(edf__statement *l, edf__expr *x, unsigned bound, unsi
   int over = x->sort == EDF__AN_OVER, product = x->sort == EDF__A_PRODUCT;
   int reduces = edf__reduces(x) || (product && x->in);
   unsigned said = x->over;
-  const char *again = edf__first_of(l, reduces ? said & bound : 0);
-  const char *lost = edf__first_of(l, over && !reduces ? said & ~bound : 0);
+  const char *again = edf__first_of(&l->m.e, reduces ? said & bound : 0);
+  const char *lost = edf__first_of(&l->m.e, over && !reduces ? said & ~bound : 0);
   if (again)
     edf__syntax(s, x->at, "%s is bound already, on the left or around this: rename one", again);
   if (lost)
@@ -5584,24 +5578,19 @@ static void edf__bind_expr(edf__statement *l, edf__expr *x, unsigned bound, unsi
 }
 
 /* for b,i,j: names all indices. */
-static void edf__check_loops(edf__statement *l) {
-  edf__scan *s = &l->m.e.scan;
-  int n = l->m.e.n_letter;
-  unsigned used = 0, named = 0;
-  for (int f = 0; f < l->m.e.n_ref; f++) used |= edf__ref_has(&l->m.e.ref[f]);
-  s->at = l->loops;
-  do {
-    const edf__expr *x = edf__read_index(l);
-    if (x->which >= n) edf__syntax(s, x->at, "%s is no index of this line", x->at);
-    named |= 1u << x->which;
-  } while (edf__accept(s, ','));
-  const char *c = edf__first_of(l, used & ~named);
-  if (c) edf__syntax(s, c, "the for names all indices, but not %s", c);
+static void edf__check_loops(const edf__statement *l) {
+  unsigned used = 0;
+  for (int f = 0; f < l->m.e.n_ref; f++) used |= edf__expr_has(l, l->tensor[f]);
+  const char *none = edf__first_of(&l->m.e, l->loops & ~used);
+  const char *not_named = edf__first_of(&l->m.e, l->loops ? used & ~l->loops : 0);
+  if (none) edf__syntax(&l->m.e.scan, none, "%s is no index of this line", none);
+  if (not_named)
+    edf__syntax(&l->m.e.scan, not_named, "the for names all indices, but not %s", not_named);
 }
 
 static void edf__bind_line(edf__statement *l) {
   for (edf__expr *x = l->right; x; x = x->next) edf__resolve(l, x);
-  if (l->loops) edf__check_loops(l);
+  edf__check_loops(l);
   unsigned bound = l->left | (l->adds ? edf__small_letters(l) : 0);
   for (edf__expr *x = l->right; x; x = x->next)
     for (edf__expr *p = x->in; p; p = p->next) {
@@ -5640,23 +5629,27 @@ static void edf__solve_extents(edf__statement *l) {
 
 /* (I,J) is the place J I + j, of I J entries; the last index runs fastest. Returns how many. */
 static int edf__set_group(const edf__statement *l, const edf__expr *i, edf__place *p) {
-  int behind = i->next ? edf__set_group(l, i->next, p) : 1;
-  if (l->m.extent[i->which] == 0)
-    edf__syntax(&l->m.e.scan, i->at, "%s is the batch: it stands in no group", i->at);
-  if (l->m.extent[i->which] < 0)
-    edf__syntax(&l->m.e.scan, i->at, "in a group an index needs a known extent: give it after "
-                "a bar, | %s<n", i->at);
-  p->factor[i->which] += behind;
-  return behind * (int)l->m.extent[i->which];
+  ptrdiff_t n = 1;
+  memset(p->factor, 0, sizeof p->factor);
+  for (; i; i = i->next) {
+    ptrdiff_t extent = l->m.extent[i->which];
+    if (extent == 0)
+      edf__syntax(&l->m.e.scan, i->at, "%s is the batch: it stands in no group", i->at);
+    if (extent < 0)
+      edf__syntax(&l->m.e.scan, i->at, "in a group an index needs a known extent: give it "
+                  "after a bar, | %s<n", i->at);
+    for (int k = 0; k < l->m.e.n_letter; k++) p->factor[k] *= (int)extent;
+    p->factor[i->which]++;
+    n *= extent;
+  }
+  return (int)n;
 }
 static void edf__set_groups(edf__statement *l) {
   for (int f = 0; f < l->m.e.n_ref; f++)
     for (const edf__expr *k = l->tensor[f]->in; k; k = k->next) {
-      edf__place *p = &l->m.e.ref[f].place[k->place];
       const edf_node *t = l->of[f];
       if (k->sort != EDF__A_GROUP) continue;
-      memset(p->factor, 0, sizeof p->factor);
-      int n = edf__set_group(l, k->in, p);
+      int n = edf__set_group(l, k->in, &l->m.e.ref[f].place[k->place]);
       if (!t || t->dim[k->place] == n) continue;
       edf__say_caret(&l->m.e.scan, k->at);
       edf__fail_with(t, "the group has %d entries, the dimension %d", n, t->dim[k->place]);
@@ -6375,7 +6368,7 @@ static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
   switch (kind) {
     case EDF__VARIANCE_OVER: return edf__variance(l, &v, EDF__MEAN, left);
     case EDF__ARGMAX_OVER: case EDF__ARGMIN_OVER:
-      return edf__row_node(l, &edf__argmax_op, "ArgMax", x->over, &v, -1,
+      return edf__row_node(l, &edf__argmax_op, edf__argmax_op.name, x->over, &v, -1,
                            kind == EDF__ARGMAX_OVER ? 1 : -1);
     case EDF__SOFTMAX_OVER:
       return edf__row_node(l, &edf__softmax_op, "SoftmaxOver", x->over, &v, limit, 0);
@@ -8636,7 +8629,7 @@ static void edf__write_reduction(edf_page *out, const edf__einsum *m, const edf_
   } else if (mean || (m->kind == EDF__MAX && !backward)) {
     edf_write(out, mean ? "mean" : "max");
     for (int i = 0; i < m->e.n_letter; i++) {
-      if (m->e.letter[i].left || !edf__term_has(&m->e, t, i)) continue;
+      if (m->e.letter[i].left || !(edf__term_has(&m->e, t) >> i & 1)) continue;
       edf__write_letter(out, listed++ ? "," : "_", &m->e, i, 0);
     }
     edf_write(out, " ");
@@ -9087,7 +9080,7 @@ static void edf__write_loops(edf_page *out, const edf__einsum *m, const edf__ter
   const edf__equation *e = &m->e;
   int list[EDF_MAX_INDEX], n = 0;
   for (int i = 0; i < e->n_letter; i++) {
-    if (!e->letter[i].left && !edf__term_has(e, t, i)) continue;
+    if (!e->letter[i].left && !(edf__term_has(e, t) >> i & 1)) continue;
     int k = n++;
     for (; k > 0 && edf__compare_names(e->letter[i].name, e->letter[list[k - 1]].name) < 0; k--)
       list[k] = list[k - 1];
@@ -10579,8 +10572,9 @@ static ptrdiff_t edf__entry_of(const edf__einsum *m, const edf__ref *r, const ed
 
 /* The k-th values of a term's indices; 0 after the last ones. */
 static int edf__index_at(const edf__einsum *m, const edf__term *t, size_t k, ptrdiff_t *index) {
+  unsigned has = edf__term_has(&m->e, t);
   for (int i = m->e.n_letter - 1; i >= 0; i--) {
-    int stands = m->e.letter[i].left || edf__term_has(&m->e, t, i);
+    int stands = m->e.letter[i].left || has >> i & 1;
     size_t extent = stands ? (size_t)m->extent[i] : 1;
     index[i] = (ptrdiff_t)(k % extent);
     k /= extent;

@@ -33,7 +33,7 @@ static const struct { const char *tensors, *text; } wrong[] = {
   { "s[b,4]", "y[b,j] = s[b,1@.5]" },
   { "s[b,4]", "y[b] := s[b,0]" },
   { "s[b,4]", "y[b] == s[b,0]" },
-  { "s[b,4]", "for b,j y[b] += s[b,j]" },
+  { "s[b,4]", "for b,j @y[b] += s[b,j]" },
   { "s[b,4]", "for b,@k: y[b] += s[b,j]" },
   { "s[b,4]", "for b: y[b] += s[b,@i]" },
   { "s[b,4]", "y[b,i1,i2,i3,i4,i5,i6,i7,@i8] = s[b,0]" },
