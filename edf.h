@@ -2199,10 +2199,13 @@ static unsigned edf__ref_has(const edf__ref *r) {
   for (int d = 0; d < r->rank; d++) has |= edf__place_has(&r->place[d]);
   return has;
 }
-static unsigned edf__term_has(const edf__equation *e, const edf__term *t) {
+static unsigned edf__refs_have(const edf__equation *e, int f, int end) {
   unsigned has = 0;
-  for (int f = t->first; f < t->first + t->n; f++) has |= edf__ref_has(&e->ref[f]);
+  for (; f < end; f++) has |= edf__ref_has(&e->ref[f]);
   return has;
+}
+static unsigned edf__term_has(const edf__equation *e, const edf__term *t) {
+  return edf__refs_have(e, t->first, t->first + t->n);
 }
 static const char *edf__first_of(const edf__equation *e, unsigned has) {       /* its name    */
   int i = 0;
@@ -5948,12 +5951,6 @@ static void edf__begin_equation(edf__making *to, edf__statement *l, const edf__r
   }
 }
 
-static unsigned edf__refs_have(const edf__equation *e, int f) {
-  unsigned has = 0;
-  for (; f < e->n_ref; f++) has |= edf__ref_has(&e->ref[f]);
-  return has;
-}
-
 /* 0: it is zero. */
 static int edf__add_factor(edf__making *to, const edf__value *v, double *number) {
   edf__equation *e = &to->m.e;
@@ -6009,7 +6006,8 @@ static void edf__add_masks(edf__making *to, const edf__expr *p, double *number) 
 static void edf__add_counts(edf__making *to, const edf__expr *p, edf__term *t) {
   const edf__equation *e = &to->m.e;
   const edf__statement *l = to->l;
-  unsigned has = edf__refs_have(e, t->first), sums = p->sort == EDF__A_PRODUCT ? p->over : 0;
+  unsigned has = edf__refs_have(e, t->first, e->n_ref);
+  unsigned sums = p->sort == EDF__A_PRODUCT ? p->over : 0;
   unsigned left = l->entry && to->is_line ? edf__ref_has(e->ref) : 0;
   for (int i = 0; i < e->n_letter; i++) {
     int counts = (int)(sums >> i & 1), all = l->m.extent[i] == 0 && (left >> i & 1);
@@ -6050,7 +6048,7 @@ static void edf__add_bounds(edf__making *to) {
   const edf__statement *l = to->l;
   edf__equation *e = &to->m.e;
   edf_node y = edf__question(l, &to->m, to->in);
-  unsigned has = edf__refs_have(e, 0);
+  unsigned has = edf__refs_have(e, 0, e->n_ref);
   for (int sums = 1; sums >= 0; sums--)
     for (int i = 0; i < e->n_letter; i++) {
       int bound = (int)l->m.extent[i], outside = 0;
@@ -6069,7 +6067,7 @@ static void edf__add_bounds(edf__making *to) {
 
 /* The letters that are in use, in their order. */
 static void edf__keep_letters(edf__equation *e) {
-  unsigned has = edf__refs_have(e, 0);
+  unsigned has = edf__refs_have(e, 0, e->n_ref);
   int n = 0;
   for (int i = 0; i < e->n_letter; i++) {
     if (!(has >> i & 1)) continue;
