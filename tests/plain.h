@@ -1,6 +1,6 @@
-/* plain.h - a text for edf_equations against plain loops that know nothing of edf.h: values of
-   what it computes, and gradients of what it reads, which the loops give by central differences,
-   at a cotangent that is the same for both.
+/* plain.h - a text for edf_equations against plain loops that know nothing of edf.h: values
+   of what it computes, and gradients of what it reads, which the loops give by central
+   differences, at a cotangent that is the same for both.
 
      static void sums(void) {
        SLIDE("s[k] = W[k,J] x[J] + b[k]",           what the course writes
@@ -11,7 +11,8 @@
      }
 
    Of the tensors x[b,5] is an Input, W[3,5] a Parameter, of random numbers; x[5]+ has positive
-   ones, x@2 some near 2, y[b]=4 class numbers. What the text makes is random too. L_ is L'. */
+   ones, x@2 some near 2, y[b]=4 class numbers, y[5]~2 whole numbers from -2 to 2. What the text
+   makes is random too. L_ is L'. Sizes may be variables, which say() puts into both texts. */
 
 #ifndef PLAIN_H
 #define PLAIN_H
@@ -24,12 +25,12 @@ typedef struct {
   char name[24];
   edf_node *node;
   size_t n;
-  int classes;                                   /* it has no gradient                        */
+  int whole;                                     /* numbers, without a gradient               */
   double low, high, x[ENTRIES];
   edf_real given[ENTRIES];
 } array;
 static struct {
-  const char *course, *text;
+  char text[2048], tensors[256];
   int building;                                  /* else the loops run                        */
   array leaf[LEAVES], out[OUTPUTS];
   int leaves, outputs;
@@ -98,21 +99,37 @@ static inline void plain_softmax(double *x, int n, int apart) {
   FOR(i, n) sum += x[i * apart] = exp(x[i * apart] - most);
   FOR(i, n) x[i * apart] /= sum;
 }
+static inline void plain_normalize(double *x, int n) {
+  double mean = 0, variance = 0;
+  FOR(i, n) mean += x[i] / n;
+  FOR(i, n) variance += (x[i] - mean) * (x[i] - mean) / n;
+  FOR(i, n) x[i] = (x[i] - mean) / sqrt(variance + 1e-5);
+}
 
 /* ---- The text's side. */
+static inline const char *say(const char *format, ...) {
+  static char text[4][1024];
+  static int turn;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text[turn = (turn + 1) % 4], sizeof *text, format, args);
+  va_end(args);
+  return text[turn];
+}
+
 static unsigned long long plain_state = 31230;
 static inline double plain_random(double low, double high) {
   plain_state = plain_state * 6364136223846793005u + 1442695040888963407u;
   return low + (high - low) * (double)(plain_state >> 40) / 16777216.0;
 }
 
-static inline array *add_leaf(const char *name, double low, double high, int classes) {
+static inline array *add_leaf(const char *name, double low, double high, int whole) {
   array *a = &slide.leaf[slide.leaves];
   if (slide.leaves++ == LEAVES) abort();
   snprintf(a->name, sizeof a->name, "%s", name);
   a->low = low;
   a->high = high;
-  a->classes = classes;
+  a->whole = whole;
   return a;
 }
 
@@ -125,7 +142,7 @@ static inline void fill_leaf(array *a, edf_node *x) {
   a->n = n;
   for (size_t i = 0; i < n; i++) {
     double r = plain_random(a->low, a->high);
-    a->given[i] = (edf_real)(a->classes ? floor(r) : r);
+    a->given[i] = (edf_real)(a->whole ? floor(r) : r);
     a->x[i] = (double)a->given[i];
   }
   if (x->kind == EDF_PARAMETER) {
@@ -137,7 +154,7 @@ static inline void fill_leaf(array *a, edf_node *x) {
 /* "x[b,5] W[3,5]+ y[b]=4" */
 static inline void declare_plain(const char *list) {
   while (*list) {
-    size_t n = strcspn(list, " +@=");
+    size_t n = strcspn(list, " +@=~");
     const char *decl = edf_fmt("%.*s", (int)n, list);
     char kind = list[n], name[24];
     double low = -1, high = 1;
@@ -145,27 +162,28 @@ static inline void declare_plain(const char *list) {
     snprintf(name, sizeof name, "%.*s", (int)strcspn(decl, "["), decl);
     if (kind == '+') { low = 0.5; high = 1.5; list++; }
     if (kind == '@') { low = strtod(list + 1, (char **)&list); high = low + 0.03; }
+    if (kind == '~') { high = strtod(list + 1, (char **)&list) + 1; low = 1 - high; }
     if (kind == '=') { low = 0; high = strtod(list + 1, (char **)&list); }
     list += strspn(list, " ");
-    array *a = add_leaf(name, low, high, kind == '=');
-    int input = strstr(decl, "[b") || kind == '=';
+    int whole = kind == '=' || kind == '~', input = strstr(decl, "[b") || whole;
+    array *a = add_leaf(name, low, high, whole);
     edf_node *x = input ? edf_input("%s", decl) : edf_parameter("%s", decl);
-    if (input && kind != '=') edf_want_grad(x);
+    if (input && !whole) edf_want_grad(x);
     fill_leaf(a, x);
   }
 }
 
-static inline void build_slide(const char *course, const char *tensors, const char *text) {
-  slide.course = course;
-  slide.text = text;
-  declare_plain(tensors);
+static inline void build_slide(const char *tensors, const char *text) {
+  snprintf(slide.text, sizeof slide.text, "%s", text);
+  snprintf(slide.tensors, sizeof slide.tensors, "%s", tensors);
+  declare_plain(slide.tensors);
   int had = edf.n_parameters;
-  edf_equations("%s", text);
+  edf_equations("%s", slide.text);
   for (int k = had; k < edf.n_parameters; k++)
     fill_leaf(add_leaf(edf.parameters[k]->name, -1, 1, 0), edf.parameters[k]);
 }
 #define SLIDE(course, tensors, text) \
-  if (slide.building) { build_slide(course, tensors, text); return; }
+  if (slide.building) { build_slide(tensors, text); return; }
 
 /* ---- Compared. The loss is the sum of what is computed, each times a number of its own. */
 static inline edf_real cotangent_of(size_t i) {
@@ -209,6 +227,7 @@ static inline void compare_gradient(array *a, void (*loops)(void)) {
 
 static inline void run_slide(void (*loops)(void)) {
   edf_node *loss = NULL;
+  int slopes = 0;
   slide.leaves = slide.outputs = 0;
   slide.building = 1;
   loops();
@@ -226,9 +245,10 @@ static inline void run_slide(void (*loops)(void)) {
     if (a->node->size == a->n)
       compare_plain(a, "", a->node->value, a->x, sizeof(edf_real) == 8 ? 1e-12 : 1e-4);
   }
-  if (!harness.bad) edf_backward(loss);
+  for (int k = 0; k < slide.leaves; k++) slopes += !slide.leaf[k].whole;
+  if (!harness.bad && slopes) edf_backward(loss);
   for (int k = 0; k < slide.leaves && !harness.bad; k++)
-    if (!slide.leaf[k].classes) compare_gradient(&slide.leaf[k], loops);
+    if (!slide.leaf[k].whole) compare_gradient(&slide.leaf[k], loops);
   edf_clear();
 }
 
