@@ -4772,6 +4772,78 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
   return edf__node2(&edf__embed_op, file, line, W, k);
 }
 
+/* ---- Lookup: y[b,t,j] = x[k[b,t],j], the gradient scattered back. Scatter, by value on the
+   left: y[k[b],j] += x[b,j], the gradient looked up. Entries are those of y, of a Scatter x's;
+   the table is the other. The state is an equation: left, x, and the k, each of a place. */
+typedef struct {
+  const edf__equation *e;
+  const edf_node *table, *entries;
+  const edf__ref *at;                    /* of the entries                                    */
+  edf__view v[EDF__MAX_REF];             /* how these go over table, and over k               */
+  size_t step[EDF__MAX_REF], length[EDF__MAX_REF];     /* of the dimension that a k gives     */
+  size_t run;                            /* so many lie together in both                      */
+} edf__lookup;
+
+static int edf__scatters(const edf_node *y) {
+  return ((const edf__einsum *)y->state)->kind == EDF__PUT;
+}
+
+static void edf__plan_lookup(edf__lookup *p, const edf_node *y) {
+  const edf__equation *e = p->e = &((const edf__einsum *)y->state)->e;
+  int scatters = edf__scatters(y), last = -1;
+  const edf__ref *of = &e->ref[!scatters];
+  size_t stride = 1;
+  p->table = scatters ? y : y->in[0];
+  p->entries = scatters ? y->in[0] : y;
+  p->at = &e->ref[scatters];
+  p->v[1] = edf__view_of(e, of, (edf_node *)p->table, NULL, NULL);
+  for (int k = 2; k < e->n_ref; k++)
+    p->v[k] = edf__view_of(e, &e->ref[k], y->in[e->ref[k].operand], NULL, NULL);
+  for (int d = of->rank - 1; d >= 0; stride *= (size_t)p->table->dim[d--]) {
+    int k = of->place[d].by;
+    p->step[k] = stride;
+    p->length[k] = (size_t)p->table->dim[d];
+    if (k) p->v[1].start -= of->place[d].constant * (ptrdiff_t)stride;
+  }
+  p->run = 1;
+  if (p->at->rank) last = edf__alone(e, &p->at->place[p->at->rank - 1]);
+  for (int k = 1; k < e->n_ref; k++) if (last >= 0 && p->v[k].s[last] != (k == 1)) last = -1;
+  if (last >= 0) p->run = (size_t)p->entries->dim[p->at->rank - 1];
+}
+
+/* Where entry i lies in the table. */
+static size_t edf__in_table(const edf__lookup *p, const edf_node *y, size_t i) {
+  ptrdiff_t where[EDF__MAX_REF] = { 0 };
+  for (int k = 1; k < p->e->n_ref; k++) where[k] = p->v[k].start;
+  for (int d = p->at->rank - 1; d >= 0; i /= (size_t)p->entries->dim[d--]) {
+    int letter = edf__alone(p->e, &p->at->place[d]);
+    ptrdiff_t at = (ptrdiff_t)(i % (size_t)p->entries->dim[d]);
+    for (int k = 1; k < p->e->n_ref; k++) where[k] += at * p->v[k].s[letter];
+  }
+  size_t there = (size_t)where[1];
+  for (int k = 2; k < p->e->n_ref; k++)
+    there += p->step[k] * edf__class_in(y, p->v[k].of, (size_t)where[k], p->length[k]);
+  return there;
+}
+
+static void edf__move_entries(edf_node *y, edf_real *to, const edf_real *from, int to_table) {
+  edf__lookup p;
+  edf__plan_lookup(&p, y);
+  for (size_t i = 0; i < p.entries->size; i += p.run) {
+    size_t there = edf__in_table(&p, y, i), out = to_table ? there : i, in = i + there - out;
+    edf__add_scaled(to + out, from + in, (ptrdiff_t)p.run, 1, 0);
+  }
+}
+static void edf__lookup_forward(edf_node *y) {
+  memset(y->value, 0, y->size * sizeof *y->value);
+  edf__move_entries(y, y->value, y->in[0]->value, edf__scatters(y));
+}
+static void edf__lookup_backward(edf_node *y) {
+  if (y->in[0]->grad) edf__move_entries(y, y->in[0]->grad, y->grad, !edf__scatters(y));
+}
+static const edf_op edf__lookup_op = { "Lookup", edf__einsum_shape, edf__lookup_forward,
+  edf__lookup_backward, NULL, NULL, NULL, 0, 1 << EDF_IS_LOOKUP };
+
 /* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J], and the gradients back
    A row of y, from the joined index on, is a row of each operand after the other. ---- */
 static void edf__concat_shape(edf_node *y) {
@@ -6173,79 +6245,7 @@ static edf_node *edf__sum_node(edf__statement *l, edf__expr *x, const edf__ref *
   return edf__end_equation(&to, &edf__einsum_op, EDF__SUM);
 }
 
-/* ---- Lookup: y[b,t,j] = x[k[b,t],j], the gradient scattered back. Scatter, by value on the
-   left: y[k[b],j] += x[b,j], the gradient looked up. Entries are those of y, of a Scatter x's;
-   the table is the other. The state is an equation: left, x, and the k, each of a place. */
-typedef struct {
-  const edf__equation *e;
-  const edf_node *table, *entries;
-  const edf__ref *at;                    /* of the entries                                    */
-  edf__view v[EDF__MAX_REF];             /* how these go over table, and over k               */
-  size_t step[EDF__MAX_REF], length[EDF__MAX_REF];     /* of the dimension that a k gives     */
-  size_t run;                            /* so many lie together in both                      */
-} edf__lookup;
-
-static int edf__scatters(const edf_node *y) {
-  return ((const edf__einsum *)y->state)->kind == EDF__PUT;
-}
-
-static void edf__plan_lookup(edf__lookup *p, const edf_node *y) {
-  const edf__equation *e = p->e = &((const edf__einsum *)y->state)->e;
-  int scatters = edf__scatters(y), last = -1;
-  const edf__ref *of = &e->ref[!scatters];
-  size_t stride = 1;
-  p->table = scatters ? y : y->in[0];
-  p->entries = scatters ? y->in[0] : y;
-  p->at = &e->ref[scatters];
-  p->v[1] = edf__view_of(e, of, (edf_node *)p->table, NULL, NULL);
-  for (int k = 2; k < e->n_ref; k++)
-    p->v[k] = edf__view_of(e, &e->ref[k], y->in[e->ref[k].operand], NULL, NULL);
-  for (int d = of->rank - 1; d >= 0; stride *= (size_t)p->table->dim[d--]) {
-    int k = of->place[d].by;
-    p->step[k] = stride;
-    p->length[k] = (size_t)p->table->dim[d];
-    if (k) p->v[1].start -= of->place[d].constant * (ptrdiff_t)stride;
-  }
-  p->run = 1;
-  if (p->at->rank) last = edf__alone(e, &p->at->place[p->at->rank - 1]);
-  for (int k = 1; k < e->n_ref; k++) if (last >= 0 && p->v[k].s[last] != (k == 1)) last = -1;
-  if (last >= 0) p->run = (size_t)p->entries->dim[p->at->rank - 1];
-}
-
-/* Where entry i lies in the table. */
-static size_t edf__in_table(const edf__lookup *p, const edf_node *y, size_t i) {
-  ptrdiff_t where[EDF__MAX_REF] = { 0 };
-  for (int k = 1; k < p->e->n_ref; k++) where[k] = p->v[k].start;
-  for (int d = p->at->rank - 1; d >= 0; i /= (size_t)p->entries->dim[d--]) {
-    int letter = edf__alone(p->e, &p->at->place[d]);
-    ptrdiff_t at = (ptrdiff_t)(i % (size_t)p->entries->dim[d]);
-    for (int k = 1; k < p->e->n_ref; k++) where[k] += at * p->v[k].s[letter];
-  }
-  size_t there = (size_t)where[1];
-  for (int k = 2; k < p->e->n_ref; k++)
-    there += p->step[k] * edf__class_in(y, p->v[k].of, (size_t)where[k], p->length[k]);
-  return there;
-}
-
-static void edf__move_entries(edf_node *y, edf_real *to, const edf_real *from, int to_table) {
-  edf__lookup p;
-  edf__plan_lookup(&p, y);
-  for (size_t i = 0; i < p.entries->size; i += p.run) {
-    size_t there = edf__in_table(&p, y, i), out = to_table ? there : i, in = i + there - out;
-    edf__add_scaled(to + out, from + in, (ptrdiff_t)p.run, 1, 0);
-  }
-}
-static void edf__lookup_forward(edf_node *y) {
-  memset(y->value, 0, y->size * sizeof *y->value);
-  edf__move_entries(y, y->value, y->in[0]->value, edf__scatters(y));
-}
-static void edf__lookup_backward(edf_node *y) {
-  if (y->in[0]->grad) edf__move_entries(y, y->in[0]->grad, y->grad, !edf__scatters(y));
-}
-static const edf_op edf__lookup_op = { "Lookup", edf__einsum_shape, edf__lookup_forward,
-  edf__lookup_backward, NULL, NULL, NULL, 0, 1 << EDF_IS_LOOKUP };
-
-/* Entries of `table`, which is tensor x; or, where that has no node yet, `entries` put there */
+/* ---- Entries of `table`, which is tensor x; or `entries`, where they go in a Scatter. */
 static edf__value edf__look_up(edf__statement *l, edf__expr *x, const edf__value *table,
                                const edf__value *entries) {
   edf__value y = edf__new_value(l, NULL, edf__expr_has(l, x));
