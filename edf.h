@@ -6808,6 +6808,9 @@ static void edf__prepare(edf__slide *all, edf__statement *from, edf__statement *
     if (!edf__belongs(l, from, to)) continue;
     edf__know_tensors(l);
     edf__solve_extents(l);
+    for (edf__statement *o = all->line; l->adds && o < l; o++)
+      if (!strcmp(o->m.e.ref->name, l->m.e.ref->name))
+        edf__share_extents(l, l->m.e.ref, o);
   }
   for (int changed = 1; changed;)
     for (changed = 0, l = all->line; l < end; l++) {
