@@ -35,7 +35,9 @@ static void at_4(void) {
   FOR(i, 3) FOR(j, 5) FOR(k, 4) A[i][j] += B[k][i] * C[k][j];
 }
 static void at_5(void) {
-  SLIDE("Y[h,i,j] = A[h,i,K] B[h,j,K]", "A[2,3,4] B[2,5,4]", "Y[h,i,j] = A[h,i,K] B[h,j,K]")
+  SLIDE("Y[h,i,j] = A[h,i,K] B[h,j,K]", "A[2,3,4] B[2,5,4]", "Y[h,i,j] = A[h,i,K] B[h,j,K]\n\n"
+        "for h,i,j,k: Y[h,i,j] += A[h,i,k] B[h,j,k]\n\n"
+        "Y[h,i,j] += A[h,i,k] * B[h,j,k]")
   IN3(A, 2, 3, 4); IN3(B, 2, 5, 4); OUT3(Y, 2, 3, 5);
   FOR(h, 2) FOR(i, 3) FOR(j, 5) FOR(k, 4) Y[h][i][j] += A[h][i][k] * B[h][j][k];
 }
@@ -65,7 +67,10 @@ static void at_8(void) {
   *L = sqrt(*r);
 }
 static void at_9(void) {
-  SLIDE("y[b,i] = f( W[i,J] x[b,J] )", "W[4,5] x[b,5]", "y[b,i] = sig( W[i,J] x[b,J] )")
+  SLIDE("y[b,i] = f( W[i,J] x[b,J] )", "W[4,5] x[b,5]", "y[b,i] = sig( W[i,J] x[b,J] )\n\n"
+        "y[b,i] = σ(W[i,J] ⊙ x[b,J])\n\n"
+        "s[b,i] += W[i,j] x[b,j]\n"
+        "y[b,i] = sigmoid(s[b,i])")
   IN2(W, 4, 5); IN2(x, 3, 5); OUT2(y, 3, 4);
   FOR(b, 3) FOR(i, 4) {
     FOR(j, 5) y[b][i] += W[i][j] * x[b][j];
@@ -76,7 +81,8 @@ static void at_9(void) {
 /* ---- MLP, softmax, loss */
 static void at_10(void) {
   SLIDE("h[b,j]  = sig( W0[j,I] x[b,I] - C0[j] )", "x[b,5]",
-        "h[b,j]  = sig( W0[j,I] x[b,I] - C0[j] ) | j<4")
+        "h[b,j]  = sig( W0[j,I] x[b,I] - C0[j] ) | j<4\n\n"
+        "h[b,j]  = σ( W0[j,I] x[b,I] − C0[j] ) | j<4")
   IN2(W0, 4, 5); IN2(x, 3, 5); IN1(C0, 4); OUT2(h, 3, 4);
   FOR(b, 3) FOR(j, 4) {
     double s = -C0[j];
@@ -85,12 +91,14 @@ static void at_10(void) {
   }
 }
 static void at_11(void) {
-  SLIDE("s[b,k]  = W1[k,J] h[b,J] - C1[k]", "h[b,5]",
-        "s[b,k]  = W1[k,J] h[b,J] - C1[k] | k<4")
-  IN2(W1, 4, 5); IN2(h, 3, 5); IN1(C1, 4); OUT2(s, 3, 4);
+  SLIDE("s[b,k]  = W1[k,J] h[b,J] - C1[k] (also with sig around it)", "h[b,5]",
+        "s[b,k]  = W1[k,J] h[b,J] - C1[k] | k<4\n"
+        "s'[b,k]  = sig( W1[k,J] h[b,J] - C1[k] )")
+  IN2(W1, 4, 5); IN2(h, 3, 5); IN1(C1, 4); OUT2(s, 3, 4); OUT2(s_, 3, 4);
   FOR(b, 3) FOR(k, 4) {
     s[b][k] = -C1[k];
     FOR(j, 5) s[b][k] += W1[k][j] * h[b][j];
+    s_[b][k] = plain_sig(s[b][k]);
   }
 }
 static void at_12(void) {
@@ -104,14 +112,22 @@ static void at_12(void) {
 static void at_13(void) {
   SLIDE("loss[b] = -ln P[b,y[b]] ;  L = (1/B) sum_b loss[b]", "P[b,5]+ y[b]=5",
         "loss[b] = -ln P[b,y[b]]\n"
-        "L = (1/B) sum_b loss[b]")
+        "L = (1/B) sum_b loss[b]\n\n"
+        "loss[b] = -ln P[b,y[b]]\n"
+        "L = (1/B) loss[B]\n\n"
+        "loss[b] = -ln P[b,y[b]]\n"
+        "L = mean_b loss[b]")
   IN2(P, 3, 5); IN1(y, 3); OUT1(loss, 3); OUT0(L);
   FOR(b, 3) *L += (loss[b] = -log(P[b][(int)y[b]])) / 3;
 }
 static void at_14(void) {
   SLIDE("Affine y[b,j] = W[I,j] x[b,I] -/+ B[j]", "x[b,5] W[5,4]",
         "y[b,j] = W[I,j] x[b,I] - B[j]\n"
-        "z[b,j] = W[I,j] x[b,I] + B[j]")
+        "z[b,j] = W[I,j] x[b,I] + B[j]\n\n"
+        "y[b,j] += W[i,j] x[b,i]\n"
+        "y[b,j] -= B[j]\n"
+        "z[b,j] += W[i,j] x[b,i]\n"
+        "z[b,j] += B[j]")
   IN2(W, 5, 4); IN2(x, 3, 5); IN1(B, 4); OUT2(y, 3, 4); OUT2(z, 3, 4);
   FOR(b, 3) FOR(j, 4) {
     FOR(i, 5) z[b][j] += W[i][j] * x[b][i];
@@ -141,7 +157,9 @@ static void at_16(void) {
 static void at_17(void) {
   SLIDE("Z[b] += exp(s[b,j]) ; p[b,j] = exp(s[b,j])/Z[b]", "s[b,5]",
         "Z[b] += exp(s[b,j])\n"
-        "p[b,j] = exp(s[b,j])/Z[b]")
+        "p[b,j] = exp(s[b,j])/Z[b]\n\n"
+        "Z[b] = sum_j exp(s[b,j])\n"
+        "p[b,j] = (1/Z[b]) exp(s[b,j])")
   IN2(s, 3, 5); OUT1(Z, 3); OUT2(p, 3, 5);
   FOR(b, 3) {
     FOR(j, 5) Z[b] += exp(s[b][j]);
@@ -199,7 +217,8 @@ static void at_20_robust(void) {
 /* ---- CNN and pooling */
 static void at_21(void) {
   SLIDE("L'[b,x,y,j] = sig( W[DX,DY,I,j] L[b,x+DX,y+DY,I] - B[j] )", "L[b,4,4,2]",
-        "L'[b,x,y,j] = sig( W[DX,DY,I,j] L[b,x+DX,y+DY,I] - B[j] ) | DX<2, DY<3, j<3")
+        "L'[b,x,y,j] = sig( W[DX,DY,I,j] L[b,x+DX,y+DY,I] - B[j] ) | DX<2, DY<3, j<3\n\n"
+        "L'[b,x,y,j] = σ( W[ΔX,ΔY,I,j] L[b,x+ΔX,y+ΔY,I] − B[j] ) | ΔX<2, ΔY<3, j<3")
   IN4(W, 2, 3, 2, 3); IN4(L, 3, 4, 4, 2); IN1(B, 3); OUT4(L_, 3, 3, 2, 3);
   FOR(b, 3) FOR(x, 3) FOR(y, 2) FOR(j, 3) {
     double s = -B[j];
@@ -263,7 +282,10 @@ static void at_27(void) {
         "sum pool", "L[b,4,4,2]",
         "L'[b,x,y,i] = max_{dx,dy} L[b,2*x+dx,2*y+dy,i] | dx<2, dy<2\n"
         "L''[b,x,y,i] = (1/2^2) sum_{dx,dy} L[b,2*x+dx,2*y+dy,i] | dx<2, dy<2\n"
-        "L'''[b,x,y,i] = sum_{dx,dy} L[b,2*x+dx,2*y+dy,i] | dx<2, dy<2")
+        "L'''[b,x,y,i] = sum_{dx,dy} L[b,2*x+dx,2*y+dy,i] | dx<2, dy<2\n\n"
+        "L'[b,x,y,i] = max_{Δx<2,Δy<2} L[b,2*x+Δx,2*y+Δy,i]\n"
+        "L''[b,x,y,i] = mean_{Δx<2,Δy<2} L[b,2*x+Δx,2*y+Δy,i]\n"
+        "L'''[b,x,y,i] = L[b,2*x+ΔX,2*y+ΔY,i] | ΔX<2, ΔY<2")
   IN4(L, 3, 4, 4, 2); OUT4(L_, 3, 2, 2, 2); OUT4(L__, 3, 2, 2, 2); OUT4(L___, 3, 2, 2, 2);
   FOR(b, 3) FOR(x, 2) FOR(y, 2) FOR(i, 2) {
     L_[b][x][y][i] = -HUGE_VAL;
@@ -299,7 +321,9 @@ static void at_32(void) {
 }
 static void at_34(void) {
   SLIDE("L'[s*x+dx,s*y+dy,i] += W[dx,dy,i,j] L[x,y,j]", "W[3,2,2,4] L[3,2,4]",
-        "L'[2*x+dx,2*y+dy,i] += W[dx,dy,i,j] L[x,y,j]")
+        "L'[2*x+dx,2*y+dy,i] += W[dx,dy,i,j] L[x,y,j]\n\n"
+        "L'[2*x+DX,2*y+DY,i] = W[DX,DY,i,J] L[x,y,J]\n\n"
+        "for x,y,dx,dy,i,j: L'[2x+dx,2y+dy,i] += W[dx,dy,i,j] L[x,y,j]")
   IN4(W, 3, 2, 2, 4); IN3(L, 3, 2, 4); OUT3(L_, 7, 4, 2);
   FOR(x, 3) FOR(y, 2) FOR(dx, 3) FOR(dy, 2) FOR(i, 2) FOR(j, 4)
     L_[2 * x + dx][2 * y + dy][i] += W[dx][dy][i][j] * L[x][y][j];
@@ -581,7 +605,8 @@ static void at_62(void) {
 static void at_63(void) {
   SLIDE("causal: al[k,t1,t2]=0 for t2>t1 (score = -inf before the softmax)",
         "Q[2,4,3] Ky[2,4,3]",
-        "al[k,t1,t2] = softmax_t2 (1/sqrt I) Q[k,t1,I] Ky[k,t2,I] | t2<=t1")
+        "al[k,t1,t2] = softmax_t2 (1/sqrt I) Q[k,t1,I] Ky[k,t2,I] | t2<=t1\n\n"
+        "al[k,t1,t2] = softmax_t2(Q[k,t1,I] Ky[k,t2,I] / sqrt(I)) | t2 ≤ t1")
   IN3(Q, 2, 4, 3); IN3(Ky, 2, 4, 3); OUT3(al, 2, 4, 4);
   FOR(k, 2) FOR(t, 4) {
     FOR(s, t + 1) FOR(i, 3) al[k][t][s] += Q[k][t][i] * Ky[k][s][i] / sqrt(3);
@@ -647,8 +672,8 @@ static void at_70(void) {
   SLIDE("(1/KTL) sum_{l,k,t1,t2} al[l,k,t1,t2] (-ln al) ; "
         "(1/(KT(L-1))) sum_{k,t1,l} min( Lmax, sum_t2 al[l,k,t1,t2] (t1-t2)^2 )",
         "al[3,2,4,4]+",
-        "H = (1/(2 4 3)) sum_{l,k,t1,t2} al[l,k,t1,t2] (-ln al[l,k,t1,t2])\n"
-        "D = (1/(2 4 (3-1))) sum_{k,t1,l} min( 15, sum_t2 al[l,k,t1,t2] (t1-t2)^2 )")
+        "H = (1/(K T1 L)) sum_{l,k,t1,t2} al[l,k,t1,t2] (-ln al[l,k,t1,t2])\n"
+        "D = (1/(K T1 (L-1))) sum_{k,t1,l} min( 15, sum_t2 al[l,k,t1,t2] (t1-t2)^2 )")
   IN4(al, 3, 2, 4, 4); OUT0(H); OUT0(D);
   FOR(l, 3) FOR(k, 2) FOR(t, 4) {
     double far = 0;
@@ -673,7 +698,10 @@ static void at_71(void) {
         "x'[b,j]=(x[b,j]-mu[j])/sqrt(s[j])", "x[b,4]",
         "mu[j]=(1/B) x[B,j]\n"
         "s[j]=(1/(B-1)) sum_b (x[b,j]-mu[j])^2\n"
-        "x'[b,j]=(x[b,j]-mu[j])/sqrt(s[j])")
+        "x'[b,j]=(x[b,j]-mu[j])/sqrt(s[j])\n\n"
+        "mu[j] = mean_b x[b,j]\n"
+        "s[j] = sum_b (x[b,j] − mu[j])^2 / (B-1)\n"
+        "x'[b,j] = (x[b,j] − mu[j]) s[j]^(-1/2)")
   IN2(x, 3, 4); OUT1(mu, 4); OUT1(s, 4); OUT2(x_, 3, 4);
   FOR(j, 4) {
     FOR(b, 3) mu[j] += x[b][j] / 3;

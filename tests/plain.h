@@ -32,6 +32,7 @@ typedef struct {
 static struct {
   char text[2048], tensors[256];
   int building;                                  /* else the loops run                        */
+  int version, versions;                         /* of the text; a blank line parts them      */
   array leaf[LEAVES], out[OUTPUTS];
   int leaves, outputs;
 } slide;
@@ -174,7 +175,10 @@ static inline void declare_plain(const char *list) {
 }
 
 static inline void build_slide(const char *tensors, const char *text) {
-  snprintf(slide.text, sizeof slide.text, "%s", text);
+  const char *next = strstr(text, "\n\n");
+  for (int k = 0; k < slide.version; k++, next = strstr(text, "\n\n")) text = next + 2;
+  if (!slide.version) FOR(k, (int)strlen(text)) slide.versions += !strncmp(text + k, "\n\n", 2);
+  snprintf(slide.text, sizeof slide.text, "%.*s", next ? (int)(next - text) : 2000, text);
   snprintf(slide.tensors, sizeof slide.tensors, "%s", tensors);
   declare_plain(slide.tensors);
   int had = edf.n_parameters;
@@ -225,7 +229,7 @@ static inline void compare_gradient(array *a, void (*loops)(void)) {
   if (grad) compare_plain(a, ".grad", grad, slope, sizeof(edf_real) == 8 ? 1e-8 : 1e-3);
 }
 
-static inline void run_slide(void (*loops)(void)) {
+static inline void run_version(void (*loops)(void)) {
   edf_node *loss = NULL;
   int slopes = 0;
   slide.leaves = slide.outputs = 0;
@@ -250,6 +254,12 @@ static inline void run_slide(void (*loops)(void)) {
   for (int k = 0; k < slide.leaves && !harness.bad; k++)
     if (!slide.leaf[k].whole) compare_gradient(&slide.leaf[k], loops);
   edf_clear();
+}
+
+static inline void run_slide(void (*loops)(void)) {
+  slide.versions = 1;
+  for (slide.version = 0; slide.version < slide.versions && !harness.bad; slide.version++)
+    run_version(loops);
 }
 
 #endif
