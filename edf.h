@@ -4782,6 +4782,7 @@ typedef struct {
   edf__view v[EDF__MAX_REF];             /* how these go over table, and over k               */
   size_t step[EDF__MAX_REF], length[EDF__MAX_REF];     /* of the dimension that a k gives     */
   size_t run;                            /* so many lie together in both                      */
+  const edf__ref *outside;               /* the table's, if it may be read outside; else NULL */
 } edf__lookup;
 
 static int edf__scatters(const edf_node *y) {
@@ -4790,6 +4791,7 @@ static int edf__scatters(const edf_node *y) {
 
 static void edf__plan_lookup(edf__lookup *p, const edf_node *y) {
   const edf__equation *e = p->e = &((const edf__einsum *)y->state)->e;
+  p->outside = NULL;
   int scatters = edf__scatters(y), last = -1;
   const edf__ref *of = &e->ref[!scatters];
   size_t stride = 1;
@@ -4804,21 +4806,30 @@ static void edf__plan_lookup(edf__lookup *p, const edf_node *y) {
     p->step[k] = stride;
     p->length[k] = (size_t)p->table->dim[d];
     if (k) p->v[1].start -= of->place[d].constant * (ptrdiff_t)stride;
+    ptrdiff_t least = 0, most = 0;
+    if (!k) edf__reach((const edf__einsum *)y->state, &of->place[d], &least, &most);
+    if (least < 0 || most >= p->table->dim[d]) p->outside = of;
   }
   p->run = 1;
-  if (p->at->rank) last = edf__alone(e, &p->at->place[p->at->rank - 1]);
+  if (p->at->rank && !p->outside) last = edf__alone(e, &p->at->place[p->at->rank - 1]);
   for (int k = 1; k < e->n_ref; k++) if (last >= 0 && p->v[k].s[last] != (k == 1)) last = -1;
   if (last >= 0) p->run = (size_t)p->entries->dim[p->at->rank - 1];
 }
 
-/* Where entry i lies in the table. */
+/* Where entry i lies in the table; SIZE_MAX: outside, where it is 0. */
 static size_t edf__in_table(const edf__lookup *p, const edf_node *y, size_t i) {
-  ptrdiff_t where[EDF__MAX_REF] = { 0 };
+  ptrdiff_t where[EDF__MAX_REF] = { 0 }, place[EDF_MAX_RANK] = { 0 };
   for (int k = 1; k < p->e->n_ref; k++) where[k] = p->v[k].start;
   for (int d = p->at->rank - 1; d >= 0; i /= (size_t)p->entries->dim[d--]) {
     int letter = edf__alone(p->e, &p->at->place[d]);
     ptrdiff_t at = (ptrdiff_t)(i % (size_t)p->entries->dim[d]);
     for (int k = 1; k < p->e->n_ref; k++) where[k] += at * p->v[k].s[letter];
+    for (int k = 0; p->outside && k < p->outside->rank; k++)
+      place[k] += at * p->outside->place[k].factor[letter];
+  }
+  for (int k = 0; p->outside && k < p->outside->rank; k++) {
+    ptrdiff_t n = place[k] + p->outside->place[k].constant;
+    if (!p->outside->place[k].by && (n < 0 || n >= p->table->dim[k])) return SIZE_MAX;
   }
   size_t there = (size_t)where[1];
   for (int k = 2; k < p->e->n_ref; k++)
@@ -4831,6 +4842,7 @@ static void edf__move_entries(edf_node *y, edf_real *to, const edf_real *from, i
   edf__plan_lookup(&p, y);
   for (size_t i = 0; i < p.entries->size; i += p.run) {
     size_t there = edf__in_table(&p, y, i), out = to_table ? there : i, in = i + there - out;
+    if (there == SIZE_MAX) continue;
     edf__add_scaled(to + out, from + in, (ptrdiff_t)p.run, 1, 0);
   }
 }
@@ -5713,6 +5725,7 @@ static int edf__set_group(const edf__statement *l, const edf__expr *i, edf__plac
     if (extent < 0)
       edf__syntax(&l->m.e.scan, i->at, "in a group an index needs a known extent: give it "
                   "after a bar, | %s<n", i->at);
+    if (n > 1000000000 / extent) edf__syntax(&l->m.e.scan, i->at, "the group is too long");
     for (int k = 0; k < l->m.e.n_letter; k++) p->factor[k] *= (int)extent;
     p->factor[i->which]++;
     n *= extent;
@@ -5763,6 +5776,9 @@ static int edf__new_extent(const edf__statement *l, int f, int d) {
                   "have the batch, %s", r->name, c);
   }
   edf__reach(&l->m, p, &least, &greatest);
+  if (greatest < 0 || greatest >= 1000000000)
+    edf__syntax(&l->m.e.scan, p->at, "%s is new, and this place reads entries %ld to %ld",
+                r->name, (long)least, (long)greatest);
   return (int)greatest + 1;
 }
 
@@ -6925,17 +6941,20 @@ static void edf__recur(edf__slide *all, edf__statement *from, edf__statement *to
 static int edf__same_left(const edf__statement *a, const edf__statement *b) {
   return !strcmp(a->m.e.ref->name, b->m.e.ref->name);
 }
+static int edf__has_number(const edf__statement *l) {
+  int number = 0;
+  for (int d = 0; d < l->m.e.ref->rank; d++) {
+    int by_value = 0;
+    for (edf__expr *k = l->where->in; k; k = k->next) by_value |= k->place == d;
+    number |= !by_value && !edf__place_has(&l->m.e.ref->place[d]);
+  }
+  return number;
+}
 static void edf__mark_entries(edf__slide *all) {
   for (edf__statement *l = all->line; l < all->line + all->n; l++) {
-    int number = 0, other = 0;
-    for (int d = 0; d < l->m.e.ref->rank; d++) {
-      int by_value = 0;
-      for (edf__expr *k = l->where->in; k; k = k->next) by_value |= k->place == d;
-      number |= !by_value && !edf__place_has(&l->m.e.ref->place[d]);
-    }
-    for (edf__statement *o = all->line; o < all->line + all->n; o++)
-      other |= o != l && edf__same_left(l, o);
-    l->entry = number && other && !l->adds;
+    int given = !l->adds && edf__has_number(l);
+    for (edf__statement *o = all->line; given && o < all->line + all->n; o++)
+      l->entry |= edf__same_left(l, o) && !edf__has_number(o);
     for (edf__statement *o = all->line; o < l && !l->entry && !l->adds; o++)
       if (!o->entry && edf__same_left(l, o))
         edf__syntax(&l->m.e.scan, l->m.e.ref->name, "%s has a line already, above: += adds to "

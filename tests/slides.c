@@ -136,6 +136,22 @@ static void all_times_when_asked(void) {
   edf_clear();
 }
 
+/* By value beside a place that reads outside: 0 there, as in all equations. */
+static void lookups_outside(void) {
+  declare("P[4,5] y[b]=5", 3);
+  CompNode *L = edf_equations("L[b,t] = P[t-1,y[b]] | t<6");
+  Forward();
+  Backward(L);
+  const edf_node *P = edf_find("P"), *y = edf_find("y");
+  for (int b = 0; b < 3; b++)
+    for (int t = 0; t < 6; t++)
+      CLOSE(L->value[b * 6 + t], t && t < 5 ? P->value[(t - 1) * 5 + (int)y->value[b]] : 0, 0, 0);
+  double sum = 0;
+  for (int i = 0; i < 20; i++) sum += (double)P->grad[i];
+  CLOSE(sum, 12.0 / 18, 1e-6, 0);
+  edf_clear();
+}
+
 /* The seed slide, Greek letters and all: made once, trained, made again, of other batches. */
 static void the_seed_slide(void) {
   static edf_real x[12 * 16], y[12];
@@ -249,6 +265,7 @@ int main(void) {
   RUN(recurrence_as_lines);
   RUN(numbers_of_lines);
   RUN(all_times_when_asked);
+  RUN(lookups_outside);
   RUN(the_seed_slide);
   RUN(declared_in_the_text);
   RUN(mistakes_in_lines);

@@ -151,6 +151,8 @@ static const struct { const char *tensors, *text; } wrong[] = {
   { "s[b,4]", "y[b] += s[b,j]\n@y[b,j] += s[b,j]" },
   { "s[b,4]", "y[b] += s[b,j]\nz[b] = @y[b]\ny[b] += s[b,0]" },
   { "s[b,4]", "y[b] @*= s[b,j]" },
+  { "s[b,4]", "x[0] = s[0,0]\n@x[1] = s[0,1]" },
+  { "s[b,4]", "y[b,j] = s[b,j] + u[@j-9] | j<4" },
   /* ---- Recurrences */
   { "s[b,4]", "y[b] = @z[b]\nz[b] = s[b,0]" },
   { "s[b,4]", "y[b,j] = @y[b,j] + s[b,j]" },
