@@ -32,7 +32,7 @@
    >>example 30 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
    >>notation 28 The index notation
-   >>api 350 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+   >>api 354 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
      input parameter compnode _shaped addgrad state name label want_grad feed forward _to
      backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push _grad
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
@@ -259,6 +259,7 @@ struct edf_node {
   unsigned     graph, batched;           /* its graph; bit d: dim[d] follows the batch        */
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
   int          fed; void *all;           /* rows of its last feed, -1, -2: freed; its line    */
+  const struct edf__statement *line_of;  /* the line of a text that it is, or NULL            */
   char         wanted, needs_grad, active;         /* a gradient; one; in the pass that runs  */
   char         reached, beyond;          /* 1: by Backward; 2: and used; behind a mismatch    */
   int          lazy, is;                 /* as its op says; 1 << EDF_IS_... of what it is     */
@@ -506,6 +507,9 @@ EDF__C_END
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
+#ifndef __wasi__
+#include <setjmp.h>
+#endif
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -615,7 +619,14 @@ static char *edf__loaded;                /* that file, which a stop frees       
 static int edf__together;                /* what is built stays whole, or a stop brings back  */
 static edf_graph edf__before;            /* this: see >>equations                             */
 
+#ifndef __wasi__
+static jmp_buf *edf__caught;             /* who goes on after an answer that cannot be read   */
+#endif
+
 EDF__NORETURN static void edf__stop(void) {
+#ifndef __wasi__
+  if (edf__caught) longjmp(*edf__caught, 1);
+#endif
   edf__length = 0;                       /* the next message starts afresh                    */
   edf__spelled = NULL;
   edf__guard = NULL;
@@ -5017,7 +5028,7 @@ typedef struct { int index, limit; edf__expr *test; } edf__mask;      /* s<=t   
 enum { EDF__BOUNDS = 4, EDF__LOOPS = 2, EDF__DEPTH = 32, EDF__STEPS = 65536 };
 
 typedef struct edf__slide edf__slide;
-typedef struct {                         /* a line                                            */
+typedef struct edf__statement {          /* a line                                            */
   edf__slide *slide;
   edf__einsum m;                         /* its indices, with their extents, and all tensors  */
   edf_node *of[EDF__MAX_REF];            /* these, as far as there are nodes                  */
@@ -6594,7 +6605,7 @@ static edf_node *edf__joined_line(edf__statement *l, edf__ref left) {
 static void edf__name_as(edf_node *y, const edf__statement *l) {
   const edf__slide *all = l->slide;
   int only = edf__is_recurrence(l), last = l == all->line + all->n - 1;
-  if (y && !all->in) y->name = l->m.e.ref->name;
+  if (y && !all->in) { y->name = l->m.e.ref->name; y->line_of = l; }
   else if (y && edf__is(y, EDF_IS_EQUATION) && (only || !last))
     edf__called(y, only ? "_next" : "");
 }
@@ -10395,6 +10406,734 @@ edf_verdict edf_verdict_of(edf_node *y) {
   edf_end_aside(aside);
   if (edf_device) edf_device->sync(0);
   return v;
+}
+EDF__C_END
+#endif
+
+/* ==== >>answers  A student's backward, run and compared; needs >>check =================== */
+#ifndef EDF__ANSWERS_H
+#define EDF__ANSWERS_H
+EDF__C_BEGIN
+/* edf_check_backward runs a backward of y's line, written in the notation, as loops or with
+   capitals, on the nodes' values, and compares it with the framework's:
+     edf_check_backward(s, "for b,i,j: W.grad[i,j] += s.grad[b,j] x[b,i]  \n"
+                           "x.grad[b,i] += W[i,J] s.grad[b,J]");
+   s.grad is random, and so is what the other gradients begin with. Each tensor on the right of
+   y's line, of an edf_equations or a node of its own, is an input; lines that read Z.grad go on
+   through Z's line; a left name without .grad is a helper. Outside a tensor they read 0 and
+   write nothing. Parameters may all have (1/B), B the extent of y's first index. It prints a
+   line for each tensor, names a slip at its place by the correction that makes it right, and
+   returns the worst relative error, 1 for what is missing or cannot be read. */
+double edf_check_backward(edf_node *y, const char *lines);
+#ifdef EDF_NO_DEBUG
+#define edf_check_backward(y, lines)  ((void)(lines), edf__no_error(y))
+#endif
+EDF__C_END
+#endif
+
+#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
+EDF__C_BEGIN
+static const double edf__right_below = EDF_REAL_IS_DOUBLE ? 1e-6 : 2e-3;
+enum { EDF__ANSWERED = 64 };             /* tensors of an answer, as many as there may be     */
+
+/* What a name of it is, W or W.grad. It is a node, so that the reader finds it. */
+typedef struct {
+  edf_node node;
+  const edf_node *of;                    /* whose gradient, or NULL                           */
+  edf_real *first, *right;               /* what it begins with, and becomes, where it may    */
+  int helper, lines;                     /* so many write to it                               */
+} edf__answered;
+
+typedef struct { const char *slip; size_t at, n; char with[160]; } edf__edit;
+
+typedef struct {
+  edf_node *y;
+  const char *text;
+  edf__slide all;                        /* its lines, read                                   */
+  int n_given;                           /* tensors that are no helpers                       */
+  int quiet, unreadable;                 /* so many lines                                     */
+  double work;                           /* entries that were computed                        */
+  edf__edit *edit; int n_edit;           /* corrections to try                                */
+  edf_node *node[EDF__ANSWERED];         /* y, what its line reads, what the answer names     */
+  const char *name[EDF__ANSWERED];
+  const edf_real *value[EDF__ANSWERED];
+  char through[EDF__ANSWERED];           /* its line is gone through                          */
+  char read[EDF__ANSWERED];              /* such a line reads it                              */
+  int n;
+} edf__answer;
+
+/* ---- A line as loops: its expression is computed entry by entry. */
+typedef struct {
+  edf__statement *l;
+  edf_node *of[EDF__MAX_REF];
+  int at[EDF_MAX_INDEX], n[EDF_MAX_INDEX];
+} edf__loops;
+
+static double edf__now_of(edf__loops *s, const edf__expr *x);
+
+static int edf__next_entry(edf__loops *s, unsigned over) {
+  for (int i = s->l->m.e.n_letter; i-- > 0;) {
+    if (!(over >> i & 1)) continue;
+    if (++s->at[i] < s->n[i]) return 1;
+    s->at[i] = 0;
+  }
+  return 0;
+}
+
+/* Where bounds by an index let it be. */
+static int edf__is_kept(edf__loops *s, unsigned over) {
+  int kept = 1;
+  for (const edf__mask *m = s->l->mask; m < s->l->mask + s->l->n_mask; m++)
+    if ((over >> m->index | over >> m->limit) & 1) kept &= edf__now_of(s, m->test) != 0;
+  return kept;
+}
+
+/* The entry of tensor x that is meant now; NULL: outside. */
+static edf_real *edf__entry_at(edf__loops *s, const edf__expr *x) {
+  const edf__ref *r = &s->l->m.e.ref[x->which];
+  edf_node *t = s->of[x->which];
+  size_t where = 0;
+  for (int d = 0; d < r->rank; d++) {
+    const edf__expr *by = x->in;
+    double at = r->place[d].constant;
+    while (by && by->place != d) by = by->next;
+    for (int i = 0; i < s->l->m.e.n_letter; i++) at += r->place[d].factor[i] * s->at[i];
+    if (by && by->sort != EDF__A_GROUP) at = edf__now_of(s, by);
+    else if (by) {
+      at = 0;
+      for (by = by->in; by; by = by->next) at = at * s->n[by->which] + s->at[by->which];
+    }
+    if (!(at >= 0 && at < t->dim[d])) return NULL;
+    where = where * (size_t)t->dim[d] + (size_t)at;
+  }
+  return &t->value[where];
+}
+
+static double edf__call_now(const edf__loops *s, const edf__expr *x, double v, double w) {
+  const char *f = edf__functions[x->which].name;
+  if (edf__functions[x->which].number) return edf__functions[x->which].number(v);
+  if (!strcmp(f, "min")) return v < w ? v : w;
+  if (!strcmp(f, "max")) return v > w ? v : w;
+  if (!strcmp(f, "relu")) return v > 0 ? v : 0;
+  if (!strcmp(f, "sign")) return (v > 0) - (v < 0);
+  if (!strcmp(f, "softplus")) return (v > 0 ? v : 0) + log1p(exp(-fabs(v)));
+  if (!strcmp(f, "stop")) return v;
+  if (!strncmp(f, "sig", 3) || *f & 0x80) return 1 / (1 + exp(-v));
+  edf__syntax(&s->l->m.e.scan, x->at, "%s is no function for an answer", f);
+  return 0;                              /* not reached                                       */
+}
+
+/* max_i, softmax_j and the like, the latter at the entry that is meant now */
+static double edf__over_now(edf__loops *s, const edf__expr *x) {
+  const char *f = edf__functions[x->which].name;
+  double least = HUGE_VAL, most = -HUGE_VAL, sum = 0, squares = 0, n = 0, all = 0, at = 0, v;
+  int keeps = !edf__reduces(x), here[EDF_MAX_INDEX];
+  if (keeps) {
+    at = edf__now_of(s, x->in);
+    memcpy(here, s->at, sizeof here);
+    for (int i = 0; i < s->l->m.e.n_letter; i++) if (x->over >> i & 1) s->at[i] = 0;
+  }
+  do {
+    if (!edf__is_kept(s, x->over)) continue;
+    v = edf__now_of(s, x->in);
+    least = fmin(least, v);
+    most = fmax(most, v);
+    sum += v;
+    squares += v * v;
+    all += exp(v - at);
+    n++;
+  } while (edf__next_entry(s, x->over));
+  if (keeps) memcpy(s->at, here, sizeof here);
+  if (keeps && !edf__is_kept(s, x->over)) return 0;
+  double variance = squares / n - sum / n * (sum / n);
+  if (!strcmp(f, "max")) return most;
+  if (!strcmp(f, "min")) return least;
+  if (!strcmp(f, "variance")) return variance;
+  if (!strcmp(f, "softmax")) return 1 / all;
+  if (!strcmp(f, "logsoftmax")) return -log(all);
+  if (!strcmp(f, "normalize")) return (at - sum / n) / sqrt(variance + x->number);
+  edf__syntax(&s->l->m.e.scan, x->at, "%s is no function for an answer", f);
+  return 0;                              /* not reached                                       */
+}
+
+static double edf__product_now(edf__loops *s, const edf__expr *x) {
+  double sum = 0;
+  do {
+    double v = x->number;
+    if (!edf__is_kept(s, x->over)) continue;
+    for (const edf__expr *f = x->in; f; f = f->next)
+      v = f->below ? v / edf__now_of(s, f) : v * edf__now_of(s, f);
+    sum += v;
+  } while (edf__next_entry(s, x->over));
+  return sum;
+}
+
+static double edf__now_of(edf__loops *s, const edf__expr *x) {
+  double v = 0;
+  const edf_real *at;
+  switch (x->sort) {
+    case EDF__A_NUMBER:  return x->number;
+    case EDF__A_NAME:    return x->number > 0 ? s->n[x->which] : s->at[x->which];
+    case EDF__A_TENSOR:  return (at = edf__entry_at(s, x)) != NULL ? (double)*at : 0;
+    case EDF__A_PRODUCT: return edf__product_now(s, x);
+    case EDF__A_POWER:   return pow(edf__now_of(s, x->in), edf__now_of(s, x->in->next));
+    case EDF__AN_OVER:   return edf__over_now(s, x);
+    case EDF__A_CALL:
+      if (x->in->next) v = edf__now_of(s, x->in->next);
+      return edf__call_now(s, x, edf__now_of(s, x->in), v);
+    default: break;
+  }
+  for (const edf__expr *p = x->in; p; p = p->next) v += edf__now_of(s, p);
+  return x->sort == EDF__A_TEST ? x->which >> (v < 0 ? 0 : v > 0 ? 2 : 1) & 1 : v;
+}
+
+/* ---- Running an answer. Extents come from tensors, then from bounds, then from y's line. */
+static void edf__find_loops_of(const edf__answer *a, edf__loops *s) {
+  const edf__equation *e = &s->l->m.e;
+  const edf__statement *own = a->y->line_of;
+  int from[EDF_MAX_INDEX];
+  for (int f = !s->of[0]; f < e->n_ref; f++)
+    for (int d = 0; d < e->ref[f].rank; d++) {
+      const edf__place *p = &e->ref[f].place[d];
+      int i = edf__alone(e, p), n = s->of[f]->dim[d];
+      if (i < 0) continue;
+      if (s->n[i] && s->n[i] != n)
+        edf__syntax(&e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
+                    e->letter[i].name, s->n[i], e->ref[from[i]].name, n, e->ref[f].name);
+      s->n[i] = n;
+      from[i] = f;
+    }
+  for (int i = 0; i < e->n_letter; i++) {
+    const char *c = e->letter[i].name;
+    if (e->letter[i].bound) s->n[i] = e->letter[i].bound;
+    for (int o = 0; own && !s->n[i] && o < own->m.e.n_letter; o++)
+      if (!edf__compare_names(own->m.e.letter[o].name, c)) s->n[i] = (int)own->m.extent[o];
+    if (s->n[i] <= 0)
+      edf__syntax(&e->scan, c, "the extent of %s is unknown: give it after a bar, | %s<n", c,
+                  c);
+  }
+}
+
+static edf__answered *edf__new_answered(edf__block **list, const char *name, int rank,
+                                        const int *dim) {
+  edf__answered *t = (edf__answered *)edf__alloc(list, sizeof *t);
+  t->node.name = name;
+  t->node.rank = rank;
+  t->node.size = 1;
+  for (int d = 0; d < rank; d++) t->node.size *= (size_t)(t->node.dim[d] = dim[d]);
+  t->node.value = (edf_real *)edf__alloc(list, t->node.size * sizeof(edf_real));
+  edf__append(&edf.inputs, &edf.n_inputs, &t->node);
+  return t;
+}
+
+/* The tensor that stands there: the newest, but on the left one that lines may write to. y.grad
+   is two where y's line reads y: the given one, and that of what it reads. */
+static edf__answered *edf__answered_at(const edf__statement *l, int f) {
+  const edf__ref *r = &l->m.e.ref[f];
+  edf__answered *t = NULL;
+  for (int i = 0; i < edf.n_inputs; i++) {
+    edf__answered *o = (edf__answered *)(void *)edf.inputs[i];
+    if (!strcmp(o->node.name, r->name) && (f || o->right || o->helper || o->of)) t = o;
+    if (!f && t && t->right) break;
+  }
+  if (!t && (f || strchr(r->name, '.')))
+    edf__syntax(&l->m.e.scan, r->name, "no tensor is called %s", r->name);
+  if (!f && t && t->of && !t->right)
+    edf__syntax(&l->m.e.scan, r->name, "y's line does not read this tensor");
+  if (t && t->node.rank != r->rank)
+    edf__syntax(&l->m.e.scan, r->name, "%s has %d indices", r->name, t->node.rank);
+  return t;
+}
+
+static void edf__run_line(edf__answer *a, edf__statement *l) {
+  const edf__ref *left = l->m.e.ref;
+  edf__loops s;
+  int dim[EDF_MAX_RANK];
+  memset(&s, 0, sizeof s);
+  s.l = l;
+  edf__bind_line(l);
+  for (int f = 0; f < l->m.e.n_ref; f++) s.of[f] = &edf__answered_at(l, f)->node;
+  edf__find_loops_of(a, &s);
+  for (int d = 0; d < left->rank && !s.of[0]; d++) {
+    int i = edf__alone(&l->m.e, &left->place[d]);
+    if (i < 0) edf__syntax(&l->m.e.scan, left->place[d].at, "expected an index alone");
+    dim[d] = s.n[i];
+  }
+  edf__answered *t = (edf__answered *)(void *)s.of[0];
+  if (!t) t = edf__new_answered(&edf.computed, left->name, left->rank, dim);
+  s.of[0] = &t->node;
+  t->helper = !t->right;
+  t->lines++;
+  if (!l->adds) memset(t->node.value, 0, t->node.size * sizeof *t->node.value);
+  unsigned over = l->left | (l->adds ? edf__small_letters(l) : 0);
+  do {
+    edf_real *to = edf__is_kept(&s, over) ? edf__entry_at(&s, l->where) : NULL;
+    for (edf__expr *p = l->right->in; to && p; p = p->next)
+      *to = (edf_real)((double)*to + edf__now_of(&s, p));
+    a->work++;
+  } while (edf__next_entry(&s, over));
+}
+static void edf__read_answer_line(edf__answer *a, edf__statement *l) {
+  (void)l;
+  edf__read_statement(&a->all, &a->all.scan);
+}
+
+/* The message that was put together, below what it belongs to. */
+static void edf__print_said(int quiet) {
+  for (const char *c = edf__message; *c && !quiet; c += strcspn(c, "\n"), c += *c == '\n')
+    printf("        %.*s\n", (int)strcspn(c, "\n"), c);
+  edf__length = 0;
+}
+
+/* 0: the reader stopped, which is said and no more. */
+static int edf__survives(void (*run)(edf__answer *, edf__statement *), edf__answer *a,
+                         edf__statement *l) {
+#ifndef __wasi__
+  jmp_buf here;
+  edf__caught = &here;
+  if (setjmp(here)) {
+    edf__caught = NULL;
+    a->unreadable++;
+    if (!a->quiet) printf("  FAIL\n");
+    edf__print_said(a->quiet);
+    return 0;
+  }
+#endif
+  run(a, l);
+  edf__caught = NULL;
+  return 1;
+}
+
+static void edf__run_answer(edf__answer *a, const char *text) {
+  static const edf__site site = { "answer", NULL, 0 };
+  int n = (int)strlen(text);
+  edf.n_inputs = a->n_given;
+  edf__free_list(&edf.computed);
+  memset(&a->all, 0, sizeof a->all);
+  a->unreadable = 0;
+  for (int i = 0; i < edf.n_inputs; i++) {
+    edf__answered *t = (edf__answered *)(void *)edf.inputs[i];
+    if (t->right) memcpy(t->node.value, t->first, t->node.size * sizeof *t->first);
+    t->lines = 0;
+  }
+  edf__scan *s = &a->all.scan;
+  a->all.site = site;
+  *s = edf__scan_of(&site, "answer", text, n, n, "\t\r");
+  for (char *c = (char *)s->at + 1; *c; c++)         /* W.grad is a name                     */
+    if (!strncmp(c, ".grad", 5) && c[s->size - 1]) memcpy(c + s->size, c, 5);
+  edf__join_lines((char *)s->at);
+  size_t lines = 1;
+  for (const char *c = s->at; *c; c++) lines += *c == '\n';
+  a->all.line = (edf__statement *)edf__alloc(&edf.computed, lines * sizeof *a->all.line);
+  for (;;) {
+    while (edf__peek(s) == '\n') s->at++;
+    const char *begin = s->at;
+    if (!*begin) break;
+    if (edf__survives(edf__read_answer_line, a, NULL)) continue;
+    memset(&a->all.line[--a->all.n], 0, sizeof *a->all.line);
+    s->at = begin + strcspn(begin, "\n");
+  }
+  for (int k = 0; k < a->all.n; k++) edf__survives(edf__run_line, a, &a->all.line[k]);
+}
+
+/* ---- What is right: y's line, and those that are gone through, in a graph of their own, where
+   all that they read is a parameter. */
+static void edf__know(edf__answer *a, const char *name, edf_node *x) {
+  if (!x) x = !strcmp(name, a->y->name) ? a->y : edf__newest(name);
+  for (int k = 0; k < a->n; k++) if (!strcmp(a->name[k], name)) return;
+  if (!x || a->n == EDF__ANSWERED) return;
+  a->name[a->n] = x == a->y ? x->name : edf__copy(&edf.kept, name);
+  a->node[a->n++] = x;
+}
+
+/* Z.grad behind a '=' */
+static int edf__reads_grad(const char *text, const char *name) {
+  size_t n = strlen(name);
+  int behind = 0;
+  for (const char *c = text; *c; c++) {
+    behind = *c == '\n' ? 0 : behind || *c == '=';
+    int word = c > text && (edf__is_letter(c[-1]) || edf__is_digit(c[-1]));
+    if (behind && !word && !strncmp(c, name, n) && !strncmp(c + n, ".grad", 5)) return 1;
+  }
+  return 0;
+}
+
+/* The lines of x's name, and k's number. */
+static void edf__know_operands(edf__answer *a, int k) {
+  const edf_node *x = a->node[k];
+  const edf__statement *own = x->line_of;
+  a->through[k] = x == a->y || (x->kind == EDF_COMPNODE && own
+                                && edf__reads_grad(a->text, a->name[k]));
+  if (!a->through[k]) return;
+  for (int i = 0; !own && i < x->n_in; i++) edf__know(a, x->in[i]->name, x->in[i]);
+  if (!own) return;
+  for (const edf__statement *l = own->slide->line; l < own->slide->line + own->slide->n; l++)
+    for (int f = 1; edf__same_left(l, own) && !l->entry && f < l->m.e.n_ref; f++)
+      edf__know(a, l->m.e.ref[f].name, l->of[f]);
+}
+
+static edf_node *edf__twin(const char *name, const edf_node *x) {
+  edf_page decl = { NULL, 0 };
+  edf_write(&decl, "%s%s", name, x->rank ? "[" : "");
+  for (int d = 0; d < x->rank; d++)
+    edf_write(&decl, "%d%s", x->dim[d], d + 1 < x->rank ? "," : "]");
+  return edf_parameter_at(x->file, x->line, "%s", decl.at);
+}
+static void edf__randomize(edf_real *v, size_t n, double size) {
+  for (size_t i = 0; i < n; i++) {
+    double r = size * (0.5 + edf__random_unit());
+    v[i] = (edf_real)(edf__random_unit() < 0.5 ? -r : r);
+  }
+}
+
+/* The lines of node k; 1: they read it too. */
+static int edf__write_lines(edf_page *to, edf__answer *a, int k) {
+  const edf__statement *own = a->node[k]->line_of, *l, *end = own->slide->line + own->slide->n;
+  int itself = 0;
+  for (l = own->slide->line; l < end; l++)
+    for (int f = 1; edf__same_left(l, own) && !l->entry && f < l->m.e.n_ref; f++)
+      for (int o = 0; o < a->n; o++) {
+        int same = !strcmp(l->m.e.ref[f].name, a->name[o]);
+        a->read[o] |= (char)same;
+        itself |= same && o == k;
+      }
+  for (l = own->slide->line; l < end; l++) {
+    const edf__scan *s = &l->m.e.scan;
+    const char *name = l->m.e.ref->name, *at = name - s->size;
+    if (!edf__same_left(l, own) || l->entry) continue;
+    size_t n = strcspn(at, "\n"), skip = strlen(name);
+    edf_write(to, "%s%s%.*s", name, itself ? "_of_line" : "", (int)(n - skip), at + skip);
+    for (int i = 0, bar = memchr(at, '|', n) != NULL; l->to && i < l->m.e.n_letter; i++)
+      if (l->m.extent[i] > 0 && !l->m.e.letter[i].bound)
+        edf_write(to, "%s%s<%d", bar++ ? ", " : " | ", l->m.e.letter[i].name,
+                  (int)l->m.extent[i]);
+    edf_write(to, "\n");
+  }
+  return itself;
+}
+
+/* Adds sum_i x[i] of[i], of random numbers `of` that are returned. */
+static const edf_real *edf__add_random(edf_node **loss, edf_node *x) {
+  edf_node *of = edf__twin("given_", x);
+  edf_node *sum = edf_sum_at(x->file, x->line, edf_mul_at(x->file, x->line, x, of));
+  edf__randomize(of->value, of->size, 1);
+  edf_push(of);
+  *loss = *loss ? edf_add_at(x->file, x->line, *loss, sum) : sum;
+  return of->value;
+}
+
+/* A gradient's name gets what is right. */
+static edf__answered *edf__add_grad(const edf__answer *a, int k, const edf_real *right,
+                                    const edf_real *first) {
+  const edf_node *x = a->node[k];
+  edf_page name = { NULL, 0 };
+  edf_write(&name, "%s.grad", a->name[k]);
+  edf__answered *t = edf__new_answered(&edf.kept, name.at, x->rank, x->dim);
+  size_t bytes = t->node.size * sizeof *right;
+  t->of = x;
+  if (!right) return t;
+  t->right = (edf_real *)memcpy(edf__alloc(&edf.kept, bytes), right, bytes);
+  t->first = (edf_real *)edf__alloc(&edf.kept, bytes);
+  double norm = edf_statistics_of(right, x->size).norm / sqrt((double)x->size);
+  if (!first) edf__randomize(t->first, x->size, norm > 0 && norm < HUGE_VAL ? norm : 1);
+  else memcpy(t->first, first, bytes);
+  for (size_t i = 0; first && i < x->size; i++) t->right[i] -= first[i];
+  return t;
+}
+
+static void edf__right_of_lines(edf__answer *a) {
+  edf_node *x[EDF__ANSWERED], *loss = NULL;
+  const edf_real *first[EDF__ANSWERED] = { NULL };
+  int itself[EDF__ANSWERED] = { 0 }, last = a->y->position;
+  edf_page text = { NULL, 0 };
+  for (int at = 0; at <= last; at++)
+    for (int k = 0; k < a->n; k++)
+      if (a->through[k] && a->node[k]->position == at && a->node[k]->kind == EDF_COMPNODE)
+        itself[k] = edf__write_lines(&text, a, k);
+  for (int k = 0; k < a->n; k++) {
+    if (a->through[k] && !itself[k]) continue;
+    x[k] = edf__twin(a->name[k], a->node[k]);
+    memcpy(x[k]->value, a->value[k], x[k]->size * sizeof *x[k]->value);
+    edf_push(x[k]);
+  }
+  edf_node *y = edf_equations_at(a->y->file, a->y->line, "%s", text.at);
+  const edf_real *given = edf__add_random(&loss, y);
+  for (int k = 1; k < a->n; k++) {
+    if (!a->through[k] || itself[k]) continue;
+    x[k] = edf_find(a->name[k]);
+    first[k] = edf__add_random(&loss, x[k]);
+  }
+  edf_forward_to(loss);
+  (edf_backward)(loss);
+  int n = edf.n_inputs;
+  for (int k = 0; k < a->n; k++) {
+    int is_y = k == 0 && !itself[0];
+    edf__add_grad(a, k, is_y || !a->read[k] ? NULL : edf_grad(x[k]), first[k]);
+  }
+  if (itself[0]) edf__add_grad(a, 0, NULL, NULL);
+  edf_node *r = edf.inputs[itself[0] ? edf.n_inputs - 1 : n];
+  memcpy(r->value, given, r->size * sizeof *given);
+}
+
+/* Of a node without a line: its backward, alone. */
+static void edf__right_of_node(edf__answer *a) {
+  edf_node was[EDF__ANSWERED];
+  for (int k = 0; k < a->n; k++) {
+    edf_node *x = a->node[k];
+    was[k] = *x;
+    for (int i = 0; i < a->y->n_in; i++) a->read[k] |= (char)(a->y->in[i] == x);
+    x->grad = (edf_real *)edf__alloc(&edf.kept, x->size * sizeof *x->grad);
+    x->needs_grad = 1;
+    x->fresh = 0;
+  }
+  edf__randomize(a->y->grad, a->y->size, 1);
+  if (a->y->backward) a->y->backward(a->y);
+  for (int k = 0; k < a->n; k++) {
+    edf_node *x = a->node[k];
+    edf__answered *t = edf__add_grad(a, k, a->read[k] ? x->grad : NULL, NULL);
+    if (k == 0) memcpy(t->node.value, x->grad, x->size * sizeof *x->grad);
+    x->grad = was[k].grad;
+    x->needs_grad = was[k].needs_grad;
+    x->fresh = was[k].fresh;
+  }
+}
+
+/* ---- A slip is named by the correction of the text that makes it right. */
+static double edf__answer_error(const edf__answered *t, double scale) {
+  double most = 0, worst = 0, noise = EDF_REAL_IS_DOUBLE ? 1e-9 : 1e-3;
+  for (size_t i = 0; i < t->node.size; i++)
+    most = fmax(most, fabs(scale * (double)t->right[i]));
+  for (size_t i = 0; i < t->node.size; i++) {
+    double first = (double)t->first[i], right = scale * (double)t->right[i];
+    double yours = (double)t->node.value[i] - first;
+    double size = fabs(yours) + fabs(right) + edf__small * most + noise * fabs(first);
+    double error = fabs(yours - right) / size;
+    worst = error <= worst ? worst : error == error ? error : 1;
+  }
+  return worst;
+}
+
+EDF__PRINTF(6, 7) static void edf__propose(edf__answer *a, const edf__statement *l,
+                                           const char *slip, const char *at, size_t n,
+                                           const char *format, ...) {
+  const edf__scan *s = &l->m.e.scan;
+  size_t all = (size_t)++a->n_edit * sizeof *a->edit;
+  va_list args;
+  a->edit = (edf__edit *)edf__grow(&edf.kept, a->edit, all);
+  edf__edit *e = &a->edit[a->n_edit - 1];
+  e->slip = slip;
+  e->at = (size_t)(at - s->text) % s->size;
+  e->n = n;
+  va_start(args, format);
+  edf__format(e->with, sizeof e->with, format, args);
+  va_end(args);
+}
+
+static size_t edf__place_length(const char *c) {
+  size_t n = 0;
+  for (int depth = 0; c[n] && (depth || !strchr(",]", c[n])); n++)
+    depth += (strchr("[(", c[n]) != NULL) - (strchr("])", c[n]) != NULL);
+  while (n && c[n - 1] == ' ') n--;
+  return n;
+}
+
+static void edf__propose_places(edf__answer *a, const edf__statement *l, int f) {
+  const edf__ref *r = &l->m.e.ref[f];
+  for (int d = 0; d < r->rank; d++) {
+    const char *p = r->place[d].at;
+    size_t n = edf__place_length(p);
+    for (int o = d + 1; o < r->rank; o++) {
+      const char *q = r->place[o].at;
+      size_t m = edf__place_length(q);
+      edf__propose(a, l, "transposed: here belongs", p, (size_t)(q - p) + m, "%.*s%.*s%.*s",
+                   (int)m, q, (int)(q - p) - (int)n, p + n, (int)n, p);
+    }
+    for (int i = 0; i < 2 * l->m.e.n_letter; i++) {
+      const char *c = l->m.e.letter[i / 2].name;
+      char first = edf__is_capital(c) ? edf__lower(*c) : edf__upper(*c);
+      edf__propose(a, l, "another index: here belongs", p, n, "%c%s", i % 2 ? first : *c,
+                   c + 1);
+    }
+  }
+}
+
+/* Other tensors of that shape in its place; it goes; another beside it. */
+static void edf__propose_tensors(edf__answer *a, const edf__statement *l, int f, int beside) {
+  static const char *const form[] = { "%s%.*s ", "(1-%s%.*s) ", "(1-%s%.*s^2) " };
+  const edf__ref *r = &l->m.e.ref[f];
+  const edf_node *t = &edf__answered_at(l, f)->node;
+  const char *at = r->name - l->m.e.scan.size, *places = at + strlen(r->name);
+  size_t n = r->rank ? strcspn(places, "[") + 1 : 0;
+  for (int d = 0; d < r->rank; d++) {
+    n = (size_t)(r->place[d].at - places) + edf__place_length(r->place[d].at);
+    n += strcspn(places + n, ",]") + 1;
+  }
+  if (!beside)
+    edf__propose(a, l, "a factor too much: without it is", at, strlen(r->name) + n, "1");
+  for (int i = 0; i < a->n_given; i++) {
+    const edf_node *o = edf.inputs[i];
+    int same = o->rank == t->rank && !memcmp(o->dim, t->dim, sizeof o->dim);
+    if (!same) continue;
+    if (!beside && f) edf__propose(a, l, "another tensor's value: here belongs", at,
+                                   strlen(r->name), "%s", o->name);
+    for (int k = 0; beside && k < 3; k++)
+      edf__propose(a, l, "a factor is missing:", f ? at : l->right->in->at, 0, form[k], o->name,
+                   (int)n, places);
+  }
+}
+
+static void edf__propose_line(edf__answer *a, edf__statement *l) {
+  const char *eq = l->m.e.ref->name - l->m.e.scan.size;
+  if (!l->adds) edf__propose(a, l, "'=' where a gradient needs", strchr(eq, '='), 1, "+=");
+  for (const edf__expr *p = l->right->in; p; p = p->next)
+    edf__propose(a, l, "", p->at, 0, "2 ");
+  for (int f = 0; f < l->m.e.n_ref; f++) edf__propose_places(a, l, f);
+  for (int f = 1; f < l->m.e.n_ref; f++) edf__propose_tensors(a, l, f, 0);
+  for (int f = 0; f < l->m.e.n_ref; f++) edf__propose_tensors(a, l, f, 1);
+}
+
+static double edf__try_edit(edf__answer *a, const edf__edit *e, const edf__answered *t,
+                            double scale) {
+  edf_page text = { NULL, 0 };
+  edf_write(&text, "%.*s%s%s", (int)e->at, a->text, e->with, a->text + e->at + e->n);
+  edf__run_answer(a, text.at);
+  edf_release(text.at);
+  return edf__answer_error(t, scale);
+}
+
+/* The number that a term lacks: what twice the term adds, against what is missing. */
+static void edf__fit_number(edf__answer *a, edf__edit *e, const edf__answered *t,
+                            double scale) {
+  size_t bytes = t->node.size * sizeof *t->right;
+  edf_real *once = (edf_real *)edf__alloc(&edf.kept, bytes);
+  double dd = 0, dr = 0, d;
+  edf__run_answer(a, a->text);
+  memcpy(once, t->node.value, bytes);
+  edf__try_edit(a, e, t, scale);
+  for (size_t i = 0; i < t->node.size; i++) {
+    d = (double)t->node.value[i] - (double)once[i];
+    dd += d * d;
+    dr += d * (scale * (double)t->right[i] + (double)t->first[i] - (double)once[i]);
+  }
+  double number = dd > 0 ? 1 + dr / dd : 1;
+  int sign = fabs(number + 1) < 1e-3;
+  e->slip = sign ? "sign: here belongs" : fabs(number) < 1e-3 ? "a term too much:"
+                                        : "factor: here belongs";
+  snprintf(e->with, sizeof e->with, sign ? "(-1) " : "(%.6g) ", number);
+  edf__free(once);
+}
+
+static int edf__name_slip(edf__answer *a, const edf__answered *t, double scale) {
+  a->n_edit = 0;
+  a->quiet = 1;
+  for (int own = 1; own >= 0; own--)
+    for (int k = 0; k < a->all.n; k++)
+      if (own == !strcmp(a->all.line[k].m.e.ref->name, t->node.name))
+        edf__survives(edf__propose_line, a, &a->all.line[k]);
+  for (edf__edit *e = a->edit; e < a->edit + a->n_edit && a->work < 3e7; e++) {
+    if (!*e->slip) edf__fit_number(a, e, t, scale);
+    if (edf__try_edit(a, e, t, scale) > edf__right_below) continue;
+    edf__run_answer(a, a->text);
+    edf__say_caret(&a->all.scan, a->all.scan.text + e->at);
+    edf__say("%s %s", e->slip, e->with);
+    edf__print_said(0);
+    return 1;
+  }
+  edf__run_answer(a, a->text);
+  return 0;
+}
+
+/* ---- The report. */
+static int edf__is_wrong(const edf__answered *t, double scale) {
+  return t->lines && edf__answer_error(t, scale) > edf__right_below;
+}
+
+static double edf__report_answer(edf__answer *a, const edf__answered *t, double scale) {
+  double error = edf__answer_error(t, scale);
+  edf_statistics s = edf_statistics_of(t->right, t->node.size);
+  const char *x = t->node.name;
+  int reads = 0, adds = 0;
+  if (!t->lines && (t->of->kind == EDF_INPUT || s.norm == 0)) return 0;
+  if (!t->lines) {
+    printf("  FAIL  %s: missing: no line adds to it\n", x);
+    return 1;
+  }
+  if (error <= edf__right_below) {
+    printf("  ok    %s: relative error %.2g\n", x, error);
+    return error;
+  }
+  printf("  FAIL  %s: relative error %.2g\n", x, error);
+  if (edf__name_slip(a, t, scale)) return error;
+  const edf__statement *own = a->y->line_of;
+  for (int f = 1; own && f < own->m.e.n_ref; f++)
+    reads += !strcmp(own->m.e.ref[f].name, t->of->name);
+  for (int k = 0; k < a->all.n; k++)
+    for (const edf__expr *p = a->all.line[k].right->in; p; p = p->next)
+      adds += !strcmp(a->all.line[k].m.e.ref->name, x);
+  if (adds < reads) printf("        a contribution is missing: the line reads %s %d times, and "
+                           "%d terms add to %s\n", t->of->name, reads, adds, x);
+  else printf("        no simple correction makes it right; work out one entry by hand\n");
+  return error;
+}
+
+static double edf__judge_answer(edf__answer *a) {
+  double scale = 1, worst = a->unreadable > 0;
+  int wrong[2] = { 0, 0 }, B = a->y->rank ? a->y->dim[0] : 1, n = a->n_given;
+  for (int i = 0; i < n; i++) {
+    const edf__answered *t = (const edf__answered *)(void *)edf.inputs[i];
+    for (int k = 0; t->right && t->of->kind == EDF_PARAMETER && k < 2; k++)
+      wrong[k] += edf__is_wrong(t, k ? 1.0 / B : 1);
+  }
+  if (wrong[1] < wrong[0]) scale = 1.0 / B;
+  for (int i = 0; i < n; i++) {
+    const edf__answered *t = (const edf__answered *)(void *)edf.inputs[i];
+    int parameter = t->right && t->of->kind == EDF_PARAMETER;
+    if (t->right) worst = fmax(worst, edf__report_answer(a, t, parameter ? scale : 1));
+  }
+  return worst;
+}
+
+double edf_check_backward(edf_node *y, const char *lines) {
+  edf__answer a;
+  char name[128];
+  edf__check_node("edf_check_backward", y);
+  memset(&a, 0, sizeof a);
+  a.y = y;
+  a.text = lines ? lines : "";
+  if (edf_device) edf_device->sync(1);
+  edf__know(&a, y->name, y);
+  for (const char *c = a.text; *c;) {
+    size_t n = edf__name_length(c);
+    n += n ? strspn(c + n, "'") : 0;
+    snprintf(name, sizeof name, "%.*s", (int)n, c);
+    if (n) edf__know(&a, name, NULL);
+    c += n ? n : 1;
+  }
+  for (int k = 0; k < a.n; k++) edf__know_operands(&a, k);
+  edf_aside *aside = edf_begin_aside();
+  edf_forward_to(y);
+  for (int k = 0; k < a.n; k++) a.value[k] = edf_value(a.node[k]);
+  printf("answer to %s, built at %s:%d\n", edf_label(y), y->file, y->line);
+  edf_graph was = edf;
+  edf = edf_new_graph();
+  edf.training = was.training;
+  if (y->line_of) edf__right_of_lines(&a);
+  else edf__right_of_node(&a);
+  edf_clear_compnodes();
+  edf.n_parameters = 0;
+  for (int k = 0; k < a.n; k++) {
+    const edf_node *x = a.node[k];
+    edf__answered *t = edf__new_answered(&edf.kept, a.name[k], x->rank, x->dim);
+    memcpy(t->node.value, a.value[k], x->size * sizeof *x->value);
+  }
+  a.n_given = edf.n_inputs;
+  edf__run_answer(&a, a.text);
+  double worst = edf__judge_answer(&a);
+  edf_clear();
+  edf = was;
+  edf_end_aside(aside);
+  if (edf_device) edf_device->sync(0);
+  return worst;
 }
 EDF__C_END
 #endif

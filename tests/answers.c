@@ -1,0 +1,193 @@
+/* Answers in the notation: right ones of many lines are accepted, in loops and with capitals;
+   wrong ones, each made from a right one by one slip that is drawn, are refused, and the slip is
+   named. SEED=2 draws others.
+
+   Built as: float double none sanitized */
+#include "wrong_programs.h"
+#include "texts.h"
+#include <unistd.h>
+
+/* The tensors; the lines; the node, or the last; its backward. */
+static const struct { const char *tensors, *text, *node, *answer; } answers[] = {
+  { "W[3,5] x[5]", "y[i] = W[i,J] x[J]", "",
+    "W.grad[i,j] += y.grad[i] x[j]\nx.grad[j] += W[I,j] y.grad[I]" },
+  { "W[3,5] x[5]", "y[i] = W[i,J] x[J]", "",
+    "for i,j: W.grad[i,j] += y.grad[i] x[j]\nfor i,j: x.grad[j] += W[i,j] y.grad[i]" },
+  { "x[5] y[5]", "z = x[I] y[I]", "", "x.grad[i] += z.grad y[i]\ny.grad[i] += z.grad x[i]" },
+  { "A[2,3,4] B[2,5,4]", "Y[h,i,j] = A[h,i,K] B[h,j,K]", "",
+    "A.grad[h,i,k] += Y.grad[h,i,J] B[h,J,k]\nB.grad[h,j,k] += Y.grad[h,I,j] A[h,I,k]" },
+  { "A[2,3,4] B[2,5,4]", "Y[h,i,j] = A[h,i,K] B[h,j,K]", "",
+    "for h,i,j,k: A.grad[h,i,k] += Y.grad[h,i,j] B[h,j,k]\n"
+    "for h,i,j,k: B.grad[h,j,k] += Y.grad[h,i,j] A[h,i,k]" },
+  { "x[4] y[3]", "z[i,j] = x[i] y[j]", "",
+    "x.grad[i] += z.grad[i,J] y[J]\ny.grad[j] += z.grad[I,j] x[I]" },
+  { "x[b,5] W[3,5]", "y[b,i] = tanh( W[i,J] x[b,J] )", "",
+    "W.grad[i,j] += y.grad[B,i] (1-y[B,i]^2) x[B,j]\n"
+    "x.grad[b,j] += y.grad[b,I] (1-y[b,I]^2) W[I,j]" },
+  { "x[b,5] W[3,5]", "y[b,i] = tanh( W[i,J] x[b,J] )", "",
+    "for b,i,j: W.grad[i,j] += y.grad[b,i] (1-y[b,i]^2) x[b,j]\n"
+    "for b,i,j: x.grad[b,j] += y.grad[b,i] (1-y[b,i]^2) W[i,j]" },
+  { "x[b,5]", "h[b,j] = sig( W0[j,I] x[b,I] - C0[j] ) | j<4", "",
+    "a[b,j] = h.grad[b,j] h[b,j] (1-h[b,j])\nW0.grad[j,i] += a[B,j] x[B,i]\n"
+    "C0.grad[j] -= a[B,j]\nx.grad[b,i] += W0[J,i] a[b,J]" },
+  { "x[b,5]", "h[b,j] = sig( W0[j,I] x[b,I] - C0[j] ) | j<4", "",
+    "for b,i,j: W0.grad[j,i] += h.grad[b,j] h[b,j] (1-h[b,j]) x[b,i]\n"
+    "for b,j: C0.grad[j] -= h.grad[b,j] h[b,j] (1-h[b,j])\n"
+    "for b,i,j: x.grad[b,i] += W0[j,i] h.grad[b,j] h[b,j] (1-h[b,j])" },
+  { "x[b,3] W[3,4] C[4]", "y[b,j] = W[I,j] x[b,I] - C[j]", "",
+    "x.grad[b,i] += y.grad[b,J] W[i,J]\nW.grad[i,j] += (1/B) y.grad[B,j] x[B,i]\n"
+    "C.grad[j] -= (1/B) y.grad[B,j]" },
+  { "x[b,3] W[3,4] C[4]", "y[b,j] = W[I,j] x[b,I] - C[j]", "",
+    "for b,i,j: x.grad[b,i] += y.grad[b,j] W[i,j]\n"
+    "for b,i,j: W.grad[i,j] += y.grad[b,j] x[b,i]\nfor b,j: C.grad[j] -= y.grad[b,j]" },
+  { "s[b,4]", "P[b,k] = softmax_k s[b,k]", "",
+    "e[b] = -P[b,K] P.grad[b,K]\ns.grad[b,k] += P[b,k] (P.grad[b,k] + e[b])" },
+  { "s[b,4]", "P[b,k] = softmax_k s[b,k]", "",
+    "for b,k: e[b] -= P[b,k] P.grad[b,k]\n"
+    "for b,k: s.grad[b,k] += P[b,k] (P.grad[b,k] + e[b])" },
+  { "s[b,4]", "Z[b] += exp(s[b,j])\np[b,j] = exp(s[b,j])/Z[b]", "",
+    "s.grad[b,j] += p.grad[b,j] exp(s[b,j])/Z[b]\nZ.grad[b] -= p.grad[b,J] exp(s[b,J])/Z[b]^2\n"
+    "s.grad[b,j] += Z.grad[b] exp(s[b,j])" },
+  { "s[b,4]", "Z[b] += exp(s[b,j])\np[b,j] = exp(s[b,j])/Z[b]", "",
+    "for b,j: s.grad[b,j] += p.grad[b,j] exp(s[b,j])/Z[b]\n"
+    "for b,j: Z.grad[b] -= p.grad[b,j] exp(s[b,j])/Z[b]^2\n"
+    "for b,j: s.grad[b,j] += Z.grad[b] exp(s[b,j])" },
+  { "s[b,4]", "Z[b] += exp(s[b,j])", "", "s.grad[b,j] += Z.grad[b] exp(s[b,j])" },
+  { "s[b,4]", "r[b,j] = relu(s[b,j])", "", "s.grad[b,j] += r.grad[b,j] 1[s[b,j] > 0]" },
+  { "Phi[4] x[4] y", "L = (Phi[J] x[J] - y)^2", "",
+    "r = Phi[J] x[J] - y\nPhi.grad[j] += 2 L.grad r x[j]\nx.grad[j] += 2 L.grad r Phi[j]\n"
+    "y.grad -= 2 L.grad r" },
+  { "P[b,4] y[b]=4", "l[b] = -ln P[b,y[b]]", "", "P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]]" },
+  { "e[7,3] w[b,5]=7", "h[b,t,i] = e[w[b,t],i]", "",
+    "for b,t,i: e.grad[w[b,t],i] += h.grad[b,t,i]" },
+  { "L[b,5,5,2] W[3,3,2,3] C[3]",
+    "M[b,x,y,j] = sig( W[DX,DY,I,j] L[b,x+DX,y+DY,I] - C[j] )", "",
+    "a[b,x,y,j] = M.grad[b,x,y,j] M[b,x,y,j] (1-M[b,x,y,j])\n"
+    "for b,x,y,dx,dy,i,j: W.grad[dx,dy,i,j] += a[b,x,y,j] L[b,x+dx,y+dy,i]\n"
+    "for b,x,y,dx,dy,i,j: L.grad[b,x+dx,y+dy,i] += W[dx,dy,i,j] a[b,x,y,j]\n"
+    "for b,x,y,j: C.grad[j] -= a[b,x,y,j]" },
+  { "L[b,5,5,2] W[3,3,2,3]", "M[b,x,y,j] = W[DX,DY,I,j] L[b,x+DX,y+DY,I]", "",
+    "W.grad[dx,dy,i,j] += (1/B) M.grad[B,X,Y,j] L[B,X+dx,Y+dy,i]\n"
+    "L.grad[b,x+dx,y+dy,i] += W[dx,dy,i,J] M.grad[b,x,y,J]" },
+  { "L[b,6,6,2] W[2,2,2,3]", "M[b,x,y,j] = W[DX,DY,I,j] L[b,2*x+DX,2*y+DY,I]", "",
+    "W.grad[dx,dy,i,j] += M.grad[b,x,y,j] L[b,2*x+dx,2*y+dy,i]\n"
+    "L.grad[b,2*x+dx,2*y+dy,i] += W[dx,dy,i,j] M.grad[b,x,y,j]" },
+  { "L[b,4,4,2]", "Lp[b,x,y,i] = L[b,x-1,y-1,i] | x<6, y<6", "",
+    "L.grad[b,x-1,y-1,i] += Lp.grad[b,x,y,i]" },
+  { "x[b,6,6,2]", "M[b,x,y,i] = (1/4) sum_{dx,dy} x[b,2*x+dx,2*y+dy,i] | dx<2, dy<2", "",
+    "x.grad[b,2*x+dx,2*y+dy,i] += 1/4 M.grad[b,x,y,i]" },
+  { "x[b,6,2]", "M[b,x,i] = max_dx x[b,2*x+dx,i] | dx<2", "",
+    "x.grad[b,2*x+dx,i] += M.grad[b,x,i] 1[x[b,2*x+dx,i] = M[b,x,i]]" },
+  { "x[b,6] h[b,4,3] Whh[3,3] Wxh[3,6] C[3]",
+    "g[b,t,j] = sig( Whh[j,I] h[b,t,I] + Wxh[j,K] x[b,K] - C[j] )", "",
+    "a[b,t,j] = g.grad[b,t,j] g[b,t,j] (1-g[b,t,j])\n"
+    "Whh.grad[j,i] += a[B,T,j] h[B,T,i]\nh.grad[b,t,i] += Whh[J,i] a[b,t,J]\n"
+    "Wxh.grad[j,k] += a[B,T,j] x[B,k]\nx.grad[b,k] += Wxh[J,k] a[b,T,J]\n"
+    "C.grad[j] -= a[B,T,j]" },
+  { "x[b,4,2] Whh[3,3] Wxh[3,2] C[3]",
+    "h[b,t,j] = tanh( Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - C[j] )", "",
+    "for b,t,j: a[b,t,j] += h.grad[b,t,j] (1-h[b,t,j]^2)\n"
+    "for b,t,i,j: Whh.grad[j,i] += a[b,t,j] h[b,t-1,i]\n"
+    "for b,t,i,j: h.grad[b,t-1,i] += Whh[j,i] a[b,t,j]\n"
+    "for b,t,j,k: Wxh.grad[j,k] += a[b,t,j] x[b,t,k]\n"
+    "for b,t,j,k: x.grad[b,t,k] += Wxh[j,k] a[b,t,j]\nfor b,t,j: C.grad[j] -= a[b,t,j]" },
+  { "x[b,4,2] Whh[3,3] Wxh[3,2] C[3]",
+    "h[b,t,j] = tanh( Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - C[j] )", "",
+    "a[b,t,j] = h.grad[b,t,j] (1-h[b,t,j]^2)\n"
+    "Whh.grad[j,i] += (1/B) a[B,T,j] h[B,T-1,i]\nh.grad[b,t-1,i] += Whh[J,i] a[b,t,J]\n"
+    "Wxh.grad[j,k] += (1/B) a[B,T,j] x[B,T,k]\nx.grad[b,t,k] += Wxh[J,k] a[b,t,J]\n"
+    "C.grad[j] -= (1/B) a[B,T,j]" },
+  { "f[b,4,3] i[b,4,3] u[b,4,3]", "c[b,t,j] = f[b,t,j] c[b,t-1,j] + i[b,t,j] u[b,t,j]", "",
+    "f.grad[b,t,j] += c.grad[b,t,j] c[b,t-1,j]\nc.grad[b,t-1,j] += c.grad[b,t,j] f[b,t,j]\n"
+    "i.grad[b,t,j] += c.grad[b,t,j] u[b,t,j]\nu.grad[b,t,j] += c.grad[b,t,j] i[b,t,j]" },
+  { "o[b,4,3] c[b,4,3]", "h[b,t,j] = o[b,t,j] tanh(c[b,t,j])", "",
+    "o.grad[b,t,j] += h.grad[b,t,j] tanh(c[b,t,j])\n"
+    "c.grad[b,t,j] += h.grad[b,t,j] o[b,t,j] (1 - tanh(c[b,t,j])^2)" },
+  { "g[b,3] h[b,3] r[b,3]", "H[b,j] = (1-g[b,j]) h[b,j] + g[b,j] r[b,j]", "",
+    "g.grad[b,j] += H.grad[b,j] (r[b,j] - h[b,j])\nh.grad[b,j] += H.grad[b,j] (1-g[b,j])\n"
+    "r.grad[b,j] += H.grad[b,j] g[b,j]" },
+  { "Q[2,4,3] K[2,4,3]", "a[k,t,s] = softmax_s (1/sqrt I) Q[k,t,I] K[k,s,I]", "",
+    "e[k,t] = -a[k,t,S] a.grad[k,t,S]\n"
+    "z[k,t,s] = (1/sqrt(3)) a[k,t,s] (a.grad[k,t,s] + e[k,t])\n"
+    "Q.grad[k,t,i] += z[k,t,S] K[k,S,i]\nK.grad[k,s,i] += z[k,T,s] Q[k,T,i]" },
+  { "a[2,4,4] V[2,4,3]", "H[k,t,i] = a[k,t,T'] V[k,T',i]", "",
+    "a.grad[k,t,s] += H.grad[k,t,I] V[k,s,I]\nV.grad[k,s,i] += a[k,T,s] H.grad[k,T,i]" },
+  { "W0[5,2,3] H[2,4,3]", "y[t,j] = W0[j,K,I] H[K,t,I]", "",
+    "W0.grad[j,k,i] += y.grad[T,j] H[k,T,i]\nH.grad[k,t,i] += W0[J,k,i] y.grad[t,J]" },
+  { "x[b,3]", "mu[j] = (1/B) x[B,j]", "", "for b,j: x.grad[b,j] += (1/B) mu.grad[j]" },
+  { "x[b,3] mu[3]", "s[j] = (1/(B-1)) sum_b (x[b,j]-mu[j])^2", "",
+    "x.grad[b,j] += (2/(B-1)) s.grad[j] (x[b,j]-mu[j])\n"
+    "for b,j: mu.grad[j] -= (2/(B-1)) s.grad[j] (x[b,j]-mu[j])" },
+  { "x[b,3]", "mu[j] = (1/B) x[B,j]\ns[j] = (1/(B-1)) sum_b (x[b,j]-mu[j])^2\n"
+    "y[b,j] = (x[b,j]-mu[j])/sqrt(s[j])", "",
+    "for b,j: x.grad[b,j] += y.grad[b,j] / sqrt(s[j])\n"
+    "for b,j: mu.grad[j] -= y.grad[b,j] / sqrt(s[j])\n"
+    "for b,j: s.grad[j] -= (1/2) y.grad[b,j] (x[b,j]-mu[j]) s[j]^(-1.5)\n"
+    "for b,j: x.grad[b,j] += (2/(B-1)) s.grad[j] (x[b,j]-mu[j])\n"
+    "for b,j: mu.grad[j] -= (2/(B-1)) s.grad[j] (x[b,j]-mu[j])\n"
+    "for b,j: x.grad[b,j] += (1/B) mu.grad[j]" },
+  { "x[b,3] s[3] mu[3]", "y[b,j] = (x[b,j]-mu[j])/sqrt(s[j])", "",
+    "x.grad[b,j] += y.grad[b,j] / sqrt(s[j])\nfor b,j: mu.grad[j] -= y.grad[b,j]/sqrt(s[j])\n"
+    "s.grad[j] -= (1/2) y.grad[B,j] (x[B,j]-mu[j]) s[j]^(-1.5)" },
+  { "L[4,3] A[3] C[3]", "y[t,j] = sig( A[j] L[t,j] + C[j] )", "",
+    "for t,j: A.grad[j] += y.grad[t,j] y[t,j] (1-y[t,j]) L[t,j]\n"
+    "for t,j: C.grad[j] += y.grad[t,j] y[t,j] (1-y[t,j])\n"
+    "for t,j: L.grad[t,j] += y.grad[t,j] y[t,j] (1-y[t,j]) A[j]" },
+  { "mu[4] sg[4] eps[4]", "z[i] = mu[i] + sg[i] eps[i]", "",
+    "mu.grad[i] += z.grad[i]\nsg.grad[i] += z.grad[i] eps[i]\neps.grad[i] += z.grad[i] sg[i]" },
+  { "mu[4] sg[4]", "KL = 1/2 sum_i (mu[i]^2 + sg[i]^2 - 1 - ln sg[i]^2)", "",
+    "mu.grad[i] += KL.grad mu[i]\nsg.grad[i] += KL.grad (sg[i] - 1/sg[i])" },
+  { "h[4] W[4,4] C[4]", "u[i] = sig( W[i,J] h[J] - C[i] )\nv[i] = h[i] + u[i]", "",
+    "h.grad[i] += v.grad[i]\nu.grad[i] += v.grad[i]\n"
+    "W.grad[i,j] += u.grad[i] u[i] (1-u[i]) h[j]\nC.grad[i] -= u.grad[i] u[i] (1-u[i])\n"
+    "h.grad[j] += W[I,j] u.grad[I] u[I] (1-u[I])" },
+  { "x[4,3]", "t[i,j] = x[i,j] x[i,j]", "", "x.grad[i,j] += 2 t.grad[i,j] x[i,j]" }
+};
+enum { N = sizeof answers / sizeof *answers };
+
+/* ---- What the check prints, and returns. */
+static char printed[1 << 16];
+
+static double check(CompNode *y, const char *lines) {
+  FILE *file = tmpfile();
+  fflush(stdout);
+  int keep = dup(1);
+  dup2(fileno(file), 1);
+  double error = edf_check_backward(y, lines);
+  fflush(stdout);
+  dup2(keep, 1);
+  close(keep);
+  rewind(file);
+  printed[fread(printed, 1, sizeof printed - 1, file)] = 0;
+  fclose(file);
+  return error;
+}
+
+static CompNode *build(int k) {
+  edf_seed((unsigned)k);
+  declare(answers[k].tensors, 3);
+  CompNode *y = edf_equations("%s", answers[k].text);
+  Forward();
+  return y;
+}
+
+static const double right = sizeof(edf_real) == 8 ? 1e-6 : 2e-3;
+
+static void right_answers(void) {
+  int accepted = 0;
+  for (int k = 0; k < N; k++) {
+    CompNode *y = build(k);
+    int nodes = edf.n_inputs + edf.n_parameters + edf.n_compnodes;
+    double error = check(y, answers[k].answer);
+    CHECK(error <= right, "%g\n%s\n%s\n%s", error, answers[k].text, answers[k].answer, printed);
+    CHECK(nodes == edf.n_inputs + edf.n_parameters + edf.n_compnodes, "nodes were made");
+    accepted += error <= right;
+    edf_clear();
+  }
+  printf("accepted %d of %d\n", accepted, N);
+}
+
+int main(void) {
+  RUN(right_answers);
+  return harness_report();
+}
