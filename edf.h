@@ -10562,8 +10562,7 @@ static double edf__product_now(edf__loops *s, const edf__expr *x) {
   do {
     double v = x->number;
     if (!edf__is_kept(s, x->over)) continue;
-    for (const edf__expr *f = x->in; f; f = f->next)
-      v = f->below ? v / edf__now_of(s, f) : v * edf__now_of(s, f);
+    for (const edf__expr *f = x->in; f; f = f->next) v *= edf__now_of(s, f);
     sum += v;
   } while (edf__next_entry(s, x->over));
   return sum;

@@ -1,5 +1,5 @@
 /* Answers in the notation: right ones of many lines are accepted, in loops and with capitals;
-   wrong ones, each made from a right one by one slip that is drawn, are refused, and the slip is
+   wrong ones, each made from a right one by a slip that is drawn, are refused, and the slip is
    named. SEED=2 draws others.
 
    Built as: float double none sanitized */
