@@ -6375,6 +6375,10 @@ static edf__value edf__variance(edf__statement *l, const edf__value *v,
 }
 
 static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
+  static const edf_op *const rows[] = { &edf__argmax_op, &edf__argmax_op, &edf__softmax_op,
+    &edf__log_softmax_op, &edf__normalize_op };
+  static const char *const names[] = { "ArgMax", "ArgMax", "SoftmaxOver", "LogSoftmaxOver",
+    "NormalizeOver" };
   edf__mask *mask = NULL;
   int kind = x->which, softmax = kind == EDF__SOFTMAX_OVER, limit = -1;
   edf__value v = edf__value_of(l, x->in), y;
@@ -6391,25 +6395,18 @@ static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
   if (has != want) v = edf__with_indices(l, &v, want);
   if (mask && limit < 0) v = edf__masked(l, mask->test, &v);
   left = edf__ref_has(&v.at) & ~x->over;
-  switch (kind) {
-    case EDF__VARIANCE_OVER: return edf__variance(l, &v, EDF__MEAN, left);
-    case EDF__ARGMAX_OVER: case EDF__ARGMIN_OVER:
-      return edf__row_node(l, &edf__argmax_op, edf__argmax_op.name, x->over, &v, -1,
-                           kind == EDF__ARGMAX_OVER ? 1 : -1);
-    case EDF__SOFTMAX_OVER:
-      return edf__row_node(l, &edf__softmax_op, "SoftmaxOver", x->over, &v, limit, 0);
-    case EDF__LOG_SOFTMAX_OVER:
-      return edf__row_node(l, &edf__log_softmax_op, "LogSoftmaxOver", x->over, &v, -1, 0);
-    case EDF__NORMALIZE_OVER:
-      return edf__row_node(l, &edf__normalize_op, edf__normalize_op.name, x->over,
-                           &v, -1, x->number);
-    default:
-      if (!(v.number == 1)) v = edf__dense(l, v);
-      y = edf__new_value(l, NULL, left);
-      y.node = edf__terms(l, EDF__MAX, &y.at, &v, NULL);
-      y.number = kind == EDF__MIN_OVER ? -1 : 1;
-      return y;
+  if (kind == EDF__VARIANCE_OVER) return edf__variance(l, &v, EDF__MEAN, left);
+  if (kind == EDF__ARGMAX_OVER) x->number = 1;
+  if (kind == EDF__ARGMIN_OVER) x->number = -1;
+  if (kind >= EDF__ARGMAX_OVER) {
+    kind -= EDF__ARGMAX_OVER;
+    return edf__row_node(l, rows[kind], names[kind], x->over, &v, limit, x->number);
   }
+  if (!(v.number == 1)) v = edf__dense(l, v);
+  y = edf__new_value(l, NULL, left);
+  y.node = edf__terms(l, EDF__MAX, &y.at, &v, NULL);
+  y.number = kind == EDF__MIN_OVER ? -1 : 1;
+  return y;
 }
 
 /* ---- ln of a softmax, and of a sum of exp, are stable as a LogSoftmax. ln P[b,y[b]] is less
@@ -6421,18 +6418,13 @@ static edf__value edf__log_softmax_of(edf__statement *l, edf__expr *x, edf_node 
   if (by && !by->next && by->sort != EDF__A_GROUP && by->place == v.at.rank - 1) {
     k = edf__dense(l, edf__value_of(l, by));
     v.at.rank--;
-    if (P->row_dims == 1 && edf__is_plain(l, &v) && edf__same_places(&v.at, &k.at)) {
+    if (edf__is_plain(l, &v) && edf__same_places(&v.at, &k.at)) {
       k.node = edf_softmax_log_loss_at(at->file, at->line, P->in[0], k.node);
       k.number = -1;
       return k;
     }
   }
-  edf__site named = *at;
-  named.op = "LogSoftmaxOver";
-  l->of[x->which] = edf__with_number(&named, &edf__log_softmax_op, 1, P->in, 0);
-  l->of[x->which]->row_dims = P->row_dims;
-  l->of[x->which]->letters = P->letters;
-  edf__add_compnode(l->of[x->which]);
+  l->of[x->which] = edf_log_softmax_at(at->file, at->line, P->in[0]);
   v = edf__tensor_value(l, x);
   l->of[x->which] = P;
   return v;
@@ -6455,7 +6447,7 @@ static edf__value edf__log_sum(edf__statement *l, const edf__expr *p) {
 static edf__value edf__log_value(edf__statement *l, edf__expr *x) {
   while (x->sort == EDF__A_SUM && !x->in->next && edf__only(x->in)) x = x->in->in;
   edf_node *P = x->sort == EDF__A_TENSOR ? l->of[x->which] : NULL;
-  if (P && edf__is(P, EDF_IS_SOFTMAX) && !P->classes && !P->causal)
+  if (P && edf__is(P, EDF_IS_SOFTMAX) && !P->classes && !P->causal && P->row_dims == 1)
     return edf__log_softmax_of(l, x, P);
   const edf__expr *p = x->in, *f = x->sort == EDF__A_SUM && !p->next ? p->in : NULL;
   if (f && p->over && p->number == 1 && !f->next && f->sort == EDF__A_CALL && !l->n_mask
