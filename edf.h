@@ -1992,16 +1992,8 @@ static void edf__declare(edf_node *x, const char *op, const char *format, va_lis
   edf__free((char *)s.text);
 }
 
-edf_node *edf_input_at(const char *file, int line, const char *decl, ...) {
-  edf_node *x = edf__new_node(EDF_INPUT, "Input", file, line, 0);
-  va_list args;
-  va_start(args, decl);
-  edf__declare(x, "edf_input", decl, args);
-  va_end(args);
-  edf__append(&edf.inputs, &edf.n_inputs, x);
-  return x;
-}
-static edf_node *edf__add_parameter(edf_node *p) {
+static edf_node *edf__add_leaf(edf_node *p) {
+  if (p->kind == EDF_INPUT) { edf__append(&edf.inputs, &edf.n_inputs, p); return p; }
   for (int i = 0; i < edf.n_parameters; i++)
     if (!strcmp(p->name, edf.parameters[i]->name))
       edf_name(p, edf__fmt("%s@%d", p->name, edf.n_parameters));
@@ -2009,13 +2001,21 @@ static edf_node *edf__add_parameter(edf_node *p) {
   edf__append(&edf.parameters, &edf.n_parameters, p);
   return p;
 }
+edf_node *edf_input_at(const char *file, int line, const char *decl, ...) {
+  edf_node *x = edf__new_node(EDF_INPUT, "Input", file, line, 0);
+  va_list args;
+  va_start(args, decl);
+  edf__declare(x, "edf_input", decl, args);
+  va_end(args);
+  return edf__add_leaf(x);
+}
 edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
   edf_node *p = edf__new_node(EDF_PARAMETER, "Parameter", file, line, 0);
   va_list args;
   va_start(args, decl);
   edf__declare(p, "edf_parameter", decl, args);
   va_end(args);
-  return edf__add_parameter(p);
+  return edf__add_leaf(p);
 }
 
 const char *edf_fmt(const char *format, ...) {
@@ -5126,6 +5126,7 @@ static unsigned edf__expr_has(const edf__statement *l, const edf__expr *x) {
 /* ---- Reading an expression. */
 static edf__expr *edf__read_sum(edf__statement *l);
 static edf__expr *edf__read_product(edf__statement *l, edf__expr *first);
+static edf__expr *edf__read_atom(edf__statement *l);
 static edf__expr *edf__read_factor(edf__statement *l);
 
 static edf__expr *edf__new_expr(edf__sort sort, const char *at, edf__expr *in) {
@@ -5204,17 +5205,12 @@ static int edf__read_place(edf__equation *e, int f) {
   edf__scan *s = &e->scan;
   edf__expr *x = NULL;
   edf__peek(s);
-  const char *at = s->at, *name = at + s->size;
+  const char *at = s->at, *behind = at + strlen(at + s->size);
+  behind += strspn(behind, " ");
   if (edf__accept(s, '(')) {
     x = edf__new_expr(EDF__A_GROUP, at, NULL);
     edf__read_list(l, &x->in, edf__read_index);
-  } else if (edf__is_letter(*at)) {
-    int of = edf__function_named(edf__identifier(s, "an index"), 0);
-    char c = edf__peek(s);
-    if (c == '[') x = edf__read_tensor(l, edf__new_expr(EDF__A_TENSOR, name, NULL));
-    else if (c == '(' && of >= 0) x = edf__read_call(l, name, of);
-    else s->at = at;
-  }
+  } else if (edf__is_letter(*at) && (*behind == '[' || *behind == '(')) x = edf__read_atom(l);
   if (!x) return 0;
   x->place = e->ref[f].rank;
   l->tensor[f]->in = edf__append_expr(l->tensor[f]->in, x);
@@ -5376,28 +5372,24 @@ static int edf__at_factor(edf__scan *s) {
   return edf__is_letter(c) || edf__is_digit(c) || c == '(' || c == '.';
 }
 
-/* Its first factor may have been read. */
+/* Its first factor may have been read. Nothing stands behind a divisor but in 1/2 x[i]. */
 static edf__expr *edf__read_product(edf__statement *l, edf__expr *first) {
   edf__scan *s = &l->m.e.scan;
+  int below = 0;
   edf__peek(s);
   edf__expr *x = edf__new_expr(EDF__A_PRODUCT, s->at, NULL), *f = NULL;
   do {
-    if (f && f->closed)
+    if (f && f->closed && !below)
       edf__syntax(s, f->at, "%s has no bracket, so nothing may be multiplied behind it: "
                   "expected %s(...)", f->at, f->at);
     f = first ? first : edf__read_factor(l);
+    int half = below && f->sort == EDF__A_NUMBER && x->in->sort == f->sort && !x->in->next;
+    x->in = edf__append_expr(x->in, below ? edf__divisor_of(f) : f);
     first = NULL;
-    x->in = edf__append_expr(x->in, f);
-    const char *slash = s->at;           /* 1/2 x[i] is a number and a factor                 */
-    if (f->sort != EDF__A_NUMBER || f != x->in || !edf__accept(s, '/')) continue;
-    if (!edf__is_digit(edf__peek(s))) { s->at = slash; break; }
-    f = f->next = edf__divisor_of(edf__read_factor(l));
-  } while (edf__accept(s, '*') || edf__at_factor(s));
-  while (edf__accept(s, '/')) {
-    x->in = edf__append_expr(x->in, edf__divisor_of(edf__read_factor(l)));
-    if (edf__at_factor(s))
+    if (below && !half && (edf__at_factor(s) || *s->at == '*'))
       edf__syntax(s, s->at, "is this above or below the line? Put brackets, as in (1/2) x[i]");
-  }
+    below = edf__accept(s, '/');
+  } while (below || edf__accept(s, '*') || edf__at_factor(s));
   return x;
 }
 
@@ -5506,9 +5498,7 @@ static void edf__read_declaration(edf__slide *all, edf__scan *s, int is_input) {
   const char *begin = s->at;
   edf__read_declared(x, s);
   const edf_node *old = edf__newest(x->name);
-  if (!old && is_input) edf__append(&edf.inputs, &edf.n_inputs, x);
-  else if (!old) edf__add_parameter(x);
-  if (!old) return;
+  if (!old) { edf__add_leaf(x); return; }
   int same = old->kind == x->kind && old->rank == x->rank && old->batched == x->batched;
   for (int d = 0; d < x->rank; d++) same &= x->batched >> d & 1 || old->dim[d] == x->dim[d];
   if (same) return;
@@ -5628,12 +5618,12 @@ static void edf__bind_product(const edf__statement *l, edf__expr *x, unsigned bo
   for (const edf__expr *f = x->in; f; f = f->next) {
     const edf__expr *base = f->sort == EDF__A_POWER ? f->in : f;
     int alone = base->sort == EDF__A_TENSOR || base->sort == EDF__A_NAME;
-    unsigned its = alone ? edf__expr_has(l, base) : 0, has[3] = { 0, 0, 0 };
-    has[0] = edf__expr_has(l, f);
-    has[1] = edf__extents_in(f);
-    has[2] = base == f || f->which ? 0 : its;        /* a divisor counts once                 */
+    unsigned its = alone ? edf__expr_has(l, base) : 0;
+    unsigned has = edf__expr_has(l, f), extents = edf__extents_in(f);
+    int square = base != f && !f->which;             /* a divisor counts once                 */
     own |= its;
-    for (int k = 0; k < 3; k++) { twice |= once & has[k]; once |= has[k]; }
+    twice |= (once & (has | extents)) | (has & extents) | (square ? its : 0);
+    once |= has | extents;
   }
   const char *c = edf__first_of(&l->m.e, inner == 2 ? own & summed & twice : 0);
   if (c)
@@ -5841,7 +5831,7 @@ static void edf__new_parameter(edf__statement *l, int f) {
   edf__infer(p);
   for (int i = edf__n_nodes() - 1; i >= 0; i--)
     if (edf__is_turned(edf__nth(i), p)) edf__check_prime(&l->m.e, r, edf__nth(i));
-  l->of[f] = edf__add_parameter(p);
+  l->of[f] = edf__add_leaf(p);
   for (int i = 0; i < l->m.e.n_letter; i++)
     if (edf__ref_has(r) >> i & 1 && (by_value || x->over >> i & 1)) n *= (double)l->m.extent[i];
   if (by_value || (edf__ref_has(r) & x->over)) edf__init_for(p, n);
