@@ -5614,7 +5614,7 @@ static unsigned edf__small_letters(const edf__statement *l) {
    two factors have to have them; a square counts twice. */
 static void edf__bind_product(const edf__statement *l, edf__expr *x, unsigned bound,
                               unsigned summed, int inner) {
-  unsigned own = 0, once = 0, twice = 0;
+  unsigned own = 0, above = 0, once = 0, twice = 0;
   for (const edf__expr *f = x->in; f; f = f->next) {
     const edf__expr *base = f->sort == EDF__A_POWER ? f->in : f;
     int alone = base->sort == EDF__A_TENSOR || base->sort == EDF__A_NAME;
@@ -5624,13 +5624,14 @@ static void edf__bind_product(const edf__statement *l, edf__expr *x, unsigned bo
     own |= its;
     twice |= (once & (has | extents)) | (has & extents) | (square ? its : 0);
     once |= has | extents;
+    if (base == f || !f->which) above |= its;
   }
   const char *c = edf__first_of(&l->m.e, inner == 2 ? own & summed & twice : 0);
   if (c)
     edf__syntax(&l->m.e.scan, x->at, "one sum over %s, or two? It is summed around this "
                 "function, and here two factors have it: rename one", c);
   own &= ~bound;
-  edf__check_bound(l, x, own & (edf__small_letters(l) | (inner ? ~twice : 0)));
+  edf__check_bound(l, x, own & (edf__small_letters(l) | ~(inner ? twice : above)));
   x->over |= own;
 }
 
@@ -6485,12 +6486,24 @@ static edf__value edf__call_value(edf__statement *l, edf__expr *x) {
   return v;
 }
 
+static int edf__has_tensor(const edf__expr *x) {
+  int found = x->sort == EDF__A_TENSOR;
+  for (const edf__expr *k = x->in; k; k = k->next) found |= edf__has_tensor(k);
+  return found;
+}
 static edf__value edf__power_value(edf__statement *l, edf__expr *x) {
   const edf__site *at = &l->slide->site;
-  double p;
-  if (!edf__constant(l, x->in->next, &p))
-    edf__syntax(&l->m.e.scan, x->in->next->at, "a power is a number, or a bracket without "
-                "tensors");
+  double p, base;
+  if (!edf__constant(l, x->in->next, &p)) {
+    if (edf__has_tensor(x->in->next) || !edf__constant(l, x->in, &base) || !(base > 0))
+      edf__syntax(&l->m.e.scan, x->in->next->at, "a power is a number, or a bracket without "
+                  "tensors");
+    edf__value k = edf__value_of(l, x->in->next);      /* 0.9^(t-s)                           */
+    k.number *= log(base);
+    k = edf__dense(l, k);
+    k.node = edf_exp_at(at->file, at->line, k.node);
+    return k;
+  }
   edf__value v = edf__dense(l, edf__value_of(l, x->in));
   if (!v.node) return v;
   v.node = p == 2 ? edf_square_at(at->file, at->line, v.node)
@@ -6946,9 +6959,13 @@ static int edf__has_number(const edf__statement *l) {
 }
 static void edf__mark_entries(edf__slide *all) {
   for (edf__statement *l = all->line; l < all->line + all->n; l++) {
-    int given = !l->adds && edf__has_number(l);
+    const edf__expr *p = l->right->in;
+    int given = !l->adds && edf__has_number(l), zero = p->in && p->in->sort == EDF__A_NUMBER
+      && p->in->number == 0 && !p->in->next && !p->next && !l->adds;
     for (edf__statement *o = all->line; given && o < all->line + all->n; o++)
       l->entry |= edf__same_left(l, o) && !edf__has_number(o);
+    for (edf__statement *o = l + 1; zero && o < all->line + all->n; o++)
+      l->entry |= edf__same_left(l, o) && o->adds;     /* h[b,j] = 0 above h[b,j] += ...      */
     for (edf__statement *o = all->line; o < l && !l->entry && !l->adds; o++)
       if (!o->entry && edf__same_left(l, o))
         edf__syntax(&l->m.e.scan, l->m.e.ref->name, "%s has a line already, above: += adds to "
