@@ -96,6 +96,8 @@ static void numbers_of_lines(void) {
   const edf_real *x = edf_find("x")->value, *p = edf_find("P")->value;
   CompNode *c = edf_equations("c[b,t] = sum_s s x[b,s] | s<=t, t<4");
   CompNode *n = edf_equations("n[b,i] = B x[b,i] / I - i");
+  CompNode *G = edf_equations("G[b,t] = x[b,t] + 0.9 G[b,t+1]");
+  CompNode *H = edf_equations("H[b,t] = sum_u 0.9^(u-t) x[b,u] | t<=u");
   CompNode *F = edf_equations("F[0,0] = 1\n"
                               "F[m,t] = P[t,0] F[m,t-1] + P[t,y[m]] F[m-1,t-1] | m<3");
   Forward();
@@ -107,6 +109,7 @@ static void numbers_of_lines(void) {
       CLOSE(c->value[b * 4 + t], sum, 1e-6, 1e-5);
       CLOSE(n->value[b * 4 + t], 3 * (double)x[b * 4 + t] / 4 - t, 1e-6, 1e-5);
     }
+  for (int i = 0; i < 12; i++) CLOSE(G->value[i], H->value[i], 1e-6, 1e-5);
   double f[3][6] = { { 1 } };
   for (int t = 1; t < 6; t++)
     for (int m = 0; m < 3; m++) {
@@ -212,6 +215,7 @@ static const struct { const char *tensors, *text, *message; } wrong[] = {
     AT "line 3:   2 q[b,j]\n"
     "                                  ^\n"
     "  q is no tensor so far, and a new Parameter cannot have the batch, b" },
+  { "s[b,4]", "y[b,j] = s[b,j] / s[b,J]", "J is summed nowhere: here no two factors have it" },
   { "s[b,4]", "y[b,j] = s[b,i]", "index i is not on the left, and nothing goes over it" },
   { "s[b,4]", "y[b] = s[b", "expected ']' or ',', found the end" },
   { "s[b,4]", "y[b] = s[b,J] 2 / 3 s[b,J]", "is this above or below the line?" },
