@@ -5575,8 +5575,8 @@ static void edf__resolve(edf__statement *l, edf__expr *x) {
   for (edf__expr *k = x->in; k && x->sort != EDF__A_GROUP; k = k->next) edf__resolve(l, k);
 }
 
-/* ---- Which product sums a capital: the outermost one with a tensor that has it. */
-/* The indices whose extents it has: D in 1/sqrt D. */
+/* ---- Which product sums a capital: the outermost one with a tensor that has it. First the
+   indices whose extents x has: D in 1/sqrt D. */
 static unsigned edf__extents_in(const edf__expr *x) {
   unsigned has = x->sort == EDF__A_NAME && x->number > 0 ? 1u << x->which : 0;
   for (const edf__expr *k = x->in; k; k = k->next) has |= edf__extents_in(k);
@@ -5818,6 +5818,7 @@ static void edf__check_new(const edf__statement *l, const edf__ref *r) {
   }
 }
 
+/* Of a line that has it several times each place is read inside. */
 static void edf__new_parameter(edf__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
   const edf__expr *x = l->tensor[f];
@@ -5828,7 +5829,11 @@ static void edf__new_parameter(edf__statement *l, int f) {
   edf_node *p = edf__new_node(EDF_PARAMETER, "Parameter", at->file, at->line, 0);
   p->name = edf__copy(&edf.kept, r->name);
   p->rank = r->rank;
-  for (int d = 0; d < r->rank; d++) p->dim[d] = edf__new_extent(l, f, d);
+  for (int g = f; g < l->m.e.n_ref; g++)
+    for (int d = 0; d < r->rank && !strcmp(l->m.e.ref[g].name, r->name); d++) {
+      int here = d < l->m.e.ref[g].rank ? edf__new_extent(l, g, d) : 0;
+      if (here > p->dim[d]) p->dim[d] = here;
+    }
   edf__infer(p);
   for (int i = edf__n_nodes() - 1; i >= 0; i--)
     if (edf__is_turned(edf__nth(i), p)) edf__check_prime(&l->m.e, r, edf__nth(i));
@@ -5840,8 +5845,13 @@ static void edf__new_parameter(edf__statement *l, int f) {
   edf_push(p);
 }
 static void edf__new_parameters(edf__statement *l) {
-  for (int f = 1; f < l->m.e.n_ref && !l->slide->in; f++)
-    if (!l->of[f] && !edf__line_of(l->slide, l->m.e.ref[f].name)) edf__new_parameter(l, f);
+  for (int f = 1; f < l->m.e.n_ref && !l->slide->in; f++) {
+    const edf__ref *r = &l->m.e.ref[f];
+    if (l->of[f] || edf__line_of(l->slide, r->name)) continue;
+    l->of[f] = edf__known(l->slide, r->name);        /* made where it stood before            */
+    if (!l->of[f]) edf__new_parameter(l, f);
+    edf__check_rank(&l->m.e, r, l->of[f]);
+  }
 }
 
 /* ---- What is a number now, as 1/sqrt D; else NaN, which goes through all that is done. */

@@ -199,6 +199,8 @@ static void declared_in_the_text(void) {
         edf.n_parameters);
   edf_equations("input x[b,3]\nh[b,i] = W[i,J] V[K,J] x[b,K] - B[i]");
   CHECK(edf.n_inputs == 2 && edf.n_parameters == 3, "made again");
+  edf_equations("t[b,i] = tanh(x[b,0] A[i,0]) A[i,J] x[b,J] | i<2");
+  CHECK(edf.n_parameters == 4 && edf_find("A")->dim[1] == 3, "a new one twice in a line");
   edf_clear();
 }
 
