@@ -6905,7 +6905,9 @@ static void edf__give_entries(edf__statement *by, edf__statement *l, int loop) {
   if (left->rank != by->m.e.ref->rank)
     edf__syntax(&l->m.e.scan, left->name, "expected %d indices, as below",
                 by->m.e.ref->rank);
-  int i = loop < by->n_loop ? edf__time_index(l, &left->place[by->axis[loop]]) : -1;
+  int i = -1;
+  if (loop < by->n_loop && loop < EDF__LOOPS)
+    i = edf__time_index(l, &left->place[by->axis[loop]]);
   if (loop == by->n_loop) edf__give_entry(by, l);
   else if (i < 0) edf__give_entries(by, l, loop + 1);
   for (int t = 0; i >= 0 && t < (int)l->m.extent[i]; t++) {
