@@ -845,6 +845,50 @@ static void at_79(void) {
   }
 }
 
+/* ---- The course's backward lines, of its own equations, as a student hands them in. */
+static const struct { const char *tensors, *text, *backward; } answers[] = {
+  { "A[2,3,4] B[2,5,4]", "Y[h,i,j] = A[h,i,K] B[h,j,K]",                                /* 5 */
+    "A.grad[h,i,k] += Y.grad[h,i,J] B[h,J,k] ; B.grad[h,j,k] += Y.grad[h,I,j] A[h,I,k]" },
+  { "W[4,5] x[b,5]", "y[b,i] = sig( W[i,J] x[b,J] )",                                   /* 9 */
+    "x.grad[b,j] += y[b,I] (1-y[b,I]) y.grad[b,I] W[I,j] ;"
+    "W.grad[i,j] += (1/B) y[B,i] (1-y[B,i]) y.grad[B,i] x[B,j]" },
+  { "x[b,5] W[5,4] B[4]", "y[b,j] = W[I,j] x[b,I] - B[j]",                             /* 14 */
+    "x.grad[b,i] += y.grad[b,J] W[i,J] ; W.grad[i,j] += (1/B) y.grad[B,j] x[B,i] ;"
+    "B.grad[j] -= (1/B) y.grad[B,j]" },
+  { "x[b,5]", "y[b,i] = sig(x[b,i])",                                             /* 15 */
+    "x.grad[b,i] += y.grad[b,i] y[b,i] (1-y[b,i])" },
+  { "x[b,5]", "y[b,i] = relu(x[b,i])",
+    "x.grad[b,i] += y.grad[b,i] 1[x[b,i]>0]" },
+  { "s[b,5]", "Z[b] += exp(s[b,j]) ; p[b,j] = exp(s[b,j])/Z[b]",                       /* 17 */
+    "s.grad[b,j] += p.grad[b,j] exp(s[b,j])/Z[b] ;"
+    "Z.grad[b] -= p.grad[b,J] exp(s[b,J])/Z[b]^2 ; s.grad[b,j] += Z.grad[b] exp(s[b,j])" },
+  { "s[b,5]", "p[b,j] = softmax_j s[b,j]",                                             /* 18 */
+    "e[b] = -p[b,J] p.grad[b,J] ; s.grad[b,j] += p[b,j] (p.grad[b,j] + e[b])" },
+  { "L[b,4,4,2] W[2,3,2,3]", "M[b,x,y,j] = W[DX,DY,I,j] L[b,x+DX,y+DY,I]",             /* 23 */
+    "W.grad[dx,dy,i,j] += (1/B) M.grad[b,x,y,j] L[b,x+dx,y+dy,i] ;"
+    "L.grad[b,x+dx,y+dy,i] += W[dx,dy,i,j] M.grad[b,x,y,j]" }
+};
+
+/* A new line for each ; */
+static const char *lines_of(const char *text) {
+  static char line[2][512];
+  static int turn;
+  snprintf(line[turn = !turn], sizeof *line, "%s", text);
+  for (char *c = line[turn]; *c; c++) if (*c == ';') *c = '\n';
+  return line[turn];
+}
+static void backward_lines(void) {
+  for (size_t k = 0; k < sizeof answers / sizeof *answers; k++) {
+    slide.leaves = 0;
+    declare_plain(answers[k].tensors);
+    edf_node *y = edf_equations("%s", lines_of(answers[k].text));
+    edf_forward();
+    double error = edf_check_backward(y, lines_of(answers[k].backward));
+    CHECK(error < (sizeof(edf_real) == 8 ? 1e-10 : 1e-3), "%g\n%s", error, answers[k].backward);
+    edf_clear();
+  }
+}
+
 /* ---- All of them; a number is had if all its parts are. */
 #define AT(name) { #name, at_##name }
 static const struct { const char *name; void (*loops)(void); } equations[] = {
@@ -870,6 +914,7 @@ int main(void) {
     if (harness.failed > failed) had[number] = -1;
   }
   for (int k = 0; k < 80; k++) n += had[k] > 0 && k != 35 && k != 37 && k != 77;
+  RUN(backward_lines);
   printf("equations: %d of 62\n", n);
   return harness_report() || n < 62;
 }
