@@ -65,8 +65,8 @@
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>ways 471 A program as its equations
-   >>print 468 A program as text: print _program _node _equations formula
+   >>ways 463 A program as its equations
+   >>print 470 A program as text: print _program _node _equations formula
    >>check 891 The gradient check: gradcheck expect_mismatch
    >>answers 727 A student's backward, run and compared: check_backward
    >>watch 344 Stepping, and who is told what runs: step_forward step_backward where break
@@ -75,7 +75,7 @@
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle rows normalize_columns all
      batches next set mean_value error_rate
-   >>models 457 Saved models: save load
+   >>models 472 Saved models: save load
    >>names 114 Short names of all that follows Part One
    edf_lab.h, the laboratory, optional
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
@@ -7012,7 +7012,12 @@ static void edf__read_lines(edf__slide *all) {
   if (edf__guard && lines > 2 * EDF__STEPS)
     edf__fail_at(&s.by, "the text has %zu lines", lines);
   all->line = (edf__statement *)edf__alloc(&edf.computed, lines * sizeof *all->line);
-  while (*(s.at += strspn(s.at, " \r\n"))) edf__read_line(all, &s);
+  while (*(s.at += strspn(s.at, " \r\n"))) {
+    const char *at = s.at;
+    edf__read_line(all, &s);
+    if (edf__guard && all->n + edf__n_nodes() > EDF__STEPS)
+      edf__syntax(&s, at, "the text makes more than %d nodes", EDF__STEPS);
+  }
   if (!all->n) edf__fail_at(&all->site, "the text has no equation");
 }
 
@@ -8601,7 +8606,7 @@ EDF__C_END
 #ifdef EDF__CODE
 EDF__C_BEGIN
 /* ---- A text that will be read again has the shortest numbers that are read as the same. */
-static const char *const edf__reductions[] = { "", "meanover", "sampleover", "maxover" };
+static const char *const edf__reductions[] = { "", "meanover", "sampleover", "maxover", "" };
 
 static void edf__write_number(edf_page *out, double n, int digits, const char *behind) {
   for (; edf__spelled && digits < 17; digits++) {
@@ -8618,11 +8623,14 @@ static void edf__write_number(edf_page *out, double n, int digits, const char *b
 static void edf__write_letter(edf_page *out, const char *before, const edf__equation *e, int i,
                               int in_loop) {
   const char *name = e->letter[i].name, *c = name;
-  int lower = in_loop, same = 0;
+  int lower = in_loop, same = 0, left = e->letter[i].left;
   edf_write(out, "%s", before);
+  for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
+    for (int d = 0; p->by && d < e->ref[p->by].rank; d++)
+      left |= e->ref[p->by].place[d].factor[i];
   for (int k = 0; k < e->n_letter; k++)
     if (k != i && !edf__compare_names(name, e->letter[k].name)) { lower = 0; same = 1; }
-  if (!in_loop && !e->letter[i].left && !edf__is_capital(name)) {
+  if (!in_loop && !left && !edf__is_capital(name)) {
     while (*c && edf__lower(*c) == edf__upper(*c)) c++;
     if (same || !*c) edf_write(out, "S_");
     else edf_write(out, "%.*s%c", (int)(c - name), name, edf__upper(*c));
@@ -8703,7 +8711,7 @@ static void edf__write_bound(edf_page *out, int *n) {
 static void edf__write_equation(edf_page *out, const edf_node *y) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__equation *e = &m->e;
-  int called = edf__spelled && m->kind != EDF__SUM, n = 0;
+  int called = edf__spelled && *edf__reductions[m->kind], n = 0;
   edf__write_ref(out, y, &e->ref[0], "", 0);
   edf_write(out, edf__scatters(y) ? " += " : " = ");
   if (called) edf_write(out, "%s(", edf__reductions[m->kind]);
@@ -8887,25 +8895,13 @@ static int edf__write_words(edf_page *out, const edf_node *y) {
   return 1;
 }
 
-/* Is a name in a text that of a tensor in a file, but for signs that no name has? */
-static int edf__spells(const char *name, const char *tensor) {
-  while (*tensor && (*name == *tensor || (*name == '_' && !edf__is_letter(*tensor)))) {
-    name++;
-    tensor++;
-  }
-  return !*name && !*tensor;
-}
-
-/* The whole text; returns the first node without words, or NULL: also a parameter whose name in
-   a text is not that in a file. */
+/* The whole text, while names are spelled; returns the first node without words, or NULL. */
 static const edf_node *edf__write_text(edf_page *out) {
   const edf_node *own = NULL;
-  edf__begin_spelling();
   for (int i = 0; i < edf__n_nodes(); i++) {
     const edf_node *x = edf__nth(i);
     int leaf = x->kind != EDF_COMPNODE;
     if (leaf) edf_write(out, x->kind == EDF_INPUT ? "input %s" : "parameter %s", edf_label(x));
-    if (x->kind == EDF_PARAMETER && !edf__spells(edf_label(x), x->name) && !own) own = x;
     for (int d = 0; leaf && d < x->rank; d++) {
       edf_write(out, d ? "," : "[");
       if (x->batched >> d & 1) edf_write(out, "%s", edf.batch_name);
@@ -8914,7 +8910,6 @@ static const edf_node *edf__write_text(edf_page *out) {
     if (!leaf && !edf__write_words(out, x) && !own) own = x;
     edf_write(out, leaf && x->rank ? "]\n" : "\n");
   }
-  edf__end_spelling();
   return own;
 }
 
@@ -8935,14 +8930,16 @@ static void edf__find_call(edf__statement *l) {
   edf__scan *s = &l->m.e.scan, call = *s;
   if (l->slide->in || !edf__is_letter(edf__peek(&call))) return;
   const char *begin = call.at, *name = edf__identifier(&call, "");
-  edf__statement *by = edf__line_of(l->slide, name);
-  edf_node *scalar = edf__known(l->slide, name);
   int known = edf__call_named(name) >= 0 || edf__reduction_named(name), depth = 0;
   if (!known || edf__function_named(name, 0) >= 0 || edf__peek(&call) != '(') return;
+  edf__statement *by = edf__line_of(l->slide, name);
+  edf_node *scalar = edf__known(l->slide, name);
   if ((by && by != l && !by->m.e.ref->rank) || (scalar && !scalar->rank)) return;
   do depth += (*call.at == '(') - (*call.at == ')'); while (*call.at++ && depth);
   if (depth || (edf__peek(&call) && !strchr("\n|", *call.at))) return;
-  l->call = begin;
+  l->call = begin;                       /* elsewhere its right side is a 1                   */
+  l->right = edf__new_expr(EDF__A_SUM, begin, NULL);
+  l->right->in = edf__new_expr(EDF__A_PRODUCT, begin, NULL);
   s->at = call.at;
   if (edf__reduction_named(name)) s->at += strcspn(s->at, "\n");        /* bounds too */
 }
@@ -9112,7 +9109,9 @@ static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
 
 static void edf__write_all(edf_page *out, const edf_node *all) {
   (void)all;
+  edf__begin_spelling();
   edf__write_text(out);
+  edf__end_spelling();
 }
 void edf_print_equations(FILE *out) { edf__print_by(edf__write_all, out, NULL); }
 
@@ -12414,19 +12413,26 @@ static void edf__check_names(void) {
   }
 }
 
-/* The program, if there are words for all of it. */
+/* The program, if there are words for all of it, and the names that are others in its text. */
 static void edf__write_equations(edf_page *to) {
   static int said;
   edf_page text = { NULL, 0 };
-  const edf_node *own = edf.n_compnodes ? edf__write_text(&text) : NULL;
-  if (own && !said++)
-    fprintf(stderr, "edf_save: the file is written without equations: %s %s, %s:%d, has no "
-            "words\n", own->op, edf_label(own), own->file, own->line);
-  if (text.n && !own) {
-    edf_write(to, ",\"edf.equations\":");
-    edf_write_quoted(to, text.at, text.n);
+  if (!edf.n_compnodes) return;
+  edf__begin_spelling();
+  const edf_node *own = edf__write_text(&text);
+  if (!own) edf_write(to, ",\"edf.equations\":");
+  if (!own) edf_write_quoted(to, text.at, text.n);
+  for (int i = 0; !own && i < edf.n_parameters; i++) {
+    const char *name = edf.parameters[i]->name;
+    if (!strcmp(name, edf_label(edf.parameters[i]))) continue;
+    edf_write(to, ",\"edf.name.%d\":", i);
+    edf_write_quoted(to, name, strlen(name));
   }
+  edf__end_spelling();
   edf_release(text.at);
+  if (own && !said++)
+    fprintf(stderr, "edf_save: the file is written without equations: %s \"%s\", built at "
+            "%s:%d, has no words\n", own->op, edf_label(own), own->file, own->line);
 }
 
 /* In the order of the parts, whose numbers lie in that order too. Its length comes first. */
@@ -12679,21 +12685,24 @@ typedef struct {
   int rank;
   unsigned long long dim[EDF_MAX_RANK];
 } edf__tensor;
-static struct { edf__tensor *tensor; int n; const char *text; size_t numbers; } edf__outline;
+static struct {
+  edf__tensor *tensor; int n;
+  const char **name;                     /* of parameters, where not that in the text         */
+  const char *text;
+  size_t numbers;                        /* of computed tensors                               */
+} edf__outline;
 
-static const edf__tensor *edf__tensor_named(const char *name) {
-  for (int exact = 1; exact >= 0; exact--)
-    for (int k = 0; k < edf__outline.n; k++) {
-      const char *tensor = edf__outline.tensor[k].name;
-      if (exact ? !strcmp(name, tensor) : edf__spells(name, tensor))
-        return &edf__outline.tensor[k];
-    }
-  return NULL;
+/* Of the parameter that is made now. */
+static const edf__tensor *edf__tensor_of_new(const edf_node *p) {
+  int i = edf.n_parameters, k = edf__outline.n;
+  const char *name = i < k && edf__outline.name[i] ? edf__outline.name[i] : p->name;
+  while (--k >= 0) if (!strcmp(edf__outline.tensor[k].name, name)) break;
+  return k < 0 ? NULL : &edf__outline.tensor[k];
 }
 
 static void edf__guard_node(edf_node *x) {
   const edf__scan *s = edf__reading;
-  const edf__tensor *t = x->kind == EDF_PARAMETER ? edf__tensor_named(x->name) : NULL;
+  const edf__tensor *t = x->kind == EDF_PARAMETER ? edf__tensor_of_new(x) : NULL;
   int same = t && t->rank == x->rank;
   for (int d = 0; same && d < x->rank; d++) same = t->dim[d] == (unsigned)x->dim[d];
   if (edf__n_nodes() >= EDF__STEPS)
@@ -12725,7 +12734,7 @@ static int edf__json_pass(edf__file *f, unsigned long long *to, int most) {
 }
 
 /* The tensors of the header and the text; decoded where they stand, as all strings. */
-static void edf__read_outline(edf__file *f) {
+static void edf__read_outline(edf__file *f, int most) {
   const char *name, *key;
   unsigned long long passed[2];
   edf__outline.n = 0;
@@ -12739,7 +12748,9 @@ static void edf__read_outline(edf__file *f) {
       else if (is_tensor) edf__json_pass(f, passed, 2);
       else {
         const char *value = edf__json_string(f);
+        long i = strncmp(key, "edf.name.", 9) ? -1 : strtol(key + 9, NULL, 10);
         if (!strcmp(key, "edf.equations")) edf__outline.text = value;
+        if (i >= 0 && i < most) edf__outline.name[i] = value;
       }
   }
 }
@@ -12755,16 +12766,19 @@ static void edf__build_model(edf__file *f, size_t n) {
   memcpy(text + all + 1, f->at, n);
   for (size_t i = 0; i < n; i++) tensors += text[at + i] == '{';
   memset(&edf__outline, 0, sizeof edf__outline);
-  edf__outline.tensor = (edf__tensor *)edf__try_alloc(&edf.kept, tensors * sizeof(edf__tensor));
+  size_t bytes = tensors * sizeof *edf__outline.tensor, names = tensors * sizeof(char *);
+  edf__outline.tensor = (edf__tensor *)edf__try_alloc(&edf.kept, bytes + names);
   edf__require(f, NULL, edf__outline.tensor, "out of memory for %zu tensors", tensors);
-  edf__read_outline(f);
+  edf__outline.name = (const char **)(void *)(edf__outline.tensor + tensors);
+  edf__read_outline(f, (int)tensors);
   if (edf__outline.text) {
     edf__loaded = text;
     edf__guard = edf__guard_node;
     edf_equations_at(edf__copy(&edf.kept, f->path), 0, "%s", edf__outline.text);
     edf__guard = NULL;
     for (int i = 0; i < edf.n_parameters; i++)
-      edf_name(edf.parameters[i], edf__tensor_named(edf.parameters[i]->name)->name);
+      if (i < edf__outline.n && edf__outline.name[i])
+        edf_name(edf.parameters[i], edf__outline.name[i]);
     edf__loaded = NULL;
     edf__together = 1;                   /* until it is filled                                */
   }

@@ -1,10 +1,11 @@
 /* Two ways: what edf_print_equations writes of models of every kind, read into an empty graph,
    gives the same nodes, and after 100 steps the same bits.
 
+   A model file has that text: in a fresh process it gives the model, filled. Wrong files leave
+   the graph empty.
+
    Built as: float double none sanitized */
-#define HARNESS_CATCH
-#include "edf.h"
-#include "harness.h"
+#include "temporary.h"
 #include "texts.h"
 
 enum { MOST = 1 << 17, STEPS = 100 };
@@ -187,17 +188,241 @@ static void moves(void) {
   Mean(h);
 }
 
+static void (*const all_models[])(void) = { mlp, lenet, autoencoder, lstm, long_lstm, gpt,
+                                            attention, functions, moves };
+enum { N_MODELS = sizeof all_models / sizeof *all_models };
+
 static void models(void) {
-  static void (*const all[])(void) = { mlp, lenet, autoencoder, lstm, long_lstm, gpt, attention,
-                                       functions, moves };
-  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-    all[k]();
+  for (int k = 0; k < N_MODELS; k++) {
+    all_models[k]();
     both_ways("a model");
   }
 }
 
-int main(void) {
+/* ---- Files: what the next steps give, here and where the file was loaded. */
+static size_t five_steps(edf_real *to) {
+  CompNode *loss = edf.compnodes[edf.n_compnodes - 1];
+  for (int step = 0; step < 5; step++) {
+    edf_forward();
+    edf_backward(loss);
+    edf_adam((edf_real)0.01, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8);
+  }
+  edf_forward();
+  size_t n = parameters(to, 1);
+  memcpy(to + n, loss->value, loss->size * sizeof *to);
+  return n + loss->size;
+}
+
+static unsigned long long bits_of(const edf_real *x, size_t n) {
+  unsigned long long hash = 5381;
+  for (size_t i = 0; i < n * sizeof *x; i++) hash = hash * 33 + ((const unsigned char *)x)[i];
+  return hash;
+}
+
+/* In a process of its own: model k, from the file. What it is fed is declared elsewhere. */
+static int loaded(int k, const char *name) {
+  static edf_real fed[16][512];
+  int rows[16], n = 0;
+  all_models[k]();
+  for (; n < edf.n_inputs; n++) {
+    rows[n] = edf.inputs[n]->fed;
+    if (rows[n] >= 0) memcpy(fed[n], edf.inputs[n]->value, sizeof *fed);
+  }
+  edf_clear();
+  edf_seed(99);
+  edf_load(name);
+  for (int i = 0; i < n; i++) if (rows[i] >= 0) edf_feed(edf.inputs[i], fed[i], rows[i]);
+  size_t count = five_steps(numbers[0]);
+  printf("%zu %llu\n", count, bits_of(numbers[0], count));
+  edf_clear();
+  return 0;
+}
+
+static const char *program;
+static void files_of_models(void) {
+  for (int k = 0; k < N_MODELS; k++) {
+    char command[512], found[100] = "", expected[100];
+    all_models[k]();
+    for (int i = 0; i < edf.n_inputs; i++) edf.inputs[i]->wanted = 0;
+    five_steps(numbers[0]);
+    edf_save(file("model.st"));
+    size_t n = five_steps(numbers[0]);
+    snprintf(expected, sizeof expected, "%zu %llu\n", n, bits_of(numbers[0], n));
+    snprintf(command, sizeof command, "%s %d %s", program, k, path);
+    FILE *f = popen(command, "r");
+    if (!f || !fgets(found, sizeof found, f)) found[0] = 0;
+    if (f) pclose(f);
+    CHECK(!strcmp(found, expected), "model %d: %s, loaded: %s", k, expected, found);
+    edf_clear();
+    remove(path);
+  }
+}
+
+/* ---- Wrong files: a good one, in which `from` becomes `to`. */
+static char good[1 << 14];
+static size_t n_good;
+
+static void a_good_file(void) {
+  edf_seed(1);
+  Input *in = edf_input("x[b,3]");
+  CompNode *h = Tanh(Affine(edf_affine_params(3, 4), in));
+  edf_name(Sum(Square(h)), "loss");
+  edf_save(file("good.st"));
+  edf_clear();
+  FILE *f = fopen(path, "rb");
+  n_good = f ? fread(good, 1, sizeof good, f) : 0;
+  if (f) fclose(f);
+  remove(path);
+}
+
+static void write_changed(const char *from, const char *to, size_t cut) {
+  static char bytes[1 << 14];
+  memcpy(bytes, good, n_good);
+  char *at = NULL;
+  for (size_t i = 8; !at && i + strlen(from) < n_good; i++)
+    if (!memcmp(good + i, from, strlen(from))) at = bytes + i;
+  CHECK(at, "%s is not in the file", from);
+  if (!at) return;
+  size_t before = (size_t)(at - bytes), n = strlen(to), header = n - strlen(from);
+  for (int k = 0; k < 2; k++) header += (size_t)(unsigned char)good[k] << 8 * k;
+  memcpy(at, to, n);
+  memcpy(at + n, good + before + strlen(from), n_good - before - strlen(from));
+  for (int k = 0; k < 2; k++) bytes[k] = (char)(header >> 8 * k);
+  file("bad.st");
+  write_bytes(bytes, n_good + n - strlen(from) - cut);
+}
+
+/* The file is refused with these words, and nothing is left. */
+static void refused(const char *what, const char *words) {
+  TRY(edf_load(path));
+  CHECK(panicked && strstr(caught, path) && strstr(caught, words), "%s:\n%s\nnot\n%s", what,
+        panicked ? caught : "(no error)", words);
+  CHECK(!edf.n_inputs && !edf.n_parameters && !edf.n_compnodes, "%s leaves nodes", what);
+  TRY(edf_clear());
+  CHECK(memory.live == 0, "%s leaves %ld blocks", what, memory.live);
+  memory.live = 0;
+  remove(path);
+}
+
+static const struct { const char *from, *to, *words; } wrong[] = {
+  { "parameter w1[3,4]", "parameter w1[3,5]", ":2: Equations: line 2: parameter w1[3,5]\n" },
+  { "parameter w1[3,4]", "parameter w1[3,5]", "^\n  Parameter \"w1\" [3, 5]" },
+  { "parameter w1[3,4]", "parameter w1[3,5]", "in the file the shape is [3, 4]" },
+  { "parameter w1[3,4]", "parameter w1[1000000000,1000000000]", "the tensor is too large" },
+  { "parameter w1[3,4]", "parameter w1[1000000000,4]", "in the file the shape is [3, 4]" },
+  { "parameter w1[3,4]", "parameter v1[3,4]", "the file has no tensor of this name" },
+  { "parameter b1[4]", "parameter b1[4,1]", "in the file the shape is [4]" },
+  { "parameter b1[4]", "parameter b1[4], c[5]", "the file has no tensor of this name" },
+  { " - b1[j]", " - b1[j] + V[I,j] x[b,I]", "the file has no tensor of this name" },
+  { "\"b1\":", "\"b2\":", "the file has no tensor of this name" },
+  { "tanh(Affine0[b,j])", "tanh(Affine0[b,j]", "expected ')'" },
+  { "tanh(Affine0[b,j])", "tanh(Affine0[b,k])", "index k is not on the left" },
+  { "tanh(Affine0", "tanh(Affine7", "Affine7" },
+  { "sum(Square2[b,j])", "sum(Square2[b,j], 3)", "takes 1 tensors and 0 numbers" },
+  { "sum(Square2[b,j])", "concat_t(Square2[b,j])", "expected an index of the left" },
+  { "square(Tanh1[b,j])", "pow(Tanh1[b,j])", "takes 1 tensors and 1 numbers" },
+  { "square(Tanh1[b,j])", "square()", "takes 1 tensors and 0 numbers, found 0 and 0" },
+  { "square(Tanh1[b,j])", "own(Tanh1[b,j])", "own" },
+  { "square(Tanh1[b,j])", "argmax(Tanh1[b,j], 1)", "Square2" },
+  { "square(Tanh1[b,j])", "reshape(Tanh1[b,j]) | j<7", "do not fill the shape" },
+  { "loss = ", "big[i] = index(900000000)\\u000aloss = ", "of more than 268435456 numbers" },
+  { "loss = ", "n = extent(x[b,i], 2)\\u000aloss = ", "there is no dimension 2" },
+  { "loss = ", "n[i] = index(x[b,i], -1)\\u000aloss = ", "there is no dimension -1" },
+  { "loss = ", "n[i] = index(1e30)\\u000aloss = ", "there is no dimension 1e+30" },
+  { "loss = ", "z[t] = z[t-1] + b1[0] | t<999999999\\u000aloss = ", "steps" },
+  { "loss = ", "z[i,j,k,l] = b1[i] b1[j] b1[k] b1[l] | i<999999999\\u000aloss = ", "" },
+  { "input x[b,3]", "input x[b,4]", "I is 4 in x" },
+  { "input x[b,3]", "input x[b,0]", "an extent is at least 1" },
+  { "input x[b,3]", "input x[b,3", "']'" },
+  { "input x[b,3]", "", "x" },
+  { "input x[b,3]\\u000a", "", "x" },
+  { "\"edf.equations\":\"", "\"edf.equations\":\"# none\",\"more\":\"", "no equation" },
+  { "\"edf.equations\":\"", "\"edf.equations\":7,\"more\":\"", "expected '\"'" },
+  { "\"shape\":[3,4]", "\"shape\":[3,4,1]", "in the file the shape is [3, 4, 1]" },
+  { "\"shape\":[3,4]", "\"shape\":[3,99999999999]", "the shape is [3, 99999999999]" },
+  { "\"data_offsets\":[0,", "\"data_offsets\":[4,", "offsets" },
+  { "\"F32\"", "\"F16\"", "expected F32 or F64" },
+  { "\"F64\"", "\"F16\"", "expected F32 or F64" }
+};
+
+static void wrong_files(void) {
+  const char *type = sizeof(edf_real) == 4 ? "\"F64\"" : "\"F32\"";
+  a_good_file();
+  for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+    if (!strcmp(wrong[k].from, type)) continue;
+    write_changed(wrong[k].from, wrong[k].to, 0);
+    refused(wrong[k].to, wrong[k].words);
+  }
+  for (size_t cut = 1; cut < n_good; cut += 1 + cut / 8) {
+    write_changed("input", "input", cut);
+    refused("a cut file", "");
+  }
+}
+
+/* One node too many; then it is given up early. */
+static void too_many_nodes(void) {
+  static char bytes[1 << 22];
+  size_t n = 8;
+  n += (size_t)sprintf(bytes + n, "{\"__metadata__\":{\"edf.equations\":\"input x[b]");
+  for (int k = 0; k < 65536; k++)
+    n += (size_t)sprintf(bytes + n, "\\u000ay%d[b] = tanh(x[b])", k);
+  n += (size_t)sprintf(bytes + n, "\"}}");
+  for (int k = 0; k < 8; k++) bytes[k] = (char)((unsigned long long)(n - 8) >> 8 * k);
+  file("many.st");
+  write_bytes(bytes, n);
+  refused("too many nodes", "65536");
+}
+
+/* A file without the key, and one that is loaded into a graph that has nodes: as before. */
+static void as_before(void) {
+  a_good_file();
+  write_changed("edf.equations", "not.equations", 0);
+  refused("without the key", "which has none: build them first");
+  write_changed("parameter w1[3,4]", "parameter w1[3,5]", 0);
+  AffineParams Phi = edf_affine_params(3, 4);
+  TRY(edf_load(path));
+  CHECK(!panicked && edf.n_parameters == 2 && !edf.n_compnodes, "%s", caught);
+  edf_real first = Phi.w->value[0];
+  edf_clear();
+  write_changed("input", "input", 0);
+  edf_load(path);
+  CHECK(edf.n_parameters == 2 && edf.n_compnodes == 4, "%d nodes", edf.n_compnodes);
+  CHECK(edf_find("w1")->value[0] == first && edf_find("loss")->rank == 0, "other numbers");
+  remove(path);
+  edf_clear();
+}
+
+static void copy_forward(CompNode *c) {
+  memcpy(c->value, c->in[0]->value, c->size * sizeof *c->value);
+}
+
+/* A node of the program's own is a comment, and an error; the file is written without. */
+static void own_nodes(void) {
+  Input *in = edf_input("x[b,3]");
+  Parameter *w = edf_parameter("w[3]");
+  edf_name(edf_compnode("Copy", copy_forward, NULL, Mul(in, w)), "c");
+  print_to(text[0]);
+  CHECK(strstr(text[0], "\n# Copy has no words"), "%s", text[0]);
+  fflush(stderr);
+  edf_save(file("own.st"));
+  edf_clear();
+  TRY(edf_equations("%s", text[0]));
+  CHECK(panicked, "%s", text[0]);
+  edf_clear();
+  refused("an own node", "which has none: build them first");
+}
+
+int main(int argc, char **argv) {
+  program = argv[0];
+  if (argc == 3) return loaded(atoi(argv[1]), argv[2]);
+  make_directory("ways");
   RUN(the_courses_lines);
   RUN(models);
+  RUN(files_of_models);
+  RUN(wrong_files);
+  RUN(too_many_nodes);
+  RUN(as_before);
+  RUN(own_nodes);
+  rmdir(dir);
   return harness_report();
 }
