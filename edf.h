@@ -920,6 +920,7 @@ static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, 
   size_t bytes = sizeof(edf_node) + (size_t)(n + 1) * sizeof(edf_node *);
   char *at = (char *)edf__alloc(list, bytes + EDF__ALIGN);
   if (edf__was_cleared(at)) at += EDF__ALIGN;
+  edf__grave_of(at)->x = NULL;           /* blocks of other sizes may have begun at both      */
   edf_node *x = (edf_node *)(void *)at;
   x->kind = kind;
   x->op = op;
@@ -10967,29 +10968,54 @@ static void edf__propose_places(edf__answer *a, const edf__statement *l, int f) 
   }
 }
 
-/* Other tensors of that shape in its place; it goes; another beside it. */
-static void edf__propose_tensors(edf__answer *a, const edf__statement *l, int f, int beside) {
-  static const char *const form[] = { "%s%.*s ", "(1-%s%.*s) ", "(1-%s%.*s^2) " };
+/* From the bracket to the end of the tensor. */
+static size_t edf__bracket_length(const edf__ref *r, const char *open) {
+  if (!r->rank) return 0;
+  const char *last = r->place[r->rank - 1].at, *end = last + edf__place_length(last);
+  return (size_t)(end - open) + strcspn(end, "]") + 1;
+}
+
+/* Other tensors of that shape in its place; or it goes. */
+static void edf__propose_tensors(edf__answer *a, const edf__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
   const edf_node *t = &edf__answered_at(l, f)->node;
-  const char *at = r->name - l->m.e.scan.size, *places = at + strlen(r->name);
-  size_t n = r->rank ? strcspn(places, "[") + 1 : 0;
-  for (int d = 0; d < r->rank; d++) {
-    n = (size_t)(r->place[d].at - places) + edf__place_length(r->place[d].at);
-    n += strcspn(places + n, ",]") + 1;
-  }
-  if (!beside)
-    edf__propose(a, l, "a factor too much: without it is", at, strlen(r->name) + n, "1");
+  size_t n = strlen(r->name);
+  const char *at = r->name - l->m.e.scan.size;
   for (int i = 0; i < a->n_given; i++) {
     const edf_node *o = edf.inputs[i];
-    int same = o->rank == t->rank && !memcmp(o->dim, t->dim, sizeof o->dim);
-    if (!same) continue;
-    if (!beside && f) edf__propose(a, l, "another tensor's value: here belongs", at,
-                                   strlen(r->name), "%s", o->name);
-    for (int k = 0; beside && k < 3; k++)
-      edf__propose(a, l, "a factor is missing:", f ? at : l->right->in->at, 0, form[k], o->name,
-                   (int)n, places);
+    if (o->rank == t->rank && !memcmp(o->dim, t->dim, sizeof o->dim))
+      edf__propose(a, l, "another tensor's value: here belongs", at, n, "%s", o->name);
   }
+  n += edf__bracket_length(r, at + n);
+  edf__propose(a, l, "a factor too much: in its place belongs", at, n, "1");
+}
+
+/* A tensor of y's line beside a term, with indices as the term has them. */
+static void edf__propose_beside(edf__answer *a, const edf__statement *l, const char *at,
+                                const edf__statement *own, int f) {
+  static const char *const form[] = { "%s%s ", "(1-%s%s) ", "(1-%s%s^2) ", "%s.grad%s " };
+  const edf__ref *r = &own->m.e.ref[f];
+  const char *c = r->name - own->m.e.scan.size + strlen(r->name);
+  const char *end = c + edf__bracket_length(r, c);
+  edf_page text = { NULL, 0 };
+  edf_write(&text, "%s", "");
+  while (c < end) {
+    size_t n = edf__name_length(c);
+    char index[64];
+    snprintf(index, sizeof index, "%.*s", (int)(n ? n : 1), c);
+    if (n) *index = edf__lower(*index);
+    for (int i = 0, known = 0; n && !known && i < l->m.e.n_letter; i++) {
+      const char *letter = l->m.e.letter[i].name;
+      known = !strcmp(letter, index);
+      if (known || !edf__compare_names(letter, index))
+        snprintf(index, sizeof index, "%s", letter);
+    }
+    edf_write(&text, "%s", index);
+    c += n ? n : 1;
+  }
+  for (int k = 0; k < 4; k++)
+    edf__propose(a, l, "a factor is missing:", at, 0, form[k], r->name, text.at);
+  edf_release(text.at);
 }
 
 static void edf__propose_line(edf__answer *a, edf__statement *l) {
@@ -10998,8 +11024,12 @@ static void edf__propose_line(edf__answer *a, edf__statement *l) {
   for (const edf__expr *p = l->right->in; p; p = p->next)
     edf__propose(a, l, "", p->at, 0, "2 ");
   for (int f = 0; f < l->m.e.n_ref; f++) edf__propose_places(a, l, f);
-  for (int f = 1; f < l->m.e.n_ref; f++) edf__propose_tensors(a, l, f, 0);
-  for (int f = 0; f < l->m.e.n_ref; f++) edf__propose_tensors(a, l, f, 1);
+  for (int f = 1; f < l->m.e.n_ref; f++) edf__propose_tensors(a, l, f);
+  for (const edf__expr *p = l->right->in; p; p = p->next)
+    for (int k = 0; k < a->n; k++) {
+      const edf__statement *own = a->through[k] ? a->node[k]->line_of : NULL;
+      for (int f = 0; own && f < own->m.e.n_ref; f++) edf__propose_beside(a, l, p->at, own, f);
+    }
 }
 
 static double edf__try_edit(edf__answer *a, const edf__edit *e, const edf__answered *t,
@@ -11058,32 +11088,44 @@ static int edf__is_wrong(const edf__answered *t, double scale) {
   return t->lines && edf__answer_error(t, scale) > edf__right_below;
 }
 
-static double edf__report_answer(edf__answer *a, const edf__answered *t, double scale) {
+/* How often lines that are gone through read it, and terms add to its gradient. */
+static int edf__reads_of(const edf__answer *a, const char *x) {
+  int n = 0;
+  for (int k = 0; k < a->n; k++) {
+    const edf__statement *l = a->through[k] ? a->node[k]->line_of : NULL;
+    for (int f = 1; l && f < l->m.e.n_ref; f++) n += !strcmp(l->m.e.ref[f].name, x);
+  }
+  return n;
+}
+static int edf__adds_to(const edf__answer *a, const char *x) {
+  int n = 0;
+  for (int k = 0; k < a->all.n; k++)
+    for (const edf__expr *p = a->all.line[k].right->in; p; p = p->next)
+      n += !strcmp(a->all.line[k].m.e.ref->name, x);
+  return n;
+}
+
+static double edf__report_answer(edf__answer *a, const edf__answered *t, double scale,
+                                 double either) {
   double error = edf__answer_error(t, scale);
   edf_statistics s = edf_statistics_of(t->right, t->node.size);
   const char *x = t->node.name;
-  int reads = 0, adds = 0;
-  if (!t->lines && (t->of->kind == EDF_INPUT || s.norm == 0)) return 0;
-  if (!t->lines) {
-    printf("  FAIL  %s: missing: no line adds to it\n", x);
-    return 1;
-  }
-  if (error <= edf__right_below) {
+  int adds = edf__adds_to(a, x), reads = edf__reads_of(a, t->of->name);
+  if (!adds && (t->of->kind == EDF_INPUT || s.norm == 0)) return 0;
+  if (!adds) printf("  FAIL  %s: missing: no line that can be read adds to it\n", x);
+  if (!adds) return 1;
+  if (t->lines && error <= edf__right_below) {
     printf("  ok    %s: relative error %.2g\n", x, error);
     return error;
   }
-  printf("  FAIL  %s: relative error %.2g\n", x, error);
-  if (edf__name_slip(a, t, scale)) return error;
-  const edf__statement *own = a->y->line_of;
-  for (int f = 1; own && f < own->m.e.n_ref; f++)
-    reads += !strcmp(own->m.e.ref[f].name, t->of->name);
-  for (int k = 0; k < a->all.n; k++)
-    for (const edf__expr *p = a->all.line[k].right->in; p; p = p->next)
-      adds += !strcmp(a->all.line[k].m.e.ref->name, x);
-  if (adds < reads) printf("        a contribution is missing: the line reads %s %d times, and "
-                           "%d terms add to %s\n", t->of->name, reads, adds, x);
+  printf("  FAIL  %s: relative error %.2g\n", x, t->lines ? error : 1);
+  if (edf__name_slip(a, t, scale)) return t->lines ? error : 1;
+  if (either != scale && edf__name_slip(a, t, either)) return t->lines ? error : 1;
+  if (adds < reads) printf("        a contribution is missing: %s is read %d times, and %d "
+                           "term%s to its gradient\n", t->of->name, reads, adds,
+                           adds == 1 ? " adds" : "s add");
   else printf("        no simple correction makes it right; work out one entry by hand\n");
-  return error;
+  return t->lines ? error : 1;
 }
 
 static double edf__judge_answer(edf__answer *a) {
@@ -11094,11 +11136,14 @@ static double edf__judge_answer(edf__answer *a) {
     for (int k = 0; t->right && t->of->kind == EDF_PARAMETER && k < 2; k++)
       wrong[k] += edf__is_wrong(t, k ? 1.0 / B : 1);
   }
-  if (wrong[1] < wrong[0]) scale = 1.0 / B;
+  double either = wrong[0] == wrong[1] ? 1.0 / B : 1;
+  if (wrong[1] < wrong[0]) scale = either = 1.0 / B;
   for (int i = 0; i < n; i++) {
     const edf__answered *t = (const edf__answered *)(void *)edf.inputs[i];
     int parameter = t->right && t->of->kind == EDF_PARAMETER;
-    if (t->right) worst = fmax(worst, edf__report_answer(a, t, parameter ? scale : 1));
+    if (!t->right) continue;
+    double error = edf__report_answer(a, t, parameter ? scale : 1, parameter ? either : 1);
+    worst = fmax(worst, error);
   }
   return worst;
 }
@@ -11129,8 +11174,7 @@ double edf_check_backward(edf_node *y, const char *lines) {
   edf.training = was.training;
   if (y->line_of) edf__right_of_lines(&a);
   else edf__right_of_node(&a);
-  edf_clear_compnodes();
-  edf.n_parameters = 0;
+  edf.n_compnodes = edf.n_parameters = 0;
   for (int k = 0; k < a.n; k++) {
     const edf_node *x = a.node[k];
     edf__answered *t = edf__new_answered(&edf.kept, a.name[k], x->rank, x->dim);
@@ -11139,7 +11183,10 @@ double edf_check_backward(edf_node *y, const char *lines) {
   a.n_given = edf.n_inputs;
   edf__run_answer(&a, a.text);
   double worst = edf__judge_answer(&a);
-  edf_clear();
+  if (edf__seam) edf__seam->stop(1);
+  edf__free_list(&edf.computed);         /* nobody has seen its nodes: they get no graves     */
+  edf__free_list(&edf.kept);
+  edf__free_list(&edf.breaks);
   edf = was;
   edf_end_aside(aside);
   if (edf_device) edf_device->sync(0);

@@ -124,8 +124,7 @@ static const struct { const char *tensors, *text, *node, *answer; } answers[] = 
     "for b,j: mu.grad[j] -= y.grad[b,j] / sqrt(s[j])\n"
     "for b,j: s.grad[j] -= (1/2) y.grad[b,j] (x[b,j]-mu[j]) s[j]^(-1.5)\n"
     "for b,j: x.grad[b,j] += (2/(B-1)) s.grad[j] (x[b,j]-mu[j])\n"
-    "for b,j: mu.grad[j] -= (2/(B-1)) s.grad[j] (x[b,j]-mu[j])\n"
-    "for b,j: x.grad[b,j] += (1/B) mu.grad[j]" },
+    "for b,j: x.grad[b,j] += (1/B) mu.grad[j]" },      /* less sum_b (x-mu), which is 0 */
   { "x[b,3] s[3] mu[3]", "y[b,j] = (x[b,j]-mu[j])/sqrt(s[j])", "",
     "x.grad[b,j] += y.grad[b,j] / sqrt(s[j])\nfor b,j: mu.grad[j] -= y.grad[b,j]/sqrt(s[j])\n"
     "s.grad[j] -= (1/2) y.grad[B,j] (x[B,j]-mu[j]) s[j]^(-1.5)" },
@@ -187,7 +186,214 @@ static void right_answers(void) {
   printf("accepted %d of %d\n", accepted, N);
 }
 
+/* ---- Slips: each changes a text at a place that is drawn. */
+static unsigned long drawn;
+static int draw(int n) {
+  drawn = drawn * 6364136223846793005u + 1442695040888963407u;
+  return (int)((drawn >> 33) % (unsigned)n);
+}
+
+/* Replaces n characters of the text at `at`. */
+static void put(char *at, size_t n, const char *by) {
+  memmove(at + strlen(by), at + n, strlen(at + n) + 1);
+  memcpy(at, by, strlen(by));
+}
+
+/* Some tensor with indices behind the line's '=', or, with n = 2, one of two places; its name,
+   and what is between its brackets. */
+typedef struct { char *name, *open, *close; int places; } read_tensor;
+static read_tensor tensor_of(char *line, int places) {
+  char *eq = strchr(line, '='), *end = line + strcspn(line, "\n");
+  read_tensor all[32], none = { NULL, NULL, NULL, 0 };
+  int n = 0;
+  for (char *c = eq; c < end && n < 32; c++) {
+    if (*c == '[' && c[-1] == '1') break;
+    if (*c != '[') continue;
+    read_tensor t = { c, c, c, 1 };
+    while (t.name > eq && !strchr(" (=/+-", t.name[-1])) t.name--;
+    while (*t.close != ']') t.places += *t.close++ == ',';
+    int inner = memchr(c + 1, '[', (size_t)(t.close - c - 1)) != NULL;
+    if (t.places >= places && !inner) all[n++] = t;
+    c = t.close;
+  }
+  return n ? all[draw(n)] : none;
+}
+
+static CompNode *known(const char *name) {
+  for (int i = 0; i < edf.n_inputs; i++)
+    if (!strcmp(edf.inputs[i]->name, name)) return edf.inputs[i];
+  for (int i = 0; i < edf.n_parameters; i++)
+    if (!strcmp(edf.parameters[i]->name, name)) return edf.parameters[i];
+  for (int i = 0; i < edf.n_compnodes; i++)
+    if (!strcmp(edf.compnodes[i]->name, name)) return edf.compnodes[i];
+  return NULL;
+}
+static int same_shape(const CompNode *a, const CompNode *b) {
+  return a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
+}
+
+static int wrong_sign(char *line) {
+  char *eq = strchr(line, '=');
+  if (!strchr("+-", eq[-1])) return 0;
+  eq[-1] = eq[-1] == '+' ? '-' : '+';
+  return 1;
+}
+static int wrong_factor(char *line) {
+  char *c = strchr(line, '=') + 1;
+  c += strspn(c, " ");
+  if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", *c)) return 0;
+  put(c, 0, draw(2) ? "2 " : "0.5 ");
+  return 1;
+}
+static int assigned(char *line) {
+  char *eq = strchr(line, '=');
+  if (eq[-1] != '+') return 0;
+  put(eq - 1, 1, "");
+  return 1;
+}
+static int transposed(char *line) {
+  read_tensor t = tensor_of(line, 2);
+  if (!t.name) return 0;
+  char *comma = strchr(t.open, ','), *second = comma + 1 + strcspn(comma + 1, ",]");
+  int n = (int)(comma - t.open - 1), m = (int)(second - comma - 1);
+  char turned[64];
+  if (n == m && !strncmp(t.open + 1, comma + 1, (size_t)n)) return 0;
+  snprintf(turned, sizeof turned, "%.*s,%.*s", m, comma + 1, n, t.open + 1);
+  memcpy(t.open + 1, turned, strlen(turned));
+  return 1;
+}
+static int unbound(char *line) {       /* an index that nothing else has                    */
+  read_tensor t = tensor_of(line, 1);
+  if (!t.name) return 0;
+  char *c = t.open + 1;
+  for (int d = draw(t.places); d > 0; d--) c = strchr(c, ',') + 1;
+  if (!strchr(",]", c[1])) return 0;
+  *c = 'q';
+  return 1;
+}
+static int not_named(char *line) {     /* the for lacks one                                 */
+  if (strncmp(line, "for ", 4)) return 0;
+  char *colon = strchr(line, ':');
+  while (*colon != ',' && colon > line) colon--;
+  if (colon == line) return 0;
+  put(colon, strcspn(colon, ":"), "");
+  return 1;
+}
+/* How often an index, a capital, stands on the line alone in a place. */
+static int uses(const char *line, char index) {
+  int n = 0;
+  for (const char *c = line + 1; *c && *c != '\n'; c++)
+    n += *c == index && strchr("[,", c[-1]) && strchr(",]", c[1]);
+  return n;
+}
+static int not_summed(char *line) {    /* one of two capitals is a small letter             */
+  read_tensor t = tensor_of(line, 1);
+  if (!t.name) return 0;
+  for (char *c = t.open + 1; c < t.close; c++)
+    if (*c >= 'A' && *c <= 'Z' && uses(line, *c) > 1 && strchr("[,", c[-1])
+        && strchr(",]", c[1])) {
+      *c = (char)(*c + 'a' - 'A');
+      return 1;
+    }
+  return 0;
+}
+static int other_tensor(char *line) {
+  static const char *const names[] = { "W", "x", "y", "h", "Y", "A", "P", "s", "g", "M", "L",
+    "r", "mu", "sg", "eps", "f", "i", "u", "o", "c", "a", "p", "z" };
+  char name[32], by[40];
+  read_tensor t = tensor_of(line, 1);
+  if (!t.name) return 0;
+  snprintf(name, sizeof name, "%.*s", (int)(t.open - t.name), t.name);
+  char *dot = strstr(name, ".grad");
+  if (dot) *dot = 0;
+  const CompNode *x = known(name), *o = known(names[draw((int)(sizeof names / sizeof *names))]);
+  if (!x) return 0;
+  if (o && o != x && same_shape(x, o)) snprintf(by, sizeof by, "%s", o->name);
+  else if (dot) snprintf(by, sizeof by, "%s", name);
+  else return 0;
+  put(t.name, (size_t)(t.open - t.name), by);
+  return 1;
+}
+static int no_factor(char *line) {     /* the last tensor, if it is one of several          */
+  char *end = line + strcspn(line, "\n"), *c = end;
+  if (c[-1] != ']') return 0;
+  while (c > line && *c != ' ') c--;
+  if (c - 2 < line || strchr("=+-/", c[-1])) return 0;
+  put(c, (size_t)(end - c), "");
+  return 1;
+}
+static int no_line(char *line) {
+  char name[32];
+  char *left = strncmp(line, "for ", 4) ? line : strchr(line, ':') + 2;
+  size_t n = strcspn(left, ".");
+  snprintf(name, sizeof name, "%.*s", (int)n, left);
+  const CompNode *x = known(name);
+  if (!x || x->kind != EDF_PARAMETER) return 0;
+  put(line, strcspn(line, "\n"), "# no line");
+  return 1;
+}
+static int no_term(char *line) {       /* of several                                        */
+  char *c = strstr(strchr(line, '='), ") + ");
+  if (!c) c = strstr(strchr(line, '='), "] - ");
+  if (!c || c > line + strcspn(line, "\n")) return 0;
+  size_t n = strcspn(c + 1, ")\n");
+  put(c + 1, n, "");
+  return 1;
+}
+
+/* What has to be said of it: one of these. */
+static const struct { const char *what; int (*slip)(char *); const char *said[3]; } slips[] = {
+  { "sign", wrong_sign, { "sign" } }, { "factor", wrong_factor, { "factor" } },
+  { "= for +=", assigned, { "'='" } }, { "transposed", transposed, { "transposed" } },
+  { "unbound", unbound, { "index" } }, { "not named", not_named, { "names all indices" } },
+  { "not summed", not_summed, { "index", "indices" } },
+  { "another tensor", other_tensor, { "another tensor" } },
+  { "no factor", no_factor, { "factor is missing", "summed" } },
+  { "no line", no_line, { "missing" } }, { "no term", no_term, { "missing", "factor" } }
+};
+enum { SLIPS = sizeof slips / sizeof *slips, WRONG = 88 };
+
+/* A line with .grad on its left, drawn. */
+static char *line_of(char *text) {
+  char *line = text;
+  for (int n = draw(8); n > 0; n--) {
+    line += strcspn(line, "\n");
+    line = *line ? line + 1 : text;
+  }
+  char *grad = strstr(line, ".grad"), *eq = strchr(line, '=');
+  return grad && eq && grad < eq ? line : NULL;
+}
+
+static void wrong_answers(void) {
+  const char *seed = getenv("SEED");
+  int refused = 0, named = 0;
+  drawn = seed ? strtoul(seed, NULL, 10) : 1;
+  for (int n = 0; n < WRONG;) {
+    char text[2000];
+    int k = draw(N), s = n % SLIPS, said = 0;
+    CompNode *y = build(k);
+    snprintf(text, sizeof text, "%s", answers[k].answer);
+    char *line = line_of(text);
+    if (line && slips[s].slip(line)) {
+      double error = check(y, text);
+      for (int i = 0; i < 3 && slips[s].said[i]; i++)
+        said |= strstr(printed, slips[s].said[i]) != NULL;
+      CHECK(error > right, "%s: %g\n%s\n%s\n%s", slips[s].what, error, answers[k].text, text,
+            printed);
+      if (!said && getenv("SAY"))
+        printf("--- %s\n%s\n%s\n%s\n", slips[s].what, answers[k].text, text, printed);
+      refused += error > right;
+      named += said;
+      n++;
+    }
+    edf_clear();
+  }
+  printf("refused %d of %d, named %d\n", refused, WRONG, named);
+  CHECK(named * 80 >= 70 * WRONG, "only %d of %d slips are named", named, WRONG);
+}
+
 int main(void) {
   RUN(right_answers);
+  RUN(wrong_answers);
   return harness_report();
 }
