@@ -26,8 +26,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1745 (1745), to the end of >>nodes: no notation yet
-   Second sitting: lines 1746 to 3216 (1471): then you have read the framework
+   First sitting:  lines 1 to 1746 (1746), to the end of >>nodes: no notation yet
+   Second sitting: lines 1747 to 3217 (1471): then you have read the framework
    Part One, a whole framework
    >>example 30 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -38,7 +38,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 321 Errors, memory and names          >>core 527 Nodes, lists and the three loops
+   >>memory 321 Errors, memory and names          >>core 528 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>parser 492 Declarations and equations
    >>einsum 667 Equations as nodes                >>products 232 Products, softmax, losses
@@ -68,7 +68,7 @@
    >>ways 463 A program as its equations
    >>print 470 A program as text: print _program _node _equations formula
    >>check 891 The gradient check: gradcheck expect_mismatch
-   >>answers 727 A student's backward, run and compared: check_backward
+   >>answers 773 A student's backward, run and compared: check_backward
    >>watch 344 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
