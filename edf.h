@@ -10452,6 +10452,7 @@ typedef struct {
   edf_node node;
   const edf_node *of;                    /* whose gradient, or NULL                           */
   edf_real *first, *right;               /* what it begins with, and becomes, where it may    */
+  double scale;                          /* of what is right: 1, or of Parameters 1/B         */
   int helper, lines;                     /* so many write to it                               */
 } edf__answered;
 
@@ -10704,7 +10705,7 @@ static int edf__survives(void (*run)(edf__answer *, edf__statement *), edf__answ
   if (setjmp(here)) {
     edf__caught = NULL;
     a->unreadable++;
-    if (!a->quiet) printf("  FAIL\n");
+    if (!a->quiet) printf("  FAIL  a line that cannot be run:\n");
     edf__print_said(a->quiet);
     return 0;
   }
@@ -10909,8 +10910,8 @@ static void edf__right_of_node(edf__answer *a) {
 }
 
 /* ---- A slip is named by the correction of the text that makes it right. */
-static double edf__answer_error(const edf__answered *t, double scale) {
-  double most = 0, worst = 0, noise = EDF_REAL_IS_DOUBLE ? 1e-9 : 1e-3;
+static double edf__answer_error(const edf__answered *t) {
+  double most = 0, worst = 0, noise = EDF_REAL_IS_DOUBLE ? 1e-9 : 1e-3, scale = t->scale;
   for (size_t i = 0; i < t->node.size; i++)
     most = fmax(most, fabs(scale * (double)t->right[i]));
   for (size_t i = 0; i < t->node.size; i++) {
@@ -11031,50 +11032,62 @@ static void edf__propose_line(edf__answer *a, edf__statement *l) {
     }
 }
 
-static double edf__try_edit(edf__answer *a, const edf__edit *e, const edf__answered *t,
-                            double scale) {
+/* How many tensors that have lines are wrong; with a scale, which Parameters then get. */
+static int edf__count_wrong(double scale) {
+  int n = 0;
+  for (int i = 0; i < edf.n_inputs; i++) {
+    edf__answered *t = (edf__answered *)(void *)edf.inputs[i];
+    if (!t->right) continue;
+    if (scale > 0) t->scale = t->of->kind == EDF_PARAMETER ? scale : 1;
+    n += t->lines && edf__answer_error(t) > edf__right_below;
+  }
+  return n;
+}
+
+static void edf__run_edited(edf__answer *a, const edf__edit *e) {
   edf_page text = { NULL, 0 };
   edf_write(&text, "%.*s%s%s", (int)e->at, a->text, e->with, a->text + e->at + e->n);
   edf__run_answer(a, text.at);
   edf_release(text.at);
-  return edf__answer_error(t, scale);
 }
 
 /* The number that a term lacks: what twice the term adds, against what is missing. */
-static void edf__fit_number(edf__answer *a, edf__edit *e, const edf__answered *t,
-                            double scale) {
+static void edf__fit_number(edf__answer *a, edf__edit *e, const edf__answered *t) {
   size_t bytes = t->node.size * sizeof *t->right;
   edf_real *once = (edf_real *)edf__alloc(&edf.kept, bytes);
   double dd = 0, dr = 0, d;
   edf__run_answer(a, a->text);
   memcpy(once, t->node.value, bytes);
-  edf__try_edit(a, e, t, scale);
+  edf__run_edited(a, e);
   for (size_t i = 0; i < t->node.size; i++) {
     d = (double)t->node.value[i] - (double)once[i];
     dd += d * d;
-    dr += d * (scale * (double)t->right[i] + (double)t->first[i] - (double)once[i]);
+    dr += d * (t->scale * (double)t->right[i] + (double)t->first[i] - (double)once[i]);
   }
   double number = dd > 0 ? 1 + dr / dd : 1;
   int sign = fabs(number + 1) < 1e-3;
-  e->slip = sign ? "sign: here belongs" : fabs(number) < 1e-3 ? "a term too much:"
+  e->slip = sign ? "sign: here belongs" : fabs(number) < 1e-3 ? "a term too much: it is"
                                         : "factor: here belongs";
   snprintf(e->with, sizeof e->with, sign ? "(-1) " : "(%.6g) ", number);
   edf__free(once);
 }
 
-static int edf__name_slip(edf__answer *a, const edf__answered *t, double scale) {
+/* Lines of t are tried, or, if own is 0, the others, which have to make all right. */
+static int edf__name_slip(edf__answer *a, const edf__answered *t, int own) {
   a->n_edit = 0;
   a->quiet = 1;
-  for (int own = 1; own >= 0; own--)
-    for (int k = 0; k < a->all.n; k++)
-      if (own == !strcmp(a->all.line[k].m.e.ref->name, t->node.name))
-        edf__survives(edf__propose_line, a, &a->all.line[k]);
+  for (int k = 0; k < a->all.n; k++)
+    if (own == !strcmp(a->all.line[k].m.e.ref->name, t->node.name))
+      edf__survives(edf__propose_line, a, &a->all.line[k]);
   for (edf__edit *e = a->edit; e < a->edit + a->n_edit && a->work < 3e7; e++) {
-    if (!*e->slip) edf__fit_number(a, e, t, scale);
-    if (edf__try_edit(a, e, t, scale) > edf__right_below) continue;
+    if (!*e->slip) edf__fit_number(a, e, t);
+    edf__run_edited(a, e);
+    int all = !own && (a->unreadable || edf__count_wrong(0));
+    if (all || !t->lines || edf__answer_error(t) > edf__right_below) continue;
     edf__run_answer(a, a->text);
     edf__say_caret(&a->all.scan, a->all.scan.text + e->at);
     edf__say("%s %s", e->slip, e->with);
+    a->quiet = 0;
     edf__print_said(0);
     return 1;
   }
@@ -11082,12 +11095,8 @@ static int edf__name_slip(edf__answer *a, const edf__answered *t, double scale) 
   return 0;
 }
 
-/* ---- The report. */
-static int edf__is_wrong(const edf__answered *t, double scale) {
-  return t->lines && edf__answer_error(t, scale) > edf__right_below;
-}
-
-/* How often lines that are gone through read it, and terms add to its gradient. */
+/* ---- The report. How often lines that are gone through read it, and terms add to its
+   gradient. */
 static int edf__reads_of(const edf__answer *a, const char *x) {
   int n = 0;
   for (int k = 0; k < a->n; k++) {
@@ -11104,45 +11113,36 @@ static int edf__adds_to(const edf__answer *a, const char *x) {
   return n;
 }
 
-static double edf__report_answer(edf__answer *a, const edf__answered *t, double scale,
-                                 double either) {
-  double error = edf__answer_error(t, scale);
+static double edf__report_answer(edf__answer *a, edf__answered *t, double either) {
+  double error = t->lines ? edf__answer_error(t) : 1;
   edf_statistics s = edf_statistics_of(t->right, t->node.size);
   const char *x = t->node.name;
-  int adds = edf__adds_to(a, x), reads = edf__reads_of(a, t->of->name);
+  int adds = edf__adds_to(a, x), reads = edf__reads_of(a, t->of->name), named = 0;
   if (!adds && (t->of->kind == EDF_INPUT || s.norm == 0)) return 0;
-  if (!adds) printf("  FAIL  %s: missing: no line that can be read adds to it\n", x);
-  if (!adds) return 1;
-  if (t->lines && error <= edf__right_below) {
-    printf("  ok    %s: relative error %.2g\n", x, error);
-    return error;
-  }
-  printf("  FAIL  %s: relative error %.2g\n", x, t->lines ? error : 1);
-  if (edf__name_slip(a, t, scale)) return t->lines ? error : 1;
-  if (either != scale && edf__name_slip(a, t, either)) return t->lines ? error : 1;
+  printf("  %s  %s: ", error <= edf__right_below ? "ok  " : "FAIL", x);
+  if (!adds) printf("missing: no line that can be read adds to it\n");
+  else printf("relative error %.2g\n", error);
+  if (!adds || error <= edf__right_below) return error;
+  int several = edf__count_wrong(0) > 1;
+  for (int k = 0; k < 2 && !named; k++) named = edf__name_slip(a, t, several ? k : !k);
+  if (named) return error;
+  if (t->of->kind == EDF_PARAMETER) t->scale = either;
+  if (t->of->kind == EDF_PARAMETER && edf__name_slip(a, t, 1)) return error;
   if (adds < reads) printf("        a contribution is missing: %s is read %d times, and %d "
                            "term%s to its gradient\n", t->of->name, reads, adds,
                            adds == 1 ? " adds" : "s add");
   else printf("        no simple correction makes it right; work out one entry by hand\n");
-  return t->lines ? error : 1;
+  return error;
 }
 
 static double edf__judge_answer(edf__answer *a) {
-  double scale = 1, worst = a->unreadable > 0;
-  int wrong[2] = { 0, 0 }, B = a->y->rank ? a->y->dim[0] : 1, n = a->n_given;
-  for (int i = 0; i < n; i++) {
-    const edf__answered *t = (const edf__answered *)(void *)edf.inputs[i];
-    for (int k = 0; t->right && t->of->kind == EDF_PARAMETER && k < 2; k++)
-      wrong[k] += edf__is_wrong(t, k ? 1.0 / B : 1);
-  }
-  double either = wrong[0] == wrong[1] ? 1.0 / B : 1;
-  if (wrong[1] < wrong[0]) scale = either = 1.0 / B;
-  for (int i = 0; i < n; i++) {
-    const edf__answered *t = (const edf__answered *)(void *)edf.inputs[i];
-    int parameter = t->right && t->of->kind == EDF_PARAMETER;
-    if (!t->right) continue;
-    double error = edf__report_answer(a, t, parameter ? scale : 1, parameter ? either : 1);
-    worst = fmax(worst, error);
+  double worst = a->unreadable > 0, B = a->y->rank ? a->y->dim[0] : 1;
+  int with_B = edf__count_wrong(1 / B), without = edf__count_wrong(1);
+  if (with_B < without) edf__count_wrong(1 / B);
+  double either = with_B > without ? 1 : 1 / B;
+  for (int i = 0; i < a->n_given; i++) {
+    edf__answered *t = (edf__answered *)(void *)edf.inputs[i];
+    if (t->right) worst = fmax(worst, edf__report_answer(a, t, either));
   }
   return worst;
 }
