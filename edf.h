@@ -6378,8 +6378,6 @@ static edf__value edf__variance(edf__statement *l, const edf__value *v,
 static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
   static const edf_op *const rows[] = { &edf__argmax_op, &edf__argmax_op, &edf__softmax_op,
     &edf__log_softmax_op, &edf__normalize_op };
-  static const char *const names[] = { "ArgMax", "ArgMax", "SoftmaxOver", "LogSoftmaxOver",
-    "NormalizeOver" };
   edf__mask *mask = NULL;
   int kind = x->which, softmax = kind == EDF__SOFTMAX_OVER, limit = -1;
   edf__value v = edf__value_of(l, x->in), y;
@@ -6400,8 +6398,10 @@ static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
   if (kind == EDF__ARGMAX_OVER) x->number = 1;
   if (kind == EDF__ARGMIN_OVER) x->number = -1;
   if (kind >= EDF__ARGMAX_OVER) {
-    kind -= EDF__ARGMAX_OVER;
-    return edf__row_node(l, rows[kind], names[kind], x->over, &v, limit, x->number);
+    const edf_op *is = rows[kind - EDF__ARGMAX_OVER];
+    const char *name = softmax ? "SoftmaxOver" : kind == EDF__LOG_SOFTMAX_OVER
+                       ? "LogSoftmaxOver" : is->name;
+    return edf__row_node(l, is, name, x->over, &v, limit, x->number);
   }
   if (!(v.number == 1)) v = edf__dense(l, v);
   y = edf__new_value(l, NULL, left);

@@ -121,7 +121,7 @@ static void numbers_of_lines(void) {
   edf_clear();
 }
 
-/* A line of a recurrence that nobody reads is joined when it is asked for, also after Forward. */
+/* A recurrence's line that nobody reads is joined when it is asked for, also after Forward. */
 static void all_times_when_asked(void) {
   declare("x[b,4]", 3);
   CompNode *y = edf_equations("s[b,t] = s[b,t-1] + x[b,t]\nq[b,t] = 2 s[b,t]");
