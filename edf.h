@@ -6806,6 +6806,7 @@ static int edf__share_extents(edf__statement *l, const edf__ref *r, edf__stateme
     int i = edf__time_index(l, &r->place[d]), o = edf__time_index(by, left);
     if (i < 0) continue;
     ptrdiff_t joined = o < 0 ? edf__joined_extent(by, left) : -1;
+    if (o < 0 && joined < 0) continue;               /* nothing to share                      */
     changed |= edf__same_extent(&l->m.extent[i], o < 0 ? &joined : &by->m.extent[o]);
   }
   return changed;

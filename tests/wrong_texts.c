@@ -169,6 +169,7 @@ static const struct { const char *tensors, *text; } wrong[] = {
   { "s[b,4]", "@h[b,9] = s[b,0]\nh[b,t] = s[b,t] + h[b,t-1]" },
   { "s[b,4]", "@h[-1] = s[0,0]\nh[b,t] = s[b,t] + h[b,t-1]" },
   { "x[b,4,3]", "c[b,t,j] = c[b,t-1,j] + g[b,t,j]\n@g[b,j] = tanh(c[b,3,j]) x[b,0,j]" },
+  { "x[b,4]", "h[l,3@b,j] = W[l,j,I] h[l-1,b,I] B[j] | l<4\nh[-1,b,j] = x[b,j]" },
   { "x[4,4,4]", "@h[i,j,k] = h[i-1,j,k] + h[i,j-1,k] + h[i,j,k-1] + x[i,j,k]" },
 };
 
