@@ -5112,6 +5112,7 @@ static int edf__function_named(const char *name, int over) {
 static int edf__reduces(const edf__expr *x) {
   return x->sort == EDF__AN_OVER && x->which < EDF__SOFTMAX_OVER;
 }
+static unsigned edf__pair(const edf__mask *m) { return 1u << m->index | 1u << m->limit; }
 static unsigned edf__expr_has(const edf__statement *l, const edf__expr *x) {
   unsigned has = 0;
   if (x->sort == EDF__A_TENSOR) has = edf__ref_has(&l->m.e.ref[x->which]);
@@ -5119,7 +5120,7 @@ static unsigned edf__expr_has(const edf__statement *l, const edf__expr *x) {
   for (const edf__expr *k = x->in; k; k = k->next) has |= edf__expr_has(l, k);
   int product = x->sort == EDF__A_PRODUCT, over = product || x->sort == EDF__AN_OVER;
   for (int k = 0; over && k < l->n_mask; k++)
-    if (x->over >> l->mask[k].index & 1) has |= 1u << l->mask[k].limit;
+    if (x->over & edf__pair(&l->mask[k])) has |= edf__pair(&l->mask[k]) & ~x->over;
   if (product || edf__reduces(x)) has &= ~x->over;
   return has & ~l->fixed;
 }
@@ -6093,8 +6094,8 @@ static void edf__add_masks(edf__making *to, const edf__expr *p, double *number) 
   unsigned sums = p->sort == EDF__A_PRODUCT ? p->over : 0, left = to->is_line ? to->l->left : 0;
   const edf__expr *f = p->sort == EDF__A_PRODUCT ? edf__only(p) : NULL;
   for (edf__mask *m = to->l->mask; m < to->l->mask + to->l->n_mask; m++) {
-    unsigned pair = 1u << m->index | 1u << m->limit;
-    int causal = f && f->sort == EDF__AN_OVER && m->test->which == 3;
+    unsigned pair = edf__pair(m);
+    int causal = f && f->sort == EDF__AN_OVER && m->test->which == 3 && to->l->n_mask == 1;
     if (causal && f->over == 1u << m->index) continue;
     if (!(sums & pair) && (left & pair) != pair) continue;
     edf__value v = edf__value_of(to->l, m->test);
@@ -6378,21 +6379,21 @@ static edf__value edf__variance(edf__statement *l, const edf__value *v,
 static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
   static const edf_op *const rows[] = { &edf__argmax_op, &edf__argmax_op, &edf__softmax_op,
     &edf__log_softmax_op, &edf__normalize_op };
-  edf__mask *mask = NULL;
-  int kind = x->which, softmax = kind == EDF__SOFTMAX_OVER, limit = -1;
+  edf__mask *mask = NULL, *end = l->mask + l->n_mask;
+  int kind = x->which, softmax = kind == EDF__SOFTMAX_OVER, limit = -1, n = 0;
   edf__value v = edf__value_of(l, x->in), y;
-  for (edf__mask *m = l->mask; m < l->mask + l->n_mask; m++)
-    if (x->over >> m->index & 1) mask = m;
+  for (edf__mask *m = l->mask; m < end; m++) if (x->over & edf__pair(m)) { mask = m; n++; }
   if (mask && (kind == EDF__VARIANCE_OVER || kind > EDF__SOFTMAX_OVER))
     edf__syntax(&l->m.e.scan, x->at, "a bound by an index is for sum, mean, max, min, argmax, "
                 "argmin and softmax");
   if (!v.node) v = edf__number_value(l, 0);
   if (kind == EDF__MIN_OVER) v.number = -v.number;
   unsigned has = edf__ref_has(&v.at), want = has | x->over, left;
-  if (mask && softmax && mask->test->which == 3 && x->over == 1u << mask->index)
+  if (n == 1 && softmax && mask->test->which == 3 && x->over == 1u << mask->index)
     want |= 1u << (limit = mask->limit);
   if (has != want) v = edf__with_indices(l, &v, want);
-  if (mask && limit < 0) v = edf__masked(l, mask->test, &v);
+  for (edf__mask *m = l->mask; m < end && limit < 0; m++)
+    if (x->over & edf__pair(m)) v = edf__masked(l, m->test, &v);
   left = edf__ref_has(&v.at) & ~x->over;
   if (kind == EDF__VARIANCE_OVER) return edf__variance(l, &v, EDF__MEAN, left);
   if (kind == EDF__ARGMAX_OVER) x->number = 1;
@@ -6460,7 +6461,7 @@ static edf__value edf__log_value(edf__statement *l, edf__expr *x) {
    a recurrence, becomes a number. */
 static edf__value edf__argument(edf__statement *l, edf__expr *x) {
   edf__value v = edf__dense(l, edf__value_of(l, x));
-  return v.node ? v : edf__number_value(l, 0);
+  return v.node ? v : edf__dense(l, edf__number_value(l, 0));
 }
 /* With these indices, or the last of them: the rest repeats. */
 static edf__value edf__wide_value(edf__statement *l, edf__expr *x, unsigned has) {
