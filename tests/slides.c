@@ -148,7 +148,8 @@ static void lookups_outside(void) {
   const edf_node *P = edf_find("P"), *y = edf_find("y");
   for (int b = 0; b < 3; b++)
     for (int t = 0; t < 6; t++)
-      CLOSE(L->value[b * 6 + t], t && t < 5 ? P->value[(t - 1) * 5 + (int)y->value[b]] : 0, 0, 0);
+      CLOSE(L->value[b * 6 + t],
+            t && t < 5 ? P->value[(t - 1) * 5 + (int)y->value[b]] : 0, 0, 0);
   double sum = 0;
   for (int i = 0; i < 20; i++) sum += (double)P->grad[i];
   CLOSE(sum, 12.0 / 18, 1e-6, 0);

@@ -35,7 +35,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned se
     char *at = (char *)data + 1 + drawn(&seed, n - 1), *end = (char *)data + n;
     unsigned kind = drawn(&seed, 4);
     with = from + drawn(&seed, strlen(from));
-    size_t gone = kind == 3 ? 0 : word(at, (size_t)(end - at)), comes = word(with, strlen(with));
+    size_t gone = kind == 3 ? 0 : word(at, (size_t)(end - at));
+    size_t comes = word(with, strlen(with));
     if (kind == 0) comes = 0;
     if (kind == 1) { with = at; comes = gone; gone = 0; }
     if (n - gone + comes > most) continue;
