@@ -10659,13 +10659,13 @@ static edf__answered *edf__answered_at(const edf__statement *l, int f) {
 }
 
 static void edf__run_line(edf__answer *a, edf__statement *l) {
-  const edf__ref *left = l->m.e.ref;
   edf__loops s;
   int dim[EDF_MAX_RANK];
   memset(&s, 0, sizeof s);
   s.l = l;
   edf__bind_line(l);
-  for (int f = 0; f < l->m.e.n_ref; f++) s.of[f] = &edf__answered_at(l, f)->node;
+  const edf__ref *left = l->m.e.ref;     /* scalars have joined the tensors                   */
+  for (int f = 0; f < l->m.e.n_ref; f++) s.of[f] = (edf_node *)(void *)edf__answered_at(l, f);
   edf__find_loops_of(a, &s);
   for (int d = 0; d < left->rank && !s.of[0]; d++) {
     int i = edf__alone(&l->m.e, &left->place[d]);
@@ -10693,8 +10693,12 @@ static void edf__read_answer_line(edf__answer *a, edf__statement *l) {
 
 /* The message that was put together, below what it belongs to. */
 static void edf__print_said(int quiet) {
-  for (const char *c = edf__message; *c && !quiet; c += strcspn(c, "\n"), c += *c == '\n')
-    printf("        %.*s\n", (int)strcspn(c, "\n"), c);
+  for (const char *c = edf__message, *end; *c && !quiet; c = end + (*end == '\n')) {
+    size_t n = strcspn(c, "\n");
+    end = c + n;
+    while (n && c[n - 1] == ' ') n--;
+    printf("        %.*s\n", (int)n, c);
+  }
   edf__length = 0;
 }
 

@@ -392,8 +392,40 @@ static void wrong_answers(void) {
   CHECK(named * 80 >= 70 * WRONG, "only %d of %d slips are named", named, WRONG);
 }
 
+/* ---- Whatever stands there, nothing stops, changes or is left behind. */
+static void unreadable_answers(void) {
+  static const char signs[] = "[]()+-=,:;|<^/* \n.'#_0aWx\xc3";
+  static const char *const texts[] = { NULL, "", "\n\n", "for", "x", "W.grad", "W.grad =", "=",
+    "W.grad[i,j] += ", "W.grad[i] += h.grad[b,j]", "W.grad[i,j,k] += h.grad[b,j]", ".grad = 1",
+    "W.grad[j,i] += h.grad[B,j] v[B,i]", "v.grad[j,i] += h.grad[B,j]", "h.grad[b,j] = 1 h[b,j]",
+    "e[b+1] = h[b,0]\nW.grad[j,i] += e[b]", "W.grad[j,i] += gelu(W[j,i])", "W.grad += 1",
+    "e = 1/0\nW.grad[j,i] += e W[j,i]", "input x[b]", "W.grad[j,i] += argmax_b x[b,i]",
+    "a[b,j] = a[b,j-1] + 1", "W.grad[j,i] += x[x[0,0],i] + W[9,9] ; 2", "W[j,i] = 3 W[j,i]" };
+  for (size_t k = 0; k < 200 + sizeof texts / sizeof *texts; k++) {
+    CompNode *y = build(8);
+    char text[2000];
+    const edf_real before = y->value[3], *W = edf_find("W0")->value;
+    edf_real first = W[0];
+    snprintf(text, sizeof text, "%s", answers[k % N].answer);
+    for (int n = draw(4); n >= 0; n--)
+      text[draw((int)strlen(text))] = signs[draw((int)sizeof signs - 1)];
+    const char *lines = k < 200 ? text : texts[k - 200];
+    static double error;
+    TRY(error = check(y, lines));
+    CHECK(!panicked, "%s\n%s", caught, lines);
+    CHECK(k < 200 || error >= right, "%g: %s", error, lines);
+    CHECK(y->value[3] == before && edf_find("W0")->value[0] == first, "it moved");
+    Forward();
+    Backward(y);
+    edf_clear();
+    CHECK(memory.live == 0, "%ld blocks are left", memory.live);
+    memory.live = 0;
+  }
+}
+
 int main(void) {
   RUN(right_answers);
   RUN(wrong_answers);
+  RUN(unreadable_answers);
   return harness_report();
 }
