@@ -74,6 +74,7 @@ assert t["w1"].shape == (3, 2) and t["b1"].shape == (2,)
 assert (t["w1"] == numpy.load("$dir/c.npy")).all(), "the .npy"
 meta = safe_open("$dir/c.safetensors", "np").metadata()
 assert meta["w1.steps"] == "3" and meta["b1.steps"] == "3", meta
+assert meta["edf.equations"].startswith("input x[b,3]\nparameter w1[3,2]\n"), meta
 
 def run():
     line = subprocess.run(["$program", "load", "$dir/p.safetensors", "$dir/p.npy"], check=True,

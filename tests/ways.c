@@ -213,9 +213,9 @@ static size_t five_steps(edf_real *to) {
   return n + loss->size;
 }
 
-static unsigned long long bits_of(const edf_real *x, size_t n) {
+static unsigned long long bits_of(const edf_real *v, size_t n) {
   unsigned long long hash = 5381;
-  for (size_t i = 0; i < n * sizeof *x; i++) hash = hash * 33 + ((const unsigned char *)x)[i];
+  for (size_t i = 0; i < n * sizeof *v; i++) hash = hash * 33 + ((const unsigned char *)v)[i];
   return hash;
 }
 
