@@ -10984,7 +10984,7 @@ static size_t edf__bracket_length(const edf__ref *r, const char *open) {
 /* Other tensors of that shape in its place; or it goes. */
 static void edf__propose_tensors(edf__answer *a, const edf__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
-  const edf_node *t = &edf__answered_at(l, f)->node;
+  const edf_node *t = (edf_node *)(void *)edf__answered_at(l, f);
   size_t n = strlen(r->name);
   const char *at = r->name - l->m.e.scan.size;
   for (int i = 0; i < a->n_given; i++) {
