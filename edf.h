@@ -10892,8 +10892,8 @@ static void edf__right_of_lines(edf__answer *a) {
   memcpy(r->value, given, r->size * sizeof *given);
 }
 
-/* Of a node without a line: its backward, alone. */
-static void edf__right_of_node(edf__answer *a) {
+/* Of a node without a line: its backward, alone, in its graph, where it keeps its plans. */
+static void edf__right_of_node(edf__answer *a, edf_graph *graph) {
   edf_node was[EDF__ANSWERED];
   for (int k = 0; k < a->n; k++) {
     edf_node *x = a->node[k];
@@ -10904,7 +10904,11 @@ static void edf__right_of_node(edf__answer *a) {
     x->fresh = 0;
   }
   edf__randomize(a->y->grad, a->y->size, 1);
+  const edf_graph here = edf;
+  edf = *graph;
   if (a->y->backward) a->y->backward(a->y);
+  *graph = edf;
+  edf = here;
   for (int k = 0; k < a->n; k++) {
     edf_node *x = a->node[k];
     edf__answered *t = edf__add_grad(a, k, a->read[k] ? x->grad : NULL, NULL);
@@ -11178,7 +11182,7 @@ double edf_check_backward(edf_node *y, const char *lines) {
   edf = edf_new_graph();
   edf.training = was.training;
   if (y->line_of) edf__right_of_lines(&a);
-  else edf__right_of_node(&a);
+  else edf__right_of_node(&a, &was);
   edf.n_compnodes = edf.n_parameters = 0;
   for (int k = 0; k < a.n; k++) {
     const edf_node *x = a.node[k];

@@ -392,6 +392,29 @@ static void wrong_answers(void) {
   CHECK(named * 80 >= 70 * WRONG, "only %d of %d slips are named", named, WRONG);
 }
 
+/* ---- Nodes without a line of a text; and what a Backward left stays. */
+static void answers_to_nodes(void) {
+  declare("x[b,3] k[b]=4 W[3,4] B[4]", 2);
+  Node *W = edf_find("W"), *x = edf_find("x"), *B = edf_find("B");
+  CompNode *s = edf_einsum("s[b,j] = W[I,j] x[b,I] - B[j]", W, x, B);
+  CompNode *g = edf_name(Sigmoid(s), "g"), *P = edf_name(Softmax(g), "P");
+  CompNode *l = edf_name(LogLoss(P, edf_find("k")), "l"), *loss = Mean(l);
+  Forward();
+  Backward(loss);
+  edf_real before = W->grad[3];
+  CHECK(check(s, "for b,i,j: W.grad[i,j] += s.grad[b,j] x[b,i]\nB.grad[j] -= s.grad[B,j]\n"
+                 "x.grad[b,i] += W[i,J] s.grad[b,J]") <= right, "%s", printed);
+  CHECK(check(g, "s.grad[b,j] += g.grad[b,j] g[b,j] (1-g[b,j])") <= right, "%s", printed);
+  CHECK(check(P, "e[b] = -P[b,J] P.grad[b,J]\ng.grad[b,j] += P[b,j] (P.grad[b,j] + e[b])")
+        <= right, "%s", printed);
+  CHECK(check(l, "P.grad[b,k[b]] -= l.grad[b] / P[b,k[b]]") <= right, "%s", printed);
+  CHECK(check(l, "P.grad[b,k[b]] += l.grad[b] / P[b,k[b]]") > right, "%s", printed);
+  CHECK(W->grad[3] == before, "%g was %g", (double)W->grad[3], (double)before);
+  Backward(loss);
+  CLOSE(W->grad[3], before, 0, 1e-6);
+  edf_clear();
+}
+
 /* ---- Whatever stands there, nothing stops, changes or is left behind. */
 static void unreadable_answers(void) {
   static const char signs[] = "[]()+-=,:;|<^/* \n.'#_0aWx\xc3";
@@ -426,6 +449,7 @@ static void unreadable_answers(void) {
 int main(void) {
   RUN(right_answers);
   RUN(wrong_answers);
+  RUN(answers_to_nodes);
   RUN(unreadable_answers);
   return harness_report();
 }
