@@ -53,8 +53,8 @@
 #define EDF_IMPLEMENTATION
 #include "edf.h"
 
-/* h[b,j] = σ(W[j,I] x[b,I] − B[j]). a is what comes to σ's argument: a name without .grad is
-   the student's own. */
+/* h[b,j] = σ(W[j,I] x[b,I] − B[j]). a is what comes to σ's argument: a name without .grad
+   is the student's own. */
 static const char *const right =
   "a[b,j] = h.grad[b,j] h[b,j] (1 - h[b,j])\n"
   "for b,i,j: W.grad[j,i] += a[b,j] x[b,i]\n"
