@@ -72,8 +72,8 @@ static const char *const wrong[] = {
   "B.grad[j] += a[B,j]\n"
   "x.grad[b,i] += W[i,J] a[b,J]",
 
-  "a[b,j] = h.grad[b,j] h[b,j] (1 - h[b,j])\n"
-  "W.grad[j,i] = a[b,j] x[b,i]"
+  ("a[b,j] = h.grad[b,j] h[b,j] (1 - h[b,j])\n"
+   "W.grad[j,i] = a[b,j] x[b,i]")
 };
 
 int main(void) {

@@ -3,6 +3,7 @@
    named. SEED=2 draws others.
 
    Built as: float double none sanitized */
+#define _POSIX_C_SOURCE 200809L          /* fileno */
 #include "wrong_programs.h"
 #include "texts.h"
 #include <unistd.h>
