@@ -65,7 +65,7 @@
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>ways 463 A program as its equations
+   >>ways 473 A program as its equations
    >>print 470 A program as text: print _program _node _equations formula
    >>check 891 The gradient check: gradcheck expect_mismatch
    >>answers 783 A student's backward, run and compared: check_backward
@@ -8975,28 +8975,37 @@ static edf_node *edf__call_operand(const edf__statement *l, edf__scan *s) {
   edf__fail_with(x, "%d indices here, but the tensor has %d:", n, x->rank);
 }
 
-/* The node of op c, of which the left side says the rank, and in bounds the dimensions. */
-static edf_node *edf__called_node(edf__statement *l, edf__scan *s, int c) {
-  const edf_op *op = edf__calls[c].op;
-  const char *takes = edf__calls[c].takes, *name = edf__identifier(s, ""), *row;
-  const edf__ref *left = l->m.e.ref;
-  edf_real number[2] = { 0, 0 };
+/* What stands in the brackets of a call of c, as it takes it; n tensors. */
+static edf_node **edf__call_operands(const edf__statement *l, edf__scan *s, int c, int *n,
+                                     edf_real *number) {
+  const char *takes = edf__calls[c].takes, *name = edf__identifier(s, "");
   edf_node **in = NULL;
-  int n = 0, numbers = 0, wanted = 0, x = 0;
+  int numbers = 0, wanted = 0, x = 0;
   for (const char *t = takes; *t; t++) { x += *t == 'x'; wanted += *t == '#'; }
   edf__expect(s, '(', "'('", "");
   if (edf__peek(s) != ')') do {
-    in = (edf_node **)edf__grow(&edf.computed, in, (size_t)(n + 16) / 8 * 8 * sizeof *in);
+    in = (edf_node **)edf__grow(&edf.computed, in, (size_t)(*n + 16) / 8 * 8 * sizeof *in);
     int sign = edf__accept(s, '-') ? -1 : 1, is_number = edf__is_digit(edf__peek(s));
     is_number |= *s->at == '.';
-    if (sign > 0 && !is_number) in[n++] = edf__call_operand(l, s);
+    if (sign > 0 && !is_number) in[(*n)++] = edf__call_operand(l, s);
     else if (!is_number) edf__found(s, "a number", "");
     else number[numbers++ > 0] = (edf_real)(sign * edf__decimal(&s->at));
   } while (edf__accept(s, ','));
   edf__expect(s, ')', "')' or ','", "");
-  if ((n != x && !strchr(takes, '*')) || numbers != wanted)
-    edf__syntax(s, name, "%s takes %d tensors and %d numbers, found %d and %d", op->name, x,
-                wanted, n, numbers);
+  if ((*n != x && !strchr(takes, '*')) || numbers != wanted)
+    edf__syntax(s, name, "%s takes %d tensors and %d numbers, found %d and %d",
+                edf__calls[c].op->name, x, wanted, *n, numbers);
+  return in;
+}
+
+/* The node of op c, of which the left side says the rank, and in bounds the dimensions. */
+static edf_node *edf__called_node(edf__statement *l, edf__scan *s, int c) {
+  const edf_op *op = edf__calls[c].op;
+  const char *takes = edf__calls[c].takes, *name = s->at + s->size, *row;
+  const edf__ref *left = l->m.e.ref;
+  edf_real number[2] = { 0, 0 };
+  int n = 0;
+  edf_node **in = edf__call_operands(l, s, c, &n, number);
   edf_node *y = edf__computed(op, l->slide->site.file, l->slide->site.line, n, in);
   y->says = op;
   y->rank = left->rank;
@@ -9010,7 +9019,8 @@ static edf_node *edf__called_node(edf__statement *l, edf__scan *s, int c) {
   }
   if (strchr(takes, '_') && (!strchr(name, '_') || y->row_dims > y->rank))
     edf__syntax(s, name, "expected an index of the left side, as in %s_t", edf__calls[c].name);
-  edf_real *state = wanted ? (edf_real *)edf_state(y, 3 * sizeof *state) : NULL;
+  edf_real *state = NULL;
+  if (strchr(takes, '#')) state = (edf_real *)edf_state(y, 3 * sizeof *state);
   if (state) memcpy(state, number, sizeof number);
   if (state) state[2] = (edf_real)edf__calls[c].function;
   for (int k = 1; k < n && strchr(takes, 'f'); k++)

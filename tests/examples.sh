@@ -28,7 +28,7 @@ function number(s) { return s ~ /^[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?[,:;)]?$
 NR == FNR { if (NF) want[++n] = $0; next }
 m < n && NF {
   words = split(want[m + 1], w, " ")
-  good = words == NF || (w[words] == "..." && --words < NF)
+  good = w[words] == "..." ? --words < NF : words == NF
   for (i = 1; i <= words && good; i++)
     good = $i == w[i] || (number($i) && number(w[i]) && near($i + 0, w[i] + 0))
   m += good

@@ -78,8 +78,8 @@ compile() {                              # compile NAME COMPILER FLAGS LIBRARIES
 every() {                                # every COMPILER LANGUAGE-FLAG OLDEST NEWEST
   for real in float double; do
     syntax "$1-$3-$real" $1 "$2 -std=$3 -DEDF_REAL=$real"
-    [ "$blas" ] && syntax "$1-$3-$real-cblas" $1 "$2 -std=$3 -DEDF_REAL=$real $blas"
   done
+  [ "$blas" ] && syntax "$1-$3-cblas" $1 "$2 -std=$3 $blas"
   syntax "$1-$4-float" $1 "$2 -std=$4"
   syntax "$1-DEBUG" $1 "$2 -DEDF_DEBUG"
   compile "$1-runs" $1 "$2 -std=$3"
@@ -89,6 +89,7 @@ every() {                                # every COMPILER LANGUAGE-FLAG OLDEST N
 builds() {                               # builds COMPILER LANGUAGE-FLAG BETWEEN NEWEST
   syntax "$1-$3-float" $1 "$2 -std=$3"
   syntax "$1-$3-double" $1 "$2 -std=$3 -DEDF_REAL=double"
+  [ "$blas" ] && syntax "$1-$3-double-cblas" $1 "$2 -std=$3 -DEDF_REAL=double $blas"
   compile "$1-$4-double-runs" $1 "$2 -std=$4 -DEDF_REAL=double"
   compile "$1-DEBUG-runs" $1 "$2 -DEDF_DEBUG"
   compile "$1-O3" $1 "$2 -O3 -march=native"

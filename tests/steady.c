@@ -1,7 +1,7 @@
 /* Memory and time around training: no allocation in a steady step, a quick start, and a graph
    that is rebuilt again and again in constant memory.
 
-   Built as: float double none cblas optimised */
+   Built as: float none cblas optimised */
 
 #define _POSIX_C_SOURCE 199309L                              /* clock_gettime */
 #define HARNESS_OWN_MEMORY
