@@ -50,7 +50,7 @@
    >>more 376 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 519 Functions over named indices, and rows: dropout embed reshape max_window
-   >>equations 2175 A whole slide is a program: equations find
+   >>equations 2176 A whole slide is a program: equations find
    >>layers 699 Layers, from normalisation to recurrences: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over concat _list
      slice select layer_norm _package _params batch_norm _package _params grouped_conv_params
@@ -65,7 +65,7 @@
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>ways 473 A program as its equations
+   >>ways 475 A program as its equations
    >>print 470 A program as text: print _program _node _equations formula
    >>check 891 The gradient check: gradcheck expect_mismatch
    >>answers 783 A student's backward, run and compared: check_backward
@@ -7132,6 +7132,7 @@ edf_node *edf_find(const char *name) {
   }
   if (!x) edf__fail("edf_find: no tensor is called %s: the graph is empty", name);
   edf__fail_with(x, "edf_find: no tensor is called %s; the nearest name:", name);
+  return x;                              /* not reached                                       */
 }
 EDF__C_END
 #endif
@@ -8970,9 +8971,11 @@ static edf_node *edf__call_operand(const edf__statement *l, edf__scan *s) {
       n++;
     } while (edf__accept(s, ','));
   if (n) edf__expect(s, ']', "']' or ','", "");
-  if (n == x->rank) return x;
-  edf__say_caret(s, begin);
-  edf__fail_with(x, "%d indices here, but the tensor has %d:", n, x->rank);
+  if (n != x->rank) {
+    edf__say_caret(s, begin);
+    edf__fail_with(x, "%d indices here, but the tensor has %d:", n, x->rank);
+  }
+  return x;
 }
 
 /* What stands in the brackets of a call of c, as it takes it; n tensors. */
