@@ -50,7 +50,7 @@
    >>more 376 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 519 Functions over named indices, and rows: dropout embed reshape max_window
-   >>equations 2176 A whole slide is a program: equations find
+   >>equations 2184 A whole slide is a program: equations find
    >>layers 699 Layers, from normalisation to recurrences: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over concat _list
      slice select layer_norm _package _params batch_norm _package _params grouped_conv_params
@@ -5113,15 +5113,26 @@ static int edf__reduces(const edf__expr *x) {
   return x->sort == EDF__AN_OVER && x->which < EDF__SOFTMAX_OVER;
 }
 static unsigned edf__pair(const edf__mask *m) { return 1u << m->index | 1u << m->limit; }
+
+/* Of softmax_s ... | s<=t, whose row t ends with entry t, this t; else -1. */
+static int edf__limit(const edf__statement *l, const edf__expr *x) {
+  int limit = -1, n = 0;
+  if (x->sort != EDF__AN_OVER || x->which != EDF__SOFTMAX_OVER) return -1;
+  for (const edf__mask *m = l->mask; m < l->mask + l->n_mask; m++) {
+    if (!(x->over & edf__pair(m))) continue;
+    if (m->test->which == 3 && x->over == 1u << m->index) limit = m->limit;
+    n++;
+  }
+  return n == 1 ? limit : -1;
+}
 static unsigned edf__expr_has(const edf__statement *l, const edf__expr *x) {
   unsigned has = 0;
   if (x->sort == EDF__A_TENSOR) has = edf__ref_has(&l->m.e.ref[x->which]);
   if (x->sort == EDF__A_NAME && !(x->number > 0)) has = 1u << x->which;
   for (const edf__expr *k = x->in; k; k = k->next) has |= edf__expr_has(l, k);
-  int product = x->sort == EDF__A_PRODUCT, over = product || x->sort == EDF__AN_OVER;
-  for (int k = 0; over && k < l->n_mask; k++)
-    if (x->over & edf__pair(&l->mask[k])) has |= edf__pair(&l->mask[k]) & ~x->over;
-  if (product || edf__reduces(x)) has &= ~x->over;
+  int limit = edf__limit(l, x);
+  if (limit >= 0) has |= 1u << limit;
+  if (x->sort == EDF__A_PRODUCT || edf__reduces(x)) has &= ~x->over;
   return has & ~l->fixed;
 }
 
@@ -5148,6 +5159,10 @@ static edf__expr *edf__append_expr(edf__expr *list, edf__expr *x) {
 }
 static edf__expr *edf__sum_of(edf__expr *x) {
   return edf__new_expr(EDF__A_SUM, x->at, edf__new_expr(EDF__A_PRODUCT, x->at, x));
+}
+
+static const edf__expr *edf__only(const edf__expr *x) {      /* the only factor of a product  */
+  return x->number == 1 && !x->over && x->in && !x->in->next ? x->in : NULL;
 }
 
 /* Behind an opening bracket, up to the closing one; how many there are. */
@@ -5636,6 +5651,33 @@ static void edf__bind_product(const edf__statement *l, edf__expr *x, unsigned bo
   x->over |= own;
 }
 
+/* A bound s<=t is a factor 1[s<=t] of the products that sum one of the two, and of the line's
+   entries that have both. A maximum and a softmax, unless its rows end at t, go over
+   a - 1e30 1[s>t]. */
+static void edf__apply_bounds(const edf__statement *l, edf__expr *x, unsigned around) {
+  unsigned over = x->over;
+  int least = x->which == EDF__MIN_OVER || x->which == EDF__ARGMIN_OVER;
+  const edf__expr *f = edf__only(x);
+  for (const edf__mask *m = l->mask; m < l->mask + l->n_mask; m++) {
+    unsigned pair = edf__pair(m);
+    edf__expr *test = edf__new_expr(EDF__A_TEST, m->test->at, m->test->in);
+    test->which = m->test->which;
+    if (x->sort == EDF__A_PRODUCT) {
+      int applies = around ? !(over & pair) && (around & pair) == pair : (over & pair) != 0;
+      if (applies && !(f && edf__limit(l, f) == m->limit))
+        x->in = edf__append_expr(x->in, test);
+    } else if ((over & pair) && edf__limit(l, x) < 0) {
+      if (x->which == EDF__VARIANCE_OVER || x->which > EDF__SOFTMAX_OVER)
+        edf__syntax(&l->m.e.scan, x->at, "a bound by an index is for sum, mean, max, min, "
+                    "argmax, argmin and softmax");
+      test->which ^= 7;
+      x->in = edf__sum_of(x->in);
+      x->in->in->next = edf__new_expr(EDF__A_PRODUCT, test->at, test);
+      x->in->in->next->number = least ? 1e30 : -1e30;
+    }
+  }
+}
+
 /* `bound` are the indices known around x, `summed` those that products around it sum, and, 16
    bits higher, those of a sum_i. */
 static void edf__bind_expr(edf__statement *l, edf__expr *x, unsigned bound, unsigned summed,
@@ -5662,7 +5704,11 @@ static void edf__bind_expr(edf__statement *l, edf__expr *x, unsigned bound, unsi
     bound |= x->over;
     summed |= (x->over & ~said) | said << EDF_MAX_INDEX;
     if (x->in) x->in->alone = !x->in->next;
-  } else if (over || x->sort == EDF__A_CALL || x->sort == EDF__A_TEST) inner = 2;
+    edf__apply_bounds(l, x, 0);
+  } else if (over) {
+    edf__apply_bounds(l, x, 0);
+    inner = 2;
+  } else if (x->sort == EDF__A_CALL || x->sort == EDF__A_TEST) inner = 2;
   else if (!inner) inner = 1;
   if (l->slide->in) inner = 0;
   for (edf__expr *k = x->in; k; k = k->next) edf__bind_expr(l, k, bound, summed, inner);
@@ -5686,6 +5732,7 @@ static void edf__bind_line(edf__statement *l) {
   for (edf__expr *x = l->right; x; x = x->next)
     for (edf__expr *p = x->in; p; p = p->next) {
       edf__bind_expr(l, p, bound, 0, 0);
+      edf__apply_bounds(l, p, bound);
       edf__check_cases(&l->m.e, p->at, l->left & ~edf__expr_has(l, p),
                        p->over & ~edf__extents_in(p));
       p->number *= l->sign;
@@ -5874,7 +5921,7 @@ static double edf__number_now(const edf__statement *l, const edf__expr *x) {
     default: return none;
   }
   for (int i = 0; i < l->m.e.n_letter; i++)
-    if (x->over >> i & 1) n *= l->n_mask || l->m.extent[i] <= 0 ? none : (double)l->m.extent[i];
+    if (x->over >> i & 1) n *= l->m.extent[i] > 0 ? (double)l->m.extent[i] : none;
   for (const edf__expr *f = x->in; f; f = f->next) n *= edf__number_now(l, f);
   return n;
 }
@@ -6069,10 +6116,6 @@ static int edf__add_factor(edf__making *to, const edf__value *v, double *number)
   return 1;
 }
 
-static const edf__expr *edf__only(const edf__expr *x) {      /* the only factor of a product  */
-  return x->number == 1 && !x->over && x->in && !x->in->next ? x->in : NULL;
-}
-
 /* What is a number now goes into the term's. */
 static int edf__add_factors(edf__making *to, edf__expr *x, double *number) {
   double k;
@@ -6086,21 +6129,6 @@ static int edf__add_factors(edf__making *to, edf__expr *x, double *number) {
   if (product) return there;
   edf__value v = edf__value_of(to->l, x);
   return edf__add_factor(to, &v, number);
-}
-
-/* s<=t multiplies a product that sums one of the two, and the line's entries that have both,
-   unless a softmax has seen to it. */
-static void edf__add_masks(edf__making *to, const edf__expr *p, double *number) {
-  unsigned sums = p->sort == EDF__A_PRODUCT ? p->over : 0, left = to->is_line ? to->l->left : 0;
-  const edf__expr *f = p->sort == EDF__A_PRODUCT ? edf__only(p) : NULL;
-  for (edf__mask *m = to->l->mask; m < to->l->mask + to->l->n_mask; m++) {
-    unsigned pair = edf__pair(m);
-    int causal = f && f->sort == EDF__AN_OVER && m->test->which == 3 && to->l->n_mask == 1;
-    if (causal && f->over == 1u << m->index) continue;
-    if (!(sums & pair) && (left & pair) != pair) continue;
-    edf__value v = edf__value_of(to->l, m->test);
-    edf__add_factor(to, &v, number);
-  }
 }
 
 /* An index that a product sums, and no factor has, counts: sum_i 1 is I. An entry without the
@@ -6128,7 +6156,6 @@ static void edf__add_term(edf__making *to, const edf__value *v, const edf__value
   edf__term t = { 1, e->n_ref, 0, p ? p->at : e->ref->name };
   int there = p ? edf__add_factors(to, p, &t.number) : edf__add_factor(to, v, &t.number);
   if (w && there) there = edf__add_factor(to, w, &t.number);
-  if (p && there) edf__add_masks(to, p, &t.number);
   if (p && there) edf__add_counts(to, p, &t);
   if (there && e->n_ref == t.first) {
     edf__value one = edf__number_value(to->l, 1);
@@ -6348,17 +6375,6 @@ static edf__value edf__row_node(edf__statement *l, const edf_op *is, const char 
   return y;
 }
 
-/* Far below where the bound does not hold. */
-static edf__value edf__masked(edf__statement *l, const edf__expr *test, const edf__value *v) {
-  edf__expr excluded = *test;
-  excluded.which ^= 7;
-  edf__value m = edf__value_of(l, &excluded);
-  edf__value y = edf__new_value(l, NULL, edf__ref_has(&v->at) | edf__ref_has(&m.at));
-  m.number = -1e30;
-  y.node = edf__terms(l, EDF__SUM, &y.at, v, &m);
-  return y;
-}
-
 /* The mean of (x - its mean)^2, or of a sample. */
 static edf__value edf__variance(edf__statement *l, const edf__value *v,
                                 edf__reduction_kind kind, unsigned left) {
@@ -6379,21 +6395,13 @@ static edf__value edf__variance(edf__statement *l, const edf__value *v,
 static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
   static const edf_op *const rows[] = { &edf__argmax_op, &edf__argmax_op, &edf__softmax_op,
     &edf__log_softmax_op, &edf__normalize_op };
-  edf__mask *mask = NULL, *end = l->mask + l->n_mask;
-  int kind = x->which, softmax = kind == EDF__SOFTMAX_OVER, limit = -1, n = 0;
+  int kind = x->which, softmax = kind == EDF__SOFTMAX_OVER, limit = edf__limit(l, x);
   edf__value v = edf__value_of(l, x->in), y;
-  for (edf__mask *m = l->mask; m < end; m++) if (x->over & edf__pair(m)) { mask = m; n++; }
-  if (mask && (kind == EDF__VARIANCE_OVER || kind > EDF__SOFTMAX_OVER))
-    edf__syntax(&l->m.e.scan, x->at, "a bound by an index is for sum, mean, max, min, argmax, "
-                "argmin and softmax");
   if (!v.node) v = edf__number_value(l, 0);
   if (kind == EDF__MIN_OVER) v.number = -v.number;
   unsigned has = edf__ref_has(&v.at), want = has | x->over, left;
-  if (n == 1 && softmax && mask->test->which == 3 && x->over == 1u << mask->index)
-    want |= 1u << (limit = mask->limit);
+  if (limit >= 0) want |= 1u << limit;
   if (has != want) v = edf__with_indices(l, &v, want);
-  for (edf__mask *m = l->mask; m < end && limit < 0; m++)
-    if (x->over & edf__pair(m)) v = edf__masked(l, m->test, &v);
   left = edf__ref_has(&v.at) & ~x->over;
   if (kind == EDF__VARIANCE_OVER) return edf__variance(l, &v, EDF__MEAN, left);
   if (kind == EDF__ARGMAX_OVER) x->number = 1;
@@ -6452,7 +6460,7 @@ static edf__value edf__log_value(edf__statement *l, edf__expr *x) {
   if (P && edf__is(P, EDF_IS_SOFTMAX) && !P->classes && !P->causal && P->row_dims == 1)
     return edf__log_softmax_of(l, x, P);
   const edf__expr *p = x->in, *f = x->sort == EDF__A_SUM && !p->next ? p->in : NULL;
-  if (f && p->over && p->number == 1 && !f->next && f->sort == EDF__A_CALL && !l->n_mask
+  if (f && p->over && p->number == 1 && !f->next && f->sort == EDF__A_CALL
       && edf__functions[f->which].node == edf_exp_at) return edf__log_sum(l, p);
   return edf__new_value(l, NULL, 0);
 }

@@ -121,6 +121,40 @@ static void numbers_of_lines(void) {
   edf_clear();
 }
 
+/* s<=t keeps its pairs in every term of a += and of a mean, and for the greatest and the least,
+   and where they are. */
+static void bounds_keep_pairs(void) {
+  declare("x[b,4] y[b,4]", 3);
+  CompNode *z = edf_equations("z[b,t] += x[b,s] + y[b,t] + 2 | s<=t");
+  CompNode *o = edf_equations("o[b,t] -= x[b,s] | s<=t");
+  CompNode *k = edf_equations("k[b,s,t] += x[b,s] y[b,u] - y[b,t] | s<=t");
+  CompNode *mean = edf_equations("mean[b,t] = mean_s x[b,s] | t<=s");
+  CompNode *least = edf_equations("least[b,t] = min_s x[b,s] | t<=s");
+  CompNode *at = edf_equations("at[b,t] = argmin_s x[b,s] | s<=t");
+  Forward();
+  const edf_real *x = edf_find("x")->value, *y = edf_find("y")->value;
+  for (int i = 0; i < 12; i++) {
+    double before = 0, behind = 0, all = 0;
+    int t = i % 4, row = i - t, first = 0, lowest = t;
+    for (int s = 0; s < 4; s++) {
+      all += (double)y[row + s];
+      if (s <= t) before += (double)x[row + s];
+      if (s >= t) behind += (double)x[row + s];
+      if (s <= t && x[row + s] < x[row + first]) first = s;
+      if (s >= t && x[row + s] < x[row + lowest]) lowest = s;
+    }
+    CLOSE(z->value[i], before + (t + 1) * ((double)y[i] + 2), 1e-5, 1e-5);
+    CLOSE(o->value[i], -before, 1e-5, 1e-5);
+    CLOSE(mean->value[i], behind / (4 - t), 1e-5, 1e-5);
+    CLOSE(least->value[i], x[row + lowest], 0, 0);
+    CLOSE(at->value[i], first, 0, 0);
+    for (int s = 0; s < 4; s++)
+      CLOSE(k->value[(row + s) * 4 + t],
+            s <= t ? (double)x[row + s] * all - 4 * (double)y[i] : 0, 1e-5, 1e-5);
+  }
+  edf_clear();
+}
+
 /* A recurrence's line that nobody reads is joined when it is asked for, also after Forward. */
 static void all_times_when_asked(void) {
   declare("x[b,4]", 3);
@@ -271,6 +305,7 @@ int main(void) {
   RUN(losses_as_lines);
   RUN(recurrence_as_lines);
   RUN(numbers_of_lines);
+  RUN(bounds_keep_pairs);
   RUN(all_times_when_asked);
   RUN(lookups_outside);
   RUN(the_seed_slide);
