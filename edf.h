@@ -12432,7 +12432,7 @@ int edf_sample(const edf_real *P, int n) {
 EDF__C_END
 #endif
 
-/* ==== >>models  Saved models; needs >>data =============================================== */
+/* ==== >>models  Saved models; needs >>data >>ways ======================================== */
 #ifndef EDF__MODELS_H
 #define EDF__MODELS_H
 EDF__C_BEGIN
