@@ -4914,8 +4914,8 @@ static const edf_op edf__concat_op = { "Concat", edf__concat_shape, edf__concat_
   edf__concat_backward, "y x", "y$ = x@", "x.grad@ += y.grad$", -1, 0 };
 
 /* Nodes joined along index `axis` of the result, which has this rank. */
-static edf_node *edf__joined(const edf__site *at, int rank, int axis, const char *letters,
-                             int n, edf_node **in) {
+EDF__USED static edf_node *edf__joined(const edf__site *at, int rank, int axis,
+                                       const char *letters, int n, edf_node **in) {
   if (n < 1) edf__fail_at(at, "expected at least one operand");
   edf_node *y = edf__computed(&edf__concat_op, at->file, at->line, n, in);
   y->rank = rank;
