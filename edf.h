@@ -4482,8 +4482,8 @@ EDF__C_END
 #ifdef EDF__CODE
 EDF__C_BEGIN
 /* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
-static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
-                                const char *equation, edf_node *x) {
+EDF__USED static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
+                                          const char *equation, edf_node *x) {
   edf__equation e = edf__read_equation(at, equation);
   const edf__ref *left = e.ref;
   for (int d = 0; kind != EDF__SUM && d < left->rank; d++)
@@ -4495,7 +4495,7 @@ static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
 }
 
 /* A line in the middle of a composition goes by the name on its left: q2, k3, h_in5. */
-static edf_node *edf__called(edf_node *y, const char *more) {
+EDF__USED static edf_node *edf__called(edf_node *y, const char *more) {
   const edf__ref *left = &((edf__einsum *)y->state)->e.ref[0];
   edf__text name = { { 0 }, 0 };
   int n = (int)strcspn(left->name, "'");
@@ -7118,7 +7118,7 @@ static void edf__read_text(edf__slide *all, edf__statement *line, const edf__sit
   edf__check_count(&all->operands, n, in);
   edf__begin_whole();
 }
-static edf_node *edf__lines(const edf__site *at, const char *text, int n, ...) {
+EDF__USED static edf_node *edf__lines(const edf__site *at, const char *text, int n, ...) {
   edf_node *in[EDF_MAX_FACTOR];
   edf__statement line[8];
   edf__slide all;
