@@ -26,8 +26,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1746 (1746), to the end of >>nodes: no notation yet
-   Second sitting: lines 1747 to 3217 (1471): then you have read the framework
+   First sitting:  lines 1 to 1757 (1757), to the end of >>nodes: no notation yet
+   Second sitting: lines 1758 to 3228 (1471): then you have read the framework
    Part One, a whole framework
    >>example 30 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -38,7 +38,7 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 321 Errors, memory and names          >>core 528 Nodes, lists and the three loops
+   >>memory 321 Errors, memory and names          >>core 539 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>parser 492 Declarations and equations
    >>einsum 667 Equations as nodes                >>products 232 Products, softmax, losses
@@ -1276,6 +1276,7 @@ static int edf__starts_backward(edf_node *c) {
   return 0;
 }
 
+/* The loop alone: from another loss.grad, or told to a device. */
 static void edf__backward_nodes(void) {
   for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--) {
     edf_node *c = edf.compnodes[edf.at];
@@ -1283,12 +1284,22 @@ static void edf__backward_nodes(void) {
   }
   edf__each(edf__end_fresh);
 }
+static int edf__last_node(void) {        /* none, where a device has run them all             */
+  return edf__seam && edf__seam->pass(edf__backward_nodes) ? -1 : edf.n_compnodes - 1;
+}
+static void edf__end_backward(void) {
+  edf__each(edf__end_fresh);
+  edf__end();
+  if (edf.after_backward) edf.after_backward();
+}
 
 void (edf_backward)(edf_node *loss) {
   edf__begin_backward(loss);             /* all grads = 0, loss.grad = 1/n                    */
-  if (!edf__seam || !edf__seam->pass(edf__backward_nodes)) edf__backward_nodes();
-  edf__end();
-  if (edf.after_backward) edf.after_backward();
+  for (edf.at = edf__last_node(); edf.at >= 0; edf.at--) {
+    edf_node *c = edf.compnodes[edf.at];
+    if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
+  }
+  edf__end_backward();
 }
 
 /* ---- SGD. A parameter with an update function of its own gets that instead. */

@@ -318,6 +318,12 @@ done
 if grep -n 'edf__*fmt("[^"]*%g' edf.h edf_lab.h README.md examples/*.c notes/* > "$dir/out"
 then fail numbers-with-all-digits 'edf_fmt with %g keeps 6: %.17g'
 else pass numbers-with-all-digits; fi
+
+# Backward is the loop that the lecture shows, and no more.
+sed -n '/^void (edf_backward)(/,/^}/p' edf.h > "$dir/out"
+if [ "$(wc -l < "$dir/out")" -le 8 ] && grep -q 'edf.at >= 0; edf.at--' "$dir/out" &&
+   grep -q 'c->backward(c)' "$dir/out"; then pass backward-is-a-loop
+else fail backward-is-a-loop 'expected at most six lines with its loop, found'; fi
 fails 'EDF_REAL=int' 'error.*EDF_REAL' $cc -I. -DEDF_REAL=int -c "$dir/alone.c" -o "$dir/x.o"
 
 # ---- The example in the header's first comment, as a student compiles it
