@@ -687,8 +687,8 @@ static int edf__order_of(const edf_node *x) {
 const char *edf_label(const edf_node *x) {
   if (edf__spelled && x->position >= 0) return edf__spelled[edf__order_of(x)];
   if (x->kind != EDF_COMPNODE || x->graph != edf.id || x->position < 0) return x->name;
-  for (int i = 0; i < edf__n_nodes(); i++)         /* x may be a copy: its name is the same  */
-    if (edf__nth(i)->name != x->name && !strcmp(edf__nth(i)->name, x->name))
+  for (int i = 0; i < edf__n_nodes(); i++)         /* x may be a copy: its place is the same */
+    if (i != edf__order_of(x) && !strcmp(edf__nth(i)->name, x->name))
       return edf__fmt("%.490s@%d", x->name, x->position);
   return x->name;
 }
