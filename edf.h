@@ -12470,15 +12470,21 @@ EDF__C_BEGIN
 enum { EDF__PARTS = 3 };                 /* value, m and s                                    */
 static const char *const edf__suffix[EDF__PARTS] = { "", ".m", ".s" };
 
-static edf_real **edf__part(int k) {     /* 3 i: the value of parameter i, 3 i + 1: its m     */
-  edf_node *p = edf.parameters[k / EDF__PARTS];
+/* Part 3 i is the value of parameter i, part 3 i + 1 its m. */
+static int edf__n_parts(void) { return EDF__PARTS * edf.n_parameters; }
+static edf_node *edf__owner(int k) { return edf.parameters[k / EDF__PARTS]; }
+static edf_real **edf__part(int k) {
+  edf_node *p = edf__owner(k);
   return k % EDF__PARTS == 0 ? &p->value : k % EDF__PARTS == 1 ? &p->m : &p->s;
+}
+static const char *edf__part_name(int k) {
+  return edf__fmt("%.300s%s", edf__owner(k)->name, edf__suffix[k % EDF__PARTS]);
 }
 
 /* The part of this name; -1 for none. */
 static int edf__part_of_name(const char *name) {
-  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
-    const char *begin = edf.parameters[k / EDF__PARTS]->name;
+  for (int k = 0; k < edf__n_parts(); k++) {
+    const char *begin = edf__owner(k)->name;
     size_t n = strlen(begin);
     if (!strncmp(begin, name, n) && !strcmp(name + n, edf__suffix[k % EDF__PARTS])) return k;
   }
@@ -12487,20 +12493,29 @@ static int edf__part_of_name(const char *name) {
 
 /* Every tensor of the file needs a name of its own. */
 static void edf__check_names(void) {
-  char name[256];
   if (!edf.n_parameters) edf__fail("edf_save: there is no parameter");
-  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
-    const edf_node *p = edf.parameters[k / EDF__PARTS];
-    int n = snprintf(name, sizeof name, "%s%s", p->name, edf__suffix[k % EDF__PARTS]);
-    int fits = n >= 0 && n < (int)sizeof name, other = fits ? edf__part_of_name(name) : k;
+  for (int k = 0; k < edf__n_parts(); k++) {
+    const char *name = edf__part_name(k);
+    int fits = strlen(name) < 256, other = fits ? edf__part_of_name(name) : k;
     if (fits && other == k && strcmp(name, "__metadata__")) continue;
     edf__say("edf_save: %s; edf_name gives another",
              other == k ? "the name is too long or the file's own"
              : other % EDF__PARTS || k % EDF__PARTS ? "a name is that of an optimiser's memory"
              : "two parameters have one name");
-    if (other >= 0 && other != k) edf__say_with(edf.parameters[other / EDF__PARTS], "\n  ");
-    edf__stop_with(p, "\n  ");
+    if (other != k) edf__say_with(edf__owner(other), "\n  ");
+    edf__stop_with(edf__owner(k), "\n  ");
   }
+}
+
+/* ,"w1.steps":"12" */
+static void edf__write_key(edf_page *to, const char *key) {
+  edf_write(to, ",");
+  edf_write_quoted(to, key, strlen(key));
+  edf_write(to, ":");
+}
+static void edf__write_pair(edf_page *to, const char *key, const char *value) {
+  edf__write_key(to, key);
+  edf_write_quoted(to, value, strlen(value));
 }
 
 /* The program, if there are words for all of it, and the names that are others in its text. */
@@ -12510,14 +12525,10 @@ static void edf__write_equations(edf_page *to) {
   if (!edf.n_compnodes) return;
   edf__begin_spelling();
   const edf_node *own = edf__write_text(&text);
-  if (!own) edf_write(to, ",\"edf.equations\":");
-  if (!own) edf_write_quoted(to, text.at, text.n);
-  for (int i = 0; !own && i < edf.n_parameters; i++) {
-    const char *name = edf.parameters[i]->name;
-    if (!strcmp(name, edf_label(edf.parameters[i]))) continue;
-    edf_write(to, ",\"edf.name.%d\":", i);
-    edf_write_quoted(to, name, strlen(name));
-  }
+  if (!own) edf__write_pair(to, "edf.equations", text.at);
+  for (int i = 0; !own && i < edf.n_parameters; i++)
+    if (strcmp(edf.parameters[i]->name, edf_label(edf.parameters[i])))
+      edf__write_pair(to, edf__fmt("edf.name.%d", i), edf.parameters[i]->name);
   edf__end_spelling();
   edf_release(text.at);
   if (own && !said++)
@@ -12527,30 +12538,24 @@ static void edf__write_equations(edf_page *to) {
 
 /* In the order of the parts, whose numbers lie in that order too. Its length comes first. */
 static void edf__write_header(edf_page *to) {
-  unsigned long long at = 0;
+  unsigned long long at = 0, end;
   edf_write(to, "%8s{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",", "", edf.seed);
   edf_write(to, "\"draws\":\"%llu\"", edf.draws);
   for (int i = 0; i < edf.n_parameters; i++) {
     const edf_node *p = edf.parameters[i];
-    if (!p->steps) continue;
-    const char *name = edf__fmt("%s.steps", p->name);
-    edf_write(to, ",");
-    edf_write_quoted(to, name, strlen(name));
-    edf_write(to, ":\"%ld\"", p->steps);
+    const char *key = edf__fmt("%.300s.steps", p->name);
+    if (p->steps) edf__write_pair(to, key, edf__fmt("%ld", p->steps));
   }
   edf__write_equations(to);
   edf_write(to, "}");
-  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++) {
-    const edf_node *p = edf.parameters[k / EDF__PARTS];
-    unsigned long long end = at + p->size * sizeof(edf_real);
-    const char *name = edf__fmt("%s%s", p->name, edf__suffix[k % EDF__PARTS]);
+  for (int k = 0; k < edf__n_parts(); k++, at = end) {
+    const edf_node *p = edf__owner(k);
+    end = at + (*edf__part(k) ? p->size * sizeof(edf_real) : 0);
     if (!*edf__part(k)) continue;
-    edf_write(to, ",");
-    edf_write_quoted(to, name, strlen(name));
-    edf_write(to, ":{\"dtype\":\"F%d\",\"shape\":[", (int)sizeof(edf_real) * 8);
+    edf__write_key(to, edf__part_name(k));
+    edf_write(to, "{\"dtype\":\"F%d\",\"shape\":[", (int)sizeof(edf_real) * 8);
     for (int d = 0; d < p->rank; d++) edf_write(to, d ? ",%d" : "%d", p->dim[d]);
     edf_write(to, "],\"data_offsets\":[%llu,%llu]}", at, end);
-    at = end;
   }
   edf_write(to, "}");
   while (to->n % 8) edf_write(to, " ");
@@ -12561,23 +12566,30 @@ void edf_save(const char *path) {
   edf_page header = { NULL, 0 };
   edf__check_names();
   edf__write_header(&header);
-  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++)
-    edf__pull(*edf__part(k), edf.parameters[k / EDF__PARTS]->size);
+  for (int k = 0; k < edf__n_parts(); k++) edf__pull(*edf__part(k), edf__owner(k)->size);
   edf_writer w = edf_create_file(NULL, path);
   fwrite(header.at, 1, header.n, w.file);
-  for (int k = 0; k < EDF__PARTS * edf.n_parameters; k++)
-    if (*edf__part(k))
-      edf__write_reals(&w, *edf__part(k), edf.parameters[k / EDF__PARTS]->size);
+  for (int k = 0; k < edf__n_parts(); k++)
+    if (*edf__part(k)) edf__write_reals(&w, *edf__part(k), edf__owner(k)->size);
   edf_release(header.at);
   edf_finish_file(&w);
 }
 
 /* ---- Reading. The file is in memory, and all of it is checked, before anything is changed. */
-typedef struct { int part, bytes; unsigned long long begin, end; long steps; } edf__saved;
+typedef struct {                         /* a tensor of the file                              */
+  const char *name;
+  int part, bytes, rank;
+  unsigned long long dim[EDF_MAX_RANK], begin, end;
+  long steps;                            /* of a parameter                                    */
+} edf__saved;
 
 typedef struct {
   edf__file f;
-  edf__saved *saved;                     /* of each part, with the steps in a parameter's     */
+  edf__saved *saved;                     /* of each part; while the model is built, of each   */
+  int n;                                 /* tensor of the header, so many                     */
+  const char **name, *text;              /* then also the parameters' names, where these are  */
+  int n_name;                            /* not those in the text, and the text               */
+  size_t computed;                       /* numbers of computed tensors                       */
   unsigned long long seed, draws;
   int random;                            /* 3: the file has both of these                     */
 } edf__model;
@@ -12643,32 +12655,39 @@ static unsigned long long edf__json_whole(edf__file *f) {
   return n;
 }
 
-/* "shape":[784,64], which must be the parameter's. */
-static void edf__json_shape(edf__file *f, const char *name, const edf_node *p) {
-  edf__text found = { { 0 }, 0 }, expected = edf__list_dims(p->dim, p->rank);
-  edf__json_expect(f, '[');
-  for (int rank = 0; edf__json_peek(f) != ']'; rank++) {
-    if (rank) edf__json_expect(f, ',');
-    edf__require(f, f->at, rank < EDF_MAX_RANK, "tensor %s has more than %d dimensions", name,
-                 EDF_MAX_RANK);
-    edf__put(&found, rank ? ", %llu" : "%llu", edf__json_whole(f));
-  }
-  f->at++;
-  edf__require(f, f->at, !strcmp(found.at, expected.at), "tensor %s has the shape [%s], but "
-               "parameter \"%s\" [%s], declared at %s:%d", name, found.at, p->name, expected.at,
-               p->file, p->line);
+/* 784, 64 */
+static edf__text edf__saved_dims(const edf__saved *s) {
+  edf__text text = { { 0 }, 0 };
+  for (int d = 0; d < s->rank; d++) edf__put(&text, d ? ", %llu" : "%llu", s->dim[d]);
+  return text;
+}
+static int edf__has_shape_of(const edf__saved *s, const edf_node *p) {
+  return !strcmp(edf__saved_dims(s).at, edf__list_dims(p->dim, p->rank).at);
 }
 
-/* "w1":{"dtype":"F32","shape":[784,64],"data_offsets":[0,200704]} */
+/* "shape":[784,64] */
+static void edf__json_shape(edf__file *f, edf__saved *s) {
+  edf__json_expect(f, '[');
+  for (; edf__json_peek(f) != ']'; s->rank++) {
+    if (s->rank) edf__json_expect(f, ',');
+    edf__require(f, f->at, s->rank < EDF_MAX_RANK, "tensor %s has more than %d dimensions",
+                 s->name, EDF_MAX_RANK);
+    s->dim[s->rank] = edf__json_whole(f);
+  }
+  f->at++;
+}
+
+/* "w1":{"dtype":"F32","shape":[784,64],"data_offsets":[0,200704]}, which is a part of the
+   program, unless that is built now. */
 static void edf__json_tensor(edf__model *m, const char *name) {
   edf__file *f = &m->f;
-  int part = edf__part_of_name(name);
+  int part = m->name ? m->n++ : edf__part_of_name(name), shaped = 0, placed = 0;
   edf__require(f, f->at, part >= 0, "tensor %s is no parameter of this program%s", name,
                edf.n_parameters ? "" : ", which has none: build them first, then load");
-  const edf_node *p = edf.parameters[part / EDF__PARTS];
   edf__saved *s = &m->saved[part];
+  const edf_node *p = m->name ? NULL : edf__owner(part);
   edf__require(f, f->at, !s->bytes, "tensor %s is there twice", name);
-  int shaped = 0, placed = 0;
+  s->name = name;
   const char *key;
   for (int n = 0; (key = edf__json_key(f, n)) != NULL; n++) {
     if (!strcmp(key, "dtype") && !s->bytes) {
@@ -12676,8 +12695,12 @@ static void edf__json_tensor(edf__model *m, const char *name) {
       s->bytes = !strcmp(type, "F32") ? 4 : !strcmp(type, "F64") ? 8 : 0;
       edf__require(f, f->at, s->bytes, "tensor %s has the type %s, expected F32 or F64", name,
                    type);
-    } else if (!strcmp(key, "shape") && !shaped++) edf__json_shape(f, name, p);
-    else if (!strcmp(key, "data_offsets") && !placed++) {
+    } else if (!strcmp(key, "shape") && !shaped++) {
+      edf__json_shape(f, s);
+      edf__require(f, f->at, !p || edf__has_shape_of(s, p), "tensor %s has the shape [%s], but "
+                   "parameter \"%s\" [%s], declared at %s:%d", name, edf__saved_dims(s).at,
+                   p->name, edf__list_dims(p->dim, p->rank).at, p->file, p->line);
+    } else if (!strcmp(key, "data_offsets") && !placed++) {
       edf__json_expect(f, '[');
       s->begin = edf__json_whole(f);
       edf__json_expect(f, ',');
@@ -12687,22 +12710,26 @@ static void edf__json_tensor(edf__model *m, const char *name) {
   }
   edf__require(f, f->at, s->bytes && shaped && placed,
                "tensor %s lacks dtype, shape or data_offsets", name);
-  unsigned long long bytes = (unsigned long long)p->size * (unsigned)s->bytes;
-  edf__require(f, f->at, s->end >= s->begin && s->end - s->begin == bytes, "tensor %s has the "
-               "offsets %llu to %llu, expected %llu bytes", name, s->begin, s->end, bytes);
+  unsigned long long bytes = p ? (unsigned long long)p->size * (unsigned)s->bytes : 0;
+  edf__require(f, f->at, !p || (s->end >= s->begin && s->end - s->begin == bytes),
+               "tensor %s has the offsets %llu to %llu, expected %llu bytes", name, s->begin,
+               s->end, bytes);
 }
 
-/* Seed, draws and steps are ours; other metadata is let alone. */
+/* Seed, draws, steps and the program are ours; other metadata is let alone. */
 static void edf__json_metadata(edf__model *m) {
   edf__file *f = &m->f;
   char *key, *end;
   for (int n = 0; (key = edf__json_key(f, n)) != NULL; n++) {
     char *text = edf__json_string(f), *dot = strrchr(key, '.');
+    long i = strncmp(key, "edf.name.", 9) ? -1 : strtol(key + 9, NULL, 10);
     errno = 0;
     unsigned long long number = strtoull(text, &end, 10);
     int whole = edf__is_digit(*text) && !*end && !errno;
     if (!strcmp(key, "seed") && whole) { m->seed = number; m->random |= 1; }
     if (!strcmp(key, "draws") && whole) { m->draws = number; m->random |= 2; }
+    if (!strcmp(key, "edf.equations")) m->text = text;
+    if (i >= 0 && i < m->n_name) m->name[i] = text;
     if (!dot || strcmp(dot, ".steps")) continue;
     *dot = 0;
     int part = edf__part_of_name(key);
@@ -12713,25 +12740,37 @@ static void edf__json_metadata(edf__model *m) {
   }
 }
 
+static void edf__read_header(edf__model *m) {
+  const char *name;
+  for (int k = 0; (name = edf__json_key(&m->f, k)) != NULL; k++)
+    if (!strcmp(name, "__metadata__")) edf__json_metadata(m);
+    else edf__json_tensor(m, name);
+}
+
 /* By where their numbers begin; what the file lacks begins at 0. */
 static int edf__saved_order(const void *a, const void *b) {
   const edf__saved *s = (const edf__saved *)a, *t = (const edf__saved *)b;
   return s->begin == t->begin ? s->part - t->part : s->begin < t->begin ? -1 : 1;
 }
 
-/* Every parameter is there, and the numbers lie one after the other up to the end. */
+/* Every parameter is there, and the numbers fit, and lie one after the other up to the end. */
 static void edf__check_model(edf__model *m, unsigned long long length) {
   edf__file *f = &m->f;
-  size_t parts = EDF__PARTS * (size_t)edf.n_parameters;
   unsigned long long end = 0;
-  qsort(m->saved, parts, sizeof *m->saved, edf__saved_order);
-  for (const edf__saved *s = m->saved; s < m->saved + parts; s++) {
-    const edf_node *p = edf.parameters[s->part / EDF__PARTS];
+  qsort(m->saved, (size_t)edf__n_parts(), sizeof *m->saved, edf__saved_order);
+  for (const edf__saved *s = m->saved; s < m->saved + edf__n_parts(); s++) {
+    const edf_node *p = edf__owner(s->part);
+    const char *at = f->at + s->begin;
+    size_t fit = p->size;
     edf__require(f, f->at, s->bytes || s->part % EDF__PARTS, "there is no tensor for parameter "
                  "\"%s\", declared at %s:%d", p->name, p->file, p->line);
-    edf__require(f, f->at, !s->bytes || s->begin == end, "a tensor begins at offset %llu, "
-                 "where %llu was expected: a gap, or an overlap", s->begin, end);
-    if (s->bytes) end = s->end;
+    if (!s->bytes) continue;
+    edf__require(f, f->at, s->begin == end, "a tensor begins at offset %llu, where %llu was "
+                 "expected: a gap, or an overlap", s->begin, end);
+    end = s->end;
+    if (s->bytes > (int)sizeof(edf_real) && end <= length)
+      fit = edf__get_numbers(NULL, p->size, at, 'f', 8, 0);
+    edf__require(f, at + 8 * fit, fit == p->size, EDF__TOO_LARGE, fit);
   }
   edf__require(f, f->at, end == length, "the tensors end at offset %llu, but %llu bytes follow "
                "the header", end, length);
@@ -12739,26 +12778,20 @@ static void edf__check_model(edf__model *m, unsigned long long length) {
 
 /* Once there is memory for what optimisers remember, nothing can go wrong. A part that the file
    lacks begins afresh. */
-static void edf__take_model(edf__model *m, const char *numbers) {
-  const edf__saved *end = m->saved + EDF__PARTS * edf.n_parameters;
+static void edf__take_model(edf__model *m) {
+  const edf__saved *end = m->saved + edf__n_parts();
   for (const edf__saved *s = m->saved; s < end; s++) {
-    size_t n = edf.parameters[s->part / EDF__PARTS]->size, fit = n;
-    const char *at = numbers + s->begin;
-    if (s->bytes > (int)sizeof(edf_real)) fit = edf__get_numbers(NULL, n, at, 'f', 8, 0);
-    edf__require(&m->f, at + 8 * fit, fit == n, EDF__TOO_LARGE, fit);
-  }
-  for (const edf__saved *s = m->saved; s < end; s++) {
-    size_t bytes = edf.parameters[s->part / EDF__PARTS]->size * sizeof(edf_real);
+    size_t bytes = edf__owner(s->part)->size * sizeof(edf_real);
     edf_real **to = edf__part(s->part);
     if (!s->bytes || *to) continue;
     *to = (edf_real *)edf__try_alloc(&edf.kept, bytes);
     edf__require(&m->f, NULL, *to, "out of memory for %zu bytes", bytes);
   }
   for (const edf__saved *s = m->saved; s < end; s++) {
-    edf_node *p = edf.parameters[s->part / EDF__PARTS];
+    edf_node *p = edf__owner(s->part);
     edf_real *to = *edf__part(s->part);
     if (s->bytes)
-      edf__get_numbers(to, p->size, numbers + s->begin, 'f', (size_t)s->bytes, 0);
+      edf__get_numbers(to, p->size, m->f.at + s->begin, 'f', (size_t)s->bytes, 0);
     else if (to) memset(to, 0, p->size * sizeof *to);
     if (s->part % EDF__PARTS == 0) p->steps = s->steps;
     edf__push(to, p->size);
@@ -12770,144 +12803,84 @@ static void edf__take_model(edf__model *m, const char *numbers) {
 
 /* ---- A model that is built from its file. What the text declares is a tensor of the file, and
    what it computes has bounds: both are looked at before there is memory for it. */
-typedef struct {
-  const char *name;
-  int rank;
-  unsigned long long dim[EDF_MAX_RANK];
-} edf__tensor;
-static struct {
-  edf__tensor *tensor; int n;
-  const char **name;                     /* of parameters, where not that in the text         */
-  const char *text;
-  size_t numbers;                        /* of computed tensors                               */
-} edf__outline;
-
-/* Of the parameter that is made now. */
-static const edf__tensor *edf__tensor_of_new(const edf_node *p) {
-  int i = edf.n_parameters, k = edf__outline.n;
-  const char *name = i < k && edf__outline.name[i] ? edf__outline.name[i] : p->name;
-  while (--k >= 0) if (!strcmp(edf__outline.tensor[k].name, name)) break;
-  return k < 0 ? NULL : &edf__outline.tensor[k];
-}
+static edf__model *edf__building;
 
 static void edf__guard_node(edf_node *x) {
+  edf__model *m = edf__building;
   const edf__scan *s = edf__reading;
-  const edf__tensor *t = x->kind == EDF_PARAMETER ? edf__tensor_of_new(x) : NULL;
-  int same = t && t->rank == x->rank;
-  for (int d = 0; same && d < x->rank; d++) same = t->dim[d] == (unsigned)x->dim[d];
+  int i = edf.n_parameters, k = m->n;
+  const char *name = i < m->n && m->name[i] ? m->name[i] : x->name;
   if (edf__n_nodes() >= EDF__STEPS)
     edf__syntax(s, s->at, "the text makes more than %d nodes", EDF__STEPS);
-  if (x->kind == EDF_COMPNODE && (edf__outline.numbers += x->size) >> 28)
+  if (x->kind == EDF_COMPNODE && (m->computed += x->size) >> 28)
     edf__syntax(s, s->at, "the text makes tensors of more than %d numbers", 1 << 28);
-  if (x->kind != EDF_PARAMETER || same) return;
+  if (x->kind != EDF_PARAMETER) return;
+  while (--k >= 0 && strcmp(m->saved[k].name, name)) {}
+  if (k >= 0 && edf__has_shape_of(&m->saved[k], x)) return;
   edf__say_caret(s, s->at);
   edf__say_node(x);
-  if (!t) edf__fail("\n  the file has no tensor of this name");
-  edf__say("\n  in the file the shape is [");
-  for (int d = 0; d < t->rank; d++) edf__say(d ? ", %llu" : "%llu", t->dim[d]);
-  edf__fail("]");
+  if (k < 0) edf__fail("\n  the file has no tensor of this name");
+  edf__fail("\n  in the file the shape is [%s]", edf__saved_dims(&m->saved[k]).at);
 }
 
-/* A value of JSON that is numbers or a string; how many numbers of it were taken. */
-static int edf__json_pass(edf__file *f, unsigned long long *to, int most) {
-  int n = 0;
-  if (edf__json_peek(f) == '"') { edf__json_string(f); return 0; }
-  edf__json_expect(f, '[');
-  while (edf__json_peek(f) != ']') {
-    if (n) edf__json_expect(f, ',');
-    unsigned long long number = edf__json_whole(f);
-    if (n < most) to[n] = number;
-    n++;
-  }
-  f->at++;
-  return n;
+/* Memory for n tensors, and `more` behind them, until all is read. */
+static void edf__expect_tensors(edf__model *m, size_t n, size_t more) {
+  m->saved = (edf__saved *)edf__try_alloc(&edf.kept, n * sizeof *m->saved + more);
+  edf__require(&m->f, NULL, m->saved, "out of memory for %zu tensors", n);
 }
 
-/* The tensors of the header and the text; decoded where they stand, as all strings. */
-static void edf__read_outline(edf__file *f, int most) {
-  const char *name, *key;
-  unsigned long long passed[2];
-  edf__outline.n = 0;
-  for (int k = 0; (name = edf__json_key(f, k)) != NULL; k++) {
-    edf__tensor *t = &edf__outline.tensor[edf__outline.n];
-    int is_tensor = strcmp(name, "__metadata__") != 0;
-    edf__outline.n += is_tensor;
-    t->name = name;
-    for (int n = 0; (key = edf__json_key(f, n)) != NULL; n++)
-      if (is_tensor && !strcmp(key, "shape")) t->rank = edf__json_pass(f, t->dim, EDF_MAX_RANK);
-      else if (is_tensor) edf__json_pass(f, passed, 2);
-      else {
-        const char *value = edf__json_string(f);
-        long i = strncmp(key, "edf.name.", 9) ? -1 : strtol(key + 9, NULL, 10);
-        if (!strcmp(key, "edf.equations")) edf__outline.text = value;
-        if (i >= 0 && i < most) edf__outline.name[i] = value;
-      }
-  }
-}
-
-/* Builds the model; then the header, whose n bytes f has read, is as it was. */
-static void edf__build_model(edf__file *f, size_t n) {
-  size_t at = (size_t)(f->at - f->text), all = (size_t)(f->end - f->text), tensors = 1;
-  char *text = (char *)EDF_REALLOC(f->text, all + 1 + n);
-  edf__require(f, NULL, text, "out of memory for %zu bytes", all + 1 + n);
-  f->text = text;
-  f->at = text + at;
-  f->end = text + all;
-  memcpy(text + all + 1, f->at, n);
-  for (size_t i = 0; i < n; i++) tensors += text[at + i] == '{';
-  memset(&edf__outline, 0, sizeof edf__outline);
-  size_t bytes = tensors * sizeof *edf__outline.tensor, names = tensors * sizeof(char *);
-  edf__outline.tensor = (edf__tensor *)edf__try_alloc(&edf.kept, bytes + names);
-  edf__require(f, NULL, edf__outline.tensor, "out of memory for %zu tensors", tensors);
-  edf__outline.name = (const char **)(void *)(edf__outline.tensor + tensors);
-  edf__read_outline(f, (int)tensors);
-  if (edf__outline.text) {
-    edf__loaded = text;
+/* Builds the model; then the header, of n bytes, is as it was: strings are decoded where they
+   stand. */
+static void edf__build_model(edf__model *m, size_t n) {
+  char *header = m->f.text + 8;
+  size_t tensors = 1;
+  for (const char *c = header; *c; c++) tensors += *c == '{';
+  edf__expect_tensors(m, tensors, tensors * sizeof *m->name + n);
+  m->name = (const char **)(void *)(m->saved + tensors);
+  m->n_name = (int)tensors;
+  char *copy = (char *)memcpy(m->name + tensors, header, n);
+  edf__read_header(m);
+  if (m->text) {
+    edf__building = m;
+    edf__loaded = m->f.text;
     edf__guard = edf__guard_node;
-    edf_equations_at(edf__copy(&edf.kept, f->path), 0, "%s", edf__outline.text);
+    edf_equations_at(edf__copy(&edf.kept, m->f.path), 0, "%s", m->text);
     edf__guard = NULL;
-    for (int i = 0; i < edf.n_parameters; i++)
-      if (i < edf__outline.n && edf__outline.name[i])
-        edf_name(edf.parameters[i], edf__outline.name[i]);
+    for (int i = 0; i < edf.n_parameters && i < m->n; i++)
+      if (m->name[i]) edf_name(edf.parameters[i], m->name[i]);
     edf__loaded = NULL;
     edf__together = 1;                   /* until it is filled                                */
   }
-  edf__free(edf__outline.tensor);
-  f->at = text + at;
-  memcpy(text + at, text + all + 1, n);
+  m->f.at = (const char *)memcpy(header, copy, n);
+  edf__free(m->saved);
+  m->name = NULL;
+  m->n_name = 0;
 }
 
 void edf_load(const char *path) {
   enum { LONGEST = 100000000 };          /* a header, as the format has it                    */
-  edf__model m = { edf__open(path, 0), NULL, 0, 0, 0 };
+  edf__model m;
+  memset(&m, 0, sizeof m);
+  m.f = edf__open(path, 0);
   uint64_t n = edf__get_number(edf__take(&m.f, 8), 8, 0);
   int possible = n >= 2 && n <= LONGEST;
   size_t left = edf__fetch(&m.f, possible ? SIZE_MAX : 0);
   edf__require(&m.f, m.f.text, possible && n <= left, "expected a safetensors file: its header "
                "would have %llu bytes, but %s%zu follow", (unsigned long long)n,
                m.f.file ? "at least " : "", left);
-  char *header = m.f.text + 8, *numbers = header + n, first = *numbers;
+  char *numbers = m.f.text + 8 + n, first = *numbers;
   *numbers = 0;
-  if (!edf__n_nodes() && strstr(header, "\"edf.equations\"")) {
-    edf__build_model(&m.f, (size_t)n);
-    numbers = m.f.text + 8 + n;
-  }
-  int parts = EDF__PARTS * edf.n_parameters;
-  m.saved = (edf__saved *)EDF_MALLOC(((size_t)parts + 1) * sizeof *m.saved);
-  edf__require(&m.f, NULL, m.saved, "out of memory for %d tensors", parts);
-  m.f.owned = memset(m.saved, 0, (size_t)parts * sizeof *m.saved);
-  for (int k = 0; k < parts; k++) m.saved[k].part = k;
-  const char *name;
-  for (int k = 0; (name = edf__json_key(&m.f, k)) != NULL; k++)
-    if (!strcmp(name, "__metadata__")) edf__json_metadata(&m);
-    else edf__json_tensor(&m, name);
+  if (!edf__n_nodes() && strstr(m.f.at, "\"edf.equations\"")) edf__build_model(&m, (size_t)n);
+  edf__expect_tensors(&m, (size_t)edf__n_parts(), 0);
+  for (int k = 0; k < edf__n_parts(); k++) m.saved[k].part = k;
+  edf__read_header(&m);
   edf__json_peek(&m.f);
   edf__require(&m.f, m.f.at, m.f.at == numbers, "expected the end of the header");
   *numbers = first;
   edf__check_model(&m, left - n);
-  edf__take_model(&m, numbers);
+  edf__take_model(&m);
   edf__together = 0;
-  EDF_FREE(m.saved);
+  edf__free(m.saved);
   edf__close(&m.f);
 }
 EDF__C_END
