@@ -4493,15 +4493,19 @@ EDF__C_END
 #ifdef EDF__CODE
 EDF__C_BEGIN
 /* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
+static void edf__check_reduction(const char *op, edf__reduction_kind kind,
+                                 const edf__equation *e) {
+  const edf__ref *left = e->ref;
+  for (int d = 0; kind != EDF__SUM && d < left->rank; d++)
+    if (edf__alone(e, &left->place[d]) < 0)
+      edf__syntax(&e->scan, left->place[d].at, "%s needs single indices on the left", op);
+  if (kind == EDF__MAX && (e->n_term != 1 || e->term->n != 1 || !(e->term->number == 1)))
+    edf__syntax(&e->scan, e->term->at, "%s goes over one tensor, without a factor", op);
+}
 EDF__USED static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
                                           const char *equation, edf_node *x) {
   edf__equation e = edf__read_equation(at, equation);
-  const edf__ref *left = e.ref;
-  for (int d = 0; kind != EDF__SUM && d < left->rank; d++)
-    if (edf__alone(&e, &left->place[d]) < 0)
-      edf__syntax(&e.scan, left->place[d].at, "%s needs single indices on the left", at->op);
-  if (kind == EDF__MAX && (e.n_term != 1 || e.term[0].n != 1 || !(e.term[0].number == 1)))
-    edf__syntax(&e.scan, e.term[0].at, "%s goes over one tensor, without a factor", at->op);
+  edf__check_reduction(at->op, kind, &e);
   return edf__equation_node(at, kind, &e, 1, &x);
 }
 
@@ -5048,6 +5052,7 @@ typedef struct edf__statement {          /* a line                              
   edf__expr *tensor[EDF__MAX_REF + 1];   /* these, where they stand                           */
   int depth;                             /* of brackets that are being read                   */
   const char *call;                      /* where a node is called, or NULL                   */
+  edf__reduction_kind kind;              /* of its sums: see >>ways                           */
   edf__expr *where, *right;              /* the left side; the sums that are joined there     */
   unsigned left, loops;                  /* indices of the left side; behind a for            */
   int adds, sign;                        /* += or -=; -1 for the latter                       */
@@ -6304,13 +6309,15 @@ static void edf__split_early(edf__statement *l, edf__expr *x) {
 static edf_node *edf__sum_node(edf__statement *l, edf__expr *x, const edf__ref *left,
                                int is_line, int any) {
   edf__making to;
+  edf__reduction_kind kind = is_line ? l->kind : EDF__SUM;
   edf__begin_equation(&to, l, left);
   to.is_line = is_line;
   to.any = any;
   if (l->fixed && x->sort == EDF__A_SUM) edf__split_early(l, x);
   for (edf__expr *p = x->sort == EDF__A_SUM ? x->in : x; p; p = p == x ? NULL : p->next)
     edf__add_term(&to, NULL, NULL, p);
-  return edf__end_equation(&to, &edf__einsum_op, EDF__SUM);
+  if (to.m.e.n_term) edf__check_reduction("a reduction", kind, &to.m.e);
+  return edf__end_equation(&to, &edf__einsum_op, kind);
 }
 
 /* ---- Entries of `table`, which is tensor x; or `entries`, where they go in a Scatter. */
@@ -8628,8 +8635,6 @@ EDF__C_END
 #ifdef EDF__CODE
 EDF__C_BEGIN
 /* ---- A text that will be read again has the shortest numbers that are read as the same. */
-static const char *const edf__reductions[] = { "", "meanover", "sampleover", "maxover", "" };
-
 static void edf__write_number(edf_page *out, double n, int digits, const char *behind) {
   for (; edf__spelled && digits < 17; digits++) {
     const char *text = edf__fmt("%.*g", digits, fabs(n));
@@ -8639,26 +8644,49 @@ static void edf__write_number(edf_page *out, double n, int digits, const char *b
   else edf_write(out, "%s1e999%s", n < 0 ? "-" : "", behind);
 }
 
+/* ---- What is called by name, and what it takes: =, an equation, of which the name says what
+   the sums are; x, a tensor; *, any number of them; #, a number; _, the name of an index that
+   it joins; ~, of those of its rows; |, its dimensions as bounds; f, parameters that no
+   optimiser moves. Behind it which function or reduction it is of several. */
+static const struct { const char *name; const edf_op *op; const char *takes; int which; }
+edf__calls[] = {
+  { "", &edf__einsum_op, "", EDF__SUM },    { "meanover", &edf__einsum_op, "=", EDF__MEAN },
+  { "sampleover", &edf__einsum_op, "=", EDF__SAMPLE },
+  { "maxover", &edf__einsum_op, "=", EDF__MAX },
+  { "square", &edf__square_op, "x", 0 },    { "leakyrelu", &edf__leaky_relu_op, "x#", 0 },
+  { "div", &edf__div_op, "xx", 0 },         { "logarithm", &edf__log_op, "x", 0 },
+  { "sum", &edf__sum_op, "x", 0 },          { "mean", &edf__mean_op, "x", 0 },
+  { "logloss", &edf__log_loss_op, "xx", 0 }, { "bceloss", &edf__bce_op, "xx", 0 },
+  { "softmaxlogloss", &edf__softmax_log_loss_op, "xx", 0 },
+  { "pow", &edf__function_op[EDF__POW], "x#", EDF__POW },
+  { "clamp", &edf__function_op[EDF__CLAMP], "x##", EDF__CLAMP },
+  { "embed", &edf__embed_op, "xx", 0 },     { "batchnorm", &edf__batch_norm_op, "xxx#f", 0 },
+  { "concat", &edf__concat_op, "*_", 0 },   { "reshape", &edf__reshape_op, "x|", 0 },
+  { "number", &edf__number_op, "#", 0 },    { "extent", &edf__extent_op, "x#", 0 },
+  { "index", &edf__index_op, "*#", 0 },
+  { "test", &edf__function_op[EDF__TEST], "x#", EDF__TEST },
+  { "argmax", &edf__argmax_op, "x#", 0 },   { "normalize", &edf__normalize_op, "x#~", 0 },
+  { "dropout", &edf__dropout_op, "x#", 0 }
+};
+enum { EDF__N_CALLS = sizeof edf__calls / sizeof *edf__calls };
+
 /* ---- Equations. Tensors go by the names of their nodes. In a loop every index is lower-case,
    unless two would then be the same; else a summed one is a capital, which it may have been
    given no name for. */
 static void edf__write_letter(edf_page *out, const char *before, const edf__equation *e, int i,
                               int in_loop) {
-  const char *name = e->letter[i].name, *c = name;
-  int lower = in_loop, same = 0, left = e->letter[i].left;
-  edf_write(out, "%s", before);
+  const char *name = e->letter[i].name, *first = name;
+  int same = 0, left = e->letter[i].left;
   for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
-    for (int d = 0; p->by && d < e->ref[p->by].rank; d++)
-      left |= e->ref[p->by].place[d].factor[i];
+    left |= p->by && edf__ref_has(&e->ref[p->by]) >> i & 1;
   for (int k = 0; k < e->n_letter; k++)
-    if (k != i && !edf__compare_names(name, e->letter[k].name)) { lower = 0; same = 1; }
-  if (!in_loop && !left && !edf__is_capital(name)) {
-    while (*c && edf__lower(*c) == edf__upper(*c)) c++;
-    if (same || !*c) edf_write(out, "S_");
-    else edf_write(out, "%.*s%c", (int)(c - name), name, edf__upper(*c));
-    name = same || !*c ? name : c + 1;
-  }
-  for (c = name; *c; c++) edf_write(out, "%c", lower ? edf__lower(*c) : *c);
+    same |= k != i && !edf__compare_names(name, e->letter[k].name);
+  while (*first && edf__lower(*first) == edf__upper(*first)) first++;
+  int capital = !in_loop && !left && !edf__is_capital(name), none = same || !*first;
+  edf_write(out, capital && none ? "%sS_" : "%s", before);
+  for (const char *c = name; *c; c++)
+    edf_write(out, "%c", in_loop && !same ? edf__lower(*c)
+              : capital && !none && c == first ? edf__upper(*c) : *c);
 }
 
 static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
@@ -8733,10 +8761,10 @@ static void edf__write_bound(edf_page *out, int *n) {
 static void edf__write_equation(edf_page *out, const edf_node *y) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__equation *e = &m->e;
-  int called = edf__spelled && *edf__reductions[m->kind], n = 0;
+  int called = edf__spelled && m->kind != EDF__SUM && m->kind != EDF__PUT, n = 0;
   edf__write_ref(out, y, &e->ref[0], "", 0);
   edf_write(out, edf__scatters(y) ? " += " : " = ");
-  if (called) edf_write(out, "%s(", edf__reductions[m->kind]);
+  if (called) edf_write(out, "%s(", edf__calls[m->kind].name);
   for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
     if (t > e->term) edf_write(out, t->number < 0 ? " - " : " + ");
     else if (t->number < 0) edf_write(out, "-");
@@ -8757,33 +8785,14 @@ static void edf__write_equation(edf_page *out, const edf_node *y) {
   }
 }
 
-/* ---- What is called by name, and what it takes: x, a tensor; *, any number of them; #, a
-   number; _, the name of an index that it joins; ~, of those of its rows; |, its dimensions as
-   bounds; f, parameters that no optimiser moves. Behind it which function it is of several. */
-static const struct { const char *name; const edf_op *op; const char *takes; int function; }
-edf__calls[] = {
-  { "square", &edf__square_op, "x", 0 },    { "leakyrelu", &edf__leaky_relu_op, "x#", 0 },
-  { "div", &edf__div_op, "xx", 0 },         { "logarithm", &edf__log_op, "x", 0 },
-  { "sum", &edf__sum_op, "x", 0 },          { "mean", &edf__mean_op, "x", 0 },
-  { "logloss", &edf__log_loss_op, "xx", 0 }, { "bceloss", &edf__bce_op, "xx", 0 },
-  { "softmaxlogloss", &edf__softmax_log_loss_op, "xx", 0 },
-  { "pow", &edf__function_op[EDF__POW], "x#", EDF__POW },
-  { "clamp", &edf__function_op[EDF__CLAMP], "x##", EDF__CLAMP },
-  { "embed", &edf__embed_op, "xx", 0 },     { "batchnorm", &edf__batch_norm_op, "xxx#f", 0 },
-  { "concat", &edf__concat_op, "*_", 0 },   { "reshape", &edf__reshape_op, "x|", 0 },
-  { "number", &edf__number_op, "#", 0 },    { "extent", &edf__extent_op, "x#", 0 },
-  { "index", &edf__index_op, "*#", 0 },
-  { "test", &edf__function_op[EDF__TEST], "x#", EDF__TEST },
-  { "argmax", &edf__argmax_op, "x#", 0 },   { "normalize", &edf__normalize_op, "x#~", 0 },
-  { "dropout", &edf__dropout_op, "x#", 0 }
-};
-enum { EDF__N_CALLS = sizeof edf__calls / sizeof *edf__calls };
-
-/* ---- Names that can be read. What is a function's, or an index's beside it, is mistaken where
-   it stands without brackets. Of equal names that of a leaf stays, else that of the newest. */
+/* ---- Names that can be read. A scalar's, which stands without brackets, is mistaken where it
+   is a function's, or beside it an index's. Of equal names the newest stays, which edf_find
+   finds. What cannot stay gets a number. */
 typedef struct { char *name; const edf_node *x; } edf__naming;
 
-static int edf__is_index_beside(const edf_node *x, const char *name) {
+static int edf__is_mistaken(const edf_node *x, const char *name) {
+  if (x->rank) return 0;
+  if (edf__function_named(name, 0) >= 0 || edf__function_named(name, 1) >= 0) return 1;
   for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *y = edf.compnodes[i];
     const edf__einsum *m = (const edf__einsum *)y->state;
@@ -8795,56 +8804,46 @@ static int edf__is_index_beside(const edf_node *x, const char *name) {
     for (k = 0; edf__is(y, EDF_IS_EQUATION) && k < m->e.n_letter; k++)
       if (!edf__compare_names(m->e.letter[k].name, name)) return 1;
   }
-  return 0;
-}
-
-static char *edf__readable(const edf_node *x) {
-  char *name = edf__copy(&edf.kept, edf__fmt(*x->name ? "%.480s" : "_%s", x->name));
-  for (char *c = name; *c; c++)
-    if (!edf__is_letter(*c) && (c == name || (!edf__is_digit(*c) && c[strspn(c, "'")])))
-      *c = '_';
-  if (x->rank) return name;
-  int over = edf__function_named(name, 1) >= 0, open = name[strlen(name) - 1] == '_';
-  if (!over && !open && edf__function_named(name, 0) < 0 && !edf__is_index_beside(x, name))
-    return name;
-  const char *other = edf__fmt("%s%.480s_%d", over ? "_" : "", name, x->position);
-  edf__free(name);
-  return edf__copy(&edf.kept, other);
+  return name[strlen(name) - 1] == '_';  /* it would join the next line                       */
 }
 
 static int edf__same_name(const void *a, const void *b) {
   return strcmp(((const edf__naming *)a)->name, ((const edf__naming *)b)->name);
 }
 static int edf__name_order(const void *a, const void *b) {
-  const edf_node *x = ((const edf__naming *)a)->x, *y = ((const edf__naming *)b)->x;
   int order = edf__same_name(a, b);
-  return order ? order : x->kind == y->kind ? y->position - x->position
-               : x->kind == EDF_COMPNODE ? 1 : y->kind == EDF_COMPNODE ? -1
-               : (int)x->kind - (int)y->kind;
+  return order ? order : edf__order_of(((const edf__naming *)a)->x)
+                         - edf__order_of(((const edf__naming *)b)->x);
 }
 
 /* From here to edf__end_spelling every label is a name that can be read. */
 static void edf__begin_spelling(void) {
-  size_t n = (size_t)edf__n_nodes();
-  edf__naming *all = (edf__naming *)edf__alloc(&edf.kept, (n + 1) * sizeof *all);
-  const char **names = (const char **)edf__alloc(&edf.kept, (n + 1) * sizeof *names);
-  for (size_t i = 0; i < n; i++) {
-    all[i].x = edf__nth((int)i);
-    all[i].name = edf__readable(all[i].x);
+  int n = edf__n_nodes();
+  size_t size = (size_t)n;
+  edf__naming *all = (edf__naming *)edf__alloc(&edf.kept, (size + 1) * sizeof *all);
+  const char **names = (const char **)edf__alloc(&edf.kept, (size + 1) * sizeof *names);
+  for (int i = 0; i < n; i++) {
+    all[i].x = edf__nth(i);
+    const char *name = *all[i].x->name ? all[i].x->name : "_";
+    char *c = all[i].name = edf__copy(&edf.kept, edf__fmt("%.480s", name));
+    for (; *c; c++)
+      if (!edf__is_letter(*c) && (c == all[i].name || (!edf__is_digit(*c) && *c != '\'')))
+        *c = '_';
   }
-  qsort(all, n, sizeof *all, edf__name_order);
-  for (size_t i = 0; i < n; i++) {
-    const edf_node *x = all[i].x;
+  qsort(all, size, sizeof *all, edf__name_order);
+  for (int i = 0; i < n; i++) {
     char text[512];
-    edf__naming other = { text, x };
-    int more = x->kind == EDF_COMPNODE ? 1 : 2;
-    int taken = i && !edf__same_name(&all[i], &all[i - 1]);
-    do snprintf(text, sizeof text, "%s%.*s%d", all[i].name, more++, "________", x->position);
-    while (taken && bsearch(&other, all, n, sizeof *all, edf__same_name));
-    for (char *c = text; (c = strchr(c, '\'')) != NULL;) *c = '_';
-    names[edf__order_of(x)] = edf__copy(&edf.kept, taken ? text : all[i].name);
+    edf__naming its = { text, all[i].x };
+    int number = edf__order_of(its.x);
+    int taken = i + 1 < n && !edf__same_name(&all[i], &all[i + 1]);
+    snprintf(text, sizeof text, "%s", all[i].name);
+    for (int k = 0; taken || edf__is_mistaken(its.x, text); k++) {
+      snprintf(text, sizeof text, "%s%s_%d", k % 2 ? "_" : "", all[i].name, number + k * n);
+      taken = bsearch(&its, all, size, sizeof *all, edf__same_name) != NULL;
+    }
+    names[number] = edf__copy(&edf.kept, text);
   }
-  for (size_t i = 0; i < n; i++) edf__free(all[i].name);
+  for (int i = 0; i < n; i++) edf__free(all[i].name);
   edf__free(all);
   edf__spelled = names;
 }
@@ -8942,58 +8941,54 @@ static int edf__call_named(const char *name) {
   while (c >= 0 && (strncmp(edf__calls[c].name, name, n) || edf__calls[c].name[n])) c--;
   return c < 0 || (name[n] && !strchr(edf__calls[c].takes, '_')) ? -1 : c;
 }
-static int edf__reduction_named(const char *name) {
-  int kind = EDF__MAX;
-  while (kind && strcmp(edf__reductions[kind], name)) kind--;
-  return kind;
-}
 
 static void edf__find_call(edf__statement *l) {
   edf__scan *s = &l->m.e.scan, call = *s;
   if (l->slide->in || !edf__is_letter(edf__peek(&call))) return;
   const char *begin = call.at, *name = edf__identifier(&call, "");
-  int known = edf__call_named(name) >= 0 || edf__reduction_named(name), depth = 0;
-  if (!known || edf__function_named(name, 0) >= 0 || edf__peek(&call) != '(') return;
-  edf__statement *by = edf__line_of(l->slide, name);
-  edf_node *scalar = edf__known(l->slide, name);
+  int c = edf__call_named(name), depth = 0;
+  if (c < 0 || edf__function_named(name, 0) >= 0 || edf__peek(&call) != '(') return;
+  const edf__statement *by = edf__line_of(l->slide, name);
+  const edf_node *scalar = edf__known(l->slide, name);
   if ((by && by != l && !by->m.e.ref->rank) || (scalar && !scalar->rank)) return;
+  const char *open = call.at;
   do depth += (*call.at == '(') - (*call.at == ')'); while (*call.at++ && depth);
+  char *behind = (char *)call.at;
   if (depth || (edf__peek(&call) && !strchr("\n|", *call.at))) return;
-  l->call = begin;                       /* elsewhere its right side is a 1                   */
+  if (*edf__calls[c].takes == '=') {     /* it goes on as an equation, without the brackets   */
+    l->kind = (edf__reduction_kind)edf__calls[c].which;
+    behind[-1] = ' ';
+    s->at = open + 1;
+    return;
+  }
+  l->call = begin;                       /* its right side is a 1                             */
   l->right = edf__new_expr(EDF__A_SUM, begin, NULL);
   l->right->in = edf__new_expr(EDF__A_PRODUCT, begin, NULL);
   s->at = call.at;
-  if (edf__reduction_named(name)) s->at += strcspn(s->at, "\n");        /* bounds too */
-}
-
-static edf_node *edf__operand_of(const edf__statement *l, edf__scan *s) {
-  const char *name = edf__identifier(s, "a tensor");
-  const edf__statement *by = edf__line_of(l->slide, name);
-  edf_node *x = by ? by->y : edf__newest(name);
-  if (!x) edf__syntax(s, name, by ? "%s is computed below" : "%s is no tensor so far", name);
-  return x;
 }
 
 /* A tensor of a call, whose indices are in the order in which the left side has them. */
 static edf_node *edf__call_operand(const edf__statement *l, edf__scan *s) {
-  const char *begin = s->at;
-  edf_node *x = edf__operand_of(l, s);
-  int n = 0, last = -1;
-  if (edf__accept(s, '['))
-    do {
-      const char *index = edf__identifier(s, "an index");
-      int i = edf__index_for(&l->m.e, index);
-      if (i >= 0 && strcmp(l->m.e.letter[i].name, index)) i = -1;
-      if (i >= 0 && i <= last)
-        edf__syntax(s, index, "in a call indices keep the order of the left side");
-      if (i >= 0) last = i;
-      n++;
-    } while (edf__accept(s, ','));
-  if (n) edf__expect(s, ']', "']' or ','", "");
-  if (n != x->rank) {
-    edf__say_caret(s, begin);
-    edf__fail_with(x, "%d indices here, but the tensor has %d:", n, x->rank);
+  edf__equation e;
+  int last = -1;
+  memset(&e, 0, sizeof e);
+  e.scan = *s;
+  const edf__ref *r = edf__parse_tensor(&e, "");
+  const edf__statement *by = edf__line_of(l->slide, r->name);
+  edf_node *x = by ? by->y : edf__newest(r->name);
+  if (!x)
+    edf__syntax(s, r->name, by ? "%s is computed below" : "%s is no tensor so far", r->name);
+  edf__check_rank(&e, r, x);
+  for (int d = 0; d < r->rank; d++) {
+    int i = edf__alone(&e, &r->place[d]);
+    if (i < 0) edf__syntax(s, r->place[d].at, "expected an index");
+    int at = edf__index_for(&l->m.e, e.letter[i].name);
+    if (at < 0 || strcmp(l->m.e.letter[at].name, e.letter[i].name)) continue;
+    if (at <= last)
+      edf__syntax(s, r->place[d].at, "in a call indices keep the order of the left side");
+    last = at;
   }
+  *s = e.scan;
   return x;
 }
 
@@ -9044,7 +9039,7 @@ static edf_node *edf__called_node(edf__statement *l, edf__scan *s, int c) {
   edf_real *state = NULL;
   if (strchr(takes, '#')) state = (edf_real *)edf_state(y, 3 * sizeof *state);
   if (state) memcpy(state, number, sizeof number);
-  if (state) state[2] = (edf_real)edf__calls[c].function;
+  if (state) state[2] = (edf_real)edf__calls[c].which;
   for (int k = 1; k < n && strchr(takes, 'f'); k++)
     if (in[k]->kind == EDF_PARAMETER) in[k]->update = edf_frozen;
   edf__free(in);
@@ -9056,39 +9051,12 @@ static edf_node *edf__called_node(edf__statement *l, edf__scan *s, int c) {
   return y;
 }
 
-/* m[b] = maxover(x[b,2*i+DI]) | DI<2: the line without the name is an equation. */
-static edf_node *edf__reduced_line(edf__statement *l, edf__reduction_kind kind) {
-  static const char *const op[] = { "SumOver", "MeanOver", "SampleVarianceOver", "MaxOver" };
-  edf__scan s = l->m.e.scan;
-  edf__site at = l->slide->site;
-  const char *begin = l->m.e.ref->name - s.size;
-  size_t length = strcspn(begin, "\n");
-  char *text = (char *)edf__alloc(&edf.computed, length + 1);
-  char *name = (char *)memcpy(text, begin, length) + (l->call - begin);
-  char *open = strchr(name, '('), *c = open;
-  int depth = 0;
-  do depth += (*c == '(') - (*c == ')'); while (*c++ && depth);
-  memset(name, ' ', (size_t)(open + 1 - name));
-  c[-1] = ' ';
-  s.at = l->call + (open + 1 - name);
-  edf__accept(&s, '-');
-  if (edf__is_digit(edf__peek(&s)) || *s.at == '.') edf__decimal(&s.at);
-  edf__accept(&s, '*');
-  at.op = op[kind];
-  edf_node *y = edf__reduction(&at, kind, text, edf__operand_of(l, &s));
-  edf__free(text);
-  return y;
-}
-
 static edf_node *edf__call_line(edf__statement *l, int build) {
-  edf__scan s = l->m.e.scan;
+  edf__scan s = l->m.e.scan, name;
   if (!build) { edf__find_call(l); return NULL; }
   s.at = l->call;
-  const char *name = edf__identifier(&s, "");
-  int kind = edf__reduction_named(name);
-  s.at = l->call;
-  return kind ? edf__reduced_line(l, (edf__reduction_kind)kind)
-              : edf__called_node(l, &s, edf__call_named(name));
+  name = s;
+  return edf__called_node(l, &s, edf__call_named(edf__identifier(&name, "")));
 }
 EDF__HOOKED(edf__caller, edf__call, edf__call_line)
 EDF__C_END
