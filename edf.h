@@ -8665,8 +8665,9 @@ edf__calls[] = {
   { "number", &edf__number_op, "#", 0 },    { "extent", &edf__extent_op, "x#", 0 },
   { "index", &edf__index_op, "*#", 0 },
   { "test", &edf__function_op[EDF__TEST], "x#", EDF__TEST },
-  { "argmax", &edf__argmax_op, "x#", 0 },   { "normalize", &edf__normalize_op, "x#~", 0 },
-  { "dropout", &edf__dropout_op, "x#", 0 }
+  { "argmax", &edf__argmax_op, "x#", 0 },   { "dropout", &edf__dropout_op, "x#", 0 },
+  { "softmax", &edf__softmax_op, "x~", 0 }, { "logsoftmax", &edf__log_softmax_op, "x~", 0 },
+  { "normalize", &edf__normalize_op, "x#~", 0 }
 };
 enum { EDF__N_CALLS = sizeof edf__calls / sizeof *edf__calls };
 
@@ -8874,19 +8875,15 @@ static int edf__write_call(edf_page *out, const edf_node *y) {
   char word[32] = "";
   int c = EDF__N_CALLS - 1, n = 0;
   while (c >= 0 && edf__calls[c].op != op) c--;
-  for (size_t k = 0; k + 2 < sizeof word && op->name[k]; k++) word[k] = edf__lower(op->name[k]);
+  for (size_t k = 0; k + 1 < sizeof word && op->name[k]; k++) word[k] = edf__lower(op->name[k]);
   int function = edf__function_named(word, 0) >= 0;
-  if (c >= 0 && (!function || edf__is(y->in[0], EDF_IS_SOFTMAX))) {
-    strcpy(word, edf__calls[c].name);
-    function = 0;
-  }
+  if (c < 0 && !function) return 0;
+  if (c >= 0 && function && edf__is(y->in[0], EDF_IS_SOFTMAX)) function = 0;
   const char *takes = c < 0 ? "" : edf__calls[c].takes;
-  int over = c < 0 ? y->n_in == 1 && edf__function_named(edf__fmt("%s_", word), 1) >= 0
-                   : strchr(takes, '~') != NULL;
-  if (c < 0 && !function && !over) return 0;
+  int over = strchr(takes, '~') != NULL, bounds = strchr(takes, '|') != NULL;
   edf__letters l = edf__letters_of(y);
   edf__write_tensor(out, y, &l);
-  edf_write(out, " = %s", word);
+  edf_write(out, " = %s", function ? word : edf__calls[c].name);
   if (over || strchr(takes, '_')) edf__write_row(out, &l, y->row_dims, over);
   for (int k = 0; k < y->n_in; k++) {
     edf_write(out, n++ ? ", " : "(");
@@ -8898,38 +8895,37 @@ static int edf__write_call(edf_page *out, const edf_node *y) {
   }
   edf_write(out, ")");
   if (y->causal) edf_write(out, " | %s<=%s", l.name[l.n - 1], l.name[l.n - 2]);
-  for (int d = n = 0; c >= 0 && strchr(edf__calls[c].takes, '|') && d < y->rank; d++)
+  for (int d = n = 0; bounds && d < y->rank; d++)
     if (!(y->batched >> d & 1))
       edf_write(out, "%s%s<%d", n++ ? ", " : " | ", l.name[d], y->dim[d]);
   return 1;
 }
 
-/* The line of a computed node. One that has no words is a comment, and an error to read. */
-static int edf__write_words(edf_page *out, const edf_node *y) {
-  if (edf__has_equation(y)) edf__write_equation(out, y);
-  else if (edf__is(y, EDF_IS_OWN) || !y->says || !edf__write_call(out, y)) {
-    edf_write(out, "# %s has no words: it is a node of the program's own, built at %s:%d\n",
-              y->op, y->file, y->line);
-    edf_write(out, "%s = own(%s)", edf_label(y), y->n_in ? edf_label(y->in[0]) : "");
-    return 0;
+static void edf__write_declaration(edf_page *out, const edf_node *x) {
+  edf_write(out, x->kind == EDF_INPUT ? "input %s" : "parameter %s", edf_label(x));
+  for (int d = 0; d < x->rank; d++) {
+    edf_write(out, d ? "," : "[");
+    if (x->batched >> d & 1) edf_write(out, "%s", edf.batch_name);
+    else edf_write(out, "%d", x->dim[d]);
   }
-  return 1;
+  if (x->rank) edf_write(out, "]");
 }
 
-/* The whole text, while names are spelled; returns the first node without words, or NULL. */
+/* The whole text, while names are spelled; returns the first node without words, or NULL. Such
+   a node is a comment, and an error to read. */
 static const edf_node *edf__write_text(edf_page *out) {
   const edf_node *own = NULL;
   for (int i = 0; i < edf__n_nodes(); i++) {
     const edf_node *x = edf__nth(i);
-    int leaf = x->kind != EDF_COMPNODE;
-    if (leaf) edf_write(out, x->kind == EDF_INPUT ? "input %s" : "parameter %s", edf_label(x));
-    for (int d = 0; leaf && d < x->rank; d++) {
-      edf_write(out, d ? "," : "[");
-      if (x->batched >> d & 1) edf_write(out, "%s", edf.batch_name);
-      else edf_write(out, "%d", x->dim[d]);
+    if (x->kind != EDF_COMPNODE) edf__write_declaration(out, x);
+    else if (edf__has_equation(x)) edf__write_equation(out, x);
+    else if (edf__is(x, EDF_IS_OWN) || !x->says || !edf__write_call(out, x)) {
+      if (!own) own = x;
+      edf_write(out, "# %s has no words: it is a node of the program's own, built at %s:%d\n",
+                x->op, x->file, x->line);
+      edf_write(out, "%s = own(%s)", edf_label(x), x->n_in ? edf_label(x->in[0]) : "");
     }
-    if (!leaf && !edf__write_words(out, x) && !own) own = x;
-    edf_write(out, leaf && x->rank ? "]\n" : "\n");
+    edf_write(out, "\n");
   }
   return own;
 }
@@ -8939,7 +8935,8 @@ static int edf__call_named(const char *name) {
   size_t n = strcspn(name, "_");
   int c = EDF__N_CALLS - 1;
   while (c >= 0 && (strncmp(edf__calls[c].name, name, n) || edf__calls[c].name[n])) c--;
-  return c < 0 || (name[n] && !strchr(edf__calls[c].takes, '_')) ? -1 : c;
+  const char *takes = c < 0 ? "~" : edf__calls[c].takes;
+  return strchr(takes, '~') || (name[n] && !strchr(takes, '_')) ? -1 : c;
 }
 
 static void edf__find_call(edf__statement *l) {
@@ -8995,68 +8992,63 @@ static edf_node *edf__call_operand(const edf__statement *l, edf__scan *s) {
 /* What stands in the brackets of a call of c, as it takes it; n tensors. */
 static edf_node **edf__call_operands(const edf__statement *l, edf__scan *s, int c, int *n,
                                      edf_real *number) {
-  const char *takes = edf__calls[c].takes, *name = edf__identifier(s, "");
+  const char *takes = edf__calls[c].takes;
   edf_node **in = NULL;
   int numbers = 0, wanted = 0, x = 0;
   for (const char *t = takes; *t; t++) { x += *t == 'x'; wanted += *t == '#'; }
-  edf__expect(s, '(', "'('", "");
+  edf__accept(s, '(');
   if (edf__peek(s) != ')') do {
+    int sign = edf__first_sign(s);
     in = (edf_node **)edf__grow(&edf.computed, in, (size_t)(*n + 16) / 8 * 8 * sizeof *in);
-    int sign = edf__accept(s, '-') ? -1 : 1, is_number = edf__is_digit(edf__peek(s));
-    is_number |= *s->at == '.';
-    if (sign > 0 && !is_number) in[(*n)++] = edf__call_operand(l, s);
-    else if (!is_number) edf__found(s, "a number", "");
+    if (sign > 0 && edf__is_letter(edf__peek(s))) in[(*n)++] = edf__call_operand(l, s);
     else number[numbers++ > 0] = (edf_real)(sign * edf__decimal(&s->at));
   } while (edf__accept(s, ','));
   edf__expect(s, ')', "')' or ','", "");
   if ((*n != x && !strchr(takes, '*')) || numbers != wanted)
-    edf__syntax(s, name, "%s takes %d tensors and %d numbers, found %d and %d",
+    edf__syntax(s, l->call, "%s takes %d tensors and %d numbers, found %d and %d",
                 edf__calls[c].op->name, x, wanted, *n, numbers);
   return in;
 }
 
-/* The node of op c, of which the left side says the rank, and in bounds the dimensions. */
-static edf_node *edf__called_node(edf__statement *l, edf__scan *s, int c) {
+/* The called node, of which the left side says the rank, and bounds the dimensions. */
+static edf_node *edf__called_node(edf__statement *l) {
+  edf__scan s = l->m.e.scan;
+  s.at = l->call;
+  const char *name = edf__identifier(&s, ""), *axis = strchr(name, '_');
+  int c = edf__call_named(name), n = 0;
   const edf_op *op = edf__calls[c].op;
-  const char *takes = edf__calls[c].takes, *name = s->at + s->size, *row;
+  const char *takes = edf__calls[c].takes;
   const edf__ref *left = l->m.e.ref;
-  edf_real number[2] = { 0, 0 };
-  int n = 0;
-  edf_node **in = edf__call_operands(l, s, c, &n, number);
+  edf_real number[3] = { 0, 0, (edf_real)edf__calls[c].which };
+  edf_node **in = edf__call_operands(l, &s, c, &n, number);
   edf_node *y = edf__computed(op, l->slide->site.file, l->slide->site.line, n, in);
   y->says = op;
   y->rank = left->rank;
   if (n && in[0]->rank > y->rank) y->row_dims = (char)(in[0]->rank - y->rank);
   for (int d = 0; d < y->rank; d++) {
     int i = edf__alone(&l->m.e, &left->place[d]);
-    if (i != d) edf__syntax(s, left->place[d].at, "left of a call indices stand alone");
+    if (i != d) edf__syntax(&s, left->place[d].at, "left of a call indices stand alone");
     y->dim[d] = l->m.e.letter[i].bound;
-    if ((row = strchr(name, '_')) != NULL && !strcmp(l->m.e.letter[i].name, row + 1))
-      y->row_dims = (char)(y->rank - d);
+    if (axis && !strcmp(l->m.e.letter[i].name, axis + 1)) y->row_dims = (char)(y->rank - d);
   }
-  if (strchr(takes, '_') && (!strchr(name, '_') || y->row_dims > y->rank))
-    edf__syntax(s, name, "expected an index of the left side, as in %s_t", edf__calls[c].name);
-  edf_real *state = NULL;
-  if (strchr(takes, '#')) state = (edf_real *)edf_state(y, 3 * sizeof *state);
-  if (state) memcpy(state, number, sizeof number);
-  if (state) state[2] = (edf_real)edf__calls[c].which;
+  if (strchr(takes, '_') && (!axis || y->row_dims > y->rank))
+    edf__syntax(&s, name, "expected an index of the left side, as in %s_t", edf__calls[c].name);
+  if (strchr(takes, '#')) memcpy(edf_state(y, sizeof number), number, sizeof number);
   for (int k = 1; k < n && strchr(takes, 'f'); k++)
     if (in[k]->kind == EDF_PARAMETER) in[k]->update = edf_frozen;
   edf__free(in);
   if (y->rank) y->letters = edf__letters_at(l, left);
   edf__add_compnode(y);
   if (y->rank != left->rank)
-    edf__syntax(s, left->name, "the left side has %d indices, %s %d", left->rank, op->name,
+    edf__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op->name,
                 y->rank);
   return y;
 }
 
 static edf_node *edf__call_line(edf__statement *l, int build) {
-  edf__scan s = l->m.e.scan, name;
-  if (!build) { edf__find_call(l); return NULL; }
-  s.at = l->call;
-  name = s;
-  return edf__called_node(l, &s, edf__call_named(edf__identifier(&name, "")));
+  if (build) return edf__called_node(l);
+  edf__find_call(l);
+  return NULL;
 }
 EDF__HOOKED(edf__caller, edf__call, edf__call_line)
 EDF__C_END
