@@ -10874,7 +10874,7 @@ static void edf__right_of_lines(edf__answer *a) {
     x[k] = edf_find(a->name[k]);
     first[k] = edf__add_random(&loss, x[k]);
   }
-  edf_forward_to(loss);
+  (edf_forward_to)(loss);
   (edf_backward)(loss);
   int n = edf.n_inputs;
   for (int k = 0; k < a->n; k++) {
@@ -11169,7 +11169,7 @@ double edf_check_backward(edf_node *y, const char *lines) {
   }
   for (int k = 0; k < a.n; k++) edf__know_operands(&a, k);
   edf_aside *aside = edf_begin_aside();
-  edf_forward_to(y);
+  (edf_forward_to)(y);
   for (int k = 0; k < a.n; k++) a.value[k] = edf_value(a.node[k]);
   printf("answer to %s, built at %s:%d\n", edf_label(y), y->file, y->line);
   edf_graph was = edf;
