@@ -8789,8 +8789,6 @@ static void edf__write_equation(edf_page *out, const edf_node *y) {
 /* ---- Names that can be read. A scalar's, which stands without brackets, is mistaken where it
    is a function's, or beside it an index's. Of equal names the newest stays, which edf_find
    finds. What cannot stay gets a number. */
-typedef struct { char *name; const edf_node *x; } edf__naming;
-
 static int edf__is_mistaken(const edf_node *x, const char *name) {
   if (x->rank) return 0;
   if (edf__function_named(name, 0) >= 0 || edf__function_named(name, 1) >= 0) return 1;
@@ -8808,45 +8806,36 @@ static int edf__is_mistaken(const edf_node *x, const char *name) {
   return name[strlen(name) - 1] == '_';  /* it would join the next line                       */
 }
 
-static int edf__same_name(const void *a, const void *b) {
-  return strcmp(((const edf__naming *)a)->name, ((const edf__naming *)b)->name);
-}
-static int edf__name_order(const void *a, const void *b) {
-  int order = edf__same_name(a, b);
-  return order ? order : edf__order_of(((const edf__naming *)a)->x)
-                         - edf__order_of(((const edf__naming *)b)->x);
+static int edf__is_among(const char **names, int n, const char *name) {
+  while (n && strcmp(*names, name)) { names++; n--; }
+  return n > 0;
 }
 
 /* From here to edf__end_spelling every label is a name that can be read. */
 static void edf__begin_spelling(void) {
   int n = edf__n_nodes();
-  size_t size = (size_t)n;
-  edf__naming *all = (edf__naming *)edf__alloc(&edf.kept, (size + 1) * sizeof *all);
-  const char **names = (const char **)edf__alloc(&edf.kept, (size + 1) * sizeof *names);
+  const char **all = (const char **)edf__alloc(&edf.kept, ((size_t)n + 1) * sizeof *all);
   for (int i = 0; i < n; i++) {
-    all[i].x = edf__nth(i);
-    const char *name = *all[i].x->name ? all[i].x->name : "_";
-    char *c = all[i].name = edf__copy(&edf.kept, edf__fmt("%.480s", name));
-    for (; *c; c++)
-      if (!edf__is_letter(*c) && (c == all[i].name || (!edf__is_digit(*c) && *c != '\'')))
-        *c = '_';
+    const char *name = edf__nth(i)->name;
+    char *first = edf__copy(&edf.kept, edf__fmt("%.480s", *name ? name : "_"));
+    for (char *c = first; *c; c++)
+      if (!edf__is_letter(*c) && (c == first || (!edf__is_digit(*c) && *c != '\''))) *c = '_';
+    all[i] = first;
   }
-  qsort(all, size, sizeof *all, edf__name_order);
   for (int i = 0; i < n; i++) {
-    char text[512];
-    edf__naming its = { text, all[i].x };
-    int number = edf__order_of(its.x);
-    int taken = i + 1 < n && !edf__same_name(&all[i], &all[i + 1]);
-    snprintf(text, sizeof text, "%s", all[i].name);
-    for (int k = 0; taken || edf__is_mistaken(its.x, text); k++) {
-      snprintf(text, sizeof text, "%s%s_%d", k % 2 ? "_" : "", all[i].name, number + k * n);
-      taken = bsearch(&its, all, size, sizeof *all, edf__same_name) != NULL;
+    const edf_node *x = edf__nth(i);
+    const char *name = all[i];
+    int taken = edf__is_among(all + i + 1, n - i - 1, name);
+    for (int k = 0; taken || edf__is_mistaken(x, name); k++) {
+      name = edf__fmt("%s%s_%d", k % 2 ? "_" : "", all[i], x->position + k / 2);
+      taken = edf__is_among(all, n, name);
     }
-    names[number] = edf__copy(&edf.kept, text);
+    if (name == all[i]) continue;
+    name = edf__copy(&edf.kept, name);
+    edf__free((char *)all[i]);
+    all[i] = name;
   }
-  for (int i = 0; i < n; i++) edf__free(all[i].name);
-  edf__free(all);
-  edf__spelled = names;
+  edf__spelled = all;
 }
 static void edf__end_spelling(void) {
   for (int i = 0; i < edf__n_nodes(); i++) edf__free((char *)edf__spelled[i]);
