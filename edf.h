@@ -8691,51 +8691,46 @@ static void edf__write_letter(edf_page *out, const char *before, const edf__equa
 }
 
 static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
-                           const char *grad, int in_loop);
-
-static void edf__write_place(edf_page *out, const edf_node *y, const edf__place *p,
-                             int in_loop) {
-  const edf__equation *e = &((const edf__einsum *)y->state)->e;
-  int empty = 1;
-  if (p->by) { edf__write_ref(out, y, &e->ref[p->by], "", in_loop); return; }
-  for (int i = 0; i < e->n_letter; i++) {
-    int factor = p->factor[i];
-    if (!factor) continue;
-    edf_write(out, factor < 0 ? "-" : empty ? "" : "+");
-    if (abs(factor) != 1) edf_write(out, "%d*", abs(factor));
-    edf__write_letter(out, "", e, i, in_loop);
-    empty = 0;
-  }
-  if (p->constant || empty) edf_write(out, empty ? "%d" : "%+d", p->constant);
-}
-static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
                            const char *grad, int in_loop) {
+  const edf__equation *e = &((const edf__einsum *)y->state)->e;
   edf_write(out, "%s%s", edf_label(r->operand < 0 ? y : y->in[r->operand]), grad);
-  for (int d = 0; d < r->rank; d++) {
-    edf_write(out, d ? "," : "[");
-    edf__write_place(out, y, &r->place[d], in_loop);
+  for (const edf__place *p = r->place; p < r->place + r->rank; p++) {
+    int empty = 1;
+    edf_write(out, p > r->place ? "," : "[");
+    if (p->by) { edf__write_ref(out, y, &e->ref[p->by], "", in_loop); continue; }
+    for (int i = 0; i < e->n_letter; i++) {
+      int factor = p->factor[i];
+      if (!factor) continue;
+      edf_write(out, factor < 0 ? "-" : empty ? "" : "+");
+      if (abs(factor) != 1) edf_write(out, "%d*", abs(factor));
+      edf__write_letter(out, "", e, i, in_loop);
+      empty = 0;
+    }
+    if (p->constant || empty) edf_write(out, empty ? "%d" : "%+d", p->constant);
   }
   if (r->rank) edf_write(out, "]");
 }
 
 /* What the summed indices do where they do not just add up: mean_I, max_I, 1/(n-1); and what a
-   gradient has of that. */
+   gradient has of that. A text has words of its own. */
 static void edf__write_reduction(edf_page *out, const edf__einsum *m, const edf__term *t,
                                  int backward) {
   double n = edf__divisor(m, t);
-  if (edf__spelled) return;              /* a text has words of its own                       */
-  int mean = m->kind == EDF__MEAN, sample = m->kind == EDF__SAMPLE, listed = 0;
+  int mean = m->kind == EDF__MEAN, sample = m->kind == EDF__SAMPLE;
+  const char *before = "_";
+  if (edf__spelled || !(mean || sample || m->kind == EDF__MAX)) return;
   if (sample || (mean && backward)) {
     if (n > 0) edf_write(out, "1/%g ", n);
     else edf_write(out, sample ? "1/(n-1) " : "1/n ");
-  } else if (mean || (m->kind == EDF__MAX && !backward)) {
-    edf_write(out, mean ? "mean" : "max");
-    for (int i = 0; i < m->e.n_letter; i++) {
-      if (m->e.letter[i].left || !(edf__term_has(&m->e, t) >> i & 1)) continue;
-      edf__write_letter(out, listed++ ? "," : "_", &m->e, i, 0);
-    }
-    edf_write(out, " ");
-  } else if (m->kind == EDF__MAX) edf_write(out, "[the first greatest] ");
+    return;
+  }
+  edf_write(out, mean ? "mean" : backward ? "[the first greatest]" : "max");
+  for (int i = 0; !backward && i < m->e.n_letter; i++) {
+    if (m->e.letter[i].left || !(edf__term_has(&m->e, t) >> i & 1)) continue;
+    edf__write_letter(out, before, &m->e, i, 0);
+    before = ",";
+  }
+  edf_write(out, " ");
 }
 
 /* A term behind its sign. The swap rule: in a gradient factor `swapped` is exchanged with the
@@ -8756,9 +8751,6 @@ static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t
 static int edf__has_equation(const edf_node *y) {
   return edf__is(y, EDF_IS_EQUATION) || (edf__is(y, EDF_IS_LOOKUP) && !y->says);
 }
-static void edf__write_bound(edf_page *out, int *n) {
-  edf_write(out, (*n)++ ? ", " : " | ");
-}
 static void edf__write_equation(edf_page *out, const edf_node *y) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__equation *e = &m->e;
@@ -8774,15 +8766,14 @@ static void edf__write_equation(edf_page *out, const edf_node *y) {
   if (called) edf_write(out, ")");
   for (int i = 0; i < e->n_letter; i++) {
     if (!e->letter[i].bound) continue;
-    edf__write_bound(out, &n);
-    edf__write_letter(out, "", e, i, 0);
+    edf__write_letter(out, n++ ? ", " : " | ", e, i, 0);
     edf_write(out, "<%d", e->letter[i].bound);
   }
   for (int d = 0; d < e->ref->rank; d++) {
     const edf__place *p = &e->ref->place[d];
     if (!p->by) continue;                /* a Scatter's classes                               */
-    edf__write_bound(out, &n);
-    edf_write(out, "%s<%d", edf_label(y->in[e->ref[p->by].operand]), p->constant + 1);
+    edf_write(out, "%s%s<%d", n++ ? ", " : " | ", edf_label(y->in[e->ref[p->by].operand]),
+              p->constant + 1);
   }
 }
 
@@ -12413,9 +12404,8 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
-/* ---- The safetensors format: the length of a header, the header, which is
-   JSON, and the numbers. A parameter p is the tensor "p", what its optimiser remembers "p.m"
-   and "p.s"; its steps and the state of the random numbers are metadata. */
+/* ---- The safetensors format: the length of a header, the header, which is JSON, with what is
+   no tensor in its metadata, and the numbers. */
 enum { EDF__PARTS = 3 };                 /* value, m and s                                    */
 static const char *const edf__suffix[EDF__PARTS] = { "", ".m", ".s" };
 
@@ -12659,10 +12649,10 @@ static void edf__json_tensor(edf__model *m, const char *name) {
   }
   edf__require(f, f->at, s->bytes && shaped && placed,
                "tensor %s lacks dtype, shape or data_offsets", name);
-  unsigned long long bytes = p ? (unsigned long long)p->size * (unsigned)s->bytes : 0;
-  edf__require(f, f->at, !p || (s->end >= s->begin && s->end - s->begin == bytes),
-               "tensor %s has the offsets %llu to %llu, expected %llu bytes", name, s->begin,
-               s->end, bytes);
+  if (!p) return;
+  unsigned long long bytes = (unsigned long long)p->size * (unsigned)s->bytes;
+  edf__require(f, f->at, s->end >= s->begin && s->end - s->begin == bytes, "tensor %s has the "
+               "offsets %llu to %llu, expected %llu bytes", name, s->begin, s->end, bytes);
 }
 
 /* Seed, draws, steps and the program are ours; other metadata is let alone. */
