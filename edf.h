@@ -65,7 +65,7 @@
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>ways 428 A program as its equations
+   >>ways 408 A program as its equations
    >>print 470 A program as text: print _program _node _equations formula
    >>check 891 The gradient check: gradcheck expect_mismatch
    >>answers 783 A student's backward, run and compared: check_backward
@@ -75,7 +75,7 @@
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle rows normalize_columns all
      batches next set mean_value error_rate
-   >>models 445 Saved models: save load
+   >>models 444 Saved models: save load
    >>names 114 Short names of all that follows Part One
    edf_lab.h, the laboratory, optional
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
