@@ -8852,18 +8852,17 @@ static void edf__write_row(edf_page *out, const edf__letters *l, int n, int all)
    fused with it: what is not is called logarithm. */
 static int edf__write_call(edf_page *out, const edf_node *y) {
   const edf_op *op = y->says;
-  char word[32] = "";
-  int c = EDF__N_CALLS - 1, n = 0;
+  int c = EDF__N_CALLS - 1, f = EDF__N_FUNCTIONS - 1, n = 0;
   while (c >= 0 && edf__calls[c].op != op) c--;
-  for (size_t k = 0; k + 1 < sizeof word && op->name[k]; k++) word[k] = edf__lower(op->name[k]);
-  int function = edf__function_named(word, 0) >= 0;
+  while (f >= EDF__MIN_OF && edf__compare_names(edf__functions[f].name, op->name)) f--;
+  int function = f >= EDF__MIN_OF;
   if (c < 0 && !function) return 0;
   if (c >= 0 && function && edf__is(y->in[0], EDF_IS_SOFTMAX)) function = 0;
   const char *takes = c < 0 ? "" : edf__calls[c].takes;
   int over = strchr(takes, '~') != NULL, bounds = strchr(takes, '|') != NULL;
   edf__letters l = edf__letters_of(y);
   edf__write_tensor(out, y, &l);
-  edf_write(out, " = %s", function ? word : edf__calls[c].name);
+  edf_write(out, " = %s", function ? edf__functions[f].name : edf__calls[c].name);
   if (over || strchr(takes, '_')) edf__write_row(out, &l, y->row_dims, over);
   for (int k = 0; k < y->n_in; k++) {
     edf_write(out, n++ ? ", " : "(");
@@ -12482,7 +12481,7 @@ static void edf__write_header(edf_page *to) {
   edf_write(to, "\"draws\":\"%llu\"", edf.draws);
   for (int i = 0; i < edf.n_parameters; i++) {
     const edf_node *p = edf.parameters[i];
-    const char *key = edf__fmt("%.300s.steps", p->name);
+    const char *key = edf__fmt("%s.steps", p->name);
     if (p->steps) edf__write_pair(to, key, edf__fmt("%ld", p->steps));
   }
   edf__write_equations(to);
