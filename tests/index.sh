@@ -2,7 +2,8 @@
 # Page one of edf.h says what to read in which sitting, and where each public name is declared.
 #   sh tests/index.sh [directory for what is built [edf.o]]   compares it with the declarations,
 #                        and these with what the compiler knows and with the object's symbols
-#   sh tests/index.sh --write     writes it into edf.h, at the end of its first comment
+#   sh tests/index.sh --write     writes it into edf.h, at the end of its first comment; and the
+#                        lines where names stand into the notes
 #   sh tests/index.sh --print     prints it
 
 cd "$(dirname "$0")/.." || exit 1
@@ -125,6 +126,10 @@ case $mode in
   --write)
     with_page edf.h > "$dir/edf.h"
     cmp -s "$dir/edf.h" edf.h || cat "$dir/edf.h" > edf.h
+    for page in notes/*.md; do
+      awk -v top=. -v write=1 -f notes/places.awk $page > "$dir/page.md"
+      cmp -s "$dir/page.md" $page || cat "$dir/page.md" > $page
+    done
     exit ;;
   --*) echo 'index.sh: expected --write or --print' >&2; exit 2 ;;
 esac
@@ -155,6 +160,15 @@ right() {
 }
 if right edf.h > "$dir/out"; then pass index
 else fail index 'edf.h has another page: sh tests/index.sh --write'; fi
+
+for page in notes/*.md; do awk -v top=. -f notes/places.awk $page; done > "$dir/out"
+if [ -s "$dir/out" ]; then fail index-notes 'pages say another line: sh tests/index.sh --write'
+else
+  echo 'SGD is `edf_sgd` (edf.h:1).' > "$dir/wrong.md"
+  awk -v top=. -f notes/places.awk "$dir/wrong.md" > "$dir/out"
+  if grep -q 'edf_sgd stands at edf.h:' "$dir/out"; then pass index-notes
+  else fail index-notes 'a wrong line is not found'; fi
+fi
 
 # mistake NAME PATTERN SED-SCRIPT: it is found, and said
 mistake() {
