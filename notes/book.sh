@@ -1,0 +1,22 @@
+#!/bin/sh
+# The notes as one HTML page, with everything in it.   sh notes/book.sh OUTPUT
+# Pages in the order of README.md; a link to a page becomes one to its heading. What a fence says
+# to the handout compiler behind its first word goes, and so do blocks that are not shown.
+
+cd "$(dirname "$0")" || exit 1
+case $1 in /*) out=$1 ;; *) out=../$1 ;; esac
+command -v pandoc > /dev/null || { echo 'make notes needs pandoc: apt install pandoc'; exit 1; }
+pages=$(sed -n 's/.*](\([^)]*[.]md\)).*/\1/p' README.md)
+
+links=
+for page in $pages; do links="$links;s/]($page)/](#$(basename $page .md))/g"; done
+for page in $pages; do
+  echo "<section id=\"$(basename $page .md)\">"
+  echo
+  sed -e '/^<!-- *\(c\|edf\|sh\)\( \|$\)/,/^-->$/d' -e 's/^```\([a-z]*\) .*/```\1/' \
+    -e 's/^```\(edf\|gdb\)$/``` {.\1}/' -e "$links" "$page"
+  echo
+  echo '</section>'
+  echo
+done | pandoc -f markdown-auto_identifiers -t html5 -s --self-contained --toc --toc-depth=1 \
+  --css book.css --metadata title='edf.h: lecture notes' --metadata lang=en -o "$out"
