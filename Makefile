@@ -22,7 +22,7 @@ EXAMPLES  = $(NAMES:%=build/%)
 
 # A CBLAS is looked for at every call that needs one. BLAS_CFLAGS, BLAS_LIBS and BLAS_ENV, the
 # settings it wants in the environment, can be given on the command line instead.
-ifneq ($(filter-out help clean lines mnist cuda bench-compile,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(filter-out help clean handout notes lines mnist cuda bench-compile,$(or $(MAKECMDGOALS),help)),)
   $(shell mkdir -p build && CC='$(CC)' sh tests/blas.sh $(BLAS) > build/blas.mk)
   include build/blas.mk
   ifeq ($(BLAS_FOUND),missing)
@@ -50,7 +50,7 @@ ifneq ($(BLAS_NAME),)
 endif
 
 .PHONY: help run examples debug mnist test test-all fuzz mutants bench bench-against \
-        bench-compile bench-lines lines page clean cuda bench-cuda mpi
+        bench-compile bench-lines handout notes lines page clean cuda bench-cuda mpi
 
 help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
@@ -73,6 +73,8 @@ help:
 	@echo '                make run CUDA=1 does. CUDA_ARCH=90, NVCC=path'
 	@echo 'make bench-cuda time of a step on the GPU, and PyTorch beside it'
 	@echo 'make mpi        RANKS=4: examples/mpi_mnist.c by several processes (Open MPI)'
+	@echo 'make handout    FILE=page.md: runs the blocks of a page, and compares what they print'
+	@echo 'make notes      the lecture notes as a book, build/notes.html (pandoc)'
 	@echo 'make lines      lines of each chapter against its ceiling'
 	@echo 'make page       puts notes/trace.html, the page of edf_trace_begin, into edf_lab.h'
 	@echo 'make clean      remove build/'
@@ -188,6 +190,16 @@ bench-against:
 
 bench-compile:
 	@REV='$(REV)' sh tests/bench/compile.sh
+
+# Pages whose blocks run, and whose output is right: FILE=page.md, or all of them.
+handout:
+	@CC='$(CC)' sh notes/handout.sh $(or $(FILE),README.md notes/*.md tests/notes/*.md)
+
+notes: build/notes.html
+	@echo 'built build/notes.html'
+build/notes.html: notes/book.sh notes/book.css $(wildcard notes/*.md notes/*.svg notes/*.png)
+	@mkdir -p build
+	@sh notes/book.sh $@
 
 lines:
 	@awk -f tests/lines.awk tests/lines.txt edf.h edf_lab.h

@@ -63,16 +63,6 @@ for source in examples/[0-9]*.c; do
   else fail "$name" 'not what its comment promises' "$dir/$name.diff"; fi
 done
 
-# README.md's first program prints what stands behind it.
-mkdir -p "$dir/readme"
-cp edf.h "$dir/readme"
-sed -n '/^```c/,/^```$/p' README.md | sed '/^```/d' > "$dir/readme/hw1.c"
-awk '/^## / { exit } /^```$/ { behind = 1 } behind && sub(/^    /, "") && !/^cc / { print }' \
-  README.md > "$dir/readme/expected"
-if (cd "$dir/readme" && $cc -g hw1.c -lm && ./a.out) > "$dir/readme.out" 2>&1 &&
-   awk "$same" "$dir/readme/expected" "$dir/readme.out" > "$dir/readme.diff"; then pass readme
-else fail readme 'not what README.md promises' "$dir/readme.diff"; fi
-
 # Programs that learn end with a line `WORDS NUMBER ...`; the number must be at most a limit:
 # from digits that the program draws, or its own poem, and where there are any, real images. (Of
 # so short a poem little carries over to the tenth that is kept apart; a guess would cost 3.8.)

@@ -1,7 +1,6 @@
 #!/bin/sh
 # A student's sessions in the debugger: break on the backward of example 04, look at the node,
-# read a gradient as a plain array, step a line; and the session of notes/stepping.md, whose
-# lines after (gdb) are typed, and whose answers have to come in this order.
+# read a gradient as a plain array, step a line. (The session of notes/stepping.md: handout.sh.)
 #   sh tests/gdb.sh [directory for what is built]
 
 cd "$(dirname "$0")/.." || exit 1
@@ -97,25 +96,6 @@ else
   bad=1
   echo 'not ok gdb-calls-edf_print: it printed'
   tail -n 12 "$dir/called" | sed 's/^/  /'
-fi
-
-# Spaces do not count, nor addresses, and a line may say more than the note, such as a place.
-${CC:-cc} -O0 -g -I. examples/01_sqrt.c -o "$dir/01" -lm || exit 1
-{ echo 'set pagination off'; echo 'set confirm off'
-  sed -n 's/^ *(gdb) //p' notes/stepping.md; } > "$dir/note"
-timeout 100 gdb -q -nx -batch -x "$dir/note" "$dir/01" > "$dir/noted" 2>&1
-sed -n '/^    (gdb)/,/^## /p' notes/stepping.md | grep '^    ' |
-  grep -v '(gdb)\|(lldb)\|^    \$' | sed 's/^ *//; s/  */ /g' > "$dir/expected"
-if grep -q "Couldn't write extended state" "$dir/noted"; then
-  echo 'skip gdb-session-of-the-note: gdb cannot call functions on this machine'
-elif sed 's/  */ /g' "$dir/noted" | awk '
-    NR == FNR { line[n++] = $0; next }
-    k < n && index($0, line[k]) { k++ }
-    END { if (k < n) print "no line, or not there, with: " line[k]; exit k < n || n < 20 }
-  ' "$dir/expected" - > "$dir/missing"; then echo 'ok gdb-session-of-the-note'
-else
-  bad=1
-  echo "not ok gdb-session-of-the-note: $(cat "$dir/missing"), see $dir/noted"
 fi
 
 # From an Affine's backward to its multiply-add, in the first Backward, by the definition: few

@@ -209,6 +209,7 @@ scripts_quick() {
   else missing sequences-sanitized "$CC has no -fsanitize=address,undefined"; fi
   wanted index && job index edf "sh tests/index.sh $out/index $impl/edf.o"
   wanted examples && job examples edf "sh tests/examples.sh $out/examples $impl/edf.o"
+  wanted readme && job readme '' "HANDOUT_DIR=$PWD/$out/readme sh notes/handout.sh README.md"
   wanted cuda || return
   if [ -z "$CXX" ]; then missing cuda 'no C++ compiler'
   else job cuda 'shim-float float-none' \
@@ -236,6 +237,7 @@ scripts_rest() {
   wanted shim && job shim '' "sh tests/cuda/shim.sh $out/shim"
   wanted hygiene && job hygiene_builds '' "sh tests/hygiene.sh $out/hygiene_builds builds"
   wanted parts && job parts_rest '' "sh tests/parts.sh $out/parts_rest rest"
+  wanted handout && job handout '' "sh tests/handout.sh $out/handout"
   wanted mpi && job mpi '' "sh tests/mpi.sh $out/mpi"
   wanted bare && job bare '' "sh tests/bare.sh $out/bare"
   wanted bench-cuda &&
