@@ -8840,16 +8840,8 @@ static void edf__write_tensor(edf_page *out, const edf_node *x, const edf__lette
   edf_write(out, "%s%s", edf_label(x), edf__last_letters(l ? l : &own, x->rank));
 }
 
-/* softmax_{i,j}, concat_t: what it goes over, or joins. */
-static void edf__write_row(edf_page *out, const edf__letters *l, int n, int all) {
-  int first = l->n - n, last = all ? l->n : first + 1;
-  for (int d = first; d < last; d++)
-    edf_write(out, "%s%s", d > first ? "," : last - first > 1 ? "_{" : "_", l->name[d]);
-  if (last - first > 1) edf_write(out, "}");
-}
-
-/* l[b] = bceloss(s[b], y[b]); 0: it has no name that is known. A text's ln of a softmax is
-   fused with it: what is not is called logarithm. */
+/* l[b] = bceloss(s[b], y[b]), softmax_{i,j}(..), concat_t(..); 0: it has no name that is known.
+   A text's ln of a softmax is fused with it: what is not is called logarithm. */
 static int edf__write_call(edf_page *out, const edf_node *y) {
   const edf_op *op = y->says;
   int c = EDF__N_CALLS - 1, f = EDF__N_FUNCTIONS - 1, n = 0;
@@ -8863,13 +8855,16 @@ static int edf__write_call(edf_page *out, const edf_node *y) {
   edf__letters l = edf__letters_of(y);
   edf__write_tensor(out, y, &l);
   edf_write(out, " = %s", function ? edf__functions[f].name : edf__calls[c].name);
-  if (over || strchr(takes, '_')) edf__write_row(out, &l, y->row_dims, over);
+  int first = l.n - y->row_dims, last = over ? l.n : strchr(takes, '_') ? first + 1 : first;
+  for (int d = first; d < last; d++)
+    edf_write(out, "%s%s", d > first ? "," : last - first > 1 ? "_{" : "_", l.name[d]);
+  edf_write(out, last - first > 1 ? "}(" : "(");
   for (int k = 0; k < y->n_in; k++) {
-    edf_write(out, n++ ? ", " : "(");
+    edf_write(out, n++ ? ", " : "");
     edf__write_tensor(out, y->in[k], function || over ? &l : NULL);
   }
   for (int k = 0; (takes = strchr(takes, '#')) != NULL; k++, takes++) {
-    edf_write(out, n++ ? ", " : "(");
+    edf_write(out, n++ ? ", " : "");
     edf__write_number(out, (double)((const edf_real *)y->state)[k], 6, "");
   }
   edf_write(out, ")");
@@ -8916,31 +8911,6 @@ static int edf__call_named(const char *name) {
   while (c >= 0 && (strncmp(edf__calls[c].name, name, n) || edf__calls[c].name[n])) c--;
   const char *takes = c < 0 ? "~" : edf__calls[c].takes;
   return strchr(takes, '~') || (name[n] && !strchr(takes, '_')) ? -1 : c;
-}
-
-static void edf__find_call(edf__statement *l) {
-  edf__scan *s = &l->m.e.scan, call = *s;
-  if (l->slide->in || !edf__is_letter(edf__peek(&call))) return;
-  const char *begin = call.at, *name = edf__identifier(&call, "");
-  int c = edf__call_named(name), depth = 0;
-  if (c < 0 || edf__function_named(name, 0) >= 0 || edf__peek(&call) != '(') return;
-  const edf__statement *by = edf__line_of(l->slide, name);
-  const edf_node *scalar = edf__known(l->slide, name);
-  if ((by && by != l && !by->m.e.ref->rank) || (scalar && !scalar->rank)) return;
-  const char *open = call.at;
-  do depth += (*call.at == '(') - (*call.at == ')'); while (*call.at++ && depth);
-  char *behind = (char *)call.at;
-  if (depth || (edf__peek(&call) && !strchr("\n|", *call.at))) return;
-  if (*edf__calls[c].takes == '=') {     /* it goes on as an equation, without the brackets   */
-    l->kind = (edf__reduction_kind)edf__calls[c].which;
-    behind[-1] = ' ';
-    s->at = open + 1;
-    return;
-  }
-  l->call = begin;                       /* its right side is a 1                             */
-  l->right = edf__new_expr(EDF__A_SUM, begin, NULL);
-  l->right->in = edf__new_expr(EDF__A_PRODUCT, begin, NULL);
-  s->at = call.at;
 }
 
 /* A tensor of a call, whose indices are in the order in which the left side has them. */
@@ -9024,9 +8994,31 @@ static edf_node *edf__called_node(edf__statement *l) {
   return y;
 }
 
+/* Finds a call behind a left side, and later builds it. */
 static edf_node *edf__call_line(edf__statement *l, int build) {
+  edf__scan *s = &l->m.e.scan, call = *s;
   if (build) return edf__called_node(l);
-  edf__find_call(l);
+  if (l->slide->in || !edf__is_letter(edf__peek(&call))) return NULL;
+  const char *begin = call.at, *name = edf__identifier(&call, "");
+  int c = edf__call_named(name), depth = 0;
+  if (c < 0 || edf__function_named(name, 0) >= 0 || edf__peek(&call) != '(') return NULL;
+  const edf__statement *by = edf__line_of(l->slide, name);
+  const edf_node *scalar = edf__known(l->slide, name);
+  if ((by && by != l && !by->m.e.ref->rank) || (scalar && !scalar->rank)) return NULL;
+  const char *open = call.at;
+  do depth += (*call.at == '(') - (*call.at == ')'); while (*call.at++ && depth);
+  char *behind = (char *)call.at;
+  if (depth || (edf__peek(&call) && !strchr("\n|", *call.at))) return NULL;
+  if (*edf__calls[c].takes == '=') {     /* it goes on as an equation, without the brackets   */
+    l->kind = (edf__reduction_kind)edf__calls[c].which;
+    behind[-1] = ' ';
+    s->at = open + 1;
+    return NULL;
+  }
+  l->call = begin;                       /* its right side is a 1                             */
+  l->right = edf__new_expr(EDF__A_SUM, begin, NULL);
+  l->right->in = edf__new_expr(EDF__A_PRODUCT, begin, NULL);
+  s->at = call.at;
   return NULL;
 }
 EDF__HOOKED(edf__caller, edf__call, edf__call_line)
