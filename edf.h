@@ -8934,6 +8934,7 @@ static edf_node *edf__call_operand(const edf__statement *l, edf__scan *s) {
       edf__syntax(s, r->place[d].at, "in a call indices keep the order of the left side");
     last = at;
   }
+  edf__free(e.ref);
   *s = e.scan;
   return x;
 }
