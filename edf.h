@@ -65,7 +65,7 @@
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>ways 399 A program as its equations
+   >>ways 400 A program as its equations
    >>print 470 A program as text: print _program _node _equations formula
    >>check 891 The gradient check: gradcheck expect_mismatch
    >>answers 783 A student's backward, run and compared: check_backward
