@@ -4493,12 +4493,10 @@ EDF__C_END
 #ifdef EDF__CODE
 EDF__C_BEGIN
 /* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
-static void edf__check_reduction(const char *op, edf__reduction_kind kind,
-                                 const edf__equation *e) {
-  const edf__ref *left = e->ref;
-  for (int d = 0; kind != EDF__SUM && d < left->rank; d++)
-    if (edf__alone(e, &left->place[d]) < 0)
-      edf__syntax(&e->scan, left->place[d].at, "%s needs single indices on the left", op);
+static void edf__check_reduction(const char *op, int kind, const edf__equation *e) {
+  for (const edf__place *p = e->ref->place; kind && p < e->ref->place + e->ref->rank; p++)
+    if (edf__alone(e, p) < 0)
+      edf__syntax(&e->scan, p->at, "%s needs single indices on the left", op);
   if (kind == EDF__MAX && (e->n_term != 1 || e->term->n != 1 || !(e->term->number == 1)))
     edf__syntax(&e->scan, e->term->at, "%s goes over one tensor, without a factor", op);
 }
