@@ -4493,7 +4493,8 @@ EDF__C_END
 #ifdef EDF__CODE
 EDF__C_BEGIN
 /* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
-static void edf__check_reduction(const char *op, int kind, const edf__equation *e) {
+static void edf__check_reduction(const char *op, edf__reduction_kind kind,
+                                 const edf__equation *e) {
   for (const edf__place *p = e->ref->place; kind && p < e->ref->place + e->ref->rank; p++)
     if (edf__alone(e, p) < 0)
       edf__syntax(&e->scan, p->at, "%s needs single indices on the left", op);
