@@ -5729,6 +5729,14 @@ static void edf__bind_expr(edf__statement *l, edf__expr *x, unsigned bound, unsi
   for (edf__expr *k = x->in; k; k = k->next) edf__bind_expr(l, k, bound, summed, inner);
 }
 
+/* The indices that the left side has, and with += those that nothing on the right goes over. */
+static unsigned edf__around(const edf__statement *l) {
+  unsigned has = 0;
+  for (const edf__expr *x = l->adds ? l->right : NULL; x; x = x->next)
+    has |= edf__expr_has(l, x) & edf__small_letters(l);
+  return l->left | has;
+}
+
 /* for b,i,j: names all indices. */
 static void edf__check_loops(const edf__statement *l) {
   unsigned used = 0;
@@ -5743,7 +5751,7 @@ static void edf__check_loops(const edf__statement *l) {
 static void edf__bind_line(edf__statement *l) {
   for (edf__expr *x = l->right; x; x = x->next) edf__resolve(l, x);
   edf__check_loops(l);
-  unsigned bound = l->left | (l->adds ? edf__small_letters(l) : 0);
+  unsigned bound = edf__around(l);
   for (edf__expr *x = l->right; x; x = x->next)
     for (edf__expr *p = x->in; p; p = p->next) {
       edf__bind_expr(l, p, bound, 0, 0);
@@ -10641,7 +10649,7 @@ static void edf__run_line(edf__answer *a, edf__statement *l) {
   t->helper = !t->right;
   t->lines++;
   if (!l->adds) memset(t->node.value, 0, t->node.size * sizeof *t->node.value);
-  unsigned over = l->left | (l->adds ? edf__small_letters(l) : 0);
+  unsigned over = edf__around(l);
   do {
     edf_real *to = edf__is_kept(&s, over) ? edf__entry_at(&s, l->where) : NULL;
     for (edf__expr *p = l->right->in; to && p; p = p->next)

@@ -128,6 +128,7 @@ static void bounds_keep_pairs(void) {
   CompNode *z = edf_equations("z[b,t] += x[b,s] + y[b,t] + 2 | s<=t");
   CompNode *o = edf_equations("o[b,t] -= x[b,s] | s<=t");
   CompNode *k = edf_equations("k[b,s,t] += x[b,s] y[b,u] - y[b,t] | s<=t");
+  CompNode *own = edf_equations("own[b] += x[b,t] mean_s y[b,s]");
   CompNode *mean = edf_equations("mean[b,t] = mean_s x[b,s] | t<=s");
   CompNode *least = edf_equations("least[b,t] = min_s x[b,s] | t<=s");
   CompNode *at = edf_equations("at[b,t] = argmin_s x[b,s] | s<=t");
@@ -145,6 +146,7 @@ static void bounds_keep_pairs(void) {
     }
     CLOSE(z->value[i], before + (t + 1) * ((double)y[i] + 2), 1e-5, 1e-5);
     CLOSE(o->value[i], -before, 1e-5, 1e-5);
+    if (t == 3) CLOSE(own->value[i / 4], before * all / 4, 1e-5, 1e-5);
     CLOSE(mean->value[i], behind / (4 - t), 1e-5, 1e-5);
     CLOSE(least->value[i], x[row + lowest], 0, 0);
     CLOSE(at->value[i], first, 0, 0);
