@@ -10447,160 +10447,44 @@ typedef struct {
   int n;
 } edf__answer;
 
-/* ---- A line as loops: its expression is computed entry by entry. */
-typedef struct {
-  edf__statement *l;
-  edf_node *of[EDF__MAX_REF];
-  int at[EDF_MAX_INDEX], n[EDF_MAX_INDEX];
-} edf__loops;
-
-static double edf__now_of(edf__loops *s, const edf__expr *x);
-
-static int edf__next_entry(edf__loops *s, unsigned over) {
-  for (int i = s->l->m.e.n_letter; i-- > 0;) {
-    if (!(over >> i & 1)) continue;
-    if (++s->at[i] < s->n[i]) return 1;
-    s->at[i] = 0;
-  }
-  return 0;
-}
-
-/* Where bounds by an index let it be. */
-static int edf__is_kept(edf__loops *s, unsigned over) {
-  int kept = 1;
-  for (const edf__mask *m = s->l->mask; m < s->l->mask + s->l->n_mask; m++)
-    if ((over >> m->index | over >> m->limit) & 1) kept &= edf__now_of(s, m->test) != 0;
-  return kept;
-}
-
-/* The entry of tensor x that is meant now; NULL: outside. */
-static edf_real *edf__entry_at(edf__loops *s, const edf__expr *x) {
-  const edf__ref *r = &s->l->m.e.ref[x->which];
-  edf_node *t = s->of[x->which];
-  size_t where = 0;
-  for (int d = 0; d < r->rank; d++) {
-    const edf__expr *by = x->in;
-    double at = r->place[d].constant;
-    while (by && by->place != d) by = by->next;
-    for (int i = 0; i < s->l->m.e.n_letter; i++) at += r->place[d].factor[i] * s->at[i];
-    if (by && by->sort != EDF__A_GROUP) at = edf__now_of(s, by);
-    else if (by) {
-      at = 0;
-      for (by = by->in; by; by = by->next) at = at * s->n[by->which] + s->at[by->which];
-    }
-    if (!(at >= 0 && at < t->dim[d])) return NULL;
-    where = where * (size_t)t->dim[d] + (size_t)at;
-  }
-  return &t->value[where];
-}
-
-static double edf__call_now(const edf__loops *s, const edf__expr *x, double v, double w) {
-  const char *f = edf__functions[x->which].name;
-  if (edf__functions[x->which].number) return edf__functions[x->which].number(v);
-  if (!strcmp(f, "min")) return v < w ? v : w;
-  if (!strcmp(f, "max")) return v > w ? v : w;
-  if (!strcmp(f, "relu")) return v > 0 ? v : 0;
-  if (!strcmp(f, "sign")) return (v > 0) - (v < 0);
-  if (!strcmp(f, "softplus")) return (v > 0 ? v : 0) + log1p(exp(-fabs(v)));
-  if (!strcmp(f, "stop")) return v;
-  if (!strncmp(f, "sig", 3) || *f & 0x80) return 1 / (1 + exp(-v));
-  edf__syntax(&s->l->m.e.scan, x->at, "%s is no function for an answer", f);
-  return 0;                              /* not reached                                       */
-}
-
-/* max_i, softmax_j and the like, the latter at the entry that is meant now */
-static double edf__over_now(edf__loops *s, const edf__expr *x) {
-  const char *f = edf__functions[x->which].name;
-  double least = HUGE_VAL, most = -HUGE_VAL, sum = 0, squares = 0, n = 0, all = 0, at = 0, v;
-  int keeps = !edf__reduces(x), here[EDF_MAX_INDEX];
-  if (keeps) {
-    at = edf__now_of(s, x->in);
-    memcpy(here, s->at, sizeof here);
-    for (int i = 0; i < s->l->m.e.n_letter; i++) if (x->over >> i & 1) s->at[i] = 0;
-  }
-  do {
-    if (!edf__is_kept(s, x->over)) continue;
-    v = edf__now_of(s, x->in);
-    least = fmin(least, v);
-    most = fmax(most, v);
-    sum += v;
-    squares += v * v;
-    all += exp(v - at);
-    n++;
-  } while (edf__next_entry(s, x->over));
-  if (keeps) memcpy(s->at, here, sizeof here);
-  if (keeps && !edf__is_kept(s, x->over)) return 0;
-  double variance = squares / n - sum / n * (sum / n);
-  if (!strcmp(f, "max")) return most;
-  if (!strcmp(f, "min")) return least;
-  if (!strcmp(f, "variance")) return variance;
-  if (!strcmp(f, "softmax")) return 1 / all;
-  if (!strcmp(f, "logsoftmax")) return -log(all);
-  if (!strcmp(f, "normalize")) return (at - sum / n) / sqrt(variance + x->number);
-  edf__syntax(&s->l->m.e.scan, x->at, "%s is no function for an answer", f);
-  return 0;                              /* not reached                                       */
-}
-
-static double edf__product_now(edf__loops *s, const edf__expr *x) {
-  double sum = 0;
-  do {
-    double v = x->number;
-    if (!edf__is_kept(s, x->over)) continue;
-    for (const edf__expr *f = x->in; f; f = f->next) v *= edf__now_of(s, f);
-    sum += v;
-  } while (edf__next_entry(s, x->over));
-  return sum;
-}
-
-static double edf__now_of(edf__loops *s, const edf__expr *x) {
-  double v = 0;
-  const edf_real *at;
-  switch (x->sort) {
-    case EDF__A_NUMBER:  return x->number;
-    case EDF__A_NAME:    return x->number > 0 ? s->n[x->which] : s->at[x->which];
-    case EDF__A_TENSOR:  return (at = edf__entry_at(s, x)) != NULL ? (double)*at : 0;
-    case EDF__A_PRODUCT: return edf__product_now(s, x);
-    case EDF__A_POWER:   return pow(edf__now_of(s, x->in), edf__now_of(s, x->in->next));
-    case EDF__AN_OVER:   return edf__over_now(s, x);
-    case EDF__A_CALL:
-      if (x->in->next) v = edf__now_of(s, x->in->next);
-      return edf__call_now(s, x, edf__now_of(s, x->in), v);
-    default: break;
-  }
-  for (const edf__expr *p = x->in; p; p = p->next) v += edf__now_of(s, p);
-  return x->sort == EDF__A_TEST ? x->which >> (v < 0 ? 0 : v > 0 ? 2 : 1) & 1 : v;
-}
-
 /* ---- Running an answer. Extents come from tensors, then from bounds, then from y's line. */
-static void edf__find_loops_of(const edf__answer *a, edf__loops *s) {
-  const edf__equation *e = &s->l->m.e;
+static void edf__find_loops_of(edf__answer *a, edf__statement *l) {
+  edf__equation *e = &l->m.e;
   const edf__statement *own = a->y->line_of;
-  int from[EDF_MAX_INDEX];
-  for (int f = !s->of[0]; f < e->n_ref; f++)
+  int from[EDF_MAX_INDEX], extent[EDF_MAX_INDEX] = { 0 };
+  double work = 1;
+  for (int f = !l->of[0]; f < e->n_ref; f++)
     for (int d = 0; d < e->ref[f].rank; d++) {
       const edf__place *p = &e->ref[f].place[d];
-      int i = edf__alone(e, p), n = s->of[f]->dim[d];
+      int i = edf__alone(e, p), n = l->of[f]->dim[d];
       if (i < 0) continue;
-      if (s->n[i] && s->n[i] != n)
+      if (extent[i] && extent[i] != n)
         edf__syntax(&e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
-                    e->letter[i].name, s->n[i], e->ref[from[i]].name, n, e->ref[f].name);
-      s->n[i] = n;
+                    e->letter[i].name, extent[i], e->ref[from[i]].name, n, e->ref[f].name);
+      extent[i] = n;
       from[i] = f;
     }
   for (int i = 0; i < e->n_letter; i++) {
-    const char *c = e->letter[i].name;
-    if (e->letter[i].bound) s->n[i] = e->letter[i].bound;
-    for (int o = 0; own && !s->n[i] && o < own->m.e.n_letter; o++)
-      if (!edf__compare_names(own->m.e.letter[o].name, c)) s->n[i] = (int)own->m.extent[o];
-    if (s->n[i] <= 0)
-      edf__syntax(&e->scan, c, "the extent of %s is unknown: give it after a bar, | %s<n", c,
-                  c);
+    edf__letter *c = &e->letter[i];
+    if (!c->bound) c->bound = extent[i];
+    for (int o = 0; own && !c->bound && o < own->m.e.n_letter; o++)
+      if (!edf__compare_names(own->m.e.letter[o].name, c->name))
+        c->bound = (int)own->m.extent[o];
+    if (c->bound <= 0)
+      edf__syntax(&e->scan, c->name, "the extent of %s is unknown: give it after a bar, "
+                  "| %s<n", c->name, c->name);
+    work *= c->bound;
   }
+  a->work += work;
 }
 
 static edf__answered *edf__new_answered(edf__block **list, const char *name, int rank,
                                         const int *dim) {
   edf__answered *t = (edf__answered *)edf__alloc(list, sizeof *t);
+  edf__grave_of(&t->node)->x = NULL;
+  t->node.op = "Input";
+  t->node.file = "answer";
+  t->node.graph = edf.id;
   t->node.name = name;
   t->node.rank = rank;
   t->node.size = 1;
@@ -10629,37 +10513,79 @@ static edf__answered *edf__answered_at(const edf__statement *l, int f) {
   return t;
 }
 
-static void edf__run_line(edf__answer *a, edf__statement *l) {
-  edf__loops s;
+static edf_node *edf__new_helper(const edf__equation *e) {
+  const edf__ref *left = e->ref;
   int dim[EDF_MAX_RANK];
-  memset(&s, 0, sizeof s);
-  s.l = l;
-  edf__bind_line(l);
-  const edf__ref *left = l->m.e.ref;     /* scalars have joined the tensors                   */
-  for (int f = 0; f < l->m.e.n_ref; f++) s.of[f] = (edf_node *)(void *)edf__answered_at(l, f);
-  edf__find_loops_of(a, &s);
-  for (int d = 0; d < left->rank && !s.of[0]; d++) {
-    int i = edf__alone(&l->m.e, &left->place[d]);
-    if (i < 0) edf__syntax(&l->m.e.scan, left->place[d].at, "expected an index alone");
-    dim[d] = s.n[i];
+  for (int d = 0; d < left->rank; d++) {
+    int i = edf__alone(e, &left->place[d]);
+    if (i < 0) edf__syntax(&e->scan, left->place[d].at, "expected an index alone");
+    dim[d] = e->letter[i].bound;
   }
-  edf__answered *t = (edf__answered *)(void *)s.of[0];
-  if (!t) t = edf__new_answered(&edf.computed, left->name, left->rank, dim);
-  s.of[0] = &t->node;
-  t->helper = !t->right;
+  edf__answered *t = edf__new_answered(&edf.computed, left->name, left->rank, dim);
+  t->helper = 1;
+  return &t->node;
+}
+
+/* The entry that its left side means for these indices; NULL: outside. */
+static edf_real *edf__entry_at(const edf__statement *l, const int *at, edf_node *const *by,
+                               size_t n) {
+  const edf_node *t = l->of[0];
+  size_t where = 0;
+  for (int d = 0; d < t->rank; d++) {
+    const edf__place *p = &l->m.e.ref->place[d];
+    double i = by[d] ? (double)by[d]->value[n] : p->constant;
+    for (int k = 0; k < l->m.e.n_letter && !by[d]; k++) i += p->factor[k] * at[k];
+    if (!(i >= 0 && i < t->dim[d])) return NULL;
+    where = where * (size_t)t->dim[d] + (size_t)i;
+  }
+  return &t->value[where];
+}
+
+/* Its right side has a node, with the left side's indices alone; so has each place by value. */
+static void edf__run_line(edf__answer *a, edf__statement *l) {
+  edf__slide single = a->all;
+  edf_node *by[EDF_MAX_RANK] = { NULL };
+  int at[EDF_MAX_INDEX] = { 0 };
+  edf__equation *e = &l->m.e;
+  single.n = edf.n_compnodes = 0;        /* all that it reads is in the graph                 */
+  l->slide = &single;
+  edf__bind_line(l);
+  for (int f = 0; f < e->n_ref; f++) l->of[f] = (edf_node *)(void *)edf__answered_at(l, f);
+  edf__find_loops_of(a, l);
+  edf__solve_extents(l);
+  edf__set_groups(l);
+  if (!l->of[0]) l->of[0] = edf__new_helper(e);
+  edf__value left = edf__new_value(l, NULL, l->left);
+  edf_node *y = edf__line_node(l, l->right, left.at, 0);
+  if (y) (edf_forward_to)(y);
+  for (edf__expr *x = l->where->in; x; x = x->next) {
+    if (x->sort == EDF__A_GROUP) continue;
+    edf__value k = edf__value_of(l, x);
+    by[x->place] = edf__with_indices(l, &k, l->left).node;
+    (edf_forward_to)(by[x->place]);
+    edf_value(by[x->place]);
+  }
+  edf__answered *t = (edf__answered *)(void *)l->of[0];
   t->lines++;
   if (!l->adds) memset(t->node.value, 0, t->node.size * sizeof *t->node.value);
-  unsigned over = edf__around(l);
-  do {
-    edf_real *to = edf__is_kept(&s, over) ? edf__entry_at(&s, l->where) : NULL;
-    for (edf__expr *p = l->right->in; to && p; p = p->next)
-      *to = (edf_real)((double)*to + edf__now_of(&s, p));
-    a->work++;
-  } while (edf__next_entry(&s, over));
+  const edf_real *v = y ? edf_value(y) : NULL;
+  for (size_t n = 0; y && n < y->size; n++) {
+    size_t rest = n;
+    for (int i = e->n_letter - 1; i >= 0; i--) {
+      if (!(l->left >> i & 1)) continue;
+      at[i] = (int)(rest % (size_t)e->letter[i].bound);
+      rest /= (size_t)e->letter[i].bound;
+    }
+    edf_real *to = edf__entry_at(l, at, by, n);
+    if (to) *to += v[n];
+  }
+  edf__push(t->node.value, t->node.size);
 }
 static void edf__read_answer_line(edf__answer *a, edf__statement *l) {
-  (void)l;
   edf__read_statement(&a->all, &a->all.scan);
+  l = &a->all.line[a->all.n - 1];
+  if (l->call || l->right->next)
+    edf__syntax(&l->m.e.scan, l->where->at, "expected one sum of products");
 }
 
 /* The message that was put together, below what it belongs to. */
