@@ -1,0 +1,416 @@
+"""Random texts for edf_equations, and what they mean by plain loops over all indices: written
+from the grammar alone, so that it is a second opinion. Values to 1e-9, gradients by the check.
+
+    python3 texts.py PROGRAM SEED COUNT [gradients]     PROGRAM: run.c, built
+
+Half of the cases are single lines of a random tree: sums of products, brackets, functions,
+sum_ mean_ max_ min_, powers, index numbers, tests, += and -=, a bound by an index. The others
+are slides of a kind with random sizes: softmax, convolution, recurrence, dynamic programs ...
+An error is right where the grammar says so; others count as failures."""
+import itertools
+import math
+import random
+import re
+import subprocess
+import sys
+
+EXTENT = {'b': 2, 'i': 3, 'j': 2, 'k': 4, 't': 3, 's': 3, 'u': 3}
+RIGHT_ERRORS = ('one sum over', 'the extent of', 'is no index of this line',
+                'at most 32 tensors', 'the line is too long', 'this line is too long')
+
+
+class Tensors:
+    """Declared in their order; entry i of tensor n is sin(1 + 0.7 n + 1.3 i), 0 outside."""
+    def __init__(self):
+        self.list = []
+
+    def new(self, name, *dims):
+        n = len(self.list)
+        self.list.append((name, dims))
+
+        def entry(*index):
+            at = 0
+            for extent, i in zip(dims, index):
+                if not 0 <= i < extent:
+                    return 0.0
+                at = at * extent + i
+            return math.sin(1 + 0.7 * n + 1.3 * at)
+        return entry
+
+
+# ---- Single lines. An expression is its text, its value in an environment {index: number},
+# and the set of indices that it has; `caps` are the indices written as capitals.
+class Line:
+    FUNCTIONS = [('tanh', math.tanh), ('exp', math.exp), ('sin', math.sin),
+                 ('sig', lambda z: 1 / (1 + math.exp(-z))),
+                 ('softplus', lambda z: math.log(1 + math.exp(z)))]
+    TESTS = [('<', lambda x, y: x < y), ('<=', lambda x, y: x <= y), ('=', lambda x, y: x == y),
+             ('!=', lambda x, y: x != y), ('>', lambda x, y: x > y)]
+
+    def __init__(self, rng):
+        self.rng, self.tensors, self.made, self.bounds = rng, Tensors(), [], []
+
+    def some(self, letters, most=3):
+        letters = sorted(letters)
+        return self.rng.sample(letters, self.rng.randint(0, min(most, len(letters))))
+
+    def tensor(self, letters, caps):
+        same = [t for t in self.made if sorted(t[1]) == sorted(letters)]
+        if same and self.rng.random() < .4:
+            name, order, entry = self.rng.choice(same)
+        else:
+            order = list(letters)
+            self.rng.shuffle(order)
+            name = 'T%d' % len(self.made)
+            entry = self.tensors.new(name, *[EXTENT[c] for c in order])
+            self.made.append((name, order, entry))
+        places = ','.join(c.upper() if c in caps else c for c in order)
+        return (name + ('[%s]' % places if order else ''),
+                lambda env: entry(*[env[c] for c in order]), set(order))
+
+    def factor(self, known, caps, depth):
+        x, small = self.rng.random(), sorted(known - caps)
+        if depth > 0 and x < .12:
+            text, value, has = self.sum(known, caps, depth - 1, 1)
+            return '(%s)' % text, value, has
+        if depth > 0 and x < .28:
+            text, value, has = self.sum(known, caps, depth - 1, 2)
+            name, f = self.rng.choice(self.FUNCTIONS)
+            return '%s(%s)' % (name, text), (lambda env: f(value(env))), has
+        if depth > 0 and x < .32:
+            text, value, has = self.sum(known, caps, depth - 1, 2)
+            return 'min(%s,0.3)' % text, (lambda env: min(value(env), 0.3)), has
+        if x < .38:
+            text, value, has = self.tensor(self.some(known), caps)
+            return text + '^2', (lambda env: value(env) ** 2), has
+        if x < .42 and small:
+            c = self.rng.choice(small)
+            return '(%s+1)' % c, (lambda env: env[c] + 1), {c}
+        if x < .46 and len(small) > 1:
+            a, b = self.rng.sample(small, 2)
+            sign, f = self.rng.choice(self.TESTS)
+            return '1[%s%s%s]' % (a, sign, b), (lambda env: float(f(env[a], env[b]))), {a, b}
+        return self.tensor(self.some(known), caps)
+
+    def kept(self, env, over):
+        return all(holds(env[a], env[b]) for a, b, holds in self.bounds if {a, b} & over)
+
+    def may_sum(self, known):
+        """Letters that are free, and whose partner in a bound is known."""
+        return [c for c in EXTENT if c not in self.taken and c not in known
+                and all(c not in (a, b) or (a if c == b else b) in known
+                        for a, b, _ in self.bounds)]
+
+    def beyond(self, over):
+        return {c for a, b, _ in self.bounds if {a, b} & over for c in (a, b)} - over
+
+    def function_over(self, known, caps, depth):
+        free = self.may_sum(known)
+        if depth <= 0 or not free or self.rng.random() < .75:
+            return None
+        c, name = self.rng.choice(free), self.rng.choice(['sum', 'mean', 'max', 'min'])
+        self.taken.add(c)
+        text, value, has = self.tensor([c] + self.some(known, 1), caps)
+        if name in ('max', 'min'):
+            more, other, also = self.sum(known | {c}, caps, depth - 1, 2)
+            first = value
+            text, has = '(%s + (%s))' % (text, more), has | also
+            value = lambda env: first(env) + other(env)
+
+        def over(env):
+            inside = [dict(env, **{c: i}) for i in range(EXTENT[c])]
+            v = [value(e) for e in inside if self.kept(e, {c})]
+            if not v and name != 'sum':
+                raise ZeroDivisionError
+            return {'sum': lambda: sum(v), 'mean': lambda: sum(v) / len(v),
+                    'max': lambda: max(v), 'min': lambda: min(v)}[name]()
+        return '%s_%s %s' % (name, c, text), over, (has - {c}) | self.beyond({c})
+
+    def product(self, known, caps, depth, level):
+        """level 0: of the line; 1: in a bracket; 2: in a function."""
+        free, sums = self.may_sum(known), []
+        if free and self.rng.random() < (.6 if level == 0 else .2):
+            sums = [self.rng.choice(free)]
+        self.taken |= set(sums)
+        inner, capitals, factors = known | set(sums), caps | set(sums), []
+        for _ in range((2 if level else 1) if sums else 0):
+            factors.append(self.tensor(sums + [c for c in self.some(known, 1)], capitals))
+        for _ in range(self.rng.randint(0 if factors else 1, 2)):
+            factors.append(self.factor(inner, capitals, depth))
+        last = self.function_over(inner, capitals, depth)
+        factors += [last] if last else []
+        number = self.rng.choice([1, 1, 1, 2, 0.5])
+        text = ('' if number == 1 else '%g ' % number) + ' '.join(f[0] for f in factors)
+        over = set(sums)
+
+        def value(env):
+            total = 0
+            for at in itertools.product(*[range(EXTENT[c]) for c in sums]):
+                e = dict(env, **dict(zip(sums, at)))
+                if self.kept(e, over):
+                    total += math.prod(f[1](e) for f in factors)
+            return number * total
+        return text, value, (set().union(*[f[2] for f in factors]) - over) | self.beyond(over)
+
+    def sum(self, known, caps, depth, level):
+        text, parts, has = '', [], set()
+        for n in range(self.rng.choice([1, 1, 2, 2, 3])):
+            more, value, its = self.product(known, caps, depth, level)
+            minus = self.rng.random() < .2
+            text += (' - ' if minus else ' + ' if n else '') + more
+            parts.append((-1 if minus else 1, value))
+            has |= its
+        return text.strip(), (lambda env: sum(sign * value(env) for sign, value in parts)), has
+
+    def case(self):
+        rng = self.rng
+        left, adds = rng.sample(list(EXTENT), rng.randint(0, 3)), rng.choice(['', '', '+', '-'])
+        around = [c for c in EXTENT if c not in left]
+        around = rng.sample(around, rng.randint(0, 2)) if adds else []
+        self.taken = set(left) | set(around)
+        if rng.random() < .4:
+            sign, holds = rng.choice(self.TESTS[:2])
+            self.bounds = [(*rng.sample(['t', 's', 'u'], 2), holds)]
+        text, value, has = self.sum(self.taken.copy(), set(), 2, 0)
+        if not set(left) <= has:
+            return None
+        for a, b, _ in self.bounds:            # it names letters as they stand in the line
+            words = set(re.findall(r'(?<![A-Za-z0-9])[a-zA-Z](?![A-Za-z0-9(\[])', text))
+            words |= set(left) | {w[-1] for w in re.findall(r'_[a-z]', text)}
+            a, b = [[w for w in (c, c.upper()) if w in words] for c in (a, b)]
+            if len(a) != 1 or len(b) != 1:
+                return None
+            text += ' | %s%s%s' % (a[0], sign, b[0])
+        around = sorted(set(around) & has)
+        answer = []
+        for at in itertools.product(*[range(EXTENT[c]) for c in left]):
+            total = 0
+            for more in itertools.product(*[range(EXTENT[c]) for c in around]):
+                env = dict(zip(left + around, at + more))
+                if all(holds(env[a], env[b]) for a, b, holds in self.bounds
+                       if a in env and b in env):
+                    total += value(env)
+            answer.append(-total if adds == '-' else total)
+        name = 'y' + ('[%s]' % ','.join(left) if left else '')
+        return self.tensors, '%s %s= %s' % (name, adds, text), answer
+
+
+# ---- Slides: of a kind, with sizes and forms that are drawn.
+def softmax(v):
+    e = [math.exp(x - max(v)) for x in v]
+    return [x / sum(e) for x in e]
+
+
+def normalized(v):
+    m = sum(v) / len(v)
+    return [(x - m) / math.sqrt(sum((y - m) ** 2 for y in v) / len(v) + 1e-5) for x in v]
+
+
+def attention(rng):
+    bound, keeps = rng.choice([('', lambda s, t: True), (' | s<=t', lambda s, t: s <= t),
+                               (' | s<t', lambda s, t: s < t), (' | t<=s', lambda s, t: t <= s)])
+    T, D = rng.randint(1, 4), rng.randint(1, 3)
+    S = T if bound else rng.randint(1, 4)
+    name, f = rng.choice([('softmax', softmax), ('normalize', normalized),
+                          ('logsoftmax', lambda v: [math.log(x) for x in softmax(v)])]
+                         [:1 if bound else 3])
+    scale, number = rng.choice([('', 1), ('(1/sqrt D) ', 1 / math.sqrt(D)), ('0.5 ', 0.5)])
+    x = Tensors()
+    q, k, v = x.new('q', T, D), x.new('k', S, D), x.new('v', S, 2)
+    P = {}
+    for t in range(T):
+        inside = [s for s in range(S) if keeps(s, t)]
+        row = [number * sum(q(t, d) * k(s, d) for d in range(D)) for s in inside]
+        P.update({(t, s): p for s, p in zip(inside, f(row) if row else [])})
+    P_at = lambda t, s: P.get((t, s), 0.0)
+    line = '%s_s %sq[t,D] k[s,D]%s' % (name, scale, bound)
+    form = rng.randint(0, 2)
+    if form == 0:
+        return x, 'y[t,s] = ' + line, [P_at(t, s) for t in range(T) for s in range(S)]
+    if form == 1:
+        return x, 'y[s,t] = ' + line, [P_at(t, s) for s in range(S) for t in range(T)]
+    return (x, 'P[t,s] = %s\ny[t,j] = P[t,S] v[S,j]' % line,
+            [sum(P_at(t, s) * v(s, j) for s in range(S)) for t in range(T) for j in range(2)])
+
+
+def convolution(rng):
+    n, w, step, hole = rng.randint(3, 7), rng.randint(1, 3), rng.randint(1, 2), rng.randint(1, 2)
+    begin, m, x = rng.randint(-2, 1), rng.randint(1, 6), Tensors()
+    a, W = x.new('a', n, 2), x.new('W', w, 2)
+    answer = [sum(W(e, i) * a(step * t + hole * e + begin, i) for e in range(w) for i in range(2))
+              for t in range(m)]
+    place = '%dt+%dDT%+d' % (step, hole, begin)
+    if rng.random() < .5:
+        return x, 'y[t] = W[DT,I] a[%s,I] | t<%d' % (place, m), answer
+    return x, 'y[t] += W[e,i] a[%s,i] | t<%d' % (place.replace('DT', 'e'), m), answer
+
+
+def scatter(rng):
+    n, w, step, begin = rng.randint(1, 4), rng.randint(1, 3), rng.randint(1, 2), rng.randint(0, 2)
+    x = Tensors()
+    a, W = x.new('a', n), x.new('W', w)
+    answer = [0.0] * (step * (n - 1) + w + begin)
+    for t in range(n):
+        for e in range(w):
+            answer[step * t + e + begin] += a(t) * W(e)
+    return x, 'y[%dt+e+%d] = a[t] W[e]' % (step, begin), answer
+
+
+def recurrence(rng):
+    n, K, back, given = rng.randint(1, 5), 2, rng.random() < .4, rng.random() < .4
+    name, f = rng.choice([('', lambda z: z)] + Line.FUNCTIONS[:1] + Line.FUNCTIONS[3:4])
+    two, x, h = rng.random() < .4, Tensors(), {}
+    a, V, z = x.new('a', n, K), x.new('V', K, K), x.new('z', K)
+    if given:
+        h[n if back else -1] = [z(i) for i in range(K)]
+    for t in range(n - 1, -1, -1) if back else range(n):
+        was = h.get(t + 1 if back else t - 1, [0.0] * K)
+        g = [was[i] * a(t, i) + 1 if two else was[i] for i in range(K)]
+        h[t] = [f(sum(V(j, i) * g[i] for i in range(K)) + (0 if two else a(t, j)))
+                for j in range(K)]
+    before = 't+1' if back else 't-1'
+    text = 'h[%d,j] = z[j]\n' % (n if back else -1) if given else ''
+    if two:
+        text += 'g[t,j] = h[%s,j] a[t,j] + 1\nh[t,j] = %s(V[j,I] g[t,I])\n' % (before, name)
+    else:
+        text += 'h[t,j] = %s(V[j,I] h[%s,I] + a[t,j])\n' % (name, before)
+    if rng.random() < .5:
+        return x, text + 'y[j] = h[%d,j]' % (n // 2), h[n // 2]
+    return x, text + 'y[t,j] = 2 h[t,j]', [2 * h[t][j] for t in range(n) for j in range(K)]
+
+
+def dynamic_program(rng):
+    m, n, x, F = rng.randint(1, 3), rng.randint(1, 4), Tensors(), {}
+    a, b = x.new('a', m, n), x.new('b', m, n)
+    p, q = rng.choice([((0, 1), (1, 1)), ((1, 0), (0, 1))])
+    for i in range(m):
+        for j in range(n):
+            F[i, j] = (a(i, j) * F.get((i - p[0], j - p[1]), 0.0)
+                       + b(i, j) * F.get((i - q[0], j - q[1]), 0.0))
+            F[0, 0] = 1.0
+    place = lambda d: 'F[i%s,j%s]' % ('-1' * d[0], '-1' * d[1])
+    text = 'F[i,j] = a[i,j] %s + b[i,j] %s' % (place(p), place(q))
+    return (x, 'F[0,0] = 1\n%s\ny[i,j] = 1 F[i,j]' % text,
+            [F[i, j] for i in range(m) for j in range(n)])
+
+
+def layers(rng):
+    L, n, K, stacked, x = rng.randint(1, 3), rng.randint(1, 3), 2, rng.random() < .5, Tensors()
+    a, W, V = x.new('a', n, K), x.new('W', L, K, K), x.new('V', L, K, K)
+    h = {(-1, t): [a(t, j) for j in range(K)] for t in range(n)}
+    for l in range(L):
+        for t in range(n):
+            below, before = h[l - 1, t], h[l, t - 1] if t else [0.0] * K
+            more = [sum(V(l, j, i) * before[i] for i in range(K)) if stacked else 0
+                    for j in range(K)]
+            h[l, t] = [math.tanh(sum(W(l, j, i) * below[i] for i in range(K)) + more[j])
+                       + (0 if stacked else below[j]) for j in range(K)]
+    answer = [h[L - 1, t][j] for t in range(n) for j in range(K)]
+    if stacked:
+        return (x, 'h[-1,t,j] = a[t,j]\n'
+                'h[l,t,j] = tanh(W[l,j,I] h[l-1,t,I] + V[l,j,I] h[l,t-1,I])\n'
+                'y[t,j] = 1 h[%d,t,j]' % (L - 1), answer)
+    return (x, 'h[0,t,j] = a[t,j]\nh[l+1,t,j] = h[l,t,j] + tanh(W[l,j,I] h[l,t,I])\n'
+            'y[t,j] = 1 h[%d,t,j]' % L, answer)
+
+
+def places(rng):
+    """Parts that are joined, groups, values as indices."""
+    n, k, m, x, form = rng.randint(1, 3), rng.randint(1, 3), rng.randint(1, 3), Tensors(), \
+        rng.randint(0, 5)
+    if form == 0:
+        f, g = x.new('f', n, k), x.new('g', n, m)
+        return (x, 'h[t,J+K] = 2 f[t,J] ; g[t,K] f[t,0]\ny[t,i] = h[t,i] + 1',
+                [(2 * f(t, i) if i < k else g(t, i - k) * f(t, 0)) + 1
+                 for t in range(n) for i in range(k + m)])
+    if form == 1:
+        a = x.new('a', n, k, m)
+        return (x, 'y[b,(i,j)] = a[b,i,j]',
+                [a(b, i, j) for b in range(n) for i in range(k) for j in range(m)])
+    if form == 2:
+        a, W = x.new('a', n, k, m), x.new('W', 2, k * m)
+        return (x, 'y[b,c] = W[c,(I,J)] a[b,I,J]',
+                [sum(W(c, i * m + j) * a(b, i, j) for i in range(k) for j in range(m))
+                 for b in range(n) for c in range(2)])
+    a, E = x.new('a', n), x.new('E', k, 2)
+    at = [math.floor((k - 0.001) * abs(a(i))) for i in range(n)]
+    text = 'w[i] = floor(%.3f abs(a[i]))\n' % (k - 0.001)
+    if form == 3:
+        return x, text + 'y[i,j] = E[w[i],j]', [E(at[i], j) for i in range(n) for j in range(2)]
+    if form == 4:
+        return (x, text + 'y[j] = E[w[I],j] a[I]',
+                [sum(E(at[i], j) * a(i) for i in range(n)) for j in range(2)])
+    return (x, text + 'y[w[i]] += a[i] | w<%d' % k,
+            [sum(a(i) for i in range(n) if at[i] == c) for c in range(k)])
+
+
+def rows(rng):
+    n, m, x = rng.randint(1, 3), rng.randint(1, 4), Tensors()
+    a = x.new('a', n, m)
+    row = [[a(i, j) for j in range(m)] for i in range(n)]
+    text, f = rng.choice([
+        ('variance_j a[i,j]', lambda v: sum((z - sum(v) / m) ** 2 for z in v) / m),
+        ('argmax_j a[i,j]', lambda v: v.index(max(v))),
+        ('argmin_j a[i,j]', lambda v: v.index(min(v))),
+        ('ln sum_j exp(a[i,j])', lambda v: math.log(sum(math.exp(z) for z in v))),
+        ('mean_j a[i,j]^2', lambda v: sum(z * z for z in v) / m)])
+    return x, 'y[i] = ' + text, [f(v) for v in row]
+
+
+def added_lines(rng):
+    n, x = rng.randint(1, 4), Tensors()
+    a, b = x.new('a', n, n), x.new('b', n)
+    Z = [sum(math.exp(a(i, j)) for j in range(n)) for i in range(n)]
+    if rng.random() < .5:
+        return (x, 'Z[i] += exp(a[i,j])\ny[i,j] = exp(a[i,j])/Z[i]',
+                [math.exp(a(i, j)) / Z[i] for i in range(n) for j in range(n)])
+    return (x, 'y[i] = b[i]\ny[i] += a[i,j] b[j]\ny[i] -= a[j,i]',
+            [b(i) + sum(a(i, j) * b(j) - a(j, i) for j in range(n)) for i in range(n)])
+
+
+SLIDES = [attention, convolution, scatter, recurrence, dynamic_program, layers, places, rows,
+          added_lines]
+
+
+def cases(seed, count):
+    rng = random.Random(seed)
+    while count > 0:
+        try:
+            case = Line(rng).case() if count % 2 else rng.choice(SLIDES)(rng)
+        except (KeyError, OverflowError, ZeroDivisionError):
+            continue                           # a bound's other index, or an empty maximum
+        if case:
+            count -= 1
+            yield case
+
+
+def main():
+    program, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    made = list(cases(seed, count))
+    declared = lambda x: ''.join(name + ('[%s]' % ','.join(map(str, dims)) if dims else '') + '\n'
+                                 for name, dims in x.list)
+    asked = ''.join('%s---\n%s\nEND\n' % (declared(x), text) for x, text, _ in made)
+    said = subprocess.run([program] + sys.argv[4:], input=asked, capture_output=True, text=True)
+    lines, right, errors, wrong = said.stdout.split('\n'), 0, 0, 0
+    for (x, text, want), line in itertools.zip_longest(made, lines[:len(made)], fillvalue=''):
+        if line.startswith('error') and any(e in line for e in RIGHT_ERRORS):
+            errors += 1
+            continue
+        try:
+            error, *got = [float(w) for w in line.split()]
+            good = error < 1e-4 and len(got) == len(want)
+            good = good and all(abs(g - w) <= 1e-9 * (1 + abs(w)) for g, w in zip(got, want))
+        except ValueError:
+            good = False
+        right += good
+        wrong += not good
+        if not good and wrong < 4:
+            print('not ok texts-%d:\n  %s  %s\n  expected %s\n  found    %s' % (
+                seed, declared(x).replace('\n', ' '), text.replace('\n', '\n  '), want[:6],
+                line.replace('~', '\n  ')[:600]))
+    print('%s texts-%d: %d of %d right, %d rightly refused' % (
+        'ok' if not wrong and right > count // 2 else 'not ok', seed, right, count, errors))
+    sys.exit(wrong > 0)
+
+
+main()
