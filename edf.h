@@ -10444,6 +10444,7 @@ typedef struct {
   const edf_real *value[EDF__ANSWERED];
   char through[EDF__ANSWERED];           /* its line is gone through                          */
   char read[EDF__ANSWERED];              /* such a line reads it                              */
+  char itself[EDF__ANSWERED];            /* its own does                                      */
   int n;
 } edf__answer;
 
@@ -10543,12 +10544,15 @@ static edf_real *edf__entry_at(const edf__statement *l, const int *at, edf_node 
 
 /* Its right side has a node, with the left side's indices alone; so has each place by value. */
 static void edf__run_line(edf__answer *a, edf__statement *l) {
+  edf__read_statement(&a->all, &a->all.scan);
   edf__slide single = a->all;
   edf_node *by[EDF_MAX_RANK] = { NULL };
   int at[EDF_MAX_INDEX] = { 0 };
   edf__equation *e = &l->m.e;
   single.n = edf.n_compnodes = 0;        /* all that it reads is in the graph                 */
   l->slide = &single;
+  if (l->call || l->right->next)
+    edf__syntax(&e->scan, l->where->at, "expected one sum of products");
   edf__bind_line(l);
   for (int f = 0; f < e->n_ref; f++) l->of[f] = (edf_node *)(void *)edf__answered_at(l, f);
   edf__find_loops_of(a, l);
@@ -10581,13 +10585,6 @@ static void edf__run_line(edf__answer *a, edf__statement *l) {
   }
   edf__push(t->node.value, t->node.size);
 }
-static void edf__read_answer_line(edf__answer *a, edf__statement *l) {
-  edf__read_statement(&a->all, &a->all.scan);
-  l = &a->all.line[a->all.n - 1];
-  if (l->call || l->right->next)
-    edf__syntax(&l->m.e.scan, l->where->at, "expected one sum of products");
-}
-
 /* The message that was put together, below what it belongs to. */
 static void edf__print_said(int quiet) {
   for (const char *c = edf__message, *end; *c && !quiet; c = end + (*end == '\n')) {
@@ -10645,47 +10642,57 @@ static void edf__run_answer(edf__answer *a, const char *text) {
     while (edf__peek(s) == '\n') s->at++;
     const char *begin = s->at;
     if (!*begin) break;
-    if (edf__survives(edf__read_answer_line, a, NULL)) continue;
+    if (edf__survives(edf__run_line, a, &a->all.line[a->all.n]) || s->at > begin) continue;
     memset(&a->all.line[--a->all.n], 0, sizeof *a->all.line);
-    s->at = begin + strcspn(begin, "\n");
+    s->at += strcspn(begin, "\n");
   }
-  for (int k = 0; k < a->all.n; k++) edf__survives(edf__run_line, a, &a->all.line[k]);
 }
 
 /* ---- What is right: y's line, and those that are gone through, in a graph of their own, where
    all that they read is a parameter. */
-static void edf__know(edf__answer *a, const char *name, edf_node *x) {
+static int edf__know(edf__answer *a, const char *name, edf_node *x) {
   if (!x) x = !strcmp(name, a->y->name) ? a->y : edf__newest(name);
-  for (int k = 0; k < a->n; k++) if (!strcmp(a->name[k], name)) return;
-  if (!x || a->n == EDF__ANSWERED) return;
+  for (int k = 0; k < a->n; k++) if (!strcmp(a->name[k], name)) return k;
+  if (!x || a->n == EDF__ANSWERED) return -1;
   a->name[a->n] = x == a->y ? x->name : edf__copy(&edf.kept, name);
   a->node[a->n++] = x;
+  return a->n - 1;
 }
 
-/* Z.grad behind a '=' */
-static int edf__reads_grad(const char *text, const char *name) {
-  size_t n = strlen(name);
-  int behind = 0;
-  for (const char *c = text; *c; c++) {
-    behind = *c == '\n' ? 0 : behind || *c == '=';
-    int word = c > text && (edf__is_letter(c[-1]) || edf__is_digit(c[-1]));
-    if (behind && !word && !strncmp(c, name, n) && !strncmp(c + n, ".grad", 5)) return 1;
+/* The names of the text; through the line of Z goes what has Z.grad behind a '='. */
+static void edf__know_names(edf__answer *a) {
+  char name[128];
+  int right = 0;
+  a->through[edf__know(a, a->y->name, a->y)] = 1;
+  for (const char *c = a->text; *c;) {
+    size_t n = edf__name_length(c);
+    n += n ? strspn(c + n, "'") : 0;
+    right = *c != '\n' && (right || *c == '=');
+    snprintf(name, sizeof name, "%.*s", (int)n, c);
+    int k = n ? edf__know(a, name, NULL) : -1;
+    if (k >= 0 && right && !strncmp(c + n, ".grad", 5))
+      a->through[k] |= a->node[k]->kind == EDF_COMPNODE && a->node[k]->line_of;
+    c += n ? n : 1;
   }
-  return 0;
 }
 
-/* The lines of x's name, and k's number. */
+static void edf__know_read(edf__answer *a, int by, const char *name, edf_node *x) {
+  int k = edf__know(a, name, x);
+  if (k < 0) return;
+  a->read[k] = 1;
+  a->itself[by] |= k == by;
+}
+
+/* What the lines of k's name read. */
 static void edf__know_operands(edf__answer *a, int k) {
   const edf_node *x = a->node[k];
-  const edf__statement *own = x->line_of;
-  a->through[k] = x == a->y || (x->kind == EDF_COMPNODE && own
-                                && edf__reads_grad(a->text, a->name[k]));
-  if (!a->through[k]) return;
-  for (int i = 0; !own && i < x->n_in; i++) edf__know(a, x->in[i]->name, x->in[i]);
+  const edf__statement *own = x->line_of, *l, *end;
+  for (int i = 0; !own && i < x->n_in; i++) edf__know_read(a, k, x->in[i]->name, x->in[i]);
   if (!own) return;
-  for (const edf__statement *l = own->slide->line; l < own->slide->line + own->slide->n; l++)
+  end = own->slide->line + own->slide->n;
+  for (l = own->slide->line; l < end; l++)
     for (int f = 1; edf__same_left(l, own) && !l->entry && f < l->m.e.n_ref; f++)
-      edf__know(a, l->m.e.ref[f].name, l->of[f]);
+      edf__know_read(a, k, l->m.e.ref[f].name, l->of[f]);
 }
 
 static edf_node *edf__twin(const char *name, const edf_node *x) {
@@ -10702,30 +10709,27 @@ static void edf__randomize(edf_real *v, size_t n, double size) {
   }
 }
 
-/* The lines of node k; 1: they read it too. */
-static int edf__write_lines(edf_page *to, edf__answer *a, int k) {
-  const edf__statement *own = a->node[k]->line_of, *l, *end = own->slide->line + own->slide->n;
-  int itself = 0;
-  for (l = own->slide->line; l < end; l++)
-    for (int f = 1; edf__same_left(l, own) && !l->entry && f < l->m.e.n_ref; f++)
-      for (int o = 0; o < a->n; o++) {
-        int same = !strcmp(l->m.e.ref[f].name, a->name[o]);
-        a->read[o] |= (char)same;
-        itself |= same && o == k;
-      }
+/* The lines of node k; of one that no text has made as >>ways writes it. */
+static void edf__write_lines(edf_page *to, edf__answer *a, int k) {
+  const edf_node *x = a->node[k];
+  const edf__statement *own = x->line_of, *l, *end;
+  if (!own && edf__has_equation(x)) edf__write_equation(to, x);
+  else if (!own) edf__write_call(to, x);
+  if (!own) return;
+  end = own->slide->line + own->slide->n;
   for (l = own->slide->line; l < end; l++) {
     const edf__scan *s = &l->m.e.scan;
     const char *name = l->m.e.ref->name, *at = name - s->size;
     if (!edf__same_left(l, own) || l->entry) continue;
     size_t n = strcspn(at, "\n"), skip = strlen(name);
-    edf_write(to, "%s%s%.*s", name, itself ? "_of_line" : "", (int)(n - skip), at + skip);
+    const char *behind = a->itself[k] ? "_of_line" : "";
+    edf_write(to, "%s%s%.*s", name, behind, (int)(n - skip), at + skip);
     for (int i = 0, bar = memchr(at, '|', n) != NULL; l->to && i < l->m.e.n_letter; i++)
       if (l->m.extent[i] > 0 && !l->m.e.letter[i].bound)
         edf_write(to, "%s%s<%d", bar++ ? ", " : " | ", l->m.e.letter[i].name,
                   (int)l->m.extent[i]);
     edf_write(to, "\n");
   }
-  return itself;
 }
 
 /* Adds sum_i x[i] of[i], of random numbers `of` that are returned. */
@@ -10760,14 +10764,14 @@ static edf__answered *edf__add_grad(const edf__answer *a, int k, const edf_real 
 static void edf__right_of_lines(edf__answer *a) {
   edf_node *x[EDF__ANSWERED], *loss = NULL;
   const edf_real *first[EDF__ANSWERED] = { NULL };
-  int itself[EDF__ANSWERED] = { 0 }, last = a->y->position;
+  int last = a->y->position;
   edf_page text = { NULL, 0 };
   for (int at = 0; at <= last; at++)
     for (int k = 0; k < a->n; k++)
       if (a->through[k] && a->node[k]->position == at && a->node[k]->kind == EDF_COMPNODE)
-        itself[k] = edf__write_lines(&text, a, k);
+        edf__write_lines(&text, a, k);
   for (int k = 0; k < a->n; k++) {
-    if (a->through[k] && !itself[k]) continue;
+    if (a->through[k] && !a->itself[k]) continue;
     x[k] = edf__twin(a->name[k], a->node[k]);
     memcpy(x[k]->value, a->value[k], x[k]->size * sizeof *x[k]->value);
     edf_push(x[k]);
@@ -10775,7 +10779,7 @@ static void edf__right_of_lines(edf__answer *a) {
   edf_node *y = edf_equations_at(a->y->file, a->y->line, "%s", text.at);
   const edf_real *given = edf__add_random(&loss, y);
   for (int k = 1; k < a->n; k++) {
-    if (!a->through[k] || itself[k]) continue;
+    if (!a->through[k] || a->itself[k]) continue;
     x[k] = edf_find(a->name[k]);
     first[k] = edf__add_random(&loss, x[k]);
   }
@@ -10783,39 +10787,12 @@ static void edf__right_of_lines(edf__answer *a) {
   (edf_backward)(loss);
   int n = edf.n_inputs;
   for (int k = 0; k < a->n; k++) {
-    int is_y = k == 0 && !itself[0];
+    int is_y = k == 0 && !a->itself[0];
     edf__add_grad(a, k, is_y || !a->read[k] ? NULL : edf_grad(x[k]), first[k]);
   }
-  if (itself[0]) edf__add_grad(a, 0, NULL, NULL);
-  edf_node *r = edf.inputs[itself[0] ? edf.n_inputs - 1 : n];
+  if (a->itself[0]) edf__add_grad(a, 0, NULL, NULL);
+  edf_node *r = edf.inputs[a->itself[0] ? edf.n_inputs - 1 : n];
   memcpy(r->value, given, r->size * sizeof *given);
-}
-
-/* Of a node without a line: its backward, alone, in its graph, where it keeps its plans. */
-static void edf__right_of_node(edf__answer *a, edf_graph *graph) {
-  edf_node was[EDF__ANSWERED];
-  for (int k = 0; k < a->n; k++) {
-    edf_node *x = a->node[k];
-    was[k] = *x;
-    for (int i = 0; i < a->y->n_in; i++) a->read[k] |= (char)(a->y->in[i] == x);
-    x->grad = (edf_real *)edf__alloc(&edf.kept, x->size * sizeof *x->grad);
-    x->needs_grad = 1;
-    x->fresh = 0;
-  }
-  edf__randomize(a->y->grad, a->y->size, 1);
-  const edf_graph here = edf;
-  edf = *graph;
-  if (a->y->backward) a->y->backward(a->y);
-  *graph = edf;
-  edf = here;
-  for (int k = 0; k < a->n; k++) {
-    edf_node *x = a->node[k];
-    edf__answered *t = edf__add_grad(a, k, a->read[k] ? x->grad : NULL, NULL);
-    if (k == 0) memcpy(t->node.value, x->grad, x->size * sizeof *x->grad);
-    x->grad = was[k].grad;
-    x->needs_grad = was[k].needs_grad;
-    x->fresh = was[k].fresh;
-  }
 }
 
 /* ---- A slip is named by the correction of the text that makes it right. */
@@ -11058,21 +11035,15 @@ static double edf__judge_answer(edf__answer *a) {
 
 double edf_check_backward(edf_node *y, const char *lines) {
   edf__answer a;
-  char name[128];
   edf__check_node("edf_check_backward", y);
+  if (edf__is(y, EDF_IS_OWN) || !(y->line_of || y->says || edf__has_equation(y)))
+    edf__fail_who("edf_check_backward", y, "only a node that has an equation can be checked");
   memset(&a, 0, sizeof a);
   a.y = y;
   a.text = lines ? lines : "";
   if (edf_device) edf_device->sync(1);
-  edf__know(&a, y->name, y);
-  for (const char *c = a.text; *c;) {
-    size_t n = edf__name_length(c);
-    n += n ? strspn(c + n, "'") : 0;
-    snprintf(name, sizeof name, "%.*s", (int)n, c);
-    if (n) edf__know(&a, name, NULL);
-    c += n ? n : 1;
-  }
-  for (int k = 0; k < a.n; k++) edf__know_operands(&a, k);
+  edf__know_names(&a);
+  for (int k = 0; k < a.n; k++) if (a.through[k]) edf__know_operands(&a, k);
   edf_aside *aside = edf_begin_aside();
   (edf_forward_to)(y);
   for (int k = 0; k < a.n; k++) a.value[k] = edf_value(a.node[k]);
@@ -11080,8 +11051,7 @@ double edf_check_backward(edf_node *y, const char *lines) {
   edf_graph was = edf;
   edf = edf_new_graph();
   edf.training = was.training;
-  if (y->line_of) edf__right_of_lines(&a);
-  else edf__right_of_node(&a, &was);
+  edf__right_of_lines(&a);
   edf.n_compnodes = edf.n_parameters = 0;
   for (int k = 0; k < a.n; k++) {
     const edf_node *x = a.node[k];
