@@ -10514,15 +10514,11 @@ static edf__answered *edf__answered_at(const edf__statement *l, int f) {
   return t;
 }
 
-static edf_node *edf__new_helper(const edf__equation *e) {
-  const edf__ref *left = e->ref;
-  int dim[EDF_MAX_RANK];
-  for (int d = 0; d < left->rank; d++) {
-    int i = edf__alone(e, &left->place[d]);
-    if (i < 0) edf__syntax(&e->scan, left->place[d].at, "expected an index alone");
-    dim[d] = e->letter[i].bound;
-  }
-  edf__answered *t = edf__new_answered(&edf.computed, left->name, left->rank, dim);
+/* A helper has the shape that an equation's left side would have. */
+static edf_node *edf__new_helper(edf__statement *l) {
+  edf_node left = edf__question(l, &l->m, NULL);
+  edf__left_shape(&left);
+  edf__answered *t = edf__new_answered(&edf.computed, l->m.e.ref->name, left.rank, left.dim);
   t->helper = 1;
   return &t->node;
 }
@@ -10558,7 +10554,7 @@ static void edf__run_line(edf__answer *a, edf__statement *l) {
   edf__find_loops_of(a, l);
   edf__solve_extents(l);
   edf__set_groups(l);
-  if (!l->of[0]) l->of[0] = edf__new_helper(e);
+  if (!l->of[0]) l->of[0] = edf__new_helper(l);
   edf__value left = edf__new_value(l, NULL, l->left);
   edf_node *y = edf__line_node(l, l->right, left.at, 0);
   if (y) (edf_forward_to)(y);
@@ -10826,22 +10822,29 @@ EDF__PRINTF(6, 7) static void edf__propose(edf__answer *a, const edf__statement 
   va_end(args);
 }
 
-static size_t edf__place_length(const char *c) {
+/* Up to one of `end` outside of brackets. */
+static size_t edf__until(const char *c, const char *end) {
   size_t n = 0;
-  for (int depth = 0; c[n] && (depth || !strchr(",]", c[n])); n++)
+  for (int depth = 0; c[n] && (depth || !strchr(end, c[n])); n++)
     depth += (strchr("[(", c[n]) != NULL) - (strchr("])", c[n]) != NULL);
-  while (n && c[n - 1] == ' ') n--;
   return n;
+}
+/* All of a tensor, with its places, and where its text is. */
+static size_t edf__tensor_length(const edf__statement *l, const edf__ref *r, const char **at) {
+  *at = r->name - l->m.e.scan.size;
+  size_t n = strlen(r->name);
+  if (r->rank) n += strcspn(*at + n, "[") + 1;
+  return r->rank ? n + edf__until(*at + n, "]") + 1 : n;
 }
 
 static void edf__propose_places(edf__answer *a, const edf__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
   for (int d = 0; d < r->rank; d++) {
     const char *p = r->place[d].at;
-    size_t n = edf__place_length(p);
+    size_t n = edf__until(p, ",]");
     for (int o = d + 1; o < r->rank; o++) {
       const char *q = r->place[o].at;
-      size_t m = edf__place_length(q);
+      size_t m = edf__until(q, ",]");
       edf__propose(a, l, "transposed: here belongs", p, (size_t)(q - p) + m, "%.*s%.*s%.*s",
                    (int)m, q, (int)(q - p) - (int)n, p + n, (int)n, p);
     }
@@ -10854,25 +10857,18 @@ static void edf__propose_places(edf__answer *a, const edf__statement *l, int f) 
   }
 }
 
-/* From the bracket to the end of the tensor. */
-static size_t edf__bracket_length(const edf__ref *r, const char *open) {
-  if (!r->rank) return 0;
-  const char *last = r->place[r->rank - 1].at, *end = last + edf__place_length(last);
-  return (size_t)(end - open) + strcspn(end, "]") + 1;
-}
-
 /* Other tensors of that shape in its place; or it goes. */
 static void edf__propose_tensors(edf__answer *a, const edf__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
   const edf_node *t = (edf_node *)(void *)edf__answered_at(l, f);
-  size_t n = strlen(r->name);
-  const char *at = r->name - l->m.e.scan.size;
+  const char *at;
+  size_t n = edf__tensor_length(l, r, &at);
   for (int i = 0; i < a->n_given; i++) {
     const edf_node *o = edf.inputs[i];
     if (o->rank == t->rank && !memcmp(o->dim, t->dim, sizeof o->dim))
-      edf__propose(a, l, "another tensor's value: here belongs", at, n, "%s", o->name);
+      edf__propose(a, l, "another tensor's value: here belongs", at, strlen(r->name), "%s",
+                   o->name);
   }
-  n += edf__bracket_length(r, at + n);
   edf__propose(a, l, "a factor too much: in its place belongs", at, n, "1");
 }
 
@@ -10881,23 +10877,20 @@ static void edf__propose_beside(edf__answer *a, const edf__statement *l, const c
                                 const edf__statement *own, int f) {
   static const char *const form[] = { "%s%s ", "(1-%s%s) ", "(1-%s%s^2) ", "%s.grad%s " };
   const edf__ref *r = &own->m.e.ref[f];
-  const char *c = r->name - own->m.e.scan.size + strlen(r->name);
-  const char *end = c + edf__bracket_length(r, c);
+  const char *c;
   edf_page text = { NULL, 0 };
+  size_t length = edf__tensor_length(own, r, &c);
+  const char *end = c + length;
   edf_write(&text, "%s", "");
-  while (c < end) {
-    size_t n = edf__name_length(c);
+  for (c += strlen(r->name); c < end;) {
     char index[64];
-    snprintf(index, sizeof index, "%.*s", (int)(n ? n : 1), c);
-    if (n) *index = edf__lower(*index);
-    for (int i = 0, known = 0; n && !known && i < l->m.e.n_letter; i++) {
-      const char *letter = l->m.e.letter[i].name;
-      known = !strcmp(letter, index);
-      if (known || !edf__compare_names(letter, index))
-        snprintf(index, sizeof index, "%s", letter);
-    }
-    edf_write(&text, "%s", index);
-    c += n ? n : 1;
+    size_t n = edf__name_length(c), all = n ? n : 1;
+    snprintf(index, sizeof index, "%.*s", (int)all, c);
+    *index = edf__upper(*index);
+    int i = n ? edf__index_for(&l->m.e, index) : -1;
+    *index = edf__lower(*index);
+    edf_write(&text, "%s", i < 0 ? index : l->m.e.letter[i].name);
+    c += all;
   }
   for (int k = 0; k < 4; k++)
     edf__propose(a, l, "a factor is missing:", at, 0, form[k], r->name, text.at);
