@@ -22,7 +22,8 @@ EXAMPLES  = $(NAMES:%=build/%)
 
 # A CBLAS is looked for at every call that needs one. BLAS_CFLAGS, BLAS_LIBS and BLAS_ENV, the
 # settings it wants in the environment, can be given on the command line instead.
-ifneq ($(filter-out help clean handout notes lines mnist cuda bench-compile,$(or $(MAKECMDGOALS),help)),)
+WITHOUT_BLAS = help clean handout notes lines mnist cuda bench-compile
+ifneq ($(filter-out $(WITHOUT_BLAS),$(or $(MAKECMDGOALS),help)),)
   $(shell mkdir -p build && CC='$(CC)' sh tests/blas.sh $(BLAS) > build/blas.mk)
   include build/blas.mk
   ifeq ($(BLAS_FOUND),missing)

@@ -210,7 +210,8 @@ scripts_quick() {
   wanted index && job index edf "sh tests/index.sh $out/index $impl/edf.o"
   wanted examples && job examples edf "sh tests/examples.sh $out/examples $impl/edf.o"
   wanted random && job random '' "sh tests/random/random.sh $out/random"
-  wanted readme && job readme '' "HANDOUT_DIR=$PWD/$out/readme sh notes/handout.sh README.md"
+  wanted readme && job readme edf "HANDOUT_FLOAT=$PWD/$impl/edf.o HANDOUT_DIR=$PWD/$out/readme \
+    sh notes/handout.sh README.md"
   wanted cuda || return
   if [ -z "$CXX" ]; then missing cuda 'no C++ compiler'
   else job cuda 'shim-float float-none' \

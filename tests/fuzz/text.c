@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     numbers = digest();
     edf_node *y = edf_equations("%s", text);
     built = 1;
-    if (edf.n_compnodes < 4096) edf_print_program(nowhere);      /* a name is looked up in all */
+    if (edf.n_compnodes < 4096) edf_print_program(nowhere);    /* names are looked for in all */
     if (small()) {
       edf_forward();
       edf_backward(y);

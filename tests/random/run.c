@@ -3,9 +3,9 @@
 #include <setjmp.h>
 #include <stdio.h>
 static jmp_buf stopped;
-static char said[4000];
+static char stop_message[4000];
 static void stop(const char *message) {
-  snprintf(said, sizeof said, "%s", message);
+  snprintf(stop_message, sizeof stop_message, "%s", message);
   longjmp(stopped, 1);
 }
 #define EDF_PANIC(message) stop(message)
@@ -52,8 +52,8 @@ int main(int n, char **words) {
     if (strcmp(line, "END\n")) { strcat(text, line); continue; }
     if (!setjmp(stopped)) run(text, n > 1);
     else {
-      for (char *c = said; *c; c++) if (*c == '\n') *c = '~';
-      printf("error %s\n", said);
+      for (char *c = stop_message; *c; c++) if (*c == '\n') *c = '~';
+      printf("error %s\n", stop_message);
     }
     edf_clear();
     *text = '\0';

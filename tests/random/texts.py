@@ -208,7 +208,8 @@ def normalized(v):
 
 def attention(rng):
     bound, keeps = rng.choice([('', lambda s, t: True), (' | s<=t', lambda s, t: s <= t),
-                               (' | s<t', lambda s, t: s < t), (' | t<=s', lambda s, t: t <= s)])
+                               (' | s<t', lambda s, t: s < t),
+                               (' | t<=s', lambda s, t: t <= s)])
     T, D = rng.randint(1, 4), rng.randint(1, 3)
     S = T if bound else rng.randint(1, 4)
     name, f = rng.choice([('softmax', softmax), ('normalize', normalized),
@@ -234,10 +235,12 @@ def attention(rng):
 
 
 def convolution(rng):
-    n, w, step, hole = rng.randint(3, 7), rng.randint(1, 3), rng.randint(1, 2), rng.randint(1, 2)
+    n, w = rng.randint(3, 7), rng.randint(1, 3)
+    step, hole = rng.randint(1, 2), rng.randint(1, 2)
     begin, m, x = rng.randint(-2, 1), rng.randint(1, 6), Tensors()
     a, W = x.new('a', n, 2), x.new('W', w, 2)
-    answer = [sum(W(e, i) * a(step * t + hole * e + begin, i) for e in range(w) for i in range(2))
+    answer = [sum(W(e, i) * a(step * t + hole * e + begin, i)
+                  for e in range(w) for i in range(2))
               for t in range(m)]
     place = '%dt+%dDT%+d' % (step, hole, begin)
     if rng.random() < .5:
@@ -246,7 +249,8 @@ def convolution(rng):
 
 
 def scatter(rng):
-    n, w, step, begin = rng.randint(1, 4), rng.randint(1, 3), rng.randint(1, 2), rng.randint(0, 2)
+    n, w = rng.randint(1, 4), rng.randint(1, 3)
+    step, begin = rng.randint(1, 2), rng.randint(0, 2)
     x = Tensors()
     a, W = x.new('a', n), x.new('W', w)
     answer = [0.0] * (step * (n - 1) + w + begin)
@@ -387,8 +391,8 @@ def cases(seed, count):
 def main():
     program, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     made = list(cases(seed, count))
-    declared = lambda x: ''.join(name + ('[%s]' % ','.join(map(str, dims)) if dims else '') + '\n'
-                                 for name, dims in x.list)
+    places = lambda dims: '[%s]' % ','.join(map(str, dims)) if dims else ''
+    declared = lambda x: ''.join('%s%s\n' % (name, places(dims)) for name, dims in x.list)
     asked = ''.join('%s---\n%s\nEND\n' % (declared(x), text) for x, text, _ in made)
     said = subprocess.run([program] + sys.argv[4:], input=asked, capture_output=True, text=True)
     lines, right, errors, wrong = said.stdout.split('\n'), 0, 0, 0
