@@ -2,11 +2,11 @@
    each the values of the last line, and, with an argument, the worst error of its gradients. */
 #include <setjmp.h>
 #include <stdio.h>
-static jmp_buf stopped;
+static jmp_buf run_stopped;
 static char stop_message[4000];
 static void stop(const char *message) {
   snprintf(stop_message, sizeof stop_message, "%s", message);
-  longjmp(stopped, 1);
+  longjmp(run_stopped, 1);
 }
 #define EDF_PANIC(message) stop(message)
 #define EDF_REAL double
@@ -50,7 +50,7 @@ int main(int n, char **words) {
   (void)words;
   while (fgets(line, sizeof line, stdin)) {
     if (strcmp(line, "END\n")) { strcat(text, line); continue; }
-    if (!setjmp(stopped)) run(text, n > 1);
+    if (!setjmp(run_stopped)) run(text, n > 1);
     else {
       for (char *c = stop_message; *c; c++) if (*c == '\n') *c = '~';
       printf("error %s\n", stop_message);
