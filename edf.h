@@ -10403,10 +10403,10 @@ EDF__C_BEGIN
      edf_check_backward(s, "for b,i,j: W.grad[i,j] += s.grad[b,j] x[b,i]  \n"
                            "x.grad[b,i] += W[i,J] s.grad[b,J]");
    s.grad is random, and so is what the other gradients begin with. Each tensor on the right of
-   y's line, of an edf_equations or a node of its own, is an input; lines that read Z.grad go on
-   through Z's line; a left name without .grad is a helper. Outside a tensor they read 0 and
-   write nothing. Parameters may all have (1/B), B the extent of y's first index. It prints a
-   line for each tensor, names a slip at its place by the correction that makes it right, and
+   y's line, of a text or as edf_print_equations writes it, is an input; lines that read Z.grad
+   go on through Z's line; a left name without .grad is a helper. Outside a tensor they read 0
+   and write nothing. Parameters may all have (1/B), B the extent of y's first index. It prints
+   a line for each tensor, names a slip at its place by the correction that makes it right, and
    returns the worst relative error, 1 for what is missing or cannot be read. */
 double edf_check_backward(edf_node *y, const char *lines);
 #ifdef EDF_NO_DEBUG
@@ -10426,7 +10426,7 @@ typedef struct {
   const edf_node *of;                    /* whose gradient, or NULL                           */
   edf_real *first, *right;               /* what it begins with, and becomes, where it may    */
   double scale;                          /* of what is right: 1, or of Parameters 1/B         */
-  int helper, lines;                     /* so many write to it                               */
+  int helper, lines, reads;              /* so many write to it; its tensor is read so often  */
 } edf__answered;
 
 typedef struct { const char *slip; size_t at, n; char with[160]; } edf__edit;
@@ -10441,9 +10441,8 @@ typedef struct {
   edf__edit *edit; int n_edit;           /* corrections to try                                */
   edf_node *node[EDF__ANSWERED];         /* y, what its line reads, what the answer names     */
   const char *name[EDF__ANSWERED];
-  const edf_real *value[EDF__ANSWERED];
   char through[EDF__ANSWERED];           /* its line is gone through                          */
-  char read[EDF__ANSWERED];              /* such a line reads it                              */
+  int reads[EDF__ANSWERED];              /* so often such lines read it                       */
   char itself[EDF__ANSWERED];            /* its own does                                      */
   int n;
 } edf__answer;
@@ -10581,6 +10580,7 @@ static void edf__run_line(edf__answer *a, edf__statement *l) {
   }
   edf__push(t->node.value, t->node.size);
 }
+
 /* The message that was put together, below what it belongs to. */
 static void edf__print_said(int quiet) {
   for (const char *c = edf__message, *end; *c && !quiet; c = end + (*end == '\n')) {
@@ -10623,6 +10623,7 @@ static void edf__run_answer(edf__answer *a, const char *text) {
   for (int i = 0; i < edf.n_inputs; i++) {
     edf__answered *t = (edf__answered *)(void *)edf.inputs[i];
     if (t->right) memcpy(t->node.value, t->first, t->node.size * sizeof *t->first);
+    edf__push(t->node.value, t->node.size);
     t->lines = 0;
   }
   edf__scan *s = &a->all.scan;
@@ -10675,7 +10676,7 @@ static void edf__know_names(edf__answer *a) {
 static void edf__know_read(edf__answer *a, int by, const char *name, edf_node *x) {
   int k = edf__know(a, name, x);
   if (k < 0) return;
-  a->read[k] = 1;
+  a->reads[k]++;
   a->itself[by] |= k == by;
 }
 
@@ -10747,6 +10748,7 @@ static edf__answered *edf__add_grad(const edf__answer *a, int k, const edf_real 
   edf__answered *t = edf__new_answered(&edf.kept, name.at, x->rank, x->dim);
   size_t bytes = t->node.size * sizeof *right;
   t->of = x;
+  t->reads = a->reads[k];
   if (!right) return t;
   t->right = (edf_real *)memcpy(edf__alloc(&edf.kept, bytes), right, bytes);
   t->first = (edf_real *)edf__alloc(&edf.kept, bytes);
@@ -10764,12 +10766,11 @@ static void edf__right_of_lines(edf__answer *a) {
   edf_page text = { NULL, 0 };
   for (int at = 0; at <= last; at++)
     for (int k = 0; k < a->n; k++)
-      if (a->through[k] && a->node[k]->position == at && a->node[k]->kind == EDF_COMPNODE)
-        edf__write_lines(&text, a, k);
+      if (a->through[k] && a->node[k]->position == at) edf__write_lines(&text, a, k);
   for (int k = 0; k < a->n; k++) {
     if (a->through[k] && !a->itself[k]) continue;
     x[k] = edf__twin(a->name[k], a->node[k]);
-    memcpy(x[k]->value, a->value[k], x[k]->size * sizeof *x[k]->value);
+    memcpy(x[k]->value, a->node[k]->value, x[k]->size * sizeof *x[k]->value);
     edf_push(x[k]);
   }
   edf_node *y = edf_equations_at(a->y->file, a->y->line, "%s", text.at);
@@ -10781,14 +10782,10 @@ static void edf__right_of_lines(edf__answer *a) {
   }
   (edf_forward_to)(loss);
   (edf_backward)(loss);
-  int n = edf.n_inputs;
-  for (int k = 0; k < a->n; k++) {
-    int is_y = k == 0 && !a->itself[0];
-    edf__add_grad(a, k, is_y || !a->read[k] ? NULL : edf_grad(x[k]), first[k]);
-  }
-  if (a->itself[0]) edf__add_grad(a, 0, NULL, NULL);
-  edf_node *r = edf.inputs[a->itself[0] ? edf.n_inputs - 1 : n];
-  memcpy(r->value, given, r->size * sizeof *given);
+  for (int k = !a->itself[0]; k < a->n; k++)
+    edf__add_grad(a, k, a->reads[k] ? edf_grad(x[k]) : NULL, first[k]);
+  edf__answered *t = edf__add_grad(a, 0, NULL, NULL);
+  memcpy(t->node.value, given, y->size * sizeof *given);
 }
 
 /* ---- A slip is named by the correction of the text that makes it right. */
@@ -10974,16 +10971,7 @@ static int edf__name_slip(edf__answer *a, const edf__answered *t, int own) {
   return 0;
 }
 
-/* ---- The report. How often lines that are gone through read it, and terms add to its
-   gradient. */
-static int edf__reads_of(const edf__answer *a, const char *x) {
-  int n = 0;
-  for (int k = 0; k < a->n; k++) {
-    const edf__statement *l = a->through[k] ? a->node[k]->line_of : NULL;
-    for (int f = 1; l && f < l->m.e.n_ref; f++) n += !strcmp(l->m.e.ref[f].name, x);
-  }
-  return n;
-}
+/* ---- The report. How many terms of all lines add to x. */
 static int edf__adds_to(const edf__answer *a, const char *x) {
   int n = 0;
   for (int k = 0; k < a->all.n; k++)
@@ -10996,7 +10984,7 @@ static double edf__report_answer(edf__answer *a, edf__answered *t, double either
   double error = t->lines ? edf__answer_error(t) : 1;
   edf_statistics s = edf_statistics_of(t->right, t->node.size);
   const char *x = t->node.name;
-  int adds = edf__adds_to(a, x), reads = edf__reads_of(a, t->of->name), named = 0;
+  int adds = edf__adds_to(a, x), reads = t->reads, named = 0;
   if (!adds && (t->of->kind == EDF_INPUT || s.norm == 0)) return 0;
   printf("  %s  %s: ", error <= edf__right_below ? "ok  " : "FAIL", x);
   if (!adds) printf("missing: no line that can be read adds to it\n");
@@ -11039,17 +11027,18 @@ double edf_check_backward(edf_node *y, const char *lines) {
   for (int k = 0; k < a.n; k++) if (a.through[k]) edf__know_operands(&a, k);
   edf_aside *aside = edf_begin_aside();
   (edf_forward_to)(y);
-  for (int k = 0; k < a.n; k++) a.value[k] = edf_value(a.node[k]);
+  for (int k = 0; k < a.n; k++) edf_value(a.node[k]);
   printf("answer to %s, built at %s:%d\n", edf_label(y), y->file, y->line);
   edf_graph was = edf;
   edf = edf_new_graph();
   edf.training = was.training;
+  edf.look = 0;
   edf__right_of_lines(&a);
   edf.n_compnodes = edf.n_parameters = 0;
   for (int k = 0; k < a.n; k++) {
     const edf_node *x = a.node[k];
     edf__answered *t = edf__new_answered(&edf.kept, a.name[k], x->rank, x->dim);
-    memcpy(t->node.value, a.value[k], x->size * sizeof *x->value);
+    memcpy(t->node.value, x->value, x->size * sizeof *x->value);
   }
   a.n_given = edf.n_inputs;
   edf__run_answer(&a, a.text);
