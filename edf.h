@@ -68,7 +68,7 @@
    >>ways 400 A program as its equations
    >>print 470 A program as text: print _program _node _equations formula
    >>check 891 The gradient check: gradcheck expect_mismatch
-   >>answers 672 A student's backward, run and compared: check_backward
+   >>answers 661 A student's backward, run and compared: check_backward
    >>watch 344 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
