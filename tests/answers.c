@@ -2,7 +2,7 @@
    wrong ones, each made from a right one by a slip that is drawn, are refused, and the slip is
    named. SEED=2 draws others.
 
-   Built as: float double none sanitized */
+   Built as: float double none sanitized shim */
 #define _POSIX_C_SOURCE 200809L          /* fileno */
 #include "wrong_programs.h"
 #include "texts.h"
@@ -416,7 +416,18 @@ static void answers_to_nodes(void) {
   edf_clear();
 }
 
+static void ten_times(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->value[i] = 10 * y->in[0]->value[i];
+}
+
 /* ---- Whatever stands there, nothing stops, changes or is left behind. */
+static void a_node_in_c(void) {
+  declare("W[3,4]", 2);
+  CompNode *y = edf_compnode("Ten", ten_times, NULL, edf_find("W"));
+  CHECK(check(y, "W.grad[i,j] += 10 Ten0.grad[i,j]") == 1, "%s", printed);
+  CHECK(strstr(printed, "FAIL  it has no equation to compare with"), "%s", printed);
+  edf_clear();
+}
 static void unreadable_answers(void) {
   static const char signs[] = "[]()+-=,:;|<^/* \n.'#_0aWx\xc3";
   static const char *const texts[] = { NULL, "", "\n\n", "for", "x", "W.grad", "W.grad =", "=",
@@ -451,6 +462,7 @@ int main(void) {
   RUN(right_answers);
   RUN(wrong_answers);
   RUN(answers_to_nodes);
+  RUN(a_node_in_c);
   RUN(unreadable_answers);
   return harness_report();
 }

@@ -4,7 +4,7 @@
    A model file has that text: in a fresh process it gives the model, filled. Wrong files leave
    the graph empty.
 
-   Built as: float double none sanitized */
+   Built as: float double none sanitized shim */
 #include "temporary.h"
 #include "texts.h"
 

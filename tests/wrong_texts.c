@@ -3,7 +3,7 @@
    columns of letters, not bytes. After each the graph is as it was: its nodes, their numbers,
    and what a right text computes then.
 
-   Built as: float double none sanitized */
+   Built as: float double none sanitized shim */
 #include "wrong_programs.h"
 #include "golden.h"
 #include "texts.h"
