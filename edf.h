@@ -61,14 +61,14 @@
    >>optim 273 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
      _each l2 l1 update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
-   >>tools 489 What tools are made of: watch _passes unwatch find_watcher is follows_batch
+   >>tools 490 What tools are made of: watch _passes unwatch find_watcher is follows_batch
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
    >>ways 400 A program as its equations
    >>print 470 A program as text: print _program _node _equations formula
    >>check 891 The gradient check: gradcheck expect_mismatch
-   >>answers 661 A student's backward, run and compared: check_backward
+   >>answers 663 A student's backward, run and compared: check_backward
    >>watch 344 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
