@@ -68,7 +68,7 @@
    >>ways 400 A program as its equations
    >>print 470 A program as text: print _program _node _equations formula
    >>check 891 The gradient check: gradcheck expect_mismatch
-   >>answers 663 A student's backward, run and compared: check_backward
+   >>answers 664 A student's backward, run and compared: check_backward
    >>watch 344 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
@@ -11020,7 +11020,8 @@ double edf_check_backward(edf_node *y, const char *lines) {
   edf__check_node("edf_check_backward", y);
   printf("answer to %s, built at %s:%d\n", edf_label(y), y->file, y->line);
   if (edf__is(y, EDF_IS_OWN) || !(y->line_of || y->says || edf__has_equation(y))) {
-    printf("  FAIL  it has no equation to compare with: edf_gradcheck checks a node of your own\n");
+    printf("  FAIL  it has no equation to compare with: edf_gradcheck checks a node of your "
+           "own\n");
     return 1;
   }
   memset(&a, 0, sizeof a);

@@ -420,7 +420,6 @@ static void ten_times(CompNode *y) {
   for (size_t i = 0; i < y->size; i++) y->value[i] = 10 * y->in[0]->value[i];
 }
 
-/* ---- Whatever stands there, nothing stops, changes or is left behind. */
 static void a_node_in_c(void) {
   declare("W[3,4]", 2);
   CompNode *y = edf_compnode("Ten", ten_times, NULL, edf_find("W"));
@@ -428,6 +427,8 @@ static void a_node_in_c(void) {
   CHECK(strstr(printed, "FAIL  it has no equation to compare with"), "%s", printed);
   edf_clear();
 }
+
+/* ---- Whatever stands there, nothing stops, changes or is left behind. */
 static void unreadable_answers(void) {
   static const char signs[] = "[]()+-=,:;|<^/* \n.'#_0aWx\xc3";
   static const char *const texts[] = { NULL, "", "\n\n", "for", "x", "W.grad", "W.grad =", "=",
