@@ -134,4 +134,12 @@ grep -o '\(src\|href\)="[^#d"][^"]*"' "$dir/notes.html" >> "$dir/out"
   echo 'a picture is missing' >> "$dir/out"
 if [ -s "$dir/out" ]; then bad=1; echo 'not ok handout-book'; sed 's/^/  /' "$dir/out"
 else echo 'ok handout-book'; fi
+
+. tests/browser.sh
+if [ "$no_browser" ]; then echo "skip handout-browser: $no_browser"; exit $bad; fi
+look() { in_browser handout tests/notes/book.js notes "$@" || bad=1; }
+look 1280 '' book-wide
+look 1280 "$dark" book-wide-dark
+look 400 '' book-narrow
+look 400 "$dark" book-narrow-dark
 exit $bad
