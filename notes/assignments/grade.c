@@ -1,0 +1,387 @@
+/* grade.c - runs a student's file and judges it, part by part:  make grade PS=1 FILE=ps1.c ID=me
+
+     grade FILE --id ID [--gradescope FILE] [--json FILE] [--autolab] [--seed N] [--part NAME]
+     grade --handout FILE --id ID         the handout with the numbers of this id
+
+   The score belongs to this process, which runs no code of the student's and tells it nothing.
+   For each part it starts two others: the student's program (desk.c) in a sandbox, and a judge
+   (judge.c) that sends it numbers, compares what comes back, and ends with the share of the
+   points. The report is written anew after each part, when both are gone. */
+#define _GNU_SOURCE
+#include "grade.h"
+#include "judge.h"
+#include "sandbox.h"
+#include <dirent.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { PARTS = 64, SAID = 6000 };
+typedef struct { double score; char text[2 * SAID]; } grade_result;
+
+static struct {
+  const char *gradescope, *json, *part, *handout;
+  int autolab;
+  unsigned long long seed;
+  char folder[1024], program[1100], here[1100];
+  int unfiltered;
+} grade;
+static grade_result results[PARTS];
+
+static void grade_fail(const char *message, const char *what) {
+  fprintf(stderr, "grade: %s%s\n", message, what);
+  exit(2);
+}
+
+static double grade_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- What was printed, from the beginning; bytes that are no plain text are shown as ? */
+static void grade_take(grade_result *r, int from, const char *mark) {
+  char text[SAID / 2];
+  size_t n = strlen(r->text);
+  ssize_t got = pread(from, text, sizeof text - 1, 0);
+  int begins = 1;
+  for (ssize_t i = 0; i < got && n + 8 < sizeof r->text; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (begins) n += (size_t)sprintf(r->text + n, "%s", mark);
+    r->text[n++] = c == '\n' || c == '\t' || (c >= ' ' && c < 127) ? (char)c : '?';
+    begins = c == '\n';
+  }
+  if (!begins) r->text[n++] = '\n';
+  r->text[n] = 0;
+}
+
+static void grade_say(grade_result *r, const char *format, const char *a, double b) {
+  size_t n = strlen(r->text);
+  snprintf(r->text + n, sizeof r->text - n, format, a, b);
+}
+
+/* ---- Processes */
+static int grade_file(void) {            /* that nobody else can open                         */
+  char name[1100];
+  snprintf(name, sizeof name, "%s/said-XXXXXX", grade.folder);
+  int fd = mkstemp(name);
+  if (fd < 0) grade_fail("cannot write in ", grade.folder);
+  unlink(name);
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return fd;
+}
+
+/* Its descriptors from 0 on, those of `keep`; no others. */
+static void grade_descriptors(const int *keep, int n) {
+  int moved[8];
+  for (int i = 0; i < n; i++) moved[i] = fcntl(keep[i], F_DUPFD, 100);
+  for (int i = 0; i < n; i++) dup2(moved[i], i);
+  for (int i = n; i < 256; i++) close(i);
+}
+
+static double grade_part_seconds(int part) {
+  return grade_parts[part].seconds > 0 ? grade_parts[part].seconds : 5;
+}
+
+static pid_t grade_start_student(int part, int asked, int answer, int said) {
+  char number[16];
+  char *const arguments[] = { grade.program, number, NULL };
+  char *const environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
+  double seconds = grade_part_seconds(part);
+  int keep[] = { open("/dev/null", O_RDONLY), said, said, asked, answer };
+  pid_t pid = fork();
+  if (pid) {
+    close(keep[0]);
+    return pid;
+  }
+  snprintf(number, sizeof number, "%d", part);
+  grade_descriptors(keep, 5);
+  if (chdir(grade.here)) _exit(126);
+  sandbox_enter(seconds);
+  execve(grade.program, arguments, environment);
+  _exit(127);
+}
+
+static pid_t grade_start_judge(int part, int ask, int answer, int said, int verdict) {
+  int keep[] = { open("/dev/null", O_RDONLY), said, said, ask, answer, verdict };
+  pid_t pid = fork();
+  if (pid) {
+    close(keep[0]);
+    return pid;
+  }
+  grade_descriptors(keep, 6);
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  signal(SIGPIPE, SIG_IGN);
+  judge.ask = 3;
+  judge.answer = 4;
+  judge.drawn = grade.seed + 1000003ull * (unsigned)part;
+  double share = grade_parts[part].judge(&grade_parts[part]);
+  fflush(stdout);
+  _exit(write(5, &share, sizeof share) == sizeof share ? 0 : 1);
+}
+
+/* Whoever has become our child: what a student's program has left behind comes to us, too. */
+static void grade_kill_rest(void) {
+#ifdef __linux__
+  for (int turn = 0; turn < 200; turn++) {
+    DIR *all = opendir("/proc");
+    char name[64];
+    for (struct dirent *each; all && (each = readdir(all));) {
+      int pid = atoi(each->d_name), parent = 0;
+      snprintf(name, sizeof name, "/proc/%d/stat", pid);
+      FILE *stat = pid > 0 ? fopen(name, "r") : NULL;
+      if (stat && fscanf(stat, "%*d (%*[^)]) %*c %d", &parent) == 1 && parent == getpid())
+        kill(pid, SIGKILL);
+      if (stat) fclose(stat);
+    }
+    if (all) closedir(all);
+    while (waitpid(-1, NULL, WNOHANG) > 0) {}
+    if (waitpid(-1, NULL, WNOHANG) < 0) return;
+    usleep(5000);
+  }
+#endif
+}
+
+/* How the student's program ended, where the judge got no answer of it. */
+static void grade_say_end(grade_result *r, int status, int late) {
+  int killed = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (late || killed == SIGXCPU) grade_say(r, "it takes too long%s\n", "", 0);
+  else if (killed == SIGXFSZ) grade_say(r, "it prints more than a megabyte%s\n", "", 0);
+  else if (killed) grade_say(r, "it crashed: %s\n", strsignal(killed), 0);
+  else grade_say(r, "it ended%s with status %g before it had answered\n", "",
+                 WEXITSTATUS(status));
+}
+
+/* 1: judged; 0: no verdict came; -1: the time is over. */
+static int grade_wait(int verdict, double seconds, double *share) {
+  double end = grade_seconds() + seconds;
+  struct pollfd wait = { verdict, POLLIN, 0 };
+  for (double left = seconds; left > 0; left = end - grade_seconds())
+    if (poll(&wait, 1, (int)(1000 * left) + 1) > 0)
+      return read(verdict, share, sizeof *share) == sizeof *share;
+  return -1;
+}
+
+/* A program that has given no answer may be about to end by itself: that is what we want to say. */
+static int grade_end(pid_t pid, int patience) {
+  int status = 0;
+  while (patience-- > 0) {
+    if (waitpid(pid, &status, WNOHANG) == pid) return status;
+    usleep(1000);
+  }
+  kill(-pid, SIGKILL);
+  kill(pid, SIGKILL);
+  waitpid(pid, &status, 0);
+  return status;
+}
+
+static int grade_judge_part(int part, int said, int why, double *share, int *status) {
+  int ask[2], answer[2], verdict[2];
+  double seconds = grade_part_seconds(part);
+  if (pipe(ask) || pipe(answer) || pipe(verdict)) grade_fail("no pipe: ", strerror(errno));
+  pid_t student = grade_start_student(part, ask[0], answer[1], said);
+  pid_t judging = grade_start_judge(part, ask[1], answer[0], why, verdict[1]);
+  int shut[] = { ask[0], ask[1], answer[0], answer[1], verdict[1] };
+  for (int i = 0; i < 5; i++) close(shut[i]);
+  int done = grade_wait(verdict[0], 3 * seconds, share);
+  int judged = grade_end(judging, done < 0 ? 0 : 1000);
+  *status = grade_end(student, done == 0 ? 100 : 0);
+  grade_kill_rest();
+  close(verdict[0]);
+  if (done == 0 && !(WIFEXITED(judged) && WEXITSTATUS(judged) == GRADE_NO_ANSWER)) return 2;
+  return done;
+}
+
+static void grade_run(int part) {
+  const grade_part *p = &grade_parts[part];
+  grade_result *r = &results[part];
+  int said = grade_file(), why = grade_file(), status;
+  double share = 0;
+  if (mkdir(grade.here, 0700)) grade_fail("cannot make ", grade.here);
+  int done = grade_judge_part(part, said, why, &share, &status);
+  r->score = done == 1 && share >= 0 && share <= 1 ? p->points * share : 0;
+  if (r->score < p->points) {
+    grade_take(r, why, "");
+    if (done <= 0) grade_say_end(r, status, done < 0);
+    grade_take(r, said, "| ");
+  }
+  close(said);
+  close(why);
+  rmdir(grade.here);
+}
+
+/* ---- The report */
+static int grade_count(void) {
+  int n = 0;
+  while (n < PARTS && grade_parts[n].name) n++;
+  return n;
+}
+
+static double grade_total(int most) {
+  double sum = 0;
+  for (int i = 0; i < grade_count(); i++) sum += most ? grade_parts[i].points : results[i].score;
+  return sum;
+}
+
+static void grade_write_tests(edf_page *to) {
+  for (int i = 0; i < grade_count(); i++) {
+    const grade_part *p = &grade_parts[i];
+    edf_write(to, "%s\n    {\"name\": ", i ? "," : "");
+    edf_write_quoted(to, p->name, strlen(p->name));
+    edf_write(to, ", \"score\": %g, \"max_score\": %g, \"status\": \"%s\", \"output\": ",
+              results[i].score, p->points, results[i].score < p->points ? "failed" : "passed");
+    edf_write_quoted(to, results[i].text, strlen(results[i].text));
+    edf_write(to, "}");
+  }
+}
+
+/* Gradescope's results.json; with the id and the seed besides it is --json. */
+static void grade_write_json(const char *path, int ours) {
+  edf_page page = { NULL, 0 };
+  edf_write(&page, "{\n");
+  if (ours) {
+    edf_write(&page, "  \"id\": ");
+    edf_write_quoted(&page, judge.id, strlen(judge.id));
+    edf_write(&page, ", \"seed\": \"%llu\", \"max_score\": %g,\n", grade.seed, grade_total(1));
+  }
+  edf_write(&page, "  \"score\": %g,\n  \"tests\": [", grade_total(0));
+  grade_write_tests(&page);
+  edf_write(&page, "\n  ]\n}\n");
+  edf_writer w = edf_create_file("grade", path);
+  fwrite(page.at, 1, page.n, w.file);
+  edf_finish_file(&w);
+  edf_release(page.at);
+}
+
+static void grade_write_reports(void) {
+  if (grade.gradescope) grade_write_json(grade.gradescope, 0);
+  if (grade.json) grade_write_json(grade.json, 1);
+}
+
+static void grade_print_part(int i) {
+  const char *text = results[i].text;
+  printf("%-32s %5g of %g\n", grade_parts[i].name, results[i].score, grade_parts[i].points);
+  while (*text) {
+    int n = (int)strcspn(text, "\n");
+    printf("    %.*s\n", n, text);
+    text += n + (text[n] == '\n');
+  }
+  fflush(stdout);
+}
+
+static void grade_print_autolab(void) {
+  printf("{\"scores\": {");
+  for (int i = 0; i < grade_count(); i++)
+    printf("%s\"%s\": %g", i ? ", " : "", grade_parts[i].name, results[i].score);
+  printf("}}\n");
+}
+
+/* ---- The student's file, compiled by GRADE_COMPILE, a command that reads $FILE and $PROGRAM. */
+static int grade_compile(const char *file) {
+  const char *command = getenv("GRADE_COMPILE");
+  int said = grade_file(), status;
+  if (!command) grade_fail("no GRADE_COMPILE: ", "make grade sets it");
+  pid_t pid = fork();
+  if (!pid) {
+    int keep[] = { open("/dev/null", O_RDONLY), said, said };
+    setenv("LC_ALL", "C", 1);
+    setenv("FILE", file, 1);
+    setenv("PROGRAM", grade.program, 1);
+    grade_descriptors(keep, 3);
+    sandbox_limit(RLIMIT_CPU, 60);
+    sandbox_limit(RLIMIT_FSIZE, 64 << 20);
+    execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    _exit(127);
+  }
+  waitpid(pid, &status, 0);
+  for (int i = 0; status && i < grade_count(); i++) {
+    grade_say(&results[i], "%s", i ? "it does not compile\n" : "it does not compile:\n", 0);
+    if (!i) grade_take(&results[i], said, "| ");
+  }
+  close(said);
+  return status == 0;
+}
+
+static void grade_prepare(const char *file) {
+  const char *root = getenv("TMPDIR");
+  snprintf(grade.folder, sizeof grade.folder, "%.1000s/grade-XXXXXX", root ? root : "/tmp");
+  if (!mkdtemp(grade.folder)) grade_fail("cannot make a folder in ", root ? root : "/tmp");
+  snprintf(grade.program, sizeof grade.program, "%s/student", grade.folder);
+  snprintf(grade.here, sizeof grade.here, "%s/here", grade.folder);
+  judge.file = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+#ifdef __linux__
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);    /* nobody reads our memory through /proc */
+#endif
+}
+
+static void grade_all(const char *file) {
+  grade_prepare(file);
+  int compiles = grade_compile(file);
+  for (int i = 0; i < grade_count(); i++) {
+    int chosen = !grade.part || !strcmp(grade.part, grade_parts[i].name);
+    if (compiles && chosen) grade_run(i);
+    if (chosen) grade_print_part(i);
+    grade_write_reports();
+  }
+  printf("%-32s %5g of %g   (id %s, seed %llu)\n", "total", grade_total(0), grade_total(1), judge.id,
+         grade.seed);
+#ifndef SANDBOX_ARCH
+  printf("here the student's program has no filter of system calls, and no subreaper\n");
+#endif
+  if (grade.autolab) grade_print_autolab();
+  unlink(grade.program);
+  rmdir(grade.folder);
+}
+
+/* ---- The handout of an id: @name@ is its number or word. */
+static void grade_print_handout(const char *path) {
+  FILE *in = fopen(path, "r");
+  char name[32];
+  int c;
+  if (!in) grade_fail("cannot read ", path);
+  while ((c = getc(in)) != EOF) {
+    long here = ftell(in);
+    if (c == '@' && fscanf(in, "%31[A-Za-z0-9_]", name) == 1 && getc(in) == '@') {
+      const grade_variant *v = grade_variants;
+      while (v->name && strcmp(v->name, name)) v++;
+      if (v->words) printf("%s", grade_word(name));
+      else printf("%g", grade_number(name));
+    } else {
+      if (c == '@') fseek(in, here, SEEK_SET);
+      putchar(c);
+    }
+  }
+  fclose(in);
+}
+
+static const char *grade_value(int argc, char **argv, int *i) {
+  if (*i + 1 >= argc) grade_fail("a value is missing after ", argv[*i]);
+  return argv[++*i];
+}
+
+int main(int argc, char **argv) {
+  const char *file = NULL;
+  FILE *random = fopen("/dev/urandom", "rb");
+  if (!random || fread(&grade.seed, 4, 1, random) != 1) grade.seed = (unsigned)time(NULL);
+  if (random) fclose(random);
+  judge.id = "";
+  for (int i = 1; i < argc; i++) {
+    const char *a = argv[i];
+    if (!strcmp(a, "--id")) judge.id = grade_value(argc, argv, &i);
+    else if (!strcmp(a, "--gradescope")) grade.gradescope = grade_value(argc, argv, &i);
+    else if (!strcmp(a, "--json")) grade.json = grade_value(argc, argv, &i);
+    else if (!strcmp(a, "--part")) grade.part = grade_value(argc, argv, &i);
+    else if (!strcmp(a, "--handout")) grade.handout = grade_value(argc, argv, &i);
+    else if (!strcmp(a, "--seed")) grade.seed = strtoull(grade_value(argc, argv, &i), NULL, 10);
+    else if (!strcmp(a, "--autolab")) grade.autolab = 1;
+    else if (*a == '-' || file) grade_fail("what is this? ", a);
+    else file = a;
+  }
+  if (!*judge.id) grade_fail("expected --id, the student's: ", "make grade PS=1 FILE=ps1.c ID=me");
+  if (grade.handout) grade_print_handout(grade.handout);
+  else if (file) grade_all(file);
+  else grade_fail("expected a student's file: ", "make grade PS=1 FILE=ps1.c ID=me");
+  return 0;
+}

@@ -1,0 +1,131 @@
+#!/bin/sh
+# The grader: solutions of all problem sets get all points; a wrong submission loses the points
+# of its mistake alone, and its message names it; a hostile one ends with the right score, a
+# report, and no process or file left behind.
+#   sh tests/grade.sh [directory for what is built] [set ...]
+
+cd "$(dirname "$0")/.." || exit 1
+dir=${1:-build/tests/grade}
+[ $# = 0 ] || shift
+sets=${*:-ps1 hostile}
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
+bad=0
+say() { if [ "$1" = 0 ]; then echo "ok grade-$2"; else bad=1; echo "not ok grade-$2"; fi; }
+graded() {                                 # graded PS FILE ID ...: its output to $dir/out
+  ps=$1 file=$2 id=$3
+  shift 3
+  make -s -C notes/assignments PS="$ps" FILE="$file" ID="$id" BUILD="$dir/build" \
+    ARGS="$*" grade > "$dir/out" 2>&1
+}
+handout() {                                # handout PS FILE ID: with the numbers of an id
+  make -s -C notes/assignments PS="$1" BUILD="$dir/build" ready && \
+    "$dir/build/ps$1-grade" --handout "$2" --id "$3"
+}
+
+solution() {                               # all points; its numbers are not another id's
+  handout "$1" "$PWD/tests/assignments/ps$1.c" ann > "$dir/ps$1.c"
+  graded "$1" "$dir/ps$1.c" ann
+  grep -q '^total  *100 of 100 ' "$dir/out"
+  say $? "ps$1-solution"
+  grep -q '^total  *100 of 100 ' "$dir/out" || sed 's/^/  /' "$dir/out"
+  graded "$1" "$dir/ps$1.c" bob
+  ! grep -q '^total  *100 of 100 ' "$dir/out"
+  say $? "ps$1-another-id"
+  graded "$1" "ps$1/ps$1.c" ann
+  grep -q '^total  *0 of 100 ' "$dir/out" && grep -q 'not implemented' "$dir/out"
+  say $? "ps$1-starter"
+}
+
+# Blocks of wrong.txt:   == NAME | parts that lose their points, by comma | words of a message
+# and below it a sed script that makes the mistake in the solution.
+wrong() {
+  rm -rf "$dir/wrong$1"
+  mkdir -p "$dir/wrong$1"
+  awk -v to="$dir/wrong$1" '/^== / { split(substr($0, 4), f, / *[|] */); name = f[1]
+    print f[2] > (to "/" name ".parts"); print f[3] > (to "/" name ".words"); next }
+    name { print > (to "/" name ".sed") }' "tests/assignments/ps$1.wrong"
+  for script in "$dir/wrong$1"/*.sed; do
+    name=${script%.sed}
+    sed -f "$script" "$dir/ps$1.c" > "$name.c"
+    graded "$1" "$name.c" ann
+    lost=$(sed -n 's/^\([a-z].*[a-z0-9]\)  *[0-9.]* of [0-9.]*$/&/p' "$dir/out" |
+      awk '$(NF-2) != $NF { n = $0; sub(/ +[0-9.]+ of [0-9.]+$/, "", n); printf "%s%s", c, n; c = ", " }')
+    why=
+    cmp -s "$name.c" "$dir/ps$1.c" && why='nothing was changed'
+    [ "$lost" = "$(cat "$name.parts")" ] || why="it loses: $lost"
+    grep -q -e "$(cat "$name.words")" "$dir/out" || why="$why; it does not say: $(cat "$name.words")"
+    [ -z "$why" ]
+    say $? "ps$1-wrong-$(basename "$name")"
+    [ -z "$why" ] || { echo "  $why"; sed 's/^/  /' "$dir/out"; }
+  done
+}
+
+# Each as an ordinary user, in a kit that is that user's: the score, a report, nothing left.
+hostile() {
+  n=$1 score=$2 name=$3 home=$kit/$3
+  mkdir -p "$home/tmp"
+  { printf '#define HOSTILE %s\n#define HOSTILE_REPORT "%s/results.json"\n' "$n" "$home"
+    printf '#define HOSTILE_FOLDER "%s"\n' "$home"
+    cat tests/assignments/hostile.h
+    sed 's/^  \*L = sqrt/  hostile();\n&/' "$dir/ps1.c"; } > "$home/ps1.c"
+  [ -z "$user" ] || chown -R "$user" "$home"
+  (cd "$kit" && $run env TMPDIR="$home/tmp" make -s FILE="$home/ps1.c" ID=ann \
+    ARGS="--gradescope $home/results.json --autolab" grade) > "$dir/out" 2>&1
+  why=
+  grep -q "^total  *$score of 100 " "$dir/out" || why='the score'
+  grep -q "^  \"score\": $score,$" "$home/results.json" || why="$why, the report"
+  tail -n 1 "$dir/out" | grep -q '^{"scores": {"by hand": 1*0,' || why="$why, the last line"
+  [ "$(ls "$home" | tr '\n' ' ')" = 'ps1.c results.json tmp ' ] || why="$why, files: $(ls "$home")"
+  [ -z "$(ls -A "$home/tmp")" ] || why="$why, left in tmp: $(ls -A "$home/tmp")"
+  left=$(ps -eo args | grep '/grade-[A-Za-z0-9]*/student\|sleep 6[0]')
+  [ -z "$left" ] || why="$why, processes: $left"
+  [ -z "$why" ]
+  say $? "hostile-$name"
+  [ -z "$why" ] || { echo "  $why"; sed 's/^/  /' "$dir/out"; }
+}
+
+run= user=
+if [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null; then
+  user=65534
+  run="setpriv --reuid=$user --regid=$user --clear-groups"
+fi
+hostiles() {
+  kit=$(mktemp -d)
+  make -s -C notes/assignments kit PS=1 OUT="$kit"
+  [ -s "$dir/ps1.c" ] || handout 1 "$PWD/tests/assignments/ps1.c" ann > "$dir/ps1.c"
+  chmod a+rX "$kit"
+  [ -z "$user" ] || chown -R "$user" "$kit"
+  (cd "$kit" && $run make -s ready)
+  hostile 1 90 endless-loop
+  hostile 2 90 fork
+  hostile 3 90 memory
+  hostile 4 90 flood
+  hostile 5 90 exit-0
+  hostile 6 100 report
+  hostile 7 100 daemon
+  hostile 8 100 kill-parent
+  hostile 9 100 kill-all
+  hostile 10 100 proc-mem
+  hostile 11 100 deletes
+  hostile 12 100 prints-a-score
+  hostile 13 90 writes-everywhere
+  hostile 14 100 macro
+  hostile 15 90 atexit
+  hostile 16 90 longjmp
+  hostile 17 90 sleeps
+  hostile 18 90 closes
+  hostile 19 100 limits
+  hostile 20 90 endless-answer
+  hostile 21 100 makes-files
+  hostile 22 90 exec
+  rm -rf "$kit"
+}
+
+for set in $sets; do
+  case $set in
+    ps*) solution "${set#ps}"; wrong "${set#ps}" ;;
+    hostile) hostiles ;;
+  esac
+done
+exit $bad
