@@ -410,6 +410,10 @@ double grade_equation(const grade_part *p) {
       edf_feed(x, y.x[k].value, y.x[k].rank ? y.x[k].dim[0] : 1);
     }
     last = edf_equations_at(judge.file, 0, "%s", text);
+    if (edf.n_parameters) {
+      printf("%s is none of the question's tensors\n", edf.parameters[0]->name);
+      return 0;
+    }
     edf_forward();
     grade_tensor found = { last->rank, { 0 }, last->size, edf_value(last) };
     memcpy(found.dim, last->dim, sizeof found.dim);

@@ -1,0 +1,16 @@
+/* ps2.h - what the second problem set asks for: texts; the questions are on the handout. */
+#ifndef EDF_LINKED
+#define EDF_IMPLEMENTATION
+#endif
+#include "edf.h"
+#include "hole.h"
+
+const char *product(void);
+const char *convolution(void);
+const char *weights(void);
+const char *attention(void);
+const char *normalisation(void);
+const char *running_sum(void);
+const char *difference(void);
+const char *count(void);
+const char *mask(void);
