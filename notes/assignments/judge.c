@@ -398,7 +398,7 @@ double grade_gradient(const grade_part *p, const char *what,
   return 0;
 }
 
-/* ---- Texts: read here, where they are no program. */
+/* ---- Texts: read here, where they are no program. All inputs want their gradients. */
 double grade_equation(const grade_part *p) {
   const char *text = grade_ask_text();
   int same = 1;
@@ -426,7 +426,7 @@ double grade_equation(const grade_part *p) {
 double grade_answer(const char *text) {
   edf_node *y = edf_equations_at("the handout", 1, "%s", text);
   for (int k = 0; k < edf.n_inputs; k++) {
-    edf_node *x = edf.inputs[k];
+    edf_node *x = edf_want_grad(edf.inputs[k]);
     double *data = (double *)judge_memory(x->size * sizeof *data);
     for (size_t i = 0; i < x->size; i++) data[i] = grade_uniform(-1, 1);
     edf_feed(x, data, x->rank ? x->dim[0] : 1);
