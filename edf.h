@@ -68,7 +68,7 @@
    >>ways 400 A program as its equations
    >>print 470 A program as text: print _program _node _equations formula
    >>check 891 The gradient check: gradcheck expect_mismatch
-   >>answers 664 A student's backward, run and compared: check_backward
+   >>answers 665 A student's backward, run and compared: check_backward
    >>watch 344 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
@@ -10408,7 +10408,8 @@ EDF__C_BEGIN
    go on through Z's line; a left name without .grad is a helper. Outside a tensor they read 0
    and write nothing. Parameters may all have (1/B), B the extent of y's first index. It prints
    a line for each tensor, names a slip at its place by the correction that makes it right, and
-   returns the worst relative error, 1 for what is missing or cannot be read. */
+   returns the worst relative error, 1 for what cannot be read or is missing; an Input's gradient
+   may be, unless edf_want_grad asks for it. */
 double edf_check_backward(edf_node *y, const char *lines);
 #ifdef EDF_NO_DEBUG
 #define edf_check_backward(y, lines)  ((void)(lines), edf__no_error(y))
@@ -10986,7 +10987,7 @@ static double edf__report_answer(edf__answer *a, edf__answered *t, double either
   edf_statistics s = edf_statistics_of(t->right, t->node.size);
   const char *x = t->node.name;
   int adds = edf__adds_to(a, x), reads = t->reads, named = 0;
-  if (!adds && (t->of->kind == EDF_INPUT || s.norm == 0)) return 0;
+  if (!adds && ((t->of->kind == EDF_INPUT && !t->of->wanted) || s.norm == 0)) return 0;
   printf("  %s  %s: ", error <= edf__right_below ? "ok  " : "FAIL", x);
   if (!adds) printf("missing: no line that can be read adds to it\n");
   else printf("relative error %.2g\n", error);

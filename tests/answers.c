@@ -416,6 +416,20 @@ static void answers_to_nodes(void) {
   edf_clear();
 }
 
+/* The gradient of an Input may be left out, unless somebody wants it. */
+static void inputs_that_want_it(void) {
+  static const edf_real data[] = { 1, 2, 3, 4, 5, 6 };
+  Input *x = edf_input("x[2,3]");
+  CompNode *s = edf_equations("s[b,j] = W[j,I] x[b,I] | j<2");
+  edf_feed(x, data, 2);
+  Forward();
+  CHECK(check(s, "W.grad[j,i] += s.grad[B,j] x[B,i]") <= right, "%s", printed);
+  edf_want_grad(x);
+  CHECK(check(s, "W.grad[j,i] += s.grad[B,j] x[B,i]") == 1, "%s", printed);
+  CHECK(strstr(printed, "FAIL  x.grad: missing"), "%s", printed);
+  edf_clear();
+}
+
 static void ten_times(CompNode *y) {
   for (size_t i = 0; i < y->size; i++) y->value[i] = 10 * y->in[0]->value[i];
 }
@@ -463,6 +477,7 @@ int main(void) {
   RUN(right_answers);
   RUN(wrong_answers);
   RUN(answers_to_nodes);
+  RUN(inputs_that_want_it);
   RUN(a_node_in_c);
   RUN(unreadable_answers);
   return harness_report();
