@@ -68,7 +68,7 @@ static void desk_build(const grade_part *p) {
     fprintf(stderr, "%s: it returns NULL, not a node\n", p->name);
     _exit(1);
   }
-  edf_node *x[GRADE_INPUTS] = { NULL };
+  edf_node *x[GRADE_INPUTS + 1] = { NULL };
   for (int k = 0, n = 0; k < desk.n; k++) if (!desk.is_label[k]) x[n++] = desk.x[k];
   desk.L = edf_compnode_at("desk.c", 1, "Probe", probe_shape, probe_forward, probe_backward,
                            desk.y, x[0], x[1], x[2], x[3], (edf_node *)0);

@@ -193,7 +193,7 @@ static int grade_judge_part(int part, int said, int why, double *share, int *sta
   return done;
 }
 
-static void grade_run(int part) {
+static void grade_one(int part) {
   const grade_part *p = &grade_parts[part];
   grade_result *r = &results[part];
   int said = grade_file(), why = grade_file(), status;
@@ -321,7 +321,7 @@ static void grade_all(const char *file) {
   int compiles = grade_compile(file);
   for (int i = 0; i < grade_count(); i++) {
     int chosen = !grade.part || !strcmp(grade.part, grade_parts[i].name);
-    if (compiles && chosen) grade_run(i);
+    if (compiles && chosen) grade_one(i);
     if (chosen) grade_print_part(i);
     grade_write_reports();
   }

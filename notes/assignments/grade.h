@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRADE_INPUTS = 4, GRADE_MOST = 1 << 23 };          /* of a node; numbers of a message  */
+enum { GRADE_INPUTS = 12, GRADE_MOST = 1 << 23 };         /* of a text, of a node 4; a message*/
 
 typedef struct { int rank, dim[EDF_MAX_RANK]; size_t size; double *value; } grade_tensor;
 
@@ -66,6 +66,14 @@ double grade_backward(const grade_part *p);
 double grade_gradient(const grade_part *p, const char *what,
                       void (*define)(double *grad, const double *r, const grade_tensor *x));
 double grade_equation(const grade_part *p);
+
+/* One run of a node: inputs, value, a random r, and the inputs' gradients of sum r y. */
+typedef struct {
+  grade_tensor x[GRADE_INPUTS], y;
+  double *r;
+  const double *grad;
+} grade_run;
+grade_run grade_node(const grade_part *p, int batch, int training);
 
 /* A written backward of the last line of `text`, whose inputs are drawn: edf_check_backward. */
 double grade_answer(const char *text);

@@ -165,7 +165,7 @@ static int judge_compare(const char *name, const grade_tensor *t, const double *
 
 /* ---- A node: its inputs, drawn; its value; its gradients. */
 typedef struct {
-  int n, batch, classes[GRADE_INPUTS];
+  int n, batch, training, classes[GRADE_INPUTS];
   char decl[GRADE_INPUTS][80];
   grade_tensor x[GRADE_INPUTS];
   size_t n_values, n_grads;              /* entries of all inputs; of those with a gradient   */
@@ -192,6 +192,7 @@ static judge_node judge_draw(const grade_part *p, int batch) {
   grade_input input;
   memset(&y, 0, sizeof y);
   y.batch = batch;
+  y.training = 1;
   for (const char *at = p->inputs; grade_next_input(&at, &input); y.n++) {
     grade_tensor *x = &y.x[y.n];
     judge_declare(input.decl, batch, y.decl[y.n], x);
@@ -210,7 +211,7 @@ static judge_node judge_draw(const grade_part *p, int batch) {
 static double *judge_request(const judge_node *y, int what, size_t more) {
   double *all = (double *)judge_memory((3 + y->n_values + more) * sizeof *all), *to = all + 3;
   all[0] = what;
-  all[1] = 1;
+  all[1] = y->training;
   all[2] = y->batch;
   for (int k = 0; k < y->n; to += y->x[k++].size)
     memcpy(to, y->x[k].value, y->x[k].size * sizeof *to);
@@ -366,7 +367,7 @@ static int far_adds(int *gives) {
 }
 
 double grade_backward(const grade_part *p) {
-  edf_node *x[GRADE_INPUTS] = { NULL };
+  edf_node *x[GRADE_INPUTS + 1] = { NULL };
   int gives = 0;
   far = judge_draw(p, 3);
   far_value = judge_value(&far);
@@ -379,6 +380,21 @@ double grade_backward(const grade_part *p) {
   if (right && !gives)
     printf("forward gives the same for all inputs: there is nothing to differentiate\n");
   return right && gives;
+}
+
+grade_run grade_node(const grade_part *p, int batch, int training) {
+  grade_run run;
+  memset(&run, 0, sizeof run);
+  far = judge_draw(p, batch);
+  far.training = training;
+  run.y = judge_value(&far);
+  run.r = (double *)judge_memory(run.y.size * sizeof *run.r);
+  for (size_t i = 0; i < run.y.size; i++) run.r[i] = grade_uniform(-1, 1);
+  const double *reply = judge_gradients(&far, NULL, run.r, run.y.size);
+  memcpy(run.y.value, reply, run.y.size * sizeof *reply);
+  run.grad = reply + run.y.size;
+  memcpy(run.x, far.x, sizeof run.x);
+  return run;
 }
 
 double grade_gradient(const grade_part *p, const char *what,
