@@ -22,7 +22,7 @@ EXAMPLES  = $(NAMES:%=build/%)
 
 # A CBLAS is looked for at every call that needs one. BLAS_CFLAGS, BLAS_LIBS and BLAS_ENV, the
 # settings it wants in the environment, can be given on the command line instead.
-WITHOUT_BLAS = help clean handout notes lines mnist cuda bench-compile
+WITHOUT_BLAS = help clean handout notes lines mnist cuda bench-compile grade kit
 ifneq ($(filter-out $(WITHOUT_BLAS),$(or $(MAKECMDGOALS),help)),)
   $(shell mkdir -p build && CC='$(CC)' sh tests/blas.sh $(BLAS) > build/blas.mk)
   include build/blas.mk
@@ -51,7 +51,7 @@ ifneq ($(BLAS_NAME),)
 endif
 
 .PHONY: help run examples debug mnist test test-all fuzz mutants bench bench-against \
-        bench-compile bench-lines handout notes lines page clean cuda bench-cuda mpi
+        bench-compile bench-lines handout notes lines page clean cuda bench-cuda mpi grade kit
 
 help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
@@ -76,6 +76,8 @@ help:
 	@echo 'make mpi        RANKS=4: examples/mpi_mnist.c by several processes (Open MPI)'
 	@echo 'make handout    FILE=page.md: runs the blocks of a page, and compares what they print'
 	@echo 'make notes      the lecture notes as a book, build/notes.html (pandoc)'
+	@echo 'make grade      PS=1 FILE=ps1.c ID=you: grades a problem set; make kit PS=1 OUT=dir'
+	@echo '                packs it for students; make handout PS=1 ID=you: with your numbers'
 	@echo 'make lines      lines of each chapter against its ceiling'
 	@echo 'make page       puts notes/trace.html, the page of edf_trace_begin, into edf_lab.h'
 	@echo 'make clean      remove build/'
@@ -192,9 +194,21 @@ bench-against:
 bench-compile:
 	@REV='$(REV)' sh tests/bench/compile.sh
 
-# Pages whose blocks run, and whose output is right: FILE=page.md, or all of them.
+# Pages whose blocks run, and whose output is right: FILE=page.md, or all of them. With PS, the
+# handout of a problem set with the numbers of an ID.
 handout:
+ifeq ($(PS),)
 	@CC='$(CC)' sh notes/handout.sh $(or $(FILE),README.md notes/*.md tests/notes/*.md)
+else
+	$(ASSIGNMENTS)
+endif
+
+# Problem sets: notes/assignments/README.md.
+ASSIGNMENTS = @$(MAKE) -s -C notes/assignments $@ CC='$(CC)' ID='$(ID)' ARGS='$(ARGS)' \
+              $(PS:%=PS='%') $(if $(FILE),FILE='$(abspath $(FILE))') \
+              $(if $(OUT),OUT='$(abspath $(OUT))')
+grade kit:
+	$(ASSIGNMENTS)
 
 notes: build/notes.html
 	@echo 'built build/notes.html'

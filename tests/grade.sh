@@ -7,11 +7,16 @@
 cd "$(dirname "$0")/.." || exit 1
 dir=${1:-build/tests/grade}
 [ $# = 0 ] || shift
-sets=${*:-ps1 hostile}
+sets=${*:-ps1 ps2 ps3 ps4 ps5 ps6 hostile}
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 bad=0
-say() { if [ "$1" = 0 ]; then echo "ok grade-$2"; else bad=1; echo "not ok grade-$2"; fi; }
+say() {
+  [ "$1" = 0 ] && echo "ok grade-$2" && return
+  bad=1
+  echo "not ok grade-$2"
+  return 1
+}
 graded() {                                 # graded PS FILE ID ...: its output to $dir/out
   ps=$1 file=$2 id=$3
   shift 3
@@ -25,6 +30,9 @@ handout() {                                # handout PS FILE ID: with the number
 
 solution() {                               # all points; its numbers are not another id's
   handout "$1" "$PWD/tests/assignments/ps$1.c" ann > "$dir/ps$1.c"
+  handout "$1" "$PWD/notes/assignments/ps$1/handout.md" ann > "$dir/ps$1.md"
+  sh notes/handout.sh "$dir/ps$1.md" > "$dir/out" 2>&1 && ! grep -q '@[A-Za-z]*@' "$dir/ps$1.md"
+  say $? "ps$1-handout" || cat "$dir/out"
   graded "$1" "$dir/ps$1.c" ann
   grep -q '^total  *100 of 100 ' "$dir/out"
   say $? "ps$1-solution"
