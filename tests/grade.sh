@@ -40,9 +40,41 @@ solution() {                               # all points; its numbers are not ano
   graded "$1" "$dir/ps$1.c" bob
   ! grep -q '^total  *100 of 100 ' "$dir/out"
   say $? "ps$1-another-id"
-  graded "$1" "ps$1/ps$1.c" ann
-  grep -q '^total  *0 of 100 ' "$dir/out" && grep -q 'not implemented' "$dir/out"
-  say $? "ps$1-starter"
+  kit "$1"
+}
+
+# What students get is complete: the starter compiles alone, runs, and is graded there.
+kit() {
+  rm -rf "$dir/kit"
+  make -s -C notes/assignments kit PS="$1" OUT="$dir/kit"
+  (cd "$dir/kit" && ${CC:-cc} -std=c99 -g -Wall -Wextra -Werror "ps$1.c" -lm -o mine &&
+    { ./mine; make -s grade ID=ann; }) > "$dir/out" 2>&1
+  grep -q '^total .* of 100 ' "$dir/out" && ! grep -q '^total  *[1-9][0-9]' "$dir/out" &&
+    grep -q 'not implemented' "$dir/out"
+  say $? "ps$1-kit" || sed 's/^/  /' "$dir/out"
+}
+
+# The formats as they are described: gradescope-autograders.readthedocs.io/en/latest/specs,
+# docs.autolabproject.com/lab (Output of Autograders).
+formats() {
+  command -v python3 > /dev/null || { echo 'skip grade-formats: no python3'; return; }
+  graded 1 "$dir/ps1.c" bob --autolab --gradescope "$dir/results.json" --json "$dir/all.json"
+  python3 - "$dir/results.json" "$dir/all.json" "$dir/out" << 'END'
+import json, sys
+results, ours = (json.load(open(f)) for f in sys.argv[1:3])
+assert set(results) <= {"score", "execution_time", "output", "visibility", "tests", "extra_data"}
+assert isinstance(results["score"], (int, float)) and len(results["tests"]) == 9
+for t in results["tests"]:
+    assert {"name", "score", "max_score", "status", "output"} == set(t), t
+    assert t["status"] in ("passed", "failed") and isinstance(t["output"], str)
+    assert 0 <= t["score"] <= t["max_score"]
+    assert (t["status"] == "passed") == (t["score"] == t["max_score"])
+assert results["score"] == sum(t["score"] for t in results["tests"]) < 100
+assert ours["id"] == "bob" and ours["tests"] == results["tests"] and ours["max_score"] == 100
+last = json.loads(open(sys.argv[3]).read().splitlines()[-1])
+assert last == {"scores": {t["name"]: t["score"] for t in results["tests"]}}, last
+END
+  say $? formats
 }
 
 # Blocks of wrong.txt:   == NAME | parts that lose their points, by comma | words of a message
@@ -57,12 +89,13 @@ wrong() {
     name=${script%.sed}
     sed -f "$script" "$dir/ps$1.c" > "$name.c"
     graded "$1" "$name.c" ann
-    lost=$(sed -n 's/^\([a-z].*[a-z0-9]\)  *[0-9.]* of [0-9.]*$/&/p' "$dir/out" |
-      awk '$(NF-2) != $NF { n = $0; sub(/ +[0-9.]+ of [0-9.]+$/, "", n); printf "%s%s", c, n; c = ", " }')
+    lost=$(awk '/^[a-z].* [0-9.]+ of [0-9.]+$/ && $(NF-2) != $NF {
+      sub(/ +[0-9.]+ of [0-9.]+$/, ""); printf "%s%s", comma, $0; comma = ", " }' "$dir/out")
     why=
     cmp -s "$name.c" "$dir/ps$1.c" && why='nothing was changed'
     [ "$lost" = "$(cat "$name.parts")" ] || why="it loses: $lost"
-    grep -q -e "$(cat "$name.words")" "$dir/out" || why="$why; it does not say: $(cat "$name.words")"
+    grep -q -e "$(cat "$name.words")" "$dir/out" ||
+      why="$why; it does not say: $(cat "$name.words")"
     [ -z "$why" ]
     say $? "ps$1-wrong-$(basename "$name")"
     [ -z "$why" ] || { echo "  $why"; sed 's/^/  /' "$dir/out"; }
@@ -84,7 +117,8 @@ hostile() {
   grep -q "^total  *$score of 100 " "$dir/out" || why='the score'
   grep -q "^  \"score\": $score,$" "$home/results.json" || why="$why, the report"
   tail -n 1 "$dir/out" | grep -q '^{"scores": {"by hand": 1*0,' || why="$why, the last line"
-  [ "$(ls "$home" | tr '\n' ' ')" = 'ps1.c results.json tmp ' ] || why="$why, files: $(ls "$home")"
+  [ "$(ls "$home" | tr '\n' ' ')" = 'ps1.c results.json tmp ' ] ||
+    why="$why, files: $(ls "$home")"
   [ -z "$(ls -A "$home/tmp")" ] || why="$why, left in tmp: $(ls -A "$home/tmp")"
   left=$(ps -eo args | grep '/grade-[A-Za-z0-9]*/student\|sleep 6[0]')
   [ -z "$left" ] || why="$why, processes: $left"
@@ -132,6 +166,7 @@ hostiles() {
 
 for set in $sets; do
   case $set in
+    ps1) solution 1; wrong 1; formats ;;
     ps*) solution "${set#ps}"; wrong "${set#ps}" ;;
     hostile) hostiles ;;
   esac

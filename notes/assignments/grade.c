@@ -1,4 +1,4 @@
-/* grade.c - runs a student's file and judges it, part by part:  make grade PS=1 FILE=ps1.c ID=me
+/* grade.c - runs a student's file and judges it, part by part; make grade calls it so:
 
      grade FILE --id ID [--gradescope FILE] [--json FILE] [--autolab] [--seed N] [--part NAME]
      grade --handout FILE --id ID         the handout with the numbers of this id
@@ -163,7 +163,7 @@ static int grade_wait(int verdict, double seconds, double *share) {
   return -1;
 }
 
-/* A program that has given no answer may be about to end by itself: that is what we want to say. */
+/* A program that has given no answer may be about to end by itself: then we say how. */
 static int grade_end(pid_t pid, int patience) {
   int status = 0;
   while (patience-- > 0) {
@@ -220,7 +220,8 @@ static int grade_count(void) {
 
 static double grade_total(int most) {
   double sum = 0;
-  for (int i = 0; i < grade_count(); i++) sum += most ? grade_parts[i].points : results[i].score;
+  for (int i = 0; i < grade_count(); i++)
+    sum += most ? grade_parts[i].points : results[i].score;
   return sum;
 }
 
@@ -277,7 +278,7 @@ static void grade_print_autolab(void) {
   printf("}}\n");
 }
 
-/* ---- The student's file, compiled by GRADE_COMPILE, a command that reads $FILE and $PROGRAM. */
+/* ---- The student's file, compiled by a command, GRADE_COMPILE, that reads $FILE, $PROGRAM. */
 static int grade_compile(const char *file) {
   const char *command = getenv("GRADE_COMPILE");
   int said = grade_file(), status;
@@ -325,8 +326,8 @@ static void grade_all(const char *file) {
     if (chosen) grade_print_part(i);
     grade_write_reports();
   }
-  printf("%-32s %5g of %g   (id %s, seed %llu)\n", "total", grade_total(0), grade_total(1), judge.id,
-         grade.seed);
+  printf("%-32s %5g of %g   (id %s, seed %llu)\n", "total", grade_total(0), grade_total(1),
+         judge.id, grade.seed);
 #ifndef SANDBOX_ARCH
   printf("here the student's program has no filter of system calls, and no subreaper\n");
 #endif
@@ -362,7 +363,7 @@ static const char *grade_value(int argc, char **argv, int *i) {
 }
 
 int main(int argc, char **argv) {
-  const char *file = NULL;
+  const char *file = NULL, *example = "make grade PS=1 FILE=ps1.c ID=me";
   FILE *random = fopen("/dev/urandom", "rb");
   if (!random || fread(&grade.seed, 4, 1, random) != 1) grade.seed = (unsigned)time(NULL);
   if (random) fclose(random);
@@ -379,9 +380,9 @@ int main(int argc, char **argv) {
     else if (*a == '-' || file) grade_fail("what is this? ", a);
     else file = a;
   }
-  if (!*judge.id) grade_fail("expected --id, the student's: ", "make grade PS=1 FILE=ps1.c ID=me");
+  if (!*judge.id) grade_fail("expected --id, the student's; ", example);
   if (grade.handout) grade_print_handout(grade.handout);
   else if (file) grade_all(file);
-  else grade_fail("expected a student's file: ", "make grade PS=1 FILE=ps1.c ID=me");
+  else grade_fail("expected a student's file; ", example);
   return 0;
 }

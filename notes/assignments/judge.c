@@ -120,7 +120,8 @@ const char *grade_ask_text(void) {
   size_t n;
   double *reply = judge_get(&nothing, 1, 16000, &n);
   char *text = (char *)judge_memory(n);
-  for (size_t i = 0; i < n; i++) text[i] = reply[i] > 0 && reply[i] < 256 ? (char)(int)reply[i] : '?';
+  for (size_t i = 0; i < n; i++)
+    text[i] = reply[i] > 0 && reply[i] < 256 ? (char)(int)reply[i] : '?';
   return text;
 }
 
@@ -179,10 +180,11 @@ static void judge_declare(const char *decl, int batch, char *fixed, grade_tensor
   int n = sprintf(fixed, "%.*s", (int)strcspn(decl, "["), decl);
   x->rank = 0;
   x->size = 1;
-  for (; place && *place != ']' && x->rank < EDF_MAX_RANK; place += 1 + strcspn(place + 1, ",]")) {
+  while (place && *place != ']' && x->rank < EDF_MAX_RANK) {
     int extent = place[1] == 'b' ? batch : atoi(place + 1);
     n += sprintf(fixed + n, "%c%d", *place, extent);
     x->size *= (size_t)(x->dim[x->rank++] = extent);
+    place += 1 + strcspn(place + 1, ",]");
   }
   if (x->rank) strcat(fixed, "]");
 }
@@ -199,7 +201,7 @@ static judge_node judge_draw(const grade_part *p, int batch) {
     x->value = (double *)judge_memory(x->size * sizeof *x->value);
     for (size_t i = 0; i < x->size; i++)
       x->value[i] = input.classes ? grade_below(input.classes)
-                                  : grade_uniform(input.positive ? 0.05 : -2, input.positive ? 1 : 2);
+                  : input.positive ? grade_uniform(0.05, 1) : grade_uniform(-2, 2);
     y.classes[y.n] = input.classes;
     y.n_values += x->size;
     y.n_grads += input.classes ? 0 : x->size;
@@ -306,7 +308,7 @@ double grade_shifted(const grade_part *p, double shift) {
   return same;
 }
 
-/* ---- The student's backward against the student's own forward: a node here whose two functions
+/* ---- The student's backward against the student's own forward: a node here, whose functions
    ask the student's. So the check is edf_gradcheck, and so are its words. */
 static judge_node far;
 static grade_tensor far_value;
@@ -339,7 +341,8 @@ static void far_backward(edf_node *y) {
 
 static edf_node *far_input(int k) {
   grade_tensor *x = &far.x[k];
-  edf_node *here = far.classes[k] ? edf_input("%s", far.decl[k]) : edf_parameter("%s", far.decl[k]);
+  edf_node *here = far.classes[k] ? edf_input("%s", far.decl[k])
+                                  : edf_parameter("%s", far.decl[k]);
   if (far.classes[k]) edf_feed(here, x->value, x->rank ? x->dim[0] : 1);
   else memcpy(here->value, x->value, x->size * sizeof *x->value);
   /* The node gets copies: what is fed, or moved, are these. */
@@ -350,7 +353,8 @@ static edf_node *far_input(int k) {
 /* Is what another node has given to x.grad still there? And is any gradient not zero? */
 static int far_adds(int *gives) {
   size_t n = far.n_grads, size = far_value.size;
-  double *q = (double *)judge_memory(n * sizeof *q), *r = (double *)judge_memory(size * sizeof *r);
+  double *q = (double *)judge_memory(n * sizeof *q);
+  double *r = (double *)judge_memory(size * sizeof *r);
   for (size_t i = 0; i < n; i++) q[i] = grade_uniform(1, 2);
   for (size_t i = 0; i < size; i++) r[i] = grade_uniform(-1, 1);
   const double *without = judge_gradients(&far, NULL, r, size) + size;

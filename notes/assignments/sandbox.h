@@ -1,8 +1,8 @@
 /* sandbox.h - what the student's program may do: compute, read files, and print a little.
-   Everywhere: limits on time, memory, files, descriptors and processes; a session and a folder of
-   its own. On Linux a filter of system calls besides: a list of what is allowed, all else fails
-   with EPERM; opening a file to write, another process and its memory, a signal to another, the
-   network are not on it. */
+   Everywhere: limits on time, memory, files, descriptors and processes; a session and a folder
+   of its own. On Linux a filter of system calls besides: a list of what is allowed, all else
+   fails with EPERM. Not on it are opening a file to write, another process, its memory, a
+   signal to it, and the network. */
 #ifndef SANDBOX_H
 #define SANDBOX_H
 #include <errno.h>
@@ -43,13 +43,14 @@ static const int sandbox_allowed[] = {
 };
 enum { SANDBOX_CALLS = sizeof sandbox_allowed / sizeof *sandbox_allowed };
 
-#define SANDBOX_LOAD(field) { BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, field) }
+#define SANDBOX_LOAD(field) \
+  { BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, field) }
 #define SANDBOX_IF(how, what, yes, no) { BPF_JMP | how | BPF_K, yes, no, (unsigned)(what) }
 #define SANDBOX_END(verdict) { BPF_RET | BPF_K, 0, 0, verdict }
 #define SANDBOX_NO SANDBOX_END(SECCOMP_RET_ERRNO | EPERM)
 #define SANDBOX_YES SANDBOX_END(SECCOMP_RET_ALLOW)
 
-/* A call on the list; tgkill of oneself, which abort() is; prlimit that only asks; open to read. */
+/* The list; and tgkill of oneself, which abort() is, prlimit that only asks, open to read. */
 static int sandbox_filter(void) {
   enum { WRITES = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC };
   const struct sock_filter head[] = {

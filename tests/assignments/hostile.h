@@ -53,7 +53,12 @@ static void hostile(void) {
   switch (HOSTILE) {
     case 1: for (volatile int i = 0;; i++) {}
     case 2: for (;;) if (fork() < 0 && errno == ENOSYS) break;
-    case 3: for (;;) { char *p = (char *)malloc(1 << 24); if (!p) abort(); memset(p, 1, 1 << 24); }
+    case 3:
+      for (;;) {
+        char *p = (char *)malloc(1 << 24);
+        if (!p) abort();
+        memset(p, 1, 1 << 24);
+      }
     case 4: for (;;) printf("flood flood flood flood flood flood flood flood flood\n");
     case 5: exit(0);
     case 6: hostile_report(); break;

@@ -80,7 +80,8 @@ static void logloss_backward(edf_node *l) {
     }
 }
 edf_node *my_logloss(edf_node *P, edf_node *y) {
-  return edf_compnode_shaped("MyLogLoss", logloss_shape, logloss_forward, logloss_backward, P, y);
+  return edf_compnode_shaped("MyLogLoss", logloss_shape, logloss_forward, logloss_backward, P,
+                             y);
 }
 
 void learn_digits(const edf_real *x, const edf_real *y, int n, const edf_real *x_test, int m,

@@ -12,7 +12,8 @@ const char *lstm(void) {
   return "f[b,t,j] = sig(@C@ + Vf[j,K] s[b,t-1,K] + Wf[j,I] x[b,t,I]) \n"
          "i[b,t,j] = sig(Vi[j,K] s[b,t-1,K] + Wi[j,I] x[b,t,I]) \n"
          "o[b,t,j] = sig(Vo[j,K] s[b,t-1,K] + Wo[j,I] x[b,t,I]) \n"
-         "c[b,t,j] = f[b,t,j] c[b,t-1,j] + i[b,t,j] tanh(Vc[j,K] s[b,t-1,K] + Wc[j,I] x[b,t,I])\n"
+         "u[b,t,j] = tanh(Vc[j,K] s[b,t-1,K] + Wc[j,I] x[b,t,I]) \n"
+         "c[b,t,j] = f[b,t,j] c[b,t-1,j] + i[b,t,j] u[b,t,j] \n"
          "s[b,t,j] = o[b,t,j] tanh c[b,t,j]";
 }
 

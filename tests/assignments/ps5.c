@@ -25,7 +25,7 @@ edf_node *reverse(edf_node *x) {
 
 void graph_and_eager(double *answer) {
   double w = @W@;
-  answer[0] = @W@ - @N@ * @E@ * @C@;       /* it always goes down the branch it was built with */
+  answer[0] = @W@ - @N@ * @E@ * @C@;       /* always down the branch it was built with */
   answer[1] = 2;
   answer[3] = 0;
   for (int step = 0; step < @N@; step++) {

@@ -18,17 +18,22 @@ static void call_by_hand(const double *in, double *out) {
 #define call_by_hand NULL
 #endif
 
+static double root(double A, double x, double B, double y) {
+  return sqrt(A * x * x + B * y * y);
+}
+
 static double judge_by_hand(const grade_part *p) {
   double A = grade_number("A"), B = grade_number("B");
   (void)p;
   for (int turn = 0; turn < 5; turn++) {
-    double in[2] = { grade_uniform(-3, 3), grade_uniform(0.5, 3) }, x = in[0], y = in[1], h = 1e-5;
+    double in[2] = { grade_uniform(-3, 3), grade_uniform(0.5, 3) };
     const double *out = grade_ask(in, 2, 3);
-    double dx = sqrt(A * (x + h) * (x + h) + B * y * y) - sqrt(A * (x - h) * (x - h) + B * y * y);
-    double dy = sqrt(A * x * x + B * (y + h) * (y + h)) - sqrt(A * x * x + B * (y - h) * (y - h));
+    double x = in[0], y = in[1], h = 1e-5;
+    double dx = root(A, x + h, B, y) - root(A, x - h, B, y);
+    double dy = root(A, x, B, y + h) - root(A, x, B, y - h);
     char where[64];
     snprintf(where, sizeof where, "at x = %.3g, y = %.3g", x, y);
-    if (!grade_same(edf_fmt("%s: L", where), out[0], sqrt(A * x * x + B * y * y)) ||
+    if (!grade_same(edf_fmt("%s: L", where), out[0], root(A, x, B, y)) ||
         !grade_same(edf_fmt("%s: dL/dx", where), out[1], dx / (2 * h)) ||
         !grade_same(edf_fmt("%s: dL/dy", where), out[2], dy / (2 * h))) return 0;
   }
@@ -40,7 +45,8 @@ static double judge_by_hand(const grade_part *p) {
 static const double *cubic;
 static double cubic_at(const double *x) {
   const double *c = cubic;
-  return c[0] * x[0] * x[0] * x[0] + c[1] * x[0] * x[1] + c[2] * x[1] * x[2] * x[2] + c[3] * x[3];
+  return c[0] * x[0] * x[0] * x[0] + c[1] * x[0] * x[1] + c[2] * x[1] * x[2] * x[2] +
+         c[3] * x[3];
 }
 static void call_slope(const double *in, double *out) {
   cubic = in;
@@ -147,7 +153,8 @@ const grade_part grade_parts[] = {
   { "relu: backward", 10, grade_backward, GRADE_NODE, STUDENT(my_relu), "x[b,7]", NULL, 0 },
   { "softmax: forward", 10, judge_softmax, GRADE_NODE, STUDENT(my_softmax), "s[b,5]",
     define_softmax, 0 },
-  { "softmax: backward", 15, grade_backward, GRADE_NODE, STUDENT(my_softmax), "s[b,5]", NULL, 0 },
+  { "softmax: backward", 15, grade_backward, GRADE_NODE, STUDENT(my_softmax), "s[b,5]", NULL,
+    0 },
   { "logloss: forward", 5, grade_forward, GRADE_NODE, STUDENT(my_logloss), "P[b,5]>0 y[b]<5",
     define_logloss, 0 },
   { "logloss: backward", 10, grade_backward, GRADE_NODE, STUDENT(my_logloss), "P[b,5]>0 y[b]<5",

@@ -61,7 +61,8 @@ static void logloss_backward(edf_node *l) {
   NOT_IMPLEMENTED();
 }
 edf_node *my_logloss(edf_node *P, edf_node *y) {
-  return edf_compnode_shaped("MyLogLoss", logloss_shape, logloss_forward, logloss_backward, P, y);
+  return edf_compnode_shaped("MyLogLoss", logloss_shape, logloss_forward, logloss_backward, P,
+                             y);
 }
 
 /* 6. Learns from n images x[n,784] with labels y[n], then names m others: answer[m]. */

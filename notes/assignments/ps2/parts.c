@@ -13,15 +13,16 @@ static const char *N(void) { return edf_fmt("%g", grade_number("N")); }
 static double judge_product(const grade_part *p) {
   const char *y = grade_word("y"), *M = grade_word("M"), *j = grade_word("j");
   (void)p;
-  return grade_answer(edf_fmt("input x[4,%s] \n %s[b,%s] = %s[%s,I] x[b,I] | %s<3", N(), y, j, M,
-                              j, j));
+  return grade_answer(edf_fmt("input x[4,%s] \n %s[b,%s] = %s[%s,I] x[b,I] | %s<3", N(), y, j,
+                              M, j, j));
 }
 
 static double judge_convolution(const grade_part *p) {
   const char *y = grade_word("y"), *M = grade_word("M"), *j = grade_word("j");
   (void)p;
-  return grade_answer(edf_fmt("input x[2,9,3] \n %s[b,t,%s] = %s[%s,D,I] x[b,t+D,I] | D<%s, %s<2",
-                              y, j, M, j, N(), j));
+  return grade_answer(edf_fmt("input x[2,9,3] \n"
+                              "%s[b,t,%s] = %s[%s,D,I] x[b,t+D,I] | D<%s, %s<2", y, j, M, j,
+                              N(), j));
 }
 
 static double judge_weights(const grade_part *p) {
@@ -34,7 +35,8 @@ static double judge_weights(const grade_part *p) {
 static double judge_attention(const grade_part *p) {
   const char *y = grade_word("y"), *j = grade_word("j");
   (void)p;
-  return grade_answer(edf_fmt("input a[3,4], v[4,%s] \n %s[t,%s] = a[t,S] v[S,%s]", N(), y, j, j));
+  return grade_answer(edf_fmt("input a[3,4], v[4,%s] \n %s[t,%s] = a[t,S] v[S,%s]", N(), y, j,
+                              j));
 }
 
 static double judge_normalisation(const grade_part *p) {

@@ -62,7 +62,8 @@ static int dropout_value(const grade_run *run, double R) {
 
 static double judge_dropout(const grade_part *p) {
   double R = grade_number("R"), zeros = 0, changed = 0, n;
-  grade_run run = grade_node(p, 50, 1), again = grade_node(p, 50, 1), off = grade_node(p, 50, 0);
+  grade_run run = grade_node(p, 50, 1), again = grade_node(p, 50, 1);
+  grade_run off = grade_node(p, 50, 0);
   if (!dropout_value(&run, R)) return 0;
   n = (double)run.y.size;
   for (size_t i = 0; i < run.y.size; i++) {
@@ -129,7 +130,8 @@ const grade_part grade_parts[] = {
     0 },
   { "residual", 20, grade_forward, GRADE_NODE, STUDENT(residual), "x[b,6] W[4,6] V[6,4]",
     define_residual, 0 },
-  { "dropout: forward", 15, judge_dropout, GRADE_NODE, STUDENT(my_dropout), "x[b,40]", NULL, 0 },
+  { "dropout: forward", 15, judge_dropout, GRADE_NODE, STUDENT(my_dropout), "x[b,40]", NULL,
+    0 },
   { "dropout: backward", 15, judge_dropout_backward, GRADE_NODE, STUDENT(my_dropout), "x[b,40]",
     NULL, 0 },
   { "adam", 15, judge_adam, GRADE_NUMBERS, STUDENT(call_adam), NULL, NULL, 0 },

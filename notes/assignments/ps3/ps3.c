@@ -26,7 +26,7 @@ edf_node *residual(edf_node *x, edf_node *W, edf_node *V) {
   return NULL;
 }
 
-/* 4. A node of your own. edf.training says whether it drops; edf_state keeps what it dropped. */
+/* 4. A node of your own. edf.training says whether it drops, edf_state keeps what. */
 static void dropout_forward(edf_node *y) {
   (void)y;
   NOT_IMPLEMENTED();

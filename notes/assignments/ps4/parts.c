@@ -1,4 +1,4 @@
-/* ps4/parts.c - the graded parts of the fourth problem set; handout.md has the same formulas. */
+/* ps4/parts.c - the graded parts of the fourth problem set; handout.md has the formulas. */
 #include "ps4.h"
 #include "grade.h"
 #include <math.h>
@@ -72,7 +72,7 @@ static void define_attention(grade_tensor *o, const grade_tensor *in) {
   }
 }
 
-/* ---- A text of 8 letters, each drawn by the two before it; what can be known is its entropy. */
+/* ---- A text of 8 letters, each drawn by the two before it: no model can know more. */
 enum { LETTERS = 8, LONG = 20000, ASKED = 1000, BACK = 8 };
 #ifdef GRADE_DESK
 static void call_text(const double *in, double *out) {
@@ -96,9 +96,9 @@ static void draw_source(void) {
 static void draw_text(double *text, int n) {
   for (int i = 0; i < n; i++) {
     double left = grade_uniform(0, 1);
-    int c = 0;
-    if (i < 2) c = grade_below(LETTERS);
-    else while (c < LETTERS - 1 && (left -= source[(int)text[i - 2]][(int)text[i - 1]][c]) > 0) c++;
+    int c = i < 2 ? grade_below(LETTERS) : 0;
+    const double *next = i < 2 ? NULL : source[(int)text[i - 2]][(int)text[i - 1]];
+    while (next && c < LETTERS - 1 && (left -= next[c]) > 0) c++;
     text[i] = c;
   }
 }
@@ -125,7 +125,8 @@ static double judge_text(const grade_part *p) {
     best -= log(source[(int)last[0]][(int)last[1]][next]) / ASKED;
   }
   if (loss <= best + 0.25) return 1;
-  printf("its loss is %.3f a letter, expected at most %.3f, the source's own, and 0.25\n", loss, best);
+  printf("its loss is %.3f a letter, expected at most %.3f, the source's own, and 0.25\n", loss,
+         best);
   return 0;
 }
 
@@ -133,7 +134,8 @@ const grade_part grade_parts[] = {
   { "gru", 25, grade_equation, GRADE_TEXT, STUDENT(gru),
     "x[b,4,3] Vg[2,2] Wg[2,3] Vr[2,2] Wr[2,3] Vu[2,2] Wu[2,3]", define_gru, 0 },
   { "lstm", 25, grade_equation, GRADE_TEXT, STUDENT(lstm),
-    "x[b,4,3] Vf[2,2] Wf[2,3] Vi[2,2] Wi[2,3] Vo[2,2] Wo[2,3] Vc[2,2] Wc[2,3]", define_lstm, 0 },
+    "x[b,4,3] Vf[2,2] Wf[2,3] Vi[2,2] Wi[2,3] Vo[2,2] Wo[2,3] Vc[2,2] Wc[2,3]", define_lstm,
+    0 },
   { "attention", 20, grade_equation, GRADE_TEXT, STUDENT(attention), "q[5,3] k[5,3] v[5,2]",
     define_attention, 0 },
   { "text", 30, judge_text, GRADE_NUMBERS, STUDENT(call_text), NULL, NULL, 60 },

@@ -32,5 +32,5 @@ void learn_text(const edf_real *text, int n, const edf_real *context, int m, edf
 /* Your own tests. */
 int main(void) {
   edf_input("q[4,3]"), edf_input("k[4,3]"), edf_input("v[4,2]");
-  edf_print_backward(edf_equations("%s", attention()));
+  edf_print(edf_equations("%s", attention()));
 }

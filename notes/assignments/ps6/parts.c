@@ -1,5 +1,5 @@
-/* ps6/parts.c - the graded parts of the sixth problem set. What is wrong with the broken programs
-   is written nowhere: the starter's are run here, and looked at. */
+/* ps6/parts.c - the graded parts of the sixth problem set. What is wrong with the programs is
+   written nowhere: the starter's are run here, and looked at. */
 #include "ps6.h"
 #include "grade.h"
 #include <math.h>
@@ -126,7 +126,8 @@ static double judge_repair(const grade_part *p) {
   const double *answer = grade_ask(in, 3 * POINTS + 2 * TESTED, TESTED);
   for (int i = 0; i < TESTED; i++) wrong += answer[i] != right[i];
   if (wrong <= MOST_WRONG) return 1;
-  printf("of %d new points %d are named wrongly, at most %d expected\n", TESTED, wrong, MOST_WRONG);
+  printf("of %d new points %d are named wrongly, at most %d expected\n", TESTED, wrong,
+         MOST_WRONG);
   return 0;
 }
 
