@@ -9782,13 +9782,6 @@ static double edf__compare(edf__check *c) {
   return c->error;
 }
 
-static int edf__differs(edf__check *c, edf_node *x) {
-  edf__borrow(c, x);
-  int wrong = edf__compare(c) > edf__tolerance;
-  edf__give_back(c);
-  return wrong;
-}
-
 /* ---- Of a large tensor a sample is tried; what the others do shows along eight random
    directions, all at once. One is wrong where two steps agree on another slope, by 3 % of what
    random signs would give, and x where most are: a mistake in one entry of a hundred shows. The
@@ -9827,17 +9820,8 @@ static void edf__say_of(const char *how, const edf_node *y, const edf_node *x) {
   printf("  %s  %s%s", how, x ? "d " : "", edf_label(y));
   printf(x ? " / d %s: " : ": ", x ? edf_label(x) : "");
 }
-
-EDF__PRINTF(4, 5) static int edf__say_fail(const edf_node *y, const edf_node *x,
-                                           const char *likely, const char *format, ...) {
-  va_list args;
-  edf__say_of("FAIL", y, x);
-  va_start(args, format);
-  vprintf(format, args);
-  va_end(args);
-  printf("\n        likely: %s\n", likely);
-  return 1;
-}
+#define edf__say_fail(y, x, likely, ...) (edf__say_of("FAIL", y, x), printf(__VA_ARGS__), \
+                                          printf("\n        likely: %s\n", likely), 1)
 
 static void edf__report(const edf__check *c) {
   const edf__tried *t = &c->tried[c->worst];
@@ -10069,12 +10053,14 @@ static double edf__check_directions(edf__check *c) {
                        "entries tried are right", c->n);
 }
 
-static double edf__check_one(edf__check *c, edf_node *x) {
+/* d node / d x, which is said, unless the node is alone and right, or nothing is to be said. */
+static double edf__check_one(edf__check *c, edf_node *x, int say) {
   edf__borrow(c, x);
-  int wrong = edf__compare(c) > edf__tolerance;
-  if (!c->local || wrong) edf__report(c);
-  if (wrong && !c->found) edf__say_likely(c);
-  double error = edf__check_directions(c);
+  double error = edf__compare(c);
+  int wrong = error > edf__tolerance;
+  if (say && (wrong || !c->local)) edf__report(c);
+  if (say && wrong && !c->found) edf__say_likely(c);
+  if (say) error = edf__check_directions(c);
   edf__give_back(c);
   return error;
 }
@@ -10240,7 +10226,8 @@ static int edf__backward_breaks(edf__check *c, edf_node *x) {
   const edf_node *y = c->node;
   int breach = edf__breach_of(c, x);
   if (!breach || (breach >= EDF__NOT_USED && edf__is(y, EDF_IS_MISMATCHED))) return 0;
-  if (breach == EDF__ASSIGNS && edf__differs(c, x)) breach = EDF__REPEATS;
+  if (breach == EDF__ASSIGNS && edf__check_one(c, x, 0) > edf__tolerance)
+    breach = EDF__REPEATS;
   return edf__say_fail(y, breach <= EDF__CHANGES_VALUE ? NULL : x, edf__breach[breach][1],
                        edf__breach[breach][0], breach == EDF__NOT_ALONE ? y->op : edf_label(y));
 }
@@ -10266,8 +10253,9 @@ static double edf__check_alone(edf_node *y, const edf_node *whole) {
   for (int k = 0; k < y->n_in && worst <= edf__tolerance; k++) {
     edf_node *x = y->in[k];
     if (!x->grad || (y == whole && !mismatch && x->kind != EDF_COMPNODE)) continue;
-    if (mismatch) differs |= edf__differs(c, x);
-    else worst = fmax(worst, edf__check_one(c, x));
+    double error = edf__check_one(c, x, !mismatch);
+    if (mismatch) differs |= error > edf__tolerance;
+    else worst = fmax(worst, error);
   }
   if (mismatch && worst == 0) {          /* on purpose: the two must differ for some input    */
     worst = !differs;
@@ -10302,7 +10290,7 @@ static double edf__check_graph_of(edf_node *node) {
   for (int i = 0; i < edf.n_parameters + edf.n_inputs; i++) {
     edf_node *x = i < edf.n_parameters ? edf.parameters[i] : edf.inputs[i - edf.n_parameters];
     if (!x->active || !x->needs_grad) continue;
-    if (!x->beyond) worst = fmax(worst, edf__check_one(c, x));
+    if (!x->beyond) worst = fmax(worst, edf__check_one(c, x, 1));
     else printf("  skip  d %s / d %s: through a node whose backward is not the derivative\n",
                 edf_label(node), edf_label(x));
   }
