@@ -9696,23 +9696,6 @@ static int edf__doubt(edf__check *c, edf__tried *t) {
   return moves ? EDF__IN_NOISE : 0;
 }
 
-/* Entries that differ but prove nothing are skipped: the last one takes their place. */
-static void edf__judge(edf__check *c) {
-  c->error = 0;
-  c->n_kink = c->n_noise = c->n_wrong = c->worst = 0;
-  for (size_t k = 0; k < c->n;) {
-    edf__tried *t = &c->tried[k];
-    int doubt = edf__error(c, t->yours, t->numeric) > edf__tolerance ? edf__doubt(c, t) : 0;
-    double error = edf__error(c, t->yours, t->numeric);        /* a smaller step may agree    */
-    c->n_kink += doubt == EDF__AT_KINK;
-    c->n_noise += doubt == EDF__IN_NOISE;
-    if (doubt) { *t = c->tried[--c->n]; continue; }
-    if (error > c->error) { c->error = error; c->worst = k; }
-    c->n_wrong += error > edf__tolerance;
-    k++;
-  }
-}
-
 /* ---- Arrays are lent: a copy stands for x->value or x->grad, between so many guards, which
    nobody may write. Without any a device knows it. */
 typedef struct edf__lent {
@@ -9769,6 +9752,8 @@ static void edf__give_back(edf__check *c) {
   edf_push(c->x);
 }
 
+/* Yours and the slope, entry by entry. Those that differ but prove nothing are skipped: the
+   last one takes their place. */
 static double edf__compare(edf__check *c) {
   double largest = 0;
   edf__your_gradient(c);
@@ -9778,7 +9763,19 @@ static double edf__compare(edf__check *c) {
     largest = fmax(largest, fmax(fabs(t->yours), fabs(t->numeric)));
   }
   c->floor = edf__small * (largest < HUGE_VAL ? largest : 0) + c->noise;
-  edf__judge(c);
+  c->error = 0;
+  c->n_kink = c->n_noise = c->n_wrong = c->worst = 0;
+  for (size_t k = 0; k < c->n;) {
+    edf__tried *t = &c->tried[k];
+    int doubt = edf__error(c, t->yours, t->numeric) > edf__tolerance ? edf__doubt(c, t) : 0;
+    double error = edf__error(c, t->yours, t->numeric);        /* a smaller step may agree    */
+    c->n_kink += doubt == EDF__AT_KINK;
+    c->n_noise += doubt == EDF__IN_NOISE;
+    if (doubt) { *t = c->tried[--c->n]; continue; }
+    if (error > c->error) { c->error = error; c->worst = k; }
+    c->n_wrong += error > edf__tolerance;
+    k++;
+  }
   return c->error;
 }
 
@@ -9869,31 +9866,29 @@ static int edf__is_times(const edf__check *c, double factor, int where) {
   return 1;
 }
 
-/* The same check again, where one thing is another: the cotangent is 1, or 1 in entry m and
-   else 0; or x has moved, where it stays. */
-enum { EDF__ONES, EDF__ONE, EDF__MOVED };
-static double edf__again(const edf__check *c, int what, size_t m, edf__check *again) {
-  edf_node *x = c->x;
+/* The same check again under another cotangent: 1, or 1 in entry m and else 0. */
+static double edf__again(const edf__check *c, size_t m, edf__check *again) {
+  size_t n = c->node->size;
   *again = *c;
   again->r = c->other;
-  for (size_t i = 0; i < c->node->size; i++)
-    again->r[i] = what == EDF__MOVED ? c->r[i] : what == EDF__ONES || i == m;
-  for (size_t i = 0; what == EDF__MOVED && i < x->size; i++)
-    x->value[i] *= edf_uniform((edf_real)0.8, (edf_real)1.2);
-  again->own = edf__lend(x, &x->value, 0);
-  edf__compare(again);
-  edf__take_back(edf.aside);
-  return again->error;
+  for (size_t i = 0; i < n; i++) again->r[i] = m == n || i == m;
+  return edf__compare(again);
 }
 
 /* When x moves: the derivative does, and yours does not. */
 static int edf__stays(const edf__check *c) {
-  edf__check moved;
+  edf__check moved = *c;
+  edf_node *x = c->x;
   int stays = 1, changed = 0;
-  edf__again(c, EDF__MOVED, 0, &moved);
+  for (size_t i = 0; i < x->size; i++)
+    x->value[i] *= edf_uniform((edf_real)0.8, (edf_real)1.2);
+  moved.own = edf__lend(x, &x->value, 0);
+  edf__compare(&moved);
+  edf__take_back(edf.aside);
+  memcpy(x->value, c->own, x->size * sizeof *x->value);
   for (size_t k = 0; k < c->n; k++) {
     const edf__tried *t = &c->tried[k], *now = &moved.tried[k];
-    stays &= c->x->grad[t->i] == (edf_real)t->yours;
+    stays &= x->grad[t->i] == (edf_real)t->yours;
     changed |= k < moved.n && now->i == t->i &&
                edf__error(c, now->numeric, t->numeric) > edf__small;
   }
@@ -9907,7 +9902,7 @@ static int edf__say_probe(const edf__check *c, size_t m) {
   size_t stray = x->size;
   int own = y->size == x->size, others = 0, any = 0;
   edf__check one;
-  edf__again(c, EDF__ONE, m, &one);
+  edf__again(c, m, &one);
   for (const edf__tried *t = one.tried; t < one.tried + one.n; t++) {
     int moves = fabs(t->numeric) > one.floor;
     any |= moves;
@@ -10027,7 +10022,7 @@ static void edf__say_likely(edf__check *c) {
     printf("transposed: yours[j,i] is the derivative for [i,j]");
   else if (yours_is_0 && sided) printf("a mask: yours is 0%s", where);
   else if (yours_is_0) printf("some entries are never written (a dropped row?)");
-  else if (derivative_is_0 && edf__again(c, EDF__ONES, 0, &again) > edf__small)
+  else if (derivative_is_0 && edf__again(c, n, &again) > edf__small)
     printf("a mask is missing: wrong where the derivative is 0");
   else if (edf__is_times(c, -1, EDF__WRONG)) printf("the sign%s", where);
   else if (edf__say_misread(c) || edf__say_probe(c, 0) || edf__say_probe(c, n - 1) ||
@@ -10037,7 +10032,7 @@ static void edf__say_likely(edf__check *c) {
   else if (edf__stays(c))
     printf("it does not change with %s: a buffer from an earlier forward, or a factor is "
            "missing", x);
-  else if (edf__again(c, EDF__ONES, 0, &again) <= edf__small)    /* ones hide a cross term */
+  else if (edf__again(c, n, &again) <= edf__small)    /* ones hide a cross term */
     printf("a cross term: it agrees where the gradient of %s is constant", y);
   else printf("no simple pattern; work out one entry by hand");
   printf("\n");
