@@ -67,8 +67,8 @@
      finish_file
    >>ways 400 A program as its equations
    >>print 470 A program as text: print _program _node _equations formula
-   >>check 891 The gradient check: gradcheck expect_mismatch
-   >>answers 665 A student's backward, run and compared: check_backward
+   >>check 874 The gradient check: gradcheck expect_mismatch
+   >>answers 664 A student's backward, run and compared: check_backward
    >>watch 344 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
@@ -10389,10 +10389,9 @@ EDF__C_BEGIN
    s.grad is random, and so is what the other gradients begin with. Each tensor on the right of
    y's line, of a text or as edf_print_equations writes it, is an input; lines that read Z.grad
    go on through Z's line; a left name without .grad is a helper. Outside a tensor they read 0
-   and write nothing. Parameters may all have (1/B), B the extent of y's first index. It prints
-   a line for each tensor, names a slip at its place by the correction that makes it right, and
-   returns the worst relative error, 1 for what cannot be read or is missing; an Input's gradient
-   may be, unless edf_want_grad asks for it. */
+   and write nothing. Parameters may all have (1/B), B the extent of y's first index; an Input
+   without edf_want_grad may be left out. Of each tensor it prints a line, with a slip at its
+   place, named by what makes it right. It returns the worst relative error; 1: unreadable. */
 double edf_check_backward(edf_node *y, const char *lines);
 #ifdef EDF_NO_DEBUG
 #define edf_check_backward(y, lines)  ((void)(lines), edf__no_error(y))

@@ -6,7 +6,7 @@
 cd "$(dirname "$0")" || exit 1
 case $1 in /*) out=$1 ;; *) out=../$1 ;; esac
 command -v pandoc > /dev/null || { echo 'make notes needs pandoc: apt install pandoc'; exit 1; }
-pages=$(sed -n 's/.*](\([^)]*[.]md\)).*/\1/p' README.md)
+pages=$(sed -n 's/.*](\([^)/]*[.]md\)).*/\1/p' README.md)
 
 links=
 for page in $pages; do links="$links;s/]($page)/](#$(basename $page .md))/g"; done

@@ -62,7 +62,8 @@ formats() {
   python3 - "$dir/results.json" "$dir/all.json" "$dir/out" << 'END'
 import json, sys
 results, ours = (json.load(open(f)) for f in sys.argv[1:3])
-assert set(results) <= {"score", "execution_time", "output", "visibility", "tests", "extra_data"}
+known = {"score", "execution_time", "output", "visibility", "tests", "extra_data"}
+assert set(results) <= known, set(results) - known
 assert isinstance(results["score"], (int, float)) and len(results["tests"]) == 9
 for t in results["tests"]:
     assert {"name", "score", "max_score", "status", "output"} == set(t), t
@@ -90,7 +91,7 @@ wrong() {
     sed -f "$script" "$dir/ps$1.c" > "$name.c"
     graded "$1" "$name.c" ann
     lost=$(awk '/^[a-z].* [0-9.]+ of [0-9.]+$/ && $(NF-2) != $NF {
-      sub(/ +[0-9.]+ of [0-9.]+$/, ""); printf "%s%s", comma, $0; comma = ", " }' "$dir/out")
+      sub(/ +[0-9.]+ of [0-9.]+$/, ""); printf "%s%s", with, $0; with = ", " }' "$dir/out")
     why=
     cmp -s "$name.c" "$dir/ps$1.c" && why='nothing was changed'
     [ "$lost" = "$(cat "$name.parts")" ] || why="it loses: $lost"
@@ -125,6 +126,24 @@ hostile() {
   [ -z "$why" ]
   say $? "hostile-$name"
   [ -z "$why" ] || { echo "  $why"; sed 's/^/  /' "$dir/out"; }
+}
+
+# The problem of README.md, as it stands there, with a starter and a solution.
+own() {
+  rm -rf "$dir/own"
+  mkdir -p "$dir/own/ps7"
+  cp notes/assignments/*.[ch] notes/assignments/Makefile "$dir/own"
+  awk '/^```/ { inside = $0 == "```c"; next } inside' notes/assignments/README.md \
+    > "$dir/own/ps7/parts.c"
+  printf '#include "edf.h"\nedf_node *cube(edf_node *x);\n' > "$dir/own/ps7/ps7.h"
+  printf 'Your K is @K@.\n' > "$dir/own/ps7/handout.md"
+  make -s -C "$dir/own" handout PS=7 ID=ann EDF="$PWD" > "$dir/out"
+  K=$(sed 's/[^0-9]//g' "$dir/out")
+  printf '%s\n' '#include "ps7.h"' 'edf_node *cube(edf_node *x) {' \
+    "  return edf_equations(\"y[b,i] = $K %s[b,i]^3\", x->name);" '}' > "$dir/own/ps7/ps7.c"
+  make -s -C "$dir/own" grade PS=7 ID=ann EDF="$PWD" > "$dir/out" 2>&1
+  grep -q '^total  *100 of 100 ' "$dir/out"
+  say $? own-problem || sed 's/^/  /' "$dir/out"
 }
 
 run= user=
@@ -166,7 +185,7 @@ hostiles() {
 
 for set in $sets; do
   case $set in
-    ps1) solution 1; wrong 1; formats ;;
+    ps1) solution 1; wrong 1; formats; own ;;
     ps*) solution "${set#ps}"; wrong "${set#ps}" ;;
     hostile) hostiles ;;
   esac

@@ -315,7 +315,7 @@ done
   -c "$dir/impl.c" -o "$dir/x.o"
 
 # What is written into an equation has all its digits, wherever a page shows how.
-if grep -n 'edf__*fmt("[^"]*%g' edf.h edf_lab.h README.md examples/*.c notes/* > "$dir/out"
+if grep -n 'edf__*fmt("[^"]*%g' edf.h edf_lab.h README.md examples/*.c notes/*.* > "$dir/out"
 then fail numbers-with-all-digits 'edf_fmt with %g keeps 6: %.17g'
 else pass numbers-with-all-digits; fi
 
@@ -360,7 +360,9 @@ dir=${1:-build/tests/hygiene}
 
 for source in tests/*.c tests/*/*.c examples/*.c; do
   [ -f "$source" ] || continue
-  case $source in examples/mpi_*|tests/mpi/*|tests/cuda/examples.c) continue ;; esac
+  case $source in
+    examples/mpi_*|tests/mpi/*|tests/cuda/examples.c|tests/assignments/*) continue ;;
+  esac
   for compiler in $gcc $clang; do
     openmp=
     if grep -q 'Built as: openmp alone' "$source"; then      # clang has <omp.h> in a package
@@ -372,6 +374,15 @@ for source in tests/*.c tests/*/*.c examples/*.c; do
     case $compiler-$source in clang-examples/*) own=-DEDF_LINKED ;; esac   # gcc sees all of it
     works "$compiler $source" $compiler -std=c99 $warnings $openmp $blas $own -I. \
       -fsyntax-only "$source"
+  done
+done
+for source in notes/assignments/*.c notes/assignments/ps*/*.c; do
+  [ -f "$source" ] || continue
+  for side in -DJUDGE -DGRADE_DESK; do
+    case $side$source in -DGRADE_DESK*/desk.c) continue ;; esac
+    works "$source $side" $gcc -std=gnu99 -Wall -Wextra -Wpedantic -Wshadow -Werror $side \
+      -DEDF_LINKED -DEDF_REAL=double -I. -Iexamples -Inotes/assignments \
+      -I"$(dirname "$source")" -fsyntax-only "$source"
   done
 done
 works lines awk -f tests/lines.awk tests/lines.txt edf.h edf_lab.h
@@ -398,9 +409,10 @@ fails msvc-rules-loop 'declares its variable' awk -f tests/msvc.awk "$dir/msvc.h
 sed 's/^#if.*__GNUC__.*/#if 1/' edf.h > "$dir/msvc.h"
 fails msvc-rules-words 'a GNU word' awk -f tests/msvc.awk "$dir/msvc.h"
 awk 'length($0) > 96 { print FILENAME ":" FNR ": " length($0) " columns" }' \
-  $(ls Makefile edf_cuda.cu tests/*.* tests/*/*.* tests/cuda/shim/* examples/*.* |
+  $(ls Makefile edf_cuda.cu tests/*.* tests/*/*.* tests/cuda/shim/* examples/*.* \
+       notes/assignments/*.[ch] notes/assignments/ps*/*.[ch] |
     grep -v -e cuda/mutants.sh -e golden/ -e README.md -e tests/notes/ -e '[.]npy' \
-      -e safetensors) \
+      -e safetensors -e '[.]wrong') \
   > "$dir/out" 2>&1
 if [ -s "$dir/out" ]; then fail columns 'over 96'; else pass columns; fi
 exit $bad

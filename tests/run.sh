@@ -240,6 +240,7 @@ scripts_rest() {
   wanted hygiene && job hygiene_builds '' "sh tests/hygiene.sh $out/hygiene_builds builds"
   wanted parts && job parts_rest '' "sh tests/parts.sh $out/parts_rest rest"
   wanted handout && job handout '' "sh tests/handout.sh $out/handout"
+  wanted grade && job grade '' "sh tests/grade.sh $out/grade"
   wanted mpi && job mpi '' "sh tests/mpi.sh $out/mpi"
   wanted bare && job bare '' "sh tests/bare.sh $out/bare"
   wanted bench-cuda &&
