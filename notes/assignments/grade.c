@@ -111,6 +111,8 @@ static pid_t grade_start_judge(int part, int ask, int answer, int said, int verd
     return pid;
   }
   grade_descriptors(keep, 6);
+  sandbox_limit(RLIMIT_AS, (rlim_t)4 << 30);       /* a student's text is read here */
+  sandbox_limit(RLIMIT_FSIZE, 1 << 20);
   setvbuf(stdout, NULL, _IOLBF, 0);
   signal(SIGPIPE, SIG_IGN);
   judge.ask = 3;
