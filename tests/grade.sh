@@ -40,6 +40,9 @@ solution() {                               # all points; its numbers are not ano
   graded "$1" "$dir/ps$1.c" bob
   ! grep -q '^total  *100 of 100 ' "$dir/out"
   say $? "ps$1-another-id"
+  graded "$1" nothing.c ann
+  grep -q 'nothing.c cannot be read' "$dir/out" && grep -q '^total  *0 of 100 ' "$dir/out"
+  say $? "ps$1-no-file"
   kit "$1"
 }
 
