@@ -9828,7 +9828,8 @@ static void edf__report(const edf__check *c) {
   if (wrong)
     printf(" at %s%s: yours %.6g, numeric %.6g\n        %zu of %zu entries tried are wrong",
            edf_label(c->x), edf__indices(c->x, t->i), t->yours, t->numeric, c->n_wrong, c->n);
-  else printf(", %zu of %zu entries tried", c->n, c->x->size);
+  else printf(", %zu of %zu entries tried%s", c->n, c->x->size,
+              c->n && c->floor == c->noise ? ", all of them 0" : "");
   if (c->n_kink) printf(", %zu at kinks skipped", c->n_kink);
   if (c->n_noise) printf(", %zu too small to measure", c->n_noise);
   printf("\n");
@@ -10634,7 +10635,7 @@ static void edf__run_answer(edf__answer *a, const char *text) {
 static int edf__know(edf__answer *a, const char *name, edf_node *x) {
   if (!x) x = !strcmp(name, a->y->name) ? a->y : edf__newest(name);
   for (int k = 0; k < a->n; k++) if (!strcmp(a->name[k], name)) return k;
-  if (!x || a->n == EDF__ANSWERED) return -1;
+  if (!x || a->n == EDF__ANSWERED || (x->forward && x->position > a->y->position)) return -1;
   a->name[a->n] = x == a->y ? x->name : edf__copy(&edf.kept, name);
   a->node[a->n++] = x;
   return a->n - 1;
@@ -10972,7 +10973,7 @@ static double edf__report_answer(edf__answer *a, edf__answered *t, double either
   if (!adds && ((t->of->kind == EDF_INPUT && !t->of->wanted) || s.norm == 0)) return 0;
   printf("  %s  %s: ", error <= edf__right_below ? "ok  " : "FAIL", x);
   if (!adds) printf("missing: no line that can be read adds to it\n");
-  else printf("relative error %.2g\n", error);
+  else printf("relative error %.2g%s\n", error, s.norm > 0 ? "" : "; all of it is 0 here");
   if (!adds || error <= edf__right_below) return error;
   int several = edf__count_wrong(0) > 1;
   for (int k = 0; k < 2 && !named; k++) named = edf__name_slip(a, t, several ? k : !k);
@@ -11014,7 +11015,7 @@ double edf_check_backward(edf_node *y, const char *lines) {
   edf__know_names(&a);
   for (int k = 0; k < a.n; k++) if (a.through[k]) edf__know_operands(&a, k);
   edf_aside *aside = edf_begin_aside();
-  (edf_forward_to)(y);
+  for (int k = 0; k < a.n; k++) if (a.node[k]->forward) (edf_forward_to)(a.node[k]);
   for (int k = 0; k < a.n; k++) edf_value(a.node[k]);
   edf_graph was = edf;
   edf = edf_new_graph();

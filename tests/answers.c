@@ -430,6 +430,27 @@ static void inputs_that_want_it(void) {
   edf_clear();
 }
 
+/* Before any Forward, where y is computed past a node that the answer reads; what is computed
+   from y; and numbers that prove nothing. */
+static void values_that_are_there(void) {
+  static const edf_real x[] = { 1, 2, 3, 4 }, k[] = { 0, 1 };
+  Input *in = edf_input("x[b,2]"), *labels = edf_input("k[b]");
+  CompNode *loss = edf_equations("s[b,j] = W[j,I] x[b,I] | j<2 \n P[b,j] = softmax_j s[b,j] \n"
+                                 "loss[b] = -ln P[b,k[b]]");
+  edf_feed(in, x, 2);
+  edf_feed(labels, k, 2);
+  CHECK(check(loss, "P.grad[b,k[b]] -= loss.grad[b] / P[b,k[b]]") <= right, "%s", printed);
+  CHECK(check(edf_find("s"), "W.grad[j,i] += s.grad[B,j] x[B,i] loss.grad[B]") == 1, "%s",
+        printed);
+  CHECK(strstr(printed, "no tensor is called loss.grad"), "%s", printed);
+  CompNode *y = edf_equations("y[i] = a[i] c[i] | i<3");
+  memset(edf_find("a")->value, 0, 3 * sizeof(edf_real));
+  CHECK(check(y, "c.grad[i] += 7 y.grad[i] a[i] \n a.grad[i] += y.grad[i] c[i]") <= right, "%s",
+        printed);
+  CHECK(strstr(printed, "c.grad: relative error 0; all of it is 0 here"), "%s", printed);
+  edf_clear();
+}
+
 static void ten_times(CompNode *y) {
   for (size_t i = 0; i < y->size; i++) y->value[i] = 10 * y->in[0]->value[i];
 }
@@ -478,6 +499,7 @@ int main(void) {
   RUN(wrong_answers);
   RUN(answers_to_nodes);
   RUN(inputs_that_want_it);
+  RUN(values_that_are_there);
   RUN(a_node_in_c);
   RUN(unreadable_answers);
   return harness_report();
