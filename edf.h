@@ -67,7 +67,7 @@
      finish_file
    >>ways 400 A program as its equations
    >>print 470 A program as text: print _program _node _equations formula
-   >>check 874 The gradient check: gradcheck expect_mismatch
+   >>check 875 The gradient check: gradcheck expect_mismatch
    >>answers 664 A student's backward, run and compared: check_backward
    >>watch 344 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
