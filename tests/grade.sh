@@ -28,6 +28,16 @@ handout() {                                # handout PS FILE ID: with the number
     "$dir/build/ps$1-grade" --handout "$2" --id "$3"
 }
 
+clean() {                                  # clean PS: no warning, on either side
+  for side in -DJUDGE -DGRADE_DESK; do
+    for source in notes/assignments/[gj]*.c notes/assignments/ps$1/parts.c; do
+      ${CC:-cc} -std=gnu99 -Wall -Wextra -Wpedantic -Wshadow -Werror $side -DEDF_LINKED \
+        -DEDF_REAL=double -I. -Iexamples -Inotes/assignments -Inotes/assignments/ps$1 \
+        -fsyntax-only "$source" || return
+    done
+  done > "$dir/out" 2>&1
+}
+
 solution() {                               # all points; its numbers are not another id's
   handout "$1" "$PWD/tests/assignments/ps$1.c" ann > "$dir/ps$1.c"
   handout "$1" "$PWD/notes/assignments/ps$1/handout.md" ann > "$dir/ps$1.md"
@@ -40,6 +50,8 @@ solution() {                               # all points; its numbers are not ano
   graded "$1" "$dir/ps$1.c" bob
   ! grep -q '^total  *100 of 100 ' "$dir/out"
   say $? "ps$1-another-id"
+  clean "$1"
+  say $? "ps$1-clean" || sed 's/^/  /' "$dir/out"
   graded "$1" nothing.c ann
   grep -q 'nothing.c cannot be read' "$dir/out" && grep -q '^total  *0 of 100 ' "$dir/out"
   say $? "ps$1-no-file"

@@ -376,15 +376,6 @@ for source in tests/*.c tests/*/*.c examples/*.c; do
       -fsyntax-only "$source"
   done
 done
-for source in notes/assignments/*.c notes/assignments/ps*/*.c; do
-  [ -f "$source" ] || continue
-  for side in -DJUDGE -DGRADE_DESK; do
-    case $side$source in -DGRADE_DESK*/desk.c) continue ;; esac
-    works "$source $side" $gcc -std=gnu99 -Wall -Wextra -Wpedantic -Wshadow -Werror $side \
-      -DEDF_LINKED -DEDF_REAL=double -I. -Iexamples -Inotes/assignments \
-      -I"$(dirname "$source")" -fsyntax-only "$source"
-  done
-done
 works lines awk -f tests/lines.awk tests/lines.txt edf.h edf_lab.h
 sed 's/^core .*/core 300/' tests/lines.txt > "$dir/lines.txt"
 fails lines-above-a-ceiling 'core .*TOO LONG' \

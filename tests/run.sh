@@ -99,7 +99,7 @@ cost() {
   case $1 in
     bare|cuda_faults_race) echo 300 ;;
     cuda_faults*|cuda_mutants*) echo 150 ;;
-    hygiene*|cuda|cuda_losses|mpi|mutants_of_edf|platform-*) echo 80 ;;
+    hygiene*|cuda|cuda_losses|mpi|mutants_of_edf|platform-*|grade|handout) echo 80 ;;
     examples|trace|doctor*|nests*|fuzz_*|*-valgrind) echo 40 ;;
     notation*|nodes-*|layers-*|shim|python|*-sanitized) echo 10 ;;
     *) echo 1 ;;
@@ -199,7 +199,8 @@ wanted() {
 }
 
 scripts_quick() {
-  for each in hygiene doctor gdb lab latex make one_place parts trace trials python; do
+  wanted trace && job trace '' "sh tests/trace.sh $out/trace few"
+  for each in hygiene doctor gdb lab latex make one_place parts trials python; do
     wanted $each && job $each '' "sh tests/$each.sh $out/$each"
   done
   if ! wanted sequences; then :
@@ -239,6 +240,7 @@ scripts_rest() {
   wanted shim && job shim '' "sh tests/cuda/shim.sh $out/shim"
   wanted hygiene && job hygiene_builds '' "sh tests/hygiene.sh $out/hygiene_builds builds"
   wanted parts && job parts_rest '' "sh tests/parts.sh $out/parts_rest rest"
+  wanted trace && job trace_rest '' "sh tests/trace.sh $out/trace_rest"
   wanted handout && job handout '' "sh tests/handout.sh $out/handout"
   wanted grade && job grade '' "sh tests/grade.sh $out/grade"
   wanted mpi && job mpi '' "sh tests/mpi.sh $out/mpi"
