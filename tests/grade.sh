@@ -195,6 +195,10 @@ hostiles() {
   hostile 20 90 endless-answer
   hostile 21 100 makes-files
   hostile 22 90 exec
+  if [ "$user" ]; then
+    run=
+    hostile 10 100 proc-mem-by-root
+  fi
   rm -rf "$kit"
 }
 

@@ -309,7 +309,8 @@ static int grade_compile(const char *file) {
 static void grade_prepare(const char *file) {
   const char *root = getenv("TMPDIR");
   snprintf(grade.folder, sizeof grade.folder, "%.1000s/grade-XXXXXX", root ? root : "/tmp");
-  if (!mkdtemp(grade.folder)) grade_fail("cannot make a folder in ", root ? root : "/tmp");
+  if (!mkdtemp(grade.folder) || chmod(grade.folder, 0711))
+    grade_fail("cannot make a folder in ", root ? root : "/tmp");
   snprintf(grade.program, sizeof grade.program, "%s/student", grade.folder);
   snprintf(grade.here, sizeof grade.here, "%s/here", grade.folder);
   judge.file = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
