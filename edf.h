@@ -10390,9 +10390,9 @@ EDF__C_BEGIN
    s.grad is random, and so is what the other gradients begin with. Each tensor on the right of
    y's line, of a text or as edf_print_equations writes it, is an input; lines that read Z.grad
    go on through Z's line; a left name without .grad is a helper. Outside a tensor they read 0
-   and write nothing. Parameters may all have (1/B), B the extent of y's first index; an Input
-   without edf_want_grad may be left out. Of each tensor it prints a line, with a slip at its
-   place, named by what makes it right. It returns the worst relative error; 1: unreadable. */
+   and write nothing. Parameters may all have (1/B), B the extent of y's first index; Inputs may
+   be left out. It prints a line for each tensor, names a slip at its place by the correction
+   that makes it right, and returns the worst relative error, 1 for missing or unreadable. */
 double edf_check_backward(edf_node *y, const char *lines);
 #ifdef EDF_NO_DEBUG
 #define edf_check_backward(y, lines)  ((void)(lines), edf__no_error(y))
@@ -10970,7 +10970,7 @@ static double edf__report_answer(edf__answer *a, edf__answered *t, double either
   edf_statistics s = edf_statistics_of(t->right, t->node.size);
   const char *x = t->node.name;
   int adds = edf__adds_to(a, x), reads = t->reads, named = 0;
-  if (!adds && ((t->of->kind == EDF_INPUT && !t->of->wanted) || s.norm == 0)) return 0;
+  if (!adds && (t->of->kind == EDF_INPUT || s.norm == 0)) return 0;
   printf("  %s  %s: ", error <= edf__right_below ? "ok  " : "FAIL", x);
   if (!adds) printf("missing: no line that can be read adds to it\n");
   else printf("relative error %.2g%s\n", error, s.norm > 0 ? "" : "; all of it is 0 here");

@@ -418,7 +418,7 @@ double grade_gradient(const grade_part *p, const char *what,
   return 0;
 }
 
-/* ---- Texts: read here, where they are no program. All inputs want their gradients. */
+/* ---- Texts: read here, where they are no program. */
 double grade_equation(const grade_part *p) {
   const char *text = grade_ask_text();
   int same = 1;
@@ -443,14 +443,15 @@ double grade_equation(const grade_part *p) {
   return same;
 }
 
+/* What it reads are parameters here: an answer may leave out inputs. */
 double grade_answer(const char *text) {
-  edf_node *y = edf_equations_at("the handout", 1, "%s", text);
-  for (int k = 0; k < edf.n_inputs; k++) {
-    edf_node *x = edf_want_grad(edf.inputs[k]);
-    double *data = (double *)judge_memory(x->size * sizeof *data);
-    for (size_t i = 0; i < x->size; i++) data[i] = grade_uniform(-1, 1);
-    edf_feed(x, data, x->rank ? x->dim[0] : 1);
+  edf_page own = { NULL, 0 };
+  for (const char *c = text; *c;) {
+    int is_input = !strncmp(c, "input ", 6);
+    edf_write(&own, "%.*s", is_input ? 10 : 1, is_input ? "parameter " : c);
+    c += is_input ? 6 : 1;
   }
+  edf_node *y = edf_equations_at("the handout", 1, "%s", own.at);
   for (int k = 0; k < edf.n_parameters; k++)
     for (size_t i = 0; i < edf.parameters[k]->size; i++)
       edf.parameters[k]->value[i] = grade_uniform(-1, 1);
