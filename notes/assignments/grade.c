@@ -144,14 +144,17 @@ static void grade_kill_rest(void) {
 #endif
 }
 
-/* How the student's program ended, where the judge got no answer of it. */
-static void grade_say_end(grade_result *r, int status, int late) {
+/* How the student's program ended without an answer. A hole has said it itself. */
+static void grade_say_end(grade_result *r, int part, int status, int late) {
   int killed = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (late || killed == SIGXCPU) grade_say(r, "it takes too long%s\n", "", 0);
+  if (late || killed == SIGXCPU || killed == SIGKILL)
+    grade_say(r, "it was stopped%s: it has %g seconds\n", "", grade_part_seconds(part));
   else if (killed == SIGXFSZ) grade_say(r, "it prints more than a megabyte%s\n", "", 0);
-  else if (killed) grade_say(r, "it crashed: %s\n", strsignal(killed), 0);
-  else grade_say(r, "it ended%s with status %g before it had answered\n", "",
-                 WEXITSTATUS(status));
+  else if (killed)
+    grade_say(r, "it crashed: %s; run it in main, in gdb\n", strsignal(killed), 0);
+  else if (!strstr(r->text, ": not implemented\n"))
+    grade_say(r, "it ended%s with status %g before it had answered\n", "",
+              WEXITSTATUS(status));
 }
 
 /* 1: judged; 0: no verdict came; -1: the time is over. */
@@ -194,6 +197,13 @@ static int grade_judge_part(int part, int said, int why, double *share, int *sta
   return done;
 }
 
+/* "relu: backward" behind "relu: forward" */
+static int grade_is_second(int part) {
+  const char *name = grade_parts[part].name, *colon = strchr(name, ':');
+  return part && colon &&
+         !strncmp(name, grade_parts[part - 1].name, (size_t)(colon - name) + 1);
+}
+
 static void grade_one(int part) {
   const grade_part *p = &grade_parts[part];
   grade_result *r = &results[part];
@@ -204,8 +214,10 @@ static void grade_one(int part) {
   r->score = done == 1 && share >= 0 && share <= 1 ? p->points * share : 0;
   if (r->score < p->points) {
     grade_take(r, why, "");
-    if (done <= 0) grade_say_end(r, status, done < 0);
     grade_take(r, said, "| ");
+    if (done <= 0) grade_say_end(r, part, status, done < 0);
+    else if (grade_is_second(part) && results[part - 1].score < p[-1].points)
+      grade_say(r, "the part before is wrong%s: mend that first\n", "", 0);
   }
   close(said);
   close(why);
@@ -298,9 +310,9 @@ static int grade_compile(const char *file) {
     _exit(127);
   }
   waitpid(pid, &status, 0);
-  for (int i = 0; status && i < grade_count(); i++) {
-    grade_say(&results[i], i ? "%s\n" : "%s:\n", edf_fmt("%s %s", judge.file, why), 0);
-    if (!i) grade_take(&results[i], said, "| ");
+  if (status) {
+    grade_say(&results[0], "%s, so nothing is graded\n", edf_fmt("%s %s", judge.file, why), 0);
+    grade_take(&results[0], said, "| ");
   }
   close(said);
   return status == 0;
@@ -318,6 +330,18 @@ static void grade_prepare(const char *file) {
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);    /* nobody reads our memory through /proc */
 #endif
+}
+
+/* A wrong id, or numbers of another's, look like mistakes. */
+static void grade_print_numbers(void) {
+  const char *comma = "";
+  printf("the numbers of id %s:", judge.id);
+  for (const grade_variant *v = grade_variants; v->name; v++, comma = ",") {
+    printf("%s %s = ", comma, v->name);
+    if (v->words) printf("%s", grade_word(v->name));
+    else printf("%g", grade_number(v->name));
+  }
+  printf("\n");
 }
 
 static int grade_has_filter(void) {
@@ -338,6 +362,7 @@ static void grade_all(const char *file) {
   }
   printf("%-32s %5g of %g   (id %s, seed %llu)\n", "total", grade_total(0), grade_total(1),
          judge.id, grade.seed);
+  if (grade_total(0) < grade_total(1)) grade_print_numbers();
   if (!grade_has_filter())
     printf("here the student's program has no filter of system calls: see README.md\n");
   if (grade.autolab) grade_print_autolab();
@@ -372,7 +397,7 @@ static const char *grade_value(int argc, char **argv, int *i) {
 }
 
 int main(int argc, char **argv) {
-  const char *file = NULL, *example = "make grade PS=1 FILE=ps1.c ID=me";
+  const char *file = NULL, *example = "make grade ID=you";
   FILE *random = fopen("/dev/urandom", "rb");
   if (!random || fread(&grade.seed, 4, 1, random) != 1) grade.seed = (unsigned)time(NULL);
   if (random) fclose(random);

@@ -274,7 +274,7 @@ static int judge_against(const grade_part *p, const judge_node *y, const grade_t
   int same = 0;
   p->define(&e, y->x);
   if (found->rank == e.rank && !memcmp(found->dim, e.dim, (size_t)e.rank * sizeof *e.dim))
-    same = judge_compare("the value y", &e, found->value, e.value);
+    same = judge_compare("the value", &e, found->value, e.value);
   else {
     printf("the shape is ");
     judge_print_shape(found);
@@ -361,6 +361,11 @@ static int far_adds(int *gives) {
   const double *with = judge_gradients(&far, q, r, size) + size;
   for (size_t i = 0; i < n; i++) {
     *gives |= without[i] != 0;
+    if (without[i] - without[i] != 0) {
+      printf("backward of %s, built at %s:%d, gives %g\n", far.op, judge.file, far.line,
+             without[i]);
+      return 0;
+    }
     if (judge_near(with[i] - without[i], q[i])) continue;
     printf("backward of %s, built at %s:%d, overwrites: it must add to the gradients (+=,\n"
            "edf_addgrad), since another node may have given something before\n", far.op,

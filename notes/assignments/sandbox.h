@@ -88,10 +88,11 @@ static int sandbox_filter(void) {
 static int sandbox_filter(void) { return 0; }
 #endif
 
-static void sandbox_limit(int what, rlim_t most) {
-  struct rlimit limit = { most, most };
+static void sandbox_limits(int what, rlim_t soft, rlim_t hard) {
+  struct rlimit limit = { soft, hard };
   setrlimit(what, &limit);
 }
+static void sandbox_limit(int what, rlim_t most) { sandbox_limits(what, most, most); }
 
 /* Returns 0 where there is no filter. Its folder is the one that it is called in. Where root
    grades, the program is nobody's: root could read the memory of other processes. */
@@ -99,7 +100,7 @@ static int sandbox_enter(double seconds) {
   enum { NOBODY = 65534 };
   setsid();
   if (geteuid() == 0 && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))) return 0;
-  sandbox_limit(RLIMIT_CPU, (rlim_t)(seconds + 1));
+  sandbox_limits(RLIMIT_CPU, (rlim_t)(seconds + 0.5), (rlim_t)(seconds + 2));
   sandbox_limit(RLIMIT_AS, (rlim_t)2 << 30);
   sandbox_limit(RLIMIT_FSIZE, 1 << 20);
   sandbox_limit(RLIMIT_NOFILE, 32);

@@ -2,13 +2,13 @@
 #include "ps1.h"
 #include <math.h>
 
-enum { A = @A@, B = @B@ };
+enum { A = @A@, D = @D@ };
 static const double C = @C@, T = @T@, E = @E@;
 
 void by_hand(double x, double y, double *L, double *dx, double *dy) {
-  *L = sqrt(A * x * x + B * y * y);
+  *L = sqrt(A * x * x + D * y * y);
   *dx = A * x / *L;
-  *dy = B * y / *L;
+  *dy = D * y / *L;
 }
 
 double slope(double (*f)(const double *x), double *x, int i) {

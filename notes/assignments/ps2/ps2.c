@@ -1,7 +1,7 @@
 /* ps2.c - your second problem set: answers in the notation; see the handout.
 
      cc -g ps2.c -lm -o ps2 && ./ps2          your own tests, in main below
-     make grade PS=2 FILE=ps2.c ID=you        the grader's                                    */
+     make grade ID=you                        the grader's                                    */
 #include "ps2.h"
 
 /* 1. The backward of each line of the handout. */

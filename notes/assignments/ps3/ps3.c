@@ -1,7 +1,7 @@
 /* ps3.c - your third problem set: see the handout, which has your numbers.
 
      cc -g ps3.c -lm -o ps3 && ./ps3          your own tests, in main below
-     make grade PS=3 FILE=ps3.c ID=you        the grader's                                    */
+     make grade ID=you                        the grader's                                    */
 #include "ps3.h"
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* ps4.c - your fourth problem set: see the handout, which has your numbers.
 
      cc -g ps4.c -lm -o ps4 && ./ps4          your own tests, in main below
-     make grade PS=4 FILE=ps4.c ID=you        the grader's                                    */
+     make grade ID=you                        the grader's                                    */
 #include "ps4.h"
 
 /* 1. h[b,t,j], of x[b,t,i] and the weights Vg[j,k], Wg[j,i], Vr, Wr, Vu, Wu. */

@@ -1,4 +1,7 @@
 /* ps4.h - what the fourth problem set asks for; the formulas are on the handout. */
+#ifndef EDF_REAL
+#define EDF_REAL double                  /* a gradient check wants it */
+#endif
 #ifndef EDF_LINKED
 #define EDF_IMPLEMENTATION
 #endif

@@ -1,7 +1,7 @@
 /* ps5.c - your fifth problem set: see the handout, which has your numbers.
 
      cc -g ps5.c -lm -o ps5 && ./ps5          your own tests, in main below
-     make grade PS=5 FILE=ps5.c ID=you        the grader's                                    */
+     make grade ID=you                        the grader's                                    */
 #include "ps5.h"
 #include <math.h>
 

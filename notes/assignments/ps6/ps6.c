@@ -1,7 +1,7 @@
 /* ps6.c - your sixth problem set: five programs that run, and do not learn what they should.
 
      cc -g ps6.c -lm -o ps6 && ./ps6          your own tests, in main below
-     make grade PS=6 FILE=ps6.c ID=you        the grader's
+     make grade ID=you                        the grader's
 
    Each trains a network on n points x[n,2] of three classes, three arms of a spiral, and then
    names the class of m others. Find what is wrong, name it in diagnosis, and repair it. */

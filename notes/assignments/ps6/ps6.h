@@ -1,4 +1,7 @@
 /* ps6.h - what the sixth problem set asks for; the questions are on the handout. */
+#ifndef EDF_REAL
+#define EDF_REAL double                  /* a gradient check wants it */
+#endif
 #ifndef EDF_LINKED
 #define EDF_IMPLEMENTATION
 #endif
