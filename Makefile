@@ -204,6 +204,10 @@ else
 endif
 
 # Problem sets: notes/assignments/README.md.
+# They may be of a student's choice: make would run what stands in $().
+ifneq ($(strip $(foreach v,ID FILE,$(findstring $$,$(value $v))$(findstring ',$(value $v)))),)
+  $(error ID and FILE have neither a $$ nor a ' in them)
+endif
 ASSIGNMENTS = @$(MAKE) -s -C notes/assignments $@ CC='$(CC)' ID='$(ID)' ARGS='$(ARGS)' \
               $(PS:%=PS='%') $(if $(FILE),FILE='$(abspath $(FILE))') \
               $(if $(OUT),OUT='$(abspath $(OUT))')

@@ -99,8 +99,8 @@ cost() {
   case $1 in
     bare|cuda_faults_race) echo 300 ;;
     cuda_faults*|cuda_mutants*) echo 150 ;;
-    hygiene*|cuda|cuda_losses|mpi|mutants_of_edf|platform-*|grade|handout) echo 80 ;;
-    examples|trace|doctor*|nests*|fuzz_*|*-valgrind) echo 40 ;;
+    hygiene*|examples|cuda|cuda_losses|mpi|mutants_of_edf|platform-*|grade|handout) echo 80 ;;
+    trace|doctor*|nests*|fuzz_*|*-valgrind) echo 40 ;;
     notation*|nodes-*|layers-*|shim|python|*-sanitized) echo 10 ;;
     *) echo 1 ;;
   esac
