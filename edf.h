@@ -5061,7 +5061,7 @@ typedef struct edf__statement {          /* a line                              
   int entry;                             /* it gives entries of another line's tensor         */
   int offset[EDF_MAX_RANK];              /* the -1 of x[t-1], where it is read so             */
   int n_loop, loop[EDF__LOOPS], axis[EDF__LOOPS];      /* what it runs over: index, place     */
-  int back[EDF__LOOPS], shift[EDF__LOOPS];      /* the last comes first; the 1 of x[t+1] =    */
+  int back[EDF__LOOPS];                  /* the last comes first                              */
   unsigned fixed;                        /* indices that are numbers now                      */
   int at[EDF_MAX_INDEX];                 /* these                                             */
   edf_node **step; size_t n_step;        /* a node for each time                              */
@@ -6064,7 +6064,7 @@ static void edf__drop_axes(edf__ref *r, const edf__statement *by, int n) {
 }
 /* How many times, and the node of one; that before the first and that behind the last count. */
 static ptrdiff_t edf__times_of(const edf__statement *l, int k) {
-  return l->m.extent[l->loop[k]] + l->shift[k];
+  return l->m.extent[l->loop[k]] + l->m.e.ref->place[l->axis[k]].constant;
 }
 static edf_node **edf__step_at(const edf__statement *l, const int *time) {
   ptrdiff_t at = 0;
@@ -6649,10 +6649,7 @@ static void edf__name_as(edf_node *y, const edf__statement *l) {
   else if (y && edf__is(y, EDF_IS_EQUATION) && (only || !last))
     edf__called(y, only ? "_next" : "");
 }
-static edf_node *edf__whole_line(edf__statement *l) {
-  edf__ref left = *l->m.e.ref;
-  if (l->fixed) edf__drop_axes(&left, l, l->n_loop);
-  left = edf__ref_now(l, left);
+static edf_node *edf__whole_line(edf__statement *l, edf__ref left) {
   edf_node *y = l->call ? edf__call(l, 1) : l->right->next ? edf__joined_line(l, left)
                 : edf__line_node(l, l->right, left, 0);
   edf__name_as(y, l);
@@ -6741,9 +6738,11 @@ static void edf__add_loop(edf__slide *all, const edf__statement *by, int axis) {
                   "that index on the left", name);
     if (n == EDF__LOOPS)
       edf__syntax(&l->m.e.scan, left->name, "a recurrence runs over at most two indices");
+    if (left->place[d].constant < 0)
+      edf__syntax(&l->m.e.scan, left->place[d].at, "this place writes entry %d, below 0",
+                  left->place[d].constant);
     l->axis[n] = d;
     l->back[n] = by->offset[axis] > 0;
-    l->shift[n] = left->place[d].constant > 0 ? left->place[d].constant : 0;
     l->loop[l->n_loop++] = i;
   }
 }
@@ -6863,9 +6862,13 @@ static void edf__check_extents(const edf__statement *l) {
                   "alone; give it after a bar, | %s<n", c->name, c->name);
 }
 
-static int edf__belongs(const edf__statement *l, const edf__statement *from,
+/* The line whose tensor it gives. */
+static edf__statement *edf__given_by(edf__statement *l) {
+  return l->entry ? edf__line_of(l->slide, l->m.e.ref->name) : l;
+}
+static int edf__belongs(edf__statement *l, const edf__statement *from,
                         const edf__statement *to) {
-  const edf__statement *by = l->entry ? edf__line_of(l->slide, l->m.e.ref->name) : l;
+  const edf__statement *by = edf__given_by(l);
   return by && by >= from && by < to;
 }
 
@@ -6911,66 +6914,62 @@ static void edf__begin_steps(edf__statement *l) {
   l->step = (edf_node **)edf__alloc(&edf.computed, edf__times(n, sizeof *l->step));
 }
 
-/* A line with a number at a time gives what h is there: h[b,-1,j] = z[b,j]. With numbers at
-   other places too, F[0,0] = 1, it is 0 elsewhere. */
-static void edf__give_entry(edf__statement *by, edf__statement *l) {
+/* One step of a line. A number at a time gives what h is there: h[b,-1,j] = z[b,j]. With
+   numbers at other places too, F[0,0] = 1, it is 0 elsewhere. */
+static void edf__run_step(edf__statement *l) {
+  edf__statement *by = edf__given_by(l);
   edf__value from = { NULL, 1, *by->m.e.ref };
-  edf__ref left = edf__ref_now(l, *l->m.e.ref), whole = from.at;
+  edf__ref left = edf__ref_now(l, *l->m.e.ref), whole;
   int time[EDF__LOOPS] = { 0, 0 }, single = 0;
   for (int k = 0; k < by->n_loop; k++) time[k] = left.place[by->axis[k]].constant;
   edf_node **step = edf__step_at(by, time);
   if (!step)
     edf__syntax(&l->m.e.scan, left.name, "there is no such time of %s: before the first is -1",
                 left.name);
+  if (*step && l == by) return;
   edf__drop_axes(&left, by, by->n_loop);
-  edf__drop_axes(&whole, by, by->n_loop);
-  from.at = whole;                       /* read one further, as a sum: so outside is 0       */
-  for (int d = 0; d < left.rank; d++) {
+  edf__drop_axes(&from.at, by, by->n_loop);
+  whole = from.at;                       /* read one further, as a sum: so outside is 0       */
+  for (int d = 0; l->entry && d < left.rank; d++) {
     if (edf__place_has(&left.place[d])) continue;
     left.place[d].constant++;
     single = from.at.place[d].constant = 1;
   }
-  *step = from.node = edf__line_node(l, l->right, left, 0);
+  *step = from.node = edf__whole_line(l, left);
   if (single) *step = edf__terms(by, EDF__SUM, &whole, &from, NULL);
 }
 
-/* h[-1,t,j] = x[t,j] of a recurrence over l and t: one for each t. */
-static void edf__give_entries(edf__statement *by, edf__statement *l, int loop) {
+/* Lines from .. to-1 at all times; h[-1,t,j] = x[t,j] alone, for each t. */
+static void edf__run_steps(edf__statement *from, edf__statement *to) {
+  const edf__statement *last = to - 1;
+  int T[EDF__LOOPS], n = 1;
+  for (int k = 0; k < last->n_loop; k++)
+    n *= T[k] = last->loop[k] < 0 ? 1 : (int)last->m.extent[last->loop[k]];
+  for (int i = 0; i < n; i++)
+    for (edf__statement *l = from; l < to; l++) {
+      if (l->entry != last->entry || l->y) continue;
+      for (int k = last->n_loop - 1, rest = i; k >= 0; rest /= T[k--]) {
+        int t = rest % T[k];
+        if (l->loop[k] < 0) continue;
+        l->fixed |= 1u << l->loop[k];
+        l->at[l->loop[k]] = last->back[k] ? T[k] - 1 - t : t;
+      }
+      edf__run_step(l);
+      l->fixed = 0;
+    }
+}
+
+/* A line that gives entries: an index at a time is a loop, as h[-1,t,j] has one over t. */
+static void edf__give_entries(edf__statement *l) {
+  const edf__statement *by = edf__given_by(l);
   const edf__ref *left = l->m.e.ref;
   if (left->rank != by->m.e.ref->rank)
     edf__syntax(&l->m.e.scan, left->name, "expected %d indices, as below",
                 by->m.e.ref->rank);
-  int i = -1;
-  if (loop < by->n_loop && loop < EDF__LOOPS)
-    i = edf__time_index(l, &left->place[by->axis[loop]]);
-  if (loop == by->n_loop) edf__give_entry(by, l);
-  else if (i < 0) edf__give_entries(by, l, loop + 1);
-  for (int t = 0; i >= 0 && t < (int)l->m.extent[i]; t++) {
-    l->fixed |= 1u << i;
-    l->at[i] = t;
-    edf__give_entries(by, l, loop + 1);
-    l->fixed &= ~(1u << i);
-  }
-}
-
-static void edf__run_steps(edf__statement *from, edf__statement *to) {
-  const edf__statement *last = to - 1;
-  int T[EDF__LOOPS], n = 1;
-  for (int k = 0; k < last->n_loop; k++) n *= T[k] = (int)last->m.extent[last->loop[k]];
-  for (int i = 0; i < n; i++)
-    for (edf__statement *l = from; l < to; l++) {
-      int time[EDF__LOOPS];
-      if (l->entry || l->y) continue;
-      for (int k = last->n_loop - 1, rest = i; k >= 0; rest /= T[k--]) {
-        int t = rest % T[k];
-        l->fixed |= 1u << l->loop[k];
-        l->at[l->loop[k]] = last->back[k] ? T[k] - 1 - t : t;
-        time[k] = l->at[l->loop[k]] + l->shift[k];
-      }
-      edf_node **y = edf__step_at(l, time);
-      if (!*y) *y = edf__whole_line(l);
-      l->fixed = 0;
-    }
+  l->n_loop = by->n_loop;
+  for (int k = 0; k < l->n_loop; k++)
+    l->loop[k] = edf__time_index(l, &left->place[by->axis[k]]);
+  edf__run_steps(l, l + 1);
 }
 
 static void edf__recur(edf__slide *all, edf__statement *from, edf__statement *to) {
@@ -6978,8 +6977,7 @@ static void edf__recur(edf__slide *all, edf__statement *from, edf__statement *to
   edf__prepare(all, from, to);
   for (l = from; l < to; l++) if (!l->entry) edf__begin_steps(l);
   for (l = all->line; l < end; l++)
-    if (l->entry && edf__belongs(l, from, to))
-      edf__give_entries(edf__line_of(all, l->m.e.ref->name), l, 0);
+    if (l->entry && edf__belongs(l, from, to)) edf__give_entries(l);
   edf__run_steps(from, to);
   for (l = from; l < to; l++) {
     if (l->entry || l->y) continue;
@@ -7079,7 +7077,7 @@ static edf_node *edf__run_slide(edf__slide *all) {
       edf__recur(all, all->line + l->from, all->line + l->to);
     } else {
       edf__prepare(all, l, l + 1);
-      l->y = edf__whole_line(l);
+      l->y = edf__whole_line(l, *l->m.e.ref);
       edf__add_lines(all, l);
     }
   }
