@@ -2349,12 +2349,12 @@ typedef struct {
 
 /* ---- Extents */
 /*  I is 100 in x = Relu "h" [b=64, 100]          built at hw1.c:55 */
-static void edf__say_extent(const edf_node *y, int i, const edf__ref *r, ptrdiff_t n) {
-  const edf__letter *l = &((const edf__einsum *)y->state)->e.letter[i];
-  edf__say("\n  %s is ", l->name);
+static void edf__say_extent(const edf__einsum *m, edf_node **in, int i, const edf__ref *r,
+                            ptrdiff_t n) {
+  edf__say("\n  %s is ", m->e.letter[i].name);
   if (n) edf__say("%ld in ", (long)n);
   else edf__say("the batch in ");
-  edf__say_with(y->in[r->operand], "%s = ", r->name);
+  edf__say_with(in[r->operand], "%s = ", r->name);
 }
 
 static void edf__check_prime(const edf__equation *e, const edf__ref *r, const edf_node *x) {
@@ -2374,16 +2374,15 @@ static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf
 }
 
 /* An index alone in a place takes that dimension; all such places agree. */
-static void edf__extent_alone(const edf_node *y, const edf__ref *r, int d) {
-  edf__einsum *m = (edf__einsum *)y->state;
+static void edf__extent_alone(edf__einsum *m, edf_node **in, const edf__ref *r, int d) {
   int i = edf__alone(&m->e, &r->place[d]);
   if (i < 0 || r->operand < 0) return;
   const edf__letter *l = &m->e.letter[i];
-  int n = y->in[r->operand]->dim[d];
+  int n = in[r->operand]->dim[d];
   if (l->bound && n && l->bound > n) {
     edf__say_caret(&m->e.scan, r->place[d].at);
     edf__say("the bound %s<%d is longer than this dimension, %d", l->name, l->bound, n);
-    edf__stop_with(y->in[r->operand], "\n  %s = ", r->name);
+    edf__stop_with(in[r->operand], "\n  %s = ", r->name);
   }
   if (l->bound) return;
   if (!m->source[i]) { m->source[i] = r; m->extent[i] = n; }
@@ -2392,11 +2391,11 @@ static void edf__extent_alone(const edf_node *y, const edf__ref *r, int d) {
     edf__say_caret(&m->e.scan, r->place[d].at);
     edf__say("%s has two extents:", l->name);
   } else {
-    edf__say_at(y);
+    edf__say_at(&m->e.scan.by);
     edf__say("%s", m->e.scan.text);
   }
-  edf__say_extent(y, i, r, n);
-  edf__say_extent(y, i, m->source[i], m->extent[i]);
+  edf__say_extent(m, in, i, r, n);
+  edf__say_extent(m, in, i, m->source[i], m->extent[i]);
   edf__fail("%s", n == 1 || m->extent[i] == 1 ? "\n  a dimension of 1 does not repeat: Reshape "
             "takes it away" : "");
 }
@@ -2417,9 +2416,9 @@ static int edf__reach(const edf__einsum *m, const edf__place *p, ptrdiff_t *leas
 }
 
 /* A read outside; `at_zero` is the index whose extent was asked for, else -1. */
-EDF__NORETURN static void edf__read_error(const edf_node *y, const edf__ref *r, int d,
-                                          int at_zero, ptrdiff_t least, ptrdiff_t greatest) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
+EDF__NORETURN static void edf__read_error(const edf__einsum *m, edf_node **in,
+                                          const edf__ref *r, int d, int at_zero,
+                                          ptrdiff_t least, ptrdiff_t greatest) {
   const edf__letter *l = NULL;
   for (int i = m->e.n_letter - 1; i >= 0; i--)
     if (at_zero < 0 ? r->place[d].factor[i] != 0 : i == at_zero) l = &m->e.letter[i];
@@ -2427,33 +2426,32 @@ EDF__NORETURN static void edf__read_error(const edf_node *y, const edf__ref *r, 
   edf__say("this place reads %s %ld", least == greatest ? "entry" : "entries", (long)least);
   if (least < greatest) edf__say(" to %ld", (long)greatest);
   if (l && at_zero >= 0) edf__say(" when %s is 0,", l->name);
-  edf__say(" of a dimension with entries 0 to %d", y->in[r->operand]->dim[d] - 1);
+  edf__say(" of a dimension with entries 0 to %d", in[r->operand]->dim[d] - 1);
   if (l)
     edf__say(": give %s a bound, | %s<n, and reads outside count as zero", l->name, l->name);
-  edf__say_with(y->in[r->operand], "\n  %s = ", r->name);
+  edf__say_with(in[r->operand], "\n  %s = ", r->name);
   for (int i = 0; i < m->e.n_letter; i++)
     if (r->place[d].factor[i] && m->source[i] && m->source[i]->operand != r->operand)
-      edf__say_extent(y, i, m->source[i], m->extent[i]);
+      edf__say_extent(m, in, i, m->source[i], m->extent[i]);
   edf__stop();
 }
 
 /* A place reads inside of its dimension, unless an index there has a bound. Returns how long
    index i of unknown extent can be, 0 for an unknown batch; i is -1 where all are known. */
-static ptrdiff_t edf__check_read(const edf_node *y, const edf__ref *r, int d, int i) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
+static ptrdiff_t edf__check_read(const edf__einsum *m, edf_node **in, const edf__ref *r, int d,
+                                 int i) {
   const edf__place *p = &r->place[d];
-  ptrdiff_t least, greatest, n = y->in[r->operand]->dim[d];
+  ptrdiff_t least, greatest, n = in[r->operand]->dim[d];
   if (!edf__reach(m, p, &least, &greatest) || n == 0) return 0;
   int inside = least >= 0 && greatest < n, factor = i < 0 ? 1 : p->factor[i];
   for (int k = 0; i < 0 && k < m->e.n_letter; k++)
     inside |= p->factor[k] && m->e.letter[k].bound;
-  if (!inside) edf__read_error(y, r, d, i, least, greatest);
+  if (!inside) edf__read_error(m, in, r, d, i, least, greatest);
   return 1 + (factor > 0 ? (n - 1 - greatest) / factor : least / -factor);
 }
 
 /* Places with one index of unknown extent fix it: as long as every read of each is inside. */
-static int edf__extent_offsets(const edf_node *y) {
-  edf__einsum *m = (edf__einsum *)y->state;
+static int edf__extent_offsets(edf__einsum *m, edf_node **in) {
   ptrdiff_t longest[EDF_MAX_INDEX];
   int found = 0;
   for (int i = 0; i < EDF_MAX_INDEX; i++) longest[i] = -1;
@@ -2466,7 +2464,7 @@ static int edf__extent_offsets(const edf_node *y) {
           unknown = i;
         }
       if (unknown < 0 || several || m->e.ref[f].operand < 0) continue;
-      ptrdiff_t n = edf__check_read(y, &m->e.ref[f], d, unknown);
+      ptrdiff_t n = edf__check_read(m, in, &m->e.ref[f], d, unknown);
       if (longest[unknown] < 0 || n < longest[unknown]) longest[unknown] = n;
     }
   for (int i = 0; i < m->e.n_letter; i++)
@@ -2474,8 +2472,7 @@ static int edf__extent_offsets(const edf_node *y) {
   return found;
 }
 
-static void edf__left_shape(edf_node *y) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
+static void edf__left_shape(const edf__einsum *m, edf_node *y) {
   const edf__ref *left = &m->e.ref[0];
   y->rank = left->rank;
   for (int d = 0; d < left->rank; d++) {
@@ -2491,28 +2488,27 @@ static void edf__left_shape(edf_node *y) {
 }
 
 /* The extents of all indices; -1 of one that nothing gives. */
-static void edf__find_extents(edf_node *y) {
-  edf__einsum *m = (edf__einsum *)y->state;
+static void edf__find_extents(edf__einsum *m, edf_node **in) {
   const edf__equation *e = &m->e;
   memset(m->source, 0, sizeof m->source);
   for (int i = 0; i < e->n_letter; i++)
     m->extent[i] = e->letter[i].bound ? e->letter[i].bound : -1;
   for (int f = 1; f < e->n_ref; f++)
-    for (int d = 0; d < e->ref[f].rank; d++) edf__extent_alone(y, &e->ref[f], d);
-  while (edf__extent_offsets(y)) {}
+    for (int d = 0; d < e->ref[f].rank; d++) edf__extent_alone(m, in, &e->ref[f], d);
+  while (edf__extent_offsets(m, in)) {}
 }
 
 static void edf__einsum_shape(edf_node *y) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
+  edf__einsum *m = (edf__einsum *)y->state;
   const edf__equation *e = &m->e;
-  edf__find_extents(y);
+  edf__find_extents(m, y->in);
   for (const edf__letter *l = e->letter; l < e->letter + e->n_letter; l++)
     if (m->extent[l - e->letter] < 0)
       edf__syntax(&e->scan, l->name, "the extent of %s is unknown: nowhere on the right does "
                   "it stand alone; give it after a bar, | %s<n", l->name, l->name);
   for (int f = 1; f < e->n_ref; f++)
-    for (int d = 0; d < e->ref[f].rank; d++) edf__check_read(y, &e->ref[f], d, -1);
-  edf__left_shape(y);
+    for (int d = 0; d < e->ref[f].rank; d++) edf__check_read(m, y->in, &e->ref[f], d, -1);
+  edf__left_shape(m, y);
 }
 
 /* ---- A short text, put together for an equation. */
@@ -5034,8 +5030,9 @@ struct edf__expr {
   int which;                             /* its tensor, index, function or comparison         */
   int place;                             /* of the tensor around it that it gives by value    */
   int closed;                            /* as ln P, where no factor may follow               */
-  unsigned over;                         /* what a function goes over, a product sums, or is  */
-  int alone;                             /* summed around a tensor; which is a term by itself */
+  unsigned over;                         /* what it goes over, sums, or is summed around it   */
+  unsigned lone;                         /* what its product sums, and no other factor has    */
+  int alone;                             /* it is a term by itself                            */
   edf__expr *in, *next;                  /* its first part; the part behind it                */
   struct edf__value *early;              /* in a recurrence: what it is at all times          */
 };
@@ -5663,6 +5660,7 @@ static void edf__bind_product(const edf__statement *l, edf__expr *x, unsigned bo
                 "function, and here two factors have it: rename one", c);
   own &= ~bound;
   edf__check_bound(l, x, own & (edf__small_letters(l) | ~(inner ? twice : above)));
+  for (edf__expr *f = x->in; f; f = f->next) f->lone = own & ~twice;
   x->over |= own;
 }
 
@@ -5762,21 +5760,9 @@ static void edf__bind_line(edf__statement *l) {
     }
 }
 
-/* ---- Extents of a line: those of an Einsum of its tensors, as far as these are known. A node
-   is asked that is not one. */
-static edf_node edf__question(const edf__statement *l, edf__einsum *m, edf_node **in) {
-  edf_node y;
-  memset(&y, 0, sizeof y);
-  y.op = l->slide->site.op;
-  y.file = l->slide->site.file;
-  y.line = l->slide->site.line;
-  y.in = in;
-  y.state = m;
-  return y;
-}
-
+/* ---- Extents of a line: those of an Einsum of its tensors, as far as these are known. */
 static void edf__solve_extents(edf__statement *l) {
-  edf_node x[EDF__MAX_REF], *in[EDF__MAX_REF], y = edf__question(l, &l->m, in);
+  edf_node x[EDF__MAX_REF], *in[EDF__MAX_REF];
   for (int f = 1; f < l->m.e.n_ref; f++) {
     l->m.e.ref[f].operand = l->of[f] ? f : -1;
     if (!l->of[f]) continue;
@@ -5785,7 +5771,7 @@ static void edf__solve_extents(edf__statement *l) {
     x[f] = *l->of[f];                    /* whose batch is unknown, as it will change         */
     for (int d = 0; d < x[f].rank; d++) if (x[f].batched >> d & 1) x[f].dim[d] = 0;
   }
-  edf__find_extents(&y);
+  edf__find_extents(&l->m, in);
 }
 
 /* (I,J) is the place J I + j, of I J entries; the last index runs fastest. Returns how many. */
@@ -6199,7 +6185,6 @@ static void edf__add_term(edf__making *to, const edf__value *v, const edf__value
 static void edf__add_bounds(edf__making *to) {
   const edf__statement *l = to->l;
   edf__equation *e = &to->m.e;
-  edf_node y = edf__question(l, &to->m, to->in);
   unsigned has = edf__refs_have(e, 0, e->n_ref);
   for (int sums = 1; sums >= 0; sums--)
     for (int i = 0; i < e->n_letter; i++) {
@@ -6211,7 +6196,7 @@ static void edf__add_bounds(edf__making *to) {
           outside |= alone ? to->in[e->ref[f].operand]->dim[d] != bound : p->factor[i] != 0;
         }
       if (bound <= 0 || !(has >> i & 1) || e->letter[i].bound) continue;
-      if (!sums) edf__find_extents(&y);
+      if (!sums) edf__find_extents(&to->m, to->in);
       if (sums ? outside && (l->m.e.letter[i].bound || l->to) : to->m.extent[i] != bound)
         e->letter[i].bound = bound;
     }
@@ -6691,12 +6676,11 @@ static void edf__find_reads(edf__slide *all, edf__statement *by) {
   const edf__ref *left = by->m.e.ref;
   int n[EDF_MAX_RANK] = { 0 }, reads = 0, in_all = 0;
   const char *turns[EDF_MAX_RANK] = { NULL };
-  for (edf__statement *l = all->line; l <= by; l++)
+  for (edf__statement *l = all->line; l <= by && edf__line_of(all, left->name) == by; l++)
     for (int f = 1; f < l->m.e.n_ref; f++) {
       const edf__ref *r = &l->m.e.ref[f];
       int offsets = 0;
-      if (l->entry || by->entry || strcmp(r->name, left->name)) continue;
-      if (edf__line_of(all, r->name) != by) continue;
+      if (l->entry || strcmp(r->name, left->name)) continue;
       edf__make_group(all, l, by);
       if (r->rank != left->rank) continue;           /* which edf__now says                   */
       for (int d = 0; d < r->rank; d++) {
@@ -6781,23 +6765,15 @@ static edf_node *edf__all_times(edf__statement *l) {
 }
 
 /* Below a recurrence the only factor with L, x[L,i], is a sum, and looks like the last. */
-static void edf__check_last(const edf__statement *l, const edf__expr *x, unsigned said) {
-  if (x->sort == EDF__A_SUM) said |= x->over;
-  for (const edf__expr *f = x->in; f; f = f->next) {
-    int tensor = f->sort == EDF__A_TENSOR;
-    const edf__ref *r = &l->m.e.ref[tensor ? f->which : 0];
-    const edf__statement *by = tensor ? edf__line_of(l->slide, r->name) : NULL;
-    edf__check_last(l, f, said);
-    for (int k = 0; by && x->sort == EDF__A_PRODUCT && k < by->n_loop; k++) {
-      int d = by->axis[k], i = d < r->rank ? edf__alone(&l->m.e, &r->place[d]) : -1, n = 0;
-      if (i < 0 || !((x->over & ~said) >> i & 1)) continue;
-      for (const edf__expr *o = x->in; o; o = o->next)
-        n += (int)(edf__expr_has(l, o) >> i & 1) + (int)(edf__extents_in(o) >> i & 1);
-      if (n == 1)
-        edf__syntax(&l->m.e.scan, r->place[d].at, "is the sum over all %s meant? Write sum_%s; "
-                    "the last of them has a number, as in x[4,i]",
-                    by->m.e.letter[by->loop[k]].name, l->m.e.letter[i].name);
-    }
+static void edf__check_last(const edf__statement *l, const edf__expr *x) {
+  const edf__ref *r = &l->m.e.ref[x->which];
+  const edf__statement *by = edf__line_of(l->slide, r->name);
+  for (int k = 0; by && k < by->n_loop; k++) {
+    int d = by->axis[k], i = d < r->rank ? edf__alone(&l->m.e, &r->place[d]) : -1;
+    if (i >= 0 && x->lone >> i & 1)
+      edf__syntax(&l->m.e.scan, r->place[d].at, "is the sum over all %s meant? Write sum_%s; "
+                  "the last of them has a number, as in x[4,i]",
+                  by->m.e.letter[by->loop[k]].name, l->m.e.letter[i].name);
   }
 }
 
@@ -7066,7 +7042,7 @@ static edf_node *edf__run_slide(edf__slide *all) {
   for (int k = 0; k < all->n; k++) edf__find_reads(all, &all->line[k]);
   for (edf__statement *l = all->line; l < all->line + all->n; l++) {
     for (int d = 0; d < l->m.e.ref->rank; d++) if (l->offset[d]) edf__add_loop(all, l, d);
-    for (const edf__expr *x = l->right; x; x = x->next) edf__check_last(l, x, 0);
+    for (int f = 1; f < l->m.e.n_ref; f++) edf__check_last(l, l->tensor[f]);
   }
   for (int k = 0; k < all->n; k++) {
     edf__statement *l = &all->line[k];
@@ -10498,8 +10474,8 @@ static edf__answered *edf__answered_at(const edf__statement *l, int f) {
 
 /* A helper has the shape that an equation's left side would have. */
 static edf_node *edf__new_helper(edf__statement *l) {
-  edf_node left = edf__question(l, &l->m, NULL);
-  edf__left_shape(&left);
+  edf_node left;
+  edf__left_shape(&l->m, &left);
   edf__answered *t = edf__new_answered(&edf.computed, l->m.e.ref->name, left.rank, left.dim);
   t->helper = 1;
   return &t->node;
