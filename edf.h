@@ -7014,26 +7014,29 @@ static void edf__add_lines(edf__slide *all, edf__statement *last) {
   edf__name_as(sum, last);
 }
 
-static void edf__read_lines(edf__slide *all) {
-  edf__scan s = all->scan;
+/* The text is built whole or not at all: see edf__stop. */
+static void edf__read_text(edf__slide *all, const edf__site *at, const char *text, int n) {
   size_t lines = 1;
-  for (const char *c = s.text; *c; c++) lines += *c == '\n';
+  all->site = *at;
+  edf__scan s = edf__scan_of(at, "equation", text, n, n, "\t\r");
+  s.whole = !all->in;                    /* else each line is an equation for messages        */
+  all->scan = s;
+  edf__join_lines((char *)s.at);
+  edf__before = edf;
+  edf__together = 1;
+  for (const char *c = s.at; *c; c++) lines += *c == '\n';
   if (edf__guard && lines > 2 * EDF__STEPS)
     edf__fail_at(&s.by, "the text has %zu lines", lines);
   all->line = (edf__statement *)edf__alloc(&edf.computed, lines * sizeof *all->line);
   while (*(s.at += strspn(s.at, " \r\n"))) {
-    const char *at = s.at;
+    const char *begin = s.at;
+    char *line = (char *)all->scan.text + (size_t)(begin - all->scan.text) % s.size;
+    if (all->in) { s.text = line; line[strcspn(line, "\n")] = 0; }
     edf__read_line(all, &s);
     if (edf__guard && all->n + edf__n_nodes() > EDF__STEPS)
-      edf__syntax(&s, at, "the text makes more than %d nodes", EDF__STEPS);
+      edf__syntax(&s, begin, "the text makes more than %d nodes", EDF__STEPS);
   }
-  if (!all->n) edf__fail_at(&all->site, "the text has no equation");
-}
-
-/* The text is built whole or not at all: see edf__stop. */
-static void edf__begin_whole(void) {
-  edf__before = edf;
-  edf__together = 1;
+  if (!all->n) edf__fail_at(at, "the text has no equation");
 }
 
 static edf_node *edf__run_slide(edf__slide *all) {
@@ -7067,7 +7070,6 @@ edf_node *edf_equations_at(const char *file, int line, const char *format, ...) 
   edf__site site = { "Equations", file, line };
   edf__slide *all = (edf__slide *)edf__alloc(&edf.computed, sizeof *all);
   va_list args;
-  all->site = site;
   if (!format) edf__fail_at(&site, "the text is NULL");
   va_start(args, format);
   int n = edf__format(NULL, 0, format, args);
@@ -7076,11 +7078,8 @@ edf_node *edf_equations_at(const char *file, int line, const char *format, ...) 
   va_start(args, format);
   edf__format(text, (size_t)n + 1, format, args);
   va_end(args);
-  all->scan = edf__scan_of(&site, "text", text, n, n, "\t\r");
+  edf__read_text(all, &site, text, n);
   edf__free(text);
-  edf__join_lines((char *)all->scan.at);
-  edf__begin_whole();
-  edf__read_lines(all);
   return edf__run_slide(all);
 }
 
@@ -7097,35 +7096,25 @@ static void edf__find_operands(edf__slide *all, const edf__statement *l, const e
   for (const edf__expr *k = x->in; k; k = k->next) edf__find_operands(all, l, k);
 }
 
-/* Reads its lines, of which each is an equation for messages. */
-static void edf__read_text(edf__slide *all, edf__statement *line, const edf__site *at,
-                           const char *text, int n, edf_node **in) {
+static void edf__read_over_nodes(edf__slide *all, const edf__site *at, const char *text, int n,
+                                 edf_node **in) {
   memset(all, 0, sizeof *all);
-  all->site = *at;
   all->in = in;
-  all->line = line;
   edf__next_ref(&all->operands);         /* as an equation's left side                        */
-  for (int length = 1; !all->n || *text; text += length + (text[length] == '\n')) {
-    length = text ? (int)strcspn(text, "\n") : 0;
-    edf__scan s = edf__scan_of(at, "equation", text, length, 1000, "\t\n\r");
-    all->operands.scan = s;
-    memset(line + all->n, 0, sizeof *line);
-    edf__read_statement(all, &s);
-  }
-  for (edf__statement *l = line; l < line + all->n; l++)
+  edf__read_text(all, at, text, text ? (int)strlen(text) : 0);
+  all->operands.scan = all->scan;
+  for (edf__statement *l = all->line; l < all->line + all->n; l++)
     for (edf__expr *x = l->right; x; x = x->next) edf__find_operands(all, l, x);
   edf__check_count(&all->operands, n, in);
-  edf__begin_whole();
 }
 EDF__USED static edf_node *edf__lines(const edf__site *at, const char *text, int n, ...) {
   edf_node *in[EDF_MAX_FACTOR];
-  edf__statement line[8];
   edf__slide all;
   va_list args;
   va_start(args, n);
   for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
   va_end(args);
-  edf__read_text(&all, line, at, text, n, in);
+  edf__read_over_nodes(&all, at, text, n, in);
   return edf__run_slide(&all);
 }
 
@@ -7783,7 +7772,6 @@ static edf_recurrent_state edf__run_cell(const edf__site *at, const edf_cell *ce
   int both = s && cell == &edf_lstm_cell;
   edf_recurrent_state next = { NULL, NULL };
   edf__text text = { { 0 }, 0 };
-  edf__statement line[7];
   edf__slide all;
   if (!Phi.cell) edf__fail_at(at, "Phi was not made by its constructor");
   edf__check_named(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
@@ -7795,7 +7783,7 @@ static edf_recurrent_state edf__run_cell(const edf__site *at, const edf_cell *ce
     if (!s && strchr("hC", *c) && c[1] == '\'') c++;
     if (s && *c == ',' && c[1] == 't') c += c[2] == '-' ? 4 : 2;
   }
-  edf__read_text(&all, line, at, text.at, s ? 5 + both : 4, in);
+  edf__read_over_nodes(&all, at, text.at, s ? 5 + both : 4, in);
   next.h = edf__run_slide(&all);
   if (both) next.c = edf__line_of(&all, "C'")->y;
   return next;
@@ -7822,19 +7810,19 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
 /* ---- Recurrence: one line of a text. */
 edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...) {
   edf__site at = { "Recurrence", file, line };
-  edf__statement l;
   edf__slide all;
   int n;
   va_list args;
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
-  edf__read_text(&all, &l, &at, equation, n, in);
+  edf__read_over_nodes(&all, &at, equation, n, in);
   edf__check_operands(&at, n, in);
-  const edf__ref *left = l.m.e.ref, *r = left + 1, *end = left + l.m.e.n_ref;
+  const edf__equation *e = &all.line->m.e;
+  const edf__ref *left = e->ref, *r = left + 1, *end = left + e->n_ref;
   while (r < end && strcmp(left->name, r->name)) r++;
   if (r == end)
-    edf__syntax(&l.m.e.scan, left->name, "%s is not on the right: this is an equation for "
+    edf__syntax(&e->scan, left->name, "%s is not on the right: this is an equation for "
                 "Einsum", left->name);
   edf_node *y = edf__run_slide(&all);
   edf__free(in);
