@@ -2498,14 +2498,17 @@ static void edf__find_extents(edf__einsum *m, edf_node **in) {
   while (edf__extent_offsets(m, in)) {}
 }
 
+static void edf__check_known(const edf__einsum *m) {
+  for (const edf__letter *l = m->e.letter; l < m->e.letter + m->e.n_letter; l++)
+    if (m->extent[l - m->e.letter] < 0)
+      edf__syntax(&m->e.scan, l->name, "the extent of %s is unknown: nowhere on the right does "
+                  "it stand alone; give it after a bar, | %s<n", l->name, l->name);
+}
 static void edf__einsum_shape(edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   const edf__equation *e = &m->e;
   edf__find_extents(m, y->in);
-  for (const edf__letter *l = e->letter; l < e->letter + e->n_letter; l++)
-    if (m->extent[l - e->letter] < 0)
-      edf__syntax(&e->scan, l->name, "the extent of %s is unknown: nowhere on the right does "
-                  "it stand alone; give it after a bar, | %s<n", l->name, l->name);
+  edf__check_known(m);
   for (int f = 1; f < e->n_ref; f++)
     for (int d = 0; d < e->ref[f].rank; d++) edf__check_read(m, y->in, &e->ref[f], d, -1);
   edf__left_shape(m, y);
@@ -5360,20 +5363,17 @@ static edf__expr *edf__read_over(edf__statement *l, const char *name, int f) {
   return x;
 }
 
-/* Behind 1[ */
-static edf__expr *edf__read_test(edf__statement *l) {
-  edf__scan *s = &l->m.e.scan;
-  edf__expr *a = edf__read_sum(l);
-  int which = edf__read_comparison(s, "<, <=, =, !=, > or >=");
-  edf__expr *x = edf__test_of(a, edf__read_sum(l), which);
-  edf__expect(s, ']', "']'", "");
-  return x;
-}
-
 static edf__expr *edf__read_atom(edf__statement *l) {
   edf__scan *s = &l->m.e.scan;
   char c = edf__peek(s);
-  if (c == '1' && s->at[1] == '[') { s->at += 2; return edf__read_test(l); }
+  if (c == '1' && s->at[1] == '[') {
+    s->at += 2;
+    edf__expr *a = edf__read_sum(l);
+    int which = edf__read_comparison(s, "<, <=, =, !=, > or >=");
+    a = edf__test_of(a, edf__read_sum(l), which);
+    edf__expect(s, ']', "']'", "");
+    return a;
+  }
   if (edf__is_digit(c) || c == '.') return edf__read_number_expr(l);
   if (edf__accept(s, '(')) return edf__read_bracket(l);
   const char *name = edf__identifier(s, "a tensor, a function or a number");
@@ -6140,20 +6140,14 @@ static int edf__add_factors(edf__making *to, edf__expr *x, double *number) {
   return edf__add_factor(to, &v, number);
 }
 
-/* An index that a product sums, and no factor has, counts: sum_i 1 is I. An entry without the
-   batch on its right is the same in all of it: times i^0. */
+/* An index that a product sums, and no factor has, counts: sum_i 1 is I. */
 static void edf__add_counts(edf__making *to, const edf__expr *p, edf__term *t) {
-  const edf__equation *e = &to->m.e;
   const edf__statement *l = to->l;
-  unsigned has = edf__refs_have(e, t->first, e->n_ref);
-  unsigned sums = p->sort == EDF__A_PRODUCT ? p->over : 0;
-  unsigned left = l->entry && to->is_line ? edf__ref_has(e->ref) : 0;
-  for (int i = 0; i < e->n_letter; i++) {
-    int counts = (int)(sums >> i & 1), all = l->m.extent[i] == 0 && (left >> i & 1);
-    if ((has >> i & 1) || !(counts || all)) continue;
+  unsigned has = edf__refs_have(&to->m.e, t->first, to->m.e.n_ref);
+  for (int i = 0; i < l->m.e.n_letter && p->sort == EDF__A_PRODUCT; i++) {
+    if (!((p->over & ~has) >> i & 1)) continue;
     if (l->m.extent[i] > 0) { t->number *= (double)l->m.extent[i]; continue; }
-    edf__value v = edf__index_value(l, i, counts);
-    if (all) v.node = edf_pow_at(l->slide->site.file, l->slide->site.line, v.node, 0);
+    edf__value v = edf__index_value(l, i, 1);
     edf__add_factor(to, &v, &t->number);
   }
 }
@@ -6275,25 +6269,23 @@ static edf__value edf__dense(edf__statement *l, edf__value v) {
 /* ---- Sums of products. a + b + h[t-1] is (a + b) + h[t-1] in a recurrence over t: the first
    sum is one equation, for all times at once. */
 static void edf__split_early(edf__statement *l, edf__expr *x) {
-  edf__expr *sum = edf__new_expr(EDF__A_SUM, x->at, NULL), *late = NULL;
+  edf__expr *sum = edf__new_expr(EDF__A_SUM, x->at, NULL), **end = &sum->in;
   int n = 0, work = 0;
   for (edf__expr *p = x->in; p; p = p->next) {
-    if (edf__reads_group(l, p)) { late = p; continue; }
     const edf__expr *f = edf__only(p);
-    work |= n++ || !f || (edf__is_recurrence(l) && !f->closed);
+    if (!edf__reads_group(l, p)) work |= n++ || !f || (edf__is_recurrence(l) && !f->closed);
   }
-  if (!late || !work) return;
-  late = NULL;
-  for (edf__expr *p = x->in, *next; p; p = next) {
-    edf__expr **list = edf__reads_group(l, p) ? &late : &sum->in;
-    next = p->next;
-    p->next = NULL;
-    *list = edf__append_expr(*list, p);
+  if (!work) return;
+  for (edf__expr **at = &x->in, *p; (p = *at) != NULL;) {
+    if (edf__reads_group(l, p)) { at = &p->next; continue; }
+    *at = p->next;
+    *end = p;
+    *(end = &p->next) = NULL;
   }
-  x->in = edf__new_expr(EDF__A_PRODUCT, x->at, NULL);
-  x->in->in = sum;
   sum->closed = 1;                       /* it becomes a node of its own                      */
-  x->in->next = late;
+  edf__expr *early = edf__new_expr(EDF__A_PRODUCT, x->at, sum);
+  early->next = x->in;
+  x->in = x->in ? early : sum->in;
 }
 
 /* What bounds by an index exclude is 0 where `left` has both. With `any` a node that is there
@@ -6832,10 +6824,7 @@ static void edf__check_extents(const edf__statement *l) {
     if (n < 0)
       edf__syntax(s, c, "the number of steps has to be known: give it after a bar, | %s<n", c);
   }
-  for (const edf__letter *c = l->m.e.letter; c < l->m.e.letter + l->m.e.n_letter; c++)
-    if (l->m.extent[c - l->m.e.letter] < 0 && !l->call)
-      edf__syntax(s, c->name, "the extent of %s is unknown: nowhere on the right does it stand "
-                  "alone; give it after a bar, | %s<n", c->name, c->name);
+  if (!l->call) edf__check_known(&l->m);
 }
 
 /* The line whose tensor it gives. */
@@ -7000,9 +6989,7 @@ static void edf__add_lines(edf__slide *all, edf__statement *last) {
   if (edf__line_of(all, r->name) != last) return;
   for (edf__statement *l = all->line; l <= last; l++)
     if (!l->entry && edf__same_left(l, last)) {
-      int same = !sum || sum->rank == l->y->rank;
-      for (int d = 0; sum && same && d < sum->rank; d++) same = sum->dim[d] == l->y->dim[d];
-      if (!same) {
+      if (sum && (sum->rank != l->y->rank || memcmp(sum->dim, l->y->dim, sizeof sum->dim))) {
         edf__say_caret(&l->m.e.scan, l->m.e.ref->name);
         edf__say_with(sum, "the lines of %s have one shape, but here it is another:\n  ",
                       r->name);
