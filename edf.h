@@ -27,7 +27,7 @@
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
    First sitting:  lines 1 to 1757 (1757), to the end of >>nodes: no notation yet
-   Second sitting: lines 1758 to 3228 (1471): then you have read the framework
+   Second sitting: lines 1758 to 3227 (1470): then you have read the framework
    Part One, a whole framework
    >>example 30 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -41,7 +41,7 @@
    >>memory 321 Errors, memory and names          >>core 539 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
    >>contraction 51 A contraction's definition    >>parser 492 Declarations and equations
-   >>einsum 667 Equations as nodes                >>products 232 Products, softmax, losses
+   >>einsum 666 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 158 The seam of a device: rule RULE_NUMBERS route window device _table open_device
@@ -50,8 +50,8 @@
    >>more 376 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 522 Functions over named indices, and rows: dropout embed reshape max_window
-   >>equations 2195 A whole slide is a program: equations find
-   >>layers 699 Layers, from normalisation to recurrences: softmax_over log_softmax_over
+   >>equations 2146 A whole slide is a program: equations find
+   >>layers 698 Layers, from normalisation to recurrences: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over concat _list
      slice select layer_norm _package _params batch_norm _package _params grouped_conv_params
      conv _package _params transposed_conv max_pool avg_pool residual _package _params highway
