@@ -5554,14 +5554,18 @@ static void edf__read_line(edf__slide *all, edf__scan *s) {
   *s = before;
   edf__read_statement(all, s);
 }
-/* ---- What a name without brackets is: a scalar, or an index; a capital is the extent of that
-   index, or of its small one. */
+/* The last line of this name, which is its tensor. */
 static edf__statement *edf__line_of(const edf__slide *all, const char *name) {
   int k = all->n - 1;
   while (k >= 0 && (all->line[k].entry || strcmp(all->line[k].m.e.ref->name, name))) k--;
   return k < 0 ? NULL : &all->line[k];
 }
+static int edf__same_left(const edf__statement *a, const edf__statement *b) {
+  return !strcmp(a->m.e.ref->name, b->m.e.ref->name);
+}
 
+/* ---- What a name without brackets is: a scalar, or an index; a capital is the extent of that
+   index, or of its small one. */
 static int edf__index_for(const edf__equation *e, const char *name) {
   int found = -1;
   for (int i = 0; i < e->n_letter; i++) {
@@ -5727,14 +5731,6 @@ static void edf__bind_expr(edf__statement *l, edf__expr *x, unsigned bound, unsi
   for (edf__expr *k = x->in; k; k = k->next) edf__bind_expr(l, k, bound, summed, inner);
 }
 
-/* The indices that the left side has, and with += those that nothing on the right goes over. */
-static unsigned edf__around(const edf__statement *l) {
-  unsigned has = 0;
-  for (const edf__expr *x = l->adds ? l->right : NULL; x; x = x->next)
-    has |= edf__expr_has(l, x) & edf__small_letters(l);
-  return l->left | has;
-}
-
 /* for b,i,j: names all indices. */
 static void edf__check_loops(const edf__statement *l) {
   unsigned used = 0;
@@ -5749,7 +5745,9 @@ static void edf__check_loops(const edf__statement *l) {
 static void edf__bind_line(edf__statement *l) {
   for (edf__expr *x = l->right; x; x = x->next) edf__resolve(l, x);
   edf__check_loops(l);
-  unsigned bound = edf__around(l);
+  unsigned bound = l->left;              /* and with += what nothing on the right goes over   */
+  for (edf__expr *x = l->adds ? l->right : NULL; x; x = x->next)
+    bound |= edf__expr_has(l, x) & edf__small_letters(l);
   for (edf__expr *x = l->right; x; x = x->next)
     for (edf__expr *p = x->in; p; p = p->next) {
       edf__bind_expr(l, p, bound, 0, 0);
@@ -5774,11 +5772,13 @@ static void edf__solve_extents(edf__statement *l) {
   edf__find_extents(&l->m, in);
 }
 
-/* (I,J) is the place J I + j, of I J entries; the last index runs fastest. Returns how many. */
-static int edf__set_group(const edf__statement *l, const edf__expr *i, edf__place *p) {
+/* (I,J) is the place J I + j, of I J entries; the last index runs fastest. */
+static void edf__set_group(const edf__statement *l, int f, const edf__expr *group) {
+  edf__place *p = &l->m.e.ref[f].place[group->place];
+  const edf_node *t = l->of[f];
   ptrdiff_t n = 1;
   memset(p->factor, 0, sizeof p->factor);
-  for (; i; i = i->next) {
+  for (const edf__expr *i = group->in; i; i = i->next) {
     ptrdiff_t extent = l->m.extent[i->which];
     if (extent == 0)
       edf__syntax(&l->m.e.scan, i->at, "%s is the batch: it stands in no group", i->at);
@@ -5790,18 +5790,14 @@ static int edf__set_group(const edf__statement *l, const edf__expr *i, edf__plac
     p->factor[i->which]++;
     n *= extent;
   }
-  return (int)n;
+  if (!t || t->dim[group->place] == n) return;
+  edf__say_caret(&l->m.e.scan, group->at);
+  edf__fail_with(t, "the group has %d entries, the dimension %d", (int)n, t->dim[group->place]);
 }
 static void edf__set_groups(edf__statement *l) {
   for (int f = 0; f < l->m.e.n_ref; f++)
-    for (const edf__expr *k = l->tensor[f]->in; k; k = k->next) {
-      const edf_node *t = l->of[f];
-      if (k->sort != EDF__A_GROUP) continue;
-      int n = edf__set_group(l, k->in, &l->m.e.ref[f].place[k->place]);
-      if (!t || t->dim[k->place] == n) continue;
-      edf__say_caret(&l->m.e.scan, k->at);
-      edf__fail_with(t, "the group has %d entries, the dimension %d", n, t->dim[k->place]);
-    }
+    for (const edf__expr *k = l->tensor[f]->in; k; k = k->next)
+      if (k->sort == EDF__A_GROUP) edf__set_group(l, f, k);
 }
 
 /* ---- New Parameters, of the extents of their places. */
@@ -5842,16 +5838,11 @@ static int edf__new_extent(const edf__statement *l, int f, int d) {
   return (int)greatest + 1;
 }
 
-/* A new name that is like what the text or the graph has is a slip; and W'[i,j], of the extents
-   of W[j,i]. */
+/* A new name that is like what the text or the graph has is a slip. */
 static void edf__check_like(const edf__scan *s, const edf__ref *r, const char *name, int rank) {
   if (rank == r->rank && !edf__compare_names(name, r->name))
     edf__syntax(s, r->name, "%s is no tensor so far, and %s is one: is that meant? Else "
                 "declare it, parameter %s[...]", r->name, name, r->name);
-}
-static int edf__is_turned(const edf_node *x, const edf_node *p) {
-  return x->rank == 2 && p->rank == 2 && x->dim[0] != x->dim[1] && x->dim[0] == p->dim[1]
-         && x->dim[1] == p->dim[0];
 }
 static void edf__check_new(const edf__statement *l, const edf__ref *r) {
   edf__scan s = l->m.e.scan;
@@ -5892,8 +5883,11 @@ static void edf__new_parameter(edf__statement *l, int f) {
       if (here > p->dim[d]) p->dim[d] = here;
     }
   edf__infer(p);
-  for (int i = edf__n_nodes() - 1; i >= 0; i--)
-    if (edf__is_turned(edf__nth(i), p)) edf__check_prime(&l->m.e, r, edf__nth(i));
+  for (int i = edf__n_nodes() - 1; i >= 0; i--) {    /* W'[i,j], of the extents of W[j,i]   */
+    const edf_node *x = edf__nth(i);
+    if (x->rank == 2 && p->rank == 2 && x->dim[0] != x->dim[1] && x->dim[0] == p->dim[1]
+        && x->dim[1] == p->dim[0]) edf__check_prime(&l->m.e, r, x);
+  }
   l->of[f] = edf__add_leaf(p);
   for (int i = 0; i < l->m.e.n_letter; i++)
     if (edf__ref_has(r) >> i & 1 && (by_value || x->over >> i & 1)) n *= (double)l->m.extent[i];
@@ -6813,18 +6807,24 @@ static int edf__share_extents(edf__statement *l, const edf__ref *r, edf__stateme
   return changed;
 }
 
-static void edf__check_extents(const edf__statement *l) {
+/* A node for each time. */
+static void edf__begin_steps(edf__statement *l) {
   const edf__scan *s = &l->m.e.scan;
+  size_t n = 1;
   for (int k = 0; k < l->n_loop; k++) {
     const char *c = l->m.e.letter[l->loop[k]].name;
-    ptrdiff_t n = l->m.extent[l->loop[k]];
-    if (n == 0)
+    ptrdiff_t T = l->m.extent[l->loop[k]];
+    if (T == 0)
       edf__syntax(s, c, "%s is the batch, whose extent changes; the number of steps has to be "
                   "known", c);
-    if (n < 0)
+    if (T < 0)
       edf__syntax(s, c, "the number of steps has to be known: give it after a bar, | %s<n", c);
+    n = edf__times(n, (size_t)edf__times_of(l, k) + 2);
+    if (n > EDF__STEPS)
+      edf__syntax(s, c, "a recurrence has at most %d steps", EDF__STEPS);
   }
-  if (!l->call) edf__check_known(&l->m);
+  l->n_step = n;
+  l->step = (edf_node **)edf__alloc(&edf.computed, edf__times(n, sizeof *l->step));
 }
 
 /* The line whose tensor it gives. */
@@ -6845,15 +6845,14 @@ static void edf__prepare(edf__slide *all, edf__statement *from, edf__statement *
     edf__know_tensors(l);
     edf__solve_extents(l);
     for (edf__statement *o = all->line; l->adds && o < l; o++)
-      if (!strcmp(o->m.e.ref->name, l->m.e.ref->name))
-        edf__share_extents(l, l->m.e.ref, o);
+      if (edf__same_left(l, o)) edf__share_extents(l, l->m.e.ref, o);
   }
   for (int changed = 1; changed;)
     for (changed = 0, l = all->line; l < end; l++) {
       if (!edf__belongs(l, from, to)) continue;
       for (const edf__mask *m = l->mask; m < l->mask + l->n_mask; m++)
         changed |= edf__same_extent(&l->m.extent[m->index], &l->m.extent[m->limit]);
-      for (int f = !l->entry; f < (l->entry ? 1 : l->m.e.n_ref); f++) {
+      for (int f = 0; f < l->m.e.n_ref; f++) {
         edf__statement *by = edf__line_of(all, l->m.e.ref[f].name);
         if (by && by >= from && by < to) changed |= edf__share_extents(l, &l->m.e.ref[f], by);
       }
@@ -6862,23 +6861,12 @@ static void edf__prepare(edf__slide *all, edf__statement *from, edf__statement *
     if (!edf__belongs(l, from, to)) continue;
     edf__set_groups(l);
     edf__new_parameters(l);
-    edf__check_extents(l);
+    if (l->to && !l->entry) edf__begin_steps(l);
+    if (!l->call) edf__check_known(&l->m);
   }
 }
 
 /* ---- Running them. */
-static void edf__begin_steps(edf__statement *l) {
-  size_t n = 1;
-  for (int k = 0; k < l->n_loop; k++) {
-    const char *c = l->m.e.letter[l->loop[k]].name;
-    n = edf__times(n, (size_t)edf__times_of(l, k) + 2);
-    if (n > EDF__STEPS)
-      edf__syntax(&l->m.e.scan, c, "a recurrence has at most %d steps", EDF__STEPS);
-  }
-  l->n_step = n;
-  l->step = (edf_node **)edf__alloc(&edf.computed, edf__times(n, sizeof *l->step));
-}
-
 /* One step of a line. A number at a time gives what h is there: h[b,-1,j] = z[b,j]. With
    numbers at other places too, F[0,0] = 1, it is 0 elsewhere. */
 static void edf__run_step(edf__statement *l) {
@@ -6904,7 +6892,7 @@ static void edf__run_step(edf__statement *l) {
   if (single) *step = edf__terms(by, EDF__SUM, &whole, &from, NULL);
 }
 
-/* Lines from .. to-1 at all times; h[-1,t,j] = x[t,j] alone, for each t. */
+/* Lines from .. to-1 at all times. */
 static void edf__run_steps(edf__statement *from, edf__statement *to) {
   const edf__statement *last = to - 1;
   int T[EDF__LOOPS], n = 1;
@@ -6924,25 +6912,20 @@ static void edf__run_steps(edf__statement *from, edf__statement *to) {
     }
 }
 
-/* A line that gives entries: an index at a time is a loop, as h[-1,t,j] has one over t. */
-static void edf__give_entries(edf__statement *l) {
-  const edf__statement *by = edf__given_by(l);
-  const edf__ref *left = l->m.e.ref;
-  if (left->rank != by->m.e.ref->rank)
-    edf__syntax(&l->m.e.scan, left->name, "expected %d indices, as below",
-                by->m.e.ref->rank);
-  l->n_loop = by->n_loop;
-  for (int k = 0; k < l->n_loop; k++)
-    l->loop[k] = edf__time_index(l, &left->place[by->axis[k]]);
-  edf__run_steps(l, l + 1);
-}
-
 static void edf__recur(edf__slide *all, edf__statement *from, edf__statement *to) {
   edf__statement *l, *end = all->line + all->n;
   edf__prepare(all, from, to);
-  for (l = from; l < to; l++) if (!l->entry) edf__begin_steps(l);
-  for (l = all->line; l < end; l++)
-    if (l->entry && edf__belongs(l, from, to)) edf__give_entries(l);
+  for (l = all->line; l < end; l++) {
+    const edf__statement *by = edf__given_by(l);
+    if (!l->entry || !edf__belongs(l, from, to)) continue;
+    if (l->m.e.ref->rank != by->m.e.ref->rank)
+      edf__syntax(&l->m.e.scan, l->m.e.ref->name, "expected %d indices, as below",
+                  by->m.e.ref->rank);
+    l->n_loop = by->n_loop;              /* an index at a time is a loop: h[-1,t,j] = x[t,j]  */
+    for (int k = 0; k < l->n_loop; k++)
+      l->loop[k] = edf__time_index(l, &l->m.e.ref->place[by->axis[k]]);
+    edf__run_steps(l, l + 1);
+  }
   edf__run_steps(from, to);
   for (l = from; l < to; l++) {
     if (l->entry || l->y) continue;
@@ -6955,9 +6938,6 @@ static void edf__recur(edf__slide *all, edf__statement *from, edf__statement *to
 
 /* ---- The text. Lines of one name that add to it are added up at the last; one with a number
    on the left, beside a line without, gives entries. */
-static int edf__same_left(const edf__statement *a, const edf__statement *b) {
-  return !strcmp(a->m.e.ref->name, b->m.e.ref->name);
-}
 static int edf__has_number(const edf__statement *l) {
   int number = 0;
   for (int d = 0; d < l->m.e.ref->rank; d++) {
@@ -6968,15 +6948,15 @@ static int edf__has_number(const edf__statement *l) {
   return number;
 }
 static void edf__mark_entries(edf__slide *all) {
-  for (edf__statement *l = all->line; l < all->line + all->n; l++) {
-    const edf__expr *p = l->right->in;
-    int given = !l->adds && edf__has_number(l), zero = p->in && p->in->sort == EDF__A_NUMBER
-      && p->in->number == 0 && !p->in->next && !p->next && !l->adds;
-    for (edf__statement *o = all->line; given && o < all->line + all->n; o++)
-      l->entry |= edf__same_left(l, o) && !edf__has_number(o);
-    for (edf__statement *o = l + 1; zero && o < all->line + all->n; o++)
-      l->entry |= edf__same_left(l, o) && o->adds;     /* h[b,j] = 0 above h[b,j] += ...      */
-    for (edf__statement *o = all->line; o < l && !l->entry && !l->adds; o++)
+  edf__statement *o, *end = all->line + all->n;
+  for (edf__statement *l = all->line; l < end; l++) {
+    const edf__expr *p = l->right->in, *f = p->next ? NULL : edf__only(p);
+    int given = !l->adds && edf__has_number(l);
+    int zero = !l->adds && f && f->sort == EDF__A_NUMBER && f->number == 0;
+    for (o = all->line; o < end; o++)    /* or h[b,j] = 0 above h[b,j] += ...                 */
+      l->entry |= edf__same_left(l, o)
+                  && ((given && !edf__has_number(o)) || (zero && o > l && o->adds));
+    for (o = all->line; o < l && !l->entry && !l->adds; o++)
       if (!o->entry && edf__same_left(l, o))
         edf__syntax(&l->m.e.scan, l->m.e.ref->name, "%s has a line already, above: += adds to "
                     "it", l->m.e.ref->name);
