@@ -5527,9 +5527,8 @@ static void edf__read_declaration(edf__slide *all, edf__scan *s, int is_input) {
   edf__read_declared(x, s);
   const edf_node *old = edf__newest(x->name);
   if (!old) { edf__add_leaf(x); return; }
-  int same = old->kind == x->kind && old->rank == x->rank && old->batched == x->batched;
-  for (int d = 0; d < x->rank; d++) same &= x->batched >> d & 1 || old->dim[d] == x->dim[d];
-  if (same) return;
+  if (old->kind == x->kind && old->rank == x->rank && old->batched == x->batched
+      && !memcmp(old->dim, x->dim, sizeof x->dim)) return;
   edf__say_caret(s, begin);
   edf__fail_with(old, "there is another tensor of that name:");
 }
@@ -5871,8 +5870,8 @@ static void edf__new_parameter(edf__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
   const edf__expr *x = l->tensor[f];
   const edf__site *at = &l->slide->site;
-  double n = 1;
   int by_value = x->in && x->in->sort != EDF__A_GROUP;
+  unsigned sums = edf__ref_has(r) & (by_value ? ~0u : x->over);
   edf__check_new(l, r);
   edf_node *p = edf__new_node(EDF_PARAMETER, "Parameter", at->file, at->line, 0);
   p->name = edf__copy(&edf.kept, r->name);
@@ -5889,9 +5888,7 @@ static void edf__new_parameter(edf__statement *l, int f) {
         && x->dim[1] == p->dim[0]) edf__check_prime(&l->m.e, r, x);
   }
   l->of[f] = edf__add_leaf(p);
-  for (int i = 0; i < l->m.e.n_letter; i++)
-    if (edf__ref_has(r) >> i & 1 && (by_value || x->over >> i & 1)) n *= (double)l->m.extent[i];
-  if (by_value || (edf__ref_has(r) & x->over)) edf__init_for(p, n);
+  if (by_value || sums) edf__init_for(p, edf__volume(&l->m, sums));
   else edf__fill_here(p->value, p->size, x->alone ? 0 : 1);
   edf_push(p);
 }
@@ -6151,6 +6148,7 @@ static void edf__add_term(edf__making *to, const edf__value *v, const edf__value
                           edf__expr *p) {
   edf__equation *e = &to->m.e;
   edf__term t = { 1, e->n_ref, 0, p ? p->at : e->ref->name };
+  int before = e->n_operand;
   int there = p ? edf__add_factors(to, p, &t.number) : edf__add_factor(to, v, &t.number);
   if (w && there) there = edf__add_factor(to, w, &t.number);
   if (p && there) edf__add_counts(to, p, &t);
@@ -6163,9 +6161,7 @@ static void edf__add_term(edf__making *to, const edf__value *v, const edf__value
     edf__syntax(&e->scan, t.at, "a product has at most %d factors", EDF_MAX_FACTOR);
   if (there) { e->term[e->n_term++] = t; return; }
   e->n_ref = t.first;
-  e->n_operand = 0;
-  for (int f = 1; f < e->n_ref; f++)
-    if (e->ref[f].operand >= e->n_operand) e->n_operand = e->ref[f].operand + 1;
+  e->n_operand = before;
 }
 
 /* Bounds for the indices that may read outside, and for those whose extent this equation alone
@@ -6660,12 +6656,12 @@ static void edf__make_group(edf__slide *all, edf__statement *from, edf__statemen
    some. */
 static void edf__find_reads(edf__slide *all, edf__statement *by) {
   const edf__ref *left = by->m.e.ref;
-  int n[EDF_MAX_RANK] = { 0 }, reads = 0, in_all = 0;
+  unsigned some = 0, in_all = ~0u;
   const char *turns[EDF_MAX_RANK] = { NULL };
   for (edf__statement *l = all->line; l <= by && edf__line_of(all, left->name) == by; l++)
     for (int f = 1; f < l->m.e.n_ref; f++) {
       const edf__ref *r = &l->m.e.ref[f];
-      int offsets = 0;
+      unsigned offsets = 0;
       if (l->entry || strcmp(r->name, left->name)) continue;
       edf__make_group(all, l, by);
       if (r->rank != left->rank) continue;           /* which edf__now says                   */
@@ -6673,22 +6669,21 @@ static void edf__find_reads(edf__slide *all, edf__statement *by) {
         int o = edf__offset_of(l, &r->place[d], by, &left->place[d]);
         if (o * by->offset[d] < 0) turns[d] = r->place[d].at;
         if (o) by->offset[d] = o;
-        n[d] += o != 0;
-        offsets += o != 0;
+        offsets |= (unsigned)(o != 0) << d;
       }
       if (!offsets)
         edf__syntax(&l->m.e.scan, r->name, l < by ? "%s is computed below: write its line "
                     "above, or read an earlier time of it" : "%s is read on its own line at no "
                     "other time: expected one, as in h[b,t-1,j]", left->name);
-      reads++;
+      some |= offsets;
+      in_all &= offsets;
     }
-  for (int d = 0; d < left->rank; d++) in_all |= reads && n[d] == reads;
-  for (int d = 0, done = 0; d < left->rank; d++) {
-    if (done || (in_all && n[d] < reads)) by->offset[d] = 0;
-    if (turns[d] && by->offset[d])
+  if (some & in_all) some = in_all & (~in_all + 1);
+  for (int d = 0; d < left->rank; d++) {
+    if (!(some >> d & 1)) by->offset[d] = 0;
+    else if (turns[d])
       edf__syntax(&by->m.e.scan, turns[d], "%s is read before and after its own time: "
                   "expected one of both", left->name);
-    done |= in_all && by->offset[d];
   }
 }
 
