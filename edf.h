@@ -50,7 +50,7 @@
    >>more 376 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 522 Functions over named indices, and rows: dropout embed reshape max_window
-   >>equations 2146 A whole slide is a program: equations find
+   >>equations 2121 A whole slide is a program: equations find
    >>layers 698 Layers, from normalisation to recurrences: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over concat _list
      slice select layer_norm _package _params batch_norm _package _params grouped_conv_params
