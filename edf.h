@@ -5883,9 +5883,9 @@ static void edf__new_parameter(edf__statement *l, int f) {
     }
   edf__infer(p);
   for (int i = edf__n_nodes() - 1; i >= 0; i--) {    /* W'[i,j], of the extents of W[j,i]   */
-    const edf_node *x = edf__nth(i);
-    if (x->rank == 2 && p->rank == 2 && x->dim[0] != x->dim[1] && x->dim[0] == p->dim[1]
-        && x->dim[1] == p->dim[0]) edf__check_prime(&l->m.e, r, x);
+    const edf_node *w = edf__nth(i);
+    if (w->rank == 2 && p->rank == 2 && w->dim[0] != w->dim[1] && w->dim[0] == p->dim[1]
+        && w->dim[1] == p->dim[0]) edf__check_prime(&l->m.e, r, w);
   }
   l->of[f] = edf__add_leaf(p);
   if (by_value || sums) edf__init_for(p, edf__volume(&l->m, sums));
