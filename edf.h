@@ -46,7 +46,7 @@
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 158 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
-   >>nest 690 Loop nests, plans and kernels: axis matrix costs plan _for contract
+   >>nest 749 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 376 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 522 Functions over named indices, and rows: dropout embed reshape max_window
@@ -3391,14 +3391,14 @@ EDF__C_END
 #define EDF__NEST_H
 EDF__C_BEGIN
 /* A plan: the nest in canonical form, its loops in the order outside | M | N | K. Outside loops
-   run one after another; the rest is a matrix product out[M,N] += a[M,K] b[K,N], in blocks.
+   run one after another; the rest is a matrix product out[M,N] += a[M,K] b[K,N].
    `product` 0 means no product: the innermost loop is a vector loop, the others run outside. */
 typedef struct { ptrdiff_t n, step, run; } edf_axis;   /* loops flattened, seen by an operand */
 typedef struct { edf_axis row, column; int direct, tall; } edf_matrix;  /* tall: column-major */
 struct edf_route {
   edf_nest nest;
   int product, first[4];                 /* index of the first M, N, K loop, and the end      */
-  ptrdiff_t extent[3], block[3];         /* of M, N, K                                        */
+  ptrdiff_t extent[3];                   /* of M, N, K                                        */
   edf_matrix matrix[3];                  /* out [M,N], a [M,K], b [K,N]                       */
   size_t covers;                         /* entries of out written, each once; else 0         */
   size_t apart;                          /* the same where sums run inside of all other loops */
@@ -3414,7 +3414,6 @@ typedef struct {
   double add, add_alone;                 /* an entry added to out                             */
   double run;                            /* the start of such a run                           */
   double loop[3], start;                 /* an innermost loop: with steps of 1, to 8, more    */
-  ptrdiff_t panel;                       /* entries of a packed block                         */
   int batched;
 } edf_costs;
 
@@ -3540,22 +3539,9 @@ static void edf__find_matrices(edf_route *r) {
   }
 }
 
-/* Halves the longer side of a packed block until it fits the workspace. */
-static void edf__choose_blocks(edf_route *r, const edf_costs *cost) {
-  for (int g = 0; g < 3; g++) r->block[g] = edf__least(r->extent[g], INT_MAX);
-  for (int x = 0; x < 3; x++) {
-    ptrdiff_t *rows = &r->block[edf__axes[x][0]], *columns = &r->block[edf__axes[x][1]];
-    while (!r->matrix[x].direct && *rows > cost->panel / *columns) {
-      ptrdiff_t *longer = *rows > *columns ? rows : columns;
-      *longer = (*longer + 1) / 2;
-    }
-  }
-}
-
 /* ---- The cost of a plan, in nanoseconds as measured on one machine. */
-enum { EDF__PANEL = 32768 };             /* entries of a packed block                         */
-static const edf_costs edf__cpu = { 1000, 0.012, 0.1, 0.2, 0.2, 0.7, 0.3, 0.9, 2,
-                                    { 0.15, 0.8, 3 }, 4, EDF__PANEL, 0 };
+static const edf_costs edf__cpu = { 50, 0.008, 0.25, 0.1, 0.1, 0.3, 0.1, 0.5, 2,
+                                    { 0.15, 0.8, 3 }, 4, 0 };
 
 static double edf__copy_cost(const edf_matrix *m, double in_run, double alone, double start,
                              ptrdiff_t least) {
@@ -3565,22 +3551,16 @@ static double edf__copy_cost(const edf_matrix *m, double in_run, double alone, d
        * (run >= least ? in_run + start / (double)run : alone);
 }
 
-static double edf__blocks_of(const edf_route *r, int group) {
-  return (double)((r->extent[group] + r->block[group] - 1) / r->block[group]);
-}
-
 static double edf__product_cost(const edf_route *r, const edf_costs *c) {
   double m = (double)r->extent[EDF__M], n = (double)r->extent[EDF__N],
          k = (double)r->extent[EDF__K];
-  double bm = edf__blocks_of(r, EDF__M), bn = edf__blocks_of(r, EDF__N),
-         bk = edf__blocks_of(r, EDF__K), start = c->call * bm * bn * bk;
   double cost = c->multiply * m * n * k + c->operand * (m * k + k * n) + c->result * m * n;
-  cost += edf__copy_cost(&r->matrix[EDF_A], c->pack, c->pack_alone, c->run, 8) * bn;
+  cost += edf__copy_cost(&r->matrix[EDF_A], c->pack, c->pack_alone, c->run, 8);
   cost += edf__copy_cost(&r->matrix[EDF_B], c->pack, c->pack_alone, c->run, 8);
-  cost += edf__copy_cost(&r->matrix[EDF_OUT], c->add, c->add_alone, c->run, 4) * bk;
-  if (!c->batched) cost += start;
+  cost += edf__copy_cost(&r->matrix[EDF_OUT], c->add, c->add_alone, c->run, 4);
+  if (!c->batched) cost += c->call;
   for (int i = 0; i < r->first[EDF__M]; i++) cost *= (double)r->nest.loop[i].n;
-  return c->batched ? cost + start : cost;
+  return c->batched ? cost + c->call : cost;
 }
 
 /* A product, with the loops of `in` inside: K and at least one of M and N. Returns its cost. */
@@ -3590,7 +3570,6 @@ static double edf__try_product(edf_route *r, const edf_nest *t, unsigned in,
   r->product = r->first[3] > r->first[2] && r->first[2] > r->first[0];
   if (!r->product) return HUGE_VAL;
   edf__find_matrices(r);
-  edf__choose_blocks(r, cost);
   return edf__product_cost(r, cost);
 }
 
@@ -3709,237 +3688,314 @@ static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_r
              a + i * outer->s[EDF_A], b + i * outer->s[EDF_B]);
 }
 
-/* ---- Matrix product in blocks. Any operand, seen as a matrix, is p[row offset + column
-   offset], since strides add. So one packing loop serves transposes, im2col, dilation and
-   traces, and one adding loop serves their gradients. */
-enum { EDF__MC = 192, EDF__KC = 256, EDF__NC = 512 };    /* blocks of the built-in product    */
+/* ---- The built-in product, out[M,N] += alpha a[M,K] b[K,N], in tiles:
 
-typedef struct edf__workspace {
-  edf_real panel[3][EDF__PANEL];
-  edf_real a[(EDF__MC + 32) * EDF__KC], b[(EDF__NC + 64) * EDF__KC];
-  ptrdiff_t major[EDF__PANEL + 1], minor[EDF__PANEL + 1], end[EDF__PANEL + 1];
-  ptrdiff_t n_major, n_minor, runs;      /* of the block that was last looked at              */
-} edf__workspace;
+                           a panel of b, packed
+                           . . . . . . . . .
+                        k  b b b b b b b b b     For each k a line of the panel, 4 vectors,
+                           . . . . . . . . .     times one number of each of 6 rows of a:
+            k              v v v v v v v v v     24 multiply-adds for 10 loads. The sums
+       . .  a  . .         s s s s s s s s s     stay in registers.
+       . .  a  . .         s s s s s s s s s
+       . .  a  . .  rows   s s s s s s s s s     a is read where it lies, at row[i] +
+       . .  a  . .         s s s s s s s s s     column[k]: no transpose, no im2col is ever
+       a, in place         a tile of out         copied. Nor b, for a few rows.
 
-static void edf__offsets(const edf_loop *l, int n, int x, ptrdiff_t first, ptrdiff_t count,
-                         ptrdiff_t *offset) {
-  ptrdiff_t at[EDF_MAX_INDEX], o = 0;
-  for (int i = n - 1; i >= 0; first /= l[i--].n) {
-    at[i] = first % l[i].n;
-    o += at[i] * l[i].s[x];
-  }
-  for (ptrdiff_t c = 0; c < count; c++) {
-    offset[c] = o;
-    for (int i = n - 1; i >= 0; i--) {   /* an odometer                                       */
-      o += l[i].s[x];
-      if (++at[i] < l[i].n) break;
-      o -= l[i].n * l[i].s[x];
-      at[i] = 0;
-    }
-  }
-}
-
-/* A block of a product: where it begins in M, N and K, and its extents. */
-typedef struct { ptrdiff_t at[3], n[3]; } edf__piece;
-
-/* Operand x's entries in it as offsets of its major and minor direction, and where the runs of
-   neighbours in the minor one end. */
-static void edf__block_offsets(const edf_route *r, int x, const edf__piece *q,
-                               edf__workspace *w) {
-  const edf_loop *l = r->nest.loop;
-  const int *first = r->first, *axis = edf__axes[x];
-  int major = axis[r->matrix[x].tall], minor = axis[!r->matrix[x].tall];
-  int majors = first[major + 1] - first[major], minors = first[minor + 1] - first[minor];
-  edf__offsets(l + first[major], majors, x, q->at[major], q->n[major], w->major);
-  edf__offsets(l + first[minor], minors, x, q->at[minor], q->n[minor], w->minor);
-  w->n_major = q->n[major];
-  w->n_minor = q->n[minor];
-  w->runs = 0;
-  for (ptrdiff_t i = 1; i <= w->n_minor; i++)
-    if (i == w->n_minor || w->minor[i] != w->minor[i - 1] + 1) w->end[w->runs++] = i;
-}
-
-/* panel[i][j] = p[major[i] + minor[j]] */
-static void edf__pack(edf_real *panel, const edf_real *p, const edf__workspace *w) {
-  for (ptrdiff_t i = 0; i < w->n_major; i++, panel += w->n_minor) {
-    const edf_real *row = p + w->major[i];
-    if (w->runs * 8 > w->n_minor)
-      for (ptrdiff_t j = 0; j < w->n_minor; j++) panel[j] = row[w->minor[j]];
-    else
-      for (ptrdiff_t e = 0, j = 0; e < w->runs; j = w->end[e++])
-        memcpy(panel + j, row + w->minor[j], (size_t)(w->end[e] - j) * sizeof *panel);
-  }
-}
-
-/* p[major[i] + minor[j]] += panel[i][j], or = with assign */
-static void edf__unpack(edf_real *p, const edf_real *panel, int assign,
-                        const edf__workspace *w) {
-  for (ptrdiff_t i = 0; i < w->n_major; i++, panel += w->n_minor)
-    for (ptrdiff_t e = 0, j = 0; e < w->runs; j = w->end[e++]) {
-      edf_real *run = p + w->major[i] + w->minor[j];
-      edf__add_scaled(run, panel + j, w->end[e] - j, 1, assign);
-    }
-}
-
-/* A matrix p[i row + j column], where one of the steps is 1. */
-typedef struct { edf_real *p; ptrdiff_t row, column; } edf__tile;
-
-/* Operand x's block as a matrix for gemm: in place, or packed into its panel. */
-static edf__tile edf__tile_of(const edf_route *r, int x, edf_real *p, const edf__piece *q,
-                              edf__workspace *w) {
-  const edf_matrix *m = &r->matrix[x];
-  int row = edf__axes[x][0], column = edf__axes[x][1];
-  edf__tile tile = { w->panel[x], m->tall ? 1 : q->n[column], m->tall ? q->n[row] : 1 };
-  if (m->direct) {
-    tile.p = p + q->at[row] * m->row.step + q->at[column] * m->column.step;
-    tile.row = m->row.step;
-    tile.column = m->column.step;
-  } else if (x != EDF_OUT) {
-    edf__block_offsets(r, x, q, w);
-    edf__pack(tile.p, p, w);
-  }
-  return tile;
-}
-
-/* ---- The built-in product, for machines without a BLAS: c += alpha a b, c row-major, a and b
-   with any strides. Blocks of a and b are packed into strips of MR rows and NR columns, and the
-   innermost loops keep MR x NR sums in registers, as vectors where the compiler has them. */
+   Every sum adds its k in their order, whatever M and N are: so it has the same bits for any
+   number of threads, and a row has them in any batch. */
 #if defined(__GNUC__) && FLT_EVAL_METHOD != 2    /* 2: the i387, whose products are too wide  */
 #if defined(__AVX512F__)
-enum { EDF__VECTOR_BYTES = 64, EDF__MR = 12 };
+enum { EDF__VECTOR_BYTES = 64, EDF__VECTORS = 4, EDF__SUMS = 24 };     /* of 32 registers     */
 #elif defined(__AVX__)
-enum { EDF__VECTOR_BYTES = 32, EDF__MR = 6 };
+enum { EDF__VECTOR_BYTES = 32, EDF__VECTORS = 2, EDF__SUMS = 12 };     /* of 16               */
 #else
-enum { EDF__VECTOR_BYTES = 16, EDF__MR = 6 };
+enum { EDF__VECTOR_BYTES = 16, EDF__VECTORS = 2, EDF__SUMS = 8 };
 #endif
 typedef edf_real edf__vector __attribute__((vector_size(EDF__VECTOR_BYTES), may_alias,
                                             aligned(sizeof(edf_real))));
 #else
-enum { EDF__VECTOR_BYTES = sizeof(edf_real), EDF__MR = 4 };
+enum { EDF__VECTOR_BYTES = sizeof(edf_real), EDF__VECTORS = 2, EDF__SUMS = 8 };
 typedef edf_real edf__vector;
 #endif
-enum { EDF__LANES = EDF__VECTOR_BYTES / sizeof(edf_real), EDF__NR = 2 * EDF__LANES,
-       EDF__STRIP = EDF__NR * (int)EDF__MR };
+enum { EDF__LANES = EDF__VECTOR_BYTES / sizeof(edf_real) };
 
-#ifdef __clang__                         /* else it splits the vectors                        */
-__attribute__((min_vector_width(EDF__VECTOR_BYTES * 8)))
+enum { EDF__ROWS = 12, EDF__STRIP = (int)EDF__VECTORS * (int)EDF__LANES };
+
+#if defined(__clang__)                   /* else it splits the vectors                        */
+#define EDF__UNROLL _Pragma("clang loop unroll(full)")
+#define EDF__FUSED __attribute__((min_vector_width(EDF__VECTOR_BYTES * 8)))
 #elif defined(__GNUC__) && defined(__STRICT_ANSI__)      /* -std=c99 would not fuse a * b + c */
-__attribute__((noinline, optimize("fp-contract=fast")))
+#define EDF__UNROLL _Pragma("GCC unroll 16")
+#define EDF__FUSED __attribute__((optimize("fp-contract=fast")))
 #elif defined(__GNUC__)                  /* fuses, unless -ffp-contract=off says no           */
-__attribute__((noinline))
-#endif
-static void edf__strip_product(ptrdiff_t k, const edf_real *a, const edf_real *b,
-                               edf_real *sums) {
-  edf__vector sum[EDF__MR][2];
-  memset(sum, 0, sizeof sum);
-  for (; k > 0; k--, a += EDF__MR, b += EDF__NR) {
-    edf__vector b0 = *(const edf__vector *)(const void *)b;
-    edf__vector b1 = *(const edf__vector *)(const void *)(b + EDF__LANES);
-#ifdef __clang__
-#pragma clang loop unroll(full)
-#elif defined(__GNUC__)
-#pragma GCC unroll 16
-#endif
-    for (int i = 0; i < EDF__MR; i++) {
-      sum[i][0] += a[i] * b0;
-      sum[i][1] += a[i] * b1;
-    }
-  }
-  memcpy(sums, sum, sizeof sum);
-}
-
-/* strip by strip: to[k][i] = x[i s + k t], with zeros after the last of m rows */
-static void edf__strips(edf_real *to, const edf_real *x, ptrdiff_t s, ptrdiff_t t, int width,
-                        ptrdiff_t m, ptrdiff_t k) {
-  for (ptrdiff_t i0 = 0; i0 < m; i0 += width, x += width * s, to += width * k) {
-    int rows = m - i0 < width ? (int)(m - i0) : width;
-    if (rows < width) memset(to, 0, (size_t)(width * k) * sizeof *to);
-    if (s == 1)
-      for (ptrdiff_t j = 0; j < k; j++)
-        memcpy(to + j * width, x + j * t, (size_t)rows * sizeof *to);
-    else
-      for (int i = 0; i < rows; i++)
-        for (ptrdiff_t j = 0; j < k; j++) to[j * width + i] = x[i * s + j * t];
-  }
-}
-
-static void edf__block_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real alpha,
-                               edf_real *c, ptrdiff_t ld, const edf__workspace *w) {
-  edf_real sums[EDF__STRIP];
-  for (ptrdiff_t j = 0; j < n; j += EDF__NR)
-    for (ptrdiff_t i = 0; i < m; i += EDF__MR) {
-      ptrdiff_t rows = edf__least(m - i, EDF__MR), columns = edf__least(n - j, EDF__NR);
-      edf__strip_product(k, w->a + i * k, w->b + j * k, sums);
-      for (ptrdiff_t r = 0; r < rows; r++)
-        edf__add_scaled(c + (i + r) * ld + j, sums + r * EDF__NR, columns, alpha, 0);
-    }
-}
-
-/* A column-major c is the row-major transpose: c' = b' a'. */
-static void edf__builtin_gemm(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, edf_real alpha,
-                              edf__tile a, edf__tile b, int keep, edf__tile c,
-                              edf__workspace *w) {
-  if (c.column != 1) {
-    edf__tile ta = { a.p, a.column, a.row }, tb = { b.p, b.column, b.row };
-    edf__tile tc = { c.p, c.column, c.row };
-    edf__builtin_gemm(n, m, k, alpha, tb, ta, keep, tc, w);
-    return;
-  }
-  for (ptrdiff_t i = 0; !keep && i < m; i++)
-    memset(c.p + i * c.row, 0, (size_t)n * sizeof *c.p);
-  for (ptrdiff_t j = 0; j < n; j += EDF__NC)
-    for (ptrdiff_t h = 0; h < k; h += EDF__KC) {
-      ptrdiff_t nb = edf__least(EDF__NC, n - j), kb = edf__least(EDF__KC, k - h);
-      edf__strips(w->b, b.p + h * b.row + j * b.column, b.column, b.row, EDF__NR, nb, kb);
-      for (ptrdiff_t i = 0; i < m; i += EDF__MC) {
-        ptrdiff_t mb = edf__least(EDF__MC, m - i);
-        edf__strips(w->a, a.p + i * a.row + h * a.column, a.row, a.column, EDF__MR, mb, kb);
-        edf__block_product(mb, nb, kb, alpha, c.p + i * c.row + j, c.row, w);
-      }
-    }
-}
-
-/* c = alpha a b, or c += with keep. One argument, the order, serves all eight layouts. */
-static void edf__gemm(const edf_route *r, const ptrdiff_t *n, edf__tile a, edf__tile b,
-                      int keep, edf__tile c, edf__workspace *w) {
-#ifdef EDF_CBLAS
-  int ta = r->matrix[EDF_A].tall, tb = r->matrix[EDF_B].tall, tc = r->matrix[EDF_OUT].tall;
-  if (edf.kernel != EDF_BUILTIN) {
-#if EDF_REAL_IS_DOUBLE
-    cblas_dgemm
+#define EDF__UNROLL _Pragma("GCC unroll 16")
+#define EDF__FUSED
 #else
-    cblas_sgemm
+#define EDF__UNROLL
+#define EDF__FUSED
 #endif
-        (tc ? CblasColMajor : CblasRowMajor, ta == tc ? CblasNoTrans : CblasTrans,
-         tb == tc ? CblasNoTrans : CblasTrans, (int)n[EDF__M], (int)n[EDF__N],
-         (int)n[EDF__K], r->nest.alpha, a.p, (int)(ta ? a.column : a.row), b.p,
-         (int)(tb ? b.column : b.row), keep ? 1 : 0, c.p, (int)(tc ? c.column : c.row));
-    return;
+#ifdef __GNUC__
+#define EDF__ALWAYS_INLINE __attribute__((always_inline)) inline
+#else
+#define EDF__ALWAYS_INLINE inline
+#endif
+
+typedef struct {
+  int wide, rows, assign;                /* vectors and rows; out =, not +=                   */
+  edf_real alpha;
+  ptrdiff_t k, step;                     /* so many are summed; line t of b is at b + t step  */
+  const edf_real *b, *a[EDF__ROWS];      /* number t of row r is at a[r][column[t]]           */
+  const ptrdiff_t *column;
+  edf_real *out[EDF__ROWS];
+} edf__tile;
+
+/* wide and rows are known to the compiler, so sum and line are registers. */
+EDF__FUSED static EDF__ALWAYS_INLINE void edf__sum_tile(int wide, int rows,
+                                                        const edf__tile *t) {
+  edf__vector sum[EDF__ROWS][EDF__VECTORS], line[EDF__VECTORS];
+  const edf_real *b = t->b, *a[EDF__ROWS];
+  memset(sum, 0, sizeof sum);
+  EDF__UNROLL
+  for (int r = 0; r < rows; r++) a[r] = t->a[r];
+  for (ptrdiff_t k = 0; k < t->k; k++, b += t->step) {
+    ptrdiff_t column = t->column[k];
+    EDF__UNROLL
+    for (int v = 0; v < wide; v++)
+      line[v] = *(const edf__vector *)(const void *)(b + v * EDF__LANES);
+    EDF__UNROLL
+    for (int r = 0; r < rows; r++) {
+      EDF__UNROLL
+      for (int v = 0; v < wide; v++) sum[r][v] += a[r][column] * line[v];
+    }
   }
-#endif
-  edf__builtin_gemm(n[EDF__M], n[EDF__N], n[EDF__K], r->nest.alpha, a, b, keep, c, w);
+  EDF__UNROLL
+  for (int r = 0; r < rows; r++) {
+    EDF__UNROLL
+    for (int v = 0; v < wide; v++) {
+      edf__vector *out = (edf__vector *)(void *)(t->out[r] + v * EDF__LANES);
+      if (t->assign) *out = t->alpha * sum[r][v];
+      else *out += t->alpha * sum[r][v];
+    }
+  }
 }
 
+/* As many rows as there are registers for the sums; or a third of them, for what is left. */
+static EDF__ALWAYS_INLINE int edf__tile_rows(int wide, int whole) {
+  int rows = EDF__SUMS / wide < EDF__ROWS ? EDF__SUMS / wide : EDF__ROWS;
+  return whole ? rows : (rows + 1) / 3;
+}
+EDF__FUSED static EDF__ALWAYS_INLINE void edf__sum_wide(int wide, const edf__tile *t) {
+  if (t->rows == edf__tile_rows(wide, 1)) edf__sum_tile(wide, edf__tile_rows(wide, 1), t);
+  else edf__sum_tile(wide, edf__tile_rows(wide, 0), t);
+}
+EDF__FUSED static void edf__run_tile(const edf__tile *t) {
+  if (t->wide == 1) edf__sum_wide(1, t);
+  else if (t->wide == 2) edf__sum_wide(2, t);
+  else if (EDF__VECTORS == 4 && t->wide == 3) edf__sum_wide(3, t);
+  else if (EDF__VECTORS == 4) edf__sum_wide(4, t);
+}
+
+/* ---- Blocks, so that what is used again is still in the cache. Entry (i, j) of out, a and b
+   lies at row[i] + column[j], since strides add: these are tables of a block. */
+enum { EDF__MB = 1024, EDF__NB = 512, EDF__KB = 256 };
+
+typedef struct { ptrdiff_t first, n, at[EDF__MB]; } edf__places;
+
+typedef struct edf__workspace {
+  edf_real panel[EDF__NB * EDF__KB * 3 / 2], sums[EDF__ROWS * EDF__STRIP];
+  edf__places out_row, out_column, a_row, a_column, b_row, b_column;
+} edf__workspace;
+
+/* Where operand x has the indices from the first on, of n loops flattened. */
+static void edf__offsets(const edf_loop *l, int n, int x, ptrdiff_t first, ptrdiff_t count,
+                         ptrdiff_t *at) {
+  static const edf_loop once = { 1, { 0, 0, 0 } };
+  const edf_loop *inner = n ? l + n - 1 : &once;
+  for (ptrdiff_t end = first + count, run; first < end; first += run, at += run) {
+    ptrdiff_t index = first / inner->n, offset = first % inner->n * inner->s[x];
+    run = edf__least(inner->n - first % inner->n, end - first);
+    for (int i = n - 2; i >= 0; index /= l[i--].n) offset += index % l[i].n * l[i].s[x];
+    for (ptrdiff_t c = 0; c < run; c++) at[c] = offset + c * inner->s[x];
+  }
+}
+
+/* The same of a group's; what is there stays while loops outside run. */
+static void edf__find_places(edf__places *p, const edf_route *r, int group, int x,
+                             ptrdiff_t first, ptrdiff_t n) {
+  int begin = r->first[group], end = r->first[group + 1];
+  if (p->first == first && p->n == n) return;
+  edf__offsets(r->nest.loop + begin, end - begin, x, first, n, p->at);
+  p->first = first;
+  p->n = n;
+}
+
+/* So many of n places follow one another in memory. */
+static ptrdiff_t edf__run_of(const ptrdiff_t *at, ptrdiff_t n) {
+  ptrdiff_t i = 1;
+  while (i < n && at[i] == at[0] + i) i++;
+  return i;
+}
+
+/* ---- Packing: to[k][j] = b[row[k] + column[j]], lines of `width`, with zeros after n. */
+#if EDF_REAL_IS_DOUBLE
+typedef int64_t edf__lane;
+#else
+typedef int32_t edf__lane;
+#endif
+static void edf__pack_square(edf_real *to, ptrdiff_t width, const edf_real *b,
+                             const ptrdiff_t *column, ptrdiff_t n) {
+#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX__)
+  typedef edf__lane chosen __attribute__((vector_size(EDF__VECTOR_BYTES)));
+  edf__vector square[EDF__LANES];
+  for (int i = 0; i < EDF__LANES; i++)
+    if (i < n) square[i] = *(const edf__vector *)(const void *)(b + column[i]);
+    else memset(&square[i], 0, sizeof *square);
+  EDF__UNROLL
+  for (int bit = 1; bit < EDF__LANES; bit *= 2) {    /* of i and j, which change places     */
+    chosen low, high;
+    for (int j = 0; j < EDF__LANES; j++) {
+      low[j] = j & bit ? EDF__LANES + j - bit : j;
+      high[j] = j & bit ? EDF__LANES + j : j + bit;
+    }
+    EDF__UNROLL
+    for (int i = 0; i < EDF__LANES; i++)
+      if (!(i & bit)) {
+        edf__vector x = square[i], y = square[i + bit];
+        square[i] = __builtin_shuffle(x, y, low);
+        square[i + bit] = __builtin_shuffle(x, y, high);
+      }
+  }
+  for (int i = 0; i < EDF__LANES; i++) memcpy(to + i * width, &square[i], sizeof *square);
+#else
+  for (int j = 0; j < EDF__LANES; j++)
+    for (int i = 0; i < EDF__LANES; i++) to[i * width + j] = j < n ? b[column[j] + i] : 0;
+#endif
+}
+
+/* Where lines lie beside each other, a transpose, in squares: it writes few lines at a time. */
+static void edf__pack(edf_real *to, ptrdiff_t width, const edf_real *b, const ptrdiff_t *row,
+                      ptrdiff_t k, const ptrdiff_t *column, ptrdiff_t n) {
+  int whole = n == width && edf__run_of(column, n) == n;
+  for (ptrdiff_t t = 0, lines; t < k; t += lines, to += lines * width) {
+    const edf_real *from = b + row[t];
+    lines = 1;
+    if (whole) memcpy(to, from + *column, (size_t)width * sizeof *to);
+    else if (t + EDF__LANES <= k && edf__run_of(row + t, EDF__LANES) == EDF__LANES) {
+      lines = EDF__LANES;
+      for (ptrdiff_t j = 0; j < width; j += EDF__LANES)
+        edf__pack_square(to + j, width, from, column + j, n - j);
+    } else
+      for (ptrdiff_t j = 0; j < width; j++) to[j] = j < n ? from[column[j]] : 0;
+  }
+}
+
+/* out[row[i] + column[j]] += sums[i][j], or = */
+static void edf__unpack(const edf_real *sums, ptrdiff_t width, int assign, edf_real *out,
+                        const ptrdiff_t *row, ptrdiff_t rows, const ptrdiff_t *column,
+                        ptrdiff_t n) {
+  for (ptrdiff_t j = 0, run; j < n; j += run) {
+    run = edf__run_of(column + j, n - j);
+    for (ptrdiff_t i = 0; i < rows; i++)
+      edf__add_scaled(out + row[i] + column[j], sums + i * width + j, run, 1, assign);
+  }
+}
+
+/* The tiles of a panel, for the n columns of the block from j on. */
+static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a, ptrdiff_t j,
+                           ptrdiff_t n, edf__workspace *w) {
+  const ptrdiff_t *row = w->out_row.at, *column = w->out_column.at + j, all = w->out_row.n;
+  ptrdiff_t width = t->wide * EDF__LANES;
+  int assign = t->assign, whole = n == width && edf__run_of(column, n) == n;
+  t->assign |= !whole;
+  for (ptrdiff_t i = 0; i < all; i += t->rows) {
+    ptrdiff_t left = all - i;
+    t->rows = edf__tile_rows(t->wide, left >= edf__tile_rows(t->wide, 1));
+    for (int r = 0; r < t->rows; r++) {              /* a row too much is summed for nobody */
+      t->a[r] = a + w->a_row.at[r < left ? i + r : i];
+      t->out[r] = whole && r < left ? out + row[i + r] + *column : w->sums + r * width;
+    }
+    edf__run_tile(t);
+    if (!whole)
+      edf__unpack(w->sums, width, assign, out, row + i, edf__least(left, t->rows), column, n);
+  }
+  t->assign = assign;
+}
+
+/* A block: of each strip of columns the panel, packed for the first rows, and the tiles. */
+static void edf__run_block(edf__tile *t, int in_place, edf_real *out, const edf_real *a,
+                           const edf_real *b, edf__workspace *w) {
+  const ptrdiff_t *row = w->b_row.at, *column = w->b_column.at, all = w->b_column.n;
+  edf_real *panel = w->panel;
+  for (ptrdiff_t j = 0; j < all; j += EDF__STRIP, panel += EDF__STRIP * t->k) {
+    ptrdiff_t n = edf__least(EDF__STRIP, all - j);
+    t->wide = (int)((n + EDF__LANES - 1) / EDF__LANES);
+    t->b = panel;
+    t->step = t->wide * EDF__LANES;
+    if (in_place && n == t->step) {
+      t->b = b + *row + column[j];
+      t->step = t->k > 1 ? row[1] - *row : 0;
+    } else if (w->out_row.first == 0) edf__pack(panel, t->step, b, row, t->k, column + j, n);
+    edf__run_panel(t, out, a, j, n, w);
+  }
+}
+
+#ifdef EDF_CBLAS
+/* BLAS, where all three are matrices in its sense; else 0. One argument, the order, serves all
+   eight layouts. */
+static int edf__blas_product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                             const edf_real *b) {
+  const edf_matrix *m = r->matrix;
+  int fits = edf.kernel != EDF_BUILTIN, step[3];
+  for (int x = 0; x < 3; x++) {
+    fits = fits && m[x].direct && r->extent[x] <= INT_MAX;
+    step[x] = (int)(m[x].tall ? m[x].column.step : m[x].row.step);
+  }
+  if (!fits) return 0;
+#if EDF_REAL_IS_DOUBLE
+  cblas_dgemm
+#else
+  cblas_sgemm
+#endif
+      (m->tall ? CblasColMajor : CblasRowMajor,
+       m[EDF_A].tall == m->tall ? CblasNoTrans : CblasTrans,
+       m[EDF_B].tall == m->tall ? CblasNoTrans : CblasTrans, (int)r->extent[EDF__M],
+       (int)r->extent[EDF__N], (int)r->extent[EDF__K], r->nest.alpha, a, step[EDF_A], b,
+       step[EDF_B], assign ? 0 : 1, out, step[EDF_OUT]);
+  return 1;
+}
+#endif
+
+/* A tall out is out' = b' a': so columns follow one another. K is cut into equal parts. */
 static void edf__product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                          const edf_real *b, edf__workspace *w) {
-  const ptrdiff_t *all = r->extent, *block = r->block;
-  edf__piece q;
-  for (ptrdiff_t k = q.at[EDF__K] = 0; k < all[EDF__K]; k = q.at[EDF__K] += block[EDF__K])
-    for (ptrdiff_t j = q.at[EDF__N] = 0; j < all[EDF__N]; j = q.at[EDF__N] += block[EDF__N]) {
-      q.n[EDF__K] = edf__least(block[EDF__K], all[EDF__K] - k);
-      q.n[EDF__N] = edf__least(block[EDF__N], all[EDF__N] - j);
-      edf__tile tb = edf__tile_of(r, EDF_B, (edf_real *)b, &q, w);
-      for (ptrdiff_t i = q.at[EDF__M] = 0; i < all[EDF__M]; i = q.at[EDF__M] += block[EDF__M]) {
-        int assigns = assign && k == 0, direct = r->matrix[EDF_OUT].direct;
-        q.n[EDF__M] = edf__least(block[EDF__M], all[EDF__M] - i);
-        edf__tile ta = edf__tile_of(r, EDF_A, (edf_real *)a, &q, w);
-        edf__tile tc = edf__tile_of(r, EDF_OUT, out, &q, w);
-        edf__gemm(r, q.n, ta, tb, direct && !assigns, tc, w);
-        if (direct) continue;
-        edf__block_offsets(r, EDF_OUT, &q, w);
-        edf__unpack(out, tc.p, assigns, w);
+#ifdef EDF_CBLAS
+  if (edf__blas_product(r, assign, out, a, b)) return;
+#endif
+  int tall = r->matrix[EDF_OUT].tall, left = tall ? EDF_B : EDF_A, right = EDF_A + EDF_B - left;
+  int down = tall ? EDF__N : EDF__M, across = tall ? EDF__M : EDF__N;
+  const edf_matrix *m = &r->matrix[right];
+  const edf_axis *lines = tall ? &m->column : &m->row, *columns = tall ? &m->row : &m->column;
+  ptrdiff_t rows = r->extent[down], width = r->extent[across], all = r->extent[EDF__K];
+  int in_place = lines->step && columns->step == 1 && (rows <= 128 || lines->step <= 128);
+  ptrdiff_t parts = all > EDF__KB ? (all + EDF__KB / 2) / EDF__KB : 1;
+  ptrdiff_t depth = (all + parts - 1) / parts;
+  edf__tile t;
+  t.alpha = r->nest.alpha;
+  t.column = w->a_column.at;
+  for (ptrdiff_t k = 0; k < all; k += depth)
+    for (ptrdiff_t j = 0; j < width; j += EDF__NB)
+      for (ptrdiff_t i = 0; i < rows; i += EDF__MB) {
+        ptrdiff_t n_i = edf__least(EDF__MB, rows - i), n_j = edf__least(EDF__NB, width - j);
+        t.k = edf__least(depth, all - k);
+        t.assign = assign && k == 0;
+        edf__find_places(&w->out_row, r, down, EDF_OUT, i, n_i);
+        edf__find_places(&w->a_row, r, down, left, i, n_i);
+        edf__find_places(&w->out_column, r, across, EDF_OUT, j, n_j);
+        edf__find_places(&w->b_column, r, across, right, j, n_j);
+        edf__find_places(&w->a_column, r, EDF__K, left, k, t.k);
+        edf__find_places(&w->b_row, r, EDF__K, right, k, t.k);
+        edf__run_block(&t, in_place, out, tall ? b : a, tall ? a : b, w);
       }
-    }
 }
 
 /* ---- A route with the memory it needs: the loops outside, from loop d on. */
@@ -3957,6 +4013,10 @@ static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
 static void edf__run_route(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                            const edf_real *b, edf__workspace *w) {
   const ptrdiff_t *start = r->nest.start;
+  if (r->product) {                      /* tables of another route                           */
+    w->out_row.n = w->out_column.n = 0;
+    w->a_row.n = w->a_column.n = w->b_row.n = w->b_column.n = 0;
+  }
   edf__outside(r, 0, assign, out + start[EDF_OUT], a + start[EDF_A], b + start[EDF_B], w);
 }
 
@@ -3980,7 +4040,6 @@ static edf_route edf__slice(const edf_route *r, int d, ptrdiff_t begin, ptrdiff_
   if (!r->product || d < r->first[EDF__M]) return part;
   int group = d < r->first[EDF__N] ? EDF__M : EDF__N;
   ptrdiff_t n = part.extent[group] = r->extent[group] / whole * (end - begin);
-  part.block[group] = edf__least(r->block[group], n);
   for (int x = 0; x < 3; x++) {
     if (edf__axes[x][0] == group) part.matrix[x].row.n = n;
     if (edf__axes[x][1] == group) part.matrix[x].column.n = n;

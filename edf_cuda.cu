@@ -750,7 +750,7 @@ static void sums(edf_nest t, int assign, real *o, const real *a, const real *b) 
    place is packed by a sum of one term (that is im2col); a result that it cannot write is added
    from a panel, entry by entry, each by one thread (col2im). */
 static const edf_costs costs = { 300, 0.00004, 0.001, 0.001, 0.004, 0.004, 0.004, 0.004, 0,
-                                 { 0.002, 0.004, 0.004 }, 0, (ptrdiff_t)1 << 40, 1 };
+                                 { 0.002, 0.004, 0.004 }, 0, 1 };
 enum { MOST_PANEL = 1 << 24 };           /* entries: what is larger is cut                    */
 
 /* An operand as gemm takes it. */

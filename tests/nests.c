@@ -244,7 +244,6 @@ static void classified(const edf_route *r) {
         CHECK((r->nest.loop[i].s[x] == 0) == (x == without), "loop %d is no %c of %s", i,
               "MNK"[g], text(&r->nest));
     CHECK(r->extent[g] == group_extent(r, g), "extent of %c", "MNK"[g]);
-    CHECK(r->block[g] >= 1 && r->block[g] <= r->extent[g], "block of %c", "MNK"[g]);
   }
   CHECK(r->first[3] == r->nest.n, "the groups end at %d of %d", r->first[3], r->nest.n);
   CHECK(group_extent(r, 2) > 1 && group_extent(r, 0) * group_extent(r, 1) > 1,
@@ -291,9 +290,8 @@ static int same_route(const edf_route *p, const edf_route *q) {
     return 0;
   if (!p->product) return 1;
   for (int g = 0; g < 3; g++)
-    if (p->first[g] != q->first[g] || p->block[g] != q->block[g]
-        || p->matrix[g].direct != q->matrix[g].direct || p->matrix[g].tall != q->matrix[g].tall)
-      return 0;
+    if (p->first[g] != q->first[g] || p->matrix[g].direct != q->matrix[g].direct
+        || p->matrix[g].tall != q->matrix[g].tall) return 0;
   return 1;
 }
 
@@ -702,7 +700,6 @@ static void plan_convolution_packs(void) {
   CHECK(!r.matrix[EDF_A].direct, "x is direct: %s", text(&r.nest));
   CHECK(r.matrix[EDF_OUT].direct && r.matrix[EDF_B].direct, "y or W is packed");
   CHECK(r.covers == 16 * 24 * 24 * 16, "forward covers %zu", r.covers);
-  CHECK(r.block[0] * r.block[2] < r.extent[0] * r.extent[2], "the whole im2col is one block");
   r = edf_plan(&dx);
   CHECK(!r.product || !r.matrix[EDF_OUT].direct, "dx is direct: %s", text(&r.nest));
   CHECK(r.covers == 0, "dx covers %zu, but entries are written several times", r.covers);
