@@ -44,9 +44,9 @@
    >>einsum 666 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
-   >>seam 158 The seam of a device: rule RULE_NUMBERS route window device _table open_device
+   >>seam 162 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
-   >>nest 749 Loop nests, plans and kernels: axis matrix costs plan _for contract
+   >>nest 850 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 376 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 522 Functions over named indices, and rows: dropout embed reshape max_window
@@ -69,7 +69,7 @@
    >>print 470 A program as text: print _program _node _equations formula
    >>check 875 The gradient check: gradcheck expect_mismatch
    >>answers 664 A student's backward, run and compared: check_backward
-   >>watch 344 Stepping, and who is told what runs: step_forward step_backward where break
+   >>watch 346 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
@@ -3305,7 +3305,10 @@ static void edf__note_replayed(edf_node *x) {
   else if (x->active) x->ran = edf.feeds;
 }
 
+static unsigned long edf__passes;        /* so many began, or a step, or a value was written  */
+
 static int edf__device_pass(void (*nodes)(void)) {
+  edf__passes++;
   if (!edf_device) return 0;
   if (edf.direction > 0) edf__each(edf__check_classes);
   int told = edf.watchers && !edf.watchers->passes;
@@ -3349,6 +3352,7 @@ static int edf__device_ran(edf_node *y, int backward) {
 }
 
 static void edf__push_there(edf_real *x, size_t n) {
+  edf__passes++;
   edf_device_table *device = edf__paused ? edf__paused : edf_device;
   if (device) device->push(x, n);
 }
@@ -3736,8 +3740,10 @@ enum { EDF__ROWS = 12, EDF__STRIP = (int)EDF__VECTORS * (int)EDF__LANES };
 #endif
 #ifdef __GNUC__
 #define EDF__ALWAYS_INLINE __attribute__((always_inline)) inline
+#define EDF__ALIGNED __attribute__((aligned(64)))
 #else
 #define EDF__ALWAYS_INLINE inline
+#define EDF__ALIGNED
 #endif
 
 typedef struct {
@@ -3801,9 +3807,20 @@ enum { EDF__MB = 1024, EDF__NB = 512, EDF__KB = 256 };
 
 typedef struct { ptrdiff_t first, n, at[EDF__MB]; } edf__places;
 
+typedef struct edf__panels {             /* of a Parameter: see edf__panels_of                */
+  struct edf__panels *next;
+  const edf_real *of;
+  edf_axis line, column;
+  unsigned long pass;
+  int uses, again, packed;
+  edf_real *at;
+} edf__panels;
+
 typedef struct edf__workspace {
-  edf_real panel[EDF__NB * EDF__KB * 3 / 2], sums[EDF__ROWS * EDF__STRIP];
+  EDF__ALIGNED edf_real panel[EDF__NB * EDF__KB * 3 / 2], sums[EDF__ROWS * EDF__STRIP];
   edf__places out_row, out_column, a_row, a_column, b_row, b_column;
+  const edf_real *panels;                /* of the route that runs; NULL: none are kept       */
+  edf__panels *kept;                     /* of the first thread: all of them                  */
 } edf__workspace;
 
 /* Where operand x has the indices from the first on, of n loops flattened. */
@@ -3923,34 +3940,39 @@ static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a, ptrdi
 
 /* A block: of each strip of columns the panel, packed for the first rows, and the tiles. */
 static void edf__run_block(edf__tile *t, int in_place, edf_real *out, const edf_real *a,
-                           const edf_real *b, edf__workspace *w) {
+                           const edf_real *b, const edf_real *kept, edf__workspace *w) {
   const ptrdiff_t *row = w->b_row.at, *column = w->b_column.at, all = w->b_column.n;
-  edf_real *panel = w->panel;
-  for (ptrdiff_t j = 0; j < all; j += EDF__STRIP, panel += EDF__STRIP * t->k) {
+  for (ptrdiff_t j = 0; j < all; j += EDF__STRIP) {
     ptrdiff_t n = edf__least(EDF__STRIP, all - j);
     t->wide = (int)((n + EDF__LANES - 1) / EDF__LANES);
-    t->b = panel;
+    t->b = (kept ? kept : w->panel) + j * t->k;
     t->step = t->wide * EDF__LANES;
-    if (in_place && n == t->step) {
+    if (!kept && in_place && n == t->step) {
       t->b = b + *row + column[j];
       t->step = t->k > 1 ? row[1] - *row : 0;
-    } else if (w->out_row.first == 0) edf__pack(panel, t->step, b, row, t->k, column + j, n);
+    } else if (!kept && w->out_row.first == 0)
+      edf__pack(w->panel + j * t->k, t->step, b, row, t->k, column + j, n);
     edf__run_panel(t, out, a, j, n, w);
   }
 }
 
+/* BLAS takes what are three matrices in its sense. */
+static int edf__suits_blas(const edf_route *r) {
+  int fits = edf.kernel != EDF_BUILTIN;
+#ifndef EDF_CBLAS
+  fits = 0;
+#endif
+  for (int x = 0; x < 3; x++) fits = fits && r->matrix[x].direct && r->extent[x] <= INT_MAX;
+  return fits;
+}
+
 #ifdef EDF_CBLAS
-/* BLAS, where all three are matrices in its sense; else 0. One argument, the order, serves all
-   eight layouts. */
-static int edf__blas_product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
-                             const edf_real *b) {
+/* One argument, the order, serves all eight layouts. */
+static void edf__blas_product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                              const edf_real *b) {
   const edf_matrix *m = r->matrix;
-  int fits = edf.kernel != EDF_BUILTIN, step[3];
-  for (int x = 0; x < 3; x++) {
-    fits = fits && m[x].direct && r->extent[x] <= INT_MAX;
-    step[x] = (int)(m[x].tall ? m[x].column.step : m[x].row.step);
-  }
-  if (!fits) return 0;
+  int step[3];
+  for (int x = 0; x < 3; x++) step[x] = (int)(m[x].tall ? m[x].column.step : m[x].row.step);
 #if EDF_REAL_IS_DOUBLE
   cblas_dgemm
 #else
@@ -3961,24 +3983,41 @@ static int edf__blas_product(const edf_route *r, int assign, edf_real *out, cons
        m[EDF_B].tall == m->tall ? CblasNoTrans : CblasTrans, (int)r->extent[EDF__M],
        (int)r->extent[EDF__N], (int)r->extent[EDF__K], r->nest.alpha, a, step[EDF_A], b,
        step[EDF_B], assign ? 0 : 1, out, step[EDF_OUT]);
-  return 1;
 }
 #endif
 
-/* A tall out is out' = b' a': so columns follow one another. K is cut into equal parts. */
+/* Which group of loops is rows of tiles, and which columns; which operand lies beside rows,
+   `left`, and which gives lines. A tall out is out' = b' a': so columns follow one another. */
+typedef struct { int down, across, left, right; edf_axis line, column; } edf__roles;
+
+static edf__roles edf__roles_of(const edf_route *r) {
+  const edf_matrix *a = &r->matrix[EDF_A], *b = &r->matrix[EDF_B];
+  edf__roles wide = { EDF__M, EDF__N, EDF_A, EDF_B, b->row, b->column };
+  edf__roles tall = { EDF__N, EDF__M, EDF_B, EDF_A, a->column, a->row };
+  return r->matrix[EDF_OUT].tall ? tall : wide;
+}
+
+/* K in equal parts. */
+static ptrdiff_t edf__depth(ptrdiff_t all) {
+  ptrdiff_t parts = all > EDF__KB ? (all + EDF__KB / 2) / EDF__KB : 1;
+  return (all + parts - 1) / parts;
+}
+
+/* Numbers of a line of panels. */
+static ptrdiff_t edf__padded_width(ptrdiff_t n) {
+  return (n + EDF__LANES - 1) / EDF__LANES * EDF__LANES;
+}
+
 static void edf__product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                          const edf_real *b, edf__workspace *w) {
 #ifdef EDF_CBLAS
-  if (edf__blas_product(r, assign, out, a, b)) return;
+  if (edf__suits_blas(r)) { edf__blas_product(r, assign, out, a, b); return; }
 #endif
-  int tall = r->matrix[EDF_OUT].tall, left = tall ? EDF_B : EDF_A, right = EDF_A + EDF_B - left;
-  int down = tall ? EDF__N : EDF__M, across = tall ? EDF__M : EDF__N;
-  const edf_matrix *m = &r->matrix[right];
-  const edf_axis *lines = tall ? &m->column : &m->row, *columns = tall ? &m->row : &m->column;
-  ptrdiff_t rows = r->extent[down], width = r->extent[across], all = r->extent[EDF__K];
-  int in_place = lines->step && columns->step == 1 && (rows <= 128 || lines->step <= 128);
-  ptrdiff_t parts = all > EDF__KB ? (all + EDF__KB / 2) / EDF__KB : 1;
-  ptrdiff_t depth = (all + parts - 1) / parts;
+  edf__roles is = edf__roles_of(r);
+  ptrdiff_t rows = r->extent[is.down], width = r->extent[is.across], all = r->extent[EDF__K];
+  int in_place = is.line.step && is.column.step == 1 && (rows <= 128 || is.line.step <= 128);
+  ptrdiff_t depth = edf__depth(all);
+  int wide = is.left == EDF_A;
   edf__tile t;
   t.alpha = r->nest.alpha;
   t.column = w->a_column.at;
@@ -3988,14 +4027,74 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
         ptrdiff_t n_i = edf__least(EDF__MB, rows - i), n_j = edf__least(EDF__NB, width - j);
         t.k = edf__least(depth, all - k);
         t.assign = assign && k == 0;
-        edf__find_places(&w->out_row, r, down, EDF_OUT, i, n_i);
-        edf__find_places(&w->a_row, r, down, left, i, n_i);
-        edf__find_places(&w->out_column, r, across, EDF_OUT, j, n_j);
-        edf__find_places(&w->b_column, r, across, right, j, n_j);
-        edf__find_places(&w->a_column, r, EDF__K, left, k, t.k);
-        edf__find_places(&w->b_row, r, EDF__K, right, k, t.k);
-        edf__run_block(&t, in_place, out, tall ? b : a, tall ? a : b, w);
+        edf__find_places(&w->out_row, r, is.down, EDF_OUT, i, n_i);
+        edf__find_places(&w->a_row, r, is.down, is.left, i, n_i);
+        edf__find_places(&w->out_column, r, is.across, EDF_OUT, j, n_j);
+        edf__find_places(&w->b_column, r, is.across, is.right, j, n_j);
+        edf__find_places(&w->a_column, r, EDF__K, is.left, k, t.k);
+        edf__find_places(&w->b_row, r, EDF__K, is.right, k, t.k);
+        const edf_real *kept = w->panels;
+        if (kept) kept += k * edf__padded_width(width) + j * t.k;
+        edf__run_block(&t, in_place, out, wide ? a : b, wide ? b : a, kept, w);
       }
+}
+
+/* ---- Panels of a Parameter. A step in time after another multiplies by it, and it changes
+   between passes alone: so from its second use in a Forward or a Backward on the panels of the
+   first are there, and in the next pass from the first. What a program writes between passes
+   counts, and inside of one with edf_push. */
+static void edf__pack_all(edf_real *to, const edf_route *r, const edf_real *b,
+                          edf__workspace *w) {
+  edf__roles is = edf__roles_of(r);
+  ptrdiff_t width = r->extent[is.across], all = r->extent[EDF__K], depth = edf__depth(all);
+  for (ptrdiff_t k = 0; k < all; k += depth) {
+    ptrdiff_t n_k = edf__least(depth, all - k);
+    edf__find_places(&w->b_row, r, EDF__K, is.right, k, n_k);
+    for (ptrdiff_t j = 0; j < width; j += EDF__STRIP, to += n_k * EDF__STRIP) {
+      ptrdiff_t n = edf__least(EDF__STRIP, width - j), wide = edf__padded_width(n);
+      edf__find_places(&w->b_column, r, is.across, is.right, j, n);
+      edf__pack(to, wide, b, w->b_row.at, n_k, w->b_column.at, n);
+      if (wide < EDF__STRIP) to += n_k * (wide - EDF__STRIP);
+    }
+  }
+}
+
+static int edf__same_axis(edf_axis p, edf_axis q) { return p.n == q.n && p.step == q.step; }
+
+static edf__panels *edf__find_panels(edf__panels **list, const edf_real *of, edf__roles is) {
+  for (edf__panels *p = *list; p; p = p->next)
+    if (p->of == of && edf__same_axis(p->line, is.line) && edf__same_axis(p->column, is.column))
+      return p;
+  edf__panels *p = (edf__panels *)edf__alloc(&edf.kept, sizeof *p);
+  p->next = *list;
+  p->of = of;
+  p->line = is.line;
+  p->column = is.column;
+  return *list = p;
+}
+
+static const edf_real *edf__panels_of(const edf_route *r, const edf_real *a, const edf_real *b,
+                                      edf__workspace *w) {
+  edf__roles is = edf__roles_of(r);
+  int steady = edf.direction && !edf__suits_blas(r) && is.line.step && is.column.step;
+  int found = 0;
+  if (is.right == EDF_A) b = a;
+  for (int i = 0; i < r->first[EDF__M]; i++) steady &= !r->nest.loop[i].s[is.right];
+  for (int i = 0; i < edf.n_parameters && steady; i++) found |= edf.parameters[i]->value == b;
+  if (!found) return NULL;
+  b += r->nest.start[is.right];
+  edf__panels *p = edf__find_panels(&w->kept, b, is);
+  if (p->pass != edf__passes) { p->again = p->uses > 1; p->uses = p->packed = 0; }
+  p->pass = edf__passes;
+  if (++p->uses == 1 && !p->again) return NULL;
+  if (!p->packed) {
+    size_t n = (size_t)r->extent[EDF__K] * (size_t)edf__padded_width(r->extent[is.across]);
+    p->at = (edf_real *)edf__grow(&edf.kept, p->at, n * sizeof *p->at);
+    w->b_row.n = w->b_column.n = 0;
+    edf__pack_all(p->at, r, b, w);
+    p->packed = 1;
+  }
+  return p->at;
 }
 
 /* ---- A route with the memory it needs: the loops outside, from loop d on. */
@@ -4078,6 +4177,9 @@ static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const 
   int d = edf__loop_to_cut(r, threads);
   if (d < 0) return 0;
   edf__workspace *w = edf__workspaces(threads);
+  const int *across = r->first + edf__roles_of(r).across;
+  int cuts_columns = d >= across[0] && d < across[1];
+  const edf_real *panels = cuts_columns || !r->product ? NULL : edf__panels_of(r, a, b, w);
   ptrdiff_t whole = r->nest.loop[d].n, most = (whole + threads - 1) / threads;
 #if defined(EDF_CBLAS) && defined(__GNUC__) && defined(__ELF__)
   extern void openblas_set_num_threads(int) __attribute__((weak));
@@ -4088,6 +4190,7 @@ static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const 
   for (t = 0; t < threads; t++) {
     ptrdiff_t begin = edf__least(t * most, whole), end = edf__least(begin + most, whole);
     edf_route part = edf__slice(r, d, begin, end);
+    w[t].panels = panels;
     if (end > begin) edf__run_route(&part, assign, out, a, b, &w[t]);
   }
   return 1;
@@ -4106,7 +4209,9 @@ void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real 
 #ifdef _OPENMP
   if (edf__run_slices(r, assign, out, a, b)) return;
 #endif
-  edf__run_route(r, assign, out, a, b, r->product ? edf__workspaces(1) : NULL);
+  edf__workspace *w = r->product ? edf__workspaces(1) : NULL;
+  if (w) w->panels = edf__panels_of(r, a, b, w);
+  edf__run_route(r, assign, out, a, b, w);
 }
 
 static edf_route *edf__route_of(edf__contraction *t) {
@@ -11126,6 +11231,7 @@ static edf_node *edf__no_step(const char *why, const edf_node *x) {
 }
 
 edf_node *edf_step_forward(void) {
+  edf__passes++;
   if (edf.held && edf.direction != 1)
     return edf__no_step("forward: a Backward is running: let it end first", NULL);
   for (int i = 0; edf.direction != 1 && i < edf.n_inputs; i++)
@@ -11136,6 +11242,7 @@ edf_node *edf_step_forward(void) {
 
 edf_node *edf_step_backward(void) {
   edf_node *loss = edf.loss;
+  edf__passes++;
   if (!loss && edf.n_compnodes) loss = edf.compnodes[edf.n_compnodes - 1];
   if (edf.direction == -1) return edf__run_next();
   if (edf.held) return edf__no_step("backward: a Forward is running: let it end first", NULL);

@@ -1,0 +1,6 @@
+/* panels.c where EDF_DEBUG watches.
+
+   Built as: float own */
+#define EDF_DEBUG
+#define EDF_IMPLEMENTATION
+#include "panels.c"
