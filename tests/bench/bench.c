@@ -97,10 +97,11 @@ static int steps_per_turn(contestant *c, int batch, double (*clock)(void)) {
 }
 
 /* Each turn begins with one untimed step, which brings its own operands into the caches. */
+static double longest = 7e6;                                 /* microseconds of all turns */
 static int take_turns_by(double (*clock)(void), contestant *c, int n, int batch) {
   int steps = steps_per_turn(&c[0], batch, clock), turns;
   double begin = now();
-  for (turns = 0; turns < MAX_TURNS && (turns < 31 || now() - begin < 7e6); turns++)
+  for (turns = 0; turns < MAX_TURNS && (turns < 31 || now() - begin < longest); turns++)
     for (int k = 0; k < n; k++) {
       contestant *me = &c[(turns + k) % n];
       run_steps(me, 1, batch);
@@ -155,6 +156,18 @@ static void report(const char *model, const char *first, const char *second,
          r.median, r.q1, r.q3, n);
 }
 
+#include "peak.h"
+static real peak_number = (real)1e-3;
+#define PEAK { peak_step, &peak_number, 0, { 0 } }
+
+/* The first's share of the peak, which is the last of the contestants. */
+static void report_share(const contestant *first, const contestant *peak, int n,
+                         double multiply_adds) {
+  double at_peak = peak_gflops(median_us(peak, n));
+  printf(" peak_gflops=%.0f share=%.2f", at_peak,
+         2e-3 * multiply_adds / median_us(first, n) / at_peak);
+}
+
 /* ---- Models */
 typedef struct {
   const char *name;
@@ -203,6 +216,14 @@ static void our_step(void *self, const real *x, const real *y) {
 
 static double epoch_seconds(const net *m, double us) {
   return us * ((ROWS + m->is->batch - 1) / m->is->batch) / 1e6;
+}
+
+/* Of a step's products: s, dW and, above the first layer, dx. */
+static double multiply_adds(const spec *is) {
+  double n = 0;
+  for (int l = 0; l < is->layers; l++)
+    n += (double)is->batch * is->width[l] * is->width[l + 1] * (l ? 3 : 2);
+  return n;
 }
 
 #ifdef EDF_CBLAS
@@ -397,13 +418,14 @@ static void agree(const net *m, const hand *t) {
 static void bench_model(const spec *is) {
   net m = build(is);
   hand t = hand_build(&m);
-  contestant c[3] = { { our_step, &m, 0, { 0 } }, { gemm_step, &m, 0, { 0 } },
-                      { hand_step, &t, 0, { 0 } } };
+  contestant c[4] = { { our_step, &m, 0, { 0 } }, { gemm_step, &m, 0, { 0 } },
+                      { hand_step, &t, 0, { 0 } }, PEAK };
   run_steps(&c[0], 10, is->batch);
   run_steps(&c[2], 10, is->batch);
   agree(&m, &t);
-  int n = take_turns(c, 3, is->batch);
+  int n = take_turns(c, 4, is->batch);
   report(is->name, "ours", "gemm", c, n);
+  report_share(&c[0], &c[3], n, multiply_adds(is));
   printf(" hand_us=%.1f hand_ratio=%.3f epoch_s=%.3f loss=%.3f\n", median_us(&c[2], n),
          ratios(&c[0], &c[2], n).median, epoch_seconds(&m, median_us(&c[0], n)),
          (double)t.loss);
@@ -412,10 +434,11 @@ static void bench_model(const spec *is) {
 #else
 static void bench_model(const spec *is) {
   net m = build(is);
-  contestant c = { our_step, &m, 0, { 0 } };
-  int n = take_turns(&c, 1, is->batch);
-  report(is->name, "ours", "", &c, n);
-  printf(" epoch_s=%.3f\n", epoch_seconds(&m, median_us(&c, n)));
+  contestant c[2] = { { our_step, &m, 0, { 0 } }, PEAK };
+  int n = take_turns(c, 2, is->batch);
+  report(is->name, "ours", "", c, n);
+  report_share(&c[0], &c[1], n, multiply_adds(is));
+  printf(" epoch_s=%.3f\n", epoch_seconds(&m, median_us(&c[0], n)));
 }
 #endif
 
@@ -452,14 +475,18 @@ static void bench_trained(trained (*build_model)(void), products (*of_a_step)(in
   if (m.width == sizes.times) { m.data = text; m.classes = next; }
   make_operands(&p);
 #ifdef EDF_CBLAS
-  contestant c[2] = { { trained_step, &m, 0, { 0 } }, { products_step, &p, 0, { 0 } } };
+  contestant c[3] = { { trained_step, &m, 0, { 0 } }, { products_step, &p, 0, { 0 } }, PEAK };
 #else
-  contestant c[1] = { { trained_step, &m, 0, { 0 } } };
+  contestant c[2] = { { trained_step, &m, 0, { 0 } }, PEAK };
 #endif
+  double all = 0;
+  for (const product_call *o = p.call; o < p.call + p.n; o++)
+    all += (double)o->calls * o->m * o->n * o->k;
   run_steps(&c[0], 3, m.batch);
   double first = (double)m.loss->value[0];
-  int n = take_turns(c, 1 + WITH_BLAS, m.batch);
+  int n = take_turns(c, 2 + WITH_BLAS, m.batch);
   report(m.name, "ours", "gemm", c, n);
+  report_share(&c[0], &c[1 + WITH_BLAS], n, all);
   printf(" %s=%.3f loss=%.3f then %.3f\n", unit, median_us(&c[0], n) * per_step / 1e6, first,
          (double)m.loss->value[0]);
   free_products(&p);
@@ -598,9 +625,10 @@ static void bench_builtin(void) {
 
 #ifdef STEPS_ALONE          /* with another edf.h, whose kernels may have another interface */
 static void bench_gemm512(void) {}
+static void bench_shapes(void) {}
 #else
-/* ---- out[i,j] = a[i,K] b[K,j] at 512 cubed */
-enum { CUBE = 512 };
+/* ---- out[i,j] = a[i,K] b[K,j], and a or b transposed: the built-in product over the BLAS */
+typedef struct { const char *name; int m, n, k, ta, tb; } shape;
 typedef struct { int kernel; edf_route route; real *a, *b, *out; } product;
 
 static void product_step(void *self, const real *x, const real *y) {
@@ -610,31 +638,81 @@ static void product_step(void *self, const real *x, const real *y) {
   edf_contract(&p->route, p->route.covers > 0, p->out, p->a, p->b);
 }
 
-static product cube(void) {
+static product product_of(const shape *s) {
   edf_nest nest = { 0 };
-  edf_loop i = { CUBE, { CUBE, CUBE, 0 } };
-  edf_loop j = { CUBE, { 1, 0, 1 } };
-  edf_loop k = { CUBE, { 0, 1, CUBE } };
+  edf_loop i = { s->m, { s->n, s->ta ? 1 : s->k, 0 } };
+  edf_loop j = { s->n, { 1, 0, s->tb ? s->k : 1 } };
+  edf_loop k = { s->k, { 0, s->ta ? s->m : 1, s->tb ? 1 : s->n } };
   nest.n = 3;
   nest.loop[0] = i; nest.loop[1] = j; nest.loop[2] = k;
   nest.alpha = 1;
-  product p = { EDF_BUILTIN, edf_plan(&nest), NULL, NULL, reals((size_t)CUBE * CUBE) };
-  p.a = images;                                   /* any numbers will do */
-  p.b = images + (size_t)CUBE * CUBE;
+  product p = { EDF_BUILTIN, edf_plan(&nest), operand(1, s->m, s->k, 0),
+                operand(1, s->k, s->n, 0), reals((size_t)s->m * (size_t)s->n) };
   return p;
 }
 
-static void bench_gemm512(void) {
+/* Returns the time of the BLAS over that of the built-in product. */
+static double compare_product(const char *what, const shape *s) {
   edf_clear();
-  product builtin = cube(), blas = builtin;
+  product builtin = product_of(s), blas = builtin;
   blas.kernel = EDF_FASTEST;
-  contestant c[2] = { { product_step, &builtin, 0, { 0 } },
-                      { product_step, &blas, 0, { 0 } } };
-  int n = take_turns(c, 1 + WITH_BLAS, 1);
-  double gflop = 2e-3 * CUBE * CUBE * CUBE;                  /* over microseconds */
-  report("gemm512", "builtin", "blas", c, n);
-  printf(" builtin_gflops=%.1f\n", gflop / median_us(&c[0], n));
+  contestant c[3] = { { product_step, &builtin, 0, { 0 } },
+                      { product_step, &blas, 0, { 0 } }, PEAK };
+  if (!WITH_BLAS) memcpy(&c[1], &c[2], sizeof c[2]);
+  int n = take_turns(c, 2 + WITH_BLAS, 1);
+  report(what, "builtin", "blas", c, n);
+  report_share(&c[0], &c[1 + WITH_BLAS], n, (double)s->m * s->n * s->k);
+  printf(" %s %d x %d x %d%s%s\n", s->name, s->m, s->n, s->k, s->ta ? ", a transposed" : "",
+         s->tb ? ", b transposed" : "");
+  free(builtin.a);
+  free(builtin.b);
   free(builtin.out);
+  return WITH_BLAS ? 1 / ratios(&c[0], &c[1], n).median : 1;
+}
+
+static void bench_gemm512(void) {
+  static const shape cube = { "cube", 512, 512, 512, 0, 0 };
+  compare_product("gemm512", &cube);
+}
+
+/* Those of the models' steps, and others. */
+static const shape shapes[] = {
+  { "lstm h Wh", 32, 512, 128, 0, 0 }, { "lstm dh", 32, 128, 512, 0, 1 },
+  { "lstm x Wx", 2048, 512, 128, 0, 0 }, { "lstm dW", 128, 512, 2016, 1, 0 },
+  { "mlp_a layer 1", 64, 64, 784, 0, 0 }, { "mlp_a layer 2", 64, 10, 64, 0, 0 },
+  { "mlp_a dW1", 784, 64, 64, 1, 0 }, { "mlp_a dW2", 64, 10, 64, 1, 0 },
+  { "mlp_a dx", 64, 64, 10, 0, 1 }, { "mlp_b layer 1", 128, 512, 784, 0, 0 },
+  { "mlp_b layer 2", 128, 512, 512, 0, 0 }, { "mlp_b dW1", 784, 512, 128, 1, 0 },
+  { "mlp_b dW2", 512, 512, 128, 1, 0 }, { "mlp_b dx", 128, 512, 512, 0, 1 },
+  { "gpt q", 1024, 128, 128, 0, 0 }, { "gpt up", 1024, 512, 128, 0, 0 },
+  { "gpt down", 1024, 128, 512, 0, 0 }, { "gpt dx up", 1024, 128, 512, 0, 1 },
+  { "gpt dx down", 1024, 512, 128, 0, 1 }, { "gpt dW", 128, 512, 1024, 1, 0 },
+  { "gpt scores", 64, 64, 32, 0, 1 }, { "gpt context", 64, 32, 64, 0, 0 },
+  { "gpt dv", 64, 32, 64, 1, 0 }, { "lenet 1", 36864, 16, 25, 0, 0 },
+  { "lenet 2", 4096, 32, 400, 0, 0 }, { "lenet dW2", 400, 32, 4096, 1, 0 },
+  { "lenet dW1", 25, 16, 36864, 1, 0 }, { "lenet dx", 4096, 400, 32, 0, 1 },
+  { "letters", 1024, 65, 128, 0, 0 }, { "letters dW", 128, 65, 1024, 1, 0 },
+  { "letters dx", 1024, 128, 65, 0, 1 }, { "cube", 32, 32, 32, 0, 0 },
+  { "cube", 64, 64, 64, 0, 0 }, { "cube", 100, 100, 100, 0, 0 },
+  { "cube", 256, 256, 256, 0, 0 }, { "cube", 512, 512, 512, 0, 0 },
+  { "cube", 1024, 1024, 1024, 0, 0 }, { "cube, b transposed", 256, 256, 256, 0, 1 },
+  { "cube, a transposed", 256, 256, 256, 1, 0 }, { "both transposed", 256, 256, 256, 1, 1 },
+  { "odd", 127, 129, 131, 0, 0 }, { "odd", 33, 17, 65, 1, 1 },
+  { "few rows", 4, 512, 512, 0, 0 }, { "few columns", 512, 4, 512, 0, 0 },
+  { "a short sum", 512, 512, 8, 0, 0 },
+};
+
+static void bench_shapes(void) {
+  longest = 5e5;
+  int behind = 0, ahead = 0, n = sizeof shapes / sizeof *shapes;
+  for (int s = 0; s < n; s++) {
+    double speed = compare_product("shapes", &shapes[s]);
+    behind += speed < 0.95;
+    ahead += speed > 1;
+  }
+  if (WITH_BLAS)
+    printf("bench shapes %d products, %d ahead of the BLAS, %d more than 5 %% behind\n", n,
+           ahead, behind);
 }
 #endif
 
@@ -914,6 +992,7 @@ static const struct { const char *name; void (*run[3])(void); } models[] = {
   { "lines", { bench_lines, NULL, NULL } },
   { "threads", { bench_threads, NULL, NULL } },
   { "gemm512", { bench_gemm512, NULL, NULL } },
+  { "shapes", { bench_shapes, NULL, NULL } },
   { "mlp_a_builtin", { bench_builtin, NULL, NULL } },
 };
 enum { MODELS = sizeof models / sizeof *models };
