@@ -3519,7 +3519,7 @@ static edf_axis edf__flatten(const edf_loop *l, int n, int x) {
 }
 
 /* BLAS reads an operand in place if it is row-major or column-major without overlap. What is
-   not is packed along its longer run. */
+   not is seen along its longer run. */
 static edf_matrix edf__matrix(edf_axis row, edf_axis column) {
   int fits = row.step <= INT_MAX && column.step <= INT_MAX;
   int flat = fits && column.step == 1 && row.step >= column.n;
@@ -3810,9 +3810,9 @@ typedef struct { ptrdiff_t first, n, at[EDF__MB]; } edf__places;
 typedef struct edf__panels {             /* of a Parameter: see edf__panels_of                */
   struct edf__panels *next;
   const edf_real *of;
-  edf_axis line, column;
-  unsigned long pass;
-  int uses, again, packed;
+  edf_axis line, column;                 /* how it is seen                                    */
+  unsigned long pass;                    /* that used it last,                                */
+  int uses, again, packed;               /* so often; the one before more than once           */
   edf_real *at;
 } edf__panels;
 
@@ -3986,8 +3986,8 @@ static void edf__blas_product(const edf_route *r, int assign, edf_real *out, con
 }
 #endif
 
-/* Which group of loops is rows of tiles, and which columns; which operand lies beside rows,
-   `left`, and which gives lines. A tall out is out' = b' a': so columns follow one another. */
+/* Tiles go down the rows of `left` and across the panels of `right`, whose axes are line and
+   column. A tall out is out' = b' a': so its columns follow one another. */
 typedef struct { int down, across, left, right; edf_axis line, column; } edf__roles;
 
 static edf__roles edf__roles_of(const edf_route *r) {
@@ -3997,17 +3997,17 @@ static edf__roles edf__roles_of(const edf_route *r) {
   return r->matrix[EDF_OUT].tall ? tall : wide;
 }
 
-/* K in equal parts. */
+/* The lines of a panel: K in equal parts. */
 static ptrdiff_t edf__depth(ptrdiff_t all) {
   ptrdiff_t parts = all > EDF__KB ? (all + EDF__KB / 2) / EDF__KB : 1;
   return (all + parts - 1) / parts;
 }
-
 /* Numbers of a line of panels. */
 static ptrdiff_t edf__padded_width(ptrdiff_t n) {
   return (n + EDF__LANES - 1) / EDF__LANES * EDF__LANES;
 }
 
+/* Block after block. A short b, or one for few rows, is not worth packing. */
 static void edf__product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                          const edf_real *b, edf__workspace *w) {
 #ifdef EDF_CBLAS
@@ -4015,8 +4015,8 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
 #endif
   edf__roles is = edf__roles_of(r);
   ptrdiff_t rows = r->extent[is.down], width = r->extent[is.across], all = r->extent[EDF__K];
-  int in_place = is.line.step && is.column.step == 1 && (rows <= 128 || is.line.step <= 128);
-  ptrdiff_t depth = edf__depth(all);
+  ptrdiff_t step = edf__abs(is.line.step), depth = edf__depth(all);
+  int in_place = step && is.column.step == 1 && (rows <= 128 || step <= 128);
   int wide = is.left == EDF_A;
   edf__tile t;
   t.alpha = r->nest.alpha;
@@ -4039,10 +4039,10 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
       }
 }
 
-/* ---- Panels of a Parameter. A step in time after another multiplies by it, and it changes
-   between passes alone: so from its second use in a Forward or a Backward on the panels of the
-   first are there, and in the next pass from the first. What a program writes between passes
-   counts, and inside of one with edf_push. */
+/* ---- Panels of a Parameter. Each step in time multiplies by the same one, and it changes
+   between passes alone: so from the second use in a Forward or a Backward on its panels stay,
+   in later passes from the first, until that pass ends. What a program writes between passes
+   and steps counts, and inside of a pass with edf_push. */
 static void edf__pack_all(edf_real *to, const edf_route *r, const edf_real *b,
                           edf__workspace *w) {
   edf__roles is = edf__roles_of(r);
