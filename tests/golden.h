@@ -31,10 +31,30 @@ static inline void golden_put(const char *file_name, const char *text) {
   if (!f || fputs(text, f) < 0 || fclose(f)) abort();
 }
 
+/* The files come from a build that rounds each product; where a variant fuses it with the sum,
+   a number may be another by a thousandth: 1 where it is, and both are behind it. */
+static inline int golden_near(const char *begin, const char **found, const char **expected) {
+#ifdef GOLDEN_FUSED
+  const char *f = *found, *e = *expected;
+  char *f_end, *e_end;
+  while (f > begin && strchr("0123456789.", f[-1])) { f--; e--; }
+  double x = strtod(f, &f_end), y = strtod(e, &e_end);
+  if (f_end < *found || e_end < *expected || fabs(x - y) > 1e-3 * fabs(y)) return 0;
+  *found = f_end;
+  *expected = e_end;
+  return 1;
+#else
+  return (void)begin, (void)found, (void)expected, 0;
+#endif
+}
+
 /* The first line that differs. */
 static inline void golden_compare(const char *name, const char *found, const char *expected) {
+  const char *begin = found;
   int number = 1;
-  while (*found && *found == *expected) { number += *found++ == '\n'; expected++; }
+  do
+    while (*found && *found == *expected) { number += *found++ == '\n'; expected++; }
+  while ((*found || *expected) && golden_near(begin, &found, &expected));
   if (!*found && !*expected) return;
   while (number > 1 && found[-1] != '\n') { found--; expected--; }
   CHECK(0, "%s: line %d\n     found: %.*s\n  expected: %.*s", name, number,

@@ -189,7 +189,7 @@ rest_of_variants() {
   esac
   case $as in *slow*) plain_variants $1 ;; esac
   case $as in *own*|*alone*) return ;; esac
-  case " $reals " in *' float '*) variant native $1 '' ;; esac
+  case " $reals " in *' float '*) variant native $1 -DGOLDEN_FUSED ;; esac
 }
 
 found=
