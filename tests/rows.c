@@ -1,6 +1,6 @@
 /* A row's values do not depend on the batch it is in: with the built-in kernel a batch that is
-   run whole and one that is cut in two have the same bits. (A batch of one row is a matrix times
-   a vector, which runs as plain loops and adds in another order.)
+   run whole and one that is cut in two have the same bits. (A batch of one row is a matrix
+   times a vector, which runs as plain loops and adds in another order.)
 
    With OpenMP everything that can be cut is cut, into three slices: the bits stay the same.
 
