@@ -3713,7 +3713,7 @@ enum { EDF__VECTOR_BYTES = 64, EDF__VECTORS = 4, EDF__SUMS = 24 };     /* of 32 
 #elif defined(__AVX__)
 enum { EDF__VECTOR_BYTES = 32, EDF__VECTORS = 2, EDF__SUMS = 12 };     /* of 16               */
 #else
-enum { EDF__VECTOR_BYTES = 16, EDF__VECTORS = 2, EDF__SUMS = 8 };
+enum { EDF__VECTOR_BYTES = 16, EDF__VECTORS = 2, EDF__SUMS = 12 };
 #endif
 typedef edf_real edf__vector __attribute__((vector_size(EDF__VECTOR_BYTES), may_alias,
                                             aligned(sizeof(edf_real))));
@@ -3770,8 +3770,9 @@ EDF__FUSED static EDF__ALWAYS_INLINE void edf__sum_tile(int wide, int rows,
       line[v] = *(const edf__vector *)(const void *)(b + v * EDF__LANES);
     EDF__UNROLL
     for (int r = 0; r < rows; r++) {
+      edf_real number = a[r][column];
       EDF__UNROLL
-      for (int v = 0; v < wide; v++) sum[r][v] += a[r][column] * line[v];
+      for (int v = 0; v < wide; v++) sum[r][v] += number * line[v];
     }
   }
   EDF__UNROLL
@@ -4060,7 +4061,6 @@ static void edf__pack_all(edf_real *to, const edf_route *r, const edf_real *b,
 }
 
 static int edf__same_axis(edf_axis p, edf_axis q) { return p.n == q.n && p.step == q.step; }
-
 static edf__panels *edf__find_panels(edf__panels **list, const edf_real *of, edf__roles is) {
   for (edf__panels *p = *list; p; p = p->next)
     if (p->of == of && edf__same_axis(p->line, is.line) && edf__same_axis(p->column, is.column))
