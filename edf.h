@@ -3723,7 +3723,7 @@ typedef edf_real edf__vector;
 #endif
 enum { EDF__LANES = EDF__VECTOR_BYTES / sizeof(edf_real) };
 
-enum { EDF__ROWS = 12, EDF__STRIP = (int)EDF__VECTORS * (int)EDF__LANES };
+enum { EDF__ROWS = 8, EDF__STRIP = (int)EDF__VECTORS * (int)EDF__LANES };
 
 #if defined(__clang__)                   /* else it splits the vectors                        */
 #define EDF__UNROLL _Pragma("clang loop unroll(full)")
