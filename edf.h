@@ -46,7 +46,7 @@
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 162 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
-   >>nest 850 Loop nests, plans and kernels: axis matrix costs plan _for contract
+   >>nest 859 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 376 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 522 Functions over named indices, and rows: dropout embed reshape max_window
@@ -3939,20 +3939,29 @@ static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a, ptrdi
   t->assign = assign;
 }
 
+/* How many of the `left` columns the next strip has: as even as can be, so that none is
+   narrow; and where out has runs, each begins a strip, and tiles write whole lines. */
+static ptrdiff_t edf__strip(ptrdiff_t run, ptrdiff_t left) {
+  ptrdiff_t n = run % EDF__LANES ? left : run, wide = (n + EDF__LANES - 1) / EDF__LANES;
+  ptrdiff_t strips = (wide + EDF__VECTORS - 1) / EDF__VECTORS;
+  return edf__least((wide + strips - 1) / strips * EDF__LANES, n);
+}
+
 /* A block: of each strip of columns the panel, packed for the first rows, and the tiles. */
 static void edf__run_block(edf__tile *t, int in_place, edf_real *out, const edf_real *a,
                            const edf_real *b, const edf_real *kept, edf__workspace *w) {
   const ptrdiff_t *row = w->b_row.at, *column = w->b_column.at, all = w->b_column.n;
-  for (ptrdiff_t j = 0; j < all; j += EDF__STRIP) {
-    ptrdiff_t n = edf__least(EDF__STRIP, all - j);
+  edf_real *panel = w->panel;
+  for (ptrdiff_t j = 0, n; j < all; j += n, panel += t->k * t->wide * EDF__LANES) {
+    n = edf__strip(kept ? 1 : edf__run_of(w->out_column.at + j, all - j), all - j);
     t->wide = (int)((n + EDF__LANES - 1) / EDF__LANES);
-    t->b = (kept ? kept : w->panel) + j * t->k;
+    t->b = kept ? kept + (panel - w->panel) : panel;
     t->step = t->wide * EDF__LANES;
     if (!kept && in_place && n == t->step) {
       t->b = b + *row + column[j];
       t->step = t->k > 1 ? row[1] - *row : 0;
     } else if (!kept && w->out_row.first == 0)
-      edf__pack(w->panel + j * t->k, t->step, b, row, t->k, column + j, n);
+      edf__pack(panel, t->step, b, row, t->k, column + j, n);
     edf__run_panel(t, out, a, j, n, w);
   }
 }
@@ -4051,11 +4060,11 @@ static void edf__pack_all(edf_real *to, const edf_route *r, const edf_real *b,
   for (ptrdiff_t k = 0; k < all; k += depth) {
     ptrdiff_t n_k = edf__least(depth, all - k);
     edf__find_places(&w->b_row, r, EDF__K, is.right, k, n_k);
-    for (ptrdiff_t j = 0; j < width; j += EDF__STRIP, to += n_k * EDF__STRIP) {
-      ptrdiff_t n = edf__least(EDF__STRIP, width - j), wide = edf__padded_width(n);
+    for (ptrdiff_t j = 0, n, wide; j < width; j += n, to += n_k * wide) {
+      n = edf__strip(1, edf__least(EDF__NB - j % EDF__NB, width - j));
+      wide = edf__padded_width(n);
       edf__find_places(&w->b_column, r, is.across, is.right, j, n);
       edf__pack(to, wide, b, w->b_row.at, n_k, w->b_column.at, n);
-      if (wide < EDF__STRIP) to += n_k * (wide - EDF__STRIP);
     }
   }
 }
