@@ -46,7 +46,7 @@
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 162 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
-   >>nest 859 Loop nests, plans and kernels: axis matrix costs plan _for contract
+   >>nest 876 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 376 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 522 Functions over named indices, and rows: dropout embed reshape max_window
@@ -3681,13 +3681,30 @@ static void edf__row(const edf_loop *l, edf_real c, int assign, edf_real *out,
     for (ptrdiff_t i = 0; i < n; i++) out[i * so] += c * a[i * sa] * b[i * sb];
 }
 
+/* Rows of x are added up, four at a time, since an entry waits for its last addition. */
+static void edf__add_rows(edf_real *out, const edf_real *x, ptrdiff_t step, ptrdiff_t n,
+                          const edf_real *c) {
+  const edf_real *y = x + step, *z = y + step, *w = z + step;
+  for (ptrdiff_t i = 0; i < n; i++)
+    out[i] = out[i] + c[0] * x[i] + c[1] * y[i] + c[2] * z[i] + c[3] * w[i];
+}
+
 /* The last two loops of r, or the one there is. */
 static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                       const edf_real *b) {
   static const edf_loop once = { 1, { 0, 0, 0 } };
   const edf_loop *end = r->nest.loop + r->nest.n, *row = r->nest.n > 0 ? end - 1 : &once;
   const edf_loop *outer = r->nest.n > 1 ? end - 2 : &once;
-  for (ptrdiff_t i = 0; i < outer->n; i++)
+  int x = row->s[EDF_A] ? EDF_A : EDF_B, y = EDF_A + EDF_B - x;
+  int sums = row->s[EDF_OUT] == 1 && row->s[x] == 1 && !row->s[y] && !outer->s[EDF_OUT];
+  const edf_real *from = x == EDF_A ? a : b, *stays = x == EDF_A ? b : a;
+  ptrdiff_t i = 0, step = outer->s[x];
+  for (; sums && i + 4 <= outer->n; i += 4) {
+    edf_real c[4];
+    for (int k = 0; k < 4; k++) c[k] = r->nest.alpha * stays[(i + k) * outer->s[y]];
+    edf__add_rows(out, from + i * step, step, row->n, c);
+  }
+  for (; i < outer->n; i++)
     edf__row(row, r->nest.alpha, assign, out + i * outer->s[EDF_OUT],
              a + i * outer->s[EDF_A], b + i * outer->s[EDF_B]);
 }
