@@ -1,5 +1,6 @@
 # edf.h needs no make: cc -g hw1.c -lm is enough. This file runs examples, tests and benchmarks.
 #   make run BLAS=none     without a CBLAS; BLAS=openblas, blis, cblas, blas: this one, no other
+#   make run BLAS=any      with the first CBLAS that works, be it the quicker or not
 #   make CC=clang CFLAGS='-O2 -g'
 #   make run CUDA=1        on the GPU: linked with edf_cuda.cu, by nvcc; CUDA_ARCH=90
 # Everything that is built lies in build/.
@@ -20,11 +21,16 @@ NAMES     = $(patsubst examples/%.c,%,$(wildcard examples/[0-9]*.c))
 EXAMPLES  = $(NAMES:%=build/%)
 .DEFAULT_GOAL = help
 
-# A CBLAS is looked for at every call that needs one. BLAS_CFLAGS, BLAS_LIBS and BLAS_ENV, the
-# settings it wants in the environment, can be given on the command line instead.
-WITHOUT_BLAS = help clean handout notes lines mnist cuda bench-compile grade kit
+# A CBLAS is looked for at every call that needs one, and left alone where the built-in kernel
+# is as quick: tests/blas.sh. Tests need one, quick or not. BLAS_CFLAGS, BLAS_LIBS and BLAS_ENV,
+# the settings it wants in the environment, can be given on the command line instead.
+WITHOUT_BLAS = help clean debug handout notes lines mnist cuda bench-compile grade kit
 ifneq ($(filter-out $(WITHOUT_BLAS),$(or $(MAKECMDGOALS),help)),)
-  $(shell mkdir -p build && CC='$(CC)' sh tests/blas.sh $(BLAS) > build/blas.mk)
+  BLAS_ANY   = $(filter test test-all fuzz mutants,$(MAKECMDGOALS)) \
+               $(filter command,$(origin BLAS_LIBS))
+  WHICH_BLAS = $(or $(BLAS),$(if $(strip $(BLAS_ANY)),any))
+  $(shell mkdir -p build && CC='$(CC)' CFLAGS='$(CFLAGS)' sh tests/blas.sh $(WHICH_BLAS) \
+    > build/blas.mk)
   include build/blas.mk
   ifeq ($(BLAS_FOUND),missing)
     $(error make BLAS=$(BLAS): it does not compile and link; BLAS=none does without)
@@ -65,8 +71,8 @@ help:
 	@echo 'make test-all   what make test leaves out: edf_cuda.cu, fuzzing, platforms, mutants'
 	@echo 'make fuzz       SECONDS=60: fuzz the parsers, so long each'
 	@echo 'make mutants    SEED=1 COUNT=150: does make test notice mistakes in the headers?'
-	@echo 'make bench      time of a step against its BLAS calls alone, threads, memory;'
-	@echo '                MODELS="mlp_a lenet lstm gpt shapes threads memory"'
+	@echo 'make bench      time of a step; BLAS=openblas: against its BLAS calls alone; threads,'
+	@echo '                memory; MODELS="mlp_a lenet lstm gpt shapes threads memory"'
 	@echo 'make bench-lines    time of a step of models written as lines over that of layers'
 	@echo 'make bench-against REV=COMMIT    time of a step over that of another commit; PAIRS=31'
 	@echo 'make bench-compile REV=COMMIT    CPU seconds to compile edf.h over those of another'
@@ -81,7 +87,8 @@ help:
 	@echo 'make lines      lines of each chapter against its ceiling'
 	@echo 'make page       puts notes/trace.html, the page of edf_trace_begin, into edf_lab.h'
 	@echo 'make clean      remove build/'
-	@echo 'BLAS=none, openblas, blis ...: which CBLAS; CC=, CFLAGS=: compiler and its flags'
+	@echo 'BLAS=none, openblas, blis ...: which CBLAS; else the first found, where it is quicker'
+	@echo '                than the built-in kernel. CC=, CFLAGS=: compiler and its flags'
 
 # ---- The examples
 
