@@ -72,7 +72,7 @@ help:
 	@echo 'make fuzz       SECONDS=60: fuzz the parsers, so long each'
 	@echo 'make mutants    SEED=1 COUNT=150: does make test notice mistakes in the headers?'
 	@echo 'make bench      time of a step; BLAS=openblas: against its BLAS calls alone; threads,'
-	@echo '                memory; MODELS="mlp_a lenet lstm gpt shapes threads memory"'
+	@echo '                memory; MODELS="mlp_a lenet lstm gpt scale shapes threads memory"'
 	@echo 'make bench-lines    time of a step of models written as lines over that of layers'
 	@echo 'make bench-against REV=COMMIT    time of a step over that of another commit; PAIRS=31'
 	@echo 'make bench-compile REV=COMMIT    CPU seconds to compile edf.h over those of another'

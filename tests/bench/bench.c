@@ -12,6 +12,8 @@
                    of the pairs of turns, at most 1.03; and the time to build the GPT's text
    threads         mlp_b, lenet, lstm and gpt with two threads against one, where the bench is
                    compiled with OpenMP; by the wall clock
+   scale           how the cost of a step grows: with the batch and the width of mlp_b, with the
+                   length of the LSTM's and the GPT's texts; against the core's peak
    mlp_a_builtin   our step without a BLAS against our step with it
    gemm512         the built-in kernel against the BLAS at 512 x 512 x 512
 
@@ -98,10 +100,11 @@ static int steps_per_turn(contestant *c, int batch, double (*clock)(void)) {
 
 /* Each turn begins with one untimed step, which brings its own operands into the caches. */
 static double longest = 7e6;                                 /* microseconds of all turns */
+static int fewest = 31;                                      /* turns, however long they take */
 static int take_turns_by(double (*clock)(void), contestant *c, int n, int batch) {
   int steps = steps_per_turn(&c[0], batch, clock), turns;
   double begin = now();
-  for (turns = 0; turns < MAX_TURNS && (turns < 31 || now() - begin < longest); turns++)
+  for (turns = 0; turns < MAX_TURNS && (turns < fewest || now() - begin < longest); turns++)
     for (int k = 0; k < n; k++) {
       contestant *me = &c[(turns + k) % n];
       run_steps(me, 1, batch);
@@ -464,6 +467,13 @@ static void products_step(void *self, const real *x, const real *y) {
 }
 #endif
 
+static double products_of(const products *p) {          /* their multiply-adds */
+  double all = 0;
+  for (const product_call *o = p->call; o < p->call + p->n; o++)
+    all += (double)o->calls * o->m * o->n * o->k;
+  return all;
+}
+
 static void bench_trained(trained (*build_model)(void), products (*of_a_step)(int batch),
                           const char *unit, double per_step) {
   trained m = build_model();
@@ -479,14 +489,11 @@ static void bench_trained(trained (*build_model)(void), products (*of_a_step)(in
 #else
   contestant c[2] = { { trained_step, &m, 0, { 0 } }, PEAK };
 #endif
-  double all = 0;
-  for (const product_call *o = p.call; o < p.call + p.n; o++)
-    all += (double)o->calls * o->m * o->n * o->k;
   run_steps(&c[0], 3, m.batch);
   double first = (double)m.loss->value[0];
   int n = take_turns(c, 2 + WITH_BLAS, m.batch);
   report(m.name, "ours", "gemm", c, n);
-  report_share(&c[0], &c[1 + WITH_BLAS], n, all);
+  report_share(&c[0], &c[1 + WITH_BLAS], n, products_of(&p));
   printf(" %s=%.3f loss=%.3f then %.3f\n", unit, median_us(&c[0], n) * per_step / 1e6, first,
          (double)m.loss->value[0]);
   free_products(&p);
@@ -499,6 +506,54 @@ static void bench_lenet(void) {
 }
 static void bench_lstm(void) { bench_trained(build_lstm, lstm_products, "steps1000_s", 1000); }
 static void bench_gpt(void) { bench_trained(build_gpt, gpt_products, "steps1000_s", 1000); }
+
+/* ---- scale: one number of a model grows by fours. A step's multiply-adds are of its products
+   alone; the GPT's batch is small, since attention has length x length numbers a head. */
+static void scale_point(const char *model, const char *what, int n, contestant step, int batch,
+                        double all) {
+  contestant c[2] = { step, PEAK };
+  run_steps(&c[0], 1, batch);
+  int turns = take_turns(c, 2, batch);
+  double us = median_us(&c[0], turns), peak = peak_gflops(median_us(&c[1], turns));
+  double gflops = 2e-3 * all / us;
+  printf("bench scale %s %s=%d ours_us=%.1f gflops=%.1f peak_gflops=%.0f share=%.2f\n", model,
+         what, n, us, gflops, peak, gflops / peak);
+  fflush(stdout);
+}
+
+static void scale_mlp(const char *what, int n, int batch, int width) {
+  spec is = { "mlp_b", 1, batch, 3, { PIXELS, width, width, CLASSES }, (real)0.01 };
+  net m = build(&is);
+  contestant c = { our_step, &m, 0, { 0 } };
+  scale_point(is.name, what, n, c, batch, multiply_adds(&is));
+}
+
+static void scale_text(const char *name, int batch, int length) {
+  int lstm = !strcmp(name, "lstm"), before = sizes.times;
+  sizes.times = length;
+  trained m = lstm ? text_model(name, batch, update_adam, lstm_loss)
+                   : text_model(name, batch, update_adamw, gpt_loss);
+  products p = lstm ? lstm_products(batch) : gpt_products(batch);
+  real *text = letters(batch);
+  m.data = m.classes = text;
+  contestant c = { trained_step, &m, 0, { 0 } };
+  scale_point(name, "length", length, c, batch, products_of(&p));
+  free(text);
+  sizes.times = before;
+}
+
+static void bench_scale(void) {
+  double before = longest;
+  longest = 5e5;
+  fewest = 5;
+  for (int n = 1; n <= 4096; n *= 4) scale_mlp("batch", n, n, 512);
+  for (int n = 32; n <= 2048; n *= 4) scale_mlp("width", n, mlp_b.batch, n);
+  scale_mlp("width", 4096, mlp_b.batch, 4096);
+  for (int n = 16; n <= 1024; n *= 4) scale_text("lstm", LSTM_BATCH, n);
+  for (int n = 16; n <= 1024; n *= 4) scale_text("gpt", 2, n);
+  longest = before;
+  fewest = 31;
+}
 
 #ifdef STEPS_ALONE                     /* with another edf.h, which may have no edf_equations */
 static void bench_lines(void) {}
@@ -993,6 +1048,7 @@ static const struct { const char *name; void (*run[3])(void); } models[] = {
   { "threads", { bench_threads, NULL, NULL } },
   { "gemm512", { bench_gemm512, NULL, NULL } },
   { "shapes", { bench_shapes, NULL, NULL } },
+  { "scale", { bench_scale, NULL, NULL } },
   { "mlp_a_builtin", { bench_builtin, NULL, NULL } },
 };
 enum { MODELS = sizeof models / sizeof *models };
