@@ -57,7 +57,8 @@ ifneq ($(BLAS_NAME),)
 endif
 
 .PHONY: help run examples debug mnist test test-all fuzz mutants bench bench-against \
-        bench-compile bench-lines handout notes lines page clean cuda bench-cuda mpi grade kit
+        bench-compile bench-lines bench-peers handout notes lines page clean cuda bench-cuda \
+        mpi grade kit
 
 help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
@@ -76,6 +77,7 @@ help:
 	@echo 'make bench-lines    time of a step of models written as lines over that of layers'
 	@echo 'make bench-against REV=COMMIT    time of a step over that of another commit; PAIRS=31'
 	@echo 'make bench-compile REV=COMMIT    CPU seconds to compile edf.h over those of another'
+	@echo 'make bench-peers    time of a step beside PyTorch, which build/peers gets: 5 GB'
 	@echo 'make cuda       build/edf_cuda.o: link it, and the kernels run on the GPU;'
 	@echo '                make run CUDA=1 does. CUDA_ARCH=90, NVCC=path'
 	@echo 'make bench-cuda time of a step on the GPU, and PyTorch beside it'
@@ -197,6 +199,9 @@ bench-lines: build/bench
 
 bench-against:
 	@$(ENV) REV='$(REV)' PAIRS='$(PAIRS)' sh tests/bench/against.sh $(MODELS)
+
+bench-peers: build/bench
+	@$(ENV) sh tests/bench/peers.sh $(MODELS)
 
 bench-compile:
 	@REV='$(REV)' sh tests/bench/compile.sh

@@ -3,6 +3,7 @@
      bench [MODEL ...]            times; without arguments all models
      bench profile [MODEL ...]    where the time of a step goes, node by node
      bench step MODEL             time of our step alone, a turn at a time: see against.sh
+     bench wall MODEL             the same by the wall clock, with all threads: see peers.sh
 
    mlp_a, mlp_b    our step (feed, Forward, Backward, SGD) against the step's gemm calls alone,
                    on the step's own operands, and against the same step written by hand
@@ -1003,16 +1004,17 @@ static void profile_mlp_b(void) { profile_model(&mlp_b); }
 
 /* ---- step: who starts it says with a line each when to make a turn of some 10 ms, and reads
    the time of a step. Before that the loss of the first steps: do two programs do the same? */
+static double (*step_clock)(void) = thread_time;
 static void time_steps(contestant *c, int batch, const edf_node *loss) {
   char line[8];
   run_steps(c, 3, batch);
   printf("%.9g\n", (double)loss->value[0]);
-  int steps = steps_per_turn(c, batch, thread_time);
+  int steps = steps_per_turn(c, batch, step_clock);
   while (fflush(stdout) == 0 && fgets(line, sizeof line, stdin)) {
     run_steps(c, 1, batch);
-    double start = thread_time();
+    double start = step_clock();
     run_steps(c, steps, batch);
-    printf("%.2f\n", (thread_time() - start) / steps);
+    printf("%.2f\n", (step_clock() - start) / steps);
   }
 }
 
@@ -1083,7 +1085,10 @@ static int find_model(const char *name) {
 }
 
 int main(int argc, char **argv) {
-  int what = argc < 2 ? 0 : !strcmp(argv[1], "profile") ? 1 : !strcmp(argv[1], "step") ? 2 : 0;
+  int wall = argc > 1 && !strcmp(argv[1], "wall");
+  int what = argc < 2 ? 0 : !strcmp(argv[1], "profile") ? 1
+             : wall || !strcmp(argv[1], "step") ? 2 : 0;
+  if (wall) step_clock = now;
   int chosen[MODELS] = { 0 }, first = 1 + (what > 0);
   for (int i = first; i < argc; i++) chosen[find_model(argv[i])] = 1;
   if (what < 2) print_blas();

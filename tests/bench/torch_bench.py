@@ -1,6 +1,8 @@
-"""torch_bench.py - the models of cuda.c in PyTorch, measured in the same way. cuda.sh runs it.
+"""torch_bench.py - the models of cuda.c in PyTorch, measured in the same way: for cuda.sh; and
+those of bench.c, for peers.sh.
 
     torch_bench.py [--quick] [--compile-mode MODE] [MODEL ...]        EDF_PRECISION=tf32 ...
+    torch_bench.py --cpu --turns eager MODEL
 
 Three ways to run the same step (forward, backward, optimiser):
     eager      as it is written
@@ -17,8 +19,10 @@ and one wait at its end, loss.item(). A line a model:
 
     torch mlp_a precision=fp32 batch=64 parameters=50890 eager_fed_us=... eager_fed_q1=... ...
 
-Without PyTorch or a GPU it prints a line that begins with "skip". --cpu: on the CPU, to try
-this file; then no time is printed."""
+Without PyTorch or a GPU it prints a line that begins with "skip". --cpu: on the CPU, where
+mlp_a has a sigmoid, as in bench.c, nothing is captured and nothing fed. --turns MODE: as `bench
+step`: the number of parameters, and then for each line that is read a turn of some 10 ms, and
+its microseconds of a step."""
 import argparse
 import math
 import os
@@ -34,7 +38,7 @@ except ImportError as error:
     sys.exit(0)
 
 PIXELS, CLASSES, LETTERS, HEADS = 784, 10, 65, 4
-ROTATE, WARM, REPEATS, ENOUGH, MOST_STEPS = 8, 10, 15, 50e-3, 1 << 20
+ROTATE, WARM, REPEATS, ENOUGH, TURN, MOST_STEPS = 8, 10, 15, 50e-3, 10e-3, 1 << 20
 MODES = ("eager", "compile", "captured")
 
 
@@ -51,10 +55,10 @@ sizes = Sizes()
 
 # ---- Models
 
-def mlp(*widths):
+def mlp(activation, *widths):
     layers = []
     for n_in, n_out in zip(widths, widths[1:]):
-        layers += [nn.Linear(n_in, n_out), nn.ReLU()]
+        layers += [nn.Linear(n_in, n_out), activation()]
     return nn.Sequential(*layers[:-1])
 
 
@@ -138,15 +142,15 @@ class Model:
         self.optimiser, self.text, self.clip = optimiser, text, clip
 
 
-def mlp_model(batch, small, *widths):
+def mlp_model(batch, small, *widths, on_cpu=nn.ReLU):
     def build():
         hidden = [32 if args.quick else n for n in widths[1:-1]]
-        return mlp(widths[0], *hidden, widths[-1])
+        return mlp(on_cpu if args.cpu else nn.ReLU, widths[0], *hidden, widths[-1])
     return Model(batch, small, build, sgd)
 
 
 MODELS = {
-    "mlp_a": mlp_model(64, 4, PIXELS, 64, CLASSES),
+    "mlp_a": mlp_model(64, 4, PIXELS, 64, CLASSES, on_cpu=nn.Sigmoid),
     "mlp_b": mlp_model(128, 4, PIXELS, 512, 512, CLASSES),
     "wide_1024": mlp_model(1024, 4, PIXELS, 4096, 4096, CLASSES),
     "wide_8192": mlp_model(8192, 8, PIXELS, 4096, 4096, CLASSES),
@@ -179,7 +183,7 @@ def batches(m, batch, resident):
 # ---- The three ways. Each makes a function (x, y) -> loss, whose x and y are in either place.
 
 def step_of(m, net, captured, loss_of):
-    optimiser = m.optimiser(net, captured, device.type == "cuda")
+    optimiser = m.optimiser(net, captured, True)
 
     def step(x, y):
         optimiser.zero_grad(set_to_none=True)
@@ -235,24 +239,31 @@ def runner(m, mode, x, y):
 
 # ---- Times
 
+clock = time.perf_counter
+
+
 def seconds(run, data, steps):
-    start = time.perf_counter()
+    start = clock()
     for i in range(steps):
         loss = run(*data[i % ROTATE])
     if not math.isfinite(loss.item()):
         raise ArithmeticError("the loss is not a number")
-    return time.perf_counter() - start
+    return clock() - start
+
+
+def steps_of(run, data, enough):
+    steps = 1
+    while not args.quick and steps < MOST_STEPS:
+        took = seconds(run, data, steps)
+        if took >= enough / 2:
+            return max(1, math.ceil(enough / took * steps))
+        steps *= 2
+    return steps
 
 
 def measure(run, data):
     seconds(run, data, 3 if args.quick else WARM)
-    steps, took = 1, 0.0
-    while not args.quick and steps < MOST_STEPS:
-        took = seconds(run, data, steps)
-        if took >= ENOUGH / 2:
-            steps = max(1, math.ceil(ENOUGH / took * steps))
-            break
-        steps *= 2
+    steps = steps_of(run, data, ENOUGH)
     repeats = 1 if args.quick else REPEATS
     us = sorted(1e6 * seconds(run, data, steps) / steps for _ in range(repeats))
     return us[repeats // 4], us[repeats // 2], us[3 * repeats // 4]
@@ -263,7 +274,7 @@ def times(m, mode, batch):
     found, count = {"fed": None, "resident": None}, None
     try:
         run, count = runner(m, mode, *batches(m, batch, True)[0])
-        for data in found:
+        for data in found if device.type == "cuda" else ["resident"]:
             found[data] = measure(run, batches(m, batch, data == "resident"))
     except Exception as error:                   # of many kinds: the compiler's, CUDA's ...
         text = (str(error).strip() or repr(error)).splitlines()[0]
@@ -281,7 +292,7 @@ def bench(name):
             n, found = times(m, mode, batch)
             count = n or count
         for data, q in found.items():
-            shown = ["%.2f" % t for t in q] if q and device.type == "cuda" else ["-"] * 3
+            shown = ["%.2f" % t for t in q] if q else ["-"] * 3
             what = mode + "_" + data
             line += " %s_us=%s %s_q1=%s %s_q3=%s" % (what, shown[1], what, shown[0], what,
                                                      shown[2])
@@ -289,16 +300,35 @@ def bench(name):
           % (name, precision, batch, count or "-", line), flush=True)
 
 
+def take_turns(name, mode):
+    """Each begins with an untimed step, as bench.c's. One thread is timed by CPU time."""
+    global clock
+    if device.type == "cpu" and torch.get_num_threads() == 1:
+        clock = time.process_time
+    m = MODELS[name]
+    data = batches(m, m.batch, True)
+    run, count = runner(m, mode, *data[0])
+    seconds(run, data, WARM)
+    steps = steps_of(run, data, TURN)
+    print(count, flush=True)
+    for _ in sys.stdin:
+        seconds(run, data, 1)
+        print("%.2f" % (1e6 * seconds(run, data, steps) / steps), flush=True)
+
+
 def arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--turns", choices=["eager", "compile"], metavar="MODE")
     parser.add_argument("--compile-mode", default="default")
     parser.add_argument("models", nargs="*", metavar="MODEL", help=" ".join(MODELS))
     found = parser.parse_args()
     for name in found.models:
         if name not in MODELS:
             parser.error('no model "%s"; there are %s' % (name, " ".join(MODELS)))
+    if found.turns and len(found.models) != 1:
+        parser.error("--turns is for one MODEL")
     return found
 
 
@@ -318,5 +348,8 @@ if args.quick:
 print("torch_bench: PyTorch %s, %s, compile mode %s"
       % (torch.__version__, "CPU" if args.cpu else torch.cuda.get_device_name(),
          args.compile_mode), file=sys.stderr)
-for model in args.models or MODELS:
-    bench(model)
+if args.turns:
+    take_turns(args.models[0], args.turns)
+else:
+    for model in args.models or MODELS:
+        bench(model)
