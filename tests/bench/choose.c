@@ -16,7 +16,7 @@
 #include <edf.h>
 #include <time.h>
 
-enum { BATCH = 64, PIXELS = 784, HIDDEN = 64, CLASSES = 10, TURNS = 5 };
+enum { BATCH = 64, PIXELS = 784, HIDDEN = 64, CLASSES = 10, TURNS = 3 };
 static const double ENOUGH = 0.05e6;             /* microseconds for each of the two models */
 
 static edf_node *x, *y, *loss;
