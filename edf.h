@@ -12497,19 +12497,16 @@ void edf_save(const char *path) {
 
 /* ---- Reading. The file is in memory, and all of it is checked, before anything is changed. */
 typedef struct {                         /* a tensor of the file                              */
-  const char *name;
-  int part, bytes, rank;
-  unsigned long long dim[EDF_MAX_RANK], begin, end;
+  int part, bytes;
+  unsigned long long begin, end;
   long steps;                            /* of a parameter                                    */
 } edf__saved;
 
 typedef struct {
   edf__file f;
-  edf__saved *saved;                     /* of each part; while the model is built, of each   */
-  int n;                                 /* tensor of the header, so many                     */
-  const char **name, *text;              /* then also the parameters' names, where these are  */
-  int n_name;                            /* not those in the text, and the text               */
-  size_t computed;                       /* numbers of computed tensors                       */
+  edf__saved *saved;                     /* of each part                                      */
+  char *strings, *to;                    /* those of the header; where the next one goes      */
+  size_t declared, computed, bytes;      /* numbers of its text's tensors; the file's bytes   */
   unsigned long long seed, draws;
   int random;                            /* 3: the file has both of these                     */
 } edf__model;
@@ -12538,10 +12535,11 @@ static char *edf__json_unicode(edf__file *f, char *to) {
   return to;
 }
 
-/* A string, decoded where it stands: it does not become longer. */
-static char *edf__json_string(edf__file *f) {
+/* A string, decoded: it does not become longer. */
+static char *edf__json_string(edf__model *m) {
+  edf__file *f = &m->f;
+  char *start = m->to, *to = start;
   edf__json_expect(f, '"');
-  char *start = f->text + (f->at - f->text), *to = start;
   while (*f->at != '"') {
     static const char from[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
     edf__require(f, f->at, (unsigned char)*f->at >= 32, "a string does not end");
@@ -12554,16 +12552,18 @@ static char *edf__json_string(edf__file *f) {
   }
   f->at++;
   *to = 0;
+  m->to = to + 1;
   return start;
 }
 
 /* The next key of an object, of which n have been read; NULL at its end. */
-static char *edf__json_key(edf__file *f, int n) {
+static char *edf__json_key(edf__model *m, int n) {
+  edf__file *f = &m->f;
   if (!n) edf__json_expect(f, '{');
   char next = edf__json_peek(f);
   if (n ? next != ',' : next == '}') { edf__json_expect(f, '}'); return NULL; }
   if (n) f->at++;
-  char *key = edf__json_string(f);
+  char *key = edf__json_string(m);
   edf__json_expect(f, ':');
   return key;
 }
@@ -12575,51 +12575,41 @@ static unsigned long long edf__json_whole(edf__file *f) {
   return n;
 }
 
-/* 784, 64 */
-static edf__text edf__saved_dims(const edf__saved *s) {
-  edf__text text = { { 0 }, 0 };
-  for (int d = 0; d < s->rank; d++) edf__put(&text, d ? ", %llu" : "%llu", s->dim[d]);
-  return text;
-}
-static int edf__has_shape_of(const edf__saved *s, const edf_node *p) {
-  return !strcmp(edf__saved_dims(s).at, edf__list_dims(p->dim, p->rank).at);
-}
-
 /* "shape":[784,64] */
-static void edf__json_shape(edf__file *f, edf__saved *s) {
+static edf__text edf__json_shape(edf__file *f, const char *name) {
+  edf__text shape = { { 0 }, 0 };
   edf__json_expect(f, '[');
-  for (; edf__json_peek(f) != ']'; s->rank++) {
-    if (s->rank) edf__json_expect(f, ',');
-    edf__require(f, f->at, s->rank < EDF_MAX_RANK, "tensor %s has more than %d dimensions",
-                 s->name, EDF_MAX_RANK);
-    s->dim[s->rank] = edf__json_whole(f);
+  for (int n = 0; edf__json_peek(f) != ']'; n++) {
+    if (n) edf__json_expect(f, ',');
+    edf__require(f, f->at, n < EDF_MAX_RANK, "tensor %s has more than %d dimensions", name,
+                 EDF_MAX_RANK);
+    edf__put(&shape, n ? ", %llu" : "%llu", edf__json_whole(f));
   }
   f->at++;
+  return shape;
 }
 
-/* "w1":{"dtype":"F32","shape":[784,64],"data_offsets":[0,200704]}, which is a part of the
-   program, unless that is built now. */
+/* "w1":{"dtype":"F32","shape":[784,64],"data_offsets":[0,200704]} */
 static void edf__json_tensor(edf__model *m, const char *name) {
   edf__file *f = &m->f;
-  int part = m->name ? m->n++ : edf__part_of_name(name), shaped = 0, placed = 0;
+  int part = edf__part_of_name(name), shaped = 0, placed = 0;
   edf__require(f, f->at, part >= 0, "tensor %s is no parameter of this program%s", name,
                edf.n_parameters ? "" : ", which has none: build them first, then load");
   edf__saved *s = &m->saved[part];
-  const edf_node *p = m->name ? NULL : edf__owner(part);
+  const edf_node *p = edf__owner(part);
   edf__require(f, f->at, !s->bytes, "tensor %s is there twice", name);
-  s->name = name;
   const char *key;
-  for (int n = 0; (key = edf__json_key(f, n)) != NULL; n++) {
+  for (int n = 0; (key = edf__json_key(m, n)) != NULL; n++) {
     if (!strcmp(key, "dtype") && !s->bytes) {
-      const char *type = edf__json_string(f);
+      const char *type = edf__json_string(m);
       s->bytes = !strcmp(type, "F32") ? 4 : !strcmp(type, "F64") ? 8 : 0;
       edf__require(f, f->at, s->bytes, "tensor %s has the type %s, expected F32 or F64", name,
                    type);
     } else if (!strcmp(key, "shape") && !shaped++) {
-      edf__json_shape(f, s);
-      edf__require(f, f->at, !p || edf__has_shape_of(s, p), "tensor %s has the shape [%s], but "
-                   "parameter \"%s\" [%s], declared at %s:%d", name, edf__saved_dims(s).at,
-                   p->name, edf__list_dims(p->dim, p->rank).at, p->file, p->line);
+      edf__text is = edf__json_shape(f, name), expected = edf__list_dims(p->dim, p->rank);
+      edf__require(f, f->at, !strcmp(is.at, expected.at), "tensor %s has the shape [%s], but "
+                   "parameter \"%s\" [%s], declared at %s:%d", name, is.at, p->name,
+                   expected.at, p->file, p->line);
     } else if (!strcmp(key, "data_offsets") && !placed++) {
       edf__json_expect(f, '[');
       s->begin = edf__json_whole(f);
@@ -12630,31 +12620,26 @@ static void edf__json_tensor(edf__model *m, const char *name) {
   }
   edf__require(f, f->at, s->bytes && shaped && placed,
                "tensor %s lacks dtype, shape or data_offsets", name);
-  if (!p) return;
   unsigned long long bytes = (unsigned long long)p->size * (unsigned)s->bytes;
   edf__require(f, f->at, s->end >= s->begin && s->end - s->begin == bytes, "tensor %s has the "
                "offsets %llu to %llu, expected %llu bytes", name, s->begin, s->end, bytes);
 }
 
-/* Seed, draws, steps and the program are ours; other metadata is let alone. */
+/* Seed, draws and steps; the program has been read, and other metadata is let alone. */
 static void edf__json_metadata(edf__model *m) {
-  edf__file *f = &m->f;
   char *key, *end;
-  for (int n = 0; (key = edf__json_key(f, n)) != NULL; n++) {
-    char *text = edf__json_string(f), *dot = strrchr(key, '.');
-    long i = strncmp(key, "edf.name.", 9) ? -1 : strtol(key + 9, NULL, 10);
+  for (int n = 0; (key = edf__json_key(m, n)) != NULL; n++) {
+    char *text = edf__json_string(m), *dot = strrchr(key, '.');
     errno = 0;
     unsigned long long number = strtoull(text, &end, 10);
     int whole = edf__is_digit(*text) && !*end && !errno;
     if (!strcmp(key, "seed") && whole) { m->seed = number; m->random |= 1; }
     if (!strcmp(key, "draws") && whole) { m->draws = number; m->random |= 2; }
-    if (!strcmp(key, "edf.equations")) m->text = text;
-    if (i >= 0 && i < m->n_name) m->name[i] = text;
     if (!dot || strcmp(dot, ".steps")) continue;
     *dot = 0;
     int part = edf__part_of_name(key);
     if (part < 0 || part % EDF__PARTS) continue;
-    edf__require(f, f->at, whole && number <= LONG_MAX,
+    edf__require(&m->f, m->f.at, whole && number <= LONG_MAX,
                  "the steps of %s are %s, expected a whole number", key, text);
     m->saved[part].steps = (long)number;
   }
@@ -12662,7 +12647,7 @@ static void edf__json_metadata(edf__model *m) {
 
 static void edf__read_header(edf__model *m) {
   const char *name;
-  for (int k = 0; (name = edf__json_key(&m->f, k)) != NULL; k++)
+  for (int k = 0; (name = edf__json_key(m, k)) != NULL; k++)
     if (!strcmp(name, "__metadata__")) edf__json_metadata(m);
     else edf__json_tensor(m, name);
 }
@@ -12674,7 +12659,7 @@ static int edf__saved_order(const void *a, const void *b) {
 }
 
 /* Every parameter is there, and the numbers fit, and lie one after the other up to the end. */
-static void edf__check_model(edf__model *m, unsigned long long length) {
+static void edf__check_model(edf__model *m) {
   edf__file *f = &m->f;
   unsigned long long end = 0;
   qsort(m->saved, (size_t)edf__n_parts(), sizeof *m->saved, edf__saved_order);
@@ -12688,12 +12673,19 @@ static void edf__check_model(edf__model *m, unsigned long long length) {
     edf__require(f, f->at, s->begin == end, "a tensor begins at offset %llu, where %llu was "
                  "expected: a gap, or an overlap", s->begin, end);
     end = s->end;
-    if (s->bytes > (int)sizeof(edf_real) && end <= length)
+    if (s->bytes > (int)sizeof(edf_real) && end <= m->bytes)
       fit = edf__get_numbers(NULL, p->size, at, 'f', 8, 0);
     edf__require(f, at + 8 * fit, fit == p->size, EDF__TOO_LARGE, fit);
   }
-  edf__require(f, f->at, end == length, "the tensors end at offset %llu, but %llu bytes follow "
-               "the header", end, length);
+  edf__require(f, f->at, end == m->bytes, "the tensors end at offset %llu, but %zu bytes "
+               "follow the header", end, m->bytes);
+}
+
+/* Zeros, which belong to the graph: an error leaves them. */
+static void *edf__model_memory(edf__model *m, size_t bytes) {
+  void *memory = edf__try_alloc(&edf.kept, bytes);
+  edf__require(&m->f, NULL, memory, "out of memory for %zu bytes", bytes);
+  return memory;
 }
 
 /* Once there is memory for what optimisers remember, nothing can go wrong. A part that the file
@@ -12704,8 +12696,7 @@ static void edf__take_model(edf__model *m) {
     size_t bytes = edf__owner(s->part)->size * sizeof(edf_real);
     edf_real **to = edf__part(s->part);
     if (!s->bytes || *to) continue;
-    *to = (edf_real *)edf__try_alloc(&edf.kept, bytes);
-    edf__require(&m->f, NULL, *to, "out of memory for %zu bytes", bytes);
+    *to = (edf_real *)edf__model_memory(m, bytes);
   }
   for (const edf__saved *s = m->saved; s < end; s++) {
     edf_node *p = edf__owner(s->part);
@@ -12721,60 +12712,49 @@ static void edf__take_model(edf__model *m) {
   edf.draws = m->draws;
 }
 
-/* ---- A model that is built from its file. What the text declares is a tensor of the file, and
-   what it computes has bounds: both are looked at before there is memory for it. */
+/* ---- A model that is built from its file. What its text declares and computes has bounds,
+   which are looked at before there is memory for it. */
 static edf__model *edf__building;
 
 static void edf__guard_node(edf_node *x) {
   edf__model *m = edf__building;
   const edf__scan *s = edf__reading;
-  int i = edf.n_parameters, k = m->n;
-  const char *name = i < m->n && m->name[i] ? m->name[i] : x->name;
   if (edf__n_nodes() >= EDF__STEPS)
     edf__syntax(s, s->at, "the text makes more than %d nodes", EDF__STEPS);
   if (x->kind == EDF_COMPNODE && (m->computed += x->size) >> 28)
     edf__syntax(s, s->at, "the text makes tensors of more than %d numbers", 1 << 28);
-  if (x->kind != EDF_PARAMETER) return;
-  while (--k >= 0 && strcmp(m->saved[k].name, name)) {}
-  if (k >= 0 && edf__has_shape_of(&m->saved[k], x)) return;
-  edf__say_caret(s, s->at);
-  edf__say_node(x);
-  if (k < 0) edf__fail("\n  the file has no tensor of this name");
-  edf__fail("\n  in the file the shape is [%s]", edf__saved_dims(&m->saved[k]).at);
+  if (x->kind == EDF_PARAMETER && (m->declared += x->size) > m->bytes)
+    edf__syntax(s, s->at, "the text declares more numbers than the file has");
 }
 
-/* Memory for n tensors, and `more` behind them, until all is read. */
-static void edf__expect_tensors(edf__model *m, size_t n, size_t more) {
-  m->saved = (edf__saved *)edf__try_alloc(&edf.kept, n * sizeof *m->saved + more);
-  edf__require(&m->f, NULL, m->saved, "out of memory for %zu tensors", n);
+/* The string behind the next key that begins so, and the key's number; NULL for none. */
+static char *edf__json_find(edf__model *m, const char *key, int *number) {
+  edf__file *f = &m->f;
+  if (!(f->at = strstr(f->at, key))) return NULL;
+  f->at += strlen(key);
+  *number = (int)edf__digits(&f->at, INT_MAX / 10);
+  f->at += *f->at == '"';
+  edf__json_expect(f, ':');
+  return edf__json_string(m);
 }
 
-/* Builds the model; then the header, of n bytes, is as it was: strings are decoded where they
-   stand. */
-static void edf__build_model(edf__model *m, size_t n) {
-  char *header = m->f.text + 8;
-  size_t tensors = 1;
-  for (const char *c = header; *c; c++) tensors += *c == '{';
-  edf__expect_tensors(m, tensors, tensors * sizeof *m->name + n);
-  m->name = (const char **)(void *)(m->saved + tensors);
-  m->n_name = (int)tensors;
-  char *copy = (char *)memcpy(m->name + tensors, header, n);
-  edf__read_header(m);
-  if (m->text) {
+/* Builds the model, if the file has its text; its parameters have the names that they had. */
+static void edf__build_model(edf__model *m) {
+  const char *header = m->f.at, *text, *name;
+  int i;
+  if ((text = edf__json_find(m, "\"edf.equations\"", &i)) != NULL) {
     edf__building = m;
     edf__loaded = m->f.text;
     edf__guard = edf__guard_node;
-    edf_equations_at(edf__copy(&edf.kept, m->f.path), 0, "%s", m->text);
+    edf_equations_at(edf__copy(&edf.kept, m->f.path), 0, "%s", text);
     edf__guard = NULL;
-    for (int i = 0; i < edf.n_parameters && i < m->n; i++)
-      if (m->name[i]) edf_name(edf.parameters[i], m->name[i]);
     edf__loaded = NULL;
     edf__together = 1;                   /* until it is filled                                */
   }
-  m->f.at = (const char *)memcpy(header, copy, n);
-  edf__free(m->saved);
-  m->name = NULL;
-  m->n_name = 0;
+  for (m->f.at = header; (name = edf__json_find(m, "\"edf.name.", &i)) != NULL;)
+    if (i < edf.n_parameters) edf_name(edf.parameters[i], name);
+  m->f.at = header;
+  m->to = m->strings;
 }
 
 void edf_load(const char *path) {
@@ -12790,16 +12770,19 @@ void edf_load(const char *path) {
                m.f.file ? "at least " : "", left);
   char *numbers = m.f.text + 8 + n, first = *numbers;
   *numbers = 0;
-  if (!edf__n_nodes() && strstr(m.f.at, "\"edf.equations\"")) edf__build_model(&m, (size_t)n);
-  edf__expect_tensors(&m, (size_t)edf__n_parts(), 0);
+  m.bytes = left - (size_t)n;
+  m.strings = m.to = (char *)edf__model_memory(&m, (size_t)n);
+  if (!edf__n_nodes()) edf__build_model(&m);
+  m.saved = (edf__saved *)edf__model_memory(&m, (size_t)edf__n_parts() * sizeof *m.saved);
   for (int k = 0; k < edf__n_parts(); k++) m.saved[k].part = k;
   edf__read_header(&m);
   edf__json_peek(&m.f);
   edf__require(&m.f, m.f.at, m.f.at == numbers, "expected the end of the header");
   *numbers = first;
-  edf__check_model(&m, left - n);
+  edf__check_model(&m);
   edf__take_model(&m);
   edf__together = 0;
+  edf__free(m.strings);
   edf__free(m.saved);
   edf__close(&m.f);
 }
