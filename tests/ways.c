@@ -305,16 +305,16 @@ static void refused(const char *what, const char *words) {
 }
 
 static const struct { const char *from, *to, *words; } wrong[] = {
-  { "parameter w1[3,4]", "parameter w1[3,5]", ":2: Equations: line 2: parameter w1[3,5]\n" },
-  { "parameter w1[3,4]", "parameter w1[3,5]", "^\n  Parameter \"w1\" [3, 5]" },
-  { "parameter w1[3,4]", "parameter w1[3,5]", "in the file the shape is [3, 4]" },
+  { "parameter w1[3,4]", "parameter w1[3,5]", "j is 5 in w1 = Parameter \"w1\" [3, 5]  " },
+  { "parameter w1[3,4]", "parameter w1[3,5]", "declared at build" },
   { "parameter w1[3,4]", "parameter w1[1000000000,1000000000]", "the tensor is too large" },
-  { "parameter w1[3,4]", "parameter w1[1000000000,4]", "in the file the shape is [3, 4]" },
-  { "parameter w1[3,4]", "parameter v1[3,4]", "the file has no tensor of this name" },
-  { "parameter b1[4]", "parameter b1[4,1]", "in the file the shape is [4]" },
-  { "parameter b1[4]", "parameter b1[4], c[5]", "the file has no tensor of this name" },
-  { " - b1[j]", " - b1[j] + V[I,j] x[b,I]", "the file has no tensor of this name" },
-  { "\"b1\":", "\"b2\":", "the file has no tensor of this name" },
+  { "parameter w1[3,4]", "parameter w1[1000000000,4]", ":2: Equations: line 2: parameter w1" },
+  { "parameter w1[3,4]", "parameter w1[1000000000,4]", "more numbers than the file has" },
+  { "parameter w1[3,4]", "parameter v1[3,4]", "no tensor for parameter \"v1\", declared at " },
+  { "parameter b1[4]", "parameter b1[4,1]", "b1 has 1 index here, but the tensor has 2" },
+  { "parameter b1[4]", "parameter b1[4], c[5]", "no tensor for parameter \"c\", declared" },
+  { " - b1[j]", " - b1[j] + V[I,j] x[b,I]", "no tensor for parameter \"V\", declared at " },
+  { "\"b1\":", "\"b2\":", "tensor b2 is no parameter of this program" },
   { "tanh(Affine0[b,j])", "tanh(Affine0[b,j]", "expected ')'" },
   { "tanh(Affine0[b,j])", "tanh(Affine0[b,k])", "index k is not on the left" },
   { "tanh(Affine0", "tanh(Affine7", "Affine7" },
@@ -338,8 +338,9 @@ static const struct { const char *from, *to, *words; } wrong[] = {
   { "input x[b,3]\\u000a", "", "x" },
   { "\"edf.equations\":\"", "\"edf.equations\":\"# none\",\"more\":\"", "no equation" },
   { "\"edf.equations\":\"", "\"edf.equations\":7,\"more\":\"", "expected '\"'" },
-  { "\"shape\":[3,4]", "\"shape\":[3,4,1]", "in the file the shape is [3, 4, 1]" },
-  { "\"shape\":[3,4]", "\"shape\":[3,99999999999]", "the shape is [3, 99999999999]" },
+  { "\"shape\":[3,4]", "\"shape\":[3,4,1]", "tensor w1 has the shape [3, 4, 1], but parameter "
+    "\"w1\" [3, 4], declared at build" },
+  { "\"shape\":[3,4]", "\"shape\":[3,99999999999]", "has the shape [3, 99999999999], but" },
   { "\"data_offsets\":[0,", "\"data_offsets\":[4,", "offsets" },
   { "\"F32\"", "\"F16\"", "expected F32 or F64" },
   { "\"F64\"", "\"F16\"", "expected F32 or F64" }
