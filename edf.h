@@ -589,14 +589,17 @@ static void edf__vsay(const char *format, va_list args) {
   if (n > 0) edf__length += (size_t)n < room ? (size_t)n : room - 1;
 }
 
-/* vsnprintf, with a point in numbers in every locale: an equation reads a comma as a comma. */
+/* Numbers have a point in every locale: an equation reads a comma as a comma. 1: the locale is
+   another now, and goes back to the one that is named. */
+static int edf__leave_locale(char name[128]) {
+  if (*localeconv()->decimal_point == '.') return 0;
+  snprintf(name, 128, "%s", setlocale(LC_NUMERIC, NULL));
+  return setlocale(LC_NUMERIC, "C") != NULL;
+}
 static int edf__format(char *to, size_t room, const char *format, va_list args) {
   char locale[128];
-  if (*localeconv()->decimal_point == '.') return vsnprintf(to, room, format, args);
-  snprintf(locale, sizeof locale, "%s", setlocale(LC_NUMERIC, NULL));
-  setlocale(LC_NUMERIC, "C");
-  int n = vsnprintf(to, room, format, args);
-  setlocale(LC_NUMERIC, locale);
+  int left = edf__leave_locale(locale), n = vsnprintf(to, room, format, args);
+  if (left) setlocale(LC_NUMERIC, locale);
   return n;
 }
 
@@ -1917,27 +1920,16 @@ static int edf__whole(edf__scan *s, int most, const char *where) {
   return (int)n;
 }
 
-/* The decimal number at *at, which moves behind it: 12, 0.125, .5, 1e-3. strtod reads its first
-   digits without a point: so it is rounded once, and the same in every locale. */
+/* The decimal number at *at, which moves behind it: 12, 0.125, .5, 1e-3; but not 0x10. */
 static double edf__decimal(const char **at) {
-  enum { DIGITS = 30 };
-  const char *c = *at;
-  char text[DIGITS + 32], *end;
-  int n = 0, point = 0;
-  long scale = 0;
-  for (; edf__is_digit(*c) || (*c == '.' && !point); c++) {
-    if (*c == '.') { point = 1; continue; }
-    scale += (n == DIGITS) - point;
-    if (n < DIGITS && (n || *c != '0')) text[n++] = *c;
-  }
-  *at = c;
-  if ((*c == 'e' || *c == 'E') && edf__is_digit(c[c[1] == '-' || c[1] == '+' ? 2 : 1])) {
-    long power = strtol(c + 1, &end, 10);
-    scale += power < -9999 ? -9999 : power > 9999 ? 9999 : power;
-    *at = end;
-  }
-  snprintf(text + n, sizeof text - (size_t)n, "e%ld", scale);
-  return n ? strtod(text, NULL) : 0;
+  char locale[128], *end = (char *)*at;
+  int left = edf__leave_locale(locale);
+  double n = 0;
+  if (*end == '0' && edf__lower(end[1]) == 'x') end++;
+  else if (edf__is_digit(*end) || *end == '.') n = strtod(*at, &end);
+  if (left) setlocale(LC_NUMERIC, locale);
+  *at = end;
+  return n;
 }
 
 static double edf__read_number(edf__scan *s) {
