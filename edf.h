@@ -12733,7 +12733,8 @@ static void edf__build_model(edf__model *m) {
     edf__together = 1;                   /* until it is filled                                */
   }
   for (m->f.at = header; (name = edf__json_find(m, "\"edf.name.", &i)) != NULL;)
-    if (i < edf.n_parameters) edf_name(edf.parameters[i], name);
+    if (i < edf.n_parameters)
+      edf.parameters[i]->name = strcpy((char *)edf__model_memory(m, strlen(name) + 1), name);
   m->f.at = header;
   m->to = m->strings;
 }
