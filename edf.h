@@ -1922,11 +1922,10 @@ static int edf__whole(edf__scan *s, int most, const char *where) {
 
 /* The decimal number at *at, which moves behind it: 12, 0.125, .5, 1e-3; but not 0x10. */
 static double edf__decimal(const char **at) {
-  char locale[128], *end = (char *)*at;
-  int left = edf__leave_locale(locale);
-  double n = 0;
-  if (*end == '0' && edf__lower(end[1]) == 'x') end++;
-  else if (edf__is_digit(*end) || *end == '.') n = strtod(*at, &end);
+  const char *c = *at;
+  char locale[128], *end = (char *)c + (*c == '0' || *c == '.');
+  int left = edf__leave_locale(locale), hex = *c == '0' && edf__lower(c[1]) == 'x';
+  double n = edf__is_digit(c[*c == '.']) && !hex ? strtod(c, &end) : 0;
   if (left) setlocale(LC_NUMERIC, locale);
   *at = end;
   return n;
