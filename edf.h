@@ -4968,77 +4968,73 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
   return edf__node2(&edf__embed_op, file, line, W, k);
 }
 
+/* Where a factor of a term is read for these indices; -1 outside. */
+static ptrdiff_t edf__entry_of(const edf__einsum *m, const edf__ref *r, const edf_node *x,
+                               const ptrdiff_t *index) {
+  ptrdiff_t entry = 0;
+  for (int d = 0; d < r->rank; d++) {
+    ptrdiff_t at = r->place[d].constant;
+    for (int i = 0; i < m->e.n_letter; i++) at += r->place[d].factor[i] * index[i];
+    if (at < 0 || at >= x->dim[d]) return -1;
+    entry = entry * x->dim[d] + at;
+  }
+  return entry;
+}
+
 /* ---- Lookup: y[b,t,j] = x[k[b,t],j], the gradient scattered back. Scatter, by value on the
    left: y[k[b],j] += x[b,j], the gradient looked up. Entries are those of y, of a Scatter x's;
    the table is the other. The state is an equation: left, x, and the k, each of a place. */
 typedef struct {
-  const edf__equation *e;
-  const edf_node *table, *entries;
+  const edf__einsum *m;
+  const edf_node *entries, *table;
   const edf__ref *at;                    /* of the entries                                    */
-  edf__view v[EDF__MAX_REF];             /* how these go over table, and over k               */
-  size_t step[EDF__MAX_REF], length[EDF__MAX_REF];     /* of the dimension that a k gives     */
+  edf__ref of;                           /* of the table; by value: the last entry's classes  */
   size_t run;                            /* so many lie together in both                      */
-  const edf__ref *outside;               /* the table's, if it may be read outside; else NULL */
 } edf__lookup;
 
 static int edf__scatters(const edf_node *y) {
   return ((const edf__einsum *)y->state)->kind == EDF__PUT;
 }
 
-static void edf__plan_lookup(edf__lookup *p, const edf_node *y) {
-  const edf__equation *e = p->e = &((const edf__einsum *)y->state)->e;
-  p->outside = NULL;
-  int scatters = edf__scatters(y), last = -1;
-  const edf__ref *of = &e->ref[!scatters];
-  size_t stride = 1;
-  p->table = scatters ? y : y->in[0];
-  p->entries = scatters ? y->in[0] : y;
-  p->at = &e->ref[scatters];
-  p->v[1] = edf__view_of(e, of, (edf_node *)p->table, NULL, NULL);
-  for (int k = 2; k < e->n_ref; k++)
-    p->v[k] = edf__view_of(e, &e->ref[k], y->in[e->ref[k].operand], NULL, NULL);
-  for (int d = of->rank - 1; d >= 0; stride *= (size_t)p->table->dim[d--]) {
-    int k = of->place[d].by;
-    p->step[k] = stride;
-    p->length[k] = (size_t)p->table->dim[d];
-    if (k) p->v[1].start -= of->place[d].constant * (ptrdiff_t)stride;
-    ptrdiff_t least = 0, most = 0;
-    if (!k) edf__reach((const edf__einsum *)y->state, &of->place[d], &least, &most);
-    if (least < 0 || most >= p->table->dim[d]) p->outside = of;
-  }
-  p->run = 1;
-  if (p->at->rank && !p->outside) last = edf__alone(e, &p->at->place[p->at->rank - 1]);
-  for (int k = 1; k < e->n_ref; k++) if (last >= 0 && p->v[k].s[last] != (k == 1)) last = -1;
-  if (last >= 0) p->run = (size_t)p->entries->dim[p->at->rank - 1];
+/* Entries lie together along an index that is the last of both, and stands nowhere else. */
+static edf__lookup edf__plan_lookup(const edf_node *y) {
+  const edf__einsum *m = (const edf__einsum *)y->state;
+  const edf__equation *e = &m->e;
+  int put = edf__scatters(y), d = e->ref[!put].rank - 1;
+  edf__lookup p = { m, put ? y->in[0] : y, put ? y : y->in[0], &e->ref[put], e->ref[!put], 1 };
+  int last = p.at->rank ? edf__alone(e, &p.at->place[p.at->rank - 1]) : -1;
+  unsigned others = edf__refs_have(e, 2, e->n_ref);
+  ptrdiff_t least, most;
+  if (last < 0 || p.of.place[d].factor[last] != 1) return p;
+  edf__reach(m, &p.of.place[d], &least, &most);
+  if (least < 0 || most >= p.table->dim[d]) return p;
+  while (d-- > 0) others |= edf__place_has(&p.of.place[d]);
+  if (!(others >> last & 1)) p.run = (size_t)p.entries->dim[p.at->rank - 1];
+  return p;
 }
 
-/* Where entry i lies in the table; SIZE_MAX: outside, where it is 0. */
-static size_t edf__in_table(const edf__lookup *p, const edf_node *y, size_t i) {
-  ptrdiff_t where[EDF__MAX_REF] = { 0 }, place[EDF_MAX_RANK] = { 0 };
-  for (int k = 1; k < p->e->n_ref; k++) where[k] = p->v[k].start;
-  for (int d = p->at->rank - 1; d >= 0; i /= (size_t)p->entries->dim[d--]) {
-    int letter = edf__alone(p->e, &p->at->place[d]);
-    ptrdiff_t at = (ptrdiff_t)(i % (size_t)p->entries->dim[d]);
-    for (int k = 1; k < p->e->n_ref; k++) where[k] += at * p->v[k].s[letter];
-    for (int k = 0; p->outside && k < p->outside->rank; k++)
-      place[k] += at * p->outside->place[k].factor[letter];
+/* Where entry i lies in the table; -1: outside, where it is 0. */
+static ptrdiff_t edf__in_table(edf__lookup *p, const edf_node *y, size_t i) {
+  const edf__equation *e = &p->m->e;
+  ptrdiff_t index[EDF_MAX_INDEX] = { 0 };
+  for (int d = p->at->rank - 1; d >= 0; i /= (size_t)p->entries->dim[d--])
+    index[edf__alone(e, &p->at->place[d])] = (ptrdiff_t)(i % (size_t)p->entries->dim[d]);
+  for (int d = 0; d < p->of.rank; d++) {
+    const edf__ref *k = &e->ref[p->of.place[d].by];
+    if (k == e->ref) continue;
+    const edf_node *x = y->in[k->operand];
+    size_t at = (size_t)edf__entry_of(p->m, k, x, index);
+    p->of.place[d].constant = (int)edf__class_in(y, x, at, (size_t)p->table->dim[d]);
   }
-  for (int k = 0; p->outside && k < p->outside->rank; k++) {
-    ptrdiff_t n = place[k] + p->outside->place[k].constant;
-    if (!p->outside->place[k].by && (n < 0 || n >= p->table->dim[k])) return SIZE_MAX;
-  }
-  size_t there = (size_t)where[1];
-  for (int k = 2; k < p->e->n_ref; k++)
-    there += p->step[k] * edf__class_in(y, p->v[k].of, (size_t)where[k], p->length[k]);
-  return there;
+  return edf__entry_of(p->m, &p->of, p->table, index);
 }
 
 static void edf__move_entries(edf_node *y, edf_real *to, const edf_real *from, int to_table) {
-  edf__lookup p;
-  edf__plan_lookup(&p, y);
+  edf__lookup p = edf__plan_lookup(y);
   for (size_t i = 0; i < p.entries->size; i += p.run) {
-    size_t there = edf__in_table(&p, y, i), out = to_table ? there : i, in = i + there - out;
-    if (there == SIZE_MAX) continue;
+    ptrdiff_t there = edf__in_table(&p, y, i);
+    if (there < 0) continue;
+    size_t out = to_table ? (size_t)there : i, in = i + (size_t)there - out;
     edf__add_scaled(to + out, from + in, (ptrdiff_t)p.run, 1, 0);
   }
 }
@@ -11315,19 +11311,6 @@ static void edf__print_origin(const edf_node *x, size_t i) {
   printf("  from %s%s = %g", edf_label(x), edf__indices(x, i), (double)x->value[i]);
   if (x->rank > 1 && width > 1) printf(", its row %g to %g", row.least, row.greatest);
   edf__print_by(edf__write_about, stdout, x);
-}
-
-/* Where a factor of a term is read for these indices; -1 outside. */
-static ptrdiff_t edf__entry_of(const edf__einsum *m, const edf__ref *r, const edf_node *x,
-                               const ptrdiff_t *index) {
-  ptrdiff_t entry = 0;
-  for (int d = 0; d < r->rank; d++) {
-    ptrdiff_t at = r->place[d].constant;
-    for (int i = 0; i < m->e.n_letter; i++) at += r->place[d].factor[i] * index[i];
-    if (at < 0 || at >= x->dim[d]) return -1;
-    entry = entry * x->dim[d] + at;
-  }
-  return entry;
 }
 
 /* The k-th values of a term's indices; 0 after the last ones. */
