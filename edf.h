@@ -1263,35 +1263,46 @@ static void edf__begin_backward(edf_node *loss) {
   edf__tell(EDF_BEGIN_BACKWARD, loss);
 }
 
-static void edf__call_backward(edf_node *c) {
-  if (!edf__runs_backward(c)) return;
-  edf__end_fresh(c);
-  if (edf__tell(EDF_BEFORE_BACKWARD, c)) return;
-  if (!edf__seam || !edf__seam->node(c, 1)) {
-    for (int k = c->lazy; k < c->n_in; k++) edf__end_fresh(c->in[k]);
-    if (c->steps++ || !edf__run_first || !edf__run_first(c, c->backward)) c->backward(c);
-  }
+static void edf__ends_backward(edf_node *c) {
   for (int k = 0; k < c->lazy; k++) c->in[k]->fresh = 0;
   edf__tell(EDF_AFTER_BACKWARD, c);
 }
 
+static int edf__starts_backward(edf_node *c) {
+  if (!edf__runs_backward(c)) return 0;
+  edf__end_fresh(c);
+  if (edf__tell(EDF_BEFORE_BACKWARD, c)) return 0;
+  if (edf__seam && edf__seam->node(c, 1)) { edf__ends_backward(c); return 0; }
+  for (int k = c->lazy; k < c->n_in; k++) edf__end_fresh(c->in[k]);
+  if (c->steps++ || !edf__run_first || !edf__run_first(c, c->backward)) return 1;
+  edf__ends_backward(c);
+  return 0;
+}
+
 /* The loop alone: from another loss.grad, or told to a device. */
 static void edf__backward_nodes(void) {
-  for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--)
-    edf__call_backward(edf.compnodes[edf.at]);
+  for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--) {
+    edf_node *c = edf.compnodes[edf.at];
+    if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
+  }
   edf__each(edf__end_fresh);
 }
 static int edf__last_node(void) {        /* none, where a device has run them all             */
   return edf__seam && edf__seam->pass(edf__backward_nodes) ? -1 : edf.n_compnodes - 1;
 }
-
-void (edf_backward)(edf_node *loss) {
-  edf__begin_backward(loss);             /* all grads = 0, loss.grad = 1/n                    */
-  for (edf.at = edf__last_node(); edf.at >= 0; edf.at--)
-    edf__call_backward(edf.compnodes[edf.at]);
+static void edf__end_backward(void) {
   edf__each(edf__end_fresh);
   edf__end();
   if (edf.after_backward) edf.after_backward();
+}
+
+void (edf_backward)(edf_node *loss) {
+  edf__begin_backward(loss);             /* all grads = 0, loss.grad = 1/n                    */
+  for (edf.at = edf__last_node(); edf.at >= 0; edf.at--) {
+    edf_node *c = edf.compnodes[edf.at];
+    if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
+  }
+  edf__end_backward();
 }
 
 /* ---- SGD. A parameter with an update function of its own gets that instead. */
@@ -11221,7 +11232,7 @@ static edf_node *edf__run_next(void) {
   edf.at = c ? c->position : edf.direction > 0 ? edf.n_compnodes : -1;
   if (!c) edf__end();
   else if (edf.direction > 0) edf__call_forward(c);
-  else edf__call_backward(c);
+  else if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
   edf.look = look;
   return c;
 }
