@@ -26,8 +26,8 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1757 (1757), to the end of >>nodes: no notation yet
-   Second sitting: lines 1758 to 3227 (1470): then you have read the framework
+   First sitting:  lines 1 to 1760 (1760), to the end of >>nodes: no notation yet
+   Second sitting: lines 1761 to 3218 (1458): then you have read the framework
    Part One, a whole framework
    >>example 30 A whole program
    >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
@@ -38,9 +38,9 @@
      einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
      div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
      FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 321 Errors, memory and names          >>core 539 Nodes, lists and the three loops
+   >>memory 324 Errors, memory and names          >>core 539 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>parser 492 Declarations and equations
+   >>contraction 51 A contraction's definition    >>parser 480 Declarations and equations
    >>einsum 666 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
@@ -49,7 +49,7 @@
    >>nest 876 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 376 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
-   >>over 522 Functions over named indices, and rows: dropout embed reshape max_window
+   >>over 518 Functions over named indices, and rows: dropout embed reshape max_window
    >>equations 2121 A whole slide is a program: equations find
    >>layers 698 Layers, from normalisation to recurrences: softmax_over log_softmax_over
      normalize_over sum_over mean_over variance_over sample_variance_over max_over concat _list
@@ -69,13 +69,13 @@
    >>print 470 A program as text: print _program _node _equations formula
    >>check 875 The gradient check: gradcheck expect_mismatch
    >>answers 664 A student's backward, run and compared: check_backward
-   >>watch 346 Stepping, and who is told what runs: step_forward step_backward where break
+   >>watch 333 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
    >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
      load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
      load_text free_text encode decode sample input_from shuffle rows normalize_columns all
      batches next set mean_value error_rate
-   >>models 444 Saved models: save load
+   >>models 428 Saved models: save load
    >>names 114 Short names of all that follows Part One
    edf_lab.h, the laboratory, optional
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
@@ -12657,9 +12657,9 @@ static void edf__check_model(edf__model *m) {
 
 /* Zeros, which belong to the graph: an error leaves them. */
 static void *edf__model_memory(edf__model *m, size_t bytes) {
-  void *memory = edf__try_alloc(&edf.kept, bytes);
-  edf__require(&m->f, NULL, memory, "out of memory for %zu bytes", bytes);
-  return memory;
+  void *zeros = edf__try_alloc(&edf.kept, bytes);
+  edf__require(&m->f, NULL, zeros, "out of memory for %zu bytes", bytes);
+  return zeros;
 }
 
 /* Once there is memory for what optimisers remember, nothing can go wrong. A part that the file
