@@ -3812,7 +3812,7 @@ EDF__FUSED static void edf__run_tile(const edf__tile *t) {
 
 /* ---- Blocks, so that what is used again is still in the cache. Entry (i, j) of out, a and b
    lies at row[i] + column[j], since strides add: these are tables of a block. */
-enum { EDF__MB = 1024, EDF__NB = 512, EDF__KB = 256 };
+enum { EDF__MB = 1024, EDF__NB = 256, EDF__KB = 512 };
 
 typedef struct { ptrdiff_t first, n, at[EDF__MB]; } edf__places;
 
