@@ -76,9 +76,7 @@ compile() {                              # compile NAME COMPILER FLAGS LIBRARIES
 
 # The oldest standard and the newest; `make test-all` has those between, and double.
 every() {                                # every COMPILER LANGUAGE-FLAG OLDEST NEWEST
-  for real in float double; do
-    syntax "$1-$3-$real" $1 "$2 -std=$3 -DEDF_REAL=$real"
-  done
+  syntax "$1-$3-float" $1 "$2 -std=$3"
   [ "$blas" ] && syntax "$1-$3-cblas" $1 "$2 -std=$3 $blas"
   syntax "$1-$4-float" $1 "$2 -std=$4"
   syntax "$1-DEBUG" $1 "$2 -DEDF_DEBUG"
@@ -86,11 +84,13 @@ every() {                                # every COMPILER LANGUAGE-FLAG OLDEST N
 }
 
 # What `make test-all` builds and runs: some warnings need -O.
-builds() {                               # builds COMPILER LANGUAGE-FLAG BETWEEN NEWEST
-  syntax "$1-$3-float" $1 "$2 -std=$3"
-  syntax "$1-$3-double" $1 "$2 -std=$3 -DEDF_REAL=double"
-  [ "$blas" ] && syntax "$1-$3-double-cblas" $1 "$2 -std=$3 -DEDF_REAL=double $blas"
-  compile "$1-$4-double-runs" $1 "$2 -std=$4 -DEDF_REAL=double"
+builds() {                               # builds COMPILER LANGUAGE-FLAG OLDEST BETWEEN NEWEST
+  for std in $3 $4; do
+    syntax "$1-$std-double" $1 "$2 -std=$std -DEDF_REAL=double"
+  done
+  syntax "$1-$4-float" $1 "$2 -std=$4"
+  [ "$blas" ] && syntax "$1-$4-double-cblas" $1 "$2 -std=$4 -DEDF_REAL=double $blas"
+  compile "$1-$5-double-runs" $1 "$2 -std=$5 -DEDF_REAL=double"
   compile "$1-DEBUG-runs" $1 "$2 -DEDF_DEBUG"
   compile "$1-O3" $1 "$2 -O3 -march=native"
   compile "$1-NDEBUG" $1 "$2 -O2 -DNDEBUG -DEDF_REAL=double $blas" "$BLAS_LIBS"
@@ -99,10 +99,10 @@ builds() {                               # builds COMPILER LANGUAGE-FLAG BETWEEN
 }
 
 if [ "$2" = builds ]; then
-  [ "$gcc" ]     && builds gcc '' c11 c17
-  [ "$clang" ]   && builds clang '' c11 c17
-  [ "$gxx" ]     && builds g++ '-x c++' c++17 c++20
-  [ "$clangxx" ] && builds clang++ '-x c++' c++17 c++20
+  [ "$gcc" ]     && builds gcc '' c99 c11 c17
+  [ "$clang" ]   && builds clang '' c99 c11 c17
+  [ "$gxx" ]     && builds g++ '-x c++' c++11 c++17 c++20
+  [ "$clangxx" ] && builds clang++ '-x c++' c++11 c++17 c++20
   exit $bad
 fi
 
