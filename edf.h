@@ -44,9 +44,9 @@
    >>einsum 666 Equations as nodes                >>products 232 Products, softmax, losses
    >>short 29 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
-   >>seam 162 The seam of a device: rule RULE_NUMBERS route window device _table open_device
+   >>seam 190 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
-   >>nest 876 Loop nests, plans and kernels: axis matrix costs plan _for contract
+   >>nest 873 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 376 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 518 Functions over named indices, and rows: dropout embed reshape max_window
@@ -3333,9 +3333,37 @@ static void edf__run_here(edf_node *y, int backward) {
   for (int k = 0; backward && k < y->n_in; k++) edf__push(y->in[k]->grad, y->in[k]->size);
 }
 
+/* ---- Threads. Where each row of y is made from the same row of one input, and nothing is kept
+   of it, a slice of a node is a node. Under a bound | S<=t the rows of all t stay together. */
+#ifdef _OPENMP
+static double edf__worth = 40000;        /* nanoseconds; 0, in tests: cut whatever can be cut */
+static void edf__run_slice(edf_node part, int backward, size_t begin, size_t end) {
+  edf_node x = *part.in[0], *in[2] = { &x, NULL };
+  part.in = in;
+  part.size = x.size = end - begin;
+  part.value += begin;
+  x.value += begin;
+  if (backward) { part.grad += begin; x.grad += begin; }
+  (backward ? part.backward : part.forward)(&part);
+}
+static int edf__ran_in_slices(const edf_node *y, int backward) {
+  int t, threads = omp_in_parallel() ? 1 : omp_get_max_threads(), plain = edf__is(y, EDF_IS_OWN);
+  if (threads < 2 || plain || edf.kernel == EDF_REFERENCE || (double)y->size < edf__worth ||
+      y->n_in != 1 || y->lazy != 1 || y->in[0]->size != y->size || y->state || !y->rank) return 0;
+  size_t rows = edf__columns(y) * (y->causal ? (size_t)y->dim[y->rank - y->row_dims - 1] : 1);
+  size_t n = y->size / rows, cuts = (size_t)threads;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (t = 0; t < threads; t++)
+    edf__run_slice(*y, backward, n * (size_t)t / cuts * rows, n * (size_t)(t + 1) / cuts * rows);
+  return 1;
+}
+#else
+static int edf__ran_in_slices(edf_node *y, int backward) { (void)y; (void)backward; return 0; }
+#endif
+
 /* 0: the node's C code calls kernels, and these hand over. */
 static int edf__device_ran(edf_node *y, int backward) {
-  if (!edf_device) return 0;
+  if (!edf_device) return edf__ran_in_slices(y, backward);
   if (!edf.direction) edf__check_classes(y);        /* eager                               */
   if (edf__is(y, EDF_IS_EQUATION)) return 0;
   if (edf__is(y, EDF_IS_OWN) || !edf_device->node(y, backward)) edf__run_here(y, backward);
@@ -3643,7 +3671,6 @@ edf_route edf_plan_for(const edf_nest *nest, const edf_costs *costs) {
   best.cost = t.n ? cost : 1;
   return best;
 }
-
 edf_route edf_plan(const edf_nest *nest) { return edf_plan_for(nest, &edf__cpu); }
 
 /* ---- Vector loops: the innermost loop of thin work, a row, as loops that a compiler
@@ -4162,8 +4189,6 @@ static edf_route edf__slice(const edf_route *r, int d, ptrdiff_t begin, ptrdiff_
   }
   return part;
 }
-
-static double edf__worth = 40000;        /* nanoseconds; 0, in tests: cut whatever can be cut */
 
 /* The loop whose longest slice costs least, or -1 where cutting gains too little. Iterations
    write entries of their own where no longer loop comes back to them; shorter ones may. Two
