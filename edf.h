@@ -46,7 +46,7 @@
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 190 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
-   >>nest 873 Loop nests, plans and kernels: axis matrix costs plan _for contract
+   >>nest 900 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 376 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 518 Functions over named indices, and rows: dropout embed reshape max_window
@@ -3451,6 +3451,7 @@ EDF__C_END
 #endif
 
 #ifdef EDF__CODE
+#include <time.h>
 EDF__C_BEGIN
 /* ---- Canonical form. Loops commute, so a nest is a set of loops: those of extent 1 are
    dropped, one that is in no operand multiplies alpha, and two are fused where their
@@ -4239,6 +4240,29 @@ static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const 
 }
 #endif
 
+/* A BLAS that is slower than the built-in kernel is told once, of the first large product. */
+#if defined EDF_CBLAS && defined TIME_UTC
+static void edf__judge_blas(const edf_route *r, edf_real *out, const edf_real *a,
+                            const edf_real *b, edf__workspace *w) {
+  static int judged;
+  double best[2] = { HUGE_VAL, HUGE_VAL };         /* nanoseconds                             */
+  if (r->cost < 1e4 || r->cost > 1e6 || !edf__suits_blas(r) || judged++) return;
+  for (int i = 0; i < 6; i++) {
+    struct timespec begin, end;
+    edf.kernel = i % 2 ? EDF_FASTEST : EDF_BUILTIN;
+    timespec_get(&begin, TIME_UTC);
+    edf__run_route(r, 1, out, a, b, w);
+    timespec_get(&end, TIME_UTC);
+    double ns = 1e9 * difftime(end.tv_sec, begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec);
+    best[i % 2] = fmin(best[i % 2], ns);
+  }
+  if (best[1] > 3 * best[0])
+    fprintf(stderr, "edf: the BLAS takes %.0f us for %d x %d x %d, the built-in kernel %.0f: "
+            "faster without -DEDF_CBLAS\n", best[1] / 1e3, (int)r->extent[EDF__M],
+            (int)r->extent[EDF__K], (int)r->extent[EDF__N], best[0] / 1e3);
+}
+#endif
+
 /* ---- The kernels: contract and fill. Each begins by handing over to a device. */
 void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                   const edf_real *b) {
@@ -4253,6 +4277,9 @@ void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real 
 #endif
   edf__workspace *w = r->product ? edf__workspaces(1) : NULL;
   if (w) w->panels = edf__panels_of(r, a, b, w);
+#if defined EDF_CBLAS && defined TIME_UTC
+  if (w && assign) edf__judge_blas(r, out, a, b, w);
+#endif
   edf__run_route(r, assign, out, a, b, w);
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # make run compiles the header once: a second example compiles its own file alone, and prints
 # what it prints where its file has the implementation in itself. And a CBLAS is taken where it
-# is quicker than the built-in kernel, alone.
+# is quicker than the built-in kernel, alone; a program built by hand is told of a slow one.
 #   sh tests/make.sh [directory for what is built]
 
 cd "$(dirname "$0")/.." || exit 1
@@ -96,15 +96,38 @@ found() {                                        # found NAME PATTERN CHOICES [B
     cat found errors | sed 's/^/  /'
   fi
 }
+cat > by_hand.c <<END
+#define EDF_IMPLEMENTATION
+#include "edf.h"
+int main(void) {
+  Parameter *A = edf_parameter("A[120,120]"), *B = edf_parameter("B[120,120]");
+  Einsum("C[i,j] = A[i,K] B[K,j]", A, B);
+  for (int i = 0; i < 2; i++) Forward();
+  edf_clear();
+}
+END
+by_hand() {                                      # by_hand NAME TIMES: it says so, this often
+  ${CC:-cc} -O0 -I. -DEDF_CBLAS by_hand.c -o by_hand -L. -lblas -lm && ./by_hand 2> errors
+  status=$? n=$(grep -c '^edf: the BLAS takes .* us for 120 x 120 x 120, .* without -DEDF_CBLAS$' errors)
+  if [ $status = 0 ] && [ "$n" = "$2" ] && [ "$(grep -c . errors)" = "$2" ]; then
+    echo "ok make-$1"
+  else
+    bad=1
+    echo "not ok make-$1: exit status $status, said $n times, expected $2"
+    sed 's/^/  /' errors
+  fi
+}
 both='mlp_a: built-in [0-9]* us, blas [0-9]* us a step; a convolution: [0-9]*, [0-9]*)$'
 install -O0 -DWAIT=20
 found slow-blas-is-left-alone "^BLAS_FOUND = none ($both" 1
 found slow-blas-is-remembered "^BLAS_FOUND = none ($both" 0
 found slow-blas-by-name '^BLAS_FOUND = blas$' 0 blas
 found slow-blas-for-tests '^BLAS_FOUND = blas$' 0 any
+by_hand slow-blas-by-hand 1
 install -O3
 found quick-blas-is-taken "^BLAS_FOUND = blas ($both" 1
 found quick-blas-links '^BLAS_LIBS = -lblas$' 0
+by_hand quick-blas-by-hand 0
 echo '/* another */' >> edf.h
 found another-header-is-compared "^BLAS_FOUND = blas ($both" 1
 echo '#error "no such number"' > tests/bench/choose.c
