@@ -3337,30 +3337,30 @@ static void edf__run_here(edf_node *y, int backward) {
    of it, a slice of a node is a node. Under a bound | S<=t the rows of all t stay together. */
 #ifdef _OPENMP
 static double edf__worth = 40000;        /* nanoseconds; 0, in tests: cut whatever can be cut */
-static void edf__run_slice(edf_node part, int backward, size_t begin, size_t end) {
-  edf_node x = *part.in[0], *in[2] = { &x, NULL };
-  part.in = in;
-  part.size = x.size = end - begin;
+static void edf__run_slice(edf_node part, int backward, ptrdiff_t begin, ptrdiff_t end) {
+  edf_node x = *part.in[0], *in = &x;
+  part.in = &in;
+  part.size = x.size = (size_t)(end - begin);
   part.value += begin;
   x.value += begin;
-  if (backward) { part.grad += begin; x.grad += begin; }
+  if (backward) { part.grad += begin; x.grad = x.grad ? x.grad + begin : NULL; }
   (backward ? part.backward : part.forward)(&part);
 }
 static int edf__ran_in_slices(const edf_node *y, int backward) {
-  int t, threads = omp_in_parallel() ? 1 : omp_get_max_threads(), plain = edf__is(y, EDF_IS_OWN);
-  if (threads < 2 || plain || edf.kernel == EDF_REFERENCE || (double)y->size < edf__worth ||
-      y->n_in != 1 || y->lazy != 1 || y->in[0]->size != y->size || y->state || !y->rank) return 0;
-  size_t rows = edf__columns(y) * (y->causal ? (size_t)y->dim[y->rank - y->row_dims - 1] : 1);
-  size_t n = y->size / rows, cuts = (size_t)threads;
+  int t, threads = omp_in_parallel() ? 1 : omp_get_max_threads();
+  int keeps = y->state && !edf__is(y, EDF_IS_SOFTMAX), alone = y->n_in == 1 && y->lazy == 1;
+  if (!alone || keeps || edf__is(y, EDF_IS_OWN) || !y->rank || y->in[0]->size != y->size ||
+      (double)y->size < edf__worth) return 0;
+  ptrdiff_t steps = y->causal ? y->dim[y->rank - y->row_dims - 1] : 1;
+  ptrdiff_t row = steps * (ptrdiff_t)edf__columns(y), n = (ptrdiff_t)y->size / row;
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (t = 0; t < threads; t++)
-    edf__run_slice(*y, backward, n * (size_t)t / cuts * rows, n * (size_t)(t + 1) / cuts * rows);
+    edf__run_slice(*y, backward, n * t / threads * row, n * (t + 1) / threads * row);
   return 1;
 }
 #else
 static int edf__ran_in_slices(edf_node *y, int backward) { (void)y; (void)backward; return 0; }
 #endif
-
 /* 0: the node's C code calls kernels, and these hand over. */
 static int edf__device_ran(edf_node *y, int backward) {
   if (!edf_device) return edf__ran_in_slices(y, backward);
@@ -4253,8 +4253,8 @@ static void edf__judge_blas(const edf_route *r, edf_real *out, const edf_real *a
     timespec_get(&begin, TIME_UTC);
     edf__run_route(r, 1, out, a, b, w);
     timespec_get(&end, TIME_UTC);
-    double ns = 1e9 * difftime(end.tv_sec, begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec);
-    best[i % 2] = fmin(best[i % 2], ns);
+    double ns = (double)(end.tv_nsec - begin.tv_nsec);
+    best[i % 2] = fmin(best[i % 2], 1e9 * difftime(end.tv_sec, begin.tv_sec) + ns);
   }
   if (best[1] > 3 * best[0])
     fprintf(stderr, "edf: the BLAS takes %.0f us for %d x %d x %d, the built-in kernel %.0f: "

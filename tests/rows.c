@@ -41,9 +41,15 @@ static edf_node *layer_norm(edf_node *x) {
   edf_layer_norm_package p = edf_layer_norm_params(WIDE);
   return edf_layer_norm(p, x);
 }
+static edf_node *functions(edf_node *x) {
+  edf_affine_package p = edf_affine_params(WIDE, 37);
+  edf_node *h = edf_gelu(edf_tanh(edf_affine(p, x)));
+  return edf_log_softmax(edf_softplus(edf_exp(edf_softmax(edf_sigmoid(h)))));
+}
 static const program programs[] = {
   { "mlp", mlp }, { "wide mlp", wide_mlp }, { "convolution", convolution },
-  { "attention", attention }, { "lstm", lstm }, { "layer norm", layer_norm }
+  { "attention", attention }, { "lstm", lstm }, { "layer norm", layer_norm },
+  { "functions", functions }
 };
 
 static edf_node *run(edf_node *x, edf_node *y, int first, int n) {
