@@ -46,7 +46,7 @@
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 190 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
-   >>nest 900 Loop nests, plans and kernels: axis matrix costs plan _for contract
+   >>nest 895 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 376 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 518 Functions over named indices, and rows: dropout embed reshape max_window
@@ -3336,7 +3336,7 @@ static void edf__run_here(edf_node *y, int backward) {
 /* ---- Threads. Where each row of y is made from the same row of one input, and nothing is kept
    of it, a slice of a node is a node. Under a bound | S<=t the rows of all t stay together. */
 #ifdef _OPENMP
-static double edf__worth = 40000;        /* nanoseconds; 0, in tests: cut whatever can be cut */
+static double edf__worth = 10000;        /* nanoseconds; 0, in tests: cut whatever can be cut */
 static void edf__run_slice(edf_node part, int backward, ptrdiff_t begin, ptrdiff_t end) {
   edf_node x = *part.in[0], *in = &x;
   part.in = &in;
@@ -3963,7 +3963,7 @@ static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a, ptrdi
   t->assign |= !whole;
   for (ptrdiff_t i = 0; i < all; i += t->rows) {
     ptrdiff_t left = all - i;
-    t->rows = edf__tile_rows(t->wide, left >= edf__tile_rows(t->wide, 1));
+    t->rows = edf__tile_rows(t->wide, left > edf__tile_rows(t->wide, 0));
     for (int r = 0; r < t->rows; r++) {              /* a row too much is summed for nobody */
       t->a[r] = a + w->a_row.at[r < left ? i + r : i];
       t->out[r] = whole && r < left ? out + row[i + r] + *column : w->sums + r * width;
@@ -4175,34 +4175,32 @@ static edf__workspace *edf__workspaces(int n) {
    iterations write entries of their own, and each thread runs a slice of it, alone. The BLAS
    has to stay at one thread: never two pools. */
 #ifdef _OPENMP
-/* Iterations begin .. end-1 of loop d, which is outside, or the first of M or N. */
+/* Iterations begin .. end-1 of loop d; the roles are those of the whole. */
 static edf_route edf__slice(const edf_route *r, int d, ptrdiff_t begin, ptrdiff_t end) {
   edf_route part = *r;
-  ptrdiff_t whole = r->nest.loop[d].n;
   part.nest.loop[d].n = end - begin;
-  for (int x = 0; x < 3; x++) part.nest.start[x] += begin * r->nest.loop[d].s[x];
-  if (!r->product || d < r->first[EDF__M]) return part;
-  int group = d < r->first[EDF__N] ? EDF__M : EDF__N;
-  ptrdiff_t n = part.extent[group] = r->extent[group] / whole * (end - begin);
+  if (r->product) edf__find_matrices(&part);
   for (int x = 0; x < 3; x++) {
-    if (edf__axes[x][0] == group) part.matrix[x].row.n = n;
-    if (edf__axes[x][1] == group) part.matrix[x].column.n = n;
+    part.nest.start[x] += begin * r->nest.loop[d].s[x];
+    part.matrix[x].tall = r->matrix[x].tall;
+    part.matrix[x].direct &= r->matrix[x].direct;
   }
   return part;
 }
 
 /* The loop whose longest slice costs least, or -1 where cutting gains too little. Iterations
    write entries of their own where no longer loop comes back to them; shorter ones may. Two
-   threads must not write into one line of the cache, 64 bytes. */
-static int edf__loop_to_cut(const edf_route *r, int threads) {
+   threads must not write into one line of the cache, 64 bytes. Panels are kept whole. */
+static int edf__loop_to_cut(const edf_route *r, int threads, const edf_real *panels) {
   double best = edf__worth > 0 ? 0.75 * r->cost : HUGE_VAL;
   const edf_loop *l = r->nest.loop;
   int cut = -1;
+  const int *across = r->first + edf__roles_of(r).across;
   if (threads < 2 || r->cost < edf__worth) return -1;
   for (int d = 0; d < r->nest.n; d++) {
     ptrdiff_t most = (l[d].n + threads - 1) / threads, step = edf__abs(l[d].s[EDF_OUT]);
     int fits = (size_t)(most * step) * sizeof(edf_real) >= 64 || edf__worth <= 0;
-    if (r->product && d > r->first[EDF__M] && d != r->first[EDF__N]) continue;
+    if (panels) fits &= d < across[0] || d >= across[1];
     for (int i = 0; i < r->nest.n; i++)
       fits = fits && (edf__abs(l[i].s[EDF_OUT]) < step || edf__strides_over(l, r->nest.n, i));
     if (!fits) continue;
@@ -4215,14 +4213,11 @@ static int edf__loop_to_cut(const edf_route *r, int threads) {
 }
 
 static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const edf_real *a,
-                           const edf_real *b) {
+                           const edf_real *b, const edf_real *panels) {
   int threads = omp_in_parallel() ? 1 : omp_get_max_threads();
-  int d = edf__loop_to_cut(r, threads);
+  int d = edf__loop_to_cut(r, threads, panels);
   if (d < 0) return 0;
   edf__workspace *w = edf__workspaces(threads);
-  const int *across = r->first + edf__roles_of(r).across;
-  int cuts_columns = d >= across[0] && d < across[1];
-  const edf_real *panels = cuts_columns || !r->product ? NULL : edf__panels_of(r, a, b, w);
   ptrdiff_t whole = r->nest.loop[d].n, most = (whole + threads - 1) / threads;
 #if defined(EDF_CBLAS) && defined(__GNUC__) && defined(__ELF__)
   extern void openblas_set_num_threads(int) __attribute__((weak));
@@ -4272,11 +4267,11 @@ void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real 
     edf_contract_reference(&r->nest, out, a, b);
     return;
   }
-#ifdef _OPENMP
-  if (edf__run_slices(r, assign, out, a, b)) return;
-#endif
   edf__workspace *w = r->product ? edf__workspaces(1) : NULL;
   if (w) w->panels = edf__panels_of(r, a, b, w);
+#ifdef _OPENMP
+  if (edf__run_slices(r, assign, out, a, b, w ? w->panels : NULL)) return;
+#endif
 #if defined EDF_CBLAS && defined TIME_UTC
   if (w && assign) edf__judge_blas(r, out, a, b, w);
 #endif

@@ -48,7 +48,9 @@ int inside_knows_cleared(const edf_node *x) { return edf__was_cleared(x); }
 
 #ifdef _OPENMP
 void inside_cut_work_above(double nanoseconds) { edf__worth = nanoseconds; }
-int inside_loop_to_cut(const edf_route *r, int threads) { return edf__loop_to_cut(r, threads); }
+int inside_loop_to_cut(const edf_route *r, int threads) {
+  return edf__loop_to_cut(r, threads, NULL);
+}
 #endif
 
 inside_doctor_seen inside_doctor_has(void) {
