@@ -108,7 +108,8 @@ int main(void) {
 END
 by_hand() {                                      # by_hand NAME TIMES: it says so, this often
   ${CC:-cc} -O0 -I. -DEDF_CBLAS by_hand.c -o by_hand -L. -lblas -lm && ./by_hand 2> errors
-  status=$? n=$(grep -c '^edf: the BLAS takes .* us for 120 x 120 x 120, .* without -DEDF_CBLAS$' errors)
+  status=$?
+  n=$(grep -c '^edf: the BLAS takes .* us for 120 x 120 x 120, .*without -DEDF_CBLAS$' errors)
   if [ $status = 0 ] && [ "$n" = "$2" ] && [ "$(grep -c . errors)" = "$2" ]; then
     echo "ok make-$1"
   else
