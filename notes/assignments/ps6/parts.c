@@ -27,6 +27,7 @@ static void draw_points(double *x, double *y, int n) {
 #ifdef GRADE_DESK
 static void train(trainer *f, const double *in, double *out) {
   static int answer[TESTED];
+  edf_clear();
   f(in, in + 2 * POINTS, POINTS, in + 3 * POINTS, TESTED, answer);
   for (int i = 0; i < TESTED; i++) out[i] = answer[i];
 }
@@ -117,18 +118,22 @@ static double judge_name(const grade_part *p) {
 }
 #endif
 
+/* Twice: by luck one set of points may be learned in spite of the mistake. */
 static double judge_repair(const grade_part *p) {
   static double in[3 * POINTS + 2 * TESTED], right[TESTED];
-  int wrong = 0;
   (void)p;
-  draw_points(in, in + 2 * POINTS, POINTS);
-  draw_points(in + 3 * POINTS, right, TESTED);
-  const double *answer = grade_ask(in, 3 * POINTS + 2 * TESTED, TESTED);
-  for (int i = 0; i < TESTED; i++) wrong += answer[i] != right[i];
-  if (wrong <= MOST_WRONG) return 1;
-  printf("of %d new points %d are named wrongly, at most %d expected\n", TESTED, wrong,
-         MOST_WRONG);
-  return 0;
+  for (int turn = 0; turn < 2; turn++) {
+    int wrong = 0;
+    draw_points(in, in + 2 * POINTS, POINTS);
+    draw_points(in + 3 * POINTS, right, TESTED);
+    const double *answer = grade_ask(in, 3 * POINTS + 2 * TESTED, TESTED);
+    for (int i = 0; i < TESTED; i++) wrong += answer[i] != right[i];
+    if (wrong <= MOST_WRONG) continue;
+    printf("of %d new points %d are named wrongly, at most %d expected\n", TESTED, wrong,
+           MOST_WRONG);
+    return 0;
+  }
+  return 1;
 }
 
 #define REPAIR(k) \
