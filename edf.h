@@ -46,7 +46,7 @@
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 190 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
-   >>nest 895 Loop nests, plans and kernels: axis matrix costs plan _for contract
+   >>nest 898 Loop nests, plans and kernels: axis matrix costs plan _for contract
    >>more 376 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
    >>over 518 Functions over named indices, and rows: dropout embed reshape max_window
@@ -3336,7 +3336,7 @@ static void edf__run_here(edf_node *y, int backward) {
 /* ---- Threads. Where each row of y is made from the same row of one input, and nothing is kept
    of it, a slice of a node is a node. Under a bound | S<=t the rows of all t stay together. */
 #ifdef _OPENMP
-static double edf__worth = 10000;        /* nanoseconds; 0, in tests: cut whatever can be cut */
+static double edf__worth = 10000;        /* nanoseconds, or entries; 0, in tests: cut all     */
 static void edf__run_slice(edf_node part, int backward, ptrdiff_t begin, ptrdiff_t end) {
   edf_node x = *part.in[0], *in = &x;
   part.in = &in;
@@ -3451,7 +3451,9 @@ EDF__C_END
 #endif
 
 #ifdef EDF__CODE
+#ifdef EDF_CBLAS
 #include <time.h>
+#endif
 EDF__C_BEGIN
 /* ---- Canonical form. Loops commute, so a nest is a set of loops: those of extent 1 are
    dropped, one that is in no operand multiplies alpha, and two are fused where their
@@ -3672,6 +3674,7 @@ edf_route edf_plan_for(const edf_nest *nest, const edf_costs *costs) {
   best.cost = t.n ? cost : 1;
   return best;
 }
+
 edf_route edf_plan(const edf_nest *nest) { return edf_plan_for(nest, &edf__cpu); }
 
 /* ---- Vector loops: the innermost loop of thin work, a row, as loops that a compiler

@@ -324,6 +324,12 @@ sed -n '/^void (edf_backward)(/,/^}/p' edf.h > "$dir/out"
 if [ "$(wc -l < "$dir/out")" -le 8 ] && grep -q 'edf.at >= 0; edf.at--' "$dir/out" &&
    grep -q 'c->backward(c)' "$dir/out"; then pass backward-is-a-loop
 else fail backward-is-a-loop 'expected at most six lines with its loop, found'; fi
+
+# Headers of the library that only one build needs take no names from other programs.
+printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "edf.h"' \
+  'int time, clock;' > "$dir/names.c"
+if run $cc -I. -fsyntax-only "$dir/names.c"; then pass program-names-of-its-own
+else fail program-names-of-its-own 'a program may call its variables time, clock'; fi
 fails 'EDF_REAL=int' 'error.*EDF_REAL' $cc -I. -DEDF_REAL=int -c "$dir/alone.c" -o "$dir/x.o"
 
 # ---- The example in the header's first comment, as a student compiles it
