@@ -1,13 +1,13 @@
 #!/bin/sh
-# What `make bench-cuda` measures: sh tests/bench/cuda.sh [--quick] [MODEL ...]
+# What `make bench MODELS=cuda` measures: sh bench/cuda.sh [--quick] [MODEL ...]
 #
 # Our training steps (cuda.c) and PyTorch's (torch_bench.py), one after the other, for each of
 # PRECISIONS; then one table, with the goals. Without a GPU the quick variant runs on the
 # stand-in in tests/cuda/shim: no times, but what a step consists of.
 #   PRECISIONS='fp32 tf32'     PYTHON=python3     COMPILE_MODE=max-autotune-no-cudagraphs
-#   NVCC=/path/to/nvcc         CUDA_ARCH=90       as for make cuda
+#   NVCC=/path/to/nvcc         CUDA_ARCH=90       as for make CUDA=1
 
-cd "$(dirname "$0")/../.." || exit 1
+cd "$(dirname "$0")/.." || exit 1
 cc=${CC:-cc} cxx=${CXX:-g++} python=${PYTHON:-python3}
 precisions=${PRECISIONS:-fp32 tf32}
 dir=build/bench_cuda
@@ -19,12 +19,12 @@ done
 
 # ---- Building: cuda_floor.cu includes edf_cuda.cu, so there is one object for the GPU.
 
-sources='edf.h edf_lab.h edf_cuda.cu tests/cuda/shim tests/bench'
+sources='edf.h edf_lab.h edf_cuda.cu tests/cuda/shim bench'
 up_to_date() { [ -x "$1" ] && [ -z "$(find $sources -newer "$1" -type f)" ]; }
 
 build_for_gpu() {
-  "$nvcc" -std=c++17 -O3 $arch -c tests/bench/cuda_floor.cu -o $dir/gpu.o &
-  $cc -std=c99 ${CFLAGS:--O3 -march=native} -I. -c tests/bench/cuda.c -o $dir/cuda.o || return
+  "$nvcc" -std=c++17 -O3 $arch -c bench/cuda_floor.cu -o $dir/gpu.o &
+  $cc -std=c99 ${CFLAGS:--O3 -march=native} -I. -c bench/cuda.c -o $dir/cuda.o || return
   wait $! || return
   lib=$(dirname "$(readlink -f "$nvcc")")/../lib64
   $cc $dir/cuda.o $dir/gpu.o -L"$lib" -Wl,-rpath,"$lib" -lcublas -lcudart -lstdc++ -lm \
@@ -34,9 +34,9 @@ build_for_gpu() {
 build_for_shim() {
   up_to_date $dir/shim && return
   rm -f $dir/shim
-  $cxx -x c++ -std=c++17 -O1 -Itests/cuda/shim -I. -c tests/bench/cuda_floor.cu \
+  $cxx -x c++ -std=c++17 -O1 -Itests/cuda/shim -I. -c bench/cuda_floor.cu \
     -o $dir/shim.o &
-  $cc -std=c99 -O1 -I. -c tests/bench/cuda.c -o $dir/cuda.o || return
+  $cc -std=c99 -O1 -I. -c bench/cuda.c -o $dir/cuda.o || return
   wait $! || return
   $cc $dir/cuda.o $dir/shim.o -lstdc++ -lm -o $dir/shim
 }
@@ -68,7 +68,7 @@ on_gpu() {
   for precision in $precisions; do
     export EDF_PRECISION=$precision
     measure ours.$precision $dir/gpu $quick $models
-    measure torch.$precision "$python" tests/bench/torch_bench.py $quick \
+    measure torch.$precision "$python" bench/torch_bench.py $quick \
       --compile-mode "${COMPILE_MODE:-default}" $models
   done
 }
@@ -80,7 +80,7 @@ on_shim() {                                # one precision: it changes no count
     bad=1
     cat $dir/log
   fi
-  "$python" tests/bench/torch_bench.py --quick $models || echo "skip torch_bench: $python"
+  "$python" bench/torch_bench.py --quick $models || echo "skip torch_bench: $python"
 }
 
 rm -f $dir/ours.* $dir/torch.*
@@ -91,5 +91,5 @@ else
   on_shim
 fi
 echo
-cat $dir/ours.* $dir/torch.* 2>/dev/null | awk -v quick=$quick -f tests/bench/cuda.awk || bad=1
+cat $dir/ours.* $dir/torch.* 2>/dev/null | awk -v quick=$quick -f bench/cuda.awk || bad=1
 exit $bad

@@ -1,18 +1,18 @@
 /* memory.c - the peak of an example's memory, against what its arrays take: at most 1.25 times
    the bytes of parameters, values, gradients and optimiser state, the data set, and 20 MB.
 
-     cc -DEXAMPLE='"../../examples/05_lenet.c"' -DNAME='"05_lenet"' memory.c ... && ./a.out ARGS
+     cc -DEXAMPLE='"../examples/05_lenet.c"' -DNAME='"05_lenet"' memory.c ... && ./a.out ARGS
 
    The example is compiled into this program, under another name for its main. */
 
 #define _POSIX_C_SOURCE 200809L
 #define EDF_IMPLEMENTATION
 #include "edf.h"
-#include "../../examples/digits.h"
+#include "../examples/digits.h"
 #include <sys/resource.h>
 
 #ifndef EXAMPLE                                              /* for a look at this file alone */
-#define EXAMPLE "../../examples/05_lenet.c"
+#define EXAMPLE "../examples/05_lenet.c"
 #define NAME "05_lenet"
 #define TAKES_ARGUMENTS
 #endif

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Is this edf.h slower than that of another commit? make bench-against REV=63a8487
-#   REV=COMMIT PAIRS=31 TURNS=21 sh tests/bench/against.sh [MODEL ...]
+# Is this edf.h slower than that of another commit? make bench MODELS=against REV=63a8487
+#   REV=COMMIT PAIRS=31 TURNS=21 sh bench/against.sh [MODEL ...]
 # Both edf.h are built into build/against, each under this bench.c, so that the same steps are
 # timed. A pair is two new processes, whose memory lies elsewhere again; they take turns of some
 # 10 ms, the first one changing, since a processor's speed drifts within seconds. The ratio of a
@@ -8,23 +8,23 @@
 # where one is above 1.02, or their mean above 1.01. REV=HEAD shows how far from 1 it is where
 # nothing has changed.
 
-cd "$(dirname "$0")/../.." || exit 1
+cd "$(dirname "$0")/.." || exit 1
 models=${*:-mlp_a mlp_b lenet lstm gpt}
 pairs=${PAIRS:-31} turns=${TURNS:-21} dir=build/against
 cc=${CC:-cc} LC_ALL=C
 export LC_ALL
-[ "$REV" ] || { echo 'bench-against: REV=COMMIT says against which edf.h' >&2; exit 2; }
+[ "$REV" ] || { echo 'against: REV=COMMIT says against which edf.h' >&2; exit 2; }
 
 rm -rf $dir
 for which in old new; do
-  mkdir -p $dir/$which/tests/bench
-  cp tests/bench/*.[ch] $dir/$which/tests/bench
+  mkdir -p $dir/$which/bench
+  cp bench/*.[ch] $dir/$which/bench
   case $which in
     new) cp edf.h $dir/new ;;
     old) git show "$REV:edf.h" > $dir/old/edf.h || exit 2 ;;
   esac
   $cc -DSTEPS_ALONE -std=c99 ${CFLAGS:--O3 -march=native} $BLAS_CFLAGS -o $dir/$which/bench \
-    $dir/$which/tests/bench/bench.c $BLAS_LIBS -lm || exit 2
+    $dir/$which/bench/bench.c $BLAS_LIBS -lm || exit 2
   mkfifo $dir/$which/go $dir/$which/said
 done
 echo "against $(git log -1 --format='%h, %s' "$REV"): $pairs pairs of processes, $turns turns"

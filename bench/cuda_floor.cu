@@ -4,7 +4,7 @@
    Each product is one plain cuBLAS call, on operands of its own that are packed and are not
    zeros; nothing else runs between them. They are recorded as one CUDA graph, so that launching
    them costs as little as it can. */
-#include "../../edf_cuda.cu"
+#include "../edf_cuda.cu"
 
 /* c = a b: `batch` at a time, `turns` times one after another. Bit x of `shared`: all of them
    have the same operand x. */

@@ -1,15 +1,15 @@
 #!/bin/sh
-# How long does this edf.h take to compile? make bench-compile REV=63a8487
-#   REV=COMMIT TURNS=5 sh tests/bench/compile.sh
+# How long does this edf.h take to compile? make bench MODELS=compile REV=63a8487
+#   REV=COMMIT TURNS=5 sh bench/compile.sh
 # An edf.c of two lines, EDF_IMPLEMENTATION and the include, is compiled by gcc with this edf.h
 # and that of another commit, in turns; what counts are CPU seconds, the medians of five. Fails
 # where new over old is above 0.70 with -g, which a student waits for, or 0.76 with -O3.
 
-cd "$(dirname "$0")/../.." || exit 1
+cd "$(dirname "$0")/.." || exit 1
 turns=${TURNS:-5} dir=build/compile gcc=${GCC:-gcc} LC_ALL=C
 export LC_ALL
-[ "$REV" ] || { echo 'bench-compile: REV=COMMIT says against which edf.h' >&2; exit 2; }
-command -v "$gcc" > /dev/null || { echo "bench-compile: no $gcc" >&2; exit 2; }
+[ "$REV" ] || { echo 'compile: REV=COMMIT says against which edf.h' >&2; exit 2; }
+command -v "$gcc" > /dev/null || { echo "compile: no $gcc" >&2; exit 2; }
 
 rm -rf $dir
 for which in old new; do
