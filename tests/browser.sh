@@ -1,42 +1,57 @@
-# A browser for tests, to be read by `.`: a script is added to a copy of a page in $dir, and
-# what it leaves in <pre id="results"> are the test's lines, the last of which is `counted`.
-#   $no_browser: why there is none, or empty
+#!/bin/sh
+# Pages in a browser. A trace page opens without an error or a request, and pointing at an entry
+# shows its number and its sum. The book of the notes has all its pages, pictures and links.
+#   sh tests/browser.sh [DIRECTORY]            for what is built
 
+cd "$(dirname "$0")/.." || exit 1
+dir=${1:-build/tests/browser}
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
 browser=
 for name in chromium chromium-browser google-chrome; do
-  command -v $name > /dev/null 2>&1 && browser=${browser:-$name}
+  command -v $name > /dev/null && browser=${browser:-$name}
 done
+[ "$browser" ] || { echo 'skip browser: no chromium'; exit; }
+bad=0
 
-in_window() {                              # in_window PAGE WIDTH: the page as it is in the end
+in_window() {                                  # in_window FILE WIDTH: the page in the end
   timeout 100 "$browser" --headless=new --no-sandbox --disable-gpu --no-first-run \
-    --user-data-dir="$dir/profile" --window-size="$2",900 --dump-dom \
-    "file://$(cd "$dir" && pwd)/$1" 2> "$dir/browser.log"
+    --user-data-dir="$dir/profile" --window-size="$2",900 --dump-dom "file://$dir/$1" \
+    2> "$dir/browser.log"
 }
+echo '<title>empty</title><body><script>document.title = "it runs"</script>' > "$dir/empty.html"
+in_window empty.html 1280 | grep -q 'it runs' ||
+  { echo "skip browser: $browser does not run here"; exit; }
 
-no_browser='no chromium'
-if [ "$browser" ]; then
-  echo '<!doctype html><title>empty</title><body><script>document.title = "it runs"</script>' \
-    > "$dir/empty.html"
-  no_browser="$browser does not run here"
-  in_window empty.html 1280 | grep -q 'it runs' && no_browser=
-fi
-
-dark='s/(prefers-color-scheme: *dark)/(min-width: 1px)/'
-in_browser() {                             # in_browser TEST SCRIPT PAGE WIDTH SED-COMMAND NAME
+# The script leaves lines of results in an element of its own; the last one is `counted`.
+look() {                                       # look NAME SCRIPT PAGE WIDTH [SED-COMMAND]
   {
     echo '<script>const failures = [];'
     echo 'onerror = (...what) => { failures.push(what.join(" ")); };'
     echo 'console.error = console.warn = onerror;'
     echo 'addEventListener("securitypolicyviolation", e => failures.push(e.blockedURI));'
     echo '</script>'
-    sed "$5" "$dir/$3.html"
+    sed "$5" "$3"
     echo '<script>'
     cat "$2"
     echo '</script>'
-  } > "$dir/$6.html"
-  in_window "$6.html" "$4" | sed -n '/<pre id="results">/,/<\/pre>/p' > "$dir/$6.out"
-  grep -q '^counted' "$dir/$6.out" || echo 'not ok runs: it left no result' >> "$dir/$6.out"
-  sed -n "s/^ok /ok $1-$6-/p; s/^not ok /not ok $1-$6-/p" "$dir/$6.out"
-  sed -n 's/^counted/  &/p' "$dir/$6.out"
-  ! grep -q '^not ok' "$dir/$6.out"
+  } > "$dir/$1.html"
+  in_window "$1.html" "$4" | sed -n '/<pre id="results">/,/<\/pre>/p' > "$dir/$1.out"
+  grep -q '^counted' "$dir/$1.out" || echo 'not ok runs: it left no result' >> "$dir/$1.out"
+  sed -n "s/^ok /ok $1-/p; s/^not ok /not ok $1-/p; s/^counted/  &/p" "$dir/$1.out"
+  ! grep -q '^not ok' "$dir/$1.out" || bad=1
 }
+
+dark='s/(prefers-color-scheme: *dark)/(min-width: 1px)/'
+${CC:-cc} -O0 -I. tests/browser/pages.c -o "$dir/pages" -lm && "$dir/pages" "$dir" || exit 1
+look trace-mlp tests/browser/trace.js "$dir/mlp.html" 1280
+look trace-conv tests/browser/trace.js "$dir/conv.html" 1280
+look trace-narrow-dark tests/browser/trace.js "$dir/mlp.html" 400 "$dark"
+if grep -q 'https\{0,1\}:' "$dir/conv.html"; then bad=1; echo 'not ok trace-no-address: http'
+else echo 'ok trace-no-address'; fi
+
+command -v pandoc > /dev/null || { echo 'skip book: no pandoc'; exit $bad; }
+sh notes/book.sh "$dir/notes.html" > "$dir/log" 2>&1 || { cat "$dir/log"; bad=1; }
+look book tests/browser/book.js "$dir/notes.html" 1280
+look book-narrow-dark tests/browser/book.js "$dir/notes.html" 400 "$dark"
+exit $bad

@@ -6,11 +6,8 @@
    it, a fused index as its letters, and a new line for a `;` between equations.
 
    Not counted: 35 and 37, which say only how images of several sizes meet, and 77, of which
-   half are updates. Not here: 81 to 89, optimisers.
+   half are updates. Not here: 81 to 89, optimisers. */
 
-   Built as: float double none sanitized shim */
-
-#define HARNESS_CATCH
 #include "plain.h"
 
 /* ---- Basic tensor products */

@@ -1,56 +1,103 @@
-/* harness.h - the small test harness that all tests share.
+/* harness.h - everything that the test programs share. Include it first, then "edf.h".
 
-     static void test_relu(void) {
+     static void relu_is_max(void) {
        CHECK(y->size == 3, "size is %zu", y->size);     goes on after a failure
        CLOSE(y->value[0], 0.5, 1e-12, 1e-6);            |a-b| <= absolute + relative * larger
+       STOPS(edf_forward(), "x|never fed|hw1.c:3");     stops with these words, leaks nothing
        if (!clang) SKIP("no clang");                    leaves the test
      }
      int main(void) {
-       RUN(test_relu);
+       RUN(relu_is_max);
        return harness_report();
      }
 
-   prints `ok test_relu`, or `not ok test_relu: size is 4 (nodes.c:12)`, or
-   `skip test_relu: no clang`, and a summary. The exit status is the verdict.
+   The program prints `ok relu_is_max`, or `not ok relu_is_max: size is 4 (nodes.c:12)`, or
+   `skip relu_is_max: no clang`, and a summary. Its exit status is the verdict.
 
-   A test links the implementation of edf.h, tests/impl.c, which calls harness_panic for a
-   mistake in use and counted.h's functions for memory. With HARNESS_CATCH defined before this
-   file a mistake does not stop the program:
+   A test program links the implementation of edf.h, which impl.c compiles once for each
+   variant. Errors call harness_panic, and every allocation is counted. A test program may also
+   contain the implementation: define EDF_IMPLEMENTATION after this file.
 
-     TRY(edf_forward());                                panicked is 1, caught[] has the message
-     CHECK(panicked && strstr(caught, "never fed"), "%s", caught);
-     edf_clear();
-
-   A local variable that is changed inside TRY has no certain value after a panic, unless it is
-   volatile or static. A panic outside TRY fails the test that runs. */
+   A local variable that changes inside TRY or STOPS has no certain value after the error,
+   unless it is volatile or static. An error outside TRY fails the test that runs. */
 
 #ifndef HARNESS_H
 #define HARNESS_H
 
-#ifndef QUICK                                  /* 10: a tenth of the random cases, where the */
-#define QUICK 1                                /* machine is slow, as the emulated GPU is    */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L                /* fileno, dup2, getpid, mkdir */
 #endif
 
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifndef HARNESS_OWN_MEMORY
-#include "counted.h"
-#endif
+#include <sys/stat.h>
+#include <unistd.h>
 
 #ifdef __GNUC__
 #define HARNESS_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #else
 #define HARNESS_PRINTF(f, a)
 #endif
+#ifdef __GNUC__
+#pragma GCC diagnostic ignored "-Wunused-variable"       /* a program uses a part of this */
+#endif
+#if defined __GNUC__ && !defined __clang__
+#pragma GCC diagnostic ignored "-Wclobbered"   /* gcc warns of every local beside a setjmp */
+#endif
+
+/* ---- Memory: counted, and able to fail */
+
+static struct {
+  long live, mallocs, reallocs, frees;     /* live blocks; calls so far                     */
+  long until_failure;                      /* n: the n-th call from now on fails; 0: none   */
+  size_t limit, refused;                   /* larger requests fail, if not 0; the last such */
+} memory;
+
+void *counted_malloc(size_t n);
+void *counted_realloc(void *old, size_t n);
+void counted_free(void *p);
+
+static inline int memory_refuses(size_t n) {
+  int refuse = memory.limit && n > memory.limit;
+  if (memory.until_failure && --memory.until_failure == 0) refuse = 1;
+  if (refuse) memory.refused = n;
+  return refuse;
+}
+
+void *counted_malloc(size_t n) {
+  void *p = memory_refuses(n) ? NULL : malloc(n ? n : 1);
+  memory.mallocs++;
+  memory.live += p != NULL;
+  return p;
+}
+
+void *counted_realloc(void *old, size_t n) {
+  void *p = memory_refuses(n) ? NULL : realloc(old, n ? n : 1);
+  memory.reallocs++;
+  memory.live += p && !old;
+  return p;
+}
+
+void counted_free(void *p) {
+  memory.frees++;
+  memory.live -= p != NULL;
+  free(p);
+}
+
+#define EDF_MALLOC(n) counted_malloc(n)
+#define EDF_REALLOC(p, n) counted_realloc(p, n)
+#define EDF_FREE(p) counted_free(p)
+
+/* ---- Checks */
 
 static struct { const char *name; int bad, skipped, passed, failed, skips; } harness;
 
-/* The first failure of a test counts; a few more are shown. */
+/* The first failure of a test counts. A few more are shown. */
 static inline void HARNESS_PRINTF(3, 4)
 harness_fail(const char *file, int line, const char *format, ...) {
   va_list args;
@@ -64,13 +111,26 @@ harness_fail(const char *file, int line, const char *format, ...) {
   fflush(stdout);
 }
 
-/* False for NaN, and for an infinity beside anything else. */
+/* Fails for NaN, and for an infinity beside anything else. */
 static inline void harness_close(const char *file, int line, const char *what, double a,
                                  double b, double absolute, double relative) {
   double scale = fabs(a) > fabs(b) ? fabs(a) : fabs(b);
   if (a == b || (scale < HUGE_VAL && fabs(a - b) <= absolute + relative * scale)) return;
   harness_fail(file, line, "%s: %.17g is not close to %.17g (absolute %g, relative %g)", what,
                a, b, absolute, relative);
+}
+
+/* Checks that all of the words stand in the text. They are separated by '|'. */
+static inline void harness_words(const char *file, int line, const char *text,
+                                 const char *words) {
+  char word[256];
+  while (*words) {
+    size_t n = strcspn(words, "|");
+    snprintf(word, sizeof word, "%.*s", (int)n, words);
+    if (!strstr(text, word))
+      harness_fail(file, line, "'%s' is missing in:\n%s\n", word, text);
+    words += n + (words[n] == '|');
+  }
 }
 
 static inline void harness_end(void) {
@@ -87,51 +147,32 @@ static inline int harness_report(void) {
 }
 
 /* `if (c) ; else f()` and not `if (!c) f()`: a NaN in a comparison fails, and CHECK is one
-   statement wherever it stands. */
+   statement. */
 #define CHECK(condition, ...) \
   do { if (condition) ; else harness_fail(__FILE__, __LINE__, __VA_ARGS__); } while (0)
 #define CLOSE(a, b, absolute, relative) \
   harness_close(__FILE__, __LINE__, #a, (double)(a), (double)(b), absolute, relative)
+#define WORDS(text, words) harness_words(__FILE__, __LINE__, text, words)
 #define SKIP(reason) \
   do { printf("skip %s: %s\n", harness.name, reason); harness.skipped = 1; return; } while (0)
 #define RUN(test) harness_run(#test, test)
 
-long harness_asserted;                         /* how often EDF_ASSERT looked */
-
-/* What impl.c calls, and a file with an implementation of its own (`Built as: own`). */
-#define EDF_PANIC(message) harness_panic(message)
-void harness_panic(const char *message);
-
-#ifndef HARNESS_CATCH
-
-void harness_panic(const char *message) {
-  fflush(stdout);
-  fprintf(stderr, "%s\n", message);
-  abort();
-}
-
-static inline void harness_run(const char *name, void (*test)(void)) {
-  harness.name = name;
-  harness.bad = harness.skipped = 0;
-  test();
-  harness_end();
-}
-
-#else /* HARNESS_CATCH */
-
-#if defined __GNUC__ && !defined __clang__
-#pragma GCC diagnostic ignored "-Wclobbered"   /* it warns of every local beside a setjmp */
-#endif
+/* ---- Errors */
 
 #ifdef __cplusplus
-extern "C"
+extern "C" {
 #endif
 void edf_clear(void);
+void harness_panic(const char *message);
+#ifdef __cplusplus
+}
+#endif
+#define EDF_PANIC(message) harness_panic(message)
 
-static char caught[8192];
-static int panicked;
+static char caught[8192];                      /* the message of the last error in TRY */
+static int panicked;                           /* 1 if the last TRY ended with an error */
 static volatile int harness_trying;
-static jmp_buf harness_inner, harness_outer;   /* out of TRY, out of the test */
+static jmp_buf harness_inner, harness_outer;   /* they leave TRY, and the test */
 
 void harness_panic(const char *message) {
   snprintf(caught, sizeof caught, "%s", message);
@@ -149,16 +190,97 @@ void harness_panic(const char *message) {
     harness_trying = 0;                                              \
   } while (0)
 
+/* Checks the error of the last TRY: its words, and that edf_clear then leaves no block. */
+static inline void harness_stopped(const char *file, int line, const char *words) {
+  char message[sizeof caught];
+  snprintf(message, sizeof message, "%s", caught);
+  if (!panicked) harness_fail(file, line, "there was no error, expected: %s", words);
+  else harness_words(file, line, message, words);
+  TRY(edf_clear());
+  if (panicked || memory.live)
+    harness_fail(file, line, "%ld blocks are left after: %s", memory.live, message);
+  memory.live = 0;
+}
+
+/* The statement stops with an error that contains the words. Nothing else may be alive. */
+#define STOPS(statement, words) \
+  do { TRY(statement); harness_stopped(__FILE__, __LINE__, words); } while (0)
+
 static inline void harness_run(const char *name, void (*test)(void)) {
   harness.name = name;
   harness.bad = harness.skipped = harness_trying = 0;
   if (setjmp(harness_outer) == 0) test();
   else {
-    harness_fail(__FILE__, __LINE__, "an unexpected panic: %s", caught);
+    harness_fail(__FILE__, __LINE__, "an unexpected error: %s", caught);
     edf_clear();
   }
   harness_end();
 }
 
-#endif /* HARNESS_CATCH */
-#endif /* HARNESS_H */
+/* ---- What a piece of the program prints to stdout, as text
+
+     capture_begin();
+     edf_gradcheck(y);
+     capture_end();                        now captured[] has it; no error may jump over this */
+
+static char captured[1 << 16];
+static FILE *capture_file;
+static int capture_stdout;
+
+static inline void capture_begin(void) {
+  fflush(stdout);
+  if (!capture_file && !(capture_file = tmpfile())) abort();
+  if (ftruncate(fileno(capture_file), 0)) abort();
+  lseek(fileno(capture_file), 0, SEEK_SET);
+  capture_stdout = dup(STDOUT_FILENO);
+  if (capture_stdout < 0 || dup2(fileno(capture_file), STDOUT_FILENO) < 0) abort();
+}
+
+static inline void capture_end(void) {
+  fflush(stdout);
+  dup2(capture_stdout, STDOUT_FILENO);
+  close(capture_stdout);
+  lseek(fileno(capture_file), 0, SEEK_SET);
+  ssize_t n = read(fileno(capture_file), captured, sizeof captured - 1);
+  captured[n > 0 ? n : 0] = '\0';
+}
+
+/* ---- Files in a directory of the test's own
+
+     make_directory("files");
+     write_bytes(file("a.npy"), BYTES("..."));         path is now the name of that file
+     remove_directory(); */
+
+static char dir[64], path[128];
+
+static inline void make_directory(const char *name) {
+  snprintf(dir, sizeof dir, "build/%s.%ld", name, (long)getpid());
+  mkdir("build", 0777);
+  if (mkdir(dir, 0777)) abort();
+}
+
+static inline const char *file(const char *name) {
+  snprintf(path, sizeof path, "%s/%s", dir, name);
+  return path;
+}
+
+#define BYTES(s) s, sizeof s - 1
+
+static inline void write_bytes(const char *to, const char *bytes, size_t n) {
+  FILE *f = fopen(to, "wb");
+  if (!f || fwrite(bytes, 1, n, f) != n || fclose(f)) abort();
+}
+
+static inline int lowest_free_fd(void) {
+  int fd = open("/dev/null", O_RDONLY);
+  close(fd);
+  return fd;
+}
+
+static inline void remove_directory(void) {
+  char command[100];
+  snprintf(command, sizeof command, "rm -r '%s'", dir);
+  if (system(command)) abort();
+}
+
+#endif

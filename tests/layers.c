@@ -1,8 +1,6 @@
 /* Layers and functions over named indices: values against plain loops in double, gradients
    against central differences of those loops, and in double the gradient check too. Then what
-   numbers alone do not show: ties, NaN, training and evaluation, masks, duplicates.
-
-   Built as: float double none cblas sanitized shim */
+   numbers alone do not show: ties, NaN, training and evaluation, masks, duplicates. */
 
 #include "node_checks.h"
 

@@ -1,10 +1,7 @@
 /* The rows of Tensor Logic's tables (Pedro Domingos, 2025) that are of real numbers, as texts
    against plain loops: networks, a transformer, kernel machines, graphical models. What the
-   paper sums because it is not on the left is a capital here; its step is a comparison.
+   paper sums because it is not on the left is a capital here; its step is a comparison. */
 
-   Built as: float double none sanitized shim */
-
-#define HARNESS_CATCH
 #include "plain.h"
 
 /* ---- Networks */

@@ -4,10 +4,7 @@
 #ifndef NODE_CHECKS_H
 #define NODE_CHECKS_H
 
-#define _POSIX_C_SOURCE 200809L                              /* capture.h */
-#define HARNESS_CATCH
 #include "harness.h"
-#include "capture.h"
 
 #include "edf.h"
 

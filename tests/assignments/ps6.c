@@ -40,18 +40,15 @@ static void name_classes(edf_node *x, const edf_real *x_test, int m, int *answer
   }
 }
 
-static edf_node *network(const char *output) {
-  edf_node *h = swish(edf_equations("s[b,j] = W0[j,I] x[b,I] - B0[j] | j<%d", HIDDEN));
-  edf_name(h, "h");
-  return edf_equations("z[b,k] = W1[k,J] h[b,J] - B1[k] | k<3 \n%s\nloss[b] = -ln P[b,y[b]]",
-                       output);
-}
+#define POINTS const edf_real *x, const edf_real *y, int n, const edf_real *x_test, int m, \
+               int *answer
 
-/* ---- 1 */
-void train_1(const edf_real *x, const edf_real *y, int n, const edf_real *x_test, int m,
-             int *answer) {
+static void train(int with_swish, POINTS) {
   edf_node *in = edf_input("x[b,2]"), *label = edf_input("y[b]");
-  edf_node *loss = network("P[b,k] = softmax_k z[b,k]");
+  edf_node *s = edf_equations("s[b,j] = W0[j,I] x[b,I] - B0[j] | j<%d", HIDDEN);
+  edf_name(with_swish ? swish(s) : edf_tanh(s), "h");
+  edf_node *loss = edf_equations("P[b,k] = softmax_k (W1[k,J] h[b,J] - B1[k]) | k<3 \n"
+                                 "loss[b] = -ln P[b,y[b]]");
   for (int i = 0; i < EPOCHS * n; i += BATCH) {
     edf_feed(in, x + 2 * (i % n), BATCH);
     edf_feed(label, y + i % n, BATCH);
@@ -62,73 +59,10 @@ void train_1(const edf_real *x, const edf_real *y, int n, const edf_real *x_test
   name_classes(in, x_test, m, answer);
 }
 
-/* ---- 2 */
-void train_2(const edf_real *x, const edf_real *y, int n, const edf_real *x_test, int m,
-             int *answer) {
-  edf_node *in = edf_input("x[b,2]"), *label = edf_input("y[b]");
-  edf_node *loss = edf_equations("h[b,j] = tanh(W0[j,I] x[b,I] - B0[j]) | j<%d \n"
-                                 "P[b,k] = softmax_k (W1[k,J] h[b,J] - B1[k]) | k<3 \n"
-                                 "loss[b] = -ln P[b,y[b]]", HIDDEN);
-  for (int i = 0; i < EPOCHS * n; i += BATCH) {
-    edf_feed(in, x + 2 * (i % n), BATCH);
-    edf_feed(label, y + i % n, BATCH);
-    edf_forward();
-    edf_backward(loss);
-    edf_adam_default(0.01);
-  }
-  name_classes(in, x_test, m, answer);
-}
-
-/* ---- 3 */
-void train_3(const edf_real *x, const edf_real *y, int n, const edf_real *x_test, int m,
-             int *answer) {
-  edf_node *in = edf_input("x[b,2]"), *label = edf_input("y[b]");
-  edf_node *loss = edf_equations("h[b,j] = tanh(W0[j,I] x[b,I] - B0[j]) | j<%d \n"
-                                 "P[b,k] = softmax_k (W1[k,J] h[b,J] - B1[k]) | k<3 \n"
-                                 "loss[b] = -ln P[b,y[b]]", HIDDEN);
-  for (int i = 0; i < EPOCHS * n; i += BATCH) {
-    edf_feed(in, x + 2 * (i % n), BATCH);
-    edf_feed(label, y + i % n, BATCH);
-    edf_forward();
-    edf_backward(loss);
-    edf_adam_default(0.01);
-  }
-  name_classes(in, x_test, m, answer);
-}
-
-/* ---- 4 */
-void train_4(const edf_real *x, const edf_real *y, int n, const edf_real *x_test, int m,
-             int *answer) {
-  edf_node *in = edf_input("x[b,2]"), *label = edf_input("y[b]");
-  edf_node *loss = edf_equations("h[b,j] = tanh(W0[j,I] x[b,I] - B0[j]) | j<%d \n"
-                                 "P[b,k] = softmax_k (W1[k,J] h[b,J] - B1[k]) | k<3 \n"
-                                 "loss[b] = -ln P[b,y[b]]", HIDDEN);
-  for (int i = 0; i < EPOCHS * n; i += BATCH) {
-    edf_feed(in, x + 2 * (i % n), BATCH);
-    edf_feed(label, y + i % n, BATCH);
-    edf_forward();
-    edf_backward(loss);
-    edf_adam_default(0.01);
-  }
-  name_classes(in, x_test, m, answer);
-}
-
-/* ---- 5 */
-void train_5(const edf_real *x, const edf_real *y, int n, const edf_real *x_test, int m,
-             int *answer) {
-  edf_node *in = edf_input("x[b,2]"), *label = edf_input("y[b]");
-  edf_node *loss = edf_equations("h[b,j] = tanh(W0[j,I] x[b,I] - B0[j]) | j<%d \n"
-                                 "P[b,k] = softmax_k (W1[k,J] h[b,J] - B1[k]) | k<3 \n"
-                                 "loss[b] = -ln P[b,y[b]]", HIDDEN);
-  edf_init_uniform(edf_find("W0"), -0.5, 0.5);
-  for (int i = 0; i < EPOCHS * n; i += BATCH) {
-    edf_feed(in, x + 2 * (i % n), BATCH);
-    edf_feed(label, y + i % n, BATCH);
-    edf_forward();
-    edf_backward(loss);
-    edf_adam_default(0.01);
-  }
-  name_classes(in, x_test, m, answer);
-}
+void train_1(POINTS) { train(1, x, y, n, x_test, m, answer); }
+void train_2(POINTS) { train(0, x, y, n, x_test, m, answer); }
+void train_3(POINTS) { train(0, x, y, n, x_test, m, answer); }
+void train_4(POINTS) { train(0, x, y, n, x_test, m, answer); }
+void train_5(POINTS) { train(0, x, y, n, x_test, m, answer); }
 
 int main(void) { return 0; }

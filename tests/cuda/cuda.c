@@ -1,11 +1,15 @@
-/* cuda.c - a program on the GPU, as tests/cuda/shim emulates it: every shape of a contraction,
-   lazy copies, recorded passes, what a step costs, what goes wrong; against the C loops in the
-   same binary. tests/cuda/cuda.sh links it with edf_cuda.cu, and runs it with other orders of
-   threads too.
+/* cuda.c - edf_cuda.cu on the GPU that tests/cuda/shim emulates, beside the C code in the same
+   program: contractions of every shape, what a step costs, errors, files. tests/cuda.sh runs
+   it; small.c has the models. */
+#include "../harness.h"
+#define EDF_IMPLEMENTATION
+#include "edf.h"
 
-   Built as: alone, by tests/cuda/cuda.sh */
-#include "../temporary.h"                    /* and edf.h */
-#include "../inside.h"
+#if EDF_VERSION < 300                      /* later all convolutions have two dimensions */
+#define conv_params(size, from, to) edf_conv_params(2, size, from, to)
+#else
+#define conv_params(size, from, to) edf_conv_params(size, from, to)
+#endif
 
 long long cudashim_count(const char *name);
 void cudashim_reset(void);
@@ -159,85 +163,26 @@ static void contractions(void) {
   }
 }
 
-/* ---- Random nests with any strides, on parameters' memory */
-static void random_nest(edf_nest *t, size_t size[3]) {
-  static const ptrdiff_t steps[] = { 0, 0, 1, 1, 2, 3, 5, 7, -1, -4, 12, 30 };
-  ptrdiff_t least[3] = { 0, 0, 0 }, most[3] = { 0, 0, 0 };
-  memset(t, 0, sizeof *t);
-  t->n = edf_below(6);
-  t->alpha = (edf_real)(edf_below(3) - 1) + (edf_real)0.5;
-  for (int i = 0; i < t->n; i++) {
-    t->loop[i].n = edf_below(12) ? 1 + edf_below(7) : 40;
-    for (int x = 0; x < 3; x++) {
-      ptrdiff_t s = t->loop[i].s[x] = steps[edf_below(12)], far = (t->loop[i].n - 1) * s;
-      *(far < 0 ? &least[x] : &most[x]) += far;
-    }
-  }
-  for (int x = 0; x < 3; x++) {
-    t->start[x] = -least[x];
-    size[x] = (size_t)(most[x] - least[x] + 1);
-  }
-}
-
-static void nests(void) {
-  for (int round = 0; round < 400; round++) {
-    edf_nest t;
-    size_t size[3];
-    Node *p[3];
-    use(gpu);
-    edf_seed((unsigned)round);
-    random_nest(&t, size);
-    for (int x = 0; x < 3; x++) p[x] = whole_numbers(edf_fmt("p[%d]", (int)size[x]));
-    edf_real *expected = (edf_real *)malloc(size[0] * sizeof *expected);
-    memcpy(expected, p[0]->value, size[0] * sizeof *expected);
-    edf_contract_reference(&t, expected, p[1]->value, p[2]->value);
-    edf_route r = edf_plan(&t);
-    edf_contract(&r, 0, p[0]->value, p[1]->value, p[2]->value);
-    CHECK(!memcmp(edf_value(p[0]), expected, size[0] * sizeof *expected),
-          "round %d differs from the loops", round);
-    free(expected);
-  }
-}
-
-/* ---- Models, step by step */
-enum { STEPS = 8 };
-static edf_real pixels[40 * 12 * 12 * 2], classes[40], letters[8 * 12], next[8 * 12];
+/* ---- A model */
+static edf_real pixels[40 * 12 * 12 * 2], classes[40];
 
 static void fill_data(void) {
   edf_seed(5);
   for (size_t i = 0; i < sizeof pixels / sizeof *pixels; i++) pixels[i] = edf_uniform(0, 1);
   for (size_t i = 0; i < 40; i++) classes[i] = (edf_real)edf_below(4);
-  for (size_t i = 0; i < 8 * 12; i++) letters[i] = (edf_real)edf_below(9);
-  for (size_t i = 0; i < 8 * 12; i++) next[i] = (edf_real)edf_below(9);
-}
-
-static void mlp(void) {
-  Input *x = edf_input("x[b,50]"), *y = edf_input("y[b]");
-  AffineParams a = edf_affine_params(50, 33), c = edf_affine_params(33, 4);
-  CompNode *ell = LogLoss(Softmax(Affine(c, Sigmoid(Affine(a, x)))), y);
-  for (int i = 0; i < STEPS; i++) {
-    int rows = i == 5 ? 7 : 16;              /* a short batch drops what was recorded */
-    edf_feed(x, pixels + i * 100, rows);
-    edf_feed(y, classes + i, rows);
-    Forward();
-    put_mean(ell);
-    Backward(ell);
-    SGD((edf_real)0.5);
-  }
-  put_parameters();
 }
 
 static void convolutions(void) {
   Input *x = edf_input("x[b,12,12,2]"), *y = edf_input("y[b]");
-  ConvParams a = edf_conv_params(2, 3, 2, 5);
+  ConvParams a = conv_params(3, 2, 5);
   a.padding = 1;
   BatchNormParams norm = edf_batch_norm_params(5);
-  ConvParams c = edf_conv_params(2, 3, 5, 6);
+  ConvParams c = conv_params(3, 5, 6);
   c.stride = 2;
   CompNode *h = MaxPool(Relu(BatchNorm(norm, Conv(a, x))), 3, 2);  /* windows overlap */
   h = Reshape(AvgPool(Tanh(Conv(c, h)), 2, 1), "h[b,6]");
   CompNode *ell = SoftmaxLogLoss(Affine(edf_affine_params(6, 4), Dropout(h, 0.25)), y);
-  for (int i = 0; i < STEPS; i++) {
+  for (int i = 0; i < 8; i++) {
     edf.training = i != 6;
     edf_feed(x, pixels, 8);
     edf_feed(y, classes + i, 8);
@@ -249,54 +194,6 @@ static void convolutions(void) {
       BatchNorm has rounding for a gradient, which a small eps would make a step */
   }
   put_parameters();
-}
-
-static void attention(void) {
-  Input *x = edf_input("x[b,12]"), *y = edf_input("y[b,12]");
-  Parameter *W = edf_parameter("W[9,8]"), *at = edf_parameter("at[12,8]");
-  edf_init_normal(W, 0, 1);
-  edf_init_normal(at, 0, 1);
-  CompNode *h = Add(Embed(W, x), at);
-  CompNode *n = LayerNorm(edf_layer_norm_params(8), h);
-  h = Add(h, CausalAttention(edf_attention_params(8, 2), n));
-  h = Gelu(Affine(edf_affine_params(8, 8), LayerNorm(edf_layer_norm_params(8), h)));
-  CompNode *ell = SoftmaxLogLoss(Affine(edf_affine_params(8, 9), h), y);
-  for (int i = 0; i < STEPS; i++) {
-    edf_feed(x, letters, 4);
-    edf_feed(y, next, 4);
-    Forward();
-    put_mean(ell);
-    Backward(ell);
-    put(edf_clip(1));
-    AdamW((edf_real)0.01, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8, (edf_real)0.1);
-  }
-  put_parameters();
-}
-
-static void recurrent(void) {
-  Input *x = edf_input("x[b,12]"), *y = edf_input("y[b,12]");
-  Parameter *W = edf_parameter("W[9,6]");
-  edf_init_normal(W, 0, 1);
-  LSTMParams cell = edf_lstm_params(6, 7);
-  CompNode *h = Unroll(cell, Embed(W, x));
-  CompNode *ell = SoftmaxLogLoss(Affine(edf_affine_params(7, 9), h), y);
-  for (int i = 0; i < STEPS; i++) {
-    edf_feed(x, letters, 8);
-    edf_feed(y, next, 8);
-    Forward();
-    put_mean(ell);
-    Backward(ell);
-    edf_l2((edf_real)0.001);
-    Momentum((edf_real)0.1, (edf_real)0.9);
-  }
-  put_parameters();
-}
-
-static void models(void) {
-  same("MLP", mlp, 1e-5);
-  same("convolutions", convolutions, 1e-5);
-  same("attention", attention, 1e-5);
-  same("LSTM", recurrent, 1e-5);
 }
 
 /* Twice the same: bit for bit. */
@@ -312,112 +209,12 @@ static void runs_repeat(void) {
         !memcmp(on_cpu.x, on_gpu.x, on_cpu.n * sizeof *on_cpu.x), "two runs differ");
 }
 
-/* ---- Programs that change while they run */
-static void graphs_of_graphs(void) {         /* two graphs in turn, one with two losses */
-  edf_graph a = edf, b = edf_new_graph();
-  Node *x[2], *ell[3];
-  for (int g = 0; g < 2; g++) {
-    edf = g ? b : a;
-    edf.training = 1;
-    edf_seed(3 + (unsigned)g);
-    x[g] = edf_input("x[b,20]");
-    CompNode *h = Tanh(Affine(edf_affine_params(20, 6), x[g]));
-    ell[g] = Mean(Square(h));
-    if (!g) ell[2] = Mean(Exp(h));
-    *(g ? &b : &a) = edf;
-  }
-  for (int i = 0; i < 12; i++) {
-    int g = i % 3 == 1;
-    edf = g ? b : a;
-    edf_feed(x[g], pixels + i, 5);
-    Forward();
-    Node *loss = g ? ell[1] : i % 2 ? ell[0] : ell[2];
-    put_mean(loss);
-    Backward(loss);
-    SGD((edf_real)0.1);
-    if (i % 4 == 3) edf_forward_to(loss);
-    *(g ? &b : &a) = edf;
-  }
-  edf = b;
-  put_parameters();
-  edf_clear();
-  edf = a;
-  put_parameters();
-}
-
-static void rebuilt(void) {                  /* eager, and the graph anew in each step */
-  Input *x = edf_input("x[b,20]");
-  AffineParams p = edf_affine_params(20, 6);
-  edf.eager = 1;
-  for (int i = 0; i < 6; i++) {
-    edf_feed(x, pixels + i, 3 + i % 2);
-    CompNode *h = Tanh(Affine(p, x));
-    if (edf_value(h)[0] > 0) h = Square(h);
-    CompNode *loss = Mean(h);
-    put_mean(loss);
-    Backward(loss);
-    SGD((edf_real)0.1);
-    edf_clear_compnodes();
-  }
-  edf.eager = 0;
-  put_parameters();
-}
-
 static void plain_forward(CompNode *y) {
   for (size_t i = 0; i < y->size; i++) y->value[i] = y->in[0]->value[i] * y->in[0]->value[i];
 }
 static void plain_backward(CompNode *y) {
   for (size_t i = 0; i < y->size; i++)
     edf_addgrad(y->in[0], i, 2 * y->in[0]->value[i] * y->grad[i]);
-}
-
-static void own_nodes(void) {
-  Input *x = edf_input("x[b,20]");
-  AffineParams p = edf_affine_params(20, 6), q = edf_affine_params(6, 6);
-  CompNode *h = edf_compnode("Plain", plain_forward, plain_backward, Affine(p, x));
-  CompNode *loss = Mean(Square(Add(h, Affine(q, h))));
-  edf_want_grad(x);
-  edf.accumulate = 1;
-  for (int i = 0; i < 8; i++) {
-    edf_feed(x, pixels + i, 4);
-    Forward();
-    put_mean(loss);
-    Backward(loss);
-    if (i % 2 == 0) continue;
-    put_all(edf_grad(x), x->size);
-    SGD((edf_real)0.05);
-    edf_zero_grad();
-  }
-  edf.accumulate = 0;
-  put_parameters();
-}
-
-static void written_by_the_program(void) {   /* edf_push, edf_push_grad, frozen, initialised */
-  Input *x = edf_input("x[b,20]");
-  AffineParams p = edf_affine_params(20, 6), q = edf_affine_params(6, 2);
-  CompNode *loss = Mean(Square(Affine(q, Relu(Affine(p, x)))));
-  for (int i = 0; i < 9; i++) {
-    edf_feed(x, pixels + i, 4);
-    Forward();
-    put_mean(loss);
-    q.w->update = i == 5 ? edf_frozen : NULL;
-    Backward(loss);
-    edf_grad(p.b)[1] = 1;
-    edf_push_grad(p.b);
-    SGD((edf_real)0.05);
-    if (i == 6) edf_init_uniform(p.w, -1, 1);
-    if (i % 3) continue;
-    edf_value(p.w)[7] = (edf_real)i;
-    edf_push(p.w);
-  }
-  put_parameters();
-}
-
-static void changing_programs(void) {
-  same("graphs in turn", graphs_of_graphs, 1e-5);
-  same("rebuilt", rebuilt, 1e-5);
-  same("nodes in plain C", own_nodes, 1e-5);
-  same("written by the program", written_by_the_program, 1e-5);
 }
 
 /* The mask is the CPU's, bit for bit, also when it is recorded. */
@@ -437,34 +234,6 @@ static void masks(void) {
 }
 
 static void dropout(void) { same("masks", masks, 1e-7); }
-
-/* ---- Data that lives on the GPU */
-static void from_data(void) {
-  edf_real rows[10];
-  edf_array x = { 2, { 40, 288 }, (size_t)40 * 288, pixels }, y = { 1, { 40 }, 40, classes };
-  Input *which = edf_input("rows[b]");
-  AffineParams p = edf_affine_params(288, 4);
-  CompNode *images = edf_input_from(x, which), *labels = edf_input_from(y, which);
-  CompNode *loss = SoftmaxLogLoss(Affine(p, images), labels);
-  for (int i = 0; i < STEPS; i++) {
-    for (int k = 0; k < 10; k++) rows[k] = (edf_real)edf_below(40);
-    edf_feed(which, rows, 10);
-    cudashim_reset();
-    Forward();
-    Backward(loss);
-    SGD((edf_real)0.1);
-    if (edf_device && i > 3)
-      CHECK(cudashim_count("bytes_h2d") <= 56, "%lld bytes", cudashim_count("bytes_h2d"));
-    put_mean(loss);
-  }
-  put_parameters();
-  rows[3] = 40;
-  TRY(Forward());
-  CHECK(panicked && strstr(caught, "row number 40 in row 3 of rows is out of range"), "%s",
-        caught);
-}
-
-static void resident_data(void) { same("edf_input_from", from_data, 1e-5); }
 
 /* ---- What is old says so */
 static void old_copies_are_nan(void) {
@@ -512,8 +281,6 @@ static void budget_mlp(void) {
     Forward();
     Backward(ell);
     SGD((edf_real)0.1);
-    edf.after_backward = NULL;
-    edf_device->pull(x->value, 0);           /* the updates are launched */
     count_step(i, 17);
     if (i > 3) CHECK(cudashim_count("bytes_h2d") == 64 * 785 * 4, "%lld bytes",
                      cudashim_count("bytes_h2d"));
@@ -523,7 +290,7 @@ static void budget_mlp(void) {
 static void budget_cnn(void) {
   use(gpu);
   Input *x = edf_input("x[b,12,12,2]"), *y = edf_input("y[b]");
-  CompNode *h = MaxPool(Relu(Conv(edf_conv_params(2, 3, 2, 5), x)), 2, 2);
+  CompNode *h = MaxPool(Relu(Conv(conv_params(3, 2, 5), x)), 2, 2);
   h = Reshape(h, "h[b,125]");
   CompNode *ell = SoftmaxLogLoss(Affine(edf_affine_params(125, 4), h), y);
   for (int i = 0; i < 8; i++) {
@@ -533,7 +300,6 @@ static void budget_cnn(void) {
     Forward();
     Backward(ell);
     Adam((edf_real)0.01, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8);
-    edf_device->pull(x->value, 0);
     count_step(i, 19);
   }
 }
@@ -548,7 +314,8 @@ static void labels(void) {
   edf_feed(x, pixels, 4);
   edf_feed(y, wrong, 4);
   TRY(Forward());
-  CHECK(panicked && strstr(caught, "label 7 in row 2 of y is out of range"), "%s", caught);
+  CHECK(panicked, "label 7 of 4 is not an error");
+  WORDS(caught, "label 7|row 2|y");
   use(gpu);
   wrong[2] = 3;
   x = edf_input("x[b,6]");
@@ -560,28 +327,8 @@ static void labels(void) {
   edf_feed(y, wrong, 4);
   Forward();
   TRY(edf_value(a));
-  CHECK(panicked && strstr(caught, "label 6 in row 2 of Add0 is out of range"), "%s", caught);
-}
-
-static void stops_forward(CompNode *y) {
-  (void)y;
-  inside_fail("stopped inside of a node");
-}
-
-static void panic_inside_of_a_node(void) {
-  use(gpu);
-  Input *x = edf_input("x[b,6]");
-  edf_compnode("Stops", stops_forward, NULL, x);
-  edf_feed(x, pixels, 4);
-  TRY(Forward());
-  CHECK(panicked && edf_device == gpu, "%s, the device is %p", caught, (void *)edf_device);
-}
-
-static void unknown_memory(void) {
-  use(gpu);
-  CHECK(edf_array_bytes(pixels) == 0, "%zu bytes", edf_array_bytes(pixels));
-  Parameter *p = edf_parameter("p[7]");
-  CHECK(edf_array_bytes(p->value) >= 28, "%zu bytes", edf_array_bytes(p->value));
+  CHECK(panicked, "label 6 of 4 is not an error");
+  WORDS(caught, "label 6|row 2|Add0");
 }
 
 /* ---- What once was wrong: each against the CPU */
@@ -664,14 +411,6 @@ static void eager_masks(void) {
   edf.eager = 0;
 }
 
-static void many_joined(void) {
-  Node *list[71];
-  for (int k = 0; k < 71; k++) list[k] = with_numbers(edf_parameter("p[2]"));
-  CompNode *l = Sum(Square(edf_concat_list("y[J]", 71, list)));
-  for (int i = 0; i < 3; i++) { Forward(); Backward(l); }
-  for (int k = 0; k < 71; k++) put_all(edf_grad(list[k]), 2);
-}
-
 static void once_wrong(void) {
   same("pushed gradients", pushed_gradients, 1e-6);
   same("two losses", two_losses, 1e-6);
@@ -683,7 +422,6 @@ static void once_wrong(void) {
   same("one pointer for two", one_pointer_for_two, 1e-6);
   same("fed with a parameter", fed_with_a_parameter, 1e-6);
   same("eager masks", eager_masks, 1e-6);
-  same("many joined", many_joined, 1e-6);
 }
 
 static void no_nan_is_found(void) {
@@ -695,24 +433,6 @@ static void no_nan_is_found(void) {
   CHECK(!found, "%s", found->name);
 }
 
-/* Two panics, the second of which a recording would have met; then all goes on. */
-static void panics_in_passes(void) {
-  use(gpu);
-  Input *x = edf_input("x[b,2]");
-  Parameter *W = with_numbers(edf_parameter("W[2]"));
-  CompNode *l = Mean(Square(BatchNorm(edf_batch_norm_params(2), Mul(x, W))));
-  for (int i = 0; i < 3; i++) { edf_feed(x, pixels, 2); Forward(); Backward(l); }
-  edf_feed(x, pixels, 1);
-  for (int i = 0; i < 3; i++) {
-    TRY(Forward());
-    CHECK(panicked && strstr(caught, "one row has no variance"), "%s", caught);
-  }
-  CHECK(edf_value(W)[0] > 0, "%g", (double)W->value[0]);
-  edf_feed(x, pixels, 2);
-  for (int i = 0; i < 4; i++) Forward();
-  CHECK(edf_value(l)[0] > 0, "%g", (double)l->value[0]);
-}
-
 static void eager_labels(void) {
   use(gpu);
   edf_real wrong[2] = { 0, 7 };
@@ -722,7 +442,8 @@ static void eager_labels(void) {
   edf_feed(y, wrong, 2);
   TRY(SoftmaxLogLoss(Affine(edf_affine_params(6, 4), x), y));
   edf.eager = 0;
-  CHECK(panicked && strstr(caught, "label 7 in row 1"), "%s", caught);
+  CHECK(panicked, "label 7 of 4 is not an error");
+  WORDS(caught, "label 7|row 1");
 }
 
 /* ---- Checks and files, with the numbers there */
@@ -734,7 +455,9 @@ static void gradient_check(void) {
   edf_feed(x, pixels, 3);
   edf_feed(y, classes, 3);
   for (int i = 0; i < 4; i++) { Forward(); Backward(ell); SGD((edf_real)0.1); }
+  capture_begin();
   double error = edf_gradcheck(ell);
+  capture_end();
   CHECK(error < 1e-2, "%g", error);
   Forward();
   CHECK(ell->value[0] != ell->value[0], "still brought back: %g", (double)ell->value[0]);
@@ -796,33 +519,22 @@ static void all_is_given_back(void) {
   CHECK(!edf_device && edf_open_device, "it would not open again");
 }
 
-static const char *only;
-#define ONE(test) do { if (!only || !strcmp(only, #test)) RUN(test); } while (0)
-
-int main(int argc, char **argv) {
-  if (argc > 1) only = argv[1];
+int main(void) {
   fill_data();
   use(NULL);
   if (!gpu) return printf("not ok main: no device\n"), 1;
-  ONE(contractions);
-  ONE(nests);
-  ONE(models);
-  ONE(runs_repeat);
-  ONE(changing_programs);
-  ONE(dropout);
-  ONE(resident_data);
-  ONE(old_copies_are_nan);
-  ONE(budget_mlp);
-  ONE(budget_cnn);
-  ONE(labels);
-  ONE(panic_inside_of_a_node);
-  ONE(unknown_memory);
-  ONE(once_wrong);
-  ONE(no_nan_is_found);
-  ONE(panics_in_passes);
-  ONE(eager_labels);
-  ONE(gradient_check);
-  ONE(saved_and_loaded);
-  ONE(all_is_given_back);
+  RUN(contractions);
+  RUN(runs_repeat);
+  RUN(dropout);
+  RUN(old_copies_are_nan);
+  RUN(budget_mlp);
+  RUN(budget_cnn);
+  RUN(labels);
+  RUN(once_wrong);
+  RUN(no_nan_is_found);
+  RUN(eager_labels);
+  RUN(gradient_check);
+  RUN(saved_and_loaded);
+  RUN(all_is_given_back);
   return harness_report();
 }

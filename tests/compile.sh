@@ -1,0 +1,214 @@
+#!/bin/sh
+# The headers compile without a warning as C and as C++, they link, and they leave the names of
+# a program alone.
+#   sh tests/compile.sh [DIRECTORY]          for what is built
+
+cd "$(dirname "$0")/.." || exit 1
+dir=${1:-build/tests/compile}
+warnings='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
+mkdir -p "$dir"
+bad=0
+
+has() { command -v "$1" > /dev/null 2>&1; }
+run() { "$@" > "$dir/out" 2>&1; }
+verdict() {                                # verdict STATUS NAME: of what wrote $dir/out
+  [ "$1" = 0 ] && echo "ok $2" && return
+  bad=1
+  echo "not ok $2: it says"
+  head -n 12 "$dir/out" | sed 's/^/  /'
+}
+works() { name=$1; shift; run "$@"; verdict $? "$name"; }
+fails() {                                  # fails NAME WORDS COMMAND: and it says the words
+  name=$1 words=$2; shift 2
+  ! run "$@" && grep -q "$words" "$dir/out"
+  verdict $? "$name"
+}
+empty() { ! [ -s "$dir/out" ]; verdict $? "$1"; }      # nothing was found
+
+cc=${CC:-cc} cxx=
+for each in $CXX g++ clang++; do has $each && cxx=$each; done
+has clang && quick=clang || quick=$cc      # clang needs half the time of gcc at -O0
+
+# ---- All headers, twice before their code and twice behind; a product and its gradient
+
+all() { for header in edf.h edf_*.h; do echo "#include \"$header\""; done; }
+{ all; all; } > "$dir/all.h"
+cat > "$dir/use.h" <<'END'
+#include "all.h"
+#ifdef __cplusplus
+extern "C"
+#endif
+int use_2(void);
+static inline int use(int n) {             /* It returns 3 * n if the numbers are right. */
+  edf_real three = 3, y;
+  edf_node *x = edf_want_grad(edf_input("x[1]")), *p = edf_einsum("y = 1.5 x[J] x[J]", x);
+  edf_feed(x, &three, 1);
+  edf_forward();
+  edf_backward(p);
+  y = x->grad[0] == 3 * three && p->value[0] == (edf_real)13.5 ? three : 0;
+  edf_clear();
+  return (int)y * n;
+}
+END
+printf '%s\n' '#include "all.h"' '#define EDF_IMPLEMENTATION' '#include "use.h"' \
+  '#include "all.h"' > "$dir/impl.c"
+printf '%s\n' '#include "use.h"' 'int use_2(void) { return use(2); }' > "$dir/two.c"
+printf '%s\n' '#include "use.h"' 'int main(void) { return use(1) + use_2() != 9; }' \
+  > "$dir/one.c"
+
+syntax() {                                 # syntax COMPILER FLAGS
+  compiler=$1; shift
+  if ! has $compiler; then echo "skip $compiler: there is none"; return; fi
+  works "$compiler $*" $compiler $warnings "$@" -I. -I"$dir" -fsyntax-only "$dir/impl.c"
+}
+for each in gcc clang; do
+  syntax $each -std=c99
+  syntax $each -std=c17 -DEDF_REAL=double
+  [ -z "$BLAS_CFLAGS" ] || syntax $each $(echo "$BLAS_CFLAGS" | sed 's/-I/-isystem /g')
+done
+syntax clang -DEDF_DEBUG
+for each in g++ clang++; do
+  syntax $each -x c++ -std=c++11
+  syntax $each -x c++ -std=c++20 -DEDF_REAL=double
+done
+
+# ---- One program of two C files and a C++ file, with the implementation in either language
+
+object() {                                 # object NAME COMPILER FLAGS FILE.c: $dir/NAME.o
+  object=$dir/$1.o; shift
+  "$@" -I. -I"$dir" -c -o "$object" || bad=1
+}
+link() {                                   # link LINKER OBJECTS
+  linker=$1; shift
+  for each; do set -- "$@" "$dir/$each.o"; shift; done
+  run $linker "$@" -o "$dir/program" -lm
+}
+links() { name=$1; shift; link "$@" && run "$dir/program"; verdict $? "$name"; }
+object impl $quick "$dir/impl.c"
+object linked $cc -DEDF_LINKED "$dir/impl.c"     # no code, in spite of its text
+object one $cc "$dir/one.c"
+object two $cc "$dir/two.c"
+object double $cc -DEDF_REAL=double "$dir/two.c"
+links link-C $cc one two impl
+fails link-nothing edf_forward link $cc one two linked
+fails link-two-types edf_real_is_double link $cc one double impl
+if [ "$cxx" ]; then
+  object impl_cxx $cxx -x c++ "$dir/impl.c"
+  object two_cxx $cxx -x c++ "$dir/two.c"
+  links link-C-and-C++ $cxx one two_cxx linked impl
+  links link-implementation-in-C++ $cxx one two impl_cxx
+else echo 'skip link-C-and-C++: no C++ compiler'; fi
+
+# ---- Names
+
+for each in "$dir"/impl*.o; do
+  nm -g --defined-only "$each" | awk 'NF { print $NF }' > "$dir/symbols"
+  grep -q -x edf_forward "$dir/symbols" || echo 'edf_forward is missing' >> "$dir/symbols"
+  grep -v -x -E 'edf|edf_.*' "$dir/symbols" > "$dir/out"
+  empty "names of $(basename "$each")"
+done
+
+macros() { $cc -I. -dM -E "$@" | awk '{ sub(/\(.*/, "", $2); print $2 }' | sort -u; }
+printf '%s\n' '#include <stddef.h>' '#include <stdio.h>' > "$dir/none.c"
+macros "$dir/none.c" > "$dir/none"
+macros "$dir/all.h" | comm -13 "$dir/none" - > "$dir/with"
+macros -DEDF_NO_SHORT_NAMES "$dir/all.h" | comm -13 "$dir/none" - > "$dir/without"
+grep -v -E '^(EDF_|edf_)' "$dir/without" > "$dir/out"
+empty no-short-macros
+comm -23 "$dir/with" "$dir/without" | grep -v EDF_ > "$dir/short"
+{ printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "all.h"' 'int main(void) {'
+  for each in Node Input Parameter CompNode AffineParams I time $(cat "$dir/short"); do
+    echo "int $each = 1; (void)$each;"
+  done
+  echo 'return 0; }'; } > "$dir/own.c"
+works no-short-names $quick $warnings -DEDF_NO_SHORT_NAMES -I. -I"$dir" -fsyntax-only \
+  "$dir/own.c"
+works short-names grep -x Forward "$dir/short"
+
+# ---- Settings
+
+cat > "$dir/override.c" <<'END'
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+static int my_live, my_blocks;
+static jmp_buf my_place;
+static void *my_get(size_t n) { my_live++, my_blocks++; return malloc(n); }
+static void *my_again(void *p, size_t n) { my_live += !p; return realloc(p, n); }
+static void my_put(void *p) { my_live -= p != NULL; free(p); }
+static void my_stop(const char *text) { longjmp(my_place, strstr(text, "never_fed") ? 1 : 2); }
+#define EDF_MALLOC(n) my_get(n)
+#define EDF_REALLOC(p, n) my_again(p, n)   /* edf.h before version 3.0 asks for it */
+#define EDF_FREE(p) my_put(p)
+#define EDF_PANIC(message) my_stop(message)
+#define EDF_IMPLEMENTATION
+#include "use.h"
+int main(void) {
+  int stopped;
+  if (use(1) != 3 || !my_blocks || my_live) return 1;
+  edf_square(edf_input("never_fed[b]"));
+  stopped = setjmp(my_place);
+  if (!stopped) edf_forward();
+  edf_clear();
+  return stopped != 1 || my_live;
+}
+END
+cat > "$dir/no_debug.c" <<'END'
+#define EDF_IMPLEMENTATION
+#include "all.h"
+int main(void) {
+  edf_real one = 1;
+  edf_node *x = edf_want_grad(edf_input("x[1]"));
+  edf_node *y = edf_formula(edf_square(x), "y = x^2", "x.grad += y.grad 2 x");
+  edf_feed(x, &one, 1);
+  edf_doctor(y);
+  edf_forward();
+  edf_backward(y);
+  edf_print(y);
+  edf_print_program(stdout);
+  edf_where();
+  edf_expect_mismatch(y);
+  return edf_gradcheck(y) != 0 || edf_find_nan() || edf_step_forward() ||
+         edf_step_backward() || x->grad[0] != 2;
+}
+END
+settings() {                               # settings NAME FLAGS: $dir/NAME.c builds and runs
+  name=$1; shift
+  run $quick $warnings "$@" -I. -I"$dir" "$dir/$name.c" -o "$dir/$name" -lm && run "$dir/$name"
+  verdict $? "$name"
+}
+settings override
+settings no_debug -DEDF_NO_DEBUG
+empty no_debug-prints-nothing
+nm "$dir/no_debug" | grep -E 'edf_.*(print_program|gradcheck|doctor|step_forward)' > "$dir/out"
+empty no_debug-has-no-code
+
+refused() {                                # refused WORDS FLAGS
+  words=$1; shift
+  fails "refused $1" "error.*$words" $cc "$@" -I. -I"$dir" -fsyntax-only "$dir/impl.c"
+}
+refused EDF_FREE '-DEDF_MALLOC(n)=malloc(n)'
+refused EDF_MALLOC '-DEDF_FREE(p)=free(p)'
+refused EDF_REAL -DEDF_REAL=int
+refused 'order of additions' -ffast-math
+refused C99 -std=c89
+
+# ---- The program in the first comment of edf.h, as a student compiles it
+
+awk '!on && /^ *#define EDF_IMPLEMENTATION$/ { on = match($0, /#/) }
+     on { print substr($0, on) }
+     on && match($0, /}/) == on { exit }' edf.h > "$dir/hw1.c"
+works first-comment-compiles $quick -g -I. "$dir/hw1.c" -o "$dir/hw1" -lm
+empty first-comment-compiles-silently
+run "$dir/hw1" && [ "$(awk '/^P\(1\) = / { printf "%d", ($3 > 0.5) }' "$dir/out")" = 0110 ]
+verdict $? first-comment-learns-XOR
+
+# ---- README.md tells of every file at the root
+
+git ls-files > "$dir/files" 2> /dev/null || { echo 'skip root-files: no git'; exit $bad; }
+for file in $(grep -v / "$dir/files"); do
+  case $file in .gitignore|README.md|LICENSE|CONTRIBUTING.md|Makefile) continue ;; esac
+  grep -q -w -F -e "${file%.*}" README.md || echo "$file"
+done > "$dir/out"
+empty root-files
+exit $bad

@@ -1,0 +1,200 @@
+/* fuzz.c - a target of libFuzzer for all parsers; see fuzz.sh. The first byte picks the parser,
+   the rest is its text or file. Whatever it is, the parser returns, or stops with a message;
+   edf_clear then leaves no memory, and no file is open. What was read has the properties that
+   parse() checks. The environment's FUZZ_PARSER keeps to one parser, and FUZZ_DIR is the place
+   for files. */
+
+#include "harness.h"
+#define EDF_IMPLEMENTATION
+#include "edf.h"
+#if EDF_VERSION >= 300
+#include "edf_data.h"
+#include "edf_slide.h"
+#endif
+#include <stdint.h>
+
+enum { EQUATION, PROGRAM, DECLARATION, CSV, IDX, NPY, MODEL, PARSERS };
+
+#define TENSOR(name, shape, offsets) \
+  "\"" name "\":{\"dtype\":\"F32\",\"shape\":[" shape "],\"data_offsets\":[" offsets "]}"
+
+static const struct { char parser; const char *bytes; size_t n; } seeds[] = {
+  { EQUATION, BYTES("y[b,j] = W[I,j] x[b,I] - B[j]\nW[3,2]\n?x[b,3]\nB[2]") },
+  { EQUATION, BYTES("y[b,i,k] = w[D,C,k] x[b,2*i+D-1,C] | i<4\nw[3,2,2]\n?x[b,8,2]") },
+  { EQUATION, BYTES("y[2*i+D] = 0.5 w[D] x[i] + w[D] w[D] x[i]\nw[3]\nx[4]") },
+  { EQUATION, BYTES("y = -2.5*A[I,I] B[I]*C + A[0,1]\nA[3,3]\nB[3]\nC") },
+  { EQUATION, BYTES("y[a,b,c,d,e,f,g,h] = x[a,b,c,d,e,f,g,h]\nx[1,1,1,1,1,1,1,1]") },
+  { PROGRAM, BYTES("input x[b,3]\nh[b,i] = tanh(W[i,J] x[b,J] + c[i]) | i<2\nl = h[B,I]^2") },
+  { PROGRAM, BYTES("input x[b,t=4,3]\n"
+                   "h[b,t,j] = tanh(R[j,I] h[b,t-1,I] + W[j,K] x[b,t,K]) | j<2") },
+  { PROGRAM, BYTES("input x[b,4,2]\n"
+                   "a[b,t,s] = softmax_s (x[b,t,C] W[C,D]) x[b,s,D] / sqrt(2) | s<=t\n"
+                   "y[b,t,c] = max(a[b,t,S] x[b,S,c], 0)\n") },
+  { PROGRAM, BYTES("y[a,b,c,d,e,f,g] = 2 W[a,b,c,d,e,f,g,H] "
+                   "| a<2, b<1, c<1, d<1, e<1, f<1, g<1, H<2") },
+  { DECLARATION, BYTES("?x[b,784]") }, { DECLARATION, BYTES("W[i=3,64]") },
+  { CSV, BYTES("size,\"a b\"\r\n1,-2.5\r\n3e2,4\r\n\r\n") }, { CSV, BYTES("1,-2.5\n3e2,4\n") },
+  { IDX, BYTES("\0\0\10\3\0\0\0\2\0\0\0\1\0\0\0\3abcdef") },
+  { IDX, BYTES("\0\0\10\1\0\0\0\3abc") },
+  { NPY, BYTES("\x93NUMPY\1\0\74\0{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }\n"
+               "12345678") },
+  { NPY, BYTES("\x93NUMPY\1\0\124\0{'descr': '|u1', 'fortran_order': False, "
+               "'shape': (3, 1, 1, 1, 1, 1, 1, 1), }      \n123") },
+  { MODEL, BYTES("\217\0\0\0\0\0\0\0{" TENSOR("W", "2,3", "0,24") "," TENSOR("v", "2", "24,32")
+                 ",\"__metadata__\":{\"v.steps\":\"3\"}}12345678123456781234567812345678") },
+};
+
+static const char *where;                          /* files lie here */
+static int only = -1;                              /* the parser, if there is but one */
+static FILE *nowhere;
+
+static void write_seeds(void) {
+  for (size_t k = 0; k < sizeof seeds / sizeof *seeds; k++) {
+    char name[200];
+    if (seeds[k].parser != only) continue;
+    snprintf(name, sizeof name, "%s/seed%d", where, (int)k);
+    FILE *f = fopen(name, "wb");
+    if (!f || fputc(only, f) == EOF || fwrite(seeds[k].bytes, 1, seeds[k].n, f) != seeds[k].n)
+      abort();
+    fclose(f);
+  }
+}
+
+static void remove_input(void) { remove(path); }
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+  (void)argc, (void)argv;
+  where = getenv("FUZZ_DIR") ? getenv("FUZZ_DIR") : ".";
+  nowhere = fopen("/dev/null", "w");
+  const char *quick = access("/dev/shm", W_OK) ? where : "/dev/shm";
+  snprintf(path, sizeof path, "%s/edf-fuzz.%ld", quick, (long)getpid());
+  atexit(remove_input);
+  if (getenv("FUZZ_PARSER")) only = atoi(getenv("FUZZ_PARSER"));
+  if (only >= 0) write_seeds();
+  return 0;
+}
+
+/* Changes all but the first byte. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t n, size_t most);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed) {
+  if (n == 0) *data = (uint8_t)(seed % PARSERS);
+  if (only >= 0) *data = (uint8_t)only;
+  return 1 + LLVMFuzzerMutate(data + 1, n ? n - 1 : 0, most - 1);
+}
+
+/* An estimate of the work, so that no input runs for a minute: the product of all numbers. */
+static double work_of(const char *text) {
+  double product = 1;
+  for (const char *s = text; *s; s++)
+    if (*s >= '0' && *s <= '9' && (s == text || s[-1] < '0' || s[-1] > '9'))
+      product *= 1 + atof(s);
+  return product;
+}
+
+/* Prints the program, and runs it forward and backward with batches of 1 to 3 rows. */
+static void run_program(edf_node *y, double work) {
+  static edf_real numbers[4096];
+  if (edf.n_compnodes < 1000) edf_print_program(nowhere);
+  for (int batch = 1; batch <= 3 && work < 1e5; batch++) {
+    for (int i = 0; i < edf.n_inputs; i++) {
+      edf_node *x = edf.inputs[i];
+      size_t entries = (size_t)batch;
+      for (int d = 0; d < x->rank; d++) entries *= x->dim[d] ? (size_t)x->dim[d] : 1;
+      if (entries > 4096) return;
+      edf_feed(x, numbers, x->batched ? batch : x->rank ? x->dim[0] : 1);
+    }
+    edf_forward();
+    edf_backward(y);
+  }
+}
+
+/* The first line is the equation. Each other line declares an operand, with '?' an Input. */
+static void parse_equation(char *text) {
+  edf_node *in[4] = { NULL, NULL, NULL, NULL };
+  double work = work_of(text);
+  char *line = strchr(text, '\n');
+  for (int n = 0; n < 4 && line; n++) {
+    *line++ = '\0';
+    char *end = strchr(line, '\n');
+    if (end) *end = '\0';
+    if (*line == '?') in[n] = edf_want_grad(edf_input("%s", line + 1));
+    else edf_init_uniform(in[n] = edf_parameter("%s", line), -1, 1);
+    line = end;
+  }
+  run_program(edf_einsum(text, in[0], in[1], in[2], in[3]), work);
+}
+
+static void parse_declaration(const char *text) {
+  edf_node *x = *text == '?' ? edf_input("%s", text + 1) : edf_parameter("%s", text);
+  size_t size = 1;
+  for (int d = 0; d < x->rank; d++) size *= (size_t)x->dim[d];
+  if (x->rank > EDF_MAX_RANK || size != x->size || !x->value != (*text == '?')) abort();
+}
+
+static void between(edf_array *a, double lo, double hi) {
+  size_t size = 1;
+  for (int d = 0; d < a->rank; d++) size *= (size_t)a->dim[d];
+  if (size != a->size) abort();
+  for (size_t i = 0; i < size; i++)
+    if (!((double)a->value[i] >= lo && (double)a->value[i] <= hi)) abort();
+  edf_free_array(a);
+}
+
+static void parse_npy(void) {
+  static edf_array a, b;
+  a = edf_load_npy(path);
+  edf_save_npy(path, a);
+  b = edf_load_npy(path);
+  if (a.rank != b.rank || a.size != b.size) abort();
+  if (memcmp(a.value, b.value, a.size * sizeof *a.value)) abort();
+  edf_free_array(&a);
+  edf_free_array(&b);
+}
+
+/* Loads W[2,3] and v[2]. A model that is refused changes nothing. */
+static void load_model(void) {
+  edf_node *p[2] = { edf_parameter("W[2,3]"), edf_parameter("v[2]") };
+  edf_seed(2);
+  TRY(edf_load(path));
+  if (!panicked) return;
+  if (edf.seed != 2 || edf.draws) abort();
+  for (int k = 0; k < 2; k++) {
+    if (p[k]->steps || p[k]->m || p[k]->s) abort();
+    for (size_t i = 0; i < p[k]->size; i++)
+      if (p[k]->value[i] != 0) abort();
+  }
+}
+
+static void parse(int parser, const uint8_t *data, size_t n) {
+  static edf_array a;
+  static char text[4096];
+  if (n >= sizeof text) return;
+  memcpy(text, data, n);
+  text[n] = '\0';
+  if (parser >= CSV) write_bytes(path, text, n);
+  switch (parser) {
+  case EQUATION: parse_equation(text); break;
+  case PROGRAM: run_program(edf_equations("%s", text), work_of(text)); break;
+  case DECLARATION: parse_declaration(text); break;
+  case CSV: between((a = edf_load_csv(path), &a), -1e39, 1e39); break;
+  case IDX: between((a = edf_load_idx(path), &a), 0, 255); break;
+  case NPY: parse_npy(); break;
+  default: load_model();
+  }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+  static int fd;
+  if (n < 1) return 0;
+  fd = lowest_free_fd();
+  memory.limit = 1 << 24;
+  edf_seed(1);
+  TRY(parse(*data % PARSERS, data + 1, n - 1));
+  if (panicked && !*caught) abort();
+  edf_clear();
+  if (memory.live != 0 || lowest_free_fd() != fd) abort();
+  return 0;
+}

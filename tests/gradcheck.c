@@ -1,0 +1,634 @@
+/* gradcheck.c - edf_gradcheck finds wrong backwards, names the common mistakes, and does not
+   accuse right nodes.
+
+   Each custom node below has its mistakes beside the right line. The variable `wrong` selects
+   one of them. A new mistake needs a line in a backward and a row in the table. The report must
+   name eight mistakes: sign, factor, transposed, mask, "+=", never written, exchanged, and a
+   missing term. The others must only be caught.
+
+   This program runs in double. In float the check sees only errors above 2 percent. */
+
+#include "harness.h"
+
+#include "edf.h"
+
+#define FAIL "FAIL"                          /* marks what is wrong in a report */
+static const double right_bound = 1e-6;      /* errors of right nodes are smaller */
+static const double wrong_bound = 1e-3;      /* errors of wrong nodes are larger */
+
+enum {
+  RIGHT, SIGN, HALF, NO_MASK, EMPTY, ASSIGNS, BEGINS_AT_1, NO_DY, X_FOR_Y, Y_FOR_X, NEXT_X,
+  X_BEFORE, NEXT_DY, OTHER_MASK, MASKED, NO_SIGN, SIGN_IN_PLACES, CUT_AT_1, CUT_AT_5, SQUARED,
+  PLUS_X, READS_DX, ADDS_DX, ONE_TERM, OTHER_TERM, EXP_TERM, EXCHANGED, OTHER_OPERAND,
+  NO_FACTOR, READS_DB, TWICE_IN_B, WRONG_AXIS, TRANSPOSED, BIAS_SIGN, ROW_LOST, TERM_LOST,
+  DIVIDED, NO_CROSS, STATIC, NOT_CLEARED, OF_BEFORE, COUNTED, FORGETS_LAST, FORGETS_ALL,
+  ADDS_TO_Y, COUNTS_RUNS, GIVES_NAN, PAST_Y, BELOW_DX, CHANGES_X, CHANGES_DY, SIGN_BUT_ONE,
+  HALF_BUT_ONE, TRANSPOSED_BUT_ONE, EXCHANGED_BUT_ONE
+};
+static int wrong;
+
+static Parameter *numbers(const char *declaration, double first, double step) {
+  Parameter *p = edf_parameter("%s", declaration);
+  for (size_t i = 0; i < p->size; i++) p->value[i] = first + step * (double)i;
+  return p;
+}
+
+static CompNode *named_y(CompNode *y) { return edf_name(y, "y"); }
+
+/* ---- Functions of one entry: y[i] = f(x[i]), x.grad[i] += y.grad[i] slope(x[i]) */
+
+static double relu(double x) { return x > 0 ? x : 0; }
+static double relu_slope(double x) { return x > 0; }
+static double square(double x) { return x * x; }
+static double square_slope(double x) { return 2 * x; }
+static double tanh_slope(double x) { return 1 - tanh(x) * tanh(x); }
+static double gate(double x) { return x * tanh(x); }
+static double gate_slope(double x) { return tanh(x) + x * tanh_slope(x); }
+static double wave(double x) { return exp(x) * cos(x); }
+static double wave_slope(double x) { return exp(x) * (cos(x) - sin(x)); }
+static double leaky(double x) { return x > 0 ? x : x / 8; }
+static double leaky_slope(double x) { return x > 0 ? 1 : 0.125; }
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double sigmoid_slope(double x) { return sigmoid(x) * (1 - sigmoid(x)); }
+static double softplus(double x) { return log(1 + exp(x)); }
+static double clamp(double x) { return x < -0.625 ? -0.625 : x > 0.625 ? 0.625 : x; }
+static double clamp_slope(double x) { return fabs(x) < 0.625; }
+static double sign_of(double x) { return x < 0 ? -1 : 1; }
+static double hide(double x) { return x < -0.5 ? -HUGE_VAL : x; }
+static double hide_slope(double x) { return x >= -0.5; }
+static double cut(double dy, double at) { return dy > at ? at : dy < -at ? -at : dy; }
+
+enum { RELU, SQUARE, TANH, GATE, WAVE, ABS, LEAKY, SIGMOID, EXP, SOFTPLUS, CLAMP, HIDE,
+       FUNCTIONS };
+static const struct { double (*f)(double x), (*slope)(double x); } functions[FUNCTIONS] = {
+  { relu, relu_slope }, { square, square_slope }, { tanh, tanh_slope }, { gate, gate_slope },
+  { wave, wave_slope }, { fabs, sign_of }, { leaky, leaky_slope }, { sigmoid, sigmoid_slope },
+  { exp, exp }, { softplus, sigmoid }, { clamp, clamp_slope },
+  { hide, hide_slope }
+};
+static int of_one;                   /* RELU ... */
+static int runs;                     /* of forward */
+static const double *live;           /* y->value, except while the check uses other arrays */
+
+static void f_forward(CompNode *y) {
+  double *x = y->in[0]->value;
+  size_t n = wrong == FORGETS_ALL ? 0 : y->size - (wrong == FORGETS_LAST);
+  if (!live) live = y->value;
+  if (y->value != live && wrong == CHANGES_X) x[1] = 2;
+  for (size_t i = 0; i < n; i++)
+    y->value[i] = functions[of_one].f(x[i]) + (wrong == ADDS_TO_Y ? y->value[i] : 0);
+  if (wrong == COUNTS_RUNS) y->value[5] += runs++ == 3;
+  if (y->value != live && wrong == PAST_Y) y->value[y->size] = 1;
+}
+
+static double f_gradient(const CompNode *y, size_t i) {
+  const double *x = y->in[0]->value, *dx = y->in[0]->grad, *dy = y->grad;
+  size_t n = y->size, next = (i + 1) % n, before = (i + n - 1) % n;
+  double slope = functions[of_one].slope(x[i]), right = dy[i] * slope;
+  switch (wrong) {
+    case SIGN:           return -right;
+    case HALF:           return right / 2;
+    case NO_MASK:        return dy[i];
+    case NO_DY:          return slope;
+    case X_FOR_Y:        return dy[i] * (1 - x[i] * x[i]);
+    case Y_FOR_X:        return dy[i] * 2 * y->value[i];
+    case NEXT_X:         return dy[i] * functions[of_one].slope(x[next]);
+    case X_BEFORE:       return dy[i] * functions[of_one].slope(x[before]);
+    case NEXT_DY:        return dy[next] * slope;
+    case OTHER_MASK:     return x[i] < 0 ? dy[i] : 0;
+    case MASKED:         return x[i] > 0 ? right : 0;
+    case NO_SIGN:        return dy[i];
+    case SIGN_IN_PLACES: return i == 3 || i == 7 ? -right : right;
+    case CUT_AT_1:       return cut(dy[i], 1) * slope;
+    case CUT_AT_5:       return cut(dy[i], 5) * slope;
+    case SQUARED:        return dy[i] * right;
+    case PLUS_X:         return right + 0.25 * x[i];
+    case READS_DX:       return dx[i] * slope;
+    case ADDS_DX:        return right + dx[i];
+    case ONE_TERM:       return dy[i] * tanh(x[i]);
+    case OTHER_TERM:     return dy[i] * x[i] * tanh_slope(x[i]);
+    case EXP_TERM:       return dy[i] * -exp(x[i]) * sin(x[i]);
+    case SIGN_BUT_ONE:   return i == 2 ? -3 * right : -right;
+    case HALF_BUT_ONE:   return i == 2 ? right / 3 : right / 2;
+    case GIVES_NAN:      return i == 5 ? NAN : right;
+    default:             return right;
+  }
+}
+
+static void f_backward(CompNode *y) {
+  for (size_t i = wrong == BEGINS_AT_1; i < y->size && wrong != EMPTY; i++) {
+    double dx = f_gradient(y, i);
+    if (wrong == ASSIGNS) y->in[0]->grad[i] = dx;
+    else edf_addgrad(y->in[0], i, dx);
+  }
+  if (y->value != live && wrong == BELOW_DX) y->in[0]->grad[-1] += 1;
+  if (y->value != live && wrong == CHANGES_DY) y->grad[5] *= 2;
+}
+
+static Parameter *around_0(void) { return numbers("x[2,4]", -1.125, 0.375); }
+
+static CompNode *one_of(int which, Node *x) {
+  of_one = which;
+  runs = 0;
+  live = NULL;
+  return named_y(edf_compnode("Mine", f_forward, f_backward, x));
+}
+
+static CompNode *one(int which) {
+  CompNode *y = one_of(which, around_0());
+  Forward();
+  return y;
+}
+
+static CompNode *at_kinks(int which) { return one_of(which, numbers("x[8]", 0, 0)); }
+
+/* The check tries a part of the entries of a large tensor. */
+static CompNode *large(int which) { return one_of(which, numbers("x[2000]", -2, 0.0019)); }
+
+/* ---- Two operands: y[i] = a[i] b[i], a[i] / b[i], or the larger one */
+
+enum { MUL, DIV, LARGER };
+static int of_two;
+
+static void two_forward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) {
+    double a = y->in[0]->value[i], b = y->in[1]->value[i];
+    y->value[i] = of_two == MUL ? a * b : of_two == DIV ? a / b : a > b ? a : b;
+  }
+}
+
+static void two_backward(CompNode *y) {
+  Node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++) {
+    double at = a->value[i], bt = b->value[i], dy = y->grad[i];
+    double da = of_two == MUL ? bt : of_two == DIV ? 1 / bt : at > bt;
+    double db = of_two == MUL ? at : of_two == DIV ? -at / (bt * bt) : bt >= at;
+    int exchanged = wrong == EXCHANGED || wrong == EXCHANGED_BUT_ONE;
+    if (wrong == EXCHANGED_BUT_ONE && i == 2) da = db = 3;
+    if (wrong == OTHER_OPERAND) da = at;
+    if (wrong == NO_FACTOR) da = 1;
+    if (wrong == TWICE_IN_B) db *= 2;
+    edf_addgrad(a, i, (wrong == READS_DB ? b->grad[i] : dy) * (exchanged ? db : da));
+    edf_addgrad(b, i, dy * (exchanged ? da : db));
+  }
+}
+
+static CompNode *two(int which) {
+  of_two = which;
+  Parameter *a = numbers("a[6]", -1.25, 0.625), *b = numbers("b[6]", 1.75, -0.1875);
+  return named_y(edf_compnode("Two", two_forward, two_backward, a, b));
+}
+
+static CompNode *same_twice(int which) {
+  Parameter *x = numbers("x[5]", 0.5, 0.25);
+  of_two = which;
+  return named_y(edf_compnode("Two", two_forward, two_backward, x, x));
+}
+
+/* ---- Dense: y[b,j] = x[b,I] W[I,j] - B[j] */
+
+static void dense_shape(CompNode *y) {
+  y->rank = 2;
+  y->dim[0] = y->in[0]->dim[0];
+  y->dim[1] = y->in[1]->dim[1];
+}
+
+static void dense_forward(CompNode *y) {
+  const double *x = y->in[0]->value, *W = y->in[1]->value, *B = y->in[2]->value;
+  int rows = y->in[0]->dim[0], n = y->in[1]->dim[0], m = y->in[1]->dim[1];
+  for (int b = 0; b < rows; b++) for (int j = 0; j < m; j++) {
+    y->value[b * m + j] = -B[j];
+    for (int i = 0; i < n; i++) y->value[b * m + j] += x[b * n + i] * W[i * m + j];
+  }
+}
+
+static void dense_backward(CompNode *y) {
+  Node *x = y->in[0], *W = y->in[1], *B = y->in[2];
+  int transposed = wrong == TRANSPOSED || wrong == TRANSPOSED_BUT_ONE;
+  int rows = x->dim[0], n = W->dim[0], m = W->dim[1];
+  for (int b = 0; b < rows; b++) for (int j = 0; j < m; j++) {
+    double dy = y->grad[b * m + j];
+    int last = b == rows - 1;
+    if (wrong == ASSIGNS) B->grad[j] = -dy;
+    else if (wrong == WRONG_AXIS) edf_addgrad(B, (size_t)(b % m), -dy);
+    else edf_addgrad(B, (size_t)j, wrong == BIAS_SIGN ? dy : -dy);
+    for (int i = 0; i < n; i++) {
+      size_t at_x = (size_t)(b * n + i), at_W = (size_t)(i * m + j);
+      size_t to = transposed ? (size_t)(j * n + i) : at_W;
+      double dW = dy * x->value[at_x] / (wrong == DIVIDED ? rows : 1);
+      if (wrong == TRANSPOSED_BUT_ONE && to == 5) dW *= 1.5;
+      if (!last || wrong != TERM_LOST) edf_addgrad(W, to, dW);
+      if (!last || wrong != ROW_LOST) edf_addgrad(x, at_x, dy * W->value[at_W]);
+    }
+  }
+}
+
+enum { OF_PARAMETER, OF_INPUT, UNSHAPED };
+
+static CompNode *dense(int which) {
+  static double data[20];
+  Node *x = which == OF_INPUT ? edf_input("x[b,4]") : edf_parameter("x[5,4]");
+  Parameter *W = numbers("W[4,3]", -0.5, 0.1875), *B = numbers("B[3]", 1, 1);
+  for (int i = 0; i < 20; i++) data[i] = edf_uniform(-2, 2);
+  if (which == OF_INPUT) edf_feed(x, data, 5);
+  else memcpy(x->value, data, sizeof data);
+  return named_y(edf_compnode_shaped("Dense", which == UNSHAPED ? NULL : dense_shape,
+                                     dense_forward, dense_backward, x, W, B));
+}
+
+/* ---- Softmax along the last axis, from what forward keeps */
+
+static double kept_by_all[64], sums[64];
+
+static double *kept(CompNode *y) {
+  if (wrong == STATIC) return kept_by_all;
+  return (double *)edf_state(y, (y->size + 1) * sizeof(double));
+}
+
+static void soft_forward(CompNode *y) {
+  double *P = kept(y);
+  size_t n = (size_t)y->dim[1];
+  for (size_t k = 0; k < y->size; k += n) {
+    double Z = 0;
+    for (size_t i = k; i < k + n; i++) Z += exp(y->in[0]->value[i]);
+    for (size_t i = k; i < k + n; i++) y->value[i] = exp(y->in[0]->value[i]) / Z;
+  }
+  if (wrong != OF_BEFORE || P[0] == 0) memcpy(P, y->value, y->size * sizeof *P);
+  P[y->size] += wrong == COUNTED;
+}
+
+static void soft_backward(CompNode *y) {
+  const double *P = kept(y);
+  size_t n = (size_t)y->dim[1];
+  if (wrong != NOT_CLEARED) memset(sums, 0, sizeof sums);
+  for (size_t k = 0; k < y->size && wrong != NO_CROSS; k++) sums[k / n] += P[k] * y->grad[k];
+  for (size_t k = 0; k < y->size; k++)
+    edf_addgrad(y->in[0], k, (P[k] + P[y->size]) * (y->grad[k] - sums[k / n]));
+}
+
+/* x changes between a first Forward and the check, as in training. */
+static CompNode *soft(int n) {
+  Parameter *x = numbers("x[2,3]", -0.5, 0.3125), *z = numbers("z[2,3]", 0.5, -0.25);
+  CompNode *y = named_y(edf_compnode("Soft", soft_forward, soft_backward, x));
+  Forward();
+  x->value[1] += 0.75;
+  if (n == 1) return y;
+  return Sum(Mul(y, edf_compnode("Soft", soft_forward, soft_backward, z)));
+}
+
+/* ---- The table */
+
+typedef CompNode *builder(int which);
+
+/* The report must contain the words. It may not contain the names "sign", "factor",
+   "transposed" and "exchanged" unless they are in the words. With NULL it only must fail. */
+static const struct { const char *title; builder *build; int which, wrong; const char *words; }
+mistakes[] = {
+  { "the sign", one, RELU, SIGN, "sign|gradcheck.c:|x[" },
+  { "the sign of a bias", dense, 0, BIAS_SIGN, "sign|B[" },
+  { "the sign in 2 of 8", one, TANH, SIGN_IN_PLACES, "sign|x[" },
+  { "sign(x) is lost", one, ABS, NO_SIGN, "sign" },
+  { "half of 2 x", one, SQUARE, HALF, "factor|0.5" },
+  { "1/B too much", dense, 0, DIVIDED, "factor|0.2|W[" },
+  { "twice in b", two, MUL, TWICE_IN_B, "factor|b[" },
+  { "transposed", dense, 0, TRANSPOSED, "transposed|W[" },
+  { "no mask", one, RELU, NO_MASK, "mask" },
+  { "the mask of another sign", one, RELU, OTHER_MASK, "mask" },
+  { "a mask too much", one, SQUARE, MASKED, "mask" },
+  { "= for +=", one, TANH, ASSIGNS, "+=" },
+  { "= in a sum", dense, 0, ASSIGNS, "+=|B" },
+  { "an empty backward", one, RELU, EMPTY, "written" },
+  { "the loop begins at 1", one, TANH, BEGINS_AT_1, "written|x[0,0]" },
+  { "a row is lost", dense, 0, ROW_LOST, "written|x[4," },
+  { "exchanged factors", two, MUL, EXCHANGED, "exchanged" },
+  { "exchanged quotients", two, DIV, EXCHANGED, "exchanged" },
+  { "exchanged masks", two, LARGER, EXCHANGED, "exchanged" },
+  { "no cross term in softmax", soft, 1, NO_CROSS, "term" },
+
+  { "y.grad is forgotten", one, TANH, NO_DY, "" },
+  { "x for y", one, TANH, X_FOR_Y, "" },
+  { "y for x", one, SQUARE, Y_FOR_X, "" },
+  { "x[i+1]", one, SQUARE, NEXT_X, "" },
+  { "x[i-1]", one, TANH, X_BEFORE, "" },
+  { "y.grad[i+1]", one, TANH, NEXT_DY, "" },
+  { "the other operand", two, MUL, OTHER_OPERAND, "" },
+  { "a factor is lost", two, MUL, NO_FACTOR, NULL },
+  { "y.grad cut at 1", one, TANH, CUT_AT_1, "" },
+  { "y.grad cut at 5", one, TANH, CUT_AT_5, "" },
+  { "y.grad squared", one, TANH, SQUARED, "" },
+  { "x/4 added", one, TANH, PLUS_X, "" },
+  { "x.grad for y.grad", one, TANH, READS_DX, "" },
+  { "x.grad twice", one, TANH, ADDS_DX, "" },
+  { "b.grad for y.grad", two, MUL, READS_DB, "" },
+  { "only one term", one, GATE, ONE_TERM, "" },
+  { "only the other term", one, GATE, OTHER_TERM, "" },
+  { "one of exp(x) cos(x)", one, WAVE, EXP_TERM, "" },
+  { "the wrong axis", dense, 0, WRONG_AXIS, "B[" },
+  { "no shape function", dense, UNSHAPED, RIGHT, "Dense|not write" },
+  { "a term of W is lost", dense, 0, TERM_LOST, "W[" },
+  { "values of before", soft, 1, OF_BEFORE, NULL },
+  { "sums are not cleared", soft, 1, NOT_CLEARED, "" },
+  { "runs are counted", soft, 1, COUNTED, "" },
+  { "a static variable", soft, 1, STATIC, "static" },
+  { "a static variable of two", soft, 2, STATIC, "static" },
+
+  { "the sign, but for one", one, SQUARE, SIGN_BUT_ONE, "" },
+  { "half, but for one", one, SQUARE, HALF_BUT_ONE, "" },
+  { "transposed, but for one", dense, 0, TRANSPOSED_BUT_ONE, "" },
+  { "exchanged, but for one", two, MUL, EXCHANGED_BUT_ONE, "" },
+
+  { "the last y is forgotten", one, TANH, FORGETS_LAST, "not write|y[1,3]|Mine" },
+  { "all y are forgotten", one, TANH, FORGETS_ALL, "not write|y[0,0]" },
+  { "forward adds to y", one, EXP, ADDS_TO_Y, "again" },
+  { "forward counts its runs", one, TANH, COUNTS_RUNS, "again" },
+  { "a NaN", one, TANH, GIVES_NAN, "NaN" },
+  { "a write beyond y", one, TANH, PAST_Y, "outside" },
+  { "a write below x.grad", one, TANH, BELOW_DX, "outside|x" },
+  { "x is changed", one, TANH, CHANGES_X, "changes|x" },
+  { "y.grad is changed", one, TANH, CHANGES_DY, "" },
+};
+
+static double error;                 /* of the last check; its report is in captured */
+
+static void check(CompNode *y) {
+  error = HUGE_VAL;
+  capture_begin();
+  TRY(error = edf_gradcheck(y));
+  capture_end();
+  CHECK(!panicked, "%s", caught);
+}
+
+static void check_new(builder *build, int which, int mistake, unsigned seed) {
+  edf_clear();
+  edf_seed(seed);
+  memset(kept_by_all, 0, sizeof kept_by_all);
+  memset(sums, 0, sizeof sums);
+  wrong = mistake;
+  check(build(which));
+  wrong = RIGHT;
+}
+
+static void wrong_backwards_are_caught_and_named(void) {
+  static const char *const names[] = { "sign", "factor", "transposed", "exchanged" };
+  for (size_t m = 0; m < sizeof mistakes / sizeof *mistakes; m++)
+    for (unsigned seed = 1; seed <= 3; seed++) {
+      const char *words = mistakes[m].words;
+      check_new(mistakes[m].build, mistakes[m].which, mistakes[m].wrong, seed);
+      CHECK(error > wrong_bound && strstr(captured, FAIL), "%s: %g\n%s", mistakes[m].title,
+            error, captured);
+      if (!words) continue;
+      WORDS(captured, words);
+      for (int n = 0; n < 4; n++)
+        CHECK(strstr(words, names[n]) || !strstr(captured, names[n]), "%s: %s\n%s",
+              mistakes[m].title, names[n], captured);
+    }
+  for (int which = 0; which < FUNCTIONS; which++) {
+    check_new(which == CLAMP ? large : one, which, SIGN, 1);
+    CHECK(error > wrong_bound, "function %d: %g\n%s", which, error, captured);
+  }
+  edf_clear();
+}
+
+/* ---- Right nodes that look suspicious: y[i] = x[i] m[i]. Forward keeps m for backward. */
+
+enum { IN_STATE, OWN_STATE, BY_NODE, POINTER, STATIC_TABLE, COMPUTED_TWICE, RANDOM_MASK,
+       RUNNING_MEAN, READS_Y, KINDS };
+static int kind;
+static double masks[8][8];
+static const Node *whose[8];         /* the nodes that own the rows of masks, for BY_NODE */
+
+static double *memory_of(CompNode *y) {
+  int k = 0;
+  if (kind == IN_STATE || kind == RANDOM_MASK || kind == RUNNING_MEAN || kind == READS_Y)
+    return (double *)edf_state(y, sizeof masks[0]);
+  if (kind == OWN_STATE) return (double *)(y->state = masks[y->position]);
+  if (kind == POINTER) return *(double **)edf_state(y, sizeof(double *)) = masks[y->position];
+  while (kind == BY_NODE && k < 7 && whose[k] && whose[k] != y) k++;
+  whose[k] = y;
+  return masks[k];
+}
+
+static void keeps_forward(CompNode *y) {
+  double *m = memory_of(y), sum = 0;
+  for (size_t i = 0; i < y->size; i++) {
+    double x = y->in[0]->value[i];
+    m[i] = kind == STATIC_TABLE ? 1.5 : kind == RANDOM_MASK ? edf_uniform(0, 1) < 0.5 : x;
+    y->value[i] = x * m[i] + (kind == READS_Y && i > 0 ? y->value[i - 1] : 0);
+    sum += x;
+  }
+  if (kind == RUNNING_MEAN) m[7] = 0.9 * m[7] + 0.1 * sum;       /* for evaluation only */
+}
+
+static void keeps_backward(CompNode *y) {
+  double *m = memory_of(y), sum = 0;
+  int constant = kind == STATIC_TABLE || kind == RANDOM_MASK;
+  for (size_t i = y->size; i-- > 0;) {
+    if (kind == COMPUTED_TWICE) m[i] = y->in[0]->value[i];
+    sum += y->grad[i];
+    edf_addgrad(y->in[0], i, (kind == READS_Y ? sum : y->grad[i]) * (constant ? 1 : 2) * m[i]);
+  }
+}
+
+static CompNode *keeps(int which) {
+  kind = which;
+  memset(whose, 0, sizeof whose);
+  Parameter *x = numbers("x[7]", 0.5, 0.25);
+  CompNode *h = edf_compnode("Keeps", keeps_forward, keeps_backward, x);
+  return edf_compnode("Keeps", keeps_forward, keeps_backward, h);
+}
+
+static void not_accused(const char *name, builder *build, int first, int end) {
+  for (int which = first; which < end; which++)
+    for (unsigned seed = 1; seed <= 5; seed++) {
+      check_new(build, which, RIGHT, seed);
+      CHECK(error < right_bound && !strstr(captured, FAIL), "%s, %d: %g\n%s", name, which,
+            error, captured);
+    }
+  edf_clear();
+}
+
+static void right_nodes_are_not_accused(void) {
+  not_accused("one", one, 0, FUNCTIONS);
+  not_accused("two", two, MUL, LARGER + 1);
+  not_accused("same_twice", same_twice, MUL, MUL + 1);
+  not_accused("large", large, SQUARE, SQUARE + 1);
+  not_accused("dense", dense, OF_PARAMETER, OF_INPUT + 1);
+  not_accused("soft", soft, 1, 3);
+  not_accused("keeps", keeps, 0, KINDS);
+}
+
+/* ---- Kinks: at every distance, and on them. There any slope between both sides is right. */
+
+static void steps_over_kinks_are_not_accused(void) {
+  for (unsigned seed = 1; seed <= 5; seed++) {
+    edf_clear();
+    edf_seed(seed);
+    Parameter *x = numbers("x[80]", -1, 0.025);
+    for (int i = 1; i < 76; i++) x->value[i] = (i % 2 ? 2e-5 : -2e-5) * pow(0.85, i);
+    x->value[0] = 0;
+    check(one_of(seed % 2 ? RELU : ABS, x));
+    CHECK(error < right_bound && !strstr(captured, FAIL), "%g\n%s", error, captured);
+  }
+  check_new(at_kinks, ABS, HALF, 1);
+  CHECK(error < right_bound && !strstr(captured, FAIL), "%g\n%s", error, captured);
+  check_new(at_kinks, ABS, SIGN_BUT_ONE, 1);
+  CHECK(error > wrong_bound, "%g\n%s", error, captured);
+  edf_clear();
+}
+
+/* ---- Through a graph */
+
+static void straight_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, y->grad[i]);
+}
+
+static void round_forward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->value[i] = floor(y->in[0]->value[i] + 0.5);
+}
+
+static void same_forward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->value[i] = y->in[0]->value[i];
+}
+
+static void a_mismatch_may_be_expected(void) {
+  for (int k = 0; k < 4; k++) {
+    Parameter *w = numbers("w[3,4]", -1.25, 0.33), *v = numbers("v[4]", 1, 0.25);
+    CompNode *r = edf_compnode("Round", k == 2 ? same_forward : round_forward,
+                               straight_backward, w);
+    CompNode *y = Mul(r, one_of(SQUARE, Add(r, v)));
+    wrong = k == 1 ? SIGN : RIGHT;
+    if (k < 3) edf_expect_mismatch(r);
+    check(y);
+    if (k == 0) CHECK(error < right_bound && !strstr(captured, FAIL), "%s", captured);
+    if (k == 1) CHECK(error > wrong_bound && strstr(captured, "Mine"), "%s", captured);
+    if (k == 2) WORDS(captured, FAIL "|Round|mismatch");
+    if (k > 0) CHECK(error > wrong_bound, "%g\n%s", error, captured);
+    wrong = RIGHT;
+    edf_clear();
+  }
+  edf_expect_mismatch(one(TANH));
+  wrong = CUT_AT_1;                  /* a gradient may be cut off on purpose */
+  check(edf.compnodes[0]);
+  CHECK(error < right_bound && !strstr(captured, FAIL), "%g\n%s", error, captured);
+  wrong = RIGHT;
+  edf_clear();
+}
+
+/* Only the gradient of b is wrong. It counts if b is a Parameter or a wanted Input. */
+static void parameters_and_wanted_inputs_are_checked(void) {
+  static const double data[6] = { 1, 2, 3, -1, -2, 0.5 };
+  for (int k = 0; k < 8; k++) {
+    int is_input = k % 4 < 2, counts = k % 2, alone = k < 4;
+    Parameter *a = numbers("a[2,3]", 0.5, 0.25);
+    Node *b = is_input ? edf_input("b[n,3]") : numbers("b[2,3]", 1, -0.375);
+    if (is_input) edf_feed(b, data, 2);
+    if (is_input && counts) edf_want_grad(b);
+    if (!is_input && !counts) b->update = edf_frozen;
+    CompNode *y = edf_name(edf_compnode("Two", two_forward, two_backward, a, b), "h");
+    of_two = MUL;
+    wrong = TWICE_IN_B;
+    check(alone ? y : Sum(y));
+    CHECK(counts ? error > wrong_bound : error < right_bound, "case %d: %g", k, error);
+    if (counts) WORDS(captured, FAIL "|h|b[|gradcheck.c:");
+    else CHECK(!strstr(captured, FAIL), "%s", captured);
+    wrong = RIGHT;
+    edf_clear();
+  }
+}
+
+/* No gradient flows through it, and so none is compared with it. */
+static void a_node_may_have_no_backward(void) {
+  Parameter *w = numbers("w[4]", 0.5, 0.25), *v = numbers("v[4]", 1, 0.25);
+  check(Mul(edf_compnode("Round", round_forward, NULL, w), Square(v)));
+  CHECK(error < right_bound && !strstr(captured, FAIL), "%g\n%s", error, captured);
+  edf_clear();
+}
+
+static double sum_of_values(void) {
+  double sum = 0;
+  for (int i = 0; i < edf.n_compnodes + edf.n_parameters; i++) {
+    int k = i - edf.n_compnodes;
+    const Node *x = k < 0 ? edf.compnodes[i] : edf.parameters[k];
+    for (size_t n = 0; n < x->size; n++) sum += sin((double)(i + 1) * x->value[n]);
+  }
+  return sum;
+}
+
+static void a_check_changes_only_gradients(void) {
+  static const double data[8] = { 1, 2, 3, -1, -2, 0.5, 0.25, 4 };
+  Input *x = edf_want_grad(edf_input("x[b,4]"));
+  edf_feed(x, data, 2);
+  CompNode *h = one_of(TANH, Affine(edf_affine_params(4, 3), x)), *y = Sum(Dropout(h, 0.5));
+  edf.accumulate = 1;
+  edf_seed(7);
+  Forward();
+  edf_seed(7);                       /* so that Dropout draws the same mask again */
+  double sum = sum_of_values();
+  check(y);
+  CHECK(error < right_bound, "%g\n%s", error, captured);
+  CHECK(sum_of_values() == sum && x->value == data, "a value has changed");
+  CHECK(edf.accumulate == 1 && edf.training == 1, "a setting has changed");
+  CHECK(edf.draws == 0 && edf.seed == 7, "the next random numbers have changed");
+  edf.accumulate = 0;
+  edf_clear();
+}
+
+/* ---- Random graphs of built-in and custom nodes, each [b,4] */
+
+static Node *random_node(Node **made, int n) {
+  Node *a = made[edf_below(n)], *c = made[edf_below(n)], *w;
+  switch (edf_below(14)) {
+    case 0: return Add(a, c);
+    case 1: return Sub(a, c);
+    case 2: return Mul(a, c);
+    case 3: return Tanh(a);
+    case 4: return Sigmoid(a);
+    case 5: return Gelu(a);
+    case 6: return Softplus(a);
+    case 7: return Softmax(a);
+    case 8: return Div(a, Exp(Tanh(c)));
+    case 9: return Max(a, c);
+    case 10: return Einsum("y[b,j] = a[b,j] s - c[b,j]", a, Mean(c), c);
+    case 11: return edf_compnode("Two", two_forward, two_backward, a, c);
+    case 12: return one_of(RELU, a);
+    default:
+      w = edf_parameter("W%d[4,4]", n);
+      edf_init_normal(w, 0, 0.5);
+      return Einsum("y[b,j] = W[I,j] x[b,I]", w, a);
+  }
+}
+
+static void random_graphs_are_not_accused(void) {
+  enum { FIRST = 2, END = 14 };
+  double data[24], worst = 0;
+  of_two = MUL;
+  for (unsigned seed = 1; seed <= 20; seed++) {
+    Node *made[END];
+    edf_seed(seed);
+    for (int i = 0; i < 24; i++) data[i] = edf_uniform(-1, 1);
+    for (int i = 0; i < FIRST; i++) {
+      made[i] = edf_want_grad(edf_input(i ? "z[b,4]" : "x[b,4]"));
+      edf_feed(made[i], data + 12 * i, 3);
+    }
+    Node *sum = Einsum("q[b,j] = p[j] x[b,j]", numbers("p[4]", -0.75, 0.5), made[0]);
+    for (int n = FIRST; n < END; n++) sum = Add(sum, made[n] = random_node(made, n));
+    check(Mean(Square(sum)));
+    CHECK(error < right_bound && !strstr(captured, FAIL), "seed %u: %g\n%s", seed, error,
+          captured);
+    worst = error > worst ? error : worst;
+    edf_clear();
+  }
+  CHECK(worst > 1e-13, "%g: nothing was compared", worst);
+}
+
+int main(void) {
+  RUN(right_nodes_are_not_accused);
+  RUN(wrong_backwards_are_caught_and_named);
+  RUN(steps_over_kinks_are_not_accused);
+  RUN(a_mismatch_may_be_expected);
+  RUN(parameters_and_wanted_inputs_are_checked);
+  RUN(a_node_may_have_no_backward);
+  RUN(a_check_changes_only_gradients);
+  RUN(random_graphs_are_not_accused);
+  return harness_report();
+}

@@ -1,0 +1,461 @@
+/* kernels.c - the contraction kernels. Each loop nest runs through the definition
+   (edf_contract_reference), the built-in kernel and the fastest one. The numbers are small
+   integers, so sums are exact and every order of summation gives the same bits. Then whole
+   models: a batch that is cut in two has the same bits, and so do one, two and three threads.
+
+   Variants: double, float, asan, a BLAS (-DEDF_CBLAS), threads (-fopenmp). */
+
+#include "harness.h"
+#include "edf.h"
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+/* All calls of the kernel interface are here. Returns 0 if the kernel cannot assign: then
+   several passes write one entry of out. */
+static int contract(const edf_nest *nest, int assign, edf_real *out, const edf_real *a,
+                    const edf_real *b) {
+  edf_route route = edf_plan(nest);
+  if (assign && route.covers == 0) return 0;
+  edf_contract(&route, assign, out, a, b);
+  return 1;
+}
+
+static unsigned long long state = 20240229;
+
+static int below(int n) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (int)((state >> 33) % (unsigned)n);
+}
+
+static void add(edf_nest *q, ptrdiff_t n, ptrdiff_t out, ptrdiff_t a, ptrdiff_t b) {
+  edf_loop *l = &q->loop[q->n++];
+  memset(l, 0, sizeof *l);
+  l->n = n;
+  l->s[EDF_OUT] = out;
+  l->s[EDF_A] = a;
+  l->s[EDF_B] = b;
+}
+
+static const char *text(const edf_nest *q) {
+  static char s[2048];
+  int at = 0;
+  for (int i = 0; i < q->n; i++)
+    at += snprintf(s + at, sizeof s - (size_t)at, "%td:%td,%td,%td ", q->loop[i].n,
+                   q->loop[i].s[0], q->loop[i].s[1], q->loop[i].s[2]);
+  snprintf(s + at, sizeof s - (size_t)at, "start %td,%td,%td alpha %g", q->start[0],
+           q->start[1], q->start[2], (double)q->alpha);
+  return s;
+}
+
+/* ---- An operand is an array of exactly the entries that the nest reaches. Entries that it
+   jumps over are NaN, so that a wrong read or write shows. */
+
+enum { MOST = 1 << 19 };
+typedef struct { edf_real *block, *base; ptrdiff_t low, size; } array;
+static edf_real before[MOST], expected[MOST];
+static char touched[MOST];
+
+static int is_empty(const edf_nest *q) {
+  for (int i = 0; i < q->n; i++) if (q->loop[i].n <= 0) return 1;
+  return 0;
+}
+
+static void touch(const edf_nest *q, int x, int d, ptrdiff_t at) {
+  if (d == q->n) {
+    touched[at] = 1;
+    return;
+  }
+  ptrdiff_t n = q->loop[d].s[x] ? q->loop[d].n : 1;
+  for (ptrdiff_t i = 0; i < n; i++) touch(q, x, d + 1, at + i * q->loop[d].s[x]);
+}
+
+/* The lowest entry is block[0]: either the start of the nest moves or the pointer. */
+static array array_new(edf_nest *q, int x) {
+  array r = { NULL, NULL, q->start[x], 1 };
+  for (int i = 0; i < q->n && !is_empty(q); i++) {
+    ptrdiff_t reach = (q->loop[i].n - 1) * q->loop[i].s[x];
+    if (reach < 0) r.low += reach;
+    r.size += reach < 0 ? -reach : reach;
+  }
+  r.block = (edf_real *)malloc((size_t)r.size * sizeof *r.block);
+  if (!r.block || r.size > MOST) abort();
+  if (r.low > 0 || below(2)) {
+    q->start[x] -= r.low;
+    r.low = 0;
+  }
+  r.base = r.block - r.low;
+  memset(touched, 0, (size_t)r.size);
+  if (!is_empty(q)) touch(q, x, 0, q->start[x] - r.low);
+  for (ptrdiff_t i = 0; i < r.size; i++)
+    r.block[i] = touched[i] ? (edf_real)(below(7) - 3) : (edf_real)NAN;
+  return r;
+}
+
+/* ---- One nest through all kernels */
+
+/* The definition, written independently: adds all products to expected[]. */
+static void define(const edf_nest *q, int d, const ptrdiff_t at[3], const array x[3]) {
+  ptrdiff_t next[3];
+  if (d == q->n) {
+    expected[at[0] - x[0].low] += q->alpha * x[1].base[at[1]] * x[2].base[at[2]];
+    return;
+  }
+  for (ptrdiff_t i = 0; i < q->loop[d].n; i++) {
+    for (int k = 0; k < 3; k++) next[k] = at[k] + i * q->loop[d].s[k];
+    define(q, d + 1, next, x);
+  }
+}
+
+static void compare(const edf_nest *q, const array *out, const char *kernel, int assign) {
+  for (ptrdiff_t i = 0; i < out->size; i++) {
+    edf_real found = out->block[i], right = expected[i];
+    if (found == right || (found != found && right != right)) continue;
+    CHECK(0, "%s, assign %d: entry %td is %g, not %g, of %s", kernel, assign, i,
+          (double)found, (double)right, text(q));
+    return;
+  }
+}
+
+static void check(const edf_nest *nest) {
+  static const char *const kernel_name[] = { "fastest", "built-in", "reference" };
+  edf_nest q = *nest;
+  array x[3];
+  for (int k = 2; k >= 0; k--) x[k] = array_new(&q, k);
+  size_t n = (size_t)x[0].size;
+  memcpy(before, x[0].block, n * sizeof *before);
+  for (size_t i = 0; i < n; i++) expected[i] = touched[i] ? 0 : (edf_real)NAN;
+  define(&q, 0, q.start, x);
+  for (int assign = 1; assign >= 0; assign--) {
+    for (size_t i = 0; i < n && !assign; i++) expected[i] += before[i];
+    for (int kernel = EDF_FASTEST; kernel <= EDF_REFERENCE; kernel++) {
+      for (size_t i = 0; i < n; i++) x[0].block[i] = assign ? (edf_real)NAN : before[i];
+      edf.kernel = kernel;
+      if (!contract(&q, assign, x[0].base, x[1].base, x[2].base)) break;
+      compare(&q, &x[0], kernel_name[kernel], assign);
+    }
+  }
+  memcpy(x[0].block, before, n * sizeof *before);
+  edf_contract_reference(&q, x[0].base, x[1].base, x[2].base);
+  compare(&q, &x[0], "the definition", 0);
+  for (int k = 0; k < 3; k++) free(x[k].block);
+  edf.kernel = EDF_FASTEST;
+}
+
+/* Checks the nest and its two backward nests, which exchange out with a factor. */
+static void check3(const edf_nest *nest) {
+  check(nest);
+  for (int x = EDF_A; x <= EDF_B; x++) {
+    edf_nest q = *nest;
+    for (int i = 0; i < q.n; i++) {
+      q.loop[i].s[EDF_OUT] = nest->loop[i].s[x];
+      q.loop[i].s[x] = nest->loop[i].s[EDF_OUT];
+    }
+    q.start[EDF_OUT] = nest->start[x];
+    q.start[x] = nest->start[EDF_OUT];
+    check(&q);
+  }
+}
+
+static edf_nest nest_new(double alpha) {
+  edf_nest q;
+  memset(&q, 0, sizeof q);
+  q.alpha = (edf_real)alpha;
+  return q;
+}
+
+/* ---- Random nests */
+
+/* Operand x is a tensor of the loops whose bit is set in `has`, in random order. */
+static void random_tensor(edf_nest *q, int x, unsigned has) {
+  ptrdiff_t stride = below(8) ? 1 : 1 + below(3);
+  int first = below(q->n + 1), step = below(2) ? 1 : q->n - 1;
+  for (int k = 0; k < q->n; k++) {
+    edf_loop *l = &q->loop[(first + k * step) % q->n];
+    l->s[x] = has >> (l - q->loop) & 1 ? stride : 0;
+    if (l->s[x] && l->n > 1) stride *= below(6) ? l->n : l->n + below(3);
+  }
+}
+
+/* Two loops step through one dimension, as i and DI in x[b,i+DI]. Or a stride is negative. Or
+   all strides are arbitrary. */
+static void disturb(edf_nest *q, int x) {
+  static const ptrdiff_t some[] = { 0, 0, 0, 1, 1, 2, 3, 5, 7, -1, -2, -3, 4, 12 };
+  int how = below(6);
+  edf_loop *l = &q->loop[below(q->n)];
+  if (how == 0) for (int i = 0; i < q->n; i++) q->loop[i].s[x] = some[below(14)];
+  else if (how < 3) l->s[x] = (1 + below(2)) * q->loop[below(q->n)].s[x];
+  else if (how == 3) l->s[x] = -l->s[x];
+}
+
+/* Every fourth nest is a product: each loop is one of M, N, K or the outside loops. */
+static void random_nests_are_right(void) {
+  static const unsigned product[] = { 3, 3, 5, 5, 6, 6, 7 };   /* bit x: operand x has it */
+  static const double alphas[] = { 1, 1, -1, 2, 0.5, -3 };
+  for (int trial = 0; trial < 1400; trial++) {
+    edf_nest q = nest_new(alphas[below(6)]);
+    int is_product = trial % 4 == 0, n = is_product ? 2 + below(5) : 1 + below(7);
+    ptrdiff_t total = 1, limit = trial % 40 == 0 ? 60000 : is_product ? 6000 : 3000;
+    unsigned has[3] = { 0, 0, 0 };
+    for (int i = 0; i < n; i++) {
+      ptrdiff_t size = below(8) ? 2 + below(below(4) ? 6 : 50) : below(6) ? 1 : 0;
+      unsigned in = is_product ? product[below(7)] : (unsigned)below(8);
+      if (total * size > limit) size = 1 + below(2);
+      if (size) total *= size;
+      add(&q, size, 0, 0, 0);
+      for (int x = 0; x < 3; x++) has[x] |= (in >> x & 1) << i;
+    }
+    for (int x = 0; x < 3; x++) {
+      random_tensor(&q, x, has[x]);
+      if (!is_product || below(12) == 0) disturb(&q, x);
+      q.start[x] = below(3) ? 0 : below(40) - 20;
+    }
+    if (is_product) check3(&q);
+    else check(&q);
+  }
+}
+
+/* ---- Chosen nests */
+
+/* out[M,N] += a[M,K] b[K,N]. Bit x of `tall`: operand x is column-major. */
+static edf_nest matmul(ptrdiff_t M, ptrdiff_t N, ptrdiff_t K, int tall) {
+  edf_nest q = nest_new(1);
+  int o = tall & 1, a = tall & 2, b = tall & 4;
+  add(&q, M, o ? 1 : N, a ? 1 : K, 0);
+  add(&q, N, o ? M : 1, 0, b ? K : 1);
+  add(&q, K, 0, a ? M : 1, b ? 1 : N);
+  return q;
+}
+
+static void products_of_all_sizes_and_layouts_are_right(void) {
+  static const ptrdiff_t size[] = { 1, 2, 3, 5, 8, 17, 33 };
+  for (int i = 0; i < 7 * 7 * 7; i++) {
+    edf_nest q = matmul(size[i % 7], size[i / 7 % 7], size[i / 49], i % 8);
+    check(&q);
+    q = matmul(size[i % 7], size[i / 7 % 7], size[i / 49], (i + 3) % 8);
+    check(&q);
+  }
+}
+
+/* Each kind of block has a second one and a remainder. Threads cut these products. */
+static void products_of_several_blocks_are_right(void) {
+  static const ptrdiff_t size[][4] = { { 67, 70, 301, 0 }, { 5, 530, 97, 4 }, { 530, 3, 66, 2 },
+                                       { 65, 64, 84, 7 }, { 9, 10, 1100, 1 } };
+  for (int i = 0; i < 5; i++) {
+    edf_nest q = matmul(size[i][0], size[i][1], size[i][2], (int)size[i][3]);
+    check(&q);
+    for (int x = 0; x < 3; x++) q.loop[1].s[x] *= 2;            /* Every other column. */
+    for (int x = 0; x < 3; x++) q.loop[0].s[x] = -q.loop[0].s[x];
+    check(&q);
+  }
+}
+
+typedef struct { const char *what; int n; ptrdiff_t loop[6][4]; } shape;
+
+/* A loop is its size and its strides in out, a and b. */
+static void chosen_nests_are_right(void) {
+  static const shape some[] = {
+    { "a scalar", 0, { { 0 } } },
+    { "a strided dot product", 1, { { 101, 0, 2, -3 } } },
+    { "entry by entry", 2, { { 9, 11, 11, 11 }, { 11, 1, 1, 1 } } },
+    { "a sum with a transpose", 2, { { 9, 11, 1, 0 }, { 11, 1, 9, 0 } } },
+    { "an outer product", 2, { { 9, 1, 1, 0 }, { 11, 9, 0, 1 } } },
+    { "sums of columns", 2, { { 90, 0, 41, 0 }, { 41, 1, 1, 0 } } },
+    { "sums of rows", 2, { { 9, 1, 110, 0 }, { 110, 0, 1, 0 } } },
+    { "a sum of all entries", 2, { { 9, 0, 11, 0 }, { 11, 0, 1, 0 } } },
+    { "a diagonal of A B", 2, { { 9, 1, 7, 1 }, { 7, 0, 1, 9 } } },
+    { "an entry to a diagonal", 1, { { 9, 10, 1, 0 } } },
+    { "a sum times a sum", 2, { { 9, 0, 1, 0 }, { 11, 0, 0, 1 } } },
+    { "a loop without an operand", 2, { { 9, 1, 1, 1 }, { 11, 0, 0, 0 } } },
+    { "overlapping windows", 2, { { 9, 1, 5, 0 }, { 5, 1, 1, 0 } } },
+    { "a product into windows", 3, { { 9, 1, 5, 0 }, { 5, 1, 0, 4 }, { 4, 0, 1, 1 } } },
+    { "a product into one row", 3, { { 9, 0, 5, 0 }, { 5, 0, 0, 4 }, { 4, 0, 1, 1 } } },
+    { "no rows", 3, { { 0, 5, 4, 0 }, { 5, 1, 0, 1 }, { 4, 0, 1, 5 } } },
+    { "an empty sum", 3, { { 3, 5, 4, 0 }, { 5, 1, 0, 1 }, { 0, 0, 1, 5 } } },
+    { "sizes of one", 3, { { 1, 99, 98, 0 }, { 1, 7, 0, -3 }, { 6, 0, 1, 1 } } },
+    { "rows of a wider matrix", 3, { { 19, 40, 30, 0 }, { 23, 1, 0, 50 }, { 29, 0, 1, 1 } } },
+    { "a matrix times a vector", 2, { { 37, 2, 1, 0 }, { 53, 0, 37, 3 } } },
+    { "an affine layer", 3, { { 31, 10, 85, 0 }, { 10, 1, 0, 1 }, { 85, 0, 1, 10 } } },
+    { "products outside", 4,
+      { { 5, 77, 143, 91 }, { 11, 7, 13, 0 }, { 7, 1, 0, 1 }, { 13, 0, 1, 7 } } },
+    { "products inside", 4,
+      { { 5, 1, 1, 1 }, { 11, 35, 65, 0 }, { 7, 5, 0, 5 }, { 13, 0, 5, 35 } } },
+    { "attention scores", 5, { { 2, 243, 216, 216 }, { 3, 81, 8, 8 }, { 9, 9, 24, 0 },
+                               { 9, 1, 0, 24 }, { 8, 0, 1, 1 } } },
+    { "attention context", 5, { { 2, 216, 243, 216 }, { 3, 8, 81, 8 }, { 9, 24, 9, 0 },
+                                { 9, 0, 1, 24 }, { 8, 1, 0, 1 } } },
+    { "a convolution", 6, { { 3, 256, 300, 0 }, { 8, 32, 30, 0 }, { 8, 4, 3, 0 },
+                            { 3, 0, 30, 36 }, { 3, 0, 3, 12 }, { 4, 1, 0, 1 } } },
+    { "a convolution with stride 2", 6, { { 2, 80, 363, 0 }, { 4, 20, 66, 0 }, { 4, 5, 6, 0 },
+                                          { 3, 0, 33, 15 }, { 9, 0, 1, 45 }, { 5, 1, 0, 1 } } },
+    { "a convolution, channels first", 6, { { 2, 64, 300, 0 }, { 8, 8, 10, 0 },
+                                            { 8, 1, 1, 0 }, { 3, 0, 100, 9 }, { 3, 0, 10, 3 },
+                                            { 3, 0, 1, 1 } } },
+    { "a depthwise convolution", 6, { { 2, 294, 486, 0 }, { 7, 42, 54, 0 }, { 7, 6, 6, 0 },
+                                      { 3, 0, 54, 18 }, { 3, 0, 6, 6 }, { 6, 1, 1, 1 } } },
+    { "average pooling", 4, { { 3, 40, 80, 0 }, { 8, 5, 10, 0 }, { 2, 0, 5, 0 },
+                              { 5, 1, 1, 0 } } },
+  };
+  for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
+    edf_nest q = nest_new(k % 2 ? -2 : 1);
+    const ptrdiff_t (*l)[4] = some[k].loop;
+    for (int i = 0; i < some[k].n; i++) add(&q, l[i][0], l[i][1], l[i][2], l[i][3]);
+    q.start[k % 3] = (ptrdiff_t)k;
+    int bad = harness.bad;
+    check3(&q);
+    CHECK(harness.bad == bad, "that was %s", some[k].what);
+  }
+}
+
+/* ---- Equations. In two of them both factors are one array. */
+
+static void equations_agree_with_the_reference(void) {
+  static const struct { const char *equation, *w, *x; } some[] = {
+    { "y[b,j] = W[I,j] x[b,I] - 0.5 x[b,0]", "W[40,17]", "x[b,40]" },
+    { "y[b,i,j] = W[i,K] x[b,K,j] + W[i,j]", "W[5,5]", "x[b,5,5]" },
+    { "y[b,i,k] = W[DI,C,k] x[b,i+DI-1,C] | i<12", "W[3,4,7]", "x[b,12,4]" },
+    { "y[b,i,j,k] = W[DI,DJ,k] x[b,2*i+DI,2*j+DJ]", "W[3,3,5]", "x[b,9,9]" },
+    { "y[b,2*i+DI,k] = W[DI,C,k] x[b,i,C]", "W[3,4,5]", "x[b,6,4]" },
+    { "y[b,t,s] = 0.25 W[I,J] x[b,t,I] x[b,s,J]", "W[6,6]", "x[b,7,6]" },
+    { "y[b,i] = W[i,i] x[b,i] x[b,i] - W[J,J] x[b,J]", "W[9,9]", "x[b,9]" },
+    { "y[i,j] = W[i,j] + x[B,i] x[B,j]", "W[21,21]", "x[b,21]" },
+  };
+  enum { ROWS = 8, ROOM = 800 };
+  static edf_real data[ROWS * 81];
+  static double right[3][ROOM];
+  double most = EDF_REAL_IS_DOUBLE ? 1e-13 : 2e-5;
+  for (int i = 0; i < ROWS * 81; i++) data[i] = (edf_real)(i * 7919 % 1009 - 504) / 1009;
+  for (size_t k = 0; k < sizeof some / sizeof *some; k++)
+    for (int kernel = EDF_REFERENCE; kernel >= EDF_FASTEST; kernel--) {
+      edf.kernel = kernel;
+      edf_node *w = edf_parameter("%s", some[k].w);
+      edf_node *x = edf_want_grad(edf_input("%s", some[k].x));
+      edf_node *y = Einsum(some[k].equation, w, x), *loss = Sum(Mul(y, y));
+      for (size_t i = 0; i < w->size; i++) w->value[i] = data[i * 5 % (ROWS * 81)];
+      edf_feed(x, data, ROWS);
+      Forward();
+      Backward(loss);
+      const edf_real *now[] = { y->value, w->grad, x->grad };
+      const size_t size[] = { y->size, w->size, x->size };
+      for (int j = 0; j < 3; j++) {
+        double scale = 0, worst = 0;
+        CHECK(size[j] <= ROOM * 2, "too large");
+        for (size_t i = 0; i < size[j] && i < ROOM; i++) {
+          if (kernel == EDF_REFERENCE) right[j][i] = (double)now[j][i];
+          scale = fmax(scale, fabs(right[j][i]));
+          worst = fmax(worst, fabs((double)now[j][i] - right[j][i]));
+        }
+        CHECK(scale > 0.01 && worst <= most * scale, "kernel %d, %s of %s: off by %g of %g",
+              kernel, j == 0 ? "y" : j == 1 ? "W.grad" : "x.grad", some[k].equation, worst,
+              scale);
+      }
+      edf_clear();
+    }
+  edf.kernel = EDF_FASTEST;
+}
+
+/* ---- The same bits for any batch and any number of threads. A batch of one row is left out:
+   it is a matrix times a vector, which version 2.0 sums in another order. */
+
+enum { ROWS = 66, WIDE = 48 };
+static edf_real data[ROWS * WIDE];
+
+static edf_node *perceptron(edf_node *x) {
+  AffineParams a = edf_affine_params(WIDE, 530), b = edf_affine_params(530, 70);
+  return Sigmoid(Affine(b, Tanh(Affine(a, x))));
+}
+static edf_node *convolution(edf_node *x) {
+  edf_node *w = edf_parameter("W[3,3,3,8]");
+  edf_init_normal(w, 0, 1);
+  x = Einsum("s[b,i,j,c] = x[b,12*i+3*j+c] | i<4, j<4, c<3", x);
+  return Relu(Einsum("y[b,i,j,k] = W[DI,DJ,C,k] x[b,i+DI-1,j+DJ-1,C] | i<4, j<4", w, x));
+}
+static edf_node *attention(edf_node *x) {
+  edf_node *w = edf_parameter("W[8,8]");
+  edf_init_normal(w, 0, 1);
+  x = Einsum("s[b,t,i] = x[b,8*t+i] | t<6, i<8", x);
+  edf_node *a = Softmax(Einsum("a[b,t,s] = W[I,J] x[b,t,I] x[b,s,J]", w, x));
+  return Einsum("y[b,t,i] = a[b,t,S] x[b,S,i]", a, x);
+}
+static edf_node *functions(edf_node *x) {
+  edf_node *h = Gelu(Tanh(Affine(edf_affine_params(WIDE, 330), x)));
+  return LogSoftmax(Softplus(Exp(Softmax(Sigmoid(h)))));
+}
+static const struct { const char *name; edf_node *(*model)(edf_node *x); } models[] = {
+  { "perceptron", perceptron }, { "convolution", convolution },
+  { "attention", attention }, { "functions", functions }
+};
+enum { MODELS = sizeof models / sizeof *models };
+
+static void run(edf_node *x, int first, int n) {
+  edf_feed(x, data + first * WIDE, n);
+  edf_forward();
+}
+
+static void a_batch_cut_in_two_has_the_same_bits(void) {
+  static const int cuts[][2] = { { 4, 2 }, { 7, 3 }, { 13, 9 }, { 35, 16 }, { 66, 31 },
+                                 { 66, 64 } };
+  edf.kernel = EDF_BUILTIN;
+  for (int k = 0; k < MODELS; k++) {
+    edf_node *x = edf_input("x[b,%d]", WIDE), *y = models[k].model(x);
+    for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++) {
+      int all = cuts[c][0], cut = cuts[c][1];
+      run(x, 0, all);
+      size_t row = y->size / (size_t)all;
+      edf_real *whole = (edf_real *)malloc(y->size * sizeof *whole);
+      memcpy(whole, y->value, y->size * sizeof *whole);
+      run(x, 0, cut);
+      CHECK(!memcmp(y->value, whole, y->size * sizeof *whole), "%s: the first %d rows of %d",
+            models[k].name, cut, all);
+      run(x, cut, all - cut);
+      CHECK(!memcmp(y->value, whole + (size_t)cut * row, y->size * sizeof *whole),
+            "%s: the last %d rows of %d", models[k].name, all - cut, all);
+      free(whole);
+    }
+    edf_clear();
+  }
+  edf.kernel = EDF_FASTEST;
+}
+
+#ifdef _OPENMP
+static void threads_do_not_change_the_bits(void) {
+  edf.kernel = EDF_BUILTIN;
+  for (int k = 0; k < MODELS; k++) {
+    static edf_real value[ROWS * 330], grad[WIDE * 530];
+    edf_node *x = edf_input("x[b,%d]", WIDE), *y = models[k].model(x);
+    const edf_node *p = edf.parameters[0];
+    for (int threads = 1; threads <= 3; threads++) {
+      omp_set_num_threads(threads);
+      run(x, 0, ROWS);
+      edf_backward(y);
+      size_t bytes = y->size * sizeof *value, grad_bytes = p->size * sizeof *grad;
+      CHECK(bytes <= sizeof value && grad_bytes <= sizeof grad, "too large");
+      if (threads == 1) memcpy(value, y->value, bytes);
+      if (threads == 1) memcpy(grad, p->grad, grad_bytes);
+      CHECK(!memcmp(value, y->value, bytes), "%s: values in %d threads", models[k].name,
+            threads);
+      CHECK(!memcmp(grad, p->grad, grad_bytes), "%s: gradients in %d threads",
+            models[k].name, threads);
+    }
+    edf_clear();
+  }
+  edf.kernel = EDF_FASTEST;
+}
+#endif
+
+int main(void) {
+#ifdef _OPENMP
+  omp_set_num_threads(3);
+#endif
+  for (int i = 0; i < ROWS * WIDE; i++) data[i] = (edf_real)(i * 7919 % 1009 - 504) / 1009;
+  RUN(chosen_nests_are_right);
+  RUN(products_of_all_sizes_and_layouts_are_right);
+  RUN(products_of_several_blocks_are_right);
+  RUN(random_nests_are_right);
+  RUN(equations_agree_with_the_reference);
+  RUN(a_batch_cut_in_two_has_the_same_bits);
+#ifdef _OPENMP
+  RUN(threads_do_not_change_the_bits);
+#endif
+  return harness_report();
+}

@@ -1,0 +1,316 @@
+/* optim.c - each optimiser against its formula in plain loops in double, over several steps;
+   which Parameters a step moves; shrinkage and clipping of gradients. */
+
+#include "harness.h"
+#include "edf.h"
+#include <float.h>
+
+enum { STEPS = 6, LONGEST = 70 };
+static const double eta = 0.1, mu = 0.75, b1 = 0.8, b2 = 0.95, eps = 1e-3, decay = 0.25;
+static const double bound = EDF_REAL_IS_DOUBLE ? 1e-12 : 5e-6;
+
+static edf_real r(double x) { return (edf_real)x; }
+
+/* ---- The rules. g is the gradient of one number and t counts the steps from 1. The number has
+   the memory m and s. */
+
+typedef struct { double p, m, s; } slot;
+
+static void sgd(slot *a, double g, int t) {
+  (void)t;
+  a->p -= eta * g;
+}
+static void momentum(slot *a, double g, int t) {
+  (void)t;
+  a->m = mu * a->m + eta * g;
+  a->p -= a->m;
+}
+static void rmsprop(slot *a, double g, int t) {
+  (void)t;
+  a->s = b2 * a->s + (1 - b2) * g * g;
+  a->p -= eta * g / (sqrt(a->s) + eps);
+}
+static void adam_with(slot *a, double g, int t, double beta1, double beta2, double epsilon) {
+  a->m = beta1 * a->m + (1 - beta1) * g;
+  a->s = beta2 * a->s + (1 - beta2) * g * g;
+  a->p -= eta * (a->m / (1 - pow(beta1, t))) / (sqrt(a->s / (1 - pow(beta2, t))) + epsilon);
+}
+static void adam(slot *a, double g, int t) { adam_with(a, g, t, b1, b2, eps); }
+static void adam_default(slot *a, double g, int t) { adam_with(a, g, t, 0.9, 0.999, 1e-8); }
+static void adamw(slot *a, double g, int t) {
+  a->p *= 1 - eta * decay;
+  adam(a, g, t);
+}
+/* The rule of the slides, with N = 1/(1-beta): a plain average of the first N gradients. */
+static void adam_slides(slot *a, double g, int t) {
+  double n1 = fmin(t, 1 / (1 - b1)), n2 = fmin(t, 1 / (1 - b2));
+  a->m = (1 - 1 / n1) * a->m + 1 / n1 * g;
+  a->s = (1 - 1 / n2) * a->s + 1 / n2 * g * g;
+  a->p -= eta * a->m / (sqrt(a->s) + eps);
+}
+
+static void step_sgd(void) { edf_sgd(r(eta)); }
+static void step_momentum(void) { edf_momentum(r(eta), r(mu)); }
+static void step_rmsprop(void) { edf_rmsprop(r(eta), r(b2), r(eps)); }
+static void step_adam(void) { edf_adam(r(eta), r(b1), r(b2), r(eps)); }
+static void step_adam_default(void) { edf_adam_default(r(eta)); }
+static void step_adamw(void) { edf_adamw(r(eta), r(b1), r(b2), r(eps), r(decay)); }
+static void step_adam_slides(void) { edf_adam_slides(r(eta), r(b1), r(b2), r(eps)); }
+
+static const struct optimiser {
+  const char *name;
+  void (*step)(void);
+  void (*formula)(slot *a, double g, int t);
+  int has_m, has_s;
+} table[] = {
+  { "sgd", step_sgd, sgd, 0, 0 },
+  { "momentum", step_momentum, momentum, 1, 0 },
+  { "rmsprop", step_rmsprop, rmsprop, 0, 1 },
+  { "adam", step_adam, adam, 1, 1 },
+  { "adam_default", step_adam_default, adam_default, 1, 1 },
+  { "adamw", step_adamw, adamw, 1, 1 },
+  { "adam_slides", step_adam_slides, adam_slides, 1, 1 },
+};
+
+/* ---- The loss x[I] p[I]. The gradient of p is x, which is fed. */
+
+static edf_real gradient[STEPS][LONGEST];
+static edf_node *x, *p, *loss;
+
+static void build(int n) {
+  edf_clear();
+  edf_seed(5);
+  x = edf_input("x[%d]", n);
+  p = edf_parameter("p[%d]", n);
+  edf_init_uniform(p, -1, 1);
+  loss = edf_einsum("l = x[I] p[I]", x, p);
+  for (int t = 0; t < STEPS; t++)
+    for (int i = 0; i < n; i++) gradient[t][i] = edf_uniform(-2, 2);
+  gradient[0][0] = gradient[1][0] = 0;
+}
+
+static void backward(int t) {
+  edf_feed(x, gradient[t], x->dim[0]);
+  edf_forward();
+  edf_backward(loss);
+}
+
+static const struct optimiser *tested;
+
+static void steps_follow_the_formula(void) {
+  for (int n = 1; n <= LONGEST; n++) {
+    slot a[LONGEST] = { { 0, 0, 0 } };
+    build(n);
+    for (int i = 0; i < n; i++) a[i].p = (double)p->value[i];
+    for (int t = 1; t <= STEPS; t++) {
+      backward(t - 1);
+      tested->step();
+      for (int i = 0; i < n; i++) {
+        tested->formula(&a[i], (double)gradient[t - 1][i], t);
+        CLOSE(p->value[i], a[i].p, bound * t, bound * t);
+        if (p->m) CLOSE(p->m[i], a[i].m, bound, bound);
+        if (p->s) CLOSE(p->s[i], a[i].s, bound, bound);
+      }
+    }
+    CHECK(p->steps == STEPS, "%ld steps were counted", p->steps);
+    CHECK(!p->m == !tested->has_m, "p->m is %s", p->m ? "not NULL" : "NULL");
+    CHECK(!p->s == !tested->has_s, "p->s is %s", p->s ? "not NULL" : "NULL");
+  }
+}
+
+/* With beta = 0 and eps = 0 a step is eta times the sign of g. The root in float is made of
+   bits. A square that overflows makes a step of 0. */
+static void gradients_may_have_any_size(void) {
+  build(1);
+  for (double g = 1e-18; g < 1e18; g *= -1.37) {
+    gradient[0][0] = r(g);
+    p->value[0] = 0;
+    backward(0);
+    edf_rmsprop(1, 0, 0);
+    CLOSE(p->value[0], g > 0 ? -1 : 1, 0, 6 * (EDF_REAL_IS_DOUBLE ? DBL_EPSILON : FLT_EPSILON));
+  }
+  static const double special[3] = { 0, EDF_REAL_IS_DOUBLE ? 1e200 : 1e30, HUGE_VAL };
+  for (int k = 0; k < 3; k++) {
+    gradient[0][0] = r(special[k]);
+    p->value[0] = 3;
+    backward(0);
+    edf_rmsprop(1, 0, r(eps));
+    int right = k < 2 ? p->value[0] == 3 : isnan(p->value[0]);
+    CHECK(right, "a gradient of %g: %g", special[k], (double)p->value[0]);
+  }
+}
+
+/* ---- Which Parameters are moved */
+
+static void a_step_needs_a_backward(void) {
+  for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+    build(3);
+    edf_real before = p->value[2];
+    table[k].step();
+    edf_feed(x, gradient[0], 3);
+    edf_forward();
+    table[k].step();
+    CHECK(p->value[2] == before && p->steps == 0, "%s moved p", table[k].name);
+  }
+}
+
+/* The loss reaches q at first, and then no longer. */
+static void a_step_moves_what_the_last_backward_reached(void) {
+  for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+    build(3);
+    edf_node *q = edf_parameter("q[3]"), *both = edf_sum(edf_add(edf_mul(p, x), q));
+    edf_feed(x, gradient[2], 3);
+    edf_forward();
+    edf_backward(both);
+    table[k].step();
+    edf_real after = q->value[1], before = p->value[1];
+    CHECK(after != 0 && q->steps == 1, "%s did not move q", table[k].name);
+    backward(3);
+    table[k].step();
+    CHECK(q->value[1] == after && q->steps == 1, "%s moved q", table[k].name);
+    CHECK(p->value[1] != before && p->steps == 2, "%s did not move p", table[k].name);
+  }
+}
+
+static double own_eta;
+
+static void own_update(edf_node *q, edf_real rate) {
+  own_eta = (double)rate;
+  for (size_t i = 0; i < q->size; i++) q->value[i] += 2 * rate * q->grad[i];
+}
+
+static void a_parameter_may_have_its_own_update(void) {
+  for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+    build(LONGEST);
+    double before[LONGEST];
+    for (int i = 0; i < LONGEST; i++) before[i] = (double)p->value[i];
+    p->update = own_update;
+    backward(0);
+    table[k].step();
+    CLOSE(own_eta, eta, 0, 1e-6);
+    CHECK(p->steps == 1, "%s: %ld steps", table[k].name, p->steps);
+    for (int i = 0; i < LONGEST; i++)
+      CLOSE(p->value[i], before[i] + 2 * eta * (double)gradient[0][i], bound, bound);
+    p->update = NULL;
+    backward(1);
+    table[k].step();
+    CHECK(p->steps == 2 && p->value[1] != r(before[1]), "%s: no second step", table[k].name);
+  }
+}
+
+static void a_frozen_parameter_stays(void) {
+  build(5);
+  edf_node *q = edf_parameter("q[5]"), *both = edf_sum(edf_mul(p, q));
+  edf_real old[5];
+  edf_init_uniform(q, 1, 2);
+  memcpy(old, q->value, sizeof old);
+  q->update = edf_frozen;
+  backward(0);
+  for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+    edf_backward(both);
+    CHECK(!q->grad, "a frozen Parameter has a gradient");
+    edf_l1(1);
+    edf_l2(1);
+    edf_clip(1e-3);
+    table[k].step();
+    CHECK(!memcmp(old, q->value, sizeof old), "%s moved q", table[k].name);
+    edf_forward();
+  }
+  CHECK(p->steps == 7 && q->steps == 0 && !q->m && !q->s, "%ld, %ld", p->steps, q->steps);
+  q->update = NULL;
+  edf_backward(both);
+  edf_sgd(r(eta));
+  CHECK(q->grad && q->value[0] != old[0], "it does not move again");
+}
+
+/* ---- Shrinkage and clipping, between Backward and the step */
+
+static void shrinkage_adds_to_gradients(void) {
+  for (int n = 1; n <= LONGEST; n++)
+    for (int power = 1; power <= 2; power++) {
+      build(n);
+      if (n > 3) p->value[3] = 0;
+      backward(0);
+      if (power == 1) edf_l1(r(0.5));
+      else edf_l2(r(0.5));
+      for (int i = 0; i < n; i++) {
+        double v = (double)p->value[i], sign = v > 0 ? 1 : v < 0 ? -1 : 0;
+        CLOSE(p->grad[i], (double)gradient[0][i] + 0.5 * (power == 1 ? sign : v), bound, bound);
+      }
+    }
+}
+
+static double norm_of(const edf_node *q) {
+  double sum = 0;
+  for (size_t i = 0; i < q->size; i++) sum += (double)q->grad[i] * (double)q->grad[i];
+  return sqrt(sum);
+}
+
+static void clipping_bounds_the_joint_norm(void) {
+  for (int n = 1; n <= 5000; n += n < LONGEST ? 1 : 4900) {
+    build(3);
+    edf_node *q = edf_parameter("q[%d]", n), *unreached = edf_parameter("u[2]");
+    edf_init_uniform(q, 1, 2);
+    edf_node *both = edf_einsum("y = l + q[I] q[I]", loss, q);
+    edf_feed(x, gradient[2], 3);
+    edf_forward();
+    edf_backward(both);
+    double norm = hypot(norm_of(p), norm_of(q)), gp = (double)p->grad[2];
+    double gq = (double)q->grad[n - 1];
+    CLOSE(edf_clip(2 * norm), norm, 0, 1e-6);
+    CHECK((double)p->grad[2] == gp && (double)q->grad[n - 1] == gq, "clipped below the bound");
+    CLOSE(edf_clip(norm / 4), norm, 0, 1e-6);
+    CLOSE(p->grad[2], gp / 4, 0, 1e-6);
+    CLOSE(q->grad[n - 1], gq / 4, 0, 1e-6);
+    CLOSE(hypot(norm_of(p), norm_of(q)), norm / 4, 0, 1e-6);
+    CHECK(!unreached->grad || unreached->grad[0] == 0, "an unreached Parameter");
+  }
+}
+
+/* The squares are too large for edf_real in float. */
+static void clipping_takes_large_numbers(void) {
+  double large = EDF_REAL_IS_DOUBLE ? 1e100 : 1e25;
+  build(LONGEST);
+  for (int i = 0; i < LONGEST; i++) gradient[0][i] = r(i % 2 ? large : -large);
+  backward(0);
+  CLOSE(edf_clip(1), sqrt(LONGEST) * large, 0, 1e-6);
+  CLOSE(p->grad[1], 1 / sqrt(LONGEST), 0, 1e-6);
+}
+
+static void begin(void) {
+  build(3);
+  backward(0);
+}
+
+static void a_beta_must_be_at_least_0_and_below_1(void) {
+  static const double wrong[] = { 1, -0.5, 2, NAN };
+  for (int k = 0; k < 4; k++) {
+    edf_real beta = r(wrong[k]);
+    begin();
+    STOPS(edf_momentum(r(eta), beta), "mu|optim.c");
+    begin();
+    STOPS(edf_rmsprop(r(eta), beta, r(eps)), "beta|optim.c");
+    begin();
+    STOPS(edf_adam(r(eta), beta, r(b2), r(eps)), "beta1|optim.c");
+    begin();
+    STOPS(edf_adam_slides(r(eta), r(b1), beta, r(eps)), "beta2|optim.c");
+  }
+}
+
+int main(void) {
+  for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+    tested = &table[k];
+    harness_run(table[k].name, steps_follow_the_formula);
+  }
+  RUN(gradients_may_have_any_size);
+  RUN(a_step_needs_a_backward);
+  RUN(a_step_moves_what_the_last_backward_reached);
+  RUN(a_parameter_may_have_its_own_update);
+  RUN(a_frozen_parameter_stays);
+  RUN(shrinkage_adds_to_gradients);
+  RUN(clipping_bounds_the_joint_norm);
+  RUN(clipping_takes_large_numbers);
+  RUN(a_beta_must_be_at_least_0_and_below_1);
+  edf_clear();
+  return harness_report();
+}

@@ -1,0 +1,177 @@
+/* program.c - prints what must be the same bytes on every platform: tests/platforms.sh
+
+   A convolutional and a recurrent network learn for a few steps. A program is printed and its
+   gradient checked. Files are written and read in the current directory, broken ones too. */
+static void stop(const char *message);
+#define EDF_PANIC(message) stop(message)
+#define EDF_IMPLEMENTATION
+#include "edf.h"
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+
+static jmp_buf next_mistake;
+static void stop(const char *message) {
+  printf("%s\n", message);
+  longjmp(next_mistake, 1);
+}
+
+/* A hash (FNV-1a) of bytes. A float counts by its bits, the lowest byte first. */
+static uint32_t hash;
+static void add_byte(unsigned byte) { hash = (hash ^ byte) * 16777619u; }
+static void add_float(edf_real x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  for (int shift = 0; shift < 32; shift += 8) add_byte(bits >> shift & 255);
+}
+
+/* ---- Learning */
+
+enum { ROWS = 8, STEPS = 6, SIDE = 12, LETTERS = 10, KINDS = 5, HIDDEN = 24 };
+
+static CompNode *convolutional(Input *x, Input *y) {
+  CompNode *map = Equations("h[b,i,j,c] = relu(W[DI,DJ,c] x[b,i+DI,j+DJ] - B[c]) "
+                            "| DI<3, DJ<3, c<6");
+  AffineParams Phi1 = edf_affine_params(5 * 5 * 6, 20), Phi2 = edf_affine_params(20, KINDS);
+  CompNode *flat = Reshape(MaxPool(map, 2, 2), "flat[b,%d]", 5 * 5 * 6);
+  (void)x;
+  return SoftmaxLogLoss(Affine(Phi2, Dropout(Tanh(Affine(Phi1, flat)), 0.25)), y);
+}
+
+static CompNode *recurrent(Input *x, Input *y) {
+  Parameter *E = edf_parameter("E[%d,%d]", KINDS, HIDDEN);
+  LSTMParams cell = edf_lstm_params(HIDDEN, HIDDEN);
+  AffineParams out = edf_affine_params(HIDDEN, KINDS);
+  edf_init_normal(E, 0, (edf_real)0.1);
+  return SoftmaxLogLoss(Affine(out, Unroll(cell, Embed(E, x))), y);
+}
+
+static void learn(int images) {
+  static edf_real in[ROWS * SIDE * SIDE], out[ROWS * LETTERS];
+  int labels = images ? ROWS : ROWS * LETTERS;
+  edf_seed(1);
+  Input *x = images ? edf_input("x[b,%d,%d]", SIDE, SIDE) : edf_input("x[b,%d]", LETTERS);
+  Input *y = images ? edf_input("y[b]") : edf_input("y[b,%d]", LETTERS);
+  CompNode *loss = images ? convolutional(x, y) : recurrent(x, y);
+  for (int step = 0; step < STEPS; step++) {
+    for (int i = 0; i < ROWS * SIDE * SIDE; i++)
+      in[i] = images ? edf_normal(0, 1) : (edf_real)edf_below(KINDS);
+    for (int i = 0; i < labels; i++) out[i] = (edf_real)edf_below(KINDS);
+    edf_feed(x, in, ROWS);
+    edf_feed(y, out, ROWS);
+    Forward();
+    printf("step %d  loss %.6g\n", step, edf_mean_value(loss));
+    Backward(loss);
+    edf_clip(1);
+    if (step % 2) AdamDefault((edf_real)0.01);
+    else Momentum((edf_real)0.1, (edf_real)0.9);
+  }
+  hash = 2166136261u;
+  for (int k = 0; k < edf.n_parameters; k++)
+    for (size_t i = 0; i < edf.parameters[k]->size; i++) add_float(edf.parameters[k]->value[i]);
+  printf("parameters: %08lx\n", (unsigned long)hash);
+  edf_clear();
+}
+
+/* The backward misses the factor 2: the gradient check names it. */
+static void twice_forward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) y->value[i] = 2 * y->in[0]->value[i];
+}
+static void twice_backward(CompNode *y) {
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, y->grad[i]);
+}
+
+static void print_a_program(void) {
+  static const edf_real numbers[] = { 1, 2, 3, (edf_real)0.1, (edf_real)1e-30, -7 };
+  Input *x = edf_input("x[b,3]");
+  CompNode *h = Equations("h[b,j] = tanh(W[j,I] x[b,I] - B[j]) | j<2");
+  CompNode *y = edf_compnode("Twice", twice_forward, twice_backward, h);
+  edf_feed(x, numbers, 2);
+  Forward();
+  edf_print_program(stdout);
+  edf_print(h);
+  edf_gradcheck(y);
+  edf_clear();
+}
+
+/* ---- Files */
+
+static void write_bytes(const char *path, const char *bytes, size_t n) {
+  FILE *f = fopen(path, "wb");
+  if (!f || fwrite(bytes, 1, n, f) != n || fclose(f)) exit(3);
+}
+#define WRITE(path, bytes) write_bytes(path, bytes, sizeof bytes - 1)
+
+static void show_file(const char *path) {
+  long n = 0;
+  FILE *f = fopen(path, "rb");
+  if (!f) exit(4);
+  hash = 2166136261u;
+  for (int c; (c = getc(f)) != EOF; n++) add_byte((unsigned)c);
+  fclose(f);
+  printf("%s: %ld bytes, %08lx\n", path, n, (unsigned long)hash);
+}
+
+static void show_array(const char *what, edf_array a) {
+  printf("%s: rank %d, %d, %d:", what, a.rank, a.dim[0], a.rank > 1 ? a.dim[1] : 0);
+  for (size_t i = 0; i < a.size; i++) printf(" %.9g", (double)a.value[i]);
+  printf("\n");
+  edf_free_array(&a);
+}
+
+/* 26 ends a text on Windows, and \r\n becomes \n there. */
+static void read_and_write_files(void) {
+  int dim[] = { 2, 2, 3 };
+  AffineParams Phi = edf_affine_params(3, 2);
+  edf_array a = edf_new_array(3, dim);
+  for (int i = 0; i < 12; i++) a.value[i] = (edf_real)(i * 26) / 255;
+  WRITE("x.idx", "\0\0\10\3\0\0\0\2\0\0\0\1\0\0\0\3\0\1\200\377\32\15");
+  show_array("idx", edf_load_idx("x.idx"));
+  WRITE("y.idx", "\0\0\10\1\0\0\0\4\7\0\32\15");
+  show_array("labels", edf_load_labels("y.idx"));
+  WRITE("x.csv", "size,weight\r\n1,-2.5\r\n3e2,0.1\r\n-7.25e-3,.0625");
+  show_array("csv", edf_load_csv("x.csv"));
+  edf_save_npy("x.npy", a);
+  edf_save_npy("x.npy", a);                /* over the file that is there */
+  show_file("x.npy");
+  show_array("npy", edf_load_npy("x.npy"));
+  edf_save_image("x.png", a);
+  show_file("x.png");
+  edf_init_normal(Phi.w, 0, 1);
+  edf_save("x.safetensors");
+  show_file("x.safetensors");
+  edf_init_normal(Phi.w, 5, 1);
+  edf_load("x.safetensors");
+  printf("loaded: %.9g\n", (double)Phi.w->value[5]);
+  edf_free_array(&a);
+  edf_clear();
+}
+
+/* Each is an error. The message names the file and what is wrong in it. */
+static void break_files(void) {
+  static volatile int turn;
+  setjmp(next_mistake);
+  edf_clear();
+  switch (turn++) {
+    case 0: edf_load_idx("missing.idx"); break;
+    case 1:
+      WRITE("x.idx", "\0\0\10\2\177\377\377\377\177\377\377\377x");
+      edf_load_idx("x.idx");
+      break;
+    case 2: WRITE("x.csv", "1,2,3\n4,5\n"); edf_load_csv("x.csv"); break;
+    case 3: WRITE("x.npy", "\223NUMPY\1\0\26\0{'descr': '<f4'"); edf_load_npy("x.npy"); break;
+    case 4: edf_affine_params(4, 2); edf_load("x.safetensors"); break;
+    case 5: edf_affine_params(4, 2); edf_save("no such directory/x"); break;
+    default: return;
+  }
+  printf("mistake %d was not found\n", turn);
+}
+
+int main(void) {
+  learn(1);
+  learn(0);
+  print_a_program();
+  read_and_write_files();
+  break_files();
+  return 0;
+}

@@ -1,0 +1,115 @@
+# The jobs of the test suite. `make check`, `make test` and `make test-all` call
+#   make -f tests/suite.mk check|test|test-all [TESTS="nodes graph"]
+# A test program is tests/NAME.c. It is built and run in each variant that names it below, again
+# if a header, its source or the implementation has changed. A script is tests/NAME.sh. It runs
+# again if any file has changed.
+
+O   := build/tests
+CC  ?= cc
+CXX ?= g++
+JOB := @sh tests/job.sh
+
+# ---- The programs and the scripts
+
+numbers := nodes layers optim graph kernels course_lines puzzles
+words   := wrong gradcheck printed memory answers lab stepping device findings
+check   := $(patsubst %,double/%,$(numbers) $(words) logic notation sequences students files)
+test    := $(check) $(numbers:%=float/%) float/files float/students double/golden float/golden float/doctor \
+           float/doctor_silent own/stepping_debug blas/kernels omp/kernels asan/sequences \
+           compile random python gdb readme examples cuda
+rest    := $(patsubst %,asan/%,$(numbers) $(words) files) \
+           $(patsubst %,o3/%,nodes layers kernels optim) blas/layers blas/graph \
+           learn handout grade mpi browser fuzz gpu oracle \
+           platform-windows platform-arm64 platform-bits32 platform-tcc
+
+# ---- The variants: flags of the implementation; flags of the test programs
+
+sanitize := -fsanitize=address,undefined -fno-sanitize-recover=all
+flags_double := -O0 -DEDF_REAL=double
+flags_float  := -O2
+flags_asan   := -O0 -DEDF_REAL=double -g1 $(sanitize)
+flags_omp    := -O1 -fopenmp
+flags_blas    = -O1 -DEDF_REAL=double $(BLAS_CFLAGS)
+flags_o3     := -O3 -march=native
+libs_blas     = $(BLAS_LIBS)
+own           = -O0 $(filter-out -O%,$(flags_$(1)))
+variants     := double float asan omp blas o3
+
+# A variant that this machine cannot build is skipped.
+probe = $(shell mkdir -p $(O) && printf '\043include <$(1)>\nint main(void) { return 0; }\n' \
+          > $(O)/probe.c && $(CC) $(2) $(O)/probe.c -o $(O)/probe 2>&1 && $(O)/probe || echo no)
+lacks_asan := $(if $(call probe,stdio.h,$(sanitize)),$(CC) has no -fsanitize=address)
+lacks_omp  := $(if $(call probe,omp.h,-fopenmp),$(CC) has no OpenMP)
+
+$(O)/blas.mk: tests/blas.sh
+	@mkdir -p $(@D)
+	@CC='$(CC)' sh tests/blas.sh $(or $(filter-out none,$(BLAS)),openblas) > $@ || \
+	  echo 'lacks_blas = no CBLAS was found' > $@
+include $(O)/blas.mk
+
+# ---- What make check, make test and make test-all run
+
+jobs := $($(subst test-all,rest,$(firstword $(MAKECMDGOALS) test)))
+ifneq ($(TESTS),)                              # also a job of test-all, if it is named
+  named = $(foreach t,$(TESTS),$(filter $(t) %/$(t),$(1)))
+  jobs := $(or $(call named,$(jobs)),$(call named,$(test) $(rest)))
+  $(if $(jobs),,$(error no test is called $(TESTS)))
+endif
+
+check test test-all: $(jobs:%=$(O)/%.ok)
+	@sh tests/job.sh --sum $(jobs)
+
+$(shell mkdir -p $(O) && : > $(O)/times)
+.PHONY: check test test-all
+.SECONDARY:
+.SUFFIXES:
+
+# ---- The rules
+
+headers := $(wildcard edf*.h)
+warn    := -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I. -Itests
+
+define of_variant
+$(O)/impl-$(1).ok: tests/impl.c $(headers)
+	$$(if $$(lacks_$(1)),@touch $$@,$(JOB) impl-$(1) sh -c '$$(CC) $$(warn) $$(flags_$(1)) \
+	  -c tests/impl.c -o $(O)/impl-$(1).o && echo ok compiles')
+
+$(O)/$(1)/%.ok: tests/%.c $(O)/impl-$(1).ok $(wildcard tests/*.h tests/golden/*)
+	$$(if $$(lacks_$(1)),$(JOB) $(1)/$$* echo 'skip $(1)/$$*: $$(lacks_$(1))', \
+	  $(JOB) $(1)/$$* sh -c '$$(CC) $$(warn) $$(call own,$(1)) $$< $(O)/impl-$(1).o \
+	    -o $(O)/$(1)/$$* $$(libs_$(1)) -lm && $(O)/$(1)/$$*')
+endef
+$(foreach v,$(variants),$(eval $(call of_variant,$(v))))
+
+# A program that contains the implementation itself.
+$(O)/own/%.ok: tests/%.c $(headers) tests/harness.h
+	$(JOB) own/$* sh -c '$(CC) $(warn) $(flags_double) $< -o $(O)/own/$* -lm && $(O)/own/$*'
+
+# The scripts. Some of them use an implementation that is compiled for speed, native.o.
+files   := $(wildcard edf* README.md Makefile tests/* tests/*/* examples/* notes/* notes/*/*)
+command  = sh tests/$(1).sh $(O)/$(1)
+export CC CXX CFLAGS BLAS_CFLAGS BLAS_LIBS
+
+$(O)/native.ok: $(headers)
+	$(JOB) native sh -c 'printf "\043define EDF_IMPLEMENTATION\n\043include \"edf_lab.h\"\n" \
+	  > $(O)/native.c && $(CC) $(warn) -O3 -march=native -c $(O)/native.c -o $(O)/native.o && \
+	  echo ok compiles'
+
+$(O)/%.ok: tests/%.sh $(files) $(O)/native.ok
+	$(JOB) $* $(call command,$*)
+$(O)/learn.ok: $(files) $(O)/native.ok
+	$(JOB) learn sh tests/examples.sh $(O)/learn learn
+$(O)/gpu.ok: $(files) $(O)/native.ok
+	$(JOB) gpu sh tests/cuda.sh $(O)/gpu rest
+$(O)/random.ok: $(files)
+	$(JOB) random sh tests/random/random.sh $(O)/random
+$(O)/readme.ok: $(files) $(O)/native.ok
+	$(JOB) readme env HANDOUT_FLOAT=$(CURDIR)/$(O)/native.o \
+	  HANDOUT_DIR=$(CURDIR)/$(O)/readme sh notes/handout.sh README.md
+$(O)/oracle.ok: $(files)
+	$(JOB) oracle python3 tests/oracle.py --count 300
+$(O)/platform-%.ok: $(files)
+	$(JOB) platform-$* sh tests/platforms.sh $* $(O)/platform-$*
+
+names:
+	@echo $(test) $(rest)

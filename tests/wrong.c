@@ -1,0 +1,816 @@
+/* wrong.c - wrong programs. Each must stop, and its message must contain the essential words.
+   A case is a line or two:
+
+     { "s[b,4]", "y[b] = 2 (s[b,J] + 1@", "')'|end" },
+     STOP(edf_add_at(AT, a("a[3]"), c("c[4]")), "Add|$1|$2");
+
+   * Words are separated by '|'. $1 stands for the tensor that hw1.c:1 declares: its name with
+     its shape, and its line.
+   * The caret of the message must stand at the @, counted in characters. The words must stand
+     after the caret, so the equation that the message shows does not count.
+   * After each case edf_clear must leave no block, and a right program must give the same
+     numbers as before all cases.
+
+   The words are facts that any wording must give: names, shapes, lines, numbers, and what the
+   manual (slide_language.md, section 13) promises. A line of an equation is line 9 of hw1.c. */
+
+#include "harness.h"
+#include "edf.h"
+#include <ctype.h>
+
+#define HW1(line) "hw1.c", line
+#define AT HW1(3)                                        /* where a STOP makes its mistake */
+#define END (edf_node *)0
+
+static edf_real zeros[6400];
+
+/* ---- Tensors of hw1.c */
+
+static char shown[4][96];                                /* what $1, $2 and $3 stand for */
+
+/* Notes that messages show the tensor as "x" [b=2, 3]. */
+static void note(int line, const char *declaration, int rows) {
+  char *to = shown[line], *end = to + sizeof shown[line];
+  const char *bracket = strchr(declaration, '[');
+  int name = bracket ? (int)(bracket - declaration) : (int)strlen(declaration);
+  to += snprintf(to, (size_t)(end - to), "\"%.*s\"%s", name, declaration, bracket ? " " : "");
+  for (const char *d = declaration + name; *d; d++) {
+    to += snprintf(to, (size_t)(end - to), *d == ',' ? ", " : "%c", *d);
+    if (rows && d > declaration && !strncmp(d - 1, "[b", 2))
+      to += snprintf(to, (size_t)(end - to), "=%d", rows);
+  }
+}
+
+/* Returns an Input if there is a batch or rows, else a Parameter. */
+static edf_node *tensor(int line, const char *declaration, int rows) {
+  int is_input = rows || strstr(declaration, "[b");
+  edf_node *x = is_input ? edf_input_at(HW1(line), "%s", declaration)
+                         : edf_parameter_at(HW1(line), "%s", declaration);
+  note(line, declaration, rows);
+  if (rows) edf_feed(x, zeros, rows);
+  return x;
+}
+
+static edf_node *a(const char *declaration) { return tensor(1, declaration, 0); }
+static edf_node *c(const char *declaration) { return tensor(2, declaration, 0); }
+static edf_node *fed(const char *declaration, int rows) { return tensor(1, declaration, rows); }
+
+/* ---- What is checked after each case */
+
+/* Returns a number that depends on the values and gradients of three steps of training. */
+static double right_program(void) {
+  static const edf_real data[6] = { 1, 2, 3, 4, 5, 6 }, labels[2] = { 0, 1 };
+  edf.eager = 0;
+  edf_seed(7);
+  edf_node *x = edf_input("x[b,3]"), *y = edf_input("y[b]");
+  edf_node *h = edf_equations("h[b,j] = tanh(W[j,I] x[b,I] - B[j]) | j<4");
+  edf_node *loss = edf_softmax_log_loss(edf_affine(edf_affine_params(4, 2), h), y);
+  edf_feed(x, data, 2);
+  edf_feed(y, labels, 2);
+  for (int step = 0; step < 3; step++) {
+    edf_forward();
+    edf_backward(loss);
+    edf_sgd((edf_real)0.1);
+  }
+  return (double)edf_value(loss)[0] + 2 * (double)edf_value(loss)[1];
+}
+
+static double right_numbers;
+
+static int is_in_name(char character) {
+  unsigned char u = (unsigned char)character;
+  return isalnum(u) || u == '_' || u >= 0x80;
+}
+
+/* Returns 1 if the word stands in the text and is not a part of a longer name or number. */
+static int has_word(const char *text, const char *word) {
+  size_t n = strlen(word);
+  for (const char *at = text; (at = strstr(at, word)) != NULL; at++) {
+    int joined_before = at > text && is_in_name(at[-1]) && is_in_name(word[0]);
+    int joined_after = is_in_name(at[n]) && is_in_name(word[n - 1]);
+    if (!joined_before && !joined_after) return 1;
+  }
+  return 0;
+}
+
+/* Checks that the last TRY ended with an error, and that the text has all of the words. */
+static void check_words(int line, const char *of, const char *text, const char *words) {
+  if (!panicked) harness_fail(__FILE__, line, "there was no error in\n%s\n", of);
+  while (panicked && *words) {
+    char word[96], place[16] = "";
+    size_t n = strcspn(words, "|");
+    snprintf(word, sizeof word, "%.*s", (int)n, words);
+    if (*word == '$') {
+      snprintf(place, sizeof place, "hw1.c:%c", word[1]);
+      snprintf(word, sizeof word, "%s", shown[word[1] - '0']);
+    }
+    if (!has_word(text, word) || (*place && !has_word(text, place)))
+      harness_fail(__FILE__, line, "'%s' %s is missing for\n%s\n%s\n", word, place, of, caught);
+    words += n + (words[n] == '|');
+  }
+}
+
+/* Checks that edf_clear leaves no block, and that the right program gives its numbers. */
+static void check_clear(int line, const char *of) {
+  static double numbers;
+  memory.limit = 0;
+  TRY(edf_clear());
+  if (panicked || memory.live)
+    harness_fail(__FILE__, line, "%ld blocks are left after\n%s\n", memory.live, of);
+  memory.live = 0;
+  TRY(numbers = right_program());
+  if (panicked || numbers != right_numbers)
+    harness_fail(__FILE__, line, "the right program gives %.17g and not %.17g after\n%s\n%s",
+                 numbers, right_numbers, of, caught);
+  edf_clear();
+}
+
+#define TEXT_OF(line) #line
+#define PLACE(line) __FILE__ ":" TEXT_OF(line)
+
+/* The message of a STOP names line 3 of hw1.c, and that of a HERE names this line of this file.
+   That of a CALL need not name a line of the call. A HERE stands on one line, since compilers
+   give a call over several lines different numbers. */
+#define STOP(statement, words) CALL(statement, "hw1.c:3|" words)
+#define HERE(statement, words) CALL(statement, PLACE(__LINE__) "|" words)
+#define CALL(statement, words)                     \
+  do {                                             \
+    TRY(statement);                                \
+    check_words(__LINE__, words, caught, words);   \
+    check_clear(__LINE__, words);                  \
+  } while (0)
+
+static int characters(const char *from, const char *to) {
+  int n = 0;
+  for (; from < to; from++) n += (*from & 0xC0) != 0x80;
+  return n;
+}
+
+/* Checks that the message shows the line of the text, with a caret below the place. */
+static void check_caret(const char *text, const char *place) {
+  char line[512], number[32];
+  const char *begin = text, *caret = strstr(caught, "^\n"), *row = caret;
+  int rows = 1;
+  for (const char *t = text; t < place; t++) if (*t == '\n') { begin = t + 1; rows++; }
+  size_t n = strcspn(begin, "\n");
+  snprintf(line, sizeof line, "%.*s", (int)n, begin);
+  for (char *l = line; *l; l++) if (*l == '\t' || *l == '\r') *l = ' ';
+  while (row && row > caught && row[-1] != '\n') row--;
+  const char *copy = row && (size_t)(row - caught) > n ? row - 1 - n : NULL, *start = copy;
+  while (start && start > caught && start[-1] != '\n') start--;
+  CHECK(copy && !strncmp(copy, line, n), "no caret below '%s' in\n%s", line, caught);
+  int expected = copy ? characters(start, copy) + characters(begin, place) : 0;
+  CHECK(!copy || caret - row == expected, "the caret is %d columns off for\n%s\n%s",
+        (int)(caret - row) - expected, text, caught);
+  snprintf(number, sizeof number, "line %d", rows);
+  CHECK(!strchr(text, '\n') || has_word(caught, number), "no '%s' in\n%s", number, caught);
+}
+
+/* ---- Tables of wrong texts, which stand in line 9 */
+
+typedef struct { const char *tensors, *text, *words; } wrong;
+
+/* Declares the tensors in lines 1, 2 and 3, and builds the text: 'E' by edf_einsum, 'L' by
+   edf_equations, 'D' by edf_input or edf_parameter. */
+static void build(int kind, const char *tensors, const char *text) {
+  edf_node *x[4] = { NULL, NULL, NULL, NULL };
+  for (int n = 0; kind != 'D' && *tensors; n++) {
+    size_t length = strcspn(tensors, " ");
+    x[n] = tensor(n + 1, edf_fmt("%.*s", (int)length, tensors), 0);
+    tensors += length + (tensors[length] == ' ');
+  }
+  if (kind == 'D' && *tensors == 'i') edf_input_at(HW1(9), "%s", text);
+  if (kind == 'D' && *tensors == 'p') edf_parameter_at(HW1(9), "%s", text);
+  if (kind == 'E') edf_einsum_at(HW1(9), text, x[0], x[1], x[2], END);
+  if (kind == 'L') edf_equations_at(HW1(9), "%s", text);
+}
+
+static void check_all(int kind, const wrong *w, size_t n) {
+  static char text[512];
+  for (; n-- > 0; w++) {
+    int before = (int)strcspn(w->text, "@"), marked = w->text[before] == '@';
+    snprintf(text, sizeof text, "%.*s%s", before, w->text, w->text + before + marked);
+    TRY(build(kind, w->tensors, text));
+    const char *caret = strstr(caught, "^\n"), *end = strchr(caught, '\n');
+    check_words(__LINE__, text, caught, "hw1.c:9");
+    check_words(__LINE__, text, caret ? caret : end ? end : caught, w->words);
+    if (panicked && marked) check_caret(text, text + before);
+    check_clear(__LINE__, text);
+  }
+}
+
+#define CHECK_ALL(kind, table) check_all(kind, table, sizeof table / sizeof *table)
+
+/* ---- Declarations */
+
+static const wrong declarations[] = {
+  { "input", "@", "name|end" },
+  { "input", "@[3]", "name|'['" },
+  { "input", "x[b,784@", "']'|','|end" },
+  { "input", "x[b,@", "index|end" },
+  { "input", "x[b @3]", "']'|','|'3'" },
+  { "input", "x[b,784@x]", "']'|','|'x'" },
+  { "input", "x[b,@-1]", "index|'-'" },
+  { "input", "x[b,@0]", "at least 1" },
+  { "input", "x[b,i=@]", "number|'='" },
+  { "input", "x[b,@i]", "i=10|batch" },
+  { "input", "x[b,3] @y", "end|'y'" },
+  { "input", "x[b,i=@0]", "at least 1" },
+  { "input", "x[b, i = @1000000001]", "too large|1000000000" },
+  { "parameter", "@3x", "name|'3'" },
+  { "parameter", "W[@]", "index|']'" },
+  { "parameter", "W[@b,3]", "b=10|batch" },
+  { "parameter", "W@(3)", "end|'('" },
+  { "parameter", "W[1,2,3,4,5,6,7,8,@9]", "at most 8" },
+  { "parameter", "W[@2000000000]", "too large|1000000000" },
+};
+
+static void wrong_declarations_stop(void) {
+  CHECK_ALL('D', declarations);
+}
+
+/* ---- Equations of edf_einsum */
+
+static const wrong equations[] = {
+  /* Brackets, signs and other characters */
+  { "W[784,64] x[b,784]", "@", "tensor|end" },
+  { "W[784,64] x[b,784]", "y[b,j] =@", "tensor|end" },
+  { "W[784,64] x[b,784]", "y[b,j] @W[I,j] x[b,I]", "'='|'W'" },
+  { "W[784,64] x[b,784]", "y[b,j] = W[I,j @x[b,I]", "']'|','|'x'" },
+  { "W[784,64] x[b,784]", "y[b,j] = W[I,j]@] x[b,I]", "end|']'" },
+  { "W[784,64] x[b,784]", "y[b,j] = W[I,j] x[b,I@", "']'|','|end" },
+  { "W[784,64] x[b,784]", "y[b,j] = W[I,j] x[b,I]@;", "end|';'" },
+  { "W[784,64] x[b,784]", "y[b,j] = W[I,j] * @* x[b,I]", "tensor|'*'" },
+  { "W[784,64] x[b,784]", "y[b,j] @+= W[I,j] x[b,I]", "'='|'+'" },
+  { "W[784,64] x[b,784]", "bi@,ij->bj", "'='|','" },
+  { "W[784,64] x[b,784]", "y[b,j] = W[I]@[j] x[b,I]", "comma|'['" },
+  { "v[7]", "y[i] = exp@(v[i])", "end|'('" },
+  { "v[7]", "y[i] = v[i]@^2", "end|'^'" },
+  { "v[7]", "y[i] = v[@ä]", "index ä|on the left|capital" },
+  { "v[7]", "y[i] = v[@]", "index|']'" },
+  /* Numbers */
+  { "v[7]", "y[i] = v[1@.5*i]", "'.'|whole number" },
+  { "v[7]", "y[i] = 2 @3 v[i]", "tensor|'3'" },
+  { "v[7]", "y[i] = @1e400 v[i]", "number|out of range" },
+  { "v[7]", "y[@7000000*i] = v[i]", "too large|1000000" },
+  { "v[7]", "y = v[@1000001]", "too large|1000000" },
+  { "v[7]", "y = v[@1000000]", "entry 1000000|0 to 6|$1" },
+  { "v[7]", "y = v[@I-I]", "index I|cancels" },
+  { "v[7]", "y[i] = v[i+2JJ-JJ@*2]", "']'|','|'*'" },
+  { "v[7]", "y[i] = v[@i+2JJ-2*JJ]", "index JJ|cancels" },
+  /* Terms and sides */
+  { "v[7]", "y[i] = @1 - v[i]", "term|tensor" },
+  { "v[7]", "y[i] = @y[i] + v[i]", "y|left side" },
+  { "W[784,64] x[b,784]", "y[b,j] = W[@i,j] x[b,i]", "index i|on the left|I" },
+  { "v[7] w[7]", "y[i+j] = v[i] w[j] + @v[i]", "term|index j|sum on the left" },
+  /* Operands and ranks */
+  { "W[784,64]", "@y[b,j] = W[I,j] x[b,I]", "2 operands|1|x|$1" },
+  { "W[784,64] x[b,784] B[64]", "@y[b,j] = W[I,j] x[b,I]", "2 operands|3|$1|$2|$3" },
+  { "W[784,64] x[b,784]", "y[b,j] = @W[I] x[b,I]", "W has 1 index|the tensor has 2|$1" },
+  { "v[7]", "y[i] = v[i] + @v[i,i]", "v has 2 indices|the tensor has 1|$1" },
+  /* Sizes */
+  { "W[784,64] x[b,64]", "y[b,j] = W[I,j] x[b,I]", "I is 64|I is 784|$1|$2" },
+  { "x[b,3] z[3,3]", "y[i,j] = x[i,j] + z[i,j]", "i is 3|batch|$1|$2" },
+  { "v[7]", "y[i,@j] = v[i]", "unknown|of j|j<n" },
+  { "x[b,9]", "y[b,@i] = x[b,i+DI]", "unknown|of i|i<n" },
+  { "x[b,9]", "y[b] = x[b,@9]", "reads entry 9|0 to 8|$1" },
+  { "x[b,9]", "d[b,t] = x[b,@t+1] - x[b,t]", "reads entries 1 to 9|0 to 8|t<n|$1" },
+  { "x[b,9]", "y[b,t] = x[b,@t-1]", "reads entry -1|0 to 8|t<n|$1" },
+  { "K[10] x[b,5]", "y[b,i] = K[D] x[b,@i+D]", "reads entries 0 to 9|0 to 4|i<n|$2|$1" },
+  { "v[7]", "y[@i-1] = v[i]", "writes entry -1|below 0" },
+  /* Bounds */
+  { "v[7]", "y[i] = v[i] |@", "index|end" },
+  { "v[7]", "y[i] = v[i] | @j<9", "j is|index" },
+  { "v[7]", "y[i] = v[i] | i@=3", "'<'|'='" },
+  { "v[7]", "y[i] = v[i] | i<@n", "number|'<'" },
+  { "v[7]", "y[i] = v[i] | i<@0", "at least 1" },
+  { "v[7]", "y[i] = v[i] | i<3, @i<4", "i has|two bounds" },
+  { "v[7]", "y[i] = v[@i] | i<9", "this dimension|7|$1" },
+  /* Limits */
+  { "v[7]", "y[a,b,c,d,e,f,g,h,@i] = v[i]", "at most 8" },
+  { "v[7]", "y[a,b,c,d,e,f,g,h] = v[I+J+K+L+M+N+O+P+@Q]", "at most 16" },
+  { "v[7]", "y[i] = v[i]v[i]v[i]v[i]v[i]v[i]v[i]v[i]@v[i]", "at most 8" },
+  /* An index and its capital in one equation */
+  { "W[3,2] h[b,3] B[2]", "s[b,j] = @W[I,J] h[b,I] - B[j]", "j and J are two|this term" },
+  { "B[2] W[3,2] h[b,3]", "s[b,j] = B[j] - @2 W[I,J] h[b,I]", "j and J are two|this term" },
+  { "u[4] v[3]", "y[it,k] = @u[It+K] v[k] | k<3, it<2", "it and It are two|this term" },
+  { "W[3,2] h[b,3] B[2]", "s[b,j] = W[I,@k] h[b,I] - B[j]", "index k|on the left|K" },
+  { "B[2] W[3,2] h[b,3]", "s[b,j] = B[j] - W[I,j] h[@n,I]", "index n|on the left|N" },
+};
+
+static void wrong_equations_stop(void) {
+  CHECK_ALL('E', equations);
+}
+
+/* These look like mistakes with an index and its capital, but each has one meaning. */
+static void right_equations_do_not_stop(void) {
+  static const char *const right[] = {
+    "y[b,j] = u[b,j] v[J]", "y[b,J] = u[b,J] - v[J]", "y[b,j] = u[b,j] - 0.25 u[b,K] + v[j]",
+    "y[j,J] = u[j,J] v[j]", "y[b] = u[b,J] + v[b]", "y[b,j] = u[b,j] u[b,J] v[J]",
+    "y[b,i] = u[b,JJ] v[i] | i<4",
+  };
+  for (size_t k = 0; k < sizeof right / sizeof *right; k++) {
+    TRY(build('E', "u[4,4] v[4]", right[k]));
+    CHECK(!panicked, "%s stops:\n%s", right[k], caught);
+    edf_clear();
+  }
+}
+
+/* ---- Lines of edf_equations */
+
+static const wrong lines[] = {
+  /* The grammar of a line */
+  { "s[b,4]", "", "no equation" },
+  { "s[b,4]", "  # nothing but a comment\n\n", "no equation" },
+  { "s[b,4]", "y[b] @s[b,J]", "'='|'+='|'s'" },
+  { "s[b,4]", "y[b] = @", "number|end" },
+  { "s[b,4]", "y[b] = s[b@", "']'|','|end" },
+  { "s[b,4]", "y[b] = s[b@;J]", "']'|','|';'" },
+  { "s[b,4]", "y[@] = s[B,J]", "index|']'" },
+  { "s[b,4]", "y@(b) = s[b,J]", "square brackets" },
+  { "s[b,4]", "@3 y[b] = s[b,J]", "tensor|'3'" },
+  { "s[b,4]", "y[b] = s[b,J]@] ", "operator|end|']'" },
+  { "s[b,4]", "y[b] = 2 (s[b,J] + 1@", "')'|end" },
+  { "s[b,4]", "y[b] = (@)", "number|')'" },
+  { "s[b,4]", "y[b] = 2 + @* s[b,0]", "number|'*'" },
+  { "s[b,4]", "y[b] = s[b,0] @$ 2", "operator|end|'$'" },
+  { "s[b,4]", "y[b] = s[b,0] @& s[b,1]", "operator|end|'&'" },
+  { "s[b,4]", "y[b] = s[b,0] @{2}", "operator|end|'{'" },
+  { "s[b,4]", "y[b] = s[b,0]@, s[b,1]", "operator|end|','" },
+  { "s[b,4]", "y[b] = s[b,0] / @-2", "number|'-'" },
+  { "s[b,4]", "y[b,j] = s[b]@[j]", "comma|'['" },
+  { "s[b,4]", "y[b,j] = s[b,1@.5]", "'.'|whole number" },
+  { "s[b,4]", "y[b] @:= s[b,0]", "'='|'+='|':'" },
+  { "s[b,4]", "y[b] =@= s[b,0]", "number|'='" },
+  { "s[b,4]", "for b,j @y[b] += s[b,j]", "':'|'y'" },
+  { "s[b,4]", "for b,@k: y[b] += s[b,j]", "k is|index" },
+  { "s[b,4]", "for b: y[b] += s[b,@i]", "the for|not i" },
+  { "s[b,4]", "y[b,i1,i2,i3,i4,i5,i6,i7,@i8] = s[b,0]", "at most 8" },
+  { "s[b,4]", "y[b] = s[b,@9999999]", "too large|1000000" },
+  { "s[b,4]", "y[b] = @1e999 s[b,0]", "number|out of range" },
+  { "s[b,4]", "y[b] = s[b,0]\n@y[b] = s[b,1]", "y|already|+=" },
+  /* Columns are characters */
+  { "s[b,4]", "ŷ[b] = σ(s[b,J] − @θ)", "θ|%g" },
+  { "s[b,4]", "y[b,ĵ] = s[b,ĵ] · s[b,ĵ] @≤ 2", "operator|end|'≤'" },
+  { "s[b,4]", "z[b,j] = s[b,j]    # ŷ\r\n\ty[b,j] = s[b,j] ×\n\t  @q", "q|%g" },
+  /* Bounds and sizes */
+  { "s[b,4]", "y[b,j] = s[b,j] | j @4", "'<'|'<='|'4'" },
+  { "s[b,4]", "y[b,j] = s[b,j] | j < @", "index|end" },
+  { "s[b,4]", "y[b,j] = s[b,j] | j<@0", "at least 1" },
+  { "s[b,4]", "y[b,j] = s[b,j] | j<@4000000000", "too large|1000000000" },
+  { "s[b,4]", "y[b,j] = s[b,@j] | j<5", "this dimension|4|$1" },
+  { "s[b,4]", "y[b,j] = s[b,j] | j<3, @j<4", "j has|two bounds" },
+  { "s[b,4]", "y[b,j] = s[b,j] | @k<3", "k is|index" },
+  { "s[b,4]", "y[b,j] = s[b,j] | j<=@3", "index|'3'" },
+  { "s[b,4]", "y[b,j] = s[b,j] | j<=@k", "k is|index" },
+  { "s[b,4] W[5,3]", "y[b,j] = W[I,j] s[b,@I]", "I has two|I is 4|I is 5|$1|$2" },
+  { "s[b,4]", "y[b,t] = s[b,@t+1] s[b,t]", "reads entries 1 to 4|0 to 3|t<n|$1" },
+  { "s[b,4]", "y[b,@k] = s[b,0]", "unknown|of k|k<n" },
+  { "s[b,4]", "y = sum_@k 2", "unknown|of k|k<n" },
+  { "s[b,4]", "y[b,j] = @s[b,j,j]", "s has 3 indices|the tensor has 2|$1" },
+  { "s[b,4]", "y[b,@j-1] = s[b,j]", "writes entry -1|below 0" },
+  { "s[b,4] u[5]", "y[b,j] = s[b,j] + u[@j]", "j has two|j is 5|j is 4|$1|$2" },
+  { "s[b,4] u[1]", "y[b,j] = s[b,j] + u[@j]", "j has two|j is 1|j is 4|$1|$2" },
+  { "s[b,4]", "y[b] = s[b,@J-J]", "index J|cancels" },
+  { "s[4]", "y[t] = @variance_s s[s] | s<=t, t<4", "max, min, argmax, argmin and softmax" },
+  /* Where an index is bound */
+  { "s[b,4]", "y[b,j] = @s[b,i]", "index i|on the left|sum_i" },
+  { "s[b,4]", "y[b] = exp(@s[b,J])", "J is|sum_J|(1/J)" },
+  { "s[b,4]", "y[b] = exp(@s[b,j])", "index j|on the left|sum_j" },
+  { "s[b,4]", "y[b] = (@s[b,J])^2", "J is|sum_J|(1/J)" },
+  { "s[b,4]", "y[b] = tanh(@s[b,J] + 1)", "J is|sum_J|(1/J)" },
+  { "s[b,4]", "y[b] = 2 / @s[b,J]", "J is|sum_J|(1/J)" },
+  { "s[b,4]", "loss = ln @s[b,0]", "index b|on the left|sum_b" },
+  { "W[3,4] x[4] V[3,4]", "y[j] = W[j,I] x[I] σ(@V[j,I] x[I])", "one sum over I, or two" },
+  { "h[b,5]", "s[b,j] = @W[I,J] h[b,I] − B[j] | j<3, J<3", "j and J are two|this term" },
+  { "s[b,4]", "y[b] = sum_j @sum_j s[b,j]", "j is|already|on the left|rename" },
+  { "s[b,4]", "P[b,k] = @sum_k s[b,k]", "k is|already|on the left|rename" },
+  { "s[b,4]", "P[b] = @softmax_k s[b,k]", "k|on the left" },
+  { "s[b,4]", "y[b] = s[b,J] + @c", "c|%g" },
+  { "s[b,4]", "m = (1/B) sum_b @s[b,j]", "index j|on the left|sum_j" },
+  { "s[b,4]", "y[b] = sum_ @s[b,J]", "index|'{'|'s'" },
+  { "s[b,4]", "y[b] = sum_{j @s[b,j]}", "'}'|','|'s'" },
+  { "s[b,4]", "y[b] = sum_j@", "number|end" },
+  /* Names without brackets */
+  { "s[b,4]", "y[b,j] = @%g s[b,j]", "number|'%'" },
+  { "s[b,4]", "y[b,j] = @c s[b,j]", "c|%g" },
+  { "s[b,4]", "y[b,j] = @η s[b,j]", "η|%g" },
+  { "s[b,4] j", "y[b,j] = @j s[b,j]", "j is a scalar and an index|rename" },
+  { "s[b,4]", "y[b,j] = @s s[b,j]", "s|its indices" },
+  { "s[b,4]", "W0[j] = s[0,j]\ny[b,j] = @W0 s[b,j]", "W0|its indices" },
+  { "s[b,4]", "y[b] = sum_j s[b,j] / @N", "N|%g" },
+  { "s[b,4]", "y[b,j] = @softmax(s[b,j])", "softmax over which index" },
+  { "s[b,4]", "y[b,j] = @sigmiod(s[b,j])", "no function|sigmiod" },
+  /* Functions */
+  { "s[b,4]", "y[b] = @max(s[b,0])", "max|2|found 1" },
+  { "s[b,4]", "y[b] = @tanh(s[b,0], s[b,1])", "tanh|1|found 2" },
+  { "s[b,4]", "y[b] = @min s[b,0]", "min|2|found 1" },
+  { "s[b,4]", "y[b] = @ln s[b,J] s[b,J]", "ln" },
+  { "s[b,4]", "y[b,j] = @tanh[s[b,j]]", "tanh[...]|round brackets" },
+  { "s[b,4]", "y[b,j] = tanh[s[b,j] @+ 1]", "']'|'+'" },
+  { "s[b,4]", "y[b,j] = dropout(s[b,j], @s[b,0])", "the rate is a number" },
+  { "s[b,4]", "y[b,j] = dropout(s[b,j], @1.5)", "the rate is a number" },
+  { "s[b,4]", "y[b,j] = @dropout(s[b,j])", "dropout|2|found 1" },
+  { "s[b,4]", "y[b] = s[b,0]^@s[b,1]", "number" },
+  { "s[b,4]", "y[b] = s[b,0]^@(s[b,1])", "a power is a number|bracket without tensors" },
+  { "s[b,4]", "y[b] = 1[s[b,0] @]", "<|>=|']'" },
+  { "s[b,4]", "y[b] = 1[s[b,0] > 0 @> 1]", "']'|'>'" },
+  { "s[b,4]", "y[b] = s[b,J] 2 / 3 @s[b,J]", "brackets" },
+  { "s[b,4]", "y[b] = s[b,0] / 2 @s[b,1]", "brackets" },
+  { "s[b,4]", "y[b,j] = normalize_j(s[b,j], @s[b,0])", "')'|'s'" },
+  { "s[b,4]", "y[b,j] = normalize_j(s[b,j], @-1)", "')'|'-'" },
+  /* New names */
+  { "s[b,4]", "y[b,j] = s[b,j] +\n\n  2 q[@b,j]\nz = y[B,J]", "q|cannot have the batch|b" },
+  { "s[b,4]", "y[b,j] = W[@j,I] s[b,I]", "W is|new|of j" },
+  { "s[b,4]", "y[b,j] = @j[j] s[b,j]", "j is an index" },
+  { "s[b,4] W[4,3]", "y[b,j] = @w[I,j] s[b,I] | j<3", "w is|W|parameter w[...]" },
+  { "s[b,4]", "h[b,j] = W[j,I] s[b,I] | j<3\ny[b,k] = @H[k,J] h[b,J] | k<2",
+    "H is|h|parameter H[...]" },
+  { "s[b,4]", "y[b] = @sum_k[J] s[b,J]", "sum_k" },
+  { "s[b,4]", "Φ = @V\ny[b,j] = V[j,I] s[b,I] | j<3", "V|%g" },
+  { "s[b,4]", "y[b,j] = W[(j,@k),I] s[b,I] u[k] | j<3", "index k|on the left|sum_k" },
+  { "s[b,4] k[b]", "y[b] = e[@k[b]]", "how many classes" },
+  { "s[b,4] k[b]", "y[b] = e[k[b]] | @w<5", "w is|index" },
+  { "s[b,4]", "y[b] = W[I,@99999999] s[b,I]", "too large|1000000" },
+  /* Declarations */
+  { "s[b,4]", "input @s[b,5]\ny[b] = s[b,J]", "another tensor|$1" },
+  { "s[b,4]", "parameter @s[4]\ny[b] = s[b,J]", "another tensor|$1" },
+  { "s[b,4]", "parameter W[4,@k]\ny[b,k] = W[I,k] s[b,I]", "k=10|batch" },
+  { "s[b,4]", "input z[b,3\n@y[b] = z[b,J]", "']'|','|'y'" },
+  { "s[b,4]", "input u[b,3], @u[b,4]\ny[b] = u[b,J]", "another tensor|\"u\" [b, 3]" },
+  { "s[b,4]", "input z[b,3] @| b<4\ny[b] = z[b,J]", "','|end" },
+  { "s[b,4]", "input z[b,3]", "no equation" },
+  /* Lookups and groups */
+  { "s[b,4] e[5,3]", "y[b,j] = e[@s[b,k],j]", "index k|on the left|sum_k" },
+  { "s[b,4]", "y[b,j] = s[b,floor(@k/2)]", "k|%g" },
+  { "v[b] a[b]", "o[@a[b]] += v[b]", "a<n" },
+  { "s[b,4] y[b]", "P[b,k] = softmax_k s[b,k]\nloss[b] = -ln @P", "P|its indices" },
+  { "s[b,4]", "y[b] = ln@", "number|end" },
+  { "s[b,4]", "y[b] = max_i (2) @max_i (3) s[b,i]", "i is|already|rename" },
+  { "s[b,4] y[b]", "P[b,k] = softmax_k s[b,k]\nloss[b] = -ln @P[y[b]]",
+    "P has 1 index|the tensor has 2|\"P\" [b, 4]" },
+  { "s[b,4]", "M[(@b,j)] = s[b,j]", "b is the batch|group" },
+  { "s[b,4] u[7]", "M[k] = u[(k,@j)] s[0,j]", "index j|on the left|sum_j" },
+  { "s[3,4] u[11]", "z = s[I,J] u[@(I,J)]", "group has 12 entries|$2" },
+  /* Several parts, several lines */
+  { "s[b,4]", "@y[b,j] = s[b,j] ; s[b,j]", "';'|a sum of indices" },
+  { "s[b,4]", "y[b,J+K] = s[b,J] ; s[b,K] ; @s[b,J]", "more parts" },
+  { "s[b,4]", "y[b,J+@K] = s[b,J]", "unknown|of K|K<n" },
+  { "s[b,4]", "y[b,J+K] = s[b,J] ; @s[b,j]", "index j|on the left|sum_j" },
+  { "s[b,4] u[b,3]", "y[b,j] += s[b,j]\n@y[b,i] += u[b,i]", "one shape|[b, 4]|[b, 3]" },
+  { "s[b,4]", "y[b] += s[b,j]\n@y[b,j] += s[b,j]", "one shape|[b]|[b, 4]" },
+  { "s[b,4]", "y[b] += s[b,j]\nz[b] = @y[b]\ny[b] += s[b,0]", "y is computed below" },
+  { "s[b,4]", "y[b] @*= s[b,j]", "'='|'+='|'*'" },
+  { "s[b,4]", "x[0] = s[0,0]\n@x[1] = s[0,1]", "x|already|+=" },
+  { "s[b,4]", "y[b,j] = s[b,j] + u[@j-9] | j<4", "u is new|reads entries -9 to -6" },
+  /* Recurrences */
+  { "s[b,4]", "y[b] = @z[b]\nz[b] = s[b,0]", "z is computed below" },
+  { "s[b,4]", "y[b,j] = @y[b,j] + s[b,j]", "y|h[b,t-1,j]" },
+  { "s[b,4]", "h[b,@t] = h[b,t-1]", "number of steps|known" },
+  { "s[b,4]", "@h[b,t] = s[b,t] h[b,t-1]\n", "all|0" },
+  { "s[b,4]", "h[b,t] = tanh(s[b,t] + @h[B,t])", "B is|sum_B|(1/B)" },
+  { "s[b,4]", "h[b,t] = s[b,t] + h[b,t-1] + @h[b,T]", "t and T are two|this term" },
+  { "s[b,4] a[4,4]", "h[b,t] = s[b,t] + h[b,t-1] + a[t,S] @h[b,S]", "h|h[b,t-1,j]" },
+  { "s[b,4]", "h[@b,t] = s[b,t] + h[b-1,t]", "b is the batch" },
+  { "s[b,4]", "h[b,t] = s[b,t] + h[b,t-1] + h[b,@t+1]", "h is read before and after" },
+  { "s[b,4]", "h[b,t] = s[b,t] + h[b,t-1]\ny[b] = h[b,@4]", "reads entry 4|0 to 3" },
+  { "s[b,4]", "h[b,t] = s[b,t] + @h[t-1]", "2 indices" },
+  { "s[b,4]", "@h[b,9] = s[b,0]\nh[b,t] = s[b,t] + h[b,t-1]", "no such|of h" },
+  { "s[b,4]", "@h[-1] = s[0,0]\nh[b,t] = s[b,t] + h[b,t-1]", "2 indices" },
+  { "x[b,4,3]", "c[b,t,j] = c[b,t-1,j] + g[b,t,j]\n@g[b,j] = tanh(c[b,3,j]) x[b,0,j]",
+    "this line|recurrence over t" },
+  { "x[b,4]", "h[l,3@b,j] = W[l,j,I] h[l-1,b,I] B[j] | l<4\nh[-1,b,j] = x[b,j]",
+    "unknown|of b|b<n" },
+  { "x[4,4,4]", "@h[i,j,k] = h[i-1,j,k] + h[i,j-1,k] + h[i,j,k-1] + x[i,j,k]",
+    "recurrence|at most two" },
+};
+
+static void wrong_lines_stop(void) {
+  CHECK_ALL('L', lines);
+}
+
+/* ---- Calls that build nodes */
+
+static edf_affine_package affine(const char *w, const char *b) {
+  edf_affine_package Phi = { NULL, NULL };
+  if (w) Phi.w = c(w);
+  Phi.b = edf_parameter("%s", b);
+  return Phi;
+}
+
+static void simple_nodes_stop(void) {
+  STOP(edf_affine_at(AT, affine("W[128,10]", "B[10]"),
+                     edf_name(edf_relu_at(HW1(55), fed("x[b,100]", 64)), "h")),
+       "Affine|I is 100|I is 128|\"h\" [b=64, 100]|hw1.c:55|$2");
+  STOP(edf_affine_at(AT, affine("W[3,2]", "B[2]"), a("x[b,7,5]")), "Affine|I is 5|$1|$2");
+  STOP(edf_affine_at(AT, affine("W[3,4]", "B[5]"), a("x[b,3]")), "Affine|j is 5|j is 4|$2");
+  STOP(edf_affine_at(AT, affine("W[12]", "B[4]"), a("x[b,3]")), "Affine|W has 2 indices|$2");
+  STOP(edf_affine_at(AT, affine("W[3,2]", "B[2]"), a("x")), "Affine|$1");
+  STOP(edf_affine_at(AT, affine("W[3,2]", "B[2]"), NULL), "Affine|NULL");
+  STOP(edf_affine_at(AT, affine(NULL, "B[2]"), a("x[b,3]")), "Affine|NULL");
+  STOP(edf_affine_params_at(AT, 0, 4), "0|4|at least 1");
+  STOP(edf_relu_at(AT, NULL), "Relu|NULL");
+  STOP(edf_add_at(AT, a("a[3]"), NULL), "Add|operand 2|NULL");
+  STOP(edf_sub_at(AT, NULL, c("c[3]")), "Sub|operand 1|NULL");
+  STOP(edf_add_at(AT, a("a[3]"), c("c[4]")), "Add|$1|$2");
+  STOP(edf_add_at(AT, a("a[1,3]"), c("c[2,3]")), "Add|$1|$2");
+  STOP(edf_sub_at(AT, a("a[3,4]"), c("c[3]")), "Sub|$1|$2");
+  STOP(edf_mul_at(AT, a("a[b,4]"), c("c[3,4]")), "Mul|batch|$1|$2");
+  STOP(edf_div_at(AT, a("a[3,4]"), c("c[4,3]")), "Div|$1|$2");
+  STOP(edf_min_at(AT, a("a[3]"), c("c[2]")), "Min|$1|$2");
+  STOP(edf_clamp_at(AT, a("a[3]"), 2, 1), "Clamp|2|1");
+  STOP(edf_clamp_at(AT, a("a[3]"), 0, (edf_real)NAN), "Clamp|0|nan");
+  STOP(edf_softmax_at(AT, a("s")), "Softmax|scalar|$1");
+  STOP(edf_dropout_at(AT, a("a[3]"), 1), "Dropout|rate|1");
+  STOP(edf_dropout_at(AT, a("a[3]"), -0.125), "Dropout|rate|-0.125");
+  STOP(edf_dropout_at(AT, a("a[3]"), (double)NAN), "Dropout|rate|nan");
+  STOP(edf_reshape_at(AT, a("x[b,4,5]"), "y[b,%d]", 21), "Reshape|21|$1");
+  STOP(edf_reshape_at(AT, a("x[b,4,5]"), "y[4,5]"), "Reshape|batch|$1");
+  STOP(edf_reshape_at(AT, a("x[b,4,5]"), "y[b,t,5]"), "Reshape|t=10|batch");
+  STOP(edf_reshape_at(AT, a("W[4]"), "y[1,1,1,1,1,1,1,1,4]"), "Reshape|at most 8");
+  STOP(edf_einsum_at(AT, NULL, a("a[3]"), END), "Einsum|NULL");
+  STOP(edf_equations_at(AT, NULL), "Equations|NULL");
+  CALL(edf_find(NULL), "edf_find|NULL");
+  CALL(a("s[3]"); c("tt[4]"); edf_find("ttt"), "ttt|$2");
+}
+
+/* Runs Forward with a number at one entry of the labels. */
+static void label(const char *scores, const char *labels, int at, double number, int fused) {
+  static edf_real numbers[8];
+  edf_node *s = fed(scores, 2), *y = c(labels);
+  memset(numbers, 0, sizeof numbers);
+  numbers[at] = (edf_real)number;
+  note(2, labels, 2);
+  edf_feed(y, numbers, 2);
+  if (fused) edf_softmax_log_loss_at(AT, s, y);
+  else edf_log_loss_at(AT, s, y);
+  edf_forward();
+}
+
+static void losses_stop(void) {
+  STOP(edf_log_loss_at(AT, a("Q[b,10]"), c("y[b,10]")), "LogLoss|label|$1|$2");
+  STOP(edf_log_loss_at(AT, a("y[b]"), c("Q[b,10]")), "LogLoss|label|$1|$2");
+  STOP(edf_softmax_log_loss_at(AT, a("Q[b,7,10]"), c("y[b]")), "SoftmaxLogLoss|label|$1|$2");
+  STOP(edf_softmax_log_loss_at(AT, a("s[b,2,3]"), c("y[b,3]")), "SoftmaxLogLoss|label|$1|$2");
+  STOP(edf_softmax_log_loss_at(AT, a("s"), c("y")), "SoftmaxLogLoss|$1");
+  STOP(edf_bce_loss_at(AT, a("s[b,4]"), c("y[b,3]")), "BCELoss|$1|$2");
+  STOP(edf_mse_at(AT, a("s[b,3]"), c("y[b,4]")), "MSE|$1|$2");
+  STOP(edf_mse_at(AT, a("s[b,1]"), c("y[b]")), "MSE|$1|$2");
+  STOP(edf_masked_mean_at(AT, a("x[3]"), c("m[2]")), "MaskedMean|$1|$2");
+  STOP(label("s[b,10]", "y[b]", 1, 10, 0), "LogLoss|10|row 1|out of range|0 to 9|$2");
+  STOP(label("s[b,10]", "y[b]", 0, -1, 1), "SoftmaxLogLoss|-1|row 0|out of range|0 to 9|$2");
+  STOP(label("s[b,10]", "y[b]", 1, 1.5, 1), "SoftmaxLogLoss|1.5|row 1|whole number|$2");
+  STOP(label("s[b,10]", "y[b]", 1, fabs((double)NAN), 0), "LogLoss|nan|row 1|whole number");
+  STOP(label("s[b,10]", "y[b]", 1, HUGE_VAL, 0), "LogLoss|inf|row 1|out of range");
+  STOP(label("s[b,3,4]", "y[b,3]", 4, 12, 1), "12|row [1,1]|out of range|0 to 3|$2");
+}
+
+static edf_conv_package conv(const char *w, int stride, int padding) {
+#if EDF_VERSION >= 300
+  edf_conv_package Phi = { c(w), edf_parameter("B[8]"), stride, padding };
+#else
+  edf_conv_package Phi = { c(w), edf_parameter("B[8]"), stride, 1, padding, 1 };
+#endif
+  return Phi;
+}
+
+static edf_batch_norm_package norm(void) { return edf_batch_norm_params_at(HW1(2), 3); }
+static edf_attention_package heads(void) { return edf_attention_params_at(HW1(2), 6, 2); }
+static edf_recurrent_package cell(const edf_cell *of) {
+  return edf_recurrent_params_at(HW1(2), of, 5, 3);
+}
+
+static edf_node *step(const edf_cell *of, const edf_cell *made, edf_node *x, edf_node *h) {
+  edf_recurrent_state state = { h, NULL };
+  return edf_cell_at(AT, of, cell(made), x, state).h;
+}
+
+static void embed(int at, double number) {
+  static edf_real numbers[4];
+  edf_node *k = c("k[b,2]");
+  memset(numbers, 0, sizeof numbers);
+  numbers[at] = (edf_real)number;
+  note(2, "k[b,2]", 2);
+  edf_feed(k, numbers, 2);
+  edf_embed_at(AT, a("E[5,8]"), k);
+  edf_forward();
+}
+
+static void layers_stop(void) {
+  STOP(edf_conv_at(AT, conv("W[3,3,2,8]", 1, 0), a("x[b,6,6,3]")), "Conv|C is 3|C is 2|$1|$2");
+  STOP(edf_conv_at(AT, conv("W[3,3,5,8]", 1, 0), a("x[b,4,5]")), "Conv|$1");
+  STOP(edf_conv_at(AT, conv("W[7,7,3,8]", 1, 0), a("x[b,6,6,3]")), "Conv|7|6|$1");
+  STOP(edf_conv_at(AT, conv("W[3,3,3,8]", 0, 0), a("x[b,6,6,3]")), "Conv|stride 0");
+  STOP(edf_conv_at(AT, conv("W[3,3,3,8]", 1, -1), a("x[b,6,6,3]")), "Conv|padding -1");
+  STOP(edf_conv_at(AT, conv("W[3,3,3,8]", 1, 0), NULL), "Conv|NULL");
+  STOP(edf_max_pool_at(AT, a("x[b,6]"), 2, 2), "MaxPool|$1");
+  STOP(edf_avg_pool_at(AT, a("x[b,6,6,3]"), 0, 2), "AvgPool|0");
+  STOP(edf_max_pool_at(AT, a("x[b,6,6,3]"), 2, 0), "MaxPool|stride 0");
+  STOP(edf_max_pool_at(AT, a("x[b,6,6,3]"), 7, 1), "MaxPool|7|6|$1");
+  STOP(edf_layer_norm_at(AT, edf_layer_norm_params_at(HW1(2), 3), a("x[b,4,5]")),
+       "LayerNorm|[b, 4, 5]|\"gain1\" [3]|hw1.c:2");
+  STOP(edf_batch_norm_at(AT, norm(), a("x[b,5]")), "BatchNorm|$1|[3]|hw1.c:2");
+  STOP(edf_batch_norm_at(AT, norm(), a("x[b]")), "BatchNorm|batch|$1");
+  STOP(edf_batch_norm_at(AT, norm(), fed("x[b,3]", 1)); edf_forward(), "BatchNorm|one row|$1");
+  STOP(embed(3, 5), "Embed|5|row [1,1]|out of range|0 to 4|$2");
+  STOP(embed(2, 0.5), "Embed|0.5|row [1,0]|whole number|$2");
+  STOP(edf_embed_at(AT, a("k[b]"), c("E[65,8]")), "Embed|$1|$2");
+  STOP(edf_embed_at(AT, a("E[2,1,1,1,1,1]"), c("k[b,1,1,1]")), "Embed|$1|$2");
+  STOP(edf_attention_params_at(AT, 10, 4), "4|10");
+  STOP(edf_attention_params_at(AT, 4, 0), "0|4");
+  STOP(edf_attention_at(AT, heads(), a("x[b,6]")), "Attention|$1");
+  STOP(edf_causal_attention_at(AT, heads(), a("x[b,4,5]")),
+       "CausalAttention|I is 5|I is 6|$1|[6, 2, 3]|hw1.c:2");
+  STOP(step(&edf_lstm_cell, &edf_lstm_cell, a("x[b,4]"), NULL), "LSTM|I is 4|$1|hw1.c:2");
+  STOP(step(&edf_lstm_cell, &edf_lstm_cell, a("x[b,5]"), c("h[b,3]")), "LSTM|h and c");
+  STOP(step(&edf_lstm_cell, &edf_gru_cell, a("x[b,5]"), NULL), "LSTM|GRU|hw1.c:2");
+  STOP(step(&edf_gru_cell, &edf_gru_cell, NULL, NULL), "GRU|NULL");
+  STOP(edf_unroll_at(AT, cell(&edf_rnn_cell), a("x[b,5]")), "Unroll|$1");
+  STOP(edf_recurrence_at(AT, "h[b,t,j] = U[j,I] h[b,t-1,I] + x[b,t,j]", c("U[3,3]"),
+                         a("x[b,4,5]"), END), "Recurrence|$1|$2");
+  STOP(edf_recurrence_at(AT, "h[t] = h[t-1] + x[t]", a("x[b]"), END), "t is the batch");
+  STOP(edf_recurrence_at(AT, "h[t] = w[t] h[t-1] + x[t]", a("w[3]"), END),
+       "Recurrence|2 operands|$1|x");
+}
+
+/* ---- Calls that run */
+
+static edf_node *tanh_of(edf_node *x) { return edf_name(edf_tanh_at(AT, x), "h"); }
+
+static edf_node *ran(edf_node *x, int freeze) {
+  if (freeze) x->update = edf_frozen;
+  edf_node *y = tanh_of(x);
+  edf_forward();
+  return y;
+}
+
+static edf_node *with_gradient(void) {
+  edf_node *y = ran(a("w[3]"), 0);
+  edf_backward(y);
+  return y;
+}
+
+static edf_node *fed_again(void) {
+  edf_node *x = edf_want_grad(fed("x[b,3]", 2)), *y = ran(x, 0);
+  edf_feed(x, zeros, 2);
+  return y;
+}
+
+static void runs_stop(void) {
+  static edf_node *y;
+  HERE(edf_feed(NULL, zeros, 1), "edf_feed|NULL");
+  HERE(edf_feed(a("x[b,3]"), NULL, 4), "edf_feed|NULL|$1");
+  HERE(edf_feed(a("x[b,3]"), zeros, 0), "edf_feed|0|$1");
+  HERE(edf_feed(a("x[b,3]"), zeros, -3), "edf_feed|-3|$1");
+  HERE(edf_feed(edf_input_at(HW1(1), "x[3]"), zeros, 2), "edf_feed|2|1|\"x\" [3]|hw1.c:1");
+  HERE(edf_feed(a("W[3]"), zeros, 1), "edf_feed|Input|$1");
+  HERE(edf_feed(tanh_of(a("W[3]")), zeros, 1), "edf_feed|Input|\"h\" [3]|hw1.c:3");
+  HERE(tanh_of(fed("x[b]", 2)); tanh_of(c("y[b]")); edf_forward(), "never fed|\"y\"|hw1.c:2");
+  HERE(tanh_of(fed("x[b,3]", 4)); tanh_of(tensor(2, "y[b]", 5)); edf_forward(), "batch|$1|$2");
+  HERE(edf_forward_to(NULL), "edf_forward_to|NULL");
+  HERE(edf_forward_to(tanh_of(a("x[b,3]"))), "edf_forward_to|never fed|\"x\"|hw1.c:1");
+  HERE(edf_backward(NULL), "edf_backward|NULL");
+  HERE(edf_backward(tanh_of(a("W[3]"))), "edf_backward|edf_forward|\"h\" [3]|hw1.c:3");
+  HERE(y = fed_again(); edf_backward(y), "edf_backward|edf_forward|\"h\"|hw1.c:3");
+  HERE(edf_backward(a("W[3]")), "edf_backward|$1");
+  HERE(y = ran(fed("x[b]", 2), 0); edf_backward(y), "edf_want_grad|\"h\" [b=2]|hw1.c:3");
+  HERE(y = ran(a("w[3]"), 1); edf_backward(y), "edf_backward|frozen|\"h\" [3]|hw1.c:3");
+  STOP(edf.eager = 1; tanh_of(a("x[b,3]")), "Tanh|$1");
+  STOP(edf_einsum_at(AT, "y[i] = x[3,i]", fed("x[b,9]", 2), END); edf_forward(),
+       "Einsum|entry 3|0 to 1|$1");
+  STOP(edf_einsum_at(AT, "y[b,i] = x[b,i] | b<4", fed("x[b,9]", 2), END); edf_forward(),
+       "Einsum|this dimension|2|$1");
+  CALL(edf_value(tanh_of(a("x[b,3]"))), "edf_value|edf_forward|\"h\" [b, 3]|hw1.c:3");
+  CALL(edf_value(a("x[b,3]")), "edf_value|feed|$1");
+  CALL(edf_gradcheck(NULL), "edf_gradcheck|NULL");
+  CALL(edf_gradcheck(a("W[3]")), "edf_gradcheck|$1");
+  CALL(edf_gradcheck(tanh_of(fed("x[b,3]", 1))), "edf_gradcheck|edf_want_grad|\"h\"|hw1.c:3");
+  CALL(edf_print(NULL), "edf_print|NULL");
+  CALL(edf_want_grad(NULL), "edf_want_grad|NULL");
+  CALL(edf_name(a("W[3]"), NULL), "edf_name|NULL");
+}
+
+static void optimisers_stop(void) {
+  CALL(with_gradient(); edf_clip(0), "edf_clip|0");
+  CALL(with_gradient(); edf_clip(-1), "edf_clip|-1");
+  CALL(with_gradient(); edf_clip((double)NAN), "edf_clip|nan");
+  HERE(with_gradient(); edf_momentum(1, 1), "edf_momentum|mu|1");
+  HERE(with_gradient(); edf_momentum(1, -1), "edf_momentum|mu|-1");
+  HERE(with_gradient(); edf_rmsprop(1, 1, 1), "edf_rmsprop|beta|1");
+  HERE(with_gradient(); edf_adam(1, 1, 0, 1), "edf_adam|beta1|1");
+  HERE(with_gradient(); edf_adamw(1, 0, -1, 1, 0), "beta2|-1");
+  HERE(with_gradient(); edf_adam_slides(1, 0, 2, 1), "edf_adam_slides|beta2|2");
+  CALL(edf_init_uniform(a("x[b,3]"), 0, 1), "edf_init_uniform|Parameter|$1");
+  CALL(edf_init_normal(a("x[b,3]"), 0, 1), "edf_init_normal|Parameter|$1");
+  CALL(edf_below(0), "edf_below|0|at least 1");
+}
+
+/* ---- Nodes of one's own, nodes of another graph, limits */
+
+static void nothing(edf_node *y) { (void)y; }
+static void rank_9(edf_node *y) { y->rank = 9; }
+static void minus_2(edf_node *y) { y->rank = 1; y->dim[0] = y->in[0]->dim[0] - 5; }
+
+static void own_nodes_stop(void) {
+  HERE(edf_compnode_shaped("Mine", rank_9, nothing, nothing, a("v[3]")), "Mine|9|8");
+  HERE(edf_compnode_shaped("Mine", minus_2, nothing, nothing, a("v[3]")), "Mine|-2");
+  HERE(edf_compnode("Mine", NULL, nothing, a("v[3]")), "edf_compnode|forward|NULL");
+  HERE(edf_compnode(NULL, nothing, nothing, a("v[3]")), "edf_compnode|NULL");
+}
+
+static void nodes_of_another_graph_stop(void) {
+  static const char *const words[3] = { "hw1.c:3|Relu|graph", "hw1.c:3|Einsum|graph", "graph" };
+  static edf_graph first;
+  static edf_node *stranger;
+  for (int k = 0; k < 3; k++) {
+    stranger = with_gradient();
+    first = edf;
+    edf = edf_new_graph();
+    TRY(if (k == 0) edf_relu_at(AT, stranger);
+        if (k == 1) edf_einsum_at(AT, "y[i] = a[i] b[i]", a("a[3]"), stranger, END);
+        if (k == 2) edf_backward(stranger));
+    check_words(__LINE__, words[k], caught, words[k]);
+    edf_clear();
+    edf = first;
+    check_clear(__LINE__, words[k]);
+  }
+}
+
+static const char *in_brackets(int n) {
+  static char text[6000];
+  memset(text, '(', sizeof text);
+  memcpy(text, "y[b] = ", 7);
+  memset(text + 7 + n + 6, ')', (size_t)n);
+  memcpy(text + 7 + n, "s[b,0]", 6);
+  text[7 + n + 6 + n] = '\0';
+  return text;
+}
+
+static void too_large_stops(void) {
+  static const char *const texts[] = {
+    "y[b,j] = W[j,I] s[b,I] | j<1000000000", "y[b] = e[k[b]] | k<1000000000",
+    "y[b,i,j,k] = W[i,j,k,I] s[b,I] | i<1000000, j<1000000, k<1000000",
+    "y[i+99999999,j] = s[i,0] | j<1000000000", "h[t,b] = h[t-1,b] + s[b,1] | t<30000000",
+    "h[b,t] = s[b,0] h[b,t-1] + s[b,1] | t<1000000000",
+  };
+  static char long_line[3002];
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+    memory.limit = 1 << 24;
+    TRY(build('L', "s[b,4] k[b]", texts[k]));
+    check_words(__LINE__, texts[k], caught, "hw1.c:9");
+    check_clear(__LINE__, texts[k]);
+  }
+  CALL(a("W[1000000000,1000000000,1000000000]"), "too large|\"W\"|hw1.c:1");
+  CALL(memory.limit = 1 << 20; a("W[1000,1000]"), "memory|\"W\" [1000, 1000]|hw1.c:1");
+  STOP(edf_einsum_at(AT, "y[i,j,k,l,m,n,o] = v[i] v[j] v[k] v[l] v[m] v[n] v[o]", a("v[1000]"),
+                     END), "Einsum|\"y\"|too large");
+  CALL(build('L', "s[b,4]", in_brackets(2000)), "hw1.c:9|nested");
+  snprintf(long_line, sizeof long_line, "%-3000s$", "y[b] = s[b,0]");
+  CALL(build('L', "s[b,4]", long_line), "hw1.c:9|'$'");
+  CALL(edf_fmt("y = %0508d x", 3), "edf_fmt|511");
+}
+
+static void at_the_limit_nothing_stops(void) {
+  CHECK(strlen(edf_fmt("y = %0505d x", 3)) == 511, "edf_fmt");
+  CHECK(edf_below(1) == 0, "edf_below(1)");
+  edf_affine_params(1, 1);
+  edf_attention_params(4, 4);
+  edf_dropout(a("p[3]"), 0);
+  edf_dropout(a("q[3]"), 0.999);
+  edf_reshape(a("r[1,1,1,1,1,1,1,2]"), "y[1,1,1,1,1,1,2,1]");
+  edf_max_pool(a("x[b,6,6,3]"), 6, 1);
+  edf_conv(conv("W[8,8,3,8]", 1, 1), a("z[b,6,6,3]"));
+  edf_einsum("y[a,b,c,d,e,f,g,h] = t[a,b,c,d,e,f,g,h]", a("t[1,1,1,1,1,1,1,2]"));
+  edf_einsum("y[i] = u[i]u[i]u[i]u[i]u[i]u[i]u[i]u[i]", a("u[7]"));
+  edf_embed(a("E[2,1,1,1,1]"), c("k[b,1,1,1]"));
+  edf_clear();
+  build('L', "s[b,4]", in_brackets(30));
+  edf_clear();
+  with_gradient();
+  edf_adamw(1, 0, 0, 1, 0);
+  edf_clear();
+}
+
+static void the_right_program_runs(void) {
+  right_numbers = right_program();
+  CHECK(right_numbers > 0, "%g", right_numbers);
+  edf_clear();
+}
+
+int main(void) {
+  RUN(the_right_program_runs);
+  RUN(wrong_declarations_stop);
+  RUN(wrong_equations_stop);
+  RUN(right_equations_do_not_stop);
+  RUN(wrong_lines_stop);
+  RUN(simple_nodes_stop);
+  RUN(losses_stop);
+  RUN(layers_stop);
+  RUN(runs_stop);
+  RUN(optimisers_stop);
+  RUN(own_nodes_stop);
+  RUN(nodes_of_another_graph_stop);
+  RUN(too_large_stops);
+  RUN(at_the_limit_nothing_stops);
+  return harness_report();
+}
