@@ -1,7 +1,7 @@
 /* edf_cuda.cu - the GPU behind edf.h 2.0: link edf_cuda.o to a program, and its kernels run
    through CUDA and cuBLAS. The program does not change.
 
-     nvcc -std=c++17 -O3 -c edf_cuda.cu        or: make cuda
+     nvcc -std=c++17 -O3 -c edf_cuda.cu        or: make build/edf_cuda.o
      cc train.o edf_cuda.o -L/usr/local/cuda/lib64 -lcublas -lcudart -lstdc++ -lm
 
    How it works. edf.h hands its kernels over to a table of functions (`edf_device`, see >>seam
@@ -2610,8 +2610,8 @@ static int is_usable(char *why, size_t room) {
   snprintf(why, room, "no usable GPU (%s)", cudaGetErrorString(error));
   if (error != cudaSuccess) { cudaGetLastError(); return 0; }
   error = cudaFuncGetAttributes(&attributes, (const void *)sum_kernel);
-  snprintf(why, room, "this program has no code for the GPU, which is sm_%d%d (%s): make cuda "
-           "CUDA_ARCH=%d%d", properties.major, properties.minor, cudaGetErrorString(error),
+  snprintf(why, room, "this program has no code for the GPU, which is sm_%d%d (%s): "
+           "make -B build/edf_cuda.o CUDA_ARCH=%d%d", properties.major, properties.minor, cudaGetErrorString(error),
            properties.major, properties.minor);
   if (error != cudaSuccess) cudaGetLastError();
   return error == cudaSuccess;

@@ -2251,7 +2251,7 @@ static void edf_lab__write_rows(FILE *out, const char *const *row) {
 }
 
 /* The page: what stands before the data, and behind it the script that shows it. Its source is
-   notes/trace.html; `make page` writes these lines. */
+   notes/trace.html; notes/embed.awk writes these lines. */
 /* >>page begin */
 static const char *const edf_lab__page_head[] = {
   "<!doctype html> <html lang=\"en\"> <head> <meta charset=\"utf-8\"> <meta http-equiv=\"Conte",

@@ -4,7 +4,7 @@
      EDF_DATA=dir build/03_mnist     images from a directory with the four IDX files
      build/03_mnist --trace          the first step as a page, build/mnist_trace.html
 
-   Without EDF_DATA it looks into data/mnist (`make mnist` downloads the files), and without
+   Without EDF_DATA it looks into data/mnist (`sh examples/mnist.sh` downloads the files), and without
    those draws digits of its own. With the real images it prints:
 
      data: data/mnist, 60000 training images, 10000 test images

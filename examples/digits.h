@@ -258,7 +258,7 @@ static inline void digits_find(digits_set *train, digits_set *test) {
   *train = dir ? digits_read(dir, "train") : digits_drawn(1, 25000);
   *test = dir ? digits_read(dir, "t10k") : digits_drawn(2, 10000);
   printf("data: %s, %d training images, %d test images\n",
-         dir ? dir : "digits drawn by this program (`make mnist` gets the real ones)",
+         dir ? dir : "digits drawn by this program (`sh examples/mnist.sh` gets the real ones)",
          train->x.dim[0], test->x.dim[0]);
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# mnist.sh - downloads the four MNIST files into data/mnist and unpacks them (`make mnist`).
+# mnist.sh - downloads the four MNIST files into data/mnist and unpacks them.
 # The unpacked files are checked: the mirrors pack them differently. A file appears under its
 # name only when it is whole and right, so this may be stopped and started again.
 set -u

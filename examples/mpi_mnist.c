@@ -1,6 +1,6 @@
 /* mpi_mnist.c - example 03 by several processes: each takes its part of every batch
 
-     make mpi RANKS=4                       builds it with mpicc, and runs it
+     mpicc -O3 -march=native -I. examples/mpi_mnist.c -o build/mpi_mnist -lm
      mpirun -n 4 build/mpi_mnist --batch 512         --hostfile FILE: on several machines
 
    All ranks hold all images and the same parameters, and shuffle alike. Of a batch of n rows

@@ -2,7 +2,7 @@
 # `>>page begin` and `>>page end`, as two lists of strings: what stands before the data, and
 # behind it. Comments, indentation, ends of lines and blanks that mean nothing are left out, and
 # so is the sample.
-#   awk -v prefix=edf_lab__ -f notes/embed.awk notes/trace.html edf_lab.h > new.h       (make page)
+#   awk -v prefix=edf_lab__ -f notes/embed.awk notes/trace.html edf_lab.h > new.h
 
 # The line as it is shown: without blanks around it and without a comment that is a line of
 # its own or stands behind two blanks.
