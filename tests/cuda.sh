@@ -37,7 +37,8 @@ agrees() {
   status=$?
   if [ $status != 0 ]; then not_ok "$1" "exit status $status" "$log.err"
   elif grep 'without CUDA graphs' "$log.err" > "$log.why" ||
-    ! sh tests/cuda/same.sh "$out/right" "$log" > "$log.why"; then not_ok "$1" differs "$log.why"
+    ! sh tests/cuda/same.sh "$out/right" "$log" > "$log.why"
+  then not_ok "$1" differs "$log.why"
   else ok "$1"; fi
 }
 
@@ -155,8 +156,9 @@ else not_ok emulator 'it does not compile'; fi
 
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null)
 if [ -z "$nvcc" ]; then echo 'skip cuda-nvcc: no nvcc'
-elif "$nvcc" -std=c++17 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
-  -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror -I. -c edf_cuda.cu -o "$out/nvcc.o" \
+elif "$nvcc" -std=c++17 -gencode arch=compute_80,code=sm_80 \
+  -gencode arch=compute_90,code=sm_90 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror \
+  -I. -c edf_cuda.cu -o "$out/nvcc.o" \
   > "$out/log" 2>&1; then ok nvcc
 else not_ok nvcc 'it does not compile' "$out/log"; fi
 exit $bad

@@ -75,7 +75,7 @@ learns() {                                     # learns NAME 'WORDS' LIMIT [OPTI
     if grep -q -i '^[a-z_]*doctor' "$dir/$name.out"; then
       fail $name 'the doctor has found something' "$dir/$name.out"
     else pass "$name $*"; fi
-  else fail "$name" "its last line does not say '$words' and at most $limit" "$dir/$name.out"; fi
+  else fail $name "its last line is not '$words' and at most $limit" "$dir/$name.out"; fi
 }
 wrote() {
   for file; do

@@ -1,5 +1,5 @@
-/* pages.c - writes two trace pages for tests/browser.sh into the directory that is its argument:
-   a network of the course, and a convolution with names that a page has to escape. */
+/* pages.c - writes two trace pages for tests/browser.sh into the directory that it is given: a
+   network of the course, and a convolution with names that a page has to escape. */
 #define EDF_IMPLEMENTATION
 #include "edf.h"
 #include "edf_lab.h"

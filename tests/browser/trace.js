@@ -2,8 +2,8 @@
 // keyboard, points at entries and adds up the sums that the page then shows.
 addEventListener('load', () => {
   const results = [], all = (what, inside) => [...(inside || document).querySelectorAll(what)];
-  const check = (name, bad) => results.push(
-    (bad.length ? 'not ok ' : 'ok ') + name + (bad.length ? ': ' + String(bad.slice(0, 2)).slice(0, 400) : ''));
+  const check = (name, bad) => results.push(bad.length === 0 ? 'ok ' + name
+    : 'not ok ' + name + ': ' + String(bad.slice(0, 2)).slice(0, 400));
   const press = key => document.body.dispatchEvent(
     new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
   const number = text => parseFloat(text.replace(/\u2212/g, '-').replace(/[()]/g, ''));
