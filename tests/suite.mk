@@ -14,9 +14,9 @@ JOB := @sh tests/job.sh
 numbers := nodes layers optim graph kernels course_lines puzzles
 words   := wrong gradcheck printed memory answers lab stepping device findings
 check   := $(patsubst %,double/%,$(numbers) $(words) logic notation sequences students files)
-test    := $(check) $(numbers:%=float/%) float/files float/students double/golden float/golden float/doctor \
-           float/doctor_silent own/stepping_debug blas/kernels omp/kernels asan/sequences \
-           compile random python gdb readme examples cuda
+test    := compile random examples readme cuda gdb python asan/sequences omp/kernels blas/kernels \
+           $(check) $(patsubst %,float/%,$(numbers) files students golden doctor doctor_silent) \
+           double/golden own/stepping_debug
 rest    := $(patsubst %,asan/%,$(numbers) $(words) files) \
            $(patsubst %,o3/%,nodes layers kernels optim) blas/layers blas/graph \
            learn handout grade mpi browser fuzz gpu oracle \
@@ -51,9 +51,9 @@ include $(O)/blas.mk
 
 jobs := $($(subst test-all,rest,$(firstword $(MAKECMDGOALS) test)))
 ifneq ($(TESTS),)                              # also a job of test-all, if it is named
-  named = $(foreach t,$(TESTS),$(filter $(t) %/$(t),$(1)))
-  jobs := $(or $(call named,$(jobs)),$(call named,$(test) $(rest)))
-  $(if $(jobs),,$(error no test is called $(TESTS)))
+  of   = $(filter $(1) %/$(1),$(2))
+  jobs := $(foreach t,$(TESTS),$(or $(call of,$(t),$(jobs)),$(call of,$(t),$(test) $(rest)),\
+            $(error no test is called $(t))))
 endif
 
 check test test-all: $(jobs:%=$(O)/%.ok)
