@@ -71,7 +71,7 @@ done
 mkdir $own/tree && git ls-files | tar -cf - -T - | tar -xf - -C $own/tree
 cp $own/edf.h $own/tree
 cd $own/tree || exit 1
-CC=$CC ORACLE_BUILD=$own/oracle python3 tests/oracle.py --new $own --count 300 > $own/log 2>&1 || said oracle
+CC=$CC ORACLE_BUILD=$own/oracle python3 $top/tests/oracle.py --new $own --count 300 > $own/log 2>&1 || said oracle
 for each in random readme examples compile python gdb; do
   make -s test TESTS=$each > $own/log 2>&1 || said "$each"
 done
