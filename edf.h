@@ -618,10 +618,6 @@ EDF__HOOK(edf__teller, edf__notice)
 static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice(event, x); }
 
 static const char **edf__spelled;        /* names of all nodes in order, for >>ways, or NULL  */
-static void (*edf__guard)(edf_node *x);  /* looks at a node that a file's text makes, or NULL */
-static char *edf__loaded;                /* that file, which a stop frees                     */
-static int edf__together;                /* what is built stays whole, or a stop brings back  */
-static edf_graph edf__before;            /* this: see >>equations                             */
 
 #ifndef __wasi__
 static jmp_buf *edf__caught;             /* who goes on after an answer that cannot be read   */
@@ -633,21 +629,10 @@ EDF__NORETURN static void edf__stop(void) {
 #endif
   edf__length = 0;                       /* the next message starts afresh                    */
   edf__spelled = NULL;
-  edf__guard = NULL;
-  if (edf__loaded) EDF_FREE(edf__loaded);
-  edf__loaded = NULL;
   edf.file = NULL;
   edf.room = 0;
   edf.n_compnodes -= edf.unfinished;     /* a node that was built by edf.eager is not there   */
   if (edf.unfinished) edf.target = NULL;
-  if (edf__together) {
-    edf.n_inputs = edf__before.n_inputs;
-    edf.n_parameters = edf__before.n_parameters;
-    edf.n_compnodes = edf__before.n_compnodes;
-    edf.batch_name = edf__before.batch_name;
-    edf.draws = edf__before.draws;
-    edf__together = 0;
-  }
   if (edf.unfinished) edf.direction = edf.unfinished = 0;
   int running = edf.direction > 0 && edf.at >= 0 && edf.at < edf.n_compnodes;
   if (running && edf.compnodes[edf.at]->ran != edf.feeds) edf.at--;  /* it is the next again  */
@@ -828,7 +813,6 @@ static void edf__find_size(edf_node *x) {
       edf__fail_at_with(x, x, "the tensor is too large");
     x->size *= (size_t)x->dim[d];
   }
-  if (edf__guard) edf__guard(x);         /* before it gets memory                             */
 }
 
 /* ---- What was cleared is known by its address: it is not read, and no new node has that
@@ -2051,14 +2035,17 @@ typedef struct {
 typedef struct { const char *name; int left, bound; } edf__letter;
 typedef struct { double number; int first, n; const char *at; } edf__term;  /* its n refs */
 
-typedef struct {
+typedef struct edf__equation edf__equation;
+struct edf__equation {
   edf__scan scan;
   int n_letter, n_ref, n_term, n_operand;
   edf__letter letter[EDF_MAX_INDEX];
   edf__term term[EDF__MAX_REF];
   edf__ref *ref;                         /* ref[0] is the left side                           */
-  void *line;                            /* of a text, whose places may be by value           */
-} edf__equation;
+  void *line;                            /* the line of a slide that is being read, or NULL   */
+  int (*read_position)(edf__equation *e, int f);   /* NULL, or reads a position that has no   */
+};                                       /* sum of indices: 1 for a lookup, -1 for a group,   */
+                                         /* 0 if there is none                                */
 
 static int edf__letter_of(edf__equation *e, const char *name) {
   for (int i = 0; i < e->n_letter; i++) if (!strcmp(e->letter[i].name, name)) return i;
@@ -2098,17 +2085,13 @@ static edf__ref *edf__next_ref(edf__equation *e) {
   return (edf__ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
 }
 
-/* Reads a place of tensor f by value, 1, and whatever else >>equations has, -1; 0: none. */
-typedef int edf__place_reader(edf__equation *e, int f);
-EDF__HOOK(edf__place_reader, edf__by_value_too)
-
 static void edf__parse_place(edf__equation *e, int f) {
   edf__scan *s = &e->scan;
   edf__place p;
   memset(&p, 0, sizeof p);
   edf__peek(s);
   p.at = s->at;
-  int by = e->line ? edf__by_value_too(e, f) : 0, sign = by ? 0 : edf__first_sign(s);
+  int by = e->read_position ? e->read_position(e, f) : 0, sign = by ? 0 : edf__first_sign(s);
   p.by = by > 0;
   for (; sign; sign = edf__next_sign(s)) edf__parse_summand(e, &p, sign);
   e->ref[f].place[e->ref[f].rank++] = p;
@@ -5236,7 +5219,7 @@ EDF__C_BEGIN
    recurrence h[b,t-1,j], read on its line or above, makes the lines from there to its own run
               step by step over t. What is before the first is 0, or given: h[b,-1,j] = z[b,j].
    bounds     s<=t keeps these pairs: others are passed over by sum, mean, max, and 0 otherwise.
-   Errors point into the text, and leave the graph as it was. */
+   Errors point into the text. */
 #define edf_equations(...) edf_equations_at(EDF__HERE, __VA_ARGS__)
 edf_node *edf_equations_at(const char *file, int line, const char *text, ...)
     EDF__PRINTF(3, 4);
@@ -5294,10 +5277,6 @@ typedef struct edf__statement {          /* a line                              
   edf_node **step; size_t n_step;        /* a node for each time                              */
 } edf__statement;
 
-/* A line that calls a node by its op's name: found first, then built. See >>ways. */
-typedef edf_node *edf__caller(edf__statement *l, int build);
-EDF__HOOK(edf__caller, edf__call)
-
 struct edf__slide {
   edf__site site;
   edf__scan scan;
@@ -5305,7 +5284,6 @@ struct edf__slide {
   edf_node **in;                         /* a composition's operands, and their names, else   */
   edf__equation operands;                /* NULL: then names are the graph's                  */
   edf__statement *line; int n;
-  const char *seen;                      /* up to here lines were counted                     */
   edf_node *one;                         /* the tensor of terms that are a number             */
 };
 
@@ -5475,7 +5453,6 @@ static int edf__read_place(edf__equation *e, int f) {
   l->tensor[f]->in = edf__append_expr(l->tensor[f]->in, x);
   return x->sort == EDF__A_GROUP ? -1 : 1;
 }
-EDF__HOOKED(edf__place_reader, edf__by_value_too, edf__read_place)
 
 /* 1[a<b] or s<=t: the test a-b < 0. */
 static edf__expr *edf__test_of(edf__expr *a, edf__expr *b, int which) {
@@ -5677,12 +5654,17 @@ static void edf__join_lines(char *text) {
   }
 }
 
+/* Finds the call of a node that is the right side of a line, and builds it: below. */
+static void edf__find_call(edf__statement *l);
+static edf_node *edf__called_node(edf__statement *l);
+
 static void edf__read_statement(edf__slide *all, edf__scan *from) {
   edf__statement *l = &all->line[all->n++];
   edf__equation *e = &l->m.e;
   edf__scan *s = &e->scan;
   l->slide = all;
   e->line = l;
+  e->read_position = edf__read_place;
   *s = *from;
   const char *name = edf__identifier(s, "a tensor");
   if (!strcmp(name, "for") && edf__is_letter(edf__peek(s))) {
@@ -5696,7 +5678,7 @@ static void edf__read_statement(edf__slide *all, edf__scan *from) {
   l->adds = l->sign < 0 || edf__accept(s, '+');
   edf__expect(s, '=', "'=', '+=' or '-=' behind the left side", edf__peek(s) != '(' ? ""
               : ": indices stand in square brackets, y[b,j]");
-  if (edf__call) edf__call(l, 0);
+  edf__find_call(l);
   if (!l->call)
     do l->right = edf__append_expr(l->right, edf__read_sum(l)); while (edf__accept(s, ';'));
   if (edf__accept(s, '|')) do edf__read_bound(l, 0); while (edf__accept(s, ','));
@@ -5707,17 +5689,6 @@ static void edf__read_statement(edf__slide *all, edf__scan *from) {
 
 /* A recurrence's steps are joined when somebody asks for all times. */
 static edf_node *edf__all_times(edf__statement *l);
-
-/* What is read now of a file that is the text: the nodes are of that line. */
-static const edf__scan *edf__reading;
-static void edf__read_at(edf__slide *all, const char *at) {
-  if (!edf__guard) return;
-  const char *text = all->scan.text, *place = text + (size_t)(at - text) % all->scan.size;
-  if (!all->seen || place < all->seen) { all->seen = text; all->site.line = 1; }
-  for (; all->seen < place; all->seen++) all->site.line += *all->seen == '\n';
-  all->scan.at = at;
-  edf__reading = &all->scan;
-}
 
 static edf_node *edf__newest(const char *name) {
   int i = edf__n_nodes() - 1;
@@ -5746,7 +5717,6 @@ static edf_node *edf__known(const edf__slide *all, const char *name) {
 /* input x[b,784]: made, unless the graph has it, with that shape. */
 static void edf__read_declaration(edf__slide *all, edf__scan *s, int is_input) {
   const edf__site *at = &all->site;
-  edf__read_at(all, s->at + strspn(s->at, " "));
   edf_node *x = edf__new_node(is_input ? EDF_INPUT : EDF_PARAMETER,
                               is_input ? "Input" : "Parameter", at->file, at->line, 0);
   edf__peek(s);
@@ -6844,7 +6814,7 @@ static void edf__name_as(edf_node *y, const edf__statement *l) {
     edf__called(y, only ? "_next" : "");
 }
 static edf_node *edf__whole_line(edf__statement *l, edf__ref left) {
-  edf_node *y = l->call ? edf__call(l, 1) : l->right->next ? edf__joined_line(l, left)
+  edf_node *y = l->call ? edf__called_node(l) : l->right->next ? edf__joined_line(l, left)
                 : edf__line_node(l, l->right, left, 0);
   edf__name_as(y, l);
   return y;
@@ -7203,7 +7173,6 @@ static void edf__add_lines(edf__slide *all, edf__statement *last) {
   edf__name_as(sum, last);
 }
 
-/* The text is built whole or not at all: see edf__stop. */
 static void edf__read_text(edf__slide *all, const edf__site *at, const char *text, int n) {
   size_t lines = 1;
   all->site = *at;
@@ -7211,19 +7180,13 @@ static void edf__read_text(edf__slide *all, const edf__site *at, const char *tex
   s.whole = !all->in;                    /* else each line is an equation for messages        */
   all->scan = s;
   edf__join_lines((char *)s.at);
-  edf__before = edf;
-  edf__together = 1;
   for (const char *c = s.at; *c; c++) lines += *c == '\n';
-  if (edf__guard && lines > 2 * EDF__STEPS)
-    edf__fail_at(&s.by, "the text has %zu lines", lines);
   all->line = (edf__statement *)edf__alloc(&edf.computed, lines * sizeof *all->line);
   while (*(s.at += strspn(s.at, " \r\n"))) {
     const char *begin = s.at;
     char *line = (char *)all->scan.text + (size_t)(begin - all->scan.text) % s.size;
     if (all->in) { s.text = line; line[strcspn(line, "\n")] = 0; }
     edf__read_line(all, &s);
-    if (edf__guard && all->n + edf__n_nodes() > EDF__STEPS)
-      edf__syntax(&s, begin, "the text makes more than %d nodes", EDF__STEPS);
   }
   if (!all->n) edf__fail_at(at, "the text has no equation");
 }
@@ -7239,7 +7202,6 @@ static edf_node *edf__run_slide(edf__slide *all) {
   for (int k = 0; k < all->n; k++) {
     edf__statement *l = &all->line[k];
     if (l->entry) continue;
-    edf__read_at(all, l->m.e.ref->name);
     if (l->to) {
       k = l->to - 1;
       edf__recur(all, all->line + l->from, all->line + l->to);
@@ -7251,7 +7213,6 @@ static edf_node *edf__run_slide(edf__slide *all) {
   }
   edf__statement *last = edf__line_of(all, all->line[all->n - 1].m.e.ref->name);
   if (!last->y) edf__all_times(last);
-  edf__together = 0;
   return last->y;
 }
 
@@ -9154,34 +9115,31 @@ static edf_node *edf__called_node(edf__statement *l) {
   return y;
 }
 
-/* Finds a call behind a left side, and later builds it. */
-static edf_node *edf__call_line(edf__statement *l, int build) {
+/* Finds a call after the left side of a line. */
+static void edf__find_call(edf__statement *l) {
   edf__scan *s = &l->m.e.scan, call = *s;
-  if (build) return edf__called_node(l);
-  if (l->slide->in || !edf__is_letter(edf__peek(&call))) return NULL;
+  if (l->slide->in || !edf__is_letter(edf__peek(&call))) return;
   const char *begin = call.at, *name = edf__identifier(&call, "");
   int c = edf__call_named(name), depth = 0;
-  if (c < 0 || edf__function_named(name, 0) >= 0 || edf__peek(&call) != '(') return NULL;
+  if (c < 0 || edf__function_named(name, 0) >= 0 || edf__peek(&call) != '(') return;
   const edf__statement *by = edf__line_of(l->slide, name);
   const edf_node *scalar = edf__known(l->slide, name);
-  if ((by && by != l && !by->m.e.ref->rank) || (scalar && !scalar->rank)) return NULL;
+  if ((by && by != l && !by->m.e.ref->rank) || (scalar && !scalar->rank)) return;
   const char *open = call.at;
   do depth += (*call.at == '(') - (*call.at == ')'); while (*call.at++ && depth);
   char *behind = (char *)call.at;
-  if (depth || (edf__peek(&call) && !strchr("\n|", *call.at))) return NULL;
+  if (depth || (edf__peek(&call) && !strchr("\n|", *call.at))) return;
   if (*edf__calls[c].takes == '=') {     /* it goes on as an equation, without the brackets   */
     l->kind = (edf__reduction_kind)edf__calls[c].which;
     behind[-1] = ' ';
     s->at = open + 1;
-    return NULL;
+    return;
   }
   l->call = begin;                       /* its right side is a 1                             */
   l->right = edf__new_expr(EDF__A_SUM, begin, NULL);
   l->right->in = edf__new_expr(EDF__A_PRODUCT, begin, NULL);
   s->at = call.at;
-  return NULL;
 }
-EDF__HOOKED(edf__caller, edf__call, edf__call_line)
 EDF__C_END
 #endif
 
@@ -12398,10 +12356,7 @@ EDF__C_BEGIN
    without optimiser state. Errors name the file, the byte, the tensor and the shapes, and then
    nothing has changed: everything is read and checked before. A file is written whole or not at
    all: see edf_create_file. Default names, w1 b1 w2 ..., count the packages: two of one shape
-   that are declared in another order load each other's numbers, unless edf_name names them.
-   A file has the program too, as edf_print_equations writes it: its metadata edf.equations. So
-   edf_load into an empty graph builds the model and fills it; a node of the program's own has
-   no words, and then the file is written without. */
+   that are declared in another order load each other's numbers, unless edf_name names them. */
 void edf_save(const char *path);
 void edf_load(const char *path);
 EDF__C_END
@@ -12462,24 +12417,6 @@ static void edf__write_pair(edf_page *to, const char *key, const char *value) {
   edf_write_quoted(to, value, strlen(value));
 }
 
-/* The program, if there are words for all of it, and the names that are others in its text. */
-static void edf__write_equations(edf_page *to) {
-  static int said;
-  edf_page text = { NULL, 0 };
-  if (!edf.n_compnodes) return;
-  edf__begin_spelling();
-  const edf_node *own = edf__write_text(&text);
-  if (!own) edf__write_pair(to, "edf.equations", text.at);
-  for (int i = 0; !own && i < edf.n_parameters; i++)
-    if (strcmp(edf.parameters[i]->name, edf_label(edf.parameters[i])))
-      edf__write_pair(to, edf__fmt("edf.name.%d", i), edf.parameters[i]->name);
-  edf__end_spelling();
-  edf_release(text.at);
-  if (own && !said++)
-    fprintf(stderr, "edf_save: the file is written without equations: %s \"%s\", built at "
-            "%s:%d, has no words\n", own->op, edf_label(own), own->file, own->line);
-}
-
 /* In the order of the parts, whose numbers lie in that order too. Its length comes first. */
 static void edf__write_header(edf_page *to) {
   unsigned long long at = 0, end;
@@ -12490,7 +12427,6 @@ static void edf__write_header(edf_page *to) {
     const char *key = edf__fmt("%s.steps", p->name);
     if (p->steps) edf__write_pair(to, key, edf__fmt("%ld", p->steps));
   }
-  edf__write_equations(to);
   edf_write(to, "}");
   for (int k = 0; k < edf__n_parts(); k++, at = end) {
     const edf_node *p = edf__owner(k);
@@ -12530,7 +12466,7 @@ typedef struct {
   edf__file f;
   edf__saved *saved;                     /* of each part                                      */
   char *strings, *to;                    /* those of the header; where the next one goes      */
-  size_t declared, computed, bytes;      /* numbers of its text's tensors; the file's bytes   */
+  size_t bytes;                          /* of the file's numbers                             */
   unsigned long long seed, draws;
   int random;                            /* 3: the file has both of these                     */
 } edf__model;
@@ -12736,52 +12672,6 @@ static void edf__take_model(edf__model *m) {
   edf.draws = m->draws;
 }
 
-/* ---- A model that is built from its file. What its text declares and computes has bounds,
-   which are looked at before there is memory for it. */
-static edf__model *edf__building;
-
-static void edf__guard_node(edf_node *x) {
-  edf__model *m = edf__building;
-  const edf__scan *s = edf__reading;
-  if (edf__n_nodes() >= EDF__STEPS)
-    edf__syntax(s, s->at, "the text makes more than %d nodes", EDF__STEPS);
-  if (x->kind == EDF_COMPNODE && (m->computed += x->size) >> 28)
-    edf__syntax(s, s->at, "the text makes tensors of more than %d numbers", 1 << 28);
-  if (x->kind == EDF_PARAMETER && (m->declared += x->size) > m->bytes)
-    edf__syntax(s, s->at, "the text declares more numbers than the file has");
-}
-
-/* The string behind the next key that begins so, and the key's number; NULL for none. */
-static char *edf__json_find(edf__model *m, const char *key, int *number) {
-  edf__file *f = &m->f;
-  if (!(f->at = strstr(f->at, key))) return NULL;
-  f->at += strlen(key);
-  *number = (int)edf__digits(&f->at, INT_MAX / 10);
-  f->at += *f->at == '"';
-  edf__json_expect(f, ':');
-  return edf__json_string(m);
-}
-
-/* Builds the model, if the file has its text; its parameters have the names that they had. */
-static void edf__build_model(edf__model *m) {
-  const char *header = m->f.at, *text, *name;
-  int i;
-  if ((text = edf__json_find(m, "\"edf.equations\"", &i)) != NULL) {
-    edf__building = m;
-    edf__loaded = m->f.text;
-    edf__guard = edf__guard_node;
-    edf_equations_at(edf__copy(&edf.kept, m->f.path), 0, "%s", text);
-    edf__guard = NULL;
-    edf__loaded = NULL;
-    edf__together = 1;                   /* until it is filled                                */
-  }
-  for (m->f.at = header; (name = edf__json_find(m, "\"edf.name.", &i)) != NULL;)
-    if (i < edf.n_parameters)
-      edf.parameters[i]->name = strcpy((char *)edf__model_memory(m, strlen(name) + 1), name);
-  m->f.at = header;
-  m->to = m->strings;
-}
-
 void edf_load(const char *path) {
   enum { LONGEST = 100000000 };          /* a header, as the format has it                    */
   edf__model m;
@@ -12797,7 +12687,6 @@ void edf_load(const char *path) {
   *numbers = 0;
   m.bytes = left - (size_t)n;
   m.strings = m.to = (char *)edf__model_memory(&m, (size_t)n);
-  if (!edf__n_nodes()) edf__build_model(&m);
   m.saved = (edf__saved *)edf__model_memory(&m, (size_t)edf__n_parts() * sizeof *m.saved);
   for (int k = 0; k < edf__n_parts(); k++) m.saved[k].part = k;
   edf__read_header(&m);
@@ -12806,7 +12695,6 @@ void edf_load(const char *path) {
   *numbers = first;
   edf__check_model(&m);
   edf__take_model(&m);
-  edf__together = 0;
   edf__free(m.strings);
   edf__free(m.saved);
   edf__close(&m.f);
