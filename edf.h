@@ -617,7 +617,6 @@ EDF__HOOK(edf__teller, edf__notice)
 
 static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice(event, x); }
 
-static const char **edf__spelled;        /* names of all nodes in order, for >>ways, or NULL  */
 
 #ifndef __wasi__
 static jmp_buf *edf__caught;             /* who goes on after an answer that cannot be read   */
@@ -628,7 +627,6 @@ EDF__NORETURN static void edf__stop(void) {
   if (edf__caught) longjmp(*edf__caught, 1);
 #endif
   edf__length = 0;                       /* the next message starts afresh                    */
-  edf__spelled = NULL;
   edf.file = NULL;
   edf.room = 0;
   edf.n_compnodes -= edf.unfinished;     /* a node that was built by edf.eager is not there   */
@@ -673,7 +671,6 @@ static int edf__order_of(const edf_node *x) {
 }
 
 const char *edf_label(const edf_node *x) {
-  if (edf__spelled && x->position >= 0) return edf__spelled[edf__order_of(x)];
   if (x->kind != EDF_COMPNODE || x->graph != edf.id || x->position < 0) return x->name;
   for (int i = 0; i < edf__n_nodes(); i++)         /* x may be a copy: its place is the same */
     if (i != edf__order_of(x) && !strcmp(edf__nth(i)->name, x->name))
@@ -2279,7 +2276,6 @@ typedef struct {                         /* a contraction of a program, which ke
   char *letters;                         /* of its loops: "b = 0, j = 0"                      */
   struct edf_route *route;               /* the fast kernels' plan, made when it first runs   */
   char part;                             /* out is a padded copy, whose border stays          */
-  const edf_node *max;                   /* whose value is a maximum in place of a sum        */
 } edf__contraction;
 
 /* ---- An equation becomes steps, each one contraction: out += a b. They go from node to node:
@@ -2303,23 +2299,23 @@ typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, in
                              const edf_real *a, const edf_real *b);
 
 EDF__HOOK(edf__contractor, edf__fast)    /* see >>nest: NULL without it                       */
-EDF__HOOK(edf__contractor, edf__max)     /* see >>over: a maximum                             */
 
 static const edf_real edf__number_one = 1;
 static edf_node edf__one;                /* b of a term of one factor                         */
 
-/* What the summed indices do: add up, give a mean with divisor n or n - 1, or a maximum. */
-typedef enum { EDF__SUM, EDF__MEAN, EDF__SAMPLE, EDF__MAX, EDF__PUT } edf__reduction_kind;
-
 typedef struct {
   edf__equation e;
-  edf__reduction_kind kind;
+  int kind;                              /* what sums are: see below                          */
   ptrdiff_t extent[EDF_MAX_INDEX];       /* of each index; 0 for the batch that is not known  */
   const edf__ref *source[EDF_MAX_INDEX]; /* where the extent came from                        */
   edf__program program[2];               /* of the last two batch sizes                       */
   int now, *winner;                      /* winner and window: see MaxOver                    */
   ptrdiff_t *window;
 } edf__einsum;
+
+/* The kind of an equation is 0 if its sums are sums. It is 'm' if they are means, 's' if they
+   are means with the divisor n - 1, 'x' if they are maxima, and 'p' if the left side looks up
+   an entry and adds to it. Only edf_slide.h makes the last two. */
 
 /* ---- Extents */
 /*  I is 100 in x = Relu "h" [b=64, 100]          built at hw1.c:55 */
@@ -2607,7 +2603,7 @@ static edf_node *edf__padded(edf__einsum *m, edf__program *p, edf_node *x, int r
   out.of = edf__own_node(p, (size_t)size);
   edf__step *s = edf__add_step(p, NULL, inside, &out, &in, &edf__no_view, 1);
   s->run->part = 1;
-  edf__fill(out.of->value, out.of->size, m->kind == EDF__MAX ? -(edf_real)HUGE_VAL : 0);
+  edf__fill(out.of->value, out.of->size, m->kind == 'x' ? -(edf_real)HUGE_VAL : 0);
   return out.of;
 }
 
@@ -2681,7 +2677,7 @@ static double edf__divisor(const edf__einsum *m, const edf__term *t) {
   for (int i = 0; i < m->e.n_letter; i++)
     if (!m->e.letter[i].left && edf__term_has(&m->e, t) >> i & 1)
       entries *= (double)m->extent[i];
-  return m->kind == EDF__MEAN ? entries : m->kind == EDF__SAMPLE ? entries - 1 : 1;
+  return m->kind == 'm' ? entries : m->kind == 's' ? entries - 1 : 1;
 }
 
 static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
@@ -2697,8 +2693,7 @@ static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
     edf__multiply(m, p, v, n, i, j, edf__kept(has, n, i, j, out->has));
   }
   const edf__view *a = &v[0], *b = n == 2 ? &v[1] : &edf__no_view;
-  edf__step *s = edf__add_step(p, &m->e, m->extent, out, a, b, t->number / edf__divisor(m, t));
-  if (m->kind == EDF__MAX) s->run[EDF_OUT].max = s->run[EDF_A].max = y;
+  edf__add_step(p, &m->e, m->extent, out, a, b, t->number / edf__divisor(m, t));
 }
 
 /* Terms of one factor come first: a bias is then written where zeros would have to be. */
@@ -2734,20 +2729,24 @@ static void edf__contract_by_definition(edf__contraction *t, edf_real *out, size
   edf__walk(q, t->letters, out, a, b);
 }
 
-static edf__contractor *edf__chosen_kernel(edf__reduction_kind kind) {
-  edf__contractor *sum = edf__fast ? edf__fast : edf__contract_by_definition;
-  return kind == EDF__MAX ? edf__max : sum;
+static edf__contractor *edf__kernel(void) {
+  return edf__fast ? edf__fast : edf__contract_by_definition;
 }
 
-static void edf__einsum_forward(edf_node *y) {
-  edf__contractor *contract = edf__chosen_kernel(((edf__einsum *)y->state)->kind);
+/* Runs a term of y, forward or backward, instead of the kernel. The nest is that of forward. */
+typedef void edf__term_runner(edf_node *y, edf_node *x, const edf_nest *nest, int backward);
+
+/* Runs the steps of y. If `run` is not NULL, it runs the terms, which have one factor each, and
+   the kernel runs the copies and products that the terms need. */
+static void edf__run_forward(edf_node *y, edf__term_runner *run) {
   edf__program *p = edf__program_of(y);
   int fresh = 1, own;
   for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
     edf_node *out = s->of[EDF_OUT];
     own = 1;                             /* one step writes what is not y                     */
-    contract(s->run, out->value, out->size, out == y ? &fresh : &own, s->of[EDF_A]->value,
-             s->of[EDF_B]->value);
+    if (run && out == y) run(y, s->of[EDF_A], &s->run[EDF_OUT].nest, 0);
+    else edf__kernel()(s->run, out->value, out->size, out == y ? &fresh : &own,
+                       s->of[EDF_A]->value, s->of[EDF_B]->value);
   }
 }
 
@@ -2765,22 +2764,26 @@ static void edf__make_grads(edf_node *y, edf__program *p) {
 
 /* The program that Forward ran: what its terms were made from, in reverse, then the operands in
    the order in which they are printed. */
-static void edf__einsum_backward(edf_node *y) {
+static void edf__run_backward(edf_node *y, edf__term_runner *run) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf__program *p = &m->program[m->now];
-  edf__contractor *contract = edf__chosen_kernel(m->kind);
+  edf__contractor *contract = edf__kernel();
   if (p->n_own) edf__make_grads(y, p);
   for (int r = !p->n_own; r < m->e.n_ref; r++)
     for (edf__step *s = p->step + p->n_step - 1; s >= p->step; s--) {
       edf_node *a = s->of[EDF_A], *b = s->of[EDF_B];
       const edf_real *dy = s->of[EDF_OUT]->grad;
-      if (s->ref[EDF_A] == r && a->grad)
+      if (s->ref[EDF_A] == r && a->grad && run && s->of[EDF_OUT] == y)
+        run(y, a, &s->run[EDF_OUT].nest, 1);
+      else if (s->ref[EDF_A] == r && a->grad)
         contract(&s->run[EDF_A], a->grad, a->size, &a->fresh, dy, b->value);
       if (s->ref[EDF_B] == r && b->grad)
         contract(&s->run[EDF_B], b->grad, b->size, &b->fresh, a->value, dy);
     }
 }
 
+static void edf__einsum_forward(edf_node *y) { edf__run_forward(y, NULL); }
+static void edf__einsum_backward(edf_node *y) { edf__run_backward(y, NULL); }
 static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_forward,
   edf__einsum_backward, NULL, NULL, NULL, -1, 1 << EDF_IS_EQUATION };
 
@@ -2817,10 +2820,10 @@ static edf__equation edf__read_equation(const edf__site *at, const char *text) {
   return e;
 }
 
-static edf_node *edf__equation_of(const edf_op *is, const edf__site *at,
-                                  edf__reduction_kind kind, edf__equation *e, int n,
-                                  edf_node **in) {
-  edf_op about = *is;
+/* A node of this equation. op is NULL for a sum, else what runs it in place of an Einsum. */
+static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int kind,
+                                    edf__equation *e, int n, edf_node **in) {
+  edf_op about = op ? *op : edf__einsum_op;
   edf__check_count(e, n, in);
   about.name = at->op;
   edf_node *y = edf__computed(&about, at->file, at->line, n, in);
@@ -2834,10 +2837,6 @@ static edf_node *edf__equation_of(const edf_op *is, const edf__site *at,
   for (int f = 1; f < m->e.n_ref; f++)
     edf__check_rank(&m->e, &m->e.ref[f], in[m->e.ref[f].operand]);
   return edf__add_compnode(y);
-}
-static edf_node *edf__equation_node(const edf__site *at, edf__reduction_kind kind,
-                                    edf__equation *e, int n, edf_node **in) {
-  return edf__equation_of(&edf__einsum_op, at, kind, e, n, in);
 }
 
 /* The names of the nodes that follow, with a blank between; all of them have to be there. */
@@ -2865,7 +2864,7 @@ static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...
   for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
   va_end(args);
   edf__equation e = edf__read_equation(at, equation);
-  return edf__equation_node(at, EDF__SUM, &e, n, in);
+  return edf__equation_node(at, NULL, 0, &e, n, in);
 }
 
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
@@ -2876,7 +2875,7 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   edf_node **in = edf__operands(args, &n);
   va_end(args);
   edf__equation e = edf__read_equation(&at, equation);
-  edf_node *y = edf__equation_node(&at, EDF__SUM, &e, n, in);
+  edf_node *y = edf__equation_node(&at, NULL, 0, &e, n, in);
   edf__free(in);
   return y;
 }
@@ -4705,22 +4704,6 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
-/* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
-static void edf__check_reduction(const char *op, edf__reduction_kind kind,
-                                 const edf__equation *e) {
-  for (const edf__place *p = e->ref->place; kind && p < e->ref->place + e->ref->rank; p++)
-    if (edf__alone(e, p) < 0)
-      edf__syntax(&e->scan, p->at, "%s needs single indices on the left", op);
-  if (kind == EDF__MAX && (e->n_term != 1 || e->term->n != 1 || !(e->term->number == 1)))
-    edf__syntax(&e->scan, e->term->at, "%s goes over one tensor, without a factor", op);
-}
-EDF__USED static edf_node *edf__reduction(const edf__site *at, edf__reduction_kind kind,
-                                          const char *equation, edf_node *x) {
-  edf__equation e = edf__read_equation(at, equation);
-  edf__check_reduction(at->op, kind, &e);
-  return edf__equation_node(at, kind, &e, 1, &x);
-}
-
 /* A line in the middle of a composition goes by the name on its left: q2, k3, h_in5. */
 EDF__USED static edf_node *edf__called(edf_node *y, const char *more) {
   const edf__ref *left = &((edf__einsum *)y->state)->e.ref[0];
@@ -4730,6 +4713,9 @@ EDF__USED static edf_node *edf__called(edf_node *y, const char *more) {
   y->name = edf__copy(&edf.computed, name.at);
   return y;
 }
+
+/* What the summed indices do: see the kinds of edf__einsum. */
+enum { EDF__SUM = 0, EDF__MEAN = 'm', EDF__SAMPLE = 's', EDF__MAX = 'x', EDF__PUT = 'p' };
 
 /* ---- NormalizeOver   y = (x - m) r, r = 1/sqrt(v + eps): the row's mean and variance
                         x.grad += r (y.grad - mean y.grad - y mean(y y.grad))
@@ -4853,23 +4839,49 @@ void edf_max_window(const edf_window *w, int backward) {
   else edf__each_row(w, 0, backward, w->y, w->winner, w->x + w->t.start[EDF_A]);
 }
 
-/* y = max x, and backward x.grad += y.grad at the winner; a padded copy is made as always. */
-static void edf__contract_max(edf__contraction *t, edf_real *out, size_t size, int *fresh,
-                              const edf_real *a, const edf_real *b) {
-  if (!t->max) { edf__chosen_kernel(EDF__SUM)(t, out, size, fresh, a, b); return; }
-  const edf_node *y = t->max;
-  const edf_route *route = edf__route_of(t);
-  int backward = out != y->value;
-  edf__contraction forward = backward ? edf__swap(t, EDF_A) : *t;
-  edf_window w = edf__window_of(y, &forward.nest);
-  w.y = backward ? y->grad : out;
-  w.x = backward ? out : (edf_real *)a;
-  w.assign = backward && *fresh && route->covers == size;
-  if (*fresh && !w.assign && (backward || route->apart != size)) edf__fill(out, size, 0);
-  *fresh = 0;
+/* Returns 1 if the loops reach each entry of x, whose number is `size`, exactly once. */
+static int edf__covers_all(const edf_nest *t, size_t size) {
+  ptrdiff_t step = 1;
+  for (int used = 0; used < t->n; used++) {          /* the loop with this stride is the next */
+    int l = 0;
+    while (l < t->n && t->loop[l].s[EDF_A] != step) l++;
+    if (l == t->n) return 0;
+    step *= t->loop[l].n;
+  }
+  return t->start[EDF_A] == 0 && step == (ptrdiff_t)size;
+}
+
+/* y = max x, and backward x.grad += y.grad at the winner. */
+static void edf__run_max(edf_node *y, edf_node *x, const edf_nest *nest, int backward) {
+  edf_window w = edf__window_of(y, nest);
+  w.y = backward ? y->grad : y->value;
+  w.x = backward ? x->grad : x->value;
+  w.assign = backward && x->fresh && edf__covers_all(&w.t, x->size);
+  if (!backward) edf__fill(y->value, y->size, 0);
+  else if (x->fresh && !w.assign) edf__fill(x->grad, x->size, 0);
+  if (backward) x->fresh = 0;
   edf_max_window(&w, backward);
 }
-EDF__HOOKED(edf__contractor, edf__max, edf__contract_max)
+static void edf__max_over_forward(edf_node *y) { edf__run_forward(y, edf__run_max); }
+static void edf__max_over_backward(edf_node *y) { edf__run_backward(y, edf__run_max); }
+static const edf_op edf__max_over_op = { "Einsum", edf__einsum_shape, edf__max_over_forward,
+  edf__max_over_backward, NULL, NULL, NULL, -1, 1 << EDF_IS_EQUATION };
+
+/* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
+static void edf__check_reduction(const char *op, int kind,
+                                 const edf__equation *e) {
+  for (const edf__place *p = e->ref->place; kind && p < e->ref->place + e->ref->rank; p++)
+    if (edf__alone(e, p) < 0)
+      edf__syntax(&e->scan, p->at, "%s needs single indices on the left", op);
+  if (kind == EDF__MAX && (e->n_term != 1 || e->term->n != 1 || !(e->term->number == 1)))
+    edf__syntax(&e->scan, e->term->at, "%s goes over one tensor, without a factor", op);
+}
+EDF__USED static edf_node *edf__reduction(const edf__site *at, int kind,
+                                          const char *equation, edf_node *x) {
+  edf__equation e = edf__read_equation(at, equation);
+  edf__check_reduction(at->op, kind, &e);
+  return edf__equation_node(at, kind == EDF__MAX ? &edf__max_over_op : NULL, kind, &e, 1, &x);
+}
 
 /* ---- BatchNormalize   y[r,c] = q[c] (x[r,c] - m[c]), where r goes over every index but the
    last and q[c] = 1/sqrt(v[c] + eps); m and v are the column's mean and variance in training,
@@ -5261,7 +5273,7 @@ typedef struct edf__statement {          /* a line                              
   edf__expr *tensor[EDF__MAX_REF + 1];   /* these, where they stand                           */
   int depth;                             /* of brackets that are being read                   */
   const char *call;                      /* where a node is called, or NULL                   */
-  edf__reduction_kind kind;              /* of its sums: see >>ways                           */
+  int kind;              /* of its sums: see >>ways                           */
   edf__expr *where, *right;              /* the left side; the sums that are joined there     */
   unsigned left, loops;                  /* indices of the left side; behind a for            */
   int adds, sign;                        /* += or -=; -1 for the latter                       */
@@ -6415,32 +6427,34 @@ static void edf__add_batch(edf__making *to) {
 
 /* Its node: NULL if nothing is left; what was just made, if it would copy that. */
 static edf_node *edf__end_equation(edf__making *to, const edf_op *is,
-                                   edf__reduction_kind kind) {
+                                   int kind) {
   edf__equation *e = &to->m.e;
   edf__site at = to->l->slide->site;
   if (!e->n_term) return NULL;
   edf__add_batch(to);
   edf__value v = { to->in[0], e->term->number, e->ref[1] };
-  int plain = is->is >> EDF_IS_EQUATION & 1;           /* no lookup                           */
+  int plain = !is;                       /* no lookup                                         */
   if (kind == EDF__SUM && plain && e->n_ref == 2 && edf__is_plain(to->l, &v)
       && (to->any || (v.node->kind == EDF_COMPNODE && v.node->position >= to->n_before))
       && edf__same_places(&v.at, e->ref)) return v.node;
   edf__add_bounds(to);
   edf__keep_letters(e);
-  if (!to->l->slide->in || !plain) at.op = kind == EDF__PUT ? "Scatter" : is->name;
-  edf_node *y = edf__equation_of(is, &at, kind, e, e->n_operand, to->in);
+  if (!to->l->slide->in || !plain) at.op = plain ? "Einsum" : is->name;
+  if (kind == EDF__PUT) at.op = "Scatter";
+  if (kind == EDF__MAX) is = &edf__max_over_op;
+  edf_node *y = edf__equation_node(&at, is, kind, e, e->n_operand, to->in);
   int step = to->l->fixed && edf__is_recurrence(to->l);
   return to->is_line ? y : edf__called(y, step ? "_next" : "");
 }
 
 /* left = a, or a + b; or the greatest a, or its mean, over the indices that left lacks. */
-static edf_node *edf__terms(edf__statement *l, edf__reduction_kind kind, const edf__ref *left,
+static edf_node *edf__terms(edf__statement *l, int kind, const edf__ref *left,
                             const edf__value *a, const edf__value *b) {
   edf__making to;
   edf__begin_equation(&to, l, left);
   edf__add_term(&to, a, NULL, NULL);
   if (b) edf__add_term(&to, b, NULL, NULL);
-  return edf__end_equation(&to, &edf__einsum_op, kind);
+  return edf__end_equation(&to, NULL, kind);
 }
 /* As a tensor of its own, with these indices. */
 static edf__value edf__with_indices(edf__statement *l, const edf__value *v, unsigned has) {
@@ -6480,7 +6494,7 @@ static void edf__split_early(edf__statement *l, edf__expr *x) {
 static edf_node *edf__sum_node(edf__statement *l, edf__expr *x, const edf__ref *left,
                                int is_line, int any) {
   edf__making to;
-  edf__reduction_kind kind = is_line ? l->kind : EDF__SUM;
+  int kind = is_line ? l->kind : EDF__SUM;
   edf__begin_equation(&to, l, left);
   to.is_line = is_line;
   to.any = any;
@@ -6488,7 +6502,7 @@ static edf_node *edf__sum_node(edf__statement *l, edf__expr *x, const edf__ref *
   for (edf__expr *p = x->sort == EDF__A_SUM ? x->in : x; p; p = p == x ? NULL : p->next)
     edf__add_term(&to, NULL, NULL, p);
   if (to.m.e.n_term) edf__check_reduction("a reduction", kind, &to.m.e);
-  return edf__end_equation(&to, &edf__einsum_op, kind);
+  return edf__end_equation(&to, NULL, kind);
 }
 
 /* ---- Entries of `table`, which is tensor x; or `entries`, where they go in a Scatter. */
@@ -6566,7 +6580,7 @@ static edf__value edf__row_node(edf__statement *l, const edf_op *is, const char 
 
 /* The mean of (x - its mean)^2, or of a sample. */
 static edf__value edf__variance(edf__statement *l, const edf__value *v,
-                                edf__reduction_kind kind, unsigned left) {
+                                int kind, unsigned left) {
   edf__value y = edf__new_value(l, NULL, left), m = y;
   edf__value d = edf__new_value(l, NULL, edf__ref_has(&v->at));
   edf__making to;
@@ -6577,7 +6591,7 @@ static edf__value edf__variance(edf__statement *l, const edf__value *v,
   d.node = edf__terms(l, EDF__SUM, &d.at, v, &m);
   edf__begin_equation(&to, l, &y.at);
   edf__add_term(&to, &d, &d, NULL);
-  y.node = edf__end_equation(&to, &edf__einsum_op, kind);
+  y.node = edf__end_equation(&to, NULL, kind);
   return y;
 }
 
@@ -7268,6 +7282,149 @@ EDF__USED static edf_node *edf__lines(const edf__site *at, const char *text, int
   return edf__run_slide(&all);
 }
 
+/* ---- What is called by name, and what it takes: =, an equation, of which the name says what
+   the sums are; x, a tensor; *, any number of them; #, a number; _, the name of an index that
+   it joins; ~, of those of its rows; |, its dimensions as bounds; f, parameters that no
+   optimiser moves. Behind it which function or reduction it is of several. */
+static const struct { const char *name; const edf_op *op; const char *takes; int which; }
+edf__calls[] = {
+  { "meanover", NULL, "=", EDF__MEAN },     { "sampleover", NULL, "=", EDF__SAMPLE },
+  { "maxover", NULL, "=", EDF__MAX },
+  { "square", &edf__square_op, "x", 0 },    { "leakyrelu", &edf__leaky_relu_op, "x#", 0 },
+  { "div", &edf__div_op, "xx", 0 },         { "logarithm", &edf__log_op, "x", 0 },
+  { "sum", &edf__sum_op, "x", 0 },          { "mean", &edf__mean_op, "x", 0 },
+  { "logloss", &edf__log_loss_op, "xx", 0 }, { "bceloss", &edf__bce_op, "xx", 0 },
+  { "softmaxlogloss", &edf__softmax_log_loss_op, "xx", 0 },
+  { "pow", &edf__function_op[EDF__POW], "x#", EDF__POW },
+  { "clamp", &edf__function_op[EDF__CLAMP], "x##", EDF__CLAMP },
+  { "embed", &edf__embed_op, "xx", 0 },     { "batchnorm", &edf__batch_norm_op, "xxx#f", 0 },
+  { "concat", &edf__concat_op, "*_", 0 },   { "reshape", &edf__reshape_op, "x|", 0 },
+  { "number", &edf__number_op, "#", 0 },    { "extent", &edf__extent_op, "x#", 0 },
+  { "index", &edf__index_op, "*#", 0 },
+  { "test", &edf__function_op[EDF__TEST], "x#", EDF__TEST },
+  { "argmax", &edf__argmax_op, "x#", 0 },   { "dropout", &edf__dropout_op, "x#", 0 },
+  { "softmax", &edf__softmax_op, "x~", 0 }, { "logsoftmax", &edf__log_softmax_op, "x~", 0 },
+  { "normalize", &edf__normalize_op, "x#~", 0 }
+};
+enum { EDF__N_CALLS = sizeof edf__calls / sizeof *edf__calls };
+
+/* ---- Reading a call: a right side that is the name of a node with a bracket, and no more. */
+static int edf__call_named(const char *name) {
+  size_t n = strcspn(name, "_");
+  int c = EDF__N_CALLS - 1;
+  while (c >= 0 && (strncmp(edf__calls[c].name, name, n) || edf__calls[c].name[n])) c--;
+  const char *takes = c < 0 ? "~" : edf__calls[c].takes;
+  return strchr(takes, '~') || (name[n] && !strchr(takes, '_')) ? -1 : c;
+}
+
+/* A tensor of a call, whose indices are in the order in which the left side has them. */
+static edf_node *edf__call_operand(const edf__statement *l, edf__scan *s) {
+  edf__equation e;
+  int last = -1;
+  memset(&e, 0, sizeof e);
+  e.scan = *s;
+  const edf__ref *r = edf__parse_tensor(&e, "");
+  const edf__statement *by = edf__line_of(l->slide, r->name);
+  edf_node *x = by ? by->y : edf__newest(r->name);
+  if (!x)
+    edf__syntax(s, r->name, by ? "%s is computed below" : "%s is no tensor so far", r->name);
+  edf__check_rank(&e, r, x);
+  for (int d = 0; d < r->rank; d++) {
+    int i = edf__alone(&e, &r->place[d]);
+    if (i < 0) edf__syntax(s, r->place[d].at, "expected an index");
+    int at = edf__index_for(&l->m.e, e.letter[i].name);
+    if (at < 0 || strcmp(l->m.e.letter[at].name, e.letter[i].name)) continue;
+    if (at <= last)
+      edf__syntax(s, r->place[d].at, "in a call indices keep the order of the left side");
+    last = at;
+  }
+  edf__free(e.ref);
+  *s = e.scan;
+  return x;
+}
+
+/* What stands in the brackets of a call of c, as it takes it; n tensors. */
+static edf_node **edf__call_operands(const edf__statement *l, edf__scan *s, int c, int *n,
+                                     edf_real *number) {
+  const char *takes = edf__calls[c].takes;
+  edf_node **in = NULL;
+  int numbers = 0, wanted = 0, x = 0;
+  for (const char *t = takes; *t; t++) { x += *t == 'x'; wanted += *t == '#'; }
+  edf__accept(s, '(');
+  if (edf__peek(s) != ')') do {
+    int sign = edf__first_sign(s);
+    in = (edf_node **)edf__grow(&edf.computed, in, (size_t)(*n + 16) / 8 * 8 * sizeof *in);
+    if (sign > 0 && edf__is_letter(edf__peek(s))) in[(*n)++] = edf__call_operand(l, s);
+    else number[numbers++ > 0] = (edf_real)(sign * edf__decimal(&s->at));
+  } while (edf__accept(s, ','));
+  edf__expect(s, ')', "')' or ','", "");
+  if ((*n != x && !strchr(takes, '*')) || numbers != wanted)
+    edf__syntax(s, l->call, "%s takes %d tensors and %d numbers, found %d and %d",
+                edf__calls[c].op->name, x, wanted, *n, numbers);
+  return in;
+}
+
+/* The called node, of which the left side says the rank, and bounds the dimensions. */
+static edf_node *edf__called_node(edf__statement *l) {
+  edf__scan s = l->m.e.scan;
+  s.at = l->call;
+  const char *name = edf__identifier(&s, ""), *axis = strchr(name, '_');
+  int c = edf__call_named(name), n = 0;
+  const edf_op *op = edf__calls[c].op;
+  const char *takes = edf__calls[c].takes;
+  const edf__ref *left = l->m.e.ref;
+  edf_real number[3] = { 0, 0, (edf_real)edf__calls[c].which };
+  edf_node **in = edf__call_operands(l, &s, c, &n, number);
+  edf_node *y = edf__computed(op, l->slide->site.file, l->slide->site.line, n, in);
+  y->says = op;
+  y->rank = left->rank;
+  if (n && in[0]->rank > y->rank) y->row_dims = (char)(in[0]->rank - y->rank);
+  for (int d = 0; d < y->rank; d++) {
+    int i = edf__alone(&l->m.e, &left->place[d]);
+    if (i != d) edf__syntax(&s, left->place[d].at, "left of a call indices stand alone");
+    y->dim[d] = l->m.e.letter[i].bound;
+    if (axis && !strcmp(l->m.e.letter[i].name, axis + 1)) y->row_dims = (char)(y->rank - d);
+  }
+  if (strchr(takes, '_') && (!axis || y->row_dims > y->rank))
+    edf__syntax(&s, name, "expected an index of the left side, as in %s_t", edf__calls[c].name);
+  if (strchr(takes, '#')) memcpy(edf_state(y, sizeof number), number, sizeof number);
+  for (int k = 1; k < n && strchr(takes, 'f'); k++)
+    if (in[k]->kind == EDF_PARAMETER) in[k]->update = edf_frozen;
+  edf__free(in);
+  if (y->rank) y->letters = edf__letters_at(l, left);
+  edf__add_compnode(y);
+  if (y->rank != left->rank)
+    edf__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op->name,
+                y->rank);
+  return y;
+}
+
+/* Finds a call after the left side of a line. */
+static void edf__find_call(edf__statement *l) {
+  edf__scan *s = &l->m.e.scan, call = *s;
+  if (l->slide->in || !edf__is_letter(edf__peek(&call))) return;
+  const char *begin = call.at, *name = edf__identifier(&call, "");
+  int c = edf__call_named(name), depth = 0;
+  if (c < 0 || edf__function_named(name, 0) >= 0 || edf__peek(&call) != '(') return;
+  const edf__statement *by = edf__line_of(l->slide, name);
+  const edf_node *scalar = edf__known(l->slide, name);
+  if ((by && by != l && !by->m.e.ref->rank) || (scalar && !scalar->rank)) return;
+  const char *open = call.at;
+  do depth += (*call.at == '(') - (*call.at == ')'); while (*call.at++ && depth);
+  char *behind = (char *)call.at;
+  if (depth || (edf__peek(&call) && !strchr("\n|", *call.at))) return;
+  if (*edf__calls[c].takes == '=') {     /* it goes on as an equation, without the brackets   */
+    l->kind = edf__calls[c].which;
+    behind[-1] = ' ';
+    s->at = open + 1;
+    return;
+  }
+  l->call = begin;                       /* its right side is a 1                             */
+  l->right = edf__new_expr(EDF__A_SUM, begin, NULL);
+  l->right->in = edf__new_expr(EDF__A_PRODUCT, begin, NULL);
+  s->at = call.at;
+}
+
 edf_node *edf_find(const char *name) {
   if (!name) edf__fail("edf_find: the name is NULL");
   edf_node *x = edf__newest(name);
@@ -7514,7 +7671,7 @@ static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text, 
 /* A function of rows, `is`, or for NULL a reduction of this kind, which may be an equation in
    place of a spec; `centred`: of squared deviations. */
 static edf_node *edf__over(const char *op, const char *file, int line, const edf_op *is,
-                           edf__reduction_kind kind, int centred, const char *text,
+                           int kind, int centred, const char *text,
                            edf_node *x, double number) {
   edf__site at = { op, file, line };
   edf__spec s;
@@ -7773,7 +7930,7 @@ edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Ph
 }
 
 static edf_node *edf__pool(const char *op, const char *file, int line,
-                           edf__reduction_kind kind, edf_node *x, int size, int stride) {
+                           int kind, edf_node *x, int size, int stride) {
   edf__site at = { op, file, line };
   edf__check_named(&at, "x", x);
   if (size < 1 || stride < 1)
@@ -8746,50 +8903,55 @@ EDF__HOOKED(edf__teller, edf__notice, edf__notice_event)
 EDF__C_END
 #endif
 
-/* ==== >>ways  A program as its equations; needs >>equations >>tools ====================== */
-/* The words in which >>print's edf_print_equations writes a program, and edf_save, and how they
-   are read: what has no formula in >>equations is called by its op's name. That may stand alone
-   behind a left side in any text, and its indices are in the order of the left:
-     l[b] = bceloss(s[b], y[b])    y[b] = leakyrelu(x[b], 0.1)    h[b,t] = concat_t(a[b], c[b])
-     r[b,i,j] = reshape(x[b,k]) | i<4, j<8    m[b] = maxover(x[b,2*i+DI]) | DI<2 */
-#ifdef EDF__CODE
+/* ==== >>print  A program as text; needs >>ways =========================================== */
+#ifndef EDF__PRINT_H
+#define EDF__PRINT_H
 EDF__C_BEGIN
-/* ---- A text that will be read again has the shortest numbers that are read as the same. */
-static void edf__write_number(edf_page *out, double n, int digits, const char *behind) {
-  for (; edf__spelled && digits < 17; digits++) {
+/* The program, printed: forward in the notation, a line for each node with its shape and
+   source line, and the backward that runs, as loops (`for b,i,j: W.grad[i,j] += ...`). A
+   capital index is summed. print_node prints one node's.
+   edf_formula gives a node of your own its lines, for these prints:
+     edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
+   where the left side names the node, and the other tensors its inputs in their order; several
+   backward lines have \n between. It is text, and not checked against the code. Without it a
+   print says what the node's code is given and what it adds to. It returns the node. Errors:
+   more names than inputs. */
+void edf_print_program(FILE *out);
+void edf_print_node(FILE *out, edf_node *node);
+
+/* The whole program as a text for edf_equations: a declaration for each Input and Parameter and
+   a line for each node. Read into an empty graph it gives these nodes in this order: from the
+   same parameters the same numbers, bit for bit. A name that several nodes have, or that would
+   be mistaken there, gets a number: h_2. A node of the program's own has no words: it is a
+   comment, and an error where the text is read. */
+void edf_print_equations(FILE *out);
+void edf_print(edf_node *node);                /* one screen about one node, to stdout        */
+edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
+
+#ifdef EDF_NO_DEBUG
+static inline edf_node *edf__the_same(edf_node *node) { return node; }
+#define edf_formula(node, f, b)       ((void)(f), (void)(b), edf__the_same(node))
+#define edf_print(node)               ((void)(node))
+#define edf_print_program(out)        ((void)(out))
+#define edf_print_equations(out)      ((void)(out))
+#define edf_print_node(out, node)     ((void)(out), (void)(node))
+#endif
+EDF__C_END
+#endif
+
+#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
+EDF__C_BEGIN
+typedef void edf__printer(edf_page *out, const edf_node *x);
+
+/* A number of a text that Equations will read has as many digits as it needs. */
+static void edf__write_number(edf_page *out, double n, int digits, int exact) {
+  for (; exact && digits < 17; digits++) {
     const char *text = edf__fmt("%.*g", digits, fabs(n));
     if ((edf_real)edf__decimal(&text) == (edf_real)fabs(n)) break;
   }
-  if (fabs(n) < HUGE_VAL) edf_write(out, "%.*g%s", digits, n, behind);
-  else edf_write(out, "%s1e999%s", n < 0 ? "-" : "", behind);
+  if (fabs(n) < HUGE_VAL) edf_write(out, "%.*g", digits, n);
+  else edf_write(out, n < 0 ? "-1e999" : "1e999");
 }
-
-/* ---- What is called by name, and what it takes: =, an equation, of which the name says what
-   the sums are; x, a tensor; *, any number of them; #, a number; _, the name of an index that
-   it joins; ~, of those of its rows; |, its dimensions as bounds; f, parameters that no
-   optimiser moves. Behind it which function or reduction it is of several. */
-static const struct { const char *name; const edf_op *op; const char *takes; int which; }
-edf__calls[] = {
-  { "", &edf__einsum_op, "", EDF__SUM },    { "meanover", &edf__einsum_op, "=", EDF__MEAN },
-  { "sampleover", &edf__einsum_op, "=", EDF__SAMPLE },
-  { "maxover", &edf__einsum_op, "=", EDF__MAX },
-  { "square", &edf__square_op, "x", 0 },    { "leakyrelu", &edf__leaky_relu_op, "x#", 0 },
-  { "div", &edf__div_op, "xx", 0 },         { "logarithm", &edf__log_op, "x", 0 },
-  { "sum", &edf__sum_op, "x", 0 },          { "mean", &edf__mean_op, "x", 0 },
-  { "logloss", &edf__log_loss_op, "xx", 0 }, { "bceloss", &edf__bce_op, "xx", 0 },
-  { "softmaxlogloss", &edf__softmax_log_loss_op, "xx", 0 },
-  { "pow", &edf__function_op[EDF__POW], "x#", EDF__POW },
-  { "clamp", &edf__function_op[EDF__CLAMP], "x##", EDF__CLAMP },
-  { "embed", &edf__embed_op, "xx", 0 },     { "batchnorm", &edf__batch_norm_op, "xxx#f", 0 },
-  { "concat", &edf__concat_op, "*_", 0 },   { "reshape", &edf__reshape_op, "x|", 0 },
-  { "number", &edf__number_op, "#", 0 },    { "extent", &edf__extent_op, "x#", 0 },
-  { "index", &edf__index_op, "*#", 0 },
-  { "test", &edf__function_op[EDF__TEST], "x#", EDF__TEST },
-  { "argmax", &edf__argmax_op, "x#", 0 },   { "dropout", &edf__dropout_op, "x#", 0 },
-  { "softmax", &edf__softmax_op, "x~", 0 }, { "logsoftmax", &edf__log_softmax_op, "x~", 0 },
-  { "normalize", &edf__normalize_op, "x#~", 0 }
-};
-enum { EDF__N_CALLS = sizeof edf__calls / sizeof *edf__calls };
 
 /* ---- Equations. Tensors go by the names of their nodes. In a loop every index is lower-case,
    unless two would then be the same; else a summed one is a capital, which it may have been
@@ -8832,13 +8994,13 @@ static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
 }
 
 /* What the summed indices do where they do not just add up: mean_I, max_I, 1/(n-1); and what a
-   gradient has of that. A text has words of its own. */
+   gradient has of that. */
 static void edf__write_reduction(edf_page *out, const edf__einsum *m, const edf__term *t,
                                  int backward) {
   double n = edf__divisor(m, t);
-  int mean = m->kind == EDF__MEAN, sample = m->kind == EDF__SAMPLE;
+  int mean = m->kind == 'm', sample = m->kind == 's';
   const char *before = "_";
-  if (edf__spelled || !(mean || sample || m->kind == EDF__MAX)) return;
+  if (!mean && !sample && m->kind != 'x') return;
   if (sample || (mean && backward)) {
     if (n > 0) edf_write(out, "1/%g ", n);
     else edf_write(out, sample ? "1/(n-1) " : "1/n ");
@@ -8855,11 +9017,14 @@ static void edf__write_reduction(edf_page *out, const edf__einsum *m, const edf_
 
 /* A term behind its sign. The swap rule: in a gradient factor `swapped` is exchanged with the
    output; 0 is none. */
-static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t, int swapped) {
+static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t, int swapped,
+                            int exact) {
   const edf__einsum *m = (const edf__einsum *)y->state;
-  edf__write_reduction(out, m, t, swapped > 0);
-  if (fabs(t->number) != 1)
-    edf__write_number(out, fabs(t->number), m->kind ? 17 : 6, " ");
+  if (!exact) edf__write_reduction(out, m, t, swapped > 0);
+  if (fabs(t->number) != 1) {
+    edf__write_number(out, fabs(t->number), m->kind ? 17 : 6, exact);
+    edf_write(out, " ");
+  }
   for (int f = t->first; f < t->first + t->n; f++) {
     if (f > t->first) edf_write(out, " ");
     edf__write_ref(out, y, &m->e.ref[f == swapped ? 0 : f], f == swapped ? ".grad" : "",
@@ -8871,19 +9036,22 @@ static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t
 static int edf__has_equation(const edf_node *y) {
   return edf__is(y, EDF_IS_EQUATION) || (edf__is(y, EDF_IS_LOOKUP) && !y->says);
 }
-static void edf__write_equation(edf_page *out, const edf_node *y) {
+/* Writes an equation; if it is exact, as a line from which Equations makes the same node. */
+static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__equation *e = &m->e;
-  int called = edf__spelled && m->kind != EDF__SUM && m->kind != EDF__PUT, n = 0;
+  const char *call = m->kind == 'm' ? "meanover(" : m->kind == 's' ? "sampleover("
+                     : m->kind == 'x' ? "maxover(" : NULL;
+  int n = 0;
   edf__write_ref(out, y, &e->ref[0], "", 0);
-  edf_write(out, edf__scatters(y) ? " += " : " = ");
-  if (called) edf_write(out, "%s(", edf__calls[m->kind].name);
+  edf_write(out, m->kind == 'p' ? " += " : " = ");
+  if (exact && call) edf_write(out, "%s", call);
   for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
     if (t > e->term) edf_write(out, t->number < 0 ? " - " : " + ");
     else if (t->number < 0) edf_write(out, "-");
-    edf__write_term(out, y, t, 0);
+    edf__write_term(out, y, t, 0, exact);
   }
-  if (called) edf_write(out, ")");
+  if (exact && call) edf_write(out, ")");
   for (int i = 0; i < e->n_letter; i++) {
     if (!e->letter[i].bound) continue;
     edf__write_letter(out, n++ ? ", " : " | ", e, i, 0);
@@ -8897,306 +9065,12 @@ static void edf__write_equation(edf_page *out, const edf_node *y) {
   }
 }
 
-/* ---- Names that can be read. A scalar's, which stands without brackets, is mistaken where it
-   is a function's, or beside it an index's. Of equal names the newest stays, which edf_find
-   finds. What cannot stay gets a number. */
-static int edf__is_mistaken(const edf_node *x, const char *name) {
-  if (x->rank) return 0;
-  if (edf__function_named(name, 0) >= 0 || edf__function_named(name, 1) >= 0) return 1;
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    const edf_node *y = edf.compnodes[i];
-    const edf__einsum *m = (const edf__einsum *)y->state;
-    int k = 0;
-    while (k < y->n_in && y->in[k] != x) k++;
-    if (k == y->n_in) continue;
-    edf__letters l = edf__letters_of(y);
-    for (int d = 0; d < l.n; d++) if (!edf__compare_names(l.name[d], name)) return 1;
-    for (k = 0; edf__is(y, EDF_IS_EQUATION) && k < m->e.n_letter; k++)
-      if (!edf__compare_names(m->e.letter[k].name, name)) return 1;
-  }
-  return name[strlen(name) - 1] == '_';  /* it would join the next line                       */
-}
-
-static int edf__is_among(const char **names, int n, const char *name) {
-  while (n && strcmp(*names, name)) { names++; n--; }
-  return n > 0;
-}
-
-/* From here to edf__end_spelling every label is a name that can be read. */
-static void edf__begin_spelling(void) {
-  int n = edf__n_nodes();
-  const char **all = (const char **)edf__alloc(&edf.kept, ((size_t)n + 1) * sizeof *all);
-  for (int i = 0; i < n; i++) {
-    const char *name = edf__nth(i)->name;
-    char *first = edf__copy(&edf.kept, edf__fmt("%.480s", *name ? name : "_"));
-    for (char *c = first; *c; c++)
-      if (!edf__is_letter(*c) && (c == first || (!edf__is_digit(*c) && *c != '\''))) *c = '_';
-    all[i] = first;
-  }
-  for (int i = 0; i < n; i++) {
-    const edf_node *x = edf__nth(i);
-    const char *name = all[i];
-    int taken = edf__is_among(all + i + 1, n - i - 1, name);
-    for (int k = 0; taken || edf__is_mistaken(x, name); k++) {
-      name = edf__fmt("%s%s_%d", k % 2 ? "_" : "", all[i], x->position + k / 2);
-      taken = edf__is_among(all, n, name);
-    }
-    if (name == all[i]) continue;
-    name = edf__copy(&edf.kept, name);
-    edf__free((char *)all[i]);
-    all[i] = name;
-  }
-  edf__spelled = all;
-}
-static void edf__end_spelling(void) {
-  for (int i = 0; i < edf__n_nodes(); i++) edf__free((char *)edf__spelled[i]);
-  edf__free(edf__spelled);
-  edf__spelled = NULL;
-}
-
-/* ---- Writing. Letters of y, of which x has the last, or its own. */
-static void edf__write_tensor(edf_page *out, const edf_node *x, const edf__letters *l) {
-  edf__letters own = edf__letters_of(x);
-  edf_write(out, "%s%s", edf_label(x), edf__last_letters(l ? l : &own, x->rank));
-}
-
-/* l[b] = bceloss(s[b], y[b]), softmax_{i,j}(..), concat_t(..); 0: it has no name that is known.
-   A text's ln of a softmax is fused with it: what is not is called logarithm. */
-static int edf__write_call(edf_page *out, const edf_node *y) {
-  const edf_op *op = y->says;
-  int c = EDF__N_CALLS - 1, f = EDF__N_FUNCTIONS - 1, n = 0;
-  while (c >= 0 && edf__calls[c].op != op) c--;
-  while (f >= EDF__MIN_OF && edf__compare_names(edf__functions[f].name, op->name)) f--;
-  int function = f >= EDF__MIN_OF;
-  if (c < 0 && !function) return 0;
-  if (c >= 0 && function && edf__is(y->in[0], EDF_IS_SOFTMAX)) function = 0;
-  const char *takes = c < 0 ? "" : edf__calls[c].takes;
-  int over = strchr(takes, '~') != NULL, bounds = strchr(takes, '|') != NULL;
-  edf__letters l = edf__letters_of(y);
-  edf__write_tensor(out, y, &l);
-  edf_write(out, " = %s", function ? edf__functions[f].name : edf__calls[c].name);
-  int first = l.n - y->row_dims, last = over ? l.n : strchr(takes, '_') ? first + 1 : first;
-  for (int d = first; d < last; d++)
-    edf_write(out, "%s%s", d > first ? "," : last - first > 1 ? "_{" : "_", l.name[d]);
-  edf_write(out, last - first > 1 ? "}(" : "(");
-  for (int k = 0; k < y->n_in; k++) {
-    edf_write(out, n++ ? ", " : "");
-    edf__write_tensor(out, y->in[k], function || over ? &l : NULL);
-  }
-  for (int k = 0; (takes = strchr(takes, '#')) != NULL; k++, takes++) {
-    edf_write(out, n++ ? ", " : "");
-    edf__write_number(out, (double)((const edf_real *)y->state)[k], 6, "");
-  }
-  edf_write(out, ")");
-  if (y->causal) edf_write(out, " | %s<=%s", l.name[l.n - 1], l.name[l.n - 2]);
-  for (int d = n = 0; bounds && d < y->rank; d++)
-    if (!(y->batched >> d & 1))
-      edf_write(out, "%s%s<%d", n++ ? ", " : " | ", l.name[d], y->dim[d]);
-  return 1;
-}
-
-static void edf__write_declaration(edf_page *out, const edf_node *x) {
-  edf_write(out, x->kind == EDF_INPUT ? "input %s" : "parameter %s", edf_label(x));
-  for (int d = 0; d < x->rank; d++) {
-    edf_write(out, d ? "," : "[");
-    if (x->batched >> d & 1) edf_write(out, "%s", edf.batch_name);
-    else edf_write(out, "%d", x->dim[d]);
-  }
-  if (x->rank) edf_write(out, "]");
-}
-
-/* The whole text, while names are spelled; returns the first node without words, or NULL. Such
-   a node is a comment, and an error to read. */
-static const edf_node *edf__write_text(edf_page *out) {
-  const edf_node *own = NULL;
-  for (int i = 0; i < edf__n_nodes(); i++) {
-    const edf_node *x = edf__nth(i);
-    if (x->kind != EDF_COMPNODE) edf__write_declaration(out, x);
-    else if (edf__has_equation(x)) edf__write_equation(out, x);
-    else if (edf__is(x, EDF_IS_OWN) || !x->says || !edf__write_call(out, x)) {
-      if (!own) own = x;
-      edf_write(out, "# %s has no words: it is a node of the program's own, built at %s:%d\n",
-                x->op, x->file, x->line);
-      edf_write(out, "%s = own(%s)", edf_label(x), x->n_in ? edf_label(x->in[0]) : "");
-    }
-    edf_write(out, "\n");
-  }
-  return own;
-}
-
-/* ---- Reading a call: a right side that is the name of a node with a bracket, and no more. */
-static int edf__call_named(const char *name) {
-  size_t n = strcspn(name, "_");
-  int c = EDF__N_CALLS - 1;
-  while (c >= 0 && (strncmp(edf__calls[c].name, name, n) || edf__calls[c].name[n])) c--;
-  const char *takes = c < 0 ? "~" : edf__calls[c].takes;
-  return strchr(takes, '~') || (name[n] && !strchr(takes, '_')) ? -1 : c;
-}
-
-/* A tensor of a call, whose indices are in the order in which the left side has them. */
-static edf_node *edf__call_operand(const edf__statement *l, edf__scan *s) {
-  edf__equation e;
-  int last = -1;
-  memset(&e, 0, sizeof e);
-  e.scan = *s;
-  const edf__ref *r = edf__parse_tensor(&e, "");
-  const edf__statement *by = edf__line_of(l->slide, r->name);
-  edf_node *x = by ? by->y : edf__newest(r->name);
-  if (!x)
-    edf__syntax(s, r->name, by ? "%s is computed below" : "%s is no tensor so far", r->name);
-  edf__check_rank(&e, r, x);
-  for (int d = 0; d < r->rank; d++) {
-    int i = edf__alone(&e, &r->place[d]);
-    if (i < 0) edf__syntax(s, r->place[d].at, "expected an index");
-    int at = edf__index_for(&l->m.e, e.letter[i].name);
-    if (at < 0 || strcmp(l->m.e.letter[at].name, e.letter[i].name)) continue;
-    if (at <= last)
-      edf__syntax(s, r->place[d].at, "in a call indices keep the order of the left side");
-    last = at;
-  }
-  edf__free(e.ref);
-  *s = e.scan;
-  return x;
-}
-
-/* What stands in the brackets of a call of c, as it takes it; n tensors. */
-static edf_node **edf__call_operands(const edf__statement *l, edf__scan *s, int c, int *n,
-                                     edf_real *number) {
-  const char *takes = edf__calls[c].takes;
-  edf_node **in = NULL;
-  int numbers = 0, wanted = 0, x = 0;
-  for (const char *t = takes; *t; t++) { x += *t == 'x'; wanted += *t == '#'; }
-  edf__accept(s, '(');
-  if (edf__peek(s) != ')') do {
-    int sign = edf__first_sign(s);
-    in = (edf_node **)edf__grow(&edf.computed, in, (size_t)(*n + 16) / 8 * 8 * sizeof *in);
-    if (sign > 0 && edf__is_letter(edf__peek(s))) in[(*n)++] = edf__call_operand(l, s);
-    else number[numbers++ > 0] = (edf_real)(sign * edf__decimal(&s->at));
-  } while (edf__accept(s, ','));
-  edf__expect(s, ')', "')' or ','", "");
-  if ((*n != x && !strchr(takes, '*')) || numbers != wanted)
-    edf__syntax(s, l->call, "%s takes %d tensors and %d numbers, found %d and %d",
-                edf__calls[c].op->name, x, wanted, *n, numbers);
-  return in;
-}
-
-/* The called node, of which the left side says the rank, and bounds the dimensions. */
-static edf_node *edf__called_node(edf__statement *l) {
-  edf__scan s = l->m.e.scan;
-  s.at = l->call;
-  const char *name = edf__identifier(&s, ""), *axis = strchr(name, '_');
-  int c = edf__call_named(name), n = 0;
-  const edf_op *op = edf__calls[c].op;
-  const char *takes = edf__calls[c].takes;
-  const edf__ref *left = l->m.e.ref;
-  edf_real number[3] = { 0, 0, (edf_real)edf__calls[c].which };
-  edf_node **in = edf__call_operands(l, &s, c, &n, number);
-  edf_node *y = edf__computed(op, l->slide->site.file, l->slide->site.line, n, in);
-  y->says = op;
-  y->rank = left->rank;
-  if (n && in[0]->rank > y->rank) y->row_dims = (char)(in[0]->rank - y->rank);
-  for (int d = 0; d < y->rank; d++) {
-    int i = edf__alone(&l->m.e, &left->place[d]);
-    if (i != d) edf__syntax(&s, left->place[d].at, "left of a call indices stand alone");
-    y->dim[d] = l->m.e.letter[i].bound;
-    if (axis && !strcmp(l->m.e.letter[i].name, axis + 1)) y->row_dims = (char)(y->rank - d);
-  }
-  if (strchr(takes, '_') && (!axis || y->row_dims > y->rank))
-    edf__syntax(&s, name, "expected an index of the left side, as in %s_t", edf__calls[c].name);
-  if (strchr(takes, '#')) memcpy(edf_state(y, sizeof number), number, sizeof number);
-  for (int k = 1; k < n && strchr(takes, 'f'); k++)
-    if (in[k]->kind == EDF_PARAMETER) in[k]->update = edf_frozen;
-  edf__free(in);
-  if (y->rank) y->letters = edf__letters_at(l, left);
-  edf__add_compnode(y);
-  if (y->rank != left->rank)
-    edf__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op->name,
-                y->rank);
-  return y;
-}
-
-/* Finds a call after the left side of a line. */
-static void edf__find_call(edf__statement *l) {
-  edf__scan *s = &l->m.e.scan, call = *s;
-  if (l->slide->in || !edf__is_letter(edf__peek(&call))) return;
-  const char *begin = call.at, *name = edf__identifier(&call, "");
-  int c = edf__call_named(name), depth = 0;
-  if (c < 0 || edf__function_named(name, 0) >= 0 || edf__peek(&call) != '(') return;
-  const edf__statement *by = edf__line_of(l->slide, name);
-  const edf_node *scalar = edf__known(l->slide, name);
-  if ((by && by != l && !by->m.e.ref->rank) || (scalar && !scalar->rank)) return;
-  const char *open = call.at;
-  do depth += (*call.at == '(') - (*call.at == ')'); while (*call.at++ && depth);
-  char *behind = (char *)call.at;
-  if (depth || (edf__peek(&call) && !strchr("\n|", *call.at))) return;
-  if (*edf__calls[c].takes == '=') {     /* it goes on as an equation, without the brackets   */
-    l->kind = (edf__reduction_kind)edf__calls[c].which;
-    behind[-1] = ' ';
-    s->at = open + 1;
-    return;
-  }
-  l->call = begin;                       /* its right side is a 1                             */
-  l->right = edf__new_expr(EDF__A_SUM, begin, NULL);
-  l->right->in = edf__new_expr(EDF__A_PRODUCT, begin, NULL);
-  s->at = call.at;
-}
-EDF__C_END
-#endif
-
-/* ==== >>print  A program as text; needs >>ways =========================================== */
-#ifndef EDF__PRINT_H
-#define EDF__PRINT_H
-EDF__C_BEGIN
-/* The program, printed: forward in the notation, a line for each node with its shape and
-   source line, and the backward that runs, as loops (`for b,i,j: W.grad[i,j] += ...`). A
-   capital index is summed. print_node prints one node's.
-   edf_formula gives a node of your own its lines, for these prints:
-     edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
-   where the left side names the node, and the other tensors its inputs in their order; several
-   backward lines have \n between. It is text, and not checked against the code. Without it a
-   print says what the node's code is given and what it adds to. It returns the node. Errors:
-   more names than inputs. */
-void edf_print_program(FILE *out);
-void edf_print_node(FILE *out, edf_node *node);
-
-/* The whole program as a text for edf_equations: a declaration for each Input and Parameter and
-   a line for each node. Read into an empty graph it gives these nodes in this order: from the
-   same parameters the same numbers, bit for bit. A name that several nodes have, or that would
-   be mistaken there, gets a number: h_2. A node of the program's own has no words: it is a
-   comment, and an error where the text is read. */
-void edf_print_equations(FILE *out);
-void edf_print(edf_node *node);                /* one screen about one node, to stdout        */
-edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
-
-#ifdef EDF_NO_DEBUG
-static inline edf_node *edf__the_same(edf_node *node) { return node; }
-#define edf_formula(node, f, b)       ((void)(f), (void)(b), edf__the_same(node))
-#define edf_print(node)               ((void)(node))
-#define edf_print_program(out)        ((void)(out))
-#define edf_print_equations(out)      ((void)(out))
-#define edf_print_node(out, node)     ((void)(out), (void)(node))
-#endif
-EDF__C_END
-#endif
-
-#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
-EDF__C_BEGIN
-typedef void edf__printer(edf_page *out, const edf_node *x);
-
 static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
   edf_page page = { NULL, 0 };
   write(&page, x);
   if (page.at) fputs(page.at, out);
   edf__free(page.at);
 }
-
-static void edf__write_all(edf_page *out, const edf_node *all) {
-  (void)all;
-  edf__begin_spelling();
-  edf__write_text(out);
-  edf__end_spelling();
-}
-void edf_print_equations(FILE *out) { edf__print_by(edf__write_all, out, NULL); }
 
 /* for b,i,j: with every index of the term and of the left side, in alphabetical order. Where no
    tensor of the statement shows how far one goes, it is said: as long as a bound says, or where
@@ -9363,7 +9237,7 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
 /* ---- Any node: its line forward, of a leaf its name, and its lines backward. */
 static void edf__write_forward(edf_page *out, const edf_node *y) {
   if (y->kind != EDF_COMPNODE) { edf_write(out, "%s", edf_label(y)); return; }
-  if (edf__has_equation(y)) { edf__write_equation(out, y); return; }
+  if (edf__has_equation(y)) { edf__write_equation(out, y, 0); return; }
   if (!y->says) {
     edf_write(out, "%s = %s(", edf_label(y), y->op);
     for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++)
@@ -9418,7 +9292,7 @@ static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
       edf__write_loops(out, m, t);
       edf__write_ref(out, y, &m->e.ref[f], ".grad", 1);
       edf_write(out, t->number < 0 ? " -= " : " += ");
-      edf__write_term(out, y, t, f);
+      edf__write_term(out, y, t, f, 0);
       edf_write(out, "\n");
     }
 }
@@ -9442,7 +9316,9 @@ static void edf__write_backward(edf_page *out, const edf_node *y) {
 static void edf__write_data(edf_page *to, const edf_node *y) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__equation *e = &m->e;
-  edf_write(to, "{\"kind\":%d,\"name\":[", (int)m->kind);
+  static const char kinds[] = "0msxp";
+  int kind = m->kind ? (int)(strchr(kinds, m->kind) - kinds) : 0;
+  edf_write(to, "{\"kind\":%d,\"name\":[", kind);
   for (int i = 0; i < e->n_letter; i++) {
     edf_write(to, i ? "," : "");
     edf_write_quoted(to, e->letter[i].name, strlen(e->letter[i].name));
@@ -10488,6 +10364,154 @@ edf_verdict edf_verdict_of(edf_node *y) {
 EDF__C_END
 #endif
 
+/* ==== >>ways  A program as its equations; needs >>equations >>tools ====================== */
+/* The words in which edf_print_equations writes a program. What has no formula in >>equations
+   is called by its op's name. That may stand alone behind a left side in any text, and its
+   indices are in the order of the left:
+     l[b] = bceloss(s[b], y[b])    y[b] = leakyrelu(x[b], 0.1)    h[b,t] = concat_t(a[b], c[b])
+     r[b,i,j] = reshape(x[b,k]) | i<4, j<8    m[b] = maxover(x[b,2*i+DI]) | DI<2 */
+#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
+EDF__C_BEGIN
+/* ---- Names that can be read. A scalar's, which stands without brackets, is mistaken where it
+   is a function's, or beside it an index's. Of equal names the newest stays, which edf_find
+   finds. What cannot stay gets a number. */
+static int edf__is_mistaken(const edf_node *x, const char *name) {
+  if (x->rank) return 0;
+  if (edf__function_named(name, 0) >= 0 || edf__function_named(name, 1) >= 0) return 1;
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    const edf_node *y = edf.compnodes[i];
+    const edf__einsum *m = (const edf__einsum *)y->state;
+    int k = 0;
+    while (k < y->n_in && y->in[k] != x) k++;
+    if (k == y->n_in) continue;
+    edf__letters l = edf__letters_of(y);
+    for (int d = 0; d < l.n; d++) if (!edf__compare_names(l.name[d], name)) return 1;
+    for (k = 0; edf__is(y, EDF_IS_EQUATION) && k < m->e.n_letter; k++)
+      if (!edf__compare_names(m->e.letter[k].name, name)) return 1;
+  }
+  return name[strlen(name) - 1] == '_';  /* it would join the next line                       */
+}
+
+static int edf__is_among(const char **names, int n, const char *name) {
+  while (n && strcmp(*names, name)) { names++; n--; }
+  return n > 0;
+}
+
+/* Gives all nodes names that can be read, and returns the names that they had before. */
+static const char **edf__give_names(void) {
+  int n = edf__n_nodes();
+  const char **all = (const char **)edf__alloc(&edf.kept, ((size_t)n + 1) * sizeof *all);
+  for (int i = 0; i < n; i++) {
+    const char *name = edf__nth(i)->name;
+    char *first = edf__copy(&edf.kept, edf__fmt("%.480s", *name ? name : "_"));
+    for (char *c = first; *c; c++)
+      if (!edf__is_letter(*c) && (c == first || (!edf__is_digit(*c) && *c != '\''))) *c = '_';
+    all[i] = first;
+  }
+  for (int i = 0; i < n; i++) {
+    const edf_node *x = edf__nth(i);
+    const char *name = all[i];
+    int taken = edf__is_among(all + i + 1, n - i - 1, name);
+    for (int k = 0; taken || edf__is_mistaken(x, name); k++) {
+      name = edf__fmt("%s%s_%d", k % 2 ? "_" : "", all[i], x->position + k / 2);
+      taken = edf__is_among(all, n, name);
+    }
+    if (name == all[i]) continue;
+    name = edf__copy(&edf.kept, name);
+    edf__free((char *)all[i]);
+    all[i] = name;
+  }
+  for (int i = 0; i < n; i++) {
+    const char *had = edf__nth(i)->name;
+    edf__nth(i)->name = all[i];
+    all[i] = had;
+  }
+  return all;
+}
+static void edf__give_back_names(const char **had) {
+  for (int i = 0; i < edf__n_nodes(); i++) {
+    edf__free((char *)edf__nth(i)->name);
+    edf__nth(i)->name = had[i];
+  }
+  edf__free(had);
+}
+
+/* ---- Writing. Letters of y, of which x has the last, or its own. */
+static void edf__write_tensor(edf_page *out, const edf_node *x, const edf__letters *l) {
+  edf__letters own = edf__letters_of(x);
+  edf_write(out, "%s%s", edf_label(x), edf__last_letters(l ? l : &own, x->rank));
+}
+
+/* l[b] = bceloss(s[b], y[b]), softmax_{i,j}(..), concat_t(..); 0: it has no name that is known.
+   A text's ln of a softmax is fused with it: what is not is called logarithm. */
+static int edf__write_call(edf_page *out, const edf_node *y) {
+  const edf_op *op = y->says;
+  int c = EDF__N_CALLS - 1, f = EDF__N_FUNCTIONS - 1, n = 0;
+  while (c >= 0 && edf__calls[c].op != op) c--;
+  while (f >= EDF__MIN_OF && edf__compare_names(edf__functions[f].name, op->name)) f--;
+  int function = f >= EDF__MIN_OF;
+  if (c < 0 && !function) return 0;
+  if (c >= 0 && function && edf__is(y->in[0], EDF_IS_SOFTMAX)) function = 0;
+  const char *takes = c < 0 ? "" : edf__calls[c].takes;
+  int over = strchr(takes, '~') != NULL, bounds = strchr(takes, '|') != NULL;
+  edf__letters l = edf__letters_of(y);
+  edf__write_tensor(out, y, &l);
+  edf_write(out, " = %s", function ? edf__functions[f].name : edf__calls[c].name);
+  int first = l.n - y->row_dims, last = over ? l.n : strchr(takes, '_') ? first + 1 : first;
+  for (int d = first; d < last; d++)
+    edf_write(out, "%s%s", d > first ? "," : last - first > 1 ? "_{" : "_", l.name[d]);
+  edf_write(out, last - first > 1 ? "}(" : "(");
+  for (int k = 0; k < y->n_in; k++) {
+    edf_write(out, n++ ? ", " : "");
+    edf__write_tensor(out, y->in[k], function || over ? &l : NULL);
+  }
+  for (int k = 0; (takes = strchr(takes, '#')) != NULL; k++, takes++) {
+    edf_write(out, n++ ? ", " : "");
+    edf__write_number(out, (double)((const edf_real *)y->state)[k], 6, 1);
+  }
+  edf_write(out, ")");
+  if (y->causal) edf_write(out, " | %s<=%s", l.name[l.n - 1], l.name[l.n - 2]);
+  for (int d = n = 0; bounds && d < y->rank; d++)
+    if (!(y->batched >> d & 1))
+      edf_write(out, "%s%s<%d", n++ ? ", " : " | ", l.name[d], y->dim[d]);
+  return 1;
+}
+
+static void edf__write_declaration(edf_page *out, const edf_node *x) {
+  edf_write(out, x->kind == EDF_INPUT ? "input %s" : "parameter %s", edf_label(x));
+  for (int d = 0; d < x->rank; d++) {
+    edf_write(out, d ? "," : "[");
+    if (x->batched >> d & 1) edf_write(out, "%s", edf.batch_name);
+    else edf_write(out, "%d", x->dim[d]);
+  }
+  if (x->rank) edf_write(out, "]");
+}
+
+/* The whole text. A node without words is a comment, and an error to read. */
+static void edf__write_text(edf_page *out) {
+  for (int i = 0; i < edf__n_nodes(); i++) {
+    const edf_node *x = edf__nth(i);
+    if (x->kind != EDF_COMPNODE) edf__write_declaration(out, x);
+    else if (edf__has_equation(x)) edf__write_equation(out, x, 1);
+    else if (edf__is(x, EDF_IS_OWN) || !x->says || !edf__write_call(out, x)) {
+      edf_write(out, "# %s has no words: it is a node of the program's own, built at %s:%d\n",
+                x->op, x->file, x->line);
+      edf_write(out, "%s = own(%s)", edf_label(x), x->n_in ? edf_label(x->in[0]) : "");
+    }
+    edf_write(out, "\n");
+  }
+}
+
+static void edf__write_all(edf_page *out, const edf_node *all) {
+  (void)all;
+  const char **had = edf__give_names();
+  edf__write_text(out);
+  edf__give_back_names(had);
+}
+void edf_print_equations(FILE *out) { edf__print_by(edf__write_all, out, NULL); }
+EDF__C_END
+#endif
+
 /* ==== >>answers  A student's backward, run and compared; needs >>check =================== */
 #ifndef EDF__ANSWERS_H
 #define EDF__ANSWERS_H
@@ -10804,7 +10828,7 @@ static void edf__randomize(edf_real *v, size_t n, double size) {
 static void edf__write_lines(edf_page *to, edf__answer *a, int k) {
   const edf_node *x = a->node[k];
   const edf__statement *own = x->line_of, *l, *end;
-  if (!own && edf__has_equation(x)) edf__write_equation(to, x);
+  if (!own && edf__has_equation(x)) edf__write_equation(to, x, 1);
   else if (!own) edf__write_call(to, x);
   if (!own) return;
   end = own->slide->line + own->slide->n;
