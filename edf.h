@@ -282,14 +282,18 @@ typedef enum {
   EDF_MAY_STEP                           /* a parameter that an optimiser would move now      */
 } edf_trait;
 
-/* What a built-in node is; nothing else is known of it anywhere. */
+/* What a node computes and how it is printed: see edf_node_at. All built-in nodes are made from
+   an edf_op. The formulas are printed with the names and indices of the node. */
 typedef struct edf_op {
-  const char *name;
-  void (*shape)(edf_node *), (*forward)(edf_node *), (*backward)(edf_node *);
-  const char *tensors;                   /* "y x": how the formulas call output and inputs    */
-  const char *formula, *gradient;        /* "y@ = tanh(x@)": see >>print; \n between lines    */
-  int lazy;                              /* to so many inputs it adds once; -1: to all        */
-  int is;                                /* 1 << EDF_IS_SOFTMAX, where that is asked          */
+  const char *name;                      /* "Tanh"                                            */
+  void (*shape)(edf_node *);             /* NULL: the shape of the first input                */
+  void (*forward)(edf_node *);           /* writes every entry of y->value                    */
+  void (*backward)(edf_node *);          /* adds to the gradients of the inputs; may be NULL  */
+  const char *tensors;                   /* "y x": what the formulas call output and inputs   */
+  const char *formula;                   /* "y@ = tanh(x@)", or NULL: it prints as Tanh(x)    */
+  const char *gradient;                  /* "x.grad@ += y.grad@ (1-y@^2)"; \n between lines   */
+  int lazy;                              /* private, 0: inputs to which it adds just once     */
+  int is;                                /* private, 0: 1 << EDF_IS_SOFTMAX and the like      */
 } edf_op;
 
 /* Who wants to be told what runs: see >>tools, edf_watch. */
@@ -363,6 +367,19 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) ED
   edf_compnode_at(EDF__HERE, op, shape, forward, __VA_ARGS__, (edf_node *)0)
 edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*shape)(edf_node *),
                           void (*forward)(edf_node *), void (*backward)(edf_node *), ...);
+
+/* Makes a node of your own that is printed, checked and stepped through as a built-in one. It
+   has n inputs, and its state is a copy of `bytes` bytes, or empty if `state` is NULL. The op is
+   not copied, so it must live as long as the node: make it static.
+     static const edf_op cube_op = { "Cube", NULL, cube_forward, cube_backward, "y x",
+       "y@ = x@^3", "x.grad@ += y.grad@ 3 x@^2", 0, 0 };
+     edf_node *cube_at(const char *file, int line, edf_node *x) {
+       return edf_node_at(&cube_op, file, line, 1, &x, NULL, 0);
+     }
+   In the formulas, `@` after a tensor stands for its indices, and `#` for the first edf_real of
+   the state. Errors: no op, no name or no forward in it, an operand of another graph. */
+edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
+                      const void *state, size_t bytes);
 
 /* x.grad[i] += d, or nothing where x has no gradient: the slide's x.addgrad. */
 static inline void edf_addgrad(edf_node *x, size_t i, edf_real d) {
@@ -1419,6 +1436,15 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
   edf_node *y = edf__add_compnode(edf__computed(&about, file, line, n, in));
   edf__free(in);
   return y;
+}
+
+edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
+                      const void *state, size_t bytes) {
+  const char *lacks = !op ? "the op" : !op->name ? "the name" : !op->forward ? "forward" : NULL;
+  if (lacks) edf__fail("%s:%d: edf_node_at: %s is NULL", file, line, lacks);
+  edf_node *y = edf__computed(op, file, line, n, in);
+  if (state) memcpy(edf_state(y, bytes), state, bytes);
+  return edf__add_compnode(y);
 }
 
 /* ==== >>init  Random numbers and initialisation ========================================== */
