@@ -60,7 +60,8 @@ $(DOUBLE): build/edf_double.o
 $(filter-out $(DOUBLE),$(NAMES:%=build/%)): build/edf.o
 
 build/edf.o build/edf_double.o: $(wildcard edf*.h) build/flags
-	@printf '#define EDF_IMPLEMENTATION\n#include "edf_lab.h"\n' > $(@:.o=.c)
+	@{ echo '#define EDF_IMPLEMENTATION'; \
+	  for h in edf_*.h; do echo "#include \"$$h\""; done; } > $(@:.o=.c)
 	$(CC) $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) $(if $(findstring double,$@),-DEDF_REAL=double) \
 	  -I. -c $(@:.o=.c) -o $@
 
@@ -103,7 +104,7 @@ golden:
 mutants:
 	@CC='$(CC)' sh tests/mutants.sh $(ARGS)
 
-build/bench: bench/bench.c $(wildcard bench/*.h) edf.h build/flags
+build/bench: bench/bench.c $(wildcard bench/*.h) $(wildcard edf*.h) build/flags
 	$(CC) $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) -I. -o $@ $< $(LIBS)
 
 bench: build/bench $(if $(PACKED),build/mnist)

@@ -18,7 +18,7 @@
      loss 1.666 a letter after 1000 steps
 */
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_slide.h"
 #include "names.h"
 
 enum { B = 32, T = 16, LAYERS = 2, STEPS = 1000 };

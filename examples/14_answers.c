@@ -51,7 +51,7 @@
 */
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_slide.h"
 
 /* h[b,j] = σ(W[j,I] x[b,I] − B[j]). a is what comes to σ's argument: a name without .grad
    is the student's own. */

@@ -31,7 +31,7 @@
 */
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_slide.h"
 
 enum { T = 16, N = 3, SOUNDS = 4, BANDS = 6 };
 

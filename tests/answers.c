@@ -2,7 +2,7 @@
    refuses wrong ones with the words of the mistake. */
 
 #include "harness.h"
-#include "edf.h"
+#include "edf_slide.h"
 
 static const double right = EDF_REAL_IS_DOUBLE ? 1e-6 : 2e-3;
 

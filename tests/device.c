@@ -4,7 +4,7 @@
    The device here is the CPU, which writes down what it is asked for. */
 
 #include "harness.h"
-#include "edf.h"
+#include "edf_slide.h"
 
 static char told[4096];
 

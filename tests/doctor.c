@@ -4,7 +4,7 @@
    Variants: float */
 
 #include "harness.h"
-#include "edf.h"
+#include "edf_slide.h"
 #include "edf_lab.h"
 
 enum { BATCH = 64, PIXELS = 81, IMAGES = 4000, STEPS = 310, HIDDEN = 40 };

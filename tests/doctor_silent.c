@@ -3,7 +3,7 @@
    Variants: float */
 
 #include "harness.h"
-#include "edf.h"
+#include "edf_slide.h"
 #include "edf_lab.h"
 
 enum { STEPS = 310, SEEDS = 2 };

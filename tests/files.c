@@ -5,6 +5,7 @@
 
 #include "harness.h"
 #include "edf.h"
+#include "edf_slide.h"
 #if EDF_VERSION >= 300
 #include "edf_data.h"
 #include "edf_slide.h"

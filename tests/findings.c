@@ -3,7 +3,7 @@
    Some programs move their parameters by hand. */
 
 #include "harness.h"
-#include "edf.h"
+#include "edf_slide.h"
 #include "edf_lab.h"
 
 static edf_real xs[1 << 14], ys[1024];

@@ -2,7 +2,7 @@
    them, so they show what a student sees. `golden --write` writes them anew. */
 
 #include "harness.h"
-#include "edf.h"
+#include "edf_slide.h"
 #include "edf_lab.h"
 #include "golden.h"
 

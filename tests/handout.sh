@@ -17,7 +17,7 @@ cat > "$dir/page.md" <<'END'
 
 ```c
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_slide.h"
 int main(void) {
   Parameter *w = edf_parameter("w");
   CompNode *L = Equations("L = w^2");

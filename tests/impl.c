@@ -30,4 +30,5 @@ static void *guarded(void *p, size_t n, const char *by) {
 #define EDF_FREE(p) counted_free(p)
 #define EDF_IMPLEMENTATION
 #include "edf.h"
+#include "edf_slide.h"
 #include "edf_lab.h"

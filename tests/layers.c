@@ -3,6 +3,7 @@
    numbers alone do not show: ties, NaN, training and evaluation, masks, duplicates. */
 
 #include "node_checks.h"
+#include "edf_slide.h"
 
 static edf_real cotangent_of(size_t i) { return (edf_real)((double)(i * 7919 % 13) - 5.5) / 4; }
 

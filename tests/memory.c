@@ -2,7 +2,7 @@
    allocation may fail, and training does not call the allocator after the first steps. */
 
 #include "harness.h"
-#include "edf.h"
+#include "edf_slide.h"
 
 #ifdef __SANITIZE_ADDRESS__
 int __asan_address_is_poisoned(void const volatile *p);

@@ -18,7 +18,7 @@
 #define PLAIN_H
 
 #include "harness.h"
-#include "edf.h"
+#include "edf_slide.h"
 
 enum { LEAVES = 24, OUTPUTS = 8, ENTRIES = 1024, BATCH = 3 };
 typedef struct {

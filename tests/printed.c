@@ -6,7 +6,7 @@
    the same bits. */
 
 #include "harness.h"
-#include "edf.h"
+#include "edf_slide.h"
 #include <ctype.h>
 
 enum { NODES = 200, LETTERS = 24, PROGRAM = 200000 };

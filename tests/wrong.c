@@ -15,7 +15,7 @@
    manual (slide_language.md, section 13) promises. A line of an equation is line 9 of hw1.c. */
 
 #include "harness.h"
-#include "edf.h"
+#include "edf_slide.h"
 #include <ctype.h>
 
 #define HW1(line) "hw1.c", line

@@ -3,7 +3,7 @@
    it; small.c has the models. */
 #include "../harness.h"
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_slide.h"
 
 #if EDF_VERSION < 300                      /* later all convolutions have two dimensions */
 #define conv_params(size, from, to) edf_conv_params(2, size, from, to)

@@ -11,7 +11,7 @@
    1 if the program has not given back all that it took from the emulated GPU. A program for a
    real GPU is compiled with -DNO_SHIM. */
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_slide.h"
 
 #if EDF_VERSION < 300                      /* later all convolutions have two dimensions */
 #define conv_params(size, from, to) edf_conv_params(2, size, from, to)

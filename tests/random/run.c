@@ -11,7 +11,7 @@ static void stop(const char *message) {
 #define EDF_PANIC(message) stop(message)
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_slide.h"
 
 /* Parameter n's entry i is sin(1 + 0.7 n + 1.3 i). */
 static void declare(char *lines) {
