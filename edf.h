@@ -71,19 +71,13 @@
    >>answers 664 A student's backward, run and compared: check_backward
    >>watch 333 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
-   >>data 861 Files of data, arrays, pictures, text: array new_array load_idx load_images
-     load_labels load_csv free_array view load_npy save_npy load_image save_image text _of
-     load_text free_text encode decode sample input_from shuffle rows normalize_columns all
-     batches next set mean_value error_rate
-   >>models 428 Saved models: save load
    >>names 114 Short names of all that follows Part One
    edf_lab.h, the laboratory, optional
    >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
-     write_dot contact_sheet
+     write_dot
    >>doctor 1458 Rules that watch the first steps of training
    >>plot 252 Training curves                     >>trace 848 The trace page
    >>paper 167 The program as LaTeX, the graph in Graphviz's language
-   >>sheet 54 Contact sheets
 */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
@@ -128,7 +122,7 @@
    EDF_NO_DEBUG        -              leaves out print, check, step, watch: calls do nothing
    EDF_PANIC(message)  print, abort   what a mistake does; it may longjmp, it must not return
    EDF_ASSERT(c)       assert         the header's own invariants
-   EDF_MALLOC(n) EDF_REALLOC(p,n) EDF_FREE(p)    the C library's    all three or none
+   EDF_MALLOC(n) EDF_FREE(p)    the C library's    both or neither
    Compiled with OpenMP (-fopenmp), large products run on all its threads; set OMP_NUM_THREADS,
    and keep the BLAS at one thread.                                                          */
 
@@ -173,20 +167,6 @@
 #define EDF__PRINTF(f, a) EDF__ATTRIBUTE(format(__MINGW_PRINTF_FORMAT, f, a))
 #else
 #define EDF__PRINTF(f, a) EDF__ATTRIBUTE(format(printf, f, a))
-#endif
-/* The bytes behind a buffer, given with its number of rows, where the compiler knows them. The
-   commas of a compound literal make more arguments of it: then nobody knows. */
-#define EDF__ROOM(...) \
-  EDF__PASTE(EDF__ROOM_, EDF__ARE_TWO(__VA_ARGS__, EDF__THIRD, ~))(__VA_ARGS__)
-#define EDF__THIRD ~, 1
-#define EDF__ARE_TWO(a, b, c, ...) EDF__SECOND(c, 0, ~)
-#define EDF__SECOND(...) EDF__SECOND_OF(__VA_ARGS__)
-#define EDF__SECOND_OF(a, b, ...) b
-#define EDF__ROOM_0(...) 0
-#ifdef __GNUC__
-#define EDF__ROOM_1(data, n) __builtin_object_size(data, 0)
-#else
-#define EDF__ROOM_1(data, n) 0
 #endif
 #define EDF__USED EDF__ATTRIBUTE(used)
 #define EDF__NORETURN EDF__ATTRIBUTE(noreturn)
@@ -259,7 +239,7 @@ struct edf_node {
   const char  *letters;                  /* its indices, [b,t,S], where a text has named them */
   unsigned     graph, batched;           /* its graph; bit d: dim[d] follows the batch        */
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
-  int          fed; void *all;           /* rows of its last feed, -1, -2: freed; its line    */
+  int          fed; void *all;           /* rows of its last feed, or -1; its line            */
   const struct edf__statement *line_of;  /* the line of a text that it is, or NULL            */
   char         wanted, needs_grad, active;         /* a gradient; one; in the pass that runs  */
   char         reached, beyond;          /* 1: by Backward; 2: and used; behind a mismatch    */
@@ -329,7 +309,6 @@ typedef struct edf_graph {
   unsigned look;                         /* what edf.h itself looks at: see >>watch           */
   struct edf__block *breaks; struct edf_aside *aside;    /* the look aside that goes on       */
   const char *file; int line;            /* of the program's call that runs, for messages     */
-  size_t room;                           /* bytes behind its data; 0: nobody knows            */
   int unfinished;                        /* 1: the last node is built and runs eagerly        */
   const char *late;                      /* who changed gradients that a step had used        */
 } edf_graph;
@@ -387,7 +366,7 @@ edf_node *edf_want_grad(edf_node *node);
    the caller's and must live unchanged until the next feed or the end of Backward. */
 void edf_feed(edf_node *input, const edf_real *data, int batch);
 #define edf_feed(input, ...) \
-  EDF__CALL(edf.room = EDF__ROOM(__VA_ARGS__), edf_feed(input, __VA_ARGS__))
+  EDF__CALL(edf_feed(input, __VA_ARGS__))
 
 /* for c in CompNodes: c.forward(). Shapes follow a batch that has changed. edf_forward_to runs
    a node and what it is computed from: prediction without labels. Errors: an input that was
@@ -545,12 +524,11 @@ ssize_t readlink(const char *path, char *to, size_t n);    /* -std=c99 hides it 
 #endif
 #endif
 
-#if defined(EDF_MALLOC) != defined(EDF_FREE) || defined(EDF_MALLOC) != defined(EDF_REALLOC)
-#error "define all of EDF_MALLOC, EDF_REALLOC and EDF_FREE, or none"
+#if defined(EDF_MALLOC) != defined(EDF_FREE)
+#error "define both EDF_MALLOC and EDF_FREE, or neither"
 #endif
 #ifndef EDF_MALLOC
 #define EDF_MALLOC(n) malloc(n)
-#define EDF_REALLOC(p, n) realloc(p, n)
 #define EDF_FREE(p) free(p)
 #endif
 #ifndef EDF_ASSERT
@@ -619,7 +597,6 @@ static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice
 
 static const char **edf__spelled;        /* names of all nodes in order, for >>ways, or NULL  */
 static void (*edf__guard)(edf_node *x);  /* looks at a node that a file's text makes, or NULL */
-static char *edf__loaded;                /* that file, which a stop frees                     */
 static int edf__together;                /* what is built stays whole, or a stop brings back  */
 static edf_graph edf__before;            /* this: see >>equations                             */
 
@@ -634,10 +611,7 @@ EDF__NORETURN static void edf__stop(void) {
   edf__length = 0;                       /* the next message starts afresh                    */
   edf__spelled = NULL;
   edf__guard = NULL;
-  if (edf__loaded) EDF_FREE(edf__loaded);
-  edf__loaded = NULL;
   edf.file = NULL;
-  edf.room = 0;
   edf.n_compnodes -= edf.unfinished;     /* a node that was built by edf.eager is not there   */
   if (edf.unfinished) edf.target = NULL;
   if (edf__together) {
@@ -912,7 +886,7 @@ enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, 1, EDF__FIRST_ID, 0, 0, \
     "b", NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL, NULL, 0, \
-    0, 0, NULL }
+    0, NULL }
 
 edf_graph edf = EDF__EMPTY_GRAPH;
 
@@ -1018,8 +992,7 @@ static void edf__infer_new(edf_node *y) {
 static void edf__check_fed(const char *who, const edf_node *target) {
   for (int i = 0; i < edf.n_inputs; i++) {
     const edf_node *x = edf.inputs[i];
-    const char *why = x->fed == -1 ? "an input was never fed" :
-                      "the array that an input was fed was freed by edf_free_array meanwhile";
+    const char *why = "an input was never fed";
     if (!x->active || x->fed >= 0) continue;
     if (!edf.unfinished) edf__fail_who(who, x, "%s", why);
     edf__fail_at_with(target, x, "edf.eager is 1, and %s", why);
@@ -1101,10 +1074,6 @@ void (edf_forward_to)(edf_node *node) {
   edf__run(node);
 }
 
-/* What is known of an array of edf_new_array, in >>data: how many bytes are behind its data. */
-typedef void edf__array_look(const edf_node *x, const edf_real *data);
-EDF__HOOK(edf__array_look, edf__look_at_array)
-
 void (edf_feed)(edf_node *x, const edf_real *data, int batch) {
   const char *who = "edf_feed";
   edf__check_node(who, x);
@@ -1115,13 +1084,6 @@ void (edf_feed)(edf_node *x, const edf_real *data, int batch) {
   if (!fits)
     edf__fail_who(who, x, "batch is %d, %s", batch, fixed
                   ? "but this Input has none: expected 1" : "expected 1 or more");
-  if (edf__look_at_array) edf__look_at_array(x, data);
-  double n = fixed ? 1 : batch;          /* of numbers; as a size it may overflow             */
-  for (int d = fixed ? 0 : 1; d < x->rank; d++) n *= x->dim[d];
-  if (edf.room && (double)(edf.room / sizeof *data) < n && n < 1e15)
-    edf__fail_who(who, x, "the data has %zu numbers, expected %.0f for %d row%s",
-                  edf.room / sizeof *data, n, batch, batch == 1 ? "" : "s");
-  edf.room = 0;
   x->value = (edf_real *)data;
   x->fed = batch;
   edf.feeds++;
@@ -8591,6 +8553,16 @@ void edf_finish_file(edf_writer *w) {
   edf__free(w->target);
 }
 
+/* Without printing, errors still show a node and its shape. */
+#ifdef EDF_NO_DEBUG
+void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
+  if (part == EDF_SITE) edf__say_node(x);
+  if (part == EDF_SHAPE) edf__say_dims(x, x->rank);
+  edf_write(to, "%.*s", (int)edf__length, edf__message);
+  edf__length = 0;
+}
+#endif
+
 /* ---- A look aside: the graph and its nodes as they were, and what a forward changes beside
    values: states of the program's nodes, unless that memory is its own, and the parameters that
    are running statistics. */
@@ -8962,7 +8934,7 @@ static int edf__is_among(const char **names, int n, const char *name) {
 }
 
 /* From here to edf__end_spelling every label is a name that can be read. */
-static void edf__begin_spelling(void) {
+EDF__USED static void edf__begin_spelling(void) {
   int n = edf__n_nodes();
   const char **all = (const char **)edf__alloc(&edf.kept, ((size_t)n + 1) * sizeof *all);
   for (int i = 0; i < n; i++) {
@@ -8987,7 +8959,7 @@ static void edf__begin_spelling(void) {
   }
   edf__spelled = all;
 }
-static void edf__end_spelling(void) {
+EDF__USED static void edf__end_spelling(void) {
   for (int i = 0; i < edf__n_nodes(); i++) edf__free((char *)edf__spelled[i]);
   edf__free(edf__spelled);
   edf__spelled = NULL;
@@ -9046,7 +9018,7 @@ static void edf__write_declaration(edf_page *out, const edf_node *x) {
 
 /* The whole text, while names are spelled; returns the first node without words, or NULL. Such
    a node is a comment, and an error to read. */
-static const edf_node *edf__write_text(edf_page *out) {
+EDF__USED static const edf_node *edf__write_text(edf_page *out) {
   const edf_node *own = NULL;
   for (int i = 0; i < edf__n_nodes(); i++) {
     const edf_node *x = edf__nth(i);
@@ -11527,1293 +11499,6 @@ EDF__HOOKED(edf__teller, edf__look, edf__look_at)
 EDF__C_END
 #endif
 
-/* ==== >>data  Files of data, arrays, pictures, text; needs >>tools ======================= */
-#ifndef EDF__DATA_H
-#define EDF__DATA_H
-EDF__C_BEGIN
-/* Data. Arrays are the caller's, freed with edf_free_array: an Input that was fed from one then
-   has no data. Where the newest 64 end, edf_feed sees. A header is checked before the rest is
-   read, and that before the array is made; an error names the file, the byte or line, what was
-   expected, what found. A new array is not filled yet; out of memory, its value is NULL. */
-typedef struct { int rank, dim[EDF_MAX_RANK]; size_t size; edf_real *value; } edf_array;
-edf_array edf_new_array(int rank, const int *dim);
-edf_array edf_load_idx(const char *path);      /* IDX of unsigned bytes, numbers as stored    */
-edf_array edf_load_images(const char *path);   /* IDX [n, rows, columns]: [n, pixels] / 255   */
-edf_array edf_load_labels(const char *path);   /* IDX [n]                                     */
-edf_array edf_load_csv(const char *path);      /* [rows, columns] of numbers; a heading, which
-                                                  has names and no number, is skipped         */
-void      edf_free_array(edf_array *a);
-
-/* .npy: arrays that NumPy reads and writes. Whole numbers and both byte orders are read too;
-   Fortran order is an error. To free a view of a node is an error. */
-edf_array edf_view(edf_node *node);
-edf_array edf_load_npy(const char *path);
-void      edf_save_npy(const char *path, edf_array a);
-
-/* Pictures: [rows, columns] or [rows, columns, 3], from 0 to 1. PGM and PPM files are read; by
-   the end of the name .png, .pgm or .ppm is written, and what is outside of 0..1 is cut off. */
-edf_array edf_load_image(const char *path);
-void      edf_save_image(const char *path, edf_array a);
-
-/* Text as class numbers: its different bytes in their order, symbol[0 .. symbols-1]. number[c]
-   is the class of byte c, or -1. edf_encode stops at a byte that the text does not have;
-   edf_decode writes n bytes and a zero. edf_sample draws k with probability P[k] / sum P. */
-typedef struct { int symbols, number[256]; char symbol[256]; edf_array classes; } edf_text;
-edf_text edf_load_text(const char *path);
-edf_text edf_text_of(const char *text, size_t length);
-void     edf_free_text(edf_text *t);
-void     edf_encode(const edf_text *t, const char *text, size_t length, edf_real *classes);
-void     edf_decode(const edf_text *t, const edf_real *classes, size_t n, char *text);
-int      edf_sample(const edf_real *p, int n);
-
-/* A batch out of a data set: y[b,j] = data[rows[b],j], where rows is an Input of row numbers,
-   Input *rows = edf_input("rows[b]"). The array is not copied: it stays the caller's and must
-   live unchanged until edf_clear. On a device it lives there too, and a step sends the row
-   numbers alone. No gradient. Errors: data without rows, more than 8 dimensions; a row that is
-   not there. */
-#define edf_input_from(data, rows) edf_input_from_at(EDF__HERE, data, rows)
-edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node *rows);
-
-/* Puts the rows of x, and of y unless it is NULL, into the same random order. */
-void edf_shuffle(edf_array *x, edf_array *y);
-
-/* A view of rows from .. to-1. Errors: they are not there. */
-edf_array edf_rows(edf_array a, int from, int to);
-
-/* x[i,j] = (x[i,j] - m[j]) / s[j], with the mean and deviation of column j of x, 0 where it is
-   constant; test, unless it is NULL, by the same. Errors: it has other columns. */
-void edf_normalize_columns(edf_array *x, edf_array *test);
-
-/* for (edf_batches(&all, x, points, y, classes, 64); edf_next(&all); ) feeds all.rows rows at a
-   time: 64, or what is left. With edf.training 1 both arrays are shuffled first. y may be NULL.
-   Errors: an array has not the shape of its Input, or other rows. */
-typedef struct { edf_node *x, *y; edf_array data, labels; int n, at, rows; } edf_all;
-void edf_batches(edf_all *all, edf_node *x, edf_array data, edf_node *y, edf_array labels,
-                 int n);
-int  edf_next(edf_all *all);
-
-/* p.value = a. Errors: p is no Parameter, or has another shape. */
-void edf_set(edf_node *p, edf_array a);
-
-/* (1/n) sum_i x.value[i]. Errors: there is no value for the last feed. */
-double edf_mean_value(edf_node *x);
-
-/* After a Forward: the share of rows b in which argmax_k scores[b,k] is not labels[b]. A row
-   with a NaN has no greatest score, and is wrong. */
-double edf_error_rate(edf_node *scores, edf_node *labels);
-EDF__C_END
-#endif
-
-#ifdef EDF__CODE
-EDF__C_BEGIN
-/* ---- The newest arrays that were made here and not freed: so edf_feed sees where one ends. Of
-   all other memory nothing is known. */
-static edf_array edf__arrays[64];
-static unsigned edf__n_arrays;
-
-static edf_array *edf__find_array(const edf_real *x) {
-  for (edf_array *a = edf__arrays; a < edf__arrays + 64; a++)
-    if ((uintptr_t)x - (uintptr_t)a->value < a->size * sizeof *x) return a;
-  return NULL;
-}
-
-static size_t edf__entries(const int *dim, int rank) {
-  size_t n = 1;
-  for (int d = 0; d < rank; d++) n *= (size_t)dim[d];
-  return n;
-}
-static size_t edf__row_size(const edf_array *a) {
-  return edf__entries(a->dim + 1, a->rank - 1);
-}
-
-/* The bytes that follow the data of a feed. Batch after batch from the inside of a row, each as
-   many entries behind the last as that had rows, are not what was meant. */
-static void edf__look_at_fed(const edf_node *x, const edf_real *data) {
-  const edf_array *a = edf__find_array(data);
-  if (!a) return;
-  size_t at = (size_t)(data - a->value), row = edf__row_size(a);
-  size_t room = (a->size - at) * sizeof *data;
-  if (x->fed > 1 && data == x->value + x->fed && at % row &&
-      row == edf__entries(x->dim + 1, x->rank - 1))
-    edf__fail_who("edf_feed", x, "the data begins at entry %zu of an array, inside a row of "
-                  "%zu entries: %d behind the last feed of %d rows; * %zu is missing", at, row,
-                  x->fed, x->fed, row);
-  if (!edf.room || room < edf.room) edf.room = room;
-}
-EDF__HOOKED(edf__array_look, edf__look_at_array, edf__look_at_fed)
-
-edf_array edf_new_array(int rank, const int *dim) {
-  edf_array a = { rank, { 0 }, edf__entries(dim, rank), NULL };
-  memcpy(a.dim, dim, (size_t)rank * sizeof *dim);
-  if (a.size <= SIZE_MAX / sizeof *a.value)
-    a.value = (edf_real *)EDF_MALLOC(a.size ? a.size * sizeof *a.value : 1);
-  if (a.value) edf__arrays[edf__n_arrays++ % 64] = a;
-  return a;
-}
-
-/* What an Input was fed is gone with it; the graph's own memory is not the caller's. */
-void edf_free_array(edf_array *a) {
-  edf_array *made = edf__find_array(a->value);
-  if (made && made->value != a->value)
-    edf__fail("edf_free_array: the array is rows of another, which is freed as a whole");
-  for (int i = 0; a->value && i < edf__n_nodes(); i++) {
-    edf_node *x = edf__nth(i);
-    if (x->kind != EDF_INPUT && x->value == a->value)
-      edf__fail_with(x, "edf_free_array: the array is a view of a node, which has its memory");
-    if (!made || edf__find_array(x->value) != made) continue;
-    x->value = NULL;
-    x->fed = -2;
-  }
-  if (made) memset(made, 0, sizeof *made);
-  if (a->value) EDF_FREE(a->value);
-  memset(a, 0, sizeof *a);
-}
-
-/* ---- One reader of files. It reads as far as it is asked to, so that a header is checked
-   before memory is taken for what follows. Behind what it has read stands a zero. */
-typedef struct {
-  const char *path;
-  FILE *file;                            /* NULL: all of it has been read                     */
-  char *text;                            /* what has been read                                */
-  const char *at, *end;                  /* the next byte, and behind the last, in the text   */
-  int lines;                             /* an error tells the line; 2: and the column        */
-  void *owned;                           /* an error frees it                                 */
-} edf__file;
-
-static void edf__close(edf__file *f) {
-  if (f->file) fclose(f->file);
-  if (f->text) EDF_FREE(f->text);
-}
-
-/* At a byte of the text; NULL: at none. */
-EDF__NORETURN EDF__PRINTF(3, 4) static void edf__file_error(edf__file *f, const char *at,
-                                                            const char *format, ...) {
-  va_list args;
-  size_t line = 1, column = 1;
-  edf__say("%s: ", f->path);
-  if (at) edf__say("byte %zu: ", (size_t)(at - f->text));
-  for (const char *c = f->text; f->lines && c < at; c++)
-    column = *c == '\n' ? (line++, (size_t)1) : column + (*c == ',');
-  if (at && f->lines) edf__say("line %zu", line);
-  if (at && f->lines) edf__say(f->lines > 1 ? ", column %zu: " : ": ", column);
-  va_start(args, format);
-  edf__vsay(format, args);
-  va_end(args);
-  edf__close(f);
-  if (f->owned) EDF_FREE(f->owned);
-  edf__stop();
-}
-
-/* What the format requires at this byte. */
-#define edf__require(f, at, ok, ...) ((ok) ? (void)0 : edf__file_error(f, at, __VA_ARGS__))
-
-/* Reads on, until n bytes lie at `at` or the file ends; returns how many do. The text may move:
-   a pointer into it, other than these, is lost. */
-static size_t edf__fetch(edf__file *f, size_t n) {
-  while (f->file && (size_t)(f->end - f->at) < n) {
-    size_t at = (size_t)(f->at - f->text), have = (size_t)(f->end - f->text);
-    size_t room = have ? 2 * have : 1024;
-    char *text = (char *)(have ? EDF_REALLOC(f->text, room + 1) : EDF_MALLOC(room + 1));
-    edf__require(f, NULL, text, "out of memory for %zu bytes", room);
-    have += fread(text + have, 1, room - have, f->file);
-    text[have] = 0;
-    f->text = text;
-    f->at = text + at;
-    f->end = text + have;
-    edf__require(f, have ? f->end : NULL, !ferror(f->file), "cannot be read: %s",
-                 strerror(errno));
-    if (have < room) { fclose(f->file); f->file = NULL; }
-  }
-  return (size_t)(f->end - f->at);
-}
-
-/* A text is read as a whole; a byte order mark does not belong to it. */
-static edf__file edf__open(const char *path, int is_text) {
-  edf__file f = { path ? path : "(no path)", NULL, NULL, NULL, NULL, 0, NULL };
-  errno = 0;
-  if (path) f.file = fopen(path, "rb");
-  edf__require(&f, NULL, f.file, "cannot be opened: %s", path ? strerror(errno) : "it is NULL");
-  edf__fetch(&f, 2);
-  edf__require(&f, f.text, strncmp(f.text, "\x1f\x8b", 2),
-               "the file is compressed with gzip: unpack it first, with gunzip");
-  if (!is_text) return f;
-  edf__fetch(&f, SIZE_MAX);
-  f.lines = 1;
-  if (!strncmp(f.text, "\xEF\xBB\xBF", 3)) f.at += 3;
-  return f;
-}
-
-/* The next n bytes, which must be there. */
-static const unsigned char *edf__take(edf__file *f, size_t n) {
-  edf__require(f, f->at, edf__fetch(f, n) >= n, "expected %zu more bytes, but the file has "
-               "%zu: it ended early", n, (size_t)(f->end - f->text));
-  f->at += n;
-  return (const unsigned char *)f->at - n;
-}
-
-/* The first byte behind the blanks. */
-static char edf__skip(edf__file *f, const char *blanks) {
-  while (*f->at > 0 && *f->at <= ' ' && strchr(blanks, *f->at)) f->at++;
-  return *f->at;
-}
-
-/* The number that begins at *at, which moves behind it; or, if it is greater than `most`, to
-   where that was found. */
-static unsigned long long edf__digits(const char **at, unsigned long long most) {
-  unsigned long long n = 0;
-  for (; edf__is_digit(**at) && n <= most; ++*at)
-    n = 10 * n + (unsigned long long)(**at - '0');
-  return n;
-}
-
-/* ---- Numbers in files. */
-static uint64_t edf__get_number(const unsigned char *from, size_t bytes, int big) {
-  uint64_t bits = 0;
-  for (size_t k = 0; k < bytes; k++) bits |= (uint64_t)from[big ? bytes - 1 - k : k] << 8 * k;
-  return bits;
-}
-
-#define EDF__TOO_LARGE "number %zu is too large for a float: -DEDF_REAL=double reads it"
-
-/* n numbers: 'f', 'i', 'u' or 'b' and the bytes of each. Returns how many fit edf_real, up to
-   the first that does not: it is finite, and too large. Where `to` is NULL that is all. */
-static size_t edf__get_numbers(edf_real *to, size_t n, const char *from, char kind,
-                               size_t bytes, int big) {
-  const unsigned char *at = (const unsigned char *)from;
-  uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
-  if (bytes == 1 && kind != 'i') {                           /* most files: a fast loop       */
-    for (size_t i = 0; i < n; i++) to[i] = (edf_real)at[i];
-    return n;
-  }
-  for (size_t i = 0; i < n; i++, at += bytes) {
-    uint64_t bits = edf__get_number(at, bytes, big);
-    uint32_t half = (uint32_t)bits;
-    float single;
-    double number = kind == 'i' ? (double)(int64_t)((bits ^ sign) - sign) : (double)bits;
-    memcpy(&single, &half, sizeof single);
-    if (kind == 'f' && bytes == 8) memcpy(&number, &bits, sizeof number);
-    if (kind == 'f' && bytes == 4) number = (double)single;
-    if (fabs((double)(edf_real)number) == HUGE_VAL && fabs(number) < HUGE_VAL) return i;
-    if (to) to[i] = (edf_real)number;
-  }
-  return n;
-}
-
-/* A header tells an array's dimensions one by one. */
-static void edf__add_dim(edf__file *f, const char *at, edf_array *a, unsigned long long n) {
-  edf__require(f, at, n >= 1 && n <= INT_MAX, "dimension %d: expected 1 to %d entries, found "
-               "%llu", a->rank, INT_MAX, n);
-  a->dim[a->rank++] = (int)n;
-}
-
-/* An array for what the file has; an error frees it. */
-static edf_array edf__array_for(edf__file *f, int rank, const int *dim) {
-  edf_array a = edf_new_array(rank, dim);
-  edf__require(f, NULL, a.value, "out of memory for %zu entries", a.size);
-  f->owned = a.value;
-  return a;
-}
-
-/* The rest of a file, which is these numbers and no more. */
-static edf_array edf__rest(edf__file *f, edf_array a, char kind, size_t bytes, int big) {
-  unsigned long long left = edf__fetch(f, SIZE_MAX), all = (size_t)(f->end - f->text);
-  unsigned long long size = bytes;
-  int d = 0;
-  while (d < a.rank && size <= all) size *= (unsigned long long)a.dim[d++];
-  edf__require(f, f->at, size == left, "the header promises %s%llu bytes of numbers, but "
-               "%llu follow", d < a.rank ? "at least " : "", size, left);
-  a = edf__array_for(f, a.rank, a.dim);
-  size_t fit = edf__get_numbers(a.value, a.size, f->at, kind, bytes, big);
-  edf__require(f, f->at + fit * bytes, fit == a.size, EDF__TOO_LARGE, fit);
-  edf__close(f);
-  return a;
-}
-
-/* ---- IDX (LeCun et al., the MNIST page): 0 0 type rank, rank big-endian extents, the
-   entries. Rank 0 stands for any. */
-static edf_array edf__load_idx(const char *path, int rank, const char *what) {
-  edf__file f = edf__open(path, 0);
-  edf_array a = { 0, { 0 }, 0, NULL };
-  const unsigned char *h = edf__take(&f, 4);
-  int found = h[3];
-  edf__require(&f, f.text, !h[0] && !h[1], "expected an IDX file, which begins with two "
-               "zeros; found %d %d", h[0], h[1]);
-  edf__require(&f, f.text + 2, h[2] == 8, "expected type 8, unsigned bytes; found type %d",
-               h[2]);
-  edf__require(&f, f.text + 3, found >= 1 && found <= EDF_MAX_RANK,
-               "expected 1 to %d dimensions, found %d", EDF_MAX_RANK, found);
-  edf__require(&f, f.text + 3, !rank || found == rank, "expected %d dimension%s for %s, "
-               "found %d", rank, rank == 1 ? "" : "s", what, found);
-  while (a.rank < found) {
-    uint64_t n = edf__get_number(edf__take(&f, 4), 4, 1);
-    edf__add_dim(&f, f.at - 4, &a, n);
-  }
-  edf__require(&f, f.text + 8, rank != 3 || a.dim[1] <= INT_MAX / a.dim[2],
-               "images of %d by %d pixels are too large", a.dim[1], a.dim[2]);
-  return edf__rest(&f, a, 'u', 1, 0);
-}
-
-edf_array edf_load_idx(const char *path) { return edf__load_idx(path, 0, ""); }
-edf_array edf_load_labels(const char *path) { return edf__load_idx(path, 1, "labels"); }
-
-edf_array edf_load_images(const char *path) {
-  edf_array a = edf__load_idx(path, 3, "images");
-  edf_array rows = { 2, { a.dim[0], a.dim[1] * a.dim[2] }, a.size, a.value };
-  for (size_t i = 0; i < a.size; i++) a.value[i] /= 255;
-  return rows;
-}
-
-/* ---- CSV: numbers between commas, the same count in each line. A heading has a number in no
-   field, in quotes neither, and a name in one: what stands for a missing number is no name. */
-static int edf__csv_heading(const char *at) {
-  for (int names = 0;; at++) {
-    at += strspn(at, " \t\r");
-    const char *until = *at == '"' ? "\"" : ",\n";
-    at += *at == '"';
-    at += *at == '-' || *at == '+';
-    const char *end = at;
-    if (edf__is_digit(at[*at == '.'])) edf__decimal(&end);
-    if (end > at && !edf__is_letter(*end)) return 0;                 /* 1st is a name        */
-    size_t n = strcspn(at, " \t\r\",\n");
-    names += n > 4 || !strstr("||?|NA|na|N/A|NaN|nan|NAN|Inf|inf|INF|NULL|null|None|none|",
-                              edf__fmt("|%.*s|", (int)n, at));
-    at += strcspn(at, until);
-    at += strcspn(at, ",\n");
-    if (*at != ',') return names;
-  }
-}
-
-static void edf__csv_require(edf__file *f, int ok, const char *expected, const char *hint) {
-  int n = ok ? 0 : (int)strcspn(f->at, ",\r\n");
-  edf__require(f, f->at, ok, n ? "expected %s, found '%.*s'%s"
-               : "expected %s, found nothing%.*s%s", expected, n < 40 ? n : 40, f->at, hint);
-}
-
-static double edf__csv_number(edf__file *f) {
-  char sign = edf__skip(f, " \t\r");
-  const char *at = f->at + (sign == '-' || sign == '+');
-  edf__csv_require(f, edf__is_digit(at[*at == '.']), "a number", ": missing values and names "
-                   "of classes are not supported, a heading is a first line without numbers");
-  double number = edf__decimal(&at) * (sign == '-' ? -1 : 1);
-  edf__csv_require(f, fabs((double)(edf_real)number) < HUGE_VAL, "a smaller number", "");
-  f->at = at;
-  char next = edf__skip(f, " \t\r");
-  edf__csv_require(f, !next || next == ',' || next == '\n', "',' or the end of the line", "");
-  return number;
-}
-
-/* Goes over the rows; with `value` it stores the numbers. */
-static void edf__csv_rows(edf__file *f, int *dim, edf_real *value) {
-  for (dim[0] = 0; edf__skip(f, " \t\r\n"); dim[0]++) {
-    int n = 0;
-    do {
-      double number = edf__csv_number(f);
-      if (value) *value++ = (edf_real)number;
-    } while (++n < INT_MAX && *f->at == ',' && f->at++);
-    if (!dim[0]) dim[1] = n;
-    edf__require(f, f->at, n == dim[1], "expected %d numbers as in the first row, found %d",
-                 dim[1], n);
-  }
-  edf__require(f, f->at, f->at == f->end, "expected text, found a zero byte");
-}
-
-edf_array edf_load_csv(const char *path) {
-  int dim[2] = { 0, 0 };
-  edf__file f = edf__open(path, 1);
-  f.lines = 2;
-  edf__skip(&f, " \t\r\n");
-  if (edf__csv_heading(f.at)) f.at += strcspn(f.at, "\n");
-  const char *start = f.at;
-  edf__csv_rows(&f, dim, NULL);
-  edf__require(&f, f.at, dim[0], "expected at least one row of numbers");
-  edf_array a = edf__array_for(&f, 2, dim);
-  f.at = start;
-  edf__csv_rows(&f, dim, a.value);
-  edf__close(&f);
-  return a;
-}
-
-/* ---- InputFrom   y[b,j] = data[rows[b],j]: a batch out of a data set, by row numbers. The
-   state is the array, whose numbers stay the caller's. ---- */
-static void edf__input_from_shape(edf_node *y) {
-  const edf_array *data = (const edf_array *)y->state;
-  const edf_node *rows = y->in[0];
-  y->rank = rows->rank + data->rank - 1;
-  memcpy(y->dim, rows->dim, sizeof y->dim);
-  for (int d = 1; d < data->rank; d++) y->dim[rows->rank + d - 1] = data->dim[d];
-}
-static void edf__input_from_forward(edf_node *y) {
-  const edf_array *data = (const edf_array *)y->state;
-  size_t J = edf__row_size(data);
-  for (size_t b = 0; b < y->size / J; b++)
-    memcpy(y->value + b * J, data->value + edf__class(y, b) * J, J * sizeof *y->value);
-}
-static const edf_op edf__input_from_op = { "InputFrom", edf__input_from_shape,
-  edf__input_from_forward, NULL, NULL, NULL, NULL, 0, 0 };
-edf_node *edf_input_from_at(const char *file, int line, edf_array data, edf_node *rows) {
-  edf__site at = { "InputFrom", file, line };
-  edf__check_named(&at, "rows", rows);
-  if (data.rank < 1 || !data.value || !data.size) edf__fail_at(&at, "the data has no rows");
-  if (data.rank + rows->rank - 1 > EDF_MAX_RANK)
-    edf__x_error(&at, "rows", rows, "the data has %d dimensions, and a row number for each "
-                 "entry of rows makes more than %d", data.rank, EDF_MAX_RANK);
-  edf_node *y = edf__computed(&edf__input_from_op, file, line, 1, &rows);
-  y->classes = data.dim[0];
-  memcpy(edf_state(y, sizeof data), &data, sizeof data);
-  return edf__add_compnode(y);
-}
-
-/* ---- Rows in random order (Fisher and Yates), and the share of wrong answers. */
-void edf_shuffle(edf_array *x, edf_array *y) {
-  edf_array *both[2] = { x, y };
-  if (!x || x->rank < 1 || (y && (y->rank < 1 || y->dim[0] != x->dim[0])))
-    edf__fail("edf_shuffle: expected as many rows in both arrays, found %d and %d",
-              x && x->rank ? x->dim[0] : 0, y && y->rank ? y->dim[0] : 0);
-  for (int i = x->dim[0] - 1; i > 0; i--) {
-    size_t j = (size_t)edf_below(i + 1);
-    for (int k = 0; k < 2 && both[k]; k++) {
-      size_t J = edf__row_size(both[k]);
-      edf_real *from = both[k]->value + (size_t)i * J, *to = both[k]->value + j * J;
-      for (size_t n = 0; n < J; n++) {
-        edf_real old = from[n];
-        from[n] = to[n];
-        to[n] = old;
-      }
-    }
-  }
-}
-
-edf_array edf_rows(edf_array a, int from, int to) {
-  int n = a.rank ? a.dim[0] : 0;
-  if (from < 0 || from >= to || to > n)
-    edf__fail("edf_rows: rows %d to %d of an array of %d rows", from, to, n);
-  a.value += (size_t)from * edf__row_size(&a);
-  a.dim[0] = to - from;
-  a.size = edf__entries(a.dim, a.rank);
-  return a;
-}
-
-void edf_normalize_columns(edf_array *x, edf_array *test) {
-  size_t J = edf__row_size(x), K = test ? edf__row_size(test) : J;
-  if (!J || J != K)
-    edf__fail("edf_normalize_columns: expected the same columns, found %zu and %zu", J, K);
-  for (size_t j = 0; j < J; j++) {
-    double n = x->dim[0], m = 0, s = 0;
-    for (size_t i = j; i < x->size; i += J) m += (double)x->value[i] / n;
-    for (size_t i = j; i < x->size; i += J) s += pow((double)x->value[i] - m, 2.0) / n;
-    s = s > 1e-24 * m * m ? sqrt(s) : HUGE_VAL;            /* constant, but for rounding     */
-    for (edf_array *a = x; a; a = a == test ? NULL : test)
-      for (size_t i = j; i < a->size; i += J)
-        a->value[i] = (edf_real)(((double)a->value[i] - m) / s);
-  }
-}
-
-double edf_error_rate(edf_node *scores, edf_node *labels) {
-  static int said = 0;
-  const char *who = "edf_error_rate";
-  edf__check_node(who, scores);
-  edf__check_node(who, labels);
-  size_t K = scores->rank ? (size_t)scores->dim[scores->rank - 1] : 0, wrong = 0;
-  if (!K || scores->size != labels->size * K) {
-    edf__say_with(scores, "%s: expected one label for each row of scores%s\n  ", who,
-                  scores->rank == labels->rank ? ", whose last index is of the classes" : "");
-    edf__stop_with(labels, "\n  ");
-  }
-  if (labels->kind == EDF_INPUT && labels->batched && labels->fed != labels->dim[0])
-    edf__fail_with(labels, "%s: %d labels were fed for %d rows of scores", who,
-                   labels->fed < 0 ? 0 : labels->fed, labels->dim[0]);
-  int stale = edf__is_stale(scores);
-  if (!labels->size || !scores->value || !labels->value || stale)
-    edf__fail_with(scores, "%s: the scores have no value%s: call edf_forward first", who,
-                   scores->value && stale ? " for the last feed" : "");
-  const edf_real *s = edf_value(scores), *y = edf_value(labels);
-  for (size_t b = 0; b < labels->size; b++) {
-    size_t best = 0, nan = 0;
-    for (size_t k = 0; k < K; k++) {
-      if (s[b * K + k] > s[b * K + best]) best = k;
-      nan += s[b * K + k] != s[b * K + k];
-    }
-    wrong += nan || (edf_real)best != y[b];
-  }
-  if (K == 1 && wrong)
-    edf__remark(&said, scores->file, scores->line, edf__fmt("%s: %s: one score a row, and so "
-                "the answer is always 0: of a yes or no, count (p > 0.5) != y", scores->op,
-                who));
-  return (double)wrong / (double)labels->size;
-}
-
-/* ---- What is written: little-endian, whatever numbers are here; in a PNG big-endian. */
-static void edf__put_number(unsigned char *to, uint64_t bits, size_t bytes, int big) {
-  for (size_t k = 0; k < bytes; k++)
-    to[big ? bytes - 1 - k : k] = (unsigned char)(bits >> 8 * k);
-}
-
-static void edf__write_reals(edf_writer *w, const edf_real *x, size_t n) {
-  const unsigned char *byte = (const unsigned char *)x;
-  const short one = 1;                   /* begins with a 0 where bytes are to be turned      */
-  size_t turn = *(const char *)&one ? 0 : sizeof *x - 1;
-  for (size_t i = 0; i < n * sizeof *x; i++) fputc(byte[i ^ turn], w->file);
-}
-
-edf_array edf_view(edf_node *node) {
-  edf__check_node("edf_view", node);
-  if (!node->value) edf__no_value("edf_view", node);
-  edf_array a = { node->rank, { 0 }, 1, edf_value(node) };
-  memcpy(a.dim, node->dim, sizeof a.dim);
-  if (node->kind == EDF_INPUT && node->batched) a.dim[0] = node->fed;
-  a.size = edf__entries(a.dim, a.rank);
-  return a;
-}
-
-static void edf__check_array(const char *who, const edf_array *a) {
-  if (a->value && a->rank >= 0 && a->rank <= EDF_MAX_RANK &&
-      a->size == edf__entries(a->dim, a->rank)) return;
-  edf__fail("%s: the array has %s", who,
-            a->value ? "a size that is not the product of its dimensions" : "no numbers");
-}
-
-/* ---- Arrays and nodes of one shape; `rows` where a node has the batch. */
-static edf__text edf__list_dims(const int *dim, int rank) {
-  edf__text text = { { 0 }, 0 };
-  for (int d = 0; d < rank; d++) edf__put(&text, d ? ", %d" : "%d", dim[d]);
-  return text;
-}
-
-static void edf__expect_shape(const char *who, const edf_node *x, const edf_array *a,
-                              int rows) {
-  edf__check_node(who, x);
-  edf__check_array(who, a);
-  edf_node like = *x;
-  if (rows) like.dim[0] = rows;
-  edf__text expected = edf__list_dims(like.dim, x->rank), is = edf__list_dims(a->dim, a->rank);
-  if (strcmp(expected.at, is.at) || (rows && !x->batched))
-    edf__fail_who(who, x, "the array has the shape [%s], expected [%s]%s", is.at, expected.at,
-                  rows && !x->batched ? " of an Input with a batch" : "");
-}
-
-void edf_set(edf_node *p, edf_array a) {
-  edf__check_parameter("edf_set", p, 0);
-  edf__expect_shape("edf_set", p, &a, 0);
-  memmove(p->value, a.value, p->size * sizeof *a.value);
-  edf_push(p);
-}
-
-void edf_batches(edf_all *all, edf_node *x, edf_array data, edf_node *y, edf_array labels,
-                 int n) {
-  const char *who = "edf_batches";
-  edf_all begin = { x, y, data, labels, n, 0, 0 };
-  edf__expect_shape(who, x, &data, data.dim[0]);
-  if (y) edf__expect_shape(who, y, &labels, data.dim[0]);
-  if (n < 1) edf__fail("%s: %d rows at a time, expected 1 or more", who, n);
-  *all = begin;
-  if (edf.training) edf_shuffle(&all->data, y ? &all->labels : NULL);
-}
-
-int edf_next(edf_all *all) {
-  int from = all->at, left = all->data.dim[0] - from;
-  all->at += all->rows = left < all->n ? left : all->n;
-  if (!left) return 0;
-  (edf_feed)(all->x, edf_rows(all->data, from, all->at).value, all->rows);
-  if (all->y) (edf_feed)(all->y, edf_rows(all->labels, from, all->at).value, all->rows);
-  return 1;
-}
-
-double edf_mean_value(edf_node *x) {
-  edf__check_node("edf_mean_value", x);
-  if (!x->value || (x->kind == EDF_COMPNODE && x->ran != edf.feeds))
-    edf__fail_who("edf_mean_value", x, "it has no value for the last feed: call edf_forward");
-  edf_array a = edf_view(x);
-  return edf_statistics_of(a.value, a.size).mean;
-}
-
-/* ---- .npy (NumPy enhancement proposal 1): a magic number, the length of a header, the header,
-   which is a Python dictionary, and the numbers. */
-void edf_save_npy(const char *path, edf_array a) {
-  edf__text header = { { 0 }, 0 };
-  edf__check_array("edf_save_npy", &a);
-  edf__put(&header, "%s%c  {'descr': '<f%d', 'fortran_order': False, 'shape': (",
-           "\x93NUMPY\1", 0, (int)sizeof *a.value);
-  edf__put(&header, a.rank == 1 ? "%s,), }" : "%s), }", edf__list_dims(a.dim, a.rank).at);
-  edf__put(&header, "%*s\n", 63 - (int)header.n % 64, "");
-  edf__put_number((unsigned char *)header.at + 8, header.n - 10, 2, 0);
-  edf_writer w = edf_create_file(NULL, path);
-  fwrite(header.at, 1, header.n, w.file);
-  edf__write_reals(&w, a.value, a.size);
-  edf_finish_file(&w);
-}
-
-/* What stands behind a key of the header, before which f is. */
-static const char *edf__npy_value(edf__file *f, const char *header, const char *key) {
-  const char *at = strstr(header, key);
-  edf__require(f, f->at, at, "expected a header with %s", key);
-  at += strlen(key);
-  return at + strspn(at, " ");
-}
-
-/* Order, kind and bytes, as in '<f4'. */
-static const char *edf__npy_type(edf__file *f, const char *header) {
-  const char *at = edf__npy_value(f, header, "'descr':");
-  char type[3] = "";
-  int n = 0;
-  sscanf(at, "'%*1[<>|=]%2[fiub1248]'%n", type, &n);
-  edf__require(f, f->at, n == 5 && strstr("f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", type),
-               "expected numbers of type f4, f8, i1 to i8, u1 to u8 or b1, found %.*s",
-               (int)strcspn(at, ",}\n"), at);
-  return at + 1;
-}
-
-static void edf__npy_shape(edf__file *f, const char *header, edf_array *a) {
-  const char *at = edf__npy_value(f, header, "'shape':");
-  edf__require(f, f->at, *at++ == '(', "expected a shape as in (3, 4)");
-  while (*at != ')') {
-    edf__require(f, f->at, edf__is_digit(*at), "expected a shape as in (3, 4)");
-    edf__require(f, f->at, a->rank < EDF_MAX_RANK, "expected at most %d dimensions",
-                 EDF_MAX_RANK);
-    edf__add_dim(f, f->at, a, edf__digits(&at, INT_MAX));
-    if (*at == ',') at += 1 + strspn(at + 1, " ");
-  }
-}
-
-edf_array edf_load_npy(const char *path) {
-  char header[4096] = "";
-  edf__file f = edf__open(path, 0);
-  edf_array a = { 0, { 0 }, 0, NULL };
-  const unsigned char *h = edf__take(&f, 10);
-  int version = h[6];
-  edf__require(&f, f.text, !memcmp(h, "\x93NUMPY", 6), "expected an .npy file");
-  edf__require(&f, f.text + 6, version >= 1 && version <= 3, "expected version 1 to 3, found "
-               "%d", version);
-  size_t wide = version > 1 ? 4 : 2;
-  edf__take(&f, wide - 2);
-  size_t length = (size_t)edf__get_number((const unsigned char *)f.at - wide, wide, 0);
-  edf__require(&f, f.text + 8, length < sizeof header, "expected a header of less than %zu "
-               "bytes, found %zu", sizeof header, length);
-  memcpy(header, edf__take(&f, length), length);
-  f.at -= length;
-  const char *type = edf__npy_type(&f, header);
-  edf__require(&f, f.at, !strncmp(edf__npy_value(&f, header, "'fortran_order':"), "False", 5),
-               "the array is in Fortran order: save np.ascontiguousarray(x)");
-  edf__npy_shape(&f, header, &a);
-  f.at += length;
-  return edf__rest(&f, a, type[1], (size_t)(type[2] - '0'), *type == '>');
-}
-
-/* ---- Pictures: PGM and PPM (netpbm), PNG (ISO 15948). */
-/* 0..1 to 0..255; what is outside is cut off, and NaN is black. */
-static unsigned char edf__pixel(edf_real v) {
-  return (unsigned char)(v >= 1 ? 255 : v > 0 ? (double)v * 255 + 0.5 : 0);
-}
-
-/* A chunk of a PNG is the length of its data, a type, the data, which lies at to + 8 and
-   the CRC of type and data. Returns what is behind it. */
-static unsigned char *edf__png_chunk(unsigned char *to, const char *type, size_t n) {
-  uint32_t crc = 0xffffffffu;
-  edf__put_number(to, n, 4, 1);
-  memcpy(to + 4, type, 4);
-  for (size_t i = 4; i < 8 + n; i++) {
-    crc ^= to[i];
-    for (int k = 0; k < 8; k++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
-  }
-  edf__put_number(to + 8 + n, ~crc, 4, 1);
-  return to + 12 + n;
-}
-
-/* The pixels are one zlib stream of stored blocks: larger than it must be, and simple. A block
-   is a row: a flag for the last one, its length, the length's complement, the filter type 0,
-   the pixels. At the end stands the Adler-32 of filter types and pixels. */
-static void edf__write_png(const char *path, const edf_array *a, int channels) {
-  size_t row = (size_t)a->dim[1] * (size_t)channels, n = 2 + (size_t)a->dim[0] * (6 + row) + 4;
-  uint64_t length = row + 1;
-  unsigned long sum = 1, sums = 0;
-  unsigned char *png = (unsigned char *)edf__alloc(&edf.kept, 8 + 12 + 13 + 12 + n + 12);
-  memcpy(png, "\x89PNG\r\n\x1a\n", 8);
-  edf__put_number(png + 16, (uint64_t)a->dim[1], 4, 1);
-  edf__put_number(png + 20, (uint64_t)a->dim[0], 4, 1);
-  edf__put_number(png + 24, channels == 3 ? 0x208 : 8, 2, 0);          /* 8 bits a channel    */
-  unsigned char *data = edf__png_chunk(png + 8, "IHDR", 13), *to = data + 8 + 2;
-  memcpy(to - 2, "\x78\x01", 2);
-  for (int y = 0; y < a->dim[0]; y++) {
-    edf__put_number(to, ~length << 24 | length << 8 | (y == a->dim[0] - 1), 5, 0);
-    to += 5;
-    for (size_t k = 0; k <= row; k++, to++) {
-      if (k) *to = edf__pixel(a->value[(size_t)y * row + k - 1]);
-      sum = (sum + *to) % 65521;
-      sums = (sums + sum) % 65521;
-    }
-  }
-  edf__put_number(to, sums << 16 | sum, 4, 1);
-  const unsigned char *end = edf__png_chunk(edf__png_chunk(data, "IDAT", n), "IEND", 0);
-  edf_writer w = edf_create_file(NULL, path);
-  fwrite(png, 1, (size_t)(end - png), w.file);
-  edf__free(png);
-  edf_finish_file(&w);
-}
-
-void edf_save_image(const char *path, edf_array a) {
-  const char *dot = path ? strrchr(path, '.') : NULL;
-  int png = dot && !strcmp(dot, ".png"), ppm = dot && !strcmp(dot, ".ppm");
-  if (!png && !ppm && (!dot || strcmp(dot, ".pgm")))
-    edf__fail("edf_save_image: %s: expected a name that ends in .png, .pgm or .ppm",
-              path ? path : "NULL");
-  edf__check_array("edf_save_image", &a);
-  int channels = a.rank == 3 ? a.dim[2] : 1;
-  if (a.rank < 2 || a.rank > 3 || (channels != 1 && channels != 3))
-    edf__fail("edf_save_image: %s: expected [rows, columns], or with 1 or 3 channels, found %d "
-              "dimensions, the last of %d", path, a.rank, a.rank ? a.dim[a.rank - 1] : 1);
-  if (!png && !ppm && channels == 3)
-    edf__fail("edf_save_image: %s: a .pgm is grey, but the array has 3 channels", path);
-  if (png && (size_t)a.dim[1] * (size_t)channels > 65534)
-    edf__fail("edf_save_image: %s: a row of a .png has at most 65534 bytes here", path);
-  if (png) { edf__write_png(path, &a, channels); return; }
-  edf_writer w = edf_create_file(NULL, path);
-  fprintf(w.file, "P%c\n%d %d\n255\n", ppm ? '6' : '5', a.dim[1], a.dim[0]);
-  for (size_t i = 0; i < a.size; i++)
-    for (int c = 0; c < (ppm && channels == 1 ? 3 : 1); c++)
-      fputc(edf__pixel(a.value[i]), w.file);
-  edf_finish_file(&w);
-}
-
-/* ---- PGM and PPM, as text (P2, P3) or bytes (P5, P6): the kind, columns, rows, the greatest
-   number, then the pixels. A # begins a comment. */
-
-/* A number from least to most, with one character behind it. */
-static int edf__pnm_number(edf__file *f, const char *what, int least, int most) {
-  while (edf__skip(f, " \t\r\n") == '#')
-    while (f->at < f->end && *f->at != '\n') f->at++;
-  const char *at = f->at;
-  long long n = (long long)edf__digits(&f->at, (unsigned)most);
-  edf__require(f, at, f->at > at, "expected %s, found %s", what,
-               at == f->end ? "the end" : "no number");
-  edf__require(f, at, n >= least && n <= most, "expected %s from %d to %d, found %lld%s", what,
-               least, most, n, n > most ? " or more" : "");
-  f->at += f->at < f->end;
-  return (int)n;
-}
-
-edf_array edf_load_image(const char *path) {
-  edf__file f = edf__open(path, 0);
-  int dim[3] = { 0, 0, 3 }, kind = f.text[0] == 'P' ? f.text[1] : 0;
-  edf__require(&f, f.text, kind && strchr("2356", kind),
-               "expected a PGM or PPM file, which begins with P2, P3, P5 or P6");
-  int is_text = kind < '5', colour = kind == '3' || kind == '6';
-  edf__fetch(&f, SIZE_MAX);
-  f.at += 2;
-  dim[1] = edf__pnm_number(&f, "the number of columns", 1, INT_MAX / 8);
-  dim[0] = edf__pnm_number(&f, "the number of rows", 1, INT_MAX / 8);
-  int most = edf__pnm_number(&f, "the greatest number", 1, 65535);
-  size_t width = most > 255 ? 2 : 1;
-  unsigned long long left = (size_t)(f.end - f.at), bytes = is_text ? 2 : width;
-  bytes *= (unsigned long long)dim[0] * (unsigned long long)dim[1] * (colour ? 3 : 1);
-  edf__require(&f, f.at, bytes <= left + (unsigned)is_text, "%d x %d pixels need %llu bytes, "
-               "but %llu follow", dim[1], dim[0], bytes, left);
-  edf_array a = edf__array_for(&f, colour ? 3 : 2, dim);
-  if (!is_text) edf__get_numbers(a.value, a.size, f.at, 'u', width, 1);
-  for (size_t i = 0; i < a.size; i++) {
-    if (is_text) a.value[i] = (edf_real)edf__pnm_number(&f, "a pixel", 0, most);
-    edf__require(&f, f.at + i * width, a.value[i] <= (edf_real)most,
-                 "expected a pixel from 0 to %d, found %g", most, (double)a.value[i]);
-    a.value[i] /= (edf_real)most;
-  }
-  edf__close(&f);
-  return a;
-}
-
-/* ---- Text as class numbers: the different bytes of a text, in their order. */
-static edf_text edf__symbols(edf__file *f, const char *text, size_t length) {
-  edf_text t;
-  int n = (int)length;
-  memset(&t, 0, sizeof t);
-  for (size_t i = 0; i < length; i++) t.number[(unsigned char)text[i]] = 1;
-  for (int c = 0; c < 256; c++) {
-    if (t.number[c]) t.symbol[t.symbols++] = (char)c;
-    t.number[c] = t.number[c] ? t.symbols - 1 : -1;
-  }
-  t.classes = edf__array_for(f, 1, &n);
-  edf_encode(&t, text, length, t.classes.value);
-  edf__close(f);
-  return t;
-}
-
-edf_text edf_text_of(const char *text, size_t length) {
-  edf__file none = { "edf_text_of", NULL, NULL, NULL, NULL, 0, NULL };
-  edf__require(&none, NULL, text && length >= 1 && length <= INT_MAX,
-               "a text has 1 to %d bytes, found %zu", INT_MAX, text ? length : 0);
-  return edf__symbols(&none, text, length);
-}
-
-edf_text edf_load_text(const char *path) {
-  edf__file f = edf__open(path, 1);
-  size_t length = (size_t)(f.end - f.at);
-  edf__require(&f, f.at, length >= 1 && length <= INT_MAX, "expected 1 byte or more");
-  return edf__symbols(&f, f.at, length);
-}
-
-void edf_encode(const edf_text *t, const char *text, size_t length, edf_real *classes) {
-  for (size_t i = 0; i < length; i++) {
-    unsigned char c = (unsigned char)text[i];
-    if (t->number[c] < 0)
-      edf__fail(c > 32 && c < 127 ? "edf_encode: byte %zu, %d or '%c', is not in the text"
-                                  : "edf_encode: byte %zu, %d, is not in the text", i, c, c);
-    classes[i] = (edf_real)t->number[c];
-  }
-}
-
-void edf_decode(const edf_text *t, const edf_real *classes, size_t n, char *text) {
-  for (size_t i = 0; i < n; i++) {
-    double k = (double)classes[i];
-    if (!(k >= 0 && k < t->symbols && k == floor(k)))
-      edf__fail("edf_decode: number %zu is %g, expected a class from 0 to %d", i, k,
-                t->symbols - 1);
-    text[i] = t->symbol[(int)k];
-  }
-  text[n] = 0;
-}
-
-void edf_free_text(edf_text *t) {
-  edf_free_array(&t->classes);
-  memset(t, 0, sizeof *t);
-}
-
-int edf_sample(const edf_real *P, int n) {
-  double sum = 0;
-  for (int k = 0; k < n; k++) sum += (double)P[k];
-  double u = edf__random_unit() * sum;
-  int last = 0;                          /* rounding may reach the end                        */
-  for (int k = 0; k < n && !(u < 0); k++) {
-    u -= (double)P[k];
-    if (P[k] > 0) last = k;
-  }
-  return last;
-}
-EDF__C_END
-#endif
-
-/* ==== >>models  Saved models; needs >>data >>ways ======================================== */
-#ifndef EDF__MODELS_H
-#define EDF__MODELS_H
-EDF__C_BEGIN
-/* Saved models, as safetensors files: parameters by name, what the optimiser remembers (p.m and
-   p.s), steps, and the state of the random numbers, so that training goes on bit for bit. The
-   program first builds the same parameters, then loads. A file of F32 or F64 will do, and one
-   without optimiser state. Errors name the file, the byte, the tensor and the shapes, and then
-   nothing has changed: everything is read and checked before. A file is written whole or not at
-   all: see edf_create_file. Default names, w1 b1 w2 ..., count the packages: two of one shape
-   that are declared in another order load each other's numbers, unless edf_name names them.
-   A file has the program too, as edf_print_equations writes it: its metadata edf.equations. So
-   edf_load into an empty graph builds the model and fills it; a node of the program's own has
-   no words, and then the file is written without. */
-void edf_save(const char *path);
-void edf_load(const char *path);
-EDF__C_END
-#endif
-
-#ifdef EDF__CODE
-EDF__C_BEGIN
-/* ---- The safetensors format: the length of a header, the header, which is JSON, with what is
-   no tensor in its metadata, and the numbers. */
-enum { EDF__PARTS = 3 };                 /* value, m and s                                    */
-static const char *const edf__suffix[EDF__PARTS] = { "", ".m", ".s" };
-
-/* Part 3 i is the value of parameter i, part 3 i + 1 its m. */
-static int edf__n_parts(void) { return EDF__PARTS * edf.n_parameters; }
-static edf_node *edf__owner(int k) { return edf.parameters[k / EDF__PARTS]; }
-static edf_real **edf__part(int k) {
-  edf_node *p = edf__owner(k);
-  return k % EDF__PARTS == 0 ? &p->value : k % EDF__PARTS == 1 ? &p->m : &p->s;
-}
-static const char *edf__part_name(int k) {
-  return edf__fmt("%.300s%s", edf__owner(k)->name, edf__suffix[k % EDF__PARTS]);
-}
-
-/* The part of this name; -1 for none. */
-static int edf__part_of_name(const char *name) {
-  for (int k = 0; k < edf__n_parts(); k++) {
-    const char *begin = edf__owner(k)->name;
-    size_t n = strlen(begin);
-    if (!strncmp(begin, name, n) && !strcmp(name + n, edf__suffix[k % EDF__PARTS])) return k;
-  }
-  return -1;
-}
-
-/* Every tensor of the file needs a name of its own. */
-static void edf__check_names(void) {
-  if (!edf.n_parameters) edf__fail("edf_save: there is no parameter");
-  for (int k = 0; k < edf__n_parts(); k++) {
-    const char *name = edf__part_name(k);
-    int fits = strlen(name) < 256, other = fits ? edf__part_of_name(name) : k;
-    if (fits && other == k && strcmp(name, "__metadata__")) continue;
-    edf__say("edf_save: %s; edf_name gives another",
-             other == k ? "the name is too long or the file's own"
-             : other % EDF__PARTS || k % EDF__PARTS ? "a name is that of an optimiser's memory"
-             : "two parameters have one name");
-    if (other != k) edf__say_with(edf__owner(other), "\n  ");
-    edf__stop_with(edf__owner(k), "\n  ");
-  }
-}
-
-/* ,"w1.steps":"12" */
-static void edf__write_key(edf_page *to, const char *key) {
-  edf_write(to, ",");
-  edf_write_quoted(to, key, strlen(key));
-  edf_write(to, ":");
-}
-static void edf__write_pair(edf_page *to, const char *key, const char *value) {
-  edf__write_key(to, key);
-  edf_write_quoted(to, value, strlen(value));
-}
-
-/* The program, if there are words for all of it, and the names that are others in its text. */
-static void edf__write_equations(edf_page *to) {
-  static int said;
-  edf_page text = { NULL, 0 };
-  if (!edf.n_compnodes) return;
-  edf__begin_spelling();
-  const edf_node *own = edf__write_text(&text);
-  if (!own) edf__write_pair(to, "edf.equations", text.at);
-  for (int i = 0; !own && i < edf.n_parameters; i++)
-    if (strcmp(edf.parameters[i]->name, edf_label(edf.parameters[i])))
-      edf__write_pair(to, edf__fmt("edf.name.%d", i), edf.parameters[i]->name);
-  edf__end_spelling();
-  edf_release(text.at);
-  if (own && !said++)
-    fprintf(stderr, "edf_save: the file is written without equations: %s \"%s\", built at "
-            "%s:%d, has no words\n", own->op, edf_label(own), own->file, own->line);
-}
-
-/* In the order of the parts, whose numbers lie in that order too. Its length comes first. */
-static void edf__write_header(edf_page *to) {
-  unsigned long long at = 0, end;
-  edf_write(to, "%8s{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",", "", edf.seed);
-  edf_write(to, "\"draws\":\"%llu\"", edf.draws);
-  for (int i = 0; i < edf.n_parameters; i++) {
-    const edf_node *p = edf.parameters[i];
-    const char *key = edf__fmt("%s.steps", p->name);
-    if (p->steps) edf__write_pair(to, key, edf__fmt("%ld", p->steps));
-  }
-  edf__write_equations(to);
-  edf_write(to, "}");
-  for (int k = 0; k < edf__n_parts(); k++, at = end) {
-    const edf_node *p = edf__owner(k);
-    end = at + (*edf__part(k) ? p->size * sizeof(edf_real) : 0);
-    if (!*edf__part(k)) continue;
-    edf__write_key(to, edf__part_name(k));
-    edf_write(to, "{\"dtype\":\"F%d\",\"shape\":[", (int)sizeof(edf_real) * 8);
-    for (int d = 0; d < p->rank; d++) edf_write(to, d ? ",%d" : "%d", p->dim[d]);
-    edf_write(to, "],\"data_offsets\":[%llu,%llu]}", at, end);
-  }
-  edf_write(to, "}");
-  while (to->n % 8) edf_write(to, " ");
-  edf__put_number((unsigned char *)to->at, to->n - 8, 8, 0);
-}
-
-void edf_save(const char *path) {
-  edf_page header = { NULL, 0 };
-  edf__check_names();
-  edf__write_header(&header);
-  for (int k = 0; k < edf__n_parts(); k++) edf__pull(*edf__part(k), edf__owner(k)->size);
-  edf_writer w = edf_create_file(NULL, path);
-  fwrite(header.at, 1, header.n, w.file);
-  for (int k = 0; k < edf__n_parts(); k++)
-    if (*edf__part(k)) edf__write_reals(&w, *edf__part(k), edf__owner(k)->size);
-  edf_release(header.at);
-  edf_finish_file(&w);
-}
-
-/* ---- Reading. The file is in memory, and all of it is checked, before anything is changed. */
-typedef struct {                         /* a tensor of the file                              */
-  int part, bytes;
-  unsigned long long begin, end;
-  long steps;                            /* of a parameter                                    */
-} edf__saved;
-
-typedef struct {
-  edf__file f;
-  edf__saved *saved;                     /* of each part                                      */
-  char *strings, *to;                    /* those of the header; where the next one goes      */
-  size_t declared, computed, bytes;      /* numbers of its text's tensors; the file's bytes   */
-  unsigned long long seed, draws;
-  int random;                            /* 3: the file has both of these                     */
-} edf__model;
-
-static char edf__json_peek(edf__file *f) { return edf__skip(f, " \n\t\r"); }
-
-static void edf__json_expect(edf__file *f, char c) {
-  edf__require(f, f->at, edf__json_peek(f) == c, *f->at >= 32 && *f->at < 127
-               ? "expected '%c', found '%c'" : "expected '%c', found byte %d", c,
-               (unsigned char)*f->at);
-  f->at++;
-}
-
-/* \u and four digits, as UTF-8. */
-static char *edf__json_unicode(edf__file *f, char *to) {
-  unsigned long code = 0;
-  for (int k = 0; k < 4; k++, f->at++) {
-    const char *digits = "0123456789abcdef0123456789ABCDEF", *d = strchr(digits, *f->at);
-    edf__require(f, f->at, *f->at && d, "expected four hexadecimal digits");
-    code = code * 16 + (unsigned long)(d - digits) % 16;
-  }
-  edf__require(f, f->at, code, "a name has a NUL");
-  if (code >= 0x800) *to++ = (char)(0xE0 | code >> 12);
-  if (code >= 0x80) *to++ = (char)(code < 0x800 ? 0xC0 | code >> 6 : 0x80 | (code >> 6 & 63));
-  *to++ = (char)(code < 0x80 ? code : 0x80 | (code & 63));
-  return to;
-}
-
-/* A string, decoded: it does not become longer. */
-static char *edf__json_string(edf__model *m) {
-  edf__file *f = &m->f;
-  char *start = m->to, *to = start;
-  edf__json_expect(f, '"');
-  while (*f->at != '"') {
-    static const char from[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
-    edf__require(f, f->at, (unsigned char)*f->at >= 32, "a string does not end");
-    if (*f->at != '\\') { *to++ = *f->at++; continue; }
-    const char *escape = f->at[1] ? strchr(from, f->at[1]) : NULL;
-    f->at += 2;
-    edf__require(f, f->at, escape || f->at[-1] == 'u', "a string has an unknown escape");
-    if (escape) *to++ = means[escape - from];
-    else to = edf__json_unicode(f, to);
-  }
-  f->at++;
-  *to = 0;
-  m->to = to + 1;
-  return start;
-}
-
-/* The next key of an object, of which n have been read; NULL at its end. */
-static char *edf__json_key(edf__model *m, int n) {
-  edf__file *f = &m->f;
-  if (!n) edf__json_expect(f, '{');
-  char next = edf__json_peek(f);
-  if (n ? next != ',' : next == '}') { edf__json_expect(f, '}'); return NULL; }
-  if (n) f->at++;
-  char *key = edf__json_string(m);
-  edf__json_expect(f, ':');
-  return key;
-}
-
-static unsigned long long edf__json_whole(edf__file *f) {
-  edf__require(f, f->at, edf__is_digit(edf__json_peek(f)), "expected a whole number");
-  unsigned long long n = edf__digits(&f->at, ULLONG_MAX / 20);
-  edf__require(f, f->at, !edf__is_digit(*f->at), "the number is too large");
-  return n;
-}
-
-/* "shape":[784,64] */
-static edf__text edf__json_shape(edf__file *f, const char *name) {
-  edf__text shape = { { 0 }, 0 };
-  edf__json_expect(f, '[');
-  for (int n = 0; edf__json_peek(f) != ']'; n++) {
-    if (n) edf__json_expect(f, ',');
-    edf__require(f, f->at, n < EDF_MAX_RANK, "tensor %s has more than %d dimensions", name,
-                 EDF_MAX_RANK);
-    edf__put(&shape, n ? ", %llu" : "%llu", edf__json_whole(f));
-  }
-  f->at++;
-  return shape;
-}
-
-/* "w1":{"dtype":"F32","shape":[784,64],"data_offsets":[0,200704]} */
-static void edf__json_tensor(edf__model *m, const char *name) {
-  edf__file *f = &m->f;
-  int part = edf__part_of_name(name), shaped = 0, placed = 0;
-  edf__require(f, f->at, part >= 0, "tensor %s is no parameter of this program%s", name,
-               edf.n_parameters ? "" : ", which has none: build them first, then load");
-  edf__saved *s = &m->saved[part];
-  const edf_node *p = edf__owner(part);
-  edf__require(f, f->at, !s->bytes, "tensor %s is there twice", name);
-  const char *key;
-  for (int n = 0; (key = edf__json_key(m, n)) != NULL; n++) {
-    if (!strcmp(key, "dtype") && !s->bytes) {
-      const char *type = edf__json_string(m);
-      s->bytes = !strcmp(type, "F32") ? 4 : !strcmp(type, "F64") ? 8 : 0;
-      edf__require(f, f->at, s->bytes, "tensor %s has the type %s, expected F32 or F64", name,
-                   type);
-    } else if (!strcmp(key, "shape") && !shaped++) {
-      edf__text is = edf__json_shape(f, name), expected = edf__list_dims(p->dim, p->rank);
-      edf__require(f, f->at, !strcmp(is.at, expected.at), "tensor %s has the shape [%s], but "
-                   "parameter \"%s\" [%s], declared at %s:%d", name, is.at, p->name,
-                   expected.at, p->file, p->line);
-    } else if (!strcmp(key, "data_offsets") && !placed++) {
-      edf__json_expect(f, '[');
-      s->begin = edf__json_whole(f);
-      edf__json_expect(f, ',');
-      s->end = edf__json_whole(f);
-      edf__json_expect(f, ']');
-    } else edf__file_error(f, f->at, "tensor %s: unexpected key %s", name, key);
-  }
-  edf__require(f, f->at, s->bytes && shaped && placed,
-               "tensor %s lacks dtype, shape or data_offsets", name);
-  unsigned long long bytes = (unsigned long long)p->size * (unsigned)s->bytes;
-  edf__require(f, f->at, s->end >= s->begin && s->end - s->begin == bytes, "tensor %s has the "
-               "offsets %llu to %llu, expected %llu bytes", name, s->begin, s->end, bytes);
-}
-
-/* Seed, draws and steps; the program has been read, and other metadata is let alone. */
-static void edf__json_metadata(edf__model *m) {
-  char *key, *end;
-  for (int n = 0; (key = edf__json_key(m, n)) != NULL; n++) {
-    char *text = edf__json_string(m), *dot = strrchr(key, '.');
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    int whole = edf__is_digit(*text) && !*end && !errno;
-    if (!strcmp(key, "seed") && whole) { m->seed = number; m->random |= 1; }
-    if (!strcmp(key, "draws") && whole) { m->draws = number; m->random |= 2; }
-    if (!dot || strcmp(dot, ".steps")) continue;
-    *dot = 0;
-    int part = edf__part_of_name(key);
-    if (part < 0 || part % EDF__PARTS) continue;
-    edf__require(&m->f, m->f.at, whole && number <= LONG_MAX,
-                 "the steps of %s are %s, expected a whole number", key, text);
-    m->saved[part].steps = (long)number;
-  }
-}
-
-static void edf__read_header(edf__model *m) {
-  const char *name;
-  for (int k = 0; (name = edf__json_key(m, k)) != NULL; k++)
-    if (!strcmp(name, "__metadata__")) edf__json_metadata(m);
-    else edf__json_tensor(m, name);
-}
-
-/* By where their numbers begin; what the file lacks begins at 0. */
-static int edf__saved_order(const void *a, const void *b) {
-  const edf__saved *s = (const edf__saved *)a, *t = (const edf__saved *)b;
-  return s->begin == t->begin ? s->part - t->part : s->begin < t->begin ? -1 : 1;
-}
-
-/* Every parameter is there, and the numbers fit, and lie one after the other up to the end. */
-static void edf__check_model(edf__model *m) {
-  edf__file *f = &m->f;
-  unsigned long long end = 0;
-  qsort(m->saved, (size_t)edf__n_parts(), sizeof *m->saved, edf__saved_order);
-  for (const edf__saved *s = m->saved; s < m->saved + edf__n_parts(); s++) {
-    const edf_node *p = edf__owner(s->part);
-    const char *at = f->at + s->begin;
-    size_t fit = p->size;
-    edf__require(f, f->at, s->bytes || s->part % EDF__PARTS, "there is no tensor for parameter "
-                 "\"%s\", declared at %s:%d", p->name, p->file, p->line);
-    if (!s->bytes) continue;
-    edf__require(f, f->at, s->begin == end, "a tensor begins at offset %llu, where %llu was "
-                 "expected: a gap, or an overlap", s->begin, end);
-    end = s->end;
-    if (s->bytes > (int)sizeof(edf_real) && end <= m->bytes)
-      fit = edf__get_numbers(NULL, p->size, at, 'f', 8, 0);
-    edf__require(f, at + 8 * fit, fit == p->size, EDF__TOO_LARGE, fit);
-  }
-  edf__require(f, f->at, end == m->bytes, "the tensors end at offset %llu, but %zu bytes "
-               "follow the header", end, m->bytes);
-}
-
-/* Zeros, which belong to the graph: an error leaves them. */
-static void *edf__model_memory(edf__model *m, size_t bytes) {
-  void *zeros = edf__try_alloc(&edf.kept, bytes);
-  edf__require(&m->f, NULL, zeros, "out of memory for %zu bytes", bytes);
-  return zeros;
-}
-
-/* Once there is memory for what optimisers remember, nothing can go wrong. A part that the file
-   lacks begins afresh. */
-static void edf__take_model(edf__model *m) {
-  const edf__saved *end = m->saved + edf__n_parts();
-  for (const edf__saved *s = m->saved; s < end; s++) {
-    size_t bytes = edf__owner(s->part)->size * sizeof(edf_real);
-    edf_real **to = edf__part(s->part);
-    if (!s->bytes || *to) continue;
-    *to = (edf_real *)edf__model_memory(m, bytes);
-  }
-  for (const edf__saved *s = m->saved; s < end; s++) {
-    edf_node *p = edf__owner(s->part);
-    edf_real *to = *edf__part(s->part);
-    if (s->bytes)
-      edf__get_numbers(to, p->size, m->f.at + s->begin, 'f', (size_t)s->bytes, 0);
-    else if (to) memset(to, 0, p->size * sizeof *to);
-    if (s->part % EDF__PARTS == 0) p->steps = s->steps;
-    edf__push(to, p->size);
-  }
-  if (m->random != 3) return;
-  edf.seed = m->seed;
-  edf.draws = m->draws;
-}
-
-/* ---- A model that is built from its file. What its text declares and computes has bounds,
-   which are looked at before there is memory for it. */
-static edf__model *edf__building;
-
-static void edf__guard_node(edf_node *x) {
-  edf__model *m = edf__building;
-  const edf__scan *s = edf__reading;
-  if (edf__n_nodes() >= EDF__STEPS)
-    edf__syntax(s, s->at, "the text makes more than %d nodes", EDF__STEPS);
-  if (x->kind == EDF_COMPNODE && (m->computed += x->size) >> 28)
-    edf__syntax(s, s->at, "the text makes tensors of more than %d numbers", 1 << 28);
-  if (x->kind == EDF_PARAMETER && (m->declared += x->size) > m->bytes)
-    edf__syntax(s, s->at, "the text declares more numbers than the file has");
-}
-
-/* The string behind the next key that begins so, and the key's number; NULL for none. */
-static char *edf__json_find(edf__model *m, const char *key, int *number) {
-  edf__file *f = &m->f;
-  if (!(f->at = strstr(f->at, key))) return NULL;
-  f->at += strlen(key);
-  *number = (int)edf__digits(&f->at, INT_MAX / 10);
-  f->at += *f->at == '"';
-  edf__json_expect(f, ':');
-  return edf__json_string(m);
-}
-
-/* Builds the model, if the file has its text; its parameters have the names that they had. */
-static void edf__build_model(edf__model *m) {
-  const char *header = m->f.at, *text, *name;
-  int i;
-  if ((text = edf__json_find(m, "\"edf.equations\"", &i)) != NULL) {
-    edf__building = m;
-    edf__loaded = m->f.text;
-    edf__guard = edf__guard_node;
-    edf_equations_at(edf__copy(&edf.kept, m->f.path), 0, "%s", text);
-    edf__guard = NULL;
-    edf__loaded = NULL;
-    edf__together = 1;                   /* until it is filled                                */
-  }
-  for (m->f.at = header; (name = edf__json_find(m, "\"edf.name.", &i)) != NULL;)
-    if (i < edf.n_parameters)
-      edf.parameters[i]->name = strcpy((char *)edf__model_memory(m, strlen(name) + 1), name);
-  m->f.at = header;
-  m->to = m->strings;
-}
-
-void edf_load(const char *path) {
-  enum { LONGEST = 100000000 };          /* a header, as the format has it                    */
-  edf__model m;
-  memset(&m, 0, sizeof m);
-  m.f = edf__open(path, 0);
-  uint64_t n = edf__get_number(edf__take(&m.f, 8), 8, 0);
-  int possible = n >= 2 && n <= LONGEST;
-  size_t left = edf__fetch(&m.f, possible ? SIZE_MAX : 0);
-  edf__require(&m.f, m.f.text, possible && n <= left, "expected a safetensors file: its header "
-               "would have %llu bytes, but %s%zu follow", (unsigned long long)n,
-               m.f.file ? "at least " : "", left);
-  char *numbers = m.f.text + 8 + n, first = *numbers;
-  *numbers = 0;
-  m.bytes = left - (size_t)n;
-  m.strings = m.to = (char *)edf__model_memory(&m, (size_t)n);
-  if (!edf__n_nodes()) edf__build_model(&m);
-  m.saved = (edf__saved *)edf__model_memory(&m, (size_t)edf__n_parts() * sizeof *m.saved);
-  for (int k = 0; k < edf__n_parts(); k++) m.saved[k].part = k;
-  edf__read_header(&m);
-  edf__json_peek(&m.f);
-  edf__require(&m.f, m.f.at, m.f.at == numbers, "expected the end of the header");
-  *numbers = first;
-  edf__check_model(&m);
-  edf__take_model(&m);
-  edf__together = 0;
-  edf__free(m.strings);
-  edf__free(m.saved);
-  edf__close(&m.f);
-}
-EDF__C_END
-#endif
-
 #undef EDF__CODE
 
 /* ==== >>names  Short names of all that follows Part One ================================= */
@@ -12881,28 +11566,6 @@ typedef edf_recurrent_state RecurrentState;
 #define Adam            edf_adam
 #define AdamDefault     edf_adam_default
 #define AdamW           edf_adamw
-#endif
-
-/* What moved with version 2.0: a program that misses the second header is told so, unless it
-   has names of its own for these. */
-#ifndef EDF_LAB_H
-#undef edf_log                           /* of one argument it is a node                      */
-#define EDF__LOG_OF(a, b, which, ...) which
-#define edf_log(...) EDF__LOG_OF(__VA_ARGS__, edf_log_value, EDF__LOG_NODE, 0)(__VA_ARGS__)
-#define EDF__LOG_NODE(x) edf_log_at(EDF__HERE, x)
-#if !defined(edf_doctor) && !defined(edf_trace_begin) && !defined(edf_trace_end) && \
-    !defined(edf_log_value) && !defined(edf_log_scale) && !defined(edf_plot_svg) && \
-    !defined(edf_print_latex) && !defined(edf_write_dot) && !defined(edf_contact_sheet)
-#define edf_doctor(...)        edf_doctor_is_in_edf_lab_h
-#define edf_trace_begin(...)   edf_trace_begin_is_in_edf_lab_h
-#define edf_trace_end()        edf_trace_end_is_in_edf_lab_h
-#define edf_log_value(...)     edf_log_value_is_in_edf_lab_h
-#define edf_log_scale(...)     edf_log_scale_is_in_edf_lab_h
-#define edf_plot_svg(...)      edf_plot_svg_is_in_edf_lab_h
-#define edf_print_latex(...)   edf_print_latex_is_in_edf_lab_h
-#define edf_write_dot(...)     edf_write_dot_is_in_edf_lab_h
-#define edf_contact_sheet(...) edf_contact_sheet_is_in_edf_lab_h
-#endif
 #endif
 
 /* History

@@ -14,7 +14,7 @@
      test loss 1.7033 per character after 3000 steps
 */
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_data.h"
 #include "options.h"
 #include "texts.h"
 

@@ -15,7 +15,7 @@
      test loss 1.5123 per character after 11000 steps
 */
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_data.h"
 #include "options.h"
 #include "texts.h"
 

@@ -23,7 +23,7 @@
      test error 2.84 %
 */
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_data.h"
 #include "digits.h"
 #include "options.h"
 
