@@ -59,9 +59,9 @@ DOUBLE := $(patsubst examples/%.c,build/%,$(shell grep -l '^.define EDF_REAL dou
 $(DOUBLE): build/edf_double.o
 $(filter-out $(DOUBLE),$(NAMES:%=build/%)): build/edf.o
 
+COMPANIONS = $(wildcard edf_*.h)
 build/edf.o build/edf_double.o: $(wildcard edf*.h) build/flags
-	@{ echo '#define EDF_IMPLEMENTATION'; \
-	  for h in edf_*.h; do echo "#include \"$$h\""; done; } > $(@:.o=.c)
+	@printf '#define EDF_IMPLEMENTATION\n$(COMPANIONS:%=#include "%"\n)' > $(@:.o=.c)
 	$(CC) $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) $(if $(findstring double,$@),-DEDF_REAL=double) \
 	  -I. -c $(@:.o=.c) -o $@
 

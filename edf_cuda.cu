@@ -1830,7 +1830,7 @@ static void dropout(edf_node *y, int backward) {
 }
 static const kernel dropout_here("Dropout", dropout, mask_size);
 
-/* ---- Embed and InputFrom: rows by their number. A row's gradient is added up by the threads
+/* ---- Embed: rows by their number. A row's gradient is added up by the threads
    of that row alone, in the order of the class numbers: no two threads write one entry. */
 __global__ static void rows_kernel(real *y, const real *W, const real *k, size_t n, size_t K,
                                    size_t J, unsigned *mistake, unsigned node) {
@@ -1863,24 +1863,6 @@ static void embed(edf_node *y, int backward) {
   }
 }
 static const kernel embed_here("Embed", embed, NULL, 1);
-
-/* The data set is private, copied once. */
-static size_t data_size(const edf_node *y) { return ((const edf_array *)y->state)->size; }
-
-static void input_from(edf_node *y, int backward) {
-  const edf_array *data = (const edf_array *)y->state;
-  size_t K = (size_t)data->dim[0], J = data->size / K;
-  if (backward) return;
-  real *W = own(y, data_size(y));
-  array *a = find(y);
-  if (!a->filled)
-    CU(cudaMemcpyAsync(W, data->value, data->size * sizeof(real), cudaMemcpyHostToDevice,
-                       gpu.stream));
-  a->filled = 1;
-  RUN(rows_kernel, y->size, result_of(y), W, value_of(y->in[0]), y->size, K, J,
-      mistake_word(y), number_in_list(y));
-}
-static const kernel input_from_here("InputFrom", input_from, data_size, 1);
 
 /* ---- Concat: up to 64 operands in one launch. They lie in the arena, so offsets name them. */
 enum { PARTS = 64 };

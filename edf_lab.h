@@ -8,12 +8,11 @@
        #include "edf_lab.h"            EDF_IMPLEMENTATION, for edf.h, asks for both
 
    What is allocated belongs to the graph, through EDF_MALLOC, and edf_clear frees it. With
-   EDF_NO_DEBUG all calls but edf_contact_sheet do nothing. MIT licence, as edf.h.
+   EDF_NO_DEBUG all calls do nothing. MIT licence, as edf.h.
 
    Contents (search for the anchor): first what each declares, then the code
      >>doctor   rules that name mistakes    >>plot     training curves
      >>trace    a page to step through      >>paper    the program as LaTeX, the graph for dot
-     >>sheet    contact sheets of pictures
 */
 #ifndef EDF_LAB_H
 #define EDF_LAB_H
@@ -30,7 +29,6 @@
 #undef edf_plot_svg
 #undef edf_print_latex
 #undef edf_write_dot
-#undef edf_contact_sheet
 
 #ifdef __cplusplus
 extern "C" {
@@ -90,10 +88,6 @@ void edf_trace_end(void);
 /* The program as a LaTeX article, and the graph for Graphviz: dot -Tsvg graph.dot. */
 void edf_print_latex(FILE *out);
 void edf_write_dot(const char *path);
-
-/* Pictures side by side: of [n, rows, columns], or with channels, `columns` of them in a row,
-   each pixel zoom x zoom large; lo becomes 0 and hi 1. The array is the caller's. */
-edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi);
 
 #ifdef EDF_NO_DEBUG
 #define edf_doctor(loss)              ((void)(loss))
@@ -2868,56 +2862,6 @@ void edf_write_dot(const char *path) {
 }
 #endif /* EDF_NO_DEBUG */
 
-/* ==== >>sheet  Contact sheets ============================================================= */
-/* ---- A sheet of n pictures, in rows, with a white frame around each. */
-static int edf_lab__gap(int zoom) { return 2 + zoom / 3; }
-
-/* Picture k of [n, h, w, c] to its place, each pixel zoom times zoom. */
-static void edf_lab__put_tile(edf_array *sheet, const edf_array *a, int k, int columns,
-                              int zoom, edf_real lo, edf_real hi) {
-  int h = a->dim[1], w = a->dim[2], c = a->rank == 4 ? a->dim[3] : 1;
-  int gap = edf_lab__gap(zoom);
-  int top = gap + k / columns * (h * zoom + gap), left = gap + k % columns * (w * zoom + gap);
-  const edf_real *from = a->value + (size_t)k * (size_t)h * (size_t)w * (size_t)c;
-  for (int y = 0; y < h * zoom; y++)
-    for (int x = 0; x < w * zoom; x++)
-      for (int i = 0; i < c; i++) {
-        size_t at = (size_t)(top + y) * (size_t)sheet->dim[1] + (size_t)(left + x);
-        size_t of = (size_t)(y / zoom) * (size_t)w + (size_t)(x / zoom);
-        edf_real v = from[of * (size_t)c + (size_t)i];
-        sheet->value[at * (size_t)c + (size_t)i] = (v - lo) / (hi - lo);
-      }
-}
-
-edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi) {
-  enum { LARGEST = 20000 };
-  int dim[3], gap = edf_lab__gap(zoom);
-  if (!a.value) edf_stop("edf_contact_sheet: the array has no numbers");
-  if (a.rank < 3 || a.rank > 4)
-    edf_stop("edf_contact_sheet: expected [pictures, rows, columns], or with channels, found "
-             "%d dimensions", a.rank);
-  if (columns < 1 || zoom < 1 || !(lo < hi))
-    edf_stop("edf_contact_sheet: %d in a row, enlarged %d times, from %g to %g: expected 1 or "
-             "more, 1 or more, and a range", columns, zoom, (double)lo, (double)hi);
-  if (a.dim[1] > LARGEST / zoom || a.dim[2] > LARGEST / zoom)
-    edf_stop("edf_contact_sheet: pictures of %d x %d, enlarged %d times, are larger than %d",
-             a.dim[1], a.dim[2], zoom, LARGEST);
-  if (columns > a.dim[0] && a.dim[0]) columns = a.dim[0];
-  int rows = a.dim[0] / columns + (a.dim[0] % columns > 0);
-  double tall = (double)rows * (a.dim[1] * zoom + gap) + gap;
-  double wide = (double)columns * (a.dim[2] * zoom + gap) + gap;
-  if (tall > INT_MAX || wide > INT_MAX)
-    edf_stop("edf_contact_sheet: %d pictures, %d in a row, are a sheet of %.0f x %.0f: "
-             "expected %d at most", a.dim[0], columns, tall, wide, INT_MAX);
-  dim[0] = (int)tall;
-  dim[1] = (int)wide;
-  dim[2] = a.rank == 4 ? a.dim[3] : 1;
-  edf_array sheet = edf_new_array(a.rank - 1, dim);
-  if (!sheet.value) edf_stop("edf_contact_sheet: out of memory for %zu pixels", sheet.size);
-  for (size_t i = 0; i < sheet.size; i++) sheet.value[i] = 1;
-  for (int k = 0; k < a.dim[0]; k++) edf_lab__put_tile(&sheet, &a, k, columns, zoom, lo, hi);
-  return sheet;
-}
 #ifdef __cplusplus
 }
 #endif

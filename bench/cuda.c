@@ -5,7 +5,7 @@
    A step is feed, Forward, Backward and the optimiser, on batches that rotate through a random
    data set. It is measured twice:
      fed        from the host's memory: the numbers of the batch are copied in every step
-     resident   the data set is on the GPU (edf_input_from), its rows chosen by number
+     resident   the data set is a Parameter, so on the GPU, and its rows are chosen by number
    The floor is the time of the step's matrix products, the same shapes as plain cuBLAS calls
    in one CUDA graph (cuda_floor.cu): what a step would take if all else were free.
 
@@ -20,7 +20,7 @@
 
 #define _POSIX_C_SOURCE 199309L                              /* clock_gettime */
 #define EDF_IMPLEMENTATION
-#include "../edf.h"
+#include "../edf_data.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +167,15 @@ typedef struct {
   int batch, at;
 } training;
 
+/* The rows of an array, as a Parameter that no optimiser moves. */
+static edf_node *kept(edf_array a) {
+  edf_node *p = edf_parameter("data[%d,%d]", a.dim[0], a.rank > 1 ? a.dim[1] : 1);
+  memcpy(p->value, a.value, p->size * sizeof *p->value);
+  edf_push(p);
+  p->update = edf_frozen;
+  return p;
+}
+
 static training begin(const model *m, int resident) {
   training t = { m, NULL, NULL, NULL, NULL, batch_of(m), 0 };
   edf_clear();
@@ -174,8 +183,9 @@ static training begin(const model *m, int resident) {
   mlp = m;
   if (resident) {
     t.rows = edf_input("rows[b]");
-    t.x = edf_input_from(data.x, t.rows);
-    t.y = edf_input_from(data.y, t.rows);
+    t.x = edf_embed(kept(data.x), t.rows);
+    t.y = edf_embed(kept(data.y), t.rows);
+    if (!is_text(m)) t.y = edf_einsum("y[b] = Y[b,0]", t.y);
   } else {
     t.x = edf_input("x[b,%d]", data.x.dim[1]);
     t.y = is_text(m) ? edf_input("y[b,%d]", sizes.times) : edf_input("y[b]");

@@ -7,7 +7,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_data.h"
 #include "../examples/digits.h"
 #include <sys/resource.h>
 
@@ -44,7 +44,7 @@ static void count_digits(const digits_set *train, const digits_set *test) {
   data_takes += (double)(n * sizeof(edf_real));
 }
 
-static edf_text count_text(edf_text t) {
+static edf_vocabulary count_text(edf_vocabulary t) {
   data_takes += (double)(t.classes.size * sizeof(edf_real));
   return t;
 }

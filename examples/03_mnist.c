@@ -21,7 +21,7 @@
 */
 #define _POSIX_C_SOURCE 200809L          /* for isatty and clock_gettime under -std=c99 */
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_data.h"
 #include "edf_lab.h"
 #include "digits.h"
 #include "options.h"

@@ -17,6 +17,7 @@
 #define _POSIX_C_SOURCE 200809L          /* for clock_gettime under -std=c99 */
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
+#include "edf_data.h"
 #include "edf_lab.h"
 #include "digits.h"
 #include "options.h"

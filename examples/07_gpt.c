@@ -16,6 +16,7 @@
 */
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
+#include "edf_data.h"
 #include "options.h"
 #include "texts.h"
 

@@ -16,7 +16,7 @@
      test loss 0.1047 per pixel
 */
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_data.h"
 #include "edf_lab.h"
 #include "digits.h"
 #include "options.h"

@@ -24,7 +24,7 @@
 */
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_data.h"
 
 /* y[i] = 1 if x[i] > 0, else -1         x.grad[i] += y.grad[i] where -1 <= x[i] <= 1 */
 static void sign_forward(CompNode *y) {

@@ -20,6 +20,7 @@
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
+#include "edf_data.h"
 
 static void newton(double number) {
   edf_real start = 1, half = 0.5, value = number;

@@ -24,6 +24,7 @@
 */
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
+#include "edf_data.h"
 #include "digits.h"
 #include "options.h"
 

@@ -19,6 +19,7 @@
 */
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
+#include "edf_data.h"
 #include "names.h"
 
 enum { B = 32, T = 16, LAYERS = 2, STEPS = 1000 };
@@ -26,7 +27,7 @@ enum { B = 32, T = 16, LAYERS = 2, STEPS = 1000 };
 int main(void) {
   static edf_real in[B * T], out[B * T];
   const char *file = getenv("EDF_TEXT");
-  edf_text text = file ? edf_load_text(file) : edf_text_of(names, sizeof names - 1);
+  edf_vocabulary text = file ? edf_load_text(file) : edf_text_of(names, sizeof names - 1);
   const edf_real *letter = text.classes.value, end = (edf_real)text.number['\n'];
   int n = (int)text.classes.size, V = text.symbols, size = 0;
   double mean = 0;

@@ -11,7 +11,7 @@
 #ifndef DIGITS_H
 #define DIGITS_H
 
-#include "edf.h"
+#include "edf_data.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

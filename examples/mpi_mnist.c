@@ -43,7 +43,7 @@ static void stop(const char *message) {
 
 #define EDF_PANIC(message) stop(message)
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_data.h"
 #include "digits.h"
 #include "options.h"
 

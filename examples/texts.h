@@ -10,7 +10,7 @@
 #ifndef TEXTS_H
 #define TEXTS_H
 
-#include "edf.h"
+#include "edf_data.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static const char text_own[] =
   "A matrix, and a bias, and a bend,\n"
   "And then the same again, until the end.\n";
 
-typedef struct { edf_text text; int train; } text_set;       /* the first `train` to train */
+typedef struct { edf_vocabulary text; int train; } text_set;       /* the first `train` to train */
 
 static inline text_set text_find(void) {
   const char *path = getenv("EDF_TEXT");

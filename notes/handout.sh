@@ -30,14 +30,13 @@ fail() {                                 # fail WHAT [FILE]
 }
 skip() { skipped=$((skipped + 1)); echo "skip $file:$line $kind: $1"; }
 
-# The implementation, once: of all headers, in float or double.
+# Compiles the implementation of all headers once, in float or double.
 implementation() {
   object=$out/edf_$1.o
   if [ "$HANDOUT_FLOAT" ] && [ $1 = float ]; then object=$HANDOUT_FLOAT; return; fi
   if [ ! -f $object ] || [ -n "$(find $top/edf*.h -newer $object)" ]; then
     { echo '#define EDF_IMPLEMENTATION'
-      for header in $top/edf_*.h; do echo "#include \"$(basename $header)\""; done
-    } > $out/edf_$1.c
+      for h in $top/edf*.h; do echo "#include \"${h##*/}\""; done; } > $out/edf_$1.c
     ${CC:-cc} -std=c99 -g -O1 -ffp-contract=off -DEDF_REAL=$1 -I$top -c $out/edf_$1.c -o $object || exit 1
   fi
 }

@@ -72,6 +72,17 @@ for each in g++ clang++; do
   syntax $each -x c++ -std=c++20 -DEDF_REAL=double
 done
 
+# ---- Each header alone. A companion uses only public names of edf.h.
+
+for header in edf.h edf_*.h; do
+  printf '#define EDF_IMPLEMENTATION\n#include "%s"\n' $header > "$dir/alone.c"
+  works "$header alone" $quick $warnings -std=c99 -I. -fsyntax-only "$dir/alone.c"
+  [ -z "$cxx" ] || works "$header alone, C++" $cxx $warnings -x c++ -std=c++11 -I. \
+    -fsyntax-only "$dir/alone.c"
+done
+grep -n -w -E 'edf__[a-z_]+|EDF__[A-Z_]+' edf_data.h edf_lab.h > "$dir/out"
+empty public-names
+
 # ---- One program of two C files and a C++ file, with the implementation in either language
 
 object() {                                 # object NAME COMPILER FLAGS FILE.c: $dir/NAME.o
@@ -134,11 +145,9 @@ cat > "$dir/override.c" <<'END'
 static int my_live, my_blocks;
 static jmp_buf my_place;
 static void *my_get(size_t n) { my_live++, my_blocks++; return malloc(n); }
-static void *my_again(void *p, size_t n) { my_live += !p; return realloc(p, n); }
 static void my_put(void *p) { my_live -= p != NULL; free(p); }
 static void my_stop(const char *text) { longjmp(my_place, strstr(text, "never_fed") ? 1 : 2); }
 #define EDF_MALLOC(n) my_get(n)
-#define EDF_REALLOC(p, n) my_again(p, n)   /* edf.h before version 3.0 asks for it */
 #define EDF_FREE(p) my_put(p)
 #define EDF_PANIC(message) my_stop(message)
 #define EDF_IMPLEMENTATION

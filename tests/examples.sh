@@ -58,7 +58,7 @@ learns() {                                     # learns NAME 'WORDS' LIMIT [OPTI
   name=$1 words=$2 limit=$3; shift 3
   build $name "$native" || return
   if ! grep -q edf_doctor examples/$name.c; then
-    sed -e 's/^#include "edf\(_slide\)*.h"$/&\n#include "edf_lab.h"/' \
+    sed -e 's/^#include "edf_data.h"$/&\n#include "edf_lab.h"/' \
       -e 's/^\(  net\.ell *= .*;\)$/\1 edf_doctor(net.ell);/' \
       -e 's/^\(  CompNode \*\(ell\|loss\) = .*;\)$/\1 edf_doctor(\2);/' \
       examples/$name.c > "$dir/$name.c"
@@ -88,7 +88,7 @@ if [ $set = quick ]; then
   fast=$cc                                     # at -O0 clang is the faster compiler
   command -v clang > /dev/null && fast=clang
   { echo '#define EDF_IMPLEMENTATION'
-    for header in edf_*.h; do echo "#include \"$header\""; done; } > "$dir/double.c"
+    for h in edf*.h; do echo "#include \"$h\""; done; } > "$dir/double.c"
   $fast -O0 -DEDF_REAL=double -I. -c "$dir/double.c" -o "$dir/double.o" || exit 1
   for source in examples/[0-9]*.c; do
     case $source in */03_*|*/05_*|*/06_*|*/07_*|*/08_*|*/12_*|*/13_*) continue ;; esac

@@ -5,14 +5,8 @@
 
 #include "harness.h"
 #include "edf.h"
-#include "edf_slide.h"
-#if EDF_VERSION >= 300
 #include "edf_data.h"
 #include "edf_slide.h"
-#else
-#include "edf_lab.h"                               /* 2.0 has edf_contact_sheet there */
-typedef edf_text edf_vocabulary;
-#endif
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -672,7 +666,8 @@ static void out_of_memory_is_an_error(void) {
       memory.until_failure = 0;
       if (!panicked) break;
       CHECK(same_model(before), "something changed after: %s", caught);
-      stopped_at_file("memory", fd);
+      harness_stopped(__FILE__, __LINE__, "memory");
+      CHECK(lowest_free_fd() == fd, "%s is still open", path);
     }
     CHECK(n >= 2 && n < 50, "%s: request %ld", b->name, n);
     edf_clear();
@@ -770,8 +765,7 @@ static void shuffling_keeps_rows_together(void) {
   for (int i = 0; i < 100; i++) CHECK(seen[i] == 1, "row %d is there %d times", i, seen[i]);
   CHECK(moved > 80, "only %d rows moved", moved);
   for (int i = 0; i < 100; i++) b.value[i] = (edf_real)i;
-  if (EDF_VERSION >= 300) edf_shuffle(&b, &b);     /* 2.0 puts the rows back */
-  else edf_shuffle(&b, NULL);
+  edf_shuffle(&b, &b);
   for (int i = moved = 0; i < 100; i++) moved += (int)b.value[i] != i;
   CHECK(moved > 80, "only %d rows moved", moved);
   b.dim[0] = 99;
@@ -938,7 +932,7 @@ static void samples_follow_their_shares(void) {
   for (int i = 0; i < 8000; i++) again += edf_sample(P, 5) == 0;
   CHECK(again == count[0] && edf_sample(P, 1) == 0, "another draw: %d", again);
   static const edf_real no_share[2] = { 1, (edf_real)NAN };
-  if (EDF_VERSION >= 300) STOPS(edf_sample(no_share, 2), "edf_sample|NaN");
+  STOPS(edf_sample(no_share, 2), "edf_sample|NaN");
 }
 
 int main(void) {

@@ -7,10 +7,7 @@
 #include "harness.h"
 #define EDF_IMPLEMENTATION
 #include "edf.h"
-#if EDF_VERSION >= 300
 #include "edf_data.h"
-#include "edf_slide.h"
-#endif
 #include <stdint.h>
 
 enum { EQUATION, PROGRAM, DECLARATION, CSV, IDX, NPY, MODEL, PARSERS };

@@ -53,13 +53,12 @@
 /* ---- Memory: counted, and able to fail */
 
 static struct {
-  long live, mallocs, reallocs, frees;     /* live blocks; calls so far                     */
+  long live, mallocs, frees;               /* live blocks; calls so far                     */
   long until_failure;                      /* n: the n-th call from now on fails; 0: none   */
   size_t limit, refused;                   /* larger requests fail, if not 0; the last such */
 } memory;
 
 void *counted_malloc(size_t n);
-void *counted_realloc(void *old, size_t n);
 void counted_free(void *p);
 
 static inline int memory_refuses(size_t n) {
@@ -76,13 +75,6 @@ void *counted_malloc(size_t n) {
   return p;
 }
 
-void *counted_realloc(void *old, size_t n) {
-  void *p = memory_refuses(n) ? NULL : realloc(old, n ? n : 1);
-  memory.reallocs++;
-  memory.live += p && !old;
-  return p;
-}
-
 void counted_free(void *p) {
   memory.frees++;
   memory.live -= p != NULL;
@@ -90,7 +82,6 @@ void counted_free(void *p) {
 }
 
 #define EDF_MALLOC(n) counted_malloc(n)
-#define EDF_REALLOC(p, n) counted_realloc(p, n)
 #define EDF_FREE(p) counted_free(p)
 
 /* ---- Checks */

@@ -6,7 +6,6 @@
 
 void harness_panic(const char *message);
 void *counted_malloc(size_t n);
-void *counted_realloc(void *old, size_t n);
 void counted_free(void *p);
 
 #define EDF_PANIC(message) harness_panic(message)
@@ -26,9 +25,9 @@ static void *guarded(void *p, size_t n, const char *by) {
 #else
 #define EDF_MALLOC(n) counted_malloc(n)
 #endif
-#define EDF_REALLOC(p, n) counted_realloc(p, n)
 #define EDF_FREE(p) counted_free(p)
 #define EDF_IMPLEMENTATION
 #include "edf.h"
 #include "edf_slide.h"
+#include "edf_data.h"
 #include "edf_lab.h"

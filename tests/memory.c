@@ -3,6 +3,7 @@
 
 #include "harness.h"
 #include "edf_slide.h"
+#include "edf_data.h"
 
 #ifdef __SANITIZE_ADDRESS__
 int __asan_address_is_poisoned(void const volatile *p);
@@ -89,7 +90,7 @@ static void train(int steps) {
 
 /* ---- Training in constant memory */
 
-static long calls(void) { return memory.mallocs + memory.reallocs + memory.frees; }
+static long calls(void) { return memory.mallocs + memory.frees; }
 
 static void training_allocates_only_in_the_first_steps(void) {
   for (int k = 0; k < MODELS; k++) {

@@ -14,9 +14,7 @@ done
 cat > "$dir/model.c" <<'END_OF_C'
 #define EDF_IMPLEMENTATION
 #include "edf.h"
-#if EDF_VERSION >= 300
 #include "edf_data.h"
-#endif
 int main(int argc, char **argv) {
   static edf_real rows[1800] = { 1, 2, 3, -1, 0, 1 };
   Input *x = edf_input("x[b,3]");

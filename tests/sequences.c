@@ -6,9 +6,7 @@
 
 #include "harness.h"
 #include "edf.h"
-#if EDF_VERSION >= 300
 #include "edf_data.h"
-#endif
 
 enum { X, Z, K, U, INPUTS };
 enum { SLOTS = 8, ROWS = 9, PARAMETERS = 6, LARGEST = 16, ALL = -1, NOTHING = -2 };

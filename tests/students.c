@@ -10,6 +10,7 @@
 #include "harness.h"
 
 #include "edf.h"
+#include "edf_data.h"
 #include "edf_lab.h"
 
 #include <sys/wait.h>

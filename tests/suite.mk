@@ -95,8 +95,8 @@ command  = sh tests/$(1).sh $(O)/$(1)
 export CC CXX CFLAGS BLAS_CFLAGS BLAS_LIBS
 
 $(O)/native.ok: $(headers)
-	$(JOB) native sh -c '{ echo "\043define EDF_IMPLEMENTATION"; \
-	  for h in edf_*.h; do echo "\043include \"$$h\""; done; } > $(O)/native.c && $(CC) $(warn) -O2 -march=native -c $(O)/native.c -o $(O)/native.o && \
+	$(JOB) native sh -c 'printf "\043define EDF_IMPLEMENTATION\n" > $(O)/native.c && \
+	  for h in $(headers); do echo "\043include \"$$h\"" >> $(O)/native.c; done && $(CC) $(warn) -O2 -march=native -c $(O)/native.c -o $(O)/native.o && \
 	  echo ok compiles'
 
 $(O)/%.ok: tests/%.sh $(files) $(O)/native.ok

@@ -4,6 +4,7 @@
 #include "../harness.h"
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
+#include "edf_data.h"
 
 #if EDF_VERSION < 300                      /* later all convolutions have two dimensions */
 #define conv_params(size, from, to) edf_conv_params(2, size, from, to)

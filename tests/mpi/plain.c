@@ -7,6 +7,7 @@
                                        parameters and those in FILE, and how far they moved. */
 #define EDF_IMPLEMENTATION
 #include "edf.h"
+#include "edf_data.h"
 #include "digits.h"
 
 /* An IDX file: its dimensions, then a byte for each number times `scale`. */

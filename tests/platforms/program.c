@@ -6,6 +6,7 @@ static void stop(const char *message);
 #define EDF_PANIC(message) stop(message)
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
+#include "edf_data.h"
 #include <setjmp.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,0 +1,1242 @@
+/* edf_data.h - v3.0 - data sets, arrays, pictures, text and saved models for edf.h
+
+   A companion of edf.h, in the same folder. It includes edf.h by itself, and uses only public
+   names of edf.h. EDF_IMPLEMENTATION, defined in exactly one file, compiles its code too.
+
+       #define EDF_IMPLEMENTATION
+       #include "edf_data.h"
+
+       edf_array x = edf_load_images("train-images-idx3-ubyte");
+       edf_array y = edf_load_labels("train-labels-idx1-ubyte");
+       for (edf_batches(&all, images, x, labels, y, 64); edf_next(&all); ) { ... }
+
+   Files are untrusted. A loader checks the whole file before it changes anything. Its error
+   names the file, the byte or the line, what was expected and what was found. A file is written
+   whole or not at all. MIT licence, as edf.h.
+
+   Contents: search for >>arrays, >>files, >>npy, >>csv, >>pictures, >>text, >>models. */
+#ifndef EDF_DATA_H
+#define EDF_DATA_H
+#include "edf.h"
+#if EDF_VERSION != 200
+#error "edf_data.h is of version 3.0, and edf.h is of another version: take both of one version"
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Arrays. An array belongs to the caller, who frees it with edf_free_array. A new array
+   has no values yet. If there is no memory, its value is NULL. */
+typedef struct {
+  int rank, dim[EDF_MAX_RANK];
+  size_t size;                           /* the product of dim                                */
+  edf_real *value;                       /* row-major                                         */
+} edf_array;
+edf_array edf_new_array(int rank, const int *dim);
+void      edf_free_array(edf_array *a);
+
+/* Views. They are not copies: do not free them. edf_view is a node's value. edf_rows are the
+   rows from, ..., to-1. Errors: the node has no value; the rows are not there. */
+edf_array edf_view(edf_node *node);
+edf_array edf_rows(edf_array a, int from, int to);
+
+/* Loaders. IDX (LeCun et al., the MNIST page) has unsigned bytes. edf_load_images reads
+   [n, rows, columns] and returns [n, pixels] / 255. edf_load_labels reads [n]. A CSV file
+   becomes [rows, columns]. Its first line is skipped unless it begins with a number. An .npy
+   file (NumPy enhancement proposal 1) has whole numbers or floats, little-endian. */
+edf_array edf_load_idx(const char *path);
+edf_array edf_load_images(const char *path);
+edf_array edf_load_labels(const char *path);
+edf_array edf_load_csv(const char *path);
+edf_array edf_load_npy(const char *path);
+void      edf_save_npy(const char *path, edf_array a);
+
+/* A picture has the shape [rows, columns] or [rows, columns, 3] and numbers from 0 to 1.
+   Numbers outside are cut off. It is written as a PNG. A contact sheet shows the pictures of
+   [n, rows, columns], or with channels, side by side: `columns` of them in a row, each pixel
+   zoom x zoom large. lo becomes 0, and hi becomes 1. */
+void      edf_save_image(const char *path, edf_array a);
+edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi);
+
+/* Text as class numbers. The classes are the different bytes of the text in ascending order.
+   edf_encode stops at a byte that the text does not have. edf_decode writes n bytes and a 0. */
+typedef struct {
+  int symbols;                           /* how many different bytes the text has             */
+  int number[256];                       /* the class of a byte, or -1                        */
+  char symbol[256];                      /* the byte of a class                               */
+  edf_array classes;                     /* the text                                          */
+} edf_vocabulary;
+edf_vocabulary edf_load_text(const char *path);
+edf_vocabulary edf_text_of(const char *text, size_t length);
+void edf_free_text(edf_vocabulary *t);
+void edf_encode(const edf_vocabulary *t, const char *text, size_t length, edf_real *classes);
+void edf_decode(const edf_vocabulary *t, const edf_real *classes, size_t n, char *text);
+
+/* Draws k with probability p[k] / sum p. Errors: a NaN; a sum that is not above 0. */
+int  edf_sample(const edf_real *p, int n);
+
+/* Puts the rows of x, and of y unless it is NULL, into one random order (Fisher, Yates). */
+void edf_shuffle(edf_array *x, edf_array *y);
+
+/* x[i,j] = (x[i,j] - m[j]) / s[j], with the mean and deviation of column j of x. A constant
+   column becomes 0. `test`, unless it is NULL, is changed by the same numbers. */
+void edf_normalize_columns(edf_array *x, edf_array *test);
+
+/* for (edf_batches(&all, x, points, y, classes, 64); edf_next(&all); ) feeds 64 rows at a time,
+   and at the end those that are left: all.rows. If edf.training is 1, both arrays are shuffled
+   first. y may be NULL. Errors: an array has another shape than its Input, or other rows. */
+typedef struct {
+  edf_node *x, *y;
+  edf_array data, labels;
+  int n, at, rows;
+} edf_all;
+void edf_batches(edf_all *all, edf_node *x, edf_array data, edf_node *y, edf_array labels,
+                 int n);
+int  edf_next(edf_all *all);             /* Returns 0 at the end.                             */
+
+/* p.value = a. Errors: p is not a Parameter, or has another shape. */
+void edf_set(edf_node *p, edf_array a);
+
+/* (1/n) sum_i x.value[i]. Errors: x has no value of the last feed. */
+double edf_mean_value(edf_node *x);
+
+/* Returns, after a Forward, the share of rows b in which argmax_k scores[b,k] is not
+   labels[b]. A row with a NaN counts as wrong. */
+double edf_error_rate(edf_node *scores, edf_node *labels);
+
+/* Saved models, as safetensors files: the Parameters by name, the memory of the optimiser (p.m
+   and p.s), the steps, and the state of the random numbers. So training goes on bit for bit.
+   The program first builds the same Parameters, then loads. Files with F32 or F64 are read, and
+   files without the memory of an optimiser. Default names, w1 b1 w2 ..., count the parameter
+   structs. Two of one shape that are declared in another order load each other's numbers,
+   unless edf_name names them. To save the program too, use edf_print_equations. */
+void edf_save(const char *path);
+void edf_load(const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* EDF_DATA_H */
+
+#if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_DATA__IMPLEMENTED)
+#define EDF_DATA__IMPLEMENTED
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__) && defined(__MINGW_PRINTF_FORMAT)
+#define EDF_DATA__PRINTF(f, a) __attribute__((format(__MINGW_PRINTF_FORMAT, f, a)))
+#elif defined(__GNUC__)
+#define EDF_DATA__PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define EDF_DATA__PRINTF(f, a)
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ==== >>arrays  Arrays and nodes ========================================================== */
+
+/* Stops with an error about a node:  edf_set: the array ...   Parameter "W" [2, 3] ... */
+EDF_DATA__PRINTF(3, 4)
+static void edf_data__stop_with(const char *who, const edf_node *x, const char *format, ...) {
+  char message[1000];
+  edf_page node = { NULL, 0 };
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  edf_write_node(&node, x, EDF_SITE);
+  edf_stop("%s: %s\n  %s", who, message, node.at);
+}
+
+static void edf_data__expect_node(const char *who, const edf_node *x) {
+  if (!x) edf_stop("%s: the node is NULL", who);
+}
+
+static size_t edf_data__entries(const int *dim, int rank) {
+  size_t n = 1;
+  for (int d = 0; d < rank; d++) n *= (size_t)dim[d];
+  return n;
+}
+
+static size_t edf_data__row_size(const edf_array *a) {
+  return edf_data__entries(a->dim + 1, a->rank - 1);
+}
+
+edf_array edf_new_array(int rank, const int *dim) {
+  edf_array a = { rank, { 0 }, edf_data__entries(dim, rank), NULL };
+  memcpy(a.dim, dim, (size_t)rank * sizeof *dim);
+  if (a.size <= SIZE_MAX / sizeof *a.value)
+    a.value = (edf_real *)EDF_MALLOC(a.size ? a.size * sizeof *a.value : 1);
+  return a;
+}
+
+void edf_free_array(edf_array *a) {
+  if (a->value) EDF_FREE(a->value);
+  memset(a, 0, sizeof *a);
+}
+
+edf_array edf_view(edf_node *node) {
+  edf_data__expect_node("edf_view", node);
+  edf_array a = { node->rank, { 0 }, 1, edf_value(node) };
+  memcpy(a.dim, node->dim, sizeof a.dim);
+  if (node->kind == EDF_INPUT && node->batched) a.dim[0] = node->fed;
+  a.size = edf_data__entries(a.dim, a.rank);
+  return a;
+}
+
+edf_array edf_rows(edf_array a, int from, int to) {
+  int n = a.rank ? a.dim[0] : 0;
+  if (from < 0 || from >= to || to > n)
+    edf_stop("edf_rows: rows %d to %d of an array of %d rows", from, to, n);
+  a.value += (size_t)from * edf_data__row_size(&a);
+  a.dim[0] = to - from;
+  a.size = edf_data__entries(a.dim, a.rank);
+  return a;
+}
+
+static void edf_data__check_array(const char *who, const edf_array *a) {
+  if (a->value && a->rank >= 0 && a->rank <= EDF_MAX_RANK &&
+      a->size == edf_data__entries(a->dim, a->rank)) return;
+  edf_stop("%s: the array has %s", who,
+           a->value ? "a size that is not the product of its dimensions" : "no numbers");
+}
+
+/* The dimensions as text: 784, 64 */
+typedef struct { char at[EDF_MAX_RANK * 24]; } edf_data__dims;
+static edf_data__dims edf_data__list_dims(const int *dim, int rank) {
+  edf_data__dims text = { "" };
+  size_t n = 0;
+  for (int d = 0; d < rank; d++)
+    n += (size_t)snprintf(text.at + n, sizeof text.at - n, d ? ", %d" : "%d", dim[d]);
+  return text;
+}
+
+/* Checks that array and node have one shape. `rows` stands for the batch of the node. */
+static void edf_data__expect_shape(const char *who, const edf_node *x, const edf_array *a,
+                                   int rows) {
+  int dim[EDF_MAX_RANK];
+  edf_data__expect_node(who, x);
+  edf_data__check_array(who, a);
+  memcpy(dim, x->dim, sizeof dim);
+  if (rows) dim[0] = rows;
+  edf_data__dims expected = edf_data__list_dims(dim, x->rank);
+  edf_data__dims found = edf_data__list_dims(a->dim, a->rank);
+  int has_batch = !rows || x->batched;
+  if (strcmp(expected.at, found.at) || !has_batch)
+    edf_data__stop_with(who, x, "the array has the shape [%s], expected [%s]%s", found.at,
+                        expected.at, has_batch ? "" : " of an Input with a batch");
+}
+
+void edf_set(edf_node *p, edf_array a) {
+  edf_data__expect_shape("edf_set", p, &a, 0);
+  if (p->kind != EDF_PARAMETER)
+    edf_data__stop_with("edf_set", p, "only a Parameter can be set");
+  memmove(p->value, a.value, p->size * sizeof *a.value);
+  edf_push(p);
+}
+
+void edf_shuffle(edf_array *x, edf_array *y) {
+  edf_array *both[2] = { x, y == x ? NULL : y };
+  if (!x || x->rank < 1 || (y && (y->rank < 1 || y->dim[0] != x->dim[0])))
+    edf_stop("edf_shuffle: expected as many rows in both arrays, found %d and %d",
+             x && x->rank ? x->dim[0] : 0, y && y->rank ? y->dim[0] : 0);
+  for (int i = x->dim[0] - 1; i > 0; i--) {
+    size_t j = (size_t)edf_below(i + 1);
+    for (int k = 0; k < 2 && both[k]; k++) {
+      size_t J = edf_data__row_size(both[k]);
+      edf_real *from = both[k]->value + (size_t)i * J, *to = both[k]->value + j * J;
+      for (size_t n = 0; n < J; n++) {
+        edf_real old = from[n];
+        from[n] = to[n];
+        to[n] = old;
+      }
+    }
+  }
+}
+
+void edf_normalize_columns(edf_array *x, edf_array *test) {
+  size_t J = edf_data__row_size(x), K = test ? edf_data__row_size(test) : J;
+  if (!J || J != K)
+    edf_stop("edf_normalize_columns: expected the same columns, found %zu and %zu", J, K);
+  for (size_t j = 0; j < J; j++) {
+    double n = x->dim[0], m = 0, s = 0;
+    for (size_t i = j; i < x->size; i += J) m += (double)x->value[i] / n;
+    for (size_t i = j; i < x->size; i += J) s += pow((double)x->value[i] - m, 2.0) / n;
+    s = s > 1e-24 * m * m ? sqrt(s) : HUGE_VAL;            /* constant, but for rounding */
+    for (edf_array *a = x; a; a = a == test ? NULL : test)
+      for (size_t i = j; i < a->size; i += J)
+        a->value[i] = (edf_real)(((double)a->value[i] - m) / s);
+  }
+}
+
+void edf_batches(edf_all *all, edf_node *x, edf_array data, edf_node *y, edf_array labels,
+                 int n) {
+  const char *who = "edf_batches";
+  edf_all begin = { x, y, data, labels, n, 0, 0 };
+  edf_data__expect_shape(who, x, &data, data.dim[0]);
+  if (y) edf_data__expect_shape(who, y, &labels, data.dim[0]);
+  if (n < 1) edf_stop("%s: %d rows at a time, expected 1 or more", who, n);
+  *all = begin;
+  if (edf.training) edf_shuffle(&all->data, y ? &all->labels : NULL);
+}
+
+int edf_next(edf_all *all) {
+  int from = all->at, left = all->data.dim[0] - from;
+  all->at += all->rows = left < all->n ? left : all->n;
+  if (!left) return 0;
+  (edf_feed)(all->x, edf_rows(all->data, from, all->at).value, all->rows);
+  if (all->y) (edf_feed)(all->y, edf_rows(all->labels, from, all->at).value, all->rows);
+  return 1;
+}
+
+double edf_mean_value(edf_node *x) {
+  edf_data__expect_node("edf_mean_value", x);
+  if (!x->value || (x->kind == EDF_COMPNODE && x->ran != edf.feeds))
+    edf_data__stop_with("edf_mean_value", x,
+                        "it has no value for the last feed: call edf_forward");
+  edf_array a = edf_view(x);
+  return edf_statistics_of(a.value, a.size).mean;
+}
+
+/* Checks that there is one label for each row of K scores, and that both are of one feed. */
+static void edf_data__check_labels(const char *who, const edf_node *scores,
+                                   const edf_node *labels, size_t K) {
+  edf_page other = { NULL, 0 };
+  edf_data__expect_node(who, scores);
+  edf_data__expect_node(who, labels);
+  if (!K || scores->size != labels->size * K) {
+    edf_write_node(&other, labels, EDF_SITE);
+    edf_data__stop_with(who, scores, "expected one label for each row of scores%s\n  %s",
+                        scores->rank == labels->rank
+                        ? ", whose last index is of the classes" : "", other.at);
+  }
+  if (labels->kind == EDF_INPUT && labels->batched && labels->fed != labels->dim[0])
+    edf_data__stop_with(who, labels, "%d labels were fed for %d rows of scores",
+                        labels->fed < 0 ? 0 : labels->fed, labels->dim[0]);
+  int stale = scores->kind == EDF_COMPNODE ? scores->ran != edf.feeds
+              : scores->kind == EDF_INPUT && scores->fed < 0;
+  if (!labels->size || !scores->value || !labels->value || stale)
+    edf_data__stop_with(who, scores, "the scores have no value%s: call edf_forward first",
+                        scores->value && stale ? " for the last feed" : "");
+}
+
+double edf_error_rate(edf_node *scores, edf_node *labels) {
+  static int warned = 0;
+  size_t K = scores && scores->rank ? (size_t)scores->dim[scores->rank - 1] : 0, wrong = 0;
+  edf_data__check_labels("edf_error_rate", scores, labels, K);
+  const edf_real *s = edf_value(scores), *y = edf_value(labels);
+  for (size_t b = 0; b < labels->size; b++) {
+    size_t best = 0, nan = 0;
+    for (size_t k = 0; k < K; k++) {
+      if (s[b * K + k] > s[b * K + best]) best = k;
+      nan += s[b * K + k] != s[b * K + k];
+    }
+    wrong += nan || (edf_real)best != y[b];
+  }
+  if (K == 1 && wrong && !warned++)
+    fprintf(stderr, "%s:%d: %s: edf_error_rate needs one score per class. With a single score, "
+            "count (p > 0.5) != y yourself\n", scores->file, scores->line, scores->op);
+  return (double)wrong / (double)labels->size;
+}
+
+int edf_sample(const edf_real *p, int n) {
+  double sum = 0;
+  for (int k = 0; k < n; k++) sum += (double)p[k];
+  if (sum != sum) edf_stop("edf_sample: one of the %d probabilities is NaN", n);
+  if (!(sum > 0)) edf_stop("edf_sample: the sum of the %d probabilities is %g", n, sum);
+  double u = (double)edf_uniform(0, 1) * sum;
+  int last = 0;                          /* rounding may reach the end */
+  for (int k = 0; k < n && !(u < 0); k++) {
+    u -= (double)p[k];
+    if (p[k] > 0) last = k;
+  }
+  return last;
+}
+
+/* ==== >>files  Files =======================================================================
+   A file is read as a whole into memory of the graph. So an error needs to free nothing. */
+
+typedef struct {
+  const char *path;
+  char *text;                            /* the bytes, with a 0 after them                    */
+  const char *at, *end;                  /* the next byte; after the last byte                */
+  int columns;                           /* 1: errors name line and column, 0: the byte       */
+} edf_data__file;
+
+/* Stops with an error at a byte of the text. */
+EDF_DATA__PRINTF(3, 4)
+static void edf_data__file_error(const edf_data__file *f, const char *at, const char *format,
+                                 ...) {
+  char message[1000];
+  int line = 1, column = 1;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  for (const char *c = f->text; f->columns && c < at; c++) {
+    column = *c == '\n' ? 1 : column + (*c == ',');
+    line += *c == '\n';
+  }
+  if (f->columns) edf_stop("%s: line %d, column %d: %s", f->path, line, column, message);
+  edf_stop("%s: byte %zu: %s", f->path, (size_t)(at - f->text), message);
+}
+
+/* Checks what the format requires at this byte. */
+#define edf_data__require(f, at, ok, ...) \
+  ((ok) ? (void)0 : edf_data__file_error(f, at, __VA_ARGS__))
+
+/* Reads at most n bytes, and returns how many there are. `to` is NULL: counts all bytes. */
+static size_t edf_data__read(const char *path, char *to, size_t n) {
+  char block[4096];
+  size_t count = 0, got = 1;
+  errno = 0;
+  FILE *f = fopen(path, "rb");
+  int bad = !f, why = errno;
+  while (f && got && (!to || count < n)) {
+    got = to ? fread(to + count, 1, n - count, f) : fread(block, 1, sizeof block, f);
+    count += got;
+  }
+  if (f) {
+    bad = ferror(f);
+    why = errno;
+    fclose(f);
+  }
+  if (bad) edf_stop("%s: cannot be %s: %s", path, f ? "read" : "opened", strerror(why));
+  return count;
+}
+
+static edf_data__file edf_data__open(const char *path) {
+  edf_data__file f = { path, NULL, NULL, NULL, 0 };
+  if (!path) edf_stop("edf: the path of a file to read is NULL");
+  size_t n = edf_data__read(path, NULL, 0);
+  f.text = (char *)edf_keep(NULL, n + 1);
+  f.at = f.text;
+  f.end = f.text + edf_data__read(path, f.text, n);
+  edf_data__require(&f, f.text, strncmp(f.text, "\x1f\x8b", 2),
+                    "the file is compressed with gzip: unpack it first, with gunzip");
+  return f;
+}
+
+/* Opens a text. A byte order mark does not belong to it. */
+static edf_data__file edf_data__open_text(const char *path) {
+  edf_data__file f = edf_data__open(path);
+  if (!strncmp(f.text, "\xEF\xBB\xBF", 3)) f.at += 3;
+  return f;
+}
+
+static size_t edf_data__left(const edf_data__file *f) { return (size_t)(f->end - f->at); }
+
+/* Returns the next n bytes, which must be there. */
+static const unsigned char *edf_data__take(edf_data__file *f, size_t n) {
+  edf_data__require(f, f->at, edf_data__left(f) >= n, "expected %zu more bytes, but the file "
+                    "has %zu: it ended early", n, (size_t)(f->end - f->text));
+  f->at += n;
+  return (const unsigned char *)f->at - n;
+}
+
+/* Skips blanks, and returns the next byte. */
+static char edf_data__skip(edf_data__file *f, const char *blanks) {
+  while (*f->at > 0 && *f->at <= ' ' && strchr(blanks, *f->at)) f->at++;
+  return *f->at;
+}
+
+static int edf_data__is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* Reads the whole number at *at, and moves *at after it, or to where it is above `most`. */
+static unsigned long long edf_data__digits(const char **at, unsigned long long most) {
+  unsigned long long n = 0;
+  for (; edf_data__is_digit(**at) && n <= most; ++*at)
+    n = 10 * n + (unsigned long long)(**at - '0');
+  return n;
+}
+
+static uint64_t edf_data__get_number(const unsigned char *from, size_t bytes, int big) {
+  uint64_t bits = 0;
+  for (size_t k = 0; k < bytes; k++) bits |= (uint64_t)from[big ? bytes - 1 - k : k] << 8 * k;
+  return bits;
+}
+
+static void edf_data__put_number(unsigned char *to, uint64_t bits, size_t bytes, int big) {
+  for (size_t k = 0; k < bytes; k++)
+    to[big ? bytes - 1 - k : k] = (unsigned char)(bits >> 8 * k);
+}
+
+/* Converts n little-endian numbers of kind 'f', 'i', 'u' or 'b'. Returns how many fit edf_real,
+   up to the first that is finite and too large. `to` is NULL: only counts. */
+static size_t edf_data__get_numbers(edf_real *to, size_t n, const char *from, char kind,
+                                    size_t bytes) {
+  const unsigned char *at = (const unsigned char *)from;
+  uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
+  if (bytes == 1 && kind != 'i' && to) {                     /* most data sets: a fast loop */
+    for (size_t i = 0; i < n; i++) to[i] = (edf_real)at[i];
+    return n;
+  }
+  for (size_t i = 0; i < n; i++, at += bytes) {
+    uint64_t bits = edf_data__get_number(at, bytes, 0);
+    uint32_t half = (uint32_t)bits;
+    float single;
+    double number = kind == 'i' ? (double)(int64_t)((bits ^ sign) - sign) : (double)bits;
+    memcpy(&single, &half, sizeof single);
+    if (kind == 'f' && bytes == 8) memcpy(&number, &bits, sizeof number);
+    if (kind == 'f' && bytes == 4) number = (double)single;
+    if (fabs((double)(edf_real)number) == HUGE_VAL && fabs(number) < HUGE_VAL) return i;
+    if (to) to[i] = (edf_real)number;
+  }
+  return n;
+}
+
+static void edf_data__require_fit(const edf_data__file *f, const char *at, size_t fit,
+                                  size_t n) {
+  edf_data__require(f, at, fit == n, "number %zu is too large for a float: -DEDF_REAL=double "
+                    "reads it", fit);
+}
+
+static void edf_data__add_dim(const edf_data__file *f, const char *at, edf_array *a,
+                              unsigned long long n) {
+  edf_data__require(f, at, n >= 1 && n <= INT_MAX, "dimension %d: expected 1 to %d entries, "
+                    "found %llu", a->rank, INT_MAX, n);
+  a->dim[a->rank++] = (int)n;
+}
+
+static edf_array edf_data__array_for(const edf_data__file *f, int rank, const int *dim) {
+  edf_array a = edf_new_array(rank, dim);
+  edf_data__require(f, f->at, a.value, "out of memory for %zu entries", a.size);
+  return a;
+}
+
+/* Returns the rest of the file as an array. It must have exactly these numbers. */
+static edf_array edf_data__rest(edf_data__file *f, edf_array a, char kind, size_t bytes) {
+  unsigned long long left = edf_data__left(f), size = bytes;
+  int d = 0;
+  while (d < a.rank && size <= left) size *= (unsigned long long)a.dim[d++];
+  edf_data__require(f, f->at, size == left, "the header promises %s%llu bytes of numbers, but "
+                    "%llu follow", d < a.rank ? "at least " : "", size, left);
+  a.size = edf_data__entries(a.dim, a.rank);
+  size_t fit = bytes < 8 ? a.size : edf_data__get_numbers(NULL, a.size, f->at, kind, bytes);
+  edf_data__require_fit(f, f->at + fit * bytes, fit, a.size);
+  a = edf_data__array_for(f, a.rank, a.dim);
+  edf_data__get_numbers(a.value, a.size, f->at, kind, bytes);
+  edf_release(f->text);
+  return a;
+}
+
+static void edf_data__write_reals(edf_writer *w, const edf_real *x, size_t n) {
+  const unsigned char *byte = (const unsigned char *)x;
+  const short one = 1;                   /* begins with a 0 if this machine is big-endian     */
+  size_t turn = *(const char *)&one ? 0 : sizeof *x - 1;
+  for (size_t i = 0; i < n * sizeof *x; i++) fputc(byte[i ^ turn], w->file);
+}
+
+/* ---- IDX: 0 0 type rank, big-endian dimensions, the entries. Rank 0 stands for any rank. */
+static edf_array edf_data__load_idx(const char *path, int rank, const char *what) {
+  edf_data__file f = edf_data__open(path);
+  edf_array a = { 0, { 0 }, 0, NULL };
+  const unsigned char *h = edf_data__take(&f, 4);
+  int found = h[3];
+  edf_data__require(&f, f.text, !h[0] && !h[1], "expected an IDX file, which begins with two "
+                    "zeros; found %d %d", h[0], h[1]);
+  edf_data__require(&f, f.text + 2, h[2] == 8, "expected type 8, unsigned bytes; found type %d",
+                    h[2]);
+  edf_data__require(&f, f.text + 3, found >= 1 && found <= EDF_MAX_RANK,
+                    "expected 1 to %d dimensions, found %d", EDF_MAX_RANK, found);
+  edf_data__require(&f, f.text + 3, !rank || found == rank, "expected %d dimension%s for %s, "
+                    "found %d", rank, rank == 1 ? "" : "s", what, found);
+  while (a.rank < found) {
+    uint64_t n = edf_data__get_number(edf_data__take(&f, 4), 4, 1);
+    edf_data__add_dim(&f, f.at - 4, &a, n);
+  }
+  edf_data__require(&f, f.text + 8, rank != 3 || a.dim[1] <= INT_MAX / a.dim[2],
+                    "images of %d by %d pixels are too large", a.dim[1], a.dim[2]);
+  return edf_data__rest(&f, a, 'u', 1);
+}
+
+edf_array edf_load_idx(const char *path) { return edf_data__load_idx(path, 0, ""); }
+edf_array edf_load_labels(const char *path) { return edf_data__load_idx(path, 1, "labels"); }
+
+edf_array edf_load_images(const char *path) {
+  edf_array a = edf_data__load_idx(path, 3, "images");
+  edf_array rows = { 2, { a.dim[0], a.dim[1] * a.dim[2] }, a.size, a.value };
+  for (size_t i = 0; i < a.size; i++) a.value[i] /= 255;
+  return rows;
+}
+
+/* ==== >>npy  Arrays of NumPy ===============================================================
+   The file has a magic number, the length of a header, the header, which is a Python
+   dictionary, and the numbers. */
+void edf_save_npy(const char *path, edf_array a) {
+  char header[512];
+  edf_data__check_array("edf_save_npy", &a);
+  int n = snprintf(header, sizeof header, "%s%c  {'descr': '<f%d', 'fortran_order': False, "
+                   "'shape': (%s%s), }", "\x93NUMPY\1", 0, (int)sizeof *a.value,
+                   edf_data__list_dims(a.dim, a.rank).at, a.rank == 1 ? "," : "");
+  n += snprintf(header + n, sizeof header - (size_t)n, "%*s\n", 63 - n % 64, "");
+  edf_data__put_number((unsigned char *)header + 8, (uint64_t)n - 10, 2, 0);
+  edf_writer w = edf_create_file(NULL, path);
+  fwrite(header, 1, (size_t)n, w.file);
+  edf_data__write_reals(&w, a.value, a.size);
+  edf_finish_file(&w);
+}
+
+/* Returns what follows a key of the header. */
+static const char *edf_data__npy_value(const edf_data__file *f, const char *header,
+                                       const char *key) {
+  const char *at = strstr(header, key);
+  edf_data__require(f, f->at, at, "expected a header with %s", key);
+  at += strlen(key);
+  return at + strspn(at, " ");
+}
+
+/* Returns kind and bytes, as in f4. */
+static const char *edf_data__npy_type(const edf_data__file *f, const char *header) {
+  const char *at = edf_data__npy_value(f, header, "'descr':");
+  char type[3] = "";
+  int n = 0;
+  sscanf(at, "'%*1[<|=]%2[fiub1248]'%n", type, &n);
+  edf_data__require(f, f->at, n == 5 && strstr("f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", type),
+                    "expected little-endian numbers of type f4, f8, i1 to i8, u1 to u8 or b1, "
+                    "found %.*s", (int)strcspn(at, ",}\n"), at);
+  return at + 2;
+}
+
+static void edf_data__npy_shape(const edf_data__file *f, const char *header, edf_array *a) {
+  const char *at = edf_data__npy_value(f, header, "'shape':");
+  edf_data__require(f, f->at, *at++ == '(', "expected a shape as in (3, 4)");
+  while (*at != ')') {
+    edf_data__require(f, f->at, edf_data__is_digit(*at), "expected a shape as in (3, 4)");
+    edf_data__require(f, f->at, a->rank < EDF_MAX_RANK, "expected at most %d dimensions",
+                      EDF_MAX_RANK);
+    edf_data__add_dim(f, f->at, a, edf_data__digits(&at, INT_MAX));
+    if (*at == ',') at += 1 + strspn(at + 1, " ");
+  }
+}
+
+edf_array edf_load_npy(const char *path) {
+  char header[4096] = "";
+  edf_data__file f = edf_data__open(path);
+  edf_array a = { 0, { 0 }, 0, NULL };
+  const unsigned char *h = edf_data__take(&f, 10);
+  int version = h[6];
+  edf_data__require(&f, f.text, !memcmp(h, "\x93NUMPY", 6), "expected an .npy file");
+  edf_data__require(&f, f.text + 6, version >= 1 && version <= 3, "expected version 1 to 3, "
+                    "found %d", version);
+  size_t wide = version > 1 ? 4 : 2;
+  edf_data__take(&f, wide - 2);
+  size_t length = (size_t)edf_data__get_number((const unsigned char *)f.at - wide, wide, 0);
+  edf_data__require(&f, f.text + 8, length < sizeof header, "expected a header of less than "
+                    "%zu bytes, found %zu", sizeof header, length);
+  memcpy(header, edf_data__take(&f, length), length);
+  f.at -= length;
+  const char *type = edf_data__npy_type(&f, header);
+  edf_data__require(&f, f.at,
+                    !strncmp(edf_data__npy_value(&f, header, "'fortran_order':"), "False", 5),
+                    "the array is in Fortran order: save np.ascontiguousarray(x)");
+  edf_data__npy_shape(&f, header, &a);
+  f.at += length;
+  return edf_data__rest(&f, a, type[0], (size_t)(type[1] - '0'));
+}
+
+/* ==== >>csv  Numbers between commas, the same count in each line ========================== */
+
+/* Reads the decimal number at *at, and moves *at after it: 12, .5, 1e-3, but not 0x10. */
+static double edf_data__decimal(const char **at) {
+  const char *c = *at;
+  char *end = (char *)c + 1;
+  double n = *c == '0' && (c[1] == 'x' || c[1] == 'X') ? 0 : strtod(c, &end);
+  *at = end;
+  return n;
+}
+
+static int edf_data__begins_with_number(const char *at) {
+  at += *at == '-' || *at == '+';
+  return edf_data__is_digit(at[*at == '.']);
+}
+
+static void edf_data__csv_require(const edf_data__file *f, int ok, const char *expected,
+                                  const char *hint) {
+  int n = ok ? 0 : (int)strcspn(f->at, ",\r\n");
+  edf_data__require(f, f->at, ok, n ? "expected %s, found '%.*s'%s"
+                    : "expected %s, found nothing%.*s%s", expected, n < 40 ? n : 40, f->at,
+                    hint);
+}
+
+static double edf_data__csv_number(edf_data__file *f) {
+  char sign = edf_data__skip(f, " \t\r");
+  const char *at = f->at + (sign == '-' || sign == '+');
+  edf_data__csv_require(f, edf_data__begins_with_number(f->at), "a number", ": missing values "
+                        "and names of classes are not supported");
+  double number = edf_data__decimal(&at) * (sign == '-' ? -1 : 1);
+  edf_data__csv_require(f, fabs((double)(edf_real)number) < HUGE_VAL, "a smaller number", "");
+  f->at = at;
+  char next = edf_data__skip(f, " \t\r");
+  edf_data__csv_require(f, !next || next == ',' || next == '\n', "',' or the end of the line",
+                        "");
+  return number;
+}
+
+/* Reads all rows. Sets dim, and stores the numbers unless value is NULL. */
+static void edf_data__csv_rows(edf_data__file *f, int *dim, edf_real *value) {
+  for (dim[0] = 0; edf_data__skip(f, " \t\r\n"); dim[0]++) {
+    int n = 0;
+    do {
+      double number = edf_data__csv_number(f);
+      if (value) *value++ = (edf_real)number;
+    } while (++n < INT_MAX && *f->at == ',' && f->at++);
+    if (!dim[0]) dim[1] = n;
+    edf_data__require(f, f->at, n == dim[1], "expected %d numbers as in the first row, found "
+                      "%d", dim[1], n);
+  }
+  edf_data__require(f, f->at, f->at == f->end, "expected text, found a zero byte");
+}
+
+edf_array edf_load_csv(const char *path) {
+  int dim[2] = { 0, 0 };
+  edf_data__file f = edf_data__open_text(path);
+  f.columns = 1;
+  if (edf_data__skip(&f, " \t\r\n") && !edf_data__begins_with_number(f.at))
+    f.at += strcspn(f.at, "\n");
+  const char *start = f.at;
+  edf_data__csv_rows(&f, dim, NULL);
+  edf_data__require(&f, f.at, dim[0], "expected at least one row of numbers");
+  edf_array a = edf_data__array_for(&f, 2, dim);
+  f.at = start;
+  edf_data__csv_rows(&f, dim, a.value);
+  edf_release(f.text);
+  return a;
+}
+
+/* ==== >>pictures  PNG (ISO 15948) and contact sheets ====================================== */
+
+/* Converts 0..1 to 0..255. Numbers outside are cut off, and NaN is black. */
+static unsigned char edf_data__pixel(edf_real v) {
+  return (unsigned char)(v >= 1 ? 255 : v > 0 ? (double)v * 255 + 0.5 : 0);
+}
+
+/* Completes a chunk of a PNG: the length of its data, a type, the data, which is at to + 8, and
+   the CRC of type and data. Returns where the next chunk begins. */
+static unsigned char *edf_data__png_chunk(unsigned char *to, const char *type, size_t n) {
+  uint32_t crc = 0xffffffffu;
+  edf_data__put_number(to, n, 4, 1);
+  memcpy(to + 4, type, 4);
+  for (size_t i = 4; i < 8 + n; i++) {
+    crc ^= to[i];
+    for (int k = 0; k < 8; k++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+  }
+  edf_data__put_number(to + 8 + n, ~crc, 4, 1);
+  return to + 12 + n;
+}
+
+/* Writes the pixels as one zlib stream of stored blocks. A block is a row: a flag for the last
+   row, its length, the complement of its length, the filter type 0, the pixels. The stream ends
+   with the Adler-32 of filter types and pixels. */
+static void edf_data__write_png(const char *path, const edf_array *a, int channels) {
+  size_t row = (size_t)a->dim[1] * (size_t)channels, n = 2 + (size_t)a->dim[0] * (6 + row) + 4;
+  uint64_t length = row + 1;
+  unsigned long sum = 1, sums = 0;
+  unsigned char *png = (unsigned char *)edf_keep(NULL, 8 + 12 + 13 + 12 + n + 12);
+  memcpy(png, "\x89PNG\r\n\x1a\n", 8);
+  edf_data__put_number(png + 16, (uint64_t)a->dim[1], 4, 1);
+  edf_data__put_number(png + 20, (uint64_t)a->dim[0], 4, 1);
+  edf_data__put_number(png + 24, channels == 3 ? 0x208 : 8, 2, 0);     /* 8 bits a channel */
+  unsigned char *data = edf_data__png_chunk(png + 8, "IHDR", 13), *to = data + 8 + 2;
+  memcpy(to - 2, "\x78\x01", 2);
+  for (int y = 0; y < a->dim[0]; y++) {
+    edf_data__put_number(to, ~length << 24 | length << 8 | (y == a->dim[0] - 1), 5, 0);
+    to += 5;
+    for (size_t k = 0; k <= row; k++, to++) {
+      if (k) *to = edf_data__pixel(a->value[(size_t)y * row + k - 1]);
+      sum = (sum + *to) % 65521;
+      sums = (sums + sum) % 65521;
+    }
+  }
+  edf_data__put_number(to, sums << 16 | sum, 4, 1);
+  const unsigned char *end = edf_data__png_chunk(edf_data__png_chunk(data, "IDAT", n), "IEND",
+                                                 0);
+  edf_writer w = edf_create_file(NULL, path);
+  fwrite(png, 1, (size_t)(end - png), w.file);
+  edf_finish_file(&w);
+  edf_release(png);
+}
+
+void edf_save_image(const char *path, edf_array a) {
+  const char *who = "edf_save_image", *dot = path ? strrchr(path, '.') : NULL;
+  if (!dot || strcmp(dot, ".png"))
+    edf_stop("%s: %s: expected a path that ends in .png", who, path ? path : "NULL");
+  edf_data__check_array(who, &a);
+  int channels = a.rank == 3 ? a.dim[2] : 1;
+  if (a.rank < 2 || a.rank > 3 || (channels != 1 && channels != 3))
+    edf_stop("%s: %s: expected [rows, columns], or with 1 or 3 channels, found %d dimensions, "
+             "the last of %d", who, path, a.rank, a.rank ? a.dim[a.rank - 1] : 1);
+  if ((size_t)a.dim[1] * (size_t)channels > 65534)
+    edf_stop("%s: %s: a row of a .png has at most 65534 bytes here", who, path);
+  edf_data__write_png(path, &a, channels);
+}
+
+/* ---- A contact sheet has a white frame around each picture. */
+static int edf_data__gap(int zoom) { return 2 + zoom / 3; }
+
+/* Copies picture k of [n, h, w, c] to its place. */
+static void edf_data__put_tile(edf_array *sheet, const edf_array *a, int k, int columns,
+                               int zoom, edf_real lo, edf_real hi) {
+  int h = a->dim[1], w = a->dim[2], c = a->rank == 4 ? a->dim[3] : 1;
+  int gap = edf_data__gap(zoom);
+  int top = gap + k / columns * (h * zoom + gap), left = gap + k % columns * (w * zoom + gap);
+  const edf_real *from = a->value + (size_t)k * (size_t)h * (size_t)w * (size_t)c;
+  for (int y = 0; y < h * zoom; y++)
+    for (int x = 0; x < w * zoom; x++)
+      for (int i = 0; i < c; i++) {
+        size_t at = (size_t)(top + y) * (size_t)sheet->dim[1] + (size_t)(left + x);
+        size_t of = (size_t)(y / zoom) * (size_t)w + (size_t)(x / zoom);
+        edf_real v = from[of * (size_t)c + (size_t)i];
+        sheet->value[at * (size_t)c + (size_t)i] = (v - lo) / (hi - lo);
+      }
+}
+
+edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi) {
+  enum { LARGEST = 20000 };
+  int dim[3], gap = edf_data__gap(zoom);
+  if (!a.value) edf_stop("edf_contact_sheet: the array has no numbers");
+  if (a.rank < 3 || a.rank > 4)
+    edf_stop("edf_contact_sheet: expected [pictures, rows, columns], or with channels, found "
+             "%d dimensions", a.rank);
+  if (columns < 1 || zoom < 1 || !(lo < hi))
+    edf_stop("edf_contact_sheet: %d in a row, enlarged %d times, from %g to %g: expected 1 or "
+             "more, 1 or more, and a range", columns, zoom, (double)lo, (double)hi);
+  if (a.dim[1] > LARGEST / zoom || a.dim[2] > LARGEST / zoom)
+    edf_stop("edf_contact_sheet: pictures of %d x %d, enlarged %d times, are larger than %d",
+             a.dim[1], a.dim[2], zoom, LARGEST);
+  if (columns > a.dim[0] && a.dim[0]) columns = a.dim[0];
+  int rows = a.dim[0] / columns + (a.dim[0] % columns > 0);
+  double tall = (double)rows * (a.dim[1] * zoom + gap) + gap;
+  double wide = (double)columns * (a.dim[2] * zoom + gap) + gap;
+  if (tall > INT_MAX || wide > INT_MAX)
+    edf_stop("edf_contact_sheet: %d pictures, %d in a row, are a sheet of %.0f x %.0f: "
+             "expected %d at most", a.dim[0], columns, tall, wide, INT_MAX);
+  dim[0] = (int)tall;
+  dim[1] = (int)wide;
+  dim[2] = a.rank == 4 ? a.dim[3] : 1;
+  edf_array sheet = edf_new_array(a.rank - 1, dim);
+  if (!sheet.value) edf_stop("edf_contact_sheet: out of memory for %zu pixels", sheet.size);
+  for (size_t i = 0; i < sheet.size; i++) sheet.value[i] = 1;
+  for (int k = 0; k < a.dim[0]; k++)
+    edf_data__put_tile(&sheet, &a, k, columns, zoom, lo, hi);
+  return sheet;
+}
+
+/* ==== >>text  Text as class numbers ======================================================= */
+
+static edf_vocabulary edf_data__symbols(const edf_data__file *f, const char *text,
+                                        size_t length) {
+  edf_vocabulary t;
+  int n = (int)length;
+  memset(&t, 0, sizeof t);
+  for (size_t i = 0; i < length; i++) t.number[(unsigned char)text[i]] = 1;
+  for (int c = 0; c < 256; c++) {
+    if (t.number[c]) t.symbol[t.symbols++] = (char)c;
+    t.number[c] = t.number[c] ? t.symbols - 1 : -1;
+  }
+  t.classes = edf_data__array_for(f, 1, &n);
+  edf_encode(&t, text, length, t.classes.value);
+  return t;
+}
+
+edf_vocabulary edf_text_of(const char *text, size_t length) {
+  edf_data__file none = { "edf_text_of", NULL, NULL, NULL, 0 };
+  if (!text || length < 1 || length > INT_MAX)
+    edf_stop("edf_text_of: a text has 1 to %d bytes, found %zu", INT_MAX, text ? length : 0);
+  return edf_data__symbols(&none, text, length);
+}
+
+edf_vocabulary edf_load_text(const char *path) {
+  edf_data__file f = edf_data__open_text(path);
+  size_t length = edf_data__left(&f);
+  edf_data__require(&f, f.at, length >= 1 && length <= INT_MAX, "expected 1 byte or more");
+  edf_vocabulary t = edf_data__symbols(&f, f.at, length);
+  edf_release(f.text);
+  return t;
+}
+
+void edf_encode(const edf_vocabulary *t, const char *text, size_t length, edf_real *classes) {
+  for (size_t i = 0; i < length; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (t->number[c] < 0)
+      edf_stop(c > 32 && c < 127 ? "edf_encode: byte %zu, %d or '%c', is not in the text"
+                                 : "edf_encode: byte %zu, %d, is not in the text", i, c, c);
+    classes[i] = (edf_real)t->number[c];
+  }
+}
+
+void edf_decode(const edf_vocabulary *t, const edf_real *classes, size_t n, char *text) {
+  for (size_t i = 0; i < n; i++) {
+    double k = (double)classes[i];
+    if (!(k >= 0 && k < t->symbols && k == floor(k)))
+      edf_stop("edf_decode: number %zu is %g, expected a class from 0 to %d", i, k,
+               t->symbols - 1);
+    text[i] = t->symbol[(int)k];
+  }
+  text[n] = 0;
+}
+
+void edf_free_text(edf_vocabulary *t) {
+  edf_free_array(&t->classes);
+  memset(t, 0, sizeof *t);
+}
+
+/* ==== >>models  Saved models ===============================================================
+   The safetensors format: the length of a header, the header, which is JSON, with metadata, and
+   the numbers. Tensor 3 i is the value of Parameter i, 3 i + 1 is its m, and 3 i + 2 its s. */
+
+static const char *const edf_data__suffix[3] = { "", ".m", ".s" };
+
+static int edf_data__n_tensors(void) { return 3 * edf.n_parameters; }
+static edf_node *edf_data__owner(int k) { return edf.parameters[k / 3]; }
+static edf_real **edf_data__tensor(int k) {
+  edf_node *p = edf_data__owner(k);
+  return k % 3 == 0 ? &p->value : k % 3 == 1 ? &p->m : &p->s;
+}
+
+/* The name of a tensor in the file. */
+typedef struct { char at[320]; } edf_data__name;
+static edf_data__name edf_data__name_of(int k) {
+  edf_data__name name;
+  snprintf(name.at, sizeof name.at, "%.300s%s", edf_data__owner(k)->name,
+           edf_data__suffix[k % 3]);
+  return name;
+}
+
+/* Returns the tensor of this name, or -1. */
+static int edf_data__tensor_named(const char *name) {
+  for (int k = 0; k < edf_data__n_tensors(); k++) {
+    const char *begin = edf_data__owner(k)->name;
+    size_t n = strlen(begin);
+    if (!strncmp(begin, name, n) && !strcmp(name + n, edf_data__suffix[k % 3])) return k;
+  }
+  return -1;
+}
+
+/* Checks that every tensor of the file has a name of its own. */
+static void edf_data__check_names(void) {
+  if (!edf.n_parameters) edf_stop("edf_save: there is no parameter");
+  for (int k = 0; k < edf_data__n_tensors(); k++) {
+    edf_data__name name = edf_data__name_of(k);
+    edf_page first = { NULL, 0 };
+    int fits = strlen(name.at) < 256, other = fits ? edf_data__tensor_named(name.at) : k;
+    if (fits && other == k && strcmp(name.at, "__metadata__")) continue;
+    const char *why = other == k ? "the name is too long or the file's own"
+                      : other % 3 || k % 3 ? "a name is that of an optimiser's memory"
+                      : "two parameters have one name";
+    edf_write(&first, "%s", other == k ? "" : "\n  ");
+    if (other != k) edf_write_node(&first, edf_data__owner(other), EDF_SITE);
+    edf_data__stop_with("edf_save", edf_data__owner(k), "%s; edf_name gives another%s", why,
+                        first.at);
+  }
+}
+
+/* Writes ,"w1.steps": */
+static void edf_data__write_key(edf_page *to, const char *key) {
+  edf_write(to, ",");
+  edf_write_quoted(to, key, strlen(key));
+  edf_write(to, ":");
+}
+
+/* Writes the tensors in the order of their numbers. The length of the header comes first. */
+static void edf_data__write_header(edf_page *to) {
+  unsigned long long at = 0, end;
+  edf_write(to, "%8s{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",", "", edf.seed);
+  edf_write(to, "\"draws\":\"%llu\"", edf.draws);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_data__name key;
+    snprintf(key.at, sizeof key.at, "%.300s.steps", edf.parameters[i]->name);
+    if (!edf.parameters[i]->steps) continue;
+    edf_data__write_key(to, key.at);
+    edf_write(to, "\"%ld\"", edf.parameters[i]->steps);
+  }
+  edf_write(to, "}");
+  for (int k = 0; k < edf_data__n_tensors(); k++, at = end) {
+    const edf_node *p = edf_data__owner(k);
+    end = at + (*edf_data__tensor(k) ? p->size * sizeof(edf_real) : 0);
+    if (!*edf_data__tensor(k)) continue;
+    edf_data__write_key(to, edf_data__name_of(k).at);
+    edf_write(to, "{\"dtype\":\"F%d\",\"shape\":[", (int)sizeof(edf_real) * 8);
+    for (int d = 0; d < p->rank; d++) edf_write(to, d ? ",%d" : "%d", p->dim[d]);
+    edf_write(to, "],\"data_offsets\":[%llu,%llu]}", at, end);
+  }
+  edf_write(to, "}");
+  while (to->n % 8) edf_write(to, " ");
+  edf_data__put_number((unsigned char *)to->at, to->n - 8, 8, 0);
+}
+
+void edf_save(const char *path) {
+  edf_page header = { NULL, 0 };
+  edf_data__check_names();
+  edf_data__write_header(&header);
+  for (int k = 0; k < edf_data__n_tensors(); k++)
+    if (edf_device && *edf_data__tensor(k))
+      edf_device->pull(*edf_data__tensor(k), edf_data__owner(k)->size);
+  edf_writer w = edf_create_file(NULL, path);
+  fwrite(header.at, 1, header.n, w.file);
+  for (int k = 0; k < edf_data__n_tensors(); k++)
+    if (*edf_data__tensor(k))
+      edf_data__write_reals(&w, *edf_data__tensor(k), edf_data__owner(k)->size);
+  edf_finish_file(&w);
+  edf_release(header.at);
+}
+
+/* ---- Reading. The whole file is checked before anything is changed. */
+typedef struct {                         /* a tensor of the file                              */
+  int tensor;                            /* its number                                        */
+  int bytes;                             /* of each entry, or 0 if the file does not have it  */
+  unsigned long long begin, end;         /* the place of its numbers                          */
+  long steps;                            /* of a Parameter                                    */
+} edf_data__saved;
+
+typedef struct {
+  edf_data__file f;
+  edf_data__saved *saved;                /* one for each tensor                               */
+  char *strings, *to;                    /* the strings of the header, and where they end     */
+  size_t bytes;                          /* of all numbers                                    */
+  unsigned long long seed, draws;
+  int random;                            /* 3 if the file has seed and draws                  */
+} edf_data__model;
+
+static char edf_data__json_peek(edf_data__file *f) { return edf_data__skip(f, " \n\t\r"); }
+
+static void edf_data__json_expect(edf_data__file *f, char c) {
+  edf_data__require(f, f->at, edf_data__json_peek(f) == c, *f->at >= 32 && *f->at < 127
+                    ? "expected '%c', found '%c'" : "expected '%c', found byte %d", c,
+                    (unsigned char)*f->at);
+  f->at++;
+}
+
+/* Reads the four digits after \u, and writes the character as UTF-8. */
+static char *edf_data__json_unicode(edf_data__file *f, char *to) {
+  unsigned long code = 0;
+  for (int k = 0; k < 4; k++, f->at++) {
+    const char *digits = "0123456789abcdef0123456789ABCDEF", *d = strchr(digits, *f->at);
+    edf_data__require(f, f->at, *f->at && d, "expected four hexadecimal digits");
+    code = code * 16 + (unsigned long)(d - digits) % 16;
+  }
+  edf_data__require(f, f->at, code, "a name has a NUL");
+  if (code >= 0x800) *to++ = (char)(0xE0 | code >> 12);
+  if (code >= 0x80) *to++ = (char)(code < 0x800 ? 0xC0 | code >> 6 : 0x80 | (code >> 6 & 63));
+  *to++ = (char)(code < 0x80 ? code : 0x80 | (code & 63));
+  return to;
+}
+
+/* Reads a string and decodes it. The decoded string is not longer. */
+static char *edf_data__json_string(edf_data__model *m) {
+  edf_data__file *f = &m->f;
+  char *start = m->to, *to = start;
+  edf_data__json_expect(f, '"');
+  while (*f->at != '"') {
+    static const char from[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
+    edf_data__require(f, f->at, (unsigned char)*f->at >= 32, "a string does not end");
+    if (*f->at != '\\') {
+      *to++ = *f->at++;
+      continue;
+    }
+    const char *escape = f->at[1] ? strchr(from, f->at[1]) : NULL;
+    f->at += 2;
+    edf_data__require(f, f->at, escape || f->at[-1] == 'u', "a string has an unknown escape");
+    if (escape) *to++ = means[escape - from];
+    else to = edf_data__json_unicode(f, to);
+  }
+  f->at++;
+  *to = 0;
+  m->to = to + 1;
+  return start;
+}
+
+/* Reads the next key of an object, after n others. Returns NULL at the end of the object. */
+static char *edf_data__json_key(edf_data__model *m, int n) {
+  edf_data__file *f = &m->f;
+  if (!n) edf_data__json_expect(f, '{');
+  char next = edf_data__json_peek(f);
+  if (n ? next != ',' : next == '}') {
+    edf_data__json_expect(f, '}');
+    return NULL;
+  }
+  if (n) f->at++;
+  char *key = edf_data__json_string(m);
+  edf_data__json_expect(f, ':');
+  return key;
+}
+
+static unsigned long long edf_data__json_whole(edf_data__file *f) {
+  edf_data__require(f, f->at, edf_data__is_digit(edf_data__json_peek(f)),
+                    "expected a whole number");
+  unsigned long long n = edf_data__digits(&f->at, ULLONG_MAX / 20);
+  edf_data__require(f, f->at, !edf_data__is_digit(*f->at), "the number is too large");
+  return n;
+}
+
+/* Reads a shape, [784,64], and returns it as text: 784, 64 */
+static edf_data__dims edf_data__json_shape(edf_data__file *f, const char *name) {
+  edf_data__dims shape = { "" };
+  size_t end = 0;
+  edf_data__json_expect(f, '[');
+  for (int n = 0; edf_data__json_peek(f) != ']'; n++) {
+    if (n) edf_data__json_expect(f, ',');
+    edf_data__require(f, f->at, n < EDF_MAX_RANK, "tensor %s has more than %d dimensions",
+                      name, EDF_MAX_RANK);
+    end += (size_t)snprintf(shape.at + end, sizeof shape.at - end, n ? ", %llu" : "%llu",
+                            edf_data__json_whole(f));
+  }
+  f->at++;
+  return shape;
+}
+
+/* Reads {"dtype":"F32","shape":[784,64],"data_offsets":[0,200704]}. */
+static void edf_data__json_tensor(edf_data__model *m, const char *name) {
+  edf_data__file *f = &m->f;
+  int tensor = edf_data__tensor_named(name), shaped = 0, placed = 0;
+  edf_data__require(f, f->at, tensor >= 0, "tensor %s is not a parameter of this program%s",
+                    name, edf.n_parameters ? ""
+                    : ", which has none: build them first, then load");
+  edf_data__saved *s = &m->saved[tensor];
+  const edf_node *p = edf_data__owner(tensor);
+  edf_data__require(f, f->at, !s->bytes, "tensor %s is there twice", name);
+  const char *key;
+  for (int n = 0; (key = edf_data__json_key(m, n)) != NULL; n++) {
+    if (!strcmp(key, "dtype") && !s->bytes) {
+      const char *type = edf_data__json_string(m);
+      s->bytes = !strcmp(type, "F32") ? 4 : !strcmp(type, "F64") ? 8 : 0;
+      edf_data__require(f, f->at, s->bytes, "tensor %s has the type %s, expected F32 or F64",
+                        name, type);
+    } else if (!strcmp(key, "shape") && !shaped++) {
+      edf_data__dims is = edf_data__json_shape(f, name);
+      edf_data__dims expected = edf_data__list_dims(p->dim, p->rank);
+      edf_data__require(f, f->at, !strcmp(is.at, expected.at), "tensor %s has the shape [%s], "
+                        "but parameter \"%s\" [%s], declared at %s:%d", name, is.at, p->name,
+                        expected.at, p->file, p->line);
+    } else if (!strcmp(key, "data_offsets") && !placed++) {
+      edf_data__json_expect(f, '[');
+      s->begin = edf_data__json_whole(f);
+      edf_data__json_expect(f, ',');
+      s->end = edf_data__json_whole(f);
+      edf_data__json_expect(f, ']');
+    } else edf_data__file_error(f, f->at, "tensor %s: unexpected key %s", name, key);
+  }
+  edf_data__require(f, f->at, s->bytes && shaped && placed,
+                    "tensor %s has no dtype, shape or data_offsets", name);
+  unsigned long long bytes = (unsigned long long)p->size * (unsigned)s->bytes;
+  edf_data__require(f, f->at, s->end >= s->begin && s->end - s->begin == bytes,
+                    "tensor %s has the offsets %llu to %llu, expected %llu bytes", name,
+                    s->begin, s->end, bytes);
+}
+
+/* Reads seed, draws and steps. Other metadata is ignored. */
+static void edf_data__json_metadata(edf_data__model *m) {
+  char *key, *end;
+  for (int n = 0; (key = edf_data__json_key(m, n)) != NULL; n++) {
+    char *text = edf_data__json_string(m), *dot = strrchr(key, '.');
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    int whole = edf_data__is_digit(*text) && !*end && !errno;
+    if (!strcmp(key, "seed") && whole) { m->seed = number; m->random |= 1; }
+    if (!strcmp(key, "draws") && whole) { m->draws = number; m->random |= 2; }
+    if (!dot || strcmp(dot, ".steps")) continue;
+    *dot = 0;
+    int tensor = edf_data__tensor_named(key);
+    if (tensor < 0 || tensor % 3) continue;
+    edf_data__require(&m->f, m->f.at, whole && number <= LONG_MAX,
+                      "the steps of %s are %s, expected a whole number", key, text);
+    m->saved[tensor].steps = (long)number;
+  }
+}
+
+static void edf_data__read_header(edf_data__model *m) {
+  const char *name;
+  for (int k = 0; (name = edf_data__json_key(m, k)) != NULL; k++)
+    if (!strcmp(name, "__metadata__")) edf_data__json_metadata(m);
+    else edf_data__json_tensor(m, name);
+}
+
+/* Compares where the numbers of two tensors begin. A tensor that is not there begins at 0. */
+static int edf_data__saved_order(const void *a, const void *b) {
+  const edf_data__saved *s = (const edf_data__saved *)a, *t = (const edf_data__saved *)b;
+  return s->begin == t->begin ? s->tensor - t->tensor : s->begin < t->begin ? -1 : 1;
+}
+
+/* Checks that every Parameter is there, that the numbers fit edf_real, and that they lie one
+   after the other up to the end of the file. */
+static void edf_data__check_model(edf_data__model *m) {
+  const edf_data__file *f = &m->f;
+  unsigned long long end = 0;
+  qsort(m->saved, (size_t)edf_data__n_tensors(), sizeof *m->saved, edf_data__saved_order);
+  for (const edf_data__saved *s = m->saved; s < m->saved + edf_data__n_tensors(); s++) {
+    const edf_node *p = edf_data__owner(s->tensor);
+    const char *at = f->at + s->begin;
+    edf_data__require(f, f->at, s->bytes || s->tensor % 3, "there is no tensor for parameter "
+                      "\"%s\", declared at %s:%d", p->name, p->file, p->line);
+    if (!s->bytes) continue;
+    edf_data__require(f, f->at, s->begin == end, "a tensor begins at offset %llu, but %llu was "
+                      "expected: a gap, or an overlap", s->begin, end);
+    end = s->end;
+    if (s->bytes < 8 || end > m->bytes) continue;
+    size_t fit = edf_data__get_numbers(NULL, p->size, at, 'f', 8);
+    edf_data__require_fit(f, at + 8 * fit, fit, p->size);
+  }
+  edf_data__require(f, f->at, end == m->bytes, "the tensors end at offset %llu, but %zu bytes "
+                    "follow the header", end, m->bytes);
+}
+
+/* Takes the numbers. After the memory of the optimiser has been allocated nothing can fail. A
+   memory that the file does not have becomes 0. */
+static void edf_data__take_model(edf_data__model *m) {
+  const edf_data__saved *end = m->saved + edf_data__n_tensors();
+  for (const edf_data__saved *s = m->saved; s < end; s++) {
+    edf_real **to = edf_data__tensor(s->tensor);
+    size_t bytes = edf_data__owner(s->tensor)->size * sizeof **to;
+    if (s->bytes && !*to) *to = (edf_real *)edf_keep(NULL, bytes);
+  }
+  for (const edf_data__saved *s = m->saved; s < end; s++) {
+    edf_node *p = edf_data__owner(s->tensor);
+    edf_real *to = *edf_data__tensor(s->tensor);
+    if (s->bytes)
+      edf_data__get_numbers(to, p->size, m->f.at + s->begin, 'f', (size_t)s->bytes);
+    else if (to) memset(to, 0, p->size * sizeof *to);
+    if (s->tensor % 3 == 0) p->steps = s->steps;
+    if (edf_device && to) edf_device->push(to, p->size);
+  }
+  if (m->random != 3) return;
+  edf.seed = m->seed;
+  edf.draws = m->draws;
+}
+
+void edf_load(const char *path) {
+  enum { LONGEST = 100000000 };          /* the limit of the format for a header */
+  edf_data__model m;
+  memset(&m, 0, sizeof m);
+  m.f = edf_data__open(path);
+  uint64_t n = edf_data__get_number(edf_data__take(&m.f, 8), 8, 0);
+  size_t left = edf_data__left(&m.f);
+  edf_data__require(&m.f, m.f.text, n >= 2 && n <= LONGEST && n <= left, "expected a "
+                    "safetensors file: its header would have %llu bytes, but %zu follow",
+                    (unsigned long long)n, left);
+  char *numbers = m.f.text + 8 + n, first = *numbers;
+  *numbers = 0;
+  m.bytes = left - (size_t)n;
+  m.strings = m.to = (char *)edf_keep(NULL, (size_t)n);
+  size_t room = (size_t)(edf_data__n_tensors() + 1) * sizeof *m.saved;
+  m.saved = (edf_data__saved *)edf_keep(NULL, room);
+  for (int k = 0; k < edf_data__n_tensors(); k++) m.saved[k].tensor = k;
+  edf_data__read_header(&m);
+  edf_data__json_peek(&m.f);
+  edf_data__require(&m.f, m.f.at, m.f.at == numbers, "expected the end of the header");
+  *numbers = first;
+  edf_data__check_model(&m);
+  edf_data__take_model(&m);
+  edf_release(m.strings);
+  edf_release(m.saved);
+  edf_release(m.f.text);
+}
+#ifdef __cplusplus
+}
+#endif
+#endif
