@@ -240,7 +240,7 @@ struct edf_node {
   unsigned     graph, batched;           /* its graph; bit d: dim[d] follows the batch        */
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
   int          fed; void *all;           /* rows of its last feed, or -1; its line            */
-  const struct edf__statement *line_of;  /* the line of a text that it is, or NULL            */
+  const void  *line_of;                  /* the line of a slide that it is, or NULL           */
   char         wanted, needs_grad, active;         /* a gradient; one; in the pass that runs  */
   char         reached, beyond;          /* 1: by Backward; 2: and used; behind a mismatch    */
   int          lazy, is;                 /* as its op says; 1 << EDF_IS_... of what it is     */
@@ -2773,8 +2773,13 @@ static void edf__run_backward(edf_node *y, edf__term_runner *run) {
     }
 }
 
-static void edf__einsum_forward(edf_node *y) { edf__run_forward(y, NULL); }
-static void edf__einsum_backward(edf_node *y) { edf__run_backward(y, NULL); }
+static void edf__run_equation(edf_node *y, edf__term_runner *run, int backward) {
+  if (backward) edf__run_backward(y, run);
+  else edf__run_forward(y, run);
+}
+
+static void edf__einsum_forward(edf_node *y) { edf__run_equation(y, NULL, 0); }
+static void edf__einsum_backward(edf_node *y) { edf__run_equation(y, NULL, 1); }
 static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_forward,
   edf__einsum_backward, NULL, NULL, NULL, -1, 1 << EDF_IS_EQUATION };
 
@@ -5089,7 +5094,7 @@ int edf_follows_batch(const edf_node *x, int d);     /* is dim[d] the batch?    
 int edf_rows_fed(const edf_node *input);             /* at its last feed; below 0: of none    */
 int edf_position(const edf_node *x);
 void edf_expect_node(const char *who, const edf_node *x);
-void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
+EDF__NORETURN void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
 
 /* Marks the computed node `target` and what it is computed from (NULL: all), for EDF_IS_ACTIVE,
    and whom gradients would go to; returns the target before. A pass that runs marks its own;

@@ -1,11 +1,27 @@
 /* edf_slide.h - v2.0 - whole slides as programs, for edf.h
 
 @FIRST@*/
+#if !defined(EDF_H) || \
+    (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF__IMPLEMENTED))
 #include "edf.h"
+#endif
 #ifndef EDF_SLIDE_H
 #define EDF_SLIDE_H
 #if EDF_VERSION != 200
-#error "edf_slide.h is of version 2.0, and edf.h of another: take both of one version"
+#error "edf_slide.h is of version 3.0, and edf.h is of another version: take both of one version"
+#endif
+#define EDF_SLIDE__HERE __FILE__, __LINE__
+#if defined(__GNUC__) && defined(__MINGW_PRINTF_FORMAT)    /* Windows: which printf it has    */
+#define EDF_SLIDE__PRINTF(f, a) __attribute__((format(__MINGW_PRINTF_FORMAT, f, a)))
+#elif defined(__GNUC__)
+#define EDF_SLIDE__PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define EDF_SLIDE__PRINTF(f, a)
+#endif
+#ifdef __GNUC__
+#define EDF_SLIDE__NORETURN __attribute__((noreturn))
+#else
+#define EDF_SLIDE__NORETURN
 #endif
 #ifdef __cplusplus
 extern "C" {
@@ -43,9 +59,9 @@ extern "C" {
               step by step over t. What is before the first is 0, or given: h[b,-1,j] = z[b,j].
    bounds     s<=t keeps these pairs: others are passed over by sum, mean, max, and 0 otherwise.
    Errors point into the text. */
-#define edf_equations(...) edf_equations_at(EDF__HERE, __VA_ARGS__)
+#define edf_equations(...) edf_equations_at(EDF_SLIDE__HERE, __VA_ARGS__)
 edf_node *edf_equations_at(const char *file, int line, const char *text, ...)
-    EDF__PRINTF(3, 4);
+    EDF_SLIDE__PRINTF(3, 4);
 edf_node *edf_find(const char *name);    /* the newest tensor of this name, else an error     */
 /* The whole program as a text for edf_equations: a declaration for each Input and Parameter and
    a line for each node. Read into an empty graph it gives these nodes in this order: from the
@@ -65,15 +81,15 @@ void edf_print_equations(FILE *out);
    that makes it right, and returns the worst relative error, 1 for missing or unreadable. */
 double edf_check_backward(edf_node *y, const char *lines);
 #ifdef EDF_NO_DEBUG
-static inline double edf__no_answer(const edf_node *y) { (void)y; return 0; }
+static inline double edf_slide__no_answer(const edf_node *y) { (void)y; return 0; }
 #define edf_print_equations(out)      ((void)(out))
-#define edf_check_backward(y, lines)  ((void)(lines), edf__no_answer(y))
+#define edf_check_backward(y, lines)  ((void)(lines), edf_slide__no_answer(y))
 #endif
 
 /* Embed: y[b,t,j] = W[k[b,t],j], for class numbers k as for LogLoss. A class that occurs twice
    is paid twice.   W.grad[k[b,t],j] += y.grad[b,t,j]
    Errors, in Forward: a class out of range or not whole, with its row and value. */
-#define edf_embed(W, k) edf_embed_at(EDF__HERE, W, k)
+#define edf_embed(W, k) edf_embed_at(EDF_SLIDE__HERE, W, k)
 edf_node *edf_embed_at(const char *file, int line, edf_node *w, edf_node *k);
 
 /* Functions over indices, as in edf_equations. A spec is the tensor with its indices, and a
@@ -91,18 +107,18 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *w, edf_node *k);
      MaxOver("y[b,i,c] = x[b,2*i+DI,c] | DI<2", x)
    NormalizeOver: x.grad += (y.grad - mean y.grad - y mean(y y.grad)) / sqrt(v + eps).
    Errors: a place that is not one index, an index twice, no capital, another rank. */
-#define edf_softmax_over(spec, s)         edf_softmax_over_at(EDF__HERE, spec, s)
-#define edf_log_softmax_over(spec, s)     edf_log_softmax_over_at(EDF__HERE, spec, s)
-#define edf_normalize_over(spec, x, eps)  edf_normalize_over_at(EDF__HERE, spec, x, eps)
-#define edf_sum_over(spec, x)             edf_sum_over_at(EDF__HERE, spec, x)
-#define edf_mean_over(spec, x)            edf_mean_over_at(EDF__HERE, spec, x)
-#define edf_variance_over(spec, x)        edf_variance_over_at(EDF__HERE, spec, x)
-#define edf_sample_variance_over(spec, x) edf_sample_variance_over_at(EDF__HERE, spec, x)
-#define edf_max_over(spec, x)             edf_max_over_at(EDF__HERE, spec, x)
+#define edf_softmax_over(spec, s)         edf_softmax_over_at(EDF_SLIDE__HERE, spec, s)
+#define edf_log_softmax_over(spec, s)     edf_log_softmax_over_at(EDF_SLIDE__HERE, spec, s)
+#define edf_normalize_over(spec, x, eps)  edf_normalize_over_at(EDF_SLIDE__HERE, spec, x, eps)
+#define edf_sum_over(spec, x)             edf_sum_over_at(EDF_SLIDE__HERE, spec, x)
+#define edf_mean_over(spec, x)            edf_mean_over_at(EDF_SLIDE__HERE, spec, x)
+#define edf_variance_over(spec, x)        edf_variance_over_at(EDF_SLIDE__HERE, spec, x)
+#define edf_sample_variance_over(spec, x) edf_sample_variance_over_at(EDF_SLIDE__HERE, spec, x)
+#define edf_max_over(spec, x)             edf_max_over_at(EDF_SLIDE__HERE, spec, x)
 edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
                                 edf_real eps);
-typedef edf_node *edf__over_unary(const char *file, int line, const char *spec, edf_node *x);
-edf__over_unary edf_softmax_over_at, edf_log_softmax_over_at, edf_sum_over_at,
+typedef edf_node *edf_slide__over_unary(const char *file, int line, const char *spec, edf_node *x);
+edf_slide__over_unary edf_softmax_over_at, edf_log_softmax_over_at, edf_sum_over_at,
   edf_mean_over_at, edf_variance_over_at, edf_sample_variance_over_at, edf_max_over_at;
 
 /* Concat("h[b,t,J]", a, b, ...): one after the other along the capital, the slide's
@@ -112,10 +128,10 @@ edf__over_unary edf_softmax_over_at, edf_log_softmax_over_at, edf_sum_over_at,
    Select("x[b,T,j]", x, n): y[b,j] = x[b,n,j].
    Gradients go back where the numbers came from. Errors: operands that differ in another index
    than the joined one, the batch joined or sliced, entries outside. */
-#define edf_concat(...)                edf_concat_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
-#define edf_concat_list(spec, n, list) edf_concat_list_at(EDF__HERE, spec, n, list)
-#define edf_slice(spec, x, from, n)    edf_slice_at(EDF__HERE, spec, x, from, n)
-#define edf_select(spec, x, n)         edf_select_at(EDF__HERE, spec, x, n)
+#define edf_concat(...)                edf_concat_at(EDF_SLIDE__HERE, __VA_ARGS__, (edf_node *)0)
+#define edf_concat_list(spec, n, list) edf_concat_list_at(EDF_SLIDE__HERE, spec, n, list)
+#define edf_slice(spec, x, from, n)    edf_slice_at(EDF_SLIDE__HERE, spec, x, from, n)
+#define edf_select(spec, x, n)         edf_select_at(EDF_SLIDE__HERE, spec, x, n)
 edf_node *edf_concat_at(const char *file, int line, const char *spec, ...);
 edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
                              edf_node **list);
@@ -132,10 +148,10 @@ edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *
    every position use Reshape before. Errors: gain and last index differ; training on 1 row. */
 typedef struct { edf_node *gain, *bias; } edf_layer_norm_package;
 typedef struct { edf_node *gain, *bias, *mean, *variance; } edf_batch_norm_package;
-#define edf_layer_norm_params(n) edf_layer_norm_params_at(EDF__HERE, n)
-#define edf_layer_norm(...)      edf_layer_norm_at(EDF__HERE, __VA_ARGS__)
-#define edf_batch_norm_params(n) edf_batch_norm_params_at(EDF__HERE, n)
-#define edf_batch_norm(...)      edf_batch_norm_at(EDF__HERE, __VA_ARGS__)
+#define edf_layer_norm_params(n) edf_layer_norm_params_at(EDF_SLIDE__HERE, n)
+#define edf_layer_norm(...)      edf_layer_norm_at(EDF_SLIDE__HERE, __VA_ARGS__)
+#define edf_batch_norm_params(n) edf_batch_norm_params_at(EDF_SLIDE__HERE, n)
+#define edf_batch_norm(...)      edf_batch_norm_at(EDF_SLIDE__HERE, __VA_ARGS__)
 edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n);
 edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
                             edf_node *x);
@@ -161,17 +177,17 @@ typedef struct {
   int stride, dilation, padding, groups;
 } edf_conv_package;
 #define edf_conv_params(dims, size, n_in, n_out) \
-  edf_conv_params_at(EDF__HERE, dims, size, n_in, n_out, 1)
+  edf_conv_params_at(EDF_SLIDE__HERE, dims, size, n_in, n_out, 1)
 #define edf_grouped_conv_params(dims, size, n_in, n_out, groups) \
-  edf_conv_params_at(EDF__HERE, dims, size, n_in, n_out, groups)
-#define edf_conv(...)                  edf_conv_at(EDF__HERE, __VA_ARGS__)
-#define edf_transposed_conv(...)       edf_transposed_conv_at(EDF__HERE, __VA_ARGS__)
-#define edf_max_pool(x, size, stride)  edf_max_pool_at(EDF__HERE, x, size, stride)
-#define edf_avg_pool(x, size, stride)  edf_avg_pool_at(EDF__HERE, x, size, stride)
+  edf_conv_params_at(EDF_SLIDE__HERE, dims, size, n_in, n_out, groups)
+#define edf_conv(...)                  edf_conv_at(EDF_SLIDE__HERE, __VA_ARGS__)
+#define edf_transposed_conv(...)       edf_transposed_conv_at(EDF_SLIDE__HERE, __VA_ARGS__)
+#define edf_max_pool(x, size, stride)  edf_max_pool_at(EDF_SLIDE__HERE, x, size, stride)
+#define edf_avg_pool(x, size, stride)  edf_avg_pool_at(EDF_SLIDE__HERE, x, size, stride)
 edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
                                     int n_out, int groups);
-typedef edf_node *edf__with_conv(const char *file, int line, edf_conv_package Phi, edf_node *x);
-edf__with_conv edf_conv_at, edf_transposed_conv_at;
+typedef edf_node *edf_slide__with_conv(const char *file, int line, edf_conv_package Phi, edf_node *x);
+edf_slide__with_conv edf_conv_at, edf_transposed_conv_at;
 edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride);
 edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride);
 
@@ -180,10 +196,10 @@ edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int
    G = Sigmoid(Affine(gate, x)), R = Relu(Affine(transform, x)) (Srivastava et al. 2015). */
 typedef struct { edf_conv_package first, second; } edf_residual_package;
 typedef struct { edf_affine_package gate, transform; } edf_highway_package;
-#define edf_residual_params(dims, size, n) edf_residual_params_at(EDF__HERE, dims, size, n)
-#define edf_residual(...)                  edf_residual_at(EDF__HERE, __VA_ARGS__)
-#define edf_highway_params(n)              edf_highway_params_at(EDF__HERE, n)
-#define edf_highway(...)                   edf_highway_at(EDF__HERE, __VA_ARGS__)
+#define edf_residual_params(dims, size, n) edf_residual_params_at(EDF_SLIDE__HERE, dims, size, n)
+#define edf_residual(...)                  edf_residual_at(EDF_SLIDE__HERE, __VA_ARGS__)
+#define edf_highway_params(n)              edf_highway_params_at(EDF_SLIDE__HERE, n)
+#define edf_highway(...)                   edf_highway_at(EDF_SLIDE__HERE, __VA_ARGS__)
 edf_residual_package edf_residual_params_at(const char *file, int line, int dims, int size,
                                             int n);
 edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x);
@@ -198,9 +214,9 @@ edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, ed
      y[b,t,j]   = WO[H,D,j] o[b,t,H,D]
    x has n numbers at each t, y too. Errors: heads that do not divide n, another n. */
 typedef struct { edf_node *wq, *wk, *wv, *wo; } edf_attention_package;
-#define edf_attention_params(n, heads) edf_attention_params_at(EDF__HERE, n, heads)
-#define edf_attention(...)             edf_attention_at(EDF__HERE, __VA_ARGS__)
-#define edf_causal_attention(...)      edf_causal_attention_at(EDF__HERE, __VA_ARGS__)
+#define edf_attention_params(n, heads) edf_attention_params_at(EDF_SLIDE__HERE, n, heads)
+#define edf_attention(...)             edf_attention_at(EDF_SLIDE__HERE, __VA_ARGS__)
+#define edf_causal_attention(...)      edf_causal_attention_at(EDF_SLIDE__HERE, __VA_ARGS__)
 edf_attention_package edf_attention_params_at(const char *file, int line, int n, int heads);
 edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x);
 edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
@@ -221,15 +237,15 @@ typedef struct edf_cell edf_cell;
 typedef struct { edf_node *wx, *wh, *b; const edf_cell *cell; } edf_recurrent_package;
 typedef struct { edf_node *h, *c; } edf_recurrent_state;
 extern const edf_cell edf_rnn_cell, edf_ugrnn_cell, edf_gru_cell, edf_lstm_cell;
-#define edf_rnn_params(n_in, n)   edf_recurrent_params_at(EDF__HERE, &edf_rnn_cell, n_in, n)
-#define edf_ugrnn_params(n_in, n) edf_recurrent_params_at(EDF__HERE, &edf_ugrnn_cell, n_in, n)
-#define edf_gru_params(n_in, n)   edf_recurrent_params_at(EDF__HERE, &edf_gru_cell, n_in, n)
-#define edf_lstm_params(n_in, n)  edf_recurrent_params_at(EDF__HERE, &edf_lstm_cell, n_in, n)
-#define edf_rnn(...)              edf_cell_at(EDF__HERE, &edf_rnn_cell, __VA_ARGS__)
-#define edf_ugrnn(...)            edf_cell_at(EDF__HERE, &edf_ugrnn_cell, __VA_ARGS__)
-#define edf_gru(...)              edf_cell_at(EDF__HERE, &edf_gru_cell, __VA_ARGS__)
-#define edf_lstm(...)             edf_cell_at(EDF__HERE, &edf_lstm_cell, __VA_ARGS__)
-#define edf_unroll(...)           edf_unroll_at(EDF__HERE, __VA_ARGS__)
+#define edf_rnn_params(n_in, n)   edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_rnn_cell, n_in, n)
+#define edf_ugrnn_params(n_in, n) edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_ugrnn_cell, n_in, n)
+#define edf_gru_params(n_in, n)   edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_gru_cell, n_in, n)
+#define edf_lstm_params(n_in, n)  edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_lstm_cell, n_in, n)
+#define edf_rnn(...)              edf_cell_at(EDF_SLIDE__HERE, &edf_rnn_cell, __VA_ARGS__)
+#define edf_ugrnn(...)            edf_cell_at(EDF_SLIDE__HERE, &edf_ugrnn_cell, __VA_ARGS__)
+#define edf_gru(...)              edf_cell_at(EDF_SLIDE__HERE, &edf_gru_cell, __VA_ARGS__)
+#define edf_lstm(...)             edf_cell_at(EDF_SLIDE__HERE, &edf_lstm_cell, __VA_ARGS__)
+#define edf_unroll(...)           edf_unroll_at(EDF_SLIDE__HERE, __VA_ARGS__)
 edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const edf_cell *cell,
                                               int n_in, int n);
 edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
@@ -242,7 +258,7 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
    It runs step by step over the index that the left side has on the right one less; with t+1
    backwards. h before the first time is 0; softmax(...) goes over the last index. Errors: no
    other time of h on the right; a number of times that is unknown; no term without h. */
-#define edf_recurrence(...) edf_recurrence_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
+#define edf_recurrence(...) edf_recurrence_at(EDF_SLIDE__HERE, __VA_ARGS__, (edf_node *)0)
 edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...);
 #ifdef __cplusplus
 }
@@ -296,23 +312,311 @@ typedef edf_recurrent_state RecurrentState;
 #ifdef __cplusplus
 extern "C" {
 #endif
+/* ==== >>helpers  Names, errors, memory and reading ======================================= */
+
+/* ---- Errors. A message is put together by edf__say, and edf_stop ends it. */
+static void edf_slide__say_at(const char *op, const char *file, int line) {
+  if (file) edf__say("%s:%d: ", file, line);
+  edf__say("%s: ", op);
+}
+
+/* Stops with a message that ends with node x. */
+EDF_SLIDE__NORETURN static void edf_slide__end(const edf_node *x) {
+  edf__say_node(x);
+  edf_stop("%s", "");
+}
+
+/* at: what has an op, a file and a line. x: a node that is shown below the message. */
+#define edf_slide__fail_at(at, ...) \
+  (edf_slide__say_at((at)->op, (at)->file, (at)->line), edf_stop(__VA_ARGS__))
+#define edf_slide__fail_with(x, ...) \
+  (edf__say(__VA_ARGS__), edf__say("\n  "), edf_slide__end(x))
+#define edf_slide__x_error(at, name, x, ...) \
+  (edf_slide__say_at((at)->op, (at)->file, (at)->line), edf__say(__VA_ARGS__), \
+   edf__say("\n  %s = ", name), edf_slide__end(x))
+#define edf_slide__syntax(s, at, ...) (edf__say_caret(s, at), edf_stop(__VA_ARGS__))
+
+/* Stops with a rule and the operands of y. */
+EDF_SLIDE__NORETURN static void edf_slide__operands_error(const edf_node *y, const char *rule) {
+  edf_slide__say_at(y->op, y->file, y->line);
+  edf__say("%s", rule);
+  for (int k = 0; k < y->n_in; k++) {
+    edf__say("\n  ");
+    edf__say_node(y->in[k]);
+  }
+  edf_stop("%s", "");
+}
+
+/* ---- Memory that edf_clear_compnodes frees. It is zero at first. */
+static void *edf_slide__alloc(size_t bytes) { return edf__grow(&edf.computed, NULL, bytes); }
+static char *edf_slide__copy(const char *text) {
+  size_t n = strlen(text) + 1;
+  return (char *)memcpy(edf_slide__alloc(n), text, n);
+}
+static char *edf_slide__keep(const char *text) {       /* until edf_clear                     */
+  size_t n = strlen(text) + 1;
+  return (char *)memcpy(edf_keep(NULL, n), text, n);
+}
+
+/* ---- Texts */
+typedef struct { char at[2000]; size_t n; } edf_slide__text;
+
+/* Appends to a text. */
+EDF_SLIDE__PRINTF(2, 3) static void edf_slide__put(edf_slide__text *to, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(to->at + to->n, sizeof to->at - to->n, format, args);
+  va_end(args);
+  if (n < 0 || (size_t)n >= sizeof to->at - to->n) edf_stop("edf: an equation is too long");
+  to->n += (size_t)n;
+}
+
+/* Returns a short text, which stays until eight others have been made. */
+EDF_SLIDE__PRINTF(1, 2) static const char *edf_slide__fmt(const char *format, ...) {
+  static char text[8][512];
+  static unsigned turn;
+  char *to = text[turn++ % 8];
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(to, sizeof *text, format, args);
+  va_end(args);
+  if (n < 0 || n >= (int)sizeof *text) edf_stop("edf: a text is too long: %d characters", n);
+  return to;
+}
+
+/* ---- Nodes */
+static int edf_slide__n_nodes(void) {
+  return edf.n_inputs + edf.n_parameters + edf.n_compnodes;
+}
+static edf_node *edf_slide__nth(int i) {
+  if (i < edf.n_inputs) return edf.inputs[i];
+  i -= edf.n_inputs;
+  return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
+}
+
+/* Many functions go over the last y->row_dims indices, a row. Returns its number of entries. */
+static size_t edf_slide__columns(const edf_node *y) {
+  size_t K = 1;
+  for (int d = y->rank - y->row_dims; d < y->rank; d++) K *= (size_t)y->dim[d];
+  return K;
+}
+
+/* The shape of the first input, which must have an index. */
+static void edf_slide__row_shape(edf_node *y) {
+  y->rank = y->in[0]->rank;
+  memcpy(y->dim, y->in[0]->dim, sizeof y->dim);
+  if (!y->rank) edf_slide__operands_error(y, "a scalar has no last index");
+}
+
+/* A node under the name of its constructor, with a number as its state. It is not in the graph
+   until edf__add_compnode. */
+static edf_node *edf_slide__with_number(const edf__site *at, const edf_op *is, int n,
+                                        edf_node **in, edf_real number) {
+  edf_op about = *is;
+  about.name = at->op;
+  edf_node *y = edf__computed(&about, at->file, at->line, n, in);
+  y->says = is;
+  *(edf_real *)edf_state(y, sizeof number) = number;
+  return y;
+}
+
+/* Reads the operands of a constructor up to the end mark. */
+static edf_node **edf_slide__operands(va_list args, int *n) {
+  edf_node **in = NULL;
+  for (*n = -1; *n < 0 || in[*n];) {
+    ++*n;
+    in = (edf_node **)edf_keep(in, (size_t)(*n + 8) / 8 * 8 * sizeof *in);
+    in[*n] = va_arg(args, edf_node *);
+  }
+  return in;
+}
+
+/* Returns the number of a new parameter struct. */
+static int edf_slide__new_package(const char *file, int line, const char *who, int n_in,
+                                  int n_out) {
+  if (n_in < 1 || n_out < 1)
+    edf_stop("%s:%d: %s: %d inputs and %d outputs: expected at least 1 of each", file, line,
+             who, n_in, n_out);
+  return ++edf.n_packages;
+}
+
+/* Fills w uniformly in +-sqrt(3/n), which has variance 1/n, for sums of n products. */
+static edf_node *edf_slide__init_for(edf_node *w, double n) {
+  edf_real bound = (edf_real)sqrt((double)((edf_real)3 / (edf_real)n));
+  edf_init_uniform(w, -bound, bound);
+  return w;
+}
+
+static void edf_slide__set(edf_node *p, edf_real number) {
+  for (size_t i = 0; i < p->size; i++) p->value[i] = number;
+  edf_push(p);
+}
+
+/* Sums by 16 partial sums, so that the compiler may vectorise. */
+enum { EDF_SLIDE__LANES = 16 };
+static edf_real edf_slide__dot(const edf_real *a, const edf_real *b, ptrdiff_t n) {
+  edf_real lane[EDF_SLIDE__LANES] = { 0 }, sum = 0;
+  ptrdiff_t i = 0;
+  for (; i + EDF_SLIDE__LANES <= n; i += EDF_SLIDE__LANES)
+    for (int l = 0; l < EDF_SLIDE__LANES; l++) lane[l] += a[i + l] * b[i + l];
+  for (; i < n; i++) sum += a[i] * b[i];
+  for (int l = 0; l < EDF_SLIDE__LANES; l++) sum += lane[l];
+  return sum;
+}
+static edf_real edf_slide__total(const edf_real *a, ptrdiff_t n) {
+  edf_real lane[EDF_SLIDE__LANES] = { 0 }, sum = 0;
+  ptrdiff_t i = 0;
+  for (; i + EDF_SLIDE__LANES <= n; i += EDF_SLIDE__LANES)
+    for (int l = 0; l < EDF_SLIDE__LANES; l++) lane[l] += a[i + l];
+  for (; i < n; i++) sum += a[i];
+  for (int l = 0; l < EDF_SLIDE__LANES; l++) sum += lane[l];
+  return sum;
+}
+
+/* ---- Names. All characters that are not ASCII are letters. */
+static int edf_slide__is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c & 0x80;
+}
+static int edf_slide__is_digit(char c) { return c >= '0' && c <= '9'; }
+static char edf_slide__upper(char c) {
+  return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+static char edf_slide__lower(char c) {
+  return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* A name is a capital if its first letter from A-Z or a-z is one. */
+static int edf_slide__is_capital(const char *name) {
+  while (*name && edf_slide__lower(*name) == edf_slide__upper(*name)) name++;
+  return *name && *name == edf_slide__upper(*name);
+}
+
+/* Returns 0 if two names differ at most in case. */
+static int edf_slide__compare_names(const char *a, const char *b) {
+  while (*a && edf_slide__lower(*a) == edf_slide__lower(*b)) { a++; b++; }
+  return edf_slide__lower(*a) - edf_slide__lower(*b);
+}
+
+/* Returns the length of the name that begins at c, or 0. */
+static size_t edf_slide__name_length(const char *c) {
+  size_t n = 0;
+  while (edf_slide__is_letter(c[n]) || (n && edf_slide__is_digit(c[n]))) n++;
+  return n;
+}
+
+/* ---- Reading a text, as the parser of edf.h reads it. */
+static char edf_slide__peek(edf__scan *s) {
+  while (*s->at == ' ') s->at++;
+  return *s->at;
+}
+static int edf_slide__accept(edf__scan *s, char c) {
+  if (edf_slide__peek(s) != c || !c) return 0;
+  s->at++;
+  return 1;
+}
+
+/* Stops at the character where reading ended. */
+EDF_SLIDE__NORETURN static void edf_slide__found(const edf__scan *s, const char *expected) {
+  const char *c = s->text + (size_t)(s->at - s->text) % s->size;
+  int length = 1;
+  while (c[0] & 0x80 && (c[length] & 0xC0) == 0x80) length++;
+  if (!*c) edf_slide__syntax(s, s->at, "expected %s, found the end", expected);
+  edf_slide__syntax(s, s->at, "expected %s, found '%.*s'", expected, length, c);
+}
+static void edf_slide__expect(edf__scan *s, char c, const char *expected) {
+  if (!edf_slide__accept(s, c)) edf_slide__found(s, expected);
+}
+
+static const char *edf_slide__identifier(edf__scan *s, const char *what) {
+  if (!edf_slide__is_letter(edf_slide__peek(s))) edf_slide__found(s, what);
+  const char *name = s->at + s->size;
+  s->at += strlen(name);
+  return name;
+}
+
+/* The sign of the next term. Without a sign it is 1 for the first term, and 0 later. */
+static int edf_slide__first_sign(edf__scan *s) { return edf_slide__accept(s, '-') ? -1 : 1; }
+static int edf_slide__next_sign(edf__scan *s) {
+  return edf_slide__accept(s, '+') ? 1 : edf_slide__accept(s, '-') ? -1 : 0;
+}
+
+/* ---- Which indices a part of an equation has: bit i stands for index i. */
+static unsigned edf_slide__place_has(const edf__place *p) {
+  unsigned has = 0;
+  for (int i = 0; i < EDF_MAX_INDEX; i++) has |= (unsigned)(p->factor[i] != 0) << i;
+  return has;
+}
+static unsigned edf_slide__ref_has(const edf__ref *r) {
+  unsigned has = 0;
+  for (int d = 0; d < r->rank; d++) has |= edf_slide__place_has(&r->place[d]);
+  return has;
+}
+static unsigned edf_slide__refs_have(const edf__equation *e, int f, int end) {
+  unsigned has = 0;
+  for (; f < end; f++) has |= edf_slide__ref_has(&e->ref[f]);
+  return has;
+}
+
+/* Returns the name of the first of these indices, or NULL. */
+static const char *edf_slide__first_of(const edf__equation *e, unsigned has) {
+  int i = 0;
+  while (has && !(has >> i & 1)) i++;
+  return has ? e->letter[i].name : NULL;
+}
+
+/* Returns the number of entries of a tensor with these indices. */
+static double edf_slide__volume(const edf__einsum *m, unsigned has) {
+  double volume = 1;
+  for (int i = 0; i < m->e.n_letter; i++) if (has >> i & 1) volume *= (double)m->extent[i];
+  return volume;
+}
+
+/* Adds a tensor to an equation, which may move the others. All of it is zero. */
+static edf__ref *edf_slide__next_ref(edf__equation *e) {
+  size_t n = (size_t)++e->n_ref;
+  e->ref = (edf__ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
+  return (edf__ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
+}
+
+/* A term that lacks index i on the left must not sum index I: the program would still train. */
+static void edf_slide__check_cases(const edf__equation *e, const char *at, unsigned lacks,
+                                   unsigned sums) {
+  for (int i = 0; i < e->n_letter; i++)
+    for (int o = 0; o < e->n_letter; o++) {
+      const char *a = e->letter[i].name, *b = e->letter[o].name;
+      if (lacks >> i & sums >> o & 1 && !edf_slide__compare_names(a, b))
+        edf_slide__syntax(&e->scan, at, "%s and %s are two indices: this term lacks the first "
+                          "and sums the second; if that is meant, take another letter", a, b);
+    }
+}
+
+/* All indices of a line have a size. */
+static void edf_slide__check_known(const edf__einsum *m) {
+  for (int i = 0; i < m->e.n_letter; i++) {
+    const char *name = m->e.letter[i].name;
+    if (m->extent[i] < 0)
+      edf_slide__syntax(&m->e.scan, name, "the extent of %s is unknown: nowhere on the right "
+                        "does it stand alone; give it after a bar, | %s<n", name, name);
+  }
+}
+
 /* ==== >>over  Nodes that slides and layers are made of ==================================== */
 
 /* ---- Sign, Floor, Stop, Test   y[i] = f(x[i]), without a gradient
    Stop: y[i] = x[i]. Test: 1 or 0, whether x[i] is less than 0, equal to 0 or greater than 0:
    bits 1, 2 and 4 of the state say which of these count. A NaN is none of them. ---- */
-static void edf__sign_forward(edf_node *y) {
+static void edf_slide__sign_forward(edf_node *y) {
   const edf_real *x = y->in[0]->value;
   for (size_t i = 0; i < y->size; i++) y->value[i] = (edf_real)((x[i] > 0) - (x[i] < 0));
 }
-static void edf__floor_forward(edf_node *y) {
+static void edf_slide__floor_forward(edf_node *y) {
   const edf_real *x = y->in[0]->value;
   for (size_t i = 0; i < y->size; i++) y->value[i] = (edf_real)floor((double)x[i]);
 }
-static void edf__stop_forward(edf_node *y) {
+static void edf_slide__stop_forward(edf_node *y) {
   memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value);
 }
-static void edf__test_forward(edf_node *y) {
+static void edf_slide__test_forward(edf_node *y) {
   const edf_real *x = y->in[0]->value;
   int which = (int)*(const edf_real *)y->state;
   for (size_t i = 0; i < y->size; i++) {
@@ -320,55 +624,55 @@ static void edf__test_forward(edf_node *y) {
     y->value[i] = (which & bit) && x[i] == x[i];
   }
 }
-static const edf_op edf__sign_op = { "Sign", NULL, edf__sign_forward, NULL, "y x",
+static const edf_op edf_slide__sign_op = { "Sign", NULL, edf_slide__sign_forward, NULL, "y x",
   "y@ = sign(x@)", "", 0, 0 };
-static const edf_op edf__floor_op = { "Floor", NULL, edf__floor_forward, NULL, "y x",
+static const edf_op edf_slide__floor_op = { "Floor", NULL, edf_slide__floor_forward, NULL, "y x",
   "y@ = floor(x@)", "", 0, 0 };
-static const edf_op edf__stop_op = { "Stop", NULL, edf__stop_forward, NULL, "y x",
+static const edf_op edf_slide__stop_op = { "Stop", NULL, edf_slide__stop_forward, NULL, "y x",
   "y@ = stop(x@)", "", 0, 0 };
-static const edf_op edf__test_op = { "Test", NULL, edf__test_forward, NULL, "y x",
+static const edf_op edf_slide__test_op = { "Test", NULL, edf_slide__test_forward, NULL, "y x",
   "y@ = test_#(x@)", "", 0, 0 };
-static edf_node *edf__sign_at(const char *file, int line, edf_node *x) {
-  return edf_node_at(&edf__sign_op, file, line, 1, &x, NULL, 0);
+static edf_node *edf_slide__sign_at(const char *file, int line, edf_node *x) {
+  return edf_node_at(&edf_slide__sign_op, file, line, 1, &x, NULL, 0);
 }
-static edf_node *edf__floor_at(const char *file, int line, edf_node *x) {
-  return edf_node_at(&edf__floor_op, file, line, 1, &x, NULL, 0);
+static edf_node *edf_slide__floor_at(const char *file, int line, edf_node *x) {
+  return edf_node_at(&edf_slide__floor_op, file, line, 1, &x, NULL, 0);
 }
-static edf_node *edf__test_at(const edf__site *at, edf_node *x, int which) {
+static edf_node *edf_slide__test_at(const edf__site *at, edf_node *x, int which) {
   edf_real state = (edf_real)which;
-  return edf_node_at(&edf__test_op, at->file, at->line, 1, &x, &state, sizeof state);
+  return edf_node_at(&edf_slide__test_op, at->file, at->line, 1, &x, &state, sizeof state);
 }
-static edf_node *edf__stop_gradient_at(const char *file, int line, edf_node *x) {
-  return edf_node_at(&edf__stop_op, file, line, 1, &x, NULL, 0);
+static edf_node *edf_slide__stop_gradient_at(const char *file, int line, edf_node *x) {
+  return edf_node_at(&edf_slide__stop_op, file, line, 1, &x, NULL, 0);
 }
 
 /* ---- A number, or of x's dimension # the extent, or its indices 0, 1, 2 ... */
-static void edf__count_shape(edf_node *y) {
+static void edf_slide__count_shape(edf_node *y) {
   edf_real n = *(const edf_real *)y->state;
   int most = y->n_in ? y->in[0]->rank : 1000000000;
   if ((y->n_in || y->rank) && !(n >= 0 && n < (edf_real)most))
-    edf__fail_at(y, "there is no dimension %g", (double)n);
+    edf_slide__fail_at(y, "there is no dimension %g", (double)n);
   if (y->rank) y->dim[0] = y->n_in ? y->in[0]->dim[(int)n] : (int)n;
 }
-static void edf__count_forward(edf_node *y) {
+static void edf_slide__count_forward(edf_node *y) {
   edf_real n = *(const edf_real *)y->state;
   if (y->n_in) n = (edf_real)y->in[0]->dim[(int)n];
   for (size_t i = 0; i < y->size; i++) y->value[i] = y->rank ? (edf_real)i : n;
 }
-static const edf_op edf__number_op = { "Number", edf__count_shape, edf__count_forward, NULL,
+static const edf_op edf_slide__number_op = { "Number", edf_slide__count_shape, edf_slide__count_forward, NULL,
   "y", "y = #", "", 0, 0 };
-static const edf_op edf__extent_op = { "Extent", edf__count_shape, edf__count_forward, NULL,
+static const edf_op edf_slide__extent_op = { "Extent", edf_slide__count_shape, edf_slide__count_forward, NULL,
   "y x", "y = extent_#(x)", "", 0, 0 };
-static const edf_op edf__index_op = { "Index", edf__count_shape, edf__count_forward, NULL,
+static const edf_op edf_slide__index_op = { "Index", edf_slide__count_shape, edf_slide__count_forward, NULL,
   "y", "y@ = !", "", 0, 0 };
 
 /* The place of the first greatest of # x in a row. */
-static void edf__argmax_shape(edf_node *y) {
+static void edf_slide__argmax_shape(edf_node *y) {
   const edf_node *x = y->in[0];
   y->rank = x->rank - y->row_dims;
   memcpy(y->dim, x->dim, sizeof y->dim);
 }
-static void edf__argmax_forward(edf_node *y) {
+static void edf_slide__argmax_forward(edf_node *y) {
   const edf_real *x = y->in[0]->value, order = *(const edf_real *)y->state;
   size_t n = y->in[0]->size / y->size;
   for (size_t b = 0; b < y->size; b++) {
@@ -377,21 +681,21 @@ static void edf__argmax_forward(edf_node *y) {
     y->value[b] = (edf_real)(best - b * n);
   }
 }
-static const edf_op edf__argmax_op = { "ArgMax", edf__argmax_shape, edf__argmax_forward, NULL,
+static const edf_op edf_slide__argmax_op = { "ArgMax", edf_slide__argmax_shape, edf_slide__argmax_forward, NULL,
   "y x", "y@ = argmax_! # x~", "", 0, 0 };
 
 /* A line in the middle of a composition goes by the name on its left: q2, k3, h_in5. */
-EDF__USED static edf_node *edf__called(edf_node *y, const char *more) {
+static edf_node *edf_slide__called(edf_node *y, const char *more) {
   const edf__ref *left = &((edf__einsum *)y->state)->e.ref[0];
-  edf__text name = { { 0 }, 0 };
+  edf_slide__text name = { { 0 }, 0 };
   int n = (int)strcspn(left->name, "'");
-  edf__put(&name, "%.*s%s%d", n, left->name, more, edf.n_compnodes - 1);
-  y->name = edf__copy(&edf.computed, name.at);
+  edf_slide__put(&name, "%.*s%s%d", n, left->name, more, edf.n_compnodes - 1);
+  y->name = edf_slide__copy(name.at);
   return y;
 }
 
 /* What the summed indices do: see the kinds of edf__einsum. */
-enum { EDF__SUM = 0, EDF__MEAN = 'm', EDF__SAMPLE = 's', EDF__MAX = 'x', EDF__PUT = 'p' };
+enum { EDF_SLIDE__SUM = 0, EDF_SLIDE__MEAN = 'm', EDF_SLIDE__SAMPLE = 's', EDF_SLIDE__MAX = 'x', EDF_SLIDE__PUT = 'p' };
 
 /* ---- NormalizeOver   y = (x - m) r, r = 1/sqrt(v + eps): the row's mean and variance
                         x.grad += r (y.grad - mean y.grad - y mean(y y.grad))
@@ -401,33 +705,33 @@ enum { EDF__SUM = 0, EDF__MEAN = 'm', EDF__SAMPLE = 's', EDF__MAX = 'x', EDF__PU
 
 enum { EDF_SLIDE__HEAD = 16 };           /* numbers before an array in a state: it is aligned */
 
-static void edf__normalize_forward(edf_node *y) {
+static void edf_slide__normalize_forward(edf_node *y) {
   const edf_node *x = y->in[0];
-  size_t K = edf__columns(y), rows = y->size / K;
+  size_t K = edf_slide__columns(y), rows = y->size / K;
   edf_real *r = (edf_real *)edf_state(y, (EDF_SLIDE__HEAD + rows) * sizeof *r), eps = r[0];
   r += EDF_SLIDE__HEAD;
   for (size_t b = 0; b < rows; b++) {
     const edf_real *in = x->value + b * K;
-    edf_real *out = y->value + b * K, n = (edf_real)K, m = edf__total(in, (ptrdiff_t)K) / n;
+    edf_real *out = y->value + b * K, n = (edf_real)K, m = edf_slide__total(in, (ptrdiff_t)K) / n;
     for (size_t k = 0; k < K; k++) out[k] = in[k] - m;
-    r[b] = 1 / edf__root(edf__dot(out, out, (ptrdiff_t)K) / n + eps);
+    r[b] = 1 / (edf_real)sqrt((double)(edf_slide__dot(out, out, (ptrdiff_t)K) / n + eps));
     for (size_t k = 0; k < K; k++) out[k] *= r[b];
   }
 }
-static void edf__normalize_backward(edf_node *y) {
+static void edf_slide__normalize_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  size_t K = edf__columns(y);
+  size_t K = edf_slide__columns(y);
   const edf_real *r = (const edf_real *)y->state + EDF_SLIDE__HEAD;
   for (size_t b = 0; b < y->size / K; b++) {
     const edf_real *out = y->value + b * K, *dy = y->grad + b * K;
-    edf_real n = (edf_real)K, mean = edf__total(dy, (ptrdiff_t)K) / n;
-    edf_real cross = edf__dot(out, dy, (ptrdiff_t)K) / n;
+    edf_real n = (edf_real)K, mean = edf_slide__total(dy, (ptrdiff_t)K) / n;
+    edf_real cross = edf_slide__dot(out, dy, (ptrdiff_t)K) / n;
     for (size_t k = 0; k < K; k++)
       edf_addgrad(x, b * K + k, r[b] * (dy[k] - mean - out[k] * cross));
   }
 }
-static const edf_op edf__normalize_op = { "NormalizeOver", edf__softmax_shape,
-  edf__normalize_forward, edf__normalize_backward, "y x",
+static const edf_op edf_slide__normalize_op = { "NormalizeOver", edf_slide__row_shape,
+  edf_slide__normalize_forward, edf_slide__normalize_backward, "y x",
   "y@ = (x@ - mean_~ x~) / sqrt(variance_~ x~ + #)",
   "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)",
   1, 0 };
@@ -435,7 +739,7 @@ static const edf_op edf__normalize_op = { "NormalizeOver", edf__softmax_shape,
    An equation with a maximum in place of the sum, over the same nest; what is read outside is
    minus infinity. The summed loops are the window; winner[] keeps, for every entry of y, which
    entry of the window was the first greatest, and it alone is paid. NaN wins. ---- */
-static edf_window edf__window_of(const edf_node *y, const edf_nest *t) {
+static edf_window edf_slide__window_of(const edf_node *y, const edf_nest *t) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf_window w;
   memset(&w, 0, sizeof w);
@@ -447,12 +751,17 @@ static edf_window edf__window_of(const edf_node *y, const edf_nest *t) {
   w.offset = m->window = (ptrdiff_t *)edf__grow(&edf.computed, m->window, table);
   w.winner = m->winner = (int *)edf__grow(&edf.computed, m->winner,
                                           y->size * sizeof *w.winner);
-  edf__offsets(w.t.loop + w.n_kept, w.t.n - w.n_kept, EDF_A, 0, w.n, w.offset);
+  for (ptrdiff_t k = 0; k < w.n; k++) {
+    ptrdiff_t rest = k;
+    w.offset[k] = 0;
+    for (int i = w.t.n - 1; i >= w.n_kept; rest /= w.t.loop[i--].n)
+      w.offset[k] += rest % w.t.loop[i].n * w.t.loop[i].s[EDF_A];
+  }
   return w;
 }
 
 /* Returns 1 if the loops reach each entry of x, whose number is `size`, exactly once. */
-static int edf__covers_all(const edf_nest *t, size_t size) {
+static int edf_slide__covers_all(const edf_nest *t, size_t size) {
   ptrdiff_t step = 1;
   for (int used = 0; used < t->n; used++) {          /* the loop with this stride is the next */
     int l = 0;
@@ -463,36 +772,42 @@ static int edf__covers_all(const edf_nest *t, size_t size) {
   return t->start[EDF_A] == 0 && step == (ptrdiff_t)size;
 }
 
+/* Sets an array to 0, on a device if there is one. */
+static void edf_slide__clear(edf_real *x, size_t n) {
+  if (edf_device) edf_device->fill(x, n, 0);
+  else memset(x, 0, n * sizeof *x);
+}
+
 /* y = max x, and backward x.grad += y.grad at the winner. */
-static void edf__run_max(edf_node *y, edf_node *x, const edf_nest *nest, int backward) {
-  edf_window w = edf__window_of(y, nest);
+static void edf_slide__run_max(edf_node *y, edf_node *x, const edf_nest *nest, int backward) {
+  edf_window w = edf_slide__window_of(y, nest);
   w.y = backward ? y->grad : y->value;
   w.x = backward ? x->grad : x->value;
-  w.assign = backward && x->fresh && edf__covers_all(&w.t, x->size);
-  if (!backward) edf__fill(y->value, y->size, 0);
-  else if (x->fresh && !w.assign) edf__fill(x->grad, x->size, 0);
+  w.assign = backward && x->fresh && edf_slide__covers_all(&w.t, x->size);
+  if (!backward) edf_slide__clear(y->value, y->size);
+  else if (x->fresh && !w.assign) edf_slide__clear(x->grad, x->size);
   if (backward) x->fresh = 0;
   edf_max_window(&w, backward);
 }
-static void edf__max_over_forward(edf_node *y) { edf__run_forward(y, edf__run_max); }
-static void edf__max_over_backward(edf_node *y) { edf__run_backward(y, edf__run_max); }
-static const edf_op edf__max_over_op = { "Einsum", edf__einsum_shape, edf__max_over_forward,
-  edf__max_over_backward, NULL, NULL, NULL, -1, 1 << EDF_IS_EQUATION };
+static void edf_slide__max_over_forward(edf_node *y) { edf__run_equation(y, edf_slide__run_max, 0); }
+static void edf_slide__max_over_backward(edf_node *y) { edf__run_equation(y, edf_slide__run_max, 1); }
+static const edf_op edf_slide__max_over_op = { "Einsum", edf__einsum_shape, edf_slide__max_over_forward,
+  edf_slide__max_over_backward, NULL, NULL, NULL, -1, 1 << EDF_IS_EQUATION };
 
 /* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
-static void edf__check_reduction(const char *op, int kind,
+static void edf_slide__check_reduction(const char *op, int kind,
                                  const edf__equation *e) {
   for (const edf__place *p = e->ref->place; kind && p < e->ref->place + e->ref->rank; p++)
     if (edf__alone(e, p) < 0)
-      edf__syntax(&e->scan, p->at, "%s needs single indices on the left", op);
-  if (kind == EDF__MAX && (e->n_term != 1 || e->term->n != 1 || !(e->term->number == 1)))
-    edf__syntax(&e->scan, e->term->at, "%s goes over one tensor, without a factor", op);
+      edf_slide__syntax(&e->scan, p->at, "%s needs single indices on the left", op);
+  if (kind == EDF_SLIDE__MAX && (e->n_term != 1 || e->term->n != 1 || !(e->term->number == 1)))
+    edf_slide__syntax(&e->scan, e->term->at, "%s goes over one tensor, without a factor", op);
 }
-EDF__USED static edf_node *edf__reduction(const edf__site *at, int kind,
+static edf_node *edf_slide__reduction(const edf__site *at, int kind,
                                           const char *equation, edf_node *x) {
   edf__equation e = edf__read_equation(at, equation);
-  edf__check_reduction(at->op, kind, &e);
-  return edf__equation_node(at, kind == EDF__MAX ? &edf__max_over_op : NULL, kind, &e, 1, &x);
+  edf_slide__check_reduction(at->op, kind, &e);
+  return edf__equation_node(at, kind == EDF_SLIDE__MAX ? &edf_slide__max_over_op : NULL, kind, &e, 1, &x);
 }
 
 /* ---- BatchNormalize   y[r,c] = q[c] (x[r,c] - m[c]), where r goes over every index but the
@@ -501,17 +816,17 @@ EDF__USED static edf_node *edf__reduction(const edf__site *at, int kind,
      x.grad[r,c] += q[c] (y.grad[r,c] - mean_r y.grad[r,c] - y[r,c] mean_r y[r,c] y.grad[r,c])
    and outside of training x.grad[r,c] += q[c] y.grad[r,c]. The state is eps and whether it
    trained, then three rows: q, and the two means, of forward m and v. ---- */
-static void edf__batch_normalize_shape(edf_node *y) {
+static void edf_slide__batch_normalize_shape(edf_node *y) {
   const edf_node *x = y->in[0], *m = y->in[1], *v = y->in[2];
-  if (x->rank < 2) edf__operands_error(y, "x needs a batch, and channels as its last index");
-  edf__softmax_shape(y);
+  if (x->rank < 2) edf_slide__operands_error(y, "x needs a batch, and channels as its last index");
+  edf_slide__row_shape(y);
   int n = x->dim[x->rank - 1];
   if (m->rank != 1 || v->rank != 1 || m->dim[0] != n || v->dim[0] != n)
-    edf__operands_error(y, "the last index of x must be as long as the parameters");
+    edf_slide__operands_error(y, "the last index of x must be as long as the parameters");
 }
 
 /* sum[c] = sum_r x[r,c] y[r,c] / rows, or without y sum_r x[r,c] / rows */
-static void edf__column_means(edf_real *sum, const edf_real *x, const edf_real *y, size_t rows,
+static void edf_slide__column_means(edf_real *sum, const edf_real *x, const edf_real *y, size_t rows,
                               size_t C) {
   memset(sum, 0, C * sizeof *sum);
   for (size_t r = 0; r < rows; r++)
@@ -519,21 +834,21 @@ static void edf__column_means(edf_real *sum, const edf_real *x, const edf_real *
   for (size_t c = 0; c < C; c++) sum[c] /= (edf_real)rows;
 }
 
-static void edf__batch_normalize_forward(edf_node *y) {
+static void edf_slide__batch_normalize_forward(edf_node *y) {
   edf_node *mean = y->in[1], *variance = y->in[2];
   const edf_real *x = y->in[0]->value;
-  size_t C = edf__columns(y), rows = y->size / C;
+  size_t C = edf_slide__columns(y), rows = y->size / C;
   edf_real *state = (edf_real *)edf_state(y, (EDF_SLIDE__HEAD + 3 * C) * sizeof *state);
   edf_real *q = state + EDF_SLIDE__HEAD, eps = state[0];
   int training = edf.training;
   edf_real *m = training ? q + C : mean->value, *v = training ? m + C : variance->value;
   state[1] = (edf_real)training;
   if (training && rows < 2)
-    edf__operands_error(y, "one row has no variance: training needs a batch of 2 or more");
-  if (training) edf__column_means(m, x, NULL, rows, C);
+    edf_slide__operands_error(y, "one row has no variance: training needs a batch of 2 or more");
+  if (training) edf_slide__column_means(m, x, NULL, rows, C);
   for (size_t r = 0; r < rows; r++)
     for (size_t c = 0; c < C; c++) y->value[r * C + c] = x[r * C + c] - m[c];
-  if (training) edf__column_means(v, y->value, y->value, rows, C);
+  if (training) edf_slide__column_means(v, y->value, y->value, rows, C);
   for (size_t c = 0; training && c < C; c++) {
     edf_real rate = (edf_real)0.1, sample = (edf_real)rows / (edf_real)(rows - 1);
     mean->value[c] += rate * (m[c] - mean->value[c]);
@@ -541,19 +856,19 @@ static void edf__batch_normalize_forward(edf_node *y) {
   }
   if (training) edf_push(mean);
   if (training) edf_push(variance);
-  for (size_t c = 0; c < C; c++) q[c] = 1 / edf__root(v[c] + eps);
+  for (size_t c = 0; c < C; c++) q[c] = 1 / (edf_real)sqrt((double)(v[c] + eps));
   for (size_t r = 0; r < rows; r++)
     for (size_t c = 0; c < C; c++) y->value[r * C + c] *= q[c];
 }
-static void edf__batch_normalize_backward(edf_node *y) {
+static void edf_slide__batch_normalize_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  size_t C = edf__columns(y), rows = y->size / C;
+  size_t C = edf_slide__columns(y), rows = y->size / C;
   edf_real *state = (edf_real *)y->state, *q = state + EDF_SLIDE__HEAD;
   edf_real *mean = q + C, *cross = mean + C;
   memset(mean, 0, 2 * C * sizeof *mean);
   if (state[1] != 0) {
-    edf__column_means(mean, y->grad, NULL, rows, C);
-    edf__column_means(cross, y->grad, y->value, rows, C);
+    edf_slide__column_means(mean, y->grad, NULL, rows, C);
+    edf_slide__column_means(cross, y->grad, y->value, rows, C);
   }
   for (size_t r = 0; r < rows; r++)
     for (size_t c = 0; c < C; c++) {
@@ -561,19 +876,19 @@ static void edf__batch_normalize_backward(edf_node *y) {
       edf_addgrad(x, i, q[c] * (y->grad[i] - mean[c] - y->value[i] * cross[c]));
     }
 }
-static const edf_op edf__batch_norm_op = { "BatchNorm", edf__batch_normalize_shape,
-  edf__batch_normalize_forward, edf__batch_normalize_backward, "y x m v",
+static const edf_op edf_slide__batch_norm_op = { "BatchNorm", edf_slide__batch_normalize_shape,
+  edf_slide__batch_normalize_forward, edf_slide__batch_normalize_backward, "y x m v",
   "y@ = (x@ - mean_? x?) / sqrt(variance_? x? + #)\n\ny@ = (x@ - m[!]) / sqrt(v[!] + #)",
   "x.grad@ += (y.grad@ - mean_? y.grad? - y@ mean_? (y? y.grad?)) / sqrt(variance_? x? + #)"
   "\n\nx.grad@ += y.grad@ / sqrt(v[!] + #)", 1, 1 << EDF_IS_BATCH_NORM };
 
 /* ---- Embed   y[b,t,j] = W[k[b,t],j]     W.grad[k[b,t],j] += y.grad[b,t,j] ---- */
-static void edf__embed_shape(edf_node *y) {
+static void edf_slide__embed_shape(edf_node *y) {
   const edf_node *W = y->in[0], *k = y->in[1];
   if (k->kind == EDF_PARAMETER)
-    edf__operands_error(y, "the second operand has the class numbers; a Parameter has none");
+    edf_slide__operands_error(y, "the second operand has the class numbers; a Parameter has none");
   if (W->rank < 1 || W->rank + k->rank - 1 > EDF_MAX_RANK)
-    edf__operands_error(y, "W has a row for each class; y has the indices of k and of a row");
+    edf_slide__operands_error(y, "W has a row for each class; y has the indices of k and of a row");
   y->letters_of = 1;
   y->row_dims = (char)(W->rank - 1);
   y->classes = W->dim[0];
@@ -581,25 +896,26 @@ static void edf__embed_shape(edf_node *y) {
   memcpy(y->dim, k->dim, sizeof y->dim);
   for (int d = 1; d < W->rank; d++) y->dim[k->rank + d - 1] = W->dim[d];
 }
-static void edf__embed_forward(edf_node *y) {
+static void edf_slide__embed_forward(edf_node *y) {
   const edf_node *W = y->in[0];
   size_t J = W->size / (size_t)W->dim[0];
   for (size_t b = 0; b < y->size / J; b++)
-    memcpy(y->value + b * J, W->value + edf__class(y, b) * J, J * sizeof *W->value);
+    memcpy(y->value + b * J, W->value + edf__class_in(y, y->in[1], b, (size_t)y->classes) * J, J * sizeof *W->value);
 }
-static void edf__embed_backward(edf_node *y) {
+static void edf_slide__embed_backward(edf_node *y) {
   edf_node *W = y->in[0];
   size_t J = W->size / (size_t)W->dim[0];
   for (size_t b = 0; W->grad && b < y->size / J; b++) {
-    edf_real *row = W->grad + edf__class(y, b) * J;
-    edf__add_scaled(row, y->grad + b * J, (ptrdiff_t)J, 1, 0);
+    edf_real *row = W->grad + edf__class_in(y, y->in[1], b, (size_t)y->classes) * J;
+    for (size_t j = 0; j < J; j++) row[j] += y->grad[b * J + j];
   }
 }
-static const edf_op edf__embed_op = { "Embed", edf__embed_shape, edf__embed_forward,
-  edf__embed_backward, "y W k", "y@ = W[k@,!]", "W.grad[k@,!] += y.grad@",
+static const edf_op edf_slide__embed_op = { "Embed", edf_slide__embed_shape, edf_slide__embed_forward,
+  edf_slide__embed_backward, "y W k", "y@ = W[k@,!]", "W.grad[k@,!] += y.grad@",
   0, 1 << EDF_IS_LOOKUP };
 edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
-  return edf__node2(&edf__embed_op, file, line, W, k);
+  edf_node *in[2] = { W, k };
+  return edf_node_at(&edf_slide__embed_op, file, line, 2, in, NULL, 0);
 }
 
 /* Where a factor of a term is read for these indices; -1 outside. */
@@ -624,31 +940,31 @@ typedef struct {
   const edf__ref *at;                    /* of the entries                                    */
   edf__ref of;                           /* of the table; by value: the last entry's classes  */
   size_t run;                            /* so many lie together in both                      */
-} edf__lookup;
+} edf_slide__lookup;
 
-static int edf__scatters(const edf_node *y) {
-  return ((const edf__einsum *)y->state)->kind == EDF__PUT;
+static int edf_slide__scatters(const edf_node *y) {
+  return ((const edf__einsum *)y->state)->kind == EDF_SLIDE__PUT;
 }
 
 /* Entries lie together along an index that is the last of both, and stands nowhere else. */
-static edf__lookup edf__plan_lookup(const edf_node *y) {
+static edf_slide__lookup edf_slide__plan_lookup(const edf_node *y) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__equation *e = &m->e;
-  int put = edf__scatters(y), d = e->ref[!put].rank - 1;
-  edf__lookup p = { m, put ? y->in[0] : y, put ? y : y->in[0], &e->ref[put], e->ref[!put], 1 };
+  int put = edf_slide__scatters(y), d = e->ref[!put].rank - 1;
+  edf_slide__lookup p = { m, put ? y->in[0] : y, put ? y : y->in[0], &e->ref[put], e->ref[!put], 1 };
   int last = p.at->rank ? edf__alone(e, &p.at->place[p.at->rank - 1]) : -1;
-  unsigned others = edf__refs_have(e, 2, e->n_ref);
+  unsigned others = edf_slide__refs_have(e, 2, e->n_ref);
   ptrdiff_t least, most;
   if (last < 0 || p.of.place[d].factor[last] != 1) return p;
   edf__reach(m, &p.of.place[d], &least, &most);
   if (least < 0 || most >= p.table->dim[d]) return p;
-  while (d-- > 0) others |= edf__place_has(&p.of.place[d]);
+  while (d-- > 0) others |= edf_slide__place_has(&p.of.place[d]);
   if (!(others >> last & 1)) p.run = (size_t)p.entries->dim[p.at->rank - 1];
   return p;
 }
 
 /* Where entry i lies in the table; -1: outside, where it is 0. */
-static ptrdiff_t edf__in_table(edf__lookup *p, const edf_node *y, size_t i) {
+static ptrdiff_t edf_slide__in_table(edf_slide__lookup *p, const edf_node *y, size_t i) {
   const edf__equation *e = &p->m->e;
   ptrdiff_t index[EDF_MAX_INDEX] = { 0 };
   for (int d = p->at->rank - 1; d >= 0; i /= (size_t)p->entries->dim[d--])
@@ -663,47 +979,47 @@ static ptrdiff_t edf__in_table(edf__lookup *p, const edf_node *y, size_t i) {
   return edf_slide__entry_of(p->m, &p->of, p->table, index);
 }
 
-static void edf__move_entries(edf_node *y, edf_real *to, const edf_real *from, int to_table) {
-  edf__lookup p = edf__plan_lookup(y);
+static void edf_slide__move_entries(edf_node *y, edf_real *to, const edf_real *from, int to_table) {
+  edf_slide__lookup p = edf_slide__plan_lookup(y);
   for (size_t i = 0; i < p.entries->size; i += p.run) {
-    ptrdiff_t there = edf__in_table(&p, y, i);
+    ptrdiff_t there = edf_slide__in_table(&p, y, i);
     if (there < 0) continue;
     size_t out = to_table ? (size_t)there : i, in = i + (size_t)there - out;
-    edf__add_scaled(to + out, from + in, (ptrdiff_t)p.run, 1, 0);
+    for (size_t j = 0; j < p.run; j++) to[out + j] += from[in + j];
   }
 }
-static void edf__lookup_forward(edf_node *y) {
+static void edf_slide__lookup_forward(edf_node *y) {
   memset(y->value, 0, y->size * sizeof *y->value);
-  edf__move_entries(y, y->value, y->in[0]->value, edf__scatters(y));
+  edf_slide__move_entries(y, y->value, y->in[0]->value, edf_slide__scatters(y));
 }
-static void edf__lookup_backward(edf_node *y) {
-  if (y->in[0]->grad) edf__move_entries(y, y->in[0]->grad, y->grad, !edf__scatters(y));
+static void edf_slide__lookup_backward(edf_node *y) {
+  if (y->in[0]->grad) edf_slide__move_entries(y, y->in[0]->grad, y->grad, !edf_slide__scatters(y));
 }
-static const edf_op edf__lookup_op = { "Lookup", edf__einsum_shape, edf__lookup_forward,
-  edf__lookup_backward, NULL, NULL, NULL, 0, 1 << EDF_IS_LOOKUP };
+static const edf_op edf_slide__lookup_op = { "Lookup", edf__einsum_shape, edf_slide__lookup_forward,
+  edf_slide__lookup_backward, NULL, NULL, NULL, 0, 1 << EDF_IS_LOOKUP };
 
 /* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J], and the gradients back
    A row of y, from the joined index on, is a row of each operand after the other. ---- */
-static void edf__concat_shape(edf_node *y) {
+static void edf_slide__concat_shape(edf_node *y) {
   int axis = y->rank - y->row_dims, joined = 0;
   for (int k = 0; k < y->n_in; k++) {
     const edf_node *x = y->in[k];
     int lacks = x->rank == y->rank - 1;  /* one entry of the joined index                     */
     if (x->rank != y->rank && !lacks)
-      edf__operands_error(y, "operands have the indices of the result, or lack the joined one");
+      edf_slide__operands_error(y, "operands have the indices of the result, or lack the joined one");
     for (int d = 0; d < y->rank; d++) {
       int n = d == axis ? (lacks ? 1 : x->dim[d]) : x->dim[d - (lacks && d > axis)];
-      if (d == axis && n == 0) edf__operands_error(y, "the batch cannot be joined");
+      if (d == axis && n == 0) edf_slide__operands_error(y, "the batch cannot be joined");
       if (d == axis) joined += n;
       else if (k && n != y->dim[d])
-        edf__operands_error(y, "operands may differ in the joined index alone");
+        edf_slide__operands_error(y, "operands may differ in the joined index alone");
       else y->dim[d] = n;
     }
   }
   y->dim[axis] = joined;
 }
-static void edf__concat_forward(edf_node *y) {
-  size_t row = edf__columns(y), rows = y->size / row, at = 0;
+static void edf_slide__concat_forward(edf_node *y) {
+  size_t row = edf_slide__columns(y), rows = y->size / row, at = 0;
   for (int k = 0; k < y->n_in; k++) {
     size_t part = y->in[k]->size / rows;
     for (size_t b = 0; b < rows; b++)
@@ -711,8 +1027,8 @@ static void edf__concat_forward(edf_node *y) {
     at += part;
   }
 }
-static void edf__concat_backward(edf_node *y) {
-  size_t row = edf__columns(y), rows = y->size / row, at = 0;
+static void edf_slide__concat_backward(edf_node *y) {
+  size_t row = edf_slide__columns(y), rows = y->size / row, at = 0;
   for (int k = 0; k < y->n_in; k++) {
     edf_node *x = y->in[k];
     size_t part = x->size / rows;
@@ -723,17 +1039,17 @@ static void edf__concat_backward(edf_node *y) {
     at += part;
   }
 }
-static const edf_op edf__concat_op = { "Concat", edf__concat_shape, edf__concat_forward,
-  edf__concat_backward, "y x", "y$ = x@", "x.grad@ += y.grad$", -1, 0 };
+static const edf_op edf_slide__concat_op = { "Concat", edf_slide__concat_shape, edf_slide__concat_forward,
+  edf_slide__concat_backward, "y x", "y$ = x@", "x.grad@ += y.grad$", -1, 0 };
 
 /* Nodes joined along index `axis` of the result, which has this rank. */
-EDF__USED static edf_node *edf__joined(const edf__site *at, int rank, int axis,
+static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis,
                                        const char *letters, int n, edf_node **in) {
-  if (n < 1) edf__fail_at(at, "expected at least one operand");
-  edf_node *y = edf__computed(&edf__concat_op, at->file, at->line, n, in);
+  if (n < 1) edf_slide__fail_at(at, "expected at least one operand");
+  edf_node *y = edf__computed(&edf_slide__concat_op, at->file, at->line, n, in);
   y->rank = rank;
   y->row_dims = (char)(rank - axis);
-  y->letters = edf__copy(&edf.computed, letters);
+  y->letters = edf_slide__copy(letters);
   return edf__add_compnode(y);
 }
 
@@ -741,13 +1057,13 @@ EDF__USED static edf_node *edf__joined(const edf__site *at, int rank, int axis,
 
 /* ---- What a line says, as a tree; each part knows where it stands. */
 typedef enum {
-  EDF__A_NUMBER, EDF__A_TENSOR, EDF__A_NAME, EDF__A_GROUP, EDF__A_SUM, EDF__A_PRODUCT,
-  EDF__A_CALL, EDF__AN_OVER, EDF__A_POWER, EDF__A_TEST
-} edf__sort;
+  EDF_SLIDE__A_NUMBER, EDF_SLIDE__A_TENSOR, EDF_SLIDE__A_NAME, EDF_SLIDE__A_GROUP, EDF_SLIDE__A_SUM, EDF_SLIDE__A_PRODUCT,
+  EDF_SLIDE__A_CALL, EDF_SLIDE__AN_OVER, EDF_SLIDE__A_POWER, EDF_SLIDE__A_TEST
+} edf_slide__sort;
 
-typedef struct edf__expr edf__expr;
-struct edf__expr {
-  edf__sort sort;
+typedef struct edf_slide__expr edf_slide__expr;
+struct edf_slide__expr {
+  edf_slide__sort sort;
   const char *at;                        /* of a tensor, a function ... its name              */
   double number;                         /* also a product's; of an index 1: its extent       */
   int which;                             /* its tensor, index, function or comparison         */
@@ -756,53 +1072,54 @@ struct edf__expr {
   unsigned over;                         /* what it goes over, sums, or is summed around it   */
   unsigned lone;                         /* what its product sums, and no other factor has    */
   int alone;                             /* it is a term by itself                            */
-  edf__expr *in, *next;                  /* its first part; the part behind it                */
-  struct edf__value *early;              /* in a recurrence: what it is at all times          */
+  edf_slide__expr *in, *next;                  /* its first part; the part behind it                */
+  struct edf_slide__value *early;              /* in a recurrence: what it is at all times          */
 };
 
-typedef struct { int index, limit; edf__expr *test; } edf__mask;      /* s<=t                 */
-enum { EDF__BOUNDS = 4, EDF__LOOPS = 2, EDF__DEPTH = 32, EDF__STEPS = 65536 };
+typedef struct { int index, limit; edf_slide__expr *test; } edf_slide__mask;      /* s<=t                 */
+enum { EDF_SLIDE__BOUNDS = 4, EDF_SLIDE__LOOPS = 2, EDF_SLIDE__DEPTH = 32, EDF_SLIDE__STEPS = 65536 };
 
-typedef struct edf__slide edf__slide;
-typedef struct edf__statement {          /* a line                                            */
-  edf__slide *slide;
+typedef struct edf_slide__slide edf_slide__slide;
+typedef struct edf_slide__statement {          /* a line                                            */
+  edf_slide__slide *slide;
   edf__einsum m;                         /* its indices, with their extents, and all tensors  */
   edf_node *of[EDF__MAX_REF];            /* these, as far as there are nodes                  */
-  edf__expr *tensor[EDF__MAX_REF + 1];   /* these, where they stand                           */
+  edf_slide__expr *tensor[EDF__MAX_REF + 1];   /* these, where they stand                           */
   int depth;                             /* of brackets that are being read                   */
   const char *call;                      /* where a node is called, or NULL                   */
   int kind;              /* of its sums: see >>ways                           */
-  edf__expr *where, *right;              /* the left side; the sums that are joined there     */
+  edf_slide__expr *where, *right;              /* the left side; the sums that are joined there     */
   unsigned left, loops;                  /* indices of the left side; behind a for            */
   int adds, sign;                        /* += or -=; -1 for the latter                       */
-  edf__mask mask[EDF__BOUNDS]; int n_mask;
+  edf_slide__mask mask[EDF_SLIDE__BOUNDS]; int n_mask;
   edf_node *y;                           /* what it computed                                  */
   int from, to;                          /* the lines that run step by step with it           */
   int entry;                             /* it gives entries of another line's tensor         */
   int offset[EDF_MAX_RANK];              /* the -1 of x[t-1], where it is read so             */
-  int n_loop, loop[EDF__LOOPS], axis[EDF__LOOPS];      /* what it runs over: index, place     */
-  int back[EDF__LOOPS];                  /* the last comes first                              */
+  int n_loop, loop[EDF_SLIDE__LOOPS], axis[EDF_SLIDE__LOOPS];      /* what it runs over: index, place     */
+  int back[EDF_SLIDE__LOOPS];                  /* the last comes first                              */
   unsigned fixed;                        /* indices that are numbers now                      */
   int at[EDF_MAX_INDEX];                 /* these                                             */
   edf_node **step; size_t n_step;        /* a node for each time                              */
-} edf__statement;
+} edf_slide__statement;
 
-struct edf__slide {
+struct edf_slide__slide {
   edf__site site;
   edf__scan scan;
   const char *parameters;                /* those of a line Phi = (...), or NULL              */
   edf_node **in;                         /* a composition's operands, and their names, else   */
   edf__equation operands;                /* NULL: then names are the graph's                  */
-  edf__statement *line; int n;
+  edf_slide__statement *line; int n;
   edf_node *one;                         /* the tensor of terms that are a number             */
 };
 
 /* ---- The names of functions: over indices, of two, and of one; the last is a Recurrence's,
    which goes over the last index. */
-typedef edf_node *edf__unary_at(const char *file, int line, edf_node *x);
-typedef double edf__of_number(double x);
-static const struct { const char *name; edf__unary_at *node; edf__of_number *number; }
-edf__functions[] = {
+typedef edf_node *edf_slide__unary_at(const char *file, int line, edf_node *x);
+typedef edf_node *edf_slide__binary_at(const char *file, int line, edf_node *a, edf_node *b);
+typedef double edf_slide__of_number(double x);
+static const struct { const char *name; edf_slide__unary_at *node; edf_slide__of_number *number; }
+edf_slide__functions[] = {
   { "sum", NULL, NULL }, { "mean", NULL, NULL }, { "max", NULL, NULL }, { "min", NULL, NULL },
   { "variance", NULL, NULL }, { "argmax", NULL, NULL }, { "argmin", NULL, NULL },
   { "softmax", NULL, NULL }, { "logsoftmax", NULL, NULL }, { "normalize", NULL, NULL },
@@ -812,343 +1129,355 @@ edf__functions[] = {
   { "log", edf_log_at, log }, { "sqrt", edf_sqrt_at, sqrt }, { "sigmoid", edf_sigmoid_at, NULL },
   { "sig", edf_sigmoid_at, NULL }, { "\xCF\x83", edf_sigmoid_at, NULL },
   { "abs", edf_abs_at, fabs }, { "sin", edf_sin_at, sin }, { "cos", edf_cos_at, cos },
-  { "floor", edf__floor_at, floor }, { "sign", edf__sign_at, NULL },
-  { "stop", edf__stop_gradient_at, NULL }, { "softmax", edf_softmax_at, NULL }
+  { "floor", edf_slide__floor_at, floor }, { "sign", edf_slide__sign_at, NULL },
+  { "stop", edf_slide__stop_gradient_at, NULL }, { "softmax", edf_softmax_at, NULL }
 };
-enum { EDF__SUM_OVER, EDF__MEAN_OVER, EDF__MAX_OVER, EDF__MIN_OVER, EDF__VARIANCE_OVER,
-  EDF__ARGMAX_OVER, EDF__ARGMIN_OVER, EDF__SOFTMAX_OVER, EDF__LOG_SOFTMAX_OVER,
-  EDF__NORMALIZE_OVER, EDF__MIN_OF, EDF__MAX_OF, EDF__DROPOUT_OF,
-  EDF__N_FUNCTIONS = sizeof edf__functions / sizeof *edf__functions };
+enum { EDF_SLIDE__SUM_OVER, EDF_SLIDE__MEAN_OVER, EDF_SLIDE__MAX_OVER, EDF_SLIDE__MIN_OVER, EDF_SLIDE__VARIANCE_OVER,
+  EDF_SLIDE__ARGMAX_OVER, EDF_SLIDE__ARGMIN_OVER, EDF_SLIDE__SOFTMAX_OVER, EDF_SLIDE__LOG_SOFTMAX_OVER,
+  EDF_SLIDE__NORMALIZE_OVER, EDF_SLIDE__MIN_OF, EDF_SLIDE__MAX_OF, EDF_SLIDE__DROPOUT_OF,
+  EDF_SLIDE__N_FUNCTIONS = sizeof edf_slide__functions / sizeof *edf_slide__functions };
 
 /* Two names without their common begin and end: so long is the longer. */
-static size_t edf__apart(const char *a, const char *b) {
+static size_t edf_slide__apart(const char *a, const char *b) {
   size_t n = strlen(a), m = strlen(b), longer = n > m ? n : m;
-  while (n && m && edf__lower(*a) == edf__lower(*b)) { a++; b++; n--; m--; longer--; }
-  while (n && m && edf__lower(a[n - 1]) == edf__lower(b[m - 1])) { n--; m--; longer--; }
+  while (n && m && edf_slide__lower(*a) == edf_slide__lower(*b)) { a++; b++; n--; m--; longer--; }
+  while (n && m && edf_slide__lower(a[n - 1]) == edf_slide__lower(b[m - 1])) { n--; m--; longer--; }
   return longer;
 }
 /* Its row, or -1; over indices as in softmax_t, where it ends at the underscore. */
-static int edf__function_named(const char *name, int over) {
+static int edf_slide__function_named(const char *name, int over) {
   size_t n = over ? strcspn(name, "_") : strlen(name);
-  int f = over ? 0 : EDF__MIN_OF, end = !over ? EDF__N_FUNCTIONS : name[n] ? EDF__MIN_OF : 0;
+  int f = over ? 0 : EDF_SLIDE__MIN_OF, end = !over ? EDF_SLIDE__N_FUNCTIONS : name[n] ? EDF_SLIDE__MIN_OF : 0;
   for (; f < end; f++)
-    if (!strncmp(edf__functions[f].name, name, n) && !edf__functions[f].name[n]) return f;
+    if (!strncmp(edf_slide__functions[f].name, name, n) && !edf_slide__functions[f].name[n]) return f;
   return -1;
 }
 
 /* ---- Which indices an expression has that are not summed inside of it, nor numbers now. */
-static int edf__reduces(const edf__expr *x) {
-  return x->sort == EDF__AN_OVER && x->which < EDF__SOFTMAX_OVER;
+static int edf_slide__reduces(const edf_slide__expr *x) {
+  return x->sort == EDF_SLIDE__AN_OVER && x->which < EDF_SLIDE__SOFTMAX_OVER;
 }
-static unsigned edf__pair(const edf__mask *m) { return 1u << m->index | 1u << m->limit; }
+static unsigned edf_slide__pair(const edf_slide__mask *m) { return 1u << m->index | 1u << m->limit; }
 
 /* Of softmax_s ... | s<=t, whose row t ends with entry t, this t; else -1. */
-static int edf__limit(const edf__statement *l, const edf__expr *x) {
+static int edf_slide__limit(const edf_slide__statement *l, const edf_slide__expr *x) {
   int limit = -1, n = 0;
-  if (x->sort != EDF__AN_OVER || x->which != EDF__SOFTMAX_OVER) return -1;
-  for (const edf__mask *m = l->mask; m < l->mask + l->n_mask; m++) {
-    if (!(x->over & edf__pair(m))) continue;
+  if (x->sort != EDF_SLIDE__AN_OVER || x->which != EDF_SLIDE__SOFTMAX_OVER) return -1;
+  for (const edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++) {
+    if (!(x->over & edf_slide__pair(m))) continue;
     if (m->test->which == 3 && x->over == 1u << m->index) limit = m->limit;
     n++;
   }
   return n == 1 ? limit : -1;
 }
-static unsigned edf__expr_has(const edf__statement *l, const edf__expr *x) {
+static unsigned edf_slide__expr_has(const edf_slide__statement *l, const edf_slide__expr *x) {
   unsigned has = 0;
-  if (x->sort == EDF__A_TENSOR) has = edf__ref_has(&l->m.e.ref[x->which]);
-  if (x->sort == EDF__A_NAME && !(x->number > 0)) has = 1u << x->which;
-  for (const edf__expr *k = x->in; k; k = k->next) has |= edf__expr_has(l, k);
-  int limit = edf__limit(l, x);
+  if (x->sort == EDF_SLIDE__A_TENSOR) has = edf_slide__ref_has(&l->m.e.ref[x->which]);
+  if (x->sort == EDF_SLIDE__A_NAME && !(x->number > 0)) has = 1u << x->which;
+  for (const edf_slide__expr *k = x->in; k; k = k->next) has |= edf_slide__expr_has(l, k);
+  int limit = edf_slide__limit(l, x);
   if (limit >= 0) has |= 1u << limit;
-  if (x->sort == EDF__A_PRODUCT || edf__reduces(x)) has &= ~x->over;
+  if (x->sort == EDF_SLIDE__A_PRODUCT || edf_slide__reduces(x)) has &= ~x->over;
   return has & ~l->fixed;
 }
 
 /* ---- Reading an expression. */
-static edf__expr *edf__read_sum(edf__statement *l);
-static edf__expr *edf__read_product(edf__statement *l, edf__expr *first);
-static edf__expr *edf__read_atom(edf__statement *l);
-static edf__expr *edf__read_factor(edf__statement *l);
+static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l);
+static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l, edf_slide__expr *first);
+static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l);
+static edf_slide__expr *edf_slide__read_factor(edf_slide__statement *l);
 
-static edf__expr *edf__new_expr(edf__sort sort, const char *at, edf__expr *in) {
-  edf__expr *x = (edf__expr *)edf__alloc(&edf.computed, sizeof *x);
+static edf_slide__expr *edf_slide__new_expr(edf_slide__sort sort, const char *at, edf_slide__expr *in) {
+  edf_slide__expr *x = (edf_slide__expr *)edf_slide__alloc(sizeof *x);
   x->sort = sort;
   x->at = at;
   x->number = 1;
   x->in = in;
   return x;
 }
-static edf__expr *edf__append_expr(edf__expr *list, edf__expr *x) {
-  edf__expr *last = list;
+static edf_slide__expr *edf_slide__append_expr(edf_slide__expr *list, edf_slide__expr *x) {
+  edf_slide__expr *last = list;
   if (!list) return x;
   while (last->next) last = last->next;
   last->next = x;
   return list;
 }
-static edf__expr *edf__sum_of(edf__expr *x) {
-  return edf__new_expr(EDF__A_SUM, x->at, edf__new_expr(EDF__A_PRODUCT, x->at, x));
+static edf_slide__expr *edf_slide__sum_of(edf_slide__expr *x) {
+  return edf_slide__new_expr(EDF_SLIDE__A_SUM, x->at, edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, x->at, x));
 }
 
-static const edf__expr *edf__only(const edf__expr *x) {      /* the only factor of a product  */
+static const edf_slide__expr *edf_slide__only(const edf_slide__expr *x) {      /* the only factor of a product  */
   return x->number == 1 && !x->over && x->in && !x->in->next ? x->in : NULL;
 }
 
 /* Behind an opening bracket, up to the closing one; how many there are. */
-static int edf__read_list(edf__statement *l, edf__expr **list,
-                          edf__expr *(*read)(edf__statement *)) {
+static int edf_slide__read_list(edf_slide__statement *l, edf_slide__expr **list,
+                          edf_slide__expr *(*read)(edf_slide__statement *)) {
   edf__scan *s = &l->m.e.scan;
   int n = 0;
-  for (; n == 0 || edf__accept(s, ','); n++) *list = edf__append_expr(*list, read(l));
-  edf__expect(s, ')', "')' or ','", "");
+  for (; n == 0 || edf_slide__accept(s, ','); n++) *list = edf_slide__append_expr(*list, read(l));
+  edf_slide__expect(s, ')', "')' or ','");
   return n;
 }
-static edf__expr *edf__read_bracket(edf__statement *l) {
-  edf__expr *x = edf__read_sum(l);
-  edf__expect(&l->m.e.scan, ')', "')'", "");
+static edf_slide__expr *edf_slide__read_bracket(edf_slide__statement *l) {
+  edf_slide__expr *x = edf_slide__read_sum(l);
+  edf_slide__expect(&l->m.e.scan, ')', "')'");
   return x;
 }
 
 /* f(x), f(x,y) or f x. */
-static edf__expr *edf__read_call(edf__statement *l, const char *name, int f) {
+static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char *name, int f) {
   edf__scan *s = &l->m.e.scan;
-  edf__expr *x = edf__new_expr(EDF__A_CALL, name, NULL);
-  int n = 1, wanted = f <= EDF__DROPOUT_OF ? 2 : 1;
+  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_CALL, name, NULL);
+  int n = 1, wanted = f <= EDF_SLIDE__DROPOUT_OF ? 2 : 1;
   x->which = f;
-  if (f == EDF__N_FUNCTIONS - 1 && !l->slide->in)
-    edf__syntax(s, name, "softmax over which index? As in softmax_k s[b,k]");
-  x->closed = !edf__accept(s, '(');
-  if (x->closed) x->in = edf__read_factor(l);
-  else n = edf__read_list(l, &x->in, edf__read_sum);
+  if (f == EDF_SLIDE__N_FUNCTIONS - 1 && !l->slide->in)
+    edf_slide__syntax(s, name, "softmax over which index? As in softmax_k s[b,k]");
+  x->closed = !edf_slide__accept(s, '(');
+  if (x->closed) x->in = edf_slide__read_factor(l);
+  else n = edf_slide__read_list(l, &x->in, edf_slide__read_sum);
   if (n != wanted)
-    edf__syntax(s, name, "%s is a function of %d, found %d", name, wanted, n);
+    edf_slide__syntax(s, name, "%s is a function of %d, found %d", name, wanted, n);
   return x;
 }
 
-static edf__expr *edf__read_index(edf__statement *l) {
-  const char *name = edf__identifier(&l->m.e.scan, "an index");
-  edf__expr *x = edf__new_expr(EDF__A_NAME, name, NULL);
+static edf_slide__expr *edf_slide__read_index(edf_slide__statement *l) {
+  const char *name = edf_slide__identifier(&l->m.e.scan, "an index");
+  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NAME, name, NULL);
   x->which = edf__letter_of(&l->m.e, name);
   x->number = 0;
   return x;
 }
 
 /* x at its name, of which the places follow. */
-static edf__expr *edf__read_tensor(edf__statement *l, edf__expr *x) {
+static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slide__expr *x) {
   edf__equation *e = &l->m.e;
   e->scan.at = x->at - e->scan.size;
-  x->sort = EDF__A_TENSOR;
+  x->sort = EDF_SLIDE__A_TENSOR;
   x->which = e->n_ref;
   l->tensor[x->which] = x;
-  edf__parse_tensor(e, edf__function_named(x->at, 0) < 0 ? "" : ": the argument of a function "
+  edf__parse_tensor(e, edf_slide__function_named(x->at, 0) < 0 ? "" : ": the argument of a function "
                     "stands in round brackets");
   return x;
 }
 
 /* A place of tensor f by value, w[b,t] or floor(...), or of several indices, (I,J). */
-static int edf__read_place(edf__equation *e, int f) {
-  edf__statement *l = (edf__statement *)e->line;
+static int edf_slide__read_place(edf__equation *e, int f) {
+  edf_slide__statement *l = (edf_slide__statement *)e->line;
   edf__scan *s = &e->scan;
-  edf__expr *x = NULL;
-  edf__peek(s);
+  edf_slide__expr *x = NULL;
+  edf_slide__peek(s);
   const char *at = s->at, *behind = at + strlen(at + s->size);
   behind += strspn(behind, " ");
-  if (edf__accept(s, '(')) {
-    x = edf__new_expr(EDF__A_GROUP, at, NULL);
-    edf__read_list(l, &x->in, edf__read_index);
-  } else if (edf__is_letter(*at) && (*behind == '[' || *behind == '(')) x = edf__read_atom(l);
+  if (edf_slide__accept(s, '(')) {
+    x = edf_slide__new_expr(EDF_SLIDE__A_GROUP, at, NULL);
+    edf_slide__read_list(l, &x->in, edf_slide__read_index);
+  } else if (edf_slide__is_letter(*at) && (*behind == '[' || *behind == '(')) x = edf_slide__read_atom(l);
   if (!x) return 0;
   x->place = e->ref[f].rank;
-  l->tensor[f]->in = edf__append_expr(l->tensor[f]->in, x);
-  return x->sort == EDF__A_GROUP ? -1 : 1;
+  l->tensor[f]->in = edf_slide__append_expr(l->tensor[f]->in, x);
+  return x->sort == EDF_SLIDE__A_GROUP ? -1 : 1;
 }
 
 /* 1[a<b] or s<=t: the test a-b < 0. */
-static edf__expr *edf__test_of(edf__expr *a, edf__expr *b, int which) {
-  edf__expr *x = edf__new_expr(EDF__A_TEST, a->at, a);
+static edf_slide__expr *edf_slide__test_of(edf_slide__expr *a, edf_slide__expr *b, int which) {
+  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_TEST, a->at, a);
   x->which = which;
-  for (edf__expr *p = b->in; p; p = p->next) p->number = -p->number;
-  edf__append_expr(a->in, b->in);
+  for (edf_slide__expr *p = b->in; p; p = p->next) p->number = -p->number;
+  edf_slide__append_expr(a->in, b->in);
   return x;
 }
 
 /* <, <=, =, !=, > or >=: bits 1, 2 and 4 say for which signs of the difference it holds. */
-static int edf__read_comparison(edf__scan *s, const char *expected) {
-  char c = edf__peek(s);
-  if (!c || !strchr("<>=!", c)) edf__found(s, expected, "");
+static int edf_slide__read_comparison(edf__scan *s, const char *expected) {
+  char c = edf_slide__peek(s);
+  if (!c || !strchr("<>=!", c)) edf_slide__found(s, expected);
   s->at++;
   int equal = *s->at == '=' && s->at++, which = c == '<' ? 1 : c == '>' ? 4 : c == '!' ? 5 : 2;
   return equal && strchr("<>", c) ? which | 2 : which;
 }
 
+/* Reads the size of an index after its '<'. */
+static void edf_slide__read_size(edf__equation *e, int index, const char *name) {
+  int *bound = &e->letter[index].bound;
+  const char *at = e->scan.at;
+  double n = 0;
+  if (*bound) edf_slide__syntax(&e->scan, name, "%s has two bounds", name);
+  for (; edf_slide__is_digit(*e->scan.at); e->scan.at++) n = 10 * n + (*e->scan.at - '0');
+  if (n < 1) edf_slide__syntax(&e->scan, at, "a bound is at least 1");
+  if (n > 1e9) edf_slide__syntax(&e->scan, at, "the number is too large: at most 1000000000");
+  *bound = (int)n;
+}
+
 /* A bound, s<=t, x<28 or w<27, or between braces an index alone; of an index its bit. */
-static unsigned edf__read_bound(edf__statement *l, int braces) {
+static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   edf__equation *e = &l->m.e;
   edf__scan *s = &e->scan;
   int n = e->n_letter, used = braces;
-  edf__expr *x = edf__read_index(l), *t;
+  edf_slide__expr *x = edf_slide__read_index(l), *t;
   unsigned bit = 1u << x->which;
-  if (braces && edf__peek(s) != '<') return bit;
+  if (braces && edf_slide__peek(s) != '<') return bit;
   const char *expected = "'<' and a number, or '<=' and an index";
-  if (edf__peek(s) != '<') edf__found(s, expected, "");
-  int which = edf__read_comparison(s, expected);
-  if (which == 1 && edf__is_digit(edf__peek(s))) {   /* of no index: classes, by value        */
+  if (edf_slide__peek(s) != '<') edf_slide__found(s, expected);
+  int which = edf_slide__read_comparison(s, expected);
+  if (which == 1 && edf_slide__is_digit(edf_slide__peek(s))) {   /* of no index: classes, by value        */
     for (int f = 0; f < e->n_ref; f++) used |= !strcmp(e->ref[f].name, x->at);
     if (x->which >= n && !used)
-      edf__syntax(s, x->at, "%s is no index and no tensor of this line", x->at);
-    edf__read_extent(e, x->at);
+      edf_slide__syntax(s, x->at, "%s is no index and no tensor of this line", x->at);
+    edf_slide__read_size(e, x->which, x->at);
     return x->which < n || braces ? bit : 0;
   }
-  t = edf__read_index(l);
-  edf__mask m = { x->which, t->which, edf__test_of(edf__sum_of(x), edf__sum_of(t), which) };
+  t = edf_slide__read_index(l);
+  edf_slide__mask m = { x->which, t->which, edf_slide__test_of(edf_slide__sum_of(x), edf_slide__sum_of(t), which) };
   if (t->which >= n || (!braces && x->which >= n)) {
     const char *c = t->which >= n ? t->at : x->at;
-    edf__syntax(s, c, "%s is no index of this line", c);
+    edf_slide__syntax(s, c, "%s is no index of this line", c);
   }
-  if (l->n_mask == EDF__BOUNDS) edf__syntax(s, x->at, "too many bounds");
+  if (l->n_mask == EDF_SLIDE__BOUNDS) edf_slide__syntax(s, x->at, "too many bounds");
   l->mask[l->n_mask++] = m;
   return bit;
 }
 
-static edf__expr *edf__read_number_expr(edf__statement *l) {
-  edf__expr *x = edf__new_expr(EDF__A_NUMBER, l->m.e.scan.at, NULL);
+static edf_slide__expr *edf_slide__read_number_expr(edf_slide__statement *l) {
+  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NUMBER, l->m.e.scan.at, NULL);
   x->number = edf__read_number(&l->m.e.scan);
   return x;
 }
 
 /* 1/x; it is read once, as a square is twice. */
-static edf__expr *edf__divisor_of(edf__expr *base) {
-  edf__expr *x = edf__new_expr(EDF__A_POWER, base->at, base);
+static edf_slide__expr *edf_slide__divisor_of(edf_slide__expr *base) {
+  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_POWER, base->at, base);
   x->which = 1;
-  base->next = edf__new_expr(EDF__A_PRODUCT, base->at, NULL);
+  base->next = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, base->at, NULL);
   base->next->number = -1;
   return x;
 }
-static edf__expr *edf__read_power(edf__statement *l, edf__expr *base) {
+static edf_slide__expr *edf_slide__read_power(edf_slide__statement *l, edf_slide__expr *base) {
   edf__scan *s = &l->m.e.scan;
   const char *at = s->at;
-  if (!edf__accept(s, '^')) return base;
-  double sign = edf__first_sign(s);
-  char c = edf__peek(s);
-  if (!edf__is_digit(c) && c != '.' && c != '(') edf__found(s, "a number or '('", "");
-  edf__expr *power = edf__new_expr(EDF__A_PRODUCT, s->at, NULL);
+  if (!edf_slide__accept(s, '^')) return base;
+  double sign = edf_slide__first_sign(s);
+  char c = edf_slide__peek(s);
+  if (!edf_slide__is_digit(c) && c != '.' && c != '(') edf_slide__found(s, "a number or '('");
+  edf_slide__expr *power = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, s->at, NULL);
   power->number = sign;
-  power->in = edf__accept(s, '(') ? edf__read_bracket(l) : edf__read_number_expr(l);
+  power->in = edf_slide__accept(s, '(') ? edf_slide__read_bracket(l) : edf_slide__read_number_expr(l);
   base->next = power;
-  return edf__new_expr(EDF__A_POWER, at, base);
+  return edf_slide__new_expr(EDF_SLIDE__A_POWER, at, base);
 }
 
 /* softmax_t ..., sum_{i,j} ...: of sum and mean the argument is all that follows, of others the
    bracket that follows, if it has an index that they go over. */
-static edf__expr *edf__read_over(edf__statement *l, const char *name, int f) {
+static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char *name, int f) {
   edf__scan *s = &l->m.e.scan;
-  edf__expr *x = edf__new_expr(EDF__AN_OVER, name, NULL);
+  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__AN_OVER, name, NULL);
   const char *index = name + strcspn(name, "_") + 1;
   x->which = f;
   x->number = 1e-5;                      /* normalize's eps                                   */
   if (*index) x->over = 1u << edf__letter_of(&l->m.e, index);
   else {
-    edf__expect(s, '{', "an index or '{'", "");
-    do x->over |= edf__read_bound(l, 1); while (edf__accept(s, ','));
-    edf__expect(s, '}', "'}' or ','", "");
+    edf_slide__expect(s, '{', "an index or '{'");
+    do x->over |= edf_slide__read_bound(l, 1); while (edf_slide__accept(s, ','));
+    edf_slide__expect(s, '}', "'}' or ','");
   }
-  if (f > EDF__MEAN_OVER && edf__accept(s, '(')) {
-    x->in = edf__read_sum(l);
-    if (f == EDF__NORMALIZE_OVER && edf__accept(s, ',')) {
-      edf__peek(s);
+  if (f > EDF_SLIDE__MEAN_OVER && edf_slide__accept(s, '(')) {
+    x->in = edf_slide__read_sum(l);
+    if (f == EDF_SLIDE__NORMALIZE_OVER && edf_slide__accept(s, ',')) {
+      edf_slide__peek(s);
       x->number = edf__read_number(s);
     }
-    edf__expect(s, ')', "')'", "");
-    x->in = edf__read_power(l, x->in);
-    if (edf__expr_has(l, x->in) & x->over) return x;
+    edf_slide__expect(s, ')', "')'");
+    x->in = edf_slide__read_power(l, x->in);
+    if (edf_slide__expr_has(l, x->in) & x->over) return x;
   }
-  double sign = x->in ? 1 : edf__first_sign(s);
-  x->in = edf__read_product(l, x->in);
+  double sign = x->in ? 1 : edf_slide__first_sign(s);
+  x->in = edf_slide__read_product(l, x->in);
   x->in->number *= sign;
-  if (f > EDF__MEAN_OVER) return x;
-  x->sort = EDF__A_SUM;                  /* a product that sums; a mean divides by sum_i 1    */
+  if (f > EDF_SLIDE__MEAN_OVER) return x;
+  x->sort = EDF_SLIDE__A_SUM;                  /* a product that sums; a mean divides by sum_i 1    */
   x->in->at = name;
   x->in->over = x->over;
-  if (f == EDF__SUM_OVER) return x;
-  edf__expr *n = edf__new_expr(EDF__A_SUM, name, edf__new_expr(EDF__A_PRODUCT, name, NULL));
+  if (f == EDF_SLIDE__SUM_OVER) return x;
+  edf_slide__expr *n = edf_slide__new_expr(EDF_SLIDE__A_SUM, name, edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, name, NULL));
   n->in->over = x->over;
-  edf__append_expr(x->in->in, edf__divisor_of(n));
+  edf_slide__append_expr(x->in->in, edf_slide__divisor_of(n));
   return x;
 }
 
-static edf__expr *edf__read_atom(edf__statement *l) {
+static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
   edf__scan *s = &l->m.e.scan;
-  char c = edf__peek(s);
+  char c = edf_slide__peek(s);
   if (c == '1' && s->at[1] == '[') {
     s->at += 2;
-    edf__expr *a = edf__read_sum(l);
-    int which = edf__read_comparison(s, "<, <=, =, !=, > or >=");
-    a = edf__test_of(a, edf__read_sum(l), which);
-    edf__expect(s, ']', "']'", "");
+    edf_slide__expr *a = edf_slide__read_sum(l);
+    int which = edf_slide__read_comparison(s, "<, <=, =, !=, > or >=");
+    a = edf_slide__test_of(a, edf_slide__read_sum(l), which);
+    edf_slide__expect(s, ']', "']'");
     return a;
   }
-  if (edf__is_digit(c) || c == '.') return edf__read_number_expr(l);
-  if (edf__accept(s, '(')) return edf__read_bracket(l);
-  const char *name = edf__identifier(s, "a tensor, a function or a number");
-  int over = edf__function_named(name, 1), f = edf__function_named(name, 0);
-  c = edf__peek(s);
-  if (c != '[' && over >= 0) return edf__read_over(l, name, over);
-  if (c != '[' && f >= 0) return edf__read_call(l, name, f);
+  if (edf_slide__is_digit(c) || c == '.') return edf_slide__read_number_expr(l);
+  if (edf_slide__accept(s, '(')) return edf_slide__read_bracket(l);
+  const char *name = edf_slide__identifier(s, "a tensor, a function or a number");
+  int over = edf_slide__function_named(name, 1), f = edf_slide__function_named(name, 0);
+  c = edf_slide__peek(s);
+  if (c != '[' && over >= 0) return edf_slide__read_over(l, name, over);
+  if (c != '[' && f >= 0) return edf_slide__read_call(l, name, f);
   if (l->slide->in && c == '(')
-    edf__syntax(s, name, "%s is no function; a scalar stands behind the bracket", name);
-  edf__expr *x = edf__new_expr(EDF__A_NAME, name, NULL);
-  return c == '[' ? edf__read_tensor(l, x) : x;
+    edf_slide__syntax(s, name, "%s is no function; a scalar stands behind the bracket", name);
+  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NAME, name, NULL);
+  return c == '[' ? edf_slide__read_tensor(l, x) : x;
 }
-static edf__expr *edf__read_factor(edf__statement *l) {
-  if (++l->depth > EDF__DEPTH)
-    edf__syntax(&l->m.e.scan, l->m.e.scan.at, "brackets and functions are nested at most %d "
-                "deep", EDF__DEPTH);
-  edf__expr *x = edf__read_atom(l);
-  x = edf__read_power(l, x);
+static edf_slide__expr *edf_slide__read_factor(edf_slide__statement *l) {
+  if (++l->depth > EDF_SLIDE__DEPTH)
+    edf_slide__syntax(&l->m.e.scan, l->m.e.scan.at, "brackets and functions are nested at most %d "
+                "deep", EDF_SLIDE__DEPTH);
+  edf_slide__expr *x = edf_slide__read_atom(l);
+  x = edf_slide__read_power(l, x);
   l->depth--;
   return x;
 }
 
-static int edf__at_factor(edf__scan *s) {
-  char c = edf__peek(s);
-  return edf__is_letter(c) || edf__is_digit(c) || c == '(' || c == '.';
+static int edf_slide__at_factor(edf__scan *s) {
+  char c = edf_slide__peek(s);
+  return edf_slide__is_letter(c) || edf_slide__is_digit(c) || c == '(' || c == '.';
 }
 
 /* Its first factor may have been read. Nothing stands behind a divisor but in 1/2 x[i]. */
-static edf__expr *edf__read_product(edf__statement *l, edf__expr *first) {
+static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l, edf_slide__expr *first) {
   edf__scan *s = &l->m.e.scan;
   int below = 0;
-  edf__peek(s);
-  edf__expr *x = edf__new_expr(EDF__A_PRODUCT, s->at, NULL), *f = NULL;
+  edf_slide__peek(s);
+  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, s->at, NULL), *f = NULL;
   do {
     if (f && f->closed && !below)
-      edf__syntax(s, f->at, "%s has no bracket, so nothing may be multiplied behind it: "
+      edf_slide__syntax(s, f->at, "%s has no bracket, so nothing may be multiplied behind it: "
                   "expected %s(...)", f->at, f->at);
-    f = first ? first : edf__read_factor(l);
-    int half = below && f->sort == EDF__A_NUMBER && x->in->sort == f->sort && !x->in->next;
-    x->in = edf__append_expr(x->in, below ? edf__divisor_of(f) : f);
+    f = first ? first : edf_slide__read_factor(l);
+    int half = below && f->sort == EDF_SLIDE__A_NUMBER && x->in->sort == f->sort && !x->in->next;
+    x->in = edf_slide__append_expr(x->in, below ? edf_slide__divisor_of(f) : f);
     first = NULL;
-    if (below && !half && (edf__at_factor(s) || *s->at == '*'))
-      edf__syntax(s, s->at, "is this above or below the line? Put brackets, as in (1/2) x[i]");
-    below = edf__accept(s, '/');
-  } while (below || edf__accept(s, '*') || edf__at_factor(s));
+    if (below && !half && (edf_slide__at_factor(s) || *s->at == '*'))
+      edf_slide__syntax(s, s->at, "is this above or below the line? Put brackets, as in (1/2) x[i]");
+    below = edf_slide__accept(s, '/');
+  } while (below || edf_slide__accept(s, '*') || edf_slide__at_factor(s));
   return x;
 }
 
-static edf__expr *edf__read_sum(edf__statement *l) {
+static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l) {
   edf__scan *s = &l->m.e.scan;
-  edf__peek(s);
-  edf__expr *x = edf__new_expr(EDF__A_SUM, s->at, NULL);
-  for (int sign = edf__first_sign(s); sign; sign = edf__next_sign(s)) {
-    edf__expr *p = edf__read_product(l, NULL);
+  edf_slide__peek(s);
+  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_SUM, s->at, NULL);
+  for (int sign = edf_slide__first_sign(s); sign; sign = edf_slide__next_sign(s)) {
+    edf_slide__expr *p = edf_slide__read_product(l, NULL);
     p->number *= sign;
-    x->in = edf__append_expr(x->in, p);
+    x->in = edf_slide__append_expr(x->in, p);
   }
   return x;
 }
 
 /* ---- Reading lines. A newline ends one, but not in brackets, behind or before an operator:
    there it becomes a blank. A comment goes. */
-static void edf__join_lines(char *text) {
+static void edf_slide__join_lines(char *text) {
   char before = '\n';
   int depth = 0;
   for (char *c = text; (c = strchr(c, '#')) != NULL;) memset(c, ' ', strcspn(c, "\n"));
@@ -1163,237 +1492,244 @@ static void edf__join_lines(char *text) {
 }
 
 /* Finds the call of a node that is the right side of a line, and builds it: below. */
-static void edf__find_call(edf__statement *l);
-static edf_node *edf__called_node(edf__statement *l);
+static void edf_slide__find_call(edf_slide__statement *l);
+static edf_node *edf_slide__called_node(edf_slide__statement *l);
 
-static void edf__read_statement(edf__slide *all, edf__scan *from) {
-  edf__statement *l = &all->line[all->n++];
+static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *from) {
+  edf_slide__statement *l = &all->line[all->n++];
   edf__equation *e = &l->m.e;
   edf__scan *s = &e->scan;
   l->slide = all;
   e->line = l;
-  e->read_position = edf__read_place;
+  e->read_position = edf_slide__read_place;
   *s = *from;
-  const char *name = edf__identifier(s, "a tensor");
-  if (!strcmp(name, "for") && edf__is_letter(edf__peek(s))) {
-    do l->loops |= 1u << edf__read_index(l)->which; while (edf__accept(s, ','));
-    edf__expect(s, ':', "':' or ','", "");
-    name = edf__identifier(s, "a tensor");
+  const char *name = edf_slide__identifier(s, "a tensor");
+  if (!strcmp(name, "for") && edf_slide__is_letter(edf_slide__peek(s))) {
+    do l->loops |= 1u << edf_slide__read_index(l)->which; while (edf_slide__accept(s, ','));
+    edf_slide__expect(s, ':', "':' or ','");
+    name = edf_slide__identifier(s, "a tensor");
   }
-  l->where = edf__read_tensor(l, edf__new_expr(EDF__A_TENSOR, name, NULL));
-  l->left = edf__expr_has(l, l->where);
-  l->sign = edf__first_sign(s);
-  l->adds = l->sign < 0 || edf__accept(s, '+');
-  edf__expect(s, '=', "'=', '+=' or '-=' behind the left side", edf__peek(s) != '(' ? ""
-              : ": indices stand in square brackets, y[b,j]");
-  edf__find_call(l);
+  l->where = edf_slide__read_tensor(l, edf_slide__new_expr(EDF_SLIDE__A_TENSOR, name, NULL));
+  l->left = edf_slide__expr_has(l, l->where);
+  l->sign = edf_slide__first_sign(s);
+  l->adds = l->sign < 0 || edf_slide__accept(s, '+');
+  edf_slide__expect(s, '=', edf_slide__peek(s) != '(' ? "'=', '+=' or '-=' behind the left side"
+                    : "square brackets around indices, y[b,j]");
+  edf_slide__find_call(l);
   if (!l->call)
-    do l->right = edf__append_expr(l->right, edf__read_sum(l)); while (edf__accept(s, ';'));
-  if (edf__accept(s, '|')) do edf__read_bound(l, 0); while (edf__accept(s, ','));
-  if (edf__peek(s) && *s->at != '\n')
-    edf__found(s, "an operator, '|' or the end of the line", "");
+    do l->right = edf_slide__append_expr(l->right, edf_slide__read_sum(l)); while (edf_slide__accept(s, ';'));
+  if (edf_slide__accept(s, '|')) do edf_slide__read_bound(l, 0); while (edf_slide__accept(s, ','));
+  if (edf_slide__peek(s) && *s->at != '\n')
+    edf_slide__found(s, "an operator, '|' or the end of the line");
   *from = *s;
 }
 
 /* A recurrence's steps are joined when somebody asks for all times. */
-static edf_node *edf__all_times(edf__statement *l);
+static edf_node *edf_slide__all_times(edf_slide__statement *l);
 
-static edf_node *edf__newest(const char *name) {
-  int i = edf__n_nodes() - 1;
-  while (i >= 0 && strcmp(edf__nth(i)->name, name)) i--;
-  edf_node *x = i < 0 ? NULL : edf__nth(i), *y = x;
-  if (x && x->all) y = edf__all_times((edf__statement *)x->all);
-  if (y != x && !edf.eager && !edf__is_stale(x)) edf__run_new(y);
+static edf_node *edf_slide__newest(const char *name) {
+  int i = edf_slide__n_nodes() - 1;
+  while (i >= 0 && strcmp(edf_slide__nth(i)->name, name)) i--;
+  edf_node *x = i < 0 ? NULL : edf_slide__nth(i), *y = x;
+  if (x && x->all) {                     /* its value is there if the steps have run          */
+    int eager = edf.eager;
+    edf.eager = eager || x->ran == edf.feeds;
+    y = edf_slide__all_times((edf_slide__statement *)x->all);
+    edf.eager = eager;
+  }
   return y;
 }
 
 /* A composition's operands are the names that are no line's, in the order in which they first
    appear, as an Einsum's; nothing else is known there, and NULL is zero. */
-static int edf__operand_named(const edf__slide *all, const char *name) {
+static int edf_slide__operand_named(const edf_slide__slide *all, const char *name) {
   int f = all->operands.n_ref - 1;
   while (f > 0 && strcmp(all->operands.ref[f].name, name)) f--;
   return f - 1;
 }
-static int edf__is_recurrence(const edf__statement *l) {    /* edf_recurrence's only line  */
+static int edf_slide__is_recurrence(const edf_slide__statement *l) {    /* edf_recurrence's only line  */
   return l->slide->in && l->slide->n == 1;
 }
-static edf_node *edf__known(const edf__slide *all, const char *name) {
-  int k = edf__operand_named(all, name);
-  return !all->in ? edf__newest(name) : k < 0 ? NULL : all->in[k];
+static edf_node *edf_slide__known(const edf_slide__slide *all, const char *name) {
+  int k = edf_slide__operand_named(all, name);
+  return !all->in ? edf_slide__newest(name) : k < 0 ? NULL : all->in[k];
 }
 
 /* input x[b,784]: made, unless the graph has it, with that shape. */
-static void edf__read_declaration(edf__slide *all, edf__scan *s, int is_input) {
+static void edf_slide__read_declaration(edf_slide__slide *all, edf__scan *s, int is_input) {
   const edf__site *at = &all->site;
   edf_node *x = edf__new_node(is_input ? EDF_INPUT : EDF_PARAMETER,
                               is_input ? "Input" : "Parameter", at->file, at->line, 0);
-  edf__peek(s);
+  edf_slide__peek(s);
   const char *begin = s->at;
   edf__read_declared(x, s);
-  const edf_node *old = edf__newest(x->name);
+  const edf_node *old = edf_slide__newest(x->name);
   if (!old) { edf__add_leaf(x); return; }
   if (old->kind == x->kind && old->rank == x->rank && old->batched == x->batched
       && !memcmp(old->dim, x->dim, sizeof x->dim)) return;
   edf__say_caret(s, begin);
-  edf__fail_with(old, "there is another tensor of that name:");
+  edf_slide__fail_with(old, "there is another tensor of that name:");
 }
 
-static void edf__read_line(edf__slide *all, edf__scan *s) {
+static void edf_slide__read_line(edf_slide__slide *all, edf__scan *s) {
   edf__scan before = *s;
-  const char *word = edf__identifier(s, "a tensor");
+  const char *word = edf_slide__identifier(s, "a tensor");
   int is_input = !strcmp(word, "input");
   if (is_input || !strcmp(word, "parameter"))
-    if (edf__is_letter(edf__peek(s))) {
-      do edf__read_declaration(all, s, is_input); while (edf__accept(s, ','));
-      if (edf__peek(s) && *s->at != '\n') edf__found(s, "',' or the end of the line", "");
+    if (edf_slide__is_letter(edf_slide__peek(s))) {
+      do edf_slide__read_declaration(all, s, is_input); while (edf_slide__accept(s, ','));
+      if (edf_slide__peek(s) && *s->at != '\n') edf_slide__found(s, "',' or the end of the line");
       return;
     }
   if (!strcmp(word, "Phi") || !strcmp(word, "\xCE\xA6"))
-    if (edf__accept(s, '=') && edf__accept(s, '(')) {
+    if (edf_slide__accept(s, '=') && edf_slide__accept(s, '(')) {
       all->parameters = s->at;
-      do edf__identifier(s, "a parameter"); while (edf__accept(s, ','));
-      edf__expect(s, ')', "')' or ','", "");
+      do edf_slide__identifier(s, "a parameter"); while (edf_slide__accept(s, ','));
+      edf_slide__expect(s, ')', "')' or ','");
       return;
     }
   *s = before;
-  edf__read_statement(all, s);
+  edf_slide__read_statement(all, s);
+}
+static const edf_slide__statement *edf_slide__line_of_node(const edf_node *x) {
+  return (const edf_slide__statement *)x->line_of;
 }
 /* The last line of this name, which is its tensor. */
-static edf__statement *edf__line_of(const edf__slide *all, const char *name) {
+static edf_slide__statement *edf_slide__line_of(const edf_slide__slide *all, const char *name) {
   int k = all->n - 1;
   while (k >= 0 && (all->line[k].entry || strcmp(all->line[k].m.e.ref->name, name))) k--;
   return k < 0 ? NULL : &all->line[k];
 }
-static int edf__same_left(const edf__statement *a, const edf__statement *b) {
+static int edf_slide__same_left(const edf_slide__statement *a, const edf_slide__statement *b) {
   return !strcmp(a->m.e.ref->name, b->m.e.ref->name);
 }
 
 /* ---- What a name without brackets is: a scalar, or an index; a capital is the extent of that
    index, or of its small one. */
-static int edf__index_for(const edf__equation *e, const char *name) {
+static int edf_slide__index_for(const edf__equation *e, const char *name) {
   int found = -1;
   for (int i = 0; i < e->n_letter; i++) {
     if (!strcmp(e->letter[i].name, name)) return i;
-    if (edf__is_capital(name) && !edf__compare_names(e->letter[i].name, name)) found = i;
+    if (edf_slide__is_capital(name) && !edf_slide__compare_names(e->letter[i].name, name)) found = i;
   }
   return found;
 }
 
-static void edf__no_function(const edf__scan *s, const char *name) {
-  const char *best = edf__functions[0].name;
-  for (int f = 0; f < EDF__N_FUNCTIONS; f++)
-    if (edf__apart(edf__functions[f].name, name) < edf__apart(best, name))
-      best = edf__functions[f].name;
-  if (!strcmp(best, name)) edf__syntax(s, name, "%s goes over an index: %s_i", name, name);
-  edf__syntax(s, name, "no function is called %s; the nearest is %s", name, best);
+static void edf_slide__no_function(const edf__scan *s, const char *name) {
+  const char *best = edf_slide__functions[0].name;
+  for (int f = 0; f < EDF_SLIDE__N_FUNCTIONS; f++)
+    if (edf_slide__apart(edf_slide__functions[f].name, name) < edf_slide__apart(best, name))
+      best = edf_slide__functions[f].name;
+  if (!strcmp(best, name)) edf_slide__syntax(s, name, "%s goes over an index: %s_i", name, name);
+  edf_slide__syntax(s, name, "no function is called %s; the nearest is %s", name, best);
 }
 
-static void edf__resolve_name(edf__statement *l, edf__expr *x) {
+static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x) {
   const edf__scan *s = &l->m.e.scan;
   const char *behind = x->at - s->size + strlen(x->at);
-  int i = edf__index_for(&l->m.e, x->at);
-  edf__statement *by = edf__line_of(l->slide, x->at);
-  edf_node *node = by ? NULL : edf__known(l->slide, x->at);
+  int i = edf_slide__index_for(&l->m.e, x->at);
+  edf_slide__statement *by = edf_slide__line_of(l->slide, x->at);
+  edf_node *node = by ? NULL : edf_slide__known(l->slide, x->at);
   int scalar = by ? by->m.e.ref->rank == 0 : node && node->rank == 0;
-  x->number = edf__is_capital(x->at);
+  x->number = edf_slide__is_capital(x->at);
   x->which = i;
   if (scalar && i >= 0)
-    edf__syntax(s, x->at, "%s is a scalar and an index here: rename one", x->at);
-  if (scalar) edf__read_tensor(l, x);
+    edf_slide__syntax(s, x->at, "%s is a scalar and an index here: rename one", x->at);
+  if (scalar) edf_slide__read_tensor(l, x);
   if (scalar || i >= 0) return;
-  if (by || node) edf__syntax(s, x->at, "%s needs its indices", x->at);
-  if (behind[strspn(behind, " ")] == '(') edf__no_function(s, x->at);
-  edf__syntax(s, x->at, "%s is no index of this line and no scalar tensor; a number goes in "
+  if (by || node) edf_slide__syntax(s, x->at, "%s needs its indices", x->at);
+  if (behind[strspn(behind, " ")] == '(') edf_slide__no_function(s, x->at);
+  edf_slide__syntax(s, x->at, "%s is no index of this line and no scalar tensor; a number goes in "
               "by %%g", x->at);
 }
-static void edf__resolve(edf__statement *l, edf__expr *x) {
-  if (x->sort == EDF__A_NAME) edf__resolve_name(l, x);
-  for (edf__expr *k = x->in; k && x->sort != EDF__A_GROUP; k = k->next) edf__resolve(l, k);
+static void edf_slide__resolve(edf_slide__statement *l, edf_slide__expr *x) {
+  if (x->sort == EDF_SLIDE__A_NAME) edf_slide__resolve_name(l, x);
+  for (edf_slide__expr *k = x->in; k && x->sort != EDF_SLIDE__A_GROUP; k = k->next) edf_slide__resolve(l, k);
 }
 
 /* ---- Which product sums a capital: the outermost one with a tensor that has it. First the
    indices whose extents x has: D in 1/sqrt D. */
-static unsigned edf__extents_in(const edf__expr *x) {
-  unsigned has = x->sort == EDF__A_NAME && x->number > 0 ? 1u << x->which : 0;
-  for (const edf__expr *k = x->in; k; k = k->next) has |= edf__extents_in(k);
+static unsigned edf_slide__extents_in(const edf_slide__expr *x) {
+  unsigned has = x->sort == EDF_SLIDE__A_NAME && x->number > 0 ? 1u << x->which : 0;
+  for (const edf_slide__expr *k = x->in; k; k = k->next) has |= edf_slide__extents_in(k);
   return has;
 }
 
 /* Where one of them stands first. */
-static const char *edf__first_with(const edf__statement *l, const edf__expr *x, unsigned has) {
+static const char *edf_slide__first_with(const edf_slide__statement *l, const edf_slide__expr *x, unsigned has) {
   const char *at = NULL;
-  int tensor = x->sort == EDF__A_TENSOR || x->sort == EDF__A_NAME;
-  for (const edf__expr *k = x->in; k && !at; k = k->next) at = edf__first_with(l, k, has);
-  return at ? at : tensor && (edf__expr_has(l, x) & has) ? x->at : NULL;
+  int tensor = x->sort == EDF_SLIDE__A_TENSOR || x->sort == EDF_SLIDE__A_NAME;
+  for (const edf_slide__expr *k = x->in; k && !at; k = k->next) at = edf_slide__first_with(l, k, has);
+  return at ? at : tensor && (edf_slide__expr_has(l, x) & has) ? x->at : NULL;
 }
 
 /* Those that x has, and nothing binds. */
-static void edf__check_bound(const edf__statement *l, const edf__expr *x, unsigned open) {
-  const char *c = edf__first_of(&l->m.e, open), *at = edf__first_with(l, x, open & (~open + 1));
+static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slide__expr *x, unsigned open) {
+  const char *c = edf_slide__first_of(&l->m.e, open), *at = edf_slide__first_with(l, x, open & (~open + 1));
   if (!c) return;
   if (!at) at = x->at;
-  if (edf__is_capital(c))
-    edf__syntax(&l->m.e.scan, at, "%s is summed nowhere: here no two factors have it; write "
+  if (edf_slide__is_capital(c))
+    edf_slide__syntax(&l->m.e.scan, at, "%s is summed nowhere: here no two factors have it; write "
                 "sum_%s, or (1/%s) for its mean", c, c, c);
-  edf__syntax(&l->m.e.scan, at, "index %s is not on the left, and nothing goes over it: write "
+  edf_slide__syntax(&l->m.e.scan, at, "index %s is not on the left, and nothing goes over it: write "
               "the capital, or sum_%s", c, c);
 }
 
-static unsigned edf__small_letters(const edf__statement *l) {
+static unsigned edf_slide__small_letters(const edf_slide__statement *l) {
   unsigned small = 0;
   for (int i = 0; i < l->m.e.n_letter; i++)
-    small |= (unsigned)!edf__is_capital(l->m.e.letter[i].name) << i;
+    small |= (unsigned)!edf_slide__is_capital(l->m.e.letter[i].name) << i;
   return small;
 }
 
 /* Binds the indices of tensors among the factors. In a bracket, `inner` is 1, or a function, 2,
    two factors have to have them; a square counts twice. */
-static void edf__bind_product(const edf__statement *l, edf__expr *x, unsigned bound,
+static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__expr *x, unsigned bound,
                               unsigned summed, int inner) {
   unsigned own = 0, above = 0, once = 0, twice = 0;
-  for (const edf__expr *f = x->in; f; f = f->next) {
-    const edf__expr *base = f->sort == EDF__A_POWER ? f->in : f;
-    int alone = base->sort == EDF__A_TENSOR || base->sort == EDF__A_NAME;
-    unsigned its = alone ? edf__expr_has(l, base) : 0;
-    unsigned has = edf__expr_has(l, f), extents = edf__extents_in(f);
+  for (const edf_slide__expr *f = x->in; f; f = f->next) {
+    const edf_slide__expr *base = f->sort == EDF_SLIDE__A_POWER ? f->in : f;
+    int alone = base->sort == EDF_SLIDE__A_TENSOR || base->sort == EDF_SLIDE__A_NAME;
+    unsigned its = alone ? edf_slide__expr_has(l, base) : 0;
+    unsigned has = edf_slide__expr_has(l, f), extents = edf_slide__extents_in(f);
     int square = base != f && !f->which;             /* a divisor counts once                 */
     own |= its;
     twice |= (once & (has | extents)) | (has & extents) | (square ? its : 0);
     once |= has | extents;
     if (base == f || !f->which) above |= its;
   }
-  const char *c = edf__first_of(&l->m.e, inner == 2 ? own & summed & twice : 0);
+  const char *c = edf_slide__first_of(&l->m.e, inner == 2 ? own & summed & twice : 0);
   if (c)
-    edf__syntax(&l->m.e.scan, x->at, "one sum over %s, or two? It is summed around this "
+    edf_slide__syntax(&l->m.e.scan, x->at, "one sum over %s, or two? It is summed around this "
                 "function, and here two factors have it: rename one", c);
   own &= ~bound;
-  edf__check_bound(l, x, own & (edf__small_letters(l) | ~(inner ? twice : above)));
-  for (edf__expr *f = x->in; f; f = f->next) f->lone = own & ~twice;
+  edf_slide__check_bound(l, x, own & (edf_slide__small_letters(l) | ~(inner ? twice : above)));
+  for (edf_slide__expr *f = x->in; f; f = f->next) f->lone = own & ~twice;
   x->over |= own;
 }
 
 /* A bound s<=t is a factor 1[s<=t] of the products that sum one of the two, and of the line's
    entries that have both. A maximum and a softmax, unless its rows end at t, go over
    a - 1e30 1[s>t]. */
-static void edf__apply_bounds(const edf__statement *l, edf__expr *x, unsigned around) {
+static void edf_slide__apply_bounds(const edf_slide__statement *l, edf_slide__expr *x, unsigned around) {
   unsigned over = x->over;
-  int least = x->which == EDF__MIN_OVER || x->which == EDF__ARGMIN_OVER;
-  const edf__expr *f = edf__only(x);
-  for (const edf__mask *m = l->mask; m < l->mask + l->n_mask; m++) {
-    unsigned pair = edf__pair(m);
-    edf__expr *test = edf__new_expr(EDF__A_TEST, m->test->at, m->test->in);
+  int least = x->which == EDF_SLIDE__MIN_OVER || x->which == EDF_SLIDE__ARGMIN_OVER;
+  const edf_slide__expr *f = edf_slide__only(x);
+  for (const edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++) {
+    unsigned pair = edf_slide__pair(m);
+    edf_slide__expr *test = edf_slide__new_expr(EDF_SLIDE__A_TEST, m->test->at, m->test->in);
     test->which = m->test->which;
-    if (x->sort == EDF__A_PRODUCT) {
+    if (x->sort == EDF_SLIDE__A_PRODUCT) {
       int applies = around ? !(over & pair) && (around & pair) == pair : (over & pair) != 0;
-      if (applies && !(f && edf__limit(l, f) == m->limit))
-        x->in = edf__append_expr(x->in, test);
-    } else if ((over & pair) && edf__limit(l, x) < 0) {
-      if (x->which == EDF__VARIANCE_OVER || x->which > EDF__SOFTMAX_OVER)
-        edf__syntax(&l->m.e.scan, x->at, "a bound by an index is for sum, mean, max, min, "
+      if (applies && !(f && edf_slide__limit(l, f) == m->limit))
+        x->in = edf_slide__append_expr(x->in, test);
+    } else if ((over & pair) && edf_slide__limit(l, x) < 0) {
+      if (x->which == EDF_SLIDE__VARIANCE_OVER || x->which > EDF_SLIDE__SOFTMAX_OVER)
+        edf_slide__syntax(&l->m.e.scan, x->at, "a bound by an index is for sum, mean, max, min, "
                     "argmax, argmin and softmax");
       test->which ^= 7;
-      x->in = edf__sum_of(x->in);
-      x->in->in->next = edf__new_expr(EDF__A_PRODUCT, test->at, test);
+      x->in = edf_slide__sum_of(x->in);
+      x->in->in->next = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, test->at, test);
       x->in->in->next->number = least ? 1e30 : -1e30;
     }
   }
@@ -1401,69 +1737,69 @@ static void edf__apply_bounds(const edf__statement *l, edf__expr *x, unsigned ar
 
 /* `bound` are the indices known around x, `summed` those that products around it sum, and, 16
    bits higher, those of a sum_i. */
-static void edf__bind_expr(edf__statement *l, edf__expr *x, unsigned bound, unsigned summed,
+static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, unsigned bound, unsigned summed,
                            int inner) {
   const edf__scan *s = &l->m.e.scan;
-  int over = x->sort == EDF__AN_OVER, product = x->sort == EDF__A_PRODUCT;
-  int reduces = edf__reduces(x) || (product && x->in);
+  int over = x->sort == EDF_SLIDE__AN_OVER, product = x->sort == EDF_SLIDE__A_PRODUCT;
+  int reduces = edf_slide__reduces(x) || (product && x->in);
   unsigned said = x->over;
-  const char *again = edf__first_of(&l->m.e, reduces ? said & bound : 0);
-  const char *lost = edf__first_of(&l->m.e, over && !reduces ? said & ~bound : 0);
+  const char *again = edf_slide__first_of(&l->m.e, reduces ? said & bound : 0);
+  const char *lost = edf_slide__first_of(&l->m.e, over && !reduces ? said & ~bound : 0);
   if (again)
-    edf__syntax(s, x->at, "%s is bound already, on the left or around this: rename one", again);
+    edf_slide__syntax(s, x->at, "%s is bound already, on the left or around this: rename one", again);
   if (lost)
-    edf__syntax(s, x->at, "%s keeps %s, which is not on the left, and nothing goes over it",
-                edf__functions[x->which].name, lost);
-  if (x->sort == EDF__A_TENSOR) {
-    edf__check_bound(l, x, edf__expr_has(l, x) & ~bound);
+    edf_slide__syntax(s, x->at, "%s keeps %s, which is not on the left, and nothing goes over it",
+                edf_slide__functions[x->which].name, lost);
+  if (x->sort == EDF_SLIDE__A_TENSOR) {
+    edf_slide__check_bound(l, x, edf_slide__expr_has(l, x) & ~bound);
     x->over = (summed | summed >> EDF_MAX_INDEX) & 0xFFFF;
   }
   if (over || product) bound |= said;
   if (product) {
     if (said && inner) inner = 2;
-    edf__bind_product(l, x, bound, summed, inner);
+    edf_slide__bind_product(l, x, bound, summed, inner);
     bound |= x->over;
     summed |= (x->over & ~said) | said << EDF_MAX_INDEX;
     if (x->in) x->in->alone = !x->in->next;
-    edf__apply_bounds(l, x, 0);
+    edf_slide__apply_bounds(l, x, 0);
   } else if (over) {
-    edf__apply_bounds(l, x, 0);
+    edf_slide__apply_bounds(l, x, 0);
     inner = 2;
-  } else if (x->sort == EDF__A_CALL || x->sort == EDF__A_TEST) inner = 2;
+  } else if (x->sort == EDF_SLIDE__A_CALL || x->sort == EDF_SLIDE__A_TEST) inner = 2;
   else if (!inner) inner = 1;
   if (l->slide->in) inner = 0;
-  for (edf__expr *k = x->in; k; k = k->next) edf__bind_expr(l, k, bound, summed, inner);
+  for (edf_slide__expr *k = x->in; k; k = k->next) edf_slide__bind_expr(l, k, bound, summed, inner);
 }
 
 /* for b,i,j: names all indices. */
-static void edf__check_loops(const edf__statement *l) {
+static void edf_slide__check_loops(const edf_slide__statement *l) {
   unsigned used = 0;
-  for (int f = 0; f < l->m.e.n_ref; f++) used |= edf__expr_has(l, l->tensor[f]);
-  const char *none = edf__first_of(&l->m.e, l->loops & ~used);
-  const char *not_named = edf__first_of(&l->m.e, l->loops ? used & ~l->loops : 0);
-  if (none) edf__syntax(&l->m.e.scan, none, "%s is no index of this line", none);
+  for (int f = 0; f < l->m.e.n_ref; f++) used |= edf_slide__expr_has(l, l->tensor[f]);
+  const char *none = edf_slide__first_of(&l->m.e, l->loops & ~used);
+  const char *not_named = edf_slide__first_of(&l->m.e, l->loops ? used & ~l->loops : 0);
+  if (none) edf_slide__syntax(&l->m.e.scan, none, "%s is no index of this line", none);
   if (not_named)
-    edf__syntax(&l->m.e.scan, not_named, "the for names all indices, but not %s", not_named);
+    edf_slide__syntax(&l->m.e.scan, not_named, "the for names all indices, but not %s", not_named);
 }
 
-static void edf__bind_line(edf__statement *l) {
-  for (edf__expr *x = l->right; x; x = x->next) edf__resolve(l, x);
-  edf__check_loops(l);
+static void edf_slide__bind_line(edf_slide__statement *l) {
+  for (edf_slide__expr *x = l->right; x; x = x->next) edf_slide__resolve(l, x);
+  edf_slide__check_loops(l);
   unsigned bound = l->left;              /* and with += what nothing on the right goes over   */
-  for (edf__expr *x = l->adds ? l->right : NULL; x; x = x->next)
-    bound |= edf__expr_has(l, x) & edf__small_letters(l);
-  for (edf__expr *x = l->right; x; x = x->next)
-    for (edf__expr *p = x->in; p; p = p->next) {
-      edf__bind_expr(l, p, bound, 0, 0);
-      edf__apply_bounds(l, p, bound);
-      edf__check_cases(&l->m.e, p->at, l->left & ~edf__expr_has(l, p),
-                       p->over & ~edf__extents_in(p));
+  for (edf_slide__expr *x = l->adds ? l->right : NULL; x; x = x->next)
+    bound |= edf_slide__expr_has(l, x) & edf_slide__small_letters(l);
+  for (edf_slide__expr *x = l->right; x; x = x->next)
+    for (edf_slide__expr *p = x->in; p; p = p->next) {
+      edf_slide__bind_expr(l, p, bound, 0, 0);
+      edf_slide__apply_bounds(l, p, bound);
+      edf_slide__check_cases(&l->m.e, p->at, l->left & ~edf_slide__expr_has(l, p),
+                       p->over & ~edf_slide__extents_in(p));
       p->number *= l->sign;
     }
 }
 
 /* ---- Extents of a line: those of an Einsum of its tensors, as far as these are known. */
-static void edf__solve_extents(edf__statement *l) {
+static void edf_slide__solve_extents(edf_slide__statement *l) {
   edf_node x[EDF__MAX_REF], *in[EDF__MAX_REF];
   for (int f = 1; f < l->m.e.n_ref; f++) {
     l->m.e.ref[f].operand = l->of[f] ? f : -1;
@@ -1477,179 +1813,177 @@ static void edf__solve_extents(edf__statement *l) {
 }
 
 /* (I,J) is the place J I + j, of I J entries; the last index runs fastest. */
-static void edf__set_group(const edf__statement *l, int f, const edf__expr *group) {
+static void edf_slide__set_group(const edf_slide__statement *l, int f, const edf_slide__expr *group) {
   edf__place *p = &l->m.e.ref[f].place[group->place];
   const edf_node *t = l->of[f];
   ptrdiff_t n = 1;
   memset(p->factor, 0, sizeof p->factor);
-  for (const edf__expr *i = group->in; i; i = i->next) {
+  for (const edf_slide__expr *i = group->in; i; i = i->next) {
     ptrdiff_t extent = l->m.extent[i->which];
     if (extent == 0)
-      edf__syntax(&l->m.e.scan, i->at, "%s is the batch: it stands in no group", i->at);
+      edf_slide__syntax(&l->m.e.scan, i->at, "%s is the batch: it stands in no group", i->at);
     if (extent < 0)
-      edf__syntax(&l->m.e.scan, i->at, "in a group an index needs a known extent: give it "
+      edf_slide__syntax(&l->m.e.scan, i->at, "in a group an index needs a known extent: give it "
                   "after a bar, | %s<n", i->at);
-    if (n > 1000000000 / extent) edf__syntax(&l->m.e.scan, i->at, "the group is too long");
+    if (n > 1000000000 / extent) edf_slide__syntax(&l->m.e.scan, i->at, "the group is too long");
     for (int k = 0; k < l->m.e.n_letter; k++) p->factor[k] *= (int)extent;
     p->factor[i->which]++;
     n *= extent;
   }
   if (!t || t->dim[group->place] == n) return;
   edf__say_caret(&l->m.e.scan, group->at);
-  edf__fail_with(t, "the group has %d entries, the dimension %d", (int)n, t->dim[group->place]);
+  edf_slide__fail_with(t, "the group has %d entries, the dimension %d", (int)n, t->dim[group->place]);
 }
-static void edf__set_groups(edf__statement *l) {
+static void edf_slide__set_groups(edf_slide__statement *l) {
   for (int f = 0; f < l->m.e.n_ref; f++)
-    for (const edf__expr *k = l->tensor[f]->in; k; k = k->next)
-      if (k->sort == EDF__A_GROUP) edf__set_group(l, f, k);
+    for (const edf_slide__expr *k = l->tensor[f]->in; k; k = k->next)
+      if (k->sort == EDF_SLIDE__A_GROUP) edf_slide__set_group(l, f, k);
 }
 
 /* ---- New Parameters, of the extents of their places. */
-static int edf__classes_of(const edf__statement *l, const edf__expr *value) {
-  const edf__letter *c = l->m.e.letter, *end = c + l->m.e.n_letter;
-  while (c < end && (!c->bound || strcmp(c->name, value->at))) c++;
-  if (c == end)
-    edf__syntax(&l->m.e.scan, value->at, "how many classes has %s? Give it after a bar, | %s<n",
+static int edf_slide__classes_of(const edf_slide__statement *l, const edf_slide__expr *value) {
+  const edf__equation *e = &l->m.e;
+  int c = 0;
+  while (c < e->n_letter && (!e->letter[c].bound || strcmp(e->letter[c].name, value->at))) c++;
+  if (c == e->n_letter)
+    edf_slide__syntax(&l->m.e.scan, value->at, "how many classes has %s? Give it after a bar, | %s<n",
                 value->at, value->at);
-  return c->bound;
+  return e->letter[c].bound;
 }
 
-static int edf__new_extent(const edf__statement *l, int f, int d) {
+static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   const edf__ref *r = &l->m.e.ref[f];
   const edf__place *p = &r->place[d];
-  const edf__expr *value = l->tensor[f]->in;
+  const edf_slide__expr *value = l->tensor[f]->in;
   ptrdiff_t least, greatest;
   while (value && value->place != d) value = value->next;
-  if (value && value->sort != EDF__A_GROUP) {
-    if (edf__function_named(r->name, 0) >= 0)
-      edf__syntax(&l->m.e.scan, r->name, "%s[...] is a tensor: the argument of a function "
+  if (value && value->sort != EDF_SLIDE__A_GROUP) {
+    if (edf_slide__function_named(r->name, 0) >= 0)
+      edf_slide__syntax(&l->m.e.scan, r->name, "%s[...] is a tensor: the argument of a function "
                   "stands in round brackets", r->name);
-    return edf__classes_of(l, value);
+    return edf_slide__classes_of(l, value);
   }
   for (int i = 0; i < l->m.e.n_letter; i++) {
     const char *c = l->m.e.letter[i].name;
     if (p->factor[i] && l->m.extent[i] < 0)
-      edf__syntax(&l->m.e.scan, p->at, "%s is new, and the extent of %s unknown: give it after "
+      edf_slide__syntax(&l->m.e.scan, p->at, "%s is new, and the extent of %s unknown: give it after "
                   "a bar, | %s<n", r->name, c, c);
     if (p->factor[i] && l->m.extent[i] == 0)
-      edf__syntax(&l->m.e.scan, p->at, "%s is no tensor so far, and a new Parameter cannot "
+      edf_slide__syntax(&l->m.e.scan, p->at, "%s is no tensor so far, and a new Parameter cannot "
                   "have the batch, %s", r->name, c);
   }
   edf__reach(&l->m, p, &least, &greatest);
   if (greatest < 0 || greatest >= 1000000000)
-    edf__syntax(&l->m.e.scan, p->at, "%s is new, and this place reads entries %ld to %ld",
+    edf_slide__syntax(&l->m.e.scan, p->at, "%s is new, and this place reads entries %ld to %ld",
                 r->name, (long)least, (long)greatest);
   return (int)greatest + 1;
 }
 
 /* A new name that is like what the text or the graph has is a slip. */
-static void edf__check_like(const edf__scan *s, const edf__ref *r, const char *name, int rank) {
-  if (rank == r->rank && !edf__compare_names(name, r->name))
-    edf__syntax(s, r->name, "%s is no tensor so far, and %s is one: is that meant? Else "
+static void edf_slide__check_like(const edf__scan *s, const edf__ref *r, const char *name, int rank) {
+  if (rank == r->rank && !edf_slide__compare_names(name, r->name))
+    edf_slide__syntax(s, r->name, "%s is no tensor so far, and %s is one: is that meant? Else "
                 "declare it, parameter %s[...]", r->name, name, r->name);
 }
-static void edf__check_new(const edf__statement *l, const edf__ref *r) {
+static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *r) {
   edf__scan s = l->m.e.scan;
-  const edf__slide *all = l->slide;
-  int f = edf__function_named(r->name, 1), listed = !all->parameters;
-  for (const edf__letter *c = l->m.e.letter; c < l->m.e.letter + l->m.e.n_letter; c++)
-    if (!strcmp(c->name, r->name))
-      edf__syntax(&s, r->name, "%s is an index here, and no tensor so far", r->name);
+  const edf_slide__slide *all = l->slide;
+  int f = edf_slide__function_named(r->name, 1), listed = !all->parameters;
+  for (int i = 0; i < l->m.e.n_letter; i++)
+    if (!strcmp(l->m.e.letter[i].name, r->name))
+      edf_slide__syntax(&s, r->name, "%s is an index here, and no tensor so far", r->name);
   if (f >= 0)
-    edf__syntax(&s, r->name, "%s is no tensor so far; of the function %s over an index the "
+    edf_slide__syntax(&s, r->name, "%s is no tensor so far; of the function %s over an index the "
                 "argument stands in round brackets, or behind a blank", r->name,
-                edf__functions[f].name);
-  for (int i = edf__n_nodes() - 1; i >= 0; i--)
-    edf__check_like(&s, r, edf__nth(i)->name, edf__nth(i)->rank);
-  for (const edf__statement *o = all->line; o < all->line + all->n; o++)
-    edf__check_like(&s, r, o->m.e.ref->name, o->m.e.ref->rank);
+                edf_slide__functions[f].name);
+  for (int i = edf_slide__n_nodes() - 1; i >= 0; i--)
+    edf_slide__check_like(&s, r, edf_slide__nth(i)->name, edf_slide__nth(i)->rank);
+  for (const edf_slide__statement *o = all->line; o < all->line + all->n; o++)
+    edf_slide__check_like(&s, r, o->m.e.ref->name, o->m.e.ref->rank);
   for (s.at = all->parameters; !listed;) {
-    listed = !strcmp(edf__identifier(&s, "a parameter"), r->name);
-    if (!listed && !edf__accept(&s, ','))
-      edf__syntax(&s, r->name, "%s is new, and not among the parameters", r->name);
+    listed = !strcmp(edf_slide__identifier(&s, "a parameter"), r->name);
+    if (!listed && !edf_slide__accept(&s, ','))
+      edf_slide__syntax(&s, r->name, "%s is new, and not among the parameters", r->name);
   }
 }
 
 /* Of a line that has it several times each place is read inside. */
-static void edf__new_parameter(edf__statement *l, int f) {
+static void edf_slide__new_parameter(edf_slide__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
-  const edf__expr *x = l->tensor[f];
+  const edf_slide__expr *x = l->tensor[f];
   const edf__site *at = &l->slide->site;
-  int by_value = x->in && x->in->sort != EDF__A_GROUP;
-  unsigned sums = edf__ref_has(r) & (by_value ? ~0u : x->over);
-  edf__check_new(l, r);
-  edf_node *p = edf__new_node(EDF_PARAMETER, "Parameter", at->file, at->line, 0);
-  p->name = edf__copy(&edf.kept, r->name);
-  p->rank = r->rank;
+  int by_value = x->in && x->in->sort != EDF_SLIDE__A_GROUP;
+  unsigned sums = edf_slide__ref_has(r) & (by_value ? ~0u : x->over);
+  edf_slide__check_new(l, r);
+  int dim[EDF_MAX_RANK] = { 0 };
   for (int g = f; g < l->m.e.n_ref; g++)
     for (int d = 0; d < r->rank && !strcmp(l->m.e.ref[g].name, r->name); d++) {
-      int here = d < l->m.e.ref[g].rank ? edf__new_extent(l, g, d) : 0;
-      if (here > p->dim[d]) p->dim[d] = here;
+      int here = d < l->m.e.ref[g].rank ? edf_slide__new_extent(l, g, d) : 0;
+      if (here > dim[d]) dim[d] = here;
     }
-  edf__infer(p);
-  for (int i = edf__n_nodes() - 1; i >= 0; i--) {    /* W'[i,j], of the extents of W[j,i]   */
-    const edf_node *w = edf__nth(i);
-    if (w->rank == 2 && p->rank == 2 && w->dim[0] != w->dim[1] && w->dim[0] == p->dim[1]
-        && w->dim[1] == p->dim[0]) edf__check_prime(&l->m.e, r, w);
-  }
-  l->of[f] = edf__add_leaf(p);
-  if (by_value || sums) edf__init_for(p, edf__volume(&l->m, sums));
-  else edf__fill_here(p->value, p->size, x->alone ? 0 : 1);
+  edf_page decl = { NULL, 0 };
+  edf_write(&decl, "%s%s", r->name, r->rank ? "[" : "");
+  for (int d = 0; d < r->rank; d++) edf_write(&decl, d + 1 < r->rank ? "%d," : "%d]", dim[d]);
+  edf_node *p = edf_parameter_at(at->file, at->line, "%s", decl.at);
+  edf_release(decl.at);
+  l->of[f] = p;
+  if (by_value || sums) edf_slide__init_for(p, edf_slide__volume(&l->m, sums));
+  else edf_slide__set(p, x->alone ? 0 : 1);
   edf_push(p);
 }
-static void edf__new_parameters(edf__statement *l) {
+static void edf_slide__new_parameters(edf_slide__statement *l) {
   for (int f = 1; f < l->m.e.n_ref && !l->slide->in; f++) {
     const edf__ref *r = &l->m.e.ref[f];
-    if (l->of[f] || edf__line_of(l->slide, r->name)) continue;
-    l->of[f] = edf__known(l->slide, r->name);        /* made where it stood before            */
-    if (!l->of[f]) edf__new_parameter(l, f);
+    if (l->of[f] || edf_slide__line_of(l->slide, r->name)) continue;
+    l->of[f] = edf_slide__known(l->slide, r->name);        /* made where it stood before            */
+    if (!l->of[f]) edf_slide__new_parameter(l, f);
     edf__check_rank(&l->m.e, r, l->of[f]);
   }
 }
 
 /* ---- What is a number now, as 1/sqrt D; else NaN, which goes through all that is done. */
-static double edf__number_now(const edf__statement *l, const edf__expr *x) {
-  double n = x->sort == EDF__A_PRODUCT ? x->number : 0, none = (double)NAN;
+static double edf_slide__number_now(const edf_slide__statement *l, const edf_slide__expr *x) {
+  double n = x->sort == EDF_SLIDE__A_PRODUCT ? x->number : 0, none = (double)NAN;
   switch (x->sort) {
-    case EDF__A_NUMBER: return x->number;
-    case EDF__A_NAME:
+    case EDF_SLIDE__A_NUMBER: return x->number;
+    case EDF_SLIDE__A_NAME:
       if (!(x->number > 0)) return l->fixed >> x->which & 1 ? l->at[x->which] : none;
       return l->m.extent[x->which] > 0 ? (double)l->m.extent[x->which] : none;
-    case EDF__A_POWER: return pow(edf__number_now(l, x->in), edf__number_now(l, x->in->next));
-    case EDF__A_CALL:
-      if (!edf__functions[x->which].number) return none;
-      return edf__functions[x->which].number(edf__number_now(l, x->in));
-    case EDF__A_SUM:
-      for (x = x->in; x; x = x->next) n += edf__number_now(l, x);
+    case EDF_SLIDE__A_POWER: return pow(edf_slide__number_now(l, x->in), edf_slide__number_now(l, x->in->next));
+    case EDF_SLIDE__A_CALL:
+      if (!edf_slide__functions[x->which].number) return none;
+      return edf_slide__functions[x->which].number(edf_slide__number_now(l, x->in));
+    case EDF_SLIDE__A_SUM:
+      for (x = x->in; x; x = x->next) n += edf_slide__number_now(l, x);
       return n;
-    case EDF__A_PRODUCT: break;
+    case EDF_SLIDE__A_PRODUCT: break;
     default: return none;
   }
   for (int i = 0; i < l->m.e.n_letter; i++)
     if (x->over >> i & 1) n *= l->m.extent[i] > 0 ? (double)l->m.extent[i] : none;
-  for (const edf__expr *f = x->in; f; f = f->next) n *= edf__number_now(l, f);
+  for (const edf_slide__expr *f = x->in; f; f = f->next) n *= edf_slide__number_now(l, f);
   return n;
 }
-static int edf__constant(const edf__statement *l, const edf__expr *x, double *to) {
-  *to = edf__number_now(l, x);
+static int edf_slide__constant(const edf_slide__statement *l, const edf_slide__expr *x, double *to) {
+  *to = edf_slide__number_now(l, x);
   return *to == *to;
 }
 /* ---- An expression becomes nodes. A value is number node[at], in the line's indices; without
    a node it is zero: what a recurrence reads before its first time. */
-typedef struct edf__value { edf_node *node; double number; edf__ref at; } edf__value;
+typedef struct edf_slide__value { edf_node *node; double number; edf__ref at; } edf_slide__value;
 
-static edf__value edf__value_of(edf__statement *l, edf__expr *x);
+static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__expr *x);
 
 /* One with these indices, each alone in its place. */
-static edf__value edf__new_value(const edf__statement *l, edf_node *node, unsigned has) {
-  edf__value v = { node, 1, *l->m.e.ref };
+static edf_slide__value edf_slide__new_value(const edf_slide__statement *l, edf_node *node, unsigned has) {
+  edf_slide__value v = { node, 1, *l->m.e.ref };
   edf__ref *r = &v.at;
   memset(r->place, 0, sizeof r->place);
   r->rank = 0;
   for (int i = 0; i < l->m.e.n_letter; i++) {
     if (!(has >> i & 1)) continue;
     if (r->rank == EDF_MAX_RANK)
-      edf__syntax(&l->m.e.scan, r->name, "more than %d indices", EDF_MAX_RANK);
+      edf_slide__syntax(&l->m.e.scan, r->name, "more than %d indices", EDF_MAX_RANK);
     r->place[r->rank].at = r->name;
     r->place[r->rank++].factor[i] = 1;
   }
@@ -1657,7 +1991,7 @@ static edf__value edf__new_value(const edf__statement *l, edf_node *node, unsign
 }
 
 /* An index of a recurrence is a number now. */
-static edf__ref edf__ref_now(const edf__statement *l, edf__ref r) {
+static edf__ref edf_slide__ref_now(const edf_slide__statement *l, edf__ref r) {
   for (edf__place *p = r.place; p < r.place + r.rank; p++)
     for (int i = 0; i < l->m.e.n_letter; i++) {
       if (!(l->fixed >> i & 1)) continue;
@@ -1668,7 +2002,7 @@ static edf__ref edf__ref_now(const edf__statement *l, edf__ref r) {
 }
 
 /* Is it its node as it stands: each place an index alone, over all of the dimension? */
-static int edf__is_plain(const edf__statement *l, const edf__value *v) {
+static int edf_slide__is_plain(const edf_slide__statement *l, const edf_slide__value *v) {
   unsigned has = 0;
   for (int d = 0; d < v->at.rank; d++) {
     int i = edf__alone(&l->m.e, &v->at.place[d]);
@@ -1678,7 +2012,7 @@ static int edf__is_plain(const edf__statement *l, const edf__value *v) {
   }
   return v->number == 1;
 }
-static int edf__same_places(const edf__ref *a, const edf__ref *b) {
+static int edf_slide__same_places(const edf__ref *a, const edf__ref *b) {
   int same = a->rank == b->rank;
   for (int d = 0; same && d < a->rank; d++)
     same = !memcmp(a->place[d].factor, b->place[d].factor, sizeof a->place->factor)
@@ -1687,33 +2021,33 @@ static int edf__same_places(const edf__ref *a, const edf__ref *b) {
 }
 
 /* [b,t,j] */
-static const char *edf__letters_at(const edf__statement *l, const edf__ref *r) {
-  edf__text text = { { 0 }, 0 };
+static const char *edf_slide__letters_at(const edf_slide__statement *l, const edf__ref *r) {
+  edf_slide__text text = { { 0 }, 0 };
   for (int d = 0; d < r->rank; d++) {
     int i = edf__alone(&l->m.e, &r->place[d]);
-    edf__put(&text, "%s%s", d ? "," : "[", i < 0 ? "i" : l->m.e.letter[i].name);
+    edf_slide__put(&text, "%s%s", d ? "," : "[", i < 0 ? "i" : l->m.e.letter[i].name);
   }
-  return edf__copy(&edf.computed, edf__fmt(r->rank ? "%s]" : "%s", text.at));
+  return edf_slide__copy(edf_slide__fmt(r->rank ? "%s]" : "%s", text.at));
 }
 
-static edf_node *edf__counted(const edf__statement *l, const edf_op *is, edf_node *x, double n,
+static edf_node *edf_slide__counted(const edf_slide__statement *l, const edf_op *is, edf_node *x, double n,
                               int rank) {
   edf__site at = l->slide->site;
   at.op = is->name;
-  edf_node *y = edf__with_number(&at, is, x != NULL, &x, (edf_real)n);
+  edf_node *y = edf_slide__with_number(&at, is, x != NULL, &x, (edf_real)n);
   y->rank = rank;
   return edf__add_compnode(y);
 }
-static edf__value edf__number_value(const edf__statement *l, double n) {
+static edf_slide__value edf_slide__number_value(const edf_slide__statement *l, double n) {
   edf_node **one = &l->slide->one;
-  if (!*one) *one = edf__counted(l, &edf__number_op, NULL, 1, 0);
-  edf__value v = edf__new_value(l, *one, 0);
+  if (!*one) *one = edf_slide__counted(l, &edf_slide__number_op, NULL, 1, 0);
+  edf_slide__value v = edf_slide__new_value(l, *one, 0);
   v.number = n;
   return v;
 }
 
 /* An index, or its extent: of the batch that of any tensor which has it. */
-static edf__value edf__index_value(const edf__statement *l, int i, int extent) {
+static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, int i, int extent) {
   edf_node *t = NULL;
   double d = (double)l->m.extent[i];
   for (int k = l->slide->n - 1; d == 0 && k >= 0 && !t; k--)
@@ -1722,60 +2056,60 @@ static edf__value edf__index_value(const edf__statement *l, int i, int extent) {
       if (x && x->batched) t = x;
     }
   while (t && !(t->batched >> (int)d & 1)) d++;
-  if (extent) return edf__new_value(l, edf__counted(l, &edf__extent_op, t, d, 0), 0);
-  return edf__new_value(l, edf__counted(l, &edf__index_op, t, d, 1), 1u << i);
+  if (extent) return edf_slide__new_value(l, edf_slide__counted(l, &edf_slide__extent_op, t, d, 0), 0);
+  return edf_slide__new_value(l, edf_slide__counted(l, &edf_slide__index_op, t, d, 1), 1u << i);
 }
 
 /* ---- A tensor of the recurrence that runs is its node of that time, without the place. */
-static edf__statement *edf__running(const edf__statement *l, const edf__ref *r) {
-  edf__statement *by = edf__line_of(l->slide, r->name);
+static edf_slide__statement *edf_slide__running(const edf_slide__statement *l, const edf__ref *r) {
+  edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
   return by && !by->y && by->step ? by : NULL;
 }
-static int edf__reads_group(const edf__statement *l, const edf__expr *x) {
-  int found = x->sort == EDF__A_TENSOR && edf__running(l, &l->m.e.ref[x->which]);
-  for (const edf__expr *k = x->in; k; k = k->next) found |= edf__reads_group(l, k);
+static int edf_slide__reads_group(const edf_slide__statement *l, const edf_slide__expr *x) {
+  int found = x->sort == EDF_SLIDE__A_TENSOR && edf_slide__running(l, &l->m.e.ref[x->which]);
+  for (const edf_slide__expr *k = x->in; k; k = k->next) found |= edf_slide__reads_group(l, k);
   return found;
 }
 
 /* Without the places of the first n loops. */
-static void edf__drop_axes(edf__ref *r, const edf__statement *by, int n) {
+static void edf_slide__drop_axes(edf__ref *r, const edf_slide__statement *by, int n) {
   for (int d = r->rank - 1; d >= 0; d--)
     for (int k = 0; k < n; k++)
       if (by->axis[k] == d)
         memmove(r->place + d, r->place + d + 1, (size_t)(--r->rank - d) * sizeof *r->place);
 }
 /* How many times, and the node of one; that before the first and that behind the last count. */
-static ptrdiff_t edf__times_of(const edf__statement *l, int k) {
+static ptrdiff_t edf_slide__times_of(const edf_slide__statement *l, int k) {
   return l->m.extent[l->loop[k]] + l->m.e.ref->place[l->axis[k]].constant;
 }
-static edf_node **edf__step_at(const edf__statement *l, const int *time) {
+static edf_node **edf_slide__step_at(const edf_slide__statement *l, const int *time) {
   ptrdiff_t at = 0;
   for (int k = 0; k < l->n_loop; k++) {
-    ptrdiff_t T = edf__times_of(l, k);
+    ptrdiff_t T = edf_slide__times_of(l, k);
     if (time[k] < -1 || time[k] > T) return NULL;
     at = at * (T + 2) + time[k] + 1;
   }
   return &l->step[at];
 }
 
-static edf_node *edf__now(const edf__statement *l, const edf__statement *by, edf__ref *r) {
-  int time[EDF__LOOPS];
+static edf_node *edf_slide__now(const edf_slide__statement *l, const edf_slide__statement *by, edf__ref *r) {
+  int time[EDF_SLIDE__LOOPS];
   if (r->rank != by->m.e.ref->rank)
-    edf__syntax(&l->m.e.scan, r->name, "expected %d indices, as on its left",
+    edf_slide__syntax(&l->m.e.scan, r->name, "expected %d indices, as on its left",
                 by->m.e.ref->rank);
   for (int k = 0; k < by->n_loop; k++) {
     const edf__place *p = &r->place[by->axis[k]];
     time[k] = p->constant;
-    if (edf__place_has(p) || p->by)
-      edf__syntax(&l->m.e.scan, p->at, "%s is computed step by step here: expected one time of "
+    if (edf_slide__place_has(p) || p->by)
+      edf_slide__syntax(&l->m.e.scan, p->at, "%s is computed step by step here: expected one time of "
                   "it", r->name);
   }
-  edf__drop_axes(r, by, by->n_loop);
-  edf_node **step = edf__step_at(by, time);
+  edf_slide__drop_axes(r, by, by->n_loop);
+  edf_node **step = edf_slide__step_at(by, time);
   return step ? *step : NULL;
 }
 
-static int edf__by_value(const edf__ref *r) {
+static int edf_slide__by_value(const edf__ref *r) {
   int found = 0;
   for (int d = 0; d < r->rank; d++) found |= r->place[d].by;
   return found;
@@ -1783,38 +2117,38 @@ static int edf__by_value(const edf__ref *r) {
 
 /* ---- An equation that is put together, in the letters of the line. */
 typedef struct {
-  edf__statement *l;
+  edf_slide__statement *l;
   edf__einsum m;
   edf_node *in[EDF__MAX_REF];
   int n_before;                          /* nodes when it began                               */
   int is_line, any;                      /* its left is the line's; what is there may be it   */
-} edf__making;
+} edf_slide__making;
 
-static void edf__begin_equation(edf__making *to, edf__statement *l, const edf__ref *left) {
+static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statement *l, const edf__ref *left) {
   edf__equation *e = &to->m.e;
   memset(to, 0, sizeof *to);
   to->l = l;
   to->n_before = edf.n_compnodes;
   e->scan = l->m.e.scan;
   e->n_letter = l->m.e.n_letter;
-  *edf__next_ref(e) = *left;
+  *edf_slide__next_ref(e) = *left;
   e->ref->operand = -1;
   for (int i = 0; i < e->n_letter; i++) {
     e->letter[i].name = l->m.e.letter[i].name;
-    e->letter[i].left = (int)(edf__ref_has(left) >> i & 1);
+    e->letter[i].left = (int)(edf_slide__ref_has(left) >> i & 1);
   }
 }
 
 /* 0: it is zero. */
-static int edf__add_factor(edf__making *to, const edf__value *v, double *number) {
+static int edf_slide__add_factor(edf_slide__making *to, const edf_slide__value *v, double *number) {
   edf__equation *e = &to->m.e;
   int k = 0;
   if (!v->node) return 0;
   if (e->n_ref == EDF__MAX_REF)
-    edf__syntax(&e->scan, v->at.name, "this line is too long");
+    edf_slide__syntax(&e->scan, v->at.name, "this line is too long");
   while (k < e->n_operand && to->in[k] != v->node) k++;
   if (k == e->n_operand) to->in[e->n_operand++] = v->node;
-  edf__ref *r = edf__next_ref(e);
+  edf__ref *r = edf_slide__next_ref(e);
   *r = v->at;
   r->operand = k;
   *number *= v->number;
@@ -1822,59 +2156,65 @@ static int edf__add_factor(edf__making *to, const edf__value *v, double *number)
 }
 
 /* What is a number now goes into the term's. */
-static int edf__add_factors(edf__making *to, edf__expr *x, double *number) {
+static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, double *number) {
   double k;
-  int there = 1, product = x->sort == EDF__A_PRODUCT;
-  if (edf__constant(to->l, x, &k)) { *number *= k; return 1; }
-  if (x->sort == EDF__A_SUM && !x->in->next && !x->in->over && !x->closed)
-    return edf__add_factors(to, x->in, number);
+  int there = 1, product = x->sort == EDF_SLIDE__A_PRODUCT;
+  if (edf_slide__constant(to->l, x, &k)) { *number *= k; return 1; }
+  if (x->sort == EDF_SLIDE__A_SUM && !x->in->next && !x->in->over && !x->closed)
+    return edf_slide__add_factors(to, x->in, number);
   if (product) *number *= x->number;
-  for (edf__expr *f = x->in; product && f; f = f->next)
-    there = there && edf__add_factors(to, f, number);
+  for (edf_slide__expr *f = x->in; product && f; f = f->next)
+    there = there && edf_slide__add_factors(to, f, number);
   if (product) return there;
-  edf__value v = edf__value_of(to->l, x);
-  return edf__add_factor(to, &v, number);
+  edf_slide__value v = edf_slide__value_of(to->l, x);
+  return edf_slide__add_factor(to, &v, number);
 }
 
 /* An index that a product sums, and no factor has, counts: sum_i 1 is I. */
-static void edf__add_counts(edf__making *to, const edf__expr *p, edf__term *t) {
-  const edf__statement *l = to->l;
-  unsigned has = edf__refs_have(&to->m.e, t->first, to->m.e.n_ref);
-  for (int i = 0; i < l->m.e.n_letter && p->sort == EDF__A_PRODUCT; i++) {
+static void edf_slide__add_counts(edf_slide__making *to, const edf_slide__expr *p, int first, double *number) {
+  const edf_slide__statement *l = to->l;
+  unsigned has = edf_slide__refs_have(&to->m.e, first, to->m.e.n_ref);
+  for (int i = 0; i < l->m.e.n_letter && p->sort == EDF_SLIDE__A_PRODUCT; i++) {
     if (!((p->over & ~has) >> i & 1)) continue;
-    if (l->m.extent[i] > 0) { t->number *= (double)l->m.extent[i]; continue; }
-    edf__value v = edf__index_value(l, i, 1);
-    edf__add_factor(to, &v, &t->number);
+    if (l->m.extent[i] > 0) { *number *= (double)l->m.extent[i]; continue; }
+    edf_slide__value v = edf_slide__index_value(l, i, 1);
+    edf_slide__add_factor(to, &v, number);
   }
 }
 
 /* One more term, v, v w or p. One of zero goes; one of numbers alone needs a tensor. */
-static void edf__add_term(edf__making *to, const edf__value *v, const edf__value *w,
-                          edf__expr *p) {
+static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v, const edf_slide__value *w,
+                          edf_slide__expr *p) {
   edf__equation *e = &to->m.e;
-  edf__term t = { 1, e->n_ref, 0, p ? p->at : e->ref->name };
-  int before = e->n_operand;
-  int there = p ? edf__add_factors(to, p, &t.number) : edf__add_factor(to, v, &t.number);
-  if (w && there) there = edf__add_factor(to, w, &t.number);
-  if (p && there) edf__add_counts(to, p, &t);
-  if (there && e->n_ref == t.first) {
-    edf__value one = edf__number_value(to->l, 1);
-    edf__add_factor(to, &one, &t.number);
+  const char *at = p ? p->at : e->ref->name;
+  int before = e->n_operand, first = e->n_ref;
+  double number = 1;
+  int there = p ? edf_slide__add_factors(to, p, &number) : edf_slide__add_factor(to, v, &number);
+  if (w && there) there = edf_slide__add_factor(to, w, &number);
+  if (p && there) edf_slide__add_counts(to, p, first, &number);
+  if (there && e->n_ref == first) {
+    edf_slide__value one = edf_slide__number_value(to->l, 1);
+    edf_slide__add_factor(to, &one, &number);
   }
-  t.n = e->n_ref - t.first;
-  if (t.n > EDF_MAX_FACTOR)
-    edf__syntax(&e->scan, t.at, "a product has at most %d factors", EDF_MAX_FACTOR);
-  if (there) { e->term[e->n_term++] = t; return; }
-  e->n_ref = t.first;
-  e->n_operand = before;
+  if (e->n_ref - first > EDF_MAX_FACTOR)
+    edf_slide__syntax(&e->scan, at, "a product has at most %d factors", EDF_MAX_FACTOR);
+  if (!there) {                          /* all of it is zero                                 */
+    e->n_ref = first;
+    e->n_operand = before;
+    return;
+  }
+  e->term[e->n_term].number = number;
+  e->term[e->n_term].first = first;
+  e->term[e->n_term].n = e->n_ref - first;
+  e->term[e->n_term++].at = at;
 }
 
 /* Bounds for the indices that may read outside, and for those whose extent this equation alone
    would not know. */
-static void edf__add_bounds(edf__making *to) {
-  const edf__statement *l = to->l;
+static void edf_slide__add_bounds(edf_slide__making *to) {
+  const edf_slide__statement *l = to->l;
   edf__equation *e = &to->m.e;
-  unsigned has = edf__refs_have(e, 0, e->n_ref);
+  unsigned has = edf_slide__refs_have(e, 0, e->n_ref);
   for (int sums = 1; sums >= 0; sums--)
     for (int i = 0; i < e->n_letter; i++) {
       int bound = (int)l->m.extent[i], outside = 0;
@@ -1892,8 +2232,8 @@ static void edf__add_bounds(edf__making *to) {
 }
 
 /* The letters that are in use, in their order. */
-static void edf__keep_letters(edf__equation *e) {
-  unsigned has = edf__refs_have(e, 0, e->n_ref);
+static void edf_slide__keep_letters(edf__equation *e) {
+  unsigned has = edf_slide__refs_have(e, 0, e->n_ref);
   int n = 0;
   for (int i = 0; i < e->n_letter; i++) {
     if (!(has >> i & 1)) continue;
@@ -1909,148 +2249,148 @@ static void edf__keep_letters(edf__equation *e) {
 }
 
 /* Numbers alone do not tell the batch: 0 times its index does. */
-static void edf__add_batch(edf__making *to) {
+static void edf_slide__add_batch(edf_slide__making *to) {
   edf__equation *e = &to->m.e;
   unsigned has = 0;
-  for (int f = 1; f < e->n_ref; f++) has |= edf__ref_has(&e->ref[f]);
+  for (int f = 1; f < e->n_ref; f++) has |= edf_slide__ref_has(&e->ref[f]);
   for (int i = 0; i < e->n_letter; i++) {
     if (!e->letter[i].left || has >> i & 1 || to->l->m.extent[i]) continue;
-    edf__value v = edf__index_value(to->l, i, 0);
+    edf_slide__value v = edf_slide__index_value(to->l, i, 0);
     v.number = 0;
-    edf__add_term(to, &v, NULL, NULL);
+    edf_slide__add_term(to, &v, NULL, NULL);
   }
 }
 
 /* Its node: NULL if nothing is left; what was just made, if it would copy that. */
-static edf_node *edf__end_equation(edf__making *to, const edf_op *is,
+static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is,
                                    int kind) {
   edf__equation *e = &to->m.e;
   edf__site at = to->l->slide->site;
   if (!e->n_term) return NULL;
-  edf__add_batch(to);
-  edf__value v = { to->in[0], e->term->number, e->ref[1] };
+  edf_slide__add_batch(to);
+  edf_slide__value v = { to->in[0], e->term->number, e->ref[1] };
   int plain = !is;                       /* no lookup                                         */
-  if (kind == EDF__SUM && plain && e->n_ref == 2 && edf__is_plain(to->l, &v)
+  if (kind == EDF_SLIDE__SUM && plain && e->n_ref == 2 && edf_slide__is_plain(to->l, &v)
       && (to->any || (v.node->kind == EDF_COMPNODE && v.node->position >= to->n_before))
-      && edf__same_places(&v.at, e->ref)) return v.node;
-  edf__add_bounds(to);
-  edf__keep_letters(e);
+      && edf_slide__same_places(&v.at, e->ref)) return v.node;
+  edf_slide__add_bounds(to);
+  edf_slide__keep_letters(e);
   if (!to->l->slide->in || !plain) at.op = plain ? "Einsum" : is->name;
-  if (kind == EDF__PUT) at.op = "Scatter";
-  if (kind == EDF__MAX) is = &edf__max_over_op;
+  if (kind == EDF_SLIDE__PUT) at.op = "Scatter";
+  if (kind == EDF_SLIDE__MAX) is = &edf_slide__max_over_op;
   edf_node *y = edf__equation_node(&at, is, kind, e, e->n_operand, to->in);
-  int step = to->l->fixed && edf__is_recurrence(to->l);
-  return to->is_line ? y : edf__called(y, step ? "_next" : "");
+  int step = to->l->fixed && edf_slide__is_recurrence(to->l);
+  return to->is_line ? y : edf_slide__called(y, step ? "_next" : "");
 }
 
 /* left = a, or a + b; or the greatest a, or its mean, over the indices that left lacks. */
-static edf_node *edf__terms(edf__statement *l, int kind, const edf__ref *left,
-                            const edf__value *a, const edf__value *b) {
-  edf__making to;
-  edf__begin_equation(&to, l, left);
-  edf__add_term(&to, a, NULL, NULL);
-  if (b) edf__add_term(&to, b, NULL, NULL);
-  return edf__end_equation(&to, NULL, kind);
+static edf_node *edf_slide__terms(edf_slide__statement *l, int kind, const edf__ref *left,
+                            const edf_slide__value *a, const edf_slide__value *b) {
+  edf_slide__making to;
+  edf_slide__begin_equation(&to, l, left);
+  edf_slide__add_term(&to, a, NULL, NULL);
+  if (b) edf_slide__add_term(&to, b, NULL, NULL);
+  return edf_slide__end_equation(&to, NULL, kind);
 }
 /* As a tensor of its own, with these indices. */
-static edf__value edf__with_indices(edf__statement *l, const edf__value *v, unsigned has) {
-  edf__value y = edf__new_value(l, NULL, has);
-  y.node = edf__terms(l, EDF__SUM, &y.at, v, NULL);
+static edf_slide__value edf_slide__with_indices(edf_slide__statement *l, const edf_slide__value *v, unsigned has) {
+  edf_slide__value y = edf_slide__new_value(l, NULL, has);
+  y.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, v, NULL);
   return y;
 }
-static edf__value edf__dense(edf__statement *l, edf__value v) {
-  if (!v.node || edf__is_plain(l, &v)) return v;
-  return edf__with_indices(l, &v, edf__ref_has(&v.at));
+static edf_slide__value edf_slide__dense(edf_slide__statement *l, edf_slide__value v) {
+  if (!v.node || edf_slide__is_plain(l, &v)) return v;
+  return edf_slide__with_indices(l, &v, edf_slide__ref_has(&v.at));
 }
 
 /* ---- Sums of products. a + b + h[t-1] is (a + b) + h[t-1] in a recurrence over t: the first
    sum is one equation, for all times at once. */
-static void edf__split_early(edf__statement *l, edf__expr *x) {
-  edf__expr *sum = edf__new_expr(EDF__A_SUM, x->at, NULL), **end = &sum->in;
+static void edf_slide__split_early(edf_slide__statement *l, edf_slide__expr *x) {
+  edf_slide__expr *sum = edf_slide__new_expr(EDF_SLIDE__A_SUM, x->at, NULL), **end = &sum->in;
   int n = 0, work = 0;
-  for (edf__expr *p = x->in; p; p = p->next) {
-    const edf__expr *f = edf__only(p);
-    if (!edf__reads_group(l, p)) work |= n++ || !f || (edf__is_recurrence(l) && !f->closed);
+  for (edf_slide__expr *p = x->in; p; p = p->next) {
+    const edf_slide__expr *f = edf_slide__only(p);
+    if (!edf_slide__reads_group(l, p)) work |= n++ || !f || (edf_slide__is_recurrence(l) && !f->closed);
   }
   if (!work) return;
-  for (edf__expr **at = &x->in, *p; (p = *at) != NULL;) {
-    if (edf__reads_group(l, p)) { at = &p->next; continue; }
+  for (edf_slide__expr **at = &x->in, *p; (p = *at) != NULL;) {
+    if (edf_slide__reads_group(l, p)) { at = &p->next; continue; }
     *at = p->next;
     *end = p;
     *(end = &p->next) = NULL;
   }
   sum->closed = 1;                       /* it becomes a node of its own                      */
-  edf__expr *early = edf__new_expr(EDF__A_PRODUCT, x->at, sum);
+  edf_slide__expr *early = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, x->at, sum);
   early->next = x->in;
   x->in = x->in ? early : sum->in;
 }
 
 /* What bounds by an index exclude is 0 where `left` has both. With `any` a node that is there
    already may be it. */
-static edf_node *edf__sum_node(edf__statement *l, edf__expr *x, const edf__ref *left,
+static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x, const edf__ref *left,
                                int is_line, int any) {
-  edf__making to;
-  int kind = is_line ? l->kind : EDF__SUM;
-  edf__begin_equation(&to, l, left);
+  edf_slide__making to;
+  int kind = is_line ? l->kind : EDF_SLIDE__SUM;
+  edf_slide__begin_equation(&to, l, left);
   to.is_line = is_line;
   to.any = any;
-  if (l->fixed && x->sort == EDF__A_SUM) edf__split_early(l, x);
-  for (edf__expr *p = x->sort == EDF__A_SUM ? x->in : x; p; p = p == x ? NULL : p->next)
-    edf__add_term(&to, NULL, NULL, p);
-  if (to.m.e.n_term) edf__check_reduction("a reduction", kind, &to.m.e);
-  return edf__end_equation(&to, NULL, kind);
+  if (l->fixed && x->sort == EDF_SLIDE__A_SUM) edf_slide__split_early(l, x);
+  for (edf_slide__expr *p = x->sort == EDF_SLIDE__A_SUM ? x->in : x; p; p = p == x ? NULL : p->next)
+    edf_slide__add_term(&to, NULL, NULL, p);
+  if (to.m.e.n_term) edf_slide__check_reduction("a reduction", kind, &to.m.e);
+  return edf_slide__end_equation(&to, NULL, kind);
 }
 
 /* ---- Entries of `table`, which is tensor x; or `entries`, where they go in a Scatter. */
-static edf__value edf__look_up(edf__statement *l, edf__expr *x, const edf__value *table,
-                               const edf__value *entries) {
-  edf__value y = edf__new_value(l, NULL, edf__expr_has(l, x));
-  edf__making to;
+static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__expr *x, const edf_slide__value *table,
+                               const edf_slide__value *entries) {
+  edf_slide__value y = edf_slide__new_value(l, NULL, edf_slide__expr_has(l, x));
+  edf_slide__making to;
   double number = 1;
   int d = 0;
-  edf__begin_equation(&to, l, entries ? &table->at : &y.at);
-  edf__add_term(&to, entries ? entries : table, NULL, NULL);
-  for (edf__expr *p = x->in; p; p = p->next) {
-    if (p->sort == EDF__A_GROUP) continue;
-    edf__value k = edf__dense(l, edf__value_of(l, p));
+  edf_slide__begin_equation(&to, l, entries ? &table->at : &y.at);
+  edf_slide__add_term(&to, entries ? entries : table, NULL, NULL);
+  for (edf_slide__expr *p = x->in; p; p = p->next) {
+    if (p->sort == EDF_SLIDE__A_GROUP) continue;
+    edf_slide__value k = edf_slide__dense(l, edf_slide__value_of(l, p));
     while (!table->at.place[d].by) d++;
     edf__place *place = &to.m.e.ref[!entries].place[d++];
     place->by = to.m.e.n_ref;
-    if (entries) place->constant = edf__classes_of(l, p) - 1;
-    if (!k.node) k = edf__number_value(l, 0);
-    edf__add_factor(&to, &k, &number);
+    if (entries) place->constant = edf_slide__classes_of(l, p) - 1;
+    if (!k.node) k = edf_slide__number_value(l, 0);
+    edf_slide__add_factor(&to, &k, &number);
   }
-  y.node = edf__end_equation(&to, &edf__lookup_op, entries ? EDF__PUT : EDF__SUM);
-  y.node->letters = entries ? NULL : edf__letters_at(l, &y.at);
+  y.node = edf_slide__end_equation(&to, &edf_slide__lookup_op, entries ? EDF_SLIDE__PUT : EDF_SLIDE__SUM);
+  y.node->letters = entries ? NULL : edf_slide__letters_at(l, &y.at);
   return y;
 }
 
 /* A place that is a number now is 0 outside, where a bound lets it. */
-static int edf__is_outside(const edf__statement *l, const edf__place *was, const edf__place *p,
+static int edf_slide__is_outside(const edf_slide__statement *l, const edf__place *was, const edf__place *p,
                            int n) {
   int bounded = 0;
   for (int i = 0; i < l->m.e.n_letter; i++)
     bounded |= was->factor[i] && l->m.e.letter[i].bound;
-  return bounded && !edf__place_has(p) && n && (p->constant < 0 || p->constant >= n);
+  return bounded && !edf_slide__place_has(p) && n && (p->constant < 0 || p->constant >= n);
 }
 
-static edf__value edf__tensor_value(edf__statement *l, edf__expr *x) {
+static edf_slide__value edf_slide__tensor_value(edf_slide__statement *l, edf_slide__expr *x) {
   const edf__ref *r = &l->m.e.ref[x->which];
-  edf__value v = { l->of[x->which], 1, edf__ref_now(l, *r) };
-  const edf__statement *by = edf__running(l, r);
-  if (by) v.node = edf__now(l, by, &v.at);
+  edf_slide__value v = { l->of[x->which], 1, edf_slide__ref_now(l, *r) };
+  const edf_slide__statement *by = edf_slide__running(l, r);
+  if (by) v.node = edf_slide__now(l, by, &v.at);
   for (int d = 0; !by && v.node && d < r->rank; d++)
-    if (edf__is_outside(l, &r->place[d], &v.at.place[d], v.node->dim[d])) v.node = NULL;
-  return v.node && edf__by_value(r) ? edf__look_up(l, x, &v, NULL) : v;
+    if (edf_slide__is_outside(l, &r->place[d], &v.at.place[d], v.node->dim[d])) v.node = NULL;
+  return v.node && edf_slide__by_value(r) ? edf_slide__look_up(l, x, &v, NULL) : v;
 }
 
 /* ---- Functions over indices. Rows lie behind the indices that stay, and right before them the
    `limit` of a bound s<=t, so that row t ends with entry t. */
-static edf__value edf__row_node(edf__statement *l, const edf_op *is, const char *name,
-                                unsigned goes, const edf__value *v, int limit,
+static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_op *is, const char *name,
+                                unsigned goes, const edf_slide__value *v, int limit,
                                 double number) {
-  edf__value from = edf__is_plain(l, v) ? *v : edf__new_value(l, NULL, edf__ref_has(&v->at));
-  edf__value y = from;
+  edf_slide__value from = edf_slide__is_plain(l, v) ? *v : edf_slide__new_value(l, NULL, edf_slide__ref_has(&v->at));
+  edf_slide__value y = from;
   edf__site at = l->slide->site;
   int n_over = 0;
   for (int order = y.at.rank = 0; order < 3; order++)
@@ -2061,167 +2401,167 @@ static edf__value edf__row_node(edf__statement *l, const edf_op *is, const char 
       n_over += over;
     }
   at.op = name;
-  if (!from.node || !edf__same_places(&from.at, &y.at)) {
+  if (!from.node || !edf_slide__same_places(&from.at, &y.at)) {
     y.at.name = "moved";
-    from.node = edf__terms(l, EDF__SUM, &y.at, v, NULL);
+    from.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, v, NULL);
   }
-  y.node = edf__with_number(&at, is, 1, &from.node, (edf_real)number);
+  y.node = edf_slide__with_number(&at, is, 1, &from.node, (edf_real)number);
   y.node->row_dims = (char)n_over;
   y.node->causal = (char)(limit >= 0);
-  y.node->letters = edf__letters_at(l, &y.at);
+  y.node->letters = edf_slide__letters_at(l, &y.at);
   edf__add_compnode(y.node);
   y.at.rank = y.node->rank;
   return y;
 }
 
 /* The mean of (x - its mean)^2, or of a sample. */
-static edf__value edf__variance(edf__statement *l, const edf__value *v,
+static edf_slide__value edf_slide__variance(edf_slide__statement *l, const edf_slide__value *v,
                                 int kind, unsigned left) {
-  edf__value y = edf__new_value(l, NULL, left), m = y;
-  edf__value d = edf__new_value(l, NULL, edf__ref_has(&v->at));
-  edf__making to;
+  edf_slide__value y = edf_slide__new_value(l, NULL, left), m = y;
+  edf_slide__value d = edf_slide__new_value(l, NULL, edf_slide__ref_has(&v->at));
+  edf_slide__making to;
   m.at.name = "m";
-  m.node = edf__terms(l, EDF__MEAN, &m.at, v, NULL);
+  m.node = edf_slide__terms(l, EDF_SLIDE__MEAN, &m.at, v, NULL);
   m.number = -1;
   d.at.name = "d";
-  d.node = edf__terms(l, EDF__SUM, &d.at, v, &m);
-  edf__begin_equation(&to, l, &y.at);
-  edf__add_term(&to, &d, &d, NULL);
-  y.node = edf__end_equation(&to, NULL, kind);
+  d.node = edf_slide__terms(l, EDF_SLIDE__SUM, &d.at, v, &m);
+  edf_slide__begin_equation(&to, l, &y.at);
+  edf_slide__add_term(&to, &d, &d, NULL);
+  y.node = edf_slide__end_equation(&to, NULL, kind);
   return y;
 }
 
-static edf__value edf__over_value(edf__statement *l, edf__expr *x) {
-  static const edf_op *const rows[] = { &edf__argmax_op, &edf__argmax_op, &edf__softmax_op,
-    &edf__log_softmax_op, &edf__normalize_op };
-  int kind = x->which, softmax = kind == EDF__SOFTMAX_OVER, limit = edf__limit(l, x);
-  edf__value v = edf__value_of(l, x->in), y;
-  if (!v.node) v = edf__number_value(l, 0);
-  if (kind == EDF__MIN_OVER) v.number = -v.number;
-  unsigned has = edf__ref_has(&v.at), want = has | x->over, left;
+static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide__expr *x) {
+  static const edf_op *const rows[] = { &edf_slide__argmax_op, &edf_slide__argmax_op, &edf__softmax_op,
+    &edf__log_softmax_op, &edf_slide__normalize_op };
+  int kind = x->which, softmax = kind == EDF_SLIDE__SOFTMAX_OVER, limit = edf_slide__limit(l, x);
+  edf_slide__value v = edf_slide__value_of(l, x->in), y;
+  if (!v.node) v = edf_slide__number_value(l, 0);
+  if (kind == EDF_SLIDE__MIN_OVER) v.number = -v.number;
+  unsigned has = edf_slide__ref_has(&v.at), want = has | x->over, left;
   if (limit >= 0) want |= 1u << limit;
-  if (has != want) v = edf__with_indices(l, &v, want);
-  left = edf__ref_has(&v.at) & ~x->over;
-  if (kind == EDF__VARIANCE_OVER) return edf__variance(l, &v, EDF__MEAN, left);
-  if (kind == EDF__ARGMAX_OVER) x->number = 1;
-  if (kind == EDF__ARGMIN_OVER) x->number = -1;
-  if (kind >= EDF__ARGMAX_OVER) {
-    const edf_op *is = rows[kind - EDF__ARGMAX_OVER];
-    const char *name = softmax ? "SoftmaxOver" : kind == EDF__LOG_SOFTMAX_OVER
+  if (has != want) v = edf_slide__with_indices(l, &v, want);
+  left = edf_slide__ref_has(&v.at) & ~x->over;
+  if (kind == EDF_SLIDE__VARIANCE_OVER) return edf_slide__variance(l, &v, EDF_SLIDE__MEAN, left);
+  if (kind == EDF_SLIDE__ARGMAX_OVER) x->number = 1;
+  if (kind == EDF_SLIDE__ARGMIN_OVER) x->number = -1;
+  if (kind >= EDF_SLIDE__ARGMAX_OVER) {
+    const edf_op *is = rows[kind - EDF_SLIDE__ARGMAX_OVER];
+    const char *name = softmax ? "SoftmaxOver" : kind == EDF_SLIDE__LOG_SOFTMAX_OVER
                        ? "LogSoftmaxOver" : is->name;
-    return edf__row_node(l, is, name, x->over, &v, limit, x->number);
+    return edf_slide__row_node(l, is, name, x->over, &v, limit, x->number);
   }
-  if (!(v.number == 1)) v = edf__dense(l, v);
-  y = edf__new_value(l, NULL, left);
-  y.node = edf__terms(l, EDF__MAX, &y.at, &v, NULL);
-  y.number = kind == EDF__MIN_OVER ? -1 : 1;
+  if (!(v.number == 1)) v = edf_slide__dense(l, v);
+  y = edf_slide__new_value(l, NULL, left);
+  y.node = edf_slide__terms(l, EDF_SLIDE__MAX, &y.at, &v, NULL);
+  y.number = kind == EDF_SLIDE__MIN_OVER ? -1 : 1;
   return y;
 }
 
 /* ---- ln of a softmax, and of a sum of exp, are stable as a LogSoftmax. ln P[b,y[b]] is less
    a SoftmaxLogLoss. */
-static edf__value edf__log_softmax_of(edf__statement *l, edf__expr *x, edf_node *P) {
-  edf__value v = { P, 1, edf__ref_now(l, l->m.e.ref[x->which]) }, k;
+static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_slide__expr *x, edf_node *P) {
+  edf_slide__value v = { P, 1, edf_slide__ref_now(l, l->m.e.ref[x->which]) }, k;
   const edf__site *at = &l->slide->site;
-  edf__expr *by = x->in;
-  if (by && !by->next && by->sort != EDF__A_GROUP && by->place == v.at.rank - 1) {
-    k = edf__dense(l, edf__value_of(l, by));
+  edf_slide__expr *by = x->in;
+  if (by && !by->next && by->sort != EDF_SLIDE__A_GROUP && by->place == v.at.rank - 1) {
+    k = edf_slide__dense(l, edf_slide__value_of(l, by));
     v.at.rank--;
-    if (edf__is_plain(l, &v) && edf__same_places(&v.at, &k.at)) {
+    if (edf_slide__is_plain(l, &v) && edf_slide__same_places(&v.at, &k.at)) {
       k.node = edf_softmax_log_loss_at(at->file, at->line, P->in[0], k.node);
       k.number = -1;
       return k;
     }
   }
   l->of[x->which] = edf_log_softmax_at(at->file, at->line, P->in[0]);
-  v = edf__tensor_value(l, x);
+  v = edf_slide__tensor_value(l, x);
   l->of[x->which] = P;
   return v;
 }
 
 /* ln sum_k exp(s[k]) = s[0] - logsoftmax(s)[0] */
-static edf__value edf__log_sum(edf__statement *l, const edf__expr *p) {
-  edf__value s = edf__dense(l, edf__value_of(l, p->in->in)), q;
-  edf__value y = edf__new_value(l, NULL, edf__ref_has(&s.at) & ~p->over);
-  if (!s.node || (p->over & ~edf__ref_has(&s.at))) return y;
-  q = edf__row_node(l, &edf__log_softmax_op, "LogSoftmaxOver", p->over, &s, -1, 0);
+static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_slide__expr *p) {
+  edf_slide__value s = edf_slide__dense(l, edf_slide__value_of(l, p->in->in)), q;
+  edf_slide__value y = edf_slide__new_value(l, NULL, edf_slide__ref_has(&s.at) & ~p->over);
+  if (!s.node || (p->over & ~edf_slide__ref_has(&s.at))) return y;
+  q = edf_slide__row_node(l, &edf__log_softmax_op, "LogSoftmaxOver", p->over, &s, -1, 0);
   q.number = -1;
   for (int d = 0; d < s.at.rank; d++)
     for (int i = 0; i < l->m.e.n_letter; i++)
       if (p->over >> i & 1) s.at.place[d].factor[i] = q.at.place[d].factor[i] = 0;
-  y.node = edf__terms(l, EDF__SUM, &y.at, &s, &q);
+  y.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, &s, &q);
   return y;
 }
 
-static edf__value edf__log_value(edf__statement *l, edf__expr *x) {
-  while (x->sort == EDF__A_SUM && !x->in->next && edf__only(x->in)) x = x->in->in;
-  edf_node *P = x->sort == EDF__A_TENSOR ? l->of[x->which] : NULL;
-  if (P && edf__is(P, EDF_IS_SOFTMAX) && !P->classes && !P->causal && P->row_dims == 1)
-    return edf__log_softmax_of(l, x, P);
-  const edf__expr *p = x->in, *f = x->sort == EDF__A_SUM && !p->next ? p->in : NULL;
-  if (f && p->over && p->number == 1 && !f->next && f->sort == EDF__A_CALL
-      && edf__functions[f->which].node == edf_exp_at) return edf__log_sum(l, p);
-  return edf__new_value(l, NULL, 0);
+static edf_slide__value edf_slide__log_value(edf_slide__statement *l, edf_slide__expr *x) {
+  while (x->sort == EDF_SLIDE__A_SUM && !x->in->next && edf_slide__only(x->in)) x = x->in->in;
+  edf_node *P = x->sort == EDF_SLIDE__A_TENSOR ? l->of[x->which] : NULL;
+  if (P && edf_is(P, EDF_IS_SOFTMAX) && !P->classes && !P->causal && P->row_dims == 1)
+    return edf_slide__log_softmax_of(l, x, P);
+  const edf_slide__expr *p = x->in, *f = x->sort == EDF_SLIDE__A_SUM && !p->next ? p->in : NULL;
+  if (f && p->over && p->number == 1 && !f->next && f->sort == EDF_SLIDE__A_CALL
+      && edf_slide__functions[f->which].node == edf_exp_at) return edf_slide__log_sum(l, p);
+  return edf_slide__new_value(l, NULL, 0);
 }
 
 /* ---- Functions, powers, and all expressions. A number takes any shape; one that is zero, in
    a recurrence, becomes a number. */
-static edf__value edf__argument(edf__statement *l, edf__expr *x) {
-  edf__value v = edf__dense(l, edf__value_of(l, x));
-  return v.node ? v : edf__dense(l, edf__number_value(l, 0));
+static edf_slide__value edf_slide__argument(edf_slide__statement *l, edf_slide__expr *x) {
+  edf_slide__value v = edf_slide__dense(l, edf_slide__value_of(l, x));
+  return v.node ? v : edf_slide__dense(l, edf_slide__number_value(l, 0));
 }
 /* With these indices, or the last of them: the rest repeats. */
-static edf__value edf__wide_value(edf__statement *l, edf__expr *x, unsigned has) {
-  edf__value v = edf__argument(l, x), all = edf__new_value(l, NULL, has);
+static edf_slide__value edf_slide__wide_value(edf_slide__statement *l, edf_slide__expr *x, unsigned has) {
+  edf_slide__value v = edf_slide__argument(l, x), all = edf_slide__new_value(l, NULL, has);
   const edf__place *tail = all.at.place + all.at.rank - v.at.rank;
   for (int d = 0; d < v.at.rank; d++)
     if (memcmp(v.at.place[d].factor, tail[d].factor, sizeof tail->factor))
-      return edf__with_indices(l, &v, has);
+      return edf_slide__with_indices(l, &v, has);
   return v;
 }
 
-static edf__value edf__call_value(edf__statement *l, edf__expr *x) {
+static edf_slide__value edf_slide__call_value(edf_slide__statement *l, edf_slide__expr *x) {
   const edf__site *at = &l->slide->site;
-  edf__unary_at *f = edf__functions[x->which].node;
-  unsigned has = edf__expr_has(l, x);
+  edf_slide__unary_at *f = edf_slide__functions[x->which].node;
+  unsigned has = edf_slide__expr_has(l, x);
   double rate;
-  if (x->which == EDF__MIN_OF || x->which == EDF__MAX_OF) {
-    edf__value a = edf__wide_value(l, x->in, has), b = edf__wide_value(l, x->in->next, has);
-    edf__binary *g = x->which == EDF__MIN_OF ? edf_min_at : edf_max_at;
-    return edf__new_value(l, g(at->file, at->line, a.node, b.node), has);
+  if (x->which == EDF_SLIDE__MIN_OF || x->which == EDF_SLIDE__MAX_OF) {
+    edf_slide__value a = edf_slide__wide_value(l, x->in, has), b = edf_slide__wide_value(l, x->in->next, has);
+    edf_slide__binary_at *g = x->which == EDF_SLIDE__MIN_OF ? edf_min_at : edf_max_at;
+    return edf_slide__new_value(l, g(at->file, at->line, a.node, b.node), has);
   }
   if (f == edf_log_at) {
-    edf__value log = edf__log_value(l, x->in);
+    edf_slide__value log = edf_slide__log_value(l, x->in);
     if (log.node) return log;
   }
-  edf__value v = edf__argument(l, x->in);
-  if (x->which == EDF__DROPOUT_OF) {
-    if (!edf__constant(l, x->in->next, &rate) || !(rate >= 0 && rate < 1))
-      edf__syntax(&l->m.e.scan, x->in->next->at, "the rate is a number, 0 or more and below 1");
+  edf_slide__value v = edf_slide__argument(l, x->in);
+  if (x->which == EDF_SLIDE__DROPOUT_OF) {
+    if (!edf_slide__constant(l, x->in->next, &rate) || !(rate >= 0 && rate < 1))
+      edf_slide__syntax(&l->m.e.scan, x->in->next->at, "the rate is a number, 0 or more and below 1");
     v.node = edf_dropout_at(at->file, at->line, v.node, rate);
   } else v.node = f(at->file, at->line, v.node);
   return v;
 }
 
-static int edf__has_tensor(const edf__expr *x) {
-  int found = x->sort == EDF__A_TENSOR;
-  for (const edf__expr *k = x->in; k; k = k->next) found |= edf__has_tensor(k);
+static int edf_slide__has_tensor(const edf_slide__expr *x) {
+  int found = x->sort == EDF_SLIDE__A_TENSOR;
+  for (const edf_slide__expr *k = x->in; k; k = k->next) found |= edf_slide__has_tensor(k);
   return found;
 }
-static edf__value edf__power_value(edf__statement *l, edf__expr *x) {
+static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slide__expr *x) {
   const edf__site *at = &l->slide->site;
   double p, base;
-  if (!edf__constant(l, x->in->next, &p)) {
-    if (edf__has_tensor(x->in->next) || !edf__constant(l, x->in, &base) || !(base > 0))
-      edf__syntax(&l->m.e.scan, x->in->next->at, "a power is a number, or a bracket without "
+  if (!edf_slide__constant(l, x->in->next, &p)) {
+    if (edf_slide__has_tensor(x->in->next) || !edf_slide__constant(l, x->in, &base) || !(base > 0))
+      edf_slide__syntax(&l->m.e.scan, x->in->next->at, "a power is a number, or a bracket without "
                   "tensors");
-    edf__value k = edf__value_of(l, x->in->next);      /* 0.9^(t-s)                           */
+    edf_slide__value k = edf_slide__value_of(l, x->in->next);      /* 0.9^(t-s)                           */
     k.number *= log(base);
-    k = edf__dense(l, k);
+    k = edf_slide__dense(l, k);
     k.node = edf_exp_at(at->file, at->line, k.node);
     return k;
   }
-  edf__value v = edf__dense(l, edf__value_of(l, x->in));
+  edf_slide__value v = edf_slide__dense(l, edf_slide__value_of(l, x->in));
   if (!v.node) return v;
   v.node = p == 2 ? edf_square_at(at->file, at->line, v.node)
                   : edf_pow_at(at->file, at->line, v.node, (edf_real)p);
@@ -2229,125 +2569,125 @@ static edf__value edf__power_value(edf__statement *l, edf__expr *x) {
 }
 
 /* In a recurrence what does not read it is computed for all times at once. */
-static edf__value edf__early_value(edf__statement *l, edf__expr *x) {
+static edf_slide__value edf_slide__early_value(edf_slide__statement *l, edf_slide__expr *x) {
   unsigned fixed = l->fixed;
-  int sum = x->sort == EDF__A_SUM, before = edf.n_compnodes;
+  int sum = x->sort == EDF_SLIDE__A_SUM, before = edf.n_compnodes;
   if (!x->early) {
     l->fixed = 0;
-    x->early = (edf__value *)edf__alloc(&edf.computed, sizeof *x->early);
-    *x->early = edf__value_of(l, x);
+    x->early = (edf_slide__value *)edf_slide__alloc(sizeof *x->early);
+    *x->early = edf_slide__value_of(l, x);
     edf_node *y = x->early->node;
     sum &= edf.n_compnodes > before && y == edf.compnodes[edf.n_compnodes - 1];
-    if (sum && edf__is(y, EDF_IS_EQUATION)) edf__called(y, "_in");
+    if (sum && edf_is(y, EDF_IS_EQUATION)) edf_slide__called(y, "_in");
     l->fixed = fixed;
   }
-  edf__value v = *x->early;
-  v.at = edf__ref_now(l, v.at);
+  edf_slide__value v = *x->early;
+  v.at = edf_slide__ref_now(l, v.at);
   return v;
 }
 
-static edf__value edf__value_of(edf__statement *l, edf__expr *x) {
-  edf__value v;
+static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__expr *x) {
+  edf_slide__value v;
   double k;
-  int sum = x->sort == EDF__A_SUM;
-  const edf__ref *r = &l->m.e.ref[x->sort == EDF__A_TENSOR ? x->which : 0];
-  if (edf__constant(l, x, &k)) return edf__number_value(l, k);
-  if (l->fixed && (x->sort != EDF__A_TENSOR || edf__by_value(r)) && !edf__reads_group(l, x))
-    return edf__early_value(l, x);
+  int sum = x->sort == EDF_SLIDE__A_SUM;
+  const edf__ref *r = &l->m.e.ref[x->sort == EDF_SLIDE__A_TENSOR ? x->which : 0];
+  if (edf_slide__constant(l, x, &k)) return edf_slide__number_value(l, k);
+  if (l->fixed && (x->sort != EDF_SLIDE__A_TENSOR || edf_slide__by_value(r)) && !edf_slide__reads_group(l, x))
+    return edf_slide__early_value(l, x);
   switch (x->sort) {
-    case EDF__A_TENSOR: return edf__tensor_value(l, x);
-    case EDF__A_NAME: return edf__index_value(l, x->which, x->number > 0);
-    case EDF__A_CALL: return edf__call_value(l, x);
-    case EDF__AN_OVER: return edf__over_value(l, x);
-    case EDF__A_POWER: return edf__power_value(l, x);
-    case EDF__A_TEST:
-      v = edf__argument(l, x->in);
-      v.node = edf__test_at(&l->slide->site, v.node, x->which);
+    case EDF_SLIDE__A_TENSOR: return edf_slide__tensor_value(l, x);
+    case EDF_SLIDE__A_NAME: return edf_slide__index_value(l, x->which, x->number > 0);
+    case EDF_SLIDE__A_CALL: return edf_slide__call_value(l, x);
+    case EDF_SLIDE__AN_OVER: return edf_slide__over_value(l, x);
+    case EDF_SLIDE__A_POWER: return edf_slide__power_value(l, x);
+    case EDF_SLIDE__A_TEST:
+      v = edf_slide__argument(l, x->in);
+      v.node = edf_slide__test_at(&l->slide->site, v.node, x->which);
       return v;
     default: break;
   }
-  const edf__expr *p = sum ? x->in : x;
-  if (!(sum && p->next) && !x->closed && edf__only(p)) return edf__value_of(l, p->in);
-  v = edf__new_value(l, NULL, edf__expr_has(l, x));
-  v.node = edf__sum_node(l, x, &v.at, 0, 0);
+  const edf_slide__expr *p = sum ? x->in : x;
+  if (!(sum && p->next) && !x->closed && edf_slide__only(p)) return edf_slide__value_of(l, p->in);
+  v = edf_slide__new_value(l, NULL, edf_slide__expr_has(l, x));
+  v.node = edf_slide__sum_node(l, x, &v.at, 0, 0);
   return v;
 }
 
 /* ---- A line's node, or, if `any`, one that is there and is the same. */
-static edf_node *edf__line_node(edf__statement *l, edf__expr *x, edf__ref left, int any) {
-  unsigned has = edf__expr_has(l, x);
-  int scatters = edf__by_value(&left), several = l->adds && x->in->next && (has & ~l->left);
-  if (!scatters && !several) return edf__sum_node(l, x, &left, 1, any);
-  has |= scatters ? edf__expr_has(l, l->where) : l->left & ~l->fixed;
-  edf__value v = edf__new_value(l, NULL, has), table = { NULL, 1, left };
-  v.node = edf__sum_node(l, x, &v.at, 0, 1);
+static edf_node *edf_slide__line_node(edf_slide__statement *l, edf_slide__expr *x, edf__ref left, int any) {
+  unsigned has = edf_slide__expr_has(l, x);
+  int scatters = edf_slide__by_value(&left), several = l->adds && x->in->next && (has & ~l->left);
+  if (!scatters && !several) return edf_slide__sum_node(l, x, &left, 1, any);
+  has |= scatters ? edf_slide__expr_has(l, l->where) : l->left & ~l->fixed;
+  edf_slide__value v = edf_slide__new_value(l, NULL, has), table = { NULL, 1, left };
+  v.node = edf_slide__sum_node(l, x, &v.at, 0, 1);
   if (!v.node) return NULL;
-  if (!scatters) return edf__terms(l, EDF__SUM, &left, &v, NULL);
-  return edf__look_up(l, l->where, &table, &v).node;
+  if (!scatters) return edf_slide__terms(l, EDF_SLIDE__SUM, &left, &v, NULL);
+  return edf_slide__look_up(l, l->where, &table, &v).node;
 }
 
 /* f ; g: one behind the other along the place on the left that is a sum of capitals, J+K. */
-static edf_node *edf__joined_line(edf__statement *l, edf__ref left) {
+static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) {
   edf_node *part[EDF_MAX_INDEX];
   unsigned all = l->left;
   int d = 0, n = 0, i = 0, used = 0;
   while (d < left.rank && edf__alone(&l->m.e, &left.place[d]) >= 0) d++;
   if (d == left.rank)
-    edf__syntax(&l->m.e.scan, left.name, "';' joins along a place on the left that is a sum of "
+    edf_slide__syntax(&l->m.e.scan, left.name, "';' joins along a place on the left that is a sum of "
                 "indices, one for each part: h[b,J+K]");
   const edf__place sum = left.place[d];
-  for (edf__expr *x = l->right; x; x = x->next) {
+  for (edf_slide__expr *x = l->right; x; x = x->next) {
     for (; i < l->m.e.n_letter && used >= sum.factor[i]; i++) used = 0;
     if (i == l->m.e.n_letter)
-      edf__syntax(&l->m.e.scan, x->at, "there are more parts than indices in the sum");
+      edf_slide__syntax(&l->m.e.scan, x->at, "there are more parts than indices in the sum");
     used++;
     memset(left.place[d].factor, 0, sizeof sum.factor);
     left.place[d].factor[i] = 1;
-    l->left = edf__ref_has(&left);
-    part[n] = edf__line_node(l, x, left, 1);
+    l->left = edf_slide__ref_has(&left);
+    part[n] = edf_slide__line_node(l, x, left, 1);
     if (part[n++]) continue;             /* else it is before the first time                  */
-    edf__value zero = edf__number_value(l, 0);
-    part[n - 1] = edf__terms(l, EDF__SUM, &left, &zero, NULL);
+    edf_slide__value zero = edf_slide__number_value(l, 0);
+    part[n - 1] = edf_slide__terms(l, EDF_SLIDE__SUM, &left, &zero, NULL);
   }
   l->left = all;
-  return edf__joined(&l->slide->site, left.rank, d, edf__letters_at(l, &left), n, part);
+  return edf_slide__joined(&l->slide->site, left.rank, d, edf_slide__letters_at(l, &left), n, part);
 }
 
 /* A composition's last node keeps its name, the others get a number. */
-static void edf__name_as(edf_node *y, const edf__statement *l) {
-  const edf__slide *all = l->slide;
-  int only = edf__is_recurrence(l), last = l == all->line + all->n - 1;
+static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
+  const edf_slide__slide *all = l->slide;
+  int only = edf_slide__is_recurrence(l), last = l == all->line + all->n - 1;
   if (y && !all->in) { y->name = l->m.e.ref->name; y->line_of = l; }
-  else if (y && edf__is(y, EDF_IS_EQUATION) && (only || !last))
-    edf__called(y, only ? "_next" : "");
+  else if (y && edf_is(y, EDF_IS_EQUATION) && (only || !last))
+    edf_slide__called(y, only ? "_next" : "");
 }
-static edf_node *edf__whole_line(edf__statement *l, edf__ref left) {
-  edf_node *y = l->call ? edf__called_node(l) : l->right->next ? edf__joined_line(l, left)
-                : edf__line_node(l, l->right, left, 0);
-  edf__name_as(y, l);
+static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
+  edf_node *y = l->call ? edf_slide__called_node(l) : l->right->next ? edf_slide__joined_line(l, left)
+                : edf_slide__line_node(l, l->right, left, 0);
+  edf_slide__name_as(y, l);
   return y;
 }
 
 /* ---- Recurrences: which lines run step by step, and over what. The index of a place that is
    t, t-1 or t+1; else -1. */
-static int edf__time_index(const edf__statement *l, const edf__place *place) {
+static int edf_slide__time_index(const edf_slide__statement *l, const edf__place *place) {
   edf__place p = *place;
   p.constant = 0;
   return edf__alone(&l->m.e, &p);
 }
 /* The offset of a place against that of the line that it reads; 0: none. */
-static int edf__offset_of(const edf__statement *l, const edf__place *p,
-                          const edf__statement *by, const edf__place *left) {
-  int i = edf__time_index(by, left), j = edf__time_index(l, p);
-  if (i < 0 || j < 0 || edf__index_for(&l->m.e, by->m.e.letter[i].name) != j) return 0;
+static int edf_slide__offset_of(const edf_slide__statement *l, const edf__place *p,
+                          const edf_slide__statement *by, const edf__place *left) {
+  int i = edf_slide__time_index(by, left), j = edf_slide__time_index(l, p);
+  if (i < 0 || j < 0 || edf_slide__index_for(&l->m.e, by->m.e.letter[i].name) != j) return 0;
   return p->constant - left->constant;
 }
 
 /* Line `by`, and those from the first that reads it, are a group, with those that overlap. */
-static void edf__make_group(edf__slide *all, edf__statement *from, edf__statement *by) {
+static void edf_slide__make_group(edf_slide__slide *all, edf_slide__statement *from, edf_slide__statement *by) {
   int begin = (int)(from - all->line), end = (int)(by - all->line) + 1;
   for (int k = begin; k < end; k++) {
-    const edf__statement *l = &all->line[k];
+    const edf_slide__statement *l = &all->line[k];
     if (l->to && l->from < begin) begin = l->from;
     if (l->to > end) end = l->to;
   }
@@ -2359,25 +2699,25 @@ static void edf__make_group(edf__slide *all, edf__statement *from, edf__statemen
 
 /* It runs over the first index that is offset in all reads; without one, over all that are in
    some. */
-static void edf__find_reads(edf__slide *all, edf__statement *by) {
+static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *by) {
   const edf__ref *left = by->m.e.ref;
   unsigned some = 0, in_all = ~0u;
   const char *turns[EDF_MAX_RANK] = { NULL };
-  for (edf__statement *l = all->line; l <= by && edf__line_of(all, left->name) == by; l++)
+  for (edf_slide__statement *l = all->line; l <= by && edf_slide__line_of(all, left->name) == by; l++)
     for (int f = 1; f < l->m.e.n_ref; f++) {
       const edf__ref *r = &l->m.e.ref[f];
       unsigned offsets = 0;
       if (l->entry || strcmp(r->name, left->name)) continue;
-      edf__make_group(all, l, by);
-      if (r->rank != left->rank) continue;           /* which edf__now says                   */
+      edf_slide__make_group(all, l, by);
+      if (r->rank != left->rank) continue;           /* which edf_slide__now says                   */
       for (int d = 0; d < r->rank; d++) {
-        int o = edf__offset_of(l, &r->place[d], by, &left->place[d]);
+        int o = edf_slide__offset_of(l, &r->place[d], by, &left->place[d]);
         if (o * by->offset[d] < 0) turns[d] = r->place[d].at;
         if (o) by->offset[d] = o;
         offsets |= (unsigned)(o != 0) << d;
       }
       if (!offsets)
-        edf__syntax(&l->m.e.scan, r->name, l < by ? "%s is computed below: write its line "
+        edf_slide__syntax(&l->m.e.scan, r->name, l < by ? "%s is computed below: write its line "
                     "above, or read an earlier time of it" : "%s is read on its own line at no "
                     "other time: expected one, as in h[b,t-1,j]", left->name);
       some |= offsets;
@@ -2387,29 +2727,29 @@ static void edf__find_reads(edf__slide *all, edf__statement *by) {
   for (int d = 0; d < left->rank; d++) {
     if (!(some >> d & 1)) by->offset[d] = 0;
     else if (turns[d])
-      edf__syntax(&by->m.e.scan, turns[d], "%s is read before and after its own time: "
+      edf_slide__syntax(&by->m.e.scan, turns[d], "%s is read before and after its own time: "
                   "expected one of both", left->name);
   }
 }
 
 /* Index d of line `by` runs step by step in all lines of the group. */
-static void edf__add_loop(edf__slide *all, const edf__statement *by, int axis) {
-  int i = edf__time_index(by, &by->m.e.ref->place[axis]), n = by->n_loop;
+static void edf_slide__add_loop(edf_slide__slide *all, const edf_slide__statement *by, int axis) {
+  int i = edf_slide__time_index(by, &by->m.e.ref->place[axis]), n = by->n_loop;
   const char *name = by->m.e.letter[i].name;
   for (int k = 0; k < n; k++) if (by->axis[k] == axis) return;
-  for (edf__statement *l = all->line + by->from; l < all->line + by->to; l++) {
+  for (edf_slide__statement *l = all->line + by->from; l < all->line + by->to; l++) {
     const edf__ref *left = l->m.e.ref;
     int d = 0;
     if (l->entry) continue;
-    i = edf__index_for(&l->m.e, name);
-    while (d < left->rank && (i < 0 || edf__time_index(l, &left->place[d]) != i)) d++;
+    i = edf_slide__index_for(&l->m.e, name);
+    while (d < left->rank && (i < 0 || edf_slide__time_index(l, &left->place[d]) != i)) d++;
     if (d == left->rank)
-      edf__syntax(&l->m.e.scan, left->name, "this line is in a recurrence over %s: expected "
+      edf_slide__syntax(&l->m.e.scan, left->name, "this line is in a recurrence over %s: expected "
                   "that index on the left", name);
-    if (n == EDF__LOOPS)
-      edf__syntax(&l->m.e.scan, left->name, "a recurrence runs over at most two indices");
+    if (n == EDF_SLIDE__LOOPS)
+      edf_slide__syntax(&l->m.e.scan, left->name, "a recurrence runs over at most two indices");
     if (left->place[d].constant < 0)
-      edf__syntax(&l->m.e.scan, left->place[d].at, "this place writes entry %d, below 0",
+      edf_slide__syntax(&l->m.e.scan, left->place[d].at, "this place writes entry %d, below 0",
                   left->place[d].constant);
     l->axis[n] = d;
     l->back[n] = by->offset[axis] > 0;
@@ -2418,20 +2758,20 @@ static void edf__add_loop(edf__slide *all, const edf__statement *by, int axis) {
 }
 
 /* The tensor of all times, joined along the last loop first. */
-static edf_node *edf__all_times(edf__statement *l) {
-  int T[EDF__LOOPS], n = 1, time[EDF__LOOPS];
-  edf__value zero = { NULL, 0, *l->m.e.ref };
-  edf__drop_axes(&zero.at, l, l->n_loop);
-  for (int k = 0; k < l->n_loop; k++) n *= T[k] = (int)edf__times_of(l, k);
-  edf_node **part = (edf_node **)edf__alloc(&edf.computed, (size_t)n * sizeof *part);
+static edf_node *edf_slide__all_times(edf_slide__statement *l) {
+  int T[EDF_SLIDE__LOOPS], n = 1, time[EDF_SLIDE__LOOPS];
+  edf_slide__value zero = { NULL, 0, *l->m.e.ref };
+  edf_slide__drop_axes(&zero.at, l, l->n_loop);
+  for (int k = 0; k < l->n_loop; k++) n *= T[k] = (int)edf_slide__times_of(l, k);
+  edf_node **part = (edf_node **)edf_slide__alloc((size_t)n * sizeof *part);
   for (int i = 0; i < n; i++) {
     for (int k = l->n_loop - 1, rest = i; k >= 0; rest /= T[k--]) time[k] = rest % T[k];
-    part[i] = *edf__step_at(l, time);
+    part[i] = *edf_slide__step_at(l, time);
     if (part[i]) zero.node = part[i];
   }
   for (int i = 0; i < n; i++) {
     if (part[i]) continue;
-    if (zero.number == 0) zero.node = edf__terms(l, EDF__SUM, &zero.at, &zero, NULL);
+    if (zero.number == 0) zero.node = edf_slide__terms(l, EDF_SLIDE__SUM, &zero.at, &zero, NULL);
     zero.number = 1;
     part[i] = zero.node;
   }
@@ -2440,24 +2780,24 @@ static edf_node *edf__all_times(edf__statement *l) {
     int axis = l->axis[k];
     for (int d = 0; d < r.rank; d++) r.place[d].constant = 0;
     for (int o = 0; o < k; o++) axis -= l->axis[o] < l->axis[k];
-    edf__drop_axes(&r, l, k);
+    edf_slide__drop_axes(&r, l, k);
     n /= T[k];
     for (int i = 0; i < n; i++)
-      part[i] = edf__joined(&l->slide->site, r.rank, axis, edf__letters_at(l, &r), T[k],
+      part[i] = edf_slide__joined(&l->slide->site, r.rank, axis, edf_slide__letters_at(l, &r), T[k],
                             part + i * T[k]);
   }
-  edf__name_as(*part, l);
+  edf_slide__name_as(*part, l);
   return l->y = *part;
 }
 
 /* Below a recurrence the only factor with L, x[L,i], is a sum, and looks like the last. */
-static void edf__check_last(const edf__statement *l, const edf__expr *x) {
+static void edf_slide__check_last(const edf_slide__statement *l, const edf_slide__expr *x) {
   const edf__ref *r = &l->m.e.ref[x->which];
-  const edf__statement *by = edf__line_of(l->slide, r->name);
+  const edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
   for (int k = 0; by && k < by->n_loop; k++) {
     int d = by->axis[k], i = d < r->rank ? edf__alone(&l->m.e, &r->place[d]) : -1;
     if (i >= 0 && x->lone >> i & 1)
-      edf__syntax(&l->m.e.scan, r->place[d].at, "is the sum over all %s meant? Write sum_%s; "
+      edf_slide__syntax(&l->m.e.scan, r->place[d].at, "is the sum over all %s meant? Write sum_%s; "
                   "the last of them has a number, as in x[4,i]",
                   by->m.e.letter[by->loop[k]].name, l->m.e.letter[i].name);
   }
@@ -2465,28 +2805,28 @@ static void edf__check_last(const edf__statement *l, const edf__expr *x) {
 
 /* ---- Tensors, extents and new parameters of some lines. In a group an index that stands in a
    place is as long as on the left of the tensor's line. */
-static void edf__know_tensors(edf__statement *l) {
+static void edf_slide__know_tensors(edf_slide__statement *l) {
   for (int f = 1; f < l->m.e.n_ref; f++) {
     const edf__ref *r = &l->m.e.ref[f];
-    edf__statement *by = edf__line_of(l->slide, r->name);
+    edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
     int below = !l->slide->in || by >= l;            /* in a composition no node is zero      */
     int other = by && (!l->to || by->from != l->from || by->to != l->to);
-    if (other && !by->y && by->step) edf__all_times(by);
+    if (other && !by->y && by->step) edf_slide__all_times(by);
     if (other && !by->y && below)
-      edf__syntax(&l->m.e.scan, r->name, "%s is computed below", r->name);
-    l->of[f] = by ? by->y : edf__known(l->slide, r->name);
+      edf_slide__syntax(&l->m.e.scan, r->name, "%s is computed below", r->name);
+    l->of[f] = by ? by->y : edf_slide__known(l->slide, r->name);
   }
 }
 
 /* One that is unknown becomes the other. */
-static int edf__same_extent(ptrdiff_t *a, ptrdiff_t *b) {
+static int edf_slide__same_extent(ptrdiff_t *a, ptrdiff_t *b) {
   if ((*a < 0) == (*b < 0)) return 0;
   if (*a < 0) *a = *b;
   else *b = *a;
   return 1;
 }
 /* A place on the left that joins parts, K+I, is as long as these together; -1: unknown. */
-static ptrdiff_t edf__joined_extent(const edf__statement *by, const edf__place *p) {
+static ptrdiff_t edf_slide__joined_extent(const edf_slide__statement *by, const edf__place *p) {
   ptrdiff_t n = 0;
   for (int i = 0; i < by->m.e.n_letter; i++) {
     if (p->factor[i] && by->m.extent[i] <= 0) return -1;
@@ -2494,112 +2834,112 @@ static ptrdiff_t edf__joined_extent(const edf__statement *by, const edf__place *
   }
   return n > 0 && by->right->next ? n : -1;
 }
-static int edf__share_extents(edf__statement *l, const edf__ref *r, edf__statement *by) {
+static int edf_slide__share_extents(edf_slide__statement *l, const edf__ref *r, edf_slide__statement *by) {
   int changed = 0;
   for (int d = 0; d < r->rank && d < by->m.e.ref->rank; d++) {
     const edf__place *left = &by->m.e.ref->place[d];
-    int i = edf__time_index(l, &r->place[d]), o = edf__time_index(by, left);
+    int i = edf_slide__time_index(l, &r->place[d]), o = edf_slide__time_index(by, left);
     if (i < 0) continue;
-    ptrdiff_t joined = o < 0 ? edf__joined_extent(by, left) : -1;
+    ptrdiff_t joined = o < 0 ? edf_slide__joined_extent(by, left) : -1;
     if (o < 0 && joined < 0) continue;               /* nothing to share                      */
-    changed |= edf__same_extent(&l->m.extent[i], o < 0 ? &joined : &by->m.extent[o]);
+    changed |= edf_slide__same_extent(&l->m.extent[i], o < 0 ? &joined : &by->m.extent[o]);
   }
   return changed;
 }
 
 /* A node for each time. */
-static void edf__begin_steps(edf__statement *l) {
+static void edf_slide__begin_steps(edf_slide__statement *l) {
   const edf__scan *s = &l->m.e.scan;
   size_t n = 1;
   for (int k = 0; k < l->n_loop; k++) {
     const char *c = l->m.e.letter[l->loop[k]].name;
     ptrdiff_t T = l->m.extent[l->loop[k]];
     if (T == 0)
-      edf__syntax(s, c, "%s is the batch, whose extent changes; the number of steps has to be "
+      edf_slide__syntax(s, c, "%s is the batch, whose extent changes; the number of steps has to be "
                   "known", c);
     if (T < 0)
-      edf__syntax(s, c, "the number of steps has to be known: give it after a bar, | %s<n", c);
-    n = edf__times(n, (size_t)edf__times_of(l, k) + 2);
-    if (n > EDF__STEPS)
-      edf__syntax(s, c, "a recurrence has at most %d steps", EDF__STEPS);
+      edf_slide__syntax(s, c, "the number of steps has to be known: give it after a bar, | %s<n", c);
+    if ((double)n * ((double)edf_slide__times_of(l, k) + 2) > EDF_SLIDE__STEPS)
+      edf_slide__syntax(s, c, "a recurrence has at most %d steps", EDF_SLIDE__STEPS);
+    n *= (size_t)edf_slide__times_of(l, k) + 2;
   }
   l->n_step = n;
-  l->step = (edf_node **)edf__alloc(&edf.computed, edf__times(n, sizeof *l->step));
+  l->step = (edf_node **)edf_slide__alloc(n * sizeof *l->step);
 }
 
 /* The line whose tensor it gives. */
-static edf__statement *edf__given_by(edf__statement *l) {
-  return l->entry ? edf__line_of(l->slide, l->m.e.ref->name) : l;
+static edf_slide__statement *edf_slide__given_by(edf_slide__statement *l) {
+  return l->entry ? edf_slide__line_of(l->slide, l->m.e.ref->name) : l;
 }
-static int edf__belongs(edf__statement *l, const edf__statement *from,
-                        const edf__statement *to) {
-  const edf__statement *by = edf__given_by(l);
+static int edf_slide__belongs(edf_slide__statement *l, const edf_slide__statement *from,
+                        const edf_slide__statement *to) {
+  const edf_slide__statement *by = edf_slide__given_by(l);
   return by && by >= from && by < to;
 }
 
 /* Lines from .. to-1, and those that give entries of them. */
-static void edf__prepare(edf__slide *all, edf__statement *from, edf__statement *to) {
-  edf__statement *l, *end = all->line + all->n;
+static void edf_slide__prepare(edf_slide__slide *all, edf_slide__statement *from, edf_slide__statement *to) {
+  edf_slide__statement *l, *end = all->line + all->n;
   for (l = all->line; l < end; l++) {
-    if (!edf__belongs(l, from, to)) continue;
-    edf__know_tensors(l);
-    edf__solve_extents(l);
-    for (edf__statement *o = all->line; l->adds && o < l; o++)
-      if (edf__same_left(l, o)) edf__share_extents(l, l->m.e.ref, o);
+    if (!edf_slide__belongs(l, from, to)) continue;
+    edf_slide__know_tensors(l);
+    edf_slide__solve_extents(l);
+    for (edf_slide__statement *o = all->line; l->adds && o < l; o++)
+      if (edf_slide__same_left(l, o)) edf_slide__share_extents(l, l->m.e.ref, o);
   }
   for (int changed = 1; changed;)
     for (changed = 0, l = all->line; l < end; l++) {
-      if (!edf__belongs(l, from, to)) continue;
-      for (const edf__mask *m = l->mask; m < l->mask + l->n_mask; m++)
-        changed |= edf__same_extent(&l->m.extent[m->index], &l->m.extent[m->limit]);
+      if (!edf_slide__belongs(l, from, to)) continue;
+      for (const edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++)
+        changed |= edf_slide__same_extent(&l->m.extent[m->index], &l->m.extent[m->limit]);
       for (int f = 0; f < l->m.e.n_ref; f++) {
-        edf__statement *by = edf__line_of(all, l->m.e.ref[f].name);
-        if (by && by >= from && by < to) changed |= edf__share_extents(l, &l->m.e.ref[f], by);
+        edf_slide__statement *by = edf_slide__line_of(all, l->m.e.ref[f].name);
+        if (by && by >= from && by < to) changed |= edf_slide__share_extents(l, &l->m.e.ref[f], by);
       }
     }
   for (l = all->line; l < end; l++) {
-    if (!edf__belongs(l, from, to)) continue;
-    edf__set_groups(l);
-    edf__new_parameters(l);
-    if (l->to && !l->entry) edf__begin_steps(l);
-    if (!l->call) edf__check_known(&l->m);
+    if (!edf_slide__belongs(l, from, to)) continue;
+    edf_slide__set_groups(l);
+    edf_slide__new_parameters(l);
+    if (l->to && !l->entry) edf_slide__begin_steps(l);
+    if (!l->call) edf_slide__check_known(&l->m);
   }
 }
 
 /* ---- Running them. */
 /* One step of a line. A number at a time gives what h is there: h[b,-1,j] = z[b,j]. With
    numbers at other places too, F[0,0] = 1, it is 0 elsewhere. */
-static void edf__run_step(edf__statement *l) {
-  edf__statement *by = edf__given_by(l);
-  edf__value from = { NULL, 1, *by->m.e.ref };
-  edf__ref left = edf__ref_now(l, *l->m.e.ref), whole;
-  int time[EDF__LOOPS] = { 0, 0 }, single = 0;
+static void edf_slide__run_step(edf_slide__statement *l) {
+  edf_slide__statement *by = edf_slide__given_by(l);
+  edf_slide__value from = { NULL, 1, *by->m.e.ref };
+  edf__ref left = edf_slide__ref_now(l, *l->m.e.ref), whole;
+  int time[EDF_SLIDE__LOOPS] = { 0, 0 }, single = 0;
   for (int k = 0; k < by->n_loop; k++) time[k] = left.place[by->axis[k]].constant;
-  edf_node **step = edf__step_at(by, time);
+  edf_node **step = edf_slide__step_at(by, time);
   if (!step)
-    edf__syntax(&l->m.e.scan, left.name, "there is no such time of %s: before the first is -1",
+    edf_slide__syntax(&l->m.e.scan, left.name, "there is no such time of %s: before the first is -1",
                 left.name);
   if (*step && l == by) return;
-  edf__drop_axes(&left, by, by->n_loop);
-  edf__drop_axes(&from.at, by, by->n_loop);
+  edf_slide__drop_axes(&left, by, by->n_loop);
+  edf_slide__drop_axes(&from.at, by, by->n_loop);
   whole = from.at;                       /* read one further, as a sum: so outside is 0       */
   for (int d = 0; l->entry && d < left.rank; d++) {
-    if (edf__place_has(&left.place[d])) continue;
+    if (edf_slide__place_has(&left.place[d])) continue;
     left.place[d].constant++;
     single = from.at.place[d].constant = 1;
   }
-  *step = from.node = edf__whole_line(l, left);
-  if (single) *step = edf__terms(by, EDF__SUM, &whole, &from, NULL);
+  *step = from.node = edf_slide__whole_line(l, left);
+  if (single) *step = edf_slide__terms(by, EDF_SLIDE__SUM, &whole, &from, NULL);
 }
 
 /* Lines from .. to-1 at all times. */
-static void edf__run_steps(edf__statement *from, edf__statement *to) {
-  const edf__statement *last = to - 1;
-  int T[EDF__LOOPS], n = 1;
+static void edf_slide__run_steps(edf_slide__statement *from, edf_slide__statement *to) {
+  const edf_slide__statement *last = to - 1;
+  int T[EDF_SLIDE__LOOPS], n = 1;
   for (int k = 0; k < last->n_loop; k++)
     n *= T[k] = last->loop[k] < 0 ? 1 : (int)last->m.extent[last->loop[k]];
   for (int i = 0; i < n; i++)
-    for (edf__statement *l = from; l < to; l++) {
+    for (edf_slide__statement *l = from; l < to; l++) {
       if (l->entry != last->entry || l->y) continue;
       for (int k = last->n_loop - 1, rest = i; k >= 0; rest /= T[k--]) {
         int t = rest % T[k];
@@ -2607,173 +2947,191 @@ static void edf__run_steps(edf__statement *from, edf__statement *to) {
         l->fixed |= 1u << l->loop[k];
         l->at[l->loop[k]] = last->back[k] ? T[k] - 1 - t : t;
       }
-      edf__run_step(l);
+      edf_slide__run_step(l);
       l->fixed = 0;
     }
 }
 
-static void edf__recur(edf__slide *all, edf__statement *from, edf__statement *to) {
-  edf__statement *l, *end = all->line + all->n;
-  edf__prepare(all, from, to);
+static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from, edf_slide__statement *to) {
+  edf_slide__statement *l, *end = all->line + all->n;
+  edf_slide__prepare(all, from, to);
   for (l = all->line; l < end; l++) {
-    const edf__statement *by = edf__given_by(l);
-    if (!l->entry || !edf__belongs(l, from, to)) continue;
+    const edf_slide__statement *by = edf_slide__given_by(l);
+    if (!l->entry || !edf_slide__belongs(l, from, to)) continue;
     if (l->m.e.ref->rank != by->m.e.ref->rank)
-      edf__syntax(&l->m.e.scan, l->m.e.ref->name, "expected %d indices, as below",
+      edf_slide__syntax(&l->m.e.scan, l->m.e.ref->name, "expected %d indices, as below",
                   by->m.e.ref->rank);
     l->n_loop = by->n_loop;              /* an index at a time is a loop: h[-1,t,j] = x[t,j]  */
     for (int k = 0; k < l->n_loop; k++)
-      l->loop[k] = edf__time_index(l, &l->m.e.ref->place[by->axis[k]]);
-    edf__run_steps(l, l + 1);
+      l->loop[k] = edf_slide__time_index(l, &l->m.e.ref->place[by->axis[k]]);
+    edf_slide__run_steps(l, l + 1);
   }
-  edf__run_steps(from, to);
+  edf_slide__run_steps(from, to);
   for (l = from; l < to; l++) {
     if (l->entry || l->y) continue;
     edf_node *some = NULL;
     for (size_t i = 0; i < l->n_step; i++)
       if (l->step[i]) (some = l->step[i])->all = all->in ? NULL : l;
-    if (!some) edf__syntax(&l->m.e.scan, l->m.e.ref->name, "all of it stays 0");
+    if (!some) edf_slide__syntax(&l->m.e.scan, l->m.e.ref->name, "all of it stays 0");
   }
 }
 
 /* ---- The text. Lines of one name that add to it are added up at the last; one with a number
    on the left, beside a line without, gives entries. */
-static int edf__has_number(const edf__statement *l) {
+static int edf_slide__has_number(const edf_slide__statement *l) {
   int number = 0;
   for (int d = 0; d < l->m.e.ref->rank; d++) {
     int by_value = 0;
-    for (edf__expr *k = l->where->in; k; k = k->next) by_value |= k->place == d;
-    number |= !by_value && !edf__place_has(&l->m.e.ref->place[d]);
+    for (edf_slide__expr *k = l->where->in; k; k = k->next) by_value |= k->place == d;
+    number |= !by_value && !edf_slide__place_has(&l->m.e.ref->place[d]);
   }
   return number;
 }
-static void edf__mark_entries(edf__slide *all) {
-  edf__statement *o, *end = all->line + all->n;
-  for (edf__statement *l = all->line; l < end; l++) {
-    const edf__expr *p = l->right->in, *f = p->next ? NULL : edf__only(p);
-    int given = !l->adds && edf__has_number(l);
-    int zero = !l->adds && f && f->sort == EDF__A_NUMBER && f->number == 0;
+static void edf_slide__mark_entries(edf_slide__slide *all) {
+  edf_slide__statement *o, *end = all->line + all->n;
+  for (edf_slide__statement *l = all->line; l < end; l++) {
+    const edf_slide__expr *p = l->right->in, *f = p->next ? NULL : edf_slide__only(p);
+    int given = !l->adds && edf_slide__has_number(l);
+    int zero = !l->adds && f && f->sort == EDF_SLIDE__A_NUMBER && f->number == 0;
     for (o = all->line; o < end; o++)    /* or h[b,j] = 0 above h[b,j] += ...                 */
-      l->entry |= edf__same_left(l, o)
-                  && ((given && !edf__has_number(o)) || (zero && o > l && o->adds));
+      l->entry |= edf_slide__same_left(l, o)
+                  && ((given && !edf_slide__has_number(o)) || (zero && o > l && o->adds));
     for (o = all->line; o < l && !l->entry && !l->adds; o++)
-      if (!o->entry && edf__same_left(l, o))
-        edf__syntax(&l->m.e.scan, l->m.e.ref->name, "%s has a line already, above: += adds to "
+      if (!o->entry && edf_slide__same_left(l, o))
+        edf_slide__syntax(&l->m.e.scan, l->m.e.ref->name, "%s has a line already, above: += adds to "
                     "it", l->m.e.ref->name);
   }
 }
-static void edf__add_lines(edf__slide *all, edf__statement *last) {
+static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *last) {
   const edf__site *at = &all->site;
   const edf__ref *r = last->m.e.ref;
   edf_node *sum = NULL;
-  if (edf__line_of(all, r->name) != last) return;
-  for (edf__statement *l = all->line; l <= last; l++)
-    if (!l->entry && edf__same_left(l, last)) {
+  if (edf_slide__line_of(all, r->name) != last) return;
+  for (edf_slide__statement *l = all->line; l <= last; l++)
+    if (!l->entry && edf_slide__same_left(l, last)) {
       if (sum && (sum->rank != l->y->rank || memcmp(sum->dim, l->y->dim, sizeof sum->dim))) {
         edf__say_caret(&l->m.e.scan, l->m.e.ref->name);
-        edf__say_with(sum, "the lines of %s have one shape, but here it is another:\n  ",
-                      r->name);
-        edf__stop_with(l->y, "\n  ");
+        edf__say("the lines of %s have one shape, but here it is another:\n  ", r->name);
+        edf__say_node(sum);
+        edf__say("\n  ");
+        edf_slide__end(l->y);
       }
       sum = sum ? edf_add_at(at->file, at->line, sum, l->y) : l->y;
     }
   last->y = sum;
-  edf__name_as(sum, last);
+  edf_slide__name_as(sum, last);
 }
 
-static void edf__read_text(edf__slide *all, const edf__site *at, const char *text, int n) {
+static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, const char *text, int n) {
   size_t lines = 1;
   all->site = *at;
   edf__scan s = edf__scan_of(at, "equation", text, n, n, "\t\r");
   s.whole = !all->in;                    /* else each line is an equation for messages        */
   all->scan = s;
-  edf__join_lines((char *)s.at);
+  edf_slide__join_lines((char *)s.at);
   for (const char *c = s.at; *c; c++) lines += *c == '\n';
-  all->line = (edf__statement *)edf__alloc(&edf.computed, lines * sizeof *all->line);
+  all->line = (edf_slide__statement *)edf_slide__alloc(lines * sizeof *all->line);
   while (*(s.at += strspn(s.at, " \r\n"))) {
     const char *begin = s.at;
     char *line = (char *)all->scan.text + (size_t)(begin - all->scan.text) % s.size;
     if (all->in) { s.text = line; line[strcspn(line, "\n")] = 0; }
-    edf__read_line(all, &s);
+    edf_slide__read_line(all, &s);
   }
-  if (!all->n) edf__fail_at(at, "the text has no equation");
+  if (!all->n) edf_slide__fail_at(at, "the text has no equation");
 }
 
-static edf_node *edf__run_slide(edf__slide *all) {
-  edf__mark_entries(all);
-  for (int k = 0; k < all->n; k++) edf__bind_line(&all->line[k]);
-  for (int k = 0; k < all->n; k++) edf__find_reads(all, &all->line[k]);
-  for (edf__statement *l = all->line; l < all->line + all->n; l++) {
-    for (int d = 0; d < l->m.e.ref->rank; d++) if (l->offset[d]) edf__add_loop(all, l, d);
-    for (int f = 1; f < l->m.e.n_ref; f++) edf__check_last(l, l->tensor[f]);
+static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
+  edf_slide__mark_entries(all);
+  for (int k = 0; k < all->n; k++) edf_slide__bind_line(&all->line[k]);
+  for (int k = 0; k < all->n; k++) edf_slide__find_reads(all, &all->line[k]);
+  for (edf_slide__statement *l = all->line; l < all->line + all->n; l++) {
+    for (int d = 0; d < l->m.e.ref->rank; d++) if (l->offset[d]) edf_slide__add_loop(all, l, d);
+    for (int f = 1; f < l->m.e.n_ref; f++) edf_slide__check_last(l, l->tensor[f]);
   }
   for (int k = 0; k < all->n; k++) {
-    edf__statement *l = &all->line[k];
+    edf_slide__statement *l = &all->line[k];
     if (l->entry) continue;
     if (l->to) {
       k = l->to - 1;
-      edf__recur(all, all->line + l->from, all->line + l->to);
+      edf_slide__recur(all, all->line + l->from, all->line + l->to);
     } else {
-      edf__prepare(all, l, l + 1);
-      l->y = edf__whole_line(l, *l->m.e.ref);
-      edf__add_lines(all, l);
+      edf_slide__prepare(all, l, l + 1);
+      l->y = edf_slide__whole_line(l, *l->m.e.ref);
+      edf_slide__add_lines(all, l);
     }
   }
-  edf__statement *last = edf__line_of(all, all->line[all->n - 1].m.e.ref->name);
-  if (!last->y) edf__all_times(last);
+  edf_slide__statement *last = edf_slide__line_of(all, all->line[all->n - 1].m.e.ref->name);
+  if (!last->y) edf_slide__all_times(last);
   return last->y;
 }
 
 edf_node *edf_equations_at(const char *file, int line, const char *format, ...) {
   edf__site site = { "Equations", file, line };
-  edf__slide *all = (edf__slide *)edf__alloc(&edf.computed, sizeof *all);
+  edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
   va_list args;
-  if (!format) edf__fail_at(&site, "the text is NULL");
+  if (!format) edf_slide__fail_at(&site, "the text is NULL");
   va_start(args, format);
-  int n = edf__format(NULL, 0, format, args);
+  int n = vsnprintf(NULL, 0, format, args);
   va_end(args);
-  char *text = (char *)edf__alloc(&edf.computed, (size_t)n + 1);
+  char *text = (char *)edf_slide__alloc((size_t)n + 1);
   va_start(args, format);
-  edf__format(text, (size_t)n + 1, format, args);
+  vsnprintf(text, (size_t)n + 1, format, args);
   va_end(args);
-  edf__read_text(all, &site, text, n);
-  edf__free(text);
-  return edf__run_slide(all);
+  edf_slide__read_text(all, &site, text, n);
+  edf_release(text);
+  return edf_slide__run_slide(all);
 }
 
 /* ---- A composition is a text too, over the nodes that it is given. */
-static void edf__find_operands(edf__slide *all, const edf__statement *l, const edf__expr *x) {
+static void edf_slide__find_operands(edf_slide__slide *all, const edf_slide__statement *l, const edf_slide__expr *x) {
   edf__equation *to = &all->operands;
-  int is = x->sort == EDF__A_TENSOR;
-  if (x->sort == EDF__A_NAME) is = edf__index_for(&l->m.e, x->at) < 0;
-  if (is && !edf__line_of(all, x->at) && edf__operand_named(all, x->at) < 0) {
-    edf__ref *r = edf__next_ref(to);
+  int is = x->sort == EDF_SLIDE__A_TENSOR;
+  if (x->sort == EDF_SLIDE__A_NAME) is = edf_slide__index_for(&l->m.e, x->at) < 0;
+  if (is && !edf_slide__line_of(all, x->at) && edf_slide__operand_named(all, x->at) < 0) {
+    edf__ref *r = edf_slide__next_ref(to);
     r->name = x->at;
     r->operand = to->n_operand++;
   }
-  for (const edf__expr *k = x->in; k; k = k->next) edf__find_operands(all, l, k);
+  for (const edf_slide__expr *k = x->in; k; k = k->next) edf_slide__find_operands(all, l, k);
 }
 
-static void edf__read_over_nodes(edf__slide *all, const edf__site *at, const char *text, int n,
+/* The operands are as many as the names, and nodes of this graph. */
+static void edf_slide__check_operands(const edf__site *at, const edf__equation *names, int n,
+                                      edf_node **in) {
+  int wanted = names->n_operand;
+  for (int k = 0; k < n && k < wanted; k++)
+    if (in[k]) edf__check_named(at, names->ref[k + 1].name, in[k]);
+  if (n == wanted) return;
+  edf_slide__say_at(at->op, at->file, at->line);
+  edf__say("the equation has %d operands, but %d were given", wanted, n);
+  for (int k = 0; k < n || k < wanted; k++) {
+    edf__say("\n  %s%s", k < wanted ? names->ref[k + 1].name : "no name for ",
+             k >= n ? " is missing, or NULL" : k < wanted ? " = " : "");
+    if (k < n) edf__say_node(in[k]);
+  }
+  edf_stop("%s", "");
+}
+
+static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *at, const char *text, int n,
                                  edf_node **in) {
   memset(all, 0, sizeof *all);
   all->in = in;
-  edf__next_ref(&all->operands);         /* as an equation's left side                        */
-  edf__read_text(all, at, text, text ? (int)strlen(text) : 0);
+  edf_slide__next_ref(&all->operands);         /* as an equation's left side                        */
+  edf_slide__read_text(all, at, text, text ? (int)strlen(text) : 0);
   all->operands.scan = all->scan;
-  for (edf__statement *l = all->line; l < all->line + all->n; l++)
-    for (edf__expr *x = l->right; x; x = x->next) edf__find_operands(all, l, x);
-  edf__check_count(&all->operands, n, in);
+  for (edf_slide__statement *l = all->line; l < all->line + all->n; l++)
+    for (edf_slide__expr *x = l->right; x; x = x->next) edf_slide__find_operands(all, l, x);
+  edf_slide__check_operands(at, &all->operands, n, in);
 }
-EDF__USED static edf_node *edf__lines(const edf__site *at, const char *text, int n, ...) {
+static edf_node *edf_slide__lines(const edf__site *at, const char *text, int n, ...) {
   edf_node *in[EDF_MAX_FACTOR];
-  edf__slide all;
+  edf_slide__slide all;
   va_list args;
   va_start(args, n);
   for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
   va_end(args);
-  edf__read_over_nodes(&all, at, text, n, in);
-  return edf__run_slide(&all);
+  edf_slide__read_over_nodes(&all, at, text, n, in);
+  return edf_slide__run_slide(&all);
 }
 
 /* ---- What is called by name, and what it takes: =, an equation, of which the name says what
@@ -2781,17 +3139,16 @@ EDF__USED static edf_node *edf__lines(const edf__site *at, const char *text, int
    it joins; ~, of those of its rows; |, its dimensions as bounds; f, parameters that no
    optimiser moves. Its op is known by the op's name. It is made by a constructor, or else from
    the op. */
-typedef edf_node *edf__binary_at(const char *file, int line, edf_node *a, edf_node *b);
 static const struct {
   const char *name, *op_name, *takes;
   const edf_op *op;
-  edf__unary_at *unary;
-  edf__binary_at *binary;
+  edf_slide__unary_at *unary;
+  edf_slide__binary_at *binary;
   int kind;                              /* of an equation                                    */
-} edf__calls[] = {
-  { "meanover", "", "=", NULL, NULL, NULL, EDF__MEAN },
-  { "sampleover", "", "=", NULL, NULL, NULL, EDF__SAMPLE },
-  { "maxover", "", "=", NULL, NULL, NULL, EDF__MAX },
+} edf_slide__calls[] = {
+  { "meanover", "", "=", NULL, NULL, NULL, EDF_SLIDE__MEAN },
+  { "sampleover", "", "=", NULL, NULL, NULL, EDF_SLIDE__SAMPLE },
+  { "maxover", "", "=", NULL, NULL, NULL, EDF_SLIDE__MAX },
   { "square", "Square", "x", NULL, edf_square_at, NULL, 0 },
   { "logarithm", "Log", "x", NULL, edf_log_at, NULL, 0 },
   { "sum", "Sum", "x", NULL, edf_sum_at, NULL, 0 },
@@ -2806,77 +3163,84 @@ static const struct {
   { "clamp", "Clamp", "x##", NULL, NULL, NULL, 0 },
   { "dropout", "Dropout", "x#", NULL, NULL, NULL, 0 },
   { "reshape", "Reshape", "x|", NULL, NULL, NULL, 0 },
-  { "batchnorm", "BatchNorm", "xxx#f", &edf__batch_norm_op, NULL, NULL, 0 },
-  { "concat", "Concat", "*_", &edf__concat_op, NULL, NULL, 0 },
-  { "number", "Number", "#", &edf__number_op, NULL, NULL, 0 },
-  { "extent", "Extent", "x#", &edf__extent_op, NULL, NULL, 0 },
-  { "index", "Index", "*#", &edf__index_op, NULL, NULL, 0 },
-  { "test", "Test", "x#", &edf__test_op, NULL, NULL, 0 },
-  { "argmax", "ArgMax", "x#", &edf__argmax_op, NULL, NULL, 0 },
+  { "batchnorm", "BatchNorm", "xxx#f", &edf_slide__batch_norm_op, NULL, NULL, 0 },
+  { "concat", "Concat", "*_", &edf_slide__concat_op, NULL, NULL, 0 },
+  { "number", "Number", "#", &edf_slide__number_op, NULL, NULL, 0 },
+  { "extent", "Extent", "x#", &edf_slide__extent_op, NULL, NULL, 0 },
+  { "index", "Index", "*#", &edf_slide__index_op, NULL, NULL, 0 },
+  { "test", "Test", "x#", &edf_slide__test_op, NULL, NULL, 0 },
+  { "argmax", "ArgMax", "x#", &edf_slide__argmax_op, NULL, NULL, 0 },
   { "softmax", "Softmax", "x~", NULL, NULL, NULL, 0 },
   { "logsoftmax", "LogSoftmax", "x~", NULL, NULL, NULL, 0 },
   { "normalize", "NormalizeOver", "x#~", NULL, NULL, NULL, 0 }
 };
-enum { EDF__N_CALLS = sizeof edf__calls / sizeof *edf__calls };
+enum { EDF_SLIDE__N_CALLS = sizeof edf_slide__calls / sizeof *edf_slide__calls };
 
 /* ---- Reading a call: a right side that is the name of a node with a bracket, and no more. */
-static int edf__call_named(const char *name) {
+static int edf_slide__call_named(const char *name) {
   size_t n = strcspn(name, "_");
-  int c = EDF__N_CALLS - 1;
-  while (c >= 0 && (strncmp(edf__calls[c].name, name, n) || edf__calls[c].name[n])) c--;
-  const char *takes = c < 0 ? "~" : edf__calls[c].takes;
+  int c = EDF_SLIDE__N_CALLS - 1;
+  while (c >= 0 && (strncmp(edf_slide__calls[c].name, name, n) || edf_slide__calls[c].name[n])) c--;
+  const char *takes = c < 0 ? "~" : edf_slide__calls[c].takes;
   return strchr(takes, '~') || (name[n] && !strchr(takes, '_')) ? -1 : c;
 }
 
 /* A tensor of a call, whose indices are in the order in which the left side has them. */
-static edf_node *edf__call_operand(const edf__statement *l, edf__scan *s) {
+static edf_node *edf_slide__call_operand(const edf_slide__statement *l, edf__scan *s) {
   edf__equation e;
   int last = -1;
   memset(&e, 0, sizeof e);
   e.scan = *s;
   const edf__ref *r = edf__parse_tensor(&e, "");
-  const edf__statement *by = edf__line_of(l->slide, r->name);
-  edf_node *x = by ? by->y : edf__newest(r->name);
+  const edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
+  edf_node *x = by ? by->y : edf_slide__newest(r->name);
   if (!x)
-    edf__syntax(s, r->name, by ? "%s is computed below" : "%s is no tensor so far", r->name);
+    edf_slide__syntax(s, r->name, by ? "%s is computed below" : "%s is no tensor so far", r->name);
   edf__check_rank(&e, r, x);
   for (int d = 0; d < r->rank; d++) {
     int i = edf__alone(&e, &r->place[d]);
-    if (i < 0) edf__syntax(s, r->place[d].at, "expected an index");
-    int at = edf__index_for(&l->m.e, e.letter[i].name);
+    if (i < 0) edf_slide__syntax(s, r->place[d].at, "expected an index");
+    int at = edf_slide__index_for(&l->m.e, e.letter[i].name);
     if (at < 0 || strcmp(l->m.e.letter[at].name, e.letter[i].name)) continue;
     if (at <= last)
-      edf__syntax(s, r->place[d].at, "in a call indices keep the order of the left side");
+      edf_slide__syntax(s, r->place[d].at, "in a call indices keep the order of the left side");
     last = at;
   }
-  edf__free(e.ref);
+  edf_release(e.ref);
   *s = e.scan;
   return x;
 }
 
+/* A number, which may be infinite: 1e999. */
+static double edf_slide__read_any(edf__scan *s) {
+  if (strncmp(s->at, "1e999", 5)) return edf__read_number(s);
+  s->at += 5;
+  return HUGE_VAL;
+}
+
 /* What stands in the brackets of a call of c, as it takes it; n tensors. */
-static edf_node **edf__call_operands(const edf__statement *l, edf__scan *s, int c, int *n,
+static edf_node **edf_slide__call_operands(const edf_slide__statement *l, edf__scan *s, int c, int *n,
                                      edf_real *number) {
-  const char *takes = edf__calls[c].takes;
+  const char *takes = edf_slide__calls[c].takes;
   edf_node **in = NULL;
   int numbers = 0, wanted = 0, x = 0;
   for (const char *t = takes; *t; t++) { x += *t == 'x'; wanted += *t == '#'; }
-  edf__accept(s, '(');
-  if (edf__peek(s) != ')') do {
-    int sign = edf__first_sign(s);
-    in = (edf_node **)edf__grow(&edf.computed, in, (size_t)(*n + 16) / 8 * 8 * sizeof *in);
-    if (sign > 0 && edf__is_letter(edf__peek(s))) in[(*n)++] = edf__call_operand(l, s);
-    else number[numbers++ > 0] = (edf_real)(sign * edf__decimal(&s->at));
-  } while (edf__accept(s, ','));
-  edf__expect(s, ')', "')' or ','", "");
+  edf_slide__accept(s, '(');
+  if (edf_slide__peek(s) != ')') do {
+    int sign = edf_slide__first_sign(s);
+    in = (edf_node **)edf_keep(in, (size_t)(*n + 16) / 8 * 8 * sizeof *in);
+    if (sign > 0 && edf_slide__is_letter(edf_slide__peek(s))) in[(*n)++] = edf_slide__call_operand(l, s);
+    else number[numbers++ > 0] = (edf_real)(sign * edf_slide__read_any(s));
+  } while (edf_slide__accept(s, ','));
+  edf_slide__expect(s, ')', "')' or ','");
   if ((*n != x && !strchr(takes, '*')) || numbers != wanted)
-    edf__syntax(s, l->call, "%s takes %d tensors and %d numbers, found %d and %d",
-                edf__calls[c].op_name, x, wanted, *n, numbers);
+    edf_slide__syntax(s, l->call, "%s takes %d tensors and %d numbers, found %d and %d",
+                edf_slide__calls[c].op_name, x, wanted, *n, numbers);
   return in;
 }
 
 /* Reshape(x, "y[b,4,8]"): the bounds of the line are the dimensions. */
-static edf_node *edf__called_reshape(const edf__statement *l, edf_node *x) {
+static edf_node *edf_slide__called_reshape(const edf_slide__statement *l, edf_node *x) {
   const edf__ref *left = l->m.e.ref;
   edf_page decl = { NULL, 0 };
   edf_write(&decl, "%s", left->rank ? "y[" : "y");
@@ -2893,7 +3257,7 @@ static edf_node *edf__called_reshape(const edf__statement *l, edf_node *x) {
 }
 
 /* A node from its op. The left side says its rank, and where its row begins. */
-static edf_node *edf__called_from_op(const edf__statement *l, const edf_op *op, int axis, int n,
+static edf_node *edf_slide__called_from_op(const edf_slide__statement *l, const edf_op *op, int axis, int n,
                                      edf_node **in, const edf_real *number) {
   edf_node *y = edf__computed(op, l->slide->site.file, l->slide->site.line, n, in);
   y->rank = l->m.e.ref->rank;
@@ -2904,28 +3268,28 @@ static edf_node *edf__called_from_op(const edf__statement *l, const edf_op *op, 
 }
 
 /* The called node. */
-static edf_node *edf__called_node(edf__statement *l) {
+static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   edf__scan s = l->m.e.scan;
   const edf__site *at = &l->slide->site;
   s.at = l->call;
-  const char *name = edf__identifier(&s, ""), *joined = strchr(name, '_');
-  int c = edf__call_named(name), n = 0, axis = -1;
-  const char *op = edf__calls[c].op_name, *takes = edf__calls[c].takes;
+  const char *name = edf_slide__identifier(&s, ""), *joined = strchr(name, '_');
+  int c = edf_slide__call_named(name), n = 0, axis = -1;
+  const char *op = edf_slide__calls[c].op_name, *takes = edf_slide__calls[c].takes;
   const edf__ref *left = l->m.e.ref;
   edf_real number[2] = { 0, 0 };
-  edf_node **in = edf__call_operands(l, &s, c, &n, number), *y;
+  edf_node **in = edf_slide__call_operands(l, &s, c, &n, number), *y;
   for (int d = 0; d < left->rank; d++) {
     int i = edf__alone(&l->m.e, &left->place[d]);
-    if (i != d) edf__syntax(&s, left->place[d].at, "left of a call indices stand alone");
+    if (i != d) edf_slide__syntax(&s, left->place[d].at, "left of a call indices stand alone");
     if (joined && !strcmp(l->m.e.letter[i].name, joined + 1)) axis = d;
   }
   if (strchr(takes, '_') && axis < 0)
-    edf__syntax(&s, name, "expected an index of the left side, as in %s_t", edf__calls[c].name);
+    edf_slide__syntax(&s, name, "expected an index of the left side, as in %s_t", edf_slide__calls[c].name);
   for (int k = 1; k < n && strchr(takes, 'f'); k++)
     if (in[k]->kind == EDF_PARAMETER) in[k]->update = edf_frozen;
-  if (edf__calls[c].op) y = edf__called_from_op(l, edf__calls[c].op, axis, n, in, number);
-  else if (edf__calls[c].unary) y = edf__calls[c].unary(at->file, at->line, in[0]);
-  else if (edf__calls[c].binary) y = edf__calls[c].binary(at->file, at->line, in[0], in[1]);
+  if (edf_slide__calls[c].op) y = edf_slide__called_from_op(l, edf_slide__calls[c].op, axis, n, in, number);
+  else if (edf_slide__calls[c].unary) y = edf_slide__calls[c].unary(at->file, at->line, in[0]);
+  else if (edf_slide__calls[c].binary) y = edf_slide__calls[c].binary(at->file, at->line, in[0], in[1]);
   else if (!strcmp(op, "LeakyRelu"))
     y = edf_leaky_relu_at(at->file, at->line, in[0], number[0]);
   else if (!strcmp(op, "Pow")) y = edf_pow_at(at->file, at->line, in[0], number[0]);
@@ -2933,50 +3297,50 @@ static edf_node *edf__called_node(edf__statement *l) {
     y = edf_clamp_at(at->file, at->line, in[0], number[0], number[1]);
   else if (!strcmp(op, "Dropout"))
     y = edf_dropout_at(at->file, at->line, in[0], (double)number[0]);
-  else y = edf__called_reshape(l, in[0]);
-  edf__free(in);
-  if (y->rank) y->letters = edf__letters_at(l, left);
+  else y = edf_slide__called_reshape(l, in[0]);
+  edf_release(in);
+  if (y->rank) y->letters = edf_slide__letters_at(l, left);
   if (y->rank != left->rank)
-    edf__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op, y->rank);
+    edf_slide__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op, y->rank);
   return y;
 }
 
 /* Finds a call after the left side of a line. */
-static void edf__find_call(edf__statement *l) {
+static void edf_slide__find_call(edf_slide__statement *l) {
   edf__scan *s = &l->m.e.scan, call = *s;
-  if (l->slide->in || !edf__is_letter(edf__peek(&call))) return;
-  const char *begin = call.at, *name = edf__identifier(&call, "");
-  int c = edf__call_named(name), depth = 0;
-  if (c < 0 || edf__function_named(name, 0) >= 0 || edf__peek(&call) != '(') return;
-  const edf__statement *by = edf__line_of(l->slide, name);
-  const edf_node *scalar = edf__known(l->slide, name);
+  if (l->slide->in || !edf_slide__is_letter(edf_slide__peek(&call))) return;
+  const char *begin = call.at, *name = edf_slide__identifier(&call, "");
+  int c = edf_slide__call_named(name), depth = 0;
+  if (c < 0 || edf_slide__function_named(name, 0) >= 0 || edf_slide__peek(&call) != '(') return;
+  const edf_slide__statement *by = edf_slide__line_of(l->slide, name);
+  const edf_node *scalar = edf_slide__known(l->slide, name);
   if ((by && by != l && !by->m.e.ref->rank) || (scalar && !scalar->rank)) return;
   const char *open = call.at;
   do depth += (*call.at == '(') - (*call.at == ')'); while (*call.at++ && depth);
   char *behind = (char *)call.at;
-  if (depth || (edf__peek(&call) && !strchr("\n|", *call.at))) return;
-  if (*edf__calls[c].takes == '=') {     /* it goes on as an equation, without the brackets   */
-    l->kind = edf__calls[c].kind;
+  if (depth || (edf_slide__peek(&call) && !strchr("\n|", *call.at))) return;
+  if (*edf_slide__calls[c].takes == '=') {     /* it goes on as an equation, without the brackets   */
+    l->kind = edf_slide__calls[c].kind;
     behind[-1] = ' ';
     s->at = open + 1;
     return;
   }
   l->call = begin;                       /* its right side is a 1                             */
-  l->right = edf__new_expr(EDF__A_SUM, begin, NULL);
-  l->right->in = edf__new_expr(EDF__A_PRODUCT, begin, NULL);
+  l->right = edf_slide__new_expr(EDF_SLIDE__A_SUM, begin, NULL);
+  l->right->in = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, begin, NULL);
   s->at = call.at;
 }
 
 edf_node *edf_find(const char *name) {
-  if (!name) edf__fail("edf_find: the name is NULL");
-  edf_node *x = edf__newest(name);
+  if (!name) edf_stop("edf_find: the name is NULL");
+  edf_node *x = edf_slide__newest(name);
   if (x) return x;
-  for (int i = edf__n_nodes() - 1; i >= 0; i--) {
-    edf_node *y = edf__nth(i);
-    if (!x || edf__apart(y->name, name) < edf__apart(x->name, name)) x = y;
+  for (int i = edf_slide__n_nodes() - 1; i >= 0; i--) {
+    edf_node *y = edf_slide__nth(i);
+    if (!x || edf_slide__apart(y->name, name) < edf_slide__apart(x->name, name)) x = y;
   }
-  if (!x) edf__fail("edf_find: no tensor is called %s: the graph is empty", name);
-  edf__fail_with(x, "edf_find: no tensor is called %s; the nearest name:", name);
+  if (!x) edf_stop("edf_find: no tensor is called %s: the graph is empty", name);
+  edf_slide__fail_with(x, "edf_find: no tensor is called %s; the nearest name:", name);
   return x;                              /* not reached                                       */
 }
 
@@ -2985,19 +3349,19 @@ edf_node *edf_find(const char *name) {
 /* ---- Functions over the indices that a spec names with capitals, "a[b,t,S] | S<=t": lines of
    a text, whose only tensor is the spec's. */
 typedef struct {
-  edf__slide all;
-  edf__statement l;
-  edf__value x;                          /* the tensor where it stands                        */
+  edf_slide__slide all;
+  edf_slide__statement l;
+  edf_slide__value x;                          /* the tensor where it stands                        */
   unsigned over;                         /* the capitals                                      */
   int d;                                 /* the place of the last                             */
-} edf__spec;
+} edf_slide__spec;
 
-/* The spec of x, or of nodes that are joined, for NULL; EDF__ONE_CAPITAL: of one capital. */
-enum { EDF__ONE_CAPITAL = 1, EDF__CAUSAL };
+/* The spec of x, or of nodes that are joined, for NULL; EDF_SLIDE__ONE_CAPITAL: of one capital. */
+enum { EDF_SLIDE__ONE_CAPITAL = 1, EDF_SLIDE__CAUSAL };
 
-static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text, edf_node *x,
+static void edf_slide__read_spec(edf_slide__spec *s, const edf__site *at, const char *text, edf_node *x,
                            int kind) {
-  edf__statement *l = &s->l;
+  edf_slide__statement *l = &s->l;
   edf__scan *scan = &l->m.e.scan;
   memset(s, 0, sizeof *s);
   *scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 200, "\t\n\r");
@@ -3007,193 +3371,208 @@ static void edf__read_spec(edf__spec *s, const edf__site *at, const char *text, 
   const edf__ref r = *edf__parse_tensor(&l->m.e, "");
   for (int d = 0; d < r.rank; d++) {
     if (edf__alone(&l->m.e, &r.place[d]) != d)
-      edf__syntax(scan, r.place[d].at, "expected an index alone, and each once");
-    if (!edf__is_capital(l->m.e.letter[d].name)) continue;
+      edf_slide__syntax(scan, r.place[d].at, "expected an index alone, and each once");
+    if (!edf_slide__is_capital(l->m.e.letter[d].name)) continue;
     s->over |= 1u << d;
     s->d = d;
   }
   if (!s->over)
-    edf__syntax(scan, r.name, "no index begins with a capital: a capital names what %s goes "
+    edf_slide__syntax(scan, r.name, "no index begins with a capital: a capital names what %s goes "
                 "over", at->op);
-  if (kind == EDF__ONE_CAPITAL && s->over != 1u << s->d)
-    edf__syntax(scan, r.name, "expected one capital, the index of the %s", at->op);
-  int causal = kind == EDF__CAUSAL;
-  if (causal && edf__accept(scan, '|')) {
-    edf__peek(scan);
+  if (kind == EDF_SLIDE__ONE_CAPITAL && s->over != 1u << s->d)
+    edf_slide__syntax(scan, r.name, "expected one capital, the index of the %s", at->op);
+  int causal = kind == EDF_SLIDE__CAUSAL;
+  if (causal && edf_slide__accept(scan, '|')) {
+    edf_slide__peek(scan);
     const char *bound = scan->at;
-    const edf__mask *m = l->mask;
-    edf__read_bound(l, 0);
+    const edf_slide__mask *m = l->mask;
+    edf_slide__read_bound(l, 0);
     if (!l->n_mask || m->test->which != 3 || s->over != 1u << m->index)
-      edf__syntax(scan, bound, "a bound is for the one index with a capital, as in | S<=t");
+      edf_slide__syntax(scan, bound, "a bound is for the one index with a capital, as in | S<=t");
   }
-  if (edf__peek(scan)) edf__found(scan, causal ? "'|' or the end" : "the end", "");
-  edf__value v = { l->of[1] = x, 1, *edf__next_ref(&l->m.e) = r };
+  if (edf_slide__peek(scan)) edf_slide__found(scan, causal ? "'|' or the end" : "the end");
+  edf_slide__value v = { l->of[1] = x, 1, *edf_slide__next_ref(&l->m.e) = r };
   s->x = v;
   l->m.e.ref->name = at->op;             /* the left side                                     */
-  if (x) edf__solve_extents(l);
+  if (x) edf_slide__solve_extents(l);
 }
 
 /* A function of rows, `is`, or for NULL a reduction of this kind, which may be an equation in
    place of a spec; `centred`: of squared deviations. */
-static edf_node *edf__over(const char *op, const char *file, int line, const edf_op *is,
+static edf_node *edf_slide__over(const char *op, const char *file, int line, const edf_op *is,
                            int kind, int centred, const char *text,
                            edf_node *x, double number) {
   edf__site at = { op, file, line };
-  edf__spec s;
-  edf__value y;
+  edf_slide__spec s;
+  edf_slide__value y;
   const char *equals = text ? strchr(text, '=') : NULL;
   edf__check_named(&at, "x", x);
   if (!is && !centred && equals && !memchr(text, '|', (size_t)(equals - text)))
-    return edf__reduction(&at, kind, text, x);
-  edf__read_spec(&s, &at, text, x, is && is->is >> EDF_IS_SOFTMAX & 1 ? EDF__CAUSAL : 0);
-  edf__value left = edf__new_value(&s.l, NULL, edf__ref_has(&s.x.at) & ~(is ? 0 : s.over));
-  if (centred) return edf__variance(&s.l, &s.x, kind, edf__ref_has(&left.at)).node;
-  if (!is) return edf__terms(&s.l, kind, &left.at, &s.x, NULL);
+    return edf_slide__reduction(&at, kind, text, x);
+  edf_slide__read_spec(&s, &at, text, x, is && is->is >> EDF_IS_SOFTMAX & 1 ? EDF_SLIDE__CAUSAL : 0);
+  edf_slide__value left = edf_slide__new_value(&s.l, NULL, edf_slide__ref_has(&s.x.at) & ~(is ? 0 : s.over));
+  if (centred) return edf_slide__variance(&s.l, &s.x, kind, edf_slide__ref_has(&left.at)).node;
+  if (!is) return edf_slide__terms(&s.l, kind, &left.at, &s.x, NULL);
   int limit = s.l.n_mask ? s.l.mask->limit : -1;
-  y = edf__row_node(&s.l, is, op, s.over, &s.x, limit, number);
-  if (edf__same_places(&y.at, &left.at)) return y.node;
-  return edf__terms(&s.l, EDF__SUM, &left.at, &y, NULL);
+  y = edf_slide__row_node(&s.l, is, op, s.over, &s.x, limit, number);
+  if (edf_slide__same_places(&y.at, &left.at)) return y.node;
+  return edf_slide__terms(&s.l, EDF_SLIDE__SUM, &left.at, &y, NULL);
 }
 edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
-  return edf__over("SoftmaxOver", file, line, &edf__softmax_op, EDF__SUM, 0, spec, s, 0);
+  return edf_slide__over("SoftmaxOver", file, line, &edf__softmax_op, EDF_SLIDE__SUM, 0, spec, s, 0);
 }
 edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
-  return edf__over("LogSoftmaxOver", file, line, &edf__log_softmax_op, EDF__SUM, 0, spec, s, 0);
+  return edf_slide__over("LogSoftmaxOver", file, line, &edf__log_softmax_op, EDF_SLIDE__SUM, 0, spec, s, 0);
 }
 edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
                                 edf_real eps) {
-  const edf_op *is = &edf__normalize_op;
-  return edf__over(is->name, file, line, is, EDF__SUM, 0, spec, x, (double)eps);
+  const edf_op *is = &edf_slide__normalize_op;
+  return edf_slide__over(is->name, file, line, is, EDF_SLIDE__SUM, 0, spec, x, (double)eps);
 }
 edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf__over("SumOver", file, line, NULL, EDF__SUM, 0, spec, x, 0);
+  return edf_slide__over("SumOver", file, line, NULL, EDF_SLIDE__SUM, 0, spec, x, 0);
 }
 edf_node *edf_mean_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf__over("MeanOver", file, line, NULL, EDF__MEAN, 0, spec, x, 0);
+  return edf_slide__over("MeanOver", file, line, NULL, EDF_SLIDE__MEAN, 0, spec, x, 0);
 }
 edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf__over("MaxOver", file, line, NULL, EDF__MAX, 0, spec, x, 0);
+  return edf_slide__over("MaxOver", file, line, NULL, EDF_SLIDE__MAX, 0, spec, x, 0);
 }
 edf_node *edf_variance_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf__over("VarianceOver", file, line, NULL, EDF__MEAN, 1, spec, x, 0);
+  return edf_slide__over("VarianceOver", file, line, NULL, EDF_SLIDE__MEAN, 1, spec, x, 0);
 }
 edf_node *edf_sample_variance_over_at(const char *file, int line, const char *spec,
                                       edf_node *x) {
-  return edf__over("SampleVarianceOver", file, line, NULL, EDF__SAMPLE, 1, spec, x, 0);
+  return edf_slide__over("SampleVarianceOver", file, line, NULL, EDF_SLIDE__SAMPLE, 1, spec, x, 0);
 }
 
 /* ---- Concat of a spec; Slice, y[b,J] = x[b,J+from] | J<count, and Select, y[b] = x[b,n]. */
 edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
                              edf_node **list) {
-  edf__site at = { edf__concat_op.name, file, line };
-  edf__spec s;
-  edf__read_spec(&s, &at, spec, NULL, EDF__ONE_CAPITAL);
-  return edf__joined(&at, s.x.at.rank, s.d, edf__letters_at(&s.l, &s.x.at), n, list);
+  edf__site at = { edf_slide__concat_op.name, file, line };
+  edf_slide__spec s;
+  edf_slide__read_spec(&s, &at, spec, NULL, EDF_SLIDE__ONE_CAPITAL);
+  return edf_slide__joined(&at, s.x.at.rank, s.d, edf_slide__letters_at(&s.l, &s.x.at), n, list);
 }
 edf_node *edf_concat_at(const char *file, int line, const char *spec, ...) {
   int n;
   va_list args;
   va_start(args, spec);
-  edf_node **in = edf__operands(args, &n), *y = edf_concat_list_at(file, line, spec, n, in);
+  edf_node **in = edf_slide__operands(args, &n), *y = edf_concat_list_at(file, line, spec, n, in);
   va_end(args);
-  edf__free(in);
+  edf_release(in);
   return y;
 }
 
-static edf_node *edf__part_of(const char *op, const char *file, int line, const char *text,
+static edf_node *edf_slide__part_of(const char *op, const char *file, int line, const char *text,
                               edf_node *x, int from, int count, int select) {
   edf__site at = { op, file, line };
-  edf__spec s;
+  edf_slide__spec s;
   edf__check_named(&at, "x", x);
-  edf__read_spec(&s, &at, text, x, EDF__ONE_CAPITAL);
+  edf_slide__read_spec(&s, &at, text, x, EDF_SLIDE__ONE_CAPITAL);
   const edf__scan *scan = &s.l.m.e.scan;
   edf__place *place = &s.x.at.place[s.d];
   if (x->batched >> s.d & 1)
-    edf__syntax(scan, place->at, "this is the batch, whose extent changes");
+    edf_slide__syntax(scan, place->at, "this is the batch, whose extent changes");
   if (from < 0 || count < 1 || from > x->dim[s.d] - count) {
     edf__say_caret(scan, place->at);
     edf__say("asks for entr%s %d", count == 1 ? "y" : "ies", from);
     if (count != 1) edf__say(" to %lld", (long long)from + count - 1);
-    edf__fail_with(x, " of a dimension with entries 0 to %d", x->dim[s.d] - 1);
+    edf_slide__fail_with(x, " of a dimension with entries 0 to %d", x->dim[s.d] - 1);
   }
-  edf__value y = edf__new_value(&s.l, NULL, edf__ref_has(&s.x.at) & ~(select ? s.over : 0));
+  edf_slide__value y = edf_slide__new_value(&s.l, NULL, edf_slide__ref_has(&s.x.at) & ~(select ? s.over : 0));
   place->constant = from;
   if (select) place->factor[s.d] = 0;
   else s.l.m.extent[s.d] = s.l.m.e.letter[s.d].bound = count;
-  return edf__terms(&s.l, EDF__SUM, &y.at, &s.x, NULL);
+  return edf_slide__terms(&s.l, EDF_SLIDE__SUM, &y.at, &s.x, NULL);
 }
 edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
                        int count) {
-  return edf__part_of("Slice", file, line, spec, x, from, count, 0);
+  return edf_slide__part_of("Slice", file, line, spec, x, from, count, 0);
 }
 edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n) {
-  return edf__part_of("Select", file, line, spec, x, n, 1, 1);
+  return edf_slide__part_of("Select", file, line, spec, x, n, 1, 1);
+}
+
+/* One line of a composition: an equation over the three nodes that follow. */
+static edf_node *edf_slide__line(const edf__site *at, const char *equation, edf_node *a,
+                                 edf_node *b, edf_node *c) {
+  edf_node *in[3] = { a, b, c };
+  edf__equation e = edf__read_equation(at, equation);
+  return edf__equation_node(at, NULL, 0, &e, 3, in);
+}
+
+/* The last `rank` indices: [i,j]. */
+static const char *edf_slide__last_letters(const edf__letters *l, int rank) {
+  edf_slide__text text = { { 0 }, 0 };
+  for (int d = l->n - rank; d < l->n; d++)
+    edf_slide__put(&text, "%s%s", d > l->n - rank ? "," : "[", l->name[d]);
+  return edf_slide__fmt(rank ? "%s]" : "%s", text.at);
 }
 
 /* ---- What is normalised gets a gain and a bias. ---- */
-static edf_node *edf__ones(const char *file, int line, const char *name, int n) {
+static edf_node *edf_slide__ones(const char *file, int line, const char *name, int n) {
   edf_node *p = edf_parameter_at(file, line, "%s%d[%d]", name, edf.n_packages, n);
-  edf__fill_here(p->value, p->size, 1);
-  edf_push(p);
+  edf_slide__set(p, 1);
   return p;
 }
 
-static edf_layer_norm_package edf__norm_params(const char *file, int line, const char *who,
+static edf_layer_norm_package edf_slide__norm_params(const char *file, int line, const char *who,
                                                int n) {
   edf_layer_norm_package Phi;
-  if (n < 1) edf__fail("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
+  if (n < 1) edf_stop("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
   edf.n_packages++;
-  Phi.gain = edf__ones(file, line, "gain", n);
+  Phi.gain = edf_slide__ones(file, line, "gain", n);
   Phi.bias = edf_parameter_at(file, line, "bias%d[%d]", edf.n_packages, n);
   return Phi;
 }
 
 edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n) {
-  return edf__norm_params(file, line, "edf_layer_norm_params", n);
+  return edf_slide__norm_params(file, line, "edf_layer_norm_params", n);
 }
 
 edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int n) {
-  edf_layer_norm_package moved = edf__norm_params(file, line, "edf_batch_norm_params", n);
+  edf_layer_norm_package moved = edf_slide__norm_params(file, line, "edf_batch_norm_params", n);
   edf_batch_norm_package Phi = { moved.gain, moved.bias, NULL, NULL };
   Phi.mean = edf_parameter_at(file, line, "mean%d[%d]", edf.n_packages, n);
-  Phi.variance = edf__ones(file, line, "variance", n);
+  Phi.variance = edf_slide__ones(file, line, "variance", n);
   Phi.mean->update = Phi.variance->update = edf_frozen;
   return Phi;
 }
 
-static edf_node *edf__gained(const edf__site *at, const edf_op *is, int n, edf_node **in,
+static edf_node *edf_slide__gained(const edf__site *at, const edf_op *is, int n, edf_node **in,
                              edf_node *gain, edf_node *bias) {
-  edf_node *y = edf__under(at, is, n, in, (edf_real)1e-5);
+  edf_node *y = edf__add_compnode(edf_slide__with_number(at, is, n, in, (edf_real)1e-5));
   edf__letters l = edf__letters_of(y);
-  const char *all = edf__last_letters(&l, y->rank), *last = edf__last_letters(&l, 1);
-  return edf__line(at, edf__fmt("y%s = A%s n%s + B%s", all, last, all, last), 3, gain, y, bias);
+  const char *all = edf_slide__last_letters(&l, y->rank), *last = edf_slide__last_letters(&l, 1);
+  return edf_slide__line(at, edf_slide__fmt("y%s = A%s n%s + B%s", all, last, all, last), gain, y, bias);
 }
 
 edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
                             edf_node *x) {
   edf__site at = { "LayerNorm", file, line };
   edf__check_named(&at, "Phi.gain Phi.bias x", Phi.gain, Phi.bias, x);
-  return edf__gained(&at, &edf__normalize_op, 1, &x, Phi.gain, Phi.bias);
+  return edf_slide__gained(&at, &edf_slide__normalize_op, 1, &x, Phi.gain, Phi.bias);
 }
 
 edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
                             edf_node *x) {
-  edf__site at = { edf__batch_norm_op.name, file, line };
+  edf__site at = { edf_slide__batch_norm_op.name, file, line };
   edf_node *in[3] = { x, Phi.mean, Phi.variance };
   edf__check_named(&at, "Phi.gain Phi.bias Phi.mean Phi.variance x", Phi.gain, Phi.bias,
                    Phi.mean, Phi.variance, x);
-  return edf__gained(&at, &edf__batch_norm_op, 3, in, Phi.gain, Phi.bias);
+  return edf_slide__gained(&at, &edf_slide__batch_norm_op, 3, in, Phi.gain, Phi.bias);
 }
 
 /* ---- Conv, TransposedConv, pools: equations. What stands in braces is said for each
    dimension, with j, k and J, K in place of i and I: "y[b{,i},c] = x[b{,2*i+DI},c]". */
-static edf__text edf__for_dims(int dims, const char *pattern) {
-  edf__text text = { { 0 }, 0 };
+static edf_slide__text edf_slide__for_dims(int dims, const char *pattern) {
+  edf_slide__text text = { { 0 }, 0 };
   const char *open = NULL;
   for (int d = 0; *pattern; pattern++) {
     if (*pattern == '{') { open = pattern; d = 0; }
     else if (*pattern == '}') { if (++d < dims) pattern = open; else open = NULL; }
-    else edf__put(&text, "%c", open && strchr("iI", *pattern) ? *pattern + d : *pattern);
+    else edf_slide__put(&text, "%c", open && strchr("iI", *pattern) ? *pattern + d : *pattern);
   }
   return text;
 }
@@ -3201,76 +3580,76 @@ static edf__text edf__for_dims(int dims, const char *pattern) {
 edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
                                     int n_out, int groups) {
   edf_conv_package Phi = { NULL, NULL, 1, 1, 0, groups };  /* stride, dilation, padding */
-  int package = edf__new_package(file, line, "edf_conv_params", n_in, n_out);
+  int package = edf_slide__new_package(file, line, "edf_conv_params", n_in, n_out);
   if (dims < 1 || dims > 3 || size < 1)
-    edf__fail("%s:%d: edf_conv_params: %d dimensions of size %d: expected 1 to 3, of size 1 or "
+    edf_stop("%s:%d: edf_conv_params: %d dimensions of size %d: expected 1 to 3, of size 1 or "
               "more", file, line, dims, size);
   if (groups < 1 || n_in % groups || n_out % groups)
-    edf__fail("%s:%d: edf_conv_params: %d groups do not divide %d and %d channels", file, line,
+    edf_stop("%s:%d: edf_conv_params: %d groups do not divide %d and %d channels", file, line,
               groups, n_in, n_out);
   int K = n_in / groups, N = n_out / groups;
-  edf__text shape = edf__for_dims(dims, edf__fmt("{%d,}", size));
-  if (groups > 1) edf__put(&shape, "%d,", groups);
+  edf_slide__text shape = edf_slide__for_dims(dims, edf_slide__fmt("{%d,}", size));
+  if (groups > 1) edf_slide__put(&shape, "%d,", groups);
   Phi.w = edf_parameter_at(file, line, "w%d[%s%d,%d]", package, shape.at, K, N);
   Phi.b = edf_parameter_at(file, line, "b%d[%d]", package, n_out);
-  edf__init_for(Phi.w, (double)Phi.w->size / N);
+  edf_slide__init_for(Phi.w, (double)Phi.w->size / N);
   return Phi;
 }
 
 /* Where a window reads: s*i+d*DI-p */
-static const char *edf__window_place(int s, int d, int p) {
-  return edf__fmt("%si+%sDI%s", s > 1 ? edf__fmt("%d*", s) : "",
-                  d > 1 ? edf__fmt("%d*", d) : "", p ? edf__fmt("-%d", p) : "");
+static const char *edf_slide__window_place(int s, int d, int p) {
+  return edf_slide__fmt("%si+%sDI%s", s > 1 ? edf_slide__fmt("%d*", s) : "",
+                  d > 1 ? edf_slide__fmt("%d*", d) : "", p ? edf_slide__fmt("-%d", p) : "");
 }
 
 /* A window has a place: x and the padding are as long. By how much they are longer. */
-static int edf__room(const edf__site *at, const edf_node *x, int d, int reach, int padding) {
+static int edf_slide__room(const edf__site *at, const edf_node *x, int d, int reach, int padding) {
   int room = x->dim[1 + d] + 2 * padding - reach;
   if (room < 0)
-    edf__x_error(at, "x", x, "the window reaches over %d entries, but dimension %d of x has "
+    edf_slide__x_error(at, "x", x, "the window reaches over %d entries, but dimension %d of x has "
                  "%d, and the padding is %d", reach, 1 + d, x->dim[1 + d], padding);
   return room;
 }
 
 /* How many dimensions a package is for. */
-static int edf__check_conv(const edf__site *at, const edf_conv_package *Phi,
+static int edf_slide__check_conv(const edf__site *at, const edf_conv_package *Phi,
                            const edf_node *x) {
   enum { LARGEST = 10000 };
   edf__check_named(at, "Phi.w Phi.b x", Phi->w, Phi->b, x);
   int dims = Phi->w->rank - 2 - (Phi->groups > 1);
   if (dims < 1 || (Phi->groups > 1 && Phi->w->dim[dims] != Phi->groups))
-    edf__x_error(at, "Phi.w", Phi->w, "Phi.groups is %d, but Phi.w was not made for that; see "
+    edf_slide__x_error(at, "Phi.w", Phi->w, "Phi.groups is %d, but Phi.w was not made for that; see "
                  "edf_grouped_conv_params", Phi->groups);
   if (x->rank != dims + 2)
-    edf__x_error(at, "x", x, "x needs a batch, %d dimension%s and channels", dims,
+    edf_slide__x_error(at, "x", x, "x needs a batch, %d dimension%s and channels", dims,
                  dims > 1 ? "s" : "");
   if (Phi->stride < 1 || Phi->dilation < 1 || Phi->padding < 0 || Phi->stride > LARGEST ||
       Phi->dilation > LARGEST || Phi->padding > LARGEST)
-    edf__fail_at(at, "stride %d, dilation %d, padding %d: expected 1, 1 and 0 or more, at "
+    edf_slide__fail_at(at, "stride %d, dilation %d, padding %d: expected 1, 1 and 0 or more, at "
                  "most %d", Phi->stride, Phi->dilation, Phi->padding, LARGEST);
   return dims;
 }
 
-static edf_node *edf__conv(const edf__site *at, edf_conv_package Phi, edf_node *x) {
-  int dims = edf__check_conv(at, &Phi, x), p = Phi.padding;
-  const char *place = edf__window_place(Phi.stride, Phi.dilation, p);
-  const char *pattern = edf__fmt("y[b{,i},n] = W[{DI,}C,n] x[b{,%s},C] - B[n]", place);
+static edf_node *edf_slide__conv(const edf__site *at, edf_conv_package Phi, edf_node *x) {
+  int dims = edf_slide__check_conv(at, &Phi, x), p = Phi.padding;
+  const char *place = edf_slide__window_place(Phi.stride, Phi.dilation, p);
+  const char *pattern = edf_slide__fmt("y[b{,i},n] = W[{DI,}C,n] x[b{,%s},C] - B[n]", place);
   int K = Phi.w->dim[Phi.w->rank - 2], N = Phi.w->dim[Phi.w->rank - 1];
   if (Phi.groups > 1)
-    pattern = edf__fmt("y[b{,i},%d*g+n] = W[{DI,}g,C,n] x[b{,%s},%d*g+C] - B[%d*g+n]", N, place,
+    pattern = edf_slide__fmt("y[b{,i},%d*g+n] = W[{DI,}g,C,n] x[b{,%s},%d*g+C] - B[%d*g+n]", N, place,
                        K, N);
-  edf__text equation = edf__for_dims(dims, pattern);
+  edf_slide__text equation = edf_slide__for_dims(dims, pattern);
   for (int d = 0; d < dims; d++) {
     int reach = Phi.dilation * (Phi.w->dim[d] - 1) + 1;
-    int n = edf__room(at, x, d, reach, p) / Phi.stride + 1;
-    if (p) edf__put(&equation, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
+    int n = edf_slide__room(at, x, d, reach, p) / Phi.stride + 1;
+    if (p) edf_slide__put(&equation, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
   }
-  return edf__line(at, equation.at, 3, Phi.w, x, Phi.b);
+  return edf_slide__line(at, equation.at, Phi.w, x, Phi.b);
 }
 
 edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node *x) {
   edf__site at = { "Conv", file, line };
-  return edf__conv(&at, Phi, x);
+  return edf_slide__conv(&at, Phi, x);
 }
 
 /* ---- TransposedConv: the roles of x and y are exchanged. Where Conv reads, this writes, and
@@ -3279,43 +3658,43 @@ edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Ph
                                  edf_node *x) {
   edf__site at = { "TransposedConv", file, line };
   int p = Phi.padding;
-  if (Phi.groups != 1) edf__fail_at(&at, "%d groups: expected 1", Phi.groups);
-  int dims = edf__check_conv(&at, &Phi, x);
-  edf__text text = edf__for_dims(dims, edf__fmt(
+  if (Phi.groups != 1) edf_slide__fail_at(&at, "%d groups: expected 1", Phi.groups);
+  int dims = edf_slide__check_conv(&at, &Phi, x);
+  edf_slide__text text = edf_slide__for_dims(dims, edf_slide__fmt(
     "u[b{,%s},n] = W[{DI,}C,n] x[b{,i},C]\ny[b{,i},n] = u[b{,i%s},n] - B[n]",
-    edf__window_place(Phi.stride, Phi.dilation, 0), p ? edf__fmt("+%d", p) : ""));
+    edf_slide__window_place(Phi.stride, Phi.dilation, 0), p ? edf_slide__fmt("+%d", p) : ""));
   for (int d = 0; d < dims; d++) {
     int all = Phi.stride * (x->dim[1 + d] - 1) + Phi.dilation * (Phi.w->dim[d] - 1) + 1;
     if (all <= 2 * p)
-      edf__fail_at(&at, "padding %d leaves nothing of dimension %d, which has %d", p, d + 1,
+      edf_slide__fail_at(&at, "padding %d leaves nothing of dimension %d, which has %d", p, d + 1,
                    all);
-    if (p) edf__put(&text, "%s%c<%d", d ? ", " : " | ", 'i' + d, all - 2 * p);
+    if (p) edf_slide__put(&text, "%s%c<%d", d ? ", " : " | ", 'i' + d, all - 2 * p);
   }
-  return edf__lines(&at, text.at, 3, Phi.w, x, Phi.b);
+  return edf_slide__lines(&at, text.at, 3, Phi.w, x, Phi.b);
 }
 
-static edf_node *edf__pool(const char *op, const char *file, int line,
+static edf_node *edf_slide__pool(const char *op, const char *file, int line,
                            int kind, edf_node *x, int size, int stride) {
   edf__site at = { op, file, line };
   edf__check_named(&at, "x", x);
   if (size < 1 || stride < 1)
-    edf__fail_at(&at, "window %d, stride %d: expected 1 or more", size, stride);
+    edf_slide__fail_at(&at, "window %d, stride %d: expected 1 or more", size, stride);
   if (x->rank < 3 || x->rank > 5)
-    edf__x_error(&at, "x", x, "x needs a batch, 1 to 3 dimensions and channels");
-  const char *place = edf__window_place(stride, 1, 0);
-  edf__text equation = edf__for_dims(x->rank - 2, edf__fmt("y[b{,i},c] = x[b{,%s},c]", place));
+    edf_slide__x_error(&at, "x", x, "x needs a batch, 1 to 3 dimensions and channels");
+  const char *place = edf_slide__window_place(stride, 1, 0);
+  edf_slide__text equation = edf_slide__for_dims(x->rank - 2, edf_slide__fmt("y[b{,i},c] = x[b{,%s},c]", place));
   for (int d = 0; d < x->rank - 2; d++) {
-    edf__room(&at, x, d, size, 0);
-    edf__put(&equation, "%sD%c<%d", d ? ", " : " | ", 'I' + d, size);
+    edf_slide__room(&at, x, d, size, 0);
+    edf_slide__put(&equation, "%sD%c<%d", d ? ", " : " | ", 'I' + d, size);
   }
-  return edf__reduction(&at, kind, equation.at, x);
+  return edf_slide__reduction(&at, kind, equation.at, x);
 }
 
 edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
-  return edf__pool("MaxPool", file, line, EDF__MAX, x, size, stride);
+  return edf_slide__pool("MaxPool", file, line, EDF_SLIDE__MAX, x, size, stride);
 }
 edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
-  return edf__pool("AvgPool", file, line, EDF__MEAN, x, size, stride);
+  return edf_slide__pool("AvgPool", file, line, EDF_SLIDE__MEAN, x, size, stride);
 }
 
 /* ---- Residual, Highway ---- */
@@ -3323,7 +3702,7 @@ edf_residual_package edf_residual_params_at(const char *file, int line, int dims
                                             int n) {
   edf_residual_package Phi;
   if (size % 2 == 0)
-    edf__fail("%s:%d: edf_residual_params: size %d: the shape stays the same for an odd one",
+    edf_stop("%s:%d: edf_residual_params: size %d: the shape stays the same for an odd one",
               file, line, size);
   Phi.first = edf_conv_params_at(file, line, dims, size, n, n, 1);
   Phi.second = edf_conv_params_at(file, line, dims, size, n, n, 1);
@@ -3333,8 +3712,8 @@ edf_residual_package edf_residual_params_at(const char *file, int line, int dims
 
 edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x) {
   edf__site at = { "Residual", file, line };
-  edf_node *h = edf_relu_at(file, line, edf__conv(&at, Phi.first, x));
-  return edf_add_at(file, line, x, edf__conv(&at, Phi.second, h));
+  edf_node *h = edf_relu_at(file, line, edf_slide__conv(&at, Phi.first, x));
+  return edf_add_at(file, line, x, edf_slide__conv(&at, Phi.second, h));
 }
 
 edf_highway_package edf_highway_params_at(const char *file, int line, int n) {
@@ -3346,33 +3725,33 @@ edf_highway_package edf_highway_params_at(const char *file, int line, int n) {
 
 edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, edf_node *x) {
   edf__site at = { "Highway", file, line };
-  edf_node *G = edf_sigmoid_at(file, line, edf__affine(&at, Phi.gate, x));
-  edf_node *R = edf_relu_at(file, line, edf__affine(&at, Phi.transform, x));
+  edf_node *G = edf_sigmoid_at(file, line, edf_affine_at(file, line, Phi.gate, x));
+  edf_node *R = edf_relu_at(file, line, edf_affine_at(file, line, Phi.transform, x));
   edf__letters l = edf__letters_of(x);
-  const char *i = edf__last_letters(&l, x->rank);
-  const char *equation = edf__fmt("y%s = x%s + G%s R%s - G%s x%s", i, i, i, i, i, i);
-  return edf__line(&at, equation, 3, x, G, R);
+  const char *i = edf_slide__last_letters(&l, x->rank);
+  const char *equation = edf_slide__fmt("y%s = x%s + G%s R%s - G%s x%s", i, i, i, i, i, i);
+  return edf_slide__line(&at, equation, x, G, R);
 }
 
 /* ---- Attention ---- */
 edf_attention_package edf_attention_params_at(const char *file, int line, int n, int heads) {
   edf_attention_package Phi;
   if (heads < 1 || n < 1 || n % heads)
-    edf__fail("%s:%d: edf_attention_params: %d heads do not divide %d numbers", file, line,
+    edf_stop("%s:%d: edf_attention_params: %d heads do not divide %d numbers", file, line,
               heads, n);
   int package = ++edf.n_packages, d = n / heads;
-  const char *shape = edf__fmt("%d[%d,%d,%d]", package, n, heads, d);
-  Phi.wq = edf__init_for(edf_parameter_at(file, line, "wq%s", shape), n);
-  Phi.wk = edf__init_for(edf_parameter_at(file, line, "wk%s", shape), n);
-  Phi.wv = edf__init_for(edf_parameter_at(file, line, "wv%s", shape), n);
-  shape = edf__fmt("%d[%d,%d,%d]", package, heads, d, n);
-  Phi.wo = edf__init_for(edf_parameter_at(file, line, "wo%s", shape), n);
+  const char *shape = edf_slide__fmt("%d[%d,%d,%d]", package, n, heads, d);
+  Phi.wq = edf_slide__init_for(edf_parameter_at(file, line, "wq%s", shape), n);
+  Phi.wk = edf_slide__init_for(edf_parameter_at(file, line, "wk%s", shape), n);
+  Phi.wv = edf_slide__init_for(edf_parameter_at(file, line, "wv%s", shape), n);
+  shape = edf_slide__fmt("%d[%d,%d,%d]", package, heads, d, n);
+  Phi.wo = edf_slide__init_for(edf_parameter_at(file, line, "wo%s", shape), n);
   return Phi;
 }
 
-static edf_node *edf__attention(const edf__site *at, edf_attention_package Phi, edf_node *x,
+static edf_node *edf_slide__attention(const edf__site *at, edf_attention_package Phi, edf_node *x,
                                 const char *bound) {
-  const char *text = edf__fmt("q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n"
+  const char *text = edf_slide__fmt("q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n"
                               "k[b,t,h,d] = WK[I,h,d] x[b,t,I]\n"
                               "v[b,t,h,d] = WV[I,h,d] x[b,t,I]\n"
                               "a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]\n"
@@ -3380,16 +3759,16 @@ static edf_node *edf__attention(const edf__site *at, edf_attention_package Phi, 
                               "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]\n"
                               "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", bound);
   edf__check_named(at, "Phi.wq Phi.wk Phi.wv Phi.wo x", Phi.wq, Phi.wk, Phi.wv, Phi.wo, x);
-  return edf__lines(at, text, 5, Phi.wq, x, Phi.wk, Phi.wv, Phi.wo);
+  return edf_slide__lines(at, text, 5, Phi.wq, x, Phi.wk, Phi.wv, Phi.wo);
 }
 edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x) {
   edf__site at = { "Attention", file, line };
-  return edf__attention(&at, Phi, x, "");
+  return edf_slide__attention(&at, Phi, x, "");
 }
 edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
                                   edf_node *x) {
   edf__site at = { "CausalAttention", file, line };
-  return edf__attention(&at, Phi, x, " | s<=t");
+  return edf_slide__attention(&at, Phi, x, " | s<=t");
 }
 
 /* ---- Recurrent cells: texts of all times. What the input gives to the gates does not depend
@@ -3397,24 +3776,24 @@ edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_pack
    over all times. A single step is the same without t. */
 struct edf_cell { const char *name; int gates; const char *text; };
 
-#define EDF__INPUT "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"
-#define EDF__GATES(n) EDF__INPUT \
+#define EDF_SLIDE__INPUT "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"
+#define EDF_SLIDE__GATES(n) EDF_SLIDE__INPUT \
   "g[b,t,k,j] = z[b,t,k,j] + Wh[I,k,j] h[b,t-1,I] | k<" n "\n" \
   "G[b,t,k,j] = sigmoid(g[b,t,k,j])\n"
 
-const edf_cell edf_rnn_cell = { "RNN", 1, EDF__INPUT
+const edf_cell edf_rnn_cell = { "RNN", 1, EDF_SLIDE__INPUT
   "g[b,t,j] = z[b,t,0,j] + Wh[I,0,j] h[b,t-1,I]\n"
   "h'[b,t,j] = tanh(g[b,t,j])" };
-const edf_cell edf_ugrnn_cell = { "UGRNN", 2, EDF__GATES("1")
+const edf_cell edf_ugrnn_cell = { "UGRNN", 2, EDF_SLIDE__GATES("1")
   "g'[b,t,j] = z[b,t,1,j] + Wh[I,1,j] h[b,t-1,I]\n"
   "R[b,t,j] = tanh(g'[b,t,j])\n"
   "h'[b,t,j] = R[b,t,j] - G[b,t,0,j] R[b,t,j] + G[b,t,0,j] h[b,t-1,j]" };
-const edf_cell edf_gru_cell = { "GRU", 3, EDF__GATES("2")
+const edf_cell edf_gru_cell = { "GRU", 3, EDF_SLIDE__GATES("2")
   "m[b,t,j] = G[b,t,0,j] h[b,t-1,j]\n"
   "g'[b,t,j] = z[b,t,2,j] + Wh[I,2,j] m[b,t,I]\n"
   "R[b,t,j] = tanh(g'[b,t,j])\n"
   "h'[b,t,j] = h[b,t-1,j] - G[b,t,1,j] h[b,t-1,j] + G[b,t,1,j] R[b,t,j]" };
-const edf_cell edf_lstm_cell = { "LSTM", 4, EDF__GATES("3")
+const edf_cell edf_lstm_cell = { "LSTM", 4, EDF_SLIDE__GATES("3")
   "g'[b,t,j] = z[b,t,3,j] + Wh[I,3,j] h[b,t-1,I]\n"
   "R[b,t,j] = tanh(g'[b,t,j])\n"
   "C'[b,t,j] = G[b,t,0,j] C[b,t-1,j] + G[b,t,1,j] R[b,t,j]\n"
@@ -3424,40 +3803,40 @@ const edf_cell edf_lstm_cell = { "LSTM", 4, EDF__GATES("3")
 edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const edf_cell *cell,
                                               int n_in, int n) {
   edf_recurrent_package Phi;
-  int package = edf__new_package(file, line, cell->name, n_in, n);
+  int package = edf_slide__new_package(file, line, cell->name, n_in, n);
   Phi.cell = cell;
   Phi.wx = edf_parameter_at(file, line, "wx%d[%d,%d,%d]", package, n_in, cell->gates, n);
   Phi.wh = edf_parameter_at(file, line, "wh%d[%d,%d,%d]", package, n, cell->gates, n);
   Phi.b = edf_parameter_at(file, line, "b%d[%d,%d]", package, cell->gates, n);
-  edf__init_for(Phi.wx, n_in + n);
-  edf__init_for(Phi.wh, n_in + n);
-  if (cell == &edf_lstm_cell) edf__fill_here(Phi.b->value, (size_t)n, -1);
+  edf_slide__init_for(Phi.wx, n_in + n);
+  edf_slide__init_for(Phi.wh, n_in + n);
+  for (int j = 0; j < n && cell == &edf_lstm_cell; j++) Phi.b->value[j] = -1;
   edf_push(Phi.b);
   return Phi;
 }
 
 /* Without a state given it is all times. */
-static edf_recurrent_state edf__run_cell(const edf__site *at, const edf_cell *cell,
+static edf_recurrent_state edf_slide__run_cell(const edf__site *at, const edf_cell *cell,
                                          edf_recurrent_package Phi, edf_node *x,
                                          const edf_recurrent_state *s) {
   edf_node *in[6] = { Phi.wx, x, Phi.b, Phi.wh, s ? s->h : NULL, s ? s->c : NULL };
   int both = s && cell == &edf_lstm_cell;
   edf_recurrent_state next = { NULL, NULL };
-  edf__text text = { { 0 }, 0 };
-  edf__slide all;
-  if (!Phi.cell) edf__fail_at(at, "Phi was not made by its constructor");
+  edf_slide__text text = { { 0 }, 0 };
+  edf_slide__slide all;
+  if (!Phi.cell) edf_slide__fail_at(at, "Phi was not made by its constructor");
   edf__check_named(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
   if (cell != Phi.cell)
-    edf__x_error(at, "Phi.wx", Phi.wx, "Phi has the parameters of another cell: %s",
+    edf_slide__x_error(at, "Phi.wx", Phi.wx, "Phi has the parameters of another cell: %s",
                  Phi.cell->name);
   for (const char *c = cell->text; *c; c++) {
-    edf__put(&text, "%c", *c);
+    edf_slide__put(&text, "%c", *c);
     if (!s && strchr("hC", *c) && c[1] == '\'') c++;
     if (s && *c == ',' && c[1] == 't') c += c[2] == '-' ? 4 : 2;
   }
-  edf__read_over_nodes(&all, at, text.at, s ? 5 + both : 4, in);
-  next.h = edf__run_slide(&all);
-  if (both) next.c = edf__line_of(&all, "C'")->y;
+  edf_slide__read_over_nodes(&all, at, text.at, s ? 5 + both : 4, in);
+  next.h = edf_slide__run_slide(&all);
+  if (both) next.c = edf_slide__line_of(&all, "C'")->y;
   return next;
 }
 
@@ -3466,38 +3845,37 @@ edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell
   edf__site at = { cell->name, file, line };
   int both = cell == &edf_lstm_cell;
   if (both && !s.h != !s.c)
-    edf__fail_at(&at, "the state has one of h and c: expected both, or none for zeros");
+    edf_slide__fail_at(&at, "the state has one of h and c: expected both, or none for zeros");
   if (s.h) edf__check_named(&at, both ? "state.h state.c" : "state.h", s.h, s.c);
-  return edf__run_cell(&at, cell, Phi, x, &s);
+  return edf_slide__run_cell(&at, cell, Phi, x, &s);
 }
 
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
   edf__site at = { "Unroll", file, line };
   edf__check_named(&at, "x", x);
   if (x->rank > 1 && x->batched >> 1 & 1)
-    edf__x_error(&at, "x", x, "the time, the second index of x, has to be a number");
-  return edf__run_cell(&at, Phi.cell, Phi, x, NULL).h;
+    edf_slide__x_error(&at, "x", x, "the time, the second index of x, has to be a number");
+  return edf_slide__run_cell(&at, Phi.cell, Phi, x, NULL).h;
 }
 
 /* ---- Recurrence: one line of a text. */
 edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...) {
   edf__site at = { "Recurrence", file, line };
-  edf__slide all;
+  edf_slide__slide all;
   int n;
   va_list args;
   va_start(args, equation);
-  edf_node **in = edf__operands(args, &n);
+  edf_node **in = edf_slide__operands(args, &n);
   va_end(args);
-  edf__read_over_nodes(&all, &at, equation, n, in);
-  edf__check_operands(&at, n, in);
+  edf_slide__read_over_nodes(&all, &at, equation, n, in);
   const edf__equation *e = &all.line->m.e;
   const edf__ref *left = e->ref, *r = left + 1, *end = left + e->n_ref;
   while (r < end && strcmp(left->name, r->name)) r++;
   if (r == end)
-    edf__syntax(&e->scan, left->name, "%s is not on the right: this is an equation for "
+    edf_slide__syntax(&e->scan, left->name, "%s is not on the right: this is an equation for "
                 "Einsum", left->name);
-  edf_node *y = edf__run_slide(&all);
-  edf__free(in);
+  edf_node *y = edf_slide__run_slide(&all);
+  edf_release(in);
   return y;
 }
 
@@ -3512,9 +3890,9 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
 /* ---- Names that can be read. A scalar's, which stands without brackets, is mistaken where it
    is a function's, or beside it an index's. Of equal names the newest stays, which edf_find
    finds. What cannot stay gets a number. */
-static int edf__is_mistaken(const edf_node *x, const char *name) {
+static int edf_slide__is_mistaken(const edf_node *x, const char *name) {
   if (x->rank) return 0;
-  if (edf__function_named(name, 0) >= 0 || edf__function_named(name, 1) >= 0) return 1;
+  if (edf_slide__function_named(name, 0) >= 0 || edf_slide__function_named(name, 1) >= 0) return 1;
   for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *y = edf.compnodes[i];
     const edf__einsum *m = (const edf__einsum *)y->state;
@@ -3522,89 +3900,104 @@ static int edf__is_mistaken(const edf_node *x, const char *name) {
     while (k < y->n_in && y->in[k] != x) k++;
     if (k == y->n_in) continue;
     edf__letters l = edf__letters_of(y);
-    for (int d = 0; d < l.n; d++) if (!edf__compare_names(l.name[d], name)) return 1;
-    for (k = 0; edf__is(y, EDF_IS_EQUATION) && k < m->e.n_letter; k++)
-      if (!edf__compare_names(m->e.letter[k].name, name)) return 1;
+    for (int d = 0; d < l.n; d++) if (!edf_slide__compare_names(l.name[d], name)) return 1;
+    for (k = 0; edf_is(y, EDF_IS_EQUATION) && k < m->e.n_letter; k++)
+      if (!edf_slide__compare_names(m->e.letter[k].name, name)) return 1;
   }
   return name[strlen(name) - 1] == '_';  /* it would join the next line                       */
 }
 
-static int edf__is_among(const char **names, int n, const char *name) {
+static int edf_slide__is_among(const char **names, int n, const char *name) {
   while (n && strcmp(*names, name)) { names++; n--; }
   return n > 0;
 }
 
 /* Gives all nodes names that can be read, and returns the names that they had before. */
-static const char **edf__give_names(void) {
-  int n = edf__n_nodes();
-  const char **all = (const char **)edf__alloc(&edf.kept, ((size_t)n + 1) * sizeof *all);
+static const char **edf_slide__give_names(void) {
+  int n = edf_slide__n_nodes();
+  const char **all = (const char **)edf_keep(NULL, ((size_t)n + 1) * sizeof *all);
   for (int i = 0; i < n; i++) {
-    const char *name = edf__nth(i)->name;
-    char *first = edf__copy(&edf.kept, edf__fmt("%.480s", *name ? name : "_"));
+    const char *name = edf_slide__nth(i)->name;
+    char *first = edf_slide__keep(edf_slide__fmt("%.480s", *name ? name : "_"));
     for (char *c = first; *c; c++)
-      if (!edf__is_letter(*c) && (c == first || (!edf__is_digit(*c) && *c != '\''))) *c = '_';
+      if (!edf_slide__is_letter(*c) && (c == first || (!edf_slide__is_digit(*c) && *c != '\''))) *c = '_';
     all[i] = first;
   }
   for (int i = 0; i < n; i++) {
-    const edf_node *x = edf__nth(i);
+    const edf_node *x = edf_slide__nth(i);
     const char *name = all[i];
-    int taken = edf__is_among(all + i + 1, n - i - 1, name);
-    for (int k = 0; taken || edf__is_mistaken(x, name); k++) {
-      name = edf__fmt("%s%s_%d", k % 2 ? "_" : "", all[i], x->position + k / 2);
-      taken = edf__is_among(all, n, name);
+    int taken = edf_slide__is_among(all + i + 1, n - i - 1, name);
+    for (int k = 0; taken || edf_slide__is_mistaken(x, name); k++) {
+      name = edf_slide__fmt("%s%s_%d", k % 2 ? "_" : "", all[i], x->position + k / 2);
+      taken = edf_slide__is_among(all, n, name);
     }
     if (name == all[i]) continue;
-    name = edf__copy(&edf.kept, name);
-    edf__free((char *)all[i]);
+    name = edf_slide__keep(name);
+    edf_release((char *)all[i]);
     all[i] = name;
   }
   for (int i = 0; i < n; i++) {
-    const char *had = edf__nth(i)->name;
-    edf__nth(i)->name = all[i];
+    const char *had = edf_slide__nth(i)->name;
+    edf_slide__nth(i)->name = all[i];
     all[i] = had;
   }
   return all;
 }
-static void edf__give_back_names(const char **had) {
-  for (int i = 0; i < edf__n_nodes(); i++) {
-    edf__free((char *)edf__nth(i)->name);
-    edf__nth(i)->name = had[i];
+static void edf_slide__give_back_names(const char **had) {
+  for (int i = 0; i < edf_slide__n_nodes(); i++) {
+    edf_release((char *)edf_slide__nth(i)->name);
+    edf_slide__nth(i)->name = had[i];
   }
-  edf__free(had);
+  edf_release(had);
 }
 
 /* ---- Writing. Letters of y, of which x has the last, or its own. */
-static void edf__write_tensor(edf_page *out, const edf_node *x, const edf__letters *l) {
+static void edf_slide__write_tensor(edf_page *out, const edf_node *x, const edf__letters *l) {
   edf__letters own = edf__letters_of(x);
-  edf_write(out, "%s%s", edf_label(x), edf__last_letters(l ? l : &own, x->rank));
+  edf_write(out, "%s%s", edf_label(x), edf_slide__last_letters(l ? l : &own, x->rank));
+}
+
+/* A number, with as many digits as it needs. */
+static void edf_slide__write_number(edf_page *out, edf_real number) {
+  char text[40];
+  int digits = 6;
+  double n = (double)number;
+  do snprintf(text, sizeof text, "%.*g", digits++, n);
+  while (digits <= 17 && (edf_real)strtod(text, NULL) != number);
+  edf_write(out, "%s", fabs(n) < HUGE_VAL ? text : n < 0 ? "-1e999" : "1e999");
+}
+
+/* Lines of equations: a Lookup has one. */
+static int edf_slide__has_equation(const edf_node *y) {
+  return edf_is(y, EDF_IS_EQUATION) || (edf_is(y, EDF_IS_LOOKUP) && !y->says);
 }
 
 /* l[b] = bceloss(s[b], y[b]), softmax_{i,j}(..), concat_t(..); 0: it has no name that is known.
    A text's ln of a softmax is fused with it: what is not is called logarithm. */
-static int edf__write_call(edf_page *out, const edf_node *y) {
+static int edf_slide__write_call(edf_page *out, const edf_node *y) {
   const char *op = y->says->name;
-  int c = EDF__N_CALLS - 1, f = EDF__N_FUNCTIONS - 1, n = 0;
-  while (c >= 0 && strcmp(edf__calls[c].op_name, op)) c--;
-  while (f >= EDF__MIN_OF && edf__compare_names(edf__functions[f].name, op)) f--;
-  int function = f >= EDF__MIN_OF;
+  int c = EDF_SLIDE__N_CALLS - 1, f = EDF_SLIDE__N_FUNCTIONS - 1, n = 0;
+  while (c >= 0 && strcmp(edf_slide__calls[c].op_name, op)) c--;
+  while (f >= EDF_SLIDE__MIN_OF && edf_slide__compare_names(edf_slide__functions[f].name, op)) f--;
+  int function = f >= EDF_SLIDE__MIN_OF;
   if (c < 0 && !function) return 0;
-  if (c >= 0 && function && edf__is(y->in[0], EDF_IS_SOFTMAX)) function = 0;
-  const char *takes = c < 0 ? "" : edf__calls[c].takes;
+  if (c >= 0 && function && edf_is(y->in[0], EDF_IS_SOFTMAX)) function = 0;
+  const char *takes = c < 0 ? "" : edf_slide__calls[c].takes;
   int over = strchr(takes, '~') != NULL, bounds = strchr(takes, '|') != NULL;
   edf__letters l = edf__letters_of(y);
-  edf__write_tensor(out, y, &l);
-  edf_write(out, " = %s", function ? edf__functions[f].name : edf__calls[c].name);
+  edf_slide__write_tensor(out, y, &l);
+  edf_write(out, " = %s", function ? edf_slide__functions[f].name : edf_slide__calls[c].name);
   int first = l.n - y->row_dims, last = over ? l.n : strchr(takes, '_') ? first + 1 : first;
   for (int d = first; d < last; d++)
     edf_write(out, "%s%s", d > first ? "," : last - first > 1 ? "_{" : "_", l.name[d]);
   edf_write(out, last - first > 1 ? "}(" : "(");
   for (int k = 0; k < y->n_in; k++) {
     edf_write(out, n++ ? ", " : "");
-    edf__write_tensor(out, y->in[k], function || over ? &l : NULL);
+    edf_slide__write_tensor(out, y->in[k], function || over ? &l : NULL);
   }
   for (int k = 0; (takes = strchr(takes, '#')) != NULL; k++, takes++) {
     edf_write(out, n++ ? ", " : "");
-    edf__write_number(out, (double)((const edf_real *)y->state)[k], 6, 1);
+    edf_slide__write_number(out, ((const edf_real *)y->state)[k]);
   }
   edf_write(out, ")");
   if (y->causal) edf_write(out, " | %s<=%s", l.name[l.n - 1], l.name[l.n - 2]);
@@ -3614,7 +4007,7 @@ static int edf__write_call(edf_page *out, const edf_node *y) {
   return 1;
 }
 
-static void edf__write_declaration(edf_page *out, const edf_node *x) {
+static void edf_slide__write_declaration(edf_page *out, const edf_node *x) {
   edf_write(out, x->kind == EDF_INPUT ? "input %s" : "parameter %s", edf_label(x));
   for (int d = 0; d < x->rank; d++) {
     edf_write(out, d ? "," : "[");
@@ -3625,12 +4018,12 @@ static void edf__write_declaration(edf_page *out, const edf_node *x) {
 }
 
 /* The whole text. A node without words is a comment, and an error to read. */
-static void edf__write_text(edf_page *out) {
-  for (int i = 0; i < edf__n_nodes(); i++) {
-    const edf_node *x = edf__nth(i);
-    if (x->kind != EDF_COMPNODE) edf__write_declaration(out, x);
-    else if (edf__has_equation(x)) edf__write_equation(out, x, 1);
-    else if (edf__is(x, EDF_IS_OWN) || !x->says || !edf__write_call(out, x)) {
+static void edf_slide__write_text(edf_page *out) {
+  for (int i = 0; i < edf_slide__n_nodes(); i++) {
+    const edf_node *x = edf_slide__nth(i);
+    if (x->kind != EDF_COMPNODE) edf_slide__write_declaration(out, x);
+    else if (edf_slide__has_equation(x)) edf__write_equation(out, x, 1);
+    else if (edf_is(x, EDF_IS_OWN) || !x->says || !edf_slide__write_call(out, x)) {
       edf_write(out, "# %s has no words: it is a node of the program's own, built at %s:%d\n",
                 x->op, x->file, x->line);
       edf_write(out, "%s = own(%s)", edf_label(x), x->n_in ? edf_label(x->in[0]) : "");
@@ -3639,50 +4032,51 @@ static void edf__write_text(edf_page *out) {
   }
 }
 
-static void edf__write_all(edf_page *out, const edf_node *all) {
-  (void)all;
-  const char **had = edf__give_names();
-  edf__write_text(out);
-  edf__give_back_names(had);
+void edf_print_equations(FILE *out) {
+  edf_page page = { NULL, 0 };
+  const char **had = edf_slide__give_names();
+  edf_slide__write_text(&page);
+  edf_slide__give_back_names(had);
+  if (page.at) fputs(page.at, out);
+  edf_release(page.at);
 }
-void edf_print_equations(FILE *out) { edf__print_by(edf__write_all, out, NULL); }
 
 /* ==== >>answers  A student's backward, run and compared ================================== */
 
-static const double edf__right_below = EDF_REAL_IS_DOUBLE ? 1e-6 : 2e-3;
-enum { EDF__ANSWERED = 64 };             /* tensors of an answer, as many as there may be     */
+static const double edf_slide__right_below = EDF_REAL_IS_DOUBLE ? 1e-6 : 2e-3;
+enum { EDF_SLIDE__ANSWERED = 64 };             /* tensors of an answer, as many as there may be     */
 
-/* What a name of it is, W or W.grad. It is a node, so that the reader finds it. */
+/* What a name of it is, W or W.grad. Its node has it as state, so that the reader finds it. */
 typedef struct {
-  edf_node node;
+  edf_node *node;
   const edf_node *of;                    /* whose gradient, or NULL                           */
   edf_real *first, *right;               /* what it begins with, and becomes, where it may    */
   double scale;                          /* of what is right: 1, or of Parameters 1/B         */
   int helper, lines, reads;              /* so many write to it; its tensor is read so often  */
-} edf__answered;
+} edf_slide__answered;
 
-typedef struct { const char *slip; size_t at, n; char with[160]; } edf__edit;
+typedef struct { const char *slip; size_t at, n; char with[160]; } edf_slide__edit;
 
 typedef struct {
   edf_node *y;
   const char *text;
-  edf__slide all;                        /* its lines, read                                   */
+  edf_slide__slide all;                        /* its lines, read                                   */
   int n_given;                           /* tensors that are no helpers                       */
   int quiet, unreadable;                 /* so many lines                                     */
   double work;                           /* entries that were computed                        */
-  edf__edit *edit; int n_edit;           /* corrections to try                                */
-  edf_node *node[EDF__ANSWERED];         /* y, what its line reads, what the answer names     */
-  const char *name[EDF__ANSWERED];
-  char through[EDF__ANSWERED];           /* its line is gone through                          */
-  int reads[EDF__ANSWERED];              /* so often such lines read it                       */
-  char itself[EDF__ANSWERED];            /* its own does                                      */
+  edf_slide__edit *edit; int n_edit;           /* corrections to try                                */
+  edf_node *node[EDF_SLIDE__ANSWERED];         /* y, what its line reads, what the answer names     */
+  const char *name[EDF_SLIDE__ANSWERED];
+  char through[EDF_SLIDE__ANSWERED];           /* its line is gone through                          */
+  int reads[EDF_SLIDE__ANSWERED];              /* so often such lines read it                       */
+  char itself[EDF_SLIDE__ANSWERED];            /* its own does                                      */
   int n;
-} edf__answer;
+} edf_slide__answer;
 
 /* ---- Running an answer. Extents come from tensors, then from bounds, then from y's line. */
-static void edf__find_loops_of(edf__answer *a, edf__statement *l) {
+static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement *l) {
   edf__equation *e = &l->m.e;
-  const edf__statement *own = a->y->line_of;
+  const edf_slide__statement *own = edf_slide__line_of_node(a->y);
   int from[EDF_MAX_INDEX], extent[EDF_MAX_INDEX] = { 0 };
   double work = 1;
   for (int f = !l->of[0]; f < e->n_ref; f++)
@@ -3691,71 +4085,83 @@ static void edf__find_loops_of(edf__answer *a, edf__statement *l) {
       int i = edf__alone(e, p), n = l->of[f]->dim[d];
       if (i < 0) continue;
       if (extent[i] && extent[i] != n)
-        edf__syntax(&e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
+        edf_slide__syntax(&e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
                     e->letter[i].name, extent[i], e->ref[from[i]].name, n, e->ref[f].name);
       extent[i] = n;
       from[i] = f;
     }
   for (int i = 0; i < e->n_letter; i++) {
-    edf__letter *c = &e->letter[i];
-    if (!c->bound) c->bound = extent[i];
-    for (int o = 0; own && !c->bound && o < own->m.e.n_letter; o++)
-      if (!edf__compare_names(own->m.e.letter[o].name, c->name))
-        c->bound = (int)own->m.extent[o];
-    if (c->bound <= 0)
-      edf__syntax(&e->scan, c->name, "the extent of %s is unknown: give it after a bar, "
-                  "| %s<n", c->name, c->name);
-    work *= c->bound;
+    const char *name = e->letter[i].name;
+    int *bound = &e->letter[i].bound;
+    if (!*bound) *bound = extent[i];
+    for (int o = 0; own && !*bound && o < own->m.e.n_letter; o++)
+      if (!edf_slide__compare_names(own->m.e.letter[o].name, name))
+        *bound = (int)own->m.extent[o];
+    if (*bound <= 0)
+      edf_slide__syntax(&e->scan, name, "the extent of %s is unknown: give it after a bar, "
+                        "| %s<n", name, name);
+    work *= *bound;
   }
   a->work += work;
 }
 
-static edf__answered *edf__new_answered(edf__block **list, const char *name, int rank,
+static edf_slide__answered *edf_slide__answered_of(const edf_node *x) { return (edf_slide__answered *)x->state; }
+
+/* Makes a tensor of this shape. A helper is freed with the computed nodes. */
+static edf_slide__answered *edf_slide__new_answered(int helper, const char *name, int rank,
                                         const int *dim) {
-  edf__answered *t = (edf__answered *)edf__alloc(list, sizeof *t);
-  edf__grave_of(&t->node)->x = NULL;
-  t->node.op = "Input";
-  t->node.file = "answer";
-  t->node.graph = edf.id;
-  t->node.name = name;
-  t->node.rank = rank;
-  t->node.size = 1;
-  for (int d = 0; d < rank; d++) t->node.size *= (size_t)(t->node.dim[d] = dim[d]);
-  t->node.value = (edf_real *)edf__alloc(list, t->node.size * sizeof(edf_real));
-  edf__append(&edf.inputs, &edf.n_inputs, &t->node);
+  edf_node *x = edf__new_node(helper ? EDF_COMPNODE : EDF_INPUT, "Input", "answer", 0, 0);
+  edf_slide__answered *t = (edf_slide__answered *)edf_state(x, sizeof *t);
+  t->node = x;
+  t->helper = helper;
+  x->name = name;
+  x->rank = rank;
+  x->size = 1;
+  for (int d = 0; d < rank; d++) x->size *= (size_t)(x->dim[d] = dim[d]);
+  size_t bytes = x->size * sizeof *x->value;
+  x->value = (edf_real *)(helper ? edf_slide__alloc(bytes) : edf_keep(NULL, bytes));
+  x->kind = EDF_INPUT;
+  x->fed = 1;
+  edf__add_leaf(x);
   return t;
 }
 
 /* The tensor that stands there: the newest, but on the left one that lines may write to. y.grad
    is two where y's line reads y: the given one, and that of what it reads. */
-static edf__answered *edf__answered_at(const edf__statement *l, int f) {
+static edf_slide__answered *edf_slide__answered_at(const edf_slide__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
-  edf__answered *t = NULL;
+  edf_slide__answered *t = NULL;
   for (int i = 0; i < edf.n_inputs; i++) {
-    edf__answered *o = (edf__answered *)(void *)edf.inputs[i];
-    if (!strcmp(o->node.name, r->name) && (f || o->right || o->helper || o->of)) t = o;
+    edf_slide__answered *o = edf_slide__answered_of(edf.inputs[i]);
+    if (!strcmp(o->node->name, r->name) && (f || o->right || o->helper || o->of)) t = o;
     if (!f && t && t->right) break;
   }
   if (!t && (f || strchr(r->name, '.')))
-    edf__syntax(&l->m.e.scan, r->name, "no tensor is called %s", r->name);
+    edf_slide__syntax(&l->m.e.scan, r->name, "no tensor is called %s", r->name);
   if (!f && t && t->of && !t->right)
-    edf__syntax(&l->m.e.scan, r->name, "y's line does not read this tensor");
-  if (t && t->node.rank != r->rank)
-    edf__syntax(&l->m.e.scan, r->name, "%s has %d indices", r->name, t->node.rank);
+    edf_slide__syntax(&l->m.e.scan, r->name, "y's line does not read this tensor");
+  if (t && t->node->rank != r->rank)
+    edf_slide__syntax(&l->m.e.scan, r->name, "%s has %d indices", r->name, t->node->rank);
   return t;
 }
 
 /* A helper has the shape that an equation's left side would have. */
-static edf_node *edf__new_helper(edf__statement *l) {
-  edf_node left;
-  edf__left_shape(&l->m, &left);
-  edf__answered *t = edf__new_answered(&edf.computed, l->m.e.ref->name, left.rank, left.dim);
-  t->helper = 1;
-  return &t->node;
+static edf_node *edf_slide__new_helper(edf_slide__statement *l) {
+  const edf__ref *left = l->m.e.ref;
+  int dim[EDF_MAX_RANK];
+  for (int d = 0; d < left->rank; d++) {
+    ptrdiff_t least, greatest;
+    edf__reach(&l->m, &left->place[d], &least, &greatest);
+    if (least < 0 || greatest >= INT_MAX)
+      edf_slide__syntax(&l->m.e.scan, left->place[d].at, "this place writes entries %ld to %ld",
+                        (long)least, (long)greatest);
+    dim[d] = (int)greatest + 1;
+  }
+  return edf_slide__new_answered(1, left->name, left->rank, dim)->node;
 }
 
 /* The entry that its left side means for these indices; NULL: outside. */
-static edf_real *edf__entry_at(const edf__statement *l, const int *at, edf_node *const *by,
+static edf_real *edf_slide__entry_at(const edf_slide__statement *l, const int *at, edf_node *const *by,
                                size_t n) {
   const edf_node *t = l->of[0];
   size_t where = 0;
@@ -3770,35 +4176,38 @@ static edf_real *edf__entry_at(const edf__statement *l, const int *at, edf_node 
 }
 
 /* Its right side has a node, with the left side's indices alone; so has each place by value. */
-static void edf__run_line(edf__answer *a, edf__statement *l) {
-  edf__read_statement(&a->all, &a->all.scan);
-  edf__slide single = a->all;
+static void edf_slide__run_line(edf_slide__answer *a, edf_slide__statement *l) {
+  edf_slide__read_statement(&a->all, &a->all.scan);
+  edf_slide__slide single = a->all;
   edf_node *by[EDF_MAX_RANK] = { NULL };
   int at[EDF_MAX_INDEX] = { 0 };
   edf__equation *e = &l->m.e;
   single.n = edf.n_compnodes = 0;        /* all that it reads is in the graph                 */
   l->slide = &single;
   if (l->call || l->right->next)
-    edf__syntax(&e->scan, l->where->at, "expected one sum of products");
-  edf__bind_line(l);
-  for (int f = 0; f < e->n_ref; f++) l->of[f] = (edf_node *)(void *)edf__answered_at(l, f);
-  edf__find_loops_of(a, l);
-  edf__solve_extents(l);
-  edf__set_groups(l);
-  if (!l->of[0]) l->of[0] = edf__new_helper(l);
-  edf__value left = edf__new_value(l, NULL, l->left);
-  edf_node *y = edf__line_node(l, l->right, left.at, 0);
+    edf_slide__syntax(&e->scan, l->where->at, "expected one sum of products");
+  edf_slide__bind_line(l);
+  for (int f = 0; f < e->n_ref; f++) {
+    const edf_slide__answered *t = edf_slide__answered_at(l, f);
+    l->of[f] = t ? t->node : NULL;
+  }
+  edf_slide__find_loops_of(a, l);
+  edf_slide__solve_extents(l);
+  edf_slide__set_groups(l);
+  if (!l->of[0]) l->of[0] = edf_slide__new_helper(l);
+  edf_slide__value left = edf_slide__new_value(l, NULL, l->left);
+  edf_node *y = edf_slide__line_node(l, l->right, left.at, 0);
   if (y) (edf_forward_to)(y);
-  for (edf__expr *x = l->where->in; x; x = x->next) {
-    if (x->sort == EDF__A_GROUP) continue;
-    edf__value k = edf__value_of(l, x);
-    by[x->place] = edf__with_indices(l, &k, l->left).node;
+  for (edf_slide__expr *x = l->where->in; x; x = x->next) {
+    if (x->sort == EDF_SLIDE__A_GROUP) continue;
+    edf_slide__value k = edf_slide__value_of(l, x);
+    by[x->place] = edf_slide__with_indices(l, &k, l->left).node;
     (edf_forward_to)(by[x->place]);
     edf_value(by[x->place]);
   }
-  edf__answered *t = (edf__answered *)(void *)l->of[0];
+  edf_slide__answered *t = edf_slide__answered_of(l->of[0]);
   t->lines++;
-  if (!l->adds) memset(t->node.value, 0, t->node.size * sizeof *t->node.value);
+  if (!l->adds) memset(t->node->value, 0, t->node->size * sizeof *t->node->value);
   const edf_real *v = y ? edf_value(y) : NULL;
   for (size_t n = 0; y && n < y->size; n++) {
     size_t rest = n;
@@ -3807,14 +4216,14 @@ static void edf__run_line(edf__answer *a, edf__statement *l) {
       at[i] = (int)(rest % (size_t)e->letter[i].bound);
       rest /= (size_t)e->letter[i].bound;
     }
-    edf_real *to = edf__entry_at(l, at, by, n);
+    edf_real *to = edf_slide__entry_at(l, at, by, n);
     if (to) *to += v[n];
   }
-  edf__push(t->node.value, t->node.size);
+  edf_push(t->node);
 }
 
 /* The message that was put together, below what it belongs to. */
-static void edf__print_said(int quiet) {
+static void edf_slide__print_said(int quiet) {
   for (const char *c = edf__message, *end; *c && !quiet; c = end + (*end == '\n')) {
     size_t n = strcspn(c, "\n");
     end = c + n;
@@ -3825,8 +4234,8 @@ static void edf__print_said(int quiet) {
 }
 
 /* 0: the reader stopped, which is said and no more. */
-static int edf__survives(void (*run)(edf__answer *, edf__statement *), edf__answer *a,
-                         edf__statement *l) {
+static int edf_slide__survives(void (*run)(edf_slide__answer *, edf_slide__statement *), edf_slide__answer *a,
+                         edf_slide__statement *l) {
 #ifndef __wasi__
   jmp_buf here;
   edf__caught = &here;
@@ -3834,7 +4243,7 @@ static int edf__survives(void (*run)(edf__answer *, edf__statement *), edf__answ
     edf__caught = NULL;
     a->unreadable++;
     if (!a->quiet) printf("  FAIL  a line that cannot be run:\n");
-    edf__print_said(a->quiet);
+    edf_slide__print_said(a->quiet);
     return 0;
   }
 #endif
@@ -3845,17 +4254,18 @@ static int edf__survives(void (*run)(edf__answer *, edf__statement *), edf__answ
   return 1;
 }
 
-static void edf__run_answer(edf__answer *a, const char *text) {
+static void edf_slide__run_answer(edf_slide__answer *a, const char *text) {
   static const edf__site site = { "answer", NULL, 0 };
   int n = (int)strlen(text);
   edf.n_inputs = a->n_given;
-  edf__free_list(&edf.computed);
+  edf.n_compnodes = 0;
+  edf_clear_compnodes();
   memset(&a->all, 0, sizeof a->all);
   a->unreadable = 0;
   for (int i = 0; i < edf.n_inputs; i++) {
-    edf__answered *t = (edf__answered *)(void *)edf.inputs[i];
-    if (t->right) memcpy(t->node.value, t->first, t->node.size * sizeof *t->first);
-    edf__push(t->node.value, t->node.size);
+    edf_slide__answered *t = edf_slide__answered_of(edf.inputs[i]);
+    if (t->right) memcpy(t->node->value, t->first, t->node->size * sizeof *t->first);
+    edf_push(t->node);
     t->lines = 0;
   }
   edf__scan *s = &a->all.scan;
@@ -3863,15 +4273,15 @@ static void edf__run_answer(edf__answer *a, const char *text) {
   *s = edf__scan_of(&site, "answer", text, n, n, "\t\r");
   for (char *c = (char *)s->at + 1; *c; c++)         /* W.grad is a name                     */
     if (!strncmp(c, ".grad", 5) && c[s->size - 1]) memcpy(c + s->size, c, 5);
-  edf__join_lines((char *)s->at);
+  edf_slide__join_lines((char *)s->at);
   size_t lines = 1;
   for (const char *c = s->at; *c; c++) lines += *c == '\n';
-  a->all.line = (edf__statement *)edf__alloc(&edf.computed, lines * sizeof *a->all.line);
+  a->all.line = (edf_slide__statement *)edf_slide__alloc(lines * sizeof *a->all.line);
   for (;;) {
-    while (edf__peek(s) == '\n') s->at++;
+    while (edf_slide__peek(s) == '\n') s->at++;
     const char *begin = s->at;
     if (!*begin) break;
-    if (edf__survives(edf__run_line, a, &a->all.line[a->all.n]) || s->at > begin) continue;
+    if (edf_slide__survives(edf_slide__run_line, a, &a->all.line[a->all.n]) || s->at > begin) continue;
     memset(&a->all.line[--a->all.n], 0, sizeof *a->all.line);
     s->at += strcspn(begin, "\n");
   }
@@ -3879,77 +4289,77 @@ static void edf__run_answer(edf__answer *a, const char *text) {
 
 /* ---- What is right: y's line, and those that are gone through, in a graph of their own, where
    all that they read is a parameter. */
-static int edf__know(edf__answer *a, const char *name, edf_node *x) {
-  if (!x) x = !strcmp(name, a->y->name) ? a->y : edf__newest(name);
+static int edf_slide__know(edf_slide__answer *a, const char *name, edf_node *x) {
+  if (!x) x = !strcmp(name, a->y->name) ? a->y : edf_slide__newest(name);
   for (int k = 0; k < a->n; k++) if (!strcmp(a->name[k], name)) return k;
-  if (!x || a->n == EDF__ANSWERED || (x->forward && x->position > a->y->position)) return -1;
-  a->name[a->n] = x == a->y ? x->name : edf__copy(&edf.kept, name);
+  if (!x || a->n == EDF_SLIDE__ANSWERED || (x->forward && x->position > a->y->position)) return -1;
+  a->name[a->n] = x == a->y ? x->name : edf_slide__keep(name);
   a->node[a->n++] = x;
   return a->n - 1;
 }
 
 /* The names of the text; through the line of Z goes what has Z.grad behind a '='. */
-static void edf__know_names(edf__answer *a) {
+static void edf_slide__know_names(edf_slide__answer *a) {
   char name[128];
   int right = 0;
-  a->through[edf__know(a, a->y->name, a->y)] = 1;
+  a->through[edf_slide__know(a, a->y->name, a->y)] = 1;
   for (const char *c = a->text; *c;) {
-    size_t n = edf__name_length(c);
+    size_t n = edf_slide__name_length(c);
     n += n ? strspn(c + n, "'") : 0;
     right = *c != '\n' && (right || *c == '=');
     snprintf(name, sizeof name, "%.*s", (int)n, c);
-    int k = n ? edf__know(a, name, NULL) : -1;
+    int k = n ? edf_slide__know(a, name, NULL) : -1;
     if (k >= 0 && right && !strncmp(c + n, ".grad", 5))
       a->through[k] |= a->node[k]->kind == EDF_COMPNODE && a->node[k]->line_of;
     c += n ? n : 1;
   }
 }
 
-static void edf__know_read(edf__answer *a, int by, const char *name, edf_node *x) {
-  int k = edf__know(a, name, x);
+static void edf_slide__know_read(edf_slide__answer *a, int by, const char *name, edf_node *x) {
+  int k = edf_slide__know(a, name, x);
   if (k < 0) return;
   a->reads[k]++;
   a->itself[by] |= k == by;
 }
 
 /* What the lines of k's name read. */
-static void edf__know_operands(edf__answer *a, int k) {
+static void edf_slide__know_operands(edf_slide__answer *a, int k) {
   const edf_node *x = a->node[k];
-  const edf__statement *own = x->line_of, *l, *end;
-  for (int i = 0; !own && i < x->n_in; i++) edf__know_read(a, k, x->in[i]->name, x->in[i]);
+  const edf_slide__statement *own = edf_slide__line_of_node(x), *l, *end;
+  for (int i = 0; !own && i < x->n_in; i++) edf_slide__know_read(a, k, x->in[i]->name, x->in[i]);
   if (!own) return;
   end = own->slide->line + own->slide->n;
   for (l = own->slide->line; l < end; l++)
-    for (int f = 1; edf__same_left(l, own) && !l->entry && f < l->m.e.n_ref; f++)
-      edf__know_read(a, k, l->m.e.ref[f].name, l->of[f]);
+    for (int f = 1; edf_slide__same_left(l, own) && !l->entry && f < l->m.e.n_ref; f++)
+      edf_slide__know_read(a, k, l->m.e.ref[f].name, l->of[f]);
 }
 
-static edf_node *edf__twin(const char *name, const edf_node *x) {
+static edf_node *edf_slide__twin(const char *name, const edf_node *x) {
   edf_page decl = { NULL, 0 };
   edf_write(&decl, "%s%s", name, x->rank ? "[" : "");
   for (int d = 0; d < x->rank; d++)
     edf_write(&decl, "%d%s", x->dim[d], d + 1 < x->rank ? "," : "]");
   return edf_parameter_at(x->file, x->line, "%s", decl.at);
 }
-static void edf__randomize(edf_real *v, size_t n, double size) {
+static void edf_slide__randomize(edf_real *v, size_t n, double size) {
   for (size_t i = 0; i < n; i++) {
-    double r = size * (0.5 + edf__random_unit());
-    v[i] = (edf_real)(edf__random_unit() < 0.5 ? -r : r);
+    edf_real r = edf_uniform((edf_real)(0.5 * size), (edf_real)(1.5 * size));
+    v[i] = edf_below(2) ? r : -r;
   }
 }
 
 /* The lines of node k; of one that no text has made as >>ways writes it. */
-static void edf__write_lines(edf_page *to, edf__answer *a, int k) {
+static void edf_slide__write_lines(edf_page *to, edf_slide__answer *a, int k) {
   const edf_node *x = a->node[k];
-  const edf__statement *own = x->line_of, *l, *end;
-  if (!own && edf__has_equation(x)) edf__write_equation(to, x, 1);
-  else if (!own) edf__write_call(to, x);
+  const edf_slide__statement *own = edf_slide__line_of_node(x), *l, *end;
+  if (!own && edf_slide__has_equation(x)) edf__write_equation(to, x, 1);
+  else if (!own) edf_slide__write_call(to, x);
   if (!own) return;
   end = own->slide->line + own->slide->n;
   for (l = own->slide->line; l < end; l++) {
     const edf__scan *s = &l->m.e.scan;
     const char *name = l->m.e.ref->name, *at = name - s->size;
-    if (!edf__same_left(l, own) || l->entry) continue;
+    if (!edf_slide__same_left(l, own) || l->entry) continue;
     size_t n = strcspn(at, "\n"), skip = strlen(name);
     const char *behind = a->itself[k] ? "_of_line" : "";
     edf_write(to, "%s%s%.*s", name, behind, (int)(n - skip), at + skip);
@@ -3962,213 +4372,213 @@ static void edf__write_lines(edf_page *to, edf__answer *a, int k) {
 }
 
 /* Adds sum_i x[i] of[i], of random numbers `of` that are returned. */
-static const edf_real *edf__add_random(edf_node **loss, edf_node *x) {
-  edf_node *of = edf__twin("given_", x);
+static const edf_real *edf_slide__add_random(edf_node **loss, edf_node *x) {
+  edf_node *of = edf_slide__twin("given_", x);
   edf_node *sum = edf_sum_at(x->file, x->line, edf_mul_at(x->file, x->line, x, of));
-  edf__randomize(of->value, of->size, 1);
+  edf_slide__randomize(of->value, of->size, 1);
   edf_push(of);
   *loss = *loss ? edf_add_at(x->file, x->line, *loss, sum) : sum;
   return of->value;
 }
 
 /* A gradient's name gets what is right. */
-static edf__answered *edf__add_grad(const edf__answer *a, int k, const edf_real *right,
+static edf_slide__answered *edf_slide__add_grad(const edf_slide__answer *a, int k, const edf_real *right,
                                     const edf_real *first) {
   const edf_node *x = a->node[k];
   edf_page name = { NULL, 0 };
   edf_write(&name, "%s.grad", a->name[k]);
-  edf__answered *t = edf__new_answered(&edf.kept, name.at, x->rank, x->dim);
-  size_t bytes = t->node.size * sizeof *right;
+  edf_slide__answered *t = edf_slide__new_answered(0, name.at, x->rank, x->dim);
+  size_t bytes = t->node->size * sizeof *right;
   t->of = x;
   t->reads = a->reads[k];
   if (!right) return t;
-  t->right = (edf_real *)memcpy(edf__alloc(&edf.kept, bytes), right, bytes);
-  t->first = (edf_real *)edf__alloc(&edf.kept, bytes);
+  t->right = (edf_real *)memcpy(edf_keep(NULL, bytes), right, bytes);
+  t->first = (edf_real *)edf_keep(NULL, bytes);
   double norm = edf_statistics_of(right, x->size).norm / sqrt((double)x->size);
-  if (!first) edf__randomize(t->first, x->size, norm > 0 && norm < HUGE_VAL ? norm : 1);
+  if (!first) edf_slide__randomize(t->first, x->size, norm > 0 && norm < HUGE_VAL ? norm : 1);
   else memcpy(t->first, first, bytes);
   for (size_t i = 0; first && i < x->size; i++) t->right[i] -= first[i];
   return t;
 }
 
-static void edf__right_of_lines(edf__answer *a) {
-  edf_node *x[EDF__ANSWERED], *loss = NULL;
-  const edf_real *first[EDF__ANSWERED] = { NULL };
+static void edf_slide__right_of_lines(edf_slide__answer *a) {
+  edf_node *x[EDF_SLIDE__ANSWERED], *loss = NULL;
+  const edf_real *first[EDF_SLIDE__ANSWERED] = { NULL };
   int last = a->y->position;
   edf_page text = { NULL, 0 };
   for (int at = 0; at <= last; at++)
     for (int k = 0; k < a->n; k++)
-      if (a->through[k] && a->node[k]->position == at) edf__write_lines(&text, a, k);
+      if (a->through[k] && a->node[k]->position == at) edf_slide__write_lines(&text, a, k);
   for (int k = 0; k < a->n; k++) {
     if (a->through[k] && !a->itself[k]) continue;
-    x[k] = edf__twin(a->name[k], a->node[k]);
+    x[k] = edf_slide__twin(a->name[k], a->node[k]);
     memcpy(x[k]->value, a->node[k]->value, x[k]->size * sizeof *x[k]->value);
     edf_push(x[k]);
   }
   edf_node *y = edf_equations_at(a->y->file, a->y->line, "%s", text.at);
-  const edf_real *given = edf__add_random(&loss, y);
+  const edf_real *given = edf_slide__add_random(&loss, y);
   for (int k = 1; k < a->n; k++) {
     if (!a->through[k] || a->itself[k]) continue;
     x[k] = edf_find(a->name[k]);
-    first[k] = edf__add_random(&loss, x[k]);
+    first[k] = edf_slide__add_random(&loss, x[k]);
   }
   (edf_forward_to)(loss);
   (edf_backward)(loss);
   for (int k = !a->itself[0]; k < a->n; k++)
-    edf__add_grad(a, k, a->reads[k] ? edf_grad(x[k]) : NULL, first[k]);
-  edf__answered *t = edf__add_grad(a, 0, NULL, NULL);
-  memcpy(t->node.value, given, y->size * sizeof *given);
+    edf_slide__add_grad(a, k, a->reads[k] ? edf_grad(x[k]) : NULL, first[k]);
+  edf_slide__answered *t = edf_slide__add_grad(a, 0, NULL, NULL);
+  memcpy(t->node->value, given, y->size * sizeof *given);
 }
 
 /* ---- A slip is named by the correction of the text that makes it right. */
-static double edf__answer_error(const edf__answered *t) {
+static double edf_slide__answer_error(const edf_slide__answered *t) {
   double most = 0, worst = 0, noise = EDF_REAL_IS_DOUBLE ? 1e-9 : 1e-3, scale = t->scale;
-  for (size_t i = 0; i < t->node.size; i++)
+  for (size_t i = 0; i < t->node->size; i++)
     most = fmax(most, fabs(scale * (double)t->right[i]));
-  for (size_t i = 0; i < t->node.size; i++) {
+  for (size_t i = 0; i < t->node->size; i++) {
     double first = (double)t->first[i], right = scale * (double)t->right[i];
-    double yours = (double)t->node.value[i] - first;
-    double size = fabs(yours) + fabs(right) + edf__small * most + noise * fabs(first);
+    double yours = (double)t->node->value[i] - first;
+    double size = fabs(yours) + fabs(right) + (EDF_REAL_IS_DOUBLE ? 1e-3 : 5e-2) * most + noise * fabs(first);
     double error = fabs(yours - right) / size;
     worst = error <= worst ? worst : error == error ? error : 1;
   }
   return worst;
 }
 
-EDF__PRINTF(6, 7) static void edf__propose(edf__answer *a, const edf__statement *l,
+EDF_SLIDE__PRINTF(6, 7) static void edf_slide__propose(edf_slide__answer *a, const edf_slide__statement *l,
                                            const char *slip, const char *at, size_t n,
                                            const char *format, ...) {
   const edf__scan *s = &l->m.e.scan;
   size_t all = (size_t)++a->n_edit * sizeof *a->edit;
   va_list args;
-  a->edit = (edf__edit *)edf__grow(&edf.kept, a->edit, all);
-  edf__edit *e = &a->edit[a->n_edit - 1];
+  a->edit = (edf_slide__edit *)edf__grow(&edf.kept, a->edit, all);
+  edf_slide__edit *e = &a->edit[a->n_edit - 1];
   e->slip = slip;
   e->at = (size_t)(at - s->text) % s->size;
   e->n = n;
   va_start(args, format);
-  edf__format(e->with, sizeof e->with, format, args);
+  vsnprintf(e->with, sizeof e->with, format, args);
   va_end(args);
 }
 
 /* Up to one of `end` outside of brackets. */
-static size_t edf__until(const char *c, const char *end) {
+static size_t edf_slide__until(const char *c, const char *end) {
   size_t n = 0;
   for (int depth = 0; c[n] && (depth || !strchr(end, c[n])); n++)
     depth += (strchr("[(", c[n]) != NULL) - (strchr("])", c[n]) != NULL);
   return n;
 }
 /* All of a tensor, with its places, and where its text is. */
-static size_t edf__tensor_length(const edf__statement *l, const edf__ref *r, const char **at) {
+static size_t edf_slide__tensor_length(const edf_slide__statement *l, const edf__ref *r, const char **at) {
   *at = r->name - l->m.e.scan.size;
   size_t n = strlen(r->name);
   if (r->rank) n += strcspn(*at + n, "[") + 1;
-  return r->rank ? n + edf__until(*at + n, "]") + 1 : n;
+  return r->rank ? n + edf_slide__until(*at + n, "]") + 1 : n;
 }
 
-static void edf__propose_places(edf__answer *a, const edf__statement *l, int f) {
+static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
   for (int d = 0; d < r->rank; d++) {
     const char *p = r->place[d].at;
-    size_t n = edf__until(p, ",]");
+    size_t n = edf_slide__until(p, ",]");
     for (int o = d + 1; o < r->rank; o++) {
       const char *q = r->place[o].at;
-      size_t m = edf__until(q, ",]");
-      edf__propose(a, l, "transposed: here belongs", p, (size_t)(q - p) + m, "%.*s%.*s%.*s",
+      size_t m = edf_slide__until(q, ",]");
+      edf_slide__propose(a, l, "transposed: here belongs", p, (size_t)(q - p) + m, "%.*s%.*s%.*s",
                    (int)m, q, (int)(q - p) - (int)n, p + n, (int)n, p);
     }
     for (int i = 0; i < 2 * l->m.e.n_letter; i++) {
       const char *c = l->m.e.letter[i / 2].name;
-      char first = edf__is_capital(c) ? edf__lower(*c) : edf__upper(*c);
-      edf__propose(a, l, "another index: here belongs", p, n, "%c%s", i % 2 ? first : *c,
+      char first = edf_slide__is_capital(c) ? edf_slide__lower(*c) : edf_slide__upper(*c);
+      edf_slide__propose(a, l, "another index: here belongs", p, n, "%c%s", i % 2 ? first : *c,
                    c + 1);
     }
   }
 }
 
 /* Other tensors of that shape in its place; or it goes. */
-static void edf__propose_tensors(edf__answer *a, const edf__statement *l, int f) {
+static void edf_slide__propose_tensors(edf_slide__answer *a, const edf_slide__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
-  const edf_node *t = (edf_node *)(void *)edf__answered_at(l, f);
+  const edf_node *t = edf_slide__answered_at(l, f)->node;
   const char *at;
-  size_t n = edf__tensor_length(l, r, &at);
+  size_t n = edf_slide__tensor_length(l, r, &at);
   for (int i = 0; i < a->n_given; i++) {
     const edf_node *o = edf.inputs[i];
     if (o->rank == t->rank && !memcmp(o->dim, t->dim, sizeof o->dim))
-      edf__propose(a, l, "another tensor's value: here belongs", at, strlen(r->name), "%s",
+      edf_slide__propose(a, l, "another tensor's value: here belongs", at, strlen(r->name), "%s",
                    o->name);
   }
-  edf__propose(a, l, "a factor too much: in its place belongs", at, n, "1");
+  edf_slide__propose(a, l, "a factor too much: in its place belongs", at, n, "1");
 }
 
 /* A tensor of y's line beside a term, with indices as the term has them. */
-static void edf__propose_beside(edf__answer *a, const edf__statement *l, const char *at,
-                                const edf__statement *own, int f) {
+static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__statement *l, const char *at,
+                                const edf_slide__statement *own, int f) {
   static const char *const form[] = { "%s%s ", "(1-%s%s) ", "(1-%s%s^2) ", "%s.grad%s " };
   const edf__ref *r = &own->m.e.ref[f];
   const char *c;
   edf_page text = { NULL, 0 };
-  size_t length = edf__tensor_length(own, r, &c);
+  size_t length = edf_slide__tensor_length(own, r, &c);
   const char *end = c + length;
   edf_write(&text, "%s", "");
   for (c += strlen(r->name); c < end;) {
     char index[64];
-    size_t n = edf__name_length(c), all = n ? n : 1;
+    size_t n = edf_slide__name_length(c), all = n ? n : 1;
     snprintf(index, sizeof index, "%.*s", (int)all, c);
-    *index = edf__upper(*index);
-    int i = n ? edf__index_for(&l->m.e, index) : -1;
-    *index = edf__lower(*index);
+    *index = edf_slide__upper(*index);
+    int i = n ? edf_slide__index_for(&l->m.e, index) : -1;
+    *index = edf_slide__lower(*index);
     edf_write(&text, "%s", i < 0 ? index : l->m.e.letter[i].name);
     c += all;
   }
   for (int k = 0; k < 4; k++)
-    edf__propose(a, l, "a factor is missing:", at, 0, form[k], r->name, text.at);
+    edf_slide__propose(a, l, "a factor is missing:", at, 0, form[k], r->name, text.at);
   edf_release(text.at);
 }
 
-static void edf__propose_line(edf__answer *a, edf__statement *l) {
+static void edf_slide__propose_line(edf_slide__answer *a, edf_slide__statement *l) {
   const char *eq = l->m.e.ref->name - l->m.e.scan.size;
-  if (!l->adds) edf__propose(a, l, "'=' where a gradient needs", strchr(eq, '='), 1, "+=");
-  for (const edf__expr *p = l->right->in; p; p = p->next)
-    edf__propose(a, l, "", p->at, 0, "2 ");
-  for (int f = 0; f < l->m.e.n_ref; f++) edf__propose_places(a, l, f);
-  for (int f = 1; f < l->m.e.n_ref; f++) edf__propose_tensors(a, l, f);
-  for (const edf__expr *p = l->right->in; p; p = p->next)
+  if (!l->adds) edf_slide__propose(a, l, "'=' where a gradient needs", strchr(eq, '='), 1, "+=");
+  for (const edf_slide__expr *p = l->right->in; p; p = p->next)
+    edf_slide__propose(a, l, "", p->at, 0, "2 ");
+  for (int f = 0; f < l->m.e.n_ref; f++) edf_slide__propose_places(a, l, f);
+  for (int f = 1; f < l->m.e.n_ref; f++) edf_slide__propose_tensors(a, l, f);
+  for (const edf_slide__expr *p = l->right->in; p; p = p->next)
     for (int k = 0; k < a->n; k++) {
-      const edf__statement *own = a->through[k] ? a->node[k]->line_of : NULL;
-      for (int f = 0; own && f < own->m.e.n_ref; f++) edf__propose_beside(a, l, p->at, own, f);
+      const edf_slide__statement *own = a->through[k] ? edf_slide__line_of_node(a->node[k]) : NULL;
+      for (int f = 0; own && f < own->m.e.n_ref; f++) edf_slide__propose_beside(a, l, p->at, own, f);
     }
 }
 
 /* How many tensors that have lines are wrong; with a scale, which Parameters then get. */
-static int edf__count_wrong(double scale) {
+static int edf_slide__count_wrong(double scale) {
   int n = 0;
   for (int i = 0; i < edf.n_inputs; i++) {
-    edf__answered *t = (edf__answered *)(void *)edf.inputs[i];
+    edf_slide__answered *t = edf_slide__answered_of(edf.inputs[i]);
     if (!t->right) continue;
     if (scale > 0) t->scale = t->of->kind == EDF_PARAMETER ? scale : 1;
-    n += t->lines && edf__answer_error(t) > edf__right_below;
+    n += t->lines && edf_slide__answer_error(t) > edf_slide__right_below;
   }
   return n;
 }
 
-static void edf__run_edited(edf__answer *a, const edf__edit *e) {
+static void edf_slide__run_edited(edf_slide__answer *a, const edf_slide__edit *e) {
   edf_page text = { NULL, 0 };
   edf_write(&text, "%.*s%s%s", (int)e->at, a->text, e->with, a->text + e->at + e->n);
-  edf__run_answer(a, text.at);
+  edf_slide__run_answer(a, text.at);
   edf_release(text.at);
 }
 
 /* The number that a term lacks: what twice the term adds, against what is missing. */
-static void edf__fit_number(edf__answer *a, edf__edit *e, const edf__answered *t) {
-  size_t bytes = t->node.size * sizeof *t->right;
-  edf_real *once = (edf_real *)edf__alloc(&edf.kept, bytes);
+static void edf_slide__fit_number(edf_slide__answer *a, edf_slide__edit *e, const edf_slide__answered *t) {
+  size_t bytes = t->node->size * sizeof *t->right;
+  edf_real *once = (edf_real *)edf_keep(NULL, bytes);
   double dd = 0, dr = 0, d;
-  edf__run_answer(a, a->text);
-  memcpy(once, t->node.value, bytes);
-  edf__run_edited(a, e);
-  for (size_t i = 0; i < t->node.size; i++) {
-    d = (double)t->node.value[i] - (double)once[i];
+  edf_slide__run_answer(a, a->text);
+  memcpy(once, t->node->value, bytes);
+  edf_slide__run_edited(a, e);
+  for (size_t i = 0; i < t->node->size; i++) {
+    d = (double)t->node->value[i] - (double)once[i];
     dd += d * d;
     dr += d * (t->scale * (double)t->right[i] + (double)t->first[i] - (double)once[i]);
   }
@@ -4177,56 +4587,56 @@ static void edf__fit_number(edf__answer *a, edf__edit *e, const edf__answered *t
   e->slip = sign ? "sign: here belongs" : fabs(number) < 1e-3 ? "a term too much: it is"
                                         : "factor: here belongs";
   snprintf(e->with, sizeof e->with, sign ? "(-1) " : "(%.6g) ", number);
-  edf__free(once);
+  edf_release(once);
 }
 
 /* Lines of t are tried, or, if own is 0, the others, which have to make all right. */
-static int edf__name_slip(edf__answer *a, const edf__answered *t, int own) {
+static int edf_slide__name_slip(edf_slide__answer *a, const edf_slide__answered *t, int own) {
   a->n_edit = 0;
   a->quiet = 1;
   for (int k = 0; k < a->all.n; k++)
-    if (own == !strcmp(a->all.line[k].m.e.ref->name, t->node.name))
-      edf__survives(edf__propose_line, a, &a->all.line[k]);
-  for (edf__edit *e = a->edit; e < a->edit + a->n_edit && a->work < 3e7; e++) {
-    if (!*e->slip) edf__fit_number(a, e, t);
-    edf__run_edited(a, e);
-    int all = !own && (a->unreadable || edf__count_wrong(0));
-    if (all || !t->lines || edf__answer_error(t) > edf__right_below) continue;
-    edf__run_answer(a, a->text);
+    if (own == !strcmp(a->all.line[k].m.e.ref->name, t->node->name))
+      edf_slide__survives(edf_slide__propose_line, a, &a->all.line[k]);
+  for (edf_slide__edit *e = a->edit; e < a->edit + a->n_edit && a->work < 3e7; e++) {
+    if (!*e->slip) edf_slide__fit_number(a, e, t);
+    edf_slide__run_edited(a, e);
+    int all = !own && (a->unreadable || edf_slide__count_wrong(0));
+    if (all || !t->lines || edf_slide__answer_error(t) > edf_slide__right_below) continue;
+    edf_slide__run_answer(a, a->text);
     edf__say_caret(&a->all.scan, a->all.scan.text + e->at);
     edf__say("%s %s", e->slip, e->with);
     a->quiet = 0;
-    edf__print_said(0);
+    edf_slide__print_said(0);
     return 1;
   }
-  edf__run_answer(a, a->text);
+  edf_slide__run_answer(a, a->text);
   return 0;
 }
 
 /* ---- The report. How many terms of all lines add to x. */
-static int edf__adds_to(const edf__answer *a, const char *x) {
+static int edf_slide__adds_to(const edf_slide__answer *a, const char *x) {
   int n = 0;
   for (int k = 0; k < a->all.n; k++)
-    for (const edf__expr *p = a->all.line[k].right->in; p; p = p->next)
+    for (const edf_slide__expr *p = a->all.line[k].right->in; p; p = p->next)
       n += !strcmp(a->all.line[k].m.e.ref->name, x);
   return n;
 }
 
-static double edf__report_answer(edf__answer *a, edf__answered *t, double either) {
-  double error = t->lines ? edf__answer_error(t) : 1;
-  edf_statistics s = edf_statistics_of(t->right, t->node.size);
-  const char *x = t->node.name;
-  int adds = edf__adds_to(a, x), reads = t->reads, named = 0;
+static double edf_slide__report_answer(edf_slide__answer *a, edf_slide__answered *t, double either) {
+  double error = t->lines ? edf_slide__answer_error(t) : 1;
+  edf_statistics s = edf_statistics_of(t->right, t->node->size);
+  const char *x = t->node->name;
+  int adds = edf_slide__adds_to(a, x), reads = t->reads, named = 0;
   if (!adds && (t->of->kind == EDF_INPUT || s.norm == 0)) return 0;
-  printf("  %s  %s: ", error <= edf__right_below ? "ok  " : "FAIL", x);
+  printf("  %s  %s: ", error <= edf_slide__right_below ? "ok  " : "FAIL", x);
   if (!adds) printf("missing: no line that can be read adds to it\n");
   else printf("relative error %.2g%s\n", error, s.norm > 0 ? "" : "; all of it is 0 here");
-  if (!adds || error <= edf__right_below) return error;
-  int several = edf__count_wrong(0) > 1;
-  for (int k = 0; k < 2 && !named; k++) named = edf__name_slip(a, t, several ? k : !k);
+  if (!adds || error <= edf_slide__right_below) return error;
+  int several = edf_slide__count_wrong(0) > 1;
+  for (int k = 0; k < 2 && !named; k++) named = edf_slide__name_slip(a, t, several ? k : !k);
   if (named) return error;
   if (t->of->kind == EDF_PARAMETER) t->scale = either;
-  if (t->of->kind == EDF_PARAMETER && edf__name_slip(a, t, 1)) return error;
+  if (t->of->kind == EDF_PARAMETER && edf_slide__name_slip(a, t, 1)) return error;
   if (adds < reads) printf("        a contribution is missing: %s is read %d times, and %d "
                            "term%s to its gradient\n", t->of->name, reads, adds,
                            adds == 1 ? " adds" : "s add");
@@ -4234,23 +4644,23 @@ static double edf__report_answer(edf__answer *a, edf__answered *t, double either
   return error;
 }
 
-static double edf__judge_answer(edf__answer *a) {
+static double edf_slide__judge_answer(edf_slide__answer *a) {
   double worst = a->unreadable > 0, B = a->y->rank ? a->y->dim[0] : 1;
-  int with_B = edf__count_wrong(1 / B), without = edf__count_wrong(1);
-  if (with_B < without) edf__count_wrong(1 / B);
+  int with_B = edf_slide__count_wrong(1 / B), without = edf_slide__count_wrong(1);
+  if (with_B < without) edf_slide__count_wrong(1 / B);
   double either = with_B > without ? 1 : 1 / B;
   for (int i = 0; i < a->n_given; i++) {
-    edf__answered *t = (edf__answered *)(void *)edf.inputs[i];
-    if (t->right) worst = fmax(worst, edf__report_answer(a, t, either));
+    edf_slide__answered *t = edf_slide__answered_of(edf.inputs[i]);
+    if (t->right) worst = fmax(worst, edf_slide__report_answer(a, t, either));
   }
   return worst;
 }
 
 double edf_check_backward(edf_node *y, const char *lines) {
-  edf__answer a;
-  edf__check_node("edf_check_backward", y);
+  edf_slide__answer a;
+  edf_expect_node("edf_check_backward", y);
   printf("answer to %s, built at %s:%d\n", edf_label(y), y->file, y->line);
-  if (edf__is(y, EDF_IS_OWN) || !(y->line_of || y->says || edf__has_equation(y))) {
+  if (edf_is(y, EDF_IS_OWN) || !(y->line_of || y->says || edf_slide__has_equation(y))) {
     printf("  FAIL  it has no equation to compare with: edf_gradcheck checks a node of your "
            "own\n");
     return 1;
@@ -4259,8 +4669,8 @@ double edf_check_backward(edf_node *y, const char *lines) {
   a.y = y;
   a.text = lines ? lines : "";
   if (edf_device) edf_device->sync(1);
-  edf__know_names(&a);
-  for (int k = 0; k < a.n; k++) if (a.through[k]) edf__know_operands(&a, k);
+  edf_slide__know_names(&a);
+  for (int k = 0; k < a.n; k++) if (a.through[k]) edf_slide__know_operands(&a, k);
   edf_aside *aside = edf_begin_aside();
   for (int k = 0; k < a.n; k++) if (a.node[k]->forward) (edf_forward_to)(a.node[k]);
   for (int k = 0; k < a.n; k++) edf_value(a.node[k]);
@@ -4268,20 +4678,17 @@ double edf_check_backward(edf_node *y, const char *lines) {
   edf = edf_new_graph();
   edf.training = was.training;
   edf.look = 0;
-  edf__right_of_lines(&a);
+  edf_slide__right_of_lines(&a);
   edf.n_compnodes = edf.n_parameters = 0;
   for (int k = 0; k < a.n; k++) {
     const edf_node *x = a.node[k];
-    edf__answered *t = edf__new_answered(&edf.kept, a.name[k], x->rank, x->dim);
-    memcpy(t->node.value, x->value, x->size * sizeof *x->value);
+    edf_slide__answered *t = edf_slide__new_answered(0, a.name[k], x->rank, x->dim);
+    memcpy(t->node->value, x->value, x->size * sizeof *x->value);
   }
   a.n_given = edf.n_inputs;
-  edf__run_answer(&a, a.text);
-  double worst = edf__judge_answer(&a);
-  if (edf__seam) edf__seam->stop(1);
-  edf__free_list(&edf.computed);         /* nobody has seen its nodes: they get no graves     */
-  edf__free_list(&edf.kept);
-  edf__free_list(&edf.breaks);
+  edf_slide__run_answer(&a, a.text);
+  double worst = edf_slide__judge_answer(&a);
+  edf_clear();
   edf = was;
   edf_end_aside(aside);
   if (edf_device) edf_device->sync(0);
