@@ -8,7 +8,7 @@
 #ifndef EDF_SLIDE_H
 #define EDF_SLIDE_H
 #if EDF_VERSION != 200
-#error "edf_slide.h is of version 3.0, and edf.h is of another version: take both of one version"
+#error "edf_slide.h is of version 3.0, and edf.h of another version: take both of one version"
 #endif
 #define EDF_SLIDE__HERE __FILE__, __LINE__
 #if defined(__GNUC__) && defined(__MINGW_PRINTF_FORMAT)    /* Windows: which printf it has    */
@@ -117,7 +117,8 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *w, edf_node *k);
 #define edf_max_over(spec, x)             edf_max_over_at(EDF_SLIDE__HERE, spec, x)
 edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
                                 edf_real eps);
-typedef edf_node *edf_slide__over_unary(const char *file, int line, const char *spec, edf_node *x);
+typedef edf_node *edf_slide__over_unary(const char *file, int line, const char *spec,
+                                        edf_node *x);
 edf_slide__over_unary edf_softmax_over_at, edf_log_softmax_over_at, edf_sum_over_at,
   edf_mean_over_at, edf_variance_over_at, edf_sample_variance_over_at, edf_max_over_at;
 
@@ -128,7 +129,7 @@ edf_slide__over_unary edf_softmax_over_at, edf_log_softmax_over_at, edf_sum_over
    Select("x[b,T,j]", x, n): y[b,j] = x[b,n,j].
    Gradients go back where the numbers came from. Errors: operands that differ in another index
    than the joined one, the batch joined or sliced, entries outside. */
-#define edf_concat(...)                edf_concat_at(EDF_SLIDE__HERE, __VA_ARGS__, (edf_node *)0)
+#define edf_concat(...) edf_concat_at(EDF_SLIDE__HERE, __VA_ARGS__, (edf_node *)0)
 #define edf_concat_list(spec, n, list) edf_concat_list_at(EDF_SLIDE__HERE, spec, n, list)
 #define edf_slice(spec, x, from, n)    edf_slice_at(EDF_SLIDE__HERE, spec, x, from, n)
 #define edf_select(spec, x, n)         edf_select_at(EDF_SLIDE__HERE, spec, x, n)
@@ -186,7 +187,8 @@ typedef struct {
 #define edf_avg_pool(x, size, stride)  edf_avg_pool_at(EDF_SLIDE__HERE, x, size, stride)
 edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
                                     int n_out, int groups);
-typedef edf_node *edf_slide__with_conv(const char *file, int line, edf_conv_package Phi, edf_node *x);
+typedef edf_node *edf_slide__with_conv(const char *file, int line, edf_conv_package Phi,
+                                       edf_node *x);
 edf_slide__with_conv edf_conv_at, edf_transposed_conv_at;
 edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride);
 edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride);
@@ -196,7 +198,8 @@ edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int
    G = Sigmoid(Affine(gate, x)), R = Relu(Affine(transform, x)) (Srivastava et al. 2015). */
 typedef struct { edf_conv_package first, second; } edf_residual_package;
 typedef struct { edf_affine_package gate, transform; } edf_highway_package;
-#define edf_residual_params(dims, size, n) edf_residual_params_at(EDF_SLIDE__HERE, dims, size, n)
+#define edf_residual_params(dims, size, n) \
+  edf_residual_params_at(EDF_SLIDE__HERE, dims, size, n)
 #define edf_residual(...)                  edf_residual_at(EDF_SLIDE__HERE, __VA_ARGS__)
 #define edf_highway_params(n)              edf_highway_params_at(EDF_SLIDE__HERE, n)
 #define edf_highway(...)                   edf_highway_at(EDF_SLIDE__HERE, __VA_ARGS__)
@@ -237,10 +240,14 @@ typedef struct edf_cell edf_cell;
 typedef struct { edf_node *wx, *wh, *b; const edf_cell *cell; } edf_recurrent_package;
 typedef struct { edf_node *h, *c; } edf_recurrent_state;
 extern const edf_cell edf_rnn_cell, edf_ugrnn_cell, edf_gru_cell, edf_lstm_cell;
-#define edf_rnn_params(n_in, n)   edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_rnn_cell, n_in, n)
-#define edf_ugrnn_params(n_in, n) edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_ugrnn_cell, n_in, n)
-#define edf_gru_params(n_in, n)   edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_gru_cell, n_in, n)
-#define edf_lstm_params(n_in, n)  edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_lstm_cell, n_in, n)
+#define edf_rnn_params(n_in, n) \
+  edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_rnn_cell, n_in, n)
+#define edf_ugrnn_params(n_in, n) \
+  edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_ugrnn_cell, n_in, n)
+#define edf_gru_params(n_in, n) \
+  edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_gru_cell, n_in, n)
+#define edf_lstm_params(n_in, n) \
+  edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_lstm_cell, n_in, n)
 #define edf_rnn(...)              edf_cell_at(EDF_SLIDE__HERE, &edf_rnn_cell, __VA_ARGS__)
 #define edf_ugrnn(...)            edf_cell_at(EDF_SLIDE__HERE, &edf_ugrnn_cell, __VA_ARGS__)
 #define edf_gru(...)              edf_cell_at(EDF_SLIDE__HERE, &edf_gru_cell, __VA_ARGS__)
@@ -353,7 +360,7 @@ static char *edf_slide__copy(const char *text) {
   size_t n = strlen(text) + 1;
   return (char *)memcpy(edf_slide__alloc(n), text, n);
 }
-static char *edf_slide__keep(const char *text) {       /* until edf_clear                     */
+static char *edf_slide__keep(const char *text) {     /* until edf_clear                       */
   size_t n = strlen(text) + 1;
   return (char *)memcpy(edf_keep(NULL, n), text, n);
 }
@@ -362,7 +369,8 @@ static char *edf_slide__keep(const char *text) {       /* until edf_clear       
 typedef struct { char at[2000]; size_t n; } edf_slide__text;
 
 /* Appends to a text. */
-EDF_SLIDE__PRINTF(2, 3) static void edf_slide__put(edf_slide__text *to, const char *format, ...) {
+EDF_SLIDE__PRINTF(2, 3)
+static void edf_slide__put(edf_slide__text *to, const char *format, ...) {
   va_list args;
   va_start(args, format);
   int n = vsnprintf(to->at + to->n, sizeof to->at - to->n, format, args);
@@ -626,8 +634,8 @@ static void edf_slide__test_forward(edf_node *y) {
 }
 static const edf_op edf_slide__sign_op = { "Sign", NULL, edf_slide__sign_forward, NULL, "y x",
   "y@ = sign(x@)", "", 0, 0 };
-static const edf_op edf_slide__floor_op = { "Floor", NULL, edf_slide__floor_forward, NULL, "y x",
-  "y@ = floor(x@)", "", 0, 0 };
+static const edf_op edf_slide__floor_op = { "Floor", NULL, edf_slide__floor_forward, NULL,
+  "y x", "y@ = floor(x@)", "", 0, 0 };
 static const edf_op edf_slide__stop_op = { "Stop", NULL, edf_slide__stop_forward, NULL, "y x",
   "y@ = stop(x@)", "", 0, 0 };
 static const edf_op edf_slide__test_op = { "Test", NULL, edf_slide__test_forward, NULL, "y x",
@@ -659,12 +667,12 @@ static void edf_slide__count_forward(edf_node *y) {
   if (y->n_in) n = (edf_real)y->in[0]->dim[(int)n];
   for (size_t i = 0; i < y->size; i++) y->value[i] = y->rank ? (edf_real)i : n;
 }
-static const edf_op edf_slide__number_op = { "Number", edf_slide__count_shape, edf_slide__count_forward, NULL,
-  "y", "y = #", "", 0, 0 };
-static const edf_op edf_slide__extent_op = { "Extent", edf_slide__count_shape, edf_slide__count_forward, NULL,
-  "y x", "y = extent_#(x)", "", 0, 0 };
-static const edf_op edf_slide__index_op = { "Index", edf_slide__count_shape, edf_slide__count_forward, NULL,
-  "y", "y@ = !", "", 0, 0 };
+static const edf_op edf_slide__number_op = { "Number", edf_slide__count_shape,
+  edf_slide__count_forward, NULL, "y", "y = #", "", 0, 0 };
+static const edf_op edf_slide__extent_op = { "Extent", edf_slide__count_shape,
+  edf_slide__count_forward, NULL, "y x", "y = extent_#(x)", "", 0, 0 };
+static const edf_op edf_slide__index_op = { "Index", edf_slide__count_shape,
+  edf_slide__count_forward, NULL, "y", "y@ = !", "", 0, 0 };
 
 /* The place of the first greatest of # x in a row. */
 static void edf_slide__argmax_shape(edf_node *y) {
@@ -681,8 +689,8 @@ static void edf_slide__argmax_forward(edf_node *y) {
     y->value[b] = (edf_real)(best - b * n);
   }
 }
-static const edf_op edf_slide__argmax_op = { "ArgMax", edf_slide__argmax_shape, edf_slide__argmax_forward, NULL,
-  "y x", "y@ = argmax_! # x~", "", 0, 0 };
+static const edf_op edf_slide__argmax_op = { "ArgMax", edf_slide__argmax_shape,
+  edf_slide__argmax_forward, NULL, "y x", "y@ = argmax_! # x~", "", 0, 0 };
 
 /* A line in the middle of a composition goes by the name on its left: q2, k3, h_in5. */
 static edf_node *edf_slide__called(edf_node *y, const char *more) {
@@ -695,7 +703,8 @@ static edf_node *edf_slide__called(edf_node *y, const char *more) {
 }
 
 /* What the summed indices do: see the kinds of edf__einsum. */
-enum { EDF_SLIDE__SUM = 0, EDF_SLIDE__MEAN = 'm', EDF_SLIDE__SAMPLE = 's', EDF_SLIDE__MAX = 'x', EDF_SLIDE__PUT = 'p' };
+enum { EDF_SLIDE__SUM = 0, EDF_SLIDE__MEAN = 'm', EDF_SLIDE__SAMPLE = 's', EDF_SLIDE__MAX = 'x',
+  EDF_SLIDE__PUT = 'p' };
 
 /* ---- NormalizeOver   y = (x - m) r, r = 1/sqrt(v + eps): the row's mean and variance
                         x.grad += r (y.grad - mean y.grad - y mean(y y.grad))
@@ -712,7 +721,8 @@ static void edf_slide__normalize_forward(edf_node *y) {
   r += EDF_SLIDE__HEAD;
   for (size_t b = 0; b < rows; b++) {
     const edf_real *in = x->value + b * K;
-    edf_real *out = y->value + b * K, n = (edf_real)K, m = edf_slide__total(in, (ptrdiff_t)K) / n;
+    edf_real *out = y->value + b * K, n = (edf_real)K,
+             m = edf_slide__total(in, (ptrdiff_t)K) / n;
     for (size_t k = 0; k < K; k++) out[k] = in[k] - m;
     r[b] = 1 / (edf_real)sqrt((double)(edf_slide__dot(out, out, (ptrdiff_t)K) / n + eps));
     for (size_t k = 0; k < K; k++) out[k] *= r[b];
@@ -789,25 +799,30 @@ static void edf_slide__run_max(edf_node *y, edf_node *x, const edf_nest *nest, i
   if (backward) x->fresh = 0;
   edf_max_window(&w, backward);
 }
-static void edf_slide__max_over_forward(edf_node *y) { edf__run_equation(y, edf_slide__run_max, 0); }
-static void edf_slide__max_over_backward(edf_node *y) { edf__run_equation(y, edf_slide__run_max, 1); }
-static const edf_op edf_slide__max_over_op = { "Einsum", edf__einsum_shape, edf_slide__max_over_forward,
-  edf_slide__max_over_backward, NULL, NULL, NULL, -1, 1 << EDF_IS_EQUATION };
+static void edf_slide__max_over_forward(edf_node *y) {
+  edf__run_equation(y, edf_slide__run_max, 0);
+}
+static void edf_slide__max_over_backward(edf_node *y) {
+  edf__run_equation(y, edf_slide__run_max, 1);
+}
+static const edf_op edf_slide__max_over_op = { "Einsum", edf__einsum_shape,
+  edf_slide__max_over_forward, edf_slide__max_over_backward, NULL, NULL, NULL, -1,
+  1 << EDF_IS_EQUATION };
 
 /* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
-static void edf_slide__check_reduction(const char *op, int kind,
-                                 const edf__equation *e) {
+static void edf_slide__check_reduction(const char *op, int kind, const edf__equation *e) {
   for (const edf__place *p = e->ref->place; kind && p < e->ref->place + e->ref->rank; p++)
     if (edf__alone(e, p) < 0)
       edf_slide__syntax(&e->scan, p->at, "%s needs single indices on the left", op);
   if (kind == EDF_SLIDE__MAX && (e->n_term != 1 || e->term->n != 1 || !(e->term->number == 1)))
     edf_slide__syntax(&e->scan, e->term->at, "%s goes over one tensor, without a factor", op);
 }
-static edf_node *edf_slide__reduction(const edf__site *at, int kind,
-                                          const char *equation, edf_node *x) {
+static edf_node *edf_slide__reduction(const edf__site *at, int kind, const char *equation,
+                                      edf_node *x) {
   edf__equation e = edf__read_equation(at, equation);
   edf_slide__check_reduction(at->op, kind, &e);
-  return edf__equation_node(at, kind == EDF_SLIDE__MAX ? &edf_slide__max_over_op : NULL, kind, &e, 1, &x);
+  return edf__equation_node(at, kind == EDF_SLIDE__MAX ? &edf_slide__max_over_op : NULL, kind,
+                            &e, 1, &x);
 }
 
 /* ---- BatchNormalize   y[r,c] = q[c] (x[r,c] - m[c]), where r goes over every index but the
@@ -818,7 +833,8 @@ static edf_node *edf_slide__reduction(const edf__site *at, int kind,
    trained, then three rows: q, and the two means, of forward m and v. ---- */
 static void edf_slide__batch_normalize_shape(edf_node *y) {
   const edf_node *x = y->in[0], *m = y->in[1], *v = y->in[2];
-  if (x->rank < 2) edf_slide__operands_error(y, "x needs a batch, and channels as its last index");
+  if (x->rank < 2)
+    edf_slide__operands_error(y, "x needs a batch, and channels as its last index");
   edf_slide__row_shape(y);
   int n = x->dim[x->rank - 1];
   if (m->rank != 1 || v->rank != 1 || m->dim[0] != n || v->dim[0] != n)
@@ -826,8 +842,8 @@ static void edf_slide__batch_normalize_shape(edf_node *y) {
 }
 
 /* sum[c] = sum_r x[r,c] y[r,c] / rows, or without y sum_r x[r,c] / rows */
-static void edf_slide__column_means(edf_real *sum, const edf_real *x, const edf_real *y, size_t rows,
-                              size_t C) {
+static void edf_slide__column_means(edf_real *sum, const edf_real *x, const edf_real *y,
+                                    size_t rows, size_t C) {
   memset(sum, 0, C * sizeof *sum);
   for (size_t r = 0; r < rows; r++)
     for (size_t c = 0; c < C; c++) sum[c] += y ? x[r * C + c] * y[r * C + c] : x[r * C + c];
@@ -844,7 +860,8 @@ static void edf_slide__batch_normalize_forward(edf_node *y) {
   edf_real *m = training ? q + C : mean->value, *v = training ? m + C : variance->value;
   state[1] = (edf_real)training;
   if (training && rows < 2)
-    edf_slide__operands_error(y, "one row has no variance: training needs a batch of 2 or more");
+    edf_slide__operands_error(y,
+                              "one row has no variance: training needs a batch of 2 or more");
   if (training) edf_slide__column_means(m, x, NULL, rows, C);
   for (size_t r = 0; r < rows; r++)
     for (size_t c = 0; c < C; c++) y->value[r * C + c] = x[r * C + c] - m[c];
@@ -886,9 +903,11 @@ static const edf_op edf_slide__batch_norm_op = { "BatchNorm", edf_slide__batch_n
 static void edf_slide__embed_shape(edf_node *y) {
   const edf_node *W = y->in[0], *k = y->in[1];
   if (k->kind == EDF_PARAMETER)
-    edf_slide__operands_error(y, "the second operand has the class numbers; a Parameter has none");
+    edf_slide__operands_error(y,
+                              "the second operand has the class numbers; a Parameter has none");
   if (W->rank < 1 || W->rank + k->rank - 1 > EDF_MAX_RANK)
-    edf_slide__operands_error(y, "W has a row for each class; y has the indices of k and of a row");
+    edf_slide__operands_error(
+        y, "W has a row for each class; y has the indices of k and of a row");
   y->letters_of = 1;
   y->row_dims = (char)(W->rank - 1);
   y->classes = W->dim[0];
@@ -900,7 +919,8 @@ static void edf_slide__embed_forward(edf_node *y) {
   const edf_node *W = y->in[0];
   size_t J = W->size / (size_t)W->dim[0];
   for (size_t b = 0; b < y->size / J; b++)
-    memcpy(y->value + b * J, W->value + edf__class_in(y, y->in[1], b, (size_t)y->classes) * J, J * sizeof *W->value);
+    memcpy(y->value + b * J, W->value + edf__class_in(y, y->in[1], b, (size_t)y->classes) * J,
+           J * sizeof *W->value);
 }
 static void edf_slide__embed_backward(edf_node *y) {
   edf_node *W = y->in[0];
@@ -910,9 +930,9 @@ static void edf_slide__embed_backward(edf_node *y) {
     for (size_t j = 0; j < J; j++) row[j] += y->grad[b * J + j];
   }
 }
-static const edf_op edf_slide__embed_op = { "Embed", edf_slide__embed_shape, edf_slide__embed_forward,
-  edf_slide__embed_backward, "y W k", "y@ = W[k@,!]", "W.grad[k@,!] += y.grad@",
-  0, 1 << EDF_IS_LOOKUP };
+static const edf_op edf_slide__embed_op = { "Embed", edf_slide__embed_shape,
+  edf_slide__embed_forward, edf_slide__embed_backward, "y W k", "y@ = W[k@,!]",
+  "W.grad[k@,!] += y.grad@", 0, 1 << EDF_IS_LOOKUP };
 edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
   edf_node *in[2] = { W, k };
   return edf_node_at(&edf_slide__embed_op, file, line, 2, in, NULL, 0);
@@ -920,7 +940,7 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
 
 /* Where a factor of a term is read for these indices; -1 outside. */
 static ptrdiff_t edf_slide__entry_of(const edf__einsum *m, const edf__ref *r, const edf_node *x,
-                               const ptrdiff_t *index) {
+                                     const ptrdiff_t *index) {
   ptrdiff_t entry = 0;
   for (int d = 0; d < r->rank; d++) {
     ptrdiff_t at = r->place[d].constant;
@@ -951,7 +971,8 @@ static edf_slide__lookup edf_slide__plan_lookup(const edf_node *y) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__equation *e = &m->e;
   int put = edf_slide__scatters(y), d = e->ref[!put].rank - 1;
-  edf_slide__lookup p = { m, put ? y->in[0] : y, put ? y : y->in[0], &e->ref[put], e->ref[!put], 1 };
+  edf_slide__lookup p = { m, put ? y->in[0] : y, put ? y : y->in[0], &e->ref[put], e->ref[!put],
+                          1 };
   int last = p.at->rank ? edf__alone(e, &p.at->place[p.at->rank - 1]) : -1;
   unsigned others = edf_slide__refs_have(e, 2, e->n_ref);
   ptrdiff_t least, most;
@@ -979,7 +1000,8 @@ static ptrdiff_t edf_slide__in_table(edf_slide__lookup *p, const edf_node *y, si
   return edf_slide__entry_of(p->m, &p->of, p->table, index);
 }
 
-static void edf_slide__move_entries(edf_node *y, edf_real *to, const edf_real *from, int to_table) {
+static void edf_slide__move_entries(edf_node *y, edf_real *to, const edf_real *from,
+                                    int to_table) {
   edf_slide__lookup p = edf_slide__plan_lookup(y);
   for (size_t i = 0; i < p.entries->size; i += p.run) {
     ptrdiff_t there = edf_slide__in_table(&p, y, i);
@@ -993,10 +1015,12 @@ static void edf_slide__lookup_forward(edf_node *y) {
   edf_slide__move_entries(y, y->value, y->in[0]->value, edf_slide__scatters(y));
 }
 static void edf_slide__lookup_backward(edf_node *y) {
-  if (y->in[0]->grad) edf_slide__move_entries(y, y->in[0]->grad, y->grad, !edf_slide__scatters(y));
+  if (y->in[0]->grad)
+    edf_slide__move_entries(y, y->in[0]->grad, y->grad, !edf_slide__scatters(y));
 }
-static const edf_op edf_slide__lookup_op = { "Lookup", edf__einsum_shape, edf_slide__lookup_forward,
-  edf_slide__lookup_backward, NULL, NULL, NULL, 0, 1 << EDF_IS_LOOKUP };
+static const edf_op edf_slide__lookup_op = { "Lookup", edf__einsum_shape,
+  edf_slide__lookup_forward, edf_slide__lookup_backward, NULL, NULL, NULL, 0,
+  1 << EDF_IS_LOOKUP };
 
 /* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J], and the gradients back
    A row of y, from the joined index on, is a row of each operand after the other. ---- */
@@ -1006,7 +1030,8 @@ static void edf_slide__concat_shape(edf_node *y) {
     const edf_node *x = y->in[k];
     int lacks = x->rank == y->rank - 1;  /* one entry of the joined index                     */
     if (x->rank != y->rank && !lacks)
-      edf_slide__operands_error(y, "operands have the indices of the result, or lack the joined one");
+      edf_slide__operands_error(
+          y, "operands have the indices of the result, or lack the joined one");
     for (int d = 0; d < y->rank; d++) {
       int n = d == axis ? (lacks ? 1 : x->dim[d]) : x->dim[d - (lacks && d > axis)];
       if (d == axis && n == 0) edf_slide__operands_error(y, "the batch cannot be joined");
@@ -1039,12 +1064,13 @@ static void edf_slide__concat_backward(edf_node *y) {
     at += part;
   }
 }
-static const edf_op edf_slide__concat_op = { "Concat", edf_slide__concat_shape, edf_slide__concat_forward,
-  edf_slide__concat_backward, "y x", "y$ = x@", "x.grad@ += y.grad$", -1, 0 };
+static const edf_op edf_slide__concat_op = { "Concat", edf_slide__concat_shape,
+  edf_slide__concat_forward, edf_slide__concat_backward, "y x", "y$ = x@", "x.grad@ += y.grad$",
+  -1, 0 };
 
 /* Nodes joined along index `axis` of the result, which has this rank. */
-static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis,
-                                       const char *letters, int n, edf_node **in) {
+static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis, const char *letters,
+                                   int n, edf_node **in) {
   if (n < 1) edf_slide__fail_at(at, "expected at least one operand");
   edf_node *y = edf__computed(&edf_slide__concat_op, at->file, at->line, n, in);
   y->rank = rank;
@@ -1057,8 +1083,9 @@ static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis,
 
 /* ---- What a line says, as a tree; each part knows where it stands. */
 typedef enum {
-  EDF_SLIDE__A_NUMBER, EDF_SLIDE__A_TENSOR, EDF_SLIDE__A_NAME, EDF_SLIDE__A_GROUP, EDF_SLIDE__A_SUM, EDF_SLIDE__A_PRODUCT,
-  EDF_SLIDE__A_CALL, EDF_SLIDE__AN_OVER, EDF_SLIDE__A_POWER, EDF_SLIDE__A_TEST
+  EDF_SLIDE__A_NUMBER, EDF_SLIDE__A_TENSOR, EDF_SLIDE__A_NAME, EDF_SLIDE__A_GROUP,
+  EDF_SLIDE__A_SUM, EDF_SLIDE__A_PRODUCT, EDF_SLIDE__A_CALL, EDF_SLIDE__AN_OVER,
+  EDF_SLIDE__A_POWER, EDF_SLIDE__A_TEST
 } edf_slide__sort;
 
 typedef struct edf_slide__expr edf_slide__expr;
@@ -1072,23 +1099,24 @@ struct edf_slide__expr {
   unsigned over;                         /* what it goes over, sums, or is summed around it   */
   unsigned lone;                         /* what its product sums, and no other factor has    */
   int alone;                             /* it is a term by itself                            */
-  edf_slide__expr *in, *next;                  /* its first part; the part behind it                */
-  struct edf_slide__value *early;              /* in a recurrence: what it is at all times          */
+  edf_slide__expr *in, *next;            /* its first part; the part behind it                */
+  struct edf_slide__value *early;        /* in a recurrence: what it is at all times          */
 };
 
-typedef struct { int index, limit; edf_slide__expr *test; } edf_slide__mask;      /* s<=t                 */
-enum { EDF_SLIDE__BOUNDS = 4, EDF_SLIDE__LOOPS = 2, EDF_SLIDE__DEPTH = 32, EDF_SLIDE__STEPS = 65536 };
+typedef struct { int index, limit; edf_slide__expr *test; } edf_slide__mask;  /* s<=t         */
+enum { EDF_SLIDE__BOUNDS = 4, EDF_SLIDE__LOOPS = 2, EDF_SLIDE__DEPTH = 32,
+  EDF_SLIDE__STEPS = 65536 };
 
 typedef struct edf_slide__slide edf_slide__slide;
-typedef struct edf_slide__statement {          /* a line                                            */
+typedef struct edf_slide__statement {    /* a line                                            */
   edf_slide__slide *slide;
   edf__einsum m;                         /* its indices, with their extents, and all tensors  */
   edf_node *of[EDF__MAX_REF];            /* these, as far as there are nodes                  */
-  edf_slide__expr *tensor[EDF__MAX_REF + 1];   /* these, where they stand                           */
+  edf_slide__expr *tensor[EDF__MAX_REF + 1];         /* these, where they stand               */
   int depth;                             /* of brackets that are being read                   */
   const char *call;                      /* where a node is called, or NULL                   */
   int kind;              /* of its sums: see >>ways                           */
-  edf_slide__expr *where, *right;              /* the left side; the sums that are joined there     */
+  edf_slide__expr *where, *right;        /* the left side; the sums that are joined there     */
   unsigned left, loops;                  /* indices of the left side; behind a for            */
   int adds, sign;                        /* += or -=; -1 for the latter                       */
   edf_slide__mask mask[EDF_SLIDE__BOUNDS]; int n_mask;
@@ -1096,8 +1124,9 @@ typedef struct edf_slide__statement {          /* a line                        
   int from, to;                          /* the lines that run step by step with it           */
   int entry;                             /* it gives entries of another line's tensor         */
   int offset[EDF_MAX_RANK];              /* the -1 of x[t-1], where it is read so             */
-  int n_loop, loop[EDF_SLIDE__LOOPS], axis[EDF_SLIDE__LOOPS];      /* what it runs over: index, place     */
-  int back[EDF_SLIDE__LOOPS];                  /* the last comes first                              */
+  /* what it runs over: index, place */
+  int n_loop, loop[EDF_SLIDE__LOOPS], axis[EDF_SLIDE__LOOPS];
+  int back[EDF_SLIDE__LOOPS];            /* the last comes first                              */
   unsigned fixed;                        /* indices that are numbers now                      */
   int at[EDF_MAX_INDEX];                 /* these                                             */
   edf_node **step; size_t n_step;        /* a node for each time                              */
@@ -1118,38 +1147,48 @@ struct edf_slide__slide {
 typedef edf_node *edf_slide__unary_at(const char *file, int line, edf_node *x);
 typedef edf_node *edf_slide__binary_at(const char *file, int line, edf_node *a, edf_node *b);
 typedef double edf_slide__of_number(double x);
-static const struct { const char *name; edf_slide__unary_at *node; edf_slide__of_number *number; }
-edf_slide__functions[] = {
+static const struct {
+  const char *name;
+  edf_slide__unary_at *node;
+  edf_slide__of_number *number;          /* of a number that is known when the text is read   */
+} edf_slide__functions[] = {
   { "sum", NULL, NULL }, { "mean", NULL, NULL }, { "max", NULL, NULL }, { "min", NULL, NULL },
   { "variance", NULL, NULL }, { "argmax", NULL, NULL }, { "argmin", NULL, NULL },
   { "softmax", NULL, NULL }, { "logsoftmax", NULL, NULL }, { "normalize", NULL, NULL },
   { "min", NULL, NULL }, { "max", NULL, NULL }, { "dropout", NULL, NULL },
   { "tanh", edf_tanh_at, tanh }, { "relu", edf_relu_at, NULL }, { "gelu", edf_gelu_at, NULL },
   { "softplus", edf_softplus_at, NULL }, { "exp", edf_exp_at, exp }, { "ln", edf_log_at, log },
-  { "log", edf_log_at, log }, { "sqrt", edf_sqrt_at, sqrt }, { "sigmoid", edf_sigmoid_at, NULL },
-  { "sig", edf_sigmoid_at, NULL }, { "\xCF\x83", edf_sigmoid_at, NULL },
-  { "abs", edf_abs_at, fabs }, { "sin", edf_sin_at, sin }, { "cos", edf_cos_at, cos },
+  { "log", edf_log_at, log }, { "sqrt", edf_sqrt_at, sqrt },
+  { "sigmoid", edf_sigmoid_at, NULL }, { "sig", edf_sigmoid_at, NULL },
+  { "\xCF\x83", edf_sigmoid_at, NULL }, { "abs", edf_abs_at, fabs },
+  { "sin", edf_sin_at, sin }, { "cos", edf_cos_at, cos },
   { "floor", edf_slide__floor_at, floor }, { "sign", edf_slide__sign_at, NULL },
   { "stop", edf_slide__stop_gradient_at, NULL }, { "softmax", edf_softmax_at, NULL }
 };
-enum { EDF_SLIDE__SUM_OVER, EDF_SLIDE__MEAN_OVER, EDF_SLIDE__MAX_OVER, EDF_SLIDE__MIN_OVER, EDF_SLIDE__VARIANCE_OVER,
-  EDF_SLIDE__ARGMAX_OVER, EDF_SLIDE__ARGMIN_OVER, EDF_SLIDE__SOFTMAX_OVER, EDF_SLIDE__LOG_SOFTMAX_OVER,
-  EDF_SLIDE__NORMALIZE_OVER, EDF_SLIDE__MIN_OF, EDF_SLIDE__MAX_OF, EDF_SLIDE__DROPOUT_OF,
+enum { EDF_SLIDE__SUM_OVER, EDF_SLIDE__MEAN_OVER, EDF_SLIDE__MAX_OVER, EDF_SLIDE__MIN_OVER,
+  EDF_SLIDE__VARIANCE_OVER, EDF_SLIDE__ARGMAX_OVER, EDF_SLIDE__ARGMIN_OVER,
+  EDF_SLIDE__SOFTMAX_OVER, EDF_SLIDE__LOG_SOFTMAX_OVER, EDF_SLIDE__NORMALIZE_OVER,
+  EDF_SLIDE__MIN_OF, EDF_SLIDE__MAX_OF, EDF_SLIDE__DROPOUT_OF,
   EDF_SLIDE__N_FUNCTIONS = sizeof edf_slide__functions / sizeof *edf_slide__functions };
 
 /* Two names without their common begin and end: so long is the longer. */
 static size_t edf_slide__apart(const char *a, const char *b) {
   size_t n = strlen(a), m = strlen(b), longer = n > m ? n : m;
-  while (n && m && edf_slide__lower(*a) == edf_slide__lower(*b)) { a++; b++; n--; m--; longer--; }
-  while (n && m && edf_slide__lower(a[n - 1]) == edf_slide__lower(b[m - 1])) { n--; m--; longer--; }
+  for (; n && m && edf_slide__lower(*a) == edf_slide__lower(*b); longer--) {
+    a++, b++;
+    n--, m--;
+  }
+  for (; n && m && edf_slide__lower(a[n - 1]) == edf_slide__lower(b[m - 1]); longer--) n--, m--;
   return longer;
 }
 /* Its row, or -1; over indices as in softmax_t, where it ends at the underscore. */
 static int edf_slide__function_named(const char *name, int over) {
   size_t n = over ? strcspn(name, "_") : strlen(name);
-  int f = over ? 0 : EDF_SLIDE__MIN_OF, end = !over ? EDF_SLIDE__N_FUNCTIONS : name[n] ? EDF_SLIDE__MIN_OF : 0;
+  int f = over ? 0 : EDF_SLIDE__MIN_OF;
+  int end = !over ? EDF_SLIDE__N_FUNCTIONS : name[n] ? EDF_SLIDE__MIN_OF : 0;
   for (; f < end; f++)
-    if (!strncmp(edf_slide__functions[f].name, name, n) && !edf_slide__functions[f].name[n]) return f;
+    if (!strncmp(edf_slide__functions[f].name, name, n) && !edf_slide__functions[f].name[n])
+      return f;
   return -1;
 }
 
@@ -1157,7 +1196,9 @@ static int edf_slide__function_named(const char *name, int over) {
 static int edf_slide__reduces(const edf_slide__expr *x) {
   return x->sort == EDF_SLIDE__AN_OVER && x->which < EDF_SLIDE__SOFTMAX_OVER;
 }
-static unsigned edf_slide__pair(const edf_slide__mask *m) { return 1u << m->index | 1u << m->limit; }
+static unsigned edf_slide__pair(const edf_slide__mask *m) {
+  return 1u << m->index | 1u << m->limit;
+}
 
 /* Of softmax_s ... | s<=t, whose row t ends with entry t, this t; else -1. */
 static int edf_slide__limit(const edf_slide__statement *l, const edf_slide__expr *x) {
@@ -1183,11 +1224,13 @@ static unsigned edf_slide__expr_has(const edf_slide__statement *l, const edf_sli
 
 /* ---- Reading an expression. */
 static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l);
-static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l, edf_slide__expr *first);
+static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
+                                                edf_slide__expr *first);
 static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l);
 static edf_slide__expr *edf_slide__read_factor(edf_slide__statement *l);
 
-static edf_slide__expr *edf_slide__new_expr(edf_slide__sort sort, const char *at, edf_slide__expr *in) {
+static edf_slide__expr *edf_slide__new_expr(edf_slide__sort sort, const char *at,
+                                            edf_slide__expr *in) {
   edf_slide__expr *x = (edf_slide__expr *)edf_slide__alloc(sizeof *x);
   x->sort = sort;
   x->at = at;
@@ -1203,19 +1246,22 @@ static edf_slide__expr *edf_slide__append_expr(edf_slide__expr *list, edf_slide_
   return list;
 }
 static edf_slide__expr *edf_slide__sum_of(edf_slide__expr *x) {
-  return edf_slide__new_expr(EDF_SLIDE__A_SUM, x->at, edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, x->at, x));
+  return edf_slide__new_expr(EDF_SLIDE__A_SUM, x->at,
+                             edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, x->at, x));
 }
 
-static const edf_slide__expr *edf_slide__only(const edf_slide__expr *x) {      /* the only factor of a product  */
+/* the only factor of a product */
+static const edf_slide__expr *edf_slide__only(const edf_slide__expr *x) {
   return x->number == 1 && !x->over && x->in && !x->in->next ? x->in : NULL;
 }
 
 /* Behind an opening bracket, up to the closing one; how many there are. */
 static int edf_slide__read_list(edf_slide__statement *l, edf_slide__expr **list,
-                          edf_slide__expr *(*read)(edf_slide__statement *)) {
+                                edf_slide__expr *(*read)(edf_slide__statement *)) {
   edf__scan *s = &l->m.e.scan;
   int n = 0;
-  for (; n == 0 || edf_slide__accept(s, ','); n++) *list = edf_slide__append_expr(*list, read(l));
+  for (; n == 0 || edf_slide__accept(s, ','); n++)
+    *list = edf_slide__append_expr(*list, read(l));
   edf_slide__expect(s, ')', "')' or ','");
   return n;
 }
@@ -1256,8 +1302,9 @@ static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slid
   x->sort = EDF_SLIDE__A_TENSOR;
   x->which = e->n_ref;
   l->tensor[x->which] = x;
-  edf__parse_tensor(e, edf_slide__function_named(x->at, 0) < 0 ? "" : ": the argument of a function "
-                    "stands in round brackets");
+  int function = edf_slide__function_named(x->at, 0) >= 0;
+  const char *hint = ": the argument of a function stands in round brackets";
+  edf__parse_tensor(e, function ? hint : "");
   return x;
 }
 
@@ -1272,7 +1319,8 @@ static int edf_slide__read_place(edf__equation *e, int f) {
   if (edf_slide__accept(s, '(')) {
     x = edf_slide__new_expr(EDF_SLIDE__A_GROUP, at, NULL);
     edf_slide__read_list(l, &x->in, edf_slide__read_index);
-  } else if (edf_slide__is_letter(*at) && (*behind == '[' || *behind == '(')) x = edf_slide__read_atom(l);
+  } else if (edf_slide__is_letter(*at) && (*behind == '[' || *behind == '('))
+    x = edf_slide__read_atom(l);
   if (!x) return 0;
   x->place = e->ref[f].rank;
   l->tensor[f]->in = edf_slide__append_expr(l->tensor[f]->in, x);
@@ -1320,7 +1368,8 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   const char *expected = "'<' and a number, or '<=' and an index";
   if (edf_slide__peek(s) != '<') edf_slide__found(s, expected);
   int which = edf_slide__read_comparison(s, expected);
-  if (which == 1 && edf_slide__is_digit(edf_slide__peek(s))) {   /* of no index: classes, by value        */
+  /* of no index: classes, by value */
+  if (which == 1 && edf_slide__is_digit(edf_slide__peek(s))) {
     for (int f = 0; f < e->n_ref; f++) used |= !strcmp(e->ref[f].name, x->at);
     if (x->which >= n && !used)
       edf_slide__syntax(s, x->at, "%s is no index and no tensor of this line", x->at);
@@ -1328,7 +1377,8 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
     return x->which < n || braces ? bit : 0;
   }
   t = edf_slide__read_index(l);
-  edf_slide__mask m = { x->which, t->which, edf_slide__test_of(edf_slide__sum_of(x), edf_slide__sum_of(t), which) };
+  edf_slide__mask m = { x->which, t->which,
+                        edf_slide__test_of(edf_slide__sum_of(x), edf_slide__sum_of(t), which) };
   if (t->which >= n || (!braces && x->which >= n)) {
     const char *c = t->which >= n ? t->at : x->at;
     edf_slide__syntax(s, c, "%s is no index of this line", c);
@@ -1361,7 +1411,8 @@ static edf_slide__expr *edf_slide__read_power(edf_slide__statement *l, edf_slide
   if (!edf_slide__is_digit(c) && c != '.' && c != '(') edf_slide__found(s, "a number or '('");
   edf_slide__expr *power = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, s->at, NULL);
   power->number = sign;
-  power->in = edf_slide__accept(s, '(') ? edf_slide__read_bracket(l) : edf_slide__read_number_expr(l);
+  power->in =
+      edf_slide__accept(s, '(') ? edf_slide__read_bracket(l) : edf_slide__read_number_expr(l);
   base->next = power;
   return edf_slide__new_expr(EDF_SLIDE__A_POWER, at, base);
 }
@@ -1394,11 +1445,12 @@ static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char
   x->in = edf_slide__read_product(l, x->in);
   x->in->number *= sign;
   if (f > EDF_SLIDE__MEAN_OVER) return x;
-  x->sort = EDF_SLIDE__A_SUM;                  /* a product that sums; a mean divides by sum_i 1    */
+  x->sort = EDF_SLIDE__A_SUM;            /* a product that sums; a mean divides by sum_i 1    */
   x->in->at = name;
   x->in->over = x->over;
   if (f == EDF_SLIDE__SUM_OVER) return x;
-  edf_slide__expr *n = edf_slide__new_expr(EDF_SLIDE__A_SUM, name, edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, name, NULL));
+  edf_slide__expr *n = edf_slide__new_expr(
+      EDF_SLIDE__A_SUM, name, edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, name, NULL));
   n->in->over = x->over;
   edf_slide__append_expr(x->in->in, edf_slide__divisor_of(n));
   return x;
@@ -1429,8 +1481,8 @@ static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
 }
 static edf_slide__expr *edf_slide__read_factor(edf_slide__statement *l) {
   if (++l->depth > EDF_SLIDE__DEPTH)
-    edf_slide__syntax(&l->m.e.scan, l->m.e.scan.at, "brackets and functions are nested at most %d "
-                "deep", EDF_SLIDE__DEPTH);
+    edf_slide__syntax(&l->m.e.scan, l->m.e.scan.at,
+                      "brackets and functions are nested at most %d deep", EDF_SLIDE__DEPTH);
   edf_slide__expr *x = edf_slide__read_atom(l);
   x = edf_slide__read_power(l, x);
   l->depth--;
@@ -1443,21 +1495,25 @@ static int edf_slide__at_factor(edf__scan *s) {
 }
 
 /* Its first factor may have been read. Nothing stands behind a divisor but in 1/2 x[i]. */
-static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l, edf_slide__expr *first) {
+static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
+                                                edf_slide__expr *first) {
   edf__scan *s = &l->m.e.scan;
   int below = 0;
   edf_slide__peek(s);
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, s->at, NULL), *f = NULL;
   do {
     if (f && f->closed && !below)
-      edf_slide__syntax(s, f->at, "%s has no bracket, so nothing may be multiplied behind it: "
-                  "expected %s(...)", f->at, f->at);
+      edf_slide__syntax(s, f->at,
+                        "%s has no bracket, so nothing may be multiplied behind it: expected "
+                        "%s(...)", f->at, f->at);
     f = first ? first : edf_slide__read_factor(l);
-    int half = below && f->sort == EDF_SLIDE__A_NUMBER && x->in->sort == f->sort && !x->in->next;
+    int half =
+        below && f->sort == EDF_SLIDE__A_NUMBER && x->in->sort == f->sort && !x->in->next;
     x->in = edf_slide__append_expr(x->in, below ? edf_slide__divisor_of(f) : f);
     first = NULL;
     if (below && !half && (edf_slide__at_factor(s) || *s->at == '*'))
-      edf_slide__syntax(s, s->at, "is this above or below the line? Put brackets, as in (1/2) x[i]");
+      edf_slide__syntax(s, s->at,
+                        "is this above or below the line? Put brackets, as in (1/2) x[i]");
     below = edf_slide__accept(s, '/');
   } while (below || edf_slide__accept(s, '*') || edf_slide__at_factor(s));
   return x;
@@ -1517,8 +1573,10 @@ static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *from) {
                     : "square brackets around indices, y[b,j]");
   edf_slide__find_call(l);
   if (!l->call)
-    do l->right = edf_slide__append_expr(l->right, edf_slide__read_sum(l)); while (edf_slide__accept(s, ';'));
-  if (edf_slide__accept(s, '|')) do edf_slide__read_bound(l, 0); while (edf_slide__accept(s, ','));
+    do l->right = edf_slide__append_expr(l->right, edf_slide__read_sum(l));
+    while (edf_slide__accept(s, ';'));
+  if (edf_slide__accept(s, '|'))
+    do edf_slide__read_bound(l, 0); while (edf_slide__accept(s, ','));
   if (edf_slide__peek(s) && *s->at != '\n')
     edf_slide__found(s, "an operator, '|' or the end of the line");
   *from = *s;
@@ -1547,7 +1605,8 @@ static int edf_slide__operand_named(const edf_slide__slide *all, const char *nam
   while (f > 0 && strcmp(all->operands.ref[f].name, name)) f--;
   return f - 1;
 }
-static int edf_slide__is_recurrence(const edf_slide__statement *l) {    /* edf_recurrence's only line  */
+/* edf_recurrence's only line */
+static int edf_slide__is_recurrence(const edf_slide__statement *l) {
   return l->slide->in && l->slide->n == 1;
 }
 static edf_node *edf_slide__known(const edf_slide__slide *all, const char *name) {
@@ -1578,7 +1637,8 @@ static void edf_slide__read_line(edf_slide__slide *all, edf__scan *s) {
   if (is_input || !strcmp(word, "parameter"))
     if (edf_slide__is_letter(edf_slide__peek(s))) {
       do edf_slide__read_declaration(all, s, is_input); while (edf_slide__accept(s, ','));
-      if (edf_slide__peek(s) && *s->at != '\n') edf_slide__found(s, "',' or the end of the line");
+      if (edf_slide__peek(s) && *s->at != '\n')
+        edf_slide__found(s, "',' or the end of the line");
       return;
     }
   if (!strcmp(word, "Phi") || !strcmp(word, "\xCE\xA6"))
@@ -1610,7 +1670,8 @@ static int edf_slide__index_for(const edf__equation *e, const char *name) {
   int found = -1;
   for (int i = 0; i < e->n_letter; i++) {
     if (!strcmp(e->letter[i].name, name)) return i;
-    if (edf_slide__is_capital(name) && !edf_slide__compare_names(e->letter[i].name, name)) found = i;
+    if (edf_slide__is_capital(name) && !edf_slide__compare_names(e->letter[i].name, name))
+      found = i;
   }
   return found;
 }
@@ -1620,7 +1681,8 @@ static void edf_slide__no_function(const edf__scan *s, const char *name) {
   for (int f = 0; f < EDF_SLIDE__N_FUNCTIONS; f++)
     if (edf_slide__apart(edf_slide__functions[f].name, name) < edf_slide__apart(best, name))
       best = edf_slide__functions[f].name;
-  if (!strcmp(best, name)) edf_slide__syntax(s, name, "%s goes over an index: %s_i", name, name);
+  if (!strcmp(best, name))
+    edf_slide__syntax(s, name, "%s goes over an index: %s_i", name, name);
   edf_slide__syntax(s, name, "no function is called %s; the nearest is %s", name, best);
 }
 
@@ -1639,12 +1701,14 @@ static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x)
   if (scalar || i >= 0) return;
   if (by || node) edf_slide__syntax(s, x->at, "%s needs its indices", x->at);
   if (behind[strspn(behind, " ")] == '(') edf_slide__no_function(s, x->at);
-  edf_slide__syntax(s, x->at, "%s is no index of this line and no scalar tensor; a number goes in "
-              "by %%g", x->at);
+  edf_slide__syntax(s, x->at,
+                    "%s is no index of this line and no scalar tensor; a number goes in by %%g",
+                    x->at);
 }
 static void edf_slide__resolve(edf_slide__statement *l, edf_slide__expr *x) {
   if (x->sort == EDF_SLIDE__A_NAME) edf_slide__resolve_name(l, x);
-  for (edf_slide__expr *k = x->in; k && x->sort != EDF_SLIDE__A_GROUP; k = k->next) edf_slide__resolve(l, k);
+  for (edf_slide__expr *k = x->in; k && x->sort != EDF_SLIDE__A_GROUP; k = k->next)
+    edf_slide__resolve(l, k);
 }
 
 /* ---- Which product sums a capital: the outermost one with a tensor that has it. First the
@@ -1656,23 +1720,29 @@ static unsigned edf_slide__extents_in(const edf_slide__expr *x) {
 }
 
 /* Where one of them stands first. */
-static const char *edf_slide__first_with(const edf_slide__statement *l, const edf_slide__expr *x, unsigned has) {
+static const char *edf_slide__first_with(const edf_slide__statement *l,
+                                         const edf_slide__expr *x, unsigned has) {
   const char *at = NULL;
   int tensor = x->sort == EDF_SLIDE__A_TENSOR || x->sort == EDF_SLIDE__A_NAME;
-  for (const edf_slide__expr *k = x->in; k && !at; k = k->next) at = edf_slide__first_with(l, k, has);
+  for (const edf_slide__expr *k = x->in; k && !at; k = k->next)
+    at = edf_slide__first_with(l, k, has);
   return at ? at : tensor && (edf_slide__expr_has(l, x) & has) ? x->at : NULL;
 }
 
 /* Those that x has, and nothing binds. */
-static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slide__expr *x, unsigned open) {
-  const char *c = edf_slide__first_of(&l->m.e, open), *at = edf_slide__first_with(l, x, open & (~open + 1));
+static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slide__expr *x,
+                                   unsigned open) {
+  const char *c = edf_slide__first_of(&l->m.e, open);
+  const char *at = edf_slide__first_with(l, x, open & (~open + 1));
   if (!c) return;
   if (!at) at = x->at;
   if (edf_slide__is_capital(c))
-    edf_slide__syntax(&l->m.e.scan, at, "%s is summed nowhere: here no two factors have it; write "
-                "sum_%s, or (1/%s) for its mean", c, c, c);
-  edf_slide__syntax(&l->m.e.scan, at, "index %s is not on the left, and nothing goes over it: write "
-              "the capital, or sum_%s", c, c);
+    edf_slide__syntax(&l->m.e.scan, at,
+                      "%s is summed nowhere: here no two factors have it; write sum_%s, or "
+                      "(1/%s) for its mean", c, c, c);
+  edf_slide__syntax(&l->m.e.scan, at,
+                    "index %s is not on the left, and nothing goes over it: write the capital, "
+                    "or sum_%s", c, c);
 }
 
 static unsigned edf_slide__small_letters(const edf_slide__statement *l) {
@@ -1684,8 +1754,8 @@ static unsigned edf_slide__small_letters(const edf_slide__statement *l) {
 
 /* Binds the indices of tensors among the factors. In a bracket, `inner` is 1, or a function, 2,
    two factors have to have them; a square counts twice. */
-static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__expr *x, unsigned bound,
-                              unsigned summed, int inner) {
+static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__expr *x,
+                                    unsigned bound, unsigned summed, int inner) {
   unsigned own = 0, above = 0, once = 0, twice = 0;
   for (const edf_slide__expr *f = x->in; f; f = f->next) {
     const edf_slide__expr *base = f->sort == EDF_SLIDE__A_POWER ? f->in : f;
@@ -1700,8 +1770,9 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
   }
   const char *c = edf_slide__first_of(&l->m.e, inner == 2 ? own & summed & twice : 0);
   if (c)
-    edf_slide__syntax(&l->m.e.scan, x->at, "one sum over %s, or two? It is summed around this "
-                "function, and here two factors have it: rename one", c);
+    edf_slide__syntax(&l->m.e.scan, x->at,
+                      "one sum over %s, or two? It is summed around this function, and here "
+                      "two factors have it: rename one", c);
   own &= ~bound;
   edf_slide__check_bound(l, x, own & (edf_slide__small_letters(l) | ~(inner ? twice : above)));
   for (edf_slide__expr *f = x->in; f; f = f->next) f->lone = own & ~twice;
@@ -1711,7 +1782,8 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
 /* A bound s<=t is a factor 1[s<=t] of the products that sum one of the two, and of the line's
    entries that have both. A maximum and a softmax, unless its rows end at t, go over
    a - 1e30 1[s>t]. */
-static void edf_slide__apply_bounds(const edf_slide__statement *l, edf_slide__expr *x, unsigned around) {
+static void edf_slide__apply_bounds(const edf_slide__statement *l, edf_slide__expr *x,
+                                    unsigned around) {
   unsigned over = x->over;
   int least = x->which == EDF_SLIDE__MIN_OVER || x->which == EDF_SLIDE__ARGMIN_OVER;
   const edf_slide__expr *f = edf_slide__only(x);
@@ -1725,8 +1797,9 @@ static void edf_slide__apply_bounds(const edf_slide__statement *l, edf_slide__ex
         x->in = edf_slide__append_expr(x->in, test);
     } else if ((over & pair) && edf_slide__limit(l, x) < 0) {
       if (x->which == EDF_SLIDE__VARIANCE_OVER || x->which > EDF_SLIDE__SOFTMAX_OVER)
-        edf_slide__syntax(&l->m.e.scan, x->at, "a bound by an index is for sum, mean, max, min, "
-                    "argmax, argmin and softmax");
+        edf_slide__syntax(&l->m.e.scan, x->at,
+                          "a bound by an index is for sum, mean, max, min, argmax, argmin and "
+                          "softmax");
       test->which ^= 7;
       x->in = edf_slide__sum_of(x->in);
       x->in->in->next = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, test->at, test);
@@ -1737,8 +1810,8 @@ static void edf_slide__apply_bounds(const edf_slide__statement *l, edf_slide__ex
 
 /* `bound` are the indices known around x, `summed` those that products around it sum, and, 16
    bits higher, those of a sum_i. */
-static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, unsigned bound, unsigned summed,
-                           int inner) {
+static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, unsigned bound,
+                                 unsigned summed, int inner) {
   const edf__scan *s = &l->m.e.scan;
   int over = x->sort == EDF_SLIDE__AN_OVER, product = x->sort == EDF_SLIDE__A_PRODUCT;
   int reduces = edf_slide__reduces(x) || (product && x->in);
@@ -1746,10 +1819,12 @@ static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, un
   const char *again = edf_slide__first_of(&l->m.e, reduces ? said & bound : 0);
   const char *lost = edf_slide__first_of(&l->m.e, over && !reduces ? said & ~bound : 0);
   if (again)
-    edf_slide__syntax(s, x->at, "%s is bound already, on the left or around this: rename one", again);
+    edf_slide__syntax(s, x->at, "%s is bound already, on the left or around this: rename one",
+                      again);
   if (lost)
-    edf_slide__syntax(s, x->at, "%s keeps %s, which is not on the left, and nothing goes over it",
-                edf_slide__functions[x->which].name, lost);
+    edf_slide__syntax(s, x->at,
+                      "%s keeps %s, which is not on the left, and nothing goes over it",
+                      edf_slide__functions[x->which].name, lost);
   if (x->sort == EDF_SLIDE__A_TENSOR) {
     edf_slide__check_bound(l, x, edf_slide__expr_has(l, x) & ~bound);
     x->over = (summed | summed >> EDF_MAX_INDEX) & 0xFFFF;
@@ -1768,7 +1843,8 @@ static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, un
   } else if (x->sort == EDF_SLIDE__A_CALL || x->sort == EDF_SLIDE__A_TEST) inner = 2;
   else if (!inner) inner = 1;
   if (l->slide->in) inner = 0;
-  for (edf_slide__expr *k = x->in; k; k = k->next) edf_slide__bind_expr(l, k, bound, summed, inner);
+  for (edf_slide__expr *k = x->in; k; k = k->next)
+    edf_slide__bind_expr(l, k, bound, summed, inner);
 }
 
 /* for b,i,j: names all indices. */
@@ -1779,7 +1855,8 @@ static void edf_slide__check_loops(const edf_slide__statement *l) {
   const char *not_named = edf_slide__first_of(&l->m.e, l->loops ? used & ~l->loops : 0);
   if (none) edf_slide__syntax(&l->m.e.scan, none, "%s is no index of this line", none);
   if (not_named)
-    edf_slide__syntax(&l->m.e.scan, not_named, "the for names all indices, but not %s", not_named);
+    edf_slide__syntax(&l->m.e.scan, not_named, "the for names all indices, but not %s",
+                      not_named);
 }
 
 static void edf_slide__bind_line(edf_slide__statement *l) {
@@ -1793,7 +1870,7 @@ static void edf_slide__bind_line(edf_slide__statement *l) {
       edf_slide__bind_expr(l, p, bound, 0, 0);
       edf_slide__apply_bounds(l, p, bound);
       edf_slide__check_cases(&l->m.e, p->at, l->left & ~edf_slide__expr_has(l, p),
-                       p->over & ~edf_slide__extents_in(p));
+                             p->over & ~edf_slide__extents_in(p));
       p->number *= l->sign;
     }
 }
@@ -1813,7 +1890,8 @@ static void edf_slide__solve_extents(edf_slide__statement *l) {
 }
 
 /* (I,J) is the place J I + j, of I J entries; the last index runs fastest. */
-static void edf_slide__set_group(const edf_slide__statement *l, int f, const edf_slide__expr *group) {
+static void edf_slide__set_group(const edf_slide__statement *l, int f,
+                                 const edf_slide__expr *group) {
   edf__place *p = &l->m.e.ref[f].place[group->place];
   const edf_node *t = l->of[f];
   ptrdiff_t n = 1;
@@ -1823,16 +1901,19 @@ static void edf_slide__set_group(const edf_slide__statement *l, int f, const edf
     if (extent == 0)
       edf_slide__syntax(&l->m.e.scan, i->at, "%s is the batch: it stands in no group", i->at);
     if (extent < 0)
-      edf_slide__syntax(&l->m.e.scan, i->at, "in a group an index needs a known extent: give it "
-                  "after a bar, | %s<n", i->at);
-    if (n > 1000000000 / extent) edf_slide__syntax(&l->m.e.scan, i->at, "the group is too long");
+      edf_slide__syntax(&l->m.e.scan, i->at,
+                        "in a group an index needs a known extent: give it after a bar, | %s<n",
+                        i->at);
+    if (n > 1000000000 / extent)
+      edf_slide__syntax(&l->m.e.scan, i->at, "the group is too long");
     for (int k = 0; k < l->m.e.n_letter; k++) p->factor[k] *= (int)extent;
     p->factor[i->which]++;
     n *= extent;
   }
   if (!t || t->dim[group->place] == n) return;
   edf__say_caret(&l->m.e.scan, group->at);
-  edf_slide__fail_with(t, "the group has %d entries, the dimension %d", (int)n, t->dim[group->place]);
+  edf_slide__fail_with(t, "the group has %d entries, the dimension %d", (int)n,
+                       t->dim[group->place]);
 }
 static void edf_slide__set_groups(edf_slide__statement *l) {
   for (int f = 0; f < l->m.e.n_ref; f++)
@@ -1846,8 +1927,9 @@ static int edf_slide__classes_of(const edf_slide__statement *l, const edf_slide_
   int c = 0;
   while (c < e->n_letter && (!e->letter[c].bound || strcmp(e->letter[c].name, value->at))) c++;
   if (c == e->n_letter)
-    edf_slide__syntax(&l->m.e.scan, value->at, "how many classes has %s? Give it after a bar, | %s<n",
-                value->at, value->at);
+    edf_slide__syntax(&l->m.e.scan, value->at,
+                      "how many classes has %s? Give it after a bar, | %s<n", value->at,
+                      value->at);
   return e->letter[c].bound;
 }
 
@@ -1859,31 +1941,36 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   while (value && value->place != d) value = value->next;
   if (value && value->sort != EDF_SLIDE__A_GROUP) {
     if (edf_slide__function_named(r->name, 0) >= 0)
-      edf_slide__syntax(&l->m.e.scan, r->name, "%s[...] is a tensor: the argument of a function "
-                  "stands in round brackets", r->name);
+      edf_slide__syntax(&l->m.e.scan, r->name,
+                        "%s[...] is a tensor: the argument of a function stands in round "
+                        "brackets", r->name);
     return edf_slide__classes_of(l, value);
   }
   for (int i = 0; i < l->m.e.n_letter; i++) {
     const char *c = l->m.e.letter[i].name;
     if (p->factor[i] && l->m.extent[i] < 0)
-      edf_slide__syntax(&l->m.e.scan, p->at, "%s is new, and the extent of %s unknown: give it after "
-                  "a bar, | %s<n", r->name, c, c);
+      edf_slide__syntax(&l->m.e.scan, p->at,
+                        "%s is new, and the extent of %s unknown: give it after a bar, | %s<n",
+                        r->name, c, c);
     if (p->factor[i] && l->m.extent[i] == 0)
-      edf_slide__syntax(&l->m.e.scan, p->at, "%s is no tensor so far, and a new Parameter cannot "
-                  "have the batch, %s", r->name, c);
+      edf_slide__syntax(&l->m.e.scan, p->at,
+                        "%s is no tensor so far, and a new Parameter cannot have the batch, %s",
+                        r->name, c);
   }
   edf__reach(&l->m, p, &least, &greatest);
   if (greatest < 0 || greatest >= 1000000000)
     edf_slide__syntax(&l->m.e.scan, p->at, "%s is new, and this place reads entries %ld to %ld",
-                r->name, (long)least, (long)greatest);
+                      r->name, (long)least, (long)greatest);
   return (int)greatest + 1;
 }
 
 /* A new name that is like what the text or the graph has is a slip. */
-static void edf_slide__check_like(const edf__scan *s, const edf__ref *r, const char *name, int rank) {
+static void edf_slide__check_like(const edf__scan *s, const edf__ref *r, const char *name,
+                                  int rank) {
   if (rank == r->rank && !edf_slide__compare_names(name, r->name))
-    edf_slide__syntax(s, r->name, "%s is no tensor so far, and %s is one: is that meant? Else "
-                "declare it, parameter %s[...]", r->name, name, r->name);
+    edf_slide__syntax(s, r->name,
+                      "%s is no tensor so far, and %s is one: is that meant? Else declare it, "
+                      "parameter %s[...]", r->name, name, r->name);
 }
 static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *r) {
   edf__scan s = l->m.e.scan;
@@ -1893,9 +1980,10 @@ static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *
     if (!strcmp(l->m.e.letter[i].name, r->name))
       edf_slide__syntax(&s, r->name, "%s is an index here, and no tensor so far", r->name);
   if (f >= 0)
-    edf_slide__syntax(&s, r->name, "%s is no tensor so far; of the function %s over an index the "
-                "argument stands in round brackets, or behind a blank", r->name,
-                edf_slide__functions[f].name);
+    edf_slide__syntax(&s, r->name,
+                      "%s is no tensor so far; of the function %s over an index the argument "
+                      "stands in round brackets, or behind a blank",
+                      r->name, edf_slide__functions[f].name);
   for (int i = edf_slide__n_nodes() - 1; i >= 0; i--)
     edf_slide__check_like(&s, r, edf_slide__nth(i)->name, edf_slide__nth(i)->rank);
   for (const edf_slide__statement *o = all->line; o < all->line + all->n; o++)
@@ -1935,7 +2023,7 @@ static void edf_slide__new_parameters(edf_slide__statement *l) {
   for (int f = 1; f < l->m.e.n_ref && !l->slide->in; f++) {
     const edf__ref *r = &l->m.e.ref[f];
     if (l->of[f] || edf_slide__line_of(l->slide, r->name)) continue;
-    l->of[f] = edf_slide__known(l->slide, r->name);        /* made where it stood before            */
+    l->of[f] = edf_slide__known(l->slide, r->name);  /* made where it stood before            */
     if (!l->of[f]) edf_slide__new_parameter(l, f);
     edf__check_rank(&l->m.e, r, l->of[f]);
   }
@@ -1949,7 +2037,8 @@ static double edf_slide__number_now(const edf_slide__statement *l, const edf_sli
     case EDF_SLIDE__A_NAME:
       if (!(x->number > 0)) return l->fixed >> x->which & 1 ? l->at[x->which] : none;
       return l->m.extent[x->which] > 0 ? (double)l->m.extent[x->which] : none;
-    case EDF_SLIDE__A_POWER: return pow(edf_slide__number_now(l, x->in), edf_slide__number_now(l, x->in->next));
+    case EDF_SLIDE__A_POWER:
+      return pow(edf_slide__number_now(l, x->in), edf_slide__number_now(l, x->in->next));
     case EDF_SLIDE__A_CALL:
       if (!edf_slide__functions[x->which].number) return none;
       return edf_slide__functions[x->which].number(edf_slide__number_now(l, x->in));
@@ -1964,18 +2053,24 @@ static double edf_slide__number_now(const edf_slide__statement *l, const edf_sli
   for (const edf_slide__expr *f = x->in; f; f = f->next) n *= edf_slide__number_now(l, f);
   return n;
 }
-static int edf_slide__constant(const edf_slide__statement *l, const edf_slide__expr *x, double *to) {
+static int edf_slide__constant(const edf_slide__statement *l, const edf_slide__expr *x,
+                               double *to) {
   *to = edf_slide__number_now(l, x);
   return *to == *to;
 }
 /* ---- An expression becomes nodes. A value is number node[at], in the line's indices; without
    a node it is zero: what a recurrence reads before its first time. */
-typedef struct edf_slide__value { edf_node *node; double number; edf__ref at; } edf_slide__value;
+typedef struct edf_slide__value {
+  edf_node *node;
+  double number;
+  edf__ref at;
+} edf_slide__value;
 
 static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__expr *x);
 
 /* One with these indices, each alone in its place. */
-static edf_slide__value edf_slide__new_value(const edf_slide__statement *l, edf_node *node, unsigned has) {
+static edf_slide__value edf_slide__new_value(const edf_slide__statement *l, edf_node *node,
+                                             unsigned has) {
   edf_slide__value v = { node, 1, *l->m.e.ref };
   edf__ref *r = &v.at;
   memset(r->place, 0, sizeof r->place);
@@ -2030,8 +2125,8 @@ static const char *edf_slide__letters_at(const edf_slide__statement *l, const ed
   return edf_slide__copy(edf_slide__fmt(r->rank ? "%s]" : "%s", text.at));
 }
 
-static edf_node *edf_slide__counted(const edf_slide__statement *l, const edf_op *is, edf_node *x, double n,
-                              int rank) {
+static edf_node *edf_slide__counted(const edf_slide__statement *l, const edf_op *is,
+                                    edf_node *x, double n, int rank) {
   edf__site at = l->slide->site;
   at.op = is->name;
   edf_node *y = edf_slide__with_number(&at, is, x != NULL, &x, (edf_real)n);
@@ -2047,7 +2142,8 @@ static edf_slide__value edf_slide__number_value(const edf_slide__statement *l, d
 }
 
 /* An index, or its extent: of the batch that of any tensor which has it. */
-static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, int i, int extent) {
+static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, int i,
+                                               int extent) {
   edf_node *t = NULL;
   double d = (double)l->m.extent[i];
   for (int k = l->slide->n - 1; d == 0 && k >= 0 && !t; k--)
@@ -2056,12 +2152,14 @@ static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, in
       if (x && x->batched) t = x;
     }
   while (t && !(t->batched >> (int)d & 1)) d++;
-  if (extent) return edf_slide__new_value(l, edf_slide__counted(l, &edf_slide__extent_op, t, d, 0), 0);
+  if (extent)
+    return edf_slide__new_value(l, edf_slide__counted(l, &edf_slide__extent_op, t, d, 0), 0);
   return edf_slide__new_value(l, edf_slide__counted(l, &edf_slide__index_op, t, d, 1), 1u << i);
 }
 
 /* ---- A tensor of the recurrence that runs is its node of that time, without the place. */
-static edf_slide__statement *edf_slide__running(const edf_slide__statement *l, const edf__ref *r) {
+static edf_slide__statement *edf_slide__running(const edf_slide__statement *l,
+                                                const edf__ref *r) {
   edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
   return by && !by->y && by->step ? by : NULL;
 }
@@ -2092,17 +2190,18 @@ static edf_node **edf_slide__step_at(const edf_slide__statement *l, const int *t
   return &l->step[at];
 }
 
-static edf_node *edf_slide__now(const edf_slide__statement *l, const edf_slide__statement *by, edf__ref *r) {
+static edf_node *edf_slide__now(const edf_slide__statement *l, const edf_slide__statement *by,
+                                edf__ref *r) {
   int time[EDF_SLIDE__LOOPS];
   if (r->rank != by->m.e.ref->rank)
     edf_slide__syntax(&l->m.e.scan, r->name, "expected %d indices, as on its left",
-                by->m.e.ref->rank);
+                      by->m.e.ref->rank);
   for (int k = 0; k < by->n_loop; k++) {
     const edf__place *p = &r->place[by->axis[k]];
     time[k] = p->constant;
     if (edf_slide__place_has(p) || p->by)
-      edf_slide__syntax(&l->m.e.scan, p->at, "%s is computed step by step here: expected one time of "
-                  "it", r->name);
+      edf_slide__syntax(&l->m.e.scan, p->at,
+                        "%s is computed step by step here: expected one time of it", r->name);
   }
   edf_slide__drop_axes(r, by, by->n_loop);
   edf_node **step = edf_slide__step_at(by, time);
@@ -2124,7 +2223,8 @@ typedef struct {
   int is_line, any;                      /* its left is the line's; what is there may be it   */
 } edf_slide__making;
 
-static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statement *l, const edf__ref *left) {
+static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statement *l,
+                                      const edf__ref *left) {
   edf__equation *e = &to->m.e;
   memset(to, 0, sizeof *to);
   to->l = l;
@@ -2140,7 +2240,8 @@ static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statemen
 }
 
 /* 0: it is zero. */
-static int edf_slide__add_factor(edf_slide__making *to, const edf_slide__value *v, double *number) {
+static int edf_slide__add_factor(edf_slide__making *to, const edf_slide__value *v,
+                                 double *number) {
   edf__equation *e = &to->m.e;
   int k = 0;
   if (!v->node) return 0;
@@ -2171,7 +2272,8 @@ static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, dou
 }
 
 /* An index that a product sums, and no factor has, counts: sum_i 1 is I. */
-static void edf_slide__add_counts(edf_slide__making *to, const edf_slide__expr *p, int first, double *number) {
+static void edf_slide__add_counts(edf_slide__making *to, const edf_slide__expr *p, int first,
+                                  double *number) {
   const edf_slide__statement *l = to->l;
   unsigned has = edf_slide__refs_have(&to->m.e, first, to->m.e.n_ref);
   for (int i = 0; i < l->m.e.n_letter && p->sort == EDF_SLIDE__A_PRODUCT; i++) {
@@ -2183,13 +2285,14 @@ static void edf_slide__add_counts(edf_slide__making *to, const edf_slide__expr *
 }
 
 /* One more term, v, v w or p. One of zero goes; one of numbers alone needs a tensor. */
-static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v, const edf_slide__value *w,
-                          edf_slide__expr *p) {
+static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v,
+                                const edf_slide__value *w, edf_slide__expr *p) {
   edf__equation *e = &to->m.e;
   const char *at = p ? p->at : e->ref->name;
   int before = e->n_operand, first = e->n_ref;
   double number = 1;
-  int there = p ? edf_slide__add_factors(to, p, &number) : edf_slide__add_factor(to, v, &number);
+  int there =
+      p ? edf_slide__add_factors(to, p, &number) : edf_slide__add_factor(to, v, &number);
   if (w && there) there = edf_slide__add_factor(to, w, &number);
   if (p && there) edf_slide__add_counts(to, p, first, &number);
   if (there && e->n_ref == first) {
@@ -2262,8 +2365,7 @@ static void edf_slide__add_batch(edf_slide__making *to) {
 }
 
 /* Its node: NULL if nothing is left; what was just made, if it would copy that. */
-static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is,
-                                   int kind) {
+static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is, int kind) {
   edf__equation *e = &to->m.e;
   edf__site at = to->l->slide->site;
   if (!e->n_term) return NULL;
@@ -2285,7 +2387,7 @@ static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is
 
 /* left = a, or a + b; or the greatest a, or its mean, over the indices that left lacks. */
 static edf_node *edf_slide__terms(edf_slide__statement *l, int kind, const edf__ref *left,
-                            const edf_slide__value *a, const edf_slide__value *b) {
+                                  const edf_slide__value *a, const edf_slide__value *b) {
   edf_slide__making to;
   edf_slide__begin_equation(&to, l, left);
   edf_slide__add_term(&to, a, NULL, NULL);
@@ -2293,7 +2395,8 @@ static edf_node *edf_slide__terms(edf_slide__statement *l, int kind, const edf__
   return edf_slide__end_equation(&to, NULL, kind);
 }
 /* As a tensor of its own, with these indices. */
-static edf_slide__value edf_slide__with_indices(edf_slide__statement *l, const edf_slide__value *v, unsigned has) {
+static edf_slide__value edf_slide__with_indices(edf_slide__statement *l,
+                                                const edf_slide__value *v, unsigned has) {
   edf_slide__value y = edf_slide__new_value(l, NULL, has);
   y.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, v, NULL);
   return y;
@@ -2310,7 +2413,8 @@ static void edf_slide__split_early(edf_slide__statement *l, edf_slide__expr *x) 
   int n = 0, work = 0;
   for (edf_slide__expr *p = x->in; p; p = p->next) {
     const edf_slide__expr *f = edf_slide__only(p);
-    if (!edf_slide__reads_group(l, p)) work |= n++ || !f || (edf_slide__is_recurrence(l) && !f->closed);
+    if (!edf_slide__reads_group(l, p))
+      work |= n++ || !f || (edf_slide__is_recurrence(l) && !f->closed);
   }
   if (!work) return;
   for (edf_slide__expr **at = &x->in, *p; (p = *at) != NULL;) {
@@ -2327,23 +2431,25 @@ static void edf_slide__split_early(edf_slide__statement *l, edf_slide__expr *x) 
 
 /* What bounds by an index exclude is 0 where `left` has both. With `any` a node that is there
    already may be it. */
-static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x, const edf__ref *left,
-                               int is_line, int any) {
+static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x,
+                                     const edf__ref *left, int is_line, int any) {
   edf_slide__making to;
   int kind = is_line ? l->kind : EDF_SLIDE__SUM;
   edf_slide__begin_equation(&to, l, left);
   to.is_line = is_line;
   to.any = any;
   if (l->fixed && x->sort == EDF_SLIDE__A_SUM) edf_slide__split_early(l, x);
-  for (edf_slide__expr *p = x->sort == EDF_SLIDE__A_SUM ? x->in : x; p; p = p == x ? NULL : p->next)
+  for (edf_slide__expr *p = x->sort == EDF_SLIDE__A_SUM ? x->in : x; p;
+       p = p == x ? NULL : p->next)
     edf_slide__add_term(&to, NULL, NULL, p);
   if (to.m.e.n_term) edf_slide__check_reduction("a reduction", kind, &to.m.e);
   return edf_slide__end_equation(&to, NULL, kind);
 }
 
 /* ---- Entries of `table`, which is tensor x; or `entries`, where they go in a Scatter. */
-static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__expr *x, const edf_slide__value *table,
-                               const edf_slide__value *entries) {
+static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__expr *x,
+                                           const edf_slide__value *table,
+                                           const edf_slide__value *entries) {
   edf_slide__value y = edf_slide__new_value(l, NULL, edf_slide__expr_has(l, x));
   edf_slide__making to;
   double number = 1;
@@ -2360,14 +2466,15 @@ static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__e
     if (!k.node) k = edf_slide__number_value(l, 0);
     edf_slide__add_factor(&to, &k, &number);
   }
-  y.node = edf_slide__end_equation(&to, &edf_slide__lookup_op, entries ? EDF_SLIDE__PUT : EDF_SLIDE__SUM);
+  y.node = edf_slide__end_equation(&to, &edf_slide__lookup_op,
+                                   entries ? EDF_SLIDE__PUT : EDF_SLIDE__SUM);
   y.node->letters = entries ? NULL : edf_slide__letters_at(l, &y.at);
   return y;
 }
 
 /* A place that is a number now is 0 outside, where a bound lets it. */
-static int edf_slide__is_outside(const edf_slide__statement *l, const edf__place *was, const edf__place *p,
-                           int n) {
+static int edf_slide__is_outside(const edf_slide__statement *l, const edf__place *was,
+                                 const edf__place *p, int n) {
   int bounded = 0;
   for (int i = 0; i < l->m.e.n_letter; i++)
     bounded |= was->factor[i] && l->m.e.letter[i].bound;
@@ -2386,10 +2493,13 @@ static edf_slide__value edf_slide__tensor_value(edf_slide__statement *l, edf_sli
 
 /* ---- Functions over indices. Rows lie behind the indices that stay, and right before them the
    `limit` of a bound s<=t, so that row t ends with entry t. */
-static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_op *is, const char *name,
-                                unsigned goes, const edf_slide__value *v, int limit,
-                                double number) {
-  edf_slide__value from = edf_slide__is_plain(l, v) ? *v : edf_slide__new_value(l, NULL, edf_slide__ref_has(&v->at));
+static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_op *is,
+                                            const char *name, unsigned goes,
+                                            const edf_slide__value *v, int limit,
+                                            double number) {
+  edf_slide__value from = edf_slide__is_plain(l, v)
+                              ? *v
+                              : edf_slide__new_value(l, NULL, edf_slide__ref_has(&v->at));
   edf_slide__value y = from;
   edf__site at = l->slide->site;
   int n_over = 0;
@@ -2416,7 +2526,7 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
 
 /* The mean of (x - its mean)^2, or of a sample. */
 static edf_slide__value edf_slide__variance(edf_slide__statement *l, const edf_slide__value *v,
-                                int kind, unsigned left) {
+                                            int kind, unsigned left) {
   edf_slide__value y = edf_slide__new_value(l, NULL, left), m = y;
   edf_slide__value d = edf_slide__new_value(l, NULL, edf_slide__ref_has(&v->at));
   edf_slide__making to;
@@ -2432,9 +2542,10 @@ static edf_slide__value edf_slide__variance(edf_slide__statement *l, const edf_s
 }
 
 static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide__expr *x) {
-  static const edf_op *const rows[] = { &edf_slide__argmax_op, &edf_slide__argmax_op, &edf__softmax_op,
-    &edf__log_softmax_op, &edf_slide__normalize_op };
-  int kind = x->which, softmax = kind == EDF_SLIDE__SOFTMAX_OVER, limit = edf_slide__limit(l, x);
+  static const edf_op *const rows[] = { &edf_slide__argmax_op, &edf_slide__argmax_op,
+    &edf__softmax_op, &edf__log_softmax_op, &edf_slide__normalize_op };
+  int kind = x->which, softmax = kind == EDF_SLIDE__SOFTMAX_OVER,
+      limit = edf_slide__limit(l, x);
   edf_slide__value v = edf_slide__value_of(l, x->in), y;
   if (!v.node) v = edf_slide__number_value(l, 0);
   if (kind == EDF_SLIDE__MIN_OVER) v.number = -v.number;
@@ -2442,7 +2553,8 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
   if (limit >= 0) want |= 1u << limit;
   if (has != want) v = edf_slide__with_indices(l, &v, want);
   left = edf_slide__ref_has(&v.at) & ~x->over;
-  if (kind == EDF_SLIDE__VARIANCE_OVER) return edf_slide__variance(l, &v, EDF_SLIDE__MEAN, left);
+  if (kind == EDF_SLIDE__VARIANCE_OVER)
+    return edf_slide__variance(l, &v, EDF_SLIDE__MEAN, left);
   if (kind == EDF_SLIDE__ARGMAX_OVER) x->number = 1;
   if (kind == EDF_SLIDE__ARGMIN_OVER) x->number = -1;
   if (kind >= EDF_SLIDE__ARGMAX_OVER) {
@@ -2460,7 +2572,8 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
 
 /* ---- ln of a softmax, and of a sum of exp, are stable as a LogSoftmax. ln P[b,y[b]] is less
    a SoftmaxLogLoss. */
-static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_slide__expr *x, edf_node *P) {
+static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_slide__expr *x,
+                                                  edf_node *P) {
   edf_slide__value v = { P, 1, edf_slide__ref_now(l, l->m.e.ref[x->which]) }, k;
   const edf__site *at = &l->slide->site;
   edf_slide__expr *by = x->in;
@@ -2511,7 +2624,8 @@ static edf_slide__value edf_slide__argument(edf_slide__statement *l, edf_slide__
   return v.node ? v : edf_slide__dense(l, edf_slide__number_value(l, 0));
 }
 /* With these indices, or the last of them: the rest repeats. */
-static edf_slide__value edf_slide__wide_value(edf_slide__statement *l, edf_slide__expr *x, unsigned has) {
+static edf_slide__value edf_slide__wide_value(edf_slide__statement *l, edf_slide__expr *x,
+                                              unsigned has) {
   edf_slide__value v = edf_slide__argument(l, x), all = edf_slide__new_value(l, NULL, has);
   const edf__place *tail = all.at.place + all.at.rank - v.at.rank;
   for (int d = 0; d < v.at.rank; d++)
@@ -2526,7 +2640,8 @@ static edf_slide__value edf_slide__call_value(edf_slide__statement *l, edf_slide
   unsigned has = edf_slide__expr_has(l, x);
   double rate;
   if (x->which == EDF_SLIDE__MIN_OF || x->which == EDF_SLIDE__MAX_OF) {
-    edf_slide__value a = edf_slide__wide_value(l, x->in, has), b = edf_slide__wide_value(l, x->in->next, has);
+    edf_slide__value a = edf_slide__wide_value(l, x->in, has),
+                     b = edf_slide__wide_value(l, x->in->next, has);
     edf_slide__binary_at *g = x->which == EDF_SLIDE__MIN_OF ? edf_min_at : edf_max_at;
     return edf_slide__new_value(l, g(at->file, at->line, a.node, b.node), has);
   }
@@ -2537,7 +2652,8 @@ static edf_slide__value edf_slide__call_value(edf_slide__statement *l, edf_slide
   edf_slide__value v = edf_slide__argument(l, x->in);
   if (x->which == EDF_SLIDE__DROPOUT_OF) {
     if (!edf_slide__constant(l, x->in->next, &rate) || !(rate >= 0 && rate < 1))
-      edf_slide__syntax(&l->m.e.scan, x->in->next->at, "the rate is a number, 0 or more and below 1");
+      edf_slide__syntax(&l->m.e.scan, x->in->next->at,
+                        "the rate is a number, 0 or more and below 1");
     v.node = edf_dropout_at(at->file, at->line, v.node, rate);
   } else v.node = f(at->file, at->line, v.node);
   return v;
@@ -2552,10 +2668,11 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
   const edf__site *at = &l->slide->site;
   double p, base;
   if (!edf_slide__constant(l, x->in->next, &p)) {
-    if (edf_slide__has_tensor(x->in->next) || !edf_slide__constant(l, x->in, &base) || !(base > 0))
-      edf_slide__syntax(&l->m.e.scan, x->in->next->at, "a power is a number, or a bracket without "
-                  "tensors");
-    edf_slide__value k = edf_slide__value_of(l, x->in->next);      /* 0.9^(t-s)                           */
+    if (edf_slide__has_tensor(x->in->next) || !edf_slide__constant(l, x->in, &base)
+        || !(base > 0))
+      edf_slide__syntax(&l->m.e.scan, x->in->next->at,
+                        "a power is a number, or a bracket without tensors");
+    edf_slide__value k = edf_slide__value_of(l, x->in->next);  /* 0.9^(t-s)                   */
     k.number *= log(base);
     k = edf_slide__dense(l, k);
     k.node = edf_exp_at(at->file, at->line, k.node);
@@ -2592,7 +2709,8 @@ static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__
   int sum = x->sort == EDF_SLIDE__A_SUM;
   const edf__ref *r = &l->m.e.ref[x->sort == EDF_SLIDE__A_TENSOR ? x->which : 0];
   if (edf_slide__constant(l, x, &k)) return edf_slide__number_value(l, k);
-  if (l->fixed && (x->sort != EDF_SLIDE__A_TENSOR || edf_slide__by_value(r)) && !edf_slide__reads_group(l, x))
+  if (l->fixed && (x->sort != EDF_SLIDE__A_TENSOR || edf_slide__by_value(r))
+      && !edf_slide__reads_group(l, x))
     return edf_slide__early_value(l, x);
   switch (x->sort) {
     case EDF_SLIDE__A_TENSOR: return edf_slide__tensor_value(l, x);
@@ -2607,16 +2725,19 @@ static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__
     default: break;
   }
   const edf_slide__expr *p = sum ? x->in : x;
-  if (!(sum && p->next) && !x->closed && edf_slide__only(p)) return edf_slide__value_of(l, p->in);
+  if (!(sum && p->next) && !x->closed && edf_slide__only(p))
+    return edf_slide__value_of(l, p->in);
   v = edf_slide__new_value(l, NULL, edf_slide__expr_has(l, x));
   v.node = edf_slide__sum_node(l, x, &v.at, 0, 0);
   return v;
 }
 
 /* ---- A line's node, or, if `any`, one that is there and is the same. */
-static edf_node *edf_slide__line_node(edf_slide__statement *l, edf_slide__expr *x, edf__ref left, int any) {
+static edf_node *edf_slide__line_node(edf_slide__statement *l, edf_slide__expr *x,
+                                      edf__ref left, int any) {
   unsigned has = edf_slide__expr_has(l, x);
-  int scatters = edf_slide__by_value(&left), several = l->adds && x->in->next && (has & ~l->left);
+  int scatters = edf_slide__by_value(&left),
+      several = l->adds && x->in->next && (has & ~l->left);
   if (!scatters && !several) return edf_slide__sum_node(l, x, &left, 1, any);
   has |= scatters ? edf_slide__expr_has(l, l->where) : l->left & ~l->fixed;
   edf_slide__value v = edf_slide__new_value(l, NULL, has), table = { NULL, 1, left };
@@ -2633,8 +2754,9 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
   int d = 0, n = 0, i = 0, used = 0;
   while (d < left.rank && edf__alone(&l->m.e, &left.place[d]) >= 0) d++;
   if (d == left.rank)
-    edf_slide__syntax(&l->m.e.scan, left.name, "';' joins along a place on the left that is a sum of "
-                "indices, one for each part: h[b,J+K]");
+    edf_slide__syntax(&l->m.e.scan, left.name,
+                      "';' joins along a place on the left that is a sum of indices, one for "
+                      "each part: h[b,J+K]");
   const edf__place sum = left.place[d];
   for (edf_slide__expr *x = l->right; x; x = x->next) {
     for (; i < l->m.e.n_letter && used >= sum.factor[i]; i++) used = 0;
@@ -2650,7 +2772,8 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
     part[n - 1] = edf_slide__terms(l, EDF_SLIDE__SUM, &left, &zero, NULL);
   }
   l->left = all;
-  return edf_slide__joined(&l->slide->site, left.rank, d, edf_slide__letters_at(l, &left), n, part);
+  return edf_slide__joined(&l->slide->site, left.rank, d, edf_slide__letters_at(l, &left), n,
+                           part);
 }
 
 /* A composition's last node keeps its name, the others get a number. */
@@ -2662,8 +2785,9 @@ static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
     edf_slide__called(y, only ? "_next" : "");
 }
 static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
-  edf_node *y = l->call ? edf_slide__called_node(l) : l->right->next ? edf_slide__joined_line(l, left)
-                : edf_slide__line_node(l, l->right, left, 0);
+  edf_node *y = l->call          ? edf_slide__called_node(l)
+                : l->right->next ? edf_slide__joined_line(l, left)
+                                 : edf_slide__line_node(l, l->right, left, 0);
   edf_slide__name_as(y, l);
   return y;
 }
@@ -2677,14 +2801,15 @@ static int edf_slide__time_index(const edf_slide__statement *l, const edf__place
 }
 /* The offset of a place against that of the line that it reads; 0: none. */
 static int edf_slide__offset_of(const edf_slide__statement *l, const edf__place *p,
-                          const edf_slide__statement *by, const edf__place *left) {
+                                const edf_slide__statement *by, const edf__place *left) {
   int i = edf_slide__time_index(by, left), j = edf_slide__time_index(l, p);
   if (i < 0 || j < 0 || edf_slide__index_for(&l->m.e, by->m.e.letter[i].name) != j) return 0;
   return p->constant - left->constant;
 }
 
 /* Line `by`, and those from the first that reads it, are a group, with those that overlap. */
-static void edf_slide__make_group(edf_slide__slide *all, edf_slide__statement *from, edf_slide__statement *by) {
+static void edf_slide__make_group(edf_slide__slide *all, edf_slide__statement *from,
+                                  edf_slide__statement *by) {
   int begin = (int)(from - all->line), end = (int)(by - all->line) + 1;
   for (int k = begin; k < end; k++) {
     const edf_slide__statement *l = &all->line[k];
@@ -2703,13 +2828,14 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
   const edf__ref *left = by->m.e.ref;
   unsigned some = 0, in_all = ~0u;
   const char *turns[EDF_MAX_RANK] = { NULL };
-  for (edf_slide__statement *l = all->line; l <= by && edf_slide__line_of(all, left->name) == by; l++)
+  for (edf_slide__statement *l = all->line;
+       l <= by && edf_slide__line_of(all, left->name) == by; l++)
     for (int f = 1; f < l->m.e.n_ref; f++) {
       const edf__ref *r = &l->m.e.ref[f];
       unsigned offsets = 0;
       if (l->entry || strcmp(r->name, left->name)) continue;
       edf_slide__make_group(all, l, by);
-      if (r->rank != left->rank) continue;           /* which edf_slide__now says                   */
+      if (r->rank != left->rank) continue; /* which edf_slide__now says                   */
       for (int d = 0; d < r->rank; d++) {
         int o = edf_slide__offset_of(l, &r->place[d], by, &left->place[d]);
         if (o * by->offset[d] < 0) turns[d] = r->place[d].at;
@@ -2717,9 +2843,11 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
         offsets |= (unsigned)(o != 0) << d;
       }
       if (!offsets)
-        edf_slide__syntax(&l->m.e.scan, r->name, l < by ? "%s is computed below: write its line "
-                    "above, or read an earlier time of it" : "%s is read on its own line at no "
-                    "other time: expected one, as in h[b,t-1,j]", left->name);
+        edf_slide__syntax(&l->m.e.scan, r->name,
+                          l < by ? "%s is computed below: write its line above, or read an "
+                                   "earlier time of it"
+                                 : "%s is read on its own line at no other time: expected one, "
+                                   "as in h[b,t-1,j]", left->name);
       some |= offsets;
       in_all &= offsets;
     }
@@ -2727,13 +2855,15 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
   for (int d = 0; d < left->rank; d++) {
     if (!(some >> d & 1)) by->offset[d] = 0;
     else if (turns[d])
-      edf_slide__syntax(&by->m.e.scan, turns[d], "%s is read before and after its own time: "
-                  "expected one of both", left->name);
+      edf_slide__syntax(&by->m.e.scan, turns[d],
+                        "%s is read before and after its own time: expected one of both",
+                        left->name);
   }
 }
 
 /* Index d of line `by` runs step by step in all lines of the group. */
-static void edf_slide__add_loop(edf_slide__slide *all, const edf_slide__statement *by, int axis) {
+static void edf_slide__add_loop(edf_slide__slide *all, const edf_slide__statement *by,
+                                int axis) {
   int i = edf_slide__time_index(by, &by->m.e.ref->place[axis]), n = by->n_loop;
   const char *name = by->m.e.letter[i].name;
   for (int k = 0; k < n; k++) if (by->axis[k] == axis) return;
@@ -2744,13 +2874,14 @@ static void edf_slide__add_loop(edf_slide__slide *all, const edf_slide__statemen
     i = edf_slide__index_for(&l->m.e, name);
     while (d < left->rank && (i < 0 || edf_slide__time_index(l, &left->place[d]) != i)) d++;
     if (d == left->rank)
-      edf_slide__syntax(&l->m.e.scan, left->name, "this line is in a recurrence over %s: expected "
-                  "that index on the left", name);
+      edf_slide__syntax(&l->m.e.scan, left->name,
+                        "this line is in a recurrence over %s: expected that index on the left",
+                        name);
     if (n == EDF_SLIDE__LOOPS)
       edf_slide__syntax(&l->m.e.scan, left->name, "a recurrence runs over at most two indices");
     if (left->place[d].constant < 0)
       edf_slide__syntax(&l->m.e.scan, left->place[d].at, "this place writes entry %d, below 0",
-                  left->place[d].constant);
+                        left->place[d].constant);
     l->axis[n] = d;
     l->back[n] = by->offset[axis] > 0;
     l->loop[l->n_loop++] = i;
@@ -2771,7 +2902,8 @@ static edf_node *edf_slide__all_times(edf_slide__statement *l) {
   }
   for (int i = 0; i < n; i++) {
     if (part[i]) continue;
-    if (zero.number == 0) zero.node = edf_slide__terms(l, EDF_SLIDE__SUM, &zero.at, &zero, NULL);
+    if (zero.number == 0)
+      zero.node = edf_slide__terms(l, EDF_SLIDE__SUM, &zero.at, &zero, NULL);
     zero.number = 1;
     part[i] = zero.node;
   }
@@ -2783,8 +2915,8 @@ static edf_node *edf_slide__all_times(edf_slide__statement *l) {
     edf_slide__drop_axes(&r, l, k);
     n /= T[k];
     for (int i = 0; i < n; i++)
-      part[i] = edf_slide__joined(&l->slide->site, r.rank, axis, edf_slide__letters_at(l, &r), T[k],
-                            part + i * T[k]);
+      part[i] = edf_slide__joined(&l->slide->site, r.rank, axis, edf_slide__letters_at(l, &r),
+                                  T[k], part + i * T[k]);
   }
   edf_slide__name_as(*part, l);
   return l->y = *part;
@@ -2797,9 +2929,10 @@ static void edf_slide__check_last(const edf_slide__statement *l, const edf_slide
   for (int k = 0; by && k < by->n_loop; k++) {
     int d = by->axis[k], i = d < r->rank ? edf__alone(&l->m.e, &r->place[d]) : -1;
     if (i >= 0 && x->lone >> i & 1)
-      edf_slide__syntax(&l->m.e.scan, r->place[d].at, "is the sum over all %s meant? Write sum_%s; "
-                  "the last of them has a number, as in x[4,i]",
-                  by->m.e.letter[by->loop[k]].name, l->m.e.letter[i].name);
+      edf_slide__syntax(&l->m.e.scan, r->place[d].at,
+                        "is the sum over all %s meant? Write sum_%s; the last of them has a "
+                        "number, as in x[4,i]",
+                        by->m.e.letter[by->loop[k]].name, l->m.e.letter[i].name);
   }
 }
 
@@ -2834,7 +2967,8 @@ static ptrdiff_t edf_slide__joined_extent(const edf_slide__statement *by, const 
   }
   return n > 0 && by->right->next ? n : -1;
 }
-static int edf_slide__share_extents(edf_slide__statement *l, const edf__ref *r, edf_slide__statement *by) {
+static int edf_slide__share_extents(edf_slide__statement *l, const edf__ref *r,
+                                    edf_slide__statement *by) {
   int changed = 0;
   for (int d = 0; d < r->rank && d < by->m.e.ref->rank; d++) {
     const edf__place *left = &by->m.e.ref->place[d];
@@ -2855,10 +2989,12 @@ static void edf_slide__begin_steps(edf_slide__statement *l) {
     const char *c = l->m.e.letter[l->loop[k]].name;
     ptrdiff_t T = l->m.extent[l->loop[k]];
     if (T == 0)
-      edf_slide__syntax(s, c, "%s is the batch, whose extent changes; the number of steps has to be "
-                  "known", c);
+      edf_slide__syntax(s, c,
+                        "%s is the batch, whose extent changes; the number of steps has to be "
+                        "known", c);
     if (T < 0)
-      edf_slide__syntax(s, c, "the number of steps has to be known: give it after a bar, | %s<n", c);
+      edf_slide__syntax(s, c,
+                        "the number of steps has to be known: give it after a bar, | %s<n", c);
     if ((double)n * ((double)edf_slide__times_of(l, k) + 2) > EDF_SLIDE__STEPS)
       edf_slide__syntax(s, c, "a recurrence has at most %d steps", EDF_SLIDE__STEPS);
     n *= (size_t)edf_slide__times_of(l, k) + 2;
@@ -2872,13 +3008,14 @@ static edf_slide__statement *edf_slide__given_by(edf_slide__statement *l) {
   return l->entry ? edf_slide__line_of(l->slide, l->m.e.ref->name) : l;
 }
 static int edf_slide__belongs(edf_slide__statement *l, const edf_slide__statement *from,
-                        const edf_slide__statement *to) {
+                              const edf_slide__statement *to) {
   const edf_slide__statement *by = edf_slide__given_by(l);
   return by && by >= from && by < to;
 }
 
 /* Lines from .. to-1, and those that give entries of them. */
-static void edf_slide__prepare(edf_slide__slide *all, edf_slide__statement *from, edf_slide__statement *to) {
+static void edf_slide__prepare(edf_slide__slide *all, edf_slide__statement *from,
+                               edf_slide__statement *to) {
   edf_slide__statement *l, *end = all->line + all->n;
   for (l = all->line; l < end; l++) {
     if (!edf_slide__belongs(l, from, to)) continue;
@@ -2894,7 +3031,8 @@ static void edf_slide__prepare(edf_slide__slide *all, edf_slide__statement *from
         changed |= edf_slide__same_extent(&l->m.extent[m->index], &l->m.extent[m->limit]);
       for (int f = 0; f < l->m.e.n_ref; f++) {
         edf_slide__statement *by = edf_slide__line_of(all, l->m.e.ref[f].name);
-        if (by && by >= from && by < to) changed |= edf_slide__share_extents(l, &l->m.e.ref[f], by);
+        if (by && by >= from && by < to)
+          changed |= edf_slide__share_extents(l, &l->m.e.ref[f], by);
       }
     }
   for (l = all->line; l < end; l++) {
@@ -2917,8 +3055,8 @@ static void edf_slide__run_step(edf_slide__statement *l) {
   for (int k = 0; k < by->n_loop; k++) time[k] = left.place[by->axis[k]].constant;
   edf_node **step = edf_slide__step_at(by, time);
   if (!step)
-    edf_slide__syntax(&l->m.e.scan, left.name, "there is no such time of %s: before the first is -1",
-                left.name);
+    edf_slide__syntax(&l->m.e.scan, left.name,
+                      "there is no such time of %s: before the first is -1", left.name);
   if (*step && l == by) return;
   edf_slide__drop_axes(&left, by, by->n_loop);
   edf_slide__drop_axes(&from.at, by, by->n_loop);
@@ -2952,7 +3090,8 @@ static void edf_slide__run_steps(edf_slide__statement *from, edf_slide__statemen
     }
 }
 
-static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from, edf_slide__statement *to) {
+static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
+                             edf_slide__statement *to) {
   edf_slide__statement *l, *end = all->line + all->n;
   edf_slide__prepare(all, from, to);
   for (l = all->line; l < end; l++) {
@@ -2960,7 +3099,7 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from, 
     if (!l->entry || !edf_slide__belongs(l, from, to)) continue;
     if (l->m.e.ref->rank != by->m.e.ref->rank)
       edf_slide__syntax(&l->m.e.scan, l->m.e.ref->name, "expected %d indices, as below",
-                  by->m.e.ref->rank);
+                        by->m.e.ref->rank);
     l->n_loop = by->n_loop;              /* an index at a time is a loop: h[-1,t,j] = x[t,j]  */
     for (int k = 0; k < l->n_loop; k++)
       l->loop[k] = edf_slide__time_index(l, &l->m.e.ref->place[by->axis[k]]);
@@ -2998,8 +3137,8 @@ static void edf_slide__mark_entries(edf_slide__slide *all) {
                   && ((given && !edf_slide__has_number(o)) || (zero && o > l && o->adds));
     for (o = all->line; o < l && !l->entry && !l->adds; o++)
       if (!o->entry && edf_slide__same_left(l, o))
-        edf_slide__syntax(&l->m.e.scan, l->m.e.ref->name, "%s has a line already, above: += adds to "
-                    "it", l->m.e.ref->name);
+        edf_slide__syntax(&l->m.e.scan, l->m.e.ref->name,
+                          "%s has a line already, above: += adds to it", l->m.e.ref->name);
   }
 }
 static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *last) {
@@ -3022,7 +3161,8 @@ static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *la
   edf_slide__name_as(sum, last);
 }
 
-static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, const char *text, int n) {
+static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, const char *text,
+                                 int n) {
   size_t lines = 1;
   all->site = *at;
   edf__scan s = edf__scan_of(at, "equation", text, n, n, "\t\r");
@@ -3083,7 +3223,8 @@ edf_node *edf_equations_at(const char *file, int line, const char *format, ...) 
 }
 
 /* ---- A composition is a text too, over the nodes that it is given. */
-static void edf_slide__find_operands(edf_slide__slide *all, const edf_slide__statement *l, const edf_slide__expr *x) {
+static void edf_slide__find_operands(edf_slide__slide *all, const edf_slide__statement *l,
+                                     const edf_slide__expr *x) {
   edf__equation *to = &all->operands;
   int is = x->sort == EDF_SLIDE__A_TENSOR;
   if (x->sort == EDF_SLIDE__A_NAME) is = edf_slide__index_for(&l->m.e, x->at) < 0;
@@ -3112,11 +3253,11 @@ static void edf_slide__check_operands(const edf__site *at, const edf__equation *
   edf_stop("%s", "");
 }
 
-static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *at, const char *text, int n,
-                                 edf_node **in) {
+static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *at,
+                                       const char *text, int n, edf_node **in) {
   memset(all, 0, sizeof *all);
   all->in = in;
-  edf_slide__next_ref(&all->operands);         /* as an equation's left side                        */
+  edf_slide__next_ref(&all->operands);   /* as an equation's left side                        */
   edf_slide__read_text(all, at, text, text ? (int)strlen(text) : 0);
   all->operands.scan = all->scan;
   for (edf_slide__statement *l = all->line; l < all->line + all->n; l++)
@@ -3180,7 +3321,8 @@ enum { EDF_SLIDE__N_CALLS = sizeof edf_slide__calls / sizeof *edf_slide__calls }
 static int edf_slide__call_named(const char *name) {
   size_t n = strcspn(name, "_");
   int c = EDF_SLIDE__N_CALLS - 1;
-  while (c >= 0 && (strncmp(edf_slide__calls[c].name, name, n) || edf_slide__calls[c].name[n])) c--;
+  while (c >= 0 && (strncmp(edf_slide__calls[c].name, name, n) || edf_slide__calls[c].name[n]))
+    c--;
   const char *takes = c < 0 ? "~" : edf_slide__calls[c].takes;
   return strchr(takes, '~') || (name[n] && !strchr(takes, '_')) ? -1 : c;
 }
@@ -3195,7 +3337,8 @@ static edf_node *edf_slide__call_operand(const edf_slide__statement *l, edf__sca
   const edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
   edf_node *x = by ? by->y : edf_slide__newest(r->name);
   if (!x)
-    edf_slide__syntax(s, r->name, by ? "%s is computed below" : "%s is no tensor so far", r->name);
+    edf_slide__syntax(s, r->name, by ? "%s is computed below" : "%s is no tensor so far",
+                      r->name);
   edf__check_rank(&e, r, x);
   for (int d = 0; d < r->rank; d++) {
     int i = edf__alone(&e, &r->place[d]);
@@ -3219,8 +3362,8 @@ static double edf_slide__read_any(edf__scan *s) {
 }
 
 /* What stands in the brackets of a call of c, as it takes it; n tensors. */
-static edf_node **edf_slide__call_operands(const edf_slide__statement *l, edf__scan *s, int c, int *n,
-                                     edf_real *number) {
+static edf_node **edf_slide__call_operands(const edf_slide__statement *l, edf__scan *s, int c,
+                                           int *n, edf_real *number) {
   const char *takes = edf_slide__calls[c].takes;
   edf_node **in = NULL;
   int numbers = 0, wanted = 0, x = 0;
@@ -3229,13 +3372,14 @@ static edf_node **edf_slide__call_operands(const edf_slide__statement *l, edf__s
   if (edf_slide__peek(s) != ')') do {
     int sign = edf_slide__first_sign(s);
     in = (edf_node **)edf_keep(in, (size_t)(*n + 16) / 8 * 8 * sizeof *in);
-    if (sign > 0 && edf_slide__is_letter(edf_slide__peek(s))) in[(*n)++] = edf_slide__call_operand(l, s);
+    if (sign > 0 && edf_slide__is_letter(edf_slide__peek(s)))
+      in[(*n)++] = edf_slide__call_operand(l, s);
     else number[numbers++ > 0] = (edf_real)(sign * edf_slide__read_any(s));
   } while (edf_slide__accept(s, ','));
   edf_slide__expect(s, ')', "')' or ','");
   if ((*n != x && !strchr(takes, '*')) || numbers != wanted)
     edf_slide__syntax(s, l->call, "%s takes %d tensors and %d numbers, found %d and %d",
-                edf_slide__calls[c].op_name, x, wanted, *n, numbers);
+                      edf_slide__calls[c].op_name, x, wanted, *n, numbers);
   return in;
 }
 
@@ -3257,8 +3401,9 @@ static edf_node *edf_slide__called_reshape(const edf_slide__statement *l, edf_no
 }
 
 /* A node from its op. The left side says its rank, and where its row begins. */
-static edf_node *edf_slide__called_from_op(const edf_slide__statement *l, const edf_op *op, int axis, int n,
-                                     edf_node **in, const edf_real *number) {
+static edf_node *edf_slide__called_from_op(const edf_slide__statement *l, const edf_op *op,
+                                           int axis, int n, edf_node **in,
+                                           const edf_real *number) {
   edf_node *y = edf__computed(op, l->slide->site.file, l->slide->site.line, n, in);
   y->rank = l->m.e.ref->rank;
   if (n && in[0]->rank > y->rank) y->row_dims = (char)(in[0]->rank - y->rank);
@@ -3284,12 +3429,15 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l) {
     if (joined && !strcmp(l->m.e.letter[i].name, joined + 1)) axis = d;
   }
   if (strchr(takes, '_') && axis < 0)
-    edf_slide__syntax(&s, name, "expected an index of the left side, as in %s_t", edf_slide__calls[c].name);
+    edf_slide__syntax(&s, name, "expected an index of the left side, as in %s_t",
+                      edf_slide__calls[c].name);
   for (int k = 1; k < n && strchr(takes, 'f'); k++)
     if (in[k]->kind == EDF_PARAMETER) in[k]->update = edf_frozen;
-  if (edf_slide__calls[c].op) y = edf_slide__called_from_op(l, edf_slide__calls[c].op, axis, n, in, number);
+  if (edf_slide__calls[c].op)
+    y = edf_slide__called_from_op(l, edf_slide__calls[c].op, axis, n, in, number);
   else if (edf_slide__calls[c].unary) y = edf_slide__calls[c].unary(at->file, at->line, in[0]);
-  else if (edf_slide__calls[c].binary) y = edf_slide__calls[c].binary(at->file, at->line, in[0], in[1]);
+  else if (edf_slide__calls[c].binary)
+    y = edf_slide__calls[c].binary(at->file, at->line, in[0], in[1]);
   else if (!strcmp(op, "LeakyRelu"))
     y = edf_leaky_relu_at(at->file, at->line, in[0], number[0]);
   else if (!strcmp(op, "Pow")) y = edf_pow_at(at->file, at->line, in[0], number[0]);
@@ -3301,7 +3449,8 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   edf_release(in);
   if (y->rank) y->letters = edf_slide__letters_at(l, left);
   if (y->rank != left->rank)
-    edf_slide__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op, y->rank);
+    edf_slide__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op,
+                      y->rank);
   return y;
 }
 
@@ -3319,7 +3468,8 @@ static void edf_slide__find_call(edf_slide__statement *l) {
   do depth += (*call.at == '(') - (*call.at == ')'); while (*call.at++ && depth);
   char *behind = (char *)call.at;
   if (depth || (edf_slide__peek(&call) && !strchr("\n|", *call.at))) return;
-  if (*edf_slide__calls[c].takes == '=') {     /* it goes on as an equation, without the brackets   */
+  /* it goes on as an equation, without the brackets */
+  if (*edf_slide__calls[c].takes == '=') {
     l->kind = edf_slide__calls[c].kind;
     behind[-1] = ' ';
     s->at = open + 1;
@@ -3351,16 +3501,17 @@ edf_node *edf_find(const char *name) {
 typedef struct {
   edf_slide__slide all;
   edf_slide__statement l;
-  edf_slide__value x;                          /* the tensor where it stands                        */
+  edf_slide__value x;                    /* the tensor where it stands                        */
   unsigned over;                         /* the capitals                                      */
   int d;                                 /* the place of the last                             */
 } edf_slide__spec;
 
-/* The spec of x, or of nodes that are joined, for NULL; EDF_SLIDE__ONE_CAPITAL: of one capital. */
+/* Reads the spec of x, or if x is NULL, of nodes that are joined. It has one capital if kind is
+   EDF_SLIDE__ONE_CAPITAL. */
 enum { EDF_SLIDE__ONE_CAPITAL = 1, EDF_SLIDE__CAUSAL };
 
-static void edf_slide__read_spec(edf_slide__spec *s, const edf__site *at, const char *text, edf_node *x,
-                           int kind) {
+static void edf_slide__read_spec(edf_slide__spec *s, const edf__site *at, const char *text,
+                                 edf_node *x, int kind) {
   edf_slide__statement *l = &s->l;
   edf__scan *scan = &l->m.e.scan;
   memset(s, 0, sizeof *s);
@@ -3377,8 +3528,9 @@ static void edf_slide__read_spec(edf_slide__spec *s, const edf__site *at, const 
     s->d = d;
   }
   if (!s->over)
-    edf_slide__syntax(scan, r.name, "no index begins with a capital: a capital names what %s goes "
-                "over", at->op);
+    edf_slide__syntax(scan, r.name,
+                      "no index begins with a capital: a capital names what %s goes over",
+                      at->op);
   if (kind == EDF_SLIDE__ONE_CAPITAL && s->over != 1u << s->d)
     edf_slide__syntax(scan, r.name, "expected one capital, the index of the %s", at->op);
   int causal = kind == EDF_SLIDE__CAUSAL;
@@ -3388,7 +3540,8 @@ static void edf_slide__read_spec(edf_slide__spec *s, const edf__site *at, const 
     const edf_slide__mask *m = l->mask;
     edf_slide__read_bound(l, 0);
     if (!l->n_mask || m->test->which != 3 || s->over != 1u << m->index)
-      edf_slide__syntax(scan, bound, "a bound is for the one index with a capital, as in | S<=t");
+      edf_slide__syntax(scan, bound,
+                        "a bound is for the one index with a capital, as in | S<=t");
   }
   if (edf_slide__peek(scan)) edf_slide__found(scan, causal ? "'|' or the end" : "the end");
   edf_slide__value v = { l->of[1] = x, 1, *edf_slide__next_ref(&l->m.e) = r };
@@ -3400,8 +3553,8 @@ static void edf_slide__read_spec(edf_slide__spec *s, const edf__site *at, const 
 /* A function of rows, `is`, or for NULL a reduction of this kind, which may be an equation in
    place of a spec; `centred`: of squared deviations. */
 static edf_node *edf_slide__over(const char *op, const char *file, int line, const edf_op *is,
-                           int kind, int centred, const char *text,
-                           edf_node *x, double number) {
+                                 int kind, int centred, const char *text, edf_node *x,
+                                 double number) {
   edf__site at = { op, file, line };
   edf_slide__spec s;
   edf_slide__value y;
@@ -3409,8 +3562,10 @@ static edf_node *edf_slide__over(const char *op, const char *file, int line, con
   edf__check_named(&at, "x", x);
   if (!is && !centred && equals && !memchr(text, '|', (size_t)(equals - text)))
     return edf_slide__reduction(&at, kind, text, x);
-  edf_slide__read_spec(&s, &at, text, x, is && is->is >> EDF_IS_SOFTMAX & 1 ? EDF_SLIDE__CAUSAL : 0);
-  edf_slide__value left = edf_slide__new_value(&s.l, NULL, edf_slide__ref_has(&s.x.at) & ~(is ? 0 : s.over));
+  edf_slide__read_spec(&s, &at, text, x,
+                       is && is->is >> EDF_IS_SOFTMAX & 1 ? EDF_SLIDE__CAUSAL : 0);
+  edf_slide__value left =
+      edf_slide__new_value(&s.l, NULL, edf_slide__ref_has(&s.x.at) & ~(is ? 0 : s.over));
   if (centred) return edf_slide__variance(&s.l, &s.x, kind, edf_slide__ref_has(&left.at)).node;
   if (!is) return edf_slide__terms(&s.l, kind, &left.at, &s.x, NULL);
   int limit = s.l.n_mask ? s.l.mask->limit : -1;
@@ -3419,10 +3574,12 @@ static edf_node *edf_slide__over(const char *op, const char *file, int line, con
   return edf_slide__terms(&s.l, EDF_SLIDE__SUM, &left.at, &y, NULL);
 }
 edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
-  return edf_slide__over("SoftmaxOver", file, line, &edf__softmax_op, EDF_SLIDE__SUM, 0, spec, s, 0);
+  return edf_slide__over("SoftmaxOver", file, line, &edf__softmax_op, EDF_SLIDE__SUM, 0, spec,
+                         s, 0);
 }
 edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
-  return edf_slide__over("LogSoftmaxOver", file, line, &edf__log_softmax_op, EDF_SLIDE__SUM, 0, spec, s, 0);
+  return edf_slide__over("LogSoftmaxOver", file, line, &edf__log_softmax_op, EDF_SLIDE__SUM, 0,
+                         spec, s, 0);
 }
 edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
                                 edf_real eps) {
@@ -3443,7 +3600,8 @@ edf_node *edf_variance_over_at(const char *file, int line, const char *spec, edf
 }
 edf_node *edf_sample_variance_over_at(const char *file, int line, const char *spec,
                                       edf_node *x) {
-  return edf_slide__over("SampleVarianceOver", file, line, NULL, EDF_SLIDE__SAMPLE, 1, spec, x, 0);
+  return edf_slide__over("SampleVarianceOver", file, line, NULL, EDF_SLIDE__SAMPLE, 1, spec, x,
+                         0);
 }
 
 /* ---- Concat of a spec; Slice, y[b,J] = x[b,J+from] | J<count, and Select, y[b] = x[b,n]. */
@@ -3452,20 +3610,23 @@ edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n
   edf__site at = { edf_slide__concat_op.name, file, line };
   edf_slide__spec s;
   edf_slide__read_spec(&s, &at, spec, NULL, EDF_SLIDE__ONE_CAPITAL);
-  return edf_slide__joined(&at, s.x.at.rank, s.d, edf_slide__letters_at(&s.l, &s.x.at), n, list);
+  return edf_slide__joined(&at, s.x.at.rank, s.d, edf_slide__letters_at(&s.l, &s.x.at), n,
+                           list);
 }
 edf_node *edf_concat_at(const char *file, int line, const char *spec, ...) {
   int n;
   va_list args;
   va_start(args, spec);
-  edf_node **in = edf_slide__operands(args, &n), *y = edf_concat_list_at(file, line, spec, n, in);
+  edf_node **in = edf_slide__operands(args, &n),
+           *y = edf_concat_list_at(file, line, spec, n, in);
   va_end(args);
   edf_release(in);
   return y;
 }
 
-static edf_node *edf_slide__part_of(const char *op, const char *file, int line, const char *text,
-                              edf_node *x, int from, int count, int select) {
+static edf_node *edf_slide__part_of(const char *op, const char *file, int line,
+                                    const char *text, edf_node *x, int from, int count,
+                                    int select) {
   edf__site at = { op, file, line };
   edf_slide__spec s;
   edf__check_named(&at, "x", x);
@@ -3480,7 +3641,8 @@ static edf_node *edf_slide__part_of(const char *op, const char *file, int line, 
     if (count != 1) edf__say(" to %lld", (long long)from + count - 1);
     edf_slide__fail_with(x, " of a dimension with entries 0 to %d", x->dim[s.d] - 1);
   }
-  edf_slide__value y = edf_slide__new_value(&s.l, NULL, edf_slide__ref_has(&s.x.at) & ~(select ? s.over : 0));
+  edf_slide__value y =
+      edf_slide__new_value(&s.l, NULL, edf_slide__ref_has(&s.x.at) & ~(select ? s.over : 0));
   place->constant = from;
   if (select) place->factor[s.d] = 0;
   else s.l.m.extent[s.d] = s.l.m.e.letter[s.d].bound = count;
@@ -3517,8 +3679,8 @@ static edf_node *edf_slide__ones(const char *file, int line, const char *name, i
   return p;
 }
 
-static edf_layer_norm_package edf_slide__norm_params(const char *file, int line, const char *who,
-                                               int n) {
+static edf_layer_norm_package edf_slide__norm_params(const char *file, int line,
+                                                     const char *who, int n) {
   edf_layer_norm_package Phi;
   if (n < 1) edf_stop("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
   edf.n_packages++;
@@ -3541,11 +3703,13 @@ edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int 
 }
 
 static edf_node *edf_slide__gained(const edf__site *at, const edf_op *is, int n, edf_node **in,
-                             edf_node *gain, edf_node *bias) {
+                                   edf_node *gain, edf_node *bias) {
   edf_node *y = edf__add_compnode(edf_slide__with_number(at, is, n, in, (edf_real)1e-5));
   edf__letters l = edf__letters_of(y);
-  const char *all = edf_slide__last_letters(&l, y->rank), *last = edf_slide__last_letters(&l, 1);
-  return edf_slide__line(at, edf_slide__fmt("y%s = A%s n%s + B%s", all, last, all, last), gain, y, bias);
+  const char *all = edf_slide__last_letters(&l, y->rank),
+             *last = edf_slide__last_letters(&l, 1);
+  return edf_slide__line(at, edf_slide__fmt("y%s = A%s n%s + B%s", all, last, all, last), gain,
+                         y, bias);
 }
 
 edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
@@ -3583,10 +3747,10 @@ edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int si
   int package = edf_slide__new_package(file, line, "edf_conv_params", n_in, n_out);
   if (dims < 1 || dims > 3 || size < 1)
     edf_stop("%s:%d: edf_conv_params: %d dimensions of size %d: expected 1 to 3, of size 1 or "
-              "more", file, line, dims, size);
+             "more", file, line, dims, size);
   if (groups < 1 || n_in % groups || n_out % groups)
     edf_stop("%s:%d: edf_conv_params: %d groups do not divide %d and %d channels", file, line,
-              groups, n_in, n_out);
+             groups, n_in, n_out);
   int K = n_in / groups, N = n_out / groups;
   edf_slide__text shape = edf_slide__for_dims(dims, edf_slide__fmt("{%d,}", size));
   if (groups > 1) edf_slide__put(&shape, "%d,", groups);
@@ -3599,34 +3763,39 @@ edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int si
 /* Where a window reads: s*i+d*DI-p */
 static const char *edf_slide__window_place(int s, int d, int p) {
   return edf_slide__fmt("%si+%sDI%s", s > 1 ? edf_slide__fmt("%d*", s) : "",
-                  d > 1 ? edf_slide__fmt("%d*", d) : "", p ? edf_slide__fmt("-%d", p) : "");
+                        d > 1 ? edf_slide__fmt("%d*", d) : "",
+                        p ? edf_slide__fmt("-%d", p) : "");
 }
 
 /* A window has a place: x and the padding are as long. By how much they are longer. */
-static int edf_slide__room(const edf__site *at, const edf_node *x, int d, int reach, int padding) {
+static int edf_slide__room(const edf__site *at, const edf_node *x, int d, int reach,
+                           int padding) {
   int room = x->dim[1 + d] + 2 * padding - reach;
   if (room < 0)
-    edf_slide__x_error(at, "x", x, "the window reaches over %d entries, but dimension %d of x has "
-                 "%d, and the padding is %d", reach, 1 + d, x->dim[1 + d], padding);
+    edf_slide__x_error(at, "x", x,
+                       "the window reaches over %d entries, but dimension %d of x has %d, and "
+                       "the padding is %d", reach, 1 + d, x->dim[1 + d], padding);
   return room;
 }
 
 /* How many dimensions a package is for. */
 static int edf_slide__check_conv(const edf__site *at, const edf_conv_package *Phi,
-                           const edf_node *x) {
+                                 const edf_node *x) {
   enum { LARGEST = 10000 };
   edf__check_named(at, "Phi.w Phi.b x", Phi->w, Phi->b, x);
   int dims = Phi->w->rank - 2 - (Phi->groups > 1);
   if (dims < 1 || (Phi->groups > 1 && Phi->w->dim[dims] != Phi->groups))
-    edf_slide__x_error(at, "Phi.w", Phi->w, "Phi.groups is %d, but Phi.w was not made for that; see "
-                 "edf_grouped_conv_params", Phi->groups);
+    edf_slide__x_error(at, "Phi.w", Phi->w,
+                       "Phi.groups is %d, but Phi.w was not made for that; see "
+                       "edf_grouped_conv_params", Phi->groups);
   if (x->rank != dims + 2)
     edf_slide__x_error(at, "x", x, "x needs a batch, %d dimension%s and channels", dims,
-                 dims > 1 ? "s" : "");
+                       dims > 1 ? "s" : "");
   if (Phi->stride < 1 || Phi->dilation < 1 || Phi->padding < 0 || Phi->stride > LARGEST ||
       Phi->dilation > LARGEST || Phi->padding > LARGEST)
-    edf_slide__fail_at(at, "stride %d, dilation %d, padding %d: expected 1, 1 and 0 or more, at "
-                 "most %d", Phi->stride, Phi->dilation, Phi->padding, LARGEST);
+    edf_slide__fail_at(at,
+                       "stride %d, dilation %d, padding %d: expected 1, 1 and 0 or more, at "
+                       "most %d", Phi->stride, Phi->dilation, Phi->padding, LARGEST);
   return dims;
 }
 
@@ -3636,8 +3805,8 @@ static edf_node *edf_slide__conv(const edf__site *at, edf_conv_package Phi, edf_
   const char *pattern = edf_slide__fmt("y[b{,i},n] = W[{DI,}C,n] x[b{,%s},C] - B[n]", place);
   int K = Phi.w->dim[Phi.w->rank - 2], N = Phi.w->dim[Phi.w->rank - 1];
   if (Phi.groups > 1)
-    pattern = edf_slide__fmt("y[b{,i},%d*g+n] = W[{DI,}g,C,n] x[b{,%s},%d*g+C] - B[%d*g+n]", N, place,
-                       K, N);
+    pattern = edf_slide__fmt("y[b{,i},%d*g+n] = W[{DI,}g,C,n] x[b{,%s},%d*g+C] - B[%d*g+n]", N,
+                             place, K, N);
   edf_slide__text equation = edf_slide__for_dims(dims, pattern);
   for (int d = 0; d < dims; d++) {
     int reach = Phi.dilation * (Phi.w->dim[d] - 1) + 1;
@@ -3660,21 +3829,23 @@ edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Ph
   int p = Phi.padding;
   if (Phi.groups != 1) edf_slide__fail_at(&at, "%d groups: expected 1", Phi.groups);
   int dims = edf_slide__check_conv(&at, &Phi, x);
-  edf_slide__text text = edf_slide__for_dims(dims, edf_slide__fmt(
-    "u[b{,%s},n] = W[{DI,}C,n] x[b{,i},C]\ny[b{,i},n] = u[b{,i%s},n] - B[n]",
-    edf_slide__window_place(Phi.stride, Phi.dilation, 0), p ? edf_slide__fmt("+%d", p) : ""));
+  edf_slide__text text = edf_slide__for_dims(
+      dims,
+      edf_slide__fmt("u[b{,%s},n] = W[{DI,}C,n] x[b{,i},C]\ny[b{,i},n] = u[b{,i%s},n] - B[n]",
+                     edf_slide__window_place(Phi.stride, Phi.dilation, 0),
+                     p ? edf_slide__fmt("+%d", p) : ""));
   for (int d = 0; d < dims; d++) {
     int all = Phi.stride * (x->dim[1 + d] - 1) + Phi.dilation * (Phi.w->dim[d] - 1) + 1;
     if (all <= 2 * p)
-      edf_slide__fail_at(&at, "padding %d leaves nothing of dimension %d, which has %d", p, d + 1,
-                   all);
+      edf_slide__fail_at(&at, "padding %d leaves nothing of dimension %d, which has %d", p,
+                         d + 1, all);
     if (p) edf_slide__put(&text, "%s%c<%d", d ? ", " : " | ", 'i' + d, all - 2 * p);
   }
   return edf_slide__lines(&at, text.at, 3, Phi.w, x, Phi.b);
 }
 
-static edf_node *edf_slide__pool(const char *op, const char *file, int line,
-                           int kind, edf_node *x, int size, int stride) {
+static edf_node *edf_slide__pool(const char *op, const char *file, int line, int kind,
+                                 edf_node *x, int size, int stride) {
   edf__site at = { op, file, line };
   edf__check_named(&at, "x", x);
   if (size < 1 || stride < 1)
@@ -3682,7 +3853,8 @@ static edf_node *edf_slide__pool(const char *op, const char *file, int line,
   if (x->rank < 3 || x->rank > 5)
     edf_slide__x_error(&at, "x", x, "x needs a batch, 1 to 3 dimensions and channels");
   const char *place = edf_slide__window_place(stride, 1, 0);
-  edf_slide__text equation = edf_slide__for_dims(x->rank - 2, edf_slide__fmt("y[b{,i},c] = x[b{,%s},c]", place));
+  edf_slide__text equation =
+      edf_slide__for_dims(x->rank - 2, edf_slide__fmt("y[b{,i},c] = x[b{,%s},c]", place));
   for (int d = 0; d < x->rank - 2; d++) {
     edf_slide__room(&at, x, d, size, 0);
     edf_slide__put(&equation, "%sD%c<%d", d ? ", " : " | ", 'I' + d, size);
@@ -3703,7 +3875,7 @@ edf_residual_package edf_residual_params_at(const char *file, int line, int dims
   edf_residual_package Phi;
   if (size % 2 == 0)
     edf_stop("%s:%d: edf_residual_params: size %d: the shape stays the same for an odd one",
-              file, line, size);
+             file, line, size);
   Phi.first = edf_conv_params_at(file, line, dims, size, n, n, 1);
   Phi.second = edf_conv_params_at(file, line, dims, size, n, n, 1);
   Phi.first.padding = Phi.second.padding = size / 2;
@@ -3738,7 +3910,7 @@ edf_attention_package edf_attention_params_at(const char *file, int line, int n,
   edf_attention_package Phi;
   if (heads < 1 || n < 1 || n % heads)
     edf_stop("%s:%d: edf_attention_params: %d heads do not divide %d numbers", file, line,
-              heads, n);
+             heads, n);
   int package = ++edf.n_packages, d = n / heads;
   const char *shape = edf_slide__fmt("%d[%d,%d,%d]", package, n, heads, d);
   Phi.wq = edf_slide__init_for(edf_parameter_at(file, line, "wq%s", shape), n);
@@ -3749,15 +3921,15 @@ edf_attention_package edf_attention_params_at(const char *file, int line, int n,
   return Phi;
 }
 
-static edf_node *edf_slide__attention(const edf__site *at, edf_attention_package Phi, edf_node *x,
-                                const char *bound) {
+static edf_node *edf_slide__attention(const edf__site *at, edf_attention_package Phi,
+                                      edf_node *x, const char *bound) {
   const char *text = edf_slide__fmt("q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n"
-                              "k[b,t,h,d] = WK[I,h,d] x[b,t,I]\n"
-                              "v[b,t,h,d] = WV[I,h,d] x[b,t,I]\n"
-                              "a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]\n"
-                              "P[b,h,t,s] = softmax_s a[b,h,t,s]%s\n"
-                              "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]\n"
-                              "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", bound);
+                                    "k[b,t,h,d] = WK[I,h,d] x[b,t,I]\n"
+                                    "v[b,t,h,d] = WV[I,h,d] x[b,t,I]\n"
+                                    "a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]\n"
+                                    "P[b,h,t,s] = softmax_s a[b,h,t,s]%s\n"
+                                    "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]\n"
+                                    "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", bound);
   edf__check_named(at, "Phi.wq Phi.wk Phi.wv Phi.wo x", Phi.wq, Phi.wk, Phi.wv, Phi.wo, x);
   return edf_slide__lines(at, text, 5, Phi.wq, x, Phi.wk, Phi.wv, Phi.wo);
 }
@@ -3817,8 +3989,8 @@ edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const 
 
 /* Without a state given it is all times. */
 static edf_recurrent_state edf_slide__run_cell(const edf__site *at, const edf_cell *cell,
-                                         edf_recurrent_package Phi, edf_node *x,
-                                         const edf_recurrent_state *s) {
+                                               edf_recurrent_package Phi, edf_node *x,
+                                               const edf_recurrent_state *s) {
   edf_node *in[6] = { Phi.wx, x, Phi.b, Phi.wh, s ? s->h : NULL, s ? s->c : NULL };
   int both = s && cell == &edf_lstm_cell;
   edf_recurrent_state next = { NULL, NULL };
@@ -3828,7 +4000,7 @@ static edf_recurrent_state edf_slide__run_cell(const edf__site *at, const edf_ce
   edf__check_named(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
   if (cell != Phi.cell)
     edf_slide__x_error(at, "Phi.wx", Phi.wx, "Phi has the parameters of another cell: %s",
-                 Phi.cell->name);
+                       Phi.cell->name);
   for (const char *c = cell->text; *c; c++) {
     edf_slide__put(&text, "%c", *c);
     if (!s && strchr("hC", *c) && c[1] == '\'') c++;
@@ -3872,8 +4044,8 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
   const edf__ref *left = e->ref, *r = left + 1, *end = left + e->n_ref;
   while (r < end && strcmp(left->name, r->name)) r++;
   if (r == end)
-    edf_slide__syntax(&e->scan, left->name, "%s is not on the right: this is an equation for "
-                "Einsum", left->name);
+    edf_slide__syntax(&e->scan, left->name,
+                      "%s is not on the right: this is an equation for Einsum", left->name);
   edf_node *y = edf_slide__run_slide(&all);
   edf_release(in);
   return y;
@@ -3892,7 +4064,8 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
    finds. What cannot stay gets a number. */
 static int edf_slide__is_mistaken(const edf_node *x, const char *name) {
   if (x->rank) return 0;
-  if (edf_slide__function_named(name, 0) >= 0 || edf_slide__function_named(name, 1) >= 0) return 1;
+  if (edf_slide__function_named(name, 0) >= 0 || edf_slide__function_named(name, 1) >= 0)
+    return 1;
   for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *y = edf.compnodes[i];
     const edf__einsum *m = (const edf__einsum *)y->state;
@@ -3920,7 +4093,8 @@ static const char **edf_slide__give_names(void) {
     const char *name = edf_slide__nth(i)->name;
     char *first = edf_slide__keep(edf_slide__fmt("%.480s", *name ? name : "_"));
     for (char *c = first; *c; c++)
-      if (!edf_slide__is_letter(*c) && (c == first || (!edf_slide__is_digit(*c) && *c != '\''))) *c = '_';
+      if (!edf_slide__is_letter(*c) && (c == first || (!edf_slide__is_digit(*c) && *c != '\'')))
+        *c = '_';
     all[i] = first;
   }
   for (int i = 0; i < n; i++) {
@@ -3978,7 +4152,8 @@ static int edf_slide__write_call(edf_page *out, const edf_node *y) {
   const char *op = y->says->name;
   int c = EDF_SLIDE__N_CALLS - 1, f = EDF_SLIDE__N_FUNCTIONS - 1, n = 0;
   while (c >= 0 && strcmp(edf_slide__calls[c].op_name, op)) c--;
-  while (f >= EDF_SLIDE__MIN_OF && edf_slide__compare_names(edf_slide__functions[f].name, op)) f--;
+  while (f >= EDF_SLIDE__MIN_OF && edf_slide__compare_names(edf_slide__functions[f].name, op))
+    f--;
   int function = f >= EDF_SLIDE__MIN_OF;
   if (c < 0 && !function) return 0;
   if (c >= 0 && function && edf_is(y->in[0], EDF_IS_SOFTMAX)) function = 0;
@@ -4044,7 +4219,7 @@ void edf_print_equations(FILE *out) {
 /* ==== >>answers  A student's backward, run and compared ================================== */
 
 static const double edf_slide__right_below = EDF_REAL_IS_DOUBLE ? 1e-6 : 2e-3;
-enum { EDF_SLIDE__ANSWERED = 64 };             /* tensors of an answer, as many as there may be     */
+enum { EDF_SLIDE__ANSWERED = 64 };       /* tensors of an answer, as many as there may be     */
 
 /* What a name of it is, W or W.grad. Its node has it as state, so that the reader finds it. */
 typedef struct {
@@ -4060,16 +4235,16 @@ typedef struct { const char *slip; size_t at, n; char with[160]; } edf_slide__ed
 typedef struct {
   edf_node *y;
   const char *text;
-  edf_slide__slide all;                        /* its lines, read                                   */
+  edf_slide__slide all;                  /* its lines, read                                   */
   int n_given;                           /* tensors that are no helpers                       */
   int quiet, unreadable;                 /* so many lines                                     */
   double work;                           /* entries that were computed                        */
-  edf_slide__edit *edit; int n_edit;           /* corrections to try                                */
-  edf_node *node[EDF_SLIDE__ANSWERED];         /* y, what its line reads, what the answer names     */
+  edf_slide__edit *edit; int n_edit;     /* corrections to try                                */
+  edf_node *node[EDF_SLIDE__ANSWERED];   /* y, what its line reads, what the answer names     */
   const char *name[EDF_SLIDE__ANSWERED];
-  char through[EDF_SLIDE__ANSWERED];           /* its line is gone through                          */
-  int reads[EDF_SLIDE__ANSWERED];              /* so often such lines read it                       */
-  char itself[EDF_SLIDE__ANSWERED];            /* its own does                                      */
+  char through[EDF_SLIDE__ANSWERED];     /* its line is gone through                          */
+  int reads[EDF_SLIDE__ANSWERED];        /* so often such lines read it                       */
+  char itself[EDF_SLIDE__ANSWERED];      /* its own does                                      */
   int n;
 } edf_slide__answer;
 
@@ -4085,8 +4260,9 @@ static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement 
       int i = edf__alone(e, p), n = l->of[f]->dim[d];
       if (i < 0) continue;
       if (extent[i] && extent[i] != n)
-        edf_slide__syntax(&e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
-                    e->letter[i].name, extent[i], e->ref[from[i]].name, n, e->ref[f].name);
+        edf_slide__syntax(
+            &e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
+            e->letter[i].name, extent[i], e->ref[from[i]].name, n, e->ref[f].name);
       extent[i] = n;
       from[i] = f;
     }
@@ -4098,18 +4274,20 @@ static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement 
       if (!edf_slide__compare_names(own->m.e.letter[o].name, name))
         *bound = (int)own->m.extent[o];
     if (*bound <= 0)
-      edf_slide__syntax(&e->scan, name, "the extent of %s is unknown: give it after a bar, "
-                        "| %s<n", name, name);
+      edf_slide__syntax(&e->scan, name, "the extent of %s is unknown: give it after a bar, | "
+                        "%s<n", name, name);
     work *= *bound;
   }
   a->work += work;
 }
 
-static edf_slide__answered *edf_slide__answered_of(const edf_node *x) { return (edf_slide__answered *)x->state; }
+static edf_slide__answered *edf_slide__answered_of(const edf_node *x) {
+  return (edf_slide__answered *)x->state;
+}
 
 /* Makes a tensor of this shape. A helper is freed with the computed nodes. */
 static edf_slide__answered *edf_slide__new_answered(int helper, const char *name, int rank,
-                                        const int *dim) {
+                                                    const int *dim) {
   edf_node *x = edf__new_node(helper ? EDF_COMPNODE : EDF_INPUT, "Input", "answer", 0, 0);
   edf_slide__answered *t = (edf_slide__answered *)edf_state(x, sizeof *t);
   t->node = x;
@@ -4161,8 +4339,8 @@ static edf_node *edf_slide__new_helper(edf_slide__statement *l) {
 }
 
 /* The entry that its left side means for these indices; NULL: outside. */
-static edf_real *edf_slide__entry_at(const edf_slide__statement *l, const int *at, edf_node *const *by,
-                               size_t n) {
+static edf_real *edf_slide__entry_at(const edf_slide__statement *l, const int *at,
+                                     edf_node *const *by, size_t n) {
   const edf_node *t = l->of[0];
   size_t where = 0;
   for (int d = 0; d < t->rank; d++) {
@@ -4234,8 +4412,8 @@ static void edf_slide__print_said(int quiet) {
 }
 
 /* 0: the reader stopped, which is said and no more. */
-static int edf_slide__survives(void (*run)(edf_slide__answer *, edf_slide__statement *), edf_slide__answer *a,
-                         edf_slide__statement *l) {
+static int edf_slide__survives(void (*run)(edf_slide__answer *, edf_slide__statement *),
+                               edf_slide__answer *a, edf_slide__statement *l) {
 #ifndef __wasi__
   jmp_buf here;
   edf__caught = &here;
@@ -4281,7 +4459,8 @@ static void edf_slide__run_answer(edf_slide__answer *a, const char *text) {
     while (edf_slide__peek(s) == '\n') s->at++;
     const char *begin = s->at;
     if (!*begin) break;
-    if (edf_slide__survives(edf_slide__run_line, a, &a->all.line[a->all.n]) || s->at > begin) continue;
+    if (edf_slide__survives(edf_slide__run_line, a, &a->all.line[a->all.n]) || s->at > begin)
+      continue;
     memset(&a->all.line[--a->all.n], 0, sizeof *a->all.line);
     s->at += strcspn(begin, "\n");
   }
@@ -4292,7 +4471,8 @@ static void edf_slide__run_answer(edf_slide__answer *a, const char *text) {
 static int edf_slide__know(edf_slide__answer *a, const char *name, edf_node *x) {
   if (!x) x = !strcmp(name, a->y->name) ? a->y : edf_slide__newest(name);
   for (int k = 0; k < a->n; k++) if (!strcmp(a->name[k], name)) return k;
-  if (!x || a->n == EDF_SLIDE__ANSWERED || (x->forward && x->position > a->y->position)) return -1;
+  if (!x || a->n == EDF_SLIDE__ANSWERED || (x->forward && x->position > a->y->position))
+    return -1;
   a->name[a->n] = x == a->y ? x->name : edf_slide__keep(name);
   a->node[a->n++] = x;
   return a->n - 1;
@@ -4326,7 +4506,8 @@ static void edf_slide__know_read(edf_slide__answer *a, int by, const char *name,
 static void edf_slide__know_operands(edf_slide__answer *a, int k) {
   const edf_node *x = a->node[k];
   const edf_slide__statement *own = edf_slide__line_of_node(x), *l, *end;
-  for (int i = 0; !own && i < x->n_in; i++) edf_slide__know_read(a, k, x->in[i]->name, x->in[i]);
+  for (int i = 0; !own && i < x->n_in; i++)
+    edf_slide__know_read(a, k, x->in[i]->name, x->in[i]);
   if (!own) return;
   end = own->slide->line + own->slide->n;
   for (l = own->slide->line; l < end; l++)
@@ -4382,8 +4563,8 @@ static const edf_real *edf_slide__add_random(edf_node **loss, edf_node *x) {
 }
 
 /* A gradient's name gets what is right. */
-static edf_slide__answered *edf_slide__add_grad(const edf_slide__answer *a, int k, const edf_real *right,
-                                    const edf_real *first) {
+static edf_slide__answered *edf_slide__add_grad(const edf_slide__answer *a, int k,
+                                                const edf_real *right, const edf_real *first) {
   const edf_node *x = a->node[k];
   edf_page name = { NULL, 0 };
   edf_write(&name, "%s.grad", a->name[k]);
@@ -4438,16 +4619,18 @@ static double edf_slide__answer_error(const edf_slide__answered *t) {
   for (size_t i = 0; i < t->node->size; i++) {
     double first = (double)t->first[i], right = scale * (double)t->right[i];
     double yours = (double)t->node->value[i] - first;
-    double size = fabs(yours) + fabs(right) + (EDF_REAL_IS_DOUBLE ? 1e-3 : 5e-2) * most + noise * fabs(first);
+    double size = fabs(yours) + fabs(right) + (EDF_REAL_IS_DOUBLE ? 1e-3 : 5e-2) * most
+                  + noise * fabs(first);
     double error = fabs(yours - right) / size;
     worst = error <= worst ? worst : error == error ? error : 1;
   }
   return worst;
 }
 
-EDF_SLIDE__PRINTF(6, 7) static void edf_slide__propose(edf_slide__answer *a, const edf_slide__statement *l,
-                                           const char *slip, const char *at, size_t n,
-                                           const char *format, ...) {
+EDF_SLIDE__PRINTF(6, 7)
+static void edf_slide__propose(edf_slide__answer *a, const edf_slide__statement *l,
+                               const char *slip, const char *at, size_t n, const char *format,
+                               ...) {
   const edf__scan *s = &l->m.e.scan;
   size_t all = (size_t)++a->n_edit * sizeof *a->edit;
   va_list args;
@@ -4469,14 +4652,16 @@ static size_t edf_slide__until(const char *c, const char *end) {
   return n;
 }
 /* All of a tensor, with its places, and where its text is. */
-static size_t edf_slide__tensor_length(const edf_slide__statement *l, const edf__ref *r, const char **at) {
+static size_t edf_slide__tensor_length(const edf_slide__statement *l, const edf__ref *r,
+                                       const char **at) {
   *at = r->name - l->m.e.scan.size;
   size_t n = strlen(r->name);
   if (r->rank) n += strcspn(*at + n, "[") + 1;
   return r->rank ? n + edf_slide__until(*at + n, "]") + 1 : n;
 }
 
-static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__statement *l, int f) {
+static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__statement *l,
+                                      int f) {
   const edf__ref *r = &l->m.e.ref[f];
   for (int d = 0; d < r->rank; d++) {
     const char *p = r->place[d].at;
@@ -4484,20 +4669,21 @@ static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__sta
     for (int o = d + 1; o < r->rank; o++) {
       const char *q = r->place[o].at;
       size_t m = edf_slide__until(q, ",]");
-      edf_slide__propose(a, l, "transposed: here belongs", p, (size_t)(q - p) + m, "%.*s%.*s%.*s",
-                   (int)m, q, (int)(q - p) - (int)n, p + n, (int)n, p);
+      edf_slide__propose(a, l, "transposed: here belongs", p, (size_t)(q - p) + m,
+                         "%.*s%.*s%.*s", (int)m, q, (int)(q - p) - (int)n, p + n, (int)n, p);
     }
     for (int i = 0; i < 2 * l->m.e.n_letter; i++) {
       const char *c = l->m.e.letter[i / 2].name;
       char first = edf_slide__is_capital(c) ? edf_slide__lower(*c) : edf_slide__upper(*c);
       edf_slide__propose(a, l, "another index: here belongs", p, n, "%c%s", i % 2 ? first : *c,
-                   c + 1);
+                         c + 1);
     }
   }
 }
 
 /* Other tensors of that shape in its place; or it goes. */
-static void edf_slide__propose_tensors(edf_slide__answer *a, const edf_slide__statement *l, int f) {
+static void edf_slide__propose_tensors(edf_slide__answer *a, const edf_slide__statement *l,
+                                       int f) {
   const edf__ref *r = &l->m.e.ref[f];
   const edf_node *t = edf_slide__answered_at(l, f)->node;
   const char *at;
@@ -4505,15 +4691,15 @@ static void edf_slide__propose_tensors(edf_slide__answer *a, const edf_slide__st
   for (int i = 0; i < a->n_given; i++) {
     const edf_node *o = edf.inputs[i];
     if (o->rank == t->rank && !memcmp(o->dim, t->dim, sizeof o->dim))
-      edf_slide__propose(a, l, "another tensor's value: here belongs", at, strlen(r->name), "%s",
-                   o->name);
+      edf_slide__propose(a, l, "another tensor's value: here belongs", at, strlen(r->name),
+                         "%s", o->name);
   }
   edf_slide__propose(a, l, "a factor too much: in its place belongs", at, n, "1");
 }
 
 /* A tensor of y's line beside a term, with indices as the term has them. */
-static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__statement *l, const char *at,
-                                const edf_slide__statement *own, int f) {
+static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__statement *l,
+                                      const char *at, const edf_slide__statement *own, int f) {
   static const char *const form[] = { "%s%s ", "(1-%s%s) ", "(1-%s%s^2) ", "%s.grad%s " };
   const edf__ref *r = &own->m.e.ref[f];
   const char *c;
@@ -4538,15 +4724,18 @@ static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__sta
 
 static void edf_slide__propose_line(edf_slide__answer *a, edf_slide__statement *l) {
   const char *eq = l->m.e.ref->name - l->m.e.scan.size;
-  if (!l->adds) edf_slide__propose(a, l, "'=' where a gradient needs", strchr(eq, '='), 1, "+=");
+  if (!l->adds)
+    edf_slide__propose(a, l, "'=' where a gradient needs", strchr(eq, '='), 1, "+=");
   for (const edf_slide__expr *p = l->right->in; p; p = p->next)
     edf_slide__propose(a, l, "", p->at, 0, "2 ");
   for (int f = 0; f < l->m.e.n_ref; f++) edf_slide__propose_places(a, l, f);
   for (int f = 1; f < l->m.e.n_ref; f++) edf_slide__propose_tensors(a, l, f);
   for (const edf_slide__expr *p = l->right->in; p; p = p->next)
     for (int k = 0; k < a->n; k++) {
-      const edf_slide__statement *own = a->through[k] ? edf_slide__line_of_node(a->node[k]) : NULL;
-      for (int f = 0; own && f < own->m.e.n_ref; f++) edf_slide__propose_beside(a, l, p->at, own, f);
+      const edf_slide__statement *own =
+          a->through[k] ? edf_slide__line_of_node(a->node[k]) : NULL;
+      for (int f = 0; own && f < own->m.e.n_ref; f++)
+        edf_slide__propose_beside(a, l, p->at, own, f);
     }
 }
 
@@ -4570,7 +4759,8 @@ static void edf_slide__run_edited(edf_slide__answer *a, const edf_slide__edit *e
 }
 
 /* The number that a term lacks: what twice the term adds, against what is missing. */
-static void edf_slide__fit_number(edf_slide__answer *a, edf_slide__edit *e, const edf_slide__answered *t) {
+static void edf_slide__fit_number(edf_slide__answer *a, edf_slide__edit *e,
+                                  const edf_slide__answered *t) {
   size_t bytes = t->node->size * sizeof *t->right;
   edf_real *once = (edf_real *)edf_keep(NULL, bytes);
   double dd = 0, dr = 0, d;
@@ -4622,7 +4812,8 @@ static int edf_slide__adds_to(const edf_slide__answer *a, const char *x) {
   return n;
 }
 
-static double edf_slide__report_answer(edf_slide__answer *a, edf_slide__answered *t, double either) {
+static double edf_slide__report_answer(edf_slide__answer *a, edf_slide__answered *t,
+                                       double either) {
   double error = t->lines ? edf_slide__answer_error(t) : 1;
   edf_statistics s = edf_statistics_of(t->right, t->node->size);
   const char *x = t->node->name;
