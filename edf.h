@@ -1,15 +1,14 @@
 /* edf.h - v2.0 - the Educational Framework: backpropagation in one C header
    C99 and C++11; needs the C library alone. MIT licence (at the end of the file).
 
-   A slide is a program (needs Part Two). x[b,784] and y[b] are Inputs; W, B, V are made:
+   A program is a list of assignments to nodes of three kinds, Input, Parameter and CompNode,
+   and three loops run over them: Forward, Backward and SGD. A line of a slide is a node:
 
-       CompNode *loss = Equations("h[b,j] = sigmoid(W[j,I] x[b,I] - B[j])  | j<64 \n"
-                                  "P[b,k] = softmax_k V[k,J] h[b,J]        | k<10 \n"
-                                  "loss[b] = -ln P[b,y[b]]");
+       Einsum("s[b,j] = W[I,j] x[b,I] - B[j]", W, x, B)
 
-   It becomes a list of assignments to nodes of three kinds, Input, Parameter and CompNode,
-   and three loops run over them: Forward, Backward and SGD. The backward program of a product
-   is derived, can be printed as loops, and runs through the same kernel, at BLAS speed.
+   Its backward is derived, can be printed as loops, and runs through the same kernel, at BLAS
+   speed. Three companions, optional, include this file: edf_slide.h (whole slides as programs,
+   layers), edf_data.h (data, saved models) and edf_lab.h (the doctor, curves, the trace page).
 
        #define EDF_IMPLEMENTATION      in exactly one C or C++ file, before the include
        #include "edf.h"
@@ -26,58 +25,42 @@
 
    Contents: an anchor to search for, its lines, and the public names declared there,
    without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1760 (1760), to the end of >>nodes: no notation yet
-   Second sitting: lines 1761 to 3218 (1458): then you have read the framework
+   First sitting:  lines 1 to 1715 (1715), to the end of >>nodes: no notation yet
+   Second sitting: lines 1716 to 3179 (1464): then you have read the framework
    Part One, a whole framework
    >>example 30 A whole program
-   >>config 79 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
+   >>config 65 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
    >>notation 28 The index notation
-   >>api 354 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
-     input parameter compnode _shaped addgrad state name label want_grad feed forward _to
-     backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push _grad
-     einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add sub mul
-     div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal OUT A B
-     FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 324 Errors, memory and names          >>core 539 Nodes, lists and the three loops
+   >>api 369 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
+     input parameter compnode _shaped node_at addgrad state name label want_grad feed forward
+     _to backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push
+     _grad einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add
+     sub mul div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal
+     OUT A B FASTEST BUILTIN REFERENCE loop nest contract_reference
+   >>memory 304 Errors, memory and names          >>core 536 Nodes, lists and the three loops
    >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>parser 480 Declarations and equations
-   >>einsum 666 Equations as nodes                >>products 232 Products, softmax, losses
-   >>short 29 Short names, as on the slides
+   >>contraction 51 A contraction's definition    >>parser 479 Declarations and equations
+   >>einsum 673 Equations as nodes                >>products 232 Products, softmax, losses
+   >>short 32 Short names, as on the slides
    Part Two, faster and more; each chapter begins with its declarations
    >>seam 190 The seam of a device: rule RULE_NUMBERS route window device _table open_device
      array_bytes
    >>nest 898 Loop nests, plans and kernels: axis matrix costs plan _for contract
-   >>more 376 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
+   >>more 328 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
      clamp min max log_softmax bce_loss mse masked_mean
-   >>over 518 Functions over named indices, and rows: dropout embed reshape max_window
-   >>equations 2121 A whole slide is a program: equations find
-   >>layers 698 Layers, from normalisation to recurrences: softmax_over log_softmax_over
-     normalize_over sum_over mean_over variance_over sample_variance_over max_over concat _list
-     slice select layer_norm _package _params batch_norm _package _params grouped_conv_params
-     conv _package _params transposed_conv max_pool avg_pool residual _package _params highway
-     _package _params attention _package _params causal_attention cell recurrent_package
-     recurrent_state rnn _cell _params ugrnn _cell _params gru _cell _params lstm _cell _params
-     unroll recurrence
-   >>optim 273 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
+   >>over 180 Dropout, Reshape, and windows: dropout reshape max_window
+   >>optim 275 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
      _each l2 l1 update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
    Part Three, to see, check and keep
-   >>tools 490 What tools are made of: watch _passes unwatch find_watcher is follows_batch
+   >>tools 491 What tools are made of: watch _passes unwatch find_watcher is follows_batch
      rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
      _of keep release page part write _quoted _node word next_word writer create_file
      finish_file
-   >>ways 400 A program as its equations
-   >>print 470 A program as text: print _program _node _equations formula
+   >>print 579 A program as text: print _program _node formula
    >>check 875 The gradient check: gradcheck expect_mismatch
-   >>answers 664 A student's backward, run and compared: check_backward
-   >>watch 333 Stepping, and who is told what runs: step_forward step_backward where break
+   >>watch 348 Stepping, and who is told what runs: step_forward step_backward where break
      breakpoint find_nan
-   >>names 114 Short names of all that follows Part One
-   edf_lab.h, the laboratory, optional
-   >>lab 145 The laboratory: doctor log _value _scale plot_svg trace_begin trace_end print_latex
-     write_dot
-   >>doctor 1458 Rules that watch the first steps of training
-   >>plot 252 Training curves                     >>trace 848 The trace page
-   >>paper 167 The program as LaTeX, the graph in Graphviz's language
+   >>names 52 Short names of all that follows Part One
 */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
@@ -179,7 +162,7 @@
 
    edf_einsum("y[b,j] = W[I,j] x[b,I] - B[j]", W, x, B) makes one node from one line of a slide,
    a signed sum of products: for all b,j, y[b,j] is the sum over I of W[I,j] x[b,I], less B[j].
-   Names on the right are bound to the operands as they first appear. All lines: >>equations.
+   Names on the right are bound to the operands as they first appear. All lines: edf_slide.h.
 
      equation = tensor "=" ["-"] term { ("+"|"-") term } [ "|" bound { "," bound } ]
      bound    = index "<" number
@@ -348,7 +331,7 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
                           void (*forward)(edf_node *), void (*backward)(edf_node *), ...);
 
 /* Makes a node of your own that is printed, checked and stepped through as a built-in one. It
-   has n inputs, and its state is a copy of `bytes` bytes, or empty if `state` is NULL. The op is
+   has n inputs. Its state is a copy of `bytes` bytes, or empty if `state` is NULL. The op is
    not copied, so it must live as long as the node: make it static.
      static const edf_op cube_op = { "Cube", NULL, cube_forward, cube_backward, "y x",
        "y@ = x@^3", "x.grad@ += y.grad@ 3 x@^2", 0, 0 };
@@ -5477,10 +5460,9 @@ static void edf__remark(int *said, const char *file, int line, const char *text)
   if (file && !(*said)++) fprintf(stderr, "%s:%d: %s\n", file, line, text);
 }
 
-/* ---- What a Backward of the program's is asked for in vain. Probabilities are of an equation
-   where SoftmaxOver has moved the indices that it goes over. */
+/* ---- What a Backward of the program's is asked for in vain. */
 static void edf__doubt_backward(const edf_node *loss) {
-  static int late = 0, constant = 0, over = 0;
+  static int late = 0, constant = 0;
   if (edf.late && !edf.accumulate)
     edf__remark(&late, edf.file, edf.line, edf__fmt("Backward clears gradients that %s has "
                 "changed after the step: call it between Backward and the step", edf.late));
@@ -5488,14 +5470,6 @@ static void edf__doubt_backward(const edf_node *loss) {
   if (edf__is(loss, EDF_IS_SOFTMAX) && !loss->classes)
     edf__remark(&constant, edf.file, edf.line, "Backward of a Softmax: its rows sum to 1, so "
                 "its mean is constant and every gradient is 0: is a loss of it meant?");
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    const edf_node *l = edf.compnodes[i], *P = l->in[0], *of = P ? P->in[0] : NULL;
-    if (l->is != 1 << EDF_IS_CLASS_LOSS || !l->active) continue;
-    if (!edf__is(P, EDF_IS_EQUATION) || !edf__is(of, EDF_IS_SOFTMAX)) continue;
-    if (of->batched >> (of->rank - 1) & ~(P->batched >> (P->rank - 1)) & 1)
-      edf__remark(&over, l->file, l->line, "LogLoss: SoftmaxOver makes these probabilities sum "
-                  "to 1 over the batch, and not over the classes, the last index");
-  }
 }
 
 /* In a loop everything may have been built again: a list has grown since the last step, and no
@@ -5568,7 +5542,7 @@ EDF__HOOKED(edf__teller, edf__notice, edf__notice_event)
 EDF__C_END
 #endif
 
-/* ==== >>print  A program as text; needs >>ways =========================================== */
+/* ==== >>print  A program as text ========================================================= */
 #ifndef EDF__PRINT_H
 #define EDF__PRINT_H
 EDF__C_BEGIN

@@ -1,6 +1,31 @@
-/* edf_slide.h - v2.0 - whole slides as programs, for edf.h
+/* edf_slide.h - v3.0 - whole slides as programs, for edf.h
 
-@FIRST@*/
+   A companion of edf.h, in the same folder. It includes edf.h by itself. EDF_IMPLEMENTATION,
+   defined in exactly one file, compiles its code too. The equations of a lecture slide are a
+   program: Equations("...") reads them and builds the nodes. Layers and recurrences are such
+   texts, edf_print_equations writes them, and edf_check_backward judges the backward that a
+   student submits as lines. MIT licence, as edf.h.
+
+       #define EDF_IMPLEMENTATION
+       #include "edf_slide.h"
+
+       CompNode *loss = Equations("h[b,j] = sigmoid(W[j,I] x[b,I] - B[j])  | j<64 \n"
+                                  "P[b,k] = softmax_k V[k,J] h[b,J]        | k<10 \n"
+                                  "loss[b] = -ln P[b,y[b]]");
+
+   x[b,784] and y[b] are Inputs. W, B and V are not defined, so they become new Parameters.
+
+   Private names of edf.h that are used here:
+
+     EDF__IMPLEMENTED EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical
+     edf__caught edf__check_named edf__check_rank edf__class_in edf__computed edf__einsum
+     edf__einsum_shape edf__equation edf__equation_node edf__find_extents edf__grow
+     edf__length edf__letter_of edf__letters edf__letters_of edf__log_softmax_op
+     edf__message edf__new_node edf__parse_tensor edf__place edf__reach edf__read_declared
+     edf__read_equation edf__read_number edf__ref edf__run_equation edf__say edf__say_caret
+     edf__say_node edf__scan edf__scan_of edf__site edf__softmax_op edf__write_equation
+
+   Contents: search for >>helpers, >>over, >>equations, >>layers, >>ways, >>answers. */
 #if !defined(EDF_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF__IMPLEMENTED))
 #include "edf.h"
@@ -26,8 +51,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* ---- Slides ---- */
-/* Several equations, one a line; the last line's node is returned:
+/* ---- Slides. Several equations, one a line; the last line's node is returned:
      edf_equations("h[b,j] = sigmoid(W[j,I] x[b,I] - B[j]) | j<64 \n"
                    "P[b,k] = softmax_k V[k,J] h[b,J]      | k<10 \n"
                    "loss[b] = -ln P[b,y[b]]");
@@ -360,11 +384,6 @@ static char *edf_slide__copy(const char *text) {
   size_t n = strlen(text) + 1;
   return (char *)memcpy(edf_slide__alloc(n), text, n);
 }
-static char *edf_slide__keep(const char *text) {     /* until edf_clear                       */
-  size_t n = strlen(text) + 1;
-  return (char *)memcpy(edf_keep(NULL, n), text, n);
-}
-
 /* ---- Texts */
 typedef struct { char at[2000]; size_t n; } edf_slide__text;
 
@@ -503,13 +522,6 @@ static int edf_slide__is_capital(const char *name) {
 static int edf_slide__compare_names(const char *a, const char *b) {
   while (*a && edf_slide__lower(*a) == edf_slide__lower(*b)) { a++; b++; }
   return edf_slide__lower(*a) - edf_slide__lower(*b);
-}
-
-/* Returns the length of the name that begins at c, or 0. */
-static size_t edf_slide__name_length(const char *c) {
-  size_t n = 0;
-  while (edf_slide__is_letter(c[n]) || (n && edf_slide__is_digit(c[n]))) n++;
-  return n;
 }
 
 /* ---- Reading a text, as the parser of edf.h reads it. */
@@ -1650,9 +1662,6 @@ static void edf_slide__read_line(edf_slide__slide *all, edf__scan *s) {
     }
   *s = before;
   edf_slide__read_statement(all, s);
-}
-static const edf_slide__statement *edf_slide__line_of_node(const edf_node *x) {
-  return (const edf_slide__statement *)x->line_of;
 }
 /* The last line of this name, which is its tensor. */
 static edf_slide__statement *edf_slide__line_of(const edf_slide__slide *all, const char *name) {
@@ -2995,7 +3004,7 @@ static void edf_slide__begin_steps(edf_slide__statement *l) {
     if (T < 0)
       edf_slide__syntax(s, c,
                         "the number of steps has to be known: give it after a bar, | %s<n", c);
-    if ((double)n * ((double)edf_slide__times_of(l, k) + 2) > EDF_SLIDE__STEPS)
+    if ((double)n * ((double)edf_slide__times_of(l, k) + 2) > (int)EDF_SLIDE__STEPS)
       edf_slide__syntax(s, c, "a recurrence has at most %d steps", EDF_SLIDE__STEPS);
     n *= (size_t)edf_slide__times_of(l, k) + 2;
   }
@@ -4059,6 +4068,12 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
      l[b] = bceloss(s[b], y[b])    y[b] = leakyrelu(x[b], 0.1)    h[b,t] = concat_t(a[b], c[b])
      r[b,i,j] = reshape(x[b,k]) | i<4, j<8    m[b] = maxover(x[b,2*i+DI]) | DI<2 */
 
+/* Returns a copy of a text, which stays until edf_clear. */
+static char *edf_slide__keep(const char *text) {
+  size_t n = strlen(text) + 1;
+  return (char *)memcpy(edf_keep(NULL, n), text, n);
+}
+
 /* ---- Names that can be read. A scalar's, which stands without brackets, is mistaken where it
    is a function's, or beside it an index's. Of equal names the newest stays, which edf_find
    finds. What cannot stay gets a number. */
@@ -4217,6 +4232,18 @@ void edf_print_equations(FILE *out) {
 }
 
 /* ==== >>answers  A student's backward, run and compared ================================== */
+
+/* Returns the length of the name that begins at c, or 0. */
+static size_t edf_slide__name_length(const char *c) {
+  size_t n = 0;
+  while (edf_slide__is_letter(c[n]) || (n && edf_slide__is_digit(c[n]))) n++;
+  return n;
+}
+
+/* Returns the line of a slide that x is, or NULL. */
+static const edf_slide__statement *edf_slide__line_of_node(const edf_node *x) {
+  return (const edf_slide__statement *)x->line_of;
+}
 
 static const double edf_slide__right_below = EDF_REAL_IS_DOUBLE ? 1e-6 : 2e-3;
 enum { EDF_SLIDE__ANSWERED = 64 };       /* tensors of an answer, as many as there may be     */
@@ -4890,21 +4917,3 @@ double edf_check_backward(edf_node *y, const char *lines) {
 }
 #endif
 #endif /* EDF_SLIDE__IMPLEMENTED */
-
-/*
-   MIT licence. Copyright (c) 2026 the edf.h authors
-
-   Permission is hereby granted, free of charge, to any person obtaining a copy of this
-   software and associated documentation files (the "Software"), to deal in the Software
-   without restriction, including without limitation the rights to use, copy, modify, merge,
-   publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons
-   to whom the Software is furnished to do so, subject to the following conditions: The above
-   copyright notice and this permission notice shall be included in all copies or substantial
-   portions of the Software.
-
-   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED,
-   INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR
-   PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE
-   FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
-   OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER
-   DEALINGS IN THE SOFTWARE. */

@@ -212,6 +212,60 @@ empty first-comment-compiles-silently
 run "$dir/hw1" && [ "$(awk '/^P\(1\) = / { printf "%d", ($3 > 0.5) }' "$dir/out")" = 0110 ]
 verdict $? first-comment-learns-XOR
 
+# ---- edf_slide.h: before and after edf_lab.h; its first page lists the names of edf.h
+# with edf__ and EDF__ that its code uses
+
+slide=edf_slide.h
+for order in "$slide edf_lab.h" "edf_lab.h $slide"; do
+  { echo '#define EDF_IMPLEMENTATION'
+    for header in $order; do echo "#include \"$header\""; done; } > "$dir/order.c"
+  works "C99 $order" $quick $warnings -std=c99 -I. -fsyntax-only "$dir/order.c"
+  [ -z "$cxx" ] || works "C++11 $order" $cxx $warnings -std=c++11 -x c++ -I. -fsyntax-only \
+    "$dir/order.c"
+done
+
+private() { grep -o -w -E '(edf__|EDF__)[A-Za-z0-9_]+' | LC_ALL=C sort -u; }
+sed -n '/^ *Private names of edf.h/,/^ *Contents/p' $slide | private > "$dir/listed"
+awk '!on && /\*\// { on = 1; next }  on' $slide |
+  sed -e 's|/\*[^*]*\*/||g' -e '/\/\*/,/\*\//d' -e 's/"[^"]*"//g' | private > "$dir/used"
+{ diff "$dir/listed" "$dir/used"
+  [ "$(wc -l < "$dir/listed")" -le 40 ] || echo 'more than 40 names'
+  [ -s "$dir/used" ] || echo 'no name was found'; } > "$dir/out"
+empty private-names
+
+# ---- edf.h alone: it trains, prints and checks
+
+cat > "$dir/only.c" <<'END'
+#define EDF_REAL double
+#define EDF_IMPLEMENTATION
+#include "edf.h"
+int main(void) {
+  edf_real points[] = { 0,0,  0,1,  1,0,  1,1 }, classes[] = { 0, 1, 1, 0 };
+  Input *x = edf_input("x[b,2]"), *y = edf_input("y[b]");
+  Parameter *W = edf_parameter("W[8,2]"), *B = edf_parameter("B[8]"), *V = edf_parameter("V[2,8]");
+  edf_init_uniform(W, -1, 1);
+  edf_init_uniform(V, -1, 1);
+  CompNode *h = Tanh(Einsum("s[b,j] = W[j,I] x[b,I] - B[j]", W, x, B));
+  CompNode *loss = SoftmaxLogLoss(Einsum("t[b,k] = V[k,J] h[b,J]", V, h), y);
+  edf_feed(x, points, 4);
+  edf_feed(y, classes, 4);
+  for (int i = 0; i < 500; i++) {
+    Forward();
+    Backward(loss);
+    SGD(0.5);
+  }
+  double most = 0;
+  for (int b = 0; b < 4; b++) most = loss->value[b] > most ? loss->value[b] : most;
+  edf_print_program(stdout);
+  double error = edf_gradcheck(loss);
+  edf_clear();
+  return !(most < 0.1 && error < 1e-6);
+}
+END
+run $quick $warnings -std=c99 -I. "$dir/only.c" -o "$dir/only" -lm && run "$dir/only" &&
+  grep -q 'for b,i,j: W.grad\[j,i\] += ' "$dir/out"
+verdict $? edf.h-alone
+
 # ---- README.md tells of every file at the root
 
 git ls-files > "$dir/files" 2> /dev/null || { echo 'skip root-files: no git'; exit $bad; }
