@@ -34,7 +34,7 @@ if [ "$1" = --sum ]; then
     END { printf "CPU seconds: %d for the %d jobs that were not up to date\n", cpu + 0.5, jobs }
     ' $out/times
   echo "$passed passed, $failed failed, $skipped skipped"
-  [ $failed = 0 ] && [ $passed -gt 0 ]
+  [ $failed = 0 ] && [ $((passed + skipped)) -gt 0 ]
   exit
 fi
 

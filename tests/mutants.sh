@@ -3,16 +3,18 @@
 #   sh tests/mutants.sh [SEED [COUNT]]      60 mutants of seed 34, the same number of each chapter
 # A mutant is one changed line, drawn by mutate.awk. It does not count if it does not compile
 # without a warning, or compiles to the same code. The test programs are compiled once and linked
-# with each mutant: in double, with the address sanitizer, in float. Then come `make oracle` and
-# the scripts, in a copy of the tree. The first failure ends it. Results: build/mutants/result.
+# with each mutant: in double, float, with the address sanitizer, with OpenMP. Then come
+# `make oracle` and the scripts, in a copy of the tree. The first failure ends it. A mutant that
+# has a line in build/mutants/result is not run again, if SEED and COUNT are the same.
 
 cd "$(dirname "$0")/.." || exit 1
 seed=${1:-34} count=${2:-60} top=$PWD dir=$PWD/build/mutants
 CC=${CC:-cc}
 warn='-std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I. -Itests'
 sanitize='-g1 -fsanitize=address,undefined -fno-sanitize-recover=all'
-variants='double float asan'
-flags_double='-O0 -DEDF_REAL=double' flags_float=-O0 flags_asan="-O0 -DEDF_REAL=double $sanitize"
+variants='double float asan omp'
+flags_double='-O0 -DEDF_REAL=double' flags_float=-O0 flags_omp='-O1 -fopenmp' \
+  flags_asan="-O0 -DEDF_REAL=double $sanitize"
 flags() { eval "echo \$flags_$1"; }
 
 # of VARIANT: its programs, the quick ones first
@@ -21,7 +23,9 @@ of() {
 }
 
 if [ "$1" != --one ]; then
-  rm -rf $dir; mkdir -p $dir
+  mkdir -p $dir
+  [ "$(cat $dir/drawn.by 2> /dev/null)" = "$seed $count" ] || : > $dir/result
+  echo $seed $count > $dir/drawn.by
   for v in $variants; do
     mkdir -p $dir/$v
     of $v > $dir/$v/list
@@ -34,7 +38,6 @@ if [ "$1" != --one ]; then
   # Round after round of all chapters, until there are enough that count.
   awk -f tests/mutate.awk SEED=$seed DRAWS=$((2 + 3 * count / chapters)) edf.h |
     awk -F '\t' '{ print ++n[$1] "\t" $0 }' | sort -s -n -k 1,1 | cut -f 2- > $dir/drawn
-  : > $dir/result
   seq $(wc -l < $dir/drawn) | xargs -P 2 -n 1 sh tests/mutants.sh --one $count
   sort -n $dir/result | awk -F '\t' -v count=$count '
     $2 == "-" { next }
@@ -47,6 +50,7 @@ fi
 # ---- One mutant: number $3 of the list
 
 count=$2 number=$3 own=$dir/$3
+grep -q "^$number	" $dir/result && exit
 [ "$(awk -F '\t' '$2 != "-"' $dir/result | wc -l)" -ge $count ] && exit
 line=$(sed -n "${number}p" $dir/drawn)
 field() { printf '%s\n' "$line" | cut -f $1; }
@@ -70,9 +74,10 @@ for v in $variants; do
 done
 mkdir $own/tree && git ls-files | tar -cf - -T - | tar -xf - -C $own/tree
 cp $own/edf.h $own/tree
+mkdir $own/tree/build && ln -s $top/build/venv $own/tree/build
 cd $own/tree || exit 1
 CC=$CC ORACLE_BUILD=$own/oracle python3 $top/tests/oracle.py --new $own --count 300 > $own/log 2>&1 || said oracle
-for each in random readme examples compile python gdb; do
+for each in random examples cuda readme compile python gdb; do
   make -s test TESTS=$each > $own/log 2>&1 || said "$each"
 done
 said SURVIVED
