@@ -4906,6 +4906,7 @@ double edf_check_backward(edf_node *y, const char *lines) {
   a.n_given = edf.n_inputs;
   edf_slide__run_answer(&a, a.text);
   double worst = edf_slide__judge_answer(&a);
+  edf.n_inputs = a.n_given;              /* helpers are freed with the computed nodes         */
   edf_clear();
   edf = was;
   edf_end_aside(aside);
