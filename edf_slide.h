@@ -782,16 +782,17 @@ static edf_window edf_slide__window_of(const edf_node *y, const edf_nest *t) {
   return w;
 }
 
-/* Returns 1 if the loops reach each entry of x, whose number is `size`, exactly once. */
-static int edf_slide__covers_all(const edf_nest *t, size_t size) {
+/* Returns 1 if the first n loops reach each entry of an operand, whose number is `size`, exactly
+   once. */
+static int edf_slide__covers_all(const edf_nest *t, int n, int operand, size_t size) {
   ptrdiff_t step = 1;
-  for (int used = 0; used < t->n; used++) {          /* the loop with this stride is the next */
+  for (int used = 0; used < n; used++) { /* the loop with this stride is the next             */
     int l = 0;
-    while (l < t->n && t->loop[l].s[EDF_A] != step) l++;
-    if (l == t->n) return 0;
+    while (l < n && t->loop[l].s[operand] != step) l++;
+    if (l == n) return 0;
     step *= t->loop[l].n;
   }
-  return t->start[EDF_A] == 0 && step == (ptrdiff_t)size;
+  return t->start[operand] == 0 && step == (ptrdiff_t)size;
 }
 
 /* Sets an array to 0, on a device if there is one. */
@@ -805,8 +806,9 @@ static void edf_slide__run_max(edf_node *y, edf_node *x, const edf_nest *nest, i
   edf_window w = edf_slide__window_of(y, nest);
   w.y = backward ? y->grad : y->value;
   w.x = backward ? x->grad : x->value;
-  w.assign = backward && x->fresh && edf_slide__covers_all(&w.t, x->size);
-  if (!backward) edf_slide__clear(y->value, y->size);
+  w.assign = backward && x->fresh && edf_slide__covers_all(&w.t, w.t.n, EDF_A, x->size);
+  int whole = edf_slide__covers_all(&w.t, w.n_kept, EDF_OUT, y->size);
+  if (!backward && !whole) edf_slide__clear(y->value, y->size);
   else if (x->fresh && !w.assign) edf_slide__clear(x->grad, x->size);
   if (backward) x->fresh = 0;
   edf_max_window(&w, backward);
