@@ -1,4 +1,4 @@
-/* edf.h - v2.0 - the Educational Framework: backpropagation in one C header
+/* edf.h - v3.0 - the Educational Framework: backpropagation in one C header
    C99 and C++11; needs the C library alone. MIT licence (at the end of the file).
 
    A program is a list of assignments to nodes of three kinds, Input, Parameter and CompNode,
@@ -23,44 +23,13 @@
      - Not here, on purpose: operator overloading, a layer class hierarchy, configuration
        files, plugins, several number types in one graph, a thread pool.
 
-   Contents: an anchor to search for, its lines, and the public names declared there,
-   without edf_ and EDF_: forward _to means forward, forward_to. Constants: see their enum.
-   First sitting:  lines 1 to 1715 (1715), to the end of >>nodes: no notation yet
-   Second sitting: lines 1716 to 3179 (1464): then you have read the framework
-   Part One, a whole framework
-   >>example 30 A whole program
-   >>config 65 Define before the include: VERSION REAL_IS_DOUBLE MAX_RANK MAX_INDEX MAX_FACTOR
-   >>notation 28 The index notation
-   >>api 369 Nodes, lists and the three loops: real node kind trait op event watcher graph edf
-     input parameter compnode _shaped node_at addgrad state name label want_grad feed forward
-     _to backward sgd update_sgd frozen zero_grad clear _compnodes new_graph value grad push
-     _grad einsum fmt affine _package _params sigmoid tanh relu exp log _loss sqrt square add
-     sub mul div softmax _log_loss sum mean seed uniform normal below init_uniform init_normal
-     OUT A B FASTEST BUILTIN REFERENCE loop nest contract_reference
-   >>memory 304 Errors, memory and names          >>core 536 Nodes, lists and the three loops
-   >>init 43 Random numbers and initialisation    >>nodes 275 Nodes, from the simplest
-   >>contraction 51 A contraction's definition    >>parser 479 Declarations and equations
-   >>einsum 673 Equations as nodes                >>products 232 Products, softmax, losses
-   >>short 32 Short names, as on the slides
-   Part Two, faster and more; each chapter begins with its declarations
-   >>seam 190 The seam of a device: rule RULE_NUMBERS route window device _table open_device
-     array_bytes
-   >>nest 898 Loop nests, plans and kernels: axis matrix costs plan _for contract
-   >>more 328 More nodes, entry by entry and by rows: leaky_relu gelu softplus abs sin cos pow
-     clamp min max log_softmax bce_loss mse masked_mean
-   >>over 180 Dropout, Reshape, and windows: dropout reshape max_window
-   >>optim 275 Optimisers: momentum average adagrad rmsprop adam _default _slides adamw clip
-     _each l2 l1 update _momentum _average _adagrad _rmsprop _adam _adamw _adam_slides
-   Part Three, to see, check and keep
-   >>tools 491 What tools are made of: watch _passes unwatch find_watcher is follows_batch
-     rows_fed position expect_node stop mark statistics _of aside begin_aside end_aside verdict
-     _of keep release page part write _quoted _node word next_word writer create_file
-     finish_file
-   >>print 579 A program as text: print _program _node formula
-   >>check 875 The gradient check: gradcheck expect_mismatch
-   >>watch 348 Stepping, and who is told what runs: step_forward step_backward where break
-     breakpoint find_nan
-   >>names 52 Short names of all that follows Part One
+   Reading guide: search for >>name. `make lines` prints the lines of each chapter.
+     Part One is a whole framework. Read its code from >>memory to >>nodes first, which needs no
+     notation: errors and memory, nodes and the three loops, the simple nodes. Then read
+     >>contraction, >>parser, >>einsum and >>products: the notation, and the nodes made with it.
+     Part Two is faster and has more nodes: >>seam (the device interface), >>nest (the kernels),
+     >>more, >>over, >>optim. Each chapter begins with its declarations.
+     Part Three shows and checks a program: >>tools, >>print, >>check, >>watch (stepping).
 */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
@@ -109,7 +78,7 @@
    Compiled with OpenMP (-fopenmp), large products run on all its threads; set OMP_NUM_THREADS,
    and keep the BLAS at one thread.                                                          */
 
-#define EDF_VERSION 200          /* 2.0 */
+#define EDF_VERSION 300          /* 3.0 */
 #if !defined _MSC_VER && __STDC_VERSION__ < 199901L && __cplusplus < 201103L
 #error "edf.h is C99 and C++11: cc -std=c99 or c++ -std=c++11, or newer"
 #include "edf.h: an older standard"      /* no such file: here a compiler stops               */
@@ -497,8 +466,8 @@ EDF__C_END
 #include <errno.h>
 #endif
 
-#if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF__IMPLEMENTED)
-#define EDF__IMPLEMENTED
+#if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED)
+#define EDF_IMPLEMENTED
 #define EDF__CODE                        /* this time the code is compiled                    */
 #ifdef _OPENMP
 #include <omp.h>
@@ -7372,6 +7341,9 @@ EDF__C_END
 #endif
 
 /* History
+   3.0  four headers: edf_slide.h (slides, layers, submitted backwards) and edf_data.h (data,
+        saved models) leave edf.h; edf_op and edf_node_at are public; EDF_IMPLEMENTATION
+        implements every header that a file includes
    2.0  two headers: edf_doctor, edf_trace_begin, edf_trace_end, edf_log(name, value),
         edf_log_scale, edf_plot_svg, edf_print_latex, edf_write_dot and edf_contact_sheet are in
         edf_lab.h now; watchers and tools are public; an Einsum is named by its left side

@@ -15,10 +15,13 @@
    whole or not at all. MIT licence, as edf.h.
 
    Contents: search for >>arrays, >>files, >>npy, >>csv, >>pictures, >>text, >>models. */
+#if !defined(EDF_H) || \
+    (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
+#include "edf.h"
+#endif
 #ifndef EDF_DATA_H
 #define EDF_DATA_H
-#include "edf.h"
-#if EDF_VERSION != 200
+#if EDF_VERSION != 300
 #error "edf_data.h is of version 3.0, and edf.h is of another version: take both of one version"
 #endif
 #ifdef __cplusplus

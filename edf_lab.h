@@ -1,11 +1,8 @@
-/* edf_lab.h - v2.0 - the laboratory of edf.h: what looks at a program while it learns
+/* edf_lab.h - v3.0 - the laboratory of edf.h: tools that look at a program while it learns
 
-   Optional, beside edf.h in one folder. It is a client of the framework: it is told what runs
-   (edf_watch), reads the nodes' public fields and uses what edf.h declares for tools, >>tools;
-   so it may stand in another file than the implementation of edf.h.
-
-       #define EDF_LAB_IMPLEMENTATION  in exactly one C or C++ file, before the include;
-       #include "edf_lab.h"            EDF_IMPLEMENTATION, for edf.h, asks for both
+   A companion of edf.h, in the same folder. It includes edf.h by itself, and uses only public
+   names of edf.h. edf_watch tells it what runs. EDF_IMPLEMENTATION, defined in exactly one C or
+   C++ file before the include, compiles its code too.
 
    What is allocated belongs to the graph, through EDF_MALLOC, and edf_clear frees it. With
    EDF_NO_DEBUG all calls do nothing. MIT licence, as edf.h.
@@ -14,21 +11,16 @@
      >>doctor   rules that name mistakes    >>plot     training curves
      >>trace    a page to step through      >>paper    the program as LaTeX, the graph for dot
 */
+#if !defined(EDF_H) || \
+    (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
+#include "edf.h"
+#endif
 #ifndef EDF_LAB_H
 #define EDF_LAB_H
-#include "edf.h"
-#if EDF_VERSION != 200
-#error "edf_lab.h is of version 2.0, and edf.h of another: take both of one version"
+#if EDF_VERSION != 300
+#error "edf_lab.h is of version 3.0, and edf.h is of another version: take both of one version"
 #endif
-#undef edf_doctor
-#undef edf_trace_begin
-#undef edf_trace_end
 #undef edf_log
-#undef edf_log_value
-#undef edf_log_scale
-#undef edf_plot_svg
-#undef edf_print_latex
-#undef edf_write_dot
 
 #ifdef __cplusplus
 extern "C" {
@@ -104,8 +96,7 @@ void edf_write_dot(const char *path);
 #endif
 #endif /* EDF_LAB_H */
 
-#if (defined(EDF_LAB_IMPLEMENTATION) || defined(EDF_IMPLEMENTATION)) && \
-    !defined(EDF_LINKED) && !defined(EDF_LAB__IMPLEMENTED)
+#if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_LAB__IMPLEMENTED)
 #define EDF_LAB__IMPLEMENTED
 #include <float.h>
 #include <limits.h>

@@ -17,7 +17,7 @@
 
    Private names of edf.h that are used here:
 
-     EDF__IMPLEMENTED EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical
+     EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical
      edf__caught edf__check_named edf__check_rank edf__class_in edf__computed edf__einsum
      edf__einsum_shape edf__equation edf__equation_node edf__find_extents edf__grow
      edf__length edf__letter_of edf__letters edf__letters_of edf__log_softmax_op
@@ -27,12 +27,12 @@
 
    Contents: search for >>helpers, >>over, >>equations, >>layers, >>ways, >>answers. */
 #if !defined(EDF_H) || \
-    (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF__IMPLEMENTED))
+    (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
 #include "edf.h"
 #endif
 #ifndef EDF_SLIDE_H
 #define EDF_SLIDE_H
-#if EDF_VERSION != 200
+#if EDF_VERSION != 300
 #error "edf_slide.h is of version 3.0, and edf.h of another version: take both of one version"
 #endif
 #define EDF_SLIDE__HERE __FILE__, __LINE__

@@ -21,6 +21,7 @@
 #define _POSIX_C_SOURCE 199309L                              /* clock_gettime */
 #define EDF_IMPLEMENTATION
 #include "../edf_data.h"
+#include "../edf_slide.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -233,6 +233,28 @@ awk '!on && /\*\// { on = 1; next }  on' $slide |
   [ -s "$dir/used" ] || echo 'no name was found'; } > "$dir/out"
 empty private-names
 
+# ---- One file of all headers, in a folder of its own; and Part One
+
+mkdir -p "$dir/one"
+cat edf.h edf_slide.h edf_data.h edf_lab.h > "$dir/one/edf_all.h"
+cp "$dir/use.h" "$dir/one"
+echo '#include "edf_all.h"' > "$dir/one/all.h"
+printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "use.h"' 'int main(void) {' \
+  '  return use(1) != 3 || !Equations("y = 1"); }' > "$dir/one/main.c"
+run $quick $warnings -std=c99 "$dir/one/main.c" -o "$dir/one/main" -lm && run "$dir/one/main"
+verdict $? edf_all.h
+
+sed '/End of Part One/q' edf.h > "$dir/part_one.h"
+sed 's/edf\.h/part_one.h/' "$dir/hw1.c" > "$dir/part_one.c"
+learns_xor() {                             # learns_xor NAME COMPILER FLAGS
+  name=$1; shift
+  run "$@" $warnings -I"$dir" "$dir/part_one.c" -o "$dir/part_one" -lm && run "$dir/part_one" &&
+    [ "$(awk '/^P\(1\) = / { printf "%d", ($3 > 0.5) }' "$dir/out")" = 0110 ]
+  verdict $? $name
+}
+learns_xor part-one $quick -std=c99
+[ -z "$cxx" ] || learns_xor part-one-C++ $cxx -x c++ -std=c++11
+
 # ---- edf.h alone: it trains, prints and checks
 
 cat > "$dir/only.c" <<'END'

@@ -27,14 +27,17 @@ static char oracle_said[4000];
 #endif
 
 /* ---- Calls whose signature differs */
-#if EDF_VERSION >= 300
-#define CONV_PARAMS(size, n_in, n_out) edf_conv_params(size, n_in, n_out)
-#define RESIDUAL_PARAMS(size, n) edf_residual_params(size, n)
-#define UPDATE_ADAM(p, c) edf_update(p, &edf_adam_rule, c)
-#else
+#ifdef edf_grouped_conv_params             /* version 3.0 does not have groups */
 #define CONV_PARAMS(size, n_in, n_out) edf_conv_params(2, size, n_in, n_out)
 #define RESIDUAL_PARAMS(size, n) edf_residual_params(2, size, n)
+#else
+#define CONV_PARAMS(size, n_in, n_out) edf_conv_params(size, n_in, n_out)
+#define RESIDUAL_PARAMS(size, n) edf_residual_params(size, n)
+#endif
+#ifdef edf_adagrad                         /* version 3.0 does not have AdaGrad */
 #define UPDATE_ADAM(p, c) edf_update_adamw(p, c[0], c[1], c[2], c[3], c[4])
+#else
+#define UPDATE_ADAM(p, c) edf_update(p, &edf_adam_rule, c)
 #endif
 
 /* ---- The nodes that a program has named */

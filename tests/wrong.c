@@ -566,7 +566,7 @@ static void losses_stop(void) {
 }
 
 static edf_conv_package conv(const char *w, int stride, int padding) {
-#if EDF_VERSION >= 300
+#ifndef edf_grouped_conv_params               /* later a convolution has no groups */
   edf_conv_package Phi = { c(w), edf_parameter("B[8]"), stride, padding };
 #else
   edf_conv_package Phi = { c(w), edf_parameter("B[8]"), stride, 1, padding, 1 };

@@ -14,7 +14,7 @@
 #include "edf_slide.h"
 #include "edf_data.h"
 
-#if EDF_VERSION < 300                      /* later all convolutions have two dimensions */
+#ifdef edf_grouped_conv_params            /* later all convolutions have two dimensions */
 #define conv_params(size, from, to) edf_conv_params(2, size, from, to)
 #else
 #define conv_params(size, from, to) edf_conv_params(size, from, to)
