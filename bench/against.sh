@@ -26,7 +26,7 @@ for which in old new; do
       git show "$REV:edf_slide.h" > $dir/old/edf_slide.h 2> /dev/null ||     # before 3.0
         echo '#include "edf.h"' > $dir/old/edf_slide.h ;;
   esac
-  $cc -DSTEPS_ALONE -std=c99 ${CFLAGS:--O3 -march=native} $BLAS_CFLAGS -o $dir/$which/bench \
+  $cc -DSTEPS_ALONE -std=c99 ${CFLAGS:--O3 -march=native} $BLAS_CFLAGS -o $dir/$which/run \
     $dir/$which/bench/bench.c $BLAS_LIBS -lm || exit 2
   mkfifo $dir/$which/go $dir/$which/said
 done
@@ -56,7 +56,7 @@ on_core() {                                # on_core NUMBER: $pin makes a progra
 # pair MODEL FIRST SECOND: its ratio, and the times of a step
 pair() {
   for which in old new; do
-    $pin $dir/$which/bench step "$1" < $dir/$which/go > $dir/$which/said &
+    $pin $dir/$which/run step "$1" < $dir/$which/go > $dir/$which/said &
   done
   exec 3> $dir/old/go 4< $dir/old/said 5> $dir/new/go 6< $dir/new/said
   read -r loss <&4 && read -r new_loss <&6 || exit 2
