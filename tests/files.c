@@ -689,7 +689,10 @@ static void names_of_parameters_differ(void) {
     edf_load(path);
     CHECK(same_model(before), "a name with special characters");
   }
-  edf_clear();
+  two_parameters();
+  edf_name(W, "__metadata__");
+  STOPS(edf_save(path), "edf_save|\"__metadata__\"");
+  file("names.safetensors");
   STOPS(edf_load(path), "parameter");
   STOPS(edf_save(path), "edf_save|parameter");
   for (int pass = 0; pass < 2; pass++) {           /* W, W@1, V, W@3 */
@@ -744,6 +747,26 @@ static void errors_of_writing_leave_the_old_file(void) {
     CHECK(files_in_directory() == files + 1, "%s: a file is left", path);
     if (k != 1) STOPS(save(k, NULL, 0.25), "path|NULL");
   }
+}
+
+/* A link stays a link, and the file that it names is written. */
+static void links_are_followed(void) {
+  edf_real number = 7;
+  edf_array a = { 0, { 0 }, 1, &number };
+  char link[sizeof path];
+  write_bytes(file("target.npy"), BYTES("old"));
+  snprintf(link, sizeof link, "%s", file("link.npy"));
+  if (symlink("target.npy", link)) SKIP("no symbolic links");
+  edf_save_npy(link, a);
+  if (chdir(dir)) abort();
+  number = 8;
+  edf_save_npy("link.npy", a);                     /* without a directory, too */
+  if (chdir("../..")) abort();
+  struct stat is;
+  CHECK(!lstat(link, &is) && S_ISLNK(is.st_mode), "%s is no link any more", link);
+  a = edf_load_npy(file("target.npy"));
+  CHECK(a.value[0] == 8, "%s has another number", path);
+  edf_free_array(&a);
 }
 
 /* ---- Arrays and nodes */
@@ -958,6 +981,7 @@ int main(void) {
   RUN(out_of_memory_is_an_error);
   RUN(names_of_parameters_differ);
   RUN(errors_of_writing_leave_the_old_file);
+  RUN(links_are_followed);
   RUN(shuffling_keeps_rows_together);
   RUN(columns_are_normalized);
   RUN(rows_and_views_are_no_copies);

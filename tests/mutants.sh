@@ -43,7 +43,7 @@ if [ "$1" != --one ]; then
     $2 == "-" { next }
     ++n > count { next }
     { killed += $2 != "SURVIVED"; print }
-    END { printf "%d of %d mutants killed\n", killed, n > count ? count : n }'
+    END { printf "%d of %d mutants killed\n", killed, (n > count ? count : n) }'
   exit
 fi
 

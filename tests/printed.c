@@ -879,7 +879,20 @@ static void a_node_of_an_op_is_like_a_built_in_one(void) {
   STOPS(edf_node_at(NULL, "hw1.c", 9, 2, in, NULL, 0), "hw1.c:9|edf_node_at|the op is NULL");
 }
 
+/* edf_print shows eight columns of a row, and says if there are more. */
+static void long_rows_end_with_dots(void) {
+  for (int columns = 8; columns <= 9; columns++) {
+    edf_node *p = edf_parameter("W[2,%d]", columns);
+    capture_begin();
+    edf_print(p);
+    capture_end();
+    CHECK(!strstr(captured, "...") == (columns == 8), "%d columns:\n%s", columns, captured);
+    edf_clear();
+  }
+}
+
 int main(void) {
+  RUN(long_rows_end_with_dots);
   RUN(a_node_of_an_op_is_like_a_built_in_one);
   RUN(what_is_printed_is_what_runs);
   RUN(what_is_printed_in_evaluation_is_what_runs);
