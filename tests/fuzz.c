@@ -8,6 +8,7 @@
 #define EDF_IMPLEMENTATION
 #include "edf.h"
 #include "edf_data.h"
+#include "edf_slide.h"
 #include <stdint.h>
 
 enum { EQUATION, PROGRAM, DECLARATION, CSV, IDX, NPY, MODEL, PARSERS };
