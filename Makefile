@@ -22,7 +22,7 @@ help:
 	@echo 'make examples   build all examples: $(NAMES)' | fold -s -w 78
 	@echo 'make check      the tests in double at -O0, while you write; TESTS="nodes graph"'
 	@echo 'make test       the tests, two minutes; TESTS="nodes graph"'
-	@echo 'make test-all   the other tests, ten minutes: sanitizers, platforms, fuzzing, the GPU'
+	@echo 'make test-all   the other tests, five minutes: platforms, fuzzing, the GPU emulation'
 	@echo 'make oracle     compare random programs with version 2.0; SEED=1 COUNT=300'
 	@echo 'make golden     write the texts in tests/golden again; look at the difference'
 	@echo 'make mutants    put mistakes into edf.h: do the tests find them? SEED=34 COUNT=60'

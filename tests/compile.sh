@@ -293,7 +293,7 @@ verdict $? edf.h-alone
 git ls-files > "$dir/files" 2> /dev/null || { echo 'skip root-files: no git'; exit $bad; }
 for file in $(grep -v / "$dir/files"); do
   case $file in .gitignore|README.md|LICENSE|CONTRIBUTING.md|Makefile) continue ;; esac
-  grep -q -w -F -e "$file" README.md || echo "$file"
+  grep -q -F -e "\`$file\`" README.md || echo "$file"
 done > "$dir/out"
 empty root-files
 exit $bad
