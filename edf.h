@@ -945,10 +945,9 @@ static void edf__infer_new(edf_node *y) {
 static void edf__check_fed(const char *who, const edf_node *target) {
   for (int i = 0; i < edf.n_inputs; i++) {
     const edf_node *x = edf.inputs[i];
-    const char *why = "an input was never fed";
     if (!x->active || x->fed >= 0) continue;
-    if (!edf.unfinished) edf__fail_who(who, x, "%s", why);
-    edf__fail_at_with(target, x, "edf.eager is 1, and %s", why);
+    if (!edf.unfinished) edf__fail_who(who, x, "an input was never fed");
+    edf__fail_at_with(target, x, "edf.eager is 1, and an input was never fed");
   }
 }
 
@@ -2326,6 +2325,19 @@ static int edf__reach(const edf__einsum *m, const edf__place *p, ptrdiff_t *leas
     else *least += far;
   }
   return known;
+}
+
+/* Returns the entry of x that factor r reads at these indices, or -1 if it reads outside. */
+EDF__USED static ptrdiff_t edf__entry_of(const edf__einsum *m, const edf__ref *r,
+                                         const edf_node *x, const ptrdiff_t *index) {
+  ptrdiff_t entry = 0;
+  for (int d = 0; d < r->rank; d++) {
+    ptrdiff_t at = r->place[d].constant;
+    for (int i = 0; i < m->e.n_letter; i++) at += r->place[d].factor[i] * index[i];
+    if (at < 0 || at >= x->dim[d]) return -1;
+    entry = entry * x->dim[d] + at;
+  }
+  return entry;
 }
 
 /* A read outside; `at_zero` is the index whose extent was asked for, else -1. */
@@ -5316,16 +5328,6 @@ void edf_finish_file(edf_writer *w) {
   edf__free(w->target);
 }
 
-/* Without printing, errors still show a node and its shape. */
-#ifdef EDF_NO_DEBUG
-void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
-  if (part == EDF_SITE) edf__say_node(x);
-  if (part == EDF_SHAPE) edf__say_dims(x, x->rank);
-  edf_write(to, "%.*s", (int)edf__length, edf__message);
-  edf__length = 0;
-}
-#endif
-
 /* ---- A look aside: the graph and its nodes as they were, and what a forward changes beside
    values: states of the program's nodes, unless that memory is its own, and the parameters that
    are running statistics. */
@@ -5945,17 +5947,6 @@ static void edf__write_data(edf_page *to, const edf_node *y) {
   edf_write(to, "]}");
 }
 
-/* A name and a shape are said as messages say them. */
-void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
-  if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
-  if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
-  if (part == EDF_EQUATION_DATA && edf__is(x, EDF_IS_EQUATION)) edf__write_data(to, x);
-  if (part == EDF_SITE) edf__say_node(x);
-  if (part == EDF_SHAPE) edf__say_dims(x, x->rank);
-  edf_write(to, "%.*s", (int)edf__length, edf__message);
-  edf__length = 0;
-}
-
 /* Kind, shape, place. */
 static void edf__write_about(edf_page *out, const edf_node *x) {
   edf_write(out, "   %s ", x->op);
@@ -6086,6 +6077,23 @@ void edf_print(edf_node *node) {
   if (node->grad && n && node->fresh) printf("  grad: nothing has arrived yet\n");
   else if (node->grad && n) edf__print_numbers("grad", node, edf_grad(node), n);
   fflush(stdout);                        /* called from a debugger, it must show at once      */
+}
+EDF__C_END
+#endif
+
+#ifdef EDF__CODE
+EDF__C_BEGIN
+/* Name and shape are written as in messages. Without printing, they are all that is written. */
+void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
+#ifndef EDF_NO_DEBUG
+  if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
+  if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
+  if (part == EDF_EQUATION_DATA && edf__is(x, EDF_IS_EQUATION)) edf__write_data(to, x);
+#endif
+  if (part == EDF_SITE) edf__say_node(x);
+  if (part == EDF_SHAPE) edf__say_dims(x, x->rank);
+  edf_write(to, "%.*s", (int)edf__length, edf__message);
+  edf__length = 0;
 }
 EDF__C_END
 #endif
@@ -7000,19 +7008,6 @@ EDF__C_END
 
 #if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
 EDF__C_BEGIN
-/* Where a factor of a term is read for these indices; -1 outside. */
-static ptrdiff_t edf__entry_of(const edf__einsum *m, const edf__ref *r, const edf_node *x,
-                               const ptrdiff_t *index) {
-  ptrdiff_t entry = 0;
-  for (int d = 0; d < r->rank; d++) {
-    ptrdiff_t at = r->place[d].constant;
-    for (int i = 0; i < m->e.n_letter; i++) at += r->place[d].factor[i] * index[i];
-    if (at < 0 || at >= x->dim[d]) return -1;
-    entry = entry * x->dim[d] + at;
-  }
-  return entry;
-}
-
 /* ---- Breakpoints: their names are the blocks of a list. */
 static edf_node *volatile edf__stopped_at;
 

@@ -17,13 +17,14 @@
 
    Private names of edf.h that are used here:
 
-     EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical
-     edf__caught edf__check_named edf__check_rank edf__class_in edf__computed edf__einsum
-     edf__einsum_shape edf__equation edf__equation_node edf__find_extents edf__grow
-     edf__length edf__letter_of edf__letters edf__letters_of edf__log_softmax_op
+     EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical edf__caught
+     edf__check_named edf__check_rank edf__class_in edf__computed edf__einsum
+     edf__einsum_shape edf__entry_of edf__equation edf__equation_node edf__find_extents
+     edf__grow edf__length edf__letter_of edf__letters edf__letters_of edf__log_softmax_op
      edf__message edf__new_node edf__parse_tensor edf__place edf__reach edf__read_declared
-     edf__read_equation edf__read_number edf__ref edf__run_equation edf__say edf__say_caret
-     edf__say_node edf__scan edf__scan_of edf__site edf__softmax_op edf__write_equation
+     edf__read_equation edf__read_number edf__ref edf__run_equation edf__say
+     edf__say_caret edf__say_node edf__scan edf__scan_of edf__site edf__softmax_op
+     edf__write_equation
 
    Contents: search for >>helpers, >>over, >>equations, >>layers, >>ways, >>answers. */
 #if !defined(EDF_H) || \
@@ -782,8 +783,8 @@ static edf_window edf_slide__window_of(const edf_node *y, const edf_nest *t) {
   return w;
 }
 
-/* Returns 1 if the first n loops reach each entry of an operand, whose number is `size`, exactly
-   once. */
+/* Returns 1 if the first n loops reach each entry of an operand, whose number is `size`,
+   exactly once. */
 static int edf_slide__covers_all(const edf_nest *t, int n, int operand, size_t size) {
   ptrdiff_t step = 1;
   for (int used = 0; used < n; used++) { /* the loop with this stride is the next             */
@@ -952,19 +953,6 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
   return edf_node_at(&edf_slide__embed_op, file, line, 2, in, NULL, 0);
 }
 
-/* Where a factor of a term is read for these indices; -1 outside. */
-static ptrdiff_t edf_slide__entry_of(const edf__einsum *m, const edf__ref *r, const edf_node *x,
-                                     const ptrdiff_t *index) {
-  ptrdiff_t entry = 0;
-  for (int d = 0; d < r->rank; d++) {
-    ptrdiff_t at = r->place[d].constant;
-    for (int i = 0; i < m->e.n_letter; i++) at += r->place[d].factor[i] * index[i];
-    if (at < 0 || at >= x->dim[d]) return -1;
-    entry = entry * x->dim[d] + at;
-  }
-  return entry;
-}
-
 /* ---- Lookup: y[b,t,j] = x[k[b,t],j], the gradient scattered back. Scatter, by value on the
    left: y[k[b],j] += x[b,j], the gradient looked up. Entries are those of y, of a Scatter x's;
    the table is the other. The state is an equation: left, x, and the k, each of a place. */
@@ -1008,10 +996,10 @@ static ptrdiff_t edf_slide__in_table(edf_slide__lookup *p, const edf_node *y, si
     const edf__ref *k = &e->ref[p->of.place[d].by];
     if (k == e->ref) continue;
     const edf_node *x = y->in[k->operand];
-    size_t at = (size_t)edf_slide__entry_of(p->m, k, x, index);
+    size_t at = (size_t)edf__entry_of(p->m, k, x, index);
     p->of.place[d].constant = (int)edf__class_in(y, x, at, (size_t)p->table->dim[d]);
   }
-  return edf_slide__entry_of(p->m, &p->of, p->table, index);
+  return edf__entry_of(p->m, &p->of, p->table, index);
 }
 
 static void edf_slide__move_entries(edf_node *y, edf_real *to, const edf_real *from,
