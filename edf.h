@@ -586,7 +586,7 @@ EDF__NORETURN static void edf__stop(void) {
   abort();
 }
 
-#define edf__fail(...) (edf__say(__VA_ARGS__), edf__stop())
+#define edf__die(...) (edf__say(__VA_ARGS__), edf__stop())
 
 /* hw1.c:55: Relu:   before a message, of all that has an op, a file, or NULL, and a line. */
 typedef struct { const char *op, *file; int line; } edf__site;
@@ -596,7 +596,7 @@ static void edf__say_place(const char *op, const char *file, int line) {
 }
 #define edf__say_at(y) edf__say_place((y)->op, (y)->file, (y)->line)
 #define edf__say_who(who) edf__say_place(who, edf.file, edf.line)         /* that was called */
-#define edf__fail_at(y, ...) (edf__say_at(y), edf__fail(__VA_ARGS__))
+#define edf__fail_at(y, ...) (edf__say_at(y), edf__die(__VA_ARGS__))
 
 /* edf.h's own texts, which do not take the place of the program's. */
 static int edf__own_texts;               /* so many of the next calls of edf_fmt are for them */
@@ -657,6 +657,59 @@ static void edf__say_node(const edf_node *x) {
 #define edf__fail_who(who, x, ...) (edf__say_who(who), edf__fail_with(x, __VA_ARGS__))
 #define edf__fail_at_with(y, x, ...) (edf__say_at(y), edf__fail_with(x, __VA_ARGS__))
 
+/* ---- The one error function. A message is one statement that reads like what it prints:
+     edf__fail(edf__site_of(y), "expected one label for each row\n  %s", edf__show(x));  */
+
+/* Formats into one of 16 buffers in turn, so that one message can use several texts. */
+EDF__USED EDF__PRINTF(1, 2) static const char *edf__text(const char *format, ...) {
+  static char ring[16][1024];
+  static unsigned turn;
+  char *to = ring[turn++ % 16];
+  va_list args;
+  va_start(args, format);
+  edf__format(to, sizeof ring[0], format, args);
+  va_end(args);
+  return to;
+}
+
+/* The shape as messages show it: [b=64, 100]. */
+EDF__USED static const char *edf__dims(const edf_node *x, int rank) {
+  size_t begin = edf__length;
+  edf__say_dims(x, rank);
+  const char *text = edf__text("%s", edf__message + begin);
+  edf__message[edf__length = begin] = 0;
+  return text;
+}
+/* A node as messages show it: Relu "h" [b=64, 100]   built at hw1.c:55 */
+EDF__USED static const char *edf__show(const edf_node *x) {
+  size_t begin = edf__length;
+  edf__say_node(x);
+  const char *text = edf__text("%s", edf__message + begin);
+  edf__message[edf__length = begin] = 0;
+  return text;
+}
+
+/* Where a message points: at a node that the program built, or at the call that runs. */
+EDF__USED static edf__site edf__site_of(const edf_node *y) {
+  edf__site at = { y->op, y->file, y->line };
+  return at;
+}
+EDF__USED static edf__site edf__call_of(const char *function) {
+  edf__site at = { function, edf.file, edf.line };
+  return at;
+}
+
+/* Stops the program: hw1.c:55: Relu: the message. */
+EDF__NORETURN EDF__USED EDF__PRINTF(2, 3)
+static void edf__fail(edf__site at, const char *format, ...) {
+  va_list args;
+  edf__say_at(&at);
+  va_start(args, format);
+  edf__vsay(format, args);
+  va_end(args);
+  edf__stop();
+}
+
 /* ---- Memory: blocks in a list of the graph's, so that edf_clear finds all of them, also after
    a panic that jumped out of the middle of something. Data is aligned to 64 bytes. */
 typedef struct edf__block {
@@ -668,7 +721,7 @@ enum { EDF__ALIGN = 64 };
 
 static size_t edf__times(size_t a, size_t b) {
   if (b && a > SIZE_MAX / 4 / b)
-    edf__fail("edf: a size of %zu times %zu bytes overflows", a, b);
+    edf__die("edf: a size of %zu times %zu bytes overflows", a, b);
   return a * b;
 }
 
@@ -708,7 +761,7 @@ static void *edf__grow_for(const edf_node *x, edf__block **list, void *old, size
   if (old && edf__header(old)->bytes >= bytes) return old;
   void *data = edf__try_alloc(list, bytes);
   if (!data && x) edf__fail_at_with(x, x, "out of memory: %zu bytes", bytes);
-  if (!data) edf__fail("edf: out of memory: %zu bytes", bytes);
+  if (!data) edf__die("edf: out of memory: %zu bytes", bytes);
   if (old) memcpy(data, old, edf__header(old)->bytes);
   edf__free(old);
   return data;
@@ -793,13 +846,13 @@ static int edf__is_there(const edf_node *x) {
   return x && !edf__was_cleared(x) && x->graph == edf.id && x->position < n[x->kind];
 }
 EDF__NORETURN static void edf__not_there(const edf_node *x) {
-  if (!x) edf__fail(" is NULL");
+  if (!x) edf__die(" is NULL");
   const edf__grave *at = edf__grave_of(x);
   if (at->file)
-    edf__fail(" was cleared, and its memory freed: \"%s\", built at %s:%d\n  to use its value "
+    edf__die(" was cleared, and its memory freed: \"%s\", built at %s:%d\n  to use its value "
               "in the next graph, copy that before, and feed the copy to an Input", at->name,
               at->file, at->line);
-  if ((x->graph ^ EDF__FIRST_ID) >> 16) edf__fail(" is not a node: was it ever made?");
+  if ((x->graph ^ EDF__FIRST_ID) >> 16) edf__die(" is not a node: was it ever made?");
   edf__stop_with(x, x->graph != edf.id ? " is a node of another graph: "
                  : " was made after this copy of its graph: copy that when all is built\n  ");
 }
@@ -1296,7 +1349,7 @@ void *edf_state(edf_node *y, size_t bytes) {
 }
 
 edf_node *edf_name(edf_node *node, const char *name) {
-  if (!name) edf__fail("edf_name: the name is NULL");
+  if (!name) edf__die("edf_name: the name is NULL");
   edf__check_node("edf_name", node);
   node->name = edf__copy(edf__list_of(node), name);
   return node;
@@ -1343,7 +1396,7 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
   edf_op about = { op, shape, forward, backward, NULL, NULL, NULL, 0, 1 << EDF_IS_OWN };
   int n;
   va_list args;
-  if (!op || !forward) edf__fail("%s:%d: edf_compnode: %s is NULL", file, line,
+  if (!op || !forward) edf__die("%s:%d: edf_compnode: %s is NULL", file, line,
                                  op ? "forward" : "the name");
   va_start(args, backward);
   edf_node **in = edf__operands(args, &n);
@@ -1357,7 +1410,7 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
 edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
                       const void *state, size_t bytes) {
   const char *lacks = !op ? "the op" : !op->name ? "the name" : !op->forward ? "forward" : NULL;
-  if (lacks) edf__fail("%s:%d: edf_node_at: %s is NULL", file, line, lacks);
+  if (lacks) edf__die("%s:%d: edf_node_at: %s is NULL", file, line, lacks);
   edf_node *y = edf__computed(op, file, line, n, in);
   if (state) memcpy(edf_state(y, bytes), state, bytes);
   return edf__add_compnode(y);
@@ -1391,7 +1444,7 @@ edf_real edf_normal(edf_real mean, edf_real deviation) {
   return (edf_real)((double)mean + (double)deviation * radius * cos(angle));
 }
 int edf_below(int n) {
-  if (n < 1) edf__fail("edf_below: n is %d, expected at least 1", n);
+  if (n < 1) edf__die("edf_below: n is %d, expected at least 1", n);
   return (int)(edf__random_unit() * n);
 }
 
@@ -1763,7 +1816,7 @@ static void edf__say_caret(const edf__scan *s, const char *at) {
   edf__say("%.*s\n%*s^\n  ", length, line, column, "");
 }
 
-#define edf__syntax(s, at, ...) (edf__say_caret(s, at), edf__fail(__VA_ARGS__))
+#define edf__syntax(s, at, ...) (edf__say_caret(s, at), edf__die(__VA_ARGS__))
 
 static int edf__is_letter(char c) {      /* beyond ASCII each is                              */
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c & 0x80;
@@ -1955,7 +2008,7 @@ const char *edf_fmt(const char *format, ...) {
   int n = edf__format(to, sizeof *text[0], format, args);
   va_end(args);
   if (n < 0 || n > most)
-    edf__fail("edf_fmt: the text is too long: %d characters, at most %d", n, most);
+    edf__die("edf_fmt: the text is too long: %d characters, at most %d", n, most);
   return to;
 }
 
@@ -2183,12 +2236,12 @@ static void edf__check_letters(const edf__equation *e) {
     if (left >> i & 1 || edf__is_capital(name)) continue;
     edf__say_caret(&e->scan, name);
     edf__say("index %s is not on the left, so it is summed: ", name);
-    if (edf__upper(*name) == *name) edf__fail("its name must begin with a capital");
+    if (edf__upper(*name) == *name) edf__die("its name must begin with a capital");
     edf__say("write the capital, ");
     for (const char *c = name; *c; c++) edf__say("%c", edf__upper(*c));
     while (!(edf__term_has(e, t) >> i & 1)) t++;
     const char *lacks = edf__first_of(e, left & ~edf__term_has(e, t));
-    if (lacks) edf__fail(", or %s, which its term lacks", lacks);
+    if (lacks) edf__die(", or %s, which its term lacks", lacks);
     edf__stop();
   }
 }
@@ -2308,7 +2361,7 @@ static void edf__extent_alone(edf__einsum *m, edf_node **in, const edf__ref *r, 
   }
   edf__say_extent(m, in, i, r, n);
   edf__say_extent(m, in, i, m->source[i], m->extent[i]);
-  edf__fail("%s", n == 1 || m->extent[i] == 1 ? "\n  a dimension of 1 does not repeat: Reshape "
+  edf__die("%s", n == 1 || m->extent[i] == 1 ? "\n  a dimension of 1 does not repeat: Reshape "
             "takes it away" : "");
 }
 
@@ -2440,14 +2493,14 @@ static void edf__einsum_shape(edf_node *y) {
 }
 
 /* ---- A short text, put together for an equation. */
-typedef struct { char at[2000]; size_t n; } edf__text;
+typedef struct { char at[2000]; size_t n; } edf__text_of;
 
-EDF__PRINTF(2, 3) static void edf__put(edf__text *to, const char *format, ...) {
+EDF__PRINTF(2, 3) static void edf__put(edf__text_of *to, const char *format, ...) {
   va_list args;
   va_start(args, format);
   int n = edf__format(to->at + to->n, sizeof to->at - to->n, format, args);
   va_end(args);
-  if (n < 0 || (size_t)n >= sizeof to->at - to->n) edf__fail("edf: an equation is too long");
+  if (n < 0 || (size_t)n >= sizeof to->at - to->n) edf__die("edf: an equation is too long");
   to->n += (size_t)n;
 }
 
@@ -2488,7 +2541,7 @@ static edf__contraction edf__swap(const edf__contraction *forward, int x) {
 static void edf__make_loops(edf__contraction *c, const edf__equation *e,
                             const ptrdiff_t *extent, const edf__view **v) {
   static const char copied[EDF_MAX_RANK][2] = { "i", "j", "k", "l", "m", "n", "o", "p" };
-  edf__text text = { { 0 }, 0 };
+  edf__text_of text = { { 0 }, 0 };
   unsigned has = v[EDF_OUT]->has | v[EDF_A]->has | v[EDF_B]->has;
   edf_nest *t = &c->nest;
   for (int i = 0, digits; has >> i; i++) {
@@ -2891,7 +2944,7 @@ static edf__letters edf__letters_of(const edf_node *y) {
 
 /* The last `rank` of them: [i,j] */
 static const char *edf__last_letters(const edf__letters *l, int rank) {
-  edf__text text = { { 0 }, 0 };
+  edf__text_of text = { { 0 }, 0 };
   for (int d = l->n - rank; d < l->n; d++)
     edf__put(&text, "%s%s", d > l->n - rank ? "," : "[", l->name[d]);
   return edf__fmt(rank ? "%s]" : "%s", text.at);
@@ -2987,7 +3040,7 @@ edf_node *edf_softmax_at(const char *file, int line, edf_node *s) {
 /* ---- Parameter packages: their number, and what their constructors share. */
 static int edf__new_package(const char *file, int line, const char *who, int n_in, int n_out) {
   if (n_in < 1 || n_out < 1)
-    edf__fail("%s:%d: %s: %d inputs and %d outputs: expected at least 1 of each", file, line,
+    edf__die("%s:%d: %s: %d inputs and %d outputs: expected at least 1 of each", file, line,
               who, n_in, n_out);
   return ++edf.n_packages;
 }
@@ -3044,7 +3097,7 @@ static void edf__rows_shape(edf_node *loss) {
 }
 
 static const char *edf__indices(const edf_node *x, size_t i) {         /* of entry i: [1,0]   */
-  edf__text text = { { 0 }, 0 };
+  edf__text_of text = { { 0 }, 0 };
   size_t size = x->size;
   for (int d = 0; d < x->rank; d++) {
     size /= (size_t)x->dim[d];
@@ -3213,7 +3266,7 @@ static void edf__open_device(void) {
   edf_real big = (edf_real)(EDF_REAL_IS_DOUBLE ? 6755399441055744.0 : 12582912.0);   /* macro */
   edf_real sum = part + big;                       /* for -funsafe-math-optimizations         */
   if (sum - big != 1)
-    edf__fail("edf.h needs the order of additions: not -funsafe-math-optimizations");
+    edf__die("edf.h needs the order of additions: not -funsafe-math-optimizations");
   edf_device_table *(*open)(void) = edf_open_device;
   edf_open_device = NULL;
   if (open) edf_device = open();
@@ -4882,7 +4935,7 @@ void edf_update(edf_node *p, edf_rule rule, const edf_real *c, int n) {
 static void edf__check_beta(const char *who, const char *name, edf_real beta) {
   if (beta >= 0 && beta < 1) return;
   edf__say_who(who);
-  edf__fail("%s is %g, expected 0 or more and less than 1", name, (double)beta);
+  edf__die("%s is %g, expected 0 or more and less than 1", name, (double)beta);
 }
 
 void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu) {
@@ -4999,7 +5052,7 @@ static double edf__clip(const char *who, edf_node **p, int n, double most) {
   edf_node **there = NULL;
   double sum = 0;
   int n_there = 0;
-  if (!(most > 0)) edf__fail("%s: the greatest norm is %g, expected more than 0", who, most);
+  if (!(most > 0)) edf__die("%s: the greatest norm is %g, expected more than 0", who, most);
   if (edf_device) there = (edf_node **)edf__alloc(&edf.kept, (size_t)n * sizeof *there);
   for (int i = 0; i < n; i++)
     if (there && edf__may_step(p[i])) there[n_there++] = p[i];
@@ -5129,9 +5182,9 @@ EDF__C_BEGIN
 /* ---- Who watches: first those of single nodes, then those of passes. */
 static void edf__add_watcher(const char *who, edf_watcher *w, int passes) {
   edf_watcher **at = &edf.watchers;
-  if (!w || !w->told) edf__fail("%s: %s is NULL", who, w ? "told" : "the watcher");
+  if (!w || !w->told) edf__die("%s: %s is NULL", who, w ? "told" : "the watcher");
   for (const edf_watcher *other = edf.watchers; other; other = other->next)
-    if (other == w) edf__fail("%s: it watches already", who);
+    if (other == w) edf__die("%s: it watches already", who);
   while (*at && (*at)->passes <= passes) at = &(*at)->next;
   w->passes = passes;
   w->next = *at;
@@ -5144,7 +5197,7 @@ void edf_watch_passes(edf_watcher *w) { edf__add_watcher("edf_watch_passes", w, 
 void edf_unwatch(edf_watcher *w) {
   edf_watcher **at = &edf.watchers;
   while (*at && *at != w) at = &(*at)->next;
-  if (!*at) edf__fail("edf_unwatch: it does not watch this graph");
+  if (!*at) edf__die("edf_unwatch: it does not watch this graph");
   *at = w->next;
 }
 
@@ -5220,7 +5273,7 @@ void edf_write(edf_page *to, const char *format, ...) {
   va_copy(again, args);
   int n = edf__format(NULL, 0, format, again);
   va_end(again);
-  if (n < 0) edf__fail("edf: a text cannot be written");
+  if (n < 0) edf__die("edf: a text cannot be written");
   if (to->n + (size_t)n >= room)
     to->at = (char *)edf__grow(&edf.kept, to->at, 2 * (to->n + (size_t)n) + 256);
   edf__format(to->at + to->n, (size_t)n + 1, format, args);
@@ -5275,7 +5328,7 @@ static void edf__cannot_write(const edf_writer *w, int opened, int why) {
   if (!opened && *w->temporary) edf__say("%s: ", w->temporary);
   edf__free(w->temporary);
   edf__free(w->target);
-  edf__fail("%s", strerror(why));
+  edf__die("%s", strerror(why));
 }
 
 /* Where links lead; "" for what is no file that could be renamed. */
@@ -5299,7 +5352,7 @@ static char *edf__follow(const char *path) {
 edf_writer edf_create_file(const char *who, const char *path) {
   edf_writer w = { who, path, NULL, NULL, NULL };
   edf_page name = { NULL, 0 };
-  if (!path) edf__fail("%s: the path of a file to write is NULL", who ? who : "edf");
+  if (!path) edf__die("%s: the path of a file to write is NULL", who ? who : "edf");
   w.target = edf__follow(path);
   edf_write(&name, *w.target ? "%s.tmp" : "%s", w.target);
   w.temporary = name.at;
@@ -5410,7 +5463,7 @@ static int edf__put_back(edf_aside *a) {
 
 void edf_end_aside(edf_aside *a) {
   if (a->n != edf__n_nodes())
-    edf__fail("edf_end_aside: nodes were made or cleared meanwhile");
+    edf__die("edf_end_aside: nodes were made or cleared meanwhile");
   edf__run_back(a, 0);
   edf__put_back(a);
 }
@@ -5999,7 +6052,7 @@ void edf_print_node(FILE *out, edf_node *node) {
 
 /* ---- A formula of the user's. Its tensors are the names outside of brackets that are no
    functions, and those with indices. */
-static void edf__collect_tensors(edf__text *names, const char *c, int *count) {
+static void edf__collect_tensors(edf__text_of *names, const char *c, int *count) {
   edf_word w = { c, 0, 0, 0 };
   for (; edf_next_word(&w) || *w.at; w.n += !w.n) {  /* a line ends with a word of no length  */
     char next = w.at[w.n];
@@ -6018,10 +6071,10 @@ static void edf__check_users(const char *who, const edf_node *node) {
 }
 
 edf_node *edf_formula(edf_node *node, const char *forward, const char *backward) {
-  edf__text names = { { 0 }, 0 };
+  edf__text_of names = { { 0 }, 0 };
   int count = 0;
   edf__check_users("edf_formula", node);
-  if (!forward || !backward) edf__fail("edf_formula: %s: a formula is NULL", edf_label(node));
+  if (!forward || !backward) edf__die("edf_formula: %s: a formula is NULL", edf_label(node));
   edf__collect_tensors(&names, forward, &count);
   edf__collect_tensors(&names, backward, &count);
   if (count > node->n_in + 1)
