@@ -1,36 +1,36 @@
 /* edf.h - v3.0 - the Educational Framework: backpropagation in one C header
-   C99 and C++11; needs the C library alone. MIT licence (at the end of the file).
+   C99 and C++11. Needs the C library alone. MIT licence (at the end of the file).
 
-   A program is a list of assignments to nodes of three kinds, Input, Parameter and CompNode,
-   and three loops run over them: Forward, Backward and SGD. A line of a slide is a node:
+   A program declares Inputs and Parameters and computes CompNodes from them. Three loops run:
+   Forward computes values, Backward computes gradients, SGD moves the Parameters. A line of a
+   slide is a node:
 
        Einsum("s[b,j] = W[I,j] x[b,I] - B[j]", W, x, B)
 
-   Its backward is derived, can be printed as loops, and runs through the same kernel, at BLAS
-   speed. Three companions, optional, include this file: edf_slide.h (whole slides as programs,
-   layers), edf_data.h (data, saved models) and edf_lab.h (the doctor, curves, the trace page).
+   Its backward is derived, can be printed as loops, and runs through the same kernel.
 
        #define EDF_IMPLEMENTATION      in exactly one C or C++ file, before the include
        #include "edf.h"
-       cc -g hw1.c -lm                 is all it takes; -O3 -march=native makes it fast
+       cc -g hw1.c -lm                 is enough; -O3 -march=native makes it fast
 
-   This file's contract
-     - Construction order is the schedule; only OpenMP slices one kernel's loops into threads.
+   Promises
+     - Nodes run in the order in which the program built them.
      - A value is a plain row-major C array: print y->value[3] in a debugger.
-     - A mistake stops the program with names, shapes and source lines; no node is NULL.
-     - After Backward(loss) every grad in the graph is the derivative of the mean of loss.
-     - Nothing is clamped; NaN and Inf go through unchanged.
-     - Not here, on purpose: operator overloading, a layer class hierarchy, configuration
-       files, plugins, several number types in one graph, a thread pool.
+     - A mistake stops the program with names, shapes and source lines. No node is NULL.
+     - After Backward(loss) every grad is the derivative of the mean of loss.
+     - Nothing is clamped. NaN and infinity pass through unchanged.
+   It will not have operator overloading, a class hierarchy of layers, configuration files,
+   plugins, several number types in one graph, or a thread pool.
 
-   Reading guide: search for >>name. `make lines` prints the lines of each chapter.
-     Part One is a whole framework. Read its code from >>memory to >>nodes first, which needs no
-     notation: errors and memory, nodes and the three loops, the simple nodes. Then read
-     >>contraction, >>parser, >>einsum and >>products: the notation, and the nodes made with it.
-     Part Two is faster and has more nodes: >>seam (the device interface), >>nest (the kernels),
-     >>more, >>over, >>optim. Each chapter begins with its declarations.
-     Part Three shows and checks a program: >>tools, >>print, >>check, >>watch (stepping).
-*/
+   Reading guide. Search for >>name. `make lines` prints the lines of each chapter.
+     Part One is the whole framework. Its first half needs no notation:
+                 >>config >>notation >>api >>errors >>memory >>core >>backward >>init >>nodes
+     The second half turns one equation into one node:
+                 >>contraction >>parser >>sizes >>einsum >>products >>short
+     Part Two    makes it fast and adds nodes:  >>device >>nest >>more >>over >>optim
+     Part Three  shows and checks a program:    >>tools >>print >>check >>step
+   Three companions include this file: edf_slide.h (whole slides as programs, layers), edf_data.h
+   (data, saved models) and edf_lab.h (doctor, curves, trace). */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
 
@@ -65,38 +65,32 @@
 /* ---- >>config  Define before the include ----------------------------------------------------
 
    name                default        meaning
-   EDF_IMPLEMENTATION  -              compile the code too, in exactly one file
-   EDF_LINKED          -              leaves it out all the same: another object file has it
+   EDF_IMPLEMENTATION  -              compiles the code too, in exactly one file
+   EDF_LINKED          -              overrides EDF_IMPLEMENTATION: an object file has the code
    EDF_REAL            float          float or double, the same in every file of a program
-   EDF_CBLAS           -              use the CBLAS of <cblas.h> for matrix products
-   EDF_NO_SHORT_NAMES  -              no Input, Affine, Forward ...: only names with edf_
+   EDF_CBLAS           -              uses the CBLAS of <cblas.h> for matrix products
+   EDF_NO_SHORT_NAMES  -              defines only names that begin with edf or EDF_
    EDF_DEBUG           -              values and gradients are NaN until they are written
-   EDF_NO_DEBUG        -              leaves out print, check, step, watch: calls do nothing
-   EDF_PANIC(message)  print, abort   what a mistake does; it may longjmp, it must not return
-   EDF_ASSERT(c)       assert         the header's own invariants
-   EDF_MALLOC(n) EDF_FREE(p)    the C library's    both or neither
-   Compiled with OpenMP (-fopenmp), large products run on all its threads; set OMP_NUM_THREADS,
-   and keep the BLAS at one thread.                                                          */
+   EDF_NO_DEBUG        -              removes printing, checking and stepping
+   EDF_PANIC(message)  print, abort   handles an error; it may longjmp, it must not return
+   EDF_MALLOC(n) EDF_FREE(p)          replace the C library's; define both or neither
+   With OpenMP (-fopenmp) large products run on all its threads. Set OMP_NUM_THREADS, and keep
+   a BLAS at one thread.                                                                     */
 
 #define EDF_VERSION 300          /* 3.0 */
 #if !defined _MSC_VER && __STDC_VERSION__ < 199901L && __cplusplus < 201103L
 #error "edf.h is C99 and C++11: cc -std=c99 or c++ -std=c++11, or newer"
-#include "edf.h: an older standard"      /* no such file: here a compiler stops               */
+#include "edf.h: an older standard"      /* This file does not exist: a compiler stops here.  */
 #endif
 #ifndef EDF_REAL
 #define EDF_REAL float
 #endif
-/* A hook: a later chapter sets it, else NULL. C may say again what a static is; C++ sets it. */
 #ifdef __cplusplus
 #define EDF__C_BEGIN extern "C" {
 #define EDF__C_END }
-#define EDF__HOOK(type, name) static type *name = NULL;
-#define EDF__HOOKED(type, name, is) static const int name##_is EDF__USED = (name = is, 1);
 #else
 #define EDF__C_BEGIN
 #define EDF__C_END
-#define EDF__HOOK(type, name) static type *name;
-#define EDF__HOOKED(type, name, is) static type *name = is;
 #endif
 #define EDF__PASTE2(a, b) a##b
 #define EDF__PASTE(a, b) EDF__PASTE2(a, b)
@@ -115,7 +109,7 @@
 #else
 #define EDF__ATTRIBUTE(what)
 #endif
-#ifdef __MINGW_PRINTF_FORMAT             /* Windows: which printf it has                      */
+#ifdef __MINGW_PRINTF_FORMAT             /* Windows has two kinds of printf.                  */
 #define EDF__PRINTF(f, a) EDF__ATTRIBUTE(format(__MINGW_PRINTF_FORMAT, f, a))
 #else
 #define EDF__PRINTF(f, a) EDF__ATTRIBUTE(format(printf, f, a))
@@ -123,47 +117,48 @@
 #define EDF__USED EDF__ATTRIBUTE(used)
 #define EDF__NORETURN EDF__ATTRIBUTE(noreturn)
 
-#define EDF_MAX_RANK   8         /* dimensions of a tensor                       */
-#define EDF_MAX_INDEX  16        /* index letters of an equation                 */
-#define EDF_MAX_FACTOR 8         /* tensors multiplied in one term               */
+#define EDF_MAX_RANK   8         /* dimensions of a tensor          */
+#define EDF_MAX_INDEX  16        /* indices of an equation          */
+#define EDF_MAX_FACTOR 8         /* tensors multiplied in one term  */
 
 /* ---- >>notation  The index notation ---------------------------------------------------------
 
    edf_einsum("y[b,j] = W[I,j] x[b,I] - B[j]", W, x, B) makes one node from one line of a slide,
-   a signed sum of products: for all b,j, y[b,j] is the sum over I of W[I,j] x[b,I], less B[j].
-   Names on the right are bound to the operands as they first appear. All lines: edf_slide.h.
+   a signed sum of products. For all b and j, y[b,j] is the sum over I of W[I,j] x[b,I], minus
+   B[j]. The names on the right are bound to the operands in order of first appearance.
 
      equation = tensor "=" ["-"] term { ("+"|"-") term } [ "|" bound { "," bound } ]
      bound    = index "<" number
      term     = [ number ["*"] ] tensor { ["*"] tensor }
-     tensor   = name [ "[" place { "," place } "]" ]        a scalar has no brackets
-     place    = i   or a sum with whole factors and a constant:   2*i+DI   t-1   0
+     tensor   = name [ "[" position { "," position } "]" ]     a scalar has no brackets
+     position = an index, or a sum with whole factors and a constant:   2*i+DI   t-1   0
 
-   free      An index on the left is free, whatever its case.
-   summed    One that is not there is summed, within its term, and must begin with a capital.
-   extent    An index has one extent. Alone in a place it has that dimension's. After a bar it
-             may be given: | i<28. What is then unknown is as long as it can be with every read
-             inside the tensor (a "valid" convolution).
-   outside   A read outside a tensor is an error, or 0 by a bounded index ("same" padding).
-   scatter   A sum on the left writes there: y[b,2*i+DI] = ...; what is written twice adds up,
-             what is never written is 0.
-   repeat    A term without an index that stands alone on the left is repeated along it.
-   diagonal  An index twice in one tensor walks its diagonal. A tensor may appear twice.
+   free      A free index is an index on the left.
+   summed    Any other index is summed within its term. Its name begins with a capital.
+   size      An index has one size. A bound gives it, as in | i<28. If there is none, an index
+             alone in its position has the size of that dimension. Otherwise it is the largest
+             size that keeps every read inside the tensors (a "valid" convolution).
+   outside   A read outside a tensor is an error. If an index there has a bound, it is 0
+             ("same" padding).
+   scatter   A sum on the left writes there: y[b,2*i+DI] = ... Values for one entry add up, and
+             unwritten entries are 0.
+   repeat    A term without a free index is repeated along it.
+   diagonal  An index may occur twice in a tensor, and a tensor twice.
 
-   The gradient is the swap rule: for each factor, exchange it with the output and add .grad.
+   The gradient is the swap rule: exchange a factor with the output and add .grad.
      y[b,j] += W[i,j] x[b,i]   gives   W.grad[i,j] += y.grad[b,j] x[b,i]
                                        x.grad[b,i] += W[i,j] y.grad[b,j]
-   These are loops, in small letters: one kernel runs them, with the operands exchanged.    */
+   One kernel runs all three loops. A factor that is read outside its tensor first becomes a
+   padded copy, and a product of more than two factors becomes products of two. Each is a node. */
 
 /* ---- >>api  Nodes, lists and the three loops -----------------------------------------------
 
-   What reads like the slides has a short name too, see >>short and >>names: Forward() is
-   edf_forward(), AffineParams edf_affine_package. The others, edf_feed ..., have none.      */
+   Names as on the slides have short forms, see >>short: Forward() is edf_forward().         */
 
 EDF__C_BEGIN
 typedef EDF_REAL edf_real;
 
-/* Files with different EDF_REAL must not link: each refers to the symbol of its own type. */
+/* Two files with different EDF_REAL do not link: each refers to the symbol of its own type. */
 #define EDF__TYPE_MARK EDF__PASTE(edf_real_is_, EDF_REAL)
 extern const char EDF__TYPE_MARK;
 static const char *const edf__type_mark EDF__USED = &EDF__TYPE_MARK;
@@ -173,220 +168,230 @@ typedef enum { EDF_INPUT, EDF_PARAMETER, EDF_COMPNODE } edf_kind;
 
 struct edf_node {
   edf_kind     kind;
-  const char  *op, *name;                /* "Affine", "h1"                                    */
-  const char  *file; int line;           /* where the user's program built it                 */
-  int          rank, dim[EDF_MAX_RANK];  /* shape; 0 is a batch that is not known yet         */
+  const char  *op;                       /* "Affine"                                          */
+  const char  *name;                     /* "h1"                                              */
+  const char  *file;                     /* the source file that built it                     */
+  int          line;                     /* the line there                                    */
+  int          rank;                     /* number of dimensions                              */
+  int          dim[EDF_MAX_RANK];        /* shape; 0 for a batch that is not known yet        */
   size_t       size;                     /* product of dim                                    */
-  edf_real    *value, *grad;             /* row-major; grad is NULL where none is needed      */
-  edf_node   **in; int n_in;             /* in[n_in] is NULL                                  */
-  void       (*shape)(edf_node *);       /* dim from the inputs' dims, or stop with an error  */
-  void       (*forward)(edf_node *);     /* value from the inputs' values                     */
-  void       (*backward)(edf_node *);    /* adds to the inputs' grads                         */
-  void        *state;                    /* what forward keeps for backward                   */
+  edf_real    *value;                    /* row-major                                         */
+  edf_real    *grad;                     /* row-major; NULL if no gradient is needed          */
+  edf_node   **in;                       /* inputs; in[n_in] is NULL                          */
+  int          n_in;                     /* number of inputs                                  */
+  void        *state;                    /* memory of the node, see edf_state                 */
+  void       (*shape)(edf_node *);       /* sets rank and dim from the inputs'                */
+  void       (*forward)(edf_node *);     /* writes value from the inputs' values              */
+  void       (*backward)(edf_node *);    /* adds to the inputs' gradients; may be NULL        */
   void       (*update)(edf_node *, edf_real eta);      /* a Parameter's own rule, or NULL     */
-  edf_real    *m, *s; long steps;        /* what its optimiser remembers; steps made          */
-  int          fresh;                    /* grad counts as zero, whatever its memory holds    */
-  /* the framework's own */
-  const struct edf_op *says;             /* how it is printed; NULL: nobody has said it       */
-  const char  *letters;                  /* its indices, [b,t,S], where a text has named them */
-  unsigned     graph, batched;           /* its graph; bit d: dim[d] follows the batch        */
+  edf_real    *m;                        /* an optimiser's mean of the gradients              */
+  edf_real    *s;                        /* an optimiser's mean of their squares              */
+  long         steps;                    /* optimiser steps that a Parameter has made         */
+  /* read-only */
+  const struct edf_op *about;            /* its formulas; NULL after edf_compnode             */
+  int          position;                 /* index in its list                                 */
+  int          fed;                      /* rows of an Input's last feed, -1 if never fed     */
+  unsigned     batched;                  /* bit d is 1 if dim[d] depends on the batch         */
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
-  int          fed; void *all;           /* rows of its last feed, or -1; its line            */
-  const void  *line_of;                  /* the line of a slide that it is, or NULL           */
-  char         wanted, needs_grad, active;         /* a gradient; one; in the pass that runs  */
-  char         reached, beyond;          /* 1: by Backward; 2: and used; behind a mismatch    */
-  int          lazy, is;                 /* as its op says; 1 << EDF_IS_... of what it is     */
-  char         row_dims, causal;         /* a row: its last indices; | S<=t                   */
-  signed char  letters_of;               /* the input whose indices it has; -1: none has them */
-  int          classes, position;        /* of its last input's labels, or 0; in its list     */
+  char         active;                   /* 1 if the pass includes it                         */
+  char         needs_grad;               /* 1 if a Parameter or a wanted node reaches it      */
+  char         reached;                  /* 1 if the last Backward reached it                 */
+  char         mismatch_expected;        /* 1 after edf_expect_mismatch                       */
+  /* private */
+  char         wanted;                   /* 1 after edf_want_grad                             */
+  char         grad_is_zero;             /* 1 if grad counts as 0, whatever its memory holds  */
+  struct edf__written *written;          /* how a slide wrote it; NULL for most nodes         */
 };
 
-/* What can be asked of a node: edf_is, in >>tools. */
-typedef enum {
-  EDF_IS_OWN,                            /* the program's: neither built in nor an equation   */
-  EDF_IS_EQUATION, EDF_IS_SOFTMAX,       /* SoftmaxLogLoss is a softmax and a class loss      */
-  EDF_IS_CLASS_LOSS, EDF_IS_BINARY_LOSS, /* LogLoss, SoftmaxLogLoss; BCELoss                  */
-  EDF_IS_LOOKUP, EDF_IS_DROPOUT, EDF_IS_BATCH_NORM, EDF_IS_SQUARE, EDF_IS_DIFFERENCE,
-  EDF_IS_MISMATCHED, EDF_HAS_FORMULA,    /* by edf_expect_mismatch; it prints as formulas     */
-  EDF_IS_ACTIVE, EDF_IS_CURRENT,         /* of edf_mark's target; it ran since the last feed  */
-  EDF_NEEDS_GRAD, EDF_HAS_BACKWARD,      /* a gradient goes to it; its own backward will run  */
-  EDF_IS_REACHED, EDF_GRAD_IS_ZERO,      /* by the last Backward; nothing has arrived yet     */
-  EDF_MAY_STEP                           /* a parameter that an optimiser would move now      */
-} edf_trait;
+/* How edf_slide.h wrote a node. */
+typedef struct edf__written {
+  const char *letters;                   /* its indices, as [b,t,j]                           */
+  const void *line;                      /* its line of a program, or NULL                    */
+  const void *steps;                     /* the recurrence whose step it is, or NULL          */
+  int row_dims;                          /* a function over a row: the number of its indices  */
+  int causal;                            /* 1 if row t has only the entries s <= t            */
+  int letters_of;                        /* its indices are those of this input; -1: of none  */
+} edf__written;
 
-/* What a node computes and how it is printed: see edf_node_at. All built-in nodes are made from
-   an edf_op. The formulas are printed with the names and indices of the node. */
+/* A kind of node. The formulas are printed with the names and indices of the node. */
 typedef struct edf_op {
   const char *name;                      /* "Tanh"                                            */
   void (*shape)(edf_node *);             /* NULL: the shape of the first input                */
   void (*forward)(edf_node *);           /* writes every entry of y->value                    */
   void (*backward)(edf_node *);          /* adds to the gradients of the inputs; may be NULL  */
-  const char *tensors;                   /* "y x": what the formulas call output and inputs   */
-  const char *formula;                   /* "y@ = tanh(x@)", or NULL: it prints as Tanh(x)    */
+  const char *tensors;                   /* "y x": names of output and inputs in the formulas */
+  const char *formula;                   /* "y@ = tanh(x@)"; NULL: it prints as Tanh(x)       */
   const char *gradient;                  /* "x.grad@ += y.grad@ (1-y@^2)"; \n between lines   */
-  int lazy;                              /* private, 0: inputs to which it adds just once     */
-  int is;                                /* private, 0: 1 << EDF_IS_SOFTMAX and the like      */
 } edf_op;
 
-/* Who wants to be told what runs: see >>tools, edf_watch. */
+/* The events of which edf.told is notified, see >>tools. */
 typedef enum {
-  EDF_BEGIN_FORWARD, EDF_BEFORE_FORWARD, EDF_AFTER_FORWARD, EDF_END_FORWARD,
-  EDF_BEGIN_BACKWARD, EDF_BEFORE_BACKWARD, EDF_AFTER_BACKWARD, EDF_END_BACKWARD,
-  EDF_BEFORE_UPDATE, EDF_CLEARED
+  EDF_BEGIN_FORWARD, EDF_END_FORWARD, EDF_BEGIN_BACKWARD, EDF_END_BACKWARD, EDF_BEFORE_UPDATE,
+  EDF_CLEARED
 } edf_event;
-typedef struct edf_watcher {
-  void (*told)(struct edf_watcher *w, edf_event event, edf_node *node);
-  struct edf_watcher *next;              /* this and the rest: the framework's own            */
-  int passes;                            /* it is not told of single nodes                    */
-} edf_watcher;
 
-/* The whole graph is one value: a program with two assigns, edf_graph a = edf; edf = b; */
+/* The whole graph is one value. Two assignments switch graphs: edf_graph a = edf; edf = b; */
 typedef struct edf_graph {
-  edf_node **inputs, **parameters, **compnodes;     /* in the order of construction           */
-  int n_inputs, n_parameters, n_compnodes;
-  int training;                          /* 1; set to 0 to evaluate (dropout, batch norm)     */
-  int eager;                             /* 0; 1: a constructor runs its node's forward       */
-  int accumulate;                        /* 0; 1: Backward adds to the parameters' grads      */
+  edf_node **inputs;                     /* the nodes, in order of construction               */
+  edf_node **parameters;
+  edf_node **compnodes;
+  int n_inputs;
+  int n_parameters;
+  int n_compnodes;
+  int training;                          /* 1; set it to 0 to evaluate (dropout, batch norm)  */
+  int eager;                             /* 0; if 1, a constructor runs its node              */
+  int accumulate;                        /* 0; if 1, Backward adds to Parameters' gradients   */
   int kernel;                            /* EDF_FASTEST, EDF_BUILTIN or EDF_REFERENCE         */
-  unsigned long long seed, draws;        /* random numbers: the n-th depends on these alone   */
-  void (*after_backward)(void);          /* NULL; several processes add up gradients here     */
-  edf_node *loss;                        /* to read: the last Backward's; NULL in a new graph */
-  unsigned long feeds;                   /* to read: grows with each feed or change of batch  */
-  /* the framework's own */
-  unsigned id; int batch, n_packages;    /* the batch that the shapes were inferred for       */
+  unsigned long long seed;               /* 1; random number n depends on seed and n alone    */
+  unsigned long long draws;              /* 0; random numbers drawn since edf_seed            */
+  void (*after_backward)(void);          /* NULL, or a function that Backward calls last      */
+  void (*told)(edf_event event, edf_node *x);      /* NULL, or a tool's callback, see >>tools */
+  /* read-only */
+  edf_node *loss;                        /* of the last Backward, or NULL                     */
+  unsigned long feeds;                   /* grows with each feed and each change of batch     */
+  int at;                                /* position of the running CompNode, or -1           */
+  /* private */
+  int direction;                         /* of the pass: 1 forward, -1 backward, 0 none       */
+  int batch;                             /* the batch of the present shapes, 0 if unknown     */
   const char *batch_name;                /* "b"                                               */
-  struct edf__block *kept, *computed;    /* memory, until edf_clear and edf_clear_compnodes   */
-  struct edf__workspace *workspace; int n_workspaces;    /* one for each thread               */
-  int at, direction, held;               /* what runs; 1 forward, -1 back; a debugger waits   */
-  unsigned long long drawn;              /* before the last Forward                           */
-  edf_node *target;                      /* whose ancestors are marked                        */
-  edf_watcher *watchers;                 /* who is told what runs; those of passes come last  */
-  int telling;                           /* they are told now: nobody is told of what runs    */
-  unsigned look;                         /* what edf.h itself looks at: see >>watch           */
-  struct edf__block *breaks; struct edf_aside *aside;    /* the look aside that goes on       */
-  const char *file; int line;            /* of the program's call that runs, for messages     */
-  int unfinished;                        /* 1: the last node is built and runs eagerly        */
-  const char *late;                      /* who changed gradients that a step had used        */
+  int n_packages;                        /* parameter structs made so far                     */
+  struct edf__block *kept;               /* memory that edf_clear frees                       */
+  struct edf__block *computed;           /* memory that edf_clear_compnodes frees too         */
+  struct edf__workspace *workspace;      /* of the kernel, one for each thread                */
+  const char *file;                      /* of the call that runs, for messages               */
+  int line;
 } edf_graph;
 
 extern edf_graph edf;
-#define EDF__HERE __FILE__, __LINE__     /* their caller's. Own names: EDF_NO_SHORT_NAMES     */
-#define EDF__CALL(...)                   /* and so do Forward ..., which stay functions     */ \
+#define EDF__HERE __FILE__, __LINE__
+#define EDF__CALL(...) \
   (edf.file = __FILE__, edf.line = __LINE__, __VA_ARGS__, edf.file = NULL, (void)0)
 typedef edf_node *edf__unary(const char *file, int line, edf_node *x);
 typedef edf_node *edf__binary(const char *file, int line, edf_node *a, edf_node *b);
 
-/* An input, declared by name and shape: edf_input("x[b,784]"), edf_input("x[b,i=%d]", n).
-   A first index without a number is the batch; its extent comes with each feed. A parameter,
-   zero until it is initialised, has no batch: edf_parameter("W[784,64]"). A scalar has no
-   brackets. A second parameter W is named by its number too, W@3: so a saved model has both.
-   Errors: a malformed or too long declaration. */
+/* Declares an Input by name and shape: edf_input("x[b,784]"), edf_input("x[b,i=%d]", n). A
+   first index without a number is the batch. Each feed gives its size. A scalar has no
+   brackets. edf_parameter("W[784,64]") declares a Parameter, which is 0 and has no batch. A
+   second Parameter W is named W@3, by its position.
+   Errors: a malformed declaration, or one of more than 255 characters. */
 #define edf_input(...)     edf_input_at(EDF__HERE, __VA_ARGS__)
 #define edf_parameter(...) edf_parameter_at(EDF__HERE, __VA_ARGS__)
 edf_node *edf_input_at(const char *file, int line, const char *decl, ...) EDF__PRINTF(3, 4);
 edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) EDF__PRINTF(3, 4);
 
-/* A node of your own, shaped like its first input; as a macro, so that messages name the line
-   that calls it. Its two functions are written like Relu's, in >>nodes: see examples/04 too.
+/* Makes a node of your own that has the shape of its first input. Write it as a macro, so that
+   messages name the line that calls it:
      #define MyRelu(x) edf_compnode("MyRelu", relu_forward, relu_backward, x)
-   forward writes every entry of y->value from y->in[k]->value. backward adds y->grad times the
-   derivative to the inputs' grads, with edf_addgrad; NULL: no gradient flows through. Another
-   shape: edf_compnode_shaped("Op", shape, forward, backward, x), where shape sets y->rank and
-   y->dim. edf_gradcheck checks a node. */
+   forward writes every entry of y->value. backward adds y->grad times the derivative to the
+   inputs by edf_addgrad. If backward is NULL, no gradient flows. edf_compnode_shaped("Op", shape,
+   forward, backward, x) has another shape: `shape` sets y->rank and y->dim. The functions look
+   like Relu's in >>nodes. edf_gradcheck checks a node.
+   Errors: no name, no forward, an operand that is no node of this graph. */
 #define edf_compnode(op, forward, ...) edf_compnode_shaped(op, NULL, forward, __VA_ARGS__)
 #define edf_compnode_shaped(op, shape, forward, ...) \
   edf_compnode_at(EDF__HERE, op, shape, forward, __VA_ARGS__, (edf_node *)0)
 edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*shape)(edf_node *),
                           void (*forward)(edf_node *), void (*backward)(edf_node *), ...);
 
-/* Makes a node of your own that is printed, checked and stepped through as a built-in one. It
-   has n inputs. Its state is a copy of `bytes` bytes, or empty if `state` is NULL. The op is
-   not copied, so it must live as long as the node: make it static.
+/* Makes a node of your own that prints like a built-in one. Its state is a copy of `bytes`
+   bytes, or empty if `state` is NULL. The op is not copied: make it static.
      static const edf_op cube_op = { "Cube", NULL, cube_forward, cube_backward, "y x",
-       "y@ = x@^3", "x.grad@ += y.grad@ 3 x@^2", 0, 0 };
+       "y@ = x@^3", "x.grad@ += y.grad@ 3 x@^2" };
      edf_node *cube_at(const char *file, int line, edf_node *x) {
        return edf_node_at(&cube_op, file, line, 1, &x, NULL, 0);
      }
    In the formulas, `@` after a tensor stands for its indices, and `#` for the first edf_real of
-   the state. Errors: no op, no name or no forward in it, an operand of another graph. */
+   the state. Errors: as edf_compnode. */
 edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
                       const void *state, size_t bytes);
 
-/* x.grad[i] += d, or nothing where x has no gradient: the slide's x.addgrad. */
+/* Adds d to x.grad[i] if x has a gradient: x.addgrad on the slides. */
 static inline void edf_addgrad(edf_node *x, size_t i, edf_real d) {
-  int fresh = x->fresh;                  /* grad counts as zero                               */
-  if (fresh && x->grad) x->grad[i] = d;
-  else if (x->grad) x->grad[i] += d;
+  if (x->grad) x->grad[i] += d;
 }
 
-/* y->state: memory owned by node y, at least `bytes`, zero at first, kept where it grows. */
+/* Returns y->state, at least `bytes` long. It is 0 at first and is kept when it grows. */
 void *edf_state(edf_node *y, size_t bytes);
 
-/* Names a node in messages and prints; returns it. By default that is its op and its number, of
-   an Einsum the name on its left side. They say its edf_label: h@119 where several are h. */
+/* Sets the name that messages and prints show, and returns the node. A node is named after its
+   op and position, an Einsum after its left-hand side. edf_label returns the name, or h@119 if
+   several nodes are named h. */
 edf_node *edf_name(edf_node *node, const char *name);
 const char *edf_label(const edf_node *node);
 
-/* Asks for the gradient of an Input, or of a node that only Inputs reach; returns it. */
+/* Asks for the gradient of an Input, or of a node that only Inputs reach. Returns the node. */
 edf_node *edf_want_grad(edf_node *node);
 
-/* Gives an Input `batch` rows of data, as many as all Inputs with a batch index; one without
-   takes its whole tensor, with batch 1 or its first extent. Nothing is copied: the data stays
-   the caller's and must live unchanged until the next feed or the end of Backward. */
+/* Gives an Input `batch` rows of data. All Inputs of a pass that have a batch get the same
+   number of rows. An Input without a batch takes its whole tensor: batch is 1 or its first
+   dimension. The data is not copied: it must stay unchanged until the next feed or the end of
+   Backward. Errors: no Input, no data, a batch below 1. */
 void edf_feed(edf_node *input, const edf_real *data, int batch);
-#define edf_feed(input, ...) \
-  EDF__CALL(edf_feed(input, __VA_ARGS__))
+#define edf_feed(input, ...) EDF__CALL(edf_feed(input, __VA_ARGS__))
 
-/* for c in CompNodes: c.forward(). Shapes follow a batch that has changed. edf_forward_to runs
-   a node and what it is computed from: prediction without labels. Errors: an input that was
-   never fed, fed inputs that disagree on the batch. */
+/* Forward: for c in CompNodes: c.forward(). Shapes follow the batch. edf_forward_to(x) runs only
+   the nodes that x depends on, for example to predict without labels.
+   Errors: an Input that was never fed, Inputs that disagree on the batch. */
 void edf_forward(void);
 void edf_forward_to(edf_node *node);
 #define edf_forward()        EDF__CALL(edf_forward())
 #define edf_forward_to(node) EDF__CALL(edf_forward_to(node))
 
-/* All grads = 0; loss.grad[i] = 1/n for a loss of n entries; c.backward() for c in reversed
-   CompNodes. So every grad is the derivative of the mean loss; the slides seed 1 and take the
-   mean at the parameter, with the same numbers there. Errors: no Forward since the last feed; a
-   loss that no parameter and no wanted input reaches.
-   edf.after_backward, a function of the program's, is called at its end, but not where
-   edf_step_backward began it: there processes that train on parts of a batch add up their
-   gradients, from edf_grad(p) to edf_push_grad(p): see examples/mpi_mnist.c. */
+/* Backward: all grads = 0; the n entries of loss.grad = 1/n; for c in reversed CompNodes:
+   c.backward(). So each grad is the derivative of the mean of the loss. (The slides divide at
+   the Parameter.) edf.after_backward is called at the end: processes that train on parts of a
+   batch add up their gradients there, see examples/mpi_mnist.c.
+   Errors: no Forward since the last feed, a loss that no Parameter and no wanted Input reaches. */
 void edf_backward(edf_node *loss);
 #define edf_backward(loss) EDF__CALL(edf_backward(loss))
 
-/* p -= eta * p.grad for p in Parameters that the last Backward reached. One with an `update`
-   function of its own, p->update = mine, gets that instead; edf_update_sgd makes the step of
-   one parameter. p->update = edf_frozen: no step, and no gradient is computed for it. */
+/* An optimiser is a rule. run(p, c) makes one step of Parameter p from p->grad, with the numbers
+   c; c[0] is eta. If needs_m or needs_s is 1, p->m or p->s has p->size numbers, 0 at first. */
+typedef struct {
+  const char *name;
+  void (*run)(edf_node *p, const edf_real *c);
+  int needs_m;
+  int needs_s;
+} edf_rule;
+
+/* SGD: for p in Parameters: p -= eta p.grad. edf_step(&rule, c) makes one step of each Parameter
+   that the last Backward reached, by any rule. A Parameter with p->update = mine gets mine(p,
+   eta) instead; edf_update(p, &rule, c) runs a rule for p alone. A Parameter with p->update =
+   edf_frozen has no gradient and makes no step. Your own optimiser is a function and two lines:
+     static const edf_rule mine = { "Sign", sign_step, 0, 0 };
+     edf_step(&mine, &eta); */
+extern const edf_rule edf_sgd_rule;      /* c = { eta }                                       */
+void edf_step(const edf_rule *rule, const edf_real *c);
+void edf_update(edf_node *p, const edf_rule *rule, const edf_real *c);
 void edf_sgd(edf_real eta);
-#define edf_sgd(eta) EDF__CALL(edf_sgd(eta))
-void edf_update_sgd(edf_node *p, edf_real eta);
+#define edf_sgd(eta)        EDF__CALL(edf_sgd(eta))
+#define edf_step(rule, c)   EDF__CALL(edf_step(rule, c))
 void edf_frozen(edf_node *p, edf_real eta);
 
-void edf_zero_grad(void);                /* parameters' grads = 0, for edf.accumulate         */
-void edf_clear(void);                    /* forget all nodes, free everything; settings stay  */
-void edf_clear_compnodes(void);          /* keep inputs and parameters: a new graph per step  */
-edf_graph edf_new_graph(void);           /* an empty graph with the defaults                  */
+void edf_zero_grad(void);                /* Sets Parameters' gradients to 0, for accumulate.  */
+void edf_clear(void);                    /* Frees all nodes and memory. Settings stay.        */
+void edf_clear_compnodes(void);          /* Frees the CompNodes: a new graph in each step.    */
+edf_graph edf_new_graph(void);           /* Returns an empty graph with the defaults.         */
 
-/* node->value and node->grad, current on the host: brought back from a device if there is one.
-   edf_grad: NULL without one. edf_push, edf_push_grad: the program has written them. */
+/* Return node->value and node->grad, current on the host whatever a device has computed. After
+   the program has written one of them, it calls edf_push or edf_push_grad. */
 edf_real *edf_value(edf_node *node);
 edf_real *edf_grad(edf_node *node);
 void edf_push(edf_node *node);
 void edf_push_grad(edf_node *node);
 
-/* ---- Every node and its formulas -----------------------------------------------------------
-   Each is a macro that adds the source line to a function edf_NAME_at; break on that one. dx is
-   x.grad. In the formulas of element-wise nodes one index stands for all. */
-/* One node from one equation; see the notation above. edf_fmt puts run-time numbers into it,
-   for one call, at most 511 characters:
+/* ---- Nodes and their formulas --------------------------------------------------------------
+   Each is a macro that adds the source line to a function edf_NAME_at: set breakpoints there.
+   dx is x.grad. In an element-wise node one index stands for all. */
+/* Makes a node from one equation, see >>notation. edf_fmt puts numbers into a text of at most
+   511 characters, for the same statement:
      edf_einsum(edf_fmt("a[t,s] = %.17g Q[t,I] K[s,I]", c), Q, K) */
 #define edf_einsum(...) edf_einsum_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...);
 const char *edf_fmt(const char *format, ...) EDF__PRINTF(1, 2);
 
-/* Affine: s[b,j] = W[I,j] x[b,I] - B[j]. The bias is a threshold and is subtracted. x has
-   rank 1 to 4. W [n_in, n_out] starts uniform with variance 1/n_in, and B [n_out] starts 0. */
+/* Affine: s[b,j] = W[I,j] x[b,I] - B[j]. The bias is subtracted, as on the slides. x has rank 1
+   to 4. W [n_in, n_out] starts uniform with variance 1/n_in, and B [n_out] starts as 0. */
 typedef struct { edf_node *w, *b; } edf_affine_package;
 #define edf_affine_params(n_in, n_out) edf_affine_params_at(EDF__HERE, n_in, n_out)
 #define edf_affine(...)                edf_affine_at(EDF__HERE, __VA_ARGS__)
@@ -398,11 +403,10 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 #define edf_relu(x)    edf_relu_at(EDF__HERE, x)     /* y = max(0, x)        dx += dy [y > 0] */
 #define edf_exp(x)     edf_exp_at(EDF__HERE, x)      /* y = exp(x)           dx += dy y       */
 #define edf_log(x)     edf_log_at(EDF__HERE, x)      /* y = ln(x)            dx += dy / x     */
-#define edf_sqrt(x)    edf_sqrt_at(EDF__HERE, x)     /* y = sqrt(x)          dx += dy / (2 y) */
 #define edf_square(x)  edf_square_at(EDF__HERE, x)   /* y = x^2              dx += dy 2 x     */
 
-/* y = a + b, a - b, a b, a / b. The shapes are equal, or one is the trailing part of the other
-   (and repeats along the rest), or one operand is a scalar. */
+/* y = a + b, a - b, a b, a / b. The shapes are equal, or one operand has the last dimensions of
+   the other and is repeated along the rest. */
 #define edf_add(a, b) edf_add_at(EDF__HERE, a, b)
 #define edf_sub(a, b) edf_sub_at(EDF__HERE, a, b)
 #define edf_mul(a, b) edf_mul_at(EDF__HERE, a, b)    /* da += dy b        db += dy a          */
@@ -411,35 +415,40 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 /* Softmax over the last index k: P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j]). */
 #define edf_softmax(...) edf_softmax_at(EDF__HERE, __VA_ARGS__)
 
-/* Of classes y[b], whole numbers from 0 to K-1 stored as reals: l[b] = -ln P[b,y[b]], from
-   probabilities, and from scores, stable, l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]].
-   Errors, in Forward: a label out of range or not whole, with its row and value. */
+/* Losses of classes y[b], which are whole numbers from 0 to K-1, stored as reals. From
+   probabilities: l[b] = -ln P[b,y[b]]. From scores: l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]].
+   Errors, in Forward: a label that is out of range or not whole. */
 #define edf_log_loss(P, y)         edf_log_loss_at(EDF__HERE, P, y)
 #define edf_softmax_log_loss(s, y) edf_softmax_log_loss_at(EDF__HERE, s, y)
 
 /* Over all entries, to a scalar: y = sum_i x[i], and y = (1/n) sum_i x[i]. */
 #define edf_sum(...)  edf_sum_at(EDF__HERE, __VA_ARGS__)
 #define edf_mean(...) edf_mean_at(EDF__HERE, __VA_ARGS__)
-edf__unary edf_sigmoid_at, edf_tanh_at, edf_relu_at, edf_exp_at, edf_log_at, edf_sqrt_at,
-           edf_square_at, edf_softmax_at, edf_sum_at, edf_mean_at;
+edf__unary edf_sigmoid_at, edf_tanh_at, edf_relu_at, edf_exp_at, edf_log_at, edf_square_at,
+           edf_softmax_at, edf_sum_at, edf_mean_at;
 edf__binary edf_add_at, edf_sub_at, edf_mul_at, edf_div_at, edf_log_loss_at,
             edf_softmax_log_loss_at;
 
-/* ---- Random numbers, the same on every platform; edf_seed starts again from draw 0. */
+/* ---- Random numbers, the same on every platform. edf_seed starts them again. */
 void     edf_seed(unsigned long long seed);
 edf_real edf_uniform(edf_real lo, edf_real hi);               /* in [lo, hi)                  */
-edf_real edf_normal(edf_real mean, edf_real deviation);       /* Box and Muller               */
+edf_real edf_normal(edf_real mean, edf_real deviation);       /* by Box and Muller            */
 int      edf_below(int n);                                    /* 0 .. n-1                     */
 void     edf_init_uniform(edf_node *p, edf_real lo, edf_real hi);
 void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
 
-/* ---- The kernel's interface. A term of an equation is a loop nest: loops with an extent and a
-   stride in each operand, 0 where it is absent; its body: out[..] += alpha * a[..] * b[..]. */
+/* ---- The kernel. A term of an equation is a nest of loops. Each loop has a size, and a stride
+   in each operand, 0 if the operand does not have its index. The body of the nest is
+   out[..] += alpha * a[..] * b[..]. */
 enum { EDF_OUT, EDF_A, EDF_B };
-enum { EDF_FASTEST, EDF_BUILTIN, EDF_REFERENCE };         /* edf.kernel: which code contracts */
-typedef struct { ptrdiff_t n, s[3]; } edf_loop;
+enum { EDF_FASTEST, EDF_BUILTIN, EDF_REFERENCE };             /* edf.kernel                   */
 typedef struct {
-  int n;
+  ptrdiff_t n;                           /* size                                              */
+  ptrdiff_t s[3];                        /* strides in out, a and b                           */
+  const char *index;                     /* name of its index, or NULL                        */
+} edf_loop;
+typedef struct {
+  int n;                                 /* number of loops                                   */
   edf_loop loop[EDF_MAX_INDEX];
   ptrdiff_t start[3];                    /* first element of each operand                     */
   edf_real alpha;
@@ -447,14 +456,37 @@ typedef struct {
 void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
                             const edf_real *b);           /* the definition, in >>contraction */
 
+/* ---- A device, such as a GPU, computes in place of the loops here. A linked edf_cuda.o sets
+   edf_open_device, which the first node calls. Then edf_device is its table, or NULL. */
+typedef enum { EDF_VALUE, EDF_GRAD, EDF_M, EDF_S } edf_which;      /* an array of a node      */
+typedef struct edf_route edf_route;
+typedef struct edf_window edf_window;
+typedef struct edf_device_table {
+  /* Runs a node. Returns 0 if it has no kernel for the node: then C code runs here. */
+  int    (*node)(edf_node *y, int backward);
+  /* out += or = alpha a b. Bit k of `grads` is 1 if operand k is the gradient of of[k]. */
+  void   (*contract)(const edf_route *r, int assign, edf_node *const of[3], unsigned grads);
+  void   (*window)(const edf_window *w, edf_node *y, edf_node *x, int backward);
+  /* Calls nodes(). Or, if `whole`, replays a recording of it and returns 1. */
+  int    (*pass)(void (*nodes)(void), int whole);
+  void   (*fill)(edf_node *x, edf_which array, edf_real number);
+  /* Makes a step of n Parameters. Returns -1 if it has no kernel for the rule. For rule NULL it
+     returns the sum of their squared gradients. */
+  double (*update)(edf_node **p, int n, const edf_rule *rule, const edf_real *c);
+  void   (*pull)(edf_node *x, edf_which array);    /* makes the host's copy current           */
+  void   (*push)(edf_node *x, edf_which array);    /* the host's copy has changed; x NULL: all */
+  void   (*clear)(int all);              /* before CompNodes are freed, or all nodes          */
+} edf_device_table;
+size_t edf_array_bytes(const void *x);   /* Returns the size of a block of the graph, or 0.   */
+extern edf_device_table *edf_device;
+extern edf_device_table *(*edf_open_device)(void);
+
 EDF__C_END
 #endif /* EDF_H */
 
-/* ---- What the code of all chapters needs ------------------------------------------------ */
-#ifdef EDF_IMPLEMENTATION                /* with EDF_LINKED too: the text compiles the same */
+#ifdef EDF_IMPLEMENTATION
 #include <float.h>
 #include <limits.h>
-#include <locale.h>
 #include <math.h>
 #ifndef __wasi__
 #include <setjmp.h>
@@ -468,7 +500,7 @@ EDF__C_END
 
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED)
 #define EDF_IMPLEMENTED
-#define EDF__CODE                        /* this time the code is compiled                    */
+#define EDF__CODE                        /* This time the code is compiled.                   */
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -478,18 +510,17 @@ EDF__C_END
 #endif
 #if defined A || defined B || defined C || defined G || defined J || defined K || defined N || \
     defined P || defined R || defined T || defined W || defined Z
-#error "edf.h: a macro of one letter, as N: define it behind the include of EDF_IMPLEMENTATION"
-#include "edf.h: it is defined before"   /* no such file: here a compiler stops               */
+#error "edf.h: a macro of one letter, as N: define it after the include of EDF_IMPLEMENTATION"
+#include "edf.h: it is defined before"   /* This file does not exist: a compiler stops here.  */
 #endif
-
 #if defined(__unix__) || defined(__APPLE__)
-#define EDF__UNIX                        /* files: see >>tools                                */
+#define EDF__UNIX                        /* has links and modes of files: see >>tools         */
 #include <sys/types.h>
 #include <sys/stat.h>
 #ifdef __cplusplus
 #include <unistd.h>
 #else
-ssize_t readlink(const char *path, char *to, size_t n);    /* -std=c99 hides it              */
+ssize_t readlink(const char *path, char *to, size_t n);    /* -std=c99 hides it               */
 #endif
 #endif
 
@@ -500,239 +531,143 @@ ssize_t readlink(const char *path, char *to, size_t n);    /* -std=c99 hides it 
 #define EDF_MALLOC(n) malloc(n)
 #define EDF_FREE(p) free(p)
 #endif
-#ifndef EDF_ASSERT
-#include <assert.h>
-#define EDF_ASSERT(c) assert(c)
-#endif
 #ifndef EDF_PANIC
 #define EDF_PANIC(message) (fflush(stdout), fprintf(stderr, "%s\n", message), abort())
 #endif
 
 EDF__C_BEGIN
 const char EDF__TYPE_MARK = 1;
-/* A device may run and hold what the code here does, see >>seam: it returns 1 where it has. */
-typedef struct {
-  void (*open)(void);                             /* a node is made                           */
-  int  (*pass)(void (*nodes)(void));              /* run them, as nodes() does                */
-  int  (*node)(edf_node *y, int backward);
-  int  (*fill)(edf_real *x, size_t n, edf_real number);
-  int  (*sgd)(edf_node *p, edf_real eta);
-  void (*pull)(edf_real *x, size_t n);            /* an array is read here                    */
-  void (*push)(edf_real *x, size_t n);            /* it was written here                      */
-  void (*forget)(const void *x);                  /* it will be freed                         */
-  void (*stop)(int clear);                        /* a mistake ends what runs, or edf_clear   */
-} edf__seam_table;
-EDF__HOOK(const edf__seam_table, edf__seam)
+#define EDF__EMPTY_GRAPH \
+  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, NULL, 1, -1, \
+    0, 0, "b", 0, NULL, NULL, NULL, NULL, 0 }
+edf_graph edf = EDF__EMPTY_GRAPH;
+edf_device_table *edf_device = NULL;
+edf_device_table *(*edf_open_device)(void) = NULL;
 
-/* ==== >>memory  Errors, memory and names ================================================= */
-
-/* ---- A message is put together piece by piece, then edf__stop hands it to EDF_PANIC. */
-static char edf__message[8192];
-static size_t edf__length;
-
-static void edf__vsay(const char *format, va_list args) {
-  size_t room = sizeof edf__message - edf__length;
-  int n = vsnprintf(edf__message + edf__length, room, format, args);
-  if (n > 0) edf__length += (size_t)n < room ? (size_t)n : room - 1;
-}
-
-/* Numbers have a point in every locale: an equation reads a comma as a comma. 1: the locale is
-   another now, and goes back to the one that is named. */
-static int edf__leave_locale(char name[128]) {
-  if (*localeconv()->decimal_point == '.') return 0;
-  snprintf(name, 128, "%s", setlocale(LC_NUMERIC, NULL));
-  return setlocale(LC_NUMERIC, "C") != NULL;
-}
-static int edf__format(char *to, size_t room, const char *format, va_list args) {
-  char locale[128];
-  int left = edf__leave_locale(locale), n = vsnprintf(to, room, format, args);
-  if (left) setlocale(LC_NUMERIC, locale);
-  return n;
-}
-
-EDF__PRINTF(1, 2) static void edf__say(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  edf__vsay(format, args);
-  va_end(args);
-}
-
-/* Who watches is told what runs, in >>tools; 1: a debugger has run the node meanwhile. */
-enum { EDF__STOPPED = EDF_CLEARED + 1 };
-typedef int edf__teller(int event, edf_node *x);
-EDF__HOOK(edf__teller, edf__notice)
-
-static int edf__tell(int event, edf_node *x) { return edf__notice && edf__notice(event, x); }
-
-
-#ifndef __wasi__
-static jmp_buf *edf__caught;             /* who goes on after an answer that cannot be read   */
-#endif
-
-EDF__NORETURN static void edf__stop(void) {
-#ifndef __wasi__
-  if (edf__caught) longjmp(*edf__caught, 1);
-#endif
-  edf__length = 0;                       /* the next message starts afresh                    */
-  edf.file = NULL;
-  edf.n_compnodes -= edf.unfinished;     /* a node that was built by edf.eager is not there   */
-  if (edf.unfinished) edf.target = NULL;
-  if (edf.unfinished) edf.direction = edf.unfinished = 0;
-  int running = edf.direction > 0 && edf.at >= 0 && edf.at < edf.n_compnodes;
-  if (running && edf.compnodes[edf.at]->ran != edf.feeds) edf.at--;  /* it is the next again  */
-  edf__tell(EDF__STOPPED, NULL);
-  if (edf__seam) edf__seam->stop(0);
-  EDF_PANIC(edf__message);
-  abort();
-}
-
-#define edf__die(...) (edf__say(__VA_ARGS__), edf__stop())
-
-/* hw1.c:55: Relu:   before a message, of all that has an op, a file, or NULL, and a line. */
-typedef struct { const char *op, *file; int line; } edf__site;
-static void edf__say_place(const char *op, const char *file, int line) {
-  if (file) edf__say("%s:%d: ", file, line);
-  edf__say("%s: ", op);
-}
-#define edf__say_at(y) edf__say_place((y)->op, (y)->file, (y)->line)
-#define edf__say_who(who) edf__say_place(who, edf.file, edf.line)         /* that was called */
-#define edf__fail_at(y, ...) (edf__say_at(y), edf__die(__VA_ARGS__))
-
-/* edf.h's own texts, which do not take the place of the program's. */
-static int edf__own_texts;               /* so many of the next calls of edf_fmt are for them */
-static void edf__own_text(void) { edf__own_texts++; }
-#define edf__fmt(...) (edf__own_text(), edf_fmt(__VA_ARGS__))
-
-/* ---- How messages name a node:  Relu "h" [b=64, 100]      built at hw1.c:55 */
-static int edf__n_nodes(void) { return edf.n_inputs + edf.n_parameters + edf.n_compnodes; }
-static edf_node *edf__nth(int i) {       /* of all of them                                    */
-  if (i < edf.n_inputs) return edf.inputs[i];
-  i -= edf.n_inputs;
-  return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
-}
-
-static int edf__order_of(const edf_node *x) {
-  int leaves = x->kind == EDF_PARAMETER ? edf.n_inputs : edf.n_inputs + edf.n_parameters;
-  return x->kind == EDF_INPUT ? x->position : leaves + x->position;
-}
-
-const char *edf_label(const edf_node *x) {
-  if (x->kind != EDF_COMPNODE || x->graph != edf.id || x->position < 0) return x->name;
-  for (int i = 0; i < edf__n_nodes(); i++)         /* x may be a copy: its place is the same */
-    if (i != edf__order_of(x) && !strcmp(edf__nth(i)->name, x->name))
-      return edf__fmt("%.490s@%d", x->name, x->position);
-  return x->name;
-}
-
-static void edf__say_dims(const edf_node *x, int rank) {
-  int own = x->kind == EDF_INPUT && x->fed > 0, batch = own ? x->fed : 0;
-  for (int i = 0; !batch && i < edf.n_inputs; i++)
-    if (edf.inputs[i]->batched && edf.inputs[i]->fed > 0) batch = edf.inputs[i]->fed;
-  if (rank > 0) edf__say("[");
-  for (int d = 0; d < rank; d++) {
-    int follows = x->batched >> d & 1, n = x->dim[d];
-    if (!n || (own && follows)) n = batch;
-    if (!n) edf__say("%s", edf.batch_name);
-    else if (follows && (n == batch || n == edf.batch)) edf__say("%s=%d", edf.batch_name, n);
-    else edf__say("%d", n);
-    edf__say(d + 1 < rank ? ", " : "]");
-  }
-  if (rank <= 0) edf__say("scalar");
-}
-
-static void edf__say_node(const edf_node *x) {
-  edf__say("%s \"%s\" ", x->op, edf_label(x));
-  edf__say_dims(x, x->rank);
-  size_t begin = edf__length;
-  while (begin > 0 && edf__message[begin - 1] != '\n') begin--;
-  int at = (int)(edf__length - begin);
-  edf__say("%*s", at + 2 < 48 ? 48 - at : 2, "");    /* column 48, or behind */
-  edf__say("%s at %s:%d", x->kind == EDF_COMPNODE ? "built" : "declared", x->file, x->line);
-}
-
-/* A message, or a part of one, that ends with a node; `fail`: with a node on its own line. */
-#define edf__say_with(x, ...) (edf__say(__VA_ARGS__), edf__say_node(x))
-#define edf__stop_with(x, ...) (edf__say_with(x, __VA_ARGS__), edf__stop())
-#define edf__fail_with(x, ...) (edf__say(__VA_ARGS__), edf__stop_with(x, "\n  "))
-#define edf__fail_who(who, x, ...) (edf__say_who(who), edf__fail_with(x, __VA_ARGS__))
-#define edf__fail_at_with(y, x, ...) (edf__say_at(y), edf__fail_with(x, __VA_ARGS__))
-
-/* ---- The one error function. A message is one statement that reads like what it prints:
-     edf__fail(edf__site_of(y), "expected one label for each row\n  %s", edf__show(x));  */
+/* ==== >>errors  Messages ================================================================= */
 
 /* Formats into one of 16 buffers in turn, so that one message can use several texts. */
-EDF__USED EDF__PRINTF(1, 2) static const char *edf__text(const char *format, ...) {
+EDF__PRINTF(1, 2) static const char *edf__text(const char *format, ...) {
   static char ring[16][1024];
   static unsigned turn;
   char *to = ring[turn++ % 16];
   va_list args;
   va_start(args, format);
-  edf__format(to, sizeof ring[0], format, args);
+  vsnprintf(to, sizeof ring[0], format, args);
   va_end(args);
   return to;
 }
 
-/* The shape as messages show it: [b=64, 100]. */
-EDF__USED static const char *edf__dims(const edf_node *x, int rank) {
-  size_t begin = edf__length;
-  edf__say_dims(x, rank);
-  const char *text = edf__text("%s", edf__message + begin);
-  edf__message[edf__length = begin] = 0;
-  return text;
-}
-/* A node as messages show it: Relu "h" [b=64, 100]   built at hw1.c:55 */
-EDF__USED static const char *edf__show(const edf_node *x) {
-  size_t begin = edf__length;
-  edf__say_node(x);
-  const char *text = edf__text("%s", edf__message + begin);
-  edf__message[edf__length = begin] = 0;
-  return text;
+/* A place in the program. Messages begin with it: hw1.c:55: Relu: */
+typedef struct {
+  const char *op;
+  const char *file;                      /* or NULL                                           */
+  int line;
+} edf__site;
+
+static char edf__message[8192];
+#ifndef __wasi__
+static jmp_buf *edf__caught;             /* the caller that continues after an error, or NULL */
+#endif
+
+EDF__NORETURN static void edf__vfail(edf__site at, const char *format, va_list args) {
+  size_t n = 0;
+  if (at.file) n += (size_t)snprintf(edf__message, 1000, "%.900s:%d: ", at.file, at.line);
+  if (at.op) n += (size_t)snprintf(edf__message + n, 1000, "%.900s: ", at.op);
+  vsnprintf(edf__message + n, sizeof edf__message - n, format, args);
+#ifndef __wasi__
+  if (edf__caught) longjmp(*edf__caught, 1);
+#endif
+  edf.file = NULL;
+  EDF_PANIC(edf__message);
+  abort();
 }
 
-/* Where a message points: at a node that the program built, or at the call that runs. */
-EDF__USED static edf__site edf__site_of(const edf_node *y) {
+/* The one error function. It prints the place and the message, and does not return. */
+EDF__NORETURN EDF__PRINTF(2, 3) static void edf__fail(edf__site at, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  edf__vfail(at, format, args);
+}
+
+/* Returns the place where node y was built. */
+static edf__site edf__site_of(const edf_node *y) {
   edf__site at = { y->op, y->file, y->line };
   return at;
 }
-EDF__USED static edf__site edf__call_of(const char *function) {
+/* Returns the place of the program's call that runs now. */
+static edf__site edf__call_of(const char *function) {
   edf__site at = { function, edf.file, edf.line };
   return at;
 }
-
-/* Stops the program: hw1.c:55: Relu: the message. */
-EDF__NORETURN EDF__USED EDF__PRINTF(2, 3)
-static void edf__fail(edf__site at, const char *format, ...) {
-  va_list args;
-  edf__say_at(&at);
-  va_start(args, format);
-  edf__vsay(format, args);
-  va_end(args);
-  edf__stop();
+/* Returns a place without a file. */
+static edf__site edf__nowhere(const char *function) {
+  edf__site at = { function, NULL, 0 };
+  return at;
 }
 
-/* ---- Memory: blocks in a list of the graph's, so that edf_clear finds all of them, also after
-   a panic that jumped out of the middle of something. Data is aligned to 64 bytes. */
+/* ---- A node in a message: Relu "h" [b=64, 100]   built at hw1.c:55 */
+static int edf__n_nodes(void) { return edf.n_inputs + edf.n_parameters + edf.n_compnodes; }
+
+/* Returns node i of all nodes: Inputs, then Parameters, then CompNodes. */
+static edf_node *edf__nth(int i) {
+  if (i < edf.n_inputs) return edf.inputs[i];
+  i -= edf.n_inputs;
+  return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
+}
+
+const char *edf_label(const edf_node *x) {
+  int same = 0;
+  if (x->kind != EDF_COMPNODE) return x->name;
+  for (int i = 0; i < edf__n_nodes(); i++) same += !strcmp(edf__nth(i)->name, x->name);
+  return same > 1 ? edf__text("%.900s@%d", x->name, x->position) : x->name;
+}
+
+/* Returns dimension d of x. A batch that is not known yet is that of the last feed, or 0. */
+static int edf__dimension(const edf_node *x, int d) {
+  if (x->kind == EDF_INPUT && x->batched >> d & 1 && x->fed > 0) return x->fed;
+  for (int i = 0; !x->dim[d] && d == 0 && i < edf.n_inputs; i++)
+    if (edf.inputs[i]->batched && edf.inputs[i]->fed > 0) return edf.inputs[i]->fed;
+  return x->dim[d];
+}
+/* Returns the first `rank` dimensions: [b=64, 100]. */
+static const char *edf__dims(const edf_node *x, int rank) {
+  const char *text = rank > 0 ? "[" : "scalar";
+  for (int d = 0; d < rank; d++) {
+    const char *batch = x->batched >> d & 1 ? edf.batch_name : "";
+    int n = edf__dimension(x, d);
+    text = edf__text("%s%s%s%s%s", text, batch, *batch && n ? "=" : "",
+                     n || !*batch ? edf__text("%d", n) : "", d + 1 < rank ? ", " : "]");
+  }
+  return text;
+}
+static const char *edf__show(const edf_node *x) {
+  const char *shown = edf__text("%.300s \"%.300s\" %s", x->op, edf_label(x),
+                                edf__dims(x, x->rank));
+  return edf__text("%-45s %s at %.300s:%d", shown, x->kind == EDF_COMPNODE ? "built" : "declared",
+                   x->file, x->line);
+}
+
+/* ==== >>memory  Blocks that edf_clear can find =========================================== */
+
+/* Each block is in a list of the graph, so nothing leaks after an error. Data begins at a
+   multiple of 64 bytes and is 0 at first. */
 typedef struct edf__block {
-  struct edf__block *next, **link;       /* link: what points at this block                   */
-  size_t bytes;
-  void *raw;
+  struct edf__block *next;
+  struct edf__block **link;              /* the pointer that points at this block             */
+  size_t bytes;                          /* of data                                           */
+  void *raw;                             /* as it came from EDF_MALLOC                        */
 } edf__block;
 enum { EDF__ALIGN = 64 };
-
-static size_t edf__times(size_t a, size_t b) {
-  if (b && a > SIZE_MAX / 4 / b)
-    edf__die("edf: a size of %zu times %zu bytes overflows", a, b);
-  return a * b;
-}
 
 static edf__block *edf__header(void *data) {
   return (edf__block *)(void *)((char *)data - EDF__ALIGN);
 }
 
-/* Zeros; NULL where there is no memory. */
-static void *edf__try_alloc(edf__block **list, size_t bytes) {
-  void *raw = EDF_MALLOC(bytes + 2 * EDF__ALIGN);
-  if (!raw) return NULL;
+/* Returns `bytes` bytes. An error points at `at`. */
+static void *edf__alloc_at(edf__site at, edf__block **list, size_t bytes) {
+  void *raw = bytes < SIZE_MAX - 2 * EDF__ALIGN ? EDF_MALLOC(bytes + 2 * EDF__ALIGN) : NULL;
+  if (!raw) edf__fail(at, "out of memory: %zu bytes", bytes);
   uintptr_t data = ((uintptr_t)raw + 2 * EDF__ALIGN - 1) / EDF__ALIGN * EDF__ALIGN;
   edf__block *block = edf__header((void *)data);
   block->raw = raw;
@@ -744,10 +679,13 @@ static void *edf__try_alloc(edf__block **list, size_t bytes) {
   return memset((void *)data, 0, bytes);
 }
 
+static void *edf__alloc(edf__block **list, size_t bytes) {
+  return edf__alloc_at(edf__call_of("edf"), list, bytes);
+}
+
 static void edf__free(void *data) {
   if (!data) return;
   edf__block *block = edf__header(data);
-  if (edf__seam) edf__seam->forget(data);
   *block->link = block->next;
   if (block->next) block->next->link = block->link;
   EDF_FREE(block->raw);
@@ -756,389 +694,365 @@ static void edf__free_list(edf__block **list) {
   while (*list) edf__free((char *)*list + EDF__ALIGN);
 }
 
-/* At least `bytes`, for x or NULL, with the old content and then zeros. Never shrinks. */
-static void *edf__grow_for(const edf_node *x, edf__block **list, void *old, size_t bytes) {
+/* Returns at least `bytes` bytes: the old ones, and then zeros. A block never shrinks. */
+static void *edf__grow_at(edf__site at, edf__block **list, void *old, size_t bytes) {
   if (old && edf__header(old)->bytes >= bytes) return old;
-  void *data = edf__try_alloc(list, bytes);
-  if (!data && x) edf__fail_at_with(x, x, "out of memory: %zu bytes", bytes);
-  if (!data) edf__die("edf: out of memory: %zu bytes", bytes);
+  void *data = edf__alloc_at(at, list, bytes);
   if (old) memcpy(data, old, edf__header(old)->bytes);
   edf__free(old);
   return data;
 }
-#define edf__grow(list, old, bytes) edf__grow_for(NULL, list, old, bytes)
-#define edf__alloc(list, bytes) edf__grow_for(NULL, list, NULL, bytes)
+static void *edf__grow(edf__block **list, void *old, size_t bytes) {
+  return edf__grow_at(edf__call_of("edf"), list, old, bytes);
+}
+
+size_t edf_array_bytes(const void *x) {
+  for (int k = 0; k < 2; k++)
+    for (edf__block *b = k ? edf.computed : edf.kept; b; b = b->next)
+      if ((char *)b + EDF__ALIGN == x) return b->bytes;
+  return 0;
+}
 
 static char *edf__copy(edf__block **list, const char *text) {
   size_t n = strlen(text) + 1;
   return (char *)memcpy(edf__alloc(list, n), text, n);
 }
 
+/* Returns the list for the memory of node x. */
 static edf__block **edf__list_of(const edf_node *x) {
   return x->kind == EDF_COMPNODE ? &edf.computed : &edf.kept;
 }
-
+/* Returns an array of x->size numbers, grown from the old one. */
 static edf_real *edf__reals(const edf_node *x, edf_real *old) {
-  return (edf_real *)edf__grow_for(x, edf__list_of(x), old, x->size * sizeof *old);
+  size_t bytes = x->size * sizeof *old;
+  edf__site at = edf__site_of(x);
+  if (old && edf__header(old)->bytes >= bytes) return old;
+  at.op = edf__text("%.300s \"%.300s\" %s", x->op, x->name, edf__dims(x, x->rank));
+  return (edf_real *)edf__grow_at(at, edf__list_of(x), old, bytes);
 }
 
-static void edf__fill_here(edf_real *x, size_t n, edf_real number) {
-  if (number == 0) { memset(x, 0, n * sizeof *x); return; }
-  for (size_t i = 0; i < n; i++) x[i] = number;
-}
-static void edf__fill(edf_real *x, size_t n, edf_real number) {
-  if (!edf__seam || !edf__seam->fill(x, n, number)) edf__fill_here(x, n, number);
-}
+/* ==== >>core  Nodes, shapes and Forward ================================================== */
 
-static void edf__push(edf_real *x, size_t n) { if (edf__seam && x) edf__seam->push(x, n); }
-static void edf__pull(edf_real *x, size_t n) { if (edf__seam && x) edf__seam->pull(x, n); }
-
-/* The size of a tensor, from dimensions that a shape function of the user's may have set. */
-static void edf__find_size(edf_node *x) {
-  if (x->rank < 0 || x->rank > EDF_MAX_RANK)
-    edf__fail_at(x, "its shape function set rank %d, expected 0 to %d", x->rank, EDF_MAX_RANK);
-  x->size = 1;
-  int unknown = 0;                       /* what follows an unknown batch may fall below 0    */
-  for (int k = 0; k < x->n_in; k++) unknown |= x->in[k]->size == 0;
-  for (int d = 0; d < x->rank; d++) {
-    if (unknown && x->dim[d] < 0) x->dim[d] = 0;
-    if (x->dim[d] < (x->kind == EDF_COMPNODE && !unknown))
-      edf__fail_at(x, "its shape function set dimension %d to %d, expected 1 or more", d,
-                   x->dim[d]);
-    if (x->size > SIZE_MAX / 64 / ((size_t)x->dim[d] + 1))
-      edf__fail_at_with(x, x, "the tensor is too large");
-    x->size *= (size_t)x->dim[d];
-  }
-}
-
-/* ---- What was cleared is known by its address: it is not read, and no new node has that
-   meanwhile. All of the last clear are, and of those before while half the places are free. */
-typedef struct { const void *x; const char *file; int line; char name[40]; } edf__grave;
-enum { EDF__GRAVES = 4096 };
-static edf__grave edf__graves[EDF__GRAVES];
-static int edf__n_graves;
-
-/* Its place, or the free one where it would be. */
-static edf__grave *edf__grave_of(const void *x) {
-  size_t i = (size_t)((uintptr_t)x / EDF__ALIGN * UINT64_C(0x9E3779B97F4A7C15) >> 40);
-  while (edf__graves[i % EDF__GRAVES].file && edf__graves[i % EDF__GRAVES].x != x) i++;
-  return &edf__graves[i % EDF__GRAVES];
-}
-static int edf__was_cleared(const void *x) { return edf__grave_of(x)->file != NULL; }
-
-/* Of a block of memory one address is known at most: so the other is free for a new node. */
-static void edf__bury(edf_node *x) {
-  if (edf__seam) edf__seam->forget(x);   /* what a device keeps by a node's address           */
-  edf__grave_of((char *)x - EDF__ALIGN)->x = NULL;
-  edf__grave_of((char *)x + EDF__ALIGN)->x = NULL;
-  edf__grave *at = edf__grave_of(x);
-  if (++edf__n_graves > EDF__GRAVES / 2) return;
-  at->x = x;
-  at->file = x->file;
-  at->line = x->line;
-  snprintf(at->name, sizeof at->name, "%.39s", x->name);
-}
-
-/* ---- What is asked of a node before it is used. */
-#define EDF__FIRST_ID 0xEDF00000u        /* the default graph's; memory that is zero has none */
-static int edf__is_there(const edf_node *x) {
-  const int n[] = { edf.n_inputs, edf.n_parameters, edf.n_compnodes };
-  return x && !edf__was_cleared(x) && x->graph == edf.id && x->position < n[x->kind];
-}
-EDF__NORETURN static void edf__not_there(const edf_node *x) {
-  if (!x) edf__die(" is NULL");
-  const edf__grave *at = edf__grave_of(x);
-  if (at->file)
-    edf__die(" was cleared, and its memory freed: \"%s\", built at %s:%d\n  to use its value "
-              "in the next graph, copy that before, and feed the copy to an Input", at->name,
-              at->file, at->line);
-  if ((x->graph ^ EDF__FIRST_ID) >> 16) edf__die(" is not a node: was it ever made?");
-  edf__stop_with(x, x->graph != edf.id ? " is a node of another graph: "
-                 : " was made after this copy of its graph: copy that when all is built\n  ");
-}
-
-/* The rest names x: "operand %d", k + 1. */
-#define edf__check_there(at, x, ...) (edf__is_there(x) ? (void)0 : \
-  (edf__say_at(at), edf__say(__VA_ARGS__), edf__not_there(x)))
-
-static void edf__check_node(const char *who, const edf_node *x) {
-  edf__site at = { who, edf.file, edf.line };
-  edf__check_there(&at, x, "the node");
-}
-static void edf__check_operands(const edf__site *at, int n, edf_node **in) {
-  for (int k = 0; k < n; k++) edf__check_there(at, in[k], "operand %d", k + 1);
-}
-
-EDF__NORETURN static void edf__no_value(const char *who, const edf_node *x) {
-  edf__fail_who(who, x, "the node has no value yet: %s first",
-                x->kind == EDF_INPUT ? "feed it" : "call edf_forward");
-}
-
-static void edf__check_parameter(const char *who, const edf_node *p, int updated) {
-  edf__check_node(who, p);
-  if (p->kind != EDF_PARAMETER || (updated && !p->grad))
-    edf__fail_who(who, p, "only a Parameter %s",
-                  updated ? "that has a gradient can be updated" : "can be initialised");
-}
-
-/* ==== >>core  Nodes, lists and the three loops =========================================== */
-
-enum { EDF__BREAKS = 1, EDF__POISON = 2, EDF__FINITE = 4 };      /* bits of edf.look          */
-#if defined EDF_DEBUG && !defined EDF_NO_DEBUG
-#define EDF__FIRST_LOOK (EDF__POISON | EDF__FINITE)
-#else
-#define EDF__FIRST_LOOK 0
-#endif
-#define EDF__EMPTY_GRAPH \
-  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, 1, EDF__FIRST_ID, 0, 0, \
-    "b", NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, EDF__FIRST_LOOK, NULL, NULL, NULL, 0, \
-    0, NULL }
-
-edf_graph edf = EDF__EMPTY_GRAPH;
+/* Part One uses these functions before it defines them. */
+static int edf__is_equation(const edf_node *y);                           /* in >>einsum   */
+static void edf__einsum_backward(edf_node *y);
+static void edf__check_labels(const edf_node *loss);                      /* in >>products */
 
 static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, int line,
-                               int n) {
-  if (edf__seam) edf__seam->open();
-  edf__block **list = kind == EDF_COMPNODE ? &edf.computed : &edf.kept;
-  size_t bytes = sizeof(edf_node) + (size_t)(n + 1) * sizeof(edf_node *);
-  char *at = (char *)edf__alloc(list, bytes + EDF__ALIGN);
-  if (edf__was_cleared(at)) at += EDF__ALIGN;
-  edf__grave_of(at)->x = NULL;           /* blocks of other sizes may have begun at both      */
-  edf_node *x = (edf_node *)(void *)at;
+                               int n_in) {
+  edf_device_table *(*open)(void) = edf_open_device;
+  edf_open_device = NULL;
+  if (open) edf_device = open();         /* The first node opens the device.                  */
+  size_t bytes = sizeof(edf_node) + (size_t)(n_in + 1) * sizeof(edf_node *);
+  edf_node *x = (edf_node *)edf__alloc(kind == EDF_COMPNODE ? &edf.computed : &edf.kept, bytes);
   x->kind = kind;
   x->op = op;
+  x->name = op;
   x->file = file;
   x->line = line;
-  x->graph = edf.id;
   x->fed = -1;
-  x->position = -1;                      /* in no list so far                                 */
-  x->n_in = n;
+  x->position = -1;                      /* It is in no list yet.                             */
+  x->n_in = n_in;
   x->in = (edf_node **)(x + 1);
   return x;
 }
 
 static void edf__append(edf_node ***list, int *n, edf_node *x) {
-  if ((*n & (*n - 1)) == 0)              /* 0, 1, 2, 4 ...: full                              */
+  if ((*n & (*n - 1)) == 0)              /* It is full: n is 0, 1, 2, 4 ...                   */
     *list = (edf_node **)edf__grow(&edf.kept, *list, (*n ? 2 * (size_t)*n : 1) * sizeof x);
   x->position = *n;
   (*list)[(*n)++] = x;
 }
 
-static int edf__is(const edf_node *x, edf_trait trait) { return x->is >> trait & 1; }
-
-static void edf__each(void (*action)(edf_node *)) {
-  for (int i = 0; i < edf__n_nodes(); i++) action(edf__nth(i));
+/* Stops unless x is in a list of this graph. The message calls it by the text. */
+static void edf__check_node(edf__site at, const edf_node *x, const char *name) {
+  edf_node **list[] = { edf.inputs, edf.parameters, edf.compnodes };
+  const int n[] = { edf.n_inputs, edf.n_parameters, edf.n_compnodes };
+  if (!x) edf__fail(at, "%s is NULL", name);
+  if ((unsigned)x->kind > EDF_COMPNODE || (unsigned)x->position >= (unsigned)n[x->kind] ||
+      list[x->kind][x->position] != x)
+    edf__fail(at, "%s is not a node of this graph: was it cleared, or is it of another graph?",
+              name);
+}
+static void edf__check_operands(edf__site at, int n, edf_node **in) {
+  for (int k = 0; k < n; k++) edf__check_node(at, in[k], edf__text("operand %d", k + 1));
+}
+static void edf__check_call(const char *function, const edf_node *x) {
+  edf__check_node(edf__call_of(function), x, "the node");
+}
+static void edf__check_parameter(const char *function, const edf_node *p) {
+  edf__check_call(function, p);
+  if (p->kind != EDF_PARAMETER)
+    edf__fail(edf__call_of(function), "expected a Parameter\n  %s", edf__show(p));
 }
 
-/* What a node of the program's runs for the first time is looked at in >>check; 1: it ran. */
-typedef int edf__runner(edf_node *y, void (*run)(edf_node *));
-EDF__HOOK(edf__runner, edf__run_first)
-
-/* ---- Shapes: from the inputs' to a node's, again for each batch. */
+/* ---- Shapes. The shape of a node follows from its inputs' shapes, when it is built and again
+   for each new batch. */
 static void edf__shape_of_first(edf_node *y) {
-  if (!y->n_in) edf__fail_at(y, "a node without inputs needs a shape function");
+  if (!y->n_in) edf__fail(edf__site_of(y), "a node without inputs needs a shape function");
   y->rank = y->in[0]->rank;
   memcpy(y->dim, y->in[0]->dim, sizeof y->dim);
 }
 
-static void edf__shape_of_own(edf_node *y) {         /* by the program's function, maybe      */
-  y->rank = INT_MIN;
-  y->dim[0] = -1;
-  if (y->value || !edf__run_first || !edf__run_first(y, y->shape)) y->shape(y);
-  if (y->rank != INT_MIN) return;
-  if (y->dim[0] >= 0) edf__fail_at(y, "its shape function set y->dim, but not y->rank");
-  y->rank = y->dim[0] = 0;               /* neither: a scalar                                 */
+/* Finds the size of a node whose rank and dim are set. */
+static void edf__find_size(edf_node *y) {
+  int unknown = 0;                       /* 1 if an input has an unknown batch                */
+  for (int k = 0; k < y->n_in; k++) unknown |= y->in[k]->size == 0;
+  if (y->rank < 0 || y->rank > EDF_MAX_RANK)
+    edf__fail(edf__site_of(y), "its shape function set rank %d, expected 0 to %d", y->rank,
+              EDF_MAX_RANK);
+  y->size = 1;
+  for (int d = 0; d < y->rank; d++) {
+    if (unknown && y->dim[d] < 0) y->dim[d] = 0;     /* It is smaller than a batch of 0.      */
+    if (y->dim[d] < (y->kind == EDF_COMPNODE && !unknown))
+      edf__fail(edf__site_of(y), "its shape function set dimension %d to %d, expected 1 or more",
+                d, y->dim[d]);
+    if (y->size > SIZE_MAX / 64 / ((size_t)y->dim[d] + 1))
+      edf__fail(edf__site_of(y), "the tensor is too large\n  %s", edf__show(y));
+    y->size *= (size_t)y->dim[d];
+  }
 }
 
-/* Shape, size and memory. Of an Input or a Parameter the shape was declared. */
+/* Finds shape, size and memory of a node. Inputs and Parameters have declared shapes. */
 static void edf__infer(edf_node *y) {
-  edf_real *value = y->value, *grad = y->grad;
-  if (edf__is(y, EDF_IS_OWN)) edf__shape_of_own(y);
-  else if (y->shape) y->shape(y);
+  int custom = y->kind == EDF_COMPNODE && !y->about;
+  if (custom) y->rank = y->dim[0] = -1;
+  if (y->shape) y->shape(y);
+  if (custom && y->rank == -1 && y->dim[0] != -1)
+    edf__fail(edf__site_of(y), "its shape function set y->dim, but not y->rank");
+  if (custom && y->rank == -1) y->rank = 0;          /* It has set neither: a scalar.         */
   edf__find_size(y);
-  y->grad = NULL;                        /* where there is no memory for so many              */
-  if (y->shape && y->size) {
-    y->value = NULL;
-    y->value = edf__reals(y, value);
-  }
-  if (grad) y->grad = edf__reals(y, grad);
+  if (y->kind != EDF_INPUT && y->size) y->value = edf__reals(y, y->value);
+  if (y->grad) y->grad = edf__reals(y, y->grad);
 }
 
 static void edf__set_batch(int batch) {
   if (batch == edf.batch) return;
-  edf.batch = 0;                         /* so after a panic Forward infers all shapes again  */
   for (int i = 0; i < edf.n_inputs; i++)
     if (edf.inputs[i]->batched) edf.inputs[i]->dim[0] = batch;
-  edf__each(edf__infer);
   edf.batch = batch;
-  edf.feeds++;                           /* what ran with another batch is stale              */
+  for (int i = 0; i < edf__n_nodes(); i++) edf__infer(edf__nth(i));
+  edf.feeds++;                           /* The values of another batch are old now.          */
 }
 
-/* A new node is inferred with the batch unknown too, from copies of its inputs: so a number
-   never passes for the batch, and `batched` tells which dimensions follow it. */
+/* Returns a copy of x in which the batch is unknown. */
+static edf_node edf__without_batch(const edf_node *x) {
+  edf_node copy = *x;
+  if (x->batched) copy.size = 0;
+  for (int d = 0; d < x->rank; d++) if (x->batched >> d & 1) copy.dim[d] = 0;
+  return copy;
+}
+
+/* Finds the shape of a new node, with copies of its inputs in which the batch is unknown: 0.
+   Dimensions that come out as 0 depend on the batch. Then it uses the inputs as they are. */
 static void edf__infer_new(edf_node *y) {
-  if (edf.batch) edf__infer(y);
   size_t n = (size_t)y->n_in, bytes = n * sizeof *y + (n + 1) * sizeof y;
-  edf_node **in = y->in, *x = (edf_node *)edf__alloc(&edf.computed, bytes);
-  y->in = (edf_node **)(x + n);
+  edf_node **in = y->in, *copy = (edf_node *)edf__alloc(&edf.computed, bytes);
+  int batch = edf.batch;
+  y->in = (edf_node **)(copy + n);
   for (size_t k = 0; k < n; k++) {
-    x[k] = *in[k];
-    for (int d = 0; d < x[k].rank; d++) if (x[k].batched >> d & 1) x[k].dim[d] = 0;
-    if (x[k].batched) x[k].size = 0;
-    y->in[k] = &x[k];
+    copy[k] = edf__without_batch(in[k]);
+    y->in[k] = &copy[k];
   }
+  edf.batch = 0;
   edf__infer(y);
   for (int d = 0; d < y->rank; d++) y->batched |= (unsigned)(y->dim[d] == 0) << d;
-  edf__free(x);
+  edf.batch = batch;
+  edf__free(copy);
   y->in = in;
-  if (edf.batch) edf__infer(y);
+  if (batch) edf__infer(y);
 }
 
-/* Every marked input has data. */
-static void edf__check_fed(const char *who, const edf_node *target) {
+/* ---- Forward */
+static void edf__tell(edf_event event, edf_node *x) { if (edf.told) edf.told(event, x); }
+
+/* Makes a node and all that it depends on active; for NULL, all computed nodes. */
+static void edf__mark(edf_node *target) {
+  for (int i = 0; i < edf__n_nodes(); i++)
+    edf__nth(i)->active = !target && edf__nth(i)->kind == EDF_COMPNODE;
+  if (target) target->active = 1;
+  for (int i = edf.n_compnodes - 1; i >= 0; i--)
+    for (int k = 0; edf.compnodes[i]->active && k < edf.compnodes[i]->n_in; k++)
+      edf.compnodes[i]->in[k]->active = 1;
+}
+
+/* Returns the batch of all active Inputs, or if there are none, of another Input. Stops if they
+   disagree, or if one was never fed. */
+static int edf__find_batch(const char *call) {
+  const edf_node *first = NULL, *other = NULL;
   for (int i = 0; i < edf.n_inputs; i++) {
     const edf_node *x = edf.inputs[i];
-    if (!x->active || x->fed >= 0) continue;
-    if (!edf.unfinished) edf__fail_who(who, x, "an input was never fed");
-    edf__fail_at_with(target, x, "edf.eager is 1, and an input was never fed");
-  }
-}
-
-/* The batch on which all fed inputs agree; of the marked ones alone for a target. */
-static int edf__find_batch(const edf_node *target) {
-  edf_node *first = NULL;
-  const char *who = target ? "edf_forward_to" : "edf_forward";
-  edf__check_fed(who, target);
-  for (int i = 0; i < edf.n_inputs; i++) {
-    edf_node *x = edf.inputs[i];
-    if (!x->batched || x->fed < 0 || (target && !x->active)) continue;
+    if (!x->active && x->batched && x->fed > 0) other = x;
+    if (!x->active) continue;
+    if (x->fed < 0)
+      edf__fail(edf__call_of(call), "an input was never fed\n  %s", edf__show(x));
+    if (!x->batched) continue;
     if (!first) first = x;
-    if (x->fed == first->fed) continue;
-    edf__say_who(who);
-    edf__say("the inputs disagree on the batch");
-    edf__say_with(x, "\n  %d rows were fed to ", x->fed);
-    edf__stop_with(first, "\n  %d rows were fed to ", first->fed);
+    if (x->fed != first->fed)
+      edf__fail(edf__call_of(call), "the inputs disagree on the batch\n"
+                "  %d rows were fed to %s\n  %d rows were fed to %s", x->fed, edf__show(x),
+                first->fed, edf__show(first));
   }
+  if (!first) first = other;
   return first ? first->fed : edf.batch;
 }
 
-static void edf__mark(edf_node *target) {            /* its ancestors; everything for NULL */
-  edf.target = target;
-  for (int i = 0; i < edf__n_nodes(); i++) edf__nth(i)->active = 0;
-  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
-    edf_node *c = edf.compnodes[i];
-    if (!target || c == target) c->active = 1;
-    for (int k = 0; c->active && k < c->n_in; k++) c->in[k]->active = 1;
+/* Is called when a node has run forward or backward. It does nothing. In gdb:
+   break edf_ran if $_streq(node->name, "h") */
+EDF__ATTRIBUTE(noinline) void edf_ran(edf_node *node) {
+  static edf_node *volatile last;
+  last = node;
+  (void)last;
+}
+
+/* Runs a node's C code between pull and push. An error in it leaves the device paused. */
+static edf_device_table *edf__paused;
+static void edf__run_here(edf_node *y, int backward) {
+  for (int k = 0; k < y->n_in; k++) {
+    edf_device->pull(y->in[k], EDF_VALUE);
+    if (backward && y->in[k]->grad) edf_device->pull(y->in[k], EDF_GRAD);
   }
+  if (backward) edf_device->pull(y, EDF_VALUE);
+  if (backward) edf_device->pull(y, EDF_GRAD);
+  edf__paused = edf_device;
+  edf_device = NULL;
+  (backward ? y->backward : y->forward)(y);
+  edf_device = edf__paused;
+  edf__paused = NULL;
+  if (!backward) edf_device->push(y, EDF_VALUE);
+  for (int k = 0; backward && k < y->n_in; k++)
+    if (y->in[k]->grad) edf_device->push(y->in[k], EDF_GRAD);
 }
 
-/* ---- Forward. A debugger may have run the node meanwhile, a device runs it elsewhere. */
-static void edf__call_forward(edf_node *c) {
-  if (edf__tell(EDF_BEFORE_FORWARD, c)) return;
-  int looked_at = c->ran || !edf__run_first;
-  c->ran = 0;                            /* it may stop                                       */
-  if (!edf__seam || !edf__seam->node(c, 0))
-    if (looked_at || !edf__run_first(c, c->forward)) c->forward(c);
-  c->ran = edf.feeds;
-  edf__tell(EDF_AFTER_FORWARD, c);
+/* Returns 1 if a device is open and node y has run. The contractions of an equation ask the
+   device themselves. */
+static int edf__device_ran(edf_node *y, int backward) {
+  if (!edf_device || edf__is_equation(y)) return 0;
+  if (!edf_device->node(y, backward)) edf__run_here(y, backward);
+  return 1;
 }
 
-static void edf__begin_forward(edf_node *target) {
-  edf.direction = 0;                     /* steps that were stopped do not go on: others are  */
-  edf__mark(target);                     /* marked now                                        */
-  edf__set_batch(edf__find_batch(target));
-  edf.direction = 1;
+static void edf__fill(edf_node *x, edf_which array, edf_real number) {
+  edf_real *to = array == EDF_VALUE ? x->value : x->grad;
+  if (edf_device) edf_device->fill(x, array, number);
+  else if (number == 0) memset(to, 0, x->size * sizeof *to);
+  else for (size_t i = 0; i < x->size; i++) to[i] = number;
+}
+
+/* With EDF_DEBUG an array is NaN until it is written. An equation writes all its entries. */
+static void edf__poison(edf_node *x, edf_which array) {
+#if defined EDF_DEBUG && !defined EDF_NO_DEBUG
+  if (x->kind == EDF_COMPNODE && !edf__is_equation(x)) edf__fill(x, array, (edf_real)NAN);
+#else
+  (void)x;
+  (void)array;
+#endif
+}
+/* With EDF_DEBUG the end of a pass reports a NaN, once: see >>step. */
+#if defined EDF_DEBUG && !defined EDF_NO_DEBUG
+static void edf__look_for_nan(int backward);
+static int edf__nan_reported;
+#endif
+static void edf__end_pass(edf_event event, edf_node *x) {
+  if (!edf.direction) return;            /* Steps in a debugger have ended it.                */
   edf.at = -1;
-  edf.drawn = edf.draws;
+  edf.direction = 0;
+#if defined EDF_DEBUG && !defined EDF_NO_DEBUG
+  edf__look_for_nan(event == EDF_END_BACKWARD);
+#endif
+  edf__tell(event, x);
+}
+
+static void edf__forward_node(edf_node *c) {
+  edf__poison(c, EDF_VALUE);
+  if (!edf__device_ran(c, 0)) c->forward(c);
+  c->ran = edf.feeds;
+  edf_ran(c);
+}
+static void edf__forward_nodes(void) {
+  for (edf.at = 0; edf.at < edf.n_compnodes; edf.at++)
+    if (edf.compnodes[edf.at]->active) edf__forward_node(edf.compnodes[edf.at]);
+}
+
+/* Returns 1 if a device has run this pass. It may replay a recording, without the nodes' code. */
+static int edf__device_pass(void (*nodes)(void), int forward) {
+  if (!edf_device) return 0;
+  for (int i = 0; forward && i < edf.n_compnodes; i++) edf__check_labels(edf.compnodes[i]);
+  if (!edf_device->pass(nodes, 1)) return 1;
+  for (int i = 0; i < edf__n_nodes(); i++) {
+    if (!forward) edf__nth(i)->grad_is_zero = 0;
+    else if (edf__nth(i)->active) edf__nth(i)->ran = edf.feeds;
+  }
+  return 1;
+}
+
+static void edf__begin_forward(const char *call, edf_node *target) {
+  edf__mark(target);
+  edf__set_batch(edf__find_batch(call));
+  edf.direction = 1;
   edf__tell(EDF_BEGIN_FORWARD, target);
 }
-
-static void edf__end(void) {
-  if (edf.direction > 0) edf__tell(EDF_END_FORWARD, NULL);
-  else edf__tell(EDF_END_BACKWARD, edf.loss);
-  edf.direction = 0;
+static void edf__run_forward(const char *call, edf_node *target) {
+  edf__begin_forward(call, target);
+  if (!edf__device_pass(edf__forward_nodes, 1)) edf__forward_nodes();
+  edf__end_pass(EDF_END_FORWARD, target);
 }
-
-static void edf__forward_nodes(void) {
-  for (edf.at = 0; edf.at < edf.n_compnodes; edf.at++) {
-    edf_node *c = edf.compnodes[edf.at];
-    int has_run = edf.unfinished && c->ran == edf.feeds;       /* as it was built */
-    if (c->active && !has_run) edf__call_forward(c);
-  }
-}
-
-static void edf__run(edf_node *target) {
-  edf__begin_forward(target);
-  if (!edf__seam || !edf__seam->pass(edf__forward_nodes)) edf__forward_nodes();
-  edf__end();
-}
-
-void (edf_forward)(void) { edf__run(NULL); }
+void (edf_forward)(void) { edf__run_forward("edf_forward", NULL); }
 void (edf_forward_to)(edf_node *node) {
-  edf__check_node("edf_forward_to", node);
-  edf__run(node);
+  edf__check_call("edf_forward_to", node);
+  edf__run_forward("edf_forward_to", node);
 }
 
 void (edf_feed)(edf_node *x, const edf_real *data, int batch) {
-  const char *who = "edf_feed";
-  edf__check_node(who, x);
-  int fixed = !x->batched;
-  int fits = fixed ? batch == 1 || (x->rank && batch == x->dim[0]) : batch >= 1;
-  if (x->kind != EDF_INPUT) edf__fail_who(who, x, "only an Input can be fed");
-  if (!data) edf__fail_who(who, x, "the data is NULL");
+  edf__site at = edf__call_of("edf_feed");
+  edf__check_call("edf_feed", x);
+  int fits = x->batched ? batch >= 1 : batch == 1 || (x->rank && batch == x->dim[0]);
+  if (x->kind != EDF_INPUT) edf__fail(at, "only an Input can be fed\n  %s", edf__show(x));
+  if (!data) edf__fail(at, "the data is NULL\n  %s", edf__show(x));
   if (!fits)
-    edf__fail_who(who, x, "batch is %d, %s", batch, fixed
-                  ? "but this Input has none: expected 1" : "expected 1 or more");
+    edf__fail(at, "batch is %d, %s\n  %s", batch, x->batched ? "expected 1 or more"
+              : "but this Input has no batch: expected 1", edf__show(x));
   x->value = (edf_real *)data;
   x->fed = batch;
   edf.feeds++;
   edf.direction = 0;
-  edf__push(x->value, 0);
+  if (edf_device) edf_device->push(x, EDF_VALUE);
 }
 
-/* ---- A computed node. Inputs come before it, so the order of construction is a schedule. */
+/* ---- A CompNode. Its inputs exist before it, so the order of construction is a schedule. */
 static edf_node *edf__computed(const edf_op *about, const char *file, int line, int n,
                                edf_node **in) {
   edf__site at = { about->name, file, line };
-  edf__check_operands(&at, n, in);
+  edf__check_operands(at, n, in);
   edf_node *y = edf__new_node(EDF_COMPNODE, at.op, file, line, n);
   for (int k = 0; k < n; k++) y->in[k] = in[k];
-  y->says = about->formula ? about : NULL;
+  y->about = about;
   y->shape = about->shape ? about->shape : edf__shape_of_first;
   y->forward = about->forward;
   y->backward = about->backward;
-  y->lazy = about->lazy < 0 ? n : about->lazy;
-  y->is = about->is;
-  y->row_dims = 1;
-  y->name = edf__copy(&edf.computed, edf__fmt("%.490s%d", y->op, edf.n_compnodes));
+  y->name = edf__copy(&edf.computed, edf__text("%.900s%d", y->op, edf.n_compnodes));
   return y;
 }
 
-/* Its value is not of the last feed, or of another batch than that of the shapes. */
+/* Returns 1 if the value of x is not from the last feed. */
 static int edf__is_stale(const edf_node *x) {
-  if (x->kind == EDF_COMPNODE) return x->ran != edf.feeds;
-  return x->kind == EDF_INPUT && (x->fed < 0 || (x->batched && x->fed != edf.batch));
+  return x->kind == EDF_COMPNODE ? x->ran != edf.feeds :
+         x->kind == EDF_INPUT && (x->fed < 0 || (x->batched && x->fed != edf.batch));
 }
-
-/* With edf.eager a node runs as it is built, and before it what it is computed from and has not
-   run since the last feed. What is stepped meanwhile goes on. */
+/* With edf.eager a constructor runs its node. */
 static void edf__run_new(edf_node *y) {
-  edf_graph was = edf;
-  int stale = 0;
-  edf.unfinished = y->active = 1;
+  for (int k = 0; k < y->n_in; k++)
+    if (y->in[k]->kind == EDF_INPUT && y->in[k]->batched && y->in[k]->fed > 0)
+      edf__set_batch(y->in[k]->fed);
   for (int k = 0; k < y->n_in; k++) {
-    stale |= edf__is_stale(y->in[k]);
-    if (y->in[k]->kind == EDF_INPUT) y->in[k]->active = 1;           /* a device brings it    */
+    if (edf__is_stale(y->in[k]))
+      edf__fail(edf__site_of(y), "edf.eager is 1, and an operand has no value of the last feed: "
+                "feed all Inputs before you build nodes\n  %s", edf__show(y->in[k]));
+    y->in[k]->active = 1;
   }
-  if (stale) edf__run(y);
-  else edf__call_forward(y);
-  edf.unfinished = 0;
-  if (stale && was.direction) edf__mark(was.target);
-  edf.at = was.at;
-  edf.direction = was.direction;
-  y->active = 1;                         /* for steps that go on, whoever has marked another  */
+  y->active = 1;
+  edf__forward_node(y);
 }
-
 static edf_node *edf__add_compnode(edf_node *y) {
   edf__infer_new(y);
   edf__append(&edf.compnodes, &edf.n_compnodes, y);
@@ -1146,241 +1060,8 @@ static edf_node *edf__add_compnode(edf_node *y) {
   return y;
 }
 
-/* ---- Backward. All gradients are zero when it begins. A `fresh` one is, whatever its memory
-   holds; that saves a pass over every weight, since what adds to it first writes instead. So
-   does edf_addgrad, for a node that adds to each entry of its first `lazy` inputs, and once; of
-   all other inputs the zeros are there before. Where the program can look they are as well. */
-static void edf__show_zeros(edf_node *x) {
-  if (x->grad && x->fresh) edf__fill(x->grad, x->size, 0);
-}
-static void edf__end_fresh(edf_node *x) {
-  edf__show_zeros(x);
-  x->fresh = 0;
-}
-
-/* A node needs a gradient if a parameter or a wanted input reaches it. */
-static void edf__find_needs(edf_node *x) {
-  x->needs_grad = (x->kind == EDF_PARAMETER && x->update != edf_frozen) || x->wanted;
-  for (int k = 0; x->backward && k < x->n_in; k++) x->needs_grad |= x->in[k]->needs_grad;
-}
-
-static void edf__check_loss(const char *who, const char *what, edf_node *x) {
-  edf_node *end = NULL, *was = edf.target;
-  int frozen = 0;
-  if (x->kind != EDF_COMPNODE)
-    edf__fail_who(who, x, "the %s is not a computed node", what);
-  if (x->needs_grad && x->ran != edf.feeds)
-    edf__fail_who(who, x, "the %s has no value for the last feed: call edf_forward first",
-                  what);
-  if (x->needs_grad) return;
-  edf__mark(x);
-  for (int i = 0; i < edf__n_nodes(); i++) {
-    edf_node *c = edf__nth(i);
-    frozen |= c->update == edf_frozen;
-    for (int k = 0; c->active && !c->backward && k < c->n_in; k++)
-      if (c->in[k]->needs_grad) end = c;
-  }
-  edf__mark(was);
-  edf__say_who(who);
-  edf__say_with(x, "no parameter%s reaches the %s, and no input with edf_want_grad\n  ",
-                frozen ? " that is not frozen" : "", what);
-  if (end) edf__say_with(end, "\nsince a gradient ends where there is no backward, at\n  ");
-  edf__stop();
-}
-
-static void edf__prepare_grad(edf_node *x) {
-  int keep = edf.accumulate && x->kind == EDF_PARAMETER && x->grad;
-  int now = x->needs_grad && x->active;
-  x->fresh = !keep;
-  x->reached = (char)(now || (keep && x->reached));
-  if (now) x->grad = edf__reals(x, x->grad);
-  if (x->needs_grad) return;
-  edf__free(x->grad);
-  x->grad = NULL;
-}
-
-static int edf__runs_backward(const edf_node *c) {
-  return c->active && c->needs_grad && c->backward;
-}
-
-/* May a debugger, a watcher or the program's own code look at gradients before the end? */
-static int edf__shows_grads(void) {
-  int shows = edf.kernel == EDF_REFERENCE || edf.watchers || edf.look;
-#ifndef __OPTIMIZE__
-  shows = 1;
-#endif
-  for (int i = 0; !shows && i < edf.n_compnodes; i++)
-    shows = edf__is(edf.compnodes[i], EDF_IS_OWN) && edf__runs_backward(edf.compnodes[i]);
-  return shows;
-}
-
-static void edf__begin_backward(edf_node *loss) {
-  edf__check_node("edf_backward", loss);
-  edf__each(edf__find_needs);
-  edf__check_loss("edf_backward", "loss", loss);
-  edf__mark(loss);
-  edf__check_fed("edf_backward", loss);
-  edf__each(edf__prepare_grad);
-  edf__fill(loss->grad, loss->size, (edf_real)1 / (edf_real)loss->size);
-  loss->fresh = 0;
-  if (edf__shows_grads()) edf__each(edf__show_zeros);
-  edf.loss = loss;
-  edf.direction = -1;
-  edf.at = edf.n_compnodes;
-  edf__tell(EDF_BEGIN_BACKWARD, loss);
-}
-
-static void edf__ends_backward(edf_node *c) {
-  for (int k = 0; k < c->lazy; k++) c->in[k]->fresh = 0;
-  edf__tell(EDF_AFTER_BACKWARD, c);
-}
-
-static int edf__starts_backward(edf_node *c) {
-  if (!edf__runs_backward(c)) return 0;
-  edf__end_fresh(c);
-  if (edf__tell(EDF_BEFORE_BACKWARD, c)) return 0;
-  if (edf__seam && edf__seam->node(c, 1)) { edf__ends_backward(c); return 0; }
-  for (int k = c->lazy; k < c->n_in; k++) edf__end_fresh(c->in[k]);
-  if (c->steps++ || !edf__run_first || !edf__run_first(c, c->backward)) return 1;
-  edf__ends_backward(c);
-  return 0;
-}
-
-/* The loop alone: from another loss.grad, or told to a device. */
-static void edf__backward_nodes(void) {
-  for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--) {
-    edf_node *c = edf.compnodes[edf.at];
-    if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
-  }
-  edf__each(edf__end_fresh);
-}
-static int edf__last_node(void) {        /* none, where a device has run them all             */
-  return edf__seam && edf__seam->pass(edf__backward_nodes) ? -1 : edf.n_compnodes - 1;
-}
-static void edf__end_backward(void) {
-  edf__each(edf__end_fresh);
-  edf__end();
-  if (edf.after_backward) edf.after_backward();
-}
-
-void (edf_backward)(edf_node *loss) {
-  edf__begin_backward(loss);             /* all grads = 0, loss.grad = 1/n                    */
-  for (edf.at = edf__last_node(); edf.at >= 0; edf.at--) {
-    edf_node *c = edf.compnodes[edf.at];
-    if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
-  }
-  edf__end_backward();
-}
-
-/* ---- SGD. A parameter with an update function of its own gets that instead. */
-static int edf__may_step(const edf_node *p) {
-  return p->grad && p->reached && p->update != edf_frozen;
-}
-static int edf__due(edf_node *p, edf_real eta) {
-  edf__tell(EDF_BEFORE_UPDATE, p);
-  if (!edf__may_step(p)) return 0;
-  if (p->update && p->reached == 3)
-    edf__fail_who("update", p, "this parameter's own rule calls an optimiser, which steps all "
-                  "and calls the rule again: call edf_update_sgd, or another of one parameter");
-  p->steps++;
-  p->reached = 2;
-  edf.late = NULL;
-  if (!p->update) return 1;
-  p->reached = 3;                        /* while its rule runs                               */
-  p->update(p, eta);
-  p->reached = 2;
-  return 0;
-}
-
-void edf_frozen(edf_node *p, edf_real eta) { (void)p; (void)eta; }
-
-void edf_update_sgd(edf_node *p, edf_real eta) {
-  edf__check_parameter("edf_update_sgd", p, 1);
-  if (edf__seam && edf__seam->sgd(p, eta)) return;
-  for (size_t i = 0; i < p->size; i++) p->value[i] -= eta * p->grad[i];
-}
-void (edf_sgd)(edf_real eta) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf__due(edf.parameters[i], eta)) edf_update_sgd(edf.parameters[i], eta);
-}
-
-void edf_zero_grad(void) {
-  for (int i = 0; i < edf.n_parameters; i++) {
-    edf.parameters[i]->fresh = 1;
-    edf__end_fresh(edf.parameters[i]);
-  }
-}
-
-void edf_clear_compnodes(void) {
-  if (edf__n_graves + edf__n_nodes() > EDF__GRAVES / 2) {
-    memset(edf__graves, 0, sizeof edf__graves);
-    edf__n_graves = 0;
-  }
-  for (int i = edf.n_compnodes; i-- > 0;) edf__bury(edf.compnodes[i]);
-  edf__free_list(&edf.computed);
-  edf.n_compnodes = edf.direction = 0;
-  edf.loss = edf.target = NULL;
-}
-void edf_clear(void) {
-  if (edf__seam) edf__seam->stop(1);
-  edf__tell(EDF_CLEARED, NULL);
-  edf_clear_compnodes();
-  edf__each(edf__bury);
-  edf__free_list(&edf.kept);
-  edf.inputs = edf.parameters = edf.compnodes = NULL;
-  edf.n_inputs = edf.n_parameters = edf.n_packages = edf.n_workspaces = edf.batch = 0;
-  edf.batch_name = "b";
-  edf.workspace = NULL;
-  edf.look = EDF__FIRST_LOOK;
-  edf__free_list(&edf.breaks);
-  edf.aside = NULL;
-}
-
-edf_graph edf_new_graph(void) {
-  static unsigned graphs = 0;
-  edf_graph empty = EDF__EMPTY_GRAPH;
-  empty.id += ++graphs;
-  return empty;
-}
-
-void *edf_state(edf_node *y, size_t bytes) {
-  edf__check_node("edf_state", y);
-  return y->state = edf__grow(edf__list_of(y), y->state, bytes);
-}
-
-edf_node *edf_name(edf_node *node, const char *name) {
-  if (!name) edf__die("edf_name: the name is NULL");
-  edf__check_node("edf_name", node);
-  node->name = edf__copy(edf__list_of(node), name);
-  return node;
-}
-edf_node *edf_want_grad(edf_node *node) {
-  edf__check_node("edf_want_grad", node);
-  node->wanted = 1;
-  return node;
-}
-
-edf_real *edf_value(edf_node *node) {
-  edf__check_node("edf_value", node);
-  if (!node->value) edf__no_value("edf_value", node);
-  edf__pull(node->value, node->size);
-  return node->value;
-}
-edf_real *edf_grad(edf_node *node) {
-  edf__check_node("edf_grad", node);
-  edf__pull(node->grad, node->size);
-  return node->grad;
-}
-void edf_push(edf_node *node) {
-  edf__check_node("edf_push", node);
-  edf__push(node->value, node->size);
-}
-void edf_push_grad(edf_node *node) {
-  edf__check_node("edf_push_grad", node);
-  edf__push(node->grad, node->size);
-}
-
-/* A constructor's operands, up to the end mark, as a NULL-terminated block of the graph. */
+/* Reads a constructor's operands up to the end mark. Returns them as a block that ends with
+   NULL. */
 static edf_node **edf__operands(va_list args, int *n) {
   edf_node **in = NULL;
   for (*n = -1; *n < 0 || in[*n];) {
@@ -1393,32 +1074,264 @@ static edf_node **edf__operands(va_list args, int *n) {
 
 edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*shape)(edf_node *),
                           void (*forward)(edf_node *), void (*backward)(edf_node *), ...) {
-  edf_op about = { op, shape, forward, backward, NULL, NULL, NULL, 0, 1 << EDF_IS_OWN };
+  edf_op about = { op, shape, forward, backward, NULL, NULL, NULL };
+  edf__site at = { "edf_compnode", file, line };
   int n;
   va_list args;
-  if (!op || !forward) edf__die("%s:%d: edf_compnode: %s is NULL", file, line,
-                                 op ? "forward" : "the name");
+  if (!op || !forward) edf__fail(at, "%s is NULL", op ? "forward" : "the name");
   va_start(args, backward);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
   about.name = edf__copy(&edf.computed, op);
-  edf_node *y = edf__add_compnode(edf__computed(&about, file, line, n, in));
+  edf_node *y = edf__computed(&about, file, line, n, in);
+  y->about = NULL;
   edf__free(in);
-  return y;
+  return edf__add_compnode(y);
 }
 
 edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
                       const void *state, size_t bytes) {
-  const char *lacks = !op ? "the op" : !op->name ? "the name" : !op->forward ? "forward" : NULL;
-  if (lacks) edf__die("%s:%d: edf_node_at: %s is NULL", file, line, lacks);
+  edf__site at = { "edf_node_at", file, line };
+  const char *missing = !op ? "the op" : !op->name ? "the name" : !op->forward ? "forward" : NULL;
+  if (missing) edf__fail(at, "%s is NULL", missing);
   edf_node *y = edf__computed(op, file, line, n, in);
-  if (state) memcpy(edf_state(y, bytes), state, bytes);
+  if (state) memcpy(y->state = edf__alloc(&edf.computed, bytes), state, bytes);
   return edf__add_compnode(y);
+}
+
+/* ==== >>backward  Backward, SGD and clearing ============================================= */
+
+/* A node needs a gradient if a Parameter or a wanted node reaches it. */
+static void edf__find_needs(void) {
+  for (int i = 0; i < edf__n_nodes(); i++) {
+    edf_node *x = edf__nth(i);
+    x->needs_grad = (x->kind == EDF_PARAMETER && x->update != edf_frozen) || x->wanted;
+    for (int k = 0; x->backward && k < x->n_in; k++) x->needs_grad |= x->in[k]->needs_grad;
+  }
+}
+static int edf__runs_backward(const edf_node *c) {
+  return c->active && c->needs_grad && c->backward;
+}
+
+/* Stops because nothing needs the gradient of the loss. */
+EDF__NORETURN static void edf__no_gradient(edf__site at, edf_node *loss) {
+  const char *where = "";
+  edf__mark(loss);
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    const edf_node *c = edf.compnodes[i];
+    for (int k = 0; c->active && !c->backward && k < c->n_in; k++)
+      if (c->in[k]->needs_grad)
+        where = edf__text("\na gradient ends at a node without backward\n  %s", edf__show(c));
+  }
+  edf__fail(at, "no parameter reaches the loss, except frozen ones, and no input with "
+            "edf_want_grad\n  %s%s", edf__show(loss), where);
+}
+static void edf__check_loss(const char *call, edf_node *loss) {
+  edf__site at = edf__call_of(call);
+  edf__check_node(at, loss, "the loss");
+  if (loss->kind != EDF_COMPNODE)
+    edf__fail(at, "the loss is not a computed node\n  %s", edf__show(loss));
+  if (!loss->needs_grad) edf__no_gradient(at, loss);
+  if (loss->ran != edf.feeds)
+    edf__fail(at, "the loss has no value for the last feed: call edf_forward first\n  %s",
+              edf__show(loss));
+}
+
+/* All gradients are 0 when Backward begins. If grad_is_zero is set, a gradient counts as 0 and
+   its memory is not written yet: the first product writes it, which saves a pass over every
+   weight. Before any other code sees the gradient, it is filled with zeros. */
+static void edf__end_zero(edf_node *x) {
+  if (x->grad && x->grad_is_zero) edf__fill(x, EDF_GRAD, 0);
+  x->grad_is_zero = 0;
+}
+static void edf__end_zeros(void) {
+  for (int i = 0; i < edf__n_nodes(); i++) edf__end_zero(edf__nth(i));
+}
+
+static void edf__prepare_grad(edf_node *x) {
+  int keep = edf.accumulate && x->kind == EDF_PARAMETER && x->grad;
+  int now = x->needs_grad && x->active;
+  if (!x->needs_grad) {
+    edf__free(x->grad);
+    x->grad = NULL;
+  }
+  if (now) x->grad = edf__reals(x, x->grad);
+  x->reached = (char)(now || (keep && x->reached));
+  x->grad_is_zero = !keep;
+}
+
+static void edf__begin_backward(const char *call, edf_node *loss) {
+  edf__find_needs();
+  edf__check_loss(call, loss);
+  edf__mark(loss);
+  edf__find_batch(call);
+  for (int i = 0; i < edf__n_nodes(); i++) edf__prepare_grad(edf__nth(i));
+  edf__fill(loss, EDF_GRAD, (edf_real)1 / (edf_real)loss->size);
+  loss->grad_is_zero = 0;
+#ifndef __OPTIMIZE__
+  edf__end_zeros();                      /* A debugger shows the zeros.                       */
+#endif
+  edf.loss = loss;
+  edf.direction = -1;
+  edf.at = edf.n_compnodes;
+  edf__tell(EDF_BEGIN_BACKWARD, loss);
+}
+
+static void edf__backward_node(edf_node *c) {
+  if (!edf__runs_backward(c)) return;
+  edf__end_zero(c);
+  if (c->backward != edf__einsum_backward)
+    for (int k = 0; k < c->n_in; k++) edf__end_zero(c->in[k]);
+  if (!edf__device_ran(c, 1)) c->backward(c);
+  edf_ran(c);
+}
+static void edf__backward_nodes(void) {
+  for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--)
+    edf__backward_node(edf.compnodes[edf.at]);
+}
+static void edf__end_backward(void) {
+  edf__end_zeros();
+  edf__end_pass(EDF_END_BACKWARD, edf.loss);
+}
+
+void (edf_backward)(edf_node *loss) {
+  edf__begin_backward("edf_backward", loss);       /* all grads = 0, loss.grad = 1/n          */
+  if (!edf__device_pass(edf__backward_nodes, 0))
+    for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--)
+      edf__backward_node(edf.compnodes[edf.at]);
+  edf__end_backward();
+  if (edf.after_backward) edf.after_backward();
+}
+
+/* ---- Optimisers */
+static void edf__sgd_step(edf_node *p, const edf_real *c) {
+  for (size_t i = 0; i < p->size; i++) p->value[i] -= c[0] * p->grad[i];
+}
+const edf_rule edf_sgd_rule = { "SGD", edf__sgd_step, 0, 0 };
+
+static int edf__may_step(const edf_node *p) {
+  return p->grad && p->reached && p->update != edf_frozen;
+}
+
+/* Runs a rule for n Parameters. The C code of a rule that a device does not have runs here. */
+static void edf__run_rule(const edf_rule *rule, const edf_real *c, edf_node **p, int n) {
+  for (int i = 0; i < n; i++) {
+    if (rule->needs_m) p[i]->m = edf__reals(p[i], p[i]->m);
+    if (rule->needs_s) p[i]->s = edf__reals(p[i], p[i]->s);
+  }
+  if (edf_device && edf_device->update(p, n, rule, c) >= 0) return;
+  for (int i = 0; i < n; i++) {
+    for (int k = EDF_VALUE; edf_device && k <= EDF_S; k++) edf_device->pull(p[i], (edf_which)k);
+    rule->run(p[i], c);
+    for (int k = EDF_VALUE; edf_device && k <= EDF_S; k++) edf_device->push(p[i], (edf_which)k);
+  }
+}
+
+void edf_frozen(edf_node *p, edf_real eta) { (void)p; (void)eta; }
+
+void edf_update(edf_node *p, const edf_rule *rule, const edf_real *c) {
+  edf__check_parameter("edf_update", p);
+  if (!p->grad)
+    edf__fail(edf__call_of("edf_update"), "the Parameter has no gradient\n  %s", edf__show(p));
+  edf__run_rule(rule, c, &p, 1);
+}
+
+void (edf_step)(const edf_rule *rule, const edf_real *c) {
+  size_t room = ((size_t)edf.n_parameters + 1) * sizeof(edf_node *);
+  edf_node **p = edf_device ? (edf_node **)edf__alloc(&edf.kept, room) : NULL;
+  int n = 0;
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *own = edf.parameters[i];
+    edf__tell(EDF_BEFORE_UPDATE, own);
+    if (!edf__may_step(own)) continue;
+    own->steps++;
+    if (own->update) own->update(own, c[0]);
+    else if (p) p[n++] = own;
+    else edf__run_rule(rule, c, &own, 1);
+  }
+  if (p) edf__run_rule(rule, c, p, n);   /* A device makes all steps at once.                 */
+  edf__free(p);
+}
+void (edf_sgd)(edf_real eta) { (edf_step)(&edf_sgd_rule, &eta); }
+
+void edf_zero_grad(void) {
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf.parameters[i]->grad_is_zero = 1;
+    edf__end_zero(edf.parameters[i]);
+  }
+}
+
+/* ---- Clearing */
+void edf_clear_compnodes(void) {
+  if (edf_device) edf_device->clear(0);
+  edf__free_list(&edf.computed);
+  edf.n_compnodes = 0;
+  edf.direction = 0;
+  edf.at = -1;
+  edf.loss = NULL;
+}
+void edf_clear(void) {
+  if (edf__paused) edf_device = edf__paused;       /* An error in a node's code left it so.   */
+  edf__paused = NULL;
+  edf__tell(EDF_CLEARED, NULL);
+  edf.told = NULL;
+  if (edf_device) edf_device->clear(1);
+  edf_clear_compnodes();
+  edf__free_list(&edf.kept);
+  edf.inputs = edf.parameters = edf.compnodes = NULL;
+  edf.n_inputs = edf.n_parameters = edf.n_packages = edf.batch = 0;
+  edf.batch_name = "b";
+  edf.workspace = NULL;
+#if defined EDF_DEBUG && !defined EDF_NO_DEBUG
+  edf__nan_reported = 0;
+#endif
+}
+edf_graph edf_new_graph(void) {
+  edf_graph empty = EDF__EMPTY_GRAPH;
+  return empty;
+}
+
+/* ---- Single nodes */
+void *edf_state(edf_node *y, size_t bytes) {
+  return y->state = edf__grow(edf__list_of(y), y->state, bytes);
+}
+edf_node *edf_name(edf_node *node, const char *name) {
+  if (!name) edf__fail(edf__call_of("edf_name"), "the name is NULL");
+  edf__check_call("edf_name", node);
+  node->name = edf__copy(edf__list_of(node), name);
+  return node;
+}
+edf_node *edf_want_grad(edf_node *node) {
+  edf__check_call("edf_want_grad", node);
+  node->wanted = 1;
+  return node;
+}
+
+edf_real *edf_value(edf_node *node) {
+  edf__check_call("edf_value", node);
+  if (!node->value)
+    edf__fail(edf__call_of("edf_value"), "the node has no value yet: %s first\n  %s",
+              node->kind == EDF_INPUT ? "feed it" : "call edf_forward", edf__show(node));
+  if (edf_device) edf_device->pull(node, EDF_VALUE);
+  return node->value;
+}
+edf_real *edf_grad(edf_node *node) {
+  edf__check_call("edf_grad", node);
+  if (edf_device && node->grad) edf_device->pull(node, EDF_GRAD);
+  return node->grad;
+}
+void edf_push(edf_node *node) {
+  edf_device_table *device = edf__paused ? edf__paused : edf_device;
+  if (device && node->value) device->push(node, EDF_VALUE);
+}
+void edf_push_grad(edf_node *node) {
+  edf_device_table *device = edf__paused ? edf__paused : edf_device;
+  if (device && node->grad) device->push(node, EDF_GRAD);
 }
 
 /* ==== >>init  Random numbers and initialisation ========================================== */
 
-/* The n-th number is a hash of the seed and n: SplitMix64's finaliser, Steele et al. 2014. */
+/* Number n is a hash of the seed and n: the finaliser of SplitMix64, Steele et al. 2014. */
 static uint64_t edf__draw(unsigned long long n) {
   uint64_t z = n * UINT64_C(0x9E3779B97F4A7C15);
   z += edf.seed * UINT64_C(0xD1342543DE82EF95);
@@ -1436,7 +1349,7 @@ void edf_seed(unsigned long long seed) {
 }
 edf_real edf_uniform(edf_real lo, edf_real hi) {
   edf_real x = (edf_real)((double)lo + ((double)hi - (double)lo) * edf__random_unit());
-  return x < hi ? x : lo;                /* rounding may have reached hi                      */
+  return x < hi ? x : lo;                /* Rounding may have reached hi.                     */
 }
 edf_real edf_normal(edf_real mean, edf_real deviation) {
   double radius = sqrt(-2 * log(1 - edf__random_unit()));
@@ -1444,17 +1357,17 @@ edf_real edf_normal(edf_real mean, edf_real deviation) {
   return (edf_real)((double)mean + (double)deviation * radius * cos(angle));
 }
 int edf_below(int n) {
-  if (n < 1) edf__die("edf_below: n is %d, expected at least 1", n);
+  if (n < 1) edf__fail(edf__nowhere("edf_below"), "n is %d, expected at least 1", n);
   return (int)(edf__random_unit() * n);
 }
 
 void edf_init_uniform(edf_node *p, edf_real lo, edf_real hi) {
-  edf__check_parameter("edf_init_uniform", p, 0);
+  edf__check_parameter("edf_init_uniform", p);
   for (size_t i = 0; i < p->size; i++) p->value[i] = edf_uniform(lo, hi);
   edf_push(p);
 }
 void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
-  edf__check_parameter("edf_init_normal", p, 0);
+  edf__check_parameter("edf_init_normal", p);
   for (size_t i = 0; i < p->size; i++) p->value[i] = edf_normal(mean, deviation);
   edf_push(p);
 }
@@ -1524,7 +1437,7 @@ static void edf__sigmoid_backward(edf_node *y) {
     edf_addgrad(x, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
 }
 static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward,
-  edf__sigmoid_backward, "y x", "y@ = 1/(1+exp(-x@))", "x.grad@ += y.grad@ y@ (1-y@)", 1, 0 };
+  edf__sigmoid_backward, "y x", "y@ = 1/(1+exp(-x@))", "x.grad@ += y.grad@ y@ (1-y@)" };
 edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sigmoid_op, file, line, x);
 }
@@ -1540,7 +1453,7 @@ static void edf__tanh_backward(edf_node *y) {
     edf_addgrad(x, i, y->grad[i] * (1 - y->value[i] * y->value[i]));
 }
 static const edf_op edf__tanh_op = { "Tanh", NULL, edf__tanh_forward, edf__tanh_backward,
-  "y x", "y@ = tanh(x@)", "x.grad@ += y.grad@ (1-y@^2)", 1, 0 };
+  "y x", "y@ = tanh(x@)", "x.grad@ += y.grad@ (1-y@^2)" };
 edf_node *edf_tanh_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__tanh_op, file, line, x);
 }
@@ -1559,7 +1472,7 @@ static void edf__relu_backward(edf_node *y) {
   }
 }
 static const edf_op edf__relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
-  "y x", "y@ = max(0, x@)", "x.grad@ += y.grad@ [y@ > 0]", 1, 0 };
+  "y x", "y@ = max(0, x@)", "x.grad@ += y.grad@ [y@ > 0]" };
 edf_node *edf_relu_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__relu_op, file, line, x);
 }
@@ -1574,7 +1487,7 @@ static void edf__exp_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * y->value[i]);
 }
 static const edf_op edf__exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
-  "y x", "y@ = exp(x@)", "x.grad@ += y.grad@ y@", 1, 0 };
+  "y x", "y@ = exp(x@)", "x.grad@ += y.grad@ y@" };
 edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__exp_op, file, line, x);
 }
@@ -1589,24 +1502,9 @@ static void edf__log_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / x->value[i]);
 }
 static const edf_op edf__log_op = { "Log", NULL, edf__log_forward, edf__log_backward,
-  "y x", "y@ = ln(x@)", "x.grad@ += y.grad@ / x@", 1, 0 };
+  "y x", "y@ = ln(x@)", "x.grad@ += y.grad@ / x@" };
 edf_node *edf_log_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__log_op, file, line, x);
-}
-
-/* ---- Sqrt   y[i] = sqrt(x[i])     x.grad[i] += y.grad[i] / (2 y[i]) ---- */
-static void edf__sqrt_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__root(x->value[i]);
-}
-static void edf__sqrt_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / (2 * y->value[i]));
-}
-static const edf_op edf__sqrt_op = { "Sqrt", NULL, edf__sqrt_forward, edf__sqrt_backward,
-  "y x", "y@ = sqrt(x@)", "x.grad@ += y.grad@ / (2 y@)", 1, 0 };
-edf_node *edf_sqrt_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__sqrt_op, file, line, x);
 }
 
 /* ---- Square   y[i] = x[i]^2     x.grad[i] += y.grad[i] 2 x[i] ---- */
@@ -1619,7 +1517,7 @@ static void edf__square_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * 2 * x->value[i]);
 }
 static const edf_op edf__square_op = { "Square", NULL, edf__square_forward,
-  edf__square_backward, "y x", "y@ = x@^2", "x.grad@ += y.grad@ 2 x@", 1, 1 << EDF_IS_SQUARE };
+  edf__square_backward, "y x", "y@ = x@^2", "x.grad@ += y.grad@ 2 x@" };
 edf_node *edf_square_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__square_op, file, line, x);
 }
@@ -1664,45 +1562,6 @@ static edf_real edf__largest(const edf_real *a, ptrdiff_t n) {
   return most;
 }
 
-/* ---- Div   y[i] = a[i] / b[i]     a.grad[i] += y.grad[i] / b[i]
-                                     b.grad[i] -= y.grad[i] y[i] / b[i]
-   The shorter operand repeats: entry i of y meets entry i mod size of each. ---- */
-EDF__NORETURN static void edf__operands_error(const edf_node *y, const char *rule) {
-  edf__say_at(y);
-  edf__say("%s", rule);
-  for (int k = 0; k < y->n_in; k++) edf__say_with(y->in[k], "\n  ");
-  edf__stop();
-}
-
-static void edf__div_shape(edf_node *y) {
-  edf_node *a = y->in[0], *b = y->in[1], *longer = a->rank >= b->rank ? a : b;
-  edf_node *shorter = longer == a ? b : a;
-  int skip = longer->rank - shorter->rank, equal = 1;
-  for (int d = 0; d < shorter->rank; d++) equal &= shorter->dim[d] == longer->dim[skip + d];
-  if (!equal)
-    edf__operands_error(y, "the shapes must be equal, or one the trailing part of the other");
-  y->rank = longer->rank;
-  memcpy(y->dim, longer->dim, sizeof y->dim);
-}
-static void edf__div_forward(edf_node *y) {
-  edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++)
-    y->value[i] = a->value[i % a->size] / b->value[i % b->size];
-}
-static void edf__div_backward(edf_node *y) {
-  edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real divisor = b->value[i % b->size];
-    edf_addgrad(a, i % a->size, y->grad[i] / divisor);
-    edf_addgrad(b, i % b->size, -y->grad[i] * y->value[i] / divisor);
-  }
-}
-static const edf_op edf__div_op = { "Div", edf__div_shape, edf__div_forward, edf__div_backward,
-  "y a b", "y@ = a' / b'", "a.grad' += y.grad@ / b'\nb.grad' -= y.grad@ y@ / b'", 0, 0 };
-edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__node2(&edf__div_op, file, line, a, b);
-}
-
 /* ---- Sum   y = sum_i x[i]     x.grad[i] += y.grad ---- */
 static void edf__scalar_shape(edf_node *y) { y->rank = 0; }
 static void edf__sum_forward(edf_node *y) {
@@ -1714,7 +1573,7 @@ static void edf__sum_backward(edf_node *y) {
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0]);
 }
 static const edf_op edf__sum_op = { "Sum", edf__scalar_shape, edf__sum_forward,
-  edf__sum_backward, "y x", "y = sum_~ x~", "x.grad@ += y.grad", 1, 0 };
+  edf__sum_backward, "y x", "y = sum_~ x~", "x.grad@ += y.grad" };
 edf_node *edf_sum_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sum_op, file, line, x);
 }
@@ -1729,111 +1588,97 @@ static void edf__mean_backward(edf_node *y) {
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0] / (edf_real)x->size);
 }
 static const edf_op edf__mean_op = { "Mean", edf__scalar_shape, edf__mean_forward,
-  edf__mean_backward, "y x", "y = 1/% sum_~ x~", "x.grad@ += y.grad / %", 1, 0 };
+  edf__mean_backward, "y x", "y = 1/% sum_~ x~", "x.grad@ += y.grad / %" };
 edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__mean_op, file, line, x);
 }
 
-/* ==== >>contraction  A contraction's definition ========================================== */
+/* ==== >>contraction  The definition of a contraction ===================================== */
 
-/* ---- The definition: out += alpha a b at all numbers of the letters, of which the last runs
-   fastest; >>nest does the same, faster. The numbers are a text for a debugger to show, at =
-   "b = 0, i = 3, j = 2", and turn like an odometer's wheels: that which ends at `end` goes on,
-   from 9 to 10, or back to 0; then it returns where the wheel on its left ends. */
-static char *edf__turn(char *end, const char *letters, int back) {
-  if (!back) {
-    while (*--end == '9') *end = '0';
-    *end = *end == ' ' ? '1' : (char)(*end + 1);
-    return end;
-  }
-  for (*--end = '0'; *--end != ' ';) *end = ' ';
-  while (end > letters && *end != ',') end--;
-  return end;
+/* Adds alpha a b to out for all values of the indices; the last index runs fastest. >>nest
+   computes the same, faster. In a debugger, i[k] is the value of nest->loop[k].index. */
+static ptrdiff_t edf__entry(const edf_nest *nest, int operand, const ptrdiff_t *i) {
+  ptrdiff_t entry = nest->start[operand];
+  for (int k = 0; k < nest->n; k++) entry += i[k] * nest->loop[k].s[operand];
+  return entry;
 }
-
-static void edf__walk(const edf_nest *t, char *letters, edf_real *Out, const edf_real *A,
-                      const edf_real *B) {
-  ptrdiff_t count[EDF_MAX_INDEX] = { 0 };
-  const char *at = letters;              /* NULL where nobody named them                      */
-  char *last = at ? letters + strlen(letters) : NULL;
-  int l = t->n;
-  while (l > 0) if (t->loop[--l].n <= 0) return;
-  do {
-    edf_real a = A[t->start[EDF_A]], b = B[t->start[EDF_B]], out = Out[t->start[EDF_OUT]];
-    out += t->alpha * a * b;
-    Out[t->start[EDF_OUT]] = out;
-    l = t->n;
-    for (char *end = last; --l >= 0;) {  /* a wheel that is through takes the next along      */
-      const edf_loop *loop = &t->loop[l];
-      ptrdiff_t step = ++count[l] < loop->n ? 1 : 1 - loop->n;
-      Out += step * loop->s[EDF_OUT];
-      A += step * loop->s[EDF_A];
-      B += step * loop->s[EDF_B];
-      if (at) end = edf__turn(end, at, step != 1);
-      if (step == 1) break;
-      count[l] = 0;
-    }
-  } while (l >= 0);
-}
-void edf_contract_reference(const edf_nest *t, edf_real *out, const edf_real *a,
+void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
                             const edf_real *b) {
-  edf__walk(t, NULL, out, a, b);
-}
-
-static void edf__walk_zero(int n, const edf_loop *l, edf_real *out) {
-  if (n == 0) { *out = 0; return; }
-  for (ptrdiff_t i = 0; i < l->n; i++) edf__walk_zero(n - 1, l + 1, out + i * l->s[EDF_OUT]);
+  ptrdiff_t i[EDF_MAX_INDEX] = { 0 };
+  int k;
+  for (k = 0; k < nest->n; k++) if (nest->loop[k].n <= 0) return;
+  do {
+    edf_real factor_a = a[edf__entry(nest, EDF_A, i)];
+    edf_real factor_b = b[edf__entry(nest, EDF_B, i)];
+    out[edf__entry(nest, EDF_OUT, i)] += nest->alpha * factor_a * factor_b;
+    for (k = nest->n - 1; k >= 0 && ++i[k] == nest->loop[k].n; k--) i[k] = 0;
+  } while (k >= 0);
 }
 
 /* ==== >>parser  Declarations and equations =============================================== */
 
-/* ---- A text that is being read, and where; an error puts a caret under the place. */
+/* ---- A text that is being read. It is stored three times: as the program wrote it, for
+   messages; with the signs of a keyboard, where it is read; and with a zero after each name. So
+   a name is a pointer into the third copy, and also its place in the text. */
 typedef struct {
-  edf__site by;
-  const char *text, *at;
-  size_t size;
-  int whole;                             /* it may have several lines                         */
+  edf__site by;                          /* the call that gave the text                       */
+  const char *text;                      /* as the program wrote it                           */
+  const char *at;                        /* the next character, in the second copy            */
+  size_t size;                           /* of one copy                                       */
+  int whole;                             /* 1 if the text may have several lines              */
 } edf__scan;
 
-/* Of several lines that which has the place; a letter is a column, however many its bytes. Of
-   a line that is too long for a message what is near. */
-static void edf__say_caret(const edf__scan *s, const char *at) {
+/* Returns the line that has the character at `at`, and below it a caret. A letter that is not
+   ASCII is one column. A long line is cut. */
+static const char *edf__caret(const edf__scan *s, const char *at) {
+  enum { MOST = 500 };                   /* bytes before and after the caret                  */
+  static char shown[4096];
   const char *line = s->text, *place = line + (size_t)(at - line) % s->size;
-  size_t begin = edf__length;
-  int number = 1, most = 1000;
-  edf__site by = s->by;
+  int number = 1, several = strchr(s->text, '\n') != NULL;
   for (const char *c = line; c < place; c++)
     if (*c == '\n') { line = c + 1; number++; }
-  if (!by.line) by.line = number;        /* of a file that is the text                        */
-  edf__say_at(&by);
-  if (strchr(s->text, '\n')) edf__say("line %d: ", number);
-  if (place - line > most)
-    for (line = place - most; (*line & 0xC0) == 0x80;) line++;
-  int column = (int)(edf__length - begin);
+  const char *file = s->by.file ? edf__text("%.900s:%d: ", s->by.file, s->by.line) : "";
+  const char *before = several ? edf__text("line %d: ", number) : "";
+  int column = (int)(strlen(file) + strlen(s->by.op) + 2 + strlen(before));
+  if (place - line > MOST)
+    for (line = place - MOST; (*line & 0xC0) == 0x80;) line++;
   for (const char *c = line; c < place; c++) column += (*c & 0xC0) != 0x80;
-  int length = (int)strcspn(line, "\n"), end = (int)(place - line) + most;
+  int length = (int)strcspn(line, "\n"), end = (int)(place - line) + MOST;
   while (length > end || (line[length] & 0xC0) == 0x80) length--;
-  edf__say("%.*s\n%*s^\n  ", length, line, column, "");
+  snprintf(shown, sizeof shown, "%s%.*s\n%*s^\n  ", before, length, line, column, "");
+  return shown;
 }
 
-#define edf__syntax(s, at, ...) (edf__say_caret(s, at), edf__die(__VA_ARGS__))
+/* Stops with a message about the character at `at`. */
+EDF__NORETURN EDF__PRINTF(3, 4)
+static void edf__syntax(const edf__scan *s, const char *at, const char *format, ...) {
+  char text[2048];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  edf__fail(s->by, "%s%s", edf__caret(s, at), text);
+}
 
-static int edf__is_letter(char c) {      /* beyond ASCII each is                              */
+static int edf__is_letter(char c) {      /* All characters that are not ASCII are letters.    */
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c & 0x80;
 }
 static int edf__is_digit(char c) { return c >= '0' && c <= '9'; }
 static char edf__upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c; }
 static char edf__lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-static int edf__is_capital(const char *name) {           /* by its first letter of A-Z, a-z   */
+
+/* Returns 1 if the first letter of A-Z and a-z in a name is a capital. */
+static int edf__is_capital(const char *name) {
   while (*name && edf__lower(*name) == edf__upper(*name)) name++;
   return *name && *name == edf__upper(*name);
 }
-static int edf__compare_names(const char *a, const char *b) {    /* but for their case */
+/* Returns 0 if two names are equal or differ only in case. */
+static int edf__compare_names(const char *a, const char *b) {
   while (*a && edf__lower(*a) == edf__lower(*b)) { a++; b++; }
   return edf__lower(*a) - edf__lower(*b);
 }
 
-/* Signs of slides, and a blank that does not break, become those of a keyboard and blanks. */
+/* Replaces the signs of slides by those of a keyboard, and a no-break space by blanks. */
 static void edf__plain(char *text) {
   static const char *const signs[][2] = {
     { "\xE2\x88\x92", "-  " }, { "\xC2\xB7", "* " }, { "\xC3\x97", "* " },
@@ -1846,14 +1691,12 @@ static void edf__plain(char *text) {
     }
 }
 
-/* A text without tabs, since a caret follows. It stands there three times: as it was written,
-   for messages; plain, where it is read; and there with a zero behind each name: so a name is
-   a text, and its place is known. */
+/* Begins to read a text of n characters. The characters in `blanks` are read as a space. */
 static edf__scan edf__scan_of(const edf__site *at, const char *what, const char *text, int n,
                               int most, const char *blanks) {
-  if (!text) edf__fail_at(at, "the %s is NULL", what);
+  if (!text) edf__fail(*at, "the %s is NULL", what);
   if (n < 0 || n > most)
-    edf__fail_at(at, "the %s is too long: %d characters, at most %d", what, n, most);
+    edf__fail(*at, "the %s is too long: %d characters, at most %d", what, n, most);
   size_t size = (size_t)n + 1;
   char *copy = (char *)edf__alloc(&edf.computed, 3 * size);
   char *plain = copy + size, *names = plain + size;
@@ -1876,8 +1719,7 @@ static int edf__accept(edf__scan *s, char c) {
   s->at++;
   return 1;
 }
-
-/* The character at which reading stopped, with all its bytes where it is not an ASCII one. */
+/* Stops at the next character, which is shown with all its bytes. */
 EDF__NORETURN static void edf__found(const edf__scan *s, const char *expected,
                                      const char *hint) {
   const char *c = s->text + (size_t)(s->at - s->text) % s->size;
@@ -1890,93 +1732,90 @@ static void edf__expect(edf__scan *s, char c, const char *expected, const char *
   if (!edf__accept(s, c)) edf__found(s, expected, hint);
 }
 
-static const char *edf__identifier(edf__scan *s, const char *what) {
-  if (!edf__is_letter(edf__peek(s))) edf__found(s, what, "");
+static const char *edf__identifier(edf__scan *s, const char *expected) {
+  if (!edf__is_letter(edf__peek(s))) edf__found(s, expected, "");
   const char *name = s->at + s->size;
   s->at += strlen(name);
   return name;
 }
-
-static int edf__whole(edf__scan *s, int most, const char *where) {
-  const char *start = s->at;
+static int edf__whole(edf__scan *s, int least, int most) {
   long long n = 0;
-  for (; edf__is_digit(*s->at); s->at++) {
-    n = 10 * n + (*s->at - '0');
-    if (n > most) edf__syntax(s, start, "the number is too large: at most %d%s", most, where);
-  }
+  if (!edf__is_digit(edf__peek(s))) edf__found(s, "a number", "");
+  const char *start = s->at;
+  for (; edf__is_digit(*s->at) && n <= most; s->at++) n = 10 * n + (*s->at - '0');
+  if (n < least) edf__syntax(s, start, "expected at least %d", least);
+  if (n > most) edf__syntax(s, start, "the number is too large: at most %d", most);
   return (int)n;
 }
-
-/* The decimal number at *at, which moves behind it: 12, 0.125, .5, 1e-3; but not 0x10. */
+/* Reads a decimal number, 12, 0.125, .5 or 1e-3, and moves *at after it. */
 static double edf__decimal(const char **at) {
   const char *c = *at;
-  char locale[128], *end = (char *)c + (*c == '0' || *c == '.');
-  int left = edf__leave_locale(locale), hex = *c == '0' && edf__lower(c[1]) == 'x';
-  double n = edf__is_digit(c[*c == '.']) && !hex ? strtod(c, &end) : 0;
-  if (left) setlocale(LC_NUMERIC, locale);
+  char *end = (char *)c + (*c == '0' || *c == '.');
+  int hexadecimal = *c == '0' && edf__lower(c[1]) == 'x';
+  double n = edf__is_digit(c[*c == '.']) && !hexadecimal ? strtod(c, &end) : 0;
   *at = end;
   return n;
 }
-
 static double edf__read_number(edf__scan *s) {
-  const char *at = s->at;
+  const char *start = s->at;
   double n = edf__decimal(&s->at);
-  if (!((double)(edf_real)n < HUGE_VAL)) edf__syntax(s, at, "the number is out of range");
+  if (!((double)(edf_real)n < HUGE_VAL)) edf__syntax(s, start, "the number is out of range");
   return n;
 }
 
 /* ---- Declarations: x[b,784]  W[784,64]  v[i=3]  z */
-static void edf__declare_place(edf_node *x, edf__scan *s) {
+static void edf__declare_dimension(edf_node *x, edf__scan *s) {
   int d = x->rank++;
-  const char *at = s->at, *name = NULL;
-  if (d == EDF_MAX_RANK) edf__syntax(s, at, "a tensor has at most %d dimensions", EDF_MAX_RANK);
-  if (!edf__is_digit(edf__peek(s))) name = edf__identifier(s, "an extent or an index");
-  if (name && !edf__accept(s, '=')) {
-    if (x->kind == EDF_PARAMETER || d > 0)
-      edf__syntax(s, name, "%s needs a number, as in %s=10: only the batch has none, the first "
-                  "index of an Input", name, name);
-    x->batched = 1;                      /* its extent comes with each feed                   */
-    int first = x->kind == EDF_INPUT;    /* of several names of the batch the first stays     */
-    for (int i = 0; i < edf.n_inputs; i++) first &= !edf.inputs[i]->batched;
-    if (first) edf.batch_name = edf__copy(&edf.kept, name);
+  const char *name = NULL;
+  if (d == EDF_MAX_RANK)
+    edf__syntax(s, s->at, "a tensor has at most %d dimensions", EDF_MAX_RANK);
+  if (!edf__is_digit(edf__peek(s))) name = edf__identifier(s, "a size or an index");
+  if (!name || edf__accept(s, '=')) {
+    x->dim[d] = edf__whole(s, 1, 1000000000);
     return;
   }
-  if (!edf__is_digit(edf__peek(s))) edf__syntax(s, s->at, "expected a number after '='");
-  at = s->at;
-  x->dim[d] = edf__whole(s, 1000000000, "");
-  if (x->dim[d] == 0) edf__syntax(s, at, "an extent is at least 1");
+  if (x->kind == EDF_PARAMETER || d > 0)
+    edf__syntax(s, name, "%s needs a number, as in %s=10: only the batch has none, the first "
+                "index of an Input", name, name);
+  int first = x->kind == EDF_INPUT;      /* Of several names of the batch the first is kept.  */
+  for (int i = 0; i < edf.n_inputs; i++) first &= !edf.inputs[i]->batched;
+  if (first) edf.batch_name = edf__copy(&edf.kept, name);
+  x->batched = 1;
 }
 
 static void edf__read_declared(edf_node *x, edf__scan *s) {
   const char *name = edf__identifier(s, "a name");
   if (edf__accept(s, '[')) {
-    do edf__declare_place(x, s); while (edf__accept(s, ','));
+    do edf__declare_dimension(x, s); while (edf__accept(s, ','));
     edf__expect(s, ']', "']' or ','", "");
   }
   x->name = edf__copy(edf__list_of(x), name);
-  if (x->kind == EDF_COMPNODE) return;
+  if (x->kind == EDF_COMPNODE) return;   /* a Reshape                                         */
   if (x->batched) x->dim[0] = edf.batch;
   edf__infer(x);
 }
 
+/* Reads the name and the shape of x from a declaration. */
 static void edf__declare(edf_node *x, const char *op, const char *format, va_list args) {
   enum { LONGEST = 255 };
   char text[LONGEST + 1];
   edf__site at = { op, x->file, x->line };
   int n = format ? vsnprintf(text, sizeof text, format, args) : 0;
-  edf__scan s = edf__scan_of(&at, "declaration", format ? text : NULL, n, LONGEST,
-                            "\t\n\r");
+  edf__scan s = edf__scan_of(&at, "declaration", format ? text : NULL, n, LONGEST, "\t\n\r");
   edf__read_declared(x, &s);
   if (edf__peek(&s)) edf__found(&s, "the end", "");
   edf__free((char *)s.text);
 }
 
+/* Adds a declared Input or Parameter to its list. */
 static edf_node *edf__add_leaf(edf_node *p) {
-  if (p->kind == EDF_INPUT) { edf__append(&edf.inputs, &edf.n_inputs, p); return p; }
+  if (p->kind == EDF_INPUT) {
+    edf__append(&edf.inputs, &edf.n_inputs, p);
+    return p;
+  }
   for (int i = 0; i < edf.n_parameters; i++)
     if (!strcmp(p->name, edf.parameters[i]->name))
-      edf_name(p, edf__fmt("%s@%d", p->name, edf.n_parameters));
-  p->value = edf__reals(p, NULL);
+      p->name = edf__copy(&edf.kept, edf__text("%s@%d", p->name, edf.n_parameters));
   edf__append(&edf.parameters, &edf.n_parameters, p);
   return p;
 }
@@ -1998,34 +1837,43 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
 }
 
 const char *edf_fmt(const char *format, ...) {
-  static char text[2][8][512];           /* eight, so that a call may have several */
-  static unsigned turn[2];
-  int own = edf__own_texts > 0, most = (int)sizeof *text[0] - 1;
+  static char ring[8][512];              /* eight, so that a call may have several            */
+  static unsigned turn;
+  char *to = ring[turn++ % 8];
   va_list args;
-  edf__own_texts -= own;
-  char *to = text[own][turn[own]++ % 8];
   va_start(args, format);
-  int n = edf__format(to, sizeof *text[0], format, args);
+  int n = vsnprintf(to, sizeof *ring, format, args);
   va_end(args);
-  if (n < 0 || n > most)
-    edf__die("edf_fmt: the text is too long: %d characters, at most %d", n, most);
+  if (n < 0 || n >= (int)sizeof *ring)
+    edf__fail(edf__nowhere("edf_fmt"), "the text is too long: %d characters, at most %d", n,
+              (int)sizeof *ring - 1);
   return to;
 }
 
-/* ---- An equation, parsed. Names point into its text. */
+/* ---- An equation as it is read. */
 enum { EDF__MAX_REF = 32 };
-typedef struct {                         /* 2*i+DI-1                                          */
-  int factor[EDF_MAX_INDEX], constant;
-  int by;                                /* of a Lookup: the tensor that gives it by value    */
+typedef struct {                         /* a position in a tensor: 2*i+DI-1                  */
+  int factor[EDF_MAX_INDEX];
+  int constant;
+  int by;                                /* a lookup: the tensor that gives the position      */
   const char *at;
 } edf__place;
-typedef struct {
+typedef struct {                         /* a tensor in an equation: W[I,j]                   */
   const char *name;
-  int operand, rank;                     /* operand -1: the left side */
+  int operand;                           /* -1 for the left-hand side                         */
+  int rank;
   edf__place place[EDF_MAX_RANK];
-} edf__ref;                              /* a tensor where it stands: W[I,j] */
-typedef struct { const char *name; int left, bound; } edf__letter;
-typedef struct { double number; int first, n; const char *at; } edf__term;  /* its n refs */
+} edf__ref;
+typedef struct {                         /* an index                                          */
+  const char *name;
+  int left;                              /* 1 if it is on the left                            */
+  int bound;                             /* its size as in | i<28, else 0                     */
+} edf__letter;
+typedef struct {                         /* a number times n tensors, the first is ref[first] */
+  double number;
+  int first, n;
+  const char *at;
+} edf__term;
 
 typedef struct edf__equation edf__equation;
 struct edf__equation {
@@ -2033,11 +1881,10 @@ struct edf__equation {
   int n_letter, n_ref, n_term, n_operand;
   edf__letter letter[EDF_MAX_INDEX];
   edf__term term[EDF__MAX_REF];
-  edf__ref *ref;                         /* ref[0] is the left side                           */
-  void *line;                            /* the line of a slide that is being read, or NULL   */
-  int (*read_position)(edf__equation *e, int f);   /* NULL, or reads a position that has no   */
-};                                       /* sum of indices: 1 for a lookup, -1 for a group,   */
-                                         /* 0 if there is none                                */
+  edf__ref *ref;                         /* ref[0] is the left-hand side                      */
+  void *line;                            /* edf_slide.h: the line that is being read, or NULL */
+  int (*read_position)(edf__equation *e, int f);   /* edf_slide.h: reads a lookup or a group  */
+};
 
 static int edf__letter_of(edf__equation *e, const char *name) {
   for (int i = 0; i < e->n_letter; i++) if (!strcmp(e->letter[i].name, name)) return i;
@@ -2048,17 +1895,16 @@ static int edf__letter_of(edf__equation *e, const char *name) {
   return e->n_letter++;
 }
 
-/* Of the next summand or term; 0: none follows. */
+/* Returns the sign of the next summand or term, or 0 if none follows. */
 static int edf__first_sign(edf__scan *s) { return edf__accept(s, '-') ? -1 : 1; }
 static int edf__next_sign(edf__scan *s) {
   return edf__accept(s, '+') ? 1 : edf__accept(s, '-') ? -1 : 0;
 }
 
-/* One summand of a place: 2*i, 2i, i or 3 */
+/* Reads one summand of a position: 2*i, 2i, i or 3. */
 static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
   edf__scan *s = &e->scan;
-  int number = edf__is_digit(edf__peek(s));
-  int factor = number ? edf__whole(s, 1000000, " in a place") : 1;
+  int number = edf__is_digit(edf__peek(s)), factor = number ? edf__whole(s, 0, 1000000) : 1;
   int times = number && edf__accept(s, '*');
   if (number && !times && !edf__is_letter(edf__peek(s))) {
     place->constant += sign * factor;
@@ -2067,10 +1913,10 @@ static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
   const char *name = edf__identifier(s, times ? "an index" : "an index or a number");
   int *sum = &place->factor[edf__letter_of(e, name)];
   *sum += sign * factor;
-  if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this place", name);
+  if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this position", name);
 }
 
-/* The next tensor of an equation, all zero. It may move the others. */
+/* Adds a tensor, all zero, to an equation. It may move the others. */
 static edf__ref *edf__next_ref(edf__equation *e) {
   size_t n = (size_t)++e->n_ref;
   e->ref = (edf__ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
@@ -2089,7 +1935,7 @@ static void edf__parse_place(edf__equation *e, int f) {
   e->ref[f].place[e->ref[f].rank++] = p;
 }
 
-/* What was meant where this character stands. */
+/* Returns a hint for the character that was found in place of a tensor or an operator. */
 static const char *edf__hint_at(edf__scan *s) {
   char c = edf__peek(s);
   return c && strchr("(/^", c)
@@ -2111,7 +1957,7 @@ static edf__ref *edf__parse_tensor(edf__equation *e, const char *hint) {
   do {
     if (e->ref[f].rank == EDF_MAX_RANK)
       edf__syntax(s, s->at, "a tensor has at most %d indices", EDF_MAX_RANK);
-    edf__parse_place(e, f);              /* with a tensor in the place it may move e->ref     */
+    edf__parse_place(e, f);
   } while (edf__accept(s, ','));
   if (edf__peek(s) == '.') hint = ": the factor of an index is a whole number";
   edf__expect(s, ']', "']' or ','", hint);
@@ -2119,11 +1965,10 @@ static edf__ref *edf__parse_tensor(edf__equation *e, const char *hint) {
   return &e->ref[f];
 }
 
-/* Operands are numbered in the order in which their names first appear on the right. */
+/* Numbers the operands in the order in which their names first appear on the right. */
 static void edf__bind(edf__equation *e, edf__ref *r) {
   if (!strcmp(e->ref->name, r->name))
-    edf__syntax(&e->scan, r->name, "%s is the left side and may not stand on the right",
-                r->name);
+    edf__syntax(&e->scan, r->name, "%s is on the left and may not be on the right", r->name);
   for (edf__ref *o = e->ref + 1; r->operand < 0 && o < r; o++)
     if (!strcmp(o->name, r->name)) r->operand = o->operand;
   if (r->operand < 0) r->operand = e->n_operand++;
@@ -2138,9 +1983,8 @@ static void edf__parse_term(edf__equation *e, int sign) {
   t->first = e->n_ref;
   t->n = 0;
   if (number && !edf__accept(s, '*') && strchr("+-|)", edf__peek(s)))
-    edf__syntax(s, t->at,
-                "a term needs a tensor; for a constant use a scalar Parameter or Input: "
-                "one - G[b,j]");
+    edf__syntax(s, t->at, "a term needs a tensor; for a constant use a scalar Parameter or "
+                "Input: one - G[b,j]");
   do {
     if (t->n++ == EDF_MAX_FACTOR)
       edf__syntax(s, s->at, "a term has at most %d factors", EDF_MAX_FACTOR);
@@ -2148,26 +1992,17 @@ static void edf__parse_term(edf__equation *e, int sign) {
   } while (edf__accept(s, '*') || edf__is_letter(edf__peek(s)));
 }
 
-/* The extent of an index that is named in a bound. */
-static void edf__read_extent(edf__equation *e, const char *name) {
-  edf__scan *s = &e->scan;
-  const char *at = s->at;
-  int *bound = &e->letter[edf__letter_of(e, name)].bound;
-  if (*bound) edf__syntax(s, name, "%s has two bounds", name);
-  *bound = edf__whole(s, 1000000000, "");
-  if (*bound == 0) edf__syntax(s, at, "a bound is at least 1");
-}
 static void edf__parse_bound(edf__equation *e) {
   edf__scan *s = &e->scan;
   const char *name = edf__identifier(s, "an index");
-  int n = e->n_letter;
-  if (edf__letter_of(e, name) == n) edf__syntax(s, name, "%s is an index of no tensor", name);
+  int n = e->n_letter, i = edf__letter_of(e, name);
+  if (i == n) edf__syntax(s, name, "%s is an index of no tensor", name);
   edf__expect(s, '<', "'<' and a number", "");
-  if (!edf__is_digit(edf__peek(s))) edf__syntax(s, s->at, "expected a number after '<'");
-  edf__read_extent(e, name);
+  if (e->letter[i].bound) edf__syntax(s, name, "%s has two bounds", name);
+  e->letter[i].bound = edf__whole(s, 1, 1000000000);
 }
 
-/* An index alone in its place: its number, else -1. */
+/* Returns the index that is alone in its position, or -1. */
 static int edf__alone(const edf__equation *e, const edf__place *p) {
   int found = -1;
   for (int i = 0; i < e->n_letter; i++) {
@@ -2178,7 +2013,7 @@ static int edf__alone(const edf__equation *e, const edf__place *p) {
   return p->constant == 0 ? found : -1;
 }
 
-/* ---- Which indices a part of an equation has: bit i. */
+/* ---- The indices of a part of an equation: bit i stands for index i. */
 static unsigned edf__place_has(const edf__place *p) {
   unsigned has = 0;
   for (int i = 0; i < EDF_MAX_INDEX; i++) has |= (unsigned)(p->factor[i] != 0) << i;
@@ -2189,61 +2024,50 @@ static unsigned edf__ref_has(const edf__ref *r) {
   for (int d = 0; d < r->rank; d++) has |= edf__place_has(&r->place[d]);
   return has;
 }
-static unsigned edf__refs_have(const edf__equation *e, int f, int end) {
+static unsigned edf__term_has(const edf__equation *e, const edf__term *t) {
   unsigned has = 0;
-  for (; f < end; f++) has |= edf__ref_has(&e->ref[f]);
+  for (int f = t->first; f < t->first + t->n; f++) has |= edf__ref_has(&e->ref[f]);
   return has;
 }
-static unsigned edf__term_has(const edf__equation *e, const edf__term *t) {
-  return edf__refs_have(e, t->first, t->first + t->n);
-}
-static const char *edf__first_of(const edf__equation *e, unsigned has) {       /* its name    */
+static const char *edf__first_of(const edf__equation *e, unsigned has) {
   int i = 0;
   while (has && !(has >> i & 1)) i++;
   return has ? e->letter[i].name : NULL;
 }
 
-/* What differs by its case alone is a slip, and would train. */
-static void edf__check_cases(const edf__equation *e, const char *at, unsigned lacks,
-                             unsigned sums) {
-  const edf__letter *l = e->letter;
-  for (int i = 0; i < e->n_letter; i++)
-    for (int o = 0; o < e->n_letter; o++)
-      if (lacks >> i & sums >> o & 1 && !edf__compare_names(l[i].name, l[o].name))
-        edf__syntax(&e->scan, at, "%s and %s are two indices: this term lacks the first and "
-                    "sums the second; if that is meant, take another letter", l[i].name,
-                    l[o].name);
-}
-/* A term may lack an index that stands alone on the left, but not one of a sum there. */
-static void edf__check_lacking(const edf__equation *e, const edf__term *t) {
+/* A term may not have an index of a sum on the left missing. Two indices that differ only in
+   case are a mistake, and the program would still train. */
+static void edf__check_term(const edf__equation *e, const edf__term *t) {
   unsigned left = edf__ref_has(e->ref), has = edf__term_has(e, t), sum = 0;
   for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
     if (edf__alone(e, p) < 0) sum |= edf__place_has(p);
-  const char *c = edf__first_of(e, sum & ~has);
-  if (c)
-    edf__syntax(&e->scan, t->at, "this term lacks index %s, which is part of a sum on the "
-                "left", c);
-  edf__check_cases(e, t->at, left & ~has, has & ~left);
+  const char *missing = edf__first_of(e, sum & ~has);
+  if (missing)
+    edf__syntax(&e->scan, t->at, "this term does not have index %s, which is part of a sum on "
+                "the left", missing);
+  for (int i = 0; i < e->n_letter; i++)
+    for (int j = 0; j < e->n_letter; j++) {
+      const char *a = e->letter[i].name, *b = e->letter[j].name;
+      if ((left & ~has) >> i & (has & ~left) >> j & 1 && !edf__compare_names(a, b))
+        edf__syntax(&e->scan, t->at, "%s and %s are two indices: this term sums %s and does not "
+                    "have %s; if you mean that, rename one", a, b, b, a);
+    }
 }
 
-/* What is summed must be a capital. The caret stands where the letter was first met. */
-static void edf__check_letters(const edf__equation *e) {
-  unsigned left = edf__ref_has(e->ref);
-  for (const edf__term *t = e->term; t < e->term + e->n_term; t++) edf__check_lacking(e, t);
-  for (int i = 0; i < e->n_letter; i++) {
-    const char *name = e->letter[i].name;
-    const edf__term *t = e->term;
-    if (left >> i & 1 || edf__is_capital(name)) continue;
-    edf__say_caret(&e->scan, name);
-    edf__say("index %s is not on the left, so it is summed: ", name);
-    if (edf__upper(*name) == *name) edf__die("its name must begin with a capital");
-    edf__say("write the capital, ");
-    for (const char *c = name; *c; c++) edf__say("%c", edf__upper(*c));
-    while (!(edf__term_has(e, t) >> i & 1)) t++;
-    const char *lacks = edf__first_of(e, left & ~edf__term_has(e, t));
-    if (lacks) edf__die(", or %s, which its term lacks", lacks);
-    edf__stop();
-  }
+/* A summed index begins with a capital. */
+static void edf__check_letter(const edf__equation *e, int i) {
+  const char *name = e->letter[i].name, *other = NULL;
+  char capital[64] = "";
+  if (e->letter[i].left || edf__is_capital(name)) return;
+  for (int k = 0; name[k] && k < 63; k++) capital[k] = edf__upper(name[k]);
+  for (int t = 0; t < e->n_term; t++)
+    if (edf__term_has(e, &e->term[t]) >> i & 1)
+      other = edf__first_of(e, edf__ref_has(e->ref) & ~edf__term_has(e, &e->term[t]));
+  if (edf__upper(*name) == *name)
+    edf__syntax(&e->scan, name, "index %s is not on the left, so it is summed: its name must "
+                "begin with a capital", name);
+  edf__syntax(&e->scan, name, "index %s is not on the left, so it is summed: write %s%s%s", name,
+              capital, other ? ", or the missing index " : "", other ? other : "");
 }
 
 static void edf__parse(edf__equation *e) {
@@ -2252,120 +2076,90 @@ static void edf__parse(edf__equation *e) {
   for (int i = 0; i < e->n_letter; i++) e->letter[i].left = 1;
   char c = edf__peek(s);
   const char *hint = c == '+' ? ": the sum always begins at 0"
-                     : c == '(' ? ": indices stand in square brackets, y[b,j]" : "";
+                     : c == '(' ? ": use square brackets, y[b,j]" : "";
   if (strstr(s->text, "->"))
     hint = ": -> is another notation; here bi,ij->bj is y[b,j] = x[b,I] W[I,j]";
   edf__expect(s, '=', "'=' after the left side", hint);
-  for (int sign = edf__first_sign(s); sign; sign = edf__next_sign(s))
-    edf__parse_term(e, sign);
+  for (int sign = edf__first_sign(s); sign; sign = edf__next_sign(s)) edf__parse_term(e, sign);
   if (edf__accept(s, '|'))
     do edf__parse_bound(e); while (edf__accept(s, ','));
   if (edf__peek(s)) edf__found(s, "'+', '-', '|' or the end", edf__hint_at(s));
-  edf__check_letters(e);
+  for (int t = 0; t < e->n_term; t++) edf__check_term(e, &e->term[t]);
+  for (int i = 0; i < e->n_letter; i++) edf__check_letter(e, i);
 }
 
-/* ==== >>einsum  Equations as nodes ======================================================= */
+/* ==== >>sizes  The size of each index ==================================================== */
 
-typedef struct {                         /* a contraction of a program, which keeps its plan  */
+typedef struct {                         /* out += or = alpha a b                             */
   edf_nest nest;
-  char *letters;                         /* of its loops: "b = 0, j = 0"                      */
-  struct edf_route *route;               /* the fast kernels' plan, made when it first runs   */
-  char part;                             /* out is a padded copy, whose border stays          */
+  edf_route *route;                      /* the plan of >>nest, NULL until it first runs      */
+  int planned;                           /* 1 if the plan is for the present batch            */
 } edf__contraction;
 
-/* ---- An equation becomes steps, each one contraction: out += a b. They go from node to node:
-   the operands, the output, and those that only this equation knows: a padded copy of an
-   operand that is read outside, or the product of two of more than two factors. Backward runs
-   the terms with the roles swapped, and then what they were made from, in reverse. */
+/* The state of an equation's node. */
 typedef struct {
-  edf_node *of[3];                       /* out, a and b                                      */
-  int ref[3];                            /* where these stand in the equation; 0: made here   */
-  edf__contraction run[3];               /* out += a b, and the swap rule's two               */
-} edf__step;
-
-typedef struct {
-  int batch, n_step, n_own;              /* the batch that it was made for; -1: none yet      */
-  edf__step *step;
-  edf_node **own;                        /* copies and products                               */
-} edf__program;
-
-/* out += a b, or out = a b where out is fresh: its memory then counts as zero. */
-typedef void edf__contractor(edf__contraction *t, edf_real *out, size_t size, int *fresh,
-                             const edf_real *a, const edf_real *b);
-
-EDF__HOOK(edf__contractor, edf__fast)    /* see >>nest: NULL without it                       */
-
-static const edf_real edf__number_one = 1;
-static edf_node edf__one;                /* b of a term of one factor                         */
-
-typedef struct {
-  edf__equation e;
-  int kind;                              /* what sums are: see below                          */
-  ptrdiff_t extent[EDF_MAX_INDEX];       /* of each index; 0 for the batch that is not known  */
-  const edf__ref *source[EDF_MAX_INDEX]; /* where the extent came from                        */
-  edf__program program[2];               /* of the last two batch sizes                       */
-  int now, *winner;                      /* winner and window: see MaxOver                    */
+  edf__equation e;                       /* as it runs: two factors a term, no read outside   */
+  edf__equation written;                 /* as the program wrote it, for prints               */
+  edf_node **operand;                    /* the operands of `written`                         */
+  int kind;                              /* 0 for sums; see edf__divisor                      */
+  int runs;                              /* 1 if its contractions compute it                  */
+  int generic;                           /* 1 if its indices have the names of an operand's   */
+  ptrdiff_t extent[EDF_MAX_INDEX];       /* size of each index; 0 if unknown, -1 if not given */
+  const edf__ref *source[EDF_MAX_INDEX]; /* the tensor that gives the size, or NULL           */
+  int padded[EDF_MAX_RANK];              /* of a padded copy: its dimensions, else 0          */
+  edf_real outside;                      /* of a padded copy: the entries around the tensor   */
+  int batch;                             /* the batch of `run`, -1 if there is none yet       */
+  edf__contraction *run;                 /* 3 for each term: out += a b, and the swap rule's  */
+  int *winner;                           /* these two are for a maximum, see edf_slide.h      */
   ptrdiff_t *window;
 } edf__einsum;
+static edf__einsum *edf__einsum_of(const edf_node *y) { return (edf__einsum *)y->state; }
 
-/* The kind of an equation is 0 if its sums are sums. It is 'm' if they are means, 's' if they
-   are means with the divisor n - 1, 'x' if they are maxima, and 'p' if the left side looks up
-   an entry and adds to it. Only edf_slide.h makes the last two. */
-
-/* ---- Extents */
-/*  I is 100 in x = Relu "h" [b=64, 100]          built at hw1.c:55 */
-static void edf__say_extent(const edf__einsum *m, edf_node **in, int i, const edf__ref *r,
-                            ptrdiff_t n) {
-  edf__say("\n  %s is ", m->e.letter[i].name);
-  if (n) edf__say("%ld in ", (long)n);
-  else edf__say("the batch in ");
-  edf__say_with(in[r->operand], "%s = ", r->name);
+static const char *edf__show_ref(const edf__ref *r, edf_node **in) {
+  return edf__text("%s = %s", r->name, edf__show(in[r->operand]));
+}
+/* Returns a line of a message:  I is 100 in x = Relu "h" [b=64, 100]   built at hw1.c:55 */
+static const char *edf__show_size(const edf__letter *l, ptrdiff_t n, const edf__ref *r,
+                                  edf_node **in) {
+  return edf__text("\n  %s is %s in %s", l->name, n ? edf__text("%ld", (long)n) : "the batch",
+                   edf__show_ref(r, in));
 }
 
-static void edf__check_prime(const edf__equation *e, const edf__ref *r, const edf_node *x) {
-  size_t n = strlen(x->name);
-  if (strncmp(r->name, x->name, n) || r->name[n] != '\'') return;
-  edf__say_caret(&e->scan, r->name);
-  edf__say("%s is a name of its own: to transpose %s, exchange its indices", r->name, x->name);
-  edf__stop_with(x, "\n  %s = ", x->name);
-}
 static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf_node *x) {
-  edf__check_prime(e, r, x);
-  if (r->rank == x->rank) return;
-  edf__say_caret(&e->scan, r->name);
-  edf__say("%s has %d %s here, but the tensor has %d", r->name, r->rank,
-           r->rank == 1 ? "index" : "indices", x->rank);
-  edf__stop_with(x, "\n  %s = ", r->name);
+  size_t n = strlen(x->name);
+  if (!strncmp(r->name, x->name, n) && r->name[n] == '\'')
+    edf__syntax(&e->scan, r->name, "%s is a name of its own: to transpose %s, exchange its "
+                "indices\n  %s = %s", r->name, x->name, x->name, edf__show(x));
+  if (r->rank != x->rank)
+    edf__syntax(&e->scan, r->name, "%s has %d %s here, but the tensor has %d\n  %s = %s",
+                r->name, r->rank, r->rank == 1 ? "index" : "indices", x->rank, r->name,
+                edf__show(x));
 }
 
-/* An index alone in a place takes that dimension; all such places agree. */
-static void edf__extent_alone(edf__einsum *m, edf_node **in, const edf__ref *r, int d) {
+/* An index alone in its position has the size of that dimension. All such dimensions agree. */
+static void edf__take_size(edf__einsum *m, edf_node **in, const edf__ref *r, int d) {
   int i = edf__alone(&m->e, &r->place[d]);
   if (i < 0 || r->operand < 0) return;
   const edf__letter *l = &m->e.letter[i];
   int n = in[r->operand]->dim[d];
-  if (l->bound && n && l->bound > n) {
-    edf__say_caret(&m->e.scan, r->place[d].at);
-    edf__say("the bound %s<%d is longer than this dimension, %d", l->name, l->bound, n);
-    edf__stop_with(in[r->operand], "\n  %s = ", r->name);
-  }
+  if (l->bound && n && l->bound > n)
+    edf__syntax(&m->e.scan, r->place[d].at, "the bound %s<%d is larger than this dimension, %d"
+                "\n  %s", l->name, l->bound, n, edf__show_ref(r, in));
   if (l->bound) return;
-  if (!m->source[i]) { m->source[i] = r; m->extent[i] = n; }
-  if (m->extent[i] == n) return;
-  if (m->e.scan.whole) {
-    edf__say_caret(&m->e.scan, r->place[d].at);
-    edf__say("%s has two extents:", l->name);
-  } else {
-    edf__say_at(&m->e.scan.by);
-    edf__say("%s", m->e.scan.text);
+  if (!m->source[i]) {
+    m->source[i] = r;
+    m->extent[i] = n;
   }
-  edf__say_extent(m, in, i, r, n);
-  edf__say_extent(m, in, i, m->source[i], m->extent[i]);
-  edf__die("%s", n == 1 || m->extent[i] == 1 ? "\n  a dimension of 1 does not repeat: Reshape "
-            "takes it away" : "");
+  if (m->extent[i] != n)
+    edf__syntax(&m->e.scan, r->place[d].at, "index %s has two different sizes%s%s%s", l->name,
+                edf__show_size(l, n, r, in),
+                edf__show_size(l, m->extent[i], m->source[i], in),
+                n == 1 || m->extent[i] == 1 ? "\n  a dimension of 1 is not repeated: remove it "
+                "with Reshape" : "");
 }
 
-/* A place's least and greatest value; an index of unknown extent, -1, is 0. 0: no batch yet. */
+/* Finds the least and the greatest value of a position. An index of unknown size counts as 0.
+   Returns 0 if an index of the position has an unknown batch. */
 static int edf__reach(const edf__einsum *m, const edf__place *p, ptrdiff_t *least,
                       ptrdiff_t *greatest) {
   int known = 1;
@@ -2393,43 +2187,47 @@ EDF__USED static ptrdiff_t edf__entry_of(const edf__einsum *m, const edf__ref *r
   return entry;
 }
 
-/* A read outside; `at_zero` is the index whose extent was asked for, else -1. */
+/* Stops because position d of r reads outside. i is the index whose size is not known, or -1. */
 EDF__NORETURN static void edf__read_error(const edf__einsum *m, edf_node **in,
-                                          const edf__ref *r, int d, int at_zero,
-                                          ptrdiff_t least, ptrdiff_t greatest) {
-  const edf__letter *l = NULL;
-  for (int i = m->e.n_letter - 1; i >= 0; i--)
-    if (at_zero < 0 ? r->place[d].factor[i] != 0 : i == at_zero) l = &m->e.letter[i];
-  edf__say_caret(&m->e.scan, r->place[d].at);
-  edf__say("this place reads %s %ld", least == greatest ? "entry" : "entries", (long)least);
-  if (least < greatest) edf__say(" to %ld", (long)greatest);
-  if (l && at_zero >= 0) edf__say(" when %s is 0,", l->name);
-  edf__say(" of a dimension with entries 0 to %d", in[r->operand]->dim[d] - 1);
-  if (l)
-    edf__say(": give %s a bound, | %s<n, and reads outside count as zero", l->name, l->name);
-  edf__say_with(in[r->operand], "\n  %s = ", r->name);
-  for (int i = 0; i < m->e.n_letter; i++)
-    if (r->place[d].factor[i] && m->source[i] && m->source[i]->operand != r->operand)
-      edf__say_extent(m, in, i, m->source[i], m->extent[i]);
-  edf__stop();
+                                          const edf__ref *r, int d, int i, ptrdiff_t least,
+                                          ptrdiff_t greatest) {
+  const char *index = NULL, *sizes = "", *hint = "";
+  for (int k = m->e.n_letter - 1; k >= 0; k--) {
+    if (!r->place[d].factor[k]) continue;
+    if (i < 0 || k == i) index = m->e.letter[k].name;
+    if (m->source[k] && m->source[k]->operand != r->operand)
+      sizes = edf__show_size(&m->e.letter[k], m->extent[k], m->source[k], in);
+  }
+  const char *range = least == greatest ? edf__text("entry %ld", (long)least)
+                      : edf__text("entries %ld to %ld", (long)least, (long)greatest);
+  if (in[r->operand]->batched >> d & 1)
+    hint = ": a dimension that depends on the batch is not padded";
+  else if (index)
+    hint = edf__text(". With a bound for %s, as in | %s<n, reads outside are 0", index, index);
+  edf__syntax(&m->e.scan, r->place[d].at, "out of range: this position reads %s%s, but the "
+              "dimension has entries 0 to %d%s\n  %s%s", range,
+              i >= 0 ? edf__text(" when %s is 0", index) : "", in[r->operand]->dim[d] - 1, hint,
+              edf__show_ref(r, in), sizes);
 }
 
-/* A place reads inside of its dimension, unless an index there has a bound. Returns how long
-   index i of unknown extent can be, 0 for an unknown batch; i is -1 where all are known. */
+/* Checks that position d of r reads inside. An index with a bound may read outside, until the
+   factor has become a padded copy. Returns how large index i of unknown size can be, or 0 for
+   an unknown batch. If all indices are known, i is -1. */
 static ptrdiff_t edf__check_read(const edf__einsum *m, edf_node **in, const edf__ref *r, int d,
                                  int i) {
   const edf__place *p = &r->place[d];
   ptrdiff_t least, greatest, n = in[r->operand]->dim[d];
   if (!edf__reach(m, p, &least, &greatest) || n == 0) return 0;
   int inside = least >= 0 && greatest < n, factor = i < 0 ? 1 : p->factor[i];
-  for (int k = 0; i < 0 && k < m->e.n_letter; k++)
+  for (int k = 0; i < 0 && !m->runs && k < m->e.n_letter; k++)
     inside |= p->factor[k] && m->e.letter[k].bound;
   if (!inside) edf__read_error(m, in, r, d, i, least, greatest);
   return 1 + (factor > 0 ? (n - 1 - greatest) / factor : least / -factor);
 }
 
-/* Places with one index of unknown extent fix it: as long as every read of each is inside. */
-static int edf__extent_offsets(edf__einsum *m, edf_node **in) {
+/* A position with one index of unknown size limits it: every read of the position is inside.
+   Returns 1 if a size was found. */
+static int edf__find_sizes_in_sums(edf__einsum *m, edf_node **in) {
   ptrdiff_t longest[EDF_MAX_INDEX];
   int found = 0;
   for (int i = 0; i < EDF_MAX_INDEX; i++) longest[i] = -1;
@@ -2450,434 +2248,266 @@ static int edf__extent_offsets(edf__einsum *m, edf_node **in) {
   return found;
 }
 
-static void edf__left_shape(const edf__einsum *m, edf_node *y) {
-  const edf__ref *left = &m->e.ref[0];
-  y->rank = left->rank;
-  for (int d = 0; d < left->rank; d++) {
-    ptrdiff_t least, greatest;
-    const edf__place *p = &left->place[d];
-    int known = edf__reach(m, p, &least, &greatest);
-    if (known && least < 0)
-      edf__syntax(&m->e.scan, p->at, "this place writes entry %ld, below 0", (long)least);
-    if (known && greatest >= INT_MAX)
-      edf__syntax(&m->e.scan, p->at, "this dimension is too long: %ld", (long)greatest + 1);
-    y->dim[d] = known ? (int)greatest + 1 : 0;
-  }
-}
-
-/* The extents of all indices; -1 of one that nothing gives. */
+/* Finds the size of every index. It stays -1 if nothing gives it. */
 static void edf__find_extents(edf__einsum *m, edf_node **in) {
   const edf__equation *e = &m->e;
   memset(m->source, 0, sizeof m->source);
   for (int i = 0; i < e->n_letter; i++)
     m->extent[i] = e->letter[i].bound ? e->letter[i].bound : -1;
   for (int f = 1; f < e->n_ref; f++)
-    for (int d = 0; d < e->ref[f].rank; d++) edf__extent_alone(m, in, &e->ref[f], d);
-  while (edf__extent_offsets(m, in)) {}
+    for (int d = 0; d < e->ref[f].rank; d++) edf__take_size(m, in, &e->ref[f], d);
+  while (edf__find_sizes_in_sums(m, in)) {}
+}
+/* The same, and checks that all sizes are known and all reads are inside. */
+static void edf__check_extents(edf__einsum *m, edf_node **in) {
+  unsigned has = 0;
+  edf__find_extents(m, in);
+  for (int f = 0; f < m->e.n_ref; f++) has |= edf__ref_has(&m->e.ref[f]);
+  for (int i = 0; i < m->e.n_letter; i++) {
+    const char *name = m->e.letter[i].name;
+    if (m->extent[i] < 0 && has >> i & 1)
+      edf__syntax(&m->e.scan, name, "unknown size of %s: it is not a plain index on the right. "
+                  "Add '| %s<n'", name, name);
+  }
+  for (int f = 1; f < m->e.n_ref; f++)
+    for (int d = 0; d < m->e.ref[f].rank; d++) edf__check_read(m, in, &m->e.ref[f], d, -1);
 }
 
-static void edf__check_known(const edf__einsum *m) {
-  for (const edf__letter *l = m->e.letter; l < m->e.letter + m->e.n_letter; l++)
-    if (m->extent[l - m->e.letter] < 0)
-      edf__syntax(&m->e.scan, l->name, "the extent of %s is unknown: nowhere on the right does "
-                  "it stand alone; give it after a bar, | %s<n", l->name, l->name);
-}
+/* ==== >>einsum  Equations as nodes ======================================================= */
+
 static void edf__einsum_shape(edf_node *y) {
-  edf__einsum *m = (edf__einsum *)y->state;
-  const edf__equation *e = &m->e;
-  edf__find_extents(m, y->in);
-  edf__check_known(m);
-  for (int f = 1; f < e->n_ref; f++)
-    for (int d = 0; d < e->ref[f].rank; d++) edf__check_read(m, y->in, &e->ref[f], d, -1);
-  edf__left_shape(m, y);
+  edf__einsum *m = edf__einsum_of(y);
+  const edf__ref *left = &m->e.ref[0];
+  edf__check_extents(m, y->in);
+  y->rank = left->rank;
+  for (int d = 0; d < left->rank; d++) {
+    ptrdiff_t least, greatest;
+    const edf__place *p = &left->place[d];
+    int known = edf__reach(m, p, &least, &greatest);
+    if (known && least < 0)
+      edf__syntax(&m->e.scan, p->at, "this position writes entry %ld, below 0", (long)least);
+    if (known && greatest >= INT_MAX)
+      edf__syntax(&m->e.scan, p->at, "this dimension is too long: %ld", (long)greatest + 1);
+    y->dim[d] = m->padded[d] ? m->padded[d] : known ? (int)greatest + 1 : 0;
+  }
 }
 
-/* ---- A short text, put together for an equation. */
-typedef struct { char at[2000]; size_t n; } edf__text_of;
-
-EDF__PRINTF(2, 3) static void edf__put(edf__text_of *to, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  int n = edf__format(to->at + to->n, sizeof to->at - to->n, format, args);
-  va_end(args);
-  if (n < 0 || (size_t)n >= sizeof to->at - to->n) edf__die("edf: an equation is too long");
-  to->n += (size_t)n;
+/* ---- Each term is a nest. The swap rule makes the nests of its gradients. */
+static edf_nest edf__swap(const edf_nest *forward, int x) {
+  edf_nest t = *forward;
+  for (int i = 0; i < t.n; i++) {
+    t.loop[i].s[EDF_OUT] = forward->loop[i].s[x];
+    t.loop[i].s[x] = forward->loop[i].s[EDF_OUT];
+  }
+  t.start[EDF_OUT] = forward->start[x];
+  t.start[x] = forward->start[EDF_OUT];
+  return t;
 }
 
-/* ---- Views: how indices walk over a tensor; over a padded copy, which begins at origin. */
-typedef struct {
-  edf_node *of;
-  ptrdiff_t start, s[EDF_MAX_INDEX];
-  unsigned has;
-  int ref;                               /* where it stands in the equation; 0: it is made    */
-} edf__view;
-
-static edf__view edf__view_of(const edf__equation *e, const edf__ref *r, edf_node *of,
-                              const ptrdiff_t *origin, const ptrdiff_t *extent) {
-  edf__view v = { of, 0, { 0 }, edf__ref_has(r), extent ? 0 : (int)(r - e->ref) };
+/* Adds to a nest how the indices move through tensor r, which is node x. */
+static void edf__add_strides(edf_nest *nest, int operand, const edf__equation *e,
+                             const edf__ref *r, const edf_node *x) {
   ptrdiff_t stride = 1;
   for (int d = r->rank - 1; d >= 0; d--) {
-    v.start += (r->place[d].constant - (origin ? origin[d] : 0)) * stride;
-    for (int i = 0; i < e->n_letter; i++) v.s[i] += r->place[d].factor[i] * stride;
-    stride *= extent ? extent[d] : of->dim[d];
+    nest->start[operand] += r->place[d].constant * stride;
+    for (int i = 0; i < e->n_letter; i++)
+      nest->loop[i].s[operand] += r->place[d].factor[i] * stride;
+    stride *= x->dim[d];
   }
-  return v;
 }
 
-/* The swap rule: exchange a factor with the output. */
-static edf__contraction edf__swap(const edf__contraction *forward, int x) {
-  edf__contraction c = *forward;
-  edf_nest *t = &c.nest;
-  for (int i = 0; i < t->n; i++) {
-    t->loop[i].s[EDF_OUT] = forward->nest.loop[i].s[x];
-    t->loop[i].s[x] = forward->nest.loop[i].s[EDF_OUT];
-  }
-  t->start[EDF_OUT] = forward->nest.start[x];
-  t->start[x] = forward->nest.start[EDF_OUT];
-  return c;
-}
-
-/* A loop for each index of the views, with its letter; of a copy, without e, it is i, j, k. */
-static void edf__make_loops(edf__contraction *c, const edf__equation *e,
-                            const ptrdiff_t *extent, const edf__view **v) {
-  static const char copied[EDF_MAX_RANK][2] = { "i", "j", "k", "l", "m", "n", "o", "p" };
-  edf__text_of text = { { 0 }, 0 };
-  unsigned has = v[EDF_OUT]->has | v[EDF_A]->has | v[EDF_B]->has;
-  edf_nest *t = &c->nest;
-  for (int i = 0, digits; has >> i; i++) {
-    edf_loop l = { extent[i], { v[EDF_OUT]->s[i], v[EDF_A]->s[i], v[EDF_B]->s[i] } };
-    if (!(has >> i & 1)) continue;
-    digits = snprintf(NULL, 0, "%ld", (long)l.n - 1);
-    edf__put(&text, "%s%s = %*d", t->n ? ", " : "", e ? e->letter[i].name : copied[i], digits,
-             0);
-    t->loop[t->n++] = l;
-  }
-  c->letters = edf__copy(&edf.computed, text.at);
-}
-
-static edf__step *edf__add_step(edf__program *p, const edf__equation *e,
-                                const ptrdiff_t *extent, const edf__view *out,
-                                const edf__view *a, const edf__view *b, double alpha) {
-  const edf__view *v[3] = { out, a, b };
-  size_t bytes = (size_t)(p->n_step + 1) * sizeof *p->step;
-  p->step = (edf__step *)edf__grow(&edf.computed, p->step, bytes);
-  edf__step *s = &p->step[p->n_step++];
-  edf__free(s->run->letters);            /* another batch size's                              */
-  for (int x = 0; x < 3; x++) edf__free(s->run[x].route);
-  memset(s, 0, sizeof *s);
-  s->run->nest.alpha = (edf_real)alpha;
-  for (int x = 0; x < 3; x++) {
-    s->of[x] = v[x]->of;
-    s->ref[x] = v[x]->ref;
-    s->run->nest.start[x] = v[x]->start;
-  }
-  edf__make_loops(s->run, e, extent, v);
-  s->run[EDF_A] = edf__swap(s->run, EDF_A);
-  s->run[EDF_B] = edf__swap(s->run, EDF_B);
-  return s;
-}
-
-static const edf__view edf__no_view = { &edf__one, 0, { 0 }, 0, 0 };
-
-static edf_node *edf__own_node(edf__program *p, size_t size) {
-  size_t n = (size_t)++p->n_own;
-  p->own = (edf_node **)edf__grow(&edf.computed, p->own, n * sizeof *p->own);
-  edf_node **at = &p->own[n - 1], *x = *at;
-  if (!x) *at = x = (edf_node *)edf__alloc(&edf.computed, sizeof *x);
-  size_t bytes = edf__times(size, sizeof *x->value);
-  x->value = (edf_real *)edf__grow(&edf.computed, x->value, bytes);
-  x->size = size;
-  return x;
-}
-
-/* A copy of x, from the least to the greatest entry that is read. The border around x, what
-   adds nothing, is written here and stays. */
-static edf_node *edf__padded(edf__einsum *m, edf__program *p, edf_node *x, int ref,
-                             const ptrdiff_t *origin, const ptrdiff_t *extent) {
-  edf__view out = { NULL, 0, { 0 }, 0, 0 }, in = { x, 0, { 0 }, 0, ref };
-  ptrdiff_t inside[EDF_MAX_RANK], size = 1, size_in = 1;
-  for (int d = x->rank - 1; d >= 0; d--) {
-    ptrdiff_t begin = origin[d] > 0 ? origin[d] : 0, end = origin[d] + extent[d];
-    if (end > x->dim[d]) end = x->dim[d];
-    inside[d] = end > begin ? end - begin : 0;
-    out.s[d] = size;
-    in.s[d] = size_in;
-    out.start += (begin - origin[d]) * size;
-    in.start += begin * size_in;
-    in.has |= 1u << d;
-    size = (ptrdiff_t)edf__times((size_t)size, (size_t)extent[d]);
-    size_in *= x->dim[d];
-  }
-  out.of = edf__own_node(p, (size_t)size);
-  edf__step *s = edf__add_step(p, NULL, inside, &out, &in, &edf__no_view, 1);
-  s->run->part = 1;
-  edf__fill(out.of->value, out.of->size, m->kind == 'x' ? -(edf_real)HUGE_VAL : 0);
-  return out.of;
-}
-
-/* The view of a factor; where it reads outside, of a padded copy, which is its own step. */
-static edf__view edf__factor_view(const edf_node *y, edf__program *p, const edf__ref *r) {
-  edf__einsum *m = (edf__einsum *)y->state;
-  edf_node *x = y->in[r->operand];
-  ptrdiff_t origin[EDF_MAX_RANK], extent[EDF_MAX_RANK], greatest;
-  int outside = 0;
-  for (int d = 0; d < r->rank; d++) {
-    edf__reach(m, &r->place[d], &origin[d], &greatest);
-    outside |= origin[d] < 0 || greatest >= x->dim[d];
-    extent[d] = greatest - origin[d] + 1;
-  }
-  if (!outside) return edf__view_of(&m->e, r, x, NULL, NULL);
-  x = edf__padded(m, p, x, (int)(r - m->e.ref), origin, extent);
-  return edf__view_of(&m->e, r, x, origin, extent);
-}
-
-/* ---- More than two factors: products of two, in the cheapest order. */
-static double edf__volume(const edf__einsum *m, unsigned has) {
-  double volume = 1;
-  for (int i = 0; i < m->e.n_letter; i++) if (has >> i & 1) volume *= (double)m->extent[i];
-  return volume;
-}
-
-/* The indices that the product of factors i and j keeps: those that are needed elsewhere. */
-static unsigned edf__kept(const unsigned *has, int n, int i, int j, unsigned left) {
-  unsigned others = left;
-  for (int k = 0; k < n; k++) if (k != i && k != j) others |= has[k];
-  return (has[i] | has[j]) & others;
-}
-
-/* Multiplications of the best order for n factors with these indices, and its first pair. */
-static double edf__best_order(const edf__einsum *m, const unsigned *has, int n, unsigned left,
-                              int *first, int *second) {
-  double best = HUGE_VAL;
-  if (n <= 2) return edf__volume(m, has[0] | has[n - 1]);
-  for (int i = 0; i < n; i++)
-    for (int j = i + 1; j < n; j++) {
-      unsigned rest[EDF_MAX_FACTOR];
-      int count = 0, x, y;
-      for (int k = 0; k < n; k++) if (k != i && k != j) rest[count++] = has[k];
-      rest[count++] = edf__kept(has, n, i, j, left);
-      double cost = edf__volume(m, has[i] | has[j]);
-      cost += edf__best_order(m, rest, count, left, &x, &y);
-      if (cost < best) { best = cost; *first = i; *second = j; }
-    }
-  return best;
-}
-
-/* Multiplies factors i < j; the product takes the place of i, and the last that of j. */
-static void edf__multiply(edf__einsum *m, edf__program *p, edf__view *v, int n, int i, int j,
-                          unsigned kept) {
-  edf__view product = { NULL, 0, { 0 }, kept, 0 };
-  ptrdiff_t stride = 1;
-  for (int k = m->e.n_letter - 1; k >= 0; k--)
-    if (kept >> k & 1) {
-      product.s[k] = stride;
-      stride = (ptrdiff_t)edf__times((size_t)stride, (size_t)m->extent[k]);
-    }
-  product.of = edf__own_node(p, (size_t)stride);
-  edf__add_step(p, &m->e, m->extent, &product, &v[i], &v[j], 1);
-  v[i] = product;
-  v[j] = v[n - 1];
-}
-
-/* By what a mean divides: the number of its entries, or one less. */
-static double edf__divisor(const edf__einsum *m, const edf__term *t) {
+/* Returns by which number a term is divided. The kind is 'm' for a mean over the summed indices,
+   and 's' for a mean with the divisor n - 1. edf_slide.h has two more kinds: 'x' for a maximum,
+   and 'p' for a position on the left that a tensor gives. */
+static double edf__divisor(const edf__einsum *m, const edf__equation *e, const edf__term *t) {
   double entries = 1;
-  for (int i = 0; i < m->e.n_letter; i++)
-    if (!m->e.letter[i].left && edf__term_has(&m->e, t) >> i & 1)
+  for (int i = 0; i < e->n_letter; i++)
+    if (!e->letter[i].left && edf__term_has(e, t) >> i & 1)
       entries *= (double)m->extent[i];
   return m->kind == 'm' ? entries : m->kind == 's' ? entries - 1 : 1;
 }
 
-static void edf__compile_term(edf_node *y, edf__program *p, const edf__term *t,
-                              const edf__view *out) {
-  edf__einsum *m = (edf__einsum *)y->state;
-  edf__view v[EDF_MAX_FACTOR];
-  int n = t->n, i = 0, j = 0;
-  for (int f = 0; f < n; f++) v[f] = edf__factor_view(y, p, &m->e.ref[t->first + f]);
-  for (; n > 2; n--) {
-    unsigned has[EDF_MAX_FACTOR];
-    for (int f = 0; f < n; f++) has[f] = v[f].has;
-    edf__best_order(m, has, n, out->has, &i, &j);
-    edf__multiply(m, p, v, n, i, j, edf__kept(has, n, i, j, out->has));
+static void edf__make_term(const edf_node *y, const edf__term *t, edf__contraction *run) {
+  const edf__einsum *m = edf__einsum_of(y);
+  const edf__equation *e = &m->e;
+  unsigned has = edf__ref_has(e->ref) | edf__term_has(e, t);
+  edf_nest nest;
+  memset(&nest, 0, sizeof nest);
+  nest.alpha = (edf_real)(t->number / edf__divisor(m, e, t));
+  edf__add_strides(&nest, EDF_OUT, e, e->ref, y);
+  for (int f = 0; f < t->n; f++) {
+    const edf__ref *r = &e->ref[t->first + f];
+    edf__add_strides(&nest, EDF_A + f, e, r, y->in[r->operand]);
   }
-  const edf__view *a = &v[0], *b = n == 2 ? &v[1] : &edf__no_view;
-  edf__add_step(p, &m->e, m->extent, out, a, b, t->number / edf__divisor(m, t));
-}
-
-/* Terms of one factor come first: a bias is then written where zeros would have to be. */
-static void edf__compile(edf_node *y, edf__program *p) {
-  edf__einsum *m = (edf__einsum *)y->state;
-  edf__view out = edf__view_of(&m->e, &m->e.ref[0], y, NULL, NULL);
-  p->batch = -1;                         /* fits none until it is complete                    */
-  p->n_step = p->n_own = 0;
-  for (int single = 1; single >= 0; single--)
-    for (int t = 0; t < m->e.n_term; t++)
-      if ((m->e.term[t].n == 1) == single) edf__compile_term(y, p, &m->e.term[t], &out);
-  p->batch = edf.batch;
-}
-
-static edf__program *edf__program_of(edf_node *y) {
-  edf__einsum *m = (edf__einsum *)y->state;
-  edf__program *p = &m->program[m->now];
-  if (p->batch != edf.batch) {           /* all shapes follow from it                         */
-    p = &m->program[!m->now];
-    if (p->batch != edf.batch) edf__compile(y, p);
-    m->now = !m->now;                    /* last: a panic above leaves nothing half made      */
-  }
-  return p;
-}
-
-/* ---- Running the steps */
-static void edf__contract_by_definition(edf__contraction *t, edf_real *out, size_t size,
-                                        int *fresh, const edf_real *a, const edf_real *b) {
-  const edf_nest *q = &t->nest;
-  if (*fresh && t->part) edf__walk_zero(q->n, q->loop, out + q->start[EDF_OUT]);
-  else if (*fresh) edf__fill_here(out, size, 0);
-  *fresh = 0;
-  edf__walk(q, t->letters, out, a, b);
-}
-
-static edf__contractor *edf__kernel(void) {
-  return edf__fast ? edf__fast : edf__contract_by_definition;
-}
-
-/* Runs a term of y, forward or backward, instead of the kernel. The nest is that of forward. */
-typedef void edf__term_runner(edf_node *y, edf_node *x, const edf_nest *nest, int backward);
-
-/* Runs the steps of y. If `run` is not NULL, it runs the terms, which have one factor each, and
-   the kernel runs the copies and products that the terms need. */
-static void edf__run_forward(edf_node *y, edf__term_runner *run) {
-  edf__program *p = edf__program_of(y);
-  int fresh = 1, own;
-  for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
-    edf_node *out = s->of[EDF_OUT];
-    own = 1;                             /* one step writes what is not y                     */
-    if (run && out == y) run(y, s->of[EDF_A], &s->run[EDF_OUT].nest, 0);
-    else edf__kernel()(s->run, out->value, out->size, out == y ? &fresh : &own,
-                       s->of[EDF_A]->value, s->of[EDF_B]->value);
-  }
-}
-
-/* What the terms were made from has a gradient if a factor has one. Its memory, m, stays. */
-static void edf__make_grads(edf_node *y, edf__program *p) {
-  for (edf__step *s = p->step; s < p->step + p->n_step; s++) {
-    edf_node *x = s->of[EDF_OUT];
-    if (x == y) continue;
-    x->fresh = 1;
-    x->grad = NULL;
-    if (s->of[EDF_A]->grad || s->of[EDF_B]->grad)
-      x->grad = x->m = (edf_real *)edf__grow(&edf.computed, x->m, x->size * sizeof *x->m);
-  }
-}
-
-/* The program that Forward ran: what its terms were made from, in reverse, then the operands in
-   the order in which they are printed. */
-static void edf__run_backward(edf_node *y, edf__term_runner *run) {
-  edf__einsum *m = (edf__einsum *)y->state;
-  edf__program *p = &m->program[m->now];
-  edf__contractor *contract = edf__kernel();
-  if (p->n_own) edf__make_grads(y, p);
-  for (int r = !p->n_own; r < m->e.n_ref; r++)
-    for (edf__step *s = p->step + p->n_step - 1; s >= p->step; s--) {
-      edf_node *a = s->of[EDF_A], *b = s->of[EDF_B];
-      const edf_real *dy = s->of[EDF_OUT]->grad;
-      if (s->ref[EDF_A] == r && a->grad && run && s->of[EDF_OUT] == y)
-        run(y, a, &s->run[EDF_OUT].nest, 1);
-      else if (s->ref[EDF_A] == r && a->grad)
-        contract(&s->run[EDF_A], a->grad, a->size, &a->fresh, dy, b->value);
-      if (s->ref[EDF_B] == r && b->grad)
-        contract(&s->run[EDF_B], b->grad, b->size, &b->fresh, a->value, dy);
+  for (int i = 0; i < e->n_letter; i++)
+    if (has >> i & 1) {                  /* Other terms have the other indices.               */
+      nest.loop[nest.n] = nest.loop[i];
+      nest.loop[nest.n].n = m->extent[i];
+      nest.loop[nest.n++].index = e->letter[i].name;
     }
+  for (int x = EDF_OUT; x <= EDF_B; x++) {
+    run[x].planned = 0;
+    run[x].nest = x == EDF_OUT ? nest : edf__swap(&nest, x);
+  }
+}
+/* Makes the nests of all terms, again for each new batch. */
+static edf__einsum *edf__make_terms(edf_node *y) {
+  edf__einsum *m = edf__einsum_of(y);
+  size_t bytes = 3 * (size_t)m->e.n_term * sizeof *m->run;
+  if (m->batch == edf.batch) return m;
+  m->run = (edf__contraction *)edf__grow(&edf.computed, m->run, bytes);
+  for (int t = 0; t < m->e.n_term; t++) edf__make_term(y, &m->e.term[t], m->run + 3 * t);
+  m->batch = edf.batch;
+  return m;
 }
 
-static void edf__run_equation(edf_node *y, edf__term_runner *run, int backward) {
-  if (backward) edf__run_backward(y, run);
-  else edf__run_forward(y, run);
+/* ---- Running the terms. Bit k of `grads` is 1 if operand k is the gradient of of[k]. If of[k]
+   is NULL, the operand is the number 1. With `assign` out counts as 0; with EDF__PART only the
+   entries that the nest writes count as 0. */
+enum { EDF__ADD, EDF__ASSIGN, EDF__PART };
+typedef void edf__contractor(edf__contraction *c, int assign, edf_node *const of[3],
+                             unsigned grads);
+/* Part Two sets this pointer. Part One alone has it as NULL. */
+typedef struct {
+  edf__contractor *contract;             /* the fast kernels of >>nest                        */
+  void (*rewrite)(edf__einsum *m, edf__site at, edf_node **in);    /* see >>rewriting         */
+} edf__part_two_table;
+#ifdef __cplusplus
+static const edf__part_two_table *edf__part_two = NULL;
+#else
+static const edf__part_two_table *edf__part_two;
+#endif
+
+static edf_real *edf__array_of(edf_node *const of[3], unsigned grads, int k) {
+  static edf_real one = 1;
+  return !of[k] ? &one : grads >> k & 1 ? of[k]->grad : of[k]->value;
+}
+static void edf__zero_nest(const edf_nest *t, int k, edf_real *out) {
+  if (k == t->n) { *out = 0; return; }
+  for (ptrdiff_t i = 0; i < t->loop[k].n; i++)
+    edf__zero_nest(t, k + 1, out + i * t->loop[k].s[EDF_OUT]);
+}
+static void edf__contract(edf__contraction *c, int assign, edf_node *const of[3],
+                          unsigned grads) {
+  edf_real *out = edf__array_of(of, grads, EDF_OUT);
+  if (edf__part_two && (edf.kernel != EDF_REFERENCE || edf_device)) {
+    edf__part_two->contract(c, assign, of, grads);
+    return;
+  }
+  if (assign == EDF__ASSIGN) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
+  if (assign == EDF__PART) edf__zero_nest(&c->nest, 0, out + c->nest.start[EDF_OUT]);
+  edf_contract_reference(&c->nest, out, edf__array_of(of, grads, EDF_A),
+                         edf__array_of(of, grads, EDF_B));
 }
 
-static void edf__einsum_forward(edf_node *y) { edf__run_equation(y, NULL, 0); }
-static void edf__einsum_backward(edf_node *y) { edf__run_equation(y, NULL, 1); }
+/* Returns factor f of a term, or NULL for the number 1. */
+static edf_node *edf__factor(const edf_node *y, const edf__term *t, int f) {
+  return f < t->n ? y->in[edf__einsum_of(y)->e.ref[t->first + f].operand] : NULL;
+}
+static void edf__einsum_forward(edf_node *y) {
+  edf__einsum *m = edf__make_terms(y);
+  if (m->outside != 0) edf__fill(y, EDF_VALUE, m->outside);
+  for (int i = 0; i < m->e.n_term; i++) {
+    const edf__term *t = &m->e.term[i];
+    edf_node *of[3] = { y, edf__factor(y, t, 0), edf__factor(y, t, 1) };
+    edf__contract(&m->run[3 * i], i ? EDF__ADD : m->outside != 0 ? EDF__PART : EDF__ASSIGN, of,
+                  0);
+  }
+}
+static void edf__einsum_backward(edf_node *y) {
+  edf__einsum *m = edf__einsum_of(y);
+  for (int i = 0; i < m->e.n_term; i++) {
+    const edf__term *t = &m->e.term[i];
+    for (int f = 0; f < t->n; f++) {     /* x.grad += y.grad times the other factor           */
+      edf_node *x = edf__factor(y, t, f), *other = edf__factor(y, t, 1 - f);
+      edf_node *of[3] = { x, f ? other : y, f ? y : other };
+      if (!x->grad) continue;
+      edf__contract(&m->run[3 * i + 1 + f], x->grad_is_zero, of, 1u | 2u << f);
+      x->grad_is_zero = 0;
+    }
+  }
+}
 static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_forward,
-  edf__einsum_backward, NULL, NULL, NULL, -1, 1 << EDF_IS_EQUATION };
+                                       edf__einsum_backward, NULL, NULL, NULL };
+static int edf__is_equation(const edf_node *y) {
+  return y->shape == edf__einsum_shape && edf__einsum_of(y)->runs;
+}
 
-/* ---- The constructor, also for nodes that are equations under another name. */
-static const edf__ref *edf__ref_of(const edf__equation *e, int operand) {
-  for (int f = 1; f < e->n_ref; f++)
-    if (e->ref[f].operand == operand) return &e->ref[f];
-  return NULL;
+/* ---- Constructors */
+
+/* Returns 1 if a tensor gives a position of another one: y[b,j] = W[k[b],j]. edf_slide.h has
+   another op for these. */
+static int edf__has_lookup(const edf__einsum *m) {
+  for (int f = 0; f < m->e.n_ref; f++)
+    for (int d = 0; d < m->e.ref[f].rank; d++) if (m->e.ref[f].place[d].by) return 1;
+  return 0;
+}
+
+static edf_node *edf__einsum_node(edf__site at, const edf_op *op, const edf__einsum *m, int n,
+                                  edf_node **in) {
+  edf_op about = op ? *op : edf__einsum_op;
+  about.name = at.op;
+  edf_node *y = edf__computed(&about, at.file, at.line, n, in);
+  edf__einsum *own = (edf__einsum *)(y->state = edf__alloc(&edf.computed, sizeof *own));
+  *own = *m;
+  own->runs = !edf__has_lookup(m);
+  own->batch = -1;
+  y->about = op ? op : &edf__einsum_op;
+  if (!strcmp(at.op, "Einsum")) y->name = own->e.ref->name;
+  return edf__add_compnode(y);
 }
 
 static void edf__check_count(const edf__equation *e, int n, edf_node **in) {
+  const char *list = "";
   if (n == e->n_operand) return;
-  edf__say_caret(&e->scan, e->scan.text);
-  edf__say("the equation has %d %s", e->n_operand, e->n_operand == 1 ? "operand" : "operands");
-  for (int k = 0; k < e->n_operand; k++)
-    edf__say("%s%s", k ? ", " : " (", edf__ref_of(e, k)->name);
-  edf__say("), but %d %s given", n, n == 1 ? "was" : "were");
   for (int k = 0; k < (n > e->n_operand ? n : e->n_operand); k++) {
-    const edf__ref *r = edf__ref_of(e, k);
-    edf__say("\n  ");
-    if (!r) edf__say("no name for ");
-    else edf__say(k < n ? "%s = " : "%s is missing, or NULL", r->name);
-    if (k < n) edf__say_node(in[k]);
+    const char *name = NULL;
+    for (int f = e->n_ref - 1; f > 0; f--) if (e->ref[f].operand == k) name = e->ref[f].name;
+    list = !name ? edf__text("%s\n  no name for %s", list, edf__show(in[k])) : k < n
+           ? edf__text("%s\n  %s = %s", list, name, edf__show(in[k]))
+           : edf__text("%s\n  %s is missing, or NULL", list, name);
   }
-  edf__stop();
+  edf__syntax(&e->scan, e->scan.text, "the equation has %d operands, but %d %s given%s",
+              e->n_operand, n, n == 1 ? "was" : "were", list);
 }
 
 static edf__equation edf__read_equation(const edf__site *at, const char *text) {
   edf__equation e;
   memset(&e, 0, sizeof e);
-  e.scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 1000,
-                        "\t\n\r");
+  e.scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 1000, "\t\n\r");
   edf__parse(&e);
   return e;
 }
 
-/* A node of this equation. op is NULL for a sum, else what runs it in place of an Einsum. */
+/* Makes a node of an equation. A factor that is read outside first becomes a padded copy, and a
+   product of more than two factors becomes products of two: nodes of their own. op is NULL for a
+   sum, else it computes in place of an Einsum. */
 static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int kind,
-                                    edf__equation *e, int n, edf_node **in) {
-  edf_op about = op ? *op : edf__einsum_op;
-  edf__check_count(e, n, in);
-  about.name = at->op;
-  edf_node *y = edf__computed(&about, at->file, at->line, n, in);
-  edf__einsum *m = (edf__einsum *)edf__alloc(&edf.computed, sizeof *m);
-  edf__one.value = (edf_real *)&edf__number_one;
-  m->program[0].batch = m->program[1].batch = -1;
-  m->e = *e;
-  m->kind = kind;
-  y->state = m;
-  if (!strcmp(y->op, edf__einsum_op.name)) y->name = e->ref->name;
-  for (int f = 1; f < m->e.n_ref; f++)
-    edf__check_rank(&m->e, &m->e.ref[f], in[m->e.ref[f].operand]);
-  return edf__add_compnode(y);
-}
-
-/* The names of the nodes that follow, with a blank between; all of them have to be there. */
-static void edf__check_named(const edf__site *at, const char *names, ...) {
-  va_list args;
-  va_start(args, names);
-  for (int n; *names; names += n + (names[n] == ' ')) {
-    const edf_node *x = va_arg(args, edf_node *);
-    n = (int)strcspn(names, " ");
-    edf__check_there(at, x, "%.*s", n, names);
+                                    const edf__equation *e, int n, edf_node **operands) {
+  edf_node *in[3 * EDF__MAX_REF], *copy, *copies[EDF__MAX_REF];
+  edf__einsum m;
+  size_t refs = (size_t)e->n_ref * sizeof *e->ref;
+  memset(&m, 0, sizeof m);
+  m.e = m.written = *e;
+  m.kind = kind;
+  edf__check_operands(*at, n, operands);
+  edf__check_count(e, n, operands);
+  for (int f = 1; f < e->n_ref; f++) edf__check_rank(e, &e->ref[f], operands[e->ref[f].operand]);
+  m.operand = (edf_node **)edf__alloc(&edf.computed, ((size_t)n + 1) * sizeof *in);
+  memcpy(m.operand, operands, (size_t)n * sizeof *in);
+  memcpy(in, operands, (size_t)n * sizeof *in);
+  m.e.ref = (edf__ref *)memcpy(edf__alloc(&edf.computed, refs), e->ref, refs);
+  copy = (edf_node *)edf__alloc(&edf.computed, ((size_t)n + 1) * sizeof *copy);
+  for (int k = 0; k < n; k++) {
+    copy[k] = edf__without_batch(operands[k]);
+    copies[k] = &copy[k];
   }
-  va_end(args);
-}
-
-/* A rule, and the operand that does not keep it. */
-#define edf__x_error(at, name, x, ...) \
-  (edf__say_at(at), edf__say(__VA_ARGS__), edf__stop_with(x, "\n  %s = ", name))
-
-/* One line of a composition: an equation over the n nodes that follow. */
-static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...) {
-  edf_node *in[EDF_MAX_FACTOR];
-  va_list args;
-  EDF_ASSERT(n <= EDF_MAX_FACTOR);
-  va_start(args, n);
-  for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
-  va_end(args);
-  edf__equation e = edf__read_equation(at, equation);
-  return edf__equation_node(at, NULL, 0, &e, n, in);
+  edf__check_extents(&m, copies);
+  edf__free(copy);
+  if (edf__part_two && !edf__has_lookup(&m)) edf__part_two->rewrite(&m, *at, in);
+  for (int t = 0; t < m.e.n_term; t++)
+    if (m.e.term[t].n > 2) edf__syntax(&e->scan, m.e.term[t].at, "more than two factors");
+  return edf__einsum_node(*at, op, &m, m.e.n_operand, in);
 }
 
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
@@ -2893,115 +2523,110 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   return y;
 }
 
-/* ---- The letters of a node's indices: those on the left of its equation, those of a text as
-   "a[b,t,S]", or those of what it was computed from; where nobody has named them i, j, k. */
-enum { EDF__LETTER = 16 };
-typedef struct { int n; char name[EDF_MAX_RANK][EDF__LETTER]; } edf__letters;
-
-/* A letter of a loop is lower-case. One that is there already is not added. */
-static int edf__add_letter(edf__letters *l, const char *name) {
-  char *to = l->name[l->n];
-  int n = 0;
-  for (; n < EDF__LETTER - 1 && (edf__is_letter(name[n]) || edf__is_digit(name[n])); n++)
-    to[n] = edf__lower(name[n]);
-  to[n] = 0;
-  for (int k = 0; k < l->n; k++) if (!strcmp(l->name[k], to)) return 0;
-  l->n++;
-  return 1;
-}
-
-/* The next one, where nobody has named it. */
-static void edf__any_letter(edf__letters *l, const edf_node *x) {
-  char any[2] = "i";
-  if (l->n == 0 && (x->batched & 1) && edf__add_letter(l, edf.batch_name)) return;
-  while (!edf__add_letter(l, any)) ++*any;         /* i, j, k ... */
-}
-
-/* The node whose letters x has, where the line of operands begins; NULL where none is named. */
-static const edf_node *edf__letter_source(const edf_node *x) {
-  while (!x->letters && !edf__is(x, EDF_IS_EQUATION) && x->n_in && x->letters_of >= 0) {
-    int longer = x->n_in == 2 && x->in[1]->rank > x->in[0]->rank;
-    x = x->in[x->letters_of ? x->letters_of : longer];
-  }
-  return x->letters || edf__is(x, EDF_IS_EQUATION) ? x : NULL;
-}
-
-static edf__letters edf__letters_of(const edf_node *y) {
-  edf__letters l = { 0, { { 0 } } };
-  const edf_node *x = edf__letter_source(y);
-  const char *c = x ? x->letters : NULL;
-  const edf__equation *e = x && !c ? &((const edf__einsum *)x->state)->e : NULL;
-  for (int d = 0; x && d < x->rank; d++) {
-    int i = e ? edf__alone(e, &e->ref->place[d]) : -1;
-    const char *name = c ? c + 1 : i < 0 ? NULL : e->letter[i].name;
-    if (!name || !edf__add_letter(&l, name)) edf__any_letter(&l, x);
-    if (c) c += 1 + strcspn(c + 1, ",]");
-  }
-  if (l.n > y->rank) l.n = y->rank;
-  while (l.n < y->rank) edf__any_letter(&l, y);
-  return l;
-}
-
-/* The last `rank` of them: [i,j] */
-static const char *edf__last_letters(const edf__letters *l, int rank) {
-  edf__text_of text = { { 0 }, 0 };
-  for (int d = l->n - rank; d < l->n; d++)
-    edf__put(&text, "%s%s", d > l->n - rank ? "," : "[", l->name[d]);
-  return edf__fmt(rank ? "%s]" : "%s", text.at);
-}
-
 /* ==== >>products  Products, softmax, losses ============================================== */
 
-/* ---- Add, Sub, Mul are equations over the indices of the longer operand, or of that which has
-   names: the shorter one has the last of them, a scalar none.
-   y[b,j] = u[b,j] + v[j]     y[b,j] = u[b,j] v[j] ---- */
-static edf_node *edf__pairwise(const char *op, const char *sign, const char *file, int line,
-                               edf_node *u, edf_node *v) {
-  edf__site at = { op, file, line };
-  edf_node *in[2] = { u, v };
-  edf__check_operands(&at, 2, in);
-  int second = v->rank > u->rank;
-  if (v->rank == u->rank) second = !edf__letter_source(u) && edf__letter_source(v);
-  edf__letters l = edf__letters_of(second ? v : u);
-  const char *of_y = edf__last_letters(&l, l.n), *of_u = edf__last_letters(&l, u->rank);
-  const char *of_v = edf__last_letters(&l, v->rank);
-  return edf__line(&at, edf__fmt("y%s = u%s %sv%s", of_y, of_u, sign, of_v), 2, u, v);
+/* Makes a node of one equation over the n nodes that follow. */
+static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...) {
+  edf_node *in[EDF_MAX_FACTOR];
+  va_list args;
+  va_start(args, n);
+  for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
+  va_end(args);
+  edf__equation e = edf__read_equation(at, equation);
+  return edf__equation_node(at, NULL, 0, &e, n, in);
 }
 
-edf_node *edf_add_at(const char *file, int line, edf_node *u, edf_node *v) {
-  return edf__pairwise("Add", "+ ", file, line, u, v);
-}
-edf_node *edf_sub_at(const char *file, int line, edf_node *u, edf_node *v) {
-  edf_node *y = edf__pairwise("Sub", "- ", file, line, u, v);
-  y->is |= 1 << EDF_IS_DIFFERENCE;
+/* ---- Add, Sub, Mul   y[b,j] = a[b,j] + b[j] : equations. The operand of lower rank has the last
+   indices of the other. */
+static edf_node *edf__pairwise(const char *op, const char *sign, const char *file, int line,
+                               edf_node *a, edf_node *b) {
+  edf__site at = { op, file, line };
+  edf_node *in[2] = { a, b };
+  edf__check_operands(at, 2, in);
+  int n = a->rank > b->rank ? a->rank : b->rank;
+  const char *index[3], *all = "i,j,k,l,m,n,o,p";
+  for (int k = 0; k < 3; k++) {
+    int rank = k ? in[k - 1]->rank : n;
+    index[k] = rank ? edf__text("[%.*s]", 2 * rank - 1, all + 2 * (n - rank)) : "";
+  }
+  edf_node *y = edf__line(&at, edf__text("y%s = a%s %sb%s", index[0], index[1], sign, index[2]),
+                          2, a, b);
+  edf__einsum_of(y)->generic = 1;
   return y;
 }
-edf_node *edf_mul_at(const char *file, int line, edf_node *u, edf_node *v) {
-  return edf__pairwise("Mul", "", file, line, u, v);
+edf_node *edf_add_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf__pairwise("Add", "+ ", file, line, a, b);
+}
+edf_node *edf_sub_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf__pairwise("Sub", "- ", file, line, a, b);
+}
+edf_node *edf_mul_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf__pairwise("Mul", "", file, line, a, b);
+}
+
+/* ---- Affine   s[b,j] = W[I,j] x[b,I] - B[j] : an equation for each rank of x ---- */
+
+/* Returns the number of a new parameter struct. */
+static int edf__new_package(const char *file, int line, const char *function, int n_in,
+                            int n_out) {
+  edf__site at = { function, file, line };
+  if (n_in < 1 || n_out < 1)
+    edf__fail(at, "%d inputs and %d outputs: expected at least 1 of each", n_in, n_out);
+  return ++edf.n_packages;
+}
+/* Fills w uniformly in +-sqrt(3/n), which has variance 1/n, for sums of n products. */
+static edf_node *edf__init_for(edf_node *w, double n) {
+  edf_real bound = edf__root((edf_real)3 / (edf_real)n);
+  edf_init_uniform(w, -bound, bound);
+  return w;
+}
+edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out) {
+  edf_affine_package Phi;
+  int n = edf__new_package(file, line, "edf_affine_params", n_in, n_out);
+  Phi.w = edf__init_for(edf_parameter_at(file, line, "w%d[%d,%d]", n, n_in, n_out), n_in);
+  Phi.b = edf_parameter_at(file, line, "b%d[%d]", n, n_out);
+  return Phi;
+}
+edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
+  static const char *const equation[] = { "s[j] = W[I,j] x[I] - B[j]",
+    "s[b,j] = W[I,j] x[b,I] - B[j]", "s[b,t,j] = W[I,j] x[b,t,I] - B[j]",
+    "s[b,h,t,j] = W[I,j] x[b,h,t,I] - B[j]" };
+  edf__site at = { "Affine", file, line };
+  edf__check_node(at, Phi.w, "Phi.w");
+  edf__check_node(at, x, "x");
+  edf__check_node(at, Phi.b, "Phi.b");
+  if (x->rank < 1 || x->rank > 4)
+    edf__fail(at, "x has %d dimensions, expected 1 to 4\n  x = %s", x->rank, edf__show(x));
+  return edf__line(&at, equation[x->rank - 1], 3, Phi.w, x, Phi.b);
 }
 
 /* ---- Softmax   P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])
                   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
-   The row's maximum is subtracted first, which changes nothing but the rounding. The
-   exponentials of all rows are one long loop, so that short rows are vectorised too. ---- */
-static void edf__softmax_shape(edf_node *P) {
-  edf__shape_of_first(P);
-  if (!P->rank) edf__fail_at_with(P, P->in[0], "a scalar has no last index");
+   The maximum of the row is subtracted first, which changes only the rounding. The exponentials
+   of all rows are one long loop, so that short rows are vectorised too. ---- */
+
+/* Returns y->written. It is made at the first call. */
+EDF__USED static edf__written *edf__write(edf_node *y) {
+  if (!y->written) {
+    y->written = (edf__written *)edf__alloc(edf__list_of(y), sizeof *y->written);
+    y->written->row_dims = 1;
+  }
+  return y->written;
 }
 
-/* Many functions go over rows: over the last y->row_dims indices, flattened. */
+/* Returns the number of entries of a row: of the last index, or of the last row_dims indices. */
 static size_t edf__columns(const edf_node *y) {
   size_t K = 1;
-  for (int d = y->rank - y->row_dims; d < y->rank; d++) K *= (size_t)y->dim[d];
+  for (int d = y->rank - (y->written ? y->written->row_dims : 1); d < y->rank; d++)
+    K *= (size_t)y->dim[d];
   return K;
 }
-
-/* With a bound | S<=t row t has its first t + 1 entries alone. */
-static size_t edf__row_end(const edf_node *y, size_t row, size_t K) {
-  size_t n = y->causal ? row % (size_t)y->dim[y->rank - y->row_dims - 1] + 1 : K;
+/* Returns the number of entries that row b uses. */
+static size_t edf__row_end(const edf_node *y, size_t b, size_t K) {
+  if (!y->written || !y->written->causal) return K;
+  size_t n = b % (size_t)y->dim[y->rank - y->written->row_dims - 1] + 1;
   return n < K ? n : K;
 }
-
 static void edf__softmax_rows(const edf_node *y, edf_real *P, const edf_real *s, size_t rows,
                               size_t K) {
   for (size_t b = 0; b < rows; b++) {
@@ -3018,6 +2643,11 @@ static void edf__softmax_rows(const edf_node *y, edf_real *P, const edf_real *s,
   }
 }
 
+static void edf__softmax_shape(edf_node *P) {
+  edf__shape_of_first(P);
+  if (!P->rank)
+    edf__fail(edf__site_of(P), "a scalar has no last index\n  %s", edf__show(P->in[0]));
+}
 static void edf__softmax_forward(edf_node *P) {
   size_t K = edf__columns(P);
   edf__softmax_rows(P, P->value, P->in[0]->value, P->size / K, K);
@@ -3032,150 +2662,109 @@ static void edf__softmax_backward(edf_node *P) {
 }
 static const edf_op edf__softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
   edf__softmax_backward, "P s", "P@ = exp(s@) / sum_~ exp(s~)",
-  "s.grad@ += P@ (P.grad@ - sum_~ P~ P.grad~)", 1, 1 << EDF_IS_SOFTMAX };
+  "s.grad@ += P@ (P.grad@ - sum_~ P~ P.grad~)" };
 edf_node *edf_softmax_at(const char *file, int line, edf_node *s) {
   return edf__node1(&edf__softmax_op, file, line, s);
 }
 
-/* ---- Parameter packages: their number, and what their constructors share. */
-static int edf__new_package(const char *file, int line, const char *who, int n_in, int n_out) {
-  if (n_in < 1 || n_out < 1)
-    edf__die("%s:%d: %s: %d inputs and %d outputs: expected at least 1 of each", file, line,
-              who, n_in, n_out);
-  return ++edf.n_packages;
-}
-
-/* Uniform in +-sqrt(3/n), which has variance 1/n, for sums of n products. */
-static edf_node *edf__init_for(edf_node *w, double n) {
-  edf_real bound = edf__root((edf_real)3 / (edf_real)n);
-  edf_init_uniform(w, -bound, bound);
-  return w;
-}
-
-/* ---- Affine   s[b,j] = W[I,j] x[b,I] - B[j] : an equation, one for each rank of x ---- */
-edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out) {
-  edf_affine_package Phi;
-  int n = edf__new_package(file, line, "edf_affine_params", n_in, n_out);
-  Phi.w = edf__init_for(edf_parameter_at(file, line, "w%d[%d,%d]", n, n_in, n_out), n_in);
-  Phi.b = edf_parameter_at(file, line, "b%d[%d]", n, n_out);
-  return Phi;
-}
-
-static edf_node *edf__affine(const edf__site *at, edf_affine_package Phi, edf_node *x) {
-  static const char *const rows[] = { "", "b,", "b,t,", "b,h,t," };
-  edf__check_named(at, "Phi.w x Phi.b", Phi.w, x, Phi.b);
-  if (x->rank < 1 || x->rank > 4)
-    edf__x_error(at, "x", x, "x has %d dimensions, expected 1 to 4", x->rank);
-  const char *b = rows[x->rank - 1];
-  return edf__line(at, edf__fmt("s[%sj] = W[I,j] x[%sI] - B[j]", b, b), 3, Phi.w, x, Phi.b);
-}
-
-edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
-  edf__site at = { "Affine", file, line };
-  return edf__affine(&at, Phi, x);
-}
-
-/* ---- Labels: class numbers, one for each row of scores. */
-static void edf__rows_shape(edf_node *loss) {
-  edf_node *P = loss->in[0], *y = loss->in[1];
+/* ---- Labels are class numbers, one for each row of scores. */
+static void edf__loss_shape(edf_node *loss) {
+  const edf_node *P = loss->in[0], *y = loss->in[1];
   int equal = P->rank == y->rank + 1;
   for (int d = 0; equal && d < y->rank; d++) equal = y->dim[d] == P->dim[d];
-  if (!P->rank) edf__operands_error(loss, "the first operand needs an index of classes");
-  if (!equal) {
-    const char *scores = edf__is(loss, EDF_IS_SOFTMAX) ? "s" : "P";
-    edf__say_at(loss);
-    edf__say("expected one label for each row of %s: y is ", scores);
-    edf__say_dims(y, y->rank);
-    edf__say(", not ");
-    edf__say_dims(P, P->rank - 1);
-    edf__say_with(P, "%s\n  %s = ", y->rank > P->rank ? ": are they swapped?" : "", scores);
-    edf__stop_with(y, "\n  y = ");
-  }
-  loss->classes = P->dim[P->rank - 1];
+  if (!equal)
+    edf__fail(edf__site_of(loss), "expected one label for each row of %.1s: y is %s, not %s%s\n"
+              "  %.1s = %s\n  y = %s", loss->about->tensors + 2, edf__dims(y, y->rank),
+              edf__dims(P, P->rank - 1), y->rank > P->rank ? ": are they exchanged?" : "",
+              loss->about->tensors + 2, edf__show(P), edf__show(y));
   loss->rank = y->rank;
   memcpy(loss->dim, y->dim, sizeof loss->dim);
 }
 
-static const char *edf__indices(const edf_node *x, size_t i) {         /* of entry i: [1,0]   */
-  edf__text_of text = { { 0 }, 0 };
+/* Returns the indices of entry i of x: [1,0]. */
+static const char *edf__indices(const edf_node *x, size_t i) {
+  const char *text = "";
   size_t size = x->size;
   for (int d = 0; d < x->rank; d++) {
     size /= (size_t)x->dim[d];
-    edf__put(&text, "%c%zu", d ? ',' : '[', i / size % (size_t)x->dim[d]);
+    text = edf__text("%s%c%zu", text, d ? ',' : '[', i / size % (size_t)x->dim[d]);
   }
-  return edf__fmt(x->rank ? "%s]" : "%s", text.at);
+  return x->rank ? edf__text("%s]", text) : "";
 }
 
-/* The class number in row b of the last operand. */
+/* Returns the class number in row b of y, one of K classes. */
 static size_t edf__class_in(const edf_node *node, const edf_node *y, size_t b, size_t K) {
   double label = (double)y->value[b];
   int whole = label == floor(label);
-  if (!whole || label < 0 || label >= (double)K) {
-    const char *row = y->rank < 2 ? edf__fmt("%zu", b) : edf__indices(y, b);
-    edf__fail_at_with(node, y, "%s %g in row %s of %s %s: expected 0 to %zu%s",
-                      edf__is(node, EDF_IS_CLASS_LOSS) ? "label" :
-                      edf__is(node, EDF_IS_LOOKUP) ? "class" : "row number", label, row,
-                      edf_label(y), whole ? "is out of range" : "is not a whole number", K - 1,
-                      label == (double)K ? " (are the classes counted from 1?)" :
-                      !whole && fabs(label) < 1e-37 ? " (is it the bits of an int?)" : "");
-  }
+  if (!whole || label < 0 || label >= (double)K)
+    edf__fail(edf__site_of(node), "%s %g in row %s %s: expected 0 to %zu%s\n  %s",
+              strstr(node->op, "LogLoss") ? "label" : "class", label,
+              y->rank < 2 ? edf__text("%zu", b) : edf__indices(y, b),
+              whole ? "is out of range" : "is not a whole number", K - 1,
+              label == (double)K ? " (are the classes counted from 1?)" :
+              !whole && fabs(label) < 1e-37 ? " (is it the bits of an int?)" : "", edf__show(y));
   return (size_t)label;
 }
-static size_t edf__class(const edf_node *node, size_t b) {
-  return edf__class_in(node, node->in[node->n_in - 1], b, (size_t)node->classes);
+/* Returns the entry of the scores that the label of row b selects. */
+static size_t edf__label(const edf_node *loss, size_t b) {
+  size_t K = (size_t)loss->in[0]->dim[loss->in[0]->rank - 1];
+  return b * K + edf__class_in(loss, loss->in[1], b, K);
+}
+/* Checks the labels of an active loss, or the classes of an active Embed, that come from an
+   Input: before the pass, since a device cannot stop. */
+static void edf__check_labels(const edf_node *loss) {
+  int embeds = !strcmp(loss->op, "Embed") && loss->n_in == 2;
+  if (!loss->active || (!embeds && loss->shape != edf__loss_shape)) return;
+  const edf_node *x = loss->in[0], *y = loss->in[1];
+  size_t K = (size_t)(embeds ? x->dim[0] : x->dim[x->rank - 1]);
+  for (size_t b = 0; y->kind == EDF_INPUT && b < y->size; b++) edf__class_in(loss, y, b, K);
 }
 
 /* ---- LogLoss   l[b] = -ln P[b,y[b]]     P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]] ---- */
 static void edf__log_loss_forward(edf_node *l) {
-  edf_node *P = l->in[0];
-  size_t K = (size_t)P->dim[P->rank - 1];
   for (size_t b = 0; b < l->size; b++)
-    l->value[b] = -edf__ln(P->value[b * K + edf__class(l, b)]);
+    l->value[b] = -edf__ln(l->in[0]->value[edf__label(l, b)]);
 }
 static void edf__log_loss_backward(edf_node *l) {
   edf_node *P = l->in[0];
-  size_t K = (size_t)P->dim[P->rank - 1];
   for (size_t b = 0; b < l->size; b++) {
-    size_t i = b * K + edf__class(l, b);
+    size_t i = edf__label(l, b);
     edf_addgrad(P, i, -l->grad[b] / P->value[i]);
   }
 }
-static const edf_op edf__log_loss_op = { "LogLoss", edf__rows_shape, edf__log_loss_forward,
-  edf__log_loss_backward, "l P y", "l@ = -ln P[&y@]",
-  "P.grad[&y@] -= l.grad@ / P[&y@]", 0, 1 << EDF_IS_CLASS_LOSS };
+static const edf_op edf__log_loss_op = { "LogLoss", edf__loss_shape, edf__log_loss_forward,
+  edf__log_loss_backward, "l P y", "l@ = -ln P[&y@]", "P.grad[&y@] -= l.grad@ / P[&y@]" };
 edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) {
   return edf__node2(&edf__log_loss_op, file, line, P, y);
 }
 
 /* ---- SoftmaxLogLoss   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]
                          s.grad[b,k] += l.grad[b] (softmax(s)[b,k] - [k = y[b]])
-   The state holds P = softmax(s). The row's greatest entry has P = 1/Z, with Z the sum of
-   exp(s - max): l = -ln(max P) + max s - s[y] loses nothing where P[y] is tiny. ---- */
+   The state is P = softmax(s). The greatest entry of a row has P = 1/Z, with Z the sum of
+   exp(s - max): l = -ln(max P) + max s - s[y] is exact also if P[y] is tiny. ---- */
 static void edf__softmax_log_loss_forward(edf_node *l) {
   edf_node *s = l->in[0];
-  size_t K = (size_t)s->dim[s->rank - 1];
+  size_t K = s->size / l->size;
   edf_real *P = (edf_real *)edf_state(l, s->size * sizeof *P);
   edf__softmax_rows(l, P, s->value, l->size, K);
   for (size_t b = 0; b < l->size; b++) {
-    size_t best = b * K, label = b * K + edf__class(l, b);
+    size_t best = b * K;
     for (size_t k = best; k < b * K + K; k++) best = s->value[k] > s->value[best] ? k : best;
-    l->value[b] = (s->value[best] - s->value[label]) - edf__ln(P[best]);
+    l->value[b] = (s->value[best] - s->value[edf__label(l, b)]) - edf__ln(P[best]);
   }
 }
 static void edf__softmax_log_loss_backward(edf_node *l) {
   edf_node *s = l->in[0];
   const edf_real *P = (const edf_real *)l->state;
-  size_t K = (size_t)s->dim[s->rank - 1];
+  size_t K = s->size / l->size;
   for (size_t b = 0; b < l->size; b++) {
     for (size_t k = b * K; k < b * K + K; k++) edf_addgrad(s, k, l->grad[b] * P[k]);
-    if (s->grad) s->grad[b * K + edf__class(l, b)] -= l->grad[b];
+    edf_addgrad(s, edf__label(l, b), -l->grad[b]);
   }
 }
-static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__rows_shape,
+static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__loss_shape,
   edf__softmax_log_loss_forward, edf__softmax_log_loss_backward, "l s y",
-  "l@ = ln sum_~ exp(s~) - s[&y@]",
-  "s.grad@ += l.grad@ (exp(s@) / sum_~ exp(s~) - [! = y@])",
-  1, 1 << EDF_IS_SOFTMAX | 1 << EDF_IS_CLASS_LOSS };
+  "l@ = ln sum_~ exp(s~) - s[&y@]", "s.grad@ += l.grad@ (exp(s@) / sum_~ exp(s~) - [! = y@])" };
 edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
   return edf__node2(&edf__softmax_log_loss_op, file, line, s, y);
 }
@@ -3197,12 +2786,10 @@ typedef edf_affine_package AffineParams;
 #define Relu            edf_relu
 #define Exp             edf_exp
 #define Log             edf_log
-#define Sqrt            edf_sqrt
 #define Square          edf_square
 #define Add             edf_add
 #define Sub             edf_sub
 #define Mul             edf_mul
-#define Div             edf_div
 #define Sum             edf_sum
 #define Mean            edf_mean
 #define Softmax         edf_softmax
@@ -3214,245 +2801,193 @@ typedef edf_affine_package AffineParams;
 
 /* ######## Part Two: faster, and more ##################################################### */
 
-/* ==== >>seam  The seam of a device ======================================================= */
-#ifndef EDF__SEAM_H
-#define EDF__SEAM_H
-EDF__C_BEGIN
-/* A linked edf_cuda.o sets edf_open_device, which is called with the first node and gives
-   edf_device, which runs kernels and holds arrays, or NULL; each kernel begins by handing over
-   to it. Arrays are known by their address on the host. edf_array_bytes: the size of an array
-   of the framework's that begins at x, 0 for any other; the number 1 that stands for an absent
-   factor is one of these. */
-typedef enum {                           /* the loops of the optimisers                       */
-  EDF_SGD_RULE, EDF_MOMENTUM_RULE, EDF_SQUARE_RULE, EDF_ADAM_RULE, EDF_SCALE_RULE, EDF_L2_RULE,
-  EDF_L1_RULE
-} edf_rule;
-enum { EDF_RULE_NUMBERS = 6 };           /* of a rule, at most                                */
-
-typedef struct edf_route edf_route;
-typedef struct edf_window edf_window;
-typedef struct edf_device_table {
-  void   (*contract)(const edf_route *, int assign, edf_real *, const edf_real *,
-                     const edf_real *);
-  void   (*window)(const edf_window *, int backward);
-  /* A built-in node's forward (0) or backward (1), which finds its own gradient up to date, and
-     writes where an input's is `fresh` and clears that; 0: no kernel, so its C code runs. */
-  int    (*node)(edf_node *y, int backward);
-  /* Calls nodes(), twice where a recording failed; or, if nobody watches single nodes (whole),
-     runs what it has recorded of it, and returns 1. */
-  int    (*pass)(void (*nodes)(void), int whole);
-  void   (*fill)(edf_real *x, size_t n, edf_real number);
-  void   (*update)(edf_node *p, edf_rule rule, const edf_real *numbers, int n);
-  double (*norm)(edf_node **p, int n);   /* the sum of the squares of their gradients         */
-  void   (*pull)(edf_real *x, size_t n); /* brings an array here, where it is newer there     */
-  void   (*push)(edf_real *x, size_t n); /* it was written here; n is 0: an Input fed with it */
-  void   (*forget)(const void *x);       /* it will be freed                                  */
-  void   (*here)(const edf_node *y);     /* a node in plain C runs here                       */
-  void   (*sync)(int on);                /* on: all is right on both sides after each call    */
-} edf_device_table;
-extern edf_device_table *edf_device;
-extern edf_device_table *(*edf_open_device)(void);
-size_t edf_array_bytes(const void *x);
-EDF__C_END
-#endif
-
+/* ==== >>rewriting  Padded copies, and products of more than two factors ================== */
 #ifdef EDF__CODE
 EDF__C_BEGIN
-edf_device_table *(*edf_open_device)(void) = NULL;
-edf_device_table *edf_device = NULL;
-
-static void edf__open_device(void) {
-  volatile edf_real part = (edf_real)0.75;         /* rounded as in edf__exp: clang has no    */
-  edf_real big = (edf_real)(EDF_REAL_IS_DOUBLE ? 6755399441055744.0 : 12582912.0);   /* macro */
-  edf_real sum = part + big;                       /* for -funsafe-math-optimizations         */
-  if (sum - big != 1)
-    edf__die("edf.h needs the order of additions: not -funsafe-math-optimizations");
-  edf_device_table *(*open)(void) = edf_open_device;
-  edf_open_device = NULL;
-  if (open) edf_device = open();
+/* Returns an equation with the indices of m, and no tensors yet. */
+static edf__einsum edf__equation_like(const edf__einsum *m) {
+  edf__einsum like = *m;
+  like.e.ref = NULL;
+  like.e.n_ref = like.e.n_term = like.e.n_operand = like.kind = like.written.n_ref = 0;
+  return like;
 }
 
-size_t edf_array_bytes(const void *x) {
-  for (int k = 0; k < 2; k++)
-    for (edf__block *b = k ? edf.computed : edf.kept; b; b = b->next)
-      if ((char *)b + EDF__ALIGN == x) return b->bytes;
-  return 0;
+/* Makes a copy of what factor r reads, with `outside` around it, if r reads outside. Then r
+   reads the copy. With c as the least position read, copy[i] = x[i+c]. */
+static void edf__pad(edf__einsum *m, edf__site at, edf__ref *r, edf_node **in) {
+  edf__einsum copy = edf__equation_like(m);
+  edf_node *x = in[r->operand];
+  edf__ref to = *r, from = *r;
+  int outside = 0, empty = 0;            /* 1 if some reads, or all reads, are outside        */
+  at.op = "Pad";
+  copy.outside = m->kind == 'x' ? -(edf_real)HUGE_VAL : 0;
+  copy.e.n_letter = r->rank;
+  for (int d = 0; d < r->rank; d++) {
+    static const char *const names[EDF_MAX_RANK] = { "i", "j", "k", "l", "m", "n", "o", "p" };
+    ptrdiff_t least, greatest, n = x->dim[d];
+    int known = edf__reach(m, &r->place[d], &least, &greatest) && n;
+    int out = known && !(x->batched >> d & 1) && (least < 0 || greatest >= n);
+    ptrdiff_t begin = out && least > 0 ? least : 0, end = out && greatest < n ? greatest + 1 : n;
+    edf__letter letter = { names[d], 1, 0 };
+    if (out && end <= begin) { empty = 1; begin = 0; end = 1; }
+    if (out) letter.bound = (int)(end - begin);
+    outside |= out;
+    copy.e.letter[d] = letter;
+    copy.padded[d] = out ? (int)(greatest - least + 1) : 0;
+    memset(to.place[d].factor, 0, sizeof to.place[d].factor);
+    to.place[d].factor[d] = 1;
+    from.place[d] = to.place[d];
+    from.place[d].constant = (int)begin;
+    to.place[d].constant = (int)(out && !empty ? begin - least : 0);
+    if (out) r->place[d].constant -= (int)least;
+  }
+  if (!outside) return;
+  to.name = edf__copy(&edf.computed, edf__text("%.300s_padded", r->name));
+  to.operand = -1;
+  from.operand = 0;
+  *edf__next_ref(&copy.e) = to;
+  *edf__next_ref(&copy.e) = from;
+  edf__term term = { empty ? 0.0 : 1.0, 1, 1, r->name };
+  copy.e.term[copy.e.n_term++] = term;
+  in[m->e.n_operand] = edf__einsum_node(at, NULL, &copy, 1, &x);
+  r->operand = m->e.n_operand++;
 }
 
-/* Class numbers out of an Input are looked at before a device's pass; others by the device. */
-static void edf__check_classes(edf_node *y) {
-  const edf_node *k = y->active && y->classes ? y->in[y->n_in - 1] : NULL;
-  if (k && k->kind == EDF_INPUT) for (size_t b = 0; b < k->size; b++) edf__class(y, b);
+/* Returns the number of entries of a tensor with these indices. An unknown batch counts as 64. */
+static double edf__volume(const edf__einsum *m, unsigned has) {
+  double volume = 1;
+  for (int i = 0; i < m->e.n_letter; i++)
+    if (has >> i & 1) volume *= m->extent[i] ? (double)m->extent[i] : 64;
+  return volume;
+}
+/* Replaces the two factors of term t whose product is cheapest by their product. */
+static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_node **in) {
+  edf__ref *r = m->e.ref + t->first;
+  edf__ref left = { "", -1, 0, { { { 0 }, 0, 0, NULL } } };
+  edf__term both = { 1, 1, 2, t->at };
+  int first = 0, second = 1;
+  double best = HUGE_VAL;
+  unsigned keeps = 0;                    /* the indices of the product                        */
+  at.op = "Product";
+  for (int i = 0; i < t->n; i++)
+    for (int j = i + 1; j < t->n; j++) {
+      unsigned has = edf__ref_has(&r[i]) | edf__ref_has(&r[j]), needed = edf__ref_has(m->e.ref);
+      for (int k = 0; k < t->n; k++) if (k != i && k != j) needed |= edf__ref_has(&r[k]);
+      double cost = edf__volume(m, has) + edf__volume(m, has & needed);
+      if (cost < best) { best = cost; first = i; second = j; keeps = has & needed; }
+    }
+  left.name = edf__copy(&edf.computed, edf__text("%.300s_%d", m->e.ref->name, m->e.n_operand));
+  for (int i = 0; i < m->e.n_letter; i++)
+    if (keeps >> i & 1) {
+      if (left.rank == EDF_MAX_RANK)
+        edf__syntax(&m->e.scan, t->at, "the product of %s and %s has more than %d indices",
+                    r[first].name, r[second].name, EDF_MAX_RANK);
+      left.place[left.rank].at = t->at;
+      left.place[left.rank++].factor[i] = 1;
+    }
+  edf__einsum product = edf__equation_like(m);
+  edf_node *pair[2] = { in[r[first].operand], in[r[second].operand] };
+  *edf__next_ref(&product.e) = left;
+  *edf__next_ref(&product.e) = r[first];
+  *edf__next_ref(&product.e) = r[second];
+  product.e.ref[1].operand = 0;
+  product.e.ref[2].operand = 1;
+  product.e.term[product.e.n_term++] = both;
+  in[m->e.n_operand] = edf__einsum_node(at, NULL, &product, 2, pair);
+  left.operand = m->e.n_operand++;
+  r[first] = left;
+  r[second] = r[--t->n];
 }
 
-/* A pass that the device has recorded runs without the nodes' code. */
-static void edf__note_replayed(edf_node *x) {
-  if (edf.direction < 0) x->fresh = 0;
-  else if (x->active) x->ran = edf.feeds;
+/* Drops the operands and tensors that only copies and products read. */
+static void edf__drop_operands(edf__einsum *m, edf_node **in) {
+  edf_node *all[3 * EDF__MAX_REF];
+  int number[3 * EDF__MAX_REF], n = 0, n_ref = 1;
+  if (m->e.n_operand == m->written.n_operand) return;          /* Nothing was rewritten.      */
+  for (int k = 0; k < m->e.n_operand; k++) {
+    all[k] = in[k];
+    number[k] = -1;
+  }
+  for (int t = 0; t < m->e.n_term; t++) {
+    edf__term *term = &m->e.term[t];
+    for (int f = 0; f < term->n; f++) {
+      edf__ref r = m->e.ref[term->first + f];
+      if (number[r.operand] < 0) {
+        in[n] = all[r.operand];
+        number[r.operand] = n++;
+      }
+      r.operand = number[r.operand];
+      m->e.ref[n_ref + f] = r;
+    }
+    term->first = n_ref;
+    n_ref += term->n;
+  }
+  m->e.n_ref = n_ref;
+  m->e.n_operand = n;
 }
 
-static unsigned long edf__passes;        /* so many began, or a step, or a value was written  */
-
-static int edf__device_pass(void (*nodes)(void)) {
-  edf__passes++;
-  if (!edf_device) return 0;
-  if (edf.direction > 0) edf__each(edf__check_classes);
-  int told = edf.watchers && !edf.watchers->passes;
-  int whole = edf.telling || !(told || edf.look);           /* nobody looks at single nodes   */
-  if (edf_device->pass(nodes, whole)) edf__each(edf__note_replayed);
-  return 1;
+/* The sizes of all indices are known here, unless they depend on the batch. They become bounds,
+   since a copy or a product alone may not show them. */
+static void edf__rewrite(edf__einsum *m, edf__site at, edf_node **in) {
+  for (int i = 0; i < m->e.n_letter; i++)
+    if (m->extent[i] > 0) m->e.letter[i].bound = (int)m->extent[i];
+  for (int f = 1; f < m->e.n_ref; f++) edf__pad(m, at, &m->e.ref[f], in);
+  for (int t = 0; t < m->e.n_term; t++)
+    while (m->e.term[t].n > 2) edf__multiply_pair(m, at, &m->e.term[t], in);
+  edf__drop_operands(m, in);
 }
 
-/* ---- Nodes in plain C run here: what they read is brought, what they write goes back. */
-static edf_device_table *edf__paused;    /* meanwhile                                         */
-
-static void edf__bring(edf_node *x, int grad) {
-  edf__pull(x->value, x->size);
-  if (grad) edf__pull(x->grad, x->size);
+/* Returns 1 for a padded copy or a product that an equation needs. Prints show it inline. */
+EDF__USED static int edf__is_helper(const edf_node *x) {
+  return x->kind == EDF_COMPNODE && edf__is_equation(x) && !edf__einsum_of(x)->written.n_ref;
 }
-
-static void edf__run_here(edf_node *y, int backward) {
-  for (int k = 0; backward && k < y->n_in; k++) edf__end_fresh(y->in[k]);
-  for (int k = 0; k < y->n_in; k++) edf__bring(y->in[k], backward);
-  if (backward) edf__bring(y, 1);
-  edf_device->here(y);
-  edf__paused = edf_device;
-  edf_device = NULL;
-  void (*run)(edf_node *) = backward ? y->backward : y->forward;
-  int looked_at = y->steps & (backward ? 2 : 1) || !edf__run_first;
-  y->steps |= backward ? 2 : 1;
-  if (looked_at || !edf__run_first(y, run)) run(y);
-  edf_device = edf__paused;
-  edf__paused = NULL;
-  if (!backward) edf__push(y->value, y->size);
-  for (int k = 0; backward && k < y->n_in; k++) edf__push(y->in[k]->grad, y->in[k]->size);
-}
-
-/* ---- Threads. Where each row of y is made from the same row of one input, and nothing is kept
-   of it, a slice of a node is a node. Under a bound | S<=t the rows of all t stay together. */
-#ifdef _OPENMP
-static double edf__worth = 10000;        /* nanoseconds, or entries; 0, in tests: cut all     */
-static void edf__run_slice(edf_node part, int backward, ptrdiff_t begin, ptrdiff_t end) {
-  edf_node x = *part.in[0], *in = &x;
-  part.in = &in;
-  part.size = x.size = (size_t)(end - begin);
-  part.value += begin;
-  x.value += begin;
-  if (backward) { part.grad += begin; x.grad = x.grad ? x.grad + begin : NULL; }
-  (backward ? part.backward : part.forward)(&part);
-}
-static int edf__ran_in_slices(const edf_node *y, int backward) {
-  int t, threads = omp_in_parallel() ? 1 : omp_get_max_threads();
-  int keeps = y->state && !edf__is(y, EDF_IS_SOFTMAX), alone = y->n_in == 1 && y->lazy == 1;
-  if (!alone || keeps || edf__is(y, EDF_IS_OWN) || !y->rank || y->in[0]->size != y->size ||
-      (double)y->size < edf__worth) return 0;
-  ptrdiff_t steps = y->causal ? y->dim[y->rank - y->row_dims - 1] : 1;
-  ptrdiff_t row = steps * (ptrdiff_t)edf__columns(y), n = (ptrdiff_t)y->size / row;
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (t = 0; t < threads; t++)
-    edf__run_slice(*y, backward, n * t / threads * row, n * (t + 1) / threads * row);
-  return 1;
-}
-#else
-static int edf__ran_in_slices(edf_node *y, int backward) { (void)y; (void)backward; return 0; }
-#endif
-/* 0: the node's C code calls kernels, and these hand over. */
-static int edf__device_ran(edf_node *y, int backward) {
-  if (!edf_device) return edf__ran_in_slices(y, backward);
-  if (!edf.direction) edf__check_classes(y);        /* eager                               */
-  if (edf__is(y, EDF_IS_EQUATION)) return 0;
-  if (edf__is(y, EDF_IS_OWN) || !edf_device->node(y, backward)) edf__run_here(y, backward);
-  return 1;
-}
-
-static void edf__push_there(edf_real *x, size_t n) {
-  edf__passes++;
-  edf_device_table *device = edf__paused ? edf__paused : edf_device;
-  if (device) device->push(x, n);
-}
-
-static void edf__forget_there(const void *x) {
-  edf_device_table *device = edf__paused ? edf__paused : edf_device;
-  if (device) device->forget(x);
-}
-
-/* After a mistake, or before edf_clear: that may have jumped out of a check. */
-static void edf__stop_there(int clear) {
-  if (edf__paused) edf_device = edf__paused;
-  edf__paused = NULL;
-  if (clear && edf_device) edf_device->sync(0);
-}
-
-static int edf__fill_there(edf_real *x, size_t n, edf_real number) {
-  if (edf_device) edf_device->fill(x, n, number);
-  return edf_device != NULL;
-}
-
-static int edf__sgd_there(edf_node *p, edf_real eta) {
-  if (edf_device) edf_device->update(p, EDF_SGD_RULE, &eta, 1);
-  return edf_device != NULL;
-}
-
-static void edf__pull_there(edf_real *x, size_t n) {
-  if (edf_device) edf_device->pull(x, n);
-}
-
-static const edf__seam_table edf__seam_code = { edf__open_device, edf__device_pass,
-  edf__device_ran, edf__fill_there, edf__sgd_there, edf__pull_there, edf__push_there,
-  edf__forget_there, edf__stop_there };
-EDF__HOOKED(const edf__seam_table, edf__seam, &edf__seam_code)
 EDF__C_END
 #endif
 
-/* ==== >>nest  Loop nests, plans and kernels; needs >>seam ================================ */
+/* ==== >>nest  Loop nests and the kernel ================================================== */
 #ifndef EDF__NEST_H
 #define EDF__NEST_H
 EDF__C_BEGIN
-/* A plan: the nest in canonical form, its loops in the order outside | M | N | K. Outside loops
-   run one after another; the rest is a matrix product out[M,N] += a[M,K] b[K,N].
-   `product` 0 means no product: the innermost loop is a vector loop, the others run outside. */
-typedef struct { ptrdiff_t n, step, run; } edf_axis;   /* loops flattened, seen by an operand */
-typedef struct { edf_axis row, column; int direct, tall; } edf_matrix;  /* tall: column-major */
+/* A route is a plan for a nest. It sorts the loops into four groups, outside | M | N | K. An M
+   loop is in out and a, an N loop is in out and b, and a K loop is in a and b. All other loops
+   run outside. If M, N and K have more than one step each, the inside is a matrix product,
+   out[M,N] += alpha a[M,K] b[K,N]. Otherwise the last loop is a vector loop.
+     s[b,j] += W[I,j] x[b,I]                       M: j    N: b         K: I
+     y[b,i,k] += F[DI,C,k] x[b,i+DI,C]             M: k    N: b, i      K: DI, C
+     p[b,h,t,s] += Q[b,h,t,I] K[b,h,s,I]           M: t    N: s    K: I    outside: b, h  */
 struct edf_route {
-  edf_nest nest;
-  int product, first[4];                 /* index of the first M, N, K loop, and the end      */
-  ptrdiff_t extent[3];                   /* of M, N, K                                        */
-  edf_matrix matrix[3];                  /* out [M,N], a [M,K], b [K,N]                       */
-  size_t covers;                         /* entries of out written, each once; else 0         */
-  size_t apart;                          /* the same where sums run inside of all other loops */
-  double cost;                           /* estimated nanoseconds, by one thread              */
+  edf_nest nest;                         /* the loops in this order                           */
+  int product;                           /* 1 for a matrix product                            */
+  int first[4];                          /* index of the first M, N and K loop, and the end   */
+  ptrdiff_t extent[3];                   /* number of steps of M, N and K                     */
+  size_t covers;                         /* entries of out that the loops outside of a sum    */
+                                         /* write once each; 0 if some are written twice      */
+  size_t apart;                          /* the same for all loops that out has               */
 };
 
-/* What work costs on a machine, in nanoseconds; only ratios matter. `batched`: gemm takes all
-   matrices of an outside loop in one call, and no sum may run outside. */
+/* An operand of a product as a matrix. `direct` is 1 if a BLAS can read it in place, with `step`
+   entries from row to row, or if `tall` is 1, from column to column. */
 typedef struct {
-  double call, multiply;                 /* of gemm: each call, each multiplication           */
-  double operand, result;                /* each entry of a and b, of out                     */
-  double pack, pack_alone;               /* an entry copied in: of a run, alone               */
-  double add, add_alone;                 /* an entry added to out                             */
-  double run;                            /* the start of such a run                           */
-  double loop[3], start;                 /* an innermost loop: with steps of 1, to 8, more    */
-  int batched;
-} edf_costs;
+  ptrdiff_t rows;
+  ptrdiff_t columns;
+  ptrdiff_t step;
+  int direct;
+  int tall;
+} edf_matrix;
+edf_route  edf_plan(const edf_nest *nest);
+edf_matrix edf_matrix_of(const edf_route *route, int operand);
 
-edf_route edf_plan(const edf_nest *nest);                 /* a pure function, for this CPU    */
-edf_route edf_plan_for(const edf_nest *nest, const edf_costs *costs);
-
-/* out[..] += alpha a[..] b[..], or with `assign` out[..] = for the entries covered (only where
-   route->covers > 0, on a device route->apart). out must not overlap a or b. */
+/* Computes out[..] += alpha a[..] b[..], or with `assign` out[..] = for the entries covered.
+   `assign` is only for routes with covers > 0. out must not overlap a or b. */
 void edf_contract(const edf_route *route, int assign, edf_real *out, const edf_real *a,
                   const edf_real *b);
 EDF__C_END
 #endif
 
 #ifdef EDF__CODE
-#ifdef EDF_CBLAS
-#include <time.h>
-#endif
 EDF__C_BEGIN
-/* ---- Canonical form. Loops commute, so a nest is a set of loops: those of extent 1 are
-   dropped, one that is in no operand multiplies alpha, and two are fused where their
-   strides allow it. */
+/* ---- Canonical form. The order of the loops does not matter. Loops of size 1 are dropped. A
+   loop that is in no operand multiplies alpha. Two loops are fused if their strides allow it. */
 static int edf__fuse_one(edf_nest *t) {
   for (int i = 0; i < t->n; i++)
     for (int j = 0; j < t->n; j++) {
@@ -3470,8 +3005,8 @@ static int edf__fuse_one(edf_nest *t) {
 static ptrdiff_t edf__abs(ptrdiff_t s) { return s < 0 ? -s : s; }
 static ptrdiff_t edf__least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
-/* For qsort, outer loops first: by the stride in out, then in a, then in b. The order is total,
-   so a plan does not depend on the order in which the loops were given. */
+/* Compares two loops for qsort: by the stride in out, then in a, then in b, long strides first.
+   So a plan does not depend on the order in which the loops were given. */
 static int edf__by_step(const void *p, const void *q) {
   const edf_loop *l = (const edf_loop *)p, *m = (const edf_loop *)q;
   for (int x = 0; x < 3; x++) {
@@ -3487,7 +3022,12 @@ static edf_nest edf__canonical(const edf_nest *nest) {
   for (int i = t.n - 1; i >= 0; i--) {
     edf_loop *l = &t.loop[i];
     int absent = !l->s[EDF_OUT] && !l->s[EDF_A] && !l->s[EDF_B];
-    if (l->n <= 0) { t.n = 1; t.loop[0] = *l; t.loop[0].n = 0; return t; }  /* an empty sum */
+    if (l->n <= 0) {                     /* an empty sum                                      */
+      t.loop[0] = *l;
+      t.loop[0].n = 0;
+      t.n = 1;
+      return t;
+    }
     if (absent) t.alpha *= (edf_real)l->n;
     if (absent || l->n == 1) *l = t.loop[--t.n];
   }
@@ -3495,8 +3035,7 @@ static edf_nest edf__canonical(const edf_nest *nest) {
   return t;
 }
 
-/* ---- Roles. out and a share an M loop, out and b an N loop, a and b a K loop; any other loop
-   runs outside of the product. */
+/* ---- The plan. */
 enum { EDF__M, EDF__N, EDF__K, EDF__OUTSIDE };
 
 static int edf__role(const edf_loop *l) {
@@ -3504,123 +3043,40 @@ static int edf__role(const edf_loop *l) {
   return in == 3 ? EDF__M : in == 5 ? EDF__N : in == 6 ? EDF__K : EDF__OUTSIDE;
 }
 
-/* Puts the loops in the order outside | M | N | K, each group as it was sorted; `in` has the
-   bits of those inside, where one alone, a vector loop, may be of any kind. */
-static void edf__arrange(edf_route *r, const edf_nest *t, unsigned in) {
-  static const int order[4] = { EDF__OUTSIDE, EDF__M, EDF__N, EDF__K };
+/* Puts the loops in the order outside | M | N | K. If `alone` is a loop, it is the only loop of
+   K, and all others run outside. */
+static void edf__arrange(edf_route *r, const edf_nest *t, int alone) {
   r->nest = *t;
   r->nest.n = 0;
-  for (int group = 0; group < 4; group++) {
+  for (int group = -1; group < 3; group++) {
+    ptrdiff_t extent = 1;
     for (int i = 0; i < t->n; i++) {
-      int role = in >> i & 1 ? edf__role(&t->loop[i]) % EDF__OUTSIDE : EDF__OUTSIDE;
-      if (role == order[group]) r->nest.loop[r->nest.n++] = t->loop[i];
+      int role = alone < 0 ? edf__role(&t->loop[i]) : i == alone ? EDF__K : EDF__OUTSIDE;
+      if (role != (group < 0 ? EDF__OUTSIDE : group)) continue;
+      r->nest.loop[r->nest.n++] = t->loop[i];
+      extent *= t->loop[i].n;
     }
-    r->first[group] = r->nest.n;
+    r->first[group + 1] = r->nest.n;
+    if (group >= 0) r->extent[group] = extent;
   }
 }
 
-/* Loops flattened into one axis, as operand x sees it: step is 0 where it is uneven; run is how
-   many entries from the start follow one another in memory. */
-static edf_axis edf__flatten(const edf_loop *l, int n, int x) {
-  edf_axis axis = { 1, 1, 1 };
-  int even = 1;
-  for (int i = n - 1; i >= 0; i--) {
-    ptrdiff_t s = l[i].s[x];
-    if (i == n - 1) axis.step = s;
-    else if (s != l[i + 1].n * l[i + 1].s[x]) even = 0;
-    if (even && axis.step == 1) axis.run *= l[i].n;
-    axis.n *= l[i].n;
-  }
-  if (!even) axis.step = 0;
-  return axis;
-}
-
-/* BLAS reads an operand in place if it is row-major or column-major without overlap. What is
-   not is seen along its longer run. */
-static edf_matrix edf__matrix(edf_axis row, edf_axis column) {
-  int fits = row.step <= INT_MAX && column.step <= INT_MAX;
-  int flat = fits && column.step == 1 && row.step >= column.n;
-  int tall = fits && row.step == 1 && column.step >= row.n;
-  edf_matrix m = { row, column, flat || tall, !flat && (tall || row.run > column.run) };
-  return m;
-}
-
-static const int edf__axes[3][2] = {     /* rows and columns of out, a, b                     */
-  { EDF__M, EDF__N }, { EDF__M, EDF__K }, { EDF__K, EDF__N } };
-
-static void edf__find_matrices(edf_route *r) {
-  for (int x = 0; x < 3; x++) {
-    edf_axis axis[2];
-    for (int k = 0; k < 2; k++) {
-      int group = edf__axes[x][k], begin = r->first[group];
-      axis[k] = edf__flatten(r->nest.loop + begin, r->first[group + 1] - begin, x);
-      r->extent[group] = axis[k].n;
-    }
-    r->matrix[x] = edf__matrix(axis[0], axis[1]);
-  }
-}
-
-/* ---- The cost of a plan, in nanoseconds as measured on one machine. */
-static const edf_costs edf__cpu = { 50, 0.008, 0.25, 0.1, 0.1, 0.3, 0.1, 0.5, 2,
-                                    { 0.15, 0.8, 3 }, 4, 0 };
-
-static double edf__copy_cost(const edf_matrix *m, double in_run, double alone, double start,
-                             ptrdiff_t least) {
-  ptrdiff_t run = m->row.run > m->column.run ? m->row.run : m->column.run;
-  if (m->direct) return 0;
-  return (double)m->row.n * (double)m->column.n
-       * (run >= least ? in_run + start / (double)run : alone);
-}
-
-static double edf__product_cost(const edf_route *r, const edf_costs *c) {
-  double m = (double)r->extent[EDF__M], n = (double)r->extent[EDF__N],
-         k = (double)r->extent[EDF__K];
-  double cost = c->multiply * m * n * k + c->operand * (m * k + k * n) + c->result * m * n;
-  cost += edf__copy_cost(&r->matrix[EDF_A], c->pack, c->pack_alone, c->run, 8);
-  cost += edf__copy_cost(&r->matrix[EDF_B], c->pack, c->pack_alone, c->run, 8);
-  cost += edf__copy_cost(&r->matrix[EDF_OUT], c->add, c->add_alone, c->run, 4);
-  if (!c->batched) cost += c->call;
-  for (int i = 0; i < r->first[EDF__M]; i++) cost *= (double)r->nest.loop[i].n;
-  return c->batched ? cost + c->call : cost;
-}
-
-/* A product, with the loops of `in` inside: K and at least one of M and N. Returns its cost. */
-static double edf__try_product(edf_route *r, const edf_nest *t, unsigned in,
-                               const edf_costs *cost) {
-  edf__arrange(r, t, in);
-  r->product = r->first[3] > r->first[2] && r->first[2] > r->first[0];
-  if (!r->product) return HUGE_VAL;
-  edf__find_matrices(r);
-  return edf__product_cost(r, cost);
-}
-
-/* Plain loops with number i innermost. */
-static double edf__loops_cost(const edf_nest *t, int i, const edf_costs *cost) {
-  double iterations = 1;
-  ptrdiff_t widest = 0;
-  for (int k = 0; k < t->n; k++) iterations *= (double)t->loop[k].n;
-  for (int x = 0; x < 3; x++)
-    if (edf__abs(t->loop[i].s[x]) > widest) widest = edf__abs(t->loop[i].s[x]);
-  double each = cost->loop[widest <= 1 ? 0 : widest <= 8 ? 1 : 2];
-  return iterations * each + cost->start * iterations / (double)t->loop[i].n;
-}
-
-/* Thin work runs as plain loops around a vector loop: the one that is cheapest innermost. */
-static double edf__try_loops(edf_route *r, const edf_nest *t, const edf_costs *costs) {
+/* Returns the loop that makes the best row: it is long and has short strides. */
+static int edf__best_row(const edf_nest *t) {
   double best = HUGE_VAL;
-  int innermost = 0;
+  int row = 0;
   for (int i = 0; i < t->n; i++) {
-    double cost = edf__loops_cost(t, i, costs);
-    if (cost < best) { best = cost; innermost = i; }
+    ptrdiff_t widest = 0;
+    for (int x = 0; x < 3; x++)
+      if (edf__abs(t->loop[i].s[x]) > widest) widest = edf__abs(t->loop[i].s[x]);
+    double cost = (widest <= 1 ? 0.15 : widest <= 8 ? 0.8 : 3) + 4 / (double)t->loop[i].n;
+    if (cost < best) { best = cost; row = i; }
   }
-  edf__arrange(r, t, 1u << innermost);
-  r->first[EDF__M] = t->n ? t->n - 1 : 0;
-  r->product = 0;
-  return best;
+  return row;
 }
 
-/* Is the stride of loop i in out longer than the reach of all that are shorter (mixed radix)?
-   Loops of which each is write entries of their own. */
+/* Returns 1 if the stride of loop i in out is longer than all shorter strides together. If this
+   holds for each loop, no two steps write the same entry. */
 static int edf__strides_over(const edf_loop *l, int n, int i) {
   ptrdiff_t s = edf__abs(l[i].s[EDF_OUT]), reach = 0;
   for (int k = 0; k < n; k++) {
@@ -3629,12 +3085,8 @@ static int edf__strides_over(const edf_loop *l, int n, int i) {
   }
   return s > reach;
 }
-
-/* Entries of out written, each by one pass of the loops that run outside of a sum; 0 where an
-   entry is visited again. */
-static size_t edf__covers(const edf_route *r, int sums_inside) {
-  const edf_loop *l = r->nest.loop;
-  int n = r->product && !sums_inside ? r->first[2] : r->nest.n;
+/* Returns the number of entries that n loops write once each, or 0. */
+static size_t edf__covers(const edf_loop *l, int n, int sums_inside) {
   size_t entries = 1;
   for (int i = 0; i < n; i++) {
     if (sums_inside && !l[i].s[EDF_OUT]) continue;
@@ -3644,36 +3096,19 @@ static size_t edf__covers(const edf_route *r, int sums_inside) {
   return entries;
 }
 
-/* Greedy: starting with all M, N, K loops inside the product, move the one loop outside that
-   lowers the cost most, until none does. Then the cheaper of that and plain loops. */
-edf_route edf_plan_for(const edf_nest *nest, const edf_costs *costs) {
+edf_route edf_plan(const edf_nest *nest) {
   edf_nest t = edf__canonical(nest);
-  edf_route best, r;
-  unsigned in = 0;
-  memset(&best, 0, sizeof best);
+  edf_route r;
   memset(&r, 0, sizeof r);
-  for (int i = 0; i < t.n; i++) in |= (unsigned)(edf__role(&t.loop[i]) != EDF__OUTSIDE) << i;
-  double cost = edf__try_product(&best, &t, in, costs);
-  for (unsigned before = 0; before != in && cost < HUGE_VAL;) {
-    before = in;
-    for (int i = 0; i < t.n; i++) {
-      if (!(before >> i & 1) || (costs->batched && edf__role(&t.loop[i]) == EDF__K)) continue;
-      double other = edf__try_product(&r, &t, before & ~(1u << i), costs);
-      if (other < cost) { cost = other; best = r; in = before & ~(1u << i); }
-    }
-  }
-  double loops = edf__try_loops(&r, &t, costs);
-  if (loops < cost || !best.product) { best = r; cost = loops; }
-  best.covers = edf__covers(&best, 0);
-  best.apart = edf__covers(&best, 1);
-  best.cost = t.n ? cost : 1;
-  return best;
+  edf__arrange(&r, &t, -1);
+  r.product = r.extent[EDF__M] > 1 && r.extent[EDF__N] > 1 && r.extent[EDF__K] > 1;
+  if (!r.product) edf__arrange(&r, &t, edf__best_row(&t));
+  r.covers = edf__covers(r.nest.loop, r.product ? r.first[2] : r.nest.n, 0);
+  r.apart = edf__covers(r.nest.loop, r.nest.n, 1);
+  return r;
 }
 
-edf_route edf_plan(const edf_nest *nest) { return edf_plan_for(nest, &edf__cpu); }
-
-/* ---- Vector loops: the innermost loop of thin work, a row, as loops that a compiler
-   vectorises. Where out, a and b step by 1, a or b may stay instead, or out for a sum. */
+/* ---- Rows: the last two loops of a nest that is no product. A compiler vectorises them. */
 static inline void edf__add_scaled(edf_real *out, const edf_real *a, ptrdiff_t n, edf_real c,
                                    int assign) {
   if (assign) for (ptrdiff_t i = 0; i < n; i++) out[i] = c * a[i];
@@ -3698,50 +3133,46 @@ static void edf__row(const edf_loop *l, edf_real c, int assign, edf_real *out,
     for (ptrdiff_t i = 0; i < n; i++) out[i * so] += c * a[i * sa] * b[i * sb];
 }
 
-/* Rows of x are added up, four at a time, since an entry waits for its last addition. */
-static void edf__add_rows(edf_real *out, const edf_real *x, ptrdiff_t step, ptrdiff_t n,
-                          const edf_real *c) {
-  const edf_real *y = x + step, *z = y + step, *w = z + step;
-  for (ptrdiff_t i = 0; i < n; i++)
-    out[i] = out[i] + c[0] * x[i] + c[1] * y[i] + c[2] * z[i] + c[3] * w[i];
-}
-
-/* The last two loops of r, or the one there is. */
+/* Rows that are added up to one row go four at a time, since an addition waits for the last
+   addition to the same entry. */
 static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                       const edf_real *b) {
-  static const edf_loop once = { 1, { 0, 0, 0 } };
+  static const edf_loop once = { 1, { 0, 0, 0 }, NULL };
   const edf_loop *end = r->nest.loop + r->nest.n, *row = r->nest.n > 0 ? end - 1 : &once;
   const edf_loop *outer = r->nest.n > 1 ? end - 2 : &once;
   int x = row->s[EDF_A] ? EDF_A : EDF_B, y = EDF_A + EDF_B - x;
   int sums = row->s[EDF_OUT] == 1 && row->s[x] == 1 && !row->s[y] && !outer->s[EDF_OUT];
   const edf_real *from = x == EDF_A ? a : b, *stays = x == EDF_A ? b : a;
-  ptrdiff_t i = 0, step = outer->s[x];
+  ptrdiff_t i = 0, s = outer->s[x];
   for (; sums && i + 4 <= outer->n; i += 4) {
+    const edf_real *p = from + i * s;
     edf_real c[4];
     for (int k = 0; k < 4; k++) c[k] = r->nest.alpha * stays[(i + k) * outer->s[y]];
-    edf__add_rows(out, from + i * step, step, row->n, c);
+    for (ptrdiff_t k = 0; k < row->n; k++)
+      out[k] = out[k] + c[0] * p[k] + c[1] * p[k + s] + c[2] * p[k + 2 * s] +
+               c[3] * p[k + 3 * s];
   }
   for (; i < outer->n; i++)
     edf__row(row, r->nest.alpha, assign, out + i * outer->s[EDF_OUT],
              a + i * outer->s[EDF_A], b + i * outer->s[EDF_B]);
 }
 
-/* ---- The built-in product, out[M,N] += alpha a[M,K] b[K,N], in tiles:
+/* ---- The product, out[M,N] += alpha a[M,K] b[K,N], in tiles:
 
                            a panel of b, packed
                            . . . . . . . . .
-                        k  b b b b b b b b b     For each k a line of the panel, 4 vectors,
-                           . . . . . . . . .     times one number of each of 6 rows of a:
-            k              v v v v v v v v v     24 multiply-adds for 10 loads. The sums
+                        k  b b b b b b b b b     For each k, a line of the panel, 4 vectors,
+                           . . . . . . . . .     is multiplied by a number of each of 6 rows
+            k              v v v v v v v v v     of a: 24 multiply-adds for 10 loads. The sums
        . .  a  . .         s s s s s s s s s     stay in registers.
        . .  a  . .         s s s s s s s s s
-       . .  a  . .  rows   s s s s s s s s s     a is read where it lies, at row[i] +
-       . .  a  . .         s s s s s s s s s     column[k]: no transpose, no im2col is ever
-       a, in place         a tile of out         copied. Nor b, for a few rows.
+       . .  a  . .  rows   s s s s s s s s s     a is read in place, at row[i] + column[k]. So
+       . .  a  . .         s s s s s s s s s     nothing is transposed, and a convolution is
+       a, in place         a tile of out         not copied. For a few rows b is not packed.
 
-   Every sum adds its k in their order, whatever M and N are: so it has the same bits for any
-   number of threads, and a row has them in any batch. */
-#if defined(__GNUC__) && FLT_EVAL_METHOD != 2    /* 2: the i387, whose products are too wide  */
+   Each sum adds its k in order, whatever M and N are. So a row has the same bits in any batch,
+   and for any number of threads. */
+#if defined(__GNUC__) && FLT_EVAL_METHOD != 2    /* The i387 (2) computes products too wide.  */
 #if defined(__AVX512F__)
 enum { EDF__VECTOR_BYTES = 64, EDF__VECTORS = 4, EDF__SUMS = 24 };     /* of 32 registers     */
 #elif defined(__AVX__)
@@ -3755,10 +3186,6 @@ typedef edf_real edf__vector __attribute__((vector_size(EDF__VECTOR_BYTES), may_
 enum { EDF__VECTOR_BYTES = sizeof(edf_real), EDF__VECTORS = 2, EDF__SUMS = 8 };
 typedef edf_real edf__vector;
 #endif
-enum { EDF__LANES = EDF__VECTOR_BYTES / sizeof(edf_real) };
-
-enum { EDF__ROWS = 8, EDF__STRIP = (int)EDF__VECTORS * (int)EDF__LANES };
-
 #if defined(__clang__)                   /* else it splits the vectors                        */
 #define EDF__UNROLL _Pragma("clang loop unroll(full)")
 #define EDF__FUSED __attribute__((min_vector_width(EDF__VECTOR_BYTES * 8)))
@@ -3774,22 +3201,33 @@ enum { EDF__ROWS = 8, EDF__STRIP = (int)EDF__VECTORS * (int)EDF__LANES };
 #endif
 #ifdef __GNUC__
 #define EDF__ALWAYS_INLINE __attribute__((always_inline)) inline
-#define EDF__ALIGNED __attribute__((aligned(64)))
 #else
 #define EDF__ALWAYS_INLINE inline
-#define EDF__ALIGNED
 #endif
 
+enum {
+  EDF__LANES = EDF__VECTOR_BYTES / sizeof(edf_real),
+  EDF__ROWS = 8,                         /* of a tile, at most                                */
+  EDF__STRIP = (int)EDF__VECTORS * (int)EDF__LANES,
+  EDF__MB = 1024,                        /* rows of a block                                   */
+  EDF__NB = 256,                         /* columns of a block                                */
+  EDF__KB = 512                          /* k of a block: its panel stays in the cache        */
+};
+
 typedef struct {
-  int wide, rows, assign;                /* vectors and rows; out =, not +=                   */
+  int wide;                              /* number of vectors in a row                        */
+  int rows;                              /* number of rows                                    */
+  int assign;                            /* 1 for out =, 0 for out +=                         */
   edf_real alpha;
-  ptrdiff_t k, step;                     /* so many are summed; line t of b is at b + t step  */
-  const edf_real *b, *a[EDF__ROWS];      /* number t of row r is at a[r][column[t]]           */
+  ptrdiff_t k;                           /* number of products in a sum                       */
+  ptrdiff_t step;                        /* line k of b is at b + k * step                    */
+  const edf_real *b;
+  const edf_real *a[EDF__ROWS];          /* number k of row r is at a[r][column[k]]           */
   const ptrdiff_t *column;
   edf_real *out[EDF__ROWS];
 } edf__tile;
 
-/* wide and rows are known to the compiler, so sum and line are registers. */
+/* The compiler knows wide and rows, so sum and line are registers. */
 EDF__FUSED static EDF__ALWAYS_INLINE void edf__sum_tile(int wide, int rows,
                                                         const edf__tile *t) {
   edf__vector sum[EDF__ROWS][EDF__VECTORS], line[EDF__VECTORS];
@@ -3820,7 +3258,7 @@ EDF__FUSED static EDF__ALWAYS_INLINE void edf__sum_tile(int wide, int rows,
   }
 }
 
-/* As many rows as there are registers for the sums; or a third of them, for what is left. */
+/* Returns how many rows have registers for their sums, or a third of them, for the last rows. */
 static EDF__ALWAYS_INLINE int edf__tile_rows(int wide, int whole) {
   int rows = EDF__SUMS / wide < EDF__ROWS ? EDF__SUMS / wide : EDF__ROWS;
   return whole ? rows : (rows + 1) / 3;
@@ -3836,32 +3274,24 @@ EDF__FUSED static void edf__run_tile(const edf__tile *t) {
   else if (EDF__VECTORS == 4) edf__sum_wide(4, t);
 }
 
-/* ---- Blocks, so that what is used again is still in the cache. Entry (i, j) of out, a and b
-   lies at row[i] + column[j], since strides add: these are tables of a block. */
-enum { EDF__MB = 1024, EDF__NB = 256, EDF__KB = 512 };
-
-typedef struct { ptrdiff_t first, n, at[EDF__MB]; } edf__places;
-
-typedef struct edf__panels {             /* of a Parameter: see edf__panels_of                */
-  struct edf__panels *next;
-  const edf_real *of;
-  edf_axis line, column;                 /* how it is seen                                    */
-  unsigned long pass;                    /* that used it last,                                */
-  int uses, again, packed;               /* so often; the one before more than once           */
-  edf_real *at;
-} edf__panels;
-
+/* ---- Entry (i, j) of an operand is at row[i] + column[j], since strides add. A block has tables
+   of row and column for out, a and b. Loops outside use the same tables again. */
+typedef struct {
+  ptrdiff_t first;                       /* of the block                                      */
+  ptrdiff_t n;                           /* 0 if the table is not filled                      */
+  ptrdiff_t at[EDF__MB];
+} edf__places;
 typedef struct edf__workspace {
-  EDF__ALIGNED edf_real panel[EDF__NB * EDF__KB * 3 / 2], sums[EDF__ROWS * EDF__STRIP];
-  edf__places out_row, out_column, a_row, a_column, b_row, b_column;
-  const edf_real *panels;                /* of the route that runs; NULL: none are kept       */
-  edf__panels *kept;                     /* of the first thread: all of them                  */
+  edf_real panel[EDF__NB * EDF__KB * 3 / 2];
+  edf_real sums[EDF__ROWS * EDF__STRIP]; /* a tile whose rows are not whole in out            */
+  edf__places row[3];
+  edf__places column[3];
 } edf__workspace;
 
-/* Where operand x has the indices from the first on, of n loops flattened. */
+/* Writes where operand x has `count` steps of n flattened loops, from step `first` on. */
 static void edf__offsets(const edf_loop *l, int n, int x, ptrdiff_t first, ptrdiff_t count,
                          ptrdiff_t *at) {
-  static const edf_loop once = { 1, { 0, 0, 0 } };
+  static const edf_loop once = { 1, { 0, 0, 0 }, NULL };
   const edf_loop *inner = n ? l + n - 1 : &once;
   for (ptrdiff_t end = first + count, run; first < end; first += run, at += run) {
     ptrdiff_t index = first / inner->n, offset = first % inner->n * inner->s[x];
@@ -3870,435 +3300,267 @@ static void edf__offsets(const edf_loop *l, int n, int x, ptrdiff_t first, ptrdi
     for (ptrdiff_t c = 0; c < run; c++) at[c] = offset + c * inner->s[x];
   }
 }
-
-/* The same of a group's; what is there stays while loops outside run. */
 static void edf__find_places(edf__places *p, const edf_route *r, int group, int x,
                              ptrdiff_t first, ptrdiff_t n) {
-  int begin = r->first[group], end = r->first[group + 1];
+  int begin = r->first[group];
   if (p->first == first && p->n == n) return;
-  edf__offsets(r->nest.loop + begin, end - begin, x, first, n, p->at);
+  edf__offsets(r->nest.loop + begin, r->first[group + 1] - begin, x, first, n, p->at);
   p->first = first;
   p->n = n;
 }
 
-/* So many of n places follow one another in memory. */
+/* Returns how many of n places follow one another in memory. */
 static ptrdiff_t edf__run_of(const ptrdiff_t *at, ptrdiff_t n) {
   ptrdiff_t i = 1;
   while (i < n && at[i] == at[0] + i) i++;
   return i;
 }
 
-/* ---- Packing: to[k][j] = b[row[k] + column[j]], lines of `width`, with zeros after n. */
-#if EDF_REAL_IS_DOUBLE
-typedef int64_t edf__lane;
-#else
-typedef int32_t edf__lane;
-#endif
-static void edf__pack_square(edf_real *to, ptrdiff_t width, const edf_real *b,
-                             const ptrdiff_t *column, ptrdiff_t n) {
-#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX__)
-  typedef edf__lane chosen __attribute__((vector_size(EDF__VECTOR_BYTES)));
-  edf__vector square[EDF__LANES];
-  for (int i = 0; i < EDF__LANES; i++)
-    if (i < n) square[i] = *(const edf__vector *)(const void *)(b + column[i]);
-    else memset(&square[i], 0, sizeof *square);
-  EDF__UNROLL
-  for (int bit = 1; bit < EDF__LANES; bit *= 2) {    /* of i and j, which change places     */
-    chosen low, high;
-    for (int j = 0; j < EDF__LANES; j++) {
-      low[j] = j & bit ? EDF__LANES + j - bit : j;
-      high[j] = j & bit ? EDF__LANES + j : j + bit;
-    }
-    EDF__UNROLL
-    for (int i = 0; i < EDF__LANES; i++)
-      if (!(i & bit)) {
-        edf__vector x = square[i], y = square[i + bit];
-        square[i] = __builtin_shuffle(x, y, low);
-        square[i + bit] = __builtin_shuffle(x, y, high);
-      }
-  }
-  for (int i = 0; i < EDF__LANES; i++) memcpy(to + i * width, &square[i], sizeof *square);
-#else
-  for (int j = 0; j < EDF__LANES; j++)
-    for (int i = 0; i < EDF__LANES; i++) to[i * width + j] = j < n ? b[column[j] + i] : 0;
-#endif
-}
-
-/* Where lines lie beside each other, a transpose, in squares: it writes few lines at a time. */
+/* Packs a panel: to[k][j] = b[row[k] + column[j]], in lines of `width`, with zeros after n. A
+   transpose is copied in squares, so that few lines are written at a time. */
 static void edf__pack(edf_real *to, ptrdiff_t width, const edf_real *b, const ptrdiff_t *row,
                       ptrdiff_t k, const ptrdiff_t *column, ptrdiff_t n) {
-  int whole = n == width && edf__run_of(column, n) == n;
-  for (ptrdiff_t t = 0, lines; t < k; t += lines, to += lines * width) {
-    const edf_real *from = b + row[t];
-    lines = 1;
-    if (whole) memcpy(to, from + *column, (size_t)width * sizeof *to);
-    else if (t + EDF__LANES <= k && edf__run_of(row + t, EDF__LANES) == EDF__LANES) {
-      lines = EDF__LANES;
-      for (ptrdiff_t j = 0; j < width; j += EDF__LANES)
-        edf__pack_square(to + j, width, from, column + j, n - j);
-    } else
-      for (ptrdiff_t j = 0; j < width; j++) to[j] = j < n ? from[column[j]] : 0;
+  if (n == width && edf__run_of(column, n) == n) {
+    for (ptrdiff_t t = 0; t < k; t++, to += n)
+      memcpy(to, b + row[t] + *column, (size_t)n * sizeof *to);
+    return;
   }
+  for (ptrdiff_t t = 0; t < k; t += EDF__LANES)
+    for (ptrdiff_t j = 0; j < width; j++)
+      for (ptrdiff_t i = t; i < k && i < t + EDF__LANES; i++)
+        to[i * width + j] = j < n ? b[row[i] + column[j]] : 0;
 }
 
-/* out[row[i] + column[j]] += sums[i][j], or = */
-static void edf__unpack(const edf_real *sums, ptrdiff_t width, int assign, edf_real *out,
-                        const ptrdiff_t *row, ptrdiff_t rows, const ptrdiff_t *column,
-                        ptrdiff_t n) {
-  for (ptrdiff_t j = 0, run; j < n; j += run) {
-    run = edf__run_of(column + j, n - j);
-    for (ptrdiff_t i = 0; i < rows; i++)
-      edf__add_scaled(out + row[i] + column[j], sums + i * width + j, run, 1, assign);
-  }
-}
-
-/* The tiles of a panel, for the n columns of the block from j on. */
-static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a, ptrdiff_t j,
-                           ptrdiff_t n, edf__workspace *w) {
-  const ptrdiff_t *row = w->out_row.at, *column = w->out_column.at + j, all = w->out_row.n;
+/* Runs the tiles of a panel, which has n columns of the block. */
+static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a, const edf__places *row,
+                           const edf__places *a_row, const ptrdiff_t *column, ptrdiff_t n,
+                           edf_real *sums) {
   ptrdiff_t width = t->wide * EDF__LANES;
   int assign = t->assign, whole = n == width && edf__run_of(column, n) == n;
   t->assign |= !whole;
-  for (ptrdiff_t i = 0; i < all; i += t->rows) {
-    ptrdiff_t left = all - i;
+  for (ptrdiff_t i = 0; i < row->n; i += t->rows) {
+    ptrdiff_t left = row->n - i;
     t->rows = edf__tile_rows(t->wide, left > edf__tile_rows(t->wide, 0));
-    for (int r = 0; r < t->rows; r++) {              /* a row too much is summed for nobody */
-      t->a[r] = a + w->a_row.at[r < left ? i + r : i];
-      t->out[r] = whole && r < left ? out + row[i + r] + *column : w->sums + r * width;
+    for (int r = 0; r < t->rows; r++) {  /* The sums of rows after the last are not used.     */
+      t->a[r] = a + a_row->at[r < left ? i + r : i];
+      t->out[r] = whole && r < left ? out + row->at[i + r] + *column : sums + r * width;
     }
     edf__run_tile(t);
-    if (!whole)
-      edf__unpack(w->sums, width, assign, out, row + i, edf__least(left, t->rows), column, n);
+    for (ptrdiff_t r = 0; !whole && r < t->rows && r < left; r++)
+      for (ptrdiff_t j = 0; j < n; j++) {
+        edf_real *to = &out[row->at[i + r] + column[j]];
+        *to = assign ? sums[r * width + j] : *to + sums[r * width + j];
+      }
   }
   t->assign = assign;
 }
 
-/* How many of the `left` columns the next strip has: as even as can be, so that none is
-   narrow; and where out has runs, each begins a strip, and tiles write whole lines. */
+/* Returns how many of the `left` columns the next strip has. Strips are even, so that none is
+   narrow. If out has runs, each run begins a strip, so that tiles write whole lines. */
 static ptrdiff_t edf__strip(ptrdiff_t run, ptrdiff_t left) {
   ptrdiff_t n = run % EDF__LANES ? left : run, wide = (n + EDF__LANES - 1) / EDF__LANES;
   ptrdiff_t strips = (wide + EDF__VECTORS - 1) / EDF__VECTORS;
   return edf__least((wide + strips - 1) / strips * EDF__LANES, n);
 }
 
-/* A block: of each strip of columns the panel, packed for the first rows, and the tiles. */
-static void edf__run_block(edf__tile *t, int in_place, edf_real *out, const edf_real *a,
-                           const edf_real *b, const edf_real *kept, edf__workspace *w) {
-  const ptrdiff_t *row = w->b_row.at, *column = w->b_column.at, all = w->b_column.n;
-  edf_real *panel = w->panel;
-  for (ptrdiff_t j = 0, n; j < all; j += n, panel += t->k * t->wide * EDF__LANES) {
-    n = edf__strip(kept ? 1 : edf__run_of(w->out_column.at + j, all - j), all - j);
-    t->wide = (int)((n + EDF__LANES - 1) / EDF__LANES);
-    t->b = kept ? kept + (panel - w->panel) : panel;
-    t->step = t->wide * EDF__LANES;
-    if (!kept && in_place && n == t->step) {
-      t->b = b + *row + column[j];
-      t->step = t->k > 1 ? row[1] - *row : 0;
-    } else if (!kept && w->out_row.first == 0)
-      edf__pack(panel, t->step, b, row, t->k, column + j, n);
-    edf__run_panel(t, out, a, j, n, w);
+/* Runs block after block. A block packs a panel for each strip of columns and runs its tiles. A
+   tall out is computed as out' = b' a'. If there are few rows, or if the lines of b are close
+   to each other, b is read in place. */
+static void edf__product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                         const edf_real *b, edf__workspace *w) {
+  int tall = edf_matrix_of(r, EDF_OUT).tall, x = tall ? EDF_B : EDF_A, y = EDF_A + EDF_B - x;
+  int down = tall ? EDF__N : EDF__M, across = tall ? EDF__M : EDF__N;
+  ptrdiff_t rows = r->extent[down], width = r->extent[across], all = r->extent[EDF__K];
+  ptrdiff_t parts = all > EDF__KB ? (all + EDF__KB / 2) / EDF__KB : 1;
+  ptrdiff_t depth = (all + parts - 1) / parts, wide;
+  if (tall) {
+    const edf_real *swap = a;
+    a = b;
+    b = swap;
   }
+  edf__tile t;
+  t.alpha = r->nest.alpha;
+  t.column = w->column[EDF_A].at;
+  for (ptrdiff_t k = 0; k < all; k += depth)
+    for (ptrdiff_t j = 0; j < width; j += EDF__NB)
+      for (ptrdiff_t i = 0; i < rows; i += EDF__MB) {
+        edf_real *panel = w->panel;
+        ptrdiff_t n_j = edf__least(EDF__NB, width - j), *row = w->row[EDF_B].at;
+        t.k = edf__least(depth, all - k);
+        t.assign = assign && k == 0;
+        edf__find_places(&w->row[EDF_OUT], r, down, EDF_OUT, i, edf__least(EDF__MB, rows - i));
+        edf__find_places(&w->row[EDF_A], r, down, x, i, edf__least(EDF__MB, rows - i));
+        edf__find_places(&w->column[EDF_OUT], r, across, EDF_OUT, j, n_j);
+        edf__find_places(&w->column[EDF_B], r, across, y, j, n_j);
+        edf__find_places(&w->column[EDF_A], r, EDF__K, x, k, t.k);
+        edf__find_places(&w->row[EDF_B], r, EDF__K, y, k, t.k);
+        ptrdiff_t step = t.k > 1 ? row[1] - *row : 0;
+        int even = rows <= 128 || edf__abs(step) <= 128;
+        for (ptrdiff_t l = 1; even && l < t.k; l++) even = row[l] - row[l - 1] == step;
+        for (ptrdiff_t c = 0, n; c < n_j; c += n, panel += t.k * wide) {
+          const ptrdiff_t *to = w->column[EDF_OUT].at + c, *from = w->column[EDF_B].at + c;
+          n = edf__strip(edf__run_of(to, n_j - c), n_j - c);
+          t.wide = (int)((n + EDF__LANES - 1) / EDF__LANES);
+          t.b = panel;
+          t.step = wide = t.wide * EDF__LANES;
+          if (even && n == wide && edf__run_of(from, n) == n) {
+            t.b = b + *row + *from;
+            t.step = step;
+          } else if (i == 0) edf__pack(panel, wide, b, row, t.k, from, n);
+          edf__run_panel(&t, out, a, &w->row[EDF_OUT], &w->row[EDF_A], to, n, w->sums);
+        }
+      }
 }
 
-/* BLAS takes what are three matrices in its sense. */
-static int edf__suits_blas(const edf_route *r) {
-  int fits = edf.kernel != EDF_BUILTIN;
-#ifndef EDF_CBLAS
-  fits = 0;
-#endif
-  for (int x = 0; x < 3; x++) fits = fits && r->matrix[x].direct && r->extent[x] <= INT_MAX;
-  return fits;
+/* ---- Operands as matrices, for a BLAS. */
+
+/* Returns the step from entry to entry along a group of loops, or 0 if it is uneven. */
+static ptrdiff_t edf__step_of(const edf_route *r, int group, int x) {
+  int first = r->first[group], last = r->first[group + 1] - 1;
+  const edf_loop *l = r->nest.loop;
+  for (int i = first; i < last; i++) if (l[i].s[x] != l[i + 1].n * l[i + 1].s[x]) return 0;
+  return l[last].s[x];
+}
+edf_matrix edf_matrix_of(const edf_route *r, int x) {
+  int rows = x == EDF_B ? EDF__K : EDF__M, columns = x == EDF_A ? EDF__K : EDF__N;
+  ptrdiff_t down = edf__step_of(r, rows, x), right = edf__step_of(r, columns, x);
+  edf_matrix m = { r->extent[rows], r->extent[columns], 0, 0, 0 };
+  int flat = right == 1 && down >= m.columns && down <= INT_MAX;
+  int upright = down == 1 && right >= m.rows && right <= INT_MAX;
+  m.direct = (flat || upright) && m.rows <= INT_MAX && m.columns <= INT_MAX;
+  m.tall = !flat && (upright || (right != 1 && r->nest.loop[r->first[rows + 1] - 1].s[x] == 1));
+  m.step = m.tall ? right : down;
+  return m;
 }
 
 #ifdef EDF_CBLAS
-/* One argument, the order, serves all eight layouts. */
-static void edf__blas_product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
-                              const edf_real *b) {
-  const edf_matrix *m = r->matrix;
-  int step[3];
-  for (int x = 0; x < 3; x++) step[x] = (int)(m[x].tall ? m[x].column.step : m[x].row.step);
+/* Returns 1 if a BLAS has computed the product. One argument, the order, is enough for all eight
+   layouts. */
+static int edf__blas_product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
+                             const edf_real *b) {
+  edf_matrix c = edf_matrix_of(r, EDF_OUT), l = edf_matrix_of(r, EDF_A);
+  edf_matrix m = edf_matrix_of(r, EDF_B);
+  if (edf.kernel == EDF_BUILTIN || !c.direct || !l.direct || !m.direct) return 0;
 #if EDF_REAL_IS_DOUBLE
   cblas_dgemm
 #else
   cblas_sgemm
 #endif
-      (m->tall ? CblasColMajor : CblasRowMajor,
-       m[EDF_A].tall == m->tall ? CblasNoTrans : CblasTrans,
-       m[EDF_B].tall == m->tall ? CblasNoTrans : CblasTrans, (int)r->extent[EDF__M],
-       (int)r->extent[EDF__N], (int)r->extent[EDF__K], r->nest.alpha, a, step[EDF_A], b,
-       step[EDF_B], assign ? 0 : 1, out, step[EDF_OUT]);
+      (c.tall ? CblasColMajor : CblasRowMajor, l.tall == c.tall ? CblasNoTrans : CblasTrans,
+       m.tall == c.tall ? CblasNoTrans : CblasTrans, (int)c.rows, (int)c.columns,
+       (int)l.columns, r->nest.alpha, a, (int)l.step, b, (int)m.step, assign ? 0 : 1, out,
+       (int)c.step);
+  return 1;
 }
+#else
+#define edf__blas_product(r, assign, out, a, b) 0
 #endif
 
-/* Tiles go down the rows of `left` and across the panels of `right`, whose axes are line and
-   column. A tall out is out' = b' a': so its columns follow one another. */
-typedef struct { int down, across, left, right; edf_axis line, column; } edf__roles;
-
-static edf__roles edf__roles_of(const edf_route *r) {
-  const edf_matrix *a = &r->matrix[EDF_A], *b = &r->matrix[EDF_B];
-  edf__roles wide = { EDF__M, EDF__N, EDF_A, EDF_B, b->row, b->column };
-  edf__roles tall = { EDF__N, EDF__M, EDF_B, EDF_A, a->column, a->row };
-  return r->matrix[EDF_OUT].tall ? tall : wide;
-}
-
-/* The lines of a panel: K in equal parts. */
-static ptrdiff_t edf__depth(ptrdiff_t all) {
-  ptrdiff_t parts = all > EDF__KB ? (all + EDF__KB / 2) / EDF__KB : 1;
-  return (all + parts - 1) / parts;
-}
-/* Numbers of a line of panels. */
-static ptrdiff_t edf__padded_width(ptrdiff_t n) {
-  return (n + EDF__LANES - 1) / EDF__LANES * EDF__LANES;
-}
-
-/* Block after block. A short b, or one for few rows, is not worth packing. */
-static void edf__product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
-                         const edf_real *b, edf__workspace *w) {
-#ifdef EDF_CBLAS
-  if (edf__suits_blas(r)) { edf__blas_product(r, assign, out, a, b); return; }
-#endif
-  edf__roles is = edf__roles_of(r);
-  ptrdiff_t rows = r->extent[is.down], width = r->extent[is.across], all = r->extent[EDF__K];
-  ptrdiff_t step = edf__abs(is.line.step), depth = edf__depth(all);
-  int in_place = step && is.column.step == 1 && (rows <= 128 || step <= 128);
-  int wide = is.left == EDF_A;
-  edf__tile t;
-  t.alpha = r->nest.alpha;
-  t.column = w->a_column.at;
-  for (ptrdiff_t k = 0; k < all; k += depth)
-    for (ptrdiff_t j = 0; j < width; j += EDF__NB)
-      for (ptrdiff_t i = 0; i < rows; i += EDF__MB) {
-        ptrdiff_t n_i = edf__least(EDF__MB, rows - i), n_j = edf__least(EDF__NB, width - j);
-        t.k = edf__least(depth, all - k);
-        t.assign = assign && k == 0;
-        edf__find_places(&w->out_row, r, is.down, EDF_OUT, i, n_i);
-        edf__find_places(&w->a_row, r, is.down, is.left, i, n_i);
-        edf__find_places(&w->out_column, r, is.across, EDF_OUT, j, n_j);
-        edf__find_places(&w->b_column, r, is.across, is.right, j, n_j);
-        edf__find_places(&w->a_column, r, EDF__K, is.left, k, t.k);
-        edf__find_places(&w->b_row, r, EDF__K, is.right, k, t.k);
-        const edf_real *kept = w->panels;
-        if (kept) kept += k * edf__padded_width(width) + j * t.k;
-        edf__run_block(&t, in_place, out, wide ? a : b, wide ? b : a, kept, w);
-      }
-}
-
-/* ---- Panels of a Parameter. Each step in time multiplies by the same one, and it changes
-   between passes alone: so from the second use in a Forward or a Backward on its panels stay,
-   in later passes from the first, until that pass ends. What a program writes between passes
-   and steps counts, and inside of a pass with edf_push. */
-static void edf__pack_all(edf_real *to, const edf_route *r, const edf_real *b,
-                          edf__workspace *w) {
-  edf__roles is = edf__roles_of(r);
-  ptrdiff_t width = r->extent[is.across], all = r->extent[EDF__K], depth = edf__depth(all);
-  for (ptrdiff_t k = 0; k < all; k += depth) {
-    ptrdiff_t n_k = edf__least(depth, all - k);
-    edf__find_places(&w->b_row, r, EDF__K, is.right, k, n_k);
-    for (ptrdiff_t j = 0, n, wide; j < width; j += n, to += n_k * wide) {
-      n = edf__strip(1, edf__least(EDF__NB - j % EDF__NB, width - j));
-      wide = edf__padded_width(n);
-      edf__find_places(&w->b_column, r, is.across, is.right, j, n);
-      edf__pack(to, wide, b, w->b_row.at, n_k, w->b_column.at, n);
-    }
-  }
-}
-
-static int edf__same_axis(edf_axis p, edf_axis q) { return p.n == q.n && p.step == q.step; }
-static edf__panels *edf__find_panels(edf__panels **list, const edf_real *of, edf__roles is) {
-  for (edf__panels *p = *list; p; p = p->next)
-    if (p->of == of && edf__same_axis(p->line, is.line) && edf__same_axis(p->column, is.column))
-      return p;
-  edf__panels *p = (edf__panels *)edf__alloc(&edf.kept, sizeof *p);
-  p->next = *list;
-  p->of = of;
-  p->line = is.line;
-  p->column = is.column;
-  return *list = p;
-}
-
-static const edf_real *edf__panels_of(const edf_route *r, const edf_real *a, const edf_real *b,
-                                      edf__workspace *w) {
-  edf__roles is = edf__roles_of(r);
-  int steady = edf.direction && !edf__suits_blas(r) && is.line.step && is.column.step;
-  int found = 0;
-  if (is.right == EDF_A) b = a;
-  for (int i = 0; i < r->first[EDF__M]; i++) steady &= !r->nest.loop[i].s[is.right];
-  for (int i = 0; i < edf.n_parameters && steady; i++) found |= edf.parameters[i]->value == b;
-  if (!found) return NULL;
-  b += r->nest.start[is.right];
-  edf__panels *p = edf__find_panels(&w->kept, b, is);
-  if (p->pass != edf__passes) { p->again = p->uses > 1; p->uses = p->packed = 0; }
-  p->pass = edf__passes;
-  if (++p->uses == 1 && !p->again) return NULL;
-  if (!p->packed) {
-    size_t n = (size_t)r->extent[EDF__K] * (size_t)edf__padded_width(r->extent[is.across]);
-    p->at = (edf_real *)edf__grow(&edf.kept, p->at, n * sizeof *p->at);
-    w->b_row.n = w->b_column.n = 0;
-    edf__pack_all(p->at, r, b, w);
-    p->packed = 1;
-  }
-  return p->at;
-}
-
-/* ---- A route with the memory it needs: the loops outside, from loop d on. */
+/* ---- Running a route: the loops outside, from loop d on. */
 static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
                          const edf_real *a, const edf_real *b, edf__workspace *w) {
   const edf_loop *l = &r->nest.loop[d];
-  if (r->product && d == r->first[EDF__M]) edf__product(r, assign, out, a, b, w);
-  else if (!r->product && d + 2 >= r->nest.n) edf__rows(r, assign, out, a, b);
+  if (r->product && d == r->first[EDF__M]) {
+    if (!edf__blas_product(r, assign, out, a, b)) edf__product(r, assign, out, a, b, w);
+  } else if (!r->product && d + 2 >= r->nest.n) edf__rows(r, assign, out, a, b);
   else
     for (ptrdiff_t i = 0; i < l->n; i++)
       edf__outside(r, d + 1, assign, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A],
                    b + i * l->s[EDF_B], w);
 }
 
-static void edf__run_route(const edf_route *r, int assign, edf_real *out, const edf_real *a,
-                           const edf_real *b, edf__workspace *w) {
-  const ptrdiff_t *start = r->nest.start;
-  if (r->product) {                      /* tables of another route                           */
-    w->out_row.n = w->out_column.n = 0;
-    w->a_row.n = w->a_column.n = w->b_row.n = w->b_column.n = 0;
-  }
-  edf__outside(r, 0, assign, out + start[EDF_OUT], a + start[EDF_A], b + start[EDF_B], w);
-}
-
-static edf__workspace *edf__workspaces(int n) {
-  size_t bytes = (size_t)n * sizeof *edf.workspace;
-  edf.workspace = (edf__workspace *)edf__grow(&edf.kept, edf.workspace, bytes);
-  if (edf.n_workspaces < n) edf.n_workspaces = n;
-  return edf.workspace;
-}
-
-/* ---- Threads, where the header is compiled with OpenMP: a route is cut along one loop, whose
-   iterations write entries of their own, and each thread runs a slice of it, alone. The BLAS
-   has to stay at one thread: never two pools. */
+/* ---- Threads. A loop whose steps write entries of their own is cut into slices, and each thread
+   runs one. */
 #ifdef _OPENMP
-/* Iterations begin .. end-1 of loop d; the roles are those of the whole. */
-static edf_route edf__slice(const edf_route *r, int d, ptrdiff_t begin, ptrdiff_t end) {
-  edf_route part = *r;
-  part.nest.loop[d].n = end - begin;
-  if (r->product) edf__find_matrices(&part);
-  for (int x = 0; x < 3; x++) {
-    part.nest.start[x] += begin * r->nest.loop[d].s[x];
-    part.matrix[x].tall = r->matrix[x].tall;
-    part.matrix[x].direct &= r->matrix[x].direct;
-  }
-  return part;
-}
+static double edf__worth = 1e5;          /* multiply-adds from which on threads are worth it  */
 
-/* The loop whose longest slice costs least, or -1 where cutting gains too little. Iterations
-   write entries of their own where no longer loop comes back to them; shorter ones may. Two
-   threads must not write into one line of the cache, 64 bytes. Panels are kept whole. */
-static int edf__loop_to_cut(const edf_route *r, int threads, const edf_real *panels) {
-  double best = edf__worth > 0 ? 0.75 * r->cost : HUGE_VAL;
+/* Returns the loop that can be cut most evenly, or -1. */
+static int edf__loop_to_cut(const edf_route *r, int threads) {
   const edf_loop *l = r->nest.loop;
+  double macs = 1, best = 0.75;          /* the largest part of the work in one slice         */
   int cut = -1;
-  const int *across = r->first + edf__roles_of(r).across;
-  if (threads < 2 || r->cost < edf__worth) return -1;
-  for (int d = 0; d < r->nest.n; d++) {
-    ptrdiff_t most = (l[d].n + threads - 1) / threads, step = edf__abs(l[d].s[EDF_OUT]);
-    int fits = (size_t)(most * step) * sizeof(edf_real) >= 64 || edf__worth <= 0;
-    if (panels) fits &= d < across[0] || d >= across[1];
+  for (int d = 0; d < r->nest.n; d++) macs *= (double)l[d].n;
+  for (int d = 0; d < r->nest.n && macs > edf__worth; d++) {
+    double part = (double)((l[d].n + threads - 1) / threads) / (double)l[d].n;
+    int apart = l[d].s[EDF_OUT] != 0;    /* 1 if no two slices write the same entry           */
     for (int i = 0; i < r->nest.n; i++)
-      fits = fits && (edf__abs(l[i].s[EDF_OUT]) < step || edf__strides_over(l, r->nest.n, i));
-    if (!fits) continue;
-    edf_route part = edf__slice(r, d, 0, most);
-    double cost = r->product ? edf__product_cost(&part, &edf__cpu)
-                             : edf__loops_cost(&part.nest, r->nest.n - 1, &edf__cpu);
-    if (cost < best) { best = cost; cut = d; }
+      apart &= edf__abs(l[i].s[EDF_OUT]) < edf__abs(l[d].s[EDF_OUT]) ||
+               edf__strides_over(l, r->nest.n, i);
+    if (apart && part < best) { best = part; cut = d; }
   }
   return cut;
 }
-
-static int edf__run_slices(const edf_route *r, int assign, edf_real *out, const edf_real *a,
-                           const edf_real *b, const edf_real *panels) {
-  int threads = omp_in_parallel() ? 1 : omp_get_max_threads();
-  int d = edf__loop_to_cut(r, threads, panels);
-  if (d < 0) return 0;
-  edf__workspace *w = edf__workspaces(threads);
-  ptrdiff_t whole = r->nest.loop[d].n, most = (whole + threads - 1) / threads;
-#if defined(EDF_CBLAS) && defined(__GNUC__) && defined(__ELF__)
-  extern void openblas_set_num_threads(int) __attribute__((weak));
-  if (openblas_set_num_threads) openblas_set_num_threads(1);         /* if it is OpenBLAS     */
 #endif
-  int t;                                 /* MSVC rejects a loop that declares it              */
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (t = 0; t < threads; t++) {
-    ptrdiff_t begin = edf__least(t * most, whole), end = edf__least(begin + most, whole);
-    edf_route part = edf__slice(r, d, begin, end);
-    w[t].panels = panels;
-    if (end > begin) edf__run_route(&part, assign, out, a, b, &w[t]);
+
+/* Runs part t of the loop `cut`, or all of the route if cut is -1. */
+static void edf__run_part(const edf_route *r, int cut, int t, int parts, int assign,
+                          edf_real *out, const edf_real *a, const edf_real *b,
+                          edf__workspace *w) {
+  edf_route part = *r;
+  ptrdiff_t *s = part.nest.start;
+  if (cut >= 0) {
+    edf_loop *l = &part.nest.loop[cut];
+    ptrdiff_t n = l->n, from = n * t / parts;
+    l->n = n * (t + 1) / parts - from;
+    for (int x = 0; x < 3; x++) s[x] += from * l->s[x];
+    for (int g = 0; g < 3; g++)
+      if (cut >= r->first[g] && cut < r->first[g + 1]) part.extent[g] = r->extent[g] / n * l->n;
   }
-  return 1;
+  for (int x = 0; r->product && x < 3; x++) w->row[x].n = w->column[x].n = 0;
+  edf__outside(&part, 0, assign, out + s[EDF_OUT], a + s[EDF_A], b + s[EDF_B], w);
 }
-#endif
 
-/* A BLAS that is slower than the built-in kernel is told once, of the first large product. */
-#if defined EDF_CBLAS && defined TIME_UTC
-static void edf__judge_blas(const edf_route *r, edf_real *out, const edf_real *a,
-                            const edf_real *b, edf__workspace *w) {
-  static int judged;
-  double best[2] = { HUGE_VAL, HUGE_VAL };         /* nanoseconds                             */
-  if (r->cost < 1e4 || r->cost > 1e6 || !edf__suits_blas(r) || judged++) return;
-  for (int i = 0; i < 6; i++) {
-    struct timespec begin, end;
-    edf.kernel = i % 2 ? EDF_FASTEST : EDF_BUILTIN;
-    timespec_get(&begin, TIME_UTC);
-    edf__run_route(r, 1, out, a, b, w);
-    timespec_get(&end, TIME_UTC);
-    double ns = (double)(end.tv_nsec - begin.tv_nsec);
-    best[i % 2] = fmin(best[i % 2], 1e9 * difftime(end.tv_sec, begin.tv_sec) + ns);
-  }
-  if (best[1] > 3 * best[0])
-    fprintf(stderr, "edf: the BLAS takes %.0f us for %d x %d x %d, the built-in kernel %.0f: "
-            "faster without -DEDF_CBLAS\n", best[1] / 1e3, (int)r->extent[EDF__M],
-            (int)r->extent[EDF__K], (int)r->extent[EDF__N], best[0] / 1e3);
-}
-#endif
-
-/* ---- The kernels: contract and fill. Each begins by handing over to a device. */
 void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                   const edf_real *b) {
-  if (edf_device) { edf_device->contract(r, assign, out, a, b); return; }
+  int threads = 1, cut = -1, t;
   if (edf.kernel == EDF_REFERENCE) {
-    if (assign) edf__walk_zero(r->nest.n, r->nest.loop, out + r->nest.start[EDF_OUT]);
+    if (assign) edf__zero_nest(&r->nest, 0, out + r->nest.start[EDF_OUT]);
     edf_contract_reference(&r->nest, out, a, b);
     return;
   }
-  edf__workspace *w = r->product ? edf__workspaces(1) : NULL;
-  if (w) w->panels = edf__panels_of(r, a, b, w);
 #ifdef _OPENMP
-  if (edf__run_slices(r, assign, out, a, b, w ? w->panels : NULL)) return;
+  threads = omp_in_parallel() ? 1 : omp_get_max_threads();
+  cut = edf__loop_to_cut(r, threads);
+  if (cut < 0) threads = 1;
 #endif
-#if defined EDF_CBLAS && defined TIME_UTC
-  if (w && assign) edf__judge_blas(r, out, a, b, w);
+  if (r->product)
+    edf.workspace = (edf__workspace *)edf__grow(&edf.kept, edf.workspace,
+                                                (size_t)threads * sizeof *edf.workspace);
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(threads) schedule(static)
 #endif
-  edf__run_route(r, assign, out, a, b, w);
+  for (t = 0; t < threads; t++)
+    edf__run_part(r, cut, t, threads, assign, out, a, b,
+                  edf.workspace ? &edf.workspace[t] : NULL);
 }
 
-static edf_route *edf__route_of(edf__contraction *t) {
-  if (!t->route) {
-    t->route = (edf_route *)edf__alloc(&edf.computed, sizeof *t->route);
-    *t->route = edf_plan(&t->nest);
-  }
-  return t->route;
+/* Returns the plan of a contraction, which is made when it first runs. */
+static edf_route *edf__route_of(edf__contraction *c) {
+  if (c->planned) return c->route;
+  if (!c->route) c->route = (edf_route *)edf__alloc(&edf.computed, sizeof *c->route);
+  *c->route = edf_plan(&c->nest);
+  c->planned = 1;
+  return c->route;
 }
 
-static void edf__contract_fast(edf__contraction *t, edf_real *out, size_t size, int *fresh,
-                               const edf_real *a, const edf_real *b) {
-  if (edf.kernel == EDF_REFERENCE && !edf_device) {
-    edf__contract_by_definition(t, out, size, fresh, a, b);
-    return;
-  }
-  const edf_route *r = edf__route_of(t);
+static void edf__contract_fast(edf__contraction *c, int assign, edf_node *const of[3],
+                               unsigned grads) {
+  const edf_route *r = edf__route_of(c);
   size_t covers = edf_device ? r->apart : r->covers;
-  int assign = *fresh && (t->part ? r->covers > 0 : covers == size);
-  if (*fresh && !assign && !t->part) edf__fill(out, size, 0);
-  *fresh = 0;
-  edf_contract(r, assign, out, a, b);
+  int writes = assign == EDF__PART ? r->covers > 0 : assign && covers == of[EDF_OUT]->size;
+  if (assign && !writes) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
+  if (edf_device) edf_device->contract(r, writes, of, grads);
+  else
+    edf_contract(r, writes, edf__array_of(of, grads, EDF_OUT), edf__array_of(of, grads, EDF_A),
+                 edf__array_of(of, grads, EDF_B));
 }
 
-EDF__HOOKED(edf__contractor, edf__fast, edf__contract_fast)
+static const edf__part_two_table edf__part_two_code = { edf__contract_fast, edf__rewrite };
+#ifdef __cplusplus
+static const int edf__part_two_is_set EDF__USED = (edf__part_two = &edf__part_two_code, 1);
+#else
+static const edf__part_two_table *edf__part_two = &edf__part_two_code;
+#endif
 EDF__C_END
 #endif
 
@@ -4306,7 +3568,9 @@ EDF__C_END
 #ifndef EDF__MORE_H
 #define EDF__MORE_H
 EDF__C_BEGIN
-/* LeakyRelu: y = x where x > 0, else slope x.   dx += dy (1 where x > 0, else slope)
+/* Sqrt: y = sqrt(x).   dx += dy / (2 y)       Div: y = a / b, shapes as Add.
+   da += dy / b    db -= dy y / b
+   LeakyRelu: y = x where x > 0, else slope x.   dx += dy (1 where x > 0, else slope)
    Gelu: y = x/2 (1 + tanh(c (x + 0.044715 x^3))), c = sqrt(2/pi) (Hendrycks, Gimpel 2016).
          dx += dy (s + x s (1-s) 2 c (1 + 0.134145 x^2)), s = sigmoid(2 c (x + 0.044715 x^3))
    Softplus: y = ln(1 + exp(x)).   dx += dy / (1+exp(-x))
@@ -4316,6 +3580,8 @@ EDF__C_BEGIN
    Min, Max: of two nodes, shapes as Add.    da += dy [a is chosen]    db += dy [b is]
    At kinks: sign(0) = 0, Clamp passes at lo and hi (both as PyTorch has it), and of equal
    ones a is chosen, as in MaxOver. A NaN stays one. */
+#define edf_sqrt(x)              edf_sqrt_at(EDF__HERE, x)
+#define edf_div(a, b)            edf_div_at(EDF__HERE, a, b)
 #define edf_leaky_relu(x, slope) edf_leaky_relu_at(EDF__HERE, x, slope)
 #define edf_gelu(x)              edf_gelu_at(EDF__HERE, x)
 #define edf_softplus(x)          edf_softplus_at(EDF__HERE, x)
@@ -4329,7 +3595,8 @@ EDF__C_BEGIN
 edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope);
 edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p);
 edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi);
-edf__unary edf_gelu_at, edf_softplus_at, edf_abs_at, edf_sin_at, edf_cos_at, edf_log_softmax_at;
+edf__unary edf_sqrt_at, edf_gelu_at, edf_softplus_at, edf_abs_at, edf_sin_at, edf_cos_at,
+           edf_log_softmax_at;
 
 /* LogSoftmax, the logarithm of Softmax, stable: y[b,k] = s[b,k] - ln sum_j exp(s[b,j]).
    s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] */
@@ -4344,19 +3611,74 @@ edf__unary edf_gelu_at, edf_softplus_at, edf_abs_at, edf_sin_at, edf_cos_at, edf
 #define edf_bce_loss(s, y)    edf_bce_loss_at(EDF__HERE, s, y)
 #define edf_mse(a, b)         edf_mse_at(EDF__HERE, a, b)
 #define edf_masked_mean(x, m) edf_masked_mean_at(EDF__HERE, x, m)
-edf__binary edf_min_at, edf_max_at, edf_bce_loss_at, edf_mse_at, edf_masked_mean_at;
+edf__binary edf_div_at, edf_min_at, edf_max_at, edf_bce_loss_at, edf_mse_at, edf_masked_mean_at;
 EDF__C_END
 #endif
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
+/* ---- Sqrt   y[i] = sqrt(x[i])     x.grad[i] += y.grad[i] / (2 y[i]) ---- */
+static void edf__sqrt_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__root(x->value[i]);
+}
+static void edf__sqrt_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / (2 * y->value[i]));
+}
+static const edf_op edf__sqrt_op = { "Sqrt", NULL, edf__sqrt_forward, edf__sqrt_backward,
+  "y x", "y@ = sqrt(x@)", "x.grad@ += y.grad@ / (2 y@)" };
+edf_node *edf_sqrt_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__sqrt_op, file, line, x);
+}
+
+/* ---- Div   y[i] = a[i] / b[i]     a.grad[i] += y.grad[i] / b[i]
+                                     b.grad[i] -= y.grad[i] y[i] / b[i]
+   The shorter operand repeats: entry i of y meets entry i mod size of each. ---- */
+/* Returns the inputs of a node as lines of a message. */
+static const char *edf__show_inputs(const edf_node *y) {
+  const char *lines = "";
+  for (int k = 0; k < y->n_in; k++) lines = edf__text("%s\n  %s", lines, edf__show(y->in[k]));
+  return lines;
+}
+
+static void edf__div_shape(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1], *longer = a->rank >= b->rank ? a : b;
+  edf_node *shorter = longer == a ? b : a;
+  int skip = longer->rank - shorter->rank, equal = 1;
+  for (int d = 0; d < shorter->rank; d++) equal &= shorter->dim[d] == longer->dim[skip + d];
+  if (!equal)
+    edf__fail(edf__site_of(y), "the shapes must be equal, or one the last part of the other%s",
+              edf__show_inputs(y));
+  y->rank = longer->rank;
+  memcpy(y->dim, longer->dim, sizeof y->dim);
+}
+static void edf__div_forward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = a->value[i % a->size] / b->value[i % b->size];
+}
+static void edf__div_backward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real divisor = b->value[i % b->size];
+    edf_addgrad(a, i % a->size, y->grad[i] / divisor);
+    edf_addgrad(b, i % b->size, -y->grad[i] * y->value[i] / divisor);
+  }
+}
+static const edf_op edf__div_op = { "Div", edf__div_shape, edf__div_forward, edf__div_backward,
+  "y a b", "y@ = a' / b'", "a.grad' += y.grad@ / b'\nb.grad' -= y.grad@ y@ / b'" };
+edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf__node2(&edf__div_op, file, line, a, b);
+}
+
 /* A node under its constructor's name, which keeps a number: its formula calls it #. */
 static edf_node *edf__with_number(const edf__site *at, const edf_op *is, int n, edf_node **in,
                                   edf_real number) {
   edf_op about = *is;
   about.name = at->op;
   edf_node *y = edf__computed(&about, at->file, at->line, n, in);
-  y->says = is;
+  y->about = is;
   *(edf_real *)edf_state(y, sizeof number) = number;
   return y;
 }
@@ -4383,7 +3705,7 @@ static void edf__leaky_relu_backward(edf_node *y) {
 }
 static const edf_op edf__leaky_relu_op = { "LeakyRelu", NULL, edf__leaky_relu_forward,
   edf__leaky_relu_backward, "y x", "y@ = max(0, x@) + # min(0, x@)",
-  "x.grad@ += y.grad@ ([x@ > 0] + # [x@ <= 0])", 1, 0 };
+  "x.grad@ += y.grad@ ([x@ > 0] + # [x@ <= 0])" };
 edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope) {
   edf__site at = { "LeakyRelu", file, line };
   return edf__under(&at, &edf__leaky_relu_op, 1, &x, slope);
@@ -4412,7 +3734,7 @@ static void edf__gelu_backward(edf_node *y) {
 static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
   "y x", "y@ = x@/2 (1 + tanh(sqrt(2/pi) (x@ + 0.044715 x@^3)))",
   "x.grad@ += y.grad@ (s + x@ s (1-s) sqrt(8/pi) (1 + 0.134145 x@^2)), "
-  "s = 1/(1+exp(-sqrt(8/pi) (x@ + 0.044715 x@^3)))", 1, 0 };
+  "s = 1/(1+exp(-sqrt(8/pi) (x@ + 0.044715 x@^3)))" };
 edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__gelu_op, file, line, x);
 }
@@ -4436,8 +3758,7 @@ static void edf__softplus_backward(edf_node *y) {
     edf_addgrad(x, i, y->grad[i] / (1 + edf__exp(-x->value[i])));
 }
 static const edf_op edf__softplus_op = { "Softplus", NULL, edf__softplus_forward,
-  edf__softplus_backward, "y x", "y@ = ln(1 + exp(x@))", "x.grad@ += y.grad@ / (1+exp(-x@))",
-  1, 0 };
+  edf__softplus_backward, "y x", "y@ = ln(1 + exp(x@))", "x.grad@ += y.grad@ / (1+exp(-x@))" };
 edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__softplus_op, file, line, x);
 }
@@ -4481,15 +3802,15 @@ static void edf__function_backward(edf_node *y) {
 }
 static const edf_op edf__function_op[] = {
   { "Abs", NULL, edf__function_forward, edf__function_backward, "y x", "y@ = max(x@, -x@)",
-    "x.grad@ += y.grad@ ([x@ > 0] - [x@ < 0])", 1, 0 },
+    "x.grad@ += y.grad@ ([x@ > 0] - [x@ < 0])" },
   { "Sin", NULL, edf__function_forward, edf__function_backward, "y x", "y@ = sin(x@)",
-    "x.grad@ += y.grad@ cos(x@)", 1, 0 },
+    "x.grad@ += y.grad@ cos(x@)" },
   { "Cos", NULL, edf__function_forward, edf__function_backward, "y x", "y@ = cos(x@)",
-    "x.grad@ -= y.grad@ sin(x@)", 1, 0 },
+    "x.grad@ -= y.grad@ sin(x@)" },
   { "Pow", NULL, edf__function_forward, edf__function_backward, "y x", "y@ = pow(x@, #)",
-    "x.grad@ += y.grad@ # pow(x@, # - 1)", 1, 0 },
+    "x.grad@ += y.grad@ # pow(x@, # - 1)" },
   { "Clamp", NULL, edf__function_forward, edf__function_backward, "y x",
-    "y@ = min(max(x@, #), ##)", "x.grad@ += y.grad@ [# <= x@] [x@ <= ##]", 1, 0 } };
+    "y@ = min(max(x@, #), ##)", "x.grad@ += y.grad@ [# <= x@] [x@ <= ##]" } };
 
 static edf_node *edf__function_at(int f, const char *file, int line, edf_node *x, edf_real p,
                                   edf_real q) {
@@ -4514,7 +3835,7 @@ edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p) {
 }
 edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi) {
   edf__site at = { "Clamp", file, line };
-  if (!(lo <= hi)) edf__fail_at(&at, "lo is %g, above hi, %g", (double)lo, (double)hi);
+  if (!(lo <= hi)) edf__fail(at, "lo is %g, above hi, %g", (double)lo, (double)hi);
   return edf__function_at(EDF__CLAMP, file, line, x, lo, hi);
 }
 
@@ -4539,10 +3860,10 @@ static void edf__max_backward(edf_node *y) {
 }
 static const edf_op edf__max_op = { "Max", edf__div_shape, edf__max_forward, edf__max_backward,
   "y a b", "y@ = max(a', b')",
-  "a.grad' += y.grad@ [b' <= a']\nb.grad' += y.grad@ [b' > a']", 0, 0 };
+  "a.grad' += y.grad@ [b' <= a']\nb.grad' += y.grad@ [b' > a']" };
 static const edf_op edf__min_op = { "Min", edf__div_shape, edf__max_forward, edf__max_backward,
   "y a b", "y@ = min(a', b')",
-  "a.grad' += y.grad@ [a' <= b']\nb.grad' += y.grad@ [a' > b']", 0, 0 };
+  "a.grad' += y.grad@ [a' <= b']\nb.grad' += y.grad@ [a' > b']" };
 edf_node *edf_max_at(const char *file, int line, edf_node *a, edf_node *b) {
   edf__site at = { "Max", file, line };
   edf_node *in[2] = { a, b };
@@ -4577,7 +3898,7 @@ static void edf__log_softmax_backward(edf_node *y) {
 }
 static const edf_op edf__log_softmax_op = { "LogSoftmax", edf__softmax_shape,
   edf__log_softmax_forward, edf__log_softmax_backward, "y s",
-  "y@ = s@ - ln sum_~ exp(s~)", "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~", 1, 0 };
+  "y@ = s@ - ln sum_~ exp(s~)", "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~" };
 edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
   return edf__node1(&edf__log_softmax_op, file, line, s);
 }
@@ -4588,7 +3909,7 @@ edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
 static void edf__bce_shape(edf_node *l) {
   edf_node *s = l->in[0], *y = l->in[1];
   if (s->rank != y->rank || memcmp(s->dim, y->dim, (size_t)s->rank * sizeof *s->dim))
-    edf__operands_error(l, "the shapes must be equal");
+    edf__fail(edf__site_of(l), "the shapes must be equal%s", edf__show_inputs(l));
   edf__shape_of_first(l);
 }
 static void edf__bce_forward(edf_node *l) {
@@ -4606,8 +3927,7 @@ static void edf__bce_backward(edf_node *l) {
 }
 static const edf_op edf__bce_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
   edf__bce_backward, "l s y", "l@ = ln(1 + exp(s@)) - y@ s@",
-  "s.grad@ += l.grad@ (1/(1+exp(-s@)) - y@)\ny.grad@ -= l.grad@ s@",
-  0, 1 << EDF_IS_BINARY_LOSS };
+  "s.grad@ += l.grad@ (1/(1+exp(-s@)) - y@)\ny.grad@ -= l.grad@ s@" };
 edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
   return edf__node2(&edf__bce_op, file, line, s, y);
 }
@@ -4616,7 +3936,6 @@ edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) 
 edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
   edf__site at = { "MSE", file, line };
   edf_node *y = edf__pairwise("MSE", "- ", file, line, a, b);
-  y->is |= 1 << EDF_IS_DIFFERENCE;
   y = edf__under(&at, &edf__square_op, 1, &y, 0);
   return edf__under(&at, &edf__mean_op, 1, &y, 0);
 }
@@ -4646,18 +3965,17 @@ edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
     EDF__PRINTF(4, 5);
 
-/* A maximum over windows: entry i of y is the greatest x[.. + offset[k]], where the first
-   n_kept loops of t go over y and x, the others over the n entries of the window; winner[i] is
-   the k of the first greatest. Backward adds y to the winner's x, or with `assign` also sets
-   the others to 0. */
+/* A maximum over windows: entry i of y is the greatest x[.. + offset[k]]. The first n_kept loops
+   of t run over y and x, and the others over the n entries of the window. winner[i] is the k of
+   the first greatest entry. Backward adds y.grad to the winner's x.grad. */
 struct edf_window {
   edf_nest t;
   int n_kept;
-  ptrdiff_t n, *offset;
-  int *winner, assign;
-  edf_real *y, *x;                       /* values, or in backward gradients                  */
+  ptrdiff_t n;
+  ptrdiff_t *offset;
+  int *winner;
 };
-void edf_max_window(const edf_window *w, int backward);
+void edf_max_window(const edf_window *w, edf_node *y, edf_node *x, int backward);
 EDF__C_END
 #endif
 
@@ -4699,35 +4017,34 @@ static void edf__max_row(const edf_window *w, const edf_loop *l, edf_real *y, in
   }
 }
 
-/* The winner is paid; where windows do not overlap and x.grad is fresh, the others get 0. */
-static void edf__pay_row(const edf_window *w, const edf_loop *l, edf_real *dy, int *winner,
-                         edf_real *dx) {
+/* The winner receives the gradient. */
+static void edf__max_row_backward(const edf_window *w, const edf_loop *l, edf_real *dy,
+                                  int *winner, edf_real *dx) {
   ptrdiff_t i = 0, so = l->s[EDF_OUT], sx = l->s[EDF_A];
-  for (; w->assign && so == 1 && sx == 1 && i + EDF__WIDE <= l->n; i += EDF__WIDE)
+  for (; so == 1 && sx == 1 && i + EDF__WIDE <= l->n; i += EDF__WIDE)
     for (int k = 0; k < w->n; k++) {
       edf_real *out = dx + i + w->offset[k];
       EDF__KEEP_LOOP for (int j = 0; j < EDF__WIDE; j++)
-        out[j] = winner[i + j] == k ? dy[i + j] : 0;
+        out[j] += winner[i + j] == k ? dy[i + j] : 0;
     }
-  for (; i < l->n; i++) {
-    for (int k = 0; w->assign && k < w->n; k++) dx[i * sx + w->offset[k]] = 0;
-    dx[i * sx + w->offset[winner[i * so]]] += dy[i * so];
-  }
+  for (; i < l->n; i++) dx[i * sx + w->offset[winner[i * so]]] += dy[i * so];
 }
 
 static void edf__each_row(const edf_window *w, int d, int backward, edf_real *y, int *winner,
                           edf_real *x) {
-  static const edf_loop once = { 1, { 0, 0, 0 } };
+  static const edf_loop once = { 1, { 0, 0, 0 }, NULL };
   const edf_loop *l = d < w->n_kept ? &w->t.loop[d] : &once;
   for (ptrdiff_t i = 0; d + 1 < w->n_kept && i < l->n; i++)
     edf__each_row(w, d + 1, backward, y + i * l->s[EDF_OUT], winner + i * l->s[EDF_OUT],
                   x + i * l->s[EDF_A]);
-  if (d + 1 >= w->n_kept) (backward ? edf__pay_row : edf__max_row)(w, l, y, winner, x);
+  if (d + 1 >= w->n_kept)
+    (backward ? edf__max_row_backward : edf__max_row)(w, l, y, winner, x);
 }
 
-void edf_max_window(const edf_window *w, int backward) {
-  if (edf_device) edf_device->window(w, backward);
-  else edf__each_row(w, 0, backward, w->y, w->winner, w->x + w->t.start[EDF_A]);
+void edf_max_window(const edf_window *w, edf_node *y, edf_node *x, int backward) {
+  edf_real *to = backward ? y->grad : y->value, *from = backward ? x->grad : x->value;
+  if (edf_device) edf_device->window(w, y, x, backward);
+  else edf__each_row(w, 0, backward, to, w->winner, from + w->t.start[EDF_A]);
 }
 
 enum { EDF__HEAD = 16 };                 /* numbers before an array in a state: it is aligned */
@@ -4759,11 +4076,11 @@ static void edf__dropout_backward(edf_node *y) {
 }
 static const edf_op edf__dropout_op = { "Dropout", NULL, edf__dropout_forward,
   edf__dropout_backward, "y x", "y@ = mask@ x@ / (1-#)\n\ny@ = x@",
-  "x.grad@ += y.grad@ mask@ / (1-#)\n\nx.grad@ += y.grad@", 1, 1 << EDF_IS_DROPOUT };
+  "x.grad@ += y.grad@ mask@ / (1-#)\n\nx.grad@ += y.grad@" };
 edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
   edf__site at = { "Dropout", file, line };
   if (!(rate >= 0 && (edf_real)rate < 1))
-    edf__fail_at(&at, "the rate is %.9g, expected 0 or more and less than 1", rate);
+    edf__fail(at, "the rate is %.9g, expected 0 or more and less than 1", rate);
   return edf__under(&at, &edf__dropout_op, 1, &x, (edf_real)rate);
 }
 
@@ -4774,18 +4091,17 @@ static void edf__reshape_shape(edf_node *y) {
   size_t rest = 1, known = 1;            /* without a batch that is not known                 */
   if (!y->state) memcpy(edf_state(y, sizeof y->dim), y->dim, sizeof y->dim);
   memcpy(y->dim, y->state, sizeof y->dim);
-  y->letters_of = -1;
-  y->row_dims = (char)y->rank;
+  edf__write(y)->letters_of = -1;
+  y->written->row_dims = y->rank;
   for (int d = 0; d < y->rank; d++) if (y->dim[d]) rest *= (size_t)y->dim[d];
   for (int d = 0; d < x->rank; d++) if (x->dim[d]) known *= (size_t)x->dim[d];
   int batch = y->rank && y->dim[0] == 0, unknown = x->size == 0;
   int merges = unknown && rest % known == 0;         /* whole rows of x; which, Forward knows */
-  if (batch ? known % rest != 0 && !merges : unknown || known != rest) {
-    edf__say_at(y);
-    edf__say("the entries of x do not fill the shape");
-    if (!unknown || batch) edf__fail_with(x, ", which has %zu%s", rest, batch ? " a row" : "");
-    edf__fail_with(x, ": x has a batch, so its first index has no number");
-  }
+  const char *sizes = unknown && !batch ? ": x has a batch, so its first index has no number" :
+                      edf__text(", which has %zu%s", rest, batch ? " a row" : "");
+  if (batch ? known % rest != 0 && !merges : unknown || known != rest)
+    edf__fail(edf__site_of(y), "the entries of x do not fill the shape%s\n  %s", sizes,
+              edf__show(x));
   if (batch) y->dim[0] = (int)(x->size / rest);
 }
 static void edf__reshape_forward(edf_node *y) {
@@ -4796,8 +4112,7 @@ static void edf__reshape_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i]);
 }
 static const edf_op edf__reshape_op = { "Reshape", edf__reshape_shape, edf__reshape_forward,
-  edf__reshape_backward, "y x", "y.flat[i] = x.flat[i]", "x.grad.flat[i] += y.grad.flat[i]",
-  1, 0 };
+  edf__reshape_backward, "y x", "y.flat[i] = x.flat[i]", "x.grad.flat[i] += y.grad.flat[i]" };
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...) {
   edf_node *y = edf__computed(&edf__reshape_op, file, line, 1, &x);
   va_list args;
@@ -4810,70 +4125,54 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
 EDF__C_END
 #endif
 
-/* ==== >>optim  Optimisers; needs >>seam ================================================== */
+
+/* ==== >>optim  Optimisers ================================================================ */
 #ifndef EDF__OPTIM_H
 #define EDF__OPTIM_H
 EDF__C_BEGIN
-/* g is the gradient of a parameter p; its m and s, and how many steps t it has
-   made, live with it. The course's number N is 1/(1-beta). edf_sgd is above.
+/* Here g is the gradient of a Parameter p. Its m, s and the number t of its steps belong to it.
+   The numbers c of a rule are the arguments of its function; those of Adam are edf_adamw's.
      edf_momentum      m = mu m + eta g;  p -= m                     (heavy ball, Polyak 1964)
-     edf_average       m = beta m + (1-beta) g;  p -= eta m
-     edf_adagrad       s += g^2;  p -= eta g / (sqrt s + eps)        (Duchi et al. 2011)
      edf_rmsprop       s = beta s + (1-beta) g^2;  p -= eta g / (sqrt s + eps)
      edf_adam          m = beta1 m + (1-beta1) g;  s = beta2 s + (1-beta2) g^2;
                        p -= eta m' / (sqrt s' + eps), m' = m/(1-beta1^t), s' = s/(1-beta2^t)
                        edf_adam_default: 0.9, 0.999 and 1e-8         (Kingma and Ba 2014)
-     edf_adamw         the same with p *= 1 - eta decay before       (Loshchilov, Hutter 2017)
-     edf_adam_slides   beta = 1 - 1/min(t, N) in place of the two divisions, as on the slides
-   All parameters that the last Backward reached make one step, others none. An `update`
-   function of a parameter's own may call an edf_update_NAME, which makes the step of one.
+     edf_adamw         the same, and before it p *= 1 - eta decay    (Loshchilov, Hutter 2017)
+     edf_adam_slides   beta = 1 - 1/min(t, N) in place of the two divisions, as on the slides,
+                       with N = 1/(1-beta): at first a plain average of the gradients
    Errors: a mu or a beta that is not in [0, 1). */
+extern const edf_rule edf_momentum_rule, edf_rmsprop_rule, edf_adam_rule, edf_adam_slides_rule;
 void edf_momentum(edf_real eta, edf_real mu);
-void edf_average(edf_real eta, edf_real beta);
-void edf_adagrad(edf_real eta, edf_real eps);
 void edf_rmsprop(edf_real eta, edf_real beta, edf_real eps);
 void edf_adam(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
 void edf_adam_default(edf_real eta);
 void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay);
 void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
-#define edf_momentum(...)    EDF__CALL(edf_momentum(__VA_ARGS__))
-#define edf_average(...)     EDF__CALL(edf_average(__VA_ARGS__))
-#define edf_adagrad(...)     EDF__CALL(edf_adagrad(__VA_ARGS__))
-#define edf_rmsprop(...)     EDF__CALL(edf_rmsprop(__VA_ARGS__))
-#define edf_adam(...)        EDF__CALL(edf_adam(__VA_ARGS__))
+#define edf_momentum(...)     EDF__CALL(edf_momentum(__VA_ARGS__))
+#define edf_rmsprop(...)      EDF__CALL(edf_rmsprop(__VA_ARGS__))
+#define edf_adam(...)         EDF__CALL(edf_adam(__VA_ARGS__))
 #define edf_adam_default(eta) EDF__CALL(edf_adam_default(eta))
-#define edf_adamw(...)       EDF__CALL(edf_adamw(__VA_ARGS__))
-#define edf_adam_slides(...) EDF__CALL(edf_adam_slides(__VA_ARGS__))
-void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu);
-void edf_update_average(edf_node *p, edf_real eta, edf_real beta);
-void edf_update_adagrad(edf_node *p, edf_real eta, edf_real eps);
-void edf_update_rmsprop(edf_node *p, edf_real eta, edf_real beta, edf_real eps);
-void edf_update_adam(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
-void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps,
-                      edf_real decay);
-void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2,
-                            edf_real eps);
+#define edf_adamw(...)        EDF__CALL(edf_adamw(__VA_ARGS__))
+#define edf_adam_slides(...)  EDF__CALL(edf_adam_slides(__VA_ARGS__))
 
-/* Between Backward and the step. edf_clip: all g *= min(1, most/|g|), with the norm |g| of all
-   gradients together, which it returns; edf_clip_each: each parameter by its own norm.
-   Shrinkage: edf_l2: g += gamma p;  edf_l1: g += gamma sign(p). edf_update: a rule's loop. */
+/* These three are called between Backward and the step. edf_clip multiplies all gradients by
+   min(1, most/|g|), with the norm |g| of all gradients together, and returns |g|. Shrinkage:
+   edf_l2 adds gamma p to the gradients, and edf_l1 adds gamma sign(p). */
 double edf_clip(double most);
-void   edf_clip_each(double most);
-void   edf_l2(edf_real gamma);
-void   edf_l1(edf_real gamma);
-void   edf_update(edf_node *p, edf_rule rule, const edf_real *numbers, int n);
+void edf_l2(edf_real gamma);
+void edf_l1(edf_real gamma);
 EDF__C_END
 #endif
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
-/* A root that a compiler vectorises without leave to ignore errno: the well-known first guess
-   of 1/sqrt(x) by its bits, Newton's steps, and a last one for sqrt(x) itself. Within 2 ulp for
-   normal x; 0 and infinity stay. */
+/* A root that a compiler vectorises: the well-known first guess of 1/sqrt(x) by its bits, three
+   of Newton's steps, and a last one for sqrt(x) itself. Within 2 ulp for normal x. 0 and
+   infinity keep their value. */
+static inline edf_real edf__fast_root(edf_real x) {
 #if EDF_REAL_IS_DOUBLE
-static double edf__fast_root(double x) { return sqrt(x); }
+  return sqrt(x);
 #else
-static inline float edf__fast_root(float x) {
   int32_t bits;
   float r;
   memcpy(&bits, &x, sizeof bits);
@@ -4882,26 +4181,27 @@ static inline float edf__fast_root(float x) {
   for (int k = 0; k < 3; k++) r *= 1.5f - 0.5f * x * r * r;
   float s = x * r;
   return x <= FLT_MAX ? s + 0.5f * r * (x - s * s) : x;
-}
 #endif
+}
 
-/* ---- The rules, each a loop over one parameter; c are its numbers. */
-static void edf__momentum_rule(edf_node *p, const edf_real *c) {
-  edf_real eta = c[0], mu = c[1], step = c[2];
+static void edf__momentum_step(edf_node *p, const edf_real *c) {
+  edf_real eta = c[0], mu = c[1];
   for (size_t i = 0; i < p->size; i++) {
     p->m[i] = mu * p->m[i] + eta * p->grad[i];
-    p->value[i] -= step * p->m[i];
+    p->value[i] -= p->m[i];
   }
 }
-static void edf__square_rule(edf_node *p, const edf_real *c) {
-  edf_real eta = c[0], keep = c[1], add = c[2], eps = c[3];
+static void edf__rmsprop_step(edf_node *p, const edf_real *c) {
+  edf_real eta = c[0], beta = c[1], eps = c[2];
   for (size_t i = 0; i < p->size; i++) {
-    p->s[i] = keep * p->s[i] + add * p->grad[i] * p->grad[i];
-    p->value[i] -= eta * p->grad[i] / (edf__fast_root(p->s[i]) + eps);
+    edf_real g = p->grad[i];
+    p->s[i] = beta * p->s[i] + (1 - beta) * g * g;
+    p->value[i] -= eta * g / (edf__fast_root(p->s[i]) + eps);
   }
 }
-static void edf__adam_rule(edf_node *p, const edf_real *c) {
-  edf_real b1 = c[0], b2 = c[1], eta = c[2], scale = c[3], eps = c[4], keep = c[5];
+/* Both Adams: eta and scale contain the divisions by 1-beta^t. */
+static void edf__adam_loop(edf_node *p, edf_real eta, edf_real b1, edf_real b2, edf_real scale,
+                           edf_real eps, edf_real keep) {
   for (size_t i = 0; i < p->size; i++) {
     edf_real g = p->grad[i], m = b1 * p->m[i] + (1 - b1) * g;
     edf_real s = b2 * p->s[i] + (1 - b2) * g * g;
@@ -4910,237 +4210,103 @@ static void edf__adam_rule(edf_node *p, const edf_real *c) {
     p->value[i] = keep * p->value[i] - eta * m / (scale * edf__fast_root(s) + eps);
   }
 }
-static void edf__scale_rule(edf_node *p, const edf_real *c) {
+static void edf__adam_step(edf_node *p, const edf_real *c) {
+  double t = (double)(p->steps > 0 ? p->steps : 1);
+  double bias1 = 1 - pow((double)c[1], t), bias2 = 1 - pow((double)c[2], t);
+  edf__adam_loop(p, (edf_real)((double)c[0] / bias1), c[1], c[2], (edf_real)(1 / sqrt(bias2)),
+                 c[3], 1 - c[0] * c[4]);
+}
+static void edf__adam_slides_step(edf_node *p, const edf_real *c) {
+  edf_real first = 1 - 1 / (edf_real)(p->steps > 0 ? p->steps : 1);
+  edf__adam_loop(p, c[0], first < c[1] ? first : c[1], first < c[2] ? first : c[2], 1, c[3], 1);
+}
+const edf_rule edf_momentum_rule = { "Momentum", edf__momentum_step, 1, 0 };
+const edf_rule edf_rmsprop_rule = { "RMSProp", edf__rmsprop_step, 0, 1 };
+const edf_rule edf_adam_rule = { "Adam", edf__adam_step, 1, 1 };
+const edf_rule edf_adam_slides_rule = { "AdamSlides", edf__adam_slides_step, 1, 1 };
+
+/* Makes a step with c = { eta, a, b, ... }, of which the first n after eta are a mu or a beta. */
+static void edf__step_with(const char *function, const edf_rule *rule, int n, edf_real eta,
+                           edf_real a, edf_real b, edf_real eps, edf_real decay) {
+  edf_real c[5] = { eta, a, b, eps, decay };
+  for (int k = 1; k <= n; k++)
+    if (!(c[k] >= 0 && c[k] < 1))
+      edf__fail(edf__call_of(function), "%s is %g, expected 0 or more and less than 1",
+                rule == &edf_momentum_rule ? "mu" : n == 1 ? "beta" : k == 1 ? "beta1" : "beta2",
+                (double)c[k]);
+  (edf_step)(rule, c);
+}
+void (edf_momentum)(edf_real eta, edf_real mu) {
+  edf__step_with("edf_momentum", &edf_momentum_rule, 1, eta, mu, 0, 0, 0);
+}
+void (edf_rmsprop)(edf_real eta, edf_real beta, edf_real eps) {
+  edf__step_with("edf_rmsprop", &edf_rmsprop_rule, 1, eta, beta, eps, 0, 0);
+}
+void (edf_adamw)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay) {
+  edf__step_with("edf_adamw", &edf_adam_rule, 2, eta, beta1, beta2, eps, decay);
+}
+void (edf_adam)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
+  edf__step_with("edf_adam", &edf_adam_rule, 2, eta, beta1, beta2, eps, 0);
+}
+void (edf_adam_default)(edf_real eta) {
+  edf__step_with("edf_adam_default", &edf_adam_rule, 2, eta, (edf_real)0.9, (edf_real)0.999, (edf_real)1e-8, 0);
+}
+void (edf_adam_slides)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
+  edf__step_with("edf_adam_slides", &edf_adam_slides_rule, 2, eta, beta1, beta2, eps, 0);
+}
+
+/* ---- Clipping and shrinkage are rules that change the gradients. */
+static void edf__scale_grad(edf_node *p, const edf_real *c) {
   for (size_t i = 0; i < p->size; i++) p->grad[i] *= c[0];
 }
-static void edf__l2_rule(edf_node *p, const edf_real *c) {
+static void edf__add_l2(edf_node *p, const edf_real *c) {
   for (size_t i = 0; i < p->size; i++) p->grad[i] += c[0] * p->value[i];
 }
-static void edf__l1_rule(edf_node *p, const edf_real *c) {
+static void edf__add_l1(edf_node *p, const edf_real *c) {
   for (size_t i = 0; i < p->size; i++)
     p->grad[i] += p->value[i] > 0 ? c[0] : p->value[i] < 0 ? -c[0] : 0;
 }
+static const edf_rule edf__scale_rule = { "Scale", edf__scale_grad, 0, 0 };
+static const edf_rule edf__l2_rule = { "L2", edf__add_l2, 0, 0 };
+static const edf_rule edf__l1_rule = { "L1", edf__add_l1, 0, 0 };
 
-void edf_update(edf_node *p, edf_rule rule, const edf_real *c, int n) {
-  static void (*const rules[])(edf_node *, const edf_real *) = { NULL, edf__momentum_rule,
-    edf__square_rule, edf__adam_rule, edf__scale_rule, edf__l2_rule, edf__l1_rule };
-  if (rule == EDF_SGD_RULE) { edf_update_sgd(p, *c); return; }
-  if (rule == EDF_MOMENTUM_RULE || rule == EDF_ADAM_RULE) p->m = edf__reals(p, p->m);
-  if (rule == EDF_SQUARE_RULE || rule == EDF_ADAM_RULE) p->s = edf__reals(p, p->s);
-  if (edf_device) { edf_device->update(p, rule, c, n); return; }
-  rules[rule](p, c);
-}
-
-/* ---- Each optimiser for one parameter, and for all of them. */
-static void edf__check_beta(const char *who, const char *name, edf_real beta) {
-  if (beta >= 0 && beta < 1) return;
-  edf__say_who(who);
-  edf__die("%s is %g, expected 0 or more and less than 1", name, (double)beta);
-}
-
-void edf_update_momentum(edf_node *p, edf_real eta, edf_real mu) {
-  edf_real c[3] = { eta, mu, 1 };
-  edf__check_parameter("edf_update_momentum", p, 1);
-  edf__check_beta("edf_momentum", "mu", mu);
-  edf_update(p, EDF_MOMENTUM_RULE, c, 3);
-}
-void (edf_momentum)(edf_real eta, edf_real mu) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf__due(edf.parameters[i], eta)) edf_update_momentum(edf.parameters[i], eta, mu);
-}
-
-void edf_update_average(edf_node *p, edf_real eta, edf_real beta) {
-  edf_real c[3] = { 1 - beta, beta, eta };
-  edf__check_parameter("edf_update_average", p, 1);
-  edf__check_beta("edf_average", "beta", beta);
-  edf_update(p, EDF_MOMENTUM_RULE, c, 3);
-}
-void (edf_average)(edf_real eta, edf_real beta) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf__due(edf.parameters[i], eta)) edf_update_average(edf.parameters[i], eta, beta);
-}
-
-void edf_update_adagrad(edf_node *p, edf_real eta, edf_real eps) {
-  edf_real c[4] = { eta, 1, 1, eps };
-  edf__check_parameter("edf_update_adagrad", p, 1);
-  edf_update(p, EDF_SQUARE_RULE, c, 4);
-}
-void (edf_adagrad)(edf_real eta, edf_real eps) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf__due(edf.parameters[i], eta)) edf_update_adagrad(edf.parameters[i], eta, eps);
-}
-
-void edf_update_rmsprop(edf_node *p, edf_real eta, edf_real beta, edf_real eps) {
-  edf_real c[4] = { eta, beta, 1 - beta, eps };
-  edf__check_parameter("edf_update_rmsprop", p, 1);
-  edf__check_beta("edf_rmsprop", "beta", beta);
-  edf_update(p, EDF_SQUARE_RULE, c, 4);
-}
-void (edf_rmsprop)(edf_real eta, edf_real beta, edf_real eps) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf__due(edf.parameters[i], eta)) edf_update_rmsprop(edf.parameters[i], eta, beta, eps);
-}
-
-void edf_update_adamw(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps,
-                      edf_real decay) {
-  edf__check_parameter("edf_update_adamw", p, 1);
-  edf__check_beta("edf_adam", "beta1", beta1);
-  edf__check_beta("edf_adam", "beta2", beta2);
-  double t = (double)(p->steps > 0 ? p->steps : 1);
-  double bias1 = 1 - pow((double)beta1, t), bias2 = 1 - pow((double)beta2, t);
-  edf_real c[6] = { beta1, beta2, (edf_real)((double)eta / bias1),
-                    (edf_real)(1 / sqrt(bias2)), eps, 1 - eta * decay };
-  edf_update(p, EDF_ADAM_RULE, c, 6);
-}
-void (edf_adamw)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf__due(edf.parameters[i], eta))
-      edf_update_adamw(edf.parameters[i], eta, beta1, beta2, eps, decay);
-}
-void edf_update_adam(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
-  edf_update_adamw(p, eta, beta1, beta2, eps, 0);
-}
-void (edf_adam)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
-  (edf_adamw)(eta, beta1, beta2, eps, 0);
-}
-void (edf_adam_default)(edf_real eta) {
-  (edf_adamw)(eta, (edf_real)0.9, (edf_real)0.999, (edf_real)1e-8, 0);
-}
-
-/* beta = 1 - 1/min(t, N), with N = 1/(1-beta): a plain average of the first N gradients. */
-void edf_update_adam_slides(edf_node *p, edf_real eta, edf_real beta1, edf_real beta2,
-                            edf_real eps) {
-  edf__check_parameter("edf_update_adam_slides", p, 1);
-  edf__check_beta("edf_adam_slides", "beta1", beta1);
-  edf__check_beta("edf_adam_slides", "beta2", beta2);
-  edf_real first = 1 - 1 / (edf_real)(p->steps > 0 ? p->steps : 1);
-  edf_real b1 = first < beta1 ? first : beta1, b2 = first < beta2 ? first : beta2;
-  edf_real c[6] = { b1, b2, eta, 1, eps, 1 };
-  edf_update(p, EDF_ADAM_RULE, c, 6);
-}
-void (edf_adam_slides)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
-  for (int i = 0; i < edf.n_parameters; i++)
-    if (edf__due(edf.parameters[i], eta))
-      edf_update_adam_slides(edf.parameters[i], eta, beta1, beta2, eps);
-}
-
-/* ---- Before the step: clipping and shrinkage change the gradients that a step would use. */
-static void edf__change(const char *who, edf_node **p, int n, edf_rule rule, edf_real number) {
-  for (int i = 0; i < n; i++) {
-    if (!edf__may_step(p[i])) continue;
-    if (p[i]->reached == 2) edf.late = who;
-    edf_update(p[i], rule, &number, 1);
+/* Runs a rule for all Parameters that may step. For rule NULL it returns the sum of the squared
+   gradients. */
+static double edf__change_grads(const edf_rule *rule, edf_real number) {
+  double sum = edf_device ? 0 : -1;
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    if (!edf__may_step(p)) continue;
+    if (rule) edf__run_rule(rule, &number, &p, 1);
+    else if (edf_device) sum += edf_device->update(&p, 1, NULL, NULL);
   }
-}
-
-static double edf__square_norm(const edf_real *g, size_t size) {
-  enum { BLOCK = 4096 };                 /* sums of floats, but not long ones                 */
-  double sum = 0;
-  for (size_t i = 0; i < size; i += BLOCK) {
-    size_t n = size - i < (size_t)BLOCK ? size - i : (size_t)BLOCK;
-    sum += (double)edf__dot(g + i, g + i, (ptrdiff_t)n);
-  }
-  if (sum < HUGE_VAL) return sum;
-  sum = 0;                               /* a float's square may overflow: once more, slowly  */
-  for (size_t i = 0; i < size; i++) sum += (double)g[i] * (double)g[i];
   return sum;
 }
-
-/* Clips the gradients of n parameters by their norm together. A device gives it in one call:
-   each would wait for its result. */
-static double edf__clip(const char *who, edf_node **p, int n, double most) {
-  edf_node **there = NULL;
+double edf_clip(double most) {
   double sum = 0;
-  int n_there = 0;
-  if (!(most > 0)) edf__die("%s: the greatest norm is %g, expected more than 0", who, most);
-  if (edf_device) there = (edf_node **)edf__alloc(&edf.kept, (size_t)n * sizeof *there);
-  for (int i = 0; i < n; i++)
-    if (there && edf__may_step(p[i])) there[n_there++] = p[i];
-    else if (edf__may_step(p[i])) sum += edf__square_norm(p[i]->grad, p[i]->size);
-  if (n_there) sum = edf_device->norm(there, n_there);
-  edf__free(there);
+  if (!(most > 0))
+    edf__fail(edf__nowhere("edf_clip"), "the greatest norm is %g, expected more than 0", most);
+  if (edf_device) sum = edf__change_grads(NULL, 0);
+  for (int i = 0; !edf_device && i < edf.n_parameters; i++) {
+    const edf_node *p = edf.parameters[i];
+    for (size_t k = 0; edf__may_step(p) && k < p->size; k++)
+      sum += (double)p->grad[k] * (double)p->grad[k];
+  }
   double norm = sqrt(sum);
-  edf_real factor = (edf_real)(most / norm);
-  if (norm > most) edf__change(who, p, n, EDF_SCALE_RULE, factor);
+  if (norm > most) edf__change_grads(&edf__scale_rule, (edf_real)(most / norm));
   return norm;
 }
-
-double edf_clip(double most) {
-  return edf__clip("edf_clip", edf.parameters, edf.n_parameters, most);
-}
-void edf_clip_each(double most) {
-  edf__clip("edf_clip_each", NULL, 0, most);           /* checks `most` alone                 */
-  for (int i = 0; i < edf.n_parameters; i++)
-    edf__clip("edf_clip_each", &edf.parameters[i], 1, most);
-}
-
-void edf_l2(edf_real gamma) {
-  edf__change("edf_l2", edf.parameters, edf.n_parameters, EDF_L2_RULE, gamma);
-}
-void edf_l1(edf_real gamma) {
-  edf__change("edf_l1", edf.parameters, edf.n_parameters, EDF_L1_RULE, gamma);
-}
+void edf_l2(edf_real gamma) { edf__change_grads(&edf__l2_rule, gamma); }
+void edf_l1(edf_real gamma) { edf__change_grads(&edf__l1_rule, gamma); }
 EDF__C_END
 #endif
-
-/* ######## Part Three: what is printed, checked and kept ################################## */
-
-/* ==== >>tools  What tools are made of; needs >>seam ====================================== */
 #ifndef EDF__TOOLS_H
 #define EDF__TOOLS_H
 EDF__C_BEGIN
-/* What the laboratory, edf_lab.h, is written with, and a tool of your own can be: beside these,
-   edf.loss, edf.feeds and the fields of a node that are not the framework's own.
-   Watchers are told what runs: w->told(w, event, node), with the node that runs; where a
-   Forward begins with its target, NULL for all; where a Backward begins or ends with the loss;
-   before an update with the parameter; else with NULL. What is run meanwhile is told to nobody.
-   One watches one graph, and belongs to the caller; edf_clear forgets it and tells EDF_CLEARED,
-   while nodes and memory are there. Who is told may call edf_clear where a Forward or Backward
-   ends. edf_watch_passes leaves out single nodes: a device may then run a pass as a whole.
-   edf_find_watcher: the one that is told by this function, so a tool finds its own of a graph,
-   or NULL. Errors: it watches already, or not. */
-void edf_watch(edf_watcher *w);
-void edf_watch_passes(edf_watcher *w);
-void edf_unwatch(edf_watcher *w);
-edf_watcher *edf_find_watcher(void (*told)(edf_watcher *, edf_event, edf_node *));
-
-/* What a node is, and how it stands now: see edf_trait. edf_position: in the list of its kind.
-   edf_expect_node stops, as any mistake does, unless x is a node of this graph, still there. */
-int edf_is(const edf_node *x, edf_trait trait);
-int edf_follows_batch(const edf_node *x, int d);     /* is dim[d] the batch?                  */
-int edf_rows_fed(const edf_node *input);             /* at its last feed; below 0: of none    */
-int edf_position(const edf_node *x);
-void edf_expect_node(const char *who, const edf_node *x);
 EDF__NORETURN void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
-
-/* Marks the computed node `target` and what it is computed from (NULL: all), for EDF_IS_ACTIVE,
-   and whom gradients would go to; returns the target before. A pass that runs marks its own;
-   whoever is told of it may mark another meanwhile. */
-edf_node *edf_mark(edf_node *target);
-
 /* Of n > 0 entries; `bad` of them are NaN or infinite, norm is the root of the squares' sum. */
 typedef struct { double least, greatest, mean, deviation, norm; size_t bad; } edf_statistics;
 edf_statistics edf_statistics_of(const edf_real *v, size_t n);
-
-/* A look aside: between begin and end a tool may feed and run edf_forward_to; nobody is told.
-   Feeds, marks, random numbers, states and running statistics are put back, and what had run
-   since the last feed runs again, with the random numbers of the last Forward: so values are as
-   they were. Parameters that the tool moves it puts back itself, with edf_push. A stop ends it,
-   and then all has to run again. Errors: nodes were made or cleared meanwhile. */
-typedef struct edf_aside edf_aside;
-edf_aside *edf_begin_aside(void);
-void edf_end_aside(edf_aside *aside);
-
-/* The gradient check of one of the program's own nodes, alone, at the values that it has, by
-   eight random directions for each input; nothing is printed, all is put back: see >>check.
-   Without a Backward that has come to y nothing is found. Errors: it is not of the program's
-   own, it has not run since the last feed. */
-typedef struct {
-  edf_node *wrong_in, *assigned;         /* inputs: its gradient is wrong; is overwritten     */
-  double factor;                         /* wrong is so many times the derivative; 0: none    */
-  size_t unwritten, first;               /* entries that forward leaves; the first of them    */
-} edf_verdict;
-edf_verdict edf_verdict_of(edf_node *y);
 
 /* Memory that belongs to the graph, as all of its own, until edf_clear: zero at first, kept
    where it grows. edf_release gives it back before; NULL is none. */
@@ -5176,73 +4342,14 @@ edf_writer edf_create_file(const char *who, const char *path);
 void edf_finish_file(edf_writer *w);
 EDF__C_END
 #endif
-
 #ifdef EDF__CODE
 EDF__C_BEGIN
-/* ---- Who watches: first those of single nodes, then those of passes. */
-static void edf__add_watcher(const char *who, edf_watcher *w, int passes) {
-  edf_watcher **at = &edf.watchers;
-  if (!w || !w->told) edf__die("%s: %s is NULL", who, w ? "told" : "the watcher");
-  for (const edf_watcher *other = edf.watchers; other; other = other->next)
-    if (other == w) edf__die("%s: it watches already", who);
-  while (*at && (*at)->passes <= passes) at = &(*at)->next;
-  w->passes = passes;
-  w->next = *at;
-  *at = w;
-}
-
-void edf_watch(edf_watcher *w) { edf__add_watcher("edf_watch", w, 0); }
-void edf_watch_passes(edf_watcher *w) { edf__add_watcher("edf_watch_passes", w, 1); }
-
-void edf_unwatch(edf_watcher *w) {
-  edf_watcher **at = &edf.watchers;
-  while (*at && *at != w) at = &(*at)->next;
-  if (!*at) edf__die("edf_unwatch: it does not watch this graph");
-  *at = w->next;
-}
-
-edf_watcher *edf_find_watcher(void (*told)(edf_watcher *, edf_event, edf_node *)) {
-  edf_watcher *w = edf.watchers;
-  while (w && w->told != told) w = w->next;
-  return w;
-}
-
-/* ---- What a node is */
-int edf_is(const edf_node *x, edf_trait trait) {
-  switch (trait) {
-    case EDF_HAS_FORMULA:   return x->says != NULL;
-    case EDF_IS_ACTIVE:     return x->active;
-    case EDF_IS_CURRENT:    return x->ran == edf.feeds;
-    case EDF_NEEDS_GRAD:    return x->needs_grad;
-    case EDF_HAS_BACKWARD:  return edf__runs_backward(x);
-    case EDF_IS_REACHED:    return x->reached != 0;
-    case EDF_GRAD_IS_ZERO:  return x->fresh;
-    case EDF_MAY_STEP:      return x->kind == EDF_PARAMETER && edf__may_step(x);
-    default:                return edf__is(x, trait);
-  }
-}
-
-int edf_follows_batch(const edf_node *x, int d) { return (int)(x->batched >> d & 1); }
-int edf_rows_fed(const edf_node *input) { return input->fed; }
-int edf_position(const edf_node *x) { return x->position; }
-void edf_expect_node(const char *who, const edf_node *x) { edf__check_node(who, x); }
-
 void edf_stop(const char *format, ...) {
+  edf__site at = { NULL, NULL, 0 };
   va_list args;
   va_start(args, format);
-  edf__vsay(format, args);
-  va_end(args);
-  edf__stop();
+  edf__vfail(at, format, args);
 }
-
-edf_node *edf_mark(edf_node *target) {
-  edf_node *before = edf.target;
-  if (target) edf__check_node("edf_mark", target);
-  edf__mark(target);
-  edf__each(edf__find_needs);
-  return before;
-}
-
 edf_statistics edf_statistics_of(const edf_real *v, size_t n) {
   edf_statistics s = { HUGE_VAL, -HUGE_VAL, 0, 0, 0, 0 };
   for (size_t i = 0; i < n; i++) {
@@ -5271,12 +4378,12 @@ void edf_write(edf_page *to, const char *format, ...) {
   va_list args, again;
   va_start(args, format);
   va_copy(again, args);
-  int n = edf__format(NULL, 0, format, again);
+  int n = vsnprintf(NULL, 0, format, again);
   va_end(again);
-  if (n < 0) edf__die("edf: a text cannot be written");
+  if (n < 0) edf__fail(edf__nowhere("edf"), "a text cannot be written");
   if (to->n + (size_t)n >= room)
     to->at = (char *)edf__grow(&edf.kept, to->at, 2 * (to->n + (size_t)n) + 256);
-  edf__format(to->at + to->n, (size_t)n + 1, format, args);
+  vsnprintf(to->at + to->n, (size_t)n + 1, format, args);
   to->n += (size_t)n;
   va_end(args);
 }
@@ -5323,12 +4430,11 @@ int edf_next_word(edf_word *w) {
 
 /* ---- Files */
 static void edf__cannot_write(const edf_writer *w, int opened, int why) {
-  if (w->who) edf__say("%s: ", w->who);
-  edf__say("%s: cannot be written: ", w->path);
-  if (!opened && *w->temporary) edf__say("%s: ", w->temporary);
+  edf__site at = { w->who, NULL, 0 };
+  const char *name = !opened && *w->temporary ? edf__text("%.900s: ", w->temporary) : "";
   edf__free(w->temporary);
   edf__free(w->target);
-  edf__die("%s", strerror(why));
+  edf__fail(at, "%s: cannot be written: %s%s", w->path, name, strerror(why));
 }
 
 /* Where links lead; "" for what is no file that could be renamed. */
@@ -5352,7 +4458,7 @@ static char *edf__follow(const char *path) {
 edf_writer edf_create_file(const char *who, const char *path) {
   edf_writer w = { who, path, NULL, NULL, NULL };
   edf_page name = { NULL, 0 };
-  if (!path) edf__die("%s: the path of a file to write is NULL", who ? who : "edf");
+  if (!path) edf__fail(edf__nowhere(who ? who : "edf"), "the path of a file to write is NULL");
   w.target = edf__follow(path);
   edf_write(&name, *w.target ? "%s.tmp" : "%s", w.target);
   w.temporary = name.at;
@@ -5381,191 +4487,9 @@ void edf_finish_file(edf_writer *w) {
   edf__free(w->target);
 }
 
-/* ---- A look aside: the graph and its nodes as they were, and what a forward changes beside
-   values: states of the program's nodes, unless that memory is its own, and the parameters that
-   are running statistics. */
-struct edf_aside {
-  edf_graph was;
-  edf_node *node;                        /* as they were; state: a copy of it, or NULL        */
-  struct edf__lent *lent;                /* arrays that are copies meanwhile: see >>check     */
-  int (*take_back)(edf_aside *a);        /* the last of them                                  */
-  int n;
-};
 
-static void *edf__state_of(edf_node *x) {
-  if (x->kind == EDF_PARAMETER) return x->update == edf_frozen ? edf_value(x) : NULL;
-  return edf__is(x, EDF_IS_OWN) && edf_array_bytes(x->state) ? x->state : NULL;
-}
-
-edf_aside *edf_begin_aside(void) {
-  size_t n = (size_t)edf__n_nodes(), room = n * sizeof(edf_node);
-  edf_aside *a = (edf_aside *)edf__alloc(&edf.kept, sizeof *a + room);
-  a->was = edf;
-  a->n = (int)n;
-  a->node = (edf_node *)(void *)(a + 1);
-  for (int i = 0; i < a->n; i++) {
-    void *state = edf__state_of(edf__nth(i));
-    size_t bytes = state ? edf__header(state)->bytes : 0;
-    a->node[i] = *edf__nth(i);
-    a->node[i].state = state ? memcpy(edf__alloc(&edf.kept, bytes), state, bytes) : NULL;
-  }
-  edf.aside = a;
-  edf.telling = 1;
-  return a;
-}
-
-/* What had run runs again, all else has not; after a stop nothing has, and the next Forward
-   finds the shapes. */
-static void edf__run_back(edf_aside *a, int stopped) {
-  while (a->lent) a->take_back(a);
-  for (int i = 0; i < a->n; i++) {
-    edf_node *x = edf__nth(i);
-    const edf_node *was = &a->node[i];
-    if (x->kind == EDF_INPUT) edf__push(x->value = was->value, 0);
-    x->fed = was->fed;
-    x->ran = stopped ? 0 : was->ran;
-  }
-  if (!stopped && a->was.batch) edf__set_batch(a->was.batch);
-  edf.feeds = a->was.feeds;
-  edf.draws = a->was.drawn;
-  edf__mark(NULL);                       /* a device knows the inputs that are active         */
-  for (int i = 0; i < edf.n_compnodes; i++)
-    if (edf.compnodes[i]->ran == edf.feeds) edf__call_forward(edf.compnodes[i]);
-}
-
-/* All but what has run. 1: that belongs to other states. */
-static int edf__put_back(edf_aside *a) {
-  int others = 0;
-  for (int i = 0; i < a->n && a->n == edf__n_nodes(); i++) {
-    edf_node *x = edf__nth(i);
-    void *now = edf__state_of(x), *state = a->node[i].state;
-    size_t bytes = state ? edf__header(state)->bytes : 0;
-    if (now && x->kind == EDF_COMPNODE) others |= !state || memcmp(now, state, bytes);
-    if (now && state) memcpy(now, state, bytes);
-    else if (now && x->kind == EDF_COMPNODE) memset(now, 0, edf__header(now)->bytes);
-    if (now && x->kind == EDF_PARAMETER) edf_push(x);
-    edf__free(state);
-  }
-  edf__mark(a->was.target);
-  edf.aside = a->was.aside;
-  edf.seed = a->was.seed;
-  edf.draws = a->was.draws;
-  edf.drawn = a->was.drawn;
-  edf.at = a->was.at;
-  edf.direction = a->was.direction;
-  edf.held = a->was.held;
-  edf.telling = a->was.telling;
-  edf.accumulate = a->was.accumulate;
-  edf.after_backward = a->was.after_backward;
-  edf__free(a);
-  return others;
-}
-
-void edf_end_aside(edf_aside *a) {
-  if (a->n != edf__n_nodes())
-    edf__die("edf_end_aside: nodes were made or cleared meanwhile");
-  edf__run_back(a, 0);
-  edf__put_back(a);
-}
-
-static void edf__end_asides(void) {
-  for (edf_aside *a = edf.aside; a; a = edf.aside) {
-    edf.aside = a->was.aside;            /* a stop meanwhile does not come here again         */
-    if (a->n == edf__n_nodes()) edf__run_back(a, 1);
-    edf__put_back(a);
-  }
-}
-
-/* What edf.h itself does at an event, in >>watch. */
-EDF__HOOK(edf__teller, edf__look)
-
-/* To stderr, and once: what is no mistake for certain. Of a call of the program's alone. */
-static void edf__remark(int *said, const char *file, int line, const char *text) {
-  if (file && !(*said)++) fprintf(stderr, "%s:%d: %s\n", file, line, text);
-}
-
-/* ---- What a Backward of the program's is asked for in vain. */
-static void edf__doubt_backward(const edf_node *loss) {
-  static int late = 0, constant = 0;
-  if (edf.late && !edf.accumulate)
-    edf__remark(&late, edf.file, edf.line, edf__fmt("Backward clears gradients that %s has "
-                "changed after the step: call it between Backward and the step", edf.late));
-  edf.late = NULL;
-  if (edf__is(loss, EDF_IS_SOFTMAX) && !loss->classes)
-    edf__remark(&constant, edf.file, edf.line, "Backward of a Softmax: its rows sum to 1, so "
-                "its mean is constant and every gradient is 0: is a loss of it meant?");
-}
-
-/* In a loop everything may have been built again: a list has grown since the last step, and no
-   node that it had then is used any more. Of another graph all is in use. */
-static void edf__doubt_step(const edf_node *first) {
-  static int said = 0, none = 0, grown = 0, had[2] = { 0, 0 };
-  edf_node **list[2] = { edf.compnodes, edf.parameters };
-  const int n[2] = { edf.n_compnodes, edf.n_parameters };
-  const edf_node *x = NULL;              /* the newest                                        */
-  if (!edf.loss && !first->grad)         /* there may be nothing to step                      */
-    edf__remark(&none, edf.file, edf.line,
-                "a step before any Backward? Nothing has a gradient");
-  for (int l = 0; l < 2; l++) {
-    int i = 0;
-    while (i < had[l] && had[l] < n[l] && !list[l][i]->active) i++;
-    if (i && i == had[l]) x = list[l][n[l] - 1];
-    had[l] = n[l];
-  }
-  grown = x ? grown + 1 : 0;
-  if (grown != 32) return;
-  const char *clear = x->kind == EDF_COMPNODE ? ", or call edf_clear_compnodes in it" : "";
-  edf__remark(&said, edf.file, edf.line,
-              edf__fmt("each of the last 32 steps had new nodes, and the old ones are kept: "
-                       "build them before the loop%s\n  the newest of %d: %.80s \"%.80s\", "
-                       "built at %.200s:%d", clear, x->position + 1, x->op, x->name, x->file,
-                       x->line));
-}
-
-/* Backward of one loss again and again, with steps between and no Forward, is of old values. */
-static void edf__doubt_values(int event, const edf_node *x) {
-  static int said = 0, times = 0;
-  static unsigned stepped = 0;           /* the graph, since its last Forward                 */
-  static const edf_node *loss = NULL;
-  if (edf.aside || edf.telling) return;  /* a tool's                                          */
-  if (event == EDF_BEFORE_UPDATE) stepped = edf.id;
-  if (event == EDF_BEGIN_FORWARD && stepped == edf.id) stepped = 0;
-  if (event != EDF_BEGIN_BACKWARD) return;
-  times = stepped == edf.id && x == loss && !edf.eager ? times + 1 : 0;
-  loss = x;
-  if (times == 8)
-    edf__remark(&said, edf.file, edf.line, "eight times Backward behind a step without a "
-                "Forward: the values are those from before");
-}
-
-/* ---- Who is told. The next is read first: one may leave the list while it is told. After an
-   edf_clear, or in another graph, nobody is told any more. */
-static int edf__notice_event(int event, edf_node *x) {
-  int of_node = event == EDF_BEFORE_FORWARD || event == EDF_AFTER_FORWARD ||
-                event == EDF_BEFORE_BACKWARD || event == EDF_AFTER_BACKWARD;
-  int nobody = edf.telling || (!edf.watchers && !edf.look);
-  edf_watcher *w = edf.watchers, *next;
-  edf_node *target = edf.target;
-  if (event == EDF__STOPPED && edf__run_first) edf__run_first(NULL, NULL);
-  if (event == EDF__STOPPED) { edf__end_asides(); return edf.telling = 0; }
-  if (event == EDF_BEGIN_BACKWARD) edf__doubt_backward(x);
-  edf__doubt_values(event, x);
-  if (event == EDF_BEFORE_UPDATE && !x->position) edf__doubt_step(x);
-  if (nobody && event != EDF_CLEARED) return 0;
-  edf.telling = 1;
-  if (event == EDF_CLEARED) edf.watchers = NULL;
-  for (; w && edf.telling; w = next) {
-    next = w->next;
-    if (!of_node || !w->passes) w->told(w, (edf_event)event, x);
-  }
-  edf.telling = 0;
-  if (edf.target != target) edf__mark(target);       /* a tool may look at another meanwhile  */
-  return edf__look && edf.look ? edf__look(event, x) : 0;
-}
-EDF__HOOKED(edf__teller, edf__notice, edf__notice_event)
 EDF__C_END
 #endif
-
 /* ==== >>print  A program as text ========================================================= */
 #ifndef EDF__PRINT_H
 #define EDF__PRINT_H
@@ -5595,6 +4519,68 @@ static inline edf_node *edf__the_same(edf_node *node) { return node; }
 EDF__C_END
 #endif
 
+#ifdef EDF__CODE
+EDF__C_BEGIN
+/* ---- The names of a node's indices: of the left side of its equation, or of a text "[b,t,j]",
+   or of the node that it was computed from. If nothing names them, they are i, j, k. */
+enum { EDF__LETTER = 16 };
+typedef struct {
+  int n;
+  char name[EDF_MAX_RANK][EDF__LETTER];
+} edf__letters;
+
+/* Adds an index in lower case. Returns 0 if it is there already. */
+static int edf__add_letter(edf__letters *l, const char *name) {
+  char *to = l->name[l->n];
+  int n = 0;
+  for (; n < EDF__LETTER - 1 && (edf__is_letter(name[n]) || edf__is_digit(name[n])); n++)
+    to[n] = edf__lower(name[n]);
+  to[n] = 0;
+  for (int k = 0; k < l->n; k++) if (!strcmp(l->name[k], to)) return 0;
+  l->n++;
+  return 1;
+}
+
+/* Adds an index that nothing names. */
+static void edf__any_letter(edf__letters *l, const edf_node *x) {
+  char any[2] = "i";
+  if (l->n == 0 && (x->batched & 1) && edf__add_letter(l, edf.batch_name)) return;
+  while (!edf__add_letter(l, any)) ++*any;         /* i, j, k ... */
+}
+
+/* Returns the node whose indices x has, or NULL if nothing names them. */
+static int edf__names_indices(const edf_node *x) {
+  return (x->written && x->written->letters) ||
+         (edf__is_equation(x) && !edf__einsum_of(x)->generic);
+}
+static const edf_node *edf__letter_source(const edf_node *x) {
+  while (!edf__names_indices(x) && x->n_in && !(x->written && x->written->letters_of < 0)) {
+    int second = x->n_in == 2 && x->in[1]->rank > x->in[0]->rank;
+    if (x->n_in == 2 && edf__is_equation(x) && x->in[0]->rank == x->in[1]->rank)
+      second = !edf__letter_source(x->in[0]);
+    x = x->in[x->written && x->written->letters_of ? x->written->letters_of : second];
+  }
+  return edf__names_indices(x) ? x : NULL;
+}
+
+static edf__letters edf__letters_of(const edf_node *y) {
+  edf__letters l = { 0, { { 0 } } };
+  const edf_node *x = edf__letter_source(y);
+  const char *c = x && x->written ? x->written->letters : NULL;
+  const edf__equation *e = x && !c ? &edf__einsum_of(x)->e : NULL;
+  for (int d = 0; x && d < x->rank; d++) {
+    int i = e ? edf__alone(e, &e->ref->place[d]) : -1;
+    const char *name = c ? c + 1 : i < 0 ? NULL : e->letter[i].name;
+    if (!name || !edf__add_letter(&l, name)) edf__any_letter(&l, x);
+    if (c) c += 1 + strcspn(c + 1, ",]");
+  }
+  if (l.n > y->rank) l.n = y->rank;
+  while (l.n < y->rank) edf__any_letter(&l, y);
+  return l;
+}
+EDF__C_END
+#endif
+
 #if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
 EDF__C_BEGIN
 typedef void edf__printer(edf_page *out, const edf_node *x);
@@ -5602,19 +4588,33 @@ typedef void edf__printer(edf_page *out, const edf_node *x);
 /* A number of a text that Equations will read has as many digits as it needs. */
 static void edf__write_number(edf_page *out, double n, int digits, int exact) {
   for (; exact && digits < 17; digits++) {
-    const char *text = edf__fmt("%.*g", digits, fabs(n));
+    const char *text = edf__text("%.*g", digits, fabs(n));
     if ((edf_real)edf__decimal(&text) == (edf_real)fabs(n)) break;
   }
   if (fabs(n) < HUGE_VAL) edf_write(out, "%.*g", digits, n);
   else edf_write(out, n < 0 ? "-1e999" : "1e999");
 }
 
-/* ---- Equations. Tensors go by the names of their nodes. In a loop every index is lower-case,
-   unless two would then be the same; else a summed one is a capital, which it may have been
-   given no name for. */
-static void edf__write_letter(edf_page *out, const char *before, const edf__equation *e, int i,
+/* ---- Equations, as the program wrote them, with the names of the nodes. */
+
+/* Returns the equation that is shown, and the node of a tensor in it. */
+static const edf__equation *edf__shown(const edf_node *y) {
+  const edf__einsum *m = edf__einsum_of(y);
+  return m->written.n_ref ? &m->written : &m->e;
+}
+static const edf_node *edf__node_of(const edf_node *y, const edf__ref *r) {
+  const edf__einsum *m = edf__einsum_of(y);
+  if (r->operand < 0) return y;
+  return m->written.n_ref ? m->operand[r->operand] : y->in[r->operand];
+}
+
+/* Writes an index. In a loop an index is lower-case, unless two would then be equal. Elsewhere a
+   summed index is a capital. */
+static void edf__write_letter(edf_page *out, const char *before, const edf_node *y, int i,
                               int in_loop) {
-  const char *name = e->letter[i].name, *first = name;
+  const edf__equation *e = edf__shown(y);
+  edf__letters l = edf__letters_of(y);
+  const char *name = edf__einsum_of(y)->generic ? l.name[i] : e->letter[i].name, *first = name;
   int same = 0, left = e->letter[i].left;
   for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
     left |= p->by && edf__ref_has(&e->ref[p->by]) >> i & 1;
@@ -5630,8 +4630,8 @@ static void edf__write_letter(edf_page *out, const char *before, const edf__equa
 
 static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
                            const char *grad, int in_loop) {
-  const edf__equation *e = &((const edf__einsum *)y->state)->e;
-  edf_write(out, "%s%s", edf_label(r->operand < 0 ? y : y->in[r->operand]), grad);
+  const edf__equation *e = edf__shown(y);
+  edf_write(out, "%s%s", edf_label(edf__node_of(y, r)), grad);
   for (const edf__place *p = r->place; p < r->place + r->rank; p++) {
     int empty = 1;
     edf_write(out, p > r->place ? "," : "[");
@@ -5641,7 +4641,7 @@ static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
       if (!factor) continue;
       edf_write(out, factor < 0 ? "-" : empty ? "" : "+");
       if (abs(factor) != 1) edf_write(out, "%d*", abs(factor));
-      edf__write_letter(out, "", e, i, in_loop);
+      edf__write_letter(out, "", y, i, in_loop);
       empty = 0;
     }
     if (p->constant || empty) edf_write(out, empty ? "%d" : "%+d", p->constant);
@@ -5651,9 +4651,11 @@ static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
 
 /* What the summed indices do where they do not just add up: mean_I, max_I, 1/(n-1); and what a
    gradient has of that. */
-static void edf__write_reduction(edf_page *out, const edf__einsum *m, const edf__term *t,
+static void edf__write_reduction(edf_page *out, const edf_node *y, const edf__term *t,
                                  int backward) {
-  double n = edf__divisor(m, t);
+  const edf__einsum *m = edf__einsum_of(y);
+  const edf__equation *e = edf__shown(y);
+  double n = edf__divisor(m, e, t);
   int mean = m->kind == 'm', sample = m->kind == 's';
   const char *before = "_";
   if (!mean && !sample && m->kind != 'x') return;
@@ -5664,8 +4666,8 @@ static void edf__write_reduction(edf_page *out, const edf__einsum *m, const edf_
   }
   edf_write(out, mean ? "mean" : backward ? "[the first greatest]" : "max");
   for (int i = 0; !backward && i < m->e.n_letter; i++) {
-    if (m->e.letter[i].left || !(edf__term_has(&m->e, t) >> i & 1)) continue;
-    edf__write_letter(out, before, &m->e, i, 0);
+    if (e->letter[i].left || !(edf__term_has(e, t) >> i & 1)) continue;
+    edf__write_letter(out, before, y, i, 0);
     before = ",";
   }
   edf_write(out, " ");
@@ -5675,27 +4677,25 @@ static void edf__write_reduction(edf_page *out, const edf__einsum *m, const edf_
    output; 0 is none. */
 static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t, int swapped,
                             int exact) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
-  if (!exact) edf__write_reduction(out, m, t, swapped > 0);
+  const edf__einsum *m = edf__einsum_of(y);
+  if (!exact) edf__write_reduction(out, y, t, swapped > 0);
   if (fabs(t->number) != 1) {
     edf__write_number(out, fabs(t->number), m->kind ? 17 : 6, exact);
     edf_write(out, " ");
   }
   for (int f = t->first; f < t->first + t->n; f++) {
     if (f > t->first) edf_write(out, " ");
-    edf__write_ref(out, y, &m->e.ref[f == swapped ? 0 : f], f == swapped ? ".grad" : "",
+    edf__write_ref(out, y, &edf__shown(y)->ref[f == swapped ? 0 : f], f == swapped ? ".grad" : "",
                    swapped > 0);
   }
 }
 
-/* A Lookup is printed as one. */
-static int edf__has_equation(const edf_node *y) {
-  return edf__is(y, EDF_IS_EQUATION) || (edf__is(y, EDF_IS_LOOKUP) && !y->says);
-}
+/* Returns 1 if the state of y is an equation. A lookup's is one, too. */
+static int edf__has_equation(const edf_node *y) { return y->shape == edf__einsum_shape; }
 /* Writes an equation; if it is exact, as a line from which Equations makes the same node. */
 static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
-  const edf__equation *e = &m->e;
+  const edf__einsum *m = edf__einsum_of(y);
+  const edf__equation *e = edf__shown(y);
   const char *call = m->kind == 'm' ? "meanover(" : m->kind == 's' ? "sampleover("
                      : m->kind == 'x' ? "maxover(" : NULL;
   int n = 0;
@@ -5710,13 +4710,13 @@ static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
   if (exact && call) edf_write(out, ")");
   for (int i = 0; i < e->n_letter; i++) {
     if (!e->letter[i].bound) continue;
-    edf__write_letter(out, n++ ? ", " : " | ", e, i, 0);
+    edf__write_letter(out, n++ ? ", " : " | ", y, i, 0);
     edf_write(out, "<%d", e->letter[i].bound);
   }
   for (int d = 0; d < e->ref->rank; d++) {
     const edf__place *p = &e->ref->place[d];
     if (!p->by) continue;                /* a Scatter's classes                               */
-    edf_write(out, "%s%s<%d", n++ ? ", " : " | ", edf_label(y->in[e->ref[p->by].operand]),
+    edf_write(out, "%s%s<%d", n++ ? ", " : " | ", edf_label(edf__node_of(y, &e->ref[p->by])),
               p->constant + 1);
   }
 }
@@ -5731,8 +4731,8 @@ static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
 /* for b,i,j: with every index of the term and of the left side, in alphabetical order. Where no
    tensor of the statement shows how far one goes, it is said: as long as a bound says, or where
    it stands in sums alone, as it was found to be. */
-static void edf__write_loops(edf_page *out, const edf__einsum *m, const edf__term *t) {
-  const edf__equation *e = &m->e;
+static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *t) {
+  const edf__equation *e = edf__shown(y);
   int list[EDF_MAX_INDEX], n = 0;
   for (int i = 0; i < e->n_letter; i++) {
     if (!e->letter[i].left && !(edf__term_has(e, t) >> i & 1)) continue;
@@ -5747,8 +4747,8 @@ static void edf__write_loops(edf_page *out, const edf__einsum *m, const edf__ter
     const edf__ref *r = &e->ref[0];
     for (int f = 0; f <= t->n; r = &e->ref[t->first + f++])
       for (int d = 0; d < r->rank; d++) shown |= edf__alone(e, &r->place[d]) == i;
-    edf__write_letter(out, k ? "," : "for ", e, i, 1);
-    if (!bound && !shown) bound = m->extent[i];
+    edf__write_letter(out, k ? "," : "for ", y, i, 1);
+    if (!bound && !shown) bound = edf__einsum_of(y)->extent[i];
     if (bound > 0) edf_write(out, "<%td", bound);
   }
   if (n) edf_write(out, ": ");
@@ -5776,16 +4776,25 @@ typedef struct {
 } edf__formula;
 enum { EDF__SHOWN = 8 };
 
+/* Returns the input whose indices y has, or y itself. */
+static const edf_node *edf__indices_like(const edf_node *y) {
+  int k = y->written ? y->written->letters_of : 0;
+  return y->n_in && k >= 0 ? y->in[k] : y;
+}
+/* Returns 1 if the program has given y its formula, by edf_formula. */
+static int edf__has_own_formula(const edf_node *y) { return y->about && !y->about->name; }
+static int edf__has_formula(const edf_node *y) { return y->about && y->about->formula; }
+
 static edf__formula edf__formula_of(const edf_node *y, const char *text) {
   edf__formula f;
-  int own = edf__is(y, EDF_IS_OWN);
+  int own = edf__has_own_formula(y);
   const char *blank = edf.training || own ? NULL : strstr(text, "\n\n");
-  const edf_node *x = y->n_in && y->letters_of >= 0 ? y->in[y->letters_of] : y;
+  const edf_node *x = edf__indices_like(y);
   int longer = x->rank > y->rank;
   f.y = y;
   f.text = blank ? blank + 2 : text;
   f.l = edf__letters_of(longer ? x : y);
-  f.row = longer ? x->rank - y->rank : y->row_dims;
+  f.row = longer ? x->rank - y->rank : y->written ? y->written->row_dims : 1;
   f.operand = 0;
   f.n_operand = !own && strchr(text, '$') ? y->n_in : 1;
   return f;
@@ -5801,12 +4810,12 @@ static int edf__find_word(const char *list, const edf_word *w) {
   return -1;
 }
 
-/* The tensor of this name: y->says->tensors lists output and inputs. Between brackets a name is
+/* The tensor of this name: y->about->tensors lists output and inputs. Between brackets a name is
    one if it has indices. */
 static const edf_node *edf__tensor_of(const edf__formula *f, const edf_word *w) {
   const char *end = w->at + w->n;
   int indexed = *end && (strchr("[@~?'", *end) || !strncmp(end, ".grad", 5));
-  int k = w->depth && !indexed ? -1 : edf__find_word(f->y->says->tensors, w);
+  int k = w->depth && !indexed ? -1 : edf__find_word(f->y->about->tensors, w);
   return k < 0 ? NULL : k ? f->y->in[k - 1 + f->operand] : f->y;
 }
 
@@ -5868,7 +4877,7 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
   memset(&f->loops, 0, sizeof f->loops);
   for (f->on_left = 1; edf_next_word(&w); f->on_left &= w.at[w.n - 1] != '=') {
     const edf_node *tensor = edf__tensor_of(f, &w);
-    int own = edf__is(f->y, EDF_IS_OWN), mark = strchr("@'~?$!&#%", w.kind) && !own;
+    int own = edf__has_own_formula(f->y), mark = strchr("@'~?$!&#%", w.kind) && !own;
     if (w.kind == 'a' && w.depth && !tensor && (f->on_left || (own && edf__is_free(text, &w))))
       edf__loop_over(f, w.at);
     if (w.kind == '_' && w.at[w.n] == '~' && !f->l.n) w.n += 2;      /* sum_~ of a scalar     */
@@ -5890,24 +4899,26 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
   }
 }
 
+static int edf__is_causal(const edf_node *y) { return y->written && y->written->causal; }
+
 /* ---- Any node: its line forward, of a leaf its name, and its lines backward. */
 static void edf__write_forward(edf_page *out, const edf_node *y) {
   if (y->kind != EDF_COMPNODE) { edf_write(out, "%s", edf_label(y)); return; }
   if (edf__has_equation(y)) { edf__write_equation(out, y, 0); return; }
-  if (!y->says) {
+  if (!edf__has_formula(y)) {
     edf_write(out, "%s = %s(", edf_label(y), y->op);
     for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++)
       edf_write(out, "%s%s", k ? ", " : "", edf_label(y->in[k]));
     edf_write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
     return;
   }
-  edf__formula f = edf__formula_of(y, y->says->formula);
+  edf__formula f = edf__formula_of(y, y->about->formula);
   for (; f.operand < f.n_operand && f.operand < EDF__SHOWN; f.operand++) {
     edf_write(out, f.operand ? "; " : "");
     edf__write_formula(out, &f, f.text);
   }
   if (f.n_operand > EDF__SHOWN) edf_write(out, "; ... %d more", f.n_operand - EDF__SHOWN);
-  if (!y->causal || f.l.n < 2) return;
+  if (!edf__is_causal(y) || f.l.n < 2) return;
   const char *s = f.l.name[f.l.n - 1], *t = f.l.name[f.l.n - 2];
   edf_write(out, " | %s<=%s, ", s, t);
   edf__write_mark(out, &f, '~', NULL);
@@ -5916,9 +4927,9 @@ static void edf__write_forward(edf_page *out, const edf_node *y) {
 
 /* for b,k: s.grad[b,k] += ... The loops are known when the statement has been written. */
 static void edf__write_said_backward(edf_page *out, const edf_node *y) {
-  edf__formula f = edf__formula_of(y, y->says->gradient);
+  edf__formula f = edf__formula_of(y, y->about->gradient);
   edf_page line = { NULL, 0 };
-  int own = edf__is(y, EDF_IS_OWN), shown = 0;
+  int own = edf__has_own_formula(y), shown = 0;
   for (; f.operand < f.n_operand; f.operand++)
     for (const char *c = f.text; *c && (*c != '\n' || own); c += *c == '\n') {
       edf_word first = { c, 0, 0, 0 };
@@ -5931,7 +4942,7 @@ static void edf__write_said_backward(edf_page *out, const edf_node *y) {
       edf_write(out, "       ");
       for (int d = 0; d < f.loops.n; d++)
         edf_write(out, "%s%s", d ? "," : "for ", f.loops.name[d]);
-      if (y->causal && f.loops.n > 1) edf_write(out, "<=%s", f.loops.name[f.loops.n - 2]);
+      if (edf__is_causal(y) && f.loops.n > 1) edf_write(out, "<=%s", f.loops.name[f.loops.n - 2]);
       edf_write(out, f.loops.n ? ": %s\n" : "%s\n", line.at);
     }
   edf_release(line.at);
@@ -5940,13 +4951,13 @@ static void edf__write_said_backward(edf_page *out, const edf_node *y) {
 }
 
 static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
-  for (const edf__term *t = m->e.term; t < m->e.term + m->e.n_term; t++)
+  const edf__equation *e = edf__shown(y);
+  for (const edf__term *t = e->term; t < e->term + e->n_term; t++)
     for (int f = t->first; f < t->first + t->n; f++) {
-      if (!y->in[m->e.ref[f].operand]->needs_grad) continue;
+      if (!edf__node_of(y, &e->ref[f])->needs_grad) continue;
       edf_write(out, "       ");
-      edf__write_loops(out, m, t);
-      edf__write_ref(out, y, &m->e.ref[f], ".grad", 1);
+      edf__write_loops(out, y, t);
+      edf__write_ref(out, y, &e->ref[f], ".grad", 1);
       edf_write(out, t->number < 0 ? " -= " : " += ");
       edf__write_term(out, y, t, f, 0);
       edf_write(out, "\n");
@@ -5956,7 +4967,7 @@ static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
 /* Of a node that has not said its formula: what its code is given, and what it adds to. */
 static void edf__write_backward(edf_page *out, const edf_node *y) {
   if (edf__has_equation(y)) { edf__write_equation_backward(out, y); return; }
-  if (y->says) { edf__write_said_backward(out, y); return; }
+  if (edf__has_formula(y)) { edf__write_said_backward(out, y); return; }
   for (int k = 0; k < y->n_in; k++) {
     if (!y->in[k]->needs_grad) continue;
     edf_write(out, "       %s.grad += by the code of %s, from %s.grad, %s", edf_label(y->in[k]),
@@ -5970,7 +4981,7 @@ static void edf__write_backward(edf_page *out, const edf_node *y) {
 /* For tools: the equation as JSON: for each letter name, extent, whether it is on the left;
    tensors; terms. A place is its constant, then letter and factor in turn. */
 static void edf__write_data(edf_page *to, const edf_node *y) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
+  const edf__einsum *m = edf__einsum_of(y);
   const edf__equation *e = &m->e;
   static const char kinds[] = "0msxp";
   int kind = m->kind ? (int)(strchr(kinds, m->kind) - kinds) : 0;
@@ -6015,76 +5026,76 @@ static void edf__write_line(edf_page *out, const edf_node *x) {
 static void edf__write_program(edf_page *out, const edf_node *all) {
   static const char *const title[] = { "inputs", "parameters", "forward" };
   size_t numbers = 0;
+  int kind = -1;                         /* of the last line                                  */
   (void)all;
   for (int i = 0; i < edf.n_parameters; i++) numbers += edf.parameters[i]->size;
   for (int i = 0; i < edf__n_nodes(); i++) {
     const edf_node *x = edf__nth(i);
-    if (!x->position) edf_write(out, "%s", title[x->kind]);
-    if (!x->position && x->kind == EDF_PARAMETER) edf_write(out, ", %zu numbers", numbers);
-    if (!x->position) edf_write(out, "\n");
-    edf_write(out, "  %3s  ", x->kind == EDF_COMPNODE ? edf__fmt("%d", x->position) : "");
+    if (edf__is_helper(x)) continue;
+    if (kind != (int)x->kind) edf_write(out, "%s", title[x->kind]);
+    if (kind != (int)x->kind && x->kind == EDF_PARAMETER) edf_write(out, ", %zu numbers", numbers);
+    if (kind != (int)x->kind) edf_write(out, "\n");
+    kind = (int)x->kind;
+    edf_write(out, "  %3s  ", x->kind == EDF_COMPNODE ? edf__text("%d", x->position) : "");
     edf__write_line(out, x);
   }
   edf_write(out, edf.n_compnodes ? "backward\n" : "forward\nbackward\n");
-  edf_node *before = edf_mark(edf.loss);             /* NULL: all that a loss might lead to   */
+  edf__find_needs();
+  edf__mark(edf.loss);                   /* NULL: all nodes                                   */
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     const edf_node *c = edf.compnodes[i];
-    if (!c->needs_grad || !c->active) continue;
+    if (!c->needs_grad || !c->active || edf__is_helper(c)) continue;
     edf_write(out, "  %3d  %s\n", i, edf_label(c));
     if (c->backward) edf__write_backward(out, c);
     else edf_write(out, "       no gradient goes through\n");
   }
-  edf__mark(before);
 }
 
 void edf_print_program(FILE *out) { edf__print_by(edf__write_program, out, NULL); }
 
 static void edf__write_one(edf_page *out, const edf_node *x) {
-  edf__each(edf__find_needs);
+  edf__find_needs();
   edf__write_line(out, x);
   if (x->needs_grad && x->backward) edf__write_backward(out, x);
 }
 
 void edf_print_node(FILE *out, edf_node *node) {
-  edf__check_node("edf_print_node", node);
+  edf__check_call("edf_print_node", node);
   edf__print_by(edf__write_one, out, node);
 }
 
-/* ---- A formula of the user's. Its tensors are the names outside of brackets that are no
-   functions, and those with indices. */
-static void edf__collect_tensors(edf__text_of *names, const char *c, int *count) {
+/* ---- A formula of the program's. Its tensors are the names outside of brackets that are no
+   functions, and the names with indices. Returns them in a list, after those of `names`. */
+static const char *edf__collect_tensors(const char *names, const char *c, int *count) {
   edf_word w = { c, 0, 0, 0 };
-  for (; edf_next_word(&w) || *w.at; w.n += !w.n) {  /* a line ends with a word of no length  */
+  for (; edf_next_word(&w) || *w.at; w.n += !w.n) {  /* A line ends with a word of no length. */
     char next = w.at[w.n];
     if (w.kind != 'a' || next == '(' || (w.depth && next != '[')) continue;
     if (edf__find_word("ln pi flat grad if else", &w) >= 0) continue;
-    if (edf__find_word(names->at, &w) >= 0) continue;
-    edf__put(names, "%s%.*s", names->n ? " " : "", (int)w.n, w.at);
+    if (edf__find_word(names, &w) >= 0) continue;
+    names = edf__text("%s%s%.*s", names, *names ? " " : "", (int)w.n, w.at);
     ++*count;
   }
-}
-
-static void edf__check_users(const char *who, const edf_node *node) {
-  edf__check_node(who, node);
-  if (!edf__is(node, EDF_IS_OWN))
-    edf__fail_with(node, "%s: the node is not one of your own", who);
+  return names;
 }
 
 edf_node *edf_formula(edf_node *node, const char *forward, const char *backward) {
-  edf__text_of names = { { 0 }, 0 };
+  edf__site at = edf__call_of("edf_formula");
   int count = 0;
-  edf__check_users("edf_formula", node);
-  if (!forward || !backward) edf__die("edf_formula: %s: a formula is NULL", edf_label(node));
-  edf__collect_tensors(&names, forward, &count);
-  edf__collect_tensors(&names, backward, &count);
+  edf__check_node(at, node, "the node");
+  if (!forward || !backward) edf__fail(at, "a formula is NULL\n  %s", edf__show(node));
+  if (node->about && node->about->name)
+    edf__fail(at, "the node has its formula already\n  %s", edf__show(node));
+  const char *names = edf__collect_tensors("", forward, &count);
+  names = edf__collect_tensors(names, backward, &count);
   if (count > node->n_in + 1)
-    edf__fail_with(node, "edf_formula: the formula has %d tensors (%s), but the node and its "
-                   "inputs are %d", count, names.at, node->n_in + 1);
-  edf_op *says = (edf_op *)edf__alloc(&edf.computed, sizeof *says);
-  says->tensors = edf__copy(&edf.computed, names.at);
-  says->formula = edf__copy(&edf.computed, forward);
-  says->gradient = edf__copy(&edf.computed, backward);
-  node->says = says;
+    edf__fail(at, "the formula has %d tensors (%s), but the node and its inputs are %d\n  %s",
+              count, names, node->n_in + 1, edf__show(node));
+  edf_op *about = (edf_op *)edf__alloc(&edf.computed, sizeof *about);
+  about->tensors = edf__copy(&edf.computed, names);
+  about->formula = edf__copy(&edf.computed, forward);
+  about->gradient = edf__copy(&edf.computed, backward);
+  node->about = about;
   return node;
 }
 
@@ -6111,7 +5122,7 @@ static void edf__print_numbers(const char *what, const edf_node *x, const edf_re
 }
 
 void edf_print(edf_node *node) {
-  edf__check_node("edf_print", node);
+  edf__check_call("edf_print", node);
   printf("%s", edf_label(node));
   edf__print_by(edf__write_about, stdout, node);
   if (node->kind == EDF_COMPNODE) {
@@ -6127,7 +5138,7 @@ void edf_print(edf_node *node) {
   if (node->value && n) edf__print_numbers("value", node, edf_value(node), n);
   else printf("  value: none yet\n");
   if (n > node->size) n = node->size;    /* gradients are of the last Forward's batch         */
-  if (node->grad && n && node->fresh) printf("  grad: nothing has arrived yet\n");
+  if (node->grad && n && node->grad_is_zero) printf("  grad: nothing has arrived yet\n");
   else if (node->grad && n) edf__print_numbers("grad", node, edf_grad(node), n);
   fflush(stdout);                        /* called from a debugger, it must show at once      */
 }
@@ -6141,38 +5152,33 @@ void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
 #ifndef EDF_NO_DEBUG
   if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
   if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
-  if (part == EDF_EQUATION_DATA && edf__is(x, EDF_IS_EQUATION)) edf__write_data(to, x);
+  if (part == EDF_EQUATION_DATA && edf__is_equation(x)) edf__write_data(to, x);
 #endif
-  if (part == EDF_SITE) edf__say_node(x);
-  if (part == EDF_SHAPE) edf__say_dims(x, x->rank);
-  edf_write(to, "%.*s", (int)edf__length, edf__message);
-  edf__length = 0;
+  if (part == EDF_SITE) edf_write(to, "%s", edf__show(x));
+  if (part == EDF_SHAPE) edf_write(to, "%s", edf__dims(x, x->rank));
 }
 EDF__C_END
 #endif
 
-/* ==== >>check  The gradient check; needs >>print ========================================= */
+
+/* ==== >>check  The gradient check ======================================================== */
 #ifndef EDF__CHECK_H
 #define EDF__CHECK_H
 EDF__C_BEGIN
-/* edf_gradcheck compares a node's backward, through everything it is computed from, with
-   central differences under a random cotangent r: d/dx sum_i r[i] y[i]. It returns the worst
-   |a - n| / (|a| + |n| + floor) over all parameters and wanted inputs, where floor is 1/1000
-   (in float 1/20) of the tensor's largest entry and a bound on rounding, and prints a report
-   with the worst entry and the likely mistake.
-   Nodes of your own are also checked one by one, and held to their contract: forward writes
-   every entry, backward adds, is linear in the node's gradient and reads no other, neither
-   writes anything else, and both give the same when they run again, or another such node runs
-   between them. At most 1000 entries of a tensor are tried, drawn at random, and of a larger
-   one all along random directions; those at a kink, and those where rounding decides, are
-   skipped and counted.
-   Compile with -DEDF_REAL=double: below 1e-6 is right; in float one can only see errors above
-   about 1e-2. Values, the states of nodes and random numbers are put back; the gradients left
-   are those of edf_backward(node). Where a state was of other values, Forward has to run again.
-   edf_expect_mismatch says of a node of your own that its backward is not the derivative, on
-   purpose (straight-through estimators, gradient reversal); it returns the node. The check then
-   fails where it is the derivative after all, and compares nothing through the node. */
+/* Compares the backward of a node with central differences, and prints a report. First each node
+   of your own that `node` depends on is checked alone, on a copy with copies of its inputs. Its
+   contract: forward writes every entry, backward adds, is linear in y.grad, and gives the same
+   again. Its derivative: d/dx sum_i r[i] y[i] under random numbers r. If all are right, `node` is
+   checked through the graph, for every Parameter and wanted Input. For a wrong gradient the
+   report names the worst entry and the likely mistake.
+   Returns the worst |a - n| / (|a| + |n| + floor), where floor is 1/1000 of the largest entry of
+   the tensor. In double, below 1e-6 is right: cc -DEDF_REAL=double. In float, errors below 2e-2
+   do not show. Of a tensor at most 1000 entries are tried. Entries at a kink are skipped.
+   edf_gradcheck changes only gradients. Errors: as edf_forward_to and edf_backward. */
 double edf_gradcheck(edf_node *node);
+
+/* Declares that the backward of a node is not its derivative. Nothing is compared through the
+   node, and edf_gradcheck fails if its backward is the derivative. Returns the node. */
 edf_node *edf_expect_mismatch(edf_node *node);
 
 #ifdef EDF_NO_DEBUG
@@ -6184,876 +5190,537 @@ EDF__C_END
 #endif
 
 #if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
-#if defined __wasi__ || defined __SANITIZE_ADDRESS__
-#define EDF__NO_SIGNALS                  /* it has none; it tells of a crash itself           */
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-#define EDF__NO_SIGNALS
-#endif
-#endif
-#ifndef EDF__NO_SIGNALS
-#include <signal.h>
-#endif
 EDF__C_BEGIN
-/* ---- The definition. The step h is a compromise: the error of a central difference is
-   h^2 y'''/6, and that of rounding is eps |y| / h. */
+enum {
+  EDF__TRIES = 1000,                     /* entries of a tensor                               */
+  EDF__GUARD = 16                        /* numbers before and after an array                 */
+};
 static const double edf__h = EDF_REAL_IS_DOUBLE ? 1e-5 : 1e-2;
 static const double edf__tolerance = EDF_REAL_IS_DOUBLE ? 1e-6 : 2e-2;
-static const double edf__small = EDF_REAL_IS_DOUBLE ? 1e-3 : 5e-2;  /* of the largest entry   */
-static const double edf__noise =                              /* rounding over tolerance      */
-    EDF_REAL_IS_DOUBLE ? 1e6 * 1e-15 / 1e-5 : 50 * 1.2e-7 / 1e-2;
-enum { EDF__TRIES = 1000, EDF__SURE = 20, EDF__DIRECTIONS = 8, EDF__GUARD = 64 };
+static const double edf__small = EDF_REAL_IS_DOUBLE ? 1e-3 : 5e-2;     /* of the largest entry */
+static const double edf__noise = EDF_REAL_IS_DOUBLE ? 1e-4 : 6e-4;     /* of |r y|: rounding   */
+static const edf_real edf__marks[2] = { (edf_real)12345.625, (edf_real)-54321.5 };
 
-typedef struct { size_t i; double yours, numeric; } edf__tried;     /* entry i of x           */
 typedef struct {
-  edf_node *node, *x;                    /* d sum_i r[i] node[i] / d x                        */
-  int local, found;                      /* through this node alone; a culprit was found      */
-  edf_real *r, *other, *plus, *centre;   /* two cotangents; the node at x + h and at x        */
-  const edf_real *own;                   /* the values of x, of which a copy moves            */
-  double left, right;                    /* the slopes on both sides of the last entry        */
-  edf__tried tried[EDF__TRIES];
-  size_t n, n_kink, n_noise, n_wrong, worst;
-  double error, floor, noise;
+  size_t i;                              /* an entry of x                                     */
+  double yours;                          /* its gradient by backward                          */
+  double right;                          /* by central differences                            */
+} edf__entry_tried;
+
+typedef struct {
+  edf_node *y;                           /* d sum_i r[i] y[i] / d x                           */
+  edf_node *x;
+  edf_real *r;
+  edf_real *up;                          /* y with x[i] moved up                              */
+  edf_real *centre;                      /* y with x[i] where it is                           */
+  int alone;                             /* 1 if y is a copy with copies of its inputs        */
+  unsigned long long draws;              /* Each forward draws the same random numbers.       */
+  edf__entry_tried entry[EDF__TRIES];
+  size_t n;
+  size_t n_wrong;
+  size_t n_kink;
+  size_t worst;
+  double error;                          /* of the worst entry                                */
+  double floor;
+  double rounding;                       /* differences below it are rounding errors          */
+  double right, left;                    /* one-sided slopes of the last difference           */
 } edf__check;
 
-/* Under a random cotangent. */
-static edf__check *edf__new_check(edf_node *node, int local) {
-  size_t n = node->size;
-  edf__check *c = (edf__check *)edf__alloc(&edf.kept, sizeof *c + 4 * n * sizeof *c->r);
-  double norm = 0;
-  c->node = c->x = node;
-  c->local = local;
-  c->r = (edf_real *)(c + 1);
-  c->plus = c->r + n;
-  c->centre = c->plus + n;
-  c->other = c->centre + n;
-  for (size_t i = 0; i < n; i++) {
-    edf_real size = edf_uniform((edf_real)0.5, (edf_real)1.5);
-    c->r[i] = edf__random_unit() < 0.5 ? -size : size;
-    double term = (double)(c->r[i] * node->value[i]);
-    if (term - term == 0) norm += term * term;
+/* Returns 1 if the program made this kind of node. */
+static int edf__is_custom(const edf_node *y) {
+  static const edf_op *const built_in[] = { &edf__sigmoid_op, &edf__tanh_op, &edf__relu_op,
+    &edf__exp_op, &edf__log_op, &edf__square_op, &edf__sum_op, &edf__mean_op, &edf__softmax_op,
+    &edf__log_loss_op, &edf__softmax_log_loss_op, &edf__sqrt_op, &edf__div_op,
+    &edf__leaky_relu_op, &edf__gelu_op, &edf__softplus_op, &edf__max_op, &edf__min_op,
+    &edf__log_softmax_op, &edf__bce_op, &edf__dropout_op, &edf__reshape_op };
+  for (size_t k = 0; k < sizeof built_in / sizeof *built_in; k++)
+    if (y->about == built_in[k]) return 0;
+  for (int f = EDF__ABS; f <= EDF__CLAMP; f++) if (y->about == &edf__function_op[f]) return 0;
+  return y->shape != edf__einsum_shape;
+}
+
+/* ---- A copy of a node with copies of its inputs. Each array is between guards. */
+static edf_real *edf__guarded(size_t n, const edf_real *from) {
+  size_t bytes = (n + 2 * EDF__GUARD) * sizeof *from;
+  edf_real *a = (edf_real *)edf_keep(NULL, bytes) + EDF__GUARD;
+  for (int k = 0; k < EDF__GUARD; k++) a[n + (size_t)k] = a[-1 - k] = edf__marks[0];
+  return from ? (edf_real *)memcpy(a, from, n * sizeof *a) : a;
+}
+static void edf__own_arrays(edf_node *x) {
+  x->value = edf__guarded(x->size, x->value);
+  x->grad = x->grad ? edf__guarded(x->size, NULL) : NULL;
+  x->grad_is_zero = 0;
+}
+static edf_node *edf__copy_node(const edf_node *y) {
+  size_t n = (size_t)y->n_in, bytes = (n + 1) * (sizeof *y + sizeof y);
+  edf_node *copy = (edf_node *)edf_keep(NULL, bytes);
+  copy[0] = *y;
+  copy->in = (edf_node **)(copy + n + 1);
+  for (size_t k = 0, j; k < n; k++) {
+    for (j = 0; y->in[j] != y->in[k]; j++) {}        /* An input may occur twice.             */
+    copy->in[k] = &copy[1 + j];
+    if (j < k) continue;
+    copy[1 + k] = *y->in[k];
+    edf__own_arrays(&copy[1 + k]);
   }
-  c->noise = edf__noise * (norm < HUGE_VAL ? sqrt(norm) : 0) + 1e-30;
+  edf__own_arrays(copy);
+  size_t state = edf_array_bytes(y->state);
+  if (state) copy->state = memcpy(edf_keep(NULL, state), y->state, state);
+  copy->kind = EDF_PARAMETER;            /* Its edf_state is kept until the check frees it.   */
+  return copy;
+}
+
+static edf__check *edf__new_check(edf_node *y, int alone, unsigned long long draws) {
+  edf__check *c = (edf__check *)edf_keep(NULL, sizeof *c);
+  c->y = alone ? edf__copy_node(y) : y;
+  c->alone = alone;
+  c->draws = draws;
+  c->r = edf__guarded(y->size, NULL);
+  c->up = edf__guarded(y->size, NULL);
+  c->centre = edf__guarded(y->size, NULL);
+  for (size_t i = 0; i < y->size; i++)
+    c->r[i] = (edf_real)(edf_below(2) ? 1 : -1) * edf_uniform((edf_real)0.5, (edf_real)1.5);
   return c;
 }
 
-/* Every forward of the check draws the random numbers of the last Forward. */
-static void edf__evaluate(edf__check *c) {
-  unsigned long long draws = edf.draws;
-  edf.draws = edf.drawn;
-  edf_push(c->x);
-  if (c->local) edf__call_forward(c->node);
-  else (edf_forward_to)(c->node);
-  edf_value(c->node);
-  edf.draws = draws;
+/* ---- Forward and backward of the check. */
+static void edf__check_forward(edf__check *c) {
+  edf.draws = c->draws;
+  if (c->alone) c->y->forward(c->y);
+  else (edf_forward_to)(c->y);
+  if (!c->alone) edf_value(c->y);
 }
 
-/* sum_i r[i] (to[i] - from[i]): differences first, so that less is lost to rounding. */
+/* Runs backward from y.grad = times * r. If y is alone, its inputs' gradients are `begin`. */
+static void edf__check_backward(edf__check *c, edf_real begin, edf_real times) {
+  edf_node *y = c->y;
+  if (!c->alone) edf__begin_backward("edf_gradcheck", y);
+  else
+    for (int k = 0; k < y->n_in; k++)
+      for (size_t i = 0; y->in[k]->grad && i < y->in[k]->size; i++) y->in[k]->grad[i] = begin;
+  for (size_t i = 0; i < y->size; i++) y->grad[i] = times * c->r[i];
+  if (c->alone) { y->backward(y); return; }
+  edf_push_grad(y);
+  edf__backward_nodes();
+  edf__end_zeros();
+  edf.at = -1;
+  edf.direction = 0;
+}
+
+/* ---- Yours and the slope, entry by entry. */
+
+/* Returns sum_i r[i] (to[i] - from[i]). The differences come first: less is lost to rounding. */
 static double edf__difference(const edf__check *c, const edf_real *to, const edf_real *from) {
   double sum = 0;
-  for (size_t i = 0; i < c->node->size; i++)
-    if (to[i] != from[i])                /* infinities that stay have no difference           */
-      sum += (double)c->r[i] * ((double)to[i] - (double)from[i]);
+  for (size_t i = 0; i < c->y->size; i++)
+    if (to[i] != from[i]) sum += (double)c->r[i] * ((double)to[i] - (double)from[i]);
   return sum;
 }
 
-/* The difference that n entries of x make, from `first` on: each goes h up and h down, times
-   its direction. */
-static double edf__across(edf__check *c, size_t first, size_t n, const edf_real *direction,
-                          double h) {
-  const edf_real *own = c->own + first;
-  edf_real *x = c->x->value + first;
-  for (int down = 0; down < 2; down++) {
-    for (size_t i = 0; i < n; i++)
-      x[i] = (edf_real)((double)own[i] + (down ? -h : h) * (double)direction[i]);
-    edf__evaluate(c);
-    if (!down) memcpy(c->plus, c->node->value, c->node->size * sizeof *c->plus);
-  }
-  memcpy(x, own, n * sizeof *x);
-  return edf__difference(c, c->plus, c->node->value);
-}
-
-/* Central difference at x[i]; and the slopes to the left and to the right. */
+/* Returns the central difference at x[i] with step h, and sets the one-sided slopes. */
 static double edf__slope(edf__check *c, size_t i, double h) {
-  double x = (double)c->own[i], scale = fabs(x) > 1 ? fabs(x) : 1;
-  double up = (double)(edf_real)(x + h * scale), down = (double)(edf_real)(x - h * scale);
-  edf_real direction = (edf_real)scale;
-  double across = edf__across(c, i, 1, &direction, h);
-  c->left = edf__difference(c, c->centre, c->node->value) / (x - down);
-  c->right = edf__difference(c, c->plus, c->centre) / (up - x);
-  return across / (up - down);
+  edf_real *at = &c->x->value[i], was = *at;
+  h *= fmax(1.0, fabs((double)was));
+  *at = (edf_real)((double)was + h);
+  double up = (double)*at - (double)was;
+  if (!c->alone) edf_push(c->x);
+  edf__check_forward(c);
+  memcpy(c->up, c->y->value, c->y->size * sizeof *c->up);
+  *at = (edf_real)((double)was - h);
+  double down = (double)was - (double)*at;
+  if (!c->alone) edf_push(c->x);
+  edf__check_forward(c);
+  *at = was;
+  if (!c->alone) edf_push(c->x);
+  c->right = edf__difference(c, c->up, c->centre) / up;
+  c->left = edf__difference(c, c->centre, c->y->value) / down;
+  return edf__difference(c, c->up, c->y->value) / (up + down);
 }
 
-/* The node's backward alone, from so many times the cotangent r, to gradients that begin so. */
-static void edf__backward_alone(const edf__check *c, edf_real begin, edf_real times) {
-  edf_node *y = c->node;
-  for (int k = 0; k < y->n_in; k++)
-    if (y->in[k]->grad) edf__fill(y->in[k]->grad, y->in[k]->size, begin);
-  for (size_t i = 0; i < y->size; i++) y->grad[i] = times * c->r[i];
-  y->backward(y);
+static double edf__relative_error(const edf__check *c, double yours, double right) {
+  double error = fabs(yours - right) / (fabs(yours) + fabs(right) + c->floor);
+  return error == error ? error : HUGE_VAL;
+}
+static int edf__is_wrong(const edf__check *c, const edf__entry_tried *e) {
+  return edf__relative_error(c, e->yours, e->right) > edf__tolerance;
 }
 
-/* The backward that is checked, from the cotangent r; x->grad stays until the next one. */
-static void edf__your_gradient(edf__check *c) {
-  edf_node *y = c->node;
-  size_t bytes = y->size * sizeof *y->value;
-  edf__evaluate(c);
-  memcpy(c->centre, y->value, bytes);
-  if (c->local) { edf__backward_alone(c, 0, 1); return; }
-  edf__begin_backward(y);
-  memcpy(y->grad, c->r, bytes);
-  edf__backward_nodes();
-  edf_grad(c->x);
-}
-
-static double edf__error(const edf__check *c, double yours, double numeric) {
-  double error = fabs(yours - numeric) / (fabs(yours) + fabs(numeric) + c->floor);
-  return error == error ? error : HUGE_VAL;                    /* NaN never passes            */
-}
-
-/* ---- Where a number proves nothing. If a slope does not agree and differs between right and
-   left, smaller steps are tried: if right and left then still differ as much, the entry is at a
-   kink, and is skipped if yours is between the two; if not, it was only near one, and the slope
-   of a step that does not reach it counts. Rounding moves the numeric slope about when the step
-   changes; a derivative stays. What differs by no more than that cannot be measured: so it is
-   in a model that has learnt. Where many are wrong for sure, noise is not looked for. */
-enum { EDF__AT_KINK = 1, EDF__IN_NOISE };
-static int edf__doubt(edf__check *c, edf__tried *t) {
-  static const double factor[] = { 0.5, 0.7, 1.4, 2, 3 };
-  double slope = edf__slope(c, t->i, edf__h), bend = fabs(c->right - c->left);
-  double slack = edf__small * bend + c->noise, least, most;
-  int bent = bend >= 1e-3 * (fabs(slope) + c->floor);
-  for (double h = edf__h / 16; bent && h > edf__h / 300; h /= 4) {
-    slope = edf__slope(c, t->i, h);
-    bent = fabs(c->right - c->left) <= 0.5 * bend;
-    if (!bent && t->yours >= fmin(c->left, c->right) - slack &&
-        t->yours <= fmax(c->left, c->right) + slack) return EDF__AT_KINK;
-    if (bent && edf__error(c, t->yours, slope) < edf__error(c, t->yours, t->numeric))
-      t->numeric = slope;
+/* Returns 1 if x[i] is at a kink, where yours may be any slope between left and right. Of a
+   smooth function the two slopes agree 16 times better if the step is 16 times smaller. Then the
+   smaller steps count. */
+static int edf__is_at_kink(edf__check *c, edf__entry_tried *e) {
+  e->right = edf__slope(c, e->i, edf__h);
+  double bend = fabs(c->right - c->left), slack = edf__small * bend + c->rounding;
+  double least = fmin(c->left, c->right), greatest = fmax(c->left, c->right);
+  double tiny = 1e-3 * (fabs(e->right) + c->floor);
+  int smooth = 1;
+  for (int divisor = 16; divisor <= 256; divisor *= 16) {
+    double slope = edf__slope(c, e->i, edf__h / divisor);
+    if (divisor == 16) smooth = fabs(c->right - c->left) < fmax(bend / 8, tiny);
+    least = fmin(least, fmin(c->left, c->right));
+    greatest = fmax(greatest, fmax(c->left, c->right));
+    if (edf__relative_error(c, e->yours, slope) < edf__relative_error(c, e->yours, e->right))
+      e->right = slope;
   }
-  if (c->n_wrong >= EDF__SURE || edf__error(c, t->yours, t->numeric) <= edf__tolerance)
-    return 0;
-  least = most = t->numeric;
-  for (int i = 0; i < 5; i++) {
-    slope = edf__slope(c, t->i, edf__h * factor[i]);
-    least = fmin(least, slope);
-    most = fmax(most, slope);
-  }
-  int moves = fabs(t->yours - t->numeric) <= (EDF_REAL_IS_DOUBLE ? 2 : 5) * (most - least);
-  return moves ? EDF__IN_NOISE : 0;
+  return edf__is_wrong(c, e) && !smooth && e->yours >= least - slack &&
+         e->yours <= greatest + slack;
 }
 
-/* ---- Arrays are lent: a copy stands for x->value or x->grad, between so many guards, which
-   nobody may write. Without any a device knows it. */
-typedef struct edf__lent {
-  struct edf__lent *next;
-  edf_node *x;
-  edf_real **at, *own;                   /* &x->value or &x->grad, and what was there         */
-  size_t guards;
-} edf__lent;
-
-static edf_real edf__guard_at(size_t k) { return (edf_real)((double)k + 0.015625); }
-
-/* Takes back what was lent last; 1: a guard was written. */
-static int edf__take_back(edf_aside *a) {
-  edf__lent *l = a->lent;
-  edf_real *copy = *l->at - l->guards, *behind = *l->at + l->x->size;
-  int written = 0;
-  for (size_t k = 0; k < l->guards; k++)
-    written |= copy[k] != edf__guard_at(k) || behind[k] != edf__guard_at(k);
-  if (edf__seam && l->guards) edf__seam->forget(*l->at);     /* edf__free names the block     */
-  *l->at = l->own;
-  a->lent = l->next;
-  edf__free(copy);
-  edf__free(l);
-  return written;
-}
-
-/* Returns what was there. */
-static const edf_real *edf__lend(edf_node *x, edf_real **at, size_t guards) {
-  const edf__lent lent = { edf.aside->lent, x, at, *at, guards };
-  edf__lent *l = (edf__lent *)edf__alloc(&edf.kept, sizeof *l);
-  size_t bytes = edf__times(x->size + 2 * guards, sizeof **at);
-  edf_real *copy = (edf_real *)edf__alloc(&edf.kept, bytes), *behind = copy + guards + x->size;
-  for (size_t k = 0; k < guards; k++) copy[k] = behind[k] = edf__guard_at(k);
-  *at = (edf_real *)memcpy(copy + guards, *at, x->size * sizeof *copy);
-  *l = lent;
-  edf.aside->lent = l;
-  edf.aside->take_back = edf__take_back;
-  return l->own;
-}
-
-/* The values of x are lent while they move: those of an Input are the caller's, and may be
-   constant. All entries of a small tensor are tried, of a large one a sample, at random. */
-static void edf__borrow(edf__check *c, edf_node *x) {
-  size_t all = x->size;
+/* Tries the entries of x, every n-th of a large tensor. Returns the worst error. */
+static double edf__compare(edf__check *c, edf_node *x) {
+  double most = 0, norm = 0;
+  size_t step = x->size / EDF__TRIES + 1, kept = 0;
   c->x = x;
-  c->own = edf__lend(x, &x->value, 0);
-  c->n = all < (size_t)EDF__TRIES ? all : (size_t)EDF__TRIES;
-  for (size_t k = 0; k < c->n; k++)
-    c->tried[k].i = all == c->n ? k : (size_t)(edf__random_unit() * (double)all);
-}
-
-static void edf__give_back(edf__check *c) {
-  edf__take_back(edf.aside);
-  edf_push(c->x);
-}
-
-/* Yours and the slope, entry by entry. Those that differ but prove nothing are skipped: the
-   last one takes their place. */
-static double edf__compare(edf__check *c) {
-  double largest = 0;
-  edf__your_gradient(c);
-  for (edf__tried *t = c->tried; t < c->tried + c->n; t++) {
-    t->yours = (double)c->x->grad[t->i];
-    t->numeric = edf__slope(c, t->i, edf__h);
-    largest = fmax(largest, fmax(fabs(t->yours), fabs(t->numeric)));
+  c->n = (x->size + step - 1) / step;
+  edf__check_forward(c);
+  memcpy(c->centre, c->y->value, c->y->size * sizeof *c->centre);
+  edf__check_backward(c, 0, 1);
+  if (!c->alone) edf_grad(x);
+  for (size_t k = 0; k < c->n; k++) {
+    c->entry[k].i = k * step;
+    c->entry[k].yours = (double)x->grad[k * step];
   }
-  c->floor = edf__small * (largest < HUGE_VAL ? largest : 0) + c->noise;
+  for (size_t i = 0; i < c->y->size; i++)
+    if (fabs((double)c->centre[i]) < HUGE_VAL) {
+      double size = (double)c->r[i] * (double)c->centre[i];
+      norm += size * size;
+    }
+  for (edf__entry_tried *e = c->entry; e < c->entry + c->n; e++) {
+    e->right = edf__slope(c, e->i, edf__h);
+    most = fmax(most, fmax(fabs(e->yours), fabs(e->right)));
+  }
+  c->rounding = edf__noise * sqrt(norm) + 1e-30;
+  c->floor = edf__small * (most < HUGE_VAL ? most : 0) + c->rounding;
   c->error = 0;
-  c->n_kink = c->n_noise = c->n_wrong = c->worst = 0;
-  for (size_t k = 0; k < c->n;) {
-    edf__tried *t = &c->tried[k];
-    int doubt = edf__error(c, t->yours, t->numeric) > edf__tolerance ? edf__doubt(c, t) : 0;
-    double error = edf__error(c, t->yours, t->numeric);        /* a smaller step may agree    */
-    c->n_kink += doubt == EDF__AT_KINK;
-    c->n_noise += doubt == EDF__IN_NOISE;
-    if (doubt) { *t = c->tried[--c->n]; continue; }
-    if (error > c->error) { c->error = error; c->worst = k; }
+  c->n_kink = c->n_wrong = c->worst = 0;
+  for (size_t k = 0; k < c->n; k++) {
+    edf__entry_tried e = c->entry[k];
+    if (edf__is_wrong(c, &e) && edf__is_at_kink(c, &e)) { c->n_kink++; continue; }
+    double error = edf__relative_error(c, e.yours, e.right);
     c->n_wrong += error > edf__tolerance;
-    k++;
+    if (error > c->error) { c->error = error; c->worst = kept; }
+    c->entry[kept++] = e;
   }
+  c->n = kept;
   return c->error;
 }
 
-/* ---- Of a large tensor a sample is tried; what the others do shows along eight random
-   directions, all at once. One is wrong where two steps agree on another slope, by 3 % of what
-   random signs would give, and x where most are: a mistake in one entry of a hundred shows. The
-   factor is the one that fits best, or 0 where they scatter by more than 5 % around it. */
-static int edf__wrong_in(edf__check *c, double *factor) {
-  size_t n = c->x->size;
-  edf_real *direction = (edf_real *)edf__alloc(&edf.kept, edf__times(n, sizeof *direction));
-  double h, slack, yy = 0, yn = 0, nn = 0;
-  int wrong = 0;
-  edf__your_gradient(c);
-  h = 1e-6 + 1e-3 * edf_statistics_of(c->x->value, n).norm / sqrt((double)n);
-  slack = 0.03 * edf_statistics_of(c->x->grad, n).norm + c->noise * edf__h / h / 5;
-  for (int d = 0; d < EDF__DIRECTIONS; d++) {
-    double yours = 0;
-    for (size_t k = 0; k < n; k++) {
-      direction[k] = edf__random_unit() < 0.5 ? -1 : 1;
-      yours += (double)c->x->grad[k] * (double)direction[k];
+/* ---- The likely mistake: the first one that gives yours, entry by entry. */
+enum {
+  EDF__NEVER, EDF__SIGN, EDF__FACTOR, EDF__TRANSPOSED, EDF__MASK, EDF__NO_MASK, EDF__WRONG_MASK,
+  EDF__SIGNS, EDF__N_MISTAKES
+};
+static const char *const edf__mistakes[] = {
+  "entries that are never written: the gradient stays 0", "the sign",
+  "a factor: yours is %.3g times the derivative",
+  "transposed: yours[j,i] is the derivative for [i,j]",
+  "a mask that is wrong, or entries that are never written: yours is 0 there",
+  "a mask is missing: wrong where the derivative is 0",
+  "a mask that is wrong: yours is 0 where the derivative is not", "the sign of some entries"
+};
+
+/* Returns what yours would be at entry k with this mistake. */
+static double edf__would_be(const edf__check *c, int mistake, size_t k, double factor) {
+  const edf__entry_tried *e = &c->entry[k];
+  size_t rows = c->x->rank == 2 && c->n == c->x->size ? (size_t)c->x->dim[0] : c->n;
+  int is_zero = fabs(e->right) <= c->rounding;
+  switch (mistake) {
+    case EDF__NEVER:      return 0;
+    case EDF__SIGN:       return -e->right;
+    case EDF__FACTOR:     return factor * e->right;
+    case EDF__TRANSPOSED: return c->entry[k % rows * (c->n / rows) + k / rows].right;
+    case EDF__MASK:       return edf__is_wrong(c, e) ? 0 : e->right;
+    case EDF__NO_MASK:    return is_zero ? e->yours : e->right;
+    case EDF__WRONG_MASK: return is_zero ? e->yours : 0;
+    default:              return edf__is_wrong(c, e) ? -e->right : e->right;
+  }
+}
+
+/* Checks again with y.grad = 1 for entry m only, or for all entries if m is the size of y.
+   Returns what this shows, or NULL. */
+static const char *edf__probe(edf__check *c, size_t m) {
+  int own = c->y->size == c->x->size, others = 0, stray = 0;
+  for (size_t i = 0; i < c->y->size; i++) c->r[i] = i == m || m == c->y->size;
+  double error = edf__compare(c, c->x);
+  if (m == c->y->size)
+    return error <= edf__small ? "a missing term: it agrees where y.grad is constant" : NULL;
+  for (const edf__entry_tried *e = c->entry; e < c->entry + c->n; e++) {
+    own &= e->i == m || e->yours == 0;
+    others |= e->i != m && fabs(e->right) > c->floor;
+    stray |= fabs(e->yours) > c->floor && fabs(e->right) <= c->rounding;
+  }
+  return own && others ? "a missing term: each entry of x changes several entries of y"
+         : stray ? "a wrong index: a gradient arrives where it does not belong" : NULL;
+}
+
+/* Returns 1 if another input has the gradient that x should have. */
+static int edf__is_exchanged(edf__check *c) {
+  edf__check_backward(c, 0, 1);
+  for (int j = 0; c->alone && j < c->y->n_in; j++) {
+    const edf_node *other = c->y->in[j];
+    size_t k = 0;
+    if (other == c->x || !other->grad || other->size != c->x->size) continue;
+    while (k < c->n && edf__relative_error(c, (double)other->grad[c->entry[k].i],
+                                           c->entry[k].right) <= edf__tolerance) k++;
+    if (k == c->n) return 1;
+  }
+  return 0;
+}
+
+static const char *edf__likely(edf__check *c) {
+  double yn = 0, nn = 0;
+  for (const edf__entry_tried *e = c->entry; e < c->entry + c->n; e++) {
+    yn += e->yours * e->right;
+    nn += e->right * e->right;
+  }
+  for (int m = 0; m < EDF__N_MISTAKES; m++) {
+    size_t fits = 0;                     /* Entries near a kink need not fit.                 */
+    if (m == EDF__MASK && edf__is_exchanged(c))
+      return "exchanged: another input has this gradient";
+    for (size_t k = 0; k < c->n; k++) {
+      double would_be = edf__would_be(c, m, k, yn / nn);
+      fits += edf__relative_error(c, c->entry[k].yours, would_be) <= edf__small;
     }
-    double whole = edf__across(c, 0, n, direction, h) / (2 * h);
-    double quarter = edf__across(c, 0, n, direction, h / 4) / (h / 2);
-    wrong += fabs(whole - yours) > slack && fabs(quarter - yours) > slack &&
-             fabs(whole - quarter) < 0.3 * fabs(whole - yours);
-    yy += yours * yours;
-    yn += yours * quarter;
-    nn += quarter * quarter;
+    if (c->n - fits <= c->n / 50)
+      return m == EDF__FACTOR ? edf__text(edf__mistakes[m], yn / nn) : edf__mistakes[m];
   }
-  edf__free(direction);
-  wrong = wrong > EDF__DIRECTIONS / 2;
-  *factor = wrong && yn * yn > (1 - 0.05 * 0.05) * yy * nn ? yn / nn : 0;
-  return wrong;
+  const char *probe = edf__probe(c, 0);
+  if (!probe) probe = edf__probe(c, c->y->size - 1);
+  if (!probe) probe = edf__probe(c, c->y->size);
+  return probe ? probe : "no simple pattern: work out that entry by hand";
 }
 
-/* ---- The report */
-/* A line of the report begins: of d y / d x or, without x, of y. */
-static void edf__say_of(const char *how, const edf_node *y, const edf_node *x) {
+/* ---- The report. */
+static void edf__print_result(const char *how, const edf_node *y, const edf_node *x, const char *text) {
   printf("  %s  %s%s", how, x ? "d " : "", edf_label(y));
-  printf(x ? " / d %s: " : ": ", x ? edf_label(x) : "");
+  printf("%s%s: %s\n", x ? " / d " : "", x ? edf_label(x) : "", text);
 }
-#define edf__say_fail(y, x, likely, ...) (edf__say_of("FAIL", y, x), printf(__VA_ARGS__), \
-                                          printf("\n        likely: %s\n", likely), 1)
-
-static void edf__report(const edf__check *c) {
-  const edf__tried *t = &c->tried[c->worst];
-  int wrong = c->error > edf__tolerance;
-  edf__say_of(wrong ? "FAIL" : c->n ? "ok  " : "NONE", c->node, c->x);
-  printf(c->n ? "worst relative error %.2g" : "nothing was compared", c->error);
-  if (wrong)
-    printf(" at %s%s: yours %.6g, numeric %.6g\n        %zu of %zu entries tried are wrong",
-           edf_label(c->x), edf__indices(c->x, t->i), t->yours, t->numeric, c->n_wrong, c->n);
-  else printf(", %zu of %zu entries tried%s", c->n, c->x->size,
-              c->n && c->floor == c->noise ? ", all of them 0" : "");
-  if (c->n_kink) printf(", %zu at kinks skipped", c->n_kink);
-  if (c->n_noise) printf(", %zu too small to measure", c->n_noise);
-  printf("\n");
-}
-
-/* What working out that entry by hand needs: x there, and y and r where it moves y most. */
-static void edf__say_there(edf__check *c) {
-  const edf_node *y = c->node;
-  size_t i = c->tried[c->worst].i, at = i % y->size, moved = 0;
-  double most = 0;
-  edf__slope(c, i, edf__h);
-  for (size_t j = 0; j < y->size; j++) {
-    double by = fabs((double)c->plus[j] - (double)y->value[j]);
-    moved += by > 0;
-    if (by > most) { most = by; at = j; }
-  }
-  printf("        there %s is %.6g, %s%s is %.6g and its grad %.6g; %zu of %zu move\n",
-         edf_label(c->x), (double)c->x->value[i], edf_label(y), edf__indices(y, at),
-         (double)c->centre[at], (double)c->r[at], moved, y->size);
-}
-
-/* ---- The likely mistake, from how yours and the numeric derivative differ. Is yours so many
-   times the derivative: everywhere, where it is wrong, or in [j,i] that of [i,j]? */
-enum { EDF__ALL, EDF__WRONG, EDF__TRANSPOSED };
-static int edf__is_times(const edf__check *c, double factor, int where) {
-  int turned = where == EDF__TRANSPOSED && c->x->rank == 2 && c->n == c->x->size;
-  size_t rows = turned ? (size_t)c->x->dim[0] : 1, columns = c->n / rows;
-  if (where == EDF__TRANSPOSED && (rows == 1 || columns == 1)) return 0;
-  for (size_t k = 0; k < c->n; k++) {
-    double yours = c->tried[k % columns * rows + k / columns].yours;
-    double numeric = c->tried[k].numeric;
-    int right = where == EDF__WRONG && edf__error(c, yours, numeric) <= edf__tolerance;
-    if (!right && edf__error(c, yours, factor * numeric) > edf__small) return 0;
-  }
+static int edf__say_breach(const edf_node *y, const edf_node *x, const char *found,
+                           const char *likely) {
+  edf__print_result("FAIL", y, x, found);
+  printf("        likely: %s\n", likely);
   return 1;
 }
-
-/* The same check again under another cotangent: 1, or 1 in entry m and else 0. */
-static double edf__again(const edf__check *c, size_t m, edf__check *again) {
-  size_t n = c->node->size;
-  *again = *c;
-  again->r = c->other;
-  for (size_t i = 0; i < n; i++) again->r[i] = m == n || i == m;
-  return edf__compare(again);
-}
-
-/* When x moves: the derivative does, and yours does not. */
-static int edf__stays(const edf__check *c) {
-  edf__check moved = *c;
-  edf_node *x = c->x;
-  int stays = 1, changed = 0;
-  for (size_t i = 0; i < x->size; i++)
-    x->value[i] *= edf_uniform((edf_real)0.8, (edf_real)1.2);
-  moved.own = edf__lend(x, &x->value, 0);
-  edf__compare(&moved);
-  edf__take_back(edf.aside);
-  memcpy(x->value, c->own, x->size * sizeof *x->value);
-  for (size_t k = 0; k < c->n; k++) {
-    const edf__tried *t = &c->tried[k], *now = &moved.tried[k];
-    stays &= x->grad[t->i] == (edf_real)t->yours;
-    changed |= k < moved.n && now->i == t->i &&
-               edf__error(c, now->numeric, t->numeric) > edf__small;
-  }
-  return stays && changed;
-}
-
-/* What the cotangent of entry m alone shows: yours reaches only x[m], though other entries of x
-   move y[m] too; or it reaches an entry that does not. */
-static int edf__say_probe(const edf__check *c, size_t m) {
-  const edf_node *x = c->x, *y = c->node;
-  size_t stray = x->size;
-  int own = y->size == x->size, others = 0, any = 0;
-  edf__check one;
-  edf__again(c, m, &one);
-  for (const edf__tried *t = one.tried; t < one.tried + one.n; t++) {
-    int moves = fabs(t->numeric) > one.floor;
-    any |= moves;
-    others |= moves && t->i != m;
-    own &= t->i == m || t->yours == 0;
-    if (fabs(t->yours) > one.floor && fabs(t->numeric) <= one.noise) stray = t->i;
-  }
-  if (own && others)
-    return printf("a cross term: each entry of %s moves several of %s", edf_label(x),
-                  edf_label(y));
-  if (!any || stray == x->size) return 0;
-  return printf("a wrong index: the gradient of %s%s arrives at %s%s, on which it does not "
-                "depend", edf_label(y), edf__indices(y, m), edf_label(x),
-                edf__indices(x, stray));
-}
-
-/* How many entries of a gradient are not the derivative. */
-static size_t edf__wrong_of(const edf__check *c, const edf_real *grad) {
-  size_t wrong = 0;
-  for (const edf__tried *t = c->tried; t < c->tried + c->n; t++)
-    wrong += edf__error(c, (double)grad[t->i], t->numeric) > edf__tolerance;
-  return wrong;
-}
-
-/* Has another input what x should have? Would yours be right if its code found in p.value what
-   is in q.value, or what stands one entry before or behind? But not in numbers that have no
-   gradient: they may be indices. */
-static int edf__say_misread(edf__check *c) {
-  edf_node *y = c->node, *x = c->x;
-  int n = y->n_in, all = edf__is(y, EDF_IS_OWN) ? 3 * (n + 1) * (n + 1) : 0;
-  edf__your_gradient(c);
-  for (int k = 0; k < n; k++)
-    if (y->in[k]->size == x->size && y->in[k]->grad && !edf__wrong_of(c, y->in[k]->grad))
-      return printf("%s.grad is what this should be: are they exchanged?", edf_label(y->in[k]));
-  for (int k = 0; k < all; k++) {
-    int i = k / 3 % (n + 1), j = k / 3 / (n + 1), off = k % 3 - 1;
-    edf_node *p = i < n ? y->in[i] : y, *q = j < n ? y->in[j] : y;
-    size_t size = p->size, wrong;
-    if (size != x->size || size != q->size || (p == q) != (off != 0)) continue;
-    if (!p->grad || edf_statistics_of(p->grad, size).norm == 0) continue;
-    const edf_real *own = edf__lend(p, &p->value, 0), *from = p == q ? own : q->value;
-    for (size_t m = 0; m < size; m++) p->value[m] = from[(m + size - (size_t)off) % size];
-    edf__backward_alone(c, 0, 1);
-    edf__take_back(edf.aside);
-    wrong = edf__wrong_of(c, x->grad);
-    if (wrong > (off != 0) || 2 * wrong >= c->n_wrong) continue;
-    return printf(off ? "a neighbour: %s.value is read one entry too %s"
-                  : "%s.value is read where %s.value is meant", edf_label(p),
-                  off > 0 ? "late" : off ? "early" : edf_label(q));
-  }
-  return 0;
-}
-
-/* A product y = x u(x), or exp(x) u(x), has two terms: one is y / x, or y. And what a factor
-   that is lost may be: what else is read. */
-static int edf__say_lost(const edf__check *c) {
-  const edf_node *y = c->node, *x = c->x;
-  for (int k = 0; c->n_wrong > 1 && k < y->n_in + 2; k++) {
-    const edf_node *z = k < y->n_in ? y->in[k] : y;
-    int lacks = 1, only = z == y, factor = 1, by_x = k > y->n_in;
-    if (y->size != x->size || z->size != x->size) continue;
-    for (const edf__tried *t = c->tried; t < c->tried + c->n; t++) {
-      double of_z = (double)(z == y ? c->centre : z->value)[t->i];
-      double by = by_x ? (double)x->value[t->i] : 1, right = by * t->numeric;
-      double term = of_z * (double)c->r[t->i];
-      lacks &= edf__error(c, by * t->yours + term, right) <= edf__tolerance;
-      only &= edf__error(c, by * t->yours, term) <= edf__tolerance;
-      factor &= edf__error(c, of_z * t->yours, right) <= edf__tolerance;
-    }
-    if (lacks || only || factor)
-      return printf(factor ? "a lost factor: %s%s%s" : only
-                    ? "a lost term of a product: yours is its grad times %s%s%s alone"
-                    : "a lost term of a product: its grad times %s%s%s",
-                    edf_label(z), by_x ? " / " : "", by_x ? edf_label(x) : "");
-  }
-  return 0;
-}
-
-static void edf__say_factor(const edf__check *c, double factor) {
-  const edf_node *y = c->node, *x = c->x;
-  printf("a factor: yours is %.3g times the derivative", factor);
-  for (int k = 0; k < y->rank + x->rank; k++) {
-    int d = k < y->rank ? k : k - y->rank, n = k < y->rank ? y->dim[d] : x->dim[d];
-    if (n < 2 || (fabs(factor / n - 1) > 0.01 && fabs(factor * n - 1) > 0.01)) continue;
-    printf("; dimension %d of %s is %d", d, edf_label(k < y->rank ? y : x), n);
-    return;
-  }
-}
-
-static void edf__say_likely(edf__check *c) {
-  const char *y = edf_label(c->node), *x = edf_label(c->x), *where = ", in places";
-  size_t n = c->node->size, worst = c->tried[c->worst].i % n;
-  int yours_is_0 = 1, derivative_is_0 = 1, one_is_0 = 1;     /* where they differ            */
-  int of[2][2] = { { 0, 0 }, { 0, 0 } };                     /* [they differ][x < 0]         */
-  double yn = 0, nn = 0;
-  edf__check again;
-  for (const edf__tried *t = c->tried; t < c->tried + c->n; t++) {
-    int wrong = edf__error(c, t->yours, t->numeric) > edf__tolerance;
-    of[wrong][c->x->value[t->i] < 0]++;
-    if (!wrong) continue;
-    yn += t->yours * t->numeric;
-    nn += t->numeric * t->numeric;
-    yours_is_0 &= t->yours == 0;
-    derivative_is_0 &= fabs(t->numeric) <= c->noise;
-    one_is_0 &= t->yours == 0 || fabs(t->numeric) <= c->noise;
-  }
-  int s = of[1][1] > 0, sided = of[1][s] > 1 && of[0][!s] > 1 && !of[1][!s] && !of[0][s];
-  double factor = nn > 0 ? yn / nn : 0;                      /* the one that fits best       */
-  if (sided) where = edf_fmt(" where %.490s %s 0", x, s ? "<" : ">");
-  edf__say_there(c);
-  printf("        likely: ");
-  if (yours_is_0 && edf__is_times(c, 0, EDF__ALL)) printf("the gradient is never written");
-  else if (edf__is_times(c, -1, EDF__ALL)) printf("the sign");
-  else if (fabs(factor) > 1e-6 && fabs(factor - 1) > 0.01 && edf__is_times(c, factor, EDF__ALL))
-    edf__say_factor(c, factor);
-  else if (edf__is_times(c, 1, EDF__TRANSPOSED))
-    printf("transposed: yours[j,i] is the derivative for [i,j]");
-  else if (yours_is_0 && sided) printf("a mask: yours is 0%s", where);
-  else if (yours_is_0) printf("some entries are never written (a dropped row?)");
-  else if (derivative_is_0 && edf__again(c, n, &again) > edf__small)
-    printf("a mask is missing: wrong where the derivative is 0");
-  else if (edf__is_times(c, -1, EDF__WRONG)) printf("the sign%s", where);
-  else if (edf__say_misread(c) || edf__say_probe(c, 0) || edf__say_probe(c, n - 1) ||
-           edf__say_probe(c, worst) || edf__say_lost(c)) {}
-  else if (one_is_0)
-    printf("a mask the wrong way round: yours is 0 where the derivative is not");
-  else if (edf__stays(c))
-    printf("it does not change with %s: a buffer from an earlier forward, or a factor is "
-           "missing", x);
-  else if (edf__again(c, n, &again) <= edf__small)    /* ones hide a cross term */
-    printf("a cross term: it agrees where the gradient of %s is constant", y);
-  else printf("no simple pattern; work out one entry by hand");
-  printf("\n");
-}
-
-static double edf__check_directions(edf__check *c) {
-  double factor;
-  int all = c->x->size <= (size_t)EDF__TRIES;
-  if (all || c->error > edf__tolerance || !edf__wrong_in(c, &factor)) return c->error;
-  const char *by = factor == 0 ? "" : edf__fmt("; yours is %.3g times the slope", factor);
-  return edf__say_fail(c->node, c->x, edf__fmt("some of the other %zu entries%s",
-                       c->x->size - c->n, by), "wrong along random directions, though the %zu "
-                       "entries tried are right", c->n);
-}
-
-/* d node / d x, which is said, unless the node is alone and right, or nothing is to be said. */
-static double edf__check_one(edf__check *c, edf_node *x, int say) {
-  edf__borrow(c, x);
-  double error = edf__compare(c);
+/* Compares d y / d x and prints it, unless y is alone and right. */
+static double edf__check_one(edf__check *c, edf_node *x) {
+  double error = edf__compare(c, x);
+  const edf__entry_tried *e = &c->entry[c->worst];
   int wrong = error > edf__tolerance;
-  if (say && (wrong || !c->local)) edf__report(c);
-  if (say && wrong && !c->found) edf__say_likely(c);
-  if (say) error = edf__check_directions(c);
-  edf__give_back(c);
+  if (wrong || !c->alone)
+    edf__print_result(wrong ? "FAIL" : c->n ? "ok  " : "NONE", c->y, x,
+             edf__text("worst relative error %.2g, %zu of %zu entries tried, %zu at kinks skipped",
+                       error, c->n, x->size, c->n_kink));
+  if (!wrong) return error;
+  printf("        %zu wrong, most at %s%s = %.6g: yours %.6g, numeric %.6g\n", c->n_wrong,
+         edf_label(x), edf__indices(x, e->i), (double)x->value[e->i], e->yours, e->right);
+  printf("        likely: %s\n", edf__likely(c));
   return error;
 }
 
-/* ---- What no derivative shows: the contract of a forward and a backward. Meanwhile the arrays
-   of the node and of its inputs are lent: the value and gradient of y come back first. */
-static int edf__is_repeated(const edf_node *y, int k) {      /* an input that came before     */
-  for (int i = 0; i < k; i++) if (y->in[i] == y->in[k]) return 1;
-  return 0;
-}
+/* ---- The contract of a node. */
 
-static void edf__lend_all(edf_node *y) {
-  for (int k = y->n_in - 1; k >= -1; k--) {
-    edf_node *x = k < 0 ? y : y->in[k];
-    if (edf__is_repeated(y, k)) continue;
-    if (x->grad) edf__lend(x, &x->grad, EDF__GUARD);
-    edf__lend(x, &x->value, EDF__GUARD);
-  }
-}
-
-/* As a node that has no shape function, or need not have one. */
-static int edf__shaped_as_first(const edf_node *y) {
-  const edf_node *x = y->in[0];
-  return x && x->rank == y->rank && !memcmp(x->dim, y->dim, (size_t)y->rank * sizeof *y->dim);
-}
-
-/* The guards are what they were, and the values of the inputs. */
-static int edf__guards_break(const edf_node *y) {
-  int broken = 0;
-  while (edf.aside->lent) {
-    const edf__lent l = *edf.aside->lent;
-    int grad = l.at == &l.x->grad, input = !grad && l.x != y;
-    int unshaped = l.at == &y->value && edf__shaped_as_first(y);
-    int changed = input && memcmp(*l.at, l.own, l.x->size * sizeof *l.own);
-    int outside = edf__take_back(edf.aside);
-    if (outside && !broken)
-      broken = edf__say_fail(y, NULL, unshaped
-                             ? "an index beyond the end or below 0, or no shape function"
-                             : "an index that goes beyond the end, or below 0",
-                             "its code writes outside of %s%s", edf_label(l.x),
-                             grad ? ".grad" : "");
-    else if (changed && !broken)
-      broken = edf__say_fail(y, NULL, "value where grad is meant, or a forward in place",
-                             "it changes the values of %s", edf_label(l.x));
-  }
-  return broken;
-}
-
-/* How many entries keep what was there before: they are not written. And the first one. */
-static size_t edf__forgotten(edf__check *c, size_t *first) {
-  edf_node *y = c->node;
-  size_t forgotten = 0;
-  const edf_real before[2] = { (edf_real)12345.625, (edf_real)-54321.5 };
-  for (int k = 0; k < 2; k++) {
-    edf__fill(y->value, y->size, before[k]);
-    edf__evaluate(c);
-    memcpy(k ? c->plus : c->centre, y->value, y->size * sizeof *y->value);
-  }
-  for (size_t i = y->size; i-- > 0;)
-    if (c->centre[i] == before[0] && c->plus[i] == before[1]) { forgotten++; *first = i; }
-  return forgotten;
-}
-
+/* Returns 1 if forward does not write all entries, or does not give the same values again. */
 static int edf__forward_breaks(edf__check *c) {
-  edf_node *y = c->node;
-  size_t first = 0, forgotten = edf__forgotten(c, &first), bytes = y->size * sizeof *y->value;
-  int part = first && 2 * first <= y->size && first + forgotten == y->size;
-  if (forgotten)
-    return edf__say_fail(y, NULL, part && edf__shaped_as_first(y)
-                         ? "a forgotten shape function: it has the shape of its first input"
-                         : "a loop that begins late or ends early", "forward does not write "
-                         "%s%s, and %zu of %zu entries in all", edf_label(y),
-                         edf__indices(y, first), forgotten, y->size);
-  edf__evaluate(c);
-  if (memcmp(c->centre, c->plus, bytes) || memcmp(c->plus, y->value, bytes))
-    return edf__say_fail(y, NULL, "'+=' into values that are not cleared, or rand() "
-                         "(edf_uniform is drawn alike), or a state that each run changes",
-                         "forward gives other values when it runs again");
+  edf_node *y = c->y;
+  size_t bytes = y->size * sizeof *y->value;
+  for (int k = 0; k < 2; k++) {
+    for (size_t i = 0; i < y->size; i++) y->value[i] = edf__marks[k];
+    edf__check_forward(c);
+    memcpy(k ? c->up : c->centre, y->value, bytes);
+  }
+  for (size_t i = 0; i < y->size; i++)
+    if (c->centre[i] == edf__marks[0] && c->up[i] == edf__marks[1])
+      return edf__say_breach(y, NULL, edf__text("forward does not write %s%s", edf_label(y),
+                             edf__indices(y, i)), "entries that are not written: a loop that "
+                             "begins late or ends early, or no shape function");
+  if (!memcmp(c->centre, c->up, bytes)) return 0;
+  return edf__say_breach(y, NULL, "forward gives other values when it runs again",
+                         "'+=' into values that are not cleared, or a state that each run changes");
+}
+
+static int edf__backward_breaks(edf__check *c, edf__check *other, edf_node *x) {
+  static const struct { int begin, times; const char *found, *likely; } rule[] = {
+    { 0, 1, "backward differs when it runs again", "a buffer is not cleared before it is added to" },
+    { 0, 1, "backward differs when another such node has run forward",
+      "a static or global variable: edf_state(y, bytes) is the node's own" },
+    { 0, 1024, "backward is not linear in y.grad", "y.grad is not used, cut off or squared" },
+    { 1, 1, "backward does not add to what is there",
+      "'=' where '+=' is needed, or x.grad is read where y.grad is meant" } };
+  size_t bytes = x->size * sizeof *x->grad;
+  edf__check_forward(c);
+  edf__check_backward(c, 0, 1);
+  for (size_t i = 0; i < c->y->size; i++)
+    if (c->y->grad[i] != c->r[i])
+      return edf__say_breach(c->y, x, "backward changes y.grad", "y.grad where x.grad is meant");
+  const edf_real *once = (edf_real *)memcpy(edf_keep(NULL, bytes), x->grad, bytes);
+  edf_statistics s = edf_statistics_of(once, x->size);
+  if (s.bad)
+    return edf__say_breach(c->y, x, "backward gives NaN or Inf",
+                           "a division by 0, or a logarithm or root of less than 0");
+  for (int k = 0; k < 4; k++) {
+    if (k == 0) edf__check_forward(c);
+    if (k == 1 && !c->y->state) edf__check_forward(other);
+    edf__check_backward(c, (edf_real)rule[k].begin, (edf_real)rule[k].times);
+    for (size_t i = 0; i < x->size; i++) {
+      double is = ((double)x->grad[i] - rule[k].begin) / rule[k].times - (double)once[i];
+      double slack = k < 2 ? 0 : k < 3 ? 1e-3 * s.norm / sqrt((double)x->size)
+                     : 1e-3 * (1 + fabs((double)once[i]));
+      if (!(fabs(is) <= slack))
+        return edf__say_breach(c->y, x, rule[k].found, rule[k].likely);
+    }
+  }
   return 0;
 }
 
-/* Runs the forward of another such node: a copy, with the inputs' numbers from the last to the
-   first. Where there is a state the copy would share what that points to. */
-static void edf__run_copy(edf_node *y) {
-  for (int k = -1; k < y->n_in; k++) {
-    edf_node *x = k < 0 ? y : y->in[k];
-    const edf_real *own = edf__lend(x, &x->value, EDF__GUARD);
-    for (size_t i = 0; x->grad && i < x->size; i++) x->value[i] = own[x->size - 1 - i];
-  }
-  edf_node copy = *y;
-  if (!y->state) y->forward(&copy);
-  for (int k = -1; k < y->n_in; k++) edf__take_back(edf.aside);
-}
-
-/* Which of its rules a backward breaks. It may only read y; it gives the same gradient again:
-   after its forward, once more, and after a copy's forward; from 1024 times the cotangent one
-   1024 times as high; and it adds: from 1 it arrives one higher than from 0. Else it assigns,
-   which shows in the numbers only where a node is used twice, or it reads them. */
-enum {
-  EDF__KEEPS, EDF__CHANGES_GRAD, EDF__CHANGES_VALUE, EDF__NOT_FINITE, EDF__NOT_AGAIN,
-  EDF__NOT_ALONE, EDF__READS, EDF__ASSIGNS, EDF__REPEATS, EDF__NOT_USED, EDF__NOT_LINEAR
-};
-static const char *const edf__breach[][2] = {                /* what is found, and likely     */
-  { "", "" },
-  { "its backward changes %s.grad, which it may only read",
-    "the same memory used for both gradients" },
-  { "its backward changes its own values, which it may only read",
-    "value where grad is meant" },
-  { "backward gives NaN or Inf",
-    "a division by 0, or the log or square root of a negative number" },
-  { "backward differs when it runs again",
-    "a buffer is not cleared before it is added to, or is used up" },
-  { "backward differs when another %s has run forward",
-    "a static or global variable: edf_state(y, bytes) is its own" },
-  { "backward reads a gradient to which it may only add",
-    "the grad of an input is read where that of the node is meant" },
-  { "backward does not add to what is there", "'=' where '+=' is needed" },
-  { "backward does not add to what is there",
-    "'=' where '+=' is needed: what repeated indices give is not added up" },
-  { "backward is not linear in %s.grad", "the gradient of the node is not used" },
-  { "backward is not linear in %s.grad",
-    "it is cut off or squared (a cross term with it where the value belongs?), or something is "
-    "added without it" }
-};
-
-static int edf__breach_of(edf__check *c, edf_node *x) {
-  static const int times[] = { 1, 1, 1, 1024, 1 }, begin[] = { 0, 0, 0, 0, 1 };
-  const edf_node *y = c->node;
-  size_t bytes = y->size * sizeof *y->value;
-  int breach = EDF__KEEPS;
-  c->x = x;
-  edf__your_gradient(c);
-  edf_statistics s = edf_statistics_of(x->grad, x->size);
-  if (memcmp(y->grad, c->r, bytes)) return EDF__CHANGES_GRAD;
-  if (memcmp(y->value, c->centre, bytes)) return EDF__CHANGES_VALUE;
-  if (s.bad) return EDF__NOT_FINITE;
-  double usual = s.norm / sqrt((double)x->size);
-  const edf_real *once = edf__lend(x, &x->grad, EDF__GUARD);
-  for (int k = 0; k < 5 && !breach; k++) {
-    int assigns = 1, differs = 0;
-    if (k == 0) edf__evaluate(c);
-    if (k == 2) edf__run_copy(c->node);
-    edf__backward_alone(c, (edf_real)begin[k], (edf_real)times[k]);
-    for (size_t i = 0; i < x->size; i++) {
-      double was = (double)once[i], by = (double)x->grad[i] / times[k] - was;
-      double slack = k < 3 ? 0 : 1e-3 * (k < 4 ? usual : 1 + fabs(was));
-      if (fabs(by - begin[k]) <= slack) continue;
-      differs = 1;
-      assigns &= fabs(by) < slack;
+/* Returns 1 if a guard or an input's value has changed. */
+static int edf__breaks_arrays(const edf__check *c, const edf_node *node) {
+  for (int k = -1; k < node->n_in; k++) {
+    const edf_node *x = k < 0 ? c->y : c->y->in[k];
+    for (int g = 0; g < 2; g++) {
+      const edf_real *v = g ? x->grad : x->value;
+      for (int i = 0; v && i < EDF__GUARD; i++)
+        if (v[x->size + (size_t)i] != edf__marks[0] || v[-1 - i] != edf__marks[0])
+          return edf__say_breach(c->y, x, "its code writes outside",
+                                 "an index after the end, or below 0");
     }
-    if (differs) breach = k == 4 ? assigns ? EDF__ASSIGNS : EDF__READS
-                        : k == 3 ? memcmp(x->grad, once, x->size * sizeof *once)
-                          ? EDF__NOT_LINEAR : EDF__NOT_USED
-                        : k == 2 ? EDF__NOT_ALONE : EDF__NOT_AGAIN;
+    int changes = k >= 0 && x->update == edf_frozen;           /* It is a running statistic. */
+    if (k >= 0 && !changes && memcmp(x->value, node->in[k]->value, x->size * sizeof *x->value))
+      return edf__say_breach(c->y, x, "its code changes x.value", "value where grad is meant");
   }
-  edf__take_back(edf.aside);
-  return breach;
+  return 0;
 }
 
-/* With '=', where several entries of y come from one of x, the last one that arrives is all
-   that is left, and the numbers are wrong too. */
-static int edf__backward_breaks(edf__check *c, edf_node *x) {
-  const edf_node *y = c->node;
-  int breach = edf__breach_of(c, x);
-  if (!breach || (breach >= EDF__NOT_USED && edf__is(y, EDF_IS_MISMATCHED))) return 0;
-  if (breach == EDF__ASSIGNS && edf__check_one(c, x, 0) > edf__tolerance)
-    breach = EDF__REPEATS;
-  return edf__say_fail(y, breach <= EDF__CHANGES_VALUE ? NULL : x, edf__breach[breach][1],
-                       edf__breach[breach][0], breach == EDF__NOT_ALONE ? y->op : edf_label(y));
-}
-
-edf_node *edf_expect_mismatch(edf_node *node) {
-  edf__check_users("edf_expect_mismatch", node);
-  node->is |= 1 << EDF_IS_MISMATCHED;
-  return node;
-}
-
-/* ---- The check of a graph: first each node of the user's alone, which finds the culprit. Not
-   once more where that is what the check through the graph will do. */
-static double edf__check_alone(edf_node *y, const edf_node *whole) {
-  edf__check *c = edf__new_check(y, 1);
-  edf__lend_all(y);
+static double edf__check_alone(edf_node *node, unsigned long long draws) {
+  edf__check *c = edf__new_check(node, 1, draws), *other = edf__new_check(node, 1, draws);
+  int differs = 0;
+  for (int k = 0; k < node->n_in; k++) { /* The other node has other values.                  */
+    const edf_node *x = node->in[k];
+    for (size_t i = 0; x->grad && i < x->size; i++)
+      other->y->in[k]->value[i] = x->value[x->size - 1 - i];
+  }
   double worst = edf__forward_breaks(c);
-  for (int k = 0; k < y->n_in && worst == 0; k++)
-    if (y->in[k]->grad) worst = edf__backward_breaks(c, y->in[k]);
-  if (edf__guards_break(y)) worst = 1;
-  c->x = y;
-  edf__evaluate(c);
-  int mismatch = edf__is(y, EDF_IS_MISMATCHED), differs = 0;
-  for (int k = 0; k < y->n_in && worst <= edf__tolerance; k++) {
-    edf_node *x = y->in[k];
-    if (!x->grad || (y == whole && !mismatch && x->kind != EDF_COMPNODE)) continue;
-    double error = edf__check_one(c, x, !mismatch);
-    if (mismatch) differs |= error > edf__tolerance;
-    else worst = fmax(worst, error);
+  for (int k = 0; k < node->n_in && worst <= edf__tolerance; k++) {
+    edf_node *x = c->y->in[k];
+    if (!x->grad) continue;
+    if (node->mismatch_expected) differs |= edf__compare(c, x) > edf__tolerance;
+    else if (edf__backward_breaks(c, other, x)) worst = 1;
+    else worst = fmax(worst, edf__check_one(c, x));
   }
-  if (mismatch && worst == 0) {          /* on purpose: the two must differ for some input    */
-    worst = !differs;
-    edf__say_of(differs ? "ok  " : "FAIL", y, NULL);
-    printf("its backward is %sthe derivative, %s expected\n", differs ? "not " : "",
-           differs ? "as" : "but a mismatch was");
-  }
-  edf__free(c);
-  edf__call_forward(y);
+  if (edf__breaks_arrays(c, node)) worst = 1;
+  if (node->mismatch_expected && !differs && worst <= edf__tolerance)
+    worst = edf__say_breach(c->y, NULL, "it is the derivative", "a mismatch was expected");
+  if (differs && worst <= edf__tolerance)
+    edf__print_result("ok  ", c->y, NULL, "its backward is not the derivative, as expected");
   if (worst > edf__tolerance)
-    printf("        in %s, built at %s:%d\n", y->op, y->file, y->line);
+    printf("        in %s, built at %s:%d\n", node->op, node->file, node->line);
   return worst;
 }
 
-/* Then through the graph; but nothing through a node whose backward is no derivative. */
-static double edf__check_graph_of(edf_node *node) {
+/* ---- Through the graph, but not through a node whose backward is not the derivative. */
+static double edf__check_graph(edf_node *node, unsigned long long draws) {
+  edf__check *c = edf__new_check(node, 0, draws);
   double worst = 0;
-  (edf_backward)(node);
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    edf_node *y = edf.compnodes[i];
-    if (edf__runs_backward(y) && edf__is(y, EDF_IS_OWN))
-      worst = fmax(worst, edf__check_alone(y, node));
+  char *after = (char *)edf_keep(NULL, (size_t)edf__n_nodes() + 1);    /* such a node         */
+  edf_node **x = (edf_node **)edf_keep(NULL, ((size_t)edf__n_nodes() + 1) * sizeof *x);
+  int n = edf.n_inputs + edf.n_parameters;
+  for (int i = 0; i < edf__n_nodes(); i++) x[i] = edf__nth(i);
+  for (int i = edf__n_nodes() - 1; i >= n; i--)
+    for (int k = 0; x[i]->active && k < x[i]->n_in; k++)
+      for (int j = 0; j < i; j++)
+        if (x[j] == x[i]->in[k]) after[j] |= (char)(x[i]->mismatch_expected || after[i]);
+  for (int i = 0; i < n; i++) {
+    edf_real *own = x[i]->value;
+    if (!x[i]->active || !x[i]->needs_grad) continue;
+    if (after[i]) {
+      edf__print_result("skip", node, x[i], "through a node whose backward is not the derivative");
+      continue;
+    }
+    x[i]->value = edf__guarded(x[i]->size, own);     /* An Input's values are the caller's.   */
+    edf_push(x[i]);
+    worst = fmax(worst, edf__check_one(c, x[i]));
+    x[i]->value = own;
+    edf_push(x[i]);
   }
-  edf__check *c = edf__new_check(node, 0);
-  c->found = worst > edf__tolerance;
-  for (int i = 0; i < edf__n_nodes(); i++) edf__nth(i)->beyond = 0;
-  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
-    const edf_node *y = edf.compnodes[i];
-    for (int k = 0; k < y->n_in; k++)
-      y->in[k]->beyond |= (char)(y->active && (edf__is(y, EDF_IS_MISMATCHED) || y->beyond));
-  }
-  for (int i = 0; i < edf.n_parameters + edf.n_inputs; i++) {
-    edf_node *x = i < edf.n_parameters ? edf.parameters[i] : edf.inputs[i - edf.n_parameters];
-    if (!x->active || !x->needs_grad) continue;
-    if (!x->beyond) worst = fmax(worst, edf__check_one(c, x, 1));
-    else printf("  skip  d %s / d %s: through a node whose backward is not the derivative\n",
-                edf_label(node), edf_label(x));
-  }
-  edf__free(c);
   return worst;
+}
+
+/* Runs Forward and Backward with the random numbers from `draws` on. */
+static void edf__run_both(edf_node *node, unsigned long long draws) {
+  edf.draws = draws;
+  (edf_forward_to)(node);
+  (edf_backward)(node);
+  edf.draws = draws;
 }
 
 double edf_gradcheck(edf_node *node) {
-  edf__check_node("edf_gradcheck", node);
-  if (edf_device) edf_device->sync(1);
-  edf_aside *aside = edf_begin_aside();
-  edf.after_backward = NULL;             /* other processes do not check                      */
-  (edf_forward_to)(node);
-  edf__each(edf__find_needs);
-  edf__check_loss("edf_gradcheck", "node", node);
-  printf("gradcheck of %s, built at %s:%d, in %s\n", edf_label(node), node->file, node->line,
-         EDF_REAL_IS_DOUBLE ? "double" : "float: errors below 2e-2 do not show, compile with "
-                                         "-DEDF_REAL=double");
+  edf_graph was = edf;
+  double worst = 0;
+  edf__check_call("edf_gradcheck", node);
+  edf.told = NULL;
+  edf.after_backward = NULL;
   edf.accumulate = 0;
-  double worst = edf__check_graph_of(node);
-  edf.draws = aside->was.draws;
+  edf_real **value = (edf_real **)edf_keep(NULL, ((size_t)edf.n_parameters + 1) * sizeof *value);
+  for (int i = 0; i < edf.n_parameters; i++) {       /* Running statistics change.            */
+    const edf_node *p = edf.parameters[i];
+    value[i] = (edf_real *)edf_keep(NULL, p->size * sizeof **value);
+    memcpy(value[i], edf_value(edf.parameters[i]), p->size * sizeof **value);
+  }
   (edf_forward_to)(node);
-  (edf_backward)(node);
-  if (!edf.held) aside->was.direction = 0;       /* gradients are those of `node` now         */
-  aside->was.target = node;
-  aside->was.drawn = aside->was.draws;
-  edf.feeds += (unsigned)edf__put_back(aside);   /* then all has to run again                 */
-  if (edf_device) edf_device->sync(0);
+  edf__find_needs();
+  edf__check_loss("edf_gradcheck", node);
+  edf__run_both(node, was.draws);
+  for (int i = 0; i < edf__n_nodes(); i++) if (edf__nth(i)->active) edf_value(edf__nth(i));
+  edf__block *before = edf.kept;         /* The check frees all blocks in front of it.        */
+  printf("gradcheck of %s, built at %s:%d\n", edf_label(node), node->file, node->line);
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *y = edf.compnodes[i];
+    if (edf__is_custom(y) && edf__runs_backward(y))
+      worst = fmax(worst, edf__check_alone(y, was.draws));
+  }
+  if (worst <= edf__tolerance) worst = fmax(worst, edf__check_graph(node, was.draws));
+  while (edf.kept != before) edf__free((char *)edf.kept + EDF__ALIGN);
+  edf__run_both(node, was.draws);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    memcpy(p->value, value[i], p->size * sizeof **value);
+    edf_push(p);
+    edf_release(value[i]);
+  }
+  edf_release(value);
+  edf.accumulate = was.accumulate;
+  edf.after_backward = was.after_backward;
+  edf.told = was.told;
   return worst;
 }
 
-/* ---- An operand that the constructor was not given, y->in[n_in], is NULL, and the program
-   would end without a word. What crashes when it first runs, and no longer with a node there,
-   reads that. Any other crash is left as it is. */
-#ifndef EDF__NO_SIGNALS
-static edf_node *edf__at_first;
-static void (*edf__its)(edf_node *);
-
-static void edf__crashed(int number) {
-  edf_node *y = edf__at_first;
-  signal(number, SIG_DFL);
-  if (!y) return;                        /* to what crashed, which ends the program           */
-  edf_node behind = *y;
-  int n = y->n_in;
-  y->in[n] = &behind;
-  edf__its(y);
-  y->in[n] = NULL;
-  edf__fail_at_with(y, y, "its %s reads in[%d], but it was built with %d input%s: was an "
-                    "operand forgotten?", edf__its == y->shape ? "shape function" :
-                    edf__its == y->forward ? "forward" : "backward", n, n, n == 1 ? "" : "s");
-}
-
-static int edf__look_behind(edf_node *y, void (*run)(edf_node *)) {
-  edf__at_first = y;
-  edf__its = run;
-  if (!y || !edf__is(y, EDF_IS_OWN)) return 0;
-  void (*before)(int) = signal(SIGSEGV, edf__crashed);
-  run(y);
-  signal(SIGSEGV, before);
-  edf__at_first = NULL;
-  return 1;
-}
-EDF__HOOKED(edf__runner, edf__run_first, edf__look_behind)
-#endif
-
-/* ---- For tools: the verdict on one node, at copies of its arrays and its inputs'. */
-edf_verdict edf_verdict_of(edf_node *y) {
-  edf_verdict v = { NULL, NULL, 0, 0, 0 };
-  edf__check_users("edf_verdict_of", y);
-  if (y->ran != edf.feeds) edf__no_value("edf_verdict_of", y);
-  if (!edf__runs_backward(y) || !y->grad) return v;
-  if (edf_device) edf_device->sync(1);
-  edf_aside *aside = edf_begin_aside();
-  edf__lend_all(y);
-  edf__check *c = edf__new_check(y, 1);
-  v.unwritten = edf__forgotten(c, &v.first);
-  for (int k = 0; k < y->n_in; k++) {
-    edf_node *x = y->in[k];
-    if (!x->grad) continue;
-    edf__borrow(c, x);
-    if (!v.wrong_in && edf__wrong_in(c, &v.factor)) v.wrong_in = x;
-    edf__give_back(c);
-    if (!v.assigned && edf__breach_of(c, x) == EDF__ASSIGNS) v.assigned = x;
-  }
-  edf__free(c);
-  edf_end_aside(aside);
-  if (edf_device) edf_device->sync(0);
-  return v;
+edf_node *edf_expect_mismatch(edf_node *node) {
+  edf__check_call("edf_expect_mismatch", node);
+  node->mismatch_expected = 1;
+  return node;
 }
 EDF__C_END
 #endif
 
-/* ==== >>watch  Stepping, and who is told what runs; needs >>check ======================== */
-#ifndef EDF__WATCH_H
-#define EDF__WATCH_H
+/* ==== >>step  Stepping, and the first NaN ================================================= */
+#ifndef EDF__STEP_H
+#define EDF__STEP_H
 EDF__C_BEGIN
-/* In any debugger, or from the program, edf_step_forward and edf_step_backward run one node and
-   return it, NULL when the program is over. The first call begins a Forward of everything, or a
-   Backward from the last loss (else from the last node); inside of one that runs, they go on
-   from the node that it has stopped at, and the program follows. edf_where prints what is next,
-   and how many of how many contributions the gradients that it reads and adds to have received.
-   edf_break("h1") calls edf_breakpoint, an empty function, when the node of that name is about
-   to run, forward or backward, so that a debugger's `break edf_breakpoint` stops there; a node
-   of that name may come later. NULL takes all of these back.
-   edf_find_nan looks for the first node with finite inputs and a value, or a gradient, that is
-   NaN or infinite; it prints the entry, what it was computed from, and the line, and returns
-   the node, or NULL. With EDF_DEBUG every value and gradient is NaN until it is written, and
-   the first NaN of a Forward or Backward is reported by itself. */
+/* edf_step_forward and edf_step_backward run one node and return it, or NULL at the end. The first
+   call begins a Forward, or a Backward of edf.loss, else of the last node. If nothing can run, a
+   step prints why and returns NULL. edf_where prints which node is next, and how many of the
+   contributions to its gradients have arrived. edf_ran(node) is called when a node has run: a
+   debugger that breaks there may step on.
+   edf_find_nan prints and returns the node that made the first NaN or infinity, in Forward, else
+   in Backward, which it runs again. NULL: there is none. With EDF_DEBUG each pass ends with it. */
 edf_node *edf_step_forward(void);
 edf_node *edf_step_backward(void);
-void      edf_where(void);
-void      edf_break(const char *name);
-void      edf_breakpoint(edf_node *node, const char *name, const char *way);
+void edf_where(void);
 edf_node *edf_find_nan(void);
 
 #ifdef EDF_NO_DEBUG
 #define edf_step_forward()            edf__the_same(NULL)
 #define edf_step_backward()           edf__the_same(NULL)
 #define edf_where()                   ((void)0)
-#define edf_break(name)               ((void)(name))
 #define edf_find_nan()                edf__the_same(NULL)
 #endif
 EDF__C_END
@@ -7061,45 +5728,9 @@ EDF__C_END
 
 #if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
 EDF__C_BEGIN
-/* ---- Breakpoints: their names are the blocks of a list. */
-static edf_node *volatile edf__stopped_at;
-
-void edf_breakpoint(edf_node *node, const char *name, const char *way) {
-  edf__stopped_at = *name && *way ? node : NULL;
-}
-
-/* By its name, or with its number, h@5. */
-static int edf__is_called(const edf_node *x, const char *name) {
-  return !strcmp(x->name, name) || (strchr(name, '@') && !strcmp(edf_label(x), name));
-}
-
-void edf_break(const char *name) {
-  int found = 0;
-  edf.look &= ~(unsigned)EDF__BREAKS;
-  if (!name) { edf__free_list(&edf.breaks); return; }
-  edf__copy(&edf.breaks, name);
-  edf.look |= EDF__BREAKS;
-  for (int i = 0; i < edf.n_compnodes; i++) found |= edf__is_called(edf.compnodes[i], name);
-  if (!found) fprintf(stderr, "edf_break: no computed node is called %s so far\n", name);
-}
-
-/* 1: the debugger has run the node. */
-static int edf__stop_at(int event, edf_node *x) {
-  const edf__block *b = edf.breaks;
-  if (event != EDF_BEFORE_FORWARD && event != EDF_BEFORE_BACKWARD) return 0;
-  while (b && !edf__is_called(x, (const char *)b + EDF__ALIGN)) b = b->next;
-  if (!b) return 0;
-  edf.held = 1;
-  edf_breakpoint(x, edf_label(x), event == EDF_BEFORE_FORWARD ? "forward" : "backward");
-  int ran = !edf.held;
-  edf.held = 0;
-  return ran;
-}
-
-/* ---- One node. Without a program around it, the first begins. */
-static edf_node *edf__next(void) {
-  int i = edf.held ? edf.at : edf.at + edf.direction;
-  for (; i >= 0 && i < edf.n_compnodes; i += edf.direction) {
+/* Returns the node that runs next in the direction of the pass, or NULL. */
+static edf_node *edf__next_node(void) {
+  for (int i = edf.at + edf.direction; i >= 0 && i < edf.n_compnodes; i += edf.direction) {
     edf_node *c = edf.compnodes[i];
     if (edf.direction > 0 ? c->active : edf__runs_backward(c)) return c;
   }
@@ -7107,255 +5738,118 @@ static edf_node *edf__next(void) {
 }
 
 static edf_node *edf__run_next(void) {
-  unsigned look = edf.look;
-  edf_node *c = edf__next();
-  edf.look &= ~(unsigned)EDF__BREAKS;
-  edf.held = 0;
-  edf.at = c ? c->position : edf.direction > 0 ? edf.n_compnodes : -1;
-  if (!c) edf__end();
-  else if (edf.direction > 0) edf__call_forward(c);
-  else if (edf__starts_backward(c)) { c->backward(c); edf__ends_backward(c); }
-  edf.look = look;
+  edf_node *c = edf__next_node();
+  if (!c && edf.direction > 0) edf__end_pass(EDF_END_FORWARD, NULL);
+  else if (!c) edf__end_backward();
+  if (!c) return NULL;
+  edf.at = c->position;
+  if (edf.direction > 0) edf__forward_node(c);
+  else edf__backward_node(c);
   return c;
 }
 
-/* A panic would end a debugger's session: so what it would say is said, and nothing runs. */
-static edf_node *edf__no_step(const char *why, const edf_node *x) {
-  fprintf(stderr, "edf_step_%s%s\n", why, x ? edf_label(x) : "");
-  return NULL;
-}
-
 edf_node *edf_step_forward(void) {
-  edf__passes++;
-  if (edf.held && edf.direction != 1)
-    return edf__no_step("forward: a Backward is running: let it end first", NULL);
-  for (int i = 0; edf.direction != 1 && i < edf.n_inputs; i++)
-    if (edf.inputs[i]->fed < 0) return edf__no_step("forward: first feed ", edf.inputs[i]);
-  if (edf.direction != 1) edf__begin_forward(NULL);
+  if (edf.direction == 1) return edf__run_next();
+  for (int i = 0; i < edf.n_inputs; i++)
+    if (edf.inputs[i]->fed < 0) {
+      printf("nothing runs: an input was never fed\n  %s\n", edf__show(edf.inputs[i]));
+      return NULL;
+    }
+  edf__begin_forward("edf_step_forward", NULL);
+  edf.at = -1;
   return edf__run_next();
 }
 
 edf_node *edf_step_backward(void) {
-  edf_node *loss = edf.loss;
-  edf__passes++;
-  if (!loss && edf.n_compnodes) loss = edf.compnodes[edf.n_compnodes - 1];
+  edf_node *loss = edf.loss ? edf.loss : edf.n_compnodes ? edf.compnodes[edf.n_compnodes - 1]
+                   : NULL;
   if (edf.direction == -1) return edf__run_next();
-  if (edf.held) return edf__no_step("backward: a Forward is running: let it end first", NULL);
-  edf__each(edf__find_needs);
-  if (!loss) return edf__no_step("backward: the program has no computed node ", NULL);
-  if (loss->ran != edf.feeds)
-    return edf__no_step("backward: no Forward since the last feed has computed ", loss);
-  if (!loss->needs_grad)
-    return edf__no_step("backward: no parameter, and no edf_want_grad, reaches ", loss);
-  edf__begin_backward(loss);
-  edf__each(edf__end_fresh);             /* so that what has not arrived shows as 0           */
+  edf__find_needs();
+  const char *why = !loss ? "there is no computed node" : loss->ran != edf.feeds
+                    ? "the loss has no value for the last feed: step forward first"
+                    : !loss->needs_grad ? "no parameter reaches the loss" : NULL;
+  if (why) {
+    printf("nothing runs: %s\n", why);
+    return NULL;
+  }
+  edf__begin_backward("edf_step_backward", loss);
+  edf__end_zeros();
   return edf__run_next();
 }
 
-/* ---- Where it is: of how many contributions to x.grad, a line of a backward each, how many
-   have arrived; the loss's own is its seed. */
-static void edf__where_grad(const edf_node *x, const edf_node *next) {
+static void edf__where_grad(const edf_node *x) {
   int all = x == edf.loss, arrived = all;
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    const edf_node *c = edf.compnodes[i];
-    const edf__einsum *m = edf__is(c, EDF_IS_EQUATION) ? (const edf__einsum *)c->state : NULL;
-    const edf__equation *e = m ? &m->e : NULL;
-    int lines = !edf__runs_backward(c) ? 0 : e ? e->n_ref - 1 : c->n_in;
-    for (int k = 0; k < lines; k++) {
-      int adds = c->in[e ? e->ref[k + 1].operand : k] == x;
-      all += adds;
-      arrived += adds && i > next->position;
+  for (int i = 0; i < edf.n_compnodes; i++)
+    for (int k = 0; edf__runs_backward(edf.compnodes[i]) && k < edf.compnodes[i]->n_in; k++) {
+      all += edf.compnodes[i]->in[k] == x;
+      arrived += edf.compnodes[i]->in[k] == x && i >= edf.at;
     }
-  }
-  printf("       %s.grad: %d of %d contribution%s%s\n", edf_label(x), arrived, all,
-         all == 1 ? "" : "s", x == next ? ", now passed on" : "");
+  printf("       %s.grad: %d of %d contributions\n", edf_label(x), arrived, all);
 }
-
 void edf_where(void) {
-  const edf_node *next = edf.direction ? edf__next() : NULL;
-  const char *what = edf.direction > 0 ? "forward" : "backward";
-  if (next) printf("%s: next is\n  %3d  ", what, next->position);
-  else if (edf.direction) printf("%s: all assignments have run\n", what);
-  else printf("nothing runs: the program has %d assignments\n", edf.n_compnodes);
-  if (next && edf.direction > 0) edf__print_by(edf__write_line, stdout, next);
-  else if (next) {
-    printf("%s", edf_label(next));
-    edf__print_by(edf__write_about, stdout, next);
-    edf__print_by(edf__write_backward, stdout, next);
-    edf__where_grad(next, next);
-    for (int k = 0; k < next->n_in; k++)
-      if (next->in[k]->needs_grad && !edf__is_repeated(next, k))
-        edf__where_grad(next->in[k], next);
-  }
+  const edf_node *next = edf.direction ? edf__next_node() : NULL;
+  if (!next) printf("%s\n", edf.direction ? "all nodes have run" : "nothing runs");
+  else printf("%s: next is\n  %3d  ", edf.direction > 0 ? "forward" : "backward", next->position);
+  if (next) edf_print_node(stdout, (edf_node *)next);
+  if (next && edf.direction < 0) edf__where_grad(next);
+  for (int k = 0; next && edf.direction < 0 && k < next->n_in; k++)
+    if (next->in[k]->needs_grad) edf__where_grad(next->in[k]);
   fflush(stdout);
 }
 
-/* ---- NaN and infinity: where they begin. */
+/* ---- The first NaN or infinity */
 static int edf__is_bad(const edf_node *x, const edf_real *v) {
+  return v && x->size && edf_statistics_of(v, x->size).bad > 0;
+}
+/* Prints that y made the first NaN, in x or in x.grad. */
+static edf_node *edf__report_nan(edf_node *y, edf_node *x, const char *grad) {
+  const edf_real *v = *grad ? x->grad : x->value;
   size_t i = 0;
-  while (v && i < x->size && v[i] - v[i] == 0) i++;
-  return v && i < x->size;
-}
-
-/* Entry i of x, and what its row has, since a row function sees all of that. */
-static void edf__print_origin(const edf_node *x, size_t i) {
-  size_t width = x->rank ? (size_t)x->dim[x->rank - 1] : 1;
-  edf_statistics row = edf_statistics_of(x->value + i / width * width, width);
-  printf("  from %s%s = %g", edf_label(x), edf__indices(x, i), (double)x->value[i]);
-  if (x->rank > 1 && width > 1) printf(", its row %g to %g", row.least, row.greatest);
-  edf__print_by(edf__write_about, stdout, x);
-}
-
-/* The k-th values of a term's indices; 0 after the last ones. */
-static int edf__index_at(const edf__einsum *m, const edf__term *t, size_t k, ptrdiff_t *index) {
-  unsigned has = edf__term_has(&m->e, t);
-  for (int i = m->e.n_letter - 1; i >= 0; i--) {
-    int stands = m->e.letter[i].left || has >> i & 1;
-    size_t extent = stands ? (size_t)m->extent[i] : 1;
-    index[i] = (ptrdiff_t)(k % extent);
-    k /= extent;
+  while (v[i] - v[i] == 0) i++;
+  printf("%s%s%s = %g is the first that is NaN or infinite. It is from %s\n  %s\n", edf_label(x),
+         grad, edf__indices(x, i), (double)v[i], *grad ? edf__text("the backward of %s",
+         edf_label(y)) : y->kind == EDF_COMPNODE ? "the forward of" : "", edf__show(y));
+  if (y->kind == EDF_PARAMETER) printf("  after %ld steps\n", y->steps);
+  edf_print_node(stdout, y);
+  for (int k = *grad ? -1 : 0; k < y->n_in; k++) {   /* the entries from which it comes       */
+    const edf_node *from = k < 0 ? y : y->in[k];
+    if (x->size % from->size == 0)
+      printf("  %s%s = %g\n", edf_label(from), edf__indices(from, i % from->size),
+             (double)from->value[i % from->size]);
   }
-  return k == 0;
+  for (int k = 0; k < y->n_in; k++) edf_print(y->in[k]);
+  return y;
 }
-
-/* The product of a term at these indices. */
-static double edf__product_at(const edf_node *y, const edf__term *t, const ptrdiff_t *index) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
-  double product = t->number;
-  for (int f = t->first; f < t->first + t->n; f++) {
-    const edf_node *x = y->in[m->e.ref[f].operand];
-    ptrdiff_t entry = edf__entry_of(m, &m->e.ref[f], x, index);
-    product *= entry < 0 ? 0 : (double)x->value[entry];
-  }
-  return product;
-}
-
-/* The greatest product that goes into an entry of an equation. */
-static void edf__print_greatest(const edf_node *y, size_t entry) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
-  const edf__term *of = NULL;
-  ptrdiff_t index[EDF_MAX_INDEX], most[EDF_MAX_INDEX];
-  double greatest = -1;
-  for (const edf__term *t = m->e.term; t < m->e.term + m->e.n_term; t++)
-    for (size_t k = 0; edf__index_at(m, t, k, index); k++) {
-      if (edf__entry_of(m, &m->e.ref[0], y, index) != (ptrdiff_t)entry) continue;
-      double product = fabs(edf__product_at(y, t, index));
-      if (product <= greatest) continue;
-      greatest = product;
-      of = t;
-      memcpy(most, index, sizeof most);
-    }
-  if (!of) return;
-  printf("  the greatest of its products is %g\n", edf__product_at(y, of, most));
-  for (int f = of->first; f < of->first + of->n; f++) {
-    const edf_node *x = y->in[m->e.ref[f].operand];
-    ptrdiff_t from = edf__entry_of(m, &m->e.ref[f], x, most);
-    if (from >= 0) edf__print_origin(x, (size_t)from);
-  }
-}
-
-/* An entry's ancestry: one step back, and where an input was computed entry by entry, two. Of a
-   row that was reduced the least entry: 0 makes a logarithm or a quotient infinite. */
-static void edf__print_ancestry(const edf_node *y, size_t entry) {
-  if (edf__is(y, EDF_IS_EQUATION)) { edf__print_greatest(y, entry); return; }
-  for (int k = 0; k < y->n_in; k++) {
-    const edf_node *x = y->in[k], *before = x->n_in == 1 ? x->in[0] : NULL;
-    if (!x->size || (y->size % x->size && x->size % y->size)) continue;
-    size_t width = x->size / y->size, from = width ? entry * width : entry % x->size;
-    for (size_t i = from + 1; i < (entry + 1) * width; i++)
-      if (fabs((double)x->value[i]) < fabs((double)x->value[from])) from = i;
-    edf__print_origin(x, from);
-    if (before && width == 1 && before->size == x->size && before->value)
-      edf__print_origin(before, entry);
-  }
-}
-
-static void edf__bring_all(void) {       /* messages read whole ancestries                    */
-  if (edf_device) edf_device->sync(1);
-  if (edf_device) edf_device->sync(0);
-}
-
-/* Returns the first of them. */
-static size_t edf__print_bad(const edf_node *y, const char *grad, const edf_real *v) {
-  size_t n = edf_statistics_of(v, y->size).bad, entry = 0;
-  while (v[entry] - v[entry] == 0) entry++;
-  printf("edf_find_nan: %s%s%s is %g: of %zu entries %zu %s NaN or infinite\n", edf_label(y),
-         grad, edf__indices(y, entry), (double)v[entry], y->size, n, n == 1 ? "is" : "are");
-  printf("  %s", edf_label(y));
-  edf__print_by(edf__write_about, stdout, y);
-  if (edf__is(y, EDF_IS_OWN) && !*grad && (edf.look & EDF__POISON) && v[entry] != v[entry])
-    printf("  its forward computes that, or does not write this entry: EDF_DEBUG has put NaN "
-           "there\n");
-  return entry;
-}
-
-/* Does y turn finite inputs into a value that is not, or was it fed so? */
-static int edf__say_bad_value(const edf_node *y) {
-  int bad = !edf__is_stale(y) && edf__is_bad(y, y->value);
-  for (int k = 0; bad && k < y->n_in; k++) bad = !edf__is_bad(y->in[k], y->in[k]->value);
-  if (!bad) return 0;
-  size_t entry = edf__print_bad(y, "", y->value);
-  if (y->kind == EDF_COMPNODE) {
-    printf("  ");
-    edf__print_by(edf__write_forward, stdout, y);
-    printf("\n");
-  } else if (y->kind == EDF_INPUT) printf("  it was fed so\n");
-  else printf("  after %ld steps of the optimiser\n", y->steps);
-  edf__print_ancestry(y, entry);
-  fflush(stdout);
-  return 1;
-}
-
-/* The same of its backward, for the gradients of its inputs. */
-static int edf__say_bad_grad(const edf_node *y) {
-  int k = edf__runs_backward(y) && y->grad && !edf__is_bad(y, y->grad) ? 0 : y->n_in;
-  while (k < y->n_in && (y->in[k]->fresh || !edf__is_bad(y->in[k], y->in[k]->grad))) k++;
-  if (k == y->n_in) return 0;
-  const edf_node *x = y->in[k];
-  size_t entry = edf__print_bad(x, ".grad", x->grad);
-  printf("  computed by the backward of %s", edf_label(y));
-  edf__print_by(edf__write_about, stdout, y);
-  edf__print_by(edf__write_backward, stdout, y);
-  edf__print_origin(x, entry);
-  if (y->size == x->size) edf__print_origin(y, entry);
-  fflush(stdout);
-  return 1;
-}
-
 edf_node *edf_find_nan(void) {
-  edf__bring_all();
-  for (int i = 0; i < edf__n_nodes(); i++)
-    if (edf__say_bad_value(edf__nth(i))) return edf__nth(i);
-  for (int i = edf.n_compnodes - 1; i >= 0; i--)
-    if (edf__say_bad_grad(edf.compnodes[i])) return edf.compnodes[i];
+  edf_node *c;
+  for (int i = 0; i < edf__n_nodes(); i++) {
+    edf_node *x = edf__nth(i);
+    if (!edf__is_stale(x) && x->value && edf__is_bad(x, edf_value(x)))
+      return edf__report_nan(x, x, "");
+  }
+  edf.direction = 0;
+  if (!edf.loss || edf.loss->ran != edf.feeds) return NULL;
+  while ((c = edf_step_backward()) != NULL)
+    for (int k = 0; k < c->n_in; k++)
+      if (edf__is_bad(c->in[k], edf_grad(c->in[k]))) {
+        edf__end_zeros();
+        edf.direction = 0;
+        edf.at = -1;
+        return edf__report_nan(c, c->in[k], ".grad");
+      }
   return NULL;
 }
 
-/* ---- EDF_DEBUG: what is not written yet is NaN; the first one that is computed is told by
-   itself, once. */
-static void edf__poison_grad(edf_node *x) {
-  if (x->grad && x->fresh) edf__fill(x->grad, x->size, (edf_real)NAN);
+#ifdef EDF_DEBUG
+static void edf__look_for_nan(int backward) {
+  for (int i = 0; i < edf__n_nodes() && !edf__nan_reported; i++) {
+    edf_node *x = edf__nth(i);
+    if (!x->active || (backward && !x->reached)) continue;
+    edf__nan_reported = edf__is_bad(x, backward ? edf_grad(x) : edf_value(x));
+    if (edf__nan_reported) edf_find_nan();
+  }
 }
-
-static void edf__look_for_nan(const edf_node *x, int forward) {
-  if (!(edf.look & EDF__FINITE)) return;
-  edf__bring_all();
-  if (forward ? edf__say_bad_value(x) : edf__say_bad_grad(x))
-    edf.look &= ~(unsigned)EDF__FINITE;
-}
-
-static int edf__look_at(int event, edf_node *x) {
-  int poison = (edf.look & EDF__POISON) != 0;
-  if (poison && event == EDF_BEFORE_FORWARD) edf__fill(x->value, x->size, (edf_real)NAN);
-  for (int k = 0; event == EDF_BEFORE_FORWARD && k < x->n_in; k++)
-    if (x->in[k]->kind != EDF_COMPNODE) edf__look_for_nan(x->in[k], 1);
-  if (poison && event == EDF_BEGIN_BACKWARD) edf__each(edf__poison_grad);
-  if (event == EDF_AFTER_FORWARD || event == EDF_AFTER_BACKWARD)
-    edf__look_for_nan(x, event == EDF_AFTER_FORWARD);
-  return (edf.look & EDF__BREAKS) && edf__stop_at(event, x);
-}
-
-EDF__HOOKED(edf__teller, edf__look, edf__look_at)
+#endif
 EDF__C_END
 #endif
 
@@ -7375,13 +5869,14 @@ EDF__C_END
 #define Clamp           edf_clamp
 #define Min             edf_min
 #define Max             edf_max
+#define Div             edf_div
+#define Sqrt            edf_sqrt
 #define BCELoss         edf_bce_loss
 #define MSE             edf_mse
 #define MaskedMean      edf_masked_mean
 #define Dropout         edf_dropout
 #define Reshape         edf_reshape
 #define Momentum        edf_momentum
-#define AdaGrad         edf_adagrad
 #define RMSProp         edf_rmsprop
 #define Adam            edf_adam
 #define AdamDefault     edf_adam_default
@@ -7389,13 +5884,9 @@ EDF__C_END
 #endif
 
 /* History
-   3.0  four headers: edf_slide.h (slides, layers, submitted backwards) and edf_data.h (data,
-        saved models) leave edf.h; edf_op and edf_node_at are public; EDF_IMPLEMENTATION
-        implements every header that a file includes
-   2.0  two headers: edf_doctor, edf_trace_begin, edf_trace_end, edf_log(name, value),
-        edf_log_scale, edf_plot_svg, edf_print_latex, edf_write_dot and edf_contact_sheet are in
-        edf_lab.h now; watchers and tools are public; an Einsum is named by its left side
-   1.3  a GPU behind the same program (edf_cuda.cu), several processes, edf_input_from
+   3.0  half the lines, in four headers: edf.h, edf_slide.h, edf_data.h and edf_lab.h
+   2.0  two headers: edf.h and edf_lab.h
+   1.3  a GPU behind the same program (edf_cuda.cu), several processes
    1.2  programs printed as loops, stepping, the doctor, the trace page, curves
    1.1  functions over named indices, layers, recurrence, optimisers, saved models, threads
    1.0  the graph, the notation, one kernel

@@ -1,10 +1,10 @@
-/* edf_cuda.cu - the GPU behind edf.h 2.0: link edf_cuda.o to a program, and its kernels run
+/* edf_cuda.cu - the GPU behind edf.h 3.0: link edf_cuda.o to a program, and its kernels run
    through CUDA and cuBLAS. The program does not change.
 
      nvcc -std=c++17 -O3 -c edf_cuda.cu        or: make build/edf_cuda.o
      cc train.o edf_cuda.o -L/usr/local/cuda/lib64 -lcublas -lcudart -lstdc++ -lm
 
-   How it works. edf.h hands its kernels over to a table of functions (`edf_device`, see >>seam
+   How it works. edf.h hands its kernels over to a table of functions (`edf_device`, see >>api
    there). This file keeps a copy of every array on the GPU, known by the array's address
    on the host, runs each kernel on the copies, and brings a copy back when the program asks
    with edf_value or edf_grad. A host copy that is older than the GPU's begins with NaN, so a
@@ -108,6 +108,12 @@ static unsigned blocks_for(size_t n) {
   size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < (n); \
   i += (size_t)gridDim.x * blockDim.x
 
+/* A graph is known by its first leaf. */
+static unsigned graph_id(void) {
+  const edf_node *leaf = edf.n_inputs ? edf.inputs[0] : edf.n_parameters ? edf.parameters[0] : NULL;
+  return (unsigned)((uintptr_t)leaf / 64 * 2654435761u >> 8);
+}
+
 /* ==== >>arrays  Copies of arrays on the GPU ================================================
 
    All lie in one piece of memory, the arena, at an offset that stays while the arena grows. A
@@ -119,6 +125,9 @@ struct array {
   size_t even;                           /* so many of its entries are known to be `number`   */
   real number;
   array *next, *all;                     /* of its bucket; of the list of all                 */
+  const edf_node *owner;                 /* the node whose array it is, or NULL               */
+  int which;                             /* EDF_VALUE and so on, or STATE                     */
+  unsigned graph;                        /* graph_id() when it was made                       */
 };
 struct hole { size_t at, bytes; hole *next; };
 enum { BUCKETS = 4096, ALIGN = 256 };
@@ -257,20 +266,38 @@ static void give(size_t at, size_t bytes) {
 }
 
 /* ---- An array by its host address; NULL for memory that is not the framework's. */
-static const void *the_one;              /* edf.h's 1, for an absent factor                   */
+static const real the_one = 1;           /* an absent factor                                  */
+
+/* A node's array, as it is now. */
+static real *array_now(const edf_node *x, int which) {
+  return which == EDF_VALUE ? x->value : which == EDF_GRAD ? x->grad : which == EDF_M ? x->m
+         : which == EDF_S ? x->s : (real *)x->state;
+}
+enum { STATE = EDF_S + 1 };
+static edf_node *nth_node(int i) {
+  if (i < edf.n_inputs) return edf.inputs[i];
+  i -= edf.n_inputs;
+  return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
+}
+static int count_nodes() { return edf.n_inputs + edf.n_parameters + edf.n_compnodes; }
 
 static array *new_array(const void *host, size_t bytes, int own) {
   array *a = (array *)malloc(sizeof *a);
   if (!a) { fprintf(stderr, "edf: out of memory"); stop(); }
   *a = { host, take(bytes), bytes, (char)!own, (char)own, (char)own, 0, 0, 0,
-         *bucket_of(host), arena.all };
+         *bucket_of(host), arena.all, NULL, 0, graph_id() };
   return arena.all = *bucket_of(host) = a;
 }
 
 static array *array_of(const void *host) {
   array *a = find(host);
-  size_t bytes = a || host == the_one ? 0 : edf_array_bytes(host);
-  return bytes ? new_array(host, bytes, 0) : a;
+  size_t bytes = a || host == &the_one ? 0 : edf_array_bytes(host);
+  if (!bytes) return a;
+  a = new_array(host, bytes, 0);
+  for (int i = 0; i < count_nodes() && !a->owner; i++)
+    for (int k = 0; k <= STATE && !a->owner; k++)
+      if (array_now(nth_node(i), k) == host) { a->owner = nth_node(i); a->which = k; }
+  return a;
 }
 
 static void upload(array *a) {
@@ -370,6 +397,20 @@ static void forget(const void *host) {
   forget_recordings();
   give(a->at, a->bytes);
   free(a);
+}
+
+/* Forgets the arrays that their nodes no longer have: they have grown with the batch. */
+static void forget_old(void) {
+  static unsigned long feeds;
+  static int nodes;
+  if (feeds == edf.feeds && nodes == count_nodes()) return;
+  feeds = edf.feeds;
+  nodes = count_nodes();
+  for (array *a = arena.all, *next; a; a = next) {
+    next = a->all;
+    if (a->owner && a->graph == graph_id() && (array_now(a->owner, a->which) != a->host ||
+        edf_array_bytes(a->host) != a->bytes)) forget(a->host);
+  }
 }
 
 /* A private array of node y. */
@@ -746,12 +787,19 @@ static void sums(edf_nest t, int assign, real *o, const real *a, const real *b) 
 
 /* ==== >>products  Matrix products by cuBLAS ================================================
 
-   The plan is edf_plan_for's, with the costs of a GPU. An operand that cuBLAS cannot read in
+   The plan is edf_plan's. An operand that cuBLAS cannot read in
    place is packed by a sum of one term (that is im2col); a result that it cannot write is added
    from a panel, entry by entry, each by one thread (col2im). */
-static const edf_costs costs = { 300, 0.00004, 0.001, 0.001, 0.004, 0.004, 0.004, 0.004, 0,
-                                 { 0.002, 0.004, 0.004 }, 0, 1 };
 enum { MOST_PANEL = 1 << 24 };           /* entries: what is larger is cut                    */
+
+/* A plan with its operands as matrices. */
+struct route : edf_route { edf_matrix matrix[3]; };
+static route route_of(const edf_nest *nest) {
+  route r;
+  (edf_route &)r = edf_plan(nest);
+  for (int x = 0; x < 3 && r.product; x++) r.matrix[x] = edf_matrix_of(&r, x);
+  return r;
+}
 
 /* An operand as gemm takes it. */
 struct matrix {
@@ -762,7 +810,7 @@ struct matrix {
 
 /* The loops of operand x that it really has: outer ones, then its rows and columns with the
    faster last. */
-static int loops_of(const edf_route *r, int x, edf_loop *l, int *n_outer) {
+static int loops_of(const route *r, int x, edf_loop *l, int *n_outer) {
   static const int axes[3][2] = { { 0, 1 }, { 0, 2 }, { 2, 1 } };
   int n = 0, tall = r->matrix[x].tall;
   for (int i = 0; i < r->first[0]; i++)
@@ -781,14 +829,14 @@ static size_t entries(const edf_loop *l, int n) {
   return product;
 }
 
-static size_t panel_size(const edf_route *r, int x) {
+static size_t panel_size(const route *r, int x) {
   edf_loop l[MOST];
   int outer;
   return entries(l, loops_of(r, x, l, &outer));
 }
 
 /* The nest between operand x, whose strides go to `real_side`, and its dense panel. */
-static edf_nest panel_nest(const edf_route *r, int x, int real_side) {
+static edf_nest panel_nest(const route *r, int x, int real_side) {
   edf_nest t;
   int outer, n;
   ptrdiff_t dense = 1;
@@ -805,14 +853,14 @@ static edf_nest panel_nest(const edf_route *r, int x, int real_side) {
   return t;
 }
 
-static matrix matrix_of(const edf_route *r, int x, const real *p, int packed) {
+static matrix matrix_of(const route *r, int x, const real *p, int packed) {
   const edf_matrix *m = &r->matrix[x];
   matrix g;
-  ptrdiff_t dense = m->row.n * m->column.n;
+  ptrdiff_t dense = m->rows * m->columns;
   memset(&g, 0, sizeof g);
   g.tall = m->tall;
   g.p = packed ? p : p + r->nest.start[x];
-  g.ld = packed ? (m->tall ? m->row.n : m->column.n) : m->tall ? m->column.step : m->row.step;
+  g.ld = packed ? (m->tall ? m->rows : m->columns) : m->step;
   for (int i = r->first[0] - 1; i >= 0; i--) {
     ptrdiff_t s = r->nest.loop[i].s[x];
     g.batch[i] = packed && s ? dense : s;
@@ -822,7 +870,7 @@ static matrix matrix_of(const edf_route *r, int x, const real *p, int packed) {
   return g;
 }
 
-static const real *operand(const edf_route *r, int x, const real *p, matrix *m) {
+static const real *operand(const route *r, int x, const real *p, matrix *m) {
   if (!r->matrix[x].direct) {
     real *panel = (real *)scratch(x == EDF_A ? PANEL_A : PANEL_B,
                                   panel_size(r, x) * sizeof(real));
@@ -849,7 +897,7 @@ __global__ static void pointers_kernel(u64 *pointer, u64 c, u64 a, u64 b, batch_
   }
 }
 
-static u64 *pointers(const edf_route *r, const matrix *m, size_t n) {
+static u64 *pointers(const route *r, const matrix *m, size_t n) {
   batch_nest t;
   memset(&t, 0, sizeof t);
   t.n = r->first[0];
@@ -865,7 +913,7 @@ static u64 *pointers(const edf_route *r, const matrix *m, size_t n) {
 
 /* cuBLAS is column-major: a tall matrix is itself, a wide one its transpose; a wide result is
    c' = b' a'. */
-static void gemm(const edf_route *r, const matrix *m, real beta) {
+static void gemm(const route *r, const matrix *m, real beta) {
   const cudaDataType_t type = sizeof(real) == 8 ? CUDA_R_64F : CUDA_R_32F;
   int tall = m[EDF_OUT].tall, first = tall ? EDF_A : EDF_B, second = tall ? EDF_B : EDF_A;
   cublasOperation_t t1 = m[first].tall == tall ? CUBLAS_OP_N : CUBLAS_OP_T;
@@ -970,7 +1018,7 @@ static void add_panel(const edf_nest *nest, int assign, real *o, const real *pan
   RUN(gather_kernel, t.outs, o + nest->start[EDF_OUT], panel, t);
 }
 
-static void product(edf_route *r, int assign, real *o, const real *a, const real *b) {
+static void product(route *r, int assign, real *o, const real *a, const real *b) {
   edf_loop l[MOST];
   matrix m[3];
   int outer, n = loops_of(r, EDF_OUT, l, &outer);
@@ -989,19 +1037,19 @@ static void product(edf_route *r, int assign, real *o, const real *a, const real
 
 /* ---- Plans, remembered by the route that edf.h has made. */
 enum { PLANS = 1024 };
-static struct plan { const edf_route *key; edf_nest nest; edf_route route; } plans[PLANS];
+static struct plan { const edf_route *key; edf_nest nest; route r; } plans[PLANS];
 
-static const edf_route *plan_of(const edf_route *key) {
+static const route *plan_of(const edf_route *key) {
   plan *p = &plans[((uintptr_t)key / 64 * 2654435761u >> 8) % PLANS];
-  if (p->key == key && !memcmp(&p->nest, &key->nest, sizeof p->nest)) return &p->route;
+  if (p->key == key && !memcmp(&p->nest, &key->nest, sizeof p->nest)) return &p->r;
   p->key = key;
   p->nest = key->nest;
-  p->route = edf_plan_for(&key->nest, &costs);
-  return &p->route;
+  p->r = route_of(&key->nest);
+  return &p->r;
 }
 
 /* gemm where the work is worth it, and where no sum would run outside. */
-static int is_product(const edf_route *r) {
+static int is_product(const route *r) {
   if (!r->product) return 0;
   for (int i = 0; i < r->first[0]; i++) if (!r->nest.loop[i].s[EDF_OUT]) return 0;
   double m = (double)r->extent[0], n = (double)r->extent[1], k = (double)r->extent[2];
@@ -1010,11 +1058,11 @@ static int is_product(const edf_route *r) {
   return k > 1;
 }
 
-static void run_route(const edf_route *route, int assign, real *o, const real *a,
+static void run_route(const route *whole, int assign, real *o, const real *a,
                       const real *b);
 
 /* Panels that are too large: the nest is halved along its longest loop. */
-static int halve(const edf_route *r, int assign, real *o, const real *a, const real *b) {
+static int halve(const route *r, int assign, real *o, const real *a, const real *b) {
   int longest = -1;
   for (int x = 0; x < 3; x++)
     for (int i = 0; !r->matrix[x].direct && panel_size(r, x) > (size_t)MOST_PANEL &&
@@ -1028,33 +1076,32 @@ static int halve(const edf_route *r, int assign, real *o, const real *a, const r
   half[1].loop[longest].n = n - n / 2;
   for (int x = 0; x < 3; x++) half[1].start[x] += n / 2 * r->nest.loop[longest].s[x];
   for (int k = 0; k < 2; k++) {
-    edf_route part = edf_plan_for(&half[k], &costs);
+    route part = route_of(&half[k]);
     run_route(&part, assign && (k == 0 || r->nest.loop[longest].s[EDF_OUT]), o, a, b);
   }
   return 1;
 }
 
-static void run_route(const edf_route *route, int assign, real *o, const real *a,
+static void run_route(const route *whole, int assign, real *o, const real *a,
                       const real *b) {
-  edf_route r = *route;
+  route r = *whole;
   if (!b || !is_product(&r)) sums(r.nest, assign, o, a, b);
   else if (!halve(&r, assign, o, a, b)) product(&r, assign, o, a, b);
 }
 
 /* A factor that is absent is the number 1, of the host's: it goes into alpha. */
-static const real *factor(edf_route *r, int x, const real *p) {
+static const real *factor(route *r, int x, const real *p) {
   int present = 0;
   for (int i = 0; i < r->nest.n; i++) present |= r->nest.loop[i].s[x] != 0;
   const real *there = (const real *)in_bytes(p);
   if (there || present) return there ? there : in(p, "edf_contract");
   r->nest.alpha *= *p;
-  the_one = p;
   return NULL;
 }
 
 static void contract_there(const edf_route *key, int assign, real *o, const real *a,
                            const real *b) {
-  edf_route r = *plan_of(key);
+  route r = *plan_of(key);
   hold(o, a, b);
   const real *ga = factor(&r, EDF_A, a), *gb = factor(&r, EDF_B, b);
   for (int i = 0; i < r.nest.n; i++) if (r.nest.loop[i].n == 0) return;
@@ -1125,7 +1172,7 @@ static window_nest window_of(const edf_window *w) {
   t.outs = entries(w->t.loop, w->n_kept);
   t.window = (unsigned)w->n;
   if (t.outs > UINT_MAX) { fprintf(stderr, "edf: MaxOver: more than 2^32 entries"); stop(); }
-  t.assign = w->assign;
+  t.assign = 0;
   for (int i = 0; i < t.n; i++) {
     t.extent[i] = (unsigned)w->t.loop[i].n;
     t.sy[i] = w->t.loop[i].s[EDF_OUT];
@@ -1147,18 +1194,18 @@ static void pay_windows(const edf_window *w, const window_nest &t, real *dx, con
     }
 }
 
-static void window_there(const edf_window *w, int backward) {
+static void window_there(const edf_window *w, edf_node *node_y, edf_node *node_x, int backward) {
   window_nest t = window_of(w);
   ptrdiff_t start = w->t.start[EDF_A], to = w->t.start[EDF_OUT];
-  hold(w->y, w->x, w->winner);
+  real *y = backward ? node_y->grad : node_y->value, *x = backward ? node_x->grad : node_x->value;
+  hold(y, x, w->winner);
   int *winner = (int *)(backward ? in_bytes(w->winner) : out_bytes(w->winner, 1));
   if (!winner) unknown("MaxOver");
   if (!backward)
-    RUN(max_kernel, t.outs, out(w->y, 1, "MaxOver") + to, winner + to,
-        in(w->x, "MaxOver") + start, t);
+    RUN(max_kernel, t.outs, out(y, t.outs * sizeof(real) == find(y)->bytes, "MaxOver") + to,
+        winner + to, in(x, "MaxOver") + start, t);
   else
-    pay_windows(w, t, out(w->x, w->assign, "MaxOver") + start, in(w->y, "MaxOver") + to,
-                winner + to);
+    pay_windows(w, t, out(x, 0, "MaxOver") + start, in(y, "MaxOver") + to, winner + to);
 }
 
 /* ==== >>elements  Functions of single entries ==============================================
@@ -1187,9 +1234,12 @@ static const kernel *kernel_called(const char *op) {
 }
 static const kernel *kernel_of(const edf_node *y) {        /* the mean of an MSE is a Mean */
   const kernel *k = kernel_called(y->op);
-  if (!k && y->says && y->says->name) k = kernel_called(y->says->name);
+  if (!k && y->about && y->about->name) k = kernel_called(y->about->name);
   return k;
 }
+
+static int row_dims(const edf_node *y) { return y->written ? y->written->row_dims : 1; }
+static int is_causal(const edf_node *y) { return y->written && y->written->causal; }
 
 /* ---- f is the function, d its derivative times dy, from x and y = f(x); c is the node's
    number. */
@@ -1282,10 +1332,10 @@ __global__ void map_back_kernel(real *dx, const real *x, const real *y, const re
   }
 }
 
-/* The gradient that a node adds to; `assign` where it is fresh: then all of it is written. */
+/* The gradient that a node adds to; `assign` if it counts as zero: then all of it is written. */
 static real *grad_of(edf_node *x, int *assign) {
-  *assign = x->fresh;
-  x->fresh = 0;
+  *assign = x->grad_is_zero;
+  x->grad_is_zero = 0;
   return out(x->grad, *assign, "a gradient");
 }
 
@@ -1360,7 +1410,7 @@ static void total(edf_node *y, int backward, real alpha) {
   memset(&t, 0, sizeof t);
   t.n = 1;
   t.alpha = alpha;
-  t.loop[0] = { (ptrdiff_t)x->size, { backward, !backward, 0 } };
+  t.loop[0] = { (ptrdiff_t)x->size, { backward, !backward, 0 }, NULL };
   if (backward && !x->grad) return;
   const real *from = backward ? dy_of(y) : value_of(x);
   real *to = backward ? grad_of(x, &assign) : result_of(y);
@@ -1428,7 +1478,7 @@ __device__ static real row_max(const real *s, unsigned n) {
 
 static size_t columns(const edf_node *y) {
   size_t K = 1;
-  for (int d = y->rank - y->row_dims; d < y->rank; d++) K *= (size_t)y->dim[d];
+  for (int d = y->rank - row_dims(y); d < y->rank; d++) K *= (size_t)y->dim[d];
   return K;
 }
 
@@ -1470,7 +1520,7 @@ static void softmax(edf_node *P, int backward) {
   edf_node *s = P->in[0];
   int assign;
   if (!backward) {
-    unsigned period = P->causal ? (unsigned)P->dim[P->rank - P->row_dims - 1] : 0;
+    unsigned period = is_causal(P) ? (unsigned)P->dim[P->rank - row_dims(P) - 1] : 0;
     RUN(softmax_kernel, rows * WARP, result_of(P), value_of(s), rows, (unsigned)K, period);
   } else if (s->grad) {
     const real *v = value_of(P), *dP = dy_of(P);
@@ -1534,12 +1584,12 @@ enum { NODE_BITS = 20 };                 /* of the word; above them the graph   
 static unsigned number_in_list(const edf_node *y) {
   unsigned i = 0, last = (1u << NODE_BITS) - 1;
   while (i < (unsigned)edf.n_compnodes && edf.compnodes[i] != y) i++;
-  return (edf.id & 4095) << NODE_BITS | (i + 1 < last ? i + 1 : last);
+  return (graph_id() & 4095) << NODE_BITS | (i + 1 < last ? i + 1 : last);
 }
 
 static edf_node *node_of(unsigned word) {
   unsigned i = word & ((1u << NODE_BITS) - 1), graph = word >> NODE_BITS;
-  return graph == (edf.id & 4095) && i <= (unsigned)edf.n_compnodes ? edf.compnodes[i - 1]
+  return graph == (graph_id() & 4095) && i <= (unsigned)edf.n_compnodes ? edf.compnodes[i - 1]
                                                                     : NULL;
 }
 
@@ -1691,8 +1741,8 @@ static edf_nest column_mean(size_t rows, size_t C, int product) {
   memset(&t, 0, sizeof t);
   t.n = 2;
   t.alpha = 1 / (real)rows;
-  t.loop[0] = { (ptrdiff_t)C, { 1, 1, product } };
-  t.loop[1] = { (ptrdiff_t)rows, { 0, (ptrdiff_t)C, product ? (ptrdiff_t)C : 0 } };
+  t.loop[0] = { (ptrdiff_t)C, { 1, 1, product }, NULL };
+  t.loop[1] = { (ptrdiff_t)rows, { 0, (ptrdiff_t)C, product ? (ptrdiff_t)C : 0 }, NULL };
   return t;
 }
 
@@ -1920,30 +1970,33 @@ static const kernel concat_here("Concat", concat);
    table of arrays is copied only when it changes. */
 enum { SETS = 8 };
 struct entry { u64 p, g, m, s, n; unsigned set, unused; };   /* offsets in the arena          */
-struct number_sets { real c[SETS][EDF_RULE_NUMBERS]; };
+enum rule_kind { SGD_RULE, MOMENTUM_RULE, SQUARE_RULE, ADAM_RULE, SCALE_RULE, L2_RULE, L1_RULE,
+  NO_RULE };
+enum { RULE_NUMBERS = 6 };
+struct number_sets { real c[SETS][RULE_NUMBERS]; };
 static struct {
   edf_node **p;
   unsigned *set;
   int n, room, room_set, n_sets;
-  edf_rule rule;
+  rule_kind rule;
   number_sets sets;
 } pending;
 
 /* A table for each rule, and one for the norm: what the GPU's copy holds. */
-enum { NORM_TABLE = EDF_L1_RULE + 1, TABLE_KINDS };
+enum { NORM_TABLE = L1_RULE + 1, TABLE_KINDS };
 static struct { entry *held; int n, room; } tables[TABLE_KINDS];
 
 /* As the rules of edf.h, see there. */
 __device__ static void apply(int rule, const real *c, real *p, real *g, real *m, real *s) {
   real d = *g;
-  if (rule == EDF_SGD_RULE) *p -= c[0] * d;
-  else if (rule == EDF_SCALE_RULE) *g = d * c[0];
-  else if (rule == EDF_L2_RULE) *g = d + c[0] * *p;
-  else if (rule == EDF_L1_RULE) *g = d + (*p > 0 ? c[0] : *p < 0 ? -c[0] : 0);
-  else if (rule == EDF_MOMENTUM_RULE) {
+  if (rule == SGD_RULE) *p -= c[0] * d;
+  else if (rule == SCALE_RULE) *g = d * c[0];
+  else if (rule == L2_RULE) *g = d + c[0] * *p;
+  else if (rule == L1_RULE) *g = d + (*p > 0 ? c[0] : *p < 0 ? -c[0] : 0);
+  else if (rule == MOMENTUM_RULE) {
     *m = c[1] * *m + c[0] * d;
     *p -= c[2] * *m;
-  } else if (rule == EDF_SQUARE_RULE) {
+  } else if (rule == SQUARE_RULE) {
     *s = c[1] * *s + c[2] * d * d;
     *p -= c[0] * d / (sqrt(*s) + c[3]);
   } else {
@@ -1961,15 +2014,15 @@ __global__ static void update_kernel(char *base, const entry *table, int rule,
   for (EACH(i, e.n)) apply(rule, sets.c[e.set], p + i, g + i, m + i, s + i);
 }
 
-static int has_m(edf_rule rule) { return rule == EDF_MOMENTUM_RULE || rule == EDF_ADAM_RULE; }
-static int has_s(edf_rule rule) { return rule == EDF_SQUARE_RULE || rule == EDF_ADAM_RULE; }
+static int has_m(rule_kind rule) { return rule == MOMENTUM_RULE || rule == ADAM_RULE; }
+static int has_s(rule_kind rule) { return rule == SQUARE_RULE || rule == ADAM_RULE; }
 
 static u64 place_of(const void *host) {  /* 0 where the rule does not need it                 */
   const array *a = host ? find(host) : NULL;
   return a ? a->at : 0;
 }
 
-static entry entry_of(const edf_node *p, edf_rule rule, unsigned set) {
+static entry entry_of(const edf_node *p, rule_kind rule, unsigned set) {
   entry e = { place_of(p->value), place_of(p->grad), has_m(rule) ? place_of(p->m) : 0,
               has_s(rule) ? place_of(p->s) : 0, p->size, set, 0 };
   return e;
@@ -1981,7 +2034,7 @@ static entry *table_of(edf_node **p, const unsigned *set, int n, int kind) {
   auto *t = &tables[kind];
   int same = t->n == n;
   for (int i = 0; i < n; i++) {
-    entry e = entry_of(p[i], kind == NORM_TABLE ? EDF_SCALE_RULE : (edf_rule)kind,
+    entry e = entry_of(p[i], kind == NORM_TABLE ? SCALE_RULE : (rule_kind)kind,
                        set ? set[i] : 0);
     t->held = (entry *)grow(t->held, i, &t->room, sizeof e);
     same = same && !memcmp(&t->held[i], &e, sizeof e);
@@ -2032,8 +2085,8 @@ static int is_pending(const edf_node *p) {
 
 static void recover(void);
 
-static void update_there(edf_node *p, edf_rule rule, const real *numbers, int n) {
-  int change = rule >= EDF_SCALE_RULE;   /* of the gradient; the others move the parameter    */
+static void update_there(edf_node *p, rule_kind rule, const real *numbers, int n) {
+  int change = rule >= SCALE_RULE;   /* of the gradient; the others move the parameter    */
   recover();
   if (pending.n && (pending.rule != rule || is_pending(p) || pending.n == 65535))
     flush_updates();
@@ -2157,13 +2210,13 @@ static void run_contract(const edf_route *r, int assign, real *o, const real *a,
   finish();
 }
 
-static void run_window(const edf_window *w, int backward) {
+static void run_window(const edf_window *w, edf_node *y, edf_node *x, int backward) {
   flush_updates();
-  window_there(w, backward);
+  window_there(w, y, x, backward);
   finish();
 }
 
-static void run_update(edf_node *p, edf_rule rule, const real *numbers, int n) {
+static void run_update(edf_node *p, rule_kind rule, const real *numbers, int n) {
   update_there(p, rule, numbers, n);
   if (!gpu.sync && !gpu.debug) return;
   flush_updates();
@@ -2229,6 +2282,7 @@ static void compare(const char *kernel) {
 }
 
 static edf_device_table *device;         /* this file's                                       */
+static void here(const edf_node *y);
 
 /* What the C code does, with the device away. */
 template <class Code> static void by_loops(Code code) {
@@ -2248,18 +2302,18 @@ static void node_by_loops(edf_node *y, int backward) {
   for (int k = 0; k < n; k++) watch(backward ? y->in[k]->grad : y->in[k]->value);
   for (int k = 0; k < n; k++) {
     edf_node *x = y->in[k];
-    fresh[k] = x->fresh;
-    if (!backward || k < y->lazy || !x->fresh || !x->grad) continue;
+    fresh[k] = x->grad_is_zero;
+    if (!backward || !x->grad_is_zero || !x->grad) continue;
     memset(x->grad, 0, x->size * sizeof(real));
-    x->fresh = 0;
+    x->grad_is_zero = 0;
   }
   by_loops([=] { backward ? y->backward(y) : y->forward(y); });
-  for (int k = 0; k < n; k++) y->in[k]->fresh = fresh[k];
+  for (int k = 0; k < n; k++) y->in[k]->grad_is_zero = fresh[k];
 }
 
 static int node(edf_node *y, int backward) {
   const kernel *k = kernel_of(y);
-  if (!k) return 0;
+  if (!k) { here(y); return 0; }
   int check = gpu.check && y->n_in <= MOST_CHECKED;
   if (check) node_by_loops(y, backward);
   run_node(y, backward);
@@ -2267,35 +2321,73 @@ static int node(edf_node *y, int backward) {
   return 1;
 }
 
-static void contract(const edf_route *r, int assign, real *o, const real *a, const real *b) {
+static void contract(const edf_route *r, int assign, edf_node *const of[3], unsigned grads) {
+  real *v[3];
+  for (int k = 0; k < 3; k++)
+    v[k] = !of[k] ? (real *)&the_one : grads >> k & 1 ? of[k]->grad : of[k]->value;
   if (gpu.check) {
-    watch(o);
+    watch(v[0]);
     by_loops([=] {
-      if (assign && !r->covers) memset(o, 0, r->apart * sizeof(real));
-      edf_contract(r, assign && r->covers, o, a, b);
+      if (assign && !r->covers) memset(v[0], 0, r->apart * sizeof(real));
+      edf_contract(r, assign && r->covers, v[0], v[1], v[2]);
     });
   }
-  run_contract(r, assign, o, a, b);
+  run_contract(r, assign, v[0], v[1], v[2]);
   if (gpu.check) compare("edf_contract");
 }
 
-static void window(const edf_window *w, int backward) {
+static void window(const edf_window *w, edf_node *y, edf_node *x, int backward) {
   if (gpu.check) {
-    watch(backward ? w->x : w->y);
-    by_loops([=] { edf_max_window(w, backward); });
+    watch(backward ? x->grad : y->value);
+    by_loops([=] { edf_max_window(w, y, x, backward); });
   }
-  run_window(w, backward);
+  run_window(w, y, x, backward);
   if (gpu.check) compare("edf_max_window");
 }
 
-static void update(edf_node *p, edf_rule rule, const real *numbers, int n) {
-  if (gpu.check) {
-    real *all[4] = { p->value, p->grad, p->m, p->s };
-    for (real *x : all) watch(x);
-    by_loops([=] { edf_update(p, rule, numbers, n); });
+/* The loop of a rule, and its numbers; NO_RULE if there is no kernel. */
+static rule_kind kind_of(const edf_rule *rule, const real *c, long steps, real *to) {
+  double t = (double)(steps > 0 ? steps : 1);
+  memset(to, 0, RULE_NUMBERS * sizeof *to);
+  to[0] = c[0];
+  if (rule == &edf_sgd_rule) return SGD_RULE;
+  if (!strcmp(rule->name, "Scale")) return SCALE_RULE;
+  if (!strcmp(rule->name, "L2")) return L2_RULE;
+  if (!strcmp(rule->name, "L1")) return L1_RULE;
+  if (rule == &edf_momentum_rule) { to[1] = c[1]; to[2] = 1; return MOMENTUM_RULE; }
+  if (rule == &edf_rmsprop_rule) {
+    to[1] = c[1]; to[2] = 1 - c[1]; to[3] = c[2];
+    return SQUARE_RULE;
   }
-  run_update(p, rule, numbers, n);
-  if (gpu.check) compare("an optimiser");
+  real first = 1 - 1 / (real)t;
+  int slides = rule == &edf_adam_slides_rule;
+  if (!slides && rule != &edf_adam_rule) return NO_RULE;
+  to[0] = slides && first < c[1] ? first : c[1];
+  to[1] = slides && first < c[2] ? first : c[2];
+  to[2] = slides ? c[0] : (real)((double)c[0] / (1 - pow((double)c[1], t)));
+  to[3] = slides ? 1 : (real)(1 / sqrt(1 - pow((double)c[2], t)));
+  to[4] = c[3];
+  to[5] = slides ? 1 : 1 - c[0] * c[4];
+  return ADAM_RULE;
+}
+
+static double update(edf_node **p, int n, const edf_rule *rule, const real *c) {
+  real numbers[RULE_NUMBERS];
+  if (!rule) return norm_there(p, n);
+  forget_old();
+  for (int i = 0; i < n; i++) {
+    rule_kind kind = kind_of(rule, c, p[i]->steps, numbers);
+    edf_node *x = p[i];
+    if (kind == NO_RULE) return -1;
+    if (gpu.check) {
+      real *all[4] = { x->value, x->grad, x->m, x->s };
+      for (real *v : all) watch(v);
+      by_loops([=] { rule->run(x, c); });
+    }
+    run_update(x, kind, numbers, RULE_NUMBERS);
+    if (gpu.check) compare("an optimiser");
+  }
+  return 0;
 }
 
 /* ---- Recordings, found by a key of all that the host's code depends on. */
@@ -2352,11 +2444,11 @@ static u64 key_of_node(u64 key, const edf_node *x) {
   key = mix_pointer(mix_pointer(key, x), back ? x->grad : NULL);
   key = mix(key, grad ? even + grad->even : 0);
   key = mix(mix_pointer(key, x->kind == EDF_INPUT ? NULL : x->value), x->size);
-  return mix(key, (u64)x->active | (u64)(back ? x->needs_grad | x->fresh << 1 : 0) << 1);
+  return mix(key, (u64)x->active | (u64)(back ? x->needs_grad | x->grad_is_zero << 1 : 0) << 1);
 }
 
 static u64 key_of_pass(void) {
-  u64 key = mix(edf.id, (u64)(edf.direction + 2) << 8);
+  u64 key = mix(graph_id(), (u64)(edf.direction + 2) << 8);
   key = mix(key, (u64)(edf.training << 1 | edf.accumulate));
   key = mix_pointer(mix(key, (u64)edf.n_compnodes), edf.direction < 0 ? edf.loss : NULL);
   for (int i = 0; i < edf.n_inputs; i++) {
@@ -2374,12 +2466,12 @@ static u64 key_of_pass(void) {
    old one is dropped. */
 static recording *recording_of(u64 key) {
   for (recording &r : recordings)
-    if (r.key && r.graph == edf.id && r.batch != edf.batch) drop(&r);
+    if (r.key && r.graph == graph_id() && r.batch != edf.batch) drop(&r);
   for (recording &r : recordings) if (r.key == key) return &r;
   recording *r = &recordings[next_recording++ % RECORDINGS];
   drop(r);
   r->key = key;
-  r->graph = edf.id;
+  r->graph = graph_id();
   r->batch = edf.batch;
   return r;
 }
@@ -2406,8 +2498,8 @@ static void each_fresh(snapshot *s, int restore) {
   char *fresh = s->fresh;
   for (int k = 0; k < 3; k++)
     for (int i = 0; i < n[k]; i++, fresh++)
-      if (restore) at[k][i]->fresh = *fresh;
-      else *fresh = at[k][i]->fresh;
+      if (restore) at[k][i]->grad_is_zero = *fresh;
+      else *fresh = at[k][i]->grad_is_zero;
 }
 
 static snapshot look_at_host(void) {
@@ -2536,12 +2628,6 @@ static void push(real *x, size_t n) {
   arena.stale = 1;
 }
 
-static void forget_there(const void *x) {
-  if (!find(x)) return;
-  flush_updates();
-  forget(x);
-}
-
 /* Once for each kind of node. */
 static void here(const edf_node *y) {
   enum { KINDS = 64 };
@@ -2635,8 +2721,38 @@ static void say_start(const cudaDeviceProp *p) {
           : gpu.graphs ? "graphs" : "no graphs");
 }
 
-static edf_device_table table = { contract, window, node, pass, fill, update, norm_there, pull,
-                                  push, forget_there, here, sync_there };
+/* ---- The table takes nodes, and this file works with the addresses of their arrays. */
+static void fill_node(edf_node *x, edf_which which, real number) {
+  forget_old();
+  fill(array_now(x, which), x->size, number);
+}
+static void pull_node(edf_node *x, edf_which which) {
+  real *v = array_now(x, which);
+  forget_old();
+  if (v) pull(v, x->size);
+}
+static void push_node(edf_node *x, edf_which which) {
+  real *v = array_now(x, which);
+  forget_old();
+  if (v) push(v, x->kind == EDF_INPUT && which == EDF_VALUE ? 0 : x->size);
+}
+static int pass_nodes(void (*nodes)(void), int whole) {
+  forget_old();
+  return pass(nodes, whole);
+}
+
+/* All arrays go, or those that belong to no Input and no Parameter. */
+static void clear(int all) {
+  sync_there(0);
+  for (array *a = arena.all, *next; a; a = next) {
+    next = a->all;
+    int keep = !all && a->owner && a->owner->kind != EDF_COMPNODE;
+    if (!keep && a != mistake && a->graph == graph_id()) forget(a->host);
+  }
+}
+
+static edf_device_table table = { node, contract, window, pass_nodes, fill_node, update, pull_node,
+                                  push_node, clear };
 
 static edf_device_table *open_gpu(void) {
   char why[300];

@@ -903,6 +903,10 @@ static edf_real **edf_data__tensor(int k) {
   return k % 3 == 0 ? &p->value : k % 3 == 1 ? &p->m : &p->s;
 }
 
+static edf_which edf_data__array_of(int k) {
+  return k % 3 == 0 ? EDF_VALUE : k % 3 == 1 ? EDF_M : EDF_S;
+}
+
 /* The name of a tensor in the file. */
 typedef struct { char at[320]; } edf_data__name;
 static edf_data__name edf_data__name_of(int k) {
@@ -980,7 +984,7 @@ void edf_save(const char *path) {
   edf_data__write_header(&header);
   for (int k = 0; k < edf_data__n_tensors(); k++)
     if (edf_device && *edf_data__tensor(k))
-      edf_device->pull(*edf_data__tensor(k), edf_data__owner(k)->size);
+      edf_device->pull(edf_data__owner(k), edf_data__array_of(k));
   edf_writer w = edf_create_file(NULL, path);
   fwrite(header.at, 1, header.n, w.file);
   for (int k = 0; k < edf_data__n_tensors(); k++)
@@ -1205,7 +1209,7 @@ static void edf_data__take_model(edf_data__model *m) {
       edf_data__get_numbers(to, p->size, m->f.at + s->begin, 'f', (size_t)s->bytes);
     else if (to) memset(to, 0, p->size * sizeof *to);
     if (s->tensor % 3 == 0) p->steps = s->steps;
-    if (edf_device && to) edf_device->push(to, p->size);
+    if (edf_device && to) edf_device->push(p, edf_data__array_of(s->tensor));
   }
   if (m->random != 3) return;
   edf.seed = m->seed;

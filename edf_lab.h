@@ -1,7 +1,7 @@
 /* edf_lab.h - v3.0 - the laboratory of edf.h: tools that look at a program while it learns
 
    A companion of edf.h, in the same folder. It includes edf.h by itself, and uses only public
-   names of edf.h. edf_watch tells it what runs. EDF_IMPLEMENTATION, defined in exactly one C or
+   names of edf.h. edf.told tells it what runs. EDF_IMPLEMENTATION, defined in exactly one C or
    C++ file before the include, compiles its code too.
 
    What is allocated belongs to the graph, through EDF_MALLOC, and edf_clear frees it. With
@@ -9,7 +9,7 @@
 
    Contents (search for the anchor): first what each declares, then the code
      >>doctor   rules that name mistakes    >>plot     training curves
-     >>trace    a page to step through      >>paper    the program as LaTeX, the graph for dot
+     >>trace    a page to step through      >>paper    the graph in the language of dot
 */
 #if !defined(EDF_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
@@ -77,8 +77,7 @@ void edf_plot_svg(const char *path);
 void edf_trace_begin(const char *path);
 void edf_trace_end(void);
 
-/* The program as a LaTeX article, and the graph for Graphviz: dot -Tsvg graph.dot. */
-void edf_print_latex(FILE *out);
+/* Writes the graph for Graphviz: dot -Tsvg graph.dot. */
 void edf_write_dot(const char *path);
 
 #ifdef EDF_NO_DEBUG
@@ -88,7 +87,6 @@ void edf_write_dot(const char *path);
 #define edf_plot_svg(path)            ((void)(path))
 #define edf_trace_begin(path)         ((void)(path))
 #define edf_trace_end()               ((void)0)
-#define edf_print_latex(out)          ((void)(out))
 #define edf_write_dot(path)           ((void)(path))
 #endif
 #ifdef __cplusplus
@@ -155,10 +153,127 @@ typedef struct {                         /* hashes of rows that were trained on 
   int sampled;                           /* not all that were tested count                    */
 } edf_lab__rows;
 
+/* ---- Tools. edf.told calls all tools of the graph. A graph is known by its first leaf. */
+typedef struct edf_lab__tool {
+  void (*told)(struct edf_lab__tool *t, edf_event event, edf_node *x);
+  struct edf_lab__tool *next;
+  const edf_node *leaf;                  /* the first Input of its graph, else its first      */
+} edf_lab__tool;                         /* Parameter                                         */
+static edf_lab__tool *edf_lab__tools;
+static void (*edf_lab__told_before)(edf_event event, edf_node *x);
+
+static const edf_node *edf_lab__first_leaf(void) {
+  return edf.n_inputs ? edf.inputs[0] : edf.n_parameters ? edf.parameters[0] : NULL;
+}
+
+/* Makes what `target` depends on active, or all nodes for NULL. A tool that is told of a pass
+   puts the flags of the pass back: edf_lab__restore. */
+static void edf_lab__mark(edf_node *target) {
+  for (int i = 0; i < edf.n_inputs; i++) edf.inputs[i]->active = !target;
+  for (int i = 0; i < edf.n_parameters; i++) edf.parameters[i]->active = !target;
+  for (int i = 0; i < edf.n_compnodes; i++) edf.compnodes[i]->active = !target;
+  if (target) target->active = 1;
+  for (int i = target ? edf.n_compnodes - 1 : -1; i >= 0; i--)
+    for (int k = 0; edf.compnodes[i]->active && k < edf.compnodes[i]->n_in; k++)
+      edf.compnodes[i]->in[k]->active = 1;
+}
+static edf_node *edf_lab__nth(int i) {
+  if (i < edf.n_inputs) return edf.inputs[i];
+  i -= edf.n_inputs;
+  return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
+}
+static char *edf_lab__save(void) {
+  int n = edf.n_inputs + edf.n_parameters + edf.n_compnodes;
+  char *active = (char *)edf_keep(NULL, (size_t)n + 1);
+  for (int i = 0; i < n; i++) active[i] = edf_lab__nth(i)->active;
+  return active;
+}
+static void edf_lab__restore(char *active) {
+  int n = edf.n_inputs + edf.n_parameters + edf.n_compnodes;
+  for (int i = 0; i < n; i++) edf_lab__nth(i)->active = active[i];
+  edf_release(active);
+}
+
+/* A node needs a gradient if a Parameter or a wanted node reaches it. */
+static int edf_lab__needs_grad(const edf_node *x) {
+  int needs = x->needs_grad || (x->kind == EDF_PARAMETER && x->update != edf_frozen);
+  for (int k = 0; x->backward && k < x->n_in && !needs; k++)
+    needs = edf_lab__needs_grad(x->in[k]);
+  return needs;
+}
+
+static void edf_lab__told(edf_event event, edf_node *x) {
+  const edf_node *leaf = edf_lab__first_leaf();
+  if (edf_lab__told_before) edf_lab__told_before(event, x);
+  for (edf_lab__tool **at = &edf_lab__tools; *at;) {
+    edf_lab__tool *t = *at;
+    if (t->leaf != leaf) { at = &t->next; continue; }
+    char *active = event == EDF_CLEARED ? NULL : edf_lab__save();
+    if (event == EDF_CLEARED) *at = t->next;         /* Its memory is freed.                  */
+    else at = &t->next;
+    t->told(t, event, x);
+    if (active) edf_lab__restore(active);
+  }
+}
+
+/* Returns the graph's tool of this function, or NULL. */
+static edf_lab__tool *edf_lab__find_tool(void (*told)(edf_lab__tool *, edf_event, edf_node *)) {
+  edf_lab__tool *t = edf_lab__tools;
+  while (t && (t->told != told || t->leaf != edf_lab__first_leaf())) t = t->next;
+  return t;
+}
+static void edf_lab__add_tool(edf_lab__tool *t,
+                              void (*told)(edf_lab__tool *, edf_event, edf_node *)) {
+  t->told = told;
+  t->leaf = edf_lab__first_leaf();
+  t->next = edf_lab__tools;
+  edf_lab__tools = t;
+  if (edf.told == edf_lab__told) return;
+  edf_lab__told_before = edf.told;
+  edf.told = edf_lab__told;
+}
+
+/* Returns 1 if nothing is in the gradient of x. */
+static int edf_lab__grad_is_zero(edf_node *x) {
+  const edf_real *g = edf_grad(x);
+  for (size_t i = 0; g && i < x->size; i++) if (g[i] != 0) return 0;
+  return 1;
+}
+
+/* ---- Kinds of nodes. */
+typedef enum {
+  EDF_LAB__IS_OWN, EDF_LAB__IS_EQUATION, EDF_LAB__IS_SOFTMAX, EDF_LAB__IS_CLASS_LOSS,
+  EDF_LAB__IS_BINARY_LOSS, EDF_LAB__IS_LOOKUP, EDF_LAB__IS_DROPOUT, EDF_LAB__IS_BATCH_NORM,
+  EDF_LAB__IS_SQUARE, EDF_LAB__IS_DIFFERENCE, EDF_LAB__MAY_STEP
+} edf_lab__trait;
+static int edf_lab__is_named(const edf_node *x, const char *op) {
+  return x->about && x->about->name && !strcmp(x->about->name, op);
+}
+static int edf_lab__is(const edf_node *x, edf_lab__trait trait) {
+  switch (trait) {
+    case EDF_LAB__IS_OWN:        return x->kind == EDF_COMPNODE && (!x->about || !x->about->name);
+    case EDF_LAB__IS_EQUATION:   return x->about && x->about->name && !x->about->formula &&
+                                        strcmp(x->about->name, "Lookup");
+    case EDF_LAB__IS_SOFTMAX:    return edf_lab__is_named(x, "Softmax") ||
+                                        edf_lab__is_named(x, "SoftmaxLogLoss");
+    case EDF_LAB__IS_CLASS_LOSS: return edf_lab__is_named(x, "LogLoss") ||
+                                        edf_lab__is_named(x, "SoftmaxLogLoss");
+    case EDF_LAB__IS_BINARY_LOSS: return edf_lab__is_named(x, "BCELoss");
+    case EDF_LAB__IS_LOOKUP:     return edf_lab__is_named(x, "Lookup") ||
+                                        edf_lab__is_named(x, "Embed");
+    case EDF_LAB__IS_DROPOUT:    return edf_lab__is_named(x, "Dropout");
+    case EDF_LAB__IS_BATCH_NORM: return edf_lab__is_named(x, "BatchNorm");
+    case EDF_LAB__IS_SQUARE:     return edf_lab__is_named(x, "Square");
+    case EDF_LAB__IS_DIFFERENCE: return !strcmp(x->op, "Sub") ||
+                                        (!strcmp(x->op, "MSE") && x->n_in == 2);
+    default: return x->kind == EDF_PARAMETER && x->grad && x->reached && x->update != edf_frozen;
+  }
+}
+
 typedef struct { edf_real *value; int rows; } edf_lab__held;   /* rows < 0: was not fed       */
 
 typedef struct edf_lab__doctor {
-  edf_watcher watcher;
+  edf_lab__tool tool;
   char *op, *file; int line;             /* where the program builds the loss                 */
   edf_node *loss, *head, *x, *y;         /* head compares scores with labels y; x is the data */
   int classes, coded;                    /* of the head; x holds class numbers                */
@@ -180,21 +295,14 @@ typedef struct edf_lab__doctor {
   edf_lab__held *held; int n_held;       /* the inputs of the last look                       */
   double first, last, middle, late;      /* losses: the first, this one, means of windows     */
   double largest;                        /* of them so far                                    */
-  double before, after, sum_before, sum_after;       /* of one batch around a step; all looks */
-  double drops, moved_most;              /* how far steps lowered their own; largest |dp|/|p| */
+  double moved_most;                     /* the largest |dp|/|p|                              */
   double change, last_norm;              /* of weights: the largest |dp|/|p|; |g| of the last */
-  int looks, rises, high, still, off;    /* high: losses in a row; still: looks at moves      */
+  int high, still, off;                  /* high: losses in a row; still: looks at moves      */
   edf_real *dead; int n_dead;            /* least share of dead units seen, by node           */
   /* labels by class: in all, in this window; the windows' sums of squared and largest shares */
   size_t *count, *in_window, labels, window, alike;
   double purity; int windows;
   edf_lab__rows rows;
-  /* the first node whose backward is wrong, in which input, by which factor; a parameter whose
-     slope is not its gradient */
-  edf_node *culprit, *sick;
-  edf_verdict wrong, forgot;
-  double slope;
-  edf_node *forgetful;                   /* its forward leaves entries as they were           */
   int stepped, moved;                    /* an optimiser ever has; a parameter                */
   char *marked;                          /* by node                                           */
   int same_rows;                         /* batches in a row whose rows are all alike         */
@@ -258,7 +366,7 @@ static edf_real *edf_lab__copy_numbers(edf_real *to, const edf_real *v, size_t n
 
 /* ---- Who is who in the program */
 static int edf_lab__learns(const edf_node *p) {
-  return edf_is(p, EDF_IS_ACTIVE) && edf_is(p, EDF_MAY_STEP);
+  return p->active && edf_lab__is(p, EDF_LAB__MAY_STEP);
 }
 
 static int edf_lab__is_built_there(const edf_lab__doctor *d, const edf_node *c) {
@@ -288,10 +396,10 @@ static int edf_lab__all_whole(edf_node *x) {
 static int edf_lab__is_head(const edf_lab__doctor *d, const edf_node *c) {
   if (c->n_in != 2 || c->in[0]->kind != EDF_COMPNODE || c->in[1]->kind != EDF_INPUT) return 0;
   const edf_node *s = c->in[0], *y = c->in[1];
-  if (s->rank != y->rank + 1 || edf_rows_fed(y) < 0) return 0;
+  if (s->rank != y->rank + 1 || y->fed < 0) return 0;
   for (int k = 0; k < y->rank; k++) if (s->dim[k] != y->dim[k]) return 0;
-  if (edf_is(c, EDF_IS_CLASS_LOSS)) return 1;
-  if (!edf_is(c, EDF_IS_OWN) || edf_lab__last_dim(s) < 2) return 0;
+  if (edf_lab__is(c, EDF_LAB__IS_CLASS_LOSS)) return 1;
+  if (!edf_lab__is(c, EDF_LAB__IS_OWN) || edf_lab__last_dim(s) < 2) return 0;
   if ((c != d->loss && c != d->loss->in[0]) || !edf_lab__all_whole(c->in[1])) return 0;
   edf_statistics labels = edf_lab__summarise(c->in[1]);
   return labels.least >= 0 && labels.greatest <= edf_lab__last_dim(s);
@@ -301,7 +409,7 @@ static int edf_lab__is_head(const edf_lab__doctor *d, const edf_node *c) {
 static char *edf_lab__mark_of(const edf_lab__doctor *d, const edf_node *x) {
   int before = x->kind == EDF_COMPNODE ? 0
              : edf.n_compnodes + (x->kind == EDF_PARAMETER ? edf.n_inputs : 0);
-  return &d->marked[before + edf_position(x)];
+  return &d->marked[before + x->position];
 }
 
 static void edf_lab__unmark_all(edf_lab__doctor *d) {
@@ -315,7 +423,7 @@ static void edf_lab__mark_inputs(const edf_lab__doctor *d, const edf_node *c) {
 }
 
 static size_t edf_lab__row_size(const edf_node *x) {
-  return edf_follows_batch(x, 0) && x->dim[0] > 0 ? x->size / (size_t)x->dim[0] : x->size;
+  return (x->batched >> 0 & 1) && x->dim[0] > 0 ? x->size / (size_t)x->dim[0] : x->size;
 }
 
 static edf_node *edf_lab__user_of(const edf_node *x) {
@@ -332,7 +440,7 @@ static int edf_lab__subtracts(const edf_node *c) {
   edf_write_node(&line, c, EDF_FORWARD_LINE);
   int minus = strstr(line.at, " - ") != NULL;
   edf_release(line.at);
-  return minus || edf_is(c, EDF_IS_OWN) || edf_is(c, EDF_IS_BINARY_LOSS);
+  return minus || edf_lab__is(c, EDF_LAB__IS_OWN) || edf_lab__is(c, EDF_LAB__IS_BINARY_LOSS);
 }
 
 /* The data: of the batched inputs but the labels the one with the longest rows; of equal ones
@@ -341,8 +449,8 @@ static edf_node *edf_lab__find_data(const edf_lab__doctor *d) {
   edf_node *best = NULL;
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
-    int is_fed = edf_is(x, EDF_IS_ACTIVE) && edf_rows_fed(x) >= 0;
-    if (!is_fed || !edf_follows_batch(x, 0) || x == d->y) continue;
+    int is_fed = x->active && x->fed >= 0;
+    if (!is_fed || !(x->batched >> 0 & 1) || x == d->y) continue;
     const edf_node *user = best ? edf_lab__user_of(best) : NULL;
     int targets = user && user->n_in == 2 && user->in[1] == best && edf_lab__subtracts(user);
     if (!best || edf_lab__row_size(x) + (size_t)targets > edf_lab__row_size(best)) best = x;
@@ -354,14 +462,14 @@ static edf_node *edf_lab__find_data(const edf_lab__doctor *d) {
    doctor's own marks are of class numbers: whatever an Embed or a head takes them from. */
 static int edf_lab__find_parts(edf_lab__doctor *d) {
   if (!edf_lab__find_loss(d)) return 0;
-  edf_mark(d->loss);
+  edf_lab__mark(d->loss);
   edf_lab__unmark_all(d);
   d->head = NULL;
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     edf_node *c = edf.compnodes[i];
-    int active = edf_is(c, EDF_IS_ACTIVE), is_head = active && edf_lab__is_head(d, c);
+    int active = c->active, is_head = active && edf_lab__is_head(d, c);
     if (is_head && !d->head) d->head = c;
-    if (is_head || (active && edf_is(c, EDF_IS_LOOKUP))) *edf_lab__mark_of(d, c->in[1]) = 1;
+    if (is_head || (active && edf_lab__is(c, EDF_LAB__IS_LOOKUP))) *edf_lab__mark_of(d, c->in[1]) = 1;
     if (d->marked[i]) edf_lab__mark_inputs(d, c);
   }
   d->y = d->head ? d->head->in[1] : NULL;
@@ -378,8 +486,8 @@ enum { EDF_LAB__NO_BEND, EDF_LAB__RELU, EDF_LAB__SIGMOID, EDF_LAB__TANH };
 
 static int edf_lab__bend_of(const edf_node *y) {
   enum { TRIES = 100 };
-  if (!edf_is(y, EDF_IS_ACTIVE) || y->n_in != 1 || y->in[0]->size != y->size ||
-      edf_is(y, EDF_IS_EQUATION))
+  if (!y->active || y->n_in != 1 || y->in[0]->size != y->size ||
+      edf_lab__is(y, EDF_LAB__IS_EQUATION))
     return 0;
   const edf_real *in = edf_value(y->in[0]), *out = edf_value((edf_node *)y);
   for (int kind = EDF_LAB__RELU; kind <= EDF_LAB__TANH; kind++) {
@@ -416,7 +524,7 @@ static double edf_lab__dead_share(edf_node *y) {
 static int edf_lab__rule_data_nan(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
-    if (!edf_is(x, EDF_IS_ACTIVE) || edf_rows_fed(x) < 0) continue;
+    if (!x->active || x->fed < 0) continue;
     edf_statistics s = edf_lab__summarise(x);
     if (!s.bad || s.least == -HUGE_VAL) continue;
     edf_lab__find(d, x, "%zu of %zu numbers of the input %s are NaN or infinite", s.bad,
@@ -435,7 +543,7 @@ static int edf_lab__rule_scale(edf_lab__doctor *d) {
   double most = s.greatest > -s.least ? s.greatest : -s.least, mean = fabs(s.mean);
   int large = most > 20 && !s.bad, far = mean > 3 * s.deviation && mean > 0.5;
   int is_bytes = large && s.least >= 0 && s.greatest <= 255 && s.greatest > 127;
-  if (!is_bytes && user && edf_is(user, EDF_IS_OWN) && edf_lab__all_whole(d->x)) large = 0;
+  if (!is_bytes && user && edf_lab__is(user, EDF_LAB__IS_OWN) && edf_lab__all_whole(d->x)) large = 0;
   if (!large && (!far || d->x->size < 16)) return 0;
   edf_lab__find(d, d->x, is_bytes ? "inputs look like 0...255"
                        : large ? "inputs are not scaled" : "inputs are far from centred");
@@ -604,12 +712,12 @@ static int edf_lab__leads_to_loss(const edf_lab__doctor *d, const edf_node *c) {
 static int edf_lab__rule_target(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *c = edf.compnodes[i];
-    if (!edf_is(c, EDF_IS_ACTIVE) || c->n_in != 2 || c->in[0]->kind != EDF_COMPNODE) continue;
+    if (!c->active || c->n_in != 2 || c->in[0]->kind != EDF_COMPNODE) continue;
     edf_node *a = c->in[0], *y = c->in[1];
-    int bce = edf_is(c, EDF_IS_BINARY_LOSS);
+    int bce = edf_lab__is(c, EDF_LAB__IS_BINARY_LOSS);
     int bend = bce ? EDF_LAB__SIGMOID : edf_lab__bend_of(a);
-    if (y->kind != EDF_INPUT || edf_rows_fed(y) < 0 || !bend || y->rank != a->rank) continue;
-    if (!bce && (!edf_is(c, EDF_IS_DIFFERENCE) || !edf_lab__leads_to_loss(d, c))) continue;
+    if (y->kind != EDF_INPUT || y->fed < 0 || !bend || y->rank != a->rank) continue;
+    if (!bce && (!edf_lab__is(c, EDF_LAB__IS_DIFFERENCE) || !edf_lab__leads_to_loss(d, c))) continue;
     edf_statistics s = edf_lab__summarise(y);
     double lo = bend == EDF_LAB__TANH ? -1 : 0, hi = bend == EDF_LAB__RELU ? HUGE_VAL : 1;
     if (s.least >= lo && s.greatest <= hi) continue;
@@ -621,28 +729,20 @@ static int edf_lab__rule_target(edf_lab__doctor *d) {
   return 0;
 }
 
-/* After 300 steps no better than the classes' shares, though each step does lower the loss of
-   its own batch: 1 nat in the last half. So the gradients are right, and what one batch
-   teaches does not hold for the next. Or after 100 steps, where only the inputs were fed. */
+/* After 100 steps in which only the inputs were fed, the loss is no better than the shares of the
+   classes. */
 static int edf_lab__rule_unrelated(edf_lab__doctor *d) {
   int once = d->step == 2 * EDF_LAB__WINDOW && d->fed_once >= EDF_LAB__EVERY;
-  int late = d->step == EDF_LAB__STEPS && !d->rebuilt && d->labels >= 16 * EDF_LAB__STEPS &&
-             d->middle - d->late <= 0.1 && d->drops >= 1;
   double entropy = 0;
-  if (!d->count || (!once && !late)) return 0;
+  if (!d->count || !once) return 0;
   for (int k = 0; k < d->classes; k++) {
     double share = (double)d->count[k] / (double)d->labels;
     if (share > 0) entropy -= share * log(share);
   }
   if (d->late < entropy - 0.1) return 0;
-  edf_lab__find(d, d->y, once ? "the labels were fed once, but other inputs for each step"
-                              : "labels seem unrelated to the inputs");
+  edf_lab__find(d, d->y, "the labels were fed once, but other inputs for each step");
   edf_lab__say("loss %.3f; the classes' shares alone would give %.3f", d->late, entropy);
-  if (once) return edf_lab__say("hint: edf_feed(%s, ...) with each batch", edf_label(d->y));
-  edf_lab__say("each step lowers the loss of its own batch, by %.2g on average, but not the "
-               "next one's", 2 * d->drops / (double)EDF_LAB__STEPS);
-  return edf_lab__say("hint: are labels and inputs shifted against each other, or only one of "
-                      "them shuffled? (An IDX header has 8 bytes for labels, 16 for images.)");
+  return edf_lab__say("hint: edf_feed(%s, ...) with each batch", edf_label(d->y));
 }
 
 /* ---- Rules of the program */
@@ -667,8 +767,8 @@ static int edf_lab__sums_to_one(edf_node *x, int d) {
 /* The scores that go into a softmax are probabilities already. */
 static int edf_lab__rule_twice(edf_lab__doctor *d) {
   edf_node *c = d->head;
-  if (c && !edf_is(c, EDF_IS_SOFTMAX)) c = c->in[0];     /* LogLoss takes probabilities    */
-  if (!c || !edf_is(c, EDF_IS_SOFTMAX) || !edf_lab__sums_to_one(c->in[0], c->in[0]->rank - 1))
+  if (c && !edf_lab__is(c, EDF_LAB__IS_SOFTMAX)) c = c->in[0];     /* LogLoss takes probabilities    */
+  if (!c || !edf_lab__is(c, EDF_LAB__IS_SOFTMAX) || !edf_lab__sums_to_one(c->in[0], c->in[0]->rank - 1))
     return 0;
   double K = (double)d->classes;
   edf_lab__find(d, c->in[0], "softmax twice: the scores of %s are probabilities already",
@@ -681,16 +781,16 @@ static int edf_lab__rule_twice(edf_lab__doctor *d) {
 
 /* Probabilities of classes have to sum to 1 over the last index. */
 static int edf_lab__rule_axis(edf_lab__doctor *d) {
-  if (!d->head || edf_is(d->head, EDF_IS_SOFTMAX)) return 0;
+  if (!d->head || edf_lab__is(d->head, EDF_LAB__IS_SOFTMAX)) return 0;
   edf_node *P = d->head->in[0];
   int last = P->rank - 1, other = 0;
   if (edf_lab__sums_to_one(P, last) || edf_lab__summarise(P).bad) return 0;
   while (other < last && !edf_lab__sums_to_one(P, other)) other++;
-  if (other == last && !edf_is(d->head, EDF_IS_CLASS_LOSS)) return 0;
+  if (other == last && !edf_lab__is(d->head, EDF_LAB__IS_CLASS_LOSS)) return 0;
   if (other < last)
     edf_lab__find(d, P, "softmax over the wrong index: %s sums to 1 over index %d (%d%s), not "
                   "over the %d classes", edf_label(P), other, P->dim[other],
-                  edf_follows_batch(P, other) ? ", the batch" : "", d->classes);
+                  (P->batched >> other & 1) ? ", the batch" : "", d->classes);
   else edf_lab__find(d, P, "LogLoss of %s, which does not sum to 1 over the classes",
                      edf_label(P));
   return edf_lab__say("hint: Softmax(s) goes over the last index; LogLoss takes probabilities, "
@@ -733,7 +833,7 @@ static int edf_lab__rule_cleared(edf_lab__doctor *d) {
 static int edf_lab__rule_unused(edf_lab__doctor *d) {
   for (int i = 0; d->step == EDF_LAB__WINDOW && i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i], *user = edf_lab__user_of(p);
-    if (d->patient[i].met || p->update == edf_frozen || edf_is(p, EDF_IS_ACTIVE)) continue;
+    if (d->patient[i].met || p->update == edf_frozen || p->active) continue;
     edf_lab__find(d, p, "the parameter %s is never used by the loss", p->name);
     edf_lab__say("%s", user ? edf_fmt("its nearest use is here, but %s does not depend on it:",
                                       edf_label(d->loss)) : "no node uses it");
@@ -839,7 +939,7 @@ static int edf_lab__rule_first_loss(edf_lab__doctor *d) {
     edf_node *p = edf.parameters[i];
     double n = (double)p->size / edf_lab__last_dim(p);
     double ratio = edf_lab__summarise(p).deviation * sqrt(n);
-    if (!edf_is(p, EDF_IS_ACTIVE) || p->rank < 2 || ratio <= most) continue;
+    if (!p->active || p->rank < 2 || ratio <= most) continue;
     most = ratio;
     largest = p;
   }
@@ -854,193 +954,13 @@ static int edf_lab__rule_first_loss(edf_lab__doctor *d) {
 }
 
 /* ---- Rules of the gradient */
-/* The batch once more, with these random numbers, in a look aside. */
-static double edf_lab__loss_again(edf_lab__doctor *d, unsigned long long draws) {
-  edf.draws = draws;
-  (edf_forward_to)(d->loss);
-  return edf_lab__mean_of(d->loss);
-}
-
-/* (L(p + h g/|g|) - L(p - h g/|g|)) / (2 h |g|): 1 where g is the derivative. */
-static double edf_lab__slope_along(edf_lab__doctor *d, edf_node *p, const edf_real *old,
-                                   double h) {
-  const edf_real *g = edf_grad(p);
-  double norm = edf_lab__norm(g, p->size), loss[2];
-  for (int k = 0; k < 2; k++) {
-    double scale = (k ? -h : h) / norm;
-    for (size_t i = 0; i < p->size; i++)
-      p->value[i] = (edf_real)((double)old[i] + scale * (double)g[i]);
-    edf_push(p);
-    loss[k] = edf_lab__loss_again(d, d->draws);
-  }
-  return (loss[0] - loss[1]) / (2 * h * norm);
-}
-
-/* The step changes the loss by a 2000th, well above rounding, but no entry by more than 0.02 in
-   the mean; where a gradient is too small for that, or the slope depends on the step, nothing
-   can be said: then 1. */
-static double edf_lab__measured_slope(edf_lab__doctor *d, edf_node *p) {
-  size_t n = p->size;
-  edf_real *old = edf_lab__copy_numbers(NULL, edf_value(p), n);
-  double norm = edf_lab__norm(edf_grad(p), n), loss = 1 + fabs(d->last);
-  double h = 5e-4 * loss / norm, most = 0.02 * sqrt((double)n), slope = 1;
-  double noise = (EDF_REAL_IS_DOUBLE ? 1e-14 : 1e-6) * loss;
-  if (h > most) h = most;
-  if (norm > 0 && norm < HUGE_VAL && noise < 0.02 * 2 * h * norm) {
-    double whole = edf_lab__slope_along(d, p, old, h);
-    double half = edf_lab__slope_along(d, p, old, h / 2);
-    if (fabs(whole - 1) > 0.1 && fabs(half - 1) > 0.1 &&
-        fabs(whole - half) < 0.2 * fabs(half - 1)) slope = half;
-  }
-  memcpy(p->value, old, n * sizeof *old);
-  edf_push(p);
-  edf_release(old);
-  return slope;
-}
-
-/* A node of the program's own, unless it is wrong on purpose. */
-static int edf_lab__is_own(const edf_node *y) {
-  return edf_is(y, EDF_IS_OWN) && edf_is(y, EDF_HAS_BACKWARD) && !edf_is(y, EDF_IS_MISMATCHED);
-}
-
-/* From the loss backwards: the first whose backward is wrong or, where none is, overwrites. */
-static void edf_lab__find_culprit(edf_lab__doctor *d) {
-  for (int i = edf.n_compnodes - 1; i >= 0 && !d->wrong.wrong_in; i--) {
-    edf_node *y = edf.compnodes[i];
-    if (!edf_lab__is_own(y)) continue;
-    edf.draws = d->draws;
-    edf_verdict v = edf_verdict_of(y);
-    if (v.unwritten && !d->forgetful) {
-      d->forgetful = y;
-      d->forgot = v;
-    }
-    if (!v.wrong_in && (!v.assigned || d->culprit)) continue;
-    d->culprit = y;
-    d->wrong = v;
-    if (!v.wrong_in) d->wrong.factor = 0;
-  }
-}
-
-/* Measures what the gradient rules judge, but not where a node that is computed further has a
-   backward that is no derivative, on purpose. The header's own backwards are tested with it; so
-   only a program with nodes of its own is measured. To overwrite is wrong where it shows. */
-static void edf_lab__measure_gradients(edf_lab__doctor *d) {
-  int n_own = 0;
-  for (int i = 0; i < edf.n_compnodes; i++) n_own += edf_lab__is_own(edf.compnodes[i]);
-  if (d->carried || edf.eager || !n_own) return;
-  edf_aside *aside = edf_begin_aside();
-  edf_lab__find_culprit(d);
-  if (d->forgetful) d->culprit = NULL;   /* what was in the memory has no derivative          */
-  edf_lab__unmark_all(d);
-  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
-    const edf_node *c = edf.compnodes[i];
-    if (edf_is(c, EDF_IS_ACTIVE) && (edf_is(c, EDF_IS_MISMATCHED) || d->marked[i]))
-      edf_lab__mark_inputs(d, c);
-  }
-  for (int i = 0; i < edf.n_parameters; i++) {
-    edf_node *p = edf.parameters[i];
-    double slope = 1;
-    if (edf_lab__learns(p) && !*edf_lab__mark_of(d, p) && !d->forgetful)
-      slope = edf_lab__measured_slope(d, p);
-    d->patient[i].slope = slope;
-    if (slope == 1 || d->sick) continue;
-    d->sick = p;
-    d->slope = slope;
-  }
-  if (!d->wrong.wrong_in && !d->sick) d->culprit = NULL;
-  edf_end_aside(aside);
-}
-
-static void edf_lab__say_culprit(edf_lab__doctor *d) {
-  for (int i = 0; i < edf.n_parameters; i++) {
-    edf_node *p = edf.parameters[i];
-    double slope = d->patient[i].slope;  /* 1: it is right, or could not be measured          */
-    if (!edf_lab__learns(p)) continue;
-    if (edf_lab__norm(edf_grad(p), p->size) == 0)
-      edf_lab__say("%s: its gradient is 0", p->name);
-    else if (slope != 1)
-      edf_lab__say("%s: the loss changes %.3g times as its gradient says", p->name, slope);
-  }
-  if (!d->culprit) return;
-  edf_lab__say("the first wrong backward, seen from the loss:");
-  edf_lab__point_at(d->culprit);
-  if (!d->wrong.wrong_in)
-    edf_lab__say("it assigns to the gradient of %s: '=' where '+=' is needed",
-                 edf_label(d->wrong.assigned));
-  else if (d->wrong.factor != 0)
-    edf_lab__say("its gradient of %s is %.3g times the derivative",
-                 edf_label(d->wrong.wrong_in), d->wrong.factor);
-}
-
-/* A forward that leaves entries as they were: they hold whatever was in the memory. */
-static int edf_lab__rule_forgets(edf_lab__doctor *d) {
-  const edf_node *y = d->forgetful;
-  if (!y) return 0;
-  edf_lab__find(d, y, "the forward of %s does not write all of its entries", edf_label(y));
-  size_t stride = y->size;
-  printf("  not %s", edf_label(y));
-  for (int k = 0; k < y->rank; k++) {
-    stride /= (size_t)y->dim[k];
-    printf("%c%zu", k ? ',' : '[', d->forgot.first / stride % (size_t)y->dim[k]);
-  }
-  printf("%s, and %zu of %zu in all\n", y->rank ? "]" : "", d->forgot.unwritten, y->size);
-  return edf_lab__say("hint: a loop that begins late or ends early");
-}
-
-/* Is 1/slope, or slope, one of the sizes about: of the node or of its inputs, or 2? */
-static int edf_lab__known_size(const edf_lab__doctor *d, double slope, const char **what) {
-  double factor = slope < 1 ? 1 / slope : slope;
-  const edf_node *y = d->culprit ? d->culprit : d->loss;
-  *what = "";
-  for (int k = -1; k < y->n_in; k++) {
-    const edf_node *x = k < 0 ? y : y->in[k];
-    for (int r = 0; r < x->rank; r++) {
-      int n = x->dim[r];
-      if (n < 2 || fabs(factor / n - 1) > 0.03) continue;
-      *what = edf_follows_batch(x, r) ? ", which is the batch"
-                                      : ", which is a size of its tensors";
-      return n;
-    }
-  }
-  return fabs(factor / 2 - 1) < 0.03 ? 2 : 0;
-}
-
-/* A step along -g has to lower the loss, as much as g says. */
-static int edf_lab__rule_backward(edf_lab__doctor *d) {
-  const char *what;
-  const edf_node *culprit = d->culprit;
-  double slope = d->sick ? d->slope : 1;
-  int n, up = slope <= -0.5;
-  if (!d->sick && !culprit) return 0;
-  if (culprit) slope = d->wrong.factor > 0 ? 1 / d->wrong.factor : 1;
-  n = up ? 0 : edf_lab__known_size(d, slope, &what);
-  if (up)
-    edf_lab__find(d, NULL, "wrong sign: a step of %s against its gradient raises the loss",
-                  edf_label(d->sick));
-  else if (n)
-    edf_lab__find(d, NULL, "the gradient of %s is %d times too %s%s",
-                  edf_label(culprit ? d->wrong.wrong_in : d->sick), n,
-                  slope < 1 ? "large" : "small", what);
-  else if (culprit) edf_lab__find(d, NULL, "the backward of %s is wrong", edf_label(culprit));
-  else edf_lab__find(d, NULL, "the gradient of %s is not the derivative of %s",
-                     edf_label(d->sick), edf_label(d->loss));
-  edf_lab__say_culprit(d);
-  if (n)
-    return edf_lab__say("hint: a factor %s%d is missing, or one too many",
-                        slope < 1 ? "1/" : "", n);
-  return edf_lab__say("hint: edf_gradcheck of the loss, after a feed, names the mistake in "
-                      "%s%s%s", edf_label(culprit ? culprit : d->loss),
-                      EDF_REAL_IS_DOUBLE ? "" : " (best with -DEDF_REAL=double)",
-                      up ? "" : "; if it is on purpose, edf_expect_mismatch");
-}
-
 /* The sum over the batch instead of the mean: gradients grow with the batch. Known is what the
    head's losses or squares add up to; of a loss of the program's own, what guessing costs. */
 static int edf_lab__rule_sum(edf_lab__doctor *d) {
   edf_node *l = d->loss;
   if (!l->n_in || l->size != 1) return 0;
   edf_node *x = d->head ? d->head : l->in[0];
-  int known = x != l && edf_follows_batch(x, 0) && (d->head || edf_is(x, EDF_IS_SQUARE));
+  int known = x != l && (x->batched >> 0 & 1) && (d->head || edf_lab__is(x, EDF_LAB__IS_SQUARE));
   double n = known ? (double)x->size : x == l ? (double)d->y->size : 0;
   double sum = n * (known ? edf_lab__mean_of(x) : d->guess);
   if (n < 4 || sum == 0 || fabs(d->last / sum - 1) > 0.2) return 0;
@@ -1110,30 +1030,15 @@ static int edf_lab__rule_uphill(edf_lab__doctor *d) {
   return edf_lab__say("hint: p -= eta g, with eta above 0");
 }
 
-/* A step must lower the loss of its own batch. Sure at once: ten times as high, or NaN, which
-   it was not, after much of a change. Soon: most of five looks, and higher by a tenth in the
-   mean. Else a third of twenty, and higher in the mean: momentum and Adam overshoot now and
-   then, but not in the mean. */
+/* The loss is NaN, which it was not at first, after a large change of the weights. Or it is five
+   times as high as at first, three times in a row. */
 static int edf_lab__rule_too_large(edf_lab__doctor *d) {
-  int ran = d->loss && d->step && edf_is(d->loss, EDF_IS_CURRENT);
+  int ran = d->loss && d->step && (d->loss->ran == edf.feeds);
   double loss = ran ? edf_lab__mean_of(d->loss) : 0;
-  double rise = d->sum_after - d->sum_before;
-  double size = d->largest > d->guess ? d->largest : d->guess;
-  int n = d->looks, now = n > 1 && !(d->after - d->before <= 9 * size);
-  int soon = n >= 5 && d->rises * 10 >= 6 * n && rise > 0.1 * fabs(d->sum_before);
-  int late = n >= 20 && d->rises * 10 > 3 * n && rise > 0;
-  int lost = loss - loss != 0 && d->first - d->first == 0 &&
-             (d->change > 0.1 || (n > 0 && 2 * d->rises >= n));
-  if (!now && !soon && !late && !lost && d->high < 3) return 0;
+  int lost = loss - loss != 0 && d->first - d->first == 0 && d->change > 0.1;
+  if (!lost && d->high < 3) return 0;
   edf_lab__find(d, NULL, "the step is too large");
-  const char *mean = fabs(rise) <= 1e-5 * fabs(d->sum_before) ? "" :
-    edf_fmt(", from %.6g to %.6g in the mean", d->sum_before / n, d->sum_after / n);
-  const char *have = d->rises == 1 ? "has raised the loss of its"
-                                   : "have raised the loss of their";
-  if (d->rises)
-    edf_lab__say("%d of %d step%s %s own batch%s", d->rises, n, n == 1 ? "" : "s", have, mean);
-  if (lost || d->high >= 3)
-    edf_lab__say("the loss has gone from %.3g to %.3g", d->first, edf_lab__mean_of(d->loss));
+  edf_lab__say("the loss has gone from %.3g to %.3g", d->first, edf_lab__mean_of(d->loss));
   edf_lab__say("a step changes weights by up to %.2g times their size; 0.001 to 0.01 is usual",
                d->change);
   return edf_lab__say("hint: a tenth of the learning rate");
@@ -1153,12 +1058,12 @@ static int edf_lab__finite(edf_node *x) { return !x->value || !edf_lab__summaris
 
 /* The first node with finite inputs and a value that is not. */
 static int edf_lab__rule_not_finite(edf_lab__doctor *d) {
-  if (!d->step || !d->loss || !edf_is(d->loss, EDF_IS_CURRENT) || edf_lab__finite(d->loss))
+  if (!d->step || !d->loss || d->loss->ran != edf.feeds || edf_lab__finite(d->loss))
     return 0;
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *c = edf.compnodes[i];
     int from = 1;
-    if (!edf_is(c, EDF_IS_CURRENT) || edf_lab__finite(c)) continue;
+    if (c->ran != edf.feeds || edf_lab__finite(c)) continue;
     for (int k = 0; k < c->n_in; k++)
       if (!edf_lab__finite(c->in[k])) { from = 0; c = c->in[k]; break; }
     edf_lab__find(d, NULL, "%s has become NaN or infinite", edf_label(d->loss));
@@ -1211,16 +1116,16 @@ static int edf_lab__rule_gradients(edf_lab__doctor *d) {
   return 0;
 }
 
-static int edf_lab__has(edf_trait trait) {
-  for (int i = 0; i < edf.n_compnodes; i++) if (edf_is(edf.compnodes[i], trait)) return 1;
+static int edf_lab__has(edf_lab__trait trait) {
+  for (int i = 0; i < edf.n_compnodes; i++) if (edf_lab__is(edf.compnodes[i], trait)) return 1;
   return 0;
 }
 
 /* Forwards of new data without a Backward look like an evaluation, and the other way round. To
    train with the running statistics of BatchNorm may be meant, without Dropout hardly. */
 static int edf_lab__rule_mode(edf_lab__doctor *d) {
-  int drops = edf_lab__has(EDF_IS_DROPOUT), learns = d->unlearnt <= -5 && drops;
-  int evaluates = d->unlearnt >= 3 && d->step && (drops || edf_lab__has(EDF_IS_BATCH_NORM));
+  int drops = edf_lab__has(EDF_LAB__IS_DROPOUT), learns = d->unlearnt <= -5 && drops;
+  int evaluates = d->unlearnt >= 3 && d->step && (drops || edf_lab__has(EDF_LAB__IS_BATCH_NORM));
   if (!evaluates && !learns) return 0;
   edf_lab__find(d, NULL, evaluates ? "evaluated as in training: edf.training is 1"
                                    : "trained as in evaluation: edf.training is 0");
@@ -1249,8 +1154,6 @@ static const struct { int when, symptom; int (*look)(edf_lab__doctor *); } edf_l
   { EDF_LAB__LEARNT, -1, edf_lab__rule_unused },
   { EDF_LAB__LEARNT, 0, edf_lab__rule_symmetric },
   { EDF_LAB__FIRST, 1, edf_lab__rule_bent },
-  { EDF_LAB__FIRST, 0, edf_lab__rule_forgets },
-  { EDF_LAB__FIRST, 0, edf_lab__rule_backward },
   { EDF_LAB__FIRST, 0, edf_lab__rule_sum },
   { EDF_LAB__FIRST, 1, edf_lab__rule_first_loss },
   { EDF_LAB__ASKED, 0, edf_lab__rule_stale },
@@ -1315,27 +1218,11 @@ static int edf_lab__look_at_moves(edf_lab__doctor *d) {
   return moved;
 }
 
-/* Its loss of its own batch, asked again. */
-static void edf_lab__judge_step(edf_lab__doctor *d) {
-  edf_aside *aside = edf_begin_aside();
-  for (int i = 0; i < d->n_held; i++)
-    if (d->held[i].rows >= 0) (edf_feed)(edf.inputs[i], d->held[i].value, d->held[i].rows);
-  d->after = edf_lab__loss_again(d, d->drawn);
-  edf_end_aside(aside);
-  d->now = d->step;
-  d->looks++;
-  d->rises += !(d->after <= d->before);
-  d->sum_before += d->before;
-  d->sum_after += d->after;
-  if (d->step > EDF_LAB__STEPS / 2) d->drops += 10 * (d->before - d->after);
-}
-
 /* After the step, when the next Forward has begun. */
 static void edf_lab__after_step(edf_lab__doctor *d) {
   d->pending = 0;
   int moved = edf_lab__look_at_moves(d);
   if (!moved && !d->stepping) return;
-  if (moved && d->forward && !d->rebuilt && !d->several) edf_lab__judge_step(d);
   edf_lab__consult(d, EDF_LAB__MOVED);
 }
 
@@ -1349,8 +1236,8 @@ static void edf_lab__doctor_fed(edf_lab__doctor *d, edf_node *target) {
   if (d->step > EDF_LAB__STEPS) return;
   int included = edf_lab__find_loss(d) != NULL;
   if (target && included) {
-    edf_mark(target);
-    included = edf_is(d->loss, EDF_IS_ACTIVE);
+    edf_lab__mark(target);
+    included = d->loss->active;
   }
   if (included && edf_lab__find_parts(d)) {
     if (d->pending) edf_lab__after_step(d);
@@ -1362,9 +1249,9 @@ static void edf_lab__doctor_fed(edf_lab__doctor *d, edf_node *target) {
 
 static void edf_lab__doctor_ran(edf_lab__doctor *d) {
   edf_node *loss = edf_lab__find_loss(d);
-  if (!loss || !edf_is(loss, EDF_IS_CURRENT)) return;
+  if (!loss || loss->ran != edf.feeds) return;
   if (d->rows.slot && !edf.training && edf_lab__tells_rows(d) &&
-      edf_rows_fed(d->x) == d->x->dim[0])
+      d->x->fed == d->x->dim[0])
     edf_lab__note_rows(&d->rows, d->x, 0);
   edf_lab__consult(d, EDF_LAB__RAN);
 }
@@ -1412,7 +1299,7 @@ static int edf_lab__keeps_labels(const edf_lab__doctor *d) {
   }
   for (int i = 0; i < d->n_held && i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
-    int same = !edf_is(x, EDF_IS_ACTIVE) || (d->held[i].rows == edf_rows_fed(x) &&
+    int same = !x->active || (d->held[i].rows == x->fed &&
                !memcmp(d->held[i].value, edf_value(x), x->size * sizeof *v));
     n_fed += !same;
     if (x == d->y && !same) return 0;
@@ -1425,7 +1312,6 @@ static void edf_lab__look(edf_lab__doctor *d) {
   edf_lab__note_gradients(d);
   if (d->step >= EDF_LAB__EVERY) edf_lab__note_dead(d);
   d->pending = 1;
-  d->before = d->after = d->last;
   d->drawn = d->draws;
   d->fed_once = edf_lab__keeps_labels(d) ? d->fed_once + 1 : 0;
   d->held = (edf_lab__held *)edf_keep(d->held, (size_t)edf.n_inputs * sizeof *d->held);
@@ -1433,9 +1319,9 @@ static void edf_lab__look(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_inputs; i++) {
     const edf_node *x = edf.inputs[i];
     d->held[i].rows = -1;                /* until there is memory for the values              */
-    if (!edf_is(x, EDF_IS_ACTIVE)) continue;
+    if (!x->active) continue;
     d->held[i].value = edf_lab__copy_numbers(d->held[i].value, x->value, x->size);
-    d->held[i].rows = edf_rows_fed(x);
+    d->held[i].rows = x->fed;
   }
 }
 
@@ -1467,14 +1353,14 @@ static void edf_lab__note_which(edf_lab__doctor *d) {
   edf_node *l = edf.loss, *mine = edf_lab__find_loss(d);
   if (edf_lab__is_built_there(d, l)) {
     int stays = d->latest && d->at < edf.n_compnodes && edf.compnodes[d->at] == d->latest;
-    d->again = stays && edf_position(l) >= d->n_nodes ? d->again + 1 : 0;
+    d->again = stays && l->position >= d->n_nodes ? d->again + 1 : 0;
     if (d->again) d->loss = l;
     d->latest = l;
-    d->at = edf_position(l);
+    d->at = l->position;
     d->n_nodes = edf.n_compnodes;
   } else if (mine && !d->step) {
-    edf_mark(mine);
-    d->astray += edf_is(l, EDF_IS_ACTIVE);
+    edf_lab__mark(mine);
+    d->astray += l->active;
   }
 }
 
@@ -1497,7 +1383,7 @@ static void edf_lab__doctor_learnt(edf_lab__doctor *d) {
   d->stepping = d->fed = 0;
   d->unlearnt = edf.training ? 0 : d->unlearnt > 0 ? -1 : d->unlearnt - 1;
   for (int i = 0; i < edf.n_parameters; i++)
-    d->patient[i].met |= edf_is(edf.parameters[i], EDF_IS_REACHED);
+    d->patient[i].met |= (edf.parameters[i]->reached != 0);
   d->several |= edf.loss != d->loss;
   d->now = (long)d->backwards;
   if (d->clears) d->gradients = edf_lab__all_gradients(d);
@@ -1507,7 +1393,6 @@ static void edf_lab__doctor_learnt(edf_lab__doctor *d) {
     edf_lab__find_parts(d);
     edf_lab__note_loss(d);
     edf_lab__count_labels(d);
-    if (d->step == 1) edf_lab__measure_gradients(d);
     if (d->step <= EDF_LAB__EVERY || d->step % 10 == 0) edf_lab__look(d);
     edf_lab__consult(d, d->step == 1 ? EDF_LAB__FIRST | EDF_LAB__LEARNT : EDF_LAB__LEARNT);
   } else edf_lab__end_of_looks(d);
@@ -1518,31 +1403,31 @@ static void edf_lab__doctor_learnt(edf_lab__doctor *d) {
 static void edf_lab__doctor_asked(edf_lab__doctor *d) {
   d->carried = 0;
   for (int i = 0; i < edf.n_parameters; i++)
-    d->carried |= edf_is(edf.parameters[i], EDF_IS_REACHED) &&
-                  !edf_is(edf.parameters[i], EDF_GRAD_IS_ZERO);
+    d->carried |= edf.accumulate && edf.parameters[i]->reached &&
+                  !edf_lab__grad_is_zero(edf.parameters[i]);
   d->now = d->step + 1;
   if (d->carried) edf_lab__consult(d, EDF_LAB__ASKED);
-  edf_mark(edf.loss);                    /* what is computed from the loss is no other one    */
+  edf_lab__mark(edf.loss);                    /* what is computed from the loss is no other one    */
   d->clears = d->latest_is_mine && !d->stepping && !d->fed && !edf.accumulate &&
               d->step <= EDF_LAB__EVERY && edf_lab__find_loss(d) &&
-              !edf_is(d->loss, EDF_IS_ACTIVE);
+              !d->loss->active;
   if (!d->fed) edf_lab__doctor_fed(d, edf.loss);
 }
 
 static void edf_lab__doctor_moving(edf_lab__doctor *d, edf_node *p) {
-  int i = edf_position(p);
+  int i = p->position;
   edf_lab__patient *a = &d->patient[i];
   d->cleared += d->clears && edf_lab__all_gradients(d) == d->gradients;
   d->clears = 0;
   d->stepping = d->stepped = 1;
-  if (d->backwards && !edf_is(p, EDF_MAY_STEP)) return;
+  if (d->backwards && !edf_lab__is(p, EDF_LAB__MAY_STEP)) return;
   d->off = a->by == d->backwards ? i + 1 : 0;
   d->now = d->step;
   edf_lab__consult(d, EDF_LAB__MOVING);
   a->by = d->backwards;
 }
 
-static void edf_lab__doctor_told(edf_watcher *w, edf_event event, edf_node *x) {
+static void edf_lab__doctor_told(edf_lab__tool *w, edf_event event, edf_node *x) {
   edf_lab__doctor *d = (edf_lab__doctor *)(void *)w;       /* its first member                */
   size_t n = (size_t)edf.n_parameters + 1;
   if (event == EDF_CLEARED) return;
@@ -1555,21 +1440,21 @@ static void edf_lab__doctor_told(edf_watcher *w, edf_event event, edf_node *x) {
   if (event == EDF_BEFORE_UPDATE) edf_lab__doctor_moving(d, x);
 }
 
-/* The graph's tool that begins with a watcher told by this function, zero at the first call. */
-static void *edf_lab__watching(void (*told)(edf_watcher *, edf_event, edf_node *), size_t n) {
-  edf_watcher *w = edf_find_watcher(told);
-  if (w) return w;
-  w = (edf_watcher *)edf_keep(NULL, n);
-  w->told = told;
-  edf_watch_passes(w);
-  return w;
+/* Returns the graph's tool of this function, and makes one at the first call. */
+static void *edf_lab__watching(void (*told)(edf_lab__tool *, edf_event, edf_node *), size_t n) {
+  edf_lab__tool *t = edf_lab__find_tool(told);
+  if (t) return t;
+  t = (edf_lab__tool *)edf_keep(NULL, n);
+  edf_lab__add_tool(t, told);
+  return t;
 }
 
 void edf_doctor(edf_node *loss) {
-  edf_expect_node("edf_doctor", loss);
-  edf_node *before = edf_mark(loss);
-  int reached = edf_is(loss, EDF_NEEDS_GRAD);
-  edf_mark(before);
+  if (!loss) edf_stop("edf_doctor: the loss is NULL");
+  int there = loss->kind != EDF_COMPNODE ||
+              (loss->position < edf.n_compnodes && edf.compnodes[loss->position] == loss);
+  if (!there) edf_stop("edf_doctor: the loss is not a node of this graph: was it cleared?");
+  int reached = edf_lab__needs_grad(loss);
   const char *why = loss->kind != EDF_COMPNODE ? "the loss is not a computed node"
                   : !reached ? "no parameter reaches the loss" : NULL;
   edf_page site = { NULL, 0 };
@@ -1596,15 +1481,18 @@ typedef struct edf_lab__series {
   double last, least, greatest, top;     /* its x axis; its y axis, scaled; on the page       */
 } edf_lab__series;
 
-/* The graph's list hangs on a watcher, which has nothing to do. */
-typedef struct { edf_watcher watcher; edf_lab__series *first; } edf_lab__log;
+/* The series of a graph are a tool that does nothing. */
+typedef struct {
+  edf_lab__tool tool;
+  edf_lab__series *first;
+} edf_lab__log;
 
-static void edf_lab__log_told(edf_watcher *w, edf_event event, edf_node *node) {
+static void edf_lab__log_told(edf_lab__tool *w, edf_event event, edf_node *node) {
   (void)w, (void)event, (void)node;
 }
 
 static edf_lab__series *edf_lab__logged(void) {
-  edf_lab__log *log = (edf_lab__log *)(void *)edf_find_watcher(edf_lab__log_told);
+  edf_lab__log *log = (edf_lab__log *)(void *)edf_lab__find_tool(edf_lab__log_told);
   return log ? log->first : NULL;
 }
 
@@ -1858,7 +1746,7 @@ typedef struct {
 } edf_lab__traced;
 
 typedef struct {
-  edf_watcher watcher;
+  edf_lab__tool tool;
   char *path;
   int n_node, n_moment, n_shot, full;
   int cut, shown;                        /* entries along an index: recorded, written         */
@@ -1961,7 +1849,7 @@ static int edf_lab__traced_of(const edf_lab__trace *t, const edf_node *x) {
 static edf_page edf_lab__node_text(const edf_lab__trace *t, const edf_node *x,
                                    size_t *fixed) {
   edf_page to = { NULL, 0 };
-  edf_write(&to, "{\"k\":%d,\"place\":%d,\"row\":%d", (int)x->kind, edf_position(x), x->line);
+  edf_write(&to, "{\"k\":%d,\"place\":%d,\"row\":%d", (int)x->kind, x->position, x->line);
   edf_lab__add_key(&to, "op", x->op);
   edf_lab__add_key(&to, "file", x->file);
   edf_write(&to, ",\"dim\":[");
@@ -1975,7 +1863,7 @@ static edf_page edf_lab__node_text(const edf_lab__trace *t, const edf_node *x,
   if (x->kind != EDF_COMPNODE) return to;
   edf_write(&to, ",\"line\":[");
   edf_lab__add_printed(&to, EDF_FORWARD_LINE, x);
-  int is_equation = edf_is(x, EDF_IS_EQUATION), has_formula = edf_is(x, EDF_HAS_FORMULA);
+  int is_equation = edf_lab__is(x, EDF_LAB__IS_EQUATION), has_formula = (x->about && x->about->formula);
   edf_write(&to, is_equation ? "],\"eq\":" : has_formula ? "],\"f\":1" : "]");
   if (is_equation) edf_write_node(&to, x, EDF_EQUATION_DATA);
   return to;
@@ -1986,7 +1874,7 @@ static edf_page edf_lab__node_text(const edf_lab__trace *t, const edf_node *x,
    as soon as there is another h. */
 static void edf_lab__describe(edf_lab__trace *t, edf_node *x) {
   size_t fixed;
-  if (!edf_is(x, EDF_IS_ACTIVE) || t->full) return;
+  if (!x->active || t->full) return;
   edf_page text = edf_lab__node_text(t, x, &fixed);
   int id = edf_lab__traced_of(t, x), renamed = id >= 0 && fixed == t->node[id].fixed &&
                                                !memcmp(text.at, t->node[id].text.at, fixed);
@@ -2021,11 +1909,11 @@ static void edf_lab__add_moment(edf_lab__trace *t, char what, const edf_node *x)
 /* Puts a tensor that has changed into the last moment; 0: it has not. A gradient that nothing
    has come to is 0. */
 static int edf_lab__shoot(edf_lab__trace *t, edf_node *x, int grad) {
-  int id = edf_lab__traced_of(t, x), zero = grad && edf_is(x, EDF_GRAD_IS_ZERO);
-  int partly_fed = edf_follows_batch(x, 0) && edf_rows_fed(x) != x->dim[0];
+  int id = edf_lab__traced_of(t, x);
+  int partly_fed = (x->batched >> 0 & 1) && x->fed != x->dim[0];
   if (id < 0 || !t->n_moment || !x->size || !(grad ? x->grad : x->value)) return 0;
   if (x->kind == EDF_INPUT && partly_fed) return 0;
-  const edf_real *v = zero ? NULL : grad ? edf_grad(x) : edf_value(x);
+  const edf_real *v = grad ? edf_grad(x) : edf_value(x);
   size_t n = edf_lab__part_size(x, t->cut), bytes = n * sizeof *v;
   edf_real *number = (edf_real *)edf_keep(NULL, bytes);
   for (size_t k = 0; v && k < n; k++)
@@ -2044,14 +1932,14 @@ static int edf_lab__shoot(edf_lab__trace *t, edf_node *x, int grad) {
 }
 
 static void edf_lab__shoot_value(edf_lab__trace *t, edf_node *x) {
-  if (edf_is(x, EDF_IS_ACTIVE)) edf_lab__shoot(t, x, 0);
+  if (x->active) edf_lab__shoot(t, x, 0);
 }
 static void edf_lab__shoot_leaf(edf_lab__trace *t, edf_node *x) {
   if (x->kind != EDF_COMPNODE) edf_lab__shoot_value(t, x);
 }
 static void edf_lab__add_need(edf_lab__trace *t, edf_node *x) {
   edf_page *need = &t->moment[t->n_moment - 1].need;
-  if (edf_is(x, EDF_IS_ACTIVE) && x->grad)
+  if (x->active && x->grad)
     edf_write(need, need->n ? ",%d" : "%d", edf_lab__traced_of(t, x));
 }
 
@@ -2074,7 +1962,7 @@ static void edf_lab__trace_forward(edf_lab__trace *t) {
 /* An eager node runs as soon as it is built, without a Forward around it. */
 static void edf_lab__trace_ran(edf_lab__trace *t, edf_node *y) {
   char last = t->n_moment ? t->moment[t->n_moment - 1].what : 0;
-  if (edf.eager && !t->full) edf_mark(y);
+  if (edf.eager && !t->full) edf_lab__mark(y);
   int unknown = !edf.eager && edf_lab__traced_of(t, y) < 0;  /* its Forward began with a stop */
   if (unknown || (!t->forward && last != 'F' && last != 'f')) edf_lab__trace_forward(t);
   for (int k = 0; edf.eager && k < y->n_in; k++) edf_lab__describe(t, y->in[k]);
@@ -2095,7 +1983,7 @@ static void edf_lab__trace_loss(edf_lab__trace *t, edf_node *loss) {
   edf_lab__each(t, edf_lab__add_need);
   for (int id = 0; id < t->n_node; id++) t->node[id].last[1] = 0;
   for (int i = 0; i < edf.n_parameters; i++)
-    if (!edf_is(edf.parameters[i], EDF_GRAD_IS_ZERO)) edf_lab__shoot(t, edf.parameters[i], 1);
+    if (edf.accumulate) edf_lab__shoot(t, edf.parameters[i], 1);
   edf_lab__shoot(t, loss, 1);
 }
 
@@ -2107,7 +1995,8 @@ static void edf_lab__trace_came_back(edf_lab__trace *t, edf_node *y) {
   if (!t->node[id].back.at) edf_lab__add_printed(&t->node[id].back, EDF_BACKWARD_LINES, y);
 }
 
-/* A parameter is told of before its step: what became of it is seen at what is told next. */
+/* Runs at the end of a pass. A parameter is told of before its step: its new value is seen at the
+   next event. */
 static void edf_lab__trace_moved(edf_lab__trace *t) {
   edf_node *p = t->moving;
   t->moving = NULL;
@@ -2117,26 +2006,35 @@ static void edf_lab__trace_moved(edf_lab__trace *t) {
   if (edf_lab__shoot(t, p, 0)) edf_lab__shoot(t, p, 1);
   else t->n_moment--;
 }
+static void edf_lab__trace_forward_nodes(edf_lab__trace *t) {
+  for (int i = 0; i < edf.n_compnodes; i++)
+    if (edf.compnodes[i]->active) edf_lab__trace_ran(t, edf.compnodes[i]);
+}
+static void edf_lab__trace_backward_nodes(edf_lab__trace *t) {
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    edf_node *c = edf.compnodes[i];
+    if (c->active && c->needs_grad && c->backward) edf_lab__trace_came_back(t, c);
+  }
+}
 
-static void edf_lab__trace_told(edf_watcher *w, edf_event event, edf_node *x) {
+static void edf_lab__trace_told(edf_lab__tool *w, edf_event event, edf_node *x) {
   edf_lab__trace *t = (edf_lab__trace *)(void *)w;         /* its first member                */
   if (event == EDF_CLEARED) return;
   t->full |= t->n_moment >= EDF_LAB__MOST_MOMENTS || t->numbers > EDF_LAB__MOST_NUMBERS ||
              t->n_node > 2 * EDF_LAB__MOST_NODES;
   edf_lab__trace_moved(t);
-  if (event != EDF_BEFORE_FORWARD && event != EDF_AFTER_FORWARD)
-    t->forward = event == EDF_BEGIN_FORWARD;
+  t->forward = event == EDF_BEGIN_FORWARD || event == EDF_END_FORWARD;
   if (event == EDF_BEGIN_FORWARD) edf_lab__trace_forward(t);
   if (event == EDF_BEGIN_BACKWARD) edf_lab__trace_loss(t, x);
   if (t->full) return;
-  if (event == EDF_AFTER_FORWARD) edf_lab__trace_ran(t, x);
-  if (event == EDF_AFTER_BACKWARD) edf_lab__trace_came_back(t, x);
+  if (event == EDF_END_FORWARD) edf_lab__trace_forward_nodes(t);
+  if (event == EDF_END_BACKWARD) edf_lab__trace_backward_nodes(t);
   if (event == EDF_BEFORE_UPDATE) t->moving = x;
 }
 
 /* The trace of this graph, or NULL. */
 static edf_lab__trace *edf_lab__traces(void) {
-  return (edf_lab__trace *)(void *)edf_find_watcher(edf_lab__trace_told);
+  return (edf_lab__trace *)(void *)edf_lab__find_tool(edf_lab__trace_told);
 }
 
 /* ---- The page: a template, and the data as JSON. Few numbers are written out; many are floats
@@ -2641,8 +2539,7 @@ void edf_trace_begin(const char *path) {
   t->path = edf_lab__copy(NULL, path);
   t->n_shot = 1;
   edf_write(&t->number, "%40s", "");     /* room, before a file is open                       */
-  t->watcher.told = edf_lab__trace_told;
-  edf_watch(&t->watcher);
+  edf_lab__add_tool(&t->tool, edf_lab__trace_told);
 }
 
 static void edf_lab__forget_trace(edf_lab__trace *t) {
@@ -2657,7 +2554,9 @@ static void edf_lab__forget_trace(edf_lab__trace *t) {
   edf_release(t->node);
   edf_release(t->path);
   edf_release(t->number.at);
-  edf_unwatch(&t->watcher);
+  edf_lab__tool **at = &edf_lab__tools;
+  while (*at && *at != &t->tool) at = &(*at)->next;
+  if (*at) *at = t->tool.next;
   edf_release(t);
 }
 
@@ -2665,9 +2564,10 @@ void edf_trace_end(void) {
   edf_lab__trace *t = edf_lab__traces();
   if (!t) edf_stop("edf_trace_end: there was no edf_trace_begin");
   edf_lab__trace_moved(t);
-  edf_node *before = edf_mark(NULL);     /* whatever ran last, all get their names            */
+  char *active = edf_lab__save();
+  edf_lab__mark(NULL);                   /* All nodes get the names that they have now.       */
   edf_lab__each(t, edf_lab__rename);
-  edf_mark(before);
+  edf_lab__restore(active);
   if (!t->n_moment) {
     edf_page why = { NULL, 0 };
     edf_write(&why, "edf_trace_end: nothing was recorded for %s: %s", t->path,
@@ -2686,107 +2586,7 @@ void edf_trace_end(void) {
   edf_lab__forget_trace(t);
 }
 
-/* ==== >>paper  The program as LaTeX, the graph in Graphviz's language ===================== */
-/* ---- LaTeX, from the words of the printed lines. What it has words of its own for. */
-static const char *edf_lab__tex_known(const edf_word *w) {
-  static const char *const known[][2] = { { "exp", "\\exp" }, { "ln", "\\ln" },
-    { "tanh", "\\tanh" }, { "max", "\\max" }, { "min", "\\min" }, { "pi", "\\pi" },
-    { "sin", "\\sin" }, { "cos", "\\cos" },
-    { "for", "\\mbox{for}\\ " }, { ".grad", "{\\rm.grad}" }, { ".flat", "{\\rm.flat}" },
-    { "+=", "\\mathrel{+}=" }, { "-=", "\\mathrel{-}=" }, { "<=", "\\le " },
-    { "|", "\\mid " }, { "*", "\\," } };
-  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-    if (strlen(known[k][0]) == w->n && !memcmp(known[k][0], w->at, w->n)) return known[k][1];
-  return NULL;
-}
-
-/* What TeX would take for its own gets a backslash. A ^ is a power before its exponent. */
-static void edf_lab__tex_text(edf_page *out, const char *c, size_t n, int prose) {
-  for (const char *end = c + n; c < end; c++) {
-    int power = *c == '^' && !prose && c[1] && strchr("0123456789-(", c[1]);
-    if (strchr("\\{}~^", *c) && !power) edf_write(out, "\\char%d{}", *c);
-    else edf_write(out, strchr("_&%#$", *c) ? "\\%c" : "%c", *c);
-  }
-}
-
-/* A word as mathematics: names upright, indices as on the slides, 1e-05 as 10^{-5}, max_J and
-   mean_J with what they go over below. A blank is a thin space in a product; beside an operator
-   TeX makes its own. */
-static void edf_lab__tex_word(edf_page *out, const edf_word *w) {
-  const char *known = edf_lab__tex_known(w), *c = w->at, *next = c + w->n;
-  size_t digits = strspn(c, "0123456789.");
-  int letters = (int)strcspn(c, "_"), index = w->depth > 0 && *next != '[';
-  if (known) edf_write(out, "%s", known);
-  else if (w->kind == '_') {
-    edf_write(out, letters == 3 ? "\\%.*s_{" : "\\mathop{\\rm %.*s}_{", letters, c);
-    edf_write(out, "%.*s} ", (int)w->n - letters - 1, c + letters + 1);
-  } else if (w->kind == 'a') {
-    edf_write(out, index ? "" : w->n > 1 ? "{\\rm " : "{");
-    edf_lab__tex_text(out, c, w->n, 0);
-    edf_write(out, index ? "" : "}");
-  } else if (w->kind == '0') {
-    edf_write(out, "%.*s", (int)digits, c);
-    if (digits < w->n) edf_write(out, "\\cdot 10^{%ld}", strtol(c + digits + 1, NULL, 10));
-  } else if (w->kind == ' ')
-    edf_write(out, strchr("=+-/|<", *next) || strchr("=+-/|<,(", c[-1]) ? " " : "\\,");
-  else edf_lab__tex_text(out, c, w->n, 0);
-}
-
-/* One statement of the printed program. The root's argument goes into braces. */
-static void edf_lab__tex_statement(edf_page *out, const char *c) {
-  edf_word w = { c, 0, 0, 0 };
-  int round = 0, root = -1;
-  while (edf_next_word(&w)) {
-    round += w.kind == '(';
-    round -= w.kind == ')';
-    if (w.n == 4 && !strncmp(w.at, "sqrt(", 5)) {
-      edf_write(out, "\\sqrt{");
-      root = round++;
-      w.n = 5;
-    } else if (w.kind == ')' && round == root) {
-      edf_write(out, "}");
-      root = -1;
-    } else edf_lab__tex_word(out, &w);
-  }
-}
-
-/* A node's lines, each a statement, as displayed lines. What is said in words stays so. */
-static void edf_lab__tex_node(edf_page *out, const edf_node *y, edf_part part) {
-  edf_page text = { NULL, 0 };
-  edf_write_node(&text, y, part);
-  for (const char *c = text.at; c && *(c += strspn(c, " \n"));) {
-    size_t n = strcspn(c, "\n");
-    const char *by = strstr(c, " by the code of "), *first = strstr(c, "[the first");
-    if ((by && by < c + n) || (first && first < c + n)) {
-      edf_write(out, "\\noindent {\\tt ");
-      edf_lab__tex_text(out, c, n, 1);
-      edf_write(out, "}\\\\\n");
-    } else {
-      edf_write(out, "\\noindent$");
-      edf_lab__tex_statement(out, c);
-      edf_write(out, "$\\\\\n");
-    }
-    c += n;
-  }
-  edf_release(text.at);
-}
-
-void edf_print_latex(FILE *out) {
-  edf_page page = { NULL, 0 };
-  edf_mark(edf_mark(NULL));              /* finds who needs a gradient                        */
-  edf_write(&page, "\\documentclass{article}\n\\begin{document}\n\\raggedright\n"
-            "\\section*{Forward}\n");
-  for (int i = 0; i < edf.n_compnodes; i++)
-    edf_lab__tex_node(&page, edf.compnodes[i], EDF_FORWARD_LINE);
-  edf_write(&page, "\\section*{Backward}\n");
-  for (int i = edf.n_compnodes - 1; i >= 0; i--)
-    if (edf_is(edf.compnodes[i], EDF_NEEDS_GRAD) && edf.compnodes[i]->backward)
-      edf_lab__tex_node(&page, edf.compnodes[i], EDF_BACKWARD_LINES);
-  edf_write(&page, "\\end{document}\n");
-  fputs(page.at, out);
-  edf_release(page.at);
-}
-
+/* ==== >>paper  The graph in the language of Graphviz ====================================== */
 /* ---- The graph in Graphviz's language. */
 static void edf_lab__write_dot_text(edf_page *out, const char *text) {
   for (; *text; text++)
@@ -2795,7 +2595,7 @@ static void edf_lab__write_dot_text(edf_page *out, const char *text) {
 }
 
 static void edf_lab__write_dot_name(edf_page *out, const edf_node *x) {
-  edf_write(out, "%c%d", "xpc"[x->kind], edf_position(x));
+  edf_write(out, "%c%d", "xpc"[x->kind], x->position);
 }
 
 static int edf_lab__by_name(const void *a, const void *b) {

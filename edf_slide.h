@@ -17,14 +17,13 @@
 
    Private names of edf.h that are used here:
 
-     EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical edf__caught
-     edf__check_named edf__check_rank edf__class_in edf__computed edf__einsum
+     EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical edf__caret
+     edf__caught edf__check_node edf__check_rank edf__class_in edf__computed edf__einsum
      edf__einsum_shape edf__entry_of edf__equation edf__equation_node edf__find_extents
-     edf__grow edf__length edf__letter_of edf__letters edf__letters_of edf__log_softmax_op
-     edf__message edf__new_node edf__parse_tensor edf__place edf__reach edf__read_declared
-     edf__read_equation edf__read_number edf__ref edf__run_equation edf__say
-     edf__say_caret edf__say_node edf__scan edf__scan_of edf__site edf__softmax_op
-     edf__write_equation
+     edf__grow edf__letter_of edf__letters edf__letters_of edf__log_softmax_op
+     edf__make_terms edf__message edf__new_node edf__parse_tensor edf__place edf__reach
+     edf__read_declared edf__read_equation edf__read_number edf__ref edf__scan edf__scan_of
+     edf__show edf__site edf__softmax_op edf__write edf__write_equation
 
    Contents: search for >>helpers, >>over, >>equations, >>layers, >>ways, >>answers. */
 #if !defined(EDF_H) || \
@@ -346,37 +345,64 @@ extern "C" {
 #endif
 /* ==== >>helpers  Names, errors, memory and reading ======================================= */
 
-/* ---- Errors. A message is put together by edf__say, and edf_stop ends it. */
+/* ---- Errors. A message is put together by edf_slide__say, and edf_stop ends it. */
+static char edf_slide__message[6000];
+static size_t edf_slide__length;
+EDF_SLIDE__PRINTF(1, 2) static void edf_slide__say(const char *format, ...) {
+  size_t room = sizeof edf_slide__message - edf_slide__length;
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(edf_slide__message + edf_slide__length, room, format, args);
+  va_end(args);
+  if (n > 0) edf_slide__length += (size_t)n < room ? (size_t)n : room - 1;
+}
+EDF_SLIDE__NORETURN EDF_SLIDE__PRINTF(1, 2)
+static void edf_slide__stop(const char *format, ...) {
+  static char text[6000];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  edf_slide__say("%s", text);
+  memcpy(text, edf_slide__message, sizeof text);
+  edf_slide__message[edf_slide__length = 0] = 0;
+  edf_stop("%s", text);
+}
+static void edf_slide__say_node(const edf_node *x) { edf_slide__say("%s", edf__show(x)); }
+static void edf_slide__say_caret(const edf__scan *s, const char *at) {
+  if (s->by.file) edf_slide__say("%s:%d: ", s->by.file, s->by.line);
+  edf_slide__say("%s: %s", s->by.op, edf__caret(s, at));
+}
 static void edf_slide__say_at(const char *op, const char *file, int line) {
-  if (file) edf__say("%s:%d: ", file, line);
-  edf__say("%s: ", op);
+  if (file) edf_slide__say("%s:%d: ", file, line);
+  edf_slide__say("%s: ", op);
 }
 
 /* Stops with a message that ends with node x. */
 EDF_SLIDE__NORETURN static void edf_slide__end(const edf_node *x) {
-  edf__say_node(x);
-  edf_stop("%s", "");
+  edf_slide__say_node(x);
+  edf_slide__stop("%s", "");
 }
 
 /* at: what has an op, a file and a line. x: a node that is shown below the message. */
 #define edf_slide__fail_at(at, ...) \
-  (edf_slide__say_at((at)->op, (at)->file, (at)->line), edf_stop(__VA_ARGS__))
+  (edf_slide__say_at((at)->op, (at)->file, (at)->line), edf_slide__stop(__VA_ARGS__))
 #define edf_slide__fail_with(x, ...) \
-  (edf__say(__VA_ARGS__), edf__say("\n  "), edf_slide__end(x))
+  (edf_slide__say(__VA_ARGS__), edf_slide__say("\n  "), edf_slide__end(x))
 #define edf_slide__x_error(at, name, x, ...) \
-  (edf_slide__say_at((at)->op, (at)->file, (at)->line), edf__say(__VA_ARGS__), \
-   edf__say("\n  %s = ", name), edf_slide__end(x))
-#define edf_slide__syntax(s, at, ...) (edf__say_caret(s, at), edf_stop(__VA_ARGS__))
+  (edf_slide__say_at((at)->op, (at)->file, (at)->line), edf_slide__say(__VA_ARGS__), \
+   edf_slide__say("\n  %s = ", name), edf_slide__end(x))
+#define edf_slide__syntax(s, at, ...) (edf_slide__say_caret(s, at), edf_slide__stop(__VA_ARGS__))
 
 /* Stops with a rule and the operands of y. */
 EDF_SLIDE__NORETURN static void edf_slide__operands_error(const edf_node *y, const char *rule) {
   edf_slide__say_at(y->op, y->file, y->line);
-  edf__say("%s", rule);
+  edf_slide__say("%s", rule);
   for (int k = 0; k < y->n_in; k++) {
-    edf__say("\n  ");
-    edf__say_node(y->in[k]);
+    edf_slide__say("\n  ");
+    edf_slide__say_node(y->in[k]);
   }
-  edf_stop("%s", "");
+  edf_slide__stop("%s", "");
 }
 
 /* ---- Memory that edf_clear_compnodes frees. It is zero at first. */
@@ -395,7 +421,7 @@ static void edf_slide__put(edf_slide__text *to, const char *format, ...) {
   va_start(args, format);
   int n = vsnprintf(to->at + to->n, sizeof to->at - to->n, format, args);
   va_end(args);
-  if (n < 0 || (size_t)n >= sizeof to->at - to->n) edf_stop("edf: an equation is too long");
+  if (n < 0 || (size_t)n >= sizeof to->at - to->n) edf_slide__stop("edf: an equation is too long");
   to->n += (size_t)n;
 }
 
@@ -408,8 +434,20 @@ EDF_SLIDE__PRINTF(1, 2) static const char *edf_slide__fmt(const char *format, ..
   va_start(args, format);
   int n = vsnprintf(to, sizeof *text, format, args);
   va_end(args);
-  if (n < 0 || n >= (int)sizeof *text) edf_stop("edf: a text is too long: %d characters", n);
+  if (n < 0 || n >= (int)sizeof *text) edf_slide__stop("edf: a text is too long: %d characters", n);
   return to;
+}
+
+/* Checks the nodes whose names are in the list, with a blank between. */
+static void edf_slide__check_named(const edf__site *at, const char *names, ...) {
+  va_list args;
+  va_start(args, names);
+  for (int n; *names; names += n + (names[n] == ' ')) {
+    const edf_node *x = va_arg(args, edf_node *);
+    n = (int)strcspn(names, " ");
+    edf__check_node(*at, x, edf_slide__fmt("%.*s", n, names));
+  }
+  va_end(args);
 }
 
 /* ---- Nodes */
@@ -422,10 +460,21 @@ static edf_node *edf_slide__nth(int i) {
   return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
 }
 
-/* Many functions go over the last y->row_dims indices, a row. Returns its number of entries. */
+/* Returns the number of indices of a row. */
+static int edf_slide__row_dims(const edf_node *y) {
+  return y->written ? y->written->row_dims : 1;
+}
+static int edf_slide__is_causal(const edf_node *y) { return y->written && y->written->causal; }
+/* Returns 1 if contractions compute y. */
+static int edf_slide__is_equation(const edf_node *y) {
+  return y->shape == edf__einsum_shape && ((const edf__einsum *)y->state)->runs;
+}
+static int edf_slide__is_softmax(const edf_node *y) { return y->about == &edf__softmax_op; }
+
+/* Many functions go over the last indices, a row. Returns its number of entries. */
 static size_t edf_slide__columns(const edf_node *y) {
   size_t K = 1;
-  for (int d = y->rank - y->row_dims; d < y->rank; d++) K *= (size_t)y->dim[d];
+  for (int d = y->rank - edf_slide__row_dims(y); d < y->rank; d++) K *= (size_t)y->dim[d];
   return K;
 }
 
@@ -443,7 +492,7 @@ static edf_node *edf_slide__with_number(const edf__site *at, const edf_op *is, i
   edf_op about = *is;
   about.name = at->op;
   edf_node *y = edf__computed(&about, at->file, at->line, n, in);
-  y->says = is;
+  y->about = is;
   *(edf_real *)edf_state(y, sizeof number) = number;
   return y;
 }
@@ -463,7 +512,7 @@ static edf_node **edf_slide__operands(va_list args, int *n) {
 static int edf_slide__new_package(const char *file, int line, const char *who, int n_in,
                                   int n_out) {
   if (n_in < 1 || n_out < 1)
-    edf_stop("%s:%d: %s: %d inputs and %d outputs: expected at least 1 of each", file, line,
+    edf_slide__stop("%s:%d: %s: %d inputs and %d outputs: expected at least 1 of each", file, line,
              who, n_in, n_out);
   return ++edf.n_packages;
 }
@@ -646,13 +695,13 @@ static void edf_slide__test_forward(edf_node *y) {
   }
 }
 static const edf_op edf_slide__sign_op = { "Sign", NULL, edf_slide__sign_forward, NULL, "y x",
-  "y@ = sign(x@)", "", 0, 0 };
+  "y@ = sign(x@)", "" };
 static const edf_op edf_slide__floor_op = { "Floor", NULL, edf_slide__floor_forward, NULL,
-  "y x", "y@ = floor(x@)", "", 0, 0 };
+  "y x", "y@ = floor(x@)", "" };
 static const edf_op edf_slide__stop_op = { "Stop", NULL, edf_slide__stop_forward, NULL, "y x",
-  "y@ = stop(x@)", "", 0, 0 };
+  "y@ = stop(x@)", "" };
 static const edf_op edf_slide__test_op = { "Test", NULL, edf_slide__test_forward, NULL, "y x",
-  "y@ = test_#(x@)", "", 0, 0 };
+  "y@ = test_#(x@)", "" };
 static edf_node *edf_slide__sign_at(const char *file, int line, edf_node *x) {
   return edf_node_at(&edf_slide__sign_op, file, line, 1, &x, NULL, 0);
 }
@@ -681,16 +730,16 @@ static void edf_slide__count_forward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) y->value[i] = y->rank ? (edf_real)i : n;
 }
 static const edf_op edf_slide__number_op = { "Number", edf_slide__count_shape,
-  edf_slide__count_forward, NULL, "y", "y = #", "", 0, 0 };
+  edf_slide__count_forward, NULL, "y", "y = #", "" };
 static const edf_op edf_slide__extent_op = { "Extent", edf_slide__count_shape,
-  edf_slide__count_forward, NULL, "y x", "y = extent_#(x)", "", 0, 0 };
+  edf_slide__count_forward, NULL, "y x", "y = extent_#(x)", "" };
 static const edf_op edf_slide__index_op = { "Index", edf_slide__count_shape,
-  edf_slide__count_forward, NULL, "y", "y@ = !", "", 0, 0 };
+  edf_slide__count_forward, NULL, "y", "y@ = !", "" };
 
 /* The place of the first greatest of # x in a row. */
 static void edf_slide__argmax_shape(edf_node *y) {
   const edf_node *x = y->in[0];
-  y->rank = x->rank - y->row_dims;
+  y->rank = x->rank - edf_slide__row_dims(y);
   memcpy(y->dim, x->dim, sizeof y->dim);
 }
 static void edf_slide__argmax_forward(edf_node *y) {
@@ -703,7 +752,7 @@ static void edf_slide__argmax_forward(edf_node *y) {
   }
 }
 static const edf_op edf_slide__argmax_op = { "ArgMax", edf_slide__argmax_shape,
-  edf_slide__argmax_forward, NULL, "y x", "y@ = argmax_! # x~", "", 0, 0 };
+  edf_slide__argmax_forward, NULL, "y x", "y@ = argmax_! # x~", "" };
 
 /* A line in the middle of a composition goes by the name on its left: q2, k3, h_in5. */
 static edf_node *edf_slide__called(edf_node *y, const char *more) {
@@ -756,8 +805,7 @@ static void edf_slide__normalize_backward(edf_node *y) {
 static const edf_op edf_slide__normalize_op = { "NormalizeOver", edf_slide__row_shape,
   edf_slide__normalize_forward, edf_slide__normalize_backward, "y x",
   "y@ = (x@ - mean_~ x~) / sqrt(variance_~ x~ + #)",
-  "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)",
-  1, 0 };
+  "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)" };
 /* ---- MaxOver   y[b,i] = max_J x[b,2*i+J]     x.grad[b,2*i+J] += y.grad[b,i] at the winner
    An equation with a maximum in place of the sum, over the same nest; what is read outside is
    minus infinity. The summed loops are the window; winner[] keeps, for every entry of y, which
@@ -783,46 +831,29 @@ static edf_window edf_slide__window_of(const edf_node *y, const edf_nest *t) {
   return w;
 }
 
-/* Returns 1 if the first n loops reach each entry of an operand, whose number is `size`,
-   exactly once. */
-static int edf_slide__covers_all(const edf_nest *t, int n, int operand, size_t size) {
-  ptrdiff_t step = 1;
-  for (int used = 0; used < n; used++) { /* the loop with this stride is the next             */
-    int l = 0;
-    while (l < n && t->loop[l].s[operand] != step) l++;
-    if (l == n) return 0;
-    step *= t->loop[l].n;
-  }
-  return t->start[operand] == 0 && step == (ptrdiff_t)size;
-}
-
-/* Sets an array to 0, on a device if there is one. */
-static void edf_slide__clear(edf_real *x, size_t n) {
-  if (edf_device) edf_device->fill(x, n, 0);
-  else memset(x, 0, n * sizeof *x);
+/* Sets a value to 0. */
+static void edf_slide__zero(edf_node *y) {
+  if (edf_device) edf_device->fill(y, EDF_VALUE, 0);
+  else memset(y->value, 0, y->size * sizeof *y->value);
 }
 
 /* y = max x, and backward x.grad += y.grad at the winner. */
-static void edf_slide__run_max(edf_node *y, edf_node *x, const edf_nest *nest, int backward) {
-  edf_window w = edf_slide__window_of(y, nest);
-  w.y = backward ? y->grad : y->value;
-  w.x = backward ? x->grad : x->value;
-  w.assign = backward && x->fresh && edf_slide__covers_all(&w.t, w.t.n, EDF_A, x->size);
-  int whole = edf_slide__covers_all(&w.t, w.n_kept, EDF_OUT, y->size);
-  if (!backward && !whole) edf_slide__clear(y->value, y->size);
-  else if (x->fresh && !w.assign) edf_slide__clear(x->grad, x->size);
-  if (backward) x->fresh = 0;
-  edf_max_window(&w, backward);
-}
 static void edf_slide__max_over_forward(edf_node *y) {
-  edf__run_equation(y, edf_slide__run_max, 0);
+  edf__einsum *m = edf__make_terms(y);
+  edf_window w = edf_slide__window_of(y, &m->run[0].nest);
+  size_t written = 1;
+  for (int i = 0; i < w.n_kept; i++) written *= (size_t)w.t.loop[i].n;
+  if (written != y->size) edf_slide__zero(y);
+  edf_max_window(&w, y, y->in[m->e.ref[1].operand], 0);
 }
 static void edf_slide__max_over_backward(edf_node *y) {
-  edf__run_equation(y, edf_slide__run_max, 1);
+  edf__einsum *m = (edf__einsum *)y->state;
+  edf_window w = edf_slide__window_of(y, &m->run[0].nest);
+  edf_node *x = y->in[m->e.ref[1].operand];
+  if (x->grad) edf_max_window(&w, y, x, 1);
 }
 static const edf_op edf_slide__max_over_op = { "Einsum", edf__einsum_shape,
-  edf_slide__max_over_forward, edf_slide__max_over_backward, NULL, NULL, NULL, -1,
-  1 << EDF_IS_EQUATION };
+  edf_slide__max_over_forward, edf_slide__max_over_backward, NULL, NULL, NULL };
 
 /* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
 static void edf_slide__check_reduction(const char *op, int kind, const edf__equation *e) {
@@ -912,7 +943,7 @@ static const edf_op edf_slide__batch_norm_op = { "BatchNorm", edf_slide__batch_n
   edf_slide__batch_normalize_forward, edf_slide__batch_normalize_backward, "y x m v",
   "y@ = (x@ - mean_? x?) / sqrt(variance_? x? + #)\n\ny@ = (x@ - m[!]) / sqrt(v[!] + #)",
   "x.grad@ += (y.grad@ - mean_? y.grad? - y@ mean_? (y? y.grad?)) / sqrt(variance_? x? + #)"
-  "\n\nx.grad@ += y.grad@ / sqrt(v[!] + #)", 1, 1 << EDF_IS_BATCH_NORM };
+  "\n\nx.grad@ += y.grad@ / sqrt(v[!] + #)" };
 
 /* ---- Embed   y[b,t,j] = W[k[b,t],j]     W.grad[k[b,t],j] += y.grad[b,t,j] ---- */
 static void edf_slide__embed_shape(edf_node *y) {
@@ -923,10 +954,9 @@ static void edf_slide__embed_shape(edf_node *y) {
   if (W->rank < 1 || W->rank + k->rank - 1 > EDF_MAX_RANK)
     edf_slide__operands_error(
         y, "W has a row for each class; y has the indices of k and of a row");
-  y->letters_of = 1;
-  y->row_dims = (char)(W->rank - 1);
-  y->classes = W->dim[0];
-  y->rank = k->rank + y->row_dims;
+  edf__write(y)->letters_of = 1;
+  y->written->row_dims = W->rank - 1;
+  y->rank = k->rank + W->rank - 1;
   memcpy(y->dim, k->dim, sizeof y->dim);
   for (int d = 1; d < W->rank; d++) y->dim[k->rank + d - 1] = W->dim[d];
 }
@@ -934,20 +964,20 @@ static void edf_slide__embed_forward(edf_node *y) {
   const edf_node *W = y->in[0];
   size_t J = W->size / (size_t)W->dim[0];
   for (size_t b = 0; b < y->size / J; b++)
-    memcpy(y->value + b * J, W->value + edf__class_in(y, y->in[1], b, (size_t)y->classes) * J,
+    memcpy(y->value + b * J, W->value + edf__class_in(y, y->in[1], b, (size_t)W->dim[0]) * J,
            J * sizeof *W->value);
 }
 static void edf_slide__embed_backward(edf_node *y) {
   edf_node *W = y->in[0];
   size_t J = W->size / (size_t)W->dim[0];
   for (size_t b = 0; W->grad && b < y->size / J; b++) {
-    edf_real *row = W->grad + edf__class_in(y, y->in[1], b, (size_t)y->classes) * J;
+    edf_real *row = W->grad + edf__class_in(y, y->in[1], b, (size_t)W->dim[0]) * J;
     for (size_t j = 0; j < J; j++) row[j] += y->grad[b * J + j];
   }
 }
 static const edf_op edf_slide__embed_op = { "Embed", edf_slide__embed_shape,
   edf_slide__embed_forward, edf_slide__embed_backward, "y W k", "y@ = W[k@,!]",
-  "W.grad[k@,!] += y.grad@", 0, 1 << EDF_IS_LOOKUP };
+  "W.grad[k@,!] += y.grad@" };
 edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
   edf_node *in[2] = { W, k };
   return edf_node_at(&edf_slide__embed_op, file, line, 2, in, NULL, 0);
@@ -1021,13 +1051,12 @@ static void edf_slide__lookup_backward(edf_node *y) {
     edf_slide__move_entries(y, y->in[0]->grad, y->grad, !edf_slide__scatters(y));
 }
 static const edf_op edf_slide__lookup_op = { "Lookup", edf__einsum_shape,
-  edf_slide__lookup_forward, edf_slide__lookup_backward, NULL, NULL, NULL, 0,
-  1 << EDF_IS_LOOKUP };
+  edf_slide__lookup_forward, edf_slide__lookup_backward, NULL, NULL, NULL };
 
 /* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J], and the gradients back
    A row of y, from the joined index on, is a row of each operand after the other. ---- */
 static void edf_slide__concat_shape(edf_node *y) {
-  int axis = y->rank - y->row_dims, joined = 0;
+  int axis = y->rank - edf_slide__row_dims(y), joined = 0;
   for (int k = 0; k < y->n_in; k++) {
     const edf_node *x = y->in[k];
     int lacks = x->rank == y->rank - 1;  /* one entry of the joined index                     */
@@ -1062,13 +1091,11 @@ static void edf_slide__concat_backward(edf_node *y) {
     for (size_t b = 0; b < rows; b++)
       for (size_t i = 0; i < part; i++)
         edf_addgrad(x, b * part + i, y->grad[b * row + at + i]);
-    x->fresh = 0;                        /* it may be joined to itself                        */
     at += part;
   }
 }
 static const edf_op edf_slide__concat_op = { "Concat", edf_slide__concat_shape,
-  edf_slide__concat_forward, edf_slide__concat_backward, "y x", "y$ = x@", "x.grad@ += y.grad$",
-  -1, 0 };
+  edf_slide__concat_forward, edf_slide__concat_backward, "y x", "y$ = x@", "x.grad@ += y.grad$" };
 
 /* Nodes joined along index `axis` of the result, which has this rank. */
 static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis, const char *letters,
@@ -1076,8 +1103,8 @@ static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis, cons
   if (n < 1) edf_slide__fail_at(at, "expected at least one operand");
   edf_node *y = edf__computed(&edf_slide__concat_op, at->file, at->line, n, in);
   y->rank = rank;
-  y->row_dims = (char)(rank - axis);
-  y->letters = edf_slide__copy(letters);
+  edf__write(y)->row_dims = rank - axis;
+  y->written->letters = edf_slide__copy(letters);
   return edf__add_compnode(y);
 }
 
@@ -1591,10 +1618,10 @@ static edf_node *edf_slide__newest(const char *name) {
   int i = edf_slide__n_nodes() - 1;
   while (i >= 0 && strcmp(edf_slide__nth(i)->name, name)) i--;
   edf_node *x = i < 0 ? NULL : edf_slide__nth(i), *y = x;
-  if (x && x->all) {                     /* its value is there if the steps have run          */
+  if (x && x->written && x->written->steps) {                     /* its value is there if the steps have run          */
     int eager = edf.eager;
     edf.eager = eager || x->ran == edf.feeds;
-    y = edf_slide__all_times((edf_slide__statement *)x->all);
+    y = edf_slide__all_times((edf_slide__statement *)x->written->steps);
     edf.eager = eager;
   }
   return y;
@@ -1628,7 +1655,7 @@ static void edf_slide__read_declaration(edf_slide__slide *all, edf__scan *s, int
   if (!old) { edf__add_leaf(x); return; }
   if (old->kind == x->kind && old->rank == x->rank && old->batched == x->batched
       && !memcmp(old->dim, x->dim, sizeof x->dim)) return;
-  edf__say_caret(s, begin);
+  edf_slide__say_caret(s, begin);
   edf_slide__fail_with(old, "there is another tensor of that name:");
 }
 
@@ -1910,7 +1937,7 @@ static void edf_slide__set_group(const edf_slide__statement *l, int f,
     n *= extent;
   }
   if (!t || t->dim[group->place] == n) return;
-  edf__say_caret(&l->m.e.scan, group->at);
+  edf_slide__say_caret(&l->m.e.scan, group->at);
   edf_slide__fail_with(t, "the group has %d entries, the dimension %d", (int)n,
                        t->dim[group->place]);
 }
@@ -2467,7 +2494,7 @@ static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__e
   }
   y.node = edf_slide__end_equation(&to, &edf_slide__lookup_op,
                                    entries ? EDF_SLIDE__PUT : EDF_SLIDE__SUM);
-  y.node->letters = entries ? NULL : edf_slide__letters_at(l, &y.at);
+  if (!entries) edf__write(y.node)->letters = edf_slide__letters_at(l, &y.at);
   return y;
 }
 
@@ -2515,9 +2542,9 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
     from.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, v, NULL);
   }
   y.node = edf_slide__with_number(&at, is, 1, &from.node, (edf_real)number);
-  y.node->row_dims = (char)n_over;
-  y.node->causal = (char)(limit >= 0);
-  y.node->letters = edf_slide__letters_at(l, &y.at);
+  edf__write(y.node)->row_dims = n_over;
+  y.node->written->causal = limit >= 0;
+  y.node->written->letters = edf_slide__letters_at(l, &y.at);
   edf__add_compnode(y.node);
   y.at.rank = y.node->rank;
   return y;
@@ -2608,7 +2635,7 @@ static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_sl
 static edf_slide__value edf_slide__log_value(edf_slide__statement *l, edf_slide__expr *x) {
   while (x->sort == EDF_SLIDE__A_SUM && !x->in->next && edf_slide__only(x->in)) x = x->in->in;
   edf_node *P = x->sort == EDF_SLIDE__A_TENSOR ? l->of[x->which] : NULL;
-  if (P && edf_is(P, EDF_IS_SOFTMAX) && !P->classes && !P->causal && P->row_dims == 1)
+  if (P && edf_slide__is_softmax(P) && !edf_slide__is_causal(P) && edf_slide__row_dims(P) == 1)
     return edf_slide__log_softmax_of(l, x, P);
   const edf_slide__expr *p = x->in, *f = x->sort == EDF_SLIDE__A_SUM && !p->next ? p->in : NULL;
   if (f && p->over && p->number == 1 && !f->next && f->sort == EDF_SLIDE__A_CALL
@@ -2694,7 +2721,7 @@ static edf_slide__value edf_slide__early_value(edf_slide__statement *l, edf_slid
     *x->early = edf_slide__value_of(l, x);
     edf_node *y = x->early->node;
     sum &= edf.n_compnodes > before && y == edf.compnodes[edf.n_compnodes - 1];
-    if (sum && edf_is(y, EDF_IS_EQUATION)) edf_slide__called(y, "_in");
+    if (sum && edf_slide__is_equation(y)) edf_slide__called(y, "_in");
     l->fixed = fixed;
   }
   edf_slide__value v = *x->early;
@@ -2779,8 +2806,8 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
 static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
   const edf_slide__slide *all = l->slide;
   int only = edf_slide__is_recurrence(l), last = l == all->line + all->n - 1;
-  if (y && !all->in) { y->name = l->m.e.ref->name; y->line_of = l; }
-  else if (y && edf_is(y, EDF_IS_EQUATION) && (only || !last))
+  if (y && !all->in) { y->name = l->m.e.ref->name; edf__write(y)->line = l; }
+  else if (y && edf_slide__is_equation(y) && (only || !last))
     edf_slide__called(y, only ? "_next" : "");
 }
 static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
@@ -3109,7 +3136,7 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
     if (l->entry || l->y) continue;
     edf_node *some = NULL;
     for (size_t i = 0; i < l->n_step; i++)
-      if (l->step[i]) (some = l->step[i])->all = all->in ? NULL : l;
+      if (l->step[i]) edf__write(some = l->step[i])->steps = all->in ? NULL : l;
     if (!some) edf_slide__syntax(&l->m.e.scan, l->m.e.ref->name, "all of it stays 0");
   }
 }
@@ -3148,10 +3175,10 @@ static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *la
   for (edf_slide__statement *l = all->line; l <= last; l++)
     if (!l->entry && edf_slide__same_left(l, last)) {
       if (sum && (sum->rank != l->y->rank || memcmp(sum->dim, l->y->dim, sizeof sum->dim))) {
-        edf__say_caret(&l->m.e.scan, l->m.e.ref->name);
-        edf__say("the lines of %s have one shape, but here it is another:\n  ", r->name);
-        edf__say_node(sum);
-        edf__say("\n  ");
+        edf_slide__say_caret(&l->m.e.scan, l->m.e.ref->name);
+        edf_slide__say("the lines of %s have one shape, but here it is another:\n  ", r->name);
+        edf_slide__say_node(sum);
+        edf_slide__say("\n  ");
         edf_slide__end(l->y);
       }
       sum = sum ? edf_add_at(at->file, at->line, sum, l->y) : l->y;
@@ -3240,16 +3267,16 @@ static void edf_slide__check_operands(const edf__site *at, const edf__equation *
                                       edf_node **in) {
   int wanted = names->n_operand;
   for (int k = 0; k < n && k < wanted; k++)
-    if (in[k]) edf__check_named(at, names->ref[k + 1].name, in[k]);
+    if (in[k]) edf_slide__check_named(at, names->ref[k + 1].name, in[k]);
   if (n == wanted) return;
   edf_slide__say_at(at->op, at->file, at->line);
-  edf__say("the equation has %d operands, but %d were given", wanted, n);
+  edf_slide__say("the equation has %d operands, but %d were given", wanted, n);
   for (int k = 0; k < n || k < wanted; k++) {
-    edf__say("\n  %s%s", k < wanted ? names->ref[k + 1].name : "no name for ",
+    edf_slide__say("\n  %s%s", k < wanted ? names->ref[k + 1].name : "no name for ",
              k >= n ? " is missing, or NULL" : k < wanted ? " = " : "");
-    if (k < n) edf__say_node(in[k]);
+    if (k < n) edf_slide__say_node(in[k]);
   }
-  edf_stop("%s", "");
+  edf_slide__stop("%s", "");
 }
 
 static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *at,
@@ -3405,8 +3432,8 @@ static edf_node *edf_slide__called_from_op(const edf_slide__statement *l, const 
                                            const edf_real *number) {
   edf_node *y = edf__computed(op, l->slide->site.file, l->slide->site.line, n, in);
   y->rank = l->m.e.ref->rank;
-  if (n && in[0]->rank > y->rank) y->row_dims = (char)(in[0]->rank - y->rank);
-  if (axis >= 0) y->row_dims = (char)(y->rank - axis);
+  if (n && in[0]->rank > y->rank) edf__write(y)->row_dims = in[0]->rank - y->rank;
+  if (axis >= 0) edf__write(y)->row_dims = y->rank - axis;
   memcpy(edf_state(y, 2 * sizeof *number), number, 2 * sizeof *number);
   return edf__add_compnode(y);
 }
@@ -3446,7 +3473,7 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l) {
     y = edf_dropout_at(at->file, at->line, in[0], (double)number[0]);
   else y = edf_slide__called_reshape(l, in[0]);
   edf_release(in);
-  if (y->rank) y->letters = edf_slide__letters_at(l, left);
+  if (y->rank) edf__write(y)->letters = edf_slide__letters_at(l, left);
   if (y->rank != left->rank)
     edf_slide__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op,
                       y->rank);
@@ -3481,14 +3508,14 @@ static void edf_slide__find_call(edf_slide__statement *l) {
 }
 
 edf_node *edf_find(const char *name) {
-  if (!name) edf_stop("edf_find: the name is NULL");
+  if (!name) edf_slide__stop("edf_find: the name is NULL");
   edf_node *x = edf_slide__newest(name);
   if (x) return x;
   for (int i = edf_slide__n_nodes() - 1; i >= 0; i--) {
     edf_node *y = edf_slide__nth(i);
     if (!x || edf_slide__apart(y->name, name) < edf_slide__apart(x->name, name)) x = y;
   }
-  if (!x) edf_stop("edf_find: no tensor is called %s: the graph is empty", name);
+  if (!x) edf_slide__stop("edf_find: no tensor is called %s: the graph is empty", name);
   edf_slide__fail_with(x, "edf_find: no tensor is called %s; the nearest name:", name);
   return x;                              /* not reached                                       */
 }
@@ -3558,11 +3585,11 @@ static edf_node *edf_slide__over(const char *op, const char *file, int line, con
   edf_slide__spec s;
   edf_slide__value y;
   const char *equals = text ? strchr(text, '=') : NULL;
-  edf__check_named(&at, "x", x);
+  edf_slide__check_named(&at, "x", x);
   if (!is && !centred && equals && !memchr(text, '|', (size_t)(equals - text)))
     return edf_slide__reduction(&at, kind, text, x);
   edf_slide__read_spec(&s, &at, text, x,
-                       is && is->is >> EDF_IS_SOFTMAX & 1 ? EDF_SLIDE__CAUSAL : 0);
+                       is == &edf__softmax_op ? EDF_SLIDE__CAUSAL : 0);
   edf_slide__value left =
       edf_slide__new_value(&s.l, NULL, edf_slide__ref_has(&s.x.at) & ~(is ? 0 : s.over));
   if (centred) return edf_slide__variance(&s.l, &s.x, kind, edf_slide__ref_has(&left.at)).node;
@@ -3628,16 +3655,16 @@ static edf_node *edf_slide__part_of(const char *op, const char *file, int line,
                                     int select) {
   edf__site at = { op, file, line };
   edf_slide__spec s;
-  edf__check_named(&at, "x", x);
+  edf_slide__check_named(&at, "x", x);
   edf_slide__read_spec(&s, &at, text, x, EDF_SLIDE__ONE_CAPITAL);
   const edf__scan *scan = &s.l.m.e.scan;
   edf__place *place = &s.x.at.place[s.d];
   if (x->batched >> s.d & 1)
     edf_slide__syntax(scan, place->at, "this is the batch, whose extent changes");
   if (from < 0 || count < 1 || from > x->dim[s.d] - count) {
-    edf__say_caret(scan, place->at);
-    edf__say("asks for entr%s %d", count == 1 ? "y" : "ies", from);
-    if (count != 1) edf__say(" to %lld", (long long)from + count - 1);
+    edf_slide__say_caret(scan, place->at);
+    edf_slide__say("asks for entr%s %d", count == 1 ? "y" : "ies", from);
+    if (count != 1) edf_slide__say(" to %lld", (long long)from + count - 1);
     edf_slide__fail_with(x, " of a dimension with entries 0 to %d", x->dim[s.d] - 1);
   }
   edf_slide__value y =
@@ -3681,7 +3708,7 @@ static edf_node *edf_slide__ones(const char *file, int line, const char *name, i
 static edf_layer_norm_package edf_slide__norm_params(const char *file, int line,
                                                      const char *who, int n) {
   edf_layer_norm_package Phi;
-  if (n < 1) edf_stop("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
+  if (n < 1) edf_slide__stop("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
   edf.n_packages++;
   Phi.gain = edf_slide__ones(file, line, "gain", n);
   Phi.bias = edf_parameter_at(file, line, "bias%d[%d]", edf.n_packages, n);
@@ -3714,7 +3741,7 @@ static edf_node *edf_slide__gained(const edf__site *at, const edf_op *is, int n,
 edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
                             edf_node *x) {
   edf__site at = { "LayerNorm", file, line };
-  edf__check_named(&at, "Phi.gain Phi.bias x", Phi.gain, Phi.bias, x);
+  edf_slide__check_named(&at, "Phi.gain Phi.bias x", Phi.gain, Phi.bias, x);
   return edf_slide__gained(&at, &edf_slide__normalize_op, 1, &x, Phi.gain, Phi.bias);
 }
 
@@ -3722,7 +3749,7 @@ edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package P
                             edf_node *x) {
   edf__site at = { edf_slide__batch_norm_op.name, file, line };
   edf_node *in[3] = { x, Phi.mean, Phi.variance };
-  edf__check_named(&at, "Phi.gain Phi.bias Phi.mean Phi.variance x", Phi.gain, Phi.bias,
+  edf_slide__check_named(&at, "Phi.gain Phi.bias Phi.mean Phi.variance x", Phi.gain, Phi.bias,
                    Phi.mean, Phi.variance, x);
   return edf_slide__gained(&at, &edf_slide__batch_norm_op, 3, in, Phi.gain, Phi.bias);
 }
@@ -3745,10 +3772,10 @@ edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int si
   edf_conv_package Phi = { NULL, NULL, 1, 1, 0, groups };  /* stride, dilation, padding */
   int package = edf_slide__new_package(file, line, "edf_conv_params", n_in, n_out);
   if (dims < 1 || dims > 3 || size < 1)
-    edf_stop("%s:%d: edf_conv_params: %d dimensions of size %d: expected 1 to 3, of size 1 or "
+    edf_slide__stop("%s:%d: edf_conv_params: %d dimensions of size %d: expected 1 to 3, of size 1 or "
              "more", file, line, dims, size);
   if (groups < 1 || n_in % groups || n_out % groups)
-    edf_stop("%s:%d: edf_conv_params: %d groups do not divide %d and %d channels", file, line,
+    edf_slide__stop("%s:%d: edf_conv_params: %d groups do not divide %d and %d channels", file, line,
              groups, n_in, n_out);
   int K = n_in / groups, N = n_out / groups;
   edf_slide__text shape = edf_slide__for_dims(dims, edf_slide__fmt("{%d,}", size));
@@ -3781,7 +3808,7 @@ static int edf_slide__room(const edf__site *at, const edf_node *x, int d, int re
 static int edf_slide__check_conv(const edf__site *at, const edf_conv_package *Phi,
                                  const edf_node *x) {
   enum { LARGEST = 10000 };
-  edf__check_named(at, "Phi.w Phi.b x", Phi->w, Phi->b, x);
+  edf_slide__check_named(at, "Phi.w Phi.b x", Phi->w, Phi->b, x);
   int dims = Phi->w->rank - 2 - (Phi->groups > 1);
   if (dims < 1 || (Phi->groups > 1 && Phi->w->dim[dims] != Phi->groups))
     edf_slide__x_error(at, "Phi.w", Phi->w,
@@ -3846,7 +3873,7 @@ edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Ph
 static edf_node *edf_slide__pool(const char *op, const char *file, int line, int kind,
                                  edf_node *x, int size, int stride) {
   edf__site at = { op, file, line };
-  edf__check_named(&at, "x", x);
+  edf_slide__check_named(&at, "x", x);
   if (size < 1 || stride < 1)
     edf_slide__fail_at(&at, "window %d, stride %d: expected 1 or more", size, stride);
   if (x->rank < 3 || x->rank > 5)
@@ -3873,7 +3900,7 @@ edf_residual_package edf_residual_params_at(const char *file, int line, int dims
                                             int n) {
   edf_residual_package Phi;
   if (size % 2 == 0)
-    edf_stop("%s:%d: edf_residual_params: size %d: the shape stays the same for an odd one",
+    edf_slide__stop("%s:%d: edf_residual_params: size %d: the shape stays the same for an odd one",
              file, line, size);
   Phi.first = edf_conv_params_at(file, line, dims, size, n, n, 1);
   Phi.second = edf_conv_params_at(file, line, dims, size, n, n, 1);
@@ -3908,7 +3935,7 @@ edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, ed
 edf_attention_package edf_attention_params_at(const char *file, int line, int n, int heads) {
   edf_attention_package Phi;
   if (heads < 1 || n < 1 || n % heads)
-    edf_stop("%s:%d: edf_attention_params: %d heads do not divide %d numbers", file, line,
+    edf_slide__stop("%s:%d: edf_attention_params: %d heads do not divide %d numbers", file, line,
              heads, n);
   int package = ++edf.n_packages, d = n / heads;
   const char *shape = edf_slide__fmt("%d[%d,%d,%d]", package, n, heads, d);
@@ -3929,7 +3956,7 @@ static edf_node *edf_slide__attention(const edf__site *at, edf_attention_package
                                     "P[b,h,t,s] = softmax_s a[b,h,t,s]%s\n"
                                     "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]\n"
                                     "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", bound);
-  edf__check_named(at, "Phi.wq Phi.wk Phi.wv Phi.wo x", Phi.wq, Phi.wk, Phi.wv, Phi.wo, x);
+  edf_slide__check_named(at, "Phi.wq Phi.wk Phi.wv Phi.wo x", Phi.wq, Phi.wk, Phi.wv, Phi.wo, x);
   return edf_slide__lines(at, text, 5, Phi.wq, x, Phi.wk, Phi.wv, Phi.wo);
 }
 edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x) {
@@ -3996,7 +4023,7 @@ static edf_recurrent_state edf_slide__run_cell(const edf__site *at, const edf_ce
   edf_slide__text text = { { 0 }, 0 };
   edf_slide__slide all;
   if (!Phi.cell) edf_slide__fail_at(at, "Phi was not made by its constructor");
-  edf__check_named(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
+  edf_slide__check_named(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
   if (cell != Phi.cell)
     edf_slide__x_error(at, "Phi.wx", Phi.wx, "Phi has the parameters of another cell: %s",
                        Phi.cell->name);
@@ -4017,13 +4044,13 @@ edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell
   int both = cell == &edf_lstm_cell;
   if (both && !s.h != !s.c)
     edf_slide__fail_at(&at, "the state has one of h and c: expected both, or none for zeros");
-  if (s.h) edf__check_named(&at, both ? "state.h state.c" : "state.h", s.h, s.c);
+  if (s.h) edf_slide__check_named(&at, both ? "state.h state.c" : "state.h", s.h, s.c);
   return edf_slide__run_cell(&at, cell, Phi, x, &s);
 }
 
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
   edf__site at = { "Unroll", file, line };
-  edf__check_named(&at, "x", x);
+  edf_slide__check_named(&at, "x", x);
   if (x->rank > 1 && x->batched >> 1 & 1)
     edf_slide__x_error(&at, "x", x, "the time, the second index of x, has to be a number");
   return edf_slide__run_cell(&at, Phi.cell, Phi, x, NULL).h;
@@ -4079,7 +4106,7 @@ static int edf_slide__is_mistaken(const edf_node *x, const char *name) {
     if (k == y->n_in) continue;
     edf__letters l = edf__letters_of(y);
     for (int d = 0; d < l.n; d++) if (!edf_slide__compare_names(l.name[d], name)) return 1;
-    for (k = 0; edf_is(y, EDF_IS_EQUATION) && k < m->e.n_letter; k++)
+    for (k = 0; edf_slide__is_equation(y) && k < m->e.n_letter; k++)
       if (!edf_slide__compare_names(m->e.letter[k].name, name)) return 1;
   }
   return name[strlen(name) - 1] == '_';  /* it would join the next line                       */
@@ -4148,26 +4175,26 @@ static void edf_slide__write_number(edf_page *out, edf_real number) {
 
 /* Lines of equations: a Lookup has one. */
 static int edf_slide__has_equation(const edf_node *y) {
-  return edf_is(y, EDF_IS_EQUATION) || (edf_is(y, EDF_IS_LOOKUP) && !y->says);
+  return y->shape == edf__einsum_shape;
 }
 
 /* l[b] = bceloss(s[b], y[b]), softmax_{i,j}(..), concat_t(..); 0: it has no name that is known.
    A text's ln of a softmax is fused with it: what is not is called logarithm. */
 static int edf_slide__write_call(edf_page *out, const edf_node *y) {
-  const char *op = y->says->name;
+  const char *op = y->about->name;
   int c = EDF_SLIDE__N_CALLS - 1, f = EDF_SLIDE__N_FUNCTIONS - 1, n = 0;
   while (c >= 0 && strcmp(edf_slide__calls[c].op_name, op)) c--;
   while (f >= EDF_SLIDE__MIN_OF && edf_slide__compare_names(edf_slide__functions[f].name, op))
     f--;
   int function = f >= EDF_SLIDE__MIN_OF;
   if (c < 0 && !function) return 0;
-  if (c >= 0 && function && edf_is(y->in[0], EDF_IS_SOFTMAX)) function = 0;
+  if (c >= 0 && function && edf_slide__is_softmax(y->in[0])) function = 0;
   const char *takes = c < 0 ? "" : edf_slide__calls[c].takes;
   int over = strchr(takes, '~') != NULL, bounds = strchr(takes, '|') != NULL;
   edf__letters l = edf__letters_of(y);
   edf_slide__write_tensor(out, y, &l);
   edf_write(out, " = %s", function ? edf_slide__functions[f].name : edf_slide__calls[c].name);
-  int first = l.n - y->row_dims, last = over ? l.n : strchr(takes, '_') ? first + 1 : first;
+  int first = l.n - edf_slide__row_dims(y), last = over ? l.n : strchr(takes, '_') ? first + 1 : first;
   for (int d = first; d < last; d++)
     edf_write(out, "%s%s", d > first ? "," : last - first > 1 ? "_{" : "_", l.name[d]);
   edf_write(out, last - first > 1 ? "}(" : "(");
@@ -4180,7 +4207,7 @@ static int edf_slide__write_call(edf_page *out, const edf_node *y) {
     edf_slide__write_number(out, ((const edf_real *)y->state)[k]);
   }
   edf_write(out, ")");
-  if (y->causal) edf_write(out, " | %s<=%s", l.name[l.n - 1], l.name[l.n - 2]);
+  if (edf_slide__is_causal(y)) edf_write(out, " | %s<=%s", l.name[l.n - 1], l.name[l.n - 2]);
   for (int d = n = 0; bounds && d < y->rank; d++)
     if (!(y->batched >> d & 1))
       edf_write(out, "%s%s<%d", n++ ? ", " : " | ", l.name[d], y->dim[d]);
@@ -4201,9 +4228,10 @@ static void edf_slide__write_declaration(edf_page *out, const edf_node *x) {
 static void edf_slide__write_text(edf_page *out) {
   for (int i = 0; i < edf_slide__n_nodes(); i++) {
     const edf_node *x = edf_slide__nth(i);
+    if (!strcmp(x->op, "Pad") || !strcmp(x->op, "Product")) continue;
     if (x->kind != EDF_COMPNODE) edf_slide__write_declaration(out, x);
     else if (edf_slide__has_equation(x)) edf__write_equation(out, x, 1);
-    else if (edf_is(x, EDF_IS_OWN) || !x->says || !edf_slide__write_call(out, x)) {
+    else if (!x->about || !x->about->name || !edf_slide__write_call(out, x)) {
       edf_write(out, "# %s has no words: it is a node of the program's own, built at %s:%d\n",
                 x->op, x->file, x->line);
       edf_write(out, "%s = own(%s)", edf_label(x), x->n_in ? edf_label(x->in[0]) : "");
@@ -4232,7 +4260,7 @@ static size_t edf_slide__name_length(const char *c) {
 
 /* Returns the line of a slide that x is, or NULL. */
 static const edf_slide__statement *edf_slide__line_of_node(const edf_node *x) {
-  return (const edf_slide__statement *)x->line_of;
+  return x->written ? (const edf_slide__statement *)x->written->line : NULL;
 }
 
 static const double edf_slide__right_below = EDF_REAL_IS_DOUBLE ? 1e-6 : 2e-3;
@@ -4418,14 +4446,13 @@ static void edf_slide__run_line(edf_slide__answer *a, edf_slide__statement *l) {
 }
 
 /* The message that was put together, below what it belongs to. */
-static void edf_slide__print_said(int quiet) {
-  for (const char *c = edf__message, *end; *c && !quiet; c = end + (*end == '\n')) {
+static void edf_slide__print_said(const char *message, int quiet) {
+  for (const char *c = message, *end; *c && !quiet; c = end + (*end == '\n')) {
     size_t n = strcspn(c, "\n");
     end = c + n;
     while (n && c[n - 1] == ' ') n--;
     printf("        %.*s\n", (int)n, c);
   }
-  edf__length = 0;
 }
 
 /* 0: the reader stopped, which is said and no more. */
@@ -4438,7 +4465,7 @@ static int edf_slide__survives(void (*run)(edf_slide__answer *, edf_slide__state
     edf__caught = NULL;
     a->unreadable++;
     if (!a->quiet) printf("  FAIL  a line that cannot be run:\n");
-    edf_slide__print_said(a->quiet);
+    edf_slide__print_said(edf__message, a->quiet);
     return 0;
   }
 #endif
@@ -4507,7 +4534,7 @@ static void edf_slide__know_names(edf_slide__answer *a) {
     snprintf(name, sizeof name, "%.*s", (int)n, c);
     int k = n ? edf_slide__know(a, name, NULL) : -1;
     if (k >= 0 && right && !strncmp(c + n, ".grad", 5))
-      a->through[k] |= a->node[k]->kind == EDF_COMPNODE && a->node[k]->line_of;
+      a->through[k] |= a->node[k]->kind == EDF_COMPNODE && edf_slide__line_of_node(a->node[k]) != NULL;
     c += n ? n : 1;
   }
 }
@@ -4810,10 +4837,11 @@ static int edf_slide__name_slip(edf_slide__answer *a, const edf_slide__answered 
     int all = !own && (a->unreadable || edf_slide__count_wrong(0));
     if (all || !t->lines || edf_slide__answer_error(t) > edf_slide__right_below) continue;
     edf_slide__run_answer(a, a->text);
-    edf__say_caret(&a->all.scan, a->all.scan.text + e->at);
-    edf__say("%s %s", e->slip, e->with);
+    edf_slide__say_caret(&a->all.scan, a->all.scan.text + e->at);
+    edf_slide__say("%s %s", e->slip, e->with);
     a->quiet = 0;
-    edf_slide__print_said(0);
+    edf_slide__print_said(edf_slide__message, 0);
+    edf_slide__message[edf_slide__length = 0] = 0;
     return 1;
   }
   edf_slide__run_answer(a, a->text);
@@ -4866,9 +4894,11 @@ static double edf_slide__judge_answer(edf_slide__answer *a) {
 
 double edf_check_backward(edf_node *y, const char *lines) {
   edf_slide__answer a;
-  edf_expect_node("edf_check_backward", y);
+  edf__site here = { "edf_check_backward", NULL, 0 };
+  edf__check_node(here, y, "the node");
   printf("answer to %s, built at %s:%d\n", edf_label(y), y->file, y->line);
-  if (edf_is(y, EDF_IS_OWN) || !(y->line_of || y->says || edf_slide__has_equation(y))) {
+  if (!edf_slide__line_of_node(y) && !edf_slide__has_equation(y) &&
+      (!y->about || !y->about->name || !y->about->formula)) {
     printf("  FAIL  it has no equation to compare with: edf_gradcheck checks a node of your "
            "own\n");
     return 1;
@@ -4876,16 +4906,14 @@ double edf_check_backward(edf_node *y, const char *lines) {
   memset(&a, 0, sizeof a);
   a.y = y;
   a.text = lines ? lines : "";
-  if (edf_device) edf_device->sync(1);
   edf_slide__know_names(&a);
   for (int k = 0; k < a.n; k++) if (a.through[k]) edf_slide__know_operands(&a, k);
-  edf_aside *aside = edf_begin_aside();
+  unsigned long long draws = edf.draws;
   for (int k = 0; k < a.n; k++) if (a.node[k]->forward) (edf_forward_to)(a.node[k]);
   for (int k = 0; k < a.n; k++) edf_value(a.node[k]);
   edf_graph was = edf;
   edf = edf_new_graph();
   edf.training = was.training;
-  edf.look = 0;
   edf_slide__right_of_lines(&a);
   edf.n_compnodes = edf.n_parameters = 0;
   for (int k = 0; k < a.n; k++) {
@@ -4899,8 +4927,7 @@ double edf_check_backward(edf_node *y, const char *lines) {
   edf.n_inputs = a.n_given;              /* helpers are freed with the computed nodes         */
   edf_clear();
   edf = was;
-  edf_end_aside(aside);
-  if (edf_device) edf_device->sync(0);
+  edf.draws = draws;
   return worst;
 }
 #endif

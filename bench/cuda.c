@@ -102,7 +102,8 @@ static void update_sgd(void) { edf_sgd((real)0.01); }
 
 /* As in example 07: thresholds, gains and biases do not shrink. */
 static void adam(edf_node *p, real eta) {
-  edf_update_adam(p, eta, (real)0.9, (real)0.99, (real)1e-8);
+  edf_real c[] = { eta, (real)0.9, (real)0.99, (real)1e-8, 0 };
+  edf_update(p, &edf_adam_rule, c);
 }
 
 static edf_node *gpt07_loss(edf_node *x, edf_node *y) {

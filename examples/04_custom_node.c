@@ -6,9 +6,8 @@
    In double, since differences of floats are too coarse for the check. Of each node it prints
    one report; the wrong one's says (yours: by backward, numeric: by central differences)
 
-     FAIL  d WrongRelu1 / d x: worst relative error 1 at x[3,0]: yours -1.3544, numeric 0
-           8 of 15 entries tried are wrong
-           there x is -0.189815, WrongRelu1[3,0] is 0 and its grad -1.3544; 0 of 15 move
+     FAIL  d WrongRelu1 / d x: worst relative error 1, 15 of 15 entries tried, 0 at kinks skipped
+           8 wrong, most at x[2,1] = -1.15202: yours 1.4815, numeric 0
            likely: a mask is missing: wrong where the derivative is 0
 
    and the program ends with status 0 when the right node passes and the wrong one is found.

@@ -50,7 +50,8 @@ static network build(int symbols) {
 
 /* Thresholds, gains and biases do not shrink. */
 static void adam(Node *p, edf_real eta) {
-  edf_update_adam(p, eta, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8);
+  edf_real c[] = { eta, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8, 0 };
+  edf_update(p, &edf_adam_rule, c);
 }
 
 static double mean_loss(network net, const edf_real *in, const edf_real *out, int rows) {

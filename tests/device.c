@@ -21,34 +21,27 @@ static void expect(const char *what, const char *expected) {
   told[0] = '\0';
 }
 
-/* Tells an array by the name of its node. */
-static void tell_array(const char *what, const edf_real *array) {
-  edf_node **list[] = { edf.inputs, edf.parameters, edf.compnodes };
-  int n[] = { edf.n_inputs, edf.n_parameters, edf.n_compnodes };
-  for (int l = 0; l < 3; l++)
-    for (int i = 0; i < n[l]; i++) {
-      const edf_node *x = list[l][i];
-      if (array == x->value) tell("%s %s, ", what, x->name);
-      else if (array && array == x->grad) tell("%s %s.grad, ", what, x->name);
-    }
+/* Tells an array of a node: p, p.grad, p.m or p.s. */
+static void tell_array(const char *what, const edf_node *x, edf_which array) {
+  static const char *const arrays[] = { "", ".grad", ".m", ".s" };
+  tell("%s %s%s, ", what, x->name, arrays[array]);
 }
 
 /* ---- The table. The only node that the device knows is Sigmoid. */
 
 static int replays;                    /* passes are recorded ones: no node's code runs */
 
-static void contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
-                     const edf_real *b) {
-  edf_device_table *device = edf_device;
-  tell_array(assign ? "=" : "+=", out);
-  edf_device = NULL;
-  edf_contract(r, assign, out, a, b);
-  edf_device = device;
+static void contract(const edf_route *r, int assign, edf_node *const of[3], unsigned grads) {
+  static const edf_real one = 1;
+  const edf_real *v[3];
+  for (int k = 0; k < 3; k++) v[k] = !of[k] ? &one : grads >> k & 1 ? of[k]->grad : of[k]->value;
+  tell_array(assign ? "=" : "+=", of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE);
+  edf_contract(r, assign, (edf_real *)v[EDF_OUT], v[EDF_A], v[EDF_B]);
 }
 
-static void window(const edf_window *w, int backward) {
+static void window(const edf_window *w, edf_node *y, edf_node *x, int backward) {
   (void)w;
-  tell("window %s, ", backward ? "backward" : "forward");
+  tell("window %s %s %s, ", y->name, x->name, backward ? "backward" : "forward");
 }
 
 static int node(edf_node *y, int backward) {
@@ -66,32 +59,25 @@ static int pass(void (*nodes)(void), int whole) {
   return replays;
 }
 
-static void fill(edf_real *x, size_t n, edf_real number) {
-  tell_array(number == 0 ? "zero" : "fill", x);
-  for (size_t i = 0; i < n; i++) x[i] = number;
+static void fill(edf_node *x, edf_which array, edf_real number) {
+  edf_real *to = array == EDF_VALUE ? x->value : x->grad;
+  tell_array(number == 0 ? "zero" : "fill", x, array);
+  for (size_t i = 0; i < x->size; i++) to[i] = number;
 }
 
-static void update(edf_node *p, edf_rule rule, const edf_real *c, int n) {
-  tell("%s %d:", p->name, (int)rule);
-  for (int k = 0; k < n; k++) tell(" %g", (double)c[k]);
-  tell(", ");
-}
-
-static double norm(edf_node **p, int n) {
-  tell("norm");
+/* It has the kernel of SGD only. */
+static double update(edf_node **p, int n, const edf_rule *rule, const edf_real *c) {
+  tell("%s", rule ? rule->name : "norm");
   for (int k = 0; k < n; k++) tell(" %s", p[k]->name);
-  tell(", ");
-  return 16;
+  tell(rule ? " %g, " : ", ", rule ? (double)c[0] : 0);
+  return !rule ? 16 : rule == &edf_sgd_rule ? 0 : -1;
 }
 
-static void pull(edf_real *x, size_t n) { (void)n, tell_array("pull", x); }
-static void push(edf_real *x, size_t n) { (void)n, tell_array("push", x); }
-static void forget(const void *x) { (void)x; }
-static void here(const edf_node *y) { tell("here %s, ", y->name); }
-static void sync_arrays(int on) { (void)on; }
+static void pull(edf_node *x, edf_which array) { tell_array("pull", x, array); }
+static void push(edf_node *x, edf_which array) { tell_array("push", x, array); }
+static void clear(int all) { tell("clear %d, ", all); }
 
-static edf_device_table table = { contract, window, node, pass, fill, update, norm, pull, push,
-                                  forget, here, sync_arrays };
+static edf_device_table table = { node, contract, window, pass, fill, update, pull, push, clear };
 
 /* ---- Tests */
 
@@ -124,10 +110,10 @@ static void calls_come_in_order(void) {
   edf_feed(x, data, 2);
   expect("feed", "push x, ");
   Forward();
-  expect("forward", "pass 1: = u, forward s, pull s, here t, push t, pull t, here l, push l, ");
+  expect("forward", "pass 1: = u, forward s, pull s, push t, pull t, push l, ");
   Backward(loss);
-  WORDS(told, "pass 1: |here l, push t.grad|pull t.grad|here t, push s.grad|"
-        "backward s, = p.grad");
+  WORDS(told, "fill l.grad, |pass 1: |zero t.grad, |pull l.grad, push t.grad|pull t.grad, "
+        "push s.grad|backward s, |p.grad");
   told[0] = '\0';
   edf_value(u);
   edf_grad(p);
@@ -135,10 +121,12 @@ static void calls_come_in_order(void) {
   edf_push_grad(p);
   expect("arrays", "pull u, pull p.grad, push p, push p.grad, ");
   CHECK(edf_clip(2) == 4, "the norm is 4");
-  WORDS(told, "norm p, p |: 0.5");
+  WORDS(told, "norm p, Scale p 0.5, |pull p.grad, |push p.grad, ");
   told[0] = '\0';
   edf_sgd((edf_real)0.5);
-  expect("a step", "p 0: 0.5, ");
+  expect("a step", "SGD p 0.5, ");
+  edf_clear();
+  WORDS(told, "clear 1, ");
   leave();
 }
 
@@ -207,7 +195,7 @@ static void wrong_classes_stop_before_the_pass(void) {
     TRY(edf_forward());
     edf_device = NULL;
     CHECK(panicked == (kind % 4 < 3), "case %d: %s", kind, caught);
-    if (panicked) WORDS(caught, "hw1.c:3|k |0 to 2");
+    if (panicked) WORDS(caught, "hw1.c:3|\"k\"|0 to 2");
     CHECK(!panicked || !strstr(told, "pass"), "case %d: %s", kind, told);
     leave();
   }

@@ -208,16 +208,11 @@ static void train(program p, int seed, int steps, int with_doctor, int once) {
 /* ---- The mistakes, and the first finding. Those with a 1 are tested for further findings. */
 
 static const struct { const char *name, *words; program p; int alone; } faults[] = {
-  { "wrong sign", "wrong sign: a step of w1", { .bend = OWN_RELU, .own_slope = -1 }, 1 },
-  { "missing 1/B", "64 times too large, which is the batch",
-    { .loss = OWN_LOSS, .own_factor = BATCH }, 0 },
-  { "no mask of a Relu", "the backward of MyRelu", { .bend = OWN_RELU, .no_mask = 1 }, 0 },
   { "stale gradients", "still holds that of the last step", { .accumulate = 1 }, 1 },
   { "w1 is not moved", "parameter w1 has a gradient, but never moves", { .w1_idle = 1 }, 0 },
   { "softmax over the batch", "softmax over the wrong index", { .softmax = OVER_BATCH }, 0 },
   { "two softmaxes", "softmax twice", { .softmax = TWICE }, 1 },
   { "no softmax", "does not sum to 1 over the classes", { .softmax = NO_SOFTMAX }, 0 },
-  { "labels of the next row", "labels seem unrelated", { .shift = 1 }, 0 },
   { "labels from 1", "labels are 1 to 10, but there are 10 classes", { .base = 1 }, 1 },
   { "labels from 1, 11 classes", "labels count from 1", { .base = 1, .classes = 11 }, 0 },
   { "8 classes", "but there are 8 classes", { .classes = 8 }, 0 },
@@ -243,11 +238,8 @@ static const struct { const char *name, *words; program p; int alone; } faults[]
     { .early_step = 1 }, 0 },
   { "two optimiser steps", "without a new gradient", { .two_steps = 1 }, 0 },
   { "w1 forgotten by hand", "w1 has a gradient, but never moves", { .optimiser = BY_HAND }, 0 },
-  { "unwritten entries", "does not write all of its entries",
-    { .bend = OWN_RELU, .forgets = 1 }, 0 },
   { "Sum for Mean", "a sum over the batch", { .loss = SUM_LOSS }, 0 },
   { "an own sum", "a sum over the batch", { .loss = OWN_SUM_LOSS }, 0 },
-  { "half a gradient", "2 times too small", { .loss = OWN_LOSS, .own_factor = 0.5 }, 0 },
   { "an unused parameter", "is never used by the loss", { .spare = 1 }, 0 },
   { "tested on its data", "of the evaluation rows were trained on", { .tested = 1 }, 0 },
   { "dropout in tests", "evaluated as in training", { .tested = 3, .dropout = 1 }, 0 },

@@ -457,88 +457,7 @@ static void units_are_not_equal(void) {
   SILENT(of_equal("frozen", SIX(1, 1, 3, 4, 4, 6), ALIKE, 2));
 }
 
-static double own_factor;
-static int own_first, own_end, own_assigns;
-
 /* ---- The gradient */
-
-static void own_forward(edf_node *c) {
-  for (size_t i = (size_t)own_first; i < c->size - (size_t)own_end; i++)
-    c->value[i] = c->in[0]->value[i];
-}
-static void own_backward(edf_node *c) {
-  edf_node *u = c->in[0];
-  for (size_t i = 0; i < c->size && u->grad; i++) {
-    if (own_assigns) u->grad[i] = c->grad[i];
-    else u->grad[i] += (edf_real)own_factor * c->grad[i];
-  }
-}
-
-static CompNode *own(CompNode *u) {
-  own_factor = 1;
-  own_first = own_end = own_assigns = 0;
-  return edf_name(edf_compnode("Own", own_forward, own_backward, u), "h");
-}
-
-/* A node of the user's own stands between the weights and a mean of squares. */
-static void own_program(void) {
-  given(4, "x[b,5]", NULL, "W[5,3]");
-  CompNode *u = Einsum("u[b,j] = W[I,j] x[b,I]", p, x);
-  loss = edf_name(Mean(Square(own(u))), "loss");
-  edf_doctor(loss);
-  for (int i = 0; i < 20; i++) xs[i] = (edf_real)((i * 7 % 16 - 7.5) / 8);
-  for (int i = 0; i < 15; i++) p->value[i] = (edf_real)((i * 5 % 16 - 7.5) / 16);
-}
-
-static void of_factor(double factor) {
-  about("factor: %g", factor);
-  own_program();
-  own_factor = factor;
-  run(1);
-}
-
-static void assigned(int twice) {
-  about("'=' in a node that is used %s", twice ? "beside another" : "alone");
-  given(4, "x[b,3]", NULL, "W[3,3]");
-  CompNode *u = Einsum("u[b,j] = W[I,j] x[b,I]", p, x), *h = own(u);
-  CompNode *s = twice ? Square(u) : NULL;                    /* its backward runs first */
-  loss = edf_name(Mean(Square(twice ? Add(h, s) : h)), "loss");
-  edf_doctor(loss);
-  own_assigns = 1;
-  for (int i = 0; i < 12; i++) xs[i] = (edf_real)((i * 7 % 16 - 7.5) / 8);
-  for (int i = 0; i < 9; i++) p->value[i] = (edf_real)((i * 5 % 16 - 7.5) / 4);
-  run(1);
-}
-
-static void forgotten(int first, int end, int mismatch) {
-  about("the forward leaves %d entries, and %d%s", first, end, mismatch ? ", a mismatch" : "");
-  own_program();
-  own_first = first;
-  own_end = end;
-  if (mismatch) edf_expect_mismatch(edf.compnodes[1]);
-  run(1);
-}
-
-static void gradients_are_right(void) {
-  SILENT(of_factor(1));
-  SILENT(of_factor(1.04));
-  SAYS("step 1: wrong sign: a step of W", of_factor(-1));
-  SAYS("step 1: the gradient of u is 4 times too large|the batch", of_factor(4));
-  SAYS("step 1: the gradient of u is 4 times too small|the batch", of_factor(0.25));
-  SAYS("step 1: the gradient of u is 3 times too large", of_factor(3));
-  SAYS("step 1: the backward of h is wrong", of_factor(5));
-  SAYS("step 1: the gradient of u is 2 times too large", of_factor(2));
-  SAYS("step 1: the gradient of u is 2 times too small", of_factor(0.5));
-  SAYS("step 1: the gradient of u is 4 times too large|the batch", of_factor(4.09));
-  SAYS("step 1: the backward of h is wrong", of_factor(3.85));
-  SAYS("step 1: the backward of h is wrong", of_factor(0));
-  SILENT(assigned(0));
-  SAYS("step 1: the backward of h is wrong", assigned(1));
-  SILENT(forgotten(0, 0, 0));
-  SAYS("step 1: the forward of h does not write all of its entries", forgotten(1, 0, 0));
-  SAYS("step 1: the forward of h does not write all of its entries", forgotten(0, 2, 0));
-  SILENT(forgotten(5, 0, 1));
-}
 
 static void of_sum(int batch, double factor, int squares) {
   about("sum: %d rows, times %g%s", batch, factor, squares ? "" : ", no squares");
@@ -585,20 +504,11 @@ static void moves(const char *what, int fed_once, const double *w, int n) {
 
 static void steps_are_not_too_large(void) {
   SILENT(MOVES("nine times as much", 0, 1, 0.5, 9.5, 9));
-  SAYS("step 2: the step is too large", MOVES("more than that", 0, 1, 0.5, 10, 9));
-  SAYS("step 2: the step is too large", MOVES("more, fed once", 1, 1, 0.5, 10, 9));
   SILENT(MOVES("more, but of the largest so far", 0, 1, 0.5, 9, 90, 91));
-  SAYS("step 3: the step is too large", MOVES("more than nine of those", 0, 1, 0.5, 9, 91, 92));
   SILENT(MOVES("from below 0", 0, -1, -2, 8, 26, 27));
-  SILENT(MOVES("up in three of five, by a tenth", 0, 8, 6, 9, 7, 10, 12, 11));
-  SAYS("step 5: the step is too large",
-       MOVES("up in three of five, by more", 0, 8, 6, 9, 7, 10, 12.25, 11));
-  SAYS("step 5: the step is too large",
-       MOVES("up in three of five, fed once", 1, 8, 6, 9, 7, 10, 12.25, 11));
   SILENT(MOVES("up in two of five", 0, 8, 6, 9, 7, 6.5, 14, 13));
-  SAYS("step 3: the step is too large", MOVES("from 0", 0, 1, 0.5, 0, 10, 9));
   SAYS("step 5: l has become NaN or infinite", MOVES("NaN", 0, 16, 15.5, 15, 14.5, NAN, 0));
-  SAYS("step 2: the step is too large", MOVES("infinite", 0, 16, 15, HUGE_VAL, 0));
+  SAYS("step 3: the step is too large", MOVES("infinite", 0, 16, 15, HUGE_VAL, 0));
 }
 
 /* The weight w goes down by a part of its size in each step. */
@@ -874,40 +784,6 @@ static void evaluation_has_other_rows(void) {
   SILENT(of_leak(4, 40, 20, 20, 2));
 }
 
-/* ---- Labels unrelated to the inputs. Two kinds of batches come in turn, and a step fits each:
-   it adds `size` to the scores of its class. The true class has `known` more, `later` after
-   step 200. */
-static void of_unrelated(int batch, double size, double known, double later, int last) {
-  about("unrelated: rows of %d, steps of %g, %g to %g for the true class, %d steps", batch,
-        size, known, later, last);
-  scores(2, batch);
-  for (int i = 1; i <= last; i++) {
-    for (int b = 0; b < batch; b++) {
-      int label = b < batch / 2 + 1 ? i % 2 : (i + 1) % 2;
-      double more = i <= 200 ? known : later;
-      ys[b] = (edf_real)label;
-      xs[2 * b + label] = (edf_real)(more / 2);
-      xs[2 * b + 1 - label] = (edf_real)(-more / 2);
-    }
-    step();
-    p->value[i % 2] = (edf_real)size;
-    p->value[1 - i % 2] = 0;
-  }
-}
-
-static void labels_depend_on_the_inputs(void) {
-  SAYS("step 300: labels seem unrelated to the inputs|\"y\"",
-       of_unrelated(16, 0.0625, 0, 0, 301));
-  SILENT(of_unrelated(16, 0.0625, 0, 0, 299));
-  SILENT(of_unrelated(16, 0.055, 0, 0, 301));
-  SILENT(of_unrelated(15, 0.0625, 0, 0, 301));
-  SAYS("step 300: labels seem unrelated to the inputs|\"y\"",
-       of_unrelated(16, 0.125, 0.1875, 0.1875, 301));
-  SILENT(of_unrelated(16, 0.125, 0.25, 0.25, 301));
-  SAYS("step 300: labels seem unrelated to the inputs|\"y\"",
-       of_unrelated(16, 0.0625, -0.1875, 0, 301));
-}
-
 int main(void) {
   RUN(data_has_no_nan);
   RUN(data_is_scaled);
@@ -921,7 +797,6 @@ int main(void) {
   RUN(the_first_loss_is_that_of_guessing);
   RUN(units_are_neither_dead_nor_saturated);
   RUN(units_are_not_equal);
-  RUN(gradients_are_right);
   RUN(losses_are_means);
   RUN(steps_are_not_too_large);
   RUN(steps_are_not_too_small);
@@ -932,6 +807,5 @@ int main(void) {
   RUN(units_do_not_die_later);
   RUN(training_is_switched);
   RUN(evaluation_has_other_rows);
-  RUN(labels_depend_on_the_inputs);
   return harness_report();
 }

@@ -479,7 +479,7 @@ static void names_are_unique_copies(void) {
   CHECK(!strcmp(thing->op, "Thing") && !strcmp(thing->name, "h"), "not copied: %s", thing->op);
   CHECK(!strcmp(w->name, "w"), "not copied: %s", w->name);
   edf_feed(x, rows, 3);                                /* w needs 4 rows. */
-  STOPS(Forward(), "y[t] = x[t+1] w[t]|\"w\" [3]");
+  STOPS(Forward(), "y[t] = x[t+1] w[t]|out of range|batch");
 }
 
 static void messages_call_the_batch_as_the_first_input_does(void) {
@@ -573,7 +573,7 @@ static void a_node_of_another_graph_is_an_error(void) {
       default: edf_feed(x, rows, 1);
     });
     CHECK(panicked, "mistake %d was not noticed", i);
-    WORDS(caught, i < 2 ? "\"alien\"" : i < 4 ? "\"alien_square\"" : "\"alien_x\"");
+    WORDS(caught, "another graph");
     edf_clear();
     edf = other;
     edf_clear();

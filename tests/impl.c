@@ -16,7 +16,7 @@ void counted_free(void *p);
    the block is poisoned, so that a write of one entry too many is found. */
 void __asan_poison_memory_region(void const volatile *p, size_t n);
 static void *guarded(void *p, size_t n, const char *by) {
-  if (!p || strcmp(by, "edf__try_alloc")) return p;
+  if (!p || strcmp(by, "edf__alloc_at")) return p;
   uintptr_t data = ((uintptr_t)p + 127) / 64 * 64, end = data + n - 128;
   __asan_poison_memory_region((void *)end, (uintptr_t)p + n - end);
   return p;

@@ -334,7 +334,7 @@ static const mistake mistakes[] = {
   { IS(backward_before_forward), STOP, HERE "|LogLoss|orward" },
   { IS(loss_did_not_run), STOP, HERE "|LogLoss|orward" },
   { IS(everything_is_frozen), STOP, HERE "|LogLoss|arameter" },
-  { IS(node_of_another_graph), STOP, HERE "|Affine|graph" },
+  { IS(node_of_another_graph), STOP, HERE "|Tanh|another graph" },
   { IS(error_rate_exchanged), STOP, HERE "|edf_error_rate|\"y\" [b=8]|Softmax|[b=8, 3]" },
 
   { IS(gradient_is_assigned), SAY, HERE "|FAIL|Mine|+=" },

@@ -212,7 +212,7 @@ static const wrong declarations[] = {
   { "input", "x[b,784@x]", "']'|','|'x'" },
   { "input", "x[b,@-1]", "index|'-'" },
   { "input", "x[b,@0]", "at least 1" },
-  { "input", "x[b,i=@]", "number|'='" },
+  { "input", "x[b,i=@]", "number|']'" },
   { "input", "x[b,@i]", "i=10|batch" },
   { "input", "x[b,3] @y", "end|'y'" },
   { "input", "x[b,i=@0]", "at least 1" },
@@ -260,7 +260,7 @@ static const wrong equations[] = {
   { "v[7]", "y[i] = v[@i+2JJ-2*JJ]", "index JJ|cancels" },
   /* Terms and sides */
   { "v[7]", "y[i] = @1 - v[i]", "term|tensor" },
-  { "v[7]", "y[i] = @y[i] + v[i]", "y|left side" },
+  { "v[7]", "y[i] = @y[i] + v[i]", "y|on the left" },
   { "W[784,64] x[b,784]", "y[b,j] = W[@i,j] x[b,i]", "index i|on the left|I" },
   { "v[7] w[7]", "y[i+j] = v[i] w[j] + @v[i]", "term|index j|sum on the left" },
   /* Operands and ranks */
@@ -282,7 +282,7 @@ static const wrong equations[] = {
   { "v[7]", "y[i] = v[i] |@", "index|end" },
   { "v[7]", "y[i] = v[i] | @j<9", "j is|index" },
   { "v[7]", "y[i] = v[i] | i@=3", "'<'|'='" },
-  { "v[7]", "y[i] = v[i] | i<@n", "number|'<'" },
+  { "v[7]", "y[i] = v[i] | i<@n", "number|'n'" },
   { "v[7]", "y[i] = v[i] | i<@0", "at least 1" },
   { "v[7]", "y[i] = v[i] | i<3, @i<4", "i has|two bounds" },
   { "v[7]", "y[i] = v[@i] | i<9", "this dimension|7|$1" },
@@ -762,8 +762,9 @@ static void too_large_stops(void) {
   }
   CALL(a("W[1000000000,1000000000,1000000000]"), "too large|\"W\"|hw1.c:1");
   CALL(memory.limit = 1 << 20; a("W[1000,1000]"), "memory|\"W\" [1000, 1000]|hw1.c:1");
+  memory.limit = 1 << 24;
   STOP(edf_einsum_at(AT, "y[i,j,k,l,m,n,o] = v[i] v[j] v[k] v[l] v[m] v[n] v[o]", a("v[1000]"),
-                     END), "Einsum|\"y\"|too large");
+                     END), "Product|memory");
   CALL(build('L', "s[b,4]", in_brackets(2000)), "hw1.c:9|nested");
   snprintf(long_line, sizeof long_line, "%-3000s$", "y[b] = s[b,0]");
   CALL(build('L', "s[b,4]", long_line), "hw1.c:9|'$'");

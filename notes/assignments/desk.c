@@ -84,7 +84,7 @@ static size_t desk_answer_node(const grade_part *p, const double *in, double *ou
   edf.training = in[1] != 0;
   for (int k = 0; k < desk.n; k++) {
     edf_node *x = desk.x[k];
-    int batched = x->rank && edf_follows_batch(x, 0);
+    int batched = x->rank && (x->batched & 1);
     size_t entries = batched ? (size_t)in[2] : 1;
     edf_feed(x, at, batched ? (int)in[2] : 1);
     for (int d = batched; d < x->rank; d++) entries *= (size_t)x->dim[d];
