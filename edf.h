@@ -513,17 +513,6 @@ EDF__C_END
 #error "edf.h: a macro of one letter, as N: define it after the include of EDF_IMPLEMENTATION"
 #include "edf.h: it is defined before"   /* This file does not exist: a compiler stops here.  */
 #endif
-#if defined(__unix__) || defined(__APPLE__)
-#define EDF__UNIX                        /* has links and modes of files: see >>tools         */
-#include <sys/types.h>
-#include <sys/stat.h>
-#ifdef __cplusplus
-#include <unistd.h>
-#else
-ssize_t readlink(const char *path, char *to, size_t n);    /* -std=c99 hides it               */
-#endif
-#endif
-
 #if defined(EDF_MALLOC) != defined(EDF_FREE)
 #error "define both EDF_MALLOC and EDF_FREE, or neither"
 #endif
@@ -733,10 +722,25 @@ static edf_real *edf__reals(const edf_node *x, edf_real *old) {
 
 /* ==== >>core  Nodes, shapes and Forward ================================================== */
 
-/* Part One uses these functions before it defines them. */
-static int edf__is_equation(const edf_node *y);                           /* in >>einsum   */
+/* Part One uses these functions before it defines them, in >>einsum. */
+EDF__USED static int edf__is_equation(const edf_node *y);
 static void edf__einsum_backward(edf_node *y);
-static void edf__check_labels(const edf_node *loss);                      /* in >>products */
+
+/* Part Two sets this pointer. In Part One alone it is NULL. */
+typedef struct edf__contraction edf__contraction;
+typedef struct edf__einsum edf__einsum;
+typedef struct {
+  int  (*run_node)(edf_node *y, int backward);     /* on a device; see >>device               */
+  int  (*run_pass)(void (*nodes)(void), int forward);
+  void (*contract)(edf__contraction *c, int assign, edf_node *const of[3], unsigned grads);
+  void (*rewrite)(edf__einsum *m, edf__site at, edf_node **in);    /* see >>rewriting         */
+} edf__part_two_table;
+#ifdef __cplusplus
+static const edf__part_two_table *edf__part_two = NULL;
+#else
+static const edf__part_two_table *edf__part_two;
+#endif
+static edf_device_table *edf__paused;    /* the device, while C code runs in its place        */
 
 static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, int line,
                                int n_in) {
@@ -864,6 +868,8 @@ static void edf__infer_new(edf_node *y) {
 }
 
 /* ---- Forward */
+static unsigned long edf__passes;        /* grows with each pass, and if a value is written   */
+
 static void edf__tell(edf_event event, edf_node *x) { if (edf.told) edf.told(event, x); }
 
 /* Makes a node and all that it depends on active; for NULL, all computed nodes. */
@@ -905,33 +911,6 @@ EDF__ATTRIBUTE(noinline) void edf_ran(edf_node *node) {
   (void)last;
 }
 
-/* Runs a node's C code between pull and push. An error in it leaves the device paused. */
-static edf_device_table *edf__paused;
-static void edf__run_here(edf_node *y, int backward) {
-  for (int k = 0; k < y->n_in; k++) {
-    edf_device->pull(y->in[k], EDF_VALUE);
-    if (backward && y->in[k]->grad) edf_device->pull(y->in[k], EDF_GRAD);
-  }
-  if (backward) edf_device->pull(y, EDF_VALUE);
-  if (backward) edf_device->pull(y, EDF_GRAD);
-  edf__paused = edf_device;
-  edf_device = NULL;
-  (backward ? y->backward : y->forward)(y);
-  edf_device = edf__paused;
-  edf__paused = NULL;
-  if (!backward) edf_device->push(y, EDF_VALUE);
-  for (int k = 0; backward && k < y->n_in; k++)
-    if (y->in[k]->grad) edf_device->push(y->in[k], EDF_GRAD);
-}
-
-/* Returns 1 if a device is open and node y has run. The contractions of an equation ask the
-   device themselves. */
-static int edf__device_ran(edf_node *y, int backward) {
-  if (!edf_device || edf__is_equation(y)) return 0;
-  if (!edf_device->node(y, backward)) edf__run_here(y, backward);
-  return 1;
-}
-
 static void edf__fill(edf_node *x, edf_which array, edf_real number) {
   edf_real *to = array == EDF_VALUE ? x->value : x->grad;
   if (edf_device) edf_device->fill(x, array, number);
@@ -965,7 +944,7 @@ static void edf__end_pass(edf_event event, edf_node *x) {
 
 static void edf__forward_node(edf_node *c) {
   edf__poison(c, EDF_VALUE);
-  if (!edf__device_ran(c, 0)) c->forward(c);
+  if (!edf_device || !edf__part_two->run_node(c, 0)) c->forward(c);
   c->ran = edf.feeds;
   edf_ran(c);
 }
@@ -974,27 +953,16 @@ static void edf__forward_nodes(void) {
     if (edf.compnodes[edf.at]->active) edf__forward_node(edf.compnodes[edf.at]);
 }
 
-/* Returns 1 if a device has run this pass. It may replay a recording, without the nodes' code. */
-static int edf__device_pass(void (*nodes)(void), int forward) {
-  if (!edf_device) return 0;
-  for (int i = 0; forward && i < edf.n_compnodes; i++) edf__check_labels(edf.compnodes[i]);
-  if (!edf_device->pass(nodes, 1)) return 1;
-  for (int i = 0; i < edf__n_nodes(); i++) {
-    if (!forward) edf__nth(i)->grad_is_zero = 0;
-    else if (edf__nth(i)->active) edf__nth(i)->ran = edf.feeds;
-  }
-  return 1;
-}
-
 static void edf__begin_forward(const char *call, edf_node *target) {
   edf__mark(target);
   edf__set_batch(edf__find_batch(call));
   edf.direction = 1;
+  edf__passes++;
   edf__tell(EDF_BEGIN_FORWARD, target);
 }
 static void edf__run_forward(const char *call, edf_node *target) {
   edf__begin_forward(call, target);
-  if (!edf__device_pass(edf__forward_nodes, 1)) edf__forward_nodes();
+  if (!edf_device || !edf__part_two->run_pass(edf__forward_nodes, 1)) edf__forward_nodes();
   edf__end_pass(EDF_END_FORWARD, target);
 }
 void (edf_forward)(void) { edf__run_forward("edf_forward", NULL); }
@@ -1113,25 +1081,25 @@ static int edf__runs_backward(const edf_node *c) {
   return c->active && c->needs_grad && c->backward;
 }
 
-/* Stops because nothing needs the gradient of the loss. */
-EDF__NORETURN static void edf__no_gradient(edf__site at, edf_node *loss) {
-  const char *where = "";
-  edf__mark(loss);
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    const edf_node *c = edf.compnodes[i];
-    for (int k = 0; c->active && !c->backward && k < c->n_in; k++)
+/* Returns a line of a message for the last node at which a gradient ends. */
+static const char *edf__show_ends(void) {
+  const char *line = "";
+  for (int i = edf__n_nodes() - 1; i >= 0 && !*line; i--) {
+    const edf_node *c = edf__nth(i);
+    for (int k = 0; !c->backward && k < c->n_in; k++)
       if (c->in[k]->needs_grad)
-        where = edf__text("\na gradient ends at a node without backward\n  %s", edf__show(c));
+        line = edf__text("\na gradient ends at a node without backward\n  %s", edf__show(c));
   }
-  edf__fail(at, "no parameter reaches the loss, except frozen ones, and no input with "
-            "edf_want_grad\n  %s%s", edf__show(loss), where);
+  return line;
 }
 static void edf__check_loss(const char *call, edf_node *loss) {
   edf__site at = edf__call_of(call);
   edf__check_node(at, loss, "the loss");
   if (loss->kind != EDF_COMPNODE)
     edf__fail(at, "the loss is not a computed node\n  %s", edf__show(loss));
-  if (!loss->needs_grad) edf__no_gradient(at, loss);
+  if (!loss->needs_grad)
+    edf__fail(at, "no parameter reaches the loss, except frozen ones, and no input with "
+              "edf_want_grad\n  %s%s", edf__show(loss), edf__show_ends());
   if (loss->ran != edf.feeds)
     edf__fail(at, "the loss has no value for the last feed: call edf_forward first\n  %s",
               edf__show(loss));
@@ -1173,6 +1141,7 @@ static void edf__begin_backward(const char *call, edf_node *loss) {
 #endif
   edf.loss = loss;
   edf.direction = -1;
+  edf__passes++;
   edf.at = edf.n_compnodes;
   edf__tell(EDF_BEGIN_BACKWARD, loss);
 }
@@ -1182,7 +1151,7 @@ static void edf__backward_node(edf_node *c) {
   edf__end_zero(c);
   if (c->backward != edf__einsum_backward)
     for (int k = 0; k < c->n_in; k++) edf__end_zero(c->in[k]);
-  if (!edf__device_ran(c, 1)) c->backward(c);
+  if (!edf_device || !edf__part_two->run_node(c, 1)) c->backward(c);
   edf_ran(c);
 }
 static void edf__backward_nodes(void) {
@@ -1196,7 +1165,7 @@ static void edf__end_backward(void) {
 
 void (edf_backward)(edf_node *loss) {
   edf__begin_backward("edf_backward", loss);       /* all grads = 0, loss.grad = 1/n          */
-  if (!edf__device_pass(edf__backward_nodes, 0))
+  if (!edf_device || !edf__part_two->run_pass(edf__backward_nodes, 0))
     for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--)
       edf__backward_node(edf.compnodes[edf.at]);
   edf__end_backward();
@@ -1321,6 +1290,7 @@ edf_real *edf_grad(edf_node *node) {
   return node->grad;
 }
 void edf_push(edf_node *node) {
+  edf__passes++;
   edf_device_table *device = edf__paused ? edf__paused : edf_device;
   if (device && node->value) device->push(node, EDF_VALUE);
 }
@@ -1777,7 +1747,7 @@ static void edf__declare_dimension(edf_node *x, edf__scan *s) {
   if (x->kind == EDF_PARAMETER || d > 0)
     edf__syntax(s, name, "%s needs a number, as in %s=10: only the batch has none, the first "
                 "index of an Input", name, name);
-  int first = x->kind == EDF_INPUT;      /* Of several names of the batch the first is kept.  */
+  int first = x->kind == EDF_INPUT;      /* The first name of the batch is kept.              */
   for (int i = 0; i < edf.n_inputs; i++) first &= !edf.inputs[i]->batched;
   if (first) edf.batch_name = edf__copy(&edf.kept, name);
   x->batched = 1;
@@ -2090,14 +2060,14 @@ static void edf__parse(edf__equation *e) {
 
 /* ==== >>sizes  The size of each index ==================================================== */
 
-typedef struct {                         /* out += or = alpha a b                             */
+struct edf__contraction {                /* out += or = alpha a b                             */
   edf_nest nest;
   edf_route *route;                      /* the plan of >>nest, NULL until it first runs      */
   int planned;                           /* 1 if the plan is for the present batch            */
-} edf__contraction;
+};
 
 /* The state of an equation's node. */
-typedef struct {
+struct edf__einsum {
   edf__equation e;                       /* as it runs: two factors a term, no read outside   */
   edf__equation written;                 /* as the program wrote it, for prints               */
   edf_node **operand;                    /* the operands of `written`                         */
@@ -2112,7 +2082,7 @@ typedef struct {
   edf__contraction *run;                 /* 3 for each term: out += a b, and the swap rule's  */
   int *winner;                           /* these two are for a maximum, see edf_slide.h      */
   ptrdiff_t *window;
-} edf__einsum;
+};
 static edf__einsum *edf__einsum_of(const edf_node *y) { return (edf__einsum *)y->state; }
 
 static const char *edf__show_ref(const edf__ref *r, edf_node **in) {
@@ -2365,19 +2335,6 @@ static edf__einsum *edf__make_terms(edf_node *y) {
    is NULL, the operand is the number 1. With `assign` out counts as 0; with EDF__PART only the
    entries that the nest writes count as 0. */
 enum { EDF__ADD, EDF__ASSIGN, EDF__PART };
-typedef void edf__contractor(edf__contraction *c, int assign, edf_node *const of[3],
-                             unsigned grads);
-/* Part Two sets this pointer. Part One alone has it as NULL. */
-typedef struct {
-  edf__contractor *contract;             /* the fast kernels of >>nest                        */
-  void (*rewrite)(edf__einsum *m, edf__site at, edf_node **in);    /* see >>rewriting         */
-} edf__part_two_table;
-#ifdef __cplusplus
-static const edf__part_two_table *edf__part_two = NULL;
-#else
-static const edf__part_two_table *edf__part_two;
-#endif
-
 static edf_real *edf__array_of(edf_node *const of[3], unsigned grads, int k) {
   static edf_real one = 1;
   return !of[k] ? &one : grads >> k & 1 ? of[k]->grad : of[k]->value;
@@ -2710,16 +2667,6 @@ static size_t edf__label(const edf_node *loss, size_t b) {
   size_t K = (size_t)loss->in[0]->dim[loss->in[0]->rank - 1];
   return b * K + edf__class_in(loss, loss->in[1], b, K);
 }
-/* Checks the labels of an active loss, or the classes of an active Embed, that come from an
-   Input: before the pass, since a device cannot stop. */
-static void edf__check_labels(const edf_node *loss) {
-  int embeds = !strcmp(loss->op, "Embed") && loss->n_in == 2;
-  if (!loss->active || (!embeds && loss->shape != edf__loss_shape)) return;
-  const edf_node *x = loss->in[0], *y = loss->in[1];
-  size_t K = (size_t)(embeds ? x->dim[0] : x->dim[x->rank - 1]);
-  for (size_t b = 0; y->kind == EDF_INPUT && b < y->size; b++) edf__class_in(loss, y, b, K);
-}
-
 /* ---- LogLoss   l[b] = -ln P[b,y[b]]     P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]] ---- */
 static void edf__log_loss_forward(edf_node *l) {
   for (size_t b = 0; b < l->size; b++)
@@ -2940,6 +2887,58 @@ static void edf__rewrite(edf__einsum *m, edf__site at, edf_node **in) {
 /* Returns 1 for a padded copy or a product that an equation needs. Prints show it inline. */
 EDF__USED static int edf__is_helper(const edf_node *x) {
   return x->kind == EDF_COMPNODE && edf__is_equation(x) && !edf__einsum_of(x)->written.n_ref;
+}
+EDF__C_END
+#endif
+
+/* ==== >>device  The interface of a device ================================================ */
+#ifdef EDF__CODE
+EDF__C_BEGIN
+/* Runs a node's C code between pull and push. An error in it leaves the device paused. */
+static void edf__run_here(edf_node *y, int backward) {
+  for (int k = 0; k < y->n_in; k++) {
+    edf_device->pull(y->in[k], EDF_VALUE);
+    if (backward && y->in[k]->grad) edf_device->pull(y->in[k], EDF_GRAD);
+  }
+  if (backward) edf_device->pull(y, EDF_VALUE);
+  if (backward) edf_device->pull(y, EDF_GRAD);
+  edf__paused = edf_device;
+  edf_device = NULL;
+  (backward ? y->backward : y->forward)(y);
+  edf_device = edf__paused;
+  edf__paused = NULL;
+  if (!backward) edf_device->push(y, EDF_VALUE);
+  for (int k = 0; backward && k < y->n_in; k++)
+    if (y->in[k]->grad) edf_device->push(y->in[k], EDF_GRAD);
+}
+
+/* Returns 1 if node y has run. The contractions of an equation ask the
+   device themselves. */
+static int edf__run_node(edf_node *y, int backward) {
+  if (edf__is_equation(y)) return 0;
+  if (!edf_device->node(y, backward)) edf__run_here(y, backward);
+  return 1;
+}
+
+/* Checks the labels of an active loss, or the classes of an active Embed, that come from an
+   Input: before the pass, since a device cannot stop. */
+static void edf__check_labels(const edf_node *loss) {
+  int embeds = !strcmp(loss->op, "Embed") && loss->n_in == 2;
+  if (!loss->active || (!embeds && loss->shape != edf__loss_shape)) return;
+  const edf_node *x = loss->in[0], *y = loss->in[1];
+  size_t K = (size_t)(embeds ? x->dim[0] : x->dim[x->rank - 1]);
+  for (size_t b = 0; y->kind == EDF_INPUT && b < y->size; b++) edf__class_in(loss, y, b, K);
+}
+
+/* Returns 1 if a device has run this pass. It may replay a recording, without the nodes' code. */
+static int edf__run_pass(void (*nodes)(void), int forward) {
+  for (int i = 0; forward && i < edf.n_compnodes; i++) edf__check_labels(edf.compnodes[i]);
+  if (!edf_device->pass(nodes, 1)) return 1;
+  for (int i = 0; i < edf__n_nodes(); i++) {
+    if (!forward) edf__nth(i)->grad_is_zero = 0;
+    else if (edf__nth(i)->active) edf__nth(i)->ran = edf.feeds;
+  }
+  return 1;
 }
 EDF__C_END
 #endif
@@ -3286,6 +3285,7 @@ typedef struct edf__workspace {
   edf_real sums[EDF__ROWS * EDF__STRIP]; /* a tile whose rows are not whole in out            */
   edf__places row[3];
   edf__places column[3];
+  struct edf__panels *kept;
 } edf__workspace;
 
 /* Writes where operand x has `count` steps of n flattened loops, from step `first` on. */
@@ -3363,6 +3363,49 @@ static ptrdiff_t edf__strip(ptrdiff_t run, ptrdiff_t left) {
   return edf__least((wide + strips - 1) / strips * EDF__LANES, n);
 }
 
+/* ---- The packed panels of a Parameter. Each step in time multiplies by the same Parameter, and
+   it does not change within a pass. So from its second use on the panels are kept. */
+typedef struct edf__panels {
+  struct edf__panels *next;
+  const edf_real *of;                    /* the Parameter's value                             */
+  edf_loop line, column;                 /* the loops that pack it                            */
+  unsigned long pass;                    /* of the last use                                   */
+  int uses, used_again, packed;          /* in this pass; in the one before                   */
+  edf_real *at;
+} edf__panels;
+
+/* Returns room for all panels of b, or NULL if b is no Parameter that this pass uses again. */
+static edf_real *edf__panels_of(const edf_route *r, int across, const edf_real *b, int operand,
+                                edf__workspace *w, int *packed) {
+  const edf_loop *line = &r->nest.loop[r->first[EDF__K]], *column = &r->nest.loop[r->first[across]];
+  int found = 0, single = r->first[EDF__K] + 1 == r->first[3] &&
+                          r->first[across] + 1 == r->first[across + 1];
+  for (int i = 0; i < edf.n_parameters && edf.direction && single && w == edf.workspace; i++)
+    found |= edf.parameters[i]->value == b;
+  if (!found) return NULL;
+  edf__panels *p = w->kept;
+  while (p && (p->of != b || p->line.n != line->n || p->line.s[0] != line->s[operand] ||
+               p->column.n != column->n || p->column.s[0] != column->s[operand])) p = p->next;
+  if (!p) {
+    p = (edf__panels *)edf__alloc(&edf.kept, sizeof *p);
+    p->next = w->kept;
+    p->of = b;
+    p->line = *line;
+    p->column = *column;
+    p->line.s[0] = line->s[operand];
+    p->column.s[0] = column->s[operand];
+    w->kept = p;
+  }
+  if (p->pass != edf__passes) { p->used_again = p->uses > 1; p->uses = p->packed = 0; }
+  p->pass = edf__passes;
+  if (++p->uses == 1 && !p->used_again) return NULL;
+  size_t width = (size_t)(column->n + column->n / 2) + EDF__STRIP;
+  p->at = (edf_real *)edf__grow(&edf.kept, p->at, (size_t)line->n * width * sizeof *p->at);
+  *packed = p->packed;
+  p->packed = 1;
+  return p->at;
+}
+
 /* Runs block after block. A block packs a panel for each strip of columns and runs its tiles. A
    tall out is computed as out' = b' a'. If there are few rows, or if the lines of b are close
    to each other, b is read in place. */
@@ -3378,13 +3421,15 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
     a = b;
     b = swap;
   }
+  int packed = 0;
+  edf_real *kept = edf__panels_of(r, across, b, y, w, &packed), *panel = NULL;
   edf__tile t;
   t.alpha = r->nest.alpha;
   t.column = w->column[EDF_A].at;
   for (ptrdiff_t k = 0; k < all; k += depth)
-    for (ptrdiff_t j = 0; j < width; j += EDF__NB)
+    for (ptrdiff_t j = 0; j < width; j += EDF__NB, kept = kept ? panel : NULL)
       for (ptrdiff_t i = 0; i < rows; i += EDF__MB) {
-        edf_real *panel = w->panel;
+        panel = kept ? kept : w->panel;
         ptrdiff_t n_j = edf__least(EDF__NB, width - j), *row = w->row[EDF_B].at;
         t.k = edf__least(depth, all - k);
         t.assign = assign && k == 0;
@@ -3406,7 +3451,7 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
           if (even && n == wide && edf__run_of(from, n) == n) {
             t.b = b + *row + *from;
             t.step = step;
-          } else if (i == 0) edf__pack(panel, wide, b, row, t.k, from, n);
+          } else if (i == 0 && !packed) edf__pack(panel, wide, b, row, t.k, from, n);
           edf__run_panel(&t, out, a, &w->row[EDF_OUT], &w->row[EDF_A], to, n, w->sums);
         }
       }
@@ -3555,7 +3600,8 @@ static void edf__contract_fast(edf__contraction *c, int assign, edf_node *const 
                  edf__array_of(of, grads, EDF_B));
 }
 
-static const edf__part_two_table edf__part_two_code = { edf__contract_fast, edf__rewrite };
+static const edf__part_two_table edf__part_two_code = { edf__run_node, edf__run_pass,
+  edf__contract_fast, edf__rewrite };
 #ifdef __cplusplus
 static const int edf__part_two_is_set EDF__USED = (edf__part_two = &edf__part_two_code, 1);
 #else
@@ -3570,16 +3616,16 @@ EDF__C_END
 EDF__C_BEGIN
 /* Sqrt: y = sqrt(x).   dx += dy / (2 y)       Div: y = a / b, shapes as Add.
    da += dy / b    db -= dy y / b
-   LeakyRelu: y = x where x > 0, else slope x.   dx += dy (1 where x > 0, else slope)
+   LeakyRelu: y = x if x > 0, else slope x.   dx += dy (1 if x > 0, else slope)
    Gelu: y = x/2 (1 + tanh(c (x + 0.044715 x^3))), c = sqrt(2/pi) (Hendrycks, Gimpel 2016).
          dx += dy (s + x s (1-s) 2 c (1 + 0.134145 x^2)), s = sigmoid(2 c (x + 0.044715 x^3))
    Softplus: y = ln(1 + exp(x)).   dx += dy / (1+exp(-x))
    Abs: y = |x|.  dx += dy sign(x)         Sin: dx += dy cos(x)         Cos: dx -= dy sin(x)
-   Pow: y = x^p, of a number p.    dx += dy p x^(p-1)
-   Clamp: y = min(max(x, lo), hi), of numbers lo <= hi.    dx += dy [lo <= x <= hi]
-   Min, Max: of two nodes, shapes as Add.    da += dy [a is chosen]    db += dy [b is]
-   At kinks: sign(0) = 0, Clamp passes at lo and hi (both as PyTorch has it), and of equal
-   ones a is chosen, as in MaxOver. A NaN stays one. */
+   Pow: y = x^p for a number p.    dx += dy p x^(p-1)
+   Clamp: y = min(max(x, lo), hi) for numbers lo <= hi.    dx += dy [lo <= x <= hi]
+   Min, Max: of two nodes, with shapes as Add.    da += dy [a is chosen]    db += dy [b is]
+   At kinks: sign(0) = 0, Clamp passes the gradient at lo and hi (both as in PyTorch), and if a
+   and b are equal, a is chosen. A NaN stays NaN. */
 #define edf_sqrt(x)              edf_sqrt_at(EDF__HERE, x)
 #define edf_div(a, b)            edf_div_at(EDF__HERE, a, b)
 #define edf_leaky_relu(x, slope) edf_leaky_relu_at(EDF__HERE, x, slope)
@@ -3603,11 +3649,11 @@ edf__unary edf_sqrt_at, edf_gelu_at, edf_softplus_at, edf_abs_at, edf_sin_at, ed
 #define edf_log_softmax(s) edf_log_softmax_at(EDF__HERE, s)
 
 /* BCELoss: cross entropy of yes-or-no scores s[i] and targets y[i] from 0 to 1,
-   l[i] = -y ln p - (1-y) ln(1-p) with p = 1/(1+exp(-s)), as ln(1 + exp(s)) - y s: stable.
+   l[i] = -y ln p - (1-y) ln(1-p) with p = 1/(1+exp(-s)), computed as ln(1 + exp(s)) - y s.
      s.grad[i] += l.grad[i] (p - y[i])          y.grad[i] -= l.grad[i] s[i]
    MSE: the scalar (1/n) sum_i (a[i] - b[i])^2.
-   MaskedMean: the scalar sum_i m[i] x[i] / sum_i m[i]; m is 0 or 1, for lines of different
-   length. MSE and MaskedMean take shapes as Sub and Mul do, BCELoss equal ones. */
+   MaskedMean: the scalar sum_i m[i] x[i] / sum_i m[i], with m 0 or 1.
+   The shapes are as for Sub and Mul; for BCELoss they are equal. */
 #define edf_bce_loss(s, y)    edf_bce_loss_at(EDF__HERE, s, y)
 #define edf_mse(a, b)         edf_mse_at(EDF__HERE, a, b)
 #define edf_masked_mean(x, m) edf_masked_mean_at(EDF__HERE, x, m)
@@ -3672,7 +3718,7 @@ edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
   return edf__node2(&edf__div_op, file, line, a, b);
 }
 
-/* A node under its constructor's name, which keeps a number: its formula calls it #. */
+/* Makes a node with a number as its state: # in its formula. */
 static edf_node *edf__with_number(const edf__site *at, const edf_op *is, int n, edf_node **in,
                                   edf_real number) {
   edf_op about = *is;
@@ -3699,7 +3745,7 @@ static void edf__leaky_relu_backward(edf_node *y) {
   edf_node *x = y->in[0];
   edf_real slope = *(edf_real *)y->state;
   for (size_t i = 0; i < y->size; i++) {
-    edf_real dy = y->grad[i];            /* read in any case: so the loop has no branch       */
+    edf_real dy = y->grad[i];            /* It is always read, so the loop has no branch.     */
     edf_addgrad(x, i, x->value[i] > 0 ? dy : slope * dy);
   }
 }
@@ -3739,7 +3785,7 @@ edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__gelu_op, file, line, x);
 }
 
-/* ln(1 + exp(x)) - less */
+/* Returns ln(1 + exp(x)) - less. */
 static edf_real edf__softplus(edf_real x, edf_real less) {
   edf_real e = edf__exp(x < 0 ? x : -x);
   edf_real ln = EDF_REAL_IS_DOUBLE ? (edf_real)log1p((double)e) : (edf_real)log1pf((float)e);
@@ -3932,7 +3978,7 @@ edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) 
   return edf__node2(&edf__bce_op, file, line, s, y);
 }
 
-/* ---- MSE, MaskedMean: compositions, under their own name ---- */
+/* ---- MSE and MaskedMean are compositions. Their nodes have the op of the whole. ---- */
 edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
   edf__site at = { "MSE", file, line };
   edf_node *y = edf__pairwise("MSE", "- ", file, line, a, b);
@@ -3949,18 +3995,18 @@ edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *
 EDF__C_END
 #endif
 
-/* ==== >>over  Dropout, Reshape, and windows; needs >>nest >>more ========================= */
+/* ==== >>over  Dropout, Reshape, and windows ================================================= */
 #ifndef EDF__OVER_H
 #define EDF__OVER_H
 EDF__C_BEGIN
-/* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate); y = x where
-   edf.training is 0.   dx += dy/(1-rate) where x was kept. (Srivastava et al. 2014.) The mask
-   depends on edf.seed and edf.draws alone. Errors: a rate that is not in [0, 1). */
+/* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate). If edf.training
+   is 0, y = x.   dx += dy/(1-rate) for entries that were kept (Srivastava et al. 2014). The mask
+   depends only on edf.seed and edf.draws. Errors: a rate that is not in [0, 1). */
 #define edf_dropout(x, rate) edf_dropout_at(EDF__HERE, x, rate)
 edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
 
-/* Reshape(x, "y[b,4,128]"): the same numbers in the same order; y is also the node's name. A
-   first index without a number takes what is left, the batch. Errors: sizes that differ. */
+/* Reshape(x, "y[b,4,128]"): the same numbers in the same order. The node is named y. A first
+   index without a number, the batch, has the size that remains. Errors: sizes that differ. */
 #define edf_reshape(...) edf_reshape_at(EDF__HERE, __VA_ARGS__)
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
     EDF__PRINTF(4, 5);
@@ -3982,7 +4028,7 @@ EDF__C_END
 #ifdef EDF__CODE
 EDF__C_BEGIN
 /* ---- Windows of edf_max_window. */
-enum { EDF__WIDE = 16 };                 /* neighbours at a time, so that compilers vectorise */
+enum { EDF__WIDE = 16 };                 /* windows at a time, so that compilers vectorise    */
 
 static void edf__max_wide(const edf_window *w, edf_real *y, int *winner, const edf_real *x) {
   edf_real most[EDF__WIDE];
@@ -4047,7 +4093,7 @@ void edf_max_window(const edf_window *w, edf_node *y, edf_node *x, int backward)
   else edf__each_row(w, 0, backward, to, w->winner, from + w->t.start[EDF_A]);
 }
 
-enum { EDF__HEAD = 16 };                 /* numbers before an array in a state: it is aligned */
+enum { EDF__HEAD = 16 };                 /* numbers before an array in a state, to align it   */
 
 
 /* ---- Dropout   y[i] = m[i] x[i] / (1-rate), m[i] = 0 with probability rate, else 1
@@ -4088,7 +4134,7 @@ edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
    The state is the shape that was declared; 0 is the batch. ---- */
 static void edf__reshape_shape(edf_node *y) {
   const edf_node *x = y->in[0];
-  size_t rest = 1, known = 1;            /* without a batch that is not known                 */
+  size_t rest = 1, known = 1;            /* without an unknown batch                          */
   if (!y->state) memcpy(edf_state(y, sizeof y->dim), y->dim, sizeof y->dim);
   memcpy(y->dim, y->state, sizeof y->dim);
   edf__write(y)->letters_of = -1;
@@ -4096,7 +4142,7 @@ static void edf__reshape_shape(edf_node *y) {
   for (int d = 0; d < y->rank; d++) if (y->dim[d]) rest *= (size_t)y->dim[d];
   for (int d = 0; d < x->rank; d++) if (x->dim[d]) known *= (size_t)x->dim[d];
   int batch = y->rank && y->dim[0] == 0, unknown = x->size == 0;
-  int merges = unknown && rest % known == 0;         /* whole rows of x; which, Forward knows */
+  int merges = unknown && rest % known == 0;         /* Forward checks it.                    */
   const char *sizes = unknown && !batch ? ": x has a batch, so its first index has no number" :
                       edf__text(", which has %zu%s", rest, batch ? " a row" : "");
   if (batch ? known % rest != 0 && !merges : unknown || known != rest)
@@ -4119,7 +4165,7 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
   va_start(args, decl);
   edf__declare(y, y->op, decl, args);
   va_end(args);
-  y->batched = 0;                        /* what the shape is computed from decides that      */
+  y->batched = 0;                        /* The inference of the shape decides it.            */
   return edf__add_compnode(y);
 }
 EDF__C_END
@@ -4300,49 +4346,75 @@ void edf_l2(edf_real gamma) { edf__change_grads(&edf__l2_rule, gamma); }
 void edf_l1(edf_real gamma) { edf__change_grads(&edf__l1_rule, gamma); }
 EDF__C_END
 #endif
+
+/* ######## Part Three: shows and checks a program ######################################### */
+
+/* ==== >>tools  The interface for companions and tools ==================================== */
 #ifndef EDF__TOOLS_H
 #define EDF__TOOLS_H
 EDF__C_BEGIN
+/* A tool reads edf and the fields of nodes. edf.told(event, x) notifies it of passes and steps: x
+   is the target of a Forward (NULL for all nodes), the loss of a Backward, or the Parameter of
+   an update. edf_clear calls it with NULL, and then sets edf.told to NULL. It may read all, but
+   not build, feed or clear. A second tool calls the function that was there before. A tool that
+   wants single nodes replaces y->forward and y->backward: see examples/11_stopwatch.c. */
+
+/* Raises an error: prints the message by EDF_PANIC. */
 EDF__NORETURN void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
-/* Of n > 0 entries; `bad` of them are NaN or infinite, norm is the root of the squares' sum. */
-typedef struct { double least, greatest, mean, deviation, norm; size_t bad; } edf_statistics;
+
+/* Statistics of n > 0 entries. */
+typedef struct {
+  double least, greatest, mean, deviation;
+  double norm;                           /* root of the sum of squares                        */
+  size_t bad;                            /* entries that are NaN or infinite                  */
+} edf_statistics;
 edf_statistics edf_statistics_of(const edf_real *v, size_t n);
 
-/* Memory that belongs to the graph, as all of its own, until edf_clear: zero at first, kept
-   where it grows. edf_release gives it back before; NULL is none. */
+/* Allocates memory that belongs to the graph until edf_clear, or makes an old block larger. It
+   is 0 at first. edf_release frees it earlier; NULL is ignored. */
 void *edf_keep(void *old, size_t bytes);
 void edf_release(void *kept);
 
-/* Text that grows, from { NULL, 0 }: edf_release(page.at) gives it back. Numbers have a point
-   in every locale. Quoted, it is a string of JSON that can stand in a page's script. Of a node:
-   its parts as they are printed, by >>print. */
+/* A page is a text that grows, from { NULL, 0 }. edf_release(page.at) frees it. A quoted text is
+   a JSON string that may stand in the script of an HTML page. edf_write_node writes a part of
+   a node as prints show it. */
 typedef struct { char *at; size_t n; } edf_page;
 typedef enum {
-  EDF_SITE, EDF_SHAPE,                   /* Tanh "h" [b,8]   built at x.c:5; [b,8]            */
-  EDF_FORWARD_LINE, EDF_BACKWARD_LINES,
-  EDF_EQUATION_DATA                      /* JSON: letters, extents, tensors, terms            */
+  EDF_SITE,                              /* Tanh "h" [b, 8]   built at x.c:5                  */
+  EDF_SHAPE,                             /* [b, 8]                                            */
+  EDF_FORWARD_LINE,
+  EDF_BACKWARD_LINES,
+  EDF_EQUATION_DATA                      /* JSON: indices, sizes, tensors, terms              */
 } edf_part;
 void edf_write(edf_page *to, const char *format, ...) EDF__PRINTF(2, 3);
 void edf_write_quoted(edf_page *to, const char *text, size_t n);
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part);
 
-/* The words of a formula or of a printed line, one by one from { text, 0, 0, 0 }: 0 at the end
-   of the line. The kind is a of a name, 0 of a number, _ of a sum or the like with what it
-   goes over, sum_B,J, g of .grad, else the first character: of .flat, +=, -=, <= and others. */
-typedef struct { const char *at; size_t n; char kind; int depth; } edf_word;
-int edf_next_word(edf_word *w);          /* depth: in so many brackets [ ]                    */
-
-/* A file that is written whole or not at all: w.file is a temporary one beside it, renamed at
-   the end; a stop meanwhile leaves it, so put the text together before. On Unix the file that
-   a link leads to is written, its mode is kept, and a pipe, a device or what is below /dev is
-   written in place, w.target being "". Errors name `who`, unless that is NULL, the file and the
-   system's reason. */
-typedef struct { const char *who, *path; char *temporary, *target; FILE *file; } edf_writer;
+/* A file that is written whole or not at all. w.file is a temporary file beside it, which is
+   renamed at the end. On Unix links are followed, the mode is kept, and a pipe or a device is
+   written in place. Errors name `who` unless it is NULL, the file, and the system's reason. */
+typedef struct {
+  const char *who;
+  const char *path;
+  char *temporary;
+  char *target;                          /* "" if the file is written in place                */
+  FILE *file;
+} edf_writer;
 edf_writer edf_create_file(const char *who, const char *path);
 void edf_finish_file(edf_writer *w);
 EDF__C_END
 #endif
 #ifdef EDF__CODE
+#if defined(__unix__) || defined(__APPLE__)
+#define EDF__UNIX                        /* has links and modes of files                      */
+#include <sys/types.h>
+#include <sys/stat.h>
+#ifdef __cplusplus
+#include <unistd.h>
+#else
+ssize_t readlink(const char *path, char *to, size_t n);    /* -std=c99 hides it               */
+#endif
+#endif
 EDF__C_BEGIN
 void edf_stop(const char *format, ...) {
   edf__site at = { NULL, NULL, 0 };
@@ -4372,7 +4444,7 @@ edf_statistics edf_statistics_of(const edf_real *v, size_t n) {
 void *edf_keep(void *old, size_t bytes) { return edf__grow(&edf.kept, old, bytes); }
 void edf_release(void *kept) { edf__free(kept); }
 
-/* ---- Text that grows. It belongs to the graph, so a panic leaks nothing. */
+/* ---- Pages. They belong to the graph, so nothing leaks after an error. */
 void edf_write(edf_page *to, const char *format, ...) {
   size_t room = to->at ? edf__header(to->at)->bytes : 0;
   va_list args, again;
@@ -4397,37 +4469,6 @@ void edf_write_quoted(edf_page *to, const char *text, size_t n) {
   edf_write(to, "\"");
 }
 
-/* ---- Words of a formula */
-static size_t edf__name_length(const char *c) {
-  size_t n = 0;
-  while (edf__is_letter(c[n]) || (n && edf__is_digit(c[n]))) n++;
-  return n;
-}
-
-int edf_next_word(edf_word *w) {
-  static const struct { char kind; const char *text; } known[] = { { '_', "sum_" },
-    { '_', "max_" }, { '_', "mean_" }, { '_', "variance_" }, { 'g', ".grad" }, { '.', ".flat" },
-    { '+', "+=" }, { '-', "-=" }, { '<', "<=" } };
-  const char *c = w->at += w->n, *end = c + edf__name_length(c);
-  w->kind = end > c ? 'a' : *c;
-  w->depth += (*c == '[') - (*c == ']');
-  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-    size_t n = strlen(known[k].text);
-    if (strncmp(c, known[k].text, n)) continue;
-    w->kind = known[k].kind;
-    if (end < c + n) end = c + n;
-  }
-  if (edf__is_digit(*c)) {
-    w->kind = '0';
-    edf__decimal(&end);                  /* moves it behind                                   */
-  }
-  while (w->kind == '_' && *end == ',' && edf__name_length(end + 1))
-    end += 1 + edf__name_length(end + 1);
-  if (end == c && *c && *c != '\n') end++;
-  w->n = (size_t)(end - c);
-  return w->n > 0;
-}
-
 /* ---- Files */
 static void edf__cannot_write(const edf_writer *w, int opened, int why) {
   edf__site at = { w->who, NULL, 0 };
@@ -4437,7 +4478,7 @@ static void edf__cannot_write(const edf_writer *w, int opened, int why) {
   edf__fail(at, "%s: cannot be written: %s%s", w->path, name, strerror(why));
 }
 
-/* Where links lead; "" for what is no file that could be renamed. */
+/* Returns the file to which links lead, or "" if it is no file that could be renamed. */
 static char *edf__follow(const char *path) {
   edf_page at = { NULL, 0 };
   edf_write(&at, "%s", path);
@@ -4472,7 +4513,7 @@ edf_writer edf_create_file(const char *who, const char *path) {
   return w;
 }
 
-/* Errors of writing show here: a full disk at the latest when the file is closed. */
+/* Errors of writing show here, a full disk at the latest when the file is closed. */
 void edf_finish_file(edf_writer *w) {
   int bad = ferror(w->file);
   bad |= fclose(w->file);
@@ -4494,19 +4535,17 @@ EDF__C_END
 #ifndef EDF__PRINT_H
 #define EDF__PRINT_H
 EDF__C_BEGIN
-/* The program, printed: forward in the notation, a line for each node with its shape and
-   source line, and the backward that runs, as loops (`for b,i,j: W.grad[i,j] += ...`). A
-   capital index is summed. print_node prints one node's.
-   edf_formula gives a node of your own its lines, for these prints:
-     edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
-   where the left side names the node, and the other tensors its inputs in their order; several
-   backward lines have \n between. It is text, and not checked against the code. Without it a
-   print says what the node's code is given and what it adds to. It returns the node. Errors:
-   more names than inputs. */
+/* edf_print_program prints each node with its equation or formula, its shape and its source line,
+   and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital index is
+   summed. edf_print_node prints one node, and edf_print one screen about it, with numbers. */
 void edf_print_program(FILE *out);
 void edf_print_node(FILE *out, edf_node *node);
+void edf_print(edf_node *node);
 
-void edf_print(edf_node *node);                /* one screen about one node, to stdout        */
+/* Sets what prints show for a node of edf_compnode, and returns the node:
+     edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
+   The left side names the node. The other tensors are its inputs in order. Several backward lines
+   have \n between them. The text is not compared with the code. Errors: more names than inputs. */
 edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
 
 #ifdef EDF_NO_DEBUG
@@ -4585,7 +4624,44 @@ EDF__C_END
 EDF__C_BEGIN
 typedef void edf__printer(edf_page *out, const edf_node *x);
 
-/* A number of a text that Equations will read has as many digits as it needs. */
+/* ---- The words of a formula or a printed line. The kind of a word is a for a name, 0 for a
+   number, _ for a sum or the like with its indices (sum_B,J), g for .grad, else its first
+   character. depth counts open square brackets. */
+typedef struct { const char *at; size_t n; char kind; int depth; } edf__word;
+
+static size_t edf__name_length(const char *c) {
+  size_t n = 0;
+  while (edf__is_letter(c[n]) || (n && edf__is_digit(c[n]))) n++;
+  return n;
+}
+
+
+/* Reads the next word, from { text, 0, 0, 0 } on. Returns 0 at the end of the line. */
+static int edf__next_word(edf__word *w) {
+  static const struct { char kind; const char *text; } known[] = { { '_', "sum_" },
+    { '_', "max_" }, { '_', "mean_" }, { '_', "variance_" }, { 'g', ".grad" }, { '.', ".flat" },
+    { '+', "+=" }, { '-', "-=" }, { '<', "<=" } };
+  const char *c = w->at += w->n, *end = c + edf__name_length(c);
+  w->kind = end > c ? 'a' : *c;
+  w->depth += (*c == '[') - (*c == ']');
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    size_t n = strlen(known[k].text);
+    if (strncmp(c, known[k].text, n)) continue;
+    w->kind = known[k].kind;
+    if (end < c + n) end = c + n;
+  }
+  if (edf__is_digit(*c)) {
+    w->kind = '0';
+    edf__decimal(&end);                  /* moves it behind                                   */
+  }
+  while (w->kind == '_' && *end == ',' && edf__name_length(end + 1))
+    end += 1 + edf__name_length(end + 1);
+  if (end == c && *c && *c != '\n') end++;
+  w->n = (size_t)(end - c);
+  return w->n > 0;
+}
+
+/* Writes a number. If it is `exact`, it has as many digits as Equations needs to read it back. */
 static void edf__write_number(edf_page *out, double n, int digits, int exact) {
   for (; exact && digits < 17; digits++) {
     const char *text = edf__text("%.*g", digits, fabs(n));
@@ -4649,8 +4725,7 @@ static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
   if (r->rank) edf_write(out, "]");
 }
 
-/* What the summed indices do where they do not just add up: mean_I, max_I, 1/(n-1); and what a
-   gradient has of that. */
+/* Writes how the indices of a term are reduced if it is no sum: mean_I, max_I, 1/(n-1). */
 static void edf__write_reduction(edf_page *out, const edf_node *y, const edf__term *t,
                                  int backward) {
   const edf__einsum *m = edf__einsum_of(y);
@@ -4673,8 +4748,8 @@ static void edf__write_reduction(edf_page *out, const edf_node *y, const edf__te
   edf_write(out, " ");
 }
 
-/* A term behind its sign. The swap rule: in a gradient factor `swapped` is exchanged with the
-   output; 0 is none. */
+/* Writes a term without its sign. By the swap rule, factor `swapped` is exchanged with the
+   output; 0 exchanges none. */
 static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t, int swapped,
                             int exact) {
   const edf__einsum *m = edf__einsum_of(y);
@@ -4692,7 +4767,7 @@ static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t
 
 /* Returns 1 if the state of y is an equation. A lookup's is one, too. */
 static int edf__has_equation(const edf_node *y) { return y->shape == edf__einsum_shape; }
-/* Writes an equation; if it is exact, as a line from which Equations makes the same node. */
+/* Writes an equation. If `exact` is 1, Equations makes the same node of it. */
 static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
   const edf__einsum *m = edf__einsum_of(y);
   const edf__equation *e = edf__shown(y);
@@ -4715,7 +4790,7 @@ static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
   }
   for (int d = 0; d < e->ref->rank; d++) {
     const edf__place *p = &e->ref->place[d];
-    if (!p->by) continue;                /* a Scatter's classes                               */
+    if (!p->by) continue;                /* the classes of a scatter                          */
     edf_write(out, "%s%s<%d", n++ ? ", " : " | ", edf_label(edf__node_of(y, &e->ref[p->by])),
               p->constant + 1);
   }
@@ -4728,9 +4803,8 @@ static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
   edf__free(page.at);
 }
 
-/* for b,i,j: with every index of the term and of the left side, in alphabetical order. Where no
-   tensor of the statement shows how far one goes, it is said: as long as a bound says, or where
-   it stands in sums alone, as it was found to be. */
+/* Writes the loops: for b,i,j: with every index of the term and of the left side, in alphabetical
+   order. If no tensor of the statement shows the size of an index, the size is written. */
 static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *t) {
   const edf__equation *e = edf__shown(y);
   int list[EDF_MAX_INDEX], n = 0;
@@ -4754,7 +4828,7 @@ static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *
   if (n) edf_write(out, ": ");
 }
 
-/* ---- Formulas of the other nodes, with the nodes' names and letters put in. A tensor's name
+/* ---- Formulas of the other nodes, with names and indices of the node. In a formula the name of a tensor
    is followed by
      @  its indices                        P[b,t,k]     without those of the row that it lacks
      '  the same, if it has the last ones  b[k]
@@ -4800,8 +4874,8 @@ static edf__formula edf__formula_of(const edf_node *y, const char *text) {
   return f;
 }
 
-/* Where a word stands in a list with a blank between; -1: nowhere. */
-static int edf__find_word(const char *list, const edf_word *w) {
+/* Returns the position of a word in a list with blanks between, or -1. */
+static int edf__find_word(const char *list, const edf__word *w) {
   for (int k = 0; *list; k++) {
     size_t n = strcspn(list, " ");
     if (n == w->n && !memcmp(list, w->at, n)) return k;
@@ -4810,9 +4884,9 @@ static int edf__find_word(const char *list, const edf_word *w) {
   return -1;
 }
 
-/* The tensor of this name: y->about->tensors lists output and inputs. Between brackets a name is
-   one if it has indices. */
-static const edf_node *edf__tensor_of(const edf__formula *f, const edf_word *w) {
+/* Returns the tensor of this name: y->about->tensors lists output and inputs. In brackets a name
+   is a tensor only if it has indices. */
+static const edf_node *edf__tensor_of(const edf__formula *f, const edf__word *w) {
   const char *end = w->at + w->n;
   int indexed = *end && (strchr("[@~?'", *end) || !strncmp(end, ".grad", 5));
   int k = w->depth && !indexed ? -1 : edf__find_word(f->y->about->tensors, w);
@@ -4823,20 +4897,21 @@ static void edf__loop_over(edf__formula *f, const char *name) {
   if (f->loops.n < EDF_MAX_RANK) edf__add_letter(&f->loops, name);
 }
 
-/* In a line of a user's: a small letter in a tensor's brackets, over which no sum_ goes. */
-static int edf__is_free(const char *text, const edf_word *w) {
-  edf_word s = { text, 0, 0, 0 };
+/* Returns 1 if a word in a line of the program's is a free index: lower-case, in the brackets of a
+   tensor, and in no sum_. */
+static int edf__is_free(const char *text, const edf__word *w) {
+  edf__word s = { text, 0, 0, 0 };
   const char *c = w->at;
   size_t n;
   for (int open = 1; open && c > text; c--) open += (c[-1] == ']') - (c[-1] == '[');
   if (c == text || !(edf__is_letter(c[-1]) || edf__is_digit(c[-1]))) return 0;
-  while (edf_next_word(&s) && s.at < w->at)
+  while (edf__next_word(&s) && s.at < w->at)
     for (c = strchr(s.at, '_'); s.kind == '_' && c < s.at + s.n; c += 1 + n)
       if ((n = edf__name_length(c + 1)) == w->n && !memcmp(c + 1, w->at, n)) return 0;
   return *w->at != edf__upper(*w->at);
 }
 
-/* Does a mark, of tensor x or alone, stand for letter d? 1: as it is, 2: as a summed one. */
+/* Returns 1 if a mark, of tensor x or alone, stands for index d, 2 if it sums index d, else 0. */
 static int edf__mark_has(const edf__formula *f, char mark, const edf_node *x, int d) {
   int n = f->l.n, begin = n - f->row, in_row = d >= begin, rank = x ? x->rank : 0;
   switch (mark) {
@@ -4852,7 +4927,7 @@ static int edf__mark_has(const edf__formula *f, char mark, const edf_node *x, in
 
 static void edf__write_mark(edf_page *out, edf__formula *f, char mark, const edf_node *x) {
   int n = 0, axis = f->l.n - f->row, from = 0, lacks = 0;
-  if (!x && mark == '@') x = f->y;       /* after a name of the formula's own, mask@          */
+  if (!x && mark == '@') x = f->y;       /* after a name of the formula's own: mask@          */
   for (int k = 0; mark == '$' && k <= f->operand; k++) {
     lacks = f->y->in[k]->rank < f->y->rank;
     if (k < f->operand) from += lacks ? 1 : f->y->in[k]->dim[axis];
@@ -4870,12 +4945,12 @@ static void edf__write_mark(edf_page *out, edf__formula *f, char mark, const edf
   if (n && (x || mark == '&')) edf_write(out, x ? "]" : ",");
 }
 
-/* One statement, up to the end of its line. A scalar's indices are left out. */
+/* Writes one statement, up to the end of its line, without the indices of scalars. */
 static void edf__write_formula(edf_page *out, edf__formula *f, const char *text) {
-  edf_word w = { text, 0, 0, 0 };
+  edf__word w = { text, 0, 0, 0 };
   const edf_node *x = NULL;              /* the tensor just before                            */
   memset(&f->loops, 0, sizeof f->loops);
-  for (f->on_left = 1; edf_next_word(&w); f->on_left &= w.at[w.n - 1] != '=') {
+  for (f->on_left = 1; edf__next_word(&w); f->on_left &= w.at[w.n - 1] != '=') {
     const edf_node *tensor = edf__tensor_of(f, &w);
     int own = edf__has_own_formula(f->y), mark = strchr("@'~?$!&#%", w.kind) && !own;
     if (w.kind == 'a' && w.depth && !tensor && (f->on_left || (own && edf__is_free(text, &w))))
@@ -4901,7 +4976,7 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
 
 static int edf__is_causal(const edf_node *y) { return y->written && y->written->causal; }
 
-/* ---- Any node: its line forward, of a leaf its name, and its lines backward. */
+/* ---- The lines of any node, forward and backward. A leaf has only its name. */
 static void edf__write_forward(edf_page *out, const edf_node *y) {
   if (y->kind != EDF_COMPNODE) { edf_write(out, "%s", edf_label(y)); return; }
   if (edf__has_equation(y)) { edf__write_equation(out, y, 0); return; }
@@ -4925,15 +5000,15 @@ static void edf__write_forward(edf_page *out, const edf_node *y) {
   edf_write(out, "<=%s", t);
 }
 
-/* for b,k: s.grad[b,k] += ... The loops are known when the statement has been written. */
+/* Writes for b,k: s.grad[b,k] += ... The loops are known after the statement was written. */
 static void edf__write_said_backward(edf_page *out, const edf_node *y) {
   edf__formula f = edf__formula_of(y, y->about->gradient);
   edf_page line = { NULL, 0 };
   int own = edf__has_own_formula(y), shown = 0;
   for (; f.operand < f.n_operand; f.operand++)
     for (const char *c = f.text; *c && (*c != '\n' || own); c += *c == '\n') {
-      edf_word first = { c, 0, 0, 0 };
-      const edf_node *x = edf_next_word(&first) ? edf__tensor_of(&f, &first) : NULL;
+      edf__word first = { c, 0, 0, 0 };
+      const edf_node *x = edf__next_word(&first) ? edf__tensor_of(&f, &first) : NULL;
       line.n = 0;
       edf_write(&line, "%s", "");
       edf__write_formula(&line, &f, c);
@@ -4964,7 +5039,7 @@ static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
     }
 }
 
-/* Of a node that has not said its formula: what its code is given, and what it adds to. */
+/* Writes the backward of y. If y has no formula, it names what the code reads and adds to. */
 static void edf__write_backward(edf_page *out, const edf_node *y) {
   if (edf__has_equation(y)) { edf__write_equation_backward(out, y); return; }
   if (edf__has_formula(y)) { edf__write_said_backward(out, y); return; }
@@ -4978,8 +5053,8 @@ static void edf__write_backward(edf_page *out, const edf_node *y) {
   }
 }
 
-/* For tools: the equation as JSON: for each letter name, extent, whether it is on the left;
-   tensors; terms. A place is its constant, then letter and factor in turn. */
+/* Writes an equation as JSON: names and sizes of the indices, 1 if they are on the left, tensors
+   and terms. A position is its constant, and then pairs of index and factor. */
 static void edf__write_data(edf_page *to, const edf_node *y) {
   const edf__einsum *m = edf__einsum_of(y);
   const edf__equation *e = &m->e;
@@ -5011,7 +5086,7 @@ static void edf__write_data(edf_page *to, const edf_node *y) {
   edf_write(to, "]}");
 }
 
-/* Kind, shape, place. */
+/* Writes op, shape and source line. */
 static void edf__write_about(edf_page *out, const edf_node *x) {
   edf_write(out, "   %s ", x->op);
   edf_write_node(out, x, EDF_SHAPE);
@@ -5041,7 +5116,7 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
   }
   edf_write(out, edf.n_compnodes ? "backward\n" : "forward\nbackward\n");
   edf__find_needs();
-  edf__mark(edf.loss);                   /* NULL: all nodes                                   */
+  edf__mark(edf.loss);                   /* NULL marks all nodes.                             */
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     const edf_node *c = edf.compnodes[i];
     if (!c->needs_grad || !c->active || edf__is_helper(c)) continue;
@@ -5067,8 +5142,8 @@ void edf_print_node(FILE *out, edf_node *node) {
 /* ---- A formula of the program's. Its tensors are the names outside of brackets that are no
    functions, and the names with indices. Returns them in a list, after those of `names`. */
 static const char *edf__collect_tensors(const char *names, const char *c, int *count) {
-  edf_word w = { c, 0, 0, 0 };
-  for (; edf_next_word(&w) || *w.at; w.n += !w.n) {  /* A line ends with a word of no length. */
+  edf__word w = { c, 0, 0, 0 };
+  for (; edf__next_word(&w) || *w.at; w.n += !w.n) {  /* A line ends with a word of no length. */
     char next = w.at[w.n];
     if (w.kind != 'a' || next == '(' || (w.depth && next != '[')) continue;
     if (edf__find_word("ln pi flat grad if else", &w) >= 0) continue;
@@ -5131,23 +5206,23 @@ void edf_print(edf_node *node) {
     printf("\n");
   }
   size_t n = node->size;
-  if (node->kind == EDF_INPUT && node->batched) {    /* its last feed, before a Forward too   */
+  if (node->kind == EDF_INPUT && node->batched) {    /* the rows of its last feed             */
     n = node->fed > 0 ? (size_t)node->fed : 0;
     for (int d = 1; d < node->rank; d++) n *= (size_t)node->dim[d];
   }
   if (node->value && n) edf__print_numbers("value", node, edf_value(node), n);
   else printf("  value: none yet\n");
-  if (n > node->size) n = node->size;    /* gradients are of the last Forward's batch         */
+  if (n > node->size) n = node->size;    /* Gradients have the batch of the last Forward.     */
   if (node->grad && n && node->grad_is_zero) printf("  grad: nothing has arrived yet\n");
   else if (node->grad && n) edf__print_numbers("grad", node, edf_grad(node), n);
-  fflush(stdout);                        /* called from a debugger, it must show at once      */
+  fflush(stdout);                        /* A debugger shows it at once.                      */
 }
 EDF__C_END
 #endif
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
-/* Name and shape are written as in messages. Without printing, they are all that is written. */
+/* With EDF_NO_DEBUG only EDF_SITE and EDF_SHAPE are written. */
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
 #ifndef EDF_NO_DEBUG
   if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
@@ -5173,7 +5248,7 @@ EDF__C_BEGIN
    report names the worst entry and the likely mistake.
    Returns the worst |a - n| / (|a| + |n| + floor), where floor is 1/1000 of the largest entry of
    the tensor. In double, below 1e-6 is right: cc -DEDF_REAL=double. In float, errors below 2e-2
-   do not show. Of a tensor at most 1000 entries are tried. Entries at a kink are skipped.
+   do not show. At most 1000 entries of a tensor are tried. Entries at a kink are skipped.
    edf_gradcheck changes only gradients. Errors: as edf_forward_to and edf_backward. */
 double edf_gradcheck(edf_node *node);
 
@@ -5345,9 +5420,9 @@ static int edf__is_wrong(const edf__check *c, const edf__entry_tried *e) {
   return edf__relative_error(c, e->yours, e->right) > edf__tolerance;
 }
 
-/* Returns 1 if x[i] is at a kink, where yours may be any slope between left and right. Of a
-   smooth function the two slopes agree 16 times better if the step is 16 times smaller. Then the
-   smaller steps count. */
+/* Returns 1 if x[i] is at a kink, where yours may be any slope between left and right. If the
+   function is smooth, the two slopes agree 16 times better with a step that is 16 times smaller.
+   Then the smaller steps count. */
 static int edf__is_at_kink(edf__check *c, edf__entry_tried *e) {
   e->right = edf__slope(c, e->i, edf__h);
   double bend = fabs(c->right - c->left), slack = edf__small * bend + c->rounding;
@@ -5671,6 +5746,8 @@ double edf_gradcheck(edf_node *node) {
   edf__run_both(node, was.draws);
   for (int i = 0; i < edf__n_nodes(); i++) if (edf__nth(i)->active) edf_value(edf__nth(i));
   edf__block *before = edf.kept;         /* The check frees all blocks in front of it.        */
+  struct edf__workspace *work = edf.workspace;
+  edf.workspace = NULL;                  /* It has its own workspace, which it frees too.     */
   printf("gradcheck of %s, built at %s:%d\n", edf_label(node), node->file, node->line);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
@@ -5679,6 +5756,7 @@ double edf_gradcheck(edf_node *node) {
   }
   if (worst <= edf__tolerance) worst = fmax(worst, edf__check_graph(node, was.draws));
   while (edf.kept != before) edf__free((char *)edf.kept + EDF__ALIGN);
+  edf.workspace = work;
   edf__run_both(node, was.draws);
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
