@@ -2,7 +2,7 @@
 
      make run                        builds it with what this machine has, and runs it
      EDF_DATA=dir build/03_mnist     images from a directory with the four IDX files
-     build/03_mnist --trace          the first step as a page, build/mnist_trace.html
+     build/03_mnist --trace          the first step, for notes/trace.html
 
    Without EDF_DATA it looks into data/mnist (`sh examples/mnist.sh` downloads the files), and without
    those draws digits of its own. With the real images it prints:
@@ -36,7 +36,7 @@ static struct { int shuffle, trace, epochs, hidden, seed; double eta; } chosen;
 static void read_options(int argc, char **argv) {
   options_begin("03_mnist", argc, argv);
   chosen.shuffle = !option_flag("--no-shuffle");
-  chosen.trace   = option_flag("--trace");   /* a page to step through the first step */
+  chosen.trace   = option_flag("--trace");   /* writes the first step to a file */
   chosen.epochs  = (int)option("--epochs", 10, 1, 1000);
   chosen.hidden  = (int)option("--hidden", 64, 1, 1e5);
   chosen.seed    = (int)option("--seed", 1, 0, 1e9);
@@ -94,16 +94,14 @@ static result train_epoch(network net, digits_set set, int epoch) {
   if (chosen.shuffle) edf_shuffle(&set.x, &set.y);
   for (int i = 0; i < n; i += BATCH) {
     int rows = n - i < BATCH ? n - i : BATCH;            /* the last batch may be short */
-    int traced = chosen.trace && epoch == 1 && i == 0;
-    if (traced) edf_trace_begin("build/mnist_trace.html");
     loss += forward(net, set, i, rows);
     wrong += rows * edf_error_rate(net.Q, net.y);
     Backward(net.ell);
-    SGD((edf_real)chosen.eta);
-    if (traced) {
-      edf_trace_end();
-      printf("see build/mnist_trace.html\n");
+    if (chosen.trace && epoch == 1 && i == 0) {
+      edf_write_trace("build/mnist_trace.js");
+      printf("open notes/trace.html?../build/mnist_trace.js in a browser\n");
     }
+    SGD((edf_real)chosen.eta);
     if (!terminal || seconds() - shown < 0.1) continue;
     shown = seconds();
     progress(epoch, i + rows, n, loss / (i + rows), shown - start);
@@ -142,9 +140,9 @@ static void write_mistakes(const char *path, network net, digits_set set) {
 
 /* One epoch more in the curves. */
 static void log_result(result r) {
-  edf_log("error in %/training", r.train_error);
-  edf_log("error in %/test", r.test_error);
-  edf_log("loss/training", r.loss);
+  edf_plot("error in %/training", r.train_error);
+  edf_plot("error in %/test", r.test_error);
+  edf_plot("loss/training", r.loss);
 }
 
 static void print_table(const result *r, int n) {

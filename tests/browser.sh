@@ -1,6 +1,6 @@
 #!/bin/sh
-# Pages in a browser. A trace page opens without an error or a request, and pointing at an entry
-# shows its number and its sum. The book of the notes has all its pages, pictures and links.
+# Pages in a browser. The page of a trace opens without an error or a request, and pointing at
+# an entry shows its number and its sum. The book of the notes has all its pages, pictures and links.
 #   sh tests/browser.sh [DIRECTORY]            for what is built
 
 cd "$(dirname "$0")/.." || exit 1
@@ -24,7 +24,7 @@ in_window empty.html 1280 | grep -q 'it runs' ||
   { echo "skip browser: $browser does not run here"; exit; }
 
 # The script leaves lines of results in an element of its own; the last one is `counted`.
-look() {                                       # look NAME SCRIPT PAGE WIDTH [SED-COMMAND]
+look() {                                # look NAME SCRIPT PAGE WIDTH [SED-COMMAND [TRACE]]
   {
     echo '<script>const failures = [];'
     echo 'onerror = (...what) => { failures.push(what.join(" ")); };'
@@ -33,6 +33,7 @@ look() {                                       # look NAME SCRIPT PAGE WIDTH [SE
     echo '</script>'
     sed "$5" "$3"
     echo '<script>'
+    [ -z "$6" ] || cat "$6"
     cat "$2"
     echo '</script>'
   } > "$dir/$1.html"
@@ -44,10 +45,11 @@ look() {                                       # look NAME SCRIPT PAGE WIDTH [SE
 
 dark='s/(prefers-color-scheme: *dark)/(min-width: 1px)/'
 ${CC:-cc} -O0 -I. tests/browser/pages.c -o "$dir/pages" -lm && "$dir/pages" "$dir" || exit 1
-look trace-mlp tests/browser/trace.js "$dir/mlp.html" 1280
-look trace-conv tests/browser/trace.js "$dir/conv.html" 1280
-look trace-narrow-dark tests/browser/trace.js "$dir/mlp.html" 400 "$dark"
-if grep -q 'https\{0,1\}:' "$dir/conv.html"; then bad=1; echo 'not ok trace-no-address: http'
+page=notes/trace.html
+look trace-mlp tests/browser/trace.js $page 1280 '' "$dir/mlp.js"
+look trace-conv tests/browser/trace.js $page 1280 '' "$dir/conv.js"
+look trace-narrow-dark tests/browser/trace.js $page 400 "$dark" "$dir/mlp.js"
+if grep -q 'https\{0,1\}:' $page; then bad=1; echo 'not ok trace-no-address: http'
 else echo 'ok trace-no-address'; fi
 
 command -v pandoc > /dev/null || { echo 'skip book: no pandoc'; exit $bad; }

@@ -41,8 +41,7 @@ enum { SGD_STEP, MOMENTUM, ADAM, BY_HAND, NO_STEP };
 typedef struct {
   int bend, loss, softmax, optimiser, hidden, classes, depth;
   double init, threshold, eta, scale, offset;
-  double own_slope, own_factor;          /* of the user's own Relu and loss */
-  int no_mask, forgets, zero, half, equal, log, norm, dropout, spare, w1_idle, w1_frozen;
+  int zero, half, equal, log, norm, dropout, spare, w1_idle, w1_frozen;
   int shift, base, sorted, alike, one_class, nan;
   int accumulate, two_steps, early_step, tested;
 } program;
@@ -52,19 +51,18 @@ static double usual(double number, double standard) { return number != 0 ? numbe
 
 static void relu_forward(CompNode *y) {
   const edf_real *x = y->in[0]->value;
-  for (size_t i = now.forgets ? 2 : 0; i < y->size; i++) y->value[i] = x[i] < 0 ? 0 : x[i];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = x[i] < 0 ? 0 : x[i];
 }
 
 static void relu_backward(CompNode *y) {
   edf_node *x = y->in[0];
-  edf_real slope = (edf_real)usual(now.own_slope, 1);
   for (size_t i = 0; i < y->size; i++)
-    if (x->value[i] > 0 || now.no_mask) edf_addgrad(x, i, slope * y->grad[i]);
+    if (x->value[i] > 0) edf_addgrad(x, i, y->grad[i]);
 }
 
 static void scalar(CompNode *l) { l->rank = 0; }
 
-/* The mean of -ln P[b,y[b]] or its sum, and a multiple of its gradient. */
+/* The mean of -ln P[b,y[b]], or the sum. */
 static void loss_forward(CompNode *l) {
   edf_node *P = l->in[0], *y = l->in[1];
   double sum = 0;
@@ -75,7 +73,7 @@ static void loss_forward(CompNode *l) {
 
 static void loss_backward(CompNode *l) {
   edf_node *P = l->in[0], *y = l->in[1];
-  double n = now.loss == OWN_SUM_LOSS ? 1 : (double)y->size / usual(now.own_factor, 1);
+  double n = now.loss == OWN_SUM_LOSS ? 1 : (double)y->size;
   for (size_t b = 0; b < y->size; b++) {
     size_t i = b * (size_t)P->dim[1] + (size_t)y->value[b];
     edf_addgrad(P, i, (edf_real)((double)-l->grad[0] / ((double)P->value[i] * n)));
@@ -213,6 +211,7 @@ static const struct { const char *name, *words; program p; int alone; } faults[]
   { "softmax over the batch", "softmax over the wrong index", { .softmax = OVER_BATCH }, 0 },
   { "two softmaxes", "softmax twice", { .softmax = TWICE }, 1 },
   { "no softmax", "does not sum to 1 over the classes", { .softmax = NO_SOFTMAX }, 0 },
+  { "labels of the next row", "labels seem unrelated", { .shift = 1 }, 0 },
   { "labels from 1", "labels are 1 to 10, but there are 10 classes", { .base = 1 }, 1 },
   { "labels from 1, 11 classes", "labels count from 1", { .base = 1, .classes = 11 }, 0 },
   { "8 classes", "but there are 8 classes", { .classes = 8 }, 0 },

@@ -457,8 +457,6 @@ static void units_are_not_equal(void) {
   SILENT(of_equal("frozen", SIX(1, 1, 3, 4, 4, 6), ALIKE, 2));
 }
 
-/* ---- The gradient */
-
 static void of_sum(int batch, double factor, int squares) {
   about("sum: %d rows, times %g%s", batch, factor, squares ? "" : ", no squares");
   given(batch, "x[b]", NULL, "w");
@@ -504,11 +502,14 @@ static void moves(const char *what, int fed_once, const double *w, int n) {
 
 static void steps_are_not_too_large(void) {
   SILENT(MOVES("nine times as much", 0, 1, 0.5, 9.5, 9));
+  SAYS("step 2: the step is too large", MOVES("more than that", 0, 1, 0.5, 10, 9));
+  SAYS("step 2: the step is too large", MOVES("more, fed once", 1, 1, 0.5, 10, 9));
   SILENT(MOVES("more, but of the largest so far", 0, 1, 0.5, 9, 90, 91));
+  SAYS("step 3: the step is too large", MOVES("more than nine of those", 0, 1, 0.5, 9, 100, 92));
   SILENT(MOVES("from below 0", 0, -1, -2, 8, 26, 27));
-  SILENT(MOVES("up in two of five", 0, 8, 6, 9, 7, 6.5, 14, 13));
+  SAYS("step 3: the step is too large", MOVES("from 0", 0, 1, 0.5, 0, 10, 9));
   SAYS("step 5: l has become NaN or infinite", MOVES("NaN", 0, 16, 15.5, 15, 14.5, NAN, 0));
-  SAYS("step 3: the step is too large", MOVES("infinite", 0, 16, 15, HUGE_VAL, 0));
+  SAYS("step 2: the step is too large", MOVES("infinite", 0, 16, 15, HUGE_VAL, 0));
 }
 
 /* The weight w goes down by a part of its size in each step. */
@@ -784,6 +785,40 @@ static void evaluation_has_other_rows(void) {
   SILENT(of_leak(4, 40, 20, 20, 2));
 }
 
+/* ---- Labels unrelated to the inputs. Two kinds of batches come in turn, and a step fits each:
+   it adds `size` to the scores of its class. The true class has `known` more, `later` after
+   step 200. */
+static void of_unrelated(int batch, double size, double known, double later, int last) {
+  about("unrelated: rows of %d, steps of %g, %g to %g for the true class, %d steps", batch,
+        size, known, later, last);
+  scores(2, batch);
+  for (int i = 1; i <= last; i++) {
+    for (int b = 0; b < batch; b++) {
+      int label = b < batch / 2 + 1 ? i % 2 : (i + 1) % 2;
+      double more = i <= 200 ? known : later;
+      ys[b] = (edf_real)label;
+      xs[2 * b + label] = (edf_real)(more / 2);
+      xs[2 * b + 1 - label] = (edf_real)(-more / 2);
+    }
+    step();
+    p->value[i % 2] = (edf_real)size;
+    p->value[1 - i % 2] = 0;
+  }
+}
+
+static void labels_depend_on_the_inputs(void) {
+  SAYS("step 300: labels seem unrelated to the inputs|\"y\"",
+       of_unrelated(16, 0.0625, 0, 0, 301));
+  SILENT(of_unrelated(16, 0.0625, 0, 0, 299));
+  SILENT(of_unrelated(16, 0.045, 0, 0, 301));
+  SILENT(of_unrelated(15, 0.0625, 0, 0, 301));
+  SAYS("step 300: labels seem unrelated to the inputs|\"y\"",
+       of_unrelated(16, 0.125, 0.1875, 0.1875, 301));
+  SILENT(of_unrelated(16, 0.125, 0.25, 0.25, 301));
+  SAYS("step 300: labels seem unrelated to the inputs|\"y\"",
+       of_unrelated(16, 0.0625, -0.1875, 0, 301));
+}
+
 int main(void) {
   RUN(data_has_no_nan);
   RUN(data_is_scaled);
@@ -807,5 +842,6 @@ int main(void) {
   RUN(units_do_not_die_later);
   RUN(training_is_switched);
   RUN(evaluation_has_other_rows);
+  RUN(labels_depend_on_the_inputs);
   return harness_report();
 }

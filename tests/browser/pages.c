@@ -1,4 +1,4 @@
-/* pages.c - writes two trace pages for tests/browser.sh into the directory that it is given: a
+/* pages.c - writes two traces for tests/browser.sh into the directory that it is given: a
    network of the course, and a convolution with names that a page has to escape. */
 #define EDF_IMPLEMENTATION
 #include "edf.h"
@@ -6,7 +6,7 @@
 
 static const char *directory;
 
-/* One step with random numbers. */
+/* Writes the values and gradients of random numbers. */
 static void learn(const char *name, CompNode *loss) {
   static edf_real numbers[2][4 * 36], classes[] = { 1, 0, 2, 1 };
   char path[500];
@@ -16,11 +16,9 @@ static void learn(const char *name, CompNode *loss) {
     edf_feed(x, x->rank == 1 ? classes : numbers[i % 2], 4);
   }
   snprintf(path, sizeof path, "%s/%s", directory, name);
-  edf_trace_begin(path);
   Forward();
   Backward(loss);
-  SGD((edf_real)0.5);
-  edf_trace_end();
+  edf_write_trace(path);
   edf_clear();
 }
 
@@ -30,7 +28,7 @@ int main(int argc, char **argv) {
     Input *x = edf_input("x[b,6]"), *y = edf_input("y[b]");
     AffineParams Phi1 = edf_affine_params(6, 5), Phi2 = edf_affine_params(5, 3);
     CompNode *h = edf_name(Sigmoid(edf_name(Affine(Phi1, x), "s")), "h");
-    learn("mlp.html", LogLoss(Softmax(Affine(Phi2, h)), y));
+    learn("mlp.js", LogLoss(Softmax(Affine(Phi2, h)), y));
   }
   {
     Input *x = edf_name(edf_input("x[b,6,6]"), "</script><b>\"x\" & \xc3\xa9");
@@ -39,7 +37,7 @@ int main(int argc, char **argv) {
     edf_init_normal(D, 0, 1);
     CompNode *c = Einsum("y[b,i,j] = 0.5 W[DI,DJ] x[b,i+DI-1,j+DJ-1] - D[j] | i<6, j<6",
                          W, x, D);
-    learn("conv.html", Sum(Mul(Relu(c), c)));
+    learn("conv.js", Sum(Mul(Relu(c), c)));
   }
   return 0;
 }

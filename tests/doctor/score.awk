@@ -1,7 +1,6 @@
 # Reads findings.txt, then what bench.sh has collected; prints a line for each run that heard
 # less than its cause or more, and the table.
 function has(words, list,   n, k, w) {  # is one of the words in the list?
-  if (index(list, "any-backward") && index(words, "backward-")) return 1
   n = split(words, w, " ")
   for (k = 1; k <= n; k++) if (index(" " list " ", " " w[k] " ")) return 1
   return 0
