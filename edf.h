@@ -980,6 +980,7 @@ void (edf_feed)(edf_node *x, const edf_real *data, int batch) {
   if (!fits)
     edf__fail(at, "batch is %d, %s\n  %s", batch, x->batched ? "expected 1 or more"
               : "but this Input has no batch: expected 1", edf__show(x));
+  if (edf.eager && x->batched) edf__set_batch(batch);
   x->value = (edf_real *)data;
   x->fed = batch;
   edf.feeds++;

@@ -111,7 +111,6 @@ static edf_node *input(const char *declaration, int feeds) {
   now.node[now.n - 1].feeds = feeds;
   now.node[now.n - 1].batch = strstr(declaration, "[b") != NULL;
   if (feeds == REALS) edf_want_grad(x);
-  if (edf.eager) feed_node(now.n - 1);
   return x;
 }
 /* Returns an Input of the shape of y. If y is multiplied by it, y has a random gradient. */

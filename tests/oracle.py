@@ -333,8 +333,8 @@ def program(seed, n):
         train.insert(0, pick(SETTINGS))
     begin, end = ['static const int rows[] = { %s };' % ', '.join(map(str, rows))], []
     if mode == 'eager':
-        begin.append('edf.eager = 1;')
-        loop = [feed, build % '!step'] + train + ['clear_compnodes();']
+        begin += [build % 1, 'clear_compnodes();', 'edf.eager = 1;']   # all Inputs are fed first
+        loop = [feed, build % 0] + train + ['clear_compnodes();']
     elif mode == 'again':
         loop = [build % '!step', feed, forward] + train + ['clear_compnodes();']
     else:
