@@ -1150,9 +1150,11 @@ static void edf__begin_backward(const char *call, edf_node *loss) {
 static void edf__backward_node(edf_node *c) {
   if (!edf__runs_backward(c)) return;
   edf__end_zero(c);
-  if (c->backward != edf__einsum_backward)
-    for (int k = 0; k < c->n_in; k++) edf__end_zero(c->in[k]);
-  if (!edf_device || !edf__part_two->run_node(c, 1)) c->backward(c);
+  if (!edf_device || !edf__part_two->run_node(c, 1)) {
+    if (c->backward != edf__einsum_backward)
+      for (int k = 0; k < c->n_in; k++) edf__end_zero(c->in[k]);
+    c->backward(c);
+  }
   edf_ran(c);
 }
 static void edf__backward_nodes(void) {
@@ -2913,14 +2915,6 @@ static void edf__run_here(edf_node *y, int backward) {
     if (y->in[k]->grad) edf_device->push(y->in[k], EDF_GRAD);
 }
 
-/* Returns 1 if node y has run. The contractions of an equation ask the
-   device themselves. */
-static int edf__run_node(edf_node *y, int backward) {
-  if (edf__is_equation(y)) return 0;
-  if (!edf_device->node(y, backward)) edf__run_here(y, backward);
-  return 1;
-}
-
 /* Checks the labels of an active loss, or the classes of an active Embed, that come from an
    Input: before the pass, since a device cannot stop. */
 static void edf__check_labels(const edf_node *loss) {
@@ -2931,13 +2925,27 @@ static void edf__check_labels(const edf_node *loss) {
   for (size_t b = 0; y->kind == EDF_INPUT && b < y->size; b++) edf__class_in(loss, y, b, K);
 }
 
+/* Returns 1 if node y has run. The contractions of an equation ask the device themselves. A
+   gradient that the device has not written is filled with zeros. */
+static int edf__run_node(edf_node *y, int backward) {
+  if (edf__is_equation(y)) return 0;
+  if (edf.eager && !backward) edf__check_labels(y);
+  int there = edf_device->node(y, backward);
+  for (int k = 0; backward && k < y->n_in; k++) edf__end_zero(y->in[k]);
+  if (!there) edf__run_here(y, backward);
+  return 1;
+}
+
 /* Returns 1 if a device has run this pass. It may replay a recording, without the nodes' code. */
 static int edf__run_pass(void (*nodes)(void), int forward) {
   for (int i = 0; forward && i < edf.n_compnodes; i++) edf__check_labels(edf.compnodes[i]);
   if (!edf_device->pass(nodes, 1)) return 1;
   for (int i = 0; i < edf__n_nodes(); i++) {
-    if (!forward) edf__nth(i)->grad_is_zero = 0;
-    else if (edf__nth(i)->active) edf__nth(i)->ran = edf.feeds;
+    edf_node *y = edf__nth(i);
+    if (forward && y->active) y->ran = edf.feeds;
+    if (forward || y->kind != EDF_COMPNODE || !edf__runs_backward(y)) continue;
+    y->grad_is_zero = 0;
+    for (int k = 0; k < y->n_in; k++) y->in[k]->grad_is_zero = 0;
   }
   return 1;
 }

@@ -1055,7 +1055,7 @@ static int is_product(const route *r) {
   double m = (double)r->extent[0], n = (double)r->extent[1], k = (double)r->extent[2];
   double batch = (double)entries(r->nest.loop, r->first[0]);
   if (m > INT_MAX || n > INT_MAX || k > INT_MAX || batch > INT_MAX) return 0;
-  return k > 1;
+  return k > 1 && m * n * k * batch >= 100000;         /* A small product is a sum.            */
 }
 
 static void run_route(const route *whole, int assign, real *o, const real *a,
