@@ -29,8 +29,8 @@
                  >>contraction >>parser >>sizes >>einsum >>products >>short
      Part Two    makes it fast and adds nodes:  >>device >>nest >>more >>over >>optim
      Part Three  shows and checks a program:    >>tools >>print >>check >>step
-   Three companions include this file: edf_slide.h (whole slides as programs, layers), edf_data.h
-   (data, saved models) and edf_lab.h (doctor, curves, trace). */
+   Three companions include this file: edf_slide.h (whole slides as programs, layers),
+   edf_data.h (data, saved models) and edf_lab.h (doctor, curves, trace). */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
 
@@ -149,7 +149,8 @@
      y[b,j] += W[i,j] x[b,i]   gives   W.grad[i,j] += y.grad[b,j] x[b,i]
                                        x.grad[b,i] += W[i,j] y.grad[b,j]
    One kernel runs all three loops. A factor that is read outside its tensor first becomes a
-   padded copy, and a product of more than two factors becomes products of two. Each is a node. */
+   padded copy, and a product of more than two factors becomes products of two. Each is a
+   node. */
 
 /* ---- >>api  Nodes, lists and the three loops -----------------------------------------------
 
@@ -283,9 +284,9 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) ED
    messages name the line that calls it:
      #define MyRelu(x) edf_compnode("MyRelu", relu_forward, relu_backward, x)
    forward writes every entry of y->value. backward adds y->grad times the derivative to the
-   inputs by edf_addgrad. If backward is NULL, no gradient flows. edf_compnode_shaped("Op", shape,
-   forward, backward, x) has another shape: `shape` sets y->rank and y->dim. The functions look
-   like Relu's in >>nodes. edf_gradcheck checks a node.
+   inputs by edf_addgrad. If backward is NULL, no gradient flows. edf_compnode_shaped("Op",
+   shape, forward, backward, x) has another shape: `shape` sets y->rank and y->dim. The
+   functions look like Relu's in >>nodes. edf_gradcheck checks a node.
    Errors: no name, no forward, an operand that is no node of this graph. */
 #define edf_compnode(op, forward, ...) edf_compnode_shaped(op, NULL, forward, __VA_ARGS__)
 #define edf_compnode_shaped(op, shape, forward, ...) \
@@ -329,8 +330,8 @@ edf_node *edf_want_grad(edf_node *node);
 void edf_feed(edf_node *input, const edf_real *data, int batch);
 #define edf_feed(input, ...) EDF__CALL(edf_feed(input, __VA_ARGS__))
 
-/* Forward: for c in CompNodes: c.forward(). Shapes follow the batch. edf_forward_to(x) runs only
-   the nodes that x depends on, for example to predict without labels.
+/* Forward: for c in CompNodes: c.forward(). Shapes follow the batch. edf_forward_to(x) runs
+   only the nodes that x depends on, for example to predict without labels.
    Errors: an Input that was never fed, Inputs that disagree on the batch. */
 void edf_forward(void);
 void edf_forward_to(edf_node *node);
@@ -341,12 +342,14 @@ void edf_forward_to(edf_node *node);
    c.backward(). So each grad is the derivative of the mean of the loss. (The slides divide at
    the Parameter.) edf.after_backward is called at the end: processes that train on parts of a
    batch add up their gradients there, see examples/mpi_mnist.c.
-   Errors: no Forward since the last feed, a loss that no Parameter and no wanted Input reaches. */
+   Errors: no Forward since the last feed, a loss that no Parameter and no wanted Input
+   reaches. */
 void edf_backward(edf_node *loss);
 #define edf_backward(loss) EDF__CALL(edf_backward(loss))
 
-/* An optimiser is a rule. run(p, c) makes one step of Parameter p from p->grad, with the numbers
-   c; c[0] is eta. If needs_m or needs_s is 1, p->m or p->s has p->size numbers, 0 at first. */
+/* An optimiser is a rule. run(p, c) makes one step of Parameter p from p->grad, with the
+   numbers c; c[0] is eta. If needs_m or needs_s is 1, p->m or p->s has p->size numbers, 0 at
+   first. */
 typedef struct {
   const char *name;
   void (*run)(edf_node *p, const edf_real *c);
@@ -354,10 +357,11 @@ typedef struct {
   int needs_s;
 } edf_rule;
 
-/* SGD: for p in Parameters: p -= eta p.grad. edf_step(&rule, c) makes one step of each Parameter
-   that the last Backward reached, by any rule. A Parameter with p->update = mine gets mine(p,
-   eta) instead; edf_update(p, &rule, c) runs a rule for p alone. A Parameter with p->update =
-   edf_frozen has no gradient and makes no step. Your own optimiser is a function and two lines:
+/* SGD: for p in Parameters: p -= eta p.grad. edf_step(&rule, c) makes one step of each
+   Parameter that the last Backward reached, by any rule. A Parameter with p->update = mine gets
+   mine(p, eta) instead; edf_update(p, &rule, c) runs a rule for p alone. A Parameter with
+   p->update = edf_frozen has no gradient and makes no step. Your own optimiser is a function
+   and two lines:
      static const edf_rule mine = { "Sign", sign_step, 0, 0 };
      edf_step(&mine, &eta); */
 extern const edf_rule edf_sgd_rule;      /* c = { eta }                                       */
@@ -474,7 +478,7 @@ typedef struct edf_device_table {
      returns the sum of their squared gradients. */
   double (*update)(edf_node **p, int n, const edf_rule *rule, const edf_real *c);
   void   (*pull)(edf_node *x, edf_which array);    /* makes the host's copy current           */
-  void   (*push)(edf_node *x, edf_which array);    /* the host's copy has changed; x NULL: all */
+  void   (*push)(edf_node *x, edf_which array);    /* the host has written; x NULL: all nodes */
   void   (*clear)(int all);              /* before CompNodes are freed, or all nodes          */
 } edf_device_table;
 size_t edf_array_bytes(const void *x);   /* Returns the size of a block of the graph, or 0.   */
@@ -633,7 +637,8 @@ static const char *edf__dims(const edf_node *x, int rank) {
 static const char *edf__show(const edf_node *x) {
   const char *shown = edf__text("%.300s \"%.300s\" %s", x->op, edf_label(x),
                                 edf__dims(x, x->rank));
-  return edf__text("%-45s %s at %.300s:%d", shown, x->kind == EDF_COMPNODE ? "built" : "declared",
+  return edf__text("%-45s %s at %.300s:%d", shown,
+                   x->kind == EDF_COMPNODE ? "built" : "declared",
                    x->file, x->line);
 }
 
@@ -809,8 +814,8 @@ static void edf__find_size(edf_node *y) {
   for (int d = 0; d < y->rank; d++) {
     if (unknown && y->dim[d] < 0) y->dim[d] = 0;     /* It is smaller than a batch of 0.      */
     if (y->dim[d] < (y->kind == EDF_COMPNODE && !unknown))
-      edf__fail(edf__site_of(y), "its shape function set dimension %d to %d, expected 1 or more",
-                d, y->dim[d]);
+      edf__fail(edf__site_of(y), "its shape function set dimension %d to %d, expected 1 or "
+                "more", d, y->dim[d]);
     if (y->size > SIZE_MAX / 64 / ((size_t)y->dim[d] + 1))
       edf__fail(edf__site_of(y), "the tensor is too large\n  %s", edf__show(y));
     y->size *= (size_t)y->dim[d];
@@ -1015,8 +1020,8 @@ static void edf__run_new(edf_node *y) {
       edf__set_batch(y->in[k]->fed);
   for (int k = 0; k < y->n_in; k++) {
     if (edf__is_stale(y->in[k]))
-      edf__fail(edf__site_of(y), "edf.eager is 1, and an operand has no value of the last feed: "
-                "feed all Inputs before you build nodes\n  %s", edf__show(y->in[k]));
+      edf__fail(edf__site_of(y), "edf.eager is 1, and an operand has no value of the last "
+                "feed: feed all Inputs before you build nodes\n  %s", edf__show(y->in[k]));
     y->in[k]->active = 1;
   }
   y->active = 1;
@@ -1061,7 +1066,8 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
 edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
                       const void *state, size_t bytes) {
   edf__site at = { "edf_node_at", file, line };
-  const char *missing = !op ? "the op" : !op->name ? "the name" : !op->forward ? "forward" : NULL;
+  const char *missing = !op ? "the op" : !op->name ? "the name" :
+                        !op->forward ? "forward" : NULL;
   if (missing) edf__fail(at, "%s is NULL", missing);
   edf_node *y = edf__computed(op, file, line, n, in);
   if (state) memcpy(y->state = edf__alloc(&edf.computed, bytes), state, bytes);
@@ -2022,8 +2028,8 @@ static void edf__check_term(const edf__equation *e, const edf__term *t) {
     for (int j = 0; j < e->n_letter; j++) {
       const char *a = e->letter[i].name, *b = e->letter[j].name;
       if ((left & ~has) >> i & (has & ~left) >> j & 1 && !edf__compare_names(a, b))
-        edf__syntax(&e->scan, t->at, "%s and %s are two indices: this term sums %s and does not "
-                    "have %s; if you mean that, rename one", a, b, b, a);
+        edf__syntax(&e->scan, t->at, "%s and %s are two indices: this term sums %s and does "
+                    "not have %s; if you mean that, rename one", a, b, b, a);
     }
 }
 
@@ -2039,8 +2045,8 @@ static void edf__check_letter(const edf__equation *e, int i) {
   if (edf__upper(*name) == *name)
     edf__syntax(&e->scan, name, "index %s is not on the left, so it is summed: its name must "
                 "begin with a capital", name);
-  edf__syntax(&e->scan, name, "index %s is not on the left, so it is summed: write %s%s%s", name,
-              capital, other ? ", or the missing index " : "", other ? other : "");
+  edf__syntax(&e->scan, name, "index %s is not on the left, so it is summed: write %s%s%s",
+              name, capital, other ? ", or the missing index " : "", other ? other : "");
 }
 
 static void edf__parse(edf__equation *e) {
@@ -2160,7 +2166,8 @@ EDF__USED static ptrdiff_t edf__entry_of(const edf__einsum *m, const edf__ref *r
   return entry;
 }
 
-/* Stops because position d of r reads outside. i is the index whose size is not known, or -1. */
+/* Stops because position d of r reads outside. i is the index whose size is not known, or
+   -1. */
 EDF__NORETURN static void edf__read_error(const edf__einsum *m, edf_node **in,
                                           const edf__ref *r, int d, int i, ptrdiff_t least,
                                           ptrdiff_t greatest) {
@@ -2289,9 +2296,9 @@ static void edf__add_strides(edf_nest *nest, int operand, const edf__equation *e
   }
 }
 
-/* Returns by which number a term is divided. The kind is 'm' for a mean over the summed indices,
-   and 's' for a mean with the divisor n - 1. edf_slide.h has two more kinds: 'x' for a maximum,
-   and 'p' for a position on the left that a tensor gives. */
+/* Returns by which number a term is divided. The kind is 'm' for a mean over the summed
+   indices, and 's' for a mean with the divisor n - 1. edf_slide.h has two more kinds: 'x' for a
+   maximum, and 'p' for a position on the left that a tensor gives. */
 static double edf__divisor(const edf__einsum *m, const edf__equation *e, const edf__term *t) {
   double entries = 1;
   for (int i = 0; i < e->n_letter; i++)
@@ -2440,8 +2447,8 @@ static edf__equation edf__read_equation(const edf__site *at, const char *text) {
 }
 
 /* Makes a node of an equation. A factor that is read outside first becomes a padded copy, and a
-   product of more than two factors becomes products of two: nodes of their own. op is NULL for a
-   sum, else it computes in place of an Einsum. */
+   product of more than two factors becomes products of two: nodes of their own. op is NULL for
+   a sum, else it computes in place of an Einsum. */
 static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int kind,
                                     const edf__equation *e, int n, edf_node **operands) {
   edf_node *in[3 * EDF__MAX_REF], *copy, *copies[EDF__MAX_REF];
@@ -2452,7 +2459,8 @@ static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int k
   m.kind = kind;
   edf__check_operands(*at, n, operands);
   edf__check_count(e, n, operands);
-  for (int f = 1; f < e->n_ref; f++) edf__check_rank(e, &e->ref[f], operands[e->ref[f].operand]);
+  for (int f = 1; f < e->n_ref; f++)
+    edf__check_rank(e, &e->ref[f], operands[e->ref[f].operand]);
   m.operand = (edf_node **)edf__alloc(&edf.computed, ((size_t)n + 1) * sizeof *in);
   memcpy(m.operand, operands, (size_t)n * sizeof *in);
   memcpy(in, operands, (size_t)n * sizeof *in);
@@ -2496,8 +2504,8 @@ static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...
   return edf__equation_node(at, NULL, 0, &e, n, in);
 }
 
-/* ---- Add, Sub, Mul   y[b,j] = a[b,j] + b[j] : equations. The operand of lower rank has the last
-   indices of the other. */
+/* ---- Add, Sub, Mul   y[b,j] = a[b,j] + b[j] : equations. The operand of lower rank has the
+   last indices of the other. */
 static edf_node *edf__pairwise(const char *op, const char *sign, const char *file, int line,
                                edf_node *a, edf_node *b) {
   edf__site at = { op, file, line };
@@ -2574,7 +2582,8 @@ EDF__USED static edf__written *edf__write(edf_node *y) {
   return y->written;
 }
 
-/* Returns the number of entries of a row: of the last index, or of the last row_dims indices. */
+/* Returns the number of entries of a row: of the last index, or of the last row_dims
+   indices. */
 static size_t edf__columns(const edf_node *y) {
   size_t K = 1;
   for (int d = y->rank - (y->written ? y->written->row_dims : 1); d < y->rank; d++)
@@ -2662,7 +2671,8 @@ static size_t edf__class_in(const edf_node *node, const edf_node *y, size_t b, s
               y->rank < 2 ? edf__text("%zu", b) : edf__indices(y, b),
               whole ? "is out of range" : "is not a whole number", K - 1,
               label == (double)K ? " (are the classes counted from 1?)" :
-              !whole && fabs(label) < 1e-37 ? " (is it the bits of an int?)" : "", edf__show(y));
+              !whole && fabs(label) < 1e-37 ? " (is it the bits of an int?)" : "",
+              edf__show(y));
   return (size_t)label;
 }
 /* Returns the entry of the scores that the label of row b selects. */
@@ -2777,7 +2787,8 @@ static void edf__pad(edf__einsum *m, edf__site at, edf__ref *r, edf_node **in) {
     ptrdiff_t least, greatest, n = x->dim[d];
     int known = edf__reach(m, &r->place[d], &least, &greatest) && n;
     int out = known && !(x->batched >> d & 1) && (least < 0 || greatest >= n);
-    ptrdiff_t begin = out && least > 0 ? least : 0, end = out && greatest < n ? greatest + 1 : n;
+    ptrdiff_t begin = out && least > 0 ? least : 0;
+    ptrdiff_t end = out && greatest < n ? greatest + 1 : n;
     edf__letter letter = { names[d], 1, 0 };
     if (out && end <= begin) { empty = 1; begin = 0; end = 1; }
     if (out) letter.bound = (int)(end - begin);
@@ -2803,7 +2814,8 @@ static void edf__pad(edf__einsum *m, edf__site at, edf__ref *r, edf_node **in) {
   r->operand = m->e.n_operand++;
 }
 
-/* Returns the number of entries of a tensor with these indices. An unknown batch counts as 64. */
+/* Returns the number of entries of a tensor with these indices. An unknown batch counts as
+   64. */
 static double edf__volume(const edf__einsum *m, unsigned has) {
   double volume = 1;
   for (int i = 0; i < m->e.n_letter; i++)
@@ -2936,7 +2948,8 @@ static int edf__run_node(edf_node *y, int backward) {
   return 1;
 }
 
-/* Returns 1 if a device has run this pass. It may replay a recording, without the nodes' code. */
+/* Returns 1 if a device has run this pass. It may replay a recording, without the nodes'
+   code. */
 static int edf__run_pass(void (*nodes)(void), int forward) {
   for (int i = 0; forward && i < edf.n_compnodes; i++) edf__check_labels(edf.compnodes[i]);
   if (!edf_device->pass(nodes, 1)) return 1;
@@ -2973,8 +2986,8 @@ struct edf_route {
   size_t apart;                          /* the same for all loops that out has               */
 };
 
-/* An operand of a product as a matrix. `direct` is 1 if a BLAS can read it in place, with `step`
-   entries from row to row, or if `tall` is 1, from column to column. */
+/* An operand of a product as a matrix. `direct` is 1 if a BLAS can read it in place, with
+   `step` entries from row to row, or if `tall` is 1, from column to column. */
 typedef struct {
   ptrdiff_t rows;
   ptrdiff_t columns;
@@ -2995,7 +3008,8 @@ EDF__C_END
 #ifdef EDF__CODE
 EDF__C_BEGIN
 /* ---- Canonical form. The order of the loops does not matter. Loops of size 1 are dropped. A
-   loop that is in no operand multiplies alpha. Two loops are fused if their strides allow it. */
+   loop that is in no operand multiplies alpha. Two loops are fused if their strides allow
+   it. */
 static int edf__fuse_one(edf_nest *t) {
   for (int i = 0; i < t->n; i++)
     for (int j = 0; j < t->n; j++) {
@@ -3266,7 +3280,8 @@ EDF__FUSED static EDF__ALWAYS_INLINE void edf__sum_tile(int wide, int rows,
   }
 }
 
-/* Returns how many rows have registers for their sums, or a third of them, for the last rows. */
+/* Returns how many rows have registers for their sums, or a third of them, for the last
+   rows. */
 static EDF__ALWAYS_INLINE int edf__tile_rows(int wide, int whole) {
   int rows = EDF__SUMS / wide < EDF__ROWS ? EDF__SUMS / wide : EDF__ROWS;
   return whole ? rows : (rows + 1) / 3;
@@ -3282,8 +3297,8 @@ EDF__FUSED static void edf__run_tile(const edf__tile *t) {
   else if (EDF__VECTORS == 4) edf__sum_wide(4, t);
 }
 
-/* ---- Entry (i, j) of an operand is at row[i] + column[j], since strides add. A block has tables
-   of row and column for out, a and b. Loops outside use the same tables again. */
+/* ---- Entry (i, j) of an operand is at row[i] + column[j], since strides add. A block has
+   tables of row and column for out, a and b. Loops outside use the same tables again. */
 typedef struct {
   ptrdiff_t first;                       /* of the block                                      */
   ptrdiff_t n;                           /* 0 if the table is not filled                      */
@@ -3341,9 +3356,9 @@ static void edf__pack(edf_real *to, ptrdiff_t width, const edf_real *b, const pt
 }
 
 /* Runs the tiles of a panel, which has n columns of the block. */
-static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a, const edf__places *row,
-                           const edf__places *a_row, const ptrdiff_t *column, ptrdiff_t n,
-                           edf_real *sums) {
+static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a,
+                           const edf__places *row, const edf__places *a_row,
+                           const ptrdiff_t *column, ptrdiff_t n, edf_real *sums) {
   ptrdiff_t width = t->wide * EDF__LANES;
   int assign = t->assign, whole = n == width && edf__run_of(column, n) == n;
   t->assign |= !whole;
@@ -3372,8 +3387,8 @@ static ptrdiff_t edf__strip(ptrdiff_t run, ptrdiff_t left) {
   return edf__least((wide + strips - 1) / strips * EDF__LANES, n);
 }
 
-/* ---- The packed panels of a Parameter. Each step in time multiplies by the same Parameter, and
-   it does not change within a pass. So from its second use on the panels are kept. */
+/* ---- The packed panels of a Parameter. Each step in time multiplies by the same Parameter,
+   and it does not change within a pass. So from its second use on the panels are kept. */
 typedef struct edf__panels {
   struct edf__panels *next;
   const edf_real *of;                    /* the Parameter's value                             */
@@ -3386,7 +3401,8 @@ typedef struct edf__panels {
 /* Returns room for all panels of b, or NULL if b is no Parameter that this pass uses again. */
 static edf_real *edf__panels_of(const edf_route *r, int across, const edf_real *b, int operand,
                                 edf__workspace *w, int *packed) {
-  const edf_loop *line = &r->nest.loop[r->first[EDF__K]], *column = &r->nest.loop[r->first[across]];
+  const edf_loop *line = &r->nest.loop[r->first[EDF__K]];
+  const edf_loop *column = &r->nest.loop[r->first[across]];
   int found = 0, single = r->first[EDF__K] + 1 == r->first[3] &&
                           r->first[across] + 1 == r->first[across + 1];
   for (int i = 0; i < edf.n_parameters && edf.direction && single && w == edf.workspace; i++)
@@ -3488,8 +3504,8 @@ edf_matrix edf_matrix_of(const edf_route *r, int x) {
 }
 
 #ifdef EDF_CBLAS
-/* Returns 1 if a BLAS has computed the product. One argument, the order, is enough for all eight
-   layouts. */
+/* Returns 1 if a BLAS has computed the product. One argument, the order, is enough for all
+   eight layouts. */
 static int edf__blas_product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                              const edf_real *b) {
   edf_matrix c = edf_matrix_of(r, EDF_OUT), l = edf_matrix_of(r, EDF_A);
@@ -3523,8 +3539,8 @@ static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
                    b + i * l->s[EDF_B], w);
 }
 
-/* ---- Threads. A loop whose steps write entries of their own is cut into slices, and each thread
-   runs one. */
+/* ---- Threads. A loop whose steps write entries of their own is cut into slices, and each
+   thread runs one. */
 #ifdef _OPENMP
 static double edf__worth = 1e5;          /* multiply-adds from which on threads are worth it  */
 
@@ -4004,13 +4020,15 @@ edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *
 EDF__C_END
 #endif
 
-/* ==== >>over  Dropout, Reshape, and windows ================================================= */
+/* ==== >>over  Dropout, Reshape, and windows
+   ================================================= */
 #ifndef EDF__OVER_H
 #define EDF__OVER_H
 EDF__C_BEGIN
-/* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate). If edf.training
-   is 0, y = x.   dx += dy/(1-rate) for entries that were kept (Srivastava et al. 2014). The mask
-   depends only on edf.seed and edf.draws. Errors: a rate that is not in [0, 1). */
+/* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate). If
+   edf.training is 0, y = x.   dx += dy/(1-rate) for entries that were kept (Srivastava et al.
+   2014). The mask depends only on edf.seed and edf.draws. Errors: a rate that is not in [0,
+   1). */
 #define edf_dropout(x, rate) edf_dropout_at(EDF__HERE, x, rate)
 edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
 
@@ -4020,9 +4038,9 @@ edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
     EDF__PRINTF(4, 5);
 
-/* A maximum over windows: entry i of y is the greatest x[.. + offset[k]]. The first n_kept loops
-   of t run over y and x, and the others over the n entries of the window. winner[i] is the k of
-   the first greatest entry. Backward adds y.grad to the winner's x.grad. */
+/* A maximum over windows: entry i of y is the greatest x[.. + offset[k]]. The first n_kept
+   loops of t run over y and x, and the others over the n entries of the window. winner[i] is
+   the k of the first greatest entry. Backward adds y.grad to the winner's x.grad. */
 struct edf_window {
   edf_nest t;
   int n_kept;
@@ -4280,15 +4298,16 @@ const edf_rule edf_rmsprop_rule = { "RMSProp", edf__rmsprop_step, 0, 1 };
 const edf_rule edf_adam_rule = { "Adam", edf__adam_step, 1, 1 };
 const edf_rule edf_adam_slides_rule = { "AdamSlides", edf__adam_slides_step, 1, 1 };
 
-/* Makes a step with c = { eta, a, b, ... }, of which the first n after eta are a mu or a beta. */
+/* Makes a step with c = { eta, a, b, ... }, of which the first n after eta are a mu or a
+   beta. */
 static void edf__step_with(const char *function, const edf_rule *rule, int n, edf_real eta,
                            edf_real a, edf_real b, edf_real eps, edf_real decay) {
   edf_real c[5] = { eta, a, b, eps, decay };
   for (int k = 1; k <= n; k++)
     if (!(c[k] >= 0 && c[k] < 1))
       edf__fail(edf__call_of(function), "%s is %g, expected 0 or more and less than 1",
-                rule == &edf_momentum_rule ? "mu" : n == 1 ? "beta" : k == 1 ? "beta1" : "beta2",
-                (double)c[k]);
+                rule == &edf_momentum_rule ? "mu" : n == 1 ? "beta" :
+                k == 1 ? "beta1" : "beta2", (double)c[k]);
   (edf_step)(rule, c);
 }
 void (edf_momentum)(edf_real eta, edf_real mu) {
@@ -4304,7 +4323,8 @@ void (edf_adam)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
   edf__step_with("edf_adam", &edf_adam_rule, 2, eta, beta1, beta2, eps, 0);
 }
 void (edf_adam_default)(edf_real eta) {
-  edf__step_with("edf_adam_default", &edf_adam_rule, 2, eta, (edf_real)0.9, (edf_real)0.999, (edf_real)1e-8, 0);
+  edf__step_with("edf_adam_default", &edf_adam_rule, 2, eta, (edf_real)0.9, (edf_real)0.999,
+                 (edf_real)1e-8, 0);
 }
 void (edf_adam_slides)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
   edf__step_with("edf_adam_slides", &edf_adam_slides_rule, 2, eta, beta1, beta2, eps, 0);
@@ -4362,11 +4382,11 @@ EDF__C_END
 #ifndef EDF__TOOLS_H
 #define EDF__TOOLS_H
 EDF__C_BEGIN
-/* A tool reads edf and the fields of nodes. edf.told(event, x) notifies it of passes and steps: x
-   is the target of a Forward (NULL for all nodes), the loss of a Backward, or the Parameter of
-   an update. edf_clear calls it with NULL, and then sets edf.told to NULL. It may read all, but
-   not build, feed or clear. A second tool calls the function that was there before. A tool that
-   wants single nodes replaces y->forward and y->backward: see examples/11_stopwatch.c. */
+/* A tool reads edf and the fields of nodes. edf.told(event, x) notifies it of passes and steps:
+   x is the target of a Forward (NULL for all nodes), the loss of a Backward, or the Parameter
+   of an update. edf_clear calls it with NULL, and then sets edf.told to NULL. It may read all,
+   but not build, feed or clear. A second tool calls the function that was there before. A tool
+   that wants single nodes replaces y->forward and y->backward: see examples/11_stopwatch.c. */
 
 /* Raises an error: prints the message by EDF_PANIC. */
 EDF__NORETURN void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
@@ -4384,9 +4404,9 @@ edf_statistics edf_statistics_of(const edf_real *v, size_t n);
 void *edf_keep(void *old, size_t bytes);
 void edf_release(void *kept);
 
-/* A page is a text that grows, from { NULL, 0 }. edf_release(page.at) frees it. A quoted text is
-   a JSON string that may stand in the script of an HTML page. edf_write_node writes a part of
-   a node as prints show it. */
+/* A page is a text that grows, from { NULL, 0 }. edf_release(page.at) frees it. A quoted text
+   is a JSON string that may stand in the script of an HTML page. edf_write_node writes a part
+   of a node as prints show it. */
 typedef struct { char *at; size_t n; } edf_page;
 typedef enum {
   EDF_SITE,                              /* Tanh "h" [b, 8]   built at x.c:5                  */
@@ -4544,17 +4564,19 @@ EDF__C_END
 #ifndef EDF__PRINT_H
 #define EDF__PRINT_H
 EDF__C_BEGIN
-/* edf_print_program prints each node with its equation or formula, its shape and its source line,
-   and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital index is
-   summed. edf_print_node prints one node, and edf_print one screen about it, with numbers. */
+/* edf_print_program prints each node with its equation or formula, its shape and its source
+   line, and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital
+   index is summed. edf_print_node prints one node, and edf_print one screen about it, with
+   numbers. */
 void edf_print_program(FILE *out);
 void edf_print_node(FILE *out, edf_node *node);
 void edf_print(edf_node *node);
 
 /* Sets what prints show for a node of edf_compnode, and returns the node:
      edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
-   The left side names the node. The other tensors are its inputs in order. Several backward lines
-   have \n between them. The text is not compared with the code. Errors: more names than inputs. */
+   The left side names the node. The other tensors are its inputs in order. Several backward
+   lines have \n between them. The text is not compared with the code. Errors: more names than
+   inputs. */
 edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
 
 #ifdef EDF_NO_DEBUG
@@ -4670,7 +4692,8 @@ static int edf__next_word(edf__word *w) {
   return w->n > 0;
 }
 
-/* Writes a number. If it is `exact`, it has as many digits as Equations needs to read it back. */
+/* Writes a number. If it is `exact`, it has as many digits as Equations needs to read it
+   back. */
 static void edf__write_number(edf_page *out, double n, int digits, int exact) {
   for (; exact && digits < 17; digits++) {
     const char *text = edf__text("%.*g", digits, fabs(n));
@@ -4693,8 +4716,8 @@ static const edf_node *edf__node_of(const edf_node *y, const edf__ref *r) {
   return m->written.n_ref ? m->operand[r->operand] : y->in[r->operand];
 }
 
-/* Writes an index. In a loop an index is lower-case, unless two would then be equal. Elsewhere a
-   summed index is a capital. */
+/* Writes an index. In a loop an index is lower-case, unless two would then be equal. Elsewhere
+   a summed index is a capital. */
 static void edf__write_letter(edf_page *out, const char *before, const edf_node *y, int i,
                               int in_loop) {
   const edf__equation *e = edf__shown(y);
@@ -4769,7 +4792,8 @@ static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t
   }
   for (int f = t->first; f < t->first + t->n; f++) {
     if (f > t->first) edf_write(out, " ");
-    edf__write_ref(out, y, &edf__shown(y)->ref[f == swapped ? 0 : f], f == swapped ? ".grad" : "",
+    edf__write_ref(out, y, &edf__shown(y)->ref[f == swapped ? 0 : f],
+                   f == swapped ? ".grad" : "",
                    swapped > 0);
   }
 }
@@ -4812,8 +4836,9 @@ static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
   edf__free(page.at);
 }
 
-/* Writes the loops: for b,i,j: with every index of the term and of the left side, in alphabetical
-   order. If no tensor of the statement shows the size of an index, the size is written. */
+/* Writes the loops: for b,i,j: with every index of the term and of the left side, in
+   alphabetical order. If no tensor of the statement shows the size of an index, the size is
+   written. */
 static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *t) {
   const edf__equation *e = edf__shown(y);
   int list[EDF_MAX_INDEX], n = 0;
@@ -4837,8 +4862,8 @@ static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *
   if (n) edf_write(out, ": ");
 }
 
-/* ---- Formulas of the other nodes, with names and indices of the node. In a formula the name of a tensor
-   is followed by
+/* ---- Formulas of the other nodes, with names and indices of the node. In a formula the name
+   of a tensor is followed by
      @  its indices                        P[b,t,k]     without those of the row that it lacks
      '  the same, if it has the last ones  b[k]
      ~  the same, those of the row summed  P[b,t,K]
@@ -4893,8 +4918,8 @@ static int edf__find_word(const char *list, const edf__word *w) {
   return -1;
 }
 
-/* Returns the tensor of this name: y->about->tensors lists output and inputs. In brackets a name
-   is a tensor only if it has indices. */
+/* Returns the tensor of this name: y->about->tensors lists output and inputs. In brackets a
+   name is a tensor only if it has indices. */
 static const edf_node *edf__tensor_of(const edf__formula *f, const edf__word *w) {
   const char *end = w->at + w->n;
   int indexed = *end && (strchr("[@~?'", *end) || !strncmp(end, ".grad", 5));
@@ -4906,8 +4931,8 @@ static void edf__loop_over(edf__formula *f, const char *name) {
   if (f->loops.n < EDF_MAX_RANK) edf__add_letter(&f->loops, name);
 }
 
-/* Returns 1 if a word in a line of the program's is a free index: lower-case, in the brackets of a
-   tensor, and in no sum_. */
+/* Returns 1 if a word in a line of the program's is a free index: lower-case, in the brackets
+   of a tensor, and in no sum_. */
 static int edf__is_free(const char *text, const edf__word *w) {
   edf__word s = { text, 0, 0, 0 };
   const char *c = w->at;
@@ -4920,7 +4945,8 @@ static int edf__is_free(const char *text, const edf__word *w) {
   return *w->at != edf__upper(*w->at);
 }
 
-/* Returns 1 if a mark, of tensor x or alone, stands for index d, 2 if it sums index d, else 0. */
+/* Returns 1 if a mark, of tensor x or alone, stands for index d, 2 if it sums index d, else
+   0. */
 static int edf__mark_has(const edf__formula *f, char mark, const edf_node *x, int d) {
   int n = f->l.n, begin = n - f->row, in_row = d >= begin, rank = x ? x->rank : 0;
   switch (mark) {
@@ -5026,7 +5052,8 @@ static void edf__write_said_backward(edf_page *out, const edf_node *y) {
       edf_write(out, "       ");
       for (int d = 0; d < f.loops.n; d++)
         edf_write(out, "%s%s", d ? "," : "for ", f.loops.name[d]);
-      if (edf__is_causal(y) && f.loops.n > 1) edf_write(out, "<=%s", f.loops.name[f.loops.n - 2]);
+      if (edf__is_causal(y) && f.loops.n > 1)
+        edf_write(out, "<=%s", f.loops.name[f.loops.n - 2]);
       edf_write(out, f.loops.n ? ": %s\n" : "%s\n", line.at);
     }
   edf_release(line.at);
@@ -5062,8 +5089,8 @@ static void edf__write_backward(edf_page *out, const edf_node *y) {
   }
 }
 
-/* Writes an equation as JSON: names and sizes of the indices, 1 if they are on the left, tensors
-   and terms. A position is its constant, and then pairs of index and factor. */
+/* Writes an equation as JSON: names and sizes of the indices, 1 if they are on the left,
+   tensors and terms. A position is its constant, and then pairs of index and factor. */
 static void edf__write_data(edf_page *to, const edf_node *y) {
   const edf__einsum *m = edf__einsum_of(y);
   const edf__equation *e = &m->e;
@@ -5117,7 +5144,8 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
     const edf_node *x = edf__nth(i);
     if (edf__is_helper(x)) continue;
     if (kind != (int)x->kind) edf_write(out, "%s", title[x->kind]);
-    if (kind != (int)x->kind && x->kind == EDF_PARAMETER) edf_write(out, ", %zu numbers", numbers);
+    if (kind != (int)x->kind && x->kind == EDF_PARAMETER)
+      edf_write(out, ", %zu numbers", numbers);
     if (kind != (int)x->kind) edf_write(out, "\n");
     kind = (int)x->kind;
     edf_write(out, "  %3s  ", x->kind == EDF_COMPNODE ? edf__text("%d", x->position) : "");
@@ -5152,7 +5180,7 @@ void edf_print_node(FILE *out, edf_node *node) {
    functions, and the names with indices. Returns them in a list, after those of `names`. */
 static const char *edf__collect_tensors(const char *names, const char *c, int *count) {
   edf__word w = { c, 0, 0, 0 };
-  for (; edf__next_word(&w) || *w.at; w.n += !w.n) {  /* A line ends with a word of no length. */
+  for (; edf__next_word(&w) || *w.at; w.n += !w.n) { /* A line ends with an empty word.       */
     char next = w.at[w.n];
     if (w.kind != 'a' || next == '(' || (w.depth && next != '[')) continue;
     if (edf__find_word("ln pi flat grad if else", &w) >= 0) continue;
@@ -5249,15 +5277,15 @@ EDF__C_END
 #ifndef EDF__CHECK_H
 #define EDF__CHECK_H
 EDF__C_BEGIN
-/* Compares the backward of a node with central differences, and prints a report. First each node
-   of your own that `node` depends on is checked alone, on a copy with copies of its inputs. Its
-   contract: forward writes every entry, backward adds, is linear in y.grad, and gives the same
-   again. Its derivative: d/dx sum_i r[i] y[i] under random numbers r. If all are right, `node` is
-   checked through the graph, for every Parameter and wanted Input. For a wrong gradient the
-   report names the worst entry and the likely mistake.
-   Returns the worst |a - n| / (|a| + |n| + floor), where floor is 1/1000 of the largest entry of
-   the tensor. In double, below 1e-6 is right: cc -DEDF_REAL=double. In float, errors below 2e-2
-   do not show. At most 1000 entries of a tensor are tried. Entries at a kink are skipped.
+/* Compares the backward of a node with central differences, and prints a report. First each
+   node of your own that `node` depends on is checked alone, on a copy with copies of its
+   inputs. Its contract: forward writes every entry, backward adds, is linear in y.grad, and
+   gives the same again. Its derivative: d/dx sum_i r[i] y[i] under random numbers r. If all are
+   right, `node` is checked through the graph, for every Parameter and wanted Input. For a wrong
+   gradient the report names the worst entry and the likely mistake.
+   Returns the worst |a - n| / (|a| + |n| + floor), where floor is 1/1000 of the largest entry
+   of the tensor. In double, below 1e-6 is right: cc -DEDF_REAL=double. In float, errors below
+   2e-2 do not show. At most 1000 entries of a tensor are tried. Entries at a kink are skipped.
    edf_gradcheck changes only gradients. Errors: as edf_forward_to and edf_backward. */
 double edf_gradcheck(edf_node *node);
 
@@ -5281,8 +5309,8 @@ enum {
 };
 static const double edf__h = EDF_REAL_IS_DOUBLE ? 1e-5 : 1e-2;
 static const double edf__tolerance = EDF_REAL_IS_DOUBLE ? 1e-6 : 2e-2;
-static const double edf__small = EDF_REAL_IS_DOUBLE ? 1e-3 : 5e-2;     /* of the largest entry */
-static const double edf__noise = EDF_REAL_IS_DOUBLE ? 1e-4 : 6e-4;     /* of |r y|: rounding   */
+static const double edf__small = EDF_REAL_IS_DOUBLE ? 1e-3 : 5e-2;    /* of the largest entry */
+static const double edf__noise = EDF_REAL_IS_DOUBLE ? 1e-4 : 6e-4;    /* of |r y|: rounding   */
 static const edf_real edf__marks[2] = { (edf_real)12345.625, (edf_real)-54321.5 };
 
 typedef struct {
@@ -5393,7 +5421,8 @@ static void edf__check_backward(edf__check *c, edf_real begin, edf_real times) {
 
 /* ---- Yours and the slope, entry by entry. */
 
-/* Returns sum_i r[i] (to[i] - from[i]). The differences come first: less is lost to rounding. */
+/* Returns sum_i r[i] (to[i] - from[i]). The differences come first: less is lost to
+   rounding. */
 static double edf__difference(const edf__check *c, const edf_real *to, const edf_real *from) {
   double sum = 0;
   for (size_t i = 0; i < c->y->size; i++)
@@ -5430,8 +5459,8 @@ static int edf__is_wrong(const edf__check *c, const edf__entry_tried *e) {
 }
 
 /* Returns 1 if x[i] is at a kink, where yours may be any slope between left and right. If the
-   function is smooth, the two slopes agree 16 times better with a step that is 16 times smaller.
-   Then the smaller steps count. */
+   function is smooth, the two slopes agree 16 times better with a step that is 16 times
+   smaller. Then the smaller steps count. */
 static int edf__is_at_kink(edf__check *c, edf__entry_tried *e) {
   e->right = edf__slope(c, e->i, edf__h);
   double bend = fabs(c->right - c->left), slack = edf__small * bend + c->rounding;
@@ -5575,7 +5604,8 @@ static const char *edf__likely(edf__check *c) {
 }
 
 /* ---- The report. */
-static void edf__print_result(const char *how, const edf_node *y, const edf_node *x, const char *text) {
+static void edf__print_result(const char *how, const edf_node *y, const edf_node *x,
+                              const char *text) {
   printf("  %s  %s%s", how, x ? "d " : "", edf_label(y));
   printf("%s%s: %s\n", x ? " / d " : "", x ? edf_label(x) : "", text);
 }
@@ -5592,8 +5622,8 @@ static double edf__check_one(edf__check *c, edf_node *x) {
   int wrong = error > edf__tolerance;
   if (wrong || !c->alone)
     edf__print_result(wrong ? "FAIL" : c->n ? "ok  " : "NONE", c->y, x,
-             edf__text("worst relative error %.2g, %zu of %zu entries tried, %zu at kinks skipped",
-                       error, c->n, x->size, c->n_kink));
+             edf__text("worst relative error %.2g, %zu of %zu entries tried, "
+                       "%zu at kinks skipped", error, c->n, x->size, c->n_kink));
   if (!wrong) return error;
   printf("        %zu wrong, most at %s%s = %.6g: yours %.6g, numeric %.6g\n", c->n_wrong,
          edf_label(x), edf__indices(x, e->i), (double)x->value[e->i], e->yours, e->right);
@@ -5619,12 +5649,14 @@ static int edf__forward_breaks(edf__check *c) {
                              "begins late or ends early, or no shape function");
   if (!memcmp(c->centre, c->up, bytes)) return 0;
   return edf__say_breach(y, NULL, "forward gives other values when it runs again",
-                         "'+=' into values that are not cleared, or a state that each run changes");
+                         "'+=' into values that are not cleared, or a state that each run "
+                         "changes");
 }
 
 static int edf__backward_breaks(edf__check *c, edf__check *other, edf_node *x) {
   static const struct { int begin, times; const char *found, *likely; } rule[] = {
-    { 0, 1, "backward differs when it runs again", "a buffer is not cleared before it is added to" },
+    { 0, 1, "backward differs when it runs again",
+      "a buffer is not cleared before it is added to" },
     { 0, 1, "backward differs when another such node has run forward",
       "a static or global variable: edf_state(y, bytes) is the node's own" },
     { 0, 1024, "backward is not linear in y.grad", "y.grad is not used, cut off or squared" },
@@ -5635,7 +5667,8 @@ static int edf__backward_breaks(edf__check *c, edf__check *other, edf_node *x) {
   edf__check_backward(c, 0, 1);
   for (size_t i = 0; i < c->y->size; i++)
     if (c->y->grad[i] != c->r[i])
-      return edf__say_breach(c->y, x, "backward changes y.grad", "y.grad where x.grad is meant");
+      return edf__say_breach(c->y, x, "backward changes y.grad",
+                             "y.grad where x.grad is meant");
   const edf_real *once = (edf_real *)memcpy(edf_keep(NULL, bytes), x->grad, bytes);
   edf_statistics s = edf_statistics_of(once, x->size);
   if (s.bad)
@@ -5716,7 +5749,8 @@ static double edf__check_graph(edf_node *node, unsigned long long draws) {
     edf_real *own = x[i]->value;
     if (!x[i]->active || !x[i]->needs_grad) continue;
     if (after[i]) {
-      edf__print_result("skip", node, x[i], "through a node whose backward is not the derivative");
+      edf__print_result("skip", node, x[i],
+                        "through a node whose backward is not the derivative");
       continue;
     }
     x[i]->value = edf__guarded(x[i]->size, own);     /* An Input's values are the caller's.   */
@@ -5743,7 +5777,8 @@ double edf_gradcheck(edf_node *node) {
   edf.told = NULL;
   edf.after_backward = NULL;
   edf.accumulate = 0;
-  edf_real **value = (edf_real **)edf_keep(NULL, ((size_t)edf.n_parameters + 1) * sizeof *value);
+  size_t n = (size_t)edf.n_parameters;
+  edf_real **value = (edf_real **)edf_keep(NULL, (n + 1) * sizeof *value);
   for (int i = 0; i < edf.n_parameters; i++) {       /* Running statistics change.            */
     const edf_node *p = edf.parameters[i];
     value[i] = (edf_real *)edf_keep(NULL, p->size * sizeof **value);
@@ -5792,13 +5827,14 @@ EDF__C_END
 #ifndef EDF__STEP_H
 #define EDF__STEP_H
 EDF__C_BEGIN
-/* edf_step_forward and edf_step_backward run one node and return it, or NULL at the end. The first
-   call begins a Forward, or a Backward of edf.loss, else of the last node. If nothing can run, a
-   step prints why and returns NULL. edf_where prints which node is next, and how many of the
-   contributions to its gradients have arrived. edf_ran(node) is called when a node has run: a
-   debugger that breaks there may step on.
-   edf_find_nan prints and returns the node that made the first NaN or infinity, in Forward, else
-   in Backward, which it runs again. NULL: there is none. With EDF_DEBUG each pass ends with it. */
+/* edf_step_forward and edf_step_backward run one node and return it, or NULL at the end. The
+   first call begins a Forward, or a Backward of edf.loss, else of the last node. If nothing can
+   run, a step prints why and returns NULL. edf_where prints which node is next, and how many of
+   the contributions to its gradients have arrived. edf_ran(node) is called when a node has run:
+   a debugger that breaks there may step on.
+   edf_find_nan prints and returns the node that made the first NaN or infinity, in Forward,
+   else in Backward, which it runs again. NULL: there is none. With EDF_DEBUG each pass ends
+   with it. */
 edf_node *edf_step_forward(void);
 edf_node *edf_step_backward(void);
 void edf_where(void);
@@ -5876,7 +5912,8 @@ static void edf__where_grad(const edf_node *x) {
 void edf_where(void) {
   const edf_node *next = edf.direction ? edf__next_node() : NULL;
   if (!next) printf("%s\n", edf.direction ? "all nodes have run" : "nothing runs");
-  else printf("%s: next is\n  %3d  ", edf.direction > 0 ? "forward" : "backward", next->position);
+  else printf("%s: next is\n  %3d  ", edf.direction > 0 ? "forward" : "backward",
+              next->position);
   if (next) edf_print_node(stdout, (edf_node *)next);
   if (next && edf.direction < 0) edf__where_grad(next);
   for (int k = 0; next && edf.direction < 0 && k < next->n_in; k++)
@@ -5893,9 +5930,10 @@ static edf_node *edf__report_nan(edf_node *y, edf_node *x, const char *grad) {
   const edf_real *v = *grad ? x->grad : x->value;
   size_t i = 0;
   while (v[i] - v[i] == 0) i++;
-  printf("%s%s%s = %g is the first that is NaN or infinite. It is from %s\n  %s\n", edf_label(x),
-         grad, edf__indices(x, i), (double)v[i], *grad ? edf__text("the backward of %s",
-         edf_label(y)) : y->kind == EDF_COMPNODE ? "the forward of" : "", edf__show(y));
+  printf("%s%s%s = %g is the first that is NaN or infinite. It is from %s\n  %s\n",
+         edf_label(x), grad, edf__indices(x, i), (double)v[i],
+         *grad ? edf__text("the backward of %s", edf_label(y)) :
+         y->kind == EDF_COMPNODE ? "the forward of" : "", edf__show(y));
   if (y->kind == EDF_PARAMETER) printf("  after %ld steps\n", y->steps);
   edf_print_node(stdout, y);
   for (int k = *grad ? -1 : 0; k < y->n_in; k++) {   /* the entries from which it comes       */

@@ -83,6 +83,17 @@ done
 grep -n -w -E 'edf__[a-z_]+|EDF__[A-Z_]+' edf_data.h edf_lab.h > "$dir/out"
 empty public-names
 
+# ---- Plain lines: at most 96 columns. No sentence of a comment begins with a relative clause,
+# and no legend reads "0; 1: ...".
+
+awk 'length > 96 { print FILENAME ":" FNR ": " $0 }
+     { from = index($0, "/*"); if (from) comment = 1 }
+     comment && substr($0, from ? from : 1) ~ /(\/\* |\. |^   )(What|Who|Of|Where) / {
+       print FILENAME ":" FNR ": " $0 }
+     /; 1:/ { print FILENAME ":" FNR ": " $0 }
+     /\*\// { comment = 0 }' edf.h > "$dir/out"
+empty plain-lines
+
 # ---- One program of two C files and a C++ file, with the implementation in either language
 
 object() {                                 # object NAME COMPILER FLAGS FILE.c: $dir/NAME.o
