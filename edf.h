@@ -4633,7 +4633,7 @@ static const edf_node *edf__letter_source(const edf_node *x) {
   return edf__names_indices(x) ? x : NULL;
 }
 
-static edf__letters edf__letters_of(const edf_node *y) {
+static inline edf__letters edf__letters_of(const edf_node *y) {
   edf__letters l = { 0, { { 0 } } };
   const edf_node *x = edf__letter_source(y);
   const char *c = x && x->written ? x->written->letters : NULL;
@@ -4665,7 +4665,6 @@ static size_t edf__name_length(const char *c) {
   while (edf__is_letter(c[n]) || (n && edf__is_digit(c[n]))) n++;
   return n;
 }
-
 
 /* Reads the next word, from { text, 0, 0, 0 } on. Returns 0 at the end of the line. */
 static int edf__next_word(edf__word *w) {
