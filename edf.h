@@ -5752,7 +5752,8 @@ static double edf__check_graph(edf_node *node, unsigned long long draws) {
                         "through a node whose backward is not the derivative");
       continue;
     }
-    x[i]->value = edf__guarded(x[i]->size, own);     /* An Input's values are the caller's.   */
+    size_t bytes = x[i]->size * sizeof *own;         /* An Input's values are the caller's.   */
+    x[i]->value = (edf_real *)memcpy(edf_keep(NULL, bytes), own, bytes);
     edf_push(x[i]);
     worst = fmax(worst, edf__check_one(c, x[i]));
     x[i]->value = own;
