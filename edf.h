@@ -638,8 +638,7 @@ static const char *edf__show(const edf_node *x) {
   const char *shown = edf__text("%.300s \"%.300s\" %s", x->op, edf_label(x),
                                 edf__dims(x, x->rank));
   return edf__text("%-45s %s at %.300s:%d", shown,
-                   x->kind == EDF_COMPNODE ? "built" : "declared",
-                   x->file, x->line);
+                   x->kind == EDF_COMPNODE ? "built" : "declared", x->file, x->line);
 }
 
 /* ==== >>memory  Blocks that edf_clear can find =========================================== */
@@ -1088,12 +1087,13 @@ static int edf__runs_backward(const edf_node *c) {
   return c->active && c->needs_grad && c->backward;
 }
 
-/* Returns a line of a message for the last node at which a gradient ends. */
-static const char *edf__show_ends(void) {
+/* Returns a line of a message for the last node below the loss at which a gradient ends. */
+static const char *edf__show_ends(edf_node *loss) {
   const char *line = "";
-  for (int i = edf__n_nodes() - 1; i >= 0 && !*line; i--) {
-    const edf_node *c = edf__nth(i);
-    for (int k = 0; !c->backward && k < c->n_in; k++)
+  edf__mark(loss);
+  for (int i = edf.n_compnodes - 1; i >= 0 && !*line; i--) {
+    const edf_node *c = edf.compnodes[i];
+    for (int k = 0; c->active && !c->backward && k < c->n_in; k++)
       if (c->in[k]->needs_grad)
         line = edf__text("\na gradient ends at a node without backward\n  %s", edf__show(c));
   }
@@ -1106,7 +1106,7 @@ static void edf__check_loss(const char *call, edf_node *loss) {
     edf__fail(at, "the loss is not a computed node\n  %s", edf__show(loss));
   if (!loss->needs_grad)
     edf__fail(at, "no parameter reaches the loss, except frozen ones, and no input with "
-              "edf_want_grad\n  %s%s", edf__show(loss), edf__show_ends());
+              "edf_want_grad\n  %s%s", edf__show(loss), edf__show_ends(loss));
   if (loss->ran != edf.feeds)
     edf__fail(at, "the loss has no value for the last feed: call edf_forward first\n  %s",
               edf__show(loss));
@@ -2680,6 +2680,7 @@ static size_t edf__label(const edf_node *loss, size_t b) {
   size_t K = (size_t)loss->in[0]->dim[loss->in[0]->rank - 1];
   return b * K + edf__class_in(loss, loss->in[1], b, K);
 }
+
 /* ---- LogLoss   l[b] = -ln P[b,y[b]]     P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]] ---- */
 static void edf__log_loss_forward(edf_node *l) {
   for (size_t b = 0; b < l->size; b++)
@@ -3309,7 +3310,7 @@ typedef struct edf__workspace {
   edf_real sums[EDF__ROWS * EDF__STRIP]; /* a tile whose rows are not whole in out            */
   edf__places row[3];
   edf__places column[3];
-  struct edf__panels *kept;
+  struct edf__panels *kept;              /* of Parameters                                     */
 } edf__workspace;
 
 /* Writes where operand x has `count` steps of n flattened loops, from step `first` on. */
@@ -3394,7 +3395,9 @@ typedef struct edf__panels {
   const edf_real *of;                    /* the Parameter's value                             */
   edf_loop line, column;                 /* the loops that pack it                            */
   unsigned long pass;                    /* of the last use                                   */
-  int uses, used_again, packed;          /* in this pass; in the one before                   */
+  int uses;                              /* in that pass                                      */
+  int used_again;                        /* 1 if the pass before used it more than once       */
+  int packed;                            /* 1 if `at` has the panels of this pass             */
   edf_real *at;
 } edf__panels;
 
@@ -3405,8 +3408,8 @@ static edf_real *edf__panels_of(const edf_route *r, int across, const edf_real *
   const edf_loop *column = &r->nest.loop[r->first[across]];
   int found = 0, single = r->first[EDF__K] + 1 == r->first[3] &&
                           r->first[across] + 1 == r->first[across + 1];
-  for (int i = 0; i < edf.n_parameters && edf.direction && single && w == edf.workspace; i++)
-    found |= edf.parameters[i]->value == b;
+  if (!single || !edf.direction || w != edf.workspace) return NULL;
+  for (int i = 0; i < edf.n_parameters; i++) found |= edf.parameters[i]->value == b;
   if (!found) return NULL;
   edf__panels *p = w->kept;
   while (p && (p->of != b || p->line.n != line->n || p->line.s[0] != line->s[operand] ||
@@ -4020,8 +4023,7 @@ edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *
 EDF__C_END
 #endif
 
-/* ==== >>over  Dropout, Reshape, and windows
-   ================================================= */
+/* ==== >>over  Dropout, Reshape and windows =============================================== */
 #ifndef EDF__OVER_H
 #define EDF__OVER_H
 EDF__C_BEGIN
@@ -4122,7 +4124,6 @@ void edf_max_window(const edf_window *w, edf_node *y, edf_node *x, int backward)
 
 enum { EDF__HEAD = 16 };                 /* numbers before an array in a state, to align it   */
 
-
 /* ---- Dropout   y[i] = m[i] x[i] / (1-rate), m[i] = 0 with probability rate, else 1
                   x.grad[i] += y.grad[i] m[i] / (1-rate)
    Entry i's number is a hash of (edf.seed, edf.draws before this Forward + i + 1), so a device
@@ -4197,7 +4198,6 @@ edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *de
 }
 EDF__C_END
 #endif
-
 
 /* ==== >>optim  Optimisers ================================================================ */
 #ifndef EDF__OPTIM_H
@@ -4557,7 +4557,6 @@ void edf_finish_file(edf_writer *w) {
   edf__free(w->target);
 }
 
-
 EDF__C_END
 #endif
 /* ==== >>print  A program as text ========================================================= */
@@ -4792,8 +4791,7 @@ static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t
   for (int f = t->first; f < t->first + t->n; f++) {
     if (f > t->first) edf_write(out, " ");
     edf__write_ref(out, y, &edf__shown(y)->ref[f == swapped ? 0 : f],
-                   f == swapped ? ".grad" : "",
-                   swapped > 0);
+                   f == swapped ? ".grad" : "", swapped > 0);
   }
 }
 
@@ -5270,7 +5268,6 @@ void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
 }
 EDF__C_END
 #endif
-
 
 /* ==== >>check  The gradient check ======================================================== */
 #ifndef EDF__CHECK_H

@@ -255,9 +255,7 @@ static int edf_lab__is_equation(const edf_node *y) {
 }
 
 /* Returns 1 if y is a node of the program's own, without formulas, else 0. */
-static int edf_lab__is_own(const edf_node *y) {
-  return y->kind == EDF_COMPNODE && !y->about && !edf_lab__is_equation(y);
-}
+static int edf_lab__is_own(const edf_node *y) { return y->kind == EDF_COMPNODE && !y->about; }
 
 /* Scores with one index more than an Input of classes; also in a loss of the user's own. */
 static int edf_lab__is_head(const edf_lab__doctor *d, const edf_node *c) {
@@ -279,22 +277,20 @@ static char *edf_lab__mark_of(const edf_lab__doctor *d, const edf_node *x) {
   return &d->marked[before + x->position];
 }
 
-static void edf_lab__unmark_all(edf_lab__doctor *d) {
-  size_t n = (size_t)(edf.n_compnodes + edf.n_inputs + edf.n_parameters);
-  d->marked = (char *)edf_keep(d->marked, n);
-  memset(d->marked, 0, n);
-}
-
 static void edf_lab__mark_inputs(const edf_lab__doctor *d, const edf_node *c, char mark) {
   for (int k = 0; k < c->n_in; k++) *edf_lab__mark_of(d, c->in[k]) |= mark;
 }
 
-/* Marks y and the nodes that y is computed from. */
-static void edf_lab__mark_ancestors(edf_lab__doctor *d, const edf_node *y) {
-  edf_lab__unmark_all(d);
+/* Marks y and the nodes that y is computed from. With `by_gradient` a node without backward
+   ends the way. */
+static void edf_lab__mark_ancestors(edf_lab__doctor *d, const edf_node *y, int by_gradient) {
+  size_t n = (size_t)(edf.n_compnodes + edf.n_inputs + edf.n_parameters);
+  d->marked = (char *)edf_keep(d->marked, n);
+  memset(d->marked, 0, n);
   *edf_lab__mark_of(d, y) = 1;
   for (int i = edf.n_compnodes - 1; i >= 0; i--)
-    if (d->marked[i]) edf_lab__mark_inputs(d, edf.compnodes[i], 1);
+    if (d->marked[i] && (edf.compnodes[i]->backward || !by_gradient))
+      edf_lab__mark_inputs(d, edf.compnodes[i], 1);
 }
 
 static size_t edf_lab__row_size(const edf_node *x) {
@@ -337,7 +333,7 @@ static edf_node *edf_lab__find_data(const edf_lab__doctor *d) {
    doctor's own marks are of class numbers: whatever an Embed or a head takes them from. */
 static int edf_lab__find_parts(edf_lab__doctor *d) {
   if (!edf_lab__find_loss(d)) return 0;
-  edf_lab__mark_ancestors(d, d->loss);
+  edf_lab__mark_ancestors(d, d->loss, 0);
   d->head = NULL;
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     edf_node *c = edf.compnodes[i];
@@ -973,23 +969,14 @@ static int edf_lab__rule_dead(edf_lab__doctor *d) {
   return 0;
 }
 
-/* Is there a way from the loss without a node that lets no gradient through? */
-static int edf_lab__gradient_comes(edf_lab__doctor *d, const edf_node *p) {
-  edf_lab__unmark_all(d);
-  *edf_lab__mark_of(d, d->loss) = 1;
-  for (int i = edf.n_compnodes - 1; i >= 0; i--)
-    if (d->marked[i] && edf.compnodes[i]->backward)
-      edf_lab__mark_inputs(d, edf.compnodes[i], 1);
-  return *edf_lab__mark_of(d, p);
-}
-
 /* Ten looks in a row at weights whose gradient is a millionth of the last ones', or a thousand
    times as large. */
 static int edf_lab__rule_gradients(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_parameters; i++) {
     const edf_lab__patient *a = &d->patient[i];
     if (a->faint < EDF_LAB__FIRM && a->fierce < EDF_LAB__FIRM) continue;
-    if (!edf_lab__gradient_comes(d, edf.parameters[i])) continue;
+    edf_lab__mark_ancestors(d, d->loss, 1);
+    if (!*edf_lab__mark_of(d, edf.parameters[i])) continue;
     edf_lab__find(d, edf.parameters[i], "the gradient %s on its way to %s",
                   a->norm == 0 ? "is lost" : a->faint ? "vanishes" : "explodes",
                   edf_label(edf.parameters[i]));
@@ -1245,7 +1232,7 @@ static void edf_lab__note_which(edf_lab__doctor *d) {
     d->at = l->position;
     d->n_nodes = edf.n_compnodes;
   } else if (mine && !d->step) {
-    edf_lab__mark_ancestors(d, mine);
+    edf_lab__mark_ancestors(d, mine, 0);
     d->astray += *edf_lab__mark_of(d, l);
   }
 }
@@ -1345,7 +1332,7 @@ void edf_doctor(edf_node *loss) {
   memset(&probe, 0, sizeof probe);
   if (!why) {
     int reached = 0;
-    edf_lab__mark_ancestors(&probe, loss);
+    edf_lab__mark_ancestors(&probe, loss, 0);
     for (int i = 0; i < edf.n_parameters; i++)
       reached |= *edf_lab__mark_of(&probe, edf.parameters[i]);
     edf_release(probe.marked);
@@ -1555,7 +1542,7 @@ void edf_plot_svg(const char *path) {
 }
 
 /* ==== >>trace  The state at the end of a step ============================================= */
-/* Of a large tensor the file has the first `most` entries along each index. */
+/* Writes the first `most` entries of v along each index of x. */
 static void edf_lab__write_numbers(edf_page *to, const char *key, const edf_node *x,
                                    const edf_real *v, int most) {
   edf_write(to, ",\n\"%s\":[", key);
@@ -1597,7 +1584,12 @@ static void edf_lab__write_lines(edf_page *to, const char *key, const edf_node *
   edf_release(text.at);
 }
 
-/* Returns the number of a node in the file: first Inputs, then Parameters, then CompNodes. */
+/* ---- Nodes by number: first Inputs, then Parameters, then CompNodes. */
+static int edf_lab__n_nodes(void) { return edf.n_inputs + edf.n_parameters + edf.n_compnodes; }
+static edf_node *edf_lab__nth(int i) {
+  int k = i - edf.n_inputs, c = k - edf.n_parameters;
+  return k < 0 ? edf.inputs[i] : c < 0 ? edf.parameters[k] : edf.compnodes[c];
+}
 static int edf_lab__number_of(const edf_node *x) {
   int before = x->kind == EDF_INPUT ? 0 : edf.n_inputs;
   return x->position + before + (x->kind == EDF_COMPNODE ? edf.n_parameters : 0);
@@ -1632,14 +1624,11 @@ static void edf_lab__trace_node(edf_page *to, edf_node *x, int most) {
 }
 
 static edf_page edf_lab__trace_page(int most) {
-  int n = edf.n_inputs + edf.n_parameters + edf.n_compnodes;
   edf_page page = { NULL, 0 };
   edf_write(&page, "{\"most\":%d,\"loss\":%d,\"nodes\":[\n", most,
             edf.loss ? edf_lab__number_of(edf.loss) : -1);
-  for (int i = 0; i < n; i++) {
-    int k = i - edf.n_inputs, c = k - edf.n_parameters;
-    edf_node *x = k < 0 ? edf.inputs[i] : c < 0 ? edf.parameters[k] : edf.compnodes[c];
-    edf_lab__trace_node(&page, x, most);
+  for (int i = 0, n = edf_lab__n_nodes(); i < n; i++) {
+    edf_lab__trace_node(&page, edf_lab__nth(i), most);
     edf_write(&page, i + 1 < n ? ",\n" : "]}");
   }
   return page;
@@ -1648,9 +1637,8 @@ static edf_page edf_lab__trace_page(int most) {
 /* Returns how many numbers there are, of at most so many along each index. */
 static double edf_lab__count_numbers(int most) {
   double all = 0;
-  for (int i = 0; i < edf.n_inputs + edf.n_parameters + edf.n_compnodes; i++) {
-    int k = i - edf.n_inputs, c = k - edf.n_parameters;
-    const edf_node *x = k < 0 ? edf.inputs[i] : c < 0 ? edf.parameters[k] : edf.compnodes[c];
+  for (int i = 0; i < edf_lab__n_nodes(); i++) {
+    const edf_node *x = edf_lab__nth(i);
     double n = x->grad ? 2 : 1;
     for (int d = 0; d < x->rank; d++) n *= x->dim[d] < most ? x->dim[d] : most;
     all += n;
@@ -1695,9 +1683,7 @@ static void edf_lab__write_dot_node(edf_page *out, const edf_node *x) {
 void edf_write_dot(const char *path) {
   edf_page page = { NULL, 0 };
   edf_write(&page, "digraph edf {\n  rankdir=LR;\n  node [shape=box, fontname=monospace];\n");
-  for (int i = 0; i < edf.n_inputs; i++) edf_lab__write_dot_node(&page, edf.inputs[i]);
-  for (int i = 0; i < edf.n_parameters; i++) edf_lab__write_dot_node(&page, edf.parameters[i]);
-  for (int i = 0; i < edf.n_compnodes; i++) edf_lab__write_dot_node(&page, edf.compnodes[i]);
+  for (int i = 0; i < edf_lab__n_nodes(); i++) edf_lab__write_dot_node(&page, edf_lab__nth(i));
   edf_write(&page, "}\n");
   edf_lab__write_file("edf_write_dot", path, &page);
 }

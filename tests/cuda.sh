@@ -70,7 +70,10 @@ else ok every-kernel-ran; fi
 if ${CC:-cc} -std=c99 -O1 -I. tests/cuda/cuda.c "$out/shim.o" -o "$out/cuda" -lstdc++ -lm
 then
   for order in fwd 7; do
-    CUDASHIM_ORDER=$order "$out/cuda" > "$out/log" 2> "$out/cuda.err" || bad=1
+    CUDASHIM_ORDER=$order "$out/cuda" > "$out/log" 2> "$out/cuda.err" || {
+      bad=1
+      grep -q '^not ok' "$out/log" || not_ok "cuda.c-$order" 'it stopped' "$out/cuda.err"
+    }
     sed -n 's/^ok /&cuda-/p; s/^not ok /&cuda-/p; s/^  also/&/p' "$out/log"
   done
 else not_ok cuda.c 'it does not compile'; fi

@@ -291,6 +291,7 @@ static void without_backward_no_gradient_flows(void) {
   edf_node *p = parameter_with("p[2]", numbers);
   edf_node *stop = edf_compnode("Stop", copy_forward, NULL, p), *blocked = Sum(stop);
   edf_node *loss = Sum(Mul(p, stop));
+  edf_compnode("Beside", copy_forward, NULL, p);      /* The message does not name it. */
   Forward();
   Backward(loss);
   CLOSE(p->grad[0], 3, 0, 0);                          /* With a backward it would be 6. */

@@ -123,7 +123,7 @@ static void a_trace_of_mnist_is_whole(void) {
   nothing_is_left();
 }
 
-/* Of a large tensor the file has the first entries along each index. */
+/* The file has only the first entries of a large tensor, along each index. */
 static void a_trace_has_a_part_of_large_tensors(void) {
   static edf_real part[600 * 500];
   Parameter *W = edf_parameter("W[600,500]");
