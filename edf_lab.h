@@ -1477,22 +1477,25 @@ static void edf_lab__write_axes(edf_page *out, const edf_lab__axes *a) {
 }
 
 /* Writes curve number k and its legend. Many values are drawn as at most 600 means. A value
-   that is not finite leaves a gap. */
+   that is not finite leaves a gap. A single value between gaps is a plus sign. */
 static void edf_lab__write_curve(edf_page *out, const edf_lab__axes *a,
                                  const edf_lab__curve *c, int k) {
   static const char *const colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00",
                                         "#56b4e9" };
-  size_t each = (c->n + 599) / 600, gap = 1;
+  size_t each = (c->n + 599) / 600, run = 0;         /* run: the values since the last gap    */
   edf_write(out, "<path fill=\"none\" stroke=\"%s\" d=\"", colour[k % 6]);
-  for (size_t from = 0; from < c->n; from += each) {
-    size_t end = from + each < c->n ? from + each : c->n;
-    double y = 0;
+  for (size_t from = 0, end; from < c->n; from = end) {
+    double y = 0, next = 0;
+    end = from + each < c->n ? from + each : c->n;
     for (size_t i = from; i < end; i++) y += c->point[2 * i + 1] / (double)(end - from);
+    for (size_t i = end; i < end + each && i < c->n; i++) next += c->point[2 * i + 1];
     if (edf_lab__is_finite(y))
-      edf_write(out, "%c%.1f %.1f", gap ? 'M' : 'L',
+      edf_write(out, "%c%.1f %.1f", run ? 'L' : 'M',
                 edf_lab__page_x(a, c->point[2 * ((from + end - 1) / 2)]),
                 edf_lab__page_y(a, y));
-    gap = !edf_lab__is_finite(y);
+    run = edf_lab__is_finite(y) ? run + 1 : 0;
+    if (run == 1 && (end == c->n || !edf_lab__is_finite(next)))
+      edf_write(out, "m-3 0h6m-3-3v6");
   }
   const char *slash = strchr(c->name, '/'), *name = slash && slash[1] ? slash + 1 : c->name;
   double y = a->top + 14 + 18 * k;

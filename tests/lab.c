@@ -279,6 +279,24 @@ static void axes_have_round_marks(void) {
   }
 }
 
+/* A single value, and a value between two gaps, is a plus sign. */
+static void single_values_are_seen(void) {
+  static const char plus[] = "m-3 0h6m-3-3v6";
+  add("x", 3);
+  draw();
+  CHECK(count(plus) == 1, "%d of one value", count(plus));
+  add("x", NAN);
+  add("x", 4);
+  add("x", 5);
+  draw();
+  CHECK(count(plus) == 1, "%d of 3, a gap, 4 and 5", count(plus));
+  add("x", NAN);
+  add("x", 6);
+  draw();
+  CHECK(count(plus) == 2, "%d of 3, a gap, 4 and 5, a gap, 6", count(plus));
+  edf_clear();
+}
+
 /* At most 600 points are drawn. A point is the mean of its values. */
 static void long_curves_are_means(void) {
   static const struct { int n, points; } table[] = { { 600, 600 }, { 601, 301 }, { 1800, 600 } };
@@ -356,6 +374,7 @@ int main(void) {
   RUN(what_is_no_number_is_a_gap);
   RUN(names_do_not_break_a_curve);
   RUN(axes_have_round_marks);
+  RUN(single_values_are_seen);
   RUN(long_curves_are_means);
   RUN(curves_without_values_are_drawn);
   RUN(wrong_curves_are_errors);
