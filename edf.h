@@ -4341,34 +4341,32 @@ static void edf__add_l1(edf_node *p, const edf_real *c) {
   for (size_t i = 0; i < p->size; i++)
     p->grad[i] += p->value[i] > 0 ? c[0] : p->value[i] < 0 ? -c[0] : 0;
 }
-static const edf_rule edf__scale_rule = { "Scale", edf__scale_grad, 0, 0 };
-static const edf_rule edf__l2_rule = { "L2", edf__add_l2, 0, 0 };
-static const edf_rule edf__l1_rule = { "L1", edf__add_l1, 0, 0 };
+static const edf_rule edf__clip_rule = { "edf_clip", edf__scale_grad, 0, 0 };
+static const edf_rule edf__l2_rule = { "edf_l2", edf__add_l2, 0, 0 };
+static const edf_rule edf__l1_rule = { "edf_l1", edf__add_l1, 0, 0 };
 
 /* Runs a rule for all Parameters that may step. For rule NULL it returns the sum of the squared
-   gradients. */
+   gradients. A device is called once for up to 256 Parameters. */
 static double edf__change_grads(const edf_rule *rule, edf_real number) {
-  double sum = edf_device ? 0 : -1;
-  for (int i = 0; i < edf.n_parameters; i++) {
-    edf_node *p = edf.parameters[i];
-    if (!edf__may_step(p)) continue;
-    if (rule) edf__run_rule(rule, &number, &p, 1);
-    else if (edf_device) sum += edf_device->update(&p, 1, NULL, NULL);
+  edf_node *p[256];
+  double sum = 0;
+  for (int i = 0, n = 0; i < edf.n_parameters; i++) {
+    if (edf__may_step(edf.parameters[i])) p[n++] = edf.parameters[i];
+    if (n == 0 || (n < 256 && i + 1 < edf.n_parameters)) continue;
+    if (rule) edf__run_rule(rule, &number, p, n);
+    else if (edf_device) sum += edf_device->update(p, n, NULL, NULL);
+    for (int j = 0; !rule && !edf_device && j < n; j++)
+      for (size_t k = 0; k < p[j]->size; k++)
+        sum += (double)p[j]->grad[k] * (double)p[j]->grad[k];
+    n = 0;
   }
   return sum;
 }
 double edf_clip(double most) {
-  double sum = 0;
   if (!(most > 0))
     edf__fail(edf__nowhere("edf_clip"), "the greatest norm is %g, expected more than 0", most);
-  if (edf_device) sum = edf__change_grads(NULL, 0);
-  for (int i = 0; !edf_device && i < edf.n_parameters; i++) {
-    const edf_node *p = edf.parameters[i];
-    for (size_t k = 0; edf__may_step(p) && k < p->size; k++)
-      sum += (double)p->grad[k] * (double)p->grad[k];
-  }
-  double norm = sqrt(sum);
-  if (norm > most) edf__change_grads(&edf__scale_rule, (edf_real)(most / norm));
+  double norm = sqrt(edf__change_grads(NULL, 0));
+  if (norm > most) edf__change_grads(&edf__clip_rule, (edf_real)(most / norm));
   return norm;
 }
 void edf_l2(edf_real gamma) { edf__change_grads(&edf__l2_rule, gamma); }

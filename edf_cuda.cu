@@ -2351,9 +2351,9 @@ static rule_kind kind_of(const edf_rule *rule, const real *c, long steps, real *
   memset(to, 0, RULE_NUMBERS * sizeof *to);
   to[0] = c[0];
   if (rule == &edf_sgd_rule) return SGD_RULE;
-  if (!strcmp(rule->name, "Scale")) return SCALE_RULE;
-  if (!strcmp(rule->name, "L2")) return L2_RULE;
-  if (!strcmp(rule->name, "L1")) return L1_RULE;
+  if (!strcmp(rule->name, "edf_clip")) return SCALE_RULE;
+  if (!strcmp(rule->name, "edf_l2")) return L2_RULE;
+  if (!strcmp(rule->name, "edf_l1")) return L1_RULE;
   if (rule == &edf_momentum_rule) { to[1] = c[1]; to[2] = 1; return MOMENTUM_RULE; }
   if (rule == &edf_rmsprop_rule) {
     to[1] = c[1]; to[2] = 1 - c[1]; to[3] = c[2];

@@ -315,7 +315,8 @@ static void print_line(const model *m, const summary *time, const counted *count
   static const char *const what[3] = { "fed", "resident", "floor" };
   const char *precision = getenv("EDF_PRECISION");
   size_t parameters = 0;
-  for (int i = 0; i < edf.n_parameters; i++) parameters += edf.parameters[i]->size;
+  for (int i = 0; i < edf.n_parameters; i++)     /* A frozen one holds the data set. */
+    if (edf.parameters[i]->update != edf_frozen) parameters += edf.parameters[i]->size;
   printf("bench cuda %s precision=%s batch=%d parameters=%zu", m->name,
          precision && *precision ? precision : "fp32", batch_of(m), parameters);
   for (int k = 0; k < 3; k++) print_time(what[k], time[k]);

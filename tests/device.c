@@ -121,7 +121,7 @@ static void calls_come_in_order(void) {
   edf_push_grad(p);
   expect("arrays", "pull u, pull p.grad, push p, push p.grad, ");
   CHECK(edf_clip(2) == 4, "the norm is 4");
-  WORDS(told, "norm p, Scale p 0.5, |pull p.grad, |push p.grad, ");
+  WORDS(told, "norm p, edf_clip p 0.5, |pull p.grad, |push p.grad, ");
   told[0] = '\0';
   edf_sgd((edf_real)0.5);
   expect("a step", "SGD p 0.5, ");
@@ -201,8 +201,24 @@ static void wrong_classes_stop_before_the_pass(void) {
   }
 }
 
+static void gradients_change_together(void) {
+  Parameter *p = edf_parameter("p[2]");
+  Parameter *q = edf_parameter("q[2]");
+  CompNode *loss = Sum(Add(p, q));
+  Forward();
+  Backward(loss);
+  told[0] = '\0';
+  edf_device = &table;
+  edf_clip(5);
+  expect("the norm of both is 4", "norm p q, ");
+  edf_clip(2);
+  WORDS(told, "norm p q, edf_clip p q 0.5, |pull p.grad, |push q.grad, ");
+  leave();
+}
+
 int main(void) {
   RUN(calls_come_in_order);
+  RUN(gradients_change_together);
   RUN(a_replay_leaves_gradients_that_count);
   RUN(numbers_that_c_writes_are_pushed);
   RUN(running_means_are_pushed);
