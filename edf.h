@@ -3691,6 +3691,24 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
+/* Returns sqrt(x) for the optimisers, within 2 ulp for normal x. A compiler vectorises this
+   function: the well-known first guess of 1/sqrt(x) by its bits, three Newton steps, and a last
+   step for sqrt(x) itself. 0 and infinity keep their value. */
+static inline edf_real edf__fast_root(edf_real x) {
+#if EDF_REAL_IS_DOUBLE
+  return sqrt(x);
+#else
+  int32_t bits;
+  float r;
+  memcpy(&bits, &x, sizeof bits);
+  bits = 0x5f375a86 - (bits >> 1);
+  memcpy(&r, &bits, sizeof r);
+  for (int k = 0; k < 3; k++) r *= 1.5f - 0.5f * x * r * r;
+  float s = x * r;
+  return x <= FLT_MAX ? s + 0.5f * r * (x - s * s) : x;
+#endif
+}
+
 /* ---- Sqrt   y[i] = sqrt(x[i])     x.grad[i] += y.grad[i] / (2 y[i]) ---- */
 static void edf__sqrt_forward(edf_node *y) {
   edf_node *x = y->in[0];
@@ -4203,16 +4221,16 @@ EDF__C_END
 #ifndef EDF__OPTIM_H
 #define EDF__OPTIM_H
 EDF__C_BEGIN
-/* Here g is the gradient of a Parameter p. Its m, s and the number t of its steps belong to it.
-   The numbers c of a rule are the arguments of its function; those of Adam are edf_adamw's.
+/* g is the gradient of Parameter p, which has its own m, s and number t of steps. The numbers c
+   of a rule are the arguments of its function, and for edf_adam_rule those of edf_adamw.
      edf_momentum      m = mu m + eta g;  p -= m                     (heavy ball, Polyak 1964)
      edf_rmsprop       s = beta s + (1-beta) g^2;  p -= eta g / (sqrt s + eps)
      edf_adam          m = beta1 m + (1-beta1) g;  s = beta2 s + (1-beta2) g^2;
                        p -= eta m' / (sqrt s' + eps), m' = m/(1-beta1^t), s' = s/(1-beta2^t)
                        edf_adam_default: 0.9, 0.999 and 1e-8         (Kingma and Ba 2014)
      edf_adamw         the same, and before it p *= 1 - eta decay    (Loshchilov, Hutter 2017)
-     edf_adam_slides   beta = 1 - 1/min(t, N) in place of the two divisions, as on the slides,
-                       with N = 1/(1-beta): at first a plain average of the gradients
+     edf_adam_slides   beta = 1 - 1/min(t, 1/(1-beta)) in place of the two divisions, as on the
+                       slides: at first a plain average of the gradients
    Errors: a mu or a beta that is not in [0, 1). */
 extern const edf_rule edf_momentum_rule, edf_rmsprop_rule, edf_adam_rule, edf_adam_slides_rule;
 void edf_momentum(edf_real eta, edf_real mu);
@@ -4221,16 +4239,14 @@ void edf_adam(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
 void edf_adam_default(edf_real eta);
 void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay);
 void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
-#define edf_momentum(...)     EDF__CALL(edf_momentum(__VA_ARGS__))
-#define edf_rmsprop(...)      EDF__CALL(edf_rmsprop(__VA_ARGS__))
-#define edf_adam(...)         EDF__CALL(edf_adam(__VA_ARGS__))
-#define edf_adam_default(eta) EDF__CALL(edf_adam_default(eta))
-#define edf_adamw(...)        EDF__CALL(edf_adamw(__VA_ARGS__))
-#define edf_adam_slides(...)  EDF__CALL(edf_adam_slides(__VA_ARGS__))
+#define edf_momentum(...)    EDF__CALL(edf_momentum(__VA_ARGS__))
+#define edf_rmsprop(...)     EDF__CALL(edf_rmsprop(__VA_ARGS__))
+#define edf_adam(...)        EDF__CALL(edf_adam(__VA_ARGS__))
+#define edf_adamw(...)       EDF__CALL(edf_adamw(__VA_ARGS__))
+#define edf_adam_slides(...) EDF__CALL(edf_adam_slides(__VA_ARGS__))
 
-/* These three are called between Backward and the step. edf_clip multiplies all gradients by
-   min(1, most/|g|), with the norm |g| of all gradients together, and returns |g|. Shrinkage:
-   edf_l2 adds gamma p to the gradients, and edf_l1 adds gamma sign(p). */
+/* Between Backward and the step, edf_clip multiplies all gradients by min(1, most/|g|) and
+   returns their joint norm |g|, edf_l2 adds gamma p to them, and edf_l1 adds gamma sign(p). */
 double edf_clip(double most);
 void edf_l2(edf_real gamma);
 void edf_l1(edf_real gamma);
@@ -4239,24 +4255,6 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
-/* A root that a compiler vectorises: the well-known first guess of 1/sqrt(x) by its bits, three
-   of Newton's steps, and a last one for sqrt(x) itself. Within 2 ulp for normal x. 0 and
-   infinity keep their value. */
-static inline edf_real edf__fast_root(edf_real x) {
-#if EDF_REAL_IS_DOUBLE
-  return sqrt(x);
-#else
-  int32_t bits;
-  float r;
-  memcpy(&bits, &x, sizeof bits);
-  bits = 0x5f375a86 - (bits >> 1);
-  memcpy(&r, &bits, sizeof r);
-  for (int k = 0; k < 3; k++) r *= 1.5f - 0.5f * x * r * r;
-  float s = x * r;
-  return x <= FLT_MAX ? s + 0.5f * r * (x - s * s) : x;
-#endif
-}
-
 static void edf__momentum_step(edf_node *p, const edf_real *c) {
   edf_real eta = c[0], mu = c[1];
   for (size_t i = 0; i < p->size; i++) {
@@ -4285,9 +4283,9 @@ static void edf__adam_loop(edf_node *p, edf_real eta, edf_real b1, edf_real b2, 
 }
 static void edf__adam_step(edf_node *p, const edf_real *c) {
   double t = (double)(p->steps > 0 ? p->steps : 1);
-  double bias1 = 1 - pow((double)c[1], t), bias2 = 1 - pow((double)c[2], t);
-  edf__adam_loop(p, (edf_real)((double)c[0] / bias1), c[1], c[2], (edf_real)(1 / sqrt(bias2)),
-                 c[3], 1 - c[0] * c[4]);
+  double eta = (double)c[0] / (1 - pow((double)c[1], t));
+  double scale = 1 / sqrt(1 - pow((double)c[2], t));
+  edf__adam_loop(p, (edf_real)eta, c[1], c[2], (edf_real)scale, c[3], 1 - c[0] * c[4]);
 }
 static void edf__adam_slides_step(edf_node *p, const edf_real *c) {
   edf_real first = 1 - 1 / (edf_real)(p->steps > 0 ? p->steps : 1);
@@ -4298,36 +4296,33 @@ const edf_rule edf_rmsprop_rule = { "RMSProp", edf__rmsprop_step, 0, 1 };
 const edf_rule edf_adam_rule = { "Adam", edf__adam_step, 1, 1 };
 const edf_rule edf_adam_slides_rule = { "AdamSlides", edf__adam_slides_step, 1, 1 };
 
-/* Makes a step with c = { eta, a, b, ... }, of which the first n after eta are a mu or a
-   beta. */
-static void edf__step_with(const char *function, const edf_rule *rule, int n, edf_real eta,
-                           edf_real a, edf_real b, edf_real eps, edf_real decay) {
+/* Makes a step. Each average m or s has a number in [0, 1), and the first is named beta. */
+static void edf__step_with(const char *function, const edf_rule *rule, const char *beta,
+                           edf_real eta, edf_real a, edf_real b, edf_real eps, edf_real decay) {
   edf_real c[5] = { eta, a, b, eps, decay };
-  for (int k = 1; k <= n; k++)
+  for (int k = 1; k <= rule->needs_m + rule->needs_s; k++)
     if (!(c[k] >= 0 && c[k] < 1))
       edf__fail(edf__call_of(function), "%s is %g, expected 0 or more and less than 1",
-                rule == &edf_momentum_rule ? "mu" : n == 1 ? "beta" :
-                k == 1 ? "beta1" : "beta2", (double)c[k]);
+                k == 1 ? beta : "beta2", (double)c[k]);
   (edf_step)(rule, c);
 }
 void (edf_momentum)(edf_real eta, edf_real mu) {
-  edf__step_with("edf_momentum", &edf_momentum_rule, 1, eta, mu, 0, 0, 0);
+  edf__step_with("edf_momentum", &edf_momentum_rule, "mu", eta, mu, 0, 0, 0);
 }
 void (edf_rmsprop)(edf_real eta, edf_real beta, edf_real eps) {
-  edf__step_with("edf_rmsprop", &edf_rmsprop_rule, 1, eta, beta, eps, 0, 0);
+  edf__step_with("edf_rmsprop", &edf_rmsprop_rule, "beta", eta, beta, eps, 0, 0);
 }
 void (edf_adamw)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay) {
-  edf__step_with("edf_adamw", &edf_adam_rule, 2, eta, beta1, beta2, eps, decay);
+  edf__step_with("edf_adamw", &edf_adam_rule, "beta1", eta, beta1, beta2, eps, decay);
 }
 void (edf_adam)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
-  edf__step_with("edf_adam", &edf_adam_rule, 2, eta, beta1, beta2, eps, 0);
+  edf__step_with("edf_adam", &edf_adam_rule, "beta1", eta, beta1, beta2, eps, 0);
 }
 void (edf_adam_default)(edf_real eta) {
-  edf__step_with("edf_adam_default", &edf_adam_rule, 2, eta, (edf_real)0.9, (edf_real)0.999,
-                 (edf_real)1e-8, 0);
+  (edf_adam)(eta, (edf_real)0.9, (edf_real)0.999, (edf_real)1e-8);
 }
 void (edf_adam_slides)(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps) {
-  edf__step_with("edf_adam_slides", &edf_adam_slides_rule, 2, eta, beta1, beta2, eps, 0);
+  edf__step_with("edf_adam_slides", &edf_adam_slides_rule, "beta1", eta, beta1, beta2, eps, 0);
 }
 
 /* ---- Clipping and shrinkage are rules that change the gradients. */
