@@ -2982,8 +2982,7 @@ struct edf_route {
   int product;                           /* 1 for a matrix product                            */
   int first[4];                          /* index of the first M, N and K loop, and the end   */
   ptrdiff_t extent[3];                   /* number of steps of M, N and K                     */
-  size_t covers;                         /* entries of out that the loops outside of a sum    */
-                                         /* write once each; 0 if some are written twice      */
+  size_t covers;                         /* entries that steps outside a sum write once, or 0 */
   size_t apart;                          /* the same for all loops that out has               */
 };
 
@@ -3008,9 +3007,8 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
-/* ---- Canonical form. The order of the loops does not matter. Loops of size 1 are dropped. A
-   loop that is in no operand multiplies alpha. Two loops are fused if their strides allow
-   it. */
+/* ---- Canonical form. Loops of size 1 are dropped. A loop that is in no operand multiplies
+   alpha. Two loops are fused if their strides allow it. */
 static int edf__fuse_one(edf_nest *t) {
   for (int i = 0; i < t->n; i++)
     for (int j = 0; j < t->n; j++) {
@@ -3025,6 +3023,7 @@ static int edf__fuse_one(edf_nest *t) {
   return 0;
 }
 
+static const edf_loop edf__once = { 1, { 0, 0, 0 }, NULL };
 static ptrdiff_t edf__abs(ptrdiff_t s) { return s < 0 ? -s : s; }
 static ptrdiff_t edf__least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
@@ -3160,9 +3159,8 @@ static void edf__row(const edf_loop *l, edf_real c, int assign, edf_real *out,
    addition to the same entry. */
 static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                       const edf_real *b) {
-  static const edf_loop once = { 1, { 0, 0, 0 }, NULL };
-  const edf_loop *end = r->nest.loop + r->nest.n, *row = r->nest.n > 0 ? end - 1 : &once;
-  const edf_loop *outer = r->nest.n > 1 ? end - 2 : &once;
+  const edf_loop *end = r->nest.loop + r->nest.n, *row = r->nest.n > 0 ? end - 1 : &edf__once;
+  const edf_loop *outer = r->nest.n > 1 ? end - 2 : &edf__once;
   int x = row->s[EDF_A] ? EDF_A : EDF_B, y = EDF_A + EDF_B - x;
   int sums = row->s[EDF_OUT] == 1 && row->s[x] == 1 && !row->s[y] && !outer->s[EDF_OUT];
   const edf_real *from = x == EDF_A ? a : b, *stays = x == EDF_A ? b : a;
@@ -3223,9 +3221,9 @@ typedef edf_real edf__vector;
 #define EDF__FUSED
 #endif
 #ifdef __GNUC__
-#define EDF__ALWAYS_INLINE __attribute__((always_inline)) inline
+#define EDF__INLINE __attribute__((always_inline)) inline
 #else
-#define EDF__ALWAYS_INLINE inline
+#define EDF__INLINE inline
 #endif
 
 enum {
@@ -3251,8 +3249,7 @@ typedef struct {
 } edf__tile;
 
 /* The compiler knows wide and rows, so sum and line are registers. */
-EDF__FUSED static EDF__ALWAYS_INLINE void edf__sum_tile(int wide, int rows,
-                                                        const edf__tile *t) {
+EDF__FUSED static EDF__INLINE void edf__sum_tile(int wide, int rows, const edf__tile *t) {
   edf__vector sum[EDF__ROWS][EDF__VECTORS], line[EDF__VECTORS];
   const edf_real *b = t->b, *a[EDF__ROWS];
   memset(sum, 0, sizeof sum);
@@ -3281,13 +3278,12 @@ EDF__FUSED static EDF__ALWAYS_INLINE void edf__sum_tile(int wide, int rows,
   }
 }
 
-/* Returns how many rows have registers for their sums, or a third of them, for the last
-   rows. */
-static EDF__ALWAYS_INLINE int edf__tile_rows(int wide, int whole) {
+/* Returns how many rows have registers for their sums, or a third for the last rows. */
+static EDF__INLINE int edf__tile_rows(int wide, int whole) {
   int rows = EDF__SUMS / wide < EDF__ROWS ? EDF__SUMS / wide : EDF__ROWS;
   return whole ? rows : (rows + 1) / 3;
 }
-EDF__FUSED static EDF__ALWAYS_INLINE void edf__sum_wide(int wide, const edf__tile *t) {
+EDF__FUSED static EDF__INLINE void edf__sum_wide(int wide, const edf__tile *t) {
   if (t->rows == edf__tile_rows(wide, 1)) edf__sum_tile(wide, edf__tile_rows(wide, 1), t);
   else edf__sum_tile(wide, edf__tile_rows(wide, 0), t);
 }
@@ -3316,8 +3312,7 @@ typedef struct edf__workspace {
 /* Writes where operand x has `count` steps of n flattened loops, from step `first` on. */
 static void edf__offsets(const edf_loop *l, int n, int x, ptrdiff_t first, ptrdiff_t count,
                          ptrdiff_t *at) {
-  static const edf_loop once = { 1, { 0, 0, 0 }, NULL };
-  const edf_loop *inner = n ? l + n - 1 : &once;
+  const edf_loop *inner = n ? l + n - 1 : &edf__once;
   for (ptrdiff_t end = first + count, run; first < end; first += run, at += run) {
     ptrdiff_t index = first / inner->n, offset = first % inner->n * inner->s[x];
     run = edf__least(inner->n - first % inner->n, end - first);
@@ -3388,45 +3383,40 @@ static ptrdiff_t edf__strip(ptrdiff_t run, ptrdiff_t left) {
   return edf__least((wide + strips - 1) / strips * EDF__LANES, n);
 }
 
-/* ---- The packed panels of a Parameter. Each step in time multiplies by the same Parameter,
-   and it does not change within a pass. So from its second use on the panels are kept. */
+/* ---- The packed panels of a Parameter. A recurrence multiplies by the same Parameter at each
+   time, and it does not change within a pass. So from its second use on the panels are kept. */
 typedef struct edf__panels {
   struct edf__panels *next;
   const edf_real *of;                    /* the Parameter's value                             */
-  edf_loop line, column;                 /* the loops that pack it                            */
+  ptrdiff_t key[4];                      /* sizes and strides of the two loops that pack it   */
   unsigned long pass;                    /* of the last use                                   */
-  int uses;                              /* in that pass                                      */
-  int used_again;                        /* 1 if the pass before used it more than once       */
+  int again;                             /* 1 if a pass has used it twice                     */
   int packed;                            /* 1 if `at` has the panels of this pass             */
   edf_real *at;
 } edf__panels;
 
-/* Returns room for all panels of b, or NULL if b is no Parameter that this pass uses again. */
+/* Returns room for all panels of b, or NULL if b is no Parameter that passes use again. */
 static edf_real *edf__panels_of(const edf_route *r, int across, const edf_real *b, int operand,
                                 edf__workspace *w, int *packed) {
-  const edf_loop *line = &r->nest.loop[r->first[EDF__K]];
-  const edf_loop *column = &r->nest.loop[r->first[across]];
-  int found = 0, single = r->first[EDF__K] + 1 == r->first[3] &&
-                          r->first[across] + 1 == r->first[across + 1];
-  if (!single || !edf.direction || w != edf.workspace) return NULL;
+  int k = r->first[EDF__K], c = r->first[across], found = 0;
+  const edf_loop *line = &r->nest.loop[k], *column = &r->nest.loop[c];
+  ptrdiff_t key[4] = { line->n, line->s[operand], column->n, column->s[operand] };
   for (int i = 0; i < edf.n_parameters; i++) found |= edf.parameters[i]->value == b;
-  if (!found) return NULL;
+  if (!found || k + 1 != r->first[3] || c + 1 != r->first[across + 1] || !edf.direction ||
+      w != edf.workspace) return NULL;
   edf__panels *p = w->kept;
-  while (p && (p->of != b || p->line.n != line->n || p->line.s[0] != line->s[operand] ||
-               p->column.n != column->n || p->column.s[0] != column->s[operand])) p = p->next;
+  while (p && (p->of != b || memcmp(p->key, key, sizeof key))) p = p->next;
   if (!p) {
     p = (edf__panels *)edf__alloc(&edf.kept, sizeof *p);
     p->next = w->kept;
     p->of = b;
-    p->line = *line;
-    p->column = *column;
-    p->line.s[0] = line->s[operand];
-    p->column.s[0] = column->s[operand];
+    memcpy(p->key, key, sizeof key);
     w->kept = p;
   }
-  if (p->pass != edf__passes) { p->used_again = p->uses > 1; p->uses = p->packed = 0; }
+  if (p->pass == edf__passes) p->again = 1;
+  else p->packed = 0;
   p->pass = edf__passes;
-  if (++p->uses == 1 && !p->used_again) return NULL;
+  if (!p->again) return NULL;
   size_t width = (size_t)(column->n + column->n / 2) + EDF__STRIP;
   p->at = (edf_real *)edf__grow(&edf.kept, p->at, (size_t)line->n * width * sizeof *p->at);
   *packed = p->packed;
@@ -3444,13 +3434,9 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
   ptrdiff_t rows = r->extent[down], width = r->extent[across], all = r->extent[EDF__K];
   ptrdiff_t parts = all > EDF__KB ? (all + EDF__KB / 2) / EDF__KB : 1;
   ptrdiff_t depth = (all + parts - 1) / parts, wide;
-  if (tall) {
-    const edf_real *swap = a;
-    a = b;
-    b = swap;
-  }
+  const edf_real *left = tall ? b : a, *right = tall ? a : b;
   int packed = 0;
-  edf_real *kept = edf__panels_of(r, across, b, y, w, &packed), *panel = NULL;
+  edf_real *kept = edf__panels_of(r, across, right, y, w, &packed), *panel = NULL;
   edf__tile t;
   t.alpha = r->nest.alpha;
   t.column = w->column[EDF_A].at;
@@ -3477,16 +3463,15 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
           t.b = panel;
           t.step = wide = t.wide * EDF__LANES;
           if (even && n == wide && edf__run_of(from, n) == n) {
-            t.b = b + *row + *from;
+            t.b = right + *row + *from;
             t.step = step;
-          } else if (i == 0 && !packed) edf__pack(panel, wide, b, row, t.k, from, n);
-          edf__run_panel(&t, out, a, &w->row[EDF_OUT], &w->row[EDF_A], to, n, w->sums);
+          } else if (i == 0 && !packed) edf__pack(panel, wide, right, row, t.k, from, n);
+          edf__run_panel(&t, out, left, &w->row[EDF_OUT], &w->row[EDF_A], to, n, w->sums);
         }
       }
 }
 
 /* ---- Operands as matrices, for a BLAS. */
-
 /* Returns the step from entry to entry along a group of loops, or 0 if it is uneven. */
 static ptrdiff_t edf__step_of(const edf_route *r, int group, int x) {
   int first = r->first[group], last = r->first[group + 1] - 1;
@@ -3545,15 +3530,13 @@ static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
 /* ---- Threads. A loop whose steps write entries of their own is cut into slices, and each
    thread runs one. */
 #ifdef _OPENMP
-static double edf__worth = 1e5;          /* multiply-adds from which on threads are worth it  */
-
-/* Returns the loop that can be cut most evenly, or -1. */
+/* Returns the loop that can be cut most evenly, or -1 below 1e5 multiply-adds. */
 static int edf__loop_to_cut(const edf_route *r, int threads) {
   const edf_loop *l = r->nest.loop;
   double macs = 1, best = 0.75;          /* the largest part of the work in one slice         */
   int cut = -1;
   for (int d = 0; d < r->nest.n; d++) macs *= (double)l[d].n;
-  for (int d = 0; d < r->nest.n && macs > edf__worth; d++) {
+  for (int d = 0; d < r->nest.n && macs > 1e5; d++) {
     double part = (double)((l[d].n + threads - 1) / threads) / (double)l[d].n;
     int apart = l[d].s[EDF_OUT] != 0;    /* 1 if no two slices write the same entry           */
     for (int i = 0; i < r->nest.n; i++)
@@ -3607,18 +3590,13 @@ void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real 
                   edf.workspace ? &edf.workspace[t] : NULL);
 }
 
-/* Returns the plan of a contraction, which is made when it first runs. */
-static edf_route *edf__route_of(edf__contraction *c) {
-  if (c->planned) return c->route;
-  if (!c->route) c->route = (edf_route *)edf__alloc(&edf.computed, sizeof *c->route);
-  *c->route = edf_plan(&c->nest);
-  c->planned = 1;
-  return c->route;
-}
-
+/* Runs a contraction. Its plan is made when it first runs. */
 static void edf__contract_fast(edf__contraction *c, int assign, edf_node *const of[3],
                                unsigned grads) {
-  const edf_route *r = edf__route_of(c);
+  if (!c->route) c->route = (edf_route *)edf__alloc(&edf.computed, sizeof *c->route);
+  if (!c->planned) *c->route = edf_plan(&c->nest);
+  c->planned = 1;
+  const edf_route *r = c->route;
   size_t covers = edf_device ? r->apart : r->covers;
   int writes = assign == EDF__PART ? r->covers > 0 : assign && covers == of[EDF_OUT]->size;
   if (assign && !writes) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
@@ -4125,8 +4103,7 @@ static void edf__max_row_backward(const edf_window *w, const edf_loop *l, edf_re
 
 static void edf__each_row(const edf_window *w, int d, int backward, edf_real *y, int *winner,
                           edf_real *x) {
-  static const edf_loop once = { 1, { 0, 0, 0 }, NULL };
-  const edf_loop *l = d < w->n_kept ? &w->t.loop[d] : &once;
+  const edf_loop *l = d < w->n_kept ? &w->t.loop[d] : &edf__once;
   for (ptrdiff_t i = 0; d + 1 < w->n_kept && i < l->n; i++)
     edf__each_row(w, d + 1, backward, y + i * l->s[EDF_OUT], winner + i * l->s[EDF_OUT],
                   x + i * l->s[EDF_A]);
