@@ -3336,19 +3336,48 @@ static ptrdiff_t edf__run_of(const ptrdiff_t *at, ptrdiff_t n) {
   return i;
 }
 
-/* Packs a panel: to[k][j] = b[row[k] + column[j]], in lines of `width`, with zeros after n. A
-   transpose is copied in squares, so that few lines are written at a time. */
+/* Transposes the square x and returns the result, x or y. Each pass interleaves the two halves
+   of the square. So it rotates the bits of each entry's index by one, and log2 LANES passes
+   exchange row and column. A compiler vectorises this. */
+static edf_real *edf__transpose(edf_real *x, edf_real *y) {
+  enum { HALF = (int)EDF__LANES * (int)EDF__LANES / 2 };
+  for (int pass = 1; pass < EDF__LANES; pass *= 2) {
+    edf_real *from = x;
+    for (int i = 0; i < HALF; i++) {
+      y[2 * i] = from[i];
+      y[2 * i + 1] = from[i + HALF];
+    }
+    x = y;
+    y = from;
+  }
+  return x;
+}
+
+/* Packs a panel: to[k][j] = b[row[k] + column[j]], in lines of `width`. After n a line repeats
+   its last number. A transpose is copied in squares. */
 static void edf__pack(edf_real *to, ptrdiff_t width, const edf_real *b, const ptrdiff_t *row,
                       ptrdiff_t k, const ptrdiff_t *column, ptrdiff_t n) {
+  const size_t line = EDF__LANES * sizeof *to;
+  edf_real square[2][EDF__LANES * EDF__LANES], *x, *y;
   if (n == width && edf__run_of(column, n) == n) {
     for (ptrdiff_t t = 0; t < k; t++, to += n)
       memcpy(to, b + row[t] + *column, (size_t)n * sizeof *to);
     return;
   }
-  for (ptrdiff_t t = 0; t < k; t += EDF__LANES)
-    for (ptrdiff_t j = 0; j < width; j++)
-      for (ptrdiff_t i = t; i < k && i < t + EDF__LANES; i++)
-        to[i * width + j] = j < n ? b[row[i] + column[j]] : 0;
+  for (ptrdiff_t t = 0, lines; t < k; t += lines, to += lines * width) {
+    lines = edf__least(EDF__LANES, k - t);
+    int even = edf__run_of(row + t, lines) == EDF__LANES;
+    for (ptrdiff_t j = 0; j < width; j += EDF__LANES) {
+      x = square[0];
+      for (ptrdiff_t c = j; c < j + EDF__LANES; c++, x += EDF__LANES) {
+        const edf_real *from = b + column[edf__least(c, n - 1)];
+        if (even) memcpy(x, from + row[t], line);
+        for (ptrdiff_t i = 0; !even && i < lines; i++) x[i] = from[row[t + i]];
+      }
+      y = edf__transpose(square[0], square[1]);
+      for (ptrdiff_t i = 0; i < lines; i++) memcpy(to + i * width + j, y + i * EDF__LANES, line);
+    }
+  }
 }
 
 /* Runs the tiles of a panel, which has n columns of the block. */
