@@ -1624,15 +1624,8 @@ static const char *edf__caret(const edf__scan *s, const char *at) {
 }
 
 /* Stops with a message about the character at `at`. */
-EDF__NORETURN EDF__PRINTF(3, 4)
-static void edf__syntax(const edf__scan *s, const char *at, const char *format, ...) {
-  char text[2048];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  edf__fail(s->by, "%s%s", edf__caret(s, at), text);
-}
+#define edf__syntax(s, at, ...) \
+  edf__fail((s)->by, "%s%s", edf__caret(s, at), edf__text(__VA_ARGS__))
 
 static int edf__is_letter(char c) {      /* All characters that are not ASCII are letters.    */
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c & 0x80;
@@ -2076,11 +2069,9 @@ static void edf__take_size(edf__einsum *m, edf_node **in, const edf__ref *r, int
   if (l->bound) return;
   if (!m->source[i]) { m->source[i] = r; m->extent[i] = n; }
   if (m->extent[i] != n)
-    edf__syntax(&m->e.scan, r->place[d].at, "index %s has two different sizes%s%s%s", l->name,
+    edf__syntax(&m->e.scan, r->place[d].at, "index %s has two different sizes%s%s", l->name,
                 edf__show_size(l, n, r, in),
-                edf__show_size(l, m->extent[i], m->source[i], in),
-                n == 1 || m->extent[i] == 1 ? "\n  a dimension of 1 is not repeated: remove it "
-                "with Reshape" : "");
+                edf__show_size(l, m->extent[i], m->source[i], in));
 }
 
 /* Finds the least and the greatest value of a position. An index of unknown size counts as 0.
@@ -2376,10 +2367,10 @@ static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int k
                                     const edf__equation *e, int n, edf_node **operands) {
   edf_node *in[EDF__MAX_REF];
   edf__einsum m;
+  int is_lookup = 0;
   memset(&m, 0, sizeof m);
   m.e = m.written = *e;
   m.kind = kind;
-  m.runs = 1;
   edf__check_operands(*at, n, operands);
   edf__check_count(e, n, operands);
   m.operand = (edf_node **)edf__alloc(&edf.computed, ((size_t)n + 1) * sizeof *in);
@@ -2387,9 +2378,10 @@ static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int k
   for (int f = 0; f < e->n_ref; f++) {
     const edf__ref *r = &e->ref[f];
     if (f > 0) edf__check_rank(e, r, in[r->operand]);
-    for (int d = 0; d < r->rank; d++) if (r->place[d].by) m.runs = 0;
+    for (int d = 0; d < r->rank; d++) is_lookup |= r->place[d].by;
   }
-  if (edf__part_two && m.runs) edf__part_two->rewrite(&m, *at, in);
+  if (edf__part_two && !is_lookup) edf__part_two->rewrite(&m, *at, in);
+  m.runs = !is_lookup;
   for (int t = 0; t < m.e.n_term; t++)
     if (m.e.term[t].n > 2) edf__syntax(&e->scan, m.e.term[t].at, "more than two factors");
   return edf__einsum_node(*at, op, &m, m.e.n_operand, in);
@@ -2670,20 +2662,8 @@ static edf__einsum edf__equation_like(const edf__einsum *m) {
   edf__einsum like = *m;
   like.e.ref = NULL;
   like.e.n_ref = like.e.n_term = like.e.n_operand = like.kind = like.written.n_ref = 0;
+  like.runs = 1;
   return like;
-}
-/* Adds a term to an equation. Factor r[f] of the term is node x[f]. `in` are the operands. */
-static void edf__add_term(edf__equation *e, edf_node **in, edf__term t, const edf__ref *r,
-                          edf_node **x) {
-  t.first = e->n_ref;
-  for (int f = 0; f < t.n; f++) {
-    int k = 0;
-    while (k < e->n_operand && in[k] != x[f]) k++;
-    if (k == e->n_operand) in[e->n_operand++] = x[f];
-    *edf__next_ref(e) = r[f];
-    e->ref[t.first + f].operand = k;
-  }
-  e->term[e->n_term++] = t;
 }
 
 /* If factor r reads outside x, returns a copy of what it reads, with `outside` around it, and
@@ -2692,7 +2672,7 @@ static edf_node *edf__pad(const edf__einsum *m, edf__site at, edf__ref *r, edf_n
   static const char *const names[EDF_MAX_RANK] = { "i", "j", "k", "l", "m", "n", "o", "p" };
   edf__einsum copy = edf__equation_like(m);
   edf__ref to = *r, from = *r;
-  edf__term term = { 1, 0, 1, r->name };
+  edf__term term = { 1, 1, 1, r->name };
   int outside = 0;
   for (int d = 0; d < r->rank; d++) {
     ptrdiff_t least, greatest, n = x->dim[d];
@@ -2719,9 +2699,11 @@ static edf_node *edf__pad(const edf__einsum *m, edf__site at, edf__ref *r, edf_n
   at.op = "Pad";
   copy.outside = m->kind == 'x' ? -(edf_real)HUGE_VAL : 0;
   copy.e.n_letter = r->rank;
+  copy.e.term[copy.e.n_term++] = term;
   to.operand = -1;
+  from.operand = 0;
   *edf__next_ref(&copy.e) = to;
-  edf__add_term(&copy.e, &x, term, &from, &x);
+  *edf__next_ref(&copy.e) = from;
   return edf__einsum_node(at, NULL, &copy, 1, &x);
 }
 
@@ -2733,11 +2715,11 @@ static double edf__volume(const edf__einsum *m, unsigned has) {
     if (has >> i & 1) volume *= m->extent[i] ? (double)m->extent[i] : 64;
   return volume;
 }
-/* Replaces the two factors of term t whose product is cheapest by their product. */
-static void edf__multiply_pair(const edf__einsum *m, edf__site at, edf__term *t, edf__ref *r,
-                               edf_node **x) {
-  edf__ref left = { "product", -1, 0, { { { 0 }, 0, 0, NULL } } };
-  edf__term both = { 1, 0, 2, t->at };
+/* Replaces the two factors of term t whose product is cheapest by their product. x[f] is the
+   node that tensor f of the equation reads. */
+static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_node **x) {
+  edf__ref left = { "product", -1, 0, { { { 0 }, 0, 0, NULL } } }, *r = m->e.ref + t->first;
+  edf__term both = { 1, 1, 2, t->at };
   int first = 0, second = 1;
   double best = HUGE_VAL;
   unsigned keeps = 0;                    /* the indices of the product                        */
@@ -2757,48 +2739,47 @@ static void edf__multiply_pair(const edf__einsum *m, edf__site at, edf__term *t,
     left.place[left.rank++].factor[i] = 1;
   }
   edf__einsum product = edf__equation_like(m);
-  edf__ref pair[2] = { r[first], r[second] };
-  edf_node *of[2] = { x[first], x[second] }, *in[2];
+  edf_node *pair[2] = { x[t->first + first], x[t->first + second] };
   at.op = "Product";
+  product.e.term[product.e.n_term++] = both;
   *edf__next_ref(&product.e) = left;
-  edf__add_term(&product.e, in, both, pair, of);
+  *edf__next_ref(&product.e) = r[first];
+  *edf__next_ref(&product.e) = r[second];
+  product.e.ref[1].operand = 0;
+  product.e.ref[2].operand = 1;
   r[first] = left;
-  x[first] = edf__einsum_node(at, NULL, &product, product.e.n_operand, in);
-  r[second] = r[--t->n];
-  x[second] = x[t->n];
+  x[t->first + first] = edf__einsum_node(at, NULL, &product, 2, pair);
+  t->n--;                                /* The last factor fills the gap.                    */
+  r[second] = r[t->n];
+  x[t->first + second] = x[t->first + t->n];
+  r[t->n] = left;                        /* No tensor of the equation reads the pair now.     */
+  x[t->first + t->n] = x[t->first + first];
 }
 
-/* Rewrites an equation until no factor reads outside and no term has more than two factors. */
+/* Rewrites an equation until no factor reads outside and no term has more than two factors.
+   Copies and products replace the operands that only they read. */
 static void edf__rewrite(edf__einsum *m, edf__site at, edf_node **in) {
-  edf_node copy[EDF__MAX_REF], *x[EDF__MAX_REF];   /* x[f] is the node that factor r[f] reads */
-  edf__ref r[EDF__MAX_REF];
-  int rewritten = 0;
+  edf_node copy[EDF__MAX_REF], *x[EDF__MAX_REF];
+  size_t bytes = (size_t)m->e.n_ref * sizeof *m->e.ref;
   for (int k = 0; k < m->e.n_operand; k++) {
     copy[k] = edf__without_batch(in[k]);
     x[k] = &copy[k];
   }
-  m->runs = 0;                           /* A factor may still read outside.                  */
   edf__check_extents(m, x);
-  m->runs = 1;
   for (int i = 0; i < m->e.n_letter; i++)          /* A product may have no other size of it. */
     if (m->extent[i] > 0) m->e.letter[i].bound = (int)m->extent[i];
-  for (int f = 1; f < m->e.n_ref; f++) {
-    edf_node *operand = in[m->e.ref[f].operand];
-    r[f] = m->e.ref[f];
-    x[f] = edf__pad(m, at, &r[f], operand);
-    rewritten |= x[f] != operand;
+  m->e.ref = (edf__ref *)memcpy(edf__alloc(&edf.computed, bytes), m->e.ref, bytes);
+  for (int f = 1; f < m->e.n_ref; f++)
+    x[f] = edf__pad(m, at, &m->e.ref[f], in[m->e.ref[f].operand]);
+  for (int t = 0; t < m->e.n_term; t++)
+    while (m->e.term[t].n > 2) edf__multiply_pair(m, at, &m->e.term[t], x);
+  m->e.n_operand = 0;
+  for (int f = 1; f < m->e.n_ref; f++) {           /* Numbers the operands again.             */
+    int k = 0;
+    while (k < m->e.n_operand && in[k] != x[f]) k++;
+    if (k == m->e.n_operand) in[m->e.n_operand++] = x[f];
+    m->e.ref[f].operand = k;
   }
-  for (int t = 0; t < m->e.n_term; t++) rewritten |= m->e.term[t].n > 2;
-  if (!rewritten) return;
-  edf__equation simple = edf__equation_like(m).e;
-  *edf__next_ref(&simple) = *m->e.ref;
-  for (int t = 0; t < m->e.n_term; t++) {
-    edf__term term = m->e.term[t];
-    edf__ref *factor = r + term.first;
-    while (term.n > 2) edf__multiply_pair(m, at, &term, factor, x + term.first);
-    edf__add_term(&simple, in, term, factor, x + term.first);
-  }
-  m->e = simple;
 }
 
 /* Returns 1 for a padded copy or a product that an equation needs. Prints show it inline. */
