@@ -2154,18 +2154,16 @@ static int edf__only_unknown(const edf__einsum *m, const edf__place *p) {
 /* A position with one index of unknown size limits it: every read of the position is inside.
    Returns 1 if a size was found. */
 static int edf__find_sizes_in_sums(edf__einsum *m, edf_node **in) {
-  ptrdiff_t longest[EDF_MAX_INDEX];
+  edf__einsum before = *m;               /* What was known before judges all positions.       */
   int found = 0;
-  for (int i = 0; i < EDF_MAX_INDEX; i++) longest[i] = -1;
-  for (int f = 1; f < m->e.n_ref; f++)
-    for (int d = 0; d < m->e.ref[f].rank; d++) {
-      int i = edf__only_unknown(m, &m->e.ref[f].place[d]);
-      if (i < 0 || m->e.ref[f].operand < 0) continue;
-      ptrdiff_t n = edf__check_read(m, in, &m->e.ref[f], d, i);
-      if (longest[i] < 0 || n < longest[i]) longest[i] = n;
+  for (const edf__ref *r = m->e.ref + 1; r < m->e.ref + m->e.n_ref; r++)
+    for (int d = 0; d < r->rank; d++) {
+      int i = edf__only_unknown(&before, &r->place[d]);
+      if (i < 0 || r->operand < 0) continue;
+      ptrdiff_t n = edf__check_read(&before, in, r, d, i);
+      if (m->extent[i] < 0 || n < m->extent[i]) m->extent[i] = n;
+      found = 1;
     }
-  for (int i = 0; i < m->e.n_letter; i++)
-    if (longest[i] >= 0) { m->extent[i] = longest[i]; found = 1; }
   return found;
 }
 
@@ -2251,7 +2249,7 @@ static void edf__make_term(const edf_node *y, const edf__term *t, edf__contracti
     }
   for (int x = EDF_OUT; x <= EDF_B; x++) {
     run[x].planned = 0;
-    run[x].nest = x == EDF_OUT ? nest : edf__swap(&nest, x);
+    run[x].nest = edf__swap(&nest, x);   /* With itself the output is not exchanged.          */
   }
 }
 
@@ -2678,22 +2676,20 @@ static edf_node *edf__pad(const edf__einsum *m, edf__site at, edf__ref *r, edf_n
     ptrdiff_t least, greatest, n = x->dim[d];
     int known = edf__reach(m, &r->place[d], &least, &greatest) && !(x->batched >> d & 1);
     edf__letter letter = { names[d], 1, 0 };
-    memset(from.place[d].factor, 0, sizeof from.place[d].factor);
-    from.place[d].factor[d] = 1;
-    from.place[d].constant = 0;
-    to.place[d] = from.place[d];
-    if (known && (least < 0 || greatest >= n)) {
-      ptrdiff_t begin = least > 0 ? least : 0, end = greatest < n ? greatest + 1 : n;
-      int empty = end <= begin;          /* 1 if all reads are outside: the copy is 0         */
-      if (empty) term.number = 0;
-      letter.bound = empty ? 1 : (int)(end - begin);
-      from.place[d].constant = empty ? 0 : (int)begin;
-      to.place[d].constant = empty ? 0 : (int)(begin - least);
-      copy.padded[d] = (int)(greatest - least + 1);
-      r->place[d].constant -= (int)least;
-      outside = 1;
-    }
+    edf__place plain = { { 0 }, 0, 0, r->place[d].at };
+    plain.factor[d] = 1;
+    from.place[d] = to.place[d] = plain;
     copy.e.letter[d] = letter;
+    if (!known || (least >= 0 && greatest < n)) continue;
+    ptrdiff_t begin = least > 0 ? least : 0, end = greatest < n ? greatest + 1 : n;
+    int empty = end <= begin;            /* 1 if all reads are outside: the copy is 0         */
+    if (empty) { term.number = 0; begin = 0; end = 1; }
+    copy.e.letter[d].bound = (int)(end - begin);
+    copy.padded[d] = (int)(greatest - least + 1);
+    from.place[d].constant = (int)begin;
+    to.place[d].constant = empty ? 0 : (int)(begin - least);
+    r->place[d].constant -= (int)least;
+    outside = 1;
   }
   if (!outside) return x;
   at.op = "Pad";
@@ -2716,7 +2712,7 @@ static double edf__volume(const edf__einsum *m, unsigned has) {
   return volume;
 }
 /* Replaces the two factors of term t whose product is cheapest by their product. x[f] is the
-   node that tensor f of the equation reads. */
+   node of factor f. */
 static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_node **x) {
   edf__ref left = { "product", -1, 0, { { { 0 }, 0, 0, NULL } } }, *r = m->e.ref + t->first;
   edf__term both = { 1, 1, 2, t->at };
@@ -2739,7 +2735,7 @@ static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_n
     left.place[left.rank++].factor[i] = 1;
   }
   edf__einsum product = edf__equation_like(m);
-  edf_node *pair[2] = { x[t->first + first], x[t->first + second] };
+  edf_node *pair[2] = { x[first], x[second] };
   at.op = "Product";
   product.e.term[product.e.n_term++] = both;
   *edf__next_ref(&product.e) = left;
@@ -2748,12 +2744,12 @@ static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_n
   product.e.ref[1].operand = 0;
   product.e.ref[2].operand = 1;
   r[first] = left;
-  x[t->first + first] = edf__einsum_node(at, NULL, &product, 2, pair);
-  t->n--;                                /* The last factor fills the gap.                    */
-  r[second] = r[t->n];
-  x[t->first + second] = x[t->first + t->n];
-  r[t->n] = left;                        /* No tensor of the equation reads the pair now.     */
-  x[t->first + t->n] = x[t->first + first];
+  x[first] = edf__einsum_node(at, NULL, &product, 2, pair);
+  t->n--;                                /* The last factor fills the gap, and the product    */
+  r[second] = r[t->n];                   /* stands in its place: so nothing reads the pair.   */
+  x[second] = x[t->n];
+  r[t->n] = left;
+  x[t->n] = x[first];
 }
 
 /* Rewrites an equation until no factor reads outside and no term has more than two factors.
@@ -2771,8 +2767,8 @@ static void edf__rewrite(edf__einsum *m, edf__site at, edf_node **in) {
   m->e.ref = (edf__ref *)memcpy(edf__alloc(&edf.computed, bytes), m->e.ref, bytes);
   for (int f = 1; f < m->e.n_ref; f++)
     x[f] = edf__pad(m, at, &m->e.ref[f], in[m->e.ref[f].operand]);
-  for (int t = 0; t < m->e.n_term; t++)
-    while (m->e.term[t].n > 2) edf__multiply_pair(m, at, &m->e.term[t], x);
+  for (edf__term *t = m->e.term; t < m->e.term + m->e.n_term; t++)
+    while (t->n > 2) edf__multiply_pair(m, at, t, x + t->first);
   m->e.n_operand = 0;
   for (int f = 1; f < m->e.n_ref; f++) {           /* Numbers the operands again.             */
     int k = 0;
