@@ -2466,15 +2466,6 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
    The maximum of the row is subtracted first, which changes only the rounding. The exponentials
    of all rows are one long loop, so that short rows are vectorised too. ---- */
 
-/* Returns y->written. It is made at the first call. */
-EDF__USED static edf__written *edf__write(edf_node *y) {
-  if (!y->written) {
-    y->written = (edf__written *)edf__alloc(edf__list_of(y), sizeof *y->written);
-    y->written->row_dims = 1;
-  }
-  return y->written;
-}
-
 /* Returns the number of entries of a row: of the last index, or of the last row_dims
    indices. */
 static size_t edf__columns(const edf_node *y) {
@@ -3897,6 +3888,15 @@ edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *
   in[0] = edf__under(&at, &edf__sum_op, 1, &y, 0);
   in[1] = edf__under(&at, &edf__sum_op, 1, &m, 0);
   return edf__under(&at, &edf__div_op, 2, in, 0);
+}
+
+/* Returns y->written. It is made at the first call. */
+EDF__USED static edf__written *edf__write(edf_node *y) {
+  if (!y->written) {
+    y->written = (edf__written *)edf__alloc(edf__list_of(y), sizeof *y->written);
+    y->written->row_dims = 1;
+  }
+  return y->written;
 }
 EDF__C_END
 #endif
