@@ -2154,7 +2154,7 @@ static int edf__only_unknown(const edf__einsum *m, const edf__place *p) {
 /* A position with one index of unknown size limits it: every read of the position is inside.
    Returns 1 if a size was found. */
 static int edf__find_sizes_in_sums(edf__einsum *m, edf_node **in) {
-  edf__einsum before = *m;               /* What was known before judges all positions.       */
+  edf__einsum before = *m;               /* Sizes that are found now count in the next call.  */
   int found = 0;
   for (const edf__ref *r = m->e.ref + 1; r < m->e.ref + m->e.n_ref; r++)
     for (int d = 0; d < r->rank; d++) {
@@ -2747,6 +2747,7 @@ static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_n
    Copies and products replace the operands that only they read. */
 static void edf__rewrite(edf__einsum *m, edf__site at, edf_node **in) {
   edf_node copy[EDF__MAX_REF], *x[EDF__MAX_REF];
+  int rewritten = 0;
   size_t bytes = (size_t)m->e.n_ref * sizeof *m->e.ref;
   for (int k = 0; k < m->e.n_operand; k++) {
     copy[k] = edf__without_batch(in[k]);
@@ -2756,10 +2757,14 @@ static void edf__rewrite(edf__einsum *m, edf__site at, edf_node **in) {
   for (int i = 0; i < m->e.n_letter; i++)          /* A product may have no other size of it. */
     if (m->extent[i] > 0) m->e.letter[i].bound = (int)m->extent[i];
   m->e.ref = (edf__ref *)memcpy(edf__alloc(&edf.computed, bytes), m->e.ref, bytes);
-  for (int f = 1; f < m->e.n_ref; f++)
-    x[f] = edf__pad(m, at, &m->e.ref[f], in[m->e.ref[f].operand]);
+  for (int f = 1; f < m->e.n_ref; f++) {
+    edf_node *operand = in[m->e.ref[f].operand];
+    x[f] = edf__pad(m, at, &m->e.ref[f], operand);
+    rewritten |= x[f] != operand;
+  }
   for (edf__term *t = m->e.term; t < m->e.term + m->e.n_term; t++)
-    while (t->n > 2) edf__multiply_pair(m, at, t, x + t->first);
+    for (; t->n > 2; rewritten = 1) edf__multiply_pair(m, at, t, x + t->first);
+  if (!rewritten) return;
   m->e.n_operand = 0;
   for (int f = 1; f < m->e.n_ref; f++) {           /* Numbers the operands again.             */
     int k = 0;
