@@ -1759,11 +1759,10 @@ static void edf__read_declared(edf_node *x, edf__scan *s) {
 
 /* Reads the name and the shape of x from a declaration. */
 static void edf__declare(edf_node *x, const char *op, const char *format, va_list args) {
-  enum { LONGEST = 255 };
-  char text[LONGEST + 1];
+  char text[256];
   edf__site at = { op, x->file, x->line };
   int n = format ? vsnprintf(text, sizeof text, format, args) : 0;
-  edf__scan s = edf__scan_of(&at, "declaration", format ? text : NULL, n, LONGEST, "\t\n\r");
+  edf__scan s = edf__scan_of(&at, "declaration", format ? text : NULL, n, 255, "\t\n\r");
   edf__read_declared(x, &s);
   if (edf__peek(&s)) edf__found(&s, "the end", "");
   edf__free((char *)s.text);
@@ -1796,16 +1795,15 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
 }
 
 const char *edf_fmt(const char *format, ...) {
-  enum { LONGEST = 511 };
-  static char ring[8][LONGEST + 1];      /* eight, so that a call may have several            */
+  static char ring[8][512];              /* eight, so that a call may have several            */
   static unsigned turn;
   char *to = ring[turn++ % 8];
   va_list args;
   va_start(args, format);
   int n = vsnprintf(to, sizeof *ring, format, args);
   va_end(args);
-  if (n < 0 || n > LONGEST)
-    edf__fail(edf__nowhere("edf_fmt"), "the text has %d characters, at most %d", n, LONGEST);
+  if (n < 0 || n > 511)
+    edf__fail(edf__nowhere("edf_fmt"), "the text is too long: %d characters, at most 511", n);
   return to;
 }
 
@@ -2141,25 +2139,19 @@ static ptrdiff_t edf__check_read(const edf__einsum *m, edf_node **in, const edf_
   return 1 + (factor > 0 ? (n - 1 - greatest) / factor : least / -factor);
 }
 
-/* Returns the index of unknown size if the position has exactly one, else -1. */
-static int edf__only_unknown(const edf__einsum *m, const edf__place *p) {
-  int unknown = -1;
-  for (int i = 0; i < m->e.n_letter; i++) {
-    if (!p->factor[i] || m->extent[i] >= 0) continue;
-    if (unknown >= 0) return -1;
-    unknown = i;
-  }
-  return unknown;
-}
-/* A position with one index of unknown size limits it: every read of the position is inside.
-   Returns 1 if a size was found. */
+/* If a position has exactly one index of unknown size, that index is as large as it can be
+   while every read of the position is inside. Returns 1 if a size was found. */
 static int edf__find_sizes_in_sums(edf__einsum *m, edf_node **in) {
-  edf__einsum before = *m;               /* Sizes that are found now count in the next call.  */
+  const edf__einsum before = *m;         /* Sizes that are found now count in the next call.  */
+  unsigned unknown = 0;
   int found = 0;
+  for (int i = 0; i < m->e.n_letter; i++) unknown |= (unsigned)(m->extent[i] < 0) << i;
   for (const edf__ref *r = m->e.ref + 1; r < m->e.ref + m->e.n_ref; r++)
     for (int d = 0; d < r->rank; d++) {
-      int i = edf__only_unknown(&before, &r->place[d]);
-      if (i < 0 || r->operand < 0) continue;
+      unsigned has = edf__place_has(&r->place[d]) & unknown;
+      int i = 0, several = (has & (has - 1)) != 0;
+      if (!has || several || r->operand < 0) continue;
+      while (!(has >> i & 1)) i++;
       ptrdiff_t n = edf__check_read(&before, in, r, d, i);
       if (m->extent[i] < 0 || n < m->extent[i]) m->extent[i] = n;
       found = 1;
@@ -2333,15 +2325,16 @@ static int edf__is_equation(const edf_node *y) {
   return y->shape == edf__einsum_shape && edf__einsum_of(y)->runs;
 }
 
-/* ---- Constructors. Makes the node of an equation that needs no more rewriting. op is NULL for
-   a sum, else it computes in place of an Einsum. */
+/* ---- Constructors */
+
+/* Makes the node of an equation that needs no more rewriting. The op computes it. */
 static edf_node *edf__einsum_node(edf__site at, const edf_op *op, const edf__einsum *m, int n,
                                   edf_node **in) {
-  edf_op about = op ? *op : edf__einsum_op;
+  edf_op about = *op;
   about.name = at.op;
   edf_node *y = edf__computed(&about, at.file, at.line, n, in);
   y->state = memcpy(edf__alloc(&edf.computed, sizeof *m), m, sizeof *m);
-  y->about = op ? op : &edf__einsum_op;
+  y->about = op;
   if (!strcmp(at.op, "Einsum")) y->name = m->e.ref->name;
   return edf__add_compnode(y);
 }
@@ -2358,9 +2351,9 @@ static void edf__check_count(const edf__equation *e, int n, edf_node **in) {
               e->n_operand, n, n == 1 ? "was" : "were", list);
 }
 
-/* Makes the node of any equation. Part Two rewrites it first, if it has to. A lookup, in which
-   a tensor gives a position of another one, y[b,j] = W[k[b],j], is not rewritten: its op in
-   edf_slide.h computes it. */
+/* Makes the node of any equation. Part Two rewrites it first, if it has to. In a lookup a
+   tensor gives a position of another one: y[b,j] = W[k[b],j]. It is not rewritten, and an op
+   of edf_slide.h computes it. If op is NULL, the node is an Einsum. */
 static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int kind,
                                     const edf__equation *e, int n, edf_node **operands) {
   edf_node *in[EDF__MAX_REF];
@@ -2382,9 +2375,14 @@ static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int k
   m.runs = !is_lookup;
   for (int t = 0; t < m.e.n_term; t++)
     if (m.e.term[t].n > 2) edf__syntax(&e->scan, m.e.term[t].at, "more than two factors");
-  return edf__einsum_node(*at, op, &m, m.e.n_operand, in);
+  return edf__einsum_node(*at, op ? op : &edf__einsum_op, &m, m.e.n_operand, in);
 }
 
+/* Makes a node of one equation. */
+static edf_node *edf__line(const edf__site *at, const char *equation, int n, edf_node **in) {
+  edf__equation e = edf__read_equation(at, equation);
+  return edf__equation_node(at, NULL, 0, &e, n, in);
+}
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   edf__site at = { "Einsum", file, line };
   int n;
@@ -2392,19 +2390,12 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
-  edf__equation e = edf__read_equation(&at, equation);
-  edf_node *y = edf__equation_node(&at, NULL, 0, &e, n, in);
+  edf_node *y = edf__line(&at, equation, n, in);
   edf__free(in);
   return y;
 }
 
 /* ==== >>products  Products, softmax, losses ============================================== */
-
-/* Makes a node of one equation. */
-static edf_node *edf__line(const edf__site *at, const char *equation, int n, edf_node **in) {
-  edf__equation e = edf__read_equation(at, equation);
-  return edf__equation_node(at, NULL, 0, &e, n, in);
-}
 
 /* ---- Add, Sub, Mul   y[b,j] = a[b,j] + b[j] : equations. The operand of lower rank has the
    last indices of the other. */
@@ -2414,12 +2405,13 @@ static edf_node *edf__pairwise(const char *op, const char *sign, const char *fil
   edf_node *in[2] = { a, b };
   edf__check_operands(at, 2, in);
   int n = a->rank > b->rank ? a->rank : b->rank;
-  const char *index[3], *all = "i,j,k,l,m,n,o,p";
-  for (int k = 0; k < 3; k++) {
-    int rank = k ? in[k - 1]->rank : n;
+  const char *index[2], *all = "i,j,k,l,m,n,o,p";
+  for (int k = 0; k < 2; k++) {
+    int rank = in[k]->rank;
     index[k] = rank ? edf__text("[%.*s]", 2 * rank - 1, all + 2 * (n - rank)) : "";
   }
-  const char *text = edf__text("y%s = a%s %sb%s", index[0], index[1], sign, index[2]);
+  const char *left = index[b->rank == n];
+  const char *text = edf__text("y%s = a%s %sb%s", left, index[0], sign, index[1]);
   edf_node *y = edf__line(&at, text, 2, in);
   edf__einsum_of(y)->generic = 1;
   return y;
@@ -2691,7 +2683,7 @@ static edf_node *edf__pad(const edf__einsum *m, edf__site at, edf__ref *r, edf_n
   from.operand = 0;
   *edf__next_ref(&copy.e) = to;
   *edf__next_ref(&copy.e) = from;
-  return edf__einsum_node(at, NULL, &copy, 1, &x);
+  return edf__einsum_node(at, &edf__einsum_op, &copy, 1, &x);
 }
 
 /* Returns the number of entries of a tensor with these indices. An unknown batch counts as
@@ -2735,7 +2727,7 @@ static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_n
   product.e.ref[1].operand = 0;
   product.e.ref[2].operand = 1;
   r[first] = left;
-  x[first] = edf__einsum_node(at, NULL, &product, 2, pair);
+  x[first] = edf__einsum_node(at, &edf__einsum_op, &product, 2, pair);
   t->n--;                                /* The last factor fills the gap, and the product    */
   r[second] = r[t->n];                   /* stands in its place: so nothing reads the pair.   */
   x[second] = x[t->n];
