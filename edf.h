@@ -1604,40 +1604,28 @@ typedef struct {
   const char *text;                      /* as the program wrote it                           */
   const char *at;                        /* the next character, in the second copy            */
   size_t size;                           /* of one copy                                       */
-  int whole;                             /* 1 if the text may have several lines              */
 } edf__scan;
 
 /* Returns the line that has the character at `at`, and below it a caret. A letter that is not
-   ASCII is one column. A long line is cut. */
+   ASCII is one column. */
 static const char *edf__caret(const edf__scan *s, const char *at) {
-  enum { MOST = 500 };                   /* bytes before and after the caret                  */
-  static char shown[4096];
-  const char *line = s->text, *place = line + (size_t)(at - line) % s->size;
-  int number = 1, several = strchr(s->text, '\n') != NULL;
-  for (const char *c = line; c < place; c++)
+  static char shown[4096];               /* A longer line is cut, and has no caret.           */
+  const char *place = s->text + (size_t)(at - s->text) % s->size, *line = s->text;
+  int number = 1;
+  for (const char *c = s->text; c < place; c++)
     if (*c == '\n') { line = c + 1; number++; }
   const char *file = s->by.file ? edf__text("%.900s:%d: ", s->by.file, s->by.line) : "";
-  const char *before = several ? edf__text("line %d: ", number) : "";
+  const char *before = strchr(s->text, '\n') ? edf__text("line %d: ", number) : "";
   int column = (int)(strlen(file) + strlen(s->by.op) + 2 + strlen(before));
-  if (place - line > MOST)
-    for (line = place - MOST; (*line & 0xC0) == 0x80;) line++;
   for (const char *c = line; c < place; c++) column += (*c & 0xC0) != 0x80;
-  int length = (int)strcspn(line, "\n"), end = (int)(place - line) + MOST;
-  while (length > end || (line[length] & 0xC0) == 0x80) length--;
-  snprintf(shown, sizeof shown, "%s%.*s\n%*s^\n  ", before, length, line, column, "");
+  snprintf(shown, sizeof shown, "%s%.*s\n%*s^\n  ", before, (int)strcspn(line, "\n"), line,
+           column, "");
   return shown;
 }
 
 /* Stops with a message about the character at `at`. */
-EDF__NORETURN EDF__PRINTF(3, 4)
-static void edf__syntax(const edf__scan *s, const char *at, const char *format, ...) {
-  char text[2048];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  edf__fail(s->by, "%s%s", edf__caret(s, at), text);
-}
+#define edf__syntax(s, at, ...) \
+  edf__fail((s)->by, "%s%s", edf__caret(s, at), edf__text(__VA_ARGS__))
 
 static int edf__is_letter(char c) {      /* All characters that are not ASCII are letters.    */
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c & 0x80;
@@ -1663,11 +1651,9 @@ static void edf__plain(char *text) {
     { "\xE2\x88\x92", "-  " }, { "\xC2\xB7", "* " }, { "\xC3\x97", "* " },
     { "\xE2\x8A\x99", "*  " }, { "\xE2\x89\xA4", "<= " }, { "\xE2\x89\xA5", ">= " },
     { "\xC2\xA0", "  " } };
-  for (char *c = text; *c; c++)
-    for (size_t k = 0; *c & 0x80 && k < sizeof signs / sizeof *signs; k++) {
-      size_t n = strlen(signs[k][1]);
-      if (!strncmp(c, signs[k][0], n)) memcpy(c, signs[k][1], n);
-    }
+  for (size_t k = 0; k < sizeof signs / sizeof *signs; k++)
+    for (char *c = text; (c = strstr(c, signs[k][0])) != NULL;)
+      memcpy(c, signs[k][1], strlen(signs[k][1]));
 }
 
 /* Begins to read a text of n characters. The characters in `blanks` are read as a space. */
@@ -1679,13 +1665,13 @@ static edf__scan edf__scan_of(const edf__site *at, const char *what, const char 
   size_t size = (size_t)n + 1;
   char *copy = (char *)edf__alloc(&edf.computed, 3 * size);
   char *plain = copy + size, *names = plain + size;
-  for (size_t i = 0; i + 1 < size; i++) copy[i] = strchr(blanks, text[i]) ? ' ' : text[i];
+  for (int i = 0; i < n; i++) copy[i] = strchr(blanks, text[i]) ? ' ' : text[i];
   edf__plain(strcpy(plain, copy));
-  for (size_t i = 0; plain[i]; i++) {
+  for (int i = 0; i < n; i++) {
     int prime = plain[i] == '\'' && i > 0 && names[i - 1];
     if (edf__is_letter(plain[i]) || edf__is_digit(plain[i]) || prime) names[i] = plain[i];
   }
-  edf__scan scan = { *at, copy, plain, size, !strchr(blanks, '\n') };
+  edf__scan scan = { *at, copy, plain, size };
   return scan;
 }
 
@@ -1704,8 +1690,8 @@ EDF__NORETURN static void edf__found(const edf__scan *s, const char *expected,
   const char *c = s->text + (size_t)(s->at - s->text) % s->size;
   int length = 1;
   while (c[0] & 0x80 && (c[length] & 0xC0) == 0x80) length++;
-  if (!*c) edf__syntax(s, s->at, "expected %s, found the end", expected);
-  edf__syntax(s, s->at, "expected %s, found '%.*s'%s", expected, length, c, hint);
+  const char *found = *c ? edf__text("'%.*s'", length, c) : "the end";
+  edf__syntax(s, s->at, "expected %s, found %s%s", expected, found, hint);
 }
 static void edf__expect(edf__scan *s, char c, const char *expected, const char *hint) {
   if (!edf__accept(s, c)) edf__found(s, expected, hint);
@@ -1728,10 +1714,8 @@ static int edf__whole(edf__scan *s, int least, int most) {
 }
 /* Reads a decimal number, 12, 0.125, .5 or 1e-3, and moves *at after it. */
 static double edf__decimal(const char **at) {
-  const char *c = *at;
-  char *end = (char *)c + (*c == '0' || *c == '.');
-  int hexadecimal = *c == '0' && edf__lower(c[1]) == 'x';
-  double n = edf__is_digit(c[*c == '.']) && !hexadecimal ? strtod(c, &end) : 0;
+  char *end = (char *)*at + (**at == '.');
+  double n = edf__is_digit(*end) ? strtod(*at, &end) : 0;
   *at = end;
   return n;
 }
@@ -1756,10 +1740,11 @@ static void edf__declare_dimension(edf_node *x, edf__scan *s) {
   if (x->kind == EDF_PARAMETER || d > 0)
     edf__syntax(s, name, "%s needs a number, as in %s=10: only the batch has none, the first "
                 "index of an Input", name, name);
-  int first = x->kind == EDF_INPUT;      /* The first name of the batch is kept.              */
-  for (int i = 0; i < edf.n_inputs; i++) first &= !edf.inputs[i]->batched;
-  if (first) edf.batch_name = edf__copy(&edf.kept, name);
   x->batched = 1;
+  if (x->kind != EDF_INPUT) return;
+  x->dim[0] = edf.batch;
+  for (int i = 0; i < edf.n_inputs; i++) if (edf.inputs[i]->batched) return;
+  edf.batch_name = edf__copy(&edf.kept, name);     /* The first name of the batch is kept.    */
 }
 
 static void edf__read_declared(edf_node *x, edf__scan *s) {
@@ -1769,18 +1754,15 @@ static void edf__read_declared(edf_node *x, edf__scan *s) {
     edf__expect(s, ']', "']' or ','", "");
   }
   x->name = edf__copy(edf__list_of(x), name);
-  if (x->kind == EDF_COMPNODE) return;   /* a Reshape                                         */
-  if (x->batched) x->dim[0] = edf.batch;
-  edf__infer(x);
+  if (x->kind != EDF_COMPNODE) edf__infer(x);      /* else it is a Reshape                    */
 }
 
 /* Reads the name and the shape of x from a declaration. */
 static void edf__declare(edf_node *x, const char *op, const char *format, va_list args) {
-  enum { LONGEST = 255 };
-  char text[LONGEST + 1];
+  char text[256];
   edf__site at = { op, x->file, x->line };
   int n = format ? vsnprintf(text, sizeof text, format, args) : 0;
-  edf__scan s = edf__scan_of(&at, "declaration", format ? text : NULL, n, LONGEST, "\t\n\r");
+  edf__scan s = edf__scan_of(&at, "declaration", format ? text : NULL, n, 255, "\t\n\r");
   edf__read_declared(x, &s);
   if (edf__peek(&s)) edf__found(&s, "the end", "");
   edf__free((char *)s.text);
@@ -1788,14 +1770,11 @@ static void edf__declare(edf_node *x, const char *op, const char *format, va_lis
 
 /* Adds a declared Input or Parameter to its list. */
 static edf_node *edf__add_leaf(edf_node *p) {
-  if (p->kind == EDF_INPUT) {
-    edf__append(&edf.inputs, &edf.n_inputs, p);
-    return p;
-  }
-  for (int i = 0; i < edf.n_parameters; i++)
+  for (int i = 0; p->kind == EDF_PARAMETER && i < edf.n_parameters; i++)
     if (!strcmp(p->name, edf.parameters[i]->name))
       p->name = edf__copy(&edf.kept, edf__text("%s@%d", p->name, edf.n_parameters));
-  edf__append(&edf.parameters, &edf.n_parameters, p);
+  if (p->kind == EDF_INPUT) edf__append(&edf.inputs, &edf.n_inputs, p);
+  else edf__append(&edf.parameters, &edf.n_parameters, p);
   return p;
 }
 edf_node *edf_input_at(const char *file, int line, const char *decl, ...) {
@@ -1823,9 +1802,8 @@ const char *edf_fmt(const char *format, ...) {
   va_start(args, format);
   int n = vsnprintf(to, sizeof *ring, format, args);
   va_end(args);
-  if (n < 0 || n >= (int)sizeof *ring)
-    edf__fail(edf__nowhere("edf_fmt"), "the text is too long: %d characters, at most %d", n,
-              (int)sizeof *ring - 1);
+  if (n < 0 || n > 511)
+    edf__fail(edf__nowhere("edf_fmt"), "the text is too long: %d characters, at most 511", n);
   return to;
 }
 
@@ -1884,53 +1862,41 @@ static int edf__next_sign(edf__scan *s) {
 static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
   edf__scan *s = &e->scan;
   int number = edf__is_digit(edf__peek(s)), factor = number ? edf__whole(s, 0, 1000000) : 1;
-  int times = number && edf__accept(s, '*');
-  if (number && !times && !edf__is_letter(edf__peek(s))) {
+  if (number && !edf__accept(s, '*') && !edf__is_letter(edf__peek(s))) {
     place->constant += sign * factor;
     return;
   }
-  const char *name = edf__identifier(s, times ? "an index" : "an index or a number");
+  const char *name = edf__identifier(s, "an index or a number");
   int *sum = &place->factor[edf__letter_of(e, name)];
   *sum += sign * factor;
   if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this position", name);
 }
-
-/* Adds a tensor, all zero, to an equation. It may move the others. */
-static edf__ref *edf__next_ref(edf__equation *e) {
-  size_t n = (size_t)++e->n_ref;
-  e->ref = (edf__ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
-  return (edf__ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
-}
-
 static void edf__parse_place(edf__equation *e, int f) {
   edf__scan *s = &e->scan;
   edf__place p;
   memset(&p, 0, sizeof p);
   edf__peek(s);
   p.at = s->at;
-  int by = e->read_position ? e->read_position(e, f) : 0, sign = by ? 0 : edf__first_sign(s);
+  int by = e->read_position ? e->read_position(e, f) : 0;
   p.by = by > 0;
-  for (; sign; sign = edf__next_sign(s)) edf__parse_summand(e, &p, sign);
+  for (int sign = by ? 0 : edf__first_sign(s); sign; sign = edf__next_sign(s))
+    edf__parse_summand(e, &p, sign);
   e->ref[f].place[e->ref[f].rank++] = p;
 }
 
-/* Returns a hint for the character that was found in place of a tensor or an operator. */
-static const char *edf__hint_at(edf__scan *s) {
-  char c = edf__peek(s);
-  return c && strchr("(/^", c)
-         ? ": an equation is a sum of products, functions are nodes of their own"
-         : c && strchr(",.", c) ? ": factors stand side by side, or with * between them"
-         : c == '%' ? ": edf_fmt puts numbers in" : "";
+/* Adds a tensor, all zero, to an equation. It may move the others. */
+static edf__ref *edf__next_ref(edf__equation *e) {
+  if (e->n_ref == EDF__MAX_REF)
+    edf__syntax(&e->scan, e->scan.at, "an equation has at most %d tensors", EDF__MAX_REF);
+  size_t n = (size_t)++e->n_ref;
+  e->ref = (edf__ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
+  return (edf__ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
 }
-
 static edf__ref *edf__parse_tensor(edf__equation *e, const char *hint) {
   edf__scan *s = &e->scan;
   int f = e->n_ref;
-  if (f == EDF__MAX_REF)
-    edf__syntax(s, s->at, "an equation has at most %d tensors", EDF__MAX_REF);
   edf__ref *r = edf__next_ref(e);
   r->operand = -1;
-  if (!edf__is_letter(edf__peek(s))) edf__found(s, "a tensor", edf__hint_at(s));
   r->name = edf__identifier(s, "a tensor");
   if (!edf__accept(s, '[')) return r;
   do {
@@ -1960,7 +1926,6 @@ static void edf__parse_term(edf__equation *e, int sign) {
   t->at = s->at;
   t->number = sign * (number ? edf__read_number(s) : 1);
   t->first = e->n_ref;
-  t->n = 0;
   if (number && !edf__accept(s, '*') && strchr("+-|)", edf__peek(s)))
     edf__syntax(s, t->at, "a term needs a tensor; for a constant use a scalar Parameter or "
                 "Input: one - G[b,j]");
@@ -1981,17 +1946,6 @@ static void edf__parse_bound(edf__equation *e) {
   e->letter[i].bound = edf__whole(s, 1, 1000000000);
 }
 
-/* Returns the index that is alone in its position, or -1. */
-static int edf__alone(const edf__equation *e, const edf__place *p) {
-  int found = -1;
-  for (int i = 0; i < e->n_letter; i++) {
-    if (p->factor[i] == 0) continue;
-    if (p->factor[i] != 1 || found >= 0) return -1;
-    found = i;
-  }
-  return p->constant == 0 ? found : -1;
-}
-
 /* ---- The indices of a part of an equation: bit i stands for index i. */
 static unsigned edf__place_has(const edf__place *p) {
   unsigned has = 0;
@@ -2008,10 +1962,11 @@ static unsigned edf__term_has(const edf__equation *e, const edf__term *t) {
   for (int f = t->first; f < t->first + t->n; f++) has |= edf__ref_has(&e->ref[f]);
   return has;
 }
-static const char *edf__first_of(const edf__equation *e, unsigned has) {
-  int i = 0;
-  while (has && !(has >> i & 1)) i++;
-  return has ? e->letter[i].name : NULL;
+/* Returns the index that is alone in its position, or -1. */
+static int edf__alone(const edf__equation *e, const edf__place *p) {
+  for (int i = 0; i < e->n_letter; i++)
+    if (p->factor[i] == 1 && p->constant == 0 && edf__place_has(p) == 1u << i) return i;
+  return -1;
 }
 
 /* A term may not have an index of a sum on the left missing. Two indices that differ only in
@@ -2020,51 +1975,41 @@ static void edf__check_term(const edf__equation *e, const edf__term *t) {
   unsigned left = edf__ref_has(e->ref), has = edf__term_has(e, t), sum = 0;
   for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
     if (edf__alone(e, p) < 0) sum |= edf__place_has(p);
-  const char *missing = edf__first_of(e, sum & ~has);
-  if (missing)
-    edf__syntax(&e->scan, t->at, "this term does not have index %s, which is part of a sum on "
-                "the left", missing);
-  for (int i = 0; i < e->n_letter; i++)
+  for (int i = 0; i < e->n_letter; i++) {
+    const char *a = e->letter[i].name;
+    if ((sum & ~has) >> i & 1)
+      edf__syntax(&e->scan, t->at, "this term does not have index %s, which is part of a sum "
+                  "on the left", a);
     for (int j = 0; j < e->n_letter; j++) {
-      const char *a = e->letter[i].name, *b = e->letter[j].name;
+      const char *b = e->letter[j].name;
       if ((left & ~has) >> i & (has & ~left) >> j & 1 && !edf__compare_names(a, b))
         edf__syntax(&e->scan, t->at, "%s and %s are two indices: this term sums %s and does "
                     "not have %s; if you mean that, rename one", a, b, b, a);
     }
+  }
 }
 
-/* A summed index begins with a capital. */
-static void edf__check_letter(const edf__equation *e, int i) {
-  const char *name = e->letter[i].name, *other = NULL;
-  char capital[64] = "";
-  if (e->letter[i].left || edf__is_capital(name)) return;
-  for (int k = 0; name[k] && k < 63; k++) capital[k] = edf__upper(name[k]);
-  for (int t = 0; t < e->n_term; t++)
-    if (edf__term_has(e, &e->term[t]) >> i & 1)
-      other = edf__first_of(e, edf__ref_has(e->ref) & ~edf__term_has(e, &e->term[t]));
-  if (edf__upper(*name) == *name)
-    edf__syntax(&e->scan, name, "index %s is not on the left, so it is summed: its name must "
-                "begin with a capital", name);
-  edf__syntax(&e->scan, name, "index %s is not on the left, so it is summed: write %s%s%s",
-              name, capital, other ? ", or the missing index " : "", other ? other : "");
-}
-
-static void edf__parse(edf__equation *e) {
-  edf__scan *s = &e->scan;
-  edf__parse_tensor(e, "");
-  for (int i = 0; i < e->n_letter; i++) e->letter[i].left = 1;
-  char c = edf__peek(s);
-  const char *hint = c == '+' ? ": the sum always begins at 0"
-                     : c == '(' ? ": use square brackets, y[b,j]" : "";
-  if (strstr(s->text, "->"))
-    hint = ": -> is another notation; here bi,ij->bj is y[b,j] = x[b,I] W[I,j]";
-  edf__expect(s, '=', "'=' after the left side", hint);
-  for (int sign = edf__first_sign(s); sign; sign = edf__next_sign(s)) edf__parse_term(e, sign);
+static edf__equation edf__read_equation(const edf__site *at, const char *text) {
+  edf__equation e;
+  memset(&e, 0, sizeof e);
+  e.scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 1000, "\t\n\r");
+  edf__scan *s = &e.scan;
+  const char *arrow = strstr(s->at, "->") ? ": bi,ij->bj is y[b,j] = x[b,I] W[I,j] here" : "";
+  edf__parse_tensor(&e, "");
+  for (int i = 0; i < e.n_letter; i++) e.letter[i].left = 1;
+  edf__expect(s, '=', "'=' after the left side", arrow);
+  for (int sign = edf__first_sign(s); sign; sign = edf__next_sign(s)) edf__parse_term(&e, sign);
   if (edf__accept(s, '|'))
-    do edf__parse_bound(e); while (edf__accept(s, ','));
-  if (edf__peek(s)) edf__found(s, "'+', '-', '|' or the end", edf__hint_at(s));
-  for (int t = 0; t < e->n_term; t++) edf__check_term(e, &e->term[t]);
-  for (int i = 0; i < e->n_letter; i++) edf__check_letter(e, i);
+    do edf__parse_bound(&e); while (edf__accept(s, ','));
+  if (edf__peek(s))
+    edf__found(s, "'+', '-', '|' or the end",
+               *s->at == '(' ? ": a function is a node of its own" : "");
+  for (int t = 0; t < e.n_term; t++) edf__check_term(&e, &e.term[t]);
+  for (const edf__letter *l = e.letter; l < e.letter + e.n_letter; l++)
+    if (!l->left && !edf__is_capital(l->name))
+      edf__syntax(s, l->name, "index %s is not on the left, so it is summed: write %c%s, with "
+                  "a capital", l->name, edf__upper(*l->name), l->name + 1);
+  return e;
 }
 
 /* ==== >>sizes  The size of each index ==================================================== */
@@ -2087,7 +2032,6 @@ struct edf__einsum {
   const edf__ref *source[EDF_MAX_INDEX]; /* the tensor that gives the size, or NULL           */
   int padded[EDF_MAX_RANK];              /* of a padded copy: its dimensions, else 0          */
   edf_real outside;                      /* of a padded copy: the entries around the tensor   */
-  int batch;                             /* the batch of `run`, -1 if there is none yet       */
   edf__contraction *run;                 /* 3 for each term: out += a b, and the swap rule's  */
   int *winner;                           /* these two are for a maximum, see edf_slide.h      */
   ptrdiff_t *window;
@@ -2105,10 +2049,6 @@ static const char *edf__show_size(const edf__letter *l, ptrdiff_t n, const edf__
 }
 
 static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf_node *x) {
-  size_t n = strlen(x->name);
-  if (!strncmp(r->name, x->name, n) && r->name[n] == '\'')
-    edf__syntax(&e->scan, r->name, "%s is a name of its own: to transpose %s, exchange its "
-                "indices\n  %s = %s", r->name, x->name, x->name, edf__show(x));
   if (r->rank != x->rank)
     edf__syntax(&e->scan, r->name, "%s has %d %s here, but the tensor has %d\n  %s = %s",
                 r->name, r->rank, r->rank == 1 ? "index" : "indices", x->rank, r->name,
@@ -2125,16 +2065,11 @@ static void edf__take_size(edf__einsum *m, edf_node **in, const edf__ref *r, int
     edf__syntax(&m->e.scan, r->place[d].at, "the bound %s<%d is larger than this dimension, %d"
                 "\n  %s", l->name, l->bound, n, edf__show_ref(r, in));
   if (l->bound) return;
-  if (!m->source[i]) {
-    m->source[i] = r;
-    m->extent[i] = n;
-  }
+  if (!m->source[i]) { m->source[i] = r; m->extent[i] = n; }
   if (m->extent[i] != n)
-    edf__syntax(&m->e.scan, r->place[d].at, "index %s has two different sizes%s%s%s", l->name,
+    edf__syntax(&m->e.scan, r->place[d].at, "index %s has two different sizes%s%s", l->name,
                 edf__show_size(l, n, r, in),
-                edf__show_size(l, m->extent[i], m->source[i], in),
-                n == 1 || m->extent[i] == 1 ? "\n  a dimension of 1 is not repeated: remove it "
-                "with Reshape" : "");
+                edf__show_size(l, m->extent[i], m->source[i], in));
 }
 
 /* Finds the least and the greatest value of a position. An index of unknown size counts as 0.
@@ -2166,27 +2101,26 @@ EDF__USED static ptrdiff_t edf__entry_of(const edf__einsum *m, const edf__ref *r
   return entry;
 }
 
-/* Stops because position d of r reads outside. i is the index whose size is not known, or
-   -1. */
+/* Stops because position d of r reads outside. */
 EDF__NORETURN static void edf__read_error(const edf__einsum *m, edf_node **in,
-                                          const edf__ref *r, int d, int i, ptrdiff_t least,
+                                          const edf__ref *r, int d, ptrdiff_t least,
                                           ptrdiff_t greatest) {
-  const char *index = NULL, *sizes = "", *hint = "";
-  for (int k = m->e.n_letter - 1; k >= 0; k--) {
-    if (!r->place[d].factor[k]) continue;
-    if (i < 0 || k == i) index = m->e.letter[k].name;
-    if (m->source[k] && m->source[k]->operand != r->operand)
-      sizes = edf__show_size(&m->e.letter[k], m->extent[k], m->source[k], in);
+  const edf_node *x = in[r->operand];
+  const char *index = NULL, *hint = "", *sizes = "";
+  for (int i = 0; i < m->e.n_letter; i++) {
+    const edf__ref *source = m->source[i];
+    if (!r->place[d].factor[i]) continue;
+    if (!index || !source) index = m->e.letter[i].name;
+    if (source && source->operand != r->operand)
+      sizes = edf__show_size(&m->e.letter[i], m->extent[i], source, in);
   }
+  if (index)
+    hint = edf__text(". With a bound for %s, as in | %s<n, reads outside are 0", index, index);
+  if (x->batched >> d & 1) hint = ": a dimension that depends on the batch is not padded";
   const char *range = least == greatest ? edf__text("entry %ld", (long)least)
                       : edf__text("entries %ld to %ld", (long)least, (long)greatest);
-  if (in[r->operand]->batched >> d & 1)
-    hint = ": a dimension that depends on the batch is not padded";
-  else if (index)
-    hint = edf__text(". With a bound for %s, as in | %s<n, reads outside are 0", index, index);
-  edf__syntax(&m->e.scan, r->place[d].at, "out of range: this position reads %s%s, but the "
-              "dimension has entries 0 to %d%s\n  %s%s", range,
-              i >= 0 ? edf__text(" when %s is 0", index) : "", in[r->operand]->dim[d] - 1, hint,
+  edf__syntax(&m->e.scan, r->place[d].at, "out of range: this position reads %s, but the "
+              "dimension has entries 0 to %d%s\n  %s%s", range, x->dim[d] - 1, hint,
               edf__show_ref(r, in), sizes);
 }
 
@@ -2201,30 +2135,27 @@ static ptrdiff_t edf__check_read(const edf__einsum *m, edf_node **in, const edf_
   int inside = least >= 0 && greatest < n, factor = i < 0 ? 1 : p->factor[i];
   for (int k = 0; i < 0 && !m->runs && k < m->e.n_letter; k++)
     inside |= p->factor[k] && m->e.letter[k].bound;
-  if (!inside) edf__read_error(m, in, r, d, i, least, greatest);
+  if (!inside) edf__read_error(m, in, r, d, least, greatest);
   return 1 + (factor > 0 ? (n - 1 - greatest) / factor : least / -factor);
 }
 
-/* A position with one index of unknown size limits it: every read of the position is inside.
-   Returns 1 if a size was found. */
+/* If a position has exactly one index of unknown size, that index is as large as it can be
+   while every read of the position is inside. Returns 1 if a size was found. */
 static int edf__find_sizes_in_sums(edf__einsum *m, edf_node **in) {
-  ptrdiff_t longest[EDF_MAX_INDEX];
+  const edf__einsum before = *m;         /* Sizes that are found now count in the next call.  */
+  unsigned unknown = 0;
   int found = 0;
-  for (int i = 0; i < EDF_MAX_INDEX; i++) longest[i] = -1;
-  for (int f = 1; f < m->e.n_ref; f++)
-    for (int d = 0; d < m->e.ref[f].rank; d++) {
-      int unknown = -1, several = 0;
-      for (int i = 0; i < m->e.n_letter; i++)
-        if (m->e.ref[f].place[d].factor[i] && m->extent[i] < 0) {
-          several = unknown >= 0;
-          unknown = i;
-        }
-      if (unknown < 0 || several || m->e.ref[f].operand < 0) continue;
-      ptrdiff_t n = edf__check_read(m, in, &m->e.ref[f], d, unknown);
-      if (longest[unknown] < 0 || n < longest[unknown]) longest[unknown] = n;
+  for (int i = 0; i < m->e.n_letter; i++) unknown |= (unsigned)(m->extent[i] < 0) << i;
+  for (const edf__ref *r = m->e.ref + 1; r < m->e.ref + m->e.n_ref; r++)
+    for (int d = 0; d < r->rank; d++) {
+      unsigned has = edf__place_has(&r->place[d]) & unknown;
+      int i = 0, several = (has & (has - 1)) != 0;
+      if (!has || several || r->operand < 0) continue;
+      while (!(has >> i & 1)) i++;
+      ptrdiff_t n = edf__check_read(&before, in, r, d, i);
+      if (m->extent[i] < 0 || n < m->extent[i]) m->extent[i] = n;
+      found = 1;
     }
-  for (int i = 0; i < m->e.n_letter; i++)
-    if (longest[i] >= 0) { m->extent[i] = longest[i]; found = 1; }
   return found;
 }
 
@@ -2240,37 +2171,20 @@ static void edf__find_extents(edf__einsum *m, edf_node **in) {
 }
 /* The same, and checks that all sizes are known and all reads are inside. */
 static void edf__check_extents(edf__einsum *m, edf_node **in) {
-  unsigned has = 0;
   edf__find_extents(m, in);
-  for (int f = 0; f < m->e.n_ref; f++) has |= edf__ref_has(&m->e.ref[f]);
-  for (int i = 0; i < m->e.n_letter; i++) {
-    const char *name = m->e.letter[i].name;
-    if (m->extent[i] < 0 && has >> i & 1)
-      edf__syntax(&m->e.scan, name, "unknown size of %s: it is not a plain index on the right. "
-                  "Add '| %s<n'", name, name);
-  }
-  for (int f = 1; f < m->e.n_ref; f++)
-    for (int d = 0; d < m->e.ref[f].rank; d++) edf__check_read(m, in, &m->e.ref[f], d, -1);
+  for (int f = 0; f < m->e.n_ref; f++)
+    for (int d = 0; d < m->e.ref[f].rank; d++) {
+      for (int i = 0; i < m->e.n_letter; i++) {
+        const char *name = m->e.letter[i].name;
+        if (m->e.ref[f].place[d].factor[i] && m->extent[i] < 0)
+          edf__syntax(&m->e.scan, name, "unknown size of %s: it is not a plain index on the "
+                      "right. Add '| %s<n'", name, name);
+      }
+      if (f > 0) edf__check_read(m, in, &m->e.ref[f], d, -1);
+    }
 }
 
 /* ==== >>einsum  Equations as nodes ======================================================= */
-
-static void edf__einsum_shape(edf_node *y) {
-  edf__einsum *m = edf__einsum_of(y);
-  const edf__ref *left = &m->e.ref[0];
-  edf__check_extents(m, y->in);
-  y->rank = left->rank;
-  for (int d = 0; d < left->rank; d++) {
-    ptrdiff_t least, greatest;
-    const edf__place *p = &left->place[d];
-    int known = edf__reach(m, p, &least, &greatest);
-    if (known && least < 0)
-      edf__syntax(&m->e.scan, p->at, "this position writes entry %ld, below 0", (long)least);
-    if (known && greatest >= INT_MAX)
-      edf__syntax(&m->e.scan, p->at, "this dimension is too long: %ld", (long)greatest + 1);
-    y->dim[d] = m->padded[d] ? m->padded[d] : known ? (int)greatest + 1 : 0;
-  }
-}
 
 /* ---- Each term is a nest. The swap rule makes the nests of its gradients. */
 static edf_nest edf__swap(const edf_nest *forward, int x) {
@@ -2327,18 +2241,29 @@ static void edf__make_term(const edf_node *y, const edf__term *t, edf__contracti
     }
   for (int x = EDF_OUT; x <= EDF_B; x++) {
     run[x].planned = 0;
-    run[x].nest = x == EDF_OUT ? nest : edf__swap(&nest, x);
+    run[x].nest = edf__swap(&nest, x);   /* With itself the output is not exchanged.          */
   }
 }
-/* Makes the nests of all terms, again for each new batch. */
-static edf__einsum *edf__make_terms(edf_node *y) {
+
+/* Finds the shape of an equation, and makes the nests of its terms. */
+static void edf__einsum_shape(edf_node *y) {
   edf__einsum *m = edf__einsum_of(y);
   size_t bytes = 3 * (size_t)m->e.n_term * sizeof *m->run;
-  if (m->batch == edf.batch) return m;
+  edf__check_extents(m, y->in);
+  y->rank = m->e.ref->rank;
+  for (int d = 0; d < y->rank; d++) {
+    ptrdiff_t least, greatest;
+    const edf__place *p = &m->e.ref->place[d];
+    int known = edf__reach(m, p, &least, &greatest);
+    if (known && least < 0)
+      edf__syntax(&m->e.scan, p->at, "this position writes entry %ld, below 0", (long)least);
+    if (known && greatest >= INT_MAX)
+      edf__syntax(&m->e.scan, p->at, "this dimension is too long: %ld", (long)greatest + 1);
+    y->dim[d] = m->padded[d] ? m->padded[d] : known ? (int)greatest + 1 : 0;
+  }
   m->run = (edf__contraction *)edf__grow(&edf.computed, m->run, bytes);
-  for (int t = 0; t < m->e.n_term; t++) edf__make_term(y, &m->e.term[t], m->run + 3 * t);
-  m->batch = edf.batch;
-  return m;
+  for (int t = 0; m->runs && t < m->e.n_term; t++)
+    edf__make_term(y, &m->e.term[t], m->run + 3 * t);
 }
 
 /* ---- Running the terms. Bit k of `grads` is 1 if operand k is the gradient of of[k]. If of[k]
@@ -2372,13 +2297,13 @@ static edf_node *edf__factor(const edf_node *y, const edf__term *t, int f) {
   return f < t->n ? y->in[edf__einsum_of(y)->e.ref[t->first + f].operand] : NULL;
 }
 static void edf__einsum_forward(edf_node *y) {
-  edf__einsum *m = edf__make_terms(y);
-  if (m->outside != 0) edf__fill(y, EDF_VALUE, m->outside);
+  edf__einsum *m = edf__einsum_of(y);
+  int first = m->outside != 0 ? EDF__PART : EDF__ASSIGN;
+  if (first == EDF__PART) edf__fill(y, EDF_VALUE, m->outside);
   for (int i = 0; i < m->e.n_term; i++) {
     const edf__term *t = &m->e.term[i];
     edf_node *of[3] = { y, edf__factor(y, t, 0), edf__factor(y, t, 1) };
-    edf__contract(&m->run[3 * i], i ? EDF__ADD : m->outside != 0 ? EDF__PART : EDF__ASSIGN, of,
-                  0);
+    edf__contract(&m->run[3 * i], i ? EDF__ADD : first, of, 0);
   }
 }
 static void edf__einsum_backward(edf_node *y) {
@@ -2402,82 +2327,62 @@ static int edf__is_equation(const edf_node *y) {
 
 /* ---- Constructors */
 
-/* Returns 1 if a tensor gives a position of another one: y[b,j] = W[k[b],j]. edf_slide.h has
-   another op for these. */
-static int edf__has_lookup(const edf__einsum *m) {
-  for (int f = 0; f < m->e.n_ref; f++)
-    for (int d = 0; d < m->e.ref[f].rank; d++) if (m->e.ref[f].place[d].by) return 1;
-  return 0;
-}
-
+/* Makes the node of an equation that needs no more rewriting. The op computes it. */
 static edf_node *edf__einsum_node(edf__site at, const edf_op *op, const edf__einsum *m, int n,
                                   edf_node **in) {
-  edf_op about = op ? *op : edf__einsum_op;
+  edf_op about = *op;
   about.name = at.op;
   edf_node *y = edf__computed(&about, at.file, at.line, n, in);
-  edf__einsum *own = (edf__einsum *)(y->state = edf__alloc(&edf.computed, sizeof *own));
-  *own = *m;
-  own->runs = !edf__has_lookup(m);
-  own->batch = -1;
-  y->about = op ? op : &edf__einsum_op;
-  if (!strcmp(at.op, "Einsum")) y->name = own->e.ref->name;
+  y->state = memcpy(edf__alloc(&edf.computed, sizeof *m), m, sizeof *m);
+  y->about = op;
+  if (!strcmp(at.op, "Einsum")) y->name = m->e.ref->name;
   return edf__add_compnode(y);
 }
 
 static void edf__check_count(const edf__equation *e, int n, edf_node **in) {
   const char *list = "";
   if (n == e->n_operand) return;
-  for (int k = 0; k < (n > e->n_operand ? n : e->n_operand); k++) {
-    const char *name = NULL;
+  for (int k = 0; k < n || k < e->n_operand; k++) {
+    const char *name = "(no name)";
     for (int f = e->n_ref - 1; f > 0; f--) if (e->ref[f].operand == k) name = e->ref[f].name;
-    list = !name ? edf__text("%s\n  no name for %s", list, edf__show(in[k])) : k < n
-           ? edf__text("%s\n  %s = %s", list, name, edf__show(in[k]))
-           : edf__text("%s\n  %s is missing, or NULL", list, name);
+    list = edf__text("%s\n  %s = %s", list, name, k < n ? edf__show(in[k]) : "NULL or missing");
   }
   edf__syntax(&e->scan, e->scan.text, "the equation has %d operands, but %d %s given%s",
               e->n_operand, n, n == 1 ? "was" : "were", list);
 }
 
-static edf__equation edf__read_equation(const edf__site *at, const char *text) {
-  edf__equation e;
-  memset(&e, 0, sizeof e);
-  e.scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 1000, "\t\n\r");
-  edf__parse(&e);
-  return e;
-}
-
-/* Makes a node of an equation. A factor that is read outside first becomes a padded copy, and a
-   product of more than two factors becomes products of two: nodes of their own. op is NULL for
-   a sum, else it computes in place of an Einsum. */
+/* Makes the node of any equation. Part Two rewrites it first, if it has to. In a lookup a
+   tensor gives a position of another one: y[b,j] = W[k[b],j]. It is not rewritten, and an op
+   of edf_slide.h computes it. If op is NULL, the node is an Einsum. */
 static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int kind,
                                     const edf__equation *e, int n, edf_node **operands) {
-  edf_node *in[3 * EDF__MAX_REF], *copy, *copies[EDF__MAX_REF];
+  edf_node *in[EDF__MAX_REF];
   edf__einsum m;
-  size_t refs = (size_t)e->n_ref * sizeof *e->ref;
+  int is_lookup = 0;
   memset(&m, 0, sizeof m);
   m.e = m.written = *e;
   m.kind = kind;
   edf__check_operands(*at, n, operands);
   edf__check_count(e, n, operands);
-  for (int f = 1; f < e->n_ref; f++)
-    edf__check_rank(e, &e->ref[f], operands[e->ref[f].operand]);
   m.operand = (edf_node **)edf__alloc(&edf.computed, ((size_t)n + 1) * sizeof *in);
-  memcpy(m.operand, operands, (size_t)n * sizeof *in);
-  memcpy(in, operands, (size_t)n * sizeof *in);
-  m.e.ref = (edf__ref *)memcpy(edf__alloc(&edf.computed, refs), e->ref, refs);
-  copy = (edf_node *)edf__alloc(&edf.computed, ((size_t)n + 1) * sizeof *copy);
-  for (int k = 0; k < n; k++) {
-    copy[k] = edf__without_batch(operands[k]);
-    copies[k] = &copy[k];
+  for (int k = 0; k < n; k++) m.operand[k] = in[k] = operands[k];
+  for (int f = 0; f < e->n_ref; f++) {
+    const edf__ref *r = &e->ref[f];
+    if (f > 0) edf__check_rank(e, r, in[r->operand]);
+    for (int d = 0; d < r->rank; d++) is_lookup |= r->place[d].by;
   }
-  edf__check_extents(&m, copies);
-  edf__free(copy);
-  if (edf__part_two && !edf__has_lookup(&m)) edf__part_two->rewrite(&m, *at, in);
+  if (edf__part_two && !is_lookup) edf__part_two->rewrite(&m, *at, in);
+  m.runs = !is_lookup;
   for (int t = 0; t < m.e.n_term; t++)
     if (m.e.term[t].n > 2) edf__syntax(&e->scan, m.e.term[t].at, "more than two factors");
-  return edf__einsum_node(*at, op, &m, m.e.n_operand, in);
+  return edf__einsum_node(*at, op ? op : &edf__einsum_op, &m, m.e.n_operand, in);
 }
 
+/* Makes a node of one equation. */
+static edf_node *edf__line(const edf__site *at, const char *equation, int n, edf_node **in) {
+  edf__equation e = edf__read_equation(at, equation);
+  return edf__equation_node(at, NULL, 0, &e, n, in);
+}
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   edf__site at = { "Einsum", file, line };
   int n;
@@ -2485,24 +2390,12 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
-  edf__equation e = edf__read_equation(&at, equation);
-  edf_node *y = edf__equation_node(&at, NULL, 0, &e, n, in);
+  edf_node *y = edf__line(&at, equation, n, in);
   edf__free(in);
   return y;
 }
 
 /* ==== >>products  Products, softmax, losses ============================================== */
-
-/* Makes a node of one equation over the n nodes that follow. */
-static edf_node *edf__line(const edf__site *at, const char *equation, int n, ...) {
-  edf_node *in[EDF_MAX_FACTOR];
-  va_list args;
-  va_start(args, n);
-  for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
-  va_end(args);
-  edf__equation e = edf__read_equation(at, equation);
-  return edf__equation_node(at, NULL, 0, &e, n, in);
-}
 
 /* ---- Add, Sub, Mul   y[b,j] = a[b,j] + b[j] : equations. The operand of lower rank has the
    last indices of the other. */
@@ -2512,13 +2405,14 @@ static edf_node *edf__pairwise(const char *op, const char *sign, const char *fil
   edf_node *in[2] = { a, b };
   edf__check_operands(at, 2, in);
   int n = a->rank > b->rank ? a->rank : b->rank;
-  const char *index[3], *all = "i,j,k,l,m,n,o,p";
-  for (int k = 0; k < 3; k++) {
-    int rank = k ? in[k - 1]->rank : n;
+  const char *index[2], *all = "i,j,k,l,m,n,o,p";
+  for (int k = 0; k < 2; k++) {
+    int rank = in[k]->rank;
     index[k] = rank ? edf__text("[%.*s]", 2 * rank - 1, all + 2 * (n - rank)) : "";
   }
-  edf_node *y = edf__line(&at, edf__text("y%s = a%s %sb%s", index[0], index[1], sign, index[2]),
-                          2, a, b);
+  const char *left = index[b->rank == n];
+  const char *text = edf__text("y%s = a%s %sb%s", left, index[0], sign, index[1]);
+  edf_node *y = edf__line(&at, text, 2, in);
   edf__einsum_of(y)->generic = 1;
   return y;
 }
@@ -2534,25 +2428,17 @@ edf_node *edf_mul_at(const char *file, int line, edf_node *a, edf_node *b) {
 
 /* ---- Affine   s[b,j] = W[I,j] x[b,I] - B[j] : an equation for each rank of x ---- */
 
-/* Returns the number of a new parameter struct. */
-static int edf__new_package(const char *file, int line, const char *function, int n_in,
-                            int n_out) {
-  edf__site at = { function, file, line };
-  if (n_in < 1 || n_out < 1)
-    edf__fail(at, "%d inputs and %d outputs: expected at least 1 of each", n_in, n_out);
-  return ++edf.n_packages;
-}
-/* Fills w uniformly in +-sqrt(3/n), which has variance 1/n, for sums of n products. */
-static edf_node *edf__init_for(edf_node *w, double n) {
-  edf_real bound = edf__root((edf_real)3 / (edf_real)n);
-  edf_init_uniform(w, -bound, bound);
-  return w;
-}
+/* W is uniform in +-sqrt(3/n_in), which has variance 1/n_in, for sums of n_in products. */
 edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out) {
   edf_affine_package Phi;
-  int n = edf__new_package(file, line, "edf_affine_params", n_in, n_out);
-  Phi.w = edf__init_for(edf_parameter_at(file, line, "w%d[%d,%d]", n, n_in, n_out), n_in);
+  edf__site at = { "edf_affine_params", file, line };
+  if (n_in < 1 || n_out < 1)
+    edf__fail(at, "%d inputs and %d outputs: expected at least 1 of each", n_in, n_out);
+  int n = ++edf.n_packages;
+  edf_real bound = edf__root((edf_real)3 / (edf_real)n_in);
+  Phi.w = edf_parameter_at(file, line, "w%d[%d,%d]", n, n_in, n_out);
   Phi.b = edf_parameter_at(file, line, "b%d[%d]", n, n_out);
+  edf_init_uniform(Phi.w, -bound, bound);
   return Phi;
 }
 edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
@@ -2560,27 +2446,17 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
     "s[b,j] = W[I,j] x[b,I] - B[j]", "s[b,t,j] = W[I,j] x[b,t,I] - B[j]",
     "s[b,h,t,j] = W[I,j] x[b,h,t,I] - B[j]" };
   edf__site at = { "Affine", file, line };
-  edf__check_node(at, Phi.w, "Phi.w");
-  edf__check_node(at, x, "x");
-  edf__check_node(at, Phi.b, "Phi.b");
+  edf_node *in[3] = { Phi.w, x, Phi.b };
+  edf__check_operands(at, 3, in);
   if (x->rank < 1 || x->rank > 4)
     edf__fail(at, "x has %d dimensions, expected 1 to 4\n  x = %s", x->rank, edf__show(x));
-  return edf__line(&at, equation[x->rank - 1], 3, Phi.w, x, Phi.b);
+  return edf__line(&at, equation[x->rank - 1], 3, in);
 }
 
 /* ---- Softmax   P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])
                   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
    The maximum of the row is subtracted first, which changes only the rounding. The exponentials
    of all rows are one long loop, so that short rows are vectorised too. ---- */
-
-/* Returns y->written. It is made at the first call. */
-EDF__USED static edf__written *edf__write(edf_node *y) {
-  if (!y->written) {
-    y->written = (edf__written *)edf__alloc(edf__list_of(y), sizeof *y->written);
-    y->written->row_dims = 1;
-  }
-  return y->written;
-}
 
 /* Returns the number of entries of a row: of the last index, or of the last row_dims
    indices. */
@@ -2642,10 +2518,9 @@ static void edf__loss_shape(edf_node *loss) {
   int equal = P->rank == y->rank + 1;
   for (int d = 0; equal && d < y->rank; d++) equal = y->dim[d] == P->dim[d];
   if (!equal)
-    edf__fail(edf__site_of(loss), "expected one label for each row of %.1s: y is %s, not %s%s\n"
-              "  %.1s = %s\n  y = %s", loss->about->tensors + 2, edf__dims(y, y->rank),
-              edf__dims(P, P->rank - 1), y->rank > P->rank ? ": are they exchanged?" : "",
-              loss->about->tensors + 2, edf__show(P), edf__show(y));
+    edf__fail(edf__site_of(loss), "expected one label for each row of scores: y is %s, not %s\n"
+              "  %s\n  %s", edf__dims(y, y->rank), edf__dims(P, P->rank - 1), edf__show(P),
+              edf__show(y));
   loss->rank = y->rank;
   memcpy(loss->dim, y->dim, sizeof loss->dim);
 }
@@ -2670,9 +2545,7 @@ static size_t edf__class_in(const edf_node *node, const edf_node *y, size_t b, s
               strstr(node->op, "LogLoss") ? "label" : "class", label,
               y->rank < 2 ? edf__text("%zu", b) : edf__indices(y, b),
               whole ? "is out of range" : "is not a whole number", K - 1,
-              label == (double)K ? " (are the classes counted from 1?)" :
-              !whole && fabs(label) < 1e-37 ? " (is it the bits of an int?)" : "",
-              edf__show(y));
+              label == (double)K ? " (are the classes counted from 1?)" : "", edf__show(y));
   return (size_t)label;
 }
 /* Returns the entry of the scores that the label of row b selects. */
@@ -2770,49 +2643,47 @@ static edf__einsum edf__equation_like(const edf__einsum *m) {
   edf__einsum like = *m;
   like.e.ref = NULL;
   like.e.n_ref = like.e.n_term = like.e.n_operand = like.kind = like.written.n_ref = 0;
+  like.runs = 1;
   return like;
 }
 
-/* Makes a copy of what factor r reads, with `outside` around it, if r reads outside. Then r
-   reads the copy. With c as the least position read, copy[i] = x[i+c]. */
-static void edf__pad(edf__einsum *m, edf__site at, edf__ref *r, edf_node **in) {
+/* If factor r reads outside x, returns a copy of what it reads, with `outside` around it, and
+   lets r read the copy. Else returns x. With c as the least position read, copy[i] = x[i+c]. */
+static edf_node *edf__pad(const edf__einsum *m, edf__site at, edf__ref *r, edf_node *x) {
+  static const char *const names[EDF_MAX_RANK] = { "i", "j", "k", "l", "m", "n", "o", "p" };
   edf__einsum copy = edf__equation_like(m);
-  edf_node *x = in[r->operand];
   edf__ref to = *r, from = *r;
-  int outside = 0, empty = 0;            /* 1 if some reads, or all reads, are outside        */
+  edf__term term = { 1, 1, 1, r->name };
+  int outside = 0;
+  for (int d = 0; d < r->rank; d++) {
+    ptrdiff_t least, greatest, n = x->dim[d];
+    int known = edf__reach(m, &r->place[d], &least, &greatest) && !(x->batched >> d & 1);
+    edf__letter letter = { names[d], 1, 0 };
+    edf__place plain = { { 0 }, 0, 0, r->place[d].at };
+    plain.factor[d] = 1;
+    from.place[d] = to.place[d] = plain;
+    copy.e.letter[d] = letter;
+    if (!known || (least >= 0 && greatest < n)) continue;
+    ptrdiff_t begin = least > 0 ? least : 0, end = greatest < n ? greatest + 1 : n;
+    int empty = end <= begin;            /* 1 if all reads are outside: the copy is 0         */
+    if (empty) { term.number = 0; begin = 0; end = 1; }
+    copy.e.letter[d].bound = (int)(end - begin);
+    copy.padded[d] = (int)(greatest - least + 1);
+    from.place[d].constant = (int)begin;
+    to.place[d].constant = empty ? 0 : (int)(begin - least);
+    r->place[d].constant -= (int)least;
+    outside = 1;
+  }
+  if (!outside) return x;
   at.op = "Pad";
   copy.outside = m->kind == 'x' ? -(edf_real)HUGE_VAL : 0;
   copy.e.n_letter = r->rank;
-  for (int d = 0; d < r->rank; d++) {
-    static const char *const names[EDF_MAX_RANK] = { "i", "j", "k", "l", "m", "n", "o", "p" };
-    ptrdiff_t least, greatest, n = x->dim[d];
-    int known = edf__reach(m, &r->place[d], &least, &greatest) && n;
-    int out = known && !(x->batched >> d & 1) && (least < 0 || greatest >= n);
-    ptrdiff_t begin = out && least > 0 ? least : 0;
-    ptrdiff_t end = out && greatest < n ? greatest + 1 : n;
-    edf__letter letter = { names[d], 1, 0 };
-    if (out && end <= begin) { empty = 1; begin = 0; end = 1; }
-    if (out) letter.bound = (int)(end - begin);
-    outside |= out;
-    copy.e.letter[d] = letter;
-    copy.padded[d] = out ? (int)(greatest - least + 1) : 0;
-    memset(to.place[d].factor, 0, sizeof to.place[d].factor);
-    to.place[d].factor[d] = 1;
-    from.place[d] = to.place[d];
-    from.place[d].constant = (int)begin;
-    to.place[d].constant = (int)(out && !empty ? begin - least : 0);
-    if (out) r->place[d].constant -= (int)least;
-  }
-  if (!outside) return;
-  to.name = edf__copy(&edf.computed, edf__text("%.300s_padded", r->name));
+  copy.e.term[copy.e.n_term++] = term;
   to.operand = -1;
   from.operand = 0;
   *edf__next_ref(&copy.e) = to;
   *edf__next_ref(&copy.e) = from;
-  edf__term term = { empty ? 0.0 : 1.0, 1, 1, r->name };
-  copy.e.term[copy.e.n_term++] = term;
-  in[m->e.n_operand] = edf__einsum_node(at, NULL, &copy, 1, &x);
-  r->operand = m->e.n_operand++;
+  return edf__einsum_node(at, &edf__einsum_op, &copy, 1, &x);
 }
 
 /* Returns the number of entries of a tensor with these indices. An unknown batch counts as
@@ -2823,15 +2694,14 @@ static double edf__volume(const edf__einsum *m, unsigned has) {
     if (has >> i & 1) volume *= m->extent[i] ? (double)m->extent[i] : 64;
   return volume;
 }
-/* Replaces the two factors of term t whose product is cheapest by their product. */
-static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_node **in) {
-  edf__ref *r = m->e.ref + t->first;
-  edf__ref left = { "", -1, 0, { { { 0 }, 0, 0, NULL } } };
+/* Replaces the two factors of term t whose product is cheapest by their product. x[f] is the
+   node of factor f. */
+static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_node **x) {
+  edf__ref left = { "product", -1, 0, { { { 0 }, 0, 0, NULL } } }, *r = m->e.ref + t->first;
   edf__term both = { 1, 1, 2, t->at };
   int first = 0, second = 1;
   double best = HUGE_VAL;
   unsigned keeps = 0;                    /* the indices of the product                        */
-  at.op = "Product";
   for (int i = 0; i < t->n; i++)
     for (int j = i + 1; j < t->n; j++) {
       unsigned has = edf__ref_has(&r[i]) | edf__ref_has(&r[j]), needed = edf__ref_has(m->e.ref);
@@ -2839,65 +2709,61 @@ static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_n
       double cost = edf__volume(m, has) + edf__volume(m, has & needed);
       if (cost < best) { best = cost; first = i; second = j; keeps = has & needed; }
     }
-  left.name = edf__copy(&edf.computed, edf__text("%.300s_%d", m->e.ref->name, m->e.n_operand));
-  for (int i = 0; i < m->e.n_letter; i++)
-    if (keeps >> i & 1) {
-      if (left.rank == EDF_MAX_RANK)
-        edf__syntax(&m->e.scan, t->at, "the product of %s and %s has more than %d indices",
-                    r[first].name, r[second].name, EDF_MAX_RANK);
-      left.place[left.rank].at = t->at;
-      left.place[left.rank++].factor[i] = 1;
-    }
+  for (int i = 0; i < m->e.n_letter; i++) {
+    if (!(keeps >> i & 1)) continue;
+    if (left.rank == EDF_MAX_RANK)
+      edf__syntax(&m->e.scan, t->at, "the product of %s and %s has more than %d indices",
+                  r[first].name, r[second].name, EDF_MAX_RANK);
+    left.place[left.rank].at = t->at;
+    left.place[left.rank++].factor[i] = 1;
+  }
   edf__einsum product = edf__equation_like(m);
-  edf_node *pair[2] = { in[r[first].operand], in[r[second].operand] };
+  edf_node *pair[2] = { x[first], x[second] };
+  at.op = "Product";
+  product.e.term[product.e.n_term++] = both;
   *edf__next_ref(&product.e) = left;
   *edf__next_ref(&product.e) = r[first];
   *edf__next_ref(&product.e) = r[second];
   product.e.ref[1].operand = 0;
   product.e.ref[2].operand = 1;
-  product.e.term[product.e.n_term++] = both;
-  in[m->e.n_operand] = edf__einsum_node(at, NULL, &product, 2, pair);
-  left.operand = m->e.n_operand++;
   r[first] = left;
-  r[second] = r[--t->n];
+  x[first] = edf__einsum_node(at, &edf__einsum_op, &product, 2, pair);
+  t->n--;                                /* The last factor fills the gap, and the product    */
+  r[second] = r[t->n];                   /* stands in its place: so nothing reads the pair.   */
+  x[second] = x[t->n];
+  r[t->n] = left;
+  x[t->n] = x[first];
 }
 
-/* Drops the operands and tensors that only copies and products read. */
-static void edf__drop_operands(edf__einsum *m, edf_node **in) {
-  edf_node *all[3 * EDF__MAX_REF];
-  int number[3 * EDF__MAX_REF], n = 0, n_ref = 1;
-  if (m->e.n_operand == m->written.n_operand) return;          /* Nothing was rewritten.      */
-  for (int k = 0; k < m->e.n_operand; k++) {
-    all[k] = in[k];
-    number[k] = -1;
-  }
-  for (int t = 0; t < m->e.n_term; t++) {
-    edf__term *term = &m->e.term[t];
-    for (int f = 0; f < term->n; f++) {
-      edf__ref r = m->e.ref[term->first + f];
-      if (number[r.operand] < 0) {
-        in[n] = all[r.operand];
-        number[r.operand] = n++;
-      }
-      r.operand = number[r.operand];
-      m->e.ref[n_ref + f] = r;
-    }
-    term->first = n_ref;
-    n_ref += term->n;
-  }
-  m->e.n_ref = n_ref;
-  m->e.n_operand = n;
-}
-
-/* The sizes of all indices are known here, unless they depend on the batch. They become bounds,
-   since a copy or a product alone may not show them. */
+/* Rewrites an equation until no factor reads outside and no term has more than two factors.
+   Copies and products replace the operands that only they read. */
 static void edf__rewrite(edf__einsum *m, edf__site at, edf_node **in) {
-  for (int i = 0; i < m->e.n_letter; i++)
+  edf_node copy[EDF__MAX_REF], *x[EDF__MAX_REF];
+  int rewritten = 0;
+  size_t bytes = (size_t)m->e.n_ref * sizeof *m->e.ref;
+  for (int k = 0; k < m->e.n_operand; k++) {
+    copy[k] = edf__without_batch(in[k]);
+    x[k] = &copy[k];
+  }
+  edf__check_extents(m, x);
+  for (int i = 0; i < m->e.n_letter; i++)          /* A product may have no other size of it. */
     if (m->extent[i] > 0) m->e.letter[i].bound = (int)m->extent[i];
-  for (int f = 1; f < m->e.n_ref; f++) edf__pad(m, at, &m->e.ref[f], in);
-  for (int t = 0; t < m->e.n_term; t++)
-    while (m->e.term[t].n > 2) edf__multiply_pair(m, at, &m->e.term[t], in);
-  edf__drop_operands(m, in);
+  m->e.ref = (edf__ref *)memcpy(edf__alloc(&edf.computed, bytes), m->e.ref, bytes);
+  for (int f = 1; f < m->e.n_ref; f++) {
+    edf_node *operand = in[m->e.ref[f].operand];
+    x[f] = edf__pad(m, at, &m->e.ref[f], operand);
+    rewritten |= x[f] != operand;
+  }
+  for (edf__term *t = m->e.term; t < m->e.term + m->e.n_term; t++)
+    for (; t->n > 2; rewritten = 1) edf__multiply_pair(m, at, t, x + t->first);
+  if (!rewritten) return;
+  m->e.n_operand = 0;
+  for (int f = 1; f < m->e.n_ref; f++) {           /* Numbers the operands again.             */
+    int k = 0;
+    while (k < m->e.n_operand && in[k] != x[f]) k++;
+    if (k == m->e.n_operand) in[m->e.n_operand++] = x[f];
+    m->e.ref[f].operand = k;
+  }
 }
 
 /* Returns 1 for a padded copy or a product that an equation needs. Prints show it inline. */
@@ -4044,6 +3910,15 @@ edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *
   in[0] = edf__under(&at, &edf__sum_op, 1, &y, 0);
   in[1] = edf__under(&at, &edf__sum_op, 1, &m, 0);
   return edf__under(&at, &edf__div_op, 2, in, 0);
+}
+
+/* Returns y->written. It is made at the first call. */
+EDF__USED static edf__written *edf__write(edf_node *y) {
+  if (!y->written) {
+    y->written = (edf__written *)edf__alloc(edf__list_of(y), sizeof *y->written);
+    y->written->row_dims = 1;
+  }
+  return y->written;
 }
 EDF__C_END
 #endif

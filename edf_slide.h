@@ -21,7 +21,7 @@
      edf__caught edf__check_node edf__check_rank edf__class_in edf__computed edf__einsum
      edf__einsum_shape edf__entry_of edf__equation edf__equation_node edf__find_extents
      edf__grow edf__letter_of edf__letters edf__letters_of edf__log_softmax_op
-     edf__make_terms edf__message edf__new_node edf__parse_tensor edf__place edf__reach
+     edf__message edf__new_node edf__parse_tensor edf__place edf__reach
      edf__read_declared edf__read_equation edf__read_number edf__ref edf__scan edf__scan_of
      edf__show edf__site edf__softmax_op edf__write edf__write_equation
 
@@ -839,7 +839,7 @@ static void edf_slide__zero(edf_node *y) {
 
 /* y = max x, and backward x.grad += y.grad at the winner. */
 static void edf_slide__max_over_forward(edf_node *y) {
-  edf__einsum *m = edf__make_terms(y);
+  edf__einsum *m = (edf__einsum *)y->state;
   edf_window w = edf_slide__window_of(y, &m->run[0].nest);
   size_t written = 1;
   for (int i = 0; i < w.n_kept; i++) written *= (size_t)w.t.loop[i].n;
@@ -3192,7 +3192,6 @@ static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, con
   size_t lines = 1;
   all->site = *at;
   edf__scan s = edf__scan_of(at, "equation", text, n, n, "\t\r");
-  s.whole = !all->in;                    /* else each line is an equation for messages        */
   all->scan = s;
   edf_slide__join_lines((char *)s.at);
   for (const char *c = s.at; *c; c++) lines += *c == '\n';
