@@ -2848,8 +2848,8 @@ struct edf_route {
   int product;                           /* 1 for a matrix product                            */
   int first[4];                          /* index of the first M, N and K loop, and the end   */
   ptrdiff_t extent[3];                   /* number of steps of M, N and K                     */
-  size_t covers;                         /* entries that steps outside a sum write once, or 0 */
-  size_t apart;                          /* the same for all loops that out has               */
+  size_t covers;                         /* number of entries of out that are computed, or 0  */
+                                         /* if the steps of two of its indices share an entry */
 };
 
 /* An operand of a product as a matrix. `direct` is 1 if a BLAS can read it in place, with
@@ -2973,17 +2973,6 @@ static int edf__strides_over(const edf_loop *l, int n, int i) {
   }
   return s > reach;
 }
-/* Returns the number of entries that n loops write once each, or 0. */
-static size_t edf__covers(const edf_loop *l, int n, int sums_inside) {
-  size_t entries = 1;
-  for (int i = 0; i < n; i++) {
-    if (sums_inside && !l[i].s[EDF_OUT]) continue;
-    if (!edf__strides_over(l, n, i)) return 0;
-    entries *= (size_t)l[i].n;
-  }
-  return entries;
-}
-
 edf_route edf_plan(const edf_nest *nest) {
   edf_nest t = edf__canonical(nest);
   edf_route r;
@@ -2991,8 +2980,10 @@ edf_route edf_plan(const edf_nest *nest) {
   edf__arrange(&r, &t, -1);
   r.product = r.extent[EDF__M] > 1 && r.extent[EDF__N] > 1 && r.extent[EDF__K] > 1;
   if (!r.product) edf__arrange(&r, &t, edf__best_row(&t));
-  r.covers = edf__covers(r.nest.loop, r.product ? r.first[2] : r.nest.n, 0);
-  r.apart = edf__covers(r.nest.loop, r.nest.n, 1);
+  r.covers = 1;
+  for (int i = 0; i < t.n; i++)
+    if (t.loop[i].s[EDF_OUT] || t.loop[i].n == 0)
+      r.covers *= edf__strides_over(t.loop, t.n, i) ? (size_t)t.loop[i].n : 0;
   return r;
 }
 
@@ -3008,17 +2999,18 @@ static void edf__row(const edf_loop *l, edf_real c, int assign, edf_real *out,
   ptrdiff_t n = l->n, so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
   int one = (sa == 1 && sb == 0) || (sa == 0 && sb == 1), both = sa == 1 && sb == 1;
   const edf_real *x = sa ? a : b, *stays = sa ? b : a;
-  if (so == 0 && one) *out += c * *stays * edf__total(x, n);
-  else if (so == 0 && both) *out += c * edf__dot(a, b, n);
+  if (so == 0 && one) *out = (assign ? 0 : *out) + c * *stays * edf__total(x, n);
+  else if (so == 0 && both) *out = (assign ? 0 : *out) + c * edf__dot(a, b, n);
   else if (so == 1 && one) edf__add_scaled(out, x, n, c * *stays, assign);
   else if (so == 1 && both && assign)
     for (ptrdiff_t i = 0; i < n; i++) out[i] = c * a[i] * b[i];
   else if (so == 1 && both)
     for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i] * b[i];
-  else if (assign)
-    for (ptrdiff_t i = 0; i < n; i++) out[i * so] = c * a[i * sa] * b[i * sb];
   else
-    for (ptrdiff_t i = 0; i < n; i++) out[i * so] += c * a[i * sa] * b[i * sb];
+    for (ptrdiff_t i = 0; i < n; i++) {
+      edf_real product = c * a[i * sa] * b[i * sb];
+      out[i * so] = assign && (so || i == 0) ? product : out[i * so] + product;
+    }
 }
 
 /* Rows that are added up to one row go four at a time, since an addition waits for the last
@@ -3030,7 +3022,8 @@ static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_r
   int x = row->s[EDF_A] ? EDF_A : EDF_B, y = EDF_A + EDF_B - x;
   int sums = row->s[EDF_OUT] == 1 && row->s[x] == 1 && !row->s[y] && !outer->s[EDF_OUT];
   const edf_real *from = x == EDF_A ? a : b, *stays = x == EDF_A ? b : a;
-  ptrdiff_t i = 0, s = outer->s[x];
+  ptrdiff_t i = sums && assign, s = outer->s[x];
+  if (i) edf__row(row, r->nest.alpha, assign, out, a, b);
   for (; sums && i + 4 <= outer->n; i += 4) {
     const edf_real *p = from + i * s;
     edf_real c[4];
@@ -3040,8 +3033,8 @@ static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_r
                c[3] * p[k + 3 * s];
   }
   for (; i < outer->n; i++)
-    edf__row(row, r->nest.alpha, assign, out + i * outer->s[EDF_OUT],
-             a + i * outer->s[EDF_A], b + i * outer->s[EDF_B]);
+    edf__row(row, r->nest.alpha, assign && (i == 0 || outer->s[EDF_OUT]),
+             out + i * outer->s[EDF_OUT], a + i * outer->s[EDF_A], b + i * outer->s[EDF_B]);
 }
 
 /* ---- The product, out[M,N] += alpha a[M,K] b[K,N], in tiles:
@@ -3076,19 +3069,14 @@ typedef edf_real edf__vector;
 #if defined(__clang__)                   /* else it splits the vectors                        */
 #define EDF__UNROLL _Pragma("clang loop unroll(full)")
 #define EDF__FUSED __attribute__((min_vector_width(EDF__VECTOR_BYTES * 8)))
-#elif defined(__GNUC__) && defined(__STRICT_ANSI__)      /* -std=c99 would not fuse a * b + c */
+#define EDF__INLINE __attribute__((always_inline)) inline
+#elif defined(__GNUC__)                  /* -std=c99 would not fuse a * b + c                 */
 #define EDF__UNROLL _Pragma("GCC unroll 16")
 #define EDF__FUSED __attribute__((optimize("fp-contract=fast")))
-#elif defined(__GNUC__)                  /* fuses, unless -ffp-contract=off says no           */
-#define EDF__UNROLL _Pragma("GCC unroll 16")
-#define EDF__FUSED
+#define EDF__INLINE __attribute__((always_inline)) inline
 #else
 #define EDF__UNROLL
 #define EDF__FUSED
-#endif
-#ifdef __GNUC__
-#define EDF__INLINE __attribute__((always_inline)) inline
-#else
 #define EDF__INLINE inline
 #endif
 
@@ -3167,12 +3155,23 @@ typedef struct {
   ptrdiff_t n;                           /* 0 if the table is not filled                      */
   ptrdiff_t at[EDF__MB];
 } edf__places;
+/* The packed panels of a Parameter. A recurrence multiplies by the same Parameter at each time,
+   and it does not change within a pass. So from its second use on the panels are kept. */
+typedef struct {
+  const edf_real *of;                    /* the Parameter's value                             */
+  ptrdiff_t key[4];                      /* sizes and strides of the two loops that pack it   */
+  unsigned long pass;                    /* of the last use                                   */
+  int again;                             /* 1 if a pass has used it twice                     */
+  int packed;                            /* 1 if `at` has the panels of this pass             */
+  edf_real *at;
+} edf__panels;
+enum { EDF__KEPT = 64 };                 /* Other Parameters are packed at each use.          */
 typedef struct edf__workspace {
   edf_real panel[EDF__NB * EDF__KB * 3 / 2];
   edf_real sums[EDF__ROWS * EDF__STRIP]; /* a tile whose rows are not whole in out            */
   edf__places row[3];
   edf__places column[3];
-  struct edf__panels *kept;              /* of Parameters                                     */
+  edf__panels kept[EDF__KEPT];
 } edf__workspace;
 
 /* Writes where operand x has `count` steps of n flattened loops, from step `first` on. */
@@ -3241,7 +3240,8 @@ static void edf__pack(edf_real *to, ptrdiff_t width, const edf_real *b, const pt
         for (ptrdiff_t i = 0; !even && i < lines; i++) x[i] = from[row[t + i]];
       }
       y = edf__transpose(square[0], square[1]);
-      for (ptrdiff_t i = 0; i < lines; i++) memcpy(to + i * width + j, y + i * EDF__LANES, line);
+      for (ptrdiff_t i = 0; i < lines; i++, y += EDF__LANES)
+        memcpy(to + i * width + j, y, line);
     }
   }
 }
@@ -3278,18 +3278,6 @@ static ptrdiff_t edf__strip(ptrdiff_t run, ptrdiff_t left) {
   return edf__least((wide + strips - 1) / strips * EDF__LANES, n);
 }
 
-/* ---- The packed panels of a Parameter. A recurrence multiplies by the same Parameter at each
-   time, and it does not change within a pass. So from its second use on the panels are kept. */
-typedef struct edf__panels {
-  struct edf__panels *next;
-  const edf_real *of;                    /* the Parameter's value                             */
-  ptrdiff_t key[4];                      /* sizes and strides of the two loops that pack it   */
-  unsigned long pass;                    /* of the last use                                   */
-  int again;                             /* 1 if a pass has used it twice                     */
-  int packed;                            /* 1 if `at` has the panels of this pass             */
-  edf_real *at;
-} edf__panels;
-
 /* Returns room for all panels of b, or NULL if b is no Parameter that passes use again. */
 static edf_real *edf__panels_of(const edf_route *r, int across, const edf_real *b, int operand,
                                 edf__workspace *w, int *packed) {
@@ -3300,14 +3288,10 @@ static edf_real *edf__panels_of(const edf_route *r, int across, const edf_real *
   if (!found || k + 1 != r->first[3] || c + 1 != r->first[across + 1] || !edf.direction ||
       w != edf.workspace) return NULL;
   edf__panels *p = w->kept;
-  while (p && (p->of != b || memcmp(p->key, key, sizeof key))) p = p->next;
-  if (!p) {
-    p = (edf__panels *)edf__alloc(&edf.kept, sizeof *p);
-    p->next = w->kept;
-    p->of = b;
-    memcpy(p->key, key, sizeof key);
-    w->kept = p;
-  }
+  while (p->of && (p->of != b || memcmp(p->key, key, sizeof key)))
+    if (++p == w->kept + EDF__KEPT) return NULL;
+  p->of = b;
+  memcpy(p->key, key, sizeof key);
   if (p->pass == edf__passes) p->again = 1;
   else p->packed = 0;
   p->pass = edf__passes;
@@ -3418,8 +3402,8 @@ static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
   } else if (!r->product && d + 2 >= r->nest.n) edf__rows(r, assign, out, a, b);
   else
     for (ptrdiff_t i = 0; i < l->n; i++)
-      edf__outside(r, d + 1, assign, out + i * l->s[EDF_OUT], a + i * l->s[EDF_A],
-                   b + i * l->s[EDF_B], w);
+      edf__outside(r, d + 1, assign && (i == 0 || l->s[EDF_OUT]), out + i * l->s[EDF_OUT],
+                   a + i * l->s[EDF_A], b + i * l->s[EDF_B], w);
 }
 
 /* ---- Threads. A loop whose steps write entries of their own is cut into slices, and each
@@ -3492,8 +3476,7 @@ static void edf__contract_fast(edf__contraction *c, int assign, edf_node *const 
   if (!c->planned) *c->route = edf_plan(&c->nest);
   c->planned = 1;
   const edf_route *r = c->route;
-  size_t covers = edf_device ? r->apart : r->covers;
-  int writes = assign == EDF__PART ? r->covers > 0 : assign && covers == of[EDF_OUT]->size;
+  int writes = assign == EDF__PART ? r->covers > 0 : assign && r->covers == of[EDF_OUT]->size;
   if (assign && !writes) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
   if (edf_device) edf_device->contract(r, writes, of, grads);
   else

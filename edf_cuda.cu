@@ -2328,8 +2328,7 @@ static void contract(const edf_route *r, int assign, edf_node *const of[3], unsi
   if (gpu.check) {
     watch(v[0]);
     by_loops([=] {
-      if (assign && !r->covers) memset(v[0], 0, r->apart * sizeof(real));
-      edf_contract(r, assign && r->covers, v[0], v[1], v[2]);
+      edf_contract(r, assign, v[0], v[1], v[2]);
     });
   }
   run_contract(r, assign, v[0], v[1], v[2]);
