@@ -294,18 +294,6 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) ED
 edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*shape)(edf_node *),
                           void (*forward)(edf_node *), void (*backward)(edf_node *), ...);
 
-/* Makes a node of your own that prints like a built-in one. Its state is a copy of `bytes`
-   bytes, or empty if `state` is NULL. The op is not copied: make it static.
-     static const edf_op cube_op = { "Cube", NULL, cube_forward, cube_backward, "y x",
-       "y@ = x@^3", "x.grad@ += y.grad@ 3 x@^2" };
-     edf_node *cube_at(const char *file, int line, edf_node *x) {
-       return edf_node_at(&cube_op, file, line, 1, &x, NULL, 0);
-     }
-   In the formulas, `@` after a tensor stands for its indices, and `#` for the first edf_real of
-   the state. Errors: as edf_compnode. */
-edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
-                      const void *state, size_t bytes);
-
 /* Adds d to x.grad[i] if x has a gradient: x.addgrad on the slides. */
 static inline void edf_addgrad(edf_node *x, size_t i, edf_real d) {
   if (x->grad) x->grad[i] += d;
@@ -387,12 +375,9 @@ void edf_push_grad(edf_node *node);
 /* ---- Nodes and their formulas --------------------------------------------------------------
    Each is a macro that adds the source line to a function edf_NAME_at: set breakpoints there.
    dx is x.grad. In an element-wise node one index stands for all. */
-/* Makes a node from one equation, see >>notation. edf_fmt puts numbers into a text of at most
-   511 characters, for the same statement:
-     edf_einsum(edf_fmt("a[t,s] = %.17g Q[t,I] K[s,I]", c), Q, K) */
+/* Makes a node from one equation, see >>notation. */
 #define edf_einsum(...) edf_einsum_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...);
-const char *edf_fmt(const char *format, ...) EDF__PRINTF(1, 2);
 
 /* Affine: s[b,j] = W[I,j] x[b,I] - B[j]. The bias is subtracted, as on the slides. x has rank 1
    to 4. W [n_in, n_out] starts uniform with variance 1/n_in, and B [n_out] starts as 0. */
@@ -405,33 +390,25 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 #define edf_sigmoid(x) edf_sigmoid_at(EDF__HERE, x)  /* y = 1/(1+exp(-x))    dx += dy y (1-y) */
 #define edf_tanh(x)    edf_tanh_at(EDF__HERE, x)     /* y = tanh(x)          dx += dy (1-y^2) */
 #define edf_relu(x)    edf_relu_at(EDF__HERE, x)     /* y = max(0, x)        dx += dy [y > 0] */
-#define edf_exp(x)     edf_exp_at(EDF__HERE, x)      /* y = exp(x)           dx += dy y       */
-#define edf_log(x)     edf_log_at(EDF__HERE, x)      /* y = ln(x)            dx += dy / x     */
-#define edf_square(x)  edf_square_at(EDF__HERE, x)   /* y = x^2              dx += dy 2 x     */
 
-/* y = a + b, a - b, a b, a / b. The shapes are equal, or one operand has the last dimensions of
+/* y = a + b, a - b, a b. The shapes are equal, or one operand has the last dimensions of
    the other and is repeated along the rest. */
 #define edf_add(a, b) edf_add_at(EDF__HERE, a, b)
 #define edf_sub(a, b) edf_sub_at(EDF__HERE, a, b)
 #define edf_mul(a, b) edf_mul_at(EDF__HERE, a, b)    /* da += dy b        db += dy a          */
-#define edf_div(a, b) edf_div_at(EDF__HERE, a, b)    /* da += dy / b      db -= dy y / b      */
 
 /* Softmax over the last index k: P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j]). */
 #define edf_softmax(...) edf_softmax_at(EDF__HERE, __VA_ARGS__)
 
-/* Losses of classes y[b], which are whole numbers from 0 to K-1, stored as reals. From
-   probabilities: l[b] = -ln P[b,y[b]]. From scores: l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]].
-   Errors, in Forward: a label that is out of range or not whole. */
-#define edf_log_loss(P, y)         edf_log_loss_at(EDF__HERE, P, y)
-#define edf_softmax_log_loss(s, y) edf_softmax_log_loss_at(EDF__HERE, s, y)
+/* The loss l[b] = -ln P[b,y[b]] of classes y[b], which are whole numbers from 0 to K-1, stored
+   as reals. Errors, in Forward: a label that is out of range or not whole. */
+#define edf_log_loss(P, y) edf_log_loss_at(EDF__HERE, P, y)
 
 /* Over all entries, to a scalar: y = sum_i x[i], and y = (1/n) sum_i x[i]. */
 #define edf_sum(...)  edf_sum_at(EDF__HERE, __VA_ARGS__)
 #define edf_mean(...) edf_mean_at(EDF__HERE, __VA_ARGS__)
-edf__unary edf_sigmoid_at, edf_tanh_at, edf_relu_at, edf_exp_at, edf_log_at, edf_square_at,
-           edf_softmax_at, edf_sum_at, edf_mean_at;
-edf__binary edf_add_at, edf_sub_at, edf_mul_at, edf_div_at, edf_log_loss_at,
-            edf_softmax_log_loss_at;
+edf__unary edf_sigmoid_at, edf_tanh_at, edf_relu_at, edf_softmax_at, edf_sum_at, edf_mean_at;
+edf__binary edf_add_at, edf_sub_at, edf_mul_at, edf_log_loss_at;
 
 /* ---- Random numbers, the same on every platform. edf_seed starts them again. */
 void     edf_seed(unsigned long long seed);
@@ -1062,17 +1039,6 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
   return edf__add_compnode(y);
 }
 
-edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
-                      const void *state, size_t bytes) {
-  edf__site at = { "edf_node_at", file, line };
-  const char *missing = !op ? "the op" : !op->name ? "the name" :
-                        !op->forward ? "forward" : NULL;
-  if (missing) edf__fail(at, "%s is NULL", missing);
-  edf_node *y = edf__computed(op, file, line, n, in);
-  if (state) memcpy(y->state = edf__alloc(&edf.computed, bytes), state, bytes);
-  return edf__add_compnode(y);
-}
-
 /* ==== >>backward  Backward, SGD and clearing ============================================= */
 
 /* A node needs a gradient if a Parameter or a wanted node reaches it. */
@@ -1456,51 +1422,6 @@ edf_node *edf_relu_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__relu_op, file, line, x);
 }
 
-/* ---- Exp   y[i] = exp(x[i])     x.grad[i] += y.grad[i] y[i] ---- */
-static void edf__exp_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__exp(x->value[i]);
-}
-static void edf__exp_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * y->value[i]);
-}
-static const edf_op edf__exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
-  "y x", "y@ = exp(x@)", "x.grad@ += y.grad@ y@" };
-edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__exp_op, file, line, x);
-}
-
-/* ---- Log   y[i] = ln(x[i])     x.grad[i] += y.grad[i] / x[i] ---- */
-static void edf__log_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__ln(x->value[i]);
-}
-static void edf__log_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / x->value[i]);
-}
-static const edf_op edf__log_op = { "Log", NULL, edf__log_forward, edf__log_backward,
-  "y x", "y@ = ln(x@)", "x.grad@ += y.grad@ / x@" };
-edf_node *edf_log_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__log_op, file, line, x);
-}
-
-/* ---- Square   y[i] = x[i]^2     x.grad[i] += y.grad[i] 2 x[i] ---- */
-static void edf__square_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] * x->value[i];
-}
-static void edf__square_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * 2 * x->value[i]);
-}
-static const edf_op edf__square_op = { "Square", NULL, edf__square_forward,
-  edf__square_backward, "y x", "y@ = x@^2", "x.grad@ += y.grad@ 2 x@" };
-edf_node *edf_square_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__square_op, file, line, x);
-}
-
 /* Sums and maxima by partial ones, so that the compiler may vectorise. */
 enum { EDF__PARTIAL = 16 };
 static edf_real edf__dot(const edf_real *a, const edf_real *b, ptrdiff_t n) {
@@ -1792,19 +1713,6 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
   edf__declare(p, "edf_parameter", decl, args);
   va_end(args);
   return edf__add_leaf(p);
-}
-
-const char *edf_fmt(const char *format, ...) {
-  static char ring[8][512];              /* eight, so that a call may have several            */
-  static unsigned turn;
-  char *to = ring[turn++ % 8];
-  va_list args;
-  va_start(args, format);
-  int n = vsnprintf(to, sizeof *ring, format, args);
-  va_end(args);
-  if (n < 0 || n > 511)
-    edf__fail(edf__nowhere("edf_fmt"), "the text is too long: %d characters, at most 511", n);
-  return to;
 }
 
 /* ---- An equation as it is read. */
@@ -2572,36 +2480,6 @@ edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) 
   return edf__node2(&edf__log_loss_op, file, line, P, y);
 }
 
-/* ---- SoftmaxLogLoss   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]
-                         s.grad[b,k] += l.grad[b] (softmax(s)[b,k] - [k = y[b]])
-   The state is P = softmax(s). The greatest entry of a row has P = 1/Z, with Z the sum of
-   exp(s - max): l = -ln(max P) + max s - s[y] is exact also if P[y] is tiny. ---- */
-static void edf__softmax_log_loss_forward(edf_node *l) {
-  edf_node *s = l->in[0];
-  size_t K = s->size / l->size;
-  edf_real *P = (edf_real *)edf_state(l, s->size * sizeof *P);
-  edf__softmax_rows(l, P, s->value, l->size, K);
-  for (size_t b = 0; b < l->size; b++) {
-    size_t best = b * K;
-    for (size_t k = best; k < b * K + K; k++) best = s->value[k] > s->value[best] ? k : best;
-    l->value[b] = (s->value[best] - s->value[edf__label(l, b)]) - edf__ln(P[best]);
-  }
-}
-static void edf__softmax_log_loss_backward(edf_node *l) {
-  edf_node *s = l->in[0];
-  const edf_real *P = (const edf_real *)l->state;
-  size_t K = s->size / l->size;
-  for (size_t b = 0; b < l->size; b++) {
-    for (size_t k = b * K; k < b * K + K; k++) edf_addgrad(s, k, l->grad[b] * P[k]);
-    edf_addgrad(s, edf__label(l, b), -l->grad[b]);
-  }
-}
-static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__loss_shape,
-  edf__softmax_log_loss_forward, edf__softmax_log_loss_backward, "l s y",
-  "l@ = ln sum_~ exp(s~) - s[&y@]", "s.grad@ += l.grad@ (exp(s@) / sum_~ exp(s~) - [! = y@])" };
-edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
-  return edf__node2(&edf__softmax_log_loss_op, file, line, s, y);
-}
 EDF__C_END
 #endif
 
@@ -2618,9 +2496,6 @@ typedef edf_affine_package AffineParams;
 #define Sigmoid         edf_sigmoid
 #define Tanh            edf_tanh
 #define Relu            edf_relu
-#define Exp             edf_exp
-#define Log             edf_log
-#define Square          edf_square
 #define Add             edf_add
 #define Sub             edf_sub
 #define Mul             edf_mul
@@ -2628,7 +2503,6 @@ typedef edf_affine_package AffineParams;
 #define Mean            edf_mean
 #define Softmax         edf_softmax
 #define LogLoss         edf_log_loss
-#define SoftmaxLogLoss  edf_softmax_log_loss
 #endif
 
 /* ---- End of Part One -------------------------------------------------------------------- */
@@ -3498,6 +3372,14 @@ EDF__C_END
 #ifndef EDF__MORE_H
 #define EDF__MORE_H
 EDF__C_BEGIN
+/* Puts numbers into a text of at most 511 characters, for the same statement:
+     edf_einsum(edf_fmt("a[t,s] = %.17g Q[t,I] K[s,I]", c), Q, K) */
+const char *edf_fmt(const char *format, ...) EDF__PRINTF(1, 2);
+
+#define edf_exp(x)     edf_exp_at(EDF__HERE, x)      /* y = exp(x)           dx += dy y       */
+#define edf_log(x)     edf_log_at(EDF__HERE, x)      /* y = ln(x)            dx += dy / x     */
+#define edf_square(x)  edf_square_at(EDF__HERE, x)   /* y = x^2              dx += dy 2 x     */
+
 /* Sqrt: y = sqrt(x).   dx += dy / (2 y)       Div: y = a / b, shapes as Add.
    da += dy / b    db -= dy y / b
    LeakyRelu: y = x if x > 0, else slope x.   dx += dy (1 if x > 0, else slope)
@@ -3525,8 +3407,12 @@ EDF__C_BEGIN
 edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope);
 edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p);
 edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi);
-edf__unary edf_sqrt_at, edf_gelu_at, edf_softplus_at, edf_abs_at, edf_sin_at, edf_cos_at,
-           edf_log_softmax_at;
+edf__unary edf_exp_at, edf_log_at, edf_square_at, edf_sqrt_at, edf_gelu_at, edf_softplus_at,
+           edf_abs_at, edf_sin_at, edf_cos_at, edf_log_softmax_at;
+
+/* SoftmaxLogLoss: LogLoss from scores, exact also for tiny probabilities.
+   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]] */
+#define edf_softmax_log_loss(s, y) edf_softmax_log_loss_at(EDF__HERE, s, y)
 
 /* LogSoftmax, the logarithm of Softmax, stable: y[b,k] = s[b,k] - ln sum_j exp(s[b,j]).
    s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] */
@@ -3541,12 +3427,26 @@ edf__unary edf_sqrt_at, edf_gelu_at, edf_softplus_at, edf_abs_at, edf_sin_at, ed
 #define edf_bce_loss(s, y)    edf_bce_loss_at(EDF__HERE, s, y)
 #define edf_mse(a, b)         edf_mse_at(EDF__HERE, a, b)
 #define edf_masked_mean(x, m) edf_masked_mean_at(EDF__HERE, x, m)
-edf__binary edf_div_at, edf_min_at, edf_max_at, edf_bce_loss_at, edf_mse_at, edf_masked_mean_at;
+edf__binary edf_div_at, edf_min_at, edf_max_at, edf_softmax_log_loss_at, edf_bce_loss_at,
+            edf_mse_at, edf_masked_mean_at;
 EDF__C_END
 #endif
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
+const char *edf_fmt(const char *format, ...) {
+  static char ring[8][512];              /* eight, so that a call may have several            */
+  static unsigned turn;
+  char *to = ring[turn++ % 8];
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(to, sizeof *ring, format, args);
+  va_end(args);
+  if (n < 0 || n > 511)
+    edf__fail(edf__nowhere("edf_fmt"), "the text is too long: %d characters, at most 511", n);
+  return to;
+}
+
 /* Returns sqrt(x) for the optimisers, within 2 ulp for normal x. A compiler vectorises this
    function: the well-known first guess of 1/sqrt(x) by its bits, three Newton steps, and a last
    step for sqrt(x) itself. 0 and infinity keep their value. */
@@ -3563,6 +3463,51 @@ static inline edf_real edf__fast_root(edf_real x) {
   float s = x * r;
   return x <= FLT_MAX ? s + 0.5f * r * (x - s * s) : x;
 #endif
+}
+
+/* ---- Exp   y[i] = exp(x[i])     x.grad[i] += y.grad[i] y[i] ---- */
+static void edf__exp_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__exp(x->value[i]);
+}
+static void edf__exp_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * y->value[i]);
+}
+static const edf_op edf__exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
+  "y x", "y@ = exp(x@)", "x.grad@ += y.grad@ y@" };
+edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__exp_op, file, line, x);
+}
+
+/* ---- Log   y[i] = ln(x[i])     x.grad[i] += y.grad[i] / x[i] ---- */
+static void edf__log_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__ln(x->value[i]);
+}
+static void edf__log_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / x->value[i]);
+}
+static const edf_op edf__log_op = { "Log", NULL, edf__log_forward, edf__log_backward,
+  "y x", "y@ = ln(x@)", "x.grad@ += y.grad@ / x@" };
+edf_node *edf_log_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__log_op, file, line, x);
+}
+
+/* ---- Square   y[i] = x[i]^2     x.grad[i] += y.grad[i] 2 x[i] ---- */
+static void edf__square_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] * x->value[i];
+}
+static void edf__square_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * 2 * x->value[i]);
+}
+static const edf_op edf__square_op = { "Square", NULL, edf__square_forward,
+  edf__square_backward, "y x", "y@ = x@^2", "x.grad@ += y.grad@ 2 x@" };
+edf_node *edf_square_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__square_op, file, line, x);
 }
 
 /* ---- Sqrt   y[i] = sqrt(x[i])     x.grad[i] += y.grad[i] / (2 y[i]) ---- */
@@ -3821,6 +3766,37 @@ edf_node *edf_min_at(const char *file, int line, edf_node *a, edf_node *b) {
   edf__site at = { "Min", file, line };
   edf_node *in[2] = { a, b };
   return edf__under(&at, &edf__min_op, 2, in, -1);
+}
+
+/* ---- SoftmaxLogLoss   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]
+                         s.grad[b,k] += l.grad[b] (softmax(s)[b,k] - [k = y[b]])
+   The state is P = softmax(s). The greatest entry of a row has P = 1/Z, with Z the sum of
+   exp(s - max): l = -ln(max P) + max s - s[y] is exact also if P[y] is tiny. ---- */
+static void edf__softmax_log_loss_forward(edf_node *l) {
+  edf_node *s = l->in[0];
+  size_t K = s->size / l->size;
+  edf_real *P = (edf_real *)edf_state(l, s->size * sizeof *P);
+  edf__softmax_rows(l, P, s->value, l->size, K);
+  for (size_t b = 0; b < l->size; b++) {
+    size_t best = b * K;
+    for (size_t k = best; k < b * K + K; k++) best = s->value[k] > s->value[best] ? k : best;
+    l->value[b] = (s->value[best] - s->value[edf__label(l, b)]) - edf__ln(P[best]);
+  }
+}
+static void edf__softmax_log_loss_backward(edf_node *l) {
+  edf_node *s = l->in[0];
+  const edf_real *P = (const edf_real *)l->state;
+  size_t K = s->size / l->size;
+  for (size_t b = 0; b < l->size; b++) {
+    for (size_t k = b * K; k < b * K + K; k++) edf_addgrad(s, k, l->grad[b] * P[k]);
+    edf_addgrad(s, edf__label(l, b), -l->grad[b]);
+  }
+}
+static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__loss_shape,
+  edf__softmax_log_loss_forward, edf__softmax_log_loss_backward, "l s y",
+  "l@ = ln sum_~ exp(s~) - s[&y@]", "s.grad@ += l.grad@ (exp(s@) / sum_~ exp(s~) - [! = y@])" };
+edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
+  return edf__node2(&edf__softmax_log_loss_op, file, line, s, y);
 }
 
 /* ---- LogSoftmax   y[b,k] = s[b,k] - ln sum_j exp(s[b,j])
@@ -4245,6 +4221,18 @@ EDF__C_BEGIN
    but not build, feed or clear. A second tool calls the function that was there before. A tool
    that wants single nodes replaces y->forward and y->backward: see examples/11_stopwatch.c. */
 
+/* Makes a node of your own that prints like a built-in one. Its state is a copy of `bytes`
+   bytes, or empty if `state` is NULL. The op is not copied: make it static.
+     static const edf_op cube_op = { "Cube", NULL, cube_forward, cube_backward, "y x",
+       "y@ = x@^3", "x.grad@ += y.grad@ 3 x@^2" };
+     edf_node *cube_at(const char *file, int line, edf_node *x) {
+       return edf_node_at(&cube_op, file, line, 1, &x, NULL, 0);
+     }
+   In the formulas, `@` after a tensor stands for its indices, and `#` for the first edf_real of
+   the state. Errors: as edf_compnode. */
+edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
+                      const void *state, size_t bytes);
+
 /* Raises an error: prints the message by EDF_PANIC. */
 EDF__NORETURN void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
 
@@ -4447,6 +4435,17 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
+edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
+                      const void *state, size_t bytes) {
+  edf__site at = { "edf_node_at", file, line };
+  const char *missing = !op ? "the op" : !op->name ? "the name" :
+                        !op->forward ? "forward" : NULL;
+  if (missing) edf__fail(at, "%s is NULL", missing);
+  edf_node *y = edf__computed(op, file, line, n, in);
+  if (state) memcpy(y->state = edf__alloc(&edf.computed, bytes), state, bytes);
+  return edf__add_compnode(y);
+}
+
 /* ---- The names of a node's indices: of the left side of its equation, or of a text "[b,t,j]",
    or of the node that it was computed from. If nothing names them, they are i, j, k. */
 enum { EDF__LETTER = 16 };
@@ -5849,6 +5848,10 @@ EDF__C_END
 #define Min             edf_min
 #define Max             edf_max
 #define Div             edf_div
+#define Exp             edf_exp
+#define Log             edf_log
+#define Square          edf_square
+#define SoftmaxLogLoss  edf_softmax_log_loss
 #define Sqrt            edf_sqrt
 #define BCELoss         edf_bce_loss
 #define MSE             edf_mse
