@@ -3480,51 +3480,6 @@ edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__exp_op, file, line, x);
 }
 
-/* ---- Log   y[i] = ln(x[i])     x.grad[i] += y.grad[i] / x[i] ---- */
-static void edf__log_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__ln(x->value[i]);
-}
-static void edf__log_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / x->value[i]);
-}
-static const edf_op edf__log_op = { "Log", NULL, edf__log_forward, edf__log_backward,
-  "y x", "y@ = ln(x@)", "x.grad@ += y.grad@ / x@" };
-edf_node *edf_log_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__log_op, file, line, x);
-}
-
-/* ---- Square   y[i] = x[i]^2     x.grad[i] += y.grad[i] 2 x[i] ---- */
-static void edf__square_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] * x->value[i];
-}
-static void edf__square_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * 2 * x->value[i]);
-}
-static const edf_op edf__square_op = { "Square", NULL, edf__square_forward,
-  edf__square_backward, "y x", "y@ = x@^2", "x.grad@ += y.grad@ 2 x@" };
-edf_node *edf_square_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__square_op, file, line, x);
-}
-
-/* ---- Sqrt   y[i] = sqrt(x[i])     x.grad[i] += y.grad[i] / (2 y[i]) ---- */
-static void edf__sqrt_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__root(x->value[i]);
-}
-static void edf__sqrt_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] / (2 * y->value[i]));
-}
-static const edf_op edf__sqrt_op = { "Sqrt", NULL, edf__sqrt_forward, edf__sqrt_backward,
-  "y x", "y@ = sqrt(x@)", "x.grad@ += y.grad@ / (2 y@)" };
-edf_node *edf_sqrt_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__sqrt_op, file, line, x);
-}
-
 /* ---- Div   y[i] = a[i] / b[i]     a.grad[i] += y.grad[i] / b[i]
                                      b.grad[i] -= y.grad[i] y[i] / b[i]
    The shorter operand repeats: entry i of y meets entry i mod size of each. ---- */
@@ -3565,43 +3520,127 @@ edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
   return edf__node2(&edf__div_op, file, line, a, b);
 }
 
-/* Makes a node with a number as its state: # in its formula. */
-static edf_node *edf__with_number(const edf__site *at, const edf_op *is, int n, edf_node **in,
-                                  edf_real number) {
+/* Makes a node of the op `is` under the name of another op. Its state is two numbers, # and ##
+   in its formula. */
+static edf_node *edf__with_numbers(const edf__site *at, const edf_op *is, int n, edf_node **in,
+                                   edf_real first, edf_real second) {
   edf_op about = *is;
   about.name = at->op;
   edf_node *y = edf__computed(&about, at->file, at->line, n, in);
+  edf_real *number = (edf_real *)edf_state(y, 2 * sizeof *number);
   y->about = is;
-  *(edf_real *)edf_state(y, sizeof number) = number;
-  return y;
+  number[0] = first;
+  number[1] = second;
+  return edf__add_compnode(y);
 }
 static edf_node *edf__under(const edf__site *at, const edf_op *is, int n, edf_node **in,
                             edf_real number) {
-  return edf__add_compnode(edf__with_number(at, is, n, in, number));
+  return edf__with_numbers(at, is, n, in, number, 0);
 }
 
-/* ---- LeakyRelu   y[i] = x[i] if x[i] > 0, else slope x[i]
-                    x.grad[i] += y.grad[i] (1 if x[i] > 0, else slope) ---- */
-static void edf__leaky_relu_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  edf_real slope = *(edf_real *)y->state;
-  for (size_t i = 0; i < y->size; i++)
-    y->value[i] = x->value[i] > 0 ? x->value[i] : slope * x->value[i];
-}
-static void edf__leaky_relu_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  edf_real slope = *(edf_real *)y->state;
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real dy = y->grad[i];            /* It is always read, so the loop has no branch.     */
-    edf_addgrad(x, i, x->value[i] > 0 ? dy : slope * dy);
+/* ---- Functions of one entry   y[i] = f(x[i])     x.grad[i] += y.grad[i] f'(x[i])
+   Each is a row of the table, a case of f, a case of f' and a constructor. p and q are numbers.
+   They are computed in double. A slope of 0 stops an infinite y.grad too. ---- */
+enum { EDF__LOG, EDF__SQRT, EDF__SQUARE, EDF__SOFTPLUS, EDF__LEAKY_RELU, EDF__ABS, EDF__SIN,
+  EDF__COS, EDF__POW, EDF__CLAMP, EDF__FUNCTIONS };
+
+static double edf__f(int f, double x, double p, double q) {
+  switch (f) {
+    case EDF__LOG:        return log(x);
+    case EDF__SQRT:       return sqrt(x);
+    case EDF__SQUARE:     return x * x;
+    case EDF__SOFTPLUS:   return (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x));
+    case EDF__LEAKY_RELU: return x > 0 ? x : p * x;
+    case EDF__ABS:        return fabs(x);
+    case EDF__SIN:        return sin(x);
+    case EDF__COS:        return cos(x);
+    case EDF__POW:        return pow(x, p);
+    default:              return x < p ? p : x > q ? q : x;
   }
 }
-static const edf_op edf__leaky_relu_op = { "LeakyRelu", NULL, edf__leaky_relu_forward,
-  edf__leaky_relu_backward, "y x", "y@ = max(0, x@) + # min(0, x@)",
-  "x.grad@ += y.grad@ ([x@ > 0] + # [x@ <= 0])" };
+static double edf__slope_of_f(int f, double x, double p, double q) {
+  switch (f) {
+    case EDF__LOG:        return 1 / x;
+    case EDF__SQRT:       return 0.5 / sqrt(x);
+    case EDF__SQUARE:     return 2 * x;
+    case EDF__SOFTPLUS:   return 1 / (1 + exp(-x));
+    case EDF__LEAKY_RELU: return x > 0 ? 1 : p;
+    case EDF__ABS:        return x > 0 ? 1 : x < 0 ? -1 : 0;
+    case EDF__SIN:        return cos(x);
+    case EDF__COS:        return -sin(x);
+    case EDF__POW:        return p == 0 ? 0 : p * pow(x, p - 1);
+    default:              return x < p || x > q ? 0 : 1;
+  }
+}
+static void edf__function_forward(edf_node *y);
+static void edf__function_backward(edf_node *y);
+#define EDF__FUNCTION(name, formula, gradient) \
+  { name, NULL, edf__function_forward, edf__function_backward, "y x", formula, gradient }
+static const edf_op edf__function_op[] = {
+  EDF__FUNCTION("Log", "y@ = ln(x@)", "x.grad@ += y.grad@ / x@"),
+  EDF__FUNCTION("Sqrt", "y@ = sqrt(x@)", "x.grad@ += y.grad@ / (2 y@)"),
+  EDF__FUNCTION("Square", "y@ = x@^2", "x.grad@ += y.grad@ 2 x@"),
+  EDF__FUNCTION("Softplus", "y@ = ln(1 + exp(x@))", "x.grad@ += y.grad@ / (1+exp(-x@))"),
+  EDF__FUNCTION("LeakyRelu", "y@ = max(0, x@) + # min(0, x@)",
+                "x.grad@ += y.grad@ ([x@ > 0] + # [x@ <= 0])"),
+  EDF__FUNCTION("Abs", "y@ = max(x@, -x@)", "x.grad@ += y.grad@ ([x@ > 0] - [x@ < 0])"),
+  EDF__FUNCTION("Sin", "y@ = sin(x@)", "x.grad@ += y.grad@ cos(x@)"),
+  EDF__FUNCTION("Cos", "y@ = cos(x@)", "x.grad@ -= y.grad@ sin(x@)"),
+  EDF__FUNCTION("Pow", "y@ = pow(x@, #)", "x.grad@ += y.grad@ # pow(x@, # - 1)"),
+  EDF__FUNCTION("Clamp", "y@ = min(max(x@, #), ##)",
+                "x.grad@ += y.grad@ [# <= x@] [x@ <= ##]") };
+
+static void edf__function_forward(edf_node *y) {
+  const edf_real *number = (const edf_real *)y->state, *x = y->in[0]->value;
+  double p = (double)number[0], q = (double)number[1];
+  int f = (int)(y->about - edf__function_op);
+  for (size_t i = 0; i < y->size; i++) y->value[i] = (edf_real)edf__f(f, (double)x[i], p, q);
+}
+static void edf__function_backward(edf_node *y) {
+  const edf_real *number = (const edf_real *)y->state, *x = y->in[0]->value;
+  double p = (double)number[0], q = (double)number[1];
+  int f = (int)(y->about - edf__function_op);
+  for (size_t i = 0; i < y->size; i++) {
+    double slope = edf__slope_of_f(f, (double)x[i], p, q);
+    edf_addgrad(y->in[0], i, slope == 0 ? 0 : (edf_real)((double)y->grad[i] * slope));
+  }
+}
+static edf_node *edf__function_at(int f, const char *file, int line, edf_node *x, edf_real p,
+                                  edf_real q) {
+  edf__site at = { edf__function_op[f].name, file, line };
+  return edf__with_numbers(&at, &edf__function_op[f], 1, &x, p, q);
+}
+edf_node *edf_log_at(const char *file, int line, edf_node *x) {
+  return edf__function_at(EDF__LOG, file, line, x, 0, 0);
+}
+edf_node *edf_sqrt_at(const char *file, int line, edf_node *x) {
+  return edf__function_at(EDF__SQRT, file, line, x, 0, 0);
+}
+edf_node *edf_square_at(const char *file, int line, edf_node *x) {
+  return edf__function_at(EDF__SQUARE, file, line, x, 0, 0);
+}
+edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
+  return edf__function_at(EDF__SOFTPLUS, file, line, x, 0, 0);
+}
 edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope) {
-  edf__site at = { "LeakyRelu", file, line };
-  return edf__under(&at, &edf__leaky_relu_op, 1, &x, slope);
+  return edf__function_at(EDF__LEAKY_RELU, file, line, x, slope, 0);
+}
+edf_node *edf_abs_at(const char *file, int line, edf_node *x) {
+  return edf__function_at(EDF__ABS, file, line, x, 0, 0);
+}
+edf_node *edf_sin_at(const char *file, int line, edf_node *x) {
+  return edf__function_at(EDF__SIN, file, line, x, 0, 0);
+}
+edf_node *edf_cos_at(const char *file, int line, edf_node *x) {
+  return edf__function_at(EDF__COS, file, line, x, 0, 0);
+}
+edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p) {
+  return edf__function_at(EDF__POW, file, line, x, p, 0);
+}
+edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi) {
+  edf__site at = { "Clamp", file, line };
+  if (!(lo <= hi)) edf__fail(at, "lo is %g, above hi, %g", (double)lo, (double)hi);
+  return edf__function_at(EDF__CLAMP, file, line, x, lo, hi);
 }
 
 /* ---- Gelu   y[i] = x[i] s, s = sigmoid(u), u = 2 c (x[i] + 0.044715 x[i]^3), c = sqrt(2/pi)
@@ -3630,106 +3669,6 @@ static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_
   "s = 1/(1+exp(-sqrt(8/pi) (x@ + 0.044715 x@^3)))" };
 edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__gelu_op, file, line, x);
-}
-
-/* Returns ln(1 + exp(x)) - less. */
-static edf_real edf__softplus(edf_real x, edf_real less) {
-  edf_real e = edf__exp(x < 0 ? x : -x);
-  edf_real ln = EDF_REAL_IS_DOUBLE ? (edf_real)log1p((double)e) : (edf_real)log1pf((float)e);
-  return (x < 0 ? 0 : x) - less + ln;
-}
-
-/* ---- Softplus   y[i] = ln(1 + exp(x[i])) = max(0, x[i]) + ln(1 + exp(-|x[i]|))
-                   x.grad[i] += y.grad[i] / (1+exp(-x[i])) ---- */
-static void edf__softplus_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__softplus(x->value[i], 0);
-}
-static void edf__softplus_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++)
-    edf_addgrad(x, i, y->grad[i] / (1 + edf__exp(-x->value[i])));
-}
-static const edf_op edf__softplus_op = { "Softplus", NULL, edf__softplus_forward,
-  edf__softplus_backward, "y x", "y@ = ln(1 + exp(x@))", "x.grad@ += y.grad@ / (1+exp(-x@))" };
-edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__softplus_op, file, line, x);
-}
-
-/* ---- Abs, Sin, Cos, Pow, Clamp   y[i] = f(x[i])     x.grad[i] += y.grad[i] f'(x[i])
-   The state is the node's numbers, p and q, and which f it is. A slope of 0 stops an infinite
-   y.grad too. ---- */
-enum { EDF__ABS, EDF__SIN, EDF__COS, EDF__POW, EDF__CLAMP };
-
-static double edf__function(int f, double x, double p, double q) {
-  switch (f) {
-    case EDF__ABS: return fabs(x);
-    case EDF__SIN: return sin(x);
-    case EDF__COS: return cos(x);
-    case EDF__POW: return pow(x, p);
-    default:       return x < p ? p : x > q ? q : x;
-  }
-}
-static double edf__function_slope(int f, double x, double p, double q) {
-  switch (f) {
-    case EDF__ABS: return x > 0 ? 1 : x < 0 ? -1 : 0;
-    case EDF__SIN: return cos(x);
-    case EDF__COS: return -sin(x);
-    case EDF__POW: return p == 0 ? 0 : p * pow(x, p - 1);
-    default:       return x < p || x > q ? 0 : 1;
-  }
-}
-static void edf__function_forward(edf_node *y) {
-  const edf_real *c = (const edf_real *)y->state, *x = y->in[0]->value;
-  double p = (double)c[0], q = (double)c[1];
-  for (size_t i = 0; i < y->size; i++)
-    y->value[i] = (edf_real)edf__function((int)c[2], (double)x[i], p, q);
-}
-static void edf__function_backward(edf_node *y) {
-  const edf_real *c = (const edf_real *)y->state, *x = y->in[0]->value;
-  double p = (double)c[0], q = (double)c[1];
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real slope = (edf_real)edf__function_slope((int)c[2], (double)x[i], p, q);
-    edf_addgrad(y->in[0], i, slope == 0 ? 0 : y->grad[i] * slope);
-  }
-}
-static const edf_op edf__function_op[] = {
-  { "Abs", NULL, edf__function_forward, edf__function_backward, "y x", "y@ = max(x@, -x@)",
-    "x.grad@ += y.grad@ ([x@ > 0] - [x@ < 0])" },
-  { "Sin", NULL, edf__function_forward, edf__function_backward, "y x", "y@ = sin(x@)",
-    "x.grad@ += y.grad@ cos(x@)" },
-  { "Cos", NULL, edf__function_forward, edf__function_backward, "y x", "y@ = cos(x@)",
-    "x.grad@ -= y.grad@ sin(x@)" },
-  { "Pow", NULL, edf__function_forward, edf__function_backward, "y x", "y@ = pow(x@, #)",
-    "x.grad@ += y.grad@ # pow(x@, # - 1)" },
-  { "Clamp", NULL, edf__function_forward, edf__function_backward, "y x",
-    "y@ = min(max(x@, #), ##)", "x.grad@ += y.grad@ [# <= x@] [x@ <= ##]" } };
-
-static edf_node *edf__function_at(int f, const char *file, int line, edf_node *x, edf_real p,
-                                  edf_real q) {
-  edf__site at = { edf__function_op[f].name, file, line };
-  edf_node *y = edf__with_number(&at, &edf__function_op[f], 1, &x, p);
-  edf_real *c = (edf_real *)edf_state(y, 3 * sizeof *c);
-  c[1] = q;
-  c[2] = (edf_real)f;
-  return edf__add_compnode(y);
-}
-edf_node *edf_abs_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__ABS, file, line, x, 0, 0);
-}
-edf_node *edf_sin_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__SIN, file, line, x, 0, 0);
-}
-edf_node *edf_cos_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__COS, file, line, x, 0, 0);
-}
-edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p) {
-  return edf__function_at(EDF__POW, file, line, x, p, 0);
-}
-edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi) {
-  edf__site at = { "Clamp", file, line };
-  if (!(lo <= hi)) edf__fail(at, "lo is %g, above hi, %g", (double)lo, (double)hi);
-  return edf__function_at(EDF__CLAMP, file, line, x, lo, hi);
 }
 
 /* ---- Max   y[i] = max(a[i], b[i])     a.grad[i] += y.grad[i] [b[i] <= a[i]]
@@ -3827,6 +3766,13 @@ edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
   return edf__node1(&edf__log_softmax_op, file, line, s);
 }
 
+/* Returns ln(1 + exp(x)) - less. */
+static edf_real edf__softplus(edf_real x, edf_real less) {
+  edf_real e = edf__exp(x < 0 ? x : -x);
+  edf_real ln = EDF_REAL_IS_DOUBLE ? (edf_real)log1p((double)e) : (edf_real)log1pf((float)e);
+  return (x < 0 ? 0 : x) - less + ln;
+}
+
 /* ---- BCELoss   l[i] = ln(1 + exp(s[i])) - y[i] s[i], without the logarithm of 0
                   s.grad[i] += l.grad[i] (1/(1+exp(-s[i])) - y[i])
                   y.grad[i] -= l.grad[i] s[i] ---- */
@@ -3860,7 +3806,7 @@ edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) 
 edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
   edf__site at = { "MSE", file, line };
   edf_node *y = edf__pairwise("MSE", "- ", file, line, a, b);
-  y = edf__under(&at, &edf__square_op, 1, &y, 0);
+  y = edf__under(&at, &edf__function_op[EDF__SQUARE], 1, &y, 0);
   return edf__under(&at, &edf__mean_op, 1, &y, 0);
 }
 edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m) {
@@ -5193,13 +5139,12 @@ typedef struct {
 /* Returns 1 if the program made this kind of node. */
 static int edf__is_custom(const edf_node *y) {
   static const edf_op *const built_in[] = { &edf__sigmoid_op, &edf__tanh_op, &edf__relu_op,
-    &edf__exp_op, &edf__log_op, &edf__square_op, &edf__sum_op, &edf__mean_op, &edf__softmax_op,
-    &edf__log_loss_op, &edf__softmax_log_loss_op, &edf__sqrt_op, &edf__div_op,
-    &edf__leaky_relu_op, &edf__gelu_op, &edf__softplus_op, &edf__max_op, &edf__min_op,
+    &edf__exp_op, &edf__sum_op, &edf__mean_op, &edf__softmax_op, &edf__log_loss_op,
+    &edf__softmax_log_loss_op, &edf__div_op, &edf__gelu_op, &edf__max_op, &edf__min_op,
     &edf__log_softmax_op, &edf__bce_op, &edf__dropout_op, &edf__reshape_op };
   for (size_t k = 0; k < sizeof built_in / sizeof *built_in; k++)
     if (y->about == built_in[k]) return 0;
-  for (int f = EDF__ABS; f <= EDF__CLAMP; f++) if (y->about == &edf__function_op[f]) return 0;
+  for (int f = 0; f < EDF__FUNCTIONS; f++) if (y->about == &edf__function_op[f]) return 0;
   return y->shape != edf__einsum_shape;
 }
 
