@@ -4236,6 +4236,17 @@ ssize_t readlink(const char *path, char *to, size_t n);    /* -std=c99 hides it 
 #endif
 #endif
 EDF__C_BEGIN
+edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
+                      const void *state, size_t bytes) {
+  edf__site at = { "edf_node_at", file, line };
+  const char *missing = !op ? "the op" : !op->name ? "the name" :
+                        !op->forward ? "forward" : NULL;
+  if (missing) edf__fail(at, "%s is NULL", missing);
+  edf_node *y = edf__computed(op, file, line, n, in);
+  if (state) memcpy(y->state = edf__alloc(&edf.computed, bytes), state, bytes);
+  return edf__add_compnode(y);
+}
+
 void edf_stop(const char *format, ...) {
   edf__site at = { NULL, NULL, 0 };
   va_list args;
@@ -4364,9 +4375,8 @@ void edf_print(edf_node *node);
 
 /* Sets what prints show for a node of edf_compnode, and returns the node:
      edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
-   The left side names the node. The other tensors are its inputs in order. Several backward
-   lines have \n between them. The text is not compared with the code. Errors: more names than
-   inputs. */
+   The texts are printed as they are. Several backward lines have \n between them. An edf_op has
+   formulas that are printed with the names and indices of each node. */
 edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
 
 #ifdef EDF_NO_DEBUG
@@ -4381,17 +4391,6 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
-edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
-                      const void *state, size_t bytes) {
-  edf__site at = { "edf_node_at", file, line };
-  const char *missing = !op ? "the op" : !op->name ? "the name" :
-                        !op->forward ? "forward" : NULL;
-  if (missing) edf__fail(at, "%s is NULL", missing);
-  edf_node *y = edf__computed(op, file, line, n, in);
-  if (state) memcpy(y->state = edf__alloc(&edf.computed, bytes), state, bytes);
-  return edf__add_compnode(y);
-}
-
 /* ---- The names of a node's indices: of the left side of its equation, or of a text "[b,t,j]",
    or of the node that it was computed from. If nothing names them, they are i, j, k. */
 enum { EDF__LETTER = 16 };
@@ -4470,7 +4469,7 @@ static size_t edf__name_length(const char *c) {
 /* Reads the next word, from { text, 0, 0, 0 } on. Returns 0 at the end of the line. */
 static int edf__next_word(edf__word *w) {
   static const struct { char kind; const char *text; } known[] = { { '_', "sum_" },
-    { '_', "max_" }, { '_', "mean_" }, { '_', "variance_" }, { 'g', ".grad" }, { '.', ".flat" },
+    { '_', "max_" }, { '_', "mean_" }, { '_', "variance_" }, { 'g', ".grad" },
     { '+', "+=" }, { '-', "-=" }, { '<', "<=" } };
   const char *c = w->at += w->n, *end = c + edf__name_length(c);
   w->kind = end > c ? 'a' : *c;
@@ -4688,14 +4687,15 @@ static const edf_node *edf__indices_like(const edf_node *y) {
   int k = y->written ? y->written->letters_of : 0;
   return y->n_in && k >= 0 ? y->in[k] : y;
 }
-/* Returns 1 if the program has given y its formula, by edf_formula. */
-static int edf__has_own_formula(const edf_node *y) { return y->about && !y->about->name; }
 static int edf__has_formula(const edf_node *y) { return y->about && y->about->formula; }
+/* Returns 1 if the program has given y its formula, by edf_formula. */
+static int edf__has_own_formula(const edf_node *y) {
+  return edf__has_formula(y) && !y->about->tensors;
+}
 
 static edf__formula edf__formula_of(const edf_node *y, const char *text) {
   edf__formula f;
-  int own = edf__has_own_formula(y);
-  const char *blank = edf.training || own ? NULL : strstr(text, "\n\n");
+  const char *blank = edf.training ? NULL : strstr(text, "\n\n");
   const edf_node *x = edf__indices_like(y);
   int longer = x->rank > y->rank;
   f.y = y;
@@ -4703,7 +4703,7 @@ static edf__formula edf__formula_of(const edf_node *y, const char *text) {
   f.l = edf__letters_of(longer ? x : y);
   f.row = longer ? x->rank - y->rank : y->written ? y->written->row_dims : 1;
   f.operand = 0;
-  f.n_operand = !own && strchr(text, '$') ? y->n_in : 1;
+  f.n_operand = strchr(text, '$') ? y->n_in : 1;
   return f;
 }
 
@@ -4728,20 +4728,6 @@ static const edf_node *edf__tensor_of(const edf__formula *f, const edf__word *w)
 
 static void edf__loop_over(edf__formula *f, const char *name) {
   if (f->loops.n < EDF_MAX_RANK) edf__add_letter(&f->loops, name);
-}
-
-/* Returns 1 if a word in a line of the program's is a free index: lower-case, in the brackets
-   of a tensor, and in no sum_. */
-static int edf__is_free(const char *text, const edf__word *w) {
-  edf__word s = { text, 0, 0, 0 };
-  const char *c = w->at;
-  size_t n;
-  for (int open = 1; open && c > text; c--) open += (c[-1] == ']') - (c[-1] == '[');
-  if (c == text || !(edf__is_letter(c[-1]) || edf__is_digit(c[-1]))) return 0;
-  while (edf__next_word(&s) && s.at < w->at)
-    for (c = strchr(s.at, '_'); s.kind == '_' && c < s.at + s.n; c += 1 + n)
-      if ((n = edf__name_length(c + 1)) == w->n && !memcmp(c + 1, w->at, n)) return 0;
-  return *w->at != edf__upper(*w->at);
 }
 
 /* Returns 1 if a mark, of tensor x or alone, stands for index d, 2 if it sums index d, else
@@ -4786,9 +4772,8 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
   memset(&f->loops, 0, sizeof f->loops);
   for (f->on_left = 1; edf__next_word(&w); f->on_left &= w.at[w.n - 1] != '=') {
     const edf_node *tensor = edf__tensor_of(f, &w);
-    int own = edf__has_own_formula(f->y), mark = strchr("@'~?$!&#%", w.kind) && !own;
-    if (w.kind == 'a' && w.depth && !tensor && (f->on_left || (own && edf__is_free(text, &w))))
-      edf__loop_over(f, w.at);
+    int mark = strchr("@'~?$!&#%", w.kind) != NULL;
+    if (w.kind == 'a' && w.depth && !tensor && f->on_left) edf__loop_over(f, w.at);
     if (w.kind == '_' && w.at[w.n] == '~' && !f->l.n) w.n += 2;      /* sum_~ of a scalar     */
     else if (tensor) edf_write(out, "%s", edf_label(tensor));
     else if (x && !x->rank && w.kind == '[') {
@@ -4821,6 +4806,7 @@ static void edf__write_forward(edf_page *out, const edf_node *y) {
     edf_write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
     return;
   }
+  if (edf__has_own_formula(y)) { edf_write(out, "%s", y->about->formula); return; }
   edf__formula f = edf__formula_of(y, y->about->formula);
   for (; f.operand < f.n_operand && f.operand < EDF__SHOWN; f.operand++) {
     edf_write(out, f.operand ? "; " : "");
@@ -4836,11 +4822,15 @@ static void edf__write_forward(edf_page *out, const edf_node *y) {
 
 /* Writes for b,k: s.grad[b,k] += ... The loops are known after the statement was written. */
 static void edf__write_said_backward(edf_page *out, const edf_node *y) {
+  const char *own = edf__has_own_formula(y) ? y->about->gradient : "";
+  for (size_t n = strcspn(own, "\n"); *own; own += n + (own[n] != 0), n = strcspn(own, "\n"))
+    edf_write(out, "       %.*s\n", (int)n, own);
+  if (edf__has_own_formula(y)) return;
   edf__formula f = edf__formula_of(y, y->about->gradient);
   edf_page line = { NULL, 0 };
-  int own = edf__has_own_formula(y), shown = 0;
+  int shown = 0;
   for (; f.operand < f.n_operand; f.operand++)
-    for (const char *c = f.text; *c && (*c != '\n' || own); c += *c == '\n') {
+    for (const char *c = f.text; *c && *c != '\n'; c += *c == '\n') {
       edf__word first = { c, 0, 0, 0 };
       const edf_node *x = edf__next_word(&first) ? edf__tensor_of(&f, &first) : NULL;
       line.n = 0;
@@ -4975,35 +4965,13 @@ void edf_print_node(FILE *out, edf_node *node) {
   edf__print_by(edf__write_one, out, node);
 }
 
-/* ---- A formula of the program's. Its tensors are the names outside of brackets that are no
-   functions, and the names with indices. Returns them in a list, after those of `names`. */
-static const char *edf__collect_tensors(const char *names, const char *c, int *count) {
-  edf__word w = { c, 0, 0, 0 };
-  for (; edf__next_word(&w) || *w.at; w.n += !w.n) { /* A line ends with an empty word.       */
-    char next = w.at[w.n];
-    if (w.kind != 'a' || next == '(' || (w.depth && next != '[')) continue;
-    if (edf__find_word("ln pi flat grad if else", &w) >= 0) continue;
-    if (edf__find_word(names, &w) >= 0) continue;
-    names = edf__text("%s%s%.*s", names, *names ? " " : "", (int)w.n, w.at);
-    ++*count;
-  }
-  return names;
-}
-
 edf_node *edf_formula(edf_node *node, const char *forward, const char *backward) {
   edf__site at = edf__call_of("edf_formula");
-  int count = 0;
   edf__check_node(at, node, "the node");
   if (!forward || !backward) edf__fail(at, "a formula is NULL\n  %s", edf__show(node));
-  if (node->about && node->about->name)
+  if (node->about)
     edf__fail(at, "the node has its formula already\n  %s", edf__show(node));
-  const char *names = edf__collect_tensors("", forward, &count);
-  names = edf__collect_tensors(names, backward, &count);
-  if (count > node->n_in + 1)
-    edf__fail(at, "the formula has %d tensors (%s), but the node and its inputs are %d\n  %s",
-              count, names, node->n_in + 1, edf__show(node));
   edf_op *about = (edf_op *)edf__alloc(&edf.computed, sizeof *about);
-  about->tensors = edf__copy(&edf.computed, names);
   about->formula = edf__copy(&edf.computed, forward);
   about->gradient = edf__copy(&edf.computed, backward);
   node->about = about;

@@ -62,9 +62,9 @@ static void own_nodes(void) {
   Input *x = edf_want_grad(edf_input_at(HW1(1), "x[b,3]"));
   Parameter *w = edf_parameter_at(HW1(2), "w[3]");
   CompNode *y = edf_compnode_at(HW1(3), "Gauss", NULL, nothing, nothing, x, w, END);
-  edf_formula(y, "out[b,i] = exp(-in[b,i]^2) w[i]",
-              "in.grad[b,i] -= 2 out.grad[b,i] in[b,i] out[b,i]\n"
-              "w.grad[i] += out.grad[b,i] exp(-in[b,i]^2)");
+  edf_formula(y, "y[b,i] = exp(-x[b,i]^2) w[i]",
+              "for b,i: x.grad[b,i] -= 2 y.grad[b,i] x[b,i] y[b,i]\n"
+              "for b,i: w.grad[i] += y.grad[b,i] exp(-x[b,i]^2)");
   edf_name(edf_compnode_at(HW1(4), "Mine", NULL, nothing, nothing, y, w, END), "h&1%$#");
   edf_want_grad(edf_compnode_at(HW1(5), "Stop", NULL, nothing, NULL, y, END));
   golden_program("own.txt");
