@@ -1171,6 +1171,21 @@ static void edf__run_rule(const edf_rule *rule, const edf_real *c, edf_node **p,
   }
 }
 
+/* Calls a function with the Parameters that may step, up to 256 at once, so that a device makes
+   one step of them all. `without` leaves out those with a rule of their own. */
+typedef void edf__on_list(const edf_rule *rule, const edf_real *c, edf_node **p, int n);
+static void edf__for_parameters(edf__on_list *run, const edf_rule *rule, const edf_real *c,
+                                int without) {
+  edf_node *p[256];
+  for (int i = 0, n = 0; i < edf.n_parameters; i++) {
+    edf_node *x = edf.parameters[i];
+    if (edf__may_step(x) && !(without && x->update)) p[n++] = x;
+    if (n == 0 || (n < 256 && i + 1 < edf.n_parameters)) continue;
+    run(rule, c, p, n);
+    n = 0;
+  }
+}
+
 void edf_frozen(edf_node *p, edf_real eta) { (void)p; (void)eta; }
 
 void edf_update(edf_node *p, const edf_rule *rule, const edf_real *c) {
@@ -1181,20 +1196,14 @@ void edf_update(edf_node *p, const edf_rule *rule, const edf_real *c) {
 }
 
 void (edf_step)(const edf_rule *rule, const edf_real *c) {
-  size_t room = ((size_t)edf.n_parameters + 1) * sizeof(edf_node *);
-  edf_node **p = edf_device ? (edf_node **)edf__alloc(&edf.kept, room) : NULL;
-  int n = 0;
   for (int i = 0; i < edf.n_parameters; i++) {
-    edf_node *own = edf.parameters[i];
-    edf__tell(EDF_BEFORE_UPDATE, own);
-    if (!edf__may_step(own)) continue;
-    own->steps++;
-    if (own->update) own->update(own, c[0]);
-    else if (p) p[n++] = own;
-    else edf__run_rule(rule, c, &own, 1);
+    edf_node *p = edf.parameters[i];
+    edf__tell(EDF_BEFORE_UPDATE, p);
+    if (!edf__may_step(p)) continue;
+    p->steps++;
+    if (p->update) p->update(p, c[0]);
   }
-  if (p) edf__run_rule(rule, c, p, n);   /* A device makes all steps at once.                 */
-  edf__free(p);
+  edf__for_parameters(edf__run_rule, rule, c, 1);
 }
 void (edf_sgd)(edf_real eta) { (edf_step)(&edf_sgd_rule, &eta); }
 
@@ -2682,7 +2691,7 @@ static void edf__check_labels(const edf_node *loss) {
    gradient that the device has not written is filled with zeros. */
 static int edf__run_node(edf_node *y, int backward) {
   if (edf__is_equation(y)) return 0;
-  if (edf.eager && !backward) edf__check_labels(y);
+  if (!backward) edf__check_labels(y);
   int there = edf_device->node(y, backward);
   for (int k = 0; backward && k < y->n_in; k++) edf__end_zero(y->in[k]);
   if (!there) edf__run_here(y, backward);
@@ -4126,32 +4135,25 @@ static const edf_rule edf__clip_rule = { "edf_clip", edf__scale_grad, 0, 0 };
 static const edf_rule edf__l2_rule = { "edf_l2", edf__add_l2, 0, 0 };
 static const edf_rule edf__l1_rule = { "edf_l1", edf__add_l1, 0, 0 };
 
-/* Runs a rule for all Parameters that may step. For rule NULL it returns the sum of the squared
-   gradients. A device is called once for up to 256 Parameters. */
-static double edf__change_grads(const edf_rule *rule, edf_real number) {
-  edf_node *p[256];
-  double sum = 0;
-  for (int i = 0, n = 0; i < edf.n_parameters; i++) {
-    if (edf__may_step(edf.parameters[i])) p[n++] = edf.parameters[i];
-    if (n == 0 || (n < 256 && i + 1 < edf.n_parameters)) continue;
-    if (rule) edf__run_rule(rule, &number, p, n);
-    else if (edf_device) sum += edf_device->update(p, n, NULL, NULL);
-    for (int j = 0; !rule && !edf_device && j < n; j++)
-      for (size_t k = 0; k < p[j]->size; k++)
-        sum += (double)p[j]->grad[k] * (double)p[j]->grad[k];
-    n = 0;
-  }
-  return sum;
+static double edf__squares;              /* sum of the squared gradients                      */
+static void edf__add_squares(const edf_rule *rule, const edf_real *c, edf_node **p, int n) {
+  if (edf_device) edf__squares += edf_device->update(p, n, rule, c);
+  for (int i = 0; !edf_device && i < n; i++)
+    for (size_t k = 0; k < p[i]->size; k++)
+      edf__squares += (double)p[i]->grad[k] * (double)p[i]->grad[k];
 }
 double edf_clip(double most) {
   if (!(most > 0))
     edf__fail(edf__nowhere("edf_clip"), "the greatest norm is %g, expected more than 0", most);
-  double norm = sqrt(edf__change_grads(NULL, 0));
-  if (norm > most) edf__change_grads(&edf__clip_rule, (edf_real)(most / norm));
+  edf__squares = 0;
+  edf__for_parameters(edf__add_squares, NULL, NULL, 0);
+  double norm = sqrt(edf__squares);
+  edf_real factor = (edf_real)(most / norm);
+  if (norm > most) edf__for_parameters(edf__run_rule, &edf__clip_rule, &factor, 0);
   return norm;
 }
-void edf_l2(edf_real gamma) { edf__change_grads(&edf__l2_rule, gamma); }
-void edf_l1(edf_real gamma) { edf__change_grads(&edf__l1_rule, gamma); }
+void edf_l2(edf_real gamma) { edf__for_parameters(edf__run_rule, &edf__l2_rule, &gamma, 0); }
+void edf_l1(edf_real gamma) { edf__for_parameters(edf__run_rule, &edf__l1_rule, &gamma, 0); }
 EDF__C_END
 #endif
 
