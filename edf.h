@@ -2731,8 +2731,7 @@ struct edf_route {
   int product;                           /* 1 for a matrix product                            */
   int first[4];                          /* index of the first M, N and K loop, and the end   */
   ptrdiff_t extent[3];                   /* number of steps of M, N and K                     */
-  size_t covers;                         /* number of entries of out that are computed, or 0  */
-                                         /* if the steps of two of its indices share an entry */
+  size_t covers;                         /* entries of out that it writes, 0 if some twice    */
 };
 
 /* An operand of a product as a matrix. `direct` is 1 if a BLAS can read it in place, with
@@ -2775,7 +2774,6 @@ static int edf__fuse_one(edf_nest *t) {
 static const edf_loop edf__once = { 1, { 0, 0, 0 }, NULL };
 static ptrdiff_t edf__abs(ptrdiff_t s) { return s < 0 ? -s : s; }
 static ptrdiff_t edf__least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
-
 /* Compares two loops for qsort: by the stride in out, then in a, then in b, long strides first.
    So a plan does not depend on the order in which the loops were given. */
 static int edf__by_step(const void *p, const void *q) {
@@ -2808,7 +2806,6 @@ static edf_nest edf__canonical(const edf_nest *nest) {
 
 /* ---- The plan. */
 enum { EDF__M, EDF__N, EDF__K, EDF__OUTSIDE };
-
 static int edf__role(const edf_loop *l) {
   int in = (l->s[EDF_OUT] != 0) | (l->s[EDF_A] != 0) << 1 | (l->s[EDF_B] != 0) << 2;
   return in == 3 ? EDF__M : in == 5 ? EDF__N : in == 6 ? EDF__K : EDF__OUTSIDE;
@@ -2845,7 +2842,6 @@ static int edf__best_row(const edf_nest *t) {
   }
   return row;
 }
-
 /* Returns 1 if the stride of loop i in out is longer than all shorter strides together. If this
    holds for each loop, no two steps write the same entry. */
 static int edf__strides_over(const edf_loop *l, int n, int i) {
@@ -2859,7 +2855,6 @@ static int edf__strides_over(const edf_loop *l, int n, int i) {
 edf_route edf_plan(const edf_nest *nest) {
   edf_nest t = edf__canonical(nest);
   edf_route r;
-  memset(&r, 0, sizeof r);
   edf__arrange(&r, &t, -1);
   r.product = r.extent[EDF__M] > 1 && r.extent[EDF__N] > 1 && r.extent[EDF__K] > 1;
   if (!r.product) edf__arrange(&r, &t, edf__best_row(&t));
@@ -2890,10 +2885,8 @@ static void edf__row(const edf_loop *l, edf_real c, int assign, edf_real *out,
   else if (so == 1 && both)
     for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i] * b[i];
   else
-    for (ptrdiff_t i = 0; i < n; i++) {
-      edf_real product = c * a[i * sa] * b[i * sb];
-      out[i * so] = assign && (so || i == 0) ? product : out[i * so] + product;
-    }
+    for (ptrdiff_t i = 0; i < n; i++)
+      out[i * so] = (assign && (so || !i) ? 0 : out[i * so]) + c * a[i * sa] * b[i * sb];
 }
 
 /* Rows that are added up to one row go four at a time, since an addition waits for the last
@@ -3048,33 +3041,29 @@ typedef struct {
   int packed;                            /* 1 if `at` has the panels of this pass             */
   edf_real *at;
 } edf__panels;
-enum { EDF__KEPT = 64 };                 /* Other Parameters are packed at each use.          */
 typedef struct edf__workspace {
   edf_real panel[EDF__NB * EDF__KB * 3 / 2];
   edf_real sums[EDF__ROWS * EDF__STRIP]; /* a tile whose rows are not whole in out            */
   edf__places row[3];
   edf__places column[3];
-  edf__panels kept[EDF__KEPT];
+  edf__panels kept[64];                  /* Other Parameters are packed at each use.          */
 } edf__workspace;
 
-/* Writes where operand x has `count` steps of n flattened loops, from step `first` on. */
-static void edf__offsets(const edf_loop *l, int n, int x, ptrdiff_t first, ptrdiff_t count,
-                         ptrdiff_t *at) {
-  const edf_loop *inner = n ? l + n - 1 : &edf__once;
+/* Finds the places in operand x of `count` steps of a group of loops, from step `first` on. */
+static void edf__find_places(edf__places *p, const edf_route *r, int group, int x,
+                             ptrdiff_t first, ptrdiff_t count) {
+  const edf_loop *l = r->nest.loop, *inner = &l[r->first[group + 1] - 1];
+  ptrdiff_t *at = p->at;
+  if (p->first == first && p->n == count) return;
+  p->first = first;
+  p->n = count;
   for (ptrdiff_t end = first + count, run; first < end; first += run, at += run) {
     ptrdiff_t index = first / inner->n, offset = first % inner->n * inner->s[x];
     run = edf__least(inner->n - first % inner->n, end - first);
-    for (int i = n - 2; i >= 0; index /= l[i--].n) offset += index % l[i].n * l[i].s[x];
+    for (int i = r->first[group + 1] - 2; i >= r->first[group]; index /= l[i--].n)
+      offset += index % l[i].n * l[i].s[x];
     for (ptrdiff_t c = 0; c < run; c++) at[c] = offset + c * inner->s[x];
   }
-}
-static void edf__find_places(edf__places *p, const edf_route *r, int group, int x,
-                             ptrdiff_t first, ptrdiff_t n) {
-  int begin = r->first[group];
-  if (p->first == first && p->n == n) return;
-  edf__offsets(r->nest.loop + begin, r->first[group + 1] - begin, x, first, n, p->at);
-  p->first = first;
-  p->n = n;
 }
 
 /* Returns how many of n places follow one another in memory. */
@@ -3084,9 +3073,8 @@ static ptrdiff_t edf__run_of(const ptrdiff_t *at, ptrdiff_t n) {
   return i;
 }
 
-/* Transposes the square x and returns the result, x or y. Each pass interleaves the two halves
-   of the square. So it rotates the bits of each entry's index by one, and log2 LANES passes
-   exchange row and column. A compiler vectorises this. */
+/* Transposes the square x, and returns x or y. Each pass interleaves the two halves of the
+   square, which rotates the bits of each entry's index. A compiler vectorises this. */
 static edf_real *edf__transpose(edf_real *x, edf_real *y) {
   enum { HALF = (int)EDF__LANES * (int)EDF__LANES / 2 };
   for (int pass = 1; pass < EDF__LANES; pass *= 2) {
@@ -3172,7 +3160,7 @@ static edf_real *edf__panels_of(const edf_route *r, int across, const edf_real *
       w != edf.workspace) return NULL;
   edf__panels *p = w->kept;
   while (p->of && (p->of != b || memcmp(p->key, key, sizeof key)))
-    if (++p == w->kept + EDF__KEPT) return NULL;
+    if (++p == w->kept + 64) return NULL;
   p->of = b;
   memcpy(p->key, key, sizeof key);
   if (p->pass == edf__passes) p->again = 1;
@@ -3233,8 +3221,8 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
       }
 }
 
-/* ---- Operands as matrices, for a BLAS. */
-/* Returns the step from entry to entry along a group of loops, or 0 if it is uneven. */
+/* ---- Operands as matrices, for a BLAS. Returns the step from entry to entry along a group of
+   loops, or 0 if it is uneven. */
 static ptrdiff_t edf__step_of(const edf_route *r, int group, int x) {
   int first = r->first[group], last = r->first[group + 1] - 1;
   const edf_loop *l = r->nest.loop;
@@ -3358,13 +3346,13 @@ static void edf__contract_fast(edf__contraction *c, int assign, edf_node *const 
   if (!c->route) c->route = (edf_route *)edf__alloc(&edf.computed, sizeof *c->route);
   if (!c->planned) *c->route = edf_plan(&c->nest);
   c->planned = 1;
-  const edf_route *r = c->route;
-  int writes = assign == EDF__PART ? r->covers > 0 : assign && r->covers == of[EDF_OUT]->size;
+  size_t covers = c->route->covers;
+  int writes = assign == EDF__PART ? covers > 0 : assign && covers == of[EDF_OUT]->size;
   if (assign && !writes) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
-  if (edf_device) edf_device->contract(r, writes, of, grads);
+  if (edf_device) edf_device->contract(c->route, writes, of, grads);
   else
-    edf_contract(r, writes, edf__array_of(of, grads, EDF_OUT), edf__array_of(of, grads, EDF_A),
-                 edf__array_of(of, grads, EDF_B));
+    edf_contract(c->route, writes, edf__array_of(of, grads, EDF_OUT),
+                 edf__array_of(of, grads, EDF_A), edf__array_of(of, grads, EDF_B));
 }
 
 static const edf__part_two_table edf__part_two_code = { edf__run_node, edf__run_pass,
