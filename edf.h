@@ -3842,9 +3842,9 @@ edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
     EDF__PRINTF(4, 5);
 
-/* A maximum over windows: entry i of y is the greatest x[.. + offset[k]]. The first n_kept
-   loops of t run over y and x, and the others over the n entries of the window. winner[i] is
-   the k of the first greatest entry. Backward adds y.grad to the winner's x.grad. */
+/* A maximum over windows, of edf_slide.h: entry i of y is the greatest x[.. + offset[k]]. The
+   first n_kept loops of t run over y and x, and the others over the n entries of the window.
+   winner[i] is the k of the first greatest entry. Backward adds y.grad to its x.grad. */
 struct edf_window {
   edf_nest t;
   int n_kept;
@@ -3852,77 +3852,11 @@ struct edf_window {
   ptrdiff_t *offset;
   int *winner;
 };
-void edf_max_window(const edf_window *w, edf_node *y, edf_node *x, int backward);
 EDF__C_END
 #endif
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
-/* ---- Windows of edf_max_window. */
-enum { EDF__WIDE = 16 };                 /* windows at a time, so that compilers vectorise    */
-
-static void edf__max_wide(const edf_window *w, edf_real *y, int *winner, const edf_real *x) {
-  edf_real most[EDF__WIDE];
-  int first[EDF__WIDE] = { 0 };
-  memcpy(most, x + w->offset[0], sizeof most);
-  for (int k = 1; k < w->n; k++) {
-    const edf_real *in = x + w->offset[k];
-    EDF__KEEP_LOOP for (int l = 0; l < EDF__WIDE; l++) {
-      int wins = (in[l] > most[l]) | (in[l] != in[l]);
-      most[l] = wins ? in[l] : most[l];
-      first[l] = wins ? k : first[l];
-    }
-  }
-  memcpy(y, most, sizeof most);
-  memcpy(winner, first, sizeof first);
-}
-
-static void edf__max_row(const edf_window *w, const edf_loop *l, edf_real *y, int *winner,
-                         edf_real *x) {
-  ptrdiff_t i = 0, so = l->s[EDF_OUT], sx = l->s[EDF_A];
-  for (; so == 1 && sx == 1 && i + EDF__WIDE <= l->n; i += EDF__WIDE)
-    edf__max_wide(w, y + i, winner + i, x + i);
-  for (; i < l->n; i++) {
-    edf_real *most = x + i * sx + w->offset[0], *in;
-    int first = 0;
-    for (int k = 1; k < w->n; k++) {
-      in = x + i * sx + w->offset[k];
-      if (*in > *most || *in != *in) { most = in; first = k; }
-    }
-    y[i * so] = *most;
-    winner[i * so] = first;
-  }
-}
-
-/* The winner receives the gradient. */
-static void edf__max_row_backward(const edf_window *w, const edf_loop *l, edf_real *dy,
-                                  int *winner, edf_real *dx) {
-  ptrdiff_t i = 0, so = l->s[EDF_OUT], sx = l->s[EDF_A];
-  for (; so == 1 && sx == 1 && i + EDF__WIDE <= l->n; i += EDF__WIDE)
-    for (int k = 0; k < w->n; k++) {
-      edf_real *out = dx + i + w->offset[k];
-      EDF__KEEP_LOOP for (int j = 0; j < EDF__WIDE; j++)
-        out[j] += winner[i + j] == k ? dy[i + j] : 0;
-    }
-  for (; i < l->n; i++) dx[i * sx + w->offset[winner[i * so]]] += dy[i * so];
-}
-
-static void edf__each_row(const edf_window *w, int d, int backward, edf_real *y, int *winner,
-                          edf_real *x) {
-  const edf_loop *l = d < w->n_kept ? &w->t.loop[d] : &edf__once;
-  for (ptrdiff_t i = 0; d + 1 < w->n_kept && i < l->n; i++)
-    edf__each_row(w, d + 1, backward, y + i * l->s[EDF_OUT], winner + i * l->s[EDF_OUT],
-                  x + i * l->s[EDF_A]);
-  if (d + 1 >= w->n_kept)
-    (backward ? edf__max_row_backward : edf__max_row)(w, l, y, winner, x);
-}
-
-void edf_max_window(const edf_window *w, edf_node *y, edf_node *x, int backward) {
-  edf_real *to = backward ? y->grad : y->value, *from = backward ? x->grad : x->value;
-  if (edf_device) edf_device->window(w, y, x, backward);
-  else edf__each_row(w, 0, backward, to, w->winner, from + w->t.start[EDF_A]);
-}
-
 enum { EDF__HEAD = 16 };                 /* numbers before an array in a state, to align it   */
 
 /* ---- Dropout   y[i] = m[i] x[i] / (1-rate), m[i] = 0 with probability rate, else 1

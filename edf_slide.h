@@ -776,6 +776,80 @@ enum { EDF_SLIDE__SUM = 0, EDF_SLIDE__MEAN = 'm', EDF_SLIDE__SAMPLE = 's', EDF_S
 
 enum { EDF_SLIDE__HEAD = 16 };           /* numbers before an array in a state: it is aligned */
 
+/* A loop of 16 choices: gcc would unroll it, and then not make a vector of it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define EDF_SLIDE__KEEP_LOOP _Pragma("GCC unroll 1")
+#else
+#define EDF_SLIDE__KEEP_LOOP
+#endif
+
+/* ---- Windows, on the host. Max takes the first greatest entry. */
+enum { EDF_SLIDE__WIDE = 16 };           /* windows at a time, so that compilers vectorise    */
+
+static void edf_slide__max_wide(const edf_window *w, edf_real *y, int *winner,
+                                const edf_real *x) {
+  edf_real most[EDF_SLIDE__WIDE];
+  int first[EDF_SLIDE__WIDE] = { 0 };
+  memcpy(most, x + w->offset[0], sizeof most);
+  for (int k = 1; k < w->n; k++) {
+    const edf_real *in = x + w->offset[k];
+    EDF_SLIDE__KEEP_LOOP for (int l = 0; l < EDF_SLIDE__WIDE; l++) {
+      int wins = (in[l] > most[l]) | (in[l] != in[l]);
+      most[l] = wins ? in[l] : most[l];
+      first[l] = wins ? k : first[l];
+    }
+  }
+  memcpy(y, most, sizeof most);
+  memcpy(winner, first, sizeof first);
+}
+
+static void edf_slide__max_row(const edf_window *w, const edf_loop *l, edf_real *y,
+                               int *winner, edf_real *x) {
+  ptrdiff_t i = 0, so = l->s[EDF_OUT], sx = l->s[EDF_A];
+  for (; so == 1 && sx == 1 && i + EDF_SLIDE__WIDE <= l->n; i += EDF_SLIDE__WIDE)
+    edf_slide__max_wide(w, y + i, winner + i, x + i);
+  for (; i < l->n; i++) {
+    edf_real *most = x + i * sx + w->offset[0], *in;
+    int first = 0;
+    for (int k = 1; k < w->n; k++) {
+      in = x + i * sx + w->offset[k];
+      if (*in > *most || *in != *in) { most = in; first = k; }
+    }
+    y[i * so] = *most;
+    winner[i * so] = first;
+  }
+}
+
+/* The winner receives the gradient. */
+static void edf_slide__max_row_backward(const edf_window *w, const edf_loop *l, edf_real *dy,
+                                        int *winner, edf_real *dx) {
+  ptrdiff_t i = 0, so = l->s[EDF_OUT], sx = l->s[EDF_A];
+  for (; so == 1 && sx == 1 && i + EDF_SLIDE__WIDE <= l->n; i += EDF_SLIDE__WIDE)
+    for (int k = 0; k < w->n; k++) {
+      edf_real *out = dx + i + w->offset[k];
+      EDF_SLIDE__KEEP_LOOP for (int j = 0; j < EDF_SLIDE__WIDE; j++)
+        out[j] += winner[i + j] == k ? dy[i + j] : 0;
+    }
+  for (; i < l->n; i++) dx[i * sx + w->offset[winner[i * so]]] += dy[i * so];
+}
+
+static void edf_slide__each_row(const edf_window *w, int d, int backward, edf_real *y,
+                                int *winner, edf_real *x) {
+  static const edf_loop once = { 1, { 0, 0, 0 }, NULL };
+  const edf_loop *l = d < w->n_kept ? &w->t.loop[d] : &once;
+  for (ptrdiff_t i = 0; d + 1 < w->n_kept && i < l->n; i++)
+    edf_slide__each_row(w, d + 1, backward, y + i * l->s[EDF_OUT], winner + i * l->s[EDF_OUT],
+                  x + i * l->s[EDF_A]);
+  if (d + 1 >= w->n_kept)
+    (backward ? edf_slide__max_row_backward : edf_slide__max_row)(w, l, y, winner, x);
+}
+
+static void edf_slide__max_window(const edf_window *w, edf_node *y, edf_node *x, int backward) {
+  edf_real *to = backward ? y->grad : y->value, *from = backward ? x->grad : x->value;
+  if (edf_device) edf_device->window(w, y, x, backward);
+  else edf_slide__each_row(w, 0, backward, to, w->winner, from + w->t.start[EDF_A]);
+}
+
 static void edf_slide__normalize_forward(edf_node *y) {
   const edf_node *x = y->in[0];
   size_t K = edf_slide__columns(y), rows = y->size / K;
@@ -844,13 +918,13 @@ static void edf_slide__max_over_forward(edf_node *y) {
   size_t written = 1;
   for (int i = 0; i < w.n_kept; i++) written *= (size_t)w.t.loop[i].n;
   if (written != y->size) edf_slide__zero(y);
-  edf_max_window(&w, y, y->in[m->e.ref[1].operand], 0);
+  edf_slide__max_window(&w, y, y->in[m->e.ref[1].operand], 0);
 }
 static void edf_slide__max_over_backward(edf_node *y) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf_window w = edf_slide__window_of(y, &m->run[0].nest);
   edf_node *x = y->in[m->e.ref[1].operand];
-  if (x->grad) edf_max_window(&w, y, x, 1);
+  if (x->grad) edf_slide__max_window(&w, y, x, 1);
 }
 static const edf_op edf_slide__max_over_op = { "Einsum", edf__einsum_shape,
   edf_slide__max_over_forward, edf_slide__max_over_backward, NULL, NULL, NULL };
