@@ -1,8 +1,8 @@
 /* edf_lab.h - v3.0 - the laboratory of edf.h: tools that look at a program while it learns
 
-   A companion of edf.h, in the same folder. It includes edf.h by itself, and uses only public
-   names of edf.h. EDF_IMPLEMENTATION, defined in exactly one C or C++ file before the include,
-   compiles its code too. edf_clear frees its memory. With EDF_NO_DEBUG all calls do nothing.
+   A companion of edf.h, in the same folder. It includes edf.h by itself, and uses its public
+   names only. EDF_IMPLEMENTATION, defined in exactly one file before the include, compiles its
+   code too. edf_clear frees its memory. With EDF_NO_DEBUG all calls do nothing.
    MIT licence, as edf.h.
  Contents: >>doctor >>plot >>trace >>dot. */
 #if !defined(EDF_H) || \
@@ -289,7 +289,9 @@ static int edf_lab__find_parts(edf_lab__doctor *d) {
 }
 
 /* ---- Rules about the data. The table has their sentences. */
+static int edf_lab__is_look(long step) { return step < EDF_LAB__CLOSE || step % 10 == 0; }
 static int edf_lab__has_nan(edf_lab__doctor *d, edf_node *x) {
+  if (!edf_lab__is_look(d->step)) return 0;
   edf_statistics s = edf_lab__stats(x);
   d->a = (double)s.bad;
   d->b = (double)x->size;
@@ -297,7 +299,8 @@ static int edf_lab__has_nan(edf_lab__doctor *d, edf_node *x) {
 }
 /* Above 20 a first layer saturates, or its steps are too large. */
 static int edf_lab__is_scaled_badly(edf_lab__doctor *d, edf_node *x) {
-  edf_statistics s = d->s;
+  if (!edf_lab__is_look(d->step)) return 0;
+  edf_statistics s = d->s = edf_lab__stats(x);
   int is_far = x->size >= 16 && fabs(s.mean) > 3 * s.deviation && fabs(s.mean) > 0.5;
   int is_large = s.greatest > 20 || s.least < -20;
   d->what = s.greatest > 127 && s.greatest <= 255 && s.least >= 0 ? "look like 0...255"
@@ -476,8 +479,9 @@ static int edf_lab__is_first_loss_high(edf_lab__doctor *d, edf_node *y) {
 
 /* ---- Rules about the step */
 static int edf_lab__is_stale(edf_lab__doctor *d, edf_node *p) {
-  d->a = edf_lab__learns(p) ? edf_lab__norm(edf_grad(p), p->size) : 0;
-  return edf.accumulate && p->steps > d->n->steps && d->a > 0;
+  if (!edf.accumulate || p->steps <= d->n->steps || !edf_lab__learns(p)) return 0;
+  d->a = edf_lab__norm(edf_grad(p), p->size);
+  return d->a > 0;
 }
 static int edf_lab__steps_twice(edf_lab__doctor *d, edf_node *p) {
   d->a = (double)(p->steps - d->n->steps);
@@ -676,7 +680,7 @@ static int edf_lab__examine(edf_lab__doctor *d, int rule) {
     d->x = x;
     d->y = NULL;
     d->n = &d->note[edf_lab__number_of(x)];
-    if (is_part) d->s = edf_lab__stats(x);
+    if (is_part && of != EDF_LAB__DATA) d->s = edf_lab__stats(x);
     if (edf_lab__rules[rule].broken(d, x)) return 1;
   }
   return 0;
@@ -780,9 +784,8 @@ static void edf_lab__backward_ended(edf_lab__doctor *d) {
   double usual = fmax(fabs(d->first), d->classes ? log((double)d->classes) : 0);
   d->high = d->classes && d->last > 5 * usual ? d->high + 1 : 0;
   d->mean[(d->step - 1) / EDF_LAB__WINDOW] += d->last / (double)EDF_LAB__WINDOW;
-  int is_looked_at = d->step <= EDF_LAB__CLOSE || d->step % 10 == 0;
-  if (is_looked_at) edf_lab__look(d);
-  d->pending = is_looked_at;
+  d->pending = edf_lab__is_look(d->step);
+  if (d->pending) edf_lab__look(d);
   edf_lab__consult(d, d->step == 1 ? EDF_LAB__FIRST | EDF_LAB__LEARNT : EDF_LAB__LEARNT);
 }
 static edf_lab__doctor *edf_lab__on_duty;          /* the doctor that watches, or NULL        */
@@ -861,6 +864,11 @@ static void edf_lab__curves_told(edf_event event, edf_node *x) {
     EDF_FREE(c);
   }
 }
+static void *edf_lab__memory(size_t bytes) {
+  void *memory = EDF_MALLOC(bytes);
+  if (!memory) edf_stop("edf_plot: out of memory");
+  return memory;
+}
 static int edf_lab__share_chart(const edf_lab__curve *c, const char *name) {
   size_t n = strcspn(name, "/");
   return n == strcspn(c->name, "/") && !memcmp(c->name, name, n);
@@ -872,20 +880,14 @@ void edf_plot(const char *name, double y) {
   if (length < 2) edf_stop("edf_plot: the curve has no name");
   while (*at && strcmp((*at)->name, name)) at = &(*at)->next;
   if (!*at) {
-    c = (edf_lab__curve *)EDF_MALLOC(sizeof *c + length);
-    if (!c) edf_stop("edf_plot: out of memory");
-    memset(c, 0, sizeof *c);
-    c->name = (char *)memcpy(c + 1, name, length);
-    if (!edf_lab__curves) {
-      edf_lab__before_curves = edf.told;
-      edf.told = edf_lab__curves_told;
-    }
-    *at = c;
+    if (!edf_lab__curves) edf_lab__before_curves = edf.told;
+    edf.told = edf_lab__curves ? edf.told : edf_lab__curves_told;
+    *at = (edf_lab__curve *)memset(edf_lab__memory(sizeof *c + length), 0, sizeof *c);
+    (*at)->name = (char *)memcpy(*at + 1, name, length);
   }
   c = *at;
   if (!(c->n & (c->n - 1))) {            /* The memory is full: 0, 1, 2, 4 ... values.        */
-    double *point = (double *)EDF_MALLOC(4 * (c->n + 1) * sizeof *point);
-    if (!point) edf_stop("edf_plot: out of memory");
+    double *point = (double *)edf_lab__memory(4 * (c->n + 1) * sizeof *point);
     if (c->n) memcpy(point, c->point, 2 * c->n * sizeof *point);
     if (c->n) EDF_FREE(c->point);
     c->point = point;
@@ -994,7 +996,7 @@ static void edf_lab__write_numbers(edf_page *to, const char *key, const edf_node
   edf_write(to, "]");
 }
 
-/* Writes the printed lines of a node as a list of strings. */
+/* Writes printed lines of a node as strings. */
 static void edf_lab__write_lines(edf_page *to, const char *key, const edf_node *y,
                                  edf_part part) {
   edf_page text = { NULL, 0 };
