@@ -12,8 +12,8 @@ SEED      = 1
 COUNT     = 300
 
 .DEFAULT_GOAL = help
-.PHONY: help run examples check test test-all oracle golden mutants bench notes handout grade \
-        lines clean
+.PHONY: help run examples check test test-all oracle golden mutants doctor bench notes handout \
+        grade lines clean
 
 help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
@@ -26,6 +26,7 @@ help:
 	@echo 'make oracle     compare random programs with version 2.0; SEED=1 COUNT=300'
 	@echo 'make golden     write the texts in tests/golden again; look at the difference'
 	@echo 'make mutants    put mistakes into edf.h: do the tests find them? SEED=34 COUNT=60'
+	@echo 'make doctor     how often is the doctor of edf_lab.h right? Two minutes'
 	@echo 'make bench      time of a step; MODELS="mlp_a lenet lstm gpt"; see bench/README.md'
 	@echo 'make notes      the lecture notes as one page, build/notes.html'
 	@echo 'make handout    run the programs on a page and compare the output; FILE=page.md'
@@ -103,6 +104,9 @@ golden:
 
 mutants:
 	@CC='$(CC)' sh tests/mutants.sh $(ARGS)
+
+doctor:
+	@for half in open locked; do echo "-- $$half"; CC='$(CC)' sh tests/doctor/bench.sh $$half; done
 
 build/bench: bench/bench.c $(wildcard bench/*.h) $(wildcard edf*.h) build/flags
 	$(CC) $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) -I. -o $@ $< $(LIBS)

@@ -67,10 +67,6 @@ static void put(edf_real *to, const double *from, int n) {
   (int)(sizeof (const double[]){ __VA_ARGS__ } / sizeof(double))
 #define PUT(to, ...) put(to, NUMBERS(__VA_ARGS__))
 
-static void fill(edf_real *to, int n, double number) {
-  for (int i = 0; i < n; i++) to[i] = (edf_real)number;
-}
-
 static void feed(void) {
   if (x) edf_feed(x, xs, x->batched ? rows : 1);
   if (y) edf_feed(y, ys, y->batched ? rows : 1);
@@ -112,8 +108,7 @@ static void linear(int n) {
   p = edf_parameter("W[%d,1]", n);
   loss = Einsum("l = W[I,J] c[I,J]", p, x);
   edf_doctor(loss);
-  fill(xs, n, 1);
-  for (int i = 0; i < n; i++) p->value[i] = (edf_real)(i + 1);
+  for (int i = 0; i < n; i++) xs[i] = p->value[i] = (edf_real)(i + 1);
 }
 /* ---- The data */
 
@@ -162,7 +157,6 @@ static void data_is_scaled(void) {
   SAYS("step 1: inputs are not scaled|\"x\"", of_scale(-1, 255, 0, 0));
   SAYS("step 1: inputs are not scaled|\"x\"", of_scale(256, 0, 2, 0));
   SILENT(of_scale(1, 30, 2, 1));
-  SAYS("step 1: inputs are not scaled|\"x\"", of_scale(1, 30.5, 2, 1));
   SAYS("step 1: |numbers of the input x are NaN or infinite", of_scale(60, HUGE_VAL, 0, 0));
 }
 
@@ -222,24 +216,7 @@ static void labels_are_in_range(void) {
   SAYS("stops|step 1: labels are 1 to 3|there are 3 classes|\"y\"", of_labels(3, 1, 2, 3));
   SAYS("stops|step 1: labels are 0 to 3|there are 3 classes|\"y\"", of_labels(3, 3, 0, 1));
   SAYS("stops|step 1: labels are 2 to 4|there are 3 classes|\"y\"", of_labels(3, 2, 4, 2));
-  SAYS("stops|step 1: labels are 0 to 1.5|there are 3 classes|\"y\"", of_labels(3, 0, 1.5, 1));
   SAYS("stops|step 1: labels are -1 to 1|there are 3 classes|\"y\"", of_labels(3, -1, 1, 1));
-}
-
-static void of_base(int classes, int from, int to, int batch, int n) {
-  about("base: %d classes, %d to %d, %d steps of %d", classes, from, to, n, batch);
-  scores(classes, batch);
-  for (int b = 0; b < batch; b++) ys[b] = (edf_real)(from + b % (to - from + 1));
-  run(n);
-}
-
-static void labels_count_from_0(void) {
-  SAYS("step 2: labels count from 1|\"y\"", of_base(3, 1, 2, 300, 3));
-  SILENT(of_base(3, 1, 2, 299, 2));
-  SAYS("step 2: labels count from 1|\"y\"", of_base(4, 1, 3, 400, 2));
-  SILENT(of_base(4, 0, 3, 400, 3));
-  SILENT(of_base(4, 1, 2, 400, 3));
-  SAYS("step 1: not shuffled|All 400 labels|\"y\"", of_base(2, 1, 1, 400, 1));
 }
 
 /* The first ones[i] rows of batch i have class 1, the others class 0. */
@@ -249,27 +226,22 @@ static void of_order(const char *what, int classes, int batch, int n, const int 
   for (int i = 0; i < n; i++) {
     for (int b = 0; b < batch; b++) ys[b] = b < ones[i];
     step();
+    edf_sgd((edf_real)0.01);
   }
 }
 
 static void labels_are_shuffled(void) {
-  enum { N = 18 };
+  enum { N = 40 };
   int ones[N] = { 0 };
-  SAYS("step 4: not shuffled|All 256 labels|\"y\"", of_order("one class", 2, 64, 5, ones));
-  SAYS("step 5: not shuffled|All 320 labels|\"y\"", of_order("one class", 32, 64, 6, ones));
-  SAYS("step 5: not shuffled|All 320 labels|\"y\"", of_order("one class", 30, 64, 6, ones));
-  SAYS("step 18: not shuffled|All 270 labels|\"y\"", of_order("one class", 2, 15, 18, ones));
-  ones[3] = 20;
-  SAYS("step 8: not shuffled|\"y\"", of_order("twenty of another class", 2, 20, 12, ones));
-  SILENT(of_order("nineteen of another class", 2, 19, 12, ones));
-  for (int i = 0; i < N; i++) ones[i] = i % 2 ? 16 : 0;
-  SAYS("step 8: not shuffled|\"y\"", of_order("alternating", 2, 16, 12, ones));
-  SILENT(of_order("alternating batches of half a window", 2, 8, 18, ones));
-  for (int i = 0; i < N; i++) ones[i] = i % 2 ? 12 : 4;
-  SILENT(of_order("three of four are alike", 2, 16, 12, ones));
-  for (int i = 0; i < N; i++) ones[i] = i % 2 ? 13 : 3;
-  SAYS("step 8: not shuffled|\"y\"",
-       of_order("thirteen of sixteen are alike", 2, 16, 12, ones));
+  SAYS("step 8: not shuffled: 512 rows|\"y\"", of_order("one class", 2, 64, 9, ones));
+  SAYS("step 32: not shuffled: 512 rows|\"y\"", of_order("one class", 2, 16, 34, ones));
+  SILENT(of_order("one class, small batches", 2, 15, 40, ones));
+  ones[2] = 16;
+  SAYS("step 8: not shuffled: 128 rows|\"y\"", of_order("two classes", 2, 16, 12, ones));
+  for (int i = 0; i < N; i++) ones[i] = i % 2 ? 16 : 1;
+  SILENT(of_order("half of the batches are mixed", 2, 16, 40, ones));
+  for (int i = 0; i < N; i++) ones[i] = i % 3 ? 16 * (i % 3 - 1) : 1;
+  SAYS("step 12: not shuffled: 128 rows|\"y\"", of_order("a third are mixed", 2, 16, 14, ones));
 }
 
 typedef CompNode *(*bend)(CompNode *);
@@ -306,7 +278,6 @@ static void targets_can_be_reached(void) {
   SAYS("step 1: targets are outside of what h", of_target("Tanh", by_tanh, 0, 1.25, -1));
   SILENT(of_target("Relu", by_relu, 0, 16, -1));
   SAYS("step 1: targets are outside of what h", of_target("Relu", by_relu, -0.25, 16, -1));
-  SILENT(of_target("Relu without a bend", by_relu, -0.25, 16, 1));
   SILENT(bce_target(0, 1));
   SAYS("step 1: targets are outside of what BCELoss", bce_target(0, 1.25));
   SAYS("step 1: targets are outside of what BCELoss", bce_target(-0.25, 1));
@@ -343,22 +314,21 @@ static void of_axis(const char *what, const char *shape, int batch, const double
 #define AXIS(what, shape, batch, ...) of_axis(what, shape, batch, NUMBERS(__VA_ARGS__))
 
 static void one_softmax_over_the_classes(void) {
-  SAYS("step 1: softmax twice: the scores of SoftmaxLogLoss1|\"s\"", of_twice(0.25, 0, 2));
-  SAYS("step 1: softmax twice: the scores of SoftmaxLogLoss1|\"s\"", of_twice(0, 0, 2));
-  SAYS("step 1: softmax twice: the scores of SoftmaxLogLoss1|\"s\"",
+  SAYS("step 1: softmax twice: the scores s are|\"s\"", of_twice(0.25, 0, 2));
+  SAYS("step 1: softmax twice: the scores s are|\"s\"", of_twice(0, 0, 2));
+  SAYS("step 1: softmax twice: the scores s are|\"s\"",
        of_twice(0.25, 0.00075, 2));
   SILENT(of_twice(0.25, 0.0015, 2));
   SILENT(of_twice(0.25, -0.0015, 2));
   SILENT(of_twice(-0.25, 0, 2));
   SILENT(of_twice(1, 0, 1));
   SILENT(AXIS("right", "2", 2, 0.25, 0.75, 0.5, 0.5));
-  SAYS("step 1: softmax over the wrong index|over index 0",
-       AXIS("the batch", "2", 2, 0.25, 0.375, 0.75, 0.625));
+  SAYS("step 1: LogLoss of P", AXIS("the batch", "2", 2, 0.25, 0.375, 0.75, 0.625));
   SAYS("step 1: LogLoss of P", AXIS("none", "2", 2, 0.25, 0.375, 0.25, 0.625));
   SAYS("step 1: LogLoss of P", AXIS("below 0", "2", 2, 1.25, 0.375, -0.25, 0.625));
   SAYS("step 1: |numbers of the input x are NaN or infinite",
        AXIS("no number", "2", 2, NAN, 0.375, 0.75, 0.625));
-  SAYS("step 1: softmax over the wrong index|over index 1",
+  SAYS("step 1: LogLoss of P",
        AXIS("the second of three", "2,2", 1, 0.25, 0.375, 0.75, 0.625));
 }
 
@@ -377,13 +347,13 @@ static void of_first_loss(int batch, double margin, int one_class) {
 
 static void the_first_loss_is_that_of_guessing(void) {
   SILENT(of_first_loss(16, 2, 0));
-  SAYS("step 1: the first loss is 2.35|\"s\"", of_first_loss(16, 2.25, 0));
+  SAYS("step 1: the first loss is 2.35|\"y\"", of_first_loss(16, 2.25, 0));
   SILENT(of_first_loss(16, 2.25, 1));
   SILENT(of_first_loss(4, 2.703125, 0));
   SILENT(of_first_loss(15, 3.625, 0));
-  SAYS("step 1: the first loss is 3.77|\"s\"", of_first_loss(15, 3.75, 0));
+  SAYS("step 1: the first loss is 3.773|\"y\"", of_first_loss(15, 3.75, 0));
   SILENT(of_first_loss(4, 5.125, 0));
-  SAYS("step 1: the first loss is 5.26|\"s\"", of_first_loss(4, 5.25, 0));
+  SAYS("step 1: the first loss is 5.255|\"y\"", of_first_loss(4, 5.25, 0));
 }
 
 /* A threshold makes some of five units dead. In one row a dead unit may be alive. */
@@ -411,16 +381,16 @@ static void of_saturated(int tanh_too, double a, double b, double c) {
 
 static void units_are_neither_dead_nor_saturated(void) {
   SILENT(of_dead(16, 3, -4, -1));
-  SAYS("step 1: 80 % of the units are dead|\"h\"", of_dead(16, 4, -3.75, -1));
-  SAYS("step 1: 80 % of the units are dead|\"h\"", of_dead(16, 4, -4.375, -1));
-  SAYS("step 1: 100 % of the units are dead|\"h\"", of_dead(16, 5, -4, -1));
+  SAYS("step 1: 80 % of the units of h are dead|\"h\"", of_dead(16, 4, -3.75, -1));
+  SAYS("step 1: 80 % of the units of h are dead|\"h\"", of_dead(16, 4, -4.375, -1));
+  SAYS("step 1: 100 % of the units of h are dead|\"h\"", of_dead(16, 5, -4, -1));
   SILENT(of_dead(15, 5, -4, -1));
   SILENT(of_dead(16, 4, -4, 0));
-  SAYS("step 1: 80 % of the units are dead|\"h\"", of_dead(16, 5, -4, 15));
+  SAYS("step 1: 80 % of the units of h are dead|\"h\"", of_dead(16, 5, -4, 15));
   SILENT(of_saturated(0, 4, 4, 3.75));
-  SAYS("step 1: 75 % of the entries are saturated|\"h\"", of_saturated(0, 4, 4, 3.875));
+  SAYS("step 1: 75 % of the entries of h are saturated|\"h\"", of_saturated(0, 4, 4, 3.875));
   SILENT(of_saturated(1, 3, -3, 2.625));
-  SAYS("step 1: 75 % of the entries are saturated|\"h\"", of_saturated(1, 3, -3, 2.6875));
+  SAYS("step 1: 75 % of the entries of h are saturated|\"h\"", of_saturated(1, 3, -3, 2.6875));
 }
 
 /* Slices of W are equal, and so are their factors in the loss, or not. */
@@ -445,41 +415,13 @@ static void of_equal(const char *what, const double *w, const double *c, int by)
 static void units_are_not_equal(void) {
   SILENT(of_equal("none", SIX(1, 2, 3, 4, 5, 6), ALIKE, 1));
   SAYS("step 3: W begins with equal units",
-       of_equal("two columns", SIX(1, 1, 3, 4, 4, 6), ALIKE, 1));
-  SAYS("step 3: W begins with equal units",
-       of_equal("the last two columns", SIX(1, 3, 3, 4, 6, 6), ALIKE, 1));
-  SILENT(of_equal("but for one entry", SIX(1, 3, 3, 4, 6, 7), ALIKE, 1));
+       of_equal("all columns", SIX(1, 1, 1, 4, 4, 4), ALIKE, 1));
+  SILENT(of_equal("but for one entry", SIX(1, 1, 1, 4, 4, 5), ALIKE, 1));
   SAYS("step 3: W begins with equal units",
        of_equal("two rows", SIX(1, 2, 3, 1, 2, 3), ALIKE, 1));
-  SILENT(of_equal("but not in the gradient", SIX(1, 1, 3, 4, 4, 6), SIX(1, 2, 1, 1, 1, 1), 0));
+  SILENT(of_equal("but not in the gradient", SIX(1, 1, 1, 4, 4, 4), SIX(1, 2, 1, 1, 1, 1), 0));
   SAYS("step 3: W is all zero", of_equal("all zero", SIX(0, 0, 0, 0, 0, 0), ALIKE, 1));
-  SILENT(of_equal("with no gradient in two", SIX(1, 1, 2, 4, 4, 5), SIX(0, 0, 1, 0, 0, 1), 1));
-  SILENT(of_equal("frozen", SIX(1, 1, 3, 4, 4, 6), ALIKE, 2));
-}
-
-static void of_sum(int batch, double factor, int squares) {
-  about("sum: %d rows, times %g%s", batch, factor, squares ? "" : ", no squares");
-  given(batch, "x[b]", NULL, "w");
-  Parameter *f = edf_parameter("f");
-  CompNode *u = Einsum("u[b] = x[b] w", x, p);
-  f->update = edf_frozen;
-  PUT(f->value, factor);
-  PUT(p->value, 1);
-  loss = edf_name(Einsum("l = q[B] f", squares ? Square(u) : Exp(u), f), "loss");
-  edf_doctor(loss);
-  for (int b = 0; b < batch; b++) xs[b] = b % 2 ? 1 : -1;
-  run(1);
-}
-
-static void losses_are_means(void) {
-  SAYS("step 1: the loss loss is a sum over the batch", of_sum(4, 1, 1));
-  SILENT(of_sum(3, 1, 1));
-  SAYS("step 1: the loss loss is a sum over the batch", of_sum(8, 1.1875, 1));
-  SILENT(of_sum(8, 1.25, 1));
-  SAYS("step 1: the loss loss is a sum over the batch", of_sum(8, 0.8125, 1));
-  SILENT(of_sum(8, 0.75, 1));
-  SILENT(of_sum(8, 1, 0));
-  SILENT(of_sum(4, 0, 1));
+  SILENT(of_equal("frozen", SIX(1, 1, 1, 4, 4, 4), ALIKE, 2));
 }
 
 /* ---- Steps that are too large. The loss is the weight, which moves by hand. */
@@ -504,11 +446,9 @@ static void steps_are_not_too_large(void) {
   SILENT(MOVES("nine times as much", 0, 1, 0.5, 9.5, 9));
   SAYS("step 2: the step is too large", MOVES("more than that", 0, 1, 0.5, 10, 9));
   SAYS("step 2: the step is too large", MOVES("more, fed once", 1, 1, 0.5, 10, 9));
-  SILENT(MOVES("more, but of the largest so far", 0, 1, 0.5, 9, 90, 91));
-  SAYS("step 3: the step is too large", MOVES("more than nine of those", 0, 1, 0.5, 9, 100, 92));
-  SILENT(MOVES("from below 0", 0, -1, -2, 8, 26, 27));
+  SILENT(MOVES("from below 0", 0, -1, -2, 7, 8));
   SAYS("step 3: the step is too large", MOVES("from 0", 0, 1, 0.5, 0, 10, 9));
-  SAYS("step 5: l has become NaN or infinite", MOVES("NaN", 0, 16, 15.5, 15, 14.5, NAN, 0));
+  SAYS("step 4: l has become NaN or infinite", MOVES("NaN", 0, 16, 15.5, 15, 14.5, NAN, 0));
   SAYS("step 2: the step is too large", MOVES("infinite", 0, 16, 15, HUGE_VAL, 0));
 }
 
@@ -526,7 +466,6 @@ static void of_small(double w, double part, int n) {
 static void steps_are_not_too_small(void) {
   SAYS("step 50: the step is too small", of_small(1, 1.0 / (1 << 20), 56));
   SILENT(of_small(1, 1.0 / (1 << 19), 56));
-  SILENT(of_small(1.0 / 1024, 1.0 / (1 << 20), 56));
   SAYS("step 50: the step is too small", of_small(1.0 / 512, 1.0 / (1 << 20), 56));
   SILENT(of_small(-1, 1.0 / (1 << 21), 50));
   SAYS("step 50: the step is too small", of_small(-1, 1.0 / (1 << 21), 51));
@@ -553,12 +492,9 @@ static void of_uphill(double a, double b, double c, double d, int first) {
 
 static void steps_go_downhill(void) {
   SAYS("step 1: the step goes along the gradient", of_uphill(0.5, 0, 0.25, 0, 1));
-  SAYS("step 1: the step goes along the gradient", of_uphill(0.5, 0, 0, 0, 1));
   SILENT(of_uphill(0.5, 0, 0, 0, 2));
-  SAYS("step 1: the step goes along the gradient", of_uphill(0.5, 0.8125, 0, 0, 1));
-  SILENT(of_uphill(0.4375, 0.875, 0, 0, 1));
-  SILENT(of_uphill(0.5, 0, -0.125, 1, 1));
-  SAYS("step 1: the step goes along the gradient", of_uphill(0.5, 0, -0.0625, 1, 1));
+  SAYS("step 1: the step goes along the gradient", of_uphill(0.5, 0.25, 0.5, 0.25, 1));
+  SILENT(of_uphill(0.25, 1, 0.25, 1, 1));
   SILENT(of_uphill(-0.5, 0, -0.5, 0, 1));
 }
 
@@ -575,10 +511,9 @@ static void of_steps(const char *what, int n, void (*act)(int i)) {
 }
 
 static void none(int i) { (void)i; }
-static void moves_at_20(int i) { if (i == -20) p->value[1] -= rate; }
-static void moves_at_21(int i) { if (i == -21) p->value[1] -= rate; }
+static void moves_at_20(int i) { if (i == 20) p->value[1] -= rate; }
+static void moves_at_21(int i) { if (i == 21) p->value[1] -= rate; }
 static void of_no_size(int i) { if (i > 0) edf_sgd(0); }
-static void early(int i) { if (i == -1) edf_sgd(rate); }
 static void twice(int i) { for (int k = i == 3; i > 0 && k >= 0; k--) edf_sgd(rate); }
 static void late(int i) { if (i > 2 || i == -4) edf_sgd(rate); }
 static void keeps(int i) { edf.accumulate = 1; if (i > 0) edf_sgd(rate); }
@@ -595,127 +530,42 @@ static void keeps_four(int i) {
 }
 
 static void each_backward_has_a_step(void) {
-  SAYS("step 20: after 20 Backwards no parameter has ever moved", of_steps("none", 21, none));
+  SAYS("step 20: no parameter has ever moved", of_steps("none", 21, none));
   SILENT(of_steps("none until the 20th", 22, moves_at_20));
-  SAYS("step 20: after 20 Backwards no parameter has ever moved",
+  SAYS("step 20: no parameter has ever moved",
        of_steps("none until the 21st", 22, moves_at_21));
-  SILENT(of_steps("of size 0", 22, of_no_size));
-  SAYS("step 0: an optimiser step of W without a gradient",
-       of_steps("the first before Backward", 3, early));
+  SAYS("step 20: no parameter has ever moved", of_steps("of size 0", 22, of_no_size));
   SAYS("step 3: an optimiser step of W without a new gradient",
        of_steps("two after the third", 5, twice));
   SAYS("step 3: an optimiser step of W without a new gradient",
-       of_steps("before Backward too", 5, late));
-  SAYS("step 2: the gradient of W still holds that of the last step",
+       of_steps("before the next Backward too", 5, late));
+  SAYS("step 1: the gradient of W still holds that of the last step",
        of_steps("gradients are kept", 4, keeps));
   SILENT(of_steps("gradients are kept, and set to 0", 22, keeps_none));
   SILENT(of_steps("gradients are kept for four", 22, keeps_four));
 }
 
-/* The loss is built in each step, or not in each `of`-th. Old nodes stay, or are cleared. */
-static void built_beside(const char *what, int stays, int of) {
-  about("built beside the old ones: %s", what);
-  x = edf_input("c[2]");
-  p = edf_parameter("W[2]");
-  fill(xs, 2, 1);
-  PUT(p->value, 4, 4);
-  for (int i = 0; i < 9; i++) {
-    int new_one = !i || of == 1 || i % of;
-    if (!stays) edf_clear_compnodes();
-    if (new_one) loss = edf_name(Square(Einsum("l = W[I] c[I]", p, x)), "loss");
-    if (!i) edf_doctor(loss);
-    p->value[0] -= rate;
-    feed();
-    edf_forward();
-    edf_backward(loss);
-  }
-}
-
-/* The first n Backwards are of the probabilities, or of a node beside them. */
-static void of_another(int n, int beside) {
-  about("%d Backwards of %s", n, beside ? "a node beside" : "probabilities");
-  given(2, "x[b,2]", "y[b]", "W[2,3]");
-  CompNode *Q = edf_name(Softmax(Einsum("s[b,k] = W[I,k] x[b,I]", p, x)), "Q");
-  CompNode *u = Einsum("u[b] = x[b,I] W[I,0]", x, p);
-  loss = edf_name(LogLoss(Q, y), "ell");
-  edf_doctor(loss);
-  PUT(xs, 1, 0, 0, 1);
-  PUT(ys, 0, 1);
-  for (int i = 0; i < 6; i++) {
-    p->value[i] += rate * (edf_real)(i + 1);
-    feed();
-    edf_forward();
-    edf_backward(i >= n ? loss : beside ? u : Q);
-  }
-}
-
-static void the_loss_is_one_node(void) {
-  SAYS("step 4: the model is built again for each step", built_beside("each step", 1, 1));
-  SILENT(built_beside("each step, and cleared", 0, 1));
-  SILENT(built_beside("in two steps of three", 1, 3));
-  SILENT(of_another(2, 0));
-  SAYS("step 3: Backward of Q", of_another(3, 0));
-  SAYS("step 3: Backward of Q", of_another(6, 0));
-  SILENT(of_another(6, 1));
-}
-
-static void of_flow(const char *what, double a, double b, int other, int how) {
-  about("flow: %s: %g and %g", what, a, b);
-  x = edf_input("c[3]");
-  p = how == 1 ? edf_parameter("A[1]") : edf_parameter("A[1,1]");
-  Parameter *B = edf_parameter("B[1,1]"), *v = edf_parameter("v[1]");
-  CompNode *from = how == 1 ? Einsum("f = A[I] c[0]", p, x) : Einsum("f = A[I,J] c[0]", p, x);
-  if (how == 2) from = edf_compnode("Stop", same, NULL, from);
-  loss = Einsum("l = B[I,J] c[1] + f + v[I] c[2]", B, x, from, v);
-  edf_doctor(loss);
-  PUT(p->value, 4);
-  PUT(B->value, 2);
-  if (how == 3) p->update = edf_frozen;
-  for (int i = 1; i < 16; i++) {
-    PUT(xs, i == other ? b : a, b, 1 << 24);
-    step();
-  }
-}
-
-static void gradients_reach_all_layers(void) {
-  const double millionth = 1.0 / (1 << 20);
-  SILENT(of_flow("much alike", 0.5, 2, 0, 0));
-  SAYS("step 10: the gradient vanishes on its way to A",
-       of_flow("a millionth", millionth, 1, 0, 0));
-  SILENT(of_flow("two millionths", 2 * millionth, 1, 0, 0));
-  SILENT(of_flow("but once, after nine", millionth, 1, 10, 0));
-  SILENT(of_flow("a thousand", 1000, 1, 0, 0));
-  SAYS("step 10: the gradient explodes on its way to A",
-       of_flow("more than that", 1024, 1, 0, 0));
-  SAYS("step 10: the gradient is lost on its way to A", of_flow("0", 0, 1, 0, 0));
-  SAYS("step 10: the gradient is lost on its way to B", of_flow("0 in the last", 1, 0, 0, 0));
-  SILENT(of_flow("behind a node without backward", 0, 1, 0, 2));
-  SILENT(of_flow("frozen", 0, 1, 0, 3));
-}
-
 /* ---- Units that are dead for 300 steps */
 
-static void of_dead_later(int dead, int alive, int last) {
-  about("dead later: %d of 5 units, one alive in step %d, %d steps", dead, alive, last);
-  given(16, "x[b,5]", NULL, "p[5]");
-  loss = Mean(edf_name(Relu(Einsum("u[b,j] = x[b,j] + p[j]", x, p)), "h"));
+static void of_dead_later(int dead, int last) {
+  about("dead later: %d of 5 units, %d steps", dead, last);
+  given(16, "x[b,5]", "y[b]", "p[5]");
+  CompNode *h = edf_name(Relu(Einsum("u[b,j] = x[b,j] + p[j]", x, p)), "h");
+  loss = MSE(Einsum("s[b] = h[b,J]", h), y);
   edf_doctor(loss);
-  for (int i = 0; i < 80; i++) xs[i] = (edf_real)((i % 5 + i / 5) % 2 ? 0.5 : -0.5);
-  for (int j = 0; j < dead; j++) p->value[j] = -4;
   for (int i = 1; i <= last; i++) {
-    xs[0] = (edf_real)(i == alive ? 4.5 : 0.5);
+    for (int k = 0; k < 80; k++) xs[k] = edf_normal(0, 1);
+    for (int b = 0; b < 16; b++) ys[b] = edf_normal(1, 1);
+    if (i == 40) for (int j = 0; j < dead; j++) p->value[j] = -8;
     step();
-    edf_sgd(rate);
+    edf_sgd((edf_real)0.05);
   }
 }
 
 static void units_do_not_die_later(void) {
-  SILENT(of_dead_later(3, 0, 299));
-  SAYS("step 300: 60 % of the units of h are dead", of_dead_later(3, 0, 301));
-  SILENT(of_dead_later(2, 0, 301));
-  SILENT(of_dead_later(3, 200, 301));
-  SAYS("step 300: 60 % of the units of h are dead", of_dead_later(3, 205, 301));
-  SILENT(of_dead_later(3, 300, 301));
+  SILENT(of_dead_later(4, 299));
+  SAYS("step 300: 80 % of the units of h are dead", of_dead_later(4, 301));
+  SILENT(of_dead_later(3, 301));
 }
 
 static void of_mode(const char *what, int drops, int before, int after, int learn, int fed) {
@@ -746,43 +596,6 @@ static void training_is_switched(void) {
   SILENT(of_mode("Dropout", 1, 0, 0, 5, 1));
   SAYS("step 7: trained as in evaluation", of_mode("Dropout", 1, 0, 0, 6, 1));
   SILENT(of_mode("BatchNorm", 2, 0, 0, 6, 1));
-}
-
-static void put_rows(int n, int width, int first) {
-  for (int b = 0; b < n; b++)
-    for (int k = 0; k < width; k++)
-      xs[b * width + k] = (edf_real)(((first + b) * (k + 3) % 257 - 128) / 256.0);
-}
-
-/* Of the tested rows, `known` were trained on. */
-static void of_leak(int width, int trained, int tested, int known, int training) {
-  about("leak: %d rows of %d, %d of %d known%s", trained, width, known, tested,
-        training == 1 ? ", in training" : training ? ", before the loss" : "");
-  rows = trained;
-  x = edf_input("x[b,%d]", width);
-  p = edf_parameter("w");
-  CompNode *l = Einsum("l[b] = x[b,I] w", x, p);
-  loss = Mean(l);
-  edf_doctor(loss);
-  put_rows(trained, width, 0);
-  run(2);
-  put_rows(tested, width, trained - known);
-  rows = tested;
-  edf.training = training == 1;
-  feed();
-  if (training < 2) edf_forward();
-  else edf_forward_to(l);
-}
-
-static void evaluation_has_other_rows(void) {
-  SAYS("step 3: 20 % of the evaluation rows were trained on|\"x\"", of_leak(4, 40, 20, 4, 0));
-  SILENT(of_leak(4, 40, 20, 3, 0));
-  SILENT(of_leak(4, 40, 19, 19, 0));
-  SAYS("step 3: 100 % of the evaluation rows were trained on|\"x\"", of_leak(4, 40, 20, 20, 0));
-  SAYS("step 3: 5 % of the evaluation rows were trained on|\"x\"", of_leak(4, 40, 100, 5, 0));
-  SILENT(of_leak(3, 40, 20, 20, 0));
-  SILENT(of_leak(4, 40, 20, 20, 1));
-  SILENT(of_leak(4, 40, 20, 20, 2));
 }
 
 /* ---- Labels unrelated to the inputs. Two kinds of batches come in turn, and a step fits each:
@@ -819,29 +632,175 @@ static void labels_depend_on_the_inputs(void) {
        of_unrelated(16, 0.0625, -0.1875, 0, 301));
 }
 
+/* ---- What the program and one batch show: edf_check */
+
+/* Random weights and data, y in 0, 1, 2. Then edf_check returns how many findings there are. */
+static void check(const char *what, CompNode *l, int findings) {
+  about("check: %s", what);
+  for (int i = 0; i < edf.n_parameters; i++) edf_init_normal(edf.parameters[i], 0, (edf_real)0.25);
+  for (int i = 0; i < 400; i++) xs[i] = edf_normal(0, 1);
+  for (int i = 0; i < 16; i++) ys[i] = (edf_real)(i % 3);
+  for (int i = 0; i < edf.n_inputs; i++) {
+    Input *in = edf.inputs[i];
+    edf_feed(in, *in->name == 'y' ? ys : xs, in->batched ? 16 : 1);
+  }
+  int n = edf_check(l);
+  CHECK(n == findings, "%s: edf_check returns %d", what, n);
+}
+
+static void slide(const char *what, const char *shape, const char *text, int findings) {
+  edf_input("x[b,%s]", shape);
+  edf_input("y[b]");
+  check(what, Equations("%s", text), findings);
+}
+
+static void two_layers(const char *what, CompNode *(*between)(CompNode *), int wide,
+                       int findings) {
+  x = edf_input("x[b,6]");
+  CompNode *h = edf_name(Affine(edf_affine_params(6, wide), x), "h");
+  CompNode *s = edf_name(Affine(edf_affine_params(wide, 3), between ? between(h) : h), "s");
+  check(what, SoftmaxLogLoss(s, edf_input("y[b]")), findings);
+}
+
+static CompNode *cut_off(CompNode *u) { return edf_compnode("Cut", same, NULL, u); }
+static CompNode *kept(CompNode *u) { return edf_compnode("Kept", same, same_backward, u); }
+
+/* Labels are the next symbols, or not. A mask makes softmax look at s <= t alone. */
+static void symbols(int next, int masked) {
+  x = edf_input("c[b,t=5]");
+  y = edf_input("y[b,t=5]");
+  edf_parameter("E[3,3]");
+  CompNode *l = Equations("h[b,t,i] = E[c[b,t],i] \n"
+                          "e[b,t,s] = h[b,t,I] h[b,s,I] \n"
+                          "a[b,t,s] = softmax_s e[b,t,s] %s \n"
+                          "z[b,t,i] = a[b,t,S] h[b,S,i] \n"
+                          "P[b,t,k] = softmax_k z[b,t,k] \n"
+                          "l[b,t] = -ln P[b,t,y[b,t]]", masked ? "| s<=t" : "");
+  about("symbols: %s%s", next ? "next" : "others", masked ? ", masked" : "");
+  edf_init_normal(edf_find("E"), 0, 1);
+  for (int i = 0; i < 80; i++) xs[i] = (edf_real)(i * i % 3);
+  for (int i = 0; i < 80; i++) ys[i] = next ? xs[i + 1] : (edf_real)(i % 2);
+  edf_feed(edf_find("c"), xs, 16);
+  edf_feed(edf_find("y"), ys, 16);
+  int n = edf_check(l);
+  CHECK(n == (next && !masked), "edf_check returns %d", n);
+}
+
+static void indices_are_right(void) {
+  SAYS("step 0: index 1 of W is summed in it alone|\"W\"",
+       slide("alone", "6", "p[b] = W[0,I] x[b,J] | I<4 \n l[b] = (p[b] - y[b])^2", 1));
+  SILENT(slide("together", "6", "p[b] = W[0,I] x[b,I] \n l[b] = (p[b] - y[b])^2", 0));
+  SAYS("step 0: two indices of e are the batch|16 outputs",
+       slide("b and c", "6", "p[b] = w[I] x[b,I] \n e[b,c] = p[b] - y[c] \n"
+             "l[b] = e[b,C] e[b,C]", 1));
+  SAYS("step 0: h is the same along an index that Relu1 lacks",
+       slide("j for i", "6,6", "h[b,i,j] = relu(W[DI] x[b,j+DI,j]) | i<4, j<4, DI<3 \n"
+             "s[b] = 0.1 h[b,I,J] \n l[b] = (s[b] - y[b])^2", 1));
+  SAYS("step 0: |sees the future|\"a\"", symbols(1, 0));
+  SILENT(symbols(1, 1));
+  SILENT(symbols(0, 0));
+}
+
+static void layers_are_right(void) {
+  SAYS("step 0: nothing nonlinear is between the layers h and s", two_layers("wide", NULL, 8, 1));
+  SILENT(two_layers("narrow", NULL, 2, 0));
+  SILENT(two_layers("with tanh", by_tanh, 8, 0));
+  SAYS("step 0: no gradient comes to h|\"Cut1\"", two_layers("cut", cut_off, 3, 1));
+  SILENT(two_layers("not cut", kept, 3, 0));
+}
+
+static void losses_are_right(void) {
+  SAYS("step 0: |takes scores, but Relu", slide("relu", "6", "P[b,k] = softmax_k relu(W[k,I] "
+       "x[b,I]) | k<3 \n l[b] = -ln P[b,y[b]]", 1));
+  x = edf_input("x[b]");
+  CompNode *u = Einsum("u[b] = w x[b]", edf_parameter("w"), x);
+  SAYS("step 0: the arguments of BCELoss|BCELoss", check("exchanged", BCELoss(x, u), 1));
+  x = edf_input("x[b]");
+  edf_input("z[b]");
+  u = Einsum("u[b] = w x[b]", edf_parameter("w"), x);
+  SAYS("step 0: the input z is fed, but no node", check("unused", Mean(Square(u)), 1));
+  x = edf_input("x[b]");
+  u = Einsum("u[b] = w x[b] + c", edf_parameter("w"), x, edf_parameter("c"));
+  edf_parameter("v");
+  SAYS("step 0: the parameter v is never used", check("v", Mean(Square(u)), 1));
+  SILENT(slide("right", "6", "P[b,k] = softmax_k W[k,I] x[b,I] | k<3 \n l[b] = -ln P[b,y[b]]", 0));
+}
+
+/* Targets of size `size`. */
+static void of_size(double size) {
+  about("targets of size %g", size);
+  given(16, "x[b,2]", "y[b]", "W[2]");
+  loss = MSE(Einsum("o[b] = W[I] x[b,I] + c", p, x, edf_parameter("c")), y);
+  edf_init_normal(p, 0, 1);
+  for (int i = 0; i < 32; i++) xs[i] = edf_normal(0, 1);
+  for (int b = 0; b < 16; b++) ys[b] = (edf_real)(b % 2 ? size : -size);
+  edf_doctor(loss);
+  run(1);
+}
+
+/* The gradient is cut after each Backward, or steps become smaller and smaller. */
+static void of_faint(const char *what, double most, double factor, double shrinks) {
+  about("faint: %s", what);
+  linear(2);
+  for (int i = 0; i < 120; i++, factor *= shrinks) {
+    step();
+    for (int k = 0; k < 2; k++) p->grad[k] *= (edf_real)most;
+    edf_sgd((edf_real)factor);
+  }
+}
+
+static void steps_and_targets_have_a_size(void) {
+  SAYS("step 1: targets are not scaled|\"y\"", of_size(100));
+  SILENT(of_size(20));
+  SAYS("step 20: each gradient is cut", of_faint("cut", 0.05, 0.01, 1));
+  SILENT(of_faint("half", 0.5, 0.001, 1));
+  SAYS("step 100: the steps fade to nothing", of_faint("fade", 1, 0.001, 0.85));
+  SILENT(of_faint("slowly", 1, 0.001, 0.99));
+}
+
+/* The rows push p up, and some of them down if `both`. */
+static void of_one_way(int both) {
+  about("one way: both %d", both);
+  given(16, "x[b]", NULL, "p");
+  CompNode *q = Einsum("q[b] = x[b] p", x, p);
+  loss = both ? Square(q) : Exp(q);
+  PUT(p->value, 1);
+  edf_doctor(loss);
+  for (int i = 0; i < 301; i++) {
+    for (int b = 0; b < 16; b++) xs[b] = b % 4 ? edf_uniform(both ? -1 : 0, 1) : 0;
+    step();
+    edf_sgd((edf_real)0.001);
+  }
+}
+
+static void rows_push_both_ways(void) {
+  SAYS("step 300: all rows push q the same way", of_one_way(0));
+  SILENT(of_one_way(1));
+}
+
 int main(void) {
   RUN(data_has_no_nan);
   RUN(data_is_scaled);
   RUN(data_is_centred);
   RUN(rows_are_different);
   RUN(labels_are_in_range);
-  RUN(labels_count_from_0);
   RUN(labels_are_shuffled);
   RUN(targets_can_be_reached);
   RUN(one_softmax_over_the_classes);
   RUN(the_first_loss_is_that_of_guessing);
   RUN(units_are_neither_dead_nor_saturated);
   RUN(units_are_not_equal);
-  RUN(losses_are_means);
   RUN(steps_are_not_too_large);
   RUN(steps_are_not_too_small);
   RUN(steps_go_downhill);
   RUN(each_backward_has_a_step);
-  RUN(the_loss_is_one_node);
-  RUN(gradients_reach_all_layers);
   RUN(units_do_not_die_later);
   RUN(training_is_switched);
-  RUN(evaluation_has_other_rows);
   RUN(labels_depend_on_the_inputs);
+  RUN(indices_are_right);
+  RUN(layers_are_right);
+  RUN(losses_are_right);
+  RUN(steps_and_targets_have_a_size);
+  RUN(rows_push_both_ways);
   return harness_report();
 }
