@@ -4153,10 +4153,8 @@ EDF__C_END
 #define EDF__UNIX                        /* has links and modes of files                      */
 #include <sys/types.h>
 #include <sys/stat.h>
-#ifdef __cplusplus
-#include <unistd.h>
-#else
-ssize_t readlink(const char *path, char *to, size_t n);    /* -std=c99 hides it               */
+#ifndef __cplusplus
+char *realpath(const char *path, char *to);      /* -std=c99 hides it                         */
 #endif
 #endif
 EDF__C_BEGIN
@@ -4236,17 +4234,14 @@ static void edf__cannot_write(const edf_writer *w, int opened, int why) {
 /* Returns the file to which links lead, or "" if it is no file that could be renamed. */
 static char *edf__follow(const char *path) {
   edf_page at = { NULL, 0 };
-  edf_write(&at, "%s", path);
 #ifdef EDF__UNIX
   struct stat is;
-  char to[4096];
-  long links = 0, n;
-  if (!stat(path, &is) && (!S_ISREG(is.st_mode) || !strncmp(path, "/dev/", 5))) *at.at = 0;
-  for (; links < 40 && (n = (long)readlink(at.at, to, sizeof to)) > 0; links++) {
-    const char *slash = *to == '/' ? NULL : strrchr(at.at, '/');
-    at.n = slash ? (size_t)(slash + 1 - at.at) : 0;
-    edf_write(&at, "%.*s", (int)n, to);
-  }
+  char *real = realpath(path, NULL);     /* NULL if there is no such file yet                 */
+  int renames = !real || stat(real, &is) || (S_ISREG(is.st_mode) && strncmp(real, "/dev/", 5));
+  edf_write(&at, "%s", !renames ? "" : real ? real : path);
+  free(real);
+#else
+  edf_write(&at, "%s", path);
 #endif
   return at.at;
 }
@@ -4907,15 +4902,10 @@ static void edf__print_numbers(const char *what, const edf_node *x, const edf_re
                                size_t n) {
   enum { ROWS = 6, COLUMNS = 8 };
   size_t width = x->rank > 1 ? (size_t)x->dim[x->rank - 1] : n, rows = width ? n / width : 0;
-  edf_real *finite = (edf_real *)edf_keep(NULL, n * sizeof *finite);
-  size_t n_finite = 0;
-  for (size_t i = 0; i < n; i++) if (v[i] - v[i] == 0) finite[n_finite++] = v[i];
-  edf_statistics s = edf_statistics_of(finite, n_finite);
-  edf_release(finite);
+  edf_statistics s = edf_statistics_of(v, n);
   printf("  %s: ", what);
-  if (n_finite) printf("%g to %g, mean %g", s.least, s.greatest, s.mean);
-  if (n_finite < n) printf(" (%zu of %zu are NaN or Inf)", n - n_finite, n);
-  printf("\n");
+  if (s.bad) printf("%zu of %zu are NaN or Inf\n", s.bad, n);
+  else printf("%g to %g, mean %g\n", s.least, s.greatest, s.mean);
   for (size_t b = 0; b < rows && b < ROWS; b++) {
     for (size_t i = 0; i < width && i < COLUMNS; i++)
       printf(" %11.5g", (double)v[b * width + i]);
@@ -5552,39 +5542,37 @@ static edf_node *edf__next_node(void) {
 
 static edf_node *edf__run_next(void) {
   edf_node *c = edf__next_node();
-  if (!c && edf.direction > 0) edf__end_pass(EDF_END_FORWARD, NULL);
-  else if (!c) edf__end_backward();
-  if (!c) return NULL;
-  edf.at = c->position;
-  if (edf.direction > 0) edf__forward_node(c);
-  else edf__backward_node(c);
+  if (c) edf.at = c->position;
+  if (edf.direction > 0 && c) edf__forward_node(c);
+  else if (edf.direction > 0) edf__end_pass(EDF_END_FORWARD, NULL);
+  else if (c) edf__backward_node(c);
+  else edf__end_backward();
   return c;
+}
+static edf_node *edf__nothing_runs(const char *why) {
+  printf("nothing runs: %s\n", why);
+  return NULL;
 }
 
 edf_node *edf_step_forward(void) {
   if (edf.direction == 1) return edf__run_next();
   for (int i = 0; i < edf.n_inputs; i++)
-    if (edf.inputs[i]->fed < 0) {
-      printf("nothing runs: an input was never fed\n  %s\n", edf__show(edf.inputs[i]));
-      return NULL;
-    }
+    if (edf.inputs[i]->fed < 0)
+      return edf__nothing_runs(edf__text("an input was never fed\n  %s",
+                                         edf__show(edf.inputs[i])));
   edf__begin_forward("edf_step_forward", NULL);
   edf.at = -1;
   return edf__run_next();
 }
 
 edf_node *edf_step_backward(void) {
-  edf_node *loss = edf.loss ? edf.loss : edf.n_compnodes ? edf.compnodes[edf.n_compnodes - 1]
-                   : NULL;
   if (edf.direction == -1) return edf__run_next();
+  if (!edf.n_compnodes) return edf__nothing_runs("there is no computed node");
+  edf_node *loss = edf.loss ? edf.loss : edf.compnodes[edf.n_compnodes - 1];
   edf__find_needs();
-  const char *why = !loss ? "there is no computed node" : loss->ran != edf.feeds
-                    ? "the loss has no value for the last feed: step forward first"
-                    : !loss->needs_grad ? "no parameter reaches the loss" : NULL;
-  if (why) {
-    printf("nothing runs: %s\n", why);
-    return NULL;
-  }
+  if (!loss->needs_grad) return edf__nothing_runs("no parameter reaches the loss");
+  if (loss->ran != edf.feeds)
+    return edf__nothing_runs("the loss has no value for the last feed: step forward first");
   edf__begin_backward("edf_step_backward", loss);
   edf__end_zeros();
   return edf__run_next();
@@ -5600,14 +5588,14 @@ static void edf__where_grad(const edf_node *x) {
   printf("       %s.grad: %d of %d contributions\n", edf_label(x), arrived, all);
 }
 void edf_where(void) {
-  const edf_node *next = edf.direction ? edf__next_node() : NULL;
-  if (!next) printf("%s\n", edf.direction ? "all nodes have run" : "nothing runs");
-  else printf("%s: next is\n  %3d  ", edf.direction > 0 ? "forward" : "backward",
-              next->position);
-  if (next) edf_print_node(stdout, (edf_node *)next);
-  if (next && edf.direction < 0) edf__where_grad(next);
-  for (int k = 0; next && edf.direction < 0 && k < next->n_in; k++)
-    if (next->in[k]->needs_grad) edf__where_grad(next->in[k]);
+  edf_node *next = edf.direction ? edf__next_node() : NULL;
+  if (next) {
+    printf("%s: next is\n  %3d  ", edf.direction > 0 ? "forward" : "backward", next->position);
+    edf_print_node(stdout, next);
+    if (edf.direction < 0) edf__where_grad(next);
+    for (int k = 0; edf.direction < 0 && k < next->n_in; k++)
+      if (next->in[k]->needs_grad) edf__where_grad(next->in[k]);
+  } else printf("%s\n", edf.direction ? "all nodes have run" : "nothing runs");
   fflush(stdout);
 }
 
