@@ -313,7 +313,7 @@ static int edf_lab__has_equal_rows(edf_lab__doctor *d, edf_node *x) {
   int same = !memcmp(v, v + row, (x->size - row) * sizeof *v);       /* each and the next one */
   if (!same || edf_lab__norm(v, row) > 0) d->alike = same ? d->alike + 1 : 0;
   d->a = x->dim[0];
-  return d->alike == 3 && x->dim[0] >= 8;
+  return d->alike >= 3 && x->dim[0] >= 8;
 }
 static int edf_lab__is_unused_input(edf_lab__doctor *d, edf_node *x) {
   d->a = x->fed;
@@ -828,14 +828,20 @@ void edf_doctor(edf_node *loss) {
   edf.told = edf_lab__doctor_told;
   edf_lab__on_duty = asked;
 }
+
+/* The doctor of edf_check. In its place, no other tool is notified. */
+static edf_lab__doctor *edf_lab__checking;
+static void edf_lab__check_told(edf_event event, edf_node *x) {
+  if (event == EDF_BEGIN_FORWARD) edf_lab__consult(edf_lab__checking, EDF_LAB__FED);
+  if (event == EDF_CLEARED && edf_lab__checking->earlier) edf_lab__checking->earlier(event, x);
+}
 int edf_check(edf_node *loss) {
-  edf_lab__doctor *d = edf_lab__ask(NULL, "edf_check", loss);
-  void (*told)(edf_event event, edf_node *x) = edf.told;
-  edf.told = NULL;                                   /* A doctor does not count this step.    */
-  edf_lab__consult(d, EDF_LAB__FED);
+  edf_lab__doctor *d = edf_lab__checking = edf_lab__ask(NULL, "edf_check", loss);
+  d->earlier = edf.told;
+  edf.told = edf_lab__check_told;
   (edf_forward)();
   (edf_backward)(loss);
-  edf.told = told;
+  edf.told = d->earlier;
   d->first = d->last = edf_lab__stats(loss).mean;
   edf_lab__look(d);
   edf_lab__consult(d, EDF_LAB__FIRST | EDF_LAB__LEARNT);
