@@ -886,10 +886,11 @@ void edf_plot(const char *name, double y) {
   if (length < 2) edf_stop("edf_plot: the curve has no name");
   while (*at && strcmp((*at)->name, name)) at = &(*at)->next;
   if (!*at) {
-    if (!edf_lab__curves) edf_lab__before_curves = edf.told;
-    edf.told = edf_lab__curves ? edf.told : edf_lab__curves_told;
+    int is_first = !edf_lab__curves;
     *at = (edf_lab__curve *)memset(edf_lab__memory(sizeof *c + length), 0, sizeof *c);
     (*at)->name = (char *)memcpy(*at + 1, name, length);
+    if (is_first) edf_lab__before_curves = edf.told;
+    if (is_first) edf.told = edf_lab__curves_told;
   }
   c = *at;
   if (!(c->n & (c->n - 1))) {            /* The memory is full: 0, 1, 2, 4 ... values.        */
@@ -929,6 +930,7 @@ static void edf_lab__write_chart(edf_page *out, const edf_lab__curve *c, double 
       if (fabs(y) < 1e300) greatest = fmax(greatest, y);
     }
   if (least > greatest) least = greatest = 0;
+  if (least > 0 && least < 0.5 * greatest) least = 0;
   double size = fabs(least) + fabs(greatest);
   if (greatest - least <= 1e-6 * size + 1e-300) greatest += size > 1e-300 ? 0.1 * size : 1;
   double x_scale = end > 1 ? 610 / (end - 1) : 0, y_scale = 200 / (greatest - least);
@@ -970,11 +972,11 @@ void edf_plot_svg(const char *path) {
     edf_lab__write_chart(&charts, c, top);
     top += 270;
   }
-  edf_write(&page, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"720\" height=\"%g\">\n"
-            "<style>svg{font:13px sans-serif;background:#fff;fill:#222}.y{text-anchor:end}"
+  edf_write(&page, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %g\" "
+            "width=\"720\" height=\"%g\">\n<style>svg{font:13px sans-serif;background:#fff;fill:#222}.y{text-anchor:end}"
             ".title{font-size:16px;font-weight:bold}.grid{stroke:#8884}path{stroke-width:2;"
             "stroke-linecap:round}@media(prefers-color-scheme:dark){svg{background:#181818;"
-            "fill:#ddd}}</style>\n%s</svg>\n", top + 20,
+            "fill:#ddd}}</style>\n%s</svg>\n", top + 20, top + 20,
             charts.at ? charts.at : "<text y=\"40\">nothing was plotted: edf_plot</text>\n");
   edf_release(charts.at);
   edf_lab__write_file("edf_plot_svg", path, &page);
