@@ -313,7 +313,7 @@ static int edf_lab__has_equal_rows(edf_lab__doctor *d, edf_node *x) {
   int same = !memcmp(v, v + row, (x->size - row) * sizeof *v);       /* each and the next one */
   if (!same || edf_lab__norm(v, row) > 0) d->alike = same ? d->alike + 1 : 0;
   d->a = x->dim[0];
-  return d->alike == 3 && x->dim[0] >= 8;
+  return d->alike >= 3 && x->dim[0] >= 8;
 }
 static int edf_lab__is_unused_input(edf_lab__doctor *d, edf_node *x) {
   d->a = x->fed;
@@ -828,14 +828,20 @@ void edf_doctor(edf_node *loss) {
   edf.told = edf_lab__doctor_told;
   edf_lab__on_duty = asked;
 }
+
+/* The doctor of edf_check. In its place, no other tool is notified. */
+static edf_lab__doctor *edf_lab__checking;
+static void edf_lab__check_told(edf_event event, edf_node *x) {
+  if (event == EDF_BEGIN_FORWARD) edf_lab__consult(edf_lab__checking, EDF_LAB__FED);
+  if (event == EDF_CLEARED && edf_lab__checking->earlier) edf_lab__checking->earlier(event, x);
+}
 int edf_check(edf_node *loss) {
-  edf_lab__doctor *d = edf_lab__ask(NULL, "edf_check", loss);
-  void (*told)(edf_event event, edf_node *x) = edf.told;
-  edf.told = NULL;                                   /* A doctor does not count this step.    */
-  edf_lab__consult(d, EDF_LAB__FED);
+  edf_lab__doctor *d = edf_lab__checking = edf_lab__ask(NULL, "edf_check", loss);
+  d->earlier = edf.told;
+  edf.told = edf_lab__check_told;
   (edf_forward)();
   (edf_backward)(loss);
-  edf.told = told;
+  edf.told = d->earlier;
   d->first = d->last = edf_lab__stats(loss).mean;
   edf_lab__look(d);
   edf_lab__consult(d, EDF_LAB__FIRST | EDF_LAB__LEARNT);
@@ -880,10 +886,11 @@ void edf_plot(const char *name, double y) {
   if (length < 2) edf_stop("edf_plot: the curve has no name");
   while (*at && strcmp((*at)->name, name)) at = &(*at)->next;
   if (!*at) {
-    if (!edf_lab__curves) edf_lab__before_curves = edf.told;
-    edf.told = edf_lab__curves ? edf.told : edf_lab__curves_told;
+    int is_first = !edf_lab__curves;
     *at = (edf_lab__curve *)memset(edf_lab__memory(sizeof *c + length), 0, sizeof *c);
     (*at)->name = (char *)memcpy(*at + 1, name, length);
+    if (is_first) edf_lab__before_curves = edf.told;
+    if (is_first) edf.told = edf_lab__curves_told;
   }
   c = *at;
   if (!(c->n & (c->n - 1))) {            /* The memory is full: 0, 1, 2, 4 ... values.        */
@@ -906,7 +913,7 @@ static void edf_lab__write_text(edf_page *out, const char *style, double x, doub
   for (size_t i = 0; i < n; i++)
     if (strchr("&<>", text[i])) edf_write(out, "&#%d;", text[i]);
     else edf_write(out, "%c", text[i] >= 0 && text[i] < ' ' ? ' ' : text[i]);
-  edf_write(out, strcmp(style, "title") ? "%.4g</text>\n" : "</text>\n", number);
+  edf_write(out, strcmp(style, "title") ? "%.3g</text>\n" : "</text>\n", number);
 }
 
 /* Writes the chart of c and of the curves after it. It is 610 by 200 pixels. At most 600 means
@@ -923,6 +930,7 @@ static void edf_lab__write_chart(edf_page *out, const edf_lab__curve *c, double 
       if (fabs(y) < 1e300) greatest = fmax(greatest, y);
     }
   if (least > greatest) least = greatest = 0;
+  if (least > 0 && least < 0.5 * greatest) least = 0;
   double size = fabs(least) + fabs(greatest);
   if (greatest - least <= 1e-6 * size + 1e-300) greatest += size > 1e-300 ? 0.1 * size : 1;
   double x_scale = end > 1 ? 610 / (end - 1) : 0, y_scale = 200 / (greatest - least);
@@ -964,11 +972,11 @@ void edf_plot_svg(const char *path) {
     edf_lab__write_chart(&charts, c, top);
     top += 270;
   }
-  edf_write(&page, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"720\" height=\"%g\">\n"
-            "<style>svg{font:13px sans-serif;background:#fff;fill:#222}.y{text-anchor:end}"
+  edf_write(&page, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %g\" "
+            "width=\"720\" height=\"%g\">\n<style>svg{font:13px sans-serif;background:#fff;fill:#222}.y{text-anchor:end}"
             ".title{font-size:16px;font-weight:bold}.grid{stroke:#8884}path{stroke-width:2;"
             "stroke-linecap:round}@media(prefers-color-scheme:dark){svg{background:#181818;"
-            "fill:#ddd}}</style>\n%s</svg>\n", top + 20,
+            "fill:#ddd}}</style>\n%s</svg>\n", top + 20, top + 20,
             charts.at ? charts.at : "<text y=\"40\">nothing was plotted: edf_plot</text>\n");
   edf_release(charts.at);
   edf_lab__write_file("edf_plot_svg", path, &page);

@@ -265,7 +265,7 @@ static void names_do_not_break_a_curve(void) {
 /* Five lines across the range of y have a number, also for constants. */
 static void axes_have_numbers(void) {
   static const struct { double from, to; const char *marks; } table[] = {
-    { 4, 10, ">4<|>10<|>7<" }, { -2, 2, ">-2<|>-1<|>0<" }, { 1000000, 1000002, ">" },
+    { 4, 10, ">0<|>10<|>5<" }, { -2, 2, ">-2<|>-1<|>0<" }, { 1000000, 1000002, ">" },
     { 0, 96, ">0<|>24<|>96<" }, { 25, 25, ">25<" }, { 0, 0, ">0<" }, { 0, 0.0095, ">0.0095<" },
     { 0.1 + 0.2, 0.3, ">" }, { 1e17, 1e17, ">" }, { 5e-324, 0, ">" }
   };
