@@ -913,7 +913,7 @@ static void edf_lab__write_text(edf_page *out, const char *style, double x, doub
   for (size_t i = 0; i < n; i++)
     if (strchr("&<>", text[i])) edf_write(out, "&#%d;", text[i]);
     else edf_write(out, "%c", text[i] >= 0 && text[i] < ' ' ? ' ' : text[i]);
-  edf_write(out, strcmp(style, "title") ? "%.3g</text>\n" : "</text>\n", number);
+  edf_write(out, strcmp(style, "title") ? "%.4g</text>\n" : "</text>\n", number);
 }
 
 /* Writes the chart of c and of the curves after it. It is 610 by 200 pixels. At most 600 means
@@ -973,8 +973,8 @@ void edf_plot_svg(const char *path) {
     top += 270;
   }
   edf_write(&page, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %g\" "
-            "width=\"720\" height=\"%g\">\n<style>svg{font:13px sans-serif;background:#fff;fill:#222}.y{text-anchor:end}"
-            ".title{font-size:16px;font-weight:bold}.grid{stroke:#8884}path{stroke-width:2;"
+            "width=\"720\" height=\"%g\">\n<style>svg{font:13px sans-serif;background:#fff;"
+            "fill:#222}.y{text-anchor:end}.title{font-size:16px;font-weight:bold}.grid{stroke:#8884}path{stroke-width:2;"
             "stroke-linecap:round}@media(prefers-color-scheme:dark){svg{background:#181818;"
             "fill:#ddd}}</style>\n%s</svg>\n", top + 20, top + 20,
             charts.at ? charts.at : "<text y=\"40\">nothing was plotted: edf_plot</text>\n");
