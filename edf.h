@@ -5173,10 +5173,8 @@ static double edf__compare(edf__check *c, edf_node *x) {
     c->entry[k].yours = (double)x->grad[k * step];
   }
   for (size_t i = 0; i < c->y->size; i++)
-    if (fabs((double)c->centre[i]) < HUGE_VAL) {
-      double size = (double)c->r[i] * (double)c->centre[i];
-      norm += size * size;
-    }
+    if (fabs((double)c->centre[i]) < HUGE_VAL)
+      norm += pow((double)c->r[i] * (double)c->centre[i], 2.0);
   for (edf__entry_tried *e = c->entry; e < c->entry + c->n; e++) {
     e->right = edf__slope(c, e->i, edf__h);
     most = fmax(most, fmax(fabs(e->yours), fabs(e->right)));
@@ -5459,11 +5457,8 @@ double edf_gradcheck(edf_node *node) {
   edf.accumulate = 0;
   size_t n = (size_t)edf.n_parameters;
   edf_real **value = (edf_real **)edf_keep(NULL, (n + 1) * sizeof *value);
-  for (int i = 0; i < edf.n_parameters; i++) {       /* Running statistics change.            */
-    const edf_node *p = edf.parameters[i];
-    value[i] = (edf_real *)edf_keep(NULL, p->size * sizeof **value);
-    memcpy(value[i], edf_value(edf.parameters[i]), p->size * sizeof **value);
-  }
+  for (size_t i = 0; i < n; i++)         /* Running statistics change.                        */
+    value[i] = edf__guarded(edf.parameters[i]->size, edf_value(edf.parameters[i]));
   (edf_forward_to)(node);
   edf__find_needs();
   edf__check_loss("edf_gradcheck", node);
@@ -5486,7 +5481,7 @@ double edf_gradcheck(edf_node *node) {
     edf_node *p = edf.parameters[i];
     memcpy(p->value, value[i], p->size * sizeof **value);
     edf_push(p);
-    edf_release(value[i]);
+    edf_release(value[i] - EDF__GUARD);
   }
   edf_release(value);
   edf.accumulate = was.accumulate;
@@ -5692,10 +5687,7 @@ EDF__C_END
 
 /* History
    3.0  half the lines, in four headers: edf.h, edf_slide.h, edf_data.h and edf_lab.h
-   2.0  two headers: edf.h and edf_lab.h
-   1.3  a GPU behind the same program (edf_cuda.cu), several processes
-   1.2  programs printed as loops, stepping, the doctor, the trace page, curves
-   1.1  functions over named indices, layers, recurrence, optimisers, saved models, threads
+   2.0  two headers: edf.h and edf_lab.h; a GPU, several processes, stepping, the doctor
    1.0  the graph, the notation, one kernel
 
    MIT licence. Copyright (c) 2026 the edf.h authors
