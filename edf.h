@@ -4236,10 +4236,9 @@ static char *edf__follow(const char *path) {
   edf_page at = { NULL, 0 };
 #ifdef EDF__UNIX
   struct stat is;
-  char *real = realpath(path, NULL);     /* NULL if there is no such file yet                 */
+  char to[4096], *real = realpath(path, to);       /* NULL if there is no such file yet       */
   int renames = !real || stat(real, &is) || (S_ISREG(is.st_mode) && strncmp(real, "/dev/", 5));
   edf_write(&at, "%s", !renames ? "" : real ? real : path);
-  free(real);
 #else
   edf_write(&at, "%s", path);
 #endif
