@@ -300,10 +300,45 @@ static array *array_of(const void *host) {
   return a;
 }
 
+/* Copies bytes to the GPU. The caller may overwrite them when this function returns. CUDA does
+   not promise that for pageable memory, so the bytes go through a ring of pinned memory. */
+static const size_t RING = (size_t)8 << 20;
+static struct {
+  char *pinned;
+  size_t used;
+  cudaEvent_t sent;                      /* after the last copy from the ring                 */
+} ring;
+
+static void send(void *to, const void *from, size_t bytes) {
+  if (!ring.pinned) {
+    CU(cudaMallocHost((void **)&ring.pinned, RING));
+    CU(cudaEventCreateWithFlags(&ring.sent, cudaEventDisableTiming));
+  }
+  for (size_t done = 0, n; done < bytes; done += n) {
+    n = bytes - done < RING ? bytes - done : RING;
+    if (ring.used + n > RING) {
+      CU(cudaEventSynchronize(ring.sent));
+      ring.used = 0;
+    }
+    char *part = ring.pinned + ring.used;
+    memcpy(part, (const char *)from + done, n);
+    CU(cudaMemcpyAsync((char *)to + done, part, n, cudaMemcpyHostToDevice, gpu.stream));
+    CU(cudaEventRecord(ring.sent, gpu.stream));
+    ring.used += (n + 255) / 256 * 256;
+  }
+}
+
+static void free_ring(void) {
+  if (!ring.pinned) return;
+  CU(cudaEventDestroy(ring.sent));
+  CU(cudaFreeHost(ring.pinned));
+  ring.pinned = NULL;
+  ring.used = 0;
+}
+
 static void upload(array *a) {
   not_while_recording("a copy");
-  CU(cudaMemcpyAsync(arena.base + a->at, a->host, a->bytes, cudaMemcpyHostToDevice,
-                     gpu.stream));
+  send(arena.base + a->at, a->host, a->bytes);
   a->there = 1;
   a->even = 0;
 }
@@ -2041,9 +2076,7 @@ static entry *table_of(edf_node **p, const unsigned *set, int n, int kind) {
     t->held[i] = e;
   }
   t->n = n;
-  if (!same)
-    CU(cudaMemcpyAsync(there, t->held, (size_t)n * sizeof(entry), cudaMemcpyHostToDevice,
-                       gpu.stream));
+  if (!same) send(there, t->held, (size_t)n * sizeof(entry));
   return there;
 }
 
@@ -2801,6 +2834,7 @@ extern "C" void edf_cuda_close(void) {
   forget_recordings();
   while (arena.all) forget(arena.all->host);
   free_stage();
+  free_ring();
   for (auto &s : scratches) {
     if (s.p) CU(cudaFree(s.p));
     s = { NULL, 0 };

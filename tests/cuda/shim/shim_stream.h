@@ -187,7 +187,8 @@ inline Copy copy_of(void *to, const void *from, size_t n, cudaMemcpyKind kind, H
   return c;
 }
 
-/* Pageable memory is read before the call returns, and written before it returns. */
+/* CUDA does not promise that pageable memory is read before the call returns: it is read when
+   the copy runs. It is written before the call returns. */
 inline cudaError_t copy(const char *call, void *to, const void *from, size_t n,
                         cudaMemcpyKind kind, cudaStream_t stream, bool waits, Here here) {
   if (!n) return cudaSuccess;
@@ -195,11 +196,9 @@ inline cudaError_t copy(const char *call, void *to, const void *from, size_t n,
   bool from_pageable = !c.from_device && !c.from_pinned;
   bool to_pageable = !c.to_device && !c.to_pinned;
   if ((from_pageable || to_pageable) && refuse_capture(stream)) return state().last;
-  std::shared_ptr<std::vector<char>> staged;
-  if (from_pageable) staged.reset(new std::vector<char>(c.from, c.from + n));
   Kind counted = c.to_device ? c.from_device ? D2D : H2D : c.from_device ? D2H : H2H;
   cudaError_t e = submit(stream, Op{ call, here, counted, n, [=] {
-    memcpy(c.to, staged ? staged->data() : c.from, n);
+    memcpy(c.to, c.from, n);
   } });
   bool wait = to_pageable || (waits && (!c.to_device || c.from_pinned));
   if (!e && wait && !stream->graph) run_all(stream);
