@@ -994,254 +994,182 @@ void edf_save(const char *path) {
   edf_release(header.at);
 }
 
-/* ---- Reading. The whole file is checked before anything is changed. */
+/* ---- Reading. Every key that the header can have is known, so keys are looked up. The whole
+   file is checked before anything is changed. */
 typedef struct {                         /* a tensor of the file                              */
-  int tensor;                            /* its number                                        */
   int bytes;                             /* of each entry, or 0 if the file does not have it  */
   unsigned long long begin, end;         /* the place of its numbers                          */
-  long steps;                            /* of a Parameter                                    */
+  unsigned long long steps;              /* of a Parameter                                    */
 } edf_data__saved;
 
-typedef struct {
-  edf_data__file f;
-  edf_data__saved *saved;                /* one for each tensor                               */
-  char *strings, *to;                    /* the strings of the header, and where they end     */
-  size_t bytes;                          /* of all numbers                                    */
-  unsigned long long seed, draws;
-  int random;                            /* 3 if the file has seed and draws                  */
-} edf_data__model;
-
-static char edf_data__json_peek(edf_data__file *f) { return edf_data__skip(f, " \n\t\r"); }
-
-static void edf_data__json_expect(edf_data__file *f, char c) {
-  edf_data__require(f, f->at, edf_data__json_peek(f) == c, *f->at >= 32 && *f->at < 127
-                    ? "expected '%c', found '%c'" : "expected '%c', found byte %d", c,
-                    (unsigned char)*f->at);
-  f->at++;
-}
-
-/* Reads the four digits after \u, and writes the character as UTF-8. */
-static char *edf_data__json_unicode(edf_data__file *f, char *to) {
-  unsigned long code = 0;
-  for (int k = 0; k < 4; k++, f->at++) {
-    const char *digits = "0123456789abcdef0123456789ABCDEF", *d = strchr(digits, *f->at);
-    edf_data__require(f, f->at, *f->at && d, "expected four hexadecimal digits");
-    code = code * 16 + (unsigned long)(d - digits) % 16;
+/* Removes the blanks between the strings of a header. */
+static void edf_data__squeeze(char *c) {
+  char *to = c;
+  for (int in_string = 0; *c; c++) {
+    if (*c == '"') in_string = !in_string;
+    else if (in_string && *c == '\\' && c[1]) *to++ = *c++;
+    if (in_string || !strchr(" \t\r\n", *c)) *to++ = *c;
   }
-  edf_data__require(f, f->at, code, "a name has a NUL");
-  if (code >= 0x800) *to++ = (char)(0xE0 | code >> 12);
-  if (code >= 0x80) *to++ = (char)(code < 0x800 ? 0xC0 | code >> 6 : 0x80 | (code >> 6 & 63));
-  *to++ = (char)(code < 0x80 ? code : 0x80 | (code & 63));
-  return to;
-}
-
-/* Reads a string and decodes it. The decoded string is not longer. */
-static char *edf_data__json_string(edf_data__model *m) {
-  edf_data__file *f = &m->f;
-  char *start = m->to, *to = start;
-  edf_data__json_expect(f, '"');
-  while (*f->at != '"') {
-    static const char from[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
-    edf_data__require(f, f->at, (unsigned char)*f->at >= 32, "a string does not end");
-    if (*f->at != '\\') {
-      *to++ = *f->at++;
-      continue;
-    }
-    const char *escape = f->at[1] ? strchr(from, f->at[1]) : NULL;
-    f->at += 2;
-    edf_data__require(f, f->at, escape || f->at[-1] == 'u', "a string has an unknown escape");
-    if (escape) *to++ = means[escape - from];
-    else to = edf_data__json_unicode(f, to);
-  }
-  f->at++;
   *to = 0;
-  m->to = to + 1;
-  return start;
 }
 
-/* Reads the next key of an object, after n others. Returns NULL at the end of the object. */
-static char *edf_data__json_key(edf_data__model *m, int n) {
-  edf_data__file *f = &m->f;
-  if (!n) edf_data__json_expect(f, '{');
-  char next = edf_data__json_peek(f);
-  if (n ? next != ',' : next == '}') {
-    edf_data__json_expect(f, '}');
-    return NULL;
-  }
-  if (n) f->at++;
-  char *key = edf_data__json_string(m);
-  edf_data__json_expect(f, ':');
-  return key;
+/* Returns the text after "key":begin, or NULL if there is no such key. */
+static char *edf_data__find_key(const edf_data__file *f, char *text, const char *key,
+                                const char *begin) {
+  edf_page quoted = { NULL, 0 };
+  edf_write_quoted(&quoted, key, strlen(key));
+  edf_write(&quoted, ":%s", begin);
+  char *at = strstr(text, quoted.at);
+  edf_data__require(f, f->at, !at || !strstr(at + 1, quoted.at), "%s is there twice", key);
+  if (at) at += quoted.n;
+  edf_release(quoted.at);
+  return at;
 }
 
-static unsigned long long edf_data__json_whole(edf_data__file *f) {
-  edf_data__require(f, f->at, edf_data__is_digit(edf_data__json_peek(f)),
-                    "expected a whole number");
-  unsigned long long n = edf_data__digits(&f->at, ULLONG_MAX / 20);
-  edf_data__require(f, f->at, !edf_data__is_digit(*f->at), "the number is too large");
+/* Finds tensor k in the header: "W":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}. Its
+   offsets are marked as found. */
+static edf_data__saved edf_data__find_tensor(const edf_data__file *f, char *header, int k) {
+  edf_data__saved s = { 0, 0, 0, 0 };
+  const edf_node *p = edf_data__owner(k);
+  edf_data__name name = edf_data__name_of(k);
+  char *at = edf_data__find_key(f, header, name.at, "{"), *close = at ? strchr(at, '}') : NULL;
+  edf_data__require(f, f->at, at || k % 3, "there is no tensor for parameter \"%s\", declared "
+                    "at %s:%d", p->name, p->file, p->line);
+  if (!at) return s;
+  edf_data__require(f, f->at, close && (close[1] == ',' || close[1] == '}'),
+                    "tensor %s does not end", name.at);
+  *close = 0;
+  const char *type = edf_data__find_key(f, at, "dtype", "\"");
+  const char *shape = edf_data__find_key(f, at, "shape", "[");
+  char *place = edf_data__find_key(f, at, "data_offsets", "[");
+  edf_data__require(f, f->at, type && shape && place,
+                    "tensor %s has no dtype, shape or data_offsets", name.at);
+  s.bytes = !strncmp(type, "F32\"", 4) ? 4 : !strncmp(type, "F64\"", 4) ? 8 : 0;
+  edf_data__require(f, f->at, s.bytes, "tensor %s has the type %.*s, expected F32 or F64",
+                    name.at, (int)strcspn(type, "\""), type);
+  edf_page found = { NULL, 0 };          /* the shape as messages show it: 3, 2               */
+  for (; *shape && *shape != ']'; shape++)
+    edf_write(&found, *shape == ',' ? ", " : "%c", *shape);
+  edf_write(&found, "%s", "");
+  edf_data__dims expected = edf_data__list_dims(p->dim, p->rank);
+  edf_data__require(f, f->at, *shape && !strcmp(found.at, expected.at), "tensor %s has the "
+                    "shape [%s], but parameter \"%s\" [%s], declared at %s:%d", name.at,
+                    found.at, p->name, expected.at, p->file, p->line);
+  edf_release(found.at);
+  unsigned long long bytes = (unsigned long long)p->size * (unsigned)s.bytes;
+  const char *digit = place;
+  s.begin = edf_data__digits(&digit, ULLONG_MAX / 20);
+  int whole = edf_data__is_digit(*place) && *digit == ',' && edf_data__is_digit(digit[1]);
+  digit += *digit == ',';
+  s.end = edf_data__digits(&digit, ULLONG_MAX / 20);
+  edf_data__require(f, f->at, whole && *digit == ']' && s.end >= s.begin &&
+                    s.end - s.begin == bytes, "tensor %s has the offsets %llu to %llu, "
+                    "expected %llu bytes", name.at, s.begin, s.end, bytes);
+  place[-2] = ' ';
+  *close = '}';
+  return s;
+}
+
+/* Stops if offsets are left that no Parameter of the program has. */
+static void edf_data__check_rest(const edf_data__file *f, const char *header) {
+  const char *rest = strstr(header, "\"data_offsets\":["), *end = rest, *name;
+  if (!rest) return;
+  while (end > header && *end != '{') end--;
+  end -= end - header >= 3 ? 2 : 0;      /* The name ends before ":{                          */
+  for (name = end; name > header && name[-1] != '"';) name--;
+  edf_data__file_error(f, f->at, "tensor %.*s is not a parameter of this program%s",
+                       (int)(end - name), name, edf.n_parameters ? ""
+                       : ", which has none: build them first, then load");
+}
+
+/* Returns a number of the metadata, or `otherwise` if it is not there. */
+static unsigned long long edf_data__metadata(const edf_data__file *f, char *header,
+                                             const char *key, unsigned long long most,
+                                             unsigned long long otherwise) {
+  const char *at = edf_data__find_key(f, header, key, "\""), *end = at;
+  if (!at) return otherwise;
+  unsigned long long n = edf_data__digits(&end, most);
+  edf_data__require(f, f->at, end > at && *end == '"', "%s is %.*s, expected a whole number",
+                    key, (int)strcspn(at, "\""), at);
   return n;
 }
 
-/* Reads a shape, [784,64], and returns it as text: 784, 64 */
-static edf_data__dims edf_data__json_shape(edf_data__file *f, const char *name) {
-  edf_data__dims shape = { "" };
-  size_t end = 0;
-  edf_data__json_expect(f, '[');
-  for (int n = 0; edf_data__json_peek(f) != ']'; n++) {
-    if (n) edf_data__json_expect(f, ',');
-    edf_data__require(f, f->at, n < EDF_MAX_RANK, "tensor %s has more than %d dimensions",
-                      name, EDF_MAX_RANK);
-    end += (size_t)snprintf(shape.at + end, sizeof shape.at - end, n ? ", %llu" : "%llu",
-                            edf_data__json_whole(f));
+/* Checks that the tensors lie one after the other, up to the end of the file, and that their
+   numbers fit edf_real. */
+static void edf_data__check_places(const edf_data__file *f, const edf_data__saved *saved,
+                                   size_t bytes) {
+  unsigned long long sum = 0;
+  for (int k = 0; k < edf_data__n_tensors(); k++) {
+    const edf_data__saved *s = &saved[k], *o = saved;
+    for (; s->bytes && o < saved + edf_data__n_tensors(); o++)
+      edf_data__require(f, f->at, o == s || !o->bytes || o->end <= s->begin ||
+                        o->begin >= s->end, "a tensor begins at offset %llu, inside of another",
+                        s->begin > o->begin ? s->begin : o->begin);
+    edf_data__require(f, f->at, s->end <= bytes, "a tensor ends at offset %llu, but %zu bytes "
+                      "follow the header", s->end, bytes);
+    sum += s->end - s->begin;
+    if (s->bytes < 8) continue;
+    size_t n = edf_data__owner(k)->size;
+    size_t fit = edf_data__get_numbers(NULL, n, f->at + s->begin, 'f', 8);
+    edf_data__require_fit(f, f->at + s->begin + 8 * fit, fit, n);
   }
-  f->at++;
-  return shape;
-}
-
-/* Reads {"dtype":"F32","shape":[784,64],"data_offsets":[0,200704]}. */
-static void edf_data__json_tensor(edf_data__model *m, const char *name) {
-  edf_data__file *f = &m->f;
-  int tensor = edf_data__tensor_named(name), shaped = 0, placed = 0;
-  edf_data__require(f, f->at, tensor >= 0, "tensor %s is not a parameter of this program%s",
-                    name, edf.n_parameters ? ""
-                    : ", which has none: build them first, then load");
-  edf_data__saved *s = &m->saved[tensor];
-  const edf_node *p = edf_data__owner(tensor);
-  edf_data__require(f, f->at, !s->bytes, "tensor %s is there twice", name);
-  const char *key;
-  for (int n = 0; (key = edf_data__json_key(m, n)) != NULL; n++) {
-    if (!strcmp(key, "dtype") && !s->bytes) {
-      const char *type = edf_data__json_string(m);
-      s->bytes = !strcmp(type, "F32") ? 4 : !strcmp(type, "F64") ? 8 : 0;
-      edf_data__require(f, f->at, s->bytes, "tensor %s has the type %s, expected F32 or F64",
-                        name, type);
-    } else if (!strcmp(key, "shape") && !shaped++) {
-      edf_data__dims is = edf_data__json_shape(f, name);
-      edf_data__dims expected = edf_data__list_dims(p->dim, p->rank);
-      edf_data__require(f, f->at, !strcmp(is.at, expected.at), "tensor %s has the shape [%s], "
-                        "but parameter \"%s\" [%s], declared at %s:%d", name, is.at, p->name,
-                        expected.at, p->file, p->line);
-    } else if (!strcmp(key, "data_offsets") && !placed++) {
-      edf_data__json_expect(f, '[');
-      s->begin = edf_data__json_whole(f);
-      edf_data__json_expect(f, ',');
-      s->end = edf_data__json_whole(f);
-      edf_data__json_expect(f, ']');
-    } else edf_data__file_error(f, f->at, "tensor %s: unexpected key %s", name, key);
-  }
-  edf_data__require(f, f->at, s->bytes && shaped && placed,
-                    "tensor %s has no dtype, shape or data_offsets", name);
-  unsigned long long bytes = (unsigned long long)p->size * (unsigned)s->bytes;
-  edf_data__require(f, f->at, s->end >= s->begin && s->end - s->begin == bytes,
-                    "tensor %s has the offsets %llu to %llu, expected %llu bytes", name,
-                    s->begin, s->end, bytes);
-}
-
-/* Reads seed, draws and steps. Other metadata is ignored. */
-static void edf_data__json_metadata(edf_data__model *m) {
-  char *key, *end;
-  for (int n = 0; (key = edf_data__json_key(m, n)) != NULL; n++) {
-    char *text = edf_data__json_string(m), *dot = strrchr(key, '.');
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    int whole = edf_data__is_digit(*text) && !*end && !errno;
-    if (!strcmp(key, "seed") && whole) { m->seed = number; m->random |= 1; }
-    if (!strcmp(key, "draws") && whole) { m->draws = number; m->random |= 2; }
-    if (!dot || strcmp(dot, ".steps")) continue;
-    *dot = 0;
-    int tensor = edf_data__tensor_named(key);
-    if (tensor < 0 || tensor % 3) continue;
-    edf_data__require(&m->f, m->f.at, whole && number <= LONG_MAX,
-                      "the steps of %s are %s, expected a whole number", key, text);
-    m->saved[tensor].steps = (long)number;
-  }
-}
-
-static void edf_data__read_header(edf_data__model *m) {
-  const char *name;
-  for (int k = 0; (name = edf_data__json_key(m, k)) != NULL; k++)
-    if (!strcmp(name, "__metadata__")) edf_data__json_metadata(m);
-    else edf_data__json_tensor(m, name);
-}
-
-/* Compares where the numbers of two tensors begin. A tensor that is not there begins at 0. */
-static int edf_data__saved_order(const void *a, const void *b) {
-  const edf_data__saved *s = (const edf_data__saved *)a, *t = (const edf_data__saved *)b;
-  return s->begin == t->begin ? s->tensor - t->tensor : s->begin < t->begin ? -1 : 1;
-}
-
-/* Checks that every Parameter is there, that the numbers fit edf_real, and that they lie one
-   after the other up to the end of the file. */
-static void edf_data__check_model(edf_data__model *m) {
-  const edf_data__file *f = &m->f;
-  unsigned long long end = 0;
-  qsort(m->saved, (size_t)edf_data__n_tensors(), sizeof *m->saved, edf_data__saved_order);
-  for (const edf_data__saved *s = m->saved; s < m->saved + edf_data__n_tensors(); s++) {
-    const edf_node *p = edf_data__owner(s->tensor);
-    const char *at = f->at + s->begin;
-    edf_data__require(f, f->at, s->bytes || s->tensor % 3, "there is no tensor for parameter "
-                      "\"%s\", declared at %s:%d", p->name, p->file, p->line);
-    if (!s->bytes) continue;
-    edf_data__require(f, f->at, s->begin == end, "a tensor begins at offset %llu, but %llu was "
-                      "expected: a gap, or an overlap", s->begin, end);
-    end = s->end;
-    if (s->bytes < 8 || end > m->bytes) continue;
-    size_t fit = edf_data__get_numbers(NULL, p->size, at, 'f', 8);
-    edf_data__require_fit(f, at + 8 * fit, fit, p->size);
-  }
-  edf_data__require(f, f->at, end == m->bytes, "the tensors end at offset %llu, but %zu bytes "
-                    "follow the header", end, m->bytes);
+  edf_data__require(f, f->at, sum == bytes, "the tensors have %llu bytes, but %zu follow the "
+                    "header", sum, bytes);
 }
 
 /* Takes the numbers. After the memory of the optimiser has been allocated nothing can fail. A
    memory that the file does not have becomes 0. */
-static void edf_data__take_model(edf_data__model *m) {
-  const edf_data__saved *end = m->saved + edf_data__n_tensors();
-  for (const edf_data__saved *s = m->saved; s < end; s++) {
-    edf_real **to = edf_data__tensor(s->tensor);
-    size_t bytes = edf_data__owner(s->tensor)->size * sizeof **to;
-    if (s->bytes && !*to) *to = (edf_real *)edf_keep(NULL, bytes);
+static void edf_data__take_model(const edf_data__saved *saved, const char *numbers) {
+  for (int k = 0; k < edf_data__n_tensors(); k++) {
+    edf_real **to = edf_data__tensor(k);
+    size_t bytes = edf_data__owner(k)->size * sizeof **to;
+    if (saved[k].bytes && !*to) *to = (edf_real *)edf_keep(NULL, bytes);
   }
-  for (const edf_data__saved *s = m->saved; s < end; s++) {
-    edf_node *p = edf_data__owner(s->tensor);
-    edf_real *to = *edf_data__tensor(s->tensor);
+  for (int k = 0; k < edf_data__n_tensors(); k++) {
+    const edf_data__saved *s = &saved[k];
+    edf_node *p = edf_data__owner(k);
+    edf_real *to = *edf_data__tensor(k);
     if (s->bytes)
-      edf_data__get_numbers(to, p->size, m->f.at + s->begin, 'f', (size_t)s->bytes);
+      edf_data__get_numbers(to, p->size, numbers + s->begin, 'f', (size_t)s->bytes);
     else if (to) memset(to, 0, p->size * sizeof *to);
-    if (s->tensor % 3 == 0) p->steps = s->steps;
-    if (edf_device && to) edf_device->push(p, edf_data__array_of(s->tensor));
+    if (k % 3 == 0) p->steps = (long)s->steps;
+    if (edf_device && to) edf_device->push(p, edf_data__array_of(k));
   }
-  if (m->random != 3) return;
-  edf.seed = m->seed;
-  edf.draws = m->draws;
 }
 
 void edf_load(const char *path) {
-  enum { LONGEST = 100000000 };          /* the limit of the format for a header */
-  edf_data__model m;
-  memset(&m, 0, sizeof m);
-  m.f = edf_data__open(path);
-  uint64_t n = edf_data__get_number(edf_data__take(&m.f, 8), 8, 0);
-  size_t left = edf_data__left(&m.f);
-  edf_data__require(&m.f, m.f.text, n >= 2 && n <= LONGEST && n <= left, "expected a "
-                    "safetensors file: its header would have %llu bytes, but %zu follow",
-                    (unsigned long long)n, left);
-  char *numbers = m.f.text + 8 + n, first = *numbers;
-  *numbers = 0;
-  m.bytes = left - (size_t)n;
-  m.strings = m.to = (char *)edf_keep(NULL, (size_t)n);
-  size_t room = (size_t)(edf_data__n_tensors() + 1) * sizeof *m.saved;
-  m.saved = (edf_data__saved *)edf_keep(NULL, room);
-  for (int k = 0; k < edf_data__n_tensors(); k++) m.saved[k].tensor = k;
-  edf_data__read_header(&m);
-  edf_data__json_peek(&m.f);
-  edf_data__require(&m.f, m.f.at, m.f.at == numbers, "expected the end of the header");
-  *numbers = first;
-  edf_data__check_model(&m);
-  edf_data__take_model(&m);
-  edf_release(m.strings);
-  edf_release(m.saved);
-  edf_release(m.f.text);
+  edf_data__file f = edf_data__open(path);
+  uint64_t n = edf_data__get_number(edf_data__take(&f, 8), 8, 0);
+  size_t left = edf_data__left(&f), room = (size_t)edf_data__n_tensors() + 1;
+  edf_data__require(&f, f.text, n >= 2 && n <= left, "expected a safetensors file: its header "
+                    "would have %llu bytes, but %zu follow", (unsigned long long)n, left);
+  edf_data__saved *saved = (edf_data__saved *)edf_keep(NULL, room * sizeof *saved);
+  char *header = (char *)memcpy(edf_keep(NULL, (size_t)n + 1), f.at, (size_t)n);
+  edf_data__require(&f, f.at, strlen(header) == n, "the header has a zero byte");
+  edf_data__squeeze(header);
+  const char *end = header + strlen(header);
+  int closes = end[-1] == '}' && (end[-2] == '}' || end[-2] == '{');
+  edf_data__require(&f, f.at, *header == '{' && closes,
+                    "expected a header that begins with { and ends with }}");
+  f.at += n;
+  for (int k = 0; k < edf_data__n_tensors(); k++) {
+    edf_data__name key = edf_data__name_of(k);
+    saved[k] = edf_data__find_tensor(&f, header, k);
+    if (k % 3) continue;
+    snprintf(key.at, sizeof key.at, "%.300s.steps", edf_data__owner(k)->name);
+    saved[k].steps = edf_data__metadata(&f, header, key.at, LONG_MAX, 0);
+  }
+  edf_data__check_rest(&f, header);
+  edf_data__check_places(&f, saved, edf_data__left(&f));
+  unsigned long long most = ULLONG_MAX / 20;
+  unsigned long long seed = edf_data__metadata(&f, header, "seed", most, edf.seed);
+  unsigned long long draws = edf_data__metadata(&f, header, "draws", most, edf.draws);
+  edf_data__take_model(saved, f.at);
+  edf.seed = seed;
+  edf.draws = draws;
+  edf_release(header);
+  edf_release(saved);
+  edf_release(f.text);
 }
 #ifdef __cplusplus
 }
