@@ -749,7 +749,7 @@ static void edf__append(edf_node ***list, int *n, edf_node *x) {
   (*list)[(*n)++] = x;
 }
 
-/* Stops unless x is in a list of this graph. The message calls it by the text. */
+/* Stops unless x is in a list of this graph. The message calls x by `name`. */
 static void edf__check_node(edf__site at, const edf_node *x, const char *name) {
   edf_node **list[] = { edf.inputs, edf.parameters, edf.compnodes };
   const int n[] = { edf.n_inputs, edf.n_parameters, edf.n_compnodes };
@@ -788,7 +788,7 @@ static void edf__find_size(edf_node *y) {
               EDF_MAX_RANK);
   y->size = 1;
   for (int d = 0; d < y->rank; d++) {
-    if (unknown && y->dim[d] < 0) y->dim[d] = 0;     /* It is smaller than a batch of 0.      */
+    if (unknown && y->dim[d] < 0) y->dim[d] = 0;     /* A valid convolution of batch size 0.  */
     if (y->dim[d] < (y->kind == EDF_COMPNODE && !unknown))
       edf__fail(edf__site_of(y), "its shape function set dimension %d to %d, expected 1 or "
                 "more", d, y->dim[d]);
@@ -853,7 +853,7 @@ static unsigned long edf__passes;        /* grows with each pass, and if a value
 
 static void edf__tell(edf_event event, edf_node *x) { if (edf.told) edf.told(event, x); }
 
-/* Makes a node and all that it depends on active; for NULL, all computed nodes. */
+/* Makes the target active, and all nodes that it depends on. NULL: all CompNodes. */
 static void edf__mark(edf_node *target) {
   for (int i = 0; i < edf__n_nodes(); i++)
     edf__nth(i)->active = !target && edf__nth(i)->kind == EDF_COMPNODE;
@@ -884,7 +884,7 @@ static int edf__find_batch(const char *call) {
   return first ? first->fed : edf.batch;
 }
 
-/* Is called when a node has run forward or backward. It does nothing. In gdb:
+/* Does nothing. It is called when a node has run, forward or backward. In gdb:
    break edf_ran if $_streq(node->name, "h") */
 EDF__ATTRIBUTE(noinline) void edf_ran(edf_node *node) {
   static edf_node *volatile last;
@@ -2086,7 +2086,7 @@ static void edf__find_extents(edf__einsum *m, edf_node **in) {
     for (int d = 0; d < e->ref[f].rank; d++) edf__take_size(m, in, &e->ref[f], d);
   while (edf__find_sizes_in_sums(m, in)) {}
 }
-/* The same, and checks that all sizes are known and all reads are inside. */
+/* Finds the size of every index. Stops if a size is unknown, or a read is outside. */
 static void edf__check_extents(edf__einsum *m, edf_node **in) {
   edf__find_extents(m, in);
   for (int f = 0; f < m->e.n_ref; f++)
@@ -2151,14 +2151,14 @@ static void edf__make_term(const edf_node *y, const edf__term *t, edf__contracti
     edf__add_strides(&nest, EDF_A + f, e, r, y->in[r->operand]);
   }
   for (int i = 0; i < e->n_letter; i++)
-    if (has >> i & 1) {                  /* Other terms have the other indices.               */
+    if (has >> i & 1) {                  /* The other indices are in other terms.             */
       nest.loop[nest.n] = nest.loop[i];
       nest.loop[nest.n].n = m->extent[i];
       nest.loop[nest.n++].index = e->letter[i].name;
     }
   for (int x = EDF_OUT; x <= EDF_B; x++) {
     run[x].planned = 0;
-    run[x].nest = edf__swap(&nest, x);   /* With itself the output is not exchanged.          */
+    run[x].nest = edf__swap(&nest, x);   /* The swap with EDF_OUT changes nothing.            */
   }
 }
 
@@ -2375,7 +2375,7 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
    The maximum of the row is subtracted first, which changes only the rounding. The exponentials
    of all rows are one long loop, so that short rows are vectorised too. ---- */
 
-/* Returns the number of entries of a row: of the last index, or of the last row_dims
+/* Returns the number of entries of a row. A row is the last index of y, or its last row_dims
    indices. */
 static size_t edf__columns(const edf_node *y) {
   size_t K = 1;
