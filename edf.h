@@ -2005,19 +2005,6 @@ static int edf__reach(const edf__einsum *m, const edf__place *p, ptrdiff_t *leas
   return known;
 }
 
-/* Returns the entry of x that factor r reads at these indices, or -1 if it reads outside. */
-EDF__USED static ptrdiff_t edf__entry_of(const edf__einsum *m, const edf__ref *r,
-                                         const edf_node *x, const ptrdiff_t *index) {
-  ptrdiff_t entry = 0;
-  for (int d = 0; d < r->rank; d++) {
-    ptrdiff_t at = r->place[d].constant;
-    for (int i = 0; i < m->e.n_letter; i++) at += r->place[d].factor[i] * index[i];
-    if (at < 0 || at >= x->dim[d]) return -1;
-    entry = entry * x->dim[d] + at;
-  }
-  return entry;
-}
-
 /* Stops because position d of r reads outside. */
 EDF__NORETURN static void edf__read_error(const edf__einsum *m, edf_node **in,
                                           const edf__ref *r, int d, ptrdiff_t least,

@@ -19,7 +19,7 @@
 
      EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical edf__caret
      edf__caught edf__check_node edf__check_rank edf__class_in edf__computed edf__einsum
-     edf__einsum_shape edf__entry_of edf__equation edf__equation_node edf__find_extents
+     edf__einsum_shape edf__equation edf__equation_node edf__find_extents
      edf__grow edf__letter_of edf__letters edf__letters_of edf__log_softmax_op
      edf__message edf__new_node edf__parse_tensor edf__place edf__reach
      edf__read_declared edf__read_equation edf__read_number edf__ref edf__scan edf__scan_of
@@ -1090,6 +1090,19 @@ static edf_slide__lookup edf_slide__plan_lookup(const edf_node *y) {
   return p;
 }
 
+/* Returns the entry of x that factor r reads at these indices, or -1 if it reads outside. */
+static ptrdiff_t edf_slide__entry_of(const edf__einsum *m, const edf__ref *r,
+                                     const edf_node *x, const ptrdiff_t *index) {
+  ptrdiff_t entry = 0;
+  for (int d = 0; d < r->rank; d++) {
+    ptrdiff_t at = r->place[d].constant;
+    for (int i = 0; i < m->e.n_letter; i++) at += r->place[d].factor[i] * index[i];
+    if (at < 0 || at >= x->dim[d]) return -1;
+    entry = entry * x->dim[d] + at;
+  }
+  return entry;
+}
+
 /* Where entry i lies in the table; -1: outside, where it is 0. */
 static ptrdiff_t edf_slide__in_table(edf_slide__lookup *p, const edf_node *y, size_t i) {
   const edf__equation *e = &p->m->e;
@@ -1100,10 +1113,10 @@ static ptrdiff_t edf_slide__in_table(edf_slide__lookup *p, const edf_node *y, si
     const edf__ref *k = &e->ref[p->of.place[d].by];
     if (k == e->ref) continue;
     const edf_node *x = y->in[k->operand];
-    size_t at = (size_t)edf__entry_of(p->m, k, x, index);
+    size_t at = (size_t)edf_slide__entry_of(p->m, k, x, index);
     p->of.place[d].constant = (int)edf__class_in(y, x, at, (size_t)p->table->dim[d]);
   }
-  return edf__entry_of(p->m, &p->of, p->table, index);
+  return edf_slide__entry_of(p->m, &p->of, p->table, index);
 }
 
 static void edf_slide__move_entries(edf_node *y, edf_real *to, const edf_real *from,
