@@ -565,14 +565,9 @@ static edf__site edf__site_of(const edf_node *y) {
   edf__site at = { y->op, y->file, y->line };
   return at;
 }
-/* Returns the place of the program's call that runs now. */
+/* Returns the place of the call that runs. Calls that are macros record their place. */
 static edf__site edf__call_of(const char *function) {
   edf__site at = { function, edf.file, edf.line };
-  return at;
-}
-/* Returns a place without a file. */
-static edf__site edf__nowhere(const char *function) {
-  edf__site at = { function, NULL, 0 };
   return at;
 }
 
@@ -1311,7 +1306,7 @@ edf_real edf_normal(edf_real mean, edf_real deviation) {
   return (edf_real)((double)mean + (double)deviation * radius * cos(angle));
 }
 int edf_below(int n) {
-  if (n < 1) edf__fail(edf__nowhere("edf_below"), "n is %d, expected at least 1", n);
+  if (n < 1) edf__fail(edf__call_of("edf_below"), "n is %d, expected at least 1", n);
   return (int)(edf__random_unit() * n);
 }
 
@@ -3427,7 +3422,7 @@ const char *edf_fmt(const char *format, ...) {
   int n = vsnprintf(to, sizeof *ring, format, args);
   va_end(args);
   if (n < 0 || n > 511)
-    edf__fail(edf__nowhere("edf_fmt"), "the text is too long: %d characters, at most 511", n);
+    edf__fail(edf__call_of("edf_fmt"), "the text is too long: %d characters, at most 511", n);
   return to;
 }
 
@@ -4053,7 +4048,7 @@ static void edf__add_squares(const edf_rule *rule, const edf_real *c, edf_node *
 }
 double edf_clip(double most) {
   if (!(most > 0))
-    edf__fail(edf__nowhere("edf_clip"), "the greatest norm is %g, expected more than 0", most);
+    edf__fail(edf__call_of("edf_clip"), "the greatest norm is %g, expected more than 0", most);
   edf__squares = 0;
   edf__for_parameters(edf__add_squares, NULL, NULL, 0);
   double norm = sqrt(edf__squares);
@@ -4192,7 +4187,7 @@ void edf_write(edf_page *to, const char *format, ...) {
   va_copy(again, args);
   int n = vsnprintf(NULL, 0, format, again);
   va_end(again);
-  if (n < 0) edf__fail(edf__nowhere("edf"), "a text cannot be written");
+  if (n < 0) edf__fail(edf__call_of("edf"), "a text cannot be written");
   if (to->n + (size_t)n >= room)
     to->at = (char *)edf__grow(&edf.kept, to->at, 2 * (to->n + (size_t)n) + 256);
   vsnprintf(to->at + to->n, (size_t)n + 1, format, args);
@@ -4235,7 +4230,7 @@ static char *edf__follow(const char *path) {
 edf_writer edf_create_file(const char *who, const char *path) {
   edf_writer w = { who, path, NULL, NULL, NULL };
   edf_page name = { NULL, 0 };
-  if (!path) edf__fail(edf__nowhere(who ? who : "edf"), "the path of a file to write is NULL");
+  if (!path) edf__fail(edf__call_of(who ? who : "edf"), "the path of a file to write is NULL");
   w.target = edf__follow(path);
   edf_write(&name, *w.target ? "%s.tmp" : "%s", w.target);
   w.temporary = name.at;
@@ -4829,7 +4824,7 @@ static void edf__write_line(edf_page *out, const edf_node *x) {
 }
 
 static void edf__write_program(edf_page *out, const edf_node *all) {
-  static const char *const title[] = { "inputs", "parameters", "forward" };
+  static const char *const title[] = { "inputs\n", "parameters, %zu numbers\n", "forward\n" };
   size_t numbers = 0;
   int kind = -1;                         /* of the last line                                  */
   (void)all;
@@ -4837,10 +4832,7 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
   for (int i = 0; i < edf__n_nodes(); i++) {
     const edf_node *x = edf__nth(i);
     if (edf__is_helper(x)) continue;
-    if (kind != (int)x->kind) edf_write(out, "%s", title[x->kind]);
-    if (kind != (int)x->kind && x->kind == EDF_PARAMETER)
-      edf_write(out, ", %zu numbers", numbers);
-    if (kind != (int)x->kind) edf_write(out, "\n");
+    if (kind != (int)x->kind) edf_write(out, title[x->kind], numbers);
     kind = (int)x->kind;
     edf_write(out, "  %3s  ", x->kind == EDF_COMPNODE ? edf__text("%d", x->position) : "");
     edf__write_line(out, x);
