@@ -3512,10 +3512,6 @@ static edf_node *edf__with_numbers(const edf__site *at, const edf_op *is, int n,
   number[1] = second;
   return edf__add_compnode(y);
 }
-static edf_node *edf__under(const edf__site *at, const edf_op *is, int n, edf_node **in,
-                            edf_real number) {
-  return edf__with_numbers(at, is, n, in, number, 0);
-}
 
 /* ---- Functions of one entry   y[i] = f(x[i])     x.grad[i] += y.grad[i] f'(x[i])
    Each is a row of the table, a case of f, a case of f' and a constructor. p and q are numbers.
@@ -3678,12 +3674,12 @@ static const edf_op edf__min_op = { "Min", edf__div_shape, edf__max_forward, edf
 edf_node *edf_max_at(const char *file, int line, edf_node *a, edf_node *b) {
   edf__site at = { "Max", file, line };
   edf_node *in[2] = { a, b };
-  return edf__under(&at, &edf__max_op, 2, in, 1);
+  return edf__with_numbers(&at, &edf__max_op, 2, in, 1, 0);
 }
 edf_node *edf_min_at(const char *file, int line, edf_node *a, edf_node *b) {
   edf__site at = { "Min", file, line };
   edf_node *in[2] = { a, b };
-  return edf__under(&at, &edf__min_op, 2, in, -1);
+  return edf__with_numbers(&at, &edf__min_op, 2, in, -1, 0);
 }
 
 /* ---- SoftmaxLogLoss   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]
@@ -3785,15 +3781,15 @@ edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) 
 edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
   edf__site at = { "MSE", file, line };
   edf_node *y = edf__pairwise("MSE", "- ", file, line, a, b);
-  y = edf__under(&at, &edf__function_op[EDF__SQUARE], 1, &y, 0);
-  return edf__under(&at, &edf__mean_op, 1, &y, 0);
+  y = edf__with_numbers(&at, &edf__function_op[EDF__SQUARE], 1, &y, 0, 0);
+  return edf__with_numbers(&at, &edf__mean_op, 1, &y, 0, 0);
 }
 edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m) {
   edf__site at = { "MaskedMean", file, line };
   edf_node *y = edf__pairwise("MaskedMean", "", file, line, x, m), *in[2];
-  in[0] = edf__under(&at, &edf__sum_op, 1, &y, 0);
-  in[1] = edf__under(&at, &edf__sum_op, 1, &m, 0);
-  return edf__under(&at, &edf__div_op, 2, in, 0);
+  in[0] = edf__with_numbers(&at, &edf__sum_op, 1, &y, 0, 0);
+  in[1] = edf__with_numbers(&at, &edf__sum_op, 1, &m, 0, 0);
+  return edf__with_numbers(&at, &edf__div_op, 2, in, 0, 0);
 }
 
 /* Returns y->written. It is made at the first call. */
@@ -3807,7 +3803,7 @@ EDF__USED static edf__written *edf__write(edf_node *y) {
 EDF__C_END
 #endif
 
-/* ==== >>over  Dropout, Reshape and windows =============================================== */
+/* ==== >>over  Dropout and Reshape ======================================================== */
 #ifndef EDF__OVER_H
 #define EDF__OVER_H
 EDF__C_BEGIN
@@ -3872,7 +3868,7 @@ edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
   edf__site at = { "Dropout", file, line };
   if (!(rate >= 0 && (edf_real)rate < 1))
     edf__fail(at, "the rate is %.9g, expected 0 or more and less than 1", rate);
-  return edf__under(&at, &edf__dropout_op, 1, &x, (edf_real)rate);
+  return edf__with_numbers(&at, &edf__dropout_op, 1, &x, (edf_real)rate, 0);
 }
 
 /* ---- Reshape   y = x: the same numbers in the same order     x.grad += y.grad
@@ -4571,16 +4567,16 @@ static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *
      ~ ?  stand for the summed ones        sum_K      !  the row's ones        k
      &    for those before the row         b,t,       #  the state's number, ## its second
      %    for the number of x's entries
-   The row is what y lacks or reduces. A line of several is a statement each; what holds outside
-   of training stands behind a blank line. With a $ x is every input in turn, and the formula is
-   written for each, at most eight times. A user's formula has none of these. */
+   The row is the indices that y does not have, or that it reduces. Each line is a statement.
+   Lines after a blank line hold if edf.training is 0. A formula with a $ is written for each
+   input x, at most eight times. A formula of edf_formula has none of these. */
 typedef struct {
   const edf_node *y;
   const char *text;                      /* its statements                                    */
   edf__letters l, loops;                 /* of the left side alone: what is looped over       */
   int row, operand, n_operand, on_left;
 } edf__formula;
-enum { EDF__SHOWN = 8 };
+enum { EDF__SHOWN = 8 };                 /* inputs that are printed                           */
 
 /* Returns the input whose indices y has, or y itself. */
 static const edf_node *edf__indices_like(const edf_node *y) {
