@@ -22,8 +22,7 @@
      edf__einsum_shape edf__equation edf__equation_node edf__find_extents
      edf__grow edf__letter_of edf__letters edf__letters_of edf__log_softmax_op
      edf__message edf__new_node edf__parse_tensor edf__place edf__reach
-     edf__read_declared edf__read_equation edf__read_number edf__ref edf__scan edf__scan_of
-     edf__show edf__site edf__softmax_op edf__write edf__write_equation
+     edf__read_declared edf__read_number edf__ref edf__scan edf__scan_of edf__show edf__site edf__softmax_op edf__write edf__write_equation
 
    Contents: search for >>helpers, >>over, >>equations, >>layers, >>ways, >>answers. */
 #if !defined(EDF_H) || \
@@ -51,58 +50,68 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* ---- Slides. Several equations, one a line; the last line's node is returned:
+/* ---- Slides. One equation a line; the node of the last line is returned:
      edf_equations("h[b,j] = sigmoid(W[j,I] x[b,I] - B[j]) | j<64 \n"
                    "P[b,k] = softmax_k V[k,J] h[b,J]      | k<10 \n"
                    "loss[b] = -ln P[b,y[b]]");
-   It is printf-style; a text of any length goes in as edf_equations("%s", text). A name is that
-   of a line of the text, else the graph's newest, else a new Parameter: edf_find("W").
+   The text is printf-style; a text of any length goes in as edf_equations("%s", text). A name
+   is a line of the text, else the newest node with that name, else a new Parameter.
 
      line       = ["for" index {"," index} ":"] left ("="|"+="|"-=") sum {";" sum} ["|" bounds]
-                | ("input"|"parameter") declaration {"," declaration} | "Phi = (" names ")"
+                | ("input"|"parameter") declaration {"," declaration}
      sum        = ["-"] term {("+"|"-") term}
      term       = [number "/" number] factor {["*"] factor} {"/" factor}
      factor     = (number | name | tensor | call | over | "(" sum ")" | "1[" sum ">" sum "]")
                   ["^" power]
-     tensor     = name "[" place {"," place} "]"
-     place      = a sum as in Einsum | a tensor or floor(...), by value | "(" indices ")"
+     tensor     = name "[" position {"," position} "]"
+     position   = a sum as in Einsum | a tensor or floor(...), a lookup | "(" indices ")"
      call       = name "(" sum {"," sum} ")" | name factor, as in ln P[b,y[b]]
      over       = name "_" (index | "{" index or bound {","...} "}") argument
      bound      = index "<" number | index ("<"|"<=") index
 
-   functions  sigmoid tanh relu gelu softplus exp ln log sqrt abs sign sin cos floor, stop (no
-              gradient), min and max of two, dropout(x,rate); over indices sum mean max min
-              variance argmax argmin, and, which keep them, softmax logsoftmax normalize(x,eps).
-   summed     A capital is summed over the outermost product with a tensor that has it; in a
-              bracket or a function a product sums what two of its factors have. With += and -=
-              other indices are summed over the whole right side.
-   numbers    A capital alone is an index's extent, a small letter its value: (1/B), (t-s)^2.
-   parameters Uniform with variance 1/n for sums of n; 0 as a term by itself; 1 where nothing of
-              it is summed. Their extents come from other tensors, or from bounds.
-   recurrence h[b,t-1,j], read on its line or above, makes the lines from there to its own run
-              step by step over t. What is before the first is 0, or given: h[b,-1,j] = z[b,j].
-   bounds     s<=t keeps these pairs: others are passed over by sum, mean, max, and 0 otherwise.
+   functions  sigmoid tanh relu gelu softplus exp ln log sqrt abs sin cos; sign floor stop have
+              no gradient; min(x,y) max(x,y) dropout(x,rate); over indices sum mean max min
+              variance argmax argmin, and softmax logsoftmax normalize(x,eps), which keep them.
+   sums       A capital is summed by the outermost product with a tensor that has it. In a
+              bracket or a function, two factors must have it. With += and -= all other indices
+              are summed over the whole right side.
+   numbers    A capital alone is the size of an index, a small letter its value: (t-s)^2 / B.
+   parameters Uniform with variance 1/n for sums of n, 0 as a term by itself, else 1. Their
+              sizes come from other tensors or from bounds.
+   recurrence If h[b,t-1,j] is read on its line or above, the lines between run step by step.
+              Before the first step it is 0, or as given: h[b,-1,j] = z[b,j].
+   bounds     s<=t keeps these pairs only.
    Errors point into the text. */
 #define edf_equations(...) edf_equations_at(EDF_SLIDE__HERE, __VA_ARGS__)
 edf_node *edf_equations_at(const char *file, int line, const char *text, ...)
     EDF_SLIDE__PRINTF(3, 4);
 edf_node *edf_find(const char *name);    /* the newest tensor of this name, else an error     */
-/* The whole program as a text for edf_equations: a declaration for each Input and Parameter and
-   a line for each node. Read into an empty graph it gives these nodes in this order: from the
-   same parameters the same numbers, bit for bit. A name that several nodes have, or that would
-   be mistaken there, gets a number: h_2. A node of the program's own has no words: it is a
-   comment, and an error where the text is read. */
+
+/* The same language over nodes of your own. Names that no line defines are bound to the nodes,
+   in the order in which they first appear. No Input or Parameter is created.
+     edf_text("P[b,t,s] = softmax_s a[b,t,s] | s<=t", a)
+   Recurrence is one line that reads itself:
+     Recurrence("h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j])",
+                Whh, Wxh, x, B) */
+#define edf_text(...)       edf_text_at(EDF_SLIDE__HERE, __VA_ARGS__, (edf_node *)0)
+#define edf_recurrence(...) edf_recurrence_at(EDF_SLIDE__HERE, __VA_ARGS__, (edf_node *)0)
+edf_node *edf_text_at(const char *file, int line, const char *text, ...);
+edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...);
+
+/* Writes the whole program as a text for edf_equations. Read into an empty graph it gives the
+   same nodes, and from the same Parameters the same numbers, bit for bit. Names that several
+   nodes have, or that would be misread, get a number: h_2. A custom node is a comment, and an
+   error when the text is read. */
 void edf_print_equations(FILE *out);
-/* edf_check_backward runs a backward of y's line, written in the notation, as loops or with
-   capitals, on the nodes' values, and compares it with the framework's:
+
+/* Runs a submitted backward of y's line and compares it with the framework's:
      edf_check_backward(s, "for b,i,j: W.grad[i,j] += s.grad[b,j] x[b,i]  \n"
                            "x.grad[b,i] += W[i,J] s.grad[b,J]");
-   s.grad is random, and so is what the other gradients begin with. Each tensor on the right of
-   y's line, of a text or as edf_print_equations writes it, is an input; lines that read Z.grad
-   go on through Z's line; a left name without .grad is a helper. Outside a tensor they read 0
-   and write nothing. Parameters may all have (1/B), B the extent of y's first index; Inputs may
-   be left out. It prints a line for each tensor, names a slip at its place by the correction
-   that makes it right, and returns the worst relative error, 1 for missing or unreadable. */
+   s.grad and the first values of the other gradients are random. Each tensor on the right of
+   y's line is an input. If the lines read Z.grad, the line of Z is part of the answer. A left
+   name without .grad is a helper. All Parameters may have (1/B), B the size of y's first index;
+   Inputs may be left out. It prints a line for each tensor, shows a mistake with a caret, and
+   returns the worst relative error, 1 for missing or unreadable. */
 double edf_check_backward(edf_node *y, const char *lines);
 #ifdef EDF_NO_DEBUG
 static inline double edf_slide__no_answer(const edf_node *y) { (void)y; return 0; }
@@ -110,67 +119,20 @@ static inline double edf_slide__no_answer(const edf_node *y) { (void)y; return 0
 #define edf_check_backward(y, lines)  ((void)(lines), edf_slide__no_answer(y))
 #endif
 
-/* Embed: y[b,t,j] = W[k[b,t],j], for class numbers k as for LogLoss. A class that occurs twice
-   is paid twice.   W.grad[k[b,t],j] += y.grad[b,t,j]
+/* ---- Layers: parameter structs, and short texts over them. Weights start uniform with
+   variance 1/n for sums of n products, biases 0. */
+
+/* Embed: y[b,t,j] = W[k[b,t],j] for class numbers k.   W.grad[k[b,t],j] += y.grad[b,t,j]
    Errors, in Forward: a class out of range or not whole, with its row and value. */
 #define edf_embed(W, k) edf_embed_at(EDF_SLIDE__HERE, W, k)
-edf_node *edf_embed_at(const char *file, int line, edf_node *w, edf_node *k);
+edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k);
 
-/* Functions over indices, as in edf_equations. A spec is the tensor with its indices, and a
-   capital names what the function goes over, one index or several, anywhere:
-     SoftmaxOver("a[b,h,t,S] | S<=t", s)   softmax_s a[b,h,t,s]; over the S up to t alone, else
-                                           0: the causal mask; or without a bound, over all
-     LogSoftmaxOver("a[b,K,t]", s)
-     NormalizeOver("x[b,t,J]", x, eps)     (x - m)/sqrt(v + eps); m, v: mean and variance over J
-     SumOver("x[b,T,j]", x)                y[b,j] = sum_T x[b,T,j]; MeanOver divides by how many
-     VarianceOver("x[b,T,j]", x)           the mean of (x - mean)^2; SampleVarianceOver divides
-                                           by one less, as the course does (NaN for one entry)
-     MaxOver("x[b,T,j]", x)                of equal ones the first alone gets the gradient
-   Instead of a spec, SumOver, MeanOver and MaxOver take an equation of the notation as well;
-   the sum is then a mean or a maximum, and what MaxOver reads outside is minus infinity:
-     MaxOver("y[b,i,c] = x[b,2*i+DI,c] | DI<2", x)
-   NormalizeOver: x.grad += (y.grad - mean y.grad - y mean(y y.grad)) / sqrt(v + eps).
-   Errors: a place that is not one index, an index twice, no capital, another rank. */
-#define edf_softmax_over(spec, s)         edf_softmax_over_at(EDF_SLIDE__HERE, spec, s)
-#define edf_log_softmax_over(spec, s)     edf_log_softmax_over_at(EDF_SLIDE__HERE, spec, s)
-#define edf_normalize_over(spec, x, eps)  edf_normalize_over_at(EDF_SLIDE__HERE, spec, x, eps)
-#define edf_sum_over(spec, x)             edf_sum_over_at(EDF_SLIDE__HERE, spec, x)
-#define edf_mean_over(spec, x)            edf_mean_over_at(EDF_SLIDE__HERE, spec, x)
-#define edf_variance_over(spec, x)        edf_variance_over_at(EDF_SLIDE__HERE, spec, x)
-#define edf_sample_variance_over(spec, x) edf_sample_variance_over_at(EDF_SLIDE__HERE, spec, x)
-#define edf_max_over(spec, x)             edf_max_over_at(EDF_SLIDE__HERE, spec, x)
-edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
-                                edf_real eps);
-typedef edf_node *edf_slide__over_unary(const char *file, int line, const char *spec,
-                                        edf_node *x);
-edf_slide__over_unary edf_softmax_over_at, edf_log_softmax_over_at, edf_sum_over_at,
-  edf_mean_over_at, edf_variance_over_at, edf_sample_variance_over_at, edf_max_over_at;
-
-/* Concat("h[b,t,J]", a, b, ...): one after the other along the capital, the slide's
-   h[t,2J] = a[t,J]; b[t,J]. An operand without that index counts as one entry, so
-   ConcatList("h[b,T,j]", n, list) makes one tensor of n steps in time.
-   Slice("x[b,t,J]", x, from, count): y[b,t,j] = x[b,t,j+from], j < count.
-   Select("x[b,T,j]", x, n): y[b,j] = x[b,n,j].
-   Gradients go back where the numbers came from. Errors: operands that differ in another index
-   than the joined one, the batch joined or sliced, entries outside. */
-#define edf_concat(...) edf_concat_at(EDF_SLIDE__HERE, __VA_ARGS__, (edf_node *)0)
-#define edf_concat_list(spec, n, list) edf_concat_list_at(EDF_SLIDE__HERE, spec, n, list)
-#define edf_slice(spec, x, from, n)    edf_slice_at(EDF_SLIDE__HERE, spec, x, from, n)
-#define edf_select(spec, x, n)         edf_select_at(EDF_SLIDE__HERE, spec, x, n)
-edf_node *edf_concat_at(const char *file, int line, const char *spec, ...);
-edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
-                             edf_node **list);
-edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
-                       int count);
-edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n);
-
-/* LayerNorm: y[b,t,j] = A[j] n[b,t,j] + B[j] with n = NormalizeOver("x[b,t,J]", x, 1e-5), over
-   the last index (Ba et al. 2016). A starts 1 and B 0; B is added, as in the course.
-   BatchNorm: the same, where n is normalised over every index but the last: with the batch's
-   mean and variance (divisor n) in training, with running ones where edf.training is 0. The
-   running ones are Parameters that no optimiser moves, so that they are saved (Ioffe and
-   Szegedy 2015). They move a tenth of the way in each Forward of training. For statistics of
-   every position use Reshape before. Errors: gain and last index differ; training on 1 row. */
+/* LayerNorm: y[b,t,j] = A[j] normalize_j x[b,t,j] + B[j], over the last index (Ba et al. 2016).
+   A starts 1 and B 0.
+   BatchNorm: the same, normalised over every index but the last (Ioffe and Szegedy 2015). In
+   training it uses the batch's mean and variance (divisor n), else running ones. These are
+   Parameters that no optimiser moves, so they are saved. In each Forward of training they move
+   a tenth of the way. Errors: gain and last index differ; training on 1 row. */
 typedef struct { edf_node *gain, *bias; } edf_layer_norm_package;
 typedef struct { edf_node *gain, *bias, *mean, *variance; } edf_batch_norm_package;
 #define edf_layer_norm_params(n) edf_layer_norm_params_at(EDF_SLIDE__HERE, n)
@@ -184,62 +146,37 @@ edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int 
 edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
                             edf_node *x);
 
-/* ---- Compositions: packages of parameters, and nodes that are equations over them. Weights
-   start uniform with variance 1/n for sums of n products, thresholds 0.
-
-   Conv: y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+d*DI-p,s*j+d*DJ-p,C] - B[n], for 1 to 3 dimensions;
-   edf_conv_params(dims, size, n_in, n_out). Stride s, dilation d and padding p are fields of
-   the package, 1, 1 and 0 until changed: Phi.stride = 2. Size of y: (X + 2p - d (size-1) - 1)/s
-   + 1. edf_grouped_conv_params has one number more, the groups g that share no product: then it
-   is W[DI,DJ,g,C,n], and y has channel N*g+n.
-   TransposedConv writes where Conv reads: u[b,s*i+d*DI,...,n] = W[DI,...,C,n] x[b,i,...,C],
-   less p entries at each side, - B[n]; no groups. Size of y: s (X-1) + d (size-1) + 1 - 2p.
-   MaxPool(x, size, stride), AvgPool: y[b,i,j,c] = max or mean of x[b,s*i+DI,s*j+DJ,c].
-   Gradients by the swap rule. Errors: another rank or other channels than the package has, a
-   window longer than the padded x, groups that do not divide the channels. */
+/* Conv: y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+DI-p,s*j+DJ-p,C] - B[n]. The stride s and the padding
+   p are fields of the parameter struct, 1 and 0 until changed. The size of y is
+   (X + 2p - size)/s + 1.
+   MaxPool, AvgPool: y[b,i,j,c] = max or mean of x[b,s*i+DI,s*j+DJ,c], for 1 to 3 dimensions.
+   Residual: y = x + Conv(second, Relu(Conv(first, x))), of the same shape (He et al. 2015).
+   Errors: another rank or other channels, a window longer than the padded x. */
 typedef struct {
   edf_node *w, *b;
-  int stride, dilation, padding, groups;
+  int stride, padding;
 } edf_conv_package;
-#define edf_conv_params(dims, size, n_in, n_out) \
-  edf_conv_params_at(EDF_SLIDE__HERE, dims, size, n_in, n_out, 1)
-#define edf_grouped_conv_params(dims, size, n_in, n_out, groups) \
-  edf_conv_params_at(EDF_SLIDE__HERE, dims, size, n_in, n_out, groups)
+typedef struct { edf_conv_package first, second; } edf_residual_package;
+#define edf_conv_params(size, n_in, n_out) \
+  edf_conv_params_at(EDF_SLIDE__HERE, size, n_in, n_out)
 #define edf_conv(...)                  edf_conv_at(EDF_SLIDE__HERE, __VA_ARGS__)
-#define edf_transposed_conv(...)       edf_transposed_conv_at(EDF_SLIDE__HERE, __VA_ARGS__)
 #define edf_max_pool(x, size, stride)  edf_max_pool_at(EDF_SLIDE__HERE, x, size, stride)
 #define edf_avg_pool(x, size, stride)  edf_avg_pool_at(EDF_SLIDE__HERE, x, size, stride)
-edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
-                                    int n_out, int groups);
-typedef edf_node *edf_slide__with_conv(const char *file, int line, edf_conv_package Phi,
-                                       edf_node *x);
-edf_slide__with_conv edf_conv_at, edf_transposed_conv_at;
+#define edf_residual_params(size, n)   edf_residual_params_at(EDF_SLIDE__HERE, size, n)
+#define edf_residual(...)              edf_residual_at(EDF_SLIDE__HERE, __VA_ARGS__)
+edf_conv_package edf_conv_params_at(const char *file, int line, int size, int n_in, int n_out);
+edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node *x);
 edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride);
 edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride);
-
-/* Residual: y = x + Conv(second, Relu(Conv(first, x))), of the same shape; the size is odd.
-   (He et al. 2015, without normalisation.) Highway: y = G R + (1-G) x, with
-   G = Sigmoid(Affine(gate, x)), R = Relu(Affine(transform, x)) (Srivastava et al. 2015). */
-typedef struct { edf_conv_package first, second; } edf_residual_package;
-typedef struct { edf_affine_package gate, transform; } edf_highway_package;
-#define edf_residual_params(dims, size, n) \
-  edf_residual_params_at(EDF_SLIDE__HERE, dims, size, n)
-#define edf_residual(...)                  edf_residual_at(EDF_SLIDE__HERE, __VA_ARGS__)
-#define edf_highway_params(n)              edf_highway_params_at(EDF_SLIDE__HERE, n)
-#define edf_highway(...)                   edf_highway_at(EDF_SLIDE__HERE, __VA_ARGS__)
-edf_residual_package edf_residual_params_at(const char *file, int line, int dims, int size,
-                                            int n);
+edf_residual_package edf_residual_params_at(const char *file, int line, int size, int n);
 edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x);
-edf_highway_package edf_highway_params_at(const char *file, int line, int n);
-edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, edf_node *x);
 
 /* Attention of x[b,t,i] to itself, with h heads (Vaswani et al. 2017):
-     q[b,t,h,d] = WQ[I,h,d] x[b,t,I], and k, v alike
-     a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]
-     P[b,h,t,s] = softmax_s a[b,h,t,s]; CausalAttention: | s<=t
+     q[b,t,h,d] = WQ[I,h,d] x[b,t,I], and the same for k and v
+     P[b,h,t,s] = softmax_s (1/sqrt D) q[b,t,h,D] k[b,s,h,D], CausalAttention: | s<=t
      o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]
      y[b,t,j]   = WO[H,D,j] o[b,t,H,D]
-   x has n numbers at each t, y too. Errors: heads that do not divide n, another n. */
+   Errors: heads that do not divide n, another n. */
 typedef struct { edf_node *wq, *wk, *wv, *wo; } edf_attention_package;
 #define edf_attention_params(n, heads) edf_attention_params_at(EDF_SLIDE__HERE, n, heads)
 #define edf_attention(...)             edf_attention_at(EDF_SLIDE__HERE, __VA_ARGS__)
@@ -249,31 +186,27 @@ edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi
 edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
                                   edf_node *x);
 
-/* Recurrent cells. Gate k of each is  z[b,k,j] + Wh[I,k,j] h[b,I],  where
+/* Recurrent cells. Gate k is z[b,k,j] + Wh[I,k,j] h[b,I], where
    z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]; h' and c' are the new state:
      RNN     h' = tanh(gate 0)
-     UGRNN   G = sigmoid(gate 0), R = tanh(gate 1), h' = G h + (1-G) R
      GRU     G0, G1 = sigmoid(gates 0, 1), R = tanh(gate 2, of G0 h), h' = (1-G1) h + G1 R
      LSTM    F, I, O = sigmoid(gates 0, 1, 2), R = tanh(gate 3), c' = F c + I R,
-             h' = O tanh(c'); F's threshold starts at -1, so that it is open
+             h' = O tanh(c'); the bias of F starts at -1, so F is open
    One step of x[b,i]:             s = LSTM(Phi, x, s), which begins with { NULL, NULL }: zeros
    All steps of x[b,t,i]:          h[b,t,j] = Unroll(Phi, x), for the parameters of any cell
-   (Collins et al. 2016; Cho et al. 2014; Hochreiter, Schmidhuber 1997; Gers et al. 2000.)
+   (Cho et al. 2014; Hochreiter, Schmidhuber 1997; Gers et al. 2000.)
    Errors: the parameters of another cell, another length of x. */
 typedef struct edf_cell edf_cell;
 typedef struct { edf_node *wx, *wh, *b; const edf_cell *cell; } edf_recurrent_package;
 typedef struct { edf_node *h, *c; } edf_recurrent_state;
-extern const edf_cell edf_rnn_cell, edf_ugrnn_cell, edf_gru_cell, edf_lstm_cell;
+extern const edf_cell edf_rnn_cell, edf_gru_cell, edf_lstm_cell;
 #define edf_rnn_params(n_in, n) \
   edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_rnn_cell, n_in, n)
-#define edf_ugrnn_params(n_in, n) \
-  edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_ugrnn_cell, n_in, n)
 #define edf_gru_params(n_in, n) \
   edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_gru_cell, n_in, n)
 #define edf_lstm_params(n_in, n) \
   edf_recurrent_params_at(EDF_SLIDE__HERE, &edf_lstm_cell, n_in, n)
 #define edf_rnn(...)              edf_cell_at(EDF_SLIDE__HERE, &edf_rnn_cell, __VA_ARGS__)
-#define edf_ugrnn(...)            edf_cell_at(EDF_SLIDE__HERE, &edf_ugrnn_cell, __VA_ARGS__)
 #define edf_gru(...)              edf_cell_at(EDF_SLIDE__HERE, &edf_gru_cell, __VA_ARGS__)
 #define edf_lstm(...)             edf_cell_at(EDF_SLIDE__HERE, &edf_lstm_cell, __VA_ARGS__)
 #define edf_unroll(...)           edf_unroll_at(EDF_SLIDE__HERE, __VA_ARGS__)
@@ -282,15 +215,6 @@ edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const 
 edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
                                 edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s);
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x);
-
-/* One line of edf_equations over operands that are given as an Einsum's, those but h:
-     Recurrence("h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j])",
-                Whh, Wxh, x, B)
-   It runs step by step over the index that the left side has on the right one less; with t+1
-   backwards. h before the first time is 0; softmax(...) goes over the last index. Errors: no
-   other time of h on the right; a number of times that is unknown; no term without h. */
-#define edf_recurrence(...) edf_recurrence_at(EDF_SLIDE__HERE, __VA_ARGS__, (edf_node *)0)
-edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...);
 #ifdef __cplusplus
 }
 #endif
@@ -301,35 +225,19 @@ typedef edf_layer_norm_package LayerNormParams;
 typedef edf_batch_norm_package BatchNormParams;
 typedef edf_conv_package ConvParams;
 typedef edf_residual_package ResidualParams;
-typedef edf_highway_package HighwayParams;
 typedef edf_attention_package AttentionParams;
-typedef edf_recurrent_package RNNParams, UGRNNParams, GRUParams, LSTMParams;
+typedef edf_recurrent_package RNNParams, GRUParams, LSTMParams;
 typedef edf_recurrent_state RecurrentState;
-#define SoftmaxOver     edf_softmax_over
-#define LogSoftmaxOver  edf_log_softmax_over
-#define NormalizeOver   edf_normalize_over
-#define SumOver         edf_sum_over
-#define MeanOver        edf_mean_over
-#define VarianceOver    edf_variance_over
-#define SampleVarianceOver edf_sample_variance_over
-#define MaxOver         edf_max_over
 #define LayerNorm       edf_layer_norm
 #define BatchNorm       edf_batch_norm
 #define Embed           edf_embed
-#define Concat          edf_concat
-#define ConcatList      edf_concat_list
-#define Slice           edf_slice
-#define Select          edf_select
 #define Conv            edf_conv
-#define TransposedConv  edf_transposed_conv
 #define MaxPool         edf_max_pool
 #define AvgPool         edf_avg_pool
 #define Residual        edf_residual
-#define Highway         edf_highway
 #define Attention       edf_attention
 #define CausalAttention edf_causal_attention
 #define RNN             edf_rnn
-#define UGRNN           edf_ugrnn
 #define GRU             edf_gru
 #define LSTM            edf_lstm
 #define Unroll          edf_unroll
@@ -389,9 +297,6 @@ EDF_SLIDE__NORETURN static void edf_slide__end(const edf_node *x) {
   (edf_slide__say_at((at)->op, (at)->file, (at)->line), edf_slide__stop(__VA_ARGS__))
 #define edf_slide__fail_with(x, ...) \
   (edf_slide__say(__VA_ARGS__), edf_slide__say("\n  "), edf_slide__end(x))
-#define edf_slide__x_error(at, name, x, ...) \
-  (edf_slide__say_at((at)->op, (at)->file, (at)->line), edf_slide__say(__VA_ARGS__), \
-   edf_slide__say("\n  %s = ", name), edf_slide__end(x))
 #define edf_slide__syntax(s, at, ...) (edf_slide__say_caret(s, at), edf_slide__stop(__VA_ARGS__))
 
 /* Stops with a rule and the operands of y. */
@@ -423,31 +328,6 @@ static void edf_slide__put(edf_slide__text *to, const char *format, ...) {
   va_end(args);
   if (n < 0 || (size_t)n >= sizeof to->at - to->n) edf_slide__stop("edf: an equation is too long");
   to->n += (size_t)n;
-}
-
-/* Returns a short text, which stays until eight others have been made. */
-EDF_SLIDE__PRINTF(1, 2) static const char *edf_slide__fmt(const char *format, ...) {
-  static char text[8][512];
-  static unsigned turn;
-  char *to = text[turn++ % 8];
-  va_list args;
-  va_start(args, format);
-  int n = vsnprintf(to, sizeof *text, format, args);
-  va_end(args);
-  if (n < 0 || n >= (int)sizeof *text) edf_slide__stop("edf: a text is too long: %d characters", n);
-  return to;
-}
-
-/* Checks the nodes whose names are in the list, with a blank between. */
-static void edf_slide__check_named(const edf__site *at, const char *names, ...) {
-  va_list args;
-  va_start(args, names);
-  for (int n; *names; names += n + (names[n] == ' ')) {
-    const edf_node *x = va_arg(args, edf_node *);
-    n = (int)strcspn(names, " ");
-    edf__check_node(*at, x, edf_slide__fmt("%.*s", n, names));
-  }
-  va_end(args);
 }
 
 /* ---- Nodes */
@@ -495,26 +375,6 @@ static edf_node *edf_slide__with_number(const edf__site *at, const edf_op *is, i
   y->about = is;
   *(edf_real *)edf_state(y, sizeof number) = number;
   return y;
-}
-
-/* Reads the operands of a constructor up to the end mark. */
-static edf_node **edf_slide__operands(va_list args, int *n) {
-  edf_node **in = NULL;
-  for (*n = -1; *n < 0 || in[*n];) {
-    ++*n;
-    in = (edf_node **)edf_keep(in, (size_t)(*n + 8) / 8 * 8 * sizeof *in);
-    in[*n] = va_arg(args, edf_node *);
-  }
-  return in;
-}
-
-/* Returns the number of a new parameter struct. */
-static int edf_slide__new_package(const char *file, int line, const char *who, int n_in,
-                                  int n_out) {
-  if (n_in < 1 || n_out < 1)
-    edf_slide__stop("%s:%d: %s: %d inputs and %d outputs: expected at least 1 of each", file, line,
-             who, n_in, n_out);
-  return ++edf.n_packages;
 }
 
 /* Fills w uniformly in +-sqrt(3/n), which has variance 1/n, for sums of n products. */
@@ -937,14 +797,6 @@ static void edf_slide__check_reduction(const char *op, int kind, const edf__equa
   if (kind == EDF_SLIDE__MAX && (e->n_term != 1 || e->term->n != 1 || !(e->term->number == 1)))
     edf_slide__syntax(&e->scan, e->term->at, "%s goes over one tensor, without a factor", op);
 }
-static edf_node *edf_slide__reduction(const edf__site *at, int kind, const char *equation,
-                                      edf_node *x) {
-  edf__equation e = edf__read_equation(at, equation);
-  edf_slide__check_reduction(at->op, kind, &e);
-  return edf__equation_node(at, kind == EDF_SLIDE__MAX ? &edf_slide__max_over_op : NULL, kind,
-                            &e, 1, &x);
-}
-
 /* ---- BatchNormalize   y[r,c] = q[c] (x[r,c] - m[c]), where r goes over every index but the
    last and q[c] = 1/sqrt(v[c] + eps); m and v are the column's mean and variance in training,
    else the running ones, which in training move towards them (v with divisor n-1).
@@ -1018,44 +870,6 @@ static const edf_op edf_slide__batch_norm_op = { "BatchNorm", edf_slide__batch_n
   "y@ = (x@ - mean_? x?) / sqrt(variance_? x? + #)\n\ny@ = (x@ - m[!]) / sqrt(v[!] + #)",
   "x.grad@ += (y.grad@ - mean_? y.grad? - y@ mean_? (y? y.grad?)) / sqrt(variance_? x? + #)"
   "\n\nx.grad@ += y.grad@ / sqrt(v[!] + #)" };
-
-/* ---- Embed   y[b,t,j] = W[k[b,t],j]     W.grad[k[b,t],j] += y.grad[b,t,j] ---- */
-static void edf_slide__embed_shape(edf_node *y) {
-  const edf_node *W = y->in[0], *k = y->in[1];
-  if (k->kind == EDF_PARAMETER)
-    edf_slide__operands_error(y,
-                              "the second operand has the class numbers; a Parameter has none");
-  if (W->rank < 1 || W->rank + k->rank - 1 > EDF_MAX_RANK)
-    edf_slide__operands_error(
-        y, "W has a row for each class; y has the indices of k and of a row");
-  edf__write(y)->letters_of = 1;
-  y->written->row_dims = W->rank - 1;
-  y->rank = k->rank + W->rank - 1;
-  memcpy(y->dim, k->dim, sizeof y->dim);
-  for (int d = 1; d < W->rank; d++) y->dim[k->rank + d - 1] = W->dim[d];
-}
-static void edf_slide__embed_forward(edf_node *y) {
-  const edf_node *W = y->in[0];
-  size_t J = W->size / (size_t)W->dim[0];
-  for (size_t b = 0; b < y->size / J; b++)
-    memcpy(y->value + b * J, W->value + edf__class_in(y, y->in[1], b, (size_t)W->dim[0]) * J,
-           J * sizeof *W->value);
-}
-static void edf_slide__embed_backward(edf_node *y) {
-  edf_node *W = y->in[0];
-  size_t J = W->size / (size_t)W->dim[0];
-  for (size_t b = 0; W->grad && b < y->size / J; b++) {
-    edf_real *row = W->grad + edf__class_in(y, y->in[1], b, (size_t)W->dim[0]) * J;
-    for (size_t j = 0; j < J; j++) row[j] += y->grad[b * J + j];
-  }
-}
-static const edf_op edf_slide__embed_op = { "Embed", edf_slide__embed_shape,
-  edf_slide__embed_forward, edf_slide__embed_backward, "y W k", "y@ = W[k@,!]",
-  "W.grad[k@,!] += y.grad@" };
-edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
-  edf_node *in[2] = { W, k };
-  return edf_node_at(&edf_slide__embed_op, file, line, 2, in, NULL, 0);
-}
 
 /* ---- Lookup: y[b,t,j] = x[k[b,t],j], the gradient scattered back. Scatter, by value on the
    left: y[k[b],j] += x[b,j], the gradient looked up. Entries are those of y, of a Scatter x's;
@@ -1252,8 +1066,9 @@ struct edf_slide__slide {
   edf__site site;
   edf__scan scan;
   const char *parameters;                /* those of a line Phi = (...), or NULL              */
-  edf_node **in;                         /* a composition's operands, and their names, else   */
-  edf__equation operands;                /* NULL: then names are the graph's                  */
+  const char *layer;                     /* the op of its nodes, or NULL: Einsum, Lookup ...  */
+  edf_node **in;                         /* the nodes of edf_text or of a layer, else NULL    */
+  edf__equation operands;                /* their names                                       */
   edf_slide__statement *line; int n;
   edf_node *one;                         /* the tensor of terms that are a number             */
 };
@@ -1393,7 +1208,7 @@ static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_CALL, name, NULL);
   int n = 1, wanted = f <= EDF_SLIDE__DROPOUT_OF ? 2 : 1;
   x->which = f;
-  if (f == EDF_SLIDE__N_FUNCTIONS - 1 && !l->slide->in)
+  if (f == EDF_SLIDE__N_FUNCTIONS - 1)
     edf_slide__syntax(s, name, "softmax over which index? As in softmax_k s[b,k]");
   x->closed = !edf_slide__accept(s, '(');
   if (x->closed) x->in = edf_slide__read_factor(l);
@@ -1590,8 +1405,6 @@ static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
   c = edf_slide__peek(s);
   if (c != '[' && over >= 0) return edf_slide__read_over(l, name, over);
   if (c != '[' && f >= 0) return edf_slide__read_call(l, name, f);
-  if (l->slide->in && c == '(')
-    edf_slide__syntax(s, name, "%s is no function; a scalar stands behind the bracket", name);
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NAME, name, NULL);
   return c == '[' ? edf_slide__read_tensor(l, x) : x;
 }
@@ -1720,10 +1533,6 @@ static int edf_slide__operand_named(const edf_slide__slide *all, const char *nam
   int f = all->operands.n_ref - 1;
   while (f > 0 && strcmp(all->operands.ref[f].name, name)) f--;
   return f - 1;
-}
-/* edf_recurrence's only line */
-static int edf_slide__is_recurrence(const edf_slide__statement *l) {
-  return l->slide->in && l->slide->n == 1;
 }
 static edf_node *edf_slide__known(const edf_slide__slide *all, const char *name) {
   int k = edf_slide__operand_named(all, name);
@@ -1955,7 +1764,6 @@ static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, un
     inner = 2;
   } else if (x->sort == EDF_SLIDE__A_CALL || x->sort == EDF_SLIDE__A_TEST) inner = 2;
   else if (!inner) inner = 1;
-  if (l->slide->in) inner = 0;
   for (edf_slide__expr *k = x->in; k; k = k->next)
     edf_slide__bind_expr(l, k, bound, summed, inner);
 }
@@ -2235,7 +2043,7 @@ static const char *edf_slide__letters_at(const edf_slide__statement *l, const ed
     int i = edf__alone(&l->m.e, &r->place[d]);
     edf_slide__put(&text, "%s%s", d ? "," : "[", i < 0 ? "i" : l->m.e.letter[i].name);
   }
-  return edf_slide__copy(edf_slide__fmt(r->rank ? "%s]" : "%s", text.at));
+  return edf_slide__copy(edf_fmt(r->rank ? "%s]" : "%s", text.at));
 }
 
 static edf_node *edf_slide__counted(const edf_slide__statement *l, const edf_op *is,
@@ -2490,12 +2298,11 @@ static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is
       && edf_slide__same_places(&v.at, e->ref)) return v.node;
   edf_slide__add_bounds(to);
   edf_slide__keep_letters(e);
-  if (!to->l->slide->in || !plain) at.op = plain ? "Einsum" : is->name;
-  if (kind == EDF_SLIDE__PUT) at.op = "Scatter";
+  if (!to->l->slide->layer)
+    at.op = plain ? "Einsum" : kind == EDF_SLIDE__PUT ? "Scatter" : is->name;
   if (kind == EDF_SLIDE__MAX) is = &edf_slide__max_over_op;
   edf_node *y = edf__equation_node(&at, is, kind, e, e->n_operand, to->in);
-  int step = to->l->fixed && edf_slide__is_recurrence(to->l);
-  return to->is_line ? y : edf_slide__called(y, step ? "_next" : "");
+  return to->is_line ? y : edf_slide__called(y, "");
 }
 
 /* left = a, or a + b; or the greatest a, or its mean, over the indices that left lacks. */
@@ -2527,7 +2334,7 @@ static void edf_slide__split_early(edf_slide__statement *l, edf_slide__expr *x) 
   for (edf_slide__expr *p = x->in; p; p = p->next) {
     const edf_slide__expr *f = edf_slide__only(p);
     if (!edf_slide__reads_group(l, p))
-      work |= n++ || !f || (edf_slide__is_recurrence(l) && !f->closed);
+      work |= n++ || !f;
   }
   if (!work) return;
   for (edf_slide__expr **at = &x->in, *p; (p = *at) != NULL;) {
@@ -2889,13 +2696,14 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
                            part);
 }
 
-/* A composition's last node keeps its name, the others get a number. */
+/* A layer's last node keeps its name, the others get a number. */
 static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
   const edf_slide__slide *all = l->slide;
-  int only = edf_slide__is_recurrence(l), last = l == all->line + all->n - 1;
-  if (y && !all->in) { y->name = l->m.e.ref->name; edf__write(y)->line = l; }
-  else if (y && edf_slide__is_equation(y) && (only || !last))
-    edf_slide__called(y, only ? "_next" : "");
+  if (y && !all->layer) {
+    y->name = l->m.e.ref->name;
+    edf__write(y)->line = l;
+  } else if (y && edf_slide__is_equation(y) && l < all->line + all->n - 1)
+    edf_slide__called(y, "");
 }
 static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
   edf_node *y = l->call          ? edf_slide__called_node(l)
@@ -3223,7 +3031,7 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
     if (l->entry || l->y) continue;
     edf_node *some = NULL;
     for (size_t i = 0; i < l->n_step; i++)
-      if (l->step[i]) edf__write(some = l->step[i])->steps = all->in ? NULL : l;
+      if (l->step[i]) edf__write(some = l->step[i])->steps = all->layer ? NULL : l;
     if (!some) edf_slide__syntax(&l->m.e.scan, l->m.e.ref->name, "all of it stays 0");
   }
 }
@@ -3283,12 +3091,7 @@ static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, con
   edf_slide__join_lines((char *)s.at);
   for (const char *c = s.at; *c; c++) lines += *c == '\n';
   all->line = (edf_slide__statement *)edf_slide__alloc(lines * sizeof *all->line);
-  while (*(s.at += strspn(s.at, " \r\n"))) {
-    const char *begin = s.at;
-    char *line = (char *)all->scan.text + (size_t)(begin - all->scan.text) % s.size;
-    if (all->in) { s.text = line; line[strcspn(line, "\n")] = 0; }
-    edf_slide__read_line(all, &s);
-  }
+  while (*(s.at += strspn(s.at, " \r\n"))) edf_slide__read_line(all, &s);
   if (!all->n) edf_slide__fail_at(at, "the text has no equation");
 }
 
@@ -3348,43 +3151,64 @@ static void edf_slide__find_operands(edf_slide__slide *all, const edf_slide__sta
   for (const edf_slide__expr *k = x->in; k; k = k->next) edf_slide__find_operands(all, l, k);
 }
 
-/* The operands are as many as the names, and nodes of this graph. */
-static void edf_slide__check_operands(const edf__site *at, const edf__equation *names, int n,
-                                      edf_node **in) {
-  int wanted = names->n_operand;
-  for (int k = 0; k < n && k < wanted; k++)
-    if (in[k]) edf_slide__check_named(at, names->ref[k + 1].name, in[k]);
-  if (n == wanted) return;
-  edf_slide__say_at(at->op, at->file, at->line);
-  edf_slide__say("the equation has %d operands, but %d were given", wanted, n);
-  for (int k = 0; k < n || k < wanted; k++) {
-    edf_slide__say("\n  %s%s", k < wanted ? names->ref[k + 1].name : "no name for ",
-             k >= n ? " is missing, or NULL" : k < wanted ? " = " : "");
-    if (k < n) edf_slide__say_node(in[k]);
-  }
-  edf_slide__stop("%s", "");
-}
-
+/* Reads a text over n nodes. Those from `needed` on may be NULL, which is zero. */
 static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *at,
-                                       const char *text, int n, edf_node **in) {
+                                       const char *text, int n, int needed, edf_node **in) {
   memset(all, 0, sizeof *all);
   all->in = in;
+  all->layer = at->op;
   edf_slide__next_ref(&all->operands);   /* as an equation's left side                        */
   edf_slide__read_text(all, at, text, text ? (int)strlen(text) : 0);
-  all->operands.scan = all->scan;
   for (edf_slide__statement *l = all->line; l < all->line + all->n; l++)
     for (edf_slide__expr *x = l->right; x; x = x->next) edf_slide__find_operands(all, l, x);
-  edf_slide__check_operands(at, &all->operands, n, in);
+  const edf__ref *name = all->operands.ref + 1;
+  int wanted = all->operands.n_operand;
+  for (int k = 0; k < n && k < wanted; k++)
+    if (in[k] || k < needed) edf__check_node(*at, in[k], name[k].name);
+  if (n == wanted) return;
+  edf_slide__say_at(at->op, at->file, at->line);
+  edf_slide__say("the text has %d operands, but %d were given", wanted, n);
+  for (int k = 0; k < n || k < wanted; k++)
+    edf_slide__say("\n  %s = %s", k < wanted ? name[k].name : "(no name)",
+                   k < n ? edf__show(in[k]) : "NULL or missing");
+  edf_slide__stop("%s", "");
 }
-static edf_node *edf_slide__lines(const edf__site *at, const char *text, int n, ...) {
-  edf_node *in[EDF_MAX_FACTOR];
+static edf_node *edf_slide__lines(const edf__site *at, const char *text, int n, int needed,
+                                  edf_node **in) {
   edf_slide__slide all;
-  va_list args;
-  va_start(args, n);
-  for (int k = 0; k < n; k++) in[k] = va_arg(args, edf_node *);
-  va_end(args);
-  edf_slide__read_over_nodes(&all, at, text, n, in);
+  edf_slide__read_over_nodes(&all, at, text, n, needed, in);
   return edf_slide__run_slide(&all);
+}
+
+/* The nodes end with NULL. */
+static edf_node *edf_slide__text_of(const edf__site *at, int is_layer, const char *text,
+                                    va_list args) {
+  edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
+  edf_node **in = NULL;
+  int n = 0;
+  for (edf_node *x; (x = va_arg(args, edf_node *)) != NULL; in[n++] = x)
+    in = (edf_node **)edf_keep(in, (size_t)(n + 8) / 8 * 8 * sizeof *in);
+  edf_slide__read_over_nodes(all, at, text, n, n, in);
+  if (!is_layer) all->layer = NULL;
+  edf_node *y = edf_slide__run_slide(all);
+  edf_release(in);
+  return y;
+}
+edf_node *edf_text_at(const char *file, int line, const char *text, ...) {
+  edf__site at = { "edf_text", file, line };
+  va_list args;
+  va_start(args, text);
+  edf_node *y = edf_slide__text_of(&at, 0, text, args);
+  va_end(args);
+  return y;
+}
+edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...) {
+  edf__site at = { "Recurrence", file, line };
+  va_list args;
+  va_start(args, equation);
+  edf_node *y = edf_slide__text_of(&at, 1, equation, args);
+  va_end(args);
+  return y;
 }
 
 /* ---- What is called by name, and what it takes: =, an equation, of which the name says what
@@ -3569,7 +3393,7 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l) {
 /* Finds a call after the left side of a line. */
 static void edf_slide__find_call(edf_slide__statement *l) {
   edf__scan *s = &l->m.e.scan, call = *s;
-  if (l->slide->in || !edf_slide__is_letter(edf_slide__peek(&call))) return;
+  if (!edf_slide__is_letter(edf_slide__peek(&call))) return;
   const char *begin = call.at, *name = edf_slide__identifier(&call, "");
   int c = edf_slide__call_named(name), depth = 0;
   if (c < 0 || edf_slide__function_named(name, 0) >= 0 || edf_slide__peek(&call) != '(') return;
@@ -3608,442 +3432,183 @@ edf_node *edf_find(const char *name) {
 
 /* ==== >>layers  Layers, from normalisation to recurrences ================================ */
 
-/* ---- Functions over the indices that a spec names with capitals, "a[b,t,S] | S<=t": lines of
-   a text, whose only tensor is the spec's. */
-typedef struct {
-  edf_slide__slide all;
-  edf_slide__statement l;
-  edf_slide__value x;                    /* the tensor where it stands                        */
-  unsigned over;                         /* the capitals                                      */
-  int d;                                 /* the place of the last                             */
-} edf_slide__spec;
-
-/* Reads the spec of x, or if x is NULL, of nodes that are joined. It has one capital if kind is
-   EDF_SLIDE__ONE_CAPITAL. */
-enum { EDF_SLIDE__ONE_CAPITAL = 1, EDF_SLIDE__CAUSAL };
-
-static void edf_slide__read_spec(edf_slide__spec *s, const edf__site *at, const char *text,
-                                 edf_node *x, int kind) {
-  edf_slide__statement *l = &s->l;
-  edf__scan *scan = &l->m.e.scan;
-  memset(s, 0, sizeof *s);
-  *scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 200, "\t\n\r");
-  s->all.site = *at;
-  s->all.in = &s->x.node;
-  l->slide = &s->all;
-  const edf__ref r = *edf__parse_tensor(&l->m.e, "");
-  for (int d = 0; d < r.rank; d++) {
-    if (edf__alone(&l->m.e, &r.place[d]) != d)
-      edf_slide__syntax(scan, r.place[d].at, "expected an index alone, and each once");
-    if (!edf_slide__is_capital(l->m.e.letter[d].name)) continue;
-    s->over |= 1u << d;
-    s->d = d;
-  }
-  if (!s->over)
-    edf_slide__syntax(scan, r.name,
-                      "no index begins with a capital: a capital names what %s goes over",
-                      at->op);
-  if (kind == EDF_SLIDE__ONE_CAPITAL && s->over != 1u << s->d)
-    edf_slide__syntax(scan, r.name, "expected one capital, the index of the %s", at->op);
-  int causal = kind == EDF_SLIDE__CAUSAL;
-  if (causal && edf_slide__accept(scan, '|')) {
-    edf_slide__peek(scan);
-    const char *bound = scan->at;
-    const edf_slide__mask *m = l->mask;
-    edf_slide__read_bound(l, 0);
-    if (!l->n_mask || m->test->which != 3 || s->over != 1u << m->index)
-      edf_slide__syntax(scan, bound,
-                        "a bound is for the one index with a capital, as in | S<=t");
-  }
-  if (edf_slide__peek(scan)) edf_slide__found(scan, causal ? "'|' or the end" : "the end");
-  edf_slide__value v = { l->of[1] = x, 1, *edf_slide__next_ref(&l->m.e) = r };
-  s->x = v;
-  l->m.e.ref->name = at->op;             /* the left side                                     */
-  if (x) edf_slide__solve_extents(l);
-}
-
-/* A function of rows, `is`, or for NULL a reduction of this kind, which may be an equation in
-   place of a spec; `centred`: of squared deviations. */
-static edf_node *edf_slide__over(const char *op, const char *file, int line, const edf_op *is,
-                                 int kind, int centred, const char *text, edf_node *x,
-                                 double number) {
-  edf__site at = { op, file, line };
-  edf_slide__spec s;
-  edf_slide__value y;
-  const char *equals = text ? strchr(text, '=') : NULL;
-  edf_slide__check_named(&at, "x", x);
-  if (!is && !centred && equals && !memchr(text, '|', (size_t)(equals - text)))
-    return edf_slide__reduction(&at, kind, text, x);
-  edf_slide__read_spec(&s, &at, text, x,
-                       is == &edf__softmax_op ? EDF_SLIDE__CAUSAL : 0);
-  edf_slide__value left =
-      edf_slide__new_value(&s.l, NULL, edf_slide__ref_has(&s.x.at) & ~(is ? 0 : s.over));
-  if (centred) return edf_slide__variance(&s.l, &s.x, kind, edf_slide__ref_has(&left.at)).node;
-  if (!is) return edf_slide__terms(&s.l, kind, &left.at, &s.x, NULL);
-  int limit = s.l.n_mask ? s.l.mask->limit : -1;
-  y = edf_slide__row_node(&s.l, is, op, s.over, &s.x, limit, number);
-  if (edf_slide__same_places(&y.at, &left.at)) return y.node;
-  return edf_slide__terms(&s.l, EDF_SLIDE__SUM, &left.at, &y, NULL);
-}
-edf_node *edf_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
-  return edf_slide__over("SoftmaxOver", file, line, &edf__softmax_op, EDF_SLIDE__SUM, 0, spec,
-                         s, 0);
-}
-edf_node *edf_log_softmax_over_at(const char *file, int line, const char *spec, edf_node *s) {
-  return edf_slide__over("LogSoftmaxOver", file, line, &edf__log_softmax_op, EDF_SLIDE__SUM, 0,
-                         spec, s, 0);
-}
-edf_node *edf_normalize_over_at(const char *file, int line, const char *spec, edf_node *x,
-                                edf_real eps) {
-  const edf_op *is = &edf_slide__normalize_op;
-  return edf_slide__over(is->name, file, line, is, EDF_SLIDE__SUM, 0, spec, x, (double)eps);
-}
-edf_node *edf_sum_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf_slide__over("SumOver", file, line, NULL, EDF_SLIDE__SUM, 0, spec, x, 0);
-}
-edf_node *edf_mean_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf_slide__over("MeanOver", file, line, NULL, EDF_SLIDE__MEAN, 0, spec, x, 0);
-}
-edf_node *edf_max_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf_slide__over("MaxOver", file, line, NULL, EDF_SLIDE__MAX, 0, spec, x, 0);
-}
-edf_node *edf_variance_over_at(const char *file, int line, const char *spec, edf_node *x) {
-  return edf_slide__over("VarianceOver", file, line, NULL, EDF_SLIDE__MEAN, 1, spec, x, 0);
-}
-edf_node *edf_sample_variance_over_at(const char *file, int line, const char *spec,
-                                      edf_node *x) {
-  return edf_slide__over("SampleVarianceOver", file, line, NULL, EDF_SLIDE__SAMPLE, 1, spec, x,
-                         0);
-}
-
-/* ---- Concat of a spec; Slice, y[b,J] = x[b,J+from] | J<count, and Select, y[b] = x[b,n]. */
-edf_node *edf_concat_list_at(const char *file, int line, const char *spec, int n,
-                             edf_node **list) {
-  edf__site at = { edf_slide__concat_op.name, file, line };
-  edf_slide__spec s;
-  edf_slide__read_spec(&s, &at, spec, NULL, EDF_SLIDE__ONE_CAPITAL);
-  return edf_slide__joined(&at, s.x.at.rank, s.d, edf_slide__letters_at(&s.l, &s.x.at), n,
-                           list);
-}
-edf_node *edf_concat_at(const char *file, int line, const char *spec, ...) {
-  int n;
-  va_list args;
-  va_start(args, spec);
-  edf_node **in = edf_slide__operands(args, &n),
-           *y = edf_concat_list_at(file, line, spec, n, in);
-  va_end(args);
-  edf_release(in);
-  return y;
-}
-
-static edf_node *edf_slide__part_of(const char *op, const char *file, int line,
-                                    const char *text, edf_node *x, int from, int count,
-                                    int select) {
-  edf__site at = { op, file, line };
-  edf_slide__spec s;
-  edf_slide__check_named(&at, "x", x);
-  edf_slide__read_spec(&s, &at, text, x, EDF_SLIDE__ONE_CAPITAL);
-  const edf__scan *scan = &s.l.m.e.scan;
-  edf__place *place = &s.x.at.place[s.d];
-  if (x->batched >> s.d & 1)
-    edf_slide__syntax(scan, place->at, "this is the batch, whose extent changes");
-  if (from < 0 || count < 1 || from > x->dim[s.d] - count) {
-    edf_slide__say_caret(scan, place->at);
-    edf_slide__say("asks for entr%s %d", count == 1 ? "y" : "ies", from);
-    if (count != 1) edf_slide__say(" to %lld", (long long)from + count - 1);
-    edf_slide__fail_with(x, " of a dimension with entries 0 to %d", x->dim[s.d] - 1);
-  }
-  edf_slide__value y =
-      edf_slide__new_value(&s.l, NULL, edf_slide__ref_has(&s.x.at) & ~(select ? s.over : 0));
-  place->constant = from;
-  if (select) place->factor[s.d] = 0;
-  else s.l.m.extent[s.d] = s.l.m.e.letter[s.d].bound = count;
-  return edf_slide__terms(&s.l, EDF_SLIDE__SUM, &y.at, &s.x, NULL);
-}
-edf_node *edf_slice_at(const char *file, int line, const char *spec, edf_node *x, int from,
-                       int count) {
-  return edf_slide__part_of("Slice", file, line, spec, x, from, count, 0);
-}
-edf_node *edf_select_at(const char *file, int line, const char *spec, edf_node *x, int n) {
-  return edf_slide__part_of("Select", file, line, spec, x, n, 1, 1);
-}
-
-/* One line of a composition: an equation over the three nodes that follow. */
-static edf_node *edf_slide__line(const edf__site *at, const char *equation, edf_node *a,
-                                 edf_node *b, edf_node *c) {
-  edf_node *in[3] = { a, b, c };
-  edf__equation e = edf__read_equation(at, equation);
-  return edf__equation_node(at, NULL, 0, &e, 3, in);
-}
-
 /* The last `rank` indices: [i,j]. */
 static const char *edf_slide__last_letters(const edf__letters *l, int rank) {
   edf_slide__text text = { { 0 }, 0 };
   for (int d = l->n - rank; d < l->n; d++)
     edf_slide__put(&text, "%s%s", d > l->n - rank ? "," : "[", l->name[d]);
-  return edf_slide__fmt(rank ? "%s]" : "%s", text.at);
+  return edf_fmt(rank ? "%s]" : "%s", text.at);
 }
 
-/* ---- What is normalised gets a gain and a bias. ---- */
-static edf_node *edf_slide__ones(const char *file, int line, const char *name, int n) {
-  edf_node *p = edf_parameter_at(file, line, "%s%d[%d]", name, edf.n_packages, n);
-  edf_slide__set(p, 1);
-  return p;
+edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
+  edf__site at = { "Embed", file, line };
+  edf_node *in[2] = { W, k };
+  edf__check_node(at, W, "W");
+  edf__check_node(at, k, "k");
+  int rows = k->rank, columns = W->rank - 1;
+  if (columns < 0 || rows + columns > EDF_MAX_RANK || k->kind == EDF_PARAMETER)
+    edf_slide__fail_at(&at, "W has a row for each class, and k has the class numbers\n  %s\n  %s",
+                       edf__show(W), edf__show(k));
+  const char *row = edf_fmt("%.*s", rows ? 2 * rows - 1 : 0, "b,t,u,v,w,x,y,z");
+  const char *column = edf_fmt("%.*s", columns * 2, ",j,i,l,m,n,o,p");
+  const char *class_number = edf_fmt(rows ? "k[%s]" : "floor(k)%s", row);
+  const char *left = edf_fmt("%s%s", row, column + !rows);
+  return edf_slide__lines(&at, edf_fmt("y%s%s%s = W[%s%s]", *left ? "[" : "", left,
+                                       *left ? "]" : "", class_number, column), 2, 2, in);
 }
 
-static edf_layer_norm_package edf_slide__norm_params(const char *file, int line,
-                                                     const char *who, int n) {
+/* ---- Normalisation. The gain starts at 1. */
+edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n) {
   edf_layer_norm_package Phi;
-  if (n < 1) edf_slide__stop("%s:%d: %s: n is %d, expected at least 1", file, line, who, n);
-  edf.n_packages++;
-  Phi.gain = edf_slide__ones(file, line, "gain", n);
-  Phi.bias = edf_parameter_at(file, line, "bias%d[%d]", edf.n_packages, n);
+  int package = ++edf.n_packages;
+  Phi.gain = edf_parameter_at(file, line, "gain%d[%d]", package, n);
+  Phi.bias = edf_parameter_at(file, line, "bias%d[%d]", package, n);
+  edf_slide__set(Phi.gain, 1);
   return Phi;
 }
-
-edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n) {
-  return edf_slide__norm_params(file, line, "edf_layer_norm_params", n);
-}
-
 edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int n) {
-  edf_layer_norm_package moved = edf_slide__norm_params(file, line, "edf_batch_norm_params", n);
+  edf_layer_norm_package moved = edf_layer_norm_params_at(file, line, n);
   edf_batch_norm_package Phi = { moved.gain, moved.bias, NULL, NULL };
   Phi.mean = edf_parameter_at(file, line, "mean%d[%d]", edf.n_packages, n);
-  Phi.variance = edf_slide__ones(file, line, "variance", n);
+  Phi.variance = edf_parameter_at(file, line, "variance%d[%d]", edf.n_packages, n);
   Phi.mean->update = Phi.variance->update = edf_frozen;
+  edf_slide__set(Phi.variance, 1);
   return Phi;
 }
 
-static edf_node *edf_slide__gained(const edf__site *at, const edf_op *is, int n, edf_node **in,
-                                   edf_node *gain, edf_node *bias) {
-  edf_node *y = edf__add_compnode(edf_slide__with_number(at, is, n, in, (edf_real)1e-5));
-  edf__letters l = edf__letters_of(y);
-  const char *all = edf_slide__last_letters(&l, y->rank),
-             *last = edf_slide__last_letters(&l, 1);
-  return edf_slide__line(at, edf_slide__fmt("y%s = A%s n%s + B%s", all, last, all, last), gain,
-                         y, bias);
+/* y[b,j] = A[j] x[b,j] + B[j], where x is normalised first if `normalize` is "normalize_". */
+static edf_node *edf_slide__gained(const edf__site *at, const char *normalize, edf_node *gain,
+                                   edf_node *x, edf_node *bias) {
+  edf_node *in[3] = { gain, x, bias };
+  edf__check_node(*at, x, "x");
+  edf__letters l = edf__letters_of(x);
+  const char *all = edf_slide__last_letters(&l, x->rank), *j = x->rank ? l.name[l.n - 1] : "j";
+  return edf_slide__lines(at, edf_fmt("y%s = A[%s] %s%s x%s + B[%s]", all, j, normalize,
+                                      *normalize ? j : "", all, j), 3, 3, in);
 }
-
 edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
                             edf_node *x) {
   edf__site at = { "LayerNorm", file, line };
-  edf_slide__check_named(&at, "Phi.gain Phi.bias x", Phi.gain, Phi.bias, x);
-  return edf_slide__gained(&at, &edf_slide__normalize_op, 1, &x, Phi.gain, Phi.bias);
+  return edf_slide__gained(&at, "normalize_", Phi.gain, x, Phi.bias);
 }
-
 edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
                             edf_node *x) {
-  edf__site at = { edf_slide__batch_norm_op.name, file, line };
+  edf__site at = { "BatchNorm", file, line };
   edf_node *in[3] = { x, Phi.mean, Phi.variance };
-  edf_slide__check_named(&at, "Phi.gain Phi.bias Phi.mean Phi.variance x", Phi.gain, Phi.bias,
-                   Phi.mean, Phi.variance, x);
-  return edf_slide__gained(&at, &edf_slide__batch_norm_op, 3, in, Phi.gain, Phi.bias);
+  edf_real eps = (edf_real)1e-5;
+  x = edf_node_at(&edf_slide__batch_norm_op, file, line, 3, in, &eps, sizeof eps);
+  return edf_slide__gained(&at, "", Phi.gain, x, Phi.bias);
 }
 
-/* ---- Conv, TransposedConv, pools: equations. What stands in braces is said for each
-   dimension, with j, k and J, K in place of i and I: "y[b{,i},c] = x[b{,2*i+DI},c]". */
-static edf_slide__text edf_slide__for_dims(int dims, const char *pattern) {
-  edf_slide__text text = { { 0 }, 0 };
-  const char *open = NULL;
-  for (int d = 0; *pattern; pattern++) {
-    if (*pattern == '{') { open = pattern; d = 0; }
-    else if (*pattern == '}') { if (++d < dims) pattern = open; else open = NULL; }
-    else edf_slide__put(&text, "%c", open && strchr("iI", *pattern) ? *pattern + d : *pattern);
-  }
-  return text;
+/* ---- Convolutions and pools. A window of `size` entries has this many positions in x. */
+static int edf_slide__positions(const edf__site *at, const edf_node *x, int d, int size,
+                                int stride, int padding) {
+  if (size < 1 || stride < 1 || padding < 0 || size > 10000 || stride > 10000 || padding > 10000)
+    edf_slide__fail_at(at, "window %d, stride %d, padding %d: expected at least 1, 1 and 0, and "
+                       "at most 10000", size, stride, padding);
+  if (x->dim[d] + 2 * padding < size)
+    edf_slide__fail_at(at, "the window has %d entries, but dimension %d of x has %d, and the "
+                       "padding is %d\n  %s", size, d, x->dim[d], padding, edf__show(x));
+  return (x->dim[d] + 2 * padding - size) / stride + 1;
 }
 
-edf_conv_package edf_conv_params_at(const char *file, int line, int dims, int size, int n_in,
-                                    int n_out, int groups) {
-  edf_conv_package Phi = { NULL, NULL, 1, 1, 0, groups };  /* stride, dilation, padding */
-  int package = edf_slide__new_package(file, line, "edf_conv_params", n_in, n_out);
-  if (dims < 1 || dims > 3 || size < 1)
-    edf_slide__stop("%s:%d: edf_conv_params: %d dimensions of size %d: expected 1 to 3, of size 1 or "
-             "more", file, line, dims, size);
-  if (groups < 1 || n_in % groups || n_out % groups)
-    edf_slide__stop("%s:%d: edf_conv_params: %d groups do not divide %d and %d channels", file, line,
-             groups, n_in, n_out);
-  int K = n_in / groups, N = n_out / groups;
-  edf_slide__text shape = edf_slide__for_dims(dims, edf_slide__fmt("{%d,}", size));
-  if (groups > 1) edf_slide__put(&shape, "%d,", groups);
-  Phi.w = edf_parameter_at(file, line, "w%d[%s%d,%d]", package, shape.at, K, N);
+edf_conv_package edf_conv_params_at(const char *file, int line, int size, int n_in, int n_out) {
+  edf_conv_package Phi = { NULL, NULL, 1, 0 };     /* stride and padding                      */
+  int package = ++edf.n_packages;
+  Phi.w = edf_parameter_at(file, line, "w%d[%d,%d,%d,%d]", package, size, size, n_in, n_out);
   Phi.b = edf_parameter_at(file, line, "b%d[%d]", package, n_out);
-  edf_slide__init_for(Phi.w, (double)Phi.w->size / N);
+  edf_slide__init_for(Phi.w, (double)size * size * n_in);
   return Phi;
 }
 
-/* Where a window reads: s*i+d*DI-p */
-static const char *edf_slide__window_place(int s, int d, int p) {
-  return edf_slide__fmt("%si+%sDI%s", s > 1 ? edf_slide__fmt("%d*", s) : "",
-                        d > 1 ? edf_slide__fmt("%d*", d) : "",
-                        p ? edf_slide__fmt("-%d", p) : "");
-}
-
-/* A window has a place: x and the padding are as long. By how much they are longer. */
-static int edf_slide__room(const edf__site *at, const edf_node *x, int d, int reach,
-                           int padding) {
-  int room = x->dim[1 + d] + 2 * padding - reach;
-  if (room < 0)
-    edf_slide__x_error(at, "x", x,
-                       "the window reaches over %d entries, but dimension %d of x has %d, and "
-                       "the padding is %d", reach, 1 + d, x->dim[1 + d], padding);
-  return room;
-}
-
-/* How many dimensions a package is for. */
-static int edf_slide__check_conv(const edf__site *at, const edf_conv_package *Phi,
-                                 const edf_node *x) {
-  enum { LARGEST = 10000 };
-  edf_slide__check_named(at, "Phi.w Phi.b x", Phi->w, Phi->b, x);
-  int dims = Phi->w->rank - 2 - (Phi->groups > 1);
-  if (dims < 1 || (Phi->groups > 1 && Phi->w->dim[dims] != Phi->groups))
-    edf_slide__x_error(at, "Phi.w", Phi->w,
-                       "Phi.groups is %d, but Phi.w was not made for that; see "
-                       "edf_grouped_conv_params", Phi->groups);
-  if (x->rank != dims + 2)
-    edf_slide__x_error(at, "x", x, "x needs a batch, %d dimension%s and channels", dims,
-                       dims > 1 ? "s" : "");
-  if (Phi->stride < 1 || Phi->dilation < 1 || Phi->padding < 0 || Phi->stride > LARGEST ||
-      Phi->dilation > LARGEST || Phi->padding > LARGEST)
-    edf_slide__fail_at(at,
-                       "stride %d, dilation %d, padding %d: expected 1, 1 and 0 or more, at "
-                       "most %d", Phi->stride, Phi->dilation, Phi->padding, LARGEST);
-  return dims;
-}
-
 static edf_node *edf_slide__conv(const edf__site *at, edf_conv_package Phi, edf_node *x) {
-  int dims = edf_slide__check_conv(at, &Phi, x), p = Phi.padding;
-  const char *place = edf_slide__window_place(Phi.stride, Phi.dilation, p);
-  const char *pattern = edf_slide__fmt("y[b{,i},n] = W[{DI,}C,n] x[b{,%s},C] - B[n]", place);
-  int K = Phi.w->dim[Phi.w->rank - 2], N = Phi.w->dim[Phi.w->rank - 1];
-  if (Phi.groups > 1)
-    pattern = edf_slide__fmt("y[b{,i},%d*g+n] = W[{DI,}g,C,n] x[b{,%s},%d*g+C] - B[%d*g+n]", N,
-                             place, K, N);
-  edf_slide__text equation = edf_slide__for_dims(dims, pattern);
-  for (int d = 0; d < dims; d++) {
-    int reach = Phi.dilation * (Phi.w->dim[d] - 1) + 1;
-    int n = edf_slide__room(at, x, d, reach, p) / Phi.stride + 1;
-    if (p) edf_slide__put(&equation, "%s%c<%d", d ? ", " : " | ", 'i' + d, n);
-  }
-  return edf_slide__line(at, equation.at, Phi.w, x, Phi.b);
+  edf_node *in[3] = { Phi.w, x, Phi.b };
+  int n[2], s = Phi.stride, p = Phi.padding;
+  edf__check_node(*at, Phi.w, "Phi.w");
+  edf__check_node(*at, x, "x");
+  if (x->rank != 4)
+    edf_slide__fail_at(at, "x needs a batch, two dimensions and channels\n  %s", edf__show(x));
+  for (int d = 0; d < 2; d++) n[d] = edf_slide__positions(at, x, 1 + d, Phi.w->dim[d], s, p);
+  const char *bounds = p ? edf_fmt(" | i<%d, j<%d", n[0], n[1]) : "";
+  return edf_slide__lines(
+      at, edf_fmt("y[b,i,j,n] = W[DI,DJ,C,n] x[b,%d*i+DI-%d,%d*j+DJ-%d,C] - B[n]%s", s, p, s, p,
+                  bounds), 3, 3, in);
 }
-
 edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node *x) {
   edf__site at = { "Conv", file, line };
   return edf_slide__conv(&at, Phi, x);
 }
 
-/* ---- TransposedConv: the roles of x and y are exchanged. Where Conv reads, this writes, and
-   then takes what is inside of the padding. */
-edf_node *edf_transposed_conv_at(const char *file, int line, edf_conv_package Phi,
-                                 edf_node *x) {
-  edf__site at = { "TransposedConv", file, line };
-  int p = Phi.padding;
-  if (Phi.groups != 1) edf_slide__fail_at(&at, "%d groups: expected 1", Phi.groups);
-  int dims = edf_slide__check_conv(&at, &Phi, x);
-  edf_slide__text text = edf_slide__for_dims(
-      dims,
-      edf_slide__fmt("u[b{,%s},n] = W[{DI,}C,n] x[b{,i},C]\ny[b{,i},n] = u[b{,i%s},n] - B[n]",
-                     edf_slide__window_place(Phi.stride, Phi.dilation, 0),
-                     p ? edf_slide__fmt("+%d", p) : ""));
-  for (int d = 0; d < dims; d++) {
-    int all = Phi.stride * (x->dim[1 + d] - 1) + Phi.dilation * (Phi.w->dim[d] - 1) + 1;
-    if (all <= 2 * p)
-      edf_slide__fail_at(&at, "padding %d leaves nothing of dimension %d, which has %d", p,
-                         d + 1, all);
-    if (p) edf_slide__put(&text, "%s%c<%d", d ? ", " : " | ", 'i' + d, all - 2 * p);
-  }
-  return edf_slide__lines(&at, text.at, 3, Phi.w, x, Phi.b);
-}
-
-static edf_node *edf_slide__pool(const char *op, const char *file, int line, int kind,
-                                 edf_node *x, int size, int stride) {
-  edf__site at = { op, file, line };
-  edf_slide__check_named(&at, "x", x);
-  if (size < 1 || stride < 1)
-    edf_slide__fail_at(&at, "window %d, stride %d: expected 1 or more", size, stride);
+/* y[b,i,j,c] = max_{DI<2,DJ<2} x[b,2*i+DI,2*j+DJ,c], for 1 to 3 dimensions. */
+static edf_node *edf_slide__pool(const edf__site *at, const char *over, edf_node *x, int size,
+                                 int stride) {
+  const char *left = "", *window = "", *read = "";
+  edf__check_node(*at, x, "x");
   if (x->rank < 3 || x->rank > 5)
-    edf_slide__x_error(&at, "x", x, "x needs a batch, 1 to 3 dimensions and channels");
-  const char *place = edf_slide__window_place(stride, 1, 0);
-  edf_slide__text equation =
-      edf_slide__for_dims(x->rank - 2, edf_slide__fmt("y[b{,i},c] = x[b{,%s},c]", place));
-  for (int d = 0; d < x->rank - 2; d++) {
-    edf_slide__room(&at, x, d, size, 0);
-    edf_slide__put(&equation, "%sD%c<%d", d ? ", " : " | ", 'I' + d, size);
+    edf_slide__fail_at(at, "x needs a batch, 1 to 3 dimensions and channels\n  %s",
+                       edf__show(x));
+  for (int d = 1; d + 1 < x->rank; d++) {
+    char i = (char)('h' + d);
+    edf_slide__positions(at, x, d, size, stride, 0);
+    left = edf_fmt("%s,%c", left, i);
+    window = edf_fmt("%s%sD%c<%d", window, d > 1 ? "," : "", 'H' + d, size);
+    read = edf_fmt("%s,%d*%c+D%c", read, stride, i, 'H' + d);
   }
-  return edf_slide__reduction(&at, kind, equation.at, x);
+  return edf_slide__lines(at, edf_fmt("y[b%s,c] = %s_{%s} x[b%s,c]", left, over, window, read),
+                          1, 1, &x);
 }
-
 edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
-  return edf_slide__pool("MaxPool", file, line, EDF_SLIDE__MAX, x, size, stride);
+  edf__site at = { "MaxPool", file, line };
+  return edf_slide__pool(&at, "max", x, size, stride);
 }
 edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
-  return edf_slide__pool("AvgPool", file, line, EDF_SLIDE__MEAN, x, size, stride);
+  edf__site at = { "AvgPool", file, line };
+  return edf_slide__pool(&at, "mean", x, size, stride);
 }
 
-/* ---- Residual, Highway ---- */
-edf_residual_package edf_residual_params_at(const char *file, int line, int dims, int size,
-                                            int n) {
+edf_residual_package edf_residual_params_at(const char *file, int line, int size, int n) {
   edf_residual_package Phi;
   if (size % 2 == 0)
-    edf_slide__stop("%s:%d: edf_residual_params: size %d: the shape stays the same for an odd one",
-             file, line, size);
-  Phi.first = edf_conv_params_at(file, line, dims, size, n, n, 1);
-  Phi.second = edf_conv_params_at(file, line, dims, size, n, n, 1);
+    edf_stop("%s:%d: edf_residual_params: size %d: the shape stays the same for an odd one", file,
+             line, size);
+  Phi.first = edf_conv_params_at(file, line, size, n, n);
+  Phi.second = edf_conv_params_at(file, line, size, n, n);
   Phi.first.padding = Phi.second.padding = size / 2;
   return Phi;
 }
-
 edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x) {
   edf__site at = { "Residual", file, line };
   edf_node *h = edf_relu_at(file, line, edf_slide__conv(&at, Phi.first, x));
   return edf_add_at(file, line, x, edf_slide__conv(&at, Phi.second, h));
 }
 
-edf_highway_package edf_highway_params_at(const char *file, int line, int n) {
-  edf_highway_package Phi;
-  Phi.gate = edf_affine_params_at(file, line, n, n);
-  Phi.transform = edf_affine_params_at(file, line, n, n);
-  return Phi;
-}
-
-edf_node *edf_highway_at(const char *file, int line, edf_highway_package Phi, edf_node *x) {
-  edf__site at = { "Highway", file, line };
-  edf_node *G = edf_sigmoid_at(file, line, edf_affine_at(file, line, Phi.gate, x));
-  edf_node *R = edf_relu_at(file, line, edf_affine_at(file, line, Phi.transform, x));
-  edf__letters l = edf__letters_of(x);
-  const char *i = edf_slide__last_letters(&l, x->rank);
-  const char *equation = edf_slide__fmt("y%s = x%s + G%s R%s - G%s x%s", i, i, i, i, i, i);
-  return edf_slide__line(&at, equation, x, G, R);
-}
-
-/* ---- Attention ---- */
+/* ---- Attention */
 edf_attention_package edf_attention_params_at(const char *file, int line, int n, int heads) {
-  edf_attention_package Phi;
+  static const char *const name[] = { "wq", "wk", "wv", "wo" };
+  edf_node *w[4];
   if (heads < 1 || n < 1 || n % heads)
-    edf_slide__stop("%s:%d: edf_attention_params: %d heads do not divide %d numbers", file, line,
-             heads, n);
+    edf_stop("%s:%d: edf_attention_params: %d heads do not divide %d numbers", file, line, heads,
+             n);
   int package = ++edf.n_packages, d = n / heads;
-  const char *shape = edf_slide__fmt("%d[%d,%d,%d]", package, n, heads, d);
-  Phi.wq = edf_slide__init_for(edf_parameter_at(file, line, "wq%s", shape), n);
-  Phi.wk = edf_slide__init_for(edf_parameter_at(file, line, "wk%s", shape), n);
-  Phi.wv = edf_slide__init_for(edf_parameter_at(file, line, "wv%s", shape), n);
-  shape = edf_slide__fmt("%d[%d,%d,%d]", package, heads, d, n);
-  Phi.wo = edf_slide__init_for(edf_parameter_at(file, line, "wo%s", shape), n);
+  for (int k = 0; k < 4; k++)
+    w[k] = edf_slide__init_for(
+        k < 3 ? edf_parameter_at(file, line, "%s%d[%d,%d,%d]", name[k], package, n, heads, d)
+              : edf_parameter_at(file, line, "%s%d[%d,%d,%d]", name[k], package, heads, d, n), n);
+  edf_attention_package Phi = { w[0], w[1], w[2], w[3] };
   return Phi;
 }
 
 static edf_node *edf_slide__attention(const edf__site *at, edf_attention_package Phi,
                                       edf_node *x, const char *bound) {
-  const char *text = edf_slide__fmt("q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n"
-                                    "k[b,t,h,d] = WK[I,h,d] x[b,t,I]\n"
-                                    "v[b,t,h,d] = WV[I,h,d] x[b,t,I]\n"
-                                    "a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]\n"
-                                    "P[b,h,t,s] = softmax_s a[b,h,t,s]%s\n"
-                                    "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]\n"
-                                    "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", bound);
-  edf_slide__check_named(at, "Phi.wq Phi.wk Phi.wv Phi.wo x", Phi.wq, Phi.wk, Phi.wv, Phi.wo, x);
-  return edf_slide__lines(at, text, 5, Phi.wq, x, Phi.wk, Phi.wv, Phi.wo);
+  edf_node *in[5] = { Phi.wq, x, Phi.wk, Phi.wv, Phi.wo };
+  const char *text = edf_fmt("q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n"
+                             "k[b,t,h,d] = WK[I,h,d] x[b,t,I]\n"
+                             "v[b,t,h,d] = WV[I,h,d] x[b,t,I]\n"
+                             "a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]\n"
+                             "P[b,h,t,s] = softmax_s a[b,h,t,s]%s\n"
+                             "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]\n"
+                             "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", bound);
+  return edf_slide__lines(at, text, 5, 5, in);
 }
 edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x) {
   edf__site at = { "Attention", file, line };
@@ -4055,10 +3620,14 @@ edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_pack
   return edf_slide__attention(&at, Phi, x, " | s<=t");
 }
 
-/* ---- Recurrent cells: texts of all times. What the input gives to the gates does not depend
-   on h; so it is one equation, z. h' and C' are the new state, h and C that of t-1: one tensor
-   over all times. A single step is the same without t. */
-struct edf_cell { const char *name; int gates; const char *text; };
+/* ---- Recurrent cells: texts of all times. The part of the gates that comes from the input, z,
+   does not depend on h, so it is one equation for all times. h' and C' are the new state, h and
+   C that of t-1: over all times they are one tensor. A single step is the same without t. */
+struct edf_cell {
+  const char *name;
+  int gates;
+  const char *text;
+};
 
 #define EDF_SLIDE__INPUT "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"
 #define EDF_SLIDE__GATES(n) EDF_SLIDE__INPUT \
@@ -4068,10 +3637,6 @@ struct edf_cell { const char *name; int gates; const char *text; };
 const edf_cell edf_rnn_cell = { "RNN", 1, EDF_SLIDE__INPUT
   "g[b,t,j] = z[b,t,0,j] + Wh[I,0,j] h[b,t-1,I]\n"
   "h'[b,t,j] = tanh(g[b,t,j])" };
-const edf_cell edf_ugrnn_cell = { "UGRNN", 2, EDF_SLIDE__GATES("1")
-  "g'[b,t,j] = z[b,t,1,j] + Wh[I,1,j] h[b,t-1,I]\n"
-  "R[b,t,j] = tanh(g'[b,t,j])\n"
-  "h'[b,t,j] = R[b,t,j] - G[b,t,0,j] R[b,t,j] + G[b,t,0,j] h[b,t-1,j]" };
 const edf_cell edf_gru_cell = { "GRU", 3, EDF_SLIDE__GATES("2")
   "m[b,t,j] = G[b,t,0,j] h[b,t-1,j]\n"
   "g'[b,t,j] = z[b,t,2,j] + Wh[I,2,j] m[b,t,I]\n"
@@ -4083,11 +3648,11 @@ const edf_cell edf_lstm_cell = { "LSTM", 4, EDF_SLIDE__GATES("3")
   "C'[b,t,j] = G[b,t,0,j] C[b,t-1,j] + G[b,t,1,j] R[b,t,j]\n"
   "h'[b,t,j] = G[b,t,2,j] tanh(C'[b,t,j])" };
 
-/* The LSTM's forget gate starts open, with the threshold -1 (Jozefowicz et al. 2015). */
+/* The LSTM's forget gate starts open, with the bias -1 (Jozefowicz et al. 2015). */
 edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const edf_cell *cell,
                                               int n_in, int n) {
   edf_recurrent_package Phi;
-  int package = edf_slide__new_package(file, line, cell->name, n_in, n);
+  int package = ++edf.n_packages;
   Phi.cell = cell;
   Phi.wx = edf_parameter_at(file, line, "wx%d[%d,%d,%d]", package, n_in, cell->gates, n);
   Phi.wh = edf_parameter_at(file, line, "wh%d[%d,%d,%d]", package, n, cell->gates, n);
@@ -4099,26 +3664,20 @@ edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const 
   return Phi;
 }
 
-/* Without a state given it is all times. */
-static edf_recurrent_state edf_slide__run_cell(const edf__site *at, const edf_cell *cell,
-                                               edf_recurrent_package Phi, edf_node *x,
-                                               const edf_recurrent_state *s) {
+/* Runs a cell: one step from state s, or all times if s is NULL. */
+static edf_recurrent_state edf_slide__run_cell(const edf__site *at, edf_recurrent_package Phi,
+                                               edf_node *x, const edf_recurrent_state *s) {
   edf_node *in[6] = { Phi.wx, x, Phi.b, Phi.wh, s ? s->h : NULL, s ? s->c : NULL };
-  int both = s && cell == &edf_lstm_cell;
+  int both = s && Phi.cell == &edf_lstm_cell;
   edf_recurrent_state next = { NULL, NULL };
   edf_slide__text text = { { 0 }, 0 };
   edf_slide__slide all;
-  if (!Phi.cell) edf_slide__fail_at(at, "Phi was not made by its constructor");
-  edf_slide__check_named(at, "Phi.wx Phi.wh Phi.b x", Phi.wx, Phi.wh, Phi.b, x);
-  if (cell != Phi.cell)
-    edf_slide__x_error(at, "Phi.wx", Phi.wx, "Phi has the parameters of another cell: %s",
-                       Phi.cell->name);
-  for (const char *c = cell->text; *c; c++) {
+  for (const char *c = Phi.cell->text; *c; c++) {
     edf_slide__put(&text, "%c", *c);
     if (!s && strchr("hC", *c) && c[1] == '\'') c++;
     if (s && *c == ',' && c[1] == 't') c += c[2] == '-' ? 4 : 2;
   }
-  edf_slide__read_over_nodes(&all, at, text.at, s ? 5 + both : 4, in);
+  edf_slide__read_over_nodes(&all, at, text.at, s ? 5 + both : 4, 4, in);
   next.h = edf_slide__run_slide(&all);
   if (both) next.c = edf_slide__line_of(&all, "C'")->y;
   return next;
@@ -4127,40 +3686,18 @@ static edf_recurrent_state edf_slide__run_cell(const edf__site *at, const edf_ce
 edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
                                 edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s) {
   edf__site at = { cell->name, file, line };
-  int both = cell == &edf_lstm_cell;
-  if (both && !s.h != !s.c)
+  if (cell != Phi.cell)
+    edf_slide__fail_at(&at, "Phi has the parameters of another cell: %s\n  %s",
+                       Phi.cell ? Phi.cell->name : "none", Phi.wx ? edf__show(Phi.wx) : "NULL");
+  if (cell == &edf_lstm_cell && !s.h != !s.c)
     edf_slide__fail_at(&at, "the state has one of h and c: expected both, or none for zeros");
-  if (s.h) edf_slide__check_named(&at, both ? "state.h state.c" : "state.h", s.h, s.c);
-  return edf_slide__run_cell(&at, cell, Phi, x, &s);
+  return edf_slide__run_cell(&at, Phi, x, &s);
 }
 
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
   edf__site at = { "Unroll", file, line };
-  edf_slide__check_named(&at, "x", x);
-  if (x->rank > 1 && x->batched >> 1 & 1)
-    edf_slide__x_error(&at, "x", x, "the time, the second index of x, has to be a number");
-  return edf_slide__run_cell(&at, Phi.cell, Phi, x, NULL).h;
-}
-
-/* ---- Recurrence: one line of a text. */
-edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...) {
-  edf__site at = { "Recurrence", file, line };
-  edf_slide__slide all;
-  int n;
-  va_list args;
-  va_start(args, equation);
-  edf_node **in = edf_slide__operands(args, &n);
-  va_end(args);
-  edf_slide__read_over_nodes(&all, &at, equation, n, in);
-  const edf__equation *e = &all.line->m.e;
-  const edf__ref *left = e->ref, *r = left + 1, *end = left + e->n_ref;
-  while (r < end && strcmp(left->name, r->name)) r++;
-  if (r == end)
-    edf_slide__syntax(&e->scan, left->name,
-                      "%s is not on the right: this is an equation for Einsum", left->name);
-  edf_node *y = edf_slide__run_slide(&all);
-  edf_release(in);
-  return y;
+  if (!Phi.cell) edf_slide__fail_at(&at, "Phi was not made by its constructor");
+  return edf_slide__run_cell(&at, Phi, x, NULL).h;
 }
 
 #ifndef EDF_NO_DEBUG
@@ -4209,7 +3746,7 @@ static const char **edf_slide__give_names(void) {
   const char **all = (const char **)edf_keep(NULL, ((size_t)n + 1) * sizeof *all);
   for (int i = 0; i < n; i++) {
     const char *name = edf_slide__nth(i)->name;
-    char *first = edf_slide__keep(edf_slide__fmt("%.480s", *name ? name : "_"));
+    char *first = edf_slide__keep(edf_fmt("%.480s", *name ? name : "_"));
     for (char *c = first; *c; c++)
       if (!edf_slide__is_letter(*c) && (c == first || (!edf_slide__is_digit(*c) && *c != '\'')))
         *c = '_';
@@ -4220,7 +3757,7 @@ static const char **edf_slide__give_names(void) {
     const char *name = all[i];
     int taken = edf_slide__is_among(all + i + 1, n - i - 1, name);
     for (int k = 0; taken || edf_slide__is_mistaken(x, name); k++) {
-      name = edf_slide__fmt("%s%s_%d", k % 2 ? "_" : "", all[i], x->position + k / 2);
+      name = edf_fmt("%s%s_%d", k % 2 ? "_" : "", all[i], x->position + k / 2);
       taken = edf_slide__is_among(all, n, name);
     }
     if (name == all[i]) continue;

@@ -31,8 +31,8 @@ static network build(void) {
   network net;
   net.x = edf_input("x[b,%d]", DIGITS_PIXELS);
   net.y = edf_input("y[b]");
-  net.first = edf_conv_params(2, 5, 1, 16);
-  ConvParams second = edf_conv_params(2, 5, 16, 32);
+  net.first = edf_conv_params(5, 1, 16);
+  ConvParams second = edf_conv_params(5, 16, 32);
   AffineParams Phi3 = edf_affine_params(4 * 4 * 32, 128);
   AffineParams Phi4 = edf_affine_params(128, CLASSES);
 

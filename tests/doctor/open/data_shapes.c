@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
     picture(Xt.value + (size_t)i * SIDE * SIDE, (int)Yt.value[i]);
   }
   Input *x = edf_input("x[b,10,10,1]"), *y = edf_input("y[b]");
-  ConvParams C = edf_conv_params(2, 3, 1, 8), D = edf_conv_params(2, 3, 8, 12);
+  ConvParams C = edf_conv_params(3, 1, 8), D = edf_conv_params(3, 8, 12);
   C.padding = 1;
   CompNode *h = MaxPool(Relu(Conv(C, x)), 2, 2);
   h = Relu(Conv(D, h));

@@ -52,12 +52,12 @@ int main(int argc, char **argv) {
   /* the evidence bound: a normal likelihood of width 0.3, a standard normal prior */
   CompNode *miss = Square(Sub(out, x));
 #ifdef FAULTY
-  CompNode *rec = edf_mean_over("miss[b,I]", miss);
+  CompNode *rec = edf_text("r[b] = (1/I) miss[b,I]", miss);
 #else
-  CompNode *rec = edf_sum_over("miss[b,I]", miss);
+  CompNode *rec = edf_text("r[b] = miss[b,I]", miss);
 #endif
   CompNode *apart = Sub(Add(Square(mu), Exp(logvar)), logvar);
-  CompNode *kl = edf_sum_over("apart[b,Z]", apart);
+  CompNode *kl = edf_text("k[b] = apart[b,Z]", apart);
   CompNode *loss = edf_einsum("loss[b] = 5.5 rec[b] + 0.5 kl[b]", rec, kl);
   edf_doctor(loss);
 

@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
   print(test_stamp, test_kind);
 
   Input *x = edf_input("x[b,8,8,1]"), *y = edf_input("y[b]");
-  ConvParams first = edf_conv_params(2, 3, 1, 8), second = edf_conv_params(2, 3, 8, 12);
+  ConvParams first = edf_conv_params(3, 1, 8), second = edf_conv_params(3, 8, 12);
   first.padding = second.padding = 1;
   CompNode *p = MaxPool(Relu(Conv(first, x)), 2, 2);
   CompNode *q = MaxPool(Relu(Conv(second, p)), 2, 2);
