@@ -18,11 +18,12 @@
    Private names of edf.h that are used here:
 
      EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical edf__caret
-     edf__caught edf__check_node edf__check_rank edf__class_in edf__computed edf__einsum
-     edf__einsum_shape edf__equation edf__equation_node edf__find_extents
-     edf__grow edf__letter_of edf__letters edf__letters_of edf__log_softmax_op
-     edf__message edf__new_node edf__parse_tensor edf__place edf__reach
-     edf__read_declared edf__read_number edf__ref edf__scan edf__scan_of edf__show edf__site edf__softmax_op edf__write edf__write_equation
+     edf__caught edf__check_rank edf__class_in edf__compare_names edf__computed edf__einsum
+     edf__einsum_shape edf__equation edf__equation_node edf__fail
+     edf__find_extents edf__grow edf__is_capital edf__letter_of edf__letters edf__letters_of
+     edf__log_softmax_op edf__message edf__new_node edf__parse_tensor edf__place edf__reach
+     edf__read_declared edf__read_number edf__ref edf__scan edf__scan_of edf__show
+     edf__site edf__softmax_op edf__syntax edf__write edf__write_equation
 
    Contents: search for >>helpers, >>over, >>equations, >>layers, >>ways, >>answers. */
 #if !defined(EDF_H) || \
@@ -248,86 +249,30 @@ typedef edf_recurrent_state RecurrentState;
 
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_SLIDE__IMPLEMENTED)
 #define EDF_SLIDE__IMPLEMENTED
+#include <ctype.h>
 #ifdef __cplusplus
 extern "C" {
 #endif
 /* ==== >>helpers  Names, errors, memory and reading ======================================= */
 
-/* ---- Errors. A message is put together by edf_slide__say, and edf_stop ends it. */
-static char edf_slide__message[6000];
-static size_t edf_slide__length;
-EDF_SLIDE__PRINTF(1, 2) static void edf_slide__say(const char *format, ...) {
-  size_t room = sizeof edf_slide__message - edf_slide__length;
-  va_list args;
-  va_start(args, format);
-  int n = vsnprintf(edf_slide__message + edf_slide__length, room, format, args);
-  va_end(args);
-  if (n > 0) edf_slide__length += (size_t)n < room ? (size_t)n : room - 1;
-}
-EDF_SLIDE__NORETURN EDF_SLIDE__PRINTF(1, 2)
-static void edf_slide__stop(const char *format, ...) {
-  static char text[6000];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  edf_slide__say("%s", text);
-  memcpy(text, edf_slide__message, sizeof text);
-  edf_slide__message[edf_slide__length = 0] = 0;
-  edf_stop("%s", text);
-}
-static void edf_slide__say_node(const edf_node *x) { edf_slide__say("%s", edf__show(x)); }
-static void edf_slide__say_caret(const edf__scan *s, const char *at) {
-  if (s->by.file) edf_slide__say("%s:%d: ", s->by.file, s->by.line);
-  edf_slide__say("%s: %s", s->by.op, edf__caret(s, at));
-}
-static void edf_slide__say_at(const char *op, const char *file, int line) {
-  if (file) edf_slide__say("%s:%d: ", file, line);
-  edf_slide__say("%s: ", op);
-}
-
-/* Stops with a message that ends with node x. */
-EDF_SLIDE__NORETURN static void edf_slide__end(const edf_node *x) {
-  edf_slide__say_node(x);
-  edf_slide__stop("%s", "");
-}
-
-/* at: what has an op, a file and a line. x: a node that is shown below the message. */
-#define edf_slide__fail_at(at, ...) \
-  (edf_slide__say_at((at)->op, (at)->file, (at)->line), edf_slide__stop(__VA_ARGS__))
-#define edf_slide__fail_with(x, ...) \
-  (edf_slide__say(__VA_ARGS__), edf_slide__say("\n  "), edf_slide__end(x))
-#define edf_slide__syntax(s, at, ...) (edf_slide__say_caret(s, at), edf_slide__stop(__VA_ARGS__))
-
 /* Stops with a rule and the operands of y. */
 EDF_SLIDE__NORETURN static void edf_slide__operands_error(const edf_node *y, const char *rule) {
-  edf_slide__say_at(y->op, y->file, y->line);
-  edf_slide__say("%s", rule);
-  for (int k = 0; k < y->n_in; k++) {
-    edf_slide__say("\n  ");
-    edf_slide__say_node(y->in[k]);
-  }
-  edf_slide__stop("%s", "");
+  edf__site at = { y->op, y->file, y->line };
+  edf_page list = { NULL, 0 };
+  for (int k = 0; k < y->n_in; k++) edf_write(&list, "\n  %s", edf__show(y->in[k]));
+  edf__fail(at, "%s%s", rule, list.at);
 }
 
-/* ---- Memory that edf_clear_compnodes frees. It is zero at first. */
+/* Memory that edf_clear_compnodes frees. It is 0 at first. */
 static void *edf_slide__alloc(size_t bytes) { return edf__grow(&edf.computed, NULL, bytes); }
 static char *edf_slide__copy(const char *text) {
   size_t n = strlen(text) + 1;
   return (char *)memcpy(edf_slide__alloc(n), text, n);
 }
-/* ---- Texts */
-typedef struct { char at[2000]; size_t n; } edf_slide__text;
 
-/* Appends to a text. */
-EDF_SLIDE__PRINTF(2, 3)
-static void edf_slide__put(edf_slide__text *to, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  int n = vsnprintf(to->at + to->n, sizeof to->at - to->n, format, args);
-  va_end(args);
-  if (n < 0 || (size_t)n >= sizeof to->at - to->n) edf_slide__stop("edf: an equation is too long");
-  to->n += (size_t)n;
+/* Stops if an operand is NULL. */
+static void edf_slide__check(const edf__site *at, const edf_node *x, const char *name) {
+  if (!x) edf__fail(*at, "%s is NULL", name);
 }
 
 /* ---- Nodes */
@@ -340,22 +285,24 @@ static edf_node *edf_slide__nth(int i) {
   return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
 }
 
-/* Returns the number of indices of a row. */
+/* Many functions go over the last indices, a row. Returns the number of these indices. */
 static int edf_slide__row_dims(const edf_node *y) {
   return y->written ? y->written->row_dims : 1;
 }
-static int edf_slide__is_causal(const edf_node *y) { return y->written && y->written->causal; }
-/* Returns 1 if contractions compute y. */
-static int edf_slide__is_equation(const edf_node *y) {
-  return y->shape == edf__einsum_shape && ((const edf__einsum *)y->state)->runs;
-}
-static int edf_slide__is_softmax(const edf_node *y) { return y->about == &edf__softmax_op; }
-
-/* Many functions go over the last indices, a row. Returns its number of entries. */
 static size_t edf_slide__columns(const edf_node *y) {
   size_t K = 1;
   for (int d = y->rank - edf_slide__row_dims(y); d < y->rank; d++) K *= (size_t)y->dim[d];
   return K;
+}
+static int edf_slide__is_causal(const edf_node *y) { return y->written && y->written->causal; }
+
+/* The node is written as an equation: an Einsum, or a Lookup. */
+static int edf_slide__has_equation(const edf_node *y) {
+  return y->shape == edf__einsum_shape;
+}
+/* Returns 1 if contractions compute y. */
+static int edf_slide__is_equation(const edf_node *y) {
+  return edf_slide__has_equation(y) && ((const edf__einsum *)y->state)->runs;
 }
 
 /* The shape of the first input, which must have an index. */
@@ -365,25 +312,12 @@ static void edf_slide__row_shape(edf_node *y) {
   if (!y->rank) edf_slide__operands_error(y, "a scalar has no last index");
 }
 
-/* A node under the name of its constructor, with a number as its state. It is not in the graph
-   until edf__add_compnode. */
-static edf_node *edf_slide__with_number(const edf__site *at, const edf_op *is, int n,
-                                        edf_node **in, edf_real number) {
-  edf_op about = *is;
-  about.name = at->op;
-  edf_node *y = edf__computed(&about, at->file, at->line, n, in);
-  y->about = is;
-  *(edf_real *)edf_state(y, sizeof number) = number;
-  return y;
-}
-
 /* Fills w uniformly in +-sqrt(3/n), which has variance 1/n, for sums of n products. */
 static edf_node *edf_slide__init_for(edf_node *w, double n) {
   edf_real bound = (edf_real)sqrt((double)((edf_real)3 / (edf_real)n));
   edf_init_uniform(w, -bound, bound);
   return w;
 }
-
 static void edf_slide__set(edf_node *p, edf_real number) {
   for (size_t i = 0; i < p->size; i++) p->value[i] = number;
   edf_push(p);
@@ -415,25 +349,6 @@ static int edf_slide__is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c & 0x80;
 }
 static int edf_slide__is_digit(char c) { return c >= '0' && c <= '9'; }
-static char edf_slide__upper(char c) {
-  return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
-}
-static char edf_slide__lower(char c) {
-  return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-/* A name is a capital if its first letter from A-Z or a-z is one. */
-static int edf_slide__is_capital(const char *name) {
-  while (*name && edf_slide__lower(*name) == edf_slide__upper(*name)) name++;
-  return *name && *name == edf_slide__upper(*name);
-}
-
-/* Returns 0 if two names differ at most in case. */
-static int edf_slide__compare_names(const char *a, const char *b) {
-  while (*a && edf_slide__lower(*a) == edf_slide__lower(*b)) { a++; b++; }
-  return edf_slide__lower(*a) - edf_slide__lower(*b);
-}
-
 /* ---- Reading a text, as the parser of edf.h reads it. */
 static char edf_slide__peek(edf__scan *s) {
   while (*s->at == ' ') s->at++;
@@ -450,8 +365,8 @@ EDF_SLIDE__NORETURN static void edf_slide__found(const edf__scan *s, const char 
   const char *c = s->text + (size_t)(s->at - s->text) % s->size;
   int length = 1;
   while (c[0] & 0x80 && (c[length] & 0xC0) == 0x80) length++;
-  if (!*c) edf_slide__syntax(s, s->at, "expected %s, found the end", expected);
-  edf_slide__syntax(s, s->at, "expected %s, found '%.*s'", expected, length, c);
+  edf__syntax(s, s->at, *c ? "expected %s, found '%.*s'" : "expected %s, found the end", expected,
+              length, c);
 }
 static void edf_slide__expect(edf__scan *s, char c, const char *expected) {
   if (!edf_slide__accept(s, c)) edf_slide__found(s, expected);
@@ -514,8 +429,8 @@ static void edf_slide__check_cases(const edf__equation *e, const char *at, unsig
   for (int i = 0; i < e->n_letter; i++)
     for (int o = 0; o < e->n_letter; o++) {
       const char *a = e->letter[i].name, *b = e->letter[o].name;
-      if (lacks >> i & sums >> o & 1 && !edf_slide__compare_names(a, b))
-        edf_slide__syntax(&e->scan, at, "%s and %s are two indices: this term lacks the first "
+      if (lacks >> i & sums >> o & 1 && !edf__compare_names(a, b))
+        edf__syntax(&e->scan, at, "%s and %s are two indices: this term lacks the first "
                           "and sums the second; if that is meant, take another letter", a, b);
     }
 }
@@ -525,7 +440,7 @@ static void edf_slide__check_known(const edf__einsum *m) {
   for (int i = 0; i < m->e.n_letter; i++) {
     const char *name = m->e.letter[i].name;
     if (m->extent[i] < 0)
-      edf_slide__syntax(&m->e.scan, name, "the extent of %s is unknown: nowhere on the right "
+      edf__syntax(&m->e.scan, name, "the extent of %s is unknown: nowhere on the right "
                         "does it stand alone; give it after a bar, | %s<n", name, name);
   }
 }
@@ -581,7 +496,7 @@ static void edf_slide__count_shape(edf_node *y) {
   edf_real n = *(const edf_real *)y->state;
   int most = y->n_in ? y->in[0]->rank : 1000000000;
   if ((y->n_in || y->rank) && !(n >= 0 && n < (edf_real)most))
-    edf_slide__fail_at(y, "there is no dimension %g", (double)n);
+    edf_slide__operands_error(y, "there is no such dimension");
   if (y->rank) y->dim[0] = y->n_in ? y->in[0]->dim[(int)n] : (int)n;
 }
 static void edf_slide__count_forward(edf_node *y) {
@@ -617,10 +532,8 @@ static const edf_op edf_slide__argmax_op = { "ArgMax", edf_slide__argmax_shape,
 /* A line in the middle of a composition goes by the name on its left: q2, k3, h_in5. */
 static edf_node *edf_slide__called(edf_node *y, const char *more) {
   const edf__ref *left = &((edf__einsum *)y->state)->e.ref[0];
-  edf_slide__text name = { { 0 }, 0 };
   int n = (int)strcspn(left->name, "'");
-  edf_slide__put(&name, "%.*s%s%d", n, left->name, more, edf.n_compnodes - 1);
-  y->name = edf_slide__copy(name.at);
+  y->name = edf_slide__copy(edf_fmt("%.*s%s%d", n, left->name, more, edf.n_compnodes - 1));
   return y;
 }
 
@@ -793,9 +706,9 @@ static const edf_op edf_slide__max_over_op = { "Einsum", edf__einsum_shape,
 static void edf_slide__check_reduction(const char *op, int kind, const edf__equation *e) {
   for (const edf__place *p = e->ref->place; kind && p < e->ref->place + e->ref->rank; p++)
     if (edf__alone(e, p) < 0)
-      edf_slide__syntax(&e->scan, p->at, "%s needs single indices on the left", op);
+      edf__syntax(&e->scan, p->at, "%s needs single indices on the left", op);
   if (kind == EDF_SLIDE__MAX && (e->n_term != 1 || e->term->n != 1 || !(e->term->number == 1)))
-    edf_slide__syntax(&e->scan, e->term->at, "%s goes over one tensor, without a factor", op);
+    edf__syntax(&e->scan, e->term->at, "%s goes over one tensor, without a factor", op);
 }
 /* ---- BatchNormalize   y[r,c] = q[c] (x[r,c] - m[c]), where r goes over every index but the
    last and q[c] = 1/sqrt(v[c] + eps); m and v are the column's mean and variance in training,
@@ -1001,7 +914,7 @@ static const edf_op edf_slide__concat_op = { "Concat", edf_slide__concat_shape,
 /* Nodes joined along index `axis` of the result, which has this rank. */
 static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis, const char *letters,
                                    int n, edf_node **in) {
-  if (n < 1) edf_slide__fail_at(at, "expected at least one operand");
+  if (n < 1) edf__fail(*at, "expected at least one operand");
   edf_node *y = edf__computed(&edf_slide__concat_op, at->file, at->line, n, in);
   y->rank = rank;
   edf__write(y)->row_dims = rank - axis;
@@ -1073,8 +986,7 @@ struct edf_slide__slide {
   edf_node *one;                         /* the tensor of terms that are a number             */
 };
 
-/* ---- The names of functions: over indices, of two, and of one; the last is a Recurrence's,
-   which goes over the last index. */
+/* ---- The names of functions: over indices, of two, and of one. */
 typedef edf_node *edf_slide__unary_at(const char *file, int line, edf_node *x);
 typedef edf_node *edf_slide__binary_at(const char *file, int line, edf_node *a, edf_node *b);
 typedef double edf_slide__of_number(double x);
@@ -1094,7 +1006,7 @@ static const struct {
   { "\xCF\x83", edf_sigmoid_at, NULL }, { "abs", edf_abs_at, fabs },
   { "sin", edf_sin_at, sin }, { "cos", edf_cos_at, cos },
   { "floor", edf_slide__floor_at, floor }, { "sign", edf_slide__sign_at, NULL },
-  { "stop", edf_slide__stop_gradient_at, NULL }, { "softmax", edf_softmax_at, NULL }
+  { "stop", edf_slide__stop_gradient_at, NULL }
 };
 enum { EDF_SLIDE__SUM_OVER, EDF_SLIDE__MEAN_OVER, EDF_SLIDE__MAX_OVER, EDF_SLIDE__MIN_OVER,
   EDF_SLIDE__VARIANCE_OVER, EDF_SLIDE__ARGMAX_OVER, EDF_SLIDE__ARGMIN_OVER,
@@ -1102,21 +1014,12 @@ enum { EDF_SLIDE__SUM_OVER, EDF_SLIDE__MEAN_OVER, EDF_SLIDE__MAX_OVER, EDF_SLIDE
   EDF_SLIDE__MIN_OF, EDF_SLIDE__MAX_OF, EDF_SLIDE__DROPOUT_OF,
   EDF_SLIDE__N_FUNCTIONS = sizeof edf_slide__functions / sizeof *edf_slide__functions };
 
-/* Two names without their common begin and end: so long is the longer. */
-static size_t edf_slide__apart(const char *a, const char *b) {
-  size_t n = strlen(a), m = strlen(b), longer = n > m ? n : m;
-  for (; n && m && edf_slide__lower(*a) == edf_slide__lower(*b); longer--) {
-    a++, b++;
-    n--, m--;
-  }
-  for (; n && m && edf_slide__lower(a[n - 1]) == edf_slide__lower(b[m - 1]); longer--) n--, m--;
-  return longer;
-}
-/* Its row, or -1; over indices as in softmax_t, where it ends at the underscore. */
+/* Returns the row of a function, or -1. If `over` is 1, the function goes over indices, and its
+   name ends at the underscore, as in softmax_t. If `over` is 2, the indices are missing. */
 static int edf_slide__function_named(const char *name, int over) {
-  size_t n = over ? strcspn(name, "_") : strlen(name);
-  int f = over ? 0 : EDF_SLIDE__MIN_OF;
-  int end = !over ? EDF_SLIDE__N_FUNCTIONS : name[n] ? EDF_SLIDE__MIN_OF : 0;
+  size_t n = over == 1 ? strcspn(name, "_") : strlen(name);
+  int f = over ? 0 : EDF_SLIDE__MIN_OF, end = over ? EDF_SLIDE__MIN_OF : EDF_SLIDE__N_FUNCTIONS;
+  if (over == 1 && !name[n]) return -1;
   for (; f < end; f++)
     if (!strncmp(edf_slide__functions[f].name, name, n) && !edf_slide__functions[f].name[n])
       return f;
@@ -1208,13 +1111,11 @@ static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_CALL, name, NULL);
   int n = 1, wanted = f <= EDF_SLIDE__DROPOUT_OF ? 2 : 1;
   x->which = f;
-  if (f == EDF_SLIDE__N_FUNCTIONS - 1)
-    edf_slide__syntax(s, name, "softmax over which index? As in softmax_k s[b,k]");
   x->closed = !edf_slide__accept(s, '(');
   if (x->closed) x->in = edf_slide__read_factor(l);
   else n = edf_slide__read_list(l, &x->in, edf_slide__read_sum);
   if (n != wanted)
-    edf_slide__syntax(s, name, "%s is a function of %d, found %d", name, wanted, n);
+    edf__syntax(s, name, "%s is a function of %d, found %d", name, wanted, n);
   return x;
 }
 
@@ -1281,10 +1182,10 @@ static void edf_slide__read_size(edf__equation *e, int index, const char *name) 
   int *bound = &e->letter[index].bound;
   const char *at = e->scan.at;
   double n = 0;
-  if (*bound) edf_slide__syntax(&e->scan, name, "%s has two bounds", name);
+  if (*bound) edf__syntax(&e->scan, name, "%s has two bounds", name);
   for (; edf_slide__is_digit(*e->scan.at); e->scan.at++) n = 10 * n + (*e->scan.at - '0');
-  if (n < 1) edf_slide__syntax(&e->scan, at, "a bound is at least 1");
-  if (n > 1e9) edf_slide__syntax(&e->scan, at, "the number is too large: at most 1000000000");
+  if (n < 1) edf__syntax(&e->scan, at, "a bound is at least 1");
+  if (n > 1e9) edf__syntax(&e->scan, at, "the number is too large: at most 1000000000");
   *bound = (int)n;
 }
 
@@ -1303,7 +1204,7 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   if (which == 1 && edf_slide__is_digit(edf_slide__peek(s))) {
     for (int f = 0; f < e->n_ref; f++) used |= !strcmp(e->ref[f].name, x->at);
     if (x->which >= n && !used)
-      edf_slide__syntax(s, x->at, "%s is no index and no tensor of this line", x->at);
+      edf__syntax(s, x->at, "%s is no index and no tensor of this line", x->at);
     edf_slide__read_size(e, x->which, x->at);
     return x->which < n || braces ? bit : 0;
   }
@@ -1312,9 +1213,9 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
                         edf_slide__test_of(edf_slide__sum_of(x), edf_slide__sum_of(t), which) };
   if (t->which >= n || (!braces && x->which >= n)) {
     const char *c = t->which >= n ? t->at : x->at;
-    edf_slide__syntax(s, c, "%s is no index of this line", c);
+    edf__syntax(s, c, "%s is no index of this line", c);
   }
-  if (l->n_mask == EDF_SLIDE__BOUNDS) edf_slide__syntax(s, x->at, "too many bounds");
+  if (l->n_mask == EDF_SLIDE__BOUNDS) edf__syntax(s, x->at, "too many bounds");
   l->mask[l->n_mask++] = m;
   return bit;
 }
@@ -1410,7 +1311,7 @@ static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
 }
 static edf_slide__expr *edf_slide__read_factor(edf_slide__statement *l) {
   if (++l->depth > EDF_SLIDE__DEPTH)
-    edf_slide__syntax(&l->m.e.scan, l->m.e.scan.at,
+    edf__syntax(&l->m.e.scan, l->m.e.scan.at,
                       "brackets and functions are nested at most %d deep", EDF_SLIDE__DEPTH);
   edf_slide__expr *x = edf_slide__read_atom(l);
   x = edf_slide__read_power(l, x);
@@ -1432,7 +1333,7 @@ static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, s->at, NULL), *f = NULL;
   do {
     if (f && f->closed && !below)
-      edf_slide__syntax(s, f->at,
+      edf__syntax(s, f->at,
                         "%s has no bracket, so nothing may be multiplied behind it: expected "
                         "%s(...)", f->at, f->at);
     f = first ? first : edf_slide__read_factor(l);
@@ -1441,7 +1342,7 @@ static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
     x->in = edf_slide__append_expr(x->in, below ? edf_slide__divisor_of(f) : f);
     first = NULL;
     if (below && !half && (edf_slide__at_factor(s) || *s->at == '*'))
-      edf_slide__syntax(s, s->at,
+      edf__syntax(s, s->at,
                         "is this above or below the line? Put brackets, as in (1/2) x[i]");
     below = edf_slide__accept(s, '/');
   } while (below || edf_slide__accept(s, '*') || edf_slide__at_factor(s));
@@ -1551,8 +1452,7 @@ static void edf_slide__read_declaration(edf_slide__slide *all, edf__scan *s, int
   if (!old) { edf__add_leaf(x); return; }
   if (old->kind == x->kind && old->rank == x->rank && old->batched == x->batched
       && !memcmp(old->dim, x->dim, sizeof x->dim)) return;
-  edf_slide__say_caret(s, begin);
-  edf_slide__fail_with(old, "there is another tensor of that name:");
+  edf__syntax(s, begin, "there is another tensor with that name\n  %s", edf__show(old));
 }
 
 static void edf_slide__read_line(edf_slide__slide *all, edf__scan *s) {
@@ -1592,20 +1492,16 @@ static int edf_slide__index_for(const edf__equation *e, const char *name) {
   int found = -1;
   for (int i = 0; i < e->n_letter; i++) {
     if (!strcmp(e->letter[i].name, name)) return i;
-    if (edf_slide__is_capital(name) && !edf_slide__compare_names(e->letter[i].name, name))
+    if (edf__is_capital(name) && !edf__compare_names(e->letter[i].name, name))
       found = i;
   }
   return found;
 }
 
 static void edf_slide__no_function(const edf__scan *s, const char *name) {
-  const char *best = edf_slide__functions[0].name;
-  for (int f = 0; f < EDF_SLIDE__N_FUNCTIONS; f++)
-    if (edf_slide__apart(edf_slide__functions[f].name, name) < edf_slide__apart(best, name))
-      best = edf_slide__functions[f].name;
-  if (!strcmp(best, name))
-    edf_slide__syntax(s, name, "%s goes over an index: %s_i", name, name);
-  edf_slide__syntax(s, name, "no function is called %s; the nearest is %s", name, best);
+  if (edf_slide__function_named(name, 2) >= 0)
+    edf__syntax(s, name, "%s over which index? As in %s_i", name, name);
+  edf__syntax(s, name, "there is no function %s", name);
 }
 
 static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x) {
@@ -1615,15 +1511,15 @@ static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x)
   edf_slide__statement *by = edf_slide__line_of(l->slide, x->at);
   edf_node *node = by ? NULL : edf_slide__known(l->slide, x->at);
   int scalar = by ? by->m.e.ref->rank == 0 : node && node->rank == 0;
-  x->number = edf_slide__is_capital(x->at);
+  x->number = edf__is_capital(x->at);
   x->which = i;
   if (scalar && i >= 0)
-    edf_slide__syntax(s, x->at, "%s is a scalar and an index here: rename one", x->at);
+    edf__syntax(s, x->at, "%s is a scalar and an index here: rename one", x->at);
   if (scalar) edf_slide__read_tensor(l, x);
   if (scalar || i >= 0) return;
-  if (by || node) edf_slide__syntax(s, x->at, "%s needs its indices", x->at);
+  if (by || node) edf__syntax(s, x->at, "%s needs its indices", x->at);
   if (behind[strspn(behind, " ")] == '(') edf_slide__no_function(s, x->at);
-  edf_slide__syntax(s, x->at,
+  edf__syntax(s, x->at,
                     "%s is no index of this line and no scalar tensor; a number goes in by %%g",
                     x->at);
 }
@@ -1658,11 +1554,11 @@ static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slid
   const char *at = edf_slide__first_with(l, x, open & (~open + 1));
   if (!c) return;
   if (!at) at = x->at;
-  if (edf_slide__is_capital(c))
-    edf_slide__syntax(&l->m.e.scan, at,
+  if (edf__is_capital(c))
+    edf__syntax(&l->m.e.scan, at,
                       "%s is summed nowhere: here no two factors have it; write sum_%s, or "
                       "(1/%s) for its mean", c, c, c);
-  edf_slide__syntax(&l->m.e.scan, at,
+  edf__syntax(&l->m.e.scan, at,
                     "index %s is not on the left, and nothing goes over it: write the capital, "
                     "or sum_%s", c, c);
 }
@@ -1670,7 +1566,7 @@ static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slid
 static unsigned edf_slide__small_letters(const edf_slide__statement *l) {
   unsigned small = 0;
   for (int i = 0; i < l->m.e.n_letter; i++)
-    small |= (unsigned)!edf_slide__is_capital(l->m.e.letter[i].name) << i;
+    small |= (unsigned)!edf__is_capital(l->m.e.letter[i].name) << i;
   return small;
 }
 
@@ -1692,7 +1588,7 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
   }
   const char *c = edf_slide__first_of(&l->m.e, inner == 2 ? own & summed & twice : 0);
   if (c)
-    edf_slide__syntax(&l->m.e.scan, x->at,
+    edf__syntax(&l->m.e.scan, x->at,
                       "one sum over %s, or two? It is summed around this function, and here "
                       "two factors have it: rename one", c);
   own &= ~bound;
@@ -1719,7 +1615,7 @@ static void edf_slide__apply_bounds(const edf_slide__statement *l, edf_slide__ex
         x->in = edf_slide__append_expr(x->in, test);
     } else if ((over & pair) && edf_slide__limit(l, x) < 0) {
       if (x->which == EDF_SLIDE__VARIANCE_OVER || x->which > EDF_SLIDE__SOFTMAX_OVER)
-        edf_slide__syntax(&l->m.e.scan, x->at,
+        edf__syntax(&l->m.e.scan, x->at,
                           "a bound by an index is for sum, mean, max, min, argmax, argmin and "
                           "softmax");
       test->which ^= 7;
@@ -1741,10 +1637,10 @@ static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, un
   const char *again = edf_slide__first_of(&l->m.e, reduces ? said & bound : 0);
   const char *lost = edf_slide__first_of(&l->m.e, over && !reduces ? said & ~bound : 0);
   if (again)
-    edf_slide__syntax(s, x->at, "%s is bound already, on the left or around this: rename one",
+    edf__syntax(s, x->at, "%s is bound already, on the left or around this: rename one",
                       again);
   if (lost)
-    edf_slide__syntax(s, x->at,
+    edf__syntax(s, x->at,
                       "%s keeps %s, which is not on the left, and nothing goes over it",
                       edf_slide__functions[x->which].name, lost);
   if (x->sort == EDF_SLIDE__A_TENSOR) {
@@ -1774,9 +1670,9 @@ static void edf_slide__check_loops(const edf_slide__statement *l) {
   for (int f = 0; f < l->m.e.n_ref; f++) used |= edf_slide__expr_has(l, l->tensor[f]);
   const char *none = edf_slide__first_of(&l->m.e, l->loops & ~used);
   const char *not_named = edf_slide__first_of(&l->m.e, l->loops ? used & ~l->loops : 0);
-  if (none) edf_slide__syntax(&l->m.e.scan, none, "%s is no index of this line", none);
+  if (none) edf__syntax(&l->m.e.scan, none, "%s is no index of this line", none);
   if (not_named)
-    edf_slide__syntax(&l->m.e.scan, not_named, "the for names all indices, but not %s",
+    edf__syntax(&l->m.e.scan, not_named, "the for names all indices, but not %s",
                       not_named);
 }
 
@@ -1820,21 +1716,20 @@ static void edf_slide__set_group(const edf_slide__statement *l, int f,
   for (const edf_slide__expr *i = group->in; i; i = i->next) {
     ptrdiff_t extent = l->m.extent[i->which];
     if (extent == 0)
-      edf_slide__syntax(&l->m.e.scan, i->at, "%s is the batch: it stands in no group", i->at);
+      edf__syntax(&l->m.e.scan, i->at, "%s is the batch: it stands in no group", i->at);
     if (extent < 0)
-      edf_slide__syntax(&l->m.e.scan, i->at,
+      edf__syntax(&l->m.e.scan, i->at,
                         "in a group an index needs a known extent: give it after a bar, | %s<n",
                         i->at);
     if (n > 1000000000 / extent)
-      edf_slide__syntax(&l->m.e.scan, i->at, "the group is too long");
+      edf__syntax(&l->m.e.scan, i->at, "the group is too long");
     for (int k = 0; k < l->m.e.n_letter; k++) p->factor[k] *= (int)extent;
     p->factor[i->which]++;
     n *= extent;
   }
   if (!t || t->dim[group->place] == n) return;
-  edf_slide__say_caret(&l->m.e.scan, group->at);
-  edf_slide__fail_with(t, "the group has %d entries, the dimension %d", (int)n,
-                       t->dim[group->place]);
+  edf__syntax(&l->m.e.scan, group->at, "the group has %d entries, the dimension %d\n  %s",
+              (int)n, t->dim[group->place], edf__show(t));
 }
 static void edf_slide__set_groups(edf_slide__statement *l) {
   for (int f = 0; f < l->m.e.n_ref; f++)
@@ -1848,7 +1743,7 @@ static int edf_slide__classes_of(const edf_slide__statement *l, const edf_slide_
   int c = 0;
   while (c < e->n_letter && (!e->letter[c].bound || strcmp(e->letter[c].name, value->at))) c++;
   if (c == e->n_letter)
-    edf_slide__syntax(&l->m.e.scan, value->at,
+    edf__syntax(&l->m.e.scan, value->at,
                       "how many classes has %s? Give it after a bar, | %s<n", value->at,
                       value->at);
   return e->letter[c].bound;
@@ -1862,7 +1757,7 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   while (value && value->place != d) value = value->next;
   if (value && value->sort != EDF_SLIDE__A_GROUP) {
     if (edf_slide__function_named(r->name, 0) >= 0)
-      edf_slide__syntax(&l->m.e.scan, r->name,
+      edf__syntax(&l->m.e.scan, r->name,
                         "%s[...] is a tensor: the argument of a function stands in round "
                         "brackets", r->name);
     return edf_slide__classes_of(l, value);
@@ -1870,17 +1765,17 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   for (int i = 0; i < l->m.e.n_letter; i++) {
     const char *c = l->m.e.letter[i].name;
     if (p->factor[i] && l->m.extent[i] < 0)
-      edf_slide__syntax(&l->m.e.scan, p->at,
+      edf__syntax(&l->m.e.scan, p->at,
                         "%s is new, and the extent of %s unknown: give it after a bar, | %s<n",
                         r->name, c, c);
     if (p->factor[i] && l->m.extent[i] == 0)
-      edf_slide__syntax(&l->m.e.scan, p->at,
+      edf__syntax(&l->m.e.scan, p->at,
                         "%s is no tensor so far, and a new Parameter cannot have the batch, %s",
                         r->name, c);
   }
   edf__reach(&l->m, p, &least, &greatest);
   if (greatest < 0 || greatest >= 1000000000)
-    edf_slide__syntax(&l->m.e.scan, p->at, "%s is new, and this place reads entries %ld to %ld",
+    edf__syntax(&l->m.e.scan, p->at, "%s is new, and this place reads entries %ld to %ld",
                       r->name, (long)least, (long)greatest);
   return (int)greatest + 1;
 }
@@ -1888,8 +1783,8 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
 /* A new name that is like what the text or the graph has is a slip. */
 static void edf_slide__check_like(const edf__scan *s, const edf__ref *r, const char *name,
                                   int rank) {
-  if (rank == r->rank && !edf_slide__compare_names(name, r->name))
-    edf_slide__syntax(s, r->name,
+  if (rank == r->rank && !edf__compare_names(name, r->name))
+    edf__syntax(s, r->name,
                       "%s is no tensor so far, and %s is one: is that meant? Else declare it, "
                       "parameter %s[...]", r->name, name, r->name);
 }
@@ -1899,9 +1794,9 @@ static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *
   int f = edf_slide__function_named(r->name, 1), listed = !all->parameters;
   for (int i = 0; i < l->m.e.n_letter; i++)
     if (!strcmp(l->m.e.letter[i].name, r->name))
-      edf_slide__syntax(&s, r->name, "%s is an index here, and no tensor so far", r->name);
+      edf__syntax(&s, r->name, "%s is an index here, and no tensor so far", r->name);
   if (f >= 0)
-    edf_slide__syntax(&s, r->name,
+    edf__syntax(&s, r->name,
                       "%s is no tensor so far; of the function %s over an index the argument "
                       "stands in round brackets, or behind a blank",
                       r->name, edf_slide__functions[f].name);
@@ -1912,7 +1807,7 @@ static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *
   for (s.at = all->parameters; !listed;) {
     listed = !strcmp(edf_slide__identifier(&s, "a parameter"), r->name);
     if (!listed && !edf_slide__accept(&s, ','))
-      edf_slide__syntax(&s, r->name, "%s is new, and not among the parameters", r->name);
+      edf__syntax(&s, r->name, "%s is new, and not among the parameters", r->name);
   }
 }
 
@@ -1999,7 +1894,7 @@ static edf_slide__value edf_slide__new_value(const edf_slide__statement *l, edf_
   for (int i = 0; i < l->m.e.n_letter; i++) {
     if (!(has >> i & 1)) continue;
     if (r->rank == EDF_MAX_RANK)
-      edf_slide__syntax(&l->m.e.scan, r->name, "more than %d indices", EDF_MAX_RANK);
+      edf__syntax(&l->m.e.scan, r->name, "more than %d indices", EDF_MAX_RANK);
     r->place[r->rank].at = r->name;
     r->place[r->rank++].factor[i] = 1;
   }
@@ -2038,12 +1933,25 @@ static int edf_slide__same_places(const edf__ref *a, const edf__ref *b) {
 
 /* [b,t,j] */
 static const char *edf_slide__letters_at(const edf_slide__statement *l, const edf__ref *r) {
-  edf_slide__text text = { { 0 }, 0 };
+  const char *text = r->rank ? "[" : "";
   for (int d = 0; d < r->rank; d++) {
     int i = edf__alone(&l->m.e, &r->place[d]);
-    edf_slide__put(&text, "%s%s", d ? "," : "[", i < 0 ? "i" : l->m.e.letter[i].name);
+    text = edf_fmt("%s%s%s", text, i < 0 ? "i" : l->m.e.letter[i].name,
+                   d + 1 < r->rank ? "," : "]");
   }
-  return edf_slide__copy(edf_fmt(r->rank ? "%s]" : "%s", text.at));
+  return edf_slide__copy(text);
+}
+
+/* A node under the name of its constructor, with a number as its state. It is not in the graph
+   until edf__add_compnode. */
+static edf_node *edf_slide__with_number(const edf__site *at, const edf_op *is, int n,
+                                        edf_node **in, edf_real number) {
+  edf_op about = *is;
+  about.name = at->op;
+  edf_node *y = edf__computed(&about, at->file, at->line, n, in);
+  y->about = is;
+  *(edf_real *)edf_state(y, sizeof number) = number;
+  return y;
 }
 
 static edf_node *edf_slide__counted(const edf_slide__statement *l, const edf_op *is,
@@ -2115,13 +2023,13 @@ static edf_node *edf_slide__now(const edf_slide__statement *l, const edf_slide__
                                 edf__ref *r) {
   int time[EDF_SLIDE__LOOPS];
   if (r->rank != by->m.e.ref->rank)
-    edf_slide__syntax(&l->m.e.scan, r->name, "expected %d indices, as on its left",
+    edf__syntax(&l->m.e.scan, r->name, "expected %d indices, as on its left",
                       by->m.e.ref->rank);
   for (int k = 0; k < by->n_loop; k++) {
     const edf__place *p = &r->place[by->axis[k]];
     time[k] = p->constant;
     if (edf_slide__place_has(p) || p->by)
-      edf_slide__syntax(&l->m.e.scan, p->at,
+      edf__syntax(&l->m.e.scan, p->at,
                         "%s is computed step by step here: expected one time of it", r->name);
   }
   edf_slide__drop_axes(r, by, by->n_loop);
@@ -2167,7 +2075,7 @@ static int edf_slide__add_factor(edf_slide__making *to, const edf_slide__value *
   int k = 0;
   if (!v->node) return 0;
   if (e->n_ref == EDF__MAX_REF)
-    edf_slide__syntax(&e->scan, v->at.name, "this line is too long");
+    edf__syntax(&e->scan, v->at.name, "this line is too long");
   while (k < e->n_operand && to->in[k] != v->node) k++;
   if (k == e->n_operand) to->in[e->n_operand++] = v->node;
   edf__ref *r = edf_slide__next_ref(e);
@@ -2221,7 +2129,7 @@ static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v
     edf_slide__add_factor(to, &one, &number);
   }
   if (e->n_ref - first > EDF_MAX_FACTOR)
-    edf_slide__syntax(&e->scan, at, "a product has at most %d factors", EDF_MAX_FACTOR);
+    edf__syntax(&e->scan, at, "a product has at most %d factors", EDF_MAX_FACTOR);
   if (!there) {                          /* all of it is zero                                 */
     e->n_ref = first;
     e->n_operand = before;
@@ -2529,7 +2437,7 @@ static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_sl
 static edf_slide__value edf_slide__log_value(edf_slide__statement *l, edf_slide__expr *x) {
   while (x->sort == EDF_SLIDE__A_SUM && !x->in->next && edf_slide__only(x->in)) x = x->in->in;
   edf_node *P = x->sort == EDF_SLIDE__A_TENSOR ? l->of[x->which] : NULL;
-  if (P && edf_slide__is_softmax(P) && !edf_slide__is_causal(P) && edf_slide__row_dims(P) == 1)
+  if (P && P->about == &edf__softmax_op && !edf_slide__is_causal(P) && edf_slide__row_dims(P) == 1)
     return edf_slide__log_softmax_of(l, x, P);
   const edf_slide__expr *p = x->in, *f = x->sort == EDF_SLIDE__A_SUM && !p->next ? p->in : NULL;
   if (f && p->over && p->number == 1 && !f->next && f->sort == EDF_SLIDE__A_CALL
@@ -2572,7 +2480,7 @@ static edf_slide__value edf_slide__call_value(edf_slide__statement *l, edf_slide
   edf_slide__value v = edf_slide__argument(l, x->in);
   if (x->which == EDF_SLIDE__DROPOUT_OF) {
     if (!edf_slide__constant(l, x->in->next, &rate) || !(rate >= 0 && rate < 1))
-      edf_slide__syntax(&l->m.e.scan, x->in->next->at,
+      edf__syntax(&l->m.e.scan, x->in->next->at,
                         "the rate is a number, 0 or more and below 1");
     v.node = edf_dropout_at(at->file, at->line, v.node, rate);
   } else v.node = f(at->file, at->line, v.node);
@@ -2590,7 +2498,7 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
   if (!edf_slide__constant(l, x->in->next, &p)) {
     if (edf_slide__has_tensor(x->in->next) || !edf_slide__constant(l, x->in, &base)
         || !(base > 0))
-      edf_slide__syntax(&l->m.e.scan, x->in->next->at,
+      edf__syntax(&l->m.e.scan, x->in->next->at,
                         "a power is a number, or a bracket without tensors");
     edf_slide__value k = edf_slide__value_of(l, x->in->next);  /* 0.9^(t-s)                   */
     k.number *= log(base);
@@ -2674,14 +2582,14 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
   int d = 0, n = 0, i = 0, used = 0;
   while (d < left.rank && edf__alone(&l->m.e, &left.place[d]) >= 0) d++;
   if (d == left.rank)
-    edf_slide__syntax(&l->m.e.scan, left.name,
+    edf__syntax(&l->m.e.scan, left.name,
                       "';' joins along a place on the left that is a sum of indices, one for "
                       "each part: h[b,J+K]");
   const edf__place sum = left.place[d];
   for (edf_slide__expr *x = l->right; x; x = x->next) {
     for (; i < l->m.e.n_letter && used >= sum.factor[i]; i++) used = 0;
     if (i == l->m.e.n_letter)
-      edf_slide__syntax(&l->m.e.scan, x->at, "there are more parts than indices in the sum");
+      edf__syntax(&l->m.e.scan, x->at, "there are more parts than indices in the sum");
     used++;
     memset(left.place[d].factor, 0, sizeof sum.factor);
     left.place[d].factor[i] = 1;
@@ -2764,7 +2672,7 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
         offsets |= (unsigned)(o != 0) << d;
       }
       if (!offsets)
-        edf_slide__syntax(&l->m.e.scan, r->name,
+        edf__syntax(&l->m.e.scan, r->name,
                           l < by ? "%s is computed below: write its line above, or read an "
                                    "earlier time of it"
                                  : "%s is read on its own line at no other time: expected one, "
@@ -2776,7 +2684,7 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
   for (int d = 0; d < left->rank; d++) {
     if (!(some >> d & 1)) by->offset[d] = 0;
     else if (turns[d])
-      edf_slide__syntax(&by->m.e.scan, turns[d],
+      edf__syntax(&by->m.e.scan, turns[d],
                         "%s is read before and after its own time: expected one of both",
                         left->name);
   }
@@ -2795,13 +2703,13 @@ static void edf_slide__add_loop(edf_slide__slide *all, const edf_slide__statemen
     i = edf_slide__index_for(&l->m.e, name);
     while (d < left->rank && (i < 0 || edf_slide__time_index(l, &left->place[d]) != i)) d++;
     if (d == left->rank)
-      edf_slide__syntax(&l->m.e.scan, left->name,
+      edf__syntax(&l->m.e.scan, left->name,
                         "this line is in a recurrence over %s: expected that index on the left",
                         name);
     if (n == EDF_SLIDE__LOOPS)
-      edf_slide__syntax(&l->m.e.scan, left->name, "a recurrence runs over at most two indices");
+      edf__syntax(&l->m.e.scan, left->name, "a recurrence runs over at most two indices");
     if (left->place[d].constant < 0)
-      edf_slide__syntax(&l->m.e.scan, left->place[d].at, "this place writes entry %d, below 0",
+      edf__syntax(&l->m.e.scan, left->place[d].at, "this place writes entry %d, below 0",
                         left->place[d].constant);
     l->axis[n] = d;
     l->back[n] = by->offset[axis] > 0;
@@ -2850,7 +2758,7 @@ static void edf_slide__check_last(const edf_slide__statement *l, const edf_slide
   for (int k = 0; by && k < by->n_loop; k++) {
     int d = by->axis[k], i = d < r->rank ? edf__alone(&l->m.e, &r->place[d]) : -1;
     if (i >= 0 && x->lone >> i & 1)
-      edf_slide__syntax(&l->m.e.scan, r->place[d].at,
+      edf__syntax(&l->m.e.scan, r->place[d].at,
                         "is the sum over all %s meant? Write sum_%s; the last of them has a "
                         "number, as in x[4,i]",
                         by->m.e.letter[by->loop[k]].name, l->m.e.letter[i].name);
@@ -2867,7 +2775,7 @@ static void edf_slide__know_tensors(edf_slide__statement *l) {
     int other = by && (!l->to || by->from != l->from || by->to != l->to);
     if (other && !by->y && by->step) edf_slide__all_times(by);
     if (other && !by->y && below)
-      edf_slide__syntax(&l->m.e.scan, r->name, "%s is computed below", r->name);
+      edf__syntax(&l->m.e.scan, r->name, "%s is computed below", r->name);
     l->of[f] = by ? by->y : edf_slide__known(l->slide, r->name);
   }
 }
@@ -2910,14 +2818,14 @@ static void edf_slide__begin_steps(edf_slide__statement *l) {
     const char *c = l->m.e.letter[l->loop[k]].name;
     ptrdiff_t T = l->m.extent[l->loop[k]];
     if (T == 0)
-      edf_slide__syntax(s, c,
+      edf__syntax(s, c,
                         "%s is the batch, whose extent changes; the number of steps has to be "
                         "known", c);
     if (T < 0)
-      edf_slide__syntax(s, c,
+      edf__syntax(s, c,
                         "the number of steps has to be known: give it after a bar, | %s<n", c);
     if ((double)n * ((double)edf_slide__times_of(l, k) + 2) > (int)EDF_SLIDE__STEPS)
-      edf_slide__syntax(s, c, "a recurrence has at most %d steps", EDF_SLIDE__STEPS);
+      edf__syntax(s, c, "a recurrence has at most %d steps", EDF_SLIDE__STEPS);
     n *= (size_t)edf_slide__times_of(l, k) + 2;
   }
   l->n_step = n;
@@ -2976,7 +2884,7 @@ static void edf_slide__run_step(edf_slide__statement *l) {
   for (int k = 0; k < by->n_loop; k++) time[k] = left.place[by->axis[k]].constant;
   edf_node **step = edf_slide__step_at(by, time);
   if (!step)
-    edf_slide__syntax(&l->m.e.scan, left.name,
+    edf__syntax(&l->m.e.scan, left.name,
                       "there is no such time of %s: before the first is -1", left.name);
   if (*step && l == by) return;
   edf_slide__drop_axes(&left, by, by->n_loop);
@@ -3019,7 +2927,7 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
     const edf_slide__statement *by = edf_slide__given_by(l);
     if (!l->entry || !edf_slide__belongs(l, from, to)) continue;
     if (l->m.e.ref->rank != by->m.e.ref->rank)
-      edf_slide__syntax(&l->m.e.scan, l->m.e.ref->name, "expected %d indices, as below",
+      edf__syntax(&l->m.e.scan, l->m.e.ref->name, "expected %d indices, as below",
                         by->m.e.ref->rank);
     l->n_loop = by->n_loop;              /* an index at a time is a loop: h[-1,t,j] = x[t,j]  */
     for (int k = 0; k < l->n_loop; k++)
@@ -3032,7 +2940,7 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
     edf_node *some = NULL;
     for (size_t i = 0; i < l->n_step; i++)
       if (l->step[i]) edf__write(some = l->step[i])->steps = all->layer ? NULL : l;
-    if (!some) edf_slide__syntax(&l->m.e.scan, l->m.e.ref->name, "all of it stays 0");
+    if (!some) edf__syntax(&l->m.e.scan, l->m.e.ref->name, "all of it stays 0");
   }
 }
 
@@ -3058,7 +2966,7 @@ static void edf_slide__mark_entries(edf_slide__slide *all) {
                   && ((given && !edf_slide__has_number(o)) || (zero && o > l && o->adds));
     for (o = all->line; o < l && !l->entry && !l->adds; o++)
       if (!o->entry && edf_slide__same_left(l, o))
-        edf_slide__syntax(&l->m.e.scan, l->m.e.ref->name,
+        edf__syntax(&l->m.e.scan, l->m.e.ref->name,
                           "%s has a line already, above: += adds to it", l->m.e.ref->name);
   }
 }
@@ -3069,13 +2977,9 @@ static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *la
   if (edf_slide__line_of(all, r->name) != last) return;
   for (edf_slide__statement *l = all->line; l <= last; l++)
     if (!l->entry && edf_slide__same_left(l, last)) {
-      if (sum && (sum->rank != l->y->rank || memcmp(sum->dim, l->y->dim, sizeof sum->dim))) {
-        edf_slide__say_caret(&l->m.e.scan, l->m.e.ref->name);
-        edf_slide__say("the lines of %s have one shape, but here it is another:\n  ", r->name);
-        edf_slide__say_node(sum);
-        edf_slide__say("\n  ");
-        edf_slide__end(l->y);
-      }
+      if (sum && (sum->rank != l->y->rank || memcmp(sum->dim, l->y->dim, sizeof sum->dim)))
+        edf__syntax(&l->m.e.scan, l->m.e.ref->name, "the lines of %s have one shape, but here "
+                    "it is another\n  %s\n  %s", r->name, edf__show(sum), edf__show(l->y));
       sum = sum ? edf_add_at(at->file, at->line, sum, l->y) : l->y;
     }
   last->y = sum;
@@ -3092,7 +2996,7 @@ static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, con
   for (const char *c = s.at; *c; c++) lines += *c == '\n';
   all->line = (edf_slide__statement *)edf_slide__alloc(lines * sizeof *all->line);
   while (*(s.at += strspn(s.at, " \r\n"))) edf_slide__read_line(all, &s);
-  if (!all->n) edf_slide__fail_at(at, "the text has no equation");
+  if (!all->n) edf__fail(*at, "the text has no equation");
 }
 
 static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
@@ -3124,7 +3028,7 @@ edf_node *edf_equations_at(const char *file, int line, const char *format, ...) 
   edf__site site = { "Equations", file, line };
   edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
   va_list args;
-  if (!format) edf_slide__fail_at(&site, "the text is NULL");
+  if (!format) edf__fail(site, "the text is NULL");
   va_start(args, format);
   int n = vsnprintf(NULL, 0, format, args);
   va_end(args);
@@ -3164,14 +3068,13 @@ static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *a
   const edf__ref *name = all->operands.ref + 1;
   int wanted = all->operands.n_operand;
   for (int k = 0; k < n && k < wanted; k++)
-    if (in[k] || k < needed) edf__check_node(*at, in[k], name[k].name);
+    if (in[k] || k < needed) edf_slide__check(at, in[k], name[k].name);
   if (n == wanted) return;
-  edf_slide__say_at(at->op, at->file, at->line);
-  edf_slide__say("the text has %d operands, but %d were given", wanted, n);
+  edf_page list = { NULL, 0 };
   for (int k = 0; k < n || k < wanted; k++)
-    edf_slide__say("\n  %s = %s", k < wanted ? name[k].name : "(no name)",
-                   k < n ? edf__show(in[k]) : "NULL or missing");
-  edf_slide__stop("%s", "");
+    edf_write(&list, "\n  %s = %s", k < wanted ? name[k].name : "(no name)",
+              k < n ? edf__show(in[k]) : "NULL or missing");
+  edf__fail(*at, "the text has %d operands, but %d were given%s", wanted, n, list.at);
 }
 static edf_node *edf_slide__lines(const edf__site *at, const char *text, int n, int needed,
                                   edf_node **in) {
@@ -3273,16 +3176,16 @@ static edf_node *edf_slide__call_operand(const edf_slide__statement *l, edf__sca
   const edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
   edf_node *x = by ? by->y : edf_slide__newest(r->name);
   if (!x)
-    edf_slide__syntax(s, r->name, by ? "%s is computed below" : "%s is no tensor so far",
+    edf__syntax(s, r->name, by ? "%s is computed below" : "%s is no tensor so far",
                       r->name);
   edf__check_rank(&e, r, x);
   for (int d = 0; d < r->rank; d++) {
     int i = edf__alone(&e, &r->place[d]);
-    if (i < 0) edf_slide__syntax(s, r->place[d].at, "expected an index");
+    if (i < 0) edf__syntax(s, r->place[d].at, "expected an index");
     int at = edf_slide__index_for(&l->m.e, e.letter[i].name);
     if (at < 0 || strcmp(l->m.e.letter[at].name, e.letter[i].name)) continue;
     if (at <= last)
-      edf_slide__syntax(s, r->place[d].at, "in a call indices keep the order of the left side");
+      edf__syntax(s, r->place[d].at, "in a call indices keep the order of the left side");
     last = at;
   }
   edf_release(e.ref);
@@ -3314,7 +3217,7 @@ static edf_node **edf_slide__call_operands(const edf_slide__statement *l, edf__s
   } while (edf_slide__accept(s, ','));
   edf_slide__expect(s, ')', "')' or ','");
   if ((*n != x && !strchr(takes, '*')) || numbers != wanted)
-    edf_slide__syntax(s, l->call, "%s takes %d tensors and %d numbers, found %d and %d",
+    edf__syntax(s, l->call, "%s takes %d tensors and %d numbers, found %d and %d",
                       edf_slide__calls[c].op_name, x, wanted, *n, numbers);
   return in;
 }
@@ -3361,11 +3264,11 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   edf_node **in = edf_slide__call_operands(l, &s, c, &n, number), *y;
   for (int d = 0; d < left->rank; d++) {
     int i = edf__alone(&l->m.e, &left->place[d]);
-    if (i != d) edf_slide__syntax(&s, left->place[d].at, "left of a call indices stand alone");
+    if (i != d) edf__syntax(&s, left->place[d].at, "left of a call indices stand alone");
     if (joined && !strcmp(l->m.e.letter[i].name, joined + 1)) axis = d;
   }
   if (strchr(takes, '_') && axis < 0)
-    edf_slide__syntax(&s, name, "expected an index of the left side, as in %s_t",
+    edf__syntax(&s, name, "expected an index of the left side, as in %s_t",
                       edf_slide__calls[c].name);
   for (int k = 1; k < n && strchr(takes, 'f'); k++)
     if (in[k]->kind == EDF_PARAMETER) in[k]->update = edf_frozen;
@@ -3385,7 +3288,7 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   edf_release(in);
   if (y->rank) edf__write(y)->letters = edf_slide__letters_at(l, left);
   if (y->rank != left->rank)
-    edf_slide__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op,
+    edf__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op,
                       y->rank);
   return y;
 }
@@ -3418,36 +3321,40 @@ static void edf_slide__find_call(edf_slide__statement *l) {
 }
 
 edf_node *edf_find(const char *name) {
-  if (!name) edf_slide__stop("edf_find: the name is NULL");
-  edf_node *x = edf_slide__newest(name);
-  if (x) return x;
-  for (int i = edf_slide__n_nodes() - 1; i >= 0; i--) {
-    edf_node *y = edf_slide__nth(i);
-    if (!x || edf_slide__apart(y->name, name) < edf_slide__apart(x->name, name)) x = y;
+  edf__site at = { "edf_find", NULL, 0 };
+  if (!name) edf__fail(at, "the name is NULL");
+  edf_node *x = edf_slide__newest(name), *near = NULL;
+  for (int i = 0, most = -1; !x && i < edf_slide__n_nodes(); i++) {
+    const char *other = edf_slide__nth(i)->name;
+    int n = 0;                           /* the longest common beginning is the nearest       */
+    while (name[n] && name[n] == other[n]) n++;
+    if (n > most) near = edf_slide__nth(i);
+    if (n > most) most = n;
   }
-  if (!x) edf_slide__stop("edf_find: no tensor is called %s: the graph is empty", name);
-  edf_slide__fail_with(x, "edf_find: no tensor is called %s; the nearest name:", name);
-  return x;                              /* not reached                                       */
+  if (!x)
+    edf__fail(at, "no tensor is called %s; the nearest name:\n  %s", name,
+              near ? edf__show(near) : "none");
+  return x;
 }
 
 /* ==== >>layers  Layers, from normalisation to recurrences ================================ */
 
 /* The last `rank` indices: [i,j]. */
 static const char *edf_slide__last_letters(const edf__letters *l, int rank) {
-  edf_slide__text text = { { 0 }, 0 };
+  const char *text = rank ? "[" : "";
   for (int d = l->n - rank; d < l->n; d++)
-    edf_slide__put(&text, "%s%s", d > l->n - rank ? "," : "[", l->name[d]);
-  return edf_fmt(rank ? "%s]" : "%s", text.at);
+    text = edf_fmt("%s%s%s", text, l->name[d], d + 1 < l->n ? "," : "]");
+  return text;
 }
 
 edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
   edf__site at = { "Embed", file, line };
   edf_node *in[2] = { W, k };
-  edf__check_node(at, W, "W");
-  edf__check_node(at, k, "k");
+  edf_slide__check(&at, W, "W");
+  edf_slide__check(&at, k, "k");
   int rows = k->rank, columns = W->rank - 1;
   if (columns < 0 || rows + columns > EDF_MAX_RANK || k->kind == EDF_PARAMETER)
-    edf_slide__fail_at(&at, "W has a row for each class, and k has the class numbers\n  %s\n  %s",
+    edf__fail(at, "W has a row for each class, and k has the class numbers\n  %s\n  %s",
                        edf__show(W), edf__show(k));
   const char *row = edf_fmt("%.*s", rows ? 2 * rows - 1 : 0, "b,t,u,v,w,x,y,z");
   const char *column = edf_fmt("%.*s", columns * 2, ",j,i,l,m,n,o,p");
@@ -3480,7 +3387,7 @@ edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int 
 static edf_node *edf_slide__gained(const edf__site *at, const char *normalize, edf_node *gain,
                                    edf_node *x, edf_node *bias) {
   edf_node *in[3] = { gain, x, bias };
-  edf__check_node(*at, x, "x");
+  edf_slide__check(at, x, "x");
   edf__letters l = edf__letters_of(x);
   const char *all = edf_slide__last_letters(&l, x->rank), *j = x->rank ? l.name[l.n - 1] : "j";
   return edf_slide__lines(at, edf_fmt("y%s = A[%s] %s%s x%s + B[%s]", all, j, normalize,
@@ -3504,10 +3411,10 @@ edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package P
 static int edf_slide__positions(const edf__site *at, const edf_node *x, int d, int size,
                                 int stride, int padding) {
   if (size < 1 || stride < 1 || padding < 0 || size > 10000 || stride > 10000 || padding > 10000)
-    edf_slide__fail_at(at, "window %d, stride %d, padding %d: expected at least 1, 1 and 0, and "
+    edf__fail(*at, "window %d, stride %d, padding %d: expected at least 1, 1 and 0, and "
                        "at most 10000", size, stride, padding);
   if (x->dim[d] + 2 * padding < size)
-    edf_slide__fail_at(at, "the window has %d entries, but dimension %d of x has %d, and the "
+    edf__fail(*at, "the window has %d entries, but dimension %d of x has %d, and the "
                        "padding is %d\n  %s", size, d, x->dim[d], padding, edf__show(x));
   return (x->dim[d] + 2 * padding - size) / stride + 1;
 }
@@ -3524,10 +3431,10 @@ edf_conv_package edf_conv_params_at(const char *file, int line, int size, int n_
 static edf_node *edf_slide__conv(const edf__site *at, edf_conv_package Phi, edf_node *x) {
   edf_node *in[3] = { Phi.w, x, Phi.b };
   int n[2], s = Phi.stride, p = Phi.padding;
-  edf__check_node(*at, Phi.w, "Phi.w");
-  edf__check_node(*at, x, "x");
+  edf_slide__check(at, Phi.w, "Phi.w");
+  edf_slide__check(at, x, "x");
   if (x->rank != 4)
-    edf_slide__fail_at(at, "x needs a batch, two dimensions and channels\n  %s", edf__show(x));
+    edf__fail(*at, "x needs a batch, two dimensions and channels\n  %s", edf__show(x));
   for (int d = 0; d < 2; d++) n[d] = edf_slide__positions(at, x, 1 + d, Phi.w->dim[d], s, p);
   const char *bounds = p ? edf_fmt(" | i<%d, j<%d", n[0], n[1]) : "";
   return edf_slide__lines(
@@ -3543,9 +3450,9 @@ edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node
 static edf_node *edf_slide__pool(const edf__site *at, const char *over, edf_node *x, int size,
                                  int stride) {
   const char *left = "", *window = "", *read = "";
-  edf__check_node(*at, x, "x");
+  edf_slide__check(at, x, "x");
   if (x->rank < 3 || x->rank > 5)
-    edf_slide__fail_at(at, "x needs a batch, 1 to 3 dimensions and channels\n  %s",
+    edf__fail(*at, "x needs a batch, 1 to 3 dimensions and channels\n  %s",
                        edf__show(x));
   for (int d = 1; d + 1 < x->rank; d++) {
     char i = (char)('h' + d);
@@ -3670,14 +3577,15 @@ static edf_recurrent_state edf_slide__run_cell(const edf__site *at, edf_recurren
   edf_node *in[6] = { Phi.wx, x, Phi.b, Phi.wh, s ? s->h : NULL, s ? s->c : NULL };
   int both = s && Phi.cell == &edf_lstm_cell;
   edf_recurrent_state next = { NULL, NULL };
-  edf_slide__text text = { { 0 }, 0 };
+  char text[512], *end = text;
   edf_slide__slide all;
   for (const char *c = Phi.cell->text; *c; c++) {
-    edf_slide__put(&text, "%c", *c);
+    *end++ = *c;
     if (!s && strchr("hC", *c) && c[1] == '\'') c++;
     if (s && *c == ',' && c[1] == 't') c += c[2] == '-' ? 4 : 2;
   }
-  edf_slide__read_over_nodes(&all, at, text.at, s ? 5 + both : 4, 4, in);
+  *end = 0;
+  edf_slide__read_over_nodes(&all, at, text, s ? 5 + both : 4, 4, in);
   next.h = edf_slide__run_slide(&all);
   if (both) next.c = edf_slide__line_of(&all, "C'")->y;
   return next;
@@ -3687,16 +3595,16 @@ edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell
                                 edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s) {
   edf__site at = { cell->name, file, line };
   if (cell != Phi.cell)
-    edf_slide__fail_at(&at, "Phi has the parameters of another cell: %s\n  %s",
+    edf__fail(at, "Phi has the parameters of another cell: %s\n  %s",
                        Phi.cell ? Phi.cell->name : "none", Phi.wx ? edf__show(Phi.wx) : "NULL");
   if (cell == &edf_lstm_cell && !s.h != !s.c)
-    edf_slide__fail_at(&at, "the state has one of h and c: expected both, or none for zeros");
+    edf__fail(at, "the state has one of h and c: expected both, or none for zeros");
   return edf_slide__run_cell(&at, Phi, x, &s);
 }
 
 edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, edf_node *x) {
   edf__site at = { "Unroll", file, line };
-  if (!Phi.cell) edf_slide__fail_at(&at, "Phi was not made by its constructor");
+  if (!Phi.cell) edf__fail(at, "Phi was not made by its constructor");
   return edf_slide__run_cell(&at, Phi, x, NULL).h;
 }
 
@@ -3707,12 +3615,6 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
    indices are in the order of the left:
      l[b] = bceloss(s[b], y[b])    y[b] = leakyrelu(x[b], 0.1)    h[b,t] = concat_t(a[b], c[b])
      r[b,i,j] = reshape(x[b,k]) | i<4, j<8    m[b] = maxover(x[b,2*i+DI]) | DI<2 */
-
-/* Returns a copy of a text, which stays until edf_clear. */
-static char *edf_slide__keep(const char *text) {
-  size_t n = strlen(text) + 1;
-  return (char *)memcpy(edf_keep(NULL, n), text, n);
-}
 
 /* ---- Names that can be read. A scalar's, which stands without brackets, is mistaken where it
    is a function's, or beside it an index's. Of equal names the newest stays, which edf_find
@@ -3728,9 +3630,9 @@ static int edf_slide__is_mistaken(const edf_node *x, const char *name) {
     while (k < y->n_in && y->in[k] != x) k++;
     if (k == y->n_in) continue;
     edf__letters l = edf__letters_of(y);
-    for (int d = 0; d < l.n; d++) if (!edf_slide__compare_names(l.name[d], name)) return 1;
+    for (int d = 0; d < l.n; d++) if (!edf__compare_names(l.name[d], name)) return 1;
     for (k = 0; edf_slide__is_equation(y) && k < m->e.n_letter; k++)
-      if (!edf_slide__compare_names(m->e.letter[k].name, name)) return 1;
+      if (!edf__compare_names(m->e.letter[k].name, name)) return 1;
   }
   return name[strlen(name) - 1] == '_';  /* it would join the next line                       */
 }
@@ -3746,7 +3648,7 @@ static const char **edf_slide__give_names(void) {
   const char **all = (const char **)edf_keep(NULL, ((size_t)n + 1) * sizeof *all);
   for (int i = 0; i < n; i++) {
     const char *name = edf_slide__nth(i)->name;
-    char *first = edf_slide__keep(edf_fmt("%.480s", *name ? name : "_"));
+    char *first = edf_slide__copy(edf_fmt("%.480s", *name ? name : "_"));
     for (char *c = first; *c; c++)
       if (!edf_slide__is_letter(*c) && (c == first || (!edf_slide__is_digit(*c) && *c != '\'')))
         *c = '_';
@@ -3761,7 +3663,7 @@ static const char **edf_slide__give_names(void) {
       taken = edf_slide__is_among(all, n, name);
     }
     if (name == all[i]) continue;
-    name = edf_slide__keep(name);
+    name = edf_slide__copy(name);
     edf_release((char *)all[i]);
     all[i] = name;
   }
@@ -3796,22 +3698,17 @@ static void edf_slide__write_number(edf_page *out, edf_real number) {
   edf_write(out, "%s", fabs(n) < HUGE_VAL ? text : n < 0 ? "-1e999" : "1e999");
 }
 
-/* Lines of equations: a Lookup has one. */
-static int edf_slide__has_equation(const edf_node *y) {
-  return y->shape == edf__einsum_shape;
-}
-
 /* l[b] = bceloss(s[b], y[b]), softmax_{i,j}(..), concat_t(..); 0: it has no name that is known.
    A text's ln of a softmax is fused with it: what is not is called logarithm. */
 static int edf_slide__write_call(edf_page *out, const edf_node *y) {
   const char *op = y->about->name;
   int c = EDF_SLIDE__N_CALLS - 1, f = EDF_SLIDE__N_FUNCTIONS - 1, n = 0;
   while (c >= 0 && strcmp(edf_slide__calls[c].op_name, op)) c--;
-  while (f >= EDF_SLIDE__MIN_OF && edf_slide__compare_names(edf_slide__functions[f].name, op))
+  while (f >= EDF_SLIDE__MIN_OF && edf__compare_names(edf_slide__functions[f].name, op))
     f--;
   int function = f >= EDF_SLIDE__MIN_OF;
   if (c < 0 && !function) return 0;
-  if (c >= 0 && function && edf_slide__is_softmax(y->in[0])) function = 0;
+  if (c >= 0 && function && y->in[0]->about == &edf__softmax_op) function = 0;
   const char *takes = c < 0 ? "" : edf_slide__calls[c].takes;
   int over = strchr(takes, '~') != NULL, bounds = strchr(takes, '|') != NULL;
   edf__letters l = edf__letters_of(y);
@@ -3928,7 +3825,7 @@ static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement 
       int i = edf__alone(e, p), n = l->of[f]->dim[d];
       if (i < 0) continue;
       if (extent[i] && extent[i] != n)
-        edf_slide__syntax(
+        edf__syntax(
             &e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
             e->letter[i].name, extent[i], e->ref[from[i]].name, n, e->ref[f].name);
       extent[i] = n;
@@ -3939,10 +3836,10 @@ static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement 
     int *bound = &e->letter[i].bound;
     if (!*bound) *bound = extent[i];
     for (int o = 0; own && !*bound && o < own->m.e.n_letter; o++)
-      if (!edf_slide__compare_names(own->m.e.letter[o].name, name))
+      if (!edf__compare_names(own->m.e.letter[o].name, name))
         *bound = (int)own->m.extent[o];
     if (*bound <= 0)
-      edf_slide__syntax(&e->scan, name, "the extent of %s is unknown: give it after a bar, | "
+      edf__syntax(&e->scan, name, "the extent of %s is unknown: give it after a bar, | "
                         "%s<n", name, name);
     work *= *bound;
   }
@@ -3983,11 +3880,11 @@ static edf_slide__answered *edf_slide__answered_at(const edf_slide__statement *l
     if (!f && t && t->right) break;
   }
   if (!t && (f || strchr(r->name, '.')))
-    edf_slide__syntax(&l->m.e.scan, r->name, "no tensor is called %s", r->name);
+    edf__syntax(&l->m.e.scan, r->name, "no tensor is called %s", r->name);
   if (!f && t && t->of && !t->right)
-    edf_slide__syntax(&l->m.e.scan, r->name, "y's line does not read this tensor");
+    edf__syntax(&l->m.e.scan, r->name, "y's line does not read this tensor");
   if (t && t->node->rank != r->rank)
-    edf_slide__syntax(&l->m.e.scan, r->name, "%s has %d indices", r->name, t->node->rank);
+    edf__syntax(&l->m.e.scan, r->name, "%s has %d indices", r->name, t->node->rank);
   return t;
 }
 
@@ -3999,7 +3896,7 @@ static edf_node *edf_slide__new_helper(edf_slide__statement *l) {
     ptrdiff_t least, greatest;
     edf__reach(&l->m, &left->place[d], &least, &greatest);
     if (least < 0 || greatest >= INT_MAX)
-      edf_slide__syntax(&l->m.e.scan, left->place[d].at, "this place writes entries %ld to %ld",
+      edf__syntax(&l->m.e.scan, left->place[d].at, "this place writes entries %ld to %ld",
                         (long)least, (long)greatest);
     dim[d] = (int)greatest + 1;
   }
@@ -4031,7 +3928,7 @@ static void edf_slide__run_line(edf_slide__answer *a, edf_slide__statement *l) {
   single.n = edf.n_compnodes = 0;        /* all that it reads is in the graph                 */
   l->slide = &single;
   if (l->call || l->right->next)
-    edf_slide__syntax(&e->scan, l->where->at, "expected one sum of products");
+    edf__syntax(&e->scan, l->where->at, "expected one sum of products");
   edf_slide__bind_line(l);
   for (int f = 0; f < e->n_ref; f++) {
     const edf_slide__answered *t = edf_slide__answered_at(l, f);
@@ -4140,7 +4037,7 @@ static int edf_slide__know(edf_slide__answer *a, const char *name, edf_node *x) 
   for (int k = 0; k < a->n; k++) if (!strcmp(a->name[k], name)) return k;
   if (!x || a->n == EDF_SLIDE__ANSWERED || (x->forward && x->position > a->y->position))
     return -1;
-  a->name[a->n] = x == a->y ? x->name : edf_slide__keep(name);
+  a->name[a->n] = x == a->y ? x->name : edf_slide__copy(name);
   a->node[a->n++] = x;
   return a->n - 1;
 }
@@ -4341,7 +4238,7 @@ static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__sta
     }
     for (int i = 0; i < 2 * l->m.e.n_letter; i++) {
       const char *c = l->m.e.letter[i / 2].name;
-      char first = edf_slide__is_capital(c) ? edf_slide__lower(*c) : edf_slide__upper(*c);
+      char first = edf__is_capital(c) ? (char)tolower(*c) : (char)toupper(*c);
       edf_slide__propose(a, l, "another index: here belongs", p, n, "%c%s", i % 2 ? first : *c,
                          c + 1);
     }
@@ -4378,9 +4275,9 @@ static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__sta
     char index[64];
     size_t n = edf_slide__name_length(c), all = n ? n : 1;
     snprintf(index, sizeof index, "%.*s", (int)all, c);
-    *index = edf_slide__upper(*index);
+    *index = (char)toupper(*index);
     int i = n ? edf_slide__index_for(&l->m.e, index) : -1;
-    *index = edf_slide__lower(*index);
+    *index = (char)tolower(*index);
     edf_write(&text, "%s", i < 0 ? index : l->m.e.letter[i].name);
     c += all;
   }
@@ -4460,11 +4357,11 @@ static int edf_slide__name_slip(edf_slide__answer *a, const edf_slide__answered 
     int all = !own && (a->unreadable || edf_slide__count_wrong(0));
     if (all || !t->lines || edf_slide__answer_error(t) > edf_slide__right_below) continue;
     edf_slide__run_answer(a, a->text);
-    edf_slide__say_caret(&a->all.scan, a->all.scan.text + e->at);
-    edf_slide__say("%s %s", e->slip, e->with);
+    edf_page said = { NULL, 0 };
+    edf_write(&said, "answer: %s%s %s", edf__caret(&a->all.scan, a->all.scan.text + e->at),
+              e->slip, e->with);
     a->quiet = 0;
-    edf_slide__print_said(edf_slide__message, 0);
-    edf_slide__message[edf_slide__length = 0] = 0;
+    edf_slide__print_said(said.at, 0);
     return 1;
   }
   edf_slide__run_answer(a, a->text);
@@ -4518,7 +4415,7 @@ static double edf_slide__judge_answer(edf_slide__answer *a) {
 double edf_check_backward(edf_node *y, const char *lines) {
   edf_slide__answer a;
   edf__site here = { "edf_check_backward", NULL, 0 };
-  edf__check_node(here, y, "the node");
+  edf_slide__check(&here, y, "the node");
   printf("answer to %s, built at %s:%d\n", edf_label(y), y->file, y->line);
   if (!edf_slide__line_of_node(y) && !edf_slide__has_equation(y) &&
       (!y->about || !y->about->name || !y->about->formula)) {

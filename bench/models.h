@@ -50,7 +50,11 @@ static inline real *letters(int rows) {
 
 /* ---- LeNet: 5x5x16, maximum, 5x5x32, maximum, 128, 10 */
 static edf_node *lenet_loss(edf_node *x, edf_node *y) {
+#ifdef edf_text
   edf_conv_package c1 = edf_conv_params(5, 1, 16), c2 = edf_conv_params(5, 16, 32);
+#else                                    /* MODELS=against: before edf_text, with dimensions */
+  edf_conv_package c1 = edf_conv_params(2, 5, 1, 16), c2 = edf_conv_params(2, 5, 16, 32);
+#endif
   edf_affine_package a3 = edf_affine_params(512, 128), a4 = edf_affine_params(128, CLASSES);
   edf_node *h = edf_reshape(x, "image[b,28,28,1]");
   h = edf_relu(edf_max_pool(edf_conv(c1, h), 2, 2));
