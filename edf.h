@@ -2928,14 +2928,18 @@ typedef edf_real edf__vector;
 #define EDF__UNROLL _Pragma("clang loop unroll(full)")
 #define EDF__FUSED __attribute__((min_vector_width(EDF__VECTOR_BYTES * 8)))
 #define EDF__INLINE __attribute__((always_inline)) inline
-#elif defined(__GNUC__)                  /* -std=c99 would not fuse a * b + c                 */
+#elif defined(__GNUC__)
 #define EDF__UNROLL _Pragma("GCC unroll 16")
-#define EDF__FUSED __attribute__((optimize("fp-contract=fast")))
 #define EDF__INLINE __attribute__((always_inline)) inline
+#ifdef __STRICT_ANSI__                   /* -std=c99 would not fuse a * b + c                 */
+#define EDF__FUSED __attribute__((optimize("fp-contract=fast")))
+#endif
 #else
 #define EDF__UNROLL
-#define EDF__FUSED
 #define EDF__INLINE inline
+#endif
+#ifndef EDF__FUSED                       /* as the compiler's options say                     */
+#define EDF__FUSED
 #endif
 
 enum {
