@@ -3052,10 +3052,15 @@ static void edf__find_places(edf__places *p, const edf_route *r, int group, int 
   }
 }
 
-/* Returns how many of n places follow one another in memory. */
-static ptrdiff_t edf__run_of(const ptrdiff_t *at, ptrdiff_t n) {
-  ptrdiff_t i = 1;
-  while (i < n && at[i] == at[0] + i) i++;
+/* Returns how many of n places follow one another at this step. Whole blocks are compared
+   first, since a compiler vectorises that. */
+static ptrdiff_t edf__run_of(const ptrdiff_t *at, ptrdiff_t n, ptrdiff_t step) {
+  ptrdiff_t i = 0, other = 0;
+  for (; i + 16 <= n; i += 16) {
+    for (ptrdiff_t k = 0; k < 16; k++) other |= at[i + k] ^ (at[0] + (i + k) * step);
+    if (other) break;
+  }
+  while (i < n && at[i] == at[0] + i * step) i++;
   return i;
 }
 
@@ -3081,14 +3086,14 @@ static void edf__pack(edf_real *to, ptrdiff_t width, const edf_real *b, const pt
                       ptrdiff_t k, const ptrdiff_t *column, ptrdiff_t n) {
   const size_t line = EDF__LANES * sizeof *to;
   edf_real square[2][EDF__LANES * EDF__LANES], *x, *y;
-  if (n == width && edf__run_of(column, n) == n) {
+  if (n == width && edf__run_of(column, n, 1) == n) {
     for (ptrdiff_t t = 0; t < k; t++, to += n)
       memcpy(to, b + row[t] + *column, (size_t)n * sizeof *to);
     return;
   }
   for (ptrdiff_t t = 0, lines; t < k; t += lines, to += lines * width) {
     lines = edf__least(EDF__LANES, k - t);
-    int even = edf__run_of(row + t, lines) == EDF__LANES;
+    int even = edf__run_of(row + t, lines, 1) == EDF__LANES;
     for (ptrdiff_t j = 0; j < width; j += EDF__LANES) {
       x = square[0];
       for (ptrdiff_t c = j; c < j + EDF__LANES; c++, x += EDF__LANES) {
@@ -3108,7 +3113,7 @@ static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a,
                            const edf__places *row, const edf__places *a_row,
                            const ptrdiff_t *column, ptrdiff_t n, edf_real *sums) {
   ptrdiff_t width = t->wide * EDF__LANES;
-  int assign = t->assign, whole = n == width && edf__run_of(column, n) == n;
+  int assign = t->assign, whole = n == width && edf__run_of(column, n, 1) == n;
   t->assign |= !whole;
   for (ptrdiff_t i = 0; i < row->n; i += t->rows) {
     ptrdiff_t left = row->n - i;
@@ -3141,7 +3146,10 @@ static edf_real *edf__panels_of(const edf_route *r, int across, const edf_real *
   int k = r->first[EDF__K], c = r->first[across], found = 0;
   const edf_loop *line = &r->nest.loop[k], *column = &r->nest.loop[c];
   ptrdiff_t key[4] = { line->n, line->s[operand], column->n, column->s[operand] };
-  for (int i = 0; i < edf.n_parameters; i++) found |= edf.parameters[i]->value == b;
+  for (int i = 0; i < edf.n_parameters; i++) {
+    const edf_node *p = edf.parameters[i];
+    found |= b >= p->value && b < p->value + p->size;
+  }
   if (!found || k + 1 != r->first[3] || c + 1 != r->first[across + 1] || !edf.direction ||
       w != edf.workspace) return NULL;
   edf__panels *p = w->kept;
@@ -3190,15 +3198,15 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
         edf__find_places(&w->column[EDF_A], r, EDF__K, x, k, t.k);
         edf__find_places(&w->row[EDF_B], r, EDF__K, y, k, t.k);
         ptrdiff_t step = t.k > 1 ? row[1] - *row : 0;
-        int even = rows <= 128 || edf__abs(step) <= 128;
-        for (ptrdiff_t l = 1; even && l < t.k; l++) even = row[l] - row[l - 1] == step;
+        int even = (rows <= 128 || edf__abs(step) <= 128) &&
+                   edf__run_of(row, t.k, step) == t.k;
         for (ptrdiff_t c = 0, n; c < n_j; c += n, panel += t.k * wide) {
           const ptrdiff_t *to = w->column[EDF_OUT].at + c, *from = w->column[EDF_B].at + c;
-          n = edf__strip(edf__run_of(to, n_j - c), n_j - c);
+          n = edf__strip(edf__run_of(to, n_j - c, 1), n_j - c);
           t.wide = (int)((n + EDF__LANES - 1) / EDF__LANES);
           t.b = panel;
           t.step = wide = t.wide * EDF__LANES;
-          if (even && n == wide && edf__run_of(from, n) == n) {
+          if (even && n == wide && edf__run_of(from, n, 1) == n) {
             t.b = right + *row + *from;
             t.step = step;
           } else if (i == 0 && !packed) edf__pack(panel, wide, right, row, t.k, from, n);
@@ -4041,10 +4049,14 @@ static const edf_rule edf__l1_rule = { "edf_l1", edf__add_l1, 0, 0 };
 
 static double edf__squares;              /* sum of the squared gradients                      */
 static void edf__add_squares(const edf_rule *rule, const edf_real *c, edf_node **p, int n) {
-  if (edf_device) edf__squares += edf_device->update(p, n, rule, c);
+  double lane[8] = { 0 };                /* so that a compiler vectorises the sum             */
+  if (edf_device) lane[0] = edf_device->update(p, n, rule, c);
   for (int i = 0; !edf_device && i < n; i++)
-    for (size_t k = 0; k < p[i]->size; k++)
-      edf__squares += (double)p[i]->grad[k] * (double)p[i]->grad[k];
+    for (size_t k = 0; k < p[i]->size; k++) {
+      double g = (double)p[i]->grad[k];
+      lane[k % 8] += g * g;
+    }
+  for (int k = 0; k < 8; k++) edf__squares += lane[k];
 }
 double edf_clip(double most) {
   if (!(most > 0))
