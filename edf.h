@@ -27,8 +27,8 @@
                  >>config >>notation >>api >>errors >>memory >>core >>backward >>init >>nodes
      The second half turns one equation into one node:
                  >>contraction >>parser >>sizes >>einsum >>products >>short
-     Part Two    makes it fast and adds nodes:  >>device >>nest >>more >>over >>optim
-     Part Three  shows and checks a program:    >>tools >>print >>check >>step
+     Part Two    makes it fast and adds nodes:  >>rewriting >>device >>nest >>more >>optim
+     Part Three  shows and checks a program:    >>debug >>tools >>print >>check >>step
    Three companions include this file: edf_slide.h (whole slides as programs, layers),
    edf_data.h (data, saved models) and edf_lab.h (doctor, curves, trace). */
 
@@ -1332,6 +1332,16 @@ static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf
   return edf__add_compnode(edf__computed(about, file, line, 2, in));
 }
 
+/* Defines the constructor of a node with one input, or with two, as Sigmoid's below. */
+#define EDF__NODE1(constructor, op) \
+  edf_node *constructor(const char *file, int line, edf_node *x) { \
+    return edf__node1(&op, file, line, x); \
+  }
+#define EDF__NODE2(constructor, op) \
+  edf_node *constructor(const char *file, int line, edf_node *a, edf_node *b) { \
+    return edf__node2(&op, file, line, a, b); \
+  }
+
 /* exp that a compiler vectorises: x = n ln2 + r, a polynomial for exp(r), and 2^n by the
    exponent's bits, in two halves so that results below the smallest normal number are right.
    Within 1 ulp; NaN stays NaN. In double the C library's. Coefficients: Cephes, expf, tanhf. */
@@ -1403,9 +1413,7 @@ static void edf__tanh_backward(edf_node *y) {
 }
 static const edf_op edf__tanh_op = { "Tanh", NULL, edf__tanh_forward, edf__tanh_backward,
   "y x", "y@ = tanh(x@)", "x.grad@ += y.grad@ (1-y@^2)" };
-edf_node *edf_tanh_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__tanh_op, file, line, x);
-}
+EDF__NODE1(edf_tanh_at, edf__tanh_op)
 
 /* ---- Relu   y[i] = max(0, x[i])     x.grad[i] += y.grad[i] [y[i] > 0]
    Written so that a NaN stays one. The derivative at 0 is 0. ---- */
@@ -1422,9 +1430,7 @@ static void edf__relu_backward(edf_node *y) {
 }
 static const edf_op edf__relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
   "y x", "y@ = max(0, x@)", "x.grad@ += y.grad@ [y@ > 0]" };
-edf_node *edf_relu_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__relu_op, file, line, x);
-}
+EDF__NODE1(edf_relu_at, edf__relu_op)
 
 /* Sums and maxima by partial ones, so that the compiler may vectorise. */
 enum { EDF__PARTIAL = 16 };
@@ -1478,9 +1484,7 @@ static void edf__sum_backward(edf_node *y) {
 }
 static const edf_op edf__sum_op = { "Sum", edf__scalar_shape, edf__sum_forward,
   edf__sum_backward, "y x", "y = sum_~ x~", "x.grad@ += y.grad" };
-edf_node *edf_sum_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__sum_op, file, line, x);
-}
+EDF__NODE1(edf_sum_at, edf__sum_op)
 
 /* ---- Mean   y = (1/n) sum_i x[i]     x.grad[i] += y.grad / n ---- */
 static void edf__mean_forward(edf_node *y) {
@@ -1493,9 +1497,7 @@ static void edf__mean_backward(edf_node *y) {
 }
 static const edf_op edf__mean_op = { "Mean", edf__scalar_shape, edf__mean_forward,
   edf__mean_backward, "y x", "y = 1/% sum_~ x~", "x.grad@ += y.grad / %" };
-edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__mean_op, file, line, x);
-}
+EDF__NODE1(edf_mean_at, edf__mean_op)
 
 /* ==== >>contraction  The definition of a contraction ===================================== */
 
@@ -2407,9 +2409,7 @@ static void edf__softmax_backward(edf_node *P) {
 static const edf_op edf__softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
   edf__softmax_backward, "P s", "P@ = exp(s@) / sum_~ exp(s~)",
   "s.grad@ += P@ (P.grad@ - sum_~ P~ P.grad~)" };
-edf_node *edf_softmax_at(const char *file, int line, edf_node *s) {
-  return edf__node1(&edf__softmax_op, file, line, s);
-}
+EDF__NODE1(edf_softmax_at, edf__softmax_op)
 
 /* ---- Labels are class numbers, one for each row of scores. */
 static void edf__loss_shape(edf_node *loss) {
@@ -2467,9 +2467,7 @@ static void edf__log_loss_backward(edf_node *l) {
 }
 static const edf_op edf__log_loss_op = { "LogLoss", edf__loss_shape, edf__log_loss_forward,
   edf__log_loss_backward, "l P y", "l@ = -ln P[&y@]", "P.grad[&y@] -= l.grad@ / P[&y@]" };
-edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) {
-  return edf__node2(&edf__log_loss_op, file, line, P, y);
-}
+EDF__NODE2(edf_log_loss_at, edf__log_loss_op)
 
 EDF__C_END
 #endif
@@ -2635,12 +2633,9 @@ static void edf__rewrite(edf__einsum *m, edf__site at, edf_node **in) {
 EDF__USED static int edf__is_helper(const edf_node *x) {
   return x->kind == EDF_COMPNODE && edf__is_equation(x) && !edf__einsum_of(x)->written.n_ref;
 }
-EDF__C_END
-#endif
 
 /* ==== >>device  The interface of a device ================================================ */
-#ifdef EDF__CODE
-EDF__C_BEGIN
+
 /* Runs a node's C code between pull and push. An error in it leaves the device paused. */
 static void edf__run_here(edf_node *y, int backward) {
   for (int k = 0; k < y->n_in; k++) {
@@ -2772,13 +2767,8 @@ static edf_nest edf__canonical(const edf_nest *nest) {
   edf_nest t = *nest;
   for (int i = t.n - 1; i >= 0; i--) {
     edf_loop *l = &t.loop[i];
-    int absent = !l->s[EDF_OUT] && !l->s[EDF_A] && !l->s[EDF_B];
-    if (l->n <= 0) {                     /* an empty sum                                      */
-      t.loop[0] = *l;
-      t.loop[0].n = 0;
-      t.n = 1;
-      return t;
-    }
+    int absent = !l->s[EDF_OUT] && !l->s[EDF_A] && !l->s[EDF_B] && l->n > 0;
+    if (l->n < 0) l->n = 0;              /* an empty sum                                      */
     if (absent) t.alpha *= (edf_real)l->n;
     if (absent || l->n == 1) *l = t.loop[--t.n];
   }
@@ -2848,20 +2838,15 @@ edf_route edf_plan(const edf_nest *nest) {
 }
 
 /* ---- Rows: the last two loops of a nest that is no product. A compiler vectorises them. */
-static inline void edf__add_scaled(edf_real *out, const edf_real *a, ptrdiff_t n, edf_real c,
-                                   int assign) {
-  if (assign) for (ptrdiff_t i = 0; i < n; i++) out[i] = c * a[i];
-  else for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i];
-}
-
 static void edf__row(const edf_loop *l, edf_real c, int assign, edf_real *out,
                      const edf_real *a, const edf_real *b) {
   ptrdiff_t n = l->n, so = l->s[EDF_OUT], sa = l->s[EDF_A], sb = l->s[EDF_B];
   int one = (sa == 1 && sb == 0) || (sa == 0 && sb == 1), both = sa == 1 && sb == 1;
-  const edf_real *x = sa ? a : b, *stays = sa ? b : a;
-  if (so == 0 && one) *out = (assign ? 0 : *out) + c * *stays * edf__total(x, n);
+  const edf_real *x = sa ? a : b, scale = one ? c * (sa ? *b : *a) : c;
+  if (so == 0 && one) *out = (assign ? 0 : *out) + scale * edf__total(x, n);
   else if (so == 0 && both) *out = (assign ? 0 : *out) + c * edf__dot(a, b, n);
-  else if (so == 1 && one) edf__add_scaled(out, x, n, c * *stays, assign);
+  else if (so == 1 && one && assign) for (ptrdiff_t i = 0; i < n; i++) out[i] = scale * x[i];
+  else if (so == 1 && one) for (ptrdiff_t i = 0; i < n; i++) out[i] += scale * x[i];
   else if (so == 1 && both && assign)
     for (ptrdiff_t i = 0; i < n; i++) out[i] = c * a[i] * b[i];
   else if (so == 1 && both)
@@ -2927,17 +2912,15 @@ typedef edf_real edf__vector;
 #if defined(__clang__)                   /* else it splits the vectors                        */
 #define EDF__UNROLL _Pragma("clang loop unroll(full)")
 #define EDF__FUSED __attribute__((min_vector_width(EDF__VECTOR_BYTES * 8)))
-#define EDF__INLINE __attribute__((always_inline)) inline
 #elif defined(__GNUC__)
 #define EDF__UNROLL _Pragma("GCC unroll 16")
-#define EDF__INLINE __attribute__((always_inline)) inline
 #ifdef __STRICT_ANSI__                   /* -std=c99 would not fuse a * b + c                 */
 #define EDF__FUSED __attribute__((optimize("fp-contract=fast")))
 #endif
 #else
 #define EDF__UNROLL
-#define EDF__INLINE inline
 #endif
+#define EDF__INLINE EDF__ATTRIBUTE(always_inline) inline
 #ifndef EDF__FUSED                       /* as the compiler's options say                     */
 #define EDF__FUSED
 #endif
@@ -3109,10 +3092,11 @@ static void edf__pack(edf_real *to, ptrdiff_t width, const edf_real *b, const pt
 }
 
 /* Runs the tiles of a panel, which has n columns of the block. */
-static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a,
-                           const edf__places *row, const edf__places *a_row,
-                           const ptrdiff_t *column, ptrdiff_t n, edf_real *sums) {
+static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a, edf__workspace *w,
+                           const ptrdiff_t *column, ptrdiff_t n) {
+  const edf__places *row = &w->row[EDF_OUT], *a_row = &w->row[EDF_A];
   ptrdiff_t width = t->wide * EDF__LANES;
+  edf_real *sums = w->sums;
   int assign = t->assign, whole = n == width && edf__run_of(column, n, 1) == n;
   t->assign |= !whole;
   for (ptrdiff_t i = 0; i < row->n; i += t->rows) {
@@ -3146,10 +3130,8 @@ static edf_real *edf__panels_of(const edf_route *r, int across, const edf_real *
   int k = r->first[EDF__K], c = r->first[across], found = 0;
   const edf_loop *line = &r->nest.loop[k], *column = &r->nest.loop[c];
   ptrdiff_t key[4] = { line->n, line->s[operand], column->n, column->s[operand] };
-  for (int i = 0; i < edf.n_parameters; i++) {
-    const edf_node *p = edf.parameters[i];
-    found |= b >= p->value && b < p->value + p->size;
-  }
+  for (int i = 0; i < edf.n_parameters; i++)       /* or begins within one                    */
+    found |= (size_t)(b - edf.parameters[i]->value) < edf.parameters[i]->size;
   if (!found || k + 1 != r->first[3] || c + 1 != r->first[across + 1] || !edf.direction ||
       w != edf.workspace) return NULL;
   edf__panels *p = w->kept;
@@ -3210,7 +3192,7 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
             t.b = right + *row + *from;
             t.step = step;
           } else if (i == 0 && !packed) edf__pack(panel, wide, right, row, t.k, from, n);
-          edf__run_panel(&t, out, left, &w->row[EDF_OUT], &w->row[EDF_A], to, n, w->sums);
+          edf__run_panel(&t, out, left, w, to, n);
         }
       }
 }
@@ -3359,7 +3341,7 @@ static const edf__part_two_table *edf__part_two = &edf__part_two_code;
 EDF__C_END
 #endif
 
-/* ==== >>more  More nodes, entry by entry and by rows ===================================== */
+/* ==== >>more  More nodes ================================================================ */
 #ifndef EDF__MORE_H
 #define EDF__MORE_H
 EDF__C_BEGIN
@@ -3420,6 +3402,30 @@ edf__unary edf_exp_at, edf_log_at, edf_square_at, edf_sqrt_at, edf_gelu_at, edf_
 #define edf_masked_mean(x, m) edf_masked_mean_at(EDF__HERE, x, m)
 edf__binary edf_div_at, edf_min_at, edf_max_at, edf_softmax_log_loss_at, edf_bce_loss_at,
             edf_mse_at, edf_masked_mean_at;
+
+/* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate). If
+   edf.training is 0, y = x.   dx += dy/(1-rate) for entries that were kept (Srivastava et al.
+   2014). The mask depends only on edf.seed and edf.draws. Errors: a rate that is not in [0,
+   1). */
+#define edf_dropout(x, rate) edf_dropout_at(EDF__HERE, x, rate)
+edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
+
+/* Reshape(x, "y[b,4,128]"): the same numbers in the same order. The node is named y. A first
+   index without a number, the batch, has the size that remains. Errors: sizes that differ. */
+#define edf_reshape(...) edf_reshape_at(EDF__HERE, __VA_ARGS__)
+edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
+    EDF__PRINTF(4, 5);
+
+/* A maximum over windows, of edf_slide.h: entry i of y is the greatest x[.. + offset[k]]. The
+   first n_kept loops of t run over y and x, and the others over the n entries of the window.
+   winner[i] is the k of the first greatest entry. Backward adds y.grad to its x.grad. */
+struct edf_window {
+  edf_nest t;
+  int n_kept;
+  ptrdiff_t n;
+  ptrdiff_t *offset;
+  int *winner;
+};
 EDF__C_END
 #endif
 
@@ -3456,7 +3462,7 @@ static inline edf_real edf__fast_root(edf_real x) {
 #endif
 }
 
-/* ---- Exp   y[i] = exp(x[i])     x.grad[i] += y.grad[i] y[i] ---- */
+/* ---- Exp */
 static void edf__exp_forward(edf_node *y) {
   edf_node *x = y->in[0];
   for (size_t i = 0; i < y->size; i++) y->value[i] = edf__exp(x->value[i]);
@@ -3467,13 +3473,10 @@ static void edf__exp_backward(edf_node *y) {
 }
 static const edf_op edf__exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
   "y x", "y@ = exp(x@)", "x.grad@ += y.grad@ y@" };
-edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__exp_op, file, line, x);
-}
+EDF__NODE1(edf_exp_at, edf__exp_op)
 
-/* ---- Div   y[i] = a[i] / b[i]     a.grad[i] += y.grad[i] / b[i]
-                                     b.grad[i] -= y.grad[i] y[i] / b[i]
-   The shorter operand repeats: entry i of y meets entry i mod size of each. ---- */
+/* ---- Div. The shorter operand repeats: entry i of y meets entry i mod size of each. */
+
 /* Returns the inputs of a node as lines of a message. */
 static const char *edf__show_inputs(const edf_node *y) {
   const char *lines = "";
@@ -3507,9 +3510,7 @@ static void edf__div_backward(edf_node *y) {
 }
 static const edf_op edf__div_op = { "Div", edf__div_shape, edf__div_forward, edf__div_backward,
   "y a b", "y@ = a' / b'", "a.grad' += y.grad@ / b'\nb.grad' -= y.grad@ y@ / b'" };
-edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__node2(&edf__div_op, file, line, a, b);
-}
+EDF__NODE2(edf_div_at, edf__div_op)
 
 /* Makes a node of the op `is` under the name of another op. Its state is two numbers, # and ##
    in its formula. */
@@ -3597,30 +3598,20 @@ static edf_node *edf__function_at(int f, const char *file, int line, edf_node *x
   edf__site at = { edf__function_op[f].name, file, line };
   return edf__with_numbers(&at, &edf__function_op[f], 1, &x, p, q);
 }
-edf_node *edf_log_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__LOG, file, line, x, 0, 0);
-}
-edf_node *edf_sqrt_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__SQRT, file, line, x, 0, 0);
-}
-edf_node *edf_square_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__SQUARE, file, line, x, 0, 0);
-}
-edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__SOFTPLUS, file, line, x, 0, 0);
-}
+#define EDF__FUNCTION_NODE(constructor, f) \
+  edf_node *constructor(const char *file, int line, edf_node *x) { \
+    return edf__function_at(f, file, line, x, 0, 0); \
+  }
+EDF__FUNCTION_NODE(edf_log_at, EDF__LOG)
+EDF__FUNCTION_NODE(edf_sqrt_at, EDF__SQRT)
+EDF__FUNCTION_NODE(edf_square_at, EDF__SQUARE)
+EDF__FUNCTION_NODE(edf_softplus_at, EDF__SOFTPLUS)
 edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope) {
   return edf__function_at(EDF__LEAKY_RELU, file, line, x, slope, 0);
 }
-edf_node *edf_abs_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__ABS, file, line, x, 0, 0);
-}
-edf_node *edf_sin_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__SIN, file, line, x, 0, 0);
-}
-edf_node *edf_cos_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__COS, file, line, x, 0, 0);
-}
+EDF__FUNCTION_NODE(edf_abs_at, EDF__ABS)
+EDF__FUNCTION_NODE(edf_sin_at, EDF__SIN)
+EDF__FUNCTION_NODE(edf_cos_at, EDF__COS)
 edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p) {
   return edf__function_at(EDF__POW, file, line, x, p, 0);
 }
@@ -3630,8 +3621,7 @@ edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf
   return edf__function_at(EDF__CLAMP, file, line, x, lo, hi);
 }
 
-/* ---- Gelu   y[i] = x[i] s, s = sigmoid(u), u = 2 c (x[i] + 0.044715 x[i]^3), c = sqrt(2/pi)
-               x.grad[i] += y.grad[i] (s + x[i] s (1-s) 2 c (1 + 0.134145 x[i]^2)) ---- */
+/* ---- Gelu, as y = x sigmoid(u) with u = 2 c (x + 0.044715 x^3). */
 static const edf_real edf__gelu_c = (edf_real)1.5957691216057308;             /* 2 c          */
 static const edf_real edf__gelu_d = (edf_real)(1.5957691216057308 * 0.044715);
 
@@ -3654,13 +3644,9 @@ static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_
   "y x", "y@ = x@/2 (1 + tanh(sqrt(2/pi) (x@ + 0.044715 x@^3)))",
   "x.grad@ += y.grad@ (s + x@ s (1-s) sqrt(8/pi) (1 + 0.134145 x@^2)), "
   "s = 1/(1+exp(-sqrt(8/pi) (x@ + 0.044715 x@^3)))" };
-edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__gelu_op, file, line, x);
-}
+EDF__NODE1(edf_gelu_at, edf__gelu_op)
 
-/* ---- Max   y[i] = max(a[i], b[i])     a.grad[i] += y.grad[i] [b[i] <= a[i]]
-                                         b.grad[i] += y.grad[i] [b[i] > a[i]]
-   Min is the same of the other order; the number is 1 or -1. Repeats as in Div. ---- */
+/* ---- Max and Min, which has the other order. The number is 1 or -1. Repeats as in Div. */
 static int edf__takes_first(const edf_node *y, size_t i) {
   edf_real order = *(const edf_real *)y->state;
   edf_real a = y->in[0]->value[i % y->in[0]->size], b = y->in[1]->value[i % y->in[1]->size];
@@ -3694,10 +3680,8 @@ edf_node *edf_min_at(const char *file, int line, edf_node *a, edf_node *b) {
   return edf__with_numbers(&at, &edf__min_op, 2, in, -1, 0);
 }
 
-/* ---- SoftmaxLogLoss   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]]
-                         s.grad[b,k] += l.grad[b] (softmax(s)[b,k] - [k = y[b]])
-   The state is P = softmax(s). The greatest entry of a row has P = 1/Z, with Z the sum of
-   exp(s - max): l = -ln(max P) + max s - s[y] is exact also if P[y] is tiny. ---- */
+/* ---- SoftmaxLogLoss. The state is P = softmax(s). The greatest entry of a row has P = 1/Z,
+   with Z the sum of exp(s - max): l = -ln(max P) + max s - s[y] is exact if P[y] is tiny. */
 static void edf__softmax_log_loss_forward(edf_node *l) {
   edf_node *s = l->in[0];
   size_t K = s->size / l->size;
@@ -3721,12 +3705,9 @@ static void edf__softmax_log_loss_backward(edf_node *l) {
 static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__loss_shape,
   edf__softmax_log_loss_forward, edf__softmax_log_loss_backward, "l s y",
   "l@ = ln sum_~ exp(s~) - s[&y@]", "s.grad@ += l.grad@ (exp(s@) / sum_~ exp(s~) - [! = y@])" };
-edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
-  return edf__node2(&edf__softmax_log_loss_op, file, line, s, y);
-}
+EDF__NODE2(edf_softmax_log_loss_at, edf__softmax_log_loss_op)
 
-/* ---- LogSoftmax   y[b,k] = s[b,k] - ln sum_j exp(s[b,j])
-                     s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] ---- */
+/* ---- LogSoftmax */
 static void edf__log_softmax_forward(edf_node *y) {
   edf_node *s = y->in[0];
   size_t K = edf__columns(y);
@@ -3749,9 +3730,7 @@ static void edf__log_softmax_backward(edf_node *y) {
 static const edf_op edf__log_softmax_op = { "LogSoftmax", edf__softmax_shape,
   edf__log_softmax_forward, edf__log_softmax_backward, "y s",
   "y@ = s@ - ln sum_~ exp(s~)", "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~" };
-edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
-  return edf__node1(&edf__log_softmax_op, file, line, s);
-}
+EDF__NODE1(edf_log_softmax_at, edf__log_softmax_op)
 
 /* Returns ln(1 + exp(x)) - less. */
 static edf_real edf__softplus(edf_real x, edf_real less) {
@@ -3760,9 +3739,7 @@ static edf_real edf__softplus(edf_real x, edf_real less) {
   return (x < 0 ? 0 : x) - less + ln;
 }
 
-/* ---- BCELoss   l[i] = ln(1 + exp(s[i])) - y[i] s[i], without the logarithm of 0
-                  s.grad[i] += l.grad[i] (1/(1+exp(-s[i])) - y[i])
-                  y.grad[i] -= l.grad[i] s[i] ---- */
+/* ---- BCELoss, without the logarithm of 0 */
 static void edf__bce_shape(edf_node *l) {
   edf_node *s = l->in[0], *y = l->in[1];
   if (s->rank != y->rank || memcmp(s->dim, y->dim, (size_t)s->rank * sizeof *s->dim))
@@ -3785,9 +3762,7 @@ static void edf__bce_backward(edf_node *l) {
 static const edf_op edf__bce_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
   edf__bce_backward, "l s y", "l@ = ln(1 + exp(s@)) - y@ s@",
   "s.grad@ += l.grad@ (1/(1+exp(-s@)) - y@)\ny.grad@ -= l.grad@ s@" };
-edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
-  return edf__node2(&edf__bce_op, file, line, s, y);
-}
+EDF__NODE2(edf_bce_loss_at, edf__bce_op)
 
 /* ---- MSE and MaskedMean are compositions. Their nodes have the op of the whole. ---- */
 edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
@@ -3812,48 +3787,12 @@ EDF__USED static edf__written *edf__write(edf_node *y) {
   }
   return y->written;
 }
-EDF__C_END
-#endif
 
-/* ==== >>over  Dropout and Reshape ======================================================== */
-#ifndef EDF__OVER_H
-#define EDF__OVER_H
-EDF__C_BEGIN
-/* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate). If
-   edf.training is 0, y = x.   dx += dy/(1-rate) for entries that were kept (Srivastava et al.
-   2014). The mask depends only on edf.seed and edf.draws. Errors: a rate that is not in [0,
-   1). */
-#define edf_dropout(x, rate) edf_dropout_at(EDF__HERE, x, rate)
-edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
-
-/* Reshape(x, "y[b,4,128]"): the same numbers in the same order. The node is named y. A first
-   index without a number, the batch, has the size that remains. Errors: sizes that differ. */
-#define edf_reshape(...) edf_reshape_at(EDF__HERE, __VA_ARGS__)
-edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
-    EDF__PRINTF(4, 5);
-
-/* A maximum over windows, of edf_slide.h: entry i of y is the greatest x[.. + offset[k]]. The
-   first n_kept loops of t run over y and x, and the others over the n entries of the window.
-   winner[i] is the k of the first greatest entry. Backward adds y.grad to its x.grad. */
-struct edf_window {
-  edf_nest t;
-  int n_kept;
-  ptrdiff_t n;
-  ptrdiff_t *offset;
-  int *winner;
-};
-EDF__C_END
-#endif
-
-#ifdef EDF__CODE
-EDF__C_BEGIN
 enum { EDF__HEAD = 16 };                 /* numbers before an array in a state, to align it   */
 
-/* ---- Dropout   y[i] = m[i] x[i] / (1-rate), m[i] = 0 with probability rate, else 1
-                  x.grad[i] += y.grad[i] m[i] / (1-rate)
-   Entry i's number is a hash of (edf.seed, edf.draws before this Forward + i + 1), so a device
-   draws the same mask. The state is the rate and the factor of this Forward, then the mask.
-   ---- */
+/* ---- Dropout   y[i] = m[i] x[i] / (1-rate). Entry i's number is a hash of (edf.seed,
+   edf.draws before this Forward + i + 1), so a device draws the same mask. The state is the
+   rate and the factor of this Forward, then the mask m. */
 static void edf__dropout_forward(edf_node *y) {
   const edf_node *x = y->in[0];
   size_t bytes = EDF__HEAD * sizeof(edf_real) + y->size;
@@ -3883,8 +3822,7 @@ edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
   return edf__with_numbers(&at, &edf__dropout_op, 1, &x, (edf_real)rate, 0);
 }
 
-/* ---- Reshape   y = x: the same numbers in the same order     x.grad += y.grad
-   The state is the shape that was declared; 0 is the batch. ---- */
+/* ---- Reshape. The state is the shape that was declared; 0 is the batch. */
 static void edf__reshape_shape(edf_node *y) {
   const edf_node *x = y->in[0];
   size_t rest = 1, known = 1;            /* without an unknown batch                          */
@@ -4052,10 +3990,8 @@ static void edf__add_squares(const edf_rule *rule, const edf_real *c, edf_node *
   double lane[8] = { 0 };                /* so that a compiler vectorises the sum             */
   if (edf_device) lane[0] = edf_device->update(p, n, rule, c);
   for (int i = 0; !edf_device && i < n; i++)
-    for (size_t k = 0; k < p[i]->size; k++) {
-      double g = (double)p[i]->grad[k];
-      lane[k % 8] += g * g;
-    }
+    for (size_t k = 0; k < p[i]->size; k++)
+      lane[k % 8] += (double)p[i]->grad[k] * (double)p[i]->grad[k];
   for (int k = 0; k < 8; k++) edf__squares += lane[k];
 }
 double edf_clip(double most) {
@@ -4074,6 +4010,69 @@ EDF__C_END
 #endif
 
 /* ######## Part Three: shows and checks a program ######################################### */
+
+/* ==== >>debug  Printing, checking and stepping: the interface ============================ */
+#ifndef EDF__DEBUG_H
+#define EDF__DEBUG_H
+EDF__C_BEGIN
+/* edf_print_program prints each node with its equation or formula, its shape and its source
+   line, and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital
+   index is summed. edf_print_node prints one node, and edf_print one screen about it, with
+   numbers. */
+void edf_print_program(FILE *out);
+void edf_print_node(FILE *out, edf_node *node);
+void edf_print(edf_node *node);
+
+/* Sets what prints show for a node of edf_compnode, and returns the node:
+     edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
+   The texts are printed as they are. Several backward lines have \n between them. An edf_op has
+   formulas that are printed with the names and indices of each node. */
+edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
+
+/* Compares the backward of a node with central differences, and prints a report. First each
+   node of your own that `node` depends on is checked alone, on a copy with copies of its
+   inputs. Its contract: forward writes every entry, backward adds, is linear in y.grad, and
+   gives the same again. Its derivative: d/dx sum_i r[i] y[i] under random numbers r. If all are
+   right, `node` is checked through the graph, for every Parameter and wanted Input. For a wrong
+   gradient the report names the worst entry and the likely mistake.
+   Returns the worst |a - n| / (|a| + |n| + floor), where floor is 1/1000 of the largest entry
+   of the tensor. In double, below 1e-6 is right: cc -DEDF_REAL=double. In float, errors below
+   2e-2 do not show. At most 1000 entries of a tensor are tried. Entries at a kink are skipped.
+   edf_gradcheck changes only gradients. Errors: as edf_forward_to and edf_backward. */
+double edf_gradcheck(edf_node *node);
+
+/* Declares that the backward of a node is not its derivative. Nothing is compared through the
+   node, and edf_gradcheck fails if its backward is the derivative. Returns the node. */
+edf_node *edf_expect_mismatch(edf_node *node);
+
+/* edf_step_forward and edf_step_backward run one node and return it, or NULL at the end. The
+   first call begins a Forward, or a Backward of edf.loss, else of the last node. If nothing can
+   run, a step prints why and returns NULL. edf_where prints which node is next, and how many of
+   the contributions to its gradients have arrived. edf_ran(node) is called when a node has run:
+   a debugger that breaks there may step on.
+   edf_find_nan prints and returns the node that made the first NaN or infinity, in Forward,
+   else in Backward, which it runs again. NULL: there is none. With EDF_DEBUG each pass ends
+   with it. */
+edf_node *edf_step_forward(void);
+edf_node *edf_step_backward(void);
+void edf_where(void);
+edf_node *edf_find_nan(void);
+
+#ifdef EDF_NO_DEBUG
+static inline edf_node *edf__the_same(edf_node *node) { return node; }
+#define edf_formula(node, f, b)       ((void)(f), (void)(b), edf__the_same(node))
+#define edf_print(node)               ((void)(node))
+#define edf_print_program(out)        ((void)(out))
+#define edf_print_node(out, node)     ((void)(out), (void)(node))
+#define edf_gradcheck(node)           (edf__the_same(node) ? 0.0 : 0.0)
+#define edf_expect_mismatch(node)     edf__the_same(node)
+#define edf_step_forward()            edf__the_same(NULL)
+#define edf_step_backward()           edf__the_same(NULL)
+#define edf_where()                   ((void)0)
+#define edf_find_nan()                edf__the_same(NULL)
+#endif
+EDF__C_END
+#endif
 
 /* ==== >>tools  The interface for companions and tools ==================================== */
 #ifndef EDF__TOOLS_H
@@ -4217,12 +4216,10 @@ void edf_write_quoted(edf_page *to, const char *text, size_t n) {
 }
 
 /* ---- Files */
-static void edf__cannot_write(const edf_writer *w, int opened, int why) {
+static void edf__cannot_write(const edf_writer *w, const char *name, int why) {
   edf__site at = { w->who, NULL, 0 };
-  const char *name = !opened && *w->temporary ? edf__text("%.900s: ", w->temporary) : "";
-  edf__free(w->temporary);
-  edf__free(w->target);
-  edf__fail(at, "%s: cannot be written: %s%s", w->path, name, strerror(why));
+  const char *colon = *name ? ": " : "";
+  edf__fail(at, "%s: cannot be written: %s%s%s", w->path, name, colon, strerror(why));
 }
 
 /* Returns the file to which links lead, or "" if it is no file that could be renamed. */
@@ -4247,7 +4244,7 @@ edf_writer edf_create_file(const char *who, const char *path) {
   edf_write(&name, *w.target ? "%s.tmp" : "%s", w.target);
   w.temporary = name.at;
   w.file = fopen(*w.target ? w.temporary : path, "wb");
-  if (!w.file) edf__cannot_write(&w, 0, errno);
+  if (!w.file) edf__cannot_write(&w, *w.target ? w.temporary : "", errno);
 #ifdef EDF__UNIX
   struct stat was, is;
   if (!stat(w.target, &was) && !stat(w.temporary, &is) && S_ISREG(is.st_mode))
@@ -4266,7 +4263,7 @@ void edf_finish_file(edf_writer *w) {
   if (!bad && *w->target) bad = rename(w->temporary, w->target);
   int why = errno;
   if (bad) remove(w->temporary);
-  if (bad) edf__cannot_write(w, 1, why);
+  if (bad) edf__cannot_write(w, "", why);
   edf__free(w->temporary);
   edf__free(w->target);
 }
@@ -4274,33 +4271,6 @@ void edf_finish_file(edf_writer *w) {
 EDF__C_END
 #endif
 /* ==== >>print  A program as text ========================================================= */
-#ifndef EDF__PRINT_H
-#define EDF__PRINT_H
-EDF__C_BEGIN
-/* edf_print_program prints each node with its equation or formula, its shape and its source
-   line, and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital
-   index is summed. edf_print_node prints one node, and edf_print one screen about it, with
-   numbers. */
-void edf_print_program(FILE *out);
-void edf_print_node(FILE *out, edf_node *node);
-void edf_print(edf_node *node);
-
-/* Sets what prints show for a node of edf_compnode, and returns the node:
-     edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
-   The texts are printed as they are. Several backward lines have \n between them. An edf_op has
-   formulas that are printed with the names and indices of each node. */
-edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
-
-#ifdef EDF_NO_DEBUG
-static inline edf_node *edf__the_same(edf_node *node) { return node; }
-#define edf_formula(node, f, b)       ((void)(f), (void)(b), edf__the_same(node))
-#define edf_print(node)               ((void)(node))
-#define edf_print_program(out)        ((void)(out))
-#define edf_print_node(out, node)     ((void)(out), (void)(node))
-#endif
-EDF__C_END
-#endif
-
 #ifdef EDF__CODE
 EDF__C_BEGIN
 /* ---- The names of a node's indices: of the left side of its equation, or of a text "[b,t,j]",
@@ -4600,10 +4570,6 @@ static const edf_node *edf__indices_like(const edf_node *y) {
   return y->n_in && k >= 0 ? y->in[k] : y;
 }
 static int edf__has_formula(const edf_node *y) { return y->about && y->about->formula; }
-/* Returns 1 if the program has given y its formula, by edf_formula. */
-static int edf__has_own_formula(const edf_node *y) {
-  return edf__has_formula(y) && !y->about->tensors;
-}
 
 static edf__formula edf__formula_of(const edf_node *y, const char *text) {
   edf__formula f;
@@ -4615,7 +4581,7 @@ static edf__formula edf__formula_of(const edf_node *y, const char *text) {
   f.l = edf__letters_of(longer ? x : y);
   f.row = longer ? x->rank - y->rank : y->written ? y->written->row_dims : 1;
   f.operand = 0;
-  f.n_operand = strchr(text, '$') ? y->n_in : 1;
+  f.n_operand = *y->about->tensors && strchr(text, '$') ? y->n_in : 1;
   return f;
 }
 
@@ -4684,7 +4650,7 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
   memset(&f->loops, 0, sizeof f->loops);
   for (f->on_left = 1; edf__next_word(&w); f->on_left &= w.at[w.n - 1] != '=') {
     const edf_node *tensor = edf__tensor_of(f, &w);
-    int mark = strchr("@'~?$!&#%", w.kind) != NULL;
+    int mark = *f->y->about->tensors && strchr("@'~?$!&#%", w.kind);
     if (w.kind == 'a' && w.depth && !tensor && f->on_left) edf__loop_over(f, w.at);
     if (w.kind == '_' && w.at[w.n] == '~' && !f->l.n) w.n += 2;      /* sum_~ of a scalar     */
     else if (tensor) edf_write(out, "%s", edf_label(tensor));
@@ -4718,7 +4684,6 @@ static void edf__write_forward(edf_page *out, const edf_node *y) {
     edf_write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
     return;
   }
-  if (edf__has_own_formula(y)) { edf_write(out, "%s", y->about->formula); return; }
   edf__formula f = edf__formula_of(y, y->about->formula);
   for (; f.operand < f.n_operand && f.operand < EDF__SHOWN; f.operand++) {
     edf_write(out, f.operand ? "; " : "");
@@ -4734,10 +4699,6 @@ static void edf__write_forward(edf_page *out, const edf_node *y) {
 
 /* Writes for b,k: s.grad[b,k] += ... The loops are known after the statement was written. */
 static void edf__write_said_backward(edf_page *out, const edf_node *y) {
-  const char *own = edf__has_own_formula(y) ? y->about->gradient : "";
-  for (size_t n = strcspn(own, "\n"); *own; own += n + (own[n] != 0), n = strcspn(own, "\n"))
-    edf_write(out, "       %.*s\n", (int)n, own);
-  if (edf__has_own_formula(y)) return;
   edf__formula f = edf__formula_of(y, y->about->gradient);
   edf_page line = { NULL, 0 };
   int shown = 0;
@@ -4751,6 +4712,7 @@ static void edf__write_said_backward(edf_page *out, const edf_node *y) {
       c += strcspn(c, "\n");
       if ((x && !x->needs_grad) || (shown++ >= EDF__SHOWN && f.n_operand > 1)) continue;
       edf_write(out, "       ");
+      if (!*y->about->tensors) f.loops.n = 0;
       for (int d = 0; d < f.loops.n; d++)
         edf_write(out, "%s%s", d ? "," : "for ", f.loops.name[d]);
       if (edf__is_causal(y) && f.loops.n > 1)
@@ -4881,6 +4843,7 @@ edf_node *edf_formula(edf_node *node, const char *forward, const char *backward)
   if (node->about)
     edf__fail(at, "the node has its formula already\n  %s", edf__show(node));
   edf_op *about = (edf_op *)edf__alloc(&edf.computed, sizeof *about);
+  about->tensors = "";                   /* It has no marks and writes its own loops.         */
   about->formula = edf__copy(&edf.computed, forward);
   about->gradient = edf__copy(&edf.computed, backward);
   node->about = about;
@@ -4944,33 +4907,6 @@ EDF__C_END
 #endif
 
 /* ==== >>check  The gradient check ======================================================== */
-#ifndef EDF__CHECK_H
-#define EDF__CHECK_H
-EDF__C_BEGIN
-/* Compares the backward of a node with central differences, and prints a report. First each
-   node of your own that `node` depends on is checked alone, on a copy with copies of its
-   inputs. Its contract: forward writes every entry, backward adds, is linear in y.grad, and
-   gives the same again. Its derivative: d/dx sum_i r[i] y[i] under random numbers r. If all are
-   right, `node` is checked through the graph, for every Parameter and wanted Input. For a wrong
-   gradient the report names the worst entry and the likely mistake.
-   Returns the worst |a - n| / (|a| + |n| + floor), where floor is 1/1000 of the largest entry
-   of the tensor. In double, below 1e-6 is right: cc -DEDF_REAL=double. In float, errors below
-   2e-2 do not show. At most 1000 entries of a tensor are tried. Entries at a kink are skipped.
-   edf_gradcheck changes only gradients. Errors: as edf_forward_to and edf_backward. */
-double edf_gradcheck(edf_node *node);
-
-/* Declares that the backward of a node is not its derivative. Nothing is compared through the
-   node, and edf_gradcheck fails if its backward is the derivative. Returns the node. */
-edf_node *edf_expect_mismatch(edf_node *node);
-
-#ifdef EDF_NO_DEBUG
-static inline double edf__no_error(const edf_node *node) { return (void)node, 0; }
-#define edf_gradcheck(node)           edf__no_error(node)
-#define edf_expect_mismatch(node)     edf__the_same(node)
-#endif
-EDF__C_END
-#endif
-
 #if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
 EDF__C_BEGIN
 enum {
@@ -5404,28 +5340,27 @@ static double edf__check_alone(edf_node *node, unsigned long long draws) {
 static double edf__check_graph(edf_node *node, unsigned long long draws) {
   edf__check *c = edf__new_check(node, 0, draws);
   double worst = 0;
-  char *after = (char *)edf_keep(NULL, (size_t)edf__n_nodes() + 1);    /* such a node         */
-  edf_node **x = (edf_node **)edf_keep(NULL, ((size_t)edf__n_nodes() + 1) * sizeof *x);
-  int n = edf.n_inputs + edf.n_parameters;
-  for (int i = 0; i < edf__n_nodes(); i++) x[i] = edf__nth(i);
-  for (int i = edf__n_nodes() - 1; i >= n; i--)
-    for (int k = 0; x[i]->active && k < x[i]->n_in; k++)
-      for (int j = 0; j < i; j++)
-        if (x[j] == x[i]->in[k]) after[j] |= (char)(x[i]->mismatch_expected || after[i]);
-  for (int i = 0; i < n; i++) {
-    edf_real *own = x[i]->value;
-    if (!x[i]->active || !x[i]->needs_grad) continue;
+  int first[] = { 0, edf.n_inputs, edf.n_inputs + edf.n_parameters };  /* of each kind        */
+  char *after = (char *)edf_keep(NULL, (size_t)edf__n_nodes() + 1);    /* 1 below such a node */
+  for (int i = edf__n_nodes() - 1; i >= first[EDF_COMPNODE]; i--) {
+    const edf_node *y = edf__nth(i);
+    for (int k = 0; y->active && k < y->n_in; k++)
+      after[first[y->in[k]->kind] + y->in[k]->position] |= y->mismatch_expected | after[i];
+  }
+  for (int i = 0; i < first[EDF_COMPNODE]; i++) {
+    edf_node *x = edf__nth(i);
+    edf_real *own = x->value;
+    size_t bytes = x->size * sizeof *own;
+    if (!x->active || !x->needs_grad) continue;
     if (after[i]) {
-      edf__print_result("skip", node, x[i],
-                        "through a node whose backward is not the derivative");
+      edf__print_result("skip", node, x, "through a node whose backward is not the derivative");
       continue;
-    }
-    size_t bytes = x[i]->size * sizeof *own;         /* An Input's values are the caller's.   */
-    x[i]->value = (edf_real *)memcpy(edf_keep(NULL, bytes), own, bytes);
-    edf_push(x[i]);
-    worst = fmax(worst, edf__check_one(c, x[i]));
-    x[i]->value = own;
-    edf_push(x[i]);
+    }                                    /* An Input's values are the caller's.               */
+    x->value = (edf_real *)memcpy(edf_keep(NULL, bytes), own, bytes);
+    edf_push(x);
+    worst = fmax(worst, edf__check_one(c, x));
+    x->value = own;
+    edf_push(x);
   }
   return worst;
 }
@@ -5485,37 +5420,9 @@ edf_node *edf_expect_mismatch(edf_node *node) {
   node->mismatch_expected = 1;
   return node;
 }
-EDF__C_END
-#endif
 
 /* ==== >>step  Stepping, and the first NaN ================================================= */
-#ifndef EDF__STEP_H
-#define EDF__STEP_H
-EDF__C_BEGIN
-/* edf_step_forward and edf_step_backward run one node and return it, or NULL at the end. The
-   first call begins a Forward, or a Backward of edf.loss, else of the last node. If nothing can
-   run, a step prints why and returns NULL. edf_where prints which node is next, and how many of
-   the contributions to its gradients have arrived. edf_ran(node) is called when a node has run:
-   a debugger that breaks there may step on.
-   edf_find_nan prints and returns the node that made the first NaN or infinity, in Forward,
-   else in Backward, which it runs again. NULL: there is none. With EDF_DEBUG each pass ends
-   with it. */
-edf_node *edf_step_forward(void);
-edf_node *edf_step_backward(void);
-void edf_where(void);
-edf_node *edf_find_nan(void);
 
-#ifdef EDF_NO_DEBUG
-#define edf_step_forward()            edf__the_same(NULL)
-#define edf_step_backward()           edf__the_same(NULL)
-#define edf_where()                   ((void)0)
-#define edf_find_nan()                edf__the_same(NULL)
-#endif
-EDF__C_END
-#endif
-
-#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
-EDF__C_BEGIN
 /* Returns the node that runs next in the direction of the pass, or NULL. */
 static edf_node *edf__next_node(void) {
   for (int i = edf.at + edf.direction; i >= 0 && i < edf.n_compnodes; i += edf.direction) {
@@ -5675,12 +5582,7 @@ EDF__C_END
 #define AdamW           edf_adamw
 #endif
 
-/* History
-   3.0  half the lines, in four headers: edf.h, edf_slide.h, edf_data.h and edf_lab.h
-   2.0  two headers: edf.h and edf_lab.h; a GPU, several processes, stepping, the doctor
-   1.0  the graph, the notation, one kernel
-
-   MIT licence. Copyright (c) 2026 the edf.h authors
+/* MIT licence. Copyright (c) 2026 the edf.h authors
 
    Permission is hereby granted, free of charge, to any person obtaining a copy of this
    software and associated documentation files (the "Software"), to deal in the Software
