@@ -13,7 +13,7 @@ COUNT     = 300
 
 .DEFAULT_GOAL = help
 .PHONY: help run examples check test test-all oracle golden mutants doctor bench notes handout \
-        grade lines clean
+        playground grade lines clean
 
 help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
@@ -29,6 +29,7 @@ help:
 	@echo 'make doctor     how often is the doctor of edf_lab.h right? Two minutes'
 	@echo 'make bench      time of a step; MODELS="mlp_a lenet lstm gpt"; see bench/README.md'
 	@echo 'make notes      the lecture notes as one page, build/notes.html'
+	@echo 'make playground type a slide in the browser: build/playground.html; needs clang, wasi-libc'
 	@echo 'make handout    run the programs on a page and compare the output; FILE=page.md'
 	@echo 'make grade      grade a problem set; PS=1 FILE=ps1.c ID=you'
 	@echo 'make lines      the lines of each chapter'
@@ -119,6 +120,9 @@ bench: build/bench $(if $(PACKED),build/mnist)
 
 notes:
 	@mkdir -p build && sh notes/book.sh build/notes.html && echo 'built build/notes.html'
+
+playground:
+	@sh notes/playground/build.sh build/playground.html && echo 'built build/playground.html'
 
 handout:
 	@CC='$(CC)' sh notes/handout.sh $(or $(FILE),README.md notes/*.md notes/answers/*.md)

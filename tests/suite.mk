@@ -14,12 +14,12 @@ JOB := @sh tests/job.sh
 numbers := nodes layers optim graph kernels course_lines puzzles
 words   := wrong gradcheck printed memory answers lab stepping device findings
 check   := $(patsubst %,double/%,$(numbers) $(words) logic notation sequences students files)
-test    := compile random examples readme cuda gdb python omp/kernels blas/kernels \
+test    := compile random examples readme cuda gdb python playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) double/golden \
            $(patsubst %,float/%,$(numbers) files students golden doctor doctor_silent) \
            own/stepping_debug
 rest    := gpu fuzz learn grade handout platform-windows platform-arm64 platform-bits32 \
-           platform-tcc mpi browser oracle $(patsubst %,o3/%,nodes layers kernels optim) \
+           platform-tcc mpi browser playground-page oracle $(patsubst %,o3/%,nodes layers kernels optim) \
            blas/layers blas/graph
 
 # ---- The variants: flags of the implementation; flags of the test programs
@@ -110,6 +110,8 @@ $(O)/random.ok: $(files)
 $(O)/readme.ok: $(files) $(O)/native.ok
 	$(JOB) readme env HANDOUT_FLOAT=$(CURDIR)/$(O)/native.o \
 	  HANDOUT_DIR=$(CURDIR)/$(O)/readme sh notes/handout.sh README.md
+$(O)/playground-page.ok: $(files)
+	$(JOB) playground-page sh tests/playground.sh $(O)/playground-page page
 $(O)/oracle.ok: $(files)
 	$(JOB) oracle python3 tests/oracle.py --count 300
 $(O)/platform-%.ok: $(files)

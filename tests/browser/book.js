@@ -9,7 +9,10 @@ addEventListener('load', () => {
   check('no-request', performance.getEntriesByType('resource').map(e => e.name.slice(0, 60))
                                  .filter(name => !name.startsWith('data:')));
   check('pictures', all('img', i => !i.naturalWidth).map(i => i.alt));
-  check('links', all('a', a => !document.getElementById(a.hash.slice(1))).map(a => a.href));
+  const is_try_it = a => a && a.getAttribute('href').startsWith('playground.html#slide=%');
+  check('links', all('a', a => !is_try_it(a) && !document.getElementById(a.hash.slice(1))).map(a => a.href));
+  check('slides-can-be-tried', all('pre.edf', p => !is_try_it(p.nextElementSibling.querySelector('a')))
+                                 .map(p => p.innerText));
   check('not-wider', root.scrollWidth > innerWidth ? [root.scrollWidth + ' pixels'] : []);
   if (innerWidth > 1000)                     // two screens, of 1080 pixels each
     check('two-screens', all('section', s => /^\d/.test(s.id) && s.offsetHeight > 2 * 1080)

@@ -1,0 +1,29 @@
+#!/bin/sh
+# The playground.  sh tests/playground.sh [DIRECTORY]         its program, by node
+#                  sh tests/playground.sh DIRECTORY page      its page, in Chromium by Playwright:
+#                  build/venv/bin/pip install playwright; no browser of its own is needed
+
+cd "$(dirname "$0")/.." || exit 1
+dir=${1:-build/tests/playground}
+mkdir -p "$dir"
+
+if [ "$2" != page ]; then
+  command -v node > /dev/null || { echo 'skip playground: no node'; exit; }
+  ${CC:-cc} -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Werror -O1 -I. notes/playground/program.c \
+    -o "$dir/program" -lm || exit 1
+  exec node tests/playground/program.js "$dir/program"
+fi
+
+if [ ! -d /usr/include/wasm32-wasi ] || ! command -v clang wasm-ld > /dev/null; then
+  echo 'skip page: no clang, lld and wasi-libc'
+  exit
+fi
+command -v chromium chromium-browser google-chrome > /dev/null || { echo 'skip page: no chromium'; exit; }
+for python in build/venv/bin/python python3 ''; do
+  [ -z "$python" ] && echo 'skip page: no python3 with playwright' && exit
+  $python -c 'import playwright.sync_api' 2> /dev/null && break
+done
+sh notes/playground/build.sh "$PWD/$dir/playground.html" || exit 1
+size=$(wc -c < "$dir/playground.html")
+if [ "$size" -le 700000 ]; then echo "ok at-most-700-KB"; else echo "not ok at-most-700-KB: $size bytes"; exit 1; fi
+exec $python tests/playground/page.py "$dir/playground.html" "$dir"

@@ -1,0 +1,70 @@
+// The program of the playground without a browser.   node program.js PROGRAM
+'use strict';
+const { spawnSync } = require('child_process');
+const fs = require('fs'), path = require('path');
+
+// Returns the answers of the commands, and what was printed between them.
+function run(...commands) {
+  const input = commands.map(c => Buffer.byteLength(c) + '\n' + c + '\n').join('');
+  const lines = spawnSync(process.argv[2], { input, maxBuffer: 1 << 26 }).stdout.toString();
+  const answers = [];
+  let text = '', json = '';
+  for (const line of lines.split('\n')) {
+    if (!json && !line.startsWith('{"')) { text += line + '\n'; continue; }
+    json += line;
+    try { answers.push(JSON.parse(json)); json = ''; } catch (more) { /* an answer of several lines */ }
+  }
+  return { answers, text };
+}
+let failed = 0;
+function check(name, right, found) {
+  console.log(right ? 'ok ' + name : `not ok ${name}: found ${JSON.stringify(found)}`);
+  failed += !right;
+}
+
+const head = 'input x[b,2], y[b]\n';
+const xor = head + 'h[b,j] = tanh(W[j,I] x[b,I] - B[j]) | j<8\nP[b,k] = softmax_k V[k,J] h[b,J] | k<2\n' +
+  'loss[b] = -ln P[b,y[b]]\n';
+
+let r = run('text 1\n' + xor, 'data xor', 'step 200 0.5 4 sgd', 'value 4', 'entry 5 1', 'view');
+const { nodes, numbers } = r.answers[0], losses = r.answers[2].loss, entry = r.answers[4];
+check('nodes', numbers === 40 && nodes.map(n => n.name).join() === 'x,y,W,B,V,h0,h,P2,P,loss', nodes);
+check('lines', nodes.map(n => n.line).join() === '0,0,0,0,0,2,2,3,3,4', nodes.map(n => n.line));
+check('backward', nodes[5].backward.includes('W.grad[j,i] += h0.grad[b,j] x[b,i]'), nodes[5].backward);
+check('learns', losses[199] < 0.05 && losses[0] > 0.5, [losses[0], losses[199]]);
+check('values', r.answers[3].value.length === 16 && r.answers[3].grad.length === 16, r.answers[3]);
+const sum = entry.products.reduce((s, p) => s + p.is, 0);
+check('entry', entry.entry === 'h0[0,1]' && entry.all === 3 && Math.abs(sum - entry.value) < 1e-5, entry);
+check('boundary', r.answers[5].p.length === 1024 && r.answers[5].y.length === 4, Object.keys(r.answers[5]));
+
+r = run('text 1\n' + xor, 'data xor', 'step 30 0.5 4 sgd', 'text 1\n' + xor, 'data xor', 'step 30 0.5 4 sgd');
+check('same-seed', JSON.stringify(r.answers[2]) === JSON.stringify(r.answers[5]), r.answers[5].loss);
+
+// Errors, and the program goes on after them.
+r = run('text 1\n' + xor.replace('x[b,I]', 'x[b,I,I]'), 'text 1\n' + xor, 'data digits', 'data nothing', 'entry 99 0',
+        'shout', 'text 1\n' + xor);
+const errors = r.answers.map(a => a.error);
+check('error-has-line-and-caret', /^slide:1: Equations: line 2: .*\n *\^\n/.test(errors[0]), errors[0]);
+check('error-of-data', errors[2] === 'the data set digits has 64 numbers a row for x, but a row of x has 2', errors[2]);
+check('error-of-names', /no data set is called nothing/.test(errors[3]) && /no node 99/.test(errors[4]) &&
+      /no command is called shout/.test(errors[5]), errors);
+check('goes-on', r.answers[6].numbers === 40, r.answers[6]);
+
+// A submitted backward and the gradient check.
+const right = 'for b,i,j: W.grad[j,i] += h0.grad[b,j] x[b,i]\nfor b,j: B.grad[j] -= h0.grad[b,j]';
+r = run('text 1\n' + xor, 'data xor', 'answer 5\n' + right, 'answer 5\n' + right.replace('-=', '+='), 'check');
+check('right-answer', r.answers[2].error_of < 1e-6, r.answers[2]);
+check('wrong-answer', r.answers[3].error_of > 0.1 && /sign/.test(r.text), r.text);
+check('gradient-check', r.answers[4].error_of < 1e-6 && /ok    d loss \/ d W/.test(r.text), r.text);
+
+// The examples of the page train on their data, and show it.
+const examples = new Function(fs.readFileSync(path.join(__dirname, '../../notes/playground/examples.js'), 'utf8') +
+                              '; return examples;')();
+for (const e of examples) {
+  r = run('text 1\n' + e.text, 'data ' + e.data, `step 150 ${e.rate} ${e.batch} ${e.rule}`, 'view');
+  const loss = (r.answers[2] || {}).loss || [], seen = r.answers[3] || {};
+  const view = { xor: 'boundary', spirals: 'boundary', digits: 'confusion', names: 'samples' }[e.data];
+  check('example-' + e.name.toLowerCase().replace(/ /g, '-'), loss.length === 150 && loss[149] < 0.9 * loss[0] &&
+        loss[149] > 0 && seen[view], [loss[0], loss[149], Object.keys(seen), r.answers[0].error]);
+}
+process.exit(failed > 0 ? 1 : 0);
