@@ -325,7 +325,12 @@ $('example').onchange = () => { show_example(examples[$('example').selectedIndex
 $('slide').oninput = () => { state.error = null; draw_marks(); compile(); };
 $('slide').onscroll = draw_marks;
 $('slide').onkeyup = $('slide').onclick = () => mark_line(line_at_cursor());
-$('slide').onblur = () => mark_line(0);
+$('slide').onblur = $('slide').onmouseleave = () => mark_line(0);
+$('slide').onmousemove = e => {
+  const line = Math.floor((e.offsetY - 8 + $('slide').scrollTop) / 19) + 1;   // as in style.css
+  const to = line > 0 && line <= $('slide').value.split('\n').length ? line : 0;
+  if (to !== state.marked) mark_line(to);
+};
 for (const id of ['data', 'seed']) $(id).onchange = () => { save(); reset(); };
 for (const id of ['rule', 'rate', 'batch', 'answer']) $(id).onchange = save;
 $('play').onclick = () => play(!state.playing);

@@ -8,9 +8,9 @@ dir=$(dirname "$out")/playground
 mkdir -p "$dir"
 clang=${CLANG:-clang}
 [ -d /usr/include/wasm32-wasi ] && command -v $clang wasm-ld > /dev/null || {
-  echo 'make playground needs apt install clang lld wasi-libc libclang-rt-14-dev-wasm32'; exit 1; }
+  echo 'make playground needs apt install clang lld wasi-libc'; exit 1; }
 $clang --target=wasm32-wasi -mexec-model=reactor -O2 -msimd128 -DEDF_REAL=double -I../.. \
-  -Wl,--strip-all -o "$dir/program.wasm" program.c || exit 1
+  -nodefaultlibs -lc -Wl,--strip-all -o "$dir/program.wasm" program.c || exit 1
 gzip -9nc "$dir/program.wasm" | base64 > "$dir/program.base64"
 awk -v wasm="$dir/program.base64" '
   /^<!-- [a-z]+[.][a-z]+ -->$/ {

@@ -478,7 +478,17 @@ EXPORT("run") void run(void) {
   fflush(stdout);
 }
 
-#ifndef __wasm__
+#ifdef __wasm__
+/* The one function that wasi-libc needs of clang's runtime, which is a package of its own. */
+__int128 __multi3(__int128 a, __int128 b) {
+  typedef unsigned long long word;
+  word a0 = (unsigned)a, a1 = (word)a >> 32, b0 = (unsigned)b, b1 = (word)b >> 32;
+  word low = a0 * b0, middle = a1 * b0 + (low >> 32), next = a0 * b1 + (unsigned)middle;
+  word high = a1 * b1 + (middle >> 32) + (next >> 32);
+  high += (word)(a >> 64) * (word)b + (word)a * (word)(b >> 64);
+  return (__int128)((unsigned __int128)high << 64 | (next << 32 | (unsigned)low));
+}
+#else
 int main(void) {
   size_t n;
   while (scanf("%zu", &n) == 1 && getchar() == '\n') {

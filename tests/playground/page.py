@@ -1,5 +1,5 @@
 """The playground in Chromium.   python page.py PAGE DIRECTORY: prints ok and not ok lines."""
-import os, shutil, sys
+import os, shutil, subprocess, sys
 from playwright.sync_api import sync_playwright
 
 page_path, directory = os.path.abspath(sys.argv[1]), sys.argv[2]
@@ -70,6 +70,10 @@ with sync_playwright() as p:
     check('hover-links-lines', any('tanh(h0' in t for t in lines) and any('h0.grad[b,j] +=' in t for t in lines)
           and w.page.inner_text('#marks mark').startswith('h[b,j]'), lines)
 
+    w.page.hover('#slide', position={'x': 60, 'y': 8 + 19 * 2 + 5})
+    lines = w.page.locator('.rows .linked').all_inner_texts()
+    check('hover-over-the-slide', any('softmax' in t or 'exp(P2' in t for t in lines) and len(lines) > 3, lines)
+
     # It trains XOR, and a keystroke is answered meanwhile.
     for name, value in (('data', 'xor'), ('rule', 'sgd')):
         w.page.select_option('#' + name, value)
@@ -117,6 +121,13 @@ with sync_playwright() as p:
     check('gradient-check', w.text('#verdict').startswith('right:'), w.text('#verdict'))
     w.page.click('#in-c')
     check('c-program', '#include "edf_slide.h"' in w.text('#c-code pre') and 'cc -O2 hw1.c -lm' in w.text('#c-code pre'))
+    source = os.path.join(directory, 'hw1.c')
+    with open(source, 'w') as f:
+        f.write(w.text('#c-code pre'))
+    c = subprocess.run(['cc', '-std=c99', '-Wall', '-Wextra', '-I.', source, '-o', source[:-2], '-lm'],
+                       capture_output=True, text=True)
+    printed = subprocess.run([source[:-2]], capture_output=True, text=True).stdout if not c.stderr else ''
+    check('c-program-runs', 'W.grad[j,i] += h0.grad[b,j] x[b,i]' in printed, c.stderr or printed)
     w.page.click('#close-c')
 
     # The address has the whole state.
