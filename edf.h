@@ -1048,17 +1048,14 @@ static int edf__runs_backward(const edf_node *c) {
   return c->active && c->needs_grad && c->backward;
 }
 
-/* Returns a line of a message for the last node below the loss at which a gradient ends. */
-static const char *edf__show_ends(edf_node *loss) {
-  const char *line = "";
+/* Returns a line about the last node below the loss at which a gradient ends. */
+static const char *edf__show_end(edf_node *loss) {
+  const edf_node *end = NULL;
   edf__mark(loss);
-  for (int i = edf.n_compnodes - 1; i >= 0 && !*line; i--) {
-    const edf_node *c = edf.compnodes[i];
-    for (int k = 0; c->active && !c->backward && k < c->n_in; k++)
-      if (c->in[k]->needs_grad)
-        line = edf__text("\na gradient ends at a node without backward\n  %s", edf__show(c));
-  }
-  return line;
+  for (edf_node **c = edf.compnodes; c < edf.compnodes + edf.n_compnodes; c++)
+    for (int k = 0; (*c)->active && !(*c)->backward && k < (*c)->n_in; k++)
+      if ((*c)->in[k]->needs_grad) end = *c;
+  return end ? edf__text("\na node without backward ends a path\n  %s", edf__show(end)) : "";
 }
 static void edf__check_loss(const char *call, edf_node *loss) {
   edf__site at = edf__call_of(call);
@@ -1067,7 +1064,7 @@ static void edf__check_loss(const char *call, edf_node *loss) {
     edf__fail(at, "the loss is not a computed node\n  %s", edf__show(loss));
   if (!loss->needs_grad)
     edf__fail(at, "no parameter reaches the loss, except frozen ones, and no input with "
-              "edf_want_grad\n  %s%s", edf__show(loss), edf__show_ends(loss));
+              "edf_want_grad\n  %s%s", edf__show(loss), edf__show_end(loss));
   if (loss->ran != edf.feeds)
     edf__fail(at, "the loss has no value for the last feed: call edf_forward first\n  %s",
               edf__show(loss));
@@ -1332,24 +1329,12 @@ static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf
   return edf__add_compnode(edf__computed(about, file, line, 2, in));
 }
 
-/* Defines the constructor of a node with one input, or with two, as Sigmoid's below. */
-#define EDF__NODE1(constructor, op) \
-  edf_node *constructor(const char *file, int line, edf_node *x) { \
-    return edf__node1(&op, file, line, x); \
-  }
-#define EDF__NODE2(constructor, op) \
-  edf_node *constructor(const char *file, int line, edf_node *a, edf_node *b) { \
-    return edf__node2(&op, file, line, a, b); \
-  }
-
 /* exp that a compiler vectorises: x = n ln2 + r, a polynomial for exp(r), and 2^n by the
    exponent's bits, in two halves so that results below the smallest normal number are right.
    Within 1 ulp; NaN stays NaN. In double the C library's. Coefficients: Cephes, expf, tanhf. */
 #if EDF_REAL_IS_DOUBLE
 static double edf__exp(double x) { return exp(x); }
 static double edf__tanh(double x) { return tanh(x); }
-static double edf__ln(double x) { return log(x); }
-static double edf__root(double x) { return sqrt(x); }
 #else
 static inline float edf__power_of_two(int32_t n) {
   float power;
@@ -1381,9 +1366,9 @@ static inline float edf__tanh(float x) { /* near 0 by an odd polynomial         
   float near = p * z * x + x, far = 1 - 2 / (edf__exp(2 * size) + 1);
   return size < 0.625f ? near : x < 0 ? -far : far;
 }
-static float edf__ln(float x) { return logf(x); }
-static float edf__root(float x) { return sqrtf(x); }
 #endif
+static edf_real edf__ln(edf_real x) { return (edf_real)log((double)x); }
+static edf_real edf__root(edf_real x) { return (edf_real)sqrt((double)x); }
 
 /* ---- Sigmoid   y[i] = 1/(1+exp(-x[i]))     x.grad[i] += y.grad[i] y[i] (1-y[i]) ---- */
 static void edf__sigmoid_forward(edf_node *y) {
@@ -1413,7 +1398,9 @@ static void edf__tanh_backward(edf_node *y) {
 }
 static const edf_op edf__tanh_op = { "Tanh", NULL, edf__tanh_forward, edf__tanh_backward,
   "y x", "y@ = tanh(x@)", "x.grad@ += y.grad@ (1-y@^2)" };
-EDF__NODE1(edf_tanh_at, edf__tanh_op)
+edf_node *edf_tanh_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__tanh_op, file, line, x);
+}
 
 /* ---- Relu   y[i] = max(0, x[i])     x.grad[i] += y.grad[i] [y[i] > 0]
    Written so that a NaN stays one. The derivative at 0 is 0. ---- */
@@ -1430,7 +1417,9 @@ static void edf__relu_backward(edf_node *y) {
 }
 static const edf_op edf__relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
   "y x", "y@ = max(0, x@)", "x.grad@ += y.grad@ [y@ > 0]" };
-EDF__NODE1(edf_relu_at, edf__relu_op)
+edf_node *edf_relu_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__relu_op, file, line, x);
+}
 
 /* Sums and maxima by partial ones, so that the compiler may vectorise. */
 enum { EDF__PARTIAL = 16 };
@@ -1484,7 +1473,9 @@ static void edf__sum_backward(edf_node *y) {
 }
 static const edf_op edf__sum_op = { "Sum", edf__scalar_shape, edf__sum_forward,
   edf__sum_backward, "y x", "y = sum_~ x~", "x.grad@ += y.grad" };
-EDF__NODE1(edf_sum_at, edf__sum_op)
+edf_node *edf_sum_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__sum_op, file, line, x);
+}
 
 /* ---- Mean   y = (1/n) sum_i x[i]     x.grad[i] += y.grad / n ---- */
 static void edf__mean_forward(edf_node *y) {
@@ -1497,7 +1488,9 @@ static void edf__mean_backward(edf_node *y) {
 }
 static const edf_op edf__mean_op = { "Mean", edf__scalar_shape, edf__mean_forward,
   edf__mean_backward, "y x", "y = 1/% sum_~ x~", "x.grad@ += y.grad / %" };
-EDF__NODE1(edf_mean_at, edf__mean_op)
+edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__mean_op, file, line, x);
+}
 
 /* ==== >>contraction  The definition of a contraction ===================================== */
 
@@ -2409,7 +2402,9 @@ static void edf__softmax_backward(edf_node *P) {
 static const edf_op edf__softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
   edf__softmax_backward, "P s", "P@ = exp(s@) / sum_~ exp(s~)",
   "s.grad@ += P@ (P.grad@ - sum_~ P~ P.grad~)" };
-EDF__NODE1(edf_softmax_at, edf__softmax_op)
+edf_node *edf_softmax_at(const char *file, int line, edf_node *s) {
+  return edf__node1(&edf__softmax_op, file, line, s);
+}
 
 /* ---- Labels are class numbers, one for each row of scores. */
 static void edf__loss_shape(edf_node *loss) {
@@ -2467,7 +2462,9 @@ static void edf__log_loss_backward(edf_node *l) {
 }
 static const edf_op edf__log_loss_op = { "LogLoss", edf__loss_shape, edf__log_loss_forward,
   edf__log_loss_backward, "l P y", "l@ = -ln P[&y@]", "P.grad[&y@] -= l.grad@ / P[&y@]" };
-EDF__NODE2(edf_log_loss_at, edf__log_loss_op)
+edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) {
+  return edf__node2(&edf__log_loss_op, file, line, P, y);
+}
 
 EDF__C_END
 #endif
@@ -3473,7 +3470,9 @@ static void edf__exp_backward(edf_node *y) {
 }
 static const edf_op edf__exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
   "y x", "y@ = exp(x@)", "x.grad@ += y.grad@ y@" };
-EDF__NODE1(edf_exp_at, edf__exp_op)
+edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__exp_op, file, line, x);
+}
 
 /* ---- Div. The shorter operand repeats: entry i of y meets entry i mod size of each. */
 
@@ -3510,7 +3509,9 @@ static void edf__div_backward(edf_node *y) {
 }
 static const edf_op edf__div_op = { "Div", edf__div_shape, edf__div_forward, edf__div_backward,
   "y a b", "y@ = a' / b'", "a.grad' += y.grad@ / b'\nb.grad' -= y.grad@ y@ / b'" };
-EDF__NODE2(edf_div_at, edf__div_op)
+edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf__node2(&edf__div_op, file, line, a, b);
+}
 
 /* Makes a node of the op `is` under the name of another op. Its state is two numbers, # and ##
    in its formula. */
@@ -3598,20 +3599,30 @@ static edf_node *edf__function_at(int f, const char *file, int line, edf_node *x
   edf__site at = { edf__function_op[f].name, file, line };
   return edf__with_numbers(&at, &edf__function_op[f], 1, &x, p, q);
 }
-#define EDF__FUNCTION_NODE(constructor, f) \
-  edf_node *constructor(const char *file, int line, edf_node *x) { \
-    return edf__function_at(f, file, line, x, 0, 0); \
-  }
-EDF__FUNCTION_NODE(edf_log_at, EDF__LOG)
-EDF__FUNCTION_NODE(edf_sqrt_at, EDF__SQRT)
-EDF__FUNCTION_NODE(edf_square_at, EDF__SQUARE)
-EDF__FUNCTION_NODE(edf_softplus_at, EDF__SOFTPLUS)
+edf_node *edf_log_at(const char *file, int line, edf_node *x) {
+  return edf__function_at(EDF__LOG, file, line, x, 0, 0);
+}
+edf_node *edf_sqrt_at(const char *file, int line, edf_node *x) {
+  return edf__function_at(EDF__SQRT, file, line, x, 0, 0);
+}
+edf_node *edf_square_at(const char *file, int line, edf_node *x) {
+  return edf__function_at(EDF__SQUARE, file, line, x, 0, 0);
+}
+edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
+  return edf__function_at(EDF__SOFTPLUS, file, line, x, 0, 0);
+}
 edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope) {
   return edf__function_at(EDF__LEAKY_RELU, file, line, x, slope, 0);
 }
-EDF__FUNCTION_NODE(edf_abs_at, EDF__ABS)
-EDF__FUNCTION_NODE(edf_sin_at, EDF__SIN)
-EDF__FUNCTION_NODE(edf_cos_at, EDF__COS)
+edf_node *edf_abs_at(const char *file, int line, edf_node *x) {
+  return edf__function_at(EDF__ABS, file, line, x, 0, 0);
+}
+edf_node *edf_sin_at(const char *file, int line, edf_node *x) {
+  return edf__function_at(EDF__SIN, file, line, x, 0, 0);
+}
+edf_node *edf_cos_at(const char *file, int line, edf_node *x) {
+  return edf__function_at(EDF__COS, file, line, x, 0, 0);
+}
 edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p) {
   return edf__function_at(EDF__POW, file, line, x, p, 0);
 }
@@ -3644,7 +3655,9 @@ static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_
   "y x", "y@ = x@/2 (1 + tanh(sqrt(2/pi) (x@ + 0.044715 x@^3)))",
   "x.grad@ += y.grad@ (s + x@ s (1-s) sqrt(8/pi) (1 + 0.134145 x@^2)), "
   "s = 1/(1+exp(-sqrt(8/pi) (x@ + 0.044715 x@^3)))" };
-EDF__NODE1(edf_gelu_at, edf__gelu_op)
+edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
+  return edf__node1(&edf__gelu_op, file, line, x);
+}
 
 /* ---- Max and Min, which has the other order. The number is 1 or -1. Repeats as in Div. */
 static int edf__takes_first(const edf_node *y, size_t i) {
@@ -3705,7 +3718,9 @@ static void edf__softmax_log_loss_backward(edf_node *l) {
 static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__loss_shape,
   edf__softmax_log_loss_forward, edf__softmax_log_loss_backward, "l s y",
   "l@ = ln sum_~ exp(s~) - s[&y@]", "s.grad@ += l.grad@ (exp(s@) / sum_~ exp(s~) - [! = y@])" };
-EDF__NODE2(edf_softmax_log_loss_at, edf__softmax_log_loss_op)
+edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
+  return edf__node2(&edf__softmax_log_loss_op, file, line, s, y);
+}
 
 /* ---- LogSoftmax */
 static void edf__log_softmax_forward(edf_node *y) {
@@ -3730,13 +3745,8 @@ static void edf__log_softmax_backward(edf_node *y) {
 static const edf_op edf__log_softmax_op = { "LogSoftmax", edf__softmax_shape,
   edf__log_softmax_forward, edf__log_softmax_backward, "y s",
   "y@ = s@ - ln sum_~ exp(s~)", "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~" };
-EDF__NODE1(edf_log_softmax_at, edf__log_softmax_op)
-
-/* Returns ln(1 + exp(x)) - less. */
-static edf_real edf__softplus(edf_real x, edf_real less) {
-  edf_real e = edf__exp(x < 0 ? x : -x);
-  edf_real ln = EDF_REAL_IS_DOUBLE ? (edf_real)log1p((double)e) : (edf_real)log1pf((float)e);
-  return (x < 0 ? 0 : x) - less + ln;
+edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
+  return edf__node1(&edf__log_softmax_op, file, line, s);
 }
 
 /* ---- BCELoss, without the logarithm of 0 */
@@ -3748,8 +3758,10 @@ static void edf__bce_shape(edf_node *l) {
 }
 static void edf__bce_forward(edf_node *l) {
   edf_node *s = l->in[0], *y = l->in[1];
-  for (size_t i = 0; i < l->size; i++)
-    l->value[i] = edf__softplus(s->value[i], y->value[i] * s->value[i]);
+  for (size_t i = 0; i < l->size; i++) {
+    double x = (double)s->value[i], ln = edf__f(EDF__SOFTPLUS, x, 0, 0);
+    l->value[i] = (edf_real)(ln - (double)y->value[i] * x);
+  }
 }
 static void edf__bce_backward(edf_node *l) {
   edf_node *s = l->in[0], *y = l->in[1];
@@ -3762,7 +3774,9 @@ static void edf__bce_backward(edf_node *l) {
 static const edf_op edf__bce_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
   edf__bce_backward, "l s y", "l@ = ln(1 + exp(s@)) - y@ s@",
   "s.grad@ += l.grad@ (1/(1+exp(-s@)) - y@)\ny.grad@ -= l.grad@ s@" };
-EDF__NODE2(edf_bce_loss_at, edf__bce_op)
+edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
+  return edf__node2(&edf__bce_op, file, line, s, y);
+}
 
 /* ---- MSE and MaskedMean are compositions. Their nodes have the op of the whole. ---- */
 edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
@@ -4128,8 +4142,8 @@ void edf_write_quoted(edf_page *to, const char *text, size_t n);
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part);
 
 /* A file that is written whole or not at all. w.file is a temporary file beside it, which is
-   renamed at the end. On Unix links are followed, the mode is kept, and a pipe or a device is
-   written in place. Errors name `who` unless it is NULL, the file, and the system's reason. */
+   renamed at the end. On Unix links are followed, and a pipe or a device is written in place.
+   Errors name `who` unless it is NULL, the file, and the system's reason. */
 typedef struct {
   const char *who;
   const char *path;
@@ -4198,7 +4212,6 @@ void edf_write(edf_page *to, const char *format, ...) {
   va_copy(again, args);
   int n = vsnprintf(NULL, 0, format, again);
   va_end(again);
-  if (n < 0) edf__fail(edf__call_of("edf"), "a text cannot be written");
   if (to->n + (size_t)n >= room)
     to->at = (char *)edf__grow(&edf.kept, to->at, 2 * (to->n + (size_t)n) + 256);
   vsnprintf(to->at + to->n, (size_t)n + 1, format, args);
@@ -4245,11 +4258,6 @@ edf_writer edf_create_file(const char *who, const char *path) {
   w.temporary = name.at;
   w.file = fopen(*w.target ? w.temporary : path, "wb");
   if (!w.file) edf__cannot_write(&w, *w.target ? w.temporary : "", errno);
-#ifdef EDF__UNIX
-  struct stat was, is;
-  if (!stat(w.target, &was) && !stat(w.temporary, &is) && S_ISREG(is.st_mode))
-    chmod(w.temporary, was.st_mode);
-#endif
   return w;
 }
 
@@ -4752,22 +4760,17 @@ static void edf__write_backward(edf_page *out, const edf_node *y) {
   }
 }
 
-/* Writes an equation as JSON: names and sizes of the indices, 1 if they are on the left,
-   tensors and terms. A position is its constant, and then pairs of index and factor. */
+/* Writes an equation as JSON. An index is its name, its size, and 1 if it is on the left. A
+   position is its constant, and then pairs of index and factor. */
 static void edf__write_data(edf_page *to, const edf_node *y) {
   const edf__einsum *m = edf__einsum_of(y);
   const edf__equation *e = &m->e;
-  static const char kinds[] = "0msxp";
-  int kind = m->kind ? (int)(strchr(kinds, m->kind) - kinds) : 0;
-  edf_write(to, "{\"kind\":%d,\"name\":[", kind);
+  edf_write(to, "{\"kind\":\"%c\",\"index\":[", m->kind ? m->kind : '0');
   for (int i = 0; i < e->n_letter; i++) {
-    edf_write(to, i ? "," : "");
+    edf_write(to, i ? ",[" : "[");
     edf_write_quoted(to, e->letter[i].name, strlen(e->letter[i].name));
+    edf_write(to, ",%ld,%d]", (long)m->extent[i], e->letter[i].left);
   }
-  edf_write(to, "],\"ext\":[");
-  for (int i = 0; i < e->n_letter; i++) edf_write(to, i ? ",%ld" : "%ld", (long)m->extent[i]);
-  edf_write(to, "],\"left\":[");
-  for (int i = 0; i < e->n_letter; i++) edf_write(to, i ? ",%d" : "%d", e->letter[i].left);
   edf_write(to, "],\"ref\":[");
   for (const edf__ref *r = e->ref; r < e->ref + e->n_ref; r++) {
     edf_write(to, r > e->ref ? ",[%d,[" : "[%d,[", r->operand);
@@ -4792,11 +4795,6 @@ static void edf__write_about(edf_page *out, const edf_node *x) {
   edf_write(out, "   %s:%d\n", x->file, x->line);
 }
 
-static void edf__write_line(edf_page *out, const edf_node *x) {
-  edf__write_forward(out, x);
-  edf__write_about(out, x);
-}
-
 static void edf__write_program(edf_page *out, const edf_node *all) {
   static const char *const title[] = { "inputs\n", "parameters, %zu numbers\n", "forward\n" };
   size_t numbers = 0;
@@ -4809,7 +4807,8 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
     if (kind != (int)x->kind) edf_write(out, title[x->kind], numbers);
     kind = (int)x->kind;
     edf_write(out, "  %3s  ", x->kind == EDF_COMPNODE ? edf__text("%d", x->position) : "");
-    edf__write_line(out, x);
+    edf__write_forward(out, x);
+    edf__write_about(out, x);
   }
   edf_write(out, edf.n_compnodes ? "backward\n" : "forward\nbackward\n");
   edf__find_needs();
@@ -4827,7 +4826,8 @@ void edf_print_program(FILE *out) { edf__print_by(edf__write_program, out, NULL)
 
 static void edf__write_one(edf_page *out, const edf_node *x) {
   edf__find_needs();
-  edf__write_line(out, x);
+  edf__write_forward(out, x);
+  edf__write_about(out, x);
   if (x->needs_grad && x->backward) edf__write_backward(out, x);
 }
 
