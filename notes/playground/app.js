@@ -40,7 +40,9 @@ function restore() {
   $('answer').value = all.get('answer') || '';
 }
 function show_example(example) {
+  $('example').value = example.name;
   $('slide').value = example.text;
+  $('verdict').textContent = '';
   $('answer').value = '';
   for (const key of ['data', 'rule', 'rate', 'batch']) $(key).value = example[key];
   if (!$('seed').value) $('seed').value = 1;
@@ -49,11 +51,10 @@ function show_example(example) {
 // ---- The slide: each keystroke compiles it.
 let asked = 0;
 async function compile() {
-  const text = $('slide').value, turn = ++asked;
+  const text = $('slide').value, turn = ++asked, start = performance.now();
   save();
   const r = await editor.run([`text ${seed()}\n${text}`], true);
   if (turn !== asked) return;              // A later keystroke has asked again.
-  document.documentElement.dataset.ms = r.ms.toFixed(1);
   $('program').classList.toggle('stale', r.error !== null);
   $('program').setAttribute('aria-label', r.error === null ? 'Program' : 'Program of the last text without an error');
   show_error(r.error, text);
@@ -61,6 +62,7 @@ async function compile() {
   state.text = text;
   state.nodes = r.answers[0].nodes;
   show_program(r.answers[0]);
+  document.documentElement.dataset.ms = (performance.now() - start).toFixed(1);
   await reset();
 }
 const seed = () => Math.max(0, Math.floor(+$('seed').value || 0));
@@ -140,6 +142,7 @@ async function reset() {
   const r = await trainer.run([`text ${seed()}\n${state.text}`, `data ${$('data').value}`], true);
   state.losses = [];
   state.steps = 0;
+  $('sum').textContent = '';
   state.data_error = r.error;
   $('state').textContent = r.error === null ? 'step 0' : r.error;
   if (r.error !== null) play(false);

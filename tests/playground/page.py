@@ -148,10 +148,16 @@ with sync_playwright() as p:
         w.wait('state.losses.length > 60', 60000)
         w.page.click('#play')
         w.wait('document.querySelector("#picture").children.length > 0')
-        e = w.page.evaluate('[state.losses[0], state.losses.at(-1), +document.documentElement.dataset.ms]')
+        e = w.page.evaluate('[state.losses[0], state.losses.at(-1)]')
         check('example-' + name.lower().replace(' ', '-'), e[1] < e[0], e)
-        if name.startswith('GPT'):
-            check('keystroke-of-the-gpt-at-most-30-ms', e[2] <= 30, e[2])
+        if name.startswith('GPT'):               # the median of ten keystrokes
+            times = []
+            for _ in range(10):
+                w.page.locator('#slide').press('Space')
+                w.page.wait_for_timeout(150)
+                times.append(w.page.evaluate('+document.documentElement.dataset.ms'))
+            check('keystroke-of-the-gpt-at-most-30-ms', sorted(times)[5] <= 30, times)
+            print('  ms of ten keystrokes: %s' % times)
     w.page.evaluate('play(false)')
     for dark in (0, 1):
         for width in (1280, 400):
