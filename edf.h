@@ -1658,8 +1658,8 @@ static void edf__declare_dimension(edf_node *x, edf__scan *s) {
     return;
   }
   if (x->kind == EDF_PARAMETER || d > 0)
-    edf__syntax(s, name, "%s needs a number, as in %s=10: only the batch has none, the first "
-                "index of an Input", name, name);
+    edf__syntax(s, name, "give %s a size, as in %s=10: only the batch, the first index of an "
+                "Input, has none", name, name);
   x->batched = 1;
   if (x->kind != EDF_INPUT) return;
   x->dim[0] = edf.batch;
@@ -2009,12 +2009,12 @@ EDF__NORETURN static void edf__read_error(const edf__einsum *m, edf_node **in,
       sizes = edf__show_size(&m->e.letter[i], m->extent[i], source, in);
   }
   if (index)
-    hint = edf__text(". With a bound for %s, as in | %s<n, reads outside are 0", index, index);
+    hint = edf__text(". With a bound, | %s<n, entries outside count as 0", index);
   if (x->batched >> d & 1) hint = ": a dimension that depends on the batch is not padded";
   const char *range = least == greatest ? edf__text("entry %ld", (long)least)
                       : edf__text("entries %ld to %ld", (long)least, (long)greatest);
-  edf__syntax(&m->e.scan, r->place[d].at, "out of range: this position reads %s, but the "
-              "dimension has entries 0 to %d%s\n  %s%s", range, x->dim[d] - 1, hint,
+  edf__syntax(&m->e.scan, r->place[d].at, "out of range: reads %s, but the dimension "
+              "has 0 to %d%s\n  %s%s", range, x->dim[d] - 1, hint,
               edf__show_ref(r, in), sizes);
 }
 

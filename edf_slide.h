@@ -23,7 +23,7 @@
      edf__find_extents edf__grow edf__is_capital edf__letter_of edf__letters edf__letters_of
      edf__log_softmax_op edf__message edf__new_node edf__parse_tensor edf__place edf__reach
      edf__read_declared edf__read_number edf__ref edf__scan edf__scan_of edf__show
-     edf__site edf__softmax_op edf__syntax edf__write edf__write_equation
+     edf__site edf__softmax_op edf__syntax edf__upper edf__write edf__write_equation
 
    Contents: search for >>helpers, >>over, >>equations, >>layers, >>ways, >>answers. */
 #if !defined(EDF_H) || \
@@ -430,8 +430,8 @@ static void edf_slide__check_cases(const edf__equation *e, const char *at, unsig
     for (int o = 0; o < e->n_letter; o++) {
       const char *a = e->letter[i].name, *b = e->letter[o].name;
       if (lacks >> i & sums >> o & 1 && !edf__compare_names(a, b))
-        edf__syntax(&e->scan, at, "%s and %s are two indices: this term lacks the first "
-                          "and sums the second; if that is meant, take another letter", a, b);
+        edf__syntax(&e->scan, at, "%s and %s are two indices: this term sums %s and does "
+                    "not have %s; if you mean that, rename one", a, b, b, a);
     }
 }
 
@@ -440,8 +440,8 @@ static void edf_slide__check_known(const edf__einsum *m) {
   for (int i = 0; i < m->e.n_letter; i++) {
     const char *name = m->e.letter[i].name;
     if (m->extent[i] < 0)
-      edf__syntax(&m->e.scan, name, "the extent of %s is unknown: nowhere on the right "
-                        "does it stand alone; give it after a bar, | %s<n", name, name);
+      edf__syntax(&m->e.scan, name, "unknown size of %s: it is not a plain index on the "
+                  "right. Add '| %s<n'", name, name);
   }
 }
 
@@ -706,9 +706,9 @@ static const edf_op edf_slide__max_over_op = { "Einsum", edf__einsum_shape,
 static void edf_slide__check_reduction(const char *op, int kind, const edf__equation *e) {
   for (const edf__place *p = e->ref->place; kind && p < e->ref->place + e->ref->rank; p++)
     if (edf__alone(e, p) < 0)
-      edf__syntax(&e->scan, p->at, "%s needs single indices on the left", op);
+      edf__syntax(&e->scan, p->at, "%s needs plain indices on the left", op);
   if (kind == EDF_SLIDE__MAX && (e->n_term != 1 || e->term->n != 1 || !(e->term->number == 1)))
-    edf__syntax(&e->scan, e->term->at, "%s goes over one tensor, without a factor", op);
+    edf__syntax(&e->scan, e->term->at, "%s takes one tensor, without a factor", op);
 }
 /* ---- BatchNormalize   y[r,c] = q[c] (x[r,c] - m[c]), where r goes over every index but the
    last and q[c] = 1/sqrt(v[c] + eps); m and v are the column's mean and variance in training,
@@ -876,13 +876,13 @@ static void edf_slide__concat_shape(edf_node *y) {
     int lacks = x->rank == y->rank - 1;  /* one entry of the joined index                     */
     if (x->rank != y->rank && !lacks)
       edf_slide__operands_error(
-          y, "operands have the indices of the result, or lack the joined one");
+          y, "each operand has the indices of the result, or all but the joined one");
     for (int d = 0; d < y->rank; d++) {
       int n = d == axis ? (lacks ? 1 : x->dim[d]) : x->dim[d - (lacks && d > axis)];
       if (d == axis && n == 0) edf_slide__operands_error(y, "the batch cannot be joined");
       if (d == axis) joined += n;
       else if (k && n != y->dim[d])
-        edf_slide__operands_error(y, "operands may differ in the joined index alone");
+        edf_slide__operands_error(y, "operands may differ only in the joined index");
       else y->dim[d] = n;
     }
   }
@@ -1115,7 +1115,9 @@ static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char
   if (x->closed) x->in = edf_slide__read_factor(l);
   else n = edf_slide__read_list(l, &x->in, edf_slide__read_sum);
   if (n != wanted)
-    edf__syntax(s, name, "%s is a function of %d, found %d", name, wanted, n);
+    edf__syntax(s, name, wanted == 2 && n == 1 && strlen(name) == 3
+                ? "%s takes %d arguments, found %d. Over an index: %s_i"
+                : "%s takes %d argument(s), found %d", name, wanted, n, name);
   return x;
 }
 
@@ -1204,7 +1206,7 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   if (which == 1 && edf_slide__is_digit(edf_slide__peek(s))) {
     for (int f = 0; f < e->n_ref; f++) used |= !strcmp(e->ref[f].name, x->at);
     if (x->which >= n && !used)
-      edf__syntax(s, x->at, "%s is no index and no tensor of this line", x->at);
+      edf__syntax(s, x->at, "%s is not an index and not a tensor of this line", x->at);
     edf_slide__read_size(e, x->which, x->at);
     return x->which < n || braces ? bit : 0;
   }
@@ -1213,7 +1215,7 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
                         edf_slide__test_of(edf_slide__sum_of(x), edf_slide__sum_of(t), which) };
   if (t->which >= n || (!braces && x->which >= n)) {
     const char *c = t->which >= n ? t->at : x->at;
-    edf__syntax(s, c, "%s is no index of this line", c);
+    edf__syntax(s, c, "%s is not an index of this line", c);
   }
   if (l->n_mask == EDF_SLIDE__BOUNDS) edf__syntax(s, x->at, "too many bounds");
   l->mask[l->n_mask++] = m;
@@ -1240,7 +1242,8 @@ static edf_slide__expr *edf_slide__read_power(edf_slide__statement *l, edf_slide
   if (!edf_slide__accept(s, '^')) return base;
   double sign = edf_slide__first_sign(s);
   char c = edf_slide__peek(s);
-  if (!edf_slide__is_digit(c) && c != '.' && c != '(') edf_slide__found(s, "a number or '('");
+  if (!edf_slide__is_digit(c) && c != '.' && c != '(') 
+    edf__syntax(s, s->at, "a power is a number, or a bracket without tensors");
   edf_slide__expr *power = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, s->at, NULL);
   power->number = sign;
   power->in =
@@ -1334,8 +1337,7 @@ static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
   do {
     if (f && f->closed && !below)
       edf__syntax(s, f->at,
-                        "%s has no bracket, so nothing may be multiplied behind it: expected "
-                        "%s(...)", f->at, f->at);
+                        "%s without brackets takes one factor: write %s(...)", f->at, f->at);
     f = first ? first : edf_slide__read_factor(l);
     int half =
         below && f->sort == EDF_SLIDE__A_NUMBER && x->in->sort == f->sort && !x->in->next;
@@ -1343,7 +1345,7 @@ static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
     first = NULL;
     if (below && !half && (edf_slide__at_factor(s) || *s->at == '*'))
       edf__syntax(s, s->at,
-                        "is this above or below the line? Put brackets, as in (1/2) x[i]");
+                        "ambiguous division: put brackets, as in (1/2) x[i]");
     below = edf_slide__accept(s, '/');
   } while (below || edf_slide__accept(s, '*') || edf_slide__at_factor(s));
   return x;
@@ -1517,11 +1519,15 @@ static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x)
     edf__syntax(s, x->at, "%s is a scalar and an index here: rename one", x->at);
   if (scalar) edf_slide__read_tensor(l, x);
   if (scalar || i >= 0) return;
-  if (by || node) edf__syntax(s, x->at, "%s needs its indices", x->at);
+  if (by || node) {
+    edf_page shape = { NULL, 0 };
+    if (node) edf_write_node(&shape, node, EDF_SHAPE);
+    edf__syntax(s, x->at, "%s is %s: write its indices", x->at, node ? shape.at : "a tensor");
+  }
   if (behind[strspn(behind, " ")] == '(') edf_slide__no_function(s, x->at);
   edf__syntax(s, x->at,
-                    "%s is no index of this line and no scalar tensor; a number goes in by %%g",
-                    x->at);
+              "unknown name %s. A new weight needs indices, as in %s[j]. A new scalar needs a "
+              "line 'parameter %s'. Insert a number: %%g", x->at, x->at, x->at);
 }
 static void edf_slide__resolve(edf_slide__statement *l, edf_slide__expr *x) {
   if (x->sort == EDF_SLIDE__A_NAME) edf_slide__resolve_name(l, x);
@@ -1556,11 +1562,11 @@ static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slid
   if (!at) at = x->at;
   if (edf__is_capital(c))
     edf__syntax(&l->m.e.scan, at,
-                      "%s is summed nowhere: here no two factors have it; write sum_%s, or "
-                      "(1/%s) for its mean", c, c, c);
+                "%s is not summed here. Write sum_%s, or (1/%s) sum_%s for the mean", c, c, c,
+                c);
   edf__syntax(&l->m.e.scan, at,
-                    "index %s is not on the left, and nothing goes over it: write the capital, "
-                    "or sum_%s", c, c);
+              "index %s is neither on the left nor summed: write %c%s, or sum_%s", c,
+              edf__upper(*c), c + 1, c);
 }
 
 static unsigned edf_slide__small_letters(const edf_slide__statement *l) {
@@ -1589,8 +1595,8 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
   const char *c = edf_slide__first_of(&l->m.e, inner == 2 ? own & summed & twice : 0);
   if (c)
     edf__syntax(&l->m.e.scan, x->at,
-                      "one sum over %s, or two? It is summed around this function, and here "
-                      "two factors have it: rename one", c);
+                "one sum over %s, or two? Rename one: an outer product sums it, and two factors "
+                "here have it", c);
   own &= ~bound;
   edf_slide__check_bound(l, x, own & (edf_slide__small_letters(l) | ~(inner ? twice : above)));
   for (edf_slide__expr *f = x->in; f; f = f->next) f->lone = own & ~twice;
@@ -1616,8 +1622,7 @@ static void edf_slide__apply_bounds(const edf_slide__statement *l, edf_slide__ex
     } else if ((over & pair) && edf_slide__limit(l, x) < 0) {
       if (x->which == EDF_SLIDE__VARIANCE_OVER || x->which > EDF_SLIDE__SOFTMAX_OVER)
         edf__syntax(&l->m.e.scan, x->at,
-                          "a bound by an index is for sum, mean, max, min, argmax, argmin and "
-                          "softmax");
+                    "a mask is for sum, mean, max, min, argmax, argmin and softmax");
       test->which ^= 7;
       x->in = edf_slide__sum_of(x->in);
       x->in->in->next = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, test->at, test);
@@ -1637,12 +1642,12 @@ static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, un
   const char *again = edf_slide__first_of(&l->m.e, reduces ? said & bound : 0);
   const char *lost = edf_slide__first_of(&l->m.e, over && !reduces ? said & ~bound : 0);
   if (again)
-    edf__syntax(s, x->at, "%s is bound already, on the left or around this: rename one",
+    edf__syntax(s, x->at, "%s is already used on the left or by an outer sum: rename one",
                       again);
   if (lost)
     edf__syntax(s, x->at,
-                      "%s keeps %s, which is not on the left, and nothing goes over it",
-                      edf_slide__functions[x->which].name, lost);
+                "%s_%s gives a value for each %s: put %s on the left",
+                edf_slide__functions[x->which].name, lost, lost, lost);
   if (x->sort == EDF_SLIDE__A_TENSOR) {
     edf_slide__check_bound(l, x, edf_slide__expr_has(l, x) & ~bound);
     x->over = (summed | summed >> EDF_MAX_INDEX) & 0xFFFF;
@@ -1670,7 +1675,7 @@ static void edf_slide__check_loops(const edf_slide__statement *l) {
   for (int f = 0; f < l->m.e.n_ref; f++) used |= edf_slide__expr_has(l, l->tensor[f]);
   const char *none = edf_slide__first_of(&l->m.e, l->loops & ~used);
   const char *not_named = edf_slide__first_of(&l->m.e, l->loops ? used & ~l->loops : 0);
-  if (none) edf__syntax(&l->m.e.scan, none, "%s is no index of this line", none);
+  if (none) edf__syntax(&l->m.e.scan, none, "%s is not an index of this line", none);
   if (not_named)
     edf__syntax(&l->m.e.scan, not_named, "the for names all indices, but not %s",
                       not_named);
@@ -1716,11 +1721,10 @@ static void edf_slide__set_group(const edf_slide__statement *l, int f,
   for (const edf_slide__expr *i = group->in; i; i = i->next) {
     ptrdiff_t extent = l->m.extent[i->which];
     if (extent == 0)
-      edf__syntax(&l->m.e.scan, i->at, "%s is the batch: it stands in no group", i->at);
+      edf__syntax(&l->m.e.scan, i->at, "%s is the batch, which cannot be in a group", i->at);
     if (extent < 0)
       edf__syntax(&l->m.e.scan, i->at,
-                        "in a group an index needs a known extent: give it after a bar, | %s<n",
-                        i->at);
+                  "an index of a group needs a known size: add '| %s<n'", i->at);
     if (n > 1000000000 / extent)
       edf__syntax(&l->m.e.scan, i->at, "the group is too long");
     for (int k = 0; k < l->m.e.n_letter; k++) p->factor[k] *= (int)extent;
@@ -1744,8 +1748,9 @@ static int edf_slide__classes_of(const edf_slide__statement *l, const edf_slide_
   while (c < e->n_letter && (!e->letter[c].bound || strcmp(e->letter[c].name, value->at))) c++;
   if (c == e->n_letter)
     edf__syntax(&l->m.e.scan, value->at,
-                      "how many classes has %s? Give it after a bar, | %s<n", value->at,
-                      value->at);
+                l->adds && value == l->where->in
+                ? "unknown size of %s: add '| %s<n'" : "%s: how many classes? Add '| %s<27'",
+                l->adds && value == l->where->in ? l->m.e.ref->name : value->at, value->at);
   return e->letter[c].bound;
 }
 
@@ -1758,24 +1763,22 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   if (value && value->sort != EDF_SLIDE__A_GROUP) {
     if (edf_slide__function_named(r->name, 0) >= 0)
       edf__syntax(&l->m.e.scan, r->name,
-                        "%s[...] is a tensor: the argument of a function stands in round "
-                        "brackets", r->name);
+                  "%s[...] is a tensor: use round brackets for a function", r->name);
     return edf_slide__classes_of(l, value);
   }
   for (int i = 0; i < l->m.e.n_letter; i++) {
     const char *c = l->m.e.letter[i].name;
     if (p->factor[i] && l->m.extent[i] < 0)
       edf__syntax(&l->m.e.scan, p->at,
-                        "%s is new, and the extent of %s unknown: give it after a bar, | %s<n",
-                        r->name, c, c);
+                  "%s is a new Parameter, and nothing gives the size of %s: add '| %s<64' at the "
+                  "end of the line", r->name, c, c);
     if (p->factor[i] && l->m.extent[i] == 0)
       edf__syntax(&l->m.e.scan, p->at,
-                        "%s is no tensor so far, and a new Parameter cannot have the batch, %s",
-                        r->name, c);
+                  "%s cannot have the batch index %s: it is a new Parameter", r->name, c);
   }
   edf__reach(&l->m, p, &least, &greatest);
   if (greatest < 0 || greatest >= 1000000000)
-    edf__syntax(&l->m.e.scan, p->at, "%s is new, and this place reads entries %ld to %ld",
+    edf__syntax(&l->m.e.scan, p->at, "%s is new, and this position reads entries %ld to %ld",
                       r->name, (long)least, (long)greatest);
   return (int)greatest + 1;
 }
@@ -1785,8 +1788,8 @@ static void edf_slide__check_like(const edf__scan *s, const edf__ref *r, const c
                                   int rank) {
   if (rank == r->rank && !edf__compare_names(name, r->name))
     edf__syntax(s, r->name,
-                      "%s is no tensor so far, and %s is one: is that meant? Else declare it, "
-                      "parameter %s[...]", r->name, name, r->name);
+                "%s is not defined. Did you mean %s? If it is new, declare it: parameter %s[...]",
+                r->name, name, r->name);
 }
 static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *r) {
   edf__scan s = l->m.e.scan;
@@ -1794,12 +1797,11 @@ static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *
   int f = edf_slide__function_named(r->name, 1), listed = !all->parameters;
   for (int i = 0; i < l->m.e.n_letter; i++)
     if (!strcmp(l->m.e.letter[i].name, r->name))
-      edf__syntax(&s, r->name, "%s is an index here, and no tensor so far", r->name);
+      edf__syntax(&s, r->name, "%s is an index here, and not a tensor", r->name);
   if (f >= 0)
     edf__syntax(&s, r->name,
-                      "%s is no tensor so far; of the function %s over an index the argument "
-                      "stands in round brackets, or behind a blank",
-                      r->name, edf_slide__functions[f].name);
+                "%s is not defined. The function %s takes round brackets, or a blank before its "
+                "argument", r->name, edf_slide__functions[f].name);
   for (int i = edf_slide__n_nodes() - 1; i >= 0; i--)
     edf_slide__check_like(&s, r, edf_slide__nth(i)->name, edf_slide__nth(i)->rank);
   for (const edf_slide__statement *o = all->line; o < all->line + all->n; o++)
@@ -1807,7 +1809,7 @@ static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *
   for (s.at = all->parameters; !listed;) {
     listed = !strcmp(edf_slide__identifier(&s, "a parameter"), r->name);
     if (!listed && !edf_slide__accept(&s, ','))
-      edf__syntax(&s, r->name, "%s is new, and not among the parameters", r->name);
+      edf__syntax(&s, r->name, "%s is new, and is not in the list of parameters", r->name);
   }
 }
 
@@ -2030,7 +2032,7 @@ static edf_node *edf_slide__now(const edf_slide__statement *l, const edf_slide__
     time[k] = p->constant;
     if (edf_slide__place_has(p) || p->by)
       edf__syntax(&l->m.e.scan, p->at,
-                        "%s is computed step by step here: expected one time of it", r->name);
+                        "%s is computed step by step here: expected one step of it", r->name);
   }
   edf_slide__drop_axes(r, by, by->n_loop);
   edf_node **step = edf_slide__step_at(by, time);
@@ -2583,8 +2585,7 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
   while (d < left.rank && edf__alone(&l->m.e, &left.place[d]) >= 0) d++;
   if (d == left.rank)
     edf__syntax(&l->m.e.scan, left.name,
-                      "';' joins along a place on the left that is a sum of indices, one for "
-                      "each part: h[b,J+K]");
+                      "';' needs a sum of indices on the left, one for each part: h[b,J+K]");
   const edf__place sum = left.place[d];
   for (edf_slide__expr *x = l->right; x; x = x->next) {
     for (; i < l->m.e.n_letter && used >= sum.factor[i]; i++) used = 0;
@@ -2673,10 +2674,9 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
       }
       if (!offsets)
         edf__syntax(&l->m.e.scan, r->name,
-                          l < by ? "%s is computed below: write its line above, or read an "
-                                   "earlier time of it"
-                                 : "%s is read on its own line at no other time: expected one, "
-                                   "as in h[b,t-1,j]", left->name);
+                    l < by ? "%s is computed below: move its line up, or read an earlier step"
+                           : "%s depends on itself: a recurrence must read an earlier step, as "
+                             "in h[b,t-1,j]", left->name);
       some |= offsets;
       in_all &= offsets;
     }
@@ -2685,8 +2685,7 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
     if (!(some >> d & 1)) by->offset[d] = 0;
     else if (turns[d])
       edf__syntax(&by->m.e.scan, turns[d],
-                        "%s is read before and after its own time: expected one of both",
-                        left->name);
+                  "%s is read before and after its own step: read one of both", left->name);
   }
 }
 
@@ -2705,11 +2704,11 @@ static void edf_slide__add_loop(edf_slide__slide *all, const edf_slide__statemen
     if (d == left->rank)
       edf__syntax(&l->m.e.scan, left->name,
                         "this line is in a recurrence over %s: expected that index on the left",
-                        name);
+                  name);
     if (n == EDF_SLIDE__LOOPS)
       edf__syntax(&l->m.e.scan, left->name, "a recurrence runs over at most two indices");
     if (left->place[d].constant < 0)
-      edf__syntax(&l->m.e.scan, left->place[d].at, "this place writes entry %d, below 0",
+      edf__syntax(&l->m.e.scan, left->place[d].at, "this position writes entry %d, below 0",
                         left->place[d].constant);
     l->axis[n] = d;
     l->back[n] = by->offset[axis] > 0;
@@ -2759,9 +2758,8 @@ static void edf_slide__check_last(const edf_slide__statement *l, const edf_slide
     int d = by->axis[k], i = d < r->rank ? edf__alone(&l->m.e, &r->place[d]) : -1;
     if (i >= 0 && x->lone >> i & 1)
       edf__syntax(&l->m.e.scan, r->place[d].at,
-                        "is the sum over all %s meant? Write sum_%s; the last of them has a "
-                        "number, as in x[4,i]",
-                        by->m.e.letter[by->loop[k]].name, l->m.e.letter[i].name);
+                  "%s sums over all steps. Write sum_%s if you mean that, or the number of the "
+                  "last step, as in x[4,i]", l->m.e.letter[i].name, l->m.e.letter[i].name);
   }
 }
 
@@ -2775,7 +2773,8 @@ static void edf_slide__know_tensors(edf_slide__statement *l) {
     int other = by && (!l->to || by->from != l->from || by->to != l->to);
     if (other && !by->y && by->step) edf_slide__all_times(by);
     if (other && !by->y && below)
-      edf__syntax(&l->m.e.scan, r->name, "%s is computed below", r->name);
+      edf__syntax(&l->m.e.scan, r->name, "%s is computed below: move its line up, or read an "
+                  "earlier step", r->name);
     l->of[f] = by ? by->y : edf_slide__known(l->slide, r->name);
   }
 }
@@ -2819,11 +2818,10 @@ static void edf_slide__begin_steps(edf_slide__statement *l) {
     ptrdiff_t T = l->m.extent[l->loop[k]];
     if (T == 0)
       edf__syntax(s, c,
-                        "%s is the batch, whose extent changes; the number of steps has to be "
-                        "known", c);
+                  "%s is the batch, but the number of steps must be known", c);
     if (T < 0)
       edf__syntax(s, c,
-                        "the number of steps has to be known: give it after a bar, | %s<n", c);
+                        "the number of steps must be known: add '| %s<n'", c);
     if ((double)n * ((double)edf_slide__times_of(l, k) + 2) > (int)EDF_SLIDE__STEPS)
       edf__syntax(s, c, "a recurrence has at most %d steps", EDF_SLIDE__STEPS);
     n *= (size_t)edf_slide__times_of(l, k) + 2;
@@ -2885,7 +2883,7 @@ static void edf_slide__run_step(edf_slide__statement *l) {
   edf_node **step = edf_slide__step_at(by, time);
   if (!step)
     edf__syntax(&l->m.e.scan, left.name,
-                      "there is no such time of %s: before the first is -1", left.name);
+                      "there is no such step of %s: the step before the first is -1", left.name);
   if (*step && l == by) return;
   edf_slide__drop_axes(&left, by, by->n_loop);
   edf_slide__drop_axes(&from.at, by, by->n_loop);
@@ -2940,7 +2938,8 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
     edf_node *some = NULL;
     for (size_t i = 0; i < l->n_step; i++)
       if (l->step[i]) edf__write(some = l->step[i])->steps = all->layer ? NULL : l;
-    if (!some) edf__syntax(&l->m.e.scan, l->m.e.ref->name, "all of it stays 0");
+    if (!some) edf__syntax(&l->m.e.scan, l->m.e.ref->name, "%s is 0 at all steps",
+                           l->m.e.ref->name);
   }
 }
 
@@ -2967,7 +2966,7 @@ static void edf_slide__mark_entries(edf_slide__slide *all) {
     for (o = all->line; o < l && !l->entry && !l->adds; o++)
       if (!o->entry && edf_slide__same_left(l, o))
         edf__syntax(&l->m.e.scan, l->m.e.ref->name,
-                          "%s has a line already, above: += adds to it", l->m.e.ref->name);
+                          "%s is already defined above: write += to add to it", l->m.e.ref->name);
   }
 }
 static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *last) {
@@ -2996,7 +2995,7 @@ static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, con
   for (const char *c = s.at; *c; c++) lines += *c == '\n';
   all->line = (edf_slide__statement *)edf_slide__alloc(lines * sizeof *all->line);
   while (*(s.at += strspn(s.at, " \r\n"))) edf_slide__read_line(all, &s);
-  if (!all->n) edf__fail(*at, "the text has no equation");
+  if (!all->n) edf__fail(*at, "the program has no equation");
 }
 
 static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
@@ -3176,7 +3175,7 @@ static edf_node *edf_slide__call_operand(const edf_slide__statement *l, edf__sca
   const edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
   edf_node *x = by ? by->y : edf_slide__newest(r->name);
   if (!x)
-    edf__syntax(s, r->name, by ? "%s is computed below" : "%s is no tensor so far",
+    edf__syntax(s, r->name, by ? "%s is computed below: move its line up" : "%s is not defined",
                       r->name);
   edf__check_rank(&e, r, x);
   for (int d = 0; d < r->rank; d++) {
@@ -3264,7 +3263,7 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   edf_node **in = edf_slide__call_operands(l, &s, c, &n, number), *y;
   for (int d = 0; d < left->rank; d++) {
     int i = edf__alone(&l->m.e, &left->place[d]);
-    if (i != d) edf__syntax(&s, left->place[d].at, "left of a call indices stand alone");
+    if (i != d) edf__syntax(&s, left->place[d].at, "the left side of a call has plain indices");
     if (joined && !strcmp(l->m.e.letter[i].name, joined + 1)) axis = d;
   }
   if (strchr(takes, '_') && axis < 0)
@@ -3839,8 +3838,7 @@ static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement 
       if (!edf__compare_names(own->m.e.letter[o].name, name))
         *bound = (int)own->m.extent[o];
     if (*bound <= 0)
-      edf__syntax(&e->scan, name, "the extent of %s is unknown: give it after a bar, | "
-                        "%s<n", name, name);
+      edf__syntax(&e->scan, name, "unknown size of %s: add '| %s<n'", name, name);
     work *= *bound;
   }
   a->work += work;
@@ -3896,7 +3894,7 @@ static edf_node *edf_slide__new_helper(edf_slide__statement *l) {
     ptrdiff_t least, greatest;
     edf__reach(&l->m, &left->place[d], &least, &greatest);
     if (least < 0 || greatest >= INT_MAX)
-      edf__syntax(&l->m.e.scan, left->place[d].at, "this place writes entries %ld to %ld",
+      edf__syntax(&l->m.e.scan, left->place[d].at, "this position writes entries %ld to %ld",
                         (long)least, (long)greatest);
     dim[d] = (int)greatest + 1;
   }
@@ -4233,13 +4231,13 @@ static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__sta
     for (int o = d + 1; o < r->rank; o++) {
       const char *q = r->place[o].at;
       size_t m = edf_slide__until(q, ",]");
-      edf_slide__propose(a, l, "transposed: here belongs", p, (size_t)(q - p) + m,
+      edf_slide__propose(a, l, "transposed: write %s here", p, (size_t)(q - p) + m,
                          "%.*s%.*s%.*s", (int)m, q, (int)(q - p) - (int)n, p + n, (int)n, p);
     }
     for (int i = 0; i < 2 * l->m.e.n_letter; i++) {
       const char *c = l->m.e.letter[i / 2].name;
       char first = edf__is_capital(c) ? (char)tolower(*c) : (char)toupper(*c);
-      edf_slide__propose(a, l, "another index: here belongs", p, n, "%c%s", i % 2 ? first : *c,
+      edf_slide__propose(a, l, "another index: write %s here", p, n, "%c%s", i % 2 ? first : *c,
                          c + 1);
     }
   }
@@ -4255,10 +4253,10 @@ static void edf_slide__propose_tensors(edf_slide__answer *a, const edf_slide__st
   for (int i = 0; i < a->n_given; i++) {
     const edf_node *o = edf.inputs[i];
     if (o->rank == t->rank && !memcmp(o->dim, t->dim, sizeof o->dim))
-      edf_slide__propose(a, l, "another tensor's value: here belongs", at, strlen(r->name),
+      edf_slide__propose(a, l, "another tensor's value: write %s here", at, strlen(r->name),
                          "%s", o->name);
   }
-  edf_slide__propose(a, l, "a factor too much: in its place belongs", at, n, "1");
+  edf_slide__propose(a, l, "a factor too much: write %s in its place", at, n, "1");
 }
 
 /* A tensor of y's line beside a term, with indices as the term has them. */
@@ -4282,14 +4280,14 @@ static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__sta
     c += all;
   }
   for (int k = 0; k < 4; k++)
-    edf_slide__propose(a, l, "a factor is missing:", at, 0, form[k], r->name, text.at);
+    edf_slide__propose(a, l, "a factor is missing: %s", at, 0, form[k], r->name, text.at);
   edf_release(text.at);
 }
 
 static void edf_slide__propose_line(edf_slide__answer *a, edf_slide__statement *l) {
   const char *eq = l->m.e.ref->name - l->m.e.scan.size;
   if (!l->adds)
-    edf_slide__propose(a, l, "'=' where a gradient needs", strchr(eq, '='), 1, "+=");
+    edf_slide__propose(a, l, "'=' where a gradient needs %s", strchr(eq, '='), 1, "+=");
   for (const edf_slide__expr *p = l->right->in; p; p = p->next)
     edf_slide__propose(a, l, "", p->at, 0, "2 ");
   for (int f = 0; f < l->m.e.n_ref; f++) edf_slide__propose_places(a, l, f);
@@ -4338,8 +4336,8 @@ static void edf_slide__fit_number(edf_slide__answer *a, edf_slide__edit *e,
   }
   double number = dd > 0 ? 1 + dr / dd : 1;
   int sign = fabs(number + 1) < 1e-3;
-  e->slip = sign ? "sign: here belongs" : fabs(number) < 1e-3 ? "a term too much: it is"
-                                        : "factor: here belongs";
+  e->slip = sign ? "wrong sign: insert %s here" : fabs(number) < 1e-3
+            ? "a term too much: it is %s" : "wrong factor: insert %s here";
   snprintf(e->with, sizeof e->with, sign ? "(-1) " : "(%.6g) ", number);
   edf_release(once);
 }
@@ -4358,8 +4356,10 @@ static int edf_slide__name_slip(edf_slide__answer *a, const edf_slide__answered 
     if (all || !t->lines || edf_slide__answer_error(t) > edf_slide__right_below) continue;
     edf_slide__run_answer(a, a->text);
     edf_page said = { NULL, 0 };
-    edf_write(&said, "answer: %s%s %s", edf__caret(&a->all.scan, a->all.scan.text + e->at),
-              e->slip, e->with);
+    size_t before = strcspn(e->slip, "%"), n = strlen(e->with);
+    while (n && e->with[n - 1] == ' ') n--;
+    edf_write(&said, "answer: %s%.*s%.*s%s", edf__caret(&a->all.scan, a->all.scan.text + e->at),
+              (int)before, e->slip, (int)n, e->with, e->slip + before + 2);
     a->quiet = 0;
     edf_slide__print_said(said.at, 0);
     return 1;

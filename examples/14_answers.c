@@ -31,17 +31,17 @@
        FAIL  B.grad: relative error ...
              answer: line 3: B.grad[j] += a[B,j]
                                           ^
-               sign: here belongs (-1)
+               wrong sign: insert (-1) here
        FAIL  x.grad: relative error ...
              answer: line 4: x.grad[b,i] += W[i,J] a[b,J]
                                               ^
-               transposed: here belongs J,i
+               transposed: write J,i here
      wrong
      answer to h, ...
        FAIL  a line that cannot be run:
              answer: line 2: W.grad[j,i] = a[b,j] x[b,i]
                                            ^
-               index b is not on the left, and nothing goes over it: write the capital, or sum_b
+               index b is neither on the left nor summed: write B, or sum_b
        FAIL  W.grad: relative error ...
              answer: line 2: W.grad[j,i] = a[b,j] x[b,i]
                                          ^

@@ -1,0 +1,70 @@
+/* slide_messages.c - what edf_equations refuses, and the essential words of its messages */
+#include "harness.h"
+#include "edf_slide.h"
+
+/* A text, and the words that its message must contain, between bars. */
+static const struct { const char *text, *words; } refused[] = {
+  { "", "the program has no equation" },
+  { "input s[b,4]\ny[b] = s[b,0] $ 2", "expected an operator, '|' or the end of the line" },
+  { "input s[b,4]\ny[b] = s[b", "expected ']' or ','" },
+  { "input s[b,4]\ny(b) = s[b,0]", "square brackets" },
+  { "input s[b,4]\ny[b,j] = s[b][j]", "a comma between indices" },
+  { "input a[i=3], b[i=3]\ny[i] = a[i] / 2 b[i]", "ambiguous division: put brackets" },
+  { "input a[i=3], b[i=3]\ny[i] = ln a[i] b[i]", "ln without brackets takes one factor" },
+  { "input s[b,4]\ny[b] = max(s[b,0])", "max takes 2 arguments, found 1. Over an index: max_i" },
+  { "input x[i=3]\ny[i] = sigmiod(x[i])", "no function sigmiod" },
+  { "input s[b,4]\ny[b,j] = tanh[s[b,j]]", "tanh[...] is a tensor: use round brackets" },
+  { "input x[i=3]\ny[i] = softmax(x[i])", "softmax over which index?" },
+  { "input x[i=3], y[i=3]\nz[i] = x[i]^y[i]", "a power is a number, or a bracket without" },
+  { "input x[i=3]\nz[i] = dropout(x[i], 2)", "the rate is a number" },
+  { "input s[b,4]\ny[b,j] = s[b,i] | j<4", "index i is neither on the left nor summed: write I, or sum_i" },
+  { "input s[b,4]\ny[b] = exp(s[b,J])", "J is not summed here. Write sum_J, or (1/J) sum_J" },
+  { "input x[3], V[3]\ny = x[I] sigmoid(V[I] x[I])", "one sum over I, or two? Rename one" },
+  { "input h[3], W[2,3]\ns[j] = W[I,J] h[I]", "j and J are two indices" },
+  { "input s[b,4]\ny[b] = sum_j sum_j s[b,j]", "j is already used on the left or by an outer sum" },
+  { "input s[b,4]\nP[b] = softmax_k s[b,k]", "softmax_k gives a value for each k: put k on the left" },
+  { "input s[b,4]\nfor b: y[b] += s[b,i]", "the for names all indices, but not i" },
+  { "input s[b,4]\ny[b,j] = c s[b,j]", "unknown name c. A new weight needs indices|'parameter c'|a number: %g" },
+  { "input j, x[3]\ny[j] = j x[j]", "j is a scalar and an index here: rename one" },
+  { "input P[b,4]\ny = ln P", "P is [b, 4]: write its indices" },
+  { "input P[b,4], y[b]\nz[b] = ln P[y[b]]", "P has 1 index here, but the tensor has 2" },
+  { "input s[b,4]\ninput s[b,5]\ny[b] = s[b,0]", "another tensor with that name" },
+  { "input x[b,4], W[5,2]\ny[b,j] = W[I,j] x[b,I]", "index I has two different sizes" },
+  { "parameter W[k]\ny = W[K]", "give k a size, as in k=10" },
+  { "input x[b,3]\ny[b,k] = x[b,0]", "unknown size of k: it is not a plain index on the right. Add '| k<n'" },
+  { "input x[3]\ny[j] = x[j] | j<5", "larger than this dimension" },
+  { "input x[3]\ny[j] = x[j] | j<0", "at least 1" },
+  { "input x[9]\ny[j] = x[j] | j<3, j<4", "two bounds" },
+  { "input x[3]\ny[j] = x[j] | q<3", "q is not an index" },
+  { "input x[4]\ny[t] = x[t+1] x[t]", "out of range: reads entries 1 to 4, but the dimension has 0 to 3. With a bound" },
+  { "input x[4]\ny[j-1] = x[j]", "writes entry -1, below 0" },
+  { "input x[4]\ny = x[J-J]", "index J cancels out" },
+  { "input u[9], W[3,4]\ny = W[I,J] u[(I,J)]", "the group has 12 entries" },
+  { "input x[b,4]\ny[b,t] = variance_s x[b,s] | s<=t, t<4", "a mask is for sum, mean, max, min, argmax, argmin and softmax" },
+  { "input x[b,4]\ny[b,j] = W[j,I] x[b,I]", "nothing gives the size of j: add '| j<64'" },
+  { "input x[b,4]\ny[b,j] = q[b,j] + x[b,j]", "q cannot have the batch index b" },
+  { "input h[3,4]\ny[k] = H[k,J] h[0,J] | k<3", "H is not defined. Did you mean h? If it is new, declare it: parameter H[...]" },
+  { "input w[b]\ny[b,i] = E[w[b],i] | i<4", "how many classes? Add '| w<27'" },
+  { "input a[5], v[5]\no[a[i]] += v[i]", "unknown size of o: add '| a<n'" },
+  { "input x[3]\ny[j] = x[j]\ny[j] = 2 x[j]", "y is already defined above: write +=" },
+  { "input a[3], c[3]\ny[j] = a[j] ; c[j]", "';' needs a sum of indices" },
+  { "input x[b]\ny[b] = 2 z[b]\nz[b] = x[b]", "z is computed below: move its line up, or read an earlier step" },
+  { "input s[4]\nh[t] = h[t] + s[t]", "h depends on itself: a recurrence must read an earlier step" },
+  { "h[t] = 2 h[t-1]\nh[-1] = 1", "the number of steps must be known" },
+  { "input x[b]\nh[b] = h[b-1] + x[b]", "b is the batch" },
+  { "input s[4]\nh[t] = h[t-1] + h[t+1] + s[t]", "h is read before and after its own step" },
+  { "input s[4]\nh[t] = s[t] h[t-1]", "h is 0 at all steps" },
+  { "input s[4]\nh[t] = s[t] + h[t-1]\nh[9] = 1", "there is no such step of h" },
+};
+
+static void texts_are_refused(void) {
+  for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
+    STOPS(edf_equations("%s", refused[k].text), refused[k].words);
+    edf_clear();
+  }
+}
+
+int main(void) {
+  RUN(texts_are_refused);
+  return harness_report();
+}
