@@ -523,6 +523,10 @@ static void edf_slide__argmax_forward(edf_node *y) {
   for (size_t b = 0; b < y->size; b++) {
     size_t best = b * n;
     for (size_t i = best; i < (b + 1) * n; i++) if (order * x[i] > order * x[best]) best = i;
+    if (order * x[best] == -(edf_real)HUGE_VAL) {
+      edf__site at = { y->op, y->file, y->line };
+      edf__fail(at, "argmax over no entry, or only over infinities, in row %zu", b);
+    }
     y->value[b] = (edf_real)(best - b * n);
   }
 }
@@ -1287,7 +1291,9 @@ static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char
   edf_slide__expr *n = edf_slide__new_expr(
       EDF_SLIDE__A_SUM, name, edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, name, NULL));
   n->in->over = x->over;
-  edf_slide__append_expr(x->in->in, edf_slide__divisor_of(n));
+  edf_slide__expr *divisor = edf_slide__divisor_of(n);
+  divisor->which = 2;                    /* of a mean: the number of its entries              */
+  edf_slide__append_expr(x->in->in, divisor);
   return x;
 }
 
@@ -1603,9 +1609,9 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
   x->over |= own;
 }
 
-/* A bound s<=t is a factor 1[s<=t] of the products that sum one of the two, and of the line's
-   entries that have both. A maximum and a softmax, unless its rows end at t, go over
-   a - 1e30 1[s>t]. */
+/* A mask s<=t is a factor 1[s<=t] of the products that sum one of the two, and of the line's
+   entries that have both. A maximum is taken of a + ln 1[s<=t], where excluded entries are
+   -infinity. A softmax is taken of a - 1e30 1[s>t], unless its rows end at t. */
 static void edf_slide__apply_bounds(const edf_slide__statement *l, edf_slide__expr *x,
                                     unsigned around) {
   unsigned over = x->over;
@@ -1619,14 +1625,19 @@ static void edf_slide__apply_bounds(const edf_slide__statement *l, edf_slide__ex
       int applies = around ? !(over & pair) && (around & pair) == pair : (over & pair) != 0;
       if (applies && !(f && edf_slide__limit(l, f) == m->limit))
         x->in = edf_slide__append_expr(x->in, test);
-    } else if ((over & pair) && edf_slide__limit(l, x) < 0) {
+      continue;
+    }
+    if ((over & pair) && edf_slide__limit(l, x) < 0) {
       if (x->which == EDF_SLIDE__VARIANCE_OVER || x->which > EDF_SLIDE__SOFTMAX_OVER)
         edf__syntax(&l->m.e.scan, x->at,
                     "a mask is for sum, mean, max, min, argmax, argmin and softmax");
-      test->which ^= 7;
+      int softmax = x->which == EDF_SLIDE__SOFTMAX_OVER;
+      edf_slide__expr *ln = edf_slide__new_expr(EDF_SLIDE__A_CALL, test->at, test);
+      ln->which = edf_slide__function_named("ln", 0);
+      if (softmax) test->which ^= 7;
       x->in = edf_slide__sum_of(x->in);
-      x->in->in->next = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, test->at, test);
-      x->in->in->next->number = least ? 1e30 : -1e30;
+      x->in->in->next = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, test->at, softmax ? test : ln);
+      x->in->in->next->number = softmax ? -1e30 : least ? -1 : 1;
     }
   }
 }
@@ -2489,16 +2500,16 @@ static edf_slide__value edf_slide__call_value(edf_slide__statement *l, edf_slide
   return v;
 }
 
-static int edf_slide__has_tensor(const edf_slide__expr *x) {
-  int found = x->sort == EDF_SLIDE__A_TENSOR;
-  for (const edf_slide__expr *k = x->in; k; k = k->next) found |= edf_slide__has_tensor(k);
+static int edf_slide__has_sort(const edf_slide__expr *x, edf_slide__sort sort) {
+  int found = x->sort == sort;
+  for (const edf_slide__expr *k = x->in; k; k = k->next) found |= edf_slide__has_sort(k, sort);
   return found;
 }
 static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slide__expr *x) {
   const edf__site *at = &l->slide->site;
   double p, base;
   if (!edf_slide__constant(l, x->in->next, &p)) {
-    if (edf_slide__has_tensor(x->in->next) || !edf_slide__constant(l, x->in, &base)
+    if (edf_slide__has_sort(x->in->next, EDF_SLIDE__A_TENSOR) || !edf_slide__constant(l, x->in, &base)
         || !(base > 0))
       edf__syntax(&l->m.e.scan, x->in->next->at,
                         "a power is a number, or a bracket without tensors");
@@ -2510,6 +2521,8 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
   }
   edf_slide__value v = edf_slide__dense(l, edf_slide__value_of(l, x->in));
   if (!v.node) return v;
+  if (x->which == 2 && edf_slide__has_sort(x->in, EDF_SLIDE__A_TEST))      /* a mean of none */
+    v.node = edf_clamp_at(at->file, at->line, v.node, 1, (edf_real)HUGE_VAL);
   v.node = p == 2 ? edf_square_at(at->file, at->line, v.node)
                   : edf_pow_at(at->file, at->line, v.node, (edf_real)p);
   return v;
