@@ -81,7 +81,8 @@ kit() {
   make -s -C notes/assignments kit PS=1 OUT="$dir/kit"
   mkdir -p "$dir/kit/build/grade"
   cp "$dir/build/edf.o" "$dir/kit/build/grade"         # it takes long
-  (cd "$dir/kit" && ${CC:-cc} -std=c99 -g -Wall -Wextra -Werror ps1.c -lm -o mine &&
+  (cd "$dir/kit" && test -s AGENTS.md &&
+   ${CC:-cc} -std=c99 -g -Wall -Wextra -Werror ps1.c -lm -o mine &&
     { ./mine; make -s grade ID=ann; }) > "$dir/out" 2>&1
   has 'not implemented' && has '^total  *[0-9] of 100 '
   verdict $? kit
