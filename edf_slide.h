@@ -365,8 +365,8 @@ EDF_SLIDE__NORETURN static void edf_slide__found(const edf__scan *s, const char 
   const char *c = s->text + (size_t)(s->at - s->text) % s->size;
   int length = 1;
   while (c[0] & 0x80 && (c[length] & 0xC0) == 0x80) length++;
-  edf__syntax(s, s->at, *c ? "expected %s, found '%.*s'" : "expected %s, found the end", expected,
-              length, c);
+  edf__syntax(s, s->at, *c ? "expected %s, found '%.*s'" : "expected %s, found the end",
+              expected, length, c);
 }
 static void edf_slide__expect(edf__scan *s, char c, const char *expected) {
   if (!edf_slide__accept(s, c)) edf_slide__found(s, expected);
@@ -430,8 +430,8 @@ static void edf_slide__check_cases(const edf__equation *e, const char *at, unsig
     for (int o = 0; o < e->n_letter; o++) {
       const char *a = e->letter[i].name, *b = e->letter[o].name;
       if (lacks >> i & sums >> o & 1 && !edf__compare_names(a, b))
-        edf__syntax(&e->scan, at, "%s and %s are two indices: this term sums %s and does "
-                    "not have %s; if you mean that, rename one", a, b, b, a);
+        edf__syntax(&e->scan, at, "%s and %s are two indices: this term sums %s and does not "
+                    "have %s; if you mean that, rename one", a, b, b, a);
     }
 }
 
@@ -440,8 +440,8 @@ static void edf_slide__check_known(const edf__einsum *m) {
   for (int i = 0; i < m->e.n_letter; i++) {
     const char *name = m->e.letter[i].name;
     if (m->extent[i] < 0)
-      edf__syntax(&m->e.scan, name, "unknown size of %s: it is not a plain index on the "
-                  "right. Add '| %s<n'", name, name);
+      edf__syntax(&m->e.scan, name, "unknown size of %s: it is not a plain index on the right. "
+                  "Add '| %s<n'", name, name);
   }
 }
 
@@ -879,8 +879,8 @@ static void edf_slide__concat_shape(edf_node *y) {
     const edf_node *x = y->in[k];
     int lacks = x->rank == y->rank - 1;  /* one entry of the joined index                     */
     if (x->rank != y->rank && !lacks)
-      edf_slide__operands_error(
-          y, "each operand has the indices of the result, or all but the joined one");
+      edf_slide__operands_error(y, "each operand has the indices of the result, or all but the "
+                                "joined one");
     for (int d = 0; d < y->rank; d++) {
       int n = d == axis ? (lacks ? 1 : x->dim[d]) : x->dim[d - (lacks && d > axis)];
       if (d == axis && n == 0) edf_slide__operands_error(y, "the batch cannot be joined");
@@ -1246,7 +1246,7 @@ static edf_slide__expr *edf_slide__read_power(edf_slide__statement *l, edf_slide
   if (!edf_slide__accept(s, '^')) return base;
   double sign = edf_slide__first_sign(s);
   char c = edf_slide__peek(s);
-  if (!edf_slide__is_digit(c) && c != '.' && c != '(') 
+  if (!edf_slide__is_digit(c) && c != '.' && c != '(')
     edf__syntax(s, s->at, "a power is a number, or a bracket without tensors");
   edf_slide__expr *power = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, s->at, NULL);
   power->number = sign;
@@ -1320,8 +1320,8 @@ static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
 }
 static edf_slide__expr *edf_slide__read_factor(edf_slide__statement *l) {
   if (++l->depth > EDF_SLIDE__DEPTH)
-    edf__syntax(&l->m.e.scan, l->m.e.scan.at,
-                      "brackets and functions are nested at most %d deep", EDF_SLIDE__DEPTH);
+    edf__syntax(&l->m.e.scan, l->m.e.scan.at, "brackets and functions are nested at most %d "
+                "deep", EDF_SLIDE__DEPTH);
   edf_slide__expr *x = edf_slide__read_atom(l);
   x = edf_slide__read_power(l, x);
   l->depth--;
@@ -1342,16 +1342,15 @@ static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, s->at, NULL), *f = NULL;
   do {
     if (f && f->closed && !below)
-      edf__syntax(s, f->at,
-                        "%s without brackets takes one factor: write %s(...)", f->at, f->at);
+      edf__syntax(s, f->at, "%s without brackets takes one factor: write %s(...)", f->at,
+                  f->at);
     f = first ? first : edf_slide__read_factor(l);
     int half =
         below && f->sort == EDF_SLIDE__A_NUMBER && x->in->sort == f->sort && !x->in->next;
     x->in = edf_slide__append_expr(x->in, below ? edf_slide__divisor_of(f) : f);
     first = NULL;
     if (below && !half && (edf_slide__at_factor(s) || *s->at == '*'))
-      edf__syntax(s, s->at,
-                        "ambiguous division: put brackets, as in (1/2) x[i]");
+      edf__syntax(s, s->at, "ambiguous division: put brackets, as in (1/2) x[i]");
     below = edf_slide__accept(s, '/');
   } while (below || edf_slide__accept(s, '*') || edf_slide__at_factor(s));
   return x;
@@ -1531,9 +1530,8 @@ static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x)
     edf__syntax(s, x->at, "%s is %s: write its indices", x->at, node ? shape.at : "a tensor");
   }
   if (behind[strspn(behind, " ")] == '(') edf_slide__no_function(s, x->at);
-  edf__syntax(s, x->at,
-              "unknown name %s. A new weight needs indices, as in %s[j]. A new scalar needs a "
-              "line 'parameter %s'. Insert a number: %%g", x->at, x->at, x->at);
+  edf__syntax(s, x->at, "unknown name %s. A new weight needs indices, as in %s[j]. A new "
+              "scalar needs a line 'parameter %s'. Insert a number: %%g", x->at, x->at, x->at);
 }
 static void edf_slide__resolve(edf_slide__statement *l, edf_slide__expr *x) {
   if (x->sort == EDF_SLIDE__A_NAME) edf_slide__resolve_name(l, x);
@@ -1567,12 +1565,10 @@ static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slid
   if (!c) return;
   if (!at) at = x->at;
   if (edf__is_capital(c))
-    edf__syntax(&l->m.e.scan, at,
-                "%s is not summed here. Write sum_%s, or (1/%s) sum_%s for the mean", c, c, c,
-                c);
-  edf__syntax(&l->m.e.scan, at,
-              "index %s is neither on the left nor summed: write %c%s, or sum_%s", c,
-              edf__upper(*c), c + 1, c);
+    edf__syntax(&l->m.e.scan, at, "%s is not summed here. Write sum_%s, or (1/%s) sum_%s for "
+                "the mean", c, c, c, c);
+  edf__syntax(&l->m.e.scan, at, "index %s is neither on the left nor summed: write %c%s, or "
+              "sum_%s", c, edf__upper(*c), c + 1, c);
 }
 
 static unsigned edf_slide__small_letters(const edf_slide__statement *l) {
@@ -1600,9 +1596,8 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
   }
   const char *c = edf_slide__first_of(&l->m.e, inner == 2 ? own & summed & twice : 0);
   if (c)
-    edf__syntax(&l->m.e.scan, x->at,
-                "one sum over %s, or two? Rename one: an outer product sums it, and two factors "
-                "here have it", c);
+    edf__syntax(&l->m.e.scan, x->at, "one sum over %s, or two? Rename one: an outer product "
+                "sums it, and two factors here have it", c);
   own &= ~bound;
   edf_slide__check_bound(l, x, own & (edf_slide__small_letters(l) | ~(inner ? twice : above)));
   for (edf_slide__expr *f = x->in; f; f = f->next) f->lone = own & ~twice;
@@ -1629,8 +1624,8 @@ static void edf_slide__apply_bounds(const edf_slide__statement *l, edf_slide__ex
     }
     if ((over & pair) && edf_slide__limit(l, x) < 0) {
       if (x->which == EDF_SLIDE__VARIANCE_OVER || x->which > EDF_SLIDE__SOFTMAX_OVER)
-        edf__syntax(&l->m.e.scan, x->at,
-                    "a mask is for sum, mean, max, min, argmax, argmin and softmax");
+        edf__syntax(&l->m.e.scan, x->at, "a mask is for sum, mean, max, min, argmax, argmin "
+                    "and softmax");
       int softmax = x->which == EDF_SLIDE__SOFTMAX_OVER;
       edf_slide__expr *ln = edf_slide__new_expr(EDF_SLIDE__A_CALL, test->at, test);
       ln->which = edf_slide__function_named("ln", 0);
@@ -1654,10 +1649,9 @@ static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, un
   const char *lost = edf_slide__first_of(&l->m.e, over && !reduces ? said & ~bound : 0);
   if (again)
     edf__syntax(s, x->at, "%s is already used on the left or by an outer sum: rename one",
-                      again);
+                again);
   if (lost)
-    edf__syntax(s, x->at,
-                "%s_%s gives a value for each %s: put %s on the left",
+    edf__syntax(s, x->at, "%s_%s gives a value for each %s: put %s on the left",
                 edf_slide__functions[x->which].name, lost, lost, lost);
   if (x->sort == EDF_SLIDE__A_TENSOR) {
     edf_slide__check_bound(l, x, edf_slide__expr_has(l, x) & ~bound);
@@ -1688,8 +1682,7 @@ static void edf_slide__check_loops(const edf_slide__statement *l) {
   const char *not_named = edf_slide__first_of(&l->m.e, l->loops ? used & ~l->loops : 0);
   if (none) edf__syntax(&l->m.e.scan, none, "%s is not an index of this line", none);
   if (not_named)
-    edf__syntax(&l->m.e.scan, not_named, "the for names all indices, but not %s",
-                      not_named);
+    edf__syntax(&l->m.e.scan, not_named, "the for names all indices, but not %s", not_named);
 }
 
 static void edf_slide__bind_line(edf_slide__statement *l) {
@@ -1734,8 +1727,8 @@ static void edf_slide__set_group(const edf_slide__statement *l, int f,
     if (extent == 0)
       edf__syntax(&l->m.e.scan, i->at, "%s is the batch, which cannot be in a group", i->at);
     if (extent < 0)
-      edf__syntax(&l->m.e.scan, i->at,
-                  "an index of a group needs a known size: add '| %s<n'", i->at);
+      edf__syntax(&l->m.e.scan, i->at, "an index of a group needs a known size: add '| %s<n'",
+                  i->at);
     if (n > 1000000000 / extent)
       edf__syntax(&l->m.e.scan, i->at, "the group is too long");
     for (int k = 0; k < l->m.e.n_letter; k++) p->factor[k] *= (int)extent;
@@ -1773,24 +1766,23 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   while (value && value->place != d) value = value->next;
   if (value && value->sort != EDF_SLIDE__A_GROUP) {
     if (edf_slide__function_named(r->name, 0) >= 0)
-      edf__syntax(&l->m.e.scan, r->name,
-                  "%s[...] is a tensor: use round brackets for a function", r->name);
+      edf__syntax(&l->m.e.scan, r->name, "%s[...] is a tensor: use round brackets for a "
+                  "function", r->name);
     return edf_slide__classes_of(l, value);
   }
   for (int i = 0; i < l->m.e.n_letter; i++) {
     const char *c = l->m.e.letter[i].name;
     if (p->factor[i] && l->m.extent[i] < 0)
-      edf__syntax(&l->m.e.scan, p->at,
-                  "%s is a new Parameter, and nothing gives the size of %s: add '| %s<64' at the "
-                  "end of the line", r->name, c, c);
+      edf__syntax(&l->m.e.scan, p->at, "%s is a new Parameter, and nothing gives the size of "
+                  "%s: add '| %s<64' at the end of the line", r->name, c, c);
     if (p->factor[i] && l->m.extent[i] == 0)
-      edf__syntax(&l->m.e.scan, p->at,
-                  "%s cannot have the batch index %s: it is a new Parameter", r->name, c);
+      edf__syntax(&l->m.e.scan, p->at, "%s cannot have the batch index %s: it is a new "
+                  "Parameter", r->name, c);
   }
   edf__reach(&l->m, p, &least, &greatest);
   if (greatest < 0 || greatest >= 1000000000)
     edf__syntax(&l->m.e.scan, p->at, "%s is new, and this position reads entries %ld to %ld",
-                      r->name, (long)least, (long)greatest);
+                r->name, (long)least, (long)greatest);
   return (int)greatest + 1;
 }
 
@@ -1798,9 +1790,8 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
 static void edf_slide__check_like(const edf__scan *s, const edf__ref *r, const char *name,
                                   int rank) {
   if (rank == r->rank && !edf__compare_names(name, r->name))
-    edf__syntax(s, r->name,
-                "%s is not defined. Did you mean %s? If it is new, declare it: parameter %s[...]",
-                r->name, name, r->name);
+    edf__syntax(s, r->name, "%s is not defined. Did you mean %s? If it is new, declare it: "
+                "parameter %s[...]", r->name, name, r->name);
 }
 static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *r) {
   edf__scan s = l->m.e.scan;
@@ -1810,9 +1801,8 @@ static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *
     if (!strcmp(l->m.e.letter[i].name, r->name))
       edf__syntax(&s, r->name, "%s is an index here, and not a tensor", r->name);
   if (f >= 0)
-    edf__syntax(&s, r->name,
-                "%s is not defined. The function %s takes round brackets, or a blank before its "
-                "argument", r->name, edf_slide__functions[f].name);
+    edf__syntax(&s, r->name, "%s is not defined. The function %s takes round brackets, or a "
+                "blank before its argument", r->name, edf_slide__functions[f].name);
   for (int i = edf_slide__n_nodes() - 1; i >= 0; i--)
     edf_slide__check_like(&s, r, edf_slide__nth(i)->name, edf_slide__nth(i)->rank);
   for (const edf_slide__statement *o = all->line; o < all->line + all->n; o++)
@@ -2037,13 +2027,13 @@ static edf_node *edf_slide__now(const edf_slide__statement *l, const edf_slide__
   int time[EDF_SLIDE__LOOPS];
   if (r->rank != by->m.e.ref->rank)
     edf__syntax(&l->m.e.scan, r->name, "expected %d indices, as on its left",
-                      by->m.e.ref->rank);
+                by->m.e.ref->rank);
   for (int k = 0; k < by->n_loop; k++) {
     const edf__place *p = &r->place[by->axis[k]];
     time[k] = p->constant;
     if (edf_slide__place_has(p) || p->by)
-      edf__syntax(&l->m.e.scan, p->at,
-                        "%s is computed step by step here: expected one step of it", r->name);
+      edf__syntax(&l->m.e.scan, p->at, "%s is computed step by step here: expected one step of "
+                  "it", r->name);
   }
   edf_slide__drop_axes(r, by, by->n_loop);
   edf_node **step = edf_slide__step_at(by, time);
@@ -2493,8 +2483,7 @@ static edf_slide__value edf_slide__call_value(edf_slide__statement *l, edf_slide
   edf_slide__value v = edf_slide__argument(l, x->in);
   if (x->which == EDF_SLIDE__DROPOUT_OF) {
     if (!edf_slide__constant(l, x->in->next, &rate) || !(rate >= 0 && rate < 1))
-      edf__syntax(&l->m.e.scan, x->in->next->at,
-                        "the rate is a number, 0 or more and below 1");
+      edf__syntax(&l->m.e.scan, x->in->next->at, "the rate is a number, 0 or more and below 1");
     v.node = edf_dropout_at(at->file, at->line, v.node, rate);
   } else v.node = f(at->file, at->line, v.node);
   return v;
@@ -2511,8 +2500,8 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
   if (!edf_slide__constant(l, x->in->next, &p)) {
     if (edf_slide__has_sort(x->in->next, EDF_SLIDE__A_TENSOR) || !edf_slide__constant(l, x->in, &base)
         || !(base > 0))
-      edf__syntax(&l->m.e.scan, x->in->next->at,
-                        "a power is a number, or a bracket without tensors");
+      edf__syntax(&l->m.e.scan, x->in->next->at, "a power is a number, or a bracket without "
+                  "tensors");
     edf_slide__value k = edf_slide__value_of(l, x->in->next);  /* 0.9^(t-s)                   */
     k.number *= log(base);
     k = edf_slide__dense(l, k);
@@ -2597,8 +2586,8 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
   int d = 0, n = 0, i = 0, used = 0;
   while (d < left.rank && edf__alone(&l->m.e, &left.place[d]) >= 0) d++;
   if (d == left.rank)
-    edf__syntax(&l->m.e.scan, left.name,
-                      "';' needs a sum of indices on the left, one for each part: h[b,J+K]");
+    edf__syntax(&l->m.e.scan, left.name, "';' needs a sum of indices on the left, one for each "
+                "part: h[b,J+K]");
   const edf__place sum = left.place[d];
   for (edf_slide__expr *x = l->right; x; x = x->next) {
     for (; i < l->m.e.n_letter && used >= sum.factor[i]; i++) used = 0;
@@ -2697,8 +2686,8 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
   for (int d = 0; d < left->rank; d++) {
     if (!(some >> d & 1)) by->offset[d] = 0;
     else if (turns[d])
-      edf__syntax(&by->m.e.scan, turns[d],
-                  "%s is read before and after its own step: read one of both", left->name);
+      edf__syntax(&by->m.e.scan, turns[d], "%s is read before and after its own step: read one "
+                  "of both", left->name);
   }
 }
 
@@ -2715,14 +2704,13 @@ static void edf_slide__add_loop(edf_slide__slide *all, const edf_slide__statemen
     i = edf_slide__index_for(&l->m.e, name);
     while (d < left->rank && (i < 0 || edf_slide__time_index(l, &left->place[d]) != i)) d++;
     if (d == left->rank)
-      edf__syntax(&l->m.e.scan, left->name,
-                        "this line is in a recurrence over %s: expected that index on the left",
-                  name);
+      edf__syntax(&l->m.e.scan, left->name, "this line is in a recurrence over %s: expected "
+                  "that index on the left", name);
     if (n == EDF_SLIDE__LOOPS)
       edf__syntax(&l->m.e.scan, left->name, "a recurrence runs over at most two indices");
     if (left->place[d].constant < 0)
       edf__syntax(&l->m.e.scan, left->place[d].at, "this position writes entry %d, below 0",
-                        left->place[d].constant);
+                  left->place[d].constant);
     l->axis[n] = d;
     l->back[n] = by->offset[axis] > 0;
     l->loop[l->n_loop++] = i;
@@ -2770,9 +2758,9 @@ static void edf_slide__check_last(const edf_slide__statement *l, const edf_slide
   for (int k = 0; by && k < by->n_loop; k++) {
     int d = by->axis[k], i = d < r->rank ? edf__alone(&l->m.e, &r->place[d]) : -1;
     if (i >= 0 && x->lone >> i & 1)
-      edf__syntax(&l->m.e.scan, r->place[d].at,
-                  "%s sums over all steps. Write sum_%s if you mean that, or the number of the "
-                  "last step, as in x[4,i]", l->m.e.letter[i].name, l->m.e.letter[i].name);
+      edf__syntax(&l->m.e.scan, r->place[d].at, "%s sums over all steps. Write sum_%s if you "
+                  "mean that, or the number of the last step, as in x[4,i]",
+                  l->m.e.letter[i].name, l->m.e.letter[i].name);
   }
 }
 
@@ -2830,11 +2818,9 @@ static void edf_slide__begin_steps(edf_slide__statement *l) {
     const char *c = l->m.e.letter[l->loop[k]].name;
     ptrdiff_t T = l->m.extent[l->loop[k]];
     if (T == 0)
-      edf__syntax(s, c,
-                  "%s is the batch, but the number of steps must be known", c);
+      edf__syntax(s, c, "%s is the batch, but the number of steps must be known", c);
     if (T < 0)
-      edf__syntax(s, c,
-                        "the number of steps must be known: add '| %s<n'", c);
+      edf__syntax(s, c, "the number of steps must be known: add '| %s<n'", c);
     if ((double)n * ((double)edf_slide__times_of(l, k) + 2) > (int)EDF_SLIDE__STEPS)
       edf__syntax(s, c, "a recurrence has at most %d steps", EDF_SLIDE__STEPS);
     n *= (size_t)edf_slide__times_of(l, k) + 2;
@@ -2895,8 +2881,8 @@ static void edf_slide__run_step(edf_slide__statement *l) {
   for (int k = 0; k < by->n_loop; k++) time[k] = left.place[by->axis[k]].constant;
   edf_node **step = edf_slide__step_at(by, time);
   if (!step)
-    edf__syntax(&l->m.e.scan, left.name,
-                      "there is no such step of %s: the step before the first is -1", left.name);
+    edf__syntax(&l->m.e.scan, left.name, "there is no such step of %s: the step before the "
+                "first is -1", left.name);
   if (*step && l == by) return;
   edf_slide__drop_axes(&left, by, by->n_loop);
   edf_slide__drop_axes(&from.at, by, by->n_loop);
@@ -2939,7 +2925,7 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
     if (!l->entry || !edf_slide__belongs(l, from, to)) continue;
     if (l->m.e.ref->rank != by->m.e.ref->rank)
       edf__syntax(&l->m.e.scan, l->m.e.ref->name, "expected %d indices, as below",
-                        by->m.e.ref->rank);
+                  by->m.e.ref->rank);
     l->n_loop = by->n_loop;              /* an index at a time is a loop: h[-1,t,j] = x[t,j]  */
     for (int k = 0; k < l->n_loop; k++)
       l->loop[k] = edf_slide__time_index(l, &l->m.e.ref->place[by->axis[k]]);
@@ -2978,8 +2964,8 @@ static void edf_slide__mark_entries(edf_slide__slide *all) {
                   && ((given && !edf_slide__has_number(o)) || (zero && o > l && o->adds));
     for (o = all->line; o < l && !l->entry && !l->adds; o++)
       if (!o->entry && edf_slide__same_left(l, o))
-        edf__syntax(&l->m.e.scan, l->m.e.ref->name,
-                          "%s is already defined above: write += to add to it", l->m.e.ref->name);
+        edf__syntax(&l->m.e.scan, l->m.e.ref->name, "%s is already defined above: write += to "
+                    "add to it", l->m.e.ref->name);
   }
 }
 static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *last) {
@@ -3189,7 +3175,7 @@ static edf_node *edf_slide__call_operand(const edf_slide__statement *l, edf__sca
   edf_node *x = by ? by->y : edf_slide__newest(r->name);
   if (!x)
     edf__syntax(s, r->name, by ? "%s is computed below: move its line up" : "%s is not defined",
-                      r->name);
+                r->name);
   edf__check_rank(&e, r, x);
   for (int d = 0; d < r->rank; d++) {
     int i = edf__alone(&e, &r->place[d]);
@@ -3230,7 +3216,7 @@ static edf_node **edf_slide__call_operands(const edf_slide__statement *l, edf__s
   edf_slide__expect(s, ')', "')' or ','");
   if ((*n != x && !strchr(takes, '*')) || numbers != wanted)
     edf__syntax(s, l->call, "%s takes %d tensors and %d numbers, found %d and %d",
-                      edf_slide__calls[c].op_name, x, wanted, *n, numbers);
+                edf_slide__calls[c].op_name, x, wanted, *n, numbers);
   return in;
 }
 
@@ -3281,7 +3267,7 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   }
   if (strchr(takes, '_') && axis < 0)
     edf__syntax(&s, name, "expected an index of the left side, as in %s_t",
-                      edf_slide__calls[c].name);
+                edf_slide__calls[c].name);
   for (int k = 1; k < n && strchr(takes, 'f'); k++)
     if (in[k]->kind == EDF_PARAMETER) in[k]->update = edf_frozen;
   if (edf_slide__calls[c].op)
@@ -3300,8 +3286,7 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   edf_release(in);
   if (y->rank) edf__write(y)->letters = edf_slide__letters_at(l, left);
   if (y->rank != left->rank)
-    edf__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op,
-                      y->rank);
+    edf__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op, y->rank);
   return y;
 }
 
@@ -3367,7 +3352,7 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
   int rows = k->rank, columns = W->rank - 1;
   if (columns < 0 || rows + columns > EDF_MAX_RANK || k->kind == EDF_PARAMETER)
     edf__fail(at, "W has a row for each class, and k has the class numbers\n  %s\n  %s",
-                       edf__show(W), edf__show(k));
+              edf__show(W), edf__show(k));
   const char *row = edf_fmt("%.*s", rows ? 2 * rows - 1 : 0, "b,t,u,v,w,x,y,z");
   const char *column = edf_fmt("%.*s", columns * 2, ",j,i,l,m,n,o,p");
   const char *class_number = edf_fmt(rows ? "k[%s]" : "floor(k)%s", row);
@@ -3423,11 +3408,11 @@ edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package P
 static int edf_slide__positions(const edf__site *at, const edf_node *x, int d, int size,
                                 int stride, int padding) {
   if (size < 1 || stride < 1 || padding < 0 || size > 10000 || stride > 10000 || padding > 10000)
-    edf__fail(*at, "window %d, stride %d, padding %d: expected at least 1, 1 and 0, and "
-                       "at most 10000", size, stride, padding);
+    edf__fail(*at, "window %d, stride %d, padding %d: expected at least 1, 1 and 0, and at "
+              "most 10000", size, stride, padding);
   if (x->dim[d] + 2 * padding < size)
-    edf__fail(*at, "the window has %d entries, but dimension %d of x has %d, and the "
-                       "padding is %d\n  %s", size, d, x->dim[d], padding, edf__show(x));
+    edf__fail(*at, "the window has %d entries, but dimension %d of x has %d, and the padding "
+              "is %d\n  %s", size, d, x->dim[d], padding, edf__show(x));
   return (x->dim[d] + 2 * padding - size) / stride + 1;
 }
 
@@ -3464,8 +3449,7 @@ static edf_node *edf_slide__pool(const edf__site *at, const char *over, edf_node
   const char *left = "", *window = "", *read = "";
   edf_slide__check(at, x, "x");
   if (x->rank < 3 || x->rank > 5)
-    edf__fail(*at, "x needs a batch, 1 to 3 dimensions and channels\n  %s",
-                       edf__show(x));
+    edf__fail(*at, "x needs a batch, 1 to 3 dimensions and channels\n  %s", edf__show(x));
   for (int d = 1; d + 1 < x->rank; d++) {
     char i = (char)('h' + d);
     edf_slide__positions(at, x, d, size, stride, 0);
@@ -3488,8 +3472,8 @@ edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int
 edf_residual_package edf_residual_params_at(const char *file, int line, int size, int n) {
   edf_residual_package Phi;
   if (size % 2 == 0)
-    edf_stop("%s:%d: edf_residual_params: size %d: the shape stays the same for an odd one", file,
-             line, size);
+    edf_stop("%s:%d: edf_residual_params: size %d: the shape stays the same for an odd one",
+             file, line, size);
   Phi.first = edf_conv_params_at(file, line, size, n, n);
   Phi.second = edf_conv_params_at(file, line, size, n, n);
   Phi.first.padding = Phi.second.padding = size / 2;
@@ -3506,8 +3490,8 @@ edf_attention_package edf_attention_params_at(const char *file, int line, int n,
   static const char *const name[] = { "wq", "wk", "wv", "wo" };
   edf_node *w[4];
   if (heads < 1 || n < 1 || n % heads)
-    edf_stop("%s:%d: edf_attention_params: %d heads do not divide %d numbers", file, line, heads,
-             n);
+    edf_stop("%s:%d: edf_attention_params: %d heads do not divide %d numbers", file, line,
+             heads, n);
   int package = ++edf.n_packages, d = n / heads;
   for (int k = 0; k < 4; k++)
     w[k] = edf_slide__init_for(
@@ -3608,7 +3592,7 @@ edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell
   edf__site at = { cell->name, file, line };
   if (cell != Phi.cell)
     edf__fail(at, "Phi has the parameters of another cell: %s\n  %s",
-                       Phi.cell ? Phi.cell->name : "none", Phi.wx ? edf__show(Phi.wx) : "NULL");
+              Phi.cell ? Phi.cell->name : "none", Phi.wx ? edf__show(Phi.wx) : "NULL");
   if (cell == &edf_lstm_cell && !s.h != !s.c)
     edf__fail(at, "the state has one of h and c: expected both, or none for zeros");
   return edf_slide__run_cell(&at, Phi, x, &s);
@@ -3837,9 +3821,8 @@ static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement 
       int i = edf__alone(e, p), n = l->of[f]->dim[d];
       if (i < 0) continue;
       if (extent[i] && extent[i] != n)
-        edf__syntax(
-            &e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
-            e->letter[i].name, extent[i], e->ref[from[i]].name, n, e->ref[f].name);
+        edf__syntax(&e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
+                    e->letter[i].name, extent[i], e->ref[from[i]].name, n, e->ref[f].name);
       extent[i] = n;
       from[i] = f;
     }
@@ -3908,7 +3891,7 @@ static edf_node *edf_slide__new_helper(edf_slide__statement *l) {
     edf__reach(&l->m, &left->place[d], &least, &greatest);
     if (least < 0 || greatest >= INT_MAX)
       edf__syntax(&l->m.e.scan, left->place[d].at, "this position writes entries %ld to %ld",
-                        (long)least, (long)greatest);
+                  (long)least, (long)greatest);
     dim[d] = (int)greatest + 1;
   }
   return edf_slide__new_answered(1, left->name, left->rank, dim)->node;
