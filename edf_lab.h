@@ -974,7 +974,8 @@ void edf_plot_svg(const char *path) {
   }
   edf_write(&page, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %g\" "
             "width=\"720\" height=\"%g\">\n<style>svg{font:13px sans-serif;background:#fff;"
-            "fill:#222}.y{text-anchor:end}.title{font-size:16px;font-weight:bold}.grid{stroke:#8884}path{stroke-width:2;"
+            "fill:#222}.y{text-anchor:end}.title{font-size:16px;font-weight:bold}"
+            ".grid{stroke:#8884}path{stroke-width:2;"
             "stroke-linecap:round}@media(prefers-color-scheme:dark){svg{background:#181818;"
             "fill:#ddd}}</style>\n%s</svg>\n", top + 20, top + 20,
             charts.at ? charts.at : "<text y=\"40\">nothing was plotted: edf_plot</text>\n");

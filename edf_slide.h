@@ -913,7 +913,8 @@ static void edf_slide__concat_backward(edf_node *y) {
   }
 }
 static const edf_op edf_slide__concat_op = { "Concat", edf_slide__concat_shape,
-  edf_slide__concat_forward, edf_slide__concat_backward, "y x", "y$ = x@", "x.grad@ += y.grad$" };
+  edf_slide__concat_forward, edf_slide__concat_backward, "y x", "y$ = x@",
+  "x.grad@ += y.grad$" };
 
 /* Nodes joined along index `axis` of the result, which has this rank. */
 static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis, const char *letters,
@@ -1426,7 +1427,7 @@ static edf_node *edf_slide__newest(const char *name) {
   int i = edf_slide__n_nodes() - 1;
   while (i >= 0 && strcmp(edf_slide__nth(i)->name, name)) i--;
   edf_node *x = i < 0 ? NULL : edf_slide__nth(i), *y = x;
-  if (x && x->written && x->written->steps) {                     /* its value is there if the steps have run          */
+  if (x && x->written && x->written->steps) {      /* It has a value if the steps have run.   */
     int eager = edf.eager;
     edf.eager = eager || x->ran == edf.feeds;
     y = edf_slide__all_times((edf_slide__statement *)x->written->steps);
@@ -1631,7 +1632,8 @@ static void edf_slide__apply_bounds(const edf_slide__statement *l, edf_slide__ex
       ln->which = edf_slide__function_named("ln", 0);
       if (softmax) test->which ^= 7;
       x->in = edf_slide__sum_of(x->in);
-      x->in->in->next = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, test->at, softmax ? test : ln);
+      x->in->in->next = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, test->at,
+                                            softmax ? test : ln);
       x->in->in->next->number = softmax ? -1e30 : least ? -1 : 1;
     }
   }
@@ -2440,7 +2442,8 @@ static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_sl
 static edf_slide__value edf_slide__log_value(edf_slide__statement *l, edf_slide__expr *x) {
   while (x->sort == EDF_SLIDE__A_SUM && !x->in->next && edf_slide__only(x->in)) x = x->in->in;
   edf_node *P = x->sort == EDF_SLIDE__A_TENSOR ? l->of[x->which] : NULL;
-  if (P && P->about == &edf__softmax_op && !edf_slide__is_causal(P) && edf_slide__row_dims(P) == 1)
+  if (P && P->about == &edf__softmax_op && !edf_slide__is_causal(P) &&
+      edf_slide__row_dims(P) == 1)
     return edf_slide__log_softmax_of(l, x, P);
   const edf_slide__expr *p = x->in, *f = x->sort == EDF_SLIDE__A_SUM && !p->next ? p->in : NULL;
   if (f && p->over && p->number == 1 && !f->next && f->sort == EDF_SLIDE__A_CALL
@@ -2498,8 +2501,8 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
   const edf__site *at = &l->slide->site;
   double p, base;
   if (!edf_slide__constant(l, x->in->next, &p)) {
-    if (edf_slide__has_sort(x->in->next, EDF_SLIDE__A_TENSOR) || !edf_slide__constant(l, x->in, &base)
-        || !(base > 0))
+    if (edf_slide__has_sort(x->in->next, EDF_SLIDE__A_TENSOR) ||
+        !edf_slide__constant(l, x->in, &base) || !(base > 0))
       edf__syntax(&l->m.e.scan, x->in->next->at, "a power is a number, or a bracket without "
                   "tensors");
     edf_slide__value k = edf_slide__value_of(l, x->in->next);  /* 0.9^(t-s)                   */
@@ -3407,7 +3410,8 @@ edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package P
 /* ---- Convolutions and pools. A window of `size` entries has this many positions in x. */
 static int edf_slide__positions(const edf__site *at, const edf_node *x, int d, int size,
                                 int stride, int padding) {
-  if (size < 1 || stride < 1 || padding < 0 || size > 10000 || stride > 10000 || padding > 10000)
+  if (size < 1 || stride < 1 || padding < 0 || size > 10000 || stride > 10000 ||
+      padding > 10000)
     edf__fail(*at, "window %d, stride %d, padding %d: expected at least 1, 1 and 0, and at "
               "most 10000", size, stride, padding);
   if (x->dim[d] + 2 * padding < size)
@@ -3496,7 +3500,8 @@ edf_attention_package edf_attention_params_at(const char *file, int line, int n,
   for (int k = 0; k < 4; k++)
     w[k] = edf_slide__init_for(
         k < 3 ? edf_parameter_at(file, line, "%s%d[%d,%d,%d]", name[k], package, n, heads, d)
-              : edf_parameter_at(file, line, "%s%d[%d,%d,%d]", name[k], package, heads, d, n), n);
+              : edf_parameter_at(file, line, "%s%d[%d,%d,%d]", name[k], package, heads, d, n),
+        n);
   edf_attention_package Phi = { w[0], w[1], w[2], w[3] };
   return Phi;
 }
@@ -3710,7 +3715,8 @@ static int edf_slide__write_call(edf_page *out, const edf_node *y) {
   edf__letters l = edf__letters_of(y);
   edf_slide__write_tensor(out, y, &l);
   edf_write(out, " = %s", function ? edf_slide__functions[f].name : edf_slide__calls[c].name);
-  int first = l.n - edf_slide__row_dims(y), last = over ? l.n : strchr(takes, '_') ? first + 1 : first;
+  int first = l.n - edf_slide__row_dims(y);
+  int last = over ? l.n : strchr(takes, '_') ? first + 1 : first;
   for (int d = first; d < last; d++)
     edf_write(out, "%s%s", d > first ? "," : last - first > 1 ? "_{" : "_", l.name[d]);
   edf_write(out, last - first > 1 ? "}(" : "(");
@@ -4048,7 +4054,8 @@ static void edf_slide__know_names(edf_slide__answer *a) {
     snprintf(name, sizeof name, "%.*s", (int)n, c);
     int k = n ? edf_slide__know(a, name, NULL) : -1;
     if (k >= 0 && right && !strncmp(c + n, ".grad", 5))
-      a->through[k] |= a->node[k]->kind == EDF_COMPNODE && edf_slide__line_of_node(a->node[k]) != NULL;
+      a->through[k] |= a->node[k]->kind == EDF_COMPNODE &&
+                       edf_slide__line_of_node(a->node[k]) != NULL;
     c += n ? n : 1;
   }
 }
