@@ -1573,29 +1573,32 @@ __global__ static void log_loss_kernel(real *l, const real *P, const real *y, si
   }
 }
 
-__global__ static void log_loss_back_kernel(real *dP, const real *P, const real *y,
-                                            const real *dl, size_t rows, unsigned K,
-                                            int assign) {
+/* The gradient of P, or with `scores` that of the scores that P is the softmax of. */
+__global__ static void loss_back_kernel(real *dx, const real *P, const real *y, const real *dl,
+                                        size_t rows, unsigned K, int scores, int assign) {
   for (EACH_ROW(b, rows))
     for (EACH_LANE(k, K)) {
       size_t i = b * K + k;
-      real d = (real)k == y[b] ? -dl[b] / P[i] : 0;
-      dP[i] = assign ? d : dP[i] + d;
+      int hit = (real)k == y[b];
+      real d = scores ? dl[b] * (P[i] - hit) : hit ? -dl[b] / P[i] : 0;
+      dx[i] = assign ? d : dx[i] + d;
     }
+}
+
+static void loss_back(edf_node *l, const real *P, unsigned K, int scores) {
+  int assign;
+  const real *labels = value_of(l->in[1]), *dl = dy_of(l);
+  real *dx = grad_of(l->in[0], &assign);
+  RUN(loss_back_kernel, l->size * WARP, dx, P, labels, dl, l->size, K, scores, assign);
 }
 
 static void log_loss(edf_node *l, int backward) {
   edf_node *P = l->in[0], *y = l->in[1];
   size_t K = (size_t)P->dim[P->rank - 1];
-  int assign;
   if (!backward)
     RUN(log_loss_kernel, l->size, result_of(l), value_of(P), value_of(y), l->size, K,
         mistake_word(l), number_in_list(l));
-  else if (P->grad) {
-    const real *v = value_of(P), *labels = value_of(y), *dl = dy_of(l);
-    real *dP = grad_of(P, &assign);
-    RUN(log_loss_back_kernel, l->size * WARP, dP, v, labels, dl, l->size, (unsigned)K, assign);
-  }
+  else if (P->grad) loss_back(l, value_of(P), (unsigned)K, 0);
 }
 static const kernel log_loss_here("LogLoss", log_loss, NULL, 1);
 
@@ -1613,32 +1616,16 @@ __global__ static void softmax_loss_kernel(real *l, real *P, const real *s, cons
   }
 }
 
-__global__ static void softmax_loss_back_kernel(real *ds, const real *P, const real *y,
-                                                const real *dl, size_t rows, unsigned K,
-                                                int assign) {
-  for (EACH_ROW(b, rows))
-    for (EACH_LANE(k, K)) {
-      size_t i = b * K + k;
-      real d = dl[b] * (P[i] - ((real)k == y[b]));
-      ds[i] = assign ? d : ds[i] + d;
-    }
-}
-
 static size_t softmax_loss_size(const edf_node *l) { return l->in[0]->size; }
 
 static void softmax_loss(edf_node *l, int backward) {
   edf_node *s = l->in[0], *y = l->in[1];
   unsigned K = (unsigned)s->dim[s->rank - 1];
   real *P = own(l, softmax_loss_size(l));
-  int assign;
   if (!backward)
     RUN(softmax_loss_kernel, l->size * WARP, result_of(l), P, value_of(s), value_of(y),
         l->size, K, mistake_word(l), number_in_list(l));
-  else if (s->grad) {
-    const real *labels = value_of(y), *dl = dy_of(l);
-    real *ds = grad_of(s, &assign);
-    RUN(softmax_loss_back_kernel, l->size * WARP, ds, P, labels, dl, l->size, K, assign);
-  }
+  else if (s->grad) loss_back(l, P, K, 1);
 }
 static const kernel softmax_loss_here("SoftmaxLogLoss", softmax_loss, softmax_loss_size, 1);
 
@@ -2143,15 +2130,15 @@ __global__ static void fill_kernel(real *x, size_t n, real number) {
   for (EACH(i, n)) x[i] = number;
 }
 
-static void fill_here(real *x, size_t n, real number) {
-  for (size_t i = 0; i < n; i++) x[i] = number;
-}
-
-static void fill(real *x, size_t n, real number) {
+static void fill(edf_node *node, edf_which which, real number) {
+  forget_old();
+  real *x = array_now(node, which);
+  size_t n = node->size;
   flush_updates();
   hold(x, NULL, NULL);
   array *a = find(x);
-  if (!a) { fill_here(x, n, number); return; }       /* memory of a check, say                */
+  for (size_t i = 0; !a && i < n; i++) x[i] = number;      /* memory of a check, say          */
+  if (!a) return;
   if (a->even >= n && a->number == number && !gpu.sync) return;      /* as it was left        */
   real *there = (real *)out_of(a, 1);
   a->even = n;
@@ -2521,6 +2508,7 @@ static void recover(void) {
 }
 
 static int pass(void (*nodes)(void), int whole) {
+  forget_old();
   recover();
   current = NULL;
   arena.n_touched = arena.still = 0;
@@ -2555,25 +2543,31 @@ static void look_for_mistakes(void) {
   stop();
 }
 
-static void pull(real *x, size_t n) {
+static void pull(edf_node *node, edf_which which) {
+  real *x = array_now(node, which);
+  forget_old();
+  if (!x) return;
   array *a = find(x);
   recover();
   flush_updates();
   if (!a || a->here || a->own) return;
   if (current) current->needs_host = 1;
-  download(a, n * sizeof(real));
+  download(a, node->size * sizeof(real));
   look_for_mistakes();
 }
 
-/* n is 0 where an Input was fed with it. */
-static void push(real *x, size_t n) {
+/* What an Input was fed with is sent with the inputs. */
+static void push(edf_node *node, edf_which which) {
+  real *x = array_now(node, which);
+  forget_old();
+  if (!x) return;
   array *a = find(x);
   recover();
   flush_updates();
   if (current) current->needs_host = 1;
   for (int i = 0; i < stage.n && i < edf.n_inputs; i++)
     if (stage.slots[i].host == x) stage.slots[i].host = NULL;
-  if (!a || !n) return;
+  if (!a || !node->size || (node->kind == EDF_INPUT && which == EDF_VALUE)) return;
   a->here = 1;
   a->there = 0;
   a->even = 0;
@@ -2673,26 +2667,6 @@ static void say_start(const cudaDeviceProp *p) {
           : gpu.graphs ? "graphs" : "no graphs");
 }
 
-/* ---- The table takes nodes, and this file works with the addresses of their arrays. */
-static void fill_node(edf_node *x, edf_which which, real number) {
-  forget_old();
-  fill(array_now(x, which), x->size, number);
-}
-static void pull_node(edf_node *x, edf_which which) {
-  real *v = array_now(x, which);
-  forget_old();
-  if (v) pull(v, x->size);
-}
-static void push_node(edf_node *x, edf_which which) {
-  real *v = array_now(x, which);
-  forget_old();
-  if (v) push(v, x->kind == EDF_INPUT && which == EDF_VALUE ? 0 : x->size);
-}
-static int pass_nodes(void (*nodes)(void), int whole) {
-  forget_old();
-  return pass(nodes, whole);
-}
-
 /* All arrays go, or those that belong to no Input and no Parameter. */
 static void clear(int all) {
   sync_there(0);
@@ -2703,8 +2677,8 @@ static void clear(int all) {
   }
 }
 
-static edf_device_table table = { node, contract, window, pass_nodes, fill_node, update,
-                                  pull_node, push_node, clear };
+static edf_device_table table = { node, contract, window, pass, fill, update, pull, push,
+                                  clear };
 
 static edf_device_table *open_gpu(void) {
   char why[300];
