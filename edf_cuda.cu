@@ -110,7 +110,8 @@ static unsigned blocks_for(size_t n) {
 
 /* A graph is known by its first leaf. */
 static unsigned graph_id(void) {
-  const edf_node *leaf = edf.n_inputs ? edf.inputs[0] : edf.n_parameters ? edf.parameters[0] : NULL;
+  const edf_node *leaf = edf.n_inputs ? edf.inputs[0]
+                         : edf.n_parameters ? edf.parameters[0] : NULL;
   return (unsigned)((uintptr_t)leaf / 64 * 2654435761u >> 8);
 }
 
@@ -1090,7 +1091,7 @@ static int is_product(const route *r) {
   double m = (double)r->extent[0], n = (double)r->extent[1], k = (double)r->extent[2];
   double batch = (double)entries(r->nest.loop, r->first[0]);
   if (m > INT_MAX || n > INT_MAX || k > INT_MAX || batch > INT_MAX) return 0;
-  return k > 1 && m * n * k * batch >= 100000;         /* A small product is a sum.            */
+  return k > 1 && m * n * k * batch >= 100000;     /* a small product is a sum */
 }
 
 static void run_route(const route *whole, int assign, real *o, const real *a,
@@ -1229,10 +1230,12 @@ static void pay_windows(const edf_window *w, const window_nest &t, real *dx, con
     }
 }
 
-static void window_there(const edf_window *w, edf_node *node_y, edf_node *node_x, int backward) {
+static void window_there(const edf_window *w, edf_node *node_y, edf_node *node_x,
+                         int backward) {
   window_nest t = window_of(w);
   ptrdiff_t start = w->t.start[EDF_A], to = w->t.start[EDF_OUT];
-  real *y = backward ? node_y->grad : node_y->value, *x = backward ? node_x->grad : node_x->value;
+  real *y = backward ? node_y->grad : node_y->value;
+  real *x = backward ? node_x->grad : node_x->value;
   hold(y, x, w->winner);
   int *winner = (int *)(backward ? in_bytes(w->winner) : out_bytes(w->winner, 1));
   if (!winner) unknown("MaxOver");
@@ -1280,51 +1283,26 @@ static int is_causal(const edf_node *y) { return y->written && y->written->causa
    number. */
 template <class F> static void element(edf_node *y, int backward);
 
-struct Sigmoid {
-  __device__ static real f(real x, real) { return 1 / (1 + exp(-x)); }
-  __device__ static real d(real, real y, real dy, real) { return dy * y * (1 - y); }
-};
-static const kernel sigmoid_here("Sigmoid", element<Sigmoid>);
+#define ELEMENT(op, of_x, slope) \
+  struct op { \
+    __device__ static real f(real x, real c) { (void)x, (void)c; return of_x; } \
+    __device__ static real d(real x, real y, real dy, real c) { \
+      (void)x, (void)y, (void)c; \
+      return slope; \
+    } \
+  }; \
+  static const kernel op##_here(#op, element<op>)
 
-struct Tanh {
-  __device__ static real f(real x, real) { return tanh(x); }
-  __device__ static real d(real, real y, real dy, real) { return dy * (1 - y * y); }
-};
-static const kernel tanh_here("Tanh", element<Tanh>);
-
-struct Relu {
-  __device__ static real f(real x, real) { return x < 0 ? 0 : x; }
-  __device__ static real d(real, real y, real dy, real) { return y > 0 ? dy : 0; }
-};
-static const kernel relu_here("Relu", element<Relu>);
-
-struct LeakyRelu {
-  __device__ static real f(real x, real c) { return x > 0 ? x : c * x; }
-  __device__ static real d(real x, real, real dy, real c) { return x > 0 ? dy : c * dy; }
-};
-struct Exp {
-  __device__ static real f(real x, real) { return exp(x); }
-  __device__ static real d(real, real y, real dy, real) { return dy * y; }
-};
-static const kernel exp_here("Exp", element<Exp>);
-
-struct Log {
-  __device__ static real f(real x, real) { return log(x); }
-  __device__ static real d(real x, real, real dy, real) { return dy / x; }
-};
-static const kernel log_here("Log", element<Log>);
-
-struct Sqrt {
-  __device__ static real f(real x, real) { return sqrt(x); }
-  __device__ static real d(real, real y, real dy, real) { return dy / (2 * y); }
-};
-static const kernel sqrt_here("Sqrt", element<Sqrt>);
-
-struct Square {
-  __device__ static real f(real x, real) { return x * x; }
-  __device__ static real d(real x, real, real dy, real) { return dy * 2 * x; }
-};
-static const kernel square_here("Square", element<Square>);
+ELEMENT(Sigmoid, 1 / (1 + exp(-x)), dy * y * (1 - y));
+ELEMENT(Tanh, tanh(x), dy * (1 - y * y));
+ELEMENT(Relu, x < 0 ? 0 : x, y > 0 ? dy : 0);
+ELEMENT(LeakyRelu, x > 0 ? x : c * x, x > 0 ? dy : c * dy);
+ELEMENT(Exp, exp(x), dy * y);
+ELEMENT(Log, log(x), dy / x);
+ELEMENT(Sqrt, sqrt(x), dy / (2 * y));
+ELEMENT(Square, x * x, dy * 2 * x);
+ELEMENT(Softplus, (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x)), dy / (1 + exp(-x)));
+ELEMENT(Reshape, x, dy);
 
 struct Gelu {
   static constexpr double C = 1.5957691216057308, D = C * 0.044715;   /* C = 2 sqrt(2/pi) */
@@ -1338,20 +1316,6 @@ struct Gelu {
   }
 };
 static const kernel gelu_here("Gelu", element<Gelu>);
-
-struct Softplus {
-  __device__ static real f(real x, real) {
-    return (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x));
-  }
-  __device__ static real d(real x, real, real dy, real) { return dy / (1 + exp(-x)); }
-};
-static const kernel softplus_here("Softplus", element<Softplus>);
-
-struct Identity {
-  __device__ static real f(real x, real) { return x; }
-  __device__ static real d(real, real, real dy, real) { return dy; }
-};
-static const kernel reshape_here("Reshape", element<Identity>);
 
 template <class F>
 __global__ void map_kernel(real *y, const real *x, size_t n, real c) {
@@ -1367,7 +1331,7 @@ __global__ void map_back_kernel(real *dx, const real *x, const real *y, const re
   }
 }
 
-/* The gradient that a node adds to; `assign` if it counts as zero: then all of it is written. */
+/* The gradient that a node adds to; `assign` if it counts as zero: all of it is written. */
 static real *grad_of(edf_node *x, int *assign) {
   *assign = x->grad_is_zero;
   x->grad_is_zero = 0;
@@ -1380,28 +1344,17 @@ static real *result_of(const edf_node *y) { return out(y->value, 1, "a node"); }
 
 static real number_of(const edf_node *y) { return y->state ? *(const real *)y->state : 0; }
 
-template <class F> static void map(edf_node *y, real c) {
-  RUN(map_kernel<F>, y->size, result_of(y), value_of(y->in[0]), y->size, c);
-}
-
-template <class F> static void map_back(edf_node *y, real c) {
-  int assign;
-  if (!y->in[0]->grad) return;
-  const real *x = value_of(y->in[0]), *v = value_of(y), *dy = dy_of(y);
-  real *dx = grad_of(y->in[0], &assign);
-  RUN(map_back_kernel<F>, y->size, dx, x, v, dy, y->size, c, assign);
-}
-
 template <class F> static void element(edf_node *y, int backward) {
-  if (backward) map_back<F>(y, 0);
-  else map<F>(y, 0);
+  edf_node *in = y->in[0];
+  real c = number_of(y);
+  int assign;
+  if (!backward) RUN(map_kernel<F>, y->size, result_of(y), value_of(in), y->size, c);
+  else if (in->grad) {
+    const real *x = value_of(in), *v = value_of(y), *dy = dy_of(y);
+    real *dx = grad_of(in, &assign);
+    RUN(map_back_kernel<F>, y->size, dx, x, v, dy, y->size, c, assign);
+  }
 }
-
-static void leaky_relu(edf_node *y, int backward) {
-  if (backward) map_back<LeakyRelu>(y, number_of(y));
-  else map<LeakyRelu>(y, number_of(y));
-}
-static const kernel leaky_relu_here("LeakyRelu", leaky_relu);
 
 /* ---- Div: the shorter operand repeats, and one thread adds up all that meets its entry. */
 __global__ static void div_kernel(real *y, const real *a, const real *b, size_t n, size_t na,
@@ -1517,90 +1470,62 @@ static size_t columns(const edf_node *y) {
   return K;
 }
 
-/* P = exp(s - max) / Z over the first n entries of a row, where n is row % period + 1 with a
-   bound | S<=t, else (period 0) all K. Returns ln Z. */
-__device__ static real softmax_row(real *P, const real *s, unsigned n, unsigned K, real most) {
+/* P = exp(s - max) / Z over the first n entries of a row, or its logarithm; the rest is 0.
+   Returns ln Z. */
+__device__ static real softmax_row(real *P, const real *s, unsigned n, unsigned K, real most,
+                                   int logs) {
   real Z = 0;
   for (EACH_LANE(k, n)) Z += exp(s[k] - most);
   Z = warp_sum(Z);
-  for (EACH_LANE(k, K)) P[k] = k < n ? exp(s[k] - most) / Z : 0;
-  return log(Z);
+  real ln_Z = log(Z);
+  for (EACH_LANE(k, K))
+    P[k] = k >= n ? 0 : logs ? s[k] - most - ln_Z : exp(s[k] - most) / Z;
+  return ln_Z;
 }
 
+/* n is row % period + 1 with a bound | S<=t, else (period 0) all K. */
 __global__ static void softmax_kernel(real *P, const real *s, size_t rows, unsigned K,
-                                      unsigned period) {
+                                      unsigned period, int logs) {
   for (EACH_ROW(b, rows)) {
     unsigned n = period ? (unsigned)(b % period) + 1 : K;
     n = n < K ? n : K;
-    softmax_row(P + b * K, s + b * K, n, K, row_max(s + b * K, n));
+    softmax_row(P + b * K, s + b * K, n, K, row_max(s + b * K, n), logs);
   }
 }
 
 __global__ static void softmax_back_kernel(real *ds, const real *P, const real *dP, size_t rows,
-                                           unsigned K, int assign) {
+                                           unsigned K, int logs, int assign) {
   for (EACH_ROW(b, rows)) {
     const real *p = P + b * K, *dp = dP + b * K;
     real e = 0;
-    for (EACH_LANE(k, K)) e += p[k] * dp[k];
+    for (EACH_LANE(k, K)) e += logs ? dp[k] : p[k] * dp[k];
     e = warp_sum(e);
     for (EACH_LANE(k, K)) {
-      real d = p[k] * (dp[k] - e);
+      real d = logs ? dp[k] - exp(p[k]) * e : p[k] * (dp[k] - e);
       ds[b * K + k] = assign ? d : ds[b * K + k] + d;
     }
   }
 }
 
-static void softmax(edf_node *P, int backward) {
+static void softmax_rows(edf_node *P, int backward, int logs) {
   size_t K = columns(P), rows = P->size / K;
   edf_node *s = P->in[0];
   int assign;
   if (!backward) {
-    unsigned period = is_causal(P) ? (unsigned)P->dim[P->rank - row_dims(P) - 1] : 0;
-    RUN(softmax_kernel, rows * WARP, result_of(P), value_of(s), rows, (unsigned)K, period);
+    int bound = !logs && is_causal(P);
+    unsigned period = bound ? (unsigned)P->dim[P->rank - row_dims(P) - 1] : 0;
+    RUN(softmax_kernel, rows * WARP, result_of(P), value_of(s), rows, (unsigned)K, period,
+        logs);
   } else if (s->grad) {
     const real *v = value_of(P), *dP = dy_of(P);
     real *ds = grad_of(s, &assign);
-    RUN(softmax_back_kernel, rows * WARP, ds, v, dP, rows, (unsigned)K, assign);
+    RUN(softmax_back_kernel, rows * WARP, ds, v, dP, rows, (unsigned)K, logs, assign);
   }
 }
+static void softmax(edf_node *P, int backward) { softmax_rows(P, backward, 0); }
+static void log_softmax(edf_node *y, int backward) { softmax_rows(y, backward, 1); }
 static const kernel softmax_here("Softmax", softmax);
 static const kernel softmax_over_here("SoftmaxOver", softmax);
-
-__global__ static void log_softmax_kernel(real *y, const real *s, size_t rows, unsigned K) {
-  for (EACH_ROW(b, rows)) {
-    const real *row = s + b * K;
-    real most = row_max(row, K), Z = 0;
-    for (EACH_LANE(k, K)) Z += exp(row[k] - most);
-    Z = log(warp_sum(Z));
-    for (EACH_LANE(k, K)) y[b * K + k] = row[k] - most - Z;
-  }
-}
-
-__global__ static void log_softmax_back_kernel(real *ds, const real *y, const real *dy,
-                                               size_t rows, unsigned K, int assign) {
-  for (EACH_ROW(b, rows)) {
-    real sum = 0;
-    for (EACH_LANE(k, K)) sum += dy[b * K + k];
-    sum = warp_sum(sum);
-    for (EACH_LANE(k, K)) {
-      real d = dy[b * K + k] - exp(y[b * K + k]) * sum;
-      ds[b * K + k] = assign ? d : ds[b * K + k] + d;
-    }
-  }
-}
-
-static void log_softmax(edf_node *y, int backward) {
-  size_t K = columns(y), rows = y->size / K;
-  edf_node *s = y->in[0];
-  int assign;
-  if (!backward)
-    RUN(log_softmax_kernel, rows * WARP, result_of(y), value_of(s), rows, (unsigned)K);
-  else if (s->grad) {
-    const real *v = value_of(y), *dy = dy_of(y);
-    real *ds = grad_of(s, &assign);
-    RUN(log_softmax_back_kernel, rows * WARP, ds, v, dy, rows, (unsigned)K, assign);
-  }
-}
 static const kernel log_softmax_here("LogSoftmax", log_softmax);
 static const kernel log_softmax_over_here("LogSoftmaxOver", log_softmax);
 
@@ -1648,29 +1573,32 @@ __global__ static void log_loss_kernel(real *l, const real *P, const real *y, si
   }
 }
 
-__global__ static void log_loss_back_kernel(real *dP, const real *P, const real *y,
-                                            const real *dl, size_t rows, unsigned K,
-                                            int assign) {
+/* The gradient of P, or with `scores` that of the scores that P is the softmax of. */
+__global__ static void loss_back_kernel(real *dx, const real *P, const real *y, const real *dl,
+                                        size_t rows, unsigned K, int scores, int assign) {
   for (EACH_ROW(b, rows))
     for (EACH_LANE(k, K)) {
       size_t i = b * K + k;
-      real d = (real)k == y[b] ? -dl[b] / P[i] : 0;
-      dP[i] = assign ? d : dP[i] + d;
+      int hit = (real)k == y[b];
+      real d = scores ? dl[b] * (P[i] - hit) : hit ? -dl[b] / P[i] : 0;
+      dx[i] = assign ? d : dx[i] + d;
     }
+}
+
+static void loss_back(edf_node *l, const real *P, unsigned K, int scores) {
+  int assign;
+  const real *labels = value_of(l->in[1]), *dl = dy_of(l);
+  real *dx = grad_of(l->in[0], &assign);
+  RUN(loss_back_kernel, l->size * WARP, dx, P, labels, dl, l->size, K, scores, assign);
 }
 
 static void log_loss(edf_node *l, int backward) {
   edf_node *P = l->in[0], *y = l->in[1];
   size_t K = (size_t)P->dim[P->rank - 1];
-  int assign;
   if (!backward)
     RUN(log_loss_kernel, l->size, result_of(l), value_of(P), value_of(y), l->size, K,
         mistake_word(l), number_in_list(l));
-  else if (P->grad) {
-    const real *v = value_of(P), *labels = value_of(y), *dl = dy_of(l);
-    real *dP = grad_of(P, &assign);
-    RUN(log_loss_back_kernel, l->size * WARP, dP, v, labels, dl, l->size, (unsigned)K, assign);
-  }
+  else if (P->grad) loss_back(l, value_of(P), (unsigned)K, 0);
 }
 static const kernel log_loss_here("LogLoss", log_loss, NULL, 1);
 
@@ -1680,23 +1608,12 @@ __global__ static void softmax_loss_kernel(real *l, real *P, const real *s, cons
                                            unsigned node) {
   for (EACH_ROW(b, rows)) {
     const real *row = s + b * K;
-    real most = row_max(row, K), ln_Z = softmax_row(P + b * K, row, K, K, most);
+    real most = row_max(row, K), ln_Z = softmax_row(P + b * K, row, K, K, most, 0);
     if (threadIdx.x % WARP) continue;
     long long k = class_of(y[b], K, mistake, node);
     l[b] = k < 0 ? not_a_number() : (most - row[k]) + ln_Z;   /* nothing is lost where both
                                                                  are large                    */
   }
-}
-
-__global__ static void softmax_loss_back_kernel(real *ds, const real *P, const real *y,
-                                                const real *dl, size_t rows, unsigned K,
-                                                int assign) {
-  for (EACH_ROW(b, rows))
-    for (EACH_LANE(k, K)) {
-      size_t i = b * K + k;
-      real d = dl[b] * (P[i] - ((real)k == y[b]));
-      ds[i] = assign ? d : ds[i] + d;
-    }
 }
 
 static size_t softmax_loss_size(const edf_node *l) { return l->in[0]->size; }
@@ -1705,15 +1622,10 @@ static void softmax_loss(edf_node *l, int backward) {
   edf_node *s = l->in[0], *y = l->in[1];
   unsigned K = (unsigned)s->dim[s->rank - 1];
   real *P = own(l, softmax_loss_size(l));
-  int assign;
   if (!backward)
     RUN(softmax_loss_kernel, l->size * WARP, result_of(l), P, value_of(s), value_of(y),
         l->size, K, mistake_word(l), number_in_list(l));
-  else if (s->grad) {
-    const real *labels = value_of(y), *dl = dy_of(l);
-    real *ds = grad_of(s, &assign);
-    RUN(softmax_loss_back_kernel, l->size * WARP, ds, P, labels, dl, l->size, K, assign);
-  }
+  else if (s->grad) loss_back(l, P, K, 1);
 }
 static const kernel softmax_loss_here("SoftmaxLogLoss", softmax_loss, softmax_loss_size, 1);
 
@@ -2218,15 +2130,15 @@ __global__ static void fill_kernel(real *x, size_t n, real number) {
   for (EACH(i, n)) x[i] = number;
 }
 
-static void fill_here(real *x, size_t n, real number) {
-  for (size_t i = 0; i < n; i++) x[i] = number;
-}
-
-static void fill(real *x, size_t n, real number) {
+static void fill(edf_node *node, edf_which which, real number) {
+  forget_old();
+  real *x = array_now(node, which);
+  size_t n = node->size;
   flush_updates();
   hold(x, NULL, NULL);
   array *a = find(x);
-  if (!a) { fill_here(x, n, number); return; }       /* memory of a check, say                */
+  for (size_t i = 0; !a && i < n; i++) x[i] = number;      /* memory of a check, say          */
+  if (!a) return;
   if (a->even >= n && a->number == number && !gpu.sync) return;      /* as it was left        */
   real *there = (real *)out_of(a, 1);
   a->even = n;
@@ -2596,6 +2508,7 @@ static void recover(void) {
 }
 
 static int pass(void (*nodes)(void), int whole) {
+  forget_old();
   recover();
   current = NULL;
   arena.n_touched = arena.still = 0;
@@ -2630,25 +2543,31 @@ static void look_for_mistakes(void) {
   stop();
 }
 
-static void pull(real *x, size_t n) {
+static void pull(edf_node *node, edf_which which) {
+  real *x = array_now(node, which);
+  forget_old();
+  if (!x) return;
   array *a = find(x);
   recover();
   flush_updates();
   if (!a || a->here || a->own) return;
   if (current) current->needs_host = 1;
-  download(a, n * sizeof(real));
+  download(a, node->size * sizeof(real));
   look_for_mistakes();
 }
 
-/* n is 0 where an Input was fed with it. */
-static void push(real *x, size_t n) {
+/* What an Input was fed with is sent with the inputs. */
+static void push(edf_node *node, edf_which which) {
+  real *x = array_now(node, which);
+  forget_old();
+  if (!x) return;
   array *a = find(x);
   recover();
   flush_updates();
   if (current) current->needs_host = 1;
   for (int i = 0; i < stage.n && i < edf.n_inputs; i++)
     if (stage.slots[i].host == x) stage.slots[i].host = NULL;
-  if (!a || !n) return;
+  if (!a || !node->size || (node->kind == EDF_INPUT && which == EDF_VALUE)) return;
   a->here = 1;
   a->there = 0;
   a->even = 0;
@@ -2706,8 +2625,8 @@ static int is_usable(char *why, size_t room) {
   if (error != cudaSuccess) { cudaGetLastError(); return 0; }
   error = cudaFuncGetAttributes(&attributes, (const void *)sum_kernel);
   snprintf(why, room, "this program has no code for the GPU, which is sm_%d%d (%s): "
-           "make -B build/edf_cuda.o CUDA_ARCH=%d%d", properties.major, properties.minor, cudaGetErrorString(error),
-           properties.major, properties.minor);
+           "make -B build/edf_cuda.o CUDA_ARCH=%d%d", properties.major, properties.minor,
+           cudaGetErrorString(error), properties.major, properties.minor);
   if (error != cudaSuccess) cudaGetLastError();
   return error == cudaSuccess;
 }
@@ -2748,26 +2667,6 @@ static void say_start(const cudaDeviceProp *p) {
           : gpu.graphs ? "graphs" : "no graphs");
 }
 
-/* ---- The table takes nodes, and this file works with the addresses of their arrays. */
-static void fill_node(edf_node *x, edf_which which, real number) {
-  forget_old();
-  fill(array_now(x, which), x->size, number);
-}
-static void pull_node(edf_node *x, edf_which which) {
-  real *v = array_now(x, which);
-  forget_old();
-  if (v) pull(v, x->size);
-}
-static void push_node(edf_node *x, edf_which which) {
-  real *v = array_now(x, which);
-  forget_old();
-  if (v) push(v, x->kind == EDF_INPUT && which == EDF_VALUE ? 0 : x->size);
-}
-static int pass_nodes(void (*nodes)(void), int whole) {
-  forget_old();
-  return pass(nodes, whole);
-}
-
 /* All arrays go, or those that belong to no Input and no Parameter. */
 static void clear(int all) {
   sync_there(0);
@@ -2778,8 +2677,8 @@ static void clear(int all) {
   }
 }
 
-static edf_device_table table = { node, contract, window, pass_nodes, fill_node, update, pull_node,
-                                  push_node, clear };
+static edf_device_table table = { node, contract, window, pass, fill, update, pull, push,
+                                  clear };
 
 static edf_device_table *open_gpu(void) {
   char why[300];
