@@ -26,10 +26,12 @@ async function load() {
 
 // ---- The state of the page is in its address.
 const settings = ['data', 'rule', 'rate', 'batch', 'seed'];
+const chosen = ['tensor', 'line'], wanted = {};      // `wanted` is chosen when the program is there
 function save() {
   const all = new URLSearchParams({ slide: $('slide').value });
   for (const key of settings) all.set(key, $(key).value);
   if ($('answer').value) all.set('answer', $('answer').value);
+  for (const id of chosen) if ($(id).value) all.set(id, wanted[id] ?? $(id).selectedOptions[0].textContent);
   history.replaceState(null, '', '#' + all);
 }
 function restore() {
@@ -38,6 +40,7 @@ function restore() {
   if (all.get('slide') !== null) $('slide').value = all.get('slide');
   for (const key of settings) if (all.get(key)) $(key).value = all.get(key);
   $('answer').value = all.get('answer') || '';
+  for (const id of chosen) if (all.get(id)) wanted[id] = all.get(id);
 }
 function show_example(example) {
   $('example').value = example.name;
@@ -123,8 +126,9 @@ function show_program({ nodes, numbers }) {
 }
 // The choice stays if its text does; otherwise it is `first`.
 function choices(select, list, first) {
-  const before = select.selectedOptions[0]?.textContent, stays = list.some(([, text]) => text === before);
+  const before = wanted[select.id] ?? select.selectedOptions[0]?.textContent, stays = list.some(([, text]) => text === before);
   select.replaceChildren(...list.map(([value, text]) => new Option(text, value, false, stays ? text === before : value === first)));
+  delete wanted[select.id];
 }
 function first_line_with(name) {
   const word = new RegExp('(^|[^\\p{L}\\d_\'])' + name.replace(/[^\p{L}\d_]/gu, '\\$&') + '($|[^\\p{L}\\d_\'])', 'u');
@@ -339,7 +343,8 @@ for (const id of ['rule', 'rate', 'batch', 'answer']) $(id).onchange = save;
 $('play').onclick = () => play(!state.playing);
 $('one').onclick = async () => { play(false); if (await step(1)) await look(); };
 $('reset').onclick = () => { play(false); reset(); };
-$('tensor').onchange = show_tensor;
+$('tensor').onchange = () => { save(); show_tensor(); };
+$('line').onchange = save;
 $('judge').onclick = () => { save(); judge(`answer ${$('line').value}\n${$('answer').value}`); };
 $('gradcheck').onclick = () => judge('check');
 $('share').onclick = async () => { save(); try { await navigator.clipboard.writeText(location.href); $('share').textContent = 'Copied'; }

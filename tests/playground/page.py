@@ -133,10 +133,14 @@ with sync_playwright() as p:
     # The address has the whole state.
     w.page.fill('#slide', XOR.replace('j<8', 'j<5'))
     w.wait('document.querySelector("#parameters").innerText.includes("V [2, 5]")')
+    w.page.select_option('#tensor', label='h0 [b, 5]')
     hash = w.page.evaluate('location.hash')
     other = Page(browser, 400, hash=hash)
     check('state-from-the-address', 'V [2, 5]' in other.text('#parameters') and
           other.page.input_value('#rate') == '0.5' and other.page.input_value('#answer') == right)
+    chosen = [other.page.evaluate('document.querySelector("%s").selectedOptions[0].textContent' % s)
+              for s in ('#line', '#tensor')]
+    check('choices-from-the-address', chosen == ['h0[b,j] = W[j,I] x[b,I] - B[j]', 'h0 [b, 5]'], chosen)
     width = other.page.evaluate('document.documentElement.scrollWidth')
     check('400-pixels', width <= 400, width)
 
