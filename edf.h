@@ -252,7 +252,7 @@ typedef struct edf_graph {
   unsigned long feeds;                   /* grows with each feed and each change of batch     */
   int at;                                /* position of the running CompNode, or -1           */
   /* private */
-  int direction;                         /* of the pass: 1 forward, -1 backward, 0 none       */
+  int direction;                         /* 1 forward, -1 backward, 2 an update, 0 none       */
   int batch;                             /* the batch of the present shapes, 0 if unknown     */
   const char *batch_name;                /* "b"                                               */
   int n_packages;                        /* parameter structs made so far                     */
@@ -1188,6 +1188,9 @@ void edf_update(edf_node *p, const edf_rule *rule, const edf_real *c) {
 }
 
 void (edf_step)(const edf_rule *rule, const edf_real *c) {
+  if (edf.direction == 2)
+    edf__fail(edf__call_of("edf_step"), "an update function calls it: use edf_update there");
+  edf.direction = 2;                     /* until all Parameters have made their step         */
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     edf__tell(EDF_BEFORE_UPDATE, p);
@@ -1196,6 +1199,7 @@ void (edf_step)(const edf_rule *rule, const edf_real *c) {
     if (p->update) p->update(p, c[0]);
   }
   edf__for_parameters(edf__run_rule, rule, c, 1);
+  edf.direction = 0;
 }
 void (edf_sgd)(edf_real eta) { (edf_step)(&edf_sgd_rule, &eta); }
 
@@ -2632,7 +2636,6 @@ EDF__USED static int edf__is_helper(const edf_node *x) {
 }
 
 /* ==== >>device  The interface of a device ================================================ */
-
 /* Runs a node's C code between pull and push. An error in it leaves the device paused. */
 static void edf__run_here(edf_node *y, int backward) {
   for (int k = 0; k < y->n_in; k++) {
@@ -3846,13 +3849,11 @@ static void edf__reshape_shape(edf_node *y) {
   y->written->row_dims = y->rank;
   for (int d = 0; d < y->rank; d++) if (y->dim[d]) rest *= (size_t)y->dim[d];
   for (int d = 0; d < x->rank; d++) if (x->dim[d]) known *= (size_t)x->dim[d];
-  int batch = y->rank && y->dim[0] == 0, unknown = x->size == 0;
+  int batch = y->rank && y->dim[0] == 0, unknown = x->size == 0, lost = unknown && !batch;
   int merges = unknown && rest % known == 0;         /* Forward checks it.                    */
-  const char *sizes = unknown && !batch ? ": x has a batch, so its first index has no number" :
-                      edf__text(", which has %zu%s", rest, batch ? " a row" : "");
   if (batch ? known % rest != 0 && !merges : unknown || known != rest)
-    edf__fail(edf__site_of(y), "the entries of x do not fill the shape%s\n  %s", sizes,
-              edf__show(x));
+    edf__fail(edf__site_of(y), "cannot reshape: x has %zu entries%s, the shape has %zu%s\n  %s",
+              known, unknown ? " per row" : "", rest, lost ? ", no batch" : "", edf__show(x));
   if (batch) y->dim[0] = (int)(x->size / rest);
 }
 static void edf__reshape_forward(edf_node *y) {
@@ -5422,7 +5423,6 @@ edf_node *edf_expect_mismatch(edf_node *node) {
 }
 
 /* ==== >>step  Stepping, and the first NaN ================================================= */
-
 /* Returns the node that runs next in the direction of the pass, or NULL. */
 static edf_node *edf__next_node(void) {
   for (int i = edf.at + edf.direction; i >= 0 && i < edf.n_compnodes; i += edf.direction) {

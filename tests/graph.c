@@ -299,6 +299,16 @@ static void without_backward_no_gradient_flows(void) {
   STOPS(Backward(blocked), "Sum|Stop");
 }
 
+static void calls_an_optimiser(edf_node *p, edf_real eta) { (void)p; SGD(eta); }
+static void an_update_may_not_call_an_optimiser(void) {
+  edf_real number = 3;
+  edf_node *p = parameter_with("p", &number), *loss = Sum(p);
+  p->update = calls_an_optimiser;
+  Forward();
+  Backward(loss);
+  STOPS(SGD(1), "edf_step|edf_update");
+}
+
 static void gradients_accumulate_if_asked(void) {
   edf_real data[4] = { 1, 2, 3, 4 };
   edf_node *x = edf_want_grad(edf_input("x[b]")), *w = edf_parameter("w");
@@ -616,6 +626,7 @@ int main(void) {
   RUN(a_loss_may_reach_only_some_parameters);
   RUN(a_node_may_be_used_several_times);
   RUN(without_backward_no_gradient_flows);
+  RUN(an_update_may_not_call_an_optimiser);
   RUN(gradients_accumulate_if_asked);
   RUN(a_plain_write_to_a_parameter_counts);
   RUN(a_custom_backward_finds_zeros);
