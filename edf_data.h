@@ -245,7 +245,7 @@ void edf_set(edf_node *p, edf_array a) {
 }
 
 void edf_shuffle(edf_array *x, edf_array *y) {
-  edf_array *both[2] = { x, y == x ? NULL : y };
+  edf_array *both[2] = { x, x && y && y->value == x->value ? NULL : y };     /* not twice     */
   if (!x || x->rank < 1 || (y && (y->rank < 1 || y->dim[0] != x->dim[0])))
     edf_stop("edf_shuffle: expected as many rows in both arrays, found %d and %d",
              x && x->rank ? x->dim[0] : 0, y && y->rank ? y->dim[0] : 0);

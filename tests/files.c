@@ -791,6 +791,13 @@ static void shuffling_keeps_rows_together(void) {
   edf_shuffle(&b, &b);
   for (int i = moved = 0; i < 100; i++) moved += (int)b.value[i] != i;
   CHECK(moved > 80, "only %d rows moved", moved);
+  for (int i = 0; i < 100; i++) b.value[i] = (edf_real)i;
+  edf_node *in = edf_input("x[b]"), *target = edf_input("t[b]");
+  edf_all all;
+  edf_batches(&all, in, b, target, b, 10);         /* an autoencoder: its targets are its inputs */
+  for (int i = moved = 0; i < 100; i++) moved += (int)b.value[i] != i;
+  CHECK(moved > 80, "only %d rows moved", moved);
+  edf_clear();
   b.dim[0] = 99;
   TRY(edf_shuffle(&a, &b));
   edf_free_array(&a);
