@@ -252,7 +252,7 @@ typedef struct edf_graph {
   unsigned long feeds;                   /* grows with each feed and each change of batch     */
   int at;                                /* position of the running CompNode, or -1           */
   /* private */
-  int direction;                         /* 1 forward, -1 backward, 2 an update, 0 none       */
+  int direction;                         /* of the pass: 1 forward, -1 backward, 0 none       */
   int batch;                             /* the batch of the present shapes, 0 if unknown     */
   const char *batch_name;                /* "b"                                               */
   int n_packages;                        /* parameter structs made so far                     */
@@ -1187,10 +1187,11 @@ void edf_update(edf_node *p, const edf_rule *rule, const edf_real *c) {
   edf__run_rule(rule, c, &p, 1);
 }
 
+static int edf__stepping;                /* 1 while Parameters make their step                */
 void (edf_step)(const edf_rule *rule, const edf_real *c) {
-  if (edf.direction == 2)
+  if (edf__stepping)
     edf__fail(edf__call_of("edf_step"), "an update function calls it: use edf_update there");
-  edf.direction = 2;                     /* until all Parameters have made their step         */
+  edf__stepping = 1;
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     edf__tell(EDF_BEFORE_UPDATE, p);
@@ -1199,7 +1200,7 @@ void (edf_step)(const edf_rule *rule, const edf_real *c) {
     if (p->update) p->update(p, c[0]);
   }
   edf__for_parameters(edf__run_rule, rule, c, 1);
-  edf.direction = 0;
+  edf__stepping = 0;
 }
 void (edf_sgd)(edf_real eta) { (edf_step)(&edf_sgd_rule, &eta); }
 
@@ -1222,6 +1223,7 @@ void edf_clear_compnodes(void) {
 void edf_clear(void) {
   if (edf__paused) edf_device = edf__paused;       /* An error in a node's code left it so.   */
   edf__paused = NULL;
+  edf__stepping = 0;
   edf__tell(EDF_CLEARED, NULL);
   edf.told = NULL;
   if (edf_device) edf_device->clear(1);
@@ -3405,8 +3407,7 @@ edf__binary edf_div_at, edf_min_at, edf_max_at, edf_softmax_log_loss_at, edf_bce
 
 /* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate). If
    edf.training is 0, y = x.   dx += dy/(1-rate) for entries that were kept (Srivastava et al.
-   2014). The mask depends only on edf.seed and edf.draws. Errors: a rate that is not in [0,
-   1). */
+   2014). The mask depends only on edf.seed and edf.draws. Errors: a rate outside [0, 1). */
 #define edf_dropout(x, rate) edf_dropout_at(EDF__HERE, x, rate)
 edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
 
@@ -3478,7 +3479,6 @@ edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
 }
 
 /* ---- Div. The shorter operand repeats: entry i of y meets entry i mod size of each. */
-
 /* Returns the inputs of a node as lines of a message. */
 static const char *edf__show_inputs(const edf_node *y) {
   const char *lines = "";
@@ -4569,7 +4569,7 @@ typedef struct {
   const edf_node *y;
   const char *text;                      /* its statements                                    */
   edf__letters l, loops;                 /* of the left side alone: what is looped over       */
-  int row, operand, n_operand, on_left;
+  int row, operand, n_operand, on_left, marked;    /* marked is 0 for one of edf_formula      */
 } edf__formula;
 enum { EDF__SHOWN = 8 };                 /* inputs that are printed                           */
 
@@ -4582,15 +4582,16 @@ static int edf__has_formula(const edf_node *y) { return y->about && y->about->fo
 
 static edf__formula edf__formula_of(const edf_node *y, const char *text) {
   edf__formula f;
-  const char *blank = edf.training ? NULL : strstr(text, "\n\n");
   const edf_node *x = edf__indices_like(y);
-  int longer = x->rank > y->rank;
+  int longer = x->rank > y->rank, marked = *y->about->tensors != 0;
+  const char *blank = edf.training || !marked ? NULL : strstr(text, "\n\n");
   f.y = y;
+  f.marked = marked;
   f.text = blank ? blank + 2 : text;
   f.l = edf__letters_of(longer ? x : y);
   f.row = longer ? x->rank - y->rank : y->written ? y->written->row_dims : 1;
   f.operand = 0;
-  f.n_operand = *y->about->tensors && strchr(text, '$') ? y->n_in : 1;
+  f.n_operand = marked && strchr(text, '$') ? y->n_in : 1;
   return f;
 }
 
@@ -4614,7 +4615,7 @@ static const edf_node *edf__tensor_of(const edf__formula *f, const edf__word *w)
 }
 
 static void edf__loop_over(edf__formula *f, const char *name) {
-  if (f->loops.n < EDF_MAX_RANK) edf__add_letter(&f->loops, name);
+  if (f->marked && f->loops.n < EDF_MAX_RANK) edf__add_letter(&f->loops, name);
 }
 
 /* Returns 1 if a mark, of tensor x or alone, stands for index d, 2 if it sums index d, else
@@ -4659,9 +4660,9 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
   memset(&f->loops, 0, sizeof f->loops);
   for (f->on_left = 1; edf__next_word(&w); f->on_left &= w.at[w.n - 1] != '=') {
     const edf_node *tensor = edf__tensor_of(f, &w);
-    int mark = *f->y->about->tensors && strchr("@'~?$!&#%", w.kind);
+    int mark = f->marked && strchr("@'~?$!&#%", w.kind);
     if (w.kind == 'a' && w.depth && !tensor && f->on_left) edf__loop_over(f, w.at);
-    if (w.kind == '_' && w.at[w.n] == '~' && !f->l.n) w.n += 2;      /* sum_~ of a scalar     */
+    if (f->marked && w.kind == '_' && w.at[w.n] == '~' && !f->l.n) w.n += 2;         /* sum_~ */
     else if (tensor) edf_write(out, "%s", edf_label(tensor));
     else if (x && !x->rank && w.kind == '[') {
       w.n = strcspn(w.at, "]\n");
@@ -4721,7 +4722,6 @@ static void edf__write_said_backward(edf_page *out, const edf_node *y) {
       c += strcspn(c, "\n");
       if ((x && !x->needs_grad) || (shown++ >= EDF__SHOWN && f.n_operand > 1)) continue;
       edf_write(out, "       ");
-      if (!*y->about->tensors) f.loops.n = 0;
       for (int d = 0; d < f.loops.n; d++)
         edf_write(out, "%s%s", d ? "," : "for ", f.loops.name[d]);
       if (edf__is_causal(y) && f.loops.n > 1)
