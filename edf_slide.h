@@ -1120,9 +1120,9 @@ static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char
   if (x->closed) x->in = edf_slide__read_factor(l);
   else n = edf_slide__read_list(l, &x->in, edf_slide__read_sum);
   if (n != wanted)
-    edf__syntax(s, name, wanted == 2 && n == 1 && strlen(name) == 3
-                ? "%s takes %d arguments, found %d. Over an index: %s_i"
-                : "%s takes %d argument(s), found %d", name, wanted, n, name);
+    edf__syntax(s, name, "%s takes %d argument%s, found %d%s", name, wanted,
+                wanted > 1 ? "s" : "", n, edf_slide__function_named(name, 2) < 0 ? ""
+                : edf_fmt(". Over an index: %s_i", name));
   return x;
 }
 
@@ -1628,12 +1628,14 @@ static void edf_slide__apply_bounds(const edf_slide__statement *l, edf_slide__ex
         edf__syntax(&l->m.e.scan, x->at, "a mask is for sum, mean, max, min, argmax, argmin "
                     "and softmax");
       int softmax = x->which == EDF_SLIDE__SOFTMAX_OVER;
-      edf_slide__expr *ln = edf_slide__new_expr(EDF_SLIDE__A_CALL, test->at, test);
-      ln->which = edf_slide__function_named("ln", 0);
+      edf_slide__expr *mask = test;
       if (softmax) test->which ^= 7;
+      else {
+        mask = edf_slide__new_expr(EDF_SLIDE__A_CALL, test->at, test);
+        mask->which = edf_slide__function_named("ln", 0);
+      }
       x->in = edf_slide__sum_of(x->in);
-      x->in->in->next = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, test->at,
-                                            softmax ? test : ln);
+      x->in->in->next = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, test->at, mask);
       x->in->in->next->number = softmax ? -1e30 : least ? -1 : 1;
     }
   }
