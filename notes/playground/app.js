@@ -1,7 +1,7 @@
 // The page. Two workers run program.c: one answers to keystrokes and judges, one trains.
 'use strict';
 const $ = id => document.getElementById(id);
-const state = { nodes: [], batch: [], text: '', losses: [], steps: 0, playing: false, error: null, marked: 0 };
+const state = { text: '', losses: [], steps: 0, playing: false, error: null, marked: 0 };
 
 // ---- The workers
 class Program {
@@ -63,12 +63,13 @@ async function compile() {
   show_error(r.error, text);
   if (r.error !== null) return;
   state.text = text;
-  state.nodes = r.answers[0].nodes;
   show_program(r.answers[0]);
   document.documentElement.dataset.ms = (performance.now() - start).toFixed(1);
   await reset();
 }
 const seed = () => Math.max(0, Math.floor(+$('seed').value || 0));
+// The commands that begin the last text without an error.
+const program = () => [`text ${seed()}\n${state.text}`, `data ${$('data').value}`];
 
 // An error is `slide:1: Equations: line 2: TEXT`, a line with ^ below the place, and the reason.
 function show_error(error, text) {
@@ -143,11 +144,10 @@ function line_at_cursor() { return $('slide').value.slice(0, $('slide').selectio
 
 // ---- Training
 async function reset() {
-  const r = await trainer.run([`text ${seed()}\n${state.text}`, `data ${$('data').value}`], true);
+  const r = await trainer.run(program(), true);
   state.losses = [];
   state.steps = 0;
   $('sum').textContent = '';
-  state.data_error = r.error;
   $('state').textContent = r.error === null ? 'step 0' : r.error;
   if (r.error !== null) play(false);
   $('play').disabled = $('one').disabled = r.error !== null;
@@ -161,7 +161,7 @@ async function step(n) {
   if (r.error !== null) {
     play(false);
     $('state').textContent = r.error;
-    await trainer.run([`text ${seed()}\n${state.text}`, `data ${$('data').value}`], true);
+    await trainer.run(program(), true);
     return false;
   }
   const { loss, steps } = r.answers[0];
@@ -296,11 +296,10 @@ async function show_entry(k, i) {
 // ---- Your backward
 async function judge(command) {
   $('verdict').textContent = '...';
-  const r = await editor.run([`text ${seed()}\n${state.text}`, `data ${$('data').value}`, command], true);
+  const r = await editor.run([...program(), command], true);
   const text = r.text.trim() || '', e = r.answers[2]?.error_of;
   const right = r.error === null && typeof e === 'number' && e < 1e-6;
   $('verdict').textContent = (r.error === null ? (right ? 'right: ' : 'not right: ') + 'worst relative error ' + format(e) + '\n\n' : r.error + '\n') + text;
-  $('verdict').dataset.right = right;
 }
 
 // ---- A C program

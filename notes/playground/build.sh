@@ -7,8 +7,8 @@ case $1 in /*) out=$1 ;; *) out=../../$1 ;; esac
 dir=$(dirname "$out")/playground
 mkdir -p "$dir"
 clang=${CLANG:-clang}
-[ -d /usr/include/wasm32-wasi ] && command -v $clang wasm-ld > /dev/null || {
-  echo 'make playground needs apt install clang lld wasi-libc'; exit 1; }
+[ -d /usr/include/wasm32-wasi ] && command -v $clang > /dev/null && command -v wasm-ld > /dev/null || {
+  echo 'make playground needs apt install clang lld wasi-libc'; exit 3; }
 $clang --target=wasm32-wasi -mexec-model=reactor -O2 -msimd128 -DEDF_REAL=double -I../.. \
   -nodefaultlibs -lc -Wl,--strip-all -o "$dir/program.wasm" program.c || exit 1
 gzip -9nc "$dir/program.wasm" | base64 > "$dir/program.base64"

@@ -1,8 +1,8 @@
 // The texts to begin with. `data` is a built-in data set, or empty for a text that only prints.
 const examples = [
-  { name: 'MLP', data: 'spirals', rate: 0.02, batch: 50, rule: 'adam', text:
+  { name: 'MLP', data: 'spirals', rate: 0.05, batch: 50, rule: 'adam', text:
 `input x[b,2], y[b]
-h[b,j] = tanh(W[j,I] x[b,I] - B[j])   | j<16
+h[b,j] = tanh(W[j,I] x[b,I] - B[j])   | j<24
 g[b,k] = tanh(U[k,J] h[b,J] - C[k])   | k<16
 P[b,k] = softmax_k V[k,J] g[b,J]      | k<2
 loss[b] = -ln P[b,y[b]]

@@ -21,6 +21,8 @@ static void stop(const char *message);
 #define EDF_PANIC(message) stop(message)
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
+#include "edf_data.h"
+#include "../../examples/names.h"
 
 #ifdef __wasm__
 #define EXPORT(name) __attribute__((export_name(name)))
@@ -77,7 +79,7 @@ typedef struct {
   int n_x, n_y, classes;
 } data_set;
 static edf_real data_x[ROWS * SIDE * SIDE], data_y[ROWS * LONGEST];
-static int rows, order[ROWS], next_row;
+static int rows, first_row, n_fed;         /* of all, and of the last feed */
 static const data_set *data;
 static long steps;
 static int changed;                        /* 1 if values and gradients are of older parameters */
@@ -117,26 +119,17 @@ static void make_digits(void) {
     data_y[b] = digit;
   }
 }
-/* x is a 0 and the letters of a name, y the letters and then 0. */
+/* x is a 0 and the letters of a name, y the letters and then 0. Long names are left out. */
 static void make_names(void) {
-  static const char names[] = "ada adam agnes alan albert alice alma amos andrew anna anton ava "
-    "barbara ben bertha blaise boris carl carla cato clara claude clio cora daniel david diana "
-    "donald dora edith edsger elena elias ella emil emma emmy eric erna eva felix finn frida "
-    "gauss george grace greta gustav hanna harald heinz helga henri hugo ida igor ines irene isaac "
-    "iris ivan jacob jane jean joan john julia karl kate kurt lars laura leo leon lina linus lisa "
-    "louis lucy luise mara marie mark martha max mia mila nadia nina noah nora olga oskar otto "
-    "paul paula peter pia rita robert rosa ruth sara sonja sophie tilda theo thomas tim tom ursula "
-    "vera victor walter wanda wolf yann zoe ";
   rows = 0;
   memset(data_x, 0, sizeof data_x);
   memset(data_y, 0, sizeof data_y);
-  for (const char *c = names; *c && rows < ROWS; rows++) {
-    int n = (int)strcspn(c, " ");
-    for (int t = 0; t < n && t < LONGEST; t++) {
-      data_y[rows * LONGEST + t] = c[t] - 'a' + 1;
-      if (t + 1 < LONGEST) data_x[rows * LONGEST + t + 1] = c[t] - 'a' + 1;
-    }
-    c += n + 1;
+  for (const char *c = names + 1; *c; c += strcspn(c, "\n") + 1) {
+    int n = (int)strcspn(c, "\n");
+    if (n >= LONGEST || rows == ROWS) continue;
+    for (int t = 0; t < n; t++)
+      data_y[rows * LONGEST + t] = data_x[rows * LONGEST + t + 1] = c[t] - 'a' + 1;
+    rows++;
   }
 }
 static const data_set data_sets[] = { { "xor", make_xor, 2, 1, 2 },
@@ -166,35 +159,30 @@ static void choose_data(const char *name) {
   if (!data) edf_stop("no data set is called %s", name);
   data->make();
   edf.draws = draws;                       /* Parameters do not depend on the data. */
-  next_row = rows;
+  first_row = rows;                        /* The first feed begins a pass. */
+  n_fed = 0;
   steps = changed = 0;
-  for (int i = 0; i < rows; i++) order[i] = i;
   if (!input_named("x", data->n_x) && !input_named("y", data->n_y))
     edf_stop("the slide has no Input x or y: begin it with  input x[b,%d], y[b]", data->n_x);
 }
 
-/* Feeds the next n rows, in a new random order for each pass over the data. If n is 0, feeds the
-   last rows again. */
+static void feed_again(void) {
+  edf_node *x = input_named("x", data->n_x), *y = input_named("y", data->n_y);
+  if (x) edf_feed(x, data_x + first_row * data->n_x, n_fed);
+  if (y) edf_feed(y, data_y + first_row * data->n_y, n_fed);
+}
+/* Feeds the next n rows, or those that are left. Each pass over the data has a new order. */
 static void feed_batch(int n) {
-  static edf_real x[ROWS * SIDE * SIDE], y[ROWS * LONGEST];
-  static int last;
   if (!data) edf_stop("there is no data: choose some first");
-  edf_node *to_x = input_named("x", data->n_x), *to_y = input_named("y", data->n_y);
-  if (n > rows) n = rows;
-  for (int b = 0; b < n; b++) {
-    if (next_row >= rows)
-      for (int i = next_row = 0; i < rows; i++) {
-        int j = i + edf_below(rows - i), was = order[i];
-        order[i] = order[j];
-        order[j] = was;
-      }
-    int row = order[next_row++];
-    memcpy(x + b * data->n_x, data_x + row * data->n_x, (size_t)data->n_x * sizeof *x);
-    memcpy(y + b * data->n_y, data_y + row * data->n_y, (size_t)data->n_y * sizeof *y);
+  first_row += n_fed;
+  if (first_row == rows) {
+    edf_array x = { 2, { rows, data->n_x }, (size_t)(rows * data->n_x), data_x };
+    edf_array y = { 2, { rows, data->n_y }, (size_t)(rows * data->n_y), data_y };
+    edf_shuffle(&x, &y);
+    first_row = 0;
   }
-  if (n) last = n;
-  if (to_x) edf_feed(to_x, x, last);
-  if (to_y) edf_feed(to_y, y, last);
+  n_fed = n < rows - first_row ? n : rows - first_row;
+  feed_again();
 }
 
 /* ---- The program */
@@ -258,12 +246,6 @@ static edf_node *last_node(void) {
   if (!edf.n_compnodes) edf_stop("the slide has no equation");
   return edf.compnodes[edf.n_compnodes - 1];
 }
-static double mean_of(edf_node *x) {
-  const edf_real *v = edf_value(x);
-  double sum = 0;
-  for (size_t i = 0; i < x->size; i++) sum += (double)v[i];
-  return sum / (double)x->size;
-}
 
 static void train(const char *argument) {
   char rule[16] = "sgd";
@@ -277,7 +259,7 @@ static void train(const char *argument) {
     feed_batch(batch);
     edf_forward();
     if (i) edf_write(&answer, ",");
-    write_number(mean_of(loss));
+    write_number(edf_mean_value(loss));
     edf_backward(loss);
     if (!strcmp(rule, "adam")) edf_adam_default((edf_real)rate);
     else if (!strcmp(rule, "momentum")) edf_momentum((edf_real)rate, (edf_real)0.9);
@@ -348,10 +330,8 @@ static void view_samples(edf_node *P) {    /* each letter is drawn from P of tho
     const edf_real *p = run_rows(P, x, N);
     for (int b = 0; b < N; b++) {
       const edf_real *row = p + (b * LONGEST + t) * LETTERS;
-      double left = (double)edf_uniform(0, 1);
-      int k = 0;
-      while (k + 1 < LETTERS && (left -= (double)row[k]) >= 0) k++;
-      if (t && !name[b][t - 1]) k = 0;
+      int ended = (t && !name[b][t - 1]) || edf_statistics_of(row, LETTERS).bad;
+      int k = ended ? 0 : edf_sample(row, LETTERS);
       if (k) name[b][t] = (char)('a' + k - 1);
       if (t + 1 < LONGEST) x[b * LONGEST + t + 1] = k;
     }
@@ -377,7 +357,7 @@ static void compute_again(void) {
   unsigned long long draws = edf.draws;
   if (!changed) return;
   changed = 0;
-  feed_batch(0);
+  feed_again();
   edf_forward();
   edf_backward(last_node());
   edf.draws = draws;
