@@ -2556,7 +2556,7 @@ static void pull(edf_node *node, edf_which which) {
   look_for_mistakes();
 }
 
-/* What an Input was fed with is sent with the inputs. */
+/* The data of an Input is sent with the inputs. */
 static void push(edf_node *node, edf_which which) {
   real *x = array_now(node, which);
   forget_old();

@@ -3,7 +3,10 @@ import os, shutil, subprocess, sys
 from playwright.sync_api import sync_playwright
 
 page_path, directory = os.path.abspath(sys.argv[1]), sys.argv[2]
-browser_path = next(filter(None, map(shutil.which, ('chromium', 'chromium-browser', 'google-chrome'))))
+browser_path = next(filter(None, map(shutil.which, ('chromium', 'chromium-browser', 'google-chrome'))), None)
+if not browser_path:
+    print('skip page: no chromium')
+    sys.exit()
 failed = 0
 
 
@@ -154,14 +157,14 @@ with sync_playwright() as p:
         w.wait('document.querySelector("#picture").children.length > 0')
         e = w.page.evaluate('[state.losses[0], state.losses.at(-1)]')
         check('example-' + name.lower().replace(' ', '-'), e[1] < e[0], e)
-        if name.startswith('GPT'):               # Other tests run meanwhile: the best of thirty counts.
+        if name.startswith('GPT'):               # the median of thirty keystrokes
             times = []
             for _ in range(30):
                 w.page.locator('#slide').press('Space')
                 w.page.wait_for_timeout(100)
                 times.append(w.page.evaluate('+document.documentElement.dataset.ms'))
             times.sort()
-            check('keystroke-of-the-gpt-at-most-30-ms', times[0] <= 30, times)
+            check('keystroke-of-the-gpt-at-most-30-ms', times[15] <= 30, times)
             print('  ms of a keystroke: %g at best, %g in the median' % (times[0], times[15]))
     w.page.evaluate('play(false)')
     for dark in (0, 1):
