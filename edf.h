@@ -4276,7 +4276,6 @@ void edf_finish_file(edf_writer *w) {
   edf__free(w->temporary);
   edf__free(w->target);
 }
-
 EDF__C_END
 #endif
 /* ==== >>print  A program as text ========================================================= */
@@ -4762,11 +4761,12 @@ static void edf__write_backward(edf_page *out, const edf_node *y) {
 }
 
 /* Writes an equation as JSON. An index is its name, its size, and 1 if it is on the left. A
-   position is its constant, and then pairs of index and factor. */
+   position is its constant, and pairs of index and factor, or of -1 and a lookup's tensor. */
 static void edf__write_data(edf_page *to, const edf_node *y) {
   const edf__einsum *m = edf__einsum_of(y);
   const edf__equation *e = &m->e;
-  edf_write(to, "{\"kind\":\"%c\",\"index\":[", m->kind ? m->kind : '0');
+  int kind = m->outside != 0 ? '-' : m->kind ? m->kind : '0';
+  edf_write(to, "{\"kind\":\"%c\",\"index\":[", kind);
   for (int i = 0; i < e->n_letter; i++) {
     edf_write(to, i ? ",[" : "[");
     edf_write_quoted(to, e->letter[i].name, strlen(e->letter[i].name));
@@ -4777,6 +4777,7 @@ static void edf__write_data(edf_page *to, const edf_node *y) {
     edf_write(to, r > e->ref ? ",[%d,[" : "[%d,[", r->operand);
     for (int d = 0; d < r->rank; d++) {
       edf_write(to, d ? ",[%d" : "[%d", r->place[d].constant);
+      if (r->place[d].by) edf_write(to, ",-1,%d", r->place[d].by);
       for (int i = 0; i < e->n_letter; i++)
         if (r->place[d].factor[i]) edf_write(to, ",%d,%d", i, r->place[d].factor[i]);
       edf_write(to, "]");
@@ -4824,7 +4825,6 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
 }
 
 void edf_print_program(FILE *out) { edf__print_by(edf__write_program, out, NULL); }
-
 static void edf__write_one(edf_page *out, const edf_node *x) {
   edf__find_needs();
   edf__write_forward(out, x);
@@ -4899,7 +4899,7 @@ void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
 #ifndef EDF_NO_DEBUG
   if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
   if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
-  if (part == EDF_EQUATION_DATA && edf__is_equation(x)) edf__write_data(to, x);
+  if (part == EDF_EQUATION_DATA && edf__has_equation(x)) edf__write_data(to, x);
 #endif
   if (part == EDF_SITE) edf_write(to, "%s", edf__show(x));
   if (part == EDF_SHAPE) edf_write(to, "%s", edf__dims(x, x->rank));

@@ -14,7 +14,7 @@
    names the file, the byte or the line, what was expected and what was found. A file is written
    whole or not at all. MIT licence, as edf.h.
 
-   Contents: search for >>arrays, >>files, >>npy, >>csv, >>pictures, >>text, >>models. */
+   Contents: search for >>arrays, >>files, >>npy, >>csv, >>pictures, >>text, >>models, >>onnx. */
 #if !defined(EDF_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
 #include "edf.h"
@@ -115,6 +115,13 @@ double edf_error_rate(edf_node *scores, edf_node *labels);
    unless edf_name names them. To save the program too, use edf_print_equations. */
 void edf_save(const char *path);
 void edf_load(const char *path);
+
+/* Saves all that `output` is computed from as an ONNX model (IR 8, opset 17), in single
+   precision, as it is outside of training. Parameters and Inputs keep their names, the first
+   dimension of an Input is "batch", and an operator's doc_string is the equation of its node.
+   Errors: a loss, a node of your own, a batch in a sum of indices, two leaves of one name. Then
+   no file is written. */
+void edf_save_onnx(const char *path, edf_node *output);
 
 #ifdef __cplusplus
 }
@@ -1170,6 +1177,719 @@ void edf_load(const char *path) {
   edf_release(header);
   edf_release(saved);
   edf_release(f.text);
+}
+
+/* ==== >>onnx  ONNX =========================================================================
+   A file is one protobuf message (onnx.proto3, IR 8, opset 17). A field of a message is a key,
+   8 number + type, and then a whole number (type 0), or a length and as many bytes (type 2).
+     Model      ir_version 1, producer 2, graph 7, opset 8 { version 2 }
+     Graph      node 1, name 2, constant 5, input 11, output 12
+     Node       input 1, output 2, operator 4, attribute 5, doc_string 6
+     Attribute  name 1, int 3, text 4, ints 8, type 20
+     Tensor     dims 1, type 2, int32s 5, int64s 7, name 8, bytes 9
+     ValueInfo  name 1, type 2 { tensor 1 { type 1, shape 2 { dim 1 { size 1, name 2 } } } } */
+
+static void edf_onnx__whole(edf_page *to, uint64_t n) {  /* 7 bits a byte, the lowest first */
+  for (; n > 127; n >>= 7) edf_write(to, "%c", (int)(n & 127) | 128);
+  edf_write(to, "%c", (int)n);
+}
+static void edf_onnx__int(edf_page *to, int field, int n) {
+  edf_onnx__whole(to, (uint64_t)field << 3);
+  edf_onnx__whole(to, (uint64_t)(int64_t)n);
+}
+static void edf_onnx__bytes(edf_page *to, int field, const char *data, size_t n) {
+  edf_onnx__whole(to, (uint64_t)field << 3 | 2);
+  edf_onnx__whole(to, n);
+  edf_write(to, "%*s", (int)n, "");      /* room for the bytes                                */
+  if (n) memcpy(to->at + to->n - n, data, n);
+}
+static void edf_onnx__text(edf_page *to, int field, const char *text) {
+  edf_onnx__bytes(to, field, text, strlen(text));
+}
+/* Writes a message as a field of another, and empties it. */
+static void edf_onnx__message(edf_page *to, int field, edf_page *message) {
+  edf_onnx__bytes(to, field, message->at, message->n);
+  edf_release(message->at);
+  message->at = NULL;
+  message->n = 0;
+}
+
+/* ---- Operators and constants. A value is a number: that of a node, or below 0 a part of the
+   node that is being written, as h/1. */
+typedef struct {
+  edf_page graph;
+  edf_page op;                           /* the last operator, without the name of its result */
+  int result;                            /* of the last operator                              */
+  edf_node **node, *y;                   /* all nodes; the one that is being written          */
+  int parts;                             /* so many parts of y have been named                */
+} edf_onnx__file;
+enum { EDF_ONNX__FLOAT = 1, EDF_ONNX__INT64 = 7, EDF_ONNX__BOOL = 9 };
+
+static void edf_onnx__refuse(const edf_onnx__file *o, const char *why) {
+  edf_data__stop_with("edf_save_onnx", o->y, "%s cannot be exported: %s", o->y->op, why);
+}
+static int edf_onnx__of(const edf_node *x) {
+  return x->position + (x->kind > EDF_INPUT ? edf.n_inputs : 0) +
+         (x->kind > EDF_PARAMETER ? edf.n_parameters : 0);
+}
+static void edf_onnx__name(const edf_onnx__file *o, edf_page *to, int field, int v) {
+  edf_page name = { NULL, 0 };
+  edf_write(&name, v < 0 ? "%s/%d" : "%s", edf_label(v < 0 ? o->y : o->node[v]), -v);
+  edf_onnx__message(to, field, &name);
+}
+/* Completes the last operator. It has the equation of y, and if it is y, the name. */
+static void edf_onnx__end_op(edf_onnx__file *o, int is_y) {
+  edf_page doc = { NULL, 0 };
+  if (!o->op.n) return;
+  edf_onnx__name(o, &o->op, 2, is_y ? edf_onnx__of(o->y) : o->result);
+  edf_write_node(&doc, o->y, EDF_FORWARD_LINE);
+  edf_onnx__message(&o->op, 6, &doc);
+  edf_onnx__message(&o->graph, 1, &o->op);
+}
+/* Returns op(n values). */
+static int edf_onnx__op(edf_onnx__file *o, const char *op, int n, ...) {
+  va_list in;
+  edf_onnx__end_op(o, 0);
+  va_start(in, n);
+  for (int k = 0; k < n; k++) edf_onnx__name(o, &o->op, 1, va_arg(in, int));
+  va_end(in);
+  edf_onnx__text(&o->op, 4, op);
+  return o->result = -++o->parts;
+}
+/* Sets an attribute of the last operator: n numbers, or one if n is 0. Returns its result. */
+static int edf_onnx__set(edf_onnx__file *o, const char *name, int n, const int *number) {
+  edf_page a = { NULL, 0 };
+  edf_onnx__text(&a, 1, name);
+  if (!n) edf_onnx__int(&a, 3, *number);
+  for (int k = 0; k < n; k++) edf_onnx__int(&a, 8, number[k]);
+  edf_onnx__int(&a, 20, n ? 7 : 2);
+  edf_onnx__message(&o->op, 5, &a);
+  return o->result;
+}
+static int edf_onnx__set1(edf_onnx__file *o, const char *name, int number) {
+  return edf_onnx__set(o, name, 0, &number);
+}
+static int edf_onnx__cast(edf_onnx__file *o, int v, int type) {
+  edf_onnx__op(o, "Cast", 1, v);
+  return edf_onnx__set1(o, "to", type);
+}
+
+static int edf_onnx__table(edf_onnx__file *o, int type, int n, const int *dim, const int *x) {
+  edf_page t = { NULL, 0 };
+  size_t size = edf_data__entries(dim, n);
+  for (int d = 0; d < n; d++) edf_onnx__int(&t, 1, dim[d]);
+  edf_onnx__int(&t, 2, type);
+  for (size_t i = 0; i < size; i++) edf_onnx__int(&t, type == EDF_ONNX__BOOL ? 5 : 7, x[i]);
+  edf_onnx__name(o, &t, 8, -++o->parts);
+  edf_onnx__message(&o->graph, 5, &t);
+  return -o->parts;
+}
+static int edf_onnx__list(edf_onnx__file *o, int n, const int *x) {
+  return edf_onnx__table(o, EDF_ONNX__INT64, 1, &n, x);
+}
+static int edf_onnx__reals(edf_onnx__file *o, int v, int n, const int *dim, const edf_real *x) {
+  edf_page t = { NULL, 0 };
+  size_t size = edf_data__entries(dim, n);
+  char *data = (char *)edf_keep(NULL, 4 * size + 1);
+  for (size_t i = 0; i < size; i++) {
+    float number = (float)x[i];
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    edf_data__put_number((unsigned char *)data + 4 * i, bits, 4, 0);
+  }
+  for (int d = 0; d < n; d++) edf_onnx__int(&t, 1, dim[d]);
+  edf_onnx__int(&t, 2, EDF_ONNX__FLOAT);
+  edf_onnx__name(o, &t, 8, v);
+  edf_onnx__bytes(&t, 9, data, 4 * size);
+  edf_onnx__message(&o->graph, 5, &t);
+  edf_release(data);
+  return v;
+}
+static int edf_onnx__number(edf_onnx__file *o, edf_real x) {
+  return edf_onnx__reals(o, -++o->parts, 0, NULL, &x);
+}
+
+/* Returns v with the first n dimensions of x, and then one of `row` unless it is 0. */
+static int edf_onnx__reshape(edf_onnx__file *o, int v, const edf_node *x, int n, int row) {
+  int dim[EDF_MAX_RANK + 1] = { 0 }, unknown = 0;
+  for (int d = 0; d < n; d++) unknown += (dim[d] = x->batched >> d & 1 ? -1 : x->dim[d]) < 0;
+  if (unknown > 1) edf_onnx__refuse(o, "two of its dimensions depend on the batch");
+  dim[n] = row;
+  return edf_onnx__op(o, "Reshape", 2, v, edf_onnx__list(o, n + (row != 0), dim));
+}
+
+/* ---- An equation, as EDF_EQUATION_DATA writes it. */
+typedef struct { int constant, by, factor[EDF_MAX_INDEX]; } edf_onnx__place;
+typedef struct {
+  const edf_node *x;
+  int rank;
+  edf_onnx__place place[EDF_MAX_RANK];
+} edf_onnx__ref;
+typedef struct { double number; int first, n; } edf_onnx__term;
+typedef struct {
+  char kind;                             /* 'm' mean, 's' divided by n - 1, 'x' max,  */
+                                         /* '-' sum of a copy padded with -infinity   */
+  int n_index, n_ref, n_term;
+  int size[EDF_MAX_INDEX], left[EDF_MAX_INDEX], batch[EDF_MAX_INDEX];
+  edf_onnx__ref ref[32];                 /* ref[0] is the left side                           */
+  edf_onnx__term term[32];
+} edf_onnx__equation;
+
+/* Moves to the next item of a list. Returns 0 after the last one. */
+static int edf_onnx__item(const char **at) {
+  *at += strspn(*at, ",");
+  return **at == ']' ? ++*at, 0 : 1;
+}
+static int edf_onnx__next(const char **at) {       /* reads a whole number */
+  char *end;
+  *at += strcspn(*at, "-0123456789");
+  long n = strtol(*at, &end, 10);
+  *at = end;
+  return (int)n;
+}
+static const char *edf_onnx__after(const char *text, const char *key) {
+  return strstr(text, key) + strlen(key);
+}
+/* Returns the index that is alone in a position, or -1. */
+static int edf_onnx__alone(const edf_onnx__equation *e, const edf_onnx__place *p) {
+  int found = -1, others = p->constant || p->by;
+  for (int i = 0; i < e->n_index; i++) {
+    others |= p->factor[i] && (p->factor[i] != 1 || found >= 0);
+    if (p->factor[i]) found = i;
+  }
+  return others ? -1 : found;
+}
+/* Returns the index that goes over all of dimension d, or -1. */
+static int edf_onnx__plain(const edf_onnx__equation *e, const edf_onnx__ref *r, int d) {
+  int i = edf_onnx__alone(e, &r->place[d]);
+  return i >= 0 && (e->batch[i] || e->size[i] == r->x->dim[d]) ? i : -1;
+}
+static void edf_onnx__read_equation(edf_onnx__equation *e, const edf_node *y, const char *at) {
+  memset(e, 0, sizeof *e);
+  e->kind = *edf_onnx__after(at, "\"kind\":\"");
+  for (at = edf_onnx__after(at, "\"index\":["); edf_onnx__item(&at); e->n_index++, at++) {
+    at = edf_onnx__after(at, "\",");
+    e->size[e->n_index] = edf_onnx__next(&at);
+    e->left[e->n_index] = edf_onnx__next(&at);
+  }
+  for (at = edf_onnx__after(at, "\"ref\":["); edf_onnx__item(&at); e->n_ref++, at++) {
+    edf_onnx__ref *r = &e->ref[e->n_ref];
+    int operand = edf_onnx__next(&at);
+    r->x = operand < 0 ? y : y->in[operand];
+    for (at += 2; edf_onnx__item(&at); r->rank++) {
+      edf_onnx__place *p = &r->place[r->rank];
+      for (p->constant = edf_onnx__next(&at); edf_onnx__item(&at);) {
+        int i = edf_onnx__next(&at), n = edf_onnx__next(&at);
+        *(i < 0 ? &p->by : &p->factor[i]) = n;
+      }
+      int i = edf_onnx__alone(e, p);
+      if (i >= 0 && operand >= 0 && r->x->batched >> r->rank & 1) e->batch[i] = 1;
+    }
+  }
+  for (at = edf_onnx__after(at, "\"term\":["); edf_onnx__item(&at); e->n_term++, at++) {
+    char *end;
+    e->term[e->n_term].number = strtod(at + 1, &end);
+    at = end;
+    e->term[e->n_term].first = edf_onnx__next(&at);
+    e->term[e->n_term].n = edf_onnx__next(&at);
+  }
+}
+
+/* ---- Products. A tensor is a value and the index of each dimension. */
+enum { EDF_ONNX__MOST = EDF_MAX_INDEX + EDF_MAX_RANK };
+typedef struct { int v, n, index[EDF_ONNX__MOST]; } edf_onnx__tensor;
+
+static int edf_onnx__find(const edf_onnx__tensor *t, int index) {
+  for (int d = 0; d < t->n; d++) if (t->index[d] == index) return d;
+  return -1;
+}
+static void edf_onnx__add(edf_onnx__tensor *t, int index) { t->index[t->n++] = index; }
+
+/* Returns t with its indices in the order of `to`. An index that it lacks becomes a dimension
+   of size 1, unless it is at the front: there an operator repeats its operands by itself. */
+static int edf_onnx__align(edf_onnx__file *o, const edf_onnx__tensor *t,
+                           const edf_onnx__tensor *to) {
+  int order[EDF_ONNX__MOST], axis[EDF_ONNX__MOST], n = 0, lacks = 0, front = 0, moved = 0;
+  int v = t->v;
+  for (int d = 0; d < to->n; d++) {
+    int from = edf_onnx__find(t, to->index[d]);
+    if (from < 0 && n == 0) front++;
+    else if (from < 0) axis[lacks++] = d - front;
+    else {
+      moved |= from != n;
+      order[n++] = from;
+    }
+  }
+  if (moved) edf_onnx__op(o, "Transpose", 1, v);
+  if (moved) v = edf_onnx__set(o, "perm", n, order);
+  return lacks ? edf_onnx__op(o, "Unsqueeze", 2, v, edf_onnx__list(o, lacks, axis)) : v;
+}
+/* Returns t, reduced by a ReduceSum or the like to the indices of `out`. */
+static int edf_onnx__reduce(edf_onnx__file *o, const char *op, const edf_onnx__tensor *t,
+                            const edf_onnx__tensor *out) {
+  edf_onnx__tensor rest = { t->v, 0, { 0 } };
+  int axis[EDF_ONNX__MOST], n = 0;
+  for (int d = 0; d < t->n; d++)
+    if (edf_onnx__find(out, t->index[d]) < 0) axis[n++] = d;
+    else edf_onnx__add(&rest, t->index[d]);
+  if (n && !strcmp(op, "ReduceSum")) edf_onnx__op(o, op, 2, t->v, edf_onnx__list(o, n, axis));
+  else if (n) edf_onnx__op(o, op, 1, t->v), edf_onnx__set(o, "axes", n, axis);
+  if (n) rest.v = edf_onnx__set1(o, "keepdims", 0);
+  return edf_onnx__align(o, &rest, out);
+}
+
+/* Makes a MatMul, if exactly one index is summed, in both factors, and the last index of `out`
+   is one of b alone. Indices of both come first. Else it returns 0. */
+static int edf_onnx__matmul(edf_onnx__file *o, const edf_onnx__tensor *a,
+                            const edf_onnx__tensor *b, const edf_onnx__tensor *out) {
+  edf_onnx__tensor left = { 0, 0, { 0 } }, right = left;
+  int last = out->n ? out->index[out->n - 1] : -1, sum = -1, sums = 0, shared = 0, d;
+  for (d = 0; d + 1 < out->n; d++) {
+    int i = out->index[d], both = edf_onnx__find(b, i) >= 0;
+    if (edf_onnx__find(a, i) < 0 || (both && shared < d)) return 0;
+    shared += both;
+    edf_onnx__add(&left, i);
+    if (both) edf_onnx__add(&right, i);
+  }
+  for (d = 0; d < a->n; d++)
+    if (edf_onnx__find(out, a->index[d]) < 0) { sum = a->index[d]; sums++; }
+  edf_onnx__add(&left, sum);
+  edf_onnx__add(&right, sum);
+  edf_onnx__add(&right, last);
+  for (d = 0; d < b->n; d++) if (edf_onnx__find(&right, b->index[d]) < 0) return 0;
+  if (sums != 1 || b->n != right.n || a->n != left.n || edf_onnx__find(a, last) >= 0 ||
+      (shared && out->n - 1 - shared != 1)) return 0;
+  int x = edf_onnx__align(o, a, &left);
+  return edf_onnx__op(o, "MatMul", 2, x, edf_onnx__align(o, b, &right));
+}
+
+/* Returns the product of n tensors, summed over the indices that `out` lacks. */
+static int edf_onnx__product(edf_onnx__file *o, const edf_onnx__tensor *t, int n,
+                             const edf_onnx__tensor *out) {
+  edf_page text = { NULL, 0 }, a = text;
+  int sums = 0, twice = 0, v = 0;
+  for (int f = 0; f < n; f++)
+    for (int d = 0; d < t[f].n; d++) {
+      twice |= edf_onnx__find(&t[f], t[f].index[d]) != d;
+      sums |= edf_onnx__find(out, t[f].index[d]) < 0;
+    }
+  if (n == 1 && !twice) return edf_onnx__reduce(o, "ReduceSum", t, out);
+  if (n == 2 && !twice && !sums) {
+    v = edf_onnx__align(o, t, out);
+    return edf_onnx__op(o, "Mul", 2, v, edf_onnx__align(o, t + 1, out));
+  }
+  if (n == 2 && !twice) v = edf_onnx__matmul(o, t, t + 1, out);
+  if (n == 2 && !twice && !v) v = edf_onnx__matmul(o, t + 1, t, out);
+  if (v) return v;
+  v = edf_onnx__op(o, "Einsum", 0);
+  for (int f = 0; f <= n; f++) {
+    const edf_onnx__tensor *x = f < n ? &t[f] : out;
+    if (f < n) edf_onnx__name(o, &o->op, 1, x->v);
+    edf_write(&text, f == n ? "->" : f ? "," : "");
+    for (int d = 0; d < x->n; d++) edf_write(&text, "%c", 'a' + x->index[d]);
+  }
+  edf_onnx__text(&a, 1, "equation");
+  edf_onnx__message(&a, 4, &text);
+  edf_onnx__int(&a, 20, 3);
+  edf_onnx__message(&o->op, 5, &a);
+  return v;
+}
+
+/* ---- Positions. Returns a table over the indices of a position: where it is in [0, n). If
+   `hot` is 1, it has one more dimension, of size n, with a 1 there. */
+static edf_onnx__tensor edf_onnx__positions(edf_onnx__file *o, const edf_onnx__equation *e,
+                                            const edf_onnx__place *p, int n, int hot) {
+  edf_onnx__tensor t = { 0, 0, { 0 } };
+  int dim[EDF_MAX_INDEX + 1];
+  for (int i = 0; i < e->n_index; i++) {
+    if (!p->factor[i]) continue;
+    if (e->batch[i]) edf_onnx__refuse(o, "the batch is in a sum of indices");
+    dim[t.n] = e->size[i];
+    edf_onnx__add(&t, i);
+  }
+  size_t size = edf_data__entries(dim, t.n);
+  int *place = (int *)edf_keep(NULL, size * sizeof *place);
+  edf_real *ones = (edf_real *)edf_keep(NULL, size * (hot ? (size_t)n : 1) * sizeof *ones);
+  for (size_t k = 0; k < size; k++) {
+    size_t rest = k;
+    int at = p->constant;
+    for (int d = t.n - 1; d >= 0; rest /= (size_t)dim[d--])
+      at += p->factor[t.index[d]] * (int)(rest % (size_t)dim[d]);
+    if (at < 0 || at >= n) continue;
+    place[k] = at;
+    if (hot) ones[k * (size_t)n + (size_t)at] = 1;
+  }
+  dim[t.n] = n;
+  t.v = hot ? edf_onnx__reals(o, -++o->parts, t.n + 1, dim, ones)
+            : edf_onnx__table(o, EDF_ONNX__INT64, t.n, dim, place);
+  edf_release(place);
+  edf_release(ones);
+  return t;
+}
+
+/* Adds tensor r of an equation to the n tensors t. A position that is a sum or a lookup becomes
+   a Gather. A factor is added that is 0 where a lookup reads outside. */
+static void edf_onnx__read(edf_onnx__file *o, const edf_onnx__equation *e,
+                           const edf_onnx__ref *r, edf_onnx__tensor *t, int *n) {
+  edf_onnx__tensor x = { edf_onnx__of(r->x), 0, { 0 } }, at;
+  for (int d = 0; d < r->rank; d++) {
+    const edf_onnx__place *p = &r->place[d];
+    int axis = x.n, room = r->x->dim[d], m = 0, least = p->constant, most = least;
+    if (edf_onnx__plain(e, r, d) >= 0) {
+      edf_onnx__add(&x, edf_onnx__plain(e, r, d));
+      continue;
+    }
+    if (p->by) {
+      edf_onnx__read(o, e, &e->ref[p->by], &at, &m);
+      at.v = edf_onnx__cast(o, at.v, EDF_ONNX__INT64);
+    } else at = edf_onnx__positions(o, e, p, room, 0);
+    edf_onnx__op(o, "Gather", 2, x.v, at.v);
+    x.v = edf_onnx__set1(o, "axis", axis);
+    for (int k = 0; k < at.n; k++) edf_onnx__add(&x, at.index[k]);
+    for (int k = 0; k < e->n_index; k++) {
+      int far = p->factor[k] * (e->size[k] - 1);
+      *(far < 0 ? &least : &most) += far;
+    }
+    if (p->by || (least >= 0 && most < room)) continue;
+    at = edf_onnx__positions(o, e, p, room, 1);
+    edf_onnx__op(o, "ReduceSum", 2, at.v, edf_onnx__list(o, 1, &at.n));
+    at.v = edf_onnx__set1(o, "keepdims", 0);
+    t[(*n)++] = at;
+  }
+  t[(*n)++] = x;
+}
+
+/* ---- Windows. Positions s*i + d*DI, with i on the left and DI summed, make a Conv, or of one
+   tensor a pool. Its tensor is [batch, channels, windows], the filter [channels of the result,
+   channels, windows]. Returns 0 if the term is neither. */
+static int edf_onnx__windows(edf_onnx__file *o, const edf_onnx__equation *e,
+                             const edf_onnx__term *term, const edf_onnx__tensor *out) {
+  int stride[EDF_MAX_RANK], dilation[EDF_MAX_RANK], kernel[EDF_MAX_RANK], n = 0, plain = 0;
+  edf_onnx__tensor x = { 0, 0, { 0 } }, to = x, w = x, filter = x;
+  const edf_onnx__ref *r = &e->ref[term->first], *f = term->n == 2 ? r + 1 : NULL;
+  for (int d = 0; f == r + 1 && d < f->rank; d++)
+    if (edf_onnx__plain(e, f, d) < 0) { f = r; r++; }
+  for (int d = 0; f && d < f->rank; d++) {
+    edf_onnx__add(&w, edf_onnx__plain(e, f, d));
+    if (w.index[d] < 0) return 0;
+  }
+  to.n = filter.n = 2;
+  for (int d = 0; d < r->rank; d++) {
+    const edf_onnx__place *p = &r->place[d];
+    int i = edf_onnx__plain(e, r, d), left = -1, sum = -1, others = p->by || p->constant;
+    for (int k = 0; k < e->n_index; k++) {
+      int *side = e->left[k] ? &left : &sum;
+      if (!p->factor[k]) continue;
+      others |= *side >= 0 || p->factor[k] < 0 || e->batch[k];
+      *side = k;
+    }
+    edf_onnx__add(&x, i < 0 ? left : i);
+    if (i >= 0 && plain < 2) to.index[plain++] = i;
+    else if (i >= 0 || others || left < 0 || sum < 0) return 0;
+    else {
+      stride[n] = p->factor[left];
+      dilation[n] = p->factor[sum];
+      kernel[n] = e->size[sum];
+      if ((r->x->dim[d] - 1 - dilation[n] * (kernel[n] - 1)) / stride[n] + 1 != e->size[left])
+        return 0;
+      edf_onnx__add(&to, left);
+      edf_onnx__add(&filter, sum);
+      n++;
+    }
+  }
+  if (!n || plain < 2) return 0;
+  if (f && edf_onnx__find(&w, to.index[0]) >= 0) {         /* the channels come second */
+    int i = to.index[0];
+    to.index[0] = to.index[1];
+    to.index[1] = i;
+  }
+  filter.index[1] = to.index[1];
+  int fits = w.n == (f ? filter.n : 0) && e->left[to.index[0]] && e->left[to.index[1]] == !f;
+  for (int d = 0; d < w.n; d++) if (e->left[w.index[d]]) filter.index[0] = w.index[d];
+  for (int d = 0; d < w.n; d++) fits &= edf_onnx__find(&w, filter.index[d]) >= 0;
+  for (int k = 0; k < n; k++) fits &= e->kind != 'm' || dilation[k] == 1;
+  fits &= edf_onnx__find(&w, to.index[0]) < 0 && strchr(f ? "0" : "xm", e->kind) != NULL;
+  if (!fits) return 0;
+  x.v = edf_onnx__of(r->x);
+  w.v = f ? edf_onnx__of(f->x) : 0;
+  to.v = edf_onnx__align(o, &x, &to);
+  if (f) to.v = edf_onnx__op(o, "Conv", 2, to.v, edf_onnx__align(o, &w, &filter));
+  else to.v = edf_onnx__op(o, e->kind == 'x' ? "MaxPool" : "AveragePool", 1, to.v);
+  if (f) to.index[1] = filter.index[0];
+  else edf_onnx__set(o, "kernel_shape", n, kernel);
+  if (e->kind != 'm') edf_onnx__set(o, "dilations", n, dilation);
+  edf_onnx__set(o, "strides", n, stride);
+  return edf_onnx__align(o, &to, out);
+}
+
+/* Returns a term, with the dimensions of `out`. */
+static int edf_onnx__write_term(edf_onnx__file *o, const edf_onnx__equation *e,
+                                const edf_onnx__term *term, edf_real alpha,
+                                const edf_onnx__tensor *out) {
+  edf_onnx__tensor t[4 * EDF_MAX_RANK], all = { 0, 0, { 0 } }, kept = all;
+  edf_real zero_one[2] = { 0, 1 };
+  int n = 0, two = 2;
+  kept.v = edf_onnx__windows(o, e, term, out);
+  if (!kept.v) {
+    for (int f = 0; f < term->n; f++) edf_onnx__read(o, e, &e->ref[term->first + f], t, &n);
+    for (int d = 0; d < e->ref->rank; d++) {       /* the left side may be a scatter */
+      const edf_onnx__place *p = &e->ref->place[d];
+      int classes = p->constant + 1;
+      if (!p->by) continue;
+      edf_onnx__read(o, e, &e->ref[p->by], t, &n);
+      t[n - 1].v = edf_onnx__cast(o, t[n - 1].v, EDF_ONNX__INT64);
+      t[n - 1].v = edf_onnx__op(o, "OneHot", 3, t[n - 1].v, edf_onnx__list(o, 1, &classes),
+                                edf_onnx__reals(o, -++o->parts, 1, &two, zero_one));
+      edf_onnx__add(&t[n - 1], e->n_index + d);
+    }
+    for (int k = 0; k < out->n; k++)
+      for (int f = 0; f < n && edf_onnx__find(&kept, out->index[k]) < 0; f++)
+        if (edf_onnx__find(&t[f], out->index[k]) >= 0) edf_onnx__add(&kept, out->index[k]);
+    all = kept;
+    for (int f = 0; f < n; f++)
+      for (int d = 0; d < t[f].n; d++)
+        if (edf_onnx__find(&all, t[f].index[d]) < 0) edf_onnx__add(&all, t[f].index[d]);
+    if (e->kind == 'x' || e->kind == 'm') {
+      all.v = edf_onnx__product(o, t, n, &all);
+      kept.v = edf_onnx__reduce(o, e->kind == 'x' ? "ReduceMax" : "ReduceMean", &all, &kept);
+    } else kept.v = edf_onnx__product(o, t, n, &kept);
+    if (e->kind == 's') {
+      edf_real entries = 1;
+      for (int k = kept.n; k < all.n; k++) {
+        if (e->batch[all.index[k]]) edf_onnx__refuse(o, "a sample variance over the batch");
+        entries *= (edf_real)e->size[all.index[k]];
+      }
+      alpha /= entries - 1;
+    }
+    kept.v = edf_onnx__align(o, &kept, out);
+  }
+  if (alpha == -1) return edf_onnx__op(o, "Neg", 1, kept.v);
+  return alpha == 1 ? kept.v : edf_onnx__op(o, "Mul", 2, kept.v, edf_onnx__number(o, alpha));
+}
+
+/* Returns the sum of the terms, put in its place on the left side: an index alone in its
+   position is a dimension, which i+2 pads. Another position is a table of zeros and ones. */
+static int edf_onnx__write_equation(edf_onnx__file *o, const char *json) {
+  edf_onnx__equation e;
+  edf_onnx__tensor t[EDF_MAX_RANK + 1], to = { 0, 0, { 0 } };
+  int n = 1, pads[2 * EDF_MAX_RANK] = { 0 }, padded = 0, size[EDF_ONNX__MOST], repeats = 0;
+  edf_onnx__read_equation(&e, o->y, json);
+  t->n = 0;
+  for (int d = 0; d < e.ref->rank; d++) {
+    const edf_onnx__place *p = &e.ref->place[d];
+    if (p->by) edf_onnx__add(t, e.n_index + d);
+    for (int i = 0; i < e.n_index; i++)
+      if (!p->by && p->factor[i] && edf_onnx__find(t, i) < 0) edf_onnx__add(t, i);
+  }
+  for (int k = 0; k < e.n_term; k++) {
+    int minus = k && e.term[k].number < 0;
+    edf_real alpha = (edf_real)(minus ? -e.term[k].number : e.term[k].number);
+    int v = edf_onnx__write_term(o, &e, &e.term[k], alpha, t);
+    t->v = k ? edf_onnx__op(o, minus ? "Sub" : "Add", 2, t->v, v) : v;
+  }
+  for (int d = 0; d < t->n; d++) {       /* Repeats it along an index that no term has.       */
+    int has = t->index[d] >= e.n_index;
+    for (const edf_onnx__ref *r = e.ref + 1; r < e.ref + e.n_ref; r++)
+      for (int k = 0; k < r->rank && !has; k++) has = r->place[k].factor[t->index[d]];
+    size[d] = has ? 1 : e.size[t->index[d]];
+    repeats |= !has;
+  }
+  if (repeats) t->v = edf_onnx__op(o, "Expand", 2, t->v, edf_onnx__list(o, t->n, size));
+  for (int d = 0; d < e.ref->rank; d++) {
+    edf_onnx__place p = e.ref->place[d];
+    int room = o->y->dim[d], before = p.constant, i;
+    p.constant = 0;
+    i = edf_onnx__alone(&e, &p);
+    int after = i < 0 || e.batch[i] ? 0 : room - before - e.size[i];
+    if (p.by) i = e.n_index + d;
+    else if (i >= 0 && before >= 0 && after >= 0 && edf_onnx__find(&to, i) < 0) {
+      pads[d] = before;
+      pads[e.ref->rank + d] = after;
+      padded |= before || after;
+    } else {
+      i = e.n_index + d;
+      t[n] = edf_onnx__positions(o, &e, &e.ref->place[d], room, 1);
+      edf_onnx__add(&t[n++], i);
+    }
+    edf_onnx__add(&to, i);
+  }
+  if (n > 1) t->v = edf_onnx__product(o, t, n, &to);
+  if (!padded) return t->v;
+  return edf_onnx__op(o, "Pad", 3, t->v, edf_onnx__list(o, 2 * e.ref->rank, pads),
+                      edf_onnx__number(o, e.kind == '-' ? -(edf_real)HUGE_VAL : 0));
+}
+
+/* ---- Other nodes */
+
+/* Returns an operator on the rows of x, which are its last dimensions, all of them as one. */
+static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
+  const edf_node *y = o->y, *x = y->in[0];
+  int v = edf_onnx__of(x), n_row = y->written ? y->written->row_dims : 1, n = x->rank - n_row;
+  int dim[2] = { n ? x->dim[n - 1] : 1, (int)edf_data__entries(x->dim + n, n_row) };
+  if (n_row != 1) v = edf_onnx__reshape(o, v, x, n, dim[1]);
+  if (y->written && y->written->causal) {
+    int *seen = (int *)edf_keep(NULL, (size_t)(dim[0] * dim[1]) * sizeof *seen);
+    for (int i = 0; i < dim[0] * dim[1]; i++) seen[i] = i % dim[1] <= i / dim[1];
+    v = edf_onnx__op(o, "Where", 3, edf_onnx__table(o, EDF_ONNX__BOOL, 2, dim, seen), v,
+                     edf_onnx__number(o, -(edf_real)HUGE_VAL));
+    edf_release(seen);
+  }
+  if (!strcmp(op, "ArgMax")) {
+    if (*(const edf_real *)y->state < 0) v = edf_onnx__op(o, "Neg", 1, v);
+    edf_onnx__op(o, op, 1, v);
+    edf_onnx__set1(o, "axis", -1);
+    return edf_onnx__cast(o, edf_onnx__set1(o, "keepdims", 0), EDF_ONNX__FLOAT);
+  }
+  if (!strcmp(op, "LayerNormalization")) {
+    edf_real *one = (edf_real *)edf_keep(NULL, (size_t)dim[1] * sizeof *one);
+    if ((float)*(const edf_real *)y->state != 1e-5f) edf_onnx__refuse(o, "epsilon is not 1e-5");
+    for (int i = 0; i < dim[1]; i++) one[i] = 1;
+    v = edf_onnx__op(o, op, 2, v, edf_onnx__reals(o, -++o->parts, 1, dim + 1, one));
+    edf_release(one);
+  } else v = edf_onnx__op(o, op, 1, v);
+  return n_row == 1 ? v : edf_onnx__reshape(o, v, x, x->rank, 0);
+}
+
+static int edf_onnx__is(const edf_node *y, const char *name) {
+  return !strcmp(y->about->name, name);
+}
+
+/* Returns the value of y. */
+static int edf_onnx__write_node(edf_onnx__file *o) {
+  /* Our name, the operator, and how many numbers of the state are its last operands. */
+  static const struct { const char *ours, *op; int numbers; } simple[] = {
+    { "Sigmoid", "Sigmoid", 0 }, { "Tanh", "Tanh", 0 }, { "Relu", "Relu", 0 },
+    { "Exp", "Exp", 0 }, { "Log", "Log", 0 }, { "Sqrt", "Sqrt", 0 }, { "Abs", "Abs", 0 },
+    { "Sin", "Sin", 0 }, { "Cos", "Cos", 0 }, { "Softplus", "Softplus", 0 },
+    { "Sign", "Sign", 0 }, { "Floor", "Floor", 0 }, { "Div", "Div", 0 }, { "Max", "Max", 0 },
+    { "Min", "Min", 0 }, { "Dropout", "Identity", 0 }, { "Stop", "Identity", 0 },
+    { "LeakyRelu", "PRelu", 1 }, { "Pow", "Pow", 1 }, { "Clamp", "Clip", 2 } };
+  static const char *const test[] = { "", "Less", "Equal", "LessOrEqual", "Greater", "Greater",
+                                      "GreaterOrEqual", "Equal" };
+  const edf_node *y = o->y;
+  edf_page json = { NULL, 0 };
+  if (!y->about) edf_onnx__refuse(o, "it is a node of your own");
+  edf_write_node(&json, y, EDF_EQUATION_DATA);
+  int v = json.n ? edf_onnx__write_equation(o, json.at) : 0;
+  edf_release(json.at);
+  if (json.n) return v;
+  const edf_real *number = (const edf_real *)y->state;
+  int in[3] = { 0, 0, 0 }, d = number ? (int)number[0] : 0;
+  for (int k = 0; k < y->n_in && k < 3; k++) in[k] = edf_onnx__of(y->in[k]);
+  for (size_t i = 0; i < sizeof simple / sizeof *simple; i++) {
+    if (!edf_onnx__is(y, simple[i].ours)) continue;
+    v = edf_onnx__op(o, simple[i].op, 0);
+    for (int k = 0; k < y->n_in; k++) edf_onnx__name(o, &o->op, 1, in[k]);
+    for (int k = 0; k < simple[i].numbers; k++)
+      edf_onnx__name(o, &o->op, 1, edf_onnx__number(o, number[k]));
+    return v;
+  }
+  if (edf_onnx__is(y, "Softmax") || edf_onnx__is(y, "LogSoftmax") || edf_onnx__is(y, "ArgMax"))
+    return edf_onnx__rows(o, y->about->name);
+  if (edf_onnx__is(y, "NormalizeOver")) return edf_onnx__rows(o, "LayerNormalization");
+  if (edf_onnx__is(y, "Square")) return edf_onnx__op(o, "Mul", 2, in[0], in[0]);
+  if (edf_onnx__is(y, "Reshape")) return edf_onnx__reshape(o, in[0], y, y->rank, 0);
+  if (edf_onnx__is(y, "Number")) return edf_onnx__number(o, number[0]);
+  if (edf_onnx__is(y, "Index")) return edf_onnx__reals(o, -++o->parts, 1, y->dim, y->value);
+  if (edf_onnx__is(y, "Sum") || edf_onnx__is(y, "Mean")) {
+    edf_onnx__op(o, edf_onnx__is(y, "Sum") ? "ReduceSum" : "ReduceMean", 1, in[0]);
+    return edf_onnx__set1(o, "keepdims", 0);
+  }
+  if (edf_onnx__is(y, "Gelu")) {         /* x sigmoid(c x + d x^3)                            */
+    edf_real c = (edf_real)1.5957691216057308;
+    v = edf_onnx__op(o, "Mul", 2, edf_onnx__op(o, "Mul", 2, in[0], in[0]),
+                     edf_onnx__number(o, c * (edf_real)0.044715));
+    v = edf_onnx__op(o, "Mul", 2, in[0], edf_onnx__op(o, "Add", 2, v, edf_onnx__number(o, c)));
+    return edf_onnx__op(o, "Mul", 2, in[0], edf_onnx__op(o, "Sigmoid", 1, v));
+  }
+  if (edf_onnx__is(y, "BatchNorm")) {    /* outside of training                               */
+    v = edf_onnx__op(o, "Sqrt", 1, edf_onnx__op(o, "Add", 2, in[2],
+                                                edf_onnx__number(o, number[0])));
+    return edf_onnx__op(o, "Div", 2, edf_onnx__op(o, "Sub", 2, in[0], in[1]), v);
+  }
+  if (edf_onnx__is(y, "Extent")) {
+    v = edf_onnx__op(o, "Shape", 1, in[0]);
+    v = edf_onnx__op(o, "Gather", 2, v, edf_onnx__table(o, EDF_ONNX__INT64, 0, NULL, &d));
+    return edf_onnx__cast(o, v, EDF_ONNX__FLOAT);
+  }
+  if (edf_onnx__is(y, "Test")) {         /* 5: x is not 0; 7: x is no NaN                     */
+    if (d == 5) in[0] = edf_onnx__op(o, "Abs", 1, in[0]);
+    v = edf_onnx__op(o, test[d], 2, in[0], d == 7 ? in[0] : edf_onnx__number(o, 0));
+    return edf_onnx__cast(o, v, EDF_ONNX__FLOAT);
+  }
+  if (!edf_onnx__is(y, "Concat")) edf_onnx__refuse(o, "it is a loss, or a node of your own");
+  int axis = y->rank - (y->written ? y->written->row_dims : 1);
+  int *part = (int *)edf_keep(NULL, (size_t)y->n_in * sizeof *part);
+  for (int k = 0; k < y->n_in; k++) {
+    part[k] = edf_onnx__of(y->in[k]);
+    if (y->in[k]->rank < y->rank)
+      part[k] = edf_onnx__op(o, "Unsqueeze", 2, part[k], edf_onnx__list(o, 1, &axis));
+  }
+  edf_onnx__op(o, "Concat", 0);
+  for (int k = 0; k < y->n_in; k++) edf_onnx__name(o, &o->op, 1, part[k]);
+  edf_release(part);
+  return edf_onnx__set1(o, "axis", axis);
+}
+
+/* Writes the name and shape of an Input or of the output. */
+static void edf_onnx__declare(edf_onnx__file *o, int field, const edf_node *x) {
+  edf_page shape = { NULL, 0 }, tensor = shape, type = shape, value = shape, dim = shape;
+  for (int d = 0; d < x->rank; d++) {
+    if (!(x->batched >> d & 1)) edf_onnx__int(&dim, 1, x->dim[d]);
+    else edf_onnx__text(&dim, 2, d ? "" : "batch");
+    edf_onnx__message(&shape, 1, &dim);
+  }
+  edf_onnx__int(&tensor, 1, EDF_ONNX__FLOAT);
+  edf_onnx__message(&tensor, 2, &shape);
+  edf_onnx__message(&type, 1, &tensor);
+  edf_onnx__name(o, &value, 1, edf_onnx__of(x));
+  edf_onnx__message(&value, 2, &type);
+  edf_onnx__message(&o->graph, field, &value);
+}
+
+void edf_save_onnx(const char *path, edf_node *output) {
+  edf_page model = { NULL, 0 }, opset = model;
+  edf_onnx__file o = { { NULL, 0 }, { NULL, 0 }, 0, NULL, output, 0 };
+  int n = edf.n_inputs + edf.n_parameters + edf.n_compnodes, first = n - edf.n_compnodes;
+  char *used = (char *)edf_keep(NULL, (size_t)n + 1);
+  o.node = (edf_node **)edf_keep(NULL, ((size_t)n + 1) * sizeof output);
+  for (int i = 0; i < n; i++)
+    o.node[i] = i < edf.n_inputs ? edf.inputs[i] : i < first ? edf.parameters[i - edf.n_inputs]
+                : edf.compnodes[i - first];
+  edf_data__expect_node("edf_save_onnx", output);
+#ifdef EDF_NO_DEBUG
+  edf_onnx__refuse(&o, "EDF_NO_DEBUG removes the equations");
+#endif
+  used[edf_onnx__of(output)] = 1;
+  for (int i = n - 1; i >= 0; i--)
+    for (edf_node **in = o.node[i]->in; used[i] && *in; in++) used[edf_onnx__of(*in)] = 1;
+  edf_onnx__text(&o.graph, 2, edf_label(output));
+  for (int i = 0; i < n; i++) {
+    edf_node *x = o.y = o.node[i];
+    o.parts = 0;
+    for (int k = 0; used[i] && k < i && i < first; k++)
+      if (used[k] && !strcmp(edf_label(o.node[k]), edf_label(x)))
+        edf_onnx__refuse(&o, "another node has its name; edf_name gives it another");
+    if (!used[i]) continue;
+    if (x->kind == EDF_INPUT) edf_onnx__declare(&o, 11, x);
+    if (x->kind == EDF_PARAMETER) edf_onnx__reals(&o, i, x->rank, x->dim, edf_value(x));
+    if (x->kind != EDF_COMPNODE) continue;
+    int v = edf_onnx__write_node(&o);
+    if (!o.op.n || v != o.result) edf_onnx__op(&o, "Identity", 1, v);
+    edf_onnx__end_op(&o, 1);
+  }
+  edf_onnx__declare(&o, 12, output);
+  edf_onnx__int(&opset, 2, 17);
+  edf_onnx__int(&model, 1, 8);
+  edf_onnx__text(&model, 2, "edf.h");
+  edf_onnx__message(&model, 7, &o.graph);
+  edf_onnx__message(&model, 8, &opset);
+  edf_writer w = edf_create_file("edf_save_onnx", path);
+  fwrite(model.at, 1, model.n, w.file);
+  edf_finish_file(&w);
+  edf_release(model.at);
+  edf_release(o.node);
+  edf_release(used);
 }
 #ifdef __cplusplus
 }

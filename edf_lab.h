@@ -1036,7 +1036,8 @@ static void edf_lab__trace_node(edf_page *to, edf_node *x, int most) {
   edf_write(to, "]");
   if (x->kind == EDF_COMPNODE) {
     edf_page equation = { NULL, 0 };
-    edf_write_node(&equation, x, EDF_EQUATION_DATA);
+    if (!x->about || strcmp(x->about->name, "Lookup"))       /* The page knows no lookups. */
+      edf_write_node(&equation, x, EDF_EQUATION_DATA);
     edf_lab__write_lines(to, "line", x, EDF_FORWARD_LINE);
     if (x->backward && x->needs_grad)
       edf_lab__write_lines(to, "back", x, EDF_BACKWARD_LINES);

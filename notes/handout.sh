@@ -10,6 +10,7 @@
 #                            `parameter` lines declare, y=10 feeds class numbers below 10
 #   ```gdb [FILE.c]          what stands behind (gdb) is typed, the rest has to be answered; the
 #                            program is FILE.c, else the last one above
+#   ```python                a program, skipped if what it imports is not there
 #   ```sh                    a command, in a folder with the programs and the headers, in $TOP
 #                            the project; of a `make` it is seen whether there is that target
 #   ``` or four blanks       the output of the block before; "..." stands for what is left out
@@ -130,6 +131,15 @@ sh_block() {
   else pass; fi
 }
 
+python_block() {
+  for python in $top/build/venv/bin/python python3 ''; do
+    [ "$python" ] || { skip 'no python3 with what it imports'; return; }
+    grep '^import' $dir/$n | $python - 2> /dev/null && break
+  done
+  run $python $dir/$n
+  [ $status = 0 ] || { fail 'it does not run' $printed; printed=; }
+}
+
 text_block() {
   if [ -z "$printed" ]; then fail 'nothing above has printed this'; return; fi
   if awk -f $top/notes/same.awk $dir/$n $printed > $dir/$n.diff; then pass
@@ -169,8 +179,8 @@ page() {
     case $kind in
       text) text_block ;;
       picture) picture_block ;;
-      c|edf|gdb|sh) next="$line $kind"; settle; line=${next% *} kind=${next#* }; ${kind}_block ;;
-      *) settle; fail 'a block is c, edf, gdb, sh, or has no word' ;;
+      c|edf|gdb|python|sh) next="$line $kind"; settle; line=${next% *} kind=${next#* }; ${kind}_block ;;
+      *) settle; fail 'a block is c, edf, gdb, python, sh, or has no word' ;;
     esac
   done < $dir/list
   settle

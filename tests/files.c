@@ -436,6 +436,35 @@ static void wrong_letters_are_errors(void) {
   STOPS(edf_text_of("a", 0), "edf_text_of| 0");
 }
 
+/* ---- ONNX. What the models compute is checked by onnx.sh. */
+static void copy_forward(edf_node *y) {
+  memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value);
+}
+/* Returns a node that predicts (0), or one that cannot be exported. */
+static edf_node *onnx_node(int which) {
+  edf_node *in = edf_input("x[b,3]"), *w = edf_parameter("w[3,2]");
+  edf_node *y = edf_einsum("y[b,j] = w[I,j] x[b,I]", w, in);
+  switch (which) {
+    case 0:  return y;
+    case 1:  return edf_square(edf_compnode("Own", copy_forward, NULL, y));
+    case 2:  return edf_log_loss(y, edf_input("k[b]"));
+    default: return edf_add(in, edf_input("x[b,3]"));
+  }
+}
+static void onnx_models_are_whole_or_not_there(void) {
+  remove(path);
+  STOPS(edf_save_onnx(path, NULL), "edf_save_onnx|NULL");
+  STOPS(edf_save_onnx(path, onnx_node(1)), "edf_save_onnx|Own|a node of your own");
+  STOPS(edf_save_onnx(path, onnx_node(2)), "edf_save_onnx|LogLoss|a loss");
+  STOPS(edf_save_onnx(path, onnx_node(3)), "edf_save_onnx|Input \"x\"|another node has its name");
+  STOPS(edf_save_onnx("no/such/directory.onnx", onnx_node(0)), "no/such/directory.onnx");
+  CHECK(access(path, F_OK), "a refused model has left a file");
+  edf_save_onnx(path, onnx_node(0));
+  read_bytes(path);
+  CHECK(n_bytes > 100 && !memcmp(bytes, "\10\10\22\5edf.h", 9), "the file does not begin so");
+  edf_clear();
+}
+
 /* ---- Models */
 
 static Parameter *W, *v;
@@ -996,6 +1025,7 @@ int main(void) {
   RUN(wrong_batches_are_errors);
   RUN(mean_values_are_of_the_last_feed);
   RUN(error_rates_count_wrong_rows);
+  RUN(onnx_models_are_whole_or_not_there);
   RUN(samples_follow_their_shares);
   remove_directory();
   return harness_report();

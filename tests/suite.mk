@@ -19,7 +19,7 @@ test    := compile random examples readme cuda gdb python playground omp/kernels
            $(patsubst %,float/%,$(numbers) files students golden doctor doctor_silent) \
            own/stepping_debug
 rest    := gpu fuzz learn grade handout platform-windows platform-arm64 platform-bits32 \
-           platform-tcc mpi browser playground-page oracle \
+           platform-tcc mpi browser playground-page oracle onnx \
            $(patsubst %,o3/%,nodes layers kernels optim) blas/layers blas/graph
 
 # ---- The variants: flags of the implementation; flags of the test programs

@@ -1,0 +1,82 @@
+/* models.c - exports the models of the README with a batch of 3, and gives them 5 rows too. */
+#include "export.h"
+#include "edf_slide.h"
+
+enum { T = 10, D = 16, SYMBOLS = 7 };
+static edf_real data[20000];
+
+/* Feeds x with numbers, or with class numbers below `most`. */
+static void feed(Input *x, int rows, int most) {
+  size_t n = (size_t)rows;
+  for (int d = 1; d < x->rank; d++) n *= (size_t)x->dim[d];
+  for (size_t i = 0; i < n; i++) data[i] = most ? (edf_real)edf_below(most) : edf_uniform(-1, 1);
+  edf_feed(x, data, rows);
+}
+static void export_model(const char *name, Input *x, int most, CompNode *y) {
+  edf.training = 0;
+  feed(x, 3, most);
+  edf_forward_to(y);
+  export_node(name, y);
+  feed(x, 5, most);                              /* the file of 3 rows, with 5 */
+  edf_forward_to(y);
+  export_rows(".5", y);
+  edf_clear();
+}
+
+static void mlp(void) {
+  Input *x = edf_input("x[b,20]");
+  AffineParams Phi1 = edf_affine_params(20, 8), Phi2 = edf_affine_params(8, 4);
+  export_model("MLP", x, 0, Softmax(Affine(Phi2, Dropout(Tanh(Affine(Phi1, x)), 0.5))));
+}
+static void lenet(void) {
+  Input *x = edf_input("x[b,784]");
+  ConvParams first = edf_conv_params(5, 1, 4), second = edf_conv_params(5, 4, 6);
+  AffineParams Phi = edf_affine_params(4 * 4 * 6, 10);
+  CompNode *L1 = Relu(MaxPool(Conv(first, Reshape(x, "L0[b,28,28,1]")), 2, 2));
+  CompNode *L2 = Relu(MaxPool(Conv(second, L1), 2, 2));
+  export_model("LeNet", x, 0, Affine(Phi, Reshape(L2, "flat[b,96]")));
+}
+static void lstm(void) {
+  Input *x = edf_input("x[b,%d]", T);
+  Parameter *E = edf_parameter("E[%d,%d]", SYMBOLS, D);
+  LSTMParams cell = edf_lstm_params(D, D);
+  AffineParams out = edf_affine_params(D, SYMBOLS);
+  edf_init_normal(E, 0, 1);
+  export_model("LSTM", x, SYMBOLS, Affine(out, Unroll(cell, Embed(E, x))));
+}
+static void gpt(void) {
+  Input *x = edf_input("x[b,%d]", T);
+  Parameter *E = edf_parameter("E[%d,%d]", SYMBOLS, D), *places = edf_parameter("p[%d,%d]", T, D);
+  edf_init_normal(E, 0, 1);
+  edf_init_normal(places, 0, 1);
+  CompNode *h = Add(Embed(E, x), places);
+  for (int l = 0; l < 2; l++) {
+    LayerNormParams norm1 = edf_layer_norm_params(D), norm2 = edf_layer_norm_params(D);
+    AttentionParams heads = edf_attention_params(D, 4);
+    AffineParams up = edf_affine_params(D, 4 * D), down = edf_affine_params(4 * D, D);
+    h = Add(h, CausalAttention(heads, LayerNorm(norm1, h)));
+    h = Add(h, Affine(down, Gelu(Affine(up, LayerNorm(norm2, h)))));
+  }
+  export_model("GPT", x, SYMBOLS, Affine(edf_affine_params(D, SYMBOLS), h));
+}
+static void layers(void) {
+  Input *x = edf_input("x[b,12,12,3]");
+  ConvParams Phi = edf_conv_params(3, 3, 4);
+  BatchNormParams norm = edf_batch_norm_params(4);
+  Phi.stride = 2;
+  Phi.padding = 1;
+  for (int c = 0; c < 4; c++) {
+    norm.mean->value[c] = edf_uniform(-1, 1);
+    norm.variance->value[c] = edf_uniform(1, 2);
+  }
+  CompNode *h = edf_leaky_relu(BatchNorm(norm, Conv(Phi, x)), (edf_real)0.1);
+  export_model("layers", x, 0, Sum(AvgPool(h, 2, 2)));
+}
+int main(void) {
+  mlp();
+  lenet();
+  lstm();
+  gpt();
+  layers();
+  return 0;
+}
