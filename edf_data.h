@@ -1,4 +1,4 @@
-/* edf_data.h - v3.0 - data sets, arrays, pictures, text and saved models for edf.h
+/* edf_data.h - v3.0 - data sets, arrays, pictures, text, saved models and ONNX for edf.h
 
    A companion of edf.h, in the same folder. It includes edf.h by itself, and uses only public
    names of edf.h. EDF_IMPLEMENTATION, defined in exactly one file, compiles its code too.
@@ -14,7 +14,7 @@
    names the file, the byte or the line, what was expected and what was found. A file is written
    whole or not at all. MIT licence, as edf.h.
 
-   Contents: search for >>arrays, >>files, >>npy, >>csv, >>pictures, >>text, >>models, >>onnx. */
+   Search for >>arrays, >>files, >>npy, >>csv, >>pictures, >>text, >>models, >>onnx. */
 #if !defined(EDF_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
 #include "edf.h"
@@ -137,33 +137,18 @@ void edf_save_onnx(const char *path, edf_node *output);
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#if defined(__GNUC__) && defined(__MINGW_PRINTF_FORMAT)
-#define EDF_DATA__PRINTF(f, a) __attribute__((format(__MINGW_PRINTF_FORMAT, f, a)))
-#elif defined(__GNUC__)
-#define EDF_DATA__PRINTF(f, a) __attribute__((format(printf, f, a)))
-#else
-#define EDF_DATA__PRINTF(f, a)
-#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* ==== >>arrays  Arrays and nodes ========================================================== */
 
-/* Stops with an error about a node:  edf_set: the array ...   Parameter "W" [2, 3] ... */
-EDF_DATA__PRINTF(3, 4)
-static void edf_data__stop_with(const char *who, const edf_node *x, const char *format, ...) {
-  char message[1000];
-  edf_page node = { NULL, 0 };
-  va_list args;
-  va_start(args, format);
-  vsnprintf(message, sizeof message, format, args);
-  va_end(args);
-  edf_write_node(&node, x, EDF_SITE);
-  edf_stop("%s: %s\n  %s", who, message, node.at);
+/* Returns a node as messages show it:  Parameter "W" [2, 3]   declared at x.c:5 */
+static const char *edf_data__show(const edf_node *x) {
+  edf_page page = { NULL, 0 };
+  edf_write_node(&page, x, EDF_SITE);
+  return page.at;
 }
-
 static void edf_data__expect_node(const char *who, const edf_node *x) {
   if (!x) edf_stop("%s: the node is NULL", who);
 }
@@ -173,9 +158,15 @@ static size_t edf_data__entries(const int *dim, int rank) {
   for (int d = 0; d < rank; d++) n *= (size_t)dim[d];
   return n;
 }
-
 static size_t edf_data__row_size(const edf_array *a) {
   return edf_data__entries(a->dim + 1, a->rank - 1);
+}
+/* Returns the dimensions as text, to be released: 784, 64 */
+static char *edf_data__dims(const int *dim, int rank) {
+  edf_page text = { NULL, 0 };
+  edf_write(&text, "%s", "");
+  for (int d = 0; d < rank; d++) edf_write(&text, d ? ", %d" : "%d", dim[d]);
+  return text.at;
 }
 
 edf_array edf_new_array(int rank, const int *dim) {
@@ -185,7 +176,6 @@ edf_array edf_new_array(int rank, const int *dim) {
     a.value = (edf_real *)EDF_MALLOC(a.size ? a.size * sizeof *a.value : 1);
   return a;
 }
-
 void edf_free_array(edf_array *a) {
   if (a->value) EDF_FREE(a->value);
   memset(a, 0, sizeof *a);
@@ -199,7 +189,6 @@ edf_array edf_view(edf_node *node) {
   a.size = edf_data__entries(a.dim, a.rank);
   return a;
 }
-
 edf_array edf_rows(edf_array a, int from, int to) {
   int n = a.rank ? a.dim[0] : 0;
   if (from < 0 || from >= to || to > n)
@@ -211,22 +200,10 @@ edf_array edf_rows(edf_array a, int from, int to) {
 }
 
 static void edf_data__check_array(const char *who, const edf_array *a) {
-  if (a->value && a->rank >= 0 && a->rank <= EDF_MAX_RANK &&
-      a->size == edf_data__entries(a->dim, a->rank)) return;
-  edf_stop("%s: the array has %s", who,
-           a->value ? "a size that is not the product of its dimensions" : "no numbers");
+  if (!a->value) edf_stop("%s: the array has no numbers", who);
+  if (a->rank < 0 || a->rank > EDF_MAX_RANK || a->size != edf_data__entries(a->dim, a->rank))
+    edf_stop("%s: the array has a size that is not the product of its dimensions", who);
 }
-
-/* The dimensions as text: 784, 64 */
-typedef struct { char at[EDF_MAX_RANK * 24]; } edf_data__dims;
-static edf_data__dims edf_data__list_dims(const int *dim, int rank) {
-  edf_data__dims text = { "" };
-  size_t n = 0;
-  for (int d = 0; d < rank; d++)
-    n += (size_t)snprintf(text.at + n, sizeof text.at - n, d ? ", %d" : "%d", dim[d]);
-  return text;
-}
-
 /* Checks that array and node have one shape. `rows` stands for the batch of the node. */
 static void edf_data__expect_shape(const char *who, const edf_node *x, const edf_array *a,
                                    int rows) {
@@ -235,18 +212,17 @@ static void edf_data__expect_shape(const char *who, const edf_node *x, const edf
   edf_data__check_array(who, a);
   memcpy(dim, x->dim, sizeof dim);
   if (rows) dim[0] = rows;
-  edf_data__dims expected = edf_data__list_dims(dim, x->rank);
-  edf_data__dims found = edf_data__list_dims(a->dim, a->rank);
-  int has_batch = !rows || x->batched;
-  if (strcmp(expected.at, found.at) || !has_batch)
-    edf_data__stop_with(who, x, "the array has the shape [%s], expected [%s]%s", found.at,
-                        expected.at, has_batch ? "" : " of an Input with a batch");
+  if (rows && !x->batched)
+    edf_stop("%s: expected an Input with a batch\n  %s", who, edf_data__show(x));
+  if (a->rank != x->rank || memcmp(dim, a->dim, (size_t)a->rank * sizeof *dim))
+    edf_stop("%s: the array has the shape [%s], expected [%s]\n  %s", who,
+             edf_data__dims(a->dim, a->rank), edf_data__dims(dim, x->rank), edf_data__show(x));
 }
 
 void edf_set(edf_node *p, edf_array a) {
   edf_data__expect_shape("edf_set", p, &a, 0);
   if (p->kind != EDF_PARAMETER)
-    edf_data__stop_with("edf_set", p, "only a Parameter can be set");
+    edf_stop("edf_set: only a Parameter can be set\n  %s", edf_data__show(p));
   memmove(p->value, a.value, p->size * sizeof *a.value);
   edf_push(p);
 }
@@ -287,15 +263,13 @@ void edf_normalize_columns(edf_array *x, edf_array *test) {
 
 void edf_batches(edf_all *all, edf_node *x, edf_array data, edf_node *y, edf_array labels,
                  int n) {
-  const char *who = "edf_batches";
   edf_all begin = { x, y, data, labels, n, 0, 0 };
-  edf_data__expect_shape(who, x, &data, data.dim[0]);
-  if (y) edf_data__expect_shape(who, y, &labels, data.dim[0]);
-  if (n < 1) edf_stop("%s: %d rows at a time, expected 1 or more", who, n);
+  edf_data__expect_shape("edf_batches", x, &data, data.dim[0]);
+  if (y) edf_data__expect_shape("edf_batches", y, &labels, data.dim[0]);
+  if (n < 1) edf_stop("edf_batches: %d rows at a time, expected 1 or more", n);
   *all = begin;
   if (edf.training) edf_shuffle(&all->data, y ? &all->labels : NULL);
 }
-
 int edf_next(edf_all *all) {
   int from = all->at, left = all->data.dim[0] - from;
   all->at += all->rows = left < all->n ? left : all->n;
@@ -305,41 +279,33 @@ int edf_next(edf_all *all) {
   return 1;
 }
 
+/* Checks that x has a value of the last feed. */
+static void edf_data__expect_value(const char *who, const edf_node *x) {
+  edf_data__expect_node(who, x);
+  int stale = x->kind == EDF_COMPNODE ? x->ran != edf.feeds
+              : x->kind == EDF_INPUT && (x->fed < 0 || (x->batched && x->fed != x->dim[0]));
+  if (stale || !x->value || !x->size)
+    edf_stop("%s: it has no value for the last feed: call edf_forward\n  %s", who,
+             edf_data__show(x));
+}
 double edf_mean_value(edf_node *x) {
   edf_data__expect_node("edf_mean_value", x);
-  if (!x->value || (x->kind == EDF_COMPNODE && x->ran != edf.feeds))
-    edf_data__stop_with("edf_mean_value", x,
-                        "it has no value for the last feed: call edf_forward");
+  if (x->kind == EDF_COMPNODE || !x->value) edf_data__expect_value("edf_mean_value", x);
   edf_array a = edf_view(x);
   return edf_statistics_of(a.value, a.size).mean;
 }
 
-/* Checks that there is one label for each row of K scores, and that both are of one feed. */
-static void edf_data__check_labels(const char *who, const edf_node *scores,
-                                   const edf_node *labels, size_t K) {
-  edf_page other = { NULL, 0 };
-  edf_data__expect_node(who, scores);
-  edf_data__expect_node(who, labels);
-  if (!K || scores->size != labels->size * K) {
-    edf_write_node(&other, labels, EDF_SITE);
-    edf_data__stop_with(who, scores, "expected one label for each row of scores%s\n  %s",
-                        scores->rank == labels->rank
-                        ? ", whose last index is of the classes" : "", other.at);
-  }
-  if (labels->kind == EDF_INPUT && labels->batched && labels->fed != labels->dim[0])
-    edf_data__stop_with(who, labels, "%d labels were fed for %d rows of scores",
-                        labels->fed < 0 ? 0 : labels->fed, labels->dim[0]);
-  int stale = scores->kind == EDF_COMPNODE ? scores->ran != edf.feeds
-              : scores->kind == EDF_INPUT && scores->fed < 0;
-  if (!labels->size || !scores->value || !labels->value || stale)
-    edf_data__stop_with(who, scores, "the scores have no value%s: call edf_forward first",
-                        scores->value && stale ? " for the last feed" : "");
-}
-
 double edf_error_rate(edf_node *scores, edf_node *labels) {
   static int warned = 0;
-  size_t K = scores && scores->rank ? (size_t)scores->dim[scores->rank - 1] : 0, wrong = 0;
-  edf_data__check_labels("edf_error_rate", scores, labels, K);
+  const char *who = "edf_error_rate";
+  edf_data__expect_node(who, scores);
+  edf_data__expect_node(who, labels);
+  size_t K = scores->rank ? (size_t)scores->dim[scores->rank - 1] : 0, wrong = 0;
+  if (!K || scores->size != labels->size * K)
+    edf_stop("%s: expected one label for each row of scores, whose last index is of the classes"
+             "\n  %s\n  %s", who, edf_data__show(scores), edf_data__show(labels));
+  edf_data__expect_value(who, scores);
+  edf_data__expect_value(who, labels);
   const edf_real *s = edf_value(scores), *y = edf_value(labels);
   for (size_t b = 0; b < labels->size; b++) {
     size_t best = 0, nan = 0;
@@ -357,11 +323,11 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
 
 int edf_sample(const edf_real *p, int n) {
   double sum = 0;
-  for (int k = 0; k < n; k++) sum += (double)p[k];
-  if (sum != sum) edf_stop("edf_sample: one of the %d probabilities is NaN", n);
-  if (!(sum > 0)) edf_stop("edf_sample: the sum of the %d probabilities is %g", n, sum);
-  double u = (double)edf_uniform(0, 1) * sum;
   int last = 0;                          /* rounding may reach the end */
+  for (int k = 0; k < n; k++) sum += (double)p[k];
+  if (!(sum > 0)) edf_stop("edf_sample: the sum of the %d probabilities is %s", n,
+                           sum != sum ? "NaN" : edf_fmt("%g", sum));
+  double u = (double)edf_uniform(0, 1) * sum;
   for (int k = 0; k < n && !(u < 0); k++) {
     u -= (double)p[k];
     if (p[k] > 0) last = k;
@@ -379,27 +345,26 @@ typedef struct {
   int columns;                           /* 1: errors name line and column, 0: the byte       */
 } edf_data__file;
 
-/* Stops with an error at a byte of the text. */
-EDF_DATA__PRINTF(3, 4)
-static void edf_data__file_error(const edf_data__file *f, const char *at, const char *format,
-                                 ...) {
-  char message[1000];
+/* Returns the beginning of a message about a byte of the file. */
+static edf_page edf_data__place(const edf_data__file *f, const char *at) {
+  edf_page page = { NULL, 0 };
   int line = 1, column = 1;
-  va_list args;
-  va_start(args, format);
-  vsnprintf(message, sizeof message, format, args);
-  va_end(args);
   for (const char *c = f->text; f->columns && c < at; c++) {
     column = *c == '\n' ? 1 : column + (*c == ',');
     line += *c == '\n';
   }
-  if (f->columns) edf_stop("%s: line %d, column %d: %s", f->path, line, column, message);
-  edf_stop("%s: byte %zu: %s", f->path, (size_t)(at - f->text), message);
+  edf_write(&page, "%s: ", f->path);
+  if (f->columns) edf_write(&page, "line %d, column %d: ", line, column);
+  else edf_write(&page, "byte %zu: ", (size_t)(at - f->text));
+  return page;
 }
-
-/* Checks what the format requires at this byte. */
-#define edf_data__require(f, at, ok, ...) \
-  ((ok) ? (void)0 : edf_data__file_error(f, at, __VA_ARGS__))
+/* Checks what the format requires at this byte. The rest is the message. */
+#define edf_data__require(f, byte, ok, ...) do { \
+    if (ok) break; \
+    edf_page message = edf_data__place(f, byte); \
+    edf_write(&message, __VA_ARGS__); \
+    edf_stop("%s", message.at); \
+  } while (0)
 
 /* Reads at most n bytes, and returns how many there are. `to` is NULL: counts all bytes. */
 static size_t edf_data__read(const char *path, char *to, size_t n) {
@@ -420,26 +385,18 @@ static size_t edf_data__read(const char *path, char *to, size_t n) {
   if (bad) edf_stop("%s: cannot be %s: %s", path, f ? "read" : "opened", strerror(why));
   return count;
 }
-
-static edf_data__file edf_data__open(const char *path) {
+/* Opens a file. `is_text` is 1 for a text: then a byte order mark is skipped. */
+static edf_data__file edf_data__open(const char *path, int is_text) {
   edf_data__file f = { path, NULL, NULL, NULL, 0 };
   if (!path) edf_stop("edf: the path of a file to read is NULL");
   size_t n = edf_data__read(path, NULL, 0);
   f.text = (char *)edf_keep(NULL, n + 1);
-  f.at = f.text;
   f.end = f.text + edf_data__read(path, f.text, n);
+  f.at = f.text + (is_text && !strncmp(f.text, "\xEF\xBB\xBF", 3) ? 3 : 0);
   edf_data__require(&f, f.text, strncmp(f.text, "\x1f\x8b", 2),
                     "the file is compressed with gzip: unpack it first, with gunzip");
   return f;
 }
-
-/* Opens a text. A byte order mark does not belong to it. */
-static edf_data__file edf_data__open_text(const char *path) {
-  edf_data__file f = edf_data__open(path);
-  if (!strncmp(f.text, "\xEF\xBB\xBF", 3)) f.at += 3;
-  return f;
-}
-
 static size_t edf_data__left(const edf_data__file *f) { return (size_t)(f->end - f->at); }
 
 /* Returns the next n bytes, which must be there. */
@@ -449,7 +406,6 @@ static const unsigned char *edf_data__take(edf_data__file *f, size_t n) {
   f->at += n;
   return (const unsigned char *)f->at - n;
 }
-
 /* Skips blanks, and returns the next byte. */
 static char edf_data__skip(edf_data__file *f, const char *blanks) {
   while (*f->at > 0 && *f->at <= ' ' && strchr(blanks, *f->at)) f->at++;
@@ -465,29 +421,27 @@ static unsigned long long edf_data__digits(const char **at, unsigned long long m
     n = 10 * n + (unsigned long long)(**at - '0');
   return n;
 }
-
 static uint64_t edf_data__get_number(const unsigned char *from, size_t bytes, int big) {
   uint64_t bits = 0;
   for (size_t k = 0; k < bytes; k++) bits |= (uint64_t)from[big ? bytes - 1 - k : k] << 8 * k;
   return bits;
 }
-
 static void edf_data__put_number(unsigned char *to, uint64_t bits, size_t bytes, int big) {
   for (size_t k = 0; k < bytes; k++)
     to[big ? bytes - 1 - k : k] = (unsigned char)(bits >> 8 * k);
 }
 
-/* Converts n little-endian numbers of kind 'f', 'i', 'u' or 'b'. Returns how many fit edf_real,
-   up to the first that is finite and too large. `to` is NULL: only counts. */
-static size_t edf_data__get_numbers(edf_real *to, size_t n, const char *from, char kind,
-                                    size_t bytes) {
+/* Converts n little-endian numbers of kind 'f', 'i', 'u' or 'b'. `to` is NULL: only checks that
+   each fits edf_real. Infinity and NaN do. */
+static void edf_data__get_numbers(const edf_data__file *f, edf_real *to, size_t n,
+                                  const char *from, char kind, size_t bytes) {
   const unsigned char *at = (const unsigned char *)from;
   uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
-  if (bytes == 1 && kind != 'i' && to) {                     /* most data sets: a fast loop */
-    for (size_t i = 0; i < n; i++) to[i] = (edf_real)at[i];
-    return n;
+  if (bytes == 1 && kind != 'i') {                           /* most data sets: a fast loop */
+    for (size_t i = 0; to && i < n; i++) to[i] = (edf_real)at[i];
+    return;
   }
-  for (size_t i = 0; i < n; i++, at += bytes) {
+  for (size_t i = 0; i < n && (to || bytes == 8); i++, at += bytes) {
     uint64_t bits = edf_data__get_number(at, bytes, 0);
     uint32_t half = (uint32_t)bits;
     float single;
@@ -495,16 +449,11 @@ static size_t edf_data__get_numbers(edf_real *to, size_t n, const char *from, ch
     memcpy(&single, &half, sizeof single);
     if (kind == 'f' && bytes == 8) memcpy(&number, &bits, sizeof number);
     if (kind == 'f' && bytes == 4) number = (double)single;
-    if (fabs((double)(edf_real)number) == HUGE_VAL && fabs(number) < HUGE_VAL) return i;
+    edf_data__require(f, (const char *)at,
+                      fabs((double)(edf_real)number) < HUGE_VAL || !(fabs(number) < HUGE_VAL),
+                      "number %zu is too large for a float: -DEDF_REAL=double reads it", i);
     if (to) to[i] = (edf_real)number;
   }
-  return n;
-}
-
-static void edf_data__require_fit(const edf_data__file *f, const char *at, size_t fit,
-                                  size_t n) {
-  edf_data__require(f, at, fit == n, "number %zu is too large for a float: -DEDF_REAL=double "
-                    "reads it", fit);
 }
 
 static void edf_data__add_dim(const edf_data__file *f, const char *at, edf_array *a,
@@ -513,13 +462,11 @@ static void edf_data__add_dim(const edf_data__file *f, const char *at, edf_array
                     "found %llu", a->rank, INT_MAX, n);
   a->dim[a->rank++] = (int)n;
 }
-
 static edf_array edf_data__array_for(const edf_data__file *f, int rank, const int *dim) {
   edf_array a = edf_new_array(rank, dim);
-  edf_data__require(f, f->at, a.value, "out of memory for %zu entries", a.size);
+  if (!a.value) edf_stop("%s: out of memory for %zu entries", f->path, a.size);
   return a;
 }
-
 /* Returns the rest of the file as an array. It must have exactly these numbers. */
 static edf_array edf_data__rest(edf_data__file *f, edf_array a, char kind, size_t bytes) {
   unsigned long long left = edf_data__left(f), size = bytes;
@@ -527,11 +474,9 @@ static edf_array edf_data__rest(edf_data__file *f, edf_array a, char kind, size_
   while (d < a.rank && size <= left) size *= (unsigned long long)a.dim[d++];
   edf_data__require(f, f->at, size == left, "the header promises %s%llu bytes of numbers, but "
                     "%llu follow", d < a.rank ? "at least " : "", size, left);
-  a.size = edf_data__entries(a.dim, a.rank);
-  size_t fit = bytes < 8 ? a.size : edf_data__get_numbers(NULL, a.size, f->at, kind, bytes);
-  edf_data__require_fit(f, f->at + fit * bytes, fit, a.size);
+  edf_data__get_numbers(f, NULL, edf_data__entries(a.dim, a.rank), f->at, kind, bytes);
   a = edf_data__array_for(f, a.rank, a.dim);
-  edf_data__get_numbers(a.value, a.size, f->at, kind, bytes);
+  edf_data__get_numbers(f, a.value, a.size, f->at, kind, bytes);
   edf_release(f->text);
   return a;
 }
@@ -545,7 +490,7 @@ static void edf_data__write_reals(edf_writer *w, const edf_real *x, size_t n) {
 
 /* ---- IDX: 0 0 type rank, big-endian dimensions, the entries. Rank 0 stands for any rank. */
 static edf_array edf_data__load_idx(const char *path, int rank, const char *what) {
-  edf_data__file f = edf_data__open(path);
+  edf_data__file f = edf_data__open(path, 0);
   edf_array a = { 0, { 0 }, 0, NULL };
   const unsigned char *h = edf_data__take(&f, 4);
   int found = h[3];
@@ -565,10 +510,8 @@ static edf_array edf_data__load_idx(const char *path, int rank, const char *what
                     "images of %d by %d pixels are too large", a.dim[1], a.dim[2]);
   return edf_data__rest(&f, a, 'u', 1);
 }
-
 edf_array edf_load_idx(const char *path) { return edf_data__load_idx(path, 0, ""); }
 edf_array edf_load_labels(const char *path) { return edf_data__load_idx(path, 1, "labels"); }
-
 edf_array edf_load_images(const char *path) {
   edf_array a = edf_data__load_idx(path, 3, "images");
   edf_array rows = { 2, { a.dim[0], a.dim[1] * a.dim[2] }, a.size, a.value };
@@ -580,17 +523,19 @@ edf_array edf_load_images(const char *path) {
    The file has a magic number, the length of a header, the header, which is a Python
    dictionary, and the numbers. */
 void edf_save_npy(const char *path, edf_array a) {
-  char header[512];
+  edf_page h = { NULL, 0 };
   edf_data__check_array("edf_save_npy", &a);
-  int n = snprintf(header, sizeof header, "%s%c  {'descr': '<f%d', 'fortran_order': False, "
-                   "'shape': (%s%s), }", "\x93NUMPY\1", 0, (int)sizeof *a.value,
-                   edf_data__list_dims(a.dim, a.rank).at, a.rank == 1 ? "," : "");
-  n += snprintf(header + n, sizeof header - (size_t)n, "%*s\n", 63 - n % 64, "");
-  edf_data__put_number((unsigned char *)header + 8, (uint64_t)n - 10, 2, 0);
+  char *dims = edf_data__dims(a.dim, a.rank);
+  edf_write(&h, "\x93NUMPY\1%c  {'descr': '<f%d', 'fortran_order': False, 'shape': (%s%s), }",
+            0, (int)sizeof *a.value, dims, a.rank == 1 ? "," : "");
+  edf_write(&h, "%*s\n", 63 - (int)(h.n % 64), "");
+  edf_data__put_number((unsigned char *)h.at + 8, h.n - 10, 2, 0);
   edf_writer w = edf_create_file(NULL, path);
-  fwrite(header, 1, (size_t)n, w.file);
+  fwrite(h.at, 1, h.n, w.file);
   edf_data__write_reals(&w, a.value, a.size);
   edf_finish_file(&w);
+  edf_release(h.at);
+  edf_release(dims);
 }
 
 /* Returns what follows a key of the header. */
@@ -602,36 +547,12 @@ static const char *edf_data__npy_value(const edf_data__file *f, const char *head
   return at + strspn(at, " ");
 }
 
-/* Returns kind and bytes, as in f4. */
-static const char *edf_data__npy_type(const edf_data__file *f, const char *header) {
-  const char *at = edf_data__npy_value(f, header, "'descr':");
-  char type[3] = "";
-  int n = 0;
-  sscanf(at, "'%*1[<|=]%2[fiub1248]'%n", type, &n);
-  edf_data__require(f, f->at, n == 5 && strstr("f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", type),
-                    "expected little-endian numbers of type f4, f8, i1 to i8, u1 to u8 or b1, "
-                    "found %.*s", (int)strcspn(at, ",}\n"), at);
-  return at + 2;
-}
-
-static void edf_data__npy_shape(const edf_data__file *f, const char *header, edf_array *a) {
-  const char *at = edf_data__npy_value(f, header, "'shape':");
-  edf_data__require(f, f->at, *at++ == '(', "expected a shape as in (3, 4)");
-  while (*at != ')') {
-    edf_data__require(f, f->at, edf_data__is_digit(*at), "expected a shape as in (3, 4)");
-    edf_data__require(f, f->at, a->rank < EDF_MAX_RANK, "expected at most %d dimensions",
-                      EDF_MAX_RANK);
-    edf_data__add_dim(f, f->at, a, edf_data__digits(&at, INT_MAX));
-    if (*at == ',') at += 1 + strspn(at + 1, " ");
-  }
-}
-
 edf_array edf_load_npy(const char *path) {
-  char header[4096] = "";
-  edf_data__file f = edf_data__open(path);
+  char header[4096] = "", type[3] = "";
+  edf_data__file f = edf_data__open(path, 0);
   edf_array a = { 0, { 0 }, 0, NULL };
   const unsigned char *h = edf_data__take(&f, 10);
-  int version = h[6];
+  int version = h[6], end = 0;
   edf_data__require(&f, f.text, !memcmp(h, "\x93NUMPY", 6), "expected an .npy file");
   edf_data__require(&f, f.text + 6, version >= 1 && version <= 3, "expected version 1 to 3, "
                     "found %d", version);
@@ -642,53 +563,54 @@ edf_array edf_load_npy(const char *path) {
                     "%zu bytes, found %zu", sizeof header, length);
   memcpy(header, edf_data__take(&f, length), length);
   f.at -= length;
-  const char *type = edf_data__npy_type(&f, header);
-  edf_data__require(&f, f.at,
-                    !strncmp(edf_data__npy_value(&f, header, "'fortran_order':"), "False", 5),
+  const char *at = edf_data__npy_value(&f, header, "'descr':");
+  sscanf(at, "'%*1[<|=]%2[fiub1248]'%n", type, &end);
+  edf_data__require(&f, f.at, end == 5 && strstr("f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", type),
+                    "expected little-endian numbers of type f4, f8, i1 to i8, u1 to u8 or b1, "
+                    "found %.*s", (int)strcspn(at, ",}\n"), at);
+  at = edf_data__npy_value(&f, header, "'fortran_order':");
+  edf_data__require(&f, f.at, !strncmp(at, "False", 5),
                     "the array is in Fortran order: save np.ascontiguousarray(x)");
-  edf_data__npy_shape(&f, header, &a);
+  at = edf_data__npy_value(&f, header, "'shape':");
+  for (int first = 1; *at != ')'; first = 0) {
+    edf_data__require(&f, f.at, a.rank < EDF_MAX_RANK, "expected at most %d dimensions",
+                      EDF_MAX_RANK);
+    int goes_on = first ? *at == '(' : *at == ',' && at[-1] != '(';
+    at += goes_on ? 1 + strspn(at + 1, " ") : 0;
+    edf_data__require(&f, f.at, goes_on && (edf_data__is_digit(*at) || *at == ')'),
+                      "expected a shape as in (3, 4)");
+    if (*at != ')') edf_data__add_dim(&f, f.at, &a, edf_data__digits(&at, INT_MAX));
+  }
   f.at += length;
   return edf_data__rest(&f, a, type[0], (size_t)(type[1] - '0'));
 }
 
 /* ==== >>csv  Numbers between commas, the same count in each line ========================== */
 
-/* Reads the decimal number at *at, and moves *at after it: 12, .5, 1e-3, but not 0x10. */
-static double edf_data__decimal(const char **at) {
-  const char *c = *at;
-  char *end = (char *)c + 1;
-  double n = *c == '0' && (c[1] == 'x' || c[1] == 'X') ? 0 : strtod(c, &end);
-  *at = end;
-  return n;
-}
-
 static int edf_data__begins_with_number(const char *at) {
   at += *at == '-' || *at == '+';
   return edf_data__is_digit(at[*at == '.']);
 }
-
-static void edf_data__csv_require(const edf_data__file *f, int ok, const char *expected,
-                                  const char *hint) {
+static void edf_data__csv_require(const edf_data__file *f, int ok, const char *expected) {
   int n = ok ? 0 : (int)strcspn(f->at, ",\r\n");
-  edf_data__require(f, f->at, ok, n ? "expected %s, found '%.*s'%s"
-                    : "expected %s, found nothing%.*s%s", expected, n < 40 ? n : 40, f->at,
-                    hint);
+  edf_data__require(f, f->at, ok, "expected %s, found %s", expected,
+                    n ? edf_fmt("'%.*s'", n < 40 ? n : 40, f->at) : "nothing");
 }
 
+/* Reads a decimal number: 12, -.5, 1e-3, but not 0x10. */
 static double edf_data__csv_number(edf_data__file *f) {
-  char sign = edf_data__skip(f, " \t\r");
-  const char *at = f->at + (sign == '-' || sign == '+');
-  edf_data__csv_require(f, edf_data__begins_with_number(f->at), "a number", ": missing values "
-                        "and names of classes are not supported");
-  double number = edf_data__decimal(&at) * (sign == '-' ? -1 : 1);
-  edf_data__csv_require(f, fabs((double)(edf_real)number) < HUGE_VAL, "a smaller number", "");
-  f->at = at;
+  char *end = (char *)f->at + 1;
+  edf_data__skip(f, " \t\r");
+  const char *digit = f->at + (*f->at == '-' || *f->at == '+');
+  edf_data__csv_require(f, edf_data__begins_with_number(f->at), "a number");
+  int hexadecimal = digit[0] == '0' && (digit[1] == 'x' || digit[1] == 'X');
+  double number = hexadecimal ? 0 : strtod(f->at, &end);
+  edf_data__csv_require(f, fabs((double)(edf_real)number) < HUGE_VAL, "a smaller number");
+  f->at = hexadecimal ? digit + 1 : end;
   char next = edf_data__skip(f, " \t\r");
-  edf_data__csv_require(f, !next || next == ',' || next == '\n', "',' or the end of the line",
-                        "");
+  edf_data__csv_require(f, !next || next == ',' || next == '\n', "',' or the end of the line");
   return number;
 }
-
 /* Reads all rows. Sets dim, and stores the numbers unless value is NULL. */
 static void edf_data__csv_rows(edf_data__file *f, int *dim, edf_real *value) {
   for (dim[0] = 0; edf_data__skip(f, " \t\r\n"); dim[0]++) {
@@ -703,10 +625,9 @@ static void edf_data__csv_rows(edf_data__file *f, int *dim, edf_real *value) {
   }
   edf_data__require(f, f->at, f->at == f->end, "expected text, found a zero byte");
 }
-
 edf_array edf_load_csv(const char *path) {
   int dim[2] = { 0, 0 };
-  edf_data__file f = edf_data__open_text(path);
+  edf_data__file f = edf_data__open(path, 1);
   f.columns = 1;
   if (edf_data__skip(&f, " \t\r\n") && !edf_data__begins_with_number(f.at))
     f.at += strcspn(f.at, "\n");
@@ -722,11 +643,6 @@ edf_array edf_load_csv(const char *path) {
 
 /* ==== >>pictures  PNG (ISO 15948) and contact sheets ====================================== */
 
-/* Converts 0..1 to 0..255. Numbers outside are cut off, and NaN is black. */
-static unsigned char edf_data__pixel(edf_real v) {
-  return (unsigned char)(v >= 1 ? 255 : v > 0 ? (double)v * 255 + 0.5 : 0);
-}
-
 /* Completes a chunk of a PNG: the length of its data, a type, the data, which is at to + 8, and
    the CRC of type and data. Returns where the next chunk begins. */
 static unsigned char *edf_data__png_chunk(unsigned char *to, const char *type, size_t n) {
@@ -741,132 +657,102 @@ static unsigned char *edf_data__png_chunk(unsigned char *to, const char *type, s
   return to + 12 + n;
 }
 
-/* Writes the pixels as one zlib stream of stored blocks. A block is a row: a flag for the last
-   row, its length, the complement of its length, the filter type 0, the pixels. The stream ends
-   with the Adler-32 of filter types and pixels. */
-static void edf_data__write_png(const char *path, const edf_array *a, int channels) {
-  size_t row = (size_t)a->dim[1] * (size_t)channels, n = 2 + (size_t)a->dim[0] * (6 + row) + 4;
-  uint64_t length = row + 1;
-  unsigned long sum = 1, sums = 0;
-  unsigned char *png = (unsigned char *)edf_keep(NULL, 8 + 12 + 13 + 12 + n + 12);
-  memcpy(png, "\x89PNG\r\n\x1a\n", 8);
-  edf_data__put_number(png + 16, (uint64_t)a->dim[1], 4, 1);
-  edf_data__put_number(png + 20, (uint64_t)a->dim[0], 4, 1);
-  edf_data__put_number(png + 24, channels == 3 ? 0x208 : 8, 2, 0);     /* 8 bits a channel */
-  unsigned char *data = edf_data__png_chunk(png + 8, "IHDR", 13), *to = data + 8 + 2;
-  memcpy(to - 2, "\x78\x01", 2);
-  for (int y = 0; y < a->dim[0]; y++) {
-    edf_data__put_number(to, ~length << 24 | length << 8 | (y == a->dim[0] - 1), 5, 0);
-    to += 5;
-    for (size_t k = 0; k <= row; k++, to++) {
-      if (k) *to = edf_data__pixel(a->value[(size_t)y * row + k - 1]);
-      sum = (sum + *to) % 65521;
-      sums = (sums + sum) % 65521;
-    }
-  }
-  edf_data__put_number(to, sums << 16 | sum, 4, 1);
-  const unsigned char *end = edf_data__png_chunk(edf_data__png_chunk(data, "IDAT", n), "IEND",
-                                                 0);
-  edf_writer w = edf_create_file(NULL, path);
-  fwrite(png, 1, (size_t)(end - png), w.file);
-  edf_finish_file(&w);
-  edf_release(png);
-}
-
+/* The pixels are one zlib stream of stored blocks. A block is a row: a flag for the last row,
+   its length, the complement of its length, the filter type 0, the pixels. The stream ends with
+   the Adler-32 of filter types and pixels. */
 void edf_save_image(const char *path, edf_array a) {
   const char *who = "edf_save_image", *dot = path ? strrchr(path, '.') : NULL;
   if (!dot || strcmp(dot, ".png"))
     edf_stop("%s: %s: expected a path that ends in .png", who, path ? path : "NULL");
   edf_data__check_array(who, &a);
   int channels = a.rank == 3 ? a.dim[2] : 1;
-  if (a.rank < 2 || a.rank > 3 || (channels != 1 && channels != 3))
-    edf_stop("%s: %s: expected [rows, columns], or with 1 or 3 channels, found %d dimensions, "
-             "the last of %d", who, path, a.rank, a.rank ? a.dim[a.rank - 1] : 1);
-  if ((size_t)a.dim[1] * (size_t)channels > 65534)
-    edf_stop("%s: %s: a row of a .png has at most 65534 bytes here", who, path);
-  edf_data__write_png(path, &a, channels);
+  size_t row = a.rank > 1 ? (size_t)a.dim[1] * (size_t)channels : 0;
+  if (a.rank < 2 || a.rank > 3 || (channels != 1 && channels != 3) || row > 65534)
+    edf_stop("%s: %s: expected [rows, columns], or with 1 or 3 channels, and at most 65534 "
+             "bytes a row, found %d dimensions: [%s]", who, path, a.rank,
+             edf_data__dims(a.dim, a.rank));
+  size_t n = 2 + (size_t)a.dim[0] * (6 + row) + 4;
+  unsigned long sum = 1, sums = 0;
+  unsigned char *png = (unsigned char *)edf_keep(NULL, 8 + 12 + 13 + 12 + n + 12);
+  memcpy(png, "\x89PNG\r\n\x1a\n", 8);
+  edf_data__put_number(png + 16, (uint64_t)a.dim[1], 4, 1);
+  edf_data__put_number(png + 20, (uint64_t)a.dim[0], 4, 1);
+  edf_data__put_number(png + 24, channels == 3 ? 0x208 : 8, 2, 0);     /* 8 bits a channel */
+  unsigned char *data = edf_data__png_chunk(png + 8, "IHDR", 13), *to = data + 8 + 2;
+  memcpy(to - 2, "\x78\x01", 2);
+  for (int y = 0; y < a.dim[0]; y++) {
+    uint64_t length = row + 1;
+    edf_data__put_number(to, ~length << 24 | length << 8 | (y == a.dim[0] - 1), 5, 0);
+    to += 5;
+    for (size_t k = 0; k <= row; k++, to++) {
+      edf_real v = k ? a.value[(size_t)y * row + k - 1] : 0;       /* a NaN is black */
+      *to = (unsigned char)(v >= 1 ? 255 : v > 0 ? (double)v * 255 + 0.5 : 0);
+      sum = (sum + *to) % 65521;
+      sums = (sums + sum) % 65521;
+    }
+  }
+  edf_data__put_number(to, sums << 16 | sum, 4, 1);
+  to = edf_data__png_chunk(edf_data__png_chunk(data, "IDAT", n), "IEND", 0);
+  edf_writer w = edf_create_file(NULL, path);
+  fwrite(png, 1, (size_t)(to - png), w.file);
+  edf_finish_file(&w);
+  edf_release(png);
 }
 
-/* ---- A contact sheet has a white frame around each picture. */
-static int edf_data__gap(int zoom) { return 2 + zoom / 3; }
-
-/* Copies picture k of [n, h, w, c] to its place. */
-static void edf_data__put_tile(edf_array *sheet, const edf_array *a, int k, int columns,
-                               int zoom, edf_real lo, edf_real hi) {
-  int h = a->dim[1], w = a->dim[2], c = a->rank == 4 ? a->dim[3] : 1;
-  int gap = edf_data__gap(zoom);
-  int top = gap + k / columns * (h * zoom + gap), left = gap + k % columns * (w * zoom + gap);
-  const edf_real *from = a->value + (size_t)k * (size_t)h * (size_t)w * (size_t)c;
-  for (int y = 0; y < h * zoom; y++)
-    for (int x = 0; x < w * zoom; x++)
-      for (int i = 0; i < c; i++) {
-        size_t at = (size_t)(top + y) * (size_t)sheet->dim[1] + (size_t)(left + x);
-        size_t of = (size_t)(y / zoom) * (size_t)w + (size_t)(x / zoom);
-        edf_real v = from[of * (size_t)c + (size_t)i];
-        sheet->value[at * (size_t)c + (size_t)i] = (v - lo) / (hi - lo);
-      }
-}
-
+/* There is a white frame around each picture. */
 edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi) {
-  enum { LARGEST = 20000 };
-  int dim[3], gap = edf_data__gap(zoom);
-  if (!a.value) edf_stop("edf_contact_sheet: the array has no numbers");
-  if (a.rank < 3 || a.rank > 4)
-    edf_stop("edf_contact_sheet: expected [pictures, rows, columns], or with channels, found "
-             "%d dimensions", a.rank);
-  if (columns < 1 || zoom < 1 || !(lo < hi))
-    edf_stop("edf_contact_sheet: %d in a row, enlarged %d times, from %g to %g: expected 1 or "
-             "more, 1 or more, and a range", columns, zoom, (double)lo, (double)hi);
-  if (a.dim[1] > LARGEST / zoom || a.dim[2] > LARGEST / zoom)
-    edf_stop("edf_contact_sheet: pictures of %d x %d, enlarged %d times, are larger than %d",
-             a.dim[1], a.dim[2], zoom, LARGEST);
-  if (columns > a.dim[0] && a.dim[0]) columns = a.dim[0];
-  int rows = a.dim[0] / columns + (a.dim[0] % columns > 0);
-  double tall = (double)rows * (a.dim[1] * zoom + gap) + gap;
-  double wide = (double)columns * (a.dim[2] * zoom + gap) + gap;
-  if (tall > INT_MAX || wide > INT_MAX)
-    edf_stop("edf_contact_sheet: %d pictures, %d in a row, are a sheet of %.0f x %.0f: "
-             "expected %d at most", a.dim[0], columns, tall, wide, INT_MAX);
-  dim[0] = (int)tall;
-  dim[1] = (int)wide;
-  dim[2] = a.rank == 4 ? a.dim[3] : 1;
+  edf_data__check_array("edf_contact_sheet", &a);
+  int n = a.rank ? a.dim[0] : 0, gap = 2 + zoom / 3, c = a.rank == 4 ? a.dim[3] : 1;
+  if (columns > n) columns = n;
+  int right = (a.rank == 3 || a.rank == 4) && columns > 0 && zoom > 0 && lo < hi;
+  double high = right ? (n + columns - 1) / columns * ((double)a.dim[1] * zoom + gap) + gap : 0;
+  double wide = right ? columns * ((double)a.dim[2] * zoom + gap) + gap : 0;
+  if (!right || high > 1e6 || wide > 1e6)
+    edf_stop("edf_contact_sheet: [%s], %d in a row, enlarged %d times, from %g to %g: expected "
+             "[pictures, rows, columns], or with channels, then 1 or more, 1 or more, and a "
+             "range, and a sheet of at most a million rows and columns",
+             edf_data__dims(a.dim, a.rank), columns, zoom, (double)lo, (double)hi);
+  int dim[3] = { (int)high, (int)wide, c }, h = a.dim[1], w = a.dim[2];
   edf_array sheet = edf_new_array(a.rank - 1, dim);
   if (!sheet.value) edf_stop("edf_contact_sheet: out of memory for %zu pixels", sheet.size);
-  for (size_t i = 0; i < sheet.size; i++) sheet.value[i] = 1;
-  for (int k = 0; k < a.dim[0]; k++)
-    edf_data__put_tile(&sheet, &a, k, columns, zoom, lo, hi);
+  for (int y = 0; y < dim[0]; y++)
+    for (int x = 0; x < dim[1]; x++) {
+      int i = y % (h * zoom + gap) - gap, j = x % (w * zoom + gap) - gap;
+      int k = y / (h * zoom + gap) * columns + x / (w * zoom + gap);
+      int inside = i >= 0 && j >= 0 && x < dim[1] - gap && k < n;
+      size_t from = ((size_t)k * (size_t)h + (size_t)(i / zoom)) * (size_t)w;
+      from = (from + (size_t)(j / zoom)) * (size_t)c;
+      edf_real *to = sheet.value + ((size_t)y * (size_t)dim[1] + (size_t)x) * (size_t)c;
+      for (size_t l = 0; l < (size_t)c; l++)
+        to[l] = inside ? (a.value[from + l] - lo) / (hi - lo) : 1;
+    }
   return sheet;
 }
 
 /* ==== >>text  Text as class numbers ======================================================= */
 
-static edf_vocabulary edf_data__symbols(const edf_data__file *f, const char *text,
-                                        size_t length) {
+static edf_vocabulary edf_data__symbols(const edf_data__file *f, const char *text, size_t n) {
   edf_vocabulary t;
-  int n = (int)length;
+  int length = (int)n;
   memset(&t, 0, sizeof t);
-  for (size_t i = 0; i < length; i++) t.number[(unsigned char)text[i]] = 1;
+  if (!text || n < 1 || n > INT_MAX)
+    edf_stop("%s: byte 0: a text has 1 to %d bytes, found %zu", f->path, INT_MAX, text ? n : 0);
+  for (size_t i = 0; i < n; i++) t.number[(unsigned char)text[i]] = 1;
   for (int c = 0; c < 256; c++) {
     if (t.number[c]) t.symbol[t.symbols++] = (char)c;
     t.number[c] = t.number[c] ? t.symbols - 1 : -1;
   }
-  t.classes = edf_data__array_for(f, 1, &n);
-  edf_encode(&t, text, length, t.classes.value);
+  t.classes = edf_data__array_for(f, 1, &length);
+  edf_encode(&t, text, n, t.classes.value);
   return t;
 }
-
 edf_vocabulary edf_text_of(const char *text, size_t length) {
   edf_data__file none = { "edf_text_of", NULL, NULL, NULL, 0 };
-  if (!text || length < 1 || length > INT_MAX)
-    edf_stop("edf_text_of: a text has 1 to %d bytes, found %zu", INT_MAX, text ? length : 0);
   return edf_data__symbols(&none, text, length);
 }
-
 edf_vocabulary edf_load_text(const char *path) {
-  edf_data__file f = edf_data__open_text(path);
-  size_t length = edf_data__left(&f);
-  edf_data__require(&f, f.at, length >= 1 && length <= INT_MAX, "expected 1 byte or more");
-  edf_vocabulary t = edf_data__symbols(&f, f.at, length);
+  edf_data__file f = edf_data__open(path, 1);
+  edf_vocabulary t = edf_data__symbols(&f, f.at, edf_data__left(&f));
   edf_release(f.text);
   return t;
 }
@@ -880,7 +766,6 @@ void edf_encode(const edf_vocabulary *t, const char *text, size_t length, edf_re
     classes[i] = (edf_real)t->number[c];
   }
 }
-
 void edf_decode(const edf_vocabulary *t, const edf_real *classes, size_t n, char *text) {
   for (size_t i = 0; i < n; i++) {
     double k = (double)classes[i];
@@ -891,7 +776,6 @@ void edf_decode(const edf_vocabulary *t, const edf_real *classes, size_t n, char
   }
   text[n] = 0;
 }
-
 void edf_free_text(edf_vocabulary *t) {
   edf_free_array(&t->classes);
   memset(t, 0, sizeof *t);
@@ -901,110 +785,79 @@ void edf_free_text(edf_vocabulary *t) {
    The safetensors format: the length of a header, the header, which is JSON, with metadata, and
    the numbers. Tensor 3 i is the value of Parameter i, 3 i + 1 is its m, and 3 i + 2 its s. */
 
-static const char *const edf_data__suffix[3] = { "", ".m", ".s" };
-
 static int edf_data__n_tensors(void) { return 3 * edf.n_parameters; }
 static edf_node *edf_data__owner(int k) { return edf.parameters[k / 3]; }
 static edf_real **edf_data__tensor(int k) {
   edf_node *p = edf_data__owner(k);
   return k % 3 == 0 ? &p->value : k % 3 == 1 ? &p->m : &p->s;
 }
-
 static edf_which edf_data__array_of(int k) {
   return k % 3 == 0 ? EDF_VALUE : k % 3 == 1 ? EDF_M : EDF_S;
 }
 
-/* The name of a tensor in the file. */
-typedef struct { char at[320]; } edf_data__name;
-static edf_data__name edf_data__name_of(int k) {
-  edf_data__name name;
-  snprintf(name.at, sizeof name.at, "%.300s%s", edf_data__owner(k)->name,
-           edf_data__suffix[k % 3]);
-  return name;
-}
-
-/* Returns the tensor of this name, or -1. */
-static int edf_data__tensor_named(const char *name) {
-  for (int k = 0; k < edf_data__n_tensors(); k++) {
-    const char *begin = edf_data__owner(k)->name;
-    size_t n = strlen(begin);
-    if (!strncmp(begin, name, n) && !strcmp(name + n, edf_data__suffix[k % 3])) return k;
-  }
-  return -1;
-}
-
-/* Checks that every tensor of the file has a name of its own. */
-static void edf_data__check_names(void) {
-  if (!edf.n_parameters) edf_stop("edf_save: there is no parameter");
-  for (int k = 0; k < edf_data__n_tensors(); k++) {
-    edf_data__name name = edf_data__name_of(k);
-    edf_page first = { NULL, 0 };
-    int fits = strlen(name.at) < 256, other = fits ? edf_data__tensor_named(name.at) : k;
-    if (fits && other == k && strcmp(name.at, "__metadata__")) continue;
-    const char *why = other == k ? "the name is too long or the file's own"
-                      : other % 3 || k % 3 ? "a name is that of an optimiser's memory"
-                      : "two parameters have one name";
-    edf_write(&first, "%s", other == k ? "" : "\n  ");
-    if (other != k) edf_write_node(&first, edf_data__owner(other), EDF_SITE);
-    edf_data__stop_with("edf_save", edf_data__owner(k), "%s; edf_name gives another%s", why,
-                        first.at);
-  }
-}
-
-/* Writes ,"w1.steps": */
-static void edf_data__write_key(edf_page *to, const char *key) {
-  edf_write(to, ",");
-  edf_write_quoted(to, key, strlen(key));
+/* Writes a key of the header, with the name of Parameter p:  "w1.steps": */
+static void edf_data__write_key(edf_page *to, const edf_node *p, const char *suffix) {
+  edf_page name = { NULL, 0 };
+  edf_write(&name, "%s%s", p->name, suffix);
+  edf_write_quoted(to, name.at, name.n);
   edf_write(to, ":");
+  edf_release(name.at);
 }
-
-/* Writes the tensors in the order of their numbers. The length of the header comes first. */
-static void edf_data__write_header(edf_page *to) {
-  unsigned long long at = 0, end;
-  edf_write(to, "%8s{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",", "", edf.seed);
-  edf_write(to, "\"draws\":\"%llu\"", edf.draws);
-  for (int i = 0; i < edf.n_parameters; i++) {
-    edf_data__name key;
-    snprintf(key.at, sizeof key.at, "%.300s.steps", edf.parameters[i]->name);
-    if (!edf.parameters[i]->steps) continue;
-    edf_data__write_key(to, key.at);
-    edf_write(to, "\"%ld\"", edf.parameters[i]->steps);
-  }
-  edf_write(to, "}");
-  for (int k = 0; k < edf_data__n_tensors(); k++, at = end) {
-    const edf_node *p = edf_data__owner(k);
-    end = at + (*edf_data__tensor(k) ? p->size * sizeof(edf_real) : 0);
-    if (!*edf_data__tensor(k)) continue;
-    edf_data__write_key(to, edf_data__name_of(k).at);
-    edf_write(to, "{\"dtype\":\"F%d\",\"shape\":[", (int)sizeof(edf_real) * 8);
-    for (int d = 0; d < p->rank; d++) edf_write(to, d ? ",%d" : "%d", p->dim[d]);
-    edf_write(to, "],\"data_offsets\":[%llu,%llu]}", at, end);
-  }
-  edf_write(to, "}");
-  while (to->n % 8) edf_write(to, " ");
-  edf_data__put_number((unsigned char *)to->at, to->n - 8, 8, 0);
+/* Writes the beginning of tensor k, up to its type:  "w1.m":{"dtype":"  */
+static edf_page edf_data__begin_tensor(int k) {
+  static const char *const suffix[3] = { "", ".m", ".s" };
+  edf_page text = { NULL, 0 };
+  edf_data__write_key(&text, edf_data__owner(k), suffix[k % 3]);
+  edf_write(&text, "{\"dtype\":\"");
+  return text;
 }
-
 void edf_save(const char *path) {
-  edf_page header = { NULL, 0 };
-  edf_data__check_names();
-  edf_data__write_header(&header);
-  for (int k = 0; k < edf_data__n_tensors(); k++)
-    if (edf_device && *edf_data__tensor(k))
-      edf_device->pull(edf_data__owner(k), edf_data__array_of(k));
+  edf_page h = { NULL, 0 }, names = h;
+  unsigned long long at = 0;
+  if (!edf.n_parameters) edf_stop("edf_save: there is no parameter");
+  edf_write(&h, "%8s{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",", "", edf.seed);
+  edf_write(&h, "\"draws\":\"%llu\"", edf.draws);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    if (!edf.parameters[i]->steps) continue;
+    edf_write(&h, ",");
+    edf_data__write_key(&h, edf.parameters[i], ".steps");
+    edf_write(&h, "\"%ld\"", edf.parameters[i]->steps);
+  }
+  edf_write(&h, "}");
+  for (int k = 0; k < edf_data__n_tensors(); k++) {
+    const edf_node *p = edf_data__owner(k);
+    edf_page begin = edf_data__begin_tensor(k);
+    if ((names.at && strstr(names.at, begin.at)) || !strcmp(p->name, "__metadata__"))
+      edf_stop("edf_save: the file has two tensors %.*s; edf_name gives another name\n  %s",
+               (int)begin.n - 11, begin.at, edf_data__show(p));
+    edf_write(&names, "%s", begin.at);
+    if (*edf_data__tensor(k)) {
+      edf_write(&h, ",%sF%d\",\"shape\":[", begin.at, (int)sizeof(edf_real) * 8);
+      for (int d = 0; d < p->rank; d++) edf_write(&h, d ? ",%d" : "%d", p->dim[d]);
+      edf_write(&h, "],\"data_offsets\":[%llu,", at);
+      at += p->size * sizeof(edf_real);
+      edf_write(&h, "%llu]}", at);
+      if (edf_device) edf_device->pull(edf_data__owner(k), edf_data__array_of(k));
+    }
+    edf_release(begin.at);
+  }
+  edf_write(&h, "}");
+  while (h.n % 8) edf_write(&h, " ");
+  edf_data__put_number((unsigned char *)h.at, h.n - 8, 8, 0);
   edf_writer w = edf_create_file(NULL, path);
-  fwrite(header.at, 1, header.n, w.file);
+  fwrite(h.at, 1, h.n, w.file);
   for (int k = 0; k < edf_data__n_tensors(); k++)
     if (*edf_data__tensor(k))
       edf_data__write_reals(&w, *edf_data__tensor(k), edf_data__owner(k)->size);
   edf_finish_file(&w);
-  edf_release(header.at);
+  edf_release(h.at);
+  edf_release(names.at);
 }
 
 /* ---- Reading. Every key that the header can have is known, so keys are looked up. The whole
    file is checked before anything is changed. */
 typedef struct {                         /* a tensor of the file                              */
-  int bytes;                             /* of each entry, or 0 if the file does not have it  */
+  size_t bytes;                          /* of each entry, or 0 if the file does not have it  */
   unsigned long long begin, end;         /* the place of its numbers                          */
   unsigned long long steps;              /* of a Parameter                                    */
 } edf_data__saved;
@@ -1020,84 +873,68 @@ static void edf_data__squeeze(char *c) {
   *to = 0;
 }
 
-/* Returns the text after "key":begin, or NULL if there is no such key. */
-static char *edf_data__find_key(const edf_data__file *f, char *text, const char *key,
-                                const char *begin) {
-  edf_page quoted = { NULL, 0 };
-  edf_write_quoted(&quoted, key, strlen(key));
-  edf_write(&quoted, ":%s", begin);
-  char *at = strstr(text, quoted.at);
-  edf_data__require(f, f->at, !at || !strstr(at + 1, quoted.at), "%s is there twice", key);
-  if (at) at += quoted.n;
-  edf_release(quoted.at);
-  return at;
+static const char *edf_data__past(const char *at, const char *text) {
+  return at && !strncmp(at, text, strlen(text)) ? at + strlen(text) : NULL;
 }
-
-/* Finds tensor k in the header: "W":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}. Its
-   offsets are marked as found. */
+/* Finds tensor k in the header: "W":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}, in
+   this order, as all writers have it. Its dtype is blanked, to show that it was found. */
 static edf_data__saved edf_data__find_tensor(const edf_data__file *f, char *header, int k) {
   edf_data__saved s = { 0, 0, 0, 0 };
   const edf_node *p = edf_data__owner(k);
-  edf_data__name name = edf_data__name_of(k);
-  char *at = edf_data__find_key(f, header, name.at, "{"), *close = at ? strchr(at, '}') : NULL;
-  edf_data__require(f, f->at, at || k % 3, "there is no tensor for parameter \"%s\", declared "
-                    "at %s:%d", p->name, p->file, p->line);
-  if (!at) return s;
-  edf_data__require(f, f->at, close && (close[1] == ',' || close[1] == '}'),
-                    "tensor %s does not end", name.at);
-  *close = 0;
-  const char *type = edf_data__find_key(f, at, "dtype", "\"");
-  const char *shape = edf_data__find_key(f, at, "shape", "[");
-  char *place = edf_data__find_key(f, at, "data_offsets", "[");
-  edf_data__require(f, f->at, type && shape && place,
-                    "tensor %s has no dtype, shape or data_offsets", name.at);
+  edf_page begin = edf_data__begin_tensor(k), shape = { NULL, 0 };
+  int n = (int)begin.n - 11;             /* of the name and its quotes                        */
+  char *found = strstr(header, begin.at);
+  edf_data__require(f, f->at, found || k % 3, "there is no tensor for parameter \"%s\", "
+                    "declared at %s:%d", p->name, p->file, p->line);
+  if (!found) {
+    edf_release(begin.at);
+    return s;
+  }
+  const char *at = found + begin.n, *type = at;
+  char *dims = edf_data__dims(p->dim, p->rank);
   s.bytes = !strncmp(type, "F32\"", 4) ? 4 : !strncmp(type, "F64\"", 4) ? 8 : 0;
-  edf_data__require(f, f->at, s.bytes, "tensor %s has the type %.*s, expected F32 or F64",
-                    name.at, (int)strcspn(type, "\""), type);
-  edf_page found = { NULL, 0 };          /* the shape as messages show it: 3, 2               */
-  for (; *shape && *shape != ']'; shape++)
-    edf_write(&found, *shape == ',' ? ", " : "%c", *shape);
-  edf_write(&found, "%s", "");
-  edf_data__dims expected = edf_data__list_dims(p->dim, p->rank);
-  edf_data__require(f, f->at, *shape && !strcmp(found.at, expected.at), "tensor %s has the "
-                    "shape [%s], but parameter \"%s\" [%s], declared at %s:%d", name.at,
-                    found.at, p->name, expected.at, p->file, p->line);
-  edf_release(found.at);
-  unsigned long long bytes = (unsigned long long)p->size * (unsigned)s.bytes;
-  const char *digit = place;
-  s.begin = edf_data__digits(&digit, ULLONG_MAX / 20);
-  int whole = edf_data__is_digit(*place) && *digit == ',' && edf_data__is_digit(digit[1]);
-  digit += *digit == ',';
-  s.end = edf_data__digits(&digit, ULLONG_MAX / 20);
-  edf_data__require(f, f->at, whole && *digit == ']' && s.end >= s.begin &&
-                    s.end - s.begin == bytes, "tensor %s has the offsets %llu to %llu, "
-                    "expected %llu bytes", name.at, s.begin, s.end, bytes);
-  place[-2] = ' ';
-  *close = '}';
+  edf_data__require(f, f->at, s.bytes, "tensor %.*s has the type %.*s, expected F32 or F64", n,
+                    begin.at, (int)strcspn(type, "\""), type);
+  edf_write(&shape, "%s", "");
+  at = edf_data__past(type + 4, ",\"shape\":[");
+  for (; at && *at && *at != ']'; at++) edf_write(&shape, *at == ',' ? ", " : "%c", *at);
+  at = edf_data__past(at, "],\"data_offsets\":[");
+  edf_data__require(f, f->at, at, "tensor %.*s has no shape and data_offsets", n, begin.at);
+  edf_data__require(f, f->at, !strcmp(shape.at, dims), "tensor %.*s has the shape [%s], but "
+                    "parameter \"%s\" [%s], declared at %s:%d", n, begin.at, shape.at, p->name,
+                    dims, p->file, p->line);
+  s.begin = edf_data__digits(&at, ULLONG_MAX / 20);
+  int whole = *at++ == ',';
+  s.end = edf_data__digits(&at, ULLONG_MAX / 20);
+  whole &= at[0] == ']' && at[1] == '}' && (at[2] == ',' || at[2] == '}');
+  edf_data__require(f, f->at, whole && s.end >= s.begin && s.end - s.begin == p->size * s.bytes,
+                    "tensor %.*s has the offsets %llu to %llu, expected %zu bytes", n, begin.at,
+                    s.begin, s.end, p->size * s.bytes);
+  memset(strstr(found, "\"dtype\""), ' ', 7);
+  edf_release(begin.at);
+  edf_release(shape.at);
+  edf_release(dims);
   return s;
 }
 
-/* Stops if offsets are left that no Parameter of the program has. */
+/* Stops if the header has a tensor that is no Parameter of the program. */
 static void edf_data__check_rest(const edf_data__file *f, const char *header) {
-  const char *rest = strstr(header, "\"data_offsets\":["), *end = rest, *name;
-  if (!rest) return;
-  while (end > header && *end != '{') end--;
-  end -= end - header >= 3 ? 2 : 0;      /* The name ends before ":{                          */
-  for (name = end; name > header && name[-1] != '"';) name--;
-  edf_data__file_error(f, f->at, "tensor %.*s is not a parameter of this program%s",
-                       (int)(end - name), name, edf.n_parameters ? ""
-                       : ", which has none: build them first, then load");
+  const char *rest = strstr(header, "\"dtype\":"), *name = rest ? rest - 3 : NULL;
+  while (name > header && name[-1] != '"') name--;
+  edf_data__require(f, f->at, !rest, "tensor %.*s is not a parameter of this program, or is "
+                    "there twice%s", (int)(rest - name), name, edf.n_parameters ? ""
+                    : "; it has no parameters: build them first, then load");
 }
 
 /* Returns a number of the metadata, or `otherwise` if it is not there. */
-static unsigned long long edf_data__metadata(const edf_data__file *f, char *header,
+static unsigned long long edf_data__metadata(const edf_data__file *f, const char *header,
                                              const char *key, unsigned long long most,
                                              unsigned long long otherwise) {
-  const char *at = edf_data__find_key(f, header, key, "\""), *end = at;
+  const char *at = strstr(header, key), *end = at ? at + strlen(key) + 1 : NULL;
   if (!at) return otherwise;
   unsigned long long n = edf_data__digits(&end, most);
-  edf_data__require(f, f->at, end > at && *end == '"', "%s is %.*s, expected a whole number",
-                    key, (int)strcspn(at, "\""), at);
+  edf_data__require(f, f->at, end[-1] != '"' && *end == '"', "%s%.*s: expected a whole number",
+                    key, (int)strcspn(at + strlen(key), ",}"), at + strlen(key));
   return n;
 }
 
@@ -1115,10 +952,8 @@ static void edf_data__check_places(const edf_data__file *f, const edf_data__save
     edf_data__require(f, f->at, s->end <= bytes, "a tensor ends at offset %llu, but %zu bytes "
                       "follow the header", s->end, bytes);
     sum += s->end - s->begin;
-    if (s->bytes < 8) continue;
-    size_t n = edf_data__owner(k)->size;
-    size_t fit = edf_data__get_numbers(NULL, n, f->at + s->begin, 'f', 8);
-    edf_data__require_fit(f, f->at + s->begin + 8 * fit, fit, n);
+    if (s->bytes == 8)
+      edf_data__get_numbers(f, NULL, edf_data__owner(k)->size, f->at + s->begin, 'f', 8);
   }
   edf_data__require(f, f->at, sum == bytes, "the tensors have %llu bytes, but %zu follow the "
                     "header", sum, bytes);
@@ -1126,7 +961,7 @@ static void edf_data__check_places(const edf_data__file *f, const edf_data__save
 
 /* Takes the numbers. After the memory of the optimiser has been allocated nothing can fail. A
    memory that the file does not have becomes 0. */
-static void edf_data__take_model(const edf_data__saved *saved, const char *numbers) {
+static void edf_data__take_model(const edf_data__file *f, const edf_data__saved *saved) {
   for (int k = 0; k < edf_data__n_tensors(); k++) {
     edf_real **to = edf_data__tensor(k);
     size_t bytes = edf_data__owner(k)->size * sizeof **to;
@@ -1136,8 +971,7 @@ static void edf_data__take_model(const edf_data__saved *saved, const char *numbe
     const edf_data__saved *s = &saved[k];
     edf_node *p = edf_data__owner(k);
     edf_real *to = *edf_data__tensor(k);
-    if (s->bytes)
-      edf_data__get_numbers(to, p->size, numbers + s->begin, 'f', (size_t)s->bytes);
+    if (s->bytes) edf_data__get_numbers(f, to, p->size, f->at + s->begin, 'f', s->bytes);
     else if (to) memset(to, 0, p->size * sizeof *to);
     if (k % 3 == 0) p->steps = (long)s->steps;
     if (edf_device && to) edf_device->push(p, edf_data__array_of(k));
@@ -1145,7 +979,7 @@ static void edf_data__take_model(const edf_data__saved *saved, const char *numbe
 }
 
 void edf_load(const char *path) {
-  edf_data__file f = edf_data__open(path);
+  edf_data__file f = edf_data__open(path, 0);
   uint64_t n = edf_data__get_number(edf_data__take(&f, 8), 8, 0);
   size_t left = edf_data__left(&f), room = (size_t)edf_data__n_tensors() + 1;
   edf_data__require(&f, f.text, n >= 2 && n <= left, "expected a safetensors file: its header "
@@ -1160,18 +994,18 @@ void edf_load(const char *path) {
                     "expected a header that begins with { and ends with }}");
   f.at += n;
   for (int k = 0; k < edf_data__n_tensors(); k++) {
-    edf_data__name key = edf_data__name_of(k);
+    edf_page key = { NULL, 0 };
     saved[k] = edf_data__find_tensor(&f, header, k);
-    if (k % 3) continue;
-    snprintf(key.at, sizeof key.at, "%.300s.steps", edf_data__owner(k)->name);
-    saved[k].steps = edf_data__metadata(&f, header, key.at, LONG_MAX, 0);
+    edf_data__write_key(&key, edf_data__owner(k), ".steps");
+    if (k % 3 == 0) saved[k].steps = edf_data__metadata(&f, header, key.at, LONG_MAX, 0);
+    edf_release(key.at);
   }
   edf_data__check_rest(&f, header);
   edf_data__check_places(&f, saved, edf_data__left(&f));
   unsigned long long most = ULLONG_MAX / 20;
-  unsigned long long seed = edf_data__metadata(&f, header, "seed", most, edf.seed);
-  unsigned long long draws = edf_data__metadata(&f, header, "draws", most, edf.draws);
-  edf_data__take_model(saved, f.at);
+  unsigned long long seed = edf_data__metadata(&f, header, "\"seed\":", most, edf.seed);
+  unsigned long long draws = edf_data__metadata(&f, header, "\"draws\":", most, edf.draws);
+  edf_data__take_model(&f, saved);
   edf.seed = seed;
   edf.draws = draws;
   edf_release(header);
@@ -1226,7 +1060,8 @@ typedef struct {
 enum { EDF_ONNX__FLOAT = 1, EDF_ONNX__INT64 = 7, EDF_ONNX__BOOL = 9 };
 
 static void edf_onnx__refuse(const edf_onnx__file *o, const char *why) {
-  edf_data__stop_with("edf_save_onnx", o->y, "%s cannot be exported: %s", o->y->op, why);
+  edf_stop("edf_save_onnx: %s cannot be exported: %s\n  %s", o->y->op, why,
+           edf_data__show(o->y));
 }
 static int edf_onnx__of(const edf_node *x) {
   return x->position + (x->kind > EDF_INPUT ? edf.n_inputs : 0) +

@@ -346,7 +346,7 @@ static void wrong_pictures_are_errors(void) {
   STOPS(edf_save_image("x.png", none), "edf_save_image|numbers");
   STOPS(edf_save_npy("x.npy", none), "edf_save_npy|numbers");
   STOPS(edf_save_npy("x.npy", wrong), "edf_save_npy|size");
-  STOPS(edf_contact_sheet(right, 1, 1, 0, 1), "edf_contact_sheet| 2");
+  STOPS(edf_contact_sheet(right, 1, 1, 0, 1), "edf_contact_sheet|[1, 1]");
   two.dim[2] = 1;
   two.size = 1;
   STOPS(edf_contact_sheet(two, 0, 1, 0, 1), "edf_contact_sheet| 0");
@@ -571,7 +571,7 @@ static void models_of_others_are_read(void) {
     { "{" W32 "," V32 "}", 32, 5, 7 },
     { "{" V32 "," W32 "}       ", 32, 5, 7 },
     { " { \"__metadata__\" : {\"format\":\"pt\"} , " W32 " , " V32 " }\n", 32, 5, 7 },
-    { "{\"W\":{\"shape\": [2, 3],\"data_offsets\":[8,32],\"dtype\":\"F32\"},"
+    { "{\"W\":{\"dtype\":\"F32\", \"shape\": [2, 3],\"data_offsets\":[8,32]},"
       "\"v\":" ENTRY("[2]", "0", "8") "}", 32, 7, 1 },
   };
   for (size_t k = 0; k < N_OF(table); k++) {
