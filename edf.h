@@ -845,7 +845,6 @@ static void edf__infer_new(edf_node *y) {
 
 /* ---- Forward */
 static unsigned long edf__passes;        /* grows with each pass, and if a value is written   */
-
 static void edf__tell(edf_event event, edf_node *x) { if (edf.told) edf.told(event, x); }
 
 /* Makes the target active, and all nodes that it depends on. NULL: all CompNodes. */
@@ -894,20 +893,19 @@ static void edf__fill(edf_node *x, edf_which array, edf_real number) {
   else for (size_t i = 0; i < x->size; i++) to[i] = number;
 }
 
-/* With EDF_DEBUG an array is NaN until it is written. An equation writes all its entries. */
-static void edf__poison(edf_node *x, edf_which array) {
+/* With EDF_DEBUG an array is NaN until it is written, and the end of a pass reports the first
+   NaN, see >>step. An equation writes all its entries. */
 #if defined EDF_DEBUG && !defined EDF_NO_DEBUG
-  if (x->kind == EDF_COMPNODE && !edf__is_equation(x)) edf__fill(x, array, (edf_real)NAN);
-#else
-  (void)x;
-  (void)array;
-#endif
-}
-/* With EDF_DEBUG the end of a pass reports a NaN, once: see >>step. */
-#if defined EDF_DEBUG && !defined EDF_NO_DEBUG
+enum { EDF__DEBUGS = 1 };
 static void edf__look_for_nan(int backward);
-static int edf__nan_reported;
+#else
+enum { EDF__DEBUGS = 0 };
 #endif
+EDF__USED static int edf__nan_reported;
+static void edf__poison(edf_node *x, edf_which array) {
+  if (EDF__DEBUGS && x->kind == EDF_COMPNODE && !edf__is_equation(x))
+    edf__fill(x, array, (edf_real)NAN);
+}
 static void edf__end_pass(edf_event event, edf_node *x) {
   if (!edf.direction) return;            /* Steps in a debugger have ended it.                */
   edf.at = -1;
@@ -1000,6 +998,10 @@ static void edf__run_new(edf_node *y) {
 }
 static edf_node *edf__add_compnode(edf_node *y) {
   edf__infer_new(y);
+  if (EDF__DEBUGS && !y->value) {        /* Before the first Forward its values are NaN.      */
+    y->value = (edf_real *)edf__alloc(&edf.computed, 1024 * sizeof *y->value);
+    for (int i = 0; i < 1024; i++) y->value[i] = (edf_real)NAN;
+  }
   edf__append(&edf.compnodes, &edf.n_compnodes, y);
   if (edf.eager) edf__run_new(y);
   return y;
@@ -1233,9 +1235,7 @@ void edf_clear(void) {
   edf.n_inputs = edf.n_parameters = edf.n_packages = edf.batch = 0;
   edf.batch_name = "b";
   edf.workspace = NULL;
-#if defined EDF_DEBUG && !defined EDF_NO_DEBUG
   edf__nan_reported = 0;
-#endif
 }
 edf_graph edf_new_graph(void) {
   edf_graph empty = EDF__EMPTY_GRAPH;
@@ -1260,7 +1260,7 @@ edf_node *edf_want_grad(edf_node *node) {
 
 edf_real *edf_value(edf_node *node) {
   edf__check_call("edf_value", node);
-  if (!node->value)
+  if (!node->value || (node->kind == EDF_COMPNODE && !node->ran))
     edf__fail(edf__call_of("edf_value"), "the node has no value yet: %s first\n  %s",
               node->kind == EDF_INPUT ? "feed it" : "call edf_forward", edf__show(node));
   if (edf_device) edf_device->pull(node, EDF_VALUE);
@@ -4877,7 +4877,7 @@ void edf_print(edf_node *node) {
     edf__print_by(edf__write_forward, stdout, node);
     printf("\n");
   }
-  size_t n = node->size;
+  size_t n = node->kind == EDF_COMPNODE && !node->ran ? 0 : node->size;
   if (node->kind == EDF_INPUT && node->batched) {    /* the rows of its last feed             */
     n = node->fed > 0 ? (size_t)node->fed : 0;
     for (int d = 1; d < node->rank; d++) n *= (size_t)node->dim[d];
