@@ -28,7 +28,7 @@ int main(void) {
   static edf_real in[B * T], out[B * T];
   const char *file = getenv("EDF_TEXT");
   edf_vocabulary text = file ? edf_load_text(file) : edf_text_of(names, sizeof names - 1);
-  const edf_real *letter = text.classes.value, end = (edf_real)text.number['\n'];
+  edf_real end = (edf_real)text.number['\n'];
   int n = (int)text.classes.size, V = text.symbols, size = 0;
   double mean = 0;
   char byte[2];
@@ -53,12 +53,7 @@ int main(void) {
   for (int i = 0; i < edf.n_parameters; i++) size += (int)edf.parameters[i]->size;
   printf("%d letters, %d different ones, %d parameters\n", n, V, size);
   for (int step = 1; step <= STEPS; step++) {
-    for (int k = 0, i = 0; k < B * T; k++, i++) {            /* rows of names at random */
-      if (k % T == 0 || letter[i] == end || i + 1 == n)
-        for (i = edf_below(n - 1); i > 0 && letter[i] != end; i--) {}
-      in[k] = letter[i];
-      out[k] = letter[i + 1];
-    }
+    names_rows(&text, in, out, B, T);
     edf_feed(x, in, B);
     edf_feed(y, out, B);
     Forward();

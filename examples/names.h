@@ -56,4 +56,19 @@ static const char names[] = "\n"
   "xavier\nximena\nyara\nyasmin\nyolanda\nyuki\nyusuf\nyvonne\nzara\nzelda\nzeno\nzita\n"
   "zoe\n";
 
+#ifdef EDF_DATA_H
+/* Fills rows of T letters with names, from a random name on. y is the next letter. */
+static inline void names_rows(const edf_vocabulary *text, edf_real *x, edf_real *y, int rows,
+                              int T) {
+  const edf_real *letter = text->classes.value, end = (edf_real)text->number['\n'];
+  int n = (int)text->classes.size;
+  for (int k = 0, i = 0; k < rows * T; k++, i++) {
+    if (k % T == 0 || letter[i] == end || i + 1 == n)
+      for (i = edf_below(n - 1); i > 0 && letter[i] != end; i--) {}
+    x[k] = letter[i];
+    y[k] = letter[i + 1];
+  }
+}
+#endif
+
 #endif /* NAMES_H */
