@@ -16,7 +16,7 @@
    Promises
      - Nodes run in the order in which the program built them.
      - A value is a plain row-major C array: print y->value[3] in a debugger.
-     - A mistake stops the program with names, shapes and source lines. No node is NULL.
+     - A mistake stops the program with names, shapes and source lines.
      - After Backward(loss) every grad is the derivative of the mean of loss.
      - Nothing is clamped. NaN and infinity pass through unchanged.
    It will not have operator overloading, a class hierarchy of layers, configuration files,
@@ -70,7 +70,7 @@
    EDF_REAL            float          float or double, the same in every file of a program
    EDF_CBLAS           -              uses the CBLAS of <cblas.h> for matrix products
    EDF_NO_SHORT_NAMES  -              defines only names that begin with edf or EDF_
-   EDF_DEBUG           -              values and gradients are NaN until they are written
+   EDF_DEBUG           -              computed values are NaN until they are written
    EDF_NO_DEBUG        -              removes printing, checking and stepping
    EDF_PANIC(message)  print, abort   handles an error; it may longjmp, it must not return
    EDF_MALLOC(n) EDF_FREE(p)          replace the C library's; define both or neither
@@ -138,8 +138,8 @@
    size      An index has one size. A bound gives it, as in | i<28. If there is none, an index
              alone in its position has the size of that dimension. Otherwise it is the largest
              size that keeps every read inside the tensors (a "valid" convolution).
-   outside   A read outside a tensor is an error. If an index there has a bound, it is 0
-             ("same" padding).
+   outside   A read outside a tensor is an error. But if an index of that position has a bound,
+             the entry counts as 0 ("same" padding).
    scatter   A sum on the left writes there: y[b,2*i+DI] = ... Values for one entry add up, and
              unwritten entries are 0.
    repeat    A term without a free index is repeated along it.
@@ -209,12 +209,13 @@ typedef struct edf__written {
   const char *letters;                   /* its indices, as [b,t,j]                           */
   const void *line;                      /* its line of a program, or NULL                    */
   const void *steps;                     /* the recurrence whose step it is, or NULL          */
-  int row_dims;                          /* a function over a row: the number of its indices  */
-  int causal;                            /* 1 if row t has only the entries s <= t            */
-  int letters_of;                        /* its indices are those of this input; -1: of none  */
+  int row_dims;                          /* number of last dimensions that form a row         */
+  int causal;                            /* 1 if row t uses only its first t+1 entries        */
+  int letters_of;                        /* number of the input with the same indices, or -1  */
 } edf__written;
 
-/* A kind of node. The formulas are printed with the names and indices of the node. */
+/* A kind of node. In formulas @ stands for the indices, ~ for the summed ones, % for their
+   number, & for those before the last: P[&y@] is P[b,y[b]]. See >>print. */
 typedef struct edf_op {
   const char *name;                      /* "Tanh"                                            */
   void (*shape)(edf_node *);             /* NULL: the shape of the first input                */
@@ -267,6 +268,7 @@ extern edf_graph edf;
 #define EDF__HERE __FILE__, __LINE__
 #define EDF__CALL(...) \
   (edf.file = __FILE__, edf.line = __LINE__, __VA_ARGS__, edf.file = NULL, (void)0)
+/* A macro may have the name of its function: (edf_feed)(x, data, 1) is the function.         */
 typedef edf_node *edf__unary(const char *file, int line, edf_node *x);
 typedef edf_node *edf__binary(const char *file, int line, edf_node *a, edf_node *b);
 
@@ -308,13 +310,13 @@ void *edf_state(edf_node *y, size_t bytes);
 edf_node *edf_name(edf_node *node, const char *name);
 const char *edf_label(const edf_node *node);
 
-/* Asks for the gradient of an Input, or of a node that only Inputs reach. Returns the node. */
+/* Asks for the gradient of an Input, or of a node computed from Inputs alone. Returns it. */
 edf_node *edf_want_grad(edf_node *node);
 
 /* Gives an Input `batch` rows of data. All Inputs of a pass that have a batch get the same
-   number of rows. An Input without a batch takes its whole tensor: batch is 1 or its first
-   dimension. The data is not copied: it must stay unchanged until the next feed or the end of
-   Backward. Errors: no Input, no data, a batch below 1. */
+   number of rows. An Input without a batch takes its whole tensor: batch is 1, or its first
+   dimension, with the same effect. The data is not copied: it must stay unchanged until the
+   next feed or the end of Backward. Errors: no Input, no data, a batch below 1. */
 void edf_feed(edf_node *input, const edf_real *data, int batch);
 #define edf_feed(input, ...) EDF__CALL(edf_feed(input, __VA_ARGS__))
 
@@ -327,11 +329,10 @@ void edf_forward_to(edf_node *node);
 #define edf_forward_to(node) EDF__CALL(edf_forward_to(node))
 
 /* Backward: all grads = 0; the n entries of loss.grad = 1/n; for c in reversed CompNodes:
-   c.backward(). So each grad is the derivative of the mean of the loss. (The slides divide at
-   the Parameter.) edf.after_backward is called at the end: processes that train on parts of a
-   batch add up their gradients there, see examples/mpi_mnist.c.
-   Errors: no Forward since the last feed, a loss that no Parameter and no wanted Input
-   reaches. */
+   c.backward(). So each grad is the derivative of the mean of the loss. (The slides begin with
+   loss.grad = 1, and divide by n at the Parameter.) edf.after_backward is called at the end:
+   processes add up their gradients there, see examples/mpi_mnist.c. Errors: no Forward since
+   the last feed, a loss that depends on no Parameter and on no wanted Input. */
 void edf_backward(edf_node *loss);
 #define edf_backward(loss) EDF__CALL(edf_backward(loss))
 
@@ -345,13 +346,13 @@ typedef struct {
   int needs_s;
 } edf_rule;
 
-/* SGD: for p in Parameters: p -= eta p.grad. edf_step(&rule, c) makes one step of each
-   Parameter that the last Backward reached, by any rule. A Parameter with p->update = mine gets
-   mine(p, eta) instead; edf_update(p, &rule, c) runs a rule for p alone. A Parameter with
-   p->update = edf_frozen has no gradient and makes no step. Your own optimiser is a function
-   and two lines:
-     static const edf_rule mine = { "Sign", sign_step, 0, 0 };
-     edf_step(&mine, &eta); */
+/* SGD: for p in Parameters: p -= eta p.grad. edf_step(&rule, c) makes one step, by any rule, of
+   each Parameter that the last Backward reached. If p->update is a function, the step calls it
+   with (p, eta) instead. There edf_update(p, &rule, c) runs a rule for p alone. A Parameter
+   with p->update = edf_frozen has no gradient and makes no step. Your own optimiser is a
+   function and two lines:
+     static const edf_rule sign = { "Sign", sign_step, 0, 0 };
+     edf_step(&sign, &eta); */
 extern const edf_rule edf_sgd_rule;      /* c = { eta }                                       */
 void edf_step(const edf_rule *rule, const edf_real *c);
 void edf_update(edf_node *p, const edf_rule *rule, const edf_real *c);
@@ -448,7 +449,7 @@ typedef struct edf_device_table {
   /* out += or = alpha a b. Bit k of `grads` is 1 if operand k is the gradient of of[k]. */
   void   (*contract)(const edf_route *r, int assign, edf_node *const of[3], unsigned grads);
   void   (*window)(const edf_window *w, edf_node *y, edf_node *x, int backward);
-  /* Calls nodes(). Or, if `whole`, replays a recording of it and returns 1. */
+  /* Runs a pass by nodes(). If it is a whole one, it may replay a recording, and return 1. */
   int    (*pass)(void (*nodes)(void), int whole);
   void   (*fill)(edf_node *x, edf_which array, edf_real number);
   /* Makes a step of n Parameters. Returns -1 if it has no kernel for the rule. For rule NULL it
@@ -573,7 +574,6 @@ static edf__site edf__call_of(const char *function) {
 
 /* ---- A node in a message: Relu "h" [b=64, 100]   built at hw1.c:55 */
 static int edf__n_nodes(void) { return edf.n_inputs + edf.n_parameters + edf.n_compnodes; }
-
 /* Returns node i of all nodes: Inputs, then Parameters, then CompNodes. */
 static edf_node *edf__nth(int i) {
   if (i < edf.n_inputs) return edf.inputs[i];
@@ -588,7 +588,7 @@ const char *edf_label(const edf_node *x) {
   return same > 1 ? edf__text("%.900s@%d", x->name, x->position) : x->name;
 }
 
-/* Returns dimension d of x. A batch that is not known yet is that of the last feed, or 0. */
+/* For messages: returns dimension d of x. A batch is what x, or else another Input, was fed. */
 static int edf__dimension(const edf_node *x, int d) {
   if (x->kind == EDF_INPUT && x->batched >> d & 1 && x->fed > 0) return x->fed;
   for (int i = 0; !x->dim[d] && d == 0 && i < edf.n_inputs; i++)
@@ -647,7 +647,6 @@ static void *edf__alloc_at(edf__site at, edf__block **list, size_t bytes) {
 static void *edf__alloc(edf__block **list, size_t bytes) {
   return edf__alloc_at(edf__call_of("edf"), list, bytes);
 }
-
 static void edf__free(void *data) {
   if (!data) return;
   edf__block *block = edf__header(data);
@@ -702,7 +701,7 @@ static edf_real *edf__reals(const edf_node *x, edf_real *old) {
 EDF__USED static int edf__is_equation(const edf_node *y);
 static void edf__einsum_backward(edf_node *y);
 
-/* Part Two sets this pointer. In Part One alone it is NULL. */
+/* Part Two defines this pointer. In Part One alone it is NULL, and there is no device. */
 typedef struct edf__contraction edf__contraction;
 typedef struct edf__einsum edf__einsum;
 typedef struct {
@@ -783,7 +782,7 @@ static void edf__find_size(edf_node *y) {
               EDF_MAX_RANK);
   y->size = 1;
   for (int d = 0; d < y->rank; d++) {
-    if (unknown && y->dim[d] < 0) y->dim[d] = 0;     /* A valid convolution of batch size 0.  */
+    if (unknown && y->dim[d] < 0) y->dim[d] = 0;     /* 0 + 1 - size of a window, for batch 0 */
     if (y->dim[d] < (y->kind == EDF_COMPNODE && !unknown))
       edf__fail(edf__site_of(y), "its shape function set dimension %d to %d, expected 1 or "
                 "more", d, y->dim[d]);
@@ -796,7 +795,7 @@ static void edf__find_size(edf_node *y) {
 /* Finds shape, size and memory of a node. Inputs and Parameters have declared shapes. */
 static void edf__infer(edf_node *y) {
   int custom = y->kind == EDF_COMPNODE && !y->about;
-  if (custom) y->rank = y->dim[0] = -1;
+  if (custom) y->rank = y->dim[0] = -1;  /* to see below what y->shape has set                */
   if (y->shape) y->shape(y);
   if (custom && y->rank == -1 && y->dim[0] != -1)
     edf__fail(edf__site_of(y), "its shape function set y->dim, but not y->rank");
@@ -823,8 +822,8 @@ static edf_node edf__without_batch(const edf_node *x) {
   return copy;
 }
 
-/* Finds the shape of a new node, with copies of its inputs in which the batch is unknown: 0.
-   Dimensions that come out as 0 depend on the batch. Then it uses the inputs as they are. */
+/* Finds the shape of a new node. The first run has copies of the inputs with batch 0: each
+   dimension that comes out as 0 depends on the batch. The second run has the known batch. */
 static void edf__infer_new(edf_node *y) {
   size_t n = (size_t)y->n_in, bytes = n * sizeof *y + (n + 1) * sizeof y;
   edf_node **in = y->in, *copy = (edf_node *)edf__alloc(&edf.computed, bytes);
@@ -857,8 +856,8 @@ static void edf__mark(edf_node *target) {
       edf.compnodes[i]->in[k]->active = 1;
 }
 
-/* Returns the batch of all active Inputs, or if there are none, of another Input. Stops if they
-   disagree, or if one was never fed. */
+/* Returns the batch of the active Inputs that have one, else of another Input, else the old
+   batch. Stops if the active Inputs disagree, or if one was never fed. */
 static int edf__find_batch(const char *call) {
   const edf_node *first = NULL, *other = NULL;
   for (int i = 0; i < edf.n_inputs; i++) {
@@ -893,7 +892,7 @@ static void edf__fill(edf_node *x, edf_which array, edf_real number) {
   else for (size_t i = 0; i < x->size; i++) to[i] = number;
 }
 
-/* With EDF_DEBUG an array is NaN until it is written, and the end of a pass reports the first
+/* With EDF_DEBUG a value is NaN until it is written, and the end of a pass reports the first
    NaN, see >>step. An equation writes all its entries. */
 #if defined EDF_DEBUG && !defined EDF_NO_DEBUG
 enum { EDF__DEBUGS = 1 };
@@ -902,9 +901,8 @@ static void edf__look_for_nan(int backward);
 enum { EDF__DEBUGS = 0 };
 #endif
 EDF__USED static int edf__nan_reported;
-static void edf__poison(edf_node *x, edf_which array) {
-  if (EDF__DEBUGS && x->kind == EDF_COMPNODE && !edf__is_equation(x))
-    edf__fill(x, array, (edf_real)NAN);
+static void edf__poison(edf_node *y) {
+  if (EDF__DEBUGS && !edf__is_equation(y)) edf__fill(y, EDF_VALUE, (edf_real)NAN);
 }
 static void edf__end_pass(edf_event event, edf_node *x) {
   if (!edf.direction) return;            /* Steps in a debugger have ended it.                */
@@ -917,7 +915,7 @@ static void edf__end_pass(edf_event event, edf_node *x) {
 }
 
 static void edf__forward_node(edf_node *c) {
-  edf__poison(c, EDF_VALUE);
+  edf__poison(c);
   if (!edf_device || !edf__part_two->run_node(c, 0)) c->forward(c);
   c->ran = edf.feeds;
   edf_ran(c);
@@ -953,7 +951,7 @@ void (edf_feed)(edf_node *x, const edf_real *data, int batch) {
   if (!data) edf__fail(at, "the data is NULL\n  %s", edf__show(x));
   if (!fits)
     edf__fail(at, "batch is %d, %s\n  %s", batch, x->batched ? "expected 1 or more"
-              : "but this Input has no batch: expected 1", edf__show(x));
+              : "but this Input has no batch index: pass 1", edf__show(x));
   if (edf.eager && x->batched) edf__set_batch(batch);
   x->value = (edf_real *)data;
   x->fed = batch;
@@ -998,7 +996,7 @@ static void edf__run_new(edf_node *y) {
 }
 static edf_node *edf__add_compnode(edf_node *y) {
   edf__infer_new(y);
-  if (EDF__DEBUGS && !y->value) {        /* Before the first Forward its values are NaN.      */
+  if (EDF__DEBUGS && !y->value) {        /* NaNs to see before Forward. They grow later.      */
     y->value = (edf_real *)edf__alloc(&edf.computed, 1024 * sizeof *y->value);
     for (int i = 0; i < 1024; i++) y->value[i] = (edf_real)NAN;
   }
@@ -1031,14 +1029,15 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
   va_end(args);
   about.name = edf__copy(&edf.computed, op);
   edf_node *y = edf__computed(&about, file, line, n, in);
-  y->about = NULL;
+  y->about = NULL;                       /* `about` is local.                                 */
   edf__free(in);
   return edf__add_compnode(y);
 }
 
 /* ==== >>backward  Backward, SGD and clearing ============================================= */
 
-/* A node needs a gradient if a Parameter or a wanted node reaches it. */
+/* A node needs a gradient if it is wanted, is a Parameter that is not frozen, or has a backward
+   and is computed from such a node. */
 static void edf__find_needs(void) {
   for (int i = 0; i < edf__n_nodes(); i++) {
     edf_node *x = edf__nth(i);
@@ -1057,7 +1056,7 @@ static const char *edf__show_end(edf_node *loss) {
   for (edf_node **c = edf.compnodes; c < edf.compnodes + edf.n_compnodes; c++)
     for (int k = 0; (*c)->active && !(*c)->backward && k < (*c)->n_in; k++)
       if ((*c)->in[k]->needs_grad) end = *c;
-  return end ? edf__text("\na node without backward ends a path\n  %s", edf__show(end)) : "";
+  return end ? edf__text("\na node without backward cuts the path\n  %s", edf__show(end)) : "";
 }
 static void edf__check_loss(const char *call, edf_node *loss) {
   edf__site at = edf__call_of(call);
@@ -1065,22 +1064,22 @@ static void edf__check_loss(const char *call, edf_node *loss) {
   if (loss->kind != EDF_COMPNODE)
     edf__fail(at, "the loss is not a computed node\n  %s", edf__show(loss));
   if (!loss->needs_grad)
-    edf__fail(at, "no parameter reaches the loss, except frozen ones, and no input with "
+    edf__fail(at, "the loss depends on no Parameter that is not frozen, nor on an Input with "
               "edf_want_grad\n  %s%s", edf__show(loss), edf__show_end(loss));
   if (loss->ran != edf.feeds)
     edf__fail(at, "the loss has no value for the last feed: call edf_forward first\n  %s",
               edf__show(loss));
 }
 
-/* All gradients are 0 when Backward begins. If grad_is_zero is set, a gradient counts as 0 and
-   its memory is not written yet: the first product writes it, which saves a pass over every
-   weight. Before any other code sees the gradient, it is filled with zeros. */
-static void edf__end_zero(edf_node *x) {
+/* Backward does not fill the gradients with 0 at its start. It sets grad_is_zero. The first
+   product of an equation then assigns instead of adding, which saves a pass over every weight.
+   edf__write_zeros writes the zeros, before any other code sees the gradient. */
+static void edf__write_zeros(edf_node *x) {
   if (x->grad && x->grad_is_zero) edf__fill(x, EDF_GRAD, 0);
   x->grad_is_zero = 0;
 }
-static void edf__end_zeros(void) {
-  for (int i = 0; i < edf__n_nodes(); i++) edf__end_zero(edf__nth(i));
+static void edf__write_all_zeros(void) {
+  for (int i = 0; i < edf__n_nodes(); i++) edf__write_zeros(edf__nth(i));
 }
 
 static void edf__prepare_grad(edf_node *x) {
@@ -1104,7 +1103,7 @@ static void edf__begin_backward(const char *call, edf_node *loss) {
   edf__fill(loss, EDF_GRAD, (edf_real)1 / (edf_real)loss->size);
   loss->grad_is_zero = 0;
 #ifndef __OPTIMIZE__
-  edf__end_zeros();                      /* A debugger shows the zeros.                       */
+  edf__write_all_zeros();                /* A debugger shows the zeros.                       */
 #endif
   edf.loss = loss;
   edf.direction = -1;
@@ -1115,10 +1114,10 @@ static void edf__begin_backward(const char *call, edf_node *loss) {
 
 static void edf__backward_node(edf_node *c) {
   if (!edf__runs_backward(c)) return;
-  edf__end_zero(c);
+  edf__write_zeros(c);
   if (!edf_device || !edf__part_two->run_node(c, 1)) {
     if (c->backward != edf__einsum_backward)
-      for (int k = 0; k < c->n_in; k++) edf__end_zero(c->in[k]);
+      for (int k = 0; k < c->n_in; k++) edf__write_zeros(c->in[k]);
     c->backward(c);
   }
   edf_ran(c);
@@ -1128,13 +1127,13 @@ static void edf__backward_nodes(void) {
     edf__backward_node(edf.compnodes[edf.at]);
 }
 static void edf__end_backward(void) {
-  edf__end_zeros();
+  edf__write_all_zeros();
   edf__end_pass(EDF_END_BACKWARD, edf.loss);
 }
 
 void (edf_backward)(edf_node *loss) {
   edf__begin_backward("edf_backward", loss);       /* all grads = 0, loss.grad = 1/n          */
-  if (!edf_device || !edf__part_two->run_pass(edf__backward_nodes, 0))
+  if (!edf_device || !edf__part_two->run_pass(edf__backward_nodes, 0))           /* same loop */
     for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--)
       edf__backward_node(edf.compnodes[edf.at]);
   edf__end_backward();
@@ -1165,8 +1164,8 @@ static void edf__run_rule(const edf_rule *rule, const edf_real *c, edf_node **p,
   }
 }
 
-/* Calls a function with the Parameters that may step, up to 256 at once, so that a device makes
-   one step of them all. `without` leaves out those with a rule of their own. */
+/* Calls a function with the Parameters that may step, in groups of up to 256, so that a device
+   makes one step of a group. If `without` is 1, those with an update function are left out. */
 typedef void edf__on_list(const edf_rule *rule, const edf_real *c, edf_node **p, int n);
 static void edf__for_parameters(edf__on_list *run, const edf_rule *rule, const edf_real *c,
                                 int without) {
@@ -1209,7 +1208,7 @@ void (edf_sgd)(edf_real eta) { (edf_step)(&edf_sgd_rule, &eta); }
 void edf_zero_grad(void) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf.parameters[i]->grad_is_zero = 1;
-    edf__end_zero(edf.parameters[i]);
+    edf__write_zeros(edf.parameters[i]);
   }
 }
 
@@ -1336,8 +1335,8 @@ static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf
 }
 
 /* exp that a compiler vectorises: x = n ln2 + r, a polynomial for exp(r), and 2^n by the
-   exponent's bits, in two halves so that results below the smallest normal number are right.
-   Within 1 ulp; NaN stays NaN. In double the C library's. Coefficients: Cephes, expf, tanhf. */
+   exponent's bits, in two halves so that subnormal results are right. Beyond -104 and 89 it is
+   0 or infinity anyway. Within 1 ulp; NaN stays NaN. Coefficients: Cephes, expf, tanhf. */
 #if EDF_REAL_IS_DOUBLE
 static double edf__exp(double x) { return exp(x); }
 static double edf__tanh(double x) { return tanh(x); }
@@ -1500,13 +1499,13 @@ edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
 
 /* ==== >>contraction  The definition of a contraction ===================================== */
 
-/* Adds alpha a b to out for all values of the indices; the last index runs fastest. >>nest
-   computes the same, faster. In a debugger, i[k] is the value of nest->loop[k].index. */
 static ptrdiff_t edf__entry(const edf_nest *nest, int operand, const ptrdiff_t *i) {
   ptrdiff_t entry = nest->start[operand];
   for (int k = 0; k < nest->n; k++) entry += i[k] * nest->loop[k].s[operand];
   return entry;
 }
+/* Adds alpha a b to out for all values of the indices; the last index runs fastest. >>nest
+   computes the same, faster. In a debugger, i[k] is the value of nest->loop[k].index. */
 void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
                             const edf_real *b) {
   ptrdiff_t i[EDF_MAX_INDEX] = { 0 };
@@ -1517,7 +1516,7 @@ void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real 
     edf_real factor_b = b[edf__entry(nest, EDF_B, i)];
     out[edf__entry(nest, EDF_OUT, i)] += nest->alpha * factor_a * factor_b;
     for (k = nest->n - 1; k >= 0 && ++i[k] == nest->loop[k].n; k--) i[k] = 0;
-  } while (k >= 0);
+  } while (k >= 0);                      /* as an odometer counts; k is -1 at the end         */
 }
 
 /* ==== >>parser  Declarations and equations =============================================== */
@@ -1667,7 +1666,7 @@ static void edf__declare_dimension(edf_node *x, edf__scan *s) {
     edf__syntax(s, name, "give %s a size, as in %s=10: only the batch, the first index of an "
                 "Input, has none", name, name);
   x->batched = 1;
-  if (x->kind != EDF_INPUT) return;
+  if (x->kind != EDF_INPUT) return;      /* A Reshape is declared like an Input.              */
   x->dim[0] = edf.batch;
   for (int i = 0; i < edf.n_inputs; i++) if (edf.inputs[i]->batched) return;
   edf.batch_name = edf__copy(&edf.kept, name);     /* The first name of the batch is kept.    */
@@ -1725,7 +1724,7 @@ enum { EDF__MAX_REF = 32 };
 typedef struct {                         /* a position in a tensor: 2*i+DI-1                  */
   int factor[EDF_MAX_INDEX];
   int constant;
-  int by;                                /* a lookup: the tensor that gives the position      */
+  int by;                                /* a lookup: the ref that gives the position, else 0 */
   const char *at;
 } edf__place;
 typedef struct {                         /* a tensor in an equation: W[I,j]                   */
@@ -1882,8 +1881,8 @@ static int edf__alone(const edf__equation *e, const edf__place *p) {
   return -1;
 }
 
-/* A term may not have an index of a sum on the left missing. Two indices that differ only in
-   case are a mistake, and the program would still train. */
+/* Each term has every index of a position such as 2*i+DI on the left. W[I,j] for y[b,i] is an
+   error: i is missing and I is summed. It is most likely a typo, and would still train. */
 static void edf__check_term(const edf__equation *e, const edf__term *t) {
   unsigned left = edf__ref_has(e->ref), has = edf__term_has(e, t), sum = 0;
   for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
@@ -1941,7 +1940,7 @@ struct edf__einsum {
   int kind;                              /* 0 for sums; see edf__divisor                      */
   int runs;                              /* 1 if its contractions compute it                  */
   int generic;                           /* 1 if its indices have the names of an operand's   */
-  ptrdiff_t extent[EDF_MAX_INDEX];       /* size of each index; 0 if unknown, -1 if not given */
+  ptrdiff_t extent[EDF_MAX_INDEX];       /* size of each index; 0: unknown batch, -1: none    */
   const edf__ref *source[EDF_MAX_INDEX]; /* the tensor that gives the size, or NULL           */
   int padded[EDF_MAX_RANK];              /* of a padded copy: its dimensions, else 0          */
   edf_real outside;                      /* of a padded copy: the entries around the tensor   */
@@ -1985,8 +1984,8 @@ static void edf__take_size(edf__einsum *m, edf_node **in, const edf__ref *r, int
                 edf__show_size(l, m->extent[i], m->source[i], in));
 }
 
-/* Finds the least and the greatest value of a position. An index of unknown size counts as 0.
-   Returns 0 if an index of the position has an unknown batch. */
+/* Finds the least and the greatest value of a position. An index without a size counts as 0.
+   Returns 0 if an index of the position is the unknown batch. */
 static int edf__reach(const edf__einsum *m, const edf__place *p, ptrdiff_t *least,
                       ptrdiff_t *greatest) {
   int known = 1;
@@ -2024,9 +2023,9 @@ EDF__NORETURN static void edf__read_error(const edf__einsum *m, edf_node **in,
               edf__show_ref(r, in), sizes);
 }
 
-/* Checks that position d of r reads inside. An index with a bound may read outside, until the
-   factor has become a padded copy. Returns how large index i of unknown size can be, or 0 for
-   an unknown batch. If all indices are known, i is -1. */
+/* Stops if position d of r reads outside. Before the rewriting (m->runs is 0) it may, if one of
+   its indices has a bound. With i >= 0 it returns the largest size of index i, the only one
+   without a size, or 0 for the unknown batch. With i = -1 all have a size. */
 static ptrdiff_t edf__check_read(const edf__einsum *m, edf_node **in, const edf__ref *r, int d,
                                  int i) {
   const edf__place *p = &r->place[d];
@@ -2039,8 +2038,8 @@ static ptrdiff_t edf__check_read(const edf__einsum *m, edf_node **in, const edf_
   return 1 + (factor > 0 ? (n - 1 - greatest) / factor : least / -factor);
 }
 
-/* If a position has exactly one index of unknown size, that index is as large as it can be
-   while every read of the position is inside. Returns 1 if a size was found. */
+/* If a position has exactly one index without a size, that index is as large as it can be while
+   every read of the position is inside. Returns 1 if a size was found. */
 static int edf__find_sizes_in_sums(edf__einsum *m, edf_node **in) {
   const edf__einsum before = *m;         /* Sizes that are found now count in the next call.  */
   unsigned unknown = 0;
@@ -2098,7 +2097,7 @@ static edf_nest edf__swap(const edf_nest *forward, int x) {
   return t;
 }
 
-/* Adds to a nest how the indices move through tensor r, which is node x. */
+/* Sets the start and the strides of an operand from the positions of tensor r, node x. */
 static void edf__add_strides(edf_nest *nest, int operand, const edf__equation *e,
                              const edf__ref *r, const edf_node *x) {
   ptrdiff_t stride = 1;
@@ -2110,9 +2109,9 @@ static void edf__add_strides(edf_nest *nest, int operand, const edf__equation *e
   }
 }
 
-/* Returns by which number a term is divided. The kind is 'm' for a mean over the summed
-   indices, and 's' for a mean with the divisor n - 1. edf_slide.h has two more kinds: 'x' for a
-   maximum, and 'p' for a position on the left that a tensor gives. */
+/* Returns the divisor of a term: for kind 'm', a mean, the number n of summed entries, for 's'
+   n - 1, else 1. Only edf_slide.h makes kinds other than 0. It also has 'x', a maximum, and
+   'p', a position on the left that a tensor gives. */
 static double edf__divisor(const edf__einsum *m, const edf__equation *e, const edf__term *t) {
   double entries = 1;
   for (int i = 0; i < e->n_letter; i++)
@@ -2134,7 +2133,7 @@ static void edf__make_term(const edf_node *y, const edf__term *t, edf__contracti
     edf__add_strides(&nest, EDF_A + f, e, r, y->in[r->operand]);
   }
   for (int i = 0; i < e->n_letter; i++)
-    if (has >> i & 1) {                  /* The other indices are in other terms.             */
+    if (has >> i & 1) {                  /* Moves the loops of this term to the front.        */
       nest.loop[nest.n] = nest.loop[i];
       nest.loop[nest.n].n = m->extent[i];
       nest.loop[nest.n++].index = e->letter[i].name;
@@ -2167,8 +2166,8 @@ static void edf__einsum_shape(edf_node *y) {
 }
 
 /* ---- Running the terms. Bit k of `grads` is 1 if operand k is the gradient of of[k]. If of[k]
-   is NULL, the operand is the number 1. With `assign` out counts as 0; with EDF__PART only the
-   entries that the nest writes count as 0. */
+   is NULL, the operand is the number 1. EDF__ADD adds to out, EDF__ASSIGN overwrites it, and
+   EDF__PART overwrites the entries of the nest: a padded copy keeps its border. */
 enum { EDF__ADD, EDF__ASSIGN, EDF__PART };
 static edf_real *edf__array_of(edf_node *const of[3], unsigned grads, int k) {
   static edf_real one = 1;
@@ -2210,11 +2209,12 @@ static void edf__einsum_backward(edf_node *y) {
   edf__einsum *m = edf__einsum_of(y);
   for (int i = 0; i < m->e.n_term; i++) {
     const edf__term *t = &m->e.term[i];
-    for (int f = 0; f < t->n; f++) {     /* x.grad += y.grad times the other factor           */
+    for (int f = 0; f < t->n; f++) {     /* y.grad takes the place of factor x: swap rule     */
       edf_node *x = edf__factor(y, t, f), *other = edf__factor(y, t, 1 - f);
       edf_node *of[3] = { x, f ? other : y, f ? y : other };
       if (!x->grad) continue;
-      edf__contract(&m->run[3 * i + 1 + f], x->grad_is_zero, of, 1u | 2u << f);
+      edf__contract(&m->run[3 * i + 1 + f], x->grad_is_zero ? EDF__ASSIGN : EDF__ADD, of,
+                    1u | 2u << f);
       x->grad_is_zero = 0;
     }
   }
@@ -2297,7 +2297,7 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
 
 /* ==== >>products  Products, softmax, losses ============================================== */
 
-/* ---- Add, Sub, Mul   y[b,j] = a[b,j] + b[j] : equations. The operand of lower rank has the
+/* ---- Add, Sub, Mul   y[i,j] = a[i,j] + b[j] : equations. The operand of lower rank has the
    last indices of the other. */
 static edf_node *edf__pairwise(const char *op, const char *sign, const char *file, int line,
                                edf_node *a, edf_node *b) {
@@ -2355,8 +2355,8 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 
 /* ---- Softmax   P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])
                   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
-   The maximum of the row is subtracted first, which changes only the rounding. The exponentials
-   of all rows are one long loop, so that short rows are vectorised too. ---- */
+   The maximum of the row is subtracted first, which changes only the rounding. exp runs over
+   all rows in one loop, which vectorises short rows. Unused entries become 0 later. ---- */
 
 /* Returns the number of entries of a row. A row is the last index of y, or its last row_dims
    indices. */
@@ -2449,7 +2449,7 @@ static size_t edf__class_in(const edf_node *node, const edf_node *y, size_t b, s
   return (size_t)label;
 }
 /* Returns the entry of the scores that the label of row b selects. */
-static size_t edf__label(const edf_node *loss, size_t b) {
+static size_t edf__label_entry(const edf_node *loss, size_t b) {
   size_t K = (size_t)loss->in[0]->dim[loss->in[0]->rank - 1];
   return b * K + edf__class_in(loss, loss->in[1], b, K);
 }
@@ -2457,12 +2457,12 @@ static size_t edf__label(const edf_node *loss, size_t b) {
 /* ---- LogLoss   l[b] = -ln P[b,y[b]]     P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]] ---- */
 static void edf__log_loss_forward(edf_node *l) {
   for (size_t b = 0; b < l->size; b++)
-    l->value[b] = -edf__ln(l->in[0]->value[edf__label(l, b)]);
+    l->value[b] = -edf__ln(l->in[0]->value[edf__label_entry(l, b)]);
 }
 static void edf__log_loss_backward(edf_node *l) {
   edf_node *P = l->in[0];
   for (size_t b = 0; b < l->size; b++) {
-    size_t i = edf__label(l, b);
+    size_t i = edf__label_entry(l, b);
     edf_addgrad(P, i, -l->grad[b] / P->value[i]);
   }
 }
@@ -2672,7 +2672,7 @@ static int edf__run_node(edf_node *y, int backward) {
   if (edf__is_equation(y)) return 0;
   if (!backward) edf__check_labels(y);
   int there = edf_device->node(y, backward);
-  for (int k = 0; backward && k < y->n_in; k++) edf__end_zero(y->in[k]);
+  for (int k = 0; backward && k < y->n_in; k++) edf__write_zeros(y->in[k]);
   if (!there) edf__run_here(y, backward);
   return 1;
 }
@@ -3706,7 +3706,7 @@ static void edf__softmax_log_loss_forward(edf_node *l) {
   for (size_t b = 0; b < l->size; b++) {
     size_t best = b * K;
     for (size_t k = best; k < b * K + K; k++) best = s->value[k] > s->value[best] ? k : best;
-    l->value[b] = (s->value[best] - s->value[edf__label(l, b)]) - edf__ln(P[best]);
+    l->value[b] = (s->value[best] - s->value[edf__label_entry(l, b)]) - edf__ln(P[best]);
   }
 }
 static void edf__softmax_log_loss_backward(edf_node *l) {
@@ -3715,7 +3715,7 @@ static void edf__softmax_log_loss_backward(edf_node *l) {
   size_t K = s->size / l->size;
   for (size_t b = 0; b < l->size; b++) {
     for (size_t k = b * K; k < b * K + K; k++) edf_addgrad(s, k, l->grad[b] * P[k]);
-    edf_addgrad(s, edf__label(l, b), -l->grad[b]);
+    edf_addgrad(s, edf__label_entry(l, b), -l->grad[b]);
   }
 }
 static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__loss_shape,
@@ -5020,7 +5020,7 @@ static void edf__check_backward(edf__check *c, edf_real begin, edf_real times) {
   if (c->alone) { y->backward(y); return; }
   edf_push_grad(y);
   edf__backward_nodes();
-  edf__end_zeros();
+  edf__write_all_zeros();
   edf.at = -1;
   edf.direction = 0;
 }
@@ -5225,7 +5225,7 @@ static double edf__check_one(edf__check *c, edf_node *x) {
   const edf__entry_tried *e = &c->entry[c->worst];
   int wrong = error > edf__tolerance;
   if (wrong || !c->alone)
-    edf__print_result(wrong ? "FAIL" : c->n ? "ok  " : "NONE", c->y, x,
+    edf__print_result(wrong ? "FAIL" : c->n ? "ok  " : "SKIP", c->y, x,
              edf__text("worst relative error %.2g, %zu of %zu entries tried, "
                        "%zu at kinks skipped", error, c->n, x->size, c->n_kink));
   if (!wrong) return error;
@@ -5466,7 +5466,7 @@ edf_node *edf_step_backward(void) {
   if (loss->ran != edf.feeds)
     return edf__nothing_runs("the loss has no value for the last feed: step forward first");
   edf__begin_backward("edf_step_backward", loss);
-  edf__end_zeros();
+  edf__write_all_zeros();
   return edf__run_next();
 }
 
@@ -5527,7 +5527,7 @@ edf_node *edf_find_nan(void) {
   while ((c = edf_step_backward()) != NULL)
     for (int k = 0; k < c->n_in; k++)
       if (edf__is_bad(c->in[k], edf_grad(c->in[k]))) {
-        edf__end_zeros();
+        edf__write_all_zeros();
         edf.direction = 0;
         edf.at = -1;
         return edf__report_nan(c, c->in[k], ".grad");

@@ -1529,8 +1529,8 @@ static const kernel softmax_over_here("SoftmaxOver", softmax);
 static const kernel log_softmax_here("LogSoftmax", log_softmax);
 static const kernel log_softmax_over_here("LogSoftmaxOver", log_softmax);
 
-/* ---- Class numbers. Those of an Input were looked at on the host. What else is not a class
-   gives NaN, and is told when the program next waits for the GPU. */
+/* ---- Class numbers. The host checks the class numbers of Inputs. Any other number that is not
+   a class gives NaN, and the program reports it when it next waits for the GPU. */
 static array *mistake;                   /* the number + 1 of the node that found one         */
 
 __device__ static long long class_of(real number, size_t K, unsigned *mistake, unsigned node) {
@@ -1912,8 +1912,8 @@ static const kernel concat_here("Concat", concat);
 
 /* ==== >>updates  Optimisers: all parameters in one launch ==================================
 
-   Updates are collected while they follow the same rule, and launched together when anything
-   else is asked. What changes from step to step, rates and corrections, is given by value; the
+   Updates are collected while they follow the same rule, and launched together before anything
+   else runs. Rates and corrections change in each step and are arguments of the kernel. The
    table of arrays is copied only when it changes. */
 enum { SETS = 8 };
 struct entry { u64 p, g, m, s, n; unsigned set, unused; };   /* offsets in the arena          */

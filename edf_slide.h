@@ -3613,15 +3613,15 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
 
 #ifndef EDF_NO_DEBUG
 /* ==== >>ways  A program as its equations ================================================= */
-/* The words in which edf_print_equations writes a program. What has no formula in >>equations
-   is called by its op's name. That may stand alone behind a left side in any text, and its
-   indices are in the order of the left:
+/* edf_print_equations writes a program as equations. A node that has no formula in >>equations
+   is written as a call of its op. Such a call may be the whole right side of a line, and its
+   indices are in the order of the left side:
      l[b] = bceloss(s[b], y[b])    y[b] = leakyrelu(x[b], 0.1)    h[b,t] = concat_t(a[b], c[b])
      r[b,i,j] = reshape(x[b,k]) | i<4, j<8    m[b] = maxover(x[b,2*i+DI]) | DI<2 */
 
-/* ---- Names that can be read. A scalar's, which stands without brackets, is mistaken where it
-   is a function's, or beside it an index's. Of equal names the newest stays, which edf_find
-   finds. What cannot stay gets a number. */
+/* ---- Names that can be read again. A scalar has no brackets, so its name could be read as a
+   function or an index. If nodes have equal names, the newest one keeps it, because edf_find
+   finds that one. The others get a number. */
 static int edf_slide__is_mistaken(const edf_node *x, const char *name) {
   if (x->rank) return 0;
   if (edf_slide__function_named(name, 0) >= 0 || edf_slide__function_named(name, 1) >= 0)

@@ -3,8 +3,9 @@
      cc -g -std=c99 -I. examples/04_custom_node.c -o build/04_custom_node -lm
      build/04_custom_node
 
-   In double, since differences of floats are too coarse for the check. Of each node it prints
-   one report; the wrong one's says (yours: by backward, numeric: by central differences)
+   It computes in double, because differences of floats are too coarse for the check. It prints
+   a report for each node. The report of the wrong node says (yours: by backward, numeric: by
+   central differences)
 
      FAIL  d WrongRelu1 / d x: worst relative error 1, 15 of 15 entries tried, 0 at kinks skipped
            8 wrong, most at x[2,1] = -1.15202: yours 1.4815, numeric 0

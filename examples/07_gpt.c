@@ -73,8 +73,8 @@ static double test_loss(network net, const text_set *text) {
   return sum / n;
 }
 
-/* The last T letters go in, the scores behind the last of them say which is next. What stands
-   behind it does not matter, since no letter looks ahead. */
+/* The last T letters go in, and the scores of the last one give the next letter. The letters
+   after it do not matter, because no letter looks ahead. */
 static void write_text(network net, const text_set *text, int n) {
   edf_real seen[T] = { 0 };
   char byte[2];

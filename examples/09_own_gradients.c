@@ -8,8 +8,8 @@
    learn the parity of three bits, from five beginnings; by the derivative they do not.
 
    Gradient reversal (Ganin and Lempitsky 2015): forward changes nothing, backward changes the
-   sign. What is below it then learns to make worse what is above it: features that tell the
-   label, but not from which of two sources a row came.
+   sign. So the layers before it learn to make the layers after it worse: they find features
+   that show the label of a row, but not which of two sources it came from.
 
    edf_expect_mismatch tells the gradient check that this is meant. In double, it prints
 

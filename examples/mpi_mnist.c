@@ -3,9 +3,9 @@
      mpicc -O3 -march=native -I. examples/mpi_mnist.c -o build/mpi_mnist -lm
      mpirun -n 4 build/mpi_mnist --batch 512         --hostfile FILE: on several machines
 
-   All ranks hold all images and the same parameters, and shuffle alike. Of a batch of n rows
-   rank r takes n_r. Its Backward computes the derivative of L_r, the mean loss of these rows;
-   that of the whole batch is
+   All ranks have all images and the same parameters, and shuffle in the same way. Rank r takes
+   n_r of the n rows of a batch. Its Backward computes the derivative of L_r, the mean loss of
+   these rows. The loss of the whole batch is
 
      L = 1/n sum_b ell[b] = sum_r n_r/n L_r     so     p.grad = sum_r n_r/n p.grad_r
 
