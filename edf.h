@@ -1737,7 +1737,7 @@ typedef struct {                         /* an index                            
   const char *name;
   int left;                              /* 1 if it is on the left                            */
   int bound;                             /* its size as in | i<28, else 0                     */
-} edf__letter;
+} edf__index;
 typedef struct {                         /* a number times n tensors, the first is ref[first] */
   double number;
   int first, n;
@@ -1747,21 +1747,21 @@ typedef struct {                         /* a number times n tensors, the first 
 typedef struct edf__equation edf__equation;
 struct edf__equation {
   edf__scan scan;
-  int n_letter, n_ref, n_term, n_operand;
-  edf__letter letter[EDF_MAX_INDEX];
+  int n_index, n_ref, n_term, n_operand;
+  edf__index index[EDF_MAX_INDEX];
   edf__term term[EDF__MAX_REF];
   edf__ref *ref;                         /* ref[0] is the left-hand side                      */
   void *line;                            /* edf_slide.h: the line that is being read, or NULL */
   int (*read_position)(edf__equation *e, int f);   /* edf_slide.h: reads a lookup or a group  */
 };
 
-static int edf__letter_of(edf__equation *e, const char *name) {
-  for (int i = 0; i < e->n_letter; i++) if (!strcmp(e->letter[i].name, name)) return i;
-  if (e->n_letter == EDF_MAX_INDEX)
+static int edf__index_of(edf__equation *e, const char *name) {
+  for (int i = 0; i < e->n_index; i++) if (!strcmp(e->index[i].name, name)) return i;
+  if (e->n_index == EDF_MAX_INDEX)
     edf__syntax(&e->scan, name, "an equation has at most %d indices", EDF_MAX_INDEX);
-  edf__letter letter = { name, 0, 0 };
-  e->letter[e->n_letter] = letter;
-  return e->n_letter++;
+  edf__index index = { name, 0, 0 };
+  e->index[e->n_index] = index;
+  return e->n_index++;
 }
 
 /* Returns the sign of the next summand or term, or 0 if none follows. */
@@ -1779,7 +1779,7 @@ static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
     return;
   }
   const char *name = edf__identifier(s, "an index or a number");
-  int *sum = &place->factor[edf__letter_of(e, name)];
+  int *sum = &place->factor[edf__index_of(e, name)];
   *sum += sign * factor;
   if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this position", name);
 }
@@ -1851,11 +1851,11 @@ static void edf__parse_term(edf__equation *e, int sign) {
 static void edf__parse_bound(edf__equation *e) {
   edf__scan *s = &e->scan;
   const char *name = edf__identifier(s, "an index");
-  int n = e->n_letter, i = edf__letter_of(e, name);
+  int n = e->n_index, i = edf__index_of(e, name);
   if (i == n) edf__syntax(s, name, "%s is an index of no tensor", name);
   edf__expect(s, '<', "'<' and a number", "");
-  if (e->letter[i].bound) edf__syntax(s, name, "%s has two bounds", name);
-  e->letter[i].bound = edf__whole(s, 1, 1000000000);
+  if (e->index[i].bound) edf__syntax(s, name, "%s has two bounds", name);
+  e->index[i].bound = edf__whole(s, 1, 1000000000);
 }
 
 /* ---- The indices of a part of an equation: bit i stands for index i. */
@@ -1876,7 +1876,7 @@ static unsigned edf__term_has(const edf__equation *e, const edf__term *t) {
 }
 /* Returns the index that is alone in its position, or -1. */
 static int edf__alone(const edf__equation *e, const edf__place *p) {
-  for (int i = 0; i < e->n_letter; i++)
+  for (int i = 0; i < e->n_index; i++)
     if (p->factor[i] == 1 && p->constant == 0 && edf__place_has(p) == 1u << i) return i;
   return -1;
 }
@@ -1887,13 +1887,13 @@ static void edf__check_term(const edf__equation *e, const edf__term *t) {
   unsigned left = edf__ref_has(e->ref), has = edf__term_has(e, t), sum = 0;
   for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
     if (edf__alone(e, p) < 0) sum |= edf__place_has(p);
-  for (int i = 0; i < e->n_letter; i++) {
-    const char *a = e->letter[i].name;
+  for (int i = 0; i < e->n_index; i++) {
+    const char *a = e->index[i].name;
     if ((sum & ~has) >> i & 1)
       edf__syntax(&e->scan, t->at, "this term does not have index %s, which is part of a sum "
                   "on the left", a);
-    for (int j = 0; j < e->n_letter; j++) {
-      const char *b = e->letter[j].name;
+    for (int j = 0; j < e->n_index; j++) {
+      const char *b = e->index[j].name;
       if ((left & ~has) >> i & (has & ~left) >> j & 1 && !edf__compare_names(a, b))
         edf__syntax(&e->scan, t->at, "%s and %s are two indices: this term sums %s and does "
                     "not have %s; if you mean that, rename one", a, b, b, a);
@@ -1908,7 +1908,7 @@ static edf__equation edf__read_equation(const edf__site *at, const char *text) {
   edf__scan *s = &e.scan;
   const char *arrow = strstr(s->at, "->") ? ": bi,ij->bj is y[b,j] = x[b,I] W[I,j] here" : "";
   edf__parse_tensor(&e, "");
-  for (int i = 0; i < e.n_letter; i++) e.letter[i].left = 1;
+  for (int i = 0; i < e.n_index; i++) e.index[i].left = 1;
   edf__expect(s, '=', "'=' after the left side", arrow);
   for (int sign = edf__first_sign(s); sign; sign = edf__next_sign(s)) edf__parse_term(&e, sign);
   if (edf__accept(s, '|'))
@@ -1917,7 +1917,7 @@ static edf__equation edf__read_equation(const edf__site *at, const char *text) {
     edf__found(s, "'+', '-', '|' or the end",
                *s->at == '(' ? ": a function is a node of its own" : "");
   for (int t = 0; t < e.n_term; t++) edf__check_term(&e, &e.term[t]);
-  for (const edf__letter *l = e.letter; l < e.letter + e.n_letter; l++)
+  for (const edf__index *l = e.index; l < e.index + e.n_index; l++)
     if (!l->left && !edf__is_capital(l->name))
       edf__syntax(s, l->name, "index %s is not on the left, so it is summed: write %c%s, with "
                   "a capital", l->name, edf__upper(*l->name), l->name + 1);
@@ -1954,7 +1954,7 @@ static const char *edf__show_ref(const edf__ref *r, edf_node **in) {
   return edf__text("%s = %s", r->name, edf__show(in[r->operand]));
 }
 /* Returns a line of a message:  I is 100 in x = Relu "h" [b=64, 100]   built at hw1.c:55 */
-static const char *edf__show_size(const edf__letter *l, ptrdiff_t n, const edf__ref *r,
+static const char *edf__show_size(const edf__index *l, ptrdiff_t n, const edf__ref *r,
                                   edf_node **in) {
   return edf__text("\n  %s is %s in %s", l->name, n ? edf__text("%ld", (long)n) : "the batch",
                    edf__show_ref(r, in));
@@ -1971,7 +1971,7 @@ static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf
 static void edf__take_size(edf__einsum *m, edf_node **in, const edf__ref *r, int d) {
   int i = edf__alone(&m->e, &r->place[d]);
   if (i < 0 || r->operand < 0) return;
-  const edf__letter *l = &m->e.letter[i];
+  const edf__index *l = &m->e.index[i];
   int n = in[r->operand]->dim[d];
   if (l->bound && n && l->bound > n)
     edf__syntax(&m->e.scan, r->place[d].at, "the bound %s<%d is larger than this dimension, %d"
@@ -1990,7 +1990,7 @@ static int edf__reach(const edf__einsum *m, const edf__place *p, ptrdiff_t *leas
                       ptrdiff_t *greatest) {
   int known = 1;
   *least = *greatest = p->constant;
-  for (int i = 0; i < m->e.n_letter; i++) {
+  for (int i = 0; i < m->e.n_index; i++) {
     if (!p->factor[i] || m->extent[i] < 0) continue;
     ptrdiff_t far = (m->extent[i] - 1) * p->factor[i];
     if (m->extent[i] == 0) known = 0;
@@ -2006,12 +2006,12 @@ EDF__NORETURN static void edf__read_error(const edf__einsum *m, edf_node **in,
                                           ptrdiff_t greatest) {
   const edf_node *x = in[r->operand];
   const char *index = NULL, *hint = "", *sizes = "";
-  for (int i = 0; i < m->e.n_letter; i++) {
+  for (int i = 0; i < m->e.n_index; i++) {
     const edf__ref *source = m->source[i];
     if (!r->place[d].factor[i]) continue;
-    if (!index || !source) index = m->e.letter[i].name;
+    if (!index || !source) index = m->e.index[i].name;
     if (source && source->operand != r->operand)
-      sizes = edf__show_size(&m->e.letter[i], m->extent[i], source, in);
+      sizes = edf__show_size(&m->e.index[i], m->extent[i], source, in);
   }
   if (index)
     hint = edf__text(". With a bound, | %s<n, entries outside count as 0", index);
@@ -2032,8 +2032,8 @@ static ptrdiff_t edf__check_read(const edf__einsum *m, edf_node **in, const edf_
   ptrdiff_t least, greatest, n = in[r->operand]->dim[d];
   if (!edf__reach(m, p, &least, &greatest) || n == 0) return 0;
   int inside = least >= 0 && greatest < n, factor = i < 0 ? 1 : p->factor[i];
-  for (int k = 0; i < 0 && !m->runs && k < m->e.n_letter; k++)
-    inside |= p->factor[k] && m->e.letter[k].bound;
+  for (int k = 0; i < 0 && !m->runs && k < m->e.n_index; k++)
+    inside |= p->factor[k] && m->e.index[k].bound;
   if (!inside) edf__read_error(m, in, r, d, least, greatest);
   return 1 + (factor > 0 ? (n - 1 - greatest) / factor : least / -factor);
 }
@@ -2044,7 +2044,7 @@ static int edf__find_sizes_in_sums(edf__einsum *m, edf_node **in) {
   const edf__einsum before = *m;         /* Sizes that are found now count in the next call.  */
   unsigned unknown = 0;
   int found = 0;
-  for (int i = 0; i < m->e.n_letter; i++) unknown |= (unsigned)(m->extent[i] < 0) << i;
+  for (int i = 0; i < m->e.n_index; i++) unknown |= (unsigned)(m->extent[i] < 0) << i;
   for (const edf__ref *r = m->e.ref + 1; r < m->e.ref + m->e.n_ref; r++)
     for (int d = 0; d < r->rank; d++) {
       unsigned has = edf__place_has(&r->place[d]) & unknown;
@@ -2062,8 +2062,8 @@ static int edf__find_sizes_in_sums(edf__einsum *m, edf_node **in) {
 static void edf__find_extents(edf__einsum *m, edf_node **in) {
   const edf__equation *e = &m->e;
   memset(m->source, 0, sizeof m->source);
-  for (int i = 0; i < e->n_letter; i++)
-    m->extent[i] = e->letter[i].bound ? e->letter[i].bound : -1;
+  for (int i = 0; i < e->n_index; i++)
+    m->extent[i] = e->index[i].bound ? e->index[i].bound : -1;
   for (int f = 1; f < e->n_ref; f++)
     for (int d = 0; d < e->ref[f].rank; d++) edf__take_size(m, in, &e->ref[f], d);
   while (edf__find_sizes_in_sums(m, in)) {}
@@ -2073,8 +2073,8 @@ static void edf__check_extents(edf__einsum *m, edf_node **in) {
   edf__find_extents(m, in);
   for (int f = 0; f < m->e.n_ref; f++)
     for (int d = 0; d < m->e.ref[f].rank; d++) {
-      for (int i = 0; i < m->e.n_letter; i++) {
-        const char *name = m->e.letter[i].name;
+      for (int i = 0; i < m->e.n_index; i++) {
+        const char *name = m->e.index[i].name;
         if (m->e.ref[f].place[d].factor[i] && m->extent[i] < 0)
           edf__syntax(&m->e.scan, name, "unknown size of %s: it is not a plain index on the "
                       "right. Add '| %s<n'", name, name);
@@ -2103,7 +2103,7 @@ static void edf__add_strides(edf_nest *nest, int operand, const edf__equation *e
   ptrdiff_t stride = 1;
   for (int d = r->rank - 1; d >= 0; d--) {
     nest->start[operand] += r->place[d].constant * stride;
-    for (int i = 0; i < e->n_letter; i++)
+    for (int i = 0; i < e->n_index; i++)
       nest->loop[i].s[operand] += r->place[d].factor[i] * stride;
     stride *= x->dim[d];
   }
@@ -2114,8 +2114,8 @@ static void edf__add_strides(edf_nest *nest, int operand, const edf__equation *e
    'p', a position on the left that a tensor gives. */
 static double edf__divisor(const edf__einsum *m, const edf__equation *e, const edf__term *t) {
   double entries = 1;
-  for (int i = 0; i < e->n_letter; i++)
-    if (!e->letter[i].left && edf__term_has(e, t) >> i & 1)
+  for (int i = 0; i < e->n_index; i++)
+    if (!e->index[i].left && edf__term_has(e, t) >> i & 1)
       entries *= (double)m->extent[i];
   return m->kind == 'm' ? entries : m->kind == 's' ? entries - 1 : 1;
 }
@@ -2132,11 +2132,11 @@ static void edf__make_term(const edf_node *y, const edf__term *t, edf__contracti
     const edf__ref *r = &e->ref[t->first + f];
     edf__add_strides(&nest, EDF_A + f, e, r, y->in[r->operand]);
   }
-  for (int i = 0; i < e->n_letter; i++)
+  for (int i = 0; i < e->n_index; i++)
     if (has >> i & 1) {                  /* Moves the loops of this term to the front.        */
       nest.loop[nest.n] = nest.loop[i];
       nest.loop[nest.n].n = m->extent[i];
-      nest.loop[nest.n++].index = e->letter[i].name;
+      nest.loop[nest.n++].index = e->index[i].name;
     }
   for (int x = EDF_OUT; x <= EDF_B; x++) {
     run[x].planned = 0;
@@ -2279,7 +2279,7 @@ static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int k
 }
 
 /* Makes a node of one equation. */
-static edf_node *edf__line(const edf__site *at, const char *equation, int n, edf_node **in) {
+static edf_node *edf__parsed(const edf__site *at, const char *equation, int n, edf_node **in) {
   edf__equation e = edf__read_equation(at, equation);
   return edf__equation_node(at, NULL, 0, &e, n, in);
 }
@@ -2290,7 +2290,7 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
-  edf_node *y = edf__line(&at, equation, n, in);
+  edf_node *y = edf__parsed(&at, equation, n, in);
   edf__free(in);
   return y;
 }
@@ -2312,7 +2312,7 @@ static edf_node *edf__pairwise(const char *op, const char *sign, const char *fil
   }
   const char *left = index[b->rank == n];
   const char *text = edf__text("y%s = a%s %sb%s", left, index[0], sign, index[1]);
-  edf_node *y = edf__line(&at, text, 2, in);
+  edf_node *y = edf__parsed(&at, text, 2, in);
   edf__einsum_of(y)->generic = 1;
   return y;
 }
@@ -2350,7 +2350,7 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
   edf__check_operands(at, 3, in);
   if (x->rank < 1 || x->rank > 4)
     edf__fail(at, "x has %d dimensions, expected 1 to 4\n  x = %s", x->rank, edf__show(x));
-  return edf__line(&at, equation[x->rank - 1], 3, in);
+  return edf__parsed(&at, equation[x->rank - 1], 3, in);
 }
 
 /* ---- Softmax   P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])
@@ -2524,16 +2524,16 @@ static edf_node *edf__pad(const edf__einsum *m, edf__site at, edf__ref *r, edf_n
   for (int d = 0; d < r->rank; d++) {
     ptrdiff_t least, greatest, n = x->dim[d];
     int known = edf__reach(m, &r->place[d], &least, &greatest) && !(x->batched >> d & 1);
-    edf__letter letter = { names[d], 1, 0 };
+    edf__index index = { names[d], 1, 0 };
     edf__place plain = { { 0 }, 0, 0, r->place[d].at };
     plain.factor[d] = 1;
     from.place[d] = to.place[d] = plain;
-    copy.e.letter[d] = letter;
+    copy.e.index[d] = index;
     if (!known || (least >= 0 && greatest < n)) continue;
     ptrdiff_t begin = least > 0 ? least : 0, end = greatest < n ? greatest + 1 : n;
     int empty = end <= begin;            /* 1 if all reads are outside: the copy is 0         */
     if (empty) { term.number = 0; begin = 0; end = 1; }
-    copy.e.letter[d].bound = (int)(end - begin);
+    copy.e.index[d].bound = (int)(end - begin);
     copy.padded[d] = (int)(greatest - least + 1);
     from.place[d].constant = (int)begin;
     to.place[d].constant = empty ? 0 : (int)(begin - least);
@@ -2543,7 +2543,7 @@ static edf_node *edf__pad(const edf__einsum *m, edf__site at, edf__ref *r, edf_n
   if (!outside) return x;
   at.op = "Pad";
   copy.outside = m->kind == 'x' ? -(edf_real)HUGE_VAL : 0;
-  copy.e.n_letter = r->rank;
+  copy.e.n_index = r->rank;
   copy.e.term[copy.e.n_term++] = term;
   to.operand = -1;
   from.operand = 0;
@@ -2556,7 +2556,7 @@ static edf_node *edf__pad(const edf__einsum *m, edf__site at, edf__ref *r, edf_n
    64. */
 static double edf__volume(const edf__einsum *m, unsigned has) {
   double volume = 1;
-  for (int i = 0; i < m->e.n_letter; i++)
+  for (int i = 0; i < m->e.n_index; i++)
     if (has >> i & 1) volume *= m->extent[i] ? (double)m->extent[i] : 64;
   return volume;
 }
@@ -2575,7 +2575,7 @@ static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_n
       double cost = edf__volume(m, has) + edf__volume(m, has & needed);
       if (cost < best) { best = cost; first = i; second = j; keeps = has & needed; }
     }
-  for (int i = 0; i < m->e.n_letter; i++) {
+  for (int i = 0; i < m->e.n_index; i++) {
     if (!(keeps >> i & 1)) continue;
     if (left.rank == EDF_MAX_RANK)
       edf__syntax(&m->e.scan, t->at, "the product of %s and %s has more than %d indices",
@@ -2612,8 +2612,8 @@ static void edf__rewrite(edf__einsum *m, edf__site at, edf_node **in) {
     x[k] = &copy[k];
   }
   edf__check_extents(m, x);
-  for (int i = 0; i < m->e.n_letter; i++)          /* A product may have no other size of it. */
-    if (m->extent[i] > 0) m->e.letter[i].bound = (int)m->extent[i];
+  for (int i = 0; i < m->e.n_index; i++)          /* A product may have no other size of it. */
+    if (m->extent[i] > 0) m->e.index[i].bound = (int)m->extent[i];
   m->e.ref = (edf__ref *)memcpy(edf__alloc(&edf.computed, bytes), m->e.ref, bytes);
   for (int f = 1; f < m->e.n_ref; f++) {
     edf_node *operand = in[m->e.ref[f].operand];
@@ -4330,7 +4330,7 @@ static inline edf__letters edf__letters_of(const edf_node *y) {
   const edf__equation *e = x && !c ? &edf__einsum_of(x)->e : NULL;
   for (int d = 0; x && d < x->rank; d++) {
     int i = e ? edf__alone(e, &e->ref->place[d]) : -1;
-    const char *name = c ? c + 1 : i < 0 ? NULL : e->letter[i].name;
+    const char *name = c ? c + 1 : i < 0 ? NULL : e->index[i].name;
     if (!name || !edf__add_letter(&l, name)) edf__any_letter(&l, x);
     if (c) c += 1 + strcspn(c + 1, ",]");
   }
@@ -4411,12 +4411,12 @@ static void edf__write_letter(edf_page *out, const char *before, const edf_node 
                               int in_loop) {
   const edf__equation *e = edf__shown(y);
   edf__letters l = edf__letters_of(y);
-  const char *name = edf__einsum_of(y)->generic ? l.name[i] : e->letter[i].name, *first = name;
-  int same = 0, left = e->letter[i].left;
+  const char *name = edf__einsum_of(y)->generic ? l.name[i] : e->index[i].name, *first = name;
+  int same = 0, left = e->index[i].left;
   for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
     left |= p->by && edf__ref_has(&e->ref[p->by]) >> i & 1;
-  for (int k = 0; k < e->n_letter; k++)
-    same |= k != i && !edf__compare_names(name, e->letter[k].name);
+  for (int k = 0; k < e->n_index; k++)
+    same |= k != i && !edf__compare_names(name, e->index[k].name);
   while (*first && edf__lower(*first) == edf__upper(*first)) first++;
   int capital = !in_loop && !left && !edf__is_capital(name), none = same || !*first;
   edf_write(out, capital && none ? "%sS_" : "%s", before);
@@ -4433,7 +4433,7 @@ static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
     int empty = 1;
     edf_write(out, p > r->place ? "," : "[");
     if (p->by) { edf__write_ref(out, y, &e->ref[p->by], "", in_loop); continue; }
-    for (int i = 0; i < e->n_letter; i++) {
+    for (int i = 0; i < e->n_index; i++) {
       int factor = p->factor[i];
       if (!factor) continue;
       edf_write(out, factor < 0 ? "-" : empty ? "" : "+");
@@ -4461,8 +4461,8 @@ static void edf__write_reduction(edf_page *out, const edf_node *y, const edf__te
     return;
   }
   edf_write(out, mean ? "mean" : backward ? "[the first greatest]" : "max");
-  for (int i = 0; !backward && i < m->e.n_letter; i++) {
-    if (e->letter[i].left || !(edf__term_has(e, t) >> i & 1)) continue;
+  for (int i = 0; !backward && i < m->e.n_index; i++) {
+    if (e->index[i].left || !(edf__term_has(e, t) >> i & 1)) continue;
     edf__write_letter(out, before, y, i, 0);
     before = ",";
   }
@@ -4504,10 +4504,10 @@ static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
     edf__write_term(out, y, t, 0, exact);
   }
   if (exact && call) edf_write(out, ")");
-  for (int i = 0; i < e->n_letter; i++) {
-    if (!e->letter[i].bound) continue;
+  for (int i = 0; i < e->n_index; i++) {
+    if (!e->index[i].bound) continue;
     edf__write_letter(out, n++ ? ", " : " | ", y, i, 0);
-    edf_write(out, "<%d", e->letter[i].bound);
+    edf_write(out, "<%d", e->index[i].bound);
   }
   for (int d = 0; d < e->ref->rank; d++) {
     const edf__place *p = &e->ref->place[d];
@@ -4530,16 +4530,16 @@ static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
 static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *t) {
   const edf__equation *e = edf__shown(y);
   int list[EDF_MAX_INDEX], n = 0;
-  for (int i = 0; i < e->n_letter; i++) {
-    if (!e->letter[i].left && !(edf__term_has(e, t) >> i & 1)) continue;
+  for (int i = 0; i < e->n_index; i++) {
+    if (!e->index[i].left && !(edf__term_has(e, t) >> i & 1)) continue;
     int k = n++;
-    for (; k > 0 && edf__compare_names(e->letter[i].name, e->letter[list[k - 1]].name) < 0; k--)
+    for (; k > 0 && edf__compare_names(e->index[i].name, e->index[list[k - 1]].name) < 0; k--)
       list[k] = list[k - 1];
     list[k] = i;
   }
   for (int k = 0; k < n; k++) {
     int shown = 0, i = list[k];
-    ptrdiff_t bound = e->letter[i].bound;
+    ptrdiff_t bound = e->index[i].bound;
     const edf__ref *r = &e->ref[0];
     for (int f = 0; f <= t->n; r = &e->ref[t->first + f++])
       for (int d = 0; d < r->rank; d++) shown |= edf__alone(e, &r->place[d]) == i;
@@ -4767,10 +4767,10 @@ static void edf__write_data(edf_page *to, const edf_node *y) {
   const edf__equation *e = &m->e;
   int kind = m->outside != 0 ? '-' : m->kind ? m->kind : '0';
   edf_write(to, "{\"kind\":\"%c\",\"index\":[", kind);
-  for (int i = 0; i < e->n_letter; i++) {
+  for (int i = 0; i < e->n_index; i++) {
     edf_write(to, i ? ",[" : "[");
-    edf_write_quoted(to, e->letter[i].name, strlen(e->letter[i].name));
-    edf_write(to, ",%ld,%d]", (long)m->extent[i], e->letter[i].left);
+    edf_write_quoted(to, e->index[i].name, strlen(e->index[i].name));
+    edf_write(to, ",%ld,%d]", (long)m->extent[i], e->index[i].left);
   }
   edf_write(to, "],\"ref\":[");
   for (const edf__ref *r = e->ref; r < e->ref + e->n_ref; r++) {
@@ -4778,7 +4778,7 @@ static void edf__write_data(edf_page *to, const edf_node *y) {
     for (int d = 0; d < r->rank; d++) {
       edf_write(to, d ? ",[%d" : "[%d", r->place[d].constant);
       if (r->place[d].by) edf_write(to, ",-1,%d", r->place[d].by);
-      for (int i = 0; i < e->n_letter; i++)
+      for (int i = 0; i < e->n_index; i++)
         if (r->place[d].factor[i]) edf_write(to, ",%d,%d", i, r->place[d].factor[i]);
       edf_write(to, "]");
     }

@@ -20,7 +20,7 @@
      EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical edf__caret
      edf__caught edf__check_rank edf__class_in edf__compare_names edf__computed edf__einsum
      edf__einsum_shape edf__equation edf__equation_node edf__fail
-     edf__find_extents edf__grow edf__is_capital edf__letter_of edf__letters edf__letters_of
+     edf__find_extents edf__grow edf__is_capital edf__index_of edf__letters edf__letters_of
      edf__log_softmax_op edf__message edf__new_node edf__parse_tensor edf__place edf__reach
      edf__read_declared edf__read_number edf__ref edf__scan edf__scan_of edf__show
      edf__site edf__softmax_op edf__syntax edf__upper edf__write edf__write_equation
@@ -406,13 +406,13 @@ static unsigned edf_slide__refs_have(const edf__equation *e, int f, int end) {
 static const char *edf_slide__first_of(const edf__equation *e, unsigned has) {
   int i = 0;
   while (has && !(has >> i & 1)) i++;
-  return has ? e->letter[i].name : NULL;
+  return has ? e->index[i].name : NULL;
 }
 
 /* Returns the number of entries of a tensor with these indices. */
 static double edf_slide__volume(const edf__einsum *m, unsigned has) {
   double volume = 1;
-  for (int i = 0; i < m->e.n_letter; i++) if (has >> i & 1) volume *= (double)m->extent[i];
+  for (int i = 0; i < m->e.n_index; i++) if (has >> i & 1) volume *= (double)m->extent[i];
   return volume;
 }
 
@@ -426,9 +426,9 @@ static edf__ref *edf_slide__next_ref(edf__equation *e) {
 /* A term that lacks index i on the left must not sum index I: the program would still train. */
 static void edf_slide__check_cases(const edf__equation *e, const char *at, unsigned lacks,
                                    unsigned sums) {
-  for (int i = 0; i < e->n_letter; i++)
-    for (int o = 0; o < e->n_letter; o++) {
-      const char *a = e->letter[i].name, *b = e->letter[o].name;
+  for (int i = 0; i < e->n_index; i++)
+    for (int o = 0; o < e->n_index; o++) {
+      const char *a = e->index[i].name, *b = e->index[o].name;
       if (lacks >> i & sums >> o & 1 && !edf__compare_names(a, b))
         edf__syntax(&e->scan, at, "%s and %s are two indices: this term sums %s and does not "
                     "have %s; if you mean that, rename one", a, b, b, a);
@@ -437,8 +437,8 @@ static void edf_slide__check_cases(const edf__equation *e, const char *at, unsig
 
 /* All indices of a line have a size. */
 static void edf_slide__check_known(const edf__einsum *m) {
-  for (int i = 0; i < m->e.n_letter; i++) {
-    const char *name = m->e.letter[i].name;
+  for (int i = 0; i < m->e.n_index; i++) {
+    const char *name = m->e.index[i].name;
     if (m->extent[i] < 0)
       edf__syntax(&m->e.scan, name, "unknown size of %s: it is not a plain index on the right. "
                   "Add '| %s<n'", name, name);
@@ -827,7 +827,7 @@ static ptrdiff_t edf_slide__entry_of(const edf__einsum *m, const edf__ref *r,
   ptrdiff_t entry = 0;
   for (int d = 0; d < r->rank; d++) {
     ptrdiff_t at = r->place[d].constant;
-    for (int i = 0; i < m->e.n_letter; i++) at += r->place[d].factor[i] * index[i];
+    for (int i = 0; i < m->e.n_index; i++) at += r->place[d].factor[i] * index[i];
     if (at < 0 || at >= x->dim[d]) return -1;
     entry = entry * x->dim[d] + at;
   }
@@ -1129,7 +1129,7 @@ static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char
 static edf_slide__expr *edf_slide__read_index(edf_slide__statement *l) {
   const char *name = edf_slide__identifier(&l->m.e.scan, "an index");
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NAME, name, NULL);
-  x->which = edf__letter_of(&l->m.e, name);
+  x->which = edf__index_of(&l->m.e, name);
   x->number = 0;
   return x;
 }
@@ -1186,7 +1186,7 @@ static int edf_slide__read_comparison(edf__scan *s, const char *expected) {
 
 /* Reads the size of an index after its '<'. */
 static void edf_slide__read_size(edf__equation *e, int index, const char *name) {
-  int *bound = &e->letter[index].bound;
+  int *bound = &e->index[index].bound;
   const char *at = e->scan.at;
   double n = 0;
   if (*bound) edf__syntax(&e->scan, name, "%s has two bounds", name);
@@ -1200,7 +1200,7 @@ static void edf_slide__read_size(edf__equation *e, int index, const char *name) 
 static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   edf__equation *e = &l->m.e;
   edf__scan *s = &e->scan;
-  int n = e->n_letter, used = braces;
+  int n = e->n_index, used = braces;
   edf_slide__expr *x = edf_slide__read_index(l), *t;
   unsigned bit = 1u << x->which;
   if (braces && edf_slide__peek(s) != '<') return bit;
@@ -1265,7 +1265,7 @@ static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char
   const char *index = name + strcspn(name, "_") + 1;
   x->which = f;
   x->number = 1e-5;                      /* normalize's eps                                   */
-  if (*index) x->over = 1u << edf__letter_of(&l->m.e, index);
+  if (*index) x->over = 1u << edf__index_of(&l->m.e, index);
   else {
     edf_slide__expect(s, '{', "an index or '{'");
     do x->over |= edf_slide__read_bound(l, 1); while (edf_slide__accept(s, ','));
@@ -1498,9 +1498,9 @@ static int edf_slide__same_left(const edf_slide__statement *a, const edf_slide__
    index, or of its small one. */
 static int edf_slide__index_for(const edf__equation *e, const char *name) {
   int found = -1;
-  for (int i = 0; i < e->n_letter; i++) {
-    if (!strcmp(e->letter[i].name, name)) return i;
-    if (edf__is_capital(name) && !edf__compare_names(e->letter[i].name, name))
+  for (int i = 0; i < e->n_index; i++) {
+    if (!strcmp(e->index[i].name, name)) return i;
+    if (edf__is_capital(name) && !edf__compare_names(e->index[i].name, name))
       found = i;
   }
   return found;
@@ -1574,8 +1574,8 @@ static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slid
 
 static unsigned edf_slide__small_letters(const edf_slide__statement *l) {
   unsigned small = 0;
-  for (int i = 0; i < l->m.e.n_letter; i++)
-    small |= (unsigned)!edf__is_capital(l->m.e.letter[i].name) << i;
+  for (int i = 0; i < l->m.e.n_index; i++)
+    small |= (unsigned)!edf__is_capital(l->m.e.index[i].name) << i;
   return small;
 }
 
@@ -1735,7 +1735,7 @@ static void edf_slide__set_group(const edf_slide__statement *l, int f,
                   i->at);
     if (n > 1000000000 / extent)
       edf__syntax(&l->m.e.scan, i->at, "the group is too long");
-    for (int k = 0; k < l->m.e.n_letter; k++) p->factor[k] *= (int)extent;
+    for (int k = 0; k < l->m.e.n_index; k++) p->factor[k] *= (int)extent;
     p->factor[i->which]++;
     n *= extent;
   }
@@ -1753,13 +1753,13 @@ static void edf_slide__set_groups(edf_slide__statement *l) {
 static int edf_slide__classes_of(const edf_slide__statement *l, const edf_slide__expr *value) {
   const edf__equation *e = &l->m.e;
   int c = 0;
-  while (c < e->n_letter && (!e->letter[c].bound || strcmp(e->letter[c].name, value->at))) c++;
-  if (c == e->n_letter)
+  while (c < e->n_index && (!e->index[c].bound || strcmp(e->index[c].name, value->at))) c++;
+  if (c == e->n_index)
     edf__syntax(&l->m.e.scan, value->at,
                 l->adds && value == l->where->in
                 ? "unknown size of %s: add '| %s<n'" : "%s: how many classes? Add '| %s<27'",
                 l->adds && value == l->where->in ? l->m.e.ref->name : value->at, value->at);
-  return e->letter[c].bound;
+  return e->index[c].bound;
 }
 
 static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
@@ -1774,8 +1774,8 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
                   "function", r->name);
     return edf_slide__classes_of(l, value);
   }
-  for (int i = 0; i < l->m.e.n_letter; i++) {
-    const char *c = l->m.e.letter[i].name;
+  for (int i = 0; i < l->m.e.n_index; i++) {
+    const char *c = l->m.e.index[i].name;
     if (p->factor[i] && l->m.extent[i] < 0)
       edf__syntax(&l->m.e.scan, p->at, "%s is a new Parameter, and nothing gives the size of "
                   "%s: add '| %s<64' at the end of the line", r->name, c, c);
@@ -1801,8 +1801,8 @@ static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *
   edf__scan s = l->m.e.scan;
   const edf_slide__slide *all = l->slide;
   int f = edf_slide__function_named(r->name, 1), listed = !all->parameters;
-  for (int i = 0; i < l->m.e.n_letter; i++)
-    if (!strcmp(l->m.e.letter[i].name, r->name))
+  for (int i = 0; i < l->m.e.n_index; i++)
+    if (!strcmp(l->m.e.index[i].name, r->name))
       edf__syntax(&s, r->name, "%s is an index here, and not a tensor", r->name);
   if (f >= 0)
     edf__syntax(&s, r->name, "%s is not defined. The function %s takes round brackets, or a "
@@ -1871,7 +1871,7 @@ static double edf_slide__number_now(const edf_slide__statement *l, const edf_sli
     case EDF_SLIDE__A_PRODUCT: break;
     default: return none;
   }
-  for (int i = 0; i < l->m.e.n_letter; i++)
+  for (int i = 0; i < l->m.e.n_index; i++)
     if (x->over >> i & 1) n *= l->m.extent[i] > 0 ? (double)l->m.extent[i] : none;
   for (const edf_slide__expr *f = x->in; f; f = f->next) n *= edf_slide__number_now(l, f);
   return n;
@@ -1898,7 +1898,7 @@ static edf_slide__value edf_slide__new_value(const edf_slide__statement *l, edf_
   edf__ref *r = &v.at;
   memset(r->place, 0, sizeof r->place);
   r->rank = 0;
-  for (int i = 0; i < l->m.e.n_letter; i++) {
+  for (int i = 0; i < l->m.e.n_index; i++) {
     if (!(has >> i & 1)) continue;
     if (r->rank == EDF_MAX_RANK)
       edf__syntax(&l->m.e.scan, r->name, "more than %d indices", EDF_MAX_RANK);
@@ -1911,7 +1911,7 @@ static edf_slide__value edf_slide__new_value(const edf_slide__statement *l, edf_
 /* An index of a recurrence is a number now. */
 static edf__ref edf_slide__ref_now(const edf_slide__statement *l, edf__ref r) {
   for (edf__place *p = r.place; p < r.place + r.rank; p++)
-    for (int i = 0; i < l->m.e.n_letter; i++) {
+    for (int i = 0; i < l->m.e.n_index; i++) {
       if (!(l->fixed >> i & 1)) continue;
       p->constant += p->factor[i] * l->at[i];
       p->factor[i] = 0;
@@ -1943,7 +1943,7 @@ static const char *edf_slide__letters_at(const edf_slide__statement *l, const ed
   const char *text = r->rank ? "[" : "";
   for (int d = 0; d < r->rank; d++) {
     int i = edf__alone(&l->m.e, &r->place[d]);
-    text = edf_fmt("%s%s%s", text, i < 0 ? "i" : l->m.e.letter[i].name,
+    text = edf_fmt("%s%s%s", text, i < 0 ? "i" : l->m.e.index[i].name,
                    d + 1 < r->rank ? "," : "]");
   }
   return edf_slide__copy(text);
@@ -2066,12 +2066,12 @@ static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statemen
   to->l = l;
   to->n_before = edf.n_compnodes;
   e->scan = l->m.e.scan;
-  e->n_letter = l->m.e.n_letter;
+  e->n_index = l->m.e.n_index;
   *edf_slide__next_ref(e) = *left;
   e->ref->operand = -1;
-  for (int i = 0; i < e->n_letter; i++) {
-    e->letter[i].name = l->m.e.letter[i].name;
-    e->letter[i].left = (int)(edf_slide__ref_has(left) >> i & 1);
+  for (int i = 0; i < e->n_index; i++) {
+    e->index[i].name = l->m.e.index[i].name;
+    e->index[i].left = (int)(edf_slide__ref_has(left) >> i & 1);
   }
 }
 
@@ -2112,7 +2112,7 @@ static void edf_slide__add_counts(edf_slide__making *to, const edf_slide__expr *
                                   double *number) {
   const edf_slide__statement *l = to->l;
   unsigned has = edf_slide__refs_have(&to->m.e, first, to->m.e.n_ref);
-  for (int i = 0; i < l->m.e.n_letter && p->sort == EDF_SLIDE__A_PRODUCT; i++) {
+  for (int i = 0; i < l->m.e.n_index && p->sort == EDF_SLIDE__A_PRODUCT; i++) {
     if (!((p->over & ~has) >> i & 1)) continue;
     if (l->m.extent[i] > 0) { *number *= (double)l->m.extent[i]; continue; }
     edf_slide__value v = edf_slide__index_value(l, i, 1);
@@ -2155,7 +2155,7 @@ static void edf_slide__add_bounds(edf_slide__making *to) {
   edf__equation *e = &to->m.e;
   unsigned has = edf_slide__refs_have(e, 0, e->n_ref);
   for (int sums = 1; sums >= 0; sums--)
-    for (int i = 0; i < e->n_letter; i++) {
+    for (int i = 0; i < e->n_index; i++) {
       int bound = (int)l->m.extent[i], outside = 0;
       for (int f = 1; sums && f < e->n_ref; f++)
         for (int d = 0; d < e->ref[f].rank; d++) {
@@ -2163,10 +2163,10 @@ static void edf_slide__add_bounds(edf_slide__making *to) {
           int alone = edf__alone(e, p) == i;
           outside |= alone ? to->in[e->ref[f].operand]->dim[d] != bound : p->factor[i] != 0;
         }
-      if (bound <= 0 || !(has >> i & 1) || e->letter[i].bound) continue;
+      if (bound <= 0 || !(has >> i & 1) || e->index[i].bound) continue;
       if (!sums) edf__find_extents(&to->m, to->in);
-      if (sums ? outside && (l->m.e.letter[i].bound || l->to) : to->m.extent[i] != bound)
-        e->letter[i].bound = bound;
+      if (sums ? outside && (l->m.e.index[i].bound || l->to) : to->m.extent[i] != bound)
+        e->index[i].bound = bound;
     }
 }
 
@@ -2174,9 +2174,9 @@ static void edf_slide__add_bounds(edf_slide__making *to) {
 static void edf_slide__keep_letters(edf__equation *e) {
   unsigned has = edf_slide__refs_have(e, 0, e->n_ref);
   int n = 0;
-  for (int i = 0; i < e->n_letter; i++) {
+  for (int i = 0; i < e->n_index; i++) {
     if (!(has >> i & 1)) continue;
-    e->letter[n] = e->letter[i];
+    e->index[n] = e->index[i];
     for (int f = 0; n < i && f < e->n_ref; f++)
       for (int d = 0; d < e->ref[f].rank; d++) {
         e->ref[f].place[d].factor[n] = e->ref[f].place[d].factor[i];
@@ -2184,7 +2184,7 @@ static void edf_slide__keep_letters(edf__equation *e) {
       }
     n++;
   }
-  e->n_letter = n;
+  e->n_index = n;
 }
 
 /* Numbers alone do not tell the batch: 0 times its index does. */
@@ -2192,8 +2192,8 @@ static void edf_slide__add_batch(edf_slide__making *to) {
   edf__equation *e = &to->m.e;
   unsigned has = 0;
   for (int f = 1; f < e->n_ref; f++) has |= edf_slide__ref_has(&e->ref[f]);
-  for (int i = 0; i < e->n_letter; i++) {
-    if (!e->letter[i].left || has >> i & 1 || to->l->m.extent[i]) continue;
+  for (int i = 0; i < e->n_index; i++) {
+    if (!e->index[i].left || has >> i & 1 || to->l->m.extent[i]) continue;
     edf_slide__value v = edf_slide__index_value(to->l, i, 0);
     v.number = 0;
     edf_slide__add_term(to, &v, NULL, NULL);
@@ -2311,8 +2311,8 @@ static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__e
 static int edf_slide__is_outside(const edf_slide__statement *l, const edf__place *was,
                                  const edf__place *p, int n) {
   int bounded = 0;
-  for (int i = 0; i < l->m.e.n_letter; i++)
-    bounded |= was->factor[i] && l->m.e.letter[i].bound;
+  for (int i = 0; i < l->m.e.n_index; i++)
+    bounded |= was->factor[i] && l->m.e.index[i].bound;
   return bounded && !edf_slide__place_has(p) && n && (p->constant < 0 || p->constant >= n);
 }
 
@@ -2435,7 +2435,7 @@ static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_sl
   q = edf_slide__row_node(l, &edf__log_softmax_op, "LogSoftmaxOver", p->over, &s, -1, 0);
   q.number = -1;
   for (int d = 0; d < s.at.rank; d++)
-    for (int i = 0; i < l->m.e.n_letter; i++)
+    for (int i = 0; i < l->m.e.n_index; i++)
       if (p->over >> i & 1) s.at.place[d].factor[i] = q.at.place[d].factor[i] = 0;
   y.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, &s, &q);
   return y;
@@ -2595,8 +2595,8 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
                 "part: h[b,J+K]");
   const edf__place sum = left.place[d];
   for (edf_slide__expr *x = l->right; x; x = x->next) {
-    for (; i < l->m.e.n_letter && used >= sum.factor[i]; i++) used = 0;
-    if (i == l->m.e.n_letter)
+    for (; i < l->m.e.n_index && used >= sum.factor[i]; i++) used = 0;
+    if (i == l->m.e.n_index)
       edf__syntax(&l->m.e.scan, x->at, "there are more parts than indices in the sum");
     used++;
     memset(left.place[d].factor, 0, sizeof sum.factor);
@@ -2640,7 +2640,7 @@ static int edf_slide__time_index(const edf_slide__statement *l, const edf__place
 static int edf_slide__offset_of(const edf_slide__statement *l, const edf__place *p,
                                 const edf_slide__statement *by, const edf__place *left) {
   int i = edf_slide__time_index(by, left), j = edf_slide__time_index(l, p);
-  if (i < 0 || j < 0 || edf_slide__index_for(&l->m.e, by->m.e.letter[i].name) != j) return 0;
+  if (i < 0 || j < 0 || edf_slide__index_for(&l->m.e, by->m.e.index[i].name) != j) return 0;
   return p->constant - left->constant;
 }
 
@@ -2700,7 +2700,7 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
 static void edf_slide__add_loop(edf_slide__slide *all, const edf_slide__statement *by,
                                 int axis) {
   int i = edf_slide__time_index(by, &by->m.e.ref->place[axis]), n = by->n_loop;
-  const char *name = by->m.e.letter[i].name;
+  const char *name = by->m.e.index[i].name;
   for (int k = 0; k < n; k++) if (by->axis[k] == axis) return;
   for (edf_slide__statement *l = all->line + by->from; l < all->line + by->to; l++) {
     const edf__ref *left = l->m.e.ref;
@@ -2765,7 +2765,7 @@ static void edf_slide__check_last(const edf_slide__statement *l, const edf_slide
     if (i >= 0 && x->lone >> i & 1)
       edf__syntax(&l->m.e.scan, r->place[d].at, "%s sums over all steps. Write sum_%s if you "
                   "mean that, or the number of the last step, as in x[4,i]",
-                  l->m.e.letter[i].name, l->m.e.letter[i].name);
+                  l->m.e.index[i].name, l->m.e.index[i].name);
   }
 }
 
@@ -2795,7 +2795,7 @@ static int edf_slide__same_extent(ptrdiff_t *a, ptrdiff_t *b) {
 /* A place on the left that joins parts, K+I, is as long as these together; -1: unknown. */
 static ptrdiff_t edf_slide__joined_extent(const edf_slide__statement *by, const edf__place *p) {
   ptrdiff_t n = 0;
-  for (int i = 0; i < by->m.e.n_letter; i++) {
+  for (int i = 0; i < by->m.e.n_index; i++) {
     if (p->factor[i] && by->m.extent[i] <= 0) return -1;
     n += p->factor[i] * by->m.extent[i];
   }
@@ -2820,7 +2820,7 @@ static void edf_slide__begin_steps(edf_slide__statement *l) {
   const edf__scan *s = &l->m.e.scan;
   size_t n = 1;
   for (int k = 0; k < l->n_loop; k++) {
-    const char *c = l->m.e.letter[l->loop[k]].name;
+    const char *c = l->m.e.index[l->loop[k]].name;
     ptrdiff_t T = l->m.extent[l->loop[k]];
     if (T == 0)
       edf__syntax(s, c, "%s is the batch, but the number of steps must be known", c);
@@ -3185,8 +3185,8 @@ static edf_node *edf_slide__call_operand(const edf_slide__statement *l, edf__sca
   for (int d = 0; d < r->rank; d++) {
     int i = edf__alone(&e, &r->place[d]);
     if (i < 0) edf__syntax(s, r->place[d].at, "expected an index");
-    int at = edf_slide__index_for(&l->m.e, e.letter[i].name);
-    if (at < 0 || strcmp(l->m.e.letter[at].name, e.letter[i].name)) continue;
+    int at = edf_slide__index_for(&l->m.e, e.index[i].name);
+    if (at < 0 || strcmp(l->m.e.index[at].name, e.index[i].name)) continue;
     if (at <= last)
       edf__syntax(s, r->place[d].at, "in a call indices keep the order of the left side");
     last = at;
@@ -3231,9 +3231,9 @@ static edf_node *edf_slide__called_reshape(const edf_slide__statement *l, edf_no
   edf_page decl = { NULL, 0 };
   edf_write(&decl, "%s", left->rank ? "y[" : "y");
   for (int d = 0; d < left->rank; d++) {
-    int i = edf__alone(&l->m.e, &left->place[d]), n = i < 0 ? 0 : l->m.e.letter[i].bound;
+    int i = edf__alone(&l->m.e, &left->place[d]), n = i < 0 ? 0 : l->m.e.index[i].bound;
     if (n) edf_write(&decl, d ? ",%d" : "%d", n);
-    else edf_write(&decl, d ? ",%s" : "%s", i < 0 ? "b" : l->m.e.letter[i].name);
+    else edf_write(&decl, d ? ",%s" : "%s", i < 0 ? "b" : l->m.e.index[i].name);
   }
   edf_write(&decl, left->rank ? "]" : "");
   const edf__site *at = &l->slide->site;
@@ -3268,7 +3268,7 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   for (int d = 0; d < left->rank; d++) {
     int i = edf__alone(&l->m.e, &left->place[d]);
     if (i != d) edf__syntax(&s, left->place[d].at, "the left side of a call has plain indices");
-    if (joined && !strcmp(l->m.e.letter[i].name, joined + 1)) axis = d;
+    if (joined && !strcmp(l->m.e.index[i].name, joined + 1)) axis = d;
   }
   if (strchr(takes, '_') && axis < 0)
     edf__syntax(&s, name, "expected an index of the left side, as in %s_t",
@@ -3634,8 +3634,8 @@ static int edf_slide__is_mistaken(const edf_node *x, const char *name) {
     if (k == y->n_in) continue;
     edf__letters l = edf__letters_of(y);
     for (int d = 0; d < l.n; d++) if (!edf__compare_names(l.name[d], name)) return 1;
-    for (k = 0; edf_slide__is_equation(y) && k < m->e.n_letter; k++)
-      if (!edf__compare_names(m->e.letter[k].name, name)) return 1;
+    for (k = 0; edf_slide__is_equation(y) && k < m->e.n_index; k++)
+      if (!edf__compare_names(m->e.index[k].name, name)) return 1;
   }
   return name[strlen(name) - 1] == '_';  /* it would join the next line                       */
 }
@@ -3830,16 +3830,16 @@ static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement 
       if (i < 0) continue;
       if (extent[i] && extent[i] != n)
         edf__syntax(&e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
-                    e->letter[i].name, extent[i], e->ref[from[i]].name, n, e->ref[f].name);
+                    e->index[i].name, extent[i], e->ref[from[i]].name, n, e->ref[f].name);
       extent[i] = n;
       from[i] = f;
     }
-  for (int i = 0; i < e->n_letter; i++) {
-    const char *name = e->letter[i].name;
-    int *bound = &e->letter[i].bound;
+  for (int i = 0; i < e->n_index; i++) {
+    const char *name = e->index[i].name;
+    int *bound = &e->index[i].bound;
     if (!*bound) *bound = extent[i];
-    for (int o = 0; own && !*bound && o < own->m.e.n_letter; o++)
-      if (!edf__compare_names(own->m.e.letter[o].name, name))
+    for (int o = 0; own && !*bound && o < own->m.e.n_index; o++)
+      if (!edf__compare_names(own->m.e.index[o].name, name))
         *bound = (int)own->m.extent[o];
     if (*bound <= 0)
       edf__syntax(&e->scan, name, "unknown size of %s: add '| %s<n'", name, name);
@@ -3913,7 +3913,7 @@ static edf_real *edf_slide__entry_at(const edf_slide__statement *l, const int *a
   for (int d = 0; d < t->rank; d++) {
     const edf__place *p = &l->m.e.ref->place[d];
     double i = by[d] ? (double)by[d]->value[n] : p->constant;
-    for (int k = 0; k < l->m.e.n_letter && !by[d]; k++) i += p->factor[k] * at[k];
+    for (int k = 0; k < l->m.e.n_index && !by[d]; k++) i += p->factor[k] * at[k];
     if (!(i >= 0 && i < t->dim[d])) return NULL;
     where = where * (size_t)t->dim[d] + (size_t)i;
   }
@@ -3956,10 +3956,10 @@ static void edf_slide__run_line(edf_slide__answer *a, edf_slide__statement *l) {
   const edf_real *v = y ? edf_value(y) : NULL;
   for (size_t n = 0; y && n < y->size; n++) {
     size_t rest = n;
-    for (int i = e->n_letter - 1; i >= 0; i--) {
+    for (int i = e->n_index - 1; i >= 0; i--) {
       if (!(l->left >> i & 1)) continue;
-      at[i] = (int)(rest % (size_t)e->letter[i].bound);
-      rest /= (size_t)e->letter[i].bound;
+      at[i] = (int)(rest % (size_t)e->index[i].bound);
+      rest /= (size_t)e->index[i].bound;
     }
     edf_real *to = edf_slide__entry_at(l, at, by, n);
     if (to) *to += v[n];
@@ -4111,9 +4111,9 @@ static void edf_slide__write_lines(edf_page *to, edf_slide__answer *a, int k) {
     size_t n = strcspn(at, "\n"), skip = strlen(name);
     const char *behind = a->itself[k] ? "_of_line" : "";
     edf_write(to, "%s%s%.*s", name, behind, (int)(n - skip), at + skip);
-    for (int i = 0, bar = memchr(at, '|', n) != NULL; l->to && i < l->m.e.n_letter; i++)
-      if (l->m.extent[i] > 0 && !l->m.e.letter[i].bound)
-        edf_write(to, "%s%s<%d", bar++ ? ", " : " | ", l->m.e.letter[i].name,
+    for (int i = 0, bar = memchr(at, '|', n) != NULL; l->to && i < l->m.e.n_index; i++)
+      if (l->m.extent[i] > 0 && !l->m.e.index[i].bound)
+        edf_write(to, "%s%s<%d", bar++ ? ", " : " | ", l->m.e.index[i].name,
                   (int)l->m.extent[i]);
     edf_write(to, "\n");
   }
@@ -4239,8 +4239,8 @@ static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__sta
       edf_slide__propose(a, l, "transposed: write %s here", p, (size_t)(q - p) + m,
                          "%.*s%.*s%.*s", (int)m, q, (int)(q - p) - (int)n, p + n, (int)n, p);
     }
-    for (int i = 0; i < 2 * l->m.e.n_letter; i++) {
-      const char *c = l->m.e.letter[i / 2].name;
+    for (int i = 0; i < 2 * l->m.e.n_index; i++) {
+      const char *c = l->m.e.index[i / 2].name;
       char first = edf__is_capital(c) ? (char)tolower(*c) : (char)toupper(*c);
       edf_slide__propose(a, l, "another index: write %s here", p, n, "%c%s", i % 2 ? first : *c,
                          c + 1);
@@ -4281,7 +4281,7 @@ static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__sta
     *index = (char)toupper(*index);
     int i = n ? edf_slide__index_for(&l->m.e, index) : -1;
     *index = (char)tolower(*index);
-    edf_write(&text, "%s", i < 0 ? index : l->m.e.letter[i].name);
+    edf_write(&text, "%s", i < 0 ? index : l->m.e.index[i].name);
     c += all;
   }
   for (int k = 0; k < 4; k++)
