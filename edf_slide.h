@@ -951,7 +951,7 @@ struct edf_slide__expr {
   struct edf_slide__value *early;        /* in a recurrence: what it is at all times          */
 };
 
-typedef struct { int index, limit; edf_slide__expr *test; } edf_slide__mask;  /* s<=t         */
+typedef struct { int index, limit, used; edf_slide__expr *test; } edf_slide__mask; /* s<=t    */
 enum { EDF_SLIDE__BOUNDS = 4, EDF_SLIDE__LOOPS = 2, EDF_SLIDE__DEPTH = 32,
   EDF_SLIDE__STEPS = 65536 };
 
@@ -1216,7 +1216,7 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
     return x->which < n || braces ? bit : 0;
   }
   t = edf_slide__read_index(l);
-  edf_slide__mask m = { x->which, t->which,
+  edf_slide__mask m = { x->which, t->which, 0,
                         edf_slide__test_of(edf_slide__sum_of(x), edf_slide__sum_of(t), which) };
   if (t->which >= n || (!braces && x->which >= n)) {
     const char *c = t->which >= n ? t->at : x->at;
@@ -1605,25 +1605,26 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
   x->over |= own;
 }
 
-/* A mask s<=t is a factor 1[s<=t] of the products that sum one of the two, and of the line's
-   entries that have both. A maximum is taken of a + ln 1[s<=t], where excluded entries are
+/* A mask s<=t is a factor 1[s<=t] of a product that sums one of the two if the other is known
+   there, and of the line's entries if both are known. A maximum is taken of a + ln 1[s<=t], where excluded entries are
    -infinity. A softmax is taken of a - 1e30 1[s>t], unless its rows end at t. */
-static void edf_slide__apply_bounds(const edf_slide__statement *l, edf_slide__expr *x,
-                                    unsigned around) {
+static void edf_slide__apply_bounds(edf_slide__statement *l, edf_slide__expr *x,
+                                    unsigned known, int is_entry) {
   unsigned over = x->over;
   int least = x->which == EDF_SLIDE__MIN_OVER || x->which == EDF_SLIDE__ARGMIN_OVER;
   const edf_slide__expr *f = edf_slide__only(x);
-  for (const edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++) {
+  for (edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++) {
     unsigned pair = edf_slide__pair(m);
+    if (pair & ~known || ((over & pair) != 0) == is_entry) continue;
+    m->used = 1;
     edf_slide__expr *test = edf_slide__new_expr(EDF_SLIDE__A_TEST, m->test->at, m->test->in);
     test->which = m->test->which;
     if (x->sort == EDF_SLIDE__A_PRODUCT) {
-      int applies = around ? !(over & pair) && (around & pair) == pair : (over & pair) != 0;
-      if (applies && !(f && edf_slide__limit(l, f) == m->limit))
+      if (!(f && edf_slide__limit(l, f) == m->limit))
         x->in = edf_slide__append_expr(x->in, test);
       continue;
     }
-    if ((over & pair) && edf_slide__limit(l, x) < 0) {
+    if (edf_slide__limit(l, x) < 0) {
       if (x->which == EDF_SLIDE__VARIANCE_OVER || x->which > EDF_SLIDE__SOFTMAX_OVER)
         edf__syntax(&l->m.e.scan, x->at, "a mask is for sum, mean, max, min, argmax, argmin "
                     "and softmax");
@@ -1668,9 +1669,9 @@ static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, un
     bound |= x->over;
     summed |= (x->over & ~said) | said << EDF_MAX_INDEX;
     if (x->in) x->in->alone = !x->in->next;
-    edf_slide__apply_bounds(l, x, 0);
+    edf_slide__apply_bounds(l, x, bound, 0);
   } else if (over) {
-    edf_slide__apply_bounds(l, x, 0);
+    edf_slide__apply_bounds(l, x, bound, 0);
     inner = 2;
   } else if (x->sort == EDF_SLIDE__A_CALL || x->sort == EDF_SLIDE__A_TEST) inner = 2;
   else if (!inner) inner = 1;
@@ -1698,11 +1699,13 @@ static void edf_slide__bind_line(edf_slide__statement *l) {
   for (edf_slide__expr *x = l->right; x; x = x->next)
     for (edf_slide__expr *p = x->in; p; p = p->next) {
       edf_slide__bind_expr(l, p, bound, 0, 0);
-      edf_slide__apply_bounds(l, p, bound);
+      edf_slide__apply_bounds(l, p, bound, 1);
       edf_slide__check_cases(&l->m.e, p->at, l->left & ~edf_slide__expr_has(l, p),
                              p->over & ~edf_slide__extents_in(p));
       p->number *= l->sign;
     }
+  for (const edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++)
+    if (!m->used) edf__syntax(&l->m.e.scan, m->test->at, "the mask has no effect");
 }
 
 /* ---- Extents of a line: those of an Einsum of its tensors, as far as these are known. */

@@ -41,6 +41,7 @@ static const struct { const char *text, *words; } refused[] = {
   { "input x[4]\ny = x[J-J]", "index J cancels out" },
   { "input u[9], W[3,4]\ny = W[I,J] u[(I,J)]", "the group has 12 entries" },
   { "input x[b,4]\ny[b,t] = variance_s x[b,s] | s<=t, t<4", "a mask is for sum, mean, max, min, argmax, argmin and softmax" },
+  { "input x[3], z[3]\ny = (sum_s x[s]) (sum_t z[t]) | s<=t", "the mask has no effect" },
   { "input x[b,4]\ny[b,j] = W[j,I] x[b,I]", "nothing gives the size of j: add '| j<64'" },
   { "input x[b,4]\ny[b,j] = q[b,j] + x[b,j]", "q cannot have the batch index b" },
   { "input h[3,4]\ny[k] = H[k,J] h[0,J] | k<3", "H is not defined. Did you mean h? If it is new, declare it: parameter H[...]" },
@@ -62,6 +63,23 @@ static void texts_are_refused(void) {
     STOPS(edf_equations("%s", refused[k].text), refused[k].words);
     edf_clear();
   }
+}
+
+/* A mask acts where its other index is known: on the inner of two nested sums. */
+static void masks_act_on_the_inner_sum(void) {
+  static edf_real a[9] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, x[3] = { (edf_real)0.1, (edf_real)0.2, (edf_real)-0.1 };
+  edf_feed(edf_input("a[3,3]"), a, 1);
+  edf_feed(edf_input("x[3]"), x, 1);
+  edf_node *y = edf_equations("y = sum_t x[t] tanh(a[t,S] x[S]) | S<=t");
+  double sum = 0;
+  edf_forward();
+  for (int t = 0; t < 3; t++) {
+    double inner = 0;
+    for (int s = 0; s <= t; s++) inner += (double)a[3 * t + s] * (double)x[s];
+    sum += (double)x[t] * tanh(inner);
+  }
+  CLOSE(edf_value(y)[0], sum, 1e-7, 1e-6);
+  edf_clear();
 }
 
 /* The least of nothing is infinity, the mean of nothing is 0, and its argmax is an error. */
@@ -88,6 +106,7 @@ static void masks_may_exclude_all(void) {
 }
 
 int main(void) {
+  RUN(masks_act_on_the_inner_sum);
   RUN(masks_may_exclude_all);
   RUN(texts_are_refused);
   return harness_report();
