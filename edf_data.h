@@ -119,8 +119,8 @@ void edf_load(const char *path);
 /* Saves all that `output` is computed from as an ONNX model (IR 8, opset 17), in single
    precision, as it is outside of training. Parameters and Inputs keep their names, the first
    dimension of an Input is "batch", and an operator's doc_string is the equation of its node.
-   Errors: a loss, a node of your own, a batch in a sum of indices, two leaves of one name. Then
-   no file is written. */
+   Errors: a node of your own, a batch in a sum of indices, two leaves of one name. Then no file
+   is written. */
 void edf_save_onnx(const char *path, edf_node *output);
 
 #ifdef __cplusplus
@@ -1015,11 +1015,12 @@ void edf_load(const char *path) {
 
 /* ==== >>onnx  ONNX =========================================================================
    A file is one protobuf message (onnx.proto3, IR 8, opset 17). A field of a message is a key,
-   8 number + type, and then a whole number (type 0), or a length and as many bytes (type 2).
+   8 number + type, and then a whole number (type 0), a length and as many bytes (2), or 4 bytes
+   (5).
      Model      ir_version 1, producer 2, graph 7, opset 8 { version 2 }
      Graph      node 1, name 2, constant 5, input 11, output 12
      Node       input 1, output 2, operator 4, attribute 5, doc_string 6
-     Attribute  name 1, int 3, text 4, ints 8, type 20
+     Attribute  name 1, float 2, int 3, text 4, ints 8, type 20
      Tensor     dims 1, type 2, int32s 5, int64s 7, name 8, bytes 9
      ValueInfo  name 1, type 2 { tensor 1 { type 1, shape 2 { dim 1 { size 1, name 2 } } } } */
 
@@ -1122,22 +1123,28 @@ static int edf_onnx__table(edf_onnx__file *o, int type, int n, const int *dim, c
 static int edf_onnx__list(edf_onnx__file *o, int n, const int *x) {
   return edf_onnx__table(o, EDF_ONNX__INT64, 1, &n, x);
 }
-static int edf_onnx__reals(edf_onnx__file *o, int v, int n, const int *dim, const edf_real *x) {
-  edf_page t = { NULL, 0 };
-  size_t size = edf_data__entries(dim, n);
-  char *data = (char *)edf_keep(NULL, 4 * size + 1);
-  for (size_t i = 0; i < size; i++) {
+/* Writes n numbers as floats: as the bytes of a field, or one as a field of its own. */
+static void edf_onnx__float(edf_page *to, int field, const edf_real *x, size_t n) {
+  char *data = (char *)edf_keep(NULL, 4 * n + 1);
+  for (size_t i = 0; i < n; i++) {
     float number = (float)x[i];
     uint32_t bits;
     memcpy(&bits, &number, sizeof bits);
     edf_data__put_number((unsigned char *)data + 4 * i, bits, 4, 0);
   }
+  edf_onnx__whole(to, (uint64_t)field << 3 | (field == 2 ? 5 : 2));
+  if (field != 2) edf_onnx__whole(to, 4 * n);
+  edf_write(to, "%*s", (int)(4 * n), "");
+  memcpy(to->at + to->n - 4 * n, data, 4 * n);
+  edf_release(data);
+}
+static int edf_onnx__reals(edf_onnx__file *o, int v, int n, const int *dim, const edf_real *x) {
+  edf_page t = { NULL, 0 };
   for (int d = 0; d < n; d++) edf_onnx__int(&t, 1, dim[d]);
   edf_onnx__int(&t, 2, EDF_ONNX__FLOAT);
   edf_onnx__name(o, &t, 8, v);
-  edf_onnx__bytes(&t, 9, data, 4 * size);
+  edf_onnx__float(&t, 9, x, edf_data__entries(dim, n));
   edf_onnx__message(&o->graph, 5, &t);
-  edf_release(data);
   return v;
 }
 static int edf_onnx__number(edf_onnx__file *o, edf_real x) {
@@ -1560,6 +1567,7 @@ static int edf_onnx__write_equation(edf_onnx__file *o, const char *json) {
 static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
   const edf_node *y = o->y, *x = y->in[0];
   int v = edf_onnx__of(x), n_row = y->written ? y->written->row_dims : 1, n = x->rank - n_row;
+  edf_page a = { NULL, 0 };
   int dim[2] = { n ? x->dim[n - 1] : 1, (int)edf_data__entries(x->dim + n, n_row) };
   if (n_row != 1) v = edf_onnx__reshape(o, v, x, n, dim[1]);
   if (y->written && y->written->causal) {
@@ -1577,14 +1585,25 @@ static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
   }
   if (!strcmp(op, "LayerNormalization")) {
     edf_real *one = (edf_real *)edf_keep(NULL, (size_t)dim[1] * sizeof *one);
-    if ((float)*(const edf_real *)y->state != 1e-5f) edf_onnx__refuse(o, "epsilon is not 1e-5");
     for (int i = 0; i < dim[1]; i++) one[i] = 1;
     v = edf_onnx__op(o, op, 2, v, edf_onnx__reals(o, -++o->parts, 1, dim + 1, one));
+    edf_onnx__text(&a, 1, "epsilon");
+    edf_onnx__float(&a, 2, (const edf_real *)y->state, 1);
+    edf_onnx__int(&a, 20, 1);
+    edf_onnx__message(&o->op, 5, &a);
     edf_release(one);
   } else v = edf_onnx__op(o, op, 1, v);
   return n_row == 1 ? v : edf_onnx__reshape(o, v, x, x->rank, 0);
 }
 
+/* Returns P[b,y[b]]. */
+static int edf_onnx__pick(edf_onnx__file *o, int P, const edf_node *y) {
+  int last = -1, at = edf_onnx__cast(o, edf_onnx__of(y), EDF_ONNX__INT64);
+  at = edf_onnx__op(o, "Unsqueeze", 2, at, edf_onnx__list(o, 1, &last));
+  edf_onnx__op(o, "GatherElements", 2, P, at);
+  P = edf_onnx__set1(o, "axis", last);
+  return edf_onnx__op(o, "Squeeze", 2, P, edf_onnx__list(o, 1, &last));
+}
 static int edf_onnx__is(const edf_node *y, const char *name) {
   return !strcmp(y->about->name, name);
 }
@@ -1637,6 +1656,15 @@ static int edf_onnx__write_node(edf_onnx__file *o) {
     v = edf_onnx__op(o, "Mul", 2, in[0], edf_onnx__op(o, "Add", 2, v, edf_onnx__number(o, c)));
     return edf_onnx__op(o, "Mul", 2, in[0], edf_onnx__op(o, "Sigmoid", 1, v));
   }
+  if (edf_onnx__is(y, "LogLoss") || edf_onnx__is(y, "SoftmaxLogLoss")) {
+    v = *y->about->name == 'S' ? edf_onnx__op(o, "LogSoftmax", 1, in[0])
+                               : edf_onnx__op(o, "Log", 1, in[0]);
+    return edf_onnx__op(o, "Neg", 1, edf_onnx__pick(o, v, y->in[1]));
+  }
+  if (edf_onnx__is(y, "BCELoss")) {
+    v = edf_onnx__op(o, "Mul", 2, in[0], in[1]);
+    return edf_onnx__op(o, "Sub", 2, edf_onnx__op(o, "Softplus", 1, in[0]), v);
+  }
   if (edf_onnx__is(y, "BatchNorm")) {    /* outside of training                               */
     v = edf_onnx__op(o, "Sqrt", 1, edf_onnx__op(o, "Add", 2, in[2],
                                                 edf_onnx__number(o, number[0])));
@@ -1652,7 +1680,7 @@ static int edf_onnx__write_node(edf_onnx__file *o) {
     v = edf_onnx__op(o, test[d], 2, in[0], d == 7 ? in[0] : edf_onnx__number(o, 0));
     return edf_onnx__cast(o, v, EDF_ONNX__FLOAT);
   }
-  if (!edf_onnx__is(y, "Concat")) edf_onnx__refuse(o, "it is a loss, or a node of your own");
+  if (!edf_onnx__is(y, "Concat")) edf_onnx__refuse(o, "it is a node of your own");
   int axis = y->rank - (y->written ? y->written->row_dims : 1);
   int *part = (int *)edf_keep(NULL, (size_t)y->n_in * sizeof *part);
   for (int k = 0; k < y->n_in; k++) {

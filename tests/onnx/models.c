@@ -72,11 +72,27 @@ static void layers(void) {
   CompNode *h = edf_leaky_relu(BatchNorm(norm, Conv(Phi, x)), (edf_real)0.1);
   export_model("layers", x, 0, Sum(AvgPool(h, 2, 2)));
 }
+static void losses(void) {
+  Input *x = edf_input("x[b,5]"), *y = edf_input("y[b]");
+  edf_real labels[] = { 4, 0, 1, 2, 3 };
+  CompNode *s = Affine(edf_affine_params(5, 5), x), *h = edf_clamp(s, (edf_real)-0.5, (edf_real)0.5);
+  CompNode *loss = Add(Add(LogLoss(Softmax(s), y), SoftmaxLogLoss(h, y)), MSE(s, h));
+  edf_feed(y, labels, 3);
+  feed(x, 3, 0);
+  edf_forward_to(loss);
+  export_node("losses", loss);
+  loss = BCELoss(edf_text("n[b,i] = normalize_i(s[b,i], 0.01)", s), x);
+  edf_forward_to(loss);
+  export_node("normalize with an epsilon, and BCELoss", loss);
+  edf_clear();
+}
+
 int main(void) {
   mlp();
   lenet();
   lstm();
   gpt();
   layers();
+  losses();
   return 0;
 }
