@@ -1940,7 +1940,7 @@ struct edf__einsum {
   int kind;                              /* 0 for sums; see edf__divisor                      */
   int runs;                              /* 1 if its contractions compute it                  */
   int generic;                           /* 1 if its indices have the names of an operand's   */
-  ptrdiff_t extent[EDF_MAX_INDEX];       /* size of each index; 0: unknown batch, -1: none    */
+  ptrdiff_t extent[EDF_MAX_INDEX];       /* size of each index, 0 for a batch, -1 if unknown  */
   const edf__ref *source[EDF_MAX_INDEX]; /* the tensor that gives the size, or NULL           */
   int padded[EDF_MAX_RANK];              /* of a padded copy: its dimensions, else 0          */
   edf_real outside;                      /* of a padded copy: the entries around the tensor   */

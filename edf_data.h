@@ -1092,15 +1092,19 @@ static int edf_onnx__op(edf_onnx__file *o, const char *op, int n, ...) {
   edf_onnx__text(&o->op, 4, op);
   return o->result = -++o->parts;
 }
+/* Gives the last operator an attribute, whose value is written already. Returns its result. */
+static int edf_onnx__attribute(edf_onnx__file *o, const char *name, int type, edf_page *value) {
+  edf_onnx__text(value, 1, name);
+  edf_onnx__int(value, 20, type);
+  edf_onnx__message(&o->op, 5, value);
+  return o->result;
+}
 /* Sets an attribute of the last operator: n numbers, or one if n is 0. Returns its result. */
 static int edf_onnx__set(edf_onnx__file *o, const char *name, int n, const int *number) {
   edf_page a = { NULL, 0 };
-  edf_onnx__text(&a, 1, name);
   if (!n) edf_onnx__int(&a, 3, *number);
   for (int k = 0; k < n; k++) edf_onnx__int(&a, 8, number[k]);
-  edf_onnx__int(&a, 20, n ? 7 : 2);
-  edf_onnx__message(&o->op, 5, &a);
-  return o->result;
+  return edf_onnx__attribute(o, name, n ? 7 : 2, &a);
 }
 static int edf_onnx__set1(edf_onnx__file *o, const char *name, int number) {
   return edf_onnx__set(o, name, 0, &number);
@@ -1123,27 +1127,24 @@ static int edf_onnx__table(edf_onnx__file *o, int type, int n, const int *dim, c
 static int edf_onnx__list(edf_onnx__file *o, int n, const int *x) {
   return edf_onnx__table(o, EDF_ONNX__INT64, 1, &n, x);
 }
-/* Writes n numbers as floats: as the bytes of a field, or one as a field of its own. */
-static void edf_onnx__float(edf_page *to, int field, const edf_real *x, size_t n) {
-  char *data = (char *)edf_keep(NULL, 4 * n + 1);
+/* Writes n numbers as floats of 4 bytes. */
+static void edf_onnx__floats(edf_page *to, const edf_real *x, size_t n) {
+  edf_write(to, "%*s", (int)(4 * n), "");
+  unsigned char *at = (unsigned char *)to->at + to->n - 4 * n;
   for (size_t i = 0; i < n; i++) {
     float number = (float)x[i];
     uint32_t bits;
     memcpy(&bits, &number, sizeof bits);
-    edf_data__put_number((unsigned char *)data + 4 * i, bits, 4, 0);
+    edf_data__put_number(at + 4 * i, bits, 4, 0);
   }
-  edf_onnx__whole(to, (uint64_t)field << 3 | (field == 2 ? 5 : 2));
-  if (field != 2) edf_onnx__whole(to, 4 * n);
-  edf_write(to, "%*s", (int)(4 * n), "");
-  memcpy(to->at + to->n - 4 * n, data, 4 * n);
-  edf_release(data);
 }
 static int edf_onnx__reals(edf_onnx__file *o, int v, int n, const int *dim, const edf_real *x) {
-  edf_page t = { NULL, 0 };
+  edf_page t = { NULL, 0 }, data = t;
   for (int d = 0; d < n; d++) edf_onnx__int(&t, 1, dim[d]);
   edf_onnx__int(&t, 2, EDF_ONNX__FLOAT);
   edf_onnx__name(o, &t, 8, v);
-  edf_onnx__float(&t, 9, x, edf_data__entries(dim, n));
+  edf_onnx__floats(&data, x, edf_data__entries(dim, n));
+  edf_onnx__message(&t, 9, &data);
   edf_onnx__message(&o->graph, 5, &t);
   return v;
 }
@@ -1169,8 +1170,8 @@ typedef struct {
 } edf_onnx__ref;
 typedef struct { double number; int first, n; } edf_onnx__term;
 typedef struct {
-  char kind;                             /* 'm' mean, 's' divided by n - 1, 'x' max,  */
-                                         /* '-' sum of a copy padded with -infinity   */
+  char kind;                             /* 'm' mean, 's' divided by n - 1, 'x' max, '-' a
+                                            copy that is padded with -infinity, '0' a sum     */
   int n_index, n_ref, n_term;
   int size[EDF_MAX_INDEX], left[EDF_MAX_INDEX], batch[EDF_MAX_INDEX];
   edf_onnx__ref ref[32];                 /* ref[0] is the left side                           */
@@ -1323,18 +1324,15 @@ static int edf_onnx__product(edf_onnx__file *o, const edf_onnx__tensor *t, int n
   if (n == 2 && !twice) v = edf_onnx__matmul(o, t, t + 1, out);
   if (n == 2 && !twice && !v) v = edf_onnx__matmul(o, t + 1, t, out);
   if (v) return v;
-  v = edf_onnx__op(o, "Einsum", 0);
+  edf_onnx__op(o, "Einsum", 0);
   for (int f = 0; f <= n; f++) {
     const edf_onnx__tensor *x = f < n ? &t[f] : out;
     if (f < n) edf_onnx__name(o, &o->op, 1, x->v);
     edf_write(&text, f == n ? "->" : f ? "," : "");
     for (int d = 0; d < x->n; d++) edf_write(&text, "%c", 'a' + x->index[d]);
   }
-  edf_onnx__text(&a, 1, "equation");
   edf_onnx__message(&a, 4, &text);
-  edf_onnx__int(&a, 20, 3);
-  edf_onnx__message(&o->op, 5, &a);
-  return v;
+  return edf_onnx__attribute(o, "equation", 3, &a);
 }
 
 /* ---- Positions. Returns a table over the indices of a position: where it is in [0, n). If
@@ -1377,8 +1375,9 @@ static void edf_onnx__read(edf_onnx__file *o, const edf_onnx__equation *e,
   for (int d = 0; d < r->rank; d++) {
     const edf_onnx__place *p = &r->place[d];
     int axis = x.n, room = r->x->dim[d], m = 0, least = p->constant, most = least;
-    if (edf_onnx__plain(e, r, d) >= 0) {
-      edf_onnx__add(&x, edf_onnx__plain(e, r, d));
+    int i = edf_onnx__plain(e, r, d);
+    if (i >= 0) {
+      edf_onnx__add(&x, i);
       continue;
     }
     if (p->by) {
@@ -1563,10 +1562,15 @@ static int edf_onnx__write_equation(edf_onnx__file *o, const char *json) {
 
 /* ---- Other nodes */
 
+/* Returns how many of the last dimensions of y are a row. */
+static int edf_onnx__row_dims(const edf_node *y) {
+  return y->written ? y->written->row_dims : 1;
+}
+
 /* Returns an operator on the rows of x, which are its last dimensions, all of them as one. */
 static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
   const edf_node *y = o->y, *x = y->in[0];
-  int v = edf_onnx__of(x), n_row = y->written ? y->written->row_dims : 1, n = x->rank - n_row;
+  int v = edf_onnx__of(x), n_row = edf_onnx__row_dims(y), n = x->rank - n_row;
   edf_page a = { NULL, 0 };
   int dim[2] = { n ? x->dim[n - 1] : 1, (int)edf_data__entries(x->dim + n, n_row) };
   if (n_row != 1) v = edf_onnx__reshape(o, v, x, n, dim[1]);
@@ -1587,10 +1591,9 @@ static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
     edf_real *one = (edf_real *)edf_keep(NULL, (size_t)dim[1] * sizeof *one);
     for (int i = 0; i < dim[1]; i++) one[i] = 1;
     v = edf_onnx__op(o, op, 2, v, edf_onnx__reals(o, -++o->parts, 1, dim + 1, one));
-    edf_onnx__text(&a, 1, "epsilon");
-    edf_onnx__float(&a, 2, (const edf_real *)y->state, 1);
-    edf_onnx__int(&a, 20, 1);
-    edf_onnx__message(&o->op, 5, &a);
+    edf_onnx__whole(&a, 2 << 3 | 5);
+    edf_onnx__floats(&a, (const edf_real *)y->state, 1);
+    edf_onnx__attribute(o, "epsilon", 1, &a);
     edf_release(one);
   } else v = edf_onnx__op(o, op, 1, v);
   return n_row == 1 ? v : edf_onnx__reshape(o, v, x, x->rank, 0);
@@ -1681,7 +1684,7 @@ static int edf_onnx__write_node(edf_onnx__file *o) {
     return edf_onnx__cast(o, v, EDF_ONNX__FLOAT);
   }
   if (!edf_onnx__is(y, "Concat")) edf_onnx__refuse(o, "it is a node of your own");
-  int axis = y->rank - (y->written ? y->written->row_dims : 1);
+  int axis = y->rank - edf_onnx__row_dims(y);
   int *part = (int *)edf_keep(NULL, (size_t)y->n_in * sizeof *part);
   for (int k = 0; k < y->n_in; k++) {
     part[k] = edf_onnx__of(y->in[k]);
