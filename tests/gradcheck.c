@@ -544,6 +544,26 @@ static void a_node_may_have_no_backward(void) {
   edf_clear();
 }
 
+/* x^3 at 0: a difference there is h^2, and its limit 0. The report says that nothing was seen. */
+static double cube_slope;
+static void cube_forward(Node *y) {
+  for (size_t i = 0; i < y->size; i++) y->value[i] = pow(y->in[0]->value[i], 3);
+}
+static void cube_backward(Node *y) {
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(y->in[0], i, y->grad[i] * cube_slope * square(y->in[0]->value[i]));
+}
+static void derivatives_of_0_hide_mistakes(void) {
+  for (int k = 0; k < 4; k++) {
+    double at = k / 2, expected = k == 2 ? wrong_bound : 0;
+    cube_slope = k % 2 ? 3 : 1;              /* 1 is wrong */
+    check(edf_compnode("Cube", cube_forward, cube_backward, numbers("w[3]", at, at)));
+    CHECK(expected ? error > expected : error < right_bound, "case %d: %g", k, error);
+    CHECK(!strstr(captured, "every derivative is 0") == (at > 0), "case %d\n%s", k, captured);
+    edf_clear();
+  }
+}
+
 static double sum_of_values(void) {
   double sum = 0;
   for (int i = 0; i < edf.n_compnodes + edf.n_parameters; i++) {
@@ -628,6 +648,7 @@ int main(void) {
   RUN(a_mismatch_may_be_expected);
   RUN(parameters_and_wanted_inputs_are_checked);
   RUN(a_node_may_have_no_backward);
+  RUN(derivatives_of_0_hide_mistakes);
   RUN(a_check_changes_only_gradients);
   RUN(random_graphs_are_not_accused);
   return harness_report();
