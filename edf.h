@@ -3478,44 +3478,6 @@ edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__exp_op, file, line, x);
 }
 
-/* ---- Div. The shorter operand repeats: entry i of y meets entry i mod size of each. */
-/* Returns the inputs of a node as lines of a message. */
-static const char *edf__show_inputs(const edf_node *y) {
-  const char *lines = "";
-  for (int k = 0; k < y->n_in; k++) lines = edf__text("%s\n  %s", lines, edf__show(y->in[k]));
-  return lines;
-}
-
-static void edf__div_shape(edf_node *y) {
-  edf_node *a = y->in[0], *b = y->in[1], *longer = a->rank >= b->rank ? a : b;
-  edf_node *shorter = longer == a ? b : a;
-  int skip = longer->rank - shorter->rank, equal = 1;
-  for (int d = 0; d < shorter->rank; d++) equal &= shorter->dim[d] == longer->dim[skip + d];
-  if (!equal)
-    edf__fail(edf__site_of(y), "the shapes must be equal, or one the last part of the other%s",
-              edf__show_inputs(y));
-  y->rank = longer->rank;
-  memcpy(y->dim, longer->dim, sizeof y->dim);
-}
-static void edf__div_forward(edf_node *y) {
-  edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++)
-    y->value[i] = a->value[i % a->size] / b->value[i % b->size];
-}
-static void edf__div_backward(edf_node *y) {
-  edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real divisor = b->value[i % b->size];
-    edf_addgrad(a, i % a->size, y->grad[i] / divisor);
-    edf_addgrad(b, i % b->size, -y->grad[i] * y->value[i] / divisor);
-  }
-}
-static const edf_op edf__div_op = { "Div", edf__div_shape, edf__div_forward, edf__div_backward,
-  "y a b", "y@ = a' / b'", "a.grad' += y.grad@ / b'\nb.grad' -= y.grad@ y@ / b'" };
-edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__node2(&edf__div_op, file, line, a, b);
-}
-
 /* Makes a node of the op `is` under the name of another op. Its state is two numbers, # and ##
    in its formula. */
 static edf_node *edf__with_numbers(const edf__site *at, const edf_op *is, int n, edf_node **in,
@@ -3662,38 +3624,66 @@ edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__gelu_op, file, line, x);
 }
 
-/* ---- Max and Min, which has the other order. The number is 1 or -1. Repeats as in Div. */
-static int edf__takes_first(const edf_node *y, size_t i) {
-  edf_real order = *(const edf_real *)y->state;
-  edf_real a = y->in[0]->value[i % y->in[0]->size], b = y->in[1]->value[i % y->in[1]->size];
-  return a != a || order * b <= order * a;
+/* ---- Div, Max and Min   y[i] = a[i] / b[i], the greater, the lesser. The shorter operand
+   repeats: entry i of y meets entry i mod size of each operand. ---- */
+enum { EDF__DIV, EDF__MAX, EDF__MIN };
+/* Returns the inputs of a node as lines of a message. */
+static const char *edf__show_inputs(const edf_node *y) {
+  const char *lines = "";
+  for (int k = 0; k < y->n_in; k++) lines = edf__text("%s\n  %s", lines, edf__show(y->in[k]));
+  return lines;
 }
-static void edf__max_forward(edf_node *y) {
+static void edf__pair_shape(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1], *longer = a->rank >= b->rank ? a : b;
+  edf_node *shorter = longer == a ? b : a;
+  int skip = longer->rank - shorter->rank, equal = 1;
+  for (int d = 0; d < shorter->rank; d++) equal &= shorter->dim[d] == longer->dim[skip + d];
+  if (!equal)
+    edf__fail(edf__site_of(y), "the shapes must be equal, or one the last part of the other%s",
+              edf__show_inputs(y));
+  y->rank = longer->rank;
+  memcpy(y->dim, longer->dim, sizeof y->dim);
+}
+static int edf__takes_first(int f, edf_real a, edf_real b) {
+  return a != a || (f == EDF__MAX ? b <= a : a <= b);
+}
+static void edf__pair_forward(edf_node *y);
+static void edf__pair_backward(edf_node *y);
+#define EDF__PAIR(name, formula, gradient) \
+  { name, edf__pair_shape, edf__pair_forward, edf__pair_backward, "y a b", formula, gradient }
+static const edf_op edf__pair_op[] = {
+  EDF__PAIR("Div", "y@ = a' / b'", "a.grad' += y.grad@ / b'\nb.grad' -= y.grad@ y@ / b'"),
+  EDF__PAIR("Max", "y@ = max(a', b')",
+            "a.grad' += y.grad@ [b' <= a']\nb.grad' += y.grad@ [b' > a']"),
+  EDF__PAIR("Min", "y@ = min(a', b')",
+            "a.grad' += y.grad@ [a' <= b']\nb.grad' += y.grad@ [a' > b']") };
+
+static void edf__pair_forward(edf_node *y) {
+  const edf_node *a = y->in[0], *b = y->in[1];
+  int f = (int)(y->about - edf__pair_op);
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real v = a->value[i % a->size], w = b->value[i % b->size];
+    y->value[i] = f == EDF__DIV ? v / w : edf__takes_first(f, v, w) ? v : w;
+  }
+}
+static void edf__pair_backward(edf_node *y) {
   edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++)
-    y->value[i] = edf__takes_first(y, i) ? a->value[i % a->size] : b->value[i % b->size];
+  int f = (int)(y->about - edf__pair_op);
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real v = a->value[i % a->size], w = b->value[i % b->size], dy = y->grad[i];
+    int first = edf__takes_first(f, v, w);
+    edf_addgrad(a, i % a->size, f == EDF__DIV ? dy / w : first ? dy : 0);
+    edf_addgrad(b, i % b->size, f == EDF__DIV ? -dy * y->value[i] / w : first ? 0 : dy);
+  }
 }
-static void edf__max_backward(edf_node *y) {
-  edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++)
-    if (edf__takes_first(y, i)) edf_addgrad(a, i % a->size, y->grad[i]);
-    else edf_addgrad(b, i % b->size, y->grad[i]);
+edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf__node2(&edf__pair_op[EDF__DIV], file, line, a, b);
 }
-static const edf_op edf__max_op = { "Max", edf__div_shape, edf__max_forward, edf__max_backward,
-  "y a b", "y@ = max(a', b')",
-  "a.grad' += y.grad@ [b' <= a']\nb.grad' += y.grad@ [b' > a']" };
-static const edf_op edf__min_op = { "Min", edf__div_shape, edf__max_forward, edf__max_backward,
-  "y a b", "y@ = min(a', b')",
-  "a.grad' += y.grad@ [a' <= b']\nb.grad' += y.grad@ [a' > b']" };
 edf_node *edf_max_at(const char *file, int line, edf_node *a, edf_node *b) {
-  edf__site at = { "Max", file, line };
-  edf_node *in[2] = { a, b };
-  return edf__with_numbers(&at, &edf__max_op, 2, in, 1, 0);
+  return edf__node2(&edf__pair_op[EDF__MAX], file, line, a, b);
 }
 edf_node *edf_min_at(const char *file, int line, edf_node *a, edf_node *b) {
-  edf__site at = { "Min", file, line };
-  edf_node *in[2] = { a, b };
-  return edf__with_numbers(&at, &edf__min_op, 2, in, -1, 0);
+  return edf__node2(&edf__pair_op[EDF__MIN], file, line, a, b);
 }
 
 /* ---- SoftmaxLogLoss. The state is P = softmax(s). The greatest entry of a row has P = 1/Z,
@@ -3793,7 +3783,7 @@ edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *
   edf_node *y = edf__pairwise("MaskedMean", "", file, line, x, m), *in[2];
   in[0] = edf__with_numbers(&at, &edf__sum_op, 1, &y, 0, 0);
   in[1] = edf__with_numbers(&at, &edf__sum_op, 1, &m, 0, 0);
-  return edf__with_numbers(&at, &edf__div_op, 2, in, 0, 0);
+  return edf__with_numbers(&at, &edf__pair_op[EDF__DIV], 2, in, 0, 0);
 }
 
 /* Returns y->written. It is made at the first call. */
@@ -4949,11 +4939,12 @@ typedef struct {
 static int edf__is_custom(const edf_node *y) {
   static const edf_op *const built_in[] = { &edf__sigmoid_op, &edf__tanh_op, &edf__relu_op,
     &edf__exp_op, &edf__sum_op, &edf__mean_op, &edf__softmax_op, &edf__log_loss_op,
-    &edf__softmax_log_loss_op, &edf__div_op, &edf__gelu_op, &edf__max_op, &edf__min_op,
-    &edf__log_softmax_op, &edf__bce_op, &edf__dropout_op, &edf__reshape_op };
+    &edf__softmax_log_loss_op, &edf__gelu_op, &edf__log_softmax_op, &edf__bce_op,
+    &edf__dropout_op, &edf__reshape_op };
   for (size_t k = 0; k < sizeof built_in / sizeof *built_in; k++)
     if (y->about == built_in[k]) return 0;
   for (int f = 0; f < EDF__FUNCTIONS; f++) if (y->about == &edf__function_op[f]) return 0;
+  for (int f = 0; f <= EDF__MIN; f++) if (y->about == &edf__pair_op[f]) return 0;
   return y->shape != edf__einsum_shape;
 }
 
@@ -5068,8 +5059,6 @@ static int edf__is_wrong(const edf__check *c, const edf__entry_tried *e) {
    function is smooth, the two slopes agree 16 times better with a step that is 16 times
    smaller. Then the smaller steps count. The error of their slopes is 256 times smaller, so two
    slopes give the limit: x^3 at 0 has the derivative 0. */
-    double limit[2] = { slope, slope + (slope - before) / 255 };
-    before = slope;
 static int edf__is_at_kink(edf__check *c, edf__entry_tried *e) {
   double before = edf__slope(c, e->i, edf__h);
   e->right = before;
@@ -5079,6 +5068,8 @@ static int edf__is_at_kink(edf__check *c, edf__entry_tried *e) {
   int smooth = 1;
   for (int divisor = 16; divisor <= 256; divisor *= 16) {
     double slope = edf__slope(c, e->i, edf__h / divisor);
+    double limit[2] = { slope, slope + (slope - before) / 255 };
+    before = slope;
     if (divisor == 16) smooth = fabs(c->right - c->left) < fmax(bend / 8, tiny);
     least = fmin(least, fmin(c->left, c->right));
     greatest = fmax(greatest, fmax(c->left, c->right));
@@ -5226,9 +5217,6 @@ static int edf__say_breach(const edf_node *y, const edf_node *x, const char *fou
 }
 /* Compares d y / d x and prints it, unless y is alone and right, and not 0. */
 static double edf__check_one(edf__check *c, edf_node *x) {
-  if (zero)
-    printf("        every derivative is 0 here, which hides mistakes: try other values of %s\n",
-           edf_label(x));
   double error = edf__compare(c, x);
   const edf__entry_tried *e = &c->entry[c->worst];
   int wrong = error > edf__tolerance, leaf = x->kind != EDF_COMPNODE;
@@ -5238,6 +5226,9 @@ static double edf__check_one(edf__check *c, edf_node *x) {
     edf__print_result(wrong ? "FAIL" : c->n ? "ok  " : "SKIP", c->y, x,
              edf__text("worst relative error %.2g, %zu of %zu entries tried, "
                        "%zu at kinks skipped", error, c->n, x->size, c->n_kink));
+  if (zero)
+    printf("        every derivative is 0 here, which hides mistakes: try other values of %s\n",
+           edf_label(x));
   if (!wrong) return error;
   printf("        %zu wrong, most at %s%s = %.6g: yours %.6g, numeric %.6g\n", c->n_wrong,
          edf_label(x), edf__indices(x, e->i), (double)x->value[e->i], e->yours, e->right);
