@@ -4230,13 +4230,15 @@ static size_t edf_slide__tensor_length(const edf_slide__statement *l, const edf_
   return r->rank ? n + edf_slide__until(*at + n, "]") + 1 : n;
 }
 
-static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__statement *l,
-                                      int f) {
+/* Proposes other indices in the positions of tensor f. If `twins` is 1, it proposes only names
+   that differ in case alone from another index of the line. */
+static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__statement *l, int f,
+                                      int twins) {
   const edf__ref *r = &l->m.e.ref[f];
   for (int d = 0; d < r->rank; d++) {
     const char *p = r->place[d].at;
     size_t n = edf_slide__until(p, ",]");
-    for (int o = d + 1; o < r->rank; o++) {
+    for (int o = d + 1; !twins && o < r->rank; o++) {
       const char *q = r->place[o].at;
       size_t m = edf_slide__until(q, ",]");
       edf_slide__propose(a, l, "transposed: write %s here", p, (size_t)(q - p) + m,
@@ -4245,8 +4247,12 @@ static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__sta
     for (int i = 0; i < 2 * l->m.e.n_index; i++) {
       const char *c = l->m.e.index[i / 2].name;
       char first = edf__is_capital(c) ? (char)tolower(*c) : (char)toupper(*c);
-      edf_slide__propose(a, l, "another index: write %s here", p, n, "%c%s", i % 2 ? first : *c,
-                         c + 1);
+      int twin = i % 2;
+      for (int k = 0; k < l->m.e.n_index; k++)
+        twin |= k != i / 2 && !edf__compare_names(c, l->m.e.index[k].name);
+      if (twin == twins)
+        edf_slide__propose(a, l, "another index: write %s here", p, n, "%c%s",
+                           i % 2 ? first : *c, c + 1);
     }
   }
 }
@@ -4298,7 +4304,8 @@ static void edf_slide__propose_line(edf_slide__answer *a, edf_slide__statement *
     edf_slide__propose(a, l, "'=' where a gradient needs %s", strchr(eq, '='), 1, "+=");
   for (const edf_slide__expr *p = l->right->in; p; p = p->next)
     edf_slide__propose(a, l, "", p->at, 0, "2 ");
-  for (int f = 0; f < l->m.e.n_ref; f++) edf_slide__propose_places(a, l, f);
+  for (int twins = 0; twins < 2; twins++)
+    for (int f = 0; f < l->m.e.n_ref; f++) edf_slide__propose_places(a, l, f, twins);
   for (int f = 1; f < l->m.e.n_ref; f++) edf_slide__propose_tensors(a, l, f);
   for (const edf_slide__expr *p = l->right->in; p; p = p->next)
     for (int k = 0; k < a->n; k++) {
