@@ -945,7 +945,6 @@ struct edf_slide__expr {
   int place;                             /* of the tensor around it that it gives by value    */
   int closed;                            /* as ln P, where no factor may follow               */
   unsigned over;                         /* what it goes over, sums, or is summed around it   */
-  unsigned lone;                         /* what its product sums, and no other factor has    */
   int alone;                             /* it is a term by itself                            */
   edf_slide__expr *in, *next;            /* its first part; the part behind it                */
   struct edf_slide__value *early;        /* in a recurrence: what it is at all times          */
@@ -983,7 +982,6 @@ typedef struct edf_slide__statement {    /* a line                              
 struct edf_slide__slide {
   edf__site site;
   edf__scan scan;
-  const char *parameters;                /* those of a line Phi = (...), or NULL              */
   const char *layer;                     /* the op of its nodes, or NULL: Einsum, Lookup ...  */
   edf_node **in;                         /* the nodes of edf_text or of a layer, else NULL    */
   edf__equation operands;                /* their names                                       */
@@ -1474,13 +1472,6 @@ static void edf_slide__read_line(edf_slide__slide *all, edf__scan *s) {
         edf_slide__found(s, "',' or the end of the line");
       return;
     }
-  if (!strcmp(word, "Phi") || !strcmp(word, "\xCE\xA6"))
-    if (edf_slide__accept(s, '=') && edf_slide__accept(s, '(')) {
-      all->parameters = s->at;
-      do edf_slide__identifier(s, "a parameter"); while (edf_slide__accept(s, ','));
-      edf_slide__expect(s, ')', "')' or ','");
-      return;
-    }
   *s = before;
   edf_slide__read_statement(all, s);
 }
@@ -1601,7 +1592,6 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
                 "sums it, and two factors here have it", c);
   own &= ~bound;
   edf_slide__check_bound(l, x, own & (edf_slide__small_letters(l) | ~(inner ? twice : above)));
-  for (edf_slide__expr *f = x->in; f; f = f->next) f->lone = own & ~twice;
   x->over |= own;
 }
 
@@ -1801,24 +1791,19 @@ static void edf_slide__check_like(const edf__scan *s, const edf__ref *r, const c
                 "parameter %s[...]", r->name, name, r->name);
 }
 static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *r) {
-  edf__scan s = l->m.e.scan;
+  const edf__scan *s = &l->m.e.scan;
   const edf_slide__slide *all = l->slide;
-  int f = edf_slide__function_named(r->name, 1), listed = !all->parameters;
+  int f = edf_slide__function_named(r->name, 1);
   for (int i = 0; i < l->m.e.n_index; i++)
     if (!strcmp(l->m.e.index[i].name, r->name))
-      edf__syntax(&s, r->name, "%s is an index here, and not a tensor", r->name);
+      edf__syntax(s, r->name, "%s is an index here, and not a tensor", r->name);
   if (f >= 0)
-    edf__syntax(&s, r->name, "%s is not defined. The function %s takes round brackets, or a "
+    edf__syntax(s, r->name, "%s is not defined. The function %s takes round brackets, or a "
                 "blank before its argument", r->name, edf_slide__functions[f].name);
   for (int i = edf_slide__n_nodes() - 1; i >= 0; i--)
-    edf_slide__check_like(&s, r, edf_slide__nth(i)->name, edf_slide__nth(i)->rank);
+    edf_slide__check_like(s, r, edf_slide__nth(i)->name, edf_slide__nth(i)->rank);
   for (const edf_slide__statement *o = all->line; o < all->line + all->n; o++)
-    edf_slide__check_like(&s, r, o->m.e.ref->name, o->m.e.ref->rank);
-  for (s.at = all->parameters; !listed;) {
-    listed = !strcmp(edf_slide__identifier(&s, "a parameter"), r->name);
-    if (!listed && !edf_slide__accept(&s, ','))
-      edf__syntax(&s, r->name, "%s is new, and is not in the list of parameters", r->name);
-  }
+    edf_slide__check_like(s, r, o->m.e.ref->name, o->m.e.ref->rank);
 }
 
 /* Of a line that has it several times each place is read inside. */
@@ -2759,19 +2744,6 @@ static edf_node *edf_slide__all_times(edf_slide__statement *l) {
   return l->y = *part;
 }
 
-/* Below a recurrence the only factor with L, x[L,i], is a sum, and looks like the last. */
-static void edf_slide__check_last(const edf_slide__statement *l, const edf_slide__expr *x) {
-  const edf__ref *r = &l->m.e.ref[x->which];
-  const edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
-  for (int k = 0; by && k < by->n_loop; k++) {
-    int d = by->axis[k], i = d < r->rank ? edf__alone(&l->m.e, &r->place[d]) : -1;
-    if (i >= 0 && x->lone >> i & 1)
-      edf__syntax(&l->m.e.scan, r->place[d].at, "%s sums over all steps. Write sum_%s if you "
-                  "mean that, or the number of the last step, as in x[4,i]",
-                  l->m.e.index[i].name, l->m.e.index[i].name);
-  }
-}
-
 /* ---- Tensors, extents and new parameters of some lines. In a group an index that stands in a
    place is as long as on the left of the tensor's line. */
 static void edf_slide__know_tensors(edf_slide__statement *l) {
@@ -3009,10 +2981,8 @@ static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
   edf_slide__mark_entries(all);
   for (int k = 0; k < all->n; k++) edf_slide__bind_line(&all->line[k]);
   for (int k = 0; k < all->n; k++) edf_slide__find_reads(all, &all->line[k]);
-  for (edf_slide__statement *l = all->line; l < all->line + all->n; l++) {
+  for (edf_slide__statement *l = all->line; l < all->line + all->n; l++)
     for (int d = 0; d < l->m.e.ref->rank; d++) if (l->offset[d]) edf_slide__add_loop(all, l, d);
-    for (int f = 1; f < l->m.e.n_ref; f++) edf_slide__check_last(l, l->tensor[f]);
-  }
   for (int k = 0; k < all->n; k++) {
     edf_slide__statement *l = &all->line[k];
     if (l->entry) continue;
