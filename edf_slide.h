@@ -989,43 +989,95 @@ struct edf_slide__slide {
   edf_node *one;                         /* the tensor of terms that are a number             */
 };
 
-/* ---- The names of functions: over indices, of two, and of one. */
+/* ---- The functions, and the nodes that have no other notation. `takes` says how to call one:
+     _   It reduces over indices, or normalises along them: softmax_k ..., sum_{i,j} ...
+     x   It is a function of an expression, tanh(x). xx: of two. x#: of one and a number.
+     :   It is the whole right side, with tensors (x each, * any number) and numbers (# each):
+         l[b] = bceloss(s[b], y[b]). With a _ an index ends the name, as in concat_t. With a |
+         the bounds of the line are dimensions. With an f no optimiser moves its Parameters.
+     =   It is the whole right side, around an equation whose sums are of this kind.
+   The first rows have the order of the constants below. */
 typedef edf_node *edf_slide__unary_at(const char *file, int line, edf_node *x);
 typedef edf_node *edf_slide__binary_at(const char *file, int line, edf_node *a, edf_node *b);
 typedef double edf_slide__of_number(double x);
 static const struct {
   const char *name;
-  edf_slide__unary_at *node;
+  const char *op;                        /* of its node                                       */
+  const char *takes;
+  edf_slide__unary_at *unary;            /* its constructor, or                               */
+  edf_slide__binary_at *binary;
+  const edf_op *about;                   /* its op                                            */
   edf_slide__of_number *number;          /* of a number that is known when the text is read   */
 } edf_slide__functions[] = {
-  { "sum", NULL, NULL }, { "mean", NULL, NULL }, { "max", NULL, NULL }, { "min", NULL, NULL },
-  { "variance", NULL, NULL }, { "argmax", NULL, NULL }, { "argmin", NULL, NULL },
-  { "softmax", NULL, NULL }, { "logsoftmax", NULL, NULL }, { "normalize", NULL, NULL },
-  { "min", NULL, NULL }, { "max", NULL, NULL }, { "dropout", NULL, NULL },
-  { "tanh", edf_tanh_at, tanh }, { "relu", edf_relu_at, NULL }, { "gelu", edf_gelu_at, NULL },
-  { "softplus", edf_softplus_at, NULL }, { "exp", edf_exp_at, exp }, { "ln", edf_log_at, log },
-  { "log", edf_log_at, log }, { "sqrt", edf_sqrt_at, sqrt },
-  { "sigmoid", edf_sigmoid_at, NULL }, { "sig", edf_sigmoid_at, NULL },
-  { "\xCF\x83", edf_sigmoid_at, NULL }, { "abs", edf_abs_at, fabs },
-  { "sin", edf_sin_at, sin }, { "cos", edf_cos_at, cos },
-  { "floor", edf_slide__floor_at, floor }, { "sign", edf_slide__sign_at, NULL },
-  { "stop", edf_slide__stop_gradient_at, NULL }
+  { "sum", "", "_", NULL, NULL, NULL, NULL },
+  { "mean", "", "_", NULL, NULL, NULL, NULL },
+  { "max", "", "_", NULL, NULL, NULL, NULL },
+  { "min", "", "_", NULL, NULL, NULL, NULL },
+  { "variance", "", "_", NULL, NULL, NULL, NULL },
+  { "argmax", "", "_", NULL, NULL, NULL, NULL },
+  { "argmin", "", "_", NULL, NULL, NULL, NULL },
+  { "softmax", "Softmax", "_", NULL, NULL, NULL, NULL },
+  { "logsoftmax", "LogSoftmax", "_", NULL, NULL, NULL, NULL },
+  { "normalize", "NormalizeOver", "_#", NULL, NULL, NULL, NULL },
+  { "dropout", "Dropout", "x#", NULL, NULL, NULL, NULL },
+  { "min", "Min", "xx", NULL, edf_min_at, NULL, NULL },
+  { "max", "Max", "xx", NULL, edf_max_at, NULL, NULL },
+  { "tanh", "Tanh", "x", edf_tanh_at, NULL, NULL, tanh },
+  { "relu", "Relu", "x", edf_relu_at, NULL, NULL, NULL },
+  { "gelu", "Gelu", "x", edf_gelu_at, NULL, NULL, NULL },
+  { "softplus", "Softplus", "x", edf_softplus_at, NULL, NULL, NULL },
+  { "sigmoid", "Sigmoid", "x", edf_sigmoid_at, NULL, NULL, NULL },
+  { "sig", "", "x", edf_sigmoid_at, NULL, NULL, NULL },
+  { "\xCF\x83", "", "x", edf_sigmoid_at, NULL, NULL, NULL },
+  { "exp", "Exp", "x", edf_exp_at, NULL, NULL, exp },
+  { "log", "Log", "x", edf_log_at, NULL, NULL, log },
+  { "ln", "", "x", edf_log_at, NULL, NULL, log },
+  { "sqrt", "Sqrt", "x", edf_sqrt_at, NULL, NULL, sqrt },
+  { "abs", "Abs", "x", edf_abs_at, NULL, NULL, fabs },
+  { "sin", "Sin", "x", edf_sin_at, NULL, NULL, sin },
+  { "cos", "Cos", "x", edf_cos_at, NULL, NULL, cos },
+  { "floor", "Floor", "x", edf_slide__floor_at, NULL, NULL, floor },
+  { "sign", "Sign", "x", edf_slide__sign_at, NULL, NULL, NULL },
+  { "stop", "Stop", "x", edf_slide__stop_gradient_at, NULL, NULL, NULL },
+  { "square", "Square", ":x", edf_square_at, NULL, NULL, NULL },
+  { "logarithm", "Log", ":x", edf_log_at, NULL, NULL, NULL },
+  { "sum", "Sum", ":x", edf_sum_at, NULL, NULL, NULL },
+  { "mean", "Mean", ":x", edf_mean_at, NULL, NULL, NULL },
+  { "div", "Div", ":xx", NULL, edf_div_at, NULL, NULL },
+  { "logloss", "LogLoss", ":xx", NULL, edf_log_loss_at, NULL, NULL },
+  { "bceloss", "BCELoss", ":xx", NULL, edf_bce_loss_at, NULL, NULL },
+  { "softmaxlogloss", "SoftmaxLogLoss", ":xx", NULL, edf_softmax_log_loss_at, NULL, NULL },
+  { "embed", "Embed", ":xx", NULL, edf_embed_at, NULL, NULL },
+  { "leakyrelu", "LeakyRelu", ":x#", NULL, NULL, NULL, NULL },
+  { "pow", "Pow", ":x#", NULL, NULL, NULL, NULL },
+  { "clamp", "Clamp", ":x##", NULL, NULL, NULL, NULL },
+  { "reshape", "Reshape", ":x|", NULL, NULL, NULL, NULL },
+  { "batchnorm", "BatchNorm", ":xxx#f", NULL, NULL, &edf_slide__batch_norm_op, NULL },
+  { "concat", "Concat", ":*_", NULL, NULL, &edf_slide__concat_op, NULL },
+  { "number", "Number", ":#", NULL, NULL, &edf_slide__number_op, NULL },
+  { "extent", "Extent", ":x#", NULL, NULL, &edf_slide__extent_op, NULL },
+  { "index", "Index", ":*#", NULL, NULL, &edf_slide__index_op, NULL },
+  { "test", "Test", ":x#", NULL, NULL, &edf_slide__test_op, NULL },
+  { "argmax", "ArgMax", ":x#", NULL, NULL, &edf_slide__argmax_op, NULL },
+  { "meanover", "", "=m", NULL, NULL, NULL, NULL },
+  { "sampleover", "", "=s", NULL, NULL, NULL, NULL },
+  { "maxover", "", "=x", NULL, NULL, NULL, NULL }
 };
 enum { EDF_SLIDE__SUM_OVER, EDF_SLIDE__MEAN_OVER, EDF_SLIDE__MAX_OVER, EDF_SLIDE__MIN_OVER,
   EDF_SLIDE__VARIANCE_OVER, EDF_SLIDE__ARGMAX_OVER, EDF_SLIDE__ARGMIN_OVER,
   EDF_SLIDE__SOFTMAX_OVER, EDF_SLIDE__LOG_SOFTMAX_OVER, EDF_SLIDE__NORMALIZE_OVER,
-  EDF_SLIDE__MIN_OF, EDF_SLIDE__MAX_OF, EDF_SLIDE__DROPOUT_OF,
+  EDF_SLIDE__DROPOUT_OF,
   EDF_SLIDE__N_FUNCTIONS = sizeof edf_slide__functions / sizeof *edf_slide__functions };
 
-/* Returns the row of a function, or -1. If `over` is 1, the function goes over indices, and its
-   name ends at the underscore, as in softmax_t. If `over` is 2, the indices are missing. */
-static int edf_slide__function_named(const char *name, int over) {
-  size_t n = over == 1 ? strcspn(name, "_") : strlen(name);
-  int f = over ? 0 : EDF_SLIDE__MIN_OF, end = over ? EDF_SLIDE__MIN_OF : EDF_SLIDE__N_FUNCTIONS;
-  if (over == 1 && !name[n]) return -1;
-  for (; f < end; f++)
-    if (!strncmp(edf_slide__functions[f].name, name, n) && !edf_slide__functions[f].name[n])
-      return f;
+/* Returns the row of a function that is called in one of these ways, or -1. If a _ is part of
+   its name, an index follows: softmax_t. */
+static int edf_slide__function_named(const char *name, const char *ways) {
+  for (int f = 0; f < EDF_SLIDE__N_FUNCTIONS; f++) {
+    const char *takes = edf_slide__functions[f].takes, *end = strchr(takes, '_') ? "_" : "";
+    size_t n = strlen(edf_slide__functions[f].name);
+    if (strchr(ways, *takes) && !strncmp(edf_slide__functions[f].name, name, n)
+        && (*end ? name[n] == '_' : !name[n])) return f;
+  }
   return -1;
 }
 
@@ -1082,9 +1134,9 @@ static edf_slide__expr *edf_slide__append_expr(edf_slide__expr *list, edf_slide_
   last->next = x;
   return list;
 }
-static edf_slide__expr *edf_slide__sum_of(edf_slide__expr *x) {
-  return edf_slide__new_expr(EDF_SLIDE__A_SUM, x->at,
-                             edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, x->at, x));
+static edf_slide__expr *edf_slide__sum_of(const char *at, edf_slide__expr *x) {
+  return edf_slide__new_expr(EDF_SLIDE__A_SUM, at,
+                             edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, at, x));
 }
 
 /* the only factor of a product */
@@ -1108,18 +1160,23 @@ static edf_slide__expr *edf_slide__read_bracket(edf_slide__statement *l) {
   return x;
 }
 
+/* Returns 1 if name_i is a function over index i. */
+static int edf_slide__is_over(const char *name) {
+  return edf_slide__function_named(edf_fmt("%s_", name), "_") >= 0;
+}
+
 /* f(x), f(x,y) or f x. */
 static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char *name, int f) {
   edf__scan *s = &l->m.e.scan;
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_CALL, name, NULL);
-  int n = 1, wanted = f <= EDF_SLIDE__DROPOUT_OF ? 2 : 1;
+  int n = 1, wanted = (int)strlen(edf_slide__functions[f].takes);
   x->which = f;
   x->closed = !edf_slide__accept(s, '(');
   if (x->closed) x->in = edf_slide__read_factor(l);
   else n = edf_slide__read_list(l, &x->in, edf_slide__read_sum);
   if (n != wanted)
     edf__syntax(s, name, "%s takes %d argument%s, found %d%s", name, wanted,
-                wanted > 1 ? "s" : "", n, edf_slide__function_named(name, 2) < 0 ? ""
+                wanted > 1 ? "s" : "", n, !edf_slide__is_over(name) ? ""
                 : edf_fmt(". Over an index: %s_i", name));
   return x;
 }
@@ -1139,7 +1196,7 @@ static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slid
   x->sort = EDF_SLIDE__A_TENSOR;
   x->which = e->n_ref;
   l->tensor[x->which] = x;
-  int function = edf_slide__function_named(x->at, 0) >= 0;
+  int function = edf_slide__function_named(x->at, "x") >= 0;
   const char *hint = ": the argument of a function stands in round brackets";
   edf__parse_tensor(e, function ? hint : "");
   return x;
@@ -1214,8 +1271,8 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
     return x->which < n || braces ? bit : 0;
   }
   t = edf_slide__read_index(l);
-  edf_slide__mask m = { x->which, t->which, 0,
-                        edf_slide__test_of(edf_slide__sum_of(x), edf_slide__sum_of(t), which) };
+  edf_slide__expr *a = edf_slide__sum_of(x->at, x), *b = edf_slide__sum_of(t->at, t);
+  edf_slide__mask m = { x->which, t->which, 0, edf_slide__test_of(a, b, which) };
   if (t->which >= n || (!braces && x->which >= n)) {
     const char *c = t->which >= n ? t->at : x->at;
     edf__syntax(s, c, "%s is not an index of this line", c);
@@ -1287,8 +1344,7 @@ static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char
   x->in->at = name;
   x->in->over = x->over;
   if (f == EDF_SLIDE__SUM_OVER) return x;
-  edf_slide__expr *n = edf_slide__new_expr(
-      EDF_SLIDE__A_SUM, name, edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, name, NULL));
+  edf_slide__expr *n = edf_slide__sum_of(name, NULL);
   n->in->over = x->over;
   edf_slide__expr *divisor = edf_slide__divisor_of(n);
   divisor->which = 2;                    /* of a mean: the number of its entries              */
@@ -1310,7 +1366,7 @@ static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
   if (edf_slide__is_digit(c) || c == '.') return edf_slide__read_number_expr(l);
   if (edf_slide__accept(s, '(')) return edf_slide__read_bracket(l);
   const char *name = edf_slide__identifier(s, "a tensor, a function or a number");
-  int over = edf_slide__function_named(name, 1), f = edf_slide__function_named(name, 0);
+  int over = edf_slide__function_named(name, "_"), f = edf_slide__function_named(name, "x");
   c = edf_slide__peek(s);
   if (c != '[' && over >= 0) return edf_slide__read_over(l, name, over);
   if (c != '[' && f >= 0) return edf_slide__read_call(l, name, f);
@@ -1383,8 +1439,25 @@ static void edf_slide__join_lines(char *text) {
   }
 }
 
-/* Finds the call of a node that is the right side of a line, and builds it: below. */
-static void edf_slide__find_call(edf_slide__statement *l);
+/* Reads the call of a node, if the right side is one: bceloss(s[b], y[b]). Its tensors are read
+   later, when there are nodes. */
+static int edf_slide__read_node_call(edf_slide__statement *l) {
+  edf__scan *s = &l->m.e.scan, ahead = *s;
+  if (!edf_slide__is_letter(edf_slide__peek(&ahead))) return 0;
+  const char *begin = ahead.at, *name = edf_slide__identifier(&ahead, "");
+  int f = edf_slide__function_named(name, ":="), depth = 1;
+  if (f < 0 || !edf_slide__accept(&ahead, '(')) return 0;
+  s->at = ahead.at;
+  if (*edf_slide__functions[f].takes == '=') {
+    l->kind = edf_slide__functions[f].takes[1];
+    l->right = edf_slide__read_bracket(l);
+    return 1;
+  }
+  l->call = begin;                       /* its right side is a 1                             */
+  l->right = edf_slide__sum_of(begin, NULL);
+  for (; *s->at && depth; s->at++) depth += (*s->at == '(') - (*s->at == ')');
+  return 1;
+}
 static edf_node *edf_slide__called_node(edf_slide__statement *l);
 
 static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *from) {
@@ -1407,8 +1480,7 @@ static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *from) {
   l->adds = l->sign < 0 || edf_slide__accept(s, '+');
   edf_slide__expect(s, '=', edf_slide__peek(s) != '(' ? "'=', '+=' or '-=' behind the left side"
                     : "square brackets around indices, y[b,j]");
-  edf_slide__find_call(l);
-  if (!l->call)
+  if (!edf_slide__read_node_call(l))
     do l->right = edf_slide__append_expr(l->right, edf_slide__read_sum(l));
     while (edf_slide__accept(s, ';'));
   if (edf_slide__accept(s, '|'))
@@ -1498,7 +1570,7 @@ static int edf_slide__index_for(const edf__equation *e, const char *name) {
 }
 
 static void edf_slide__no_function(const edf__scan *s, const char *name) {
-  if (edf_slide__function_named(name, 2) >= 0)
+  if (edf_slide__is_over(name))
     edf__syntax(s, name, "%s over which index? As in %s_i", name, name);
   edf__syntax(s, name, "there is no function %s", name);
 }
@@ -1623,9 +1695,9 @@ static void edf_slide__apply_bounds(edf_slide__statement *l, edf_slide__expr *x,
       if (softmax) test->which ^= 7;
       else {
         mask = edf_slide__new_expr(EDF_SLIDE__A_CALL, test->at, test);
-        mask->which = edf_slide__function_named("ln", 0);
+        mask->which = edf_slide__function_named("ln", "x");
       }
-      x->in = edf_slide__sum_of(x->in);
+      x->in = edf_slide__sum_of(x->in->at, x->in);
       x->in->in->next = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, test->at, mask);
       x->in->in->next->number = softmax ? -1e30 : least ? -1 : 1;
     }
@@ -1762,7 +1834,7 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   ptrdiff_t least, greatest;
   while (value && value->place != d) value = value->next;
   if (value && value->sort != EDF_SLIDE__A_GROUP) {
-    if (edf_slide__function_named(r->name, 0) >= 0)
+    if (edf_slide__function_named(r->name, "x") >= 0)
       edf__syntax(&l->m.e.scan, r->name, "%s[...] is a tensor: use round brackets for a "
                   "function", r->name);
     return edf_slide__classes_of(l, value);
@@ -1793,7 +1865,7 @@ static void edf_slide__check_like(const edf__scan *s, const edf__ref *r, const c
 static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *r) {
   const edf__scan *s = &l->m.e.scan;
   const edf_slide__slide *all = l->slide;
-  int f = edf_slide__function_named(r->name, 1);
+  int f = edf_slide__function_named(r->name, "_");
   for (int i = 0; i < l->m.e.n_index; i++)
     if (!strcmp(l->m.e.index[i].name, r->name))
       edf__syntax(s, r->name, "%s is an index here, and not a tensor", r->name);
@@ -2437,7 +2509,7 @@ static edf_slide__value edf_slide__log_value(edf_slide__statement *l, edf_slide_
     return edf_slide__log_softmax_of(l, x, P);
   const edf_slide__expr *p = x->in, *f = x->sort == EDF_SLIDE__A_SUM && !p->next ? p->in : NULL;
   if (f && p->over && p->number == 1 && !f->next && f->sort == EDF_SLIDE__A_CALL
-      && edf_slide__functions[f->which].node == edf_exp_at) return edf_slide__log_sum(l, p);
+      && edf_slide__functions[f->which].unary == edf_exp_at) return edf_slide__log_sum(l, p);
   return edf_slide__new_value(l, NULL, 0);
 }
 
@@ -2460,13 +2532,13 @@ static edf_slide__value edf_slide__wide_value(edf_slide__statement *l, edf_slide
 
 static edf_slide__value edf_slide__call_value(edf_slide__statement *l, edf_slide__expr *x) {
   const edf__site *at = &l->slide->site;
-  edf_slide__unary_at *f = edf_slide__functions[x->which].node;
+  edf_slide__unary_at *f = edf_slide__functions[x->which].unary;
+  edf_slide__binary_at *g = edf_slide__functions[x->which].binary;
   unsigned has = edf_slide__expr_has(l, x);
   double rate;
-  if (x->which == EDF_SLIDE__MIN_OF || x->which == EDF_SLIDE__MAX_OF) {
+  if (g) {
     edf_slide__value a = edf_slide__wide_value(l, x->in, has),
                      b = edf_slide__wide_value(l, x->in->next, has);
-    edf_slide__binary_at *g = x->which == EDF_SLIDE__MIN_OF ? edf_min_at : edf_max_at;
     return edf_slide__new_value(l, g(at->file, at->line, a.node, b.node), has);
   }
   if (f == edf_log_at) {
@@ -3090,58 +3162,7 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
   return y;
 }
 
-/* ---- What is called by name, and what it takes: =, an equation, of which the name says what
-   the sums are; x, a tensor; *, any number of them; #, a number; _, the name of an index that
-   it joins; ~, of those of its rows; |, its dimensions as bounds; f, parameters that no
-   optimiser moves. Its op is known by the op's name. It is made by a constructor, or else from
-   the op. */
-static const struct {
-  const char *name, *op_name, *takes;
-  const edf_op *op;
-  edf_slide__unary_at *unary;
-  edf_slide__binary_at *binary;
-  int kind;                              /* of an equation                                    */
-} edf_slide__calls[] = {
-  { "meanover", "", "=", NULL, NULL, NULL, EDF_SLIDE__MEAN },
-  { "sampleover", "", "=", NULL, NULL, NULL, EDF_SLIDE__SAMPLE },
-  { "maxover", "", "=", NULL, NULL, NULL, EDF_SLIDE__MAX },
-  { "square", "Square", "x", NULL, edf_square_at, NULL, 0 },
-  { "logarithm", "Log", "x", NULL, edf_log_at, NULL, 0 },
-  { "sum", "Sum", "x", NULL, edf_sum_at, NULL, 0 },
-  { "mean", "Mean", "x", NULL, edf_mean_at, NULL, 0 },
-  { "div", "Div", "xx", NULL, NULL, edf_div_at, 0 },
-  { "logloss", "LogLoss", "xx", NULL, NULL, edf_log_loss_at, 0 },
-  { "bceloss", "BCELoss", "xx", NULL, NULL, edf_bce_loss_at, 0 },
-  { "softmaxlogloss", "SoftmaxLogLoss", "xx", NULL, NULL, edf_softmax_log_loss_at, 0 },
-  { "embed", "Embed", "xx", NULL, NULL, edf_embed_at, 0 },
-  { "leakyrelu", "LeakyRelu", "x#", NULL, NULL, NULL, 0 },
-  { "pow", "Pow", "x#", NULL, NULL, NULL, 0 },
-  { "clamp", "Clamp", "x##", NULL, NULL, NULL, 0 },
-  { "dropout", "Dropout", "x#", NULL, NULL, NULL, 0 },
-  { "reshape", "Reshape", "x|", NULL, NULL, NULL, 0 },
-  { "batchnorm", "BatchNorm", "xxx#f", &edf_slide__batch_norm_op, NULL, NULL, 0 },
-  { "concat", "Concat", "*_", &edf_slide__concat_op, NULL, NULL, 0 },
-  { "number", "Number", "#", &edf_slide__number_op, NULL, NULL, 0 },
-  { "extent", "Extent", "x#", &edf_slide__extent_op, NULL, NULL, 0 },
-  { "index", "Index", "*#", &edf_slide__index_op, NULL, NULL, 0 },
-  { "test", "Test", "x#", &edf_slide__test_op, NULL, NULL, 0 },
-  { "argmax", "ArgMax", "x#", &edf_slide__argmax_op, NULL, NULL, 0 },
-  { "softmax", "Softmax", "x~", NULL, NULL, NULL, 0 },
-  { "logsoftmax", "LogSoftmax", "x~", NULL, NULL, NULL, 0 },
-  { "normalize", "NormalizeOver", "x#~", NULL, NULL, NULL, 0 }
-};
-enum { EDF_SLIDE__N_CALLS = sizeof edf_slide__calls / sizeof *edf_slide__calls };
-
-/* ---- Reading a call: a right side that is the name of a node with a bracket, and no more. */
-static int edf_slide__call_named(const char *name) {
-  size_t n = strcspn(name, "_");
-  int c = EDF_SLIDE__N_CALLS - 1;
-  while (c >= 0 && (strncmp(edf_slide__calls[c].name, name, n) || edf_slide__calls[c].name[n]))
-    c--;
-  const char *takes = c < 0 ? "~" : edf_slide__calls[c].takes;
-  return strchr(takes, '~') || (name[n] && !strchr(takes, '_')) ? -1 : c;
-}
-
+/* ---- The call of a node. */
 /* A tensor of a call, whose indices are in the order in which the left side has them. */
 static edf_node *edf_slide__call_operand(const edf_slide__statement *l, edf__scan *s) {
   edf__equation e;
@@ -3176,28 +3197,6 @@ static double edf_slide__read_any(edf__scan *s) {
   return HUGE_VAL;
 }
 
-/* What stands in the brackets of a call of c, as it takes it; n tensors. */
-static edf_node **edf_slide__call_operands(const edf_slide__statement *l, edf__scan *s, int c,
-                                           int *n, edf_real *number) {
-  const char *takes = edf_slide__calls[c].takes;
-  edf_node **in = NULL;
-  int numbers = 0, wanted = 0, x = 0;
-  for (const char *t = takes; *t; t++) { x += *t == 'x'; wanted += *t == '#'; }
-  edf_slide__accept(s, '(');
-  if (edf_slide__peek(s) != ')') do {
-    int sign = edf_slide__first_sign(s);
-    in = (edf_node **)edf_keep(in, (size_t)(*n + 16) / 8 * 8 * sizeof *in);
-    if (sign > 0 && edf_slide__is_letter(edf_slide__peek(s)))
-      in[(*n)++] = edf_slide__call_operand(l, s);
-    else number[numbers++ > 0] = (edf_real)(sign * edf_slide__read_any(s));
-  } while (edf_slide__accept(s, ','));
-  edf_slide__expect(s, ')', "')' or ','");
-  if ((*n != x && !strchr(takes, '*')) || numbers != wanted)
-    edf__syntax(s, l->call, "%s takes %d tensors and %d numbers, found %d and %d",
-                edf_slide__calls[c].op_name, x, wanted, *n, numbers);
-  return in;
-}
-
 /* Reshape(x, "y[b,4,8]"): the bounds of the line are the dimensions. */
 static edf_node *edf_slide__called_reshape(const edf_slide__statement *l, edf_node *x) {
   const edf__ref *left = l->m.e.ref;
@@ -3227,72 +3226,55 @@ static edf_node *edf_slide__called_from_op(const edf_slide__statement *l, const 
   return edf__add_compnode(y);
 }
 
-/* The called node. */
+/* Builds the called node. */
 static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   edf__scan s = l->m.e.scan;
   const edf__site *at = &l->slide->site;
+  const edf__ref *left = l->m.e.ref;
   s.at = l->call;
   const char *name = edf_slide__identifier(&s, ""), *joined = strchr(name, '_');
-  int c = edf_slide__call_named(name), n = 0, axis = -1;
-  const char *op = edf_slide__calls[c].op_name, *takes = edf_slide__calls[c].takes;
-  const edf__ref *left = l->m.e.ref;
+  int c = edf_slide__function_named(name, ":"), n = 0, numbers = 0, x = 0, wanted = 0, axis = -1;
+  const char *op = edf_slide__functions[c].op, *takes = edf_slide__functions[c].takes;
   edf_real number[2] = { 0, 0 };
-  edf_node **in = edf_slide__call_operands(l, &s, c, &n, number), *y;
+  edf_node **in = NULL, *y;
+  for (const char *t = takes; *t; t++) { x += *t == 'x'; wanted += *t == '#'; }
+  edf_slide__accept(&s, '(');
+  do {
+    int sign = edf_slide__first_sign(&s);
+    in = (edf_node **)edf_keep(in, (size_t)(n + 16) / 8 * 8 * sizeof *in);
+    if (sign > 0 && edf_slide__is_letter(edf_slide__peek(&s)))
+      in[n++] = edf_slide__call_operand(l, &s);
+    else number[numbers++ > 0] = (edf_real)(sign * edf_slide__read_any(&s));
+  } while (edf_slide__accept(&s, ','));
+  edf_slide__expect(&s, ')', "')' or ','");
+  if ((n != x && !strchr(takes, '*')) || numbers != wanted)
+    edf__syntax(&s, l->call, "%s takes %d tensors and %d numbers, found %d and %d", name, x,
+                wanted, n, numbers);
   for (int d = 0; d < left->rank; d++) {
     int i = edf__alone(&l->m.e, &left->place[d]);
     if (i != d) edf__syntax(&s, left->place[d].at, "the left side of a call has plain indices");
     if (joined && !strcmp(l->m.e.index[i].name, joined + 1)) axis = d;
   }
-  if (strchr(takes, '_') && axis < 0)
-    edf__syntax(&s, name, "expected an index of the left side, as in %s_t",
-                edf_slide__calls[c].name);
+  if (joined && axis < 0)
+    edf__syntax(&s, name, "%s is not an index of the left side", joined + 1);
   for (int k = 1; k < n && strchr(takes, 'f'); k++)
     if (in[k]->kind == EDF_PARAMETER) in[k]->update = edf_frozen;
-  if (edf_slide__calls[c].op)
-    y = edf_slide__called_from_op(l, edf_slide__calls[c].op, axis, n, in, number);
-  else if (edf_slide__calls[c].unary) y = edf_slide__calls[c].unary(at->file, at->line, in[0]);
-  else if (edf_slide__calls[c].binary)
-    y = edf_slide__calls[c].binary(at->file, at->line, in[0], in[1]);
+  if (edf_slide__functions[c].about)
+    y = edf_slide__called_from_op(l, edf_slide__functions[c].about, axis, n, in, number);
+  else if (x == 2) y = edf_slide__functions[c].binary(at->file, at->line, in[0], in[1]);
+  else if (edf_slide__functions[c].unary)
+    y = edf_slide__functions[c].unary(at->file, at->line, in[0]);
   else if (!strcmp(op, "LeakyRelu"))
     y = edf_leaky_relu_at(at->file, at->line, in[0], number[0]);
   else if (!strcmp(op, "Pow")) y = edf_pow_at(at->file, at->line, in[0], number[0]);
   else if (!strcmp(op, "Clamp"))
     y = edf_clamp_at(at->file, at->line, in[0], number[0], number[1]);
-  else if (!strcmp(op, "Dropout"))
-    y = edf_dropout_at(at->file, at->line, in[0], (double)number[0]);
   else y = edf_slide__called_reshape(l, in[0]);
   edf_release(in);
   if (y->rank) edf__write(y)->letters = edf_slide__letters_at(l, left);
   if (y->rank != left->rank)
     edf__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op, y->rank);
   return y;
-}
-
-/* Finds a call after the left side of a line. */
-static void edf_slide__find_call(edf_slide__statement *l) {
-  edf__scan *s = &l->m.e.scan, call = *s;
-  if (!edf_slide__is_letter(edf_slide__peek(&call))) return;
-  const char *begin = call.at, *name = edf_slide__identifier(&call, "");
-  int c = edf_slide__call_named(name), depth = 0;
-  if (c < 0 || edf_slide__function_named(name, 0) >= 0 || edf_slide__peek(&call) != '(') return;
-  const edf_slide__statement *by = edf_slide__line_of(l->slide, name);
-  const edf_node *scalar = edf_slide__known(l->slide, name);
-  if ((by && by != l && !by->m.e.ref->rank) || (scalar && !scalar->rank)) return;
-  const char *open = call.at;
-  do depth += (*call.at == '(') - (*call.at == ')'); while (*call.at++ && depth);
-  char *behind = (char *)call.at;
-  if (depth || (edf_slide__peek(&call) && !strchr("\n|", *call.at))) return;
-  /* it goes on as an equation, without the brackets */
-  if (*edf_slide__calls[c].takes == '=') {
-    l->kind = edf_slide__calls[c].kind;
-    behind[-1] = ' ';
-    s->at = open + 1;
-    return;
-  }
-  l->call = begin;                       /* its right side is a 1                             */
-  l->right = edf_slide__new_expr(EDF_SLIDE__A_SUM, begin, NULL);
-  l->right->in = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, begin, NULL);
-  s->at = call.at;
 }
 
 edf_node *edf_find(const char *name) {
@@ -3597,8 +3579,7 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
    finds that one. The others get a number. */
 static int edf_slide__is_mistaken(const edf_node *x, const char *name) {
   if (x->rank) return 0;
-  if (edf_slide__function_named(name, 0) >= 0 || edf_slide__function_named(name, 1) >= 0)
-    return 1;
+  if (edf_slide__function_named(name, "x_") >= 0) return 1;
   for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *y = edf.compnodes[i];
     const edf__einsum *m = (const edf__einsum *)y->state;
@@ -3674,22 +3655,21 @@ static void edf_slide__write_number(edf_page *out, edf_real number) {
   edf_write(out, "%s", fabs(n) < HUGE_VAL ? text : n < 0 ? "-1e999" : "1e999");
 }
 
-/* l[b] = bceloss(s[b], y[b]), softmax_{i,j}(..), concat_t(..); 0: it has no name that is known.
-   A text's ln of a softmax is fused with it: what is not is called logarithm. */
+/* Writes a node as a call: l[b] = bceloss(s[b], y[b]), or P[b,i,j] = softmax_{i,j}(s[b,i,j]).
+   Returns 0 if its op has no name in the language. The name ln would join a softmax. */
 static int edf_slide__write_call(edf_page *out, const edf_node *y) {
-  const char *op = y->about->name;
-  int c = EDF_SLIDE__N_CALLS - 1, f = EDF_SLIDE__N_FUNCTIONS - 1, n = 0;
-  while (c >= 0 && strcmp(edf_slide__calls[c].op_name, op)) c--;
-  while (f >= EDF_SLIDE__MIN_OF && edf__compare_names(edf_slide__functions[f].name, op))
-    f--;
-  int function = f >= EDF_SLIDE__MIN_OF;
-  if (c < 0 && !function) return 0;
-  if (c >= 0 && function && y->in[0]->about == &edf__softmax_op) function = 0;
-  const char *takes = c < 0 ? "" : edf_slide__calls[c].takes;
-  int over = strchr(takes, '~') != NULL, bounds = strchr(takes, '|') != NULL;
+  int f = 0, n = 0;
+  while (f < EDF_SLIDE__N_FUNCTIONS
+         && (strcmp(edf_slide__functions[f].op, y->about->name)
+             || (edf_slide__functions[f].unary == edf_log_at
+                 && *edf_slide__functions[f].takes == 'x'
+                 && y->in[0]->about == &edf__softmax_op))) f++;
+  if (f == EDF_SLIDE__N_FUNCTIONS) return 0;
+  const char *takes = edf_slide__functions[f].takes;
+  int over = *takes == '_', bounds = strchr(takes, '|') != NULL;
   edf__letters l = edf__letters_of(y);
   edf_slide__write_tensor(out, y, &l);
-  edf_write(out, " = %s", function ? edf_slide__functions[f].name : edf_slide__calls[c].name);
+  edf_write(out, " = %s", edf_slide__functions[f].name);
   int first = l.n - edf_slide__row_dims(y);
   int last = over ? l.n : strchr(takes, '_') ? first + 1 : first;
   for (int d = first; d < last; d++)
@@ -3697,7 +3677,7 @@ static int edf_slide__write_call(edf_page *out, const edf_node *y) {
   edf_write(out, last - first > 1 ? "}(" : "(");
   for (int k = 0; k < y->n_in; k++) {
     edf_write(out, n++ ? ", " : "");
-    edf_slide__write_tensor(out, y->in[k], function || over ? &l : NULL);
+    edf_slide__write_tensor(out, y->in[k], *takes == ':' ? NULL : &l);
   }
   for (int k = 0; (takes = strchr(takes, '#')) != NULL; k++, takes++) {
     edf_write(out, n++ ? ", " : "");
