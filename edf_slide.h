@@ -323,24 +323,17 @@ static void edf_slide__set(edf_node *p, edf_real number) {
   edf_push(p);
 }
 
-/* Sums by 16 partial sums, so that the compiler may vectorise. */
+/* Returns sum_i a[i] b[i], or for b NULL sum_i a[i]. It sums by 16 partial sums, so that the
+   compiler may vectorise. */
 enum { EDF_SLIDE__LANES = 16 };
-static edf_real edf_slide__dot(const edf_real *a, const edf_real *b, ptrdiff_t n) {
+static edf_real edf_slide__dot(const edf_real *a, const edf_real *b, size_t n) {
   edf_real lane[EDF_SLIDE__LANES] = { 0 }, sum = 0;
-  ptrdiff_t i = 0;
+  size_t i = 0;
   for (; i + EDF_SLIDE__LANES <= n; i += EDF_SLIDE__LANES)
-    for (int l = 0; l < EDF_SLIDE__LANES; l++) lane[l] += a[i + l] * b[i + l];
-  for (; i < n; i++) sum += a[i] * b[i];
-  for (int l = 0; l < EDF_SLIDE__LANES; l++) sum += lane[l];
-  return sum;
-}
-static edf_real edf_slide__total(const edf_real *a, ptrdiff_t n) {
-  edf_real lane[EDF_SLIDE__LANES] = { 0 }, sum = 0;
-  ptrdiff_t i = 0;
-  for (; i + EDF_SLIDE__LANES <= n; i += EDF_SLIDE__LANES)
-    for (int l = 0; l < EDF_SLIDE__LANES; l++) lane[l] += a[i + l];
-  for (; i < n; i++) sum += a[i];
-  for (int l = 0; l < EDF_SLIDE__LANES; l++) sum += lane[l];
+    for (size_t l = 0; l < EDF_SLIDE__LANES; l++)
+      lane[l] += b ? a[i + l] * b[i + l] : a[i + l];
+  for (; i < n; i++) sum += b ? a[i] * b[i] : a[i];
+  for (size_t l = 0; l < EDF_SLIDE__LANES; l++) sum += lane[l];
   return sum;
 }
 
@@ -477,18 +470,9 @@ static const edf_op edf_slide__stop_op = { "Stop", NULL, edf_slide__stop_forward
   "y@ = stop(x@)", "" };
 static const edf_op edf_slide__test_op = { "Test", NULL, edf_slide__test_forward, NULL, "y x",
   "y@ = test_#(x@)", "" };
-static edf_node *edf_slide__sign_at(const char *file, int line, edf_node *x) {
-  return edf_node_at(&edf_slide__sign_op, file, line, 1, &x, NULL, 0);
-}
-static edf_node *edf_slide__floor_at(const char *file, int line, edf_node *x) {
-  return edf_node_at(&edf_slide__floor_op, file, line, 1, &x, NULL, 0);
-}
 static edf_node *edf_slide__test_at(const edf__site *at, edf_node *x, int which) {
   edf_real state = (edf_real)which;
   return edf_node_at(&edf_slide__test_op, at->file, at->line, 1, &x, &state, sizeof state);
-}
-static edf_node *edf_slide__stop_gradient_at(const char *file, int line, edf_node *x) {
-  return edf_node_at(&edf_slide__stop_op, file, line, 1, &x, NULL, 0);
 }
 
 /* ---- A number, or of x's dimension # the extent, or its indices 0, 1, 2 ... */
@@ -545,88 +529,12 @@ static edf_node *edf_slide__called(edf_node *y, const char *more) {
 enum { EDF_SLIDE__SUM = 0, EDF_SLIDE__MEAN = 'm', EDF_SLIDE__SAMPLE = 's', EDF_SLIDE__MAX = 'x',
   EDF_SLIDE__PUT = 'p' };
 
+enum { EDF_SLIDE__HEAD = 16 };           /* numbers before an array in a state: it is aligned */
+
 /* ---- NormalizeOver   y = (x - m) r, r = 1/sqrt(v + eps): the row's mean and variance
                         x.grad += r (y.grad - mean y.grad - y mean(y y.grad))
    The second mean is there since every entry of the row moves v. The state is eps, then r of
    each row. ---- */
-
-
-enum { EDF_SLIDE__HEAD = 16 };           /* numbers before an array in a state: it is aligned */
-
-/* A loop of 16 choices: gcc would unroll it, and then not make a vector of it. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define EDF_SLIDE__KEEP_LOOP _Pragma("GCC unroll 1")
-#else
-#define EDF_SLIDE__KEEP_LOOP
-#endif
-
-/* ---- Windows, on the host. Max takes the first greatest entry. */
-enum { EDF_SLIDE__WIDE = 16 };           /* windows at a time, so that compilers vectorise    */
-
-static void edf_slide__max_wide(const edf_window *w, edf_real *y, int *winner,
-                                const edf_real *x) {
-  edf_real most[EDF_SLIDE__WIDE];
-  int first[EDF_SLIDE__WIDE] = { 0 };
-  memcpy(most, x + w->offset[0], sizeof most);
-  for (int k = 1; k < w->n; k++) {
-    const edf_real *in = x + w->offset[k];
-    EDF_SLIDE__KEEP_LOOP for (int l = 0; l < EDF_SLIDE__WIDE; l++) {
-      int wins = (in[l] > most[l]) | (in[l] != in[l]);
-      most[l] = wins ? in[l] : most[l];
-      first[l] = wins ? k : first[l];
-    }
-  }
-  memcpy(y, most, sizeof most);
-  memcpy(winner, first, sizeof first);
-}
-
-static void edf_slide__max_row(const edf_window *w, const edf_loop *l, edf_real *y,
-                               int *winner, edf_real *x) {
-  ptrdiff_t i = 0, so = l->s[EDF_OUT], sx = l->s[EDF_A];
-  for (; so == 1 && sx == 1 && i + EDF_SLIDE__WIDE <= l->n; i += EDF_SLIDE__WIDE)
-    edf_slide__max_wide(w, y + i, winner + i, x + i);
-  for (; i < l->n; i++) {
-    edf_real *most = x + i * sx + w->offset[0], *in;
-    int first = 0;
-    for (int k = 1; k < w->n; k++) {
-      in = x + i * sx + w->offset[k];
-      if (*in > *most || *in != *in) { most = in; first = k; }
-    }
-    y[i * so] = *most;
-    winner[i * so] = first;
-  }
-}
-
-/* The winner receives the gradient. */
-static void edf_slide__max_row_backward(const edf_window *w, const edf_loop *l, edf_real *dy,
-                                        int *winner, edf_real *dx) {
-  ptrdiff_t i = 0, so = l->s[EDF_OUT], sx = l->s[EDF_A];
-  for (; so == 1 && sx == 1 && i + EDF_SLIDE__WIDE <= l->n; i += EDF_SLIDE__WIDE)
-    for (int k = 0; k < w->n; k++) {
-      edf_real *out = dx + i + w->offset[k];
-      EDF_SLIDE__KEEP_LOOP for (int j = 0; j < EDF_SLIDE__WIDE; j++)
-        out[j] += winner[i + j] == k ? dy[i + j] : 0;
-    }
-  for (; i < l->n; i++) dx[i * sx + w->offset[winner[i * so]]] += dy[i * so];
-}
-
-static void edf_slide__each_row(const edf_window *w, int d, int backward, edf_real *y,
-                                int *winner, edf_real *x) {
-  static const edf_loop once = { 1, { 0, 0, 0 }, NULL };
-  const edf_loop *l = d < w->n_kept ? &w->t.loop[d] : &once;
-  for (ptrdiff_t i = 0; d + 1 < w->n_kept && i < l->n; i++)
-    edf_slide__each_row(w, d + 1, backward, y + i * l->s[EDF_OUT], winner + i * l->s[EDF_OUT],
-                  x + i * l->s[EDF_A]);
-  if (d + 1 >= w->n_kept)
-    (backward ? edf_slide__max_row_backward : edf_slide__max_row)(w, l, y, winner, x);
-}
-
-static void edf_slide__max_window(const edf_window *w, edf_node *y, edf_node *x, int backward) {
-  edf_real *to = backward ? y->grad : y->value, *from = backward ? x->grad : x->value;
-  if (edf_device) edf_device->window(w, y, x, backward);
-  else edf_slide__each_row(w, 0, backward, to, w->winner, from + w->t.start[EDF_A]);
-}
-
 static void edf_slide__normalize_forward(edf_node *y) {
   const edf_node *x = y->in[0];
   size_t K = edf_slide__columns(y), rows = y->size / K;
@@ -635,9 +543,9 @@ static void edf_slide__normalize_forward(edf_node *y) {
   for (size_t b = 0; b < rows; b++) {
     const edf_real *in = x->value + b * K;
     edf_real *out = y->value + b * K, n = (edf_real)K,
-             m = edf_slide__total(in, (ptrdiff_t)K) / n;
+             m = edf_slide__dot(in, NULL, K) / n;
     for (size_t k = 0; k < K; k++) out[k] = in[k] - m;
-    r[b] = 1 / (edf_real)sqrt((double)(edf_slide__dot(out, out, (ptrdiff_t)K) / n + eps));
+    r[b] = 1 / (edf_real)sqrt((double)(edf_slide__dot(out, out, K) / n + eps));
     for (size_t k = 0; k < K; k++) out[k] *= r[b];
   }
 }
@@ -647,8 +555,8 @@ static void edf_slide__normalize_backward(edf_node *y) {
   const edf_real *r = (const edf_real *)y->state + EDF_SLIDE__HEAD;
   for (size_t b = 0; b < y->size / K; b++) {
     const edf_real *out = y->value + b * K, *dy = y->grad + b * K;
-    edf_real n = (edf_real)K, mean = edf_slide__total(dy, (ptrdiff_t)K) / n;
-    edf_real cross = edf_slide__dot(out, dy, (ptrdiff_t)K) / n;
+    edf_real n = (edf_real)K, mean = edf_slide__dot(dy, NULL, K) / n;
+    edf_real cross = edf_slide__dot(out, dy, K) / n;
     for (size_t k = 0; k < K; k++)
       edf_addgrad(x, b * K + k, r[b] * (dy[k] - mean - out[k] * cross));
   }
@@ -657,10 +565,11 @@ static const edf_op edf_slide__normalize_op = { "NormalizeOver", edf_slide__row_
   edf_slide__normalize_forward, edf_slide__normalize_backward, "y x",
   "y@ = (x@ - mean_~ x~) / sqrt(variance_~ x~ + #)",
   "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)" };
+
 /* ---- MaxOver   y[b,i] = max_J x[b,2*i+J]     x.grad[b,2*i+J] += y.grad[b,i] at the winner
-   An equation with a maximum in place of the sum, over the same nest; what is read outside is
-   minus infinity. The summed loops are the window; winner[] keeps, for every entry of y, which
-   entry of the window was the first greatest, and it alone is paid. NaN wins. ---- */
+   An equation with a maximum in place of the sum, over the same nest. Outside, x is minus
+   infinity. The summed loops are the window. winner[] keeps, for every entry of y, which entry
+   of the window was the first greatest: it receives the gradient. NaN wins. ---- */
 static edf_window edf_slide__window_of(const edf_node *y, const edf_nest *t) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf_window w;
@@ -682,37 +591,62 @@ static edf_window edf_slide__window_of(const edf_node *y, const edf_nest *t) {
   return w;
 }
 
-/* Sets a value to 0. */
-static void edf_slide__zero(edf_node *y) {
-  if (edf_device) edf_device->fill(y, EDF_VALUE, 0);
-  else memset(y->value, 0, y->size * sizeof *y->value);
+/* Runs the loops from d on. In Forward x and y are values, in Backward gradients. The last loop
+   runs in blocks, without branches, so that compilers vectorise it. */
+enum { EDF_SLIDE__BLOCK = 64 };
+static void edf_slide__run_window(const edf_window *w, int d, int backward, edf_real *y,
+                                  int *winner, edf_real *x) {
+  static const edf_loop once = { 1, { 0, 0, 0 }, NULL };
+  const edf_loop *l = d < w->n_kept ? &w->t.loop[d] : &once;
+  ptrdiff_t so = l->s[EDF_OUT], sx = l->s[EDF_A], n;
+  edf_real most[EDF_SLIDE__BLOCK];
+  int first[EDF_SLIDE__BLOCK];
+  int last = d + 1 >= w->n_kept;
+  for (ptrdiff_t i = 0; !last && i < l->n; i++)
+    edf_slide__run_window(w, d + 1, backward, y + i * so, winner + i * so, x + i * sx);
+  for (ptrdiff_t i = 0; last && i < l->n; i += n) {
+    n = l->n - i < EDF_SLIDE__BLOCK ? l->n - i : EDF_SLIDE__BLOCK;
+    for (int k = 0; k < w->n; k++) {
+      edf_real *in = x + i * sx + w->offset[k], *out = y + i * so;
+      for (ptrdiff_t j = 0; backward && j < n; j++)
+        in[j * sx] += winner[(i + j) * so] == k ? out[j * so] : 0;
+      for (ptrdiff_t j = 0; !backward && j < n; j++) {
+        int wins = k == 0 || in[j * sx] > most[j] || in[j * sx] != in[j * sx];
+        most[j] = wins ? in[j * sx] : most[j];
+        first[j] = wins ? k : first[j];
+      }
+    }
+    for (ptrdiff_t j = 0; !backward && j < n; j++) {
+      y[(i + j) * so] = most[j];
+      winner[(i + j) * so] = first[j];
+    }
+  }
 }
-
-/* y = max x, and backward x.grad += y.grad at the winner. */
-static void edf_slide__max_over_forward(edf_node *y) {
+static void edf_slide__max_over(edf_node *y, int backward) {
   edf__einsum *m = (edf__einsum *)y->state;
-  edf_window w = edf_slide__window_of(y, &m->run[0].nest);
-  size_t written = 1;
-  for (int i = 0; i < w.n_kept; i++) written *= (size_t)w.t.loop[i].n;
-  if (written != y->size) edf_slide__zero(y);
-  edf_slide__max_window(&w, y, y->in[m->e.ref[1].operand], 0);
-}
-static void edf_slide__max_over_backward(edf_node *y) {
-  edf__einsum *m = (edf__einsum *)y->state;
-  edf_window w = edf_slide__window_of(y, &m->run[0].nest);
   edf_node *x = y->in[m->e.ref[1].operand];
-  if (x->grad) edf_slide__max_window(&w, y, x, 1);
+  edf_window w = edf_slide__window_of(y, &m->run[0].nest);
+  edf_real *to = backward ? y->grad : y->value, *from = backward ? x->grad : x->value;
+  if (!from) return;
+  if (edf_device) edf_device->window(&w, y, x, backward);
+  else edf_slide__run_window(&w, 0, backward, to, w.winner, from + w.t.start[EDF_A]);
 }
+static void edf_slide__max_over_forward(edf_node *y) { edf_slide__max_over(y, 0); }
+static void edf_slide__max_over_backward(edf_node *y) { edf_slide__max_over(y, 1); }
 static const edf_op edf_slide__max_over_op = { "Einsum", edf__einsum_shape,
   edf_slide__max_over_forward, edf_slide__max_over_backward, NULL, NULL, NULL };
 
-/* A maximum is over one tensor; a mean's divisor is known where nothing is scattered. */
-static void edf_slide__check_reduction(const char *op, int kind, const edf__equation *e) {
-  for (const edf__place *p = e->ref->place; kind && p < e->ref->place + e->ref->rank; p++)
-    if (edf__alone(e, p) < 0)
-      edf__syntax(&e->scan, p->at, "%s needs plain indices on the left", op);
+/* A mean and a maximum write each entry once, and a maximum is over one tensor. */
+static void edf_slide__check_reduction(int kind, const edf__equation *e) {
+  unsigned has = 0;
+  for (int d = 0; kind && d < e->ref->rank; d++) {
+    int i = edf__alone(e, &e->ref->place[d]);
+    if (i < 0 || has >> i & 1)
+      edf__syntax(&e->scan, e->ref->place[d].at, "a reduction needs plain indices on the left");
+    has |= 1u << i;
+  }
   if (kind == EDF_SLIDE__MAX && (e->n_term != 1 || e->term->n != 1 || !(e->term->number == 1)))
-    edf__syntax(&e->scan, e->term->at, "%s takes one tensor, without a factor", op);
+    edf__syntax(&e->scan, e->term->at, "a maximum takes one tensor, without a factor");
 }
 /* ---- BatchNormalize   y[r,c] = q[c] (x[r,c] - m[c]), where r goes over every index but the
    last and q[c] = 1/sqrt(v[c] + eps); m and v are the column's mean and variance in training,
@@ -1036,9 +970,9 @@ static const struct {
   { "abs", "Abs", "x", edf_abs_at, NULL, NULL, fabs },
   { "sin", "Sin", "x", edf_sin_at, NULL, NULL, sin },
   { "cos", "Cos", "x", edf_cos_at, NULL, NULL, cos },
-  { "floor", "Floor", "x", edf_slide__floor_at, NULL, NULL, floor },
-  { "sign", "Sign", "x", edf_slide__sign_at, NULL, NULL, NULL },
-  { "stop", "Stop", "x", edf_slide__stop_gradient_at, NULL, NULL, NULL },
+  { "floor", "Floor", "x", NULL, NULL, &edf_slide__floor_op, floor },
+  { "sign", "Sign", "x", NULL, NULL, &edf_slide__sign_op, NULL },
+  { "stop", "Stop", "x", NULL, NULL, &edf_slide__stop_op, NULL },
   { "square", "Square", ":x", edf_square_at, NULL, NULL, NULL },
   { "logarithm", "Log", ":x", edf_log_at, NULL, NULL, NULL },
   { "sum", "Sum", ":x", edf_sum_at, NULL, NULL, NULL },
@@ -1668,8 +1602,9 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
 }
 
 /* A mask s<=t is a factor 1[s<=t] of a product that sums one of the two if the other is known
-   there, and of the line's entries if both are known. A maximum is taken of a + ln 1[s<=t], where excluded entries are
-   -infinity. A softmax is taken of a - 1e30 1[s>t], unless its rows end at t. */
+   there, and of the line's entries if both are known. A maximum is taken of a + ln 1[s<=t],
+   where excluded entries are -infinity. A softmax is taken of a - 1e30 1[s>t], unless its rows
+   end at t. */
 static void edf_slide__apply_bounds(edf_slide__statement *l, edf_slide__expr *x,
                                     unsigned known, int is_entry) {
   unsigned over = x->over;
@@ -2337,7 +2272,7 @@ static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x
   for (edf_slide__expr *p = x->sort == EDF_SLIDE__A_SUM ? x->in : x; p;
        p = p == x ? NULL : p->next)
     edf_slide__add_term(&to, NULL, NULL, p);
-  if (to.m.e.n_term) edf_slide__check_reduction("a reduction", kind, &to.m.e);
+  if (to.m.e.n_term) edf_slide__check_reduction(kind, &to.m.e);
   return edf_slide__end_equation(&to, NULL, kind);
 }
 
@@ -2550,7 +2485,9 @@ static edf_slide__value edf_slide__call_value(edf_slide__statement *l, edf_slide
     if (!edf_slide__constant(l, x->in->next, &rate) || !(rate >= 0 && rate < 1))
       edf__syntax(&l->m.e.scan, x->in->next->at, "the rate is a number, 0 or more and below 1");
     v.node = edf_dropout_at(at->file, at->line, v.node, rate);
-  } else v.node = f(at->file, at->line, v.node);
+  } else if (f) v.node = f(at->file, at->line, v.node);
+  else v.node = edf_node_at(edf_slide__functions[x->which].about, at->file, at->line, 1,
+                            &v.node, NULL, 0);
   return v;
 }
 
@@ -3226,6 +3163,27 @@ static edf_node *edf_slide__called_from_op(const edf_slide__statement *l, const 
   return edf__add_compnode(y);
 }
 
+/* Reads what stands in the brackets of a call: tensors, of which there are n, and numbers. */
+static edf_node **edf_slide__call_operands(const edf_slide__statement *l, edf__scan *s,
+                                           const char *takes, int *n, edf_real *number) {
+  edf_node **in = NULL;
+  int numbers = 0, wanted = 0, x = 0;
+  for (const char *t = takes; *t; t++) { x += *t == 'x'; wanted += *t == '#'; }
+  edf_slide__accept(s, '(');
+  do {
+    int sign = edf_slide__first_sign(s);
+    in = (edf_node **)edf_keep(in, (size_t)(*n + 16) / 8 * 8 * sizeof *in);
+    if (sign > 0 && edf_slide__is_letter(edf_slide__peek(s)))
+      in[(*n)++] = edf_slide__call_operand(l, s);
+    else number[numbers++ > 0] = (edf_real)(sign * edf_slide__read_any(s));
+  } while (edf_slide__accept(s, ','));
+  edf_slide__expect(s, ')', "')' or ','");
+  if ((*n != x && !strchr(takes, '*')) || numbers != wanted)
+    edf__syntax(s, l->call, "expected %d tensors and %d numbers, found %d and %d", x, wanted,
+                *n, numbers);
+  return in;
+}
+
 /* Builds the called node. */
 static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   edf__scan s = l->m.e.scan;
@@ -3233,23 +3191,10 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   const edf__ref *left = l->m.e.ref;
   s.at = l->call;
   const char *name = edf_slide__identifier(&s, ""), *joined = strchr(name, '_');
-  int c = edf_slide__function_named(name, ":"), n = 0, numbers = 0, x = 0, wanted = 0, axis = -1;
+  int c = edf_slide__function_named(name, ":"), n = 0, axis = -1;
   const char *op = edf_slide__functions[c].op, *takes = edf_slide__functions[c].takes;
   edf_real number[2] = { 0, 0 };
-  edf_node **in = NULL, *y;
-  for (const char *t = takes; *t; t++) { x += *t == 'x'; wanted += *t == '#'; }
-  edf_slide__accept(&s, '(');
-  do {
-    int sign = edf_slide__first_sign(&s);
-    in = (edf_node **)edf_keep(in, (size_t)(n + 16) / 8 * 8 * sizeof *in);
-    if (sign > 0 && edf_slide__is_letter(edf_slide__peek(&s)))
-      in[n++] = edf_slide__call_operand(l, &s);
-    else number[numbers++ > 0] = (edf_real)(sign * edf_slide__read_any(&s));
-  } while (edf_slide__accept(&s, ','));
-  edf_slide__expect(&s, ')', "')' or ','");
-  if ((n != x && !strchr(takes, '*')) || numbers != wanted)
-    edf__syntax(&s, l->call, "%s takes %d tensors and %d numbers, found %d and %d", name, x,
-                wanted, n, numbers);
+  edf_node **in = edf_slide__call_operands(l, &s, takes, &n, number), *y;
   for (int d = 0; d < left->rank; d++) {
     int i = edf__alone(&l->m.e, &left->place[d]);
     if (i != d) edf__syntax(&s, left->place[d].at, "the left side of a call has plain indices");
@@ -3261,7 +3206,8 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l) {
     if (in[k]->kind == EDF_PARAMETER) in[k]->update = edf_frozen;
   if (edf_slide__functions[c].about)
     y = edf_slide__called_from_op(l, edf_slide__functions[c].about, axis, n, in, number);
-  else if (x == 2) y = edf_slide__functions[c].binary(at->file, at->line, in[0], in[1]);
+  else if (edf_slide__functions[c].binary)
+    y = edf_slide__functions[c].binary(at->file, at->line, in[0], in[1]);
   else if (edf_slide__functions[c].unary)
     y = edf_slide__functions[c].unary(at->file, at->line, in[0]);
   else if (!strcmp(op, "LeakyRelu"))
