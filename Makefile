@@ -107,7 +107,7 @@ mutants:
 	@CC='$(CC)' sh tests/mutants.sh $(ARGS)
 
 doctor:
-	@for half in open locked; do echo "-- $$half"; CC='$(CC)' sh tests/doctor/bench.sh $$half; done
+	@for half in open locked; do echo "-- $$half"; CC='$(CC)' sh bench/doctor/bench.sh $$half; done
 
 build/bench: bench/bench.c $(wildcard bench/*.h) $(wildcard edf*.h) build/flags
 	$(CC) $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) -I. -o $@ $< $(LIBS)

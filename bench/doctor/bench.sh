@@ -3,15 +3,15 @@
 # ones are built and run with two seeds each. What the doctor says of them is compared with the
 # CAUSE and the SYMPTOMS in their heads, by the words that findings.txt gives to its texts.
 #
-#   sh tests/doctor/bench.sh                     the open programs; build/doctor has all output
-#   sh tests/doctor/bench.sh locked              those of locked.tar.gz
-#   sh tests/doctor/bench.sh DIR                 the programs in another folder
+#   sh bench/doctor/bench.sh                     the open programs; build/doctor has all output
+#   sh bench/doctor/bench.sh locked              those of locked.tar.gz
+#   sh bench/doctor/bench.sh DIR                 the programs in another folder
 #
 # recall      what a faulty run hears: its cause 1, a true symptom 0.5, else 0; the mean
 # precision   of all findings of faulty runs: those that name the cause; that, or a true symptom
 # alarms      healthy programs that heard anything, in either run
 # A fault has to hurt here too: half of what its head's MEASURE says, or it is told.
-here=tests/doctor
+here=bench/doctor
 out=build/doctor
 CC=${CC:-cc}
 CFLAGS=${CFLAGS:--O2 -march=native}
