@@ -118,7 +118,7 @@ function directive() {
   if (code ~ /^ *# *(if|ifdef|ifndef)/) {
     depth++
     if (!inside && code ~ /EDF_IMPLEMENTATION|EDF__CODE/ &&
-        code !~ /# *ifndef|! *defined\(EDF_IMPL/)
+        code !~ /# *ifndef|! *defined\(EDF_IMPLEMENTATION/)
       inside = depth
   }
   if (code ~ /^ *# *(else|elif)/ && inside == depth) inside = 0
