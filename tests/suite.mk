@@ -13,7 +13,7 @@ JOB := @sh tests/job.sh
 
 numbers := nodes layers optim graph kernels course_lines puzzles
 words   := wrong gradcheck printed memory answers lab stepping device findings slide_messages
-check   := $(patsubst %,double/%,$(numbers) $(words) logic notation sequences students files)
+check   := $(patsubst %,double/%,$(numbers) $(words) logic sequences students files)
 test    := compile random examples readme cuda gdb python playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) double/golden \
            $(patsubst %,float/%,$(numbers) files students golden doctor doctor_silent) \

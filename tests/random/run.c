@@ -13,19 +13,63 @@ static void stop(const char *message) {
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
 
-/* Parameter n's entry i is sin(1 + 0.7 n + 1.3 i). */
+enum { LONGEST = 1 << 14 };
+static double numbers[32][LONGEST];
+static int rows;                         /* of the Inputs */
+
+/* Declares "W[3,4]", or an Input "x[b,4] 2" with 2 rows. Entry i of tensor n is
+   sin(1 + 0.7 n + 1.3 i). */
 static void declare(char *lines) {
-  for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n")) {
-    int n = edf.n_parameters;
-    edf_node *p = edf_parameter("%s", line);
-    for (size_t i = 0; i < p->size; i++) p->value[i] = sin(1 + 0.7 * n + 1.3 * (double)i);
-    edf_push(p);
+  int n = 0;
+  for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n"), n++) {
+    char *blank = strchr(line, ' ');
+    double *to = numbers[n];
+    for (int i = 0; i < LONGEST; i++) to[i] = sin(1 + 0.7 * n + 1.3 * (double)i);
+    if (blank) {
+      rows = atoi(blank);
+      *blank = '\0';
+      edf_feed(edf_want_grad(edf_input("%s", line)), to, rows);
+    } else {
+      edf_node *p = edf_parameter("%s", line);
+      memcpy(p->value, to, p->size * sizeof *to);
+      edf_push(p);
+    }
   }
 }
 
-/* Returns 1 if a Parameter reaches x through nodes that have a backward. */
+/* Builds "einsum x W: y[b,j] = ..." by edf_einsum, and other texts by edf_equations. */
+static edf_node *build(char *text) {
+  edf_node *in[9] = { NULL };
+  if (strncmp(text, "einsum ", 7)) return edf_equations("%s", text);
+  char *equation = strchr(text, ':');
+  *equation = '\0';
+  text[strcspn(text, "\n")] = '\0';
+  int n = 0;
+  for (char *name = strtok(text + 7, " "); name; name = strtok(NULL, " ")) in[n++] = edf_find(name);
+  equation[1 + strcspn(equation + 1, "\n")] = '\0';
+  return edf_einsum(equation + 2, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8]);
+}
+
+/* Runs the program with one row, then with all rows, by the reference and by the kernel. */
+static double forward(edf_node *y) {
+  static double right[LONGEST];
+  double worst = 0;
+  for (int pass = 0; pass < 3; pass++) {
+    for (int i = 0; i < edf.n_inputs; i++)
+      edf_feed(edf.inputs[i], edf.inputs[i]->value, pass ? rows : 1);
+    edf.kernel = pass < 2 ? EDF_REFERENCE : EDF_FASTEST;
+    edf_forward();
+    for (size_t i = 0; i < y->size && i < LONGEST; i++) {
+      if (pass == 1) right[i] = y->value[i];
+      if (pass == 2 && fabs(y->value[i] - right[i]) > worst) worst = fabs(y->value[i] - right[i]);
+    }
+  }
+  return worst;
+}
+
+/* Returns 1 if a Parameter or an Input reaches x through nodes that have a backward. */
 static int has_gradient(const edf_node *x) {
-  int has = x->kind == EDF_PARAMETER;
+  int has = x->kind != EDF_COMPNODE && (x->kind == EDF_PARAMETER || x->batched);
   for (int k = 0; x->backward && k < x->n_in && !has; k++) has = has_gradient(x->in[k]);
   return has;
 }
@@ -45,9 +89,9 @@ static void run(char *text, int check) {
   char *lines = strstr(text, "---\n");
   *lines = '\0';
   declare(text);
-  edf_node *y = edf_equations("%s", lines + 4);
-  edf_forward();
-  printf("%g", check ? gradient_error(y) : 0);
+  edf_node *y = build(lines + 4);
+  double error = forward(y);
+  printf("%g", check ? gradient_error(y) : error);
   for (size_t i = 0; i < y->size; i++) printf(" %.17g", y->value[i]);
   printf("\n");
 }

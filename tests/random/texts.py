@@ -3,10 +3,11 @@ from the grammar alone, so that it is a second opinion. Values to 1e-9, gradient
 
     python3 texts.py PROGRAM SEED COUNT [gradients]     PROGRAM: run.c, built
 
-Half of the cases are single lines of a random tree: sums of products, brackets, functions,
-sum_ mean_ max_ min_, powers, index numbers, tests, += and -=, a bound by an index. The others
-are slides of a kind with random sizes: softmax, convolution, recurrence, dynamic programs ...
-An error is right where the grammar says so; others count as failures."""
+A third of the cases are single lines of a random tree: sums of products, brackets, functions,
+sum_ mean_ max_ min_, powers, index numbers, tests, += and -=, a bound by an index. A third are
+slides of a kind with random sizes: softmax, convolution, recurrence, dynamic programs ... A
+third are equations for edf_einsum. An error is right where the grammar says so; others count
+as failures."""
 import itertools
 import math
 import random
@@ -21,13 +22,16 @@ RIGHT_ERRORS = ('one sum over', 'it is not a plain index on the right', 'nothing
 
 
 class Tensors:
-    """Declared in their order; entry i of tensor n is sin(1 + 0.7 n + 1.3 i), 0 outside."""
+    """Declared in their order; entry i of tensor n is sin(1 + 0.7 n + 1.3 i), 0 outside. One
+    with a batch is an Input, and the first of its sizes is the number of rows."""
     def __init__(self):
         self.list = []
 
-    def new(self, name, *dims):
+    def new(self, name, *dims, batch=False):
         n = len(self.list)
-        self.list.append((name, dims))
+        places = ','.join(['b'] * batch + [str(d) for d in dims[batch:]])
+        self.list.append((name + ('[%s]' % places if dims else '')
+                          + (' %d' % dims[0] if batch else '')))
 
         def entry(*index):
             at = 0
@@ -373,6 +377,98 @@ def added_lines(rng):
             [b(i) + sum(a(i, j) * b(j) - a(j, i) for j in range(n)) for i in range(n)])
 
 
+# ---- Equations for edf_einsum: the text begins with the names of the operands.
+def place(letters=(), steps=(), begin=0):
+    text = '+'.join(('%d*' % s if s > 1 else '') + c for s, c in zip(steps, letters))
+    text += '%+d' % begin if begin and letters else str(begin) if not letters else ''
+    return text, lambda env: sum(s * env[c] for s, c in zip(steps, letters)) + begin
+
+
+def einsum(rng):
+    """Products of up to three factors: strides, padding, sums on the left, diagonals, a batch,
+    constants, and tensors that occur several times."""
+    chance, x, made, bounded, alone = lambda p: rng.random() < p, Tensors(), [], set(), set()
+    free, summed = ['i', 'j', 'to'], ['M', 'N', 'K_1']
+    size = {c: rng.randint(1, 4) for c in free + ['e', 'b']}
+    size.update({c: rng.randint(1, 3) for c in summed}, B=size['b'])
+    padded = {c for c in free + ['e'] + summed if chance(.5)}
+    left = rng.sample(['b'] + free, rng.choice([0, 1, 1, 2, 2, 3]))
+    places = [place([c], [1]) for c in left]
+    scatter = left and left[-1] != 'b' and chance(.25)
+    if scatter:
+        steps, begin = rng.choice([([1, 1], 0), ([2, 1], 0), ([3, 2], 0), ([1, 1], 1)])
+        places[-1] = place([left[-1], 'e'], steps, begin)
+        left.append('e')
+    if chance(.1):
+        places.append(place(begin=rng.randint(0, 2)))
+
+    def factor(letters):
+        rng.shuffle(letters)
+        batch = [c for c in letters if c in 'bB'][:1]
+        its, dims = [place([c], [1]) for c in batch], [size['b'] for _ in batch]
+        letters = [c for c in letters if c not in 'bB']
+        while letters:
+            inside = [letters.pop()]
+            if chance(.65):
+                alone.update(inside)
+                more = inside[0] in padded and chance(.3)         # the bound is smaller
+                bounded.update(inside * more)
+                times = rng.choice([1] * 11 + [2])                # a diagonal
+                its += [place(inside, [1])] * times
+                dims += [size[inside[0]] + more] * times
+                continue
+            inside += [letters.pop()] if letters and chance(.7) else []
+            steps, begin = [rng.randint(1, 3) for _ in inside], rng.randint(0, 1)
+            reach = sum(s * (size[c] - 1) for s, c in zip(steps, inside)) + 1 + begin
+            if set(inside) <= padded:
+                begin, reach = rng.randint(-2, 1), max(1, reach + rng.randint(-2, 1))
+                if place(inside, steps, begin)[0] == inside[0]:   # no read is outside
+                    reach = size[inside[0]]
+                bounded.update(inside)
+            its.append(place(inside, steps, begin))
+            dims.append(reach)
+        if chance(.1):
+            its, dims = its + [place(begin=1)], dims + [2]
+        same = [t for t in made if t[1] == (len(batch), dims)]
+        if same and chance(.6):
+            name, _, entry = rng.choice(same)
+        else:
+            name = ('x%d' if batch else 'W%d') % len(made)
+            entry = x.new(name, *dims, batch=len(batch) > 0)
+            made.append((name, (len(batch), dims), entry))
+        text = name + ('[%s]' % ','.join(p[0] for p in its) if its else '')
+        return text, lambda env: entry(*[p[1](env) for p in its])
+
+    right, terms, used = '', [], set(left)
+    for t in range(rng.choice([1, 1, 2, 2, 3])):
+        has = left if t == 0 or scatter else [c for c in left if chance(.7)]
+        has = has + rng.sample(summed, rng.choice([0, 0, 1, 1, 2]))
+        has += ['B'] if 'b' not in left and chance(.2) else []
+        inside = [[] for _ in range(rng.choice([1, 2, 2, 2, 3]))]
+        for c in has:
+            for f in rng.sample(inside, min(len(inside), rng.choice([1, 1, 2, 3]))):
+                f.append(c)
+        sign = rng.choice(['', '', '-']) if t == 0 else rng.choice([' + ', ' - '])
+        number = rng.choice([1, 1, 2, 0.5])
+        factors = [factor(f) for f in inside]
+        right += sign + ('' if number == 1 else '%g ' % number)
+        right += rng.choice([' ', '*']).join(text for text, _ in factors)
+        terms.append((-number if '-' in sign else number, sorted(set(has) | set(left)), factors))
+        used |= set(has)
+    bounded |= used - alone - {'b', 'B'}
+    total, shape = {}, [0] * len(places)
+    for number, letters, factors in terms:
+        for at in itertools.product(*[range(size[c]) for c in letters]):
+            env = dict(zip(letters, at))
+            to = tuple(p[1](env) for p in places)
+            shape = [max(n, i + 1) for n, i in zip(shape, to)]
+            total[to] = total.get(to, 0) + number * math.prod(f[1](env) for f in factors)
+    text = 'einsum %s: y%s = %s' % (' '.join(t[0] for t in made), '[%s]' % ','.join(
+        p[0] for p in places) if places else '', right)
+    text += ' | ' * bool(bounded) + ', '.join('%s<%d' % (c, size[c]) for c in sorted(bounded))
+    return x, text, [total.get(i, 0.0) for i in itertools.product(*map(range, shape))]
+
+
 SLIDES = [attention, convolution, scatter, recurrence, dynamic_program, layers, places, rows,
           added_lines]
 
@@ -381,7 +477,9 @@ def cases(seed, count):
     rng = random.Random(seed)
     while count > 0:
         try:
-            case = Line(rng).case() if count % 2 else rng.choice(SLIDES)(rng)
+            kind = count % 3
+            case = Line(rng).case() if kind == 0 else rng.choice(SLIDES)(rng) if kind == 1 \
+                else einsum(rng)
         except (KeyError, OverflowError, ZeroDivisionError):
             continue                           # a bound's other index, or an empty maximum
         if case:
@@ -392,8 +490,7 @@ def cases(seed, count):
 def main():
     program, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     made = list(cases(seed, count))
-    places = lambda dims: '[%s]' % ','.join(map(str, dims)) if dims else ''
-    declared = lambda x: ''.join('%s%s\n' % (name, places(dims)) for name, dims in x.list)
+    declared = lambda x: ''.join(line + '\n' for line in x.list)
     asked = ''.join('%s---\n%s\nEND\n' % (declared(x), text) for x, text, _ in made)
     said = subprocess.run([program] + sys.argv[4:], input=asked, capture_output=True, text=True)
     lines, right, errors, wrong = said.stdout.split('\n'), 0, 0, 0
