@@ -692,6 +692,7 @@ static void batches_feed_every_row_once(void) {
   CHECK(!memcmp(y->value, labels, sizeof labels), "it is shuffled in evaluation");
   edf.training = 1;
   Y.dim[0] = 3;
+  Y.size = 3;
   STOPS(edf_batches(&all, x, X, y, Y, 2), "edf_batches|\"y\"|[3]|[10]");
 }
 

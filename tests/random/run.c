@@ -1,5 +1,7 @@
-/* run.c - for texts.py: reads cases, each of declarations, "---" and the text, and prints for
-   each the values of the last line, and, with an argument, the worst error of its gradients. */
+/* run.c - for texts.py and oracle.py: reads cases, each of declarations, "---" and the text.
+   Prints for each an error, and the values of the last line. The error is that of the kernel
+   or, with the argument "gradients", that of the gradients. With the argument "train" it prints
+   values, gradients and Parameters of three steps. */
 #include <setjmp.h>
 #include <stdio.h>
 static jmp_buf run_stopped;
@@ -9,12 +11,14 @@ static void stop(const char *message) {
   longjmp(run_stopped, 1);
 }
 #define EDF_PANIC(message) stop(message)
+#ifndef EDF_REAL
 #define EDF_REAL double
+#endif
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
 
 enum { LONGEST = 1 << 14 };
-static double numbers[32][LONGEST];
+static edf_real numbers[32][LONGEST];
 static int rows;                         /* of the Inputs */
 
 /* Declares "W[3,4]", or an Input "x[b,4] 2" with 2 rows. Entry i of tensor n is
@@ -23,8 +27,9 @@ static void declare(char *lines) {
   int n = 0;
   for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n"), n++) {
     char *blank = strchr(line, ' ');
-    double *to = numbers[n];
-    for (int i = 0; i < LONGEST; i++) to[i] = sin(1 + 0.7 * n + 1.3 * (double)i);
+    edf_real *to = numbers[n];
+    for (int i = 0; i < LONGEST; i++) 
+      to[i] = (edf_real)sin(1 + 0.7 * n + 1.3 * i);
     if (blank) {
       rows = atoi(blank);
       *blank = '\0';
@@ -45,9 +50,11 @@ static edf_node *build(char *text) {
   *equation = '\0';
   text[strcspn(text, "\n")] = '\0';
   int n = 0;
-  for (char *name = strtok(text + 7, " "); name; name = strtok(NULL, " ")) in[n++] = edf_find(name);
+  for (char *name = strtok(text + 7, " "); name; name = strtok(NULL, " "))
+    in[n++] = edf_find(name);
   equation[1 + strcspn(equation + 1, "\n")] = '\0';
-  return edf_einsum(equation + 2, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8]);
+  return edf_einsum(equation + 2, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7],
+                    in[8]);
 }
 
 /* Runs the program with one row, then with all rows, by the reference and by the kernel. */
@@ -61,7 +68,7 @@ static double forward(edf_node *y) {
     edf_forward();
     for (size_t i = 0; i < y->size && i < LONGEST; i++) {
       if (pass == 1) right[i] = y->value[i];
-      if (pass == 2 && fabs(y->value[i] - right[i]) > worst) worst = fabs(y->value[i] - right[i]);
+      if (pass == 2) worst = fmax(worst, fabs(y->value[i] - right[i]));
     }
   }
   return worst;
@@ -85,23 +92,49 @@ static double gradient_error(edf_node *y) {
   return error;
 }
 
-static void run(char *text, int check) {
+static void print_numbers(const edf_real *v, size_t n) {
+  for (size_t i = 0; i < n; i++) printf(" %.17g", (double)v[i]);
+}
+
+/* The second step has four rows more. */
+static void train(edf_node *y) {
+  int learns = has_gradient(y);
+  for (int step = 0; step < 3; step++) {
+    for (int i = 0; i < edf.n_inputs; i++)
+      edf_feed(edf.inputs[i], edf.inputs[i]->value, rows + 4 * (step == 1));
+    edf_forward();
+    print_numbers(y->value, y->size);
+    if (!learns) continue;
+    edf_backward(y);
+    for (int i = 0; i < edf.n_parameters; i++) {
+      const edf_node *p = edf.parameters[i];
+      if (p->grad) print_numbers(p->grad, p->size);
+    }
+    edf_sgd((edf_real)0.05);
+  }
+  for (int i = 0; i < edf.n_parameters; i++)
+    print_numbers(edf.parameters[i]->value, edf.parameters[i]->size);
+}
+
+static void run(char *text, const char *how) {
   char *lines = strstr(text, "---\n");
   *lines = '\0';
   declare(text);
   edf_node *y = build(lines + 4);
-  double error = forward(y);
-  printf("%g", check ? gradient_error(y) : error);
-  for (size_t i = 0; i < y->size; i++) printf(" %.17g", y->value[i]);
+  if (!strcmp(how, "train")) train(y);
+  else {
+    double error = forward(y);
+    printf("%g", *how ? gradient_error(y) : error);
+    print_numbers(y->value, y->size);
+  }
   printf("\n");
 }
 
 int main(int n, char **words) {
   static char line[20000], text[20000];
-  (void)words;
   while (fgets(line, sizeof line, stdin)) {
     if (strcmp(line, "END\n")) { strcat(text, line); continue; }
-    if (!setjmp(run_stopped)) run(text, n > 1);
+    if (!setjmp(run_stopped)) run(text, n > 1 ? words[1] : "");
     else {
       for (char *c = stop_message; *c; c++) if (*c == '\n') *c = '~';
       printf("error %s\n", stop_message);
