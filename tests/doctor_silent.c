@@ -9,8 +9,6 @@
 enum { STEPS = 310, SEEDS = 2 };
 static edf_real xs[1024], ys[256];
 
-static edf_real coin(void) { return edf_uniform(0, 1) < (edf_real)0.5 ? 0 : 1; }
-
 static void step(edf_node *loss, int rule) {
   Forward();
   Backward(loss);
@@ -37,46 +35,6 @@ static void regression_of_rows(void) {
   }
 }
 
-/* Weights begin at 0. The features are 0 or 1. */
-static void weights_from_zero(void) {
-  for (int batch = 1; batch <= 8; batch *= 2) {
-    Input *x = edf_input("x[b,6]"), *y = edf_input("y[b]");
-    Parameter *W = edf_parameter("W[6,3]");
-    CompNode *loss = SoftmaxLogLoss(Einsum("s[b,k] = W[I,k] x[b,I]", W, x), y);
-    edf_doctor(loss);
-    for (int i = 0; i < STEPS; i++) {
-      for (int k = 0; k < 6 * batch; k++) xs[k] = coin();
-      for (int b = 0; b < batch; b++) ys[b] = xs[6 * b] + xs[6 * b + 1];
-      edf_feed(x, xs, batch);
-      edf_feed(y, ys, batch);
-      step(loss, 0);
-    }
-    edf_clear();
-  }
-}
-
-/* The target comes from a node that lets no gradient through. */
-static void same(CompNode *y) {
-  memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value);
-}
-
-static void stopped_target(void) {
-  Input *x = edf_input("x[b,4]");
-  Parameter *W = edf_parameter("W[4,3]"), *T = edf_parameter("T[4,3]");
-  edf_init_normal(W, 0, (edf_real)0.5);
-  edf_init_normal(T, 0, (edf_real)0.5);
-  CompNode *goal = Tanh(Einsum("q[b,j] = T[I,j] x[b,I]", T, x));
-  CompNode *loss = MSE(Tanh(Einsum("p[b,j] = W[I,j] x[b,I]", W, x)),
-                       edf_compnode("Stop", same, NULL, goal));
-  edf_doctor(loss);
-  for (int i = 0; i < STEPS; i++) {
-    for (int k = 0; k < 64; k++) xs[k] = edf_normal(0, 1);
-    edf_feed(x, xs, 16);
-    step(loss, 0);
-  }
-  edf_clear();
-}
-
 /* Noise is subtracted from a Relu. -infinity is added as a mask. */
 static void noise_and_mask(void) {
   static edf_real noise[256], closed[256];
@@ -96,60 +54,6 @@ static void noise_and_mask(void) {
     edf_feed(n, noise, 32);
     edf_feed(m, closed, 32);
     edf_feed(y, ys, 32);
-    step(loss, 0);
-  }
-  edf_clear();
-}
-
-/* The targets are declared before the data, and are large. */
-static void targets_first(void) {
-  Input *y = edf_input("y[b]"), *x = edf_input("x[b]");
-  Parameter *W = edf_parameter("W"), *B = edf_parameter("B");
-  CompNode *loss = MSE(Einsum("p[b] = W x[b] + B", W, x, B), y);
-  edf_doctor(loss);
-  for (int i = 0; i < STEPS; i++) {
-    for (int b = 0; b < 32; b++) { xs[b] = edf_normal(0, 1); ys[b] = 20 + 5 * xs[b]; }
-    edf_feed(x, xs, 32);
-    edf_feed(y, ys, 32);
-    step(loss, 0);
-  }
-  edf_clear();
-}
-
-/* Two losses have parameters of their own, which move by hand, 15 steps each. */
-static void two_losses_in_blocks(void) {
-  Input *x = edf_input("x[b,4]"), *y = edf_input("y[b]");
-  AffineParams A = edf_affine_params(4, 8), B = edf_affine_params(8, 2);
-  AffineParams C = edf_affine_params(8, 2);
-  CompNode *h = Tanh(Affine(A, x));
-  CompNode *one = SoftmaxLogLoss(Affine(B, h), y), *two = SoftmaxLogLoss(Affine(C, h), y);
-  edf_doctor(one);
-  for (int i = 0; i < STEPS; i++) {
-    AffineParams last = i / 15 % 2 ? C : B;
-    Parameter *own[] = { A.w, A.b, last.w, last.b };
-    for (int k = 0; k < 128; k++) xs[k] = edf_normal(0, 1);
-    for (int b = 0; b < 32; b++) ys[b] = xs[4 * b] > 0;
-    edf_feed(x, xs, 32);
-    edf_feed(y, ys, 32);
-    Forward();
-    Backward(i / 15 % 2 ? two : one);
-    for (int p = 0; p < 4; p++)
-      for (size_t k = 0; k < own[p]->size; k++)
-        own[p]->value[k] -= (edf_real)0.1 * own[p]->grad[k];
-  }
-  edf_clear();
-}
-
-/* One row in thirty has class 0. The two features are -1 or 1. */
-static void rare_class_and_few_features(void) {
-  Input *x = edf_input("x[b,2]"), *y = edf_input("y[b]");
-  CompNode *loss = SoftmaxLogLoss(Affine(edf_affine_params(2, 3), x), y);
-  edf_doctor(loss);
-  for (int i = 0; i < STEPS; i++) {
-    for (int k = 0; k < 16; k++) xs[k] = 2 * coin() - 1;
-    for (int b = 0; b < 8; b++) ys[b] = edf_uniform(0, 1) < (edf_real)0.03 ? 0 : 1 + coin();
-    edf_feed(x, xs, 8);
-    edf_feed(y, ys, 8);
     step(loss, 0);
   }
   edf_clear();
@@ -216,20 +120,6 @@ static void two_backwards(void) {
 
 static const edf_real points[8] = { 0, 0, 0, 1, 1, 0, 1, 1 }, truth[4] = { 0, 1, 1, 0 };
 
-static void all_data_fed_once(void) {
-  Input *x = edf_input("x[b,2]"), *y = edf_input("y[b]");
-  AffineParams A = edf_affine_params(2, 8), B = edf_affine_params(8, 2);
-  CompNode *loss = SoftmaxLogLoss(Affine(B, Tanh(Affine(A, x))), y);
-  edf_doctor(loss);
-  edf_feed(x, points, 4);
-  edf_feed(y, truth, 4);
-  for (int i = 0; i < STEPS; i++) {
-    Forward();
-    Backward(loss);
-    SGD((edf_real)0.5);
-  }
-}
-
 /* The graph is built for each step, with other nodes. The doctor is called once, or each time,
    or each time where nodes run as they are built. */
 static void built_for_each_step(void) {
@@ -251,30 +141,6 @@ static void built_for_each_step(void) {
     }
     edf.eager = 0;
     edf_clear();
-  }
-}
-
-/* A batch reads a few rows of a table that begins at 0, and states that begin at 0. */
-static void beginnings_at_zero(void) {
-  static edf_real states[16 * 4];
-  Input *x = edf_input("x[b]"), *y = edf_input("y[b]"), *state = edf_input("h[b,4]");
-  Parameter *table = edf_parameter("table[30,5]"), *w = edf_parameter("w[4,5]");
-  edf_init_normal(w, 0, (edf_real)0.5);
-  CompNode *s = Add(Embed(table, x), Einsum("s[b,j] = h[b,I] w[I,j]", state, w));
-  CompNode *loss = SoftmaxLogLoss(s, y);
-  edf_doctor(loss);
-  for (int i = 0; i < STEPS; i++) {
-    for (int b = 0; b < 16; b++) {
-      xs[b] = (edf_real)edf_below(30);
-      ys[b] = (edf_real)((int)xs[b] % 5);
-      for (int j = 0; j < 4; j++) states[b * 4 + j] = i ? edf_uniform(-1, 1) : 0;
-    }
-    edf_feed(x, xs, 16);
-    edf_feed(y, ys, 16);
-    edf_feed(state, states, 16);
-    Forward();
-    Backward(loss);
-    SGD(1);
   }
 }
 
@@ -312,17 +178,10 @@ static void the_doctor_is_silent(void) {
 
 int main(void) {
   RUN_SILENT(regression_of_rows);
-  RUN_SILENT(weights_from_zero);
-  RUN_SILENT(stopped_target);
   RUN_SILENT(noise_and_mask);
-  RUN_SILENT(targets_first);
-  RUN_SILENT(two_losses_in_blocks);
-  RUN_SILENT(rare_class_and_few_features);
   RUN_SILENT(labels_fed_once);
   RUN_SILENT(two_backwards);
-  RUN_SILENT(all_data_fed_once);
   RUN_SILENT(built_for_each_step);
-  RUN_SILENT(beginnings_at_zero);
   RUN_SILENT(two_losses_in_turn);
   return harness_report();
 }
