@@ -1676,6 +1676,33 @@ static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, un
     edf_slide__bind_expr(l, k, bound, summed, inner);
 }
 
+/* Returns the indices by whose sizes x divides: of 1/B, of (1/B), or of a mean without a mask.
+   Returns 0 for another expression. */
+static unsigned edf_slide__divides_by(const edf_slide__expr *x) {
+  const edf_slide__expr *base = x->in, *f;
+  if (x->sort == EDF_SLIDE__A_SUM && !base->next && !base->over && base->number == 1) {
+    f = base->in;
+    if (f && f->next && f->sort == EDF_SLIDE__A_NUMBER && f->number == 1) f = f->next;
+    return f && !f->next ? edf_slide__divides_by(f) : 0;
+  }
+  if (x->sort != EDF_SLIDE__A_POWER || !x->which) return 0;
+  if (base->sort == EDF_SLIDE__A_NAME) return base->number > 0 ? 1u << base->which : 0;
+  return x->which == 2 && !base->in->in ? base->in->over : 0;
+}
+/* Moves the factor of (1/B) sum_b x into the sum, so that it is one equation. */
+static void edf_slide__find_means(edf_slide__expr *x) {
+  for (edf_slide__expr *k = x->in; k; k = k->next) edf_slide__find_means(k);
+  for (edf_slide__expr **at = &x->in; x->sort == EDF_SLIDE__A_PRODUCT && *at; at = &(*at)->next)
+    for (edf_slide__expr *sum = x->in, *d = *at; sum; sum = sum->next)
+      if (sum->sort == EDF_SLIDE__A_SUM && !sum->in->next && edf_slide__divides_by(d) &&
+          sum->in->over == edf_slide__divides_by(d)) {
+        *at = d->next;
+        d->next = NULL;
+        edf_slide__append_expr(sum->in->in, d);
+        return;
+      }
+}
+
 /* for b,i,j: names all indices. */
 static void edf_slide__check_loops(const edf_slide__statement *l) {
   unsigned used = 0;
@@ -1688,7 +1715,10 @@ static void edf_slide__check_loops(const edf_slide__statement *l) {
 }
 
 static void edf_slide__bind_line(edf_slide__statement *l) {
-  for (edf_slide__expr *x = l->right; x; x = x->next) edf_slide__resolve(l, x);
+  for (edf_slide__expr *x = l->right; x; x = x->next) {
+    edf_slide__resolve(l, x);
+    edf_slide__find_means(x);
+  }
   edf_slide__check_loops(l);
   unsigned bound = l->left;              /* and with += what nothing on the right goes over   */
   for (edf_slide__expr *x = l->adds ? l->right : NULL; x; x = x->next)
@@ -2052,6 +2082,7 @@ typedef struct {
   edf_node *in[EDF__MAX_REF];
   int n_before;                          /* nodes when it began                               */
   int is_line, any;                      /* its left is the line's; what is there may be it   */
+  const edf_slide__expr *divisor;        /* a factor that the kind of the equation replaces   */
 } edf_slide__making;
 
 static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statement *l,
@@ -2096,7 +2127,7 @@ static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, dou
     return edf_slide__add_factors(to, x->in, number);
   if (product) *number *= x->number;
   for (edf_slide__expr *f = x->in; product && f; f = f->next)
-    there = there && edf_slide__add_factors(to, f, number);
+    if (f != to->divisor) there = there && edf_slide__add_factors(to, f, number);
   if (product) return there;
   edf_slide__value v = edf_slide__value_of(to->l, x);
   return edf_slide__add_factor(to, &v, number);
@@ -2259,6 +2290,26 @@ static void edf_slide__split_early(edf_slide__statement *l, edf_slide__expr *x) 
   x->in = x->in ? early : sum->in;
 }
 
+/* Returns the divisor of a mean over the batch, or NULL if p is no such product. The kind of the
+   equation replaces the divisor, which would be computed anew in each Forward. A product of
+   more than two factors would be split, and a part of it may sum an index already. */
+static const edf_slide__expr *edf_slide__batch_divisor(const edf_slide__statement *l,
+                                                       const edf_slide__expr *p) {
+  const edf_slide__expr *divisor = NULL;
+  unsigned has = 0, batch = 0, by;
+  int n = 0;
+  double number;
+  for (int i = 0; i < l->m.e.n_index; i++) batch |= (unsigned)(l->m.extent[i] == 0) << i;
+  for (const edf_slide__expr *f = p->in; f; f = f->next) {
+    by = edf_slide__divides_by(f);
+    if (!divisor && by & batch && !(by & ~p->over)) { divisor = f; continue; }
+    if (edf_slide__constant(l, f, &number)) continue;
+    has |= edf_slide__expr_has(l, f);
+    n++;
+  }
+  return divisor && n <= 2 && !(edf_slide__divides_by(divisor) & ~has) ? divisor : NULL;
+}
+
 /* What bounds by an index exclude is 0 where `left` has both. With `any` a node that is there
    already may be it. */
 static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x,
@@ -2268,10 +2319,18 @@ static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x
   edf_slide__begin_equation(&to, l, left);
   to.is_line = is_line;
   to.any = any;
+  if (kind == EDF_SLIDE__SUM && x->sort == EDF_SLIDE__A_SUM && !x->in->next)
+    to.divisor = edf_slide__batch_divisor(l, x->in);
   if (l->fixed && x->sort == EDF_SLIDE__A_SUM) edf_slide__split_early(l, x);
   for (edf_slide__expr *p = x->sort == EDF_SLIDE__A_SUM ? x->in : x; p;
        p = p == x ? NULL : p->next)
     edf_slide__add_term(&to, NULL, NULL, p);
+  if (to.divisor && to.m.e.n_term) {     /* Other summed indices do not divide.               */
+    kind = EDF_SLIDE__MEAN;
+    for (int i = 0; i < l->m.e.n_index; i++)
+      if ((x->in->over & ~edf_slide__divides_by(to.divisor)) >> i & 1)
+        to.m.e.term->number *= (double)l->m.extent[i];
+  }
   if (to.m.e.n_term) edf_slide__check_reduction(kind, &to.m.e);
   return edf_slide__end_equation(&to, NULL, kind);
 }
