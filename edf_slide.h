@@ -1843,6 +1843,16 @@ static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *
     edf_slide__check_like(s, r, o->m.e.ref->name, o->m.e.ref->rank);
 }
 
+static edf_node *edf_slide__parameter(const edf__site *at, const char *name, int rank,
+                                      const int *dim) {
+  edf_page decl = { NULL, 0 };
+  edf_write(&decl, "%s%s", name, rank ? "[" : "");
+  for (int d = 0; d < rank; d++) edf_write(&decl, d + 1 < rank ? "%d," : "%d]", dim[d]);
+  edf_node *p = edf_parameter_at(at->file, at->line, "%s", decl.at);
+  edf_release(decl.at);
+  return p;
+}
+
 /* Of a line that has it several times each place is read inside. */
 static void edf_slide__new_parameter(edf_slide__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
@@ -1857,12 +1867,7 @@ static void edf_slide__new_parameter(edf_slide__statement *l, int f) {
       int here = d < l->m.e.ref[g].rank ? edf_slide__new_extent(l, g, d) : 0;
       if (here > dim[d]) dim[d] = here;
     }
-  edf_page decl = { NULL, 0 };
-  edf_write(&decl, "%s%s", r->name, r->rank ? "[" : "");
-  for (int d = 0; d < r->rank; d++) edf_write(&decl, d + 1 < r->rank ? "%d," : "%d]", dim[d]);
-  edf_node *p = edf_parameter_at(at->file, at->line, "%s", decl.at);
-  edf_release(decl.at);
-  l->of[f] = p;
+  edf_node *p = l->of[f] = edf_slide__parameter(at, r->name, r->rank, dim);
   if (by_value || sums) edf_slide__init_for(p, edf_slide__volume(&l->m, sums));
   else edf_slide__set(p, x->alone ? 0 : 1);
   edf_push(p);
@@ -3779,7 +3784,7 @@ typedef struct {
 static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement *l) {
   edf__equation *e = &l->m.e;
   const edf_slide__statement *own = edf_slide__line_of_node(a->y);
-  int from[EDF_MAX_INDEX], extent[EDF_MAX_INDEX] = { 0 };
+  int extent[EDF_MAX_INDEX] = { 0 };
   double work = 1;
   for (int f = !l->of[0]; f < e->n_ref; f++)
     for (int d = 0; d < e->ref[f].rank; d++) {
@@ -3787,10 +3792,9 @@ static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement 
       int i = edf__alone(e, p), n = l->of[f]->dim[d];
       if (i < 0) continue;
       if (extent[i] && extent[i] != n)
-        edf__syntax(&e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
-                    e->index[i].name, extent[i], e->ref[from[i]].name, n, e->ref[f].name);
+        edf__syntax(&e->scan, p->at, "%s has two sizes, %d and %d: are indices transposed?",
+                    e->index[i].name, extent[i], n);
       extent[i] = n;
-      from[i] = f;
     }
   for (int i = 0; i < e->n_index; i++) {
     const char *name = e->index[i].name;
@@ -3935,9 +3939,8 @@ static void edf_slide__print_said(const char *message, int quiet) {
   }
 }
 
-/* 0: the reader stopped, which is said and no more. */
-static int edf_slide__survives(void (*run)(edf_slide__answer *, edf_slide__statement *),
-                               edf_slide__answer *a, edf_slide__statement *l) {
+/* Runs a line. Returns 0 if the reader stopped, which is printed and no more. */
+static int edf_slide__survives(edf_slide__answer *a, edf_slide__statement *l) {
 #ifndef __wasi__
   jmp_buf here;
   edf__caught = &here;
@@ -3949,7 +3952,7 @@ static int edf_slide__survives(void (*run)(edf_slide__answer *, edf_slide__state
     return 0;
   }
 #endif
-  run(a, l);
+  edf_slide__run_line(a, l);
 #ifndef __wasi__
   edf__caught = NULL;
 #endif
@@ -3983,7 +3986,7 @@ static void edf_slide__run_answer(edf_slide__answer *a, const char *text) {
     while (edf_slide__peek(s) == '\n') s->at++;
     const char *begin = s->at;
     if (!*begin) break;
-    if (edf_slide__survives(edf_slide__run_line, a, &a->all.line[a->all.n]) || s->at > begin)
+    if (edf_slide__survives(a, &a->all.line[a->all.n]) || s->at > begin)
       continue;
     memset(&a->all.line[--a->all.n], 0, sizeof *a->all.line);
     s->at += strcspn(begin, "\n");
@@ -4041,11 +4044,8 @@ static void edf_slide__know_operands(edf_slide__answer *a, int k) {
 }
 
 static edf_node *edf_slide__twin(const char *name, const edf_node *x) {
-  edf_page decl = { NULL, 0 };
-  edf_write(&decl, "%s%s", name, x->rank ? "[" : "");
-  for (int d = 0; d < x->rank; d++)
-    edf_write(&decl, "%d%s", x->dim[d], d + 1 < x->rank ? "," : "]");
-  return edf_parameter_at(x->file, x->line, "%s", decl.at);
+  edf__site at = { "answer", x->file, x->line };
+  return edf_slide__parameter(&at, name, x->rank, x->dim);
 }
 static void edf_slide__randomize(edf_real *v, size_t n, double size) {
   for (size_t i = 0; i < n; i++) {
@@ -4152,21 +4152,18 @@ static double edf_slide__answer_error(const edf_slide__answered *t) {
   return worst;
 }
 
-EDF_SLIDE__PRINTF(6, 7)
+/* Remembers a correction: `with` in the place of n characters. The first % in the name of the
+   mistake stands for it. */
 static void edf_slide__propose(edf_slide__answer *a, const edf_slide__statement *l,
-                               const char *slip, const char *at, size_t n, const char *format,
-                               ...) {
+                               const char *slip, const char *at, size_t n, const char *with) {
   const edf__scan *s = &l->m.e.scan;
   size_t all = (size_t)++a->n_edit * sizeof *a->edit;
-  va_list args;
   a->edit = (edf_slide__edit *)edf__grow(&edf.kept, a->edit, all);
   edf_slide__edit *e = &a->edit[a->n_edit - 1];
   e->slip = slip;
   e->at = (size_t)(at - s->text) % s->size;
   e->n = n;
-  va_start(args, format);
-  vsnprintf(e->with, sizeof e->with, format, args);
-  va_end(args);
+  snprintf(e->with, sizeof e->with, "%s", with);
 }
 
 /* Up to one of `end` outside of brackets. */
@@ -4176,28 +4173,19 @@ static size_t edf_slide__until(const char *c, const char *end) {
     depth += (strchr("[(", c[n]) != NULL) - (strchr("])", c[n]) != NULL);
   return n;
 }
-/* All of a tensor, with its places, and where its text is. */
-static size_t edf_slide__tensor_length(const edf_slide__statement *l, const edf__ref *r,
-                                       const char **at) {
-  *at = r->name - l->m.e.scan.size;
-  size_t n = strlen(r->name);
-  if (r->rank) n += strcspn(*at + n, "[") + 1;
-  return r->rank ? n + edf_slide__until(*at + n, "]") + 1 : n;
-}
-
-/* Proposes other indices in the positions of tensor f. If `twins` is 1, it proposes only names
+/* Proposes other indices in the positions of tensor r. If `twins` is 1, it proposes only names
    that differ in case alone from another index of the line. */
-static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__statement *l, int f,
-                                      int twins) {
-  const edf__ref *r = &l->m.e.ref[f];
+static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__statement *l,
+                                      const edf__ref *r, int twins) {
   for (int d = 0; d < r->rank; d++) {
     const char *p = r->place[d].at;
     size_t n = edf_slide__until(p, ",]");
     for (int o = d + 1; !twins && o < r->rank; o++) {
       const char *q = r->place[o].at;
       size_t m = edf_slide__until(q, ",]");
-      edf_slide__propose(a, l, "transposed: write %s here", p, (size_t)(q - p) + m,
-                         "%.*s%.*s%.*s", (int)m, q, (int)(q - p) - (int)n, p + n, (int)n, p);
+      edf_slide__propose(a, l, "transposed: write % here", p, (size_t)(q - p) + m,
+                         edf_fmt("%.*s%.*s%.*s", (int)m, q, (int)(q - p) - (int)n, p + n,
+                                 (int)n, p));
     }
     for (int i = 0; i < 2 * l->m.e.n_index; i++) {
       const char *c = l->m.e.index[i / 2].name;
@@ -4206,8 +4194,8 @@ static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__sta
       for (int k = 0; k < l->m.e.n_index; k++)
         twin |= k != i / 2 && !edf__compare_names(c, l->m.e.index[k].name);
       if (twin == twins)
-        edf_slide__propose(a, l, "another index: write %s here", p, n, "%c%s",
-                           i % 2 ? first : *c, c + 1);
+        edf_slide__propose(a, l, "another index: write % here", p, n,
+                           edf_fmt("%c%s", i % 2 ? first : *c, c + 1));
     }
   }
 }
@@ -4216,16 +4204,17 @@ static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__sta
 static void edf_slide__propose_tensors(edf_slide__answer *a, const edf_slide__statement *l,
                                        int f) {
   const edf__ref *r = &l->m.e.ref[f];
-  const edf_node *t = edf_slide__answered_at(l, f)->node;
-  const char *at;
-  size_t n = edf_slide__tensor_length(l, r, &at);
-  for (int i = 0; i < a->n_given; i++) {
+  const edf_node *t = l->of[f];
+  const char *at = r->name - l->m.e.scan.size;
+  size_t name = strlen(r->name), n = name;
+  if (r->rank) n += strcspn(at + n, "[") + 1;
+  if (r->rank) n += edf_slide__until(at + n, "]") + 1;
+  for (int i = 0; i < a->n_given && t; i++) {        /* unless the line could not be run      */
     const edf_node *o = edf.inputs[i];
     if (o->rank == t->rank && !memcmp(o->dim, t->dim, sizeof o->dim))
-      edf_slide__propose(a, l, "another tensor's value: write %s here", at, strlen(r->name),
-                         "%s", o->name);
+      edf_slide__propose(a, l, "another tensor's value: write % here", at, name, o->name);
   }
-  edf_slide__propose(a, l, "a factor too much: write %s in its place", at, n, "1");
+  edf_slide__propose(a, l, "a factor too much: write % in its place", at, n, "1");
 }
 
 /* A tensor of y's line beside a term, with indices as the term has them. */
@@ -4233,34 +4222,28 @@ static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__sta
                                       const char *at, const edf_slide__statement *own, int f) {
   static const char *const form[] = { "%s%s ", "(1-%s%s) ", "(1-%s%s^2) ", "%s.grad%s " };
   const edf__ref *r = &own->m.e.ref[f];
-  const char *c;
-  edf_page text = { NULL, 0 };
-  size_t length = edf_slide__tensor_length(own, r, &c);
-  const char *end = c + length;
-  edf_write(&text, "%s", "");
-  for (c += strlen(r->name); c < end;) {
-    char index[64];
-    size_t n = edf_slide__name_length(c), all = n ? n : 1;
-    snprintf(index, sizeof index, "%.*s", (int)all, c);
-    *index = (char)toupper(*index);
-    int i = n ? edf_slide__index_for(&l->m.e, index) : -1;
-    *index = (char)tolower(*index);
-    edf_write(&text, "%s", i < 0 ? index : l->m.e.index[i].name);
-    c += all;
+  const char *indices = r->rank ? "[" : "";
+  for (int d = 0; d < r->rank; d++) {
+    int i = edf__alone(&own->m.e, &r->place[d]), k = 0;
+    const char *name = i < 0 ? "0" : own->m.e.index[i].name;
+    while (k < l->m.e.n_index && edf__compare_names(l->m.e.index[k].name, name)) k++;
+    indices = edf_fmt("%s%s%s", indices, k < l->m.e.n_index ? l->m.e.index[k].name : name,
+                      d + 1 < r->rank ? "," : "]");
   }
   for (int k = 0; k < 4; k++)
-    edf_slide__propose(a, l, "a factor is missing: %s", at, 0, form[k], r->name, text.at);
-  edf_release(text.at);
+    edf_slide__propose(a, l, "a factor is missing: %", at, 0,
+                       edf_fmt(form[k], r->name, indices));
 }
 
 static void edf_slide__propose_line(edf_slide__answer *a, edf_slide__statement *l) {
   const char *eq = l->m.e.ref->name - l->m.e.scan.size;
   if (!l->adds)
-    edf_slide__propose(a, l, "'=' where a gradient needs %s", strchr(eq, '='), 1, "+=");
+    edf_slide__propose(a, l, "'=' where a gradient needs %", strchr(eq, '='), 1, "+=");
   for (const edf_slide__expr *p = l->right->in; p; p = p->next)
     edf_slide__propose(a, l, "", p->at, 0, "2 ");
   for (int twins = 0; twins < 2; twins++)
-    for (int f = 0; f < l->m.e.n_ref; f++) edf_slide__propose_places(a, l, f, twins);
+    for (int f = 0; f < l->m.e.n_ref; f++)
+      edf_slide__propose_places(a, l, &l->m.e.ref[f], twins);
   for (int f = 1; f < l->m.e.n_ref; f++) edf_slide__propose_tensors(a, l, f);
   for (const edf_slide__expr *p = l->right->in; p; p = p->next)
     for (int k = 0; k < a->n; k++) {
@@ -4306,8 +4289,8 @@ static void edf_slide__fit_number(edf_slide__answer *a, edf_slide__edit *e,
   }
   double number = dd > 0 ? 1 + dr / dd : 1;
   int sign = fabs(number + 1) < 1e-3;
-  e->slip = sign ? "wrong sign: insert %s here" : fabs(number) < 1e-3
-            ? "a term too much: it is %s" : "wrong factor: insert %s here";
+  e->slip = sign ? "wrong sign: insert % here" : fabs(number) < 1e-3
+            ? "a term too much: it is %" : "wrong factor: insert % here";
   snprintf(e->with, sizeof e->with, sign ? "(-1) " : "(%.6g) ", number);
   edf_release(once);
 }
@@ -4318,7 +4301,7 @@ static int edf_slide__name_slip(edf_slide__answer *a, const edf_slide__answered 
   a->quiet = 1;
   for (int k = 0; k < a->all.n; k++)
     if (own == !strcmp(a->all.line[k].m.e.ref->name, t->node->name))
-      edf_slide__survives(edf_slide__propose_line, a, &a->all.line[k]);
+      edf_slide__propose_line(a, &a->all.line[k]);
   for (edf_slide__edit *e = a->edit; e < a->edit + a->n_edit && a->work < 3e7; e++) {
     if (!*e->slip) edf_slide__fit_number(a, e, t);
     edf_slide__run_edited(a, e);
@@ -4329,7 +4312,7 @@ static int edf_slide__name_slip(edf_slide__answer *a, const edf_slide__answered 
     size_t before = strcspn(e->slip, "%"), n = strlen(e->with);
     while (n && e->with[n - 1] == ' ') n--;
     edf_write(&said, "answer: %s%.*s%.*s%s", edf__caret(&a->all.scan, a->all.scan.text + e->at),
-              (int)before, e->slip, (int)n, e->with, e->slip + before + 2);
+              (int)before, e->slip, (int)n, e->with, e->slip + before + 1);
     a->quiet = 0;
     edf_slide__print_said(said.at, 0);
     return 1;
