@@ -594,29 +594,39 @@ static edf_window edf_slide__window_of(const edf_node *y, const edf_nest *t) {
 /* Runs the loops from d on. In Forward x and y are values, in Backward gradients. The last loop
    runs in blocks, without branches, so that compilers vectorise it. */
 enum { EDF_SLIDE__BLOCK = 64 };
+static void edf_slide__max_block(const edf_window *w, ptrdiff_t n, ptrdiff_t sx, edf_real *most,
+                                 int *first, const edf_real *x) {
+  for (ptrdiff_t j = 0; j < n; j++) {
+    most[j] = x[j * sx + w->offset[0]];
+    first[j] = 0;
+  }
+  for (int k = 1; k < w->n; k++) {
+    const edf_real *in = x + w->offset[k];
+    for (ptrdiff_t j = 0; j < n; j++) {
+      int wins = (in[j * sx] > most[j]) | (in[j * sx] != in[j * sx]);
+      most[j] = wins ? in[j * sx] : most[j];
+      first[j] = wins ? k : first[j];
+    }
+  }
+}
 static void edf_slide__run_window(const edf_window *w, int d, int backward, edf_real *y,
                                   int *winner, edf_real *x) {
   static const edf_loop once = { 1, { 0, 0, 0 }, NULL };
   const edf_loop *l = d < w->n_kept ? &w->t.loop[d] : &once;
   ptrdiff_t so = l->s[EDF_OUT], sx = l->s[EDF_A], n;
-  edf_real most[EDF_SLIDE__BLOCK];
-  int first[EDF_SLIDE__BLOCK];
-  int last = d + 1 >= w->n_kept;
-  for (ptrdiff_t i = 0; !last && i < l->n; i++)
-    edf_slide__run_window(w, d + 1, backward, y + i * so, winner + i * so, x + i * sx);
-  for (ptrdiff_t i = 0; last && i < l->n; i += n) {
+  if (d + 1 < w->n_kept) {
+    for (ptrdiff_t i = 0; i < l->n; i++)
+      edf_slide__run_window(w, d + 1, backward, y + i * so, winner + i * so, x + i * sx);
+    return;
+  }
+  for (ptrdiff_t i = 0; i < l->n && backward; i++)
+    x[i * sx + w->offset[winner[i * so]]] += y[i * so];
+  for (ptrdiff_t i = 0; i < l->n && !backward; i += n) {
+    edf_real most[EDF_SLIDE__BLOCK];
+    int first[EDF_SLIDE__BLOCK];
     n = l->n - i < EDF_SLIDE__BLOCK ? l->n - i : EDF_SLIDE__BLOCK;
-    for (int k = 0; k < w->n; k++) {
-      edf_real *in = x + i * sx + w->offset[k], *out = y + i * so;
-      for (ptrdiff_t j = 0; backward && j < n; j++)
-        in[j * sx] += winner[(i + j) * so] == k ? out[j * so] : 0;
-      for (ptrdiff_t j = 0; !backward && j < n; j++) {
-        int wins = k == 0 || in[j * sx] > most[j] || in[j * sx] != in[j * sx];
-        most[j] = wins ? in[j * sx] : most[j];
-        first[j] = wins ? k : first[j];
-      }
-    }
-    for (ptrdiff_t j = 0; !backward && j < n; j++) {
+    edf_slide__max_block(w, n, sx, most, first, x + i * sx);
+    for (ptrdiff_t j = 0; j < n; j++) {
       y[(i + j) * so] = most[j];
       winner[(i + j) * so] = first[j];
     }
