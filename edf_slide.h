@@ -43,11 +43,6 @@
 #else
 #define EDF_SLIDE__PRINTF(f, a)
 #endif
-#ifdef __GNUC__
-#define EDF_SLIDE__NORETURN __attribute__((noreturn))
-#else
-#define EDF_SLIDE__NORETURN
-#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -256,7 +251,7 @@ extern "C" {
 /* ==== >>helpers  Names, errors, memory and reading ======================================= */
 
 /* Stops with a rule and the operands of y. */
-EDF_SLIDE__NORETURN static void edf_slide__operands_error(const edf_node *y, const char *rule) {
+static void edf_slide__operands_error(const edf_node *y, const char *rule) {
   edf__site at = { y->op, y->file, y->line };
   edf_page list = { NULL, 0 };
   for (int k = 0; k < y->n_in; k++) edf_write(&list, "\n  %s", edf__show(y->in[k]));
@@ -305,13 +300,6 @@ static int edf_slide__is_equation(const edf_node *y) {
   return edf_slide__has_equation(y) && ((const edf__einsum *)y->state)->runs;
 }
 
-/* The shape of the first input, which must have an index. */
-static void edf_slide__row_shape(edf_node *y) {
-  y->rank = y->in[0]->rank;
-  memcpy(y->dim, y->in[0]->dim, sizeof y->dim);
-  if (!y->rank) edf_slide__operands_error(y, "a scalar has no last index");
-}
-
 /* Fills w uniformly in +-sqrt(3/n), which has variance 1/n, for sums of n products. */
 static edf_node *edf_slide__init_for(edf_node *w, double n) {
   edf_real bound = (edf_real)sqrt((double)((edf_real)3 / (edf_real)n));
@@ -354,7 +342,7 @@ static int edf_slide__accept(edf__scan *s, char c) {
 }
 
 /* Stops at the character where reading ended. */
-EDF_SLIDE__NORETURN static void edf_slide__found(const edf__scan *s, const char *expected) {
+static void edf_slide__found(const edf__scan *s, const char *expected) {
   const char *c = s->text + (size_t)(s->at - s->text) % s->size;
   int length = 1;
   while (c[0] & 0x80 && (c[length] & 0xC0) == 0x80) length++;
@@ -372,11 +360,7 @@ static const char *edf_slide__identifier(edf__scan *s, const char *what) {
   return name;
 }
 
-/* The sign of the next term. Without a sign it is 1 for the first term, and 0 later. */
 static int edf_slide__first_sign(edf__scan *s) { return edf_slide__accept(s, '-') ? -1 : 1; }
-static int edf_slide__next_sign(edf__scan *s) {
-  return edf_slide__accept(s, '+') ? 1 : edf_slide__accept(s, '-') ? -1 : 0;
-}
 
 /* ---- Which indices a part of an equation has: bit i stands for index i. */
 static unsigned edf_slide__place_has(const edf__place *p) {
@@ -400,13 +384,6 @@ static const char *edf_slide__first_of(const edf__equation *e, unsigned has) {
   int i = 0;
   while (has && !(has >> i & 1)) i++;
   return has ? e->index[i].name : NULL;
-}
-
-/* Returns the number of entries of a tensor with these indices. */
-static double edf_slide__volume(const edf__einsum *m, unsigned has) {
-  double volume = 1;
-  for (int i = 0; i < m->e.n_index; i++) if (has >> i & 1) volume *= (double)m->extent[i];
-  return volume;
 }
 
 /* Adds a tensor to an equation, which may move the others. All of it is zero. */
@@ -470,23 +447,25 @@ static const edf_op edf_slide__stop_op = { "Stop", NULL, edf_slide__stop_forward
   "y@ = stop(x@)", "" };
 static const edf_op edf_slide__test_op = { "Test", NULL, edf_slide__test_forward, NULL, "y x",
   "y@ = test_#(x@)", "" };
-static edf_node *edf_slide__test_at(const edf__site *at, edf_node *x, int which) {
-  edf_real state = (edf_real)which;
-  return edf_node_at(&edf_slide__test_op, at->file, at->line, 1, &x, &state, sizeof state);
-}
 
 /* ---- A number, or of x's dimension # the extent, or its indices 0, 1, 2 ... */
 static void edf_slide__count_shape(edf_node *y) {
   edf_real n = *(const edf_real *)y->state;
-  int most = y->n_in ? y->in[0]->rank : 1000000000;
-  if ((y->n_in || y->rank) && !(n >= 0 && n < (edf_real)most))
+  int most = y->n_in ? y->in[0]->rank : 1000000000, is_index = !strcmp(y->about->name, "Index");
+  y->rank = is_index;
+  if ((y->n_in || is_index) && !(n >= 0 && n < (edf_real)most))
     edf_slide__operands_error(y, "there is no such dimension");
-  if (y->rank) y->dim[0] = y->n_in ? y->in[0]->dim[(int)n] : (int)n;
+  if (is_index) y->dim[0] = y->n_in ? y->in[0]->dim[(int)n] : (int)n;
 }
 static void edf_slide__count_forward(edf_node *y) {
   edf_real n = *(const edf_real *)y->state;
   if (y->n_in) n = (edf_real)y->in[0]->dim[(int)n];
   for (size_t i = 0; i < y->size; i++) y->value[i] = y->rank ? (edf_real)i : n;
+}
+static edf_node *edf_slide__with_number(const edf__site *at, const edf_op *is, edf_node *x,
+                                        double number) {
+  edf_real state = (edf_real)number;
+  return edf_node_at(is, at->file, at->line, x != NULL, &x, &state, sizeof state);
 }
 static const edf_op edf_slide__number_op = { "Number", edf_slide__count_shape,
   edf_slide__count_forward, NULL, "y", "y = #", "" };
@@ -561,7 +540,7 @@ static void edf_slide__normalize_backward(edf_node *y) {
       edf_addgrad(x, b * K + k, r[b] * (dy[k] - mean - out[k] * cross));
   }
 }
-static const edf_op edf_slide__normalize_op = { "NormalizeOver", edf_slide__row_shape,
+static const edf_op edf_slide__normalize_op = { "NormalizeOver", NULL,
   edf_slide__normalize_forward, edf_slide__normalize_backward, "y x",
   "y@ = (x@ - mean_~ x~) / sqrt(variance_~ x~ + #)",
   "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)" };
@@ -668,7 +647,8 @@ static void edf_slide__batch_normalize_shape(edf_node *y) {
   const edf_node *x = y->in[0], *m = y->in[1], *v = y->in[2];
   if (x->rank < 2)
     edf_slide__operands_error(y, "x needs a batch, and channels as its last index");
-  edf_slide__row_shape(y);
+  y->rank = x->rank;
+  memcpy(y->dim, x->dim, sizeof y->dim);
   int n = x->dim[x->rank - 1];
   if (m->rank != 1 || v->rank != 1 || m->dim[0] != n || v->dim[0] != n)
     edf_slide__operands_error(y, "the last index of x must be as long as the parameters");
@@ -1359,11 +1339,13 @@ static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l) {
   edf__scan *s = &l->m.e.scan;
   edf_slide__peek(s);
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_SUM, s->at, NULL);
-  for (int sign = edf_slide__first_sign(s); sign; sign = edf_slide__next_sign(s)) {
+  int sign = edf_slide__first_sign(s);
+  do {
     edf_slide__expr *p = edf_slide__read_product(l, NULL);
     p->number *= sign;
     x->in = edf_slide__append_expr(x->in, p);
-  }
+    sign = edf_slide__peek(s) == '-' ? -1 : 1;
+  } while (edf_slide__accept(s, '+') || edf_slide__accept(s, '-'));
   return x;
 }
 
@@ -1513,12 +1495,6 @@ static int edf_slide__index_for(const edf__equation *e, const char *name) {
   return found;
 }
 
-static void edf_slide__no_function(const edf__scan *s, const char *name) {
-  if (edf_slide__is_over(name))
-    edf__syntax(s, name, "%s over which index? As in %s_i", name, name);
-  edf__syntax(s, name, "there is no function %s", name);
-}
-
 static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x) {
   const edf__scan *s = &l->m.e.scan;
   const char *behind = x->at - s->size + strlen(x->at);
@@ -1537,7 +1513,10 @@ static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x)
     if (node) edf_write_node(&shape, node, EDF_SHAPE);
     edf__syntax(s, x->at, "%s is %s: write its indices", x->at, node ? shape.at : "a tensor");
   }
-  if (behind[strspn(behind, " ")] == '(') edf_slide__no_function(s, x->at);
+  if (edf_slide__is_over(x->at))
+    edf__syntax(s, x->at, "%s over which index? As in %s_i", x->at, x->at);
+  if (behind[strspn(behind, " ")] == '(')
+    edf__syntax(s, x->at, "there is no function %s", x->at);
   edf__syntax(s, x->at, "unknown name %s. A new weight needs indices, as in %s[j]. A new "
               "scalar needs a line 'parameter %s'. Insert a number: %%g", x->at, x->at, x->at);
 }
@@ -1870,6 +1849,7 @@ static void edf_slide__new_parameter(edf_slide__statement *l, int f) {
   const edf__site *at = &l->slide->site;
   int by_value = x->in && x->in->sort != EDF_SLIDE__A_GROUP;
   unsigned sums = edf_slide__ref_has(r) & (by_value ? ~0u : x->over);
+  double n = 1;                          /* entries in one sum, or in a row of a lookup table */
   edf_slide__check_new(l, r);
   int dim[EDF_MAX_RANK] = { 0 };
   for (int g = f; g < l->m.e.n_ref; g++)
@@ -1878,7 +1858,9 @@ static void edf_slide__new_parameter(edf_slide__statement *l, int f) {
       if (here > dim[d]) dim[d] = here;
     }
   edf_node *p = l->of[f] = edf_slide__parameter(at, r->name, r->rank, dim);
-  if (by_value || sums) edf_slide__init_for(p, edf_slide__volume(&l->m, sums));
+  for (int i = 0; i < l->m.e.n_index; i++)
+    if (sums >> i & 1) n *= (double)l->m.extent[i];
+  if (by_value || sums) edf_slide__init_for(p, n);
   else edf_slide__set(p, x->alone ? 0 : 1);
   edf_push(p);
 }
@@ -1989,29 +1971,9 @@ static const char *edf_slide__letters_at(const edf_slide__statement *l, const ed
   return edf_slide__copy(text);
 }
 
-/* A node under the name of its constructor, with a number as its state. It is not in the graph
-   until edf__add_compnode. */
-static edf_node *edf_slide__with_number(const edf__site *at, const edf_op *is, int n,
-                                        edf_node **in, edf_real number) {
-  edf_op about = *is;
-  about.name = at->op;
-  edf_node *y = edf__computed(&about, at->file, at->line, n, in);
-  y->about = is;
-  *(edf_real *)edf_state(y, sizeof number) = number;
-  return y;
-}
-
-static edf_node *edf_slide__counted(const edf_slide__statement *l, const edf_op *is,
-                                    edf_node *x, double n, int rank) {
-  edf__site at = l->slide->site;
-  at.op = is->name;
-  edf_node *y = edf_slide__with_number(&at, is, x != NULL, &x, (edf_real)n);
-  y->rank = rank;
-  return edf__add_compnode(y);
-}
 static edf_slide__value edf_slide__number_value(const edf_slide__statement *l, double n) {
   edf_node **one = &l->slide->one;
-  if (!*one) *one = edf_slide__counted(l, &edf_slide__number_op, NULL, 1, 0);
+  if (!*one) *one = edf_slide__with_number(&l->slide->site, &edf_slide__number_op, NULL, 1);
   edf_slide__value v = edf_slide__new_value(l, *one, 0);
   v.number = n;
   return v;
@@ -2028,9 +1990,9 @@ static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, in
       if (x && x->batched) t = x;
     }
   while (t && !(t->batched >> (int)d & 1)) d++;
-  if (extent)
-    return edf_slide__new_value(l, edf_slide__counted(l, &edf_slide__extent_op, t, d, 0), 0);
-  return edf_slide__new_value(l, edf_slide__counted(l, &edf_slide__index_op, t, d, 1), 1u << i);
+  const edf_op *is = extent ? &edf_slide__extent_op : &edf_slide__index_op;
+  t = edf_slide__with_number(&l->slide->site, is, t, d);
+  return edf_slide__new_value(l, t, extent ? 0 : 1u << i);
 }
 
 /* ---- A tensor of the recurrence that runs is its node of that time, without the place. */
@@ -2405,7 +2367,7 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
                               ? *v
                               : edf_slide__new_value(l, NULL, edf_slide__ref_has(&v->at));
   edf_slide__value y = from;
-  edf__site at = l->slide->site;
+  const edf__site *at = &l->slide->site;
   int n_over = 0;
   for (int order = y.at.rank = 0; order < 3; order++)
     for (int d = 0; d < from.at.rank; d++) {
@@ -2414,12 +2376,15 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
       y.at.place[y.at.rank++] = from.at.place[d];
       n_over += over;
     }
-  at.op = name;
   if (!from.node || !edf_slide__same_places(&from.at, &y.at)) {
     y.at.name = "moved";
     from.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, v, NULL);
   }
-  y.node = edf_slide__with_number(&at, is, 1, &from.node, (edf_real)number);
+  edf_op about = *is;                    /* under another name                                */
+  about.name = name;
+  y.node = edf__computed(&about, at->file, at->line, 1, &from.node);
+  y.node->about = is;
+  *(edf_real *)edf_state(y.node, sizeof(edf_real)) = (edf_real)number;
   edf__write(y.node)->row_dims = n_over;
   y.node->written->causal = limit >= 0;
   y.node->written->letters = edf_slide__letters_at(l, &y.at);
@@ -2628,7 +2593,7 @@ static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__
     case EDF_SLIDE__A_POWER: return edf_slide__power_value(l, x);
     case EDF_SLIDE__A_TEST:
       v = edf_slide__argument(l, x->in);
-      v.node = edf_slide__test_at(&l->slide->site, v.node, x->which);
+      v.node = edf_slide__with_number(&l->slide->site, &edf_slide__test_op, v.node, x->which);
       return v;
     default: break;
   }
@@ -3603,12 +3568,9 @@ static int edf_slide__is_mistaken(const edf_node *x, const char *name) {
   for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *y = edf.compnodes[i];
     const edf__einsum *m = (const edf__einsum *)y->state;
-    int k = 0;
-    while (k < y->n_in && y->in[k] != x) k++;
-    if (k == y->n_in) continue;
     edf__letters l = edf__letters_of(y);
     for (int d = 0; d < l.n; d++) if (!edf__compare_names(l.name[d], name)) return 1;
-    for (k = 0; edf_slide__is_equation(y) && k < m->e.n_index; k++)
+    for (int k = 0; edf_slide__is_equation(y) && k < m->e.n_index; k++)
       if (!edf__compare_names(m->e.index[k].name, name)) return 1;
   }
   return name[strlen(name) - 1] == '_';  /* it would join the next line                       */
