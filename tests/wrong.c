@@ -205,20 +205,12 @@ static void check_all(int kind, const wrong *w, size_t n) {
 
 static const wrong declarations[] = {
   { "input", "@", "name|end" },
-  { "input", "@[3]", "name|'['" },
-  { "input", "x[b,784@", "']'|','|end" },
   { "input", "x[b,@", "index|end" },
-  { "input", "x[b @3]", "']'|','|'3'" },
   { "input", "x[b,784@x]", "']'|','|'x'" },
-  { "input", "x[b,@-1]", "index|'-'" },
   { "input", "x[b,@0]", "at least 1" },
-  { "input", "x[b,i=@]", "number|']'" },
   { "input", "x[b,@i]", "i=10|batch" },
-  { "input", "x[b,3] @y", "end|'y'" },
-  { "input", "x[b,i=@0]", "at least 1" },
   { "input", "x[b, i = @1000000001]", "too large|1000000000" },
   { "parameter", "@3x", "name|'3'" },
-  { "parameter", "W[@]", "index|']'" },
   { "parameter", "W[@b,3]", "b=10|batch" },
   { "parameter", "W@(3)", "end|'('" },
   { "parameter", "W[1,2,3,4,5,6,7,8,@9]", "at most 8" },
@@ -234,55 +226,35 @@ static void wrong_declarations_stop(void) {
 static const wrong equations[] = {
   /* Brackets, signs and other characters */
   { "W[784,64] x[b,784]", "@", "tensor|end" },
-  { "W[784,64] x[b,784]", "y[b,j] =@", "tensor|end" },
-  { "W[784,64] x[b,784]", "y[b,j] @W[I,j] x[b,I]", "'='|'W'" },
   { "W[784,64] x[b,784]", "y[b,j] = W[I,j @x[b,I]", "']'|','|'x'" },
-  { "W[784,64] x[b,784]", "y[b,j] = W[I,j]@] x[b,I]", "end|']'" },
-  { "W[784,64] x[b,784]", "y[b,j] = W[I,j] x[b,I@", "']'|','|end" },
-  { "W[784,64] x[b,784]", "y[b,j] = W[I,j] x[b,I]@;", "end|';'" },
-  { "W[784,64] x[b,784]", "y[b,j] = W[I,j] * @* x[b,I]", "tensor|'*'" },
   { "W[784,64] x[b,784]", "y[b,j] @+= W[I,j] x[b,I]", "'='|'+'" },
   { "W[784,64] x[b,784]", "bi@,ij->bj", "'='|','" },
   { "W[784,64] x[b,784]", "y[b,j] = W[I]@[j] x[b,I]", "comma|'['" },
   { "v[7]", "y[i] = exp@(v[i])", "end|'('" },
-  { "v[7]", "y[i] = v[i]@^2", "end|'^'" },
-  { "v[7]", "y[i] = v[@ä]", "index ä|on the left|capital" },
-  { "v[7]", "y[i] = v[@]", "index|']'" },
   /* Numbers */
   { "v[7]", "y[i] = v[1@.5*i]", "'.'|whole number" },
-  { "v[7]", "y[i] = 2 @3 v[i]", "tensor|'3'" },
   { "v[7]", "y[i] = @1e400 v[i]", "number|out of range" },
   { "v[7]", "y[@7000000*i] = v[i]", "too large|1000000" },
-  { "v[7]", "y = v[@1000001]", "too large|1000000" },
   { "v[7]", "y = v[@1000000]", "entry 1000000|0 to 6|$1" },
   { "v[7]", "y = v[@I-I]", "index I|cancels" },
-  { "v[7]", "y[i] = v[i+2JJ-JJ@*2]", "']'|','|'*'" },
-  { "v[7]", "y[i] = v[@i+2JJ-2*JJ]", "index JJ|cancels" },
   /* Terms and sides */
   { "v[7]", "y[i] = @1 - v[i]", "term|tensor" },
-  { "v[7]", "y[i] = @y[i] + v[i]", "y|on the left" },
   { "W[784,64] x[b,784]", "y[b,j] = W[@i,j] x[b,i]", "index i|on the left|I" },
   { "v[7] w[7]", "y[i+j] = v[i] w[j] + @v[i]", "term|index j|sum on the left" },
   /* Operands and ranks */
   { "W[784,64]", "@y[b,j] = W[I,j] x[b,I]", "2 operands|1|x|$1" },
   { "W[784,64] x[b,784] B[64]", "@y[b,j] = W[I,j] x[b,I]", "2 operands|3|$1|$2|$3" },
   { "W[784,64] x[b,784]", "y[b,j] = @W[I] x[b,I]", "W has 1 index|the tensor has 2|$1" },
-  { "v[7]", "y[i] = v[i] + @v[i,i]", "v has 2 indices|the tensor has 1|$1" },
   /* Sizes */
   { "W[784,64] x[b,64]", "y[b,j] = W[I,j] x[b,I]", "I is 64|I is 784|$1|$2" },
   { "x[b,3] z[3,3]", "y[i,j] = x[i,j] + z[i,j]", "i is 3|batch|$1|$2" },
   { "v[7]", "y[i,@j] = v[i]", "unknown|of j|j<n" },
   { "x[b,9]", "y[b,@i] = x[b,i+DI]", "unknown|of i|i<n" },
-  { "x[b,9]", "y[b] = x[b,@9]", "reads entry 9|0 to 8|$1" },
   { "x[b,9]", "d[b,t] = x[b,@t+1] - x[b,t]", "reads entries 1 to 9|0 to 8|t<n|$1" },
-  { "x[b,9]", "y[b,t] = x[b,@t-1]", "reads entry -1|0 to 8|t<n|$1" },
   { "K[10] x[b,5]", "y[b,i] = K[D] x[b,@i+D]", "reads entries 0 to 9|0 to 4|i<n|$2|$1" },
   { "v[7]", "y[@i-1] = v[i]", "writes entry -1|below 0" },
   /* Bounds */
-  { "v[7]", "y[i] = v[i] |@", "index|end" },
   { "v[7]", "y[i] = v[i] | @j<9", "j is|index" },
-  { "v[7]", "y[i] = v[i] | i@=3", "'<'|'='" },
-  { "v[7]", "y[i] = v[i] | i<@n", "number|'n'" },
   { "v[7]", "y[i] = v[i] | i<@0", "at least 1" },
   { "v[7]", "y[i] = v[i] | i<3, @i<4", "i has|two bounds" },
   { "v[7]", "y[i] = v[@i] | i<9", "this dimension|7|$1" },
@@ -292,10 +264,7 @@ static const wrong equations[] = {
   { "v[7]", "y[i] = v[i]v[i]v[i]v[i]v[i]v[i]v[i]v[i]@v[i]", "at most 8" },
   /* An index and its capital in one equation */
   { "W[3,2] h[b,3] B[2]", "s[b,j] = @W[I,J] h[b,I] - B[j]", "j and J are two|this term" },
-  { "B[2] W[3,2] h[b,3]", "s[b,j] = B[j] - @2 W[I,J] h[b,I]", "j and J are two|this term" },
-  { "u[4] v[3]", "y[it,k] = @u[It+K] v[k] | k<3, it<2", "it and It are two|this term" },
   { "W[3,2] h[b,3] B[2]", "s[b,j] = W[I,@k] h[b,I] - B[j]", "index k|on the left|K" },
-  { "B[2] W[3,2] h[b,3]", "s[b,j] = B[j] - W[I,j] h[@n,I]", "index n|on the left|N" },
 };
 
 static void wrong_equations_stop(void) {
@@ -321,172 +290,119 @@ static void right_equations_do_not_stop(void) {
 static const wrong lines[] = {
   /* The grammar of a line */
   { "s[b,4]", "", "no equation" },
-  { "s[b,4]", "  # nothing but a comment\n\n", "no equation" },
-  { "s[b,4]", "y[b] @s[b,J]", "'='|'+='|'s'" },
   { "s[b,4]", "y[b] = @", "number|end" },
   { "s[b,4]", "y[b] = s[b@", "']'|','|end" },
-  { "s[b,4]", "y[b] = s[b@;J]", "']'|','|';'" },
-  { "s[b,4]", "y[@] = s[B,J]", "index|']'" },
   { "s[b,4]", "y@(b) = s[b,J]", "square brackets" },
-  { "s[b,4]", "@3 y[b] = s[b,J]", "tensor|'3'" },
   { "s[b,4]", "y[b] = s[b,J]@] ", "operator|end|']'" },
   { "s[b,4]", "y[b] = 2 (s[b,J] + 1@", "')'|end" },
-  { "s[b,4]", "y[b] = (@)", "number|')'" },
-  { "s[b,4]", "y[b] = 2 + @* s[b,0]", "number|'*'" },
   { "s[b,4]", "y[b] = s[b,0] @$ 2", "operator|end|'$'" },
-  { "s[b,4]", "y[b] = s[b,0] @& s[b,1]", "operator|end|'&'" },
-  { "s[b,4]", "y[b] = s[b,0] @{2}", "operator|end|'{'" },
-  { "s[b,4]", "y[b] = s[b,0]@, s[b,1]", "operator|end|','" },
-  { "s[b,4]", "y[b] = s[b,0] / @-2", "number|'-'" },
   { "s[b,4]", "y[b,j] = s[b]@[j]", "comma|'['" },
   { "s[b,4]", "y[b,j] = s[b,1@.5]", "'.'|whole number" },
-  { "s[b,4]", "y[b] @:= s[b,0]", "'='|'+='|':'" },
-  { "s[b,4]", "y[b] =@= s[b,0]", "number|'='" },
   { "s[b,4]", "for b,j @y[b] += s[b,j]", "':'|'y'" },
-  { "s[b,4]", "for b,@k: y[b] += s[b,j]", "k is|index" },
   { "s[b,4]", "for b: y[b] += s[b,@i]", "the for|not i" },
   { "s[b,4]", "y[b,i1,i2,i3,i4,i5,i6,i7,@i8] = s[b,0]", "at most 8" },
-  { "s[b,4]", "y[b] = s[b,@9999999]", "too large|1000000" },
-  { "s[b,4]", "y[b] = @1e999 s[b,0]", "number|out of range" },
   { "s[b,4]", "y[b] = s[b,0]\n@y[b] = s[b,1]", "y|already|+=" },
   /* Columns are characters */
   { "s[b,4]", "ŷ[b] = σ(s[b,J] − @θ)", "θ|%g" },
-  { "s[b,4]", "y[b,ĵ] = s[b,ĵ] · s[b,ĵ] @≤ 2", "operator|end|'≤'" },
   { "s[b,4]", "z[b,j] = s[b,j]    # ŷ\r\n\ty[b,j] = s[b,j] ×\n\t  @q", "q|%g" },
   /* Bounds and sizes */
-  { "s[b,4]", "y[b,j] = s[b,j] | j @4", "'<'|'<='|'4'" },
-  { "s[b,4]", "y[b,j] = s[b,j] | j < @", "index|end" },
   { "s[b,4]", "y[b,j] = s[b,j] | j<@0", "at least 1" },
-  { "s[b,4]", "y[b,j] = s[b,j] | j<@4000000000", "too large|1000000000" },
   { "s[b,4]", "y[b,j] = s[b,@j] | j<5", "this dimension|4|$1" },
   { "s[b,4]", "y[b,j] = s[b,j] | j<3, @j<4", "j has|two bounds" },
-  { "s[b,4]", "y[b,j] = s[b,j] | @k<3", "k is|index" },
-  { "s[b,4]", "y[b,j] = s[b,j] | j<=@3", "index|'3'" },
-  { "s[b,4]", "y[b,j] = s[b,j] | j<=@k", "k is|index" },
   { "s[b,4] W[5,3]", "y[b,j] = W[I,j] s[b,@I]", "I has two|I is 4|I is 5|$1|$2" },
   { "s[b,4]", "y[b,t] = s[b,@t+1] s[b,t]", "reads entries 1 to 4|0 to 3|t<n|$1" },
   { "s[b,4]", "y[b,@k] = s[b,0]", "unknown|of k|k<n" },
-  { "s[b,4]", "y = sum_@k 2", "unknown|of k|k<n" },
-  { "s[b,4]", "y[b,j] = @s[b,j,j]", "s has 3 indices|the tensor has 2|$1" },
   { "s[b,4]", "y[b,@j-1] = s[b,j]", "writes entry -1|below 0" },
   { "s[b,4] u[5]", "y[b,j] = s[b,j] + u[@j]", "j has two|j is 5|j is 4|$1|$2" },
-  { "s[b,4] u[1]", "y[b,j] = s[b,j] + u[@j]", "j has two|j is 1|j is 4|$1|$2" },
-  { "s[b,4]", "y[b] = s[b,@J-J]", "index J|cancels" },
   { "s[4]", "y[t] = @variance_s s[s] | s<=t, t<4", "max, min, argmax, argmin and softmax" },
+  { "x[3] z[3]", "y = (sum_s x[s]) (sum_t z[t]) | s<=t", "mask has no effect" },
   /* Where an index is bound */
   { "s[b,4]", "y[b,j] = @s[b,i]", "index i|on the left|sum_i" },
   { "s[b,4]", "y[b] = exp(@s[b,J])", "J is|sum_J|(1/J)" },
   { "s[b,4]", "y[b] = exp(@s[b,j])", "index j|on the left|sum_j" },
-  { "s[b,4]", "y[b] = (@s[b,J])^2", "J is|sum_J|(1/J)" },
-  { "s[b,4]", "y[b] = tanh(@s[b,J] + 1)", "J is|sum_J|(1/J)" },
-  { "s[b,4]", "y[b] = 2 / @s[b,J]", "J is|sum_J|(1/J)" },
-  { "s[b,4]", "loss = ln @s[b,0]", "index b|on the left|sum_b" },
   { "W[3,4] x[4] V[3,4]", "y[j] = W[j,I] x[I] σ(@V[j,I] x[I])", "one sum over I, or two" },
   { "h[b,5]", "s[b,j] = @W[I,J] h[b,I] − B[j] | j<3, J<3", "j and J are two|this term" },
   { "s[b,4]", "y[b] = sum_j @sum_j s[b,j]", "j is|already|on the left|rename" },
-  { "s[b,4]", "P[b,k] = @sum_k s[b,k]", "k is|already|on the left|rename" },
   { "s[b,4]", "P[b] = @softmax_k s[b,k]", "k|on the left" },
   { "s[b,4]", "y[b] = s[b,J] + @c", "c|%g" },
-  { "s[b,4]", "m = (1/B) sum_b @s[b,j]", "index j|on the left|sum_j" },
-  { "s[b,4]", "y[b] = sum_ @s[b,J]", "index|'{'|'s'" },
-  { "s[b,4]", "y[b] = sum_{j @s[b,j]}", "'}'|','|'s'" },
-  { "s[b,4]", "y[b] = sum_j@", "number|end" },
   /* Names without brackets */
   { "s[b,4]", "y[b,j] = @%g s[b,j]", "number|'%'" },
   { "s[b,4]", "y[b,j] = @c s[b,j]", "c|%g" },
-  { "s[b,4]", "y[b,j] = @η s[b,j]", "η|%g" },
   { "s[b,4] j", "y[b,j] = @j s[b,j]", "j is a scalar and an index|rename" },
   { "s[b,4]", "y[b,j] = @s s[b,j]", "s|its indices" },
-  { "s[b,4]", "W0[j] = s[0,j]\ny[b,j] = @W0 s[b,j]", "W0|its indices" },
-  { "s[b,4]", "y[b] = sum_j s[b,j] / @N", "N|%g" },
   { "s[b,4]", "y[b,j] = @softmax(s[b,j])", "softmax over which index" },
   { "s[b,4]", "y[b,j] = @sigmiod(s[b,j])", "no function|sigmiod" },
   /* Functions */
   { "s[b,4]", "y[b] = @max(s[b,0])", "max|2|found 1" },
-  { "s[b,4]", "y[b] = @tanh(s[b,0], s[b,1])", "tanh|1|found 2" },
-  { "s[b,4]", "y[b] = @min s[b,0]", "min|2|found 1" },
   { "s[b,4]", "y[b] = @ln s[b,J] s[b,J]", "ln" },
   { "s[b,4]", "y[b,j] = @tanh[s[b,j]]", "tanh[...]|round brackets" },
-  { "s[b,4]", "y[b,j] = tanh[s[b,j] @+ 1]", "']'|'+'" },
   { "s[b,4]", "y[b,j] = dropout(s[b,j], @s[b,0])", "the rate is a number" },
-  { "s[b,4]", "y[b,j] = dropout(s[b,j], @1.5)", "the rate is a number" },
-  { "s[b,4]", "y[b,j] = @dropout(s[b,j])", "dropout|2|found 1" },
   { "s[b,4]", "y[b] = s[b,0]^@s[b,1]", "number" },
-  { "s[b,4]", "y[b] = s[b,0]^@(s[b,1])", "a power is a number|bracket without tensors" },
-  { "s[b,4]", "y[b] = 1[s[b,0] @]", "<|>=|']'" },
-  { "s[b,4]", "y[b] = 1[s[b,0] > 0 @> 1]", "']'|'>'" },
   { "s[b,4]", "y[b] = s[b,J] 2 / 3 @s[b,J]", "brackets" },
-  { "s[b,4]", "y[b] = s[b,0] / 2 @s[b,1]", "brackets" },
   { "s[b,4]", "y[b,j] = normalize_j(s[b,j], @s[b,0])", "')'|'s'" },
-  { "s[b,4]", "y[b,j] = normalize_j(s[b,j], @-1)", "')'|'-'" },
   /* New names */
   { "s[b,4]", "y[b,j] = s[b,j] +\n\n  2 q[@b,j]\nz = y[B,J]", "q|cannot have the batch|b" },
   { "s[b,4]", "y[b,j] = W[@j,I] s[b,I]", "W is|new|of j" },
-  { "s[b,4]", "y[b,j] = @j[j] s[b,j]", "j is an index" },
   { "s[b,4] W[4,3]", "y[b,j] = @w[I,j] s[b,I] | j<3", "w is|W|parameter w[...]" },
   { "s[b,4]", "h[b,j] = W[j,I] s[b,I] | j<3\ny[b,k] = @H[k,J] h[b,J] | k<2",
     "H is|h|parameter H[...]" },
-  { "s[b,4]", "y[b] = @sum_k[J] s[b,J]", "sum_k" },
-  { "s[b,4]", "Φ = @V\ny[b,j] = V[j,I] s[b,I] | j<3", "V|%g" },
   { "s[b,4]", "y[b,j] = W[(j,@k),I] s[b,I] u[k] | j<3", "index k|on the left|sum_k" },
   { "s[b,4] k[b]", "y[b] = e[@k[b]]", "how many classes" },
-  { "s[b,4] k[b]", "y[b] = e[k[b]] | @w<5", "w is|index" },
-  { "s[b,4]", "y[b] = W[I,@99999999] s[b,I]", "too large|1000000" },
   /* Declarations */
   { "s[b,4]", "input @s[b,5]\ny[b] = s[b,J]", "another tensor|$1" },
-  { "s[b,4]", "parameter @s[4]\ny[b] = s[b,J]", "another tensor|$1" },
   { "s[b,4]", "parameter W[4,@k]\ny[b,k] = W[I,k] s[b,I]", "k=10|batch" },
-  { "s[b,4]", "input z[b,3\n@y[b] = z[b,J]", "']'|','|'y'" },
-  { "s[b,4]", "input u[b,3], @u[b,4]\ny[b] = u[b,J]", "another tensor|\"u\" [b, 3]" },
-  { "s[b,4]", "input z[b,3] @| b<4\ny[b] = z[b,J]", "','|end" },
-  { "s[b,4]", "input z[b,3]", "no equation" },
   /* Lookups and groups */
   { "s[b,4] e[5,3]", "y[b,j] = e[@s[b,k],j]", "index k|on the left|sum_k" },
   { "s[b,4]", "y[b,j] = s[b,floor(@k/2)]", "k|%g" },
   { "v[b] a[b]", "o[@a[b]] += v[b]", "a<n" },
   { "s[b,4] y[b]", "P[b,k] = softmax_k s[b,k]\nloss[b] = -ln @P", "P|its indices" },
-  { "s[b,4]", "y[b] = ln@", "number|end" },
-  { "s[b,4]", "y[b] = max_i (2) @max_i (3) s[b,i]", "i is|already|rename" },
   { "s[b,4] y[b]", "P[b,k] = softmax_k s[b,k]\nloss[b] = -ln @P[y[b]]",
     "P has 1 index|the tensor has 2|\"P\" [b, 4]" },
   { "s[b,4]", "M[(@b,j)] = s[b,j]", "b is the batch|group" },
-  { "s[b,4] u[7]", "M[k] = u[(k,@j)] s[0,j]", "index j|on the left|sum_j" },
   { "s[3,4] u[11]", "z = s[I,J] u[@(I,J)]", "group has 12 entries|$2" },
   /* Several parts, several lines */
   { "s[b,4]", "@y[b,j] = s[b,j] ; s[b,j]", "';'|a sum of indices" },
   { "s[b,4]", "y[b,J+K] = s[b,J] ; s[b,K] ; @s[b,J]", "more parts" },
-  { "s[b,4]", "y[b,J+@K] = s[b,J]", "unknown|of K|K<n" },
-  { "s[b,4]", "y[b,J+K] = s[b,J] ; @s[b,j]", "index j|on the left|sum_j" },
   { "s[b,4] u[b,3]", "y[b,j] += s[b,j]\n@y[b,i] += u[b,i]", "one shape|[b, 4]|[b, 3]" },
-  { "s[b,4]", "y[b] += s[b,j]\n@y[b,j] += s[b,j]", "one shape|[b]|[b, 4]" },
   { "s[b,4]", "y[b] += s[b,j]\nz[b] = @y[b]\ny[b] += s[b,0]", "y is computed below" },
-  { "s[b,4]", "y[b] @*= s[b,j]", "'='|'+='|'*'" },
-  { "s[b,4]", "x[0] = s[0,0]\n@x[1] = s[0,1]", "x|already|+=" },
-  { "s[b,4]", "y[b,j] = s[b,j] + u[@j-9] | j<4", "u is new|reads entries -9 to -6" },
   /* Recurrences */
   { "s[b,4]", "y[b] = @z[b]\nz[b] = s[b,0]", "z is computed below" },
   { "s[b,4]", "y[b,j] = @y[b,j] + s[b,j]", "y|h[b,t-1,j]" },
   { "s[b,4]", "h[b,@t] = h[b,t-1]", "number of steps|known" },
   { "s[b,4]", "@h[b,t] = s[b,t] h[b,t-1]\n", "all|0" },
-  { "s[b,4]", "h[b,t] = tanh(s[b,t] + @h[B,t])", "B is|sum_B|(1/B)" },
-  { "s[b,4]", "h[b,t] = s[b,t] + h[b,t-1] + @h[b,T]", "t and T are two|this term" },
-  { "s[b,4] a[4,4]", "h[b,t] = s[b,t] + h[b,t-1] + a[t,S] @h[b,S]", "h|h[b,t-1,j]" },
   { "s[b,4]", "h[@b,t] = s[b,t] + h[b-1,t]", "b is the batch" },
   { "s[b,4]", "h[b,t] = s[b,t] + h[b,t-1] + h[b,@t+1]", "h is read before and after" },
   { "s[b,4]", "h[b,t] = s[b,t] + h[b,t-1]\ny[b] = h[b,@4]", "reads entry 4|0 to 3" },
-  { "s[b,4]", "h[b,t] = s[b,t] + @h[t-1]", "2 indices" },
   { "s[b,4]", "@h[b,9] = s[b,0]\nh[b,t] = s[b,t] + h[b,t-1]", "no such|of h" },
-  { "s[b,4]", "@h[-1] = s[0,0]\nh[b,t] = s[b,t] + h[b,t-1]", "2 indices" },
   { "x[b,4,3]", "c[b,t,j] = c[b,t-1,j] + g[b,t,j]\n@g[b,j] = tanh(c[b,3,j]) x[b,0,j]",
     "this line|recurrence over t" },
-  { "x[b,4]", "h[l,3@b,j] = W[l,j,I] h[l-1,b,I] B[j] | l<4\nh[-1,b,j] = x[b,j]",
-    "unknown|of b|b<n" },
-  { "x[4,4,4]", "@h[i,j,k] = h[i-1,j,k] + h[i,j-1,k] + h[i,j,k-1] + x[i,j,k]",
-    "recurrence|at most two" },
 };
 
 static void wrong_lines_stop(void) {
   CHECK_ALL('L', lines);
+}
+
+/* The least of nothing is infinity, the mean of nothing is 0, and its argmax is an error. */
+static void masks_may_exclude_all(void) {
+  static edf_real numbers[4] = { 3, 1, 2, 5 };
+  static const struct { const char *text; double y[4]; } right[] = {
+    { "y[t] = max_s x[s] | s<t, t<4", { -HUGE_VAL, 3, 3, 3 } },
+    { "y[t] = min_s x[s] | s<t, t<4", { HUGE_VAL, 3, 1, 1 } },
+    { "y[t] = mean_s x[s] | s<t, t<4", { 0, 3, 2, 2 } },
+    { "y[t] = sum_s x[s] | s<t, t<4", { 0, 3, 4, 6 } } };
+  for (size_t k = 0; k < sizeof right / sizeof *right; k++) {
+    edf_node *x = edf_input("x[4]");
+    edf_feed(x, numbers, 1);
+    edf_node *y = edf_equations("%s", right[k].text);
+    edf_forward();
+    for (int t = 0; t < 4; t++)
+      CHECK((double)edf_value(y)[t] == right[k].y[t], "%s: y[%d] is %g", right[k].text, t,
+            (double)y->value[t]);
+    edf_clear();
+  }
+  edf_feed(edf_input("x[4]"), numbers, 1);
+  edf_equations("y[t] = argmax_s x[s] | s<t, t<4");
+  STOPS(edf_forward(), "argmax over no entry|row 0");
 }
 
 /* ---- Calls that build nodes */
@@ -502,36 +418,19 @@ static void simple_nodes_stop(void) {
   STOP(edf_affine_at(AT, affine("W[128,10]", "B[10]"),
                      edf_name(edf_relu_at(HW1(55), fed("x[b,100]", 64)), "h")),
        "Affine|I is 100|I is 128|\"h\" [b=64, 100]|hw1.c:55|$2");
-  STOP(edf_affine_at(AT, affine("W[3,2]", "B[2]"), a("x[b,7,5]")), "Affine|I is 5|$1|$2");
-  STOP(edf_affine_at(AT, affine("W[3,4]", "B[5]"), a("x[b,3]")), "Affine|j is 5|j is 4|$2");
-  STOP(edf_affine_at(AT, affine("W[12]", "B[4]"), a("x[b,3]")), "Affine|W has 2 indices|$2");
-  STOP(edf_affine_at(AT, affine("W[3,2]", "B[2]"), a("x")), "Affine|$1");
   STOP(edf_affine_at(AT, affine("W[3,2]", "B[2]"), NULL), "Affine|NULL");
-  STOP(edf_affine_at(AT, affine(NULL, "B[2]"), a("x[b,3]")), "Affine|NULL");
-  STOP(edf_affine_params_at(AT, 0, 4), "0|4|at least 1");
   STOP(edf_relu_at(AT, NULL), "Relu|NULL");
   STOP(edf_add_at(AT, a("a[3]"), NULL), "Add|operand 2|NULL");
-  STOP(edf_sub_at(AT, NULL, c("c[3]")), "Sub|operand 1|NULL");
   STOP(edf_add_at(AT, a("a[3]"), c("c[4]")), "Add|$1|$2");
-  STOP(edf_add_at(AT, a("a[1,3]"), c("c[2,3]")), "Add|$1|$2");
   STOP(edf_sub_at(AT, a("a[3,4]"), c("c[3]")), "Sub|$1|$2");
   STOP(edf_mul_at(AT, a("a[b,4]"), c("c[3,4]")), "Mul|batch|$1|$2");
-  STOP(edf_div_at(AT, a("a[3,4]"), c("c[4,3]")), "Div|$1|$2");
-  STOP(edf_min_at(AT, a("a[3]"), c("c[2]")), "Min|$1|$2");
   STOP(edf_clamp_at(AT, a("a[3]"), 2, 1), "Clamp|2|1");
-  STOP(edf_clamp_at(AT, a("a[3]"), 0, (edf_real)NAN), "Clamp|0|nan");
   STOP(edf_softmax_at(AT, a("s")), "Softmax|scalar|$1");
   STOP(edf_dropout_at(AT, a("a[3]"), 1), "Dropout|rate|1");
-  STOP(edf_dropout_at(AT, a("a[3]"), -0.125), "Dropout|rate|-0.125");
-  STOP(edf_dropout_at(AT, a("a[3]"), (double)NAN), "Dropout|rate|nan");
   STOP(edf_reshape_at(AT, a("x[b,4,5]"), "y[b,%d]", 21), "Reshape|21|$1");
   STOP(edf_reshape_at(AT, a("x[b,4,5]"), "y[4,5]"), "Reshape|batch|$1");
-  STOP(edf_reshape_at(AT, a("x[b,4,5]"), "y[b,t,5]"), "Reshape|t=10|batch");
-  STOP(edf_reshape_at(AT, a("W[4]"), "y[1,1,1,1,1,1,1,1,4]"), "Reshape|at most 8");
-  STOP(edf_einsum_at(AT, NULL, a("a[3]"), END), "Einsum|NULL");
   STOP(edf_equations_at(AT, NULL), "Equations|NULL");
   CALL(edf_find(NULL), "edf_find|NULL");
-  CALL(a("s[3]"); c("tt[4]"); edf_find("ttt"), "ttt|$2");
 }
 
 /* Runs Forward with a number at one entry of the labels. */
@@ -549,28 +448,17 @@ static void label(const char *scores, const char *labels, int at, double number,
 
 static void losses_stop(void) {
   STOP(edf_log_loss_at(AT, a("Q[b,10]"), c("y[b,10]")), "LogLoss|label|$1|$2");
-  STOP(edf_log_loss_at(AT, a("y[b]"), c("Q[b,10]")), "LogLoss|label|$1|$2");
   STOP(edf_softmax_log_loss_at(AT, a("Q[b,7,10]"), c("y[b]")), "SoftmaxLogLoss|label|$1|$2");
-  STOP(edf_softmax_log_loss_at(AT, a("s[b,2,3]"), c("y[b,3]")), "SoftmaxLogLoss|label|$1|$2");
-  STOP(edf_softmax_log_loss_at(AT, a("s"), c("y")), "SoftmaxLogLoss|$1");
   STOP(edf_bce_loss_at(AT, a("s[b,4]"), c("y[b,3]")), "BCELoss|$1|$2");
   STOP(edf_mse_at(AT, a("s[b,3]"), c("y[b,4]")), "MSE|$1|$2");
-  STOP(edf_mse_at(AT, a("s[b,1]"), c("y[b]")), "MSE|$1|$2");
-  STOP(edf_masked_mean_at(AT, a("x[3]"), c("m[2]")), "MaskedMean|$1|$2");
   STOP(label("s[b,10]", "y[b]", 1, 10, 0), "LogLoss|10|row 1|out of range|0 to 9|$2");
   STOP(label("s[b,10]", "y[b]", 0, -1, 1), "SoftmaxLogLoss|-1|row 0|out of range|0 to 9|$2");
   STOP(label("s[b,10]", "y[b]", 1, 1.5, 1), "SoftmaxLogLoss|1.5|row 1|whole number|$2");
-  STOP(label("s[b,10]", "y[b]", 1, fabs((double)NAN), 0), "LogLoss|nan|row 1|whole number");
-  STOP(label("s[b,10]", "y[b]", 1, HUGE_VAL, 0), "LogLoss|inf|row 1|out of range");
   STOP(label("s[b,3,4]", "y[b,3]", 4, 12, 1), "12|row [1,1]|out of range|0 to 3|$2");
 }
 
 static edf_conv_package conv(const char *w, int stride, int padding) {
-#ifndef edf_grouped_conv_params               /* later a convolution has no groups */
   edf_conv_package Phi = { c(w), edf_parameter("B[8]"), stride, padding };
-#else
-  edf_conv_package Phi = { c(w), edf_parameter("B[8]"), stride, 1, padding, 1 };
-#endif
   return Phi;
 }
 
@@ -598,39 +486,24 @@ static void embed(int at, double number) {
 
 static void layers_stop(void) {
   STOP(edf_conv_at(AT, conv("W[3,3,2,8]", 1, 0), a("x[b,6,6,3]")), "Conv|C is 3|C is 2|$1|$2");
-  STOP(edf_conv_at(AT, conv("W[3,3,5,8]", 1, 0), a("x[b,4,5]")), "Conv|$1");
   STOP(edf_conv_at(AT, conv("W[7,7,3,8]", 1, 0), a("x[b,6,6,3]")), "Conv|7|6|$1");
   STOP(edf_conv_at(AT, conv("W[3,3,3,8]", 0, 0), a("x[b,6,6,3]")), "Conv|stride 0");
-  STOP(edf_conv_at(AT, conv("W[3,3,3,8]", 1, -1), a("x[b,6,6,3]")), "Conv|padding -1");
-  STOP(edf_conv_at(AT, conv("W[3,3,3,8]", 1, 0), NULL), "Conv|NULL");
   STOP(edf_max_pool_at(AT, a("x[b,6]"), 2, 2), "MaxPool|$1");
-  STOP(edf_avg_pool_at(AT, a("x[b,6,6,3]"), 0, 2), "AvgPool|0");
   STOP(edf_max_pool_at(AT, a("x[b,6,6,3]"), 2, 0), "MaxPool|stride 0");
-  STOP(edf_max_pool_at(AT, a("x[b,6,6,3]"), 7, 1), "MaxPool|7|6|$1");
-  STOP(edf_layer_norm_at(AT, edf_layer_norm_params_at(HW1(2), 3), a("x[b,4,5]")),
-       "LayerNorm|[b, 4, 5]|\"gain1\" [3]|hw1.c:2");
   STOP(edf_batch_norm_at(AT, norm(), a("x[b,5]")), "BatchNorm|$1|[3]|hw1.c:2");
-  STOP(edf_batch_norm_at(AT, norm(), a("x[b]")), "BatchNorm|batch|$1");
   STOP(edf_batch_norm_at(AT, norm(), fed("x[b,3]", 1)); edf_forward(), "BatchNorm|one row|$1");
   STOP(embed(3, 5), "Embed|5|row [1,1]|out of range|0 to 4|$2");
   STOP(embed(2, 0.5), "Embed|0.5|row [1,0]|whole number|$2");
-  STOP(edf_embed_at(AT, a("k[b]"), c("E[65,8]")), "Embed|$1|$2");
-  STOP(edf_embed_at(AT, a("E[2,1,1,1,1,1]"), c("k[b,1,1,1]")), "Embed|$1|$2");
   STOP(edf_attention_params_at(AT, 10, 4), "4|10");
-  STOP(edf_attention_params_at(AT, 4, 0), "0|4");
-  STOP(edf_attention_at(AT, heads(), a("x[b,6]")), "Attention|$1");
   STOP(edf_causal_attention_at(AT, heads(), a("x[b,4,5]")),
        "CausalAttention|I is 5|I is 6|$1|[6, 2, 3]|hw1.c:2");
   STOP(step(&edf_lstm_cell, &edf_lstm_cell, a("x[b,4]"), NULL), "LSTM|I is 4|$1|hw1.c:2");
   STOP(step(&edf_lstm_cell, &edf_lstm_cell, a("x[b,5]"), c("h[b,3]")), "LSTM|h and c");
   STOP(step(&edf_lstm_cell, &edf_gru_cell, a("x[b,5]"), NULL), "LSTM|GRU|hw1.c:2");
-  STOP(step(&edf_gru_cell, &edf_gru_cell, NULL, NULL), "GRU|NULL");
   STOP(edf_unroll_at(AT, cell(&edf_rnn_cell), a("x[b,5]")), "Unroll|$1");
   STOP(edf_recurrence_at(AT, "h[b,t,j] = U[j,I] h[b,t-1,I] + x[b,t,j]", c("U[3,3]"),
                          a("x[b,4,5]"), END), "Recurrence|$1|$2");
   STOP(edf_recurrence_at(AT, "h[t] = h[t-1] + x[t]", a("x[b]"), END), "t is the batch");
-  STOP(edf_recurrence_at(AT, "h[t] = w[t] h[t-1] + x[t]", a("w[3]"), END),
-       "Recurrence|2 operands|$1|x");
 }
 
 /* ---- Calls that run */
@@ -658,21 +531,14 @@ static edf_node *fed_again(void) {
 
 static void runs_stop(void) {
   static edf_node *y;
-  HERE(edf_feed(NULL, zeros, 1), "edf_feed|NULL");
   HERE(edf_feed(a("x[b,3]"), NULL, 4), "edf_feed|NULL|$1");
   HERE(edf_feed(a("x[b,3]"), zeros, 0), "edf_feed|0|$1");
-  HERE(edf_feed(a("x[b,3]"), zeros, -3), "edf_feed|-3|$1");
   HERE(edf_feed(edf_input_at(HW1(1), "x[3]"), zeros, 2), "edf_feed|2|1|\"x\" [3]|hw1.c:1");
   HERE(edf_feed(a("W[3]"), zeros, 1), "edf_feed|Input|$1");
-  HERE(edf_feed(tanh_of(a("W[3]")), zeros, 1), "edf_feed|Input|\"h\" [3]|hw1.c:3");
   HERE(tanh_of(fed("x[b]", 2)); tanh_of(c("y[b]")); edf_forward(), "never fed|\"y\"|hw1.c:2");
   HERE(tanh_of(fed("x[b,3]", 4)); tanh_of(tensor(2, "y[b]", 5)); edf_forward(), "batch|$1|$2");
-  HERE(edf_forward_to(NULL), "edf_forward_to|NULL");
-  HERE(edf_forward_to(tanh_of(a("x[b,3]"))), "edf_forward_to|never fed|\"x\"|hw1.c:1");
-  HERE(edf_backward(NULL), "edf_backward|NULL");
   HERE(edf_backward(tanh_of(a("W[3]"))), "edf_backward|edf_forward|\"h\" [3]|hw1.c:3");
   HERE(y = fed_again(); edf_backward(y), "edf_backward|edf_forward|\"h\"|hw1.c:3");
-  HERE(edf_backward(a("W[3]")), "edf_backward|$1");
   HERE(y = ran(fed("x[b]", 2), 0); edf_backward(y), "edf_want_grad|\"h\" [b=2]|hw1.c:3");
   HERE(y = ran(a("w[3]"), 1); edf_backward(y), "edf_backward|frozen|\"h\" [3]|hw1.c:3");
   STOP(edf.eager = 1; tanh_of(a("x[b,3]")), "Tanh|$1");
@@ -681,31 +547,21 @@ static void runs_stop(void) {
   STOP(edf_einsum_at(AT, "y[b,i] = x[b,i] | b<4", fed("x[b,9]", 2), END); edf_forward(),
        "Einsum|this dimension|2|$1");
   CALL(edf_value(tanh_of(a("x[b,3]"))), "edf_value|edf_forward|\"h\" [b, 3]|hw1.c:3");
-  CALL(edf_value(a("x[b,3]")), "edf_value|feed|$1");
-  CALL(edf_gradcheck(NULL), "edf_gradcheck|NULL");
-  CALL(edf_gradcheck(a("W[3]")), "edf_gradcheck|$1");
   CALL(edf_gradcheck(tanh_of(fed("x[b,3]", 1))), "edf_gradcheck|edf_want_grad|\"h\"|hw1.c:3");
-  CALL(edf_print(NULL), "edf_print|NULL");
-  CALL(edf_want_grad(NULL), "edf_want_grad|NULL");
   CALL(edf_name(a("W[3]"), NULL), "edf_name|NULL");
 }
 
 static void optimisers_stop(void) {
   CALL(with_gradient(); edf_clip(0), "edf_clip|0");
-  CALL(with_gradient(); edf_clip(-1), "edf_clip|-1");
-  CALL(with_gradient(); edf_clip((double)NAN), "edf_clip|nan");
   HERE(with_gradient(); edf_momentum(1, 1), "edf_momentum|mu|1");
-  HERE(with_gradient(); edf_momentum(1, -1), "edf_momentum|mu|-1");
   HERE(with_gradient(); edf_rmsprop(1, 1, 1), "edf_rmsprop|beta|1");
   HERE(with_gradient(); edf_adam(1, 1, 0, 1), "edf_adam|beta1|1");
-  HERE(with_gradient(); edf_adamw(1, 0, -1, 1, 0), "beta2|-1");
   HERE(with_gradient(); edf_adam_slides(1, 0, 2, 1), "edf_adam_slides|beta2|2");
   CALL(edf_init_uniform(a("x[b,3]"), 0, 1), "edf_init_uniform|Parameter|$1");
-  CALL(edf_init_normal(a("x[b,3]"), 0, 1), "edf_init_normal|Parameter|$1");
   CALL(edf_below(0), "edf_below|0|at least 1");
 }
 
-/* ---- Nodes of one's own, nodes of another graph, limits */
+/* ---- Nodes of one's own, limits */
 
 static void nothing(edf_node *y) { (void)y; }
 static void rank_9(edf_node *y) { y->rank = 9; }
@@ -715,25 +571,6 @@ static void own_nodes_stop(void) {
   HERE(edf_compnode_shaped("Mine", rank_9, nothing, nothing, a("v[3]")), "Mine|9|8");
   HERE(edf_compnode_shaped("Mine", minus_2, nothing, nothing, a("v[3]")), "Mine|-2");
   HERE(edf_compnode("Mine", NULL, nothing, a("v[3]")), "edf_compnode|forward|NULL");
-  HERE(edf_compnode(NULL, nothing, nothing, a("v[3]")), "edf_compnode|NULL");
-}
-
-static void nodes_of_another_graph_stop(void) {
-  static const char *const words[3] = { "hw1.c:3|Relu|graph", "hw1.c:3|Einsum|graph", "graph" };
-  static edf_graph first;
-  static edf_node *stranger;
-  for (int k = 0; k < 3; k++) {
-    stranger = with_gradient();
-    first = edf;
-    edf = edf_new_graph();
-    TRY(if (k == 0) edf_relu_at(AT, stranger);
-        if (k == 1) edf_einsum_at(AT, "y[i] = a[i] b[i]", a("a[3]"), stranger, END);
-        if (k == 2) edf_backward(stranger));
-    check_words(__LINE__, words[k], caught, words[k]);
-    edf_clear();
-    edf = first;
-    check_clear(__LINE__, words[k]);
-  }
 }
 
 static const char *in_brackets(int n) {
@@ -773,22 +610,13 @@ static void too_large_stops(void) {
 
 static void at_the_limit_nothing_stops(void) {
   CHECK(strlen(edf_fmt("y = %0505d x", 3)) == 511, "edf_fmt");
-  CHECK(edf_below(1) == 0, "edf_below(1)");
-  edf_affine_params(1, 1);
-  edf_attention_params(4, 4);
   edf_dropout(a("p[3]"), 0);
-  edf_dropout(a("q[3]"), 0.999);
   edf_reshape(a("r[1,1,1,1,1,1,1,2]"), "y[1,1,1,1,1,1,2,1]");
   edf_max_pool(a("x[b,6,6,3]"), 6, 1);
   edf_conv(conv("W[8,8,3,8]", 1, 1), a("z[b,6,6,3]"));
-  edf_einsum("y[a,b,c,d,e,f,g,h] = t[a,b,c,d,e,f,g,h]", a("t[1,1,1,1,1,1,1,2]"));
   edf_einsum("y[i] = u[i]u[i]u[i]u[i]u[i]u[i]u[i]u[i]", a("u[7]"));
-  edf_embed(a("E[2,1,1,1,1]"), c("k[b,1,1,1]"));
   edf_clear();
   build('L', "s[b,4]", in_brackets(30));
-  edf_clear();
-  with_gradient();
-  edf_adamw(1, 0, 0, 1, 0);
   edf_clear();
 }
 
@@ -804,13 +632,13 @@ int main(void) {
   RUN(wrong_equations_stop);
   RUN(right_equations_do_not_stop);
   RUN(wrong_lines_stop);
+  RUN(masks_may_exclude_all);
   RUN(simple_nodes_stop);
   RUN(losses_stop);
   RUN(layers_stop);
   RUN(runs_stop);
   RUN(optimisers_stop);
   RUN(own_nodes_stop);
-  RUN(nodes_of_another_graph_stop);
   RUN(too_large_stops);
   RUN(at_the_limit_nothing_stops);
   return harness_report();
