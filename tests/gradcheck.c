@@ -22,8 +22,7 @@ enum {
   PLUS_X, READS_DX, ADDS_DX, ONE_TERM, OTHER_TERM, EXP_TERM, EXCHANGED, OTHER_OPERAND,
   NO_FACTOR, READS_DB, TWICE_IN_B, WRONG_AXIS, TRANSPOSED, BIAS_SIGN, ROW_LOST, TERM_LOST,
   DIVIDED, NO_CROSS, STATIC, NOT_CLEARED, OF_BEFORE, COUNTED, FORGETS_LAST, FORGETS_ALL,
-  ADDS_TO_Y, COUNTS_RUNS, GIVES_NAN, PAST_Y, BELOW_DX, CHANGES_X, CHANGES_DY, SIGN_BUT_ONE,
-  HALF_BUT_ONE, TRANSPOSED_BUT_ONE, EXCHANGED_BUT_ONE
+  ADDS_TO_Y, COUNTS_RUNS, GIVES_NAN, PAST_Y, BELOW_DX, CHANGES_X, CHANGES_DY, SIGN_BUT_ONE
 };
 static int wrong;
 
@@ -109,7 +108,6 @@ static double f_gradient(const CompNode *y, size_t i) {
     case OTHER_TERM:     return dy[i] * x[i] * tanh_slope(x[i]);
     case EXP_TERM:       return dy[i] * -exp(x[i]) * sin(x[i]);
     case SIGN_BUT_ONE:   return i == 2 ? -3 * right : -right;
-    case HALF_BUT_ONE:   return i == 2 ? right / 3 : right / 2;
     case GIVES_NAN:      return i == 5 ? NAN : right;
     default:             return right;
   }
@@ -163,8 +161,7 @@ static void two_backward(CompNode *y) {
     double at = a->value[i], bt = b->value[i], dy = y->grad[i];
     double da = of_two == MUL ? bt : of_two == DIV ? 1 / bt : at > bt;
     double db = of_two == MUL ? at : of_two == DIV ? -at / (bt * bt) : bt >= at;
-    int exchanged = wrong == EXCHANGED || wrong == EXCHANGED_BUT_ONE;
-    if (wrong == EXCHANGED_BUT_ONE && i == 2) da = db = 3;
+    int exchanged = wrong == EXCHANGED;
     if (wrong == OTHER_OPERAND) da = at;
     if (wrong == NO_FACTOR) da = 1;
     if (wrong == TWICE_IN_B) db *= 2;
@@ -204,7 +201,7 @@ static void dense_forward(CompNode *y) {
 
 static void dense_backward(CompNode *y) {
   Node *x = y->in[0], *W = y->in[1], *B = y->in[2];
-  int transposed = wrong == TRANSPOSED || wrong == TRANSPOSED_BUT_ONE;
+  int transposed = wrong == TRANSPOSED;
   int rows = x->dim[0], n = W->dim[0], m = W->dim[1];
   for (int b = 0; b < rows; b++) for (int j = 0; j < m; j++) {
     double dy = y->grad[b * m + j];
@@ -216,7 +213,6 @@ static void dense_backward(CompNode *y) {
       size_t at_x = (size_t)(b * n + i), at_W = (size_t)(i * m + j);
       size_t to = transposed ? (size_t)(j * n + i) : at_W;
       double dW = dy * x->value[at_x] / (wrong == DIVIDED ? rows : 1);
-      if (wrong == TRANSPOSED_BUT_ONE && to == 5) dW *= 1.5;
       if (!last || wrong != TERM_LOST) edf_addgrad(W, to, dW);
       if (!last || wrong != ROW_LOST) edf_addgrad(x, at_x, dy * W->value[at_W]);
     }
@@ -331,11 +327,6 @@ mistakes[] = {
   { "runs are counted", soft, 1, COUNTED, "" },
   { "a static variable", soft, 1, STATIC, "static" },
   { "a static variable of two", soft, 2, STATIC, "static" },
-
-  { "the sign, but for one", one, SQUARE, SIGN_BUT_ONE, "" },
-  { "half, but for one", one, SQUARE, HALF_BUT_ONE, "" },
-  { "transposed, but for one", dense, 0, TRANSPOSED_BUT_ONE, "" },
-  { "exchanged, but for one", two, MUL, EXCHANGED_BUT_ONE, "" },
 
   { "the last y is forgotten", one, TANH, FORGETS_LAST, "not write|y[1,3]|Mine" },
   { "all y are forgotten", one, TANH, FORGETS_ALL, "not write|y[0,0]" },
@@ -491,34 +482,27 @@ static void same_forward(CompNode *y) {
 }
 
 static void a_mismatch_may_be_expected(void) {
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < 3; k++) {
     Parameter *w = numbers("w[3,4]", -1.25, 0.33), *v = numbers("v[4]", 1, 0.25);
     CompNode *r = edf_compnode("Round", k == 2 ? same_forward : round_forward,
                                straight_backward, w);
     CompNode *y = Mul(r, one_of(SQUARE, Add(r, v)));
     wrong = k == 1 ? SIGN : RIGHT;
-    if (k < 3) edf_expect_mismatch(r);
+    edf_expect_mismatch(r);
     check(y);
     if (k == 0) CHECK(error < right_bound && !strstr(captured, FAIL), "%s", captured);
     if (k == 1) CHECK(error > wrong_bound && strstr(captured, "Mine"), "%s", captured);
     if (k == 2) WORDS(captured, FAIL "|Round|mismatch");
-    if (k > 0) CHECK(error > wrong_bound, "%g\n%s", error, captured);
     wrong = RIGHT;
     edf_clear();
   }
-  edf_expect_mismatch(one(TANH));
-  wrong = CUT_AT_1;                  /* a gradient may be cut off on purpose */
-  check(edf.compnodes[0]);
-  CHECK(error < right_bound && !strstr(captured, FAIL), "%g\n%s", error, captured);
-  wrong = RIGHT;
-  edf_clear();
 }
 
 /* Only the gradient of b is wrong. It counts if b is a Parameter or a wanted Input. */
 static void parameters_and_wanted_inputs_are_checked(void) {
   static const double data[6] = { 1, 2, 3, -1, -2, 0.5 };
-  for (int k = 0; k < 8; k++) {
-    int is_input = k % 4 < 2, counts = k % 2, alone = k < 4;
+  for (int k = 0; k < 4; k++) {
+    int is_input = k < 2, counts = k % 2;
     Parameter *a = numbers("a[2,3]", 0.5, 0.25);
     Node *b = is_input ? edf_input("b[n,3]") : numbers("b[2,3]", 1, -0.375);
     if (is_input) edf_feed(b, data, 2);
@@ -527,10 +511,9 @@ static void parameters_and_wanted_inputs_are_checked(void) {
     CompNode *y = edf_name(edf_compnode("Two", two_forward, two_backward, a, b), "h");
     of_two = MUL;
     wrong = TWICE_IN_B;
-    check(alone ? y : Sum(y));
+    check(Sum(y));
     CHECK(counts ? error > wrong_bound : error < right_bound, "case %d: %g", k, error);
     if (counts) WORDS(captured, FAIL "|h|b[|gradcheck.c:");
-    else CHECK(!strstr(captured, FAIL), "%s", captured);
     wrong = RIGHT;
     edf_clear();
   }
@@ -593,54 +576,6 @@ static void a_check_changes_only_gradients(void) {
   edf_clear();
 }
 
-/* ---- Random graphs of built-in and custom nodes, each [b,4] */
-
-static Node *random_node(Node **made, int n) {
-  Node *a = made[edf_below(n)], *c = made[edf_below(n)], *w;
-  switch (edf_below(14)) {
-    case 0: return Add(a, c);
-    case 1: return Sub(a, c);
-    case 2: return Mul(a, c);
-    case 3: return Tanh(a);
-    case 4: return Sigmoid(a);
-    case 5: return Gelu(a);
-    case 6: return Softplus(a);
-    case 7: return Softmax(a);
-    case 8: return Div(a, Exp(Tanh(c)));
-    case 9: return Max(a, c);
-    case 10: return Einsum("y[b,j] = a[b,j] s - c[b,j]", a, Mean(c), c);
-    case 11: return edf_compnode("Two", two_forward, two_backward, a, c);
-    case 12: return one_of(RELU, a);
-    default:
-      w = edf_parameter("W%d[4,4]", n);
-      edf_init_normal(w, 0, 0.5);
-      return Einsum("y[b,j] = W[I,j] x[b,I]", w, a);
-  }
-}
-
-static void random_graphs_are_not_accused(void) {
-  enum { FIRST = 2, END = 14 };
-  double data[24], worst = 0;
-  of_two = MUL;
-  for (unsigned seed = 1; seed <= 20; seed++) {
-    Node *made[END];
-    edf_seed(seed);
-    for (int i = 0; i < 24; i++) data[i] = edf_uniform(-1, 1);
-    for (int i = 0; i < FIRST; i++) {
-      made[i] = edf_want_grad(edf_input(i ? "z[b,4]" : "x[b,4]"));
-      edf_feed(made[i], data + 12 * i, 3);
-    }
-    Node *sum = Einsum("q[b,j] = p[j] x[b,j]", numbers("p[4]", -0.75, 0.5), made[0]);
-    for (int n = FIRST; n < END; n++) sum = Add(sum, made[n] = random_node(made, n));
-    check(Mean(Square(sum)));
-    CHECK(error < right_bound && !strstr(captured, FAIL), "seed %u: %g\n%s", seed, error,
-          captured);
-    worst = error > worst ? error : worst;
-    edf_clear();
-  }
-  CHECK(worst > 1e-13, "%g: nothing was compared", worst);
-}
-
 int main(void) {
   RUN(right_nodes_are_not_accused);
   RUN(wrong_backwards_are_caught_and_named);
@@ -650,6 +585,5 @@ int main(void) {
   RUN(a_node_may_have_no_backward);
   RUN(derivatives_of_0_hide_mistakes);
   RUN(a_check_changes_only_gradients);
-  RUN(random_graphs_are_not_accused);
   return harness_report();
 }

@@ -32,29 +32,6 @@ static edf_node *copy_of(edf_node *x) {
 
 /* ---- Declarations and the batch */
 
-static void declarations_set_the_fields(void) {
-  edf_node *x = edf_input("x[b,i=%d]", 784);
-  int line = __LINE__ - 1;
-  edf_node *w = edf_parameter("W[%d,64]", 784), *s = edf_input("s"), *v = edf_input("v[3]");
-  CHECK(x->kind == EDF_INPUT && w->kind == EDF_PARAMETER, "kinds %d %d", x->kind, w->kind);
-  CHECK(!strcmp(x->name, "x") && !strcmp(w->name, "W"), "%s %s", x->name, w->name);
-  CHECK(x->line == line && !strcmp(x->file, __FILE__), "%s:%d", x->file, x->line);
-  CHECK(x->rank == 2 && x->dim[0] == 0 && x->dim[1] == 784, "%d: [%d, %d]", x->rank,
-        x->dim[0], x->dim[1]);
-  CHECK(x->size == 0 && !x->value && x->fed == -1, "size %zu, fed %d", x->size, x->fed);
-  CHECK(x->batched == 1 && v->batched == 0, "batched %u %u", x->batched, v->batched);
-  CHECK(w->size == 784 * 64 && s->rank == 0 && s->size == 1 && v->size == 3, "sizes");
-  for (size_t i = 0; i < w->size; i++) CHECK(w->value[i] == 0, "W[%zu] is not 0", i);
-  CHECK(edf.n_inputs == 3 && edf.inputs[2] == v && edf.n_parameters == 1, "the lists");
-  CHECK(edf.parameters[0] == w && w->position == 0 && v->position == 2, "positions");
-  CHECK(edf.training == 1 && !edf.eager && !edf.accumulate && !edf.kernel, "the defaults");
-  edf.training = 0;
-  edf_clear();
-  CHECK(edf.n_inputs + edf.n_parameters + edf.n_compnodes == 0, "edf_clear left nodes");
-  CHECK(memory.live == 0 && edf.training == 0, "edf_clear: %ld blocks", memory.live);
-  edf.training = 1;
-}
-
 static void a_shape_is_known_except_for_the_batch(void) {
   edf_real data[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
   edf_node *x = edf_input("x[b,3]"), *w = edf_parameter("W[3,2]");
@@ -74,19 +51,6 @@ static void a_shape_is_known_except_for_the_batch(void) {
   edf_clear();
 }
 
-/* The batch never equals a number, even if the last feed had that many rows. */
-static void the_batch_is_no_number(void) {
-  static edf_real data[12];
-  for (int i = 0; i < 6; i++) {
-    edf_node *x = edf_input("x[b,3]"), *p = edf_parameter("fixed[4,3]");
-    if (i % 2) edf_feed(x, data, 4);
-    if (i % 2) Forward();
-    if (i / 2 == 0) STOPS(Einsum("y[b,j] = x[b,j] P[b,j]", x, p), "\"x\"|\"fixed\" [4, 3]");
-    if (i / 2 == 1) STOPS(Div(p, x), "\"x\"|\"fixed\" [4, 3]");
-    if (i / 2 == 2) STOPS(LogLoss(x, edf_parameter("k[4]")), "\"x\"|\"k\" [4]");
-  }
-}
-
 /* The names of the batch may differ. Its size may not. */
 static void all_inputs_have_one_batch(void) {
   edf_real data[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
@@ -100,19 +64,6 @@ static void all_inputs_have_one_batch(void) {
   }
   edf_feed(z, data, 4);
   STOPS(Forward(), "x|z|3|4");
-}
-
-static void an_input_without_batch_takes_its_whole_tensor(void) {
-  edf_real data[6] = { 1, 2, 4, 8, 16, 32 }, s = 3;
-  edf_node *x = edf_input("x[3,2]"), *w = edf_input("w"), *y = Einsum("y[i] = w x[i,J]", w, x);
-  CHECK(y->size == 3 && y->dim[0] == 3, "size %zu", y->size);
-  edf_feed(w, &s, 1);
-  for (int batch = 1; batch <= 3; batch += 2) {
-    edf_feed(x, data, batch);
-    Forward();
-    CLOSE(y->value[2], 3 * 48, 0, 0);
-  }
-  STOPS(edf_feed(x, data, 2), "x|2|[3, 2]");
 }
 
 /* ---- What runs, and when a call is an error */
@@ -182,25 +133,6 @@ static void a_wrong_order_of_calls_stops(void) {
   }
 }
 
-static void predicting_between_steps_changes_nothing(void) {
-  edf_real first[6], *place = NULL;
-  new_model();
-  for (int i = 0; i < 3; i++) {
-    edf_feed(model.x, rows, 5);
-    edf_feed(model.label, labels, 5);
-    Forward();
-    Backward(model.loss);
-    if (i == 0) memcpy(first, edf.parameters[0]->grad, sizeof first);
-    if (i == 0) place = model.q->value;
-    CHECK(!memcmp(first, edf.parameters[0]->grad, sizeof first), "the gradients changed");
-    CHECK(model.q->value == place, "a smaller batch moved the array");
-    edf_feed(model.x, rows, 2);                       /* The labels still have five rows. */
-    edf_forward_to(model.q);
-    CHECK(model.q->dim[0] == 2, "batch %d", model.q->dim[0]);
-  }
-  edf_clear();
-}
-
 /* ---- Gradients */
 
 static void backward_is_of_the_mean_of_the_loss(void) {
@@ -267,25 +199,6 @@ static void a_loss_may_reach_only_some_parameters(void) {
   edf_clear();
 }
 
-/* z = a (a + a) + p with a = p^2 is 2 p^4 + p. Its derivative is 8 p^3 + 1. */
-static void a_node_may_be_used_several_times(void) {
-  edf_real numbers[2] = { 2, -1 };
-  edf_node *p = parameter_with("p[2]", numbers), *a = Mul(p, p);
-  edf_node *sum = Sum(Add(Mul(a, Add(a, a)), p));
-  edf_node *two = Einsum("z = a[I] b[I] + a[I]", p, p);
-  edf_node *three = Einsum("z = a[I] b[I] c[I]", p, p, p);
-  Forward();
-  CLOSE(sum->value[0], 32 + 2 + 2 - 1, 1e-6, 0);
-  Backward(sum);
-  CLOSE(p->grad[0], 65, 1e-5, 0);
-  CLOSE(p->grad[1], -7, 1e-6, 0);
-  Backward(two);
-  CLOSE(p->grad[0], 5, 1e-6, 0);
-  Backward(three);
-  CLOSE(p->grad[0], 12, 1e-6, 0);
-  edf_clear();
-}
-
 static void without_backward_no_gradient_flows(void) {
   edf_real numbers[2] = { 3, 5 };
   edf_node *p = parameter_with("p[2]", numbers);
@@ -297,16 +210,6 @@ static void without_backward_no_gradient_flows(void) {
   CLOSE(p->grad[0], 3, 0, 0);                          /* With a backward it would be 6. */
   CHECK(!stop->grad, "a node without a backward has a gradient");
   STOPS(Backward(blocked), "Sum|Stop");
-}
-
-static void calls_an_optimiser(edf_node *p, edf_real eta) { (void)p; SGD(eta); }
-static void an_update_may_not_call_an_optimiser(void) {
-  edf_real number = 3;
-  edf_node *p = parameter_with("p", &number), *loss = Sum(p);
-  p->update = calls_an_optimiser;
-  Forward();
-  Backward(loss);
-  STOPS(SGD(1), "edf_step|edf_update");
 }
 
 static void gradients_accumulate_if_asked(void) {
@@ -329,32 +232,24 @@ static void gradients_accumulate_if_asked(void) {
   edf_clear();
 }
 
-/* A matrix product reads W. Each kernel must read it again after a plain write. */
+/* A matrix product reads W again after a plain write. */
 static void a_plain_write_to_a_parameter_counts(void) {
-  enum { N = 24, BATCH = 9, ROUNDS = 3, SIZE = N * N };
-  static edf_real data[BATCH * N];
-  static double sum[2][2 * ROUNDS];
-  for (int i = 0; i < BATCH * N; i++) data[i] = (edf_real)(i * 37 % 41) / 41;
-  for (int run = 0; run < 2; run++) {
-    edf.kernel = run ? EDF_FASTEST : EDF_REFERENCE;
-    edf_node *x = edf_input("x[b,%d]", N), *w = edf_parameter("W[%d,%d]", N, N);
-    edf_node *h = Einsum("h[b,j] = W[I,j] x[b,I]", w, x);
-    edf_node *loss = Square(Einsum("y[b,i] = W[i,J] h[b,J]", w, Tanh(h)));
-    for (int i = 0; i < SIZE; i++) w->value[i] = (edf_real)(i * 7 % 29 - 14) / 60;
-    edf_feed(x, data, BATCH);
-    for (int round = 0; round < ROUNDS; round++) {
-      sum[run][2 * round] = sum[run][2 * round + 1] = 0;
-      Forward();
-      for (size_t i = 0; i < loss->size; i++) sum[run][2 * round] += (double)loss->value[i];
-      for (int i = 0; i < SIZE; i++) w->value[i] *= (edf_real)(i % 2 ? 0.5 : -1.5);
-      Backward(loss);
-      for (int i = 0; i < SIZE; i++) sum[run][2 * round + 1] += fabs((double)w->grad[i]);
-      w->value[round * 50] += 1;
-    }
-    edf_clear();
+  static edf_real data[9 * 24], right[9 * 24];
+  for (int i = 0; i < 9 * 24; i++) data[i] = (edf_real)(i * 37 % 41) / 41;
+  edf_node *x = edf_input("x[b,24]"), *w = edf_parameter("W[24,24]");
+  edf_node *y = Einsum("y[b,j] = W[I,j] x[b,I]", w, x);
+  edf_feed(x, data, 9);
+  for (int round = 0; round < 3; round++) {
+    for (int i = 0; i < 24 * 24; i++) w->value[i] = (edf_real)(i * 7 % 29 - 14 * round) / 60;
+    edf.kernel = EDF_FASTEST;
+    Forward();
+    memcpy(right, y->value, sizeof right);
+    edf.kernel = EDF_REFERENCE;
+    Forward();
+    for (int i = 0; i < 9 * 24; i++) CLOSE(right[i], y->value[i], 1e-5, 1e-5);
   }
   edf.kernel = EDF_FASTEST;
-  for (int i = 0; i < 2 * ROUNDS; i++) CLOSE(sum[0][i], sum[1][i], 0, 1e-5);
+  edf_clear();
 }
 
 /* ---- Custom nodes */
@@ -419,16 +314,6 @@ static void a_custom_node_may_have_its_own_shape(void) {
   STOPS(edf_compnode_shaped("R", no_rank, copy_forward, NULL, x), "R|rank");
 }
 
-static void a_node_has_memory_of_its_own(void) {
-  edf_node *y = copy_of(edf_parameter("p[2]"));
-  int *s = (int *)edf_state(y, 4 * sizeof *s);
-  CHECK(s && y->state == s && !s[0] && !s[3], "it does not start as 0");
-  for (int i = 0; i < 4; i++) s[i] = i + 1;
-  s = (int *)edf_state(y, 40000 * sizeof *s);
-  CHECK(y->state == s && s[0] == 1 && s[3] == 4, "it lost %d %d", s[0], s[3]);
-  edf_clear();
-}
-
 static void look_at_the_end(void) { log_of_runs[runs++ % 20] = edf.loss; }
 
 static void nodes_run_in_order_of_construction(void) {
@@ -448,21 +333,6 @@ static void nodes_run_in_order_of_construction(void) {
     }
   }
   edf.after_backward = NULL;
-  edf_clear();
-}
-
-static void training_switches_dropout(void) {
-  edf_node *x = edf_input("x[15]"), *y = Dropout(x, 0.5);
-  edf_feed(x, rows, 15);
-  for (int i = 0; i < 6; i++) {
-    int same = 1, dropped = 0;
-    edf.training = i % 2;
-    Forward();
-    for (int k = 0; k < 15; k++) same &= y->value[k] == rows[k];
-    for (int k = 0; k < 15; k++) dropped += y->value[k] == 0 && rows[k] != 0;
-    CHECK(same == !edf.training && (dropped > 0) == edf.training, "training %d", edf.training);
-  }
-  edf.training = 1;
   edf_clear();
 }
 
@@ -491,13 +361,6 @@ static void names_are_unique_copies(void) {
   CHECK(!strcmp(w->name, "w"), "not copied: %s", w->name);
   edf_feed(x, rows, 3);                                /* w needs 4 rows. */
   STOPS(Forward(), "y[t] = x[t+1] w[t]|out of range|batch");
-}
-
-static void messages_call_the_batch_as_the_first_input_does(void) {
-  edf_node *x = edf_input("x[rows,3]"), *p = edf_parameter("P[4]");
-  edf_input("c[2]");
-  edf_input("y[n]");
-  STOPS(Add(x, p), "\"x\" [rows, 3]|\"P\" [4]");
 }
 
 /* ---- Eager mode */
@@ -613,29 +476,20 @@ static void a_graph_may_be_built_for_each_step(void) {
 }
 
 int main(void) {
-  RUN(declarations_set_the_fields);
   RUN(a_shape_is_known_except_for_the_batch);
-  RUN(the_batch_is_no_number);
   RUN(all_inputs_have_one_batch);
-  RUN(an_input_without_batch_takes_its_whole_tensor);
   RUN(forward_to_runs_only_what_is_needed);
   RUN(a_wrong_order_of_calls_stops);
-  RUN(predicting_between_steps_changes_nothing);
   RUN(backward_is_of_the_mean_of_the_loss);
   RUN(inputs_have_gradients_if_wanted);
   RUN(a_loss_may_reach_only_some_parameters);
-  RUN(a_node_may_be_used_several_times);
   RUN(without_backward_no_gradient_flows);
-  RUN(an_update_may_not_call_an_optimiser);
   RUN(gradients_accumulate_if_asked);
   RUN(a_plain_write_to_a_parameter_counts);
   RUN(a_custom_backward_finds_zeros);
   RUN(a_custom_node_may_have_its_own_shape);
-  RUN(a_node_has_memory_of_its_own);
   RUN(nodes_run_in_order_of_construction);
-  RUN(training_switches_dropout);
   RUN(names_are_unique_copies);
-  RUN(messages_call_the_batch_as_the_first_input_does);
   RUN(eager_values_decide_what_is_built);
   RUN(eager_needs_the_values_of_the_last_feed);
   RUN(graphs_are_values);

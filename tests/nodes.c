@@ -298,7 +298,7 @@ static void node_is_its_definition(void) {
   edf_clear();
 }
 
-/* ---- Affine, names */
+/* ---- Affine */
 
 static void affine_is_wx_minus_b(void) {           /* s[b,j] = W[I,j] x[b,I] - B[j] */
   static const char *const shape[] = { "x[5]", "x[b,5]", "x[b,2,5]", "x[2,1,3,5]" };
@@ -318,34 +318,6 @@ static void affine_is_wx_minus_b(void) {           /* s[b,j] = W[I,j] x[b,I] - B
     }
     gradcheck_passes(s, shape[k]);
   }
-  edf_clear();
-}
-
-static void affine_parameters_have_variance_1_over_n(void) {
-  edf_affine_package Phi = edf_affine_params(300, 100), second = edf_affine_params(1, 3);
-  double variance = 0, largest = 0;
-  for (size_t i = 0; i < Phi.w->size; i++) {
-    variance += at(Phi.w, i) * at(Phi.w, i) / 30000;
-    largest = fmax(largest, fabs(at(Phi.w, i)));
-  }
-  CLOSE(variance, 1.0 / 300, 0, 0.03);
-  CLOSE(largest, sqrt(3.0 / 300), 0, 0.001);       /* of a uniform distribution */
-  for (size_t j = 0; j < 100; j++) CHECK(at(Phi.b, j) == 0, "a bias is not 0");
-  CHECK(!strcmp(Phi.w->name, "w1") && !strcmp(second.b->name, "b2"), "%s", second.b->name);
-  edf_clear();
-}
-
-static void nodes_have_names(void) {
-  edf_node *x = edf_input("x[b]"), *W = edf_parameter("W[2]"), *again = edf_parameter("W[2]");
-  edf_node *h = edf_name(edf_tanh(x), "h"), *twin = edf_name(edf_tanh(h), "h");
-  edf_node *t = edf_tanh(x), *e = edf_einsum("v[i] = 2 W[i]", W);
-  CHECK(!strcmp(x->name, "x") && !strcmp(x->op, "Input"), "%s %s", x->op, x->name);
-  CHECK(!strcmp(W->name, "W") && !strcmp(again->name, "W@1"), "%s", again->name);
-  CHECK(!strcmp(t->name, "Tanh2") && !strcmp(edf_label(t), "Tanh2"), "%s", t->name);
-  CHECK(!strcmp(h->name, "h") && !strcmp(edf_label(h), "h@0"), "%s", edf_label(h));
-  CHECK(!strcmp(edf_label(twin), "h@1"), "%s", edf_label(twin));
-  CHECK(!strncmp(e->name, "v", 1) && !strcmp(e->op, "Einsum"), "%s %s", e->op, e->name);
-  CHECK(strstr(t->file, "nodes.c") && t->line == e->line, "%s:%d", t->file, t->line);
   edf_clear();
 }
 
@@ -381,26 +353,6 @@ static void scores_may_be_extreme(void) {
   edf_clear();
 }
 
-/* An exponential overflows if the greatest score of a row is not subtracted. */
-static void the_greatest_score_may_be_anywhere(void) {
-  static edf_real scores[50], label[1];
-  for (int K = 1; K <= 50; K++)
-    for (int best = 0; best < K; best++) {
-      edf_clear();
-      for (int k = 0; k < K; k++) scores[k] = (edf_real)(k == best ? 10000 : 5000 - k);
-      label[0] = (edf_real)best;
-      edf_node *s = numbers(edf_fmt("s[%d]", K), scores), *y = leaf("y", label, 0);
-      edf_node *P = edf_softmax(s), *ln = edf_log_softmax(s), *l = edf_softmax_log_loss(s, y);
-      edf_forward();
-      for (int k = 0; k < K; k++) {
-        CHECK(P->value[k] == (k == best), "P[%d] of %d is %g", k, K, at(P, (size_t)k));
-        CHECK(ln->value[k] == (edf_real)(k == best ? 0 : -5000 - k), "ln P[%d] of %d", k, K);
-      }
-      CHECK(at(l, 0) == 0, "the loss is %g: %d of %d", at(l, 0), best, K);
-    }
-  edf_clear();
-}
-
 static void a_bce_loss_may_be_extreme(void) {
   static const edf_real score[6] = { 1000, 1000, -1000, -1000, 1000, -80 };
   static const edf_real target[6] = { 1, 0, 1, 0, (edf_real)0.5, 0 };
@@ -415,16 +367,6 @@ static void a_bce_loss_may_be_extreme(void) {
     CLOSE(s->grad[i], slope[i], 0, 4 * epsilon);
     CHECK(y->grad[i] == -s->value[i], "y.grad[%zu] is %g", i, (double)y->grad[i]);
   }
-  edf_clear();
-}
-
-static void exp_and_log_reach_the_smallest_numbers(void) {
-  double tiny = EDF_REAL_IS_DOUBLE ? DBL_MIN : FLT_MIN, far = EDF_REAL_IS_DOUBLE ? -735 : -95;
-  const edf_real points[2] = { (edf_real)tiny, (edf_real)far };
-  edf_node *x = numbers("x[2]", points), *l = edf_log(x), *e = edf_exp(x);
-  edf_forward();
-  CLOSE(l->value[0], log(tiny), 0, 2 * epsilon);
-  CLOSE(e->value[1], exp(far), 2 * tiny * epsilon, 2 * epsilon);   /* a subnormal number */
   edf_clear();
 }
 
@@ -492,58 +434,39 @@ static void nan_and_infinity_stay(void) {
   edf_clear();
 }
 
-/* ---- Reshape, Dropout */
-
-static void reshape_moves_no_number(void) {
-  static const edf_real count[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
-  edf_node *x = edf_input("x[b,4]"), *y = edf_reshape(x, "y[b,2,%d]", 2);
-  edf_node *wide = edf_reshape(x, "z[b,8]"), *o = edf_reshape(numbers("s", count), "o[1,1]");
-  edf_feed(x, count, 2);
-  edf_forward();
-  CHECK(y->rank == 3 && y->dim[0] == 2 && y->dim[1] == 2 && y->dim[2] == 2, "shape of y");
-  CHECK(wide->rank == 2 && wide->dim[0] == 1 && wide->dim[1] == 8, "the shape of z");
-  CHECK(o->rank == 2 && o->size == 1 && at(o, 0) == 1, "the shape of o");
-  CHECK(!memcmp(y->value, count, 8 * sizeof *count), "the order in y");
-  CHECK(!memcmp(wide->value, count, 8 * sizeof *count), "the order in z");
-  CHECK(!strcmp(y->name, "y") && !strcmp(y->op, "Reshape"), "%s %s", y->op, y->name);
-  edf_feed(x, count, 3);                           /* 12 numbers are not rows of 8 */
-  STOPS(edf_forward(), "Reshape|[b=3, 4]|8|nodes.c");
-}
+/* ---- Dropout */
 
 static void dropout_keeps_the_mean(void) {
-  static const double rates[] = { 0.25, 0.5, 0.9375 };
   enum { N = 10000 };
   static edf_real first[N];
-  for (int k = 0; k < 3; k++) {
-    double rate = rates[k], dropped = 0, changed = 0;
-    edf_clear();
-    edf_seed(3);
-    edf_node *x = edf_parameter("x[%d]", N), *y = edf_dropout(x, rate), *z = edf_sum(y);
-    edf_init_uniform(x, 1, 2);
-    unsigned long long draws = edf.draws;
-    edf_forward();
-    edf_backward(z);
-    for (size_t i = 0; i < N; i++) {
-      double factor = at(y, i) == 0 ? 0 : 1 / (1 - rate);
-      first[i] = y->value[i];
-      dropped += factor == 0;
-      CLOSE(y->value[i], at(x, i) * factor, 0, 2 * epsilon);
-      CLOSE(x->grad[i], factor, 0, 2 * epsilon);
-    }
-    CLOSE(dropped / N, rate, 5 * sqrt(rate * (1 - rate) / N), 0);
-    edf_forward();
-    for (size_t i = 0; i < N; i++) changed += y->value[i] != first[i];
-    CLOSE(changed / N, 2 * rate * (1 - rate), 0.025, 0);     /* another mask */
-    edf.draws = draws;
-    edf_forward();
-    CHECK(!memcmp(first, y->value, sizeof first), "the same draws make another mask");
-    edf.training = 0;
-    edf_forward();
-    edf_backward(z);
-    edf.training = 1;
-    for (size_t i = 0; i < N; i++)
-      CHECK(at(y, i) == at(x, i) && x->grad[i] == 1, "entry %zu in evaluation", i);
+  const double rate = 0.25;
+  double dropped = 0, changed = 0;
+  edf_seed(3);
+  edf_node *x = edf_parameter("x[%d]", N), *y = edf_dropout(x, rate), *z = edf_sum(y);
+  edf_init_uniform(x, 1, 2);
+  unsigned long long draws = edf.draws;
+  edf_forward();
+  edf_backward(z);
+  for (size_t i = 0; i < N; i++) {
+    double factor = at(y, i) == 0 ? 0 : 1 / (1 - rate);
+    first[i] = y->value[i];
+    dropped += factor == 0;
+    CLOSE(y->value[i], at(x, i) * factor, 0, 2 * epsilon);
+    CLOSE(x->grad[i], factor, 0, 2 * epsilon);
   }
+  CLOSE(dropped / N, rate, 5 * sqrt(rate * (1 - rate) / N), 0);
+  edf_forward();
+  for (size_t i = 0; i < N; i++) changed += y->value[i] != first[i];
+  CLOSE(changed / N, 2 * rate * (1 - rate), 0.025, 0);       /* another mask */
+  edf.draws = draws;
+  edf_forward();
+  CHECK(!memcmp(first, y->value, sizeof first), "the same draws make another mask");
+  edf.training = 0;
+  edf_forward();
+  edf_backward(z);
+  edf.training = 1;
+  for (size_t i = 0; i < N; i++)
+    CHECK(at(y, i) == at(x, i) && x->grad[i] == 1, "entry %zu in evaluation", i);
   edf_clear();
 }
 
@@ -573,38 +496,32 @@ static void a_seed_has_these_numbers(void) {
   CHECK(edf.seed == 2 && edf.draws == 0 && edf_uniform(0, 1) != first[0], "seeds 1 and 2");
 }
 
-enum { DRAWS = 100000 };
-static double moment(const edf_real *x, double about, int order) {
-  double total = 0;
-  for (int i = 0; i < DRAWS; i++) total += pow((double)x[i] - about, order);
-  return total / DRAWS;
-}
-
 /* The bounds are five standard deviations. */
 static void random_numbers_have_their_distribution(void) {
-  static edf_real u[DRAWS], g[DRAWS];
-  int bucket[10] = { 0 }, count[7] = { 0 };
+  enum { DRAWS = 100000 };
+  double mean[2] = { 0 }, variance[2] = { 0 }, fourth = 0;
+  int count[7] = { 0 };
   edf_seed(2024);
   for (int i = 0; i < DRAWS; i++) {
-    u[i] = edf_uniform(-1, 3);
-    g[i] = edf_normal(2, 3);
-    int k = edf_below(7), in_range = u[i] >= -1 && u[i] < 3 && k >= 0 && k < 7;
-    CHECK(in_range, "draw %d: %g and %d", i, (double)u[i], k);
+    double u = (double)edf_uniform(-1, 3), g = (double)edf_normal(2, 3);
+    int k = edf_below(7), in_range = u >= -1 && u < 3 && k >= 0 && k < 7;
+    CHECK(in_range, "draw %d: %g and %d", i, u, k);
     if (!in_range) return;
-    bucket[(int)(((double)u[i] + 1) / 4 * 10)]++;
+    mean[0] += u / DRAWS;
+    mean[1] += g / DRAWS;
+    variance[0] += (u - 1) * (u - 1) / DRAWS;
+    variance[1] += (g - 2) * (g - 2) / DRAWS;
+    fourth += pow(g - 2, 4) / DRAWS;
     count[k]++;
   }
-  CLOSE(moment(u, 0, 1), 1, 0.019, 0);
-  CLOSE(moment(u, 1, 2), 16 / 12.0, 0.019, 0);
-  CLOSE(moment(g, 0, 1), 2, 0.048, 0);
-  CLOSE(moment(g, 2, 2), 9, 0.21, 0);
-  CLOSE(moment(g, 2, 3), 0, 1.7, 0);
-  CLOSE(moment(g, 2, 4), 243, 13, 0);
-  for (int i = 0; i < 10; i++) CLOSE(bucket[i], DRAWS / 10, 480, 0);
+  CLOSE(mean[0], 1, 0.019, 0);
+  CLOSE(variance[0], 16 / 12.0, 0.019, 0);
+  CLOSE(mean[1], 2, 0.048, 0);
+  CLOSE(variance[1], 9, 0.21, 0);
+  CLOSE(fourth, 243, 13, 0);
   for (int i = 0; i < 7; i++) CLOSE(count[i], DRAWS / 7, 560, 0);
   edf_real next = 1 + (edf_real)epsilon;           /* rounding must not reach the upper bound */
   for (int i = 0; i < 100; i++) CHECK(edf_uniform(1, next) == 1, "not in [1, 1 + epsilon)");
-  CHECK(edf_below(1) == 0, "edf_below(1) is not 0");
 }
 
 /* Each entry has its own draw, and no draw is for an entry after the last. */
@@ -630,15 +547,10 @@ int main(void) {
     harness_run(table[i].op, node_is_its_definition);
   }
   RUN(affine_is_wx_minus_b);
-  RUN(affine_parameters_have_variance_1_over_n);
-  RUN(nodes_have_names);
   RUN(scores_may_be_extreme);
-  RUN(the_greatest_score_may_be_anywhere);
   RUN(a_bce_loss_may_be_extreme);
-  RUN(exp_and_log_reach_the_smallest_numbers);
   RUN(kinks_have_a_slope);
   RUN(nan_and_infinity_stay);
-  RUN(reshape_moves_no_number);
   RUN(dropout_keeps_the_mean);
   RUN(a_seed_has_these_numbers);
   RUN(random_numbers_have_their_distribution);
