@@ -163,24 +163,6 @@ static void numbers_that_c_writes_are_pushed(void) {
   leave();
 }
 
-/* BatchNorm runs here, and writes its running means. */
-static void running_means_are_pushed(void) {
-  BatchNormParams Phi = edf_batch_norm_params(2);
-  Input *x = edf_input("x[b,2]");
-  BatchNorm(Phi, x);
-  edf_name(Phi.mean, "mean");
-  edf_feed(x, data, 2);
-  edf_device = &table;
-  Forward();
-  WORDS(told, "push mean, ");
-  edf.training = 0;
-  told[0] = '\0';
-  Forward();
-  CHECK(!strstr(told, "push mean"), "%s", told);
-  edf.training = 1;
-  leave();
-}
-
 /* The labels are looked at before the pass, since a device cannot stop. */
 static void wrong_classes_stop_before_the_pass(void) {
   static const edf_real labels[][2] = { { 1, 3 }, { -1, 0 }, { 1, (edf_real)1.5 }, { 2, 0 } };
@@ -201,27 +183,10 @@ static void wrong_classes_stop_before_the_pass(void) {
   }
 }
 
-static void gradients_change_together(void) {
-  Parameter *p = edf_parameter("p[2]");
-  Parameter *q = edf_parameter("q[2]");
-  CompNode *loss = Sum(Add(p, q));
-  Forward();
-  Backward(loss);
-  told[0] = '\0';
-  edf_device = &table;
-  edf_clip(5);
-  expect("the norm of both is 4", "norm p q, ");
-  edf_clip(2);
-  WORDS(told, "norm p q, edf_clip p q 0.5, |pull p.grad, |push q.grad, ");
-  leave();
-}
-
 int main(void) {
   RUN(calls_come_in_order);
-  RUN(gradients_change_together);
   RUN(a_replay_leaves_gradients_that_count);
   RUN(numbers_that_c_writes_are_pushed);
-  RUN(running_means_are_pushed);
   RUN(wrong_classes_stop_before_the_pass);
   return harness_report();
 }
