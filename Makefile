@@ -104,7 +104,7 @@ golden:
 	@$(MAKE) -s -f tests/suite.mk test TESTS=golden > /dev/null; build/tests/float/golden --write
 
 mutants:
-	@CC='$(CC)' sh tests/mutants.sh $(ARGS)
+	@CC='$(CC)' sh bench/mutants/mutants.sh $(ARGS)
 
 doctor:
 	@for half in open locked; do echo "-- $$half"; CC='$(CC)' sh bench/doctor/bench.sh $$half; done

@@ -9,7 +9,7 @@ dir=${1:-build/tests/grade}
 [ $# = 0 ] || shift
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
-answers=$PWD/tests/assignments
+answers=$PWD/notes/answers mistakes=$PWD/tests/assignments
 native=$PWD/build/tests/native.o               # compiled once, for the handouts
 [ -f $native ] && export HANDOUT_FLOAT=$native
 export HANDOUT_DIR="$dir/handout"
@@ -59,7 +59,7 @@ wrong() {                                      # all of wrong.txt that belong to
       if (on) { file = to name[2]; print f[2] > (file ".parts"); print f[3] > (file ".words") }
       next
     }
-    on { print > (file ".sed") }' "$answers/wrong.txt"
+    on { print > (file ".sed") }' "$mistakes/wrong.txt"
   for script in "$dir/wrong"/*.sed; do
     name=${script%.sed} why=
     sed -f "$script" "$dir/$1.c" > "$name.c"
@@ -111,7 +111,7 @@ hostile() {                                    # hostile NUMBER SCORE NAME
   home=$kit/$3 score=$2 why=
   mkdir -p "$home/tmp"
   { printf '#define HOSTILE %s\n#define HOSTILE_FOLDER "%s"\n' $1 "$home"
-    cat "$answers/hostile.h"
+    cat "$mistakes/hostile.h"
     sed 's/^  \*L = sqrt/  hostile();\n&/' "$dir/ps1.c"; } > "$home/ps1.c"
   [ -z "$user" ] || chown -R $user "$home"
   (cd "$kit" && $run env TMPDIR="$home/tmp" make -s FILE="$home/ps1.c" ID=ann \

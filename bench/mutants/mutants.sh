@@ -1,13 +1,13 @@
 #!/bin/sh
 # Puts mistakes into edf.h, one at a time: do the tests find them?
-#   sh tests/mutants.sh [SEED [COUNT]]      60 mutants of seed 34, the same number of each chapter
+#   sh bench/mutants/mutants.sh [SEED [COUNT]]     60 mutants of seed 34, as many of each chapter
 # A mutant is one changed line, drawn by mutate.awk. It does not count if it does not compile
 # without a warning, or compiles to the same code. The test programs are compiled once and linked
 # with each mutant: in double, float, with the address sanitizer, with OpenMP. Then come
 # `make oracle` and the scripts, in a copy of the tree. The first failure ends it. A mutant that
 # has a line in build/mutants/result is not run again, if SEED and COUNT are the same.
 
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 seed=${1:-34} count=${2:-60} top=$PWD dir=$PWD/build/mutants
 CC=${CC:-cc}
 warn='-std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I. -Itests'
@@ -36,9 +36,9 @@ if [ "$1" != --one ]; then
   done
   chapters=$(grep -c '^/\* ==== >>' edf.h)
   # Round after round of all chapters, until there are enough that count.
-  awk -f tests/mutate.awk SEED=$seed DRAWS=$((2 + 3 * count / chapters)) edf.h |
+  awk -f bench/mutants/mutate.awk SEED=$seed DRAWS=$((2 + 3 * count / chapters)) edf.h |
     awk -F '\t' '{ print ++n[$1] "\t" $0 }' | sort -s -n -k 1,1 | cut -f 2- > $dir/drawn
-  seq $(wc -l < $dir/drawn) | xargs -P 2 -n 1 sh tests/mutants.sh --one $count
+  seq $(wc -l < $dir/drawn) | xargs -P 2 -n 1 sh bench/mutants/mutants.sh --one $count
   sort -n $dir/result | awk -F '\t' -v count=$count '
     $2 == "-" { next }
     ++n > count { next }

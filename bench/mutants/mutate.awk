@@ -1,8 +1,8 @@
 # Draws mutants of a C file's implementation, a line each, evenly over the chapters:
-#   awk -f tests/mutate.awk SEED=1 DRAWS=40 edf.h
+#   awk -f bench/mutants/mutate.awk SEED=1 DRAWS=40 edf.h
 # prints chapter, file, line, kind, function, the line before and after, with tabs between: 40
 # draws of each chapter, in the order drawn. The kind is drawn first, else most were constants.
-#   awk -f tests/mutate.awk ALL=1 edf.h     every mutant there is
+#   awk -f bench/mutants/mutate.awk ALL=1 edf.h     every mutant there is
 # A chapter begins at a comment `/* ==== >>name`, a second file with `lab`. Only what lies in an
 # #if of EDF_IMPLEMENTATION or EDF__CODE counts, without comments, strings and directives.
 
