@@ -324,6 +324,107 @@ static void rows_push_both_ways(void) {
   SILENT(of_one_way(1));
 }
 
+/* ---- Unusual programs that are right: nothing is said about them. */
+
+enum { STEPS = 310 };
+
+/* Labels are fed once, and are right for each batch: the number of the row, whether the row was
+   changed, or one of each class in turn. Only the last can be learnt. */
+static void labels_fed_once(void) {
+  for (int way = 0; way < 3; way++) {
+    x = edf_input("x[b,4]");
+    y = edf_input("y[b]");
+    Input *z = edf_input("z[k=12,4]");
+    Parameter *W = way ? NULL : edf_parameter("W[4,4]");
+    CompNode *s = way ? Affine(edf_affine_params(4, way + 1), x)
+                      : Einsum("s[b,k] = W[I,J] x[b,I] z[k,J]", W, x, z);
+    if (W) edf_init_normal(W, 0, (edf_real)0.1);
+    loss = SoftmaxLogLoss(s, y);
+    edf_doctor(loss);
+    for (int b = 0; b < 12; b++) ys[b] = (edf_real)(way == 0 ? b : way == 1 ? b < 6 : b % 3);
+    edf_feed(y, ys, 12);
+    for (int i = 0; i < STEPS; i++) {
+      for (int k = 0; k < 48; k++) xs[k] = edf_normal(0, 1);
+      for (int b = 0; way == 2 && b < 12; b++) xs[b * 4 + b % 3] += 3;
+      edf_feed(x, xs, 12);
+      if (!way) edf_feed(z, xs, 1);
+      Forward();
+      Backward(loss);
+      SGD((edf_real)0.02);
+    }
+    edf_clear();
+  }
+}
+
+/* Two Backwards come before a step. The program adds up the gradients, or edf.accumulate does,
+   or the first has moved its parameters by hand, or the second is of the sum of both. */
+static void two_backwards(void) {
+  for (int way = 0; way < 4; way++) {
+    x = edf_input("x[b,4]");
+    y = edf_input("y[b]");
+    AffineParams A = edf_affine_params(4, 8), B = edf_affine_params(8, 3);
+    CompNode *h = Tanh(Affine(A, x));
+    loss = SoftmaxLogLoss(Affine(B, h), y);
+    CompNode *small = Mean(Square(h)), *both = Add(loss, small);
+    Parameter *all[] = { A.w, A.b, B.w, B.b };
+    edf_real sum[4][32];
+    edf_doctor(loss);
+    edf.accumulate = way == 1;
+    for (int i = 0; i < STEPS; i++) {
+      for (int k = 0; k < 128; k++) xs[k] = edf_normal(0, 1);
+      for (int b = 0; b < 32; b++) ys[b] = (edf_real)((xs[4 * b] > 0) + (xs[4 * b + 1] > 0));
+      edf_feed(x, xs, 32);
+      edf_feed(y, ys, 32);
+      Forward();
+      Backward(loss);
+      for (int k = 0; k < 4; k++) memcpy(sum[k], all[k]->grad, all[k]->size * sizeof **sum);
+      for (int k = 2; way == 2 && k < 4; k++)
+        for (size_t j = 0; j < all[k]->size; j++) all[k]->value[j] -= (edf_real)0.1 * sum[k][j];
+      Backward(way == 3 ? both : small);
+      for (int k = 0; way == 0 && k < 4; k++)
+        for (size_t j = 0; j < all[k]->size; j++) all[k]->grad[j] += sum[k][j];
+      SGD((edf_real)0.1);
+      if (way == 1) edf_zero_grad();
+    }
+    edf.accumulate = 0;
+    edf_clear();
+  }
+}
+
+/* The graph is built for each step, with other nodes. The doctor is called once, or each time,
+   or each time where nodes run as they are built. */
+static void built_for_each_step(void) {
+  static const edf_real points[8] = { 0, 0, 0, 1, 1, 0, 1, 1 }, truth[4] = { 0, 1, 1, 0 };
+  for (int way = 0; way < 3; way++) {
+    edf.eager = way == 2;
+    x = edf_input("x[b,2]");
+    y = edf_input("y[b]");
+    AffineParams A = edf_affine_params(2, 8), B = edf_affine_params(8, 2);
+    for (int i = 0; i < STEPS; i++) {
+      edf_feed(x, points, 4);
+      edf_feed(y, truth, 4);
+      CompNode *h = Affine(A, x);
+      for (int k = 0; k <= i % 3; k++) h = Tanh(h);
+      loss = SoftmaxLogLoss(Affine(B, h), y);
+      if (i == 0 || way) edf_doctor(loss);
+      if (!edf.eager) Forward();
+      Backward(loss);
+      SGD((edf_real)0.5);
+      edf_clear_compnodes();
+    }
+    edf.eager = 0;
+    edf_clear();
+  }
+}
+
+static void unusual_programs_are_right(void) {
+  void (*const programs[])(void) = { labels_fed_once, two_backwards, built_for_each_step };
+  for (int k = 0; k < 3; k++) {
+    about("unusual program %d", k);
+    SILENT(programs[k]());
+  }
+}
+
 int main(void) {
   RUN(targets_can_be_reached);
   RUN(training_is_switched);
@@ -332,5 +433,6 @@ int main(void) {
   RUN(losses_are_right);
   RUN(steps_and_targets_have_a_size);
   RUN(rows_push_both_ways);
+  RUN(unusual_programs_are_right);
   return harness_report();
 }

@@ -233,54 +233,10 @@ static void belief_propagation(void) {
   FOR(x, 2) P[x] /= all;
 }
 
-/* ---- Bounds by an index, both ways, and what a recurrence reads before its first time */
-static void bounds(void) {
-  SLIDE("", "x[5] M[5,5]",
-        "a[t] = sum_s x[s] | t<=s\n"
-        "m[t] = max_s x[s] | t<=s\n"
-        "v[t] = mean_s x[s] | t<=s\n"
-        "P[t,s] = softmax_s x[s] | t<=s, t<5\n"
-        "w[t,u] = max_s x[s]^2 | s<=t, u<=s\n"
-        "Q[t,u,s] = softmax_s x[s] | s<=t, u<=s, t<5, u<5\n"
-        "W[t] = w[t,0]\n"
-        "y = sum_t x[t] tanh(M[t,S] x[S]) | S<=t")           /* on the inner of two sums */
-  IN1(x, 5); IN2(M, 5, 5); OUT1(a, 5); OUT0(y); OUT1(m, 5); OUT1(v, 5); OUT2(P, 5, 5); OUT3(Q, 5, 5, 5); OUT1(W, 5);
-  FOR(t, 5) {
-    m[t] = -HUGE_VAL;
-    for (int s = t; s < 5; s++) {
-      a[t] += x[s];
-      v[t] += x[s] / (5 - t);
-      m[t] = fmax(m[t], x[s]);
-      P[t][s] = x[s];
-    }
-    plain_softmax(P[t] + t, 5 - t, 1);
-    FOR(s, t + 1) W[t] = fmax(W[t], x[s] * x[s]);
-    double inner = 0;
-    FOR(s, t + 1) inner += M[t][s] * x[s];
-    *y += x[t] * tanh(inner);
-    FOR(u, t + 1) {
-      for (int s = u; s <= t; s++) Q[t][u][s] = x[s];
-      plain_softmax(Q[t][u] + u, t + 1 - u, 1);
-    }
-  }
-}
-static void time_warping(void) {
-  SLIDE("", "x[4,5]+",
-        "D[i,j] = x[i,j] + min(D[i-1,j], min(D[i,j-1], D[i-1,j-1]))\n"
-        "h[i] = exp(h[i-1]) x[i,0] | i<3")
-  IN2(x, 4, 5); OUT2(D, 4, 5); OUT1(h, 3);
-  FOR(i, 4) FOR(j, 5) {
-    double up = i ? D[i - 1][j] : 0, back = j ? D[i][j - 1] : 0;
-    D[i][j] = x[i][j] + fmin(up, fmin(back, i && j ? D[i - 1][j - 1] : 0));
-  }
-  FOR(i, 3) h[i] = exp(i ? h[i - 1] : 0) * x[i][0];
-}
-
 #define AT(row) { #row, row }
 static const struct { const char *name; void (*loops)(void); } rows[] = {
   AT(perceptron), AT(mlp), AT(rnn), AT(cnn), AT(gnn), AT(embedding), AT(transformer),
-  AT(kernels), AT(bayesian_network), AT(hidden_markov), AT(belief_propagation),
-  AT(bounds), AT(time_warping)
+  AT(kernels), AT(bayesian_network), AT(hidden_markov), AT(belief_propagation)
 };
 
 static void (*now)(void);

@@ -63,19 +63,7 @@ static void the_first_infinite_gradient_is_told_once(void) {
   edf_clear();
 }
 
-static void values_are_nan_before_the_first_forward(void) {
-  edf_real row[2] = { 1, 2 };
-  Input *x = edf_input("x[b,2]");
-  CompNode *h = Tanh(x);
-  CHECK(h->value && isnan(h->value[0]), "a value before Forward is no NaN");
-  edf_feed(x, row, 1);
-  Forward();
-  CLOSE(h->value[1], tanh(2.0), 0, 1e-6);
-  edf_clear();
-}
-
 int main(void) {
-  RUN(values_are_nan_before_the_first_forward);
   RUN(a_forgotten_value_is_nan);
   RUN(the_first_infinite_gradient_is_told_once);
   return harness_report();

@@ -16,7 +16,7 @@ words   := wrong gradcheck printed memory answers lab stepping device findings
 check   := $(patsubst %,double/%,$(numbers) $(words) logic sequences files)
 test    := compile random examples readme cuda gdb python playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) double/golden \
-           $(patsubst %,float/%,$(numbers) files golden doctor doctor_silent) \
+           $(patsubst %,float/%,$(numbers) files golden doctor) \
            own/stepping_debug
 rest    := gpu fuzz learn grade handout platform-windows platform-arm64 platform-bits32 \
            platform-tcc mpi browser playground-page oracle onnx \

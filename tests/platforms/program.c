@@ -74,24 +74,15 @@ static void learn(int images) {
   edf_clear();
 }
 
-/* The backward misses the factor 2: the gradient check names it. */
-static void twice_forward(CompNode *y) {
-  for (size_t i = 0; i < y->size; i++) y->value[i] = 2 * y->in[0]->value[i];
-}
-static void twice_backward(CompNode *y) {
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, y->grad[i]);
-}
-
 static void print_a_program(void) {
   static const edf_real numbers[] = { 1, 2, 3, (edf_real)0.1, (edf_real)1e-30, -7 };
   Input *x = edf_input("x[b,3]");
   CompNode *h = Equations("h[b,j] = tanh(W[j,I] x[b,I] - B[j]) | j<2");
-  CompNode *y = edf_compnode("Twice", twice_forward, twice_backward, h);
   edf_feed(x, numbers, 2);
   Forward();
   edf_print_program(stdout);
   edf_print(h);
-  edf_gradcheck(y);
+  edf_gradcheck(h);
   edf_clear();
 }
 
@@ -128,8 +119,6 @@ static void read_and_write_files(void) {
   for (int i = 0; i < 12; i++) a.value[i] = (edf_real)(i * 26) / 255;
   WRITE("x.idx", "\0\0\10\3\0\0\0\2\0\0\0\1\0\0\0\3\0\1\200\377\32\15");
   show_array("idx", edf_load_idx("x.idx"));
-  WRITE("y.idx", "\0\0\10\1\0\0\0\4\7\0\32\15");
-  show_array("labels", edf_load_labels("y.idx"));
   WRITE("x.csv", "size,weight\r\n1,-2.5\r\n3e2,0.1\r\n-7.25e-3,.0625");
   show_array("csv", edf_load_csv("x.csv"));
   edf_save_npy("x.npy", a);
@@ -138,7 +127,6 @@ static void read_and_write_files(void) {
   show_array("npy", edf_load_npy("x.npy"));
   edf_save_image("x.png", a);
   show_file("x.png");
-  edf_init_normal(Phi.w, 0, 1);
   edf_save("x.safetensors");
   show_file("x.safetensors");
   edf_init_normal(Phi.w, 5, 1);
@@ -155,14 +143,9 @@ static void break_files(void) {
   edf_clear();
   switch (turn++) {
     case 0: edf_load_idx("missing.idx"); break;
-    case 1:
-      WRITE("x.idx", "\0\0\10\2\177\377\377\377\177\377\377\377x");
-      edf_load_idx("x.idx");
-      break;
-    case 2: WRITE("x.csv", "1,2,3\n4,5\n"); edf_load_csv("x.csv"); break;
-    case 3: WRITE("x.npy", "\223NUMPY\1\0\26\0{'descr': '<f4'"); edf_load_npy("x.npy"); break;
-    case 4: edf_affine_params(4, 2); edf_load("x.safetensors"); break;
-    case 5: edf_affine_params(4, 2); edf_save("no such directory/x"); break;
+    case 1: WRITE("x.csv", "1,2,3\n4,5\n"); edf_load_csv("x.csv"); break;
+    case 2: edf_affine_params(4, 2); edf_load("x.safetensors"); break;
+    case 3: edf_affine_params(4, 2); edf_save("no such directory/x"); break;
     default: return;
   }
   printf("mistake %d was not found\n", turn);
