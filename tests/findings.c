@@ -29,22 +29,12 @@ static void HARNESS_PRINTF(1, 2) about(const char *format, ...) {
   va_end(args);
 }
 
-/* Counts "step 1:" and the like. */
-static int steps_in(const char *text) {
-  int n = 0;
-  for (; (text = strstr(text, "step ")) != NULL; text++)
-    n += text[5 + strspn(text + 5, "0123456789")] == ':';
-  return n;
-}
-
 /* The words of each finding begin with its step. "stops|" says that an error ends it. */
 static void said(int line, const char *words) {
   int stops = strstr(words, "stops") != NULL;
   CHECK(panicked == stops, "%s (line %d): it stops: %d, %s", program, line, panicked, caught);
   words += stops ? 6 : 0;
-  int found = steps_in(captured), expected = steps_in(words);
-  CHECK(found == expected, "%s (line %d): %d findings, expected %d:\n%s", program, line, found,
-        expected, captured);
+  CHECK(*words || !*captured, "%s (line %d): expected nothing:\n%s", program, line, captured);
   harness_words(__FILE__, line, captured, words);
   edf_clear();
 }
@@ -98,15 +88,6 @@ static void given(int n, const char *of_x, const char *of_y, const char *of_p) {
   p = edf_parameter("%s", of_p);
 }
 
-/* The loss is the sum of W c. */
-static void linear(int n) {
-  x = edf_input("c[%d,1]", n);
-  p = edf_parameter("W[%d,1]", n);
-  loss = Einsum("l = W[I,J] c[I,J]", p, x);
-  edf_doctor(loss);
-  for (int i = 0; i < n; i++) xs[i] = p->value[i] = (edf_real)(i + 1);
-}
-
 static void same(edf_node *c) {
   memcpy(c->value, c->in[0]->value, c->size * sizeof *c->value);
 }
@@ -130,20 +111,9 @@ static void of_target(double low, double high) {
   run(1);
 }
 
-static void bce_target(double low, double high) {
-  about("targets of BCELoss: %g to %g", low, high);
-  given(2, "x[b,2]", "y[b,2]", "p[2]");
-  loss = BCELoss(Einsum("u[b,i] = x[b,i] + p[i]", x, p), y);
-  edf_doctor(loss);
-  PUT(ys, low, high, low, high);
-  run(1);
-}
-
 static void targets_can_be_reached(void) {
   SILENT(of_target(-1, 1));
   SAYS("step 1: targets are outside of what h", of_target(-1.25, 0));
-  SILENT(bce_target(0, 1));
-  SAYS("step 1: targets are outside of what BCELoss", bce_target(0, 1.25));
 }
 
 static void of_mode(int drops, int before, int after, int learn) {
@@ -284,24 +254,9 @@ static void of_size(double size) {
   run(1);
 }
 
-/* The gradient is cut after each Backward, or steps become smaller and smaller. */
-static void of_faint(const char *what, double most, double factor, double shrinks) {
-  about("faint: %s", what);
-  linear(2);
-  for (int i = 0; i < 120; i++, factor *= shrinks) {
-    step();
-    for (int k = 0; k < 2; k++) p->grad[k] *= (edf_real)most;
-    edf_sgd((edf_real)factor);
-  }
-}
-
 static void steps_and_targets_have_a_size(void) {
   SAYS("step 1: targets are not scaled|\"y\"", of_size(100));
   SILENT(of_size(20));
-  SAYS("step 20: each gradient is cut", of_faint("cut", 0.05, 0.01, 1));
-  SILENT(of_faint("half", 0.5, 0.001, 1));
-  SAYS("step 100: the steps fade to nothing", of_faint("fade", 1, 0.001, 0.85));
-  SILENT(of_faint("slowly", 1, 0.001, 0.99));
 }
 
 /* The rows push p up, and some of them down if `both`. */
@@ -328,66 +283,24 @@ static void rows_push_both_ways(void) {
 
 enum { STEPS = 310 };
 
-/* Labels are fed once, and are right for each batch: the number of the row, whether the row was
-   changed, or one of each class in turn. Only the last can be learnt. */
-static void labels_fed_once(void) {
-  for (int way = 0; way < 3; way++) {
-    x = edf_input("x[b,4]");
-    y = edf_input("y[b]");
-    Input *z = edf_input("z[k=12,4]");
-    Parameter *W = way ? NULL : edf_parameter("W[4,4]");
-    CompNode *s = way ? Affine(edf_affine_params(4, way + 1), x)
-                      : Einsum("s[b,k] = W[I,J] x[b,I] z[k,J]", W, x, z);
-    if (W) edf_init_normal(W, 0, (edf_real)0.1);
-    loss = SoftmaxLogLoss(s, y);
-    edf_doctor(loss);
-    for (int b = 0; b < 12; b++) ys[b] = (edf_real)(way == 0 ? b : way == 1 ? b < 6 : b % 3);
-    edf_feed(y, ys, 12);
-    for (int i = 0; i < STEPS; i++) {
-      for (int k = 0; k < 48; k++) xs[k] = edf_normal(0, 1);
-      for (int b = 0; way == 2 && b < 12; b++) xs[b * 4 + b % 3] += 3;
-      edf_feed(x, xs, 12);
-      if (!way) edf_feed(z, xs, 1);
-      Forward();
-      Backward(loss);
-      SGD((edf_real)0.02);
-    }
-    edf_clear();
-  }
-}
-
-/* Two Backwards come before a step. The program adds up the gradients, or edf.accumulate does,
-   or the first has moved its parameters by hand, or the second is of the sum of both. */
+/* Two Backwards come before a step, and edf.accumulate adds up the gradients. */
 static void two_backwards(void) {
-  for (int way = 0; way < 4; way++) {
-    x = edf_input("x[b,4]");
-    y = edf_input("y[b]");
-    AffineParams A = edf_affine_params(4, 8), B = edf_affine_params(8, 3);
-    CompNode *h = Tanh(Affine(A, x));
-    loss = SoftmaxLogLoss(Affine(B, h), y);
-    CompNode *small = Mean(Square(h)), *both = Add(loss, small);
-    Parameter *all[] = { A.w, A.b, B.w, B.b };
-    edf_real sum[4][32];
-    edf_doctor(loss);
-    edf.accumulate = way == 1;
-    for (int i = 0; i < STEPS; i++) {
-      for (int k = 0; k < 128; k++) xs[k] = edf_normal(0, 1);
-      for (int b = 0; b < 32; b++) ys[b] = (edf_real)((xs[4 * b] > 0) + (xs[4 * b + 1] > 0));
-      edf_feed(x, xs, 32);
-      edf_feed(y, ys, 32);
-      Forward();
-      Backward(loss);
-      for (int k = 0; k < 4; k++) memcpy(sum[k], all[k]->grad, all[k]->size * sizeof **sum);
-      for (int k = 2; way == 2 && k < 4; k++)
-        for (size_t j = 0; j < all[k]->size; j++) all[k]->value[j] -= (edf_real)0.1 * sum[k][j];
-      Backward(way == 3 ? both : small);
-      for (int k = 0; way == 0 && k < 4; k++)
-        for (size_t j = 0; j < all[k]->size; j++) all[k]->grad[j] += sum[k][j];
-      SGD((edf_real)0.1);
-      if (way == 1) edf_zero_grad();
-    }
-    edf.accumulate = 0;
-    edf_clear();
+  x = edf_input("x[b,4]");
+  y = edf_input("y[b]");
+  CompNode *h = Tanh(Affine(edf_affine_params(4, 8), x)), *small = Mean(Square(h));
+  loss = SoftmaxLogLoss(Affine(edf_affine_params(8, 3), h), y);
+  edf_doctor(loss);
+  edf.accumulate = 1;
+  for (int i = 0; i < STEPS; i++) {
+    for (int k = 0; k < 128; k++) xs[k] = edf_normal(0, 1);
+    for (int b = 0; b < 32; b++) ys[b] = (edf_real)((xs[4 * b] > 0) + (xs[4 * b + 1] > 0));
+    edf_feed(x, xs, 32);
+    edf_feed(y, ys, 32);
+    Forward();
+    Backward(loss);
+    Backward(small);
+    SGD((edf_real)0.1);
+    edf_zero_grad();
   }
 }
 
@@ -418,8 +331,8 @@ static void built_for_each_step(void) {
 }
 
 static void unusual_programs_are_right(void) {
-  void (*const programs[])(void) = { labels_fed_once, two_backwards, built_for_each_step };
-  for (int k = 0; k < 3; k++) {
+  void (*const programs[])(void) = { two_backwards, built_for_each_step };
+  for (int k = 0; k < 2; k++) {
     about("unusual program %d", k);
     SILENT(programs[k]());
   }

@@ -19,30 +19,17 @@ echo ---- backtrace\n
 backtrace
 echo ---- node\n
 print *y
-printf "op %s, name %s, size %d, rank %d, ", y->op, y->name, (int)y->size, y->rank
-printf "dim %d %d\n", y->dim[0], y->dim[1]
 echo ---- arrays\n
 print y->grad[0]
-print y->value[0]@3
-print y->in[0]->name
-print edf.compnodes[y->position]->name
-print edf.loss->name
 echo ---- step\n
 next
 step
 step
-info args
 finish
 echo ---- written\n
 watch -l y->in[0]->grad[3]
 continue
 delete
-echo ---- forward\n
-break edf_forward_to
-break edf_relu_at
-info breakpoints
-delete
-continue
 END
 timeout 100 gdb -q -nx -batch -x "$dir/commands" "$dir/04" > "$dir/out" 2>&1
 status=$?
@@ -64,20 +51,11 @@ shows() {                                      # shows NAME SECTION PATTERN
   section $2 | head -n 12 | sed 's/^/  /'
 }
 shows own-code-on-top backtrace '^#0 +relu_backward \(y=0x[0-9a-f]+\) at .*04_custom_node.c:'
-shows called-by-Backward backtrace '^#[1-4] .*edf_backward'
 shows kind-and-op node 'kind = EDF_COMPNODE, op = 0x[0-9a-f]+ "MyRelu"'
-shows functions node 'forward = 0x[0-9a-f]+ <relu_forward>, backward = 0x.* <relu_backward>'
 shows where-it-was-built node 'file = 0x[0-9a-f]+ ".*04_custom_node.c"'
-shows shape node '^op MyRelu, name MyRelu0, size 15, rank 2, dim 5 3$'
 shows gradient arrays '^\$[0-9]+ = -?[0-9.e-]*[1-9][0-9.e-]*$'
-shows values-are-an-array arrays '^\$[0-9]+ = \{[-0-9.e]+, [-0-9.e]+, [-0-9.e]+\}$'
-shows input arrays '^\$[0-9]+ = 0x[0-9a-f]+ "x"$'
-shows place-in-the-program arrays '^\$[0-9]+ = 0x[0-9a-f]+ "MyRelu0"$'
 shows next-line step 'for \(size_t i = 0; i < y->size; i\+\+\) edf_addgrad'
-shows step-into-addgrad step '^x = 0x[0-9a-f]+$'
 shows step-out step 'relu_backward \(y=0x'
-shows constructors-are-functions forward 'in edf_relu_at at .*edf.h:[0-9]+'
-shows runs-to-its-end forward 'exited normally'
 if section written | grep -q 'atchpoint.*y->in\[0\]->grad'; then
   shows who-writes-a-gradient written '^Old value = 0|^New value = '
 else echo 'skip gdb-who-writes-a-gradient: no watchpoints on this machine'; fi
