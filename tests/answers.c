@@ -65,6 +65,9 @@ static const struct { const char *tensors, *text, *answer; } good[] = {
   { "s[b,4]", "Z[b] += exp(s[b,j])\np[b,j] = exp(s[b,j])/Z[b]",
     "s.grad[b,j] += p.grad[b,j] exp(s[b,j])/Z[b]\nZ.grad[b] -= p.grad[b,J] exp(s[b,J])/Z[b]^2\n"
     "s.grad[b,j] += Z.grad[b] exp(s[b,j])" },
+  { "W[4,5] x[b,5]", "y[b,i] = sig( W[i,J] x[b,J] )",
+    "x.grad[b,j] += y[b,I] (1-y[b,I]) y.grad[b,I] W[I,j]\n"
+    "W.grad[i,j] += (1/B) y[B,i] (1-y[B,i]) y.grad[B,i] x[B,j]" },
   { "s[b,4]", "r[b,j] = relu(s[b,j])", "s.grad[b,j] += r.grad[b,j] 1[s[b,j] > 0]" },
   { "Phi[4] x[4] y", "L = (Phi[J] x[J] - y)^2",
     "r = Phi[J] x[J] - y\nPhi.grad[j] += 2 L.grad r x[j]\nx.grad[j] += 2 L.grad r Phi[j]\n"

@@ -10,36 +10,41 @@
 
 #include "plain.h"
 
+/* to = sig(start + the sum of the terms) */
+#define SIG_SUM(to, start, loops, term) \
+  { double s = start; loops s += term; to = plain_sig(s); }
+
 /* ---- Basic tensor products */
 static void at_1(void) {
-  SLIDE("z = x[I] y[I]", "x[5] y[5]", "z = x[I] y[I]")
+  SLIDE("x[5] y[5]", "z = x[I] y[I]")
   IN1(x, 5); IN1(y, 5); OUT0(z);
   FOR(i, 5) *z += x[i] * y[i];
 }
 static void at_2(void) {
-  SLIDE("y[i] = W[i,J] x[J]", "W[3,5] x[5]", "y[i] = W[i,J] x[J]")
+  SLIDE("W[3,5] x[5]", "y[i] = W[i,J] x[J]")
   IN2(W, 3, 5); IN1(x, 5); OUT1(y, 3);
   FOR(i, 3) FOR(j, 5) y[i] += W[i][j] * x[j];
 }
 static void at_3(void) {
-  SLIDE("y[j] = W[I,j] x[I]", "W[3,5] x[3]", "y[j] = W[I,j] x[I]")
+  SLIDE("W[3,5] x[3]", "y[j] = W[I,j] x[I]")
   IN2(W, 3, 5); IN1(x, 3); OUT1(y, 5);
   FOR(i, 3) FOR(j, 5) y[j] += W[i][j] * x[i];
 }
 static void at_4(void) {
-  SLIDE("A[i,j] = B[K,i] C[K,j]", "B[4,3] C[4,5]", "A[i,j] = B[K,i] C[K,j]")
+  SLIDE("B[4,3] C[4,5]", "A[i,j] = B[K,i] C[K,j]")
   IN2(B, 4, 3); IN2(C, 4, 5); OUT2(A, 3, 5);
   FOR(i, 3) FOR(j, 5) FOR(k, 4) A[i][j] += B[k][i] * C[k][j];
 }
 static void at_5(void) {
-  SLIDE("Y[h,i,j] = A[h,i,K] B[h,j,K]", "A[2,3,4] B[2,5,4]", "Y[h,i,j] = A[h,i,K] B[h,j,K]\n\n"
+  SLIDE("A[2,3,4] B[2,5,4]",
+        "Y[h,i,j] = A[h,i,K] B[h,j,K]\n\n"
         "for h,i,j,k: Y[h,i,j] += A[h,i,k] B[h,j,k]\n\n"
         "Y[h,i,j] += A[h,i,k] * B[h,j,k]")
   IN3(A, 2, 3, 4); IN3(B, 2, 5, 4); OUT3(Y, 2, 3, 5);
   FOR(h, 2) FOR(i, 3) FOR(j, 5) FOR(k, 4) Y[h][i][j] += A[h][i][k] * B[h][j][k];
 }
 static void at_6(void) {
-  SLIDE("x[t+1,i] = W[t,i,J] x[t,J]", "W[4,3,3] z[3]",
+  SLIDE("W[4,3,3] z[3]",
         "x[0,i] = z[i]\n"
         "x[t+1,i] = W[t,i,J] x[t,J]")
   IN3(W, 4, 3, 3); IN1(z, 3); OUT2(x, 5, 3);
@@ -47,12 +52,12 @@ static void at_6(void) {
   FOR(t, 4) FOR(i, 3) FOR(j, 3) x[t + 1][i] += W[t][i][j] * x[t][j];
 }
 static void at_7(void) {
-  SLIDE("z[i,j] = x[i] y[j]", "x[5] y[4]", "z[i,j] = x[i] y[j]")
+  SLIDE("x[5] y[4]", "z[i,j] = x[i] y[j]")
   IN1(x, 5); IN1(y, 4); OUT2(z, 5, 4);
   FOR(i, 5) FOR(j, 4) z[i][j] = x[i] * y[j];
 }
 static void at_8(void) {
-  SLIDE("u=x^2 ; v=y^2 ; r=u+v ; L=sqrt(r)", "x y",
+  SLIDE("x y",
         "u=x^2\n"
         "v=y^2\n"
         "r=u+v\n"
@@ -64,7 +69,8 @@ static void at_8(void) {
   *L = sqrt(*r);
 }
 static void at_9(void) {
-  SLIDE("y[b,i] = f( W[i,J] x[b,J] )", "W[4,5] x[b,5]", "y[b,i] = sig( W[i,J] x[b,J] )\n\n"
+  SLIDE("W[4,5] x[b,5]",
+        "y[b,i] = sig( W[i,J] x[b,J] )\n\n"
         "y[b,i] = σ(W[i,J] ⊙ x[b,J])\n\n"
         "s[b,i] += W[i,j] x[b,j]\n"
         "y[b,i] = sigmoid(s[b,i])")
@@ -77,18 +83,15 @@ static void at_9(void) {
 
 /* ---- MLP, softmax, loss */
 static void at_10(void) {
-  SLIDE("h[b,j]  = sig( W0[j,I] x[b,I] - C0[j] )", "x[b,5]",
+  SLIDE("x[b,5]",
         "h[b,j]  = sig( W0[j,I] x[b,I] - C0[j] ) | j<4\n\n"
         "h[b,j]  = σ( W0[j,I] x[b,I] − C0[j] ) | j<4")
   IN2(W0, 4, 5); IN2(x, 3, 5); IN1(C0, 4); OUT2(h, 3, 4);
-  FOR(b, 3) FOR(j, 4) {
-    double s = -C0[j];
-    FOR(i, 5) s += W0[j][i] * x[b][i];
-    h[b][j] = plain_sig(s);
-  }
+  FOR(b, 3) FOR(j, 4)
+    SIG_SUM(h[b][j], -C0[j], FOR(i, 5), W0[j][i] * x[b][i])
 }
 static void at_11(void) {
-  SLIDE("s[b,k]  = W1[k,J] h[b,J] - C1[k] (also with sig around it)", "h[b,5]",
+  SLIDE("h[b,5]",
         "s[b,k]  = W1[k,J] h[b,J] - C1[k] | k<4\n"
         "s'[b,k]  = sig( W1[k,J] h[b,J] - C1[k] )")
   IN2(W1, 4, 5); IN2(h, 3, 5); IN1(C1, 4); OUT2(s, 3, 4); OUT2(s_, 3, 4);
@@ -99,7 +102,7 @@ static void at_11(void) {
   }
 }
 static void at_12(void) {
-  SLIDE("P[b,k]  = softmax_k s[b,k]", "s[b,5]", "P[b,k]  = softmax_k s[b,k]")
+  SLIDE("s[b,5]", "P[b,k]  = softmax_k s[b,k]")
   IN2(s, 3, 5); OUT2(P, 3, 5);
   FOR(b, 3) {
     FOR(k, 5) P[b][k] = s[b][k];
@@ -107,7 +110,7 @@ static void at_12(void) {
   }
 }
 static void at_13(void) {
-  SLIDE("loss[b] = -ln P[b,y[b]] ;  L = (1/B) sum_b loss[b]", "P[b,5]+ y[b]=5",
+  SLIDE("P[b,5]+ y[b]=5",
         "loss[b] = -ln P[b,y[b]]\n"
         "L = (1/B) sum_b loss[b]\n\n"
         "loss[b] = -ln P[b,y[b]]\n"
@@ -118,7 +121,7 @@ static void at_13(void) {
   FOR(b, 3) *L += (loss[b] = -log(P[b][(int)y[b]])) / 3;
 }
 static void at_14(void) {
-  SLIDE("Affine y[b,j] = W[I,j] x[b,I] -/+ B[j]", "x[b,5] W[5,4]",
+  SLIDE("x[b,5] W[5,4]",
         "y[b,j] = W[I,j] x[b,I] - B[j]\n"
         "z[b,j] = W[I,j] x[b,I] + B[j]\n\n"
         "y[b,j] += W[i,j] x[b,i]\n"
@@ -133,8 +136,7 @@ static void at_14(void) {
   }
 }
 static void at_15(void) {
-  SLIDE("sigmoid  x.g[b,i] += y.g[b,i] y[b,i] (1-y[b,i]) ;  tanh u = 2 sig(2u) - 1 ;  "
-        "relu x.g += y.g 1[x>0]", "y[b,4] yg[b,4] u x yg'",
+  SLIDE("y[b,4] yg[b,4] u x yg'",
         "xg[b,i] += yg[b,i] y[b,i] (1-y[b,i])\n"
         "v = 2 sig(2u) - 1\n"
         "xg' += yg' 1[x>0]")
@@ -144,7 +146,7 @@ static void at_15(void) {
   *xg_ = x > 0 ? yg_ : 0;
 }
 static void at_16(void) {
-  SLIDE("s[k] = W[k,J] x[J] + b[k]", "x[5]", "s[k] = W[k,J] x[J] + b[k] | k<4")
+  SLIDE("x[5]", "s[k] = W[k,J] x[J] + b[k] | k<4")
   IN2(W, 4, 5); IN1(x, 5); IN1(b, 4); OUT1(s, 4);
   FOR(k, 4) {
     s[k] = b[k];
@@ -152,7 +154,7 @@ static void at_16(void) {
   }
 }
 static void at_17(void) {
-  SLIDE("Z[b] += exp(s[b,j]) ; p[b,j] = exp(s[b,j])/Z[b]", "s[b,5]",
+  SLIDE("s[b,5]",
         "Z[b] += exp(s[b,j])\n"
         "p[b,j] = exp(s[b,j])/Z[b]\n\n"
         "Z[b] = 0\n"
@@ -167,8 +169,7 @@ static void at_17(void) {
   }
 }
 static void at_17_backward(void) {
-  SLIDE("s.g[b,j] += p.g[b,j] exp(s)/Z ; Z.g[b] -= p.g[b,J] exp(s[b,J])/Z^2 ; "
-        "s.g[b,j] += Z.g[b] exp(s[b,j])", "s[b,5] pg[b,5] Z[b]+",
+  SLIDE("s[b,5] pg[b,5] Z[b]+",
         "sg[b,j] += pg[b,j] exp(s[b,j])/Z[b]\n"
         "Zg[b] -= pg[b,J] exp(s[b,J])/Z[b]^2\n"
         "sg[b,j] += Zg[b] exp(s[b,j])")
@@ -179,7 +180,7 @@ static void at_17_backward(void) {
   }
 }
 static void at_18(void) {
-  SLIDE("e[b] = -p[b,J] p.g[b,J] ; s.g[b,j] += p[b,j] (p.g[b,j] + e[b])", "p[b,5] pg[b,5]",
+  SLIDE("p[b,5] pg[b,5]",
         "e[b] = -p[b,J] pg[b,J]\n"
         "sg[b,j] += p[b,j] (pg[b,j] + e[b])")
   IN2(p, 3, 5); IN2(pg, 3, 5); OUT1(e, 3); OUT2(sg, 3, 5);
@@ -189,7 +190,7 @@ static void at_18(void) {
   }
 }
 static void at_19(void) {
-  SLIDE("sig(100 (x+y-1.5)), sig(100 (x+y-.5)), sig(100(.5-x))", "x@.48 y@1.02",
+  SLIDE("x@.48 y@1.02",
         "And = sig(100 (x+y-1.5))\n"
         "Or = sig(100 (x+y-.5))\n"
         "Not = sig(100(.5-x))")
@@ -199,7 +200,7 @@ static void at_19(void) {
   *Not = plain_sig(100 * (0.5 - x));
 }
 static void at_20(void) {
-  SLIDE("(Phi[J] x[J] - y)^2 ; sum_l (y - yhat_l)^2", "Phi[4] x[4] y yhat[3]",
+  SLIDE("Phi[4] x[4] y yhat[3]",
         "L = (Phi[J] x[J] - y)^2\n"
         "M = sum_l (y - yhat[l])^2")
   IN1(Phi, 4); IN1(x, 4); IN0(y); IN1(yhat, 3); OUT0(L); OUT0(M);
@@ -208,38 +209,31 @@ static void at_20(void) {
   FOR(l, 3) *M += (y - yhat[l]) * (y - yhat[l]);
 }
 static void at_20_robust(void) {
-  SLIDE("robust Lmax tanh(-ln P[y]/Lmax)", "P[b,5]+ y[b]=5 Lmax@2",
-        "L[b] = Lmax tanh(-ln P[b,y[b]]/Lmax)")
+  SLIDE("P[b,5]+ y[b]=5 Lmax@2", "L[b] = Lmax tanh(-ln P[b,y[b]]/Lmax)")
   IN2(P, 3, 5); IN1(y, 3); IN0(Lmax); OUT1(L, 3);
   FOR(b, 3) L[b] = Lmax * tanh(-log(P[b][(int)y[b]]) / Lmax);
 }
 
 /* ---- CNN and pooling */
 static void at_21(void) {
-  SLIDE("L'[b,x,y,j] = sig( W[DX,DY,I,j] L[b,x+DX,y+DY,I] - B[j] )", "L[b,4,4,2]",
+  SLIDE("L[b,4,4,2]",
         "L'[b,x,y,j] = sig( W[DX,DY,I,j] L[b,x+DX,y+DY,I] - B[j] ) | DX<2, DY<3, j<3\n\n"
         "L'[b,x,y,j] = σ( W[ΔX,ΔY,I,j] L[b,x+ΔX,y+ΔY,I] − B[j] ) | ΔX<2, ΔY<3, j<3")
   IN4(W, 2, 3, 2, 3); IN4(L, 3, 4, 4, 2); IN1(B, 3); OUT4(L_, 3, 3, 2, 3);
-  FOR(b, 3) FOR(x, 3) FOR(y, 2) FOR(j, 3) {
-    double s = -B[j];
-    FOR(dx, 2) FOR(dy, 3) FOR(i, 2) s += W[dx][dy][i][j] * L[b][x + dx][y + dy][i];
-    L_[b][x][y][j] = plain_sig(s);
-  }
+  FOR(b, 3) FOR(x, 3) FOR(y, 2) FOR(j, 3)
+    SIG_SUM(L_[b][x][y][j], -B[j], FOR(dx, 2) FOR(dy, 3) FOR(i, 2),
+            W[dx][dy][i][j] * L[b][x + dx][y + dy][i])
 }
 static void at_22(void) {
-  SLIDE("L'[b,x,y,n] = sig( K[n,DX,DY,I] L[b,x+DX,y+DY,I] - B[n] )", "L[b,4,4,2]",
+  SLIDE("L[b,4,4,2]",
         "L'[b,x,y,n] = sig( K[n,DX,DY,I] L[b,x+DX,y+DY,I] - B[n] ) | DX<2, DY<3, n<3")
   IN4(K, 3, 2, 3, 2); IN4(L, 3, 4, 4, 2); IN1(B, 3); OUT4(L_, 3, 3, 2, 3);
-  FOR(b, 3) FOR(x, 3) FOR(y, 2) FOR(n, 3) {
-    double s = -B[n];
-    FOR(dx, 2) FOR(dy, 3) FOR(i, 2) s += K[n][dx][dy][i] * L[b][x + dx][y + dy][i];
-    L_[b][x][y][n] = plain_sig(s);
-  }
+  FOR(b, 3) FOR(x, 3) FOR(y, 2) FOR(n, 3)
+    SIG_SUM(L_[b][x][y][n], -B[n], FOR(dx, 2) FOR(dy, 3) FOR(i, 2),
+            K[n][dx][dy][i] * L[b][x + dx][y + dy][i])
 }
 static void at_23(void) {
-  SLIDE("W.g[dx,dy,i,j] += (1/B) L'.g[b,x,y,j] L[b,x+dx,y+dy,i] ; "
-        "L.g[b,x+dx,y+dy,i] += W[dx,dy,i,j] L'.g[b,x,y,j]",
-        "L[b,4,4,2] Lg'[b,3,2,3] W[2,3,2,3]",
+  SLIDE("L[b,4,4,2] Lg'[b,3,2,3] W[2,3,2,3]",
         "Wg[dx,dy,i,j] += (1/B) Lg'[b,x,y,j] L[b,x+dx,y+dy,i]\n"
         "Lg[b,x+dx,y+dy,i] += W[dx,dy,i,j] Lg'[b,x,y,j]")
   IN4(W, 2, 3, 2, 3); IN4(L, 3, 4, 4, 2); IN4(Lg_, 3, 3, 2, 3);
@@ -250,7 +244,7 @@ static void at_23(void) {
   }
 }
 static void at_24(void) {
-  SLIDE("Lp[b,x+p,y+p,i] = L[b,x,y,i], zero elsewhere", "L[b,4,3,2]",
+  SLIDE("L[b,4,3,2]",
         "Lp[b,x+1,y+1,i] = L[b,x,y,i]\n"
         "L'[b,x,y,i] = L[b,x-1,y-1,i] | x<6, y<5")       /* zeros behind it, too */
   IN4(L, 3, 4, 3, 2); OUT4(Lp, 3, 5, 4, 2); OUT4(L_, 3, 6, 5, 2);
@@ -258,28 +252,23 @@ static void at_24(void) {
     Lp[b][x + 1][y + 1][i] = L_[b][x + 1][y + 1][i] = L[b][x][y][i];
 }
 static void at_25(void) {
-  SLIDE("stride   L[b,s*x+DX,s*y+DY,I]", "L[b,6,5,2]",
+  SLIDE("L[b,6,5,2]",
         "L'[b,x,y,n] = sig( K[n,DX,DY,I] L[b,2*x+DX,2*y+DY,I] - B[n] ) | DX<2, DY<3, n<3")
   IN4(K, 3, 2, 3, 2); IN4(L, 3, 6, 5, 2); IN1(B, 3); OUT4(L_, 3, 3, 2, 3);
-  FOR(b, 3) FOR(x, 3) FOR(y, 2) FOR(n, 3) {
-    double s = -B[n];
-    FOR(dx, 2) FOR(dy, 3) FOR(i, 2) s += K[n][dx][dy][i] * L[b][2 * x + dx][2 * y + dy][i];
-    L_[b][x][y][n] = plain_sig(s);
-  }
+  FOR(b, 3) FOR(x, 3) FOR(y, 2) FOR(n, 3)
+    SIG_SUM(L_[b][x][y][n], -B[n], FOR(dx, 2) FOR(dy, 3) FOR(i, 2),
+            K[n][dx][dy][i] * L[b][2 * x + dx][2 * y + dy][i])
 }
 static void at_26(void) {
-  SLIDE("dilation L[b,x+d*DX,y+d*DY,I]", "L[b,5,6,2]",
+  SLIDE("L[b,5,6,2]",
         "L'[b,x,y,n] = sig( K[n,DX,DY,I] L[b,x+2*DX,y+2*DY,I] + B[n] ) | DX<2, DY<3, n<3")
   IN4(K, 3, 2, 3, 2); IN4(L, 3, 5, 6, 2); IN1(B, 3); OUT4(L_, 3, 3, 2, 3);
-  FOR(b, 3) FOR(x, 3) FOR(y, 2) FOR(n, 3) {
-    double s = B[n];
-    FOR(dx, 2) FOR(dy, 3) FOR(i, 2) s += K[n][dx][dy][i] * L[b][x + 2 * dx][y + 2 * dy][i];
-    L_[b][x][y][n] = plain_sig(s);
-  }
+  FOR(b, 3) FOR(x, 3) FOR(y, 2) FOR(n, 3)
+    SIG_SUM(L_[b][x][y][n], B[n], FOR(dx, 2) FOR(dy, 3) FOR(i, 2),
+            K[n][dx][dy][i] * L[b][x + 2 * dx][y + 2 * dy][i])
 }
 static void at_27(void) {
-  SLIDE("max pool L'[b,x,y,i] = max_{dx,dy} L[b,s*x+dx,s*y+dy,i] ; avg pool (1/k^2) sum ; "
-        "sum pool", "L[b,4,4,2]",
+  SLIDE("L[b,4,4,2]",
         "L'[b,x,y,i] = max_{dx,dy} L[b,2*x+dx,2*y+dy,i] | dx<2, dy<2\n"
         "L''[b,x,y,i] = (1/2^2) sum_{dx,dy} L[b,2*x+dx,2*y+dy,i] | dx<2, dy<2\n"
         "L'''[b,x,y,i] = sum_{dx,dy} L[b,2*x+dx,2*y+dy,i] | dx<2, dy<2\n\n"
@@ -298,8 +287,7 @@ static void at_27(void) {
   }
 }
 static void at_30(void) {
-  SLIDE("M[b,x,y,dx,dy,i] = L[b,x+dx,y+dy,i] ; "
-        "L'[b,x,y,j] = M[b,x,y,(DX,DY,I)] W[(DX,DY,I),j]", "L[b,4,4,2]",
+  SLIDE("L[b,4,4,2]",
         "M[b,x,y,dx,dy,i] = L[b,x+dx,y+dy,i] | dx<2, dy<3\n"
         "L'[b,x,y,j] = M[b,x,y,DX,DY,I] W[(DX,DY,I),j] | j<3")
   IN4(L, 3, 4, 4, 2); IN2(W, 12, 3); OUT6(M, 3, 3, 2, 2, 3, 2); OUT4(L_, 3, 3, 2, 3);
@@ -309,18 +297,18 @@ static void at_30(void) {
   }
 }
 static void at_31(void) {
-  SLIDE("reshape to FC  L[b,(x,y,c)]", "L[b,2,3,2]", "L'[b,(x,y,c)] = L[b,x,y,c]")
+  SLIDE("L[b,2,3,2]", "L'[b,(x,y,c)] = L[b,x,y,c]")
   IN4(L, 3, 2, 3, 2); OUT2(L_, 3, 12);
   FOR(b, 3) FOR(x, 2) FOR(y, 3) FOR(c, 2) L_[b][(x * 3 + y) * 2 + c] = L[b][x][y][c];
 }
 static void at_32(void) {
-  SLIDE("L2[b,x,y,n] = 1/4 (L[2x,2y]+L[2x+1,2y]+L[2x,2y+1]+L[2x+1,2y+1])", "L[b,4,6,2]",
+  SLIDE("L[b,4,6,2]",
         "L2[b,x,y,n] = 1/4 (L[b,2x,2y,n]+L[b,2x+1,2y,n]+L[b,2x,2y+1,n]+L[b,2x+1,2y+1,n])")
   IN4(L, 3, 4, 6, 2); OUT4(L2, 3, 2, 3, 2);
   FOR(b, 3) FOR(x, 4) FOR(y, 6) FOR(n, 2) L2[b][x / 2][y / 2][n] += L[b][x][y][n] / 4;
 }
 static void at_34(void) {
-  SLIDE("L'[s*x+dx,s*y+dy,i] += W[dx,dy,i,j] L[x,y,j]", "W[3,2,2,4] L[3,2,4]",
+  SLIDE("W[3,2,2,4] L[3,2,4]",
         "L'[2*x+dx,2*y+dy,i] += W[dx,dy,i,j] L[x,y,j]\n\n"
         "L'[2*x+DX,2*y+DY,i] = W[DX,DY,i,J] L[x,y,J]\n\n"
         "for x,y,dx,dy,i,j: L'[2x+dx,2y+dy,i] += W[dx,dy,i,j] L[x,y,j]")
@@ -329,20 +317,16 @@ static void at_34(void) {
     L_[2 * x + dx][2 * y + dy][i] += W[dx][dy][i][j] * L[x][y][j];
 }
 static void at_36(void) {
-  SLIDE("L[l+1][b,t,i] = sig( W[DT,J,i] L[l][b,2t+DT,J] - B[i] ) ; L0[b,t,i] = e[w[b,t],i]",
-        "w[b,6]=7",
+  SLIDE("w[b,6]=7",
         "L0[b,t,i] = e[w[b,t],i] | w<7, i<2\n"
         "L1[b,t,i] = sig( W[DT,J,i] L0[b,2t+DT,J] - B[i] ) | DT<2, i<4")
   IN2(w, 3, 6); IN2(e, 7, 2); IN3(W, 2, 2, 4); IN1(B, 4); OUT3(L0, 3, 6, 2); OUT3(L1, 3, 3, 4);
   FOR(b, 3) FOR(t, 6) FOR(i, 2) L0[b][t][i] = e[(int)w[b][t]][i];
-  FOR(b, 3) FOR(t, 3) FOR(i, 4) {
-    double s = -B[i];
-    FOR(dt, 2) FOR(j, 2) s += W[dt][j][i] * L0[b][2 * t + dt][j];
-    L1[b][t][i] = plain_sig(s);
-  }
+  FOR(b, 3) FOR(t, 3) FOR(i, 4)
+    SIG_SUM(L1[b][t][i], -B[i], FOR(dt, 2) FOR(j, 2), W[dt][j][i] * L0[b][2 * t + dt][j])
 }
 static void at_35(void) {
-  SLIDE("GAN upsample: conv, then reshape [X,Y,I] -> [2X,2Y,I/4]", "L[b,3,3,2] K[8,2,2,2]",
+  SLIDE("L[b,3,3,2] K[8,2,2,2]",
         "M[b,x,y,i] = K[i,DX,DY,J] L[b,x+DX,y+DY,J]\n"
         "L'[b,2x+dx,2y+dy,i] += M[b,x,y,(dx,dy,i)] | dx<2, dy<2, i<2")
   IN4(L, 3, 3, 3, 2); IN4(K, 8, 2, 2, 2); OUT4(L_, 3, 4, 4, 2);
@@ -351,14 +335,12 @@ static void at_35(void) {
                       * L[b][x / 2 + dx][y / 2 + dy][j];
 }
 static void at_37(void) {
-  SLIDE("h[x,y] = concat_l L_l[floor(x X_l/X_0), floor(y Y_l/Y_0), :]", "L0[4,6,2] L1[2,3,3]",
-        "h[x,y,J+K] = L0[x,y,J] ; L1[floor(x 2/4),floor(y 3/6),K]")
+  SLIDE("L0[4,6,2] L1[2,3,3]", "h[x,y,J+K] = L0[x,y,J] ; L1[floor(x 2/4),floor(y 3/6),K]")
   IN3(L0, 4, 6, 2); IN3(L1, 2, 3, 3); OUT3(h, 4, 6, 5);
   FOR(x, 4) FOR(y, 6) FOR(j, 5) h[x][y][j] = j < 2 ? L0[x][y][j] : L1[x / 2][y / 2][j - 2];
 }
 static void at_38(void) {
-  SLIDE("L'[b,x,y,J1+J2] = A[b,x,y,J1] ; C[b,x,y,J2]", "A[b,2,3,4] C[b,2,3,1]",
-        "L'[b,x,y,J1+J2] = A[b,x,y,J1] ; C[b,x,y,J2]")
+  SLIDE("A[b,2,3,4] C[b,2,3,1]", "L'[b,x,y,J1+J2] = A[b,x,y,J1] ; C[b,x,y,J2]")
   IN4(A, 3, 2, 3, 4); IN4(C, 3, 2, 3, 1); OUT4(L_, 3, 2, 3, 5);
   FOR(b, 3) FOR(x, 2) FOR(y, 3) FOR(j, 5)
     L_[b][x][y][j] = j < 4 ? A[b][x][y][j] : C[b][x][y][j - 4];
@@ -366,7 +348,7 @@ static void at_38(void) {
 
 /* ---- ResNet / highway */
 static void at_40(void) {
-  SLIDE("L[l+1][b,x,y,j] = L[l][b,x,y,j] + Conv(Phi,L[l])[b,x,y,j]", "z[b,4,3,2]",
+  SLIDE("z[b,4,3,2]",
         "L[0,b,x,y,j] = z[b,x,y,j]\n"
         "L[l+1,b,x,y,j] = L[l,b,x,y,j] + sig( W[l,DX,DY,I,j] L[l,b,x+DX,y+DY,I] - B[l,j] )"
         " | l<2, x<4, y<3, DX<2, DY<2")
@@ -381,29 +363,25 @@ static void at_40(void) {
   }
 }
 static void at_41(void) {
-  SLIDE("L'[b,x,y,j] = L[b,s*x,s*y,j] for j<N ; 0 for j>=N", "L[b,4,6,2]",
-        "L'[b,x,y,J+K] = L[b,2*x,2*y,J] ; 0 | K<1")
+  SLIDE("L[b,4,6,2]", "L'[b,x,y,J+K] = L[b,2*x,2*y,J] ; 0 | K<1")
   IN4(L, 3, 4, 6, 2); OUT4(L_, 3, 2, 3, 3);
   FOR(b, 3) FOR(x, 2) FOR(y, 3) FOR(j, 2) L_[b][x][y][j] = L[b][2 * x][2 * y][j];
 }
 static void at_43(void) {
-  SLIDE("dense block  L' = L ; R(L)", "L[b,3,3,2]",
+  SLIDE("L[b,3,3,2]",
         "R[b,x,y,j] = sig( W[DX,DY,I,j] L[b,x+DX,y+DY,I] - B[j] )"
         " | x<3, y<3, DX<2, DY<2, j<3\n"
         "L'[b,x,y,I+J] = L[b,x,y,I] ; R[b,x,y,J]")
   IN4(L, 3, 3, 3, 2); IN4(W, 2, 2, 2, 3); IN1(B, 3); OUT4(L_, 3, 3, 3, 5);
   FOR(b, 3) FOR(x, 3) FOR(y, 3) {
     FOR(i, 2) L_[b][x][y][i] = L[b][x][y][i];
-    FOR(j, 3) {
-      double s = -B[j];
-      FOR(dx, 2) FOR(dy, 2) FOR(i, 2)
-        if (x + dx < 3 && y + dy < 3) s += W[dx][dy][i][j] * L[b][x + dx][y + dy][i];
-      L_[b][x][y][2 + j] = plain_sig(s);
-    }
+    FOR(j, 3)
+      SIG_SUM(L_[b][x][y][2 + j], -B[j], FOR(dx, 2) FOR(dy, 2) FOR(i, 2),
+              x + dx < 3 && y + dy < 3 ? W[dx][dy][i][j] * L[b][x + dx][y + dy][i] : 0)
   }
 }
 static void at_44(void) {
-  SLIDE("u[i] = sig(W[i,J] h[J] - B[i]) ; h'[i] = h[i] + u[i]", "h[4]",
+  SLIDE("h[4]",
         "u[i] = sig(W[i,J] h[J] - B[i]) | i<4\n"
         "h'[i] = h[i] + u[i]")
   IN1(h, 4); IN2(W, 4, 4); IN1(B, 4); OUT1(u, 4); OUT1(h_, 4);
@@ -414,19 +392,16 @@ static void at_44(void) {
   }
 }
 static void at_45(void) {
-  SLIDE("L[l+2] = L[l] + Conv(K2,B2,Conv(K1,B1,L[l]))", "L[b,3,3,2]",
+  SLIDE("L[b,3,3,2]",
         "M[b,x,y,j] = sig( K1[j,DX,DY,I] L[b,x+DX,y+DY,I] - B1[j] )"
         " | x<3, y<3, DX<2, DY<2, j<3\n"
         "L'[b,x,y,i] = L[b,x,y,i] + sig( K2[i,DX,DY,J] M[b,x+DX,y+DY,J] - B2[i] )"
         " | DX<2, DY<2")
   IN4(L, 3, 3, 3, 2); IN4(K1, 3, 2, 2, 2); IN1(B1, 3); IN4(K2, 2, 2, 2, 3); IN1(B2, 2);
   OUT4(L_, 3, 3, 3, 2); OUT4(M, 3, 3, 3, 3);
-  FOR(b, 3) FOR(x, 3) FOR(y, 3) FOR(j, 3) {
-    double s = -B1[j];
-    FOR(dx, 2) FOR(dy, 2) FOR(i, 2)
-      if (x + dx < 3 && y + dy < 3) s += K1[j][dx][dy][i] * L[b][x + dx][y + dy][i];
-    M[b][x][y][j] = plain_sig(s);
-  }
+  FOR(b, 3) FOR(x, 3) FOR(y, 3) FOR(j, 3)
+    SIG_SUM(M[b][x][y][j], -B1[j], FOR(dx, 2) FOR(dy, 2) FOR(i, 2),
+            x + dx < 3 && y + dy < 3 ? K1[j][dx][dy][i] * L[b][x + dx][y + dy][i] : 0)
   FOR(b, 3) FOR(x, 3) FOR(y, 3) FOR(i, 2) {
     double s = -B2[i];
     FOR(dx, 2) FOR(dy, 2) FOR(j, 3)
@@ -437,8 +412,7 @@ static void at_45(void) {
 
 /* ---- Recurrent */
 static void at_46(void) {
-  SLIDE("h[b,t,j] = sig( Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j] )", "x[b,4,2]",
-        "h[b,t,j] = sig( Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j] ) | j<3")
+  SLIDE("x[b,4,2]", "h[b,t,j] = sig( Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j] ) | j<3")
   IN3(x, 3, 4, 2); IN2(Whh, 3, 3); IN2(Wxh, 3, 2); IN1(B, 3); OUT3(h, 3, 4, 3);
   FOR(b, 3) FOR(t, 4) FOR(j, 3) {
     double s = -B[j];
@@ -448,7 +422,7 @@ static void at_46(void) {
   }
 }
 static void at_49(void) {
-  SLIDE("GRU    G1 ; h1 = G1*h(t-1) ; G2 ; R from h1,x ; h = (1-G2)*h(t-1) + G2*R", "x[b,4,2]",
+  SLIDE("x[b,4,2]",
         "G1[b,t,j] = sig( W1h[j,I] h[b,t-1,I] + W1x[j,K] x[b,t,K] - B1[j] ) | j<3\n"
         "h1[b,t,j] = G1[b,t,j] h[b,t-1,j]\n"
         "G2[b,t,j] = sig( W2h[j,I] h[b,t-1,I] + W2x[j,K] x[b,t,K] - B2[j] )\n"
@@ -475,8 +449,7 @@ static void at_49(void) {
   }
 }
 static void at_51(void) {
-  SLIDE("f,i,o = sig(W. [x;h] + b) ; c~ = tanh(..) ; c = f*c(t-1) + i*c~ ; h = o*tanh(c)",
-        "x[b,4,2]",
+  SLIDE("x[b,4,2]",
         "v[b,t,K+I] = x[b,t,K] ; h[b,t-1,I]\n"
         "f[b,t,j] = sig( Wf[j,I] v[b,t,I] + bf[j] ) | j<3\n"
         "i[b,t,j] = sig( Wi[j,K] v[b,t,K] + bi[j] )\n"
@@ -500,7 +473,7 @@ static void at_51(void) {
   }
 }
 static void at_52(void) {
-  SLIDE("P[b,t,w] = softmax_w e[w,I] h[b,t-1,I]", "k[b,4]=6 e[6,3]",
+  SLIDE("k[b,4]=6 e[6,3]",
         "h[b,t,j] = tanh( V[j,I] h[b,t-1,I] + W[j,J] e[k[b,t],J] ) | j<3\n"
         "P[b,t,w] = softmax_w e[w,I] h[b,t-1,I] | t<4")
   IN2(k, 3, 4); IN2(e, 6, 3); IN2(V, 3, 3); IN2(W, 3, 3); OUT3(h, 3, 4, 3); OUT3(P, 3, 4, 6);
@@ -515,7 +488,7 @@ static void at_52(void) {
   }
 }
 static void at_53(void) {
-  SLIDE("stacked h[l,t,.]=RNN(h[l-1,t,.],h[l,t-1,.])", "x[4,3]",
+  SLIDE("x[4,3]",
         "h[-1,t,j] = x[t,j]\n"
         "h[l,t,j] = sig( W[l,j,I] h[l-1,t,I] + V[l,j,I] h[l,t-1,I] - B[l,j] ) | l<2")
   IN2(x, 4, 3); IN3(W, 2, 3, 3); IN3(V, 2, 3, 3); IN2(B, 2, 3); OUT3(h, 2, 4, 3);
@@ -527,7 +500,7 @@ static void at_53(void) {
   }
 }
 static void at_53_residual(void) {
-  SLIDE("residual h[l,t,j] = h[l-1,t,j] + RNN(..)", "x[4,3]",
+  SLIDE("x[4,3]",
         "h[-1,t,j] = x[t,j]\n"
         "h[l,t,j] = h[l-1,t,j] + sig( W[l,j,I] h[l-1,t,I] + V[l,j,I] h[l,t-1,I] - B[l,j] )"
         " | l<2")
@@ -540,7 +513,7 @@ static void at_53_residual(void) {
   }
 }
 static void at_53_bidirectional(void) {
-  SLIDE("bidirectional h[t,2J] = hf[t,J];hb[t,J]", "x[4,2]",
+  SLIDE("x[4,2]",
         "hf[t,j] = sig( Wf[j,I] hf[t-1,I] + Vf[j,K] x[t,K] - Bf[j] ) | j<3\n"
         "hb[t,j] = sig( Wb[j,I] hb[t+1,I] + Vb[j,K] x[t,K] - Bb[j] ) | j<3\n"
         "h[t,2J] = hf[t,J];hb[t,J]")
@@ -556,9 +529,7 @@ static void at_53_bidirectional(void) {
   }
 }
 static void at_55(void) {
-  SLIDE("P[t,z] = softmax_z e[z,I] W[I,J] h[t,J] ; dynamic program "
-        "F[n,t] = P[t,blank]F[n,t-1] + P[t,y[n]]F[n-1,t-1], F[0,0]=1 ; loss -ln F[N,T]",
-        "e[5,2] h[6,3] y[3]=5",
+  SLIDE("e[5,2] h[6,3] y[3]=5",
         "P[t,z] = softmax_z e[z,I] W[I,J] h[t,J]\n"
         "F[0,0]=1\n"
         "F[n,t] = P[t,4]F[n,t-1] + P[t,y[n]]F[n-1,t-1]\n"
@@ -576,8 +547,7 @@ static void at_55(void) {
 
 /* ---- Attention and transformer */
 static void at_56(void) {
-  SLIDE("al[to,ti] = softmax_ti ( e[w[to],J] h[ti,J] ) ; h~[to,J] = al[to,T] h[T,J]",
-        "w[3]=6 e[6,4] h[5,4]",
+  SLIDE("w[3]=6 e[6,4] h[5,4]",
         "al[to,ti] = softmax_ti ( e[w[to],J] h[ti,J] )\n"
         "h'[to,J] = al[to,T] h[T,J]")
   IN1(w, 3); IN2(e, 6, 4); IN2(h, 5, 4); OUT2(al, 3, 5); OUT2(h_, 3, 4);
@@ -588,15 +558,13 @@ static void at_56(void) {
   }
 }
 static void at_58(void) {
-  SLIDE("P[w] = softmax_w e[w,I] Wauto[I,J] h[t-1,J]", "e[6,2] h[5,3]",
-        "P[w] = softmax_w e[w,I] Wauto[I,J] h[4-1,J]")
+  SLIDE("e[6,2] h[5,3]", "P[w] = softmax_w e[w,I] Wauto[I,J] h[4-1,J]")
   IN2(e, 6, 2); IN2(Wauto, 2, 3); IN2(h, 5, 3); OUT1(P, 6);
   FOR(w, 6) FOR(i, 2) FOR(j, 3) P[w] += e[w][i] * Wauto[i][j] * h[3][j];
   plain_softmax(P, 6, 1);
 }
 static void at_61(void) {
-  SLIDE("Q[k,t,i] = WQ[k,i,J] L[t,J] ; Ky[k,t,i] = WK[k,i,J] L[t,J] ; "
-        "V[k,t,i] = WV[k,i,J] L[t,J]", "L[4,3]",
+  SLIDE("L[4,3]",
         "Q[k,t,i] = WQ[k,i,J] L[t,J] | k<2, i<5\n"
         "Ky[k,t,i] = WK[k,i,J] L[t,J] | k<2, i<5\n"
         "V[k,t,i] = WV[k,i,J] L[t,J] | k<2, i<5")
@@ -609,8 +577,7 @@ static void at_61(void) {
   }
 }
 static void at_62(void) {
-  SLIDE("al[k,t1,t2] = softmax_t2 (1/sqrt I) Q[k,t1,I] Ky[k,t2,I]", "Q[2,4,3] Ky[2,5,3]",
-        "al[k,t1,t2] = softmax_t2 (1/sqrt I) Q[k,t1,I] Ky[k,t2,I]")
+  SLIDE("Q[2,4,3] Ky[2,5,3]", "al[k,t1,t2] = softmax_t2 (1/sqrt I) Q[k,t1,I] Ky[k,t2,I]")
   IN3(Q, 2, 4, 3); IN3(Ky, 2, 5, 3); OUT3(al, 2, 4, 5);
   FOR(k, 2) FOR(t, 4) {
     FOR(s, 5) FOR(i, 3) al[k][t][s] += Q[k][t][i] * Ky[k][s][i] / sqrt(3);
@@ -618,8 +585,7 @@ static void at_62(void) {
   }
 }
 static void at_63(void) {
-  SLIDE("causal: al[k,t1,t2]=0 for t2>t1 (score = -inf before the softmax)",
-        "Q[2,4,3] Ky[2,4,3]",
+  SLIDE("Q[2,4,3] Ky[2,4,3]",
         "al[k,t1,t2] = softmax_t2 (1/sqrt I) Q[k,t1,I] Ky[k,t2,I] | t2<=t1\n\n"
         "al[k,t1,t2] = softmax_t2(Q[k,t1,I] Ky[k,t2,I] / sqrt(I)) | t2 ≤ t1")
   IN3(Q, 2, 4, 3); IN3(Ky, 2, 4, 3); OUT3(al, 2, 4, 4);
@@ -629,7 +595,7 @@ static void at_63(void) {
   }
 }
 static void at_64(void) {
-  SLIDE("H[k,t,i] = al[k,t,T] V[k,T,i] ; L'[t,j] = W0[j,(K,I)] H[K,t,I]", "al[2,4,5] V[2,5,3]",
+  SLIDE("al[2,4,5] V[2,5,3]",
         "H[k,t,i] = al[k,t,T] V[k,T,i]\n"
         "L'[t,j] = W0[j,(K,I)] H[K,t,I] | j<6")
   IN3(al, 2, 4, 5); IN3(V, 2, 5, 3); IN2(W0, 6, 6); OUT3(H, 2, 4, 3); OUT2(L_, 4, 6);
@@ -639,7 +605,7 @@ static void at_64(void) {
   }
 }
 static void at_65(void) {
-  SLIDE("h[t,i] = relu(W1[i,J] L[t,J] - B1[i]) ; L'[t,j] = W2[j,I] h[t,I] - B2[j]", "L[4,3]",
+  SLIDE("L[4,3]",
         "h[t,i] = relu(W1[i,J] L[t,J] - B1[i]) | i<5\n"
         "L'[t,j] = W2[j,I] h[t,I] - B2[j] | j<3")
   IN2(L, 4, 3); IN2(W1, 5, 3); IN1(B1, 5); IN2(W2, 3, 5); IN1(B2, 3); OUT2(h, 4, 5);
@@ -657,14 +623,12 @@ static void at_65(void) {
   }
 }
 static void at_68(void) {
-  SLIDE("L0[t,J] = eW[w[t],I] ; eT[t,I']", "w[4]=6 eW[6,3] eT[4,2]",
-        "L0[t,I+I'] = eW[w[t],I] ; eT[t,I']")
+  SLIDE("w[4]=6 eW[6,3] eT[4,2]", "L0[t,I+I'] = eW[w[t],I] ; eT[t,I']")
   IN1(w, 4); IN2(eW, 6, 3); IN2(eT, 4, 2); OUT2(L0, 4, 5);
   FOR(t, 4) FOR(j, 5) L0[t][j] = j < 3 ? eW[(int)w[t]][j] : eT[t][j - 3];
 }
 static void at_69(void) {
-  SLIDE("q[b,t,d]=x[b,t,I]WQ[I,d]; al[b,t1,t2]=softmax_t2 q[b,t1,D]k[b,t2,D]; "
-        "o[b,t,d]=al[b,t,T]v[b,T,d]", "x[b,4,3]",
+  SLIDE("x[b,4,3]",
         "q[b,t,d]=x[b,t,I]WQ[I,d] | d<2\n"
         "k[b,t,d]=x[b,t,I]WK[I,d] | d<2\n"
         "v[b,t,d]=x[b,t,I]WV[I,d] | d<2\n"
@@ -684,9 +648,7 @@ static void at_69(void) {
   }
 }
 static void at_70(void) {
-  SLIDE("(1/KTL) sum_{l,k,t1,t2} al[l,k,t1,t2] (-ln al) ; "
-        "(1/(KT(L-1))) sum_{k,t1,l} min( Lmax, sum_t2 al[l,k,t1,t2] (t1-t2)^2 )",
-        "al[3,2,4,4]+",
+  SLIDE("al[3,2,4,4]+",
         "H = (1/(K T1 L)) sum_{l,k,t1,t2} al[l,k,t1,t2] (-ln al[l,k,t1,t2])\n"
         "D = (1/(K T1 (L-1))) sum_{k,t1,l} min( 15, sum_t2 al[l,k,t1,t2] (t1-t2)^2 )")
   IN4(al, 3, 2, 4, 4); OUT0(H); OUT0(D);
@@ -698,8 +660,7 @@ static void at_70(void) {
   }
 }
 static void at_70_beta(void) {
-  SLIDE("softmax with inverse temperature beta",
-        "s[b,5] beta@2", "P[b,k] = softmax_k beta s[b,k]")
+  SLIDE("s[b,5] beta@2", "P[b,k] = softmax_k beta s[b,k]")
   IN2(s, 3, 5); IN0(beta); OUT2(P, 3, 5);
   FOR(b, 3) {
     FOR(k, 5) P[b][k] = beta * s[b][k];
@@ -709,8 +670,7 @@ static void at_70_beta(void) {
 
 /* ---- Normalisation, dropout */
 static void at_71(void) {
-  SLIDE("mu[j]=(1/B) x[B,j] ; s[j]=(1/(B-1)) sum_b (x[b,j]-mu[j])^2 ; "
-        "x'[b,j]=(x[b,j]-mu[j])/sqrt(s[j])", "x[b,4]",
+  SLIDE("x[b,4]",
         "mu[j]=(1/B) x[B,j]\n"
         "s[j]=(1/(B-1)) sum_b (x[b,j]-mu[j])^2\n"
         "x'[b,j]=(x[b,j]-mu[j])/sqrt(s[j])\n\n"
@@ -725,8 +685,7 @@ static void at_71(void) {
   }
 }
 static void at_72(void) {
-  SLIDE("spatial BN  mean over b,x,y, divisor BXY-1 ; per-position BN over b only",
-        "L[b,2,3,2]",
+  SLIDE("L[b,2,3,2]",
         "mu[j]=(1/(B X Y)) L[B,X,Y,j]\n"
         "s[j]=(1/(B X Y-1)) sum_{b,x,y} (L[b,x,y,j]-mu[j])^2\n"
         "L'[b,x,y,j]=(L[b,x,y,j]-mu[j])/sqrt(s[j])\n"
@@ -748,7 +707,7 @@ static void at_72(void) {
   }
 }
 static void at_73(void) {
-  SLIDE("slide \"layer norm\"  per (b,n), over x,y, divisor XY-1", "L[b,2,3,2]",
+  SLIDE("L[b,2,3,2]",
         "mu[b,n]=(1/(X Y)) L[b,X,Y,n]\n"
         "s[b,n]=(1/(X Y-1)) sum_{x,y} (L[b,x,y,n]-mu[b,n])^2\n"
         "L'[b,x,y,n]=(L[b,x,y,n]-mu[b,n])/sqrt(s[b,n])")
@@ -761,7 +720,7 @@ static void at_73(void) {
   }
 }
 static void at_74(void) {
-  SLIDE("transformer LN  over (t,j), divisor TJ :  sig( A[j]/s (L[t,j]-mu) + B[j] )", "L[4,3]",
+  SLIDE("L[4,3]",
         "mu = (1/(T J)) L[T,J]\n"
         "s = sqrt( (1/(T J)) sum_{t,j} (L[t,j]-mu)^2 )\n"
         "L'[t,j] = sig( (A[j]/s) (L[t,j]-mu) + B[j] )")
@@ -772,7 +731,7 @@ static void at_74(void) {
   FOR(t, 4) FOR(j, 3) L_[t][j] = plain_sig(A[j] / sqrt(s) * (L[t][j] - mu) + B[j]);
 }
 static void at_75(void) {
-  SLIDE("affine after norm  g[n] L~[b,x,y,n] + be[n] ; V0 Norm a*x+b", "L[b,2,2,3] x[4] a b'",
+  SLIDE("L[b,2,2,3] x[4] a b'",
         "L'[b,x,y,n] = g[n] L[b,x,y,n] + be[n]\n"
         "x'[i] = a*x[i]+b'")
   IN4(L, 3, 2, 2, 3); IN1(g, 3); IN1(be, 3); IN1(x, 4); IN0(a); IN0(b_); OUT4(L_, 3, 2, 2, 3);
@@ -781,8 +740,7 @@ static void at_75(void) {
   FOR(i, 4) x_[i] = a * x[i] + b_;
 }
 static void at_76(void) {
-  SLIDE("y[i] = relu( W[i,J] m[J] x[J] ) ; test (1-a) W x ; inverted (1/(1-a) in training)",
-        "m[5]=2 x[5]",
+  SLIDE("m[5]=2 x[5]",
         "y[i] = relu( W[i,J] m[J] x[J] ) | i<4\n"
         "y'[i] = relu( (1-.25) W[i,J] x[J] )\n"
         "y''[i] = relu( (1/(1-.25)) W[i,J] m[J] x[J] )")
@@ -798,8 +756,7 @@ static void at_76(void) {
 
 /* ---- Generative, structured and other */
 static void at_77(void) {
-  SLIDE("VQ  k[x,y] = argmin_k |L[x,y,I]-C[k,I]|^2 ; L^[x,y,i] = C[k[x,y],i]",
-        "L[2,3,4] C[5,4]",
+  SLIDE("L[2,3,4] C[5,4]",
         "k[x,y] = argmin_k sum_i (L[x,y,i]-C[k,i])^2\n"
         "L'[x,y,i] = C[k[x,y],i]\n"
         "M[x,y] = L[x,y,I] L'[x,y,I]")
@@ -815,8 +772,7 @@ static void at_77(void) {
   }
 }
 static void at_78(void) {
-  SLIDE("VAE z[i] = mu[i] + sg[i] eps[i] ; KL = 1/2 sum (mu^2 + sg^2 - 1 - ln sg^2)",
-        "mu[4] sg[4]+ eps[4]",
+  SLIDE("mu[4] sg[4]+ eps[4]",
         "z[i] = mu[i] + sg[i] eps[i]\n"
         "KL = 1/2 sum_i (mu[i]^2 + sg[i]^2 - 1 - ln sg[i]^2)")
   IN1(mu, 4); IN1(sg, 4); IN1(eps, 4); OUT1(z, 4); OUT0(KL);
@@ -826,9 +782,7 @@ static void at_78(void) {
   }
 }
 static void at_79(void) {
-  SLIDE("s = sum_n sN[n,Y[n]] + sum_e sE[n,m,Y[n],Y[m]] ; "
-        "chain Z[t+1,y] = exp(sN[t+1,y]) sum_y' Z[t,y'] exp(sE[t,y',y])",
-        "sN[4,3] sE'[4,4,3,3] sE[3,3,3] Y[4]=3",
+  SLIDE("sN[4,3] sE'[4,4,3,3] sE[3,3,3] Y[4]=3",
         "s = sum_n sN[n,Y[n]] + sum_{n,m} sE'[n,m,Y[n],Y[m]]\n"
         "Z[0,y] = exp(sN[0,y])\n"
         "Z[t+1,y] = exp(sN[t+1,y]) sum_y' Z[t,y'] exp(sE[t,y',y])")
@@ -839,50 +793,6 @@ static void at_79(void) {
     double from = t ? 0 : 1;
     if (t) FOR(z, 3) from += Z[t - 1][z] * exp(sE[t - 1][z][y]);
     Z[t][y] = exp(sN[t][y]) * from;
-  }
-}
-
-/* ---- The course's backward lines, of its own equations, as a student hands them in. */
-static const struct { const char *tensors, *text, *backward; } answers[] = {
-  { "A[2,3,4] B[2,5,4]", "Y[h,i,j] = A[h,i,K] B[h,j,K]",                                /* 5 */
-    "A.grad[h,i,k] += Y.grad[h,i,J] B[h,J,k] ; B.grad[h,j,k] += Y.grad[h,I,j] A[h,I,k]" },
-  { "W[4,5] x[b,5]", "y[b,i] = sig( W[i,J] x[b,J] )",                                   /* 9 */
-    "x.grad[b,j] += y[b,I] (1-y[b,I]) y.grad[b,I] W[I,j] ;"
-    "W.grad[i,j] += (1/B) y[B,i] (1-y[B,i]) y.grad[B,i] x[B,j]" },
-  { "x[b,5] W[5,4] B[4]", "y[b,j] = W[I,j] x[b,I] - B[j]",                             /* 14 */
-    "x.grad[b,i] += y.grad[b,J] W[i,J] ; W.grad[i,j] += (1/B) y.grad[B,j] x[B,i] ;"
-    "B.grad[j] -= (1/B) y.grad[B,j]" },
-  { "x[b,5]", "y[b,i] = sig(x[b,i])",                                             /* 15 */
-    "x.grad[b,i] += y.grad[b,i] y[b,i] (1-y[b,i])" },
-  { "x[b,5]", "y[b,i] = relu(x[b,i])",
-    "x.grad[b,i] += y.grad[b,i] 1[x[b,i]>0]" },
-  { "s[b,5]", "Z[b] += exp(s[b,j]) ; p[b,j] = exp(s[b,j])/Z[b]",                       /* 17 */
-    "s.grad[b,j] += p.grad[b,j] exp(s[b,j])/Z[b] ;"
-    "Z.grad[b] -= p.grad[b,J] exp(s[b,J])/Z[b]^2 ; s.grad[b,j] += Z.grad[b] exp(s[b,j])" },
-  { "s[b,5]", "p[b,j] = softmax_j s[b,j]",                                             /* 18 */
-    "e[b] = -p[b,J] p.grad[b,J] ; s.grad[b,j] += p[b,j] (p.grad[b,j] + e[b])" },
-  { "L[b,4,4,2] W[2,3,2,3]", "M[b,x,y,j] = W[DX,DY,I,j] L[b,x+DX,y+DY,I]",             /* 23 */
-    "W.grad[dx,dy,i,j] += (1/B) M.grad[b,x,y,j] L[b,x+dx,y+dy,i] ;"
-    "L.grad[b,x+dx,y+dy,i] += W[dx,dy,i,j] M.grad[b,x,y,j]" }
-};
-
-/* A new line for each ; */
-static const char *lines_of(const char *text) {
-  static char line[2][512];
-  static int turn;
-  snprintf(line[turn = !turn], sizeof *line, "%s", text);
-  for (char *c = line[turn]; *c; c++) if (*c == ';') *c = '\n';
-  return line[turn];
-}
-static void backward_lines(void) {
-  for (size_t k = 0; k < sizeof answers / sizeof *answers; k++) {
-    slide.leaves = 0;
-    declare_plain(answers[k].tensors);
-    edf_node *y = edf_equations("%s", lines_of(answers[k].text));
-    edf_forward();
-    double error = edf_check_backward(y, lines_of(answers[k].backward));
-    CHECK(error < (sizeof(edf_real) == 8 ? 1e-10 : 1e-3), "%g\n%s", error, answers[k].backward);
-    edf_clear();
   }
 }
 
@@ -911,7 +821,6 @@ int main(void) {
     if (harness.failed > failed) had[number] = -1;
   }
   for (int k = 0; k < 80; k++) n += had[k] > 0 && k != 35 && k != 37 && k != 77;
-  RUN(backward_lines);
   printf("equations: %d of 62\n", n);
   return harness_report() || n < 62;
 }

@@ -52,13 +52,6 @@ static void build(int n_in, int hidden, int batch) {
   edf_feed(y, labels, batch);
 }
 
-static void trace_a_step(void) {
-  build(3, 2, 2);
-  Forward();
-  Backward(loss);
-  edf_write_trace(file("trace.json"));
-}
-
 static void trace(void) {
   edf_write_trace(file("trace.json"));
   read_text();
@@ -123,30 +116,6 @@ static void a_trace_has_nan_and_infinity(void) {
   nothing_is_left();
 }
 
-static void a_trace_that_cannot_be_written_is_an_error(void) {
-  STOPS(edf_write_trace(file("trace.json")), "edf_write_trace|no values");
-  STOPS(build(3, 2, 2); Forward(); edf_write_trace(NULL), "edf_write_trace|path|NULL");
-  STOPS(build(3, 2, 2); Forward(); edf_write_trace("no/such/place/x.js"),
-        "no/such/place/x.js|No such file");
-}
-
-/* Whichever request for memory fails, no block and no file stays open. */
-static void no_memory_leaves_nothing(void) {
-  int fd = lowest_free_fd(), done = 0;
-  for (long n = 1; !done && n < 5000; n++) {
-    memory.until_failure = n;
-    TRY(trace_a_step());
-    done = !panicked;
-    memory.until_failure = 0;
-    edf_clear();
-    CHECK(memory.live == 0, "request %ld: %ld blocks are left", n, memory.live);
-    CHECK(lowest_free_fd() == fd, "request %ld: a file is open", n);
-  }
-  CHECK(done, "it never ended");
-  remove(path);
-  nothing_is_left();
-}
-
 /* ---- The picture of a graph */
 
 static void dot_has_nodes_and_edges(void) {
@@ -202,31 +171,6 @@ static void curves_share_a_chart(void) {
   CHECK(points_of_the_first_curve() == 30, "%d points", points_of_the_first_curve());
   CHECK(count("L680.0 ") == 3, "%d curves end at the right", count("L680.0 "));
   nothing_is_left();
-}
-
-static void what_is_no_number_is_a_gap(void) {
-  static const double value[] = { 1, HUGE_VAL, 10, 0, 100, 1000, (double)NAN };
-  for (int i = 0; i < 7; i++) add("a<&b/c", value[i]);
-  draw();
-  WORDS(text, ">a&#60;&#38;b</text>");
-  CHECK(points_of_the_first_curve() == 5, "%d points", points_of_the_first_curve());
-  nothing_is_left();
-}
-
-/* Five lines across the range of y have a number, also for constants. */
-static void axes_have_numbers(void) {
-  static const struct { double from, to; const char *marks; } table[] = {
-    { 4, 10, ">0<|>10<|>5<" }, { -2, 2, ">-2<|>-1<|>0<" }, { 0, 96, ">0<|>24<|>96<" },
-    { 25, 25, ">25<" }, { 0, 0.0095, ">0.0095<" }, { 5e-324, 0, ">" }
-  };
-  for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-    add("x", table[k].from);
-    add("x", table[k].to);
-    draw();
-    WORDS(text, table[k].marks);
-    CHECK(n_text < 5000, "%g to %g: %zu bytes", table[k].from, table[k].to, n_text);
-    nothing_is_left();
-  }
 }
 
 /* At most 600 points are drawn. A point is the mean of its values. */
@@ -287,12 +231,8 @@ int main(void) {
   RUN(a_trace_has_all_of_a_step);
   RUN(a_trace_of_mnist_is_whole);
   RUN(a_trace_has_nan_and_infinity);
-  RUN(a_trace_that_cannot_be_written_is_an_error);
-  RUN(no_memory_leaves_nothing);
   RUN(dot_has_nodes_and_edges);
   RUN(curves_share_a_chart);
-  RUN(what_is_no_number_is_a_gap);
-  RUN(axes_have_numbers);
   RUN(long_curves_are_means);
   RUN(wrong_curves_are_errors);
   RUN(a_callback_is_told_what_runs);

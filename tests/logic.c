@@ -6,14 +6,14 @@
 
 /* ---- Networks */
 static void perceptron(void) {
-  SLIDE("Y = step(W[i] X[i])", "W[4]~2 X[4]~2", "Y = 1[W[I] X[I] > 0]")
+  SLIDE("W[4]~2 X[4]~2", "Y = 1[W[I] X[I] > 0]")
   IN1(W, 4); IN1(X, 4); OUT0(Y);
   double s = 0;
   FOR(i, 4) s += W[i] * X[i];
   *Y = s > 0;
 }
 static void mlp(void) {
-  SLIDE("X[i,j] = sig(W[i,j,k] X[i-1,k])", "Z[3]",
+  SLIDE("Z[3]",
         "X[-1,j] = Z[j]\n"
         "X[i,j] = sig(W[i,j,K] X[i-1,K]) | i<2")
   IN1(Z, 3); IN3(W, 2, 3, 3); OUT2(X, 2, 3);
@@ -24,8 +24,7 @@ static void mlp(void) {
   }
 }
 static void rnn(void) {
-  SLIDE("X[i,*t+1] = sig(W[i,j] X[j,*t] + V[i,j] U[j,t])", "U[2,5]",
-        "X[i,t+1] = sig(W[i,J] X[J,t] + V[i,K] U[K,t]) | i<3")
+  SLIDE("U[2,5]", "X[i,t+1] = sig(W[i,J] X[J,t] + V[i,K] U[K,t]) | i<3")
   IN2(U, 2, 5); IN2(W, 3, 3); IN2(V, 3, 2); OUT2(X, 3, 6);
   FOR(t, 5) FOR(i, 3) {
     double s = 0;
@@ -35,8 +34,7 @@ static void rnn(void) {
   }
 }
 static void cnn(void) {
-  SLIDE("Features[x,y] = relu(Filter[dx,dy,ch] Image[x+dx,y+dy,ch]) ; "
-        "Pooled[x/S,y/S] = Features[x,y]", "Image[5,7,2]",
+  SLIDE("Image[5,7,2]",
         "Features[x,y] = relu(Filter[DX,DY,CH] Image[x+DX,y+DY,CH]) | DX<2, DY<2\n"
         "Pooled[x,y] = sum_{dx,dy} Features[2x+dx,2y+dy] | dx<2, dy<2\n"
         "Most[x,y] = max_{dx,dy} Features[2x+dx,2y+dy] | dx<2, dy<2")
@@ -49,11 +47,7 @@ static void cnn(void) {
   }
 }
 static void gnn(void) {
-  SLIDE("Emb[n,0,d] = X[n,d] ; Z[n,l,d'] = relu(WP[l,d',d] Emb[n,l,d]) ; "
-        "Agg[n,l,d] = Neig(n,n') Z[n',l,d] ; "
-        "Emb[n,l+1,d] = relu(WAgg Agg[n,l,d] + WSelf Emb[n,l,d]) ; "
-        "Y[n] = sig(WOut[d] Emb[n,L,d]) ; Y[n,n'] = sig(Emb[n,L,d] Emb[n',L,d]) ; "
-        "Y = sig(WOut[d] Emb[n,L,d])", "X[5,3] Neig[5,5]=2 WAgg WSelf",
+  SLIDE("X[5,3] Neig[5,5]=2 WAgg WSelf",
         "Emb[n,0,d] = X[n,d]\n"
         "Z[n,l,d'] = relu(WP[l,d',D] Emb[n,l,D]) | l<2\n"
         "Agg[n,l,d] = Neig[n,N'] Z[N',l,d]\n"
@@ -93,9 +87,7 @@ static void gnn(void) {
 
 /* ---- A transformer, row by row */
 static void embedding(void) {
-  SLIDE("EmbX[p,d] = X(p,t) Emb[t,d] ; "
-        "PosEnc[p,d] = Even(d) sin(p/L^(d/De)) + Odd(d) cos(p/L^((d-1)/De)) ; "
-        "Stream[0,p,d] = EmbX[p,d] + PosEnc[p,d]", "x[5]=6",
+  SLIDE("x[5]=6",
         "EmbX[p,d] = Emb[x[p],d] | x<6, d<4\n"
         "Even[d] = 1[d = 2 floor(d/2)] | d<4\n"
         "PosEnc[p,d] = Even[d] sin(p exp(-(d/D) ln 100))"
@@ -108,14 +100,7 @@ static void embedding(void) {
   }
 }
 static void transformer(void) {
-  SLIDE("Query[b,h,p,dk] = WQ[b,h,dk,d] Stream[b,p,d], etc. ; "
-        "Comp[b,h,p,p'.] = softmax(Query[b,h,p,dk] Key[b,h,p',dk]/sqrt(Dk)) ; "
-        "Attn[b,h,p,dv] = Comp[b,h,p,p'] Val[b,h,p',dv] ; "
-        "Merge[b,p,dm] = concat(Attn[b,h,p,dv]) ; "
-        "Stream[b,p,d.] = lnorm(WS[b,d,dm] Merge[b,p,dm] + Stream[b,p,d]) ; "
-        "MLP[b,p] = relu(WP[p,d] Stream[b,p,d]) ; "
-        "Stream[b+1,p,d.] = lnorm(MLP[b,p] + Stream[b,p,d]) ; "
-        "Y[p,t.] = softmax(WO[t,d] Stream[B,p,d])", "X[4,6]",
+  SLIDE("X[4,6]",
         "Stream[0,p,d] = X[p,d]\n"
         "Query[l,h,p,e] = WQ[l,h,e,D] Stream[l,p,D] | l<2, h<2, e<3\n"
         "Key[l,h,p,e] = WK[l,h,e,D] Stream[l,p,D] | h<2, e<3\n"
@@ -168,8 +153,7 @@ static void transformer(void) {
 
 /* ---- Kernel machines */
 static void kernels(void) {
-  SLIDE("K[i,i'] = (X[i,j] X[i',j])^n ; K[i,i'] = exp(-(X[i,j]-X[i',j])^2/Var) ; "
-        "Y[Q] = f(A[i] Y[i] K[Q,i] + B)", "X[5,3] Y[5] A[5] B Var+",
+  SLIDE("X[5,3] Y[5] A[5] B Var+",
         "P[i,i'] = (X[i,J] X[i',J])^3\n"
         "K[i,i'] = exp(-(sum_j (X[i,j]-X[i',j])^2)/Var)\n"
         "Y'[q] = sig(A[I] Y[I] K[q,I] + B)\n"
@@ -190,8 +174,7 @@ static void kernels(void) {
 
 /* ---- Graphical models: factors are tensors, marginals sums of products */
 static void bayesian_network(void) {
-  SLIDE("P[x] ; P[y|x] ; P[z|x,y] ; marginals ; a conditional ; the best",
-        "A[2]+ B[3,2]+ C[2,2,3]+",
+  SLIDE("A[2]+ B[3,2]+ C[2,2,3]+",
         "J[x,y,z] = A[x] B[y,x] C[z,x,y]\n"
         "M[z] = J[X,Y,z]\n"
         "D[x,z] = A[x] B[Y,x] C[z,x,Y]\n"
@@ -207,8 +190,7 @@ static void bayesian_network(void) {
   FOR(x, 2) E[x] = D[x][1] / (D[0][1] + D[1][1]);
 }
 static void hidden_markov(void) {
-  SLIDE("forward and backward messages along a chain; what is seen by value; the likelihood",
-        "A[3]+ T[3,3]+ O[3,4]+ o[5]=4",
+  SLIDE("A[3]+ T[3,3]+ O[3,4]+ o[5]=4",
         "F[t,y] = O[y,o[t]] T[X,y] F[t-1,X]\nF[-1,y] = A[y]\n"
         "G[t,x] = T[x,Y] O[Y,o[t+1]] G[t+1,Y] | t<4\nG[4,x] = 1\n"
         "M[y] = F[2,y] G[2,y] / sum_k F[4,k]")
@@ -222,7 +204,7 @@ static void hidden_markov(void) {
   FOR(y, 3) M[y] = F[2][y] * g[2][y] / all;
 }
 static void belief_propagation(void) {
-  SLIDE("messages on a tree, to its root", "A[2]+ B[3]+ C[2]+ E[2,2]+ D[2,3]+",
+  SLIDE("A[2]+ B[3]+ C[2]+ E[2,2]+ D[2,3]+",
         "m[x] = E[x,Z] C[Z]\n"
         "n[x] = D[x,Y] B[Y]\n"
         "P[x] = A[x] m[x] n[x] / sum_k A[k] m[k] n[k]")

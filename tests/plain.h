@@ -3,8 +3,7 @@
    differences, at a cotangent that is the same for both.
 
      static void sums(void) {
-       SLIDE("s[k] = W[k,J] x[J] + b[k]",           what the course writes
-             "x[4]",                                the tensors that are there
+       SLIDE("x[4]",                                the tensors that are there
              "s[k] = W[k,J] x[J] + b[k] | k<3")     the text that runs
        IN1(x, 4); IN2(W, 3, 4); IN1(b, 3); OUT1(s, 3);
        FOR(k, 3) { s[k] = b[k]; FOR(j, 4) s[k] += W[k][j] * x[j]; }
@@ -186,7 +185,7 @@ static inline void build_slide(const char *tensors, const char *text) {
   for (int k = had; k < edf.n_parameters; k++)
     fill_leaf(add_leaf(edf.parameters[k]->name, -1, 1, 0), edf.parameters[k]);
 }
-#define SLIDE(course, tensors, text) \
+#define SLIDE(tensors, text) \
   if (slide.building) { build_slide(tensors, text); return; }
 
 /* ---- Compared. The loss is the sum of what is computed, each times a number of its own. */
