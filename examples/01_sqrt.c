@@ -2,8 +2,8 @@
 
      cc -std=c99 -I. examples/01_sqrt.c -o build/01_sqrt -lm && build/01_sqrt
 
-   By hand: dL/dx = x/L = 3/5 and dL/dy = y/L = 4/5. It prints the program, the backward
-   program derived from it, and every value and gradient:
+   By hand: dL/dx = x/L = 3/5 and dL/dy = y/L = 4/5. The program prints its forward list, the
+   backward list that follows from it, and every value and gradient:
 
      inputs
             x   Input scalar   examples/01_sqrt.c:45

@@ -1,6 +1,8 @@
-/* 02_xor.c - a network with one hidden layer learns XOR; every layer is a line of the slide
+/* 02_xor.c - a network with one hidden layer learns XOR
 
      cc -std=c99 -I. examples/02_xor.c -o build/02_xor -lm && build/02_xor
+
+   Every layer is one line of the slide. The program prints:
 
      step   0   loss 0.2899
      step 100   loss 0.0397
@@ -31,7 +33,7 @@ int main(void) {
   CompNode *p   = Sigmoid(Einsum("s[b] = V[J] h[b,J] - c", V, h, c));
   CompNode *ell = Mean(Square(Sub(p, t)));
 
-  /* With all weights 0 the hidden units would stay equal: they start at random. */
+  /* If all weights began at 0, the hidden units would stay equal. So W and V are random. */
   edf_init_uniform(W, -1, 1);
   edf_init_uniform(V, -1, 1);
 

@@ -1,11 +1,11 @@
 /* 03_mnist.c - the course's model problem: 784-64-10, sigmoid, softmax, log loss
 
-     make run                        builds it with what this machine has, and runs it
-     EDF_DATA=dir build/03_mnist     images from a directory with the four IDX files
-     build/03_mnist --trace          the first step, for notes/trace.html
+     make run                        builds the program for this machine and runs it
+     EDF_DATA=dir build/03_mnist     reads the four IDX files in a directory
+     build/03_mnist --trace          saves the first step for notes/trace.html
 
-   Without EDF_DATA it looks into data/mnist (`sh examples/mnist.sh` downloads the files), and without
-   those draws digits of its own. With the real images it prints:
+   Without EDF_DATA the program reads data/mnist. `sh examples/mnist.sh` downloads these files.
+   If there are no files, the program draws digits. With the real images it prints:
 
      data: data/mnist, 60000 training images, 10000 test images
      epoch   1  loss 0.4246  160712 images/s  test error 7.07 %
@@ -19,7 +19,7 @@
      see build/mnist_curves.svg and build/mnist_mistakes.png
      test error 2.84 %
 */
-#define _POSIX_C_SOURCE 200809L          /* for isatty and clock_gettime under -std=c99 */
+#define _POSIX_C_SOURCE 200809L          /* declares isatty and clock_gettime in C99 */
 #define EDF_IMPLEMENTATION
 #include "edf_data.h"
 #include "edf_lab.h"
@@ -36,7 +36,7 @@ static struct { int shuffle, trace, epochs, hidden, seed; double eta; } chosen;
 static void read_options(int argc, char **argv) {
   options_begin("03_mnist", argc, argv);
   chosen.shuffle = !option_flag("--no-shuffle");
-  chosen.trace   = option_flag("--trace");   /* writes the first step to a file */
+  chosen.trace   = option_flag("--trace");
   chosen.epochs  = (int)option("--epochs", 10, 1, 1000);
   chosen.hidden  = (int)option("--hidden", 64, 1, 1e5);
   chosen.seed    = (int)option("--seed", 1, 0, 1e9);
@@ -44,7 +44,7 @@ static void read_options(int argc, char **argv) {
   options_end();
 }
 
-/* ---- The model: x and y, class probabilities Q, loss ell ---- */
+/* ---- The model: images x, labels y, class probabilities Q, loss ell ---- */
 
 typedef struct { Input *x, *y; CompNode *Q, *ell; } network;
 
@@ -60,7 +60,7 @@ static network build(void) {
   return net;
 }
 
-/* Rows i .. i+n-1 through the network; the sum of their losses. */
+/* Runs Forward on rows i .. i+n-1. Returns the sum of their losses. */
 static double forward(network net, digits_set set, int i, int n) {
   edf_feed(net.x, set.x.value + (size_t)i * DIGITS_PIXELS, n);
   edf_feed(net.y, set.y.value + i, n);
@@ -78,7 +78,7 @@ static double seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void progress(int epoch, int done, int n, double loss, double time) {
+static void print_progress(int epoch, int done, int n, double loss, double time) {
   static const char full[] = "##############################";
   static const char empty[] = "..............................";
   int k = (int)(30.0 * done / n);
@@ -87,13 +87,13 @@ static void progress(int epoch, int done, int n, double loss, double time) {
   fflush(stdout);
 }
 
-/* One epoch. Loss and error are running: each batch is measured before it is learnt. */
+/* Trains one epoch. The loss and the error of a batch are measured before its step. */
 static result train_epoch(network net, digits_set set, int epoch) {
   int n = set.x.dim[0], terminal = isatty(1);
   double start = seconds(), shown = start, loss = 0, wrong = 0;
   if (chosen.shuffle) edf_shuffle(&set.x, &set.y);
   for (int i = 0; i < n; i += BATCH) {
-    int rows = n - i < BATCH ? n - i : BATCH;            /* the last batch may be short */
+    int rows = n - i < BATCH ? n - i : BATCH;            /* The last batch may be short. */
     loss += forward(net, set, i, rows);
     wrong += rows * edf_error_rate(net.Q, net.y);
     Backward(net.ell);
@@ -104,7 +104,7 @@ static result train_epoch(network net, digits_set set, int epoch) {
     SGD((edf_real)chosen.eta);
     if (!terminal || seconds() - shown < 0.1) continue;
     shown = seconds();
-    progress(epoch, i + rows, n, loss / (i + rows), shown - start);
+    print_progress(epoch, i + rows, n, loss / (i + rows), shown - start);
   }
   printf("%sepoch %3d  loss %.4f  %.0f images/s", terminal ? "\r\033[K" : "", epoch, loss / n,
          n / (seconds() - start));
@@ -117,9 +117,9 @@ static double test_error(network net, digits_set set) {
   return 100 * edf_error_rate(net.Q, net.y);
 }
 
-/* ---- What comes out ---- */
+/* ---- Results ---- */
 
-/* A sheet of the test images that the last Forward got wrong, the largest loss first. */
+/* Writes a picture of the test images that the last Forward got wrong, largest loss first. */
 static void write_mistakes(const char *path, network net, digits_set set) {
   int n = 0, rows = set.x.dim[0];
   sheet_tile *tile = (sheet_tile *)calloc((size_t)rows, sizeof *tile);
@@ -127,19 +127,19 @@ static void write_mistakes(const char *path, network net, digits_set set) {
   const edf_real *Q = edf_value(net.Q), *ell = edf_value(net.ell);
   for (int b = 0; b < rows; b++) {
     const edf_real *q = Q + (size_t)b * CLASSES;
-    int said = 0, truth = (int)set.y.value[b];
-    for (int k = 1; k < CLASSES; k++) if (q[k] > q[said]) said = k;
-    if (said == truth) continue;
+    int predicted = 0, truth = (int)set.y.value[b];
+    for (int k = 1; k < CLASSES; k++) if (q[k] > q[predicted]) predicted = k;
+    if (predicted == truth) continue;
     tile[n].pixels = set.x.value + (size_t)b * DIGITS_PIXELS;
     tile[n].weight = (double)ell[b];
-    snprintf(tile[n++].text, sizeof tile->text, "%d > %d", truth, said);
+    snprintf(tile[n].text, sizeof tile[n].text, "%d > %d", truth, predicted);
+    n++;
   }
   sheet_write_png(path, "WORST MISTAKES ON TEST IMAGES - TRUE > PREDICTED", tile, n);
   free(tile);
 }
 
-/* One epoch more in the curves. */
-static void log_result(result r) {
+static void add_to_curves(result r) {
   edf_plot("error in %/training", r.train_error);
   edf_plot("error in %/test", r.test_error);
   edf_plot("loss/training", r.loss);
@@ -168,7 +168,7 @@ int main(int argc, char **argv) {
     r[i].test_error = test_error(net, test);
     printf("  test error %.2f %%\n", r[i].test_error);
     fflush(stdout);
-    log_result(r[i]);
+    add_to_curves(r[i]);
   }
   print_table(r, chosen.epochs);
   edf_plot_svg(curves);

@@ -3,15 +3,15 @@
      cc -g -std=c99 -I. examples/04_custom_node.c -o build/04_custom_node -lm
      build/04_custom_node
 
-   It computes in double, because differences of floats are too coarse for the check. It prints
-   a report for each node. The report of the wrong node says (yours: by backward, numeric: by
-   central differences)
+   The program computes in double, because differences of floats are too inexact for the check.
+   It prints a report for each node. "yours" is the result of your backward, and "numeric" is a
+   central difference. The report of the wrong node says:
 
-     FAIL  d WrongRelu1 / d x: worst relative error 1, 15 of 15 entries tried, 0 at kinks skipped
+     FAIL  d WrongRelu1 / d x: worst relative error 1, 15 of 15 entries tried, ...
            8 wrong, most at x[2,1] = -1.15202: yours 1.4815, numeric 0
            likely: a mask is missing: wrong where the derivative is 0
 
-   and the program ends with status 0 when the right node passes and the wrong one is found.
+   The program returns 0 if the right node passes the check and the wrong node fails.
 */
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
@@ -23,13 +23,13 @@ static void relu_forward(CompNode *y) {
   for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] < 0 ? 0 : x->value[i];
 }
 
-/* x.grad[i] += y.grad[i] where x[i] > 0 */
+/* x.grad[i] += y.grad[i] if x[i] > 0 */
 static void relu_backward(CompNode *y) {
   Node *x = y->in[0];
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, x->value[i] > 0 ? y->grad[i] : 0);
 }
 
-/* The usual mistake: the mask is missing. */
+/* Makes the usual mistake: the condition x[i] > 0 is missing. */
 static void wrong_backward(CompNode *y) {
   Node *x = y->in[0];
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i]);
@@ -47,7 +47,7 @@ int main(void) {
   edf_real data[5 * 3];
   for (int i = 0; i < 5 * 3; i++) data[i] = edf_normal(0, 1);
 
-  /* Alone behind an Input, so that the check sees this node's mistakes and no other's. */
+  /* Each node reads the Input directly, so its report shows only its own mistakes. */
   Input *x = edf_want_grad(edf_input("x[b,3]"));
   CompNode *right = MyRelu(x), *wrong = WrongRelu(x);
   edf_feed(x, data, 5);

@@ -1,10 +1,12 @@
 /* 05_lenet.c - a convolutional network on handwritten digits
 
-     make run EXAMPLE=05_lenet                     EDF_DATA=dir: the IDX files there
+     make run EXAMPLE=05_lenet                     EDF_DATA=dir: reads the IDX files in dir
      build/05_lenet --epochs 5 --seed 1
 
-   5x5 windows with 16 channels, the maximum of 2x2, 5x5 with 32, the maximum of 2x2, 128, 10.
-   Momentum; the step falls to 0 along half a cosine. With the real images it prints
+   The network has two convolutions with 5x5 windows, the first with 16 channels, the second
+   with 32. After each, a 2x2 maximum halves the image. Two affine layers with 128 and 10 units
+   follow. Momentum trains the network. Its step size falls to 0 along half a cosine. With the
+   real images the program prints:
 
      data: data/mnist, 60000 training images, 10000 test images
      epoch 1  loss 0.1328  test error 1.15 %  11606 images/s
@@ -14,7 +16,7 @@
      see build/lenet_filters.png, build/lenet.safetensors
      test error 0.67 %
 */
-#define _POSIX_C_SOURCE 200809L          /* for clock_gettime under -std=c99 */
+#define _POSIX_C_SOURCE 200809L          /* declares clock_gettime in C99 */
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
 #include "edf_data.h"
@@ -37,15 +39,16 @@ static network build(void) {
   AffineParams Phi4 = edf_affine_params(128, CLASSES);
 
   CompNode *L0 = Reshape(net.x, "L0[b,28,28,1]");
-  CompNode *L1 = Relu(MaxPool(Conv(net.first, L0), 2, 2));   /* the same as the maximum of */
-  CompNode *L2 = Relu(MaxPool(Conv(second, L1), 2, 2));      /* relus, with fewer of them */
+  /* Relu after MaxPool gives the same values as MaxPool after Relu, with fewer relus. */
+  CompNode *L1 = Relu(MaxPool(Conv(net.first, L0), 2, 2));
+  CompNode *L2 = Relu(MaxPool(Conv(second, L1), 2, 2));
   CompNode *L3 = Relu(Affine(Phi3, Reshape(L2, "flat[b,512]")));
   net.scores = Affine(Phi4, L3);
   net.ell    = SoftmaxLogLoss(net.scores, net.y);
   return net;
 }
 
-/* Rows i .. i+n-1 through the network; their mean loss. */
+/* Runs Forward on rows i .. i+n-1. Returns their mean loss. */
 static double forward(network net, digits_set set, int i, int n) {
   edf_feed(net.x, set.x.value + (size_t)i * DIGITS_PIXELS, n);
   edf_feed(net.y, set.y.value + i, n);
@@ -76,7 +79,7 @@ int main(int argc, char **argv) {
   options_begin("05_lenet", argc, argv);
   int epochs = (int)option("--epochs", 5, 1, 1000), seed = (int)option("--seed", 1, 0, 1e9);
   double eta = option_real("--eta", 0.05, 0, 10);
-  const char *windows = option_output("build/lenet_filters.png");
+  const char *picture = option_output("build/lenet_filters.png");
   const char *model = option_output("build/lenet.safetensors");
   options_end();
   digits_find(&train, &test);
@@ -98,13 +101,13 @@ int main(int argc, char **argv) {
            rate);
     fflush(stdout);
   }
-  /* The 16 windows of the first layer: W[i,j,c,n] with n first */
-  CompNode *first = Einsum("f[n,i,j] = W[i,j,0,n]", net.first.w);
-  edf_forward_to(first);
-  edf_array sheet = edf_contact_sheet(edf_view(first), 8, 12, (edf_real)-0.5, (edf_real)0.5);
-  edf_save_image(windows, sheet);
+  /* Moves the channel n to the front, because a contact sheet shows images f[n,i,j]. */
+  CompNode *filters = Einsum("f[n,i,j] = W[i,j,0,n]", net.first.w);
+  edf_forward_to(filters);
+  edf_array sheet = edf_contact_sheet(edf_view(filters), 8, 12, (edf_real)-0.5, (edf_real)0.5);
+  edf_save_image(picture, sheet);
   edf_save(model);
-  printf("\nsee %s, %s\ntest error %.2f %%\n", windows, model, error);
+  printf("\nsee %s, %s\ntest error %.2f %%\n", picture, model, error);
   edf_free_array(&sheet);
   digits_free(&train);
   digits_free(&test);

@@ -3,9 +3,9 @@
      EDF_TEXT=file make run EXAMPLE=06_char_lstm
      build/06_char_lstm --steps 3000 --seed 1
 
-   Each letter is a row of E; an LSTM of 128 reads 64 of them; what it knows after each letter
-   says which one is next. At the end it writes 400 letters, a step of the same cell each. With
-   1.1 million letters of Shakespeare it prints
+   Each letter is embedded as a row of E. An LSTM with 128 units reads 64 letters. After each
+   letter the network predicts the next letter. At the end it writes 400 letters, one step of
+   the LSTM each. With 1.1 million letters of Shakespeare the program prints:
 
      text: tinyshakespeare.txt, 1115394 characters, 65 different ones
      step  500  loss 2.1017  test 1.9208
@@ -23,12 +23,12 @@ enum { B = 32, T = 64, HIDDEN = 128 };
 
 typedef struct { Parameter *E; LSTMParams cell; AffineParams out; } model;
 
-/* E[x] -> LSTM -> scores: the loss of every letter but the first of 64 */
-static CompNode *learner(model m, Input *x, Input *y) {
+/* Builds E[x] -> LSTM -> scores. Returns the loss: y[b,t] is the letter after x[b,t]. */
+static CompNode *build_loss(model m, Input *x, Input *y) {
   return SoftmaxLogLoss(Affine(m.out, Unroll(m.cell, Embed(m.E, x))), y);
 }
 
-/* The mean loss over the test part. */
+/* Returns the mean loss over the test part of the text. */
 static double test_loss(const text_set *text, Input *x, Input *y, CompNode *ell) {
   static edf_real in[B * T], out[B * T];
   double sum = 0;
@@ -44,7 +44,7 @@ static double test_loss(const text_set *text, Input *x, Input *y, CompNode *ell)
   return sum / n;
 }
 
-/* A step of the cell for each letter: its state goes in as an Input, comes out as a value. */
+/* Writes n letters. The graph is one step of the LSTM. Each step gets the state of the last. */
 static void write_text(model m, const text_set *text, int n) {
   edf_real letter = 0, h[HIDDEN] = { 0 }, c[HIDDEN] = { 0 };
   char byte[2];
@@ -82,7 +82,7 @@ int main(int argc, char **argv) {
   model m = { edf_parameter("E[%d,%d]", text.text.symbols, HIDDEN),
               edf_lstm_params(HIDDEN, HIDDEN), edf_affine_params(HIDDEN, text.text.symbols) };
   edf_init_normal(m.E, 0, (edf_real)0.1);
-  CompNode *ell = learner(m, x, y);
+  CompNode *ell = build_loss(m, x, y);
 
   for (int i = 0; i < steps; i++) {
     text_batch(&text, B, T, in, out);
@@ -102,7 +102,7 @@ int main(int argc, char **argv) {
     loss = 0;
   }
   edf_save(file);
-  edf_clear_compnodes();                             /* the parameters stay */
+  edf_clear_compnodes();                             /* keeps the Parameters */
   write_text(m, &text, 400);
   printf("see %s\ntest loss %.4f per character after %d steps\n", file, test, steps);
   text_free(&text);

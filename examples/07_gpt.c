@@ -1,11 +1,12 @@
-/* 07_gpt.c - a small GPT: 4 layers, 4 heads, 128 numbers a letter, 64 letters at a time
+/* 07_gpt.c - a small GPT: 4 layers, 4 heads, 128 numbers for each letter, 64 letters at a time
 
      EDF_TEXT=file make run EXAMPLE=07_gpt ARGS="--steps 11000"
      build/07_gpt --steps 2000 --seed 1
 
    A layer is h += CausalAttention(LayerNorm(h)), then h += Affine(Gelu(Affine(LayerNorm(h)))).
-   AdamW, which shrinks the matrices alone; the step rises for 100 steps, then falls along half
-   a cosine. At the end it writes 400 letters. With 1.1 million letters of Shakespeare:
+   AdamW shrinks the matrices, but no biases and gains. The step size rises for 100 steps. Then
+   it falls to a tenth along half a cosine. At the end the program writes 400 letters. With 1.1
+   million letters of Shakespeare it prints:
 
      text: tinyshakespeare.txt, 1115394 characters, 65 different ones
      816193 parameters
@@ -22,7 +23,7 @@
 
 enum { B = 16, T = 64, D = 128, HEADS = 4, LAYERS = 4 };
 
-typedef struct { Input *x, *y, *at; CompNode *scores, *ell; } network;
+typedef struct { Input *x, *y; CompNode *scores, *ell; } network;
 
 static CompNode *layer(CompNode *h) {
   LayerNormParams norm1 = edf_layer_norm_params(D), norm2 = edf_layer_norm_params(D);
@@ -37,10 +38,10 @@ static network build(int symbols) {
   net.x = edf_input("x[b,%d]", T);
   net.y = edf_input("y[b,%d]", T);
   Parameter *letters = edf_parameter("letters[%d,%d]", symbols, D);
-  Parameter *places = edf_parameter("places[%d,%d]", T, D);
+  Parameter *positions = edf_parameter("positions[%d,%d]", T, D);
   edf_init_normal(letters, 0, (edf_real)0.02);
-  edf_init_normal(places, 0, (edf_real)0.02);
-  CompNode *h = Add(Embed(letters, net.x), places);
+  edf_init_normal(positions, 0, (edf_real)0.02);
+  CompNode *h = Add(Embed(letters, net.x), positions);
   for (int l = 0; l < LAYERS; l++) h = layer(h);
   LayerNormParams last = edf_layer_norm_params(D);
   net.scores = Affine(edf_affine_params(D, symbols), LayerNorm(last, h));
@@ -48,7 +49,7 @@ static network build(int symbols) {
   return net;
 }
 
-/* Thresholds, gains and biases do not shrink. */
+/* Updates a bias or a gain by Adam. AdamW would shrink it too. */
 static void adam(Node *p, edf_real eta) {
   edf_real c[] = { eta, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8, 0 };
   edf_update(p, &edf_adam_rule, c);
@@ -73,8 +74,8 @@ static double test_loss(network net, const text_set *text) {
   return sum / n;
 }
 
-/* The last T letters go in, and the scores of the last one give the next letter. The letters
-   after it do not matter, because no letter looks ahead. */
+/* Writes n letters. The network reads the last T letters, and position `last` predicts the next
+   letter. Later positions have no influence, because attention is causal. */
 static void write_text(network net, const text_set *text, int n) {
   edf_real seen[T] = { 0 };
   char byte[2];
@@ -107,7 +108,7 @@ int main(int argc, char **argv) {
   network net = build(text.text.symbols);
   for (int i = 0; i < edf.n_parameters; i++) {
     size += edf.parameters[i]->size;
-    if (edf.parameters[i]->rank == 1) edf.parameters[i]->update = adam;
+    if (edf.parameters[i]->rank == 1) edf.parameters[i]->update = adam;    /* bias or gain */
   }
   printf("%zu parameters\n", size);
   for (int i = 0; i < steps; i++) {

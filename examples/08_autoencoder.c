@@ -1,18 +1,18 @@
-/* 08_autoencoder.c - handwritten digits through 16 numbers and back
+/* 08_autoencoder.c - a network turns a digit into 16 numbers, and these into a digit again
 
-     make run EXAMPLE=08_autoencoder                     EDF_DATA=dir: the IDX files there
+     make run EXAMPLE=08_autoencoder                EDF_DATA=dir: reads the IDX files in dir
      build/08_autoencoder --epochs 5 --code 16 --seed 1
 
-   784-128-16-128-784. The output is a score for every pixel; the loss is the cross entropy of
-   pixels between 0 and 1. The picture has 40 test images, and below each what came back. With
-   the real images it prints
+   The layers are 784-128-16-128-784. The output is a score for every pixel. The loss is the
+   cross entropy of pixels between 0 and 1. The picture shows 40 test images, and below each
+   image its reconstruction. With the real images the program prints:
 
      data: data/mnist, 60000 training images, 10000 test images
      epoch 1  loss 0.1560  test 0.1195
      epoch 2  loss 0.1170  test 0.1123
      ...
 
-     see build/autoencoder.png: images and reconstructions by turns
+     see build/autoencoder.png: rows of images, each above the row of their reconstructions
      test loss 0.1047 per pixel
 */
 #define EDF_IMPLEMENTATION
@@ -23,7 +23,7 @@
 
 enum { BATCH = 64, HIDDEN = 128, SHOWN = 40, COLUMNS = 10 };
 
-typedef struct { Input *x; CompNode *again, *ell; } network;
+typedef struct { Input *x; CompNode *output, *ell; } network;
 
 static network build(int code) {
   network net;
@@ -33,13 +33,13 @@ static network build(int code) {
   net.x = edf_input("x[b,%d]", DIGITS_PIXELS);
   CompNode *z = edf_name(Affine(narrow, Relu(Affine(in, net.x))), "code");
   CompNode *s = Affine(out, Relu(Affine(wide, z)));
-  net.again = Sigmoid(s);
-  net.ell   = Mean(BCELoss(s, net.x));
+  net.output = Sigmoid(s);
+  net.ell    = Mean(BCELoss(s, net.x));
   return net;
 }
 
-/* The mean loss of an epoch; with edf.training 1 the network learns. */
-static double epoch(network net, digits_set set, int training) {
+/* Runs one epoch and returns its mean loss. If training is 1, each batch is a training step. */
+static double run_epoch(network net, digits_set set, int training) {
   edf_all all;
   double sum = 0;
   edf.training = training;
@@ -53,16 +53,16 @@ static double epoch(network net, digits_set set, int training) {
   return sum / set.x.dim[0];
 }
 
-/* Rows of ten images, and under each the row of what came back. */
+/* Writes rows of ten images. Below each row is the row of their reconstructions. */
 static void write_sheet(const char *path, network net, digits_set set) {
   enum { ROW = COLUMNS * DIGITS_PIXELS };
   static edf_real pixels[2 * SHOWN * DIGITS_PIXELS];
   edf_array all = { 3, { 2 * SHOWN, 28, 28 }, sizeof pixels / sizeof *pixels, pixels };
   edf_feed(net.x, set.x.value, SHOWN);
-  edf_forward_to(net.again);
+  edf_forward_to(net.output);
   for (int row = 0; row < SHOWN / COLUMNS; row++) {
     memcpy(pixels + 2 * row * ROW, set.x.value + row * ROW, ROW * sizeof *pixels);
-    memcpy(pixels + (2 * row + 1) * ROW, edf_value(net.again) + row * ROW,
+    memcpy(pixels + (2 * row + 1) * ROW, edf_value(net.output) + row * ROW,
            ROW * sizeof *pixels);
   }
   edf_array sheet = edf_contact_sheet(all, COLUMNS, 2, 0, 1);
@@ -72,7 +72,7 @@ static void write_sheet(const char *path, network net, digits_set set) {
 
 int main(int argc, char **argv) {
   digits_set train, test;
-  double loss = 0;
+  double test_loss = 0;
   options_begin("08_autoencoder", argc, argv);
   int epochs = (int)option("--epochs", 5, 1, 1000), code = (int)option("--code", 16, 1, 1000);
   int seed = (int)option("--seed", 1, 0, 1e9);
@@ -82,14 +82,14 @@ int main(int argc, char **argv) {
   edf_seed((unsigned)seed);
   network net = build(code);
   for (int i = 1; i <= epochs; i++) {
-    double learning = epoch(net, train, 1);
-    loss = epoch(net, test, 0);
-    printf("epoch %d  loss %.4f  test %.4f\n", i, learning, loss);
+    double train_loss = run_epoch(net, train, 1);
+    test_loss = run_epoch(net, test, 0);
+    printf("epoch %d  loss %.4f  test %.4f\n", i, train_loss, test_loss);
     fflush(stdout);
   }
   write_sheet(sheet, net, test);
-  printf("\nsee %s: images and reconstructions by turns\ntest loss %.4f per pixel\n", sheet,
-         loss);
+  printf("\nsee %s: rows of images, each above the row of their reconstructions\n", sheet);
+  printf("test loss %.4f per pixel\n", test_loss);
   digits_free(&train);
   digits_free(&test);
   edf_clear();
