@@ -1,17 +1,19 @@
-/* 09_own_gradients.c - two nodes whose backward is not the derivative, on purpose
+/* 09_own_gradients.c - two nodes with a backward that is deliberately not the derivative
 
      cc -g -std=c99 -I. examples/09_own_gradients.c -o build/09_own_gradients -lm
      build/09_own_gradients
 
-   Straight through (Bengio et al. 2013): Sign has the derivative 0, and nothing before it would
-   learn. Its backward passes the gradient on where |x| <= 1. So four hidden units of -1 and 1
-   learn the parity of three bits, from five beginnings; by the derivative they do not.
+   Straight through (Bengio et al. 2013): the derivative of Sign is 0, so no layer before Sign
+   learns. The straight-through backward passes the gradient on if |x| <= 1. Then four hidden
+   units with values -1 and 1 learn the parity of three bits, from five random beginnings. If
+   the backward is the derivative, they do not learn it.
 
-   Gradient reversal (Ganin and Lempitsky 2015): forward changes nothing, backward changes the
-   sign. So the layers before it learn to make the layers after it worse: they find features
-   that show the label of a row, but not which of two sources it came from.
+   Gradient reversal (Ganin and Lempitsky 2015): forward copies x, and backward changes the sign
+   of the gradient. So the layers before the node learn to increase the loss of the layers after
+   the node. Here they learn a feature that shows the label of a row, but not its source.
 
-   edf_expect_mismatch tells the gradient check that this is meant. In double, it prints
+   edf_expect_mismatch tells the gradient check that the mismatch is intended. The program
+   computes in double and prints:
 
      gradcheck of Affine2, ...
        ok    Sign1: its backward is not the derivative, as expected
@@ -26,7 +28,7 @@
 #define EDF_IMPLEMENTATION
 #include "edf_data.h"
 
-/* y[i] = 1 if x[i] > 0, else -1         x.grad[i] += y.grad[i] where -1 <= x[i] <= 1 */
+/* y[i] = 1 if x[i] > 0, else -1         x.grad[i] += y.grad[i] if -1 <= x[i] <= 1 */
 static void sign_forward(CompNode *y) {
   Node *x = y->in[0];
   for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] > 0 ? 1 : -1;
@@ -40,7 +42,7 @@ static CompNode *StraightSign(Node *x) {
   return edf_expect_mismatch(edf_compnode("Sign", sign_forward, straight_backward, x));
 }
 
-/* The derivative of Sign, where it has one */
+/* Adds nothing, because the derivative of Sign is 0. */
 static void zero_backward(CompNode *y) { (void)y; }
 static CompNode *Sign(Node *x) {
   return edf_compnode("Sign", sign_forward, zero_backward, x);
@@ -59,7 +61,7 @@ static CompNode *Reverse(Node *x) {
   return edf_expect_mismatch(edf_compnode("Reverse", same_forward, reverse_backward, x));
 }
 
-/* How many of the 8 patterns of three bits get the right parity. */
+/* Trains a network on the parity of three bits. Returns how many of the 8 rows are right. */
 static int learn_parity(int straight, unsigned seed) {
   edf_real bits[8][3], parity[8];
   for (int i = 0; i < 8; i++) {
@@ -87,7 +89,8 @@ static int learn_parity(int straight, unsigned seed) {
   return right;
 }
 
-/* Rows of (label, source), both -1 or 1, with noise, mixed up. The feature is one number. */
+/* Trains a feature f, one number, on rows that mix a label and a source. Prints the share of
+   rows for which a network reads the right label from f, and the right source. */
 static void hide_the_source(double strength) {
   enum { N = 400 };
   static edf_real rows[N][2], label[N], source[N];

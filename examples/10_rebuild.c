@@ -2,75 +2,78 @@
 
      cc -g -std=c99 -I. examples/10_rebuild.c -o build/10_rebuild -lm && build/10_rebuild
 
-   With edf.eager = 1 a constructor runs its node at once, so the program may look at a value
-   and branch on it; edf_clear_compnodes forgets the computed nodes and keeps the parameters.
+   With edf.eager = 1 a constructor runs its node at once. So the program can read a value and
+   branch on it. edf_clear_compnodes frees the CompNodes and keeps Inputs and Parameters.
 
-   First a loop whose length depends on values: Newton's y <- (y + x/y)/2 until it stands, and
-   the derivative through however many steps that took, by hand 1/(2 sqrt x). Then a recurrent
-   network that reads bits, 1 to 11 of them, and says whether ones or zeros are more: every step
-   builds the graph for its own length. It prints
+   The first part computes sqrt(x) by Newton's step y <- (y + x/y)/2 until y converges. Backward
+   goes through all these steps. By hand the derivative is 1/(2 sqrt x).
+
+   The second part is a recurrent network. It reads 1, 3, ... or 11 bits and says whether most
+   bits are ones. Every training step builds a graph for its number of bits. The program prints:
 
      sqrt     2.00 = 1.41421356 after 4 steps, derivative 0.35355339
      sqrt   100.00 = 10.00000000 after 7 steps, derivative 0.05000000
      sqrt     0.01 = 0.10000000 after 6 steps, derivative 5.00000000
 
      loss 0.7 at first, 0.0 after 600 steps
-     of 1000 new strings of 15 bits, longer than any before, 100.0 % are right
+     1000 new strings of 15 bits, longer than all before: 100.0 % right
 */
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
 #include "edf_data.h"
 
+/* Prints the square root of a number, and its derivative. */
 static void newton(double number) {
-  edf_real start = 1, half = 0.5, value = number;
+  edf_real value = number, one = 1, half = 0.5;
   int steps = 0;
   edf.eager = 1;
-  Input *x = edf_want_grad(edf_input("x")), *one = edf_input("one"), *c = edf_input("c");
+  Input *x = edf_want_grad(edf_input("x")), *start = edf_input("start"), *c = edf_input("c");
   edf_feed(x, &value, 1);
-  edf_feed(one, &start, 1);
+  edf_feed(start, &one, 1);
   edf_feed(c, &half, 1);
-  Node *y = one, *before;
+  Node *y = start, *before;
   do {
     before = y;
     y = Mul(c, Add(y, Div(x, y)));
     steps++;
-  } while (fabs(*y->value - *before->value) > 1e-6);        /* a branch on a value */
-  Backward(y);
+  } while (fabs(*y->value - *before->value) > 1e-6);
+  Backward(y);                              /* The last step only shows that y has converged. */
   printf("sqrt %8.2f = %.8f after %d steps, derivative %.8f\n", number, *y->value, steps - 1,
          *x->grad);
   edf.eager = 0;
   edf_clear();
 }
 
-enum { MOST = 15, BATCH = 32 };
+enum { MAX_BITS = 15, BATCH = 32 };
 
-typedef struct { Input *bit[MOST], *y; LSTMParams cell; AffineParams out; } counter;
+typedef struct { Input *bit[MAX_BITS], *y; LSTMParams cell; AffineParams out; } counter;
 
 static counter build(void) {
   counter m;
-  for (int t = 0; t < MOST; t++) m.bit[t] = edf_input("bit%d[b,1]", t);
+  for (int t = 0; t < MAX_BITS; t++) m.bit[t] = edf_input("bit%d[b,1]", t);
   m.y = edf_input("y[b]");
   m.cell = edf_lstm_params(1, 8);
   m.out = edf_affine_params(8, 2);
   return m;
 }
 
-/* T steps of one cell: the first T inputs are used, the others need no data. */
+/* Builds T steps of the cell. They read the first T Inputs. The other Inputs need no data. */
 static CompNode *scores(counter m, int T) {
   RecurrentState s = { NULL, NULL };
   for (int t = 0; t < T; t++) s = LSTM(m.cell, m.bit[t], s);
   return Affine(m.out, s.h);
 }
 
+/* Feeds n random strings of T bits. A bit is -1 or 1. y is 1 if most bits are ones. */
 static void feed(counter m, int T, int n) {
-  static edf_real bit[MOST][1000], y[1000];
+  static edf_real bit[MAX_BITS][1000], y[1000];
   for (int b = 0; b < n; b++) {
     int ones = 0;
     for (int t = 0; t < T; t++) {
-      bit[t][b] = edf_below(2);
-      ones += bit[t][b] > 0;
-      bit[t][b] = 2 * bit[t][b] - 1;
+      int one = edf_below(2);
+      ones += one;
+      bit[t][b] = one ? 1 : -1;
     }
     y[b] = 2 * ones > T;
   }
@@ -88,21 +91,21 @@ int main(void) {
   counter m = build();
   for (int i = 0; i < 600; i++) {
     int T = 1 + 2 * edf_below(6);                            /* 1, 3, ... 11 */
-    edf_clear_compnodes();                                   /* the parameters stay */
+    edf_clear_compnodes();
     feed(m, T, BATCH);
     CompNode *ell = Mean(SoftmaxLogLoss(scores(m, T), m.y));
     Forward();
     Backward(ell);
     Adam(0.02, 0.9, 0.999, 1e-8);
-    loss += (*ell->value - loss) / (i < 50 ? i + 1 : 50);    /* running */
+    loss += (*ell->value - loss) / (i < 50 ? i + 1 : 50);    /* a running mean */
     if (i == 0) first = loss;
   }
   edf_clear_compnodes();
-  CompNode *s = scores(m, MOST);
-  feed(m, MOST, 1000);
+  CompNode *s = scores(m, MAX_BITS);
+  feed(m, MAX_BITS, 1000);
   Forward();
   printf("\nloss %.1f at first, %.1f after 600 steps\n", first, loss);
-  printf("of 1000 new strings of %d bits, longer than any before, %.1f %% are right\n", MOST,
+  printf("1000 new strings of %d bits, longer than all before: %.1f %% right\n", MAX_BITS,
          100 - 100 * edf_error_rate(s, m.y));
   edf_clear();
   return 0;

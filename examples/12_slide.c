@@ -1,11 +1,12 @@
-/* 12_slide.c - paste the slide, get the program: 784-64-10 as the lecture writes it
+/* 12_slide.c - the slide is the program: 784-64-10 as the lecture writes it
 
-     make run EXAMPLE=12_slide                     EDF_DATA=dir: the IDX files there
+     make run EXAMPLE=12_slide                     EDF_DATA=dir: reads the IDX files in dir
 
-   The text below is the slide: its Greek letters, its minus signs, ŷ for the classes. A name
-   that is on no left side, and no Input, is a new Parameter: W0, b0, W1, b1. Their shapes
-   follow from the lines; 64 and 10 stand behind the bars. The last line is the loss. As P is a
-   softmax, its logarithm is computed from s, which is stable. With the real images it prints
+   The text in this program is the slide, with Greek letters and minus signs. ŷ is the index of
+   the classes. A name that is not yet defined becomes a new Parameter: W0, b0, W1, b1. The
+   equations give the sizes. The sizes 64 and 10 are the bounds after the bars. The last line is
+   the loss. P is a softmax, so the program computes its logarithm from s, which is numerically
+   stable. With the real images it prints:
 
      data: data/mnist, 60000 training images, 10000 test images
      inputs

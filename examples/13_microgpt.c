@@ -1,12 +1,13 @@
-/* 13_microgpt.c - a whole GPT on a page: it reads names, and then makes up some of its own
+/* 13_microgpt.c - a whole GPT on a page: it reads names and then makes up new names
 
-     make run EXAMPLE=13_microgpt                  EDF_TEXT=file: other names, one a line
+     make run EXAMPLE=13_microgpt                  EDF_TEXT=file: other names, one on each line
 
-   After Karpathy's microgpt. The text is the model: letters and places are embedded; a layer is
-   attention of 4 heads, then an MLP of squared relus, each of numbers that are divided by the
-   root of their mean square; then come the scores of the next letter, and the loss. Layer l+1
-   is made of layer l: so these lines run layer by layer, and each of their parameters begins
-   with an index l. It prints
+   The model follows Karpathy's microgpt. The first line embeds letters and positions. A layer
+   has attention with 4 heads, and then an MLP with squared relus. Each of these two divides its
+   input by the root of the mean square. The last lines are the probability of the next letter
+   and the loss. Layer l+1 reads layer l, so the equations with the index l run layer by layer.
+   Their Parameters have l as first index, because every layer has its own numbers. The program
+   prints:
 
      3761 letters, 27 different ones, 7264 parameters
      step  200  loss 2.392
@@ -15,7 +16,7 @@
      step  800  loss 1.765
      step 1000  loss 1.666
      claude carolin ivisth chia shophia marcel elerna johann etgiany ...
-     loss 1.666 a letter after 1000 steps
+     loss 1.666 per letter after 1000 steps
 */
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
@@ -64,17 +65,19 @@ int main(void) {
     printf("step %4d  loss %.3f\n", step, mean);
     if (step < STEPS) mean = 0;
   }
-  for (int k = 0; k < 20; k++) {                             /* letter by letter, to the end */
+  for (int k = 0; k < 20; k++) {                             /* makes up 20 names */
+    int t = 0;
     in[0] = end;
-    for (int t = 0; t == 0 || (t + 1 < T && in[t] != end); t++) {
+    do {
       edf_feed(x, in, 1);
       edf_forward_to(P);
       in[t + 1] = (edf_real)edf_sample(edf_value(P) + t * V, V);
-      edf_decode(&text, in + t + 1, 1, byte);
-      putchar(*byte == '\n' ? ' ' : *byte);
-    }
+      t++;
+      edf_decode(&text, in + t, 1, byte);
+      putchar(byte[0] == '\n' ? ' ' : byte[0]);
+    } while (in[t] != end && t + 1 < T);
   }
-  printf("\nloss %.3f a letter after %d steps\n", mean, STEPS);
+  printf("\nloss %.3f per letter after %d steps\n", mean, STEPS);
   edf_free_text(&text);
   edf_clear();
   return 0;

@@ -2,10 +2,11 @@
 
      cc -g -std=c99 -I. examples/14_answers.c -o build/14_answers -lm && build/14_answers
 
-   edf_check_backward takes the gradients of a line as the lecture writes them, as loops or with
-   capitals, and runs them on the numbers of the forward pass, with a random h.grad and random
-   gradients that were there before. Beside a wrong one stands the correction of the text that
-   makes it right. Four answers to one line; it prints
+   An answer has the gradients of a line as the lecture writes them: with loops, or with summed
+   indices in capitals. edf_check_backward runs the answer with the values of Forward and a
+   random h.grad. The other gradients begin with random numbers, so an answer with = instead of
+   += fails. For a wrong gradient the report shows how to correct the text. This program checks
+   four answers to one line, and prints:
 
      answer to h, ...
        ok    W.grad: relative error ...
@@ -53,15 +54,15 @@
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
 
-/* h[b,j] = σ(W[j,I] x[b,I] − B[j]). a is what comes to σ's argument: a name without .grad
-   is the student's own. */
+/* The line is h[b,j] = σ(W[j,I] x[b,I] − B[j]). The answers call the gradient of σ's argument
+   a. A name without .grad is a helper of the student. */
 static const char *const right =
   "a[b,j] = h.grad[b,j] h[b,j] (1 - h[b,j])\n"
   "for b,i,j: W.grad[j,i] += a[b,j] x[b,i]\n"
   "for b,j:   B.grad[j]   -= a[b,j]\n"
   "for b,i,j: x.grad[b,i] += W[j,i] a[b,j]";
 
-/* Three others, with capitals. x is an Input: its gradient is not asked for. */
+/* Three wrong answers with capitals. x is an Input, so an answer may leave out x.grad. */
 static const char *const wrong[] = {
   "a[b,j] = h.grad[b,j] (1 - h[b,j])\n"
   "W.grad[j,i] += a[B,j] x[B,i]\n"

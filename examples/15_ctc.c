@@ -1,14 +1,16 @@
-/* 15_ctc.c - connectionist temporal classification: which sounds, when nobody says at what time
+/* 15_ctc.c - connectionist temporal classification: learning sounds without their times
 
      cc -g -std=c99 -I. examples/15_ctc.c -o build/15_ctc -lm && build/15_ctc
 
-   Three sounds are heard within 16 times, each one to three times long, with silence between,
-   and noise. Given are the three, y[1], y[2], y[3], but not when they came. A recurrent network
-   gives for each time t a probability P[t,z] to every sound z, and to none, z = 0. F[n,t] is
-   that of all the ways to say the first n sounds in the first t times: at time t none is said,
-   or the n-th. These are the slide's two lines. They run step by step over t, as the network
-   does, and backprop runs through both. Before training the gradients are checked; after it
-   the network says each sound once, at a time of its own choice:
+   A noisy recording of 16 time steps has three sounds, with silence between. A sound lasts one
+   to three steps. The labels y[1], y[2], y[3] are the sounds, but their times are not known. A
+   recurrent network gives a probability P[t,z] to every sound z at time t. z = 0 means that the
+   network says nothing.
+
+   F[n,t] is the probability that the network has said exactly the first n sounds by time t. At
+   time t it says nothing, or sound n. The slide has two lines for F, and they run step by step
+   over t, like the network. Backward goes through both. The program checks the gradients before
+   training. After training the network says each sound once, at a time that it chooses:
 
      gradcheck of loss, ...
        ok    d loss / d U: worst relative error ...
@@ -36,28 +38,29 @@
 enum { T = 16, N = 3, SOUNDS = 4, BANDS = 6 };
 
 static Input *x, *y;
-static edf_real sound[SOUNDS + 1][BANDS];        /* sound 0, the silence, is 0 */
+static edf_real spectrum[SOUNDS + 1][BANDS];     /* of sound z; z = 0 is silence, all 0 */
 static int heard[T + 1];
 
-/* Silence, then sounds and silences of one to three times in turn. Time 0 and y[0] are none. */
-static void speak(void) {
+/* Feeds a new recording. Silence and sounds alternate, each for one to three time steps. The
+   answer at time 0 and y[0] are not used. */
+static void feed_recording(void) {
   static edf_real frame[T + 1][BANDS], said[N + 1];          /* edf_feed does not copy */
-  int left = 1 + edf_below(3), n = 0, now = 0;
+  int left = 1 + edf_below(3), n = 0, z = 0;
   for (int t = 0; t <= T; t++, left--) {
-    if (left <= 0) {
-      now = now || n == N ? 0 : 1 + edf_below(SOUNDS);
+    if (left == 0) {
+      z = z || n == N ? 0 : 1 + edf_below(SOUNDS);
       left = 1 + edf_below(3);
-      if (now) said[++n] = now;
+      if (z) said[++n] = z;
     }
-    heard[t] = now;
-    for (int k = 0; k < BANDS; k++) frame[t][k] = sound[now][k] + edf_normal(0, 0.2);
+    heard[t] = z;
+    for (int k = 0; k < BANDS; k++) frame[t][k] = spectrum[z][k] + edf_normal(0, 0.2);
   }
   edf_feed(x, frame[0], T + 1);
   edf_feed(y, said, N + 1);
 }
 
-static void show(const char *what, const int *z) {
-  printf("%-5s ", what);
+static void show(const char *title, const int *z) {
+  printf("%-5s ", title);
   for (int t = 1; t <= T; t++) putchar(z[t] ? '0' + z[t] : '.');
   putchar('\n');
 }
@@ -65,7 +68,7 @@ static void show(const char *what, const int *z) {
 int main(void) {
   double mean = 0;
   for (int z = 1; z <= SOUNDS; z++)
-    for (int k = 0; k < BANDS; k++) sound[z][k] = edf_normal(0, 1);
+    for (int k = 0; k < BANDS; k++) spectrum[z][k] = edf_normal(0, 1);
   x = edf_input("x[%d,%d]", T + 1, BANDS);
   y = edf_input("y[%d]", N + 1);
   CompNode *loss = Equations(
@@ -74,12 +77,12 @@ int main(void) {
     "F[0,0] = 1                                                        \n"
     "F[n,t] = P[t,0] F[n,t-1] + P[t,y[n]] F[n-1,t-1]                   \n"
     "loss   = -ln F[%d,%d]", SOUNDS + 1, N, T);
-  speak();
+  feed_recording();
   Forward();
   edf_gradcheck(loss);
 
   for (int step = 1; step <= 4000; step++) {
-    speak();
+    feed_recording();
     Forward();
     Backward(loss);
     Adam(0.003, 0.9, 0.99, 1e-8);
@@ -91,7 +94,7 @@ int main(void) {
 
   for (int example = 0; example < 4; example++) {
     int says[T + 1];
-    speak();
+    feed_recording();
     Forward();
     for (int t = 1; t <= T; t++) {
       const edf_real *p = edf_value(edf_find("P")) + t * (SOUNDS + 1);
