@@ -54,7 +54,7 @@ static void feed_piece(void) {
   edf_feed(state_in, state, BATCH);
 }
 
-/* Copies the last state for the next piece. Before that, Backward must have read `state`. */
+/* Copies the last state for the next piece. Backward must have read the old `state` before. */
 static void copy_state(void) { memcpy(state, edf_value(state_out), sizeof state); }
 
 /* Returns the percentage of right answers in 75 pieces. */

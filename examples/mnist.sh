@@ -1,7 +1,7 @@
 #!/bin/sh
 # mnist.sh - downloads the four MNIST files into data/mnist and unpacks them.
-# The unpacked files are checked: the mirrors pack them differently. A file appears under its
-# name only when it is whole and right, so this may be stopped and started again.
+# It checks the unpacked files, because each mirror packs them differently. A file gets its name
+# after its check. So you can stop the script and start it again.
 set -u
 dir=${1:-data/mnist}
 mirrors='https://storage.googleapis.com/cvdf-datasets/mnist
@@ -25,10 +25,10 @@ sha256() {
   fi | cut -d ' ' -f 1
 }
 
-# get SUM NAME: from the first mirror that has the right file
+# get SUM NAME: downloads a file from the first mirror that has the right file
 get() {
   if [ "$(sha256 "$dir/$2" 2>/dev/null)" = "$1" ]; then
-    echo "$dir/$2 is there"
+    echo "$dir/$2 exists"
     return 0
   fi
   for mirror in $mirrors; do
@@ -44,7 +44,7 @@ get() {
   return 1
 }
 
-command -v curl >/dev/null || fail "needs curl, which is not installed"
+command -v curl >/dev/null || fail "curl is not installed"
 made=; [ -d "$dir" ] || made=$dir
 mkdir -p "$dir" || fail "cannot make the directory $dir"
 part=$dir/.part$$
@@ -52,8 +52,9 @@ trap 'rm -f "$part" "$part.gz"; [ -z "$made" ] || rmdir -p "$made" 2>/dev/null' 
 trap 'exit 1' HUP INT TERM
 
 echo "$files" | while read -r sum name; do get "$sum" "$name" || exit 1; done || fail "\
-no mirror gave the files. Is there a network?
-  By hand: put train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
-  t10k-labels-idx1-ubyte, unpacked, into $dir; or keep them, packed or not, in any directory
-  and say EDF_DATA=directory make run. Without them \`make run\` draws digits of its own."
+no mirror has sent the files. Is there a network connection?
+  You can also copy the unpacked files train-images-idx3-ubyte, train-labels-idx1-ubyte,
+  t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte to $dir. If they are in another
+  directory, packed or unpacked, run EDF_DATA=directory make run. Without these files
+  \`make run\` draws digits."
 echo "MNIST is in $dir"

@@ -1,28 +1,28 @@
-/* mpi_mnist.c - example 03 by several processes: each takes its part of every batch
+/* mpi_mnist.c - example 03 in several processes: each process runs a part of every batch
 
      mpicc -O3 -march=native -I. examples/mpi_mnist.c -o build/mpi_mnist -lm
      mpirun -n 4 build/mpi_mnist --batch 512         --hostfile FILE: on several machines
 
-   All ranks have all images and the same parameters, and shuffle in the same way. Rank r takes
-   n_r of the n rows of a batch. Its Backward computes the derivative of L_r, the mean loss of
-   these rows. The loss of the whole batch is
+   A process is called a rank. All ranks have all images and the same Parameters, and shuffle in
+   the same way. Rank r runs n_r of the n rows of a batch. Its Backward computes the derivative
+   of L_r, the mean loss of these rows. The loss of the whole batch is
 
      L = 1/n sum_b ell[b] = sum_r n_r/n L_r     so     p.grad = sum_r n_r/n p.grad_r
 
-   This sum is the function at edf.after_backward, and then every rank makes the same step. The
-   weights n_r/n are not all alike: 11 rows are 2, 3, 3 and 3. A rank that gets no row runs one
-   of the batch's with the weight 0: it has to take part, since the others wait for it.
+   edf.after_backward computes this sum. Then every rank makes the same step. The weights n_r/n
+   differ if the parts differ: 4 ranks divide 11 rows into 2, 3, 3 and 3. A rank without a row
+   runs one row of the batch with weight 0, because the other ranks wait for its gradient.
 
-   So any number of ranks gives the parameters of one, to rounding; and all ranks' are equal to
-   the last bit, which is checked. (Where the rows of a batch meet, in BatchNorm, a rank's meet
-   its own alone.) Rank 0 prints, and saves build/mpi_mnist.safetensors after each epoch. A rank
-   that stops or dies ends all of them; the file is then that of the last whole epoch.
+   So the number of ranks changes the Parameters only by rounding. All ranks have the same bits,
+   which the program checks. (BatchNorm is an exception: it uses only the rows of its rank.)
+   Rank 0 prints, and saves build/mpi_mnist.safetensors after each epoch. If a rank stops or
+   dies, all ranks end. The file then has the Parameters of the last complete epoch.
 
-   On GPUs, one rank each, the sum goes from GPU to GPU by NCCL:
+   On GPUs, with one rank for each GPU, NCCL computes the sum:
      mpicc -DEDF_NCCL -I. -I$CUDA/include examples/mpi_mnist.c edf_cuda.o -L$CUDA/lib64 -lnccl
            -lcublas -lcudart -lstdc++ -lm
 
-   With the digits that it draws it prints, for any number of ranks:
+   With drawn digits the program prints, for any number of ranks:
 
      4 ranks, 64 rows a batch
      epoch   1  training loss 0.5869  error 16.35 %  ...  test loss 0.2759  error 7.75 %
@@ -32,13 +32,18 @@
 #include <mpi.h>
 #include <stdio.h>
 
-/* This rank; its rows of the batch, and the batch's; sums of its losses and its mistakes. */
-static struct { int rank, ranks, rows, batch; double sum[2]; } my;
+static struct {
+  int rank;
+  int ranks;
+  int rows;                              /* rows of the batch that this rank runs */
+  int batch;                             /* rows of the batch */
+  double sum[2];                         /* sum of this rank's losses, number of mistakes */
+} my;
 
 static void stop(const char *message) {
   fflush(stdout);
   fprintf(stderr, "rank %d of %d: %s\n", my.rank, my.ranks, message);
-  MPI_Abort(MPI_COMM_WORLD, 1);          /* without this the others would wait for ever */
+  MPI_Abort(MPI_COMM_WORLD, 1);          /* ends the other ranks, which would wait forever */
 }
 
 #define EDF_PANIC(message) stop(message)
@@ -60,15 +65,15 @@ static void read_options(int argc, char **argv) {
   chosen.seed    = option("--seed", 1, 0, 1e9);
   chosen.eta     = option_real("--eta", 0.5, 0, 1e3);
   chosen.shuffle = !option_flag("--no-shuffle");
-  if (!my.rank) option_output(MODEL ".tmp");       /* what edf_save writes, and then renames */
+  if (!my.rank) option_output(MODEL ".tmp");     /* edf_save writes this file and renames it. */
   options_end();
 }
 
-/* ---- p.grad = sum_r n_r/n p.grad_r, called at the end of Backward */
+/* ---- p.grad = sum_r n_r/n p.grad_r at the end of Backward */
 
 #ifndef EDF_NCCL
 
-/* All parameters travel in one buffer, one after the other: a step costs one message. */
+/* Copies all gradients into one buffer and back, so that a step needs one message. */
 static void sum_gradients(void) {
   static edf_real *all = NULL;
   edf_real weight = (edf_real)my.rows / (edf_real)my.batch, *to, *from;
@@ -77,7 +82,7 @@ static void sum_gradients(void) {
   if (!all && !(all = (edf_real *)malloc(n * sizeof *all))) stop("no memory for gradients");
   to = from = all;
   for (int i = 0; i < edf.n_parameters; i++) {
-    const edf_real *grad = edf_grad(edf.parameters[i]);      /* NULL of a frozen one */
+    const edf_real *grad = edf_grad(edf.parameters[i]);      /* NULL if frozen */
     for (size_t k = 0; grad && k < edf.parameters[i]->size; k++) *to++ = weight * grad[k];
   }
   MPI_Allreduce(MPI_IN_PLACE, all, (int)(to - all), EDF_REAL_IS_DOUBLE ? MPI_DOUBLE : MPI_FLOAT,
@@ -89,19 +94,19 @@ static void sum_gradients(void) {
   }
 }
 
-#else /* EDF_NCCL: run with a stand-in for NCCL, tests/mpi/nccl.h; with NVIDIA's compiled and
-         linked, but not yet run on GPUs */
+#else /* EDF_NCCL: compiled and linked with NVIDIA's NCCL, but not yet run on GPUs */
 #include <nccl.h>
 
-extern edf_real *edf_cuda_grad(edf_node *p);   /* edf_cuda.cu: p's gradient on the GPU, where */
-extern void *edf_cuda_stream(void);            /* it is written; what everything runs on */
+/* From edf_cuda.cu: the gradient of p on the GPU, and the stream of all kernels. */
+extern edf_real *edf_cuda_grad(edf_node *p);
+extern void *edf_cuda_stream(void);
 static ncclComm_t nccl;
 
 static void must(ncclResult_t result) {
   if (result != ncclSuccess) stop(ncclGetErrorString(result));
 }
 
-/* One rank for each GPU: before the first node, which takes the GPU that is set. */
+/* Chooses a GPU for each rank. The first node opens this GPU, so call it before. */
 static void open_nccl(void) {
   int local, gpus = 0;
   ncclUniqueId id;
@@ -116,7 +121,7 @@ static void open_nccl(void) {
   must(ncclCommInitRank(&nccl, my.ranks, id, my.rank));
 }
 
-/* Where they lie, on the stream behind Backward; a group goes in as few messages as can be. */
+/* Adds the gradients on the GPUs, on the stream of Backward. A group needs fewer messages. */
 static void sum_gradients(void) {
   edf_real weight = (edf_real)my.rows / (edf_real)my.batch;
   ncclDataType_t type = EDF_REAL_IS_DOUBLE ? ncclDouble : ncclFloat;
@@ -126,7 +131,7 @@ static void sum_gradients(void) {
   must(ncclGroupStart());
   for (int i = 0; i < edf.n_parameters; i++) {
     Parameter *p = edf.parameters[i];
-    edf_real *grad = p->grad ? edf_cuda_grad(p) : NULL;      /* NULL of a frozen one */
+    edf_real *grad = p->grad ? edf_cuda_grad(p) : NULL;      /* NULL if frozen */
     if (grad) must(ncclAllReduce(grad, grad, p->size, type, weighted, nccl, stream));
   }
   must(ncclGroupEnd());
@@ -135,11 +140,12 @@ static void sum_gradients(void) {
 
 #endif
 
-/* ---- All ranks must have the same: a number that hangs on every bit of it tells */
+/* ---- All ranks must have the same numbers. They compare digests, which read every bit. */
 
+/* Returns the digest (FNV-1a) of the data after the data with digest h. */
 static uint64_t digest(uint64_t h, const void *data, size_t bytes) {
   const unsigned char *byte = (const unsigned char *)data;
-  for (size_t i = 0; i < bytes; i++) h = (h ^ byte[i]) * UINT64_C(0x100000001b3);   /* FNV-1a */
+  for (size_t i = 0; i < bytes; i++) h = (h ^ byte[i]) * UINT64_C(0x100000001b3);
   return h;
 }
 
@@ -152,11 +158,12 @@ static uint64_t digest_parameters(void) {
   return h;
 }
 
+/* Stops unless this rank has the digest of rank 0. */
 static void check_same(uint64_t mine, const char *complaint) {
   uint64_t first = mine;
   MPI_Bcast(&first, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
   if (mine != first) stop(complaint);
-  MPI_Barrier(MPI_COMM_WORLD);           /* nobody goes on before all have compared */
+  MPI_Barrier(MPI_COMM_WORLD);           /* No rank continues before all have compared. */
 }
 
 /* ---- The model of example 03, and its training */
@@ -175,15 +182,15 @@ static network build(void) {
   return net;
 }
 
-/* Of n rows, the first of rank r; rank r + 1 begins where r's end. */
+/* Returns the first row of rank r, of n rows. The rows of rank r + 1 follow. */
 static int first_of(int r, int n) { return (int)((long long)n * r / my.ranks); }
 
-/* This rank's part of the batch of the rows i .. i+n-1. */
+/* Runs Forward on this rank's part of the rows i .. i+n-1, and adds to my.sum. */
 static void forward(network net, digits_set set, int i, int n) {
   int first = i + first_of(my.rank, n);
   my.rows = i + first_of(my.rank + 1, n) - first;
   my.batch = n;
-  int fed = my.rows ? my.rows : 1;       /* without a row, one that counts nothing */
+  int fed = my.rows ? my.rows : 1;       /* A rank without a row feeds one with weight 0. */
   edf_feed(net.x, set.x.value + (size_t)first * DIGITS_PIXELS, fed);
   edf_feed(net.y, set.y.value + first, fed);
   Forward();
@@ -196,18 +203,18 @@ static void train_epoch(network net, digits_set set) {
   int n = set.x.dim[0], batch = (int)chosen.batch;
   if (chosen.shuffle > 0) edf_shuffle(&set.x, &set.y);
   for (int i = 0; i < n; i += batch) {
-    forward(net, set, i, n - i < batch ? n - i : batch);     /* the last may be short */
+    forward(net, set, i, n - i < batch ? n - i : batch);     /* The last may be short. */
     Backward(net.ell);
     SGD((edf_real)chosen.eta);
   }
 }
 
-/* Mean loss and error rate of `rows` rows, which all ranks together have run. */
-static void report(const char *what, int rows) {
+/* Prints the mean loss and the error rate of `rows` rows, which all ranks have run together. */
+static void report(const char *set, int rows) {
   double all[2];
   MPI_Allreduce(my.sum, all, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   my.sum[0] = my.sum[1] = 0;
-  printf("%s loss %.4f  error %.2f %%", what, all[0] / rows, 100 * all[1] / rows);
+  printf("%s loss %.4f  error %.2f %%", set, all[0] / rows, 100 * all[1] / rows);
 }
 
 static void train(network net, digits_set images, digits_set test) {
@@ -232,7 +239,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &my.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &my.ranks);
-  if (my.rank && !freopen("/dev/null", "w", stdout)) stop("no /dev/null");   /* 0 prints */
+  if (my.rank && !freopen("/dev/null", "w", stdout)) stop("no /dev/null");
   read_options(argc, argv);
   digits_find(&images, &test);
 #ifdef EDF_NCCL

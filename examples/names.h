@@ -1,4 +1,4 @@
-/* names.h - 560 first names of many languages, one a line: a text for a small language model */
+/* names.h - a text for a small language model: 560 first names, one on each line */
 #ifndef NAMES_H
 #define NAMES_H
 
@@ -57,7 +57,7 @@ static const char names[] = "\n"
   "zoe\n";
 
 #ifdef EDF_DATA_H
-/* Fills rows of T letters with names, from a random name on. y is the next letter. */
+/* Fills each row with T letters of random names. '\n' begins a name. y is the next letter. */
 static inline void names_rows(const edf_vocabulary *text, edf_real *x, edf_real *y, int rows,
                               int T) {
   const edf_real *letter = text->classes.value, end = (edf_real)text->number['\n'];

@@ -1,4 +1,4 @@
-/* pictures.h - what the examples draw: a sheet of small images, each with a line of text */
+/* pictures.h - writes a sheet of small images as a PNG, each image with a line of text */
 #ifndef PICTURES_H
 #define PICTURES_H
 
@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- A grey picture and what is drawn on it ---- */
+/* ---- A grey picture with squares and text ---- */
 
 typedef struct { int width, height; edf_real *grey; } picture;
 
-static picture picture_new(int width, int height) {       /* white; free picture.grey */
+/* Returns a white picture. Its array `grey` must be freed. */
+static picture picture_new(int width, int height) {
   size_t size = (size_t)width * (size_t)height;
   picture p = { width, height, (edf_real *)malloc(size * sizeof(edf_real)) };
   if (!p.grey) {
@@ -27,14 +28,14 @@ static int picture_within(const picture *p, int x, int y) {
   return x >= 0 && x < p->width && y >= 0 && y < p->height;
 }
 
-static void picture_box(picture *p, int x, int y, int side, edf_real grey) {
+static void picture_square(picture *p, int x, int y, int side, edf_real grey) {
   for (int dy = 0; dy < side; dy++)
     for (int dx = 0; dx < side; dx++)
       if (picture_within(p, x + dx, y + dy))
         p->grey[(size_t)(y + dy) * (size_t)p->width + (size_t)(x + dx)] = grey;
 }
 
-/* The letters, 5 x 7 with a column between them. */
+/* A letter has 5 x 7 pixels. There is an empty column between two letters. */
 static const char picture_letters[] = "0123456789>.-ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 static const char *const picture_font[3][7] = {
   { " ###    #    ###  #####    #  #####   ##  #####  ###   ###  #                ",
@@ -60,7 +61,7 @@ static const char *const picture_font[3][7] = {
     "#   #  ###  #      ## # #   # ####    #    ###    #   #   # #   #   #   #####" }
 };
 
-/* Capitals, figures and > . - ; anything else is a space. */
+/* Draws capitals, figures and > . - and draws a space for every other letter. */
 static void picture_text(picture *p, int x, int y, int scale, const char *text) {
   for (; *text; text++, x += 6 * scale) {
     const char *letter = strchr(picture_letters, *text);
@@ -69,11 +70,11 @@ static void picture_text(picture *p, int x, int y, int scale, const char *text) 
     for (int row = 0; row < 7; row++)
       for (int column = 0; column < 5; column++)
         if (picture_font[k / 13][row][k % 13 * 6 + column] == '#')
-          picture_box(p, x + column * scale, y + row * scale, scale, 0);
+          picture_square(p, x + column * scale, y + row * scale, scale, 0);
   }
 }
 
-/* ---- A sheet of images of 28 x 28 in 0..1, black on white ---- */
+/* ---- A sheet of images, 28 x 28 numbers from 0 (white) to 1 (black) ---- */
 
 typedef struct { const edf_real *pixels; double weight; char text[32]; } sheet_tile;
 enum { SHEET_COLUMNS = 10, SHEET_ROWS = 6, SHEET_ZOOM = 3, SHEET_SIDE = 28 * SHEET_ZOOM,
@@ -84,8 +85,8 @@ static void sheet_draw(picture *p, int x, int y, const sheet_tile *tile) {
   int width = 12 * (int)strlen(tile->text) - 2;
   for (int i = 0; i < 28; i++)
     for (int j = 0; j < 28; j++)
-      picture_box(p, x + j * SHEET_ZOOM, y + i * SHEET_ZOOM, SHEET_ZOOM,
-                  1 - tile->pixels[i * 28 + j]);
+      picture_square(p, x + j * SHEET_ZOOM, y + i * SHEET_ZOOM, SHEET_ZOOM,
+                     1 - tile->pixels[i * 28 + j]);
   picture_text(p, x + (SHEET_SIDE - width) / 2, y + SHEET_SIDE + 4, 2, tile->text);
 }
 
@@ -94,7 +95,7 @@ static int sheet_by_weight(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* Sorts the images, the largest weight first, and shows as many as there is room for. */
+/* Sorts the images by weight, and writes a sheet with the largest weights first. */
 static void sheet_write_png(const char *path, const char *title, sheet_tile *tile, int n) {
   int room = SHEET_COLUMNS * SHEET_ROWS;
   qsort(tile, (size_t)n, sizeof *tile, sheet_by_weight);

@@ -1,12 +1,12 @@
-/* texts.h - the text that a language model learns from: the file named by EDF_TEXT, or the text
-   below; the first 90 % to train, the rest to test
+/* texts.h - a text for a language model: the file named by EDF_TEXT, or the poem below
 
-     text_set text = text_find();                             says what it found
-     text_batch(&text, B, T, x, y);                           B random places, T characters each
-     text_window(&text, n, B, T, x, y);                       rows n, n+1, ... of the test part
+     text_set text = text_find();                 reads the text and prints its length
+     text_batch(&text, B, T, x, y);               copies B random windows of the training part
+     text_window(&text, n, B, T, x, y);           copies windows n .. n+B-1 of the test part
      text_free(&text);
 
-   x and y have room for B times T numbers; y is x one character later. */
+   The training part is the first 90 % of the text. A window has T characters. x and y have room
+   for B times T numbers. y is x one character later. */
 #ifndef TEXTS_H
 #define TEXTS_H
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ours. With so little of it a model learns it by heart: enough to see that it learns. */
+/* The poem is so short that a model learns it by heart. This shows that the model learns. */
 static const char text_own[] =
   "There is a graph, and every node in it\n"
   "Was written on a slide before it ran:\n"
@@ -71,7 +71,10 @@ static const char text_own[] =
   "A matrix, and a bias, and a bend,\n"
   "And then the same again, until the end.\n";
 
-typedef struct { edf_vocabulary text; int train; } text_set;       /* the first `train` to train */
+typedef struct {
+  edf_vocabulary text;
+  int train;                               /* characters in the training part */
+} text_set;
 
 static inline text_set text_find(void) {
   const char *path = getenv("EDF_TEXT");
@@ -81,7 +84,7 @@ static inline text_set text_find(void) {
   int n = set.text.classes.dim[0];
   set.train = n / 10 * 9;
   printf("text: %s, %d characters, %d different ones\n",
-         own ? "a poem of this program's (EDF_TEXT=file takes another)" : path, n,
+         own ? "the poem in this program (EDF_TEXT=file reads a file)" : path, n,
          set.text.symbols);
   if (n < 1000) {
     fprintf(stderr, "a text of 1000 characters or more is needed\n");
@@ -103,7 +106,7 @@ static inline void text_batch(const text_set *set, int B, int T, edf_real *x, ed
     text_copy(set, edf_below(set->train - T), T, x + b * T, y + b * T);
 }
 
-/* How many rows of T the test part has. */
+/* Returns how many windows of T characters the test part has. */
 static inline int text_windows(const text_set *set, int T) {
   return (set->text.classes.dim[0] - set->train - 1) / T;
 }
