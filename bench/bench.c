@@ -1,29 +1,30 @@
-/* bench.c - how close a training step comes to its matrix products alone.
+/* bench.c - compares the time of a training step with the time of its matrix products.
 
-     bench [MODEL ...]            times; without arguments all models
-     bench profile [MODEL ...]    where the time of a step goes, node by node
-     bench step MODEL             time of our step alone, a turn at a time: see against.sh
+     bench [MODEL ...]            times all models, or some of them
+     bench profile [MODEL ...]    times each node of a step
+     bench step MODEL             times our step, a turn for each line of input: see against.sh
      bench wall MODEL             the same by the wall clock, with all threads: see peers.sh
 
-   mlp_a, mlp_b    our step (feed, Forward, Backward, SGD) against the step's gemm calls alone,
-                   on the step's own operands, and against the same step written by hand
-   lenet, lstm, gpt    the models of examples 05, 06 and 07, against the products of a step
-                   alone, on operands that are ready (see products.h)
-   lines           these three as texts of edf_equations (lines.h) over their layers: the median
-                   of the pairs of turns, at most 1.03; and the time to build the GPT's text
-   threads         mlp_b, lenet, lstm and gpt with two threads against one, where the bench is
-                   compiled with OpenMP; by the wall clock
-   scale           how the cost of a step grows: with the batch and the width of mlp_b, with the
-                   length of the LSTM's and the GPT's texts; against the core's peak
-   mlp_a_builtin   our step without a BLAS against our step with it
-   gemm512         the built-in kernel against the BLAS at 512 x 512 x 512
+   mlp_a, mlp_b    our step (feed, Forward, Backward, SGD), the gemm calls of the step on our
+                   arrays, and the same step written by hand
+   lenet, lstm, gpt    the models of examples 05, 06 and 07, and the products of a step on
+                   operands of their own (products.h)
+   lines           these three models as texts of edf_equations (lines.h) over their layers. The
+                   median ratio should be at most 1.03. Also the time to build the GPT's text
+   threads         mlp_b, lenet, lstm and gpt with two threads over one thread, by the wall
+                   clock. It needs OpenMP
+   shapes          products of many shapes: the built-in kernel and the BLAS
+   scale           the cost of a step by the batch and the width of mlp_b, and by the length of
+                   the text of the LSTM and the GPT, over the peak of the core
+   mlp_a_builtin   our step without a BLAS, and with a BLAS
+   gemm512         the built-in kernel and the BLAS at 512 x 512 x 512
 
-   The contestants take turns, some 10 ms each, and go through the same rows of one data set in
-   memory. A ratio is the median over the turns; q1 and q3 are its quartiles. Time is that of
-   the thread, so that other programs disturb less; so the BLAS has to run in one thread, too:
+   The contestants take turns of about 10 ms, and use the same rows of one data set in memory. A
+   ratio is the median over the turns, and q1 and q3 are its quartiles. Time is the CPU time of
+   the thread, because other programs disturb it less. So the BLAS must run in one thread too:
    OPENBLAS_NUM_THREADS=1. */
 
-#define _POSIX_C_SOURCE 199309L                              /* clock_gettime */
+#define _POSIX_C_SOURCE 199309L                              /* declares clock_gettime */
 #define EDF_IMPLEMENTATION
 #include "../edf_slide.h"
 #include <math.h>
@@ -42,8 +43,9 @@ static double microseconds(clockid_t clock) {
   return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* The thread's own time; the wall clock is quicker to read, for short pieces. */
+/* Returns the CPU time of the thread. */
 static double thread_time(void) { return microseconds(CLOCK_THREAD_CPUTIME_ID); }
+/* Returns the wall clock. It is faster to read, so it times short pieces. */
 static double now(void) { return microseconds(CLOCK_MONOTONIC); }
 
 static real *reals(size_t n) {
@@ -52,8 +54,8 @@ static real *reals(size_t n) {
   return p;
 }
 
-/* ---- Data: as sparse as written digits, with classes that can be learnt, and one label in
-   ten at random, so that the loss does not vanish and no number becomes denormal. */
+/* ---- Data: images as sparse as written digits, with classes that a network can learn. One
+   label in ten is random. So the loss stays above 0, and no number becomes denormal. */
 static real *images, *labels;
 
 static unsigned random_bits(void) {
@@ -99,9 +101,10 @@ static int steps_per_turn(contestant *c, int batch, double (*clock)(void)) {
   return steps < 1 ? 1 : (int)steps;
 }
 
-/* Each turn begins with one untimed step, which brings its own operands into the caches. */
+/* Times the steps of n contestants, in turns. Each turn begins with one untimed step, which
+   brings its operands into the caches. */
 static double longest = 7e6;                                 /* microseconds of all turns */
-static int fewest = 31;                                      /* turns, however long they take */
+static int fewest = 31;                                      /* the least number of turns */
 static int take_turns_by(double (*clock)(void), contestant *c, int n, int batch) {
   int steps = steps_per_turn(&c[0], batch, clock), turns;
   double begin = now();
@@ -150,7 +153,7 @@ enum { WITH_BLAS = 1 };
 enum { WITH_BLAS = 0 };
 #endif
 
-/* The line's beginning: us of the first, and, where there is a BLAS, of the second. */
+/* Prints the time of the first contestant. With a BLAS it adds the second and the ratio. */
 static void report(const char *model, const char *first, const char *second,
                    const contestant *c, int n) {
   printf("bench %s %s_us=%.1f", model, first, median_us(&c[0], n));
@@ -164,7 +167,7 @@ static void report(const char *model, const char *first, const char *second,
 static real peak_number = (real)1e-3;
 #define PEAK { peak_step, &peak_number, 0, { 0 } }
 
-/* The first's share of the peak, which is the last of the contestants. */
+/* Prints the peak of the core, and the share of it that the first contestant reaches. */
 static void report_share(const contestant *first, const contestant *peak, int n,
                          double multiply_adds) {
   double at_peak = peak_gflops(median_us(peak, n));
@@ -222,7 +225,7 @@ static double epoch_seconds(const net *m, double us) {
   return us * ((ROWS + m->is->batch - 1) / m->is->batch) / 1e6;
 }
 
-/* Of a step's products: s, dW and, above the first layer, dx. */
+/* Returns the multiply-adds of a step's products: s, dW and, after the first layer, dx. */
 static double multiply_adds(const spec *is) {
   double n = 0;
   for (int l = 0; l < is->layers; l++)
@@ -231,8 +234,8 @@ static double multiply_adds(const spec *is) {
 }
 
 #ifdef EDF_CBLAS
-/* ---- The step's gemm calls alone, on our nodes' arrays: for each layer  s = x W,  dW = x' ds
-   and, above the first layer,  dx = ds W'. */
+/* ---- The gemm calls of the step, on the arrays of our nodes: for each layer  s = x W,
+   dW = x' ds  and, after the first layer,  dx = ds W'. */
 static void gemm_into(int ta, int tb, int m, int n, int k, const real *a, const real *b,
                       real *out, int add) {
   enum CBLAS_TRANSPOSE opa = ta ? CblasTrans : CblasNoTrans;
@@ -271,13 +274,12 @@ static void gemm_step(void *self, const real *x, const real *y) {
   }
 }
 
-/* ---- The same step by hand: gemm, and between two of them loops that do all the rest. The
-   gradients are kept until the update, as in ours; a gemm with beta = 1 straight into W would
-   save that pass, but then there is no gradient to look at. */
+/* ---- The same step by hand: gemm calls, with loops between them. The gradients stay until the
+   update, as in our step. (A gemm with beta = 1 into W is faster, but leaves no gradient.) */
 typedef struct {
   const spec *is;
   real *w[MAX_LAYERS], *b[MAX_LAYERS], *dw[MAX_LAYERS], *db[MAX_LAYERS];
-  real *h[MAX_LAYERS], *d[MAX_LAYERS];       /* of layer l: output; gradient of its score */
+  real *h[MAX_LAYERS], *d[MAX_LAYERS];       /* output of layer l, gradient of its score */
   real loss;
 } hand;
 
@@ -302,8 +304,8 @@ static void hand_free(hand *t) {
   }
 }
 
-/* exp without a call, so that the loop around it becomes vector code: x = n ln 2 + r,
-   exp(x) = 2^n exp(r), and a polynomial for exp(r), |r| <= ln 2 / 2. */
+/* Returns exp(x) without a call, so that the compiler can use vectors. x = n ln 2 + r, so
+   exp(x) = 2^n exp(r). A polynomial gives exp(r) for |r| <= ln 2 / 2. */
 static inline real exp_inline(real v) {
 #if EDF_REAL_IS_DOUBLE
   return exp(v);
@@ -335,7 +337,7 @@ static void hand_activate(const hand *t, int l) {
   }
 }
 
-/* Bias, softmax, loss and its gradient (P - [k = y]) / B, a row at a time. */
+/* Computes bias, softmax, loss and the gradient (P - [k = y]) / B of each row. */
 static void hand_loss(hand *t, const real *y) {
   int l = t->is->layers - 1, n = t->is->width[l + 1];
   t->loss = 0;
@@ -352,7 +354,7 @@ static void hand_loss(hand *t, const real *y) {
   }
 }
 
-/* d arrives as the gradient of the layer's output and leaves as that of its score. */
+/* Changes d from the gradient of the layer's output to the gradient of its score. */
 static void hand_derive(const hand *t, int l) {
   int n = t->is->width[l + 1];
   for (int b = 0; b < t->is->batch; b++) {
@@ -402,8 +404,7 @@ static void hand_step(void *self, const real *x, const real *y) {
   }
 }
 
-/* Two programs that compute different things must not be compared: after some steps over the
-   same rows their parameters agree. */
+/* Stops if the Parameters of the two programs differ after some steps over the same rows. */
 static void agree(const net *m, const hand *t) {
   for (int l = 0; l < m->is->layers; l++) {
     double off = 0, size = 0;
@@ -468,7 +469,7 @@ static void products_step(void *self, const real *x, const real *y) {
 }
 #endif
 
-static double products_of(const products *p) {          /* their multiply-adds */
+static double products_of(const products *p) {          /* multiply-adds of all products */
   double all = 0;
   for (const product_call *o = p->call; o < p->call + p->n; o++)
     all += (double)o->calls * o->m * o->n * o->k;
@@ -508,8 +509,8 @@ static void bench_lenet(void) {
 static void bench_lstm(void) { bench_trained(build_lstm, lstm_products, "steps1000_s", 1000); }
 static void bench_gpt(void) { bench_trained(build_gpt, gpt_products, "steps1000_s", 1000); }
 
-/* ---- scale: one number of a model grows by fours. A step's multiply-adds are of its products
-   alone; the GPT's batch is small, since attention has length x length numbers a head. */
+/* ---- scale: one size of a model grows by factors of four. Only multiply-adds of products are
+   counted. The GPT has a small batch, because each head has length x length numbers. */
 static void scale_point(const char *model, const char *what, int n, contestant step, int batch,
                         double all) {
   contestant c[2] = { step, PEAK };
@@ -556,12 +557,12 @@ static void bench_scale(void) {
   fewest = 31;
 }
 
-#ifdef STEPS_ALONE                     /* with another edf.h, which may have no edf_equations */
+#ifdef STEPS_ALONE                     /* Another edf.h may have no edf_equations. */
 static void bench_lines(void) {}
 #else
 #include "lines.h"
 
-/* ---- Lines over layers: two graphs of one model, from the same parameters. */
+/* ---- Lines over layers: two graphs of one model, with the same Parameters at first. */
 typedef struct { trained m; edf_graph graph; } graphed;
 
 static void graphed_step(void *self, const real *x, const real *y) {
@@ -679,11 +680,11 @@ static void bench_builtin(void) {
   printf("\n");
 }
 
-#ifdef STEPS_ALONE          /* with another edf.h, whose kernels may have another interface */
+#ifdef STEPS_ALONE          /* Another edf.h may have another interface of the kernels. */
 static void bench_gemm512(void) {}
 static void bench_shapes(void) {}
 #else
-/* ---- out[i,j] = a[i,K] b[K,j], and a or b transposed: the built-in product over the BLAS */
+/* ---- out[i,j] = a[i,K] b[K,j], also with a or b transposed: built-in product over BLAS */
 typedef struct { const char *name; int m, n, k, ta, tb; } shape;
 typedef struct { int kernel; edf_route route; real *a, *b, *out; } product;
 
@@ -731,7 +732,7 @@ static void bench_gemm512(void) {
   compare_product("gemm512", &cube);
 }
 
-/* Those of the models' steps, and others. */
+/* The products in the steps of the models, and others. */
 static const shape shapes[] = {
   { "lstm h Wh", 32, 512, 128, 0, 0 }, { "lstm dh", 32, 128, 512, 0, 1 },
   { "lstm x Wx", 2048, 512, 128, 0, 0 }, { "lstm dW", 128, 512, 2016, 1, 0 },
@@ -772,8 +773,8 @@ static void bench_shapes(void) {
 }
 #endif
 
-/* ---- profile: each node's functions are replaced by ones that time them, so that what runs
-   is the framework's own Forward and Backward. Printed is the median of many steps. */
+/* ---- profile: timed functions replace the functions of each node. So the Forward and Backward
+   of the framework run. The profile prints the median of many steps. */
 enum { MAX_NODES = 16, MAX_GRAPH = 1024 };
 typedef struct { int n; double us[MAX_SAMPLES]; } series;
 
@@ -848,8 +849,8 @@ static void profiled_step(void *self, const real *x, const real *y) {
   add_time(&whole.feed, fed - start);
 }
 
-/* The gemm calls in their order within a step and on rows of their own, so that each finds the
-   caches as it would. */
+/* Times the gemm calls in the order of a step. They use other rows than our step, so the caches
+   are as in a real step. */
 #ifdef EDF_CBLAS
 static void time_gemm(const net *m, int l, int which, const real *x) {
   double start = now();
@@ -906,13 +907,13 @@ static void profile_model(const spec *is) {
          median_of(&whole.forward), median_of(&whole.backward), median_of(&whole.update));
 }
 
-/* Of a larger graph the nodes of one name are added up, step by step. */
+/* In a larger graph, the times of all nodes with the same op are added. */
 enum { MAX_OPS = 32 };
 static struct { const char *op; int n; double sum[2]; series time[2]; } ops[MAX_OPS];
 static int n_ops, op_of[MAX_GRAPH];
 static struct { void (*forward)(edf_node *), (*backward)(edf_node *); } saved[MAX_GRAPH];
 
-/* Nodes run in order, up and then down: the next one is beside the last one. */
+/* Returns the position of a node. Nodes run in order, so it is usually next to the last one. */
 static int beside(const edf_node *c) {
   static int i;
   int n = edf.n_compnodes;
@@ -1002,8 +1003,8 @@ static void profile_gpt(void) { profile_trained(build_gpt); }
 static void profile_mlp_a(void) { profile_model(&mlp_a); }
 static void profile_mlp_b(void) { profile_model(&mlp_b); }
 
-/* ---- step: who starts it says with a line each when to make a turn of some 10 ms, and reads
-   the time of a step. Before that the loss of the first steps: do two programs do the same? */
+/* ---- step: prints the loss after the first steps, so that a script can compare two programs.
+   Then each line of input starts a turn of about 10 ms, and the time of a step is printed. */
 static double (*step_clock)(void) = thread_time;
 static void time_steps(contestant *c, int batch, const edf_node *loss) {
   char line[8];
@@ -1055,7 +1056,7 @@ static const struct { const char *name; void (*run[3])(void); } models[] = {
 };
 enum { MODELS = sizeof models / sizeof *models };
 
-/* Only OpenBLAS has these; with another BLAS they are not there, and NULL. */
+/* Functions of OpenBLAS. With another BLAS they are NULL. */
 #if defined EDF_CBLAS && defined __GNUC__ && defined __ELF__
 extern char *openblas_get_config(void) __attribute__((weak));
 extern int openblas_get_num_threads(void) __attribute__((weak));

@@ -1,24 +1,25 @@
-/* cuda.c - a training step on the GPU, and its matrix products alone. cuda.sh runs it.
+/* cuda.c - times a training step on the GPU, and its matrix products. cuda.sh runs it.
 
      cuda [--quick] [MODEL ...]             EDF_PRECISION=tf32 cuda gpt
 
-   A step is feed, Forward, Backward and the optimiser, on batches that rotate through a random
-   data set. It is measured twice:
-     fed        from the host's memory: the numbers of the batch are copied in every step
-     resident   the data set is a Parameter, so on the GPU, and its rows are chosen by number
-   The floor is the time of the step's matrix products, the same shapes as plain cuBLAS calls
-   in one CUDA graph (cuda_floor.cu): what a step would take if all else were free.
+   A step is feed, Forward, Backward and the optimiser. The batches rotate through a random data
+   set. A step is measured in two ways:
+     fed        The data is in host memory. Every step copies a batch to the GPU.
+     resident   The data is a Parameter on the GPU. A step chooses rows by number.
+   The floor is the time of the step's matrix products: cuBLAS calls of the same shapes in one
+   CUDA graph (cuda_floor.cu). A step would take this time if all else took none.
 
-   After 10 steps to warm up, the median of 15 repetitions; each has as many steps as take
-   50 ms, and one wait at its end, edf_value(loss). By the wall clock. A line a model:
+   After 10 steps to warm up, the program measures 15 repetitions by the wall clock. It prints
+   their median. A repetition takes 50 ms and ends with one wait, edf_value(loss). Each model is
+   one line:
 
      bench cuda mlp_a precision=fp32 batch=64 parameters=50890 fed_us=- resident_us=- ...
 
-   With the stand-in of tests/cuda/shim no time is printed, but what a step consists of: all
-   that the device does, copies to it and their bytes, and how often the host waits. On a GPU
-   these are "-". --quick: small batches and layers, few steps, to see that all of it runs. */
+   With the stand-in of tests/cuda/shim the program prints counts of a step instead of times:
+   operations, copies to the device and their bytes, and waits of the host. On a GPU the counts
+   are "-". --quick tests the program with small batches and layers and few steps. */
 
-#define _POSIX_C_SOURCE 199309L                              /* clock_gettime */
+#define _POSIX_C_SOURCE 199309L                              /* declares clock_gettime */
 #define EDF_IMPLEMENTATION
 #include "../edf_data.h"
 #include "../edf_slide.h"
@@ -32,7 +33,7 @@ typedef edf_real real;
 enum { PIXELS = 784, CLASSES = 10, MAX_LAYERS = 3 };
 enum { ROTATE = 8, WARM = 10, REPEATS = 15, MOST_STEPS = 1 << 20 };
 static const double ENOUGH = 50e3;                           /* microseconds */
-static int quick, brief;                                     /* brief: few steps */
+static int quick, brief;                                     /* small models, few steps */
 
 static double now(void) {
   struct timespec t;
@@ -52,7 +53,7 @@ static unsigned random_bits(void) {
   return (unsigned)(state >> 40);                            /* 24 bits */
 }
 
-/* The stand-in's; it is not there on a GPU. */
+/* A function of the stand-in. On a GPU it is NULL. */
 #if defined __GNUC__ && defined __ELF__
 extern long long cudashim_count(const char *name) __attribute__((weak));
 #else
@@ -65,14 +66,14 @@ static long long (*const cudashim_count)(const char *name) = NULL;
 /* ---- Models */
 typedef struct {
   const char *name;
-  int batch, small;                                          /* small: with --quick */
+  int batch, small;                                          /* batch with --quick */
   edf_node *(*loss)(edf_node *x, edf_node *y);
   products (*of_a_step)(int batch);
   void (*update)(void);
-  int layers, width[MAX_LAYERS + 1];                         /* of an MLP */
+  int layers, width[MAX_LAYERS + 1];                         /* only for an MLP */
 } model;
 
-static const model *mlp;                                     /* the one that is built */
+static const model *mlp;                                     /* the model that is built */
 
 static void be_quick(void) {
   quick = 1;
@@ -100,7 +101,7 @@ static products mlp_products(int batch) {
 
 static void update_sgd(void) { edf_sgd((real)0.01); }
 
-/* As in example 07: thresholds, gains and biases do not shrink. */
+/* Updates a bias or a gain by Adam, as in example 07. AdamW would shrink it too. */
 static void adam(edf_node *p, real eta) {
   edf_real c[] = { eta, (real)0.9, (real)0.99, (real)1e-8, 0 };
   edf_update(p, &edf_adam_rule, c);
@@ -129,7 +130,7 @@ enum { MODELS = sizeof models / sizeof *models };
 static int batch_of(const model *m) { return quick ? m->small : m->batch; }
 static int is_text(const model *m) { return m->loss == lstm_loss || m->loss == gpt07_loss; }
 
-/* ---- Data: ROTATE batches, and the numbers of its rows in some order. */
+/* ---- Data: ROTATE batches, and the numbers of their rows in random order. */
 static struct { edf_array x, y; real *rows; } data;
 
 static edf_array array(int rows, int columns) {              /* [rows] if columns is 0 */
@@ -149,7 +150,7 @@ static void make_data(const model *m) {
                            : (real)random_bits() / (1 << 24) - (real)0.5;
   for (size_t i = 0; i < data.y.size; i++)
     data.y.value[i] = (real)(random_bits() % (text ? LETTERS : CLASSES));
-  for (int i = 0, k; i < rows; i++) {                        /* k: where i is put */
+  for (int i = 0, k; i < rows; i++) {                        /* row number i goes to k */
     k = (int)(random_bits() % (unsigned)(i + 1));
     data.rows[i] = data.rows[k];
     data.rows[k] = (real)i;
@@ -165,11 +166,11 @@ static void free_data(void) {
 /* ---- Training */
 typedef struct {
   const model *is;
-  edf_node *x, *y, *rows, *loss;                             /* inputs: x and y, or rows */
+  edf_node *x, *y, *rows, *loss;                             /* Inputs are x and y, or rows. */
   int batch, at;
 } training;
 
-/* The rows of an array, as a Parameter that no optimiser moves. */
+/* Returns a frozen Parameter with the rows of an array. */
 static edf_node *kept(edf_array a) {
   edf_node *p = edf_parameter("data[%d,%d]", a.dim[0], a.rank > 1 ? a.dim[1] : 1);
   memcpy(p->value, a.value, p->size * sizeof *p->value);
@@ -216,8 +217,8 @@ static void train(void *self, int steps) {
   exit(1);
 }
 
-/* ---- The floor. Products that wait for nothing become one large one, where the operands lie
-   so: the rows of all images, and what is added up over them. */
+/* ---- The floor. Independent calls become one large product if their operands are adjacent.
+   So all images of a batch are one product, and a sum over images is one product. */
 void floor_add(int turns, int batch, int ta, int tb, int m, int n, int k, int shared);
 void floor_record(void);
 void floor_run(int steps);
@@ -241,7 +242,7 @@ static void floor_steps(void *self, int steps) { (void)self; floor_run(steps); }
 
 /* ---- Times */
 typedef struct { double q1, median, q3; int steps; } summary;
-typedef void (*runner)(void *self, int steps);               /* and waits */
+typedef void (*runner)(void *self, int steps);               /* runs steps and waits */
 
 static int compare_doubles(const void *a, const void *b) {
   double d = *(const double *)a - *(const double *)b;
@@ -276,7 +277,7 @@ static summary measure(runner run, void *self) {
   return s;
 }
 
-/* ---- What the stand-in counts */
+/* ---- The counts of the stand-in */
 enum { OPERATIONS, COPIES, BYTES, WAITS, COUNTS };
 typedef struct { long long n[COUNTS]; } counted;
 
@@ -289,7 +290,7 @@ static counted count(training *t, int steps) {
   return c;
 }
 
-/* Of one step: two less one, so that the wait is not counted. */
+/* Counts one step: two steps minus one step, so that the wait at the end is not counted. */
 static counted count_step(training *t) {
   counted c = { { -1, -1, -1, -1 } };
   if (!cudashim_count) return c;
@@ -315,7 +316,7 @@ static void print_line(const model *m, const summary *time, const counted *count
   static const char *const what[3] = { "fed", "resident", "floor" };
   const char *precision = getenv("EDF_PRECISION");
   size_t parameters = 0;
-  for (int i = 0; i < edf.n_parameters; i++)     /* A frozen one holds the data set. */
+  for (int i = 0; i < edf.n_parameters; i++)     /* A frozen Parameter is the data set. */
     if (edf.parameters[i]->update != edf_frozen) parameters += edf.parameters[i]->size;
   printf("bench cuda %s precision=%s batch=%d parameters=%zu", m->name,
          precision && *precision ? precision : "fp32", batch_of(m), parameters);

@@ -1,4 +1,4 @@
-/* lines.h - the models of models.h as texts of edf_equations: what slides say, and no layers */
+/* lines.h - the models of models.h as texts of edf_equations, without layers */
 
 #ifndef LINES_H
 #define LINES_H
@@ -16,7 +16,7 @@ static edf_node *lenet_lines(edf_node *x, edf_node *y) {
     "loss[b]     = -ln P[b,y[b]]");
 }
 
-/* The gates 0, 1, 2 are to forget, to take in and to give out. */
+/* Gates 0, 1 and 2 are the forget, input and output gates. */
 static edf_node *lstm_lines(edf_node *x, edf_node *y) {
   (void)x; (void)y;
   return edf_equations(
@@ -32,7 +32,7 @@ static edf_node *lstm_lines(edf_node *x, edf_node *y) {
     sizes.hidden, sizes.hidden, LETTERS);
 }
 
-/* Where the text of layer l says @ it gets l, and for & the next. */
+/* Appends the lines of layer l to the text. @ becomes l, and & becomes l + 1. */
 static void add_lines(char *text, size_t room, int l, const char *format, ...) {
   size_t n = strlen(text);
   va_list args;
@@ -70,7 +70,7 @@ static edf_node *gpt_lines(edf_node *x, edf_node *y) {
   return edf_equations("%s", text);
 }
 
-/* ---- A model by its name, of layers or as lines */
+/* ---- A model by its name, built of layers or as lines */
 static trained build_as_layers(const char *name) {
   return !strcmp(name, "lenet") ? build_lenet() : !strcmp(name, "lstm") ? build_lstm()
                                                                         : build_gpt();
@@ -82,8 +82,8 @@ static trained build_as_lines(const char *name) {
   return image_model("lenet", lenet_lines);
 }
 
-/* The parameters of the lines get the values of the layers': the first of a shape the first of
-   that shape there, and so on. */
+/* Copies the Parameters of the layers to the Parameters of the lines. Parameters of the same
+   shape are copied in their order. */
 static void same_parameters(const edf_graph *lines, const edf_graph *layers) {
   char used[256] = { 0 };
   int k = 0;

@@ -1,9 +1,9 @@
-/* memory.c - the peak of an example's memory, against what its arrays take: at most 1.25 times
-   the bytes of parameters, values, gradients and optimiser state, the data set, and 20 MB.
+/* memory.c - compares the peak memory of an example with the size of its arrays. Allowed are
+   20 MB, the data set, and 1.25 times the Parameters, values, gradients and optimiser state.
 
      cc -DEXAMPLE='"../examples/05_lenet.c"' -DNAME='"05_lenet"' memory.c ... && ./a.out ARGS
 
-   The example is compiled into this program, under another name for its main. */
+   This program includes the example, and renames its main. */
 
 #define _POSIX_C_SOURCE 200809L
 #define EDF_IMPLEMENTATION
@@ -11,7 +11,7 @@
 #include "../examples/digits.h"
 #include <sys/resource.h>
 
-#ifndef EXAMPLE                                              /* for a look at this file alone */
+#ifndef EXAMPLE                                              /* The file also compiles alone. */
 #define EXAMPLE "../examples/05_lenet.c"
 #define NAME "05_lenet"
 #define TAKES_ARGUMENTS
@@ -20,7 +20,7 @@
 enum { PARAMETERS, VALUES, GRADIENTS, OPTIMISER, KINDS };
 static double takes[KINDS], data_takes;
 
-/* The largest graph so far */
+/* Measures the graph, and keeps the sizes of the largest graph so far. */
 static void look(void) {
   double now[KINDS] = { 0 }, sum = 0, before = 0;
   for (int i = 0; i < edf.n_parameters; i++) {
@@ -60,7 +60,7 @@ static edf_vocabulary count_text(edf_vocabulary t) {
 
 int main(int argc, char **argv) {
   struct rusage use;
-  (void)count_text;                                          /* not every example has one */
+  (void)count_text;                                          /* Some examples have no text. */
   (void)count_digits;
   double arrays = 0, mb = 1 << 20;
 #ifdef TAKES_ARGUMENTS

@@ -1,21 +1,20 @@
-/* models.h - the models of examples 05, 06 and 07 as the bench trains them, and the products of
-   a step of each. Of `static inline` ones not every program here has a use. */
+/* models.h - the models of examples 05, 06 and 07 for the benchmarks, and the products of their
+   steps. A function is `static inline` if some program does not use it. */
 
 #ifndef MODELS_H
 #define MODELS_H
 
 enum { LETTERS = 65 };
 
-/* Steps in time, the LSTM's hidden numbers, the GPT's numbers of a letter and its layers. A
-   quick look takes smaller ones. */
+/* Times of a text, LSTM units, width and layers of the GPT. cuda --quick makes them smaller. */
 static struct { int times, hidden, wide, layers; } sizes = { 64, 128, 128, 4 };
 
 typedef struct {
   const char *name;
-  int batch, width;                          /* rows of a step, and numbers of a row of x */
+  int batch, width;                          /* rows of a step, numbers in a row of x */
   edf_node *x, *y, *loss;
   void (*update)(void);
-  const real *data, *classes;                /* of language models; else the images */
+  const real *data, *classes;                /* the text; NULL for images */
 } trained;
 
 static inline void trained_step(void *self, const real *x, const real *y) {
@@ -38,7 +37,7 @@ static void update_adamw(void) {
   edf_adamw((real)0.0005, (real)0.9, (real)0.99, (real)1e-8, (real)0.1);
 }
 
-/* Letters: each is followed by one of three, so that there is something to learn. */
+/* Returns random letters. Only three letters can follow a letter, so a model can learn this. */
 static inline real *letters(int rows) {
   real *x = reals((size_t)rows * (size_t)(sizes.times + 1));
   for (int i = 0; i < rows * (sizes.times + 1); i++) {
@@ -52,7 +51,7 @@ static inline real *letters(int rows) {
 static edf_node *lenet_loss(edf_node *x, edf_node *y) {
 #ifdef edf_text
   edf_conv_package c1 = edf_conv_params(5, 1, 16), c2 = edf_conv_params(5, 16, 32);
-#else                                    /* MODELS=against: before edf_text, with dimensions */
+#else                                    /* MODELS=against an edf.h before edf_text */
   edf_conv_package c1 = edf_conv_params(2, 5, 1, 16), c2 = edf_conv_params(2, 5, 16, 32);
 #endif
   edf_affine_package a3 = edf_affine_params(512, 128), a4 = edf_affine_params(128, CLASSES);
@@ -115,7 +114,7 @@ static inline trained build_lstm(void) {
   return text_model("lstm", LSTM_BATCH, update_adam, lstm_loss);
 }
 
-/* All gates are one product, dWh of all times is one, and dWx. */
+/* The four gates are one product. dWh of all times is one product, and so is dWx. */
 static inline products lstm_products(int B) {
   products p = { 0 };
   int T = sizes.times, H = sizes.hidden;

@@ -1,5 +1,5 @@
-/* peak.h - what one core can do: independent multiply-adds of vectors in registers. No product
-   is faster; a step's share of it counts the multiply-adds of its products alone. */
+/* peak.h - the peak of one core: independent multiply-adds of vectors in registers. No matrix
+   product is faster. The share of a step counts only the multiply-adds of its products. */
 
 #ifndef PEAK_H
 #define PEAK_H
@@ -13,7 +13,7 @@ enum { PEAK_BYTES = 16 };
 #endif
 enum { PEAK_CHAINS = 12, PEAK_ROUNDS = 20000, PEAK_LANES = PEAK_BYTES / (int)sizeof(real) };
 
-/* 12 sums at once, since a sum waits some cycles for its last addition. */
+/* Adds to 12 sums in turn, because a sum waits some cycles for its last addition. */
 #if defined __GNUC__ && !defined __clang__ && defined __STRICT_ANSI__
 __attribute__((optimize("fp-contract=fast")))
 #endif
@@ -35,7 +35,7 @@ static void peak_step(void *self, const real *x, const real *y) {
   for (int c = 0; c < PEAK_CHAINS; c++) *(real *)self += sum[c][0] * (real)1e-9;
 }
 
-/* GFLOP/s, of a step that takes so many microseconds. */
+/* Returns GFLOP/s if a peak_step takes `us` microseconds. */
 static double peak_gflops(double us) {
   return 2e-3 * PEAK_CHAINS * PEAK_LANES * PEAK_ROUNDS / us;
 }

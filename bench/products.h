@@ -1,17 +1,17 @@
-/* products.h - the matrix products of a training step alone: what no step can be faster than.
+/* products.h - the matrix products of a training step. No step can be faster than these.
 
-   A list of products c = a b in the order of the step, each of one or several equal gemm calls,
-   on operands of their own that are ready and packed. For a convolution there is one call an
-   image, which is the fastest way on a CPU; what is summed over images, or over time, is one
-   call where that is faster. cuda.c takes the list alone, for calls of cuBLAS. */
+   A list has the products c = a b in the order of the step. A product is one or several equal
+   gemm calls on operands of their own. A convolution has one call for each image, which is the
+   fastest way on a CPU. A sum over images or times is one call if that is faster. cuda.c uses
+   only the list, for calls of cuBLAS. */
 
 #ifndef PRODUCTS_H
 #define PRODUCTS_H
 
 enum { MAX_PRODUCTS = 128 };
 
-/* Operands that all calls share: a or b; or c, to which they add. Calls in turn cannot become
-   one: each needs the result of the one before. */
+/* All calls can share the operand a or b. If they share c, they add to it. IN_TURN: each call
+   needs the result of the call before, so the calls cannot become one. */
 enum { SHARE_A = 1, SHARE_B = 2, SHARE_C = 4, IN_TURN = 8 };
 
 typedef struct { int calls, ta, tb, m, n, k, share; real *a, *b, *c; } product_call;
@@ -24,7 +24,7 @@ static void add_product(products *p, int calls, int ta, int tb, int m, int n, in
   p->call[p->n++] = c;
 }
 
-/* y[m,n] = x[m,k] W[k,n]; then dW = x' dy, and dx = dy W' where something below learns. */
+/* Adds y[m,n] = x[m,k] W[k,n]. Backward adds dW = x' dy, and if needed dx = dy W'. */
 static void add_forward(products *p, int m, int n, int k) {
   add_product(p, 1, 0, 0, m, n, k, 0);
 }
