@@ -3,10 +3,10 @@
      make run EXAMPLE=05_lenet                     EDF_DATA=dir: reads the IDX files in dir
      build/05_lenet --epochs 5 --seed 1
 
-   The network has two convolutions with 5x5 windows, the first with 16 channels, the second
-   with 32. After each, a 2x2 maximum halves the image. Two affine layers with 128 and 10 units
-   follow. Momentum trains the network. Its step size falls to 0 along half a cosine. With the
-   real images the program prints:
+   The network has two convolutions with 5x5 windows and 16 and 32 channels. A 2x2 maximum after
+   each convolution halves the image. Two affine layers with 128 and 10 units follow. Momentum
+   trains the network. The step size falls to 0 along half a cosine. With the real images the
+   program prints:
 
      data: data/mnist, 60000 training images, 10000 test images
      epoch 1  loss 0.1328  test error 1.15 %  11606 images/s

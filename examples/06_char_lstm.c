@@ -4,8 +4,8 @@
      build/06_char_lstm --steps 3000 --seed 1
 
    Each letter is embedded as a row of E. An LSTM with 128 units reads 64 letters. After each
-   letter the network predicts the next letter. At the end it writes 400 letters, one step of
-   the LSTM each. With 1.1 million letters of Shakespeare the program prints:
+   letter the network predicts the next letter. At the end the program writes 400 letters, and
+   each letter takes one LSTM step. With 1.1 million letters of Shakespeare it prints:
 
      text: tinyshakespeare.txt, 1115394 characters, 65 different ones
      step  500  loss 2.1017  test 1.9208
@@ -23,7 +23,7 @@ enum { B = 32, T = 64, HIDDEN = 128 };
 
 typedef struct { Parameter *E; LSTMParams cell; AffineParams out; } model;
 
-/* Builds E[x] -> LSTM -> scores. Returns the loss: y[b,t] is the letter after x[b,t]. */
+/* Builds E[x] -> LSTM -> scores. Returns the loss. y[b,t] is the letter after x[b,t]. */
 static CompNode *build_loss(model m, Input *x, Input *y) {
   return SoftmaxLogLoss(Affine(m.out, Unroll(m.cell, Embed(m.E, x))), y);
 }
@@ -44,7 +44,7 @@ static double test_loss(const text_set *text, Input *x, Input *y, CompNode *ell)
   return sum / n;
 }
 
-/* Writes n letters. The graph is one step of the LSTM. Each step gets the state of the last. */
+/* Writes n letters. The graph is one LSTM step. Each step is fed the state of the last step. */
 static void write_text(model m, const text_set *text, int n) {
   edf_real letter = 0, h[HIDDEN] = { 0 }, c[HIDDEN] = { 0 };
   char byte[2];

@@ -4,9 +4,9 @@
      build/07_gpt --steps 2000 --seed 1
 
    A layer is h += CausalAttention(LayerNorm(h)), then h += Affine(Gelu(Affine(LayerNorm(h)))).
-   AdamW shrinks the matrices, but no biases and gains. The step size rises for 100 steps. Then
-   it falls to a tenth along half a cosine. At the end the program writes 400 letters. With 1.1
-   million letters of Shakespeare it prints:
+   AdamW shrinks only the matrices, not the biases and gains. The step size rises for 100 steps.
+   Then the step size falls to a tenth along half a cosine. At the end the program writes 400
+   letters. With 1.1 million letters of Shakespeare it prints:
 
      text: tinyshakespeare.txt, 1115394 characters, 65 different ones
      816193 parameters
@@ -49,7 +49,7 @@ static network build(int symbols) {
   return net;
 }
 
-/* Updates a bias or a gain by Adam. AdamW would shrink it too. */
+/* Updates a bias or a gain by Adam, which has no weight decay. */
 static void adam(Node *p, edf_real eta) {
   edf_real c[] = { eta, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8, 0 };
   edf_update(p, &edf_adam_rule, c);

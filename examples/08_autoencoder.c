@@ -1,4 +1,4 @@
-/* 08_autoencoder.c - a network turns a digit into 16 numbers, and these into a digit again
+/* 08_autoencoder.c - a network that encodes a digit in 16 numbers, and decodes the numbers
 
      make run EXAMPLE=08_autoencoder                EDF_DATA=dir: reads the IDX files in dir
      build/08_autoencoder --epochs 5 --code 16 --seed 1
@@ -12,7 +12,7 @@
      epoch 2  loss 0.1170  test 0.1123
      ...
 
-     see build/autoencoder.png: rows of images, each above the row of their reconstructions
+     see build/autoencoder.png: rows of images above rows of reconstructions
      test loss 0.1047 per pixel
 */
 #define EDF_IMPLEMENTATION
@@ -88,7 +88,7 @@ int main(int argc, char **argv) {
     fflush(stdout);
   }
   write_sheet(sheet, net, test);
-  printf("\nsee %s: rows of images, each above the row of their reconstructions\n", sheet);
+  printf("\nsee %s: rows of images above rows of reconstructions\n", sheet);
   printf("test loss %.4f per pixel\n", test_loss);
   digits_free(&train);
   digits_free(&test);

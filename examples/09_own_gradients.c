@@ -5,8 +5,8 @@
 
    Straight through (Bengio et al. 2013): the derivative of Sign is 0, so no layer before Sign
    learns. The straight-through backward passes the gradient on if |x| <= 1. Then four hidden
-   units with values -1 and 1 learn the parity of three bits, from five random beginnings. If
-   the backward is the derivative, they do not learn it.
+   units with values -1 and 1 learn the parity of three bits, from five random beginnings. With
+   the derivative the units do not learn the parity.
 
    Gradient reversal (Ganin and Lempitsky 2015): forward copies x, and backward changes the sign
    of the gradient. So the layers before the node learn to increase the loss of the layers after
@@ -89,8 +89,8 @@ static int learn_parity(int straight, unsigned seed) {
   return right;
 }
 
-/* Trains a feature f, one number, on rows that mix a label and a source. Prints the share of
-   rows for which a network reads the right label from f, and the right source. */
+/* Trains a feature f, one number, on rows that mix a label and a source. Two networks read f.
+   Prints how often the first finds the right label, and the second the right source. */
 static void hide_the_source(double strength) {
   enum { N = 400 };
   static edf_real rows[N][2], label[N], source[N];

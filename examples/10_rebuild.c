@@ -38,7 +38,8 @@ static void newton(double number) {
     y = Mul(c, Add(y, Div(x, y)));
     steps++;
   } while (fabs(*y->value - *before->value) > 1e-6);
-  Backward(y);                              /* The last step only shows that y has converged. */
+  Backward(y);
+  /* The last step is not counted. It only shows that y has converged. */
   printf("sqrt %8.2f = %.8f after %d steps, derivative %.8f\n", number, *y->value, steps - 1,
          *x->grad);
   edf.eager = 0;
@@ -58,7 +59,7 @@ static counter build(void) {
   return m;
 }
 
-/* Builds T steps of the cell. They read the first T Inputs. The other Inputs need no data. */
+/* Builds T steps of the cell, which read the first T Inputs. The other Inputs need no data. */
 static CompNode *scores(counter m, int T) {
   RecurrentState s = { NULL, NULL };
   for (int t = 0; t < T; t++) s = LSTM(m.cell, m.bit[t], s);

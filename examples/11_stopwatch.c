@@ -2,9 +2,9 @@
 
      cc -std=c99 -O2 -I. examples/11_stopwatch.c -o build/11_stopwatch -lm && build/11_stopwatch
 
-   The framework calls a node through two function pointers. This tool replaces the pointers of
-   every node by functions that measure time. The callback edf.told is called for every pass.
-   Here it counts the steps. The program prints, with other times:
+   The framework calls a node through two function pointers. This tool replaces both functions
+   of every node with functions that measure time. The framework calls edf.told for every pass.
+   Here edf.told counts the steps. The program prints, with times instead of dots:
 
      node        forward  backward
      h ...
@@ -17,8 +17,8 @@
 
 enum { NODES = 16 };
 static struct {
-  void (*forward)(Node *y);                /* the functions of the node itself */
-  void (*backward)(Node *y);
+  void (*forward)(Node *y);                /* the forward of the node itself */
+  void (*backward)(Node *y);               /* the backward of the node itself */
   double seconds[2];                       /* time in forward, time in backward */
 } timer[NODES];
 static int steps;
@@ -36,7 +36,7 @@ static void timed_backward(Node *y) {
   timer[y->position].seconds[1] += now() - started;
 }
 
-/* Replaces the functions of all nodes by the timed functions above. */
+/* Replaces the functions of all nodes with the timed functions above. */
 static void time_all_nodes(void) {
   for (int i = 0; i < edf.n_compnodes && i < NODES; i++) {
     Node *y = edf.compnodes[i];

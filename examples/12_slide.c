@@ -5,8 +5,8 @@
    The text in this program is the slide, with Greek letters and minus signs. ŷ is the index of
    the classes. A name that is not yet defined becomes a new Parameter: W0, b0, W1, b1. The
    equations give the sizes. The sizes 64 and 10 are the bounds after the bars. The last line is
-   the loss. P is a softmax, so the program computes its logarithm from s, which is numerically
-   stable. With the real images it prints:
+   the loss. P is a softmax, so the framework computes ln P from s, which is numerically stable.
+   With the real images the program prints:
 
      data: data/mnist, 60000 training images, 10000 test images
      inputs

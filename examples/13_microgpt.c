@@ -1,13 +1,12 @@
-/* 13_microgpt.c - a whole GPT on a page: it reads names and then makes up new names
+/* 13_microgpt.c - a whole GPT on a page, which reads names and then makes up new names
 
      make run EXAMPLE=13_microgpt                  EDF_TEXT=file: other names, one on each line
 
    The model follows Karpathy's microgpt. The first line embeds letters and positions. A layer
-   has attention with 4 heads, and then an MLP with squared relus. Each of these two divides its
-   input by the root of the mean square. The last lines are the probability of the next letter
-   and the loss. Layer l+1 reads layer l, so the equations with the index l run layer by layer.
-   Their Parameters have l as first index, because every layer has its own numbers. The program
-   prints:
+   has attention with 4 heads, and then an MLP with squared relus. Each of the two divides its
+   input by the root mean square. The last lines are the probability of the next letter and the
+   loss. Layer l+1 reads layer l, so the equations with the index l run layer by layer. Every
+   layer has its own Parameters, so their first index is l. The program prints:
 
      3761 letters, 27 different ones, 7264 parameters
      step  200  loss 2.392

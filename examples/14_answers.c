@@ -54,8 +54,8 @@
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
 
-/* The line is h[b,j] = σ(W[j,I] x[b,I] − B[j]). The answers call the gradient of σ's argument
-   a. A name without .grad is a helper of the student. */
+/* Answers to h[b,j] = σ(W[j,I] x[b,I] − B[j]). a is the gradient of σ's argument. A student can
+   choose any name without .grad for such a helper. */
 static const char *const right =
   "a[b,j] = h.grad[b,j] h[b,j] (1 - h[b,j])\n"
   "for b,i,j: W.grad[j,i] += a[b,j] x[b,i]\n"

@@ -8,9 +8,10 @@
    network says nothing.
 
    F[n,t] is the probability that the network has said exactly the first n sounds by time t. At
-   time t it says nothing, or sound n. The slide has two lines for F, and they run step by step
-   over t, like the network. Backward goes through both. The program checks the gradients before
-   training. After training the network says each sound once, at a time that it chooses:
+   time t the network says nothing or sound n. The slide has two lines for F. Like the network,
+   these lines run step by step over t. Backward goes through the lines and the network. Before
+   training the program checks the gradients. After training the network says each sound once,
+   at a time that it chooses:
 
      gradcheck of loss, ...
        ok    d loss / d U: worst relative error ...
@@ -44,7 +45,7 @@ static int heard[T + 1];
 /* Feeds a new recording. Silence and sounds alternate, each for one to three time steps. The
    answer at time 0 and y[0] are not used. */
 static void feed_recording(void) {
-  static edf_real frame[T + 1][BANDS], said[N + 1];          /* edf_feed does not copy */
+  static edf_real frame[T + 1][BANDS], said[N + 1];    /* static, as edf_feed does not copy */
   int left = 1 + edf_below(3), n = 0, z = 0;
   for (int t = 0; t <= T; t++, left--) {
     if (left == 0) {

@@ -3,7 +3,7 @@
      cc -g -std=c99 -I. examples/16_stream.c -o build/16_stream -lm && build/16_stream
 
    A recurrent network reads a stream of bits. At each time it says which bit came three times
-   earlier. The network learns from pieces of 8 bits. Its first state in a piece is an Input, so
+   earlier. The network learns from pieces of 8 bits. The state before a piece is an Input, so
    Backward ends at the beginning of the piece. The program feeds this Input a copy of the last
    state of the previous piece. So the graph is built once.
 
@@ -54,7 +54,7 @@ static void feed_piece(void) {
   edf_feed(state_in, state, BATCH);
 }
 
-/* Copies the last state for the next piece. Backward must have read the old `state` before. */
+/* Copies the last state for the next piece, after Backward has read the old state. */
 static void copy_state(void) { memcpy(state, edf_value(state_out), sizeof state); }
 
 /* Returns the percentage of right answers in 75 pieces. */

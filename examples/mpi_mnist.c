@@ -13,8 +13,8 @@
    differ if the parts differ: 4 ranks divide 11 rows into 2, 3, 3 and 3. A rank without a row
    runs one row of the batch with weight 0, because the other ranks wait for its gradient.
 
-   So the number of ranks changes the Parameters only by rounding. All ranks have the same bits,
-   which the program checks. (BatchNorm is an exception: it uses only the rows of its rank.)
+   So the number of ranks changes the Parameters only by rounding. (BatchNorm is different: it
+   uses only the rows of its rank.) The program checks that all ranks have the same bits.
    Rank 0 prints, and saves build/mpi_mnist.safetensors after each epoch. If a rank stops or
    dies, all ranks end. The file then has the Parameters of the last complete epoch.
 
@@ -106,7 +106,7 @@ static void must(ncclResult_t result) {
   if (result != ncclSuccess) stop(ncclGetErrorString(result));
 }
 
-/* Chooses a GPU for each rank. The first node opens this GPU, so call it before. */
+/* Chooses the GPU of this rank, before the first node opens it. */
 static void open_nccl(void) {
   int local, gpus = 0;
   ncclUniqueId id;
@@ -121,7 +121,7 @@ static void open_nccl(void) {
   must(ncclCommInitRank(&nccl, my.ranks, id, my.rank));
 }
 
-/* Adds the gradients on the GPUs, on the stream of Backward. A group needs fewer messages. */
+/* Adds the gradients on the GPUs, on the stream of Backward. A group saves messages. */
 static void sum_gradients(void) {
   edf_real weight = (edf_real)my.rows / (edf_real)my.batch;
   ncclDataType_t type = EDF_REAL_IS_DOUBLE ? ncclDouble : ncclFloat;
@@ -142,7 +142,7 @@ static void sum_gradients(void) {
 
 /* ---- All ranks must have the same numbers. They compare digests, which read every bit. */
 
-/* Returns the digest (FNV-1a) of the data after the data with digest h. */
+/* Adds data to the digest h, by FNV-1a. Returns the new digest. */
 static uint64_t digest(uint64_t h, const void *data, size_t bytes) {
   const unsigned char *byte = (const unsigned char *)data;
   for (size_t i = 0; i < bytes; i++) h = (h ^ byte[i]) * UINT64_C(0x100000001b3);
@@ -182,7 +182,7 @@ static network build(void) {
   return net;
 }
 
-/* Returns the first row of rank r, of n rows. The rows of rank r + 1 follow. */
+/* Divides n rows among the ranks. Returns the first row of rank r. */
 static int first_of(int r, int n) { return (int)((long long)n * r / my.ranks); }
 
 /* Runs Forward on this rank's part of the rows i .. i+n-1, and adds to my.sum. */
@@ -190,7 +190,7 @@ static void forward(network net, digits_set set, int i, int n) {
   int first = i + first_of(my.rank, n);
   my.rows = i + first_of(my.rank + 1, n) - first;
   my.batch = n;
-  int fed = my.rows ? my.rows : 1;       /* A rank without a row feeds one with weight 0. */
+  int fed = my.rows ? my.rows : 1;       /* A rank without rows feeds one, with weight 0. */
   edf_feed(net.x, set.x.value + (size_t)first * DIGITS_PIXELS, fed);
   edf_feed(net.y, set.y.value + first, fed);
   Forward();

@@ -12,7 +12,7 @@
 
 typedef struct { int width, height; edf_real *grey; } picture;
 
-/* Returns a white picture. Its array `grey` must be freed. */
+/* Returns a white picture. The caller frees picture.grey. */
 static picture picture_new(int width, int height) {
   size_t size = (size_t)width * (size_t)height;
   picture p = { width, height, (edf_real *)malloc(size * sizeof(edf_real)) };
@@ -61,7 +61,7 @@ static const char *const picture_font[3][7] = {
     "#   #  ###  #      ## # #   # ####    #    ###    #   #   # #   #   #   #####" }
 };
 
-/* Draws capitals, figures and > . - and draws a space for every other letter. */
+/* Draws a text of capitals, figures and > . - in black. Other letters become spaces. */
 static void picture_text(picture *p, int x, int y, int scale, const char *text) {
   for (; *text; text++, x += 6 * scale) {
     const char *letter = strchr(picture_letters, *text);
