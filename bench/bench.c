@@ -708,7 +708,7 @@ static product product_of(const shape *s) {
   return p;
 }
 
-/* Returns the time of the BLAS over that of the built-in product. */
+/* Returns the time of the BLAS divided by the time of the built-in product. */
 static double compare_product(const char *what, const shape *s) {
   edf_clear();
   product builtin = product_of(s), blas = builtin;

@@ -33,7 +33,7 @@ typedef edf_real real;
 enum { PIXELS = 784, CLASSES = 10, MAX_LAYERS = 3 };
 enum { ROTATE = 8, WARM = 10, REPEATS = 15, MOST_STEPS = 1 << 20 };
 static const double ENOUGH = 50e3;                           /* microseconds */
-static int quick, brief;                                     /* small models, few steps */
+static int quick, brief;                                     /* brief: only a few steps */
 
 static double now(void) {
   struct timespec t;
@@ -66,7 +66,7 @@ static long long (*const cudashim_count)(const char *name) = NULL;
 /* ---- Models */
 typedef struct {
   const char *name;
-  int batch, small;                                          /* batch with --quick */
+  int batch, small;                                          /* small: the batch with --quick */
   edf_node *(*loss)(edf_node *x, edf_node *y);
   products (*of_a_step)(int batch);
   void (*update)(void);
@@ -101,7 +101,7 @@ static products mlp_products(int batch) {
 
 static void update_sgd(void) { edf_sgd((real)0.01); }
 
-/* Updates a bias or a gain by Adam, as in example 07. AdamW would shrink it too. */
+/* Updates a bias or a gain by Adam, which has no weight decay, as in example 07. */
 static void adam(edf_node *p, real eta) {
   edf_real c[] = { eta, (real)0.9, (real)0.99, (real)1e-8, 0 };
   edf_update(p, &edf_adam_rule, c);
