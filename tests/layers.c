@@ -309,6 +309,28 @@ static void merged_and_split(void) {
   CHECK(rows->dim[0] == 4, "%d rows of a batch of 1", rows->dim[0]);
 }
 
+/* A mean over the batch is one node, in each way to write it, and follows the batch. */
+static void a_mean_over_the_batch_is_one_node(void) {
+  static edf_real numbers[8] = { 3, 1, 2, 5, -1, 4, 0, 7 };
+  static const char *const text[] = { "y = (1/B) x[B,J]", "s[j] = mean_b x[b,j]",
+    "s[j] = (1/B) sum_b x[b,j]", "s[j] = (1/B) x[B,j]", "s[j] = sum_b x[b,j] / B",
+    "y = 2 mean_{b,j} x[b,j]" };
+  edf_clear();
+  for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
+    edf_node *x = edf_input("x[b,2]"), *y = edf_equations("%s", text[k]);
+    CHECK(edf.n_compnodes == 1 + (k == 5), "%s has %d nodes", text[k], edf.n_compnodes);
+    if (y->rank) y = edf_sum(y);
+    for (int n = 1; n <= 4; n++) {
+      double sum = 0;
+      for (int i = 0; i < 2 * n; i++) sum += (double)numbers[i];
+      edf_feed(x, numbers, n);
+      edf_forward();
+      CLOSE(edf_value(y)[0], sum / n, 1e-6, 1e-6);
+    }
+    edf_clear();
+  }
+}
+
 int main(void) {
   RUN(convolutions);
   RUN(pooling);
@@ -322,6 +344,7 @@ int main(void) {
   RUN(recurrences);
   RUN(embed);
   RUN(merged_and_split);
+  RUN(a_mean_over_the_batch_is_one_node);
   edf_clear();
   return harness_report();
 }
