@@ -603,7 +603,8 @@ static void edf_slide__run_window(const edf_window *w, int d, int backward, edf_
   for (ptrdiff_t i = 0; i < l->n && !backward; i += n) {
     edf_real most[EDF_SLIDE__BLOCK];
     int first[EDF_SLIDE__BLOCK];
-    n = l->n - i < EDF_SLIDE__BLOCK ? l->n - i : EDF_SLIDE__BLOCK;
+    n = l->n - i;
+    if (n > EDF_SLIDE__BLOCK) n = EDF_SLIDE__BLOCK;
     edf_slide__max_block(w, n, sx, most, first, x + i * sx);
     for (ptrdiff_t j = 0; j < n; j++) {
       y[(i + j) * so] = most[j];
