@@ -3026,7 +3026,24 @@ static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, con
   if (!all->n) edf__fail(*at, "the program has no equation");
 }
 
+/* ---- Constants. A node that depends on no Input and no Parameter, as a mask or 1/B, runs once
+   for each batch size. EDF_DEBUG makes its value NaN before it runs. */
+static void edf_slide__run_once(edf_node *y) {
+  int is_nan = *y->value != *y->value;
+  if (y->fed != edf.batch || is_nan) y->about->forward(y);
+  y->fed = edf.batch;
+}
+static void edf_slide__mark_constants(int from) {
+  for (int i = from; i < edf.n_compnodes; i++) {
+    edf_node *y = edf.compnodes[i];
+    int constant = y->n_in > 0 && strcmp(y->op, "Dropout");
+    for (int k = 0; k < y->n_in; k++) constant &= y->in[k]->forward == edf_slide__run_once;
+    if (constant || y->shape == edf_slide__count_shape) y->forward = edf_slide__run_once;
+  }
+}
+
 static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
+  int before = edf.n_compnodes;
   edf_slide__mark_entries(all);
   for (int k = 0; k < all->n; k++) edf_slide__bind_line(&all->line[k]);
   for (int k = 0; k < all->n; k++) edf_slide__find_reads(all, &all->line[k]);
@@ -3046,6 +3063,7 @@ static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
   }
   edf_slide__statement *last = edf_slide__line_of(all, all->line[all->n - 1].m.e.ref->name);
   if (!last->y) edf_slide__all_times(last);
+  edf_slide__mark_constants(before);
   return last->y;
 }
 
