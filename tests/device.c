@@ -148,21 +148,6 @@ static void a_replay_leaves_gradients_that_count(void) {
   leave();
 }
 
-static void numbers_that_c_writes_are_pushed(void) {
-  edf_device = &table;
-  Parameter *p = edf_parameter("p[2]");
-  told[0] = '\0';
-  edf_init_uniform(p, 0, 1);
-  edf_init_normal(p, 0, 1);
-  expect("numbers", "push p, push p, ");
-  edf_layer_norm_params(4);
-  WORDS(told, "push ");
-  told[0] = '\0';
-  edf_lstm_params(1, 2);
-  WORDS(told, "push ");
-  leave();
-}
-
 /* The labels are looked at before the pass, since a device cannot stop. */
 static void wrong_classes_stop_before_the_pass(void) {
   static const edf_real labels[][2] = { { 1, 3 }, { -1, 0 }, { 1, (edf_real)1.5 }, { 2, 0 } };
@@ -186,7 +171,6 @@ static void wrong_classes_stop_before_the_pass(void) {
 int main(void) {
   RUN(calls_come_in_order);
   RUN(a_replay_leaves_gradients_that_count);
-  RUN(numbers_that_c_writes_are_pushed);
   RUN(wrong_classes_stop_before_the_pass);
   return harness_report();
 }

