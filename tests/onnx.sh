@@ -6,10 +6,7 @@
 cd "$(dirname "$0")/.." || exit 1
 dir=${1:-build/onnx} native=build/tests/native.o
 mkdir -p "$dir"
-for python in build/venv/bin/python python3 ''; do
-  [ -z "$python" ] && echo 'skip onnx: no python3 with onnx and onnxruntime' && exit
-  $python -c 'import onnx, onnxruntime' 2> /dev/null && break
-done
+. tests/python_with.sh onnx onnx onnxruntime
 [ -f $native ] || make -s -f tests/suite.mk $native || exit 1
 
 bad=0

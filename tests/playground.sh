@@ -14,10 +14,7 @@ if [ "$2" != page ]; then
   exec node tests/playground/program.js "$dir/program"
 fi
 
-for python in build/venv/bin/python python3 ''; do
-  [ -z "$python" ] && echo 'skip page: no python3 with playwright' && exit
-  $python -c 'import playwright.sync_api' 2> /dev/null && break
-done
+. tests/python_with.sh page playwright.sync_api
 sh notes/playground/build.sh "$PWD/$dir/playground.html"
 case $? in 0) ;; 3) echo 'skip page: no clang, lld and wasi-libc'; exit ;; *) exit 1 ;; esac
 size=$(wc -c < "$dir/playground.html")

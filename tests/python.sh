@@ -6,10 +6,7 @@
 cd "$(dirname "$0")/.." || exit 1
 dir=${1:-build/python}
 mkdir -p "$dir"
-for python in build/venv/bin/python python3 ''; do
-  [ -z "$python" ] && echo 'skip python: no python3 with numpy and safetensors' && exit
-  $python -c 'import numpy, safetensors.numpy' 2> /dev/null && break
-done
+. tests/python_with.sh python numpy safetensors.numpy
 
 cat > "$dir/model.c" <<'END_OF_C'
 #define EDF_IMPLEMENTATION

@@ -1,7 +1,6 @@
 // The program of the playground without a browser.   node program.js PROGRAM
 'use strict';
 const { spawnSync } = require('child_process');
-const fs = require('fs'), path = require('path');
 
 // Returns the answers of the commands, and what was printed between them.
 function run(...commands) {
@@ -57,14 +56,4 @@ check('right-answer', r.answers[2].error_of < 1e-6, r.answers[2]);
 check('wrong-answer', r.answers[3].error_of > 0.1 && /sign/.test(r.text), r.text);
 check('gradient-check', r.answers[4].error_of < 1e-6 && /ok    d loss \/ d W/.test(r.text), r.text);
 
-// The examples of the page train on their data, and show it.
-const examples = new Function(fs.readFileSync(path.join(__dirname, '../../notes/playground/examples.js'), 'utf8') +
-                              '; return examples;')();
-for (const e of examples) {
-  r = run('text 1\n' + e.text, 'data ' + e.data, `step 150 ${e.rate} ${e.batch} ${e.rule}`, 'view');
-  const loss = (r.answers[2] || {}).loss || [], seen = r.answers[3] || {};
-  const view = { xor: 'boundary', spirals: 'boundary', digits: 'confusion', names: 'samples' }[e.data];
-  check('example-' + e.name.toLowerCase().replace(/ /g, '-'), loss.length === 150 && loss[149] < 0.9 * loss[0] &&
-        loss[149] > 0 && seen[view], [loss[0], loss[149], Object.keys(seen), r.answers[0].error]);
-}
 process.exit(failed > 0 ? 1 : 0);
