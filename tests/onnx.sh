@@ -6,7 +6,8 @@
 cd "$(dirname "$0")/.." || exit 1
 dir=${1:-build/onnx} native=build/tests/native.o
 mkdir -p "$dir"
-. tests/python_with.sh onnx onnx onnxruntime
+job=onnx modules='onnx onnxruntime'
+. tests/python_with.sh
 [ -f $native ] || make -s -f tests/suite.mk $native || exit 1
 
 bad=0

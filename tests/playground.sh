@@ -14,7 +14,8 @@ if [ "$2" != page ]; then
   exec node tests/playground/program.js "$dir/program"
 fi
 
-. tests/python_with.sh page playwright.sync_api
+job=page modules='playwright.sync_api'
+. tests/python_with.sh
 sh notes/playground/build.sh "$PWD/$dir/playground.html"
 case $? in 0) ;; 3) echo 'skip page: no clang, lld and wasi-libc'; exit ;; *) exit 1 ;; esac
 size=$(wc -c < "$dir/playground.html")

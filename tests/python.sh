@@ -6,7 +6,8 @@
 cd "$(dirname "$0")/.." || exit 1
 dir=${1:-build/python}
 mkdir -p "$dir"
-. tests/python_with.sh python numpy safetensors.numpy
+job=python modules='numpy safetensors.numpy'
+. tests/python_with.sh
 
 cat > "$dir/model.c" <<'END_OF_C'
 #define EDF_IMPLEMENTATION

@@ -1,9 +1,9 @@
-# python_with.sh - finds a Python. After `. tests/python_with.sh JOB MODULE ...` it is $python,
-# or the job is skipped: that of a virtual environment in build/venv, or python3.
-job=$1
-shift
+# python_with.sh - finds a Python that has modules: that of build/venv, or python3.
+#   job=onnx modules='onnx onnxruntime'
+#   . tests/python_with.sh               sets $python, or skips the job
+
 python=
 for each in build/venv/bin/python python3; do
-  $each -c "import $(echo "$*" | sed 's/ /, /g')" 2> /dev/null && python=$each && break
+  $each -c "import $(echo "$modules" | sed 's/ /, /g')" 2> /dev/null && python=$each && break
 done
-[ "$python" ] || { echo "skip $job: no python3 with $*"; exit; }
+[ "$python" ] || { echo "skip $job: no python3 with $modules"; exit; }
