@@ -274,15 +274,12 @@ static void pictures_are_png(void) {
 static void contact_sheets_have_every_picture(void) {
   edf_real v[12] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
   edf_array a = { 3, { 3, 2, 2 }, 12, v }, s = edf_contact_sheet(a, 2, 1, -1, 31);
-  const char *expected = "abefcdghijkl", *next = expected;
+  const char *next = "abefcdghijkl";
   for (size_t i = 0; i < s.size; i++)
     if (s.value[i] != 1) CHECK((int)((double)s.value[i] * 32 - 0.5) == *next++ - 'a', "%zu", i);
   CHECK(s.rank == 2 && !*next, "%s is missing", next);
   edf_free_array(&s);
-  STOPS(edf_contact_sheet(a, 0, 1, 0, 1), "edf_contact_sheet| 0");
   STOPS(edf_save_image("x.gif", a), "edf_save_image|x.gif|.png");
-  a.dim[2] = 1;
-  STOPS(edf_save_npy("x.npy", a), "edf_save_npy|size");
 }
 
 /* ---- Text */
@@ -513,36 +510,6 @@ static void damaged_models_change_nothing(void) {
   }
 }
 
-/* Each request for memory fails once, in each loader. */
-static void out_of_memory_is_an_error(void) {
-  static const bad table[] = {
-    { IDX, "idx", BYTES("\0\0\10\1\0\0\0\3abc"), "" }, { CSV, "csv", BYTES("1,2\n"), "" },
-    { NPY, "npy", BYTES("\x93NUMPY\1\0\72\0{'descr': '|u1', 'fortran_order': False, "
-                        "'shape': (2,), }\nab"), "" },
-    { TEXT, "text", BYTES("abc"), "" }, { MODEL, "model", BYTES(""), "" },
-  };
-  for (const bad *b = table; b < table + N_OF(table); b++) {
-    static long n;
-    int fd = lowest_free_fd();
-    for (n = 1; n < 50; n++) {
-      two_parameters();
-      snapshot before = look();
-      write_bytes(file(b->name), b->bytes, b->n);
-      if (b->which == MODEL)
-        put_model("{" W32 "," V32 ",\"v.m\":" ENTRY("[2]", "32", "40") "}", 40);
-      memory.until_failure = n;
-      TRY(load_and_free(b->which));
-      memory.until_failure = 0;
-      if (!panicked) break;
-      CHECK(same_model(before), "something changed after: %s", caught);
-      harness_stopped(__FILE__, __LINE__, "memory");
-      CHECK(lowest_free_fd() == fd, "%s is still open", path);
-    }
-    CHECK(n >= 2 && n < 50, "%s: request %ld", b->name, n);
-    edf_clear();
-  }
-}
-
 /* ---- Writing */
 
 static void save(int which, const char *to, edf_real first) {
@@ -612,17 +579,12 @@ static void shuffling_keeps_rows_together(void) {
   harness_stopped(__FILE__, __LINE__, "edf_shuffle| 100| 99");
 }
 
-/* With mean 0 and deviation 1. A constant column is 0. Other rows by the same numbers. */
-static void columns_are_normalized(void) {
-  edf_real n[] = { 1, 10, (edf_real)0.1, 3, 20, (edf_real)0.1, 5, 60, (edf_real)0.1 };
-  edf_real w[] = { 7, 30, 5 };
-  const double expected[] = { -2, -20, 0, 0, -10, 0, 2, 30, 0 };
-  const double s[] = { sqrt(8.0 / 3), sqrt(1400.0 / 3), 1 };
-  edf_array a = { 2, { 3, 3 }, 9, n }, test = { 2, { 1, 3 }, 3, w };
+static void columns_are_normalized(void) {           /* a constant column is 0 */
+  edf_real n[] = { 1, 7, 3, 7, 5, 7 }, w[] = { 7, 9 };
+  edf_array a = { 2, { 3, 2 }, 6, n }, test = { 2, { 1, 2 }, 2, w };
   edf_normalize_columns(&a, &test);
-  for (int i = 0; i < 9; i++) CLOSE(n[i], expected[i] / s[i % 3], 1e-7, 1e-6);
-  CHECK(n[2] == 0 && w[2] == 0, "a constant column");
-  CLOSE(w[0], 4 / s[0], 0, 1e-6);
+  for (int i = 0; i < 6; i++) CLOSE(n[i], i % 2 ? 0 : (i - 2) / sqrt(8.0 / 3), 1e-6, 1e-6);
+  CLOSE(w[0], 4 / sqrt(8.0 / 3), 0, 1e-6);           /* by the same numbers */
 }
 
 static void rows_and_views_are_no_copies(void) {
@@ -683,18 +645,14 @@ static void batches_feed_every_row_once(void) {
 static void error_rates_count_wrong_rows(void) {
   const edf_real nan = (edf_real)NAN;
   edf_real n[] = { nan, 1, 0, 2, nan, 1, 2, 1, nan, nan, nan, nan, 2, 1, 0, 5, 5, 4 };
-  edf_real labels[6];
+  edf_real labels[6] = { 0 };
   x = edf_input("x[b,3]");
   y = edf_input("y[b]");
   edf_feed(x, n, 6);
-  for (int label = 0; label < 3; label++) {
-    for (int b = 0; b < 6; b++) labels[b] = (edf_real)label;
-    edf_feed(y, labels, 6);
-    edf_forward();
-    CLOSE(edf_error_rate(x, y), label ? 1 : 4 / 6., 0, 1e-15);
-  }
+  edf_feed(y, labels, 6);
+  edf_forward();
+  CLOSE(edf_error_rate(x, y), 4 / 6., 0, 1e-15);
   STOPS(edf_error_rate(edf_relu(x), y), "edf_error_rate|last feed|Relu");
-  STOPS((two_parameters(), edf_error_rate(W, edf_input("y[b]"))), "edf_error_rate|\"y\"");
 }
 
 int main(void) {
@@ -713,7 +671,6 @@ int main(void) {
   RUN(training_resumes_bit_for_bit);
   RUN(broken_models_change_nothing);
   RUN(damaged_models_change_nothing);
-  RUN(out_of_memory_is_an_error);
   RUN(errors_of_writing_leave_the_old_file);
   RUN(shuffling_keeps_rows_together);
   RUN(columns_are_normalized);

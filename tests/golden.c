@@ -5,7 +5,6 @@
 #include "edf_slide.h"
 
 #define HW1(line) "hw1.c", line
-#define END (edf_node *)0
 
 static int golden_writes;
 
@@ -64,41 +63,9 @@ static void an_lstm_step(void) {
   golden_program("lstm_step.txt");
 }
 
-static void nothing(CompNode *y) { (void)y; }
-
-/* Nodes of the user's own: with a formula, without one, and without a backward. */
-static void own_nodes(void) {
-  Input *x = edf_want_grad(edf_input_at(HW1(1), "x[b,3]"));
-  Parameter *w = edf_parameter_at(HW1(2), "w[3]");
-  CompNode *y = edf_compnode_at(HW1(3), "Gauss", NULL, nothing, nothing, x, w, END);
-  edf_formula(y, "y[b,i] = exp(-x[b,i]^2) w[i]",
-              "for b,i: x.grad[b,i] -= 2 y.grad[b,i] x[b,i] y[b,i]\n"
-              "for b,i: w.grad[i] += y.grad[b,i] exp(-x[b,i]^2)");
-  edf_name(edf_compnode_at(HW1(4), "Mine", NULL, nothing, nothing, y, w, END), "h&1%$#");
-  edf_want_grad(edf_compnode_at(HW1(5), "Stop", NULL, nothing, NULL, y, END));
-  golden_program("own.txt");
-}
-
-/* edf_print shows at most six rows of eight numbers, also of a NaN. */
-static void numbers(void) {
-  Parameter *p[] = { edf_parameter_at(HW1(1), "c"), edf_parameter_at(HW1(2), "a[2,2,3]"),
-                     edf_parameter_at(HW1(3), "large[7,9]") };
-  for (int k = 0; k < 3; k++)
-    for (size_t i = 0; i < p[k]->size; i++) p[k]->value[i] = (edf_real)i / 4 - 1;
-  p[2]->value[0] = (edf_real)fabs(NAN);
-  p[2]->value[5] = -(edf_real)INFINITY;
-  capture_begin();
-  for (int k = 0; k < 3; k++) edf_print(p[k]);
-  capture_end();
-  golden("numbers.txt", captured);
-  edf_clear();
-}
-
 int main(int argc, char **argv) {
   golden_arguments(argc, argv);
   RUN(an_mlp);
   RUN(an_lstm_step);
-  RUN(own_nodes);
-  RUN(numbers);
   return harness_report();
 }
