@@ -22,7 +22,6 @@ typedef struct {
   edf_node *made[SLOTS];
   int n;                                             /* slots in use */
   int ran;                                           /* target of the last pass: ALL, NOTHING */
-  int stepping;                                      /* 1 if a stepped pass is unfinished */
 } world;
 
 static world worlds[2], *w = worlds;
@@ -186,7 +185,7 @@ static void compare(int loss, const numbers *before) {
 static void begin_world(void) {
   edf_clear();
   edf_seed(seed);
-  w->n = w->rows = w->stepping = 0;
+  w->n = w->rows = 0;
   w->ran = NOTHING;
   declare(w);
 }
@@ -207,7 +206,6 @@ static void op_feed(void) {
     CALL(edf_feed(w->in[k], w->data[k], k == U ? 1 : w->rows));
   }
   w->ran = NOTHING;
-  w->stepping = 0;
 }
 
 static void op_forward(void) {
@@ -216,7 +214,6 @@ static void op_forward(void) {
   edf_seed(seed);
   CALL(edf_forward());
   w->ran = ALL;
-  w->stepping = 0;
   compare(-1, NULL);
 }
 
@@ -224,7 +221,7 @@ static void op_build(void) {
   if (w->n == SLOTS) {
     tell("clear_compnodes; ");
     CALL(edf_clear_compnodes());
-    w->n = w->stepping = 0;
+    w->n = 0;
     w->ran = NOTHING;
   }
   recipe *r = &w->slot[w->n];
@@ -246,7 +243,6 @@ static void op_forward_to(void) {
   tell("forward_to %s; ", edf.compnodes[w->ran]->name);
   edf_seed(seed);
   CALL(edf_forward_to(edf.compnodes[w->ran]));
-  w->stepping = 0;
   compare(-1, NULL);
 }
 
@@ -259,43 +255,8 @@ static void op_backward(void) {
   tell("backward %s; ", edf.compnodes[loss]->name);
   remember(&before, 1);
   CALL(edf_backward(edf.compnodes[loss]));
-  w->stepping = 0;
   CHECK(edf.loss == edf.compnodes[loss], "seed %llu: %s: edf.loss", seed, calls);
   compare(loss, edf.accumulate ? &before : NULL);
-}
-
-/* The steps of one pass, with prints in between. Sometimes the pass is left unfinished. */
-static void steps(edf_node *(*step)(void), int *done) {
-  *done = 0;
-  for (int n = below(4) ? 1000 : below(12); n > 0 && !*done; n--) {
-    if (below(6) == 0) edf_where();
-    *done = step() == NULL;
-  }
-}
-
-static void op_step_forward(void) {
-  static int done, whole;
-  if (!w->rows) op_feed();
-  whole = !w->stepping;
-  tell("step_forward; ");
-  if (whole) edf_seed(seed);
-  CALL(steps(edf_step_forward, &done));
-  w->stepping = !done;
-  w->ran = done && whole ? ALL : NOTHING;
-  if (w->ran == ALL) compare(-1, NULL);
-}
-
-static void op_step_backward(void) {
-  static numbers before;
-  static int done, loss;
-  if (!edf.n_compnodes) op_build();
-  if (w->ran != ALL || w->stepping) op_forward();
-  loss = edf.loss ? edf.loss->position : edf.n_compnodes - 1;
-  tell("step_backward from %s; ", edf.compnodes[loss]->name);
-  remember(&before, 1);
-  CALL(steps(edf_step_backward, &done));
-  w->stepping = !done;
-  if (done) compare(loss, edf.accumulate ? &before : NULL);
 }
 
 static void op_setting(void) {
@@ -362,7 +323,7 @@ static void op_mistake(void) {
 
 static const struct { void (*call)(void); int weight; } ops[] = {
   { op_build, 20 }, { op_feed, 10 }, { op_forward, 8 }, { op_forward_to, 6 },
-  { op_backward, 14 }, { op_step_forward, 4 }, { op_step_backward, 5 }, { op_setting, 10 },
+  { op_backward, 14 }, { op_setting, 10 },
   { op_swap, 4 }, { op_step, 8 }, { op_mistake, 3 }, { op_clear, 1 }
 };
 
@@ -378,7 +339,7 @@ static void play(void) {
   }
   for (int n = 10 + below(50); n > 0 && !harness.bad; n--) {
     size_t k = 0;
-    for (int draw = below(93); draw >= ops[k].weight; k++) draw -= ops[k].weight;
+    for (int draw = below(84); draw >= ops[k].weight; k++) draw -= ops[k].weight;
     ops[k].call();
   }
   for (int k = 0; k < 2 && !harness.bad; k++) {
