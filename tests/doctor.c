@@ -220,13 +220,6 @@ static void a_mistake_is_named_once(void) {
   }
 }
 
-static void a_finding_has_the_tensor_its_numbers_and_a_hint(void) {
-  program p = { .scale = 255 };
-  train(p, 1, 1, 1, 1);
-  WORDS(said, "step 1: inputs look like 0...255|\"x\" [b=64, 81]|hw1.c:1|0 to 25|"
-        "divide pixels by 255");
-}
-
 /* ---- Healthy programs */
 
 static const program healthy[] = {
@@ -267,7 +260,6 @@ static void a_wrong_loss_is_refused(void) {
 int main(void) {
   RUN(each_mistake_is_named_first);
   RUN(a_mistake_is_named_once);
-  RUN(a_finding_has_the_tensor_its_numbers_and_a_hint);
   RUN(healthy_programs_hear_nothing);
   RUN(the_doctor_changes_no_bit);
   RUN(a_wrong_loss_is_refused);

@@ -307,28 +307,24 @@ static void eager_values_decide_what_is_built(void) {
 /* ---- Several graphs */
 
 static void a_node_of_another_graph_is_an_error(void) {
-  edf_graph start = edf, other;
-  for (int i = 0; i < 5; i++) {
-    edf = edf_new_graph();
-    edf_node *p = edf_parameter("alien[2]"), *x = edf_input("alien_x[b]");
-    edf_node *square = edf_name(Square(p), "alien_square");
-    other = edf;
+  edf_graph start = edf, other = edf_new_graph();
+  edf = other;
+  edf_node *p = edf_parameter("alien[2]"), *square = Square(p);
+  other = edf;
+  for (int i = 0; i < 3; i++) {
     edf = edf_new_graph();
     edf_node *q = edf_parameter("q[2]");
     TRY(switch (i) {
       case 0: Add(q, p); break;
       case 1: Einsum("y = a[I] b[I]", q, p); break;
-      case 2: Backward(square); break;
-      case 3: edf_forward_to(square); break;
-      default: edf_feed(x, rows, 1);
+      default: Backward(square);
     });
     CHECK(panicked, "mistake %d was not noticed", i);
     WORDS(caught, "another graph");
     edf_clear();
-    edf = other;
-    edf_clear();
-    CHECK(memory.live == 0, "%ld blocks are left", memory.live);
   }
+  edf = other;
+  edf_clear();
   edf = start;
 }
 

@@ -160,21 +160,6 @@ static void ties_pay_one_and_nan_wins(void) {
   for (int c = 0; c < C; c++) CHECK(at(both[0], c) != at(both[0], c), "%g", at(both[0], c));
 }
 
-/* What a maximum does not write is 0, also where another batch wrote before. */
-static void maximum_on_the_diagonal(void) {
-  begin(16);
-  edf_real rows[9] = { 5, 1, 0, 2, 7, 3, -1, -2, -3 };
-  edf_node *x = edf_input("x[b,3]"), *y = edf_text("y[b,b] = max_j x[b,j]", x);
-  for (int n = 2; n <= 3; n++) {
-    edf_feed(x, rows, n);
-    edf_forward();
-    for (int i = 0; i < n * n; i++) {
-      double expected = i / n != i % n ? 0 : i == 0 ? 5 : i == n + 1 ? 7 : -1;
-      CHECK(at(y, i) == expected, "entry %d of %d rows is %g", i, n, at(y, i));
-    }
-  }
-}
-
 /* ---- Normalisation */
 
 static void normalisation(void) {
@@ -336,7 +321,6 @@ int main(void) {
   RUN(pooling);
   RUN(residual_blocks);
   RUN(ties_pay_one_and_nan_wins);
-  RUN(maximum_on_the_diagonal);
   RUN(normalisation);
   RUN(batch_norm);
   RUN(attention);

@@ -15,7 +15,7 @@ static void nothing_is_left(const char *after) {
   memory.live = 0;
 }
 
-/* ---- Five models of 12 numbers and 3 classes */
+/* ---- Four models of 12 numbers and 3 classes */
 
 enum { ROWS = 5 };
 static edf_real points[ROWS * 12], labels[ROWS];
@@ -41,13 +41,6 @@ static edf_node *lstm(edf_node *x, edf_node *y) {
   return SoftmaxLogLoss(Affine(edf_affine_params(6, 3), Reshape(h, "rows[b,6]")), y);
 }
 
-static edf_node *attention(edf_node *x, edf_node *y) {
-  edf_node *h = Reshape(x, "steps[b,3,4]");
-  h = Add(h, CausalAttention(edf_attention_params(4, 2), h));
-  h = LayerNorm(edf_layer_norm_params(4), h);
-  return SoftmaxLogLoss(Affine(edf_affine_params(12, 3), Reshape(h, "rows[b,12]")), y);
-}
-
 static edf_node *slide(edf_node *x, edf_node *y) {
   (void)x;
   (void)y;
@@ -59,7 +52,7 @@ static edf_node *slide(edf_node *x, edf_node *y) {
 
 typedef edf_node *model(edf_node *x, edf_node *y);
 static const struct { const char *name; model *build; } models[] = {
-  { "an MLP", mlp }, { "a CNN", cnn }, { "an LSTM", lstm }, { "attention", attention },
+  { "an MLP", mlp }, { "a CNN", cnn }, { "an LSTM", lstm },
   { "a slide", slide } };
 enum { MODELS = sizeof models / sizeof *models };
 
@@ -166,7 +159,6 @@ static const struct { const char *name; model *build; void (*use)(void); } progr
   { "an MLP", mlp, train_twice },
   { "a CNN", cnn, train_twice },
   { "an LSTM", lstm, train_twice },
-  { "attention", attention, train_twice },
   { "a slide", slide, train_twice },
   { "a printed CNN", cnn, print_it },
   { "a printed slide", slide, print_it },

@@ -593,15 +593,9 @@ static const struct { const char *tensors; void (*build)(void); } models[] = {
 };
 
 static const struct { const char *tensors, *text; } texts[] = {
-  { "x[5] y[5]", "z = x[I] y[I]" },
-  { "B[4,3] C[4,5]", "A[i,j] = B[K,i] C[K,j]" },
-  { "x[5] y[4]", "z[i,j] = x[i] y[j] | i<3" },
   { "x[b,5]", "h[b,j] = sig( W0[j,I] x[b,I] - C0[j] ) | j<4" },
-  { "x[b,4]", "Z[b] += exp(x[b,j])\np[b,j] = exp(x[b,j])/Z[b]" },
   { "Phi[4] x[4] y", "L = (Phi[J] x[J] - y)^2" },
-  { "L[b,4,4,2]", "Lp[b,x,y,i] = L[b,x-1,y-1,i] | x<6, y<6" },
   { "L[b,6,6,2] W[2,2,2,3]", "M[b,x,y,j] = W[DX,DY,I,j] L[b,2*x+DX,2*y+DY,I]" },
-  { "x[b,6,6,2]", "M[b,x,y,i] = max_{dx,dy} x[b,2*x+dx,2*y+dy,i] | dx<2, dy<2" },
   { "x[b,3,3,2] W[2,2,4,2]", "M[b,2*x+DX,2*y+DY,i] = W[DX,DY,i,J] x[b,x,y,J]" },
   { "A[b,3] C[b,2]", "L[b,J+K] = A[b,J] ; C[b,K]" },
   { "x[b,4,3] h[b,4,3]", "y[b,t] = x[b,t,2] h[b,3,1]\nz[b] = sum_t y[b,t]^2" },
@@ -610,16 +604,13 @@ static const struct { const char *tensors, *text; } texts[] = {
   { "L[b,4,6]", "Q[b,k,t,i] = WQ[k,i,J] L[b,t,J] | k<2, i<3\n"
     "a[b,k,t,s] = softmax_s (1/sqrt I) Q[b,k,t,I] Q[b,k,s,I] | s<=t\n"
     "H[b,k,t,i] = a[b,k,t,S] Q[b,k,S,i]\nN[b,t,j] = W0[j,(K,I)] H[b,K,t,I] | j<6" },
-  { "x[b,4]", "mu[j] = mean_b x[b,j]\ns[j] = mean_b (x[b,j]-mu[j])^2\n"
-    "y[b,j] = (x[b,j]-mu[j])/sqrt(s[j])" },
   { "x[b,4]", "m[b] = mean_i x[b,i]\nv[b] = variance_i x[b,i]\n"
     "y[b,i] = A[i] (x[b,i] - m[b]) / sqrt(v[b] + 1e-5) + B[i]" },
   { "x[b,2,3,4]", "q[b,t,s,j] = logsoftmax_s x[b,t,s,j]\nr[b,t,s,j] = normalize_j(q[b,t,s,j], "
     "1e-2)\nm[b,t,j] = max_s r[b,t,s,j]" },
   { "v[5] a[5]=3", "o[a[i]] += v[i] | a<3\nz = o[I] o[I]" },
   { "x[b,3] z[b,3]", "y[b,i] = exp(x[b,i]) sin x[b,i] + cos(z[b,i]) x[b,i]^3" },
-  { "s[b,4] W[4,2]", "y[b,j] += W[i,j] s[b,i]\ny[b,j] -= W[0,j] s[b,0]\nz[b] = y[b,J] y[b,J]" },
-  { "s[b,4] y[b]=4", "P[b,k] = softmax_k s[b,k]\nl[b] = -ln P[b,y[b]]\nL = (1/B) sum_b l[b]" }
+  { "s[b,4] W[4,2]", "y[b,j] += W[i,j] s[b,i]\ny[b,j] -= W[0,j] s[b,0]\nz[b] = y[b,J] y[b,J]" }
 };
 
 enum { MODELS = sizeof models / sizeof *models, TEXTS = sizeof texts / sizeof *texts };

@@ -48,31 +48,6 @@ static void steps_are_the_loops(void) {
   edf_clear();
 }
 
-static void a_feed_begins_anew(void) {
-  net n = build();
-  edf_step_forward();
-  edf_step_forward();
-  edf_feed(n.x, data, 1);
-  CHECK(edf_step_forward() == n.s && n.s->dim[0] == 1, "%d rows", n.s->dim[0]);
-  while (edf_step_forward()) continue;
-  CHECK(edf_step_backward() == n.loss, "without a Backward the last node is the loss");
-  edf_feed(n.x, data, 2);
-  CHECK(!edf_step_backward(), "it went backward without a Forward");
-  edf_clear();
-  CHECK(memory.live == 0, "%ld blocks are left", memory.live);
-}
-
-static void nothing_runs_where_nothing_can(void) {
-  CHECK(!edf_step_forward() && !edf_step_backward(), "an empty program");
-  Input *x = edf_input("x[b,3]");
-  Square(x);
-  CHECK(!edf_step_forward(), "an Input was never fed");
-  edf_feed(x, data, 2);
-  Forward();
-  CHECK(!edf_step_backward(), "nothing needs a gradient");
-  edf_clear();
-}
-
 /* ---- What is printed */
 
 static const char *where(void) {
@@ -149,8 +124,6 @@ static void a_gradient_is_traced_to_its_backward(void) {
 
 int main(void) {
   RUN(steps_are_the_loops);
-  RUN(a_feed_begins_anew);
-  RUN(nothing_runs_where_nothing_can);
   RUN(where_names_the_next_node);
   RUN(a_value_is_traced_to_its_row);
   RUN(a_gradient_is_traced_to_its_backward);
