@@ -161,12 +161,13 @@ static size_t edf_data__entries(const int *dim, int rank) {
 static size_t edf_data__row_size(const edf_array *a) {
   return edf_data__entries(a->dim + 1, a->rank - 1);
 }
-/* Returns the dimensions as text, to be released: 784, 64 */
-static char *edf_data__dims(const int *dim, int rank) {
-  edf_page text = { NULL, 0 };
-  edf_write(&text, "%s", "");
-  for (int d = 0; d < rank; d++) edf_write(&text, d ? ", %d" : "%d", dim[d]);
-  return text.at;
+/* Returns the dimensions as a text of edf_fmt: 784, 64 */
+static const char *edf_data__dims(const int *dim, int rank) {
+  char text[512] = "";
+  size_t n = 0;
+  for (int d = 0; d < rank && n < sizeof text; d++)
+    n += (size_t)snprintf(text + n, sizeof text - n, d ? ", %d" : "%d", dim[d]);
+  return edf_fmt("%s", text);
 }
 
 edf_array edf_new_array(int rank, const int *dim) {
@@ -525,7 +526,7 @@ edf_array edf_load_images(const char *path) {
 void edf_save_npy(const char *path, edf_array a) {
   edf_page h = { NULL, 0 };
   edf_data__check_array("edf_save_npy", &a);
-  char *dims = edf_data__dims(a.dim, a.rank);
+  const char *dims = edf_data__dims(a.dim, a.rank);
   edf_write(&h, "\x93NUMPY\1%c  {'descr': '<f%d', 'fortran_order': False, 'shape': (%s%s), }",
             0, (int)sizeof *a.value, dims, a.rank == 1 ? "," : "");
   edf_write(&h, "%*s\n", 63 - (int)(h.n % 64), "");
@@ -535,7 +536,6 @@ void edf_save_npy(const char *path, edf_array a) {
   edf_data__write_reals(&w, a.value, a.size);
   edf_finish_file(&w);
   edf_release(h.at);
-  edf_release(dims);
 }
 
 /* Returns what follows a key of the header. */
@@ -891,7 +891,7 @@ static edf_data__saved edf_data__find_tensor(const edf_data__file *f, char *head
     return s;
   }
   const char *at = found + begin.n, *type = at;
-  char *dims = edf_data__dims(p->dim, p->rank);
+  const char *dims = edf_data__dims(p->dim, p->rank);
   s.bytes = !strncmp(type, "F32\"", 4) ? 4 : !strncmp(type, "F64\"", 4) ? 8 : 0;
   edf_data__require(f, f->at, s.bytes, "tensor %.*s has the type %.*s, expected F32 or F64", n,
                     begin.at, (int)strcspn(type, "\""), type);
@@ -913,7 +913,6 @@ static edf_data__saved edf_data__find_tensor(const edf_data__file *f, char *head
   memset(strstr(found, "\"dtype\""), ' ', 7);
   edf_release(begin.at);
   edf_release(shape.at);
-  edf_release(dims);
   return s;
 }
 
@@ -1021,7 +1020,7 @@ void edf_load(const char *path) {
      Graph      node 1, name 2, constant 5, input 11, output 12
      Node       input 1, output 2, operator 4, attribute 5, doc_string 6
      Attribute  name 1, float 2, int 3, text 4, ints 8, type 20
-     Tensor     dims 1, type 2, int32s 5, int64s 7, name 8, bytes 9
+     Tensor     dims 1, type 2, name 8, bytes 9
      ValueInfo  name 1, type 2 { tensor 1 { type 1, shape 2 { dim 1 { size 1, name 2 } } } } */
 
 static void edf_onnx__whole(edf_page *to, uint64_t n) {  /* 7 bits a byte, the lowest first */
@@ -1032,105 +1031,74 @@ static void edf_onnx__int(edf_page *to, int field, int n) {
   edf_onnx__whole(to, (uint64_t)field << 3);
   edf_onnx__whole(to, (uint64_t)(int64_t)n);
 }
+/* Makes a page n bytes longer, and returns where they begin. */
+static unsigned char *edf_onnx__room(edf_page *to, size_t n) {
+  edf_write(to, "%*s", (int)n, "");
+  return (unsigned char *)to->at + to->n - n;
+}
 static void edf_onnx__bytes(edf_page *to, int field, const char *data, size_t n) {
   edf_onnx__whole(to, (uint64_t)field << 3 | 2);
   edf_onnx__whole(to, n);
-  edf_write(to, "%*s", (int)n, "");      /* room for the bytes                                */
-  if (n) memcpy(to->at + to->n - n, data, n);
+  if (n) memcpy(edf_onnx__room(to, n), data, n);
 }
 static void edf_onnx__text(edf_page *to, int field, const char *text) {
   edf_onnx__bytes(to, field, text, strlen(text));
 }
 /* Writes a message as a field of another, and empties it. */
 static void edf_onnx__message(edf_page *to, int field, edf_page *message) {
+  edf_page empty = { NULL, 0 };
   edf_onnx__bytes(to, field, message->at, message->n);
   edf_release(message->at);
-  message->at = NULL;
-  message->n = 0;
+  *message = empty;
 }
 
-/* ---- Operators and constants. A value is a number: that of a node, or below 0 a part of the
+/* ---- Constants and operators. A value is a number: that of a node, or below 0 a part of the
    node that is being written, as h/1. */
 typedef struct {
   edf_page graph;
   edf_page op;                           /* the last operator, without the name of its result */
   int result;                            /* of the last operator                              */
-  edf_node **node, *y;                   /* all nodes; the one that is being written          */
+  edf_node *y;                           /* the node that is being written                    */
   int parts;                             /* so many parts of y have been named                */
 } edf_onnx__file;
-enum { EDF_ONNX__FLOAT = 1, EDF_ONNX__INT64 = 7, EDF_ONNX__BOOL = 9 };
+enum { EDF_ONNX__FLOAT = 1, EDF_ONNX__INT64 = 7, EDF_ONNX__MOST = 8 * EDF_MAX_INDEX };
 
 static void edf_onnx__refuse(const edf_onnx__file *o, const char *why) {
   edf_stop("edf_save_onnx: %s cannot be exported: %s\n  %s", o->y->op, why,
            edf_data__show(o->y));
 }
-static int edf_onnx__of(const edf_node *x) {
-  return x->position + (x->kind > EDF_INPUT ? edf.n_inputs : 0) +
-         (x->kind > EDF_PARAMETER ? edf.n_parameters : 0);
+static int edf_onnx__of(const edf_node *x) { return 3 * x->position + (int)x->kind; }
+static edf_node *edf_onnx__node(int v) {
+  edf_node **all[3] = { edf.inputs, edf.parameters, edf.compnodes };
+  return all[v % 3][v / 3];
 }
 static void edf_onnx__name(const edf_onnx__file *o, edf_page *to, int field, int v) {
   edf_page name = { NULL, 0 };
-  edf_write(&name, v < 0 ? "%s/%d" : "%s", edf_label(v < 0 ? o->y : o->node[v]), -v);
+  edf_write(&name, v < 0 ? "%s/%d" : "%s", edf_label(v < 0 ? o->y : edf_onnx__node(v)), -v);
   edf_onnx__message(to, field, &name);
 }
-/* Completes the last operator. It has the equation of y, and if it is y, the name. */
-static void edf_onnx__end_op(edf_onnx__file *o, int is_y) {
-  edf_page doc = { NULL, 0 };
-  if (!o->op.n) return;
-  edf_onnx__name(o, &o->op, 2, is_y ? edf_onnx__of(o->y) : o->result);
-  edf_write_node(&doc, o->y, EDF_FORWARD_LINE);
-  edf_onnx__message(&o->op, 6, &doc);
-  edf_onnx__message(&o->graph, 1, &o->op);
-}
-/* Returns op(n values). */
-static int edf_onnx__op(edf_onnx__file *o, const char *op, int n, ...) {
-  va_list in;
-  edf_onnx__end_op(o, 0);
-  va_start(in, n);
-  for (int k = 0; k < n; k++) edf_onnx__name(o, &o->op, 1, va_arg(in, int));
-  va_end(in);
-  edf_onnx__text(&o->op, 4, op);
-  return o->result = -++o->parts;
-}
-/* Gives the last operator an attribute, whose value is written already. Returns its result. */
-static int edf_onnx__attribute(edf_onnx__file *o, const char *name, int type, edf_page *value) {
-  edf_onnx__text(value, 1, name);
-  edf_onnx__int(value, 20, type);
-  edf_onnx__message(&o->op, 5, value);
-  return o->result;
-}
-/* Sets an attribute of the last operator: n numbers, or one if n is 0. Returns its result. */
-static int edf_onnx__set(edf_onnx__file *o, const char *name, int n, const int *number) {
-  edf_page a = { NULL, 0 };
-  if (!n) edf_onnx__int(&a, 3, *number);
-  for (int k = 0; k < n; k++) edf_onnx__int(&a, 8, number[k]);
-  return edf_onnx__attribute(o, name, n ? 7 : 2, &a);
-}
-static int edf_onnx__set1(edf_onnx__file *o, const char *name, int number) {
-  return edf_onnx__set(o, name, 0, &number);
-}
-static int edf_onnx__cast(edf_onnx__file *o, int v, int type) {
-  edf_onnx__op(o, "Cast", 1, v);
-  return edf_onnx__set1(o, "to", type);
-}
 
-static int edf_onnx__table(edf_onnx__file *o, int type, int n, const int *dim, const int *x) {
+/* Writes value v as a constant, and returns v. */
+static int edf_onnx__constant(edf_onnx__file *o, int v, int type, int n, const int *dim,
+                              edf_page *data) {
   edf_page t = { NULL, 0 };
-  size_t size = edf_data__entries(dim, n);
   for (int d = 0; d < n; d++) edf_onnx__int(&t, 1, dim[d]);
   edf_onnx__int(&t, 2, type);
-  for (size_t i = 0; i < size; i++) edf_onnx__int(&t, type == EDF_ONNX__BOOL ? 5 : 7, x[i]);
-  edf_onnx__name(o, &t, 8, -++o->parts);
+  edf_onnx__name(o, &t, 8, v);
+  edf_onnx__message(&t, 9, data);
   edf_onnx__message(&o->graph, 5, &t);
-  return -o->parts;
+  return v;
 }
-static int edf_onnx__list(edf_onnx__file *o, int n, const int *x) {
-  return edf_onnx__table(o, EDF_ONNX__INT64, 1, &n, x);
+static int edf_onnx__table(edf_onnx__file *o, int n, const int *dim, const int *x) {
+  edf_page data = { NULL, 0 };
+  size_t size = edf_data__entries(dim, n);
+  for (size_t i = 0; i < size; i++)
+    edf_data__put_number(edf_onnx__room(&data, 8), (uint64_t)(int64_t)x[i], 8, 0);
+  return edf_onnx__constant(o, -++o->parts, EDF_ONNX__INT64, n, dim, &data);
 }
 /* Writes n numbers as floats of 4 bytes. */
 static void edf_onnx__floats(edf_page *to, const edf_real *x, size_t n) {
-  edf_write(to, "%*s", (int)(4 * n), "");
-  unsigned char *at = (unsigned char *)to->at + to->n - 4 * n;
+  unsigned char *at = edf_onnx__room(to, 4 * n);
   for (size_t i = 0; i < n; i++) {
     float number = (float)x[i];
     uint32_t bits;
@@ -1139,29 +1107,87 @@ static void edf_onnx__floats(edf_page *to, const edf_real *x, size_t n) {
   }
 }
 static int edf_onnx__reals(edf_onnx__file *o, int v, int n, const int *dim, const edf_real *x) {
-  edf_page t = { NULL, 0 }, data = t;
-  for (int d = 0; d < n; d++) edf_onnx__int(&t, 1, dim[d]);
-  edf_onnx__int(&t, 2, EDF_ONNX__FLOAT);
-  edf_onnx__name(o, &t, 8, v);
+  edf_page data = { NULL, 0 };
   edf_onnx__floats(&data, x, edf_data__entries(dim, n));
-  edf_onnx__message(&t, 9, &data);
-  edf_onnx__message(&o->graph, 5, &t);
-  return v;
+  return edf_onnx__constant(o, v, EDF_ONNX__FLOAT, n, dim, &data);
 }
-static int edf_onnx__number(edf_onnx__file *o, edf_real x) {
-  return edf_onnx__reals(o, -++o->parts, 0, NULL, &x);
-}
-
-/* Returns v with the first n dimensions of x, and then one of `row` unless it is 0. */
-static int edf_onnx__reshape(edf_onnx__file *o, int v, const edf_node *x, int n, int row) {
-  int dim[EDF_MAX_RANK + 1] = { 0 }, unknown = 0;
-  for (int d = 0; d < n; d++) unknown += (dim[d] = x->batched >> d & 1 ? -1 : x->dim[d]) < 0;
-  if (unknown > 1) edf_onnx__refuse(o, "two of its dimensions depend on the batch");
-  dim[n] = row;
-  return edf_onnx__op(o, "Reshape", 2, v, edf_onnx__list(o, n + (row != 0), dim));
+static int edf_onnx__number(edf_onnx__file *o, double x) {
+  edf_real number = (edf_real)x;
+  return edf_onnx__reals(o, -++o->parts, 0, NULL, &number);
 }
 
-/* ---- An equation, as EDF_EQUATION_DATA writes it. */
+/* Completes the last operator, whose result is value v. It has the equation of y. */
+static void edf_onnx__end_op(edf_onnx__file *o, int v) {
+  edf_page doc = { NULL, 0 };
+  if (!o->op.n) return;
+  edf_onnx__name(o, &o->op, 2, v);
+  edf_write_node(&doc, o->y, EDF_FORWARD_LINE);
+  edf_onnx__message(&o->op, 6, &doc);
+  edf_onnx__message(&o->graph, 1, &o->op);
+}
+/* Writes an operator on n values. Returns its result. */
+static int edf_onnx__op(edf_onnx__file *o, const char *op, size_t length, int n,
+                        const int *in) {
+  edf_onnx__end_op(o, o->result);
+  for (int k = 0; k < n; k++) edf_onnx__name(o, &o->op, 1, in[k]);
+  edf_onnx__bytes(&o->op, 4, op, length);
+  return o->result = -++o->parts;
+}
+/* Reads a list of whole numbers: [2, 0, 1]. Returns how many it has. */
+static int edf_onnx__list(const char *at, int *number) {
+  int n = 0;
+  for (char *end; *at != ']'; at = end) number[n++] = (int)strtol(at + 1, &end, 10);
+  return n;
+}
+/* Gives the last operator an attribute: axis=-1, perm=[1, 0], epsilon=#0, equation=ab->ba */
+static void edf_onnx__attribute(edf_onnx__file *o, const char *at) {
+  enum { A_FLOAT = 1, AN_INT = 2, A_TEXT = 3, INTS = 7 };
+  const char *value = strchr(at, '=') + 1;
+  int type = *value == '[' ? INTS : *value == '#' ? A_FLOAT
+             : strncmp(at, "equation", 8) ? AN_INT : A_TEXT;
+  int number[EDF_ONNX__MOST], n = type == INTS ? edf_onnx__list(value, number) : 0;
+  edf_page a = { NULL, 0 };
+  edf_onnx__bytes(&a, 1, at, (size_t)(value - 1 - at));
+  edf_onnx__int(&a, 20, type);
+  if (type == AN_INT) edf_onnx__int(&a, 3, (int)strtol(value, NULL, 10));
+  for (int k = 0; k < n; k++) edf_onnx__int(&a, 8, number[k]);
+  if (type == A_TEXT) edf_onnx__bytes(&a, 4, value, strcspn(value, " "));
+  if (type == A_FLOAT) edf_onnx__whole(&a, 2 << 3 | 5);
+  if (type == A_FLOAT) edf_onnx__floats(&a, (const edf_real *)o->y->state, 1);
+  edf_onnx__message(&o->op, 5, &a);
+}
+/* Returns the value of an expression in postfix notation. Its words are separated by blanks:
+     a b c     the operands of y            $-5     the value -5
+     #1        number 1 of y's state        %       number 0 of it, as a whole number
+     0.5       a number                     [0, 1]  a list of whole numbers
+     Add/2     an operator on the last 2    axis=0  an attribute of the operator before it    */
+static int edf_onnx__run(edf_onnx__file *o, const char *at) {
+  const edf_real *state = (const edf_real *)o->y->state;
+  int stack[8] = { 0 }, list[EDF_ONNX__MOST], n = 0;
+  while (*(at += strspn(at, " "))) {
+    size_t length = strcspn(at, " ["), name = strcspn(at, "/");
+    if (at[length] == '[') length += strcspn(at + length, "]") + 1;
+    if (memchr(at, '=', length)) edf_onnx__attribute(o, at);
+    else if (*at >= 'A' && *at <= 'Z') {
+      n -= at[name + 1] - '0';
+      stack[n] = edf_onnx__op(o, at, name, at[name + 1] - '0', stack + n);
+      n++;
+    } else if (*at == '[') {
+      int many = edf_onnx__list(at, list);
+      stack[n++] = edf_onnx__table(o, 1, &many, list);
+    } else if (*at == '%') {
+      list[0] = (int)state[0];
+      stack[n++] = edf_onnx__table(o, 0, NULL, list);
+    } else if (*at == '$') stack[n++] = (int)strtol(at + 1, NULL, 10);
+    else if (*at >= 'a') stack[n++] = edf_onnx__of(o->y->in[*at - 'a']);
+    else stack[n++] = edf_onnx__number(o, *at == '#' ? (double)state[at[1] - '0']
+                                                     : strtod(at, NULL));
+    at += length;
+  }
+  return stack[0];
+}
+
+/* ---- An equation, as EDF_EQUATION_DATA writes it. Sets of indices are bits. */
 typedef struct { int constant, by, factor[EDF_MAX_INDEX]; } edf_onnx__place;
 typedef struct {
   const edf_node *x;
@@ -1173,80 +1199,99 @@ typedef struct {
   char kind;                             /* 'm' mean, 's' divided by n - 1, 'x' max, '-' a
                                             copy that is padded with -infinity, '0' a sum     */
   int n_index, n_ref, n_term;
-  int size[EDF_MAX_INDEX], left[EDF_MAX_INDEX], batch[EDF_MAX_INDEX];
+  int size[EDF_MAX_INDEX];
+  unsigned left, batch;                  /* indices of the left side; that are the batch      */
   edf_onnx__ref ref[32];                 /* ref[0] is the left side                           */
   edf_onnx__term term[32];
 } edf_onnx__equation;
 
-/* Moves to the next item of a list. Returns 0 after the last one. */
-static int edf_onnx__item(const char **at) {
-  *at += strspn(*at, ",");
-  return **at == ']' ? ++*at, 0 : 1;
+/* Returns the indices of a position, and of its lookup. */
+static unsigned edf_onnx__place_set(const edf_onnx__equation *e, const edf_onnx__place *p) {
+  unsigned set = 0;
+  for (int i = 0; i < e->n_index; i++) if (p->factor[i]) set |= 1u << i;
+  for (int d = 0; p->by && d < e->ref[p->by].rank; d++)
+    set |= edf_onnx__place_set(e, &e->ref[p->by].place[d]);
+  return set;
 }
-static int edf_onnx__next(const char **at) {       /* reads a whole number */
-  char *end;
-  *at += strcspn(*at, "-0123456789");
-  long n = strtol(*at, &end, 10);
-  *at = end;
-  return (int)n;
+/* Returns the only index of a set, or -1. */
+static int edf_onnx__only(unsigned set) {
+  int i = 0;
+  while (set >> i > 1) i++;
+  return set == 1u << i ? i : -1;
 }
-static const char *edf_onnx__after(const char *text, const char *key) {
-  return strstr(text, key) + strlen(key);
-}
-/* Returns the index that is alone in a position, or -1. */
+/* Returns the index that is alone in a position, but for a constant, or -1. */
 static int edf_onnx__alone(const edf_onnx__equation *e, const edf_onnx__place *p) {
-  int found = -1, others = p->constant || p->by;
-  for (int i = 0; i < e->n_index; i++) {
-    others |= p->factor[i] && (p->factor[i] != 1 || found >= 0);
-    if (p->factor[i]) found = i;
-  }
-  return others ? -1 : found;
+  int i = edf_onnx__only(edf_onnx__place_set(e, p));
+  return i >= 0 && !p->by && p->factor[i] == 1 ? i : -1;
 }
 /* Returns the index that goes over all of dimension d, or -1. */
 static int edf_onnx__plain(const edf_onnx__equation *e, const edf_onnx__ref *r, int d) {
   int i = edf_onnx__alone(e, &r->place[d]);
-  return i >= 0 && (e->batch[i] || e->size[i] == r->x->dim[d]) ? i : -1;
+  if (i < 0 || r->place[d].constant) return -1;
+  return e->batch >> i & 1 || e->size[i] == r->x->dim[d] ? i : -1;
+}
+
+/* Moves into the next item of a list, or after a list that has no more. Then it returns 0. */
+static int edf_onnx__more(const char **at) {
+  *at += **at == ',';
+  return strchr("[]", **at) ? *(*at)++ == '[' : 1;
+}
+static int edf_onnx__next(const char **at) {       /* reads a whole number */
+  char *end;
+  long n = strtol(*at + (**at == ','), &end, 10);
+  *at = end;
+  return (int)n;
 }
 static void edf_onnx__read_equation(edf_onnx__equation *e, const edf_node *y, const char *at) {
   memset(e, 0, sizeof *e);
-  e->kind = *edf_onnx__after(at, "\"kind\":\"");
-  for (at = edf_onnx__after(at, "\"index\":["); edf_onnx__item(&at); e->n_index++, at++) {
-    at = edf_onnx__after(at, "\",");
+  e->kind = at[strlen("{\"kind\":\"")];
+  for (at = strchr(at, '[') + 1; edf_onnx__more(&at); edf_onnx__more(&at)) {
+    at = strstr(at, "\",") + 2;
     e->size[e->n_index] = edf_onnx__next(&at);
-    e->left[e->n_index] = edf_onnx__next(&at);
+    e->left |= (unsigned)edf_onnx__next(&at) << e->n_index++;
   }
-  for (at = edf_onnx__after(at, "\"ref\":["); edf_onnx__item(&at); e->n_ref++, at++) {
-    edf_onnx__ref *r = &e->ref[e->n_ref];
+  for (at = strchr(at, '[') + 1; edf_onnx__more(&at); edf_onnx__more(&at)) {
+    edf_onnx__ref *r = &e->ref[e->n_ref++];
     int operand = edf_onnx__next(&at);
     r->x = operand < 0 ? y : y->in[operand];
-    for (at += 2; edf_onnx__item(&at); r->rank++) {
+    for (edf_onnx__more(&at); edf_onnx__more(&at); r->rank++) {
       edf_onnx__place *p = &r->place[r->rank];
-      for (p->constant = edf_onnx__next(&at); edf_onnx__item(&at);) {
+      for (p->constant = edf_onnx__next(&at); edf_onnx__more(&at); ) {
         int i = edf_onnx__next(&at), n = edf_onnx__next(&at);
         *(i < 0 ? &p->by : &p->factor[i]) = n;
       }
-      int i = edf_onnx__alone(e, p);
-      if (i >= 0 && operand >= 0 && r->x->batched >> r->rank & 1) e->batch[i] = 1;
+      if (edf_onnx__alone(e, p) >= 0 && operand >= 0 && r->x->batched >> r->rank & 1)
+        e->batch |= edf_onnx__place_set(e, p);
     }
   }
-  for (at = edf_onnx__after(at, "\"term\":["); edf_onnx__item(&at); e->n_term++, at++) {
+  for (at = strchr(at, '[') + 1; edf_onnx__more(&at); edf_onnx__more(&at)) {
     char *end;
-    e->term[e->n_term].number = strtod(at + 1, &end);
+    e->term[e->n_term].number = strtod(at, &end);
     at = end;
     e->term[e->n_term].first = edf_onnx__next(&at);
-    e->term[e->n_term].n = edf_onnx__next(&at);
+    e->term[e->n_term++].n = edf_onnx__next(&at);
   }
 }
 
 /* ---- Products. A tensor is a value and the index of each dimension. */
-enum { EDF_ONNX__MOST = EDF_MAX_INDEX + EDF_MAX_RANK };
 typedef struct { int v, n, index[EDF_ONNX__MOST]; } edf_onnx__tensor;
 
+static unsigned edf_onnx__set(const edf_onnx__tensor *t) {
+  unsigned set = 0;
+  for (int d = 0; d < t->n; d++) set |= 1u << t->index[d];
+  return set;
+}
 static int edf_onnx__find(const edf_onnx__tensor *t, int index) {
   for (int d = 0; d < t->n; d++) if (t->index[d] == index) return d;
   return -1;
 }
 static void edf_onnx__add(edf_onnx__tensor *t, int index) { t->index[t->n++] = index; }
+/* Adds those indices of `from` that are in the set, and that `to` does not have. */
+static void edf_onnx__take(edf_onnx__tensor *to, const edf_onnx__tensor *from, unsigned set) {
+  for (int d = 0; d < from->n; d++)
+    if (set >> from->index[d] & 1 && edf_onnx__find(to, from->index[d]) < 0)
+      edf_onnx__add(to, from->index[d]);
+}
 
 /* Returns t with its indices in the order of `to`. An index that it lacks becomes a dimension
    of size 1, unless it is at the front: there an operator repeats its operands by itself. */
@@ -1256,308 +1301,287 @@ static int edf_onnx__align(edf_onnx__file *o, const edf_onnx__tensor *t,
   int v = t->v;
   for (int d = 0; d < to->n; d++) {
     int from = edf_onnx__find(t, to->index[d]);
-    if (from < 0 && n == 0) front++;
-    else if (from < 0) axis[lacks++] = d - front;
-    else {
-      moved |= from != n;
-      order[n++] = from;
-    }
+    moved |= from >= 0 && from != n;
+    if (from >= 0) order[n++] = from;
+    else if (n) axis[lacks++] = d - front;
+    else front++;
   }
-  if (moved) edf_onnx__op(o, "Transpose", 1, v);
-  if (moved) v = edf_onnx__set(o, "perm", n, order);
-  return lacks ? edf_onnx__op(o, "Unsqueeze", 2, v, edf_onnx__list(o, lacks, axis)) : v;
+  if (moved) v = edf_onnx__run(o, edf_fmt("$%d Transpose/1 perm=[%s]", v,
+                                          edf_data__dims(order, n)));
+  if (!lacks) return v;
+  return edf_onnx__run(o, edf_fmt("$%d [%s] Unsqueeze/2", v, edf_data__dims(axis, lacks)));
 }
 /* Returns t, reduced by a ReduceSum or the like to the indices of `out`. */
 static int edf_onnx__reduce(edf_onnx__file *o, const char *op, const edf_onnx__tensor *t,
                             const edf_onnx__tensor *out) {
   edf_onnx__tensor rest = { t->v, 0, { 0 } };
-  int axis[EDF_ONNX__MOST], n = 0;
+  int axis[EDF_ONNX__MOST] = { 0 }, n = 0;
   for (int d = 0; d < t->n; d++)
     if (edf_onnx__find(out, t->index[d]) < 0) axis[n++] = d;
     else edf_onnx__add(&rest, t->index[d]);
-  if (n && !strcmp(op, "ReduceSum")) edf_onnx__op(o, op, 2, t->v, edf_onnx__list(o, n, axis));
-  else if (n) edf_onnx__op(o, op, 1, t->v), edf_onnx__set(o, "axes", n, axis);
-  if (n) rest.v = edf_onnx__set1(o, "keepdims", 0);
+  const char *axes = edf_data__dims(axis, n);
+  if (n && !strcmp(op, "ReduceSum"))
+    rest.v = edf_onnx__run(o, edf_fmt("$%d [%s] %s/2 keepdims=0", t->v, axes, op));
+  else if (n)
+    rest.v = edf_onnx__run(o, edf_fmt("$%d %s/1 axes=[%s] keepdims=0", t->v, op, axes));
   return edf_onnx__align(o, &rest, out);
 }
 
-/* Makes a MatMul, if exactly one index is summed, in both factors, and the last index of `out`
-   is one of b alone. Indices of both come first. Else it returns 0. */
+/* Makes a MatMul, [shared, M, K] [shared, K, N], if exactly one index is summed, in both
+   factors, and the last index of `out` is one of b alone. Else it returns 0. */
 static int edf_onnx__matmul(edf_onnx__file *o, const edf_onnx__tensor *a,
                             const edf_onnx__tensor *b, const edf_onnx__tensor *out) {
-  edf_onnx__tensor left = { 0, 0, { 0 } }, right = left;
-  int last = out->n ? out->index[out->n - 1] : -1, sum = -1, sums = 0, shared = 0, d;
-  for (d = 0; d + 1 < out->n; d++) {
-    int i = out->index[d], both = edf_onnx__find(b, i) >= 0;
-    if (edf_onnx__find(a, i) < 0 || (both && shared < d)) return 0;
-    shared += both;
-    edf_onnx__add(&left, i);
-    if (both) edf_onnx__add(&right, i);
-  }
-  for (d = 0; d < a->n; d++)
-    if (edf_onnx__find(out, a->index[d]) < 0) { sum = a->index[d]; sums++; }
-  edf_onnx__add(&left, sum);
-  edf_onnx__add(&right, sum);
-  edf_onnx__add(&right, last);
-  for (d = 0; d < b->n; d++) if (edf_onnx__find(&right, b->index[d]) < 0) return 0;
-  if (sums != 1 || b->n != right.n || a->n != left.n || edf_onnx__find(a, last) >= 0 ||
-      (shared && out->n - 1 - shared != 1)) return 0;
-  int x = edf_onnx__align(o, a, &left);
-  return edf_onnx__op(o, "MatMul", 2, x, edf_onnx__align(o, b, &right));
+  edf_onnx__tensor left = { 0, 0, { 0 } }, right, result;
+  unsigned A = edf_onnx__set(a), B = edf_onnx__set(b), kept = edf_onnx__set(out);
+  unsigned shared = A & B & kept, M = A & ~B, K = A & B & ~kept, N = B & ~A;
+  if (edf_onnx__only(K) < 0 || !out->n || N != 1u << out->index[out->n - 1] || M & ~kept ||
+      (shared && edf_onnx__only(M) < 0))
+    return 0;
+  edf_onnx__take(&left, out, shared);
+  right = left;
+  edf_onnx__take(&left, out, M);
+  result = left;
+  edf_onnx__take(&left, a, K);
+  edf_onnx__take(&right, b, K);
+  edf_onnx__take(&right, out, N);
+  edf_onnx__take(&result, out, N);
+  int x = edf_onnx__align(o, a, &left), y = edf_onnx__align(o, b, &right);
+  result.v = edf_onnx__run(o, edf_fmt("$%d $%d MatMul/2", x, y));
+  return edf_onnx__align(o, &result, out);
 }
 
 /* Returns the product of n tensors, summed over the indices that `out` lacks. */
 static int edf_onnx__product(edf_onnx__file *o, const edf_onnx__tensor *t, int n,
                              const edf_onnx__tensor *out) {
-  edf_page text = { NULL, 0 }, a = text;
-  int sums = 0, twice = 0, v = 0;
-  for (int f = 0; f < n; f++)
-    for (int d = 0; d < t[f].n; d++) {
-      twice |= edf_onnx__find(&t[f], t[f].index[d]) != d;
-      sums |= edf_onnx__find(out, t[f].index[d]) < 0;
-    }
+  edf_page text = { NULL, 0 };
+  int in[32] = { 0 }, v = 0, twice = 0;
+  unsigned all = 0;
+  for (int f = 0; f < n; f++) {
+    for (int d = 0; d < t[f].n; d++) twice |= edf_onnx__find(&t[f], t[f].index[d]) != d;
+    all |= edf_onnx__set(&t[f]);
+  }
   if (n == 1 && !twice) return edf_onnx__reduce(o, "ReduceSum", t, out);
-  if (n == 2 && !twice && !sums) {
-    v = edf_onnx__align(o, t, out);
-    return edf_onnx__op(o, "Mul", 2, v, edf_onnx__align(o, t + 1, out));
+  if (n == 2 && !twice && !(all & ~edf_onnx__set(out))) {
+    int x = edf_onnx__align(o, t, out), y = edf_onnx__align(o, t + 1, out);
+    return edf_onnx__run(o, edf_fmt("$%d $%d Mul/2", x, y));
   }
   if (n == 2 && !twice) v = edf_onnx__matmul(o, t, t + 1, out);
   if (n == 2 && !twice && !v) v = edf_onnx__matmul(o, t + 1, t, out);
   if (v) return v;
-  edf_onnx__op(o, "Einsum", 0);
   for (int f = 0; f <= n; f++) {
     const edf_onnx__tensor *x = f < n ? &t[f] : out;
-    if (f < n) edf_onnx__name(o, &o->op, 1, x->v);
-    edf_write(&text, f == n ? "->" : f ? "," : "");
+    edf_write(&text, f == n ? "->" : f ? "," : "equation=");
     for (int d = 0; d < x->n; d++) edf_write(&text, "%c", 'a' + x->index[d]);
+    in[f] = x->v;
   }
-  edf_onnx__message(&a, 4, &text);
-  return edf_onnx__attribute(o, "equation", 3, &a);
+  edf_onnx__op(o, "Einsum", 6, n, in);
+  edf_onnx__attribute(o, text.at);
+  edf_release(text.at);
+  return o->result;
 }
 
-/* ---- Positions. Returns a table over the indices of a position: where it is in [0, n). If
-   `hot` is 1, it has one more dimension, of size n, with a 1 there. */
+/* ---- Positions. Returns a table over the indices of position p of a dimension of n entries:
+   where it reads, or -1 if that is outside. A lookup reads it from its tensor. */
+static edf_onnx__tensor edf_onnx__read(edf_onnx__file *o, const edf_onnx__equation *e,
+                                       const edf_onnx__ref *r);
 static edf_onnx__tensor edf_onnx__positions(edf_onnx__file *o, const edf_onnx__equation *e,
-                                            const edf_onnx__place *p, int n, int hot) {
+                                            const edf_onnx__place *p, int n, int *outside) {
   edf_onnx__tensor t = { 0, 0, { 0 } };
-  int dim[EDF_MAX_INDEX + 1];
+  int dim[EDF_MAX_INDEX];
+  *outside = 0;
+  if (p->by) {
+    t = edf_onnx__read(o, e, &e->ref[p->by]);
+    t.v = edf_onnx__run(o, edf_fmt("$%d Cast/1 to=7", t.v));
+    return t;
+  }
+  if (edf_onnx__place_set(e, p) & e->batch)
+    edf_onnx__refuse(o, "the batch is in a sum of indices");
   for (int i = 0; i < e->n_index; i++) {
     if (!p->factor[i]) continue;
-    if (e->batch[i]) edf_onnx__refuse(o, "the batch is in a sum of indices");
     dim[t.n] = e->size[i];
     edf_onnx__add(&t, i);
   }
   size_t size = edf_data__entries(dim, t.n);
   int *place = (int *)edf_keep(NULL, size * sizeof *place);
-  edf_real *ones = (edf_real *)edf_keep(NULL, size * (hot ? (size_t)n : 1) * sizeof *ones);
   for (size_t k = 0; k < size; k++) {
     size_t rest = k;
-    int at = p->constant;
+    place[k] = p->constant;
     for (int d = t.n - 1; d >= 0; rest /= (size_t)dim[d--])
-      at += p->factor[t.index[d]] * (int)(rest % (size_t)dim[d]);
-    if (at < 0 || at >= n) continue;
-    place[k] = at;
-    if (hot) ones[k * (size_t)n + (size_t)at] = 1;
+      place[k] += p->factor[t.index[d]] * (int)(rest % (size_t)dim[d]);
+    if (place[k] < 0 || place[k] >= n) place[k] = -(*outside = 1);
   }
-  dim[t.n] = n;
-  t.v = hot ? edf_onnx__reals(o, -++o->parts, t.n + 1, dim, ones)
-            : edf_onnx__table(o, EDF_ONNX__INT64, t.n, dim, place);
+  t.v = edf_onnx__table(o, t.n, dim, place);
   edf_release(place);
-  edf_release(ones);
   return t;
 }
 
-/* Adds tensor r of an equation to the n tensors t. A position that is a sum or a lookup becomes
-   a Gather. A factor is added that is 0 where a lookup reads outside. */
-static void edf_onnx__read(edf_onnx__file *o, const edf_onnx__equation *e,
-                           const edf_onnx__ref *r, edf_onnx__tensor *t, int *n) {
-  edf_onnx__tensor x = { edf_onnx__of(r->x), 0, { 0 } }, at;
+/* Returns a tensor of an equation. A position that is a sum or a lookup becomes a Gather. If it
+   reads outside, it reads the last entry, a 0 that is added. */
+static edf_onnx__tensor edf_onnx__read(edf_onnx__file *o, const edf_onnx__equation *e,
+                                       const edf_onnx__ref *r) {
+  edf_onnx__tensor x = { edf_onnx__of(r->x), 0, { 0 } };
   for (int d = 0; d < r->rank; d++) {
-    const edf_onnx__place *p = &r->place[d];
-    int axis = x.n, room = r->x->dim[d], m = 0, least = p->constant, most = least;
-    int i = edf_onnx__plain(e, r, d);
+    int i = edf_onnx__plain(e, r, d), axis = x.n, outside, n = x.n + r->rank - d;
+    int pads[2 * EDF_ONNX__MOST] = { 0 };
     if (i >= 0) {
       edf_onnx__add(&x, i);
       continue;
     }
-    if (p->by) {
-      edf_onnx__read(o, e, &e->ref[p->by], &at, &m);
-      at.v = edf_onnx__cast(o, at.v, EDF_ONNX__INT64);
-    } else at = edf_onnx__positions(o, e, p, room, 0);
-    edf_onnx__op(o, "Gather", 2, x.v, at.v);
-    x.v = edf_onnx__set1(o, "axis", axis);
+    edf_onnx__tensor at = edf_onnx__positions(o, e, &r->place[d], r->x->dim[d], &outside);
+    pads[n + axis] = 1;
+    if (outside)
+      x.v = edf_onnx__run(o, edf_fmt("$%d [%s] 0 Pad/3", x.v, edf_data__dims(pads, 2 * n)));
+    x.v = edf_onnx__run(o, edf_fmt("$%d $%d Gather/2 axis=%d", x.v, at.v, axis));
     for (int k = 0; k < at.n; k++) edf_onnx__add(&x, at.index[k]);
-    for (int k = 0; k < e->n_index; k++) {
-      int far = p->factor[k] * (e->size[k] - 1);
-      *(far < 0 ? &least : &most) += far;
-    }
-    if (p->by || (least >= 0 && most < room)) continue;
-    at = edf_onnx__positions(o, e, p, room, 1);
-    edf_onnx__op(o, "ReduceSum", 2, at.v, edf_onnx__list(o, 1, &at.n));
-    at.v = edf_onnx__set1(o, "keepdims", 0);
-    t[(*n)++] = at;
   }
-  t[(*n)++] = x;
+  return x;
 }
 
 /* ---- Windows. Positions s*i + d*DI, with i on the left and DI summed, make a Conv, or of one
    tensor a pool. Its tensor is [batch, channels, windows], the filter [channels of the result,
-   channels, windows]. Returns 0 if the term is neither. */
-static int edf_onnx__windows(edf_onnx__file *o, const edf_onnx__equation *e,
-                             const edf_onnx__term *term, const edf_onnx__tensor *out) {
-  int stride[EDF_MAX_RANK], dilation[EDF_MAX_RANK], kernel[EDF_MAX_RANK], n = 0, plain = 0;
-  edf_onnx__tensor x = { 0, 0, { 0 } }, to = x, w = x, filter = x;
+   channels, windows]. Returns value 0 if the term is neither. */
+static edf_onnx__tensor edf_onnx__windows(edf_onnx__file *o, const edf_onnx__equation *e,
+                                          const edf_onnx__term *term) {
+  edf_onnx__tensor no = { 0, 0, { 0 } }, x = no, w = no, plain = no, lefts = no, sums = no;
+  edf_onnx__tensor to = no, filter = no;
+  int stride[EDF_MAX_RANK], dilation[EDF_MAX_RANK], kernel[EDF_MAX_RANK], n = 0;
   const edf_onnx__ref *r = &e->ref[term->first], *f = term->n == 2 ? r + 1 : NULL;
   for (int d = 0; f == r + 1 && d < f->rank; d++)
-    if (edf_onnx__plain(e, f, d) < 0) { f = r; r++; }
+    if (edf_onnx__plain(e, f, d) < 0) f = r++;
   for (int d = 0; f && d < f->rank; d++) {
+    if (edf_onnx__plain(e, f, d) < 0) return no;
     edf_onnx__add(&w, edf_onnx__plain(e, f, d));
-    if (w.index[d] < 0) return 0;
   }
-  to.n = filter.n = 2;
   for (int d = 0; d < r->rank; d++) {
     const edf_onnx__place *p = &r->place[d];
-    int i = edf_onnx__plain(e, r, d), left = -1, sum = -1, others = p->by || p->constant;
-    for (int k = 0; k < e->n_index; k++) {
-      int *side = e->left[k] ? &left : &sum;
-      if (!p->factor[k]) continue;
-      others |= *side >= 0 || p->factor[k] < 0 || e->batch[k];
-      *side = k;
+    unsigned set = edf_onnx__place_set(e, p);
+    int i = edf_onnx__plain(e, r, d), sum = edf_onnx__only(set & ~e->left);
+    if (i >= 0) {
+      edf_onnx__add(&x, i);
+      edf_onnx__add(&plain, i);
+      continue;
     }
-    edf_onnx__add(&x, i < 0 ? left : i);
-    if (i >= 0 && plain < 2) to.index[plain++] = i;
-    else if (i >= 0 || others || left < 0 || sum < 0) return 0;
-    else {
-      stride[n] = p->factor[left];
-      dilation[n] = p->factor[sum];
-      kernel[n] = e->size[sum];
-      if ((r->x->dim[d] - 1 - dilation[n] * (kernel[n] - 1)) / stride[n] + 1 != e->size[left])
-        return 0;
-      edf_onnx__add(&to, left);
-      edf_onnx__add(&filter, sum);
-      n++;
-    }
+    i = edf_onnx__only(set & e->left);
+    if (p->by || p->constant || i < 0 || sum < 0 || set & e->batch) return no;
+    stride[n] = p->factor[i];
+    dilation[n] = p->factor[sum];
+    kernel[n] = e->size[sum];
+    int reach = dilation[n] * (kernel[n] - 1);
+    if (stride[n] < 1 || dilation[n] < 1 || (e->kind == 'm' && dilation[n] > 1) ||
+        (r->x->dim[d] - 1 - reach) / stride[n] + 1 != e->size[i])
+      return no;
+    edf_onnx__add(&x, i);
+    edf_onnx__add(&lefts, i);
+    edf_onnx__add(&sums, sum);
+    n++;
   }
-  if (!n || plain < 2) return 0;
-  if (f && edf_onnx__find(&w, to.index[0]) >= 0) {         /* the channels come second */
-    int i = to.index[0];
-    to.index[0] = to.index[1];
-    to.index[1] = i;
-  }
-  filter.index[1] = to.index[1];
-  int fits = w.n == (f ? filter.n : 0) && e->left[to.index[0]] && e->left[to.index[1]] == !f;
-  for (int d = 0; d < w.n; d++) if (e->left[w.index[d]]) filter.index[0] = w.index[d];
-  for (int d = 0; d < w.n; d++) fits &= edf_onnx__find(&w, filter.index[d]) >= 0;
-  for (int k = 0; k < n; k++) fits &= e->kind != 'm' || dilation[k] == 1;
-  fits &= edf_onnx__find(&w, to.index[0]) < 0 && strchr(f ? "0" : "xm", e->kind) != NULL;
-  if (!fits) return 0;
+  unsigned W = edf_onnx__set(&w), channel = W & ~e->left & edf_onnx__set(&plain);
+  edf_onnx__take(&to, &plain, e->left & ~W);
+  edf_onnx__take(&to, &plain, channel);
+  edf_onnx__take(&to, &lefts, ~0u);
+  edf_onnx__take(&filter, &w, e->left & ~edf_onnx__set(&to));
+  edf_onnx__take(&filter, &w, channel);
+  edf_onnx__take(&filter, &sums, ~0u);
+  int fits = n && plain.n == 2 && to.n == n + 2;
+  if (f) fits &= e->kind == '0' && edf_onnx__only(channel) >= 0 && filter.n == n + 2 &&
+                 w.n == n + 2 && W == edf_onnx__set(&filter);
+  else fits &= term->n == 1 && (e->kind == 'x' || e->kind == 'm');
+  if (!fits) return no;
   x.v = edf_onnx__of(r->x);
   w.v = f ? edf_onnx__of(f->x) : 0;
   to.v = edf_onnx__align(o, &x, &to);
-  if (f) to.v = edf_onnx__op(o, "Conv", 2, to.v, edf_onnx__align(o, &w, &filter));
-  else to.v = edf_onnx__op(o, e->kind == 'x' ? "MaxPool" : "AveragePool", 1, to.v);
+  if (f) w.v = edf_onnx__align(o, &w, &filter);
   if (f) to.index[1] = filter.index[0];
-  else edf_onnx__set(o, "kernel_shape", n, kernel);
-  if (e->kind != 'm') edf_onnx__set(o, "dilations", n, dilation);
-  edf_onnx__set(o, "strides", n, stride);
-  return edf_onnx__align(o, &to, out);
+  to.v = edf_onnx__run(o, f ? edf_fmt("$%d $%d Conv/2", to.v, w.v) :
+                       edf_fmt(e->kind == 'x' ? "$%d MaxPool/1" : "$%d AveragePool/1", to.v));
+  if (!f) edf_onnx__attribute(o, edf_fmt("kernel_shape=[%s]", edf_data__dims(kernel, n)));
+  if (e->kind != 'm')
+    edf_onnx__attribute(o, edf_fmt("dilations=[%s]", edf_data__dims(dilation, n)));
+  edf_onnx__attribute(o, edf_fmt("strides=[%s]", edf_data__dims(stride, n)));
+  return to;
 }
 
-/* Returns a term, with the dimensions of `out`. */
-static int edf_onnx__write_term(edf_onnx__file *o, const edf_onnx__equation *e,
-                                const edf_onnx__term *term, edf_real alpha,
-                                const edf_onnx__tensor *out) {
-  edf_onnx__tensor t[4 * EDF_MAX_RANK], all = { 0, 0, { 0 } }, kept = all;
-  edf_real zero_one[2] = { 0, 1 };
-  int n = 0, two = 2;
-  kept.v = edf_onnx__windows(o, e, term, out);
-  if (!kept.v) {
-    for (int f = 0; f < term->n; f++) edf_onnx__read(o, e, &e->ref[term->first + f], t, &n);
-    for (int d = 0; d < e->ref->rank; d++) {       /* the left side may be a scatter */
-      const edf_onnx__place *p = &e->ref->place[d];
-      int classes = p->constant + 1;
-      if (!p->by) continue;
-      edf_onnx__read(o, e, &e->ref[p->by], t, &n);
-      t[n - 1].v = edf_onnx__cast(o, t[n - 1].v, EDF_ONNX__INT64);
-      t[n - 1].v = edf_onnx__op(o, "OneHot", 3, t[n - 1].v, edf_onnx__list(o, 1, &classes),
-                                edf_onnx__reals(o, -++o->parts, 1, &two, zero_one));
-      edf_onnx__add(&t[n - 1], e->n_index + d);
-    }
-    for (int k = 0; k < out->n; k++)
-      for (int f = 0; f < n && edf_onnx__find(&kept, out->index[k]) < 0; f++)
-        if (edf_onnx__find(&t[f], out->index[k]) >= 0) edf_onnx__add(&kept, out->index[k]);
-    all = kept;
-    for (int f = 0; f < n; f++)
-      for (int d = 0; d < t[f].n; d++)
-        if (edf_onnx__find(&all, t[f].index[d]) < 0) edf_onnx__add(&all, t[f].index[d]);
-    if (e->kind == 'x' || e->kind == 'm') {
-      all.v = edf_onnx__product(o, t, n, &all);
-      kept.v = edf_onnx__reduce(o, e->kind == 'x' ? "ReduceMax" : "ReduceMean", &all, &kept);
-    } else kept.v = edf_onnx__product(o, t, n, &kept);
-    if (e->kind == 's') {
-      edf_real entries = 1;
-      for (int k = kept.n; k < all.n; k++) {
-        if (e->batch[all.index[k]]) edf_onnx__refuse(o, "a sample variance over the batch");
-        entries *= (edf_real)e->size[all.index[k]];
-      }
-      alpha /= entries - 1;
-    }
-    kept.v = edf_onnx__align(o, &kept, out);
+/* Returns a term, with some of the indices of `out`. */
+static edf_onnx__tensor edf_onnx__write_term(edf_onnx__file *o, const edf_onnx__equation *e,
+                                             const edf_onnx__term *term, double number,
+                                             const edf_onnx__tensor *out) {
+  edf_onnx__tensor t[EDF_MAX_FACTOR], all, kept = edf_onnx__windows(o, e, term);
+  unsigned has = 0;
+  for (int f = 0; f < term->n && !kept.v; f++) {
+    t[f] = edf_onnx__read(o, e, &e->ref[term->first + f]);
+    has |= edf_onnx__set(&t[f]);
   }
-  if (alpha == -1) return edf_onnx__op(o, "Neg", 1, kept.v);
-  return alpha == 1 ? kept.v : edf_onnx__op(o, "Mul", 2, kept.v, edf_onnx__number(o, alpha));
+  if (!kept.v) {
+    edf_onnx__take(&kept, out, has);
+    all = kept;
+    for (int f = 0; f < term->n; f++) edf_onnx__take(&all, &t[f], ~0u);
+    if (e->kind == 'x' || e->kind == 'm') {
+      all.v = edf_onnx__product(o, t, term->n, &all);
+      kept.v = edf_onnx__reduce(o, e->kind == 'x' ? "ReduceMax" : "ReduceMean", &all, &kept);
+    } else kept.v = edf_onnx__product(o, t, term->n, &kept);
+    if (e->kind == 's') {
+      double entries = 1;
+      for (int k = kept.n; k < all.n; k++) entries *= e->size[all.index[k]];
+      if (edf_onnx__set(&all) & ~edf_onnx__set(&kept) & e->batch)
+        edf_onnx__refuse(o, "a sample variance over the batch");
+      number /= entries - 1;
+    }
+  }
+  if (number == 1) return kept;
+  kept.v = number == -1 ? edf_onnx__run(o, edf_fmt("$%d Neg/1", kept.v))
+                        : edf_onnx__run(o, edf_fmt("$%d %.9g Mul/2", kept.v, number));
+  return kept;
 }
 
 /* Returns the sum of the terms, put in its place on the left side: an index alone in its
    position is a dimension, which i+2 pads. Another position is a table of zeros and ones. */
 static int edf_onnx__write_equation(edf_onnx__file *o, const char *json) {
   edf_onnx__equation e;
-  edf_onnx__tensor t[EDF_MAX_RANK + 1], to = { 0, 0, { 0 } };
-  int n = 1, pads[2 * EDF_MAX_RANK] = { 0 }, padded = 0, size[EDF_ONNX__MOST], repeats = 0;
+  edf_onnx__tensor t[EDF_MAX_RANK + 1] = { { 0, 0, { 0 } } }, to = { 0, 0, { 0 } };
+  int n = 1, pads[2 * EDF_MAX_RANK] = { 0 }, padded = 0, size[EDF_ONNX__MOST], outside;
+  unsigned has = 0;
   edf_onnx__read_equation(&e, o->y, json);
-  t->n = 0;
-  for (int d = 0; d < e.ref->rank; d++) {
-    const edf_onnx__place *p = &e.ref->place[d];
-    if (p->by) edf_onnx__add(t, e.n_index + d);
+  for (int d = 0; d < e.ref->rank; d++)
     for (int i = 0; i < e.n_index; i++)
-      if (!p->by && p->factor[i] && edf_onnx__find(t, i) < 0) edf_onnx__add(t, i);
-  }
+      if (edf_onnx__place_set(&e, &e.ref->place[d]) >> i & 1 && edf_onnx__find(t, i) < 0)
+        edf_onnx__add(t, i);
   for (int k = 0; k < e.n_term; k++) {
     int minus = k && e.term[k].number < 0;
-    edf_real alpha = (edf_real)(minus ? -e.term[k].number : e.term[k].number);
-    int v = edf_onnx__write_term(o, &e, &e.term[k], alpha, t);
-    t->v = k ? edf_onnx__op(o, minus ? "Sub" : "Add", 2, t->v, v) : v;
+    double number = minus ? -e.term[k].number : e.term[k].number;
+    edf_onnx__tensor term = edf_onnx__write_term(o, &e, &e.term[k], number, t);
+    has |= edf_onnx__set(&term);
+    term.v = edf_onnx__align(o, &term, t);
+    const char *op = minus ? "Sub" : "Add";
+    if (k) term.v = edf_onnx__run(o, edf_fmt("$%d $%d %s/2", t->v, term.v, op));
+    t->v = term.v;
   }
-  for (int d = 0; d < t->n; d++) {       /* Repeats it along an index that no term has.       */
-    int has = t->index[d] >= e.n_index;
-    for (const edf_onnx__ref *r = e.ref + 1; r < e.ref + e.n_ref; r++)
-      for (int k = 0; k < r->rank && !has; k++) has = r->place[k].factor[t->index[d]];
-    size[d] = has ? 1 : e.size[t->index[d]];
-    repeats |= !has;
-  }
-  if (repeats) t->v = edf_onnx__op(o, "Expand", 2, t->v, edf_onnx__list(o, t->n, size));
+  for (int d = 0; d < t->n; d++) size[d] = has >> t->index[d] & 1 ? 1 : e.size[t->index[d]];
+  if (edf_onnx__set(t) & ~has & e.batch) edf_onnx__refuse(o, "it is repeated along the batch");
+  if (edf_onnx__set(t) & ~has)
+    t->v = edf_onnx__run(o, edf_fmt("$%d [%s] Expand/2", t->v, edf_data__dims(size, t->n)));
   for (int d = 0; d < e.ref->rank; d++) {
-    edf_onnx__place p = e.ref->place[d];
-    int room = o->y->dim[d], before = p.constant, i;
-    p.constant = 0;
-    i = edf_onnx__alone(&e, &p);
-    int after = i < 0 || e.batch[i] ? 0 : room - before - e.size[i];
-    if (p.by) i = e.n_index + d;
-    else if (i >= 0 && before >= 0 && after >= 0 && edf_onnx__find(&to, i) < 0) {
-      pads[d] = before;
-      pads[e.ref->rank + d] = after;
-      padded |= before || after;
+    const edf_onnx__place *p = &e.ref->place[d];
+    int room = o->y->dim[d], i = edf_onnx__alone(&e, p);
+    if (i >= 0 && edf_onnx__find(&to, i) < 0) {
+      pads[d] = p->constant;
+      pads[e.ref->rank + d] = e.batch >> i & 1 ? 0 : room - p->constant - e.size[i];
+      padded |= pads[d] | pads[e.ref->rank + d];
     } else {
-      i = e.n_index + d;
-      t[n] = edf_onnx__positions(o, &e, &e.ref->place[d], room, 1);
+      i = EDF_MAX_INDEX + d;
+      t[n] = edf_onnx__positions(o, &e, p, room, &outside);
+      if (!t[n].n) {                     /* a constant: OneHot needs an index                 */
+        t[n].v = edf_onnx__run(o, edf_fmt("$%d [0] Unsqueeze/2", t[n].v));
+        edf_onnx__add(&t[n], EDF_MAX_INDEX + EDF_MAX_RANK);
+      }
+      t[n].v = edf_onnx__run(o, edf_fmt("$%d [%d] [0, 1] Cast/1 to=1 OneHot/3", t[n].v, room));
       edf_onnx__add(&t[n++], i);
     }
     edf_onnx__add(&to, i);
   }
   if (n > 1) t->v = edf_onnx__product(o, t, n, &to);
   if (!padded) return t->v;
-  return edf_onnx__op(o, "Pad", 3, t->v, edf_onnx__list(o, 2 * e.ref->rank, pads),
-                      edf_onnx__number(o, e.kind == '-' ? -(edf_real)HUGE_VAL : 0));
+  return edf_onnx__run(o, edf_fmt("$%d [%s] %s Pad/3", t->v, edf_data__dims(pads, 2 * to.n),
+                                  e.kind == '-' ? "-inf" : "0"));
 }
 
 /* ---- Other nodes */
@@ -1566,63 +1590,78 @@ static int edf_onnx__write_equation(edf_onnx__file *o, const char *json) {
 static int edf_onnx__row_dims(const edf_node *y) {
   return y->written ? y->written->row_dims : 1;
 }
+/* Returns the shape of y as a list. */
+static const char *edf_onnx__shape(const edf_onnx__file *o) {
+  const edf_node *y = o->y;
+  int dim[EDF_MAX_RANK], unknown = 0;
+  for (int d = 0; d < y->rank; d++) {
+    dim[d] = y->batched >> d & 1 ? -1 : y->dim[d];
+    unknown += dim[d] < 0;
+  }
+  if (unknown > 1) edf_onnx__refuse(o, "two of its dimensions depend on the batch");
+  return edf_data__dims(dim, y->rank);
+}
 
-/* Returns an operator on the rows of x, which are its last dimensions, all of them as one. */
+/* Returns an operator on the rows of x, which are its last dimensions, all of them as one. A
+   causal one reads -infinity where s > t. */
 static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
   const edf_node *y = o->y, *x = y->in[0];
-  int v = edf_onnx__of(x), n_row = edf_onnx__row_dims(y), n = x->rank - n_row;
-  edf_page a = { NULL, 0 };
-  int dim[2] = { n ? x->dim[n - 1] : 1, (int)edf_data__entries(x->dim + n, n_row) };
-  if (n_row != 1) v = edf_onnx__reshape(o, v, x, n, dim[1]);
-  if (y->written && y->written->causal) {
-    int *seen = (int *)edf_keep(NULL, (size_t)(dim[0] * dim[1]) * sizeof *seen);
-    for (int i = 0; i < dim[0] * dim[1]; i++) seen[i] = i % dim[1] <= i / dim[1];
-    v = edf_onnx__op(o, "Where", 3, edf_onnx__table(o, EDF_ONNX__BOOL, 2, dim, seen), v,
-                     edf_onnx__number(o, -(edf_real)HUGE_VAL));
-    edf_release(seen);
-  }
-  if (!strcmp(op, "ArgMax")) {
-    if (*(const edf_real *)y->state < 0) v = edf_onnx__op(o, "Neg", 1, v);
-    edf_onnx__op(o, op, 1, v);
-    edf_onnx__set1(o, "axis", -1);
-    return edf_onnx__cast(o, edf_onnx__set1(o, "keepdims", 0), EDF_ONNX__FLOAT);
-  }
-  if (!strcmp(op, "LayerNormalization")) {
-    edf_real *one = (edf_real *)edf_keep(NULL, (size_t)dim[1] * sizeof *one);
-    for (int i = 0; i < dim[1]; i++) one[i] = 1;
-    v = edf_onnx__op(o, op, 2, v, edf_onnx__reals(o, -++o->parts, 1, dim + 1, one));
-    edf_onnx__whole(&a, 2 << 3 | 5);
-    edf_onnx__floats(&a, (const edf_real *)y->state, 1);
-    edf_onnx__attribute(o, "epsilon", 1, &a);
-    edf_release(one);
-  } else v = edf_onnx__op(o, op, 1, v);
-  return n_row == 1 ? v : edf_onnx__reshape(o, v, x, x->rank, 0);
+  int n_row = edf_onnx__row_dims(y), n = x->rank - n_row, v = edf_onnx__of(x);
+  int K = (int)edf_data__entries(x->dim + n, n_row), shape[EDF_MAX_RANK] = { 0 };
+  shape[n] = -1;
+  if (n_row != 1)
+    v = edf_onnx__run(o, edf_fmt("$%d [%s] Reshape/2", v, edf_data__dims(shape, n + 1)));
+  if (y->written && y->written->causal)
+    v = edf_onnx__run(o, edf_fmt("1 [%d, %d] Expand/2 Trilu/1 upper=0 Cast/1 to=9 $%d -inf "
+                                 "Where/3", x->dim[n - 1], K, v));
+  v = edf_onnx__run(o, edf_fmt(op, v, K));
+  if (n_row == 1 || y->rank < x->rank) return v;
+  return edf_onnx__run(o, edf_fmt("$%d [%s] Reshape/2", v, edf_onnx__shape(o)));
 }
 
-/* Returns P[b,y[b]]. */
-static int edf_onnx__pick(edf_onnx__file *o, int P, const edf_node *y) {
-  int last = -1, at = edf_onnx__cast(o, edf_onnx__of(y), EDF_ONNX__INT64);
-  at = edf_onnx__op(o, "Unsqueeze", 2, at, edf_onnx__list(o, 1, &last));
-  edf_onnx__op(o, "GatherElements", 2, P, at);
-  P = edf_onnx__set1(o, "axis", last);
-  return edf_onnx__op(o, "Squeeze", 2, P, edf_onnx__list(o, 1, &last));
-}
-static int edf_onnx__is(const edf_node *y, const char *name) {
-  return !strcmp(y->about->name, name);
+/* Returns its operands, joined. */
+static int edf_onnx__concat(edf_onnx__file *o) {
+  const edf_node *y = o->y;
+  int axis = y->rank - edf_onnx__row_dims(y);
+  int *part = (int *)edf_keep(NULL, (size_t)y->n_in * sizeof *part);
+  for (int k = 0; k < y->n_in; k++) {
+    part[k] = edf_onnx__of(y->in[k]);
+    if (y->in[k]->rank < y->rank)
+      part[k] = edf_onnx__run(o, edf_fmt("$%d [%d] Unsqueeze/2", part[k], axis));
+  }
+  edf_onnx__op(o, "Concat", 6, y->n_in, part);
+  edf_onnx__attribute(o, edf_fmt("axis=%d", axis));
+  edf_release(part);
+  return o->result;
 }
 
 /* Returns the value of y. */
 static int edf_onnx__write_node(edf_onnx__file *o) {
-  /* Our name, the operator, and how many numbers of the state are its last operands. */
-  static const struct { const char *ours, *op; int numbers; } simple[] = {
-    { "Sigmoid", "Sigmoid", 0 }, { "Tanh", "Tanh", 0 }, { "Relu", "Relu", 0 },
-    { "Exp", "Exp", 0 }, { "Log", "Log", 0 }, { "Sqrt", "Sqrt", 0 }, { "Abs", "Abs", 0 },
-    { "Sin", "Sin", 0 }, { "Cos", "Cos", 0 }, { "Softplus", "Softplus", 0 },
-    { "Sign", "Sign", 0 }, { "Floor", "Floor", 0 }, { "Div", "Div", 0 }, { "Max", "Max", 0 },
-    { "Min", "Min", 0 }, { "Dropout", "Identity", 0 }, { "Stop", "Identity", 0 },
-    { "LeakyRelu", "PRelu", 1 }, { "Pow", "Pow", 1 }, { "Clamp", "Clip", 2 } };
-  static const char *const test[] = { "", "Less", "Equal", "LessOrEqual", "Greater", "Greater",
-                                      "GreaterOrEqual", "Equal" };
+  static const char *const same = " Sigmoid Tanh Relu Exp Log Sqrt Abs Sin Cos Softplus Sign "
+                                  "Floor Div Max Min ";
+  /* Our name, in some rows with the first number of the state. Then what it is, or with %d,
+     which is x, what it is of rows. The second %d is the length of a row. */
+  static const struct { const char *name, *is; } other[] = {
+    { "Dropout", "a" }, { "Stop", "a" }, { "Number", "#0" }, { "Square", "a a Mul/2" },
+    { "LeakyRelu", "a #0 PRelu/2" }, { "Pow", "a #0 Pow/2" }, { "Clamp", "a #0 #1 Clip/3" },
+    { "Gelu", "a a a Mul/2 0.0713548163 Mul/2 1.59576912 Add/2 a Mul/2 Sigmoid/1 Mul/2" },
+    { "Sum", "a ReduceSum/1 keepdims=0" }, { "Mean", "a ReduceMean/1 keepdims=0" },
+    { "Softmax", "$%d Softmax/1" }, { "LogSoftmax", "$%d LogSoftmax/1" },
+    { "ArgMax 1", "$%d ArgMax/1 axis=-1 keepdims=0 Cast/1 to=1" },
+    { "ArgMax -1", "$%d ArgMin/1 axis=-1 keepdims=0 Cast/1 to=1" },
+    { "NormalizeOver", "$%d 1 [%d] Expand/2 LayerNormalization/2 epsilon=#0" },
+    { "BatchNorm", "a b Sub/2 c #0 Add/2 Sqrt/1 Div/2" },    /* outside of training */
+    { "LogLoss", "a Log/1 b Cast/1 to=7 [-1] Unsqueeze/2 GatherElements/2 axis=-1 [-1] "
+                 "Squeeze/2 Neg/1" },
+    { "SoftmaxLogLoss", "a LogSoftmax/1 b Cast/1 to=7 [-1] Unsqueeze/2 GatherElements/2 "
+                        "axis=-1 [-1] Squeeze/2 Neg/1" },
+    { "BCELoss", "a Softplus/1 a b Mul/2 Sub/2" },
+    { "Extent", "a Shape/1 % Gather/2 Cast/1 to=1" },
+    { "Index", "0 a Shape/1 % Gather/2 Cast/1 to=1 1 Range/3" },
+    { "Test 1", "a 0 Less/2 Cast/1 to=1" }, { "Test 2", "a 0 Equal/2 Cast/1 to=1" },
+    { "Test 3", "a 0 LessOrEqual/2 Cast/1 to=1" }, { "Test 4", "a 0 Greater/2 Cast/1 to=1" },
+    { "Test 5", "a Abs/1 0 Greater/2 Cast/1 to=1" },
+    { "Test 6", "a 0 GreaterOrEqual/2 Cast/1 to=1" }, { "Test 7", "a a Equal/2 Cast/1 to=1" } };
   const edf_node *y = o->y;
   edf_page json = { NULL, 0 };
   if (!y->about) edf_onnx__refuse(o, "it is a node of your own");
@@ -1630,71 +1669,24 @@ static int edf_onnx__write_node(edf_onnx__file *o) {
   int v = json.n ? edf_onnx__write_equation(o, json.at) : 0;
   edf_release(json.at);
   if (json.n) return v;
-  const edf_real *number = (const edf_real *)y->state;
-  int in[3] = { 0, 0, 0 }, d = number ? (int)number[0] : 0;
-  for (int k = 0; k < y->n_in && k < 3; k++) in[k] = edf_onnx__of(y->in[k]);
-  for (size_t i = 0; i < sizeof simple / sizeof *simple; i++) {
-    if (!edf_onnx__is(y, simple[i].ours)) continue;
-    v = edf_onnx__op(o, simple[i].op, 0);
-    for (int k = 0; k < y->n_in; k++) edf_onnx__name(o, &o->op, 1, in[k]);
-    for (int k = 0; k < simple[i].numbers; k++)
-      edf_onnx__name(o, &o->op, 1, edf_onnx__number(o, number[k]));
-    return v;
+  const char *name = y->about->name;
+  size_t length = strlen(name);
+  if (!strcmp(name, "Concat")) return edf_onnx__concat(o);
+  if (!strcmp(name, "Reshape"))
+    return edf_onnx__run(o, edf_fmt("a [%s] Reshape/2", edf_onnx__shape(o)));
+  if (!strcmp(name, "Index") && !y->n_in) return edf_onnx__run(o, "0 #0 1 Range/3");
+  if (strstr(same, edf_fmt(" %s ", name)))
+    return edf_onnx__run(o, edf_fmt(y->n_in > 1 ? "a b %s/2" : "a %s/1", name));
+  for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+    const char *number = other[i].name + length;
+    if (strncmp(other[i].name, name, length) ||
+        (*number && (*number != ' ' || strtod(number, NULL) != (double)*(edf_real *)y->state)))
+      continue;
+    return *other[i].is == '$' ? edf_onnx__rows(o, other[i].is)
+                               : edf_onnx__run(o, other[i].is);
   }
-  if (edf_onnx__is(y, "Softmax") || edf_onnx__is(y, "LogSoftmax") || edf_onnx__is(y, "ArgMax"))
-    return edf_onnx__rows(o, y->about->name);
-  if (edf_onnx__is(y, "NormalizeOver")) return edf_onnx__rows(o, "LayerNormalization");
-  if (edf_onnx__is(y, "Square")) return edf_onnx__op(o, "Mul", 2, in[0], in[0]);
-  if (edf_onnx__is(y, "Reshape")) return edf_onnx__reshape(o, in[0], y, y->rank, 0);
-  if (edf_onnx__is(y, "Number")) return edf_onnx__number(o, number[0]);
-  if (edf_onnx__is(y, "Index")) return edf_onnx__reals(o, -++o->parts, 1, y->dim, y->value);
-  if (edf_onnx__is(y, "Sum") || edf_onnx__is(y, "Mean")) {
-    edf_onnx__op(o, edf_onnx__is(y, "Sum") ? "ReduceSum" : "ReduceMean", 1, in[0]);
-    return edf_onnx__set1(o, "keepdims", 0);
-  }
-  if (edf_onnx__is(y, "Gelu")) {         /* x sigmoid(c x + d x^3)                            */
-    edf_real c = (edf_real)1.5957691216057308;
-    v = edf_onnx__op(o, "Mul", 2, edf_onnx__op(o, "Mul", 2, in[0], in[0]),
-                     edf_onnx__number(o, c * (edf_real)0.044715));
-    v = edf_onnx__op(o, "Mul", 2, in[0], edf_onnx__op(o, "Add", 2, v, edf_onnx__number(o, c)));
-    return edf_onnx__op(o, "Mul", 2, in[0], edf_onnx__op(o, "Sigmoid", 1, v));
-  }
-  if (edf_onnx__is(y, "LogLoss") || edf_onnx__is(y, "SoftmaxLogLoss")) {
-    v = *y->about->name == 'S' ? edf_onnx__op(o, "LogSoftmax", 1, in[0])
-                               : edf_onnx__op(o, "Log", 1, in[0]);
-    return edf_onnx__op(o, "Neg", 1, edf_onnx__pick(o, v, y->in[1]));
-  }
-  if (edf_onnx__is(y, "BCELoss")) {
-    v = edf_onnx__op(o, "Mul", 2, in[0], in[1]);
-    return edf_onnx__op(o, "Sub", 2, edf_onnx__op(o, "Softplus", 1, in[0]), v);
-  }
-  if (edf_onnx__is(y, "BatchNorm")) {    /* outside of training                               */
-    v = edf_onnx__op(o, "Sqrt", 1, edf_onnx__op(o, "Add", 2, in[2],
-                                                edf_onnx__number(o, number[0])));
-    return edf_onnx__op(o, "Div", 2, edf_onnx__op(o, "Sub", 2, in[0], in[1]), v);
-  }
-  if (edf_onnx__is(y, "Extent")) {
-    v = edf_onnx__op(o, "Shape", 1, in[0]);
-    v = edf_onnx__op(o, "Gather", 2, v, edf_onnx__table(o, EDF_ONNX__INT64, 0, NULL, &d));
-    return edf_onnx__cast(o, v, EDF_ONNX__FLOAT);
-  }
-  if (edf_onnx__is(y, "Test")) {         /* 5: x is not 0; 7: x is no NaN                     */
-    if (d == 5) in[0] = edf_onnx__op(o, "Abs", 1, in[0]);
-    v = edf_onnx__op(o, test[d], 2, in[0], d == 7 ? in[0] : edf_onnx__number(o, 0));
-    return edf_onnx__cast(o, v, EDF_ONNX__FLOAT);
-  }
-  if (!edf_onnx__is(y, "Concat")) edf_onnx__refuse(o, "it is a node of your own");
-  int axis = y->rank - edf_onnx__row_dims(y);
-  int *part = (int *)edf_keep(NULL, (size_t)y->n_in * sizeof *part);
-  for (int k = 0; k < y->n_in; k++) {
-    part[k] = edf_onnx__of(y->in[k]);
-    if (y->in[k]->rank < y->rank)
-      part[k] = edf_onnx__op(o, "Unsqueeze", 2, part[k], edf_onnx__list(o, 1, &axis));
-  }
-  edf_onnx__op(o, "Concat", 0);
-  for (int k = 0; k < y->n_in; k++) edf_onnx__name(o, &o->op, 1, part[k]);
-  edf_release(part);
-  return edf_onnx__set1(o, "axis", axis);
+  edf_onnx__refuse(o, "it is a node of your own");
+  return 0;
 }
 
 /* Writes the name and shape of an Input or of the output. */
@@ -1714,35 +1706,31 @@ static void edf_onnx__declare(edf_onnx__file *o, int field, const edf_node *x) {
 }
 
 void edf_save_onnx(const char *path, edf_node *output) {
-  edf_page model = { NULL, 0 }, opset = model;
-  edf_onnx__file o = { { NULL, 0 }, { NULL, 0 }, 0, NULL, output, 0 };
-  int n = edf.n_inputs + edf.n_parameters + edf.n_compnodes, first = n - edf.n_compnodes;
-  char *used = (char *)edf_keep(NULL, (size_t)n + 1);
-  o.node = (edf_node **)edf_keep(NULL, ((size_t)n + 1) * sizeof output);
-  for (int i = 0; i < n; i++)
-    o.node[i] = i < edf.n_inputs ? edf.inputs[i] : i < first ? edf.parameters[i - edf.n_inputs]
-                : edf.compnodes[i - first];
+  edf_page model = { NULL, 0 }, opset = model, name = model;
+  edf_onnx__file o = { { NULL, 0 }, { NULL, 0 }, 0, output, 0 };
+  int most = 3 * (edf.n_inputs + edf.n_parameters + edf.n_compnodes);
+  char *used = (char *)edf_keep(NULL, (size_t)most + 1);
   edf_data__expect_node("edf_save_onnx", output);
-#ifdef EDF_NO_DEBUG
-  edf_onnx__refuse(&o, "EDF_NO_DEBUG removes the equations");
-#endif
+  edf_write(&name, "%s", path ? path : "");        /* of edf_fmt, path would change           */
   used[edf_onnx__of(output)] = 1;
-  for (int i = n - 1; i >= 0; i--)
-    for (edf_node **in = o.node[i]->in; used[i] && *in; in++) used[edf_onnx__of(*in)] = 1;
+  for (int i = edf.n_compnodes - 1; i >= 0; i--)
+    for (edf_node **in = edf.compnodes[i]->in; used[3 * i + EDF_COMPNODE] && *in; in++)
+      used[edf_onnx__of(*in)] = 1;
   edf_onnx__text(&o.graph, 2, edf_label(output));
-  for (int i = 0; i < n; i++) {
-    edf_node *x = o.y = o.node[i];
+  for (int v = 0; v < most; v++) {
+    if (!used[v]) continue;
+    edf_node *x = o.y = edf_onnx__node(v);
     o.parts = 0;
-    for (int k = 0; used[i] && k < i && i < first; k++)
-      if (used[k] && !strcmp(edf_label(o.node[k]), edf_label(x)))
+    for (int k = 0; k < v && x->kind != EDF_COMPNODE; k++)
+      if (used[k] && k % 3 != EDF_COMPNODE &&
+          !strcmp(edf_label(edf_onnx__node(k)), edf_label(x)))
         edf_onnx__refuse(&o, "another node has its name; edf_name gives it another");
-    if (!used[i]) continue;
     if (x->kind == EDF_INPUT) edf_onnx__declare(&o, 11, x);
-    if (x->kind == EDF_PARAMETER) edf_onnx__reals(&o, i, x->rank, x->dim, edf_value(x));
+    if (x->kind == EDF_PARAMETER) edf_onnx__reals(&o, v, x->rank, x->dim, edf_value(x));
     if (x->kind != EDF_COMPNODE) continue;
-    int v = edf_onnx__write_node(&o);
-    if (!o.op.n || v != o.result) edf_onnx__op(&o, "Identity", 1, v);
-    edf_onnx__end_op(&o, 1);
+    int is = edf_onnx__write_node(&o);
+    if (!o.op.n || is != o.result) edf_onnx__op(&o, "Identity", 8, 1, &is);
+    edf_onnx__end_op(&o, v);
   }
   edf_onnx__declare(&o, 12, output);
   edf_onnx__int(&opset, 2, 17);
@@ -1750,11 +1738,11 @@ void edf_save_onnx(const char *path, edf_node *output) {
   edf_onnx__text(&model, 2, "edf.h");
   edf_onnx__message(&model, 7, &o.graph);
   edf_onnx__message(&model, 8, &opset);
-  edf_writer w = edf_create_file("edf_save_onnx", path);
+  edf_writer w = edf_create_file("edf_save_onnx", path ? name.at : NULL);
   fwrite(model.at, 1, model.n, w.file);
   edf_finish_file(&w);
   edf_release(model.at);
-  edf_release(o.node);
+  edf_release(name.at);
   edf_release(used);
 }
 #ifdef __cplusplus
