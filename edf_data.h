@@ -280,46 +280,38 @@ int edf_next(edf_all *all) {
   return 1;
 }
 
-/* Checks that x has a value of the last feed. */
-static void edf_data__expect_value(const char *who, const edf_node *x) {
+/* Returns the values of x. They must be of the last feed. */
+static edf_array edf_data__values(const char *who, edf_node *x) {
   edf_data__expect_node(who, x);
   int stale = x->kind == EDF_COMPNODE ? x->ran != edf.feeds
-              : x->kind == EDF_INPUT && (x->fed < 0 || (x->batched && x->fed != x->dim[0]));
+              : x->kind == EDF_INPUT && x->fed < 0;
   if (stale || !x->value || !x->size)
     edf_stop("%s: it has no value for the last feed: call edf_forward\n  %s", who,
              edf_data__show(x));
+  return edf_view(x);
 }
 double edf_mean_value(edf_node *x) {
-  edf_data__expect_node("edf_mean_value", x);
-  if (x->kind == EDF_COMPNODE || !x->value) edf_data__expect_value("edf_mean_value", x);
-  edf_array a = edf_view(x);
+  edf_array a = edf_data__values("edf_mean_value", x);
   return edf_statistics_of(a.value, a.size).mean;
 }
 
 double edf_error_rate(edf_node *scores, edf_node *labels) {
-  static int warned = 0;
-  const char *who = "edf_error_rate";
-  edf_data__expect_node(who, scores);
-  edf_data__expect_node(who, labels);
-  size_t K = scores->rank ? (size_t)scores->dim[scores->rank - 1] : 0, wrong = 0;
-  if (!K || scores->size != labels->size * K)
-    edf_stop("%s: expected one label for each row of scores, whose last index is of the classes"
-             "\n  %s\n  %s", who, edf_data__show(scores), edf_data__show(labels));
-  edf_data__expect_value(who, scores);
-  edf_data__expect_value(who, labels);
-  const edf_real *s = edf_value(scores), *y = edf_value(labels);
-  for (size_t b = 0; b < labels->size; b++) {
+  edf_array s = edf_data__values("edf_error_rate", scores);
+  edf_array y = edf_data__values("edf_error_rate", labels);
+  size_t K = s.rank ? (size_t)s.dim[s.rank - 1] : 0, wrong = 0;
+  if (!K || s.size != y.size * K)
+    edf_stop("edf_error_rate: expected one label for each row of scores, whose last index is "
+             "of the classes\n  %s\n  %s", edf_data__show(scores), edf_data__show(labels));
+  for (size_t b = 0; b < y.size; b++) {
+    const edf_real *row = s.value + b * K;
     size_t best = 0, nan = 0;
     for (size_t k = 0; k < K; k++) {
-      if (s[b * K + k] > s[b * K + best]) best = k;
-      nan += s[b * K + k] != s[b * K + k];
+      if (row[k] > row[best]) best = k;
+      nan += row[k] != row[k];
     }
-    wrong += nan || (edf_real)best != y[b];
+    wrong += nan || (edf_real)best != y.value[b];
   }
-  if (K == 1 && wrong && !warned++)
-    fprintf(stderr, "%s:%d: %s: edf_error_rate needs one score per class. With a single score, "
-            "count (p > 0.5) != y yourself\n", scores->file, scores->line, scores->op);
-  return (double)wrong / (double)labels->size;
+  return (double)wrong / (double)y.size;
 }
 
 int edf_sample(const edf_real *p, int n) {
@@ -341,61 +333,45 @@ int edf_sample(const edf_real *p, int n) {
 
 typedef struct {
   const char *path;
+  int is_text;                           /* 1 if errors name the line, not the byte           */
   char *text;                            /* the bytes, with a 0 after them                    */
   const char *at, *end;                  /* the next byte; after the last byte                */
-  int columns;                           /* 1: errors name line and column, 0: the byte       */
 } edf_data__file;
 
-/* Returns the beginning of a message about a byte of the file. */
-static edf_page edf_data__place(const edf_data__file *f, const char *at) {
-  edf_page page = { NULL, 0 };
-  int line = 1, column = 1;
-  for (const char *c = f->text; f->columns && c < at; c++) {
-    column = *c == '\n' ? 1 : column + (*c == ',');
-    line += *c == '\n';
-  }
-  edf_write(&page, "%s: ", f->path);
-  if (f->columns) edf_write(&page, "line %d, column %d: ", line, column);
-  else edf_write(&page, "byte %zu: ", (size_t)(at - f->text));
-  return page;
+/* Returns the place of a byte: its line, or its number. */
+static size_t edf_data__place(const edf_data__file *f, const char *at) {
+  size_t line = 1;
+  for (const char *c = f->text; c < at; c++) line += *c == '\n';
+  return f->is_text ? line : (size_t)(at - f->text);
 }
 /* Checks what the format requires at this byte. The rest is the message. */
 #define edf_data__require(f, byte, ok, ...) do { \
+    edf_page message = { NULL, 0 }; \
     if (ok) break; \
-    edf_page message = edf_data__place(f, byte); \
     edf_write(&message, __VA_ARGS__); \
-    edf_stop("%s", message.at); \
+    edf_stop("%s: %s %zu: %s", (f)->path, (f)->is_text ? "line" : "byte", \
+             edf_data__place(f, byte), message.at); \
   } while (0)
 
-/* Reads at most n bytes, and returns how many there are. `to` is NULL: counts all bytes. */
+/* Opens a file, and reads n bytes. If n is 0 it returns how many there are. */
 static size_t edf_data__read(const char *path, char *to, size_t n) {
-  char block[4096];
-  size_t count = 0, got = 1;
   errno = 0;
   FILE *f = fopen(path, "rb");
-  int bad = !f, why = errno;
-  while (f && got && (!to || count < n)) {
-    got = to ? fread(to + count, 1, n - count, f) : fread(block, 1, sizeof block, f);
-    count += got;
-  }
-  if (f) {
-    bad = ferror(f);
-    why = errno;
-    fclose(f);
-  }
-  if (bad) edf_stop("%s: cannot be %s: %s", path, f ? "read" : "opened", strerror(why));
-  return count;
+  int bad = !f || (fgetc(f) == EOF && ferror(f)) || fseek(f, 0, n ? SEEK_SET : SEEK_END);
+  if (!bad) n = n ? fread(to, 1, n, f) : (size_t)ftell(f);
+  int why = errno;
+  if (f) fclose(f);
+  if (bad) edf_stop("%s: cannot be read: %s", path, strerror(why));
+  return n;
 }
-/* Opens a file. `is_text` is 1 for a text: then a byte order mark is skipped. */
+/* Reads a file. In a text a byte order mark is skipped. */
 static edf_data__file edf_data__open(const char *path, int is_text) {
-  edf_data__file f = { path, NULL, NULL, NULL, 0 };
+  edf_data__file f = { path, is_text, NULL, NULL, NULL };
   if (!path) edf_stop("edf: the path of a file to read is NULL");
   size_t n = edf_data__read(path, NULL, 0);
   f.text = (char *)edf_keep(NULL, n + 1);
-  f.end = f.text + edf_data__read(path, f.text, n);
+  f.end = f.text + (n ? edf_data__read(path, f.text, n) : 0);
   f.at = f.text + (is_text && !strncmp(f.text, "\xEF\xBB\xBF", 3) ? 3 : 0);
-  edf_data__require(&f, f.text, strncmp(f.text, "\x1f\x8b", 2),
-                    "the file is compressed with gzip: unpack it first, with gunzip");
   return f;
 }
 static size_t edf_data__left(const edf_data__file *f) { return (size_t)(f->end - f->at); }
@@ -407,19 +383,14 @@ static const unsigned char *edf_data__take(edf_data__file *f, size_t n) {
   f->at += n;
   return (const unsigned char *)f->at - n;
 }
-/* Skips blanks, and returns the next byte. */
-static char edf_data__skip(edf_data__file *f, const char *blanks) {
-  while (*f->at > 0 && *f->at <= ' ' && strchr(blanks, *f->at)) f->at++;
-  return *f->at;
-}
 
 static int edf_data__is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Reads the whole number at *at, and moves *at after it, or to where it is above `most`. */
-static unsigned long long edf_data__digits(const char **at, unsigned long long most) {
-  unsigned long long n = 0;
-  for (; edf_data__is_digit(**at) && n <= most; ++*at)
-    n = 10 * n + (unsigned long long)(**at - '0');
+/* Reads the whole number at *at, and moves *at after it. */
+static unsigned long long edf_data__digits(const char **at) {
+  char *end = (char *)*at;
+  unsigned long long n = edf_data__is_digit(*end) ? strtoull(*at, &end, 10) : 0;
+  *at = end;
   return n;
 }
 static uint64_t edf_data__get_number(const unsigned char *from, size_t bytes, int big) {
@@ -438,10 +409,6 @@ static void edf_data__get_numbers(const edf_data__file *f, edf_real *to, size_t 
                                   const char *from, char kind, size_t bytes) {
   const unsigned char *at = (const unsigned char *)from;
   uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
-  if (bytes == 1 && kind != 'i') {                           /* most data sets: a fast loop */
-    for (size_t i = 0; to && i < n; i++) to[i] = (edf_real)at[i];
-    return;
-  }
   for (size_t i = 0; i < n && (to || bytes == 8); i++, at += bytes) {
     uint64_t bits = edf_data__get_number(at, bytes, 0);
     uint32_t half = (uint32_t)bits;
@@ -459,13 +426,15 @@ static void edf_data__get_numbers(const edf_data__file *f, edf_real *to, size_t 
 
 static void edf_data__add_dim(const edf_data__file *f, const char *at, edf_array *a,
                               unsigned long long n) {
+  edf_data__require(f, at, a->rank < EDF_MAX_RANK, "expected at most %d dimensions",
+                    EDF_MAX_RANK);
   edf_data__require(f, at, n >= 1 && n <= INT_MAX, "dimension %d: expected 1 to %d entries, "
                     "found %llu", a->rank, INT_MAX, n);
   a->dim[a->rank++] = (int)n;
 }
-static edf_array edf_data__array_for(const edf_data__file *f, int rank, const int *dim) {
+static edf_array edf_data__array_for(const char *path, int rank, const int *dim) {
   edf_array a = edf_new_array(rank, dim);
-  if (!a.value) edf_stop("%s: out of memory for %zu entries", f->path, a.size);
+  if (!a.value) edf_stop("%s: out of memory for %zu entries", path, a.size);
   return a;
 }
 /* Returns the rest of the file as an array. It must have exactly these numbers. */
@@ -476,17 +445,36 @@ static edf_array edf_data__rest(edf_data__file *f, edf_array a, char kind, size_
   edf_data__require(f, f->at, size == left, "the header promises %s%llu bytes of numbers, but "
                     "%llu follow", d < a.rank ? "at least " : "", size, left);
   edf_data__get_numbers(f, NULL, edf_data__entries(a.dim, a.rank), f->at, kind, bytes);
-  a = edf_data__array_for(f, a.rank, a.dim);
+  a = edf_data__array_for(f->path, a.rank, a.dim);
   edf_data__get_numbers(f, a.value, a.size, f->at, kind, bytes);
   edf_release(f->text);
   return a;
 }
 
-static void edf_data__write_reals(edf_writer *w, const edf_real *x, size_t n) {
-  const unsigned char *byte = (const unsigned char *)x;
-  const short one = 1;                   /* begins with a 0 if this machine is big-endian     */
-  size_t turn = *(const char *)&one ? 0 : sizeof *x - 1;
-  for (size_t i = 0; i < n * sizeof *x; i++) fputc(byte[i ^ turn], w->file);
+/* ---- Writing. A file is a page. Makes a page n bytes longer, and returns where they begin. */
+static unsigned char *edf_data__room(edf_page *to, size_t n) {
+  to->at = (char *)edf_keep(to->at, to->n + n + 1);
+  to->n += n;
+  return (unsigned char *)to->at + to->n - n;
+}
+/* Adds numbers to a page, little-endian, each of 4 or 8 bytes. */
+static void edf_data__put_numbers(edf_page *to, const edf_real *x, size_t n, size_t bytes) {
+  unsigned char *at = edf_data__room(to, n * bytes);
+  for (size_t i = 0; i < n; i++, at += bytes) {
+    double number = (double)x[i];
+    float single = (float)x[i];
+    uint64_t bits;
+    uint32_t half;
+    memcpy(&bits, &number, sizeof bits);
+    memcpy(&half, &single, sizeof half);
+    edf_data__put_number(at, bytes == 8 ? bits : half, bytes, 0);
+  }
+}
+static void edf_data__write_file(const char *who, const char *path, edf_page *page) {
+  edf_writer w = edf_create_file(who, path);
+  fwrite(page->at, 1, page->n, w.file);
+  edf_finish_file(&w);
+  edf_release(page->at);
 }
 
 /* ---- IDX: 0 0 type rank, big-endian dimensions, the entries. Rank 0 stands for any rank. */
@@ -494,16 +482,14 @@ static edf_array edf_data__load_idx(const char *path, int rank, const char *what
   edf_data__file f = edf_data__open(path, 0);
   edf_array a = { 0, { 0 }, 0, NULL };
   const unsigned char *h = edf_data__take(&f, 4);
-  int found = h[3];
   edf_data__require(&f, f.text, !h[0] && !h[1], "expected an IDX file, which begins with two "
                     "zeros; found %d %d", h[0], h[1]);
   edf_data__require(&f, f.text + 2, h[2] == 8, "expected type 8, unsigned bytes; found type %d",
                     h[2]);
-  edf_data__require(&f, f.text + 3, found >= 1 && found <= EDF_MAX_RANK,
-                    "expected 1 to %d dimensions, found %d", EDF_MAX_RANK, found);
-  edf_data__require(&f, f.text + 3, !rank || found == rank, "expected %d dimension%s for %s, "
-                    "found %d", rank, rank == 1 ? "" : "s", what, found);
-  while (a.rank < found) {
+  edf_data__require(&f, f.text + 3, rank ? h[3] == rank : h[3] >= 1 && h[3] <= EDF_MAX_RANK,
+                    "expected %s%d dimensions%s, found %d", rank ? "" : "1 to ",
+                    rank ? rank : EDF_MAX_RANK, what, h[3]);
+  while (a.rank < h[3]) {
     uint64_t n = edf_data__get_number(edf_data__take(&f, 4), 4, 1);
     edf_data__add_dim(&f, f.at - 4, &a, n);
   }
@@ -512,9 +498,11 @@ static edf_array edf_data__load_idx(const char *path, int rank, const char *what
   return edf_data__rest(&f, a, 'u', 1);
 }
 edf_array edf_load_idx(const char *path) { return edf_data__load_idx(path, 0, ""); }
-edf_array edf_load_labels(const char *path) { return edf_data__load_idx(path, 1, "labels"); }
+edf_array edf_load_labels(const char *path) {
+  return edf_data__load_idx(path, 1, " for labels");
+}
 edf_array edf_load_images(const char *path) {
-  edf_array a = edf_data__load_idx(path, 3, "images");
+  edf_array a = edf_data__load_idx(path, 3, " for images");
   edf_array rows = { 2, { a.dim[0], a.dim[1] * a.dim[2] }, a.size, a.value };
   for (size_t i = 0; i < a.size; i++) a.value[i] /= 255;
   return rows;
@@ -531,11 +519,8 @@ void edf_save_npy(const char *path, edf_array a) {
             0, (int)sizeof *a.value, dims, a.rank == 1 ? "," : "");
   edf_write(&h, "%*s\n", 63 - (int)(h.n % 64), "");
   edf_data__put_number((unsigned char *)h.at + 8, h.n - 10, 2, 0);
-  edf_writer w = edf_create_file(NULL, path);
-  fwrite(h.at, 1, h.n, w.file);
-  edf_data__write_reals(&w, a.value, a.size);
-  edf_finish_file(&w);
-  edf_release(h.at);
+  edf_data__put_numbers(&h, a.value, a.size, sizeof *a.value);
+  edf_data__write_file(NULL, path, &h);
 }
 
 /* Returns what follows a key of the header. */
@@ -548,7 +533,7 @@ static const char *edf_data__npy_value(const edf_data__file *f, const char *head
 }
 
 edf_array edf_load_npy(const char *path) {
-  char header[4096] = "", type[3] = "";
+  char type[3] = "";
   edf_data__file f = edf_data__open(path, 0);
   edf_array a = { 0, { 0 }, 0, NULL };
   const unsigned char *h = edf_data__take(&f, 10);
@@ -558,11 +543,9 @@ edf_array edf_load_npy(const char *path) {
                     "found %d", version);
   size_t wide = version > 1 ? 4 : 2;
   edf_data__take(&f, wide - 2);
-  size_t length = (size_t)edf_data__get_number((const unsigned char *)f.at - wide, wide, 0);
-  edf_data__require(&f, f.text + 8, length < sizeof header, "expected a header of less than "
-                    "%zu bytes, found %zu", sizeof header, length);
-  memcpy(header, edf_data__take(&f, length), length);
-  f.at -= length;
+  size_t n = (size_t)edf_data__get_number((const unsigned char *)f.at - wide, wide, 0);
+  char *header = (char *)memcpy(edf_keep(NULL, n + 1), edf_data__take(&f, n), n);
+  f.at -= n;
   const char *at = edf_data__npy_value(&f, header, "'descr':");
   sscanf(at, "'%*1[<|=]%2[fiub1248]'%n", type, &end);
   edf_data__require(&f, f.at, end == 5 && strstr("f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", type),
@@ -572,51 +555,42 @@ edf_array edf_load_npy(const char *path) {
   edf_data__require(&f, f.at, !strncmp(at, "False", 5),
                     "the array is in Fortran order: save np.ascontiguousarray(x)");
   at = edf_data__npy_value(&f, header, "'shape':");
-  for (int first = 1; *at != ')'; first = 0) {
-    edf_data__require(&f, f.at, a.rank < EDF_MAX_RANK, "expected at most %d dimensions",
-                      EDF_MAX_RANK);
-    int goes_on = first ? *at == '(' : *at == ',' && at[-1] != '(';
-    at += goes_on ? 1 + strspn(at + 1, " ") : 0;
-    edf_data__require(&f, f.at, goes_on && (edf_data__is_digit(*at) || *at == ')'),
-                      "expected a shape as in (3, 4)");
-    if (*at != ')') edf_data__add_dim(&f, f.at, &a, edf_data__digits(&at, INT_MAX));
+  int opens = *at++ == '(';
+  while (edf_data__is_digit(*at)) {
+    edf_data__add_dim(&f, f.at, &a, edf_data__digits(&at));
+    if (*at == ',') at += 1 + strspn(at + 1, " ");
   }
-  f.at += length;
+  edf_data__require(&f, f.at, opens && *at == ')', "expected a shape as in (3, 4)");
+  f.at += n;
+  edf_release(header);
   return edf_data__rest(&f, a, type[0], (size_t)(type[1] - '0'));
 }
 
 /* ==== >>csv  Numbers between commas, the same count in each line ========================== */
 
-static int edf_data__begins_with_number(const char *at) {
-  at += *at == '-' || *at == '+';
-  return edf_data__is_digit(at[*at == '.']);
-}
-static void edf_data__csv_require(const edf_data__file *f, int ok, const char *expected) {
-  int n = ok ? 0 : (int)strcspn(f->at, ",\r\n");
-  edf_data__require(f, f->at, ok, "expected %s, found %s", expected,
-                    n ? edf_fmt("'%.*s'", n < 40 ? n : 40, f->at) : "nothing");
-}
-
-/* Reads a decimal number: 12, -.5, 1e-3, but not 0x10. */
-static double edf_data__csv_number(edf_data__file *f) {
-  char *end = (char *)f->at + 1;
-  edf_data__skip(f, " \t\r");
-  const char *digit = f->at + (*f->at == '-' || *f->at == '+');
-  edf_data__csv_require(f, edf_data__begins_with_number(f->at), "a number");
-  int hexadecimal = digit[0] == '0' && (digit[1] == 'x' || digit[1] == 'X');
-  double number = hexadecimal ? 0 : strtod(f->at, &end);
-  edf_data__csv_require(f, fabs((double)(edf_real)number) < HUGE_VAL, "a smaller number");
-  f->at = hexadecimal ? digit + 1 : end;
-  char next = edf_data__skip(f, " \t\r");
-  edf_data__csv_require(f, !next || next == ',' || next == '\n', "',' or the end of the line");
-  return number;
+/* Reads a decimal number: 12, -.5, 1e-3, but not 0x10. Returns 0 if there is none, or if it is
+   too large. */
+static int edf_data__csv_number(const char **at, double *number) {
+  char *end;
+  *at += strspn(*at, " \t\r");
+  size_t n = strspn(*at, "+-.0123456789eE");
+  *number = strtod(*at, &end);
+  if (!n || end != *at + n || !(fabs((double)(edf_real)*number) < HUGE_VAL)) return 0;
+  *at = end + strspn(end, " \t\r");
+  return 1;
 }
 /* Reads all rows. Sets dim, and stores the numbers unless value is NULL. */
 static void edf_data__csv_rows(edf_data__file *f, int *dim, edf_real *value) {
-  for (dim[0] = 0; edf_data__skip(f, " \t\r\n"); dim[0]++) {
+  double number;
+  for (dim[0] = 0; *(f->at += strspn(f->at, " \t\r\n")); dim[0]++) {
     int n = 0;
     do {
-      double number = edf_data__csv_number(f);
+      const char *from = f->at;
+      int length = (int)strcspn(from, ",\r\n");
+      int fits = edf_data__csv_number(&f->at, &number) && (!*f->at || strchr(",\n", *f->at));
+      const char *found = edf_fmt("'%.*s'", length < 40 ? length : 40, from);
+      edf_data__require(f, from, fits, "expected a number, and then ',' or a new line, found "
+                        "%s", length ? found : "nothing");
       if (value) *value++ = (edf_real)number;
     } while (++n < INT_MAX && *f->at == ',' && f->at++);
     if (!dim[0]) dim[1] = n;
@@ -627,14 +601,15 @@ static void edf_data__csv_rows(edf_data__file *f, int *dim, edf_real *value) {
 }
 edf_array edf_load_csv(const char *path) {
   int dim[2] = { 0, 0 };
+  double number;
   edf_data__file f = edf_data__open(path, 1);
-  f.columns = 1;
-  if (edf_data__skip(&f, " \t\r\n") && !edf_data__begins_with_number(f.at))
-    f.at += strcspn(f.at, "\n");
+  f.at += strspn(f.at, " \t\r\n");
   const char *start = f.at;
+  if (!edf_data__csv_number(&start, &number)) f.at += strcspn(f.at, "\n");
+  start = f.at;
   edf_data__csv_rows(&f, dim, NULL);
   edf_data__require(&f, f.at, dim[0], "expected at least one row of numbers");
-  edf_array a = edf_data__array_for(&f, 2, dim);
+  edf_array a = edf_data__array_for(path, 2, dim);
   f.at = start;
   edf_data__csv_rows(&f, dim, a.value);
   edf_release(f.text);
@@ -643,18 +618,18 @@ edf_array edf_load_csv(const char *path) {
 
 /* ==== >>pictures  PNG (ISO 15948) and contact sheets ====================================== */
 
-/* Completes a chunk of a PNG: the length of its data, a type, the data, which is at to + 8, and
-   the CRC of type and data. Returns where the next chunk begins. */
-static unsigned char *edf_data__png_chunk(unsigned char *to, const char *type, size_t n) {
+/* Writes a chunk of a PNG: the length of its data, a type, the data, the CRC of these two. */
+static void edf_data__png_chunk(edf_page *to, const char *type, const void *data, size_t n) {
+  unsigned char *at = edf_data__room(to, n + 12);
   uint32_t crc = 0xffffffffu;
-  edf_data__put_number(to, n, 4, 1);
-  memcpy(to + 4, type, 4);
+  edf_data__put_number(at, n, 4, 1);
+  memcpy(at + 4, type, 4);
+  memcpy(at + 8, data, n);
   for (size_t i = 4; i < 8 + n; i++) {
-    crc ^= to[i];
+    crc ^= at[i];
     for (int k = 0; k < 8; k++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
   }
-  edf_data__put_number(to + 8 + n, ~crc, 4, 1);
-  return to + 12 + n;
+  edf_data__put_number(at + 8 + n, ~crc, 4, 1);
 }
 
 /* The pixels are one zlib stream of stored blocks. A block is a row: a flag for the last row,
@@ -671,15 +646,15 @@ void edf_save_image(const char *path, edf_array a) {
     edf_stop("%s: %s: expected [rows, columns], or with 1 or 3 channels, and at most 65534 "
              "bytes a row, found %d dimensions: [%s]", who, path, a.rank,
              edf_data__dims(a.dim, a.rank));
-  size_t n = 2 + (size_t)a.dim[0] * (6 + row) + 4;
+  edf_page png = { NULL, 0 }, pixels = png;
+  unsigned char head[13] = { 0 };
+  unsigned char *to = edf_data__room(&pixels, 6 + (size_t)a.dim[0] * (6 + row));
   unsigned long sum = 1, sums = 0;
-  unsigned char *png = (unsigned char *)edf_keep(NULL, 8 + 12 + 13 + 12 + n + 12);
-  memcpy(png, "\x89PNG\r\n\x1a\n", 8);
-  edf_data__put_number(png + 16, (uint64_t)a.dim[1], 4, 1);
-  edf_data__put_number(png + 20, (uint64_t)a.dim[0], 4, 1);
-  edf_data__put_number(png + 24, channels == 3 ? 0x208 : 8, 2, 0);     /* 8 bits a channel */
-  unsigned char *data = edf_data__png_chunk(png + 8, "IHDR", 13), *to = data + 8 + 2;
-  memcpy(to - 2, "\x78\x01", 2);
+  edf_data__put_number(head, (uint64_t)a.dim[1], 4, 1);
+  edf_data__put_number(head + 4, (uint64_t)a.dim[0], 4, 1);
+  edf_data__put_number(head + 8, channels == 3 ? 0x208 : 8, 2, 0);     /* 8 bits a channel */
+  memcpy(to, "\x78\x01", 2);
+  to += 2;
   for (int y = 0; y < a.dim[0]; y++) {
     uint64_t length = row + 1;
     edf_data__put_number(to, ~length << 24 | length << 8 | (y == a.dim[0] - 1), 5, 0);
@@ -692,11 +667,12 @@ void edf_save_image(const char *path, edf_array a) {
     }
   }
   edf_data__put_number(to, sums << 16 | sum, 4, 1);
-  to = edf_data__png_chunk(edf_data__png_chunk(data, "IDAT", n), "IEND", 0);
-  edf_writer w = edf_create_file(NULL, path);
-  fwrite(png, 1, (size_t)(to - png), w.file);
-  edf_finish_file(&w);
-  edf_release(png);
+  memcpy(edf_data__room(&png, 8), "\x89PNG\r\n\x1a\n", 8);
+  edf_data__png_chunk(&png, "IHDR", head, 13);
+  edf_data__png_chunk(&png, "IDAT", pixels.at, pixels.n);
+  edf_data__png_chunk(&png, "IEND", head, 0);
+  edf_data__write_file(NULL, path, &png);
+  edf_release(pixels.at);
 }
 
 /* There is a white frame around each picture. */
@@ -731,28 +707,25 @@ edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf
 
 /* ==== >>text  Text as class numbers ======================================================= */
 
-static edf_vocabulary edf_data__symbols(const edf_data__file *f, const char *text, size_t n) {
+edf_vocabulary edf_text_of(const char *text, size_t length) {
   edf_vocabulary t;
-  int length = (int)n;
+  int n = (int)length;
   memset(&t, 0, sizeof t);
-  if (!text || n < 1 || n > INT_MAX)
-    edf_stop("%s: byte 0: a text has 1 to %d bytes, found %zu", f->path, INT_MAX, text ? n : 0);
-  for (size_t i = 0; i < n; i++) t.number[(unsigned char)text[i]] = 1;
+  if (!text || length < 1 || length > INT_MAX)
+    edf_stop("edf_text_of: a text has 1 to %d bytes, found %zu", INT_MAX, text ? length : 0);
+  for (size_t i = 0; i < length; i++) t.number[(unsigned char)text[i]] = 1;
   for (int c = 0; c < 256; c++) {
     if (t.number[c]) t.symbol[t.symbols++] = (char)c;
     t.number[c] = t.number[c] ? t.symbols - 1 : -1;
   }
-  t.classes = edf_data__array_for(f, 1, &length);
-  edf_encode(&t, text, n, t.classes.value);
+  t.classes = edf_data__array_for("edf_text_of", 1, &n);
+  edf_encode(&t, text, length, t.classes.value);
   return t;
-}
-edf_vocabulary edf_text_of(const char *text, size_t length) {
-  edf_data__file none = { "edf_text_of", NULL, NULL, NULL, 0 };
-  return edf_data__symbols(&none, text, length);
 }
 edf_vocabulary edf_load_text(const char *path) {
   edf_data__file f = edf_data__open(path, 1);
-  edf_vocabulary t = edf_data__symbols(&f, f.at, edf_data__left(&f));
+  edf_data__require(&f, f.at, f.at < f.end, "expected at least one byte");
+  edf_vocabulary t = edf_text_of(f.at, edf_data__left(&f));
   edf_release(f.text);
   return t;
 }
@@ -760,9 +733,7 @@ edf_vocabulary edf_load_text(const char *path) {
 void edf_encode(const edf_vocabulary *t, const char *text, size_t length, edf_real *classes) {
   for (size_t i = 0; i < length; i++) {
     unsigned char c = (unsigned char)text[i];
-    if (t->number[c] < 0)
-      edf_stop(c > 32 && c < 127 ? "edf_encode: byte %zu, %d or '%c', is not in the text"
-                                 : "edf_encode: byte %zu, %d, is not in the text", i, c, c);
+    if (t->number[c] < 0) edf_stop("edf_encode: byte %zu, %d, is not in the text", i, c);
     classes[i] = (edf_real)t->number[c];
   }
 }
@@ -795,19 +766,19 @@ static edf_which edf_data__array_of(int k) {
   return k % 3 == 0 ? EDF_VALUE : k % 3 == 1 ? EDF_M : EDF_S;
 }
 
-/* Writes a key of the header, with the name of Parameter p:  "w1.steps": */
-static void edf_data__write_key(edf_page *to, const edf_node *p, const char *suffix) {
-  edf_page name = { NULL, 0 };
-  edf_write(&name, "%s%s", p->name, suffix);
-  edf_write_quoted(to, name.at, name.n);
+/* Writes a key of the header, with the name of a Parameter:  "w1.steps": */
+static void edf_data__write_key(edf_page *to, const char *name, const char *suffix) {
+  edf_page key = { NULL, 0 };
+  edf_write(&key, "%s%s", name, suffix);
+  edf_write_quoted(to, key.at, key.n);
   edf_write(to, ":");
-  edf_release(name.at);
+  edf_release(key.at);
 }
 /* Writes the beginning of tensor k, up to its type:  "w1.m":{"dtype":"  */
 static edf_page edf_data__begin_tensor(int k) {
   static const char *const suffix[3] = { "", ".m", ".s" };
   edf_page text = { NULL, 0 };
-  edf_data__write_key(&text, edf_data__owner(k), suffix[k % 3]);
+  edf_data__write_key(&text, edf_data__owner(k)->name, suffix[k % 3]);
   edf_write(&text, "{\"dtype\":\"");
   return text;
 }
@@ -818,9 +789,8 @@ void edf_save(const char *path) {
   edf_write(&h, "%8s{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",", "", edf.seed);
   edf_write(&h, "\"draws\":\"%llu\"", edf.draws);
   for (int i = 0; i < edf.n_parameters; i++) {
-    if (!edf.parameters[i]->steps) continue;
     edf_write(&h, ",");
-    edf_data__write_key(&h, edf.parameters[i], ".steps");
+    edf_data__write_key(&h, edf.parameters[i]->name, ".steps");
     edf_write(&h, "\"%ld\"", edf.parameters[i]->steps);
   }
   edf_write(&h, "}");
@@ -832,9 +802,8 @@ void edf_save(const char *path) {
                (int)begin.n - 11, begin.at, edf_data__show(p));
     edf_write(&names, "%s", begin.at);
     if (*edf_data__tensor(k)) {
-      edf_write(&h, ",%sF%d\",\"shape\":[", begin.at, (int)sizeof(edf_real) * 8);
-      for (int d = 0; d < p->rank; d++) edf_write(&h, d ? ",%d" : "%d", p->dim[d]);
-      edf_write(&h, "],\"data_offsets\":[%llu,", at);
+      edf_write(&h, ",%sF%d\",\"shape\":[%s],\"data_offsets\":[%llu,", begin.at,
+                (int)sizeof(edf_real) * 8, edf_data__dims(p->dim, p->rank), at);
       at += p->size * sizeof(edf_real);
       edf_write(&h, "%llu]}", at);
       if (edf_device) edf_device->pull(edf_data__owner(k), edf_data__array_of(k));
@@ -844,13 +813,11 @@ void edf_save(const char *path) {
   edf_write(&h, "}");
   while (h.n % 8) edf_write(&h, " ");
   edf_data__put_number((unsigned char *)h.at, h.n - 8, 8, 0);
-  edf_writer w = edf_create_file(NULL, path);
-  fwrite(h.at, 1, h.n, w.file);
-  for (int k = 0; k < edf_data__n_tensors(); k++)
-    if (*edf_data__tensor(k))
-      edf_data__write_reals(&w, *edf_data__tensor(k), edf_data__owner(k)->size);
-  edf_finish_file(&w);
-  edf_release(h.at);
+  for (int k = 0; k < edf_data__n_tensors(); k++) {
+    const edf_real *x = *edf_data__tensor(k);
+    if (x) edf_data__put_numbers(&h, x, edf_data__owner(k)->size, sizeof *x);
+  }
+  edf_data__write_file(NULL, path, &h);
   edf_release(names.at);
 }
 
@@ -862,21 +829,20 @@ typedef struct {                         /* a tensor of the file                
   unsigned long long steps;              /* of a Parameter                                    */
 } edf_data__saved;
 
-/* Removes the blanks between the strings of a header. */
-static void edf_data__squeeze(char *c) {
-  char *to = c;
-  for (int in_string = 0; *c; c++) {
+/* Returns a copy of a header without blanks, but for one after each comma and in strings. */
+static char *edf_data__tidy(const char *c, size_t n) {
+  char *copy = (char *)edf_keep(NULL, 2 * n + 1), *to = copy;
+  int in_string = 0;
+  for (const char *end = c + n; c < end; c++) {
     if (*c == '"') in_string = !in_string;
-    else if (in_string && *c == '\\' && c[1]) *to++ = *c++;
+    else if (in_string && *c == '\\') *to++ = *c++;
     if (in_string || !strchr(" \t\r\n", *c)) *to++ = *c;
+    if (!in_string && *c == ',') *to++ = ' ';
   }
-  *to = 0;
+  return copy;
 }
 
-static const char *edf_data__past(const char *at, const char *text) {
-  return at && !strncmp(at, text, strlen(text)) ? at + strlen(text) : NULL;
-}
-/* Finds tensor k in the header: "W":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}, in
+/* Finds tensor k in the header: "W":{"dtype":"F32", "shape":[2, 3], "data_offsets":[0, 24]}, in
    this order, as all writers have it. Its dtype is blanked, to show that it was found. */
 static edf_data__saved edf_data__find_tensor(const edf_data__file *f, char *header, int k) {
   edf_data__saved s = { 0, 0, 0, 0 };
@@ -886,30 +852,24 @@ static edf_data__saved edf_data__find_tensor(const edf_data__file *f, char *head
   char *found = strstr(header, begin.at);
   edf_data__require(f, f->at, found || k % 3, "there is no tensor for parameter \"%s\", "
                     "declared at %s:%d", p->name, p->file, p->line);
-  if (!found) {
-    edf_release(begin.at);
-    return s;
-  }
-  const char *at = found + begin.n, *type = at;
-  const char *dims = edf_data__dims(p->dim, p->rank);
-  s.bytes = !strncmp(type, "F32\"", 4) ? 4 : !strncmp(type, "F64\"", 4) ? 8 : 0;
-  edf_data__require(f, f->at, s.bytes, "tensor %.*s has the type %.*s, expected F32 or F64", n,
-                    begin.at, (int)strcspn(type, "\""), type);
-  edf_write(&shape, "%s", "");
-  at = edf_data__past(type + 4, ",\"shape\":[");
-  for (; at && *at && *at != ']'; at++) edf_write(&shape, *at == ',' ? ", " : "%c", *at);
-  at = edf_data__past(at, "],\"data_offsets\":[");
-  edf_data__require(f, f->at, at, "tensor %.*s has no shape and data_offsets", n, begin.at);
-  edf_data__require(f, f->at, !strcmp(shape.at, dims), "tensor %.*s has the shape [%s], but "
-                    "parameter \"%s\" [%s], declared at %s:%d", n, begin.at, shape.at, p->name,
-                    dims, p->file, p->line);
-  s.begin = edf_data__digits(&at, ULLONG_MAX / 20);
-  int whole = *at++ == ',';
-  s.end = edf_data__digits(&at, ULLONG_MAX / 20);
-  whole &= at[0] == ']' && at[1] == '}' && (at[2] == ',' || at[2] == '}');
-  edf_data__require(f, f->at, whole && s.end >= s.begin && s.end - s.begin == p->size * s.bytes,
-                    "tensor %.*s has the offsets %llu to %llu, expected %zu bytes", n, begin.at,
-                    s.begin, s.end, p->size * s.bytes);
+  if (!found) return s;
+  const char *type = found + begin.n, *at = type + 3;
+  edf_write(&shape, "\", \"shape\":[%s], \"data_offsets\":[", edf_data__dims(p->dim, p->rank));
+  s.bytes = !strncmp(type, "F32", 3) ? 4 : !strncmp(type, "F64", 3) ? 8 : 0;
+  edf_data__require(f, f->at, s.bytes && !strncmp(at, shape.at, shape.n), "tensor %.*s is "
+                    "%.*s, expected F32 or F64%s; parameter \"%s\" is declared at %s:%d", n,
+                    begin.at, (int)strcspn(type, "}"), type, shape.at, p->name, p->file,
+                    p->line);
+  at += shape.n;
+  s.begin = edf_data__digits(&at);
+  int whole = *at++ == ',' && *at++ == ' ';
+  if (whole) s.end = edf_data__digits(&at);
+  whole = whole && at[0] == ']' && at[1] == '}' && (at[2] == ',' || at[2] == '}');
+  edf_data__require(f, f->at, whole && s.end <= edf_data__left(f) && s.end >= s.begin &&
+                    s.end - s.begin == p->size * s.bytes, "tensor %.*s has the offsets %llu to "
+                    "%llu, expected %zu bytes, and %zu follow the header", n, begin.at, s.begin,
+                    s.end, p->size * s.bytes, edf_data__left(f));
+  if (s.bytes == 8) edf_data__get_numbers(f, NULL, p->size, f->at + s.begin, 'f', 8);
   memset(strstr(found, "\"dtype\""), ' ', 7);
   edf_release(begin.at);
   edf_release(shape.at);
@@ -925,42 +885,57 @@ static void edf_data__check_rest(const edf_data__file *f, const char *header) {
                     : "; it has no parameters: build them first, then load");
 }
 
+/* Stops if two tensors overlap, or if some bytes belong to no tensor. */
+static void edf_data__check_places(const edf_data__file *f, const edf_data__saved *saved) {
+  unsigned long long sum = 0;
+  for (int k = 0; k < edf_data__n_tensors(); k++) {
+    const edf_data__saved *s = &saved[k];
+    for (const edf_data__saved *o = saved; o < s; o++)
+      edf_data__require(f, f->at, o->end <= s->begin || s->end <= o->begin, "two tensors begin "
+                        "at %llu and %llu, and overlap", o->begin, s->begin);
+    sum += s->end - s->begin;
+  }
+  edf_data__require(f, f->at, sum == edf_data__left(f), "the tensors have %llu bytes, but %zu "
+                    "follow the header", sum, edf_data__left(f));
+}
+
 /* Returns a number of the metadata, or `otherwise` if it is not there. */
 static unsigned long long edf_data__metadata(const edf_data__file *f, const char *header,
-                                             const char *key, unsigned long long most,
+                                             const char *name, const char *suffix,
                                              unsigned long long otherwise) {
-  const char *at = strstr(header, key), *end = at ? at + strlen(key) + 1 : NULL;
-  if (!at) return otherwise;
-  unsigned long long n = edf_data__digits(&end, most);
-  edf_data__require(f, f->at, end[-1] != '"' && *end == '"', "%s%.*s: expected a whole number",
-                    key, (int)strcspn(at + strlen(key), ",}"), at + strlen(key));
+  edf_page key = { NULL, 0 };
+  edf_data__write_key(&key, name, suffix);
+  edf_write(&key, "\"");
+  const char *at = strstr(header, key.at), *end = at ? at + key.n : NULL;
+  unsigned long long n = at ? edf_data__digits(&end) : otherwise;
+  edf_data__require(f, f->at, !at || (end[-1] != '"' && *end == '"'), "%.*s: expected a whole "
+                    "number", (int)strcspn(at, ",}"), at);
+  edf_release(key.at);
   return n;
 }
 
-/* Checks that the tensors lie one after the other, up to the end of the file, and that their
-   numbers fit edf_real. */
-static void edf_data__check_places(const edf_data__file *f, const edf_data__saved *saved,
-                                   size_t bytes) {
-  unsigned long long sum = 0;
+/* First everything is checked, and memory for the optimiser is allocated. Then nothing can
+   fail. Memory of an optimiser that the file does not have becomes 0. */
+void edf_load(const char *path) {
+  edf_data__file f = edf_data__open(path, 0);
+  uint64_t n = edf_data__get_number(edf_data__take(&f, 8), 8, 0);
+  size_t left = edf_data__left(&f), room = (size_t)edf_data__n_tensors() + 1;
+  edf_data__require(&f, f.text, n >= 2 && n <= left, "expected a safetensors file: its header "
+                    "would have %llu bytes, but %zu follow", (unsigned long long)n, left);
+  char *header = edf_data__tidy(f.at, (size_t)n);
+  edf_data__require(&f, f.at, *header == '{' && header[strlen(header) - 1] == '}' &&
+                    !memchr(f.at, 0, (size_t)n), "expected a header from { to }");
+  edf_data__saved *saved = (edf_data__saved *)edf_keep(NULL, room * sizeof *saved);
+  f.at += n;
   for (int k = 0; k < edf_data__n_tensors(); k++) {
-    const edf_data__saved *s = &saved[k], *o = saved;
-    for (; s->bytes && o < saved + edf_data__n_tensors(); o++)
-      edf_data__require(f, f->at, o == s || !o->bytes || o->end <= s->begin ||
-                        o->begin >= s->end, "a tensor begins at offset %llu, inside of another",
-                        s->begin > o->begin ? s->begin : o->begin);
-    edf_data__require(f, f->at, s->end <= bytes, "a tensor ends at offset %llu, but %zu bytes "
-                      "follow the header", s->end, bytes);
-    sum += s->end - s->begin;
-    if (s->bytes == 8)
-      edf_data__get_numbers(f, NULL, edf_data__owner(k)->size, f->at + s->begin, 'f', 8);
+    saved[k] = edf_data__find_tensor(&f, header, k);
+    if (k % 3 == 0)
+      saved[k].steps = edf_data__metadata(&f, header, edf_data__owner(k)->name, ".steps", 0);
   }
-  edf_data__require(f, f->at, sum == bytes, "the tensors have %llu bytes, but %zu follow the "
-                    "header", sum, bytes);
-}
-
-/* Takes the numbers. After the memory of the optimiser has been allocated nothing can fail. A
-   memory that the file does not have becomes 0. */
-static void edf_data__take_model(const edf_data__file *f, const edf_data__saved *saved) {
+  edf_data__check_rest(&f, header);
+  edf_data__check_places(&f, saved);
+  unsigned long long seed = edf_data__metadata(&f, header, "", "seed", edf.seed);
+  unsigned long long draws = edf_data__metadata(&f, header, "", "draws", edf.draws);
   for (int k = 0; k < edf_data__n_tensors(); k++) {
     edf_real **to = edf_data__tensor(k);
     size_t bytes = edf_data__owner(k)->size * sizeof **to;
@@ -970,41 +945,11 @@ static void edf_data__take_model(const edf_data__file *f, const edf_data__saved 
     const edf_data__saved *s = &saved[k];
     edf_node *p = edf_data__owner(k);
     edf_real *to = *edf_data__tensor(k);
-    if (s->bytes) edf_data__get_numbers(f, to, p->size, f->at + s->begin, 'f', s->bytes);
+    if (s->bytes) edf_data__get_numbers(&f, to, p->size, f.at + s->begin, 'f', s->bytes);
     else if (to) memset(to, 0, p->size * sizeof *to);
     if (k % 3 == 0) p->steps = (long)s->steps;
     if (edf_device && to) edf_device->push(p, edf_data__array_of(k));
   }
-}
-
-void edf_load(const char *path) {
-  edf_data__file f = edf_data__open(path, 0);
-  uint64_t n = edf_data__get_number(edf_data__take(&f, 8), 8, 0);
-  size_t left = edf_data__left(&f), room = (size_t)edf_data__n_tensors() + 1;
-  edf_data__require(&f, f.text, n >= 2 && n <= left, "expected a safetensors file: its header "
-                    "would have %llu bytes, but %zu follow", (unsigned long long)n, left);
-  edf_data__saved *saved = (edf_data__saved *)edf_keep(NULL, room * sizeof *saved);
-  char *header = (char *)memcpy(edf_keep(NULL, (size_t)n + 1), f.at, (size_t)n);
-  edf_data__require(&f, f.at, strlen(header) == n, "the header has a zero byte");
-  edf_data__squeeze(header);
-  const char *end = header + strlen(header);
-  int closes = end[-1] == '}' && (end[-2] == '}' || end[-2] == '{');
-  edf_data__require(&f, f.at, *header == '{' && closes,
-                    "expected a header that begins with { and ends with }}");
-  f.at += n;
-  for (int k = 0; k < edf_data__n_tensors(); k++) {
-    edf_page key = { NULL, 0 };
-    saved[k] = edf_data__find_tensor(&f, header, k);
-    edf_data__write_key(&key, edf_data__owner(k), ".steps");
-    if (k % 3 == 0) saved[k].steps = edf_data__metadata(&f, header, key.at, LONG_MAX, 0);
-    edf_release(key.at);
-  }
-  edf_data__check_rest(&f, header);
-  edf_data__check_places(&f, saved, edf_data__left(&f));
-  unsigned long long most = ULLONG_MAX / 20;
-  unsigned long long seed = edf_data__metadata(&f, header, "\"seed\":", most, edf.seed);
-  unsigned long long draws = edf_data__metadata(&f, header, "\"draws\":", most, edf.draws);
-  edf_data__take_model(&f, saved);
   edf.seed = seed;
   edf.draws = draws;
   edf_release(header);
@@ -1031,15 +976,10 @@ static void edf_onnx__int(edf_page *to, int field, int n) {
   edf_onnx__whole(to, (uint64_t)field << 3);
   edf_onnx__whole(to, (uint64_t)(int64_t)n);
 }
-/* Makes a page n bytes longer, and returns where they begin. */
-static unsigned char *edf_onnx__room(edf_page *to, size_t n) {
-  edf_write(to, "%*s", (int)n, "");
-  return (unsigned char *)to->at + to->n - n;
-}
 static void edf_onnx__bytes(edf_page *to, int field, const char *data, size_t n) {
   edf_onnx__whole(to, (uint64_t)field << 3 | 2);
   edf_onnx__whole(to, n);
-  if (n) memcpy(edf_onnx__room(to, n), data, n);
+  if (n) memcpy(edf_data__room(to, n), data, n);
 }
 static void edf_onnx__text(edf_page *to, int field, const char *text) {
   edf_onnx__bytes(to, field, text, strlen(text));
@@ -1093,22 +1033,12 @@ static int edf_onnx__table(edf_onnx__file *o, int n, const int *dim, const int *
   edf_page data = { NULL, 0 };
   size_t size = edf_data__entries(dim, n);
   for (size_t i = 0; i < size; i++)
-    edf_data__put_number(edf_onnx__room(&data, 8), (uint64_t)(int64_t)x[i], 8, 0);
+    edf_data__put_number(edf_data__room(&data, 8), (uint64_t)(int64_t)x[i], 8, 0);
   return edf_onnx__constant(o, -++o->parts, EDF_ONNX__INT64, n, dim, &data);
-}
-/* Writes n numbers as floats of 4 bytes. */
-static void edf_onnx__floats(edf_page *to, const edf_real *x, size_t n) {
-  unsigned char *at = edf_onnx__room(to, 4 * n);
-  for (size_t i = 0; i < n; i++) {
-    float number = (float)x[i];
-    uint32_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    edf_data__put_number(at + 4 * i, bits, 4, 0);
-  }
 }
 static int edf_onnx__reals(edf_onnx__file *o, int v, int n, const int *dim, const edf_real *x) {
   edf_page data = { NULL, 0 };
-  edf_onnx__floats(&data, x, edf_data__entries(dim, n));
+  edf_data__put_numbers(&data, x, edf_data__entries(dim, n), 4);
   return edf_onnx__constant(o, v, EDF_ONNX__FLOAT, n, dim, &data);
 }
 static int edf_onnx__number(edf_onnx__file *o, double x) {
@@ -1153,7 +1083,7 @@ static void edf_onnx__attribute(edf_onnx__file *o, const char *at) {
   for (int k = 0; k < n; k++) edf_onnx__int(&a, 8, number[k]);
   if (type == A_TEXT) edf_onnx__bytes(&a, 4, value, strcspn(value, " "));
   if (type == A_FLOAT) edf_onnx__whole(&a, 2 << 3 | 5);
-  if (type == A_FLOAT) edf_onnx__floats(&a, (const edf_real *)o->y->state, 1);
+  if (type == A_FLOAT) edf_data__put_numbers(&a, (const edf_real *)o->y->state, 1, 4);
   edf_onnx__message(&o->op, 5, &a);
 }
 /* Returns the value of an expression in postfix notation. Its words are separated by blanks:
@@ -1738,10 +1668,7 @@ void edf_save_onnx(const char *path, edf_node *output) {
   edf_onnx__text(&model, 2, "edf.h");
   edf_onnx__message(&model, 7, &o.graph);
   edf_onnx__message(&model, 8, &opset);
-  edf_writer w = edf_create_file("edf_save_onnx", path ? name.at : NULL);
-  fwrite(model.at, 1, model.n, w.file);
-  edf_finish_file(&w);
-  edf_release(model.at);
+  edf_data__write_file("edf_save_onnx", path ? name.at : NULL, &model);
   edf_release(name.at);
   edf_release(used);
 }
