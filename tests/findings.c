@@ -95,7 +95,7 @@ static void of_target(double low, double high) {
 
 static void targets_can_be_reached(void) {
   SILENT(of_target(-1, 1));
-  SAYS("step 1: targets are outside of what h", of_target(-1.25, 0));
+  SAYS("step 1: targets are outside of what the output", of_target(-1.25, 0));
 }
 
 static void of_mode(int drops, int before, int after, int learn) {
@@ -114,10 +114,10 @@ static void of_mode(int drops, int before, int after, int learn) {
 
 static void training_is_switched(void) {
   SILENT(of_mode(1, 5, 2, 0));
-  SAYS("step 2: evaluated as in training", of_mode(1, 0, 3, 0));
+  SAYS("step 1: evaluated as in training", of_mode(1, 0, 3, 0));
   SILENT(of_mode(0, 0, 4, 0));
   SILENT(of_mode(1, 0, 0, 5));
-  SAYS("step 7: trained as in evaluation", of_mode(1, 0, 0, 6));
+  SAYS("step 6: trained as in evaluation", of_mode(1, 0, 0, 6));
 }
 
 /* ---- What the program and one batch show: edf_check */
