@@ -483,7 +483,8 @@ static edf_array edf_data__load_idx(const char *path, int rank, const char *what
   edf_array a = { 0, { 0 }, 0, NULL };
   const unsigned char *h = edf_data__take(&f, 4);
   edf_data__require(&f, f.text, !h[0] && !h[1], "expected an IDX file, which begins with two "
-                    "zeros; found %d %d", h[0], h[1]);
+                    "zeros; found %d %d%s", h[0], h[1],
+                    h[0] == 31 && h[1] == 139 ? ": unpack it with gunzip" : "");
   edf_data__require(&f, f.text + 2, h[2] == 8, "expected type 8, unsigned bytes; found type %d",
                     h[2]);
   edf_data__require(&f, f.text + 3, rank ? h[3] == rank : h[3] >= 1 && h[3] <= EDF_MAX_RANK,

@@ -75,7 +75,7 @@ static void broken_files_are_refused(void) {
   static const bad table[] = {
     { IDX, "empty", BYTES(""), "byte 0| 4| 0" },
     { IDX, "wrong magic", BYTES("\1\2\10\1\0\0\0\1x"), "byte 0|zeros|1 2" },
-    { IDX, "gzip", BYTES("\37\213\10\0\0\0\0\0\0\3"), "gzip" },
+    { IDX, "gzip", BYTES("\37\213\10\0\0\0\0\0\0\3"), "gunzip" },
     { IDX, "floats", BYTES("\0\0\15\1\0\0\0\1abcd"), "byte 2| 8| 13" },
     { IDX, "nine dimensions", BYTES("\0\0\10\11\0\0\0\1\0\0\0\1"), "byte 3| 8| 9" },
     { IDX, "one byte missing", BYTES("\0\0\10\2\0\0\0\2\0\0\0\3abcde"), " 6| 5" },
