@@ -285,7 +285,7 @@ static edf_array edf_data__values(const char *who, edf_node *x) {
   edf_data__expect_node(who, x);
   int stale = x->kind == EDF_COMPNODE ? x->ran != edf.feeds
               : x->kind == EDF_INPUT && x->fed < 0;
-  if (stale || !x->value || !x->size)
+  if (stale || !x->value)
     edf_stop("%s: it has no value for the last feed: call edf_forward\n  %s", who,
              edf_data__show(x));
   return edf_view(x);

@@ -452,7 +452,7 @@ static int edf_lab__is_one_way(edf_lab__doctor *d, edf_node *y) {
   if (!edf_lab__is_look(d) || !is_layer || !y->grad) return 0;
   edf_statistics g = edf_statistics_of(edf_grad(y), y->size);
   d->a = d->n->one_way = g.norm > 0 && g.least * g.greatest >= 0 ? d->n->one_way + 1 : 0;
-  return d->step == EDF_LAB__STEPS && y->size >= 16 && d->a >= EDF_LAB__CLOSE &&
+  return d->step == EDF_LAB__STEPS && y->size >= 16 && d->a >= (double)EDF_LAB__CLOSE &&
          fabs(d->mean[5]) > 1e-4 * fabs(d->mean[0]);
 }
 /* The first node with finite inputs and a value that is not, or an Input. A large step explains

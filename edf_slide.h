@@ -2268,9 +2268,9 @@ static void edf_slide__split_early(edf_slide__statement *l, edf_slide__expr *x) 
   x->in = x->in ? early : sum->in;
 }
 
-/* Returns the divisor of a mean over the batch, or NULL if p is no such product. The kind of the
-   equation replaces the divisor, which would be computed anew in each Forward. A product of
-   more than two factors would be split, and a part of it may sum an index already. */
+/* Returns the divisor of a mean over the batch, or NULL if p is no such product. The kind of
+   the equation replaces the divisor, which would be computed anew in each Forward. A product
+   of more than two factors would be split, and a part of it may sum an index already. */
 static const edf_slide__expr *edf_slide__batch_divisor(const edf_slide__statement *l,
                                                        const edf_slide__expr *p) {
   const edf_slide__expr *divisor = NULL;
