@@ -248,65 +248,6 @@ static void rows_push_both_ways(void) {
   SILENT(of_one_way(1));
 }
 
-/* ---- Unusual programs that are right: nothing is said about them. */
-
-enum { STEPS = 310 };
-
-/* Two Backwards come before a step, and edf.accumulate adds up the gradients. */
-static void two_backwards(void) {
-  x = edf_input("x[b,4]");
-  y = edf_input("y[b]");
-  CompNode *h = Tanh(Affine(edf_affine_params(4, 8), x)), *small = Mean(Square(h));
-  loss = SoftmaxLogLoss(Affine(edf_affine_params(8, 3), h), y);
-  edf_doctor(loss);
-  edf.accumulate = 1;
-  for (int i = 0; i < STEPS; i++) {
-    for (int k = 0; k < 128; k++) xs[k] = edf_normal(0, 1);
-    for (int b = 0; b < 32; b++) ys[b] = (edf_real)((xs[4 * b] > 0) + (xs[4 * b + 1] > 0));
-    edf_feed(x, xs, 32);
-    edf_feed(y, ys, 32);
-    Forward();
-    Backward(loss);
-    Backward(small);
-    SGD((edf_real)0.1);
-    edf_zero_grad();
-  }
-}
-
-/* The graph is built for each step, with other nodes. The doctor is called once, or each time,
-   or each time where nodes run as they are built. */
-static void built_for_each_step(void) {
-  static const edf_real points[8] = { 0, 0, 0, 1, 1, 0, 1, 1 }, truth[4] = { 0, 1, 1, 0 };
-  for (int way = 0; way < 3; way++) {
-    edf.eager = way == 2;
-    x = edf_input("x[b,2]");
-    y = edf_input("y[b]");
-    AffineParams A = edf_affine_params(2, 8), B = edf_affine_params(8, 2);
-    for (int i = 0; i < STEPS; i++) {
-      edf_feed(x, points, 4);
-      edf_feed(y, truth, 4);
-      CompNode *h = Affine(A, x);
-      for (int k = 0; k <= i % 3; k++) h = Tanh(h);
-      loss = SoftmaxLogLoss(Affine(B, h), y);
-      if (i == 0 || way) edf_doctor(loss);
-      if (!edf.eager) Forward();
-      Backward(loss);
-      SGD((edf_real)0.5);
-      edf_clear_compnodes();
-    }
-    edf.eager = 0;
-    edf_clear();
-  }
-}
-
-static void unusual_programs_are_right(void) {
-  void (*const programs[])(void) = { two_backwards, built_for_each_step };
-  for (int k = 0; k < 2; k++) {
-    begin();
-    SILENT(programs[k]());
-  }
-}
-
 int main(void) {
   RUN(targets_can_be_reached);
   RUN(training_is_switched);
@@ -315,6 +256,5 @@ int main(void) {
   RUN(losses_are_right);
   RUN(steps_and_targets_have_a_size);
   RUN(rows_push_both_ways);
-  RUN(unusual_programs_are_right);
   return harness_report();
 }

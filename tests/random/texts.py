@@ -253,18 +253,6 @@ def convolution(rng):
     return x, 'y[t] += W[e,i] a[%s,i] | t<%d' % (place.replace('DT', 'e'), m), answer
 
 
-def scatter(rng):
-    n, w = rng.randint(1, 4), rng.randint(1, 3)
-    step, begin = rng.randint(1, 2), rng.randint(0, 2)
-    x = Tensors()
-    a, W = x.new('a', n), x.new('W', w)
-    answer = [0.0] * (step * (n - 1) + w + begin)
-    for t in range(n):
-        for e in range(w):
-            answer[step * t + e + begin] += a(t) * W(e)
-    return x, 'y[%dt+e+%d] = a[t] W[e]' % (step, begin), answer
-
-
 def recurrence(rng):
     n, K, back, given = rng.randint(1, 5), 2, rng.random() < .4, rng.random() < .4
     name, f = rng.choice([('', lambda z: z)] + Line.FUNCTIONS[:1] + Line.FUNCTIONS[3:4])
@@ -301,26 +289,6 @@ def dynamic_program(rng):
     text = 'F[i,j] = a[i,j] %s + b[i,j] %s' % (place(p), place(q))
     return (x, 'F[0,0] = 1\n%s\ny[i,j] = 1 F[i,j]' % text,
             [F[i, j] for i in range(m) for j in range(n)])
-
-
-def layers(rng):
-    L, n, K, stacked, x = rng.randint(1, 3), rng.randint(1, 3), 2, rng.random() < .5, Tensors()
-    a, W, V = x.new('a', n, K), x.new('W', L, K, K), x.new('V', L, K, K)
-    h = {(-1, t): [a(t, j) for j in range(K)] for t in range(n)}
-    for l in range(L):
-        for t in range(n):
-            below, before = h[l - 1, t], h[l, t - 1] if t else [0.0] * K
-            more = [sum(V(l, j, i) * before[i] for i in range(K)) if stacked else 0
-                    for j in range(K)]
-            h[l, t] = [math.tanh(sum(W(l, j, i) * below[i] for i in range(K)) + more[j])
-                       + (0 if stacked else below[j]) for j in range(K)]
-    answer = [h[L - 1, t][j] for t in range(n) for j in range(K)]
-    if stacked:
-        return (x, 'h[-1,t,j] = a[t,j]\n'
-                'h[l,t,j] = tanh(W[l,j,I] h[l-1,t,I] + V[l,j,I] h[l,t-1,I])\n'
-                'y[t,j] = 1 h[%d,t,j]' % (L - 1), answer)
-    return (x, 'h[0,t,j] = a[t,j]\nh[l+1,t,j] = h[l,t,j] + tanh(W[l,j,I] h[l,t,I])\n'
-            'y[t,j] = 1 h[%d,t,j]' % L, answer)
 
 
 def places(rng):
@@ -364,17 +332,6 @@ def rows(rng):
         ('ln sum_j exp(a[i,j])', lambda v: math.log(sum(math.exp(z) for z in v))),
         ('mean_j a[i,j]^2', lambda v: sum(z * z for z in v) / m)])
     return x, 'y[i] = ' + text, [f(v) for v in row]
-
-
-def added_lines(rng):
-    n, x = rng.randint(1, 4), Tensors()
-    a, b = x.new('a', n, n), x.new('b', n)
-    Z = [sum(math.exp(a(i, j)) for j in range(n)) for i in range(n)]
-    if rng.random() < .5:
-        return (x, 'Z[i] += exp(a[i,j])\ny[i,j] = exp(a[i,j])/Z[i]',
-                [math.exp(a(i, j)) / Z[i] for i in range(n) for j in range(n)])
-    return (x, 'y[i] = b[i]\ny[i] += a[i,j] b[j]\ny[i] -= a[j,i]',
-            [b(i) + sum(a(i, j) * b(j) - a(j, i) for j in range(n)) for i in range(n)])
 
 
 # ---- Equations for edf_einsum: the text begins with the names of the operands.
@@ -469,8 +426,7 @@ def einsum(rng):
     return x, text, [total.get(i, 0.0) for i in itertools.product(*map(range, shape))]
 
 
-SLIDES = [attention, convolution, scatter, recurrence, dynamic_program, layers, places, rows,
-          added_lines]
+SLIDES = [attention, convolution, recurrence, dynamic_program, places, rows]
 
 
 def cases(seed, count):
