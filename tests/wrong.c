@@ -8,8 +8,7 @@
      its shape, and its line.
    * The caret of the message must stand at the @, counted in characters. The words must stand
      after the caret, so the equation that the message shows does not count.
-   * After each case edf_clear must leave no block, and a right program must give the same
-     numbers as before all cases.
+   * After each case edf_clear must leave no block.
 
    The words are facts that any wording must give: names, shapes, lines, numbers, and what the
    manual (slide_language.md, section 13) promises. A line of an equation is line 9 of hw1.c. */
@@ -57,26 +56,6 @@ static edf_node *fed(const char *declaration, int rows) { return tensor(1, decla
 
 /* ---- What is checked after each case */
 
-/* Returns a number that depends on the values and gradients of three steps of training. */
-static double right_program(void) {
-  static const edf_real data[6] = { 1, 2, 3, 4, 5, 6 }, labels[2] = { 0, 1 };
-  edf.eager = 0;
-  edf_seed(7);
-  edf_node *x = edf_input("x[b,3]"), *y = edf_input("y[b]");
-  edf_node *h = edf_equations("h[b,j] = tanh(W[j,I] x[b,I] - B[j]) | j<4");
-  edf_node *loss = edf_softmax_log_loss(edf_affine(edf_affine_params(4, 2), h), y);
-  edf_feed(x, data, 2);
-  edf_feed(y, labels, 2);
-  for (int step = 0; step < 3; step++) {
-    edf_forward();
-    edf_backward(loss);
-    edf_sgd((edf_real)0.1);
-  }
-  return (double)edf_value(loss)[0] + 2 * (double)edf_value(loss)[1];
-}
-
-static double right_numbers;
-
 static int is_in_name(char character) {
   unsigned char u = (unsigned char)character;
   return isalnum(u) || u == '_' || u >= 0x80;
@@ -110,19 +89,14 @@ static void check_words(int line, const char *of, const char *text, const char *
   }
 }
 
-/* Checks that edf_clear leaves no block, and that the right program gives its numbers. */
+/* Checks that edf_clear leaves no block. */
 static void check_clear(int line, const char *of) {
-  static double numbers;
+  edf.eager = 0;
   memory.limit = 0;
   TRY(edf_clear());
   if (panicked || memory.live)
     harness_fail(__FILE__, line, "%ld blocks are left after\n%s\n", memory.live, of);
   memory.live = 0;
-  TRY(numbers = right_program());
-  if (panicked || numbers != right_numbers)
-    harness_fail(__FILE__, line, "the right program gives %.17g and not %.17g after\n%s\n%s",
-                 numbers, right_numbers, of, caught);
-  edf_clear();
 }
 
 #define TEXT_OF(line) #line
@@ -569,14 +543,7 @@ static void at_the_limit_nothing_stops(void) {
   edf_clear();
 }
 
-static void the_right_program_runs(void) {
-  right_numbers = right_program();
-  CHECK(right_numbers > 0, "%g", right_numbers);
-  edf_clear();
-}
-
 int main(void) {
-  RUN(the_right_program_runs);
   RUN(wrong_declarations_stop);
   RUN(wrong_equations_stop);
   RUN(wrong_lines_stop);
