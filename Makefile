@@ -12,7 +12,7 @@ SEED      = 1
 COUNT     = 300
 
 .DEFAULT_GOAL = help
-.PHONY: help run examples check test test-all oracle golden mutants doctor bench notes handout \
+.PHONY: help run examples check test test-all oracle mutants doctor bench notes handout \
         playground grade lines clean
 
 help:
@@ -24,7 +24,6 @@ help:
 	@echo 'make test       the tests, two minutes; TESTS="nodes graph"'
 	@echo 'make test-all   the other tests, five minutes: platforms, fuzzing, the GPU emulation'
 	@echo 'make oracle     compare random programs with version 2.0; SEED=1 COUNT=300'
-	@echo 'make golden     write the texts in tests/golden again; look at the difference'
 	@echo 'make mutants    put mistakes into edf.h: do the tests find them? SEED=34 COUNT=60'
 	@echo 'make doctor     how often is the doctor of edf_lab.h right? Two minutes'
 	@echo 'make bench      time of a step; MODELS="mlp_a lenet lstm gpt"; see bench/README.md'
@@ -99,9 +98,6 @@ check test test-all: $(if $(PACKED),build/mnist)
 
 oracle:
 	@CC='$(CC)' python3 tests/oracle.py --seed $(SEED) --count $(COUNT) $(ARGS)
-
-golden:
-	@$(MAKE) -s -f tests/suite.mk test TESTS=golden > /dev/null; build/tests/float/golden --write
 
 mutants:
 	@CC='$(CC)' sh bench/mutants/mutants.sh $(ARGS)

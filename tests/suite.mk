@@ -15,8 +15,8 @@ numbers := nodes layers optim graph kernels course_lines puzzles
 words   := wrong gradcheck printed memory answers lab stepping findings
 check   := $(patsubst %,double/%,$(numbers) $(words) logic sequences files)
 test    := compile random examples readme cuda gdb python playground omp/kernels blas/kernels \
-           $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) double/golden \
-           $(patsubst %,float/%,$(numbers) files golden doctor) \
+           $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) \
+           $(patsubst %,float/%,$(numbers) files doctor) \
            own/stepping_debug
 rest    := gpu fuzz learn grade handout platform-windows platform-arm64 platform-bits32 \
            platform-tcc mpi browser playground-page oracle onnx \
@@ -78,7 +78,7 @@ $(O)/impl-$(1).ok: tests/impl.c $(headers)
 	$$(if $$(lacks_$(1)),@touch $$@,$(JOB) impl-$(1) sh -c '$$(CC) $$(warn) $$(flags_$(1)) \
 	  -c tests/impl.c -o $(O)/impl-$(1).o && echo ok compiles')
 
-$(O)/$(1)/%.ok: tests/%.c $(O)/impl-$(1).ok $(wildcard tests/*.h tests/golden/*)
+$(O)/$(1)/%.ok: tests/%.c $(O)/impl-$(1).ok $(wildcard tests/*.h)
 	$$(if $$(lacks_$(1)),$(JOB) $(1)/$$* echo 'skip $(1)/$$*: $$(lacks_$(1))', \
 	  $(JOB) $(1)/$$* sh -c '$$(CC) $$(warn) $$(call own,$(1)) $$< $(O)/impl-$(1).o \
 	    -o $(O)/$(1)/$$* $$(libs_$(1)) -lm && $(O)/$(1)/$$*')
