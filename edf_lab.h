@@ -37,8 +37,9 @@ int edf_check(edf_node *loss);
 /* Adds a value to a curve. The curves loss/train and loss/test share the chart loss. A value of
    a shorter curve is drawn under the newest value of its chart: a test loss once an epoch is
    under the training loss of its step. For a logarithmic axis plot log10(value). edf_plot_svg
-   draws all charts. A value that is not finite leaves a gap. edf_clear forgets the curves.
-   Errors: no name, a file that cannot be written. */
+   draws all charts. The axis of y has 0. A value that is not finite leaves a gap. edf_clear
+   forgets the curves. Errors: no name, a name of more than 79 characters, more than 100 curves,
+   a file that cannot be written. */
 void edf_plot(const char *name, double value);
 void edf_plot_svg(const char *path);
 
@@ -452,7 +453,7 @@ static int edf_lab__is_one_way(edf_lab__doctor *d, edf_node *y) {
   if (!edf_lab__is_look(d) || !is_layer || !y->grad) return 0;
   edf_statistics g = edf_statistics_of(edf_grad(y), y->size);
   d->a = d->n->one_way = g.norm > 0 && g.least * g.greatest >= 0 ? d->n->one_way + 1 : 0;
-  return d->step == EDF_LAB__STEPS && y->size >= 16 && d->a >= (double)EDF_LAB__CLOSE &&
+  return d->step == EDF_LAB__STEPS && y->size >= 16 && d->n->one_way >= EDF_LAB__CLOSE &&
          fabs(d->mean[5]) > 1e-4 * fabs(d->mean[0]);
 }
 /* The first node with finite inputs and a value that is not, or an Input. A large step explains
@@ -695,135 +696,110 @@ int edf_check(edf_node *loss) {
 }
 
 /* ==== >>plot  Curves ====================================================================== */
-/* The memory does not belong to a graph, because a program may switch graphs. The edf_clear of
-   the graph that plotted first frees it. */
+/* A program may switch graphs. The edf_clear of the one that plotted first frees the values. */
+enum { EDF_LAB__CURVES = 100 };
 typedef struct edf_lab__curve {
-  struct edf_lab__curve *next;
-  char *name;                            /* "chart/curve", or only "chart"                    */
+  char name[80];                         /* "chart/curve", or only "chart"                    */
   double *point;                         /* x and y of each value                             */
-  size_t n;                              /* number of values                                  */
+  size_t n;                              /* number of values; 0 if the curve is unused        */
+  struct edf_lab__curve *chart;          /* the first curve of its chart, which has           */
+  double newest;                         /* the x of the last value of the chart              */
+  double least;                          /* the least y of the chart, or 0                    */
+  double greatest;                       /* the greatest y of the chart, or 0                 */
 } edf_lab__curve;
 
-static edf_lab__curve *edf_lab__curves;
+static edf_lab__curve edf_lab__curves[EDF_LAB__CURVES + 1];          /* The last is unused.   */
 static void (*edf_lab__before_curves)(edf_event event, edf_node *x);
 
 static void edf_lab__curves_told(edf_event event, edf_node *x) {
   if (edf_lab__before_curves) edf_lab__before_curves(event, x);
-  while (event == EDF_CLEARED && edf_lab__curves) {
-    edf_lab__curve *c = edf_lab__curves;
-    edf_lab__curves = c->next;
-    if (c->point) EDF_FREE(c->point);
-    EDF_FREE(c);
-  }
-}
-static void *edf_lab__memory(size_t bytes) {
-  void *memory = EDF_MALLOC(bytes);
-  if (!memory) edf_stop("edf_plot: out of memory");
-  return memory;
-}
-static int edf_lab__share_chart(const edf_lab__curve *c, const char *name) {
-  size_t n = strcspn(name, "/");
-  return n == strcspn(c->name, "/") && !memcmp(c->name, name, n);
+  if (event != EDF_CLEARED) return;
+  for (edf_lab__curve *c = edf_lab__curves; c->n; c++) EDF_FREE(c->point);
+  memset(edf_lab__curves, 0, sizeof edf_lab__curves);
 }
 
 void edf_plot(const char *name, double y) {
-  edf_lab__curve **at = &edf_lab__curves, *c;
-  size_t length = name ? strlen(name) + 1 : 0;
-  if (length < 2) edf_stop("edf_plot: the curve has no name");
-  while (*at && strcmp((*at)->name, name)) at = &(*at)->next;
-  if (!*at) {
-    int is_first = !edf_lab__curves;
-    *at = (edf_lab__curve *)memset(edf_lab__memory(sizeof *c + length), 0, sizeof *c);
-    (*at)->name = (char *)memcpy(*at + 1, name, length);
-    if (is_first) edf_lab__before_curves = edf.told;
-    if (is_first) edf.told = edf_lab__curves_told;
-  }
-  c = *at;
+  edf_lab__curve *c = edf_lab__curves, *chart = c;
+  size_t length = name ? strlen(name) : 0, n = length ? strcspn(name, "/") : 0;
+  while (length && c->n && strcmp(c->name, name)) c++;
+  if (!length || length >= sizeof c->name || c == edf_lab__curves + EDF_LAB__CURVES)
+    edf_stop("edf_plot: at most 100 curves, each with a name of 1 to 79 characters");
   if (!(c->n & (c->n - 1))) {            /* The memory is full: 0, 1, 2, 4 ... values.        */
-    double *point = (double *)edf_lab__memory(4 * (c->n + 1) * sizeof *point);
+    double *point = (double *)EDF_MALLOC(4 * (c->n + 1) * sizeof *point);
+    if (!point) edf_stop("edf_plot: out of memory");
     if (c->n) memcpy(point, c->point, 2 * c->n * sizeof *point);
     if (c->n) EDF_FREE(c->point);
     c->point = point;
   }
-  double x = (double)(c->n + 1);         /* A value is under the newest one of its chart.     */
-  for (const edf_lab__curve *o = edf_lab__curves; o; o = o->next)
-    if (o->n && edf_lab__share_chart(o, name)) x = fmax(x, o->point[2 * o->n - 2]);
-  c->point[2 * c->n] = x;
+  if (!edf_lab__curves->n) {             /* It is the first value.                            */
+    edf_lab__before_curves = edf.told;
+    edf.told = edf_lab__curves_told;
+  }
+  memcpy(c->name, name, length + 1);
+  while (strcspn(chart->name, "/") != n || memcmp(chart->name, name, n)) chart++;
+  c->chart = chart;
+  chart->newest = fmax(chart->newest, (double)c->n + 1);
+  if (fabs(y) < 1e300) chart->least = fmin(chart->least, y);
+  if (fabs(y) < 1e300) chart->greatest = fmax(chart->greatest, y);
+  c->point[2 * c->n] = chart->newest;
   c->point[2 * c->n++ + 1] = y;
 }
 
-/* Writes the first n characters of a text, with the escapes of XML, and a number. */
+/* Writes a text with the escapes of XML. */
 static void edf_lab__write_text(edf_page *out, const char *style, double x, double y,
-                                const char *text, size_t n, double number) {
+                                const char *text) {
   edf_write(out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">", style, x, y);
-  for (size_t i = 0; i < n; i++)
-    if (strchr("&<>", text[i])) edf_write(out, "&#%d;", text[i]);
-    else edf_write(out, "%c", text[i] >= 0 && text[i] < ' ' ? ' ' : text[i]);
-  edf_write(out, strcmp(style, "title") ? "%.4g</text>\n" : "</text>\n", number);
+  for (; *text; text++)
+    if (strchr("&<>", *text)) edf_write(out, "&#%d;", *text);
+    else edf_write(out, "%c", *text > 0 && *text < ' ' ? ' ' : *text);
+  edf_write(out, "</text>\n");
 }
 
-/* Writes the chart of c and of the curves after it. It is 610 by 200 pixels. At most 600 means
-   of a curve are drawn. A value that is not finite leaves a gap, and h0 is a dot. */
-static void edf_lab__write_chart(edf_page *out, const edf_lab__curve *c, double top) {
+/* Writes a chart of 610 by 200 pixels. At most 600 means of a curve are drawn. A value that is
+   not finite leaves a gap, and h0 is a dot. */
+static void edf_lab__write_chart(edf_page *out, const edf_lab__curve *chart, double top) {
   static const char *const colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00" };
-  const char *chart = c->name;
-  double end = 1, least = HUGE_VAL, greatest = -HUGE_VAL, legend = top + 14;
-  for (const edf_lab__curve *o = c; o; o = o->next)
-    for (size_t i = 0; i < o->n && edf_lab__share_chart(o, chart); i++) {
-      double y = o->point[2 * i + 1];
-      end = fmax(end, o->point[2 * i]);
-      if (fabs(y) < 1e300) least = fmin(least, y);
-      if (fabs(y) < 1e300) greatest = fmax(greatest, y);
-    }
-  if (least > greatest) least = greatest = 0;
-  if (least > 0 && least < 0.5 * greatest) least = 0;
-  double size = fabs(least) + fabs(greatest);
-  if (greatest - least <= 1e-6 * size + 1e-300) greatest += size > 1e-300 ? 0.1 * size : 1;
-  double x_scale = end > 1 ? 610 / (end - 1) : 0, y_scale = 200 / (greatest - least);
-  edf_lab__write_text(out, "title", 70, top - 12, chart, strcspn(chart, "/"), 0);
-  for (int k = 0; k <= 4; k++) {         /* four parts of the range of y                      */
-    edf_write(out, "<path class=\"grid\" d=\"M70 %.1fh610\"/>\n", top + 50 * k);
-    edf_lab__write_text(out, "y", 62, top + 50 * k + 4, "", 0, greatest - 50 * k / y_scale);
+  double range = chart->greatest - chart->least, most = chart->greatest;
+  double wide = 610 / fmax(chart->newest - 1, 1), high = 200 / (range > 1e-300 ? range : 1);
+  int n = (int)strcspn(chart->name, "/"), k = 0;
+  edf_lab__write_text(out, "title", 70, top - 12, edf_fmt("%.*s", n, chart->name));
+  for (int y = 0; y <= 200; y += 50) {   /* four parts of the range                           */
+    edf_write(out, "<path class=\"grid\" d=\"M70 %.1fh610\"/>\n", top + y);
+    edf_lab__write_text(out, "y", 62, top + y + 4, edf_fmt("%.4g", most - y / high));
   }
-  edf_lab__write_text(out, "y", 680, top + 218, "", 0, end);
-  for (int k = 0; c; c = c->next) {
+  edf_lab__write_text(out, "y", 680, top + 218, edf_fmt("%.4g", chart->newest));
+  for (const edf_lab__curve *c = chart; c->n; c++) {
     size_t each = (c->n + 599) / 600;
     int is_gap = 1;
-    if (!edf_lab__share_chart(c, chart)) continue;
-    edf_write(out, "<path fill=\"none\" stroke=\"%s\" d=\"", colour[k++ % 5]);
-    for (size_t from = 0, to; from < c->n; from = to) {
-      double y = 0, x = 70 + x_scale * (c->point[2 * from] - 1);
-      to = from + each < c->n ? from + each : c->n;
-      for (size_t i = from; i < to; i++) y += c->point[2 * i + 1] / (double)(to - from);
+    if (c->chart != chart) continue;
+    edf_write(out, "<path fill=\"none\" stroke=\"%s\" d=\"", colour[k % 5]);
+    for (size_t from = 0, i; from < c->n; from = i) {
+      double y = 0, x = 70 + wide * (c->point[2 * from] - 1);
+      for (i = from; i < c->n && i < from + each; i++) y += c->point[2 * i + 1];
+      y /= (double)(i - from);
       if (fabs(y) < 1e300)
-        edf_write(out, "%c%.1f %.1f%s", is_gap ? 'M' : 'L', x, top + y_scale * (greatest - y),
+        edf_write(out, "%c%.1f %.1f%s", is_gap ? 'M' : 'L', x, top + high * (most - y),
                   is_gap ? "h0" : "");
       is_gap = !(fabs(y) < 1e300);
     }
-    edf_write(out, "M520 %.1fh22\"/>\n", legend - 4);
-    const char *name = strchr(c->name, '/') ? strchr(c->name, '/') + 1 : c->name;
-    name = edf_fmt("%s  ", name);
-    edf_lab__write_text(out, "curve", 550, legend, name, strlen(name), c->point[2 * c->n - 1]);
-    legend += 18;
+    edf_write(out, "M520 %.1fh22\"/>\n", top + 10 + 18 * k);
+    const char *name = c->name[n] ? c->name + n + 1 : c->name;
+    edf_lab__write_text(out, "curve", 550, top + 14 + 18 * k++,
+                        edf_fmt("%s  %.4g", name, c->point[2 * c->n - 1]));
   }
 }
 
 void edf_plot_svg(const char *path) {
   edf_page page = { NULL, 0 }, charts = { NULL, 0 };
-  double top = 40;
-  for (const edf_lab__curve *c = edf_lab__curves; c; c = c->next) {
-    const edf_lab__curve *first = edf_lab__curves;
-    while (!edf_lab__share_chart(first, c->name)) first = first->next;
-    if (first != c) continue;
-    edf_lab__write_chart(&charts, c, top);
-    top += 270;
-  }
-  edf_write(&page, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %g\" "
-            "width=\"720\" height=\"%g\">\n<style>svg{font:13px sans-serif;background:#fff;"
+  int n = 0;
+  for (const edf_lab__curve *c = edf_lab__curves; c->n; c++)
+    if (c->chart == c) edf_lab__write_chart(&charts, c, 40 + 270 * n++);
+  edf_write(&page, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %d\" "
+            "width=\"720\" height=\"%d\">\n<style>svg{font:13px sans-serif;background:#fff;"
             "fill:#222}.y{text-anchor:end}.title{font-size:16px;font-weight:bold}"
             ".grid{stroke:#8884}path{stroke-width:2;"
             "stroke-linecap:round}@media(prefers-color-scheme:dark){svg{background:#181818;"
-            "fill:#ddd}}</style>\n%s</svg>\n", top + 20, top + 20,
+            "fill:#ddd}}</style>\n%s</svg>\n", 60 + 270 * n, 60 + 270 * n,
             charts.at ? charts.at : "<text y=\"40\">nothing was plotted: edf_plot</text>\n");
   edf_release(charts.at);
   edf_lab__write_file("edf_plot_svg", path, &page);

@@ -188,6 +188,8 @@ static void long_curves_are_means(void) {
 static void wrong_curves_are_errors(void) {
   STOPS(add(NULL, 1), "name");
   STOPS(add("", 1), "name");
+  STOPS(add(edf_fmt("%080d", 1), 1), "name");
+  STOPS(for (int i = 0; i <= 100; i++) add(edf_fmt("x/%d", i), 1), "at most 100 curves");
   STOPS(add("x", 1); edf_plot_svg(file("no/such/file.svg")), "no/such/file.svg|cannot");
   STOPS(add("x", 1); edf_plot_svg(NULL), "path|NULL");
 }
