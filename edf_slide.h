@@ -2816,7 +2816,7 @@ static int edf_slide__same_extent(ptrdiff_t *a, ptrdiff_t *b) {
   else *b = *a;
   return 1;
 }
-/* A place on the left that joins parts, K+I, is as long as these together; -1: unknown. */
+/* A position on the left that joins parts, K+I, is as long as these together; -1: unknown. */
 static ptrdiff_t edf_slide__joined_extent(const edf_slide__statement *by, const edf__place *p) {
   ptrdiff_t n = 0;
   for (int i = 0; i < by->m.e.n_index; i++) {
@@ -3013,16 +3013,21 @@ static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *la
   edf_slide__name_as(sum, last);
 }
 
-static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, const char *text,
-                                 int n) {
+/* Begins a program, with room for its lines. */
+static edf__scan *edf_slide__begin_text(edf_slide__slide *all, const edf__site *at,
+                                        const char *what, const char *text, int n) {
   size_t lines = 1;
   all->site = *at;
-  edf__scan s = edf__scan_of(at, "equation", text, n, n, "\t\r");
-  all->scan = s;
-  edf_slide__join_lines((char *)s.at);
-  for (const char *c = s.at; *c; c++) lines += *c == '\n';
+  all->scan = edf__scan_of(at, what, text, n, n, "\t\r");
+  edf_slide__join_lines((char *)all->scan.at);
+  for (const char *c = all->scan.at; *c; c++) lines += *c == '\n';
   all->line = (edf_slide__statement *)edf_slide__alloc(lines * sizeof *all->line);
-  while (*(s.at += strspn(s.at, " \r\n"))) edf_slide__read_line(all, &s);
+  return &all->scan;
+}
+static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, const char *text,
+                                 int n) {
+  edf__scan *s = edf_slide__begin_text(all, at, "equation", text, n);
+  while (*(s->at += strspn(s->at, " \r\n"))) edf_slide__read_line(all, s);
   if (!all->n) edf__fail(*at, "the program has no equation");
 }
 
@@ -3729,13 +3734,6 @@ void edf_print_equations(FILE *out) {
 
 /* ==== >>answers  A student's backward, run and compared ================================== */
 
-/* Returns the length of the name that begins at c, or 0. */
-static size_t edf_slide__name_length(const char *c) {
-  size_t n = 0;
-  while (edf_slide__is_letter(c[n]) || (n && edf_slide__is_digit(c[n]))) n++;
-  return n;
-}
-
 /* Returns the line of a slide that x is, or NULL. */
 static const edf_slide__statement *edf_slide__line_of_node(const edf_node *x) {
   return x->written ? (const edf_slide__statement *)x->written->line : NULL;
@@ -3952,7 +3950,6 @@ static int edf_slide__survives(edf_slide__answer *a, edf_slide__statement *l) {
 
 static void edf_slide__run_answer(edf_slide__answer *a, const char *text) {
   static const edf__site site = { "answer", NULL, 0 };
-  int n = (int)strlen(text);
   edf.n_inputs = a->n_given;
   edf.n_compnodes = 0;
   edf_clear_compnodes();
@@ -3964,15 +3961,9 @@ static void edf_slide__run_answer(edf_slide__answer *a, const char *text) {
     edf_push(t->node);
     t->lines = 0;
   }
-  edf__scan *s = &a->all.scan;
-  a->all.site = site;
-  *s = edf__scan_of(&site, "answer", text, n, n, "\t\r");
-  for (char *c = (char *)s->at + 1; *c; c++)         /* W.grad is a name                     */
+  edf__scan *s = edf_slide__begin_text(&a->all, &site, "answer", text, (int)strlen(text));
+  for (char *c = (char *)s->at; *c; c++)             /* W.grad is a name                      */
     if (!strncmp(c, ".grad", 5) && c[s->size - 1]) memcpy(c + s->size, c, 5);
-  edf_slide__join_lines((char *)s->at);
-  size_t lines = 1;
-  for (const char *c = s->at; *c; c++) lines += *c == '\n';
-  a->all.line = (edf_slide__statement *)edf_slide__alloc(lines * sizeof *a->all.line);
   for (;;) {
     while (edf_slide__peek(s) == '\n') s->at++;
     const char *begin = s->at;
@@ -3996,22 +3987,22 @@ static int edf_slide__know(edf_slide__answer *a, const char *name, edf_node *x) 
   return a->n - 1;
 }
 
-/* The names of the text; through the line of Z goes what has Z.grad behind a '='. */
+/* Finds the names of the text. If it has Z.grad after a '=', the line of Z is part of it. */
 static void edf_slide__know_names(edf_slide__answer *a) {
-  char name[128];
-  int right = 0;
+  static const edf__site site = { "answer", NULL, 0 };
+  int n = (int)strlen(a->text), right = 0;
+  edf__scan s = edf__scan_of(&site, "answer", a->text, n, n, "\t\r");
   a->through[edf_slide__know(a, a->y->name, a->y)] = 1;
-  for (const char *c = a->text; *c;) {
-    size_t n = edf_slide__name_length(c);
-    n += n ? strspn(c + n, "'") : 0;
-    right = *c != '\n' && (right || *c == '=');
-    snprintf(name, sizeof name, "%.*s", (int)n, c);
-    int k = n ? edf_slide__know(a, name, NULL) : -1;
-    if (k >= 0 && right && !strncmp(c + n, ".grad", 5))
+  for (; *s.at; s.at++) {
+    right = *s.at != '\n' && (right || *s.at == '=');
+    if (!edf_slide__is_letter(*s.at)) continue;
+    int k = edf_slide__know(a, edf_slide__identifier(&s, ""), NULL);
+    if (k >= 0 && right && !strncmp(s.at, ".grad", 5))
       a->through[k] |= a->node[k]->kind == EDF_COMPNODE &&
                        edf_slide__line_of_node(a->node[k]) != NULL;
-    c += n ? n : 1;
+    s.at--;
   }
+  edf_release((char *)s.text);
 }
 
 static void edf_slide__know_read(edf_slide__answer *a, int by, const char *name, edf_node *x) {
