@@ -1,6 +1,6 @@
 #!/bin/sh
-# edf_cuda.cu on an emulated GPU, tests/cuda/shim: its numbers are the CPU's, in every mode.
-# Calls that fail, too little memory and races are found. nvcc compiles the same file.
+# edf_cuda.cu on the GPU that tests/cuda/shim emulates: its numbers are the CPU's in every mode,
+# and errors are named. nvcc compiles the same file.
 #   sh tests/cuda.sh [DIRECTORY [quick|rest]]          for what is built
 
 cd "$(dirname "$0")/.." || exit 1
@@ -21,133 +21,119 @@ not_ok() {                                     # not_ok NAME WHY [FILE]
     cut -c 1-200 | sed 's/^/  /'
 }
 
-build() {                                      # build NAME COMPILER FLAGS: edf_cuda.cu, small.c
-  name=$1; shift
-  "$@" -x c++ -std=c++17 -Wall -Wextra -Werror -Itests/cuda/shim -I. -c edf_cuda.cu \
-    -o "$out/$name.o" > "$out/log" 2>&1 &&
-    "$@" "$out/small.o" "$out/$name.o" -o "$out/$name" -lm >> "$out/log" 2>&1 && return
-  not_ok "builds-$name" "$*" "$out/log"
+build() {                                      # build REAL OPTIMISATION: small and its .o
+  warn='-Wall -Wextra -Werror'
+  $cc -std=c99 $warn -Wpedantic -Wshadow -Wconversion -O0 -DEDF_REAL=$1 -I. \
+    -c tests/cuda/small.c -o "$out/small.o" > "$out/log" 2>&1 &&
+  $cxx -std=c++17 $warn $2 -DEDF_REAL=$1 -Itests/cuda/shim -I. -x c++ -c edf_cuda.cu \
+    -o "$out/$1.o" >> "$out/log" 2>&1 &&
+  $cxx "$out/small.o" "$out/$1.o" -o "$out/small.$1" -lm >> "$out/log" 2>&1 && return
+  not_ok "builds-$1" 'a compiler stops' "$out/log"
   return 1
 }
 
-# agrees NAME PROGRAM SETTINGS MODELS: exit status 0, and the CPU's numbers
-agrees() {
+agrees() {                                     # agrees NAME REAL SETTINGS TOLERANCE MODELS
   log=$out/agrees-$1
-  env $3 timeout 200 "$out/$2" $4 > "$log" 2> "$log.err"
+  env $3 timeout 200 "$out/small.$2" $5 > "$log" 2> "$log.err"
   status=$?
   if [ $status != 0 ]; then not_ok "$1" "exit status $status" "$log.err"
-  elif grep 'without CUDA graphs' "$log.err" > "$log.why" ||
-    ! sh tests/cuda/same.sh "$out/right" "$log" > "$log.why"
+  elif ! sh tests/cuda/same.sh "$out/right.$2" "$log" $4 > "$log.why"
   then not_ok "$1" differs "$log.why"
   else ok "$1"; fi
 }
 
-$cc -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -O0 -I. \
-  -c tests/cuda/small.c -o "$out/small.o" && build shim $cxx -O0 || exit 1
-models=; [ $set = rest ] || models='small gemm'
+right() {                                      # right REAL MODELS: the CPU's numbers
+  real=$1; shift
+  EDF_DEVICE=cpu "$out/small.$real" "$@" > "$out/right.$real" && return
+  not_ok cpu 'small.c fails on the CPU'
+  exit 1
+}
+
 export DIGITS=17
-{ EDF_DEVICE=cpu "$out/shim" $models; EDF_DEVICE=cpu "$out/shim" tiny; } > "$out/right" ||
-  { not_ok cpu 'small.c fails on the CPU'; exit 1; }
-agrees agrees shim CUDASHIM_LEAKS=1 "$models"
-[ $set = rest ] || exit $bad
+build float -O1 || exit 1
+if [ $set != rest ]; then
+  right float small gemm
+  agrees agrees float CUDASHIM_LEAKS=1 1e-5 'small gemm'
+  exit $bad
+fi
 
-# ---- Every mode gives the same bits
+# ---- Every mode gives the same bits, and double the same numbers
 
-agrees reversed shim 'CUDASHIM_LEAKS=1 CUDASHIM_ORDER=rev'
-agrees eager-copies shim 'CUDASHIM_LEAKS=1 CUDASHIM_LAZY=0 CUDASHIM_ORDER=7'
-agrees not-recorded shim 'CUDASHIM_LEAKS=1 EDF_GRAPHS=0'
+right float
+agrees agrees float 'CUDASHIM_LEAKS=1 CUDASHIM_STATS=1' 1e-5
+agrees reversed float 'CUDASHIM_LEAKS=1 CUDASHIM_ORDER=rev' 1e-5
+agrees eager-copies float 'CUDASHIM_LAZY=0 CUDASHIM_ORDER=7 CUDASHIM_REUSE=1' 1e-5
+agrees not-recorded float 'EDF_GRAPHS=0 CUDASHIM_REUSE=1' 1e-5
 for each in reversed eager-copies not-recorded; do
   cmp -s "$out/agrees-agrees" "$out/agrees-$each" || not_ok "same-bits-$each" 'other bits'
 done
-CUDASHIM_STATS=1 "$out/shim" 2>&1 > /dev/null |
-  sed -n 's/<.*>//; s/^cudashim: kernel \([a-z_]*\).*/\1/p' | sort -u > "$out/ran"
-sed -n 's/.*__global__.* void \([a-z_]*\)(.*/\1/p' edf_cuda.cu | sort -u |
-  comm -13 "$out/ran" - > "$out/never"
-if [ -s "$out/never" ]; then not_ok every-kernel-ran never "$out/never"
-else ok every-kernel-ran; fi
+if build double -O1; then
+  right double
+  agrees double double CUDASHIM_REUSE=1 1e-9
+fi
 
-# Contractions, costs, errors and files. At -O0 a step costs more.
-if ${CC:-cc} -std=c99 -O1 -I. tests/cuda/cuda.c "$out/shim.o" -o "$out/cuda" -lstdc++ -lm
+# ---- Random texts of the notation
+
+if has python3; then
+  printf '#!/bin/sh\ncd "%s" && tee cases | ./run "$@"\n' "$out" > "$out/tee"
+  chmod +x "$out/tee"
+  ${CC:-cc} -std=c99 -O1 -I. tests/random/run.c -o "$out/run" -lm &&
+    ${CC:-cc} -std=c99 -O1 -I. tests/cuda/texts.c "$out/double.o" -o "$out/texts" -lstdc++ \
+      -lm &&
+    python3 tests/random/texts.py "$out/tee" 1 400 > "$out/log" &&
+    CUDASHIM_STATS=1 "$out/texts" < "$out/cases" > "$out/log" 2> "$out/texts.err"
+  if [ $? = 0 ]; then ok texts; else not_ok texts differ "$out/log"; fi
+  grep 'is CPU code' "$out/texts.err" > "$out/log" && not_ok texts-kernels 'C code' "$out/log"
+  sed -n 's/<.*>//; s/^cudashim: kernel \([a-z_]*\).*/\1/p' "$out/texts.err" \
+    "$out/agrees-agrees.err" | sort -u > "$out/ran"
+  grep -oE '(RUN|RUN_ROWS|GRID)\([a-z_]+_kernel' edf_cuda.cu | sed 's/.*(//' | sort -u |
+    comm -13 "$out/ran" - > "$out/never"
+  if [ -s "$out/never" ]; then not_ok every-kernel-ran never "$out/never"
+  else ok every-kernel-ran; fi
+else echo 'skip cuda-texts: no python3'; fi
+
+# ---- Contractions, costs, labels and files. At -O0 a step costs more.
+
+if ${CC:-cc} -std=c99 -O1 -I. tests/cuda/cuda.c "$out/float.o" -o "$out/cuda" -lstdc++ -lm
 then
-  for order in fwd 7; do
-    CUDASHIM_ORDER=$order "$out/cuda" > "$out/log" 2> "$out/cuda.err" || {
-      bad=1
-      grep -q '^not ok' "$out/log" || not_ok "cuda.c-$order" 'it stopped' "$out/cuda.err"
-    }
-    sed -n 's/^ok /&cuda-/p; s/^not ok /&cuda-/p; s/^  also/&/p' "$out/log"
-  done
+  "$out/cuda" > "$out/log" 2> "$out/cuda.err" || {
+    bad=1
+    grep -q '^not ok' "$out/log" || not_ok cuda.c 'it stopped' "$out/cuda.err"
+  }
+  sed -n 's/^ok /&cuda-/p; s/^not ok /&cuda-/p; s/^  also/&/p' "$out/log"
 else not_ok cuda.c 'it does not compile'; fi
 
-# ---- A call fails: the program stops with a message, or goes on with one line about it and
-# with the right numbers.
-
-note='^edf: note: cuda[A-Za-z]*: .*; without CUDA graphs$|^edf: .*; running on the CPU$'
-message='^edf: (cuda|cublas)[A-Za-z]*\(.* failed|^edf: [a-z_]*(<.*>)? failed'
-message="$message|^edf: the graph needs"
-ends_well() {                                  # ends_well MODEL CALL: says why not
-  log=$out/fails noticed=1
-  CUDASHIM_FAIL=$2 timeout 20 "$out/shim" $1 > "$log" 2> "$log.err"
-  status=$?
-  grep -v -e '^edf: GPU: ' -e '^edf: note: node' "$log.err" > "$log.words"
-  if [ $status = 1 ]; then
-    grep -q -E "$message" "$log.words" && return
-    echo "$2: no message: $(head -n 1 "$log.words")"
-  elif [ $status != 0 ]; then echo "$2: exit status $status: $(tail -n 1 "$log.words")"
-  else
-    [ -s "$log.words" ] || noticed=
-    if [ "$(wc -l < "$log.words")" -gt 1 ] || grep -v -q -E "$note" "$log.words"; then
-      echo "$2: it goes on and says: $(head -n 1 "$log.words")"
-    else sh tests/cuda/same.sh "$out/right" "$log" > "$log.why" || echo "$2: other numbers"; fi
-  fi
-}
-n=1 last=0
-while [ $((n - last)) -lt 40 ]; do             # nothing has failed 40 times: these are all
-  ends_well tiny $n
-  [ "$noticed" ] && last=$n
-  n=$((n + 1))
-done > "$out/badly"
-if [ -s "$out/badly" ] || [ $n -lt 140 ]; then not_ok every-call-fails "of $n" "$out/badly"
-else ok every-call-fails; fi
-n=1 noticed=1
-while [ "$noticed" ]; do                       # some calls of all small models
-  ends_well small $n
-  n=$((n + 1 + n / 4))
-done > "$out/badly"
-if [ -s "$out/badly" ] || [ $n -lt 1000 ]; then not_ok some-calls-fail "of $n" "$out/badly"
-else ok some-calls-fail; fi
-
-# ---- No GPU, little memory, settings that are wrong
+# ---- What stops a program has a message; without a GPU it runs on the CPU
 
 says() {                                       # says NAME SETTINGS STATUS WORDS
-  log=$out/says-$1
-  env $2 timeout 60 "$out/shim" mlp > "$log" 2> "$log.err"
+  log=$out/says
+  env $2 timeout 60 "$out/small.float" tiny > "$log" 2> "$log.err"
   status=$?
-  if [ $status = $3 ] && grep -q -E "$4" "$log.err" &&
-    { [ $status = 1 ] || sh tests/cuda/same.sh "$out/right" "$log" > /dev/null; }; then ok $1
+  if [ $status = $3 ] && grep -q -E "$4" "$log.err"; then ok $1
   else not_ok $1 "exit status $status, expected $3 and $4" "$log.err"; fi
 }
+for call in cudaMallocHost:1 cublasCreate:1 cudaMemcpyAsync:4 cudaLaunchKernel:9 \
+  cudaStreamSynchronize:1 cudaStreamBeginCapture:1 cudaGraphInstantiate:1 cudaGraphLaunch:2
+do
+  name=${call%:*} words="^edf: $name.* failed"
+  [ $name != cudaLaunchKernel ] || words='^edf: [a-z_]*_kernel.* failed'
+  says fails-$name CUDASHIM_FAIL=$call 1 "$words"
+done
 says no-GPU CUDASHIM_DEVICES=0 0 'no CUDA-capable device.*running on the CPU'
 says no-GPU-but-asked 'CUDASHIM_DEVICES=0 EDF_DEVICE=cuda' 1 'no usable GPU'
 says old-driver CUDASHIM_DEVICES=-35 0 'driver version is insufficient.*running on the CPU'
-says no-code CUDASHIM_FAIL=cudaFuncGetAttributes:1:209 0 'no code for the GPU.*sm_90'
 says wrong-device EDF_DEVICE=gpu 1 'EDF_DEVICE is gpu: expected auto, cpu or cuda'
 says wrong-precision EDF_PRECISION=fp16 1 'EDF_PRECISION is fp16'
-says little-memory CUDASHIM_MEM=34000000 1 'the graph needs .* GB'
-EDF_DEVICE=cpu CUDASHIM_STATS=1 "$out/shim" mlp 2>&1 > "$out/log" | grep -q 'api [1-9]' &&
-  not_ok cpu 'EDF_DEVICE=cpu calls CUDA' || ok cpu
+says little-memory CUDASHIM_MEM=33556000 1 "the GPU's memory is full: .* GB are needed"
+EDF_DEVICE=cpu CUDASHIM_STATS=1 "$out/small.float" mlp 2>&1 > "$out/log" |
+  grep -q 'api [1-9]' && not_ok cpu 'EDF_DEVICE=cpu calls CUDA' || ok cpu
 
-# ---- Races between threads of a kernel, and between streams. The emulator finds mistakes, too.
+# ---- The emulator finds mistakes
 
-echo 'int main() { return 0; }' > "$out/probe.cpp"
-racer='g++ -fsanitize=thread'                  # that of clang forgets threads above 255
-if $racer "$out/probe.cpp" -o "$out/probe" 2> /dev/null && "$out/probe"; then
-  build race $racer -O0 -g && agrees race-free race CUDASHIM_ORDER=7 small
-else echo 'skip cuda-race: no g++ -fsanitize=thread'; fi
-
-if $cxx -O0 -x c++ -std=c++17 -Itests/cuda/shim tests/cuda/shim/selftest.cu -o "$out/selftest"
+if $cxx -O0 -std=c++17 -Itests/cuda/shim -x c++ tests/cuda/shim/selftest.cu -o "$out/selftest"
 then
   CUDASHIM_LEAKS=1 "$out/selftest" > "$out/log" 2>&1 || not_ok emulator 'it fails' "$out/log"
-  "$out/selftest" list | grep -v '|race|' | while IFS='|' read -r name setting words; do
+  "$out/selftest" list | while IFS='|' read -r name setting words; do
     env $setting "$out/selftest" "$name" > "$out/log" 2>&1 && echo "$name is not found"
     tr '\n' ' ' < "$out/log" | grep -q -e "$words" || echo "$name: nowhere: $words"
   done > "$out/missed"
@@ -155,13 +141,20 @@ then
   else ok emulator-finds-mistakes; fi
 else not_ok emulator 'it does not compile'; fi
 
-# ---- NVIDIA's compiler
+# ---- NVIDIA's compiler: no warning, no spilled register, and registers for each block
 
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null)
-if [ -z "$nvcc" ]; then echo 'skip cuda-nvcc: no nvcc'
-elif "$nvcc" -std=c++17 -gencode arch=compute_80,code=sm_80 \
-  -gencode arch=compute_90,code=sm_90 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror \
-  -I. -c edf_cuda.cu -o "$out/nvcc.o" \
-  > "$out/log" 2>&1; then ok nvcc
-else not_ok nvcc 'it does not compile' "$out/log"; fi
+if [ -z "$nvcc" ]; then
+  echo 'skip cuda-nvcc: no nvcc'
+  exit $bad
+fi
+for real in float double; do
+  if ! "$nvcc" -std=c++17 -O3 -DEDF_REAL=$real -gencode arch=compute_80,code=sm_80 \
+    -gencode arch=compute_90,code=sm_90 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror \
+    -Xptxas -v -I. -c edf_cuda.cu -o "$out/nvcc.o" > "$out/log" 2>&1
+  then not_ok nvcc-$real 'it does not compile' "$out/log"
+  elif grep -E '[1-9][0-9]* bytes spill' "$out/log" > "$out/log.spills"
+  then not_ok nvcc-$real 'it spills' "$out/log.spills"
+  else ok nvcc-$real; fi
+done
 exit $bad

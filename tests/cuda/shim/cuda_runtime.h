@@ -12,11 +12,11 @@
      CUDASHIM_FAIL=7          the seventh call fails; cudaMalloc:2, cudaMemcpyAsync:1:700
      CUDASHIM_DEVICES=0       no GPU; -35: any error from then on
      CUDASHIM_MEM=1000000     bytes of device memory
+     CUDASHIM_REUSE=1         freed addresses come again at once
      CUDASHIM_LEAKS=1         at exit, exit status 99 if something was not given back
      CUDASHIM_STATS=1         at exit, what was counted
 
-   Restrictions on the .cu: kernels start by LAUNCH; the structs that they take hold no
-   pointers; __shared__ not in templates or inline functions, none of it dynamic; one host
+   Restrictions on the .cu: kernels start by LAUNCH; __shared__ not in templates or inline functions, none of it dynamic; one host
    thread. */
 
 #ifndef CUDASHIM_CUDA_RUNTIME_H
@@ -156,6 +156,33 @@ CUDASHIM_API cudaError_t cudaFree(void *p, cudashim::Here here = {}) {
   cudashim::state().count.frees++;
   cudashim::run_everything();
   cudashim::give_back(p, false, "cudaFree", here);
+  return cudaSuccess;
+}
+
+/* Stream-ordered memory: given out at once, taken back when the stream comes to it. */
+typedef struct CUmemPool_st *cudaMemPool_t;
+enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
+CUDASHIM_API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int) {
+  CUDASHIM_ENTER(cudashim::ANYTIME);
+  *pool = NULL;
+  return cudaSuccess;
+}
+CUDASHIM_API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *) {
+  CUDASHIM_ENTER(cudashim::ANYTIME);
+  return cudaSuccess;
+}
+template <class T>
+CUDASHIM_API cudaError_t cudaMallocAsync(T **p, size_t size, cudaStream_t stream,
+                                         cudashim::Here here = {}) {
+  CUDASHIM_ENTER(cudashim::NOT_IN_CAPTURE);
+  cudashim::stream_of(stream, "cudaMallocAsync", here);
+  return cudashim::allocate_for((void **)p, size, false, here);
+}
+CUDASHIM_API cudaError_t cudaFreeAsync(void *p, cudaStream_t stream, cudashim::Here here = {}) {
+  CUDASHIM_ENTER(cudashim::NOT_IN_CAPTURE);
+  cudashim::run_all(cudashim::stream_of(stream, "cudaFreeAsync", here));
+  cudashim::state().count.frees++;
+  cudashim::give_back(p, false, "cudaFreeAsync", here);
   return cudaSuccess;
 }
 

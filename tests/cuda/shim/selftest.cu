@@ -4,8 +4,7 @@
      selftest                 all right programs; the exit status is the verdict
      selftest list            the mistakes, one a line: NAME|SETTING|WORDS
      selftest NAME            one mistake. With SETTING in the environment its exit status is
-                              not 0, and WORDS are on stderr. SETTING `race` means: in a build
-                              with -fsanitize=thread. */
+                              not 0, and WORDS are on stderr. */
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -513,10 +512,6 @@ static void read_fresh_memory() {
   CHECK(back[7] == 0);
 }
 
-struct Holds { float *x; int n; };
-__global__ static void fill(Holds h) { h.x[threadIdx.x] = 1; }
-static void keep_an_address_in_a_struct() { LAUNCH(fill, 1, 4, stream, Holds{ a, N }); }
-
 __global__ static void follow(float *const *x) { x[0][0] = 1; }
 static void keep_an_address_in_device_memory() {
   float **p;
@@ -689,53 +684,6 @@ static void addresses_of_the_host() {
   CU(cudaStreamSynchronize(stream));
 }
 
-/* ---- Races */
-
-static void tree_without_barriers() {
-  up(a);
-  LAUNCH(tree, 1, 128, stream, b, a, N, 1);
-  down(b);
-}
-
-__global__ static void everyone_adds(float *sum) { *sum += 1; }
-static void sum_without_atomics() {
-  CU(cudaMemsetAsync(a, 0, BYTES, stream));
-  LAUNCH(everyone_adds, 1, 8, stream, a);
-  down(a);
-}
-
-static void shift_in_place() {
-  up(a);
-  LAUNCH(shift, 4, 8, stream, a, 32);
-  down(a);
-}
-
-__global__ static void write_between(float *x) {
-  __syncthreads();
-  x[0] = (float)threadIdx.x;
-  __syncthreads();
-}
-static void write_between_barriers() {
-  LAUNCH(write_between, 1, 4, stream, a);
-  down(a);
-}
-
-__global__ static void write_between_warps(float *x) {
-  __syncwarp();
-  x[0] = (float)threadIdx.x;
-  __syncwarp();
-}
-static void write_between_barriers_of_a_warp() {
-  LAUNCH(write_between_warps, 1, 32, stream, a);
-  down(a);
-}
-
-__global__ static void scatter(float *x) { x[blockIdx.x + threadIdx.x] = (float)blockIdx.x; }
-static void blocks_that_overlap() {
-  LAUNCH(scatter, 3, 2, stream, a);
-  down(a);
-}
-
 /* ---- All of them */
 
 #define RIGHT(X) \
@@ -761,7 +709,6 @@ static const Mistake mistakes[] = {
   MISTAKE(copy_too_much, "", "destination of the copy needs 1000 bytes .* 4 into 1000 bytes"),
   MISTAKE(forget_to_free, "CUDASHIM_LEAKS=1", "leak: 1000 bytes of device memory .*selftest"),
   MISTAKE(read_fresh_memory, "", "wrong"),
-  MISTAKE(keep_an_address_in_a_struct, "", "fill: argument 1 holds a device address"),
   MISTAKE(keep_an_address_in_device_memory, "", "follow.* an address that was no argument"),
   MISTAKE(read_before_it_is_there, "", "wrong"),
   MISTAKE(reuse_a_buffer_too_early, "", "wrong"),
@@ -785,12 +732,6 @@ static const Mistake mistakes[] = {
   MISTAKE(product_in_place, "", "C overlaps A or B"),
   MISTAKE(addresses_on_the_host, "", "the array of A's addresses is .* host memory"),
   MISTAKE(addresses_of_the_host, "", "C of batch 0 is .* host memory"),
-  MISTAKE(tree_without_barriers, "race", "data race .* tree"),
-  MISTAKE(sum_without_atomics, "race", "data race .* everyone_adds"),
-  MISTAKE(shift_in_place, "race", "data race .* shift"),
-  MISTAKE(write_between_barriers, "race", "data race .* write_between"),
-  MISTAKE(write_between_barriers_of_a_warp, "race", "data race .* write_between"),
-  MISTAKE(blocks_that_overlap, "race", "data race .* scatter"),
 };
 
 int main(int argc, char **argv) {

@@ -276,13 +276,14 @@ inline bool launchable(dim3 grid, dim3 b) {
          (unsigned long long)b.x * b.y * b.z <= MAX_THREADS;
 }
 
-/* A struct cannot be translated: it must hold no device address. */
-inline void check_struct(const void *value, size_t size, const char *what, Here here) {
+/* A struct is translated word by word: a device address becomes the address of its bytes. */
+inline void translate_struct(void *value, size_t size, const char *what, Here here) {
   for (size_t at = 0; at + sizeof(void *) <= size; at += sizeof(void *)) {
-    const void *p;
-    memcpy(&p, (const char *)value + at, sizeof p);
-    if (is_device_address(p))
-      fatal(here, "%s holds a device address, at byte %zu: %s", what, at, describe(p).c_str());
+    void *p;
+    memcpy(&p, (char *)value + at, sizeof p);
+    if (!is_device_address(p)) continue;
+    p = device_bytes(p, 0, what, here);
+    memcpy((char *)value + at, &p, sizeof p);
   }
 }
 
@@ -291,7 +292,7 @@ template <class T> T argument(T value, const char *kernel, int number, Here here
   if constexpr (std::is_pointer<T>::value)
     return value ? (T)(void *)device_bytes((const void *)value, 0, what.c_str(), here) : value;
   else if constexpr (std::is_class<T>::value)
-    check_struct(&value, sizeof value, what.c_str(), here);
+    translate_struct(&value, sizeof value, what.c_str(), here);
   return value;
 }
 

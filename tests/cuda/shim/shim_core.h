@@ -64,7 +64,7 @@ struct State {
   Here op_here;
   cudaStream_t capture = NULL;                           /* the stream that captures */
 
-  bool lazy = true;                                      /* from the environment: */
+  bool lazy = true, reuse = false;                       /* from the environment: */
   std::string order, fail_name;
   long fail_at = 0;
   int fail_code = 0, devices = 1;
@@ -87,6 +87,7 @@ inline const char *setting(const char *name) {
 inline void State::read_environment() {
   const char *text = setting("CUDASHIM_LAZY");
   lazy = !text || atoi(text);
+  reuse = setting("CUDASHIM_REUSE") != NULL;
   order = (text = setting("CUDASHIM_ORDER")) ? text : "fwd";
   devices = (text = setting("CUDASHIM_DEVICES")) ? atoi(text) : 1;
   if ((text = setting("CUDASHIM_MEM"))) memory = (size_t)strtoull(text, NULL, 10);

@@ -37,6 +37,7 @@ struct Memory {
   char *device, *bytes;
   std::map<const char *, Block> blocks;      /* by their bytes, freed ones too */
   std::map<const char *, Block *> live;
+  std::map<size_t, std::vector<char *>> freed;         /* first pages, by their number */
   char canaries[PAGE];                       /* what the margins of a block hold */
   struct sigaction old_segv, old_bus;
   Memory();
@@ -128,8 +129,13 @@ inline Block *allocate(size_t size, bool pinned, Here here) {
   if (rounded < size || pages + 2 * PAGE > m.range - m.reserved) return NULL;
   if (!pinned && (size > state().memory || m.used > state().memory - size)) return NULL;
   char *page = m.bytes + m.reserved;
+  if (m.freed[pages].empty()) m.reserved += pages + PAGE;
+  else {
+    page = m.freed[pages].back();
+    m.freed[pages].pop_back();
+    m.blocks.erase(m.blocks.lower_bound(page), m.blocks.lower_bound(page + pages));
+  }
   if (mprotect(page, pages, PROT_READ | PROT_WRITE)) return NULL;
-  m.reserved += pages + PAGE;
   memset(page, CANARY, pages);
   size_t slack = pages - rounded;                        /* so that its end is the guard */
   memset(page + slack, 0xff, size);                      /* NaN */
@@ -182,6 +188,7 @@ inline void give_back(void *p, bool pinned, const char *call, Here here) {
   m.live.erase(b.bytes);
   madvise(b.bytes - b.slack, b.pages, MADV_DONTNEED);
   mprotect(b.bytes - b.slack, b.pages, PROT_NONE);
+  if (state().reuse) m.freed[b.pages].push_back(b.bytes - b.slack);
 }
 
 /* ---- What a fault was */
