@@ -6,20 +6,19 @@
 
    How it works. edf.h calls a table of nine functions, `edf_device`, in place of its own loops.
    Here each node has a twin. The twin holds the arrays of the node on the GPU, and knows on
-   which side each array is right. A matrix product is one gemm of cuBLAS. An operand is copied
-   if cuBLAS cannot read or write it in place. All other sums run through one kernel. The other
-   nodes have a line with their formulas, or a kernel for rows. A node without a kernel runs in
-   C, between two copies. When the same Forward or Backward comes for the second time, it is
-   recorded as a CUDA graph. From then on it is one launch. No sum depends on the order in which
-   threads run, so two runs have the same bits. If a host array is older than the array on the
-   GPU, it begins with NaN. So a forgotten edf_value shows.
+   which side each array is right. A matrix product is one gemm of cuBLAS. All other sums run
+   through one kernel. The other nodes have a line with their formulas, or a kernel for rows. A
+   node without a kernel runs in C, between two copies. When the same Forward or Backward comes
+   for the second time, it is recorded as a CUDA graph. From then on it is one launch. No sum
+   depends on the order in which threads run, so two runs have the same bits. If a host array is
+   older than the array on the GPU, it begins with NaN. So a forgotten edf_value shows.
 
    Environment       default
      EDF_DEVICE        auto    cpu: uses no GPU; cuda: stops if there is no GPU
      EDF_PRECISION     fp32    of matrix products: fp32, tf32 or bf16. The last two round the
                                operands, and sum in fp32.
-     EDF_GRAPHS        1       0: records nothing
-     EDF_CUDA_DEBUG    0       1: waits for each kernel, so that an error names the kernel
+     EDF_GRAPHS        1       0: records nothing. With CUDA_LAUNCH_BLOCKING=1, a variable of
+                               CUDA's, an error then names the kernel.
 
    Contents: search for >>errors, >>memory, >>sums, >>products, >>maxima, >>entries, >>rows,
    >>lookups, >>updates, >>passes, >>open.
@@ -37,6 +36,7 @@
 #include <string.h>
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -53,14 +53,19 @@ enum { THREADS = 256, MOST_THREADS = 1024, WARP = 32, MOST_LOOPS = EDF_MAX_INDEX
 /* ==== >>errors ============================================================================ */
 
 static struct {
-  int debug;
-  int graphs;
+  int graphs;                            /* EDF_GRAPHS                                        */
+  int recording;                         /* 1 while launches go into a graph                  */
+  int collecting;                        /* 1 while updates are collected                     */
   int processors;
   cudaStream_t stream;                   /* Everything runs on it, in order.                  */
   cublasHandle_t blas;
-  void *workspace;
+  void *workspace;                       /* of cuBLAS                                         */
   cublasComputeType_t compute;
   const char *precision;
+  char *ring;                            /* pinned memory                                     */
+  size_t ring_used;
+  cudaEvent_t ring_sent;                 /* after the last copy from the ring                 */
+  u64 draws_sent[2];                     /* edf.seed and edf.draws, for Dropout               */
 } gpu;
 
 /* Prints a message, and the node that runs. Exits without another call of CUDA. */
@@ -91,16 +96,11 @@ static void blas_check(cublasStatus_t status, const char *call, int line) {
 #define CU(call) cuda_check(call, #call, __LINE__)
 #define CB(call) blas_check(call, #call, __LINE__)
 
-/* An error of a launch shows at once. An error inside a kernel shows later; with EDF_CUDA_DEBUG
-   it shows here. */
-static void launched(const char *kernel, int line) {
-  cuda_check(cudaGetLastError(), kernel, line);
-  if (gpu.debug) cuda_check(cudaStreamSynchronize(gpu.stream), kernel, line);
-}
-
-/* GRID launches any grid. RUN launches threads for n things; the kernel loops by EACH(i, n). */
+/* GRID launches any grid. RUN launches threads for n things; the kernel loops by EACH(i, n). An
+   error of the launch shows here. An error inside the kernel shows at a later call. */
 #define GRID(kernel, grid, block, ...) \
-  (LAUNCH(kernel, grid, block, gpu.stream, __VA_ARGS__), launched(#kernel, __LINE__))
+  (LAUNCH(kernel, grid, block, gpu.stream, __VA_ARGS__), \
+   cuda_check(cudaGetLastError(), #kernel, __LINE__))
 #define RUN(kernel, n, ...) GRID(kernel, blocks_for(n), THREADS, __VA_ARGS__)
 #define EACH(i, n) \
   size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < (n); \
@@ -118,10 +118,8 @@ static unsigned blocks_for(size_t n) {
 struct array {
   real *at;
   size_t bytes;
-  char host_is_right;
+  char host_is_old;
   char gpu_is_right;
-  char even;                             /* 1 if each entry is `number`                       */
-  real number;
 };
 enum { ARRAYS = EDF_S + 1 };
 struct twin {
@@ -131,7 +129,6 @@ struct twin {
 static std::unordered_map<edf_node *, twin> twins;
 static int something_was_pushed;
 
-static int is_recording(void);
 static void note_written(edf_node *x, int which);
 static void drop_recordings(void);
 static void flush_updates(void);
@@ -144,7 +141,7 @@ static real *host_of(const edf_node *x, int which) {
 static void *allocate(size_t bytes) {
   void *p = NULL;
   size_t left = 0, total = 0;
-  if (is_recording()) fail("a step that is being recorded asks for memory: EDF_GRAPHS=0");
+  if (gpu.recording) fail("a step that is being recorded asks for memory: EDF_GRAPHS=0");
   cudaError_t error = cudaMallocAsync(&p, bytes, gpu.stream);
   if (error != cudaErrorMemoryAllocation) {
     CU(error);
@@ -160,8 +157,7 @@ static void release(array *a) {
     drop_recordings();
     CU(cudaFreeAsync(a->at, gpu.stream));
   }
-  memset((void *)a, 0, sizeof *a);
-  a->host_is_right = 1;
+  *a = array();
 }
 
 /* Gives an array at least so many bytes. If it has to grow, its contents are lost. */
@@ -174,16 +170,9 @@ static real *make_room(array *a, size_t bytes) {
   return a->at;
 }
 
-static twin *twin_of(edf_node *x) {
-  auto found = twins.find(x);
-  if (found != twins.end()) return &found->second;
-  twin *t = &twins[x];
-  memset((void *)t, 0, sizeof *t);
-  for (array &a : t->of) a.host_is_right = 1;
-  return t;
-}
 static array *array_of(edf_node *x, int which) {
-  array *a = &twin_of(x)->of[which];
+  array *a = &twins[x].of[which];
+  flush_updates();
   make_room(a, x->size * sizeof(real));
   return a;
 }
@@ -191,25 +180,20 @@ static array *array_of(edf_node *x, int which) {
 /* Copies bytes to the GPU. The caller may overwrite them when this function returns. CUDA does
    not promise that for pageable memory, so the bytes go through a ring of pinned memory. */
 enum { RING = 8 << 20 };
-static struct {
-  char *pinned;
-  size_t used;
-  cudaEvent_t sent;                      /* after the last copy from the ring                 */
-} ring;
 
 static void send(void *to, const void *from, size_t bytes) {
-  if (is_recording()) fail("a step that is being recorded asks for a copy: EDF_GRAPHS=0");
+  if (gpu.recording) fail("a step that is being recorded asks for a copy: EDF_GRAPHS=0");
   for (size_t done = 0, n; done < bytes; done += n) {
     n = bytes - done < RING ? bytes - done : (size_t)RING;
-    if (ring.used + n > RING) {
-      CU(cudaEventSynchronize(ring.sent));
-      ring.used = 0;
+    if (gpu.ring_used + n > RING) {
+      CU(cudaEventSynchronize(gpu.ring_sent));
+      gpu.ring_used = 0;
     }
-    char *part = ring.pinned + ring.used;
+    char *part = gpu.ring + gpu.ring_used;
     memcpy(part, (const char *)from + done, n);
     CU(cudaMemcpyAsync((char *)to + done, part, n, cudaMemcpyHostToDevice, gpu.stream));
-    CU(cudaEventRecord(ring.sent, gpu.stream));
-    ring.used += (n + 255) / 256 * 256;
+    CU(cudaEventRecord(gpu.ring_sent, gpu.stream));
+    gpu.ring_used += (n + 255) / 256 * 256;
   }
 }
 
@@ -230,13 +214,12 @@ static real *to_read(edf_node *x, int which) {
 /* From now on the GPU's array is newer. The host's begins with NaN. */
 static void mark_written(edf_node *x, int which) {
   enum { POISON = 4096 };
-  array *a = &twin_of(x)->of[which];
+  array *a = &twins[x].of[which];
   size_t bytes = x->size * sizeof(real);
-  if (a->host_is_right && host_of(x, which))
+  if (!a->host_is_old && host_of(x, which))
     memset((void *)host_of(x, which), 0xff, bytes < POISON ? bytes : (size_t)POISON);
-  a->host_is_right = 0;
+  a->host_is_old = 1;
   a->gpu_is_right = 1;
-  a->even = 0;
 }
 static real *to_write(edf_node *x, int which, int whole) {
   array *a = array_of(x, which);
@@ -258,15 +241,14 @@ static real *grad_of(edf_node *x, int *assign) {
   return to_write(x, EDF_GRAD, *assign);
 }
 
-static void *own(edf_node *y, size_t bytes) { return make_room(&twin_of(y)->own, bytes); }
+static void *own(edf_node *y, size_t bytes) { return make_room(&twins[y].own, bytes); }
 
 /* Scratch memory is for one node after the other. */
-enum { PANEL_OUT, PANEL_A, PANEL_B, PARTIAL, POINTERS, SCRATCHES };
+enum { PANEL_OUT, PANEL_A, PANEL_B, PARTIAL, POINTERS, DRAWS, SCRATCHES };
 static array scratches[SCRATCHES];
 
 static void *scratch(int which, size_t bytes) {
-  size_t least = 1 << 16;
-  return make_room(&scratches[which], bytes < least ? least : bytes);
+  return make_room(&scratches[which], bytes + (1 << 16));
 }
 
 /* ==== >>sums  out[..] += alpha a[..] b[..] by one kernel ===================================
@@ -286,7 +268,6 @@ struct guard {
   unsigned n;                            /* size of i                                         */
   ptrdiff_t s[3];                        /* strides of i                                      */
 };
-enum { GUARDS = 8 };
 struct nest {
   edf_nest t;                            /* slow loops first                                  */
   int assign;
@@ -294,7 +275,7 @@ struct nest {
   size_t outs;                           /* steps of the outer loops                          */
   size_t terms;                          /* steps of the summed loops                         */
   int n_guard;
-  guard g[GUARDS];
+  guard g[MOST_LOOPS];
 };
 
 /* Adds the offsets of step i of the outer loops, or of the summed loops, to at[]. Writes the
@@ -359,15 +340,10 @@ sum_kernel(real *out, const real *a, const real *b, const int *winner, nest k) {
   out[base[EDF_OUT]] = k.t.alpha * sum + (k.assign ? 0 : out[base[EDF_OUT]]);
 }
 
-static ptrdiff_t absolute(ptrdiff_t s) { return s < 0 ? -s : s; }
-static unsigned common_divisor(unsigned a, unsigned b) {
-  return b ? common_divisor(b, a % b) : a;
-}
-
 /* Turns the loops l[i] and l[d] into a position, in place of i, and a summed loop d. */
 static guard split(edf_loop *l, int i, int d) {
   unsigned si = (unsigned)l[i].s[EDF_OUT], sd = (unsigned)l[d].s[EDF_OUT];
-  unsigned unit = common_divisor(si, sd);
+  unsigned unit = std::gcd(si, sd);
   guard g = { i, d, si / unit, sd / unit, (unsigned)l[i].n,
               { 0, l[i].s[EDF_A], l[i].s[EDF_B] } };
   ptrdiff_t last = (l[i].n - 1) * (ptrdiff_t)g.of_p + (l[d].n - 1) * (ptrdiff_t)g.of_d;
@@ -383,10 +359,7 @@ static void keep_apart(nest *k) {
   edf_loop *l = k->t.loop;
   for (int i = k->t.n - 1; i >= 0; i--) {
     if (!l[i].s[EDF_OUT]) continue;
-    while (n && l[i].s[EDF_OUT] <= reach[n]) {
-      if (k->n_guard == GUARDS) fail("more than %d loops write into each other", GUARDS);
-      k->g[k->n_guard++] = split(l, i, placed[--n]);
-    }
+    while (n && l[i].s[EDF_OUT] <= reach[n]) k->g[k->n_guard++] = split(l, i, placed[--n]);
     reach[n + 1] = reach[n] + (l[i].n - 1) * l[i].s[EDF_OUT];
     placed[n++] = i;
   }
@@ -397,7 +370,7 @@ static nest nest_of(edf_nest t, int assign) {
   memset((void *)&k, 0, sizeof k);
   std::stable_sort(t.loop, t.loop + t.n, [](const edf_loop &l, const edf_loop &m) {
     ptrdiff_t s = l.s[EDF_OUT] - m.s[EDF_OUT];
-    return s ? s > 0 : absolute(l.s[EDF_A]) > absolute(m.s[EDF_A]);
+    return s ? s > 0 : std::abs(l.s[EDF_A]) > std::abs(m.s[EDF_A]);
   });
   k.t = t;
   k.assign = assign;
@@ -483,12 +456,12 @@ static edf_nest panel_of(edf_route *r, int x, int side, size_t *size) {
   r->nest.start[x] = 0;
   for (int k = 2; k >= 0; k--)           /* the loops outside are the slowest                 */
     for (int i = end[k] - 1; i >= first[k]; i--) {
-      edf_loop *l = &r->nest.loop[i], *to = &t.loop[t.n];
+      edf_loop *l = &r->nest.loop[i];
       if (!l->s[x]) continue;
+      edf_loop *to = &t.loop[t.n++];
       to->n = l->n;
       to->s[side] = l->s[x];
       to->s[side == EDF_OUT ? EDF_A : EDF_OUT] = dense;
-      t.n++;
       l->s[x] = dense;
       dense *= l->n;
     }
@@ -578,7 +551,6 @@ static int is_product(const edf_route *r) {
 }
 
 static void contract(const edf_route *r, int assign, edf_node *const of[3], unsigned grads) {
-  flush_updates();
   int whole = assign && r->covers == of[EDF_OUT]->size;
   real *a = to_read(of[EDF_A], grads >> EDF_A & 1);
   real *b = of[EDF_B] ? to_read(of[EDF_B], grads >> EDF_B & 1) : NULL;
@@ -610,23 +582,19 @@ __global__ static void max_kernel(real *y, int *winner, const real *x, nest k) {
 /* The offset in b is the number of an entry in its window. The first greatest entry wins, in
    the order of these numbers. Backward is a sum over the windows that have the entry. */
 static void window(const edf_window *w, edf_node *y, edf_node *x, int backward) {
-  flush_updates();
   edf_nest t = w->t;
   ptrdiff_t number = 1;
   t.alpha = 1;
   for (int i = t.n - 1; i >= 0; i--) {
+    edf_loop *l = &t.loop[i];
     int kept = i < w->n_kept;
-    ptrdiff_t of_y = t.loop[i].s[EDF_OUT];
-    t.loop[i].s[EDF_B] = kept ? 0 : number;
-    if (!kept) number *= t.loop[i].n;
-    if (!backward) continue;
-    t.loop[i].s[EDF_OUT] = t.loop[i].s[EDF_A];
-    t.loop[i].s[EDF_A] = of_y;
+    l->s[EDF_B] = kept ? 0 : number;
+    if (!kept) number *= l->n;
+    if (backward) std::swap(l->s[EDF_OUT], l->s[EDF_A]);
   }
   int *winner = (int *)own(y, y->size * sizeof *winner);
   if (backward) {
-    t.start[EDF_OUT] = w->t.start[EDF_A];
-    t.start[EDF_A] = w->t.start[EDF_OUT];
+    std::swap(t.start[EDF_OUT], t.start[EDF_A]);
     const real *dy = dy_of(y);
     sums(t, 0, to_write(x, EDF_GRAD, 0), dy, NULL, winner);
     return;
@@ -641,13 +609,13 @@ static void window(const edf_window *w, edf_node *y, edf_node *x, int backward) 
 /* ==== >>entries  Functions of single entries ===============================================
 
    A kernel enters itself into a table, by the name that edf_op has. */
-typedef void run_kernel(edf_node *y, int backward);
-static std::map<std::string, run_kernel *> &kernels(void) {
-  static std::map<std::string, run_kernel *> table;
+typedef std::map<std::string, void (*)(edf_node *y, int backward)> kernel_table;
+static kernel_table &kernels(void) {
+  static kernel_table table;
   return table;
 }
 struct kernel {
-  kernel(const char *name, run_kernel *run) { kernels()[name] = run; }
+  kernel(const char *name, void (*run)(edf_node *, int)) { kernels()[name] = run; }
 };
 
 /* Returns a number of the node's own, # and ## in its formula. The node has `n` numbers. */
@@ -705,13 +673,12 @@ template <class F> static void map(edf_node *y, int backward) {
 
 /* A line of the table has the name, how many numbers of its own the node has (p and q), the
    value from x and w, and the slopes from x, w and the value y. */
-#define UNUSED (void)x, (void)w, (void)p, (void)q
+#pragma GCC diagnostic ignored "-Wunused-parameter"      /* Most formulas do not need all.    */
 #define FUNCTION_OF_TWO(Name, numbers, value, slope, slope_w) \
   struct Name { \
     enum { NUMBERS = numbers }; \
-    __device__ static real f(real x, real w, real p, real q) { UNUSED; return value; } \
+    __device__ static real f(real x, real w, real p, real q) { return value; } \
     __device__ static real d(int second, real x, real w, real y, real p, real q) { \
-      UNUSED, (void)y; \
       return second ? slope_w : slope; \
     } \
   }; \
@@ -783,10 +750,10 @@ static void total(edf_node *y, int backward, real alpha) {
   t.alpha = alpha;
   sums(t, assign, to, from, NULL, NULL);
 }
-static void sum(edf_node *y, int backward) { total(y, backward, 1); }
-static void mean(edf_node *y, int backward) { total(y, backward, 1 / (real)y->in[0]->size); }
-static const kernel sum_here("Sum", sum);
-static const kernel mean_here("Mean", mean);
+static const kernel sum_here("Sum", [](edf_node *y, int backward) { total(y, backward, 1); });
+static const kernel mean_here("Mean", [](edf_node *y, int backward) {
+  total(y, backward, 1 / (real)y->in[0]->size);
+});
 
 static int row_dims(const edf_node *y) { return y->written ? y->written->row_dims : 1; }
 static size_t columns_of(const edf_node *y) {
@@ -801,8 +768,8 @@ static void concat(edf_node *y, int backward) {
     edf_node *x = y->in[k];
     ptrdiff_t part = (ptrdiff_t)x->size / rows;
     int assign = 1;
-    edf_nest t = backward ? two_loops(rows, part, row, part, 1, 1)
-                          : two_loops(rows, row, part, part, 1, 1);
+    ptrdiff_t to_step = backward ? part : row, from_step = backward ? row : part;
+    edf_nest t = two_loops(rows, to_step, from_step, part, 1, 1);
     t.start[backward ? EDF_A : EDF_OUT] = at;
     at += part;
     if (backward && !x->grad) continue;
@@ -813,33 +780,26 @@ static void concat(edf_node *y, int backward) {
 }
 static const kernel concat_here("Concat", concat);
 
-/* ---- Dropout. Entry i's number is the hash of edf.h's edf__draw. A pass sends edf.seed and
-   edf.draws; the nodes before this one add what they draw. */
-static struct {
-  u64 *there;
-  u64 sent[2];                           /* edf.seed, edf.draws                               */
-} control;
-
-static void send_control(void) {
-  if (!control.there) control.there = (u64 *)allocate(sizeof control.sent);
-  control.sent[0] = edf.seed;
-  control.sent[1] = edf.draws;
-  send(control.there, control.sent, sizeof control.sent);
+/* ---- Dropout. The number of entry i is the hash of edf.h's edf__draw. A pass sends edf.seed
+   and edf.draws. Nodes before this one have added what they draw. */
+static void send_draws(void) {
+  gpu.draws_sent[0] = edf.seed;
+  gpu.draws_sent[1] = edf.draws;
+  send(scratch(DRAWS, sizeof gpu.draws_sent), gpu.draws_sent, sizeof gpu.draws_sent);
 }
 
 __device__ static int is_kept(u64 seed, u64 n, unsigned limit) {
   u64 z = n * 0x9E3779B97F4A7C15ull + seed * 0xD1342543DE82EF95ull;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  z ^= z >> 31;
-  return (unsigned)(z >> 40) >= limit;
+  return (unsigned)((z ^ z >> 31) >> 40) >= limit;
 }
 
-__global__ static void dropout_kernel(real *y, real *mask, const real *x, const u64 *control,
+__global__ static void dropout_kernel(real *y, real *mask, const real *x, const u64 *draws,
                                       u64 before, real rate, size_t n) {
   unsigned limit = (unsigned)((double)rate * 16777216);      /* of 24 random bits             */
   for (EACH(i, n)) {
-    int kept = is_kept(control[0], control[1] + before + i + 1, limit);
+    int kept = is_kept(draws[0], draws[1] + before + i + 1, limit);
     mask[i] = kept ? 1 / (1 - rate) : 0;
     y[i] = x[i] * mask[i];
   }
@@ -858,11 +818,11 @@ static void dropout(edf_node *y, int backward) {
     sums(t, assign, dx, dy, mask, NULL);
   }
   if (backward) return;
-  int outside_of_pass = !control.there || control.sent[0] != edf.seed;
-  if (outside_of_pass) send_control();
-  u64 before = edf.draws - control.sent[1];
-  RUN(dropout_kernel, y->size, result_of(y), mask, value_of(x), control.there, before, rate,
-      y->size);
+  array *draws = &scratches[DRAWS];
+  if (!draws->at || gpu.draws_sent[0] != edf.seed) send_draws();       /* outside of a pass   */
+  u64 before = edf.draws - gpu.draws_sent[1];
+  RUN(dropout_kernel, y->size, result_of(y), mask, value_of(x), (const u64 *)draws->at, before,
+      rate, y->size);
   if (rate > 0) edf.draws += y->size;
 }
 static const kernel dropout_here("Dropout", dropout);
@@ -874,16 +834,15 @@ static const kernel dropout_here("Dropout", dropout);
   b += (size_t)gridDim.x * blockDim.x / WARP
 #define EACH_LANE(k, n) unsigned k = threadIdx.x % WARP; k < (n); k += WARP
 #define RUN_ROWS(kernel, rows, ...) RUN(kernel, (rows) * WARP, __VA_ARGS__, rows, (unsigned)K)
-#define ALL_LANES 0xffffffffu
 
 /* Each lane gets the result. */
 __device__ static real warp_sum(real v) {
-  for (int k = WARP / 2; k > 0; k /= 2) v += __shfl_xor_sync(ALL_LANES, v, k);
+  for (int k = WARP / 2; k > 0; k /= 2) v += __shfl_xor_sync(0xffffffffu, v, k);
   return v;
 }
 __device__ static real greater(real x, real y) { return y > x || y != y ? y : x; }
 __device__ static real warp_max(real v) {
-  for (int k = WARP / 2; k > 0; k /= 2) v = greater(v, __shfl_xor_sync(ALL_LANES, v, k));
+  for (int k = WARP / 2; k > 0; k /= 2) v = greater(v, __shfl_xor_sync(0xffffffffu, v, k));
   return v;
 }
 
@@ -945,16 +904,12 @@ template <class F> static void map_rows(edf_node *y, int backward) {
 #define ROW(Name, numbers, is_max, u_, v_, y_, du_, dv_, dx_) \
   struct Name { \
     enum { NUMBERS = numbers, MAX = is_max }; \
-    __device__ static real u(real x, real n) { (void)n; return u_; } \
-    __device__ static real v(real x, real u, real n) { (void)n; return v_; } \
-    __device__ static real y(real x, real u, real v, real p) { (void)p; return y_; } \
-    __device__ static real du(real y, real dy, real n) { (void)y, (void)n; return du_; } \
-    __device__ static real dv(real y, real dy, real n) { \
-      (void)y, (void)dy, (void)n; \
-      return dv_; \
-    } \
+    __device__ static real u(real x, real n) { return u_; } \
+    __device__ static real v(real x, real u, real n) { return v_; } \
+    __device__ static real y(real x, real u, real v, real p) { return y_; } \
+    __device__ static real du(real y, real dy, real n) { return du_; } \
+    __device__ static real dv(real y, real dy, real n) { return dv_; } \
     __device__ static real dx(real y, real dy, real u, real v, real was, real p) { \
-      (void)v, (void)was, (void)p; \
       return dx_; \
     } \
   }; \
@@ -1011,10 +966,12 @@ static void loss_of(edf_node *l, int backward, int logs) {
   real *dx = grad_of(x, &assign);
   RUN_ROWS(loss_back_kernel, rows, dx, P, label, dl, logs, assign);
 }
-static void log_loss(edf_node *l, int backward) { loss_of(l, backward, 0); }
-static void softmax_log_loss(edf_node *l, int backward) { loss_of(l, backward, 1); }
-static const kernel log_loss_here("LogLoss", log_loss);
-static const kernel softmax_log_loss_here("SoftmaxLogLoss", softmax_log_loss);
+static const kernel log_loss_here("LogLoss", [](edf_node *l, int backward) {
+  loss_of(l, backward, 0);
+});
+static const kernel softmax_log_loss_here("SoftmaxLogLoss", [](edf_node *l, int backward) {
+  loss_of(l, backward, 1);
+});
 
 /* ---- ArgMax: the place of the first greatest of order times x. */
 __global__ static void argmax_kernel(real *y, const real *x, real order, size_t rows,
@@ -1035,12 +992,11 @@ static const kernel argmax_here("ArgMax", argmax);
 
 /* ==== >>lookups  Entries by value, and back ================================================
 
-   A Lookup reads entries of a table at positions that other tensors give, as in
-   y[b,j] = W[k[b],j]. A Scatter adds its entries there. Entries that lie together in both, here
-   along j, are a group. First where_kernel finds the place of each group in the table. Then
-   groups are moved. If several groups add to one place, the first of them adds them all up, in
-   their order: no two threads write one entry. A class that is none is read as NaN, and is
-   written nowhere. */
+   A Lookup reads entries of a table at positions that other tensors give: y[b,j] = W[k[b],j]. A
+   Scatter adds its entries there. A group is entries that lie together in both, here along j.
+   First where_kernel finds the place of each group in the table. Then groups are moved. If
+   several groups add to one place, the first of them adds them all up, in their order. So no
+   two threads write one entry. A class that is none is read as NaN, and is written nowhere. */
 enum { OUTSIDE = -1, NO_CLASS = -2 };
 struct position {                        /* in a dimension of the table                       */
   const real *by;                        /* the tensor that gives it, or NULL                 */
@@ -1105,7 +1061,6 @@ __global__ static void scatter_kernel(real *y, const real *x, const long long *t
 struct expression {
   int constant;
   int by;                                /* the tensor that gives the class, or 0             */
-  int n_index;
   int factor[EDF_MAX_INDEX];
 };
 struct tensor {
@@ -1130,7 +1085,6 @@ static expression next_expression(const char **at) {
     int index = next_number(at), factor = next_number(at);
     if (index < 0) e.by = factor;
     else e.factor[index] = factor;
-    e.n_index += index >= 0;
   }
   return e;
 }
@@ -1161,23 +1115,22 @@ static std::vector<tensor> tensors_of(const edf_node *y) {
   return all;
 }
 
-/* Returns 1 if dimension d of a tensor is an index alone, and the number of the index. */
-static int is_alone(const tensor &t, int d, int *index) {
-  const expression &e = t.at[d];
-  for (int i = 0; i < EDF_MAX_INDEX; i++)
-    if (e.factor[i]) *index = i;
-  return e.n_index == 1 && !e.by && !e.constant && e.factor[*index] == 1;
+/* Returns the last index of an expression. */
+static int index_of(const expression &e) {
+  int i = EDF_MAX_INDEX - 1;
+  while (i > 0 && !e.factor[i]) i--;
+  return i;
 }
 
-/* Returns 1 if both tensors have the same index alone in the last dimension, and no other
-   position has it. */
-static int has_groups(const std::vector<tensor> &all, const tensor &x, const tensor &y) {
-  int i = 0, k = 0, uses = 0;
-  if (!x.rank || !y.rank) return 0;
-  int alone = is_alone(x, x.rank - 1, &i) && is_alone(y, y.rank - 1, &k) && i == k;
+/* Returns 1 if both tensors have the same index in the last dimension, and no other position
+   has it. The entries x have a single index in each dimension. */
+static int has_groups(const std::vector<tensor> &all, const tensor &x, const tensor &table) {
+  if (!x.rank || !table.rank) return 0;
+  const expression &e = x.at[x.rank - 1], &f = table.at[table.rank - 1];
+  int i = index_of(e), uses = 0;
   for (const tensor &t : all)
     for (int d = 0; d < t.rank; d++) uses += t.at[d].factor[i] != 0;
-  return alone && uses == 2;
+  return uses == 2 && !memcmp(&e, &f, sizeof e);
 }
 
 /* Adds an expression, times a stride, to a position. Digit d of a group is index[d]. */
@@ -1191,13 +1144,14 @@ static void add_expression(position *p, const expression &e, int stride, const i
 static size_t find_places(const std::vector<tensor> &all, int scatters, edf_node *const *in,
                           const edf_node *x, const edf_node *table, places *t) {
   const tensor &of_x = all[(size_t)scatters], &of_table = all[(size_t)!scatters];
-  int index[EDF_MAX_RANK] = { 0 }, grouped = has_groups(all, of_x, of_table);
+  int index[EDF_MAX_RANK] = { 0 }, n = x->rank ? x->dim[x->rank - 1] : 0;
+  int grouped = has_groups(all, of_x, of_table) && n <= table->dim[table->rank - 1];
   long long stride = 1;
   memset((void *)t, 0, sizeof *t);
   t->n_digit = of_x.rank - grouped;
   t->n_position = of_table.rank;
   for (int d = 0; d < t->n_digit; d++) {
-    is_alone(of_x, d, &index[d]);
+    index[d] = index_of(of_x.at[d]);
     t->extent[d] = (unsigned)x->dim[d];
   }
   for (int k = of_table.rank - 1; k >= 0; k--) {
@@ -1215,7 +1169,7 @@ static size_t find_places(const std::vector<tensor> &all, int scatters, edf_node
       of_class *= classes->dim[d];
     }
   }
-  return grouped ? (size_t)x->dim[of_x.rank - 1] : 1;
+  return grouped ? (size_t)n : 1;
 }
 
 /* In a Scatter the table is y, else it is the first operand. */
@@ -1245,9 +1199,8 @@ static const kernel lookup_here("Lookup", look_up);
 
 /* ==== >>updates  Optimisers: many parameters in one launch =================================
 
-   Updates are collected. Any other call launches them first. One formula has the rules of edf.h
-   for parameters, and one has those for gradients. */
-enum { RULE_NUMBERS = 8 };
+   Updates are collected, and launched before anything else is read or written. */
+enum { RULE_NUMBERS = 8, STEPS = 32 };
 struct step {
   real *p;
   real *g;
@@ -1257,7 +1210,6 @@ struct step {
   int of_grad;                           /* 1 if the rule changes the gradient                */
   real c[RULE_NUMBERS];
 };
-enum { STEPS = 32 };
 struct steps {
   int n;
   step of[STEPS];
@@ -1287,9 +1239,8 @@ __global__ static void update_kernel(steps t) {
 
 static void flush_updates(void) {
   size_t longest = 1;
-  if (!pending.n) return;
-  for (int i = 0; i < pending.n; i++)
-    if (pending.of[i].n > longest) longest = pending.of[i].n;
+  if (!pending.n || gpu.collecting) return;
+  for (int i = 0; i < pending.n; i++) longest = std::max(longest, pending.of[i].n);
   unsigned blocks = blocks_for(longest);
   dim3 grid(blocks < 512 ? blocks : 512, (unsigned)pending.n);
   GRID(update_kernel, grid, THREADS, pending);
@@ -1333,26 +1284,20 @@ static int rule_of(const edf_rule *rule, const real *a, long made, real *c) {
   return 0;
 }
 
-/* ---- The norm of all gradients: blocks make partial sums in double. */
+/* ---- The norm of all gradients: the sum of their squares in double, a part for each block. */
 enum { NORM_BLOCKS = 64 };
 
-/* Adds up the numbers of a block's threads. Only thread 0 gets the sum. */
-__device__ static double block_sum(double v) {
+__global__ static void norm_kernel(double *partial, steps t) {
   __shared__ double sums[THREADS];
-  sums[threadIdx.x] = v;
+  const step &e = t.of[blockIdx.y];
+  double sum = 0;
+  for (EACH(i, e.n)) sum += (double)e.g[i] * (double)e.g[i];
+  sums[threadIdx.x] = sum;
   for (unsigned half = THREADS / 2; half > 0; half /= 2) {
     __syncthreads();
     if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
   }
-  return threadIdx.x ? 0 : sums[0];
-}
-
-__global__ static void norm_kernel(double *partial, steps t) {
-  const step &e = t.of[blockIdx.y];
-  double sum = 0;
-  for (EACH(i, e.n)) sum += (double)e.g[i] * (double)e.g[i];
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) partial[blockIdx.y * gridDim.x + blockIdx.x] = sum;
+  if (threadIdx.x == 0) partial[blockIdx.y * gridDim.x + blockIdx.x] = sums[0];
 }
 
 static double squares_of(edf_node **p, int n) {
@@ -1373,35 +1318,28 @@ static double squares_of(edf_node **p, int n) {
   return sum;
 }
 
-static void make_step(edf_node *p, const edf_rule *rule, const real *c) {
-  step e;
-  memset((void *)&e, 0, sizeof e);       /* The emulation looks at the padding too.           */
-  e.of_grad = rule_of(rule, c, p->steps, e.c);
-  e.p = to_read(p, EDF_VALUE);
-  e.g = to_read(p, EDF_GRAD);
-  e.m = rule->needs_m ? to_write(p, EDF_M, 0) : NULL;
-  e.s = rule->needs_s ? to_write(p, EDF_S, 0) : NULL;
-  e.n = p->size;
-  to_write(p, e.of_grad ? EDF_GRAD : EDF_VALUE, 0);
-  pending.of[pending.n++] = e;
-}
-
 /* A parameter that is pending already has its steps one after the other. */
 static double update(edf_node **p, int n, const edf_rule *rule, const real *c) {
-  real numbers[RULE_NUMBERS];
-  if (!rule) {
-    flush_updates();
-    return n ? squares_of(p, n) : 0;
-  }
-  if (rule_of(rule, c, 1, numbers) < 0) return -1;
+  step e;
+  if (!rule) return n ? squares_of(p, n) : 0;
   for (int i = 0; i < n; i++) {
-    const real *value = twin_of(p[i])->of[EDF_VALUE].at;
     int waits = pending.n == STEPS;
-    for (int k = 0; k < pending.n; k++) waits |= pending.of[k].p == value;
+    for (int k = 0; k < pending.n; k++)
+      waits |= pending.of[k].p == twins[p[i]].of[EDF_VALUE].at;
     if (waits) flush_updates();
-    make_step(p[i], rule, c);
+    memset((void *)&e, 0, sizeof e);     /* The emulation looks at the padding too.           */
+    e.of_grad = rule_of(rule, c, p[i]->steps, e.c);
+    if (e.of_grad < 0) return -1;
+    gpu.collecting = 1;
+    e.p = to_read(p[i], EDF_VALUE);
+    e.g = to_read(p[i], EDF_GRAD);
+    e.m = rule->needs_m ? to_write(p[i], EDF_M, 0) : NULL;
+    e.s = rule->needs_s ? to_write(p[i], EDF_S, 0) : NULL;
+    e.n = p[i]->size;
+    to_write(p[i], e.of_grad ? EDF_GRAD : EDF_VALUE, 0);
+    gpu.collecting = 0;
+    pending.of[pending.n++] = e;
   }
-  if (gpu.debug) flush_updates();
   return 0;
 }
 
@@ -1414,14 +1352,11 @@ struct recording {
   cudaGraphExec_t exec;
   std::vector<std::pair<edf_node *, int>> writes;      /* arrays: a node, and an edf_which    */
 };
-enum { RECORDINGS = 16 };
 static std::unordered_map<u64, recording> recordings;        /* by the key of the pass        */
 static recording *current;               /* the recording of the pass that runs, or NULL      */
-static int recording_now;
 
-static int is_recording(void) { return recording_now; }
 static void note_written(edf_node *x, int which) {
-  if (recording_now) current->writes.push_back({ x, which });
+  if (gpu.recording) current->writes.push_back({ x, which });
 }
 
 static void drop_recordings(void) {
@@ -1442,8 +1377,7 @@ static u64 key_of_node(u64 key, const edf_node *x) {
   return mix(key, (u64)x->active | (u64)(back ? grad : 0) << 1);
 }
 static u64 key_of_pass(void) {
-  u64 key = mix((u64)edf.n_compnodes, (u64)(edf.direction + 2));
-  key = mix(key, (u64)edf.training << 1 | (u64)edf.accumulate);
+  u64 key = mix((u64)(edf.direction + 2), (u64)edf.training << 1 | (u64)edf.accumulate);
   key = mix(key, edf.direction < 0 ? (u64)(uintptr_t)edf.loss : 0);
   for (int i = 0; i < edf.n_inputs; i++) key = key_of_node(key, edf.inputs[i]);
   for (int i = 0; i < edf.n_parameters; i++) key = key_of_node(key, edf.parameters[i]);
@@ -1452,7 +1386,8 @@ static u64 key_of_pass(void) {
 }
 
 static recording *recording_of(u64 key) {
-  if (recordings.size() >= RECORDINGS && !recordings.count(key)) drop_recordings();
+  enum { MOST = 16 };
+  if (recordings.size() >= MOST && !recordings.count(key)) drop_recordings();
   return &recordings[key];
 }
 
@@ -1461,9 +1396,9 @@ static void record(recording *r, void (*nodes)(void)) {
   cudaGraph_t graph = NULL;
   u64 before = edf.draws;
   CU(cudaStreamBeginCapture(gpu.stream, cudaStreamCaptureModeThreadLocal));
-  recording_now = 1;
+  gpu.recording = 1;
   nodes();
-  recording_now = 0;
+  gpu.recording = 0;
   r->draws = edf.draws - before;
   CU(cudaStreamEndCapture(gpu.stream, &graph));
   CU(cudaGraphInstantiate(&r->exec, graph, 0));
@@ -1485,8 +1420,8 @@ static void send_inputs(void) {
     if (edf.direction > 0) array_of(x, EDF_VALUE)->gpu_is_right = 0;
     value_of(x);
   }
-  int old = control.sent[0] != edf.seed || control.sent[1] != edf.draws;
-  if (edf.direction > 0 && control.there && old) send_control();
+  int old = gpu.draws_sent[0] != edf.seed || gpu.draws_sent[1] != edf.draws;
+  if (edf.direction > 0 && scratches[DRAWS].at && old) send_draws();
 }
 
 /* While a pass is recorded nothing can be sent. */
@@ -1527,7 +1462,6 @@ static int node(edf_node *y, int backward) {
   static std::set<std::string> told;
   const char *name = y->about ? y->about->name : NULL;
   auto k = kernels().find(name ? name : "");
-  flush_updates();
   if (k != kernels().end()) {
     k->second(y, backward);
     return 1;
@@ -1539,48 +1473,34 @@ static int node(edf_node *y, int backward) {
   return 0;
 }
 
-/* Outside of a pass, an array that is filled with the number already stays as it is. */
 static void fill(edf_node *x, edf_which which, real number) {
-  flush_updates();
-  array *a = array_of(x, which);
-  if (!current && a->even && a->number == number) return;
   real *to = to_write(x, which, 1);
-  a->even = !current;
-  a->number = number;
   if (number == 0) CU(cudaMemsetAsync(to, 0, x->size * sizeof(real), gpu.stream));
   else RUN(count_kernel, x->size, to, x->size, number, 0);
 }
 
 /* ---- Brings an array to the host, and notes that the host has written it. */
-static array *known_array(edf_node *x, int which) {
-  auto found = twins.find(x);
-  return found == twins.end() ? NULL : &found->second.of[which];
-}
 static void pull(edf_node *x, edf_which which) {
-  array *a = known_array(x, which);
+  array *a = &twins[x].of[which];
   flush_updates();
-  if (!a || !a->at || a->host_is_right || !host_of(x, which)) return;
+  if (!a->host_is_old || !host_of(x, which)) return;
   if (current) current->needs_host = 1;
   fetch(host_of(x, which), a->at, x->size * sizeof(real));
-  a->host_is_right = 1;
+  a->host_is_old = 0;
 }
 static void push(edf_node *x, edf_which which) {
-  array *a = known_array(x, which);
+  array *a = &twins[x].of[which];
   flush_updates();
   if (current) current->needs_host = 1;
-  if (!a) return;
-  a->host_is_right = 1;
+  a->host_is_old = 0;
   a->gpu_is_right = 0;
-  a->even = 0;
   something_was_pushed = 1;
 }
 
 static void forget(edf_node *x) {
-  auto found = twins.find(x);
-  if (found == twins.end()) return;
-  for (array &a : found->second.of) release(&a);
-  release(&found->second.own);
-  twins.erase(found);
+  for (array &a : twins[x].of) release(&a);
+  release(&twins[x].own);
+  twins.erase(x);
 }
 static void clear(int all) {
   current = NULL;
@@ -1605,31 +1525,12 @@ static void choose_precision(void) {
   if (sizeof(real) == 8) gpu.compute = CUBLAS_COMPUTE_64F;
 }
 
-/* The workspace comes after cublasSetStream, which takes it away. A recorded gemm needs one of
-   ours. Memory that is given back stays in the pool. */
-static void open_all(int major, int which) {
-  size_t bytes = (size_t)(major >= 9 ? 32 : 4) << 20;
-  u64 all = ~0ull;
-  cudaMemPool_t pool;
-  CU(cudaDeviceGetDefaultMemPool(&pool, which));
-  CU(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
-  CU(cudaStreamCreateWithFlags(&gpu.stream, cudaStreamNonBlocking));
-  CU(cudaMallocHost((void **)&ring.pinned, RING));
-  CU(cudaEventCreateWithFlags(&ring.sent, cudaEventDisableTiming));
-  CB(cublasCreate(&gpu.blas));
-  CB(cublasSetStream(gpu.blas, gpu.stream));
-  CU(cudaMalloc(&gpu.workspace, bytes));
-  CB(cublasSetWorkspace(gpu.blas, gpu.workspace, bytes));
-}
-
-static int is_set(const char *name, int otherwise) {
-  const char *value = getenv(name);
-  return value && *value ? strcmp(value, "0") != 0 : otherwise;
-}
-
 static edf_device_table *open_gpu(void) {
-  const char *asked = getenv("EDF_DEVICE");
+  const char *asked = getenv("EDF_DEVICE"), *graphs = getenv("EDF_GRAPHS");
   cudaDeviceProp p;
+  cudaMemPool_t pool;
+  size_t workspace = (size_t)32 << 20;
+  u64 all = ~0ull;
   int n = 0, which = 0;                  /* An error leaves n as it is.                       */
   if (!asked || !*asked) asked = "auto";
   if (strcmp(asked, "auto") && strcmp(asked, "cpu") && strcmp(asked, "cuda"))
@@ -1648,23 +1549,25 @@ static edf_device_table *open_gpu(void) {
   CU(cudaGetDevice(&which));
   CU(cudaGetDeviceProperties(&p, which));
   gpu.processors = p.multiProcessorCount;
-  gpu.debug = is_set("EDF_CUDA_DEBUG", 0);
-  gpu.graphs = !gpu.debug && is_set("EDF_GRAPHS", 1);
-  open_all(p.major, which);
-  int slow = !strcmp(gpu.precision, "fp32") && p.major >= 8 && sizeof(real) == 4;
-  const char *precision = sizeof(real) == 8 ? "fp64" : gpu.precision;
-  fprintf(stderr, "edf: GPU: %s, %s%s, %s\n", p.name, precision, slow ? " (EDF_PRECISION=tf32 "
-          "makes large matrix products several times faster)" : "",
-          gpu.graphs ? "graphs" : "no graphs");
+  gpu.graphs = !graphs || strcmp(graphs, "0");
+  CU(cudaDeviceGetDefaultMemPool(&pool, which));     /* It keeps memory that is freed.        */
+  CU(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
+  CU(cudaStreamCreateWithFlags(&gpu.stream, cudaStreamNonBlocking));
+  CU(cudaMallocHost((void **)&gpu.ring, RING));
+  CU(cudaEventCreateWithFlags(&gpu.ring_sent, cudaEventDisableTiming));
+  CB(cublasCreate(&gpu.blas));
+  CB(cublasSetStream(gpu.blas, gpu.stream));
+  CU(cudaMalloc(&gpu.workspace, workspace));         /* A recorded gemm needs one of ours.    */
+  CB(cublasSetWorkspace(gpu.blas, gpu.workspace, workspace));
+  fprintf(stderr, "edf: GPU: %s, %s, %s\n", p.name,
+          sizeof(real) == 8 ? "fp64" : gpu.precision, gpu.graphs ? "graphs" : "no graphs");
   return &table;
 }
 
-/* For programs that add up gradients on the GPU by NCCL. The first function returns the address
-   of p's gradient, up to date. The caller may change it until the next Backward. The second one
-   returns the stream on which everything runs. */
+/* These are for NCCL. edf_cuda_grad returns the address of p's gradient, up to date. The caller
+   may change the gradient until the next Backward. Everything runs on edf_cuda_stream. */
 extern "C" edf_real *edf_cuda_grad(edf_node *p) {
   if (edf_device != &table) fail("edf_cuda_grad: no GPU is in use");
-  flush_updates();
   return to_write(p, EDF_GRAD, 0);
 }
 extern "C" void *edf_cuda_stream(void) { return gpu.stream; }
@@ -1679,15 +1582,12 @@ extern "C" void edf_cuda_close(void) {
   while (!twins.empty()) forget(twins.begin()->first);
   for (array &a : scratches) release(&a);
   drop_recordings();
-  if (control.there) CU(cudaFreeAsync(control.there, gpu.stream));
   CU(cudaStreamSynchronize(gpu.stream));
-  CU(cudaFreeHost(ring.pinned));
-  CU(cudaEventDestroy(ring.sent));
+  CU(cudaFreeHost(gpu.ring));
+  CU(cudaEventDestroy(gpu.ring_sent));
   CB(cublasDestroy(gpu.blas));
   CU(cudaFree(gpu.workspace));
   CU(cudaStreamDestroy(gpu.stream));
-  memset(&control, 0, sizeof control);
-  memset(&ring, 0, sizeof ring);
   memset(&gpu, 0, sizeof gpu);
   if (edf_device == &table) edf_device = NULL;
   edf_open_device = open_gpu;
