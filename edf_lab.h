@@ -760,7 +760,7 @@ static void edf_lab__write_text(edf_page *out, const char *style, double x, doub
 static void edf_lab__write_chart(edf_page *out, const edf_lab__curve *chart, double top) {
   static const char *const colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00" };
   double range = chart->greatest - chart->least, most = chart->greatest;
-  double wide = 610 / fmax(chart->newest - 1, 1), high = 200 / (range > 1e-300 ? range : 1);
+  double wide = 610 / fmax(chart->newest - 1, 1.0), high = 200 / (range > 1e-300 ? range : 1);
   int n = (int)strcspn(chart->name, "/"), k = 0;
   edf_lab__write_text(out, "title", 70, top - 12, edf_fmt("%.*s", n, chart->name));
   for (int y = 0; y <= 200; y += 50) {   /* four parts of the range                           */
