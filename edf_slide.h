@@ -854,85 +854,94 @@ static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis, cons
 
 /* ==== >>equations  A whole slide is a program ============================================ */
 
-/* ---- What a line says, as a tree; each part knows where it stands. */
+/* ---- A line as a tree of expressions. Each expression points at its text, for messages. */
 typedef enum {
   EDF_SLIDE__A_NUMBER, EDF_SLIDE__A_TENSOR, EDF_SLIDE__A_NAME, EDF_SLIDE__A_GROUP,
   EDF_SLIDE__A_SUM, EDF_SLIDE__A_PRODUCT, EDF_SLIDE__A_CALL, EDF_SLIDE__AN_OVER,
   EDF_SLIDE__A_POWER, EDF_SLIDE__A_TEST
 } edf_slide__sort;
 
+/* `number` is the value of a number, and the factor of a product. A function over indices has
+   its node's number there, such as normalize's eps. For the name of an index, 1 means its
+   size, and 0 means its value.
+   `which` is the number of a tensor or an index, or the row of a function. A test has the bits
+   of edf_slide__read_comparison. A power has 1 if it is a divisor, and 2 for a mean's divisor.
+   For a tensor, `over` has the indices that are summed around the tensor. */
 typedef struct edf_slide__expr edf_slide__expr;
 struct edf_slide__expr {
   edf_slide__sort sort;
-  const char *at;                        /* of a tensor, a function ... its name              */
-  double number;                         /* also a product's; of an index 1: its extent       */
-  int which;                             /* its tensor, index, function or comparison         */
-  int place;                             /* of the tensor around it that it gives by value    */
-  int closed;                            /* as ln P, where no factor may follow               */
-  unsigned over;                         /* what it goes over, sums, or is summed around it   */
-  int alone;                             /* it is a term by itself                            */
-  edf_slide__expr *in, *next;            /* its first part; the part behind it                */
-  struct edf_slide__value *early;        /* in a recurrence: what it is at all times          */
+  const char *at;                        /* its name, or else a character of its text         */
+  double number;                         /* see above                                         */
+  int which;                             /* see above                                         */
+  int place;                             /* if a lookup or group: its position in the tensor  */
+  int closed;                            /* 1 for a call f x, or a sum that is its own node   */
+  unsigned over;                         /* the indices of its sum or function, as bits       */
+  int alone;                             /* 1 if it is the only factor of its product         */
+  edf_slide__expr *in, *next;            /* its first part; the next part of its parent       */
+  struct edf_slide__value *early;        /* its value at all steps of a recurrence, or NULL   */
 };
 
-typedef struct { int index, limit, used; edf_slide__expr *test; } edf_slide__mask; /* s<=t    */
+/* A mask s<=t has index s and limit t. `used` is 1 if the mask has an effect. */
+typedef struct { int index, limit, used; edf_slide__expr *test; } edf_slide__mask;
+/* Limits: masks of a line, time indices, nested factors, steps of a recurrence. */
 enum { EDF_SLIDE__BOUNDS = 4, EDF_SLIDE__LOOPS = 2, EDF_SLIDE__DEPTH = 32,
   EDF_SLIDE__STEPS = 65536 };
 
 typedef struct edf_slide__slide edf_slide__slide;
-typedef struct edf_slide__statement {    /* a line                                            */
+typedef struct edf_slide__statement {    /* a line that is an equation                        */
   edf_slide__slide *slide;
-  edf__einsum m;                         /* its indices, with their extents, and all tensors  */
-  edf_node *of[EDF__MAX_REF];            /* these, as far as there are nodes                  */
-  edf_slide__expr *tensor[EDF__MAX_REF + 1];         /* these, where they stand               */
-  int depth;                             /* of brackets that are being read                   */
-  const char *call;                      /* where a node is called, or NULL                   */
-  int kind;              /* of its sums: see >>ways                           */
-  edf_slide__expr *where, *right;        /* the left side; the sums that are joined there     */
-  unsigned left, loops;                  /* indices of the left side; behind a for            */
-  int adds, sign;                        /* += or -=; -1 for the latter                       */
+  edf__einsum m;                         /* its indices, their sizes, and all its tensors     */
+  edf_node *of[EDF__MAX_REF];            /* the node of each tensor, or NULL                  */
+  edf_slide__expr *tensor[EDF__MAX_REF + 1];         /* the expression of each tensor         */
+  int depth;                             /* depth of the factor that is being read            */
+  const char *call;                      /* the text of a node call, or NULL                  */
+  int kind;                              /* how it sums: EDF_SLIDE__SUM, EDF_SLIDE__MEAN ...  */
+  edf_slide__expr *where, *right;        /* left side; list of the sums f ; g on the right    */
+  unsigned left, loops;                  /* indices of the left side; indices after `for`     */
+  int adds, sign;                        /* 1 for += and -=; -1 for -=, else 1                */
   edf_slide__mask mask[EDF_SLIDE__BOUNDS]; int n_mask;
-  edf_node *y;                           /* what it computed                                  */
-  int from, to;                          /* the lines that run step by step with it           */
-  int entry;                             /* it gives entries of another line's tensor         */
-  int offset[EDF_MAX_RANK];              /* the -1 of x[t-1], where it is read so             */
-  /* what it runs over: index, place */
+  edf_node *y;                           /* its node, or NULL until the node exists           */
+  int from, to;                          /* its recurrence: lines from .. to-1; to is 0: none */
+  int entry;                             /* 1 if it only gives entries: h[b,-1,j] = z[b,j]    */
+  int offset[EDF_MAX_RANK];              /* by how much reads are offset: -1 at t for h[t-1]  */
+  /* the time indices: how many, which indices, and their positions on the left */
   int n_loop, loop[EDF_SLIDE__LOOPS], axis[EDF_SLIDE__LOOPS];
-  int back[EDF_SLIDE__LOOPS];            /* the last comes first                              */
-  unsigned fixed;                        /* indices that are numbers now                      */
-  int at[EDF_MAX_INDEX];                 /* these                                             */
-  edf_node **step; size_t n_step;        /* a node for each time                              */
+  int back[EDF_SLIDE__LOOPS];            /* 1 if the last step is computed first              */
+  unsigned fixed;                        /* indices that have a number in the present step    */
+  int at[EDF_MAX_INDEX];                 /* the numbers of these indices                      */
+  edf_node **step; size_t n_step;        /* the nodes of all steps; the first is step -1      */
 } edf_slide__statement;
 
 struct edf_slide__slide {
   edf__site site;
   edf__scan scan;
-  const char *layer;                     /* the op of its nodes, or NULL: Einsum, Lookup ...  */
-  edf_node **in;                         /* the nodes of edf_text or of a layer, else NULL    */
-  edf__equation operands;                /* their names                                       */
+  const char *layer;                     /* the op of a layer's nodes, NULL outside of layers */
+  edf_node **in;                         /* the operands of edf_text or of a layer, else NULL */
+  edf__equation operands;                /* the names of the operands                         */
   edf_slide__statement *line; int n;
-  edf_node *one;                         /* the tensor of terms that are a number             */
+  edf_node *one;                         /* node of the number 1, for terms without a tensor  */
 };
 
-/* ---- The functions, and the nodes that have no other notation. `takes` says how to call one:
-     _   It reduces over indices, or normalises along them: softmax_k ..., sum_{i,j} ...
-     x   It is a function of an expression, tanh(x). xx: of two. x#: of one and a number.
-     :   It is the whole right side, with tensors (x each, * any number) and numbers (# each):
-         l[b] = bceloss(s[b], y[b]). With a _ an index ends the name, as in concat_t. With a |
-         the bounds of the line are dimensions. With an f no optimiser moves its Parameters.
-     =   It is the whole right side, around an equation whose sums are of this kind.
+/* ---- The functions, and calls of nodes without other notation. `takes` says how to call one:
+     _   It reduces over indices or normalises along them: softmax_k ..., sum_{i,j} ...
+     x   It has one argument, an expression: tanh(x). xx has two. x# has one and a number.
+     :   The call is the whole right side: l[b] = bceloss(s[b], y[b]). Its arguments are tensors
+         (x each, * for any number of tensors) and numbers (# each). A _ means that an index
+         ends the name: concat_t. A | means that the bounds of the line are the dimensions. An
+         f means that no optimiser moves the Parameters after the first tensor.
+     =   The call is the whole right side. It contains one sum, whose kind is the next letter.
    The first rows have the order of the constants below. */
 typedef edf_node *edf_slide__unary_at(const char *file, int line, edf_node *x);
 typedef edf_node *edf_slide__binary_at(const char *file, int line, edf_node *a, edf_node *b);
 typedef double edf_slide__of_number(double x);
 static const struct {
   const char *name;
-  const char *op;                        /* of its node                                       */
+  const char *op;                        /* the op of its node, or ""                         */
   const char *takes;
-  edf_slide__unary_at *unary;            /* its constructor, or                               */
-  edf_slide__binary_at *binary;
-  const edf_op *about;                   /* its op                                            */
-  edf_slide__of_number *number;          /* of a number that is known when the text is read   */
+  edf_slide__unary_at *unary;            /* the constructor for one tensor, or NULL           */
+  edf_slide__binary_at *binary;          /* the constructor for two tensors, or NULL          */
+  const edf_op *about;                   /* its op, or NULL                                   */
+  edf_slide__of_number *number;          /* computes it for a constant: sqrt(D); or NULL      */
 } edf_slide__functions[] = {
   { "sum", "", "_", NULL, NULL, NULL, NULL },
   { "mean", "", "_", NULL, NULL, NULL, NULL },
@@ -994,8 +1003,8 @@ enum { EDF_SLIDE__SUM_OVER, EDF_SLIDE__MEAN_OVER, EDF_SLIDE__MAX_OVER, EDF_SLIDE
   EDF_SLIDE__DROPOUT_OF,
   EDF_SLIDE__N_FUNCTIONS = sizeof edf_slide__functions / sizeof *edf_slide__functions };
 
-/* Returns the row of a function that is called in one of these ways, or -1. If a _ is part of
-   its name, an index follows: softmax_t. */
+/* Returns the row of a function whose `takes` begins with a character of `ways`, or -1. If
+   `takes` has a _, the name continues with a _: softmax_t. */
 static int edf_slide__function_named(const char *name, const char *ways) {
   for (int f = 0; f < EDF_SLIDE__N_FUNCTIONS; f++) {
     const char *takes = edf_slide__functions[f].takes, *end = strchr(takes, '_') ? "_" : "";
@@ -1006,7 +1015,8 @@ static int edf_slide__function_named(const char *name, const char *ways) {
   return -1;
 }
 
-/* ---- Which indices an expression has that are not summed inside of it, nor numbers now. */
+/* ---- The indices of an expression: bit i stands for index i. */
+/* Returns 1 if x is a reduction: its result does not have the indices that it reduces over. */
 static int edf_slide__reduces(const edf_slide__expr *x) {
   return x->sort == EDF_SLIDE__AN_OVER && x->which < EDF_SLIDE__SOFTMAX_OVER;
 }
@@ -1014,7 +1024,7 @@ static unsigned edf_slide__pair(const edf_slide__mask *m) {
   return 1u << m->index | 1u << m->limit;
 }
 
-/* Of softmax_s ... | s<=t, whose row t ends with entry t, this t; else -1. */
+/* Returns t for a softmax_s whose only mask is s<=t, else -1. Row t then ends with entry t. */
 static int edf_slide__limit(const edf_slide__statement *l, const edf_slide__expr *x) {
   int limit = -1, n = 0;
   if (x->sort != EDF_SLIDE__AN_OVER || x->which != EDF_SLIDE__SOFTMAX_OVER) return -1;
@@ -1025,6 +1035,7 @@ static int edf_slide__limit(const edf_slide__statement *l, const edf_slide__expr
   }
   return n == 1 ? limit : -1;
 }
+/* Returns the indices of x, except indices that x sums or that have a number in this step. */
 static unsigned edf_slide__expr_has(const edf_slide__statement *l, const edf_slide__expr *x) {
   unsigned has = 0;
   if (x->sort == EDF_SLIDE__A_TENSOR) has = edf_slide__ref_has(&l->m.e.ref[x->which]);
@@ -1052,6 +1063,7 @@ static edf_slide__expr *edf_slide__new_expr(edf_slide__sort sort, const char *at
   x->in = in;
   return x;
 }
+/* Appends x to a list of parts. Returns the list. */
 static edf_slide__expr *edf_slide__append_expr(edf_slide__expr *list, edf_slide__expr *x) {
   edf_slide__expr *last = list;
   if (!list) return x;
@@ -1059,17 +1071,18 @@ static edf_slide__expr *edf_slide__append_expr(edf_slide__expr *list, edf_slide_
   last->next = x;
   return list;
 }
+/* Returns the sum of one term, whose only factor is x. If x is NULL, the sum is 1. */
 static edf_slide__expr *edf_slide__sum_of(const char *at, edf_slide__expr *x) {
   return edf_slide__new_expr(EDF_SLIDE__A_SUM, at,
                              edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, at, x));
 }
 
-/* the only factor of a product */
+/* Returns the only factor of a product, or NULL if the product sums or has a number. */
 static const edf_slide__expr *edf_slide__only(const edf_slide__expr *x) {
   return x->number == 1 && !x->over && x->in && !x->in->next ? x->in : NULL;
 }
 
-/* Behind an opening bracket, up to the closing one; how many there are. */
+/* Reads a list after its opening bracket, and the closing one. Returns the number of parts. */
 static int edf_slide__read_list(edf_slide__statement *l, edf_slide__expr **list,
                                 edf_slide__expr *(*read)(edf_slide__statement *)) {
   edf__scan *s = &l->m.e.scan;
@@ -1090,7 +1103,7 @@ static int edf_slide__is_over(const char *name) {
   return edf_slide__function_named(edf_fmt("%s_", name), "_") >= 0;
 }
 
-/* f(x), f(x,y) or f x. */
+/* Reads the arguments of function f: f(x), f(x,y) or f x. */
 static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char *name, int f) {
   edf__scan *s = &l->m.e.scan;
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_CALL, name, NULL);
@@ -1114,7 +1127,7 @@ static edf_slide__expr *edf_slide__read_index(edf_slide__statement *l) {
   return x;
 }
 
-/* x at its name, of which the places follow. */
+/* Reads the tensor whose name is x: the name again, then its index positions. */
 static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slide__expr *x) {
   edf__equation *e = &l->m.e;
   e->scan.at = x->at - e->scan.size;
@@ -1127,7 +1140,8 @@ static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slid
   return x;
 }
 
-/* A place of tensor f by value, w[b,t] or floor(...), or of several indices, (I,J). */
+/* Reads an index position of tensor f if it is a lookup, w[b,t] or floor(...), or a group,
+   (I,J). Returns 1 for a lookup, -1 for a group, and 0 for any other position. */
 static int edf_slide__read_place(edf__equation *e, int f) {
   edf_slide__statement *l = (edf_slide__statement *)e->line;
   edf__scan *s = &e->scan;
@@ -1146,7 +1160,7 @@ static int edf_slide__read_place(edf__equation *e, int f) {
   return x->sort == EDF_SLIDE__A_GROUP ? -1 : 1;
 }
 
-/* 1[a<b] or s<=t: the test a-b < 0. */
+/* Returns the test 1[a<b], or the test of a mask s<=t. A test compares a - b with 0. */
 static edf_slide__expr *edf_slide__test_of(edf_slide__expr *a, edf_slide__expr *b, int which) {
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_TEST, a->at, a);
   x->which = which;
@@ -1155,7 +1169,8 @@ static edf_slide__expr *edf_slide__test_of(edf_slide__expr *a, edf_slide__expr *
   return x;
 }
 
-/* <, <=, =, !=, > or >=: bits 1, 2 and 4 say for which signs of the difference it holds. */
+/* Reads <, <=, =, !=, > or >=. Returns which differences a - b make it true, as a sum: 1 for
+   negative differences, 2 for 0, and 4 for positive differences. */
 static int edf_slide__read_comparison(edf__scan *s, const char *expected) {
   char c = edf_slide__peek(s);
   if (!c || !strchr("<>=!", c)) edf_slide__found(s, expected);
@@ -1176,7 +1191,8 @@ static void edf_slide__read_size(edf__equation *e, int index, const char *name) 
   *bound = (int)n;
 }
 
-/* A bound, s<=t, x<28 or w<27, or between braces an index alone; of an index its bit. */
+/* Reads a bound: a size x<28, a class bound w<27, or a mask s<=t. In braces an index may be
+   alone. Returns the bit of the index, or 0 for a class bound. */
 static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   edf__equation *e = &l->m.e;
   edf__scan *s = &e->scan;
@@ -1187,7 +1203,7 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   const char *expected = "'<' and a number, or '<=' and an index";
   if (edf_slide__peek(s) != '<') edf_slide__found(s, expected);
   int which = edf_slide__read_comparison(s, expected);
-  /* of no index: classes, by value */
+  /* Outside braces, a name that is no index yet is a tensor. The number counts classes. */
   if (which == 1 && edf_slide__is_digit(edf_slide__peek(s))) {
     for (int f = 0; f < e->n_ref; f++) used |= !strcmp(e->ref[f].name, x->at);
     if (x->which >= n && !used)
@@ -1213,7 +1229,8 @@ static edf_slide__expr *edf_slide__read_number_expr(edf_slide__statement *l) {
   return x;
 }
 
-/* 1/x; it is read once, as a square is twice. */
+/* Returns 1/base as a power -1. Its `which` is 1, because edf_slide__bind_product counts the
+   indices of a divisor once, and those of another power twice. */
 static edf_slide__expr *edf_slide__divisor_of(edf_slide__expr *base) {
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_POWER, base->at, base);
   x->which = 1;
@@ -1221,6 +1238,7 @@ static edf_slide__expr *edf_slide__divisor_of(edf_slide__expr *base) {
   base->next->number = -1;
   return x;
 }
+/* Reads a power after its base, x^2, x^-1 or x^(1/2). Returns the base if no ^ follows. */
 static edf_slide__expr *edf_slide__read_power(edf_slide__statement *l, edf_slide__expr *base) {
   edf__scan *s = &l->m.e.scan;
   const char *at = s->at;
@@ -1237,14 +1255,15 @@ static edf_slide__expr *edf_slide__read_power(edf_slide__statement *l, edf_slide
   return edf_slide__new_expr(EDF_SLIDE__A_POWER, at, base);
 }
 
-/* softmax_t ..., sum_{i,j} ...: of sum and mean the argument is all that follows, of others the
-   bracket that follows, if it has an index that they go over. */
+/* Reads softmax_t x or sum_{i,j} x. The argument x of sum and mean is the rest of the term. The
+   argument of another function is the next bracket, if the bracket has one of the function's
+   indices. Otherwise the argument is the rest of the term. */
 static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char *name, int f) {
   edf__scan *s = &l->m.e.scan;
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__AN_OVER, name, NULL);
   const char *index = name + strcspn(name, "_") + 1;
   x->which = f;
-  x->number = 1e-5;                      /* normalize's eps                                   */
+  x->number = 1e-5;                      /* normalize's eps, unless the text gives it         */
   if (*index) x->over = 1u << edf__index_of(&l->m.e, index);
   else {
     edf_slide__expect(s, '{', "an index or '{'");
@@ -1265,18 +1284,19 @@ static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char
   x->in = edf_slide__read_product(l, x->in);
   x->in->number *= sign;
   if (f > EDF_SLIDE__MEAN_OVER) return x;
-  x->sort = EDF_SLIDE__A_SUM;            /* a product that sums; a mean divides by sum_i 1    */
+  x->sort = EDF_SLIDE__A_SUM;            /* The product sums. A mean is divided by sum_i 1.   */
   x->in->at = name;
   x->in->over = x->over;
   if (f == EDF_SLIDE__SUM_OVER) return x;
   edf_slide__expr *n = edf_slide__sum_of(name, NULL);
   n->in->over = x->over;
   edf_slide__expr *divisor = edf_slide__divisor_of(n);
-  divisor->which = 2;                    /* of a mean: the number of its entries              */
+  divisor->which = 2;                    /* This divisor is the number of a mean's entries.   */
   edf_slide__append_expr(x->in->in, divisor);
   return x;
 }
 
+/* Reads a factor without its power: a test, number, bracket, function, tensor or name. */
 static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
   edf__scan *s = &l->m.e.scan;
   char c = edf_slide__peek(s);
@@ -1308,12 +1328,14 @@ static edf_slide__expr *edf_slide__read_factor(edf_slide__statement *l) {
   return x;
 }
 
+/* Returns 1 if a factor follows. */
 static int edf_slide__at_factor(edf__scan *s) {
   char c = edf_slide__peek(s);
   return edf_slide__is_letter(c) || edf_slide__is_digit(c) || c == '(' || c == '.';
 }
 
-/* Its first factor may have been read. Nothing stands behind a divisor but in 1/2 x[i]. */
+/* Reads a product. `first` is the first factor if it has been read, else NULL. A factor after
+   a divisor is an error, except after a fraction of two numbers: 1/2 x[i]. */
 static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
                                                 edf_slide__expr *first) {
   edf__scan *s = &l->m.e.scan;
@@ -1350,8 +1372,8 @@ static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l) {
   return x;
 }
 
-/* ---- Reading lines. A newline ends one, but not in brackets, behind or before an operator:
-   there it becomes a blank. A comment goes. */
+/* ---- Reading lines. A newline ends a line. A blank replaces a newline in brackets, before an
+   operator or after an operator. Blanks replace a comment. */
 static void edf_slide__join_lines(char *text) {
   char before = '\n';
   int depth = 0;
@@ -1366,8 +1388,8 @@ static void edf_slide__join_lines(char *text) {
   }
 }
 
-/* Reads the call of a node, if the right side is one: bceloss(s[b], y[b]). Its tensors are read
-   later, when there are nodes. */
+/* Reads a right side that is a node call: bceloss(s[b], y[b]). Returns 0 if it is not a call.
+   edf_slide__called_node reads the tensors of the call, when their nodes exist. */
 static int edf_slide__read_node_call(edf_slide__statement *l) {
   edf__scan *s = &l->m.e.scan, ahead = *s;
   if (!edf_slide__is_letter(edf_slide__peek(&ahead))) return 0;
@@ -1380,7 +1402,7 @@ static int edf_slide__read_node_call(edf_slide__statement *l) {
     l->right = edf_slide__read_bracket(l);
     return 1;
   }
-  l->call = begin;                       /* its right side is a 1                             */
+  l->call = begin;                       /* The number 1 takes the place of the right side.   */
   l->right = edf_slide__sum_of(begin, NULL);
   for (; *s->at && depth; s->at++) depth += (*s->at == '(') - (*s->at == ')');
   return 1;
@@ -1417,14 +1439,15 @@ static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *from) {
   *from = *s;
 }
 
-/* A recurrence's steps are joined when somebody asks for all times. */
+/* Joins the steps of a recurrence. It is called when the tensor of all steps is needed. */
 static edf_node *edf_slide__all_times(edf_slide__statement *l);
 
+/* Returns the newest node with this name, or NULL. For a step, returns all steps, joined. */
 static edf_node *edf_slide__newest(const char *name) {
   int i = edf_slide__n_nodes() - 1;
   while (i >= 0 && strcmp(edf_slide__nth(i)->name, name)) i--;
   edf_node *x = i < 0 ? NULL : edf_slide__nth(i), *y = x;
-  if (x && x->written && x->written->steps) {      /* It has a value if the steps have run.   */
+  if (x && x->written && x->written->steps) {      /* Runs y at once if the steps have run.   */
     int eager = edf.eager;
     edf.eager = eager || x->ran == edf.feeds;
     y = edf_slide__all_times((edf_slide__statement *)x->written->steps);
@@ -1433,19 +1456,21 @@ static edf_node *edf_slide__newest(const char *name) {
   return y;
 }
 
-/* A composition's operands are the names that are no line's, in the order in which they first
-   appear, as an Einsum's; nothing else is known there, and NULL is zero. */
+/* Returns the number of an operand of a composition, or -1. The operands are the names that no
+   line defines, in the order in which they first appear. */
 static int edf_slide__operand_named(const edf_slide__slide *all, const char *name) {
   int f = all->operands.n_ref - 1;
   while (f > 0 && strcmp(all->operands.ref[f].name, name)) f--;
   return f - 1;
 }
+/* Returns the node of a name that no line defines, or NULL. A composition knows only its
+   operands. An operand that is NULL is zero. */
 static edf_node *edf_slide__known(const edf_slide__slide *all, const char *name) {
   int k = edf_slide__operand_named(all, name);
   return !all->in ? edf_slide__newest(name) : k < 0 ? NULL : all->in[k];
 }
 
-/* input x[b,784]: made, unless the graph has it, with that shape. */
+/* Reads a declaration, x[b,784]. Creates x unless the graph has x with the same shape. */
 static void edf_slide__read_declaration(edf_slide__slide *all, edf__scan *s, int is_input) {
   const edf__site *at = &all->site;
   edf_node *x = edf__new_node(is_input ? EDF_INPUT : EDF_PARAMETER,
@@ -1474,7 +1499,7 @@ static void edf_slide__read_line(edf_slide__slide *all, edf__scan *s) {
   *s = before;
   edf_slide__read_statement(all, s);
 }
-/* The last line of this name, which is its tensor. */
+/* Returns the last line with this name on its left, or NULL. Lines of entries do not count. */
 static edf_slide__statement *edf_slide__line_of(const edf_slide__slide *all, const char *name) {
   int k = all->n - 1;
   while (k >= 0 && (all->line[k].entry || strcmp(all->line[k].m.e.ref->name, name))) k--;
@@ -1484,8 +1509,8 @@ static int edf_slide__same_left(const edf_slide__statement *a, const edf_slide__
   return !strcmp(a->m.e.ref->name, b->m.e.ref->name);
 }
 
-/* ---- What a name without brackets is: a scalar, or an index; a capital is the extent of that
-   index, or of its small one. */
+/* ---- Names without brackets: scalars, values of indices, and sizes of indices (capitals).
+   Returns the index with this name, or -1. A capital also finds its lower-case index. */
 static int edf_slide__index_for(const edf__equation *e, const char *name) {
   int found = -1;
   for (int i = 0; i < e->n_index; i++) {
@@ -1496,6 +1521,7 @@ static int edf_slide__index_for(const edf__equation *e, const char *name) {
   return found;
 }
 
+/* Makes the name x a scalar or an index. Stops if x is neither, or both. */
 static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x) {
   const edf__scan *s = &l->m.e.scan;
   const char *behind = x->at - s->size + strlen(x->at);
@@ -1527,15 +1553,15 @@ static void edf_slide__resolve(edf_slide__statement *l, edf_slide__expr *x) {
     edf_slide__resolve(l, k);
 }
 
-/* ---- Which product sums a capital: the outermost one with a tensor that has it. First the
-   indices whose extents x has: D in 1/sqrt D. */
+/* ---- Summed indices. The outermost product with a tensor that has a capital sums the capital.
+   Returns the indices whose sizes are in x: D in 1/sqrt D. */
 static unsigned edf_slide__extents_in(const edf_slide__expr *x) {
   unsigned has = x->sort == EDF_SLIDE__A_NAME && x->number > 0 ? 1u << x->which : 0;
   for (const edf_slide__expr *k = x->in; k; k = k->next) has |= edf_slide__extents_in(k);
   return has;
 }
 
-/* Where one of them stands first. */
+/* Returns the first name in x that has one of these indices, or NULL. */
 static const char *edf_slide__first_with(const edf_slide__statement *l,
                                          const edf_slide__expr *x, unsigned has) {
   const char *at = NULL;
@@ -1545,7 +1571,7 @@ static const char *edf_slide__first_with(const edf_slide__statement *l,
   return at ? at : tensor && (edf_slide__expr_has(l, x) & has) ? x->at : NULL;
 }
 
-/* Those that x has, and nothing binds. */
+/* Stops if `open` has an index: an index of x that nothing binds. */
 static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slide__expr *x,
                                    unsigned open) {
   const char *c = edf_slide__first_of(&l->m.e, open);
@@ -1566,8 +1592,8 @@ static unsigned edf_slide__small_letters(const edf_slide__statement *l) {
   return small;
 }
 
-/* Binds the indices of tensors among the factors. In a bracket, `inner` is 1, or a function, 2,
-   two factors have to have them; a square counts twice. */
+/* Sums the capitals of the tensors among the factors of x. `inner` is 1 in a bracket and 2 in a
+   function. In both, two factors must have the capital. A square counts as two. */
 static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__expr *x,
                                     unsigned bound, unsigned summed, int inner) {
   unsigned own = 0, above = 0, once = 0, twice = 0;
@@ -1576,7 +1602,7 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
     int alone = base->sort == EDF_SLIDE__A_TENSOR || base->sort == EDF_SLIDE__A_NAME;
     unsigned its = alone ? edf_slide__expr_has(l, base) : 0;
     unsigned has = edf_slide__expr_has(l, f), extents = edf_slide__extents_in(f);
-    int square = base != f && !f->which;             /* a divisor counts once                 */
+    int square = base != f && !f->which;             /* a divisor counts as one factor        */
     own |= its;
     twice |= (once & (has | extents)) | (has & extents) | (square ? its : 0);
     once |= has | extents;
@@ -1591,10 +1617,10 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
   x->over |= own;
 }
 
-/* A mask s<=t is a factor 1[s<=t] of a product that sums one of the two if the other is known
-   there, and of the line's entries if both are known. A maximum is taken of a + ln 1[s<=t],
-   where excluded entries are -infinity. A softmax is taken of a - 1e30 1[s>t], unless its rows
-   end at t. */
+/* Applies each mask s<=t whose two indices are known at x. A product that sums s or t gets the
+   factor 1[s<=t]. If is_entry is 1, a term that sums neither gets the factor. A maximum is
+   taken of a + ln 1[s<=t], which makes excluded entries -infinity. A softmax is taken of
+   a - 1e30 1[s>t], unless its row t ends with entry t. */
 static void edf_slide__apply_bounds(edf_slide__statement *l, edf_slide__expr *x,
                                     unsigned known, int is_entry) {
   unsigned over = x->over;
@@ -1629,8 +1655,8 @@ static void edf_slide__apply_bounds(edf_slide__statement *l, edf_slide__expr *x,
   }
 }
 
-/* `bound` are the indices known around x, `summed` those that products around it sum, and, 16
-   bits higher, those of a sum_i. */
+/* Binds the indices of x. `bound` has the indices that are known around x. `summed` has the
+   capitals that products around x sum, and, 16 bits higher, the indices of sum_i around x. */
 static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, unsigned bound,
                                  unsigned summed, int inner) {
   const edf__scan *s = &l->m.e.scan;
@@ -1666,8 +1692,8 @@ static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, un
     edf_slide__bind_expr(l, k, bound, summed, inner);
 }
 
-/* Returns the indices by whose sizes x divides: of 1/B, of (1/B), or of a mean without a mask.
-   Returns 0 for another expression. */
+/* Returns the indices by whose sizes x divides: B for 1/B and for (1/B). For the divisor of a
+   mean without a mask, returns the indices of the mean. Returns 0 for another expression. */
 static unsigned edf_slide__divides_by(const edf_slide__expr *x) {
   const edf_slide__expr *base = x->in, *f;
   if (x->sort == EDF_SLIDE__A_SUM && !base->next && !base->over && base->number == 1) {
@@ -1679,7 +1705,7 @@ static unsigned edf_slide__divides_by(const edf_slide__expr *x) {
   if (base->sort == EDF_SLIDE__A_NAME) return base->number > 0 ? 1u << base->which : 0;
   return x->which == 2 && !base->in->in ? base->in->over : 0;
 }
-/* Moves the factor of (1/B) sum_b x into the sum, so that it is one equation. */
+/* Moves the factor 1/B of (1/B) sum_b x into the sum, which makes the mean one equation. */
 static void edf_slide__find_means(edf_slide__expr *x) {
   for (edf_slide__expr *k = x->in; k; k = k->next) edf_slide__find_means(k);
   for (edf_slide__expr **at = &x->in; x->sort == EDF_SLIDE__A_PRODUCT && *at; at = &(*at)->next)
@@ -1693,7 +1719,7 @@ static void edf_slide__find_means(edf_slide__expr *x) {
       }
 }
 
-/* for b,i,j: names all indices. */
+/* Stops unless the `for` of a line names exactly the indices of the line. */
 static void edf_slide__check_loops(const edf_slide__statement *l) {
   unsigned used = 0;
   for (int f = 0; f < l->m.e.n_ref; f++) used |= edf_slide__expr_has(l, l->tensor[f]);
@@ -1704,13 +1730,14 @@ static void edf_slide__check_loops(const edf_slide__statement *l) {
     edf__syntax(&l->m.e.scan, not_named, "the for names all indices, but not %s", not_named);
 }
 
+/* Finds what each name of a line means, and where each index is summed. */
 static void edf_slide__bind_line(edf_slide__statement *l) {
   for (edf_slide__expr *x = l->right; x; x = x->next) {
     edf_slide__resolve(l, x);
     edf_slide__find_means(x);
   }
   edf_slide__check_loops(l);
-  unsigned bound = l->left;              /* and with += what nothing on the right goes over   */
+  unsigned bound = l->left;              /* with +=, also lower-case indices on the right     */
   for (edf_slide__expr *x = l->adds ? l->right : NULL; x; x = x->next)
     bound |= edf_slide__expr_has(l, x) & edf_slide__small_letters(l);
   for (edf_slide__expr *x = l->right; x; x = x->next)
@@ -1725,7 +1752,7 @@ static void edf_slide__bind_line(edf_slide__statement *l) {
     if (!m->used) edf__syntax(&l->m.e.scan, m->test->at, "the mask has no effect");
 }
 
-/* ---- Extents of a line: those of an Einsum of its tensors, as far as these are known. */
+/* ---- Sizes of a line. Finds the sizes that an Einsum of the known tensors would find. */
 static void edf_slide__solve_extents(edf_slide__statement *l) {
   edf_node x[EDF__MAX_REF], *in[EDF__MAX_REF];
   for (int f = 1; f < l->m.e.n_ref; f++) {
@@ -1733,13 +1760,13 @@ static void edf_slide__solve_extents(edf_slide__statement *l) {
     if (!l->of[f]) continue;
     edf__check_rank(&l->m.e, &l->m.e.ref[f], l->of[f]);
     in[f] = &x[f];
-    x[f] = *l->of[f];                    /* whose batch is unknown, as it will change         */
+    x[f] = *l->of[f];                    /* The batch counts as unknown, since it can change. */
     for (int d = 0; d < x[f].rank; d++) if (x[f].batched >> d & 1) x[f].dim[d] = 0;
   }
   edf__find_extents(&l->m, in);
 }
 
-/* (I,J) is the place J I + j, of I J entries; the last index runs fastest. */
+/* Makes a group (i,j) the position J*i + j, of I*J entries. The last index runs fastest. */
 static void edf_slide__set_group(const edf_slide__statement *l, int f,
                                  const edf_slide__expr *group) {
   edf__place *p = &l->m.e.ref[f].place[group->place];
@@ -1769,7 +1796,7 @@ static void edf_slide__set_groups(edf_slide__statement *l) {
       if (k->sort == EDF_SLIDE__A_GROUP) edf_slide__set_group(l, f, k);
 }
 
-/* ---- New Parameters, of the extents of their places. */
+/* ---- New Parameters. Returns the class bound of a lookup: 27 for | w<27. */
 static int edf_slide__classes_of(const edf_slide__statement *l, const edf_slide__expr *value) {
   const edf__equation *e = &l->m.e;
   int c = 0;
@@ -1782,6 +1809,7 @@ static int edf_slide__classes_of(const edf_slide__statement *l, const edf_slide_
   return e->index[c].bound;
 }
 
+/* Returns the size of dimension d that tensor f of the line needs if it is a new Parameter. */
 static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   const edf__ref *r = &l->m.e.ref[f];
   const edf__place *p = &r->place[d];
@@ -1810,13 +1838,14 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   return (int)greatest + 1;
 }
 
-/* A new name that is like what the text or the graph has is a slip. */
+/* Stops if a new tensor r and a tensor of equal rank have names that differ only in case. */
 static void edf_slide__check_like(const edf__scan *s, const edf__ref *r, const char *name,
                                   int rank) {
   if (rank == r->rank && !edf__compare_names(name, r->name))
     edf__syntax(s, r->name, "%s is not defined. Did you mean %s? If it is new, declare it: "
                 "parameter %s[...]", r->name, name, r->name);
 }
+/* Stops if the name of r is an index, a function over an index, or close to another tensor. */
 static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *r) {
   const edf__scan *s = &l->m.e.scan;
   const edf_slide__slide *all = l->slide;
@@ -1843,7 +1872,8 @@ static edf_node *edf_slide__parameter(const edf__site *at, const char *name, int
   return p;
 }
 
-/* Of a line that has it several times each place is read inside. */
+/* Creates the Parameter for tensor f. It is large enough for all its uses in the line. It is
+   uniform if it is summed or a lookup table, 0 if it is alone in its term, and else 1. */
 static void edf_slide__new_parameter(edf_slide__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
   const edf_slide__expr *x = l->tensor[f];
@@ -1869,13 +1899,13 @@ static void edf_slide__new_parameters(edf_slide__statement *l) {
   for (int f = 1; f < l->m.e.n_ref && !l->slide->in; f++) {
     const edf__ref *r = &l->m.e.ref[f];
     if (l->of[f] || edf_slide__line_of(l->slide, r->name)) continue;
-    l->of[f] = edf_slide__known(l->slide, r->name);  /* made where it stood before            */
+    l->of[f] = edf_slide__known(l->slide, r->name);  /* created by an earlier use             */
     if (!l->of[f]) edf_slide__new_parameter(l, f);
     edf__check_rank(&l->m.e, r, l->of[f]);
   }
 }
 
-/* ---- What is a number now, as 1/sqrt D; else NaN, which goes through all that is done. */
+/* ---- Constants. Returns the value of x if x is a number now, as in 1/sqrt D, else NaN. */
 static double edf_slide__number_now(const edf_slide__statement *l, const edf_slide__expr *x) {
   double n = x->sort == EDF_SLIDE__A_PRODUCT ? x->number : 0, none = (double)NAN;
   switch (x->sort) {
@@ -1899,6 +1929,7 @@ static double edf_slide__number_now(const edf_slide__statement *l, const edf_sli
   for (const edf_slide__expr *f = x->in; f; f = f->next) n *= edf_slide__number_now(l, f);
   return n;
 }
+/* Writes the value of x to *to. Returns 1 if x is a number now, else 0. */
 static int edf_slide__constant(const edf_slide__statement *l, const edf_slide__expr *x,
                                double *to) {
   *to = edf_slide__number_now(l, x);
