@@ -1,10 +1,10 @@
 /* edf_slide.h - v3.0 - whole slides as programs, for edf.h
 
-   A companion of edf.h, in the same folder. It includes edf.h by itself. EDF_IMPLEMENTATION,
-   defined in exactly one file, compiles its code too. The equations of a lecture slide are a
-   program: Equations("...") reads them and builds the nodes. Layers and recurrences are such
-   texts, edf_print_equations writes them, and edf_check_backward judges the backward that a
-   student submits as lines. MIT licence, as edf.h.
+   This file is a companion of edf.h, in the same folder. It includes edf.h by itself. Define
+   EDF_IMPLEMENTATION in exactly one file: the code of both headers is compiled there. The
+   equations of a lecture slide are a program. Equations("...") reads them and builds the
+   nodes. Layers and recurrences are such texts. edf_print_equations writes a program as a text.
+   edf_check_backward checks a backward that a student writes as lines. MIT licence, as edf.h.
 
        #define EDF_IMPLEMENTATION
        #include "edf_slide.h"
@@ -36,7 +36,7 @@
 #error "edf_slide.h is of version 3.0, and edf.h of another version: take both of one version"
 #endif
 #define EDF_SLIDE__HERE __FILE__, __LINE__
-#if defined(__GNUC__) && defined(__MINGW_PRINTF_FORMAT)    /* Windows: which printf it has    */
+#if defined(__GNUC__) && defined(__MINGW_PRINTF_FORMAT)    /* MinGW has two formats of printf */
 #define EDF_SLIDE__PRINTF(f, a) __attribute__((format(__MINGW_PRINTF_FORMAT, f, a)))
 #elif defined(__GNUC__)
 #define EDF_SLIDE__PRINTF(f, a) __attribute__((format(printf, f, a)))
@@ -46,12 +46,12 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* ---- Slides. One equation a line; the node of the last line is returned:
+/* ---- Slides. Each line is one equation. The call returns the node of the last line:
      edf_equations("h[b,j] = sigmoid(W[j,I] x[b,I] - B[j]) | j<64 \n"
                    "P[b,k] = softmax_k V[k,J] h[b,J]      | k<10 \n"
                    "loss[b] = -ln P[b,y[b]]");
-   The text is printf-style; a text of any length goes in as edf_equations("%s", text). A name
-   is a line of the text, else the newest node with that name, else a new Parameter.
+   The text is printf-style. Pass a text of any length as edf_equations("%s", text). A name
+   means the line that defines it, else the newest node of that name, else a new Parameter.
 
      line       = ["for" index {"," index} ":"] left ("="|"+="|"-=") sum {";" sum} ["|" bounds]
                 | ("input"|"parameter") declaration {"," declaration}
@@ -63,30 +63,37 @@ extern "C" {
      position   = a sum as in Einsum | a tensor or floor(...), a lookup | "(" indices ")"
      call       = name "(" sum {"," sum} ")" | name factor, as in ln P[b,y[b]]
      over       = name "_" (index | "{" index or bound {","...} "}") argument
-     bound      = index "<" number | index ("<"|"<=") index
+     bound      = (index | name) "<" number | index ("<"|"<=") index
 
-   functions  sigmoid tanh relu gelu softplus exp ln log sqrt abs sin cos; sign floor stop have
-              no gradient; min(x,y) max(x,y) dropout(x,rate); over indices sum mean max min
-              variance argmax argmin, and softmax logsoftmax normalize(x,eps), which keep them.
-   sums       A capital is summed by the outermost product with a tensor that has it. In a
-              bracket or a function, two factors must have it. With += and -= all other indices
-              are summed over the whole right side.
-   numbers    A capital alone is the size of an index, a small letter its value: (t-s)^2 / B.
-   parameters Uniform with variance 1/n for sums of n, 0 as a term by itself, else 1. Their
-              sizes come from other tensors or from bounds.
-   recurrence If h[b,t-1,j] is read on its line or above, the lines between run step by step.
-              Before the first step it is 0, or as given: h[b,-1,j] = z[b,j].
-   bounds     s<=t keeps these pairs only.
-   Errors point into the text. */
+   functions  sigmoid tanh relu gelu softplus exp ln log sqrt abs sin cos, min(x,y), max(x,y),
+              dropout(x,rate). Functions without a gradient: sign floor stop.
+              Reductions over indices: sum mean max min variance argmax argmin.
+              softmax, logsoftmax and normalize(x,eps) keep their indices.
+   tests      1[x > y] is 1 or 0. The other comparisons are < <= = != >=.
+   sums       A summed index is a capital, such as I, that is not on the left. The outermost
+              product sums I if one of its tensors has I. In a bracket or a function, a product
+              sums I only if two of its factors have I. With += and -=, lower-case indices that
+              are not on the left are summed too, over the whole right side.
+   numbers    A capital alone is the size of an index. A lower-case index alone is its value:
+              (t-s)^2 / B.
+   parameters If indices of a new Parameter are summed, it starts uniform with variance 1/n,
+              for n products in a sum. A lookup table counts the n entries of a row. Otherwise
+              a new Parameter starts at 0 if it is a whole term, else at 1. Other tensors or
+              bounds give its size.
+   recurrence The line of h, or a line above it, may read an earlier step, h[b,t-1,j]. Then the
+              lines from this read to the line of h run step by step. The step before the first
+              is 0, or a line gives it: h[b,-1,j] = z[b,j].
+   bounds     j<64 gives the size of j. s<=t keeps only these pairs. w<27: w has 27 classes.
+   An error shows the position in the text. */
 #define edf_equations(...) edf_equations_at(EDF_SLIDE__HERE, __VA_ARGS__)
 edf_node *edf_equations_at(const char *file, int line, const char *text, ...)
     EDF_SLIDE__PRINTF(3, 4);
-edf_node *edf_find(const char *name);    /* the newest tensor of this name, else an error     */
+edf_node *edf_find(const char *name);    /* Returns the newest tensor of this name, or stops. */
 
-/* The same language over nodes of your own. Names that no line defines are bound to the nodes,
-   in the order in which they first appear. No Input or Parameter is created.
+/* Reads the same language over nodes of your own. The names that no line defines are these
+   nodes, in the order in which the names first appear. No Input or Parameter is created.
      edf_text("P[b,t,s] = softmax_s a[b,t,s] | s<=t", a)
-   Recurrence is one line that reads itself:
+   edf_recurrence is for a line that reads an earlier step of itself:
      Recurrence("h[b,t,j] = tanh(Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j])",
                 Whh, Wxh, x, B) */
 #define edf_text(...)       edf_text_at(EDF_SLIDE__HERE, __VA_ARGS__, (edf_node *)0)
@@ -94,41 +101,44 @@ edf_node *edf_find(const char *name);    /* the newest tensor of this name, else
 edf_node *edf_text_at(const char *file, int line, const char *text, ...);
 edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...);
 
-/* Writes the whole program as a text for edf_equations. Read into an empty graph it gives the
-   same nodes, and from the same Parameters the same numbers, bit for bit. Names that several
-   nodes have, or that would be misread, get a number: h_2. A custom node is a comment, and an
-   error when the text is read. */
+/* Writes the whole program as a text for edf_equations. If an empty graph reads the text, it
+   gets the same nodes. The same Parameters then give the same numbers, bit for bit. A name gets
+   a number if several nodes have it or if it would be misread: h_2. A custom node is written
+   as a comment and a line that cannot be read. */
 void edf_print_equations(FILE *out);
 
 /* Runs a submitted backward of y's line and compares it with the framework's:
      edf_check_backward(s, "for b,i,j: W.grad[i,j] += s.grad[b,j] x[b,i]  \n"
                            "x.grad[b,i] += W[i,J] s.grad[b,J]");
    s.grad and the first values of the other gradients are random. Each tensor on the right of
-   y's line is an input. If the lines read Z.grad, the line of Z is part of the answer. A left
-   name without .grad is a helper. All Parameters may have (1/B), B the size of y's first index;
-   Inputs may be left out. It prints a line for each tensor, shows a mistake with a caret, and
-   returns the worst relative error, 1 for missing or unreadable. */
+   y's line is an input. If a submitted line reads Z.grad, the backward includes the line of Z.
+   A left name without .grad is a helper. The gradients of all Parameters, or of none, may have
+   the factor (1/B), where B is the size of y's first index. Inputs may be left out. The call
+   prints a line for each tensor and shows a mistake with a caret. It returns the worst relative
+   error, or 1 if a gradient is missing or a line is unreadable. */
 double edf_check_backward(edf_node *y, const char *lines);
+/* With EDF_NO_DEBUG, these two functions do nothing, and the check returns 0. */
 #ifdef EDF_NO_DEBUG
 static inline double edf_slide__no_answer(const edf_node *y) { (void)y; return 0; }
 #define edf_print_equations(out)      ((void)(out))
 #define edf_check_backward(y, lines)  ((void)(lines), edf_slide__no_answer(y))
 #endif
 
-/* ---- Layers: parameter structs, and short texts over them. Weights start uniform with
-   variance 1/n for sums of n products, biases 0. */
+/* ---- Layers. A layer has a parameter struct and a short text. Weights start uniform with
+   variance 1/n for sums of n products. Biases start at 0. */
 
 /* Embed: y[b,t,j] = W[k[b,t],j] for class numbers k.   W.grad[k[b,t],j] += y.grad[b,t,j]
-   Errors, in Forward: a class out of range or not whole, with its row and value. */
+   Errors, in Forward: a class out of range or not whole. The message has its row and value. */
 #define edf_embed(W, k) edf_embed_at(EDF_SLIDE__HERE, W, k)
 edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k);
 
 /* LayerNorm: y[b,t,j] = A[j] normalize_j x[b,t,j] + B[j], over the last index (Ba et al. 2016).
-   A starts 1 and B 0.
+   A starts at 1, and B at 0.
    BatchNorm: the same, normalised over every index but the last (Ioffe and Szegedy 2015). In
-   training it uses the batch's mean and variance (divisor n), else running ones. These are
-   Parameters that no optimiser moves, so they are saved. In each Forward of training they move
-   a tenth of the way. Errors: gain and last index differ; training on 1 row. */
+   training it uses the mean and the variance (divisor n) of the batch, else running ones. The
+   running ones are Parameters, so edf_save saves them, but no optimiser moves them. In training
+   each Forward moves them by a tenth of the distance to the batch's.
+   Errors: the parameters and the last index have different sizes; training on 1 row. */
 typedef struct { edf_node *gain, *bias; } edf_layer_norm_package;
 typedef struct { edf_node *gain, *bias, *mean, *variance; } edf_batch_norm_package;
 #define edf_layer_norm_params(n) edf_layer_norm_params_at(EDF_SLIDE__HERE, n)
@@ -142,12 +152,14 @@ edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int 
 edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
                             edf_node *x);
 
-/* Conv: y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+DI-p,s*j+DJ-p,C] - B[n]. The stride s and the padding
-   p are fields of the parameter struct, 1 and 0 until changed. The size of y is
-   (X + 2p - size)/s + 1.
+/* Conv: y[b,i,j,n] = W[DI,DJ,C,n] x[b,s*i+DI-p,s*j+DJ-p,C] - B[n]. The size of y is
+   (X + 2p - size)/s + 1, rounded down, if the size of x is X.
+     stride  (s, default 1): the step between two windows
+     padding (p, default 0): the number of zeros on each side of x
    MaxPool, AvgPool: y[b,i,j,c] = max or mean of x[b,s*i+DI,s*j+DJ,c], for 1 to 3 dimensions.
    Residual: y = x + Conv(second, Relu(Conv(first, x))), of the same shape (He et al. 2015).
-   Errors: another rank or other channels, a window longer than the padded x. */
+   Errors: another rank or number of channels; a window longer than the padded x; an even size
+   in a Residual. */
 typedef struct {
   edf_node *w, *b;
   int stride, padding;
@@ -167,12 +179,13 @@ edf_node *edf_avg_pool_at(const char *file, int line, edf_node *x, int size, int
 edf_residual_package edf_residual_params_at(const char *file, int line, int size, int n);
 edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x);
 
-/* Attention of x[b,t,i] to itself, with h heads (Vaswani et al. 2017):
-     q[b,t,h,d] = WQ[I,h,d] x[b,t,I], and the same for k and v
-     P[b,h,t,s] = softmax_s (1/sqrt D) q[b,t,h,D] k[b,s,h,D], CausalAttention: | s<=t
+/* Attention: x[b,t,i] attends to itself, with several heads h (Vaswani et al. 2017):
+     q[b,t,h,d] = WQ[I,h,d] x[b,t,I], and k and v in the same way
+     P[b,h,t,s] = softmax_s (1/sqrt D) q[b,t,h,D] k[b,s,h,D]
      o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]
      y[b,t,j]   = WO[H,D,j] o[b,t,H,D]
-   Errors: heads that do not divide n, another n. */
+   CausalAttention: the same, where P has the bound | s<=t.
+   Errors: n is not a multiple of heads; the last index of x does not have size n. */
 typedef struct { edf_node *wq, *wk, *wv, *wo; } edf_attention_package;
 #define edf_attention_params(n, heads) edf_attention_params_at(EDF_SLIDE__HERE, n, heads)
 #define edf_attention(...)             edf_attention_at(EDF_SLIDE__HERE, __VA_ARGS__)
@@ -182,16 +195,17 @@ edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi
 edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_package Phi,
                                   edf_node *x);
 
-/* Recurrent cells. Gate k is z[b,k,j] + Wh[I,k,j] h[b,I], where
-   z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]; h' and c' are the new state:
+/* Recurrent cells. Gate k is z[b,k,j] + Wh[I,k,j] h[b,I], and z comes from the input:
+   z[b,k,j] = Wx[I,k,j] x[b,I] - B[k,j]. The new state is h' and c'.
      RNN     h' = tanh(gate 0)
-     GRU     G0, G1 = sigmoid(gates 0, 1), R = tanh(gate 2, of G0 h), h' = (1-G1) h + G1 R
-     LSTM    F, I, O = sigmoid(gates 0, 1, 2), R = tanh(gate 3), c' = F c + I R,
-             h' = O tanh(c'); the bias of F starts at -1, so F is open
-   One step of x[b,i]:             s = LSTM(Phi, x, s), which begins with { NULL, NULL }: zeros
+     GRU     G0, G1 = sigmoid(gates 0, 1), R = tanh(gate 2), h' = (1-G1) h + G1 R
+             Gate 2 has G0 h in place of h.
+     LSTM    F, I, O = sigmoid(gates 0, 1, 2), R = tanh(gate 3), c' = F c + I R, h' = O tanh(c')
+             The bias of F starts at -1. Biases are subtracted, so F starts open.
+   One step of x[b,i]:             s = LSTM(Phi, x, s); the first s is { NULL, NULL }: zeros
    All steps of x[b,t,i]:          h[b,t,j] = Unroll(Phi, x), for the parameters of any cell
    (Cho et al. 2014; Hochreiter, Schmidhuber 1997; Gers et al. 2000.)
-   Errors: the parameters of another cell, another length of x. */
+   Errors: the parameters of another cell; another size of x; only one of h and c is NULL. */
 typedef struct edf_cell edf_cell;
 typedef struct { edf_node *wx, *wh, *b; const edf_cell *cell; } edf_recurrent_package;
 typedef struct { edf_node *h, *c; } edf_recurrent_state;
@@ -250,7 +264,7 @@ extern "C" {
 #endif
 /* ==== >>helpers  Names, errors, memory and reading ======================================= */
 
-/* Stops with a rule and the operands of y. */
+/* Stops with the message `rule` and a list of the operands of y. */
 static void edf_slide__operands_error(const edf_node *y, const char *rule) {
   edf__site at = { y->op, y->file, y->line };
   edf_page list = { NULL, 0 };
@@ -258,14 +272,14 @@ static void edf_slide__operands_error(const edf_node *y, const char *rule) {
   edf__fail(at, "%s%s", rule, list.at);
 }
 
-/* Memory that edf_clear_compnodes frees. It is 0 at first. */
+/* Returns memory that is all 0. edf_clear_compnodes frees it. */
 static void *edf_slide__alloc(size_t bytes) { return edf__grow(&edf.computed, NULL, bytes); }
 static char *edf_slide__copy(const char *text) {
   size_t n = strlen(text) + 1;
   return (char *)memcpy(edf_slide__alloc(n), text, n);
 }
 
-/* Stops if an operand is NULL. */
+/* Stops if the operand x is NULL. */
 static void edf_slide__check(const edf__site *at, const edf_node *x, const char *name) {
   if (!x) edf__fail(*at, "%s is NULL", name);
 }
@@ -274,33 +288,36 @@ static void edf_slide__check(const edf__site *at, const edf_node *x, const char 
 static int edf_slide__n_nodes(void) {
   return edf.n_inputs + edf.n_parameters + edf.n_compnodes;
 }
+/* Returns node i: first come the Inputs, then the Parameters, then the CompNodes. */
 static edf_node *edf_slide__nth(int i) {
   if (i < edf.n_inputs) return edf.inputs[i];
   i -= edf.n_inputs;
   return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
 }
 
-/* Many functions go over the last indices, a row. Returns the number of these indices. */
+/* Returns how many last indices of y form a row. A softmax computes each row by itself. */
 static int edf_slide__row_dims(const edf_node *y) {
   return y->written ? y->written->row_dims : 1;
 }
+/* Returns the number of entries in a row. */
 static size_t edf_slide__columns(const edf_node *y) {
   size_t K = 1;
   for (int d = y->rank - edf_slide__row_dims(y); d < y->rank; d++) K *= (size_t)y->dim[d];
   return K;
 }
+/* Returns 1 if row t uses only its first t+1 entries, as with s<=t. */
 static int edf_slide__is_causal(const edf_node *y) { return y->written && y->written->causal; }
 
-/* The node is written as an equation: an Einsum, or a Lookup. */
+/* Returns 1 if the state of y is an equation: for an Einsum, a maximum, a Lookup, a Scatter. */
 static int edf_slide__has_equation(const edf_node *y) {
   return y->shape == edf__einsum_shape;
 }
-/* Returns 1 if contractions compute y. */
+/* Returns 1 if y is an Einsum or a maximum. Their equation has no lookup. */
 static int edf_slide__is_equation(const edf_node *y) {
   return edf_slide__has_equation(y) && ((const edf__einsum *)y->state)->runs;
 }
 
-/* Fills w uniformly in +-sqrt(3/n), which has variance 1/n, for sums of n products. */
+/* Fills w with uniform numbers in +-sqrt(3/n): variance 1/n, for sums of n products. */
 static edf_node *edf_slide__init_for(edf_node *w, double n) {
   edf_real bound = (edf_real)sqrt((double)((edf_real)3 / (edf_real)n));
   edf_init_uniform(w, -bound, bound);
@@ -311,8 +328,8 @@ static void edf_slide__set(edf_node *p, edf_real number) {
   edf_push(p);
 }
 
-/* Returns sum_i a[i] b[i], or for b NULL sum_i a[i]. It sums by 16 partial sums, so that the
-   compiler may vectorise. */
+/* Returns sum_i a[i] b[i], or sum_i a[i] if b is NULL. The loop has 16 partial sums, so that
+   the compiler can vectorise it. */
 enum { EDF_SLIDE__LANES = 16 };
 static edf_real edf_slide__dot(const edf_real *a, const edf_real *b, size_t n) {
   edf_real lane[EDF_SLIDE__LANES] = { 0 }, sum = 0;
@@ -325,23 +342,24 @@ static edf_real edf_slide__dot(const edf_real *a, const edf_real *b, size_t n) {
   return sum;
 }
 
-/* ---- Names. All characters that are not ASCII are letters. */
+/* ---- Names. Every character that is not ASCII counts as a letter. */
 static int edf_slide__is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c & 0x80;
 }
 static int edf_slide__is_digit(char c) { return c >= '0' && c <= '9'; }
-/* ---- Reading a text, as the parser of edf.h reads it. */
+/* ---- Reading a text, as in edf.h. Skips blanks, and returns the next character. */
 static char edf_slide__peek(edf__scan *s) {
   while (*s->at == ' ') s->at++;
   return *s->at;
 }
+/* Reads c and returns 1 if c is the next character, else returns 0. */
 static int edf_slide__accept(edf__scan *s, char c) {
   if (edf_slide__peek(s) != c || !c) return 0;
   s->at++;
   return 1;
 }
 
-/* Stops at the character where reading ended. */
+/* Stops with what was expected and what was found at the next character. */
 static void edf_slide__found(const edf__scan *s, const char *expected) {
   const char *c = s->text + (size_t)(s->at - s->text) % s->size;
   int length = 1;
@@ -353,6 +371,7 @@ static void edf_slide__expect(edf__scan *s, char c, const char *expected) {
   if (!edf_slide__accept(s, c)) edf_slide__found(s, expected);
 }
 
+/* Reads a name, or stops. `what` describes the name for the message. */
 static const char *edf_slide__identifier(edf__scan *s, const char *what) {
   if (!edf_slide__is_letter(edf_slide__peek(s))) edf_slide__found(s, what);
   const char *name = s->at + s->size;
@@ -362,7 +381,7 @@ static const char *edf_slide__identifier(edf__scan *s, const char *what) {
 
 static int edf_slide__first_sign(edf__scan *s) { return edf_slide__accept(s, '-') ? -1 : 1; }
 
-/* ---- Which indices a part of an equation has: bit i stands for index i. */
+/* ---- Indices as bits. Bit i is 1 if a position, a tensor or the tensors f to end-1 have i. */
 static unsigned edf_slide__place_has(const edf__place *p) {
   unsigned has = 0;
   for (int i = 0; i < EDF_MAX_INDEX; i++) has |= (unsigned)(p->factor[i] != 0) << i;
@@ -379,21 +398,21 @@ static unsigned edf_slide__refs_have(const edf__equation *e, int f, int end) {
   return has;
 }
 
-/* Returns the name of the first of these indices, or NULL. */
+/* Returns the name of the first index whose bit in `has` is 1, or NULL. */
 static const char *edf_slide__first_of(const edf__equation *e, unsigned has) {
   int i = 0;
   while (has && !(has >> i & 1)) i++;
   return has ? e->index[i].name : NULL;
 }
 
-/* Adds a tensor to an equation, which may move the others. All of it is zero. */
+/* Adds a tensor, all zero, to an equation and returns it. Other tensors may move in memory. */
 static edf__ref *edf_slide__next_ref(edf__equation *e) {
   size_t n = (size_t)++e->n_ref;
   e->ref = (edf__ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
   return (edf__ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
 }
 
-/* A term that lacks index i on the left must not sum index I: the program would still train. */
+/* Stops if a term has no index i of the left side but sums I. This typo would still train. */
 static void edf_slide__check_cases(const edf__equation *e, const char *at, unsigned lacks,
                                    unsigned sums) {
   for (int i = 0; i < e->n_index; i++)
@@ -405,7 +424,7 @@ static void edf_slide__check_cases(const edf__equation *e, const char *at, unsig
     }
 }
 
-/* All indices of a line have a size. */
+/* Stops unless all indices of a line have a size. */
 static void edf_slide__check_known(const edf__einsum *m) {
   for (int i = 0; i < m->e.n_index; i++) {
     const char *name = m->e.index[i].name;
@@ -418,8 +437,8 @@ static void edf_slide__check_known(const edf__einsum *m) {
 /* ==== >>over  Nodes that slides and layers are made of ==================================== */
 
 /* ---- Sign, Floor, Stop, Test   y[i] = f(x[i]), without a gradient
-   Stop: y[i] = x[i]. Test: 1 or 0, whether x[i] is less than 0, equal to 0 or greater than 0:
-   bits 1, 2 and 4 of the state say which of these count. A NaN is none of them. ---- */
+   Stop is y[i] = x[i]. The state of Test is a sum of 1 for x[i] < 0, 2 for x[i] = 0 and 4 for
+   x[i] > 0. Test is 1 if a case in this sum is true, else 0. If x[i] is NaN, Test is 0. ---- */
 static void edf_slide__sign_forward(edf_node *y) {
   const edf_real *x = y->in[0]->value;
   for (size_t i = 0; i < y->size; i++) y->value[i] = (edf_real)((x[i] > 0) - (x[i] < 0));
@@ -448,7 +467,9 @@ static const edf_op edf_slide__stop_op = { "Stop", NULL, edf_slide__stop_forward
 static const edf_op edf_slide__test_op = { "Test", NULL, edf_slide__test_forward, NULL, "y x",
   "y@ = test_#(x@)", "" };
 
-/* ---- A number, or of x's dimension # the extent, or its indices 0, 1, 2 ... */
+/* ---- Number   y = n. The state of all three nodes is the number n.
+   Extent   y = the size of dimension n of x
+   Index    y[i] = i, for each i of dimension n of x. Without x, y has n entries. ---- */
 static void edf_slide__count_shape(edf_node *y) {
   edf_real n = *(const edf_real *)y->state;
   int most = y->n_in ? y->in[0]->rank : 1000000000, is_index = !strcmp(y->about->name, "Index");
@@ -462,6 +483,7 @@ static void edf_slide__count_forward(edf_node *y) {
   if (y->n_in) n = (edf_real)y->in[0]->dim[(int)n];
   for (size_t i = 0; i < y->size; i++) y->value[i] = y->rank ? (edf_real)i : n;
 }
+/* Makes a node of this op with a number as its state. If x is NULL, the node has no input. */
 static edf_node *edf_slide__with_number(const edf__site *at, const edf_op *is, edf_node *x,
                                         double number) {
   edf_real state = (edf_real)number;
@@ -474,7 +496,7 @@ static const edf_op edf_slide__extent_op = { "Extent", edf_slide__count_shape,
 static const edf_op edf_slide__index_op = { "Index", edf_slide__count_shape,
   edf_slide__count_forward, NULL, "y", "y@ = !", "" };
 
-/* The place of the first greatest of # x in a row. */
+/* ---- ArgMax   y[b] = position of the first greatest # x in row b. The state # is +-1. ---- */
 static void edf_slide__argmax_shape(edf_node *y) {
   const edf_node *x = y->in[0];
   y->rank = x->rank - edf_slide__row_dims(y);
@@ -496,7 +518,7 @@ static void edf_slide__argmax_forward(edf_node *y) {
 static const edf_op edf_slide__argmax_op = { "ArgMax", edf_slide__argmax_shape,
   edf_slide__argmax_forward, NULL, "y x", "y@ = argmax_! # x~", "" };
 
-/* A line in the middle of a composition goes by the name on its left: q2, k3, h_in5. */
+/* Names an inner node after its left side, `more` and its own number: q2, k3, h_in5. */
 static edf_node *edf_slide__called(edf_node *y, const char *more) {
   const edf__ref *left = &((edf__einsum *)y->state)->e.ref[0];
   int n = (int)strcspn(left->name, "'");
@@ -504,16 +526,16 @@ static edf_node *edf_slide__called(edf_node *y, const char *more) {
   return y;
 }
 
-/* What the summed indices do: see the kinds of edf__einsum. */
+/* Values of edf__einsum.kind, the reduction. SAMPLE divides by n - 1. PUT marks a Scatter. */
 enum { EDF_SLIDE__SUM = 0, EDF_SLIDE__MEAN = 'm', EDF_SLIDE__SAMPLE = 's', EDF_SLIDE__MAX = 'x',
   EDF_SLIDE__PUT = 'p' };
 
-enum { EDF_SLIDE__HEAD = 16 };           /* numbers before an array in a state: it is aligned */
+enum { EDF_SLIDE__HEAD = 16 };           /* A state's array begins here, so it is aligned.    */
 
-/* ---- NormalizeOver   y = (x - m) r, r = 1/sqrt(v + eps): the row's mean and variance
+/* ---- NormalizeOver   y = (x - m) r, r = 1/sqrt(v + eps), for each row by itself
                         x.grad += r (y.grad - mean y.grad - y mean(y y.grad))
-   The second mean is there since every entry of the row moves v. The state is eps, then r of
-   each row. ---- */
+   m and v are the mean and the variance of the row. The last term is the gradient through v.
+   The state holds eps and, from number EDF_SLIDE__HEAD on, the r of each row. ---- */
 static void edf_slide__normalize_forward(edf_node *y) {
   const edf_node *x = y->in[0];
   size_t K = edf_slide__columns(y), rows = y->size / K;
@@ -546,14 +568,15 @@ static const edf_op edf_slide__normalize_op = { "NormalizeOver", NULL,
   "x.grad@ += (y.grad@ - mean_~ y.grad~ - y@ mean_~ (y~ y.grad~)) / sqrt(variance_~ x~ + #)" };
 
 /* ---- MaxOver   y[b,i] = max_J x[b,2*i+J]     x.grad[b,2*i+J] += y.grad[b,i] at the winner
-   An equation with a maximum in place of the sum, over the same nest. Outside, x is minus
-   infinity. The summed loops are the window. winner[] keeps, for every entry of y, which entry
-   of the window was the first greatest: it receives the gradient. NaN wins. ---- */
+   The equation has a maximum in place of its sum, and the same loops. Outside, x is minus
+   infinity. The summed loops run over the window. For each entry of y, winner[] has the number
+   of the first greatest entry in the window. It receives the gradient. NaN wins. ---- */
+/* Returns the plan of a maximum: its loops, and the offset in x of each window entry. */
 static edf_window edf_slide__window_of(const edf_node *y, const edf_nest *t) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf_window w;
   memset(&w, 0, sizeof w);
-  w.t = edf__canonical(t);               /* sorted: without a stride in y, last               */
+  w.t = edf__canonical(t);               /* Now the loops without a stride in y are last.     */
   while (w.n_kept < w.t.n && w.t.loop[w.n_kept].s[EDF_OUT]) w.n_kept++;
   w.n = 1;
   for (int i = w.n_kept; i < w.t.n; i++) w.n *= w.t.loop[i].n;
@@ -570,8 +593,8 @@ static edf_window edf_slide__window_of(const edf_node *y, const edf_nest *t) {
   return w;
 }
 
-/* Runs the loops from d on. In Forward x and y are values, in Backward gradients. The last loop
-   runs in blocks, without branches, so that compilers vectorise it. */
+/* Finds the maxima of n windows, and their first greatest entries. The loops have no branches,
+   so that compilers vectorise them. */
 enum { EDF_SLIDE__BLOCK = 64 };
 static void edf_slide__max_block(const edf_window *w, ptrdiff_t n, ptrdiff_t sx, edf_real *most,
                                  int *first, const edf_real *x) {
@@ -588,6 +611,7 @@ static void edf_slide__max_block(const edf_window *w, ptrdiff_t n, ptrdiff_t sx,
     }
   }
 }
+/* Runs the kept loops from d on. x and y are values in Forward, and gradients in Backward. */
 static void edf_slide__run_window(const edf_window *w, int d, int backward, edf_real *y,
                                   int *winner, edf_real *x) {
   static const edf_loop once = { 1, { 0, 0, 0 }, NULL };
@@ -626,7 +650,7 @@ static void edf_slide__max_over_backward(edf_node *y) { edf_slide__max_over(y, 1
 static const edf_op edf_slide__max_over_op = { "Einsum", edf__einsum_shape,
   edf_slide__max_over_forward, edf_slide__max_over_backward, NULL, NULL, NULL };
 
-/* A mean and a maximum write each entry once, and a maximum is over one tensor. */
+/* Stops unless a mean or maximum writes each entry once, and a maximum reduces one tensor. */
 static void edf_slide__check_reduction(int kind, const edf__equation *e) {
   unsigned has = 0;
   for (int d = 0; kind && d < e->ref->rank; d++) {
@@ -638,12 +662,13 @@ static void edf_slide__check_reduction(int kind, const edf__equation *e) {
   if (kind == EDF_SLIDE__MAX && (e->n_term != 1 || e->term->n != 1 || !(e->term->number == 1)))
     edf__syntax(&e->scan, e->term->at, "a maximum takes one tensor, without a factor");
 }
-/* ---- BatchNormalize   y[r,c] = q[c] (x[r,c] - m[c]), where r goes over every index but the
-   last and q[c] = 1/sqrt(v[c] + eps); m and v are the column's mean and variance in training,
-   else the running ones, which in training move towards them (v with divisor n-1).
+/* ---- BatchNormalize   y[r,c] = q[c] (x[r,c] - m[c]), q[c] = 1/sqrt(v[c] + eps)
      x.grad[r,c] += q[c] (y.grad[r,c] - mean_r y.grad[r,c] - y[r,c] mean_r y[r,c] y.grad[r,c])
-   and outside of training x.grad[r,c] += q[c] y.grad[r,c]. The state is eps and whether it
-   trained, then three rows: q, and the two means, of forward m and v. ---- */
+   c is the last index, and r runs over all others. In training, m and v are the mean and the
+   variance of column c, and the running ones move towards them (v with divisor n-1). Otherwise
+   m and v are the running ones, and x.grad[r,c] += q[c] y.grad[r,c]. The state holds eps, and
+   1 if Forward ran in training. From EDF_SLIDE__HEAD on it holds q and two more arrays. These
+   are m and v in Forward, and the means of y.grad and of y y.grad in Backward. ---- */
 static void edf_slide__batch_normalize_shape(edf_node *y) {
   const edf_node *x = y->in[0], *m = y->in[1], *v = y->in[2];
   if (x->rank < 2)
@@ -655,7 +680,7 @@ static void edf_slide__batch_normalize_shape(edf_node *y) {
     edf_slide__operands_error(y, "the last index of x must be as long as the parameters");
 }
 
-/* sum[c] = sum_r x[r,c] y[r,c] / rows, or without y sum_r x[r,c] / rows */
+/* Computes sum[c] = sum_r x[r,c] y[r,c] / rows, or sum_r x[r,c] / rows if y is NULL. */
 static void edf_slide__column_means(edf_real *sum, const edf_real *x, const edf_real *y,
                                     size_t rows, size_t C) {
   memset(sum, 0, C * sizeof *sum);
@@ -713,22 +738,25 @@ static const edf_op edf_slide__batch_norm_op = { "BatchNorm", edf_slide__batch_n
   "x.grad@ += (y.grad@ - mean_? y.grad? - y@ mean_? (y? y.grad?)) / sqrt(variance_? x? + #)"
   "\n\nx.grad@ += y.grad@ / sqrt(v[!] + #)" };
 
-/* ---- Lookup: y[b,t,j] = x[k[b,t],j], the gradient scattered back. Scatter, by value on the
-   left: y[k[b],j] += x[b,j], the gradient looked up. Entries are those of y, of a Scatter x's;
-   the table is the other. The state is an equation: left, x, and the k, each of a place. */
+/* ---- Lookup    y[b,t,j] = x[k[b,t],j]     x.grad[k[b,t],j] += y.grad[b,t,j]
+   ---- Scatter   y[k[b],j] += x[b,j]        x.grad[b,j] += y.grad[k[b],j]
+   The class numbers k select an entry of the table, which is x of a Lookup and y of a Scatter.
+   The other tensor has the entries. The state is an equation. Its tensors are the left side, x,
+   and one tensor k for each position that is looked up. */
 typedef struct {
-  const edf__einsum *m;
+  const edf__einsum *m;                  /* the state of the node                             */
   const edf_node *entries, *table;
-  const edf__ref *at;                    /* of the entries                                    */
-  edf__ref of;                           /* of the table; by value: the last entry's classes  */
-  size_t run;                            /* so many lie together in both                      */
+  const edf__ref *at;                    /* the index positions of `entries`                  */
+  edf__ref of;                           /* those of `table`, with the last entry's classes   */
+  size_t run;                            /* number of entries that are adjacent in both       */
 } edf_slide__lookup;
 
 static int edf_slide__scatters(const edf_node *y) {
   return ((const edf__einsum *)y->state)->kind == EDF_SLIDE__PUT;
 }
 
-/* Entries lie together along an index that is the last of both, and stands nowhere else. */
+/* Returns the plan of a Lookup or Scatter. Entries are adjacent in both tensors along an index
+   that is last in both and occurs nowhere else. */
 static edf_slide__lookup edf_slide__plan_lookup(const edf_node *y) {
   const edf__einsum *m = (const edf__einsum *)y->state;
   const edf__equation *e = &m->e;
@@ -746,7 +774,7 @@ static edf_slide__lookup edf_slide__plan_lookup(const edf_node *y) {
   return p;
 }
 
-/* Returns the entry of x that factor r reads at these indices, or -1 if it reads outside. */
+/* Returns the entry of x that tensor r reads at these indices, or -1 if r reads outside x. */
 static ptrdiff_t edf_slide__entry_of(const edf__einsum *m, const edf__ref *r,
                                      const edf_node *x, const ptrdiff_t *index) {
   ptrdiff_t entry = 0;
@@ -759,7 +787,8 @@ static ptrdiff_t edf_slide__entry_of(const edf__einsum *m, const edf__ref *r,
   return entry;
 }
 
-/* Where entry i lies in the table; -1: outside, where it is 0. */
+/* Returns the entry of the table that belongs to entry i, or -1 if it is outside. A Lookup then
+   reads 0. Stops if a class number of entry i is not valid. */
 static ptrdiff_t edf_slide__in_table(edf_slide__lookup *p, const edf_node *y, size_t i) {
   const edf__equation *e = &p->m->e;
   ptrdiff_t index[EDF_MAX_INDEX] = { 0 };
@@ -775,6 +804,7 @@ static ptrdiff_t edf_slide__in_table(edf_slide__lookup *p, const edf_node *y, si
   return edf_slide__entry_of(p->m, &p->of, p->table, index);
 }
 
+/* Adds entries of `from` to `to`: to the table if to_table is 1, else from the table. */
 static void edf_slide__move_entries(edf_node *y, edf_real *to, const edf_real *from,
                                     int to_table) {
   edf_slide__lookup p = edf_slide__plan_lookup(y);
@@ -796,13 +826,13 @@ static void edf_slide__lookup_backward(edf_node *y) {
 static const edf_op edf_slide__lookup_op = { "Lookup", edf__einsum_shape,
   edf_slide__lookup_forward, edf_slide__lookup_backward, NULL, NULL, NULL };
 
-/* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J], and the gradients back
-   A row of y, from the joined index on, is a row of each operand after the other. ---- */
+/* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J], and gradients in reverse
+   A row of y begins at the joined index. It is a row of each operand, one by one. ---- */
 static void edf_slide__concat_shape(edf_node *y) {
   int axis = y->rank - edf_slide__row_dims(y), joined = 0;
   for (int k = 0; k < y->n_in; k++) {
     const edf_node *x = y->in[k];
-    int lacks = x->rank == y->rank - 1;  /* one entry of the joined index                     */
+    int lacks = x->rank == y->rank - 1;  /* x has no joined index: its size there is 1        */
     if (x->rank != y->rank && !lacks)
       edf_slide__operands_error(y, "each operand has the indices of the result, or all but the "
                                 "joined one");
@@ -841,7 +871,7 @@ static const edf_op edf_slide__concat_op = { "Concat", edf_slide__concat_shape,
   edf_slide__concat_forward, edf_slide__concat_backward, "y x", "y$ = x@",
   "x.grad@ += y.grad$" };
 
-/* Nodes joined along index `axis` of the result, which has this rank. */
+/* Joins n nodes along dimension `axis` of the result. `letters` names its indices: [b,t,j]. */
 static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis, const char *letters,
                                    int n, edf_node **in) {
   if (n < 1) edf__fail(*at, "expected at least one operand");
@@ -3336,7 +3366,7 @@ edf_node *edf_find(const char *name) {
 
 /* ==== >>layers  Layers, from normalisation to recurrences ================================ */
 
-/* The last `rank` indices: [i,j]. */
+/* Returns the last `rank` indices as a text: [i,j]. */
 static const char *edf_slide__last_letters(const edf__letters *l, int rank) {
   const char *text = rank ? "[" : "";
   for (int d = l->n - rank; d < l->n; d++)
@@ -3344,6 +3374,7 @@ static const char *edf_slide__last_letters(const edf__letters *l, int rank) {
   return text;
 }
 
+/* Builds y[b,t,j] = W[k[b,t],j], with as many indices as k and W have. */
 edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
   edf__site at = { "Embed", file, line };
   edf_node *in[2] = { W, k };
@@ -3361,7 +3392,7 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
                                        *left ? "]" : "", class_number, column), 2, 2, in);
 }
 
-/* ---- Normalisation. The gain starts at 1. */
+/* ---- Normalisation. The gain and the running variance start at 1, all others at 0. */
 edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n) {
   edf_layer_norm_package Phi;
   int package = ++edf.n_packages;
@@ -3380,7 +3411,7 @@ edf_batch_norm_package edf_batch_norm_params_at(const char *file, int line, int 
   return Phi;
 }
 
-/* y[b,j] = A[j] x[b,j] + B[j], where x is normalised first if `normalize` is "normalize_". */
+/* Builds y[b,j] = A[j] x[b,j] + B[j]. If `normalize` is "normalize_", x is normalised first. */
 static edf_node *edf_slide__gained(const edf__site *at, const char *normalize, edf_node *gain,
                                    edf_node *x, edf_node *bias) {
   edf_node *in[3] = { gain, x, bias };
@@ -3404,7 +3435,7 @@ edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package P
   return edf_slide__gained(&at, "", Phi.gain, x, Phi.bias);
 }
 
-/* ---- Convolutions and pools. A window of `size` entries has this many positions in x. */
+/* ---- Convolutions and pools. Returns the number of window positions in dimension d of x. */
 static int edf_slide__positions(const edf__site *at, const edf_node *x, int d, int size,
                                 int stride, int padding) {
   if (size < 1 || stride < 1 || padding < 0 || size > 10000 || stride > 10000 ||
@@ -3418,7 +3449,7 @@ static int edf_slide__positions(const edf__site *at, const edf_node *x, int d, i
 }
 
 edf_conv_package edf_conv_params_at(const char *file, int line, int size, int n_in, int n_out) {
-  edf_conv_package Phi = { NULL, NULL, 1, 0 };     /* stride and padding                      */
+  edf_conv_package Phi = { NULL, NULL, 1, 0 };     /* stride 1, padding 0                     */
   int package = ++edf.n_packages;
   Phi.w = edf_parameter_at(file, line, "w%d[%d,%d,%d,%d]", package, size, size, n_in, n_out);
   Phi.b = edf_parameter_at(file, line, "b%d[%d]", package, n_out);
@@ -3444,7 +3475,8 @@ edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node
   return edf_slide__conv(&at, Phi, x);
 }
 
-/* y[b,i,j,c] = max_{DI<2,DJ<2} x[b,2*i+DI,2*j+DJ,c], for 1 to 3 dimensions. */
+/* Builds y[b,i,j,c] = max_{DI<2,DJ<2} x[b,2*i+DI,2*j+DJ,c], for 1 to 3 dimensions. `over` is
+   max or mean. */
 static edf_node *edf_slide__pool(const edf__site *at, const char *over, edf_node *x, int size,
                                  int stride) {
   const char *left = "", *window = "", *read = "";
@@ -3503,6 +3535,7 @@ edf_attention_package edf_attention_params_at(const char *file, int line, int n,
   return Phi;
 }
 
+/* Builds the attention of x to itself. `bound` is empty or " | s<=t". */
 static edf_node *edf_slide__attention(const edf__site *at, edf_attention_package Phi,
                                       edf_node *x, const char *bound) {
   edf_node *in[5] = { Phi.wq, x, Phi.wk, Phi.wv, Phi.wo };
@@ -3525,13 +3558,13 @@ edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_pack
   return edf_slide__attention(&at, Phi, x, " | s<=t");
 }
 
-/* ---- Recurrent cells: texts of all times. The part of the gates that comes from the input, z,
-   does not depend on h, so it is one equation for all times. h' and C' are the new state, h and
-   C that of t-1: over all times they are one tensor. A single step is the same without t. */
+/* ---- Recurrent cells. The text of a cell computes all steps t. h' and C' are the new state,
+   h and C the state of step t-1. z is the input's part of the gates. z does not depend on h, so
+   one equation computes z for all steps. */
 struct edf_cell {
-  const char *name;
-  int gates;
-  const char *text;
+  const char *name;                      /* "LSTM"                                            */
+  int gates;                             /* number of gates                                   */
+  const char *text;                      /* equations of all steps                            */
 };
 
 #define EDF_SLIDE__INPUT "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"
@@ -3553,7 +3586,8 @@ const edf_cell edf_lstm_cell = { "LSTM", 4, EDF_SLIDE__GATES("3")
   "C'[b,t,j] = G[b,t,0,j] C[b,t-1,j] + G[b,t,1,j] R[b,t,j]\n"
   "h'[b,t,j] = G[b,t,2,j] tanh(C'[b,t,j])" };
 
-/* The LSTM's forget gate starts open, with the bias -1 (Jozefowicz et al. 2015). */
+/* Makes the Parameters of a cell. The bias of the LSTM's forget gate starts at -1. Biases are
+   subtracted, so this gate starts open (Jozefowicz et al. 2015). */
 edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const edf_cell *cell,
                                               int n_in, int n) {
   edf_recurrent_package Phi;
@@ -3569,7 +3603,8 @@ edf_recurrent_package edf_recurrent_params_at(const char *file, int line, const 
   return Phi;
 }
 
-/* Runs a cell: one step from state s, or all times if s is NULL. */
+/* Builds one step of a cell from state s, or all steps if s is NULL. The text of all steps has
+   h in place of h', since both are one tensor. The text of one step has no index t. */
 static edf_recurrent_state edf_slide__run_cell(const edf__site *at, edf_recurrent_package Phi,
                                                edf_node *x, const edf_recurrent_state *s) {
   edf_node *in[6] = { Phi.wx, x, Phi.b, Phi.wh, s ? s->h : NULL, s ? s->c : NULL };
@@ -3608,15 +3643,15 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
 
 #ifndef EDF_NO_DEBUG
 /* ==== >>ways  A program as its equations ================================================= */
-/* edf_print_equations writes a program as equations. A node that has no formula in >>equations
-   is written as a call of its op. Such a call may be the whole right side of a line, and its
-   indices are in the order of the left side:
+/* edf_print_equations writes a program as equations. A node that has no other notation is
+   written as a call of its op. The call is the whole right side of a line. Its indices have the
+   order of the left side:
      l[b] = bceloss(s[b], y[b])    y[b] = leakyrelu(x[b], 0.1)    h[b,t] = concat_t(a[b], c[b])
      r[b,i,j] = reshape(x[b,k]) | i<4, j<8    m[b] = maxover(x[b,2*i+DI]) | DI<2 */
 
-/* ---- Names that can be read again. A scalar has no brackets, so its name could be read as a
-   function or an index. If nodes have equal names, the newest one keeps it, because edf_find
-   finds that one. The others get a number. */
+/* ---- Names that can be read again. If nodes have equal names, the newest node keeps the name,
+   because edf_find finds this node. The others get a number. */
+/* Returns 1 if x is a scalar, and `name` would be misread as a function or as an index. */
 static int edf_slide__is_mistaken(const edf_node *x, const char *name) {
   if (x->rank) return 0;
   if (edf_slide__function_named(name, "x_") >= 0) return 1;
@@ -3628,7 +3663,7 @@ static int edf_slide__is_mistaken(const edf_node *x, const char *name) {
     for (int k = 0; edf_slide__is_equation(y) && k < m->e.n_index; k++)
       if (!edf__compare_names(m->e.index[k].name, name)) return 1;
   }
-  return name[strlen(name) - 1] == '_';  /* it would join the next line                       */
+  return name[strlen(name) - 1] == '_';  /* A newline after a _ does not end the line.        */
 }
 
 static int edf_slide__is_among(const char **names, int n, const char *name) {
@@ -3636,7 +3671,7 @@ static int edf_slide__is_among(const char **names, int n, const char *name) {
   return n > 0;
 }
 
-/* Gives all nodes names that can be read, and returns the names that they had before. */
+/* Gives all nodes names that can be read again. Returns the old names. */
 static const char **edf_slide__give_names(void) {
   int n = edf_slide__n_nodes();
   const char **all = (const char **)edf_keep(NULL, ((size_t)n + 1) * sizeof *all);
@@ -3676,13 +3711,13 @@ static void edf_slide__give_back_names(const char **had) {
   edf_release(had);
 }
 
-/* ---- Writing. Letters of y, of which x has the last, or its own. */
+/* ---- Writing. Writes x with the last indices of l, or with its own if l is NULL. */
 static void edf_slide__write_tensor(edf_page *out, const edf_node *x, const edf__letters *l) {
   edf__letters own = edf__letters_of(x);
   edf_write(out, "%s%s", edf_label(x), edf_slide__last_letters(l ? l : &own, x->rank));
 }
 
-/* A number, with as many digits as it needs. */
+/* Writes a number with as many digits as are needed to read it back. */
 static void edf_slide__write_number(edf_page *out, edf_real number) {
   char text[40];
   int digits = 6;
@@ -3693,7 +3728,8 @@ static void edf_slide__write_number(edf_page *out, edf_real number) {
 }
 
 /* Writes a node as a call: l[b] = bceloss(s[b], y[b]), or P[b,i,j] = softmax_{i,j}(s[b,i,j]).
-   Returns 0 if its op has no name in the language. The name ln would join a softmax. */
+   Returns 0 if its op has no name in the language. The log of a softmax is written as
+   `logarithm`, because log would make it a LogSoftmax. */
 static int edf_slide__write_call(edf_page *out, const edf_node *y) {
   int f = 0, n = 0;
   while (f < EDF_SLIDE__N_FUNCTIONS
@@ -3738,7 +3774,8 @@ static void edf_slide__write_declaration(edf_page *out, const edf_node *x) {
   if (x->rank) edf_write(out, "]");
 }
 
-/* The whole text. A node without words is a comment, and an error to read. */
+/* Writes the whole program. A custom node becomes a comment and a line that cannot be read. A
+   Pad or a Product is part of the equation of another node, so it is not written. */
 static void edf_slide__write_text(edf_page *out) {
   for (int i = 0; i < edf_slide__n_nodes(); i++) {
     const edf_node *x = edf_slide__nth(i);
