@@ -1965,8 +1965,8 @@ static int edf_slide__constant(const edf_slide__statement *l, const edf_slide__e
   *to = edf_slide__number_now(l, x);
   return *to == *to;
 }
-/* ---- An expression becomes nodes. A value is number node[at], in the line's indices; without
-   a node it is zero: what a recurrence reads before its first time. */
+/* ---- Building the nodes of an expression. A value is `number` times node[at], in the indices
+   of the line. A value without a node is zero, as h[b,t-1,j] is before the first step. */
 typedef struct edf_slide__value {
   edf_node *node;
   double number;
@@ -1975,7 +1975,7 @@ typedef struct edf_slide__value {
 
 static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__expr *x);
 
-/* One with these indices, each alone in its place. */
+/* Returns a value of `node` whose positions are the indices in `has`, one index a position. */
 static edf_slide__value edf_slide__new_value(const edf_slide__statement *l, edf_node *node,
                                              unsigned has) {
   edf_slide__value v = { node, 1, *l->m.e.ref };
@@ -1992,7 +1992,7 @@ static edf_slide__value edf_slide__new_value(const edf_slide__statement *l, edf_
   return v;
 }
 
-/* An index of a recurrence is a number now. */
+/* Replaces each fixed index of a recurrence by its present number: t-1 becomes 4 if t is 5. */
 static edf__ref edf_slide__ref_now(const edf_slide__statement *l, edf__ref r) {
   for (edf__place *p = r.place; p < r.place + r.rank; p++)
     for (int i = 0; i < l->m.e.n_index; i++) {
@@ -2003,7 +2003,8 @@ static edf__ref edf_slide__ref_now(const edf_slide__statement *l, edf__ref r) {
   return r;
 }
 
-/* Is it its node as it stands: each place an index alone, over all of the dimension? */
+/* Returns 1 if v is all of its node, times 1. Each position must be another plain index, and
+   the index must have the size of the dimension. */
 static int edf_slide__is_plain(const edf_slide__statement *l, const edf_slide__value *v) {
   unsigned has = 0;
   for (int d = 0; d < v->at.rank; d++) {
@@ -2022,7 +2023,7 @@ static int edf_slide__same_places(const edf__ref *a, const edf__ref *b) {
   return same;
 }
 
-/* [b,t,j] */
+/* Returns the indices of r as a text, [b,t,j]. Any other position is written as i. */
 static const char *edf_slide__letters_at(const edf_slide__statement *l, const edf__ref *r) {
   const char *text = r->rank ? "[" : "";
   for (int d = 0; d < r->rank; d++) {
@@ -2033,6 +2034,7 @@ static const char *edf_slide__letters_at(const edf_slide__statement *l, const ed
   return edf_slide__copy(text);
 }
 
+/* Returns the number n as a value. */
 static edf_slide__value edf_slide__number_value(const edf_slide__statement *l, double n) {
   edf_node **one = &l->slide->one;
   if (!*one) *one = edf_slide__with_number(&l->slide->site, &edf_slide__number_op, NULL, 1);
@@ -2041,7 +2043,8 @@ static edf_slide__value edf_slide__number_value(const edf_slide__statement *l, d
   return v;
 }
 
-/* An index, or its extent: of the batch that of any tensor which has it. */
+/* Returns the values 0, 1, 2 ... of index i, or its size. The batch size is read from any
+   tensor of the program that depends on the batch. */
 static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, int i,
                                                int extent) {
   edf_node *t = NULL;
@@ -2057,29 +2060,33 @@ static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, in
   return edf_slide__new_value(l, t, extent ? 0 : 1u << i);
 }
 
-/* ---- A tensor of the recurrence that runs is its node of that time, without the place. */
+/* ---- Steps. While a recurrence runs, h[b,t-1,j] is the node of step t-1, which has only the
+   indices b and j. Returns the line that computes r step by step now, or NULL. */
 static edf_slide__statement *edf_slide__running(const edf_slide__statement *l,
                                                 const edf__ref *r) {
   edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
   return by && !by->y && by->step ? by : NULL;
 }
+/* Returns 1 if x reads a tensor of the recurrence that runs. */
 static int edf_slide__reads_group(const edf_slide__statement *l, const edf_slide__expr *x) {
   int found = x->sort == EDF_SLIDE__A_TENSOR && edf_slide__running(l, &l->m.e.ref[x->which]);
   for (const edf_slide__expr *k = x->in; k; k = k->next) found |= edf_slide__reads_group(l, k);
   return found;
 }
 
-/* Without the places of the first n loops. */
+/* Removes the positions of the first n loops of line `by` from r. */
 static void edf_slide__drop_axes(edf__ref *r, const edf_slide__statement *by, int n) {
   for (int d = r->rank - 1; d >= 0; d--)
     for (int k = 0; k < n; k++)
       if (by->axis[k] == d)
         memmove(r->place + d, r->place + d + 1, (size_t)(--r->rank - d) * sizeof *r->place);
 }
-/* How many times, and the node of one; that before the first and that behind the last count. */
+/* Returns the size of the tensor along loop k. The left side h[b,t+1,j] adds one to the
+   size. */
 static ptrdiff_t edf_slide__times_of(const edf_slide__statement *l, int k) {
   return l->m.extent[l->loop[k]] + l->m.e.ref->place[l->axis[k]].constant;
 }
+/* Returns where the node of a step is kept, or NULL. Steps -1 and T have room too. */
 static edf_node **edf_slide__step_at(const edf_slide__statement *l, const int *time) {
   ptrdiff_t at = 0;
   for (int k = 0; k < l->n_loop; k++) {
@@ -2090,6 +2097,7 @@ static edf_node **edf_slide__step_at(const edf_slide__statement *l, const int *t
   return &l->step[at];
 }
 
+/* Returns the node of the step that r reads, or NULL. Removes the loops' positions from r. */
 static edf_node *edf_slide__now(const edf_slide__statement *l, const edf_slide__statement *by,
                                 edf__ref *r) {
   int time[EDF_SLIDE__LOOPS];
@@ -2108,20 +2116,22 @@ static edf_node *edf_slide__now(const edf_slide__statement *l, const edf_slide__
   return step ? *step : NULL;
 }
 
+/* Returns 1 if a position of r is a lookup. */
 static int edf_slide__by_value(const edf__ref *r) {
   int found = 0;
   for (int d = 0; d < r->rank; d++) found |= r->place[d].by;
   return found;
 }
 
-/* ---- An equation that is put together, in the letters of the line. */
+/* ---- Building one equation, which has the same indices as its line. */
 typedef struct {
   edf_slide__statement *l;
   edf__einsum m;
   edf_node *in[EDF__MAX_REF];
-  int n_before;                          /* nodes when it began                               */
-  int is_line, any;                      /* its left is the line's; what is there may be it   */
-  const edf_slide__expr *divisor;        /* a factor that the kind of the equation replaces   */
+  int n_before;                          /* number of nodes when the equation was begun       */
+  /* is_line is 1 for the left side of a line. any is 1 if an older node may be returned. */
+  int is_line, any;
+  const edf_slide__expr *divisor;        /* factor that the kind replaces: 1/B in a mean      */
 } edf_slide__making;
 
 static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statement *l,
@@ -2140,7 +2150,7 @@ static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statemen
   }
 }
 
-/* 0: it is zero. */
+/* Adds factor v to a term, and multiplies *number. Returns 0 if v is zero. */
 static int edf_slide__add_factor(edf_slide__making *to, const edf_slide__value *v,
                                  double *number) {
   edf__equation *e = &to->m.e;
@@ -2157,7 +2167,7 @@ static int edf_slide__add_factor(edf_slide__making *to, const edf_slide__value *
   return 1;
 }
 
-/* What is a number now goes into the term's. */
+/* Adds the factors of x to a term. Numbers multiply *number. Returns 0 if a factor is zero. */
 static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, double *number) {
   double k;
   int there = 1, product = x->sort == EDF_SLIDE__A_PRODUCT;
@@ -2172,7 +2182,7 @@ static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, dou
   return edf_slide__add_factor(to, &v, number);
 }
 
-/* An index that a product sums, and no factor has, counts: sum_i 1 is I. */
+/* Multiplies by the size of each index that p sums and no factor has: sum_i 1 is I. */
 static void edf_slide__add_counts(edf_slide__making *to, const edf_slide__expr *p, int first,
                                   double *number) {
   const edf_slide__statement *l = to->l;
@@ -2185,7 +2195,7 @@ static void edf_slide__add_counts(edf_slide__making *to, const edf_slide__expr *
   }
 }
 
-/* One more term, v, v w or p. One of zero goes; one of numbers alone needs a tensor. */
+/* Adds one term: v, v w or p. Drops a term that is zero. Numbers alone get the tensor 1. */
 static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v,
                                 const edf_slide__value *w, edf_slide__expr *p) {
   edf__equation *e = &to->m.e;
@@ -2202,7 +2212,7 @@ static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v
   }
   if (e->n_ref - first > EDF_MAX_FACTOR)
     edf__syntax(&e->scan, at, "a product has at most %d factors", EDF_MAX_FACTOR);
-  if (!there) {                          /* all of it is zero                                 */
+  if (!there) {                          /* the term is zero                                  */
     e->n_ref = first;
     e->n_operand = before;
     return;
@@ -2213,8 +2223,8 @@ static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v
   e->term[e->n_term++].at = at;
 }
 
-/* Bounds for the indices that may read outside, and for those whose extent this equation alone
-   would not know. */
+/* Adds a bound to an index that may read outside its tensor, if the line has a bound for it or
+   is in a recurrence. Adds a bound to an index whose size this equation alone does not give. */
 static void edf_slide__add_bounds(edf_slide__making *to) {
   const edf_slide__statement *l = to->l;
   edf__equation *e = &to->m.e;
@@ -2235,7 +2245,7 @@ static void edf_slide__add_bounds(edf_slide__making *to) {
     }
 }
 
-/* The letters that are in use, in their order. */
+/* Removes the indices that no tensor has. The others keep their order. */
 static void edf_slide__keep_letters(edf__equation *e) {
   unsigned has = edf_slide__refs_have(e, 0, e->n_ref);
   int n = 0;
@@ -2252,7 +2262,8 @@ static void edf_slide__keep_letters(edf__equation *e) {
   e->n_index = n;
 }
 
-/* Numbers alone do not tell the batch: 0 times its index does. */
+/* Adds 0 times the batch index if the batch index is on the left, but no tensor has it.
+   Otherwise the node would not know its batch size. */
 static void edf_slide__add_batch(edf_slide__making *to) {
   edf__equation *e = &to->m.e;
   unsigned has = 0;
@@ -2265,14 +2276,15 @@ static void edf_slide__add_batch(edf_slide__making *to) {
   }
 }
 
-/* Its node: NULL if nothing is left; what was just made, if it would copy that. */
+/* Returns the node of the equation, or NULL if no term is left. Builds no node if the equation
+   would only copy a newer node. With `any`, the copied node may be older. */
 static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is, int kind) {
   edf__equation *e = &to->m.e;
   edf__site at = to->l->slide->site;
   if (!e->n_term) return NULL;
   edf_slide__add_batch(to);
   edf_slide__value v = { to->in[0], e->term->number, e->ref[1] };
-  int plain = !is;                       /* no lookup                                         */
+  int plain = !is;                       /* 1 unless it is a lookup                           */
   if (kind == EDF_SLIDE__SUM && plain && e->n_ref == 2 && edf_slide__is_plain(to->l, &v)
       && (to->any || (v.node->kind == EDF_COMPNODE && v.node->position >= to->n_before))
       && edf_slide__same_places(&v.at, e->ref)) return v.node;
@@ -2285,7 +2297,8 @@ static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is
   return to->is_line ? y : edf_slide__called(y, "");
 }
 
-/* left = a, or a + b; or the greatest a, or its mean, over the indices that left lacks. */
+/* Builds left = a or left = a + b. With another kind, builds the maximum or the mean of a over
+   the indices that `left` does not have. */
 static edf_node *edf_slide__terms(edf_slide__statement *l, int kind, const edf__ref *left,
                                   const edf_slide__value *a, const edf_slide__value *b) {
   edf_slide__making to;
@@ -2294,20 +2307,21 @@ static edf_node *edf_slide__terms(edf_slide__statement *l, int kind, const edf__
   if (b) edf_slide__add_term(&to, b, NULL, NULL);
   return edf_slide__end_equation(&to, NULL, kind);
 }
-/* As a tensor of its own, with these indices. */
+/* Returns v as a node of its own that has exactly these indices. */
 static edf_slide__value edf_slide__with_indices(edf_slide__statement *l,
                                                 const edf_slide__value *v, unsigned has) {
   edf_slide__value y = edf_slide__new_value(l, NULL, has);
   y.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, v, NULL);
   return y;
 }
+/* Returns v if it is zero or plain, else a copy that is plain. */
 static edf_slide__value edf_slide__dense(edf_slide__statement *l, edf_slide__value v) {
   if (!v.node || edf_slide__is_plain(l, &v)) return v;
   return edf_slide__with_indices(l, &v, edf_slide__ref_has(&v.at));
 }
 
-/* ---- Sums of products. a + b + h[t-1] is (a + b) + h[t-1] in a recurrence over t: the first
-   sum is one equation, for all times at once. */
+/* ---- Sums of products. In a recurrence over t, a + b + h[t-1] becomes (a + b) + h[t-1]. One
+   equation computes a + b for all steps, because a + b does not read the recurrence. */
 static void edf_slide__split_early(edf_slide__statement *l, edf_slide__expr *x) {
   edf_slide__expr *sum = edf_slide__new_expr(EDF_SLIDE__A_SUM, x->at, NULL), **end = &sum->in;
   int n = 0, work = 0;
@@ -2323,15 +2337,15 @@ static void edf_slide__split_early(edf_slide__statement *l, edf_slide__expr *x) 
     *end = p;
     *(end = &p->next) = NULL;
   }
-  sum->closed = 1;                       /* it becomes a node of its own                      */
+  sum->closed = 1;                       /* the sum becomes a node of its own                 */
   edf_slide__expr *early = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, x->at, sum);
   early->next = x->in;
   x->in = x->in ? early : sum->in;
 }
 
-/* Returns the divisor of a mean over the batch, or NULL if p is no such product. The kind of
-   the equation replaces the divisor, which would be computed anew in each Forward. A product
-   of more than two factors would be split, and a part of it may sum an index already. */
+/* Returns the divisor of a mean over the batch, as 1/B, or NULL. An equation of kind MEAN
+   divides by itself and needs no node for 1/B. A product of more than two other factors returns
+   NULL: it is split, and one part may already sum the index. */
 static const edf_slide__expr *edf_slide__batch_divisor(const edf_slide__statement *l,
                                                        const edf_slide__expr *p) {
   const edf_slide__expr *divisor = NULL;
@@ -2349,8 +2363,7 @@ static const edf_slide__expr *edf_slide__batch_divisor(const edf_slide__statemen
   return divisor && n <= 2 && !(edf_slide__divides_by(divisor) & ~has) ? divisor : NULL;
 }
 
-/* What bounds by an index exclude is 0 where `left` has both. With `any` a node that is there
-   already may be it. */
+/* Builds left = x for a sum or a product x. If `any` is 1, it may return an older node. */
 static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x,
                                      const edf__ref *left, int is_line, int any) {
   edf_slide__making to;
@@ -2364,7 +2377,7 @@ static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x
   for (edf_slide__expr *p = x->sort == EDF_SLIDE__A_SUM ? x->in : x; p;
        p = p == x ? NULL : p->next)
     edf_slide__add_term(&to, NULL, NULL, p);
-  if (to.divisor && to.m.e.n_term) {     /* Other summed indices do not divide.               */
+  if (to.divisor && to.m.e.n_term) {     /* undo the division by other summed indices         */
     kind = EDF_SLIDE__MEAN;
     for (int i = 0; i < l->m.e.n_index; i++)
       if ((x->in->over & ~edf_slide__divides_by(to.divisor)) >> i & 1)
@@ -2374,7 +2387,8 @@ static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x
   return edf_slide__end_equation(&to, NULL, kind);
 }
 
-/* ---- Entries of `table`, which is tensor x; or `entries`, where they go in a Scatter. */
+/* ---- Lookups. Builds the Lookup of tensor x in `table`. If `entries` is given, builds the
+   Scatter that adds them to the table instead. */
 static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__expr *x,
                                            const edf_slide__value *table,
                                            const edf_slide__value *entries) {
@@ -2400,7 +2414,8 @@ static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__e
   return y;
 }
 
-/* A place that is a number now is 0 outside, where a bound lets it. */
+/* Returns 1 if position p is a number outside 0 .. n-1, and an index of `was` has a bound. The
+   tensor then counts as 0. `was` is the same position in the text. */
 static int edf_slide__is_outside(const edf_slide__statement *l, const edf__place *was,
                                  const edf__place *p, int n) {
   int bounded = 0;
@@ -2409,6 +2424,7 @@ static int edf_slide__is_outside(const edf_slide__statement *l, const edf__place
   return bounded && !edf_slide__place_has(p) && n && (p->constant < 0 || p->constant >= n);
 }
 
+/* Returns a tensor of the line as a value, at the present step. */
 static edf_slide__value edf_slide__tensor_value(edf_slide__statement *l, edf_slide__expr *x) {
   const edf__ref *r = &l->m.e.ref[x->which];
   edf_slide__value v = { l->of[x->which], 1, edf_slide__ref_now(l, *r) };
@@ -2419,8 +2435,9 @@ static edf_slide__value edf_slide__tensor_value(edf_slide__statement *l, edf_sli
   return v.node && edf_slide__by_value(r) ? edf_slide__look_up(l, x, &v, NULL) : v;
 }
 
-/* ---- Functions over indices. Rows lie behind the indices that stay, and right before them the
-   `limit` of a bound s<=t, so that row t ends with entry t. */
+/* ---- Functions over indices. Builds the node of op `is` over the indices in `goes`. They are
+   moved to the end, where they form a row. Index `limit` of a bound s<=t comes right before the
+   row, so row t ends with entry t. */
 static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_op *is,
                                             const char *name, unsigned goes,
                                             const edf_slide__value *v, int limit,
@@ -2442,7 +2459,7 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
     y.at.name = "moved";
     from.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, v, NULL);
   }
-  edf_op about = *is;                    /* under another name                                */
+  edf_op about = *is;                    /* a copy of the op, under another name              */
   about.name = name;
   y.node = edf__computed(&about, at->file, at->line, 1, &from.node);
   y.node->about = is;
@@ -2455,7 +2472,7 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
   return y;
 }
 
-/* The mean of (x - its mean)^2, or of a sample. */
+/* Builds the mean of (v - mean v)^2, which has the indices in `left`. */
 static edf_slide__value edf_slide__variance(edf_slide__statement *l, const edf_slide__value *v,
                                             int kind, unsigned left) {
   edf_slide__value y = edf_slide__new_value(l, NULL, left), m = y;
@@ -2472,6 +2489,7 @@ static edf_slide__value edf_slide__variance(edf_slide__statement *l, const edf_s
   return y;
 }
 
+/* Builds a function over indices that keeps or reduces them: softmax_i x, max_i x. */
 static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide__expr *x) {
   static const edf_op *const rows[] = { &edf_slide__argmax_op, &edf_slide__argmax_op,
     &edf__softmax_op, &edf__log_softmax_op, &edf_slide__normalize_op };
@@ -2501,8 +2519,8 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
   return y;
 }
 
-/* ---- ln of a softmax, and of a sum of exp, are stable as a LogSoftmax. ln P[b,y[b]] is less
-   a SoftmaxLogLoss. */
+/* ---- Stable logarithms. If P is a softmax, builds ln P as a LogSoftmax, and ln P[b,y[b]] as
+   minus a SoftmaxLogLoss. */
 static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_slide__expr *x,
                                                   edf_node *P) {
   edf_slide__value v = { P, 1, edf_slide__ref_now(l, l->m.e.ref[x->which]) }, k;
@@ -2523,7 +2541,7 @@ static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_s
   return v;
 }
 
-/* ln sum_k exp(s[k]) = s[0] - logsoftmax(s)[0] */
+/* Builds ln sum_k exp(s[k]) as s[0] - logsoftmax(s)[0]. */
 static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_slide__expr *p) {
   edf_slide__value s = edf_slide__dense(l, edf_slide__value_of(l, p->in->in)), q;
   edf_slide__value y = edf_slide__new_value(l, NULL, edf_slide__ref_has(&s.at) & ~p->over);
@@ -2537,6 +2555,7 @@ static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_sl
   return y;
 }
 
+/* Builds a stable ln x. Returns no node if x is neither a softmax nor a sum of exp. */
 static edf_slide__value edf_slide__log_value(edf_slide__statement *l, edf_slide__expr *x) {
   while (x->sort == EDF_SLIDE__A_SUM && !x->in->next && edf_slide__only(x->in)) x = x->in->in;
   edf_node *P = x->sort == EDF_SLIDE__A_TENSOR ? l->of[x->which] : NULL;
@@ -2549,13 +2568,14 @@ static edf_slide__value edf_slide__log_value(edf_slide__statement *l, edf_slide_
   return edf_slide__new_value(l, NULL, 0);
 }
 
-/* ---- Functions, powers, and all expressions. A number takes any shape; one that is zero, in
-   a recurrence, becomes a number. */
+/* ---- Functions, powers, and any expression. Returns the argument of a function as a plain
+   node. An argument that is zero becomes the number 0. */
 static edf_slide__value edf_slide__argument(edf_slide__statement *l, edf_slide__expr *x) {
   edf_slide__value v = edf_slide__dense(l, edf_slide__value_of(l, x));
   return v.node ? v : edf_slide__dense(l, edf_slide__number_value(l, 0));
 }
-/* With these indices, or the last of them: the rest repeats. */
+/* Returns an argument of min(x,y) or max(x,y). An argument whose indices are the last ones of
+   `has` repeats along the others. Any other argument is copied with all indices of `has`. */
 static edf_slide__value edf_slide__wide_value(edf_slide__statement *l, edf_slide__expr *x,
                                               unsigned has) {
   edf_slide__value v = edf_slide__argument(l, x), all = edf_slide__new_value(l, NULL, has);
@@ -2605,7 +2625,7 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
         !edf_slide__constant(l, x->in, &base) || !(base > 0))
       edf__syntax(&l->m.e.scan, x->in->next->at, "a power is a number, or a bracket without "
                   "tensors");
-    edf_slide__value k = edf_slide__value_of(l, x->in->next);  /* 0.9^(t-s)                   */
+    edf_slide__value k = edf_slide__value_of(l, x->in->next);  /* as in 0.9^(t-s)             */
     k.number *= log(base);
     k = edf_slide__dense(l, k);
     k.node = edf_exp_at(at->file, at->line, k.node);
@@ -2613,14 +2633,15 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
   }
   edf_slide__value v = edf_slide__dense(l, edf_slide__value_of(l, x->in));
   if (!v.node) return v;
-  if (x->which == 2 && edf_slide__has_sort(x->in, EDF_SLIDE__A_TEST))      /* a mean of none */
+  if (x->which == 2 && edf_slide__has_sort(x->in, EDF_SLIDE__A_TEST))      /* n is at least 1 */
     v.node = edf_clamp_at(at->file, at->line, v.node, 1, (edf_real)HUGE_VAL);
   v.node = p == 2 ? edf_square_at(at->file, at->line, v.node)
                   : edf_pow_at(at->file, at->line, v.node, (edf_real)p);
   return v;
 }
 
-/* In a recurrence what does not read it is computed for all times at once. */
+/* Computes x for all steps at once, because x does not read the recurrence. Returns the value
+   at the present step. */
 static edf_slide__value edf_slide__early_value(edf_slide__statement *l, edf_slide__expr *x) {
   unsigned fixed = l->fixed;
   int sum = x->sort == EDF_SLIDE__A_SUM, before = edf.n_compnodes;
@@ -2638,6 +2659,7 @@ static edf_slide__value edf_slide__early_value(edf_slide__statement *l, edf_slid
   return v;
 }
 
+/* Builds the nodes of any expression, and returns its value. */
 static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__expr *x) {
   edf_slide__value v;
   double k;
@@ -2667,7 +2689,7 @@ static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__
   return v;
 }
 
-/* ---- A line's node, or, if `any`, one that is there and is the same. */
+/* ---- Lines. Builds left = x, and a Scatter for a lookup on the left. For `any` see above. */
 static edf_node *edf_slide__line_node(edf_slide__statement *l, edf_slide__expr *x,
                                       edf__ref left, int any) {
   unsigned has = edf_slide__expr_has(l, x);
@@ -2682,7 +2704,8 @@ static edf_node *edf_slide__line_node(edf_slide__statement *l, edf_slide__expr *
   return edf_slide__look_up(l, l->where, &table, &v).node;
 }
 
-/* f ; g: one behind the other along the place on the left that is a sum of capitals, J+K. */
+/* Builds h[b,J+K] = f ; g. Joins the parts along the position on the left that is a sum, which
+   has one index for each part. */
 static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) {
   edf_node *part[EDF_MAX_INDEX];
   unsigned all = l->left;
@@ -2701,7 +2724,7 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
     left.place[d].factor[i] = 1;
     l->left = edf_slide__ref_has(&left);
     part[n] = edf_slide__line_node(l, x, left, 1);
-    if (part[n++]) continue;             /* else it is before the first time                  */
+    if (part[n++]) continue;             /* a part that is zero gets a node of zeros          */
     edf_slide__value zero = edf_slide__number_value(l, 0);
     part[n - 1] = edf_slide__terms(l, EDF_SLIDE__SUM, &left, &zero, NULL);
   }
@@ -2710,7 +2733,8 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
                            part);
 }
 
-/* A layer's last node keeps its name, the others get a number. */
+/* Names y after the left side of its line. In a layer, only an equation before the last line
+   gets that name, with a number after it. */
 static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
   const edf_slide__slide *all = l->slide;
   if (y && !all->layer) {
@@ -2719,6 +2743,7 @@ static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
   } else if (y && edf_slide__is_equation(y) && l < all->line + all->n - 1)
     edf_slide__called(y, "");
 }
+/* Builds the node of a line, which is a call, parts joined with ';', or an equation. */
 static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
   edf_node *y = l->call          ? edf_slide__called_node(l)
                 : l->right->next ? edf_slide__joined_line(l, left)
@@ -2727,14 +2752,15 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
   return y;
 }
 
-/* ---- Recurrences: which lines run step by step, and over what. The index of a place that is
-   t, t-1 or t+1; else -1. */
+/* ---- Recurrences: which lines run step by step, and over which indices. Returns the index of
+   a position that is t, t-1 or t+1, or -1 for another position. */
 static int edf_slide__time_index(const edf_slide__statement *l, const edf__place *place) {
   edf__place p = *place;
   p.constant = 0;
   return edf__alone(&l->m.e, &p);
 }
-/* The offset of a place against that of the line that it reads; 0: none. */
+/* Returns the offset of position p against position `left` of the line that p reads: -1 for t-1
+   against t. Returns 0 if the two positions have different indices. */
 static int edf_slide__offset_of(const edf_slide__statement *l, const edf__place *p,
                                 const edf_slide__statement *by, const edf__place *left) {
   int i = edf_slide__time_index(by, left), j = edf_slide__time_index(l, p);
@@ -2742,7 +2768,7 @@ static int edf_slide__offset_of(const edf_slide__statement *l, const edf__place 
   return p->constant - left->constant;
 }
 
-/* Line `by`, and those from the first that reads it, are a group, with those that overlap. */
+/* Makes one group of the lines `from` .. `by`, and of all groups that overlap with them. */
 static void edf_slide__make_group(edf_slide__slide *all, edf_slide__statement *from,
                                   edf_slide__statement *by) {
   int begin = (int)(from - all->line), end = (int)(by - all->line) + 1;
@@ -2757,8 +2783,9 @@ static void edf_slide__make_group(edf_slide__slide *all, edf_slide__statement *f
   }
 }
 
-/* It runs over the first index that is offset in all reads; without one, over all that are in
-   some. */
+/* Finds the reads of line `by` in itself and in the lines above. Line `by` runs over the first
+   index that has an offset in all reads. Without such an index, it runs over every index that
+   has an offset in some read. */
 static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *by) {
   const edf__ref *left = by->m.e.ref;
   unsigned some = 0, in_all = ~0u;
@@ -2770,7 +2797,7 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
       unsigned offsets = 0;
       if (l->entry || strcmp(r->name, left->name)) continue;
       edf_slide__make_group(all, l, by);
-      if (r->rank != left->rank) continue; /* which edf_slide__now says                   */
+      if (r->rank != left->rank) continue; /* edf_slide__now reports this error               */
       for (int d = 0; d < r->rank; d++) {
         int o = edf_slide__offset_of(l, &r->place[d], by, &left->place[d]);
         if (o * by->offset[d] < 0) turns[d] = r->place[d].at;
@@ -2794,7 +2821,7 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
   }
 }
 
-/* Index d of line `by` runs step by step in all lines of the group. */
+/* Adds a loop over dimension `axis` of line `by` to all lines of its group. */
 static void edf_slide__add_loop(edf_slide__slide *all, const edf_slide__statement *by,
                                 int axis) {
   int i = edf_slide__time_index(by, &by->m.e.ref->place[axis]), n = by->n_loop;
@@ -2820,7 +2847,7 @@ static void edf_slide__add_loop(edf_slide__slide *all, const edf_slide__statemen
   }
 }
 
-/* The tensor of all times, joined along the last loop first. */
+/* Joins all steps into one tensor, the last loop first. Zero steps share one node of zeros. */
 static edf_node *edf_slide__all_times(edf_slide__statement *l) {
   int T[EDF_SLIDE__LOOPS], n = 1, time[EDF_SLIDE__LOOPS];
   edf_slide__value zero = { NULL, 0, *l->m.e.ref };
@@ -2854,13 +2881,12 @@ static edf_node *edf_slide__all_times(edf_slide__statement *l) {
   return l->y = *part;
 }
 
-/* ---- Tensors, extents and new parameters of some lines. In a group an index that stands in a
-   place is as long as on the left of the tensor's line. */
+/* ---- Tensors, sizes and new Parameters. Finds the node of each tensor on the right of l. */
 static void edf_slide__know_tensors(edf_slide__statement *l) {
   for (int f = 1; f < l->m.e.n_ref; f++) {
     const edf__ref *r = &l->m.e.ref[f];
     edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
-    int below = !l->slide->in || by >= l;            /* in a composition no node is zero      */
+    int below = !l->slide->in || by >= l;            /* in edf_text, NULL is zero             */
     int other = by && (!l->to || by->from != l->from || by->to != l->to);
     if (other && !by->y && by->step) edf_slide__all_times(by);
     if (other && !by->y && below)
@@ -2870,14 +2896,15 @@ static void edf_slide__know_tensors(edf_slide__statement *l) {
   }
 }
 
-/* One that is unknown becomes the other. */
+/* If only one of two sizes is known, sets the other to it, and returns 1. */
 static int edf_slide__same_extent(ptrdiff_t *a, ptrdiff_t *b) {
   if ((*a < 0) == (*b < 0)) return 0;
   if (*a < 0) *a = *b;
   else *b = *a;
   return 1;
 }
-/* A position on the left that joins parts, K+I, is as long as these together; -1: unknown. */
+/* Returns the size of a position on the left that joins parts: K+I for the position K+I.
+   Returns -1 if the size is unknown, or if the line joins no parts. */
 static ptrdiff_t edf_slide__joined_extent(const edf_slide__statement *by, const edf__place *p) {
   ptrdiff_t n = 0;
   for (int i = 0; i < by->m.e.n_index; i++) {
@@ -2886,6 +2913,7 @@ static ptrdiff_t edf_slide__joined_extent(const edf_slide__statement *by, const 
   }
   return n > 0 && by->right->next ? n : -1;
 }
+/* Shares sizes between r and the left side of line `by`. Returns 1 if it found a size. */
 static int edf_slide__share_extents(edf_slide__statement *l, const edf__ref *r,
                                     edf_slide__statement *by) {
   int changed = 0;
@@ -2894,13 +2922,13 @@ static int edf_slide__share_extents(edf_slide__statement *l, const edf__ref *r,
     int i = edf_slide__time_index(l, &r->place[d]), o = edf_slide__time_index(by, left);
     if (i < 0) continue;
     ptrdiff_t joined = o < 0 ? edf_slide__joined_extent(by, left) : -1;
-    if (o < 0 && joined < 0) continue;               /* nothing to share                      */
+    if (o < 0 && joined < 0) continue;               /* the left side gives no size           */
     changed |= edf_slide__same_extent(&l->m.extent[i], o < 0 ? &joined : &by->m.extent[o]);
   }
   return changed;
 }
 
-/* A node for each time. */
+/* Makes room for a node for each step. Stops unless the number of steps is known. */
 static void edf_slide__begin_steps(edf_slide__statement *l) {
   const edf__scan *s = &l->m.e.scan;
   size_t n = 1;
@@ -2919,17 +2947,19 @@ static void edf_slide__begin_steps(edf_slide__statement *l) {
   l->step = (edf_node **)edf_slide__alloc(n * sizeof *l->step);
 }
 
-/* The line whose tensor it gives. */
+/* Returns the line that defines the tensor of l. It is l, unless l gives entries: h[b,-1,j] =
+   0. */
 static edf_slide__statement *edf_slide__given_by(edf_slide__statement *l) {
   return l->entry ? edf_slide__line_of(l->slide, l->m.e.ref->name) : l;
 }
+/* Returns 1 if l defines or gives entries of a tensor of the lines from .. to-1. */
 static int edf_slide__belongs(edf_slide__statement *l, const edf_slide__statement *from,
                               const edf_slide__statement *to) {
   const edf_slide__statement *by = edf_slide__given_by(l);
   return by && by >= from && by < to;
 }
 
-/* Lines from .. to-1, and those that give entries of them. */
+/* Prepares the lines from .. to-1, and the lines that give entries of their tensors. */
 static void edf_slide__prepare(edf_slide__slide *all, edf_slide__statement *from,
                                edf_slide__statement *to) {
   edf_slide__statement *l, *end = all->line + all->n;
@@ -2960,9 +2990,10 @@ static void edf_slide__prepare(edf_slide__slide *all, edf_slide__statement *from
   }
 }
 
-/* ---- Running them. */
-/* One step of a line. A number at a time gives what h is there: h[b,-1,j] = z[b,j]. With
-   numbers at other places too, F[0,0] = 1, it is 0 elsewhere. */
+/* ---- Running a recurrence. */
+/* Runs one step of line l. A line with a number as its time gives that step of h: h[b,-1,j] =
+   z[b,j]. If the line has numbers at other positions too, F[0,0] = 1, all other entries of the
+   step are 0. */
 static void edf_slide__run_step(edf_slide__statement *l) {
   edf_slide__statement *by = edf_slide__given_by(l);
   edf_slide__value from = { NULL, 1, *by->m.e.ref };
@@ -2976,7 +3007,7 @@ static void edf_slide__run_step(edf_slide__statement *l) {
   if (*step && l == by) return;
   edf_slide__drop_axes(&left, by, by->n_loop);
   edf_slide__drop_axes(&from.at, by, by->n_loop);
-  whole = from.at;                       /* read one further, as a sum: so outside is 0       */
+  whole = from.at;                       /* shifted by one, so that entries outside are 0     */
   for (int d = 0; l->entry && d < left.rank; d++) {
     if (edf_slide__place_has(&left.place[d])) continue;
     left.place[d].constant++;
@@ -2986,7 +3017,7 @@ static void edf_slide__run_step(edf_slide__statement *l) {
   if (single) *step = edf_slide__terms(by, EDF_SLIDE__SUM, &whole, &from, NULL);
 }
 
-/* Lines from .. to-1 at all times. */
+/* Runs all steps of the lines from .. to-1. */
 static void edf_slide__run_steps(edf_slide__statement *from, edf_slide__statement *to) {
   const edf_slide__statement *last = to - 1;
   int T[EDF_SLIDE__LOOPS], n = 1;
@@ -3006,6 +3037,7 @@ static void edf_slide__run_steps(edf_slide__statement *from, edf_slide__statemen
     }
 }
 
+/* Runs the recurrence of the lines from .. to-1. Lines that give its entries run first. */
 static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
                              edf_slide__statement *to) {
   edf_slide__statement *l, *end = all->line + all->n;
@@ -3016,7 +3048,7 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
     if (l->m.e.ref->rank != by->m.e.ref->rank)
       edf__syntax(&l->m.e.scan, l->m.e.ref->name, "expected %d indices, as below",
                   by->m.e.ref->rank);
-    l->n_loop = by->n_loop;              /* an index at a time is a loop: h[-1,t,j] = x[t,j]  */
+    l->n_loop = by->n_loop;              /* h[-1,t,j] = x[t,j] is a loop over t               */
     for (int k = 0; k < l->n_loop; k++)
       l->loop[k] = edf_slide__time_index(l, &l->m.e.ref->place[by->axis[k]]);
     edf_slide__run_steps(l, l + 1);
@@ -3032,8 +3064,7 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
   }
 }
 
-/* ---- The text. Lines of one name that add to it are added up at the last; one with a number
-   on the left, beside a line without, gives entries. */
+/* ---- The text. Returns 1 if a position on the left of l is a number. */
 static int edf_slide__has_number(const edf_slide__statement *l) {
   int number = 0;
   for (int d = 0; d < l->m.e.ref->rank; d++) {
@@ -3043,13 +3074,15 @@ static int edf_slide__has_number(const edf_slide__statement *l) {
   }
   return number;
 }
+/* Marks lines that give entries. The left side of such a line has a number, but another line of
+   the same tensor has none. Stops if a line defines a tensor again. */
 static void edf_slide__mark_entries(edf_slide__slide *all) {
   edf_slide__statement *o, *end = all->line + all->n;
   for (edf_slide__statement *l = all->line; l < end; l++) {
     const edf_slide__expr *p = l->right->in, *f = p->next ? NULL : edf_slide__only(p);
     int given = !l->adds && edf_slide__has_number(l);
     int zero = !l->adds && f && f->sort == EDF_SLIDE__A_NUMBER && f->number == 0;
-    for (o = all->line; o < end; o++)    /* or h[b,j] = 0 above h[b,j] += ...                 */
+    for (o = all->line; o < end; o++)    /* also h[b,j] = 0 above h[b,j] += ...               */
       l->entry |= edf_slide__same_left(l, o)
                   && ((given && !edf_slide__has_number(o)) || (zero && o > l && o->adds));
     for (o = all->line; o < l && !l->entry && !l->adds; o++)
@@ -3058,6 +3091,7 @@ static void edf_slide__mark_entries(edf_slide__slide *all) {
                     "add to it", l->m.e.ref->name);
   }
 }
+/* Adds up all lines of one name, if `last` is the last of them. */
 static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *last) {
   const edf__site *at = &all->site;
   const edf__ref *r = last->m.e.ref;
@@ -3074,7 +3108,7 @@ static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *la
   edf_slide__name_as(sum, last);
 }
 
-/* Begins a program, with room for its lines. */
+/* Begins to read a program, and makes room for its lines. */
 static edf__scan *edf_slide__begin_text(edf_slide__slide *all, const edf__site *at,
                                         const char *what, const char *text, int n) {
   size_t lines = 1;
@@ -3092,8 +3126,8 @@ static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, con
   if (!all->n) edf__fail(*at, "the program has no equation");
 }
 
-/* ---- Constants. A node that depends on no Input and no Parameter, as a mask or 1/B, runs once
-   for each batch size. EDF_DEBUG makes its value NaN before it runs. */
+/* ---- Constants. A node that depends on no Input and no Parameter, such as a mask or 1/B, runs
+   once for each batch size, and again if EDF_DEBUG has set its value to NaN. */
 static void edf_slide__run_once(edf_node *y) {
   int is_nan = *y->value != *y->value;
   if (y->fed != edf.batch || is_nan) y->about->forward(y);
@@ -3108,6 +3142,7 @@ static void edf_slide__mark_constants(int from) {
   }
 }
 
+/* Builds all lines of a program, and returns the node of the last line. */
 static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
   int before = edf.n_compnodes;
   edf_slide__mark_entries(all);
@@ -3150,7 +3185,8 @@ edf_node *edf_equations_at(const char *file, int line, const char *format, ...) 
   return edf_slide__run_slide(all);
 }
 
-/* ---- A composition is a text too, over the nodes that it is given. */
+/* ---- Texts over given nodes: edf_text, Recurrence and layers. Collects the names in x that no
+   line defines, in the order in which they first appear. */
 static void edf_slide__find_operands(edf_slide__slide *all, const edf_slide__statement *l,
                                      const edf_slide__expr *x) {
   edf__equation *to = &all->operands;
@@ -3164,13 +3200,13 @@ static void edf_slide__find_operands(edf_slide__slide *all, const edf_slide__sta
   for (const edf_slide__expr *k = x->in; k; k = k->next) edf_slide__find_operands(all, l, k);
 }
 
-/* Reads a text over n nodes. Those from `needed` on may be NULL, which is zero. */
+/* Reads a text over n nodes. Nodes from number `needed` on may be NULL, which means zero. */
 static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *at,
                                        const char *text, int n, int needed, edf_node **in) {
   memset(all, 0, sizeof *all);
   all->in = in;
   all->layer = at->op;
-  edf_slide__next_ref(&all->operands);   /* as an equation's left side                        */
+  edf_slide__next_ref(&all->operands);   /* ref[0] is for a left side, and stays empty        */
   edf_slide__read_text(all, at, text, text ? (int)strlen(text) : 0);
   for (edf_slide__statement *l = all->line; l < all->line + all->n; l++)
     for (edf_slide__expr *x = l->right; x; x = x->next) edf_slide__find_operands(all, l, x);
@@ -3192,7 +3228,7 @@ static edf_node *edf_slide__lines(const edf__site *at, const char *text, int n, 
   return edf_slide__run_slide(&all);
 }
 
-/* The nodes end with NULL. */
+/* Reads and builds a text over the nodes in `args`, which end with NULL. */
 static edf_node *edf_slide__text_of(const edf__site *at, int is_layer, const char *text,
                                     va_list args) {
   edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
@@ -3223,8 +3259,8 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
   return y;
 }
 
-/* ---- The call of a node. */
-/* A tensor of a call, whose indices are in the order in which the left side has them. */
+/* ---- Calls of nodes, such as l[b] = bceloss(s[b], y[b]). */
+/* Reads a tensor of a call. Stops unless its indices are in the order of the left side. */
 static edf_node *edf_slide__call_operand(const edf_slide__statement *l, edf__scan *s) {
   edf__equation e;
   int last = -1;
@@ -3251,14 +3287,14 @@ static edf_node *edf_slide__call_operand(const edf_slide__statement *l, edf__sca
   return x;
 }
 
-/* A number, which may be infinite: 1e999. */
+/* Reads a number. 1e999 is infinity. */
 static double edf_slide__read_any(edf__scan *s) {
   if (strncmp(s->at, "1e999", 5)) return edf__read_number(s);
   s->at += 5;
   return HUGE_VAL;
 }
 
-/* Reshape(x, "y[b,4,8]"): the bounds of the line are the dimensions. */
+/* Builds Reshape(x, "y[b,4,8]"). The bounds of the line are the dimensions. */
 static edf_node *edf_slide__called_reshape(const edf_slide__statement *l, edf_node *x) {
   const edf__ref *left = l->m.e.ref;
   edf_page decl = { NULL, 0 };
@@ -3275,7 +3311,8 @@ static edf_node *edf_slide__called_reshape(const edf_slide__statement *l, edf_no
   return y;
 }
 
-/* A node from its op. The left side says its rank, and where its row begins. */
+/* Builds a node from its op. The left side gives its rank, and `axis` the first dimension of a
+   row. Without `axis`, a row is what the operand has and the left side does not have. */
 static edf_node *edf_slide__called_from_op(const edf_slide__statement *l, const edf_op *op,
                                            int axis, int n, edf_node **in,
                                            const edf_real *number) {
@@ -3287,7 +3324,7 @@ static edf_node *edf_slide__called_from_op(const edf_slide__statement *l, const 
   return edf__add_compnode(y);
 }
 
-/* Reads what stands in the brackets of a call: tensors, of which there are n, and numbers. */
+/* Reads the arguments of a call. Returns its *n tensors, and fills `number`. */
 static edf_node **edf_slide__call_operands(const edf_slide__statement *l, edf__scan *s,
                                            const char *takes, int *n, edf_real *number) {
   edf_node **in = NULL;
@@ -3308,7 +3345,7 @@ static edf_node **edf_slide__call_operands(const edf_slide__statement *l, edf__s
   return in;
 }
 
-/* Builds the called node. */
+/* Builds the node of a line that is a call. */
 static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   edf__scan s = l->m.e.scan;
   const edf__site *at = &l->slide->site;
@@ -3353,7 +3390,7 @@ edf_node *edf_find(const char *name) {
   edf_node *x = edf_slide__newest(name), *near = NULL;
   for (int i = 0, most = -1; !x && i < edf_slide__n_nodes(); i++) {
     const char *other = edf_slide__nth(i)->name;
-    int n = 0;                           /* the longest common beginning is the nearest       */
+    int n = 0;                           /* length of the common beginning of both names      */
     while (name[n] && name[n] == other[n]) n++;
     if (n > most) near = edf_slide__nth(i);
     if (n > most) most = n;
