@@ -3837,44 +3837,48 @@ void edf_print_equations(FILE *out) {
   edf_release(page.at);
 }
 
-/* ==== >>answers  A student's backward, run and compared ================================== */
+/* ==== >>answers  A submitted backward, run and compared ================================== */
 
-/* Returns the line of a slide that x is, or NULL. */
+/* Returns the line of a program that computes x, or NULL. */
 static const edf_slide__statement *edf_slide__line_of_node(const edf_node *x) {
   return x->written ? (const edf_slide__statement *)x->written->line : NULL;
 }
 
+/* A gradient is right if its relative error is at most this. */
 static const double edf_slide__right_below = EDF_REAL_IS_DOUBLE ? 1e-6 : 2e-3;
-enum { EDF_SLIDE__ANSWERED = 64 };       /* tensors of an answer, as many as there may be     */
+enum { EDF_SLIDE__ANSWERED = 64 };       /* the most tensors of a submitted backward          */
 
-/* What a name of it is, W or W.grad. Its node has it as state, so that the reader finds it. */
+/* A tensor of a submitted backward, W or W.grad. It is the state of its node. */
 typedef struct {
   edf_node *node;
-  const edf_node *of;                    /* whose gradient, or NULL                           */
-  edf_real *first, *right;               /* what it begins with, and becomes, where it may    */
-  double scale;                          /* of what is right: 1, or of Parameters 1/B         */
-  int helper, lines, reads;              /* so many write to it; its tensor is read so often  */
+  const edf_node *of;                    /* W of W.grad, else NULL                            */
+  edf_real *first, *right;               /* start values, and what lines must add, or NULL    */
+  double scale;                          /* factor of `right`: 1, or 1/B for Parameters       */
+  /* 1 for a helper, the number of lines that write it, and the number of reads of `of` */
+  int helper, lines, reads;
 } edf_slide__answered;
 
+/* A correction: `with` replaces n characters at `at`. `slip` says what the mistake is. */
 typedef struct { const char *slip; size_t at, n; char with[160]; } edf_slide__edit;
 
 typedef struct {
   edf_node *y;
   const char *text;
-  edf_slide__slide all;                  /* its lines, read                                   */
-  int n_given;                           /* tensors that are no helpers                       */
-  int quiet, unreadable;                 /* so many lines                                     */
-  double work;                           /* entries that were computed                        */
-  edf_slide__edit *edit; int n_edit;     /* corrections to try                                */
-  edf_node *node[EDF_SLIDE__ANSWERED];   /* y, what its line reads, what the answer names     */
+  edf_slide__slide all;                  /* its lines that were read                          */
+  int n_given;                           /* number of tensors that are not helpers            */
+  int quiet, unreadable;                 /* 1 to print nothing; number of unreadable lines    */
+  double work;                           /* number of steps of all loops so far               */
+  edf_slide__edit *edit; int n_edit;     /* corrections to try, and their number              */
+  edf_node *node[EDF_SLIDE__ANSWERED];   /* y, what the text names, and what y's line reads   */
   const char *name[EDF_SLIDE__ANSWERED];
-  char through[EDF_SLIDE__ANSWERED];     /* its line is gone through                          */
-  int reads[EDF_SLIDE__ANSWERED];        /* so often such lines read it                       */
-  char itself[EDF_SLIDE__ANSWERED];      /* its own does                                      */
+  char through[EDF_SLIDE__ANSWERED];     /* 1 if the gradient passes through its line         */
+  int reads[EDF_SLIDE__ANSWERED];        /* number of reads of it in these lines              */
+  char itself[EDF_SLIDE__ANSWERED];      /* 1 if its own line reads it                        */
   int n;
 } edf_slide__answer;
 
-/* ---- Running an answer. Extents come from tensors, then from bounds, then from y's line. */
+/* ---- Running a submitted backward. Finds the size of each index: from its bound, else from a
+   tensor, else from y's line. */
 static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement *l) {
   edf__equation *e = &l->m.e;
   const edf_slide__statement *own = edf_slide__line_of_node(a->y);
@@ -3927,8 +3931,9 @@ static edf_slide__answered *edf_slide__new_answered(int helper, const char *name
   return t;
 }
 
-/* The tensor that stands there: the newest, but on the left one that lines may write to. y.grad
-   is two where y's line reads y: the given one, and that of what it reads. */
+/* Returns tensor f of line l. On the right it is the newest of this name. On the left it is one
+   that lines may write to, or NULL for a new helper. There are two tensors y.grad if y's line
+   reads y: the given gradient, and the gradient of the y that the line reads. */
 static edf_slide__answered *edf_slide__answered_at(const edf_slide__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
   edf_slide__answered *t = NULL;
@@ -3946,7 +3951,7 @@ static edf_slide__answered *edf_slide__answered_at(const edf_slide__statement *l
   return t;
 }
 
-/* A helper has the shape that an equation's left side would have. */
+/* Makes the helper on the left of l, with the shape of an equation's left side. */
 static edf_node *edf_slide__new_helper(edf_slide__statement *l) {
   const edf__ref *left = l->m.e.ref;
   int dim[EDF_MAX_RANK];
@@ -3961,7 +3966,7 @@ static edf_node *edf_slide__new_helper(edf_slide__statement *l) {
   return edf_slide__new_answered(1, left->name, left->rank, dim)->node;
 }
 
-/* The entry that its left side means for these indices; NULL: outside. */
+/* Returns the entry that the left side of l has at these indices, or NULL if it is outside. */
 static edf_real *edf_slide__entry_at(const edf_slide__statement *l, const int *at,
                                      edf_node *const *by, size_t n) {
   const edf_node *t = l->of[0];
@@ -3976,14 +3981,15 @@ static edf_real *edf_slide__entry_at(const edf_slide__statement *l, const int *a
   return &t->value[where];
 }
 
-/* Its right side has a node, with the left side's indices alone; so has each place by value. */
+/* Reads and runs the next line. Its right side becomes a node that has the indices of the left
+   side, and so does each lookup on the left. Then the entries are stored one by one. */
 static void edf_slide__run_line(edf_slide__answer *a, edf_slide__statement *l) {
   edf_slide__read_statement(&a->all, &a->all.scan);
   edf_slide__slide single = a->all;
   edf_node *by[EDF_MAX_RANK] = { NULL };
   int at[EDF_MAX_INDEX] = { 0 };
   edf__equation *e = &l->m.e;
-  single.n = edf.n_compnodes = 0;        /* all that it reads is in the graph                 */
+  single.n = edf.n_compnodes = 0;        /* the line reads only nodes of the graph            */
   l->slide = &single;
   if (l->call || l->right->next)
     edf__syntax(&e->scan, l->where->at, "expected one sum of products");
@@ -4023,7 +4029,7 @@ static void edf_slide__run_line(edf_slide__answer *a, edf_slide__statement *l) {
   edf_push(t->node);
 }
 
-/* The message that was put together, below what it belongs to. */
+/* Prints a message, indented, unless `quiet` is 1. */
 static void edf_slide__print_said(const char *message, int quiet) {
   for (const char *c = message, *end; *c && !quiet; c = end + (*end == '\n')) {
     size_t n = strcspn(c, "\n");
@@ -4033,7 +4039,7 @@ static void edf_slide__print_said(const char *message, int quiet) {
   }
 }
 
-/* Runs a line. Returns 0 if the reader stopped, which is printed and no more. */
+/* Runs the next line. Returns 1, or prints the error of the reader and returns 0. */
 static int edf_slide__survives(edf_slide__answer *a, edf_slide__statement *l) {
 #ifndef __wasi__
   jmp_buf here;
@@ -4053,6 +4059,7 @@ static int edf_slide__survives(edf_slide__answer *a, edf_slide__statement *l) {
   return 1;
 }
 
+/* Runs all lines of a text, from the start values. */
 static void edf_slide__run_answer(edf_slide__answer *a, const char *text) {
   static const edf__site site = { "answer", NULL, 0 };
   edf.n_inputs = a->n_given;
@@ -4067,7 +4074,7 @@ static void edf_slide__run_answer(edf_slide__answer *a, const char *text) {
     t->lines = 0;
   }
   edf__scan *s = edf_slide__begin_text(&a->all, &site, "answer", text, (int)strlen(text));
-  for (char *c = (char *)s->at; *c; c++)             /* W.grad is a name                      */
+  for (char *c = (char *)s->at; *c; c++)             /* makes W.grad one name                 */
     if (!strncmp(c, ".grad", 5) && c[s->size - 1]) memcpy(c + s->size, c, 5);
   for (;;) {
     while (edf_slide__peek(s) == '\n') s->at++;
@@ -4080,8 +4087,9 @@ static void edf_slide__run_answer(edf_slide__answer *a, const char *text) {
   }
 }
 
-/* ---- What is right: y's line, and those that are gone through, in a graph of their own, where
-   all that they read is a parameter. */
+/* ---- The right gradients. They come from a graph that has y's line and all lines that the
+   gradient passes through. Every other tensor is a Parameter there. */
+/* Adds the tensor `name` to a->node unless a->node has it. Returns its number, or -1. */
 static int edf_slide__know(edf_slide__answer *a, const char *name, edf_node *x) {
   if (!x) x = !strcmp(name, a->y->name) ? a->y : edf_slide__newest(name);
   for (int k = 0; k < a->n; k++) if (!strcmp(a->name[k], name)) return k;
@@ -4092,7 +4100,7 @@ static int edf_slide__know(edf_slide__answer *a, const char *name, edf_node *x) 
   return a->n - 1;
 }
 
-/* Finds the names of the text. If it has Z.grad after a '=', the line of Z is part of it. */
+/* Finds the tensors in the text. If it reads Z.grad, the gradient passes through Z's line. */
 static void edf_slide__know_names(edf_slide__answer *a) {
   static const edf__site site = { "answer", NULL, 0 };
   int n = (int)strlen(a->text), right = 0;
@@ -4110,6 +4118,7 @@ static void edf_slide__know_names(edf_slide__answer *a) {
   edf_release((char *)s.text);
 }
 
+/* Counts one read of tensor `name` in the line of tensor number `by`. */
 static void edf_slide__know_read(edf_slide__answer *a, int by, const char *name, edf_node *x) {
   int k = edf_slide__know(a, name, x);
   if (k < 0) return;
@@ -4117,7 +4126,7 @@ static void edf_slide__know_read(edf_slide__answer *a, int by, const char *name,
   a->itself[by] |= k == by;
 }
 
-/* What the lines of k's name read. */
+/* Counts the reads in the lines of tensor number k, or the inputs of a node without a line. */
 static void edf_slide__know_operands(edf_slide__answer *a, int k) {
   const edf_node *x = a->node[k];
   const edf_slide__statement *own = edf_slide__line_of_node(x), *l, *end;
@@ -4130,10 +4139,12 @@ static void edf_slide__know_operands(edf_slide__answer *a, int k) {
       edf_slide__know_read(a, k, l->m.e.ref[f].name, l->of[f]);
 }
 
+/* Makes a Parameter that has the shape of x. */
 static edf_node *edf_slide__twin(const char *name, const edf_node *x) {
   edf__site at = { "answer", x->file, x->line };
   return edf_slide__parameter(&at, name, x->rank, x->dim);
 }
+/* Fills v with random numbers from 0.5 to 1.5 times `size`, of both signs. */
 static void edf_slide__randomize(edf_real *v, size_t n, double size) {
   for (size_t i = 0; i < n; i++) {
     edf_real r = edf_uniform((edf_real)(0.5 * size), (edf_real)(1.5 * size));
@@ -4141,7 +4152,8 @@ static void edf_slide__randomize(edf_real *v, size_t n, double size) {
   }
 }
 
-/* The lines of node k; of one that no text has made as >>ways writes it. */
+/* Writes the lines of node k. A node that no text has made is written as in >>ways. If a line
+   of y reads y, its left side is called y_of_line. */
 static void edf_slide__write_lines(edf_page *to, edf_slide__answer *a, int k) {
   const edf_node *x = a->node[k];
   const edf_slide__statement *own = edf_slide__line_of_node(x), *l, *end;
@@ -4164,7 +4176,7 @@ static void edf_slide__write_lines(edf_page *to, edf_slide__answer *a, int k) {
   }
 }
 
-/* Adds sum_i x[i] of[i], of random numbers `of` that are returned. */
+/* Adds sum_i x[i] of[i] to the loss, for random numbers `of`, and returns these numbers. */
 static const edf_real *edf_slide__add_random(edf_node **loss, edf_node *x) {
   edf_node *of = edf_slide__twin("given_", x);
   edf_node *sum = edf_sum_at(x->file, x->line, edf_mul_at(x->file, x->line, x, of));
@@ -4174,7 +4186,8 @@ static const edf_real *edf_slide__add_random(edf_node **loss, edf_node *x) {
   return of->value;
 }
 
-/* A gradient's name gets what is right. */
+/* Makes the tensor x.grad for x = node[k]. It begins with `first`, or with random values. The
+   lines must add right - first, or without `first` all of `right`. */
 static edf_slide__answered *edf_slide__add_grad(const edf_slide__answer *a, int k,
                                                 const edf_real *right, const edf_real *first) {
   const edf_node *x = a->node[k];
@@ -4194,6 +4207,7 @@ static edf_slide__answered *edf_slide__add_grad(const edf_slide__answer *a, int 
   return t;
 }
 
+/* Makes all gradients, with their right values. y.grad itself is given. */
 static void edf_slide__right_of_lines(edf_slide__answer *a) {
   edf_node *x[EDF_SLIDE__ANSWERED], *loss = NULL;
   const edf_real *first[EDF_SLIDE__ANSWERED] = { NULL };
@@ -4223,7 +4237,8 @@ static void edf_slide__right_of_lines(edf_slide__answer *a) {
   memcpy(t->node->value, given, y->size * sizeof *given);
 }
 
-/* ---- A slip is named by the correction of the text that makes it right. */
+/* ---- Naming a mistake. Corrections of the text are tried until the gradient is right. */
+/* Returns the worst relative error of an entry of t, or 1 if it is NaN. */
 static double edf_slide__answer_error(const edf_slide__answered *t) {
   double most = 0, worst = 0, noise = EDF_REAL_IS_DOUBLE ? 1e-9 : 1e-3, scale = t->scale;
   for (size_t i = 0; i < t->node->size; i++)
@@ -4239,8 +4254,7 @@ static double edf_slide__answer_error(const edf_slide__answered *t) {
   return worst;
 }
 
-/* Remembers a correction: `with` in the place of n characters. The first % in the name of the
-   mistake stands for it. */
+/* Remembers that `with` may replace n characters. The first % in `slip` stands for `with`. */
 static void edf_slide__propose(edf_slide__answer *a, const edf_slide__statement *l,
                                const char *slip, const char *at, size_t n, const char *with) {
   const edf__scan *s = &l->m.e.scan;
@@ -4253,15 +4267,15 @@ static void edf_slide__propose(edf_slide__answer *a, const edf_slide__statement 
   snprintf(e->with, sizeof e->with, "%s", with);
 }
 
-/* Up to one of `end` outside of brackets. */
+/* Returns the number of characters before one of `end` that is outside brackets. */
 static size_t edf_slide__until(const char *c, const char *end) {
   size_t n = 0;
   for (int depth = 0; c[n] && (depth || !strchr(end, c[n])); n++)
     depth += (strchr("[(", c[n]) != NULL) - (strchr("])", c[n]) != NULL);
   return n;
 }
-/* Proposes other indices in the positions of tensor r. If `twins` is 1, it proposes only names
-   that differ in case alone from another index of the line. */
+/* Proposes two exchanged positions of tensor r, and other indices. If `twins` is 1, it proposes
+   only names that differ in case alone from an index of the line. */
 static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__statement *l,
                                       const edf__ref *r, int twins) {
   for (int d = 0; d < r->rank; d++) {
@@ -4287,7 +4301,7 @@ static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__sta
   }
 }
 
-/* Other tensors of that shape in its place; or it goes. */
+/* Proposes other tensors of the same shape in place of tensor f, and 1 in its place. */
 static void edf_slide__propose_tensors(edf_slide__answer *a, const edf_slide__statement *l,
                                        int f) {
   const edf__ref *r = &l->m.e.ref[f];
@@ -4296,7 +4310,7 @@ static void edf_slide__propose_tensors(edf_slide__answer *a, const edf_slide__st
   size_t name = strlen(r->name), n = name;
   if (r->rank) n += strcspn(at + n, "[") + 1;
   if (r->rank) n += edf_slide__until(at + n, "]") + 1;
-  for (int i = 0; i < a->n_given && t; i++) {        /* unless the line could not be run      */
+  for (int i = 0; i < a->n_given && t; i++) {        /* t is NULL if the line failed          */
     const edf_node *o = edf.inputs[i];
     if (o->rank == t->rank && !memcmp(o->dim, t->dim, sizeof o->dim))
       edf_slide__propose(a, l, "another tensor's value: write % here", at, name, o->name);
@@ -4304,7 +4318,7 @@ static void edf_slide__propose_tensors(edf_slide__answer *a, const edf_slide__st
   edf_slide__propose(a, l, "a factor too much: write % in its place", at, n, "1");
 }
 
-/* A tensor of y's line beside a term, with indices as the term has them. */
+/* Proposes tensor f of line `own` as a missing factor at `at`, with the indices of line l. */
 static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__statement *l,
                                       const char *at, const edf_slide__statement *own, int f) {
   static const char *const form[] = { "%s%s ", "(1-%s%s) ", "(1-%s%s^2) ", "%s.grad%s " };
@@ -4322,6 +4336,7 @@ static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__sta
                        edf_fmt(form[k], r->name, indices));
 }
 
+/* Proposes all corrections of line l. An edit without a name gets its number later. */
 static void edf_slide__propose_line(edf_slide__answer *a, edf_slide__statement *l) {
   const char *eq = l->m.e.ref->name - l->m.e.scan.size;
   if (!l->adds)
@@ -4341,7 +4356,7 @@ static void edf_slide__propose_line(edf_slide__answer *a, edf_slide__statement *
     }
 }
 
-/* How many tensors that have lines are wrong; with a scale, which Parameters then get. */
+/* Returns how many tensors with lines are wrong. A scale above 0 becomes that of Parameters. */
 static int edf_slide__count_wrong(double scale) {
   int n = 0;
   for (int i = 0; i < edf.n_inputs; i++) {
@@ -4360,7 +4375,8 @@ static void edf_slide__run_edited(edf_slide__answer *a, const edf_slide__edit *e
   edf_release(text.at);
 }
 
-/* The number that a term lacks: what twice the term adds, against what is missing. */
+/* Finds the factor that corrects a term. Edit e doubles the term, so the change of t is the
+   contribution of the term. The factor is fitted to what is missing. */
 static void edf_slide__fit_number(edf_slide__answer *a, edf_slide__edit *e,
                                   const edf_slide__answered *t) {
   size_t bytes = t->node->size * sizeof *t->right;
@@ -4382,7 +4398,8 @@ static void edf_slide__fit_number(edf_slide__answer *a, edf_slide__edit *e,
   edf_release(once);
 }
 
-/* Lines of t are tried, or, if own is 0, the others, which have to make all right. */
+/* Tries corrections of the lines of t until t is right. Prints that correction and returns 1.
+   If `own` is 0, it corrects only other lines, and every tensor must become right. */
 static int edf_slide__name_slip(edf_slide__answer *a, const edf_slide__answered *t, int own) {
   a->n_edit = 0;
   a->quiet = 1;
@@ -4408,7 +4425,7 @@ static int edf_slide__name_slip(edf_slide__answer *a, const edf_slide__answered 
   return 0;
 }
 
-/* ---- The report. How many terms of all lines add to x. */
+/* ---- The report. Returns the number of terms that lines add to x. */
 static int edf_slide__adds_to(const edf_slide__answer *a, const char *x) {
   int n = 0;
   for (int k = 0; k < a->all.n; k++)
@@ -4417,6 +4434,7 @@ static int edf_slide__adds_to(const edf_slide__answer *a, const char *x) {
   return n;
 }
 
+/* Reports on t, and returns its error. The scale `either` is tried if no correction helps. */
 static double edf_slide__report_answer(edf_slide__answer *a, edf_slide__answered *t,
                                        double either) {
   double error = t->lines ? edf_slide__answer_error(t) : 1;
@@ -4440,6 +4458,7 @@ static double edf_slide__report_answer(edf_slide__answer *a, edf_slide__answered
   return error;
 }
 
+/* Gives all Parameters the better of the scales 1 and 1/B. Then reports on all tensors. */
 static double edf_slide__judge_answer(edf_slide__answer *a) {
   double worst = a->unreadable > 0, B = a->y->rank ? a->y->dim[0] : 1;
   int with_B = edf_slide__count_wrong(1 / B), without = edf_slide__count_wrong(1);
