@@ -2223,8 +2223,9 @@ static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v
   e->term[e->n_term++].at = at;
 }
 
-/* Adds a bound to an index that may read outside its tensor, if the line has a bound for it or
-   is in a recurrence. Adds a bound to an index whose size this equation alone does not give. */
+/* Adds the bounds that the equation needs. An index that may read outside needs one, if the
+   line bounds it or is in a recurrence. So does an index whose size this equation does not
+   give. */
 static void edf_slide__add_bounds(edf_slide__making *to) {
   const edf_slide__statement *l = to->l;
   edf__equation *e = &to->m.e;
@@ -2276,8 +2277,8 @@ static void edf_slide__add_batch(edf_slide__making *to) {
   }
 }
 
-/* Returns the node of the equation, or NULL if no term is left. Builds no node if the equation
-   would only copy a newer node. With `any`, the copied node may be older. */
+/* Returns the node of the equation, or NULL if no term is left. An equation that only copies a
+   node built for it returns that node. With `any`, that node may be older. */
 static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is, int kind) {
   edf__equation *e = &to->m.e;
   edf__site at = to->l->slide->site;
@@ -2345,7 +2346,7 @@ static void edf_slide__split_early(edf_slide__statement *l, edf_slide__expr *x) 
 
 /* Returns the divisor of a mean over the batch, as 1/B, or NULL. An equation of kind MEAN
    divides by itself and needs no node for 1/B. A product of more than two other factors returns
-   NULL: it is split, and one part may already sum the index. */
+   NULL. It is split, and one part may already sum the index. */
 static const edf_slide__expr *edf_slide__batch_divisor(const edf_slide__statement *l,
                                                        const edf_slide__expr *p) {
   const edf_slide__expr *divisor = NULL;
@@ -2388,7 +2389,7 @@ static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x
 }
 
 /* ---- Lookups. Builds the Lookup of tensor x in `table`. If `entries` is given, builds the
-   Scatter that adds them to the table instead. */
+   Scatter that adds the entries to the table. */
 static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__expr *x,
                                            const edf_slide__value *table,
                                            const edf_slide__value *entries) {
@@ -2435,7 +2436,7 @@ static edf_slide__value edf_slide__tensor_value(edf_slide__statement *l, edf_sli
   return v.node && edf_slide__by_value(r) ? edf_slide__look_up(l, x, &v, NULL) : v;
 }
 
-/* ---- Functions over indices. Builds the node of op `is` over the indices in `goes`. They are
+/* ---- Functions over indices. Builds the node of op `is` over the indices in `goes`. These are
    moved to the end, where they form a row. Index `limit` of a bound s<=t comes right before the
    row, so row t ends with entry t. */
 static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_op *is,
@@ -2617,6 +2618,7 @@ static int edf_slide__has_sort(const edf_slide__expr *x, edf_slide__sort sort) {
   for (const edf_slide__expr *k = x->in; k; k = k->next) found |= edf_slide__has_sort(k, sort);
   return found;
 }
+/* Builds x^p for a number p, and 0.9^(t-s) as an exp. */
 static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slide__expr *x) {
   const edf__site *at = &l->slide->site;
   double p, base;
@@ -2633,7 +2635,8 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
   }
   edf_slide__value v = edf_slide__dense(l, edf_slide__value_of(l, x->in));
   if (!v.node) return v;
-  if (x->which == 2 && edf_slide__has_sort(x->in, EDF_SLIDE__A_TEST))      /* n is at least 1 */
+  /* A mean over no entries is 0, because its count is at least 1. */
+  if (x->which == 2 && edf_slide__has_sort(x->in, EDF_SLIDE__A_TEST))
     v.node = edf_clamp_at(at->file, at->line, v.node, 1, (edf_real)HUGE_VAL);
   v.node = p == 2 ? edf_square_at(at->file, at->line, v.node)
                   : edf_pow_at(at->file, at->line, v.node, (edf_real)p);
@@ -3126,8 +3129,8 @@ static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, con
   if (!all->n) edf__fail(*at, "the program has no equation");
 }
 
-/* ---- Constants. A node that depends on no Input and no Parameter, such as a mask or 1/B, runs
-   once for each batch size, and again if EDF_DEBUG has set its value to NaN. */
+/* ---- Constants. A node that depends on no Input and no Parameter runs once for each batch
+   size: a mask or 1/B. It runs again if EDF_DEBUG has set its value to NaN. */
 static void edf_slide__run_once(edf_node *y) {
   int is_nan = *y->value != *y->value;
   if (y->fed != edf.batch || is_nan) y->about->forward(y);
@@ -3312,7 +3315,7 @@ static edf_node *edf_slide__called_reshape(const edf_slide__statement *l, edf_no
 }
 
 /* Builds a node from its op. The left side gives its rank, and `axis` the first dimension of a
-   row. Without `axis`, a row is what the operand has and the left side does not have. */
+   row, or -1. If the operand has more dimensions than the result, its last ones form a row. */
 static edf_node *edf_slide__called_from_op(const edf_slide__statement *l, const edf_op *op,
                                            int axis, int n, edf_node **in,
                                            const edf_real *number) {
@@ -3932,8 +3935,8 @@ static edf_slide__answered *edf_slide__new_answered(int helper, const char *name
 }
 
 /* Returns tensor f of line l. On the right it is the newest of this name. On the left it is one
-   that lines may write to, or NULL for a new helper. There are two tensors y.grad if y's line
-   reads y: the given gradient, and the gradient of the y that the line reads. */
+   that lines may write to, or NULL for a new helper. If y's line reads y, two tensors are
+   called y.grad. One is given, and the other is the gradient of the y that the line reads. */
 static edf_slide__answered *edf_slide__answered_at(const edf_slide__statement *l, int f) {
   const edf__ref *r = &l->m.e.ref[f];
   edf_slide__answered *t = NULL;
@@ -3981,8 +3984,8 @@ static edf_real *edf_slide__entry_at(const edf_slide__statement *l, const int *a
   return &t->value[where];
 }
 
-/* Reads and runs the next line. Its right side becomes a node that has the indices of the left
-   side, and so does each lookup on the left. Then the entries are stored one by one. */
+/* Reads and runs the next line. Its right side and each lookup on the left become nodes with
+   the indices of the left side. Then the entries are added one by one. */
 static void edf_slide__run_line(edf_slide__answer *a, edf_slide__statement *l) {
   edf_slide__read_statement(&a->all, &a->all.scan);
   edf_slide__slide single = a->all;
