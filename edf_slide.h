@@ -312,10 +312,6 @@ static int edf_slide__is_causal(const edf_node *y) { return y->written && y->wri
 static int edf_slide__has_equation(const edf_node *y) {
   return y->shape == edf__einsum_shape;
 }
-/* Returns 1 if y is an Einsum or a maximum. Their equation has no lookup. */
-static int edf_slide__is_equation(const edf_node *y) {
-  return edf_slide__has_equation(y) && ((const edf__einsum *)y->state)->runs;
-}
 
 /* Fills w with uniform numbers in +-sqrt(3/n): variance 1/n, for sums of n products. */
 static edf_node *edf_slide__init_for(edf_node *w, double n) {
@@ -526,9 +522,8 @@ static edf_node *edf_slide__called(edf_node *y, const char *more) {
   return y;
 }
 
-/* Values of edf__einsum.kind, the reduction. SAMPLE divides by n - 1. PUT marks a Scatter. */
-enum { EDF_SLIDE__SUM = 0, EDF_SLIDE__MEAN = 'm', EDF_SLIDE__SAMPLE = 's', EDF_SLIDE__MAX = 'x',
-  EDF_SLIDE__PUT = 'p' };
+/* Values of edf__einsum.kind, the reduction. PUT marks a Scatter. */
+enum { EDF_SLIDE__SUM = 0, EDF_SLIDE__MEAN = 'm', EDF_SLIDE__MAX = 'x', EDF_SLIDE__PUT = 'p' };
 
 enum { EDF_SLIDE__HEAD = 16 };           /* A state's array begins here, so it is aligned.    */
 
@@ -2475,7 +2470,7 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
 
 /* Builds the mean of (v - mean v)^2, which has the indices in `left`. */
 static edf_slide__value edf_slide__variance(edf_slide__statement *l, const edf_slide__value *v,
-                                            int kind, unsigned left) {
+                                            unsigned left) {
   edf_slide__value y = edf_slide__new_value(l, NULL, left), m = y;
   edf_slide__value d = edf_slide__new_value(l, NULL, edf_slide__ref_has(&v->at));
   edf_slide__making to;
@@ -2486,7 +2481,7 @@ static edf_slide__value edf_slide__variance(edf_slide__statement *l, const edf_s
   d.node = edf_slide__terms(l, EDF_SLIDE__SUM, &d.at, v, &m);
   edf_slide__begin_equation(&to, l, &y.at);
   edf_slide__add_term(&to, &d, &d, NULL);
-  y.node = edf_slide__end_equation(&to, NULL, kind);
+  y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__MEAN);
   return y;
 }
 
@@ -2503,8 +2498,7 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
   if (limit >= 0) want |= 1u << limit;
   if (has != want) v = edf_slide__with_indices(l, &v, want);
   left = edf_slide__ref_has(&v.at) & ~x->over;
-  if (kind == EDF_SLIDE__VARIANCE_OVER)
-    return edf_slide__variance(l, &v, EDF_SLIDE__MEAN, left);
+  if (kind == EDF_SLIDE__VARIANCE_OVER) return edf_slide__variance(l, &v, left);
   if (kind == EDF_SLIDE__ARGMAX_OVER) x->number = 1;
   if (kind == EDF_SLIDE__ARGMIN_OVER) x->number = -1;
   if (kind >= EDF_SLIDE__ARGMAX_OVER) {
@@ -2654,7 +2648,7 @@ static edf_slide__value edf_slide__early_value(edf_slide__statement *l, edf_slid
     *x->early = edf_slide__value_of(l, x);
     edf_node *y = x->early->node;
     sum &= edf.n_compnodes > before && y == edf.compnodes[edf.n_compnodes - 1];
-    if (sum && edf_slide__is_equation(y)) edf_slide__called(y, "_in");
+    if (sum && edf_slide__has_equation(y)) edf_slide__called(y, "_in");
     l->fixed = fixed;
   }
   edf_slide__value v = *x->early;
@@ -2743,7 +2737,7 @@ static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
   if (y && !all->layer) {
     y->name = l->m.e.ref->name;
     edf__write(y)->line = l;
-  } else if (y && edf_slide__is_equation(y) && l < all->line + all->n - 1)
+  } else if (y && edf_slide__has_equation(y) && l < all->line + all->n - 1)
     edf_slide__called(y, "");
 }
 /* Builds the node of a line, which is a call, parts joined with ';', or an equation. */
@@ -3700,7 +3694,7 @@ static int edf_slide__is_mistaken(const edf_node *x, const char *name) {
     const edf__einsum *m = (const edf__einsum *)y->state;
     edf__letters l = edf__letters_of(y);
     for (int d = 0; d < l.n; d++) if (!edf__compare_names(l.name[d], name)) return 1;
-    for (int k = 0; edf_slide__is_equation(y) && k < m->e.n_index; k++)
+    for (int k = 0; edf_slide__has_equation(y) && k < m->e.n_index; k++)
       if (!edf__compare_names(m->e.index[k].name, name)) return 1;
   }
   return name[strlen(name) - 1] == '_';  /* A newline after a _ does not end the line.        */
