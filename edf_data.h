@@ -161,13 +161,15 @@ static size_t edf_data__entries(const int *dim, int rank) {
 static size_t edf_data__row_size(const edf_array *a) {
   return edf_data__entries(a->dim + 1, a->rank - 1);
 }
-/* Returns the dimensions as a text of edf_fmt: 784, 64 */
+/* Returns the dimensions as a text, until the fourth next call: 784, 64 */
 static const char *edf_data__dims(const int *dim, int rank) {
-  char text[512] = "";
+  static char ring[4][512];
+  static unsigned turn;
+  char *text = ring[turn++ % 4];
   size_t n = 0;
-  for (int d = 0; d < rank && n < sizeof text; d++)
-    n += (size_t)snprintf(text + n, sizeof text - n, d ? ", %d" : "%d", dim[d]);
-  return edf_fmt("%s", text);
+  for (int d = *text = 0; d < rank && n < sizeof *ring; d++)
+    n += (size_t)snprintf(text + n, sizeof *ring - n, d ? ", %d" : "%d", dim[d]);
+  return text;
 }
 
 edf_array edf_new_array(int rank, const int *dim) {
@@ -353,24 +355,24 @@ static size_t edf_data__place(const edf_data__file *f, const char *at) {
              edf_data__place(f, byte), message.at); \
   } while (0)
 
-/* Opens a file, and reads n bytes. If n is 0 it returns how many there are. */
-static size_t edf_data__read(const char *path, char *to, size_t n) {
-  errno = 0;
-  FILE *f = fopen(path, "rb");
-  int bad = !f || (fgetc(f) == EOF && ferror(f)) || fseek(f, 0, n ? SEEK_SET : SEEK_END);
-  if (!bad) n = n ? fread(to, 1, n, f) : (size_t)ftell(f);
-  int why = errno;
-  if (f) fclose(f);
-  if (bad) edf_stop("%s: cannot be read: %s", path, strerror(why));
-  return n;
-}
-/* Reads a file. In a text a byte order mark is skipped. */
+/* Reads a file. In a text a byte order mark is skipped. While memory is allocated, which can be
+   an error, the file is closed. */
 static edf_data__file edf_data__open(const char *path, int is_text) {
   edf_data__file f = { path, is_text, NULL, NULL, NULL };
+  size_t n = 0;
   if (!path) edf_stop("edf: the path of a file to read is NULL");
-  size_t n = edf_data__read(path, NULL, 0);
-  f.text = (char *)edf_keep(NULL, n + 1);
-  f.end = f.text + (n ? edf_data__read(path, f.text, n) : 0);
+  for (int pass = 0; pass < 2; pass++) {           /* counts the bytes, then reads them */
+    errno = 0;
+    FILE *in = fopen(path, "rb");
+    int bad = !in || (fgetc(in) == EOF && ferror(in)) ||
+              fseek(in, 0, pass ? SEEK_SET : SEEK_END);
+    if (!bad) n = pass ? fread(f.text, 1, n, in) : (size_t)ftell(in);
+    int why = errno;
+    if (in) fclose(in);
+    if (bad) edf_stop("%s: cannot be read: %s", path, strerror(why));
+    if (!pass) f.text = (char *)edf_keep(NULL, n + 1);
+  }
+  f.end = f.text + n;
   f.at = f.text + (is_text && !strncmp(f.text, "\xEF\xBB\xBF", 3) ? 3 : 0);
   return f;
 }
@@ -1002,7 +1004,11 @@ typedef struct {
   edf_node *y;                           /* the node that is being written                    */
   int parts;                             /* so many parts of y have been named                */
 } edf_onnx__file;
-enum { EDF_ONNX__FLOAT = 1, EDF_ONNX__INT64 = 7, EDF_ONNX__MOST = 8 * EDF_MAX_INDEX };
+enum {
+  EDF_ONNX__FLOAT = 1,
+  EDF_ONNX__INT64 = 7,
+  EDF_ONNX__MOST = EDF_MAX_INDEX * EDF_MAX_RANK + 1
+};
 
 static void edf_onnx__refuse(const edf_onnx__file *o, const char *why) {
   edf_stop("edf_save_onnx: %s cannot be exported: %s\n  %s", o->y->op, why,
@@ -1089,37 +1095,47 @@ static void edf_onnx__attribute(edf_onnx__file *o, const char *at) {
 }
 /* Returns the value of an expression in postfix notation. Its words are separated by blanks:
      a b c     the operands of y            $-5     the value -5
-     #1        number 1 of y's state        %       number 0 of it, as a whole number
+     #1        number 1 of y's state        @       number 0 of it, as a whole number
      0.5       a number                     [0, 1]  a list of whole numbers
      Add/2     an operator on the last 2    axis=0  an attribute of the operator before it    */
-static int edf_onnx__run(edf_onnx__file *o, const char *at) {
+static int edf_onnx__run(edf_onnx__file *o, const char *format, ...) {
   const edf_real *state = (const edf_real *)o->y->state;
   int stack[8] = { 0 }, list[EDF_ONNX__MOST], n = 0;
-  while (*(at += strspn(at, " "))) {
-    size_t length = strcspn(at, " ["), name = strcspn(at, "/");
+  char text[1024], *at = text;
+  va_list args;
+  va_start(args, format);
+  size_t length = (size_t)vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (length >= sizeof text) edf_onnx__refuse(o, "it has too many dimensions");
+  for (; *(at += strspn(at, " ")); at += length) {
+    length = strcspn(at, " [");
     if (at[length] == '[') length += strcspn(at + length, "]") + 1;
     if (memchr(at, '=', length)) edf_onnx__attribute(o, at);
     else if (*at >= 'A' && *at <= 'Z') {
-      n -= at[name + 1] - '0';
-      stack[n] = edf_onnx__op(o, at, name, at[name + 1] - '0', stack + n);
+      n -= at[length - 1] - '0';
+      stack[n] = edf_onnx__op(o, at, length - 2, at[length - 1] - '0', stack + n);
       n++;
     } else if (*at == '[') {
       int many = edf_onnx__list(at, list);
       stack[n++] = edf_onnx__table(o, 1, &many, list);
-    } else if (*at == '%') {
+    } else if (*at == '@') {
       list[0] = (int)state[0];
       stack[n++] = edf_onnx__table(o, 0, NULL, list);
     } else if (*at == '$') stack[n++] = (int)strtol(at + 1, NULL, 10);
     else if (*at >= 'a') stack[n++] = edf_onnx__of(o->y->in[*at - 'a']);
     else stack[n++] = edf_onnx__number(o, *at == '#' ? (double)state[at[1] - '0']
                                                      : strtod(at, NULL));
-    at += length;
   }
   return stack[0];
 }
 
-/* ---- An equation, as EDF_EQUATION_DATA writes it. Sets of indices are bits. */
-typedef struct { int constant, by, factor[EDF_MAX_INDEX]; } edf_onnx__place;
+/* ---- An equation, as EDF_EQUATION_DATA writes it. Its indices are the letters a, b, c ...; a
+   text of letters is a list of them, or a set. */
+typedef struct {
+  int constant, by;                      /* by: the ref of a lookup, or 0                     */
+  int factor[EDF_MAX_INDEX];
+  char at[EDF_MAX_INDEX + 1];            /* the letters with a factor                         */
+} edf_onnx__place;
 typedef struct {
   const edf_node *x;
   int rank;
@@ -1131,180 +1147,153 @@ typedef struct {
                                             copy that is padded with -infinity, '0' a sum     */
   int n_index, n_ref, n_term;
   int size[EDF_MAX_INDEX];
-  unsigned left, batch;                  /* indices of the left side; that are the batch      */
+  char left[EDF_MAX_INDEX + 1];          /* the letters of the left side                      */
+  char batch[EDF_ONNX__MOST];            /* the letters that are the batch                    */
   edf_onnx__ref ref[32];                 /* ref[0] is the left side                           */
   edf_onnx__term term[32];
 } edf_onnx__equation;
+typedef struct {
+  int v;
+  char at[EDF_ONNX__MOST];               /* the letter of each dimension                      */
+} edf_onnx__tensor;
 
-/* Returns the indices of a position, and of its lookup. */
-static unsigned edf_onnx__place_set(const edf_onnx__equation *e, const edf_onnx__place *p) {
-  unsigned set = 0;
-  for (int i = 0; i < e->n_index; i++) if (p->factor[i]) set |= 1u << i;
-  for (int d = 0; p->by && d < e->ref[p->by].rank; d++)
-    set |= edf_onnx__place_set(e, &e->ref[p->by].place[d]);
-  return set;
+static int edf_onnx__has(const char *set, char letter) {
+  return letter && strchr(set, letter) != NULL;
 }
-/* Returns the only index of a set, or -1. */
-static int edf_onnx__only(unsigned set) {
-  int i = 0;
-  while (set >> i > 1) i++;
-  return set == 1u << i ? i : -1;
+/* Appends the letters of `from` that are in `in`, but neither in `out` nor in `to`. */
+static void edf_onnx__take(char *to, const char *from, const char *in, const char *out) {
+  char letter[2] = "";
+  for (; (*letter = *from) != 0; from++)
+    if (edf_onnx__has(in, *from) && !edf_onnx__has(out, *from) && !edf_onnx__has(to, *from))
+      strcat(to, letter);
 }
-/* Returns the index that is alone in a position, but for a constant, or -1. */
-static int edf_onnx__alone(const edf_onnx__equation *e, const edf_onnx__place *p) {
-  int i = edf_onnx__only(edf_onnx__place_set(e, p));
-  return i >= 0 && !p->by && p->factor[i] == 1 ? i : -1;
+/* Returns the letter that is alone in a position, but for a constant, or 0. */
+static char edf_onnx__alone(const edf_onnx__place *p) {
+  return p->by || !*p->at || p->at[1] || p->factor[*p->at - 'a'] != 1 ? 0 : *p->at;
 }
-/* Returns the index that goes over all of dimension d, or -1. */
-static int edf_onnx__plain(const edf_onnx__equation *e, const edf_onnx__ref *r, int d) {
-  int i = edf_onnx__alone(e, &r->place[d]);
-  if (i < 0 || r->place[d].constant) return -1;
-  return e->batch >> i & 1 || e->size[i] == r->x->dim[d] ? i : -1;
+/* Returns the letter that goes over all of dimension d, or 0. */
+static char edf_onnx__plain(const edf_onnx__equation *e, const edf_onnx__ref *r, int d) {
+  char c = edf_onnx__alone(&r->place[d]);
+  int all = c && (edf_onnx__has(e->batch, c) || e->size[c - 'a'] == r->x->dim[d]);
+  return all && !r->place[d].constant ? c : 0;
 }
 
-/* Moves into the next item of a list, or after a list that has no more. Then it returns 0. */
-static int edf_onnx__more(const char **at) {
-  *at += **at == ',';
-  return strchr("[]", **at) ? *(*at)++ == '[' : 1;
-}
-static int edf_onnx__next(const char **at) {       /* reads a whole number */
-  char *end;
-  long n = strtol(*at + (**at == ','), &end, 10);
-  *at = end;
-  return (int)n;
-}
+/* Before each loop, and after each of its rounds, `at` is before the next item of a list. */
 static void edf_onnx__read_equation(edf_onnx__equation *e, const edf_node *y, const char *at) {
+  int i, n, length;
   memset(e, 0, sizeof *e);
   e->kind = at[strlen("{\"kind\":\"")];
-  for (at = strchr(at, '[') + 1; edf_onnx__more(&at); edf_onnx__more(&at)) {
-    at = strstr(at, "\",") + 2;
-    e->size[e->n_index] = edf_onnx__next(&at);
-    e->left |= (unsigned)edf_onnx__next(&at) << e->n_index++;
+  at = strchr(at, '[');
+  while (sscanf(at + 1, "[\"%*[^\"]\",%d,%d]%n", &e->size[e->n_index], &i, &length) == 2) {
+    if (i) e->left[strlen(e->left)] = (char)('a' + e->n_index);
+    e->n_index++;
+    at += 1 + length;
   }
-  for (at = strchr(at, '[') + 1; edf_onnx__more(&at); edf_onnx__more(&at)) {
+  at = strchr(at + 1, '[');
+  while (sscanf(at + 1, "[%d,[%n", &i, &length) == 1) {
     edf_onnx__ref *r = &e->ref[e->n_ref++];
-    int operand = edf_onnx__next(&at);
-    r->x = operand < 0 ? y : y->in[operand];
-    for (edf_onnx__more(&at); edf_onnx__more(&at); r->rank++) {
+    r->x = i < 0 ? y : y->in[i];
+    unsigned batched = i < 0 ? 0 : r->x->batched;
+    at += length;
+    while (sscanf(at + 1, "[%d%n", &r->place[r->rank].constant, &length) == 1) {
       edf_onnx__place *p = &r->place[r->rank];
-      for (p->constant = edf_onnx__next(&at); edf_onnx__more(&at); ) {
-        int i = edf_onnx__next(&at), n = edf_onnx__next(&at);
+      at += 1 + length;
+      while (sscanf(at, ",%d,%d%n", &i, &n, &length) == 2) {
         *(i < 0 ? &p->by : &p->factor[i]) = n;
+        if (i >= 0) p->at[strlen(p->at)] = (char)('a' + i);
+        at += length;
       }
-      if (edf_onnx__alone(e, p) >= 0 && operand >= 0 && r->x->batched >> r->rank & 1)
-        e->batch |= edf_onnx__place_set(e, p);
+      if (edf_onnx__alone(p) && batched >> r->rank & 1)
+        edf_onnx__take(e->batch, p->at, p->at, "");
+      r->rank++;
+      at++;
     }
+    at += *at == '[' ? 3 : 2;
   }
-  for (at = strchr(at, '[') + 1; edf_onnx__more(&at); edf_onnx__more(&at)) {
-    char *end;
-    e->term[e->n_term].number = strtod(at, &end);
-    at = end;
-    e->term[e->n_term].first = edf_onnx__next(&at);
-    e->term[e->n_term++].n = edf_onnx__next(&at);
-  }
+  at = strchr(at + 1, '[');
+  for (edf_onnx__term *t = e->term; *at != ']'; at += 1 + length, t++, e->n_term++)
+    sscanf(at + 1, "[%lf,%d,%d]%n", &t->number, &t->first, &t->n, &length);
 }
 
-/* ---- Products. A tensor is a value and the index of each dimension. */
-typedef struct { int v, n, index[EDF_ONNX__MOST]; } edf_onnx__tensor;
-
-static unsigned edf_onnx__set(const edf_onnx__tensor *t) {
-  unsigned set = 0;
-  for (int d = 0; d < t->n; d++) set |= 1u << t->index[d];
-  return set;
-}
-static int edf_onnx__find(const edf_onnx__tensor *t, int index) {
-  for (int d = 0; d < t->n; d++) if (t->index[d] == index) return d;
-  return -1;
-}
-static void edf_onnx__add(edf_onnx__tensor *t, int index) { t->index[t->n++] = index; }
-/* Adds those indices of `from` that are in the set, and that `to` does not have. */
-static void edf_onnx__take(edf_onnx__tensor *to, const edf_onnx__tensor *from, unsigned set) {
-  for (int d = 0; d < from->n; d++)
-    if (set >> from->index[d] & 1 && edf_onnx__find(to, from->index[d]) < 0)
-      edf_onnx__add(to, from->index[d]);
-}
+/* ---- Products */
 
 /* Returns t with its indices in the order of `to`. An index that it lacks becomes a dimension
    of size 1, unless it is at the front: there an operator repeats its operands by itself. */
-static int edf_onnx__align(edf_onnx__file *o, const edf_onnx__tensor *t,
-                           const edf_onnx__tensor *to) {
+static int edf_onnx__align(edf_onnx__file *o, const edf_onnx__tensor *t, const char *to) {
   int order[EDF_ONNX__MOST], axis[EDF_ONNX__MOST], n = 0, lacks = 0, front = 0, moved = 0;
   int v = t->v;
-  for (int d = 0; d < to->n; d++) {
-    int from = edf_onnx__find(t, to->index[d]);
-    moved |= from >= 0 && from != n;
-    if (from >= 0) order[n++] = from;
+  for (int d = 0; to[d]; d++) {
+    const char *from = strchr(t->at, to[d]);
+    moved |= from && from != t->at + n;
+    if (from) order[n++] = (int)(from - t->at);
     else if (n) axis[lacks++] = d - front;
     else front++;
   }
-  if (moved) v = edf_onnx__run(o, edf_fmt("$%d Transpose/1 perm=[%s]", v,
-                                          edf_data__dims(order, n)));
-  if (!lacks) return v;
-  return edf_onnx__run(o, edf_fmt("$%d [%s] Unsqueeze/2", v, edf_data__dims(axis, lacks)));
+  if (moved) v = edf_onnx__run(o, "$%d Transpose/1 perm=[%s]", v, edf_data__dims(order, n));
+  return lacks ? edf_onnx__run(o, "$%d [%s] Unsqueeze/2", v, edf_data__dims(axis, lacks)) : v;
 }
-/* Returns t, reduced by a ReduceSum or the like to the indices of `out`. */
-static int edf_onnx__reduce(edf_onnx__file *o, const char *op, const edf_onnx__tensor *t,
-                            const edf_onnx__tensor *out) {
-  edf_onnx__tensor rest = { t->v, 0, { 0 } };
-  int axis[EDF_ONNX__MOST] = { 0 }, n = 0;
-  for (int d = 0; d < t->n; d++)
-    if (edf_onnx__find(out, t->index[d]) < 0) axis[n++] = d;
-    else edf_onnx__add(&rest, t->index[d]);
-  const char *axes = edf_data__dims(axis, n);
-  if (n && !strcmp(op, "ReduceSum"))
-    rest.v = edf_onnx__run(o, edf_fmt("$%d [%s] %s/2 keepdims=0", t->v, axes, op));
-  else if (n)
-    rest.v = edf_onnx__run(o, edf_fmt("$%d %s/1 axes=[%s] keepdims=0", t->v, op, axes));
-  return edf_onnx__align(o, &rest, out);
-}
-
 /* Makes a MatMul, [shared, M, K] [shared, K, N], if exactly one index is summed, in both
    factors, and the last index of `out` is one of b alone. Else it returns 0. */
 static int edf_onnx__matmul(edf_onnx__file *o, const edf_onnx__tensor *a,
-                            const edf_onnx__tensor *b, const edf_onnx__tensor *out) {
-  edf_onnx__tensor left = { 0, 0, { 0 } }, right, result;
-  unsigned A = edf_onnx__set(a), B = edf_onnx__set(b), kept = edf_onnx__set(out);
-  unsigned shared = A & B & kept, M = A & ~B, K = A & B & ~kept, N = B & ~A;
-  if (edf_onnx__only(K) < 0 || !out->n || N != 1u << out->index[out->n - 1] || M & ~kept ||
-      (shared && edf_onnx__only(M) < 0))
+                            const edf_onnx__tensor *b, const char *out) {
+  edf_onnx__tensor result = { 0, "" };
+  char A[EDF_ONNX__MOST] = "", shared[EDF_ONNX__MOST] = "", M[EDF_ONNX__MOST] = "";
+  char K[EDF_ONNX__MOST] = "", N[EDF_ONNX__MOST] = "";
+  edf_onnx__take(A, out, a->at, "");
+  edf_onnx__take(shared, A, b->at, "");
+  edf_onnx__take(M, A, A, b->at);
+  edf_onnx__take(K, a->at, b->at, out);
+  edf_onnx__take(N, out, b->at, A);
+  size_t s = strlen(shared), m = strlen(M);
+  if (strlen(K) != 1 || strlen(N) != 1 || out[strlen(out) - 1] != *N || (s && m != 1) ||
+      strlen(a->at) != s + m + 1 || strlen(b->at) != s + 2)
     return 0;
-  edf_onnx__take(&left, out, shared);
-  right = left;
-  edf_onnx__take(&left, out, M);
-  result = left;
-  edf_onnx__take(&left, a, K);
-  edf_onnx__take(&right, b, K);
-  edf_onnx__take(&right, out, N);
-  edf_onnx__take(&result, out, N);
-  int x = edf_onnx__align(o, a, &left), y = edf_onnx__align(o, b, &right);
-  result.v = edf_onnx__run(o, edf_fmt("$%d $%d MatMul/2", x, y));
+  int x = edf_onnx__align(o, a, edf_fmt("%s%s%s", shared, M, K));
+  int y = edf_onnx__align(o, b, edf_fmt("%s%s%s", shared, K, N));
+  strcat(strcat(strcpy(result.at, shared), M), N);
+  result.v = edf_onnx__run(o, "$%d $%d MatMul/2", x, y);
   return edf_onnx__align(o, &result, out);
 }
 
-/* Returns the product of n tensors, summed over the indices that `out` lacks. */
-static int edf_onnx__product(edf_onnx__file *o, const edf_onnx__tensor *t, int n,
-                             const edf_onnx__tensor *out) {
+/* Returns 1 if each letter of a tensor is in `out`, and none occurs twice. */
+static int edf_onnx__within(const char *at, const char *out) {
+  char common[EDF_ONNX__MOST] = "";
+  edf_onnx__take(common, out, at, "");
+  return strlen(common) == strlen(at);
+}
+/* Returns the product of n tensors. Indices that `out` lacks are reduced by op: ReduceSum,
+   ReduceMax or ReduceMean. */
+static int edf_onnx__product(edf_onnx__file *o, const char *op, const edf_onnx__tensor *t,
+                             int n, const char *out) {
+  edf_onnx__tensor all = { t->v, "" }, rest = all;
   edf_page text = { NULL, 0 };
-  int in[32] = { 0 }, v = 0, twice = 0;
-  unsigned all = 0;
-  for (int f = 0; f < n; f++) {
-    for (int d = 0; d < t[f].n; d++) twice |= edf_onnx__find(&t[f], t[f].index[d]) != d;
-    all |= edf_onnx__set(&t[f]);
+  int in[EDF_MAX_RANK + 1] = { 0 }, axis[EDF_ONNX__MOST] = { 0 }, v = 0, sums = 0;
+  for (int f = 0; f < n; f++) edf_onnx__take(all.at, t[f].at, t[f].at, "");
+  if (n == 1 && edf_onnx__within(t->at, all.at)) {
+    edf_onnx__take(rest.at, t->at, out, "");
+    for (int d = 0; t->at[d]; d++) if (!edf_onnx__has(out, t->at[d])) axis[sums++] = d;
+    const char *axes = edf_data__dims(axis, sums);
+    if (sums && !strcmp(op, "ReduceSum"))
+      rest.v = edf_onnx__run(o, "$%d [%s] %s/2 keepdims=0", t->v, axes, op);
+    else if (sums) rest.v = edf_onnx__run(o, "$%d %s/1 axes=[%s] keepdims=0", t->v, op, axes);
+    return edf_onnx__align(o, &rest, out);
   }
-  if (n == 1 && !twice) return edf_onnx__reduce(o, "ReduceSum", t, out);
-  if (n == 2 && !twice && !(all & ~edf_onnx__set(out))) {
+  if (strcmp(op, "ReduceSum")) {
+    all.v = edf_onnx__product(o, "ReduceSum", t, n, all.at);
+    return edf_onnx__product(o, op, &all, 1, out);
+  }
+  if (n == 2 && edf_onnx__within(t[0].at, out) && edf_onnx__within(t[1].at, out)) {
     int x = edf_onnx__align(o, t, out), y = edf_onnx__align(o, t + 1, out);
-    return edf_onnx__run(o, edf_fmt("$%d $%d Mul/2", x, y));
+    return edf_onnx__run(o, "$%d $%d Mul/2", x, y);
   }
-  if (n == 2 && !twice) v = edf_onnx__matmul(o, t, t + 1, out);
-  if (n == 2 && !twice && !v) v = edf_onnx__matmul(o, t + 1, t, out);
+  if (n == 2) v = edf_onnx__matmul(o, t, t + 1, out);
+  if (n == 2 && !v) v = edf_onnx__matmul(o, t + 1, t, out);
   if (v) return v;
-  for (int f = 0; f <= n; f++) {
-    const edf_onnx__tensor *x = f < n ? &t[f] : out;
-    edf_write(&text, f == n ? "->" : f ? "," : "equation=");
-    for (int d = 0; d < x->n; d++) edf_write(&text, "%c", 'a' + x->index[d]);
-    in[f] = x->v;
+  for (int f = 0; f < n; f++) {
+    edf_write(&text, "%s%s", f ? "," : "equation=", t[f].at);
+    in[f] = t[f].v;
   }
+  edf_write(&text, "->%s", out);
   edf_onnx__op(o, "Einsum", 6, n, in);
   edf_onnx__attribute(o, text.at);
   edf_release(text.at);
@@ -1317,31 +1306,25 @@ static edf_onnx__tensor edf_onnx__read(edf_onnx__file *o, const edf_onnx__equati
                                        const edf_onnx__ref *r);
 static edf_onnx__tensor edf_onnx__positions(edf_onnx__file *o, const edf_onnx__equation *e,
                                             const edf_onnx__place *p, int n, int *outside) {
-  edf_onnx__tensor t = { 0, 0, { 0 } };
-  int dim[EDF_MAX_INDEX];
-  *outside = 0;
+  edf_onnx__tensor t = { 0, "" };
+  int dim[EDF_MAX_INDEX], rank = 0;
   if (p->by) {
     t = edf_onnx__read(o, e, &e->ref[p->by]);
-    t.v = edf_onnx__run(o, edf_fmt("$%d Cast/1 to=7", t.v));
+    t.v = edf_onnx__run(o, "$%d Cast/1 to=7", t.v);
     return t;
   }
-  if (edf_onnx__place_set(e, p) & e->batch)
-    edf_onnx__refuse(o, "the batch is in a sum of indices");
-  for (int i = 0; i < e->n_index; i++) {
-    if (!p->factor[i]) continue;
-    dim[t.n] = e->size[i];
-    edf_onnx__add(&t, i);
-  }
-  size_t size = edf_data__entries(dim, t.n);
+  if (strpbrk(p->at, e->batch)) edf_onnx__refuse(o, "the batch is in a sum of indices");
+  for (strcpy(t.at, p->at); t.at[rank]; rank++) dim[rank] = e->size[t.at[rank] - 'a'];
+  size_t size = edf_data__entries(dim, rank);
   int *place = (int *)edf_keep(NULL, size * sizeof *place);
   for (size_t k = 0; k < size; k++) {
     size_t rest = k;
     place[k] = p->constant;
-    for (int d = t.n - 1; d >= 0; rest /= (size_t)dim[d--])
-      place[k] += p->factor[t.index[d]] * (int)(rest % (size_t)dim[d]);
+    for (int d = rank - 1; d >= 0; rest /= (size_t)dim[d--])
+      place[k] += p->factor[t.at[d] - 'a'] * (int)(rest % (size_t)dim[d]);
     if (place[k] < 0 || place[k] >= n) place[k] = -(*outside = 1);
   }
-  t.v = edf_onnx__table(o, t.n, dim, place);
+  t.v = edf_onnx__table(o, rank, dim, place);
   edf_release(place);
   return t;
 }
@@ -1350,20 +1333,18 @@ static edf_onnx__tensor edf_onnx__positions(edf_onnx__file *o, const edf_onnx__e
    reads outside, it reads the last entry, a 0 that is added. */
 static edf_onnx__tensor edf_onnx__read(edf_onnx__file *o, const edf_onnx__equation *e,
                                        const edf_onnx__ref *r) {
-  edf_onnx__tensor x = { edf_onnx__of(r->x), 0, { 0 } };
+  edf_onnx__tensor x = { edf_onnx__of(r->x), "" }, at;
   for (int d = 0; d < r->rank; d++) {
-    int i = edf_onnx__plain(e, r, d), axis = x.n, outside, n = x.n + r->rank - d;
+    int axis = (int)strlen(x.at), n = axis + r->rank - d, outside = 0;
     int pads[2 * EDF_ONNX__MOST] = { 0 };
-    if (i >= 0) {
-      edf_onnx__add(&x, i);
-      continue;
-    }
-    edf_onnx__tensor at = edf_onnx__positions(o, e, &r->place[d], r->x->dim[d], &outside);
+    x.at[axis] = edf_onnx__plain(e, r, d);
+    if (x.at[axis]) continue;
+    at = edf_onnx__positions(o, e, &r->place[d], r->x->dim[d], &outside);
     pads[n + axis] = 1;
     if (outside)
-      x.v = edf_onnx__run(o, edf_fmt("$%d [%s] 0 Pad/3", x.v, edf_data__dims(pads, 2 * n)));
-    x.v = edf_onnx__run(o, edf_fmt("$%d $%d Gather/2 axis=%d", x.v, at.v, axis));
-    for (int k = 0; k < at.n; k++) edf_onnx__add(&x, at.index[k]);
+      x.v = edf_onnx__run(o, "$%d [%s] 0 Pad/3", x.v, edf_data__dims(pads, 2 * n));
+    x.v = edf_onnx__run(o, "$%d $%d Gather/2 axis=%d", x.v, at.v, axis);
+    strcat(x.at, at.at);
   }
   return x;
 }
@@ -1373,94 +1354,79 @@ static edf_onnx__tensor edf_onnx__read(edf_onnx__file *o, const edf_onnx__equati
    channels, windows]. Returns value 0 if the term is neither. */
 static edf_onnx__tensor edf_onnx__windows(edf_onnx__file *o, const edf_onnx__equation *e,
                                           const edf_onnx__term *term) {
-  edf_onnx__tensor no = { 0, 0, { 0 } }, x = no, w = no, plain = no, lefts = no, sums = no;
-  edf_onnx__tensor to = no, filter = no;
+  edf_onnx__tensor no = { 0, "" }, x = no, w = no, to = no, filter = no;
+  char plain[EDF_ONNX__MOST] = "", lefts[EDF_MAX_RANK + 1] = "", sums[EDF_MAX_RANK + 1] = "";
   int stride[EDF_MAX_RANK], dilation[EDF_MAX_RANK], kernel[EDF_MAX_RANK], n = 0;
   const edf_onnx__ref *r = &e->ref[term->first], *f = term->n == 2 ? r + 1 : NULL;
-  for (int d = 0; f == r + 1 && d < f->rank; d++)
-    if (edf_onnx__plain(e, f, d) < 0) f = r++;
-  for (int d = 0; f && d < f->rank; d++) {
-    if (edf_onnx__plain(e, f, d) < 0) return no;
-    edf_onnx__add(&w, edf_onnx__plain(e, f, d));
-  }
+  for (int d = 0; f == r + 1 && d < f->rank; d++) if (!edf_onnx__plain(e, f, d)) f = r++;
+  for (int d = 0; f && d < f->rank; d++) w.at[d] = edf_onnx__plain(e, f, d);
   for (int d = 0; d < r->rank; d++) {
     const edf_onnx__place *p = &r->place[d];
-    unsigned set = edf_onnx__place_set(e, p);
-    int i = edf_onnx__plain(e, r, d), sum = edf_onnx__only(set & ~e->left);
-    if (i >= 0) {
-      edf_onnx__add(&x, i);
-      edf_onnx__add(&plain, i);
-      continue;
-    }
-    i = edf_onnx__only(set & e->left);
-    if (p->by || p->constant || i < 0 || sum < 0 || set & e->batch) return no;
-    stride[n] = p->factor[i];
-    dilation[n] = p->factor[sum];
-    kernel[n] = e->size[sum];
+    char left[EDF_MAX_INDEX + 1] = "", sum[EDF_MAX_INDEX + 1] = "";
+    x.at[d] = edf_onnx__plain(e, r, d);
+    edf_onnx__take(plain, x.at + d, x.at, "");
+    if (x.at[d]) continue;
+    edf_onnx__take(left, p->at, e->left, e->batch);
+    edf_onnx__take(sum, p->at, p->at, e->left);
+    if (p->by || p->constant || strlen(left) != 1 || strlen(sum) != 1) return no;
+    stride[n] = p->factor[*left - 'a'];
+    dilation[n] = p->factor[*sum - 'a'];
+    kernel[n] = e->size[*sum - 'a'];
     int reach = dilation[n] * (kernel[n] - 1);
     if (stride[n] < 1 || dilation[n] < 1 || (e->kind == 'm' && dilation[n] > 1) ||
-        (r->x->dim[d] - 1 - reach) / stride[n] + 1 != e->size[i])
+        (r->x->dim[d] - 1 - reach) / stride[n] + 1 != e->size[*left - 'a'])
       return no;
-    edf_onnx__add(&x, i);
-    edf_onnx__add(&lefts, i);
-    edf_onnx__add(&sums, sum);
-    n++;
+    lefts[n] = x.at[d] = *left;
+    sums[n++] = *sum;
   }
-  unsigned W = edf_onnx__set(&w), channel = W & ~e->left & edf_onnx__set(&plain);
-  edf_onnx__take(&to, &plain, e->left & ~W);
-  edf_onnx__take(&to, &plain, channel);
-  edf_onnx__take(&to, &lefts, ~0u);
-  edf_onnx__take(&filter, &w, e->left & ~edf_onnx__set(&to));
-  edf_onnx__take(&filter, &w, channel);
-  edf_onnx__take(&filter, &sums, ~0u);
-  int fits = n && plain.n == 2 && to.n == n + 2;
-  if (f) fits &= e->kind == '0' && edf_onnx__only(channel) >= 0 && filter.n == n + 2 &&
-                 w.n == n + 2 && W == edf_onnx__set(&filter);
-  else fits &= term->n == 1 && (e->kind == 'x' || e->kind == 'm');
+  edf_onnx__take(to.at, plain, e->left, w.at);
+  edf_onnx__take(to.at, plain, w.at, e->left);
+  edf_onnx__take(to.at, lefts, lefts, "");
+  edf_onnx__take(filter.at, w.at, e->left, plain);
+  edf_onnx__take(filter.at, plain, w.at, e->left);
+  edf_onnx__take(filter.at, sums, w.at, "");
+  size_t all = (size_t)n + 2;
+  int fits = n && strlen(plain) == 2 && strlen(to.at) == all;
+  if (!f) fits &= term->n == 1 && (e->kind == 'x' || e->kind == 'm');
+  else fits &= e->kind == '0' && edf_onnx__has(w.at, to.at[1]) && f->rank == n + 2 &&
+               strlen(w.at) == all && strlen(filter.at) == all;
   if (!fits) return no;
+  const char *strides = edf_data__dims(stride, n), *dilations = edf_data__dims(dilation, n);
+  const char *sizes = edf_data__dims(kernel, n);
   x.v = edf_onnx__of(r->x);
-  w.v = f ? edf_onnx__of(f->x) : 0;
-  to.v = edf_onnx__align(o, &x, &to);
-  if (f) w.v = edf_onnx__align(o, &w, &filter);
-  if (f) to.index[1] = filter.index[0];
-  to.v = edf_onnx__run(o, f ? edf_fmt("$%d $%d Conv/2", to.v, w.v) :
-                       edf_fmt(e->kind == 'x' ? "$%d MaxPool/1" : "$%d AveragePool/1", to.v));
-  if (!f) edf_onnx__attribute(o, edf_fmt("kernel_shape=[%s]", edf_data__dims(kernel, n)));
-  if (e->kind != 'm')
-    edf_onnx__attribute(o, edf_fmt("dilations=[%s]", edf_data__dims(dilation, n)));
-  edf_onnx__attribute(o, edf_fmt("strides=[%s]", edf_data__dims(stride, n)));
+  to.v = edf_onnx__align(o, &x, to.at);
+  if (f) {
+    w.v = edf_onnx__of(f->x);
+    w.v = edf_onnx__align(o, &w, filter.at);
+    to.v = edf_onnx__run(o, "$%d $%d Conv/2 strides=[%s] dilations=[%s]", to.v, w.v, strides,
+                         dilations);
+    to.at[1] = filter.at[0];
+  } else if (e->kind == 'x')
+    to.v = edf_onnx__run(o, "$%d MaxPool/1 kernel_shape=[%s] strides=[%s] dilations=[%s]", to.v,
+                         sizes, strides, dilations);
+  else to.v = edf_onnx__run(o, "$%d AveragePool/1 kernel_shape=[%s] strides=[%s]", to.v, sizes,
+                            strides);
   return to;
 }
 
-/* Returns a term, with some of the indices of `out`. */
-static edf_onnx__tensor edf_onnx__write_term(edf_onnx__file *o, const edf_onnx__equation *e,
-                                             const edf_onnx__term *term, double number,
-                                             const edf_onnx__tensor *out) {
-  edf_onnx__tensor t[EDF_MAX_FACTOR], all, kept = edf_onnx__windows(o, e, term);
-  unsigned has = 0;
-  for (int f = 0; f < term->n && !kept.v; f++) {
+/* Returns the product of a term, with some of the indices of `out`. */
+static edf_onnx__tensor edf_onnx__factors(edf_onnx__file *o, const edf_onnx__equation *e,
+                                          const edf_onnx__term *term, const char *out) {
+  const char *op = e->kind == 'x' ? "ReduceMax" : e->kind == 'm' ? "ReduceMean" : "ReduceSum";
+  edf_onnx__tensor t[EDF_MAX_FACTOR], kept = { 0, "" };
+  char has[EDF_ONNX__MOST] = "", summed[EDF_ONNX__MOST] = "";
+  double entries = 1;
+  for (int f = 0; f < term->n; f++) {
     t[f] = edf_onnx__read(o, e, &e->ref[term->first + f]);
-    has |= edf_onnx__set(&t[f]);
+    edf_onnx__take(has, t[f].at, t[f].at, "");
   }
-  if (!kept.v) {
-    edf_onnx__take(&kept, out, has);
-    all = kept;
-    for (int f = 0; f < term->n; f++) edf_onnx__take(&all, &t[f], ~0u);
-    if (e->kind == 'x' || e->kind == 'm') {
-      all.v = edf_onnx__product(o, t, term->n, &all);
-      kept.v = edf_onnx__reduce(o, e->kind == 'x' ? "ReduceMax" : "ReduceMean", &all, &kept);
-    } else kept.v = edf_onnx__product(o, t, term->n, &kept);
-    if (e->kind == 's') {
-      double entries = 1;
-      for (int k = kept.n; k < all.n; k++) entries *= e->size[all.index[k]];
-      if (edf_onnx__set(&all) & ~edf_onnx__set(&kept) & e->batch)
-        edf_onnx__refuse(o, "a sample variance over the batch");
-      number /= entries - 1;
-    }
-  }
-  if (number == 1) return kept;
-  kept.v = number == -1 ? edf_onnx__run(o, edf_fmt("$%d Neg/1", kept.v))
-                        : edf_onnx__run(o, edf_fmt("$%d %.9g Mul/2", kept.v, number));
+  edf_onnx__take(kept.at, out, has, "");
+  edf_onnx__take(summed, has, has, out);
+  kept.v = edf_onnx__product(o, op, t, term->n, kept.at);
+  if (e->kind != 's') return kept;
+  if (strpbrk(summed, e->batch)) edf_onnx__refuse(o, "a sample variance over the batch");
+  for (const char *c = summed; *c; c++) entries *= e->size[*c - 'a'];
+  kept.v = edf_onnx__run(o, "$%d %.9g Div/2", kept.v, entries - 1);
   return kept;
 }
 
@@ -1468,51 +1434,56 @@ static edf_onnx__tensor edf_onnx__write_term(edf_onnx__file *o, const edf_onnx__
    position is a dimension, which i+2 pads. Another position is a table of zeros and ones. */
 static int edf_onnx__write_equation(edf_onnx__file *o, const char *json) {
   edf_onnx__equation e;
-  edf_onnx__tensor t[EDF_MAX_RANK + 1] = { { 0, 0, { 0 } } }, to = { 0, 0, { 0 } };
-  int n = 1, pads[2 * EDF_MAX_RANK] = { 0 }, padded = 0, size[EDF_ONNX__MOST], outside;
-  unsigned has = 0;
+  edf_onnx__tensor t[EDF_MAX_RANK + 1] = { { 0, "" } };
+  int n = 1, rank, pads[2 * EDF_MAX_RANK] = { 0 }, padded = 0, size[EDF_ONNX__MOST], outside;
+  char has[EDF_ONNX__MOST] = "", lacks[EDF_ONNX__MOST] = "", to[EDF_MAX_RANK + 1] = "";
   edf_onnx__read_equation(&e, o->y, json);
-  for (int d = 0; d < e.ref->rank; d++)
-    for (int i = 0; i < e.n_index; i++)
-      if (edf_onnx__place_set(&e, &e.ref->place[d]) >> i & 1 && edf_onnx__find(t, i) < 0)
-        edf_onnx__add(t, i);
+  rank = e.ref->rank;
+  strcpy(t->at, e.left);
   for (int k = 0; k < e.n_term; k++) {
     int minus = k && e.term[k].number < 0;
     double number = minus ? -e.term[k].number : e.term[k].number;
-    edf_onnx__tensor term = edf_onnx__write_term(o, &e, &e.term[k], number, t);
-    has |= edf_onnx__set(&term);
-    term.v = edf_onnx__align(o, &term, t);
-    const char *op = minus ? "Sub" : "Add";
-    if (k) term.v = edf_onnx__run(o, edf_fmt("$%d $%d %s/2", t->v, term.v, op));
-    t->v = term.v;
+    edf_onnx__tensor term = edf_onnx__windows(o, &e, &e.term[k]);
+    if (!term.v) term = edf_onnx__factors(o, &e, &e.term[k], t->at);
+    if (number != 1) term.v = edf_onnx__run(o, "$%d %.9g Mul/2", term.v, number);
+    edf_onnx__take(has, term.at, t->at, "");
+    term.v = edf_onnx__align(o, &term, t->at);
+    t->v = !k ? term.v : edf_onnx__run(o, minus ? "$%d $%d Sub/2" : "$%d $%d Add/2", t->v,
+                                       term.v);
   }
-  for (int d = 0; d < t->n; d++) size[d] = has >> t->index[d] & 1 ? 1 : e.size[t->index[d]];
-  if (edf_onnx__set(t) & ~has & e.batch) edf_onnx__refuse(o, "it is repeated along the batch");
-  if (edf_onnx__set(t) & ~has)
-    t->v = edf_onnx__run(o, edf_fmt("$%d [%s] Expand/2", t->v, edf_data__dims(size, t->n)));
-  for (int d = 0; d < e.ref->rank; d++) {
+  edf_onnx__take(lacks, t->at, t->at, has);
+  if (strpbrk(lacks, e.batch)) edf_onnx__refuse(o, "it is repeated along the batch");
+  for (int d = 0; t->at[d]; d++)
+    size[d] = edf_onnx__has(has, t->at[d]) ? 1 : e.size[t->at[d] - 'a'];
+  if (*lacks)
+    t->v = edf_onnx__run(o, "$%d [%s] Expand/2", t->v,
+                                    edf_data__dims(size, (int)strlen(t->at)));
+  for (int d = 0; d < rank; d++) {
     const edf_onnx__place *p = &e.ref->place[d];
-    int room = o->y->dim[d], i = edf_onnx__alone(&e, p);
-    if (i >= 0 && edf_onnx__find(&to, i) < 0) {
+    char letter = edf_onnx__alone(p);
+    int room = o->y->dim[d];
+    if (letter && !edf_onnx__has(to, letter)) {
       pads[d] = p->constant;
-      pads[e.ref->rank + d] = e.batch >> i & 1 ? 0 : room - p->constant - e.size[i];
-      padded |= pads[d] | pads[e.ref->rank + d];
+      if (!edf_onnx__has(e.batch, letter))
+        pads[rank + d] = room - p->constant - e.size[letter - 'a'];
+      padded |= pads[d] | pads[rank + d];
     } else {
-      i = EDF_MAX_INDEX + d;
+      letter = (char)('a' + EDF_MAX_INDEX + d);
       t[n] = edf_onnx__positions(o, &e, p, room, &outside);
-      if (!t[n].n) {                     /* a constant: OneHot needs an index                 */
-        t[n].v = edf_onnx__run(o, edf_fmt("$%d [0] Unsqueeze/2", t[n].v));
-        edf_onnx__add(&t[n], EDF_MAX_INDEX + EDF_MAX_RANK);
+      if (!*t[n].at) {                   /* a constant: OneHot needs an index                 */
+        t[n].v = edf_onnx__run(o, "$%d [0] Unsqueeze/2", t[n].v);
+        t[n].at[0] = 'z';
       }
-      t[n].v = edf_onnx__run(o, edf_fmt("$%d [%d] [0, 1] Cast/1 to=1 OneHot/3", t[n].v, room));
-      edf_onnx__add(&t[n++], i);
+      t[n].v = edf_onnx__run(o, "$%d [%d] [0, 1] Cast/1 to=1 OneHot/3", t[n].v, room);
+      t[n].at[strlen(t[n].at)] = letter;
+      n++;
     }
-    edf_onnx__add(&to, i);
+    to[d] = letter;
   }
-  if (n > 1) t->v = edf_onnx__product(o, t, n, &to);
+  t->v = n > 1 ? edf_onnx__product(o, "ReduceSum", t, n, to) : edf_onnx__align(o, t, to);
   if (!padded) return t->v;
-  return edf_onnx__run(o, edf_fmt("$%d [%s] %s Pad/3", t->v, edf_data__dims(pads, 2 * to.n),
-                                  e.kind == '-' ? "-inf" : "0"));
+  return edf_onnx__run(o, "$%d [%s] %s Pad/3", t->v, edf_data__dims(pads, 2 * rank),
+                                  e.kind == '-' ? "-inf" : "0");
 }
 
 /* ---- Other nodes */
@@ -1521,18 +1492,6 @@ static int edf_onnx__write_equation(edf_onnx__file *o, const char *json) {
 static int edf_onnx__row_dims(const edf_node *y) {
   return y->written ? y->written->row_dims : 1;
 }
-/* Returns the shape of y as a list. */
-static const char *edf_onnx__shape(const edf_onnx__file *o) {
-  const edf_node *y = o->y;
-  int dim[EDF_MAX_RANK], unknown = 0;
-  for (int d = 0; d < y->rank; d++) {
-    dim[d] = y->batched >> d & 1 ? -1 : y->dim[d];
-    unknown += dim[d] < 0;
-  }
-  if (unknown > 1) edf_onnx__refuse(o, "two of its dimensions depend on the batch");
-  return edf_data__dims(dim, y->rank);
-}
-
 /* Returns an operator on the rows of x, which are its last dimensions, all of them as one. A
    causal one reads -infinity where s > t. */
 static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
@@ -1540,16 +1499,24 @@ static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
   int n_row = edf_onnx__row_dims(y), n = x->rank - n_row, v = edf_onnx__of(x);
   int K = (int)edf_data__entries(x->dim + n, n_row), shape[EDF_MAX_RANK] = { 0 };
   shape[n] = -1;
-  if (n_row != 1)
-    v = edf_onnx__run(o, edf_fmt("$%d [%s] Reshape/2", v, edf_data__dims(shape, n + 1)));
+  if (n_row != 1) v = edf_onnx__run(o, "a [%s] Reshape/2", edf_data__dims(shape, n + 1));
   if (y->written && y->written->causal)
-    v = edf_onnx__run(o, edf_fmt("1 [%d, %d] Expand/2 Trilu/1 upper=0 Cast/1 to=9 $%d -inf "
-                                 "Where/3", x->dim[n - 1], K, v));
-  v = edf_onnx__run(o, edf_fmt(op, v, K));
-  if (n_row == 1 || y->rank < x->rank) return v;
-  return edf_onnx__run(o, edf_fmt("$%d [%s] Reshape/2", v, edf_onnx__shape(o)));
+    v = edf_onnx__run(o, "1 [%d, %d] Expand/2 Trilu/1 upper=0 Cast/1 to=9 $%d -inf Where/3",
+                      x->dim[n - 1], K, v);
+  v = edf_onnx__run(o, op, v, K);
+  return n_row == 1 || y->rank < x->rank ? v : edf_onnx__run(o, "$%d a Shape/1 Reshape/2", v);
 }
-
+/* Returns its operand in another shape. */
+static int edf_onnx__reshape(edf_onnx__file *o) {
+  const edf_node *y = o->y;
+  int dim[EDF_MAX_RANK], unknown = 0;
+  for (int d = 0; d < y->rank; d++) {
+    dim[d] = y->batched >> d & 1 ? -1 : y->dim[d];
+    unknown += dim[d] < 0;
+  }
+  if (unknown > 1) edf_onnx__refuse(o, "two of its dimensions depend on the batch");
+  return edf_onnx__run(o, "a [%s] Reshape/2", edf_data__dims(dim, y->rank));
+}
 /* Returns its operands, joined. */
 static int edf_onnx__concat(edf_onnx__file *o) {
   const edf_node *y = o->y;
@@ -1558,63 +1525,62 @@ static int edf_onnx__concat(edf_onnx__file *o) {
   for (int k = 0; k < y->n_in; k++) {
     part[k] = edf_onnx__of(y->in[k]);
     if (y->in[k]->rank < y->rank)
-      part[k] = edf_onnx__run(o, edf_fmt("$%d [%d] Unsqueeze/2", part[k], axis));
+      part[k] = edf_onnx__run(o, "$%d [%d] Unsqueeze/2", part[k], axis);
   }
   edf_onnx__op(o, "Concat", 6, y->n_in, part);
-  edf_onnx__attribute(o, edf_fmt("axis=%d", axis));
+  edf_onnx__run(o, "axis=%d", axis);
   edf_release(part);
   return o->result;
 }
 
+/* Our name of a node, in some rows with the first number of its state, and its expression. One
+   with %d is about rows: the first %d is x, the second the length of a row. */
+static const char *const edf_onnx__operators[][2] = {
+  { "Sigmoid", "a Sigmoid/1" }, { "Tanh", "a Tanh/1" }, { "Relu", "a Relu/1" },
+  { "Exp", "a Exp/1" }, { "Log", "a Log/1" }, { "Sqrt", "a Sqrt/1" }, { "Abs", "a Abs/1" },
+  { "Sin", "a Sin/1" }, { "Cos", "a Cos/1" }, { "Softplus", "a Softplus/1" },
+  { "Sign", "a Sign/1" }, { "Floor", "a Floor/1" }, { "Div", "a b Div/2" },
+  { "Max", "a b Max/2" }, { "Min", "a b Min/2" }, { "Square", "a a Mul/2" },
+  { "LeakyRelu", "a #0 PRelu/2" }, { "Pow", "a #0 Pow/2" }, { "Clamp", "a #0 #1 Clip/3" },
+  { "Gelu", "a a a Mul/2 0.0713548163 Mul/2 1.59576912 Add/2 a Mul/2 Sigmoid/1 Mul/2" },
+  { "Dropout", "a" }, { "Stop", "a" },   /* outside of training, as BatchNorm                 */
+  { "BatchNorm", "a b Sub/2 c #0 Add/2 Sqrt/1 Div/2" },
+  { "Sum", "a ReduceSum/1 keepdims=0" }, { "Mean", "a ReduceMean/1 keepdims=0" },
+  { "Softmax", "$%d Softmax/1" }, { "LogSoftmax", "$%d LogSoftmax/1" },
+  { "NormalizeOver", "$%d 1 [%d] Expand/2 LayerNormalization/2 epsilon=#0" },
+  { "ArgMax 1", "$%d ArgMax/1 axis=-1 keepdims=0 Cast/1 to=1" },
+  { "ArgMax -1", "$%d ArgMin/1 axis=-1 keepdims=0 Cast/1 to=1" },
+  { "LogLoss", "a Log/1 b Cast/1 to=7 [-1] Unsqueeze/2 GatherElements/2 axis=-1 [-1] "
+               "Squeeze/2 Neg/1" },
+  { "SoftmaxLogLoss", "a LogSoftmax/1 b Cast/1 to=7 [-1] Unsqueeze/2 GatherElements/2 axis=-1 "
+                      "[-1] Squeeze/2 Neg/1" },
+  { "BCELoss", "a Softplus/1 a b Mul/2 Sub/2" },
+  { "Number", "#0" }, { "Extent", "a Shape/1 @ Gather/2 Cast/1 to=1" },
+  { "Index", "0 a Shape/1 @ Gather/2 Cast/1 to=1 1 Range/3" },
+  { "Test 1", "a 0 Less/2 Cast/1 to=1" }, { "Test 2", "a 0 Equal/2 Cast/1 to=1" },
+  { "Test 3", "a 0 LessOrEqual/2 Cast/1 to=1" }, { "Test 4", "a 0 Greater/2 Cast/1 to=1" },
+  { "Test 5", "a Abs/1 0 Greater/2 Cast/1 to=1" },
+  { "Test 6", "a 0 GreaterOrEqual/2 Cast/1 to=1" }, { "Test 7", "a a Equal/2 Cast/1 to=1" } };
+
 /* Returns the value of y. */
 static int edf_onnx__write_node(edf_onnx__file *o) {
-  static const char *const same = " Sigmoid Tanh Relu Exp Log Sqrt Abs Sin Cos Softplus Sign "
-                                  "Floor Div Max Min ";
-  /* Our name, in some rows with the first number of the state. Then what it is, or with %d,
-     which is x, what it is of rows. The second %d is the length of a row. */
-  static const struct { const char *name, *is; } other[] = {
-    { "Dropout", "a" }, { "Stop", "a" }, { "Number", "#0" }, { "Square", "a a Mul/2" },
-    { "LeakyRelu", "a #0 PRelu/2" }, { "Pow", "a #0 Pow/2" }, { "Clamp", "a #0 #1 Clip/3" },
-    { "Gelu", "a a a Mul/2 0.0713548163 Mul/2 1.59576912 Add/2 a Mul/2 Sigmoid/1 Mul/2" },
-    { "Sum", "a ReduceSum/1 keepdims=0" }, { "Mean", "a ReduceMean/1 keepdims=0" },
-    { "Softmax", "$%d Softmax/1" }, { "LogSoftmax", "$%d LogSoftmax/1" },
-    { "ArgMax 1", "$%d ArgMax/1 axis=-1 keepdims=0 Cast/1 to=1" },
-    { "ArgMax -1", "$%d ArgMin/1 axis=-1 keepdims=0 Cast/1 to=1" },
-    { "NormalizeOver", "$%d 1 [%d] Expand/2 LayerNormalization/2 epsilon=#0" },
-    { "BatchNorm", "a b Sub/2 c #0 Add/2 Sqrt/1 Div/2" },    /* outside of training */
-    { "LogLoss", "a Log/1 b Cast/1 to=7 [-1] Unsqueeze/2 GatherElements/2 axis=-1 [-1] "
-                 "Squeeze/2 Neg/1" },
-    { "SoftmaxLogLoss", "a LogSoftmax/1 b Cast/1 to=7 [-1] Unsqueeze/2 GatherElements/2 "
-                        "axis=-1 [-1] Squeeze/2 Neg/1" },
-    { "BCELoss", "a Softplus/1 a b Mul/2 Sub/2" },
-    { "Extent", "a Shape/1 % Gather/2 Cast/1 to=1" },
-    { "Index", "0 a Shape/1 % Gather/2 Cast/1 to=1 1 Range/3" },
-    { "Test 1", "a 0 Less/2 Cast/1 to=1" }, { "Test 2", "a 0 Equal/2 Cast/1 to=1" },
-    { "Test 3", "a 0 LessOrEqual/2 Cast/1 to=1" }, { "Test 4", "a 0 Greater/2 Cast/1 to=1" },
-    { "Test 5", "a Abs/1 0 Greater/2 Cast/1 to=1" },
-    { "Test 6", "a 0 GreaterOrEqual/2 Cast/1 to=1" }, { "Test 7", "a a Equal/2 Cast/1 to=1" } };
   const edf_node *y = o->y;
+  const char *name = y->about ? y->about->name : "";
+  size_t length = strlen(name), n = sizeof edf_onnx__operators / sizeof *edf_onnx__operators;
   edf_page json = { NULL, 0 };
-  if (!y->about) edf_onnx__refuse(o, "it is a node of your own");
   edf_write_node(&json, y, EDF_EQUATION_DATA);
   int v = json.n ? edf_onnx__write_equation(o, json.at) : 0;
   edf_release(json.at);
   if (json.n) return v;
-  const char *name = y->about->name;
-  size_t length = strlen(name);
   if (!strcmp(name, "Concat")) return edf_onnx__concat(o);
-  if (!strcmp(name, "Reshape"))
-    return edf_onnx__run(o, edf_fmt("a [%s] Reshape/2", edf_onnx__shape(o)));
+  if (!strcmp(name, "Reshape")) return edf_onnx__reshape(o);
   if (!strcmp(name, "Index") && !y->n_in) return edf_onnx__run(o, "0 #0 1 Range/3");
-  if (strstr(same, edf_fmt(" %s ", name)))
-    return edf_onnx__run(o, edf_fmt(y->n_in > 1 ? "a b %s/2" : "a %s/1", name));
-  for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
-    const char *number = other[i].name + length;
-    if (strncmp(other[i].name, name, length) ||
+  for (size_t i = 0; i < n; i++) {
+    const char *const *is = edf_onnx__operators[i], *number = is[0] + length;
+    if (strncmp(is[0], name, length) ||
         (*number && (*number != ' ' || strtod(number, NULL) != (double)*(edf_real *)y->state)))
       continue;
-    return *other[i].is == '$' ? edf_onnx__rows(o, other[i].is)
-                               : edf_onnx__run(o, other[i].is);
+    return *is[1] == '$' ? edf_onnx__rows(o, is[1]) : edf_onnx__run(o, is[1]);
   }
   edf_onnx__refuse(o, "it is a node of your own");
   return 0;
@@ -1637,12 +1603,11 @@ static void edf_onnx__declare(edf_onnx__file *o, int field, const edf_node *x) {
 }
 
 void edf_save_onnx(const char *path, edf_node *output) {
-  edf_page model = { NULL, 0 }, opset = model, name = model;
+  edf_page model = { NULL, 0 }, opset = model;
   edf_onnx__file o = { { NULL, 0 }, { NULL, 0 }, 0, output, 0 };
   int most = 3 * (edf.n_inputs + edf.n_parameters + edf.n_compnodes);
   char *used = (char *)edf_keep(NULL, (size_t)most + 1);
   edf_data__expect_node("edf_save_onnx", output);
-  edf_write(&name, "%s", path ? path : "");        /* of edf_fmt, path would change           */
   used[edf_onnx__of(output)] = 1;
   for (int i = edf.n_compnodes - 1; i >= 0; i--)
     for (edf_node **in = edf.compnodes[i]->in; used[3 * i + EDF_COMPNODE] && *in; in++)
@@ -1669,8 +1634,7 @@ void edf_save_onnx(const char *path, edf_node *output) {
   edf_onnx__text(&model, 2, "edf.h");
   edf_onnx__message(&model, 7, &o.graph);
   edf_onnx__message(&model, 8, &opset);
-  edf_data__write_file("edf_save_onnx", path ? name.at : NULL, &model);
-  edf_release(name.at);
+  edf_data__write_file("edf_save_onnx", path, &model);
   edf_release(used);
 }
 #ifdef __cplusplus
