@@ -1184,11 +1184,8 @@ static void edf_onnx__read_equation(edf_onnx__equation *e, const edf_node *y, co
   memset(e, 0, sizeof *e);
   e->kind = at[strlen("{\"kind\":\"")];
   at = strchr(at, '[');
-  while (sscanf(at + 1, "[\"%*[^\"]\",%d,%d]%n", &e->size[e->n_index], &i, &length) == 2) {
-    if (i) e->left[strlen(e->left)] = (char)('a' + e->n_index);
-    e->n_index++;
-    at += 1 + length;
-  }
+  for (; sscanf(at + 1, "[\"%*[^\"]\",%d,%*d]%n", &n, &length) == 1; at += 1 + length)
+    e->size[e->n_index++] = n;
   at = strchr(at + 1, '[');
   while (sscanf(at + 1, "[%d,[%n", &i, &length) == 1) {
     edf_onnx__ref *r = &e->ref[e->n_ref++];
@@ -1203,6 +1200,7 @@ static void edf_onnx__read_equation(edf_onnx__equation *e, const edf_node *y, co
         if (i >= 0) p->at[strlen(p->at)] = (char)('a' + i);
         at += length;
       }
+      if (r == e->ref) edf_onnx__take(e->left, p->at, p->at, "");
       if (edf_onnx__alone(p) && batched >> r->rank & 1)
         edf_onnx__take(e->batch, p->at, p->at, "");
       r->rank++;
@@ -1248,8 +1246,10 @@ static int edf_onnx__matmul(edf_onnx__file *o, const edf_onnx__tensor *a,
   if (strlen(K) != 1 || strlen(N) != 1 || out[strlen(out) - 1] != *N || (s && m != 1) ||
       strlen(a->at) != s + m + 1 || strlen(b->at) != s + 2)
     return 0;
-  int x = edf_onnx__align(o, a, edf_fmt("%s%s%s", shared, M, K));
-  int y = edf_onnx__align(o, b, edf_fmt("%s%s%s", shared, K, N));
+  strcat(strcat(strcpy(A, shared), M), K);
+  int x = edf_onnx__align(o, a, A);
+  strcat(strcat(strcpy(A, shared), K), N);
+  int y = edf_onnx__align(o, b, A);
   strcat(strcat(strcpy(result.at, shared), M), N);
   result.v = edf_onnx__run(o, "$%d $%d MatMul/2", x, y);
   return edf_onnx__align(o, &result, out);
@@ -1391,13 +1391,13 @@ static edf_onnx__tensor edf_onnx__windows(edf_onnx__file *o, const edf_onnx__equ
   else fits &= e->kind == '0' && edf_onnx__has(w.at, to.at[1]) && f->rank == n + 2 &&
                strlen(w.at) == all && strlen(filter.at) == all;
   if (!fits) return no;
+  x.v = edf_onnx__of(r->x);
+  w.v = f ? edf_onnx__of(f->x) : 0;
+  to.v = edf_onnx__align(o, &x, to.at);
+  if (f) w.v = edf_onnx__align(o, &w, filter.at);
   const char *strides = edf_data__dims(stride, n), *dilations = edf_data__dims(dilation, n);
   const char *sizes = edf_data__dims(kernel, n);
-  x.v = edf_onnx__of(r->x);
-  to.v = edf_onnx__align(o, &x, to.at);
   if (f) {
-    w.v = edf_onnx__of(f->x);
-    w.v = edf_onnx__align(o, &w, filter.at);
     to.v = edf_onnx__run(o, "$%d $%d Conv/2 strides=[%s] dilations=[%s]", to.v, w.v, strides,
                          dilations);
     to.at[1] = filter.at[0];
@@ -1440,6 +1440,11 @@ static int edf_onnx__write_equation(edf_onnx__file *o, const char *json) {
   edf_onnx__read_equation(&e, o->y, json);
   rank = e.ref->rank;
   strcpy(t->at, e.left);
+  for (int d = 0; d < rank; d++) {       /* a lookup on the left sums over its own indices    */
+    const edf_onnx__ref *by = &e.ref[e.ref->place[d].by];
+    for (int k = 0; by > e.ref && k < by->rank; k++)
+      edf_onnx__take(t->at, by->place[k].at, by->place[k].at, "");
+  }
   for (int k = 0; k < e.n_term; k++) {
     int minus = k && e.term[k].number < 0;
     double number = minus ? -e.term[k].number : e.term[k].number;
