@@ -1587,7 +1587,7 @@ static int edf_onnx__write_node(edf_onnx__file *o) {
       continue;
     return *is[1] == '$' ? edf_onnx__rows(o, is[1]) : edf_onnx__run(o, is[1]);
   }
-  edf_onnx__refuse(o, "it is a node of your own");
+  edf_onnx__refuse(o, "it is a node of your own, or EDF_NO_DEBUG has removed its equation");
   return 0;
 }
 
