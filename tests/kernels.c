@@ -250,41 +250,6 @@ static void products_of_several_blocks_are_right(void) {
   }
 }
 
-typedef struct { const char *what; int n; ptrdiff_t loop[6][4]; } shape;
-
-/* A loop is its size and its strides in out, a and b. */
-static void chosen_nests_are_right(void) {
-  static const shape some[] = {
-    { "a scalar", 0, { { 0 } } },
-    { "a strided dot product", 1, { { 101, 0, 2, -3 } } },
-    { "an outer product", 2, { { 9, 1, 1, 0 }, { 11, 9, 0, 1 } } },
-    { "a diagonal of A B", 2, { { 9, 1, 7, 1 }, { 7, 0, 1, 9 } } },
-    { "a loop without an operand", 2, { { 9, 1, 1, 1 }, { 11, 0, 0, 0 } } },
-    { "overlapping windows", 2, { { 9, 1, 5, 0 }, { 5, 1, 1, 0 } } },
-    { "a product into one row", 3, { { 9, 0, 5, 0 }, { 5, 0, 0, 4 }, { 4, 0, 1, 1 } } },
-    { "no rows", 3, { { 0, 5, 4, 0 }, { 5, 1, 0, 1 }, { 4, 0, 1, 5 } } },
-    { "an empty sum", 3, { { 3, 5, 4, 0 }, { 5, 1, 0, 1 }, { 0, 0, 1, 5 } } },
-    { "rows of a wider matrix", 3, { { 19, 40, 30, 0 }, { 23, 1, 0, 50 }, { 29, 0, 1, 1 } } },
-    { "products outside", 4,
-      { { 5, 77, 143, 91 }, { 11, 7, 13, 0 }, { 7, 1, 0, 1 }, { 13, 0, 1, 7 } } },
-    { "attention scores", 5, { { 2, 243, 216, 216 }, { 3, 81, 8, 8 }, { 9, 9, 24, 0 },
-                               { 9, 1, 0, 24 }, { 8, 0, 1, 1 } } },
-    { "a convolution", 6, { { 3, 256, 300, 0 }, { 8, 32, 30, 0 }, { 8, 4, 3, 0 },
-                            { 3, 0, 30, 36 }, { 3, 0, 3, 12 }, { 4, 1, 0, 1 } } },
-    { "a depthwise convolution", 6, { { 2, 294, 486, 0 }, { 7, 42, 54, 0 }, { 7, 6, 6, 0 },
-                                      { 3, 0, 54, 18 }, { 3, 0, 6, 6 }, { 6, 1, 1, 1 } } },
-  };
-  for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
-    edf_nest q = nest_new(k % 2 ? -2 : 1);
-    const ptrdiff_t (*l)[4] = some[k].loop;
-    for (int i = 0; i < some[k].n; i++) add(&q, l[i][0], l[i][1], l[i][2], l[i][3]);
-    q.start[k % 3] = (ptrdiff_t)k;
-    int bad = harness.bad;
-    check3(&q);
-    CHECK(harness.bad == bad, "that was %s", some[k].what);
-  }
-}
-
 /* ---- Equations. In two of them both factors are one array. */
 
 /* ---- The same bits for any batch and any number of threads. A batch of one row is left out:
@@ -377,7 +342,6 @@ int main(void) {
   omp_set_num_threads(3);
 #endif
   for (int i = 0; i < ROWS * WIDE; i++) data[i] = (edf_real)(i * 7919 % 1009 - 504) / 1009;
-  RUN(chosen_nests_are_right);
   RUN(products_of_all_sizes_and_layouts_are_right);
   RUN(products_of_several_blocks_are_right);
   RUN(random_nests_are_right);

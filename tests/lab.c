@@ -173,18 +173,6 @@ static void curves_share_a_chart(void) {
   nothing_is_left();
 }
 
-/* At most 600 points are drawn. A point is the mean of its values. */
-static void long_curves_are_means(void) {
-  static const struct { int n, points; } table[] = { { 600, 600 }, { 601, 301 }, { 1800, 600 } };
-  for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-    for (int i = 0; i < table[k].n; i++) add("x", i % 2);
-    draw();
-    CHECK(points_of_the_first_curve() == table[k].points, "%d values: %d points", table[k].n,
-          points_of_the_first_curve());
-    nothing_is_left();
-  }
-}
-
 static void wrong_curves_are_errors(void) {
   STOPS(add(NULL, 1), "name");
   STOPS(add("", 1), "name");
@@ -235,7 +223,6 @@ int main(void) {
   RUN(a_trace_has_nan_and_infinity);
   RUN(dot_has_nodes_and_edges);
   RUN(curves_share_a_chart);
-  RUN(long_curves_are_means);
   RUN(wrong_curves_are_errors);
   RUN(a_callback_is_told_what_runs);
   remove_directory();

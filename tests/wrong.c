@@ -305,26 +305,15 @@ static void wrong_lines_stop(void) {
   CHECK_ALL('L', lines);
 }
 
-/* The least of nothing is infinity, the mean of nothing is 0, and its argmax is an error. */
+/* The mean of nothing is 0, and its argmax is an error. */
 static void masks_may_exclude_all(void) {
   static edf_real numbers[4] = { 3, 1, 2, 5 };
-  static const struct { const char *text; double y[4]; } right[] = {
-    { "y[t] = max_s x[s] | s<t, t<4", { -HUGE_VAL, 3, 3, 3 } },
-    { "y[t] = min_s x[s] | s<t, t<4", { HUGE_VAL, 3, 1, 1 } },
-    { "y[t] = mean_s x[s] | s<t, t<4", { 0, 3, 2, 2 } },
-    { "y[t] = sum_s x[s] | s<t, t<4", { 0, 3, 4, 6 } } };
-  for (size_t k = 0; k < sizeof right / sizeof *right; k++) {
-    edf_node *x = edf_input("x[4]");
-    edf_feed(x, numbers, 1);
-    edf_node *y = edf_equations("%s", right[k].text);
-    edf_forward();
-    for (int t = 0; t < 4; t++)
-      CHECK((double)edf_value(y)[t] == right[k].y[t], "%s: y[%d] is %g", right[k].text, t,
-            (double)y->value[t]);
-    edf_clear();
-  }
+  static const double means[4] = { 0, 3, 2, 2 };
   edf_feed(edf_input("x[4]"), numbers, 1);
-  edf_equations("y[t] = argmax_s x[s] | s<t, t<4");
+  edf_node *y = edf_equations("y[t] = mean_s x[s] | s<t, t<4");
+  edf_forward();
+  for (int t = 0; t < 4; t++) CLOSE(edf_value(y)[t], means[t], 0, 0);
+  edf_equations("z[t] = argmax_s x[s] | s<t, t<4");
   STOPS(edf_forward(), "argmax over no entry|row 0");
 }
 
